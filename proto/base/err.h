@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * err.h: how fallible functions report. They take a `struct err *e` last and return 0 or -1. The error
+ * is set once where it happens, wrapped on the way up with what the caller knows, printed at the top.
+ */
+#ifndef FRED_BASE_ERR_H
+#define FRED_BASE_ERR_H
+
+#include <stdarg.h>
+
+/* What kind of failure: decides the exit code (DESIGN contract: see err_exit_code). */
+enum err_kind {
+	ERR_NONE = 0,
+	ERR_NOT_FOUND, /* not found, ends equal, a verification saw a difference: exit 1 */
+	ERR_USAGE, /* bad arguments, bad expression, no such recording, damaged recording: exit 2 */
+	ERR_INTERNAL, /* internal error, divergence: exit 70 */
+	ERR_BUDGET, /* budget used up: exit 75 */
+	ERR_HOST, /* this host cannot do it: exit 77 */
+	ERR_CANCELLED, /* the client asked to stop: exit 130 */
+};
+
+struct err {
+	enum err_kind kind;
+	char text[1024]; /* NUL-terminated, no newline at the end, "context: cause" */
+};
+
+/* Sets kind and message; returns -1 so that callers can `return err_set(...)`. */
+int err_set(struct err *e, enum err_kind kind, const char *fmt, ...)
+	__attribute__((format(printf, 3, 4)));
+/* As err_set with ": " and strerror(errno) appended. Kind as given. */
+int err_errno(struct err *e, enum err_kind kind, const char *fmt, ...)
+	__attribute__((format(printf, 3, 4)));
+/* Puts "fmt: " before the message; returns -1. */
+int err_wrap(struct err *e, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+/* The contract's exit code of a kind. */
+int err_exit_code(enum err_kind kind);
+/* Its stable name ("usage", "internal", ...) for JSON, and back; unknown names give ERR_INTERNAL. */
+const char *err_kind_name(enum err_kind kind);
+enum err_kind err_kind_from_name(const char *name);
+
+#endif

@@ -1,0 +1,116 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * replay.h: what the daemon's worker and the shim of a replaying process share. Freestanding.
+ *
+ * In a cell, /run/fred is a private tmpfs:
+ *   /run/fred/rec          the recording (bind mount)
+ *   /run/fred/ctl.NNNN     struct replay_ctl of process image NNNN, mapped at REPLAY_CTL_ADDR
+ *   /run/fred/sched.NNNN   struct replay_sched: the linear timeline of image NNNN, with the events of
+ *                          its fork ancestors before its own, mapped at REPLAY_SCHED_ADDR
+ *   /run/fred/out.NNNN     with REPLAY_F_OUTPUT: struct replay_out records, appended
+ *
+ * Turn-taking. `turn` counts the events done. The thread that sched names owns the turn; every other
+ * thread waits on its own futex word wake[ordinal]. Position N is the state in which events 1..N have
+ * taken effect; then the thread that did event N stands in the shim (in a futex wait on `go`), all
+ * others in theirs. The worker writes stop_at, adds 1 to `go`, wakes it, and waits until `notify`
+ * changes; `state` then says why.
+ */
+#ifndef FRED_RLOG_REPLAY_H
+#define FRED_RLOG_REPLAY_H
+
+#include "rlog/rlog.h"
+
+#define REPLAY_DIR "/run/fred"
+#define REPLAY_MAGIC 0x4c50524452ull
+/* The shim's own address range, far below where the kernel places mappings. */
+#define SHIM_ADDR_BASE 0x100000000000ull
+#define REPLAY_CTL_ADDR 0x100000000000ull
+#define REPLAY_SCHED_ADDR 0x101000000000ull
+#define SHIM_CONTROL_ADDR 0x102000000000ull
+#define SHIM_LOG_ADDR 0x110000000000ull /* + thread ordinal << 36 */
+#define SHIM_STACK_ADDR 0x300000000000ull /* thread stacks, see plugins/record/stack.c */
+#define SHIM_HEAP_ADDR 0x200000000000ull /* + arena << 36 */
+
+enum replay_state {
+	REPLAY_RUNNING = 0,
+	REPLAY_PARKED = 1, /* at stop_at */
+	REPLAY_ENDED = 2, /* all events done; stands at the last one */
+	REPLAY_DIVERGED = 3, /* see struct replay_diverge; the thread stands in the shim */
+	REPLAY_FAILED = 4, /* the shim could not do its work: message in text */
+	REPLAY_EXECED = 5, /* unused */
+};
+
+enum replay_flags {
+	REPLAY_F_OUTPUT = 1, /* append what goes to standard output and error to out.NNNN */
+	REPLAY_F_FORK = 2, /* at a fork, really fork and replay the child too, beside the parent */
+};
+
+enum replay_cmd {
+	REPLAY_CMD_RUN = 0,
+	REPLAY_CMD_SNAP = 1, /* fork a copy that leaves the timeline: cmd_result is its pid or -errno */
+};
+
+/* A copy made by REPLAY_CMD_SNAP: one thread, calls go straight to libc, nothing is compared. */
+
+struct replay_diverge {
+	uint32_t thread; /* ordinal */
+	uint32_t expected_kind, got_kind; /* enum rlog_kind; 0: end of the log */
+	uint64_t expected[8], got[8]; /* SYS: count, nr, args, check; else operands */
+	uint32_t expected_n, got_n;
+	uint64_t event; /* number of the event that did not match */
+	uint64_t caller; /* return address in the program */
+	char text[200]; /* what differs, NUL-terminated */
+};
+
+struct replay_ctl {
+	uint64_t magic;
+	uint32_t version;
+	uint32_t process; /* ordinal of the image that uses this page */
+	uint32_t flags;
+	uint32_t follow; /* at the fork of this image, become the child; 0: stay */
+	uint32_t state;
+	uint32_t notify; /* futex: +1 at every change of state or end of a command */
+	uint32_t go; /* futex: +1 lets the parked thread go on */
+	uint32_t cmd;
+	int64_t cmd_result;
+	uint64_t stop_at; /* event number to stop after; ~0: none */
+	uint64_t turn;
+	uint64_t total; /* events on this timeline */
+	uint32_t slot; /* index into sched */
+	uint32_t slot_left; /* events left in it */
+	uint32_t owner; /* thread ordinal whose turn it is */
+	uint32_t parked; /* thread ordinal that stands on `go` */
+	int32_t pid; /* of this image, as seen in the cell */
+	uint32_t epoch; /* the worker adds 1 after a restore */
+	uint64_t dying; /* address of the TID word of a thread that is past its EXIT, 0: none */
+	struct replay_diverge diverge;
+	char text[256];
+	uint32_t wake[RLOG_MAX_THREADS]; /* futex words, by ordinal */
+	int32_t tid[RLOG_MAX_THREADS]; /* by ordinal, 0: not alive */
+};
+
+struct replay_slot {
+	uint32_t thread; /* ordinal */
+	uint32_t count; /* events the thread does before it hands over; the last one carries a stamp */
+};
+
+struct replay_sched {
+	uint64_t magic;
+	uint32_t version;
+	uint32_t process;
+	uint64_t slots;
+	uint64_t total; /* events: sum of count */
+	uint64_t prefix_slots; /* of those, slots that belong to fork ancestors */
+	uint64_t prefix_total;
+	uint64_t reserved[2];
+	struct replay_slot slot[];
+};
+
+struct replay_out {
+	uint64_t stamp; /* of the write, to merge several processes */
+	uint32_t fd; /* 1 or 2 */
+	uint32_t len;
+	uint8_t data[];
+};
+
+#endif

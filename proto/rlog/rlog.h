@@ -1,0 +1,238 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * rlog.h: the recording's binary formats. Freestanding: shared by the shim inside the recorded
+ * program (which may use no libc) and the daemon.
+ *
+ * A recording is a directory:
+ *   meta.json     what was run, how it ended, and after a clean end a manifest (size, CRC of each file)
+ *   control       struct rlog_control, mapped by every recorded process
+ *   pNNNN/        one per process image: from exec, or from fork, to its exec or exit
+ *     image       struct rlog_image and its strings: how to start this image again
+ *     tNNNN.log   struct rlog_head, then the records of thread NNNN (1 is the first)
+ *   files/        copies of the files that were mapped, "DEV-INO-SIZE-MTIMENS" in hexadecimal
+ *
+ * A record is: kind (1 byte, events.def), the stamp as a varint (if S: ticks since this thread's
+ * previous stamp, the first one since rlog_head.stamp0), the hash byte (if H), the operands as varints, the payload (if
+ * P). The writer stores the kind last, so a record is complete exactly when its kind is not 0, and a
+ * log ends at the first 0: a program killed at any moment leaves a readable log.
+ * Varints are LEB128 (7 bits a byte, low bits first); Z operands are zigzag-coded first.
+ *
+ * Version rule: any change that an older reader would misread raises RLOG_VERSION; a recording of
+ * another version is refused.
+ */
+#ifndef FRED_RLOG_H
+#define FRED_RLOG_H
+
+#include <stdint.h>
+
+#define RLOG_VERSION 1u
+#define RLOG_MAGIC_LOG 0x474f4c44455246ull /* "FREDLOG" */
+#define RLOG_MAGIC_IMAGE 0x474d4944455246ull /* "FREDIMG" */
+#define RLOG_MAGIC_CONTROL 0x4c544344455246ull /* "FREDCTL" */
+#define RLOG_MAGIC_SCHED 0x44435344455246ull /* "FREDSCD" */
+
+#define RLOG_MAX_THREADS 1024u /* per process image, over its whole life */
+#define RLOG_MAX_PROCESSES 9999u
+
+enum { RF_S = 1, RF_C = 2, RF_H = 4, RF_P = 8, RF_Z = 16 };
+#define RLOG_V 255
+
+enum rlog_kind {
+	RLOG_END = 0,
+#define EVENT(name, number, flags, operands, text) RLOG_##name = number,
+#include "rlog/events.def"
+#undef EVENT
+	RLOG_KIND_LIMIT = 48
+};
+
+struct rlog_head {
+	uint64_t magic;
+	uint32_t version;
+	uint32_t process; /* ordinal of the process image */
+	uint32_t thread; /* ordinal of the thread in it, from 1 */
+	int32_t tid;
+	uint64_t stamp0;
+	uint64_t reserved[4];
+};
+_Static_assert(sizeof(struct rlog_head) == 64, "rlog_head");
+
+/* p NNNN/image. After the struct: execfn, exe, cwd, then argc + envc strings, each with its NUL. */
+enum rlog_origin { RLOG_ORIGIN_EXEC = 1, RLOG_ORIGIN_FORK = 2 };
+struct rlog_image {
+	uint64_t magic;
+	uint32_t version;
+	uint32_t process;
+	uint32_t parent; /* ordinal of the image that forked or exec'd this one; 0: none */
+	uint32_t origin; /* enum rlog_origin; a FORK image has no strings */
+	int32_t pid, ppid;
+	uint32_t argc, envc;
+	uint64_t strings_len;
+	uint64_t stack_limit; /* RLIMIT_STACK, soft */
+	uint64_t sp; /* initial stack pointer: must be equal at replay */
+	uint64_t shim_base; /* load address of the shim: must be equal at replay */
+	uint64_t tsc_hz; /* 0: unknown */
+	uint64_t start_realtime_ns;
+	uint64_t start_stamp;
+	uint64_t reserved[4];
+};
+_Static_assert(sizeof(struct rlog_image) == 128, "rlog_image");
+
+/* REC/control: shared by all recorded processes and the recording client. */
+enum rlog_sched { RLOG_SCHED_PARALLEL = 0, RLOG_SCHED_SERIAL = 1, RLOG_SCHED_CHAOS = 2 };
+enum rlog_malloc { RLOG_MALLOC_FRED = 0, RLOG_MALLOC_SYSTEM = 1 };
+#define RLOG_NOTES 64
+struct rlog_note { /* something the user must know: a refusal, an unrecorded child */
+	uint32_t ready; /* 1 once the rest is written */
+	uint32_t kind; /* enum rlog_note_kind */
+	uint32_t process;
+	uint32_t count;
+	int64_t number; /* system call number, errno, ... */
+	char text[232]; /* NUL-terminated: caller ("libfoo.so+0x12"), path, ... */
+};
+enum rlog_note_kind {
+	RLOG_NOTE_REFUSED_SYSCALL = 1, /* number: nr; text: caller; answered with ENOSYS */
+	RLOG_NOTE_UNRECORDED_EXEC = 2, /* text: "path: reason" */
+	RLOG_NOTE_LOG_FAILED = 3, /* number: errno; the log ends here, the program went on unrecorded */
+	RLOG_NOTE_REFUSED_IOCTL = 4, /* number: request; text: caller */
+	RLOG_NOTE_UNSUPPORTED = 5, /* text: what */
+};
+struct rlog_control {
+	uint64_t magic;
+	uint32_t version;
+	uint32_t next_process; /* atomically incremented: ordinals of process images, first is 1 */
+	uint32_t sched; /* enum rlog_sched */
+	uint32_t malloc_mode;
+	uint64_t chaos_seed;
+	uint64_t tsc_hz;
+	uint32_t clock; /* 0: rdtsc; 1: shared atomic counter (next_stamp) */
+	uint32_t note_count; /* atomically incremented; may exceed RLOG_NOTES */
+	uint64_t next_stamp;
+	uint64_t reserved[8];
+	struct rlog_note note[RLOG_NOTES];
+};
+
+/* Which library call a CALL record is about. Append only. */
+enum rlog_call {
+	RLOG_CALL_SPAWN_ERROR = 1, /* posix_spawn's own result */
+	RLOG_CALL_GETCPU = 2,
+};
+
+static inline uint64_t rlog_zigzag(int64_t v)
+{
+	return ((uint64_t)v << 1) ^ (uint64_t)(v >> 63);
+}
+
+static inline int64_t rlog_unzigzag(uint64_t v)
+{
+	return (int64_t)(v >> 1) ^ -(int64_t)(v & 1);
+}
+
+/* The one-byte hash of an object's address in H records. */
+static inline uint8_t rlog_hash_addr(const void *p)
+{
+	uint64_t v = (uint64_t)(uintptr_t)p;
+
+	return (uint8_t)((v >> 3) ^ (v >> 11) ^ (v >> 19) ^ (v >> 27));
+}
+
+/* Writes v at p, returns the byte after it. At most 10 bytes. */
+static inline uint8_t *rlog_put(uint8_t *p, uint64_t v)
+{
+	while (v >= 0x80) {
+		*p++ = (uint8_t)v | 0x80;
+		v >>= 7;
+	}
+	*p++ = (uint8_t)v;
+	return p;
+}
+
+/* Reads a varint in [p, end) into *v; returns the byte after it, or 0 when it does not fit. */
+static inline const uint8_t *rlog_get(const uint8_t *p, const uint8_t *end, uint64_t *v)
+{
+	uint64_t r = 0;
+	unsigned shift = 0;
+
+	while (p < end && shift < 64) {
+		uint8_t b = *p++;
+
+		r |= (uint64_t)(b & 0x7f) << shift;
+		if (!(b & 0x80)) {
+			*v = r;
+			return p;
+		}
+		shift += 7;
+	}
+	return 0;
+}
+
+/* One decoded record. Pointers are into the log. */
+struct rlog_rec {
+	uint8_t kind;
+	uint8_t flags;
+	uint8_t hash;
+	uint8_t nops;
+	uint64_t delta; /* S: stamp, relative to the previous one of this thread */
+	uint64_t op[10]; /* Z: op[0] is already un-zigzagged (cast to int64_t) */
+	const uint8_t *payload;
+	uint64_t payload_len;
+};
+
+struct rlog_kind_info {
+	uint8_t known, flags, nops;
+	const char *name;
+};
+
+/* enum rlog_read: what rlog_next found */
+enum rlog_read { RLOG_READ_OK = 0, RLOG_READ_END = 1, RLOG_READ_BAD = 2 };
+
+/*
+ * Decodes the record at *p (before end) into r and moves *p behind it. RLOG_READ_END at a 0 kind or at
+ * the end of the data; RLOG_READ_BAD when the bytes are no record (unknown kind, or cut short).
+ * table: rlog_kinds (rlog/kinds.h).
+ */
+static inline enum rlog_read rlog_next(const struct rlog_kind_info *table, const uint8_t **p,
+				       const uint8_t *end, struct rlog_rec *r)
+{
+	const uint8_t *q = *p;
+	uint64_t n;
+
+	if (q >= end || !*q)
+		return RLOG_READ_END;
+	r->kind = *q++;
+	if (r->kind >= RLOG_KIND_LIMIT || !table[r->kind].known)
+		return RLOG_READ_BAD;
+	r->flags = table[r->kind].flags;
+	r->delta = 0;
+	r->hash = 0;
+	r->payload = 0;
+	r->payload_len = 0;
+	if ((r->flags & RF_S) && !(q = rlog_get(q, end, &r->delta)))
+		return RLOG_READ_BAD;
+	if (r->flags & RF_H) {
+		if (q >= end)
+			return RLOG_READ_BAD;
+		r->hash = *q++;
+	}
+	n = table[r->kind].nops;
+	if (n == RLOG_V) {
+		if (!(q = rlog_get(q, end, &n)) || n > 10)
+			return RLOG_READ_BAD;
+	}
+	r->nops = (uint8_t)n;
+	for (unsigned i = 0; i < r->nops; i++)
+		if (!(q = rlog_get(q, end, &r->op[i])))
+			return RLOG_READ_BAD;
+	if ((r->flags & RF_Z) && r->nops)
+		r->op[0] = (uint64_t)rlog_unzigzag(r->op[0]);
+	if (r->flags & RF_P) {
+		if (!(q = rlog_get(q, end, &r->payload_len)) ||
+		    r->payload_len > (uint64_t)(end - q))
+			return RLOG_READ_BAD;
+		r->payload = q;
+		q += r->payload_len;
+	}
+	*p = q;
+	return RLOG_READ_OK;
+}
+
+#endif
