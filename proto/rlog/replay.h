@@ -22,14 +22,19 @@
 
 #define REPLAY_DIR "/run/fred"
 #define REPLAY_MAGIC 0x4c50524452ull
-/* The shim's own address range, far below where the kernel places mappings. */
-#define SHIM_ADDR_BASE 0x100000000000ull
+/*
+ * The address plan. All of it lies far below where the kernel places mappings on its own, so that the
+ * shim's mappings, which differ between recording and replay, never move the program's.
+ */
 #define REPLAY_CTL_ADDR 0x100000000000ull
 #define REPLAY_SCHED_ADDR 0x101000000000ull
-#define SHIM_CONTROL_ADDR 0x102000000000ull
-#define SHIM_LOG_ADDR 0x110000000000ull /* + thread ordinal << 36 */
-#define SHIM_STACK_ADDR 0x300000000000ull /* thread stacks, see plugins/record/stack.c */
-#define SHIM_HEAP_ADDR 0x200000000000ull /* + arena << 36 */
+#define SHIM_CONTROL_ADDR 0x102000000000ull /* struct rlog_control while recording */
+#define SHIM_THREADS_ADDR 0x103000000000ull /* the shim's table of threads */
+#define SHIM_LOG_ADDR 0x110000000000ull /* recording: window of thread N at + N << 30 */
+#define REPLAY_LOG_ADDR 0x190000000000ull /* replay: whole logs, one behind the other */
+#define SHIM_HEAP_MAIN_ADDR 0x200000000000ull /* arena of the first thread, 8 TiB */
+#define SHIM_HEAP_ADDR 0x280000000000ull /* arena N at + N << 32 */
+#define SHIM_STACK_ADDR 0x500000000000ull /* stack of thread N at + N << 26 */
 
 enum replay_state {
 	REPLAY_RUNNING = 0,
@@ -37,7 +42,6 @@ enum replay_state {
 	REPLAY_ENDED = 2, /* all events done; stands at the last one */
 	REPLAY_DIVERGED = 3, /* see struct replay_diverge; the thread stands in the shim */
 	REPLAY_FAILED = 4, /* the shim could not do its work: message in text */
-	REPLAY_EXECED = 5, /* unused */
 };
 
 enum replay_flags {

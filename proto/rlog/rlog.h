@@ -31,7 +31,7 @@
 #define RLOG_MAGIC_CONTROL 0x4c544344455246ull /* "FREDCTL" */
 #define RLOG_MAGIC_SCHED 0x44435344455246ull /* "FREDSCD" */
 
-#define RLOG_MAX_THREADS 1024u /* per process image, over its whole life */
+#define RLOG_MAX_THREADS 8192u /* per process image, over its whole life */
 #define RLOG_MAX_PROCESSES 9999u
 
 enum { RF_S = 1, RF_C = 2, RF_H = 4, RF_P = 8, RF_Z = 16 };
