@@ -1,0 +1,260 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * launch.c: see launch.h. The child waits on a socket until it is seized, prepares itself and calls
+ * execve; the parent holds it at the exec stop and fixes its auxiliary vector. What fails in the child
+ * comes back over the same socket. The child calls async-signal-safe functions only, since the caller
+ * may have threads.
+ */
+#include "launch/launch.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/sched.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/personality.h>
+#include <sys/ptrace.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "launch/fix_auxv.h"
+
+/* What the child was about to do when it failed. */
+enum stage { STAGE_PERSONALITY, STAGE_STACK, STAGE_SESSION, STAGE_CWD, STAGE_STDIO, STAGE_EXEC };
+
+struct failure {
+	int stage, error;
+};
+
+static int set_stack_limit(uint64_t limit)
+{
+	struct rlimit r;
+
+	if (!limit)
+		return 0;
+	if (getrlimit(RLIMIT_STACK, &r))
+		return -1;
+	r.rlim_cur = limit == UINT64_MAX ? RLIM_INFINITY : limit;
+	return setrlimit(RLIMIT_STACK, &r);
+}
+
+/* /dev/null on 0 to 2, the socket (*sock) on 3, nothing else. */
+static int null_stdio(int *sock)
+{
+	int null = open("/dev/null", O_RDWR | O_CLOEXEC);
+
+	if (null < 0)
+		return -1;
+	/* Out of the way of 0 to 3 first: a daemon may have those free. */
+	null = fcntl(null, F_DUPFD_CLOEXEC, 4);
+	*sock = fcntl(*sock, F_DUPFD_CLOEXEC, 4);
+	if (null < 0 || *sock < 0)
+		return -1;
+	for (int fd = 0; fd < 3; fd++)
+		if (dup2(null, fd) < 0)
+			return -1;
+	if (dup3(*sock, 3, O_CLOEXEC) < 0)
+		return -1;
+	*sock = 3;
+	return close_range(4, ~0U, 0);
+}
+
+static void reset_signals(int all)
+{
+	struct sigaction dfl = {.sa_handler = SIG_DFL}, old;
+
+	for (int sig = 1; sig <= SIGRTMAX; sig++)
+		if (!sigaction(sig, NULL, &old) && (all || old.sa_handler != SIG_IGN))
+			sigaction(sig, &dfl, NULL);
+}
+
+static enum stage child_exec(const struct launch_spec *s, int *sock, const sigset_t *mask)
+{
+	sigset_t none;
+	int current = personality(0xffffffff);
+
+	if (current < 0 || personality((unsigned long)current | ADDR_NO_RANDOMIZE) < 0)
+		return STAGE_PERSONALITY;
+	if (set_stack_limit(s->stack_limit))
+		return STAGE_STACK;
+	if (s->new_session && setsid() < 0)
+		return STAGE_SESSION;
+	if (s->cwd && chdir(s->cwd))
+		return STAGE_CWD;
+	if (s->null_stdio && null_stdio(sock))
+		return STAGE_STDIO;
+	reset_signals(s->default_signals);
+	sigemptyset(&none);
+	sigprocmask(SIG_SETMASK, s->default_signals ? &none : mask, NULL);
+	execve(s->path, s->argv, s->envp);
+	return STAGE_EXEC;
+}
+
+static void __attribute__((noreturn))
+child_main(const struct launch_spec *s, int sock, const sigset_t *mask)
+{
+	struct failure f;
+	char go;
+
+	if (read(sock, &go, 1) == 1) {
+		f.stage = child_exec(s, &sock, mask);
+		f.error = errno;
+		send(sock, &f, sizeof(f), MSG_NOSIGNAL);
+	}
+	_exit(127);
+}
+
+static int report_failure(const struct launch_spec *s, const struct failure *f, struct err *e)
+{
+	errno = f->error;
+	switch (f->stage) {
+	case STAGE_PERSONALITY:
+		return err_errno(e, ERR_HOST, "cannot turn address randomisation off");
+	case STAGE_STACK:
+		return err_errno(e, ERR_HOST, "cannot set the stack limit to %llu bytes",
+				 (unsigned long long)s->stack_limit);
+	case STAGE_SESSION:
+		return err_errno(e, ERR_INTERNAL, "setsid");
+	case STAGE_CWD:
+		return err_errno(e, ERR_USAGE, "cannot enter %s", s->cwd);
+	case STAGE_STDIO:
+		return err_errno(e, ERR_HOST, "cannot open /dev/null");
+	default:
+		return err_errno(e, ERR_USAGE, "%s", s->path);
+	}
+}
+
+/* A fork, with the PID that the spec wants. In the child: 0. */
+static pid_t clone_child(int want_pid, struct err *e)
+{
+	pid_t tid = want_pid;
+	struct clone_args args = {.exit_signal = SIGCHLD};
+	long pid;
+
+	if (want_pid) {
+		args.set_tid = (uintptr_t)&tid;
+		args.set_tid_size = 1;
+	}
+	pid = syscall(SYS_clone3, &args, sizeof(args));
+	if (pid >= 0)
+		return (pid_t)pid;
+	if (want_pid && errno == EEXIST)
+		return err_set(e, ERR_HOST, "PID %d is taken", want_pid);
+	if (want_pid && errno == EPERM)
+		return err_set(e, ERR_HOST,
+			       "cannot choose a PID: CAP_CHECKPOINT_RESTORE is missing");
+	return err_errno(e, ERR_HOST, "cannot fork%s", want_pid ? " with a chosen PID" : "");
+}
+
+static void kill_child(pid_t pid)
+{
+	kill(pid, SIGKILL);
+	while (waitpid(pid, NULL, __WALL) < 0 && errno == EINTR)
+		;
+}
+
+static int child_died(const struct launch_spec *s, int sock, int status, struct err *e)
+{
+	struct failure f;
+
+	if (recv(sock, &f, sizeof(f), MSG_DONTWAIT) == (ssize_t)sizeof(f))
+		return report_failure(s, &f, e);
+	if (WIFSIGNALED(status))
+		return err_set(e, ERR_USAGE, "%s: killed by signal %d (%s) while it was starting",
+			       s->path, WTERMSIG(status), strsignal(WTERMSIG(status)));
+	return err_set(e, ERR_INTERNAL, "%s: ended while it was starting", s->path);
+}
+
+/*
+ * Follows the seized child to its exec stop. 0: it stands there; 1: it is dead and reaped, *e says
+ * why; -1: it lives and cannot be followed.
+ */
+static int follow_to_exec(const struct launch_spec *s, pid_t pid, int sock, struct err *e)
+{
+	for (;;) {
+		int status, event, sig;
+		long r;
+
+		if (waitpid(pid, &status, __WALL) < 0) {
+			if (errno == EINTR)
+				continue;
+			return err_errno(e, ERR_INTERNAL, "waiting for %s", s->path);
+		}
+		if (!WIFSTOPPED(status)) {
+			child_died(s, sock, status, e);
+			return 1;
+		}
+		event = status >> 16;
+		sig = WSTOPSIG(status);
+		if (event == PTRACE_EVENT_EXEC)
+			return 0;
+		if (event == PTRACE_EVENT_STOP && sig != SIGTRAP)
+			r = ptrace(PTRACE_LISTEN, pid, 0, 0); /* stopped by job control: stays so */
+		else
+			r = ptrace(PTRACE_CONT, pid, 0, event ? 0 : sig);
+		if (r && errno != ESRCH)
+			return err_errno(e, ERR_HOST, "cannot trace %s", s->path);
+	}
+}
+
+static int parent_run(const struct launch_spec *s, pid_t pid, int sock, struct err *e)
+{
+	int r;
+
+	if (ptrace(PTRACE_SEIZE, pid, 0, PTRACE_O_TRACEEXEC | PTRACE_O_EXITKILL)) {
+		err_errno(e, ERR_HOST, "cannot trace a new process (ptrace)");
+		goto kill;
+	}
+	if (send(sock, "g", 1, MSG_NOSIGNAL) != 1) {
+		err_errno(e, ERR_INTERNAL, "cannot start the new process");
+		goto kill;
+	}
+	r = follow_to_exec(s, pid, sock, e);
+	if (r > 0)
+		return -1;
+	if (r < 0 || launch_fix_auxv(pid, e)) {
+		err_wrap(e, "%s", s->path);
+		goto kill;
+	}
+	if (!ptrace(PTRACE_DETACH, pid, 0, 0))
+		return 0;
+	/* Killed in its exec stop: the caller will reap a program that died at once. */
+	if (errno == ESRCH)
+		return 0;
+	err_errno(e, ERR_HOST, "cannot let go of %s", s->path);
+kill:
+	kill_child(pid);
+	return -1;
+}
+
+int launch_program(const struct launch_spec *s, pid_t *pid, struct err *e)
+{
+	cleanup_close int ours = -1, theirs = -1;
+	sigset_t all, mask;
+	int fds[2];
+	pid_t child;
+
+	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, fds))
+		return err_errno(e, ERR_HOST, "socketpair");
+	ours = fds[0];
+	theirs = fds[1];
+	sigfillset(&all);
+	sigprocmask(SIG_SETMASK, &all, &mask);
+	child = clone_child(s->want_pid, e);
+	if (!child) {
+		close(ours);
+		child_main(s, theirs, &mask);
+	}
+	sigprocmask(SIG_SETMASK, &mask, NULL);
+	if (child < 0)
+		return -1;
+	close(steal_fd(&theirs));
+	if (parent_run(s, child, ours, e))
+		return -1;
+	*pid = child;
+	return 0;
+}

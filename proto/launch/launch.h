@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * launch.h: starts a program so that each start of it is the same: no address randomisation, fixed
+ * AT_RANDOM bytes, no vDSO. Recording and replay use the same code. Afterwards the program is an
+ * ordinary child of the caller, not traced.
+ */
+#ifndef FRED_LAUNCH_LAUNCH_H
+#define FRED_LAUNCH_LAUNCH_H
+
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "base/err.h"
+
+struct launch_spec {
+	const char *path; /* as given to execve: no search; also AT_EXECFN. Relative to cwd */
+	char *const *argv, *const *envp; /* NULL-terminated */
+	const char *cwd; /* NULL: the caller's */
+	uint64_t stack_limit; /* soft RLIMIT_STACK in bytes, ~0: unlimited, 0: keep. It places mappings */
+	int want_pid; /* 0: any; else this PID (needs CAP_CHECKPOINT_RESTORE) */
+	int null_stdio; /* 0, 1 and 2 become /dev/null, all other descriptors are closed */
+	int new_session; /* setsid */
+	/*
+	 * 0: ignored signals and the signal mask stay as the caller has them; 1: all default, none blocked.
+	 * The caller's handlers never run in the child.
+	 */
+	int default_signals;
+};
+
+/*
+ * Starts the program; *pid is the caller's child, which has just left its exec stop. On failure
+ * nothing is left behind. A path that cannot be executed is ERR_USAGE, "PATH: reason"; what the host refuses (a
+ * PID that is taken, no ptrace) is ERR_HOST. The caller must not reap *pid's exit before this returns.
+ */
+int launch_program(const struct launch_spec *s, pid_t *pid, struct err *e);
+
+#endif
