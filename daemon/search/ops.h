@@ -1,0 +1,99 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * ops.h: what a search needs from the world. The search is pure: it sees neither GDB nor CRIU nor a
+ * process, only this table, so that it runs on made-up timelines too.
+ *
+ * Positions are event numbers. There is one live process, which stands at one position (the one
+ * that `restart` reported or `run_to` reached) and can only move forward; going back is a restart.
+ * All functions return 0, or -1 with e set; a failure ends the search with that error.
+ */
+#ifndef FRED_SEARCH_OPS_H
+#define FRED_SEARCH_OPS_H
+
+#include "base/err.h"
+#include <stdbool.h>
+#include <stdint.h>
+
+/* What the watched expression gives as a truth value; ERROR: it cannot be evaluated here. */
+enum search_value { SEARCH_FALSE = 0, SEARCH_TRUE = 1, SEARCH_ERROR = 2 };
+
+/* The stages of FReD section 3.2, and the check of the two ends before them. */
+enum search_stage {
+	SEARCH_ENDS = 0,
+	SEARCH_A, /* Search-Ckpts */
+	SEARCH_B, /* Search-Debug-History */
+	SEARCH_C, /* Search-Determ-Event-Log */
+	SEARCH_D, /* Local-Search */
+	SEARCH_STAGES
+};
+
+/* Costs of one stage: the columns of FReD's Table 1. */
+struct search_costs {
+	uint64_t checkpoints, restarts, evaluations;
+	uint64_t checkpoint_ns, restart_ns, evaluate_ns;
+	uint64_t run_ns;   /* moving forward */
+	uint64_t total_ns; /* the whole stage */
+};
+
+/* The answer of stage D: the instruction between two neighbouring events. */
+struct search_local {
+	bool exact; /* pc_before and pc_after are known */
+	int32_t tid;
+	uint64_t pc_before; /* the state in which the expression is good */
+	uint64_t pc_after;  /* the next state of this thread, in which it is bad */
+	uint64_t pc_insn;   /* the instruction that did it; 0: unknown */
+	uint64_t steps;	    /* instructions from the event to pc_before, when they were counted */
+	uint64_t hits;	    /* watchpoint hits looked at */
+	struct search_costs costs; /* filled by ops->local; total_ns is the search's business */
+};
+
+struct search_progress {
+	enum search_stage stage;
+	uint64_t left, right;	  /* the interval that is left: good, bad */
+	uint64_t evaluations;	  /* so far */
+	uint64_t evaluations_max; /* upper bound for stages up to C */
+};
+
+struct search_ops {
+	/* The expression at the current position. Must leave the process as it was. */
+	int (*evaluate)(void *ctx, enum search_value *v, struct err *e);
+	/* Replaces the live process by the nearest checkpoint at or before at_most (the start of
+	 * the timeline counts as one) and says in *at where it stands. */
+	int (*restart)(void *ctx, uint64_t at_most, uint64_t *at, struct err *e);
+	/* Moves the live process forward to position n, which is not before the current one. */
+	int (*run_to)(void *ctx, uint64_t n, struct err *e);
+
+	/* All below may be NULL. */
+
+	/* Checkpoints the current position. 1: declined, nothing was done and nothing is wrong. */
+	int (*checkpoint)(void *ctx, struct err *e);
+	/* A checkpoint that this search made is of no more use to it. */
+	int (*drop)(void *ctx, uint64_t at, struct err *e);
+	/* The last checkpoint at or before n, the first one after n: true and *at, or false. */
+	bool (*ckpt_before)(void *ctx, uint64_t n, uint64_t *at);
+	bool (*ckpt_after)(void *ctx, uint64_t n, uint64_t *at);
+	/* The debug history: the last stop at or before n, the first one after it. */
+	bool (*stop_before)(void *ctx, uint64_t n, uint64_t *at);
+	bool (*stop_after)(void *ctx, uint64_t n, uint64_t *at);
+	/* Time at which event n was recorded, in any unit, never falling: midpoints go by it. */
+	uint64_t (*weight)(void *ctx, uint64_t n);
+	/* A monotonic clock in nanoseconds, for the costs and the decision to checkpoint. */
+	uint64_t (*clock_ns)(void *ctx);
+	/* The client asked to stop: asked before every other op. */
+	bool (*cancelled)(void *ctx);
+	void (*progress)(void *ctx, const struct search_progress *p);
+
+	/* Stage D. The live process stands at n, where the expression is good; at n + 1 it is bad.
+	 * is_bad tells what a value means. The process may be used up. */
+	int (*local)(void *ctx, uint64_t n, bool (*is_bad)(const void *pred, enum search_value v),
+		     const void *pred, struct search_local *out, struct err *e);
+	/* Stage D without `local`: how many instructions lie between n, where the process stands,
+	 * and n + 1 (the process is used up by counting) ... */
+	int (*steps)(void *ctx, uint64_t n, uint64_t *count, struct err *e);
+	/* ... and moving the live process to k instructions after n; not before where it stands. */
+	int (*step_to)(void *ctx, uint64_t n, uint64_t k, struct err *e);
+	/* PC and TID of the thread that moves; asked at the two final states. */
+	int (*where)(void *ctx, int32_t *tid, uint64_t *pc, struct err *e);
+};
+
+#endif

@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: MIT */
+/* pred.h: which values of the expression are bad, given the two ends and the policy for errors. */
+#ifndef FRED_SEARCH_PRED_H
+#define FRED_SEARCH_PRED_H
+
+#include "search/search.h"
+
+struct pred {
+	enum search_on_error on_error;
+	enum search_value left, right;
+};
+
+/* True when the ends differ, that is, when there is a transition between them. */
+bool pred_differ(const struct pred *p);
+/* How a value counts; pred is a struct pred whose ends differ. */
+bool pred_is_bad(const void *pred, enum search_value v);
+/* "true", "false", "error" */
+const char *pred_value_name(enum search_value v);
+
+#endif

@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: MIT */
+/* search.h: reverse expression watchpoints (FReD section 3): from good and bad to the transition.
+ */
+#ifndef FRED_SEARCH_SEARCH_H
+#define FRED_SEARCH_SEARCH_H
+
+#include "search/ops.h"
+
+/* How a position counts where the expression cannot be evaluated. */
+enum search_on_error { SEARCH_ON_ERROR_GOOD = 0, SEARCH_ON_ERROR_BAD, SEARCH_ON_ERROR_FAIL };
+
+struct search_params {
+	uint64_t left, right; /* positions; left < right */
+	enum search_on_error on_error;
+	/* Evaluations allowed beyond the two ends and ceil(log2(right - left)). 0 is the
+	 * theoretical bound; 1 or 2 let stages A and B stop at uneven checkpoints, which saves
+	 * running. */
+	unsigned slack;
+	uint64_t checkpoint_cost_ns; /* estimate until one has been measured; 0: always take the
+					first */
+	bool events_only;	     /* no stage D */
+};
+
+enum search_outcome {
+	SEARCH_FOUND = 0,
+	SEARCH_EQUAL, /* both ends count the same: see left_value, right_value */
+};
+
+struct search_result {
+	enum search_outcome outcome;
+	enum search_value left_value, right_value; /* at the two ends of the params */
+	uint64_t left, right;			   /* good, bad; FOUND: right == left + 1 */
+	bool has_local;
+	struct search_local local;
+	struct search_costs stage[SEARCH_STAGES];
+};
+
+/*
+ * Checks both ends and runs stages A to D. 0 with *r filled, or -1: an op failed, the search was
+ * cancelled (ERR_CANCELLED), the params make no sense or, with ON_ERROR_FAIL, the expression could
+ * not be evaluated (ERR_USAGE). r->stage is filled in each case.
+ *
+ * Which truth value is good is what the left end has (FReD 3.2: "we care only that the two Boolean
+ * values be opposite").
+ *
+ * Evaluations up to stage C: at most 2 + ceil(log2(right - left)) + slack. Events run through: with
+ * checkpoints that cost nothing at most the way to `right` once and the interval once more.
+ */
+int search_run(const struct search_ops *ops, void *ctx, const struct search_params *p,
+	       struct search_result *r, struct err *e);
+
+/* The sum over all stages. */
+struct search_costs search_total(const struct search_result *r);
+/* "ends", "A", "B", "C", "D" */
+const char *search_stage_name(enum search_stage s);
+
+#endif

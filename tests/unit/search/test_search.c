@@ -1,0 +1,271 @@
+/* SPDX-License-Identifier: MIT */
+/* test_search.c: what the search finds on made-up timelines of up to 10^15 events. */
+#include "search/bisect.h"
+#include "world.h"
+#include <string.h>
+
+#define HUGE_TOTAL 1000000000000000ull
+
+static struct search_params all(const struct world *w)
+{
+	return (struct search_params){.right = w->total};
+}
+
+static void check_found(const struct world *w, const struct search_params *p,
+			const struct search_result *r)
+{
+	uint64_t n = search_total(r).evaluations - r->stage[SEARCH_D].evaluations;
+
+	assert_int_equal(r->outcome, SEARCH_FOUND);
+	assert_int_equal(r->right, r->left + 1);
+	assert_true(r->left >= p->left && r->right <= p->right);
+	assert_true(world_is_transition(w, p->left, r->left));
+	assert_true(n <= bisect_log2_ceil(p->right - p->left) + 2 + p->slack);
+}
+
+static void one_flip_everywhere(void **state)
+{
+	for (uint64_t total = 1; total <= 70; total++) {
+		for (uint64_t at = 1; at <= total; at++) {
+			struct world w;
+			struct search_result r;
+			struct search_params p;
+			struct err e;
+
+			world_init(&w, total);
+			world_flip(&w, at);
+			p = all(&w);
+			assert_int_equal(search_run(&world_ops, &w, &p, &r, &e), 0);
+			check_found(&w, &p, &r);
+			assert_int_equal(r.right, at);
+			assert_false(r.has_local);
+		}
+	}
+}
+
+/* Odd numbers of flips, checkpoints and stops anywhere, any slack, any interval, any ops. */
+static void random_timelines(void **state)
+{
+	const struct search_ops *ops[] = {&world_ops, &world_ops_weight, &world_ops_bare};
+	uint64_t seed = 99;
+
+	for (int round = 0; round < 6000; round++) {
+		uint64_t n = 20 + world_random(&seed) % HUGE_TOTAL, flip = 0;
+		struct world w;
+		struct search_result r;
+		struct search_params p;
+		struct err e;
+		unsigned flips = 1 + 2 * (world_random(&seed) % 7);
+
+		if (round % 3 == 0)
+			n = 20 + n % 2000;
+		world_init(&w, n);
+		p = all(&w);
+		p.left = world_random(&seed) % 3 ? 0 : world_random(&seed) % 5;
+		p.slack = world_random(&seed) % 3;
+		flip = p.left;
+		for (unsigned i = 0; i < flips; i++) {
+			flip += 1 + world_random(&seed) % ((n - flip) / (flips - i) / 2 + 1);
+			world_flip(&w, flip);
+		}
+		assert_true(flip <= n);
+		for (unsigned i = world_random(&seed) % 40; i; i--) {
+			uint64_t c = 1 + world_random(&seed) % n, near;
+
+			if (!world_ops.ckpt_before(&w, c, &near) || near != c)
+				world_ckpt(&w, c);
+		}
+		for (unsigned i = world_random(&seed) % 8; i; i--)
+			w.stop[w.stops++] = n / (i + 1);
+		w.restart_ns = world_random(&seed) % 1000000;
+		w.ckpt_ns = world_random(&seed) % 1000000;
+		assert_int_equal(search_run(ops[round % 3], &w, &p, &r, &e), 0);
+		check_found(&w, &p, &r);
+	}
+}
+
+/* FReD 3.2: either truth value may be the good one. */
+static void both_polarities(void **state)
+{
+	struct world w;
+	struct search_result r;
+	struct search_params p;
+	struct err e;
+
+	world_init(&w, 1000);
+	world_flip(&w, 10);
+	world_flip(&w, 700);
+	p = (struct search_params){.left = 100, .right = 1000};
+	assert_int_equal(search_run(&world_ops, &w, &p, &r, &e), 0);
+	assert_int_equal(r.left_value, SEARCH_FALSE);
+	assert_int_equal(r.right_value, SEARCH_TRUE);
+	assert_int_equal(r.left, 699);
+}
+
+static void equal_ends(void **state)
+{
+	struct world w;
+	struct search_result r;
+	struct search_params p;
+	struct err e;
+
+	world_init(&w, 1000);
+	world_flip(&w, 10);
+	world_flip(&w, 700);
+	p = all(&w);
+	assert_int_equal(search_run(&world_ops, &w, &p, &r, &e), 0);
+	assert_int_equal(r.outcome, SEARCH_EQUAL);
+	assert_int_equal(search_total(&r).evaluations, 2);
+	assert_int_equal(r.left_value, SEARCH_TRUE);
+	assert_int_equal(r.right_value, SEARCH_TRUE);
+}
+
+static void bad_interval(void **state)
+{
+	struct world w;
+	struct search_result r;
+	struct search_params p = {.left = 5, .right = 5};
+	struct err e;
+
+	world_init(&w, 1000);
+	assert_int_equal(search_run(&world_ops, &w, &p, &r, &e), -1);
+	assert_int_equal(e.kind, ERR_USAGE);
+	assert_int_equal(w.calls, 0);
+}
+
+static int with_errors(enum search_on_error policy, uint64_t from, uint64_t to, struct world *w,
+		       struct search_result *r, struct err *e)
+{
+	struct search_params p = {.right = 1000, .on_error = policy};
+
+	world_init(w, 1000);
+	world_flip(w, 600);
+	w->error_from = from;
+	w->error_to = to;
+	return search_run(&world_ops, w, &p, r, e);
+}
+
+static void evaluation_errors(void **state)
+{
+	struct world w;
+	struct search_result r;
+	struct err e;
+
+	/* not yet evaluable at the start counts as good */
+	assert_int_equal(with_errors(SEARCH_ON_ERROR_GOOD, 0, 300, &w, &r, &e), 0);
+	assert_int_equal(r.outcome, SEARCH_FOUND);
+	assert_int_equal(r.left, 599);
+	assert_int_equal(r.left_value, SEARCH_ERROR);
+	/* up to the bad region: the first evaluable position is the transition */
+	assert_int_equal(with_errors(SEARCH_ON_ERROR_GOOD, 0, 800, &w, &r, &e), 0);
+	assert_int_equal(r.right, 800);
+	/* errors at the right end count as good: the same as the left end */
+	assert_int_equal(with_errors(SEARCH_ON_ERROR_GOOD, 900, 1001, &w, &r, &e), 0);
+	assert_int_equal(r.outcome, SEARCH_EQUAL);
+	assert_int_equal(r.right_value, SEARCH_ERROR);
+
+	assert_int_equal(with_errors(SEARCH_ON_ERROR_BAD, 400, 1001, &w, &r, &e), 0);
+	assert_int_equal(r.outcome, SEARCH_FOUND);
+	assert_int_equal(r.right, 400);
+	assert_int_equal(with_errors(SEARCH_ON_ERROR_BAD, 0, 300, &w, &r, &e), 0);
+	assert_int_equal(r.outcome, SEARCH_EQUAL);
+
+	assert_int_equal(with_errors(SEARCH_ON_ERROR_FAIL, 450, 550, &w, &r, &e), -1);
+	assert_int_equal(e.kind, ERR_USAGE);
+	assert_non_null(strstr(e.text, "cannot be evaluated at event 500"));
+	assert_int_equal(with_errors(SEARCH_ON_ERROR_FAIL, 100, 110, &w, &r, &e), 0);
+	assert_int_equal(r.left, 599);
+}
+
+/* Evenly spaced checkpoints, slack 1: A ends at two neighbours and C works between them only. */
+static void stage_a_finds_neighbours(void **state)
+{
+	struct world w;
+	struct search_result r;
+	struct search_params p = {.right = 65536, .slack = 1};
+	struct err e;
+
+	world_init(&w, 65536);
+	for (uint64_t c = 1024; c < 65536; c += 1024)
+		world_ckpt(&w, c);
+	world_flip(&w, 40000);
+	assert_int_equal(search_run(&world_ops, &w, &p, &r, &e), 0);
+	check_found(&w, &p, &r);
+	assert_int_equal(r.stage[SEARCH_A].evaluations, 6);
+	assert_int_equal(r.stage[SEARCH_A].checkpoints, 0);
+	assert_int_equal(r.stage[SEARCH_A].run_ns, 0);
+	assert_int_equal(r.stage[SEARCH_C].evaluations, 10);
+	assert_true(r.stage[SEARCH_C].run_ns <= 1024);
+}
+
+static void stage_b_uses_stops(void **state)
+{
+	struct world w;
+	struct search_result r;
+	struct search_params p = {.right = 10000, .slack = 2};
+	struct err e;
+
+	world_init(&w, 10000);
+	for (uint64_t s = 2500; s < 10000; s += 2500)
+		w.stop[w.stops++] = s;
+	world_flip(&w, 7000);
+	assert_int_equal(search_run(&world_ops, &w, &p, &r, &e), 0);
+	check_found(&w, &p, &r);
+	assert_int_equal(r.stage[SEARCH_B].evaluations, 2);
+}
+
+static void stage_d_counts(void **state)
+{
+	for (uint64_t insns = 1; insns < 200; insns++) {
+		struct world w;
+		struct search_result r;
+		struct search_params p = {.right = 100};
+		struct err e;
+
+		world_init(&w, 100);
+		world_flip(&w, 34);
+		w.insns = insns;
+		w.insn_at = insns * 7 / 10;
+		assert_int_equal(search_run(&world_ops_steps, &w, &p, &r, &e), 0);
+		check_found(&w, &p, &r);
+		assert_true(r.has_local && r.local.exact);
+		assert_int_equal(r.local.steps, w.insn_at);
+		assert_int_equal(r.local.pc_before, 0x1000 + w.insn_at);
+		assert_int_equal(r.local.pc_after, 0x1000 + w.insn_at + 1);
+		assert_int_equal(r.local.tid, 7);
+		assert_true(r.stage[SEARCH_D].evaluations <= bisect_log2_ceil(insns) + 2);
+	}
+}
+
+static void events_only(void **state)
+{
+	struct world w;
+	struct search_result r;
+	struct search_params p = {.right = 100, .events_only = true};
+	struct err e;
+
+	world_init(&w, 100);
+	world_flip(&w, 34);
+	w.insns = 5;
+	assert_int_equal(search_run(&world_ops_steps, &w, &p, &r, &e), 0);
+	assert_false(r.has_local);
+	assert_int_equal(r.stage[SEARCH_D].evaluations, 0);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(one_flip_everywhere),
+		cmocka_unit_test(random_timelines),
+		cmocka_unit_test(both_polarities),
+		cmocka_unit_test(equal_ends),
+		cmocka_unit_test(bad_interval),
+		cmocka_unit_test(evaluation_errors),
+		cmocka_unit_test(stage_a_finds_neighbours),
+		cmocka_unit_test(stage_b_uses_stops),
+		cmocka_unit_test(stage_d_counts),
+		cmocka_unit_test(events_only),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
