@@ -1,0 +1,11 @@
+/* SPDX-License-Identifier: MIT */
+/* ns.h: the inside of a new cell: mounts and network. Used by cell.c in the cell's pid 1. */
+#ifndef FRED_CELL_NS_H
+#define FRED_CELL_NS_H
+
+#include "base/err.h"
+
+/* Leaves the mount, net and ipc namespaces of the caller and furnishes the new ones (cell.h says how). */
+int ns_enter(struct err *e);
+
+#endif
