@@ -1,0 +1,234 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * main.c: fredd. Becomes a daemon, takes the lock of its $FRED_HOME (held until the end, so there is
+ * one daemon at most, and a socket found under the lock is a stale one), listens, runs the loop.
+ *
+ * Locks in $FRED_HOME: fredd.lock is the daemon's, for its life. fredd.start is held by whoever starts
+ * one, from before the fork until it listens: a fredctl, or fredd itself without --ready-fd.
+ */
+#define LOG_DOMAIN "main"
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "base/fdio.h"
+#include "base/home.h"
+#include "base/log.h"
+#include "base/path.h"
+#include "base/str.h"
+#include "cell/cell.h"
+#include "config.h"
+#include "loop/loop.h"
+#include "loop/sig.h"
+#include "rpc/server.h"
+#include "wire/addr.h"
+
+/* How long the daemon before may take to end. */
+#define LOCK_TIMEOUT_S 10
+
+struct daemon {
+	struct loop *loop;
+	struct loop_sig sig;
+	struct server *server;
+};
+
+static void on_alarm(int signo)
+{
+	(void)signo; /* flock(2) then fails with EINTR */
+}
+
+static int wait_for_lock(int fd)
+{
+	struct sigaction sa = {.sa_handler = on_alarm};
+	int r;
+
+	sigaction(SIGALRM, &sa, NULL);
+	alarm(LOCK_TIMEOUT_S);
+	r = flock(fd, LOCK_EX);
+	alarm(0);
+	return r;
+}
+
+/* Returns the descriptor that holds the lock, or -1. */
+static int take_lock(const char *home, const char *name, struct err *e)
+{
+	cleanup_free char *path = path_join(home, name);
+	cleanup_close int fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+
+	if (fd < 0)
+		return err_errno(e, ERR_HOST, "%s", path);
+	if (wait_for_lock(fd))
+		return err_set(e, ERR_HOST, "%s is held: another fredd runs (fredctl shutdown)", path);
+	return steal_fd(&fd);
+}
+
+static int write_pid(int fd, struct err *e)
+{
+	char text[16];
+	int n = snprintf(text, sizeof(text), "%d\n", (int)getpid());
+
+	if (ftruncate(fd, 0) || pwrite_full(fd, text, (size_t)n, 0))
+		return err_errno(e, ERR_HOST, "lock file");
+	return 0;
+}
+
+static int detach(struct err *e)
+{
+	for (int i = 0; i < 2; i++) {
+		pid_t pid = fork();
+
+		if (pid < 0)
+			return err_errno(e, ERR_HOST, "fork");
+		if (pid > 0)
+			_exit(0);
+		if (i == 0 && setsid() < 0)
+			return err_errno(e, ERR_HOST, "setsid");
+	}
+	return chdir("/") ? err_errno(e, ERR_HOST, "chdir /") : 0;
+}
+
+/* Standard output and error go to the log too, for what libraries and children print. */
+static int redirect(const char *log_path, struct err *e)
+{
+	cleanup_close int null = open("/dev/null", O_RDWR | O_CLOEXEC);
+	cleanup_close int log = open(log_path, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0600);
+
+	if (null < 0)
+		return err_errno(e, ERR_HOST, "/dev/null");
+	if (log < 0)
+		return err_errno(e, ERR_HOST, "%s", log_path);
+	if (dup2(null, 0) < 0 || dup2(log, 1) < 0 || dup2(log, 2) < 0)
+		return err_errno(e, ERR_HOST, "dup2");
+	return log_open(log_path, e);
+}
+
+/* Changes when the executable is replaced, so that a newer client notices. */
+static char *build_id(void)
+{
+	struct stat st;
+
+	if (stat("/proc/self/exe", &st))
+		return xstrdup("unknown");
+	return str_fmt("%llx-%llx%09lx", (unsigned long long)st.st_ino,
+		       (unsigned long long)st.st_mtim.tv_sec, st.st_mtim.tv_nsec);
+}
+
+static void tell_ready(int *fd, const char *text)
+{
+	if (*fd < 0)
+		return;
+	if (write_full(*fd, text, strlen(text)))
+		log_warn("the starting client has gone");
+	close(*fd);
+	*fd = -1;
+}
+
+static void on_signal(struct loop_sig *s, int signo)
+{
+	struct daemon *d = container_of(s, struct daemon, sig);
+
+	log_info("%s, ending", strsignal(signo));
+	server_stop(d->server);
+}
+
+static int run_loop(struct daemon *d, const struct server_config *sc, int *ready_fd, struct err *e)
+{
+	sigset_t mask;
+	int r;
+
+	sigemptyset(&mask);
+	sigaddset(&mask, SIGTERM);
+	sigaddset(&mask, SIGINT);
+	sigaddset(&mask, SIGHUP);
+	d->server = server_new(d->loop, sc, e);
+	if (!d->server)
+		return -1;
+	r = loop_sig_init(&d->sig, d->loop, &mask, on_signal, e);
+	if (!r) {
+		tell_ready(ready_fd, "ok\n");
+		log_info("fredd %s listens in %s", FRED_VERSION, sc->home);
+		r = loop_run(d->loop, e);
+		loop_sig_fini(&d->sig);
+	}
+	server_free(d->server);
+	return r;
+}
+
+static int serve(const struct config *c, const char *home, const char *log_path, int *ready_fd,
+		 int *start_lock, struct err *e)
+{
+	cleanup_free char *build = build_id();
+	cleanup_close int lock = take_lock(home, "fredd.lock", e);
+	struct daemon d = {0};
+	struct wire_addr addr;
+	struct server_config sc = {
+		.home = home,
+		.build = build,
+		.log_path = log_path,
+		.start_cell = cell_start,
+		.idle_ms = c->idle_s * 1000,
+	};
+	int r;
+
+	if (lock < 0 || write_pid(lock, e) || wire_addr_init(&addr, home, e))
+		return -1;
+	sc.listen_fd = wire_listen(&addr, e);
+	if (sc.listen_fd < 0)
+		return -1;
+	if (*start_lock >= 0)
+		close(steal_fd(start_lock));
+	d.loop = loop_new(e);
+	r = d.loop ? run_loop(&d, &sc, ready_fd, e) : -1;
+	loop_free(d.loop);
+	unlink(addr.sa.sun_path); /* still under the lock: it is ours */
+	close(sc.listen_fd);
+	return r;
+}
+
+static int start(const struct config *c, int *ready_fd, struct err *e)
+{
+	cleanup_free char *home = home_dir(e);
+	cleanup_free char *log_path = home ? path_join(home, "fredd.log") : NULL;
+	cleanup_close int start_lock = -1;
+
+	if (!home)
+		return -1;
+	if (!c->foreground && (detach(e) || redirect(log_path, e)))
+		return -1;
+	if (*ready_fd < 0) {
+		start_lock = take_lock(home, "fredd.start", e);
+		if (start_lock < 0)
+			return -1;
+	}
+	return serve(c, home, c->foreground ? NULL : log_path, ready_fd, &start_lock, e);
+}
+
+int main(int argc, char **argv)
+{
+	struct config c;
+	struct err e = {0};
+
+	if (config_parse(&c, argc, argv, &e)) {
+		fprintf(stderr, "fredd: %s\n", e.text);
+		return err_exit_code(e.kind);
+	}
+	if (c.help || c.version) {
+		fputs(c.help ? config_help() : "fredd " FRED_VERSION "\n", stdout);
+		return 0;
+	}
+	signal(SIGPIPE, SIG_IGN);
+	if (c.ready_fd >= 0)
+		fcntl(c.ready_fd, F_SETFD, FD_CLOEXEC);
+	if (start(&c, &c.ready_fd, &e)) {
+		log_error("%s", e.text);
+		tell_ready(&c.ready_fd, e.text);
+		return err_exit_code(e.kind);
+	}
+	return 0;
+}

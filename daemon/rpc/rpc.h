@@ -1,0 +1,114 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * rpc.h: the parts of the RPC server, shared by its files. Others include server.h.
+ *
+ * Who frees what: a connection is freed in its own event callback or by server_free only, an operation
+ * when its worker was reaped; so either may use the other freely inside a callback. Sending never fails:
+ * what is wrong with a socket shows in its next event.
+ */
+#ifndef FRED_RPC_RPC_H
+#define FRED_RPC_RPC_H
+
+#include <jansson.h>
+#include <stdbool.h>
+#include <sys/queue.h>
+
+#include "base/buf.h"
+#include "loop/child.h"
+#include "loop/loop.h"
+#include "rpc/server.h"
+#include "wire/framing.h"
+#include "wire/methods.h"
+
+#define RPC_MAX_CONNS 200
+#define RPC_MAX_OPERATIONS 32
+/* A client that has so many bytes to read yet is not listened to, nor are its operations. */
+#define RPC_OUT_HIGH ((size_t)1 << 20)
+
+struct conn {
+	LIST_ENTRY(conn) link;
+	struct loop_source source;
+	struct server *server;
+	struct wire_frame in;
+	struct buf out;
+	size_t operations; /* that answer to it */
+	bool eof; /* the client has ended its side */
+	bool closing; /* close when all is sent */
+	bool paused; /* lines or operations wait until it is no longer full */
+};
+LIST_HEAD(conn_list, conn);
+
+struct operation {
+	LIST_ENTRY(operation) link;
+	struct server *server;
+	struct conn *conn; /* NULL: the client has gone */
+	uint64_t id;
+	const struct wire_method *method;
+	json_t *request_id;
+	json_t *params;
+	struct loop_child child;
+	struct loop_source pipe;
+	struct wire_frame in;
+	json_t *final; /* the worker's last line */
+	bool cancelled;
+	bool garbled; /* the worker wrote something else than op.h says */
+	uint64_t started_ms;
+	double fraction;
+	json_t *text;
+};
+LIST_HEAD(operation_list, operation);
+
+struct server {
+	struct loop *loop;
+	struct server_config config;
+	struct loop_source listener;
+	struct loop_timer idle;
+	struct conn_list conns;
+	struct operation_list operations;
+	size_t conn_count, operation_count;
+	uint64_t next_operation, started_ms;
+	bool stopping;
+};
+
+uint64_t rpc_now_ms(void);
+
+/* conn.c */
+/* Takes fd over. */
+int conn_new(struct server *s, int fd, struct err *e);
+void conn_free(struct conn *c);
+/* Steals msg. */
+void conn_send(struct conn *c, json_t *msg);
+bool conn_is_full(const struct conn *c);
+/* Its last operation may have ended: closes nothing, only asks for the event that will. */
+void conn_wake(struct conn *c);
+/* Sends what the socket takes at once. */
+void conn_flush(struct conn *c);
+
+/* dispatch.c: one line from a client. */
+void rpc_dispatch(struct conn *c, const char *line, size_t len);
+
+/* methods.c: answers a QUICK method; *result is a new object. */
+int rpc_quick(struct conn *c, const struct wire_method *m, json_t *params, json_t **result,
+	      struct err *e);
+
+/* operation.c */
+/* Starts a worker that will answer request `id` of c. params may be NULL. */
+int operation_start(struct conn *c, const struct wire_method *m, json_t *id, json_t *params,
+		    struct err *e);
+/* Kills the worker; the answer follows when it is dead. */
+void operation_cancel(struct operation *op);
+/* Cancels those of c, which has gone. */
+void operation_orphan_all(struct conn *c);
+/* Reads again from the workers of c, which is no longer full. */
+void operation_resume_all(struct conn *c);
+json_t *operation_describe(const struct operation *op);
+
+/* worker.c */
+/* Forks the worker of op; the cell and *fd (the reading end of its pipe, non-blocking) are the caller's. */
+int worker_start(const struct operation *op, struct cell *cell, int *fd, struct err *e);
+
+/* server.c */
+void server_conn_gone(struct server *s);
+void server_operation_gone(struct server *s);
+
+#endif

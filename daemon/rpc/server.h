@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: MIT */
+/* server.h: the daemon's RPC server: accepts clients, answers them, runs their operations. */
+#ifndef FRED_RPC_SERVER_H
+#define FRED_RPC_SERVER_H
+
+#include <stdint.h>
+
+#include "base/err.h"
+#include "cell/cell.h"
+#include "loop/loop.h"
+
+struct server;
+
+struct server_config { /* borrowed; must outlive the server */
+	int listen_fd; /* from wire_listen */
+	const char *home; /* $FRED_HOME */
+	const char *build; /* identifies the executable */
+	const char *log_path; /* opened again by workers; NULL: standard error */
+	/* cell_start; a test may use something that needs no privileges */
+	int (*start_cell)(int (*init)(void *arg), void *arg, struct cell *out, struct err *e);
+	uint64_t idle_ms; /* stop after so long without clients and operations; 0: never */
+};
+
+/* NULL on failure. */
+struct server *server_new(struct loop *l, const struct server_config *config, struct err *e);
+/* Accepts no more clients, cancels all operations, and stops the loop when their workers are dead. */
+void server_stop(struct server *s);
+/* Closes what is left; not while operations run. */
+void server_free(struct server *s);
+
+#endif
