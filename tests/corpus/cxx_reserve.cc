@@ -60,10 +60,9 @@ __attribute__((noinline)) void Shop::deliver()
 
 int main()
 {
-	auto own = std::make_unique<Shop>(1000, 10);
 	unsigned seed = 5, failed = 0;
 
-	shop = own.get();
+	shop = std::make_unique<Shop>(1000, 10).release();
 	for (int i = 0; i < 20000; i++) {
 		seed = seed * 1664525 + 1013904223;
 		try {

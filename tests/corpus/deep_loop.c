@@ -17,7 +17,7 @@ static struct {
 	unsigned long bin[8];
 	unsigned long limit;
 	unsigned long seen;
-} stats;
+} stats = {.limit = 1000};
 
 /* The rare values have a bin each by their low bits; one of them was forgotten. */
 static __attribute__((noinline)) void account(unsigned value)
@@ -43,7 +43,6 @@ static __attribute__((noinline)) unsigned long churn(unsigned long x)
 
 int main(void)
 {
-	stats.limit = 1000;
 	printf("start\n");
 	fflush(stdout);
 	stats.seen = churn(42);

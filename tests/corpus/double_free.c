@@ -12,8 +12,8 @@
 #include <string.h>
 
 struct buffer {
-	int refs;
 	char text[100];
+	int refs;
 };
 
 static int live_buffers;

@@ -19,7 +19,7 @@ struct player {
 };
 
 static char guest[] = "guest";
-static struct player players[PLAYERS];
+static struct player players[PLAYERS] = {[0 ... PLAYERS - 1] = {.title = guest}};
 
 static __attribute__((noinline)) void rename_player(struct player *p, const char *name, size_t len)
 {
@@ -43,8 +43,6 @@ int main(void)
 {
 	char name[64];
 
-	for (int i = 0; i < PLAYERS; i++)
-		players[i].title = guest;
 	for (unsigned i = 0; i < 10000; i++) {
 		rename_player(&players[i % PLAYERS], name, make_name(name, i));
 		if (i % 16 == 0)

@@ -27,7 +27,7 @@ struct queue {
 static struct queue *fifo;
 static unsigned long digest[CONSUMERS];
 
-static struct queue *queue_new(void)
+static __attribute__((noinline)) struct queue *queue_new(void)
 {
 	struct queue *q = calloc(1, sizeof(*q));
 

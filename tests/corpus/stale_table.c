@@ -19,10 +19,11 @@
 
 struct session {
 	unsigned long id, requests;
-	int slot, alive;
+	int slot;
+	volatile int alive;
 };
 
-static struct session *table[SLOTS];
+static struct session *volatile table[SLOTS];
 static struct session *graveyard[ROUNDS * SLOTS];
 static size_t dead;
 static sem_t go, scanned;

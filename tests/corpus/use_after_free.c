@@ -24,7 +24,7 @@ struct record {
 static struct session *cached;
 static struct record *records[4096];
 
-static struct session *session_new(unsigned user)
+static __attribute__((noinline)) struct session *session_new(unsigned user)
 {
 	struct session *s = calloc(1, sizeof(*s));
 
