@@ -1,0 +1,320 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * lookup.c: from event numbers to places in logs and back. Two arrays over the runs (events before each
+ * block of runs; the thread's own events before each run), each thread's list of its runs, and the
+ * readers' marks. Built at the first lookup: a replay alone does not need them.
+ */
+#include <math.h>
+#include <string.h>
+
+#include "base/str.h"
+#include "reclog/timeline_priv.h"
+
+static struct tl_thread *part_thread(const struct tl_part *part, uint32_t ordinal)
+{
+	unsigned i = ordinal <= RLOG_MAX_THREADS ? part->by_ordinal[ordinal] : 0;
+
+	return i ? &part->threads[i - 1] : NULL;
+}
+
+static void index_part(struct timeline *tl, struct tl_part *part)
+{
+	uint64_t at = part->first_event, end = part->first_run + part->runs;
+	uint64_t *done = xcalloc(part->nthreads + 1, sizeof(*done));
+
+	for (uint64_t i = part->first_run; i < end; i++)
+		part_thread(part, tl->runs[i].thread)->nruns++;
+	for (unsigned i = 0; i < part->nthreads; i++) {
+		struct tl_thread *t = &part->threads[i];
+
+		t->runs = xreallocarray(NULL, t->nruns + 1, sizeof(*t->runs));
+		t->nruns = 0;
+	}
+	for (uint64_t i = part->first_run; i < end; i++) {
+		struct tl_thread *t = part_thread(part, tl->runs[i].thread);
+		uint64_t *n = &done[t - part->threads];
+
+		t->runs[t->nruns++] = (uint32_t)i;
+		tl->run_index[i] = (uint32_t)*n;
+		if (!(i % TL_BLOCK))
+			tl->block_events[i / TL_BLOCK] = at;
+		*n += tl->runs[i].count;
+		at += tl->runs[i].count;
+	}
+	free(done);
+}
+
+static void need_index(struct timeline *tl)
+{
+	if (tl->run_index)
+		return;
+	tl->run_index = xreallocarray(NULL, tl->nruns + 1, sizeof(*tl->run_index));
+	tl->block_events =
+		xreallocarray(NULL, tl->nruns / TL_BLOCK + 1, sizeof(*tl->block_events));
+	for (unsigned i = 0; i < tl->nparts; i++)
+		index_part(tl, &tl->parts[i]);
+}
+
+static int check_number(const struct timeline *tl, uint64_t number, struct err *e)
+{
+	if (number && number <= tl->total)
+		return 0;
+	return err_set(e, ERR_USAGE, "there is no event %lu: this timeline has events 1 to %lu",
+		       (unsigned long)number, (unsigned long)tl->total);
+}
+
+/* The run that holds event `number` (valid), and the events before that run. */
+static uint64_t find_run(struct timeline *tl, uint64_t number, uint64_t *before)
+{
+	uint64_t lo = 0, hi = (tl->nruns - 1) / TL_BLOCK, run, at;
+
+	need_index(tl);
+	while (lo < hi) { /* the last block with less than `number` events before it */
+		uint64_t mid = lo + (hi - lo + 1) / 2;
+
+		if (tl->block_events[mid] < number)
+			lo = mid;
+		else
+			hi = mid - 1;
+	}
+	run = lo * TL_BLOCK;
+	at = tl->block_events[lo];
+	while (at + tl->runs[run].count < number)
+		at += tl->runs[run++].count;
+	*before = at;
+	return run;
+}
+
+static unsigned part_of_run(const struct timeline *tl, uint64_t run)
+{
+	unsigned i = tl->nparts - 1;
+
+	while (i && tl->parts[i].first_run > run)
+		i--;
+	return i;
+}
+
+/* The place of a thread's event that is on the timeline. */
+static struct reader_iter place(const struct tl_thread *t, uint64_t index)
+{
+	uint64_t m = index / READER_MARK_EVERY;
+	const struct reader_mark *mark = &t->marks.mark[m];
+	struct reader_iter it =
+		reader_at(t->log, m * READER_MARK_EVERY, mark->offset, mark->stamp);
+	struct rlog_rec rec;
+
+	while (it.index < index && reader_next_record(&it, &rec) == RLOG_READ_OK)
+		;
+	return it;
+}
+
+/* Decodes the event at *it, which is `number`. */
+static int decode(const struct timeline *tl, const struct tl_part *part, const struct tl_thread *t,
+		  struct reader_iter *it, uint64_t number, struct timeline_event *ev, struct err *e)
+{
+	if (reader_next(it, &ev->ev) != RLOG_READ_OK)
+		return reader_explain(it, e); /* it was readable when the timeline was built */
+	ev->where = (struct timeline_where){
+		.number = number,
+		.process = part->process,
+		.thread = t->ordinal,
+		.index = ev->ev.index,
+		.offset = ev->ev.offset,
+		.tid = t->log->head.tid,
+	};
+	ev->seconds = timeline_seconds(tl, ev->ev.stamp);
+	return 0;
+}
+
+int timeline_read(struct timeline *tl, uint64_t number, struct timeline_event *ev, struct err *e)
+{
+	const struct tl_part *part;
+	const struct tl_thread *t;
+	struct reader_iter it;
+	uint64_t run, before;
+
+	if (check_number(tl, number, e))
+		return -1;
+	run = find_run(tl, number, &before);
+	part = &tl->parts[part_of_run(tl, run)];
+	t = part_thread(part, tl->runs[run].thread);
+	it = place(t, tl->run_index[run] + (number - before - 1));
+	return decode(tl, part, t, &it, number, ev, e);
+}
+
+int timeline_find(struct timeline *tl, uint64_t number, struct timeline_where *w, struct err *e)
+{
+	struct timeline_event ev;
+
+	if (timeline_read(tl, number, &ev, e))
+		return -1;
+	*w = ev.where;
+	return 0;
+}
+
+static uint64_t run_start(const struct timeline *tl, uint64_t run)
+{
+	uint64_t i = run / TL_BLOCK * TL_BLOCK, at = tl->block_events[run / TL_BLOCK];
+
+	while (i < run)
+		at += tl->runs[i++].count;
+	return at;
+}
+
+uint64_t timeline_number(struct timeline *tl, uint32_t process, uint32_t thread, uint64_t index)
+{
+	const struct tl_thread *t = NULL;
+	uint64_t lo = 0, hi;
+
+	need_index(tl);
+	for (unsigned i = 0; i < tl->nparts; i++)
+		if (tl->parts[i].process == process)
+			t = part_thread(&tl->parts[i], thread);
+	if (!t || index >= t->events || !t->nruns)
+		return 0;
+	hi = t->nruns - 1;
+	while (lo < hi) { /* the thread's last run that starts at or before index */
+		uint64_t mid = lo + (hi - lo + 1) / 2;
+
+		if (tl->run_index[t->runs[mid]] <= index)
+			lo = mid;
+		else
+			hi = mid - 1;
+	}
+	return run_start(tl, t->runs[lo]) + (index - tl->run_index[t->runs[lo]]) + 1;
+}
+
+/* ---- walk --------------------------------------------------------------------------------------- */
+
+static void walk_enter_part(struct timeline_walk *w, unsigned part)
+{
+	unsigned n = w->tl->parts[part].nthreads;
+
+	free(w->its);
+	free(w->placed);
+	w->its = xcalloc(n + 1, sizeof(*w->its));
+	w->placed = xcalloc(n + 1, sizeof(*w->placed));
+	w->part = part;
+}
+
+int timeline_walk_init(struct timeline_walk *w, struct timeline *tl, uint64_t from, struct err *e)
+{
+	uint64_t before;
+
+	*w = (struct timeline_walk){.tl = tl, .number = from};
+	if (from == tl->total + 1)
+		return 0;
+	if (check_number(tl, from, e))
+		return -1;
+	w->run = find_run(tl, from, &before);
+	w->left = tl->runs[w->run].count - (from - before - 1);
+	walk_enter_part(w, part_of_run(tl, w->run));
+	return 0;
+}
+
+int timeline_walk_next(struct timeline_walk *w, struct timeline_event *ev, struct err *e)
+{
+	struct timeline *tl = w->tl;
+	const struct tl_part *part;
+	const struct tl_thread *t;
+	unsigned i;
+
+	if (w->number > tl->total)
+		return 0;
+	if (!w->left) {
+		w->left = tl->runs[++w->run].count;
+		while (w->part + 1 < tl->nparts && tl->parts[w->part + 1].first_run <= w->run)
+			walk_enter_part(w, w->part + 1);
+	}
+	part = &tl->parts[w->part];
+	t = part_thread(part, tl->runs[w->run].thread);
+	i = (unsigned)(t - part->threads);
+	if (!w->placed[i]) {
+		uint64_t into = tl->runs[w->run].count - w->left;
+
+		w->its[i] = place(t, tl->run_index[w->run] + into);
+		w->placed[i] = true;
+	}
+	w->left--;
+	return decode(tl, part, t, &w->its[i], w->number++, ev, e) ? -1 : 1;
+}
+
+void timeline_walk_fini(struct timeline_walk *w)
+{
+	free(w->its);
+	free(w->placed);
+	*w = (struct timeline_walk){0};
+}
+
+/* ---- time and positions ------------------------------------------------------------------------- */
+
+double timeline_seconds(const struct timeline *tl, uint64_t stamp)
+{
+	if (!(tl->tsc_hz > 0))
+		return -1;
+	return stamp < tl->start_stamp ? 0 : (double)(stamp - tl->start_stamp) / tl->tsc_hz;
+}
+
+/* The number that "start" means. */
+static uint64_t start_event(const struct timeline *tl)
+{
+	uint64_t prefix = timeline_prefix(tl);
+
+	return prefix ? prefix : 1;
+}
+
+/* The last event that is not later than `seconds`; times rise along the timeline but for its tails. */
+static int event_at(struct timeline *tl, double seconds, uint64_t *event, struct err *e)
+{
+	uint64_t lo = start_event(tl), hi = tl->total;
+	struct timeline_event ev;
+
+	if (!(tl->tsc_hz > 0))
+		return err_set(e, ERR_USAGE,
+			       "@SECONDS: this recording has no clock; use an event number or a percentage");
+	while (lo < hi) {
+		uint64_t mid = lo + (hi - lo + 1) / 2;
+
+		if (timeline_read(tl, mid, &ev, e))
+			return -1;
+		if (ev.seconds <= seconds)
+			lo = mid;
+		else
+			hi = mid - 1;
+	}
+	*event = lo;
+	return 0;
+}
+
+int timeline_resolve(struct timeline *tl, const struct pos *pos, struct timeline_point *p,
+		     struct err *e)
+{
+	uint64_t start = start_event(tl);
+
+	*p = (struct timeline_point){0};
+	switch (pos->kind) {
+	case POS_START:
+		p->event = start;
+		return 0;
+	case POS_END:
+		p->event = tl->total;
+		return 0;
+	case POS_PC:
+		p->pc = pos->pc;
+		p->hits = pos->hits;
+		/* fall through */
+	case POS_EVENT:
+		if (pos->event && check_number(tl, pos->event, e))
+			return -1;
+		p->event = pos->event ? pos->event : start;
+		return 0;
+	case POS_PERCENT:
+		p->event = start + (uint64_t)llround(pos->number / 100 * (double)(tl->total - start));
+		return 0;
+	case POS_SECONDS:
+		return event_at(tl, pos->number, &p->event, e);
+	case POS_CKPT:
+		break;
+	}
+	return err_set(e, ERR_USAGE, "no checkpoint %s here", pos->ckpt);
+}

@@ -1,0 +1,223 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * merge.c: the k-way merge of a part's logs by end stamp, streaming: each thread has a cursor that decodes
+ * one slot ahead, and a heap orders the cursors. See timeline.h for what is cut off and where tails go.
+ */
+#include <string.h>
+#include <sys/mman.h>
+
+#include "base/str.h"
+#include "reclog/timeline_priv.h"
+
+static bool later(const struct tl_cursor *a, const struct tl_cursor *b)
+{
+	return a->key != b->key ? a->key > b->key : a->t->ordinal > b->t->ordinal;
+}
+
+void tl_heap_sift(struct tl_cursor **heap, unsigned n, unsigned at)
+{
+	struct tl_cursor *c;
+	unsigned child;
+
+	if (at >= n)
+		return;
+	c = heap[at];
+	while ((child = 2 * at + 1) < n) {
+		if (child + 1 < n && later(heap[child], heap[child + 1]))
+			child++;
+		if (!later(c, heap[child]))
+			break;
+		heap[at] = heap[child];
+		at = child;
+	}
+	heap[at] = c;
+}
+
+static bool past_limit(const struct tl_limit *l, uint64_t stamp, uint32_t thread)
+{
+	return l->set && (stamp != l->stamp ? stamp > l->stamp : thread > l->thread);
+}
+
+static bool at_limit(const struct tl_limit *l, const struct tl_cursor *c)
+{
+	return l->set && l->thread == c->t->ordinal && l->index == c->it.index;
+}
+
+/* Decodes the cursor's next slot. 1: it has one; 0: it is through; -1: damage. */
+static int advance(struct tl_merge *m, struct tl_cursor *c, struct err *e)
+{
+	c->before = c->it;
+	switch (reader_next_slot(&c->it, &c->slot, &c->t->marks)) {
+	case RLOG_READ_OK:
+		break;
+	case RLOG_READ_END:
+		c->tail = c->slot.events;
+		return 0;
+	case RLOG_READ_BAD:
+		return reader_explain(&c->it, e);
+	}
+	c->key = c->it.stamp;
+	if (past_limit(&m->limit, c->key, c->t->ordinal)) {
+		c->cut = true;
+		return 0;
+	}
+	/* It is not past a limit that is set: so it is the earlier one. */
+	if (c->slot.last && (!m->limit.set || m->limit.ends_process))
+		m->limit = (struct tl_limit){true, true, c->t->ordinal, c->it.index, c->key};
+	return 1;
+}
+
+/* ---- tails -------------------------------------------------------------------------------------- */
+
+/* What an acquire of a tail may have waited for in vain, because it was cut off. */
+struct lost {
+	uint64_t hash[4]; /* set of object hashes */
+	bool exit; /* some thread's exit */
+	bool wait; /* a cond wait: it releases a mutex that its record does not name */
+};
+
+static void lost_add(struct lost *l, const struct rlog_rec *rec)
+{
+	if (rec->kind == RLOG_EXIT)
+		l->exit = true;
+	if (rec->kind == RLOG_COND_WAIT)
+		l->wait = true;
+	if ((rec->flags & RF_S) && (rec->flags & RF_H))
+		l->hash[rec->hash / 64] |= 1ull << (rec->hash % 64);
+}
+
+static bool lost_blocks(const struct lost *l, const struct rlog_rec *rec)
+{
+	if (rec->kind == RLOG_JOIN)
+		return l->exit;
+	if (rec->kind == RLOG_LOCK && l->wait)
+		return true;
+	return (rec->flags & RF_H) && (l->hash[rec->hash / 64] >> (rec->hash % 64) & 1);
+}
+
+/* Everything from a place to the end of its log is cut off. Damage there does not matter any more. */
+static void lose_rest(struct tl_merge *m, struct reader_iter it, struct lost *l)
+{
+	struct rlog_rec rec;
+
+	while (reader_next_record(&it, &rec) == RLOG_READ_OK) {
+		m->tl->cut += (rec.flags & RF_C) != 0;
+		lost_add(l, &rec);
+	}
+}
+
+/* How many events of a tail can take place at replay. */
+static uint64_t admit(const struct tl_cursor *c, const struct lost *l)
+{
+	struct reader_iter it = c->before;
+	struct rlog_rec rec;
+	uint64_t n = 0;
+
+	while (n < c->tail && reader_next_record(&it, &rec) == RLOG_READ_OK) {
+		if (!(rec.flags & RF_C))
+			continue;
+		if (lost_blocks(l, &rec))
+			break;
+		n++;
+	}
+	return n;
+}
+
+static void place_tails(struct tl_merge *m, const struct lost *l)
+{
+	for (unsigned i = 0; i < m->part->nthreads; i++) {
+		struct tl_cursor *c = &m->cursors[i];
+		uint64_t n;
+
+		if (c->in_heap || c->cut || !c->tail)
+			continue;
+		n = admit(c, l);
+		m->tl->cut += c->tail - n;
+		c->t->events += n;
+		if (n)
+			m->sink(m, c, n, true);
+	}
+}
+
+/* The slot of `last` ends the process: places the tails in front of it. */
+static void end_process(struct tl_merge *m, const struct tl_cursor *last)
+{
+	struct lost lost = {0};
+
+	for (unsigned i = 0; i < m->part->nthreads; i++) {
+		struct tl_cursor *c = &m->cursors[i];
+
+		if (c == last)
+			lose_rest(m, c->it, &lost);
+		else if (c->in_heap || c->cut)
+			lose_rest(m, c->before, &lost);
+	}
+	place_tails(m, &lost);
+}
+
+/* ---- merge -------------------------------------------------------------------------------------- */
+
+static void sink_emit(struct tl_merge *m, struct tl_cursor *c, uint64_t events, bool tail)
+{
+	tl_emit(m->tl, m->part, c->t->ordinal, events);
+}
+
+static int fill_heap(struct tl_merge *m, struct err *e)
+{
+	int got;
+
+	m->cursors = xcalloc(m->part->nthreads + 1, sizeof(*m->cursors));
+	m->heap = xcalloc(m->part->nthreads + 1, sizeof(*m->heap));
+	for (unsigned i = 0; i < m->part->nthreads; i++) {
+		struct tl_cursor *c = &m->cursors[i];
+
+		c->t = &m->part->threads[i];
+		c->it = reader_begin(c->t->log);
+		if ((got = advance(m, c, e)) < 0)
+			return -1;
+		if ((c->in_heap = got))
+			m->heap[m->heap_n++] = c;
+	}
+	for (unsigned i = m->heap_n; i-- > 0;)
+		tl_heap_sift(m->heap, m->heap_n, i);
+	return 0;
+}
+
+int tl_merge_part(struct tl_merge *m, struct err *e)
+{
+	int got;
+
+	if (!m->sink)
+		m->sink = sink_emit;
+	if (fill_heap(m, e))
+		return -1;
+	while (m->heap_n) {
+		struct tl_cursor *c = m->heap[0];
+		bool last = at_limit(&m->limit, c);
+
+		if (last && m->limit.ends_process)
+			end_process(m, c);
+		c->t->events += c->slot.events;
+		m->sink(m, c, c->slot.events, false);
+		if (last)
+			return 0;
+		if ((got = advance(m, c, e)) < 0)
+			return -1;
+		if (!got) {
+			c->in_heap = false;
+			m->heap[0] = m->heap[--m->heap_n];
+		}
+		tl_heap_sift(m->heap, m->heap_n, 0);
+	}
+	if (!m->limit.set)
+		place_tails(m, &(struct lost){0});
+	return 0;
+}
+
+void tl_merge_fini(struct tl_merge *m)
+{
+	for (unsigned i = 0; m->cursors && i < m->part->nthreads; i++)
+		free(m->cursors[i].keys);
+	free(m->cursors);
+	free(m->heap);
+}

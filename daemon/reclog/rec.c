@@ -1,0 +1,308 @@
+/* SPDX-License-Identifier: MIT */
+/* rec.c: see rec.h. */
+#include "reclog/rec.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "base/cleanup.h"
+#include "base/fdio.h"
+#include "base/jsonx.h"
+#include "base/str.h"
+
+/* ---- meta.json ------------------------------------------------------------------------------ */
+
+static int meta_exit(struct rec *r, struct err *e)
+{
+	json_t *x = NULL;
+	int64_t v = -1;
+
+	if (json_opt_obj(r->meta, "exit", &x, e))
+		return -1;
+	if (!x)
+		return 0;
+	if (json_opt_i64(x, "code", &v, e))
+		return -1;
+	r->end = v >= 0 ? REC_END_CODE : REC_END_UNKNOWN;
+	if (r->end == REC_END_UNKNOWN) {
+		if (json_opt_i64(x, "signal", &v, e))
+			return -1;
+		r->end = v > 0 ? REC_END_SIGNAL : REC_END_UNKNOWN;
+	}
+	r->end_value = r->end == REC_END_UNKNOWN ? 0 : (int)v;
+	return 0;
+}
+
+static int meta_fields(struct rec *r, struct err *e)
+{
+	json_t *m = r->meta, *list = NULL;
+	int64_t format = 0;
+
+	r->program = r->cwd = r->sched = r->malloc_mode = r->version = "";
+	if (!json_is_object(m))
+		return err_set(e, ERR_USAGE, "not an object");
+	if (json_get_i64(m, "format", &format, e))
+		return -1;
+	if (format != RLOG_VERSION)
+		return err_set(e, ERR_USAGE,
+			       "recording version %ld, this fred reads version %u: record again, or use the "
+			       "fred that recorded it",
+			       (long)format, RLOG_VERSION);
+	if (json_opt_str(m, "version", &r->version, e) || json_opt_str(m, "program", &r->program, e) ||
+	    json_opt_str(m, "cwd", &r->cwd, e) || json_opt_str(m, "sched", &r->sched, e) ||
+	    json_opt_str(m, "malloc", &r->malloc_mode, e) ||
+	    json_opt_real(m, "wall_s", &r->wall_s, e) ||
+	    json_opt_bool(m, "complete", &r->complete, e) || json_opt_arr(m, "manifest", &list, e))
+		return -1;
+	if (r->complete && !list)
+		return err_set(e, ERR_USAGE, "damaged: complete, but without a manifest");
+	return meta_exit(r, e);
+}
+
+static int meta_read(struct rec *r, struct err *e)
+{
+	cleanup_free char *path = str_fmt("%s/meta.json", r->dir);
+
+	if (access(path, F_OK) && errno == ENOENT)
+		return err_set(e, ERR_USAGE, "%s: not a recording: there is no meta.json in it", r->dir);
+	r->meta = json_load_path(path, e);
+	if (!r->meta) {
+		e->kind = ERR_USAGE;
+		return err_wrap(e, "damaged recording");
+	}
+	if (meta_fields(r, e))
+		return err_wrap(e, "%s", path);
+	return 0;
+}
+
+/* ---- control page ----------------------------------------------------------------------------- */
+
+static int control_read(struct rec *r, struct err *e)
+{
+	cleanup_free char *path = str_fmt("%s/control", r->dir);
+	cleanup_buf struct buf b = {0};
+	struct rlog_control *c = &r->control;
+
+	if (read_file(path, &b, e))
+		return err_wrap(e, "damaged recording");
+	if (b.len < sizeof(*c))
+		return err_set(e, ERR_USAGE, "%s: truncated at offset %zu: it takes %zu bytes", path,
+			       b.len, sizeof(*c));
+	memcpy(c, b.data, sizeof(*c));
+	if (c->magic != RLOG_MAGIC_CONTROL)
+		return err_set(e, ERR_USAGE, "%s: damaged at offset 0: not a control page", path);
+	if (c->version != RLOG_VERSION)
+		return err_set(e, ERR_USAGE,
+			       "%s: recording version %u, this fred reads version %u: record again, or use "
+			       "the fred that recorded it",
+			       path, c->version, RLOG_VERSION);
+	for (unsigned i = 0; i < RLOG_NOTES; i++)
+		c->note[i].text[sizeof(c->note[i].text) - 1] = 0;
+	return 0;
+}
+
+/* ---- process images --------------------------------------------------------------------------- */
+
+/* The number in a name like p0001 or t0001.log; 0 if it is another file. */
+static uint32_t name_ordinal(const char *name, char prefix, const char *suffix, uint32_t max)
+{
+	size_t digits = strspn(name + 1, "0123456789");
+	cleanup_free char *s = NULL;
+	uint64_t v;
+
+	if (name[0] != prefix || digits < 4 || strcmp(name + 1 + digits, suffix))
+		return 0;
+	s = xstrndup(name + 1, digits);
+	return str_u64(s, 10, 1, max, &v) ? 0 : (uint32_t)v;
+}
+
+static int compare_u32(const void *a, const void *b)
+{
+	uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
+
+	return x < y ? -1 : x > y;
+}
+
+/* The ordinals of the entries of a folder, ascending, in a malloc'd array. */
+static int list_ordinals(const char *dir, char prefix, const char *suffix, uint32_t max, uint32_t **out,
+			 unsigned *n, struct err *e)
+{
+	cleanup_closedir DIR *d = opendir(dir);
+	struct dirent *de;
+	uint32_t v;
+
+	*out = NULL;
+	*n = 0;
+	if (!d)
+		return err_errno(e, errno == ENOENT ? ERR_USAGE : ERR_INTERNAL, "%s", dir);
+	while ((de = readdir(d))) {
+		if (!(v = name_ordinal(de->d_name, prefix, suffix, max)))
+			continue;
+		*out = xreallocarray(*out, *n + 1, sizeof(**out));
+		(*out)[(*n)++] = v;
+	}
+	if (*n)
+		qsort(*out, *n, sizeof(**out), compare_u32);
+	return 0;
+}
+
+/*
+ * Whether a log belongs to a thread that has not run: the recorder makes the file first, and writes its
+ * head before the thread's first record. (A complete recording's file sizes are in its manifest.)
+ */
+static bool log_is_blank(const char *path, bool complete)
+{
+	static const struct rlog_head unstarted = {0};
+	struct rlog_head head = {0};
+	cleanup_close int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	ssize_t n = fd < 0 ? -1 : read_full(fd, &head, sizeof(head));
+
+	if (n < 0)
+		return false;
+	if (n < (ssize_t)sizeof(head))
+		return !n || !complete;
+	return !memcmp(&head, &unstarted, sizeof(head));
+}
+
+static int image_threads(struct rec *r, struct rec_image *img, const char *dir, struct err *e)
+{
+	unsigned n, kept = 0;
+
+	if (list_ordinals(dir, 't', ".log", RLOG_MAX_THREADS, &img->threads, &n, e))
+		return -1;
+	for (unsigned i = 0; i < n; i++) {
+		cleanup_free char *path = rec_log_path(r, img->ordinal, img->threads[i]);
+
+		if (!log_is_blank(path, r->complete))
+			img->threads[kept++] = img->threads[i];
+	}
+	img->nthreads = kept;
+	return 0;
+}
+
+/*
+ * A process that was killed between making its folder and its image leaves no image: it has not run any
+ * of the program's code. In a complete recording such a folder is damage.
+ */
+static int image_add(struct rec *r, uint32_t ordinal, struct err *e)
+{
+	cleanup_free char *dir = str_fmt("%s/p%04u", r->dir, ordinal);
+	cleanup_free char *path = str_fmt("%s/image", dir);
+	struct stat st;
+
+	if (ordinal > 1 && !r->complete && (stat(path, &st) || !st.st_size))
+		return 0;
+	if (rec_image_read(&r->images[r->nimages], path, ordinal, e))
+		return -1;
+	return image_threads(r, &r->images[r->nimages++], dir, e);
+}
+
+static int images_read(struct rec *r, struct err *e)
+{
+	cleanup_free uint32_t *ordinals = NULL;
+	unsigned n;
+
+	if (list_ordinals(r->dir, 'p', "", RLOG_MAX_PROCESSES, &ordinals, &n, e))
+		return -1;
+	if (!n)
+		return err_set(e, ERR_USAGE,
+			       "%s: no process was recorded: the program did not load fred's recorder",
+			       r->dir);
+	r->images = xcalloc(n, sizeof(*r->images));
+	for (unsigned i = 0; i < n; i++)
+		if (image_add(r, ordinals[i], e))
+			return err_wrap(e, "damaged recording");
+	return 0;
+}
+
+/* ---- the whole -------------------------------------------------------------------------------- */
+
+int rec_open(const char *dir, struct rec **out, struct err *e)
+{
+	struct rec *r = xcalloc(1, sizeof(*r));
+	struct stat st;
+
+	*out = NULL;
+	r->dir = xstrdup(dir);
+	if (stat(dir, &st)) {
+		err_errno(e, ERR_USAGE, "no such recording: %s", dir);
+		goto fail;
+	}
+	if (!S_ISDIR(st.st_mode)) {
+		err_set(e, ERR_USAGE, "%s: not a recording: not a directory", dir);
+		goto fail;
+	}
+	if (meta_read(r, e) || control_read(r, e) || images_read(r, e))
+		goto fail;
+	*out = r;
+	return 0;
+fail:
+	rec_free(r);
+	return -1;
+}
+
+void rec_free(struct rec *r)
+{
+	if (!r)
+		return;
+	for (unsigned i = 0; i < r->nimages; i++)
+		rec_image_fini(&r->images[i]);
+	free(r->images);
+	json_decref(r->meta);
+	free(r->dir);
+	free(r);
+}
+
+const struct rec_image *rec_image(const struct rec *r, uint32_t ordinal, struct err *e)
+{
+	for (unsigned i = 0; i < r->nimages; i++)
+		if (r->images[i].ordinal == ordinal)
+			return &r->images[i];
+	err_set(e, ERR_USAGE, "%s: there is no process %u in this recording", r->dir, ordinal);
+	return NULL;
+}
+
+char *rec_log_path(const struct rec *r, uint32_t process, uint32_t thread)
+{
+	return str_fmt("%s/p%04u/t%04u.log", r->dir, process, thread);
+}
+
+static int log_open(const struct rec *r, const struct rec_image *img, uint32_t thread,
+		    struct reader *log, struct err *e)
+{
+	cleanup_free char *path = rec_log_path(r, img->ordinal, thread);
+
+	if (reader_open(log, path, e))
+		return -1;
+	if (log->head.process != img->ordinal || log->head.thread != thread)
+		return err_set(e, ERR_USAGE,
+			       "%s: damaged at offset %zu: it is the log of process %u, thread %u", path,
+			       offsetof(struct rlog_head, process), log->head.process, log->head.thread);
+	log->lenient = !r->complete;
+	return 0;
+}
+
+int rec_logs_open(const struct rec *r, const struct rec_image *img, struct reader **out, struct err *e)
+{
+	struct reader *logs = xcalloc(img->nthreads + 1, sizeof(*logs));
+
+	*out = NULL;
+	for (unsigned i = 0; i < img->nthreads; i++) {
+		if (log_open(r, img, img->threads[i], &logs[i], e)) {
+			rec_logs_free(logs, i + 1);
+			return err_wrap(e, "damaged recording");
+		}
+	}
+	*out = logs;
+	return 0;
+}
+
+void rec_logs_free(struct reader *logs, unsigned n)
+{
+	for (unsigned i = 0; logs && i < n; i++)
+		reader_fini(&logs[i]);
+	free(logs);
+}

@@ -1,0 +1,262 @@
+/* SPDX-License-Identifier: MIT */
+/* timeline.c: makes a timeline: which logs, up to where; and writes it for the shim. See timeline.h. */
+#include "reclog/timeline.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "base/fdio.h"
+#include "base/str.h"
+#include "reclog/timeline_priv.h"
+
+void tl_emit(struct timeline *tl, const struct tl_part *part, uint32_t thread, uint64_t events)
+{
+	struct replay_slot *last = tl->nruns > part->first_run ? &tl->runs[tl->nruns - 1] : NULL;
+
+	tl->total += events;
+	if (last && last->thread == thread && events <= UINT32_MAX - last->count) {
+		last->count += (uint32_t)events;
+		return;
+	}
+	while (events) {
+		uint32_t n = events > UINT32_MAX ? UINT32_MAX : (uint32_t)events;
+
+		if (tl->nruns == tl->runs_cap) {
+			tl->runs_cap = tl->runs_cap ? tl->runs_cap * 2 : 256;
+			tl->runs = xreallocarray(tl->runs, tl->runs_cap, sizeof(*tl->runs));
+		}
+		tl->runs[tl->nruns++] = (struct replay_slot){thread, n};
+		events -= n;
+	}
+}
+
+/* ---- parts -------------------------------------------------------------------------------------- */
+
+static int part_open(struct tl_part *part, const struct rec *rec, const struct rec_image *img,
+		     struct err *e)
+{
+	part->process = img->ordinal;
+	if (rec_logs_open(rec, img, &part->logs, e))
+		return -1;
+	part->nthreads = img->nthreads;
+	part->threads = xcalloc(part->nthreads + 1, sizeof(*part->threads));
+	for (unsigned i = 0; i < part->nthreads; i++) {
+		struct tl_thread *t = &part->threads[i];
+
+		t->log = &part->logs[i];
+		t->ordinal = t->log->head.thread;
+		part->by_ordinal[t->ordinal] = (uint16_t)(i + 1);
+	}
+	return 0;
+}
+
+/* The image and its fork ancestors, eldest first. */
+static int parts_open(struct timeline *tl, const struct rec *rec, uint32_t process, struct err *e)
+{
+	const struct rec_image *img, *chain[RLOG_MAX_PROCESSES];
+	unsigned n = 0;
+
+	do {
+		if (!(img = rec_image(rec, process, e)))
+			return -1;
+		chain[n++] = img;
+		process = img->head.parent; /* smaller: checked by rec_image_read */
+	} while (img->head.origin == RLOG_ORIGIN_FORK && n < RLOG_MAX_PROCESSES);
+	tl->parts = xcalloc(n, sizeof(*tl->parts));
+	for (; tl->nparts < n; tl->nparts++)
+		if (part_open(&tl->parts[tl->nparts], rec, chain[n - 1 - tl->nparts], e)) {
+			tl->nparts++;
+			return -1;
+		}
+	return 0;
+}
+
+/* ---- forks -------------------------------------------------------------------------------------- */
+
+struct fork_search {
+	uint32_t child;
+	struct tl_limit named; /* the FORK whose result names the child */
+	struct tl_limit open; /* the FORK without a result, if there is just one */
+	unsigned opens;
+};
+
+static int fork_search_thread(struct fork_search *s, const struct tl_thread *t, struct err *e)
+{
+	struct reader_iter it = reader_begin(t->log);
+	struct tl_limit at = {0};
+	enum rlog_read got;
+	struct rlog_rec rec;
+
+	while ((got = reader_next_record(&it, &rec)) == RLOG_READ_OK) {
+		if (rec.kind == RLOG_FORK) {
+			at = (struct tl_limit){true, false, t->ordinal, it.index, it.stamp};
+		} else if (rec.kind == RLOG_FORKED && at.set) {
+			if (rec.op[1] == s->child && (int64_t)rec.op[0] >= 0) {
+				s->named = at;
+				return 0;
+			}
+			at.set = false;
+		}
+	}
+	if (got == RLOG_READ_BAD)
+		return reader_explain(&it, e);
+	if (at.set) {
+		s->open = at;
+		s->opens++;
+	}
+	return 0;
+}
+
+/*
+ * Where a parent's timeline ends for a child. A parent that was killed before it could write the result of
+ * its fork leaves one FORK without: that is the one.
+ */
+static int find_fork(const struct tl_part *parent, uint32_t child, struct tl_limit *out, struct err *e)
+{
+	struct fork_search s = {.child = child};
+
+	for (unsigned i = 0; i < parent->nthreads && !s.named.set; i++)
+		if (fork_search_thread(&s, &parent->threads[i], e))
+			return -1;
+	if (s.named.set)
+		*out = s.named;
+	else if (s.opens == 1)
+		*out = s.open;
+	else
+		return err_set(e, ERR_USAGE,
+			       "damaged recording: process %u was forked by process %u, but that one's logs "
+			       "hold no fork with this result",
+			       child, parent->process);
+	return 0;
+}
+
+/* ---- build -------------------------------------------------------------------------------------- */
+
+static int part_merge(struct timeline *tl, unsigned i, const struct timeline_opts *opts, struct err *e)
+{
+	struct tl_part *part = &tl->parts[i];
+	struct tl_limit limit = {0};
+	struct tl_merge m = {.tl = tl, .part = part};
+	int r;
+
+	part->first_run = tl->nruns;
+	part->first_event = tl->total;
+	if (i + 1 < tl->nparts && find_fork(part, tl->parts[i + 1].process, &limit, e))
+		return -1;
+	if (opts && opts->rung) {
+		r = tl_merge_rung(tl, part, &limit, opts, e);
+	} else {
+		m.limit = limit;
+		r = tl_merge_part(&m, e);
+		tl_merge_fini(&m);
+	}
+	part->runs = tl->nruns - part->first_run;
+	part->events = tl->total - part->first_event;
+	return r;
+}
+
+static void clock_init(struct timeline *tl, const struct rec *rec)
+{
+	const struct rlog_image *first = &rec->images[0].head;
+	uint64_t hz = first->tsc_hz ? first->tsc_hz : rec->control.tsc_hz;
+
+	tl->tsc_hz = rec->control.clock == 0 ? (double)hz : 0;
+	tl->start_stamp = first->start_stamp;
+	if (!tl->start_stamp && tl->parts[0].nthreads)
+		tl->start_stamp = tl->parts[0].logs[0].head.stamp0;
+}
+
+int timeline_build(const struct rec *rec, uint32_t process, const struct timeline_opts *opts,
+		   struct timeline **out, struct err *e)
+{
+	struct timeline *tl = xcalloc(1, sizeof(*tl));
+
+	*out = NULL;
+	tl->process = process;
+	if (parts_open(tl, rec, process, e))
+		goto fail;
+	clock_init(tl, rec);
+	for (unsigned i = 0; i < tl->nparts; i++)
+		if (part_merge(tl, i, opts, e))
+			goto fail;
+	if (!tl->total) {
+		err_set(e, ERR_USAGE, "%s: process %u has no events: it was ended before it ran", rec->dir,
+			process);
+		goto fail;
+	}
+	*out = tl;
+	return 0;
+fail:
+	timeline_free(tl);
+	return -1;
+}
+
+static void part_free(struct tl_part *part)
+{
+	for (unsigned i = 0; part->threads && i < part->nthreads; i++) {
+		free(part->threads[i].marks.mark);
+		free(part->threads[i].runs);
+	}
+	free(part->threads);
+	rec_logs_free(part->logs, part->nthreads);
+}
+
+void timeline_free(struct timeline *tl)
+{
+	if (!tl)
+		return;
+	for (unsigned i = 0; i < tl->nparts; i++)
+		part_free(&tl->parts[i]);
+	free(tl->parts);
+	free(tl->runs);
+	free(tl->run_index);
+	free(tl->block_events);
+	free(tl);
+}
+
+uint64_t timeline_total(const struct timeline *tl)
+{
+	return tl->total;
+}
+
+uint64_t timeline_prefix(const struct timeline *tl)
+{
+	return tl->parts[tl->nparts - 1].first_event;
+}
+
+uint64_t timeline_cut(const struct timeline *tl)
+{
+	return tl->cut;
+}
+
+uint32_t timeline_process(const struct timeline *tl)
+{
+	return tl->process;
+}
+
+const struct replay_slot *timeline_runs(const struct timeline *tl, uint64_t *n)
+{
+	*n = tl->nruns;
+	return tl->runs;
+}
+
+int timeline_write_sched(const struct timeline *tl, const char *path, struct err *e)
+{
+	cleanup_close int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+	struct replay_sched head = {
+		.magic = RLOG_MAGIC_SCHED,
+		.version = RLOG_VERSION,
+		.process = tl->process,
+		.slots = tl->nruns,
+		.total = tl->total,
+		.prefix_slots = tl->parts[tl->nparts - 1].first_run,
+		.prefix_total = tl->parts[tl->nparts - 1].first_event,
+	};
+
+	if (fd < 0 || write_full(fd, &head, sizeof(head)) ||
+	    write_full(fd, tl->runs, tl->nruns * sizeof(*tl->runs)))
+		return err_errno(e, errno == ENOSPC ? ERR_HOST : ERR_INTERNAL, "%s", path);
+	return 0;
+}

@@ -1,0 +1,118 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * timeline.h: the linear order of all events of a process image, made from its threads' logs.
+ *
+ * A slot is a thread's events up to and including the next stamped one: an acquire belongs to the
+ * release after it. Slots are ordered by their end stamps (ties: by thread ordinal). Whoever released
+ * took its stamp before whoever acquired reached its own next one, so that this order respects every
+ * hand-over. A run is one or more slots of one thread that follow each other.
+ *
+ * - A FORK image begins with its parent's timeline up to and including the FORK that made it, and so on
+ *   for that parent: the prefix. Nothing else that the parents did is on it.
+ * - What ends the process (CRASH, exit_group, an execve that succeeded) is the last event. Slots that
+ *   end later are cut off: their threads were being stopped.
+ * - Acquires behind a thread's last stamped event (its tail) happened at some time before the process
+ *   ended. A tail contains no release, so that nothing depends on it, and the order among tails is free.
+ *   They come after all slots, but before the one that ends the process, thread by thread. Only what
+ *   may have waited for a release that was cut off (same object hash, or a join while an exit was cut off)
+ *   could never take place at replay: it is cut off too, with the rest of its tail. A thread
+ *   that has cut slots has no tail: that lay even later.
+ *
+ * Event numbers start at 1. Position N: events 1 to N have taken effect.
+ */
+#ifndef FRED_RECLOG_TIMELINE_H
+#define FRED_RECLOG_TIMELINE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/err.h"
+#include "reclog/pos.h"
+#include "reclog/reader.h"
+#include "reclog/rec.h"
+#include "rlog/replay.h"
+
+struct timeline;
+
+/*
+ * Rung of the ladder of retries after a divergence. 0: by end stamp. 1: by start stamp. From 2: by a
+ * random moment in between, drawn from the seed and the rung. From 1 on, every thread's own order and
+ * every hand-over of rung 0 are kept, so that only unsynchronised segments change places.
+ */
+struct timeline_opts {
+	unsigned rung;
+	uint64_t seed;
+};
+
+/* Where an event is. */
+struct timeline_where {
+	uint64_t number; /* on the timeline, from 1 */
+	uint32_t process; /* whose log: an ancestor's in the prefix */
+	uint32_t thread; /* ordinal in that process */
+	uint64_t index; /* in its log, from 0 */
+	uint64_t offset; /* of its record in its log */
+	int32_t tid;
+};
+
+struct timeline_event {
+	struct timeline_where where;
+	struct reader_event ev; /* views into the logs: valid as long as the timeline */
+	double seconds; /* since the recording's start; negative: unknown */
+};
+
+/* Reads and merges the logs of an image and of its fork ancestors. opts may be NULL. Damage: ERR_USAGE. */
+int timeline_build(const struct rec *rec, uint32_t process, const struct timeline_opts *opts,
+		   struct timeline **out, struct err *e);
+void timeline_free(struct timeline *tl);
+
+uint64_t timeline_total(const struct timeline *tl);
+/* Events of the fork ancestors, at the beginning; 0 for an exec'd image. */
+uint64_t timeline_prefix(const struct timeline *tl);
+/* Events of the image's own logs that were cut off. */
+uint64_t timeline_cut(const struct timeline *tl);
+uint32_t timeline_process(const struct timeline *tl);
+/* All runs, and how many. Borrowed. */
+const struct replay_slot *timeline_runs(const struct timeline *tl, uint64_t *n);
+
+/* Writes struct replay_sched and its slots to a new or truncated file. */
+int timeline_write_sched(const struct timeline *tl, const char *path, struct err *e);
+
+/* ---- lookup.c: the first call of these builds an index (8 bytes a run) ---------------------------- */
+
+/* ERR_USAGE when number is 0 or past the end. */
+int timeline_find(struct timeline *tl, uint64_t number, struct timeline_where *w, struct err *e);
+/* The number of a thread's event; 0 when it is not on the timeline. */
+uint64_t timeline_number(struct timeline *tl, uint32_t process, uint32_t thread, uint64_t index);
+/* One event, decoded. */
+int timeline_read(struct timeline *tl, uint64_t number, struct timeline_event *ev, struct err *e);
+
+/* Walks events in order, without searching for each. */
+struct timeline_walk {
+	struct timeline *tl;
+	uint64_t number; /* of the next event */
+	uint64_t run, left; /* the run it is in, and events left in that */
+	struct reader_iter *its; /* by thread of the current part */
+	bool *placed;
+	unsigned part;
+};
+int timeline_walk_init(struct timeline_walk *w, struct timeline *tl, uint64_t from, struct err *e);
+/* 1: ev is set; 0: at the end. */
+int timeline_walk_next(struct timeline_walk *w, struct timeline_event *ev, struct err *e);
+void timeline_walk_fini(struct timeline_walk *w);
+
+/* Seconds from the recording's start to a stamp; negative when the clock is not known. */
+double timeline_seconds(const struct timeline *tl, uint64_t stamp);
+
+/* A position without its text form: after event, or inside the segment after it if pc is not 0. */
+struct timeline_point {
+	uint64_t event;
+	uint64_t pc, hits;
+};
+/*
+ * Resolves all kinds but POS_CKPT (ERR_USAGE: the caller knows the checkpoints). start is event 1, or the
+ * FORK of a forked image; percentages count from there. @SECONDS: the last event not later than that.
+ */
+int timeline_resolve(struct timeline *tl, const struct pos *pos, struct timeline_point *p,
+		     struct err *e);
+
+#endif

@@ -1,0 +1,91 @@
+/* SPDX-License-Identifier: MIT */
+/* timeline_priv.h: shared by timeline.c, merge.c, rungs.c and lookup.c only. */
+#ifndef FRED_RECLOG_TIMELINE_PRIV_H
+#define FRED_RECLOG_TIMELINE_PRIV_H
+
+#include "reclog/timeline.h"
+
+struct tl_thread {
+	const struct reader *log;
+	uint32_t ordinal;
+	uint64_t events; /* on the timeline */
+	struct reader_marks marks;
+	/* lookup.c */
+	uint32_t *runs; /* this thread's runs, ascending */
+	uint64_t nruns;
+};
+
+/* The events of one process on the timeline: its own, or an ancestor's up to a fork. */
+struct tl_part {
+	uint32_t process;
+	struct reader *logs;
+	struct tl_thread *threads; /* by ordinal, ascending */
+	unsigned nthreads;
+	uint16_t by_ordinal[RLOG_MAX_THREADS + 1]; /* index into threads + 1 */
+	uint64_t first_run, runs; /* in timeline.runs */
+	uint64_t first_event, events; /* how many events come before, and how many these are */
+};
+
+#define TL_BLOCK 64u
+
+struct timeline {
+	uint32_t process;
+	struct tl_part *parts; /* eldest first, the image itself last */
+	unsigned nparts;
+	struct replay_slot *runs;
+	uint64_t nruns, runs_cap;
+	uint64_t total, cut;
+	uint64_t start_stamp;
+	double tsc_hz; /* 0: no clock */
+	/* lookup.c; NULL until needed */
+	uint32_t *run_index; /* by run: the thread's events before it */
+	uint64_t *block_events; /* by block of TL_BLOCK runs: events before it */
+};
+
+/* The last slot of a part. */
+struct tl_limit {
+	bool set;
+	bool ends_process; /* else: a fork, and what comes later is the parent's alone */
+	uint32_t thread;
+	uint64_t index; /* the thread's events up to and including its last one */
+	uint64_t stamp;
+};
+
+struct tl_cursor {
+	struct tl_thread *t;
+	uint64_t key; /* heap order, with the thread's ordinal */
+	struct reader_iter it, before; /* behind and in front of slot */
+	struct reader_slot slot;
+	bool in_heap, cut;
+	uint64_t tail; /* events behind the last slot */
+	/* rungs.c: a key for each slot of this thread */
+	uint64_t *keys;
+	size_t nkeys, keys_cap, next_key;
+	uint64_t admitted; /* events of the tail that are on the timeline */
+	uint8_t prev_kind; /* which ended the slot before */
+};
+
+struct tl_merge {
+	struct timeline *tl;
+	struct tl_part *part;
+	struct tl_limit limit;
+	struct tl_cursor *cursors; /* one per thread */
+	struct tl_cursor **heap;
+	unsigned heap_n;
+	/* Called in the linear order for each slot, and with tail set for each thread's admitted tail. */
+	void (*sink)(struct tl_merge *m, struct tl_cursor *c, uint64_t events, bool tail);
+	void *sink_data;
+};
+
+/* Appends events to the timeline, to the last run if that is this thread's and not of an earlier part. */
+void tl_emit(struct timeline *tl, const struct tl_part *part, uint32_t thread, uint64_t events);
+
+/* merge.c: passes the slots of a part to sink by end stamp. limit may be unset; NULL sink: tl_emit. */
+int tl_merge_part(struct tl_merge *m, struct err *e);
+void tl_merge_fini(struct tl_merge *m);
+void tl_heap_sift(struct tl_cursor **heap, unsigned n, unsigned at);
+/* rungs.c: the same by other keys, to the timeline. */
+int tl_merge_rung(struct timeline *tl, struct tl_part *part, const struct tl_limit *limit,
+		  const struct timeline_opts *opts, struct err *e);
+
+#endif
