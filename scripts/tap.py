@@ -16,7 +16,7 @@ import re
 import shlex
 import sys
 
-LINE = re.compile(r"^(not )?ok\b *\d* *(?:- *)?([^#]*?) *(?:# *(SKIP|TODO)\S* *(.*))?$", re.I)
+LINE = re.compile(r"^(not )?ok\b *\d* *(?:- *)?(.*?) *(?:# *(SKIP|TODO)\S* *(.*))?$", re.I)
 PLAN = re.compile(r"^1\.\.(\d+) *(?:# *SKIP\S* *(.*))?$", re.I)
 
 
@@ -49,7 +49,7 @@ class Tap:
 
     def fault(self, status):
         """A suite says how many tests it has, runs them all, and fails only if one of them did."""
-        if status == 124:
+        if status in (124, 137):
             return "timed out after: " + self.last
         if self.bail:
             return self.bail
