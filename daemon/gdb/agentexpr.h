@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * agentexpr.h: has GDB compile an expression to agent bytecode, in the scope of a thread's frame. The
+ * caller assembles the listing (search/agent.h) and evaluates it on the process's memory without GDB.
+ *
+ * Variables of the frame are found through the registers captured here, so at other times the same
+ * addresses are read, as with `watch -location`. What GDB 13 compiles: globals, statics
+ * ('file.c'::v, 'func'::v), locals, members (. -> this->), array elements, bit-fields, casts,
+ * integer and pointer arithmetic, comparisons, && || ! ?:, addresses, function pointers; with
+ * rewrite.h also enumerations and thread-local variables. Not: floating point, calls, assignments,
+ * structs as values, C++ references, values with $ (registers, convenience variables).
+ */
+#ifndef FRED_GDB_AGENTEXPR_H
+#define FRED_GDB_AGENTEXPR_H
+
+#include "gdb/gdb.h"
+#include "gdb/type.h"
+
+#define GDB_NOT_COMPILABLE 1
+
+struct gdb_expr {
+	char *text; /* as the user wrote it */
+	char *compiled; /* as GDB compiled it: text, or text rewritten */
+	char *listing; /* GDB's listing of the bytecode */
+	struct gdb_type type; /* of text */
+	struct gdb_regs regs; /* of the frame */
+};
+
+/*
+ * Compiles. Returns
+ *   0  done: gdb_expr_fini frees
+ *   1  (GDB_NOT_COMPILABLE) a valid expression that the bytecode cannot express: evaluate it with
+ *      gdb_eval. e is GDB's reason (ERR_NOT_FOUND)
+ *  -1  ERR_USAGE: a syntax error or an unknown symbol; others as gdb.h
+ */
+int gdb_expr_compile(struct gdb *g, const char *expr, pid_t tid, int frame, struct gdb_expr *out,
+		     struct err *e);
+/*
+ * The address of what the expression denotes (a struct, a double, an array ...), for comparing
+ * or watching its type.size bytes. type is that of the object. Returns as above; 1 also for what has no
+ * address.
+ */
+int gdb_expr_compile_address(struct gdb *g, const char *expr, pid_t tid, int frame,
+			     struct gdb_expr *out, struct err *e);
+void gdb_expr_fini(struct gdb_expr *x);
+
+#endif

@@ -1,0 +1,113 @@
+/* SPDX-License-Identifier: MIT */
+/* code.c: what GDB knows about an address in the program's code. */
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "base/str.h"
+#include "gdb/gdb.h"
+
+static char *dup_or_null(const char *s)
+{
+	return s ? xstrdup(s) : NULL;
+}
+
+/* Mode 5 gives one source line with the instructions of it; without debug information, those alone. */
+static int line_by_disassembly(struct gdb *g, uint64_t pc, struct gdb_line *line, struct err *e)
+{
+	cleanup_mi_reply struct mi_reply r = {0};
+	int w = gdb_cmd(g, 0, &r, e,
+			"-data-disassemble -s 0x%" PRIx64 " -e 0x%" PRIx64 " -- 5", pc, pc + 1);
+	const struct mi_value *list, *v, *insns;
+
+	if (w)
+		return w < 0 ? -1 : 0;
+	list = mi_get(r.result->results, "asm_insns");
+	if (!list || !list->n)
+		return 0;
+	v = list->item[list->n - 1];
+	insns = mi_get(v, "line_asm_insn");
+	line->file = dup_or_null(mi_str(v, "file"));
+	line->fullname = dup_or_null(mi_str(v, "fullname"));
+	mi_int(v, "line", &line->line);
+	if (insns && insns->n)
+		v = insns->item[0];
+	line->func = dup_or_null(mi_str(v, "func-name"));
+	return 0;
+}
+
+/*
+ * The innermost function's name with inlined ones counted, which no MI command tells for an address
+ * that no thread stands at. A GDB without Python keeps the containing function's name.
+ */
+static int inlined_function(struct gdb *g, uint64_t pc, char **func, struct err *e)
+{
+	cleanup_free char *cmd = NULL, *out = NULL;
+	int w;
+
+	cmd = str_fmt("python exec(\"b = gdb.block_for_pc(%" PRIu64 ")\\nwhile b and not b.function: b "
+		      "= b.superblock\\nif b: print(b.function.print_name)\")",
+		      pc);
+	w = gdb_console_at(g, 0, -1, 0, cmd, &out, e);
+	if (w)
+		return gdb_dead(g) ? -1 : 0;
+	out[strcspn(out, "\n")] = '\0';
+	if (*out) {
+		/* C++ names come with their parameters: frames show the name alone. */
+		free(*func);
+		*func = steal_ptr(&out);
+	}
+	return 0;
+}
+
+static void cut_parameters(char *func)
+{
+	char *open = func ? strchr(func, '(') : NULL;
+
+	if (open && open != func && strncmp(open, "(anonymous", 10) && !strstr(func, "operator("))
+		*open = '\0';
+}
+
+int gdb_line_at(struct gdb *g, uint64_t pc, struct gdb_line *line, struct err *e)
+{
+	*line = (struct gdb_line){0};
+	if (line_by_disassembly(g, pc, line, e) ||
+	    (line->file && inlined_function(g, pc, &line->func, e))) {
+		gdb_line_fini(line);
+		return err_wrap(e, "source line of 0x%" PRIx64, pc);
+	}
+	cut_parameters(line->func);
+	return 0;
+}
+
+void gdb_line_fini(struct gdb_line *line)
+{
+	free(line->func);
+	free(line->file);
+	free(line->fullname);
+	*line = (struct gdb_line){0};
+}
+
+int gdb_prev_insn(struct gdb *g, uint64_t pc, uint64_t *prev, struct err *e)
+{
+	cleanup_mi_reply struct mi_reply r = {0};
+	/* -a: the whole function around the address, so decoding starts at a true boundary. */
+	int w = gdb_cmd(g, 0, &r, e, "-data-disassemble -a 0x%" PRIx64 " -- 0", pc);
+	const struct mi_value *list;
+	uint64_t addr, last = 0;
+
+	if (w)
+		return w;
+	list = mi_get(r.result->results, "asm_insns");
+	for (size_t i = 0; list && i < list->n; i++) {
+		if (mi_u64(list->item[i], "address", &addr) || addr > pc)
+			return 1;
+		if (addr == pc) {
+			*prev = last;
+			return last ? 0 : 1;
+		}
+		last = addr;
+	}
+	return 1;
+}

@@ -1,0 +1,102 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * eval.c: expressions as GDB evaluates them, and what its refusals mean. GDB gives no error codes, so
+ * its messages are told apart by their (untranslated: LC_ALL=C) beginnings.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "base/str.h"
+#include "gdb/gdb.h"
+#include "gdb/gdb_scope.h"
+#include "gdb/mi_quote.h"
+
+/* Refusals that speak of the program's state, not of the expression. Found anywhere in the message. */
+static const char *const unavailable[] = {
+	"Cannot access memory at address",
+	"cannot access memory at address",
+	"optimized out",
+	"not available",
+	"not saved",
+	"unavailable",
+	"Cannot find thread-local",
+	"Cannot find thread-specific",
+	"thread-local storage",
+	"Cannot find bounds of current function",
+	"The program being debugged was signaled while in a function called from GDB",
+	"The program being debugged stopped while in a function called from GDB",
+	"The program being debugged exited while in a function called from GDB",
+	"The program being debugged entered a std::terminate call",
+	"The program has no registers now",
+	"No frame selected",
+	"No frame at level",
+	"Invalid frame",
+	"Division by zero",
+	"division by zero",
+	"can't compute CFA",
+	"value requires",
+	"Couldn't write",
+	"virtual baseclass botch",
+};
+
+int gdb_refusal(const char *message, struct err *e)
+{
+	for (size_t i = 0; i < sizeof(unavailable) / sizeof(unavailable[0]); i++)
+		if (strstr(message, unavailable[i])) {
+			err_set(e, ERR_NOT_FOUND, "%s", message);
+			return GDB_UNAVAILABLE;
+		}
+	return err_set(e, ERR_USAGE, "%s", message);
+}
+
+/* GDB's commands are lines; in an expression a line break means no more than a blank. */
+static char *one_line(const char *expr)
+{
+	char *s = xstrdup(expr);
+
+	for (char *p = s; *p; p++)
+		if (*p == '\n' || *p == '\r')
+			*p = ' ';
+	return s;
+}
+
+int gdb_eval(struct gdb *g, const char *expr, pid_t tid, int frame, int timeout_ms, char **value,
+	     struct err *e)
+{
+	cleanup_mi_reply struct mi_reply r = {0};
+	cleanup_free char *scope = NULL, *line = one_line(expr), *q = mi_quote(line);
+	const char *text;
+	int w;
+
+	if (!line[strspn(line, " \t")])
+		return err_set(e, ERR_USAGE, "an empty expression");
+	if (gdb_scope(g, tid, frame, &scope, e))
+		return -1;
+	w = gdb_cmd(g, timeout_ms, &r, e, "-data-evaluate-expression %s %s", scope, q);
+	if (w > 0)
+		return gdb_refusal(mi_reply_error(&r), e);
+	if (w < 0)
+		return -1;
+	text = mi_str(r.result->results, "value");
+	if (!text)
+		return err_set(e, ERR_INTERNAL, "GDB gave no value for: %.200s", expr);
+	if (!strcmp(text, "<optimized out>"))
+		return gdb_refusal("the value has been optimized out", e);
+	*value = xstrdup(text);
+	return 0;
+}
+
+int gdb_eval_bool(struct gdb *g, const char *expr, pid_t tid, int frame, int timeout_ms, bool *value,
+		  struct err *e)
+{
+	cleanup_free char *negated = str_fmt("!(%s)", expr), *text = NULL;
+	int r = gdb_eval(g, negated, tid, frame, timeout_ms, &text, e);
+
+	if (r)
+		return r;
+	if (strcmp(text, "0") && strcmp(text, "1") && strcmp(text, "false") && strcmp(text, "true"))
+		return err_set(e, ERR_USAGE, "neither true nor false: %.200s", expr);
+	*value = !strcmp(text, "0") || !strcmp(text, "false");
+	return 0;
+}

@@ -1,0 +1,216 @@
+/* SPDX-License-Identifier: MIT */
+/* frames.c: backtraces and the registers of a frame. */
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "base/fdio.h"
+#include "base/str.h"
+#include "gdb/gdb.h"
+#include "gdb/gdb_scope.h"
+
+#define DEFAULT_FRAMES 200
+
+static char *dup_or_null(const char *s)
+{
+	return s ? xstrdup(s) : NULL;
+}
+
+static void read_frame(const struct mi_value *v, struct gdb_frame *f)
+{
+	mi_int(v, "level", &f->level);
+	mi_u64(v, "addr", &f->addr);
+	mi_int(v, "line", &f->line);
+	f->func = dup_or_null(mi_str(v, "func"));
+	f->file = dup_or_null(mi_str(v, "file"));
+	f->fullname = dup_or_null(mi_str(v, "fullname"));
+	f->signal_handler = str_eq(f->func, "<signal handler called>");
+}
+
+static int list_frames(struct gdb *g, const char *scope, int from, int to, struct gdb_frame **frames,
+		       size_t *n, struct err *e)
+{
+	cleanup_mi_reply struct mi_reply r = {0};
+	int w = gdb_cmd(g, 0, &r, e, "-stack-list-frames %s %d %d", scope, from, to);
+	const struct mi_value *list;
+
+	if (w > 0)
+		return err_set(e, ERR_USAGE, "GDB: %s", mi_reply_error(&r));
+	if (w < 0)
+		return -1;
+	list = mi_get(r.result->results, "stack");
+	*n = list ? list->n : 0;
+	*frames = xcalloc(*n + 1, sizeof(struct gdb_frame));
+	for (size_t i = 0; i < *n; i++)
+		read_frame(list->item[i], &(*frames)[i]);
+	return 0;
+}
+
+static char *join_args(const struct mi_value *args)
+{
+	struct buf b = {0};
+
+	for (size_t i = 0; args && i < args->n; i++) {
+		const char *name = mi_str(args->item[i], "name");
+		const char *value = mi_str(args->item[i], "value");
+
+		buf_addf(&b, "%s%s=%s", i ? ", " : "", name ? name : "?", value ? value : "...");
+	}
+	return b.data ? buf_steal(&b) : xstrdup("");
+}
+
+/* Arguments are an extra: what GDB cannot read of them leaves frames without. */
+static int add_args(struct gdb *g, const char *scope, int to, struct gdb_frame *frames, size_t n,
+		    struct err *e)
+{
+	cleanup_mi_reply struct mi_reply r = {0};
+	int w = gdb_cmd(g, 0, &r, e, "-stack-list-arguments %s --simple-values 0 %d", scope, to);
+	const struct mi_value *list;
+
+	if (w)
+		return w < 0 ? -1 : 0;
+	list = mi_get(r.result->results, "stack-args");
+	for (size_t i = 0; list && i < list->n && i < n; i++)
+		frames[i].args = join_args(mi_get(list->item[i], "args"));
+	return 0;
+}
+
+/* The base name of the file mapped at addr, from the text of /proc/PID/maps. NULL: none. */
+static char *module_at(const char *maps, uint64_t addr)
+{
+	for (const char *p = maps; *p;) {
+		const char *nl = strchrnul(p, '\n');
+		uint64_t lo, hi;
+		int path = 0;
+
+		if (sscanf(p, "%" SCNx64 "-%" SCNx64 " %*s %*s %*s %*s %n", &lo, &hi, &path) >= 2 &&
+		    path && addr >= lo && addr < hi && p + path < nl && p[path] == '/') {
+			cleanup_free char *name = xstrndup(p + path, (size_t)(nl - p) - (size_t)path);
+
+			return xstrdup(strrchr(name, '/') + 1);
+		}
+		p = *nl ? nl + 1 : nl;
+	}
+	return NULL;
+}
+
+static void add_modules(struct gdb *g, struct gdb_frame *frames, size_t n)
+{
+	cleanup_free char *path = str_fmt("/proc/%d/maps", gdb_target(g));
+	cleanup_buf struct buf maps = {0};
+	struct err ignored;
+
+	if (read_file(path, &maps, &ignored))
+		return;
+	for (size_t i = 0; i < n; i++)
+		frames[i].module = module_at(buf_str(&maps), frames[i].addr);
+}
+
+int gdb_backtrace(struct gdb *g, pid_t tid, int max, struct gdb_frame **frames, size_t *n,
+		  struct err *e)
+{
+	cleanup_free char *scope = NULL;
+	int last = (max > 0 ? max : DEFAULT_FRAMES) - 1;
+
+	*frames = NULL;
+	*n = 0;
+	if (gdb_scope(g, tid, -1, &scope, e) || list_frames(g, scope, 0, last, frames, n, e))
+		return err_wrap(e, "backtrace");
+	if (add_args(g, scope, last, *frames, *n, e)) {
+		gdb_frames_free(*frames, *n);
+		*frames = NULL;
+		*n = 0;
+		return err_wrap(e, "backtrace");
+	}
+	add_modules(g, *frames, *n);
+	return 0;
+}
+
+void gdb_frames_free(struct gdb_frame *frames, size_t n)
+{
+	for (size_t i = 0; i < n; i++) {
+		free(frames[i].func);
+		free(frames[i].file);
+		free(frames[i].fullname);
+		free(frames[i].module);
+		free(frames[i].args);
+	}
+	free(frames);
+}
+
+int gdb_frames_user(const struct gdb_frame *frames, size_t n, const char *shim)
+{
+	size_t out = n;
+
+	for (size_t i = n; i-- > 0;)
+		if (shim && str_eq(frames[i].module, shim))
+			break;
+		else
+			out = i;
+	for (size_t i = out; i < n; i++)
+		if (frames[i].file)
+			return (int)i;
+	return out < n ? (int)out : 0;
+}
+
+/*
+ * The address by which the frame's block and variables are found, as GDB's own
+ * get_frame_address_in_block: callers stand behind their call instruction, so one less; not so the
+ * innermost frame, those it is inlined into, and what a signal interrupted.
+ */
+static uint64_t scope_pc(const struct gdb_frame *f, size_t n, size_t level)
+{
+	size_t inner = level;
+
+	if (level >= n)
+		return 0;
+	while (inner > 0 && f[inner - 1].addr == f[level].addr)
+		inner--;
+	if (!inner || f[inner - 1].signal_handler)
+		return f[level].addr;
+	return f[level].addr - 1;
+}
+
+static int list_registers(struct gdb *g, const char *scope, struct gdb_regs *regs, struct err *e)
+{
+	cleanup_mi_reply struct mi_reply r = {0};
+	int w = gdb_cmd(g, 0, &r, e,
+			"-data-list-register-values %s --skip-unavailable x 0 1 2 3 4 5 6 7 8 9 10 "
+			"11 12 13 14 15 16 17 18 19 20 21 22 23",
+			scope);
+	const struct mi_value *list;
+
+	if (w > 0)
+		return err_set(e, ERR_USAGE, "GDB: %s", mi_reply_error(&r));
+	if (w < 0)
+		return -1;
+	list = mi_get(r.result->results, "register-values");
+	for (size_t i = 0; list && i < list->n; i++) {
+		int no;
+		uint64_t value;
+
+		if (mi_int(list->item[i], "number", &no) || no >= GDB_REGS ||
+		    mi_u64(list->item[i], "value", &value))
+			continue;
+		regs->value[no] = value;
+		regs->valid |= 1u << no;
+	}
+	return 0;
+}
+
+int gdb_frame_regs(struct gdb *g, pid_t tid, int frame, struct gdb_regs *regs, struct err *e)
+{
+	cleanup_free char *thread = NULL, *scope = NULL;
+	struct gdb_frame *frames = NULL;
+	size_t n = 0;
+
+	*regs = (struct gdb_regs){0};
+	if (gdb_scope(g, tid, -1, &thread, e) || gdb_scope(g, tid, frame, &scope, e) ||
+	    list_registers(g, scope, regs, e) || list_frames(g, thread, 0, frame, &frames, &n, e))
+		return err_wrap(e, "registers of frame %d", frame);
+	regs->scope_pc = scope_pc(frames, n, (size_t)frame);
+	gdb_frames_free(frames, n);
+	return 0;
+}

@@ -1,0 +1,353 @@
+/* SPDX-License-Identifier: MIT */
+/* gdb.c: GDB's life: start, settings, attach, detach, threads, and the commands below everything else. */
+#include <errno.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "base/fdio.h"
+#include "base/str.h"
+#include "gdb/gdb.h"
+#include "gdb/gdb_scope.h"
+#include "gdb/mi_quote.h"
+
+struct gdb {
+	struct mi_conn *conn;
+	int timeout_ms;
+	pid_t target;
+	bool target_was_stopped; /* in a job-control stop when attached */
+	struct gdb_thread *threads; /* as of the last look */
+	size_t threads_n;
+};
+
+/* Sent once, in this order. A setting that this GDB does not know is skipped: none is vital. */
+static const char *const settings[] = {
+	"confirm off",
+	"pagination off",
+	"width 0",
+	"height 0",
+	"style enabled off",
+	"history save off",
+	"startup-with-shell off",
+	"print thread-events off",
+	"print inferior-events off",
+	"print frame-arguments scalars",
+	"print elements 200",
+	"print repeats 10",
+	"print static-members off",
+	"backtrace past-main off",
+	"unwindonsignal on",
+	"unwind-on-terminating-exception on",
+	"max-value-size 1048576",
+	"breakpoint pending on",
+	"detach-on-fork on",
+	"follow-fork-mode parent",
+	"stop-on-solib-events 0",
+	"debuginfod enabled off",
+};
+
+int gdb_cmd(struct gdb *g, int timeout_ms, struct mi_reply *r, struct err *e, const char *fmt, ...)
+{
+	cleanup_free char *cmd = NULL;
+	va_list ap;
+
+	va_start(ap, fmt);
+	cmd = str_vfmt(fmt, ap);
+	va_end(ap);
+	return mi_conn_cmd(g->conn, cmd, timeout_ms ? timeout_ms : g->timeout_ms, r, e);
+}
+
+/* As gdb_cmd, but a refusal is an error too. */
+static int must(int r, const struct mi_reply *reply, enum err_kind kind, struct err *e)
+{
+	if (r > 0)
+		return err_set(e, kind, "GDB: %s", mi_reply_error(reply));
+	return r;
+}
+
+static int send_settings(struct gdb *g, struct err *e)
+{
+	for (size_t i = 0; i < sizeof(settings) / sizeof(settings[0]); i++) {
+		cleanup_mi_reply struct mi_reply r = {0};
+
+		if (gdb_cmd(g, 0, &r, e, "-gdb-set %s", settings[i]) < 0)
+			return -1;
+	}
+	/* The shim's traps are part of how a recorded program works, not news for the user. */
+	return gdb_console(g, "handle SIGSYS nostop noprint pass", NULL, e);
+}
+
+/*
+ * What must hold before GDB reads its first file. libthread_db stays on, for thread-local variables:
+ * only scripts are left out.
+ */
+static void build_argv(struct strv *v, const struct gdb_opts *o)
+{
+	static const char *const scripts[] = {"gdb-scripts", "python-scripts", "guile-scripts",
+					      "local-gdbinit"};
+
+	strv_add(v, o->program ? o->program : "gdb");
+	strv_add(v, "--interpreter=mi3");
+	strv_add(v, "-nx");
+	strv_add(v, "-q");
+	strv_add(v, "-iex");
+	strv_addf(v, "set debug-file-directory %s", o->debug_dir ? o->debug_dir : "/nonexistent");
+	strv_add(v, "-iex");
+	strv_add(v, "set debuginfod enabled off");
+	for (size_t i = 0; !o->auto_load && i < sizeof(scripts) / sizeof(scripts[0]); i++) {
+		strv_add(v, "-iex");
+		strv_addf(v, "set auto-load %s off", scripts[i]);
+	}
+}
+
+struct gdb *gdb_new(const struct gdb_opts *opts, struct err *e)
+{
+	static const struct gdb_opts none;
+	cleanup_strv struct strv argv = {0};
+	cleanup_gdb struct gdb *g = xcalloc(1, sizeof(*g));
+
+	if (!opts)
+		opts = &none;
+	g->timeout_ms = opts->timeout_ms ? opts->timeout_ms : GDB_DEFAULT_TIMEOUT_MS;
+	build_argv(&argv, opts);
+	g->conn = mi_conn_new(argv.s, g->timeout_ms, e);
+	if (!g->conn || send_settings(g, e))
+		return NULL;
+	return steal_ptr(&g);
+}
+
+void gdb_free(struct gdb *g)
+{
+	struct err ignored;
+
+	if (!g)
+		return;
+	if (g->conn && g->target && !gdb_dead(g))
+		gdb_detach(g, &ignored);
+	mi_conn_free(g->conn);
+	gdb_threads_free(g->threads, g->threads_n);
+	free(g);
+}
+
+pid_t gdb_pid(const struct gdb *g)
+{
+	return mi_conn_pid(g->conn);
+}
+
+const char *gdb_dead(const struct gdb *g)
+{
+	return mi_conn_dead(g->conn);
+}
+
+void gdb_set_timeout(struct gdb *g, int timeout_ms)
+{
+	g->timeout_ms = timeout_ms;
+}
+
+pid_t gdb_target(const struct gdb *g)
+{
+	return g->target;
+}
+
+int gdb_file(struct gdb *g, const char *path, struct err *e)
+{
+	cleanup_mi_reply struct mi_reply r = {0};
+	cleanup_free char *q = mi_quote(path);
+
+	return must(gdb_cmd(g, 0, &r, e, "-file-exec-and-symbols %s", q), &r, ERR_USAGE, e);
+}
+
+/* The state letter of a process; 0: there is no such process. */
+static char process_state(pid_t pid)
+{
+	cleanup_free char *path = str_fmt("/proc/%d/stat", pid);
+	cleanup_buf struct buf b = {0};
+	struct err ignored;
+	const char *p;
+
+	if (read_file(path, &b, &ignored))
+		return 0;
+	p = strrchr(buf_str(&b), ')');
+	return p && p[1] == ' ' ? p[2] : 0;
+}
+
+static int refresh_threads(struct gdb *g, struct err *e)
+{
+	gdb_threads_free(g->threads, g->threads_n);
+	g->threads = NULL;
+	g->threads_n = 0;
+	return gdb_threads(g, &g->threads, &g->threads_n, e);
+}
+
+static int attach_and_wait(struct gdb *g, pid_t pid, struct err *e)
+{
+	cleanup_mi_reply struct mi_reply r = {0};
+	const struct mi_record *stop;
+
+	if (must(gdb_cmd(g, 0, &r, e, "-target-attach %d", pid), &r, ERR_HOST, e))
+		return -1;
+	g->target = pid;
+	/* GDB 13 answers ^done first; the *stopped comes when it has read the libraries. */
+	return gdb_wait_stop(g, 0, &r, &stop, e);
+}
+
+int gdb_attach(struct gdb *g, pid_t pid, struct err *e)
+{
+	char state = process_state(pid);
+
+	if (g->target)
+		return err_set(e, ERR_INTERNAL, "GDB is already attached to process %d", g->target);
+	if (!state || state == 'Z')
+		return err_set(e, ERR_USAGE, "cannot attach: there is no process %d", pid);
+	g->target_was_stopped = state == 'T';
+	if (attach_and_wait(g, pid, e) || refresh_threads(g, e))
+		return err_wrap(e, "attaching to process %d", pid);
+	return 0;
+}
+
+int gdb_detach(struct gdb *g, struct err *e)
+{
+	cleanup_mi_reply struct mi_reply r = {0};
+
+	if (!g->target)
+		return 0;
+	/* Pending at the detach, it stops every thread on its way out, before user code. */
+	if (g->target_was_stopped)
+		kill(g->target, SIGSTOP);
+	if (must(gdb_cmd(g, 0, &r, e, "-target-detach"), &r, ERR_INTERNAL, e))
+		return err_wrap(e, "detaching from process %d", g->target);
+	g->target = 0;
+	return 0;
+}
+
+/* "Thread 0x7f.. (LWP 12)", "LWP 12" or "process 12". */
+static pid_t tid_of(const char *target_id)
+{
+	const char *p = target_id ? strstr(target_id, "LWP ") : NULL;
+
+	if (p)
+		return atoi(p + 4);
+	p = target_id ? strstr(target_id, "process ") : NULL;
+	return p ? atoi(p + 8) : 0;
+}
+
+int gdb_threads(struct gdb *g, struct gdb_thread **threads, size_t *n, struct err *e)
+{
+	cleanup_mi_reply struct mi_reply r = {0};
+	const struct mi_value *list;
+	struct gdb_thread *t;
+
+	if (must(gdb_cmd(g, 0, &r, e, "-thread-info"), &r, ERR_INTERNAL, e))
+		return -1;
+	list = mi_get(r.result->results, "threads");
+	*n = list ? list->n : 0;
+	*threads = t = xcalloc(*n + 1, sizeof(*t));
+	for (size_t i = 0; i < *n; i++) {
+		const struct mi_value *v = list->item[i];
+		const char *name = mi_str(v, "name");
+
+		mi_int(v, "id", &t[i].id);
+		t[i].tid = tid_of(mi_str(v, "target-id"));
+		t[i].name = name ? xstrdup(name) : NULL;
+	}
+	return 0;
+}
+
+void gdb_threads_free(struct gdb_thread *threads, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		free(threads[i].name);
+	free(threads);
+}
+
+static int known_thread(const struct gdb *g, pid_t tid)
+{
+	for (size_t i = 0; i < g->threads_n; i++)
+		if (g->threads[i].tid == tid)
+			return g->threads[i].id;
+	return 0;
+}
+
+/* GDB's number of a TID; looks again if it is new. */
+static int thread_id(struct gdb *g, pid_t tid, int *id, struct err *e)
+{
+	*id = known_thread(g, tid);
+	if (!*id && refresh_threads(g, e))
+		return -1;
+	*id = known_thread(g, tid);
+	if (!*id)
+		return err_set(e, ERR_USAGE, "process %d has no thread %d", g->target, tid);
+	return 0;
+}
+
+int gdb_scope(struct gdb *g, pid_t tid, int frame, char **out, struct err *e)
+{
+	int id = 0;
+
+	if (tid && thread_id(g, tid, &id, e))
+		return -1;
+	if (!tid && g->threads_n)
+		id = g->threads[0].id;
+	if (!id)
+		*out = xstrdup("");
+	else if (frame < 0)
+		*out = str_fmt("--thread %d", id);
+	else
+		*out = str_fmt("--thread %d --frame %d", id, frame);
+	return 0;
+}
+
+int gdb_select(struct gdb *g, pid_t tid, int frame, struct err *e)
+{
+	cleanup_mi_reply struct mi_reply r = {0};
+	int id;
+
+	if (tid) {
+		if (thread_id(g, tid, &id, e) ||
+		    must(gdb_cmd(g, 0, &r, e, "-thread-select %d", id), &r, ERR_USAGE, e))
+			return -1;
+	}
+	return must(gdb_cmd(g, 0, &r, e, "-stack-select-frame %d", frame), &r, ERR_USAGE, e);
+}
+
+int gdb_console_at(struct gdb *g, pid_t tid, int frame, int timeout_ms, const char *cmd,
+		   char **output, struct err *e)
+{
+	cleanup_mi_reply struct mi_reply r = {0};
+	cleanup_free char *scope = NULL, *q = mi_quote(cmd);
+	int w;
+
+	if (gdb_scope(g, tid, frame, &scope, e))
+		return -1;
+	w = gdb_cmd(g, timeout_ms, &r, e, "-interpreter-exec %s console %s", scope, q);
+	if (w > 0)
+		return gdb_refusal(mi_reply_error(&r), e);
+	if (!w && output)
+		*output = buf_steal(&r.console);
+	if (!w && output && !*output)
+		*output = xstrdup("");
+	return w;
+}
+
+int gdb_console(struct gdb *g, const char *cmd, char **output, struct err *e)
+{
+	cleanup_mi_reply struct mi_reply r = {0};
+	cleanup_free char *q = mi_quote(cmd);
+
+	if (must(gdb_cmd(g, 0, &r, e, "-interpreter-exec console %s", q), &r, ERR_USAGE, e))
+		return -1;
+	if (output) {
+		*output = buf_steal(&r.console);
+		if (!*output)
+			*output = xstrdup("");
+	}
+	return 0;
+}
+
+int gdb_wait_stop(struct gdb *g, int timeout_ms, struct mi_reply *r, const struct mi_record **stop,
+		  struct err *e)
+{
+	return mi_conn_wait(g->conn, "stopped", timeout_ms ? timeout_ms : g->timeout_ms, r, stop, e);
+}
