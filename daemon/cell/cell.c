@@ -24,7 +24,9 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/buf.h"
 #include "base/cleanup.h"
+#include "base/fdio.h"
 #include "cell/ns.h"
 #include "cell/wait.h"
 
@@ -39,6 +41,18 @@ static void default_signals(void)
 	sigprocmask(SIG_SETMASK, &none, NULL);
 }
 
+/* The target's PIDs are recorded ones; what else runs in a cell must not take them. */
+static int leave_low_pids(struct err *e)
+{
+	cleanup_buf struct buf b = {0};
+	long max;
+
+	if (read_file("/proc/sys/kernel/pid_max", &b, e))
+		return -1;
+	max = strtol(buf_str(&b), NULL, 10);
+	return cell_set_last_pid((pid_t)(max / 4 * 3), e);
+}
+
 static int inside(int sock, struct err *e)
 {
 	char answer;
@@ -49,7 +63,7 @@ static int inside(int sock, struct err *e)
 	default_signals();
 	if (cell_wait_setup(e))
 		return -1;
-	return ns_enter(e);
+	return ns_enter(e) || leave_low_pids(e) ? -1 : 0;
 }
 
 static void __attribute__((noreturn)) pid1(int sock, int (*init)(void *arg), void *arg)

@@ -4,7 +4,8 @@
  * cell with cell_start; everything else here is for the function that runs as its pid 1.
  *
  * Inside: its own /proc; a tmpfs on /run (what was in /run/user and /run/media stays visible) with
- * an empty /run/fred (mode 0700); `lo` up; mounts do not propagate. When pid 1 ends, or the process that
+ * an empty /run/fred (mode 0700); `lo` up; mounts do not propagate. PIDs that no one chooses start high (3/4 of
+ * pid_max), out of the way of recorded ones. When pid 1 ends, or the process that
  * started the cell, the kernel kills all in it.
  */
 #ifndef FRED_CELL_CELL_H
@@ -43,7 +44,7 @@ int cell_wait_pid(pid_t pid, int *status, struct err *e);
 int cell_reap_except(const pid_t *keep, size_t n);
 /* Binds the folder or file src on dst, which is made if it does not exist (its parent must). */
 int cell_mount_bind(const char *src, const char *dst, int read_only, struct err *e);
-/* The next process of the cell gets a PID above n (ns_last_pid). */
+/* The next process or thread of the cell for which no one chooses gets a PID above n (ns_last_pid). */
 int cell_set_last_pid(pid_t n, struct err *e);
 
 #endif

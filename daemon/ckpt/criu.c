@@ -1,0 +1,151 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * criu.c: dump and restore through libcriu, which runs `criu swrk` as a child of ours and talks to it
+ * over a socket. SIGCHLD stays blocked meanwhile: libcriu's waits must not race with our handler's
+ * users, and a restored target must not be reaped before its PID is known.
+ *
+ * Quirk of libcriu 4.2: when it cannot execute CRIU its child runs exit(), with our exit handlers. So the
+ * program is checked for before.
+ */
+#include <criu/criu.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "base/str.h"
+#include "cell/cell.h"
+#include "ckpt/ckpt.h"
+#include "ckpt/criu_log.h"
+
+enum { LOG_LEVEL_DEFAULT = 2, ERROR_LINES = 3 };
+
+struct request {
+	criu_opts *opts;
+	int images, work; /* folders */
+};
+
+static void request_fini(struct request *r)
+{
+	if (r->opts)
+		criu_local_free_opts(r->opts);
+	cleanup_close_p(&r->images);
+	cleanup_close_p(&r->work);
+}
+
+static int open_folder(const char *path, struct err *e)
+{
+	int fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+
+	return fd < 0 ? err_errno(e, ERR_INTERNAL, "%s", path) : fd;
+}
+
+static int request_program(struct request *r, const struct ckpt_env *env, struct err *e)
+{
+	cleanup_free char *program = env && env->criu ? xstrdup(env->criu) : ckpt_criu_path(e);
+
+	if (!program)
+		return -1;
+	if (access(program, X_OK))
+		return err_errno(e, ERR_HOST, "%s", program);
+	if (criu_local_init_opts(&r->opts) ||
+	    criu_local_set_service_binary(r->opts, program))
+		return err_set(e, ERR_INTERNAL, "libcriu: out of memory");
+	return 0;
+}
+
+/* images: the image folder; work, log: where CRIU writes its log. */
+static int request_init(struct request *r, const struct ckpt_env *env, const char *images,
+			const char *work, const char *log, struct err *e)
+{
+	*r = (struct request){.images = -1, .work = -1};
+	if (request_program(r, env, e))
+		return -1;
+	r->images = open_folder(images, e);
+	r->work = r->images < 0 ? -1 : open_folder(work, e);
+	if (r->work < 0)
+		return -1;
+	criu_local_set_images_dir_fd(r->opts, r->images);
+	criu_local_set_work_dir_fd(r->opts, r->work);
+	criu_local_set_log_level(r->opts,
+				 env && env->log_level ? env->log_level : LOG_LEVEL_DEFAULT);
+	criu_local_set_log_file(r->opts, log);
+	/* A cell has no cgroups of its own and no network to lock. */
+	criu_local_set_manage_cgroups(r->opts, true);
+	criu_local_set_manage_cgroups_mode(r->opts, CRIU_CG_MODE_IGNORE);
+	criu_local_set_network_lock(r->opts, CRIU_NETWORK_LOCK_SKIP);
+	if (env && env->helper_pid && cell_set_last_pid(env->helper_pid, e))
+		return -1;
+	return 0;
+}
+
+static void block_sigchld(sigset_t *old)
+{
+	sigset_t block;
+
+	sigemptyset(&block);
+	sigaddset(&block, SIGCHLD);
+	sigprocmask(SIG_BLOCK, &block, old);
+}
+
+/* code: libcriu's negative result. */
+static int failed(const char *what, int code, const char *log, struct err *e)
+{
+	char lines[700];
+
+	if (criu_log_file_errors(log, ERROR_LINES, lines, sizeof(lines)))
+		return err_set(e, ERR_INTERNAL, "%s: CRIU: %s", what, lines);
+	if (code == -EBADE)
+		return err_set(e, ERR_INTERNAL, "%s: CRIU failed, see %s", what, log);
+	return err_set(e, ERR_INTERNAL, "%s: CRIU: %s, see %s", what, strerror(-code), log);
+}
+
+int ckpt_dump(const struct ckpt_env *env, pid_t pid, const char *dir, struct err *e)
+{
+	__attribute__((cleanup(request_fini))) struct request r = {.images = -1, .work = -1};
+	cleanup_free char *log = str_fmt("%s/dump.log", dir);
+	sigset_t old;
+	int code;
+
+	if (mkdir(dir, 0700) && errno != EEXIST)
+		return err_errno(e, ERR_INTERNAL, "cannot make %s", dir);
+	unlink(log);
+	if (request_init(&r, env, dir, dir, "dump.log", e))
+		return err_wrap(e, "cannot checkpoint process %d", pid);
+	criu_local_set_pid(r.opts, pid);
+	criu_local_set_leave_running(r.opts, true);
+	block_sigchld(&old);
+	code = criu_local_dump(r.opts);
+	sigprocmask(SIG_SETMASK, &old, NULL);
+	if (code < 0) {
+		failed("cannot checkpoint", code, log, e);
+		return err_wrap(e, "process %d", pid);
+	}
+	return 0;
+}
+
+int ckpt_restore(const struct ckpt_env *env, const char *dir, pid_t *pid, struct err *e)
+{
+	__attribute__((cleanup(request_fini))) struct request r = {.images = -1, .work = -1};
+	sigset_t old;
+	int code;
+
+	unlink(CELL_RUN_DIR "/restore.log");
+	if (request_init(&r, env, dir, CELL_RUN_DIR, "restore.log", e))
+		return err_wrap(e, "cannot restore %s", dir);
+	/* CRIU would say "Unexpected EOF on (empty-image)". */
+	if (faccessat(r.images, "inventory.img", R_OK, 0))
+		return err_set(e, ERR_INTERNAL, "cannot restore %s: there is no image in it", dir);
+	block_sigchld(&old);
+	code = criu_local_restore_child(r.opts);
+	sigprocmask(SIG_SETMASK, &old, NULL);
+	if (code <= 0) {
+		failed("cannot restore", code, CELL_RUN_DIR "/restore.log", e);
+		return err_wrap(e, "%s", dir);
+	}
+	*pid = code;
+	return 0;
+}

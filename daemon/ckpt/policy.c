@@ -1,0 +1,89 @@
+/* SPDX-License-Identifier: MIT */
+/* policy.c: see policy.h. */
+#include "ckpt/policy.h"
+
+#include "base/cleanup.h"
+#include "base/str.h"
+
+/* A dump may cost this share of the run it saves. */
+#define COST_SHARE 10.0
+/* What a dump is taken to cost before one was measured: a small target's. */
+#define COST_GUESS_S 0.02
+/* Shorter runs are re-run sooner than restored. */
+#define RUN_MIN_S 0.1
+
+size_t ckpt_policy_victim(const struct ckpt_point *p, size_t n, uint64_t total)
+{
+	uint64_t best = UINT64_MAX;
+	size_t victim = n;
+
+	for (size_t i = 0; i < n; i++) {
+		bool last = i + 1 == n;
+		uint64_t left = i ? p[i - 1].event : 0, right, gap;
+
+		if (p[i].keep)
+			continue;
+		right = !last ? p[i + 1].event : total > p[i].event ? total : UINT64_MAX;
+		gap = right - left;
+		if (gap < best || victim == n) {
+			best = gap;
+			victim = i;
+		}
+	}
+	return victim;
+}
+
+/* Takes element i out of both arrays. */
+static void take_out(struct ckpt_point *p, size_t *index, size_t n, size_t i)
+{
+	for (; i + 1 < n; i++) {
+		p[i] = p[i + 1];
+		index[i] = index[i + 1];
+	}
+}
+
+static uint64_t sum_bytes(const struct ckpt_point *p, size_t n)
+{
+	uint64_t sum = 0;
+
+	for (size_t i = 0; i < n; i++)
+		sum += p[i].bytes;
+	return sum;
+}
+
+size_t ckpt_policy_thin(const struct ckpt_point *p, size_t n, uint64_t total, size_t max_count,
+			uint64_t max_bytes, bool *drop)
+{
+	cleanup_free struct ckpt_point *left = xcalloc(n + 1, sizeof(*left));
+	cleanup_free size_t *index = xcalloc(n + 1, sizeof(*index));
+	uint64_t bytes = sum_bytes(p, n);
+	size_t count = n;
+
+	for (size_t i = 0; i < n; i++) {
+		left[i] = p[i];
+		index[i] = i;
+		drop[i] = false;
+	}
+	while ((max_count && count > max_count) || (max_bytes && bytes > max_bytes)) {
+		size_t i = ckpt_policy_victim(left, count, total);
+
+		if (i == count)
+			break;
+		drop[index[i]] = true;
+		bytes -= left[i].bytes;
+		take_out(left, index, count--, i);
+	}
+	return n - count;
+}
+
+bool ckpt_policy_due(const struct ckpt_pace *pace)
+{
+	double cost = pace->last_cost_s > 0 ? pace->last_cost_s : COST_GUESS_S;
+	double least = cost * COST_SHARE;
+
+	if (least < RUN_MIN_S)
+		least = RUN_MIN_S;
+	if (pace->max_count && pace->expect_s / (double)(pace->max_count + 1) > least)
+		least = pace->expect_s / (double)(pace->max_count + 1);
+	return pace->run_s >= least;
+}
