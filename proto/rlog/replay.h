@@ -4,10 +4,16 @@
  *
  * In a cell, /run/fred is a private tmpfs:
  *   /run/fred/rec          the recording (bind mount)
- *   /run/fred/ctl.NNNN     struct replay_ctl of process image NNNN, mapped at REPLAY_CTL_ADDR
- *   /run/fred/sched.NNNN   struct replay_sched: the linear timeline of image NNNN, with the events of
- *                          its fork ancestors before its own, mapped at REPLAY_SCHED_ADDR
+ *   /run/fred/ctl.NNNN     struct replay_ctl, mapped at REPLAY_CTL_ADDR
+ *   /run/fred/sched.NNNN   struct replay_sched: a linear timeline, with the events of fork ancestors
+ *                          before an image's own, mapped at REPLAY_SCHED_ADDR
  *   /run/fred/out.NNNN     with REPLAY_F_OUTPUT: struct replay_out records, appended
+ *
+ * A replay starts at an image of origin EXEC, whose ordinal is NNNN and stands in the environment variable
+ * FRED=p:NNNN:/run/fred/rec. To replay an image of origin FORK, start its nearest ancestor of origin EXEC with
+ * the timeline of the wanted image and its ancestors of origin FORK in `follow`: at such a fork the process
+ * becomes the child and keeps the control page (the parent ends). With REPLAY_F_FORK instead, both live
+ * on, and the child takes ctl.CHILD and sched.CHILD, if they exist (else it is not started).
  *
  * Turn-taking. `turn` counts the events done. The thread that sched names owns the turn; every other
  * thread waits on its own futex word wake[ordinal]. Position N is the state in which events 1..N have
@@ -71,7 +77,7 @@ struct replay_ctl {
 	uint32_t version;
 	uint32_t process; /* ordinal of the image that uses this page */
 	uint32_t flags;
-	uint32_t follow; /* at the fork of this image, become the child; 0: stay */
+	uint32_t follow[32]; /* at a fork of one of these images: become the child; 0: end of the list */
 	uint32_t state;
 	uint32_t notify; /* futex: +1 at every change of state or end of a command */
 	uint32_t go; /* futex: +1 lets the parked thread go on */

@@ -1,0 +1,112 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * ev.c: events without payload, in both modes. System calls have their own code in sys.c.
+ *
+ * The record is built behind the cursor and its kind byte is stored last: the log is complete up to
+ * the last whole record at any moment.
+ */
+#include "record/shim.h"
+
+#include "rlog/kinds.h"
+
+const struct rlog_kind_info *shim_kinds(void)
+{
+	return rlog_kinds;
+}
+
+static void rec_event(struct thr *t, enum rlog_kind kind, const void *obj, uint64_t a, uint64_t b)
+{
+	unsigned flags = rlog_kinds[kind].flags, nops = rlog_kinds[kind].nops;
+	uint8_t *p0, *p;
+
+	t->made_event = 1;
+	p0 = log_reserve(t, 48);
+	if (unlikely(!p0))
+		return;
+	p = p0 + 1;
+	if (flags & RF_S) {
+		uint64_t now = stamp_now();
+
+		p = rlog_put(p, now - t->last_stamp);
+		t->last_stamp = now;
+	}
+	if (flags & RF_H)
+		*p++ = rlog_hash_addr(obj);
+	if (nops)
+		p = rlog_put(p, (flags & RF_Z) ? rlog_zigzag((int64_t)a) : a);
+	if (nops > 1)
+		p = rlog_put(p, b);
+	for (unsigned i = 2; i < nops; i++)
+		p = rlog_put(p, 0);
+	t->log.cur = p;
+	__atomic_store_n(p0, (uint8_t)kind, __ATOMIC_RELEASE);
+}
+
+static void check_hash(struct thr *t, const struct rlog_rec *r, enum rlog_kind kind, const void *obj)
+{
+	if (unlikely((r->flags & RF_H) && r->hash != rlog_hash_addr(obj))) {
+		uint64_t got = (uint64_t)(uintptr_t)obj;
+
+		turn_diverge(t, r, kind, &got, 1, "another object");
+	}
+}
+
+void ev(struct thr *t, enum rlog_kind kind, const void *obj, uint64_t a, uint64_t b)
+{
+	struct rlog_rec r;
+
+	if (likely(G.mode == SHIM_RECORD)) {
+		rec_event(t, kind, obj, a, b);
+		return;
+	}
+	if (G.mode != SHIM_REPLAY)
+		return;
+	turn_take(t, &r, kind);
+	check_hash(t, &r, kind, obj);
+}
+
+int64_t ev_result(struct thr *t, enum rlog_kind kind, const void *obj, uint64_t *b)
+{
+	struct rlog_rec r;
+
+	turn_take(t, &r, kind);
+	check_hash(t, &r, kind, obj);
+	if (b)
+		*b = r.op[1];
+	return (int64_t)r.op[0];
+}
+
+void ev_half(struct thr *t, enum rlog_kind kind, int64_t *a, uint64_t *b)
+{
+	struct rlog_rec r;
+
+	if (likely(G.mode == SHIM_RECORD)) {
+		rec_event(t, kind, 0, (uint64_t)*a, b ? *b : 0);
+		return;
+	}
+	if (G.mode != SHIM_REPLAY)
+		return;
+	turn_take(t, &r, kind);
+	*a = (int64_t)r.op[0];
+	if (b)
+		*b = r.op[1];
+}
+
+void ev_done(struct thr *t)
+{
+	if (G.mode == SHIM_REPLAY)
+		turn_done(t);
+}
+
+void shim_leave(struct thr *t)
+{
+	if (t->made_event) {
+		if (unlikely(t->pending) && G.mode == SHIM_RECORD)
+			sig_deliver_pending(t);
+		else if (G.mode == SHIM_REPLAY)
+			while (sig_deliver_replay(t))
+				;
+	}
+	t->depth = 0;
+	t->selector = 1;
+}

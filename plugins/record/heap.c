@@ -1,0 +1,364 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * heap.c: malloc with addresses that depend only on what each thread did (ireplayer section 2.2.4): every
+ * thread has an arena at a fixed place, a freed block goes to the thread that freed it, and no two
+ * threads share anything, so nothing needs to be logged.
+ *
+ * A block has a 16-byte header. Size classes: steps of 16 up to 512, then four per doubling. Blocks of
+ * DROP_MIN and more give their pages back when they are freed.
+ */
+#include "record/shim.h"
+
+#include <errno.h>
+#include <malloc.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define CLASSES 200
+#define SMALL_MAX 512u
+#define DROP_MIN (1u << 20)
+#define MAGIC_USED 0x5553u
+#define MAGIC_FREE 0x4652u
+#define MAGIC_ALIGNED 0x414cu
+
+struct block { /* right before the memory that the program gets */
+	uint16_t magic;
+	uint16_t cls;
+	uint32_t pad;
+	uint64_t size; /* MAGIC_USED: what was asked for; MAGIC_ALIGNED: distance to the real block's memory */
+};
+
+struct free_block {
+	struct free_block *next;
+};
+
+struct arena {
+	char *cur, *mapped, *limit;
+	uint64_t step;
+	struct free_block *list[CLASSES];
+};
+
+static struct arena main_arena;
+static struct arena shared_arena; /* for threads that the shim did not see start */
+static volatile int shared_lock;
+
+static unsigned class_of(size_t n)
+{
+	unsigned log, sub;
+
+	if (n <= SMALL_MAX)
+		return n ? (unsigned)((n - 1) / 16) : 0;
+	log = 63 - (unsigned)__builtin_clzl(n - 1); /* 9 for 513..1024 */
+	sub = (unsigned)((n - 1) >> (log - 2)) & 3;
+	return SMALL_MAX / 16 + (log - 9) * 4 + sub;
+}
+
+static size_t class_size(unsigned c)
+{
+	unsigned log, sub;
+
+	if (c < SMALL_MAX / 16)
+		return (c + 1) * 16ul;
+	c -= SMALL_MAX / 16;
+	log = c / 4 + 9;
+	sub = c % 4;
+	return (1ul << log) + ((sub + 1ul) << (log - 2));
+}
+
+static void arena_init(struct arena *a, uint64_t base, uint64_t len)
+{
+	a->cur = a->mapped = (char *)base;
+	a->limit = (char *)base + len;
+	a->step = 1u << 18;
+}
+
+/* The arena of a new thread; it lives at the start of its own memory. */
+struct arena *heap_arena(uint32_t ordinal)
+{
+	uint64_t base = SHIM_HEAP_ADDR + ((uint64_t)ordinal << 32);
+	struct arena *a = (struct arena *)base;
+
+	if (raw_failed(raw_mmap(a, 65536, PROT_READ | PROT_WRITE,
+				MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0)))
+		return &shared_arena;
+	arena_init(a, base + 65536, (1ull << 32) - 65536);
+	return a;
+}
+
+void heap_init(void)
+{
+	if (!main_arena.cur)
+		arena_init(&main_arena, SHIM_HEAP_MAIN_ADDR, SHIM_HEAP_ADDR - SHIM_HEAP_MAIN_ADDR);
+	if (!shared_arena.cur)
+		arena_init(&shared_arena, SHIM_HEAP_ADDR, 1ull << 32);
+}
+
+struct arena *heap_arena_main(void)
+{
+	return &main_arena;
+}
+
+static struct arena *my_arena(void)
+{
+	struct thr *t = self;
+
+	if (likely(t && t->arena))
+		return t->arena;
+	if (!main_arena.cur)
+		heap_init();
+	/* before the shim's own start there is only the first thread */
+	if (!G.mode && !G.thr)
+		return &main_arena;
+	while (__atomic_exchange_n(&shared_lock, 1, __ATOMIC_ACQUIRE))
+		raw0(SYS_sched_yield);
+	return &shared_arena;
+}
+
+static void release_arena(struct arena *a)
+{
+	if (unlikely(a == &shared_arena))
+		__atomic_store_n(&shared_lock, 0, __ATOMIC_RELEASE);
+}
+
+static int grow(struct arena *a, size_t need)
+{
+	uint64_t n = a->step;
+
+	while (n < need)
+		n *= 2;
+	if (n > (uint64_t)(a->limit - a->mapped))
+		n = (need + 4095) & ~4095ul;
+	if (n > (uint64_t)(a->limit - a->mapped))
+		return -1;
+	if (raw_failed(raw_mmap(a->mapped, n, PROT_READ | PROT_WRITE,
+				MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0)))
+		return -1;
+	a->mapped += n;
+	if (a->step < (32u << 20))
+		a->step *= 2;
+	return 0;
+}
+
+/* *zero: the memory is fresh from the kernel. */
+static void *take(size_t n, int *zero)
+{
+	struct arena *a;
+	struct block *b;
+	unsigned c;
+	size_t size;
+
+	if (unlikely(n > (1ull << 42))) {
+		errno = ENOMEM;
+		return 0;
+	}
+	c = class_of(n);
+	size = class_size(c);
+	a = my_arena();
+	if (a->list[c]) {
+		struct free_block *f = a->list[c];
+
+		a->list[c] = f->next;
+		b = (struct block *)f - 1;
+		*zero = 0;
+	} else {
+		if (unlikely((uint64_t)(a->mapped - a->cur) < size + sizeof(*b)) &&
+		    grow(a, size + sizeof(*b) - (size_t)(a->mapped - a->cur))) {
+			release_arena(a);
+			errno = ENOMEM;
+			return 0;
+		}
+		b = (struct block *)a->cur;
+		a->cur += size + sizeof(*b);
+		*zero = 1;
+	}
+	b->magic = MAGIC_USED;
+	b->cls = (uint16_t)c;
+	b->size = n;
+	release_arena(a);
+	return b + 1;
+}
+
+static _Noreturn void broken(const char *what)
+{
+	raw_write_str(2, what);
+	raw_write_str(2, "\n");
+	abort();
+}
+
+/* As glibc reports it: a recorded program fails as it would alone. */
+static struct block *block_of(void *p, const char *bad, const char *twice)
+{
+	struct block *b = (struct block *)p - 1;
+
+	if (unlikely((uintptr_t)p & 15))
+		broken(bad);
+	if (unlikely((uintptr_t)p < SHIM_HEAP_MAIN_ADDR ||
+		     (uintptr_t)p >= SHIM_HEAP_ADDR + ((uint64_t)RLOG_MAX_THREADS << 32)))
+		broken(bad);
+	if (b->magic == MAGIC_ALIGNED)
+		b = (struct block *)((char *)p - b->size) - 1;
+	if (unlikely(b->magic != MAGIC_USED))
+		broken(b->magic == MAGIC_FREE ? twice : bad);
+	return b;
+}
+
+EXPORT void *malloc(size_t n)
+{
+	int zero;
+
+	return take(n, &zero);
+}
+
+EXPORT void free(void *p)
+{
+	struct block *b;
+	struct arena *a;
+	struct free_block *f;
+
+	if (!p)
+		return;
+	b = block_of(p, "free(): invalid pointer", "free(): double free detected in tcache 2");
+	b->magic = MAGIC_FREE;
+	f = (struct free_block *)(b + 1);
+	if (unlikely(class_size(b->cls) >= DROP_MIN)) {
+		uintptr_t lo = ((uintptr_t)f + 16 + 4095) & ~4095ul;
+		uintptr_t hi = ((uintptr_t)f + class_size(b->cls)) & ~4095ul;
+
+		raw3(SYS_madvise, lo, hi - lo, 4 /* MADV_DONTNEED */);
+	}
+	a = my_arena();
+	f->next = a->list[b->cls];
+	a->list[b->cls] = f;
+	release_arena(a);
+}
+
+EXPORT void *calloc(size_t n, size_t m)
+{
+	size_t total;
+	void *p;
+	int zero;
+
+	if (__builtin_mul_overflow(n, m, &total)) {
+		errno = ENOMEM;
+		return 0;
+	}
+	p = take(total, &zero);
+	if (p && !zero)
+		memset(p, 0, total);
+	return p;
+}
+
+static size_t usable(void *p)
+{
+	struct block *b = block_of(p, "malloc(): invalid pointer", "malloc(): pointer already freed");
+
+	return class_size(b->cls) - (size_t)((char *)p - (char *)(b + 1));
+}
+
+EXPORT void *realloc(void *p, size_t n)
+{
+	struct block *b;
+	size_t have;
+	void *q;
+
+	if (!p)
+		return malloc(n);
+	if (!n) {
+		free(p);
+		return 0;
+	}
+	b = block_of(p, "realloc(): invalid pointer", "realloc(): invalid old size");
+	have = usable(p);
+	if (n <= have && (n >= have / 2 || have <= 64)) {
+		b->size = n;
+		return p;
+	}
+	q = malloc(n);
+	if (!q)
+		return 0;
+	memcpy(q, p, have < n ? have : n);
+	free(p);
+	return q;
+}
+
+EXPORT void *reallocarray(void *p, size_t n, size_t m)
+{
+	size_t total;
+
+	if (__builtin_mul_overflow(n, m, &total)) {
+		errno = ENOMEM;
+		return 0;
+	}
+	return realloc(p, total);
+}
+
+static void *aligned(size_t align, size_t n)
+{
+	struct block *h;
+	uintptr_t q;
+	char *p;
+
+	if (align <= 16)
+		return malloc(n);
+	p = malloc(n + align);
+	if (!p)
+		return 0;
+	q = ((uintptr_t)p + align - 1) & ~(align - 1);
+	if (q == (uintptr_t)p)
+		return p;
+	h = (struct block *)q - 1;
+	h->magic = MAGIC_ALIGNED;
+	h->size = q - (uintptr_t)p;
+	return (void *)q;
+}
+
+EXPORT void *memalign(size_t align, size_t n)
+{
+	if (align & (align - 1)) {
+		size_t up = 16;
+
+		while (up < align)
+			up *= 2;
+		align = up;
+	}
+	return aligned(align, n);
+}
+
+EXPORT void *aligned_alloc(size_t align, size_t n)
+{
+	if (!align || (align & (align - 1))) {
+		errno = EINVAL;
+		return 0;
+	}
+	return aligned(align, n);
+}
+
+EXPORT int posix_memalign(void **out, size_t align, size_t n)
+{
+	int saved = errno;
+	void *p;
+
+	if (!align || (align & (align - 1)) || align % sizeof(void *))
+		return EINVAL;
+	p = aligned(align, n);
+	errno = saved;
+	if (!p)
+		return ENOMEM;
+	*out = p;
+	return 0;
+}
+
+EXPORT void *valloc(size_t n)
+{
+	return aligned(4096, n);
+}
+
+EXPORT void *pvalloc(size_t n)
+{
+	return aligned(4096, (n + 4095) & ~4095ul);
+}
+
+EXPORT size_t malloc_usable_size(void *p)
+{
+	return p ? usable(p) : 0;
+}

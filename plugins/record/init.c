@@ -1,0 +1,389 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * init.c: start of the shim in a process image, in either mode, and after a fork.
+ *
+ * The environment variable FRED=MODE:NNNN:DIR (mode r or p) says what to do; it and our part of
+ * LD_PRELOAD are taken out of the environment before the program sees it. The constructor runs before
+ * those of all other libraries (-z initfirst).
+ */
+#include "record/shim.h"
+
+#include <dlfcn.h>
+#include <elf.h>
+#include <link.h>
+#include <sched.h>
+#include <semaphore.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+
+struct shim G;
+__thread struct thr *self __attribute__((tls_model("initial-exec")));
+void *real_table[REAL_COUNT];
+
+static const struct {
+	const char *name, *version;
+} real_names[REAL_COUNT] = {
+#define REALFN(name, version) {#name, version},
+#include "record/real.def"
+#undef REALFN
+};
+
+static void find_real(void)
+{
+	for (int i = 0; i < REAL_COUNT; i++) {
+		real_table[i] = real_names[i].version
+					? dlvsym(RTLD_NEXT, real_names[i].name, real_names[i].version)
+					: dlsym(RTLD_NEXT, real_names[i].name);
+		if (!real_table[i])
+			shim_fail(real_names[i].name);
+	}
+}
+
+extern const char __ehdr_start[] __attribute__((visibility("hidden")));
+
+static void find_text(void)
+{
+	const Elf64_Ehdr *eh = (const Elf64_Ehdr *)__ehdr_start;
+	const Elf64_Phdr *ph = (const Elf64_Phdr *)(__ehdr_start + eh->e_phoff);
+
+	for (int i = 0; i < eh->e_phnum; i++)
+		if (ph[i].p_type == PT_LOAD && (ph[i].p_flags & PF_X)) {
+			G.text_lo = (uint64_t)__ehdr_start + ph[i].p_vaddr;
+			G.text_hi = G.text_lo + ph[i].p_memsz;
+		}
+}
+
+static char *env_find(char **envp, const char *name)
+{
+	size_t n = strlen(name);
+
+	for (; *envp; envp++)
+		if (!strncmp(*envp, name, n))
+			return *envp;
+	return 0;
+}
+
+/* Takes our variables out; what else the user preloads stays. */
+static void env_hide(char **envp)
+{
+	char **to = envp;
+
+	for (char **from = envp; *from; from++) {
+		char *rest;
+
+		if (!strncmp(*from, "FRED=", 5))
+			continue;
+		if (!strncmp(*from, "LD_PRELOAD=", 11)) {
+			rest = strchr(*from, ':');
+			if (!rest || !rest[1])
+				continue;
+			memmove(*from + 11, rest + 1, strlen(rest + 1) + 1);
+		}
+		*to++ = *from;
+	}
+	*to = 0;
+}
+
+static void copy_until(char *to, size_t n, const char *from, char stop)
+{
+	size_t i = 0;
+
+	while (from[i] && from[i] != stop && i + 1 < n) {
+		to[i] = from[i];
+		i++;
+	}
+	to[i] = 0;
+}
+
+static void parse_env(char *fred, char *preload)
+{
+	size_t n;
+
+	for (int i = 7; i < 11; i++)
+		G.process = G.process * 10 + (uint32_t)(fred[i] - '0');
+	copy_until(G.rec, sizeof(G.rec), fred + 12, 0);
+	for (n = strlen(G.rec); n > 1 && G.rec[n - 1] == '/'; n--)
+		G.rec[n - 1] = 0;
+	copy_until(G.shim_path, sizeof(G.shim_path), preload + 11, ':');
+}
+
+static int map_control(void)
+{
+	char path[400], *p = fmt_str(path, path + sizeof(path), G.rec);
+	int fd;
+	void *m;
+
+	fmt_str(p, path + sizeof(path), "/control");
+	fd = raw_open(path, O_RDWR, 0);
+	if (fd < 0)
+		return -1;
+	m = raw_mmap((void *)SHIM_CONTROL_ADDR, sizeof(struct rlog_control), PROT_READ | PROT_WRITE,
+		     MAP_SHARED | MAP_FIXED, fd, 0);
+	raw_close(fd);
+	if (raw_failed(m))
+		return -1;
+	G.control = m;
+	return G.control->magic == RLOG_MAGIC_CONTROL && G.control->version == RLOG_VERSION ? 0 : -1;
+}
+
+static int make_dir(void)
+{
+	char path[400], *p = fmt_str(path, path + sizeof(path), G.rec);
+
+	p = fmt_str(p, path + sizeof(path), "/p");
+	fmt_dec(p, path + sizeof(path), G.process, 4);
+	return (int)raw2(SYS_mkdir, path, 0700);
+}
+
+struct out {
+	int fd;
+	size_t n;
+	char buf[4096];
+};
+
+static void out_flush(struct out *o)
+{
+	for (size_t at = 0; at < o->n;) {
+		long r = raw3(SYS_write, o->fd, o->buf + at, o->n - at);
+
+		if (r <= 0)
+			break;
+		at += (size_t)r;
+	}
+	o->n = 0;
+}
+
+static void out_bytes(struct out *o, const void *p, size_t n)
+{
+	const char *s = p;
+
+	while (n--) {
+		if (o->n == sizeof(o->buf))
+			out_flush(o);
+		o->buf[o->n++] = *s++;
+	}
+}
+
+static uint64_t out_str(struct out *o, const char *s)
+{
+	size_t n = strlen(s) + 1;
+
+	out_bytes(o, s, n);
+	return n;
+}
+
+static const char *find_execfn(char **envp)
+{
+	const Elf64_auxv_t *av;
+
+	while (*envp)
+		envp++;
+	for (av = (const Elf64_auxv_t *)(envp + 1); av->a_type; av++)
+		if (av->a_type == AT_EXECFN)
+			return (const char *)av->a_un.a_val;
+	return "";
+}
+
+/* Writes pNNNN/image; argv is NULL for a fork child. */
+static void write_image(uint32_t parent, enum rlog_origin origin, int argc, char **argv, char **envp)
+{
+	struct rlog_image im = {0};
+	struct rlimit rl = {0, 0};
+	uint64_t ts[2] = {0, 0};
+	char path[400], exe[4096], cwd[4096], *p;
+	static struct out o;
+	long n;
+
+	p = fmt_str(path, path + sizeof(path), G.rec);
+	p = fmt_str(p, path + sizeof(path), "/p");
+	p = fmt_dec(p, path + sizeof(path), G.process, 4);
+	fmt_str(p, path + sizeof(path), "/image");
+	o.n = 0;
+	o.fd = raw_open(path, O_WRONLY | O_CREAT | O_EXCL, 0600);
+	if (o.fd < 0)
+		return;
+	raw4(SYS_prlimit64, 0, RLIMIT_STACK, 0, &rl);
+	raw2(SYS_clock_gettime, 0, ts);
+	im.magic = RLOG_MAGIC_IMAGE;
+	im.version = RLOG_VERSION;
+	im.process = G.process;
+	im.parent = parent;
+	im.origin = origin;
+	im.pid = G.pid;
+	im.ppid = (int32_t)raw0(SYS_getppid);
+	im.stack_limit = rl.rlim_cur;
+	im.shim_base = (uint64_t)__ehdr_start;
+	im.tsc_hz = G.control->tsc_hz;
+	im.start_realtime_ns = ts[0] * 1000000000ull + ts[1];
+	im.start_stamp = stamp_now();
+	if (argv) {
+		im.argc = (uint32_t)argc;
+		while (envp[im.envc])
+			im.envc++;
+		im.sp = (uint64_t)(argv - 1);
+		n = raw3(SYS_readlink, "/proc/self/exe", exe, sizeof(exe) - 1);
+		exe[n > 0 ? n : 0] = 0;
+		n = raw2(SYS_getcwd, cwd, sizeof(cwd));
+		cwd[n > 0 ? n - 1 : 0] = 0;
+		im.strings_len = strlen(find_execfn(envp)) + 1 + strlen(exe) + 1 + strlen(cwd) + 1;
+		for (int i = 0; i < argc; i++)
+			im.strings_len += strlen(argv[i]) + 1;
+		for (uint32_t i = 0; i < im.envc; i++)
+			im.strings_len += strlen(envp[i]) + 1;
+	}
+	out_bytes(&o, &im, sizeof(im));
+	if (argv) {
+		out_str(&o, find_execfn(envp));
+		out_str(&o, exe);
+		out_str(&o, cwd);
+		for (int i = 0; i < argc; i++)
+			out_str(&o, argv[i]);
+		for (uint32_t i = 0; i < im.envc; i++)
+			out_str(&o, envp[i]);
+	}
+	out_flush(&o);
+	raw_close(o.fd);
+}
+
+static void check_image(char **argv)
+{
+	char path[400], *p = fmt_str(path, path + sizeof(path), G.rec);
+	struct rlog_image im;
+	int fd;
+
+	p = fmt_str(p, path + sizeof(path), "/p");
+	p = fmt_dec(p, path + sizeof(path), G.process, 4);
+	fmt_str(p, path + sizeof(path), "/image");
+	fd = raw_open(path, O_RDONLY, 0);
+	if (fd < 0 || raw3(SYS_read, fd, &im, sizeof(im)) != sizeof(im))
+		shim_fail("cannot read the image of the recording");
+	raw_close(fd);
+	if (im.sp != (uint64_t)(argv - 1))
+		shim_fail("the stack is not where it was when recording");
+	if (im.shim_base != (uint64_t)__ehdr_start)
+		shim_fail("libfred-record.so is not where it was when recording: another version or libc?");
+}
+
+static void first_thread(void)
+{
+	struct thr *t = &G.thr[1];
+
+	t->ordinal = 1;
+	t->tid = G.pid;
+	t->depth = 1;
+	t->arena = heap_arena_main();
+	G.next_thread = 2;
+	self = t;
+}
+
+static void start_events(struct thr *t)
+{
+	ev(t, RLOG_START, 0, 0, 0);
+	ev_done(t);
+	t->selector = 1;
+	t->depth = 0;
+}
+
+static void start_record(uint32_t parent, int argc, char **argv, char **envp)
+{
+	if (map_control())
+		shim_fail("cannot map the recording's control page: recorded by another version?");
+	G.process = __atomic_fetch_add(&G.control->next_process, 1, __ATOMIC_RELAXED);
+	G.serial = G.control->sched != RLOG_SCHED_PARALLEL;
+	if (G.process > RLOG_MAX_PROCESSES || make_dir() < 0) {
+		note(RLOG_NOTE_LOG_FAILED, 0, "cannot make the directory of a process");
+		return;
+	}
+	write_image(parent, RLOG_ORIGIN_EXEC, argc, argv, envp);
+	G.mode = SHIM_RECORD;
+	if (log_open(self))
+		return;
+	arm_thread(self);
+}
+
+static void start_replay(char **argv)
+{
+	G.mode = SHIM_REPLAY;
+	G.replay_log_next = (uint8_t *)REPLAY_LOG_ADDR;
+	turn_attach(G.process);
+	check_image(argv);
+	G.ctl->pid = G.pid;
+	G.ctl->process = G.process;
+	turn_map_log(self);
+	G.ctl->tid[1] = self->tid;
+	if (G.sched->slots) {
+		G.ctl->slot = 0;
+		G.ctl->slot_left = G.sched->slot[0].count;
+		G.ctl->owner = 1;
+		G.ctl->total = G.sched->total;
+	}
+	trap_install_filter();
+	/* position 0: everything is in place, nothing has happened */
+	turn_start(self);
+}
+
+__attribute__((constructor)) static void shim_init(int argc, char **argv, char **envp)
+{
+	char *fred = env_find(envp, "FRED="), *preload = env_find(envp, "LD_PRELOAD=");
+	uint32_t parent;
+
+	heap_init();
+	find_text();
+	if (!fred || !preload || strlen(fred) < 13 || fred[6] != ':' || fred[11] != ':') {
+		find_real();
+		return;
+	}
+	G.pid = (int)raw0(SYS_getpid);
+	G.thr = raw_mmap((void *)SHIM_THREADS_ADDR, RLOG_MAX_THREADS * sizeof(struct thr),
+			 PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED,
+			 -1, 0);
+	parse_env(fred, preload);
+	parent = G.process;
+	first_thread();
+	find_real();
+	thread_init();
+	lib_init();
+	if (fred[5] == 'r')
+		start_record(parent, argc, argv, envp);
+	else
+		start_replay(argv);
+	env_hide(envp);
+	if (!G.mode) {
+		self->depth = 0;
+		return;
+	}
+	sig_init();
+	start_events(self);
+}
+
+void init_fork_child(struct thr *t, uint32_t process, uint32_t parent)
+{
+	struct thr *n = &G.thr[1];
+
+	if (n != t)
+		*n = *t;
+	n->ordinal = 1;
+	G.pid = (int)raw0(SYS_getpid);
+	n->tid = G.pid;
+	n->pending = 0;
+	self = n;
+	G.process = process;
+	if (G.mode == SHIM_RECORD) {
+		n->log.base = 0;
+		if (process > RLOG_MAX_PROCESSES || make_dir() < 0) {
+			G.mode = SHIM_OFF;
+			note(RLOG_NOTE_LOG_FAILED, 0, "cannot make the directory of a process");
+			return;
+		}
+		write_image(parent, RLOG_ORIGIN_FORK, 0, 0, 0);
+		if (log_open(n))
+			return;
+		arm_thread(n);
+		ev(n, RLOG_START, 0, 0, 0);
+		return;
+	}
+	turn_fork_child(n);
+	ev(n, RLOG_START, 0, 0, 0);
+	ev_done(n);
+}

@@ -1,0 +1,210 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * rec.c: recording: stamps, the mapped window of a thread's log, notes for the user.
+ *
+ * The window is a shared mapping of a stretch of the log file whose blocks are allocated beforehand
+ * (a full disk is then an error here and not a SIGBUS in the program). When recording fails the log
+ * simply ends; the program goes on unrecorded.
+ */
+#include "record/shim.h"
+
+#define WINDOW_SPACE (1ull << 30)
+#define CHUNK_FIRST (64u << 10)
+#define CHUNK_MAX (4u << 20)
+
+/* A stamp is taken after all earlier loads and stores that matter: see docs/architecture.md. */
+uint64_t stamp_now(void)
+{
+	if (likely(!G.control->clock)) {
+		uint32_t lo, hi;
+
+		__asm__ volatile("lfence; rdtsc" : "=a"(lo), "=d"(hi)::"memory");
+		return (uint64_t)hi << 32 | lo;
+	}
+	return __atomic_add_fetch(&G.control->next_stamp, 1, __ATOMIC_SEQ_CST);
+}
+
+static void log_path(struct thr *t, char *buf, char *end)
+{
+	char *p = fmt_str(buf, end, G.rec);
+
+	p = fmt_str(p, end, "/p");
+	p = fmt_dec(p, end, G.process, 4);
+	p = fmt_str(p, end, "/t");
+	p = fmt_dec(p, end, t->ordinal, 4);
+	fmt_str(p, end, ".log");
+}
+
+static void rec_failed(int64_t err, const char *what)
+{
+	G.mode = SHIM_OFF;
+	note(RLOG_NOTE_LOG_FAILED, err, what);
+}
+
+/* Maps a window of at least need bytes at file offset off (page-aligned). */
+static int log_map(struct thr *t, uint64_t off, uint64_t need, int flags)
+{
+	struct log *l = &t->log;
+	uint8_t *at = (uint8_t *)(SHIM_LOG_ADDR + ((uint64_t)t->ordinal << 30));
+	char path[400];
+	uint64_t len = l->chunk;
+	long r;
+	int fd;
+	void *m;
+
+	while (len < need + 4096)
+		len *= 2;
+	if (len > WINDOW_SPACE) {
+		rec_failed(27, "one event is larger than 1 GiB");
+		return -1;
+	}
+	log_path(t, path, path + sizeof(path));
+	fd = raw_open(path, O_RDWR | flags, 0600);
+	if (fd < 0) {
+		rec_failed(-fd, path);
+		return -1;
+	}
+	r = raw4(SYS_fallocate, fd, 0, off, len);
+	if (r == -95) /* EOPNOTSUPP: a file system without it */
+		r = raw2(SYS_ftruncate, fd, off + len);
+	if (r < 0) {
+		raw_close(fd);
+		rec_failed(-r, path);
+		return -1;
+	}
+	if (l->base)
+		raw2(SYS_munmap, l->base, l->end - l->base);
+	m = raw_mmap(at, len, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED | MAP_POPULATE, fd,
+		     (long)off);
+	raw_close(fd);
+	if (raw_failed(m)) {
+		l->base = 0;
+		rec_failed(-(long)m, path);
+		return -1;
+	}
+	l->base = at;
+	l->base_off = off;
+	l->end = at + len;
+	if (l->chunk < CHUNK_MAX)
+		l->chunk *= 2;
+	return 0;
+}
+
+int log_open(struct thr *t)
+{
+	struct rlog_head *h;
+
+	t->log.base = 0;
+	t->log.chunk = CHUNK_FIRST;
+	if (log_map(t, 0, 0, O_CREAT | O_EXCL))
+		return -1;
+	h = (struct rlog_head *)t->log.base;
+	h->version = RLOG_VERSION;
+	h->process = G.process;
+	h->thread = t->ordinal;
+	h->tid = t->tid;
+	h->stamp0 = t->last_stamp = stamp_now();
+	h->magic = RLOG_MAGIC_LOG;
+	t->log.cur = t->log.base + sizeof(*h);
+	return 0;
+}
+
+uint8_t *log_reserve(struct thr *t, uint64_t n)
+{
+	struct log *l = &t->log;
+	uint64_t at, off;
+
+	if (likely((uint64_t)(l->end - l->cur) > n + 1))
+		return l->cur;
+	if (!l->base || G.mode != SHIM_RECORD)
+		return 0;
+	at = l->base_off + (uint64_t)(l->cur - l->base);
+	off = at & ~4095ull;
+	if (log_map(t, off, n + 1, 0))
+		return 0;
+	l->cur = l->base + (at - off);
+	return l->cur;
+}
+
+void note(enum rlog_note_kind kind, int64_t number, const char *text)
+{
+	struct rlog_control *c = G.control;
+	uint32_t seen, i;
+	struct rlog_note *n;
+
+	if (!c)
+		return;
+	seen = __atomic_load_n(&c->note_count, __ATOMIC_ACQUIRE);
+	for (i = 0; i < seen && i < RLOG_NOTES; i++) {
+		n = &c->note[i];
+		if (!n->ready || n->kind != kind || n->number != number)
+			continue;
+		if (__builtin_strncmp(n->text, text, sizeof(n->text) - 1) == 0) {
+			__atomic_add_fetch(&n->count, 1, __ATOMIC_RELAXED);
+			return;
+		}
+	}
+	i = __atomic_fetch_add(&c->note_count, 1, __ATOMIC_ACQ_REL);
+	if (i >= RLOG_NOTES)
+		return;
+	n = &c->note[i];
+	n->kind = kind;
+	n->process = G.process;
+	n->count = 1;
+	n->number = number;
+	fmt_str(n->text, n->text + sizeof(n->text), text);
+	__atomic_store_n(&n->ready, 1, __ATOMIC_RELEASE);
+}
+
+/* Finds pc in /proc/self/maps; out gets "file+0xoffset" or the bare address. */
+void describe_caller(uint64_t pc, char *out, unsigned n)
+{
+	static char buf[4096]; /* a race between two threads only garbles a message */
+	char line[512];
+	unsigned len = 0;
+	char *end = out + n, *p;
+	int fd = raw_open("/proc/self/maps", O_RDONLY, 0);
+	long got;
+
+	p = fmt_str(out, end, "0x");
+	fmt_hex(p, end, pc);
+	if (fd < 0)
+		return;
+	while ((got = raw3(SYS_read, fd, buf, sizeof(buf))) > 0) {
+		for (long i = 0; i < got; i++) {
+			if (buf[i] != '\n') {
+				if (len < sizeof(line) - 1)
+					line[len++] = buf[i];
+				continue;
+			}
+			line[len] = 0;
+			len = 0;
+			uint64_t v[3] = {0};
+			const char *s = line;
+			int k = 0;
+
+			/* "lo-hi perms offset dev inode path" */
+			for (; *s && k < 2; s++) {
+				if (*s == '-' || *s == ' ')
+					k++;
+				else
+					v[k] = v[k] << 4 | (uint64_t)(*s <= '9' ? *s - '0' : *s - 'a' + 10);
+			}
+			if (pc < v[0] || pc >= v[1])
+				continue;
+			s += 5;
+			for (; *s && *s != ' '; s++)
+				v[2] = v[2] << 4 | (uint64_t)(*s <= '9' ? *s - '0' : *s - 'a' + 10);
+			while (*s && *s != '/')
+				s++;
+			if (*s) {
+				p = fmt_str(out, end, s);
+				p = fmt_str(p, end, "+0x");
+				fmt_hex(p, end, pc - v[0] + v[2]);
+			}
+			raw_close(fd);
+			return;
+		}
+	}
+	raw_close(fd);
+}

@@ -1,0 +1,205 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * shim.h: the inside of libfred-record.so: what its files share.
+ *
+ * One shape for all wrappers. A thread that runs the program's code has depth 0. A wrapper calls
+ * shim_enter(); NULL means "call the real function and nothing else" (recording is off, or the call comes from
+ * inside the shim). Then it writes or compares its event, does the real thing, and calls shim_leave(), which
+ * delivers signals that waited. While depth > 0 the thread's system calls are not trapped.
+ *
+ *   recording: ev() writes the record (stamped ones before the release takes effect)
+ *   replaying: ev() compares it with the log; ev_done() hands the turn on and returns when it is back
+ *
+ * Forbidden in here: anything in libc that allocates, locks, prints, or ends the process. System calls
+ * go through common/raw.h. errno is left as it was, or set last.
+ */
+#ifndef FRED_RECORD_SHIM_H
+#define FRED_RECORD_SHIM_H
+
+#include "common/raw.h"
+#include "rlog/replay.h"
+#include "rlog/rlog.h"
+
+#include <pthread.h>
+#include <signal.h>
+#include <stdint.h>
+
+#define EXPORT __attribute__((visibility("default")))
+#define likely(x) __builtin_expect(!!(x), 1)
+#define unlikely(x) __builtin_expect(!!(x), 0)
+
+enum shim_mode { SHIM_OFF = 0, SHIM_RECORD = 1, SHIM_REPLAY = 2 };
+
+struct arena;
+
+/* The end of a thread's log that is being written (recording) or the whole log (replay). */
+struct log {
+	uint8_t *cur, *end; /* next byte; end of the window */
+	uint8_t *base; /* start of the window */
+	uint64_t base_off; /* its offset in the file */
+	uint64_t chunk; /* size of the next window */
+	const uint8_t *rd, *rd_end; /* replay: next record, end of the log */
+};
+
+#define SIG_QUEUE 8
+
+struct thr {
+	volatile char selector; /* Syscall User Dispatch: 0 lets calls through, 1 traps them */
+	int depth; /* > 0: inside the shim */
+	volatile int blocking; /* in a call that may block: a signal runs its handler at once */
+	uint32_t ordinal;
+	int tid;
+	uint64_t last_stamp;
+	struct log log;
+	struct arena *arena;
+	int exit_rounds; /* see thread.c: destructor rounds seen */
+	int exited; /* past its EXIT event: runs free */
+	int arrived; /* futex: replay: the new thread stands in the shim */
+	/* signals that arrived while the program's code ran */
+	volatile int pending;
+	siginfo_t queue[SIG_QUEUE];
+	uint64_t caller; /* return address of the call in progress, for messages */
+	/* a new thread's start */
+	void *(*start)(void *);
+	void *arg;
+	void *stack;
+	uint64_t stack_len;
+	pid_t want_tid; /* replay: TID of the thread that is being created, 0: any */
+	int made_event; /* this call made an event: signals may be delivered at its end */
+};
+
+struct shim {
+	int mode; /* enum shim_mode */
+	int mt; /* a second thread was created at some time */
+	int serial;
+	uint32_t process; /* ordinal of this image */
+	uint32_t next_thread;
+	int pid;
+	uint64_t text_lo, text_hi; /* the shim's executable segment */
+	char rec[256]; /* path of the recording */
+	char preload_env[1100]; /* "LD_PRELOAD=..." and "FRED=..." for exec */
+	char shim_path[512];
+	struct rlog_control *control;
+	struct replay_ctl *ctl;
+	struct replay_sched *sched;
+	struct thr *thr; /* RLOG_MAX_THREADS */
+	uint8_t *replay_log_next; /* where the next log is mapped */
+};
+
+extern struct shim G;
+extern __thread struct thr *self __attribute__((tls_model("initial-exec")));
+
+/* --- init.c --- */
+/* The real function behind a wrapper; resolved once at start. */
+#define REAL(name) ((__typeof__(&name))real_table[REAL_##name])
+enum real_id {
+#define REALFN(name, version) REAL_##name,
+#include "record/real.def"
+#undef REALFN
+	REAL_COUNT
+};
+extern void *real_table[REAL_COUNT];
+/* Reports that the shim cannot go on in replay (the worker shows text) and stops this process. */
+_Noreturn void shim_fail(const char *text);
+/* After a fork: make this process image recorded (or replayed) under a new ordinal. */
+void init_fork_child(struct thr *t, uint32_t process, uint32_t parent);
+void arm_thread(struct thr *t); /* recording: switch the trap on for the calling thread */
+
+/* --- rec.c: writing logs --- */
+uint64_t stamp_now(void);
+int log_open(struct thr *t); /* 0, or -1: recording has been switched off */
+/* Makes room for n bytes; returns the write position or NULL when recording failed. */
+uint8_t *log_reserve(struct thr *t, uint64_t n);
+void note(enum rlog_note_kind kind, int64_t number, const char *text);
+/* Describes an address as "libfoo.so+0x12" into out. */
+void describe_caller(uint64_t pc, char *out, unsigned n);
+
+/* --- ev.c: events in both modes --- */
+static inline struct thr *shim_enter(void)
+{
+	struct thr *t = self;
+
+	if (unlikely(!t || t->depth || !G.mode))
+		return 0;
+	t->selector = 0;
+	t->depth = 1;
+	t->made_event = 0;
+	return t;
+}
+
+/* For calls that made no event. */
+static inline void shim_leave_quiet(struct thr *t)
+{
+	t->depth = 0;
+	t->selector = 1;
+}
+
+/* Delivers waiting signals first, if the call made an event. */
+void shim_leave(struct thr *t);
+
+/* An event with up to 4 operands. kind's flags say how many count. */
+void ev(struct thr *t, enum rlog_kind kind, const void *obj, uint64_t a, uint64_t b);
+/* The second half of an event. Recording: writes it. Replay: checks the kind and gives the operands. */
+void ev_half(struct thr *t, enum rlog_kind kind, int64_t *a, uint64_t *b);
+/* Replay: like ev() for an event whose first operand is its result: gives it. */
+int64_t ev_result(struct thr *t, enum rlog_kind kind, const void *obj, uint64_t *b);
+/* The event has taken effect: replay hands the turn on and waits until it is back. */
+void ev_done(struct thr *t);
+
+/* --- turn.c: replay --- */
+struct rlog_rec;
+int turn_peek(struct thr *t, struct rlog_rec *r); /* 1: there is a record; does not consume */
+void turn_take(struct thr *t, struct rlog_rec *r, enum rlog_kind kind); /* consumes; diverges on another kind */
+void turn_done(struct thr *t);
+void turn_wait(struct thr *t); /* until this thread owns the turn */
+void turn_exit(struct thr *t); /* hands the turn on for good */
+_Noreturn void turn_end(struct thr *t, int state);
+_Noreturn void turn_diverge(struct thr *t, const struct rlog_rec *want, enum rlog_kind got,
+			    const uint64_t *ops, unsigned nops, const char *text);
+void turn_map_log(struct thr *t); /* maps the log of t */
+void turn_start(struct thr *t); /* position 0: stops there if wanted, then waits for its turn */
+void turn_fork_child(struct thr *t); /* goes on as the child of a fork */
+void turn_attach(uint32_t process); /* maps the control page and the schedule of an image */
+
+/* --- sys.c --- */
+/* One system call of the program, recorded or replayed. uc: the trap's context, NULL from a wrapper. */
+long sys_event(struct thr *t, long nr, const long *a, ucontext_t *uc);
+
+/* --- sig.c --- */
+void sig_init(void);
+void sig_arm_traps(void); /* (re)installs the handlers that the shim itself needs */
+long sig_action(struct thr *t, const long *a);
+long sig_procmask_native(const long *a, ucontext_t *uc);
+void sig_deliver_pending(struct thr *t); /* recording */
+int sig_deliver_replay(struct thr *t); /* replay: runs handlers while the next record is a SIGNAL */
+
+/* --- trap.c --- */
+void trap_install_filter(void);
+void trap_handler(int sig, siginfo_t *si, void *uc);
+/* clone/clone3/vfork/fork from the program or libc. */
+long trap_clone(struct thr *t, long nr, const long *a, ucontext_t *uc);
+struct clone_args;
+
+/* --- proc.c --- */
+long proc_fork(struct thr *t, struct clone_args *c, uint64_t sp, ucontext_t *uc);
+long proc_exec(struct thr *t, long nr, const long *a);
+
+/* --- thread.c --- */
+void thread_init(void);
+struct thr *thread_slot(uint32_t ordinal);
+
+/* --- heap.c --- */
+struct arena *heap_arena(uint32_t ordinal);
+struct arena *heap_arena_main(void);
+void heap_init(void);
+
+/* --- libc.c --- */
+void lib_init(void);
+
+/* --- util.c --- */
+uint32_t crc32c(uint32_t crc, const void *p, size_t n);
+char *fmt_str(char *p, char *end, const char *s);
+char *fmt_dec(char *p, char *end, uint64_t v, int width);
+char *fmt_hex(char *p, char *end, uint64_t v);
+
+#endif

@@ -1,0 +1,296 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * sig.c: signals. The kernel only ever sees the shim's handlers.
+ *
+ * An asynchronous signal runs the program's handler at an event of its thread: at once when the thread
+ * is in a blocking call (between the two halves of that event), else when its next event is over. Its
+ * SIGNAL record says where. Synchronous ones (a fault) run where they happen, in both modes.
+ */
+#include "record/shim.h"
+
+#include <ucontext.h>
+
+#define SA_RESTORER_ 0x04000000ul
+
+struct ksigaction {
+	void (*handler)(int, siginfo_t *, void *);
+	unsigned long flags;
+	void (*restorer)(void);
+	uint64_t mask;
+};
+
+static struct ksigaction user[65]; /* what the program asked for */
+
+/* GDB knows a signal frame by these very bytes. */
+void sig_restorer(void);
+__asm__(".text\n.balign 16\n.type sig_restorer, @function\nsig_restorer:\n"
+	"	mov $15, %rax\n"
+	"	syscall\n"
+	".size sig_restorer, .-sig_restorer\n");
+
+static uint64_t bit(int sig)
+{
+	return 1ull << (sig - 1);
+}
+
+static int is_sync(int sig)
+{
+	return sig == SIGSEGV || sig == SIGBUS || sig == SIGFPE || sig == SIGILL || sig == SIGTRAP;
+}
+
+static int has_handler(int sig)
+{
+	return (unsigned long)user[sig].handler > 1;
+}
+
+static void install(int sig, void (*fn)(int, siginfo_t *, void *), unsigned long flags, uint64_t mask)
+{
+	struct ksigaction k = {fn, flags | SA_RESTORER_, sig_restorer, mask & ~bit(SIGSYS)};
+
+	raw4(SYS_rt_sigaction, sig, &k, 0, 8);
+}
+
+/* Calls the program's handler for an asynchronous signal, as a plain call. */
+static void call_handler(struct thr *t, int sig, siginfo_t *si, int set_mask)
+{
+	struct ksigaction *u = &user[sig];
+	void (*fn)(int, siginfo_t *, void *) = u->handler;
+	int depth = t->depth, blocking = t->blocking;
+	uint64_t mask = (u->mask | ((u->flags & SA_NODEFER) ? 0 : bit(sig))) & ~bit(SIGSYS), old = 0;
+	siginfo_t copy = *si;
+	ucontext_t uc;
+
+	__builtin_memset(&uc, 0, sizeof(uc));
+	if (u->flags & SA_RESETHAND)
+		u->handler = (void *)0;
+	if (set_mask)
+		raw4(SYS_rt_sigprocmask, SIG_BLOCK, &mask, &old, 8);
+	__builtin_memcpy(&uc.uc_sigmask, &old, 8);
+	t->blocking = 0;
+	t->depth = 0;
+	t->selector = 1;
+	fn(sig, &copy, &uc);
+	t = self;
+	t->selector = 0;
+	t->depth = depth;
+	t->blocking = blocking;
+	if (set_mask)
+		raw4(SYS_rt_sigprocmask, SIG_SETMASK, &old, 0, 8);
+}
+
+static void rec_signal(struct thr *t, int sig, const siginfo_t *si)
+{
+	uint8_t *p0 = log_reserve(t, 200), *p;
+	uint64_t now;
+
+	if (!p0)
+		return;
+	now = stamp_now();
+	p = rlog_put(p0 + 1, now - t->last_stamp);
+	t->last_stamp = now;
+	p = rlog_put(p, (uint64_t)sig);
+	p = rlog_put(p, sizeof(*si));
+	__builtin_memcpy(p, si, sizeof(*si));
+	t->log.cur = p + sizeof(*si);
+	__atomic_store_n(p0, RLOG_SIGNAL, __ATOMIC_RELEASE);
+}
+
+void sig_deliver_pending(struct thr *t)
+{
+	while (t->pending) {
+		siginfo_t si;
+		uint64_t all = ~bit(SIGSYS), old;
+
+		raw4(SYS_rt_sigprocmask, SIG_BLOCK, &all, &old, 8);
+		si = t->queue[0];
+		t->pending--;
+		for (int i = 0; i < t->pending; i++)
+			t->queue[i] = t->queue[i + 1];
+		raw4(SYS_rt_sigprocmask, SIG_SETMASK, &old, 0, 8);
+		if (!has_handler(si.si_signo))
+			continue;
+		rec_signal(t, si.si_signo, &si);
+		call_handler(t, si.si_signo, &si, 1);
+		t = self;
+	}
+}
+
+int sig_deliver_replay(struct thr *t)
+{
+	struct rlog_rec r;
+	siginfo_t si;
+
+	if (!turn_peek(t, &r) || r.kind != RLOG_SIGNAL)
+		return 0;
+	turn_take(t, &r, RLOG_SIGNAL);
+	__builtin_memcpy(&si, r.payload, sizeof(si));
+	turn_done(t);
+	if (!has_handler((int)r.op[0]))
+		turn_diverge(t, &r, RLOG_SIGNAL, 0, 0, "a signal for which there is no handler");
+	call_handler(t, (int)r.op[0], &si, 1);
+	return 1;
+}
+
+/* The thread died of a signal: the last thing on its timeline. */
+static void crash(struct thr *t, int sig, siginfo_t *si, ucontext_t *uc)
+{
+	uint64_t op[4] = {(uint64_t)sig, (uint64_t)(uint32_t)si->si_code, (uint64_t)si->si_addr,
+			  (uint64_t)uc->uc_mcontext.gregs[REG_RIP]};
+	struct rlog_rec r;
+
+	if (t && G.mode == SHIM_RECORD) {
+		uint8_t *p0 = log_reserve(t, 64), *p;
+		uint64_t now = stamp_now();
+
+		t->depth++;
+		if (p0) {
+			p = rlog_put(p0 + 1, now - t->last_stamp);
+			t->last_stamp = now;
+			for (int i = 0; i < 4; i++)
+				p = rlog_put(p, op[i]);
+			t->log.cur = p;
+			__atomic_store_n(p0, RLOG_CRASH, __ATOMIC_RELEASE);
+		}
+	} else if (t && G.mode == SHIM_REPLAY) {
+		t->selector = 0;
+		t->caller = op[3];
+		t->depth++;
+		if (!turn_peek(t, &r) || r.kind != RLOG_CRASH)
+			turn_diverge(t, turn_peek(t, &r) ? &r : 0, RLOG_CRASH, op, 4,
+				     "a crash that did not happen when recording");
+		turn_take(t, &r, RLOG_CRASH);
+		if (r.op[3] != op[3] || r.op[0] != op[0])
+			turn_diverge(t, &r, RLOG_CRASH, op, 4, "a crash at another place");
+		turn_done(t);
+		turn_end(t, REPLAY_ENDED);
+	}
+	install(sig, (void *)0, 0, 0);
+	if (si->si_code <= 0) /* sent by somebody: returning would not repeat it */
+		raw3(SYS_tgkill, raw0(SYS_getpid), raw0(SYS_gettid), sig);
+}
+
+static void entry(int sig, siginfo_t *si, void *ucv)
+{
+	struct thr *t = self;
+
+	if (is_sync(sig) && si->si_code > 0) {
+		struct ksigaction *u = &user[sig];
+		void (*fn)(int, siginfo_t *, void *) = u->handler;
+
+		if (!has_handler(sig) || (t && t->depth)) {
+			crash(t, sig, si, ucv);
+			return;
+		}
+		if (u->flags & SA_RESETHAND)
+			u->handler = (void *)0;
+		fn(sig, si, ucv);
+		return;
+	}
+	if (!has_handler(sig)) {
+		if (is_sync(sig))
+			crash(t, sig, si, ucv);
+		return;
+	}
+	if (!t || G.mode == SHIM_OFF) {
+		user[sig].handler(sig, si, ucv);
+		return;
+	}
+	if (G.mode != SHIM_RECORD)
+		return;
+	if (t->blocking) {
+		rec_signal(t, sig, si);
+		call_handler(t, sig, si, 0);
+		return;
+	}
+	if (t->pending < SIG_QUEUE) {
+		t->queue[t->pending] = *si;
+		t->pending++;
+	}
+}
+
+/* What the kernel must do for this signal in this mode. */
+static void apply(int sig)
+{
+	const struct ksigaction *u = &user[sig];
+	unsigned long keep = SA_RESTART | SA_NOCLDSTOP | SA_NOCLDWAIT | SA_ONSTACK | SA_NODEFER;
+
+	if (sig == SIGSYS)
+		return;
+	if (is_sync(sig) && (unsigned long)u->handler <= 1) {
+		install(sig, entry, SA_SIGINFO | SA_ONSTACK, 0);
+		return;
+	}
+	if (G.mode == SHIM_REPLAY && !is_sync(sig))
+		return;
+	if (has_handler(sig))
+		install(sig, entry, SA_SIGINFO | (u->flags & keep), u->mask);
+	else
+		install(sig, u->handler, u->flags & keep, u->mask);
+}
+
+static int bad_ptr(const void *p)
+{
+	return (uintptr_t)p < 4096;
+}
+
+long sig_action(struct thr *t, const long *a)
+{
+	int sig = (int)a[0];
+	const struct ksigaction *act = (const void *)a[1];
+	struct ksigaction *old = (void *)a[2], was;
+
+	(void)t;
+	if (sig < 1 || sig > 64 || a[3] != 8 || ((sig == SIGKILL || sig == SIGSTOP) && act))
+		return -22;
+	if ((act && bad_ptr(act)) || (old && bad_ptr(old)))
+		return -14;
+	was = user[sig];
+	if (act) {
+		user[sig] = *act;
+		apply(sig);
+	}
+	if (old)
+		*old = was;
+	return 0;
+}
+
+long sig_procmask_native(const long *a, ucontext_t *uc)
+{
+	uint64_t set = 0, cur = 0;
+	long r;
+
+	if (a[1]) {
+		set = *(const uint64_t *)a[1];
+		set &= ~bit(SIGSYS);
+		if (a[0] == SIG_UNBLOCK)
+			set = *(const uint64_t *)a[1];
+	}
+	r = raw4(SYS_rt_sigprocmask, a[0], a[1] ? &set : 0, a[2], a[3]);
+	if (r == 0 && uc && raw4(SYS_rt_sigprocmask, SIG_BLOCK, 0, &cur, 8) == 0)
+		__builtin_memcpy(&uc->uc_sigmask, &cur, 8); /* the handler's return sets it */
+	return r;
+}
+
+void sig_arm_traps(void)
+{
+	install(SIGSYS, trap_handler, SA_SIGINFO | SA_NODEFER, 0);
+}
+
+void sig_init(void)
+{
+	uint64_t sys = bit(SIGSYS);
+
+	for (int sig = 1; sig <= 64; sig++) {
+		struct ksigaction k;
+
+		/* dispositions that came through exec: ignored ones */
+		if (raw4(SYS_rt_sigaction, sig, 0, &k, 8) == 0)
+			user[sig] = k;
+	}
+	user[SIGSYS].handler = 0;
+	raw4(SYS_rt_sigprocmask, SIG_UNBLOCK, &sys, 0, 8);
+	for (int sig = 1; sig <= 64; sig++)
+		if (is_sync(sig))
+			apply(sig);
+	sig_arm_traps();
+}

@@ -1,0 +1,260 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * thread.c: create, join, detach, exit.
+ *
+ * A thread gets its ordinal, stack and heap arena from its creator, so that they are the same at replay.
+ * Its EXIT event must come after all destructors of the program's thread-specific data: a key of our own
+ * asks for one more round until the last, and logs it there. After EXIT a thread runs free.
+ */
+#include "record/shim.h"
+
+#include <limits.h>
+
+#define STACK_SLOT (1ull << 26)
+
+static pthread_key_t exit_key;
+
+struct thr *thread_slot(uint32_t ordinal)
+{
+	return &G.thr[ordinal];
+}
+
+static void exit_event(struct thr *t)
+{
+	t->depth = 1;
+	t->selector = 0;
+	ev(t, RLOG_EXIT, 0, 0, 0);
+	if (G.mode == SHIM_REPLAY)
+		turn_exit(t);
+	t->exited = 1; /* depth stays 1: what libc still does here is not the program's */
+}
+
+static void exit_destructor(void *p)
+{
+	struct thr *t = p;
+
+	if (t != self || t->depth || !G.mode)
+		return;
+	if (++t->exit_rounds < PTHREAD_DESTRUCTOR_ITERATIONS) {
+		REAL(pthread_setspecific)(exit_key, t);
+		return;
+	}
+	exit_event(t);
+}
+
+void thread_init(void)
+{
+	REAL(pthread_key_create)(&exit_key, exit_destructor);
+	/* the key's block in struct pthread is set up now, not at a moment that matters */
+	REAL(pthread_setspecific)(exit_key, &G.thr[1]);
+}
+
+static void *trampoline(void *p)
+{
+	struct thr *t = p;
+	void *ret;
+
+	t->depth = 1;
+	t->selector = 0;
+	self = t;
+	t->tid = (int)raw0(SYS_gettid);
+	REAL(pthread_setspecific)(exit_key, t);
+	if (G.mode == SHIM_RECORD) {
+		if (log_open(t) == 0)
+			arm_thread(t);
+	} else if (G.mode == SHIM_REPLAY) {
+		G.ctl->tid[t->ordinal] = t->tid;
+		__atomic_store_n(&t->arrived, 1, __ATOMIC_RELEASE);
+		raw_futex_wake((uint32_t *)&t->arrived, 1);
+		turn_wait(t);
+	}
+	ev(t, RLOG_START, 0, 0, 0);
+	ev_done(t);
+	shim_leave(t);
+	ret = t->start(t->arg);
+	return ret;
+}
+
+/* The thread's stack, at an address that depends on its ordinal alone. */
+static int make_stack(struct thr *t, const pthread_attr_t *user, pthread_attr_t *out)
+{
+	void *addr;
+	size_t size, guard = 0;
+	char *base = (char *)(SHIM_STACK_ADDR + (uint64_t)t->ordinal * STACK_SLOT);
+
+	if (user)
+		__builtin_memcpy(out, user, sizeof(*out));
+	else if (pthread_getattr_default_np(out))
+		return -1;
+	if (user && pthread_attr_getstack(user, &addr, &size) == 0 && addr && (uintptr_t)addr > size)
+		return 0; /* the program brought its own */
+	if (pthread_attr_getstacksize(out, &size) || pthread_attr_getguardsize(out, &guard))
+		return -1;
+	size = (size + 4095) & ~4095ul;
+	guard = (guard + 4095) & ~4095ul;
+	if (size + guard > STACK_SLOT)
+		size = STACK_SLOT - guard;
+	if (raw_failed(raw_mmap(base, size, PROT_READ | PROT_WRITE,
+				MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_STACK | MAP_FIXED, -1, 0)))
+		return -1;
+	if (guard)
+		raw3(SYS_mprotect, base, guard, PROT_NONE);
+	t->stack = base;
+	t->stack_len = size;
+	pthread_attr_setguardsize(out, 0);
+	return pthread_attr_setstack(out, base + guard, size - guard);
+}
+
+static void wait_arrived(struct thr *c)
+{
+	while (!__atomic_load_n(&c->arrived, __ATOMIC_ACQUIRE))
+		raw_futex_wait((uint32_t *)&c->arrived, 0);
+}
+
+static uint32_t next_ordinal(struct thr *t)
+{
+	struct rlog_rec r;
+
+	if (G.mode == SHIM_RECORD)
+		return __atomic_fetch_add(&G.next_thread, 1, __ATOMIC_RELAXED);
+	if (!turn_peek(t, &r) || r.kind != RLOG_CREATE)
+		turn_take(t, &r, RLOG_CREATE); /* reports the divergence */
+	if (r.op[0] >= G.next_thread)
+		G.next_thread = (uint32_t)r.op[0] + 1;
+	return (uint32_t)r.op[0];
+}
+
+EXPORT int pthread_create(pthread_t *out, const pthread_attr_t *attr, void *(*start)(void *), void *arg)
+{
+	struct thr *t = shim_enter(), *c;
+	pthread_attr_t with_stack;
+	struct rlog_rec r;
+	uint32_t ordinal;
+	int64_t ret = 0;
+	uint64_t tid = 0;
+
+	if (!t)
+		return REAL(pthread_create)(out, attr, start, arg);
+	t->caller = (uint64_t)__builtin_return_address(0);
+	ordinal = next_ordinal(t);
+	if (ordinal >= RLOG_MAX_THREADS) {
+		note(RLOG_NOTE_UNSUPPORTED, ordinal, "more threads than fred can number");
+		shim_leave(t);
+		return 11; /* EAGAIN */
+	}
+	c = thread_slot(ordinal);
+	__builtin_memset(c, 0, sizeof(*c));
+	c->ordinal = ordinal;
+	c->start = start;
+	c->arg = arg;
+	c->arena = heap_arena(ordinal);
+	ev(t, RLOG_CREATE, 0, ordinal, 0);
+	G.mt = 1;
+	if (make_stack(c, attr, &with_stack)) {
+		ret = 11;
+	} else if (G.mode == SHIM_REPLAY) {
+		/* an attempt that failed when recording is not repeated */
+		if (turn_peek(t, &r) && r.kind == RLOG_CREATED && (int64_t)r.op[0] != 0) {
+			ret = (int64_t)r.op[0];
+		} else {
+			turn_map_log(c);
+			t->want_tid = c->tid;
+			ret = REAL(pthread_create)(out, &with_stack, trampoline, c);
+			t->want_tid = 0;
+			if (ret)
+				shim_fail("cannot create a thread with the recorded TID");
+			wait_arrived(c);
+		}
+	} else {
+		ret = REAL(pthread_create)(out, &with_stack, trampoline, c);
+	}
+	ev_done(t);
+	ev_half(t, RLOG_CREATED, &ret, &tid);
+	shim_leave(t);
+	return (int)ret;
+}
+
+static void free_stack(uint64_t stack, uint64_t len)
+{
+	if (stack)
+		raw2(SYS_munmap, stack, len);
+}
+
+/* which thread is th? Its struct pthread lies in its stack. */
+static struct thr *find(pthread_t th)
+{
+	uint64_t a = (uint64_t)th;
+
+	if (a < SHIM_STACK_ADDR || a >= SHIM_STACK_ADDR + RLOG_MAX_THREADS * STACK_SLOT)
+		return 0;
+	return thread_slot((uint32_t)((a - SHIM_STACK_ADDR) / STACK_SLOT));
+}
+
+enum join_how { JOIN_WAIT, JOIN_TRY, JOIN_TIMED };
+
+static int join(enum join_how how, pthread_t th, void **val, const struct timespec *ts)
+{
+	struct thr *t = self, *c = find(th);
+	int64_t ret;
+
+	if (G.mode == SHIM_RECORD) {
+		t->blocking = 1;
+		if (unlikely(t->pending))
+			sig_deliver_pending(t);
+		ret = how == JOIN_WAIT ? REAL(pthread_join)(th, val)
+		      : how == JOIN_TRY ? REAL(pthread_tryjoin_np)(th, val)
+					: REAL(pthread_timedjoin_np)(th, val, ts);
+		t->blocking = 0;
+		ev(t, RLOG_JOIN, (void *)th, (uint64_t)ret, 0);
+	} else {
+		while (sig_deliver_replay(t))
+			;
+		ret = ev_result(t, RLOG_JOIN, (void *)th, 0);
+		if (ret == 0)
+			REAL(pthread_join)(th, val);
+		ev_done(t);
+	}
+	if (ret == 0 && c)
+		free_stack((uint64_t)c->stack, c->stack_len);
+	return (int)ret;
+}
+
+#define JOIN_BODY(how, real_call, ts)                                                              \
+	struct thr *t = shim_enter();                                                              \
+	int ret;                                                                                   \
+                                                                                                   \
+	if (!t)                                                                                    \
+		return real_call;                                                                  \
+	t->caller = (uint64_t)__builtin_return_address(0);                                         \
+	ret = join(how, th, val, ts);                                                              \
+	shim_leave(t);                                                                             \
+	return ret
+
+EXPORT int pthread_join(pthread_t th, void **val)
+{
+	JOIN_BODY(JOIN_WAIT, REAL(pthread_join)(th, val), 0);
+}
+
+EXPORT int pthread_tryjoin_np(pthread_t th, void **val)
+{
+	JOIN_BODY(JOIN_TRY, REAL(pthread_tryjoin_np)(th, val), 0);
+}
+
+EXPORT int pthread_timedjoin_np(pthread_t th, void **val, const struct timespec *ts)
+{
+	JOIN_BODY(JOIN_TIMED, REAL(pthread_timedjoin_np)(th, val, ts), ts);
+}
+
+EXPORT int pthread_detach(pthread_t th)
+{
+	struct thr *t = shim_enter();
+	int ret;
+
+	if (!t)
+		return REAL(pthread_detach)(th);
+	ev(t, RLOG_DETACH, (void *)th, 0, 0);
+	ret = REAL(pthread_detach)(th);
+	ev_done(t);
+	shim_leave(t);
+	return ret;
+}

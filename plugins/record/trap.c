@@ -1,0 +1,189 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * trap.c: the SIGSYS handler, how it is armed, and clone.
+ *
+ * Recording: Syscall User Dispatch (Documentation/admin-guide/syscall-user-dispatch.rst). It is per
+ * thread and not inherited, so exec and vfork children start without it. Calls from the shim's text
+ * always pass; calls from elsewhere pass while the thread's selector byte is 0.
+ * Replaying: a seccomp filter, which CRIU can carry over a checkpoint; no selector, so the handler
+ * itself runs the call when the thread is inside the shim (depth > 0).
+ */
+#include "record/shim.h"
+
+#include <linux/audit.h>
+#include <linux/filter.h>
+#include <linux/sched.h>
+#include <linux/seccomp.h>
+#include <sched.h>
+#include <ucontext.h>
+
+void arm_thread(struct thr *t)
+{
+	long r = raw6(SYS_prctl, 59 /* PR_SET_SYSCALL_USER_DISPATCH */, 1, (long)G.text_lo,
+		      (long)(G.text_hi - G.text_lo), (long)&t->selector, 0);
+
+	if (r < 0) {
+		G.mode = SHIM_OFF;
+		note(RLOG_NOTE_LOG_FAILED, -r, "prctl(PR_SET_SYSCALL_USER_DISPATCH)");
+	}
+}
+
+void trap_install_filter(void)
+{
+	uint32_t hi = (uint32_t)(G.text_lo >> 32), lo = (uint32_t)G.text_lo, end = (uint32_t)G.text_hi;
+	struct sock_filter f[] = {
+		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, instruction_pointer) + 4),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, hi, 0, 3),
+		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, instruction_pointer)),
+		BPF_JUMP(BPF_JMP | BPF_JGE | BPF_K, lo, 0, 1),
+		BPF_JUMP(BPF_JMP | BPF_JGT | BPF_K, end, 0, 5),
+		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_rt_sigreturn, 3, 0),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_restart_syscall, 2, 0),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_exit, 1, 0),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_TRAP),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+	};
+	struct sock_fprog prog = {sizeof(f) / sizeof(f[0]), f};
+
+	raw6(SYS_prctl, 38 /* PR_SET_NO_NEW_PRIVS */, 1, 0, 0, 0, 0);
+	if (raw3(SYS_seccomp, SECCOMP_SET_MODE_FILTER, 0, &prog) < 0)
+		shim_fail("cannot install the seccomp filter");
+}
+
+/*
+ * clone with a new stack, from inside the handler: the child starts with the registers that the
+ * trapped call had. They lie right below its new stack pointer.
+ */
+long clone_at(long nr, long a0, long a1, long a2, long a3, long a4);
+__asm__(".text\n"
+	".type clone_at, @function\n"
+	"clone_at:\n"
+	"	mov %rdi, %rax\n"
+	"	mov %rsi, %rdi\n"
+	"	mov %rdx, %rsi\n"
+	"	mov %rcx, %rdx\n"
+	"	mov %r8, %r10\n"
+	"	mov %r9, %r8\n"
+	"	syscall\n"
+	"	test %rax, %rax\n"
+	"	jz 1f\n"
+	"	ret\n"
+	"1:	mov -256(%rsp), %r11\n"
+	"	mov -248(%rsp), %rbx\n"
+	"	mov -240(%rsp), %rbp\n"
+	"	mov -232(%rsp), %r12\n"
+	"	mov -224(%rsp), %r13\n"
+	"	mov -216(%rsp), %r14\n"
+	"	mov -208(%rsp), %r15\n"
+	"	mov -200(%rsp), %rdi\n"
+	"	mov -192(%rsp), %rsi\n"
+	"	mov -184(%rsp), %rdx\n"
+	"	mov -176(%rsp), %r8\n"
+	"	mov -168(%rsp), %r9\n"
+	"	mov -160(%rsp), %r10\n"
+	"	xor %eax, %eax\n"
+	"	jmp *%r11\n"
+	".size clone_at, .-clone_at\n");
+
+static long clone_thread(long nr, const long *a, ucontext_t *uc)
+{
+	static const int order[] = {REG_RIP, REG_RBX, REG_RBP, REG_R12, REG_R13, REG_R14, REG_R15,
+				    REG_RDI, REG_RSI, REG_RDX, REG_R8, REG_R9, REG_R10};
+	greg_t *g = uc->uc_mcontext.gregs;
+	struct clone_args c = {0};
+	uint64_t sp, n, *save;
+
+	if (nr == SYS_clone3) {
+		n = (uint64_t)a[1] < sizeof(c) ? (uint64_t)a[1] : sizeof(c);
+		__builtin_memcpy(&c, (void *)a[0], n);
+		sp = c.stack + c.stack_size;
+	} else {
+		c.flags = (uint64_t)a[0] & ~0xffull;
+		c.exit_signal = (uint64_t)a[0] & 0xff;
+		c.parent_tid = (uint64_t)a[2];
+		c.child_tid = (uint64_t)a[3];
+		c.tls = (uint64_t)a[4];
+		c.stack = (uint64_t)a[1] - 4096;
+		c.stack_size = 4096;
+		sp = (uint64_t)a[1];
+	}
+	save = (uint64_t *)(sp - 256);
+	for (unsigned i = 0; i < sizeof(order) / sizeof(order[0]); i++)
+		save[i] = (uint64_t)g[order[i]];
+	/* the recorded TID (a cell has its own PID namespace) */
+	if (G.mode == SHIM_REPLAY && self && self->want_tid) {
+		c.set_tid = (uint64_t)&self->want_tid;
+		c.set_tid_size = 1;
+	}
+	return clone_at(SYS_clone3, (long)&c, sizeof(c), 0, 0, 0);
+}
+
+long trap_clone(struct thr *t, long nr, const long *a, ucontext_t *uc)
+{
+	uint64_t flags, sp = 0;
+	struct clone_args c = {0};
+
+	if (nr == SYS_clone3) {
+		uint64_t n = (uint64_t)a[1] < sizeof(c) ? (uint64_t)a[1] : sizeof(c);
+
+		__builtin_memcpy(&c, (void *)a[0], n);
+		if (c.stack)
+			sp = c.stack + c.stack_size;
+	} else if (nr == SYS_clone) {
+		c.flags = (uint64_t)a[0] & ~0xffull;
+		c.exit_signal = (uint64_t)a[0] & 0xff;
+		c.parent_tid = (uint64_t)a[2];
+		c.child_tid = (uint64_t)a[3];
+		c.tls = (uint64_t)a[4];
+		sp = (uint64_t)a[1];
+	} else {
+		c.flags = nr == SYS_vfork ? CLONE_VFORK : 0;
+		c.exit_signal = SIGCHLD;
+	}
+	flags = c.flags;
+	if ((flags & (CLONE_THREAD | CLONE_NEWNS | CLONE_NEWPID | CLONE_NEWUSER | CLONE_PARENT)) ||
+	    ((flags & CLONE_VM) && !(flags & CLONE_VFORK))) {
+		char who[232];
+
+		describe_caller(t->caller, who, sizeof(who));
+		if (G.mode == SHIM_RECORD)
+			note(RLOG_NOTE_REFUSED_SYSCALL, nr, who);
+		return -38;
+	}
+	/* A child that would share our memory until its exec gets a copy instead: it is recorded too. */
+	c.flags &= ~(uint64_t)CLONE_VM;
+	c.stack = c.stack_size = 0;
+	return proc_fork(t, &c, sp, uc);
+}
+
+/* A call from inside the shim, or while nothing is recorded. */
+static long run_native(long nr, const long *a, ucontext_t *uc)
+{
+	if (nr == SYS_rt_sigprocmask)
+		return sig_procmask_native(a, uc);
+	if (nr == SYS_clone3 && ((struct clone_args *)a[0])->stack)
+		return clone_thread(nr, a, uc);
+	if (nr == SYS_clone && a[1])
+		return clone_thread(nr, a, uc);
+	return raw6(nr, a[0], a[1], a[2], a[3], a[4], a[5]);
+}
+
+void trap_handler(int sig, siginfo_t *si, void *ucv)
+{
+	ucontext_t *uc = ucv;
+	greg_t *g = uc->uc_mcontext.gregs;
+	long a[6] = {g[REG_RDI], g[REG_RSI], g[REG_RDX], g[REG_R10], g[REG_R8], g[REG_R9]};
+	long nr = si->si_syscall;
+	struct thr *t = shim_enter();
+
+	(void)sig;
+	if (!t) {
+		g[REG_RAX] = run_native(nr, a, uc);
+		return;
+	}
+	t->caller = (uint64_t)g[REG_RIP];
+	g[REG_RAX] = sys_event(t, nr, a, uc);
+	/* a fork child has another struct thr */
+	shim_leave(self);
+}

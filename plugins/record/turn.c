@@ -1,0 +1,332 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * turn.c: replay: whose turn it is, stopping at an event, divergences. See rlog/replay.h.
+ *
+ * One thread runs at a time: the owner. Waiting threads sleep on their own futex word; ctl->owner is
+ * the truth, the words only wake. All of it lives in the control page, which the worker keeps with a
+ * checkpoint, so a restored process goes on where it was.
+ */
+#include "record/shim.h"
+
+extern const struct rlog_kind_info *shim_kinds(void);
+
+static void notify(uint32_t state)
+{
+	struct replay_ctl *c = G.ctl;
+
+	__atomic_store_n(&c->state, state, __ATOMIC_RELEASE);
+	__atomic_add_fetch(&c->notify, 1, __ATOMIC_SEQ_CST);
+	raw_futex_wake(&c->notify, 0x7fffffff);
+}
+
+/* A copy of this process for the debugger to run calls in: off the timeline, nothing shared. */
+static void snap_child(void)
+{
+	static uint32_t never;
+	struct replay_ctl *old = G.ctl;
+
+	raw_mmap(old, (sizeof(*old) + 4095) & ~4095ul, PROT_READ | PROT_WRITE,
+		 MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0);
+	G.mode = SHIM_OFF;
+	for (;;)
+		raw_futex_wait(&never, 0);
+}
+
+/* Stands still until the worker lets this thread go on. */
+static void park(struct thr *t, uint32_t state)
+{
+	struct replay_ctl *c = G.ctl;
+	uint32_t go = __atomic_load_n(&c->go, __ATOMIC_ACQUIRE);
+
+	c->parked = t->ordinal;
+	notify(state);
+	for (;;) {
+		while (__atomic_load_n(&c->go, __ATOMIC_ACQUIRE) == go)
+			raw_futex_wait(&c->go, go);
+		go = __atomic_load_n(&c->go, __ATOMIC_ACQUIRE);
+		if (c->cmd == REPLAY_CMD_SNAP) {
+			/* CLONE_PARENT: the worker is the copy's parent, this process has no child */
+			long pid = raw6(SYS_clone, CLONE_PARENT | SIGCHLD, 0, 0, 0, 0, 0);
+
+			if (pid == 0)
+				snap_child();
+			c->cmd_result = pid;
+			c->cmd = REPLAY_CMD_RUN;
+			notify(state);
+			continue;
+		}
+		if (state == REPLAY_PARKED)
+			break;
+		notify(state); /* nothing can go on from here */
+	}
+	__atomic_store_n(&c->state, REPLAY_RUNNING, __ATOMIC_RELEASE);
+}
+
+_Noreturn void turn_end(struct thr *t, int state)
+{
+	for (;;)
+		park(t, (uint32_t)state);
+}
+
+_Noreturn void shim_fail(const char *text)
+{
+	if (G.mode == SHIM_REPLAY && G.ctl) {
+		fmt_str(G.ctl->text, G.ctl->text + sizeof(G.ctl->text), text);
+		turn_end(self ? self : &G.thr[1], REPLAY_FAILED);
+	}
+	raw_write_str(2, "fred: ");
+	raw_write_str(2, text);
+	raw_write_str(2, "\n");
+	for (;;)
+		raw1(SYS_exit_group, 125);
+}
+
+_Noreturn void turn_diverge(struct thr *t, const struct rlog_rec *want, enum rlog_kind got,
+			    const uint64_t *ops, unsigned nops, const char *text)
+{
+	struct replay_diverge *d = &G.ctl->diverge;
+
+	d->thread = t->ordinal;
+	d->expected_kind = want ? want->kind : 0;
+	d->got_kind = got;
+	d->expected_n = d->got_n = 0;
+	for (unsigned i = 0; want && i < want->nops && i < 8; i++)
+		d->expected[d->expected_n++] = want->op[i];
+	for (unsigned i = 0; i < nops && i < 8; i++)
+		d->got[d->got_n++] = ops[i];
+	d->event = G.ctl->turn + 1;
+	d->caller = t->caller;
+	fmt_str(d->text, d->text + sizeof(d->text), text);
+	turn_end(t, REPLAY_DIVERGED);
+}
+
+/* The word of a thread that is past its EXIT becomes 0 when the kernel is done with it. */
+static void wait_dying(void)
+{
+	struct replay_ctl *c = G.ctl;
+	uint32_t *word = (uint32_t *)c->dying, tid;
+
+	if (likely(!word))
+		return;
+	while ((tid = __atomic_load_n(word, __ATOMIC_ACQUIRE)) != 0)
+		raw_futex_wait(word, tid);
+	c->dying = 0;
+}
+
+void turn_wait(struct thr *t)
+{
+	struct replay_ctl *c = G.ctl;
+
+	for (;;) {
+		uint32_t seq = __atomic_load_n(&c->wake[t->ordinal], __ATOMIC_ACQUIRE);
+
+		if (__atomic_load_n(&c->owner, __ATOMIC_ACQUIRE) == t->ordinal)
+			break;
+		raw_futex_wait(&c->wake[t->ordinal], seq);
+	}
+	wait_dying();
+}
+
+static void give_turn(uint32_t to)
+{
+	struct replay_ctl *c = G.ctl;
+
+	__atomic_store_n(&c->owner, to, __ATOMIC_RELEASE);
+	__atomic_add_fetch(&c->wake[to], 1, __ATOMIC_SEQ_CST);
+	raw_futex_wake(&c->wake[to], 1);
+}
+
+/* Counts the event; the thread whose slot is next, or 0 when this was the last event. */
+static uint32_t count_event(struct thr *t)
+{
+	struct replay_ctl *c = G.ctl;
+
+	c->turn++;
+	if (--c->slot_left == 0 && c->turn < c->total) {
+		c->slot++;
+		c->slot_left = G.sched->slot[c->slot].count;
+	}
+	if (unlikely(c->turn >= c->total))
+		return 0;
+	if (unlikely(c->turn == c->stop_at))
+		park(t, REPLAY_PARKED);
+	return G.sched->slot[c->slot].thread;
+}
+
+void turn_done(struct thr *t)
+{
+	uint32_t next = count_event(t);
+
+	if (unlikely(!next))
+		turn_end(t, REPLAY_ENDED);
+	if (next == t->ordinal)
+		return;
+	give_turn(next);
+	turn_wait(t);
+}
+
+void turn_exit(struct thr *t)
+{
+	uint32_t next, *word = 0;
+
+	raw2(SYS_prctl, 40 /* PR_GET_TID_ADDRESS */, &word);
+	G.ctl->tid[t->ordinal] = 0;
+	next = count_event(t);
+	if (!next)
+		turn_end(t, REPLAY_ENDED);
+	t->exited = 1;
+	G.ctl->dying = (uint64_t)word;
+	give_turn(next);
+}
+
+/* Serial recordings: the turn was given up inside a call. */
+static void skip_yields(struct thr *t)
+{
+	struct rlog_rec r;
+
+	while (unlikely(t->log.rd < t->log.rd_end && *t->log.rd == RLOG_YIELD)) {
+		const uint8_t *p = t->log.rd;
+
+		if (rlog_next(shim_kinds(), &p, t->log.rd_end, &r) != RLOG_READ_OK)
+			return;
+		t->log.rd = p;
+		t->last_stamp += r.delta;
+		turn_done(t);
+	}
+}
+
+int turn_peek(struct thr *t, struct rlog_rec *r)
+{
+	const uint8_t *p;
+
+	skip_yields(t);
+	p = t->log.rd;
+	return rlog_next(shim_kinds(), &p, t->log.rd_end, r) == RLOG_READ_OK;
+}
+
+void turn_take(struct thr *t, struct rlog_rec *r, enum rlog_kind kind)
+{
+	const uint8_t *p;
+
+	t->made_event = 1;
+	skip_yields(t);
+	p = t->log.rd;
+	if (unlikely(rlog_next(shim_kinds(), &p, t->log.rd_end, r) != RLOG_READ_OK))
+		turn_diverge(t, 0, kind, 0, 0, "the log of this thread ends here");
+	if (unlikely(r->kind != kind))
+		turn_diverge(t, r, kind, 0, 0, "another event");
+	t->log.rd = p;
+	t->last_stamp += r->delta;
+}
+
+static const void *map_ro(const char *path, void *at, uint64_t *len)
+{
+	int fd = raw_open(path, O_RDONLY, 0);
+	long n;
+	void *m;
+
+	if (fd < 0)
+		return 0;
+	n = raw3(SYS_lseek, fd, 0, 2);
+	if (n <= 0) {
+		raw_close(fd);
+		return 0;
+	}
+	m = raw_mmap(at, (size_t)n, PROT_READ, MAP_PRIVATE | (at ? MAP_FIXED : 0), fd, 0);
+	raw_close(fd);
+	*len = (uint64_t)n;
+	return raw_failed(m) ? 0 : m;
+}
+
+void turn_map_log(struct thr *t)
+{
+	char path[400], *end = path + sizeof(path), *p;
+	const struct rlog_head *h;
+	uint64_t len;
+
+	p = fmt_str(path, end, G.rec);
+	p = fmt_str(p, end, "/p");
+	p = fmt_dec(p, end, G.process, 4);
+	p = fmt_str(p, end, "/t");
+	p = fmt_dec(p, end, t->ordinal, 4);
+	fmt_str(p, end, ".log");
+	h = map_ro(path, G.replay_log_next, &len);
+	if (!h || h->magic != RLOG_MAGIC_LOG || h->version != RLOG_VERSION)
+		shim_fail("cannot map the log of a thread");
+	G.replay_log_next += (len + 8191) & ~4095ull;
+	t->log.rd = (const uint8_t *)(h + 1);
+	t->log.rd_end = (const uint8_t *)h + len;
+	t->last_stamp = h->stamp0;
+	t->tid = h->tid;
+}
+
+static void dir_file(char *buf, char *end, const char *name, uint32_t process)
+{
+	char *p = fmt_str(buf, end, REPLAY_DIR "/");
+
+	p = fmt_str(p, end, name);
+	p = fmt_str(p, end, ".");
+	fmt_dec(p, end, process, 4);
+}
+
+void turn_attach(uint32_t process)
+{
+	char path[100];
+	struct replay_ctl *c;
+	uint64_t len;
+	int fd;
+
+	dir_file(path, path + sizeof(path), "ctl", process);
+	fd = raw_open(path, O_RDWR, 0);
+	if (fd < 0)
+		shim_fail("no control page");
+	c = raw_mmap((void *)REPLAY_CTL_ADDR, sizeof(*c), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED,
+		     fd, 0);
+	raw_close(fd);
+	if (raw_failed(c) || c->magic != REPLAY_MAGIC || c->version != RLOG_VERSION)
+		shim_fail("control page of another version");
+	G.ctl = c;
+	dir_file(path, path + sizeof(path), "sched", process);
+	if (G.sched)
+		raw2(SYS_munmap, G.sched, sizeof(*G.sched) + G.sched->slots * sizeof(struct replay_slot));
+	G.sched = (struct replay_sched *)map_ro(path, (void *)REPLAY_SCHED_ADDR, &len);
+	if (!G.sched || G.sched->magic != RLOG_MAGIC_SCHED)
+		shim_fail("no schedule");
+}
+
+void turn_start(struct thr *t)
+{
+	if (G.ctl->total == 0)
+		turn_end(t, REPLAY_ENDED);
+	if (G.ctl->stop_at == 0)
+		park(t, REPLAY_PARKED);
+	turn_wait(t);
+}
+
+/*
+ * The FORK event has been compared and its child is running here. In `follow` mode the control page is the
+ * parent's and the event is not counted yet; else the worker has set up the child's own page.
+ */
+void turn_fork_child(struct thr *t)
+{
+	struct replay_ctl *c = G.ctl;
+
+	for (unsigned i = 0; i < RLOG_MAX_THREADS; i++)
+		c->tid[i] = 0;
+	c->tid[1] = t->tid;
+	c->pid = G.pid;
+	if (c->process == G.process) { /* own page */
+		c->slot = (uint32_t)G.sched->prefix_slots;
+		c->turn = G.sched->prefix_total;
+		c->total = G.sched->total;
+		c->slot_left = c->slot < G.sched->slots ? G.sched->slot[c->slot].count : 0;
+		c->owner = 1;
+	}
+	turn_map_log(t);
+	if (c->process != G.process) {
+		c->process = G.process;
+		if (!count_event(t))
+			turn_end(t, REPLAY_ENDED);
+		c->owner = 1;
+	}
+}
