@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: MIT */
+/* internal.h: what the files of this folder share. */
+#ifndef FRED_TRACE_INTERNAL_H
+#define FRED_TRACE_INTERNAL_H
+
+#include "trace/trace.h"
+
+/* 1: status is there; 0: with WNOHANG, nothing yet; -1: error. */
+int trace_wait(struct trace *t, int flags, int *status, struct err *e);
+/* What a wait status means; reads and clears DR6. */
+int trace_classify(struct trace *t, int status, struct trace_stop *out, struct err *e);
+/* Debug register i of the thread, 0 to 7. */
+int trace_peek_debug(struct trace *t, unsigned i, unsigned long *v, struct err *e);
+int trace_poke_debug(struct trace *t, unsigned i, unsigned long v, struct err *e);
+
+#endif

@@ -1,0 +1,337 @@
+/* SPDX-License-Identifier: MIT */
+/* local.c: the local search itself. See local.h. */
+#include "trace/local.h"
+#include "trace/local_insn.h"
+#include "trace/local_move.h"
+#include <string.h>
+
+#define HITS_LIMIT	5000
+#define SETTLE_HITS_NS	200000
+#define SETTLE_STEPS_NS 20000
+#define FIRST_RUN_NS	100000
+#define RAW_LIMIT	1000000 /* hits or steps before the search goes by time once more */
+#define BLOCK_MAX	16384
+/* An evaluation dearer than this is worth a copy of the process, if it saves several. */
+#define DEAR_NS 300000
+
+enum verdict {
+	NOT_YET = 1, /* left is good and moved on, the limit is used up */
+	NARROWED,    /* ... and what is left until the bad state is short */
+	ANSWERED,    /* r->outcome is set */
+};
+
+static int evaluate(struct local *l, struct trace *t, bool *bad, struct trace_words *words,
+		    struct err *e)
+{
+	uint64_t start = local_now_ns();
+
+	if (l->ops->cancelled && l->ops->cancelled(l->ctx))
+		return err_set(e, ERR_CANCELLED, "the search was cancelled");
+	words->n = 0;
+	words->complete = false;
+	if (l->ops->eval(l->ctx, t, bad, words, e))
+		return -1;
+	if (words->n > TRACE_WORDS_MAX)
+		return err_set(e, ERR_INTERNAL, "the expression reads too many words");
+	l->r->evaluations++;
+	l->r->evaluate_ns += local_now_ns() - start;
+	return 0;
+}
+
+static bool dear(const struct local *l)
+{
+	return !l->p->no_forks && l->r->evaluations &&
+	       l->r->evaluate_ns / l->r->evaluations > DEAR_NS;
+}
+
+static int fork_left(struct local *l, struct trace *copy, struct err *e)
+{
+	uint64_t start = local_now_ns();
+
+	if (trace_fork(&l->left, l->p->gadget, copy, e))
+		return -1;
+	if (l->ops->forked && l->ops->forked(l->ctx, copy, e)) {
+		trace_kill(copy);
+		return -1;
+	}
+	l->r->forks++;
+	l->r->fork_ns += local_now_ns() - start;
+	return 0;
+}
+
+/* The copy is good: it takes the left end's place. The original itself is kept aside in r->t. */
+static void adopt(struct local *l, const struct trace *copy, const struct trace_words *words)
+{
+	if (l->left_is_copy)
+		trace_kill(&l->left);
+	else
+		l->r->t = l->left;
+	l->left = *copy;
+	l->left_is_copy = true;
+	l->words = *words;
+}
+
+static enum verdict answer(struct local *l, enum trace_local_outcome o)
+{
+	l->r->outcome = o;
+	return ANSWERED;
+}
+
+/* Moves the left end itself by one unit and evaluates. */
+static int one_in_place(struct local *l, enum local_unit unit, uint64_t raw, enum verdict *v,
+			struct err *e)
+{
+	struct trace_words words;
+	enum local_move how;
+	uint64_t done;
+	bool bad;
+
+	*v = NOT_YET;
+	if (local_advance(l, &l->left, unit, 1, raw, &done, &how, e))
+		return -1;
+	if (how == LOCAL_EXITED) {
+		*v = answer(l, TRACE_LOCAL_EXITED);
+		return 0;
+	}
+	if (how == LOCAL_LIMIT && !done)
+		return 0;
+	if (evaluate(l, &l->left, &bad, &words, e))
+		return -1;
+	if (bad)
+		*v = answer(l, done ? TRACE_LOCAL_FOUND : TRACE_LOCAL_AT_END);
+	else if (how == LOCAL_ENDED)
+		*v = answer(l, TRACE_LOCAL_GOOD);
+	if (!bad)
+		l->words = words;
+	return 0;
+}
+
+/* Moves a copy by up to *block units; a good one becomes the left end, a bad one is dropped. */
+static int block_on_copy(struct local *l, enum local_unit unit, uint64_t raw, uint64_t *block,
+			 bool *good, enum verdict *v, struct err *e)
+{
+	struct trace_words words;
+	struct trace copy;
+	enum local_move how;
+	uint64_t done = 0;
+	bool bad = true;
+
+	*v = NOT_YET;
+	if (fork_left(l, &copy, e))
+		return -1;
+	if (local_advance(l, &copy, unit, *block, raw, &done, &how, e) ||
+	    (how != LOCAL_EXITED && evaluate(l, &copy, &bad, &words, e))) {
+		trace_kill(&copy);
+		return -1;
+	}
+	*good = !bad;
+	if (bad) {
+		trace_kill(&copy);
+		if (done < *block)
+			*block = done + 1;
+		return 0;
+	}
+	adopt(l, &copy, &words);
+	if (how == LOCAL_ENDED)
+		*v = answer(l, TRACE_LOCAL_GOOD);
+	return 0;
+}
+
+/*
+ * Goes on unit by unit. Cheap expressions are evaluated after each; dear ones after blocks that
+ * double while they end good, and are halved once one ended bad, so that the last unit is a single
+ * one from a state evaluated as good, with the words of that state.
+ */
+static int go_through(struct local *l, enum local_unit unit, uint64_t raw_max, enum verdict *v,
+		      struct err *e)
+{
+	uint64_t block = 1, begin = l->r->hits + l->r->steps, singles = 0;
+	bool growing = true, good;
+
+	for (;;) {
+		uint64_t used = l->r->hits + l->r->steps - begin;
+		uint64_t raw = raw_max ? raw_max - used : 0;
+
+		if (raw_max && used >= raw_max) {
+			*v = NOT_YET;
+			return 0;
+		}
+		if (block == 1 || !dear(l)) {
+			if (one_in_place(l, unit, raw, v, e))
+				return -1;
+			if (++singles == 4)
+				growing = true;
+			if (dear(l) && growing)
+				block = 2;
+		} else {
+			singles = 0;
+			if (block_on_copy(l, unit, raw, &block, &good, v, e))
+				return -1;
+			if (!good) {
+				growing = false;
+				block /= 2;
+			} else if (growing && block < BLOCK_MAX) {
+				block *= 2;
+			} else if (!growing && block > 1) {
+				block /= 2;
+			}
+		}
+		if (*v == ANSWERED)
+			return 0;
+	}
+}
+
+/* One probe by time: a copy runs for cpu_ns. */
+static int probe(struct local *l, uint64_t cpu_ns, uint64_t *ran, bool *good, enum verdict *v,
+		 struct err *e)
+{
+	struct trace_words words;
+	struct trace copy;
+	enum local_move how;
+	bool bad = true;
+
+	*v = NOT_YET;
+	if (fork_left(l, &copy, e))
+		return -1;
+	if (local_run(l, &copy, cpu_ns, ran, &how, e) ||
+	    (how != LOCAL_EXITED && evaluate(l, &copy, &bad, &words, e))) {
+		trace_kill(&copy);
+		return -1;
+	}
+	*good = !bad;
+	if (bad) {
+		trace_kill(&copy);
+		return 0;
+	}
+	adopt(l, &copy, &words);
+	if (how == LOCAL_ENDED)
+		*v = answer(l, TRACE_LOCAL_GOOD);
+	return 0;
+}
+
+/* Doubling runs until one ends bad, then halving ones: what is left then takes at most settle_ns.
+ */
+static int narrow(struct local *l, uint64_t settle_ns, enum verdict *v, struct err *e)
+{
+	uint64_t run = FIRST_RUN_NS, span = 0, ran;
+	bool good;
+
+	for (;;) {
+		if (probe(l, run, &ran, &good, v, e) || *v == ANSWERED)
+			return *v == ANSWERED ? 0 : -1;
+		if (!good)
+			break;
+		run *= 2;
+	}
+	for (span = ran; span > settle_ns;) {
+		if (probe(l, span / 2, &ran, &good, v, e) || *v == ANSWERED)
+			return *v == ANSWERED ? 0 : -1;
+		if (ran >= span) /* finer than the clock can do */
+			break;
+		span = good ? span - ran : ran;
+	}
+	*v = NARROWED;
+	return 0;
+}
+
+static enum local_unit unit_of(const struct local *l)
+{
+	return local_watchable(l) ? LOCAL_HIT : LOCAL_STEP;
+}
+
+static uint64_t or_default(uint64_t v, uint64_t d)
+{
+	return v ? v : d;
+}
+
+static int search(struct local *l, struct err *e)
+{
+	enum verdict v = NOT_YET;
+	uint64_t limit = or_default(l->p->hits_limit, HITS_LIMIT);
+
+	if (l->p->no_forks)
+		return go_through(l, unit_of(l), 0, &v, e);
+	if (local_watchable(l) && go_through(l, LOCAL_HIT, limit, &v, e))
+		return -1;
+	while (v != ANSWERED) {
+		uint64_t settle = local_watchable(l)
+					  ? or_default(l->p->settle_hits_ns, SETTLE_HITS_NS)
+					  : or_default(l->p->settle_steps_ns, SETTLE_STEPS_NS);
+
+		if (narrow(l, settle, &v, e))
+			return -1;
+		if (v != ANSWERED && go_through(l, unit_of(l), RAW_LIMIT, &v, e))
+			return -1;
+	}
+	return 0;
+}
+
+/* Hands the final state and the original over to the caller. */
+static int finish(struct local *l, struct trace *t, struct err *e)
+{
+	struct trace_local_result *r = l->r;
+
+	if (l->left_is_copy)
+		*t = r->t;
+	r->t = l->left;
+	r->is_copy = l->left_is_copy;
+	if (t->alive && r->is_copy && trace_clear_all(t, e))
+		return -1;
+	if (r->outcome == TRACE_LOCAL_EXITED || !r->t.alive) {
+		if (!r->is_copy)
+			*t = l->left;
+		return 0;
+	}
+	if (trace_clear_all(&r->t, e) || trace_get_regs(&r->t, &r->after, e))
+		return -1;
+	if (!r->is_copy)
+		*t = r->t;
+	r->before_known = l->before_known && r->outcome == TRACE_LOCAL_FOUND;
+	r->before = l->before;
+	return local_insn_describe(r, &l->words, e);
+}
+
+static int give_up(struct local *l, struct trace *t)
+{
+	struct err ignored;
+
+	if (l->left_is_copy) {
+		trace_kill(&l->left);
+		*t = l->r->t;
+	} else {
+		*t = l->left;
+	}
+	if (t->alive)
+		trace_clear_all(t, &ignored);
+	memset(&l->r->t, 0, sizeof(l->r->t));
+	return -1;
+}
+
+static int begin(struct local *l, struct err *e)
+{
+	struct trace_words words;
+	bool bad;
+
+	l->free_slots = TRACE_SLOTS - !!l->p->end_break - !!l->p->end_watch;
+	if (trace_clear_all(&l->left, e) || local_arm_end(l, &l->left, e) ||
+	    evaluate(l, &l->left, &bad, &words, e))
+		return -1;
+	l->words = words;
+	if (bad)
+		answer(l, TRACE_LOCAL_BAD);
+	return 0;
+}
+
+int trace_local_search(struct trace *t, const struct trace_local_params *p,
+		       const struct trace_local_ops *ops, void *ctx, struct trace_local_result *r,
+		       struct err *e)
+{
+	struct local l = {.p = p, .ops = ops, .ctx = ctx, .r = r, .left = *t};
+	uint64_t start = local_now_ns();
+
+	memset(r, 0, sizeof(*r));
+	if (begin(&l, e) || (!r->outcome && search(&l, e)) || finish(&l, t, e))
+		return give_up(&l, t);
+	r->total_ns = local_now_ns() - start;
+	return 0;
+}

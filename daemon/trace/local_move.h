@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: MIT */
+/* local_move.h: how the local search moves: to the next change, by CPU time, by instructions. */
+#ifndef FRED_TRACE_LOCAL_MOVE_H
+#define FRED_TRACE_LOCAL_MOVE_H
+
+#include "trace/local.h"
+
+#define LOCAL_CHUNKS TRACE_SLOTS
+
+enum local_unit {
+	LOCAL_HIT,  /* watchpoint hits that change a word */
+	LOCAL_STEP, /* instructions, or, with the words known, those that change a word */
+};
+
+struct local {
+	const struct trace_local_params *p;
+	const struct trace_local_ops *ops;
+	void *ctx;
+	struct trace_local_result *r;
+	struct trace left; /* good here */
+	bool left_is_copy;
+	struct trace_words words;	/* as of the last evaluation at left */
+	unsigned free_slots;		/* slots not needed for the end */
+	struct user_regs_struct before; /* before the last single step */
+	bool before_known;
+};
+
+enum local_move {
+	LOCAL_MOVED = 1, /* all units done */
+	LOCAL_ENDED,	 /* the segment's end came first */
+	LOCAL_LIMIT,	 /* the CPU time or the number of raw hits or steps was used up */
+	LOCAL_EXITED,
+};
+
+/* Can the words be watched in hardware as they are? */
+bool local_watchable(const struct local *l);
+/* Sets the slots for the end of the segment. */
+int local_arm_end(struct local *l, struct trace *t, struct err *e);
+/*
+ * Moves t by `count` units, at most `raw_max` hits or instructions (0: no limit); the words are
+ * those of l->words. *done says how many units it were.
+ */
+int local_advance(struct local *l, struct trace *t, enum local_unit unit, uint64_t count,
+		  uint64_t raw_max, uint64_t *done, enum local_move *how, struct err *e);
+/* Runs t without watchpoints for cpu_ns; *ran is the CPU time it was. */
+int local_run(struct local *l, struct trace *t, uint64_t cpu_ns, uint64_t *ran,
+	      enum local_move *how, struct err *e);
+uint64_t local_now_ns(void);
+
+#endif

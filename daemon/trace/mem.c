@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: MIT */
+/* mem.c: the target's memory and CPU time. */
+#include "base/cleanup.h"
+#include "trace/trace.h"
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <sys/uio.h>
+#include <time.h>
+
+int trace_read(pid_t pid, uint64_t addr, void *buf, size_t len, struct err *e)
+{
+	struct iovec l = {buf, len}, r = {(void *)(uintptr_t)addr, len};
+	ssize_t n = process_vm_readv(pid, &l, 1, &r, 1, 0);
+
+	if (n < 0)
+		return err_errno(e, ERR_INTERNAL, "read %zu bytes at 0x%" PRIx64 " of process %d",
+				 len, addr, (int)pid);
+	if ((size_t)n != len)
+		return err_set(e, ERR_INTERNAL, "read %zd of %zu bytes at 0x%" PRIx64, n, len,
+			       addr);
+	return 0;
+}
+
+int trace_write(pid_t pid, uint64_t addr, const void *buf, size_t len, struct err *e)
+{
+	struct iovec l = {(void *)buf, len}, r = {(void *)(uintptr_t)addr, len};
+	ssize_t n = process_vm_writev(pid, &l, 1, &r, 1, 0);
+
+	if (n < 0)
+		return err_errno(e, ERR_INTERNAL, "write %zu bytes at 0x%" PRIx64 " of process %d",
+				 len, addr, (int)pid);
+	if ((size_t)n != len)
+		return err_set(e, ERR_INTERNAL, "wrote %zd of %zu bytes at 0x%" PRIx64, n, len,
+			       addr);
+	return 0;
+}
+
+int trace_cpu_ns(pid_t pid, uint64_t *ns, struct err *e)
+{
+	struct timespec ts;
+	clockid_t id;
+
+	if ((errno = clock_getcpuclockid(pid, &id)) || clock_gettime(id, &ts))
+		return err_errno(e, ERR_INTERNAL, "CPU time of process %d", (int)pid);
+	*ns = (uint64_t)ts.tv_sec * 1000000000u + (uint64_t)ts.tv_nsec;
+	return 0;
+}
+
+/* The kernel gives no other process's thread clock (pid_for_clock); schedstat has the same number.
+ */
+int trace_thread_cpu_ns(pid_t pid, pid_t tid, uint64_t *ns, struct err *e)
+{
+	char path[64];
+	cleanup_fclose FILE *f = NULL;
+
+	snprintf(path, sizeof(path), "/proc/%d/task/%d/schedstat", (int)pid, (int)tid);
+	f = fopen(path, "re");
+	if (!f || fscanf(f, "%" SCNu64, ns) != 1)
+		return err_errno(e, ERR_HOST, "read %s", path);
+	return 0;
+}

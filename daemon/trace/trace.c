@@ -1,0 +1,299 @@
+/* SPDX-License-Identifier: MIT */
+/* trace.c: hold, run and let go of one thread. See trace.h and ptrace(2), "PTRACE_SEIZE". */
+#include "trace/trace.h"
+#include "trace/internal.h"
+#include <errno.h>
+#include <sched.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/ptrace.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+int trace_prepare(bool fifo, struct err *e)
+{
+	struct sched_param sp = {.sched_priority = 1};
+	sigset_t set;
+
+	signal(SIGCHLD, SIG_DFL);
+	sigemptyset(&set);
+	sigaddset(&set, SIGCHLD);
+	if (sigprocmask(SIG_BLOCK, &set, NULL))
+		return err_errno(e, ERR_INTERNAL, "sigprocmask");
+	if (prctl(PR_SET_TIMERSLACK, 1, 0, 0, 0))
+		return err_errno(e, ERR_INTERNAL, "PR_SET_TIMERSLACK");
+	if (fifo && sched_setscheduler(0, SCHED_FIFO | SCHED_RESET_ON_FORK, &sp) && errno != EPERM)
+		return err_errno(e, ERR_INTERNAL, "SCHED_FIFO");
+	return 0;
+}
+
+int trace_pin(pid_t tid, int cpu, struct err *e)
+{
+	cpu_set_t set;
+
+	CPU_ZERO(&set);
+	CPU_SET(cpu, &set);
+	if (sched_setaffinity(tid, sizeof(set), &set))
+		return err_errno(e, ERR_HOST, "bind thread %d to CPU %d", (int)tid, cpu);
+	return 0;
+}
+
+/* The kernel reports which slots hit, and a step, in DR6; it only ever adds bits. */
+static int read_dr6(struct trace *t, unsigned long *dr6, struct err *e)
+{
+	if (trace_peek_debug(t, 6, dr6, e))
+		return -1;
+	return *dr6 ? trace_poke_debug(t, 6, 0, e) : 0;
+}
+
+static int classify_trap(struct trace *t, struct trace_stop *out, struct err *e)
+{
+	unsigned long dr6;
+
+	if (read_dr6(t, &dr6, e))
+		return -1;
+	out->slots = (unsigned)dr6 & 0xf;
+	if (out->info.si_code == TRAP_TRACE || (dr6 & (1u << 14)))
+		out->why = TRACE_STEPPED;
+	else if (out->slots)
+		out->why = TRACE_HIT;
+	else
+		out->why = TRACE_SIGNAL;
+	return 0;
+}
+
+int trace_classify(struct trace *t, int status, struct trace_stop *out, struct err *e)
+{
+	memset(out, 0, sizeof(*out));
+	out->status = status;
+	if (WIFEXITED(status) || WIFSIGNALED(status)) {
+		t->alive = false;
+		out->why = TRACE_EXITED;
+		return 0;
+	}
+	t->alive = true;
+	if (status >> 16 == PTRACE_EVENT_STOP) {
+		out->why = WSTOPSIG(status) == SIGTRAP ? TRACE_TIMEOUT : TRACE_STOPPED;
+		return 0;
+	}
+	if (ptrace(PTRACE_GETSIGINFO, t->tid, 0, &out->info))
+		return err_errno(e, ERR_INTERNAL, "PTRACE_GETSIGINFO of %d", (int)t->tid);
+	if (WSTOPSIG(status) == SIGTRAP)
+		return classify_trap(t, out, e);
+	out->why = TRACE_SIGNAL;
+	return 0;
+}
+
+int trace_wait(struct trace *t, int flags, int *status, struct err *e)
+{
+	pid_t r;
+
+	do
+		r = waitpid(t->tid, status, __WALL | flags);
+	while (r < 0 && errno == EINTR);
+	if (r < 0)
+		return err_errno(e, ERR_INTERNAL, "wait for traced thread %d", (int)t->tid);
+	return r == t->tid;
+}
+
+static uint64_t now_ns(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	return (uint64_t)ts.tv_sec * 1000000000u + (uint64_t)ts.tv_nsec;
+}
+
+struct deadline {
+	uint64_t wall, cpu; /* absolute; 0: none */
+};
+
+static int deadline_set(const struct trace *t, const struct trace_limit *l, struct deadline *d,
+			struct err *e)
+{
+	d->wall = d->cpu = 0;
+	if (l && l->wall_ns)
+		d->wall = now_ns() + l->wall_ns;
+	if (!l || !l->cpu_ns)
+		return 0;
+	if (trace_cpu_ns(t->pid, &d->cpu, e))
+		return -1;
+	d->cpu += l->cpu_ns;
+	return 0;
+}
+
+/* How long one may sleep before it is time to look again; 0: a limit is reached. */
+static int time_left(const struct trace *t, const struct deadline *d, uint64_t *left, struct err *e)
+{
+	uint64_t now;
+
+	*left = UINT64_MAX;
+	if (d->wall) {
+		now = now_ns();
+		*left = d->wall > now ? d->wall - now : 0;
+	}
+	if (d->cpu && *left) {
+		if (trace_cpu_ns(t->pid, &now, e))
+			return -1;
+		now = d->cpu > now ? d->cpu - now : 0;
+		if (now < *left)
+			*left = now;
+	}
+	return 0;
+}
+
+static void sleep_for_child(uint64_t ns)
+{
+	struct timespec ts = {.tv_sec = (time_t)(ns / 1000000000u),
+			      .tv_nsec = (long)(ns % 1000000000u)};
+	sigset_t set;
+
+	sigemptyset(&set);
+	sigaddset(&set, SIGCHLD);
+	sigtimedwait(&set, NULL, &ts);
+}
+
+/* Waits for a stop; interrupts the thread when a limit is reached. */
+static int wait_limited(struct trace *t, const struct deadline *d, int *status, struct err *e)
+{
+	if (!d->wall && !d->cpu)
+		return trace_wait(t, 0, status, e) < 0 ? -1 : 0;
+	for (;;) {
+		int r = trace_wait(t, WNOHANG, status, e);
+		uint64_t left;
+
+		if (r)
+			return r < 0 ? -1 : 0;
+		if (time_left(t, d, &left, e))
+			return -1;
+		if (!left)
+			break;
+		sleep_for_child(left);
+	}
+	if (ptrace(PTRACE_INTERRUPT, t->tid, 0, 0) && errno != ESRCH)
+		return err_errno(e, ERR_INTERNAL, "PTRACE_INTERRUPT of %d", (int)t->tid);
+	t->stale_interrupt = true;
+	if (trace_wait(t, 0, status, e) < 0)
+		return -1;
+	/* if it had stopped by itself just before, the interrupt comes after the next start */
+	if (WIFSTOPPED(*status) && *status >> 16 == PTRACE_EVENT_STOP)
+		t->stale_interrupt = false;
+	return 0;
+}
+
+static int resume(struct trace *t, int how, int sig, struct err *e)
+{
+	if (!t->alive)
+		return err_set(e, ERR_INTERNAL, "thread %d is not held", (int)t->tid);
+	if (ptrace(how, t->tid, 0, sig)) {
+		if (errno != ESRCH) /* killed meanwhile: the wait will say so */
+			return err_errno(e, ERR_INTERNAL, "resume thread %d", (int)t->tid);
+	}
+	t->alive = false;
+	return 0;
+}
+
+static bool is_interrupt(int status)
+{
+	return WIFSTOPPED(status) && status >> 16 == PTRACE_EVENT_STOP &&
+	       WSTOPSIG(status) == SIGTRAP;
+}
+
+static int run(struct trace *t, int how, int sig, const struct trace_limit *limit,
+	       struct trace_stop *out, struct err *e)
+{
+	struct deadline d;
+	bool stale;
+	int status;
+
+	if (deadline_set(t, limit, &d, e))
+		return -1;
+	do {
+		stale = t->stale_interrupt;
+		t->stale_interrupt = false;
+		if (resume(t, how, sig, e) || wait_limited(t, &d, &status, e))
+			return -1;
+		t->alive = WIFSTOPPED(status);
+		sig = 0;
+	} while (stale && is_interrupt(status));
+	return trace_classify(t, status, out, e);
+}
+
+int trace_cont(struct trace *t, int sig, const struct trace_limit *limit, struct trace_stop *out,
+	       struct err *e)
+{
+	return run(t, PTRACE_CONT, sig, limit, out, e);
+}
+
+int trace_step(struct trace *t, int sig, struct trace_stop *out, struct err *e)
+{
+	return run(t, PTRACE_SINGLESTEP, sig, NULL, out, e);
+}
+
+int trace_seize(struct trace *t, pid_t pid, pid_t tid, struct err *e)
+{
+	int status;
+
+	memset(t, 0, sizeof(*t));
+	t->pid = pid;
+	t->tid = tid;
+	if (ptrace(PTRACE_SEIZE, tid, 0, 0))
+		return err_errno(e, ERR_HOST, "PTRACE_SEIZE of thread %d", (int)tid);
+	if (ptrace(PTRACE_INTERRUPT, tid, 0, 0))
+		return err_errno(e, ERR_INTERNAL, "PTRACE_INTERRUPT of thread %d", (int)tid);
+	if (trace_wait(t, 0, &status, e) < 0)
+		return -1;
+	if (!WIFSTOPPED(status))
+		return err_set(e, ERR_INTERNAL, "thread %d exited", (int)tid);
+	t->alive = true;
+	t->stale_interrupt = status >> 16 != PTRACE_EVENT_STOP;
+	if (t->stale_interrupt)
+		/* a signal came first; it must not be lost */
+		syscall(SYS_tgkill, pid, tid, WSTOPSIG(status));
+	return 0;
+}
+
+int trace_detach(struct trace *t, bool stopped, struct err *e)
+{
+	if (!t->alive)
+		return err_set(e, ERR_INTERNAL, "thread %d is not held", (int)t->tid);
+	if (trace_clear_all(t, e))
+		return -1;
+	/* pending before the thread can run: it is taken on the way out of this very stop */
+	if (stopped && kill(t->pid, SIGSTOP))
+		return err_errno(e, ERR_INTERNAL, "stop process %d", (int)t->pid);
+	if (ptrace(PTRACE_DETACH, t->tid, 0, 0))
+		return err_errno(e, ERR_INTERNAL, "PTRACE_DETACH of %d", (int)t->tid);
+	t->alive = false;
+	return 0;
+}
+
+void trace_kill(struct trace *t)
+{
+	struct err ignored;
+	int status;
+
+	if (!t->pid)
+		return;
+	kill(t->pid, SIGKILL);
+	while (trace_wait(t, 0, &status, &ignored) > 0 && WIFSTOPPED(status))
+		ptrace(PTRACE_CONT, t->tid, 0, 0);
+	t->alive = false;
+	t->pid = 0;
+}
+
+int trace_get_regs(struct trace *t, struct user_regs_struct *r, struct err *e)
+{
+	if (ptrace(PTRACE_GETREGS, t->tid, 0, r))
+		return err_errno(e, ERR_INTERNAL, "registers of thread %d", (int)t->tid);
+	return 0;
+}
+
+int trace_set_regs(struct trace *t, const struct user_regs_struct *r, struct err *e)
+{
+	if (ptrace(PTRACE_SETREGS, t->tid, 0, r))
+		return err_errno(e, ERR_INTERNAL, "set registers of thread %d", (int)t->tid);
+	return 0;
+}

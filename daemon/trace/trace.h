@@ -1,0 +1,116 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * trace.h: ptrace of single threads, synchronous, x86-64. Used by a process that is the parent of
+ * the target or root over it: the init of a cell. One thread of the target is held at a time; the
+ * others run on, or are blocked, or the process is group-stopped (then only the held one moves).
+ *
+ * Hardware watchpoints (data writes) and breakpoints share four slots, 0 to 3, per thread. Nothing
+ * is ever written to the target's text.
+ */
+#ifndef FRED_TRACE_TRACE_H
+#define FRED_TRACE_TRACE_H
+
+#include "base/err.h"
+#include <signal.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+#include <sys/user.h>
+
+#define TRACE_SLOTS 4
+
+struct trace {
+	pid_t pid; /* thread group */
+	pid_t tid;
+	bool alive;	      /* traced and stopped; false once exited or detached */
+	bool own;	      /* made by trace_fork: to be killed, not detached */
+	bool stale_interrupt; /* an interrupt may be pending that nobody waits for */
+	uint64_t dr[TRACE_SLOTS];
+	uint64_t dr7;
+	sigset_t mask; /* used while a system call is injected */
+};
+
+enum trace_why {
+	TRACE_HIT = 1, /* watchpoints or breakpoints: `slots` */
+	TRACE_STEPPED, /* one instruction done (and possibly `slots` hit by it) */
+	TRACE_SIGNAL,  /* `info` is about to be delivered: give its number to the next trace_cont */
+	TRACE_TIMEOUT, /* a limit was reached, the thread was interrupted */
+	TRACE_STOPPED, /* a group stop (SIGSTOP ...) by somebody else; the next trace_cont ends it
+			*/
+	TRACE_EXITED,  /* the thread is gone: `status` as from waitpid */
+};
+
+struct trace_stop {
+	enum trace_why why;
+	unsigned slots; /* bit i: slot i */
+	siginfo_t info;
+	int status;
+};
+
+struct trace_limit {
+	uint64_t wall_ns; /* 0: none */
+	uint64_t cpu_ns;  /* 0: none; CPU time of the thread's process */
+};
+
+/*
+ * Once per tracing process: SIGCHLD is blocked and set to default (waiting with a limit is done by
+ * sigtimedwait), timers become exact. fifo: also SCHED_FIFO, not inherited by children, so that a
+ * limit interrupts a busy thread on the same core at once; without the right to it, nothing
+ * happens.
+ */
+int trace_prepare(bool fifo, struct err *e);
+/* Binds a thread (0: the caller) to one core. A stop costs 6 us on the tracer's core, 48 across. */
+int trace_pin(pid_t tid, int cpu, struct err *e);
+
+/* Seizes thread tid of process pid and stops it where it is, also inside a system call. */
+int trace_seize(struct trace *t, pid_t pid, pid_t tid, struct err *e);
+/* Clears the slots and lets go. stopped: the process is left in a group stop (SIGSTOP) with no
+ * further instruction executed by this thread, for another debugger to attach. */
+int trace_detach(struct trace *t, bool stopped, struct err *e);
+/* Kills the whole process and reaps it, when the caller is its parent. Safe on a dead one. */
+void trace_kill(struct trace *t);
+
+/* Runs on, delivering sig (0: none), until something happens. */
+int trace_cont(struct trace *t, int sig, const struct trace_limit *limit, struct trace_stop *out,
+	       struct err *e);
+/* Executes one instruction. A `rep` instruction counts each iteration. */
+int trace_step(struct trace *t, int sig, struct trace_stop *out, struct err *e);
+
+int trace_get_regs(struct trace *t, struct user_regs_struct *r, struct err *e);
+int trace_set_regs(struct trace *t, const struct user_regs_struct *r, struct err *e);
+
+/* Stops after writes to [addr, addr + len): len 1, 2, 4 or 8, addr aligned to it. */
+int trace_set_watch(struct trace *t, unsigned slot, uint64_t addr, unsigned len, struct err *e);
+/* Stops before the instruction at addr is executed. */
+int trace_set_break(struct trace *t, unsigned slot, uint64_t addr, struct err *e);
+int trace_clear(struct trace *t, unsigned slot, struct err *e);
+int trace_clear_all(struct trace *t, struct err *e);
+
+/* CPU time so far: of process pid, updated also while it runs; of thread tid, exact when stopped.
+ */
+int trace_cpu_ns(pid_t pid, uint64_t *ns, struct err *e);
+int trace_thread_cpu_ns(pid_t pid, pid_t tid, uint64_t *ns, struct err *e);
+
+/* Exactly len bytes, or -1. */
+int trace_read(pid_t pid, uint64_t addr, void *buf, size_t len, struct err *e);
+int trace_write(pid_t pid, uint64_t addr, const void *buf, size_t len, struct err *e);
+
+/*
+ * Lets the stopped thread do one system call by the `syscall` instruction at gadget and puts all
+ * registers back. *ret as the kernel returned it (-errno). The thread may stand inside a system
+ * call: that one is restarted afterwards as if nothing had happened.
+ */
+int trace_syscall(struct trace *t, uint64_t gadget, long nr, const uint64_t args[6], int64_t *ret,
+		  struct err *e);
+/*
+ * Forks the thread's process: the child has this one thread, stands in the same state and is
+ * traced. It is a child of the target's parent (CLONE_PARENT), and its death sends the target no
+ * signal. Slots are copied. Shared mappings stay shared: see trace_unshare_memory.
+ */
+int trace_fork(struct trace *t, uint64_t gadget, struct trace *child, struct err *e);
+/* Replaces [addr, addr + len), page-aligned, by a private copy of its contents (for copies). */
+int trace_privatize(struct trace *t, uint64_t gadget, uint64_t addr, uint64_t len, struct err *e);
+/* Does so for every writable shared mapping of the process. */
+int trace_unshare_memory(struct trace *t, uint64_t gadget, struct err *e);
+
+#endif
