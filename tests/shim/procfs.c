@@ -1,0 +1,144 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * procfs.c: what a program reads about itself; it must find itself, and a replay the same text.
+ * NONDET-OUTPUT
+ */
+#include "check.h"
+
+#include <dirent.h>
+#include <link.h>
+#include <pthread.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <sys/sysinfo.h>
+#include <sys/utsname.h>
+
+static unsigned long hash_file(const char *path, unsigned long *lines)
+{
+	unsigned long h = 5381;
+	FILE *f = fopen(path, "r");
+	int c;
+
+	NEED(f);
+	*lines = 0;
+	while ((c = getc(f)) != EOF) {
+		h = h * 33 + (unsigned)c;
+		*lines += c == '\n';
+	}
+	fclose(f);
+	return h;
+}
+
+static void test_maps(void)
+{
+	unsigned long lo, hi, lines;
+	int own = 0, stack = 0, code = 0;
+	char line[4200], perms[8];
+	FILE *f = fopen("/proc/self/maps", "r");
+
+	NEED(f);
+	while (fgets(line, sizeof(line), f)) {
+		CHECK(sscanf(line, "%lx-%lx %7s", &lo, &hi, perms) == 3);
+		if (lo <= (unsigned long)&own && (unsigned long)&own < hi)
+			stack = strstr(line, "[stack]") != NULL;
+		if (lo <= (unsigned long)test_maps && (unsigned long)test_maps < hi)
+			code = perms[2] == 'x';
+	}
+	fclose(f);
+	CHECK(stack && code);
+	printf("maps %lx", hash_file("/proc/self/maps", &lines));
+	printf(" %lu\n", lines);
+	step("maps");
+}
+
+static void test_status(void)
+{
+	char line[1024], text[4096], exe[4096];
+	int pid = -1, found = 0;
+	unsigned long lines;
+	long n;
+	FILE *f = fopen("/proc/self/status", "r");
+
+	NEED(f);
+	while (fgets(line, sizeof(line), f))
+		found += sscanf(line, "Pid: %d", &pid);
+	fclose(f);
+	CHECK(found == 1 && pid == getpid());
+	f = fopen("/proc/self/stat", "r");
+	NEED(f);
+	CHECK(fscanf(f, "%d (%1023[^)])", &pid, line) == 2 && pid == getpid());
+	fclose(f);
+	printf("stat of %s\n", line);
+	f = fopen("/proc/self/cmdline", "r");
+	NEED(f);
+	CHECK(fread(text, 1, sizeof(text), f) > 2 && strlen(text) > 2);
+	fclose(f);
+	n = readlink("/proc/self/exe", exe, sizeof(exe) - 1);
+	NEED(n > 0);
+	exe[n] = 0;
+	CHECK(strstr(exe, "procfs") != NULL);
+	hash_file("/proc/self/statm", &lines);
+	CHECK(lines == 1);
+	step("status");
+}
+
+static void test_lists(void)
+{
+	unsigned long lines;
+	struct dirent *d;
+	int fds = 0, tasks = 0;
+	DIR *dir = opendir("/proc/self/task");
+
+	NEED(dir);
+	while ((d = readdir(dir)))
+		tasks += atoi(d->d_name) == getpid();
+	closedir(dir);
+	CHECK(tasks == 1);
+	dir = opendir("/proc/self/fd");
+	NEED(dir);
+	while ((d = readdir(dir)))
+		fds += d->d_name[0] != '.';
+	closedir(dir);
+	CHECK(fds >= 4);
+	printf("meminfo %lx, loadavg %lx, uptime %lx\n", hash_file("/proc/meminfo", &lines),
+	       hash_file("/proc/loadavg", &lines), hash_file("/proc/uptime", &lines));
+	step("lists");
+}
+
+static int on_object(struct dl_phdr_info *info, size_t size, void *arg)
+{
+	(void)size;
+	*(unsigned *)arg += strstr(info->dlpi_name, "libc.so") != NULL;
+	return 0;
+}
+
+static void test_calls(void)
+{
+	struct utsname uts;
+	struct sysinfo si;
+	struct rlimit rl;
+	char name[16];
+	unsigned libc = 0;
+
+	CHECK(uname(&uts) == 0 && !strcmp(uts.sysname, "Linux"));
+	CHECK(sysinfo(&si) == 0 && si.totalram > 0);
+	CHECK(sysconf(_SC_NPROCESSORS_ONLN) >= 1 && sysconf(_SC_PAGESIZE) == 4096);
+	CHECK(getrlimit(RLIMIT_NOFILE, &rl) == 0 && rl.rlim_cur > 8);
+	CHECK(getpid() == (int)syscall(SYS_getpid) && gettid() == getpid() && getppid() > 0);
+	CHECK(getuid() == geteuid() && getpgid(0) == getpgrp() && getsid(0) >= 0);
+	CHECK(prctl(PR_SET_NAME, "procfs-test") == 0 && prctl(PR_GET_NAME, name) == 0);
+	CHECK(!strcmp(name, "procfs-test"));
+	CHECK(dl_iterate_phdr(on_object, &libc) == 0 && libc == 1);
+	printf("%s, free %lu, pid %d\n", uts.release, si.freeram, getpid());
+	step("calls");
+}
+
+int main(void)
+{
+	test_maps();
+	test_status();
+	test_lists();
+	test_calls();
+	return check_status();
+}
