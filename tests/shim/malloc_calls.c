@@ -50,7 +50,7 @@ static void test_sizes(void)
 
 static void test_alignment(void)
 {
-	void *p;
+	void *p = NULL;
 
 	for (size_t align = 8; align <= 1 << 20; align *= 2) {
 		CHECK(posix_memalign(&p, align, 100) == 0 && (uintptr_t)p % align == 0);
@@ -100,6 +100,7 @@ static void test_realloc(void)
 static void test_zero_and_limits(void)
 {
 	volatile size_t huge = SIZE_MAX / 2;
+	void *volatile none;
 	unsigned char *p;
 	char *text;
 
@@ -116,8 +117,10 @@ static void test_zero_and_limits(void)
 		free(p);
 	}
 	errno = 0;
-	CHECK(malloc(huge) == NULL && errno == ENOMEM);
-	CHECK(calloc(huge, 4) == NULL);
+	none = malloc(huge);
+	CHECK(none == NULL && errno == ENOMEM);
+	none = calloc(huge, 4);
+	CHECK(none == NULL);
 	p = malloc(0);
 	free(p);
 	p = malloc(200 << 20);
