@@ -3,12 +3,12 @@
  * cell.c: starts and ends cells.
  *
  * Why unshare + fork + setns and not clone3(CLONE_NEWPID): only libc's own fork gives the child a
- * libc in order (its cached TID, its locks). The setns takes the caller back: without it, all of its
- * later children would land in the new PID namespace.
+ * libc in order (its cached TID, its locks). The setns takes the caller back: without it, all of
+ * its later children would land in the new PID namespace.
  *
- * Handshake over a socket: the child arms its parent-death signal, says so, and waits for an answer; an
- * answer proves that the parent lived after the arming, so no cell outlives its daemon. Then it reports
- * a struct err: the outcome of its set-up.
+ * Handshake over a socket: the child arms its parent-death signal, says so, and waits for an
+ * answer; an answer proves that the parent lived after the arming, so no cell outlives its daemon.
+ * Then it reports a struct err: the outcome of its set-up.
  */
 #include "cell/cell.h"
 

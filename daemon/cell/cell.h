@@ -4,8 +4,8 @@
  * cell with cell_start; everything else here is for the function that runs as its pid 1.
  *
  * Inside: its own /proc; a tmpfs on /run (what was in /run/user and /run/media stays visible) with
- * an empty /run/fred (mode 0700); `lo` up; mounts do not propagate. PIDs that no one chooses start high (3/4 of
- * pid_max), out of the way of recorded ones. When pid 1 ends, or the process that
+ * an empty /run/fred (mode 0700); `lo` up; mounts do not propagate. PIDs that no one chooses start
+ * high (3/4 of pid_max), out of the way of recorded ones. When pid 1 ends, or the process that
  * started the cell, the kernel kills all in it.
  */
 #ifndef FRED_CELL_CELL_H
@@ -27,11 +27,14 @@ struct cell {
  * Makes a cell and runs init(arg) in a fork of the caller as its pid 1; init's result is the exit
  * status. The child has default signal dispositions, nothing blocked, the SIGCHLD handler of
  * cell/wait.h, and the caller's memory and descriptors. Returns when the cell is ready (some
- * milliseconds), or with the error of its set-up: ERR_HOST names what the host lacks. The caller must
- * be a thread whose death may end the cell, and reaps out->pid. Needs CAP_SYS_ADMIN.
+ * milliseconds), or with the error of its set-up: ERR_HOST names what the host lacks. The caller
+ * must be a thread whose death may end the cell, and reaps out->pid. Needs CAP_SYS_ADMIN.
  */
 int cell_start(int (*init)(void *arg), void *arg, struct cell *out, struct err *e);
-/* Kills the cell, waits for its end, closes the pidfd. Fine on a cell with pid 0. Returns its wait status. */
+/*
+ * Kills the cell, waits for its end, closes the pidfd. Fine on a cell with pid 0. Returns its wait
+ * status.
+ */
 int cell_kill(struct cell *c);
 /* Waits for the end of the cell and closes the pidfd; *status as from waitpid. */
 int cell_join(struct cell *c, int *status, struct err *e);
@@ -44,7 +47,10 @@ int cell_wait_pid(pid_t pid, int *status, struct err *e);
 int cell_reap_except(const pid_t *keep, size_t n);
 /* Binds the folder or file src on dst, which is made if it does not exist (its parent must). */
 int cell_mount_bind(const char *src, const char *dst, int read_only, struct err *e);
-/* The next process or thread of the cell for which no one chooses gets a PID above n (ns_last_pid). */
+/*
+ * The next process or thread of the cell for which no one chooses gets a PID above n
+ * (ns_last_pid).
+ */
 int cell_set_last_pid(pid_t n, struct err *e);
 
 #endif

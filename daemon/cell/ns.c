@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * ns.c: mounts and network of a cell. The order matters: mounts become private before the first mount;
- * what stays visible of the old /run is opened before the tmpfs covers it.
+ * ns.c: mounts and network of a cell. The order matters: mounts become private before the first
+ * mount; what stays visible of the old /run is opened before the tmpfs covers it.
  */
 #include "cell/ns.h"
 

@@ -5,7 +5,10 @@
 
 #include "base/err.h"
 
-/* Leaves the mount, net and ipc namespaces of the caller and furnishes the new ones (cell.h says how). */
+/*
+ * Leaves the mount, net and ipc namespaces of the caller and furnishes the new ones (cell.h says
+ * how).
+ */
 int ns_enter(struct err *e);
 
 #endif

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * wait.c: see wait.h. Why nothing is lost: the count of SIGCHLDs is read before the child is looked at,
- * and the kernel compares both words again before it sleeps; a signal in between has changed the count.
+ * wait.c: see wait.h. Why nothing is lost: the count of SIGCHLDs is read before the child is
+ * looked at, and the kernel compares both words again before it sleeps; a signal in between has
+ * changed the count.
  *
  * The one file-scope variable is what the signal handler must reach.
  */

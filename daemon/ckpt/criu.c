@@ -1,11 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * criu.c: dump and restore through libcriu, which runs `criu swrk` as a child of ours and talks to it
- * over a socket. SIGCHLD stays blocked meanwhile: libcriu's waits must not race with our handler's
- * users, and a restored target must not be reaped before its PID is known.
+ * criu.c: dump and restore through libcriu, which runs `criu swrk` as a child of ours and talks to
+ * it over a socket. SIGCHLD stays blocked meanwhile: libcriu's waits must not race with our
+ * handler's users, and a restored target must not be reaped before its PID is known.
  *
- * Quirk of libcriu 4.2: when it cannot execute CRIU its child runs exit(), with our exit handlers. So the
- * program is checked for before.
+ * Quirk of Linux 6.15 and later: a process can be reaped before the PIDs of its last threads are
+ * free again (release_task frees them after it has told the parent). A restore right after may
+ * find one taken by nobody; it is tried again.
+ *
+ * Quirk of libcriu 4.2: when it cannot execute CRIU its child runs exit(), with our exit handlers.
+ * So the program is checked for before.
  */
 #include <criu/criu.h>
 #include <errno.h>
@@ -20,8 +24,13 @@
 #include "cell/cell.h"
 #include "ckpt/ckpt.h"
 #include "ckpt/criu_log.h"
+#include "ckpt/image_pids.h"
 
-enum { LOG_LEVEL_DEFAULT = 2, ERROR_LINES = 3 };
+#define RESTORE_LOG CELL_RUN_DIR "/restore.log"
+/* CRIU's "Unable to create a thread: -17", by its restorer, which knows no strerror: EEXIST. */
+#define PID_TAKEN "Unable to create a thread: -17"
+
+enum { LOG_LEVEL_DEFAULT = 2, ERROR_LINES = 3, RESTORE_TRIES = 20 };
 
 struct request {
 	criu_opts *opts;
@@ -127,25 +136,39 @@ int ckpt_dump(const struct ckpt_env *env, pid_t pid, const char *dir, struct err
 	return 0;
 }
 
-int ckpt_restore(const struct ckpt_env *env, const char *dir, pid_t *pid, struct err *e)
+static int restore_once(const struct ckpt_env *env, const char *dir, pid_t *pid, struct err *e)
 {
 	__attribute__((cleanup(request_fini))) struct request r = {.images = -1, .work = -1};
 	sigset_t old;
 	int code;
 
-	unlink(CELL_RUN_DIR "/restore.log");
+	unlink(RESTORE_LOG);
 	if (request_init(&r, env, dir, CELL_RUN_DIR, "restore.log", e))
 		return err_wrap(e, "cannot restore %s", dir);
-	/* CRIU would say "Unexpected EOF on (empty-image)". */
-	if (faccessat(r.images, "inventory.img", R_OK, 0))
-		return err_set(e, ERR_INTERNAL, "cannot restore %s: there is no image in it", dir);
 	block_sigchld(&old);
 	code = criu_local_restore_child(r.opts);
 	sigprocmask(SIG_SETMASK, &old, NULL);
 	if (code <= 0) {
-		failed("cannot restore", code, CELL_RUN_DIR "/restore.log", e);
+		failed("cannot restore", code, RESTORE_LOG, e);
 		return err_wrap(e, "%s", dir);
 	}
 	*pid = code;
 	return 0;
+}
+
+int ckpt_restore(const struct ckpt_env *env, const char *dir, pid_t *pid, struct err *e)
+{
+	__attribute__((cleanup(image_pids_fini))) struct image_pids p = {0};
+
+	if (image_pids_read(dir, &p, e) || image_pids_check_free(&p, e))
+		return err_wrap(e, "cannot restore %s", dir);
+	for (int left = RESTORE_TRIES;; left--) {
+		struct err taken;
+
+		if (!restore_once(env, dir, pid, e))
+			return 0;
+		image_pids_clear(&p);
+		if (left <= 1 || !strstr(e->text, PID_TAKEN) || image_pids_check_free(&p, &taken))
+			return -1;
+	}
 }

@@ -7,8 +7,8 @@
 
 /*
  * The last error lines of a log's text ("(00.012) Error (criu/mem.c:12): text"), without time and
- * source line, repeated ones once, joined by "; ", at most `lines` of them. Into out (always ended by a
- * NUL). Returns how many there were.
+ * source line, repeated ones once, joined by "; ", at most `lines` of them. Into out (always ended
+ * by a NUL). Returns how many there were.
  */
 int criu_log_errors(const char *text, int lines, char *out, size_t size);
 /* The same of a file; 0 when it cannot be read. */

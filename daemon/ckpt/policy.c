@@ -18,12 +18,16 @@ size_t ckpt_policy_victim(const struct ckpt_point *p, size_t n, uint64_t total)
 	size_t victim = n;
 
 	for (size_t i = 0; i < n; i++) {
-		bool last = i + 1 == n;
-		uint64_t left = i ? p[i - 1].event : 0, right, gap;
+		uint64_t left = i ? p[i - 1].event : 0, right = p[i].event, gap;
 
 		if (p[i].keep)
 			continue;
-		right = !last ? p[i + 1].event : total > p[i].event ? total : UINT64_MAX;
+		if (i + 1 < n)
+			right = p[i + 1].event;
+		else if (!total)
+			right = UINT64_MAX;
+		else if (total > right)
+			right = total;
 		gap = right - left;
 		if (gap < best || victim == n) {
 			best = gap;

@@ -5,12 +5,13 @@
  *   ROOT/N/            checkpoint N (from 1)
  *   ROOT/N/ckpt.json   what it is; written last
  *   ROOT/N/images/     CRIU's images
- *   ROOT/N/files/I     copies of the shared files (control page ...), to be put back before a restore
- *   ROOT/tmp.*         one that is being made or removed; a lock (flock) on the folder says that it is alive
+ *   ROOT/N/files/I     copies of the shared files (control page ...), put back before a restore
+ *   ROOT/tmp.*         one that is being made or removed; its flock says that its maker lives
  *
- * A checkpoint appears by one rename, so a kill -9 at any moment leaves either all of it or a tmp.* folder
- * that the next ckpt_store_gc removes. Checkpoints are a cache: one whose image is damaged, or was
- * made by another kernel or processor, is dropped. Several processes may use one store at a time.
+ * A checkpoint appears by one rename, so a kill -9 at any moment leaves either all of it or a
+ * tmp.* folder that the next ckpt_store_gc removes. Checkpoints are a cache: one whose image is
+ * damaged, or was made by another kernel or processor, is dropped. Several processes may use one
+ * store at a time.
  */
 #ifndef FRED_CKPT_STORE_H
 #define FRED_CKPT_STORE_H
@@ -51,8 +52,8 @@ void ckpt_list_fini(struct ckpt_list *l);
 /* ERR_USAGE when there is none of this id. */
 int ckpt_store_get(const struct ckpt_store *s, uint64_t id, struct ckpt_meta *out, struct err *e);
 /*
- * The checkpoint with the greatest event <= like->event, on like's timeline (process, rung, sched_crc).
- * Returns 1 and *out, 0 when there is none, -1 on error.
+ * The checkpoint with the greatest event <= like->event, on like's timeline (process, rung,
+ * sched_crc). Returns 1 and *out, 0 when there is none, -1 on error.
  */
 int ckpt_store_nearest(const struct ckpt_store *s, const struct ckpt_meta *like,
 		       struct ckpt_meta *out, struct err *e);
@@ -69,20 +70,23 @@ struct ckpt_gc_result {
 	size_t damaged; /* incomplete, or not of this host */
 	size_t thinned;
 };
-/* Removes leftovers and damaged checkpoints, then thins (ckpt/policy.h). limits and result may be NULL. */
+/*
+ * Removes leftovers and damaged checkpoints, then thins (ckpt/policy.h). limits and result may be
+ * NULL.
+ */
 int ckpt_store_gc(const struct ckpt_store *s, const struct ckpt_limits *limits,
 		  struct ckpt_gc_result *result, struct err *e);
 
 /*
- * Dumps process pid (ckpt_dump) with copies of these files (NULL-terminated absolute paths; what changes
- * during a replay, not what can be made again). m: event, process, rung, sched_crc and keep
- * are the caller's; the rest is filled in.
+ * Dumps process pid (ckpt_dump) with copies of these files (NULL-terminated absolute paths; what
+ * changes during a replay, not what can be made again). m: event, process, rung, sched_crc and
+ * keep are the caller's; the rest is filled in.
  */
 int ckpt_store_add(const struct ckpt_store *s, const struct ckpt_env *env, pid_t pid,
 		   const char *const *files, struct ckpt_meta *m, struct err *e);
 /*
- * Writes m's files back to their places (in place: a mapping of them stays valid) and restores its process.
- * ERR_NOT_FOUND when m is gone or is not the same checkpoint any more.
+ * Writes m's files back to their places (in place: a mapping of them stays valid) and restores its
+ * process. ERR_NOT_FOUND when m is gone or is not the same checkpoint any more.
  */
 int ckpt_store_restore(const struct ckpt_store *s, const struct ckpt_env *env,
 		       const struct ckpt_meta *m, pid_t *pid, struct err *e);

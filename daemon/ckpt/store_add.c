@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * store_add.c: making a checkpoint. It grows in ROOT/tmp.*, locked; ckpt.json is written last and
- * synced; a rename publishes it. The images are not synced: a kill -9 loses nothing of them, and after
- * a power failure their sizes tell (store.h: a cache).
+ * synced; a rename publishes it. The images are not synced: a kill -9 loses nothing of them, and
+ * after a power failure their sizes tell (store.h: a cache).
  */
 #include <errno.h>
 #include <stdio.h>
@@ -19,7 +19,10 @@
 
 enum { BEGIN_TRIES = 10 };
 
-/* A new locked temporary folder. Between mkdtemp and flock a gc may take it for a leftover: try again. */
+/*
+ * A new locked temporary folder. Between mkdtemp and flock a gc may take it for a leftover: try
+ * again.
+ */
 static char *make_tmp(const struct ckpt_store *s, int *lock, struct err *e)
 {
 	for (int i = 0; i < BEGIN_TRIES; i++) {

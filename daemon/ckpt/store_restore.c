@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* store_restore.c: from a stored checkpoint back to a process. The shared lock keeps it from removal. */
+/*
+ * store_restore.c: from a stored checkpoint back to a process. The shared lock keeps it from
+ * removal.
+ */
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>

@@ -7,8 +7,9 @@
 #define FRED_LAUNCH_AUXV_H
 
 /*
- * The 16 bytes that AT_RANDOM points to. libc makes its stack canary (first 8 bytes, the lowest one
- * zeroed) and its pointer guard (last 8 bytes) of them; mangled pointers show the latter in the heap.
+ * The 16 bytes that AT_RANDOM points to. libc makes its stack canary (first 8 bytes, the lowest
+ * one zeroed) and its pointer guard (last 8 bytes) of them; mangled pointers show the latter in
+ * the heap.
  */
 #define LAUNCH_AT_RANDOM_LEN 16
 #define LAUNCH_AT_RANDOM_BYTES                                                                     \

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* fix_auxv.h: makes the start of a program repeatable. Used by launch.c, and by whoever holds an exec stop. */
+/*
+ * fix_auxv.h: makes the start of a program repeatable. Used by launch.c, and by whoever holds an
+ * exec stop.
+ */
 #ifndef FRED_LAUNCH_FIX_AUXV_H
 #define FRED_LAUNCH_FIX_AUXV_H
 
@@ -8,10 +11,10 @@
 #include "base/err.h"
 
 /*
- * pid must be traced by the caller and stand in its exec stop, before its first instruction. Writes
- * LAUNCH_AT_RANDOM_BYTES where AT_RANDOM points and turns the AT_SYSINFO_EHDR entry into AT_IGNORE, so
- * that libc makes system calls where it would use the vDSO. What the kernel shows in /proc/PID/auxv
- * stays as it was. Fails (ERR_HOST) for anything but a 64-bit x86 program.
+ * pid must be traced by the caller and stand in its exec stop, before its first instruction.
+ * Writes LAUNCH_AT_RANDOM_BYTES where AT_RANDOM points and turns the AT_SYSINFO_EHDR entry into
+ * AT_IGNORE, so that libc makes system calls where it would use the vDSO. What the kernel shows in
+ * /proc/PID/auxv stays as it was. Fails (ERR_HOST) for anything but a 64-bit x86 program.
  */
 int launch_fix_auxv(pid_t pid, struct err *e);
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * launch.c: see launch.h. The child waits on a socket until it is seized, prepares itself and calls
- * execve; the parent holds it at the exec stop and fixes its auxiliary vector. What fails in the child
- * comes back over the same socket. The child calls async-signal-safe functions only, since the caller
- * may have threads.
+ * launch.c: see launch.h. The child waits on a socket until it is seized, prepares itself and
+ * calls execve; the parent holds it at the exec stop and fixes its auxiliary vector. What fails in
+ * the child comes back over the same socket. The child calls async-signal-safe functions only,
+ * since the caller may have threads.
  */
 #include "launch/launch.h"
 

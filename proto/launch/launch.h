@@ -21,16 +21,17 @@ struct launch_spec {
 	int null_stdio; /* 0, 1 and 2 become /dev/null, all other descriptors are closed */
 	int new_session; /* setsid */
 	/*
-	 * 0: ignored signals and the signal mask stay as the caller has them; 1: all default, none blocked.
-	 * The caller's handlers never run in the child.
+	 * 0: ignored signals and the signal mask stay as the caller has them; 1: all default, none
+	 * blocked. The caller's handlers never run in the child.
 	 */
 	int default_signals;
 };
 
 /*
  * Starts the program; *pid is the caller's child, which has just left its exec stop. On failure
- * nothing is left behind. A path that cannot be executed is ERR_USAGE, "PATH: reason"; what the host refuses (a
- * PID that is taken, no ptrace) is ERR_HOST. The caller must not reap *pid's exit before this returns.
+ * nothing is left behind. A path that cannot be executed is ERR_USAGE, "PATH: reason"; what the
+ * host refuses (a PID that is taken, no ptrace) is ERR_HOST. The caller must not reap *pid's exit
+ * before this returns.
  */
 int launch_program(const struct launch_spec *s, pid_t *pid, struct err *e);
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * test_cell.c: what a cell is inside, and that it ends when it should. Each check runs as the pid 1 of
- * a real cell and returns 0, or the line that failed (its low 7 bits, never 0).
+ * test_cell.c: what a cell is inside, and that it ends when it should. Each check runs as the pid
+ * 1 of a real cell and returns 0, or the line that failed (its low 7 bits, never 0).
  */
 #include <setjmp.h>
 #include <stdarg.h>

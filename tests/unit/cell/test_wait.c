@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* test_wait.c: cell_wait_notify sees the word and the child's death, in any order, without polling. */
+/*
+ * test_wait.c: cell_wait_notify sees the word and the child's death, in any order, without
+ * polling.
+ */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

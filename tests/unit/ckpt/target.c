@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * target.c: stands in for a replaying process: threads that wait in futexes on a shared page, a
- * seccomp filter with SECCOMP_RET_TRAP, a read-only file mapping, nothing open. Argument: megabytes of a
- * block to fill.
+ * seccomp filter with SECCOMP_RET_TRAP, a read-only file mapping, nothing open. Argument:
+ * megabytes of a block to fill.
  */
 #include "target.h"
 

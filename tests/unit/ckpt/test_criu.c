@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * test_criu.c: real CRIU in real cells: a target of four threads is dumped in the middle, goes on, and
- * is restored again and again; each time it must reach the same state.
+ * test_criu.c: real CRIU in real cells: a target of four threads is dumped in the middle, goes on,
+ * and is restored again and again; each time it must reach the same state.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -200,7 +200,7 @@ static void test_stopped(void **state)
 static int body_errors(void *arg)
 {
 	struct err *e = &shared->e;
-	cleanup_free char *dir = path_join(root, "none"), *inventory = path_join(dir, "inventory.img");
+	cleanup_free char *dir = path_join(root, "none");
 	pid_t pid;
 	int status;
 
@@ -211,9 +211,6 @@ static int body_errors(void *arg)
 	CHECK(!rm_rf(dir, e) && !mkdir(dir, 0700));
 	CHECK(ckpt_restore(NULL, dir, &pid, e) == -1);
 	CHECK(strstr(e->text, "there is no image in it"));
-	CHECK(!write_file(inventory, "garbage!", 8, 0600, e));
-	CHECK(ckpt_restore(NULL, dir, &pid, e) == -1);
-	CHECK(strstr(e->text, "CRIU: ") && strstr(e->text, "inventory.img"));
 	CHECK(waitpid(-1, &status, WNOHANG) == -1 && errno == ECHILD);
 	setenv("FRED_CRIU", "/nonexistent/criu", 1);
 	CHECK(ckpt_dump(NULL, 1, dir, e) == -1);
@@ -224,6 +221,48 @@ static int body_errors(void *arg)
 static void test_errors(void **state)
 {
 	in_cell(body_errors, NULL);
+}
+
+/*
+ * A restore that fails half-way leaves no process; one over a living target is refused and leaves
+ * that one alone; then it works.
+ */
+static int body_bad_restore(void *arg)
+{
+	struct err *e = &shared->e;
+	struct target_ctl *ctl = drive_furnish(e);
+	cleanup_free char *dir = path_join(root, "bad"), *mm = path_join(dir, "mm-4321.img");
+	cleanup_free char *good = path_join(root, "good.img");
+	pid_t pid, other;
+
+	CHECK(ctl);
+	CHECK(!drive_launch(ctl, 0, &pid, e));
+	CHECK(!run_steps(ctl, pid, 1, e));
+	CHECK(!ckpt_dump(NULL, pid, dir, e));
+	CHECK(ckpt_restore(NULL, dir, &other, e) == -1);
+	CHECK(strstr(e->text, " is taken"));
+	CHECK(!drive_kill(pid, e));
+	CHECK(!rename(mm, good) && !write_file(mm, "garbage!", 8, 0600, e));
+	CHECK(ckpt_restore(NULL, dir, &pid, e) == -1);
+	CHECK(strstr(e->text, "CRIU: ") && strstr(e->text, "mm-4321.img"));
+	CHECK(waitpid(-1, NULL, WNOHANG) == -1 && errno == ECHILD);
+	CHECK(!rename(good, mm));
+	/* Without a file that the target has mapped. */
+	CHECK(!rename(TARGET_CTL, "/run/fred/away"));
+	CHECK(ckpt_restore(NULL, dir, &pid, e) == -1);
+	CHECK(strstr(e->text, "CRIU: ") && strstr(e->text, "run/fred/ctl.0001"));
+	CHECK(waitpid(-1, NULL, WNOHANG) == -1 && errno == ECHILD);
+	CHECK(!rename("/run/fred/away", TARGET_CTL));
+	for (int i = 0; i < 20; i++) {
+		CHECK(!ckpt_restore(NULL, dir, &pid, e));
+		CHECK(!drive_kill(pid, e));
+	}
+	return rm_rf(dir, e);
+}
+
+static void test_bad_restore(void **state)
+{
+	in_cell(body_bad_restore, NULL);
 }
 
 /* What CRIU cannot dump here fails with a reason, and the target is unharmed. */
@@ -270,7 +309,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_dump_restore), cmocka_unit_test(test_stopped),
-		cmocka_unit_test(test_errors),	     cmocka_unit_test(test_refused),
+		cmocka_unit_test(test_errors),	     cmocka_unit_test(test_bad_restore),
+		cmocka_unit_test(test_refused),
 	};
 
 	return cmocka_run_group_tests(tests, setup, teardown);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * probe.c: prints what it finds of its own start. "probe" prints the whole state; "probe exit N" ends
- * with N; "probe kill" dies of SIGTERM.
+ * probe.c: prints what it finds of its own start. "probe" prints the whole state; "probe exit N"
+ * ends with N; "probe kill" dies of SIGTERM.
  */
 #include <dirent.h>
 #include <signal.h>

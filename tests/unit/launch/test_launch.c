@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* test_launch.c: a launched program starts the same each time, and failures come back with their cause. */
+/*
+ * test_launch.c: a launched program starts the same each time, and failures come back with their
+ * cause.
+ */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
