@@ -47,6 +47,7 @@ static bool at_limit(const struct tl_limit *l, const struct tl_cursor *c)
 static int advance(struct tl_merge *m, struct tl_cursor *c, struct err *e)
 {
 	c->before = c->it;
+	c->prev_kind = c->slot.kind;
 	switch (reader_next_slot(&c->it, &c->slot, &c->t->marks)) {
 	case RLOG_READ_OK:
 		break;
@@ -74,10 +75,13 @@ struct lost {
 	uint64_t hash[4]; /* set of object hashes */
 	bool exit; /* some thread's exit */
 	bool wait; /* a cond wait: it releases a mutex that its record does not name */
+	bool any; /* release of any kind */
 };
 
 static void lost_add(struct lost *l, const struct rlog_rec *rec)
 {
+	if (rec->flags & RF_S)
+		l->any = true;
 	if (rec->kind == RLOG_EXIT)
 		l->exit = true;
 	if (rec->kind == RLOG_COND_WAIT)
@@ -113,6 +117,9 @@ static uint64_t admit(const struct tl_cursor *c, const struct lost *l)
 	struct rlog_rec rec;
 	uint64_t n = 0;
 
+	/* The second half of a wait is no event: it needs a wake-up, and a mutex that no record names. */
+	if (l->any && (c->prev_kind == RLOG_COND_WAIT || c->prev_kind == RLOG_BARRIER))
+		return 0;
 	while (n < c->tail && reader_next_record(&it, &rec) == RLOG_READ_OK) {
 		if (!(rec.flags & RF_C))
 			continue;

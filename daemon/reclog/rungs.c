@@ -127,7 +127,6 @@ static void sink_key(struct tl_merge *m, struct tl_cursor *c, uint64_t events, b
 	note_release(r, c, key);
 	key_add(c, key);
 	r->greatest = max64(r->greatest, key);
-	c->prev_kind = c->slot.kind;
 }
 
 /* Decodes the cursor's next slot and takes its key. false: there is none. */

@@ -13,10 +13,10 @@
  *   end later are cut off: their threads were being stopped.
  * - Acquires behind a thread's last stamped event (its tail) happened at some time before the process
  *   ended. A tail contains no release, so that nothing depends on it, and the order among tails is free.
- *   They come after all slots, but before the one that ends the process, thread by thread. Only what
- *   may have waited for a release that was cut off (same object hash, or a join while an exit was cut off)
- *   could never take place at replay: it is cut off too, with the rest of its tail. A thread
- *   that has cut slots has no tail: that lay even later.
+ *   They come after all slots, but before the one that ends the process, thread by thread. What may
+ *   have waited for a release that was cut off could never take place at replay: it is cut off too, with
+ *   the rest of its tail. (Known by the object's hash; a join by any exit; whatever follows a cond or
+ *   barrier wait by any release.) A thread that has cut slots has no tail: that lay even later.
  *
  * Event numbers start at 1. Position N: events 1 to N have taken effect.
  */

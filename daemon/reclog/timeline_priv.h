@@ -57,12 +57,12 @@ struct tl_cursor {
 	struct reader_iter it, before; /* behind and in front of slot */
 	struct reader_slot slot;
 	bool in_heap, cut;
+	uint8_t prev_kind; /* of the stamped event that ended the slot before */
 	uint64_t tail; /* events behind the last slot */
 	/* rungs.c: a key for each slot of this thread */
 	uint64_t *keys;
 	size_t nkeys, keys_cap, next_key;
 	uint64_t admitted; /* events of the tail that are on the timeline */
-	uint8_t prev_kind; /* which ended the slot before */
 };
 
 struct tl_merge {
