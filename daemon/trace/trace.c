@@ -12,6 +12,13 @@
 #include <time.h>
 #include <unistd.h>
 
+/*
+ * A sleep shorter than it takes to switch to the traced thread ends before that has run at all; under
+ * SCHED_FIFO a loop of these starves it for a second. So the last bit of a limit is let go.
+ */
+#define MIN_SLEEP_NS 20000
+#define DONE_NS 3000
+
 int trace_prepare(bool fifo, struct err *e)
 {
 	struct sched_param sp = {.sched_priority = 1};
@@ -144,8 +151,9 @@ static int time_left(const struct trace *t, const struct deadline *d, uint64_t *
 	return 0;
 }
 
-static void sleep_for_child(uint64_t ns)
+static void sleep_for_child(uint64_t left)
 {
+	uint64_t ns = left < MIN_SLEEP_NS ? MIN_SLEEP_NS : left;
 	struct timespec ts = {.tv_sec = (time_t)(ns / 1000000000u),
 			      .tv_nsec = (long)(ns % 1000000000u)};
 	sigset_t set;
@@ -168,7 +176,7 @@ static int wait_limited(struct trace *t, const struct deadline *d, int *status, 
 			return r < 0 ? -1 : 0;
 		if (time_left(t, d, &left, e))
 			return -1;
-		if (!left)
+		if (left < DONE_NS)
 			break;
 		sleep_for_child(left);
 	}
