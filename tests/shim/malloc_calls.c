@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* malloc_calls.c: the allocation family: contents, alignment, sizes, growth, refusals, many threads. */
+/*
+ * malloc_calls.c: the allocation family: contents, alignment, sizes, growth, refusals, many threads.
+ * CFLAGS: -fno-builtin
+ */
 #include "check.h"
 
 #include <malloc.h>
