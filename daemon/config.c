@@ -18,18 +18,20 @@ const char *config_help(void)
 	       "  -f, --foreground       stay in the foreground, log to standard error\n"
 	       "      --idle SECONDS     end after so long without clients; 0: never (600)\n"
 	       "      --log-level LEVEL  error, warn, info or debug (info)\n"
+	       "      --print-criu       print which CRIU would be used\n"
 	       "      --ready-fd FD      write \"ok\" or an error there when started\n"
 	       "  -h, --help\n"
 	       "      --version\n";
 }
 
-enum { OPT_IDLE = 256, OPT_LOG_LEVEL, OPT_READY_FD, OPT_VERSION };
+enum { OPT_IDLE = 256, OPT_LOG_LEVEL, OPT_PRINT_CRIU, OPT_READY_FD, OPT_VERSION };
 
 static const struct option options[] = {
 	{"foreground", no_argument, NULL, 'f'},
 	{"help", no_argument, NULL, 'h'},
 	{"idle", required_argument, NULL, OPT_IDLE},
 	{"log-level", required_argument, NULL, OPT_LOG_LEVEL},
+	{"print-criu", no_argument, NULL, OPT_PRINT_CRIU},
 	{"ready-fd", required_argument, NULL, OPT_READY_FD},
 	{"version", no_argument, NULL, OPT_VERSION},
 	{0},
@@ -66,6 +68,9 @@ static int apply(struct config *c, int opt, struct err *e)
 		return 0;
 	case OPT_VERSION:
 		c->version = true;
+		return 0;
+	case OPT_PRINT_CRIU:
+		c->print_criu = true;
 		return 0;
 	case OPT_IDLE:
 		return set_number("--idle", optarg, 1u << 30, &c->idle_s, e);

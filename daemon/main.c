@@ -23,6 +23,7 @@
 #include "base/path.h"
 #include "base/str.h"
 #include "cell/cell.h"
+#include "ckpt/ckpt.h"
 #include "config.h"
 #include "loop/loop.h"
 #include "loop/sig.h"
@@ -209,19 +210,36 @@ static int start(const struct config *c, int *ready_fd, struct err *e)
 	return serve(c, home, c->foreground ? NULL : log_path, ready_fd, &start_lock, e);
 }
 
+/* What --help, --version and --print-criu print. */
+static int print(const struct config *c, struct err *e)
+{
+	cleanup_free char *criu = NULL;
+
+	if (!c->print_criu) {
+		fputs(c->help ? config_help() : "fredd " FRED_VERSION "\n", stdout);
+		return 0;
+	}
+	criu = ckpt_criu_path(e);
+	if (criu)
+		puts(criu);
+	return criu ? 0 : -1;
+}
+
+static int fail(const struct err *e)
+{
+	fprintf(stderr, "fredd: %s\n", e->text);
+	return err_exit_code(e->kind);
+}
+
 int main(int argc, char **argv)
 {
 	struct config c;
 	struct err e = {0};
 
-	if (config_parse(&c, argc, argv, &e)) {
-		fprintf(stderr, "fredd: %s\n", e.text);
-		return err_exit_code(e.kind);
-	}
-	if (c.help || c.version) {
-		fputs(c.help ? config_help() : "fredd " FRED_VERSION "\n", stdout);
-		return 0;
-	}
+	if (config_parse(&c, argc, argv, &e))
+		return fail(&e);
+	if (c.help || c.version || c.print_criu)
+		return print(&c, &e) ? fail(&e) : 0;
 	signal(SIGPIPE, SIG_IGN);
 	if (c.ready_fd >= 0)
 		fcntl(c.ready_fd, F_SETFD, FD_CLOEXEC);

@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: MIT */
+/* cmd_backtrace.c: fredctl backtrace. */
+#include <stdio.h>
+
+#include "cli/client.h"
+#include "cli/commands.h"
+#include "cli/out.h"
+#include "cli/out_text.h"
+#include "cli/recarg.h"
+
+static const struct cli_option options[] = {
+	{"at", "POS", "the position", .word = WORD_POS, .required = true},
+	{0},
+};
+
+static int exec_backtrace(struct cli *cli, struct err *e)
+{
+	json_auto_t *result = NULL;
+	json_t *params;
+	size_t first;
+
+	params = recarg_params(cli, 0, 0, &first, e);
+	if (!params)
+		return -1;
+	recarg_option(params, cli, "at", "at");
+	if (client_run(cli, "backtrace", params, &result, e))
+		return -1;
+	if (cli->json)
+		return out_json(result, e);
+	if (!cli->quiet)
+		text_position(json_object_get(result, "position"));
+	text_frames(json_object_get(result, "backtrace"));
+	return 0;
+}
+
+const struct cli_command cmd_backtrace = {
+	.name = "backtrace",
+	.help = "show the call stack at a position",
+	.usage = "[REC] --at POS",
+	.options = options,
+	.exec = exec_backtrace,
+	.max_args = 1,
+	.word = WORD_REC,
+};

@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: MIT */
+/* cmd_eval.c: fredctl eval. */
+#include <stdio.h>
+#include <string.h>
+
+#include "base/jsonx.h"
+#include "cli/client.h"
+#include "cli/commands.h"
+#include "cli/out.h"
+#include "cli/recarg.h"
+
+static const struct cli_option options[] = {
+	{"at", "POS", "the position", .word = WORD_POS, .required = true},
+	{0},
+};
+
+static void print(const json_t *r)
+{
+	json_t *v;
+	size_t i;
+
+	json_array_foreach(json_object_get(r, "values"), i, v) {
+		const char *error = out_str(v, "error", NULL);
+
+		printf("%s = %s%s\n", out_str(v, "expr", "?"), error ? "error: " : "",
+		       error ? error : out_str(v, "value", "?"));
+	}
+}
+
+static bool all_good(const json_t *r)
+{
+	json_t *v;
+	size_t i;
+
+	json_array_foreach(json_object_get(r, "values"), i, v)
+		if (json_object_get(v, "error"))
+			return false;
+	return true;
+}
+
+static int exec_eval(struct cli *cli, struct err *e)
+{
+	json_auto_t *result = NULL;
+	json_t *params, *exprs;
+	size_t first;
+
+	params = recarg_params(cli, 1, ~(size_t)0, &first, e);
+	if (!params)
+		return -1;
+	recarg_option(params, cli, "at", "at");
+	exprs = json_array();
+	for (size_t i = first; i < cli->args.n; i++)
+		json_array_append_new(exprs, json_text(cli->args.s[i], strlen(cli->args.s[i])));
+	json_object_set_new(params, "exprs", exprs);
+	if (client_run(cli, "eval", params, &result, e))
+		return -1;
+	if (!cli->json)
+		print(result);
+	else if (out_json(result, e))
+		return -1;
+	return all_good(result) ? 0 : err_exit_code(ERR_USAGE);
+}
+
+const struct cli_command cmd_eval = {
+	.name = "eval",
+	.help = "evaluate expressions at a position",
+	.usage = "[REC] --at POS EXPR...",
+	.options = options,
+	.exec = exec_eval,
+	.min_args = 1,
+	.max_args = ~0u,
+	.word = WORD_REC,
+};

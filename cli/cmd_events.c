@@ -1,0 +1,140 @@
+/* SPDX-License-Identifier: MIT */
+/* cmd_events.c: fredctl events: the timeline, one event a line. */
+#include <stdio.h>
+
+#include "base/cleanup.h"
+#include "cli/commands.h"
+#include "cli/out.h"
+#include "cli/recarg.h"
+#include "reclog/describe.h"
+#include "reclog/timeline.h"
+
+static const struct cli_option options[] = {
+	{"from", "POS", "the first event (start)", .word = WORD_POS},
+	{"to", "POS", "the last event (end)", .word = WORD_POS},
+	{"thread", "N", "only those of this thread"},
+	{"process", "N", "the timeline of this process (1)"},
+	{0},
+};
+
+struct range {
+	uint64_t from, to, thread;
+};
+
+static int number(const struct cli *cli, const char *option, uint64_t fallback, uint64_t *out,
+		  struct err *e)
+{
+	const char *v = cli_value(cli, option);
+
+	*out = fallback;
+	if (v && str_u64(v, 10, 1, UINT32_MAX, out))
+		return err_set(e, ERR_USAGE, "--%s: '%s' is not a number from 1", option, v);
+	return 0;
+}
+
+static int position(const struct cli *cli, const char *option, const char *fallback,
+		    struct timeline *tl, uint64_t *out, struct err *e)
+{
+	const char *v = cli_value(cli, option);
+	struct timeline_point point;
+	struct pos pos;
+
+	if (pos_parse(v ? v : fallback, &pos, e) || timeline_resolve(tl, &pos, &point, e))
+		return err_wrap(e, "--%s", option);
+	*out = point.event;
+	return 0;
+}
+
+/* One event a call, so that long timelines need no memory: an array is written piece by piece. */
+static void print_event(const struct cli *cli, const struct timeline_event *ev, bool first)
+{
+	cleanup_buf struct buf b = {0};
+	json_auto_t *v = NULL;
+
+	if (cli->json) {
+		v = describe_event_json(ev);
+		fputs(first ? "" : ",", stdout);
+		json_dumpf(v, stdout, JSON_COMPACT);
+		return;
+	}
+	describe_event_text(&b, ev);
+	puts(buf_str(&b));
+}
+
+static int print_range(const struct cli *cli, struct timeline *tl, const struct range *r,
+		       struct err *e)
+{
+	struct timeline_walk w;
+	struct timeline_event ev;
+	bool first = true;
+	int got = 1;
+
+	if (timeline_walk_init(&w, tl, r->from, e))
+		return -1;
+	while (w.number <= r->to && (got = timeline_walk_next(&w, &ev, e)) == 1) {
+		if (r->thread && ev.where.thread != r->thread)
+			continue;
+		print_event(cli, &ev, first);
+		first = false;
+	}
+	timeline_walk_fini(&w);
+	return got < 0 ? -1 : 0;
+}
+
+static int print(const struct cli *cli, struct timeline *tl, struct err *e)
+{
+	struct range r;
+	int ret;
+
+	if (number(cli, "thread", 0, &r.thread, e) || position(cli, "from", "start", tl, &r.from, e) ||
+	    position(cli, "to", "end", tl, &r.to, e))
+		return -1;
+	if (!cli_has(cli, "from"))
+		r.from = 1;
+	if (cli->json)
+		printf("{\"events_total\":%llu,\"events\":[", (unsigned long long)timeline_total(tl));
+	ret = r.from <= r.to ? print_range(cli, tl, &r, e) : 0;
+	if (cli->json)
+		puts("]}");
+	return ret;
+}
+
+static int open_timeline(const struct cli *cli, struct rec *rec, struct timeline **tl, struct err *e)
+{
+	cleanup_free char *incomplete = rec_incomplete_text(rec);
+	uint64_t process;
+
+	if (incomplete)
+		out_note(cli, "%s", incomplete);
+	if (number(cli, "process", 1, &process, e) || rec_verify_manifest(rec, e))
+		return -1;
+	return timeline_build(rec, (uint32_t)process, NULL, tl, e);
+}
+
+static int exec_events(struct cli *cli, struct err *e)
+{
+	size_t first;
+	cleanup_free char *dir = recarg(cli, 0, 0, &first, e);
+	struct timeline *tl = NULL;
+	struct rec *rec;
+	int r;
+
+	if (!dir || rec_open(dir, &rec, e))
+		return -1;
+	r = open_timeline(cli, rec, &tl, e);
+	if (!r)
+		r = print(cli, tl, e);
+	timeline_free(tl);
+	rec_free(rec);
+	return r;
+}
+
+const struct cli_command cmd_events = {
+	.name = "events",
+	.help = "list the events of a recording",
+	.usage = "[REC] [--from POS] [--to POS] [--thread N] [--process N]",
+	.options = options,
+	.exec = exec_events,
+	.max_args = 1,
+	.word = WORD_REC,
+};

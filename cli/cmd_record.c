@@ -1,0 +1,101 @@
+/* SPDX-License-Identifier: MIT */
+/* cmd_record.c: fredctl record. The only command whose exit code is the program's. */
+#include <stdio.h>
+#include <string.h>
+#include <sys/random.h>
+#include <unistd.h>
+
+#include "base/jsonx.h"
+#include "base/path.h"
+#include "cli/commands.h"
+#include "cli/out.h"
+#include "cli/record.h"
+
+static const struct cli_option options[] = {
+	{"output", "DIR", "make the recording there instead of under $FRED_HOME", .word = WORD_DIR,
+	 .letter = 'o'},
+	{"sched", "MODE", "parallel (default); serial: one thread at a time, exact for programs with "
+			  "races; chaos[:SEED]: serial, with perturbed switching",
+	 "parallel serial chaos chaos:"},
+	{"malloc", "WHICH", "fred: deterministic heap (default); system: glibc's, logged",
+	 "fred system"},
+	{0},
+};
+
+static int set_sched(struct record_opts *o, const char *sched, struct err *e)
+{
+	if (!sched || str_eq(sched, "parallel"))
+		return 0;
+	if (str_eq(sched, "serial")) {
+		o->sched = RLOG_SCHED_SERIAL;
+		return 0;
+	}
+	o->sched = RLOG_SCHED_CHAOS;
+	if (sched[5] == ':')
+		return str_u64(sched + 6, 10, 0, INT64_MAX, &o->chaos_seed)
+			       ? err_set(e, ERR_USAGE, "--sched: '%s' is no seed", sched + 6)
+			       : 0;
+	if (getrandom(&o->chaos_seed, 4, 0) != 4)
+		return err_errno(e, ERR_HOST, "getrandom");
+	return 0;
+}
+
+static void print_notes(const struct cli *cli, const struct record_result *r)
+{
+	json_t *note;
+	size_t i;
+
+	json_array_foreach(json_object_get(r->meta, "notes"), i, note)
+		out_note(cli, "%s", json_string_value(note));
+	if (json_object_get(r->meta, "still_running"))
+		out_note(cli, "%lld recorded processes still run; the recording is not complete",
+			 (long long)out_int(r->meta, "still_running"));
+	if (cli->verbose || isatty(STDERR_FILENO))
+		out_note(cli, "recorded %s", r->dir);
+}
+
+static int report(struct cli *cli, const struct record_result *r, struct err *e)
+{
+	json_auto_t *v = NULL;
+
+	print_notes(cli, r);
+	if (!cli->json)
+		return 0;
+	v = json_pack("{s:o, s:o, s:O, s:O, s:O, s:O, s:i}", "name",
+		      json_text(path_base(r->dir), strlen(path_base(r->dir))), "recording",
+		      json_text(r->dir, strlen(r->dir)), "exit", json_object_get(r->meta, "exit"),
+		      "complete", json_object_get(r->meta, "complete"), "wall_s",
+		      json_object_get(r->meta, "wall_s"), "notes",
+		      json_object_get(r->meta, "notes"), "exit_code", r->exit_code);
+	return out_json(v, e);
+}
+
+static int exec_record(struct cli *cli, struct err *e)
+{
+	struct record_opts o = {.dir = cli_value(cli, "output"), .argv = cli->args.s};
+	struct record_result r;
+	int ret;
+
+	if (set_sched(&o, cli_value(cli, "sched"), e))
+		return -1;
+	if (str_eq(cli_value(cli, "malloc"), "system"))
+		o.malloc_mode = RLOG_MALLOC_SYSTEM;
+	ret = record_run(&o, &r, e);
+	if (!ret)
+		ret = report(cli, &r, e) ? -1 : r.exit_code;
+	record_result_fini(&r);
+	return ret;
+}
+
+const struct cli_command cmd_record = {
+	.name = "record",
+	.help = "run a program and record it",
+	.usage = "[-o DIR] [--sched parallel|serial|chaos[:SEED]] [--malloc fred|system] -- PROGRAM "
+		 "[ARG...]",
+	.options = options,
+	.exec = exec_record,
+	.min_args = 1,
+	.max_args = ~0u,
+	.word = WORD_PROGRAM,
+	.program = true,
+};

@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: MIT */
+/* cmd_replay.c: fredctl replay. */
+#include <stdio.h>
+
+#include "cli/client.h"
+#include "cli/commands.h"
+#include "cli/out.h"
+#include "cli/out_text.h"
+#include "cli/recarg.h"
+
+static const struct cli_option options[] = {
+	{"until", "POS", "stop there instead of at the end", .word = WORD_POS},
+	{"output", NULL, "print what the program printed"},
+	{"verify", NULL, "compare memory with that of another replay; exit 1 if it differs"},
+	{0},
+};
+
+static void print(const struct cli *cli, const json_t *r)
+{
+	if (cli->quiet)
+		return;
+	fputs("replayed to ", stdout);
+	text_position(json_object_get(r, "position"));
+	if (json_object_get(r, "verified"))
+		printf("memory of both replays %s\n",
+		       json_is_true(json_object_get(r, "verified")) ? "is equal" : "differs");
+}
+
+static int exec_replay(struct cli *cli, struct err *e)
+{
+	json_auto_t *result = NULL;
+	json_t *params;
+	size_t first;
+
+	params = recarg_params(cli, 0, 0, &first, e);
+	if (!params)
+		return -1;
+	recarg_option(params, cli, "until", "until");
+	if (cli_has(cli, "output"))
+		json_object_set_new(params, "output", json_true());
+	if (cli_has(cli, "verify"))
+		json_object_set_new(params, "verify", json_true());
+	if (client_run(cli, "replay", params, &result, e))
+		return -1;
+	if (cli->json && out_json(result, e))
+		return -1;
+	if (!cli->json && !cli_has(cli, "output"))
+		print(cli, result);
+	return json_is_false(json_object_get(result, "verified")) ? 1 : 0;
+}
+
+const struct cli_command cmd_replay = {
+	.name = "replay",
+	.help = "replay a recording and check every event",
+	.usage = "[REC] [--until POS] [--output] [--verify]",
+	.options = options,
+	.exec = exec_replay,
+	.max_args = 1,
+	.word = WORD_REC,
+};

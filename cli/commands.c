@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: MIT */
+/* commands.c: the list of commands, in the order of the help. */
+#include "cli/commands.h"
+
+#include <string.h>
+
+static const struct cli_command *const commands[] = {
+	&cmd_record,  &cmd_replay, &cmd_reverse_watch, &cmd_eval,   &cmd_backtrace,
+	&cmd_events,  &cmd_ls,	   &cmd_info,	       &cmd_rm,	    &cmd_doctor,
+	&cmd_status,  &cmd_shutdown, &cmd_help,	       &cmd_version, &cmd_completion,
+	NULL,
+};
+
+const struct cli_command *const *cli_commands(void)
+{
+	return commands;
+}
+
+const struct cli_command *cli_command_find(const char *name)
+{
+	for (const struct cli_command *const *c = commands; *c; c++)
+		if (!strcmp((*c)->name, name))
+			return *c;
+	return NULL;
+}

@@ -1,0 +1,12 @@
+/* SPDX-License-Identifier: MIT */
+/* commands.h: the commands. Each is in a file of its own, cmd_NAME.c, which parses and calls. */
+#ifndef FRED_CLI_COMMANDS_H
+#define FRED_CLI_COMMANDS_H
+
+#include "cli/cmd.h"
+
+extern const struct cli_command cmd_record, cmd_replay, cmd_reverse_watch, cmd_eval, cmd_backtrace,
+	cmd_events, cmd_ls, cmd_info, cmd_rm, cmd_doctor, cmd_status, cmd_shutdown, cmd_help,
+	cmd_version, cmd_completion;
+
+#endif

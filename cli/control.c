@@ -1,0 +1,93 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * control.c: the page that all recorded processes share, and the choice of their clock. The TSC is
+ * used where the kernel itself would: invariant, and among its clock sources.
+ */
+#include "cli/control.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "base/path.h"
+#include "base/str.h"
+#include "cli/tsc.h"
+
+struct rlog_control *control_create(const char *rec, enum rlog_sched sched, uint64_t chaos_seed,
+				    enum rlog_malloc malloc_mode, struct err *e)
+{
+	cleanup_free char *path = path_join(rec, "control");
+	cleanup_close int fd = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+	struct rlog_control *c;
+
+	if (fd < 0) {
+		err_errno(e, ERR_HOST, "%s", path);
+		return NULL;
+	}
+	errno = posix_fallocate(fd, 0, sizeof(*c));
+	if (errno) {
+		err_errno(e, ERR_HOST, "%s", path);
+		return NULL;
+	}
+	c = mmap(NULL, sizeof(*c), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	if (c == MAP_FAILED) {
+		err_errno(e, ERR_HOST, "%s: mmap", path);
+		return NULL;
+	}
+	c->version = RLOG_VERSION;
+	c->sched = sched;
+	c->malloc_mode = malloc_mode;
+	c->chaos_seed = chaos_seed;
+	c->clock = tsc_is_reliable() ? 0 : 1;
+	c->tsc_hz = c->clock ? 0 : tsc_hz();
+	c->magic = RLOG_MAGIC_CONTROL;
+	return c;
+}
+
+void control_unmap(struct rlog_control *c)
+{
+	if (c)
+		munmap(c, sizeof(*c));
+}
+
+static char *describe(const struct rlog_note *n)
+{
+	switch ((enum rlog_note_kind)n->kind) {
+	case RLOG_NOTE_REFUSED_SYSCALL:
+		return str_fmt("process %u: system call %lld was refused (ENOSYS): fred does not "
+			       "know it; called from %.231s",
+			       n->process, (long long)n->number, n->text);
+	case RLOG_NOTE_REFUSED_IOCTL:
+		return str_fmt("process %u: ioctl 0x%llx was refused: fred does not know it; called "
+			       "from %.231s",
+			       n->process, (unsigned long long)n->number, n->text);
+	case RLOG_NOTE_UNRECORDED_EXEC:
+		return str_fmt("process %u: a child was not recorded: %.231s", n->process, n->text);
+	case RLOG_NOTE_LOG_FAILED:
+		return str_fmt("process %u: recording stopped (%s), the program went on unrecorded%s%.231s",
+			       n->process, strerror((int)llabs(n->number)), n->text[0] ? ": " : "",
+			       n->text);
+	case RLOG_NOTE_UNSUPPORTED:
+		return str_fmt("process %u: not supported: %.231s", n->process, n->text);
+	}
+	return str_fmt("process %u: note %u: %.231s", n->process, n->kind, n->text);
+}
+
+char *control_note(const struct rlog_control *c, unsigned i)
+{
+	const struct rlog_note *n = &c->note[i];
+	char *text;
+
+	if (i >= RLOG_NOTES || i >= c->note_count)
+		return NULL;
+	if (!__atomic_load_n(&n->ready, __ATOMIC_ACQUIRE))
+		return xstrdup("a process ended while it wrote a note");
+	text = describe(n);
+	if (n->count > 1)
+		str_set(&text, "%s (%u times)", text, n->count);
+	return text;
+}

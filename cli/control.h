@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: MIT */
+/* control.h: makes and reads the control page of a recording that is being made. */
+#ifndef FRED_CLI_CONTROL_H
+#define FRED_CLI_CONTROL_H
+
+#include <jansson.h>
+
+#include "base/err.h"
+#include "rlog/rlog.h"
+
+/* Creates REC/control, allocated on disk, and maps it shared. NULL on failure. Unmap with control_unmap. */
+struct rlog_control *control_create(const char *rec, enum rlog_sched sched, uint64_t chaos_seed,
+				    enum rlog_malloc malloc_mode, struct err *e);
+void control_unmap(struct rlog_control *c);
+/* The i-th note as one line of text, malloc'd; NULL past the last. */
+char *control_note(const struct rlog_control *c, unsigned i);
+
+#endif

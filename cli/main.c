@@ -1,0 +1,79 @@
+/* SPDX-License-Identifier: MIT */
+/* main.c: fredctl. Parses, runs one command, and turns what came of it into an exit code. */
+#include <stdio.h>
+
+#include "base/log.h"
+#include "cli/commands.h"
+#include "cli/help.h"
+#include "cli/out.h"
+
+/* fredctl record's own failures: not to be mistaken for the program's exit codes. */
+#define EXIT_RECORD 125
+
+static int exit_code(const struct cli *cli, const struct err *e)
+{
+	return cli->command == &cmd_record ? EXIT_RECORD : err_exit_code(e->kind);
+}
+
+static void set_log_level(const struct cli *cli)
+{
+	if (cli->verbose)
+		log_set_level(cli->verbose > 1 ? LOG_LEVEL_DEBUG : LOG_LEVEL_INFO);
+	else if (cli->quiet)
+		log_set_level(LOG_LEVEL_ERROR);
+}
+
+static int print_help(const struct cli *cli, struct err *e)
+{
+	if (cli->json) {
+		json_auto_t *v = help_json();
+
+		return out_json(v, e);
+	}
+	if (cli->command)
+		help_command(stdout, cli->command);
+	else
+		help_overview(stdout);
+	return 0;
+}
+
+/* For the errors of command lines that could not be parsed up to it. */
+static bool wants_json(char **argv)
+{
+	for (; *argv && !str_eq(*argv, "--"); argv++)
+		if (str_eq(*argv, "--json"))
+			return true;
+	return false;
+}
+
+static int run(struct cli *cli, int argc, char **argv, struct err *e)
+{
+	if (cli_parse(cli, argc, argv, e)) {
+		cli->json |= wants_json(argv);
+		return -1;
+	}
+	set_log_level(cli);
+	if (cli->help)
+		return print_help(cli, e);
+	if (!cli->command) {
+		help_overview(stderr);
+		return err_set(e, ERR_USAGE, "a command is needed");
+	}
+	return cli->command->exec(cli, e);
+}
+
+int main(int argc, char **argv)
+{
+	struct cli cli;
+	struct err e = {0};
+	int r = run(&cli, argc, argv, &e);
+
+	if (r >= 0 && out_finish(&e))
+		r = -1;
+	if (r < 0) {
+		r = exit_code(&cli, &e);
+		out_error(&cli, &e, r);
+	}
+	cli_fini(&cli);
+	return r;
+}

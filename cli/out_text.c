@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: MIT */
+/* out_text.c: see out_text.h. All fields may be absent. */
+#include "cli/out_text.h"
+
+#include <stdio.h>
+
+#include "cli/out.h"
+
+static void text_thread(const json_t *t)
+{
+	const char *name = out_str(t, "name", "");
+
+	if (!json_is_object(t))
+		return;
+	printf(", thread %lld (TID %lld", (long long)out_int(t, "id"), (long long)out_int(t, "tid"));
+	printf("%s%s)", *name ? ", " : "", name);
+}
+
+void text_position(const json_t *p)
+{
+	const json_t *pc = json_object_get(p, "pc");
+
+	printf("event %lld", (long long)out_int(p, "event"));
+	if (json_object_get(p, "events_total"))
+		printf(" of %lld", (long long)out_int(p, "events_total"));
+	text_thread(json_object_get(p, "thread"));
+	if (json_is_string(pc))
+		printf(", %s", json_string_value(pc));
+	else if (json_is_integer(pc))
+		printf(", 0x%llx", (unsigned long long)json_integer_value(pc));
+	putchar('\n');
+}
+
+static void text_place(const json_t *o)
+{
+	const char *file = out_str(o, "file", NULL);
+
+	fputs(out_str(o, "function", "??"), stdout);
+	if (file)
+		printf(" at %s:%lld", file, (long long)out_int(o, "line"));
+	putchar('\n');
+}
+
+void text_location(const json_t *l)
+{
+	const char *text = out_str(l, "text", NULL);
+
+	if (!json_is_object(l))
+		return;
+	text_place(l);
+	if (text)
+		printf("%s%lld\t%s%s\n", out_style(OUT_BOLD), (long long)out_int(l, "line"), text,
+		       out_style(OUT_PLAIN));
+}
+
+void text_frames(const json_t *frames)
+{
+	json_t *f;
+	size_t i;
+
+	json_array_foreach((json_t *)frames, i, f) {
+		printf("#%-3lld", (long long)out_int(f, "level"));
+		text_place(f);
+	}
+}

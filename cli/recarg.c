@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: MIT */
+/* recarg.c: see recarg.h. */
+#include "cli/recarg.h"
+
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "base/jsonx.h"
+#include "cli/paths.h"
+
+char *recarg(const struct cli *cli, size_t rest, size_t most, size_t *first, struct err *e)
+{
+	const struct strv *a = &cli->args;
+	bool named = a->n > most || (a->n > rest && paths_is_recording(a->s[0]));
+
+	*first = named;
+	return paths_recording(named ? a->s[0] : NULL, e);
+}
+
+json_t *recarg_params(const struct cli *cli, size_t rest, size_t most, size_t *first, struct err *e)
+{
+	cleanup_free char *rec = recarg(cli, rest, most, first, e);
+
+	return rec ? json_pack("{s:o}", "rec", json_text(rec, strlen(rec))) : NULL;
+}
+
+void recarg_option(json_t *params, const struct cli *cli, const char *option, const char *key)
+{
+	const char *v = cli_value(cli, option);
+
+	if (v)
+		json_object_set_new(params, key, json_text(v, strlen(v)));
+}

@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: MIT */
+/* recarg.h: the optional REC in front of a command's other arguments. */
+#ifndef FRED_CLI_RECARG_H
+#define FRED_CLI_RECARG_H
+
+#include <jansson.h>
+
+#include "base/err.h"
+#include "cli/cmd.h"
+
+/*
+ * The recording of a command line whose arguments are [REC] and then at least `rest` and at most
+ * `most` others: REC is there if there are more than `most`, or if the first argument names a recording
+ * and enough others follow. *first: the index of the first other argument. malloc'd; NULL: ERR_USAGE.
+ */
+char *recarg(const struct cli *cli, size_t rest, size_t most, size_t *first, struct err *e);
+/* {"rec": PATH} of the same, or NULL. */
+json_t *recarg_params(const struct cli *cli, size_t rest, size_t most, size_t *first, struct err *e);
+/* Adds the option's value under key if it was given. */
+void recarg_option(json_t *params, const struct cli *cli, const char *option, const char *key);
+
+#endif

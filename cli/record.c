@@ -1,0 +1,252 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * record.c: see record.h. Everything that can be wrong is found out before the program runs; after it
+ * ran, its exit code is what the caller gets.
+ */
+#include "cli/record.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/statvfs.h>
+#include <sys/utsname.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "base/fdio.h"
+#include "base/jsonx.h"
+#include "base/path.h"
+#include "base/str.h"
+#include "cli/check.h"
+#include "cli/control.h"
+#include "cli/paths.h"
+#include "cli/wait.h"
+#include "launch/launch.h"
+#include "reclog/rec.h"
+
+#define MIN_FREE_BYTES (16ull << 20)
+
+extern char **environ;
+
+static double now_s(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	return (double)ts.tv_sec + (double)ts.tv_nsec / 1e9;
+}
+
+/* RFC 3339, UTC, with milliseconds. */
+static json_t *now_text(void)
+{
+	struct timespec ts;
+	struct tm tm;
+	char date[32], text[48];
+
+	clock_gettime(CLOCK_REALTIME, &ts);
+	gmtime_r(&ts.tv_sec, &tm);
+	strftime(date, sizeof(date), "%Y-%m-%dT%H:%M:%S", &tm);
+	snprintf(text, sizeof(text), "%s.%03ldZ", date, ts.tv_nsec / 1000000);
+	return json_string(text);
+}
+
+static json_t *cpu_model(void)
+{
+	cleanup_buf struct buf b = {0};
+	struct err ignored;
+	const char *p;
+
+	if (read_file("/proc/cpuinfo", &b, &ignored) || !(p = strstr(buf_str(&b), "model name")))
+		return json_string("unknown");
+	p += strcspn(p, ":\n");
+	p += strspn(p, ": \t");
+	return json_text(p, strcspn(p, "\n"));
+}
+
+static const char *sched_name(enum rlog_sched s)
+{
+	static const char *const names[] = {"parallel", "serial", "chaos"};
+
+	return names[s];
+}
+
+static json_t *text(const char *s)
+{
+	return json_text(s, strlen(s));
+}
+
+static json_t *make_meta(const struct record_opts *o, const char *program, const struct rlog_control *c)
+{
+	char cwd[PATH_MAX];
+	struct utsname un;
+	json_t *argv = json_array();
+	json_t *meta;
+
+	uname(&un);
+	for (char *const *a = o->argv; *a; a++)
+		json_array_append_new(argv, text(*a));
+	meta = json_pack("{s:i, s:s, s:o, s:o, s:o, s:s, s:s, s:{s:s, s:o}, s:s, s:I, s:o, s:b}", "format",
+			 (int)RLOG_VERSION, "version", FRED_VERSION, "program", text(program),
+			 "argv", argv, "cwd", text(getcwd(cwd, sizeof(cwd)) ? cwd : "/"), "sched",
+			 sched_name(o->sched), "malloc",
+			 o->malloc_mode == RLOG_MALLOC_SYSTEM ? "system" : "fred", "host", "kernel",
+			 un.release, "cpu", cpu_model(), "clock", c->clock ? "counter" : "tsc",
+			 "tsc_hz", (json_int_t)c->tsc_hz, "created", now_text(), "complete", 0);
+	if (o->sched == RLOG_SCHED_CHAOS)
+		json_object_set_new(meta, "chaos_seed", json_integer((json_int_t)o->chaos_seed));
+	return meta;
+}
+
+static int write_meta(const char *dir, const json_t *meta, struct err *e)
+{
+	cleanup_free char *path = path_join(dir, "meta.json");
+
+	return json_write_path(path, meta, 0600, e);
+}
+
+static int check_space(const char *dir, struct err *e)
+{
+	struct statvfs st;
+
+	if (statvfs(dir, &st))
+		return err_errno(e, ERR_HOST, "%s", dir);
+	if ((unsigned long long)st.f_bavail * st.f_frsize < MIN_FREE_BYTES)
+		return err_set(e, ERR_HOST, "%s: the disk is full: under %llu MB are free", dir,
+			       MIN_FREE_BYTES >> 20);
+	return 0;
+}
+
+/* Our environment with the recorder in it, before the user's own preloads. */
+static void make_env(struct strv *env, const char *dir, const char *shim)
+{
+	const char *preload = getenv("LD_PRELOAD");
+
+	for (char **v = environ; *v; v++)
+		if (!str_starts(*v, "FRED=") && !str_starts(*v, "LD_PRELOAD="))
+			strv_add(env, *v);
+	strv_addf(env, "LD_PRELOAD=%s%s%s", shim, preload && *preload ? ":" : "",
+		  preload ? preload : "");
+	/* at least as long as a replay's /run/fred/rec: the strings' lengths place the stack */
+	strv_addf(env, "FRED=r:0000:%s%.*s", dir, strlen(dir) < 24 ? (int)(24 - strlen(dir)) : 0,
+		  "////////////////////////");
+}
+
+static int run(const char *program, const struct record_opts *o, const char *dir, const char *shim,
+	       int *status, struct err *e)
+{
+	cleanup_strv struct strv env = {0};
+	struct launch_spec spec = {.path = program, .argv = o->argv};
+	pid_t pid;
+
+	make_env(&env, dir, shim);
+	spec.envp = env.s;
+	/* its orphans become ours, so that they are reaped and their PIDs mean what the logs say */
+	if (prctl(PR_SET_CHILD_SUBREAPER, 1))
+		return err_errno(e, ERR_HOST, "PR_SET_CHILD_SUBREAPER");
+	wait_prepare();
+	if (launch_program(&spec, &pid, e))
+		return -1;
+	return wait_for_program(pid, status, e);
+}
+
+static json_t *notes(const struct rlog_control *c)
+{
+	json_t *list = json_array();
+	char *s;
+
+	for (unsigned i = 0; (s = control_note(c, i)); i++) {
+		json_array_append_new(list, text(s));
+		free(s);
+	}
+	if (c->note_count > RLOG_NOTES)
+		json_array_append_new(list, json_sprintf("%u more notes were dropped",
+							 c->note_count - RLOG_NOTES));
+	return list;
+}
+
+static int finish(struct record_result *r, const struct rlog_control *c, int status, double wall_s,
+		  struct err *e)
+{
+	int signo = WIFSIGNALED(status) ? WTERMSIG(status) : 0;
+	json_t *manifest;
+	unsigned running = 0;
+
+	r->exit_code = signo ? 128 + signo : WEXITSTATUS(status);
+	json_object_set_new(r->meta, "ended", now_text());
+	json_object_set_new(r->meta, "exit", signo ? json_pack("{s:i}", "signal", signo)
+						   : json_pack("{s:i}", "code", r->exit_code));
+	json_object_set_new(r->meta, "wall_s", json_real(wall_s));
+	json_object_set_new(r->meta, "notes", notes(c));
+	if (record_trim(r->dir, &running, e))
+		return -1;
+	if (running) {
+		json_object_set_new(r->meta, "still_running", json_integer(running));
+	} else {
+		manifest = rec_make_manifest(r->dir, e);
+		if (!manifest)
+			return -1;
+		json_object_set_new(r->meta, "manifest", manifest);
+		json_object_set_new(r->meta, "complete", json_true());
+	}
+	return write_meta(r->dir, r->meta, e);
+}
+
+static int record_into(const struct record_opts *o, const char *program, const char *shim,
+		       struct record_result *r, struct err *e)
+{
+	struct rlog_control *c;
+	double start;
+	int status = 0, ret;
+
+	if (check_space(r->dir, e))
+		return -1;
+	c = control_create(r->dir, o->sched, o->chaos_seed, o->malloc_mode, e);
+	if (!c)
+		return -1;
+	r->meta = make_meta(o, program, c);
+	ret = write_meta(r->dir, r->meta, e);
+	if (!ret) {
+		start = now_s();
+		ret = run(program, o, r->dir, shim, &status, e);
+		if (ret)
+			json_object_clear(r->meta); /* it has not run */
+		else if (finish(r, c, status, now_s() - start, e))
+			ret = err_wrap(e, "%s: the recording could not be finished", r->dir);
+	}
+	control_unmap(c);
+	return ret;
+}
+
+int record_run(const struct record_opts *o, struct record_result *r, struct err *e)
+{
+	cleanup_free char *program = check_find_program(o->argv[0], e);
+	cleanup_free char *shim = NULL;
+	bool existed = o->dir && path_exists(o->dir);
+	struct err ignored;
+
+	*r = (struct record_result){0};
+	if (!program || check_recordable(program, e) || !(shim = paths_shim(e)))
+		return -1;
+	if (strpbrk(shim, ": "))
+		return err_set(e, ERR_HOST, "%s: LD_PRELOAD cannot name a path with ':' or ' ' in it",
+			       shim);
+	r->dir = paths_new_recording(o->dir, program, e);
+	if (!r->dir)
+		return -1;
+	if (!record_into(o, program, shim, r, e))
+		return 0;
+	if (!json_object_size(r->meta) && !existed) /* nothing was recorded: leave nothing */
+		rm_rf(r->dir, &ignored);
+	return -1;
+}
+
+void record_result_fini(struct record_result *r)
+{
+	free(r->dir);
+	json_decref(r->meta);
+	*r = (struct record_result){0};
+}

@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: MIT */
+/* record.h: runs a program under the recorder and finishes its recording. */
+#ifndef FRED_CLI_RECORD_H
+#define FRED_CLI_RECORD_H
+
+#include <jansson.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/err.h"
+#include "rlog/rlog.h"
+
+struct record_opts {
+	const char *dir; /* NULL: a new one in $FRED_HOME/recordings */
+	char *const *argv; /* program and arguments, NULL-terminated */
+	enum rlog_sched sched;
+	enum rlog_malloc malloc_mode;
+	uint64_t chaos_seed;
+};
+
+struct record_result {
+	char *dir; /* malloc'd */
+	json_t *meta; /* what is in meta.json */
+	int exit_code; /* the program's: its own or 128 + signal */
+};
+
+/*
+ * Records. 0 when the program ran, whatever came of it; -1 when fred failed, before the program ran or
+ * while finishing (then r->dir is set). Fini in any case.
+ */
+int record_run(const struct record_opts *o, struct record_result *r, struct err *e);
+void record_result_fini(struct record_result *r);
+
+/* finish.c: trims the logs of the processes that ended; *running counts those that have not. */
+int record_trim(const char *dir, unsigned *running, struct err *e);
+
+#endif
