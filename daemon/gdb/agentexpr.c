@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * agentexpr.c: `maint agent-eval`. The command takes the scope of frame 0, whatever is selected, so the
- * frame's own address is given with -at; code without debug information has no scope, and there the
- * plain command still finds globals.
+ * agentexpr.c: `maint agent-eval`. The command takes the scope of frame 0, whatever is selected, so that
+ * the right types are found it is given the frame's source line with -at. A line may have code in
+ * several places: then the bytecode must be the same for all.
  */
 #include <inttypes.h>
 #include <stdlib.h>
@@ -25,45 +25,79 @@ static int not_compilable(struct err *e)
 	return -1;
 }
 
-static int list(struct gdb *g, const char *expr, pid_t tid, int frame, uint64_t scope_pc,
-		char **listing, struct err *e)
+/* Cuts out to its first scope's instructions; -1 when another scope has other instructions. */
+static int take_first_scope(char *listing)
 {
-	cleanup_free char *at = str_fmt("maint agent-eval -at *0x%" PRIx64 ",%s", scope_pc, expr);
-	cleanup_free char *plain = str_fmt("maint agent-eval %s", expr);
-	struct err first = {0};
+	const char *first = strstr(listing, "Reg mask:"), *next;
+	char *end = first ? strstr(first, "\nScope:") : NULL;
+	size_t len;
 
-	if (scope_pc && !gdb_console_at(g, tid, frame, 0, at, listing, &first))
-		return 0;
-	if (!gdb_console_at(g, tid, frame, 0, plain, listing, e))
-		return 0;
-	/* The reason that takes the frame's scope into account is the better one. */
-	if (first.text[0] && !gdb_dead(g))
-		*e = first;
-	return not_compilable(e);
+	if (!first)
+		return -1;
+	first += strcspn(first, "\n");
+	len = end ? (size_t)(end - first) : strlen(first);
+	for (const char *p = end; p; p = strstr(p + 1, "\nScope:")) {
+		next = strstr(p, "Reg mask:");
+		if (!next)
+			return -1;
+		next += strcspn(next, "\n");
+		if (strncmp(next, first, len))
+			return -1;
+	}
+	memmove(listing, first, len);
+	listing[len] = '\0';
+	return 0;
 }
 
-static int list_or_rewrite(struct gdb *g, struct gdb_expr *x, pid_t tid, int frame, struct err *e)
+/* "-at FILE:LINE," for the frame; "" when its code has no source. */
+static int source_scope(struct gdb *g, pid_t tid, int frame, char **at, struct err *e)
 {
-	int r = list(g, x->compiled, tid, frame, x->regs.scope_pc, &x->listing, e);
-	char *rewritten;
+	struct gdb_frame *f;
+	size_t n;
 
-	if (r <= 0)
-		return r;
-	rewritten = gdb_rewrite(g, x->compiled, tid, frame);
-	if (!rewritten)
-		return r;
-	free(x->compiled);
-	x->compiled = rewritten;
-	return list(g, x->compiled, tid, frame, x->regs.scope_pc, &x->listing, e);
+	if (gdb_backtrace(g, tid, frame + 1, &f, &n, e))
+		return -1;
+	if ((size_t)frame < n && f[frame].fullname && f[frame].line)
+		*at = str_fmt("-at \"%s\":%d,", f[frame].fullname, f[frame].line);
+	else
+		*at = xstrdup("");
+	gdb_frames_free(f, n);
+	return 0;
+}
+
+static int list(struct gdb *g, struct gdb_expr *x, pid_t tid, int frame, struct err *e)
+{
+	cleanup_free char *at = NULL, *cmd = NULL;
+
+	if (source_scope(g, tid, frame, &at, e))
+		return -1;
+	cmd = str_fmt("maint agent-eval %s%s", at, x->compiled);
+	if (gdb_console_at(g, tid, frame, 0, cmd, &x->listing, e))
+		return not_compilable(e);
+	if (take_first_scope(x->listing)) {
+		err_set(e, ERR_NOT_FOUND, "it means different things in the copies of this code");
+		return GDB_NOT_COMPILABLE;
+	}
+	if (strstr(x->listing, " reg ")) {
+		err_set(e, ERR_NOT_FOUND, "it uses registers");
+		return GDB_NOT_COMPILABLE;
+	}
+	return 0;
 }
 
 /* What `print` takes and a compiled expression cannot mean: state of GDB's, or of this moment. */
 static int check_text(const char *expr, struct err *e)
 {
-	if (!expr[strspn(expr, " \t\r\n")])
+	static const char *const tags[] = {"struct ", "union ", "class ", "enum "};
+
+	expr += strspn(expr, " \t");
+	if (!*expr)
 		return err_set(e, ERR_USAGE, "an empty expression");
 	if (strpbrk(expr, "\r\n"))
 		return err_set(e, ERR_USAGE, "an expression has to be one line");
+	for (size_t i = 0; i < sizeof(tags) / sizeof(tags[0]); i++)
+		if (str_starts(expr, tags[i]))
+			return err_set(e, ERR_USAGE, "a type, not an expression: %.200s", expr);
 	if (strchr(expr, '$')) {
 		err_set(e, ERR_NOT_FOUND, "registers and convenience variables belong to one moment");
 		return GDB_NOT_COMPILABLE;
@@ -71,18 +105,58 @@ static int check_text(const char *expr, struct err *e)
 	return 0;
 }
 
-static int compile(struct gdb *g, struct gdb_expr *x, pid_t tid, int frame, struct err *e)
+/*
+ * The expression's type, and the expression resolved. GDB 13's `whatis` refuses what `print` takes when
+ * a function without debug information is compared: then the resolved form tells the type.
+ */
+static int type_and_resolve(struct gdb *g, struct gdb_expr *x, pid_t tid, int frame, char **resolved,
+			    struct err *e)
 {
 	int r = gdb_type_of(g, x->text, tid, frame, &x->type, e);
+	struct err other = {0};
+
+	if (!r)
+		return gdb_rewrite(g, x->text, tid, frame, resolved, e);
+	if (r < 0 && e->kind != ERR_USAGE)
+		return r;
+	if (gdb_rewrite(g, x->text, tid, frame, resolved, &other))
+		return r;
+	return gdb_type_of(g, *resolved, tid, frame, &x->type, &other) ? r : 0;
+}
+
+/*
+ * GDB 13 compiles the name of a type, to nothing useful; print refuses it. What consists of such
+ * characters only is no call or assignment, so that asking print changes nothing.
+ */
+static int check_no_type(struct gdb *g, const char *expr, pid_t tid, int frame, struct err *e)
+{
+	cleanup_free char *value = NULL;
+	struct err why;
+
+	if (expr[strspn(expr, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_ *:")])
+		return 0;
+	if (gdb_eval(g, expr, tid, frame, 0, &value, &why) < 0) {
+		*e = why;
+		return -1;
+	}
+	return 0;
+}
+
+static int compile(struct gdb *g, struct gdb_expr *x, const char *how, pid_t tid, int frame,
+		   struct err *e)
+{
+	cleanup_free char *resolved = NULL;
+	int r = type_and_resolve(g, x, tid, frame, &resolved, e);
 
 	if (r)
 		return r;
-	if (gdb_frame_regs(g, tid, frame, &x->regs, e))
+	if (check_no_type(g, x->text, tid, frame, e))
 		return -1;
-	return list_or_rewrite(g, x, tid, frame, e);
+	x->compiled = *how ? str_fmt("%s(%s)", how, resolved) : steal_ptr(&resolved);
+	return list(g, x, tid, frame, e);
 }
 
-/* Compiles `how` (a format with the expression in it) but tells the type of expr. */
+/* Compiles the expression with `how` before it, but tells the type of expr. */
 static int compile_as(struct gdb *g, const char *expr, const char *how, pid_t tid, int frame,
 		      struct gdb_expr *out, struct err *e)
 {
@@ -92,9 +166,6 @@ static int compile_as(struct gdb *g, const char *expr, const char *how, pid_t ti
 	if (r < 0)
 		return r;
 	x.text = xstrdup(expr);
-	x.compiled = str_fmt("%s(%s)", how, expr);
-	if (!*how)
-		str_set(&x.compiled, "%s", expr);
 	if (r > 0) {
 		struct err syntax;
 		int t = gdb_type_of(g, expr, tid, frame, &x.type, &syntax);
@@ -104,7 +175,7 @@ static int compile_as(struct gdb *g, const char *expr, const char *how, pid_t ti
 			r = -1;
 		}
 	} else {
-		r = compile(g, &x, tid, frame, e);
+		r = compile(g, &x, how, tid, frame, e);
 	}
 	if (r) {
 		gdb_expr_fini(&x);

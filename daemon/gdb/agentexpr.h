@@ -3,12 +3,15 @@
  * agentexpr.h: has GDB compile an expression to agent bytecode, in the scope of a thread's frame. The
  * caller assembles the listing (search/agent.h) and evaluates it on the process's memory without GDB.
  *
- * Variables of the frame are found through the registers captured here, so at other times the same
- * addresses are read, as with `watch -location`. What GDB 13 compiles: globals, statics
- * ('file.c'::v, 'func'::v), locals, members (. -> this->), array elements, bit-fields, casts,
- * integer and pointer arithmetic, comparisons, && || ! ?:, addresses, function pointers; with
- * rewrite.h also enumerations and thread-local variables. Not: floating point, calls, assignments,
- * structs as values, C++ references, values with $ (registers, convenience variables).
+ * Variables of the frame become their addresses when the expression is compiled (rewrite.h), so that
+ * at other times the same memory is read, as with `watch -location`; `this` keeps its value. The
+ * bytecode uses no registers.
+ *
+ * Compiled: globals, statics ('file.c'::v, func::v), locals in memory, thread-local variables (of that
+ * thread), members (. -> this-> and implicit ones), array elements, bit-fields, casts, integer
+ * and pointer arithmetic, comparisons, && || ! ?:, addresses, function pointers, enumerations.
+ * Not: floating point, calls, assignments, structs and arrays as values, variables in registers, what
+ * starts with $, variables of unnamed types.
  */
 #ifndef FRED_GDB_AGENTEXPR_H
 #define FRED_GDB_AGENTEXPR_H
@@ -20,10 +23,9 @@
 
 struct gdb_expr {
 	char *text; /* as the user wrote it */
-	char *compiled; /* as GDB compiled it: text, or text rewritten */
+	char *compiled; /* as GDB compiled it: rewritten */
 	char *listing; /* GDB's listing of the bytecode */
 	struct gdb_type type; /* of text */
-	struct gdb_regs regs; /* of the frame */
 };
 
 /*

@@ -2,11 +2,10 @@
 /*
  * rewrite.c: finds the operands of an expression: `*` and `&` in front, a name, number or group, then
  * [..], (..), .name and ->name. Everything between operands is copied. GDB compiles the result or
- * not: a wrong guess here costs a refusal, never a wrong value, since only casts to long of whole
- * operands and addresses are put in.
+ * not: a wrong guess here costs a refusal, never a wrong value, since only addresses of names and casts
+ * to long of whole operands are put in.
  */
 #include <ctype.h>
-#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -22,7 +21,7 @@ struct scan {
 	const struct rewrite_ops *ops;
 	void *ctx;
 	int depth;
-	bool changed, failed;
+	bool failed;
 };
 
 static bool name_start(char c)
@@ -117,18 +116,21 @@ static void postfix(struct scan *s, struct buf *out)
 	}
 }
 
-/* A variable, with a thread-local one replaced by the object at its address. */
 static void put_name(struct scan *s, const char *name, struct buf *out)
 {
-	cleanup_free char *type = NULL;
-	uint64_t addr;
+	cleanup_free char *by = NULL;
 
-	if (s->ops->thread_local_at(s->ctx, name, &type, &addr)) {
+	switch (s->ops->resolve(s->ctx, name, &by)) {
+	case REWRITE_KEEP:
 		buf_add_str(out, name);
-		return;
+		break;
+	case REWRITE_REPLACE:
+		buf_add_str(out, by);
+		break;
+	case REWRITE_REFUSE:
+		s->failed = true;
+		break;
 	}
-	buf_addf(out, "(*(%s)0x%" PRIx64 ")", type, addr);
-	s->changed = true;
 }
 
 static void primary(struct scan *s, struct buf *out)
@@ -164,12 +166,33 @@ static void operand(struct scan *s, struct buf *out)
 	postfix(s, &text);
 	if (s->failed)
 		return;
-	if (text.len && s->ops->is_enum(s->ctx, buf_str(&text))) {
+	if (text.len && s->ops->needs_cast(s->ctx, buf_str(&text))) {
 		buf_addf(out, "((long)(%s))", buf_str(&text));
-		s->changed = true;
 	} else {
 		buf_add_str(out, buf_str(&text));
 	}
+}
+
+/* After these words comes the name of a type, whatever else has that name. */
+static bool is_tag_keyword(const char *p)
+{
+	static const char *const words[] = {"struct", "union", "enum", "class", "typename"};
+
+	for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++)
+		if (str_starts(p, words[i]) && isspace((unsigned char)p[strlen(words[i])]))
+			return true;
+	return false;
+}
+
+/* "struct NAME", copied. */
+static void tagged_type(struct scan *s, struct buf *out)
+{
+	const char *from = s->p;
+
+	skip_name(s);
+	skip_blanks(s);
+	skip_name(s);
+	buf_add(out, from, (size_t)(s->p - from));
 }
 
 static bool starts_operand(const char *p)
@@ -190,6 +213,9 @@ static void expression(struct scan *s, char stop, struct buf *out)
 			s->failed = true;
 		} else if (isspace((unsigned char)*s->p)) {
 			buf_add_char(out, *s->p++);
+		} else if (is_tag_keyword(s->p)) {
+			tagged_type(s, out);
+			behind_operand = false;
 		} else if (starts_operand(s->p) &&
 			   !(behind_operand && (*s->p == '*' || *s->p == '&'))) {
 			operand(s, out);
@@ -205,66 +231,146 @@ static void expression(struct scan *s, char stop, struct buf *out)
 	}
 }
 
-char *rewrite_expr(const char *expr, const struct rewrite_ops *ops, void *ctx)
+int rewrite_expr(const char *expr, const struct rewrite_ops *ops, void *ctx, char **out)
 {
 	struct scan s = {.p = expr, .ops = ops, .ctx = ctx};
-	cleanup_buf struct buf out = {0};
+	cleanup_buf struct buf b = {0};
 
-	expression(&s, '\0', &out);
-	return s.failed || !s.changed ? NULL : buf_steal(&out);
+	expression(&s, '\0', &b);
+	if (s.failed || !b.len)
+		return 1;
+	*out = buf_steal(&b);
+	return 0;
 }
 
 struct place {
 	struct gdb *g;
 	pid_t tid;
 	int frame;
+	struct err *e;
 };
 
-static bool ask_enum(void *ctx, const char *operand)
+/* What GDB prints for a console command, without "type = " and the line end; NULL: it refused. */
+static char *ask(const struct place *p, const char *command, const char *operand)
 {
-	struct place *p = ctx;
-	struct gdb_type t = {0};
+	cleanup_free char *cmd = str_fmt("%s%s", command, operand), *text = NULL;
 	struct err ignored;
-	bool yes;
 
-	if (gdb_type_of(p->g, operand, p->tid, p->frame, &t, &ignored))
+	if (gdb_console_at(p->g, p->tid, p->frame, 0, cmd, &text, &ignored))
+		return NULL;
+	text[strcspn(text, "\n")] = '\0';
+	return xstrdup(str_starts(text, "type = ") ? text + 7 : text);
+}
+
+/* Enumerations and truth values; "!" takes no bool in GDB 13. */
+static bool ask_cast(void *ctx, const char *operand)
+{
+	cleanup_free char *type = ask(ctx, "ptype ", operand);
+
+	if (!type)
 		return false;
-	yes = t.kind == GDB_TYPE_ENUM;
-	gdb_type_fini(&t);
-	return yes;
+	return (str_starts(type, "enum") && str_ends(type, "}")) || !strcmp(type, "bool") ||
+	       !strcmp(type, "_Bool");
 }
 
-/* GDB's agent compiler names the DWARF operator when it meets a thread-local variable. */
-static bool ask_thread_local(struct place *p, const char *variable)
+static int ask_number(const struct place *p, const char *prefix, const char *name, uint64_t *value)
 {
-	cleanup_free char *cmd = str_fmt("maint agent-eval &(%s)", variable), *out = NULL;
-	struct err e;
-
-	return gdb_console_at(p->g, p->tid, p->frame, 0, cmd, &out, &e) && strstr(e.text, "_tls_");
-}
-
-static int ask_tls(void *ctx, const char *variable, char **pointer_type, uint64_t *addr)
-{
-	struct place *p = ctx;
-	cleanup_free char *number = str_fmt("(unsigned long)&(%s)", variable), *value = NULL;
-	cleanup_free char *address_of = str_fmt("&(%s)", variable);
-	struct gdb_type t = {0};
+	cleanup_free char *expr = str_fmt("(unsigned long)%s(%s)", prefix, name), *text = NULL;
 	struct err ignored;
 
-	if (!ask_thread_local(p, variable) ||
-	    gdb_eval(p->g, number, p->tid, p->frame, 0, &value, &ignored) ||
-	    str_u64(value, 10, 1, UINT64_MAX, addr) ||
-	    gdb_type_of(p->g, address_of, p->tid, p->frame, &t, &ignored))
-		return 1;
-	*pointer_type = steal_ptr(&t.name);
-	gdb_type_fini(&t);
-	return 0;
+	if (gdb_eval(p->g, expr, p->tid, p->frame, 0, &text, &ignored))
+		return -1;
+	return str_u64(text, 10, 1, UINT64_MAX, value);
 }
 
-char *gdb_rewrite(struct gdb *g, const char *expr, pid_t tid, int frame)
+/* `this` is no variable to GDB: it has no address, and never changes. */
+static enum rewrite_answer resolve_this(const struct place *p, char **by)
 {
-	static const struct rewrite_ops ops = {ask_enum, ask_tls};
-	struct place place = {g, tid, frame};
+	cleanup_free char *type = ask(p, "whatis ", "this");
+	uint64_t value;
 
-	return rewrite_expr(expr, &ops, &place);
+	if (!type || ask_number(p, "", "this", &value))
+		return REWRITE_KEEP;
+	*by = str_fmt("((%s)0x%llx)", type, (unsigned long long)value);
+	return REWRITE_REPLACE;
+}
+
+/* A name without an address: a constant or type may stay, a variable is in a register or nowhere. */
+static enum rewrite_answer resolve_unaddressed(const struct place *p, const char *name)
+{
+	cleanup_free char *where = ask(p, "info address ", name);
+
+	if (!where || !(strstr(where, "a variable") || strstr(where, "optimized out") ||
+			strstr(where, "multi-location") || strstr(where, "complex DWARF")))
+		return REWRITE_KEEP;
+	err_set(p->e, ERR_NOT_FOUND, "'%s' is not in memory here (a register, or optimized out)",
+		name);
+	return REWRITE_REFUSE;
+}
+
+/*
+ * A function becomes its address as a number: GDB 13 compiles `&f` to 0, and f without debug
+ * information not at all. An indirect function's address is not what pointers to it hold.
+ */
+static enum rewrite_answer resolve_function(const struct place *p, const char *type, const char *name,
+					    char **by)
+{
+	uint64_t addr;
+
+	if (strstr(type, "indirect") || ask_number(p, "&", name, &addr)) {
+		err_set(p->e, ERR_NOT_FOUND, "the function '%s'", name);
+		return REWRITE_REFUSE;
+	}
+	*by = str_fmt("((long)0x%llx)", (unsigned long long)addr);
+	return REWRITE_REPLACE;
+}
+
+/* 'a': GDB compiles no character constants. ('file.c'::x looks alike, but has an address.) */
+static enum rewrite_answer resolve_character(const struct place *p, const char *name, char **by)
+{
+	cleanup_free char *type = ask(p, "whatis ", name), *expr = str_fmt("(long)%s", name);
+	cleanup_free char *number = NULL;
+	struct err ignored;
+
+	if (!type || gdb_eval(p->g, expr, p->tid, p->frame, 0, &number, &ignored))
+		return REWRITE_KEEP;
+	*by = str_fmt("((%s)%s)", type, number);
+	return REWRITE_REPLACE;
+}
+
+static enum rewrite_answer resolve(void *ctx, const char *name, char **by)
+{
+	const struct place *p = ctx;
+	cleanup_free char *address_of = str_fmt("&(%s)", name), *type = NULL;
+	uint64_t addr;
+
+	if (!strcmp(name, "this"))
+		return resolve_this(p, by);
+	if (!strcmp(name, "bool") || !strcmp(name, "_Bool")) {
+		/* Compiled to a cut to 8 bits. */
+		err_set(p->e, ERR_NOT_FOUND, "a cast to bool");
+		return REWRITE_REFUSE;
+	}
+	type = ask(p, "whatis ", address_of);
+	if (type && (strstr(type, "(*)(") || str_starts(type, "<text")))
+		return resolve_function(p, type, name, by);
+	if (!type && *name == '\'')
+		return resolve_character(p, name, by);
+	if (!type || ask_number(p, "&", name, &addr))
+		return resolve_unaddressed(p, name);
+	*by = str_fmt("(*(%s)0x%llx)", type, (unsigned long long)addr);
+	return REWRITE_REPLACE;
+}
+
+int gdb_rewrite(struct gdb *g, const char *expr, pid_t tid, int frame, char **out, struct err *e)
+{
+	static const struct rewrite_ops ops = {resolve, ask_cast};
+	struct place place = {g, tid, frame, e};
+	int r;
+
+	err_set(e, ERR_NOT_FOUND, "too complicated to be compiled");
+	r = rewrite_expr(expr, &ops, &place, out);
+	if (gdb_dead(g))
+		return err_set(e, ERR_INTERNAL, "GDB is gone: %s", gdb_dead(g));
+	return r;
 }

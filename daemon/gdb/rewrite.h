@@ -1,29 +1,38 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * rewrite.h: an expression in words that GDB's agent compiler knows. It refuses (GDB 13 to 16) arithmetic
- * and comparisons on enumerations, and thread-local variables. So operands of an enum type get a cast
- * to long, and a thread-local variable becomes the object at its address in the given thread.
+ * rewrite.h: an expression with its names resolved. GDB's agent compiler (GDB 13 to 16) takes names in
+ * the scope of a source line at best, never of a frame; it refuses thread-local variables, and
+ * arithmetic and comparisons on enumerations, and `!` of a bool. So each variable becomes the object at
+ * its address, and operands of such types get a cast to long.
  */
 #ifndef FRED_GDB_REWRITE_H
 #define FRED_GDB_REWRITE_H
 
 #include "gdb/gdb.h"
 
-/* What rewriting asks about a piece of an expression. */
+enum rewrite_answer {
+	REWRITE_KEEP, /* a constant, a function, a type, a keyword ... */
+	REWRITE_REPLACE,
+	REWRITE_REFUSE, /* a variable that is not in memory */
+};
+
+/* What rewriting asks about the pieces of an expression. */
 struct rewrite_ops {
-	/* Whether this operand has an enumeration type. */
-	bool (*is_enum)(void *ctx, const char *operand);
-	/* The type of &variable ("int *") and its address, if it is thread-local: 0, both set; else 1. */
-	int (*thread_local_at)(void *ctx, const char *variable, char **pointer_type, uint64_t *addr);
+	/* What stands for this name; with REWRITE_REPLACE *by is the text, owned by the caller. */
+	enum rewrite_answer (*resolve)(void *ctx, const char *name, char **by);
+	/* Whether the agent compiler needs this operand cast to long. */
+	bool (*needs_cast)(void *ctx, const char *operand);
 };
 
 /*
- * The rewritten expression, the caller's; NULL: nothing in it needs rewriting, or its syntax is beyond
- * this scanner. Pure: all knowledge comes from ops.
+ * Returns 0 and *out (the caller's; the same text if there was nothing to do), or 1: a name was refused,
+ * or the syntax is beyond this scanner. Pure: all knowledge comes from ops.
  */
-char *rewrite_expr(const char *expr, const struct rewrite_ops *ops, void *ctx);
+int rewrite_expr(const char *expr, const struct rewrite_ops *ops, void *ctx, char **out);
 
-/* The same with GDB's answers in a thread and frame. */
-char *gdb_rewrite(struct gdb *g, const char *expr, pid_t tid, int frame);
+/*
+ * The same with GDB's answers in a thread and frame. 1: e says why (ERR_NOT_FOUND); -1: GDB failed.
+ */
+int gdb_rewrite(struct gdb *g, const char *expr, pid_t tid, int frame, char **out, struct err *e);
 
 #endif
