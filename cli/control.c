@@ -44,7 +44,6 @@ struct rlog_control *control_create(const char *rec, enum rlog_sched sched, uint
 	c->chaos_seed = chaos_seed;
 	c->clock = tsc_is_reliable() ? 0 : 1;
 	c->tsc_hz = c->clock ? 0 : tsc_hz();
-	c->next_process = 1;
 	c->magic = RLOG_MAGIC_CONTROL;
 	return c;
 }
