@@ -30,7 +30,7 @@
 /* CRIU's "Unable to create a thread: -17", by its restorer, which knows no strerror: EEXIST. */
 #define PID_TAKEN "Unable to create a thread: -17"
 
-enum { LOG_LEVEL_DEFAULT = 2, ERROR_LINES = 3, RESTORE_TRIES = 20 };
+enum { LOG_LEVEL_DEFAULT = 2, ERROR_LINES = 4, RESTORE_TRIES = 20 };
 
 struct request {
 	criu_opts *opts;

@@ -59,8 +59,12 @@ int criu_log_errors(const char *text, int lines, char *out, size_t size)
 		found++;
 		if (n && same(kept[n - 1], s))
 			continue;
-		if (n == lines)
-			memmove(kept, kept + 1, (size_t)(--n) * sizeof(*kept));
+		if (n == lines) {
+			int gone = lines / 2;
+
+			memmove(kept + gone, kept + gone + 1,
+				(size_t)(--n - gone) * sizeof(*kept));
+		}
 		kept[n++] = s;
 	}
 	for (int i = 0; i < n && size; i++) {

@@ -6,9 +6,10 @@
 #include <stddef.h>
 
 /*
- * The last error lines of a log's text ("(00.012) Error (criu/mem.c:12): text"), without time and
- * source line, repeated ones once, joined by "; ", at most `lines` of them. Into out (always ended
- * by a NUL). Returns how many there were.
+ * The error lines of a log's text ("(00.012) Error (criu/mem.c:12): text"), without time and
+ * source line, repeated ones once, joined by "; ". If there are more than `lines`, the first half
+ * of that (the cause is usually there) and the last ones. Into out (always ended by a NUL).
+ * Returns how many there were.
  */
 int criu_log_errors(const char *text, int lines, char *out, size_t size);
 /* The same of a file; 0 when it cannot be read. */

@@ -158,7 +158,9 @@ static void test_log(void **state)
 	assert_int_equal(criu_log_errors(text, 3, out, sizeof(out)), 4);
 	assert_string_equal(out, "first; second: x; third");
 	assert_int_equal(criu_log_errors(text, 2, out, sizeof(out)), 4);
-	assert_string_equal(out, "second: x; third");
+	assert_string_equal(out, "first; third");
+	assert_int_equal(criu_log_errors(text, 1, out, sizeof(out)), 4);
+	assert_string_equal(out, "third");
 	criu_log_errors(text, 3, out, 10);
 	assert_string_equal(out, "first; se");
 	assert_int_equal(criu_log_errors("", 3, out, sizeof(out)), 0);
