@@ -2,10 +2,10 @@
 /* session.c: the table of operations. Each is a function in a file of its own, op_NAME.c. */
 #include <string.h>
 
-#include "session/op.h"
+#include "session/ops_list.h"
 
 static const struct session_op ops[] = {
-	/* {"replay", op_replay}, ... */
+	{"replay", op_replay},
 	{NULL, NULL},
 };
 

@@ -131,6 +131,9 @@ static int make_dir(void)
 {
 	char path[400], *p = fmt_str(path, path + sizeof(path), G.rec);
 
+	fmt_str(p, path + sizeof(path), "/files");
+	raw2(SYS_mkdir, path, 0700); /* the first process makes it */
+
 	p = fmt_str(p, path + sizeof(path), "/p");
 	fmt_dec(p, path + sizeof(path), G.process, 4);
 	return (int)raw2(SYS_mkdir, path, 0700);
@@ -289,7 +292,7 @@ static void start_record(uint32_t parent, int argc, char **argv, char **envp)
 {
 	if (map_control())
 		shim_fail("cannot map the recording's control page: recorded by another version?");
-	G.process = __atomic_fetch_add(&G.control->next_process, 1, __ATOMIC_RELAXED);
+	G.process = __atomic_add_fetch(&G.control->next_process, 1, __ATOMIC_RELAXED);
 	G.serial = G.control->sched != RLOG_SCHED_PARALLEL;
 	if (G.process > RLOG_MAX_PROCESSES || make_dir() < 0) {
 		note(RLOG_NOTE_LOG_FAILED, 0, "cannot make the directory of a process");

@@ -47,7 +47,7 @@ static long fork_record(struct thr *t, struct clone_args *c, uint64_t sp, uconte
 	uint64_t ordinal;
 	int64_t ret;
 
-	child = __atomic_fetch_add(&G.control->next_process, 1, __ATOMIC_RELAXED);
+	child = __atomic_add_fetch(&G.control->next_process, 1, __ATOMIC_RELAXED);
 	ev(t, RLOG_FORK, 0, 0, 0);
 	ret = clone_process(c);
 	if (ret == 0) {
@@ -369,7 +369,10 @@ static char **build_env(char *const *envp, int ours)
 		p = fmt_str(p, end, "FRED=r:");
 		p = fmt_dec(p, end, G.process, 4);
 		p = fmt_str(p, end, ":");
-		fmt_str(p, end, G.rec);
+		str = p;
+		p = fmt_str(p, end, G.rec);
+		while (p - str < 24) /* room for a replay's own path, see session/target.c */
+			p = fmt_str(p, end, "/");
 	}
 	out[k] = 0;
 	return out;

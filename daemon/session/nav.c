@@ -1,0 +1,357 @@
+/* SPDX-License-Identifier: MIT */
+/* nav.c: see nav.h. */
+#define LOG_DOMAIN "nav"
+#include "session/nav.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+
+#include "base/cleanup.h"
+#include "base/jsonx.h"
+#include "base/log.h"
+#include "base/path.h"
+#include "base/str.h"
+
+#define RUNGS 8
+#define MAX_CKPTS 64
+#define MAX_CKPT_BYTES (4ull << 30)
+
+static double now_s(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	return (double)ts.tv_sec + (double)ts.tv_nsec / 1e9;
+}
+
+/* REC/rungs.json: {"PROCESS": rung} of timelines that have replayed to their end. */
+static char *rungs_path(const struct rec *rec)
+{
+	return path_join(rec->dir, "rungs.json");
+}
+
+static int known_rung(const struct rec *rec, uint32_t process)
+{
+	cleanup_free char *path = rungs_path(rec), *key = str_fmt("%u", process);
+	json_auto_t *j = NULL;
+	struct err ignored;
+
+	j = json_load_path(path, &ignored);
+	return j ? (int)json_integer_value(json_object_get(j, key)) : 0;
+}
+
+static void remember_rung(const struct rec *rec, uint32_t process, unsigned rung)
+{
+	cleanup_free char *path = rungs_path(rec), *key = str_fmt("%u", process);
+	json_auto_t *j = NULL;
+	struct err ignored;
+
+	if ((unsigned)known_rung(rec, process) == rung)
+		return;
+	j = json_load_path(path, &ignored);
+	if (!json_is_object(j)) {
+		json_decref(j);
+		j = json_object();
+	}
+	json_object_set_new(j, key, json_integer((json_int_t)rung));
+	if (json_write_path(path, j, 0600, &ignored))
+		log_warn("%s", ignored.text);
+}
+
+static void show_progress(void *arg, uint64_t event, uint64_t total)
+{
+	struct nav *n = arg;
+	double f = total ? (double)event / (double)total : 0;
+
+	if (n->ctx)
+		op_progress(n->ctx, n->span_lo + f * (n->span_hi - n->span_lo), n->what);
+}
+
+static int init_rung(struct nav *n, const struct rec *rec, uint32_t process, unsigned rung, uint32_t flags,
+		     struct op_ctx *ctx, struct err *e)
+{
+	cleanup_free char *root = path_join(rec->dir, "checkpoints");
+	struct ckpt_limits limits = {.max_count = MAX_CKPTS, .max_bytes = MAX_CKPT_BYTES};
+	struct err why;
+
+	memset(n, 0, sizeof(*n));
+	n->ctx = ctx;
+	n->what = "replaying";
+	n->span_hi = 1;
+	if (target_init(&n->t, rec, process, rung, flags, e)) {
+		nav_fini(n);
+		return -1;
+	}
+	n->t.cpu = 0;
+	n->t.progress = show_progress;
+	n->t.progress_ctx = n;
+	/* without a place for checkpoints everything still works, from the start each time */
+	if (ckpt_store_open(root, &n->store, &why))
+		log_warn("no checkpoints: %s", why.text);
+	limits.total = nav_total(n);
+	if (n->store && ckpt_store_gc(n->store, &limits, NULL, &why))
+		log_warn("%s", why.text);
+	return 0;
+}
+
+int nav_init(struct nav *n, const struct rec *rec, uint32_t process, uint32_t flags, struct op_ctx *ctx,
+	     struct err *e)
+{
+	return init_rung(n, rec, process, (unsigned)known_rung(rec, process), flags, ctx, e);
+}
+
+void nav_fini(struct nav *n)
+{
+	target_fini(&n->t);
+	ckpt_store_free(n->store);
+	memset(n, 0, sizeof(*n));
+}
+
+uint64_t nav_at(const struct nav *n)
+{
+	return n->t.ctl->turn;
+}
+
+uint64_t nav_total(const struct nav *n)
+{
+	return target_total(&n->t);
+}
+
+static struct ckpt_meta like(const struct nav *n, uint64_t event)
+{
+	return (struct ckpt_meta){
+		.event = event,
+		.process = n->t.process,
+		.rung = n->t.rung,
+		.sched_crc = n->t.sched_crc,
+	};
+}
+
+static int launch(struct nav *n, struct err *e)
+{
+	double t0 = now_s();
+	int r = target_launch(&n->t, e);
+
+	n->stats.restarts++;
+	n->stats.restart_s += now_s() - t0;
+	return r;
+}
+
+/* 1: this checkpoint cannot be used; the next one may. */
+static int restore(struct nav *n, const struct ckpt_meta *m, struct err *e)
+{
+	double t0 = now_s();
+	pid_t pid;
+	int r;
+
+	target_kill(&n->t);
+	r = ckpt_store_restore(n->store, &n->env, m, &pid, e);
+	if (r) {
+		log_warn("checkpoint %llu is of no use: %s", (unsigned long long)m->id, e->text);
+		return 1;
+	}
+	target_adopt(&n->t, pid);
+	n->stats.restarts++;
+	n->stats.restart_s += now_s() - t0;
+	return 0;
+}
+
+int nav_restart(struct nav *n, uint64_t at_most, uint64_t *at, struct err *e)
+{
+	struct ckpt_meta want = like(n, at_most), m;
+	struct err ignored;
+
+	while (n->store && ckpt_store_nearest(n->store, &want, &m, &ignored) == 1) {
+		if (restore(n, &m, &ignored) == 0) {
+			*at = nav_at(n);
+			return 0;
+		}
+		ckpt_store_remove(n->store, m.id, &ignored);
+	}
+	if (launch(n, e))
+		return -1;
+	*at = nav_at(n);
+	return 0;
+}
+
+static int run_to(struct nav *n, uint64_t to, bool *diverged, struct err *e)
+{
+	double t0 = now_s();
+	int r = target_run_to(&n->t, to, diverged, e);
+
+	n->stats.run_s += now_s() - t0;
+	return r;
+}
+
+int nav_goto(struct nav *n, uint64_t to, struct err *e)
+{
+	uint64_t at, near;
+
+	if (to > nav_total(n))
+		return err_set(e, ERR_USAGE, "position %llu is past the end (%llu)",
+			       (unsigned long long)to, (unsigned long long)nav_total(n));
+	if (!n->t.pid || to < nav_at(n) || (nav_ckpt_before(n, to, &near) && near > nav_at(n)))
+		if (nav_restart(n, to, &at, e))
+			return -1;
+	return run_to(n, to, NULL, e);
+}
+
+int nav_checkpoint(struct nav *n, struct err *e)
+{
+	const char *files[] = {n->t.ctl_path, NULL};
+	struct ckpt_meta m = like(n, nav_at(n));
+	double t0 = now_s();
+	uint64_t at;
+
+	if (!n->store)
+		return 1;
+	if (nav_ckpt_before(n, nav_at(n), &at) && at == nav_at(n))
+		return 0;
+	if (ckpt_store_add(n->store, &n->env, n->t.pid, files, &m, e))
+		return -1;
+	n->stats.checkpoints++;
+	n->stats.checkpoint_s += now_s() - t0;
+	return 0;
+}
+
+bool nav_ckpt_before(struct nav *n, uint64_t event, uint64_t *at)
+{
+	struct ckpt_meta want = like(n, event), m;
+	struct err ignored;
+
+	if (!n->store || ckpt_store_nearest(n->store, &want, &m, &ignored) != 1)
+		return false;
+	*at = m.event;
+	return true;
+}
+
+static bool same_timeline(const struct nav *n, const struct ckpt_meta *m)
+{
+	return m->process == n->t.process && m->rung == n->t.rung && m->sched_crc == n->t.sched_crc;
+}
+
+bool nav_ckpt_after(struct nav *n, uint64_t event, uint64_t *at)
+{
+	struct ckpt_list l = {0};
+	struct err ignored;
+	bool found = false;
+
+	if (!n->store || ckpt_store_list(n->store, &l, &ignored))
+		return false;
+	for (size_t i = 0; i < l.n; i++) {
+		if (!same_timeline(n, &l.v[i]) || l.v[i].event <= event || (found && l.v[i].event >= *at))
+			continue;
+		*at = l.v[i].event;
+		found = true;
+	}
+	ckpt_list_fini(&l);
+	return found;
+}
+
+int nav_drop_checkpoint(struct nav *n, uint64_t event, struct err *e)
+{
+	struct ckpt_meta want = like(n, event), m;
+
+	if (!n->store || ckpt_store_nearest(n->store, &want, &m, e) != 1 || m.event != event || m.keep)
+		return 0;
+	return ckpt_store_remove(n->store, m.id, e);
+}
+
+/* The event at which this much of the recorded time between a and b has passed. */
+static uint64_t at_time(struct nav *n, uint64_t a, uint64_t b, double part)
+{
+	struct timeline_event ea, eb, em;
+	struct err ignored;
+	uint64_t lo = a, hi = b;
+	double want;
+
+	if (!a)
+		a = 1;
+	if (timeline_read(n->t.tl, a, &ea, &ignored) || timeline_read(n->t.tl, b, &eb, &ignored) ||
+	    ea.seconds < 0)
+		return a + (uint64_t)(part * (double)(b - a));
+	want = ea.seconds + part * (eb.seconds - ea.seconds);
+	while (lo + 1 < hi) {
+		uint64_t mid = lo + (hi - lo) / 2;
+
+		if (timeline_read(n->t.tl, mid, &em, &ignored))
+			break;
+		if (em.seconds <= want)
+			lo = mid;
+		else
+			hi = mid;
+	}
+	return lo;
+}
+
+int nav_run_with_checkpoints(struct nav *n, uint64_t to, unsigned count, struct err *e)
+{
+	uint64_t from = nav_at(n);
+
+	for (unsigned i = 1; i <= count && from < to; i++) {
+		uint64_t at = at_time(n, from, to, (double)i / (count + 1));
+		struct err why;
+
+		if (at <= nav_at(n) || at >= to)
+			continue;
+		if (run_to(n, at, NULL, e))
+			return -1;
+		if (nav_checkpoint(n, &why) < 0)
+			log_warn("no checkpoint at %llu: %s", (unsigned long long)at, why.text);
+	}
+	return run_to(n, to, NULL, e);
+}
+
+static int resolve_ckpt(struct nav *n, const char *id_text, struct timeline_point *p, struct err *e)
+{
+	struct ckpt_meta m;
+	uint64_t id;
+
+	if (!n->store || str_u64(id_text, 10, 1, UINT64_MAX, &id))
+		return err_set(e, ERR_USAGE, "ckpt:%s: there is no such checkpoint", id_text);
+	if (ckpt_store_get(n->store, id, &m, e))
+		return -1;
+	if (!same_timeline(n, &m))
+		return err_set(e, ERR_USAGE, "ckpt:%s is a checkpoint of process %u", id_text, m.process);
+	*p = (struct timeline_point){.event = m.event};
+	return 0;
+}
+
+int nav_resolve(struct nav *n, const char *text, struct timeline_point *p, struct err *e)
+{
+	struct pos pos;
+
+	if (pos_parse(text, &pos, e))
+		return -1;
+	if (pos.kind == POS_CKPT)
+		return resolve_ckpt(n, pos.ckpt, p, e);
+	return timeline_resolve(n->t.tl, &pos, p, e);
+}
+
+int nav_climb(const struct rec *rec, uint32_t process, uint32_t flags, struct op_ctx *ctx, struct nav *out,
+	      struct err *e)
+{
+	unsigned first = (unsigned)known_rung(rec, process);
+	struct err why = {0};
+
+	for (unsigned i = 0; i < RUNGS; i++) {
+		unsigned rung = i == 0 ? first : i <= first ? i - 1 : i;
+		bool diverged = false;
+		struct err *to = i ? &why : e;
+
+		if (init_rung(out, rec, process, rung, flags, ctx, to))
+			return -1;
+		if (!launch(out, to) && !run_to(out, nav_total(out), &diverged, to)) {
+			remember_rung(rec, process, rung);
+			return 0;
+		}
+		log_info("process %u, rung %u: %s", process, rung, to->text);
+		nav_fini(out);
+		if (!diverged && i)
+			break;
+		if (!diverged)
+			return -1;
+	}
+	return -1;
+}

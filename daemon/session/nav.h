@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * nav.h: going to a position of a recording, forward or back, with checkpoints: the store of the
+ * recording (ckpt/store.h) is filled while replaying and used to go back.
+ */
+#ifndef FRED_SESSION_NAV_H
+#define FRED_SESSION_NAV_H
+
+#include "ckpt/store.h"
+#include "reclog/pos.h"
+#include "session/op.h"
+#include "session/target.h"
+
+struct nav_stats {
+	uint64_t checkpoints, restarts;
+	double checkpoint_s, restart_s, run_s;
+};
+
+struct nav {
+	struct target t;
+	struct ckpt_store *store; /* NULL: this recording's folder cannot be written: no checkpoints */
+	struct ckpt_env env;
+	struct op_ctx *ctx; /* for progress; may be NULL */
+	const char *what; /* text of the progress */
+	double span_lo, span_hi; /* the part of the progress bar that a run fills */
+	struct nav_stats stats;
+};
+
+/*
+ * Opens an image of a recording at the rung of the ladder that is known to replay it. Nothing
+ * is launched yet.
+ */
+int nav_init(struct nav *n, const struct rec *rec, uint32_t process, uint32_t flags, struct op_ctx *ctx,
+	     struct err *e);
+void nav_fini(struct nav *n);
+
+uint64_t nav_at(const struct nav *n); /* the position it stands at */
+uint64_t nav_total(const struct nav *n);
+
+/* Goes to position `to`; from a checkpoint when that is nearer than where it stands. */
+int nav_goto(struct nav *n, uint64_t to, struct err *e);
+/* Goes on from the nearest checkpoint at or before at_most (or from the start), even if it stands nearer. */
+int nav_restart(struct nav *n, uint64_t at_most, uint64_t *at, struct err *e);
+/* Runs to the end, taking checkpoints on the way at about equal distances in time. */
+int nav_run_with_checkpoints(struct nav *n, uint64_t to, unsigned count, struct err *e);
+/* A checkpoint of where it stands. 1: there is no store. */
+int nav_checkpoint(struct nav *n, struct err *e);
+int nav_drop_checkpoint(struct nav *n, uint64_t event, struct err *e);
+/* The last checkpoint at or before event, or the first after it. */
+bool nav_ckpt_before(struct nav *n, uint64_t event, uint64_t *at);
+bool nav_ckpt_after(struct nav *n, uint64_t event, uint64_t *at);
+
+/* A position as the user wrote it. */
+int nav_resolve(struct nav *n, const char *text, struct timeline_point *p, struct err *e);
+
+/*
+ * Replays to the end by one rung after the other until one does not diverge, and remembers it in the
+ * recording. The error of the first rung stays when none does. *rung: which.
+ */
+int nav_climb(const struct rec *rec, uint32_t process, uint32_t flags, struct op_ctx *ctx, struct nav *out,
+	      struct err *e);
+
+#endif

@@ -1,0 +1,418 @@
+/* SPDX-License-Identifier: MIT */
+/* target.c: see target.h. The protocol with the shim is in rlog/replay.h. */
+#include "session/target.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/futex.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "base/crc32c.h"
+#include "base/str.h"
+#include "cell/cell.h"
+#include "cell/wait.h"
+#include "launch/launch.h"
+#include "reclog/describe.h"
+#include "session/diverge.h"
+
+#define REC_MOUNT REPLAY_DIR "/rec"
+#define WAIT_MS 100
+#define SLOW_S 20.0
+
+static const struct rec_image *exec_root(const struct rec *rec, uint32_t process, struct err *e)
+{
+	const struct rec_image *img = rec_image(rec, process, e);
+
+	for (unsigned depth = 0; img && img->head.origin == RLOG_ORIGIN_FORK; depth++) {
+		if (depth > RLOG_MAX_PROCESSES) {
+			err_set(e, ERR_USAGE, "process %u: its ancestors form a circle", process);
+			return NULL;
+		}
+		img = rec_image(rec, img->head.parent, e);
+	}
+	return img;
+}
+
+/* The forks at which the process must become the child: the images from the root's child to the wanted one. */
+static int fill_follow(struct target *t, struct err *e)
+{
+	const struct rec_image *img = rec_image(t->rec, t->process, e);
+	unsigned n = 0;
+
+	while (img && img->ordinal != t->root) {
+		if (n == 31)
+			return err_set(e, ERR_USAGE, "process %u: more than 31 forks without an exec",
+				       t->process);
+		t->ctl->follow[n++] = img->ordinal;
+		img = rec_image(t->rec, img->head.parent, e);
+	}
+	return img ? 0 : -1;
+}
+
+static int make_ctl(struct target *t, struct err *e)
+{
+	size_t size = (sizeof(struct replay_ctl) + 4095) & ~(size_t)4095;
+	cleanup_close int fd = -1;
+
+	snprintf(t->ctl_path, sizeof(t->ctl_path), REPLAY_DIR "/ctl.%04u", t->root);
+	fd = open(t->ctl_path, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+	if (fd < 0 || ftruncate(fd, (off_t)size))
+		return err_errno(e, ERR_INTERNAL, "%s", t->ctl_path);
+	t->ctl = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	if (t->ctl == MAP_FAILED) {
+		t->ctl = NULL;
+		return err_errno(e, ERR_INTERNAL, "%s", t->ctl_path);
+	}
+	return 0;
+}
+
+int target_init(struct target *t, const struct rec *rec, uint32_t process, unsigned rung, uint32_t flags,
+		struct err *e)
+{
+	const struct rec_image *root = exec_root(rec, process, e);
+	struct timeline_opts opts = {.rung = rung, .seed = 1};
+	char sched[64];
+	uint64_t size;
+
+	memset(t, 0, sizeof(*t));
+	if (!root)
+		return -1;
+	t->rec = rec;
+	t->process = process;
+	t->root = root->ordinal;
+	t->rung = rung;
+	t->flags = flags;
+	t->cpu = -1;
+	t->slow_s = SLOW_S;
+	if (cell_mount_bind(rec->dir, REC_MOUNT, 1, e))
+		return err_wrap(e, "%s", rec->dir);
+	if (timeline_build(rec, process, &opts, &t->tl, e))
+		return -1;
+	snprintf(sched, sizeof(sched), REPLAY_DIR "/sched.%04u", t->root);
+	if (timeline_write_sched(t->tl, sched, e) || crc32c_file(sched, &t->sched_crc, &size, e))
+		return -1;
+	return make_ctl(t, e);
+}
+
+void target_fini(struct target *t)
+{
+	target_kill(t);
+	if (t->ctl)
+		munmap(t->ctl, (sizeof(struct replay_ctl) + 4095) & ~(size_t)4095);
+	timeline_free(t->tl);
+	memset(t, 0, sizeof(*t));
+}
+
+uint64_t target_total(const struct target *t)
+{
+	return timeline_total(t->tl);
+}
+
+void target_kill(struct target *t)
+{
+	int status;
+
+	if (t->pid > 0) {
+		kill(t->pid, SIGKILL);
+		while (waitpid(t->pid, &status, __WALL) < 0 && errno == EINTR)
+			;
+	}
+	t->pid = 0;
+	cell_reap_except(NULL, 0);
+}
+
+static long futex_wake(uint32_t *word)
+{
+	return syscall(SYS_futex, word, FUTEX_WAKE, 0x7fffffff, NULL, NULL, 0);
+}
+
+/* FRED=r:NNNN:DIR becomes FRED=p:ROOT:/run/fred/rec////, of the same length: it places the stack. */
+static char *replay_env(const char *recorded, uint32_t root, struct err *e)
+{
+	size_t len = strlen(recorded);
+	char *s = xmalloc(len + 64);
+	int n = snprintf(s, len + 64, "FRED=p:%04u:%s", root, REC_MOUNT);
+
+	if ((size_t)n > len) {
+		free(s);
+		err_set(e, ERR_USAGE, "the recording was made in a folder whose name is too short");
+		return NULL;
+	}
+	memset(s + n, '/', len - (size_t)n);
+	s[len] = '\0';
+	return s;
+}
+
+static int make_env(const struct rec_image *img, struct strv *env, struct err *e)
+{
+	for (char **v = img->envp; *v; v++) {
+		cleanup_free char *ours = NULL;
+
+		if (!str_starts(*v, "FRED=")) {
+			strv_add(env, *v);
+			continue;
+		}
+		ours = replay_env(*v, img->ordinal, e);
+		if (!ours)
+			return -1;
+		strv_add(env, ours);
+	}
+	return 0;
+}
+
+static void reset_ctl(struct target *t)
+{
+	memset(t->ctl, 0, sizeof(*t->ctl));
+	t->ctl->magic = REPLAY_MAGIC;
+	t->ctl->version = RLOG_VERSION;
+	t->ctl->process = t->root;
+	t->ctl->flags = t->flags;
+	t->ctl->total = timeline_total(t->tl);
+}
+
+static double now_s(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	return (double)ts.tv_sec + (double)ts.tv_nsec / 1e9;
+}
+
+/* How long this slot took when it was recorded. */
+static double slot_limit_s(const struct target *t)
+{
+	struct timeline_event ev;
+	struct err ignored;
+	double from = 0, to = 0;
+
+	if (t->ctl->turn && !timeline_read(t->tl, t->ctl->turn, &ev, &ignored))
+		from = ev.seconds;
+	if (!timeline_read(t->tl, t->ctl->turn + 1, &ev, &ignored))
+		to = ev.seconds;
+	return t->slow_s + (to > from && from >= 0 ? 10 * (to - from) : 0);
+}
+
+static int stuck(const struct target *t, struct err *e)
+{
+	return err_set(e, ERR_INTERNAL,
+		       "the replay diverged: event %llu of thread %u does not come (a spin-wait or "
+		       "a lock that is held?); record with --sched serial",
+		       (unsigned long long)t->ctl->turn + 1, t->ctl->owner);
+}
+
+static int ended_early(struct target *t, int status, struct err *e)
+{
+	t->pid = 0;
+	if (WIFSIGNALED(status))
+		return err_set(e, ERR_INTERNAL,
+			       "the replay diverged: the process died of signal %d (%s) after event %llu",
+			       WTERMSIG(status), strsignal(WTERMSIG(status)),
+			       (unsigned long long)t->ctl->turn);
+	return err_set(e, ERR_INTERNAL, "the replay diverged: the process exited with %d after event %llu",
+		       WEXITSTATUS(status), (unsigned long long)t->ctl->turn);
+}
+
+/* A process that followed a fork has another PID; the old one's end is no news. */
+static bool moved_on(struct target *t)
+{
+	if (t->ctl->pid <= 0 || t->ctl->pid == t->pid)
+		return false;
+	t->pid = t->ctl->pid;
+	return true;
+}
+
+/* Waits until the shim reports a state. notify: its count before the shim was let go. */
+static int wait_state(struct target *t, uint32_t notify, bool *diverged, struct err *e)
+{
+	uint64_t turn = t->ctl->turn;
+	double since = now_s(), limit = -1;
+	int status = 0;
+
+	for (;;) {
+		switch (cell_wait_notify(&t->ctl->notify, notify, t->pid, WAIT_MS, &status)) {
+		case CELL_WAIT_NOTIFIED:
+			moved_on(t);
+			return 0;
+		case CELL_WAIT_ENDED:
+			if (moved_on(t))
+				continue;
+			if (diverged)
+				*diverged = true;
+			return ended_early(t, status, e);
+		case CELL_WAIT_ERROR:
+			if (moved_on(t))
+				continue;
+			return err_errno(e, ERR_INTERNAL, "waiting for the replay");
+		default:
+			break;
+		}
+		if (t->progress)
+			t->progress(t->progress_ctx, t->ctl->turn, t->ctl->total);
+		if (t->ctl->turn != turn) {
+			turn = t->ctl->turn;
+			since = now_s();
+			limit = -1;
+		} else if (now_s() - since > t->slow_s) {
+			if (limit < 0)
+				limit = slot_limit_s(t);
+			if (now_s() - since < limit)
+				continue;
+			if (diverged)
+				*diverged = true;
+			return stuck(t, e);
+		}
+	}
+}
+
+static int check_state(struct target *t, bool *diverged, struct err *e)
+{
+	switch (__atomic_load_n(&t->ctl->state, __ATOMIC_ACQUIRE)) {
+	case REPLAY_PARKED:
+	case REPLAY_ENDED:
+		return 0;
+	case REPLAY_DIVERGED:
+		if (diverged)
+			*diverged = true;
+		return diverge_explain(t, e);
+	case REPLAY_FAILED:
+		if (diverged)
+			*diverged = true;
+		return err_set(e, ERR_INTERNAL, "the replay cannot go on: %s (event %llu)", t->ctl->text,
+			       (unsigned long long)t->ctl->turn + 1);
+	}
+	return err_set(e, ERR_INTERNAL, "the replay stopped for no reason");
+}
+
+/* All threads on one core: a hand-over across cores costs ten times as much. */
+static void pin(struct target *t)
+{
+	cpu_set_t set;
+
+	if (t->cpu < 0)
+		return;
+	CPU_ZERO(&set);
+	CPU_SET((unsigned)t->cpu, &set);
+	sched_setaffinity(t->pid, sizeof(set), &set);
+}
+
+int target_launch(struct target *t, struct err *e)
+{
+	const struct rec_image *img = rec_image(t->rec, t->root, e);
+	cleanup_strv struct strv env = {0};
+	struct launch_spec spec;
+
+	if (!img || make_env(img, &env, e))
+		return -1;
+	target_kill(t);
+	reset_ctl(t);
+	if (fill_follow(t, e))
+		return -1;
+	spec = (struct launch_spec){
+		.path = img->execfn,
+		.argv = img->argv,
+		.envp = env.s,
+		.cwd = img->cwd,
+		.stack_limit = img->head.stack_limit,
+		.want_pid = img->head.pid,
+		.null_stdio = 1,
+		.new_session = 1,
+		.default_signals = 1,
+	};
+	if (access(img->cwd, X_OK) && img->execfn[0] == '/')
+		spec.cwd = "/";
+	if (launch_program(&spec, &t->pid, e))
+		return err_wrap(e, "starting %s for the replay", img->execfn);
+	pin(t);
+	if (wait_state(t, 0, NULL, e) || check_state(t, NULL, e))
+		return -1;
+	return 0;
+}
+
+void target_adopt(struct target *t, pid_t pid)
+{
+	t->pid = pid;
+	t->ctl->flags = t->flags;
+	pin(t);
+}
+
+void target_release(struct target *t, uint64_t n)
+{
+	t->ctl->stop_at = n;
+	t->ctl->cmd = REPLAY_CMD_RUN;
+	__atomic_add_fetch(&t->ctl->go, 1, __ATOMIC_SEQ_CST);
+	futex_wake(&t->ctl->go);
+}
+
+bool target_arrived(const struct target *t)
+{
+	return __atomic_load_n(&t->ctl->state, __ATOMIC_ACQUIRE) != REPLAY_RUNNING;
+}
+
+int target_run_to(struct target *t, uint64_t n, bool *diverged, struct err *e)
+{
+	uint32_t notify = __atomic_load_n(&t->ctl->notify, __ATOMIC_ACQUIRE);
+
+	if (diverged)
+		*diverged = false;
+	if (!t->pid)
+		return err_set(e, ERR_INTERNAL, "there is no replaying process");
+	if (n > target_total(t) || n < t->ctl->turn)
+		return err_set(e, ERR_INTERNAL, "cannot run from event %llu to %llu of %llu",
+			       (unsigned long long)t->ctl->turn, (unsigned long long)n,
+			       (unsigned long long)target_total(t));
+	if (n == t->ctl->turn)
+		return check_state(t, diverged, e);
+	target_release(t, n);
+	do {
+		if (wait_state(t, notify, diverged, e) || check_state(t, diverged, e))
+			return -1;
+		notify = __atomic_load_n(&t->ctl->notify, __ATOMIC_ACQUIRE);
+	} while (t->ctl->turn < n && t->ctl->state == REPLAY_RUNNING);
+	if (t->ctl->turn != n)
+		return err_set(e, ERR_INTERNAL, "the replay stopped at event %llu instead of %llu",
+			       (unsigned long long)t->ctl->turn, (unsigned long long)n);
+	return 0;
+}
+
+int target_snap(struct target *t, pid_t *pid, struct err *e)
+{
+	uint32_t notify = __atomic_load_n(&t->ctl->notify, __ATOMIC_ACQUIRE);
+
+	t->ctl->cmd = REPLAY_CMD_SNAP;
+	__atomic_add_fetch(&t->ctl->go, 1, __ATOMIC_SEQ_CST);
+	futex_wake(&t->ctl->go);
+	if (wait_state(t, notify, NULL, e))
+		return -1;
+	if (t->ctl->cmd_result < 0) {
+		errno = (int)-t->ctl->cmd_result;
+		return err_errno(e, ERR_INTERNAL, "cannot copy the process");
+	}
+	*pid = (pid_t)t->ctl->cmd_result;
+	return 0;
+}
+
+void target_snap_kill(pid_t pid)
+{
+	int status;
+
+	if (pid <= 0)
+		return;
+	kill(pid, SIGKILL);
+	while (waitpid(pid, &status, __WALL) < 0 && errno == EINTR)
+		;
+}
+
+pid_t target_tid(const struct target *t, uint32_t thread)
+{
+	return thread < RLOG_MAX_THREADS ? t->ctl->tid[thread] : 0;
+}

@@ -1,0 +1,77 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * target.h: the replaying process of a recording, inside a cell. One at a time per cell.
+ *
+ * The caller is pid 1 of the cell. It makes a target for a process image of the recording, launches it
+ * (position 0), and moves it forward; going back is a new launch or a checkpoint (session/store.h).
+ */
+#ifndef FRED_SESSION_TARGET_H
+#define FRED_SESSION_TARGET_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "base/err.h"
+#include "reclog/rec.h"
+#include "reclog/timeline.h"
+#include "rlog/replay.h"
+
+struct target {
+	const struct rec *rec; /* borrowed */
+	struct timeline *tl;
+	uint32_t process; /* the image whose timeline this is */
+	uint32_t root; /* its nearest ancestor of origin EXEC: what is launched */
+	unsigned rung;
+	uint32_t flags; /* enum replay_flags */
+	uint32_t sched_crc; /* identifies the timeline: a checkpoint of another one does not fit */
+	struct replay_ctl *ctl; /* shared with the process */
+	char ctl_path[64]; /* its file in the cell */
+	pid_t pid; /* 0: none is alive */
+	int cpu; /* the core it is pinned to; -1: none */
+	double slow_s; /* a slot that takes longer than this without an event is stuck */
+	/* called while a run goes on, some times a second; may be NULL */
+	void (*progress)(void *ctx, uint64_t event, uint64_t total);
+	void *progress_ctx;
+};
+
+/*
+ * Binds the recording into the cell, merges the timeline of the image by this rung of the ladder and
+ * writes it where the shim finds it.
+ */
+int target_init(struct target *t, const struct rec *rec, uint32_t process, unsigned rung, uint32_t flags,
+		struct err *e);
+/* Kills the process, frees the rest. Fine on a zeroed struct. */
+void target_fini(struct target *t);
+
+uint64_t target_total(const struct target *t);
+
+/* Starts the process; it stands at position 0. Kills the one before. */
+int target_launch(struct target *t, struct err *e);
+/* Takes over a restored process, whose control page is in place. */
+void target_adopt(struct target *t, pid_t pid);
+void target_kill(struct target *t);
+
+/*
+ * Lets it go forward to position n (0 to total) and stop there. A divergence is ERR_INTERNAL with both sides
+ * of the difference; *diverged (may be NULL) tells it from other failures.
+ */
+int target_run_to(struct target *t, uint64_t n, bool *diverged, struct err *e);
+/*
+ * Starts it towards n without waiting (n + 1 events, for a tracer that follows it), and whether it has
+ * arrived.
+ */
+void target_release(struct target *t, uint64_t n);
+bool target_arrived(const struct target *t);
+
+/*
+ * A copy of the process off the timeline: one thread, which stands in the shim; calls into it go
+ * straight to libc. The caller's child; kill it with target_snap_kill.
+ */
+int target_snap(struct target *t, pid_t *pid, struct err *e);
+void target_snap_kill(pid_t pid);
+
+/* TID of a thread by ordinal, 0 when it is not alive. */
+pid_t target_tid(const struct target *t, uint32_t thread);
+
+#endif
