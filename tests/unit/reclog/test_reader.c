@@ -138,7 +138,9 @@ static unsigned read_all(const void *data, size_t len, bool lenient, enum rlog_r
 	struct reader r;
 	struct reader_event ev;
 	struct reader_slot slot;
-	struct reader_iter it;
+	struct reader_iter it, by_slot;
+	enum rlog_read got, by_slots;
+	struct rlog_rec rec;
 	struct buf text = {0};
 	struct err e = {0};
 	unsigned n = 0;
@@ -159,10 +161,13 @@ static unsigned read_all(const void *data, size_t len, bool lenient, enum rlog_r
 		assert_non_null(strstr(e.text, "damaged at offset"));
 	}
 	assert_true(it.p <= r.base + r.size);
-	it = reader_begin(&r);
-	while (reader_next_slot(&it, &slot, NULL) == RLOG_READ_OK)
+	it = by_slot = reader_begin(&r);
+	while ((got = reader_next_record(&it, &rec)) == RLOG_READ_OK)
 		;
-	assert_true(it.p <= r.base + r.size);
+	while ((by_slots = reader_next_slot(&by_slot, &slot, NULL)) == RLOG_READ_OK)
+		;
+	assert_int_equal(got, by_slots);
+	assert_true(it.p == by_slot.p && it.stamp == by_slot.stamp && it.index == by_slot.index);
 	buf_fini(&text);
 	reader_fini(&r);
 	return n;
