@@ -10,6 +10,7 @@
 
 static const struct cli_option options[] = {
 	{"at", "POS", "the position", .word = WORD_POS, .required = true},
+	RECARG_PROCESS_OPTION,
 	{0},
 };
 
@@ -23,6 +24,10 @@ static int exec_backtrace(struct cli *cli, struct err *e)
 	if (!params)
 		return -1;
 	recarg_option(params, cli, "at", "at");
+	if (recarg_process(params, cli, e)) {
+		json_decref(params);
+		return -1;
+	}
 	if (client_run(cli, "backtrace", params, &result, e))
 		return -1;
 	if (cli->json)
@@ -36,7 +41,7 @@ static int exec_backtrace(struct cli *cli, struct err *e)
 const struct cli_command cmd_backtrace = {
 	.name = "backtrace",
 	.help = "show the call stack at a position",
-	.usage = "[REC] --at POS",
+	.usage = "[REC] --at POS [--process N]",
 	.options = options,
 	.exec = exec_backtrace,
 	.max_args = 1,

@@ -11,6 +11,7 @@
 
 static const struct cli_option options[] = {
 	{"at", "POS", "the position", .word = WORD_POS, .required = true},
+	RECARG_PROCESS_OPTION,
 	{0},
 };
 
@@ -52,6 +53,10 @@ static int exec_eval(struct cli *cli, struct err *e)
 	for (size_t i = first; i < cli->args.n; i++)
 		json_array_append_new(exprs, json_text(cli->args.s[i], strlen(cli->args.s[i])));
 	json_object_set_new(params, "exprs", exprs);
+	if (recarg_process(params, cli, e)) {
+		json_decref(params);
+		return -1;
+	}
 	if (client_run(cli, "eval", params, &result, e))
 		return -1;
 	if (!cli->json)
@@ -64,7 +69,7 @@ static int exec_eval(struct cli *cli, struct err *e)
 const struct cli_command cmd_eval = {
 	.name = "eval",
 	.help = "evaluate expressions at a position",
-	.usage = "[REC] --at POS EXPR...",
+	.usage = "[REC] --at POS EXPR... [--process N]",
 	.options = options,
 	.exec = exec_eval,
 	.min_args = 1,

@@ -11,19 +11,25 @@
 static const struct cli_option options[] = {
 	{"until", "POS", "stop there instead of at the end", .word = WORD_POS},
 	{"output", NULL, "print what the program printed"},
-	{"verify", NULL, "compare memory with that of another replay; exit 1 if it differs"},
+	{"verify", NULL, "exit 1, not 70, when the replay differs from the recording"},
+	RECARG_PROCESS_OPTION,
 	{0},
 };
 
 static void print(const struct cli *cli, const json_t *r)
 {
+	const json_t *position = json_object_get(r, "position");
+
 	if (cli->quiet)
 		return;
-	fputs("replayed to ", stdout);
-	text_position(json_object_get(r, "position"));
-	if (json_object_get(r, "verified"))
-		printf("memory of both replays %s\n",
-		       json_is_true(json_object_get(r, "verified")) ? "is equal" : "differs");
+	if (position) {
+		printf("replayed process %lld to ", (long long)out_int(r, "process"));
+		text_position(position);
+		return;
+	}
+	printf("replayed %lld events of %lld processes in %.2f s: all as recorded\n",
+	       (long long)out_int(r, "events"), (long long)out_int(r, "processes"),
+	       out_real(r, "wall_s"));
 }
 
 static int exec_replay(struct cli *cli, struct err *e)
@@ -40,8 +46,14 @@ static int exec_replay(struct cli *cli, struct err *e)
 		json_object_set_new(params, "output", json_true());
 	if (cli_has(cli, "verify"))
 		json_object_set_new(params, "verify", json_true());
+	if (recarg_process(params, cli, e)) {
+		json_decref(params);
+		return -1;
+	}
 	if (client_run(cli, "replay", params, &result, e))
 		return -1;
+	if (json_object_get(result, "warning"))
+		out_note(cli, "%s", out_str(result, "warning", ""));
 	if (cli->json && out_json(result, e))
 		return -1;
 	if (!cli->json && !cli_has(cli, "output"))
@@ -52,7 +64,7 @@ static int exec_replay(struct cli *cli, struct err *e)
 const struct cli_command cmd_replay = {
 	.name = "replay",
 	.help = "replay a recording and check every event",
-	.usage = "[REC] [--until POS] [--output] [--verify]",
+	.usage = "[REC] [--until POS] [--output] [--verify] [--process N]",
 	.options = options,
 	.exec = exec_replay,
 	.max_args = 1,

@@ -15,6 +15,7 @@ static const struct cli_option options[] = {
 	{"bad", "POS", "where it is bad (end)", .word = WORD_POS},
 	{"on-error", "WHAT", "what an expression counts as that cannot be evaluated (good)",
 	 "good bad fail"},
+	RECARG_PROCESS_OPTION,
 	{0},
 };
 
@@ -75,6 +76,10 @@ static int exec_reverse_watch(struct cli *cli, struct err *e)
 	recarg_option(params, cli, "good", "good");
 	recarg_option(params, cli, "bad", "bad");
 	recarg_option(params, cli, "on-error", "on_error");
+	if (recarg_process(params, cli, e)) {
+		json_decref(params);
+		return -1;
+	}
 	if (client_run(cli, "reverse_watch", params, &result, e))
 		return -1;
 	if (!cli->json)
@@ -87,7 +92,7 @@ static int exec_reverse_watch(struct cli *cli, struct err *e)
 const struct cli_command cmd_reverse_watch = {
 	.name = "reverse-watch",
 	.help = "find the statement that turned an expression from good to bad",
-	.usage = "[REC] EXPR [--good POS] [--bad POS] [--on-error good|bad|fail]",
+	.usage = "[REC] EXPR [--good POS] [--bad POS] [--on-error good|bad|fail] [--process N]",
 	.options = options,
 	.exec = exec_reverse_watch,
 	.min_args = 1,

@@ -7,6 +7,7 @@
 #include "base/cleanup.h"
 #include "base/jsonx.h"
 #include "cli/paths.h"
+#include "rlog/rlog.h"
 
 char *recarg(const struct cli *cli, size_t rest, size_t most, size_t *first, struct err *e)
 {
@@ -30,4 +31,17 @@ void recarg_option(json_t *params, const struct cli *cli, const char *option, co
 
 	if (v)
 		json_object_set_new(params, key, json_text(v, strlen(v)));
+}
+
+int recarg_process(json_t *params, const struct cli *cli, struct err *e)
+{
+	const char *v = cli_value(cli, "process");
+	uint64_t n;
+
+	if (!v)
+		return 0;
+	if (str_u64(v, 10, 1, RLOG_MAX_PROCESSES, &n))
+		return err_set(e, ERR_USAGE, "--process: '%s' is not a process number", v);
+	json_object_set_new(params, "process", json_integer((json_int_t)n));
+	return 0;
 }

@@ -18,5 +18,12 @@ char *recarg(const struct cli *cli, size_t rest, size_t most, size_t *first, str
 json_t *recarg_params(const struct cli *cli, size_t rest, size_t most, size_t *first, struct err *e);
 /* Adds the option's value under key if it was given. */
 void recarg_option(json_t *params, const struct cli *cli, const char *option, const char *key);
+/* Adds --process N as "process" if it was given. */
+int recarg_process(json_t *params, const struct cli *cli, struct err *e);
+/* The option that goes with it. */
+#define RECARG_PROCESS_OPTION                                                                      \
+	{                                                                                          \
+		"process", "N", "which process of the recording (the one that failed)"             \
+	}
 
 #endif
