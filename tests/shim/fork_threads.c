@@ -6,15 +6,17 @@
 #include <sys/wait.h>
 
 static pthread_mutex_t m = PTHREAD_MUTEX_INITIALIZER;
-static atomic_int stop, prepared, in_parent, in_child;
+static int stop;
+static atomic_int prepared, in_parent, in_child;
 static unsigned long work;
 
 static void *worker(void *arg)
 {
-	while (!atomic_load(&stop)) {
+	for (int stopped = 0; !stopped;) {
 		pthread_mutex_lock(&m);
 		work++;
 		free(malloc(work % 5000));
+		stopped = stop;
 		pthread_mutex_unlock(&m);
 	}
 	return arg;
@@ -80,7 +82,9 @@ int main(void)
 			_exit(child());
 		CHECK(waitpid(pid, &status, 0) == pid && status == 0);
 	}
-	atomic_store(&stop, 1);
+	pthread_mutex_lock(&m);
+	stop = 1;
+	pthread_mutex_unlock(&m);
 	for (int i = 0; i < 2; i++)
 		pthread_join(t[i], NULL);
 	CHECK(prepared == 10 && in_parent == 10 && in_child == 0);

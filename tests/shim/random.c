@@ -2,12 +2,10 @@
 /*
  * random.c: every source of random numbers; prints what it drew, so that a replay must draw the same.
  * NONDET-OUTPUT
- * CFLAGS: -pthread
  */
 #include "check.h"
 
 #include <fcntl.h>
-#include <pthread.h>
 #include <sys/auxv.h>
 #include <sys/random.h>
 #include <sys/syscall.h>
@@ -60,31 +58,6 @@ static void test_libc(void)
 	step("libc");
 }
 
-static void *draw(void *arg)
-{
-	unsigned long sum = 0;
-
-	for (int i = 0; i < 1000; i++)
-		sum = sum * 31 + (unsigned)rand() + arc4random_uniform(1000);
-	*(unsigned long *)arg = sum;
-	return NULL;
-}
-
-/* rand() takes a lock inside libc: which thread draws which number is a race that must replay. */
-static void test_threads(void)
-{
-	unsigned long sum[3];
-	pthread_t t[3];
-
-	srand(1);
-	for (int i = 0; i < 3; i++)
-		NEED(pthread_create(&t[i], NULL, draw, &sum[i]) == 0);
-	for (int i = 0; i < 3; i++)
-		pthread_join(t[i], NULL);
-	printf("threads %lx %lx %lx\n", sum[0], sum[1], sum[2]);
-	step("threads");
-}
-
 static void test_names(void)
 {
 	char name[] = "tmp.XXXXXX", dir[] = "dir.XXXXXX";
@@ -106,7 +79,6 @@ int main(void)
 {
 	test_kernel();
 	test_libc();
-	test_threads();
 	test_names();
 	return check_status();
 }

@@ -122,7 +122,13 @@ static void test_waiter(void)
 	step("sigwait thread");
 }
 
-static atomic_int stop;
+static sem_t hit, stop;
+
+static void post_hit(int sig)
+{
+	on_signal(sig);
+	sem_post(&hit);
+}
 
 static void *worker(void *arg)
 {
@@ -131,26 +137,27 @@ static void *worker(void *arg)
 
 	(void)arg;
 	sem_post(&ready);
-	while (!atomic_load(&stop)) {
+	while (sem_trywait(&stop)) {
 		clock_gettime(CLOCK_MONOTONIC, &now);
 		sum += (unsigned long)now.tv_nsec;
 	}
-	CHECK(own_hits >= 1);
+	CHECK(own_hits == 1);
 	return (void *)(sum | 1);
 }
 
 static void test_busy_thread(void)
 {
-	struct timespec now;
+	struct sigaction sa = {.sa_handler = post_hit};
 	pthread_t t;
 
-	install(0);
+	sem_init(&hit, 0, 0);
+	sem_init(&stop, 0, 0);
+	CHECK(sigaction(SIGUSR1, &sa, NULL) == 0);
 	NEED(pthread_create(&t, NULL, worker, NULL) == 0);
 	sem_wait(&ready);
 	CHECK(pthread_kill(t, SIGUSR1) == 0);
-	while (!hits)
-		clock_gettime(CLOCK_MONOTONIC, &now);
-	atomic_store(&stop, 1);
+	sem_wait(&hit);
+	sem_post(&stop);
 	CHECK(pthread_join(t, NULL) == 0);
 	CHECK(own_hits == 0);
 	step("busy thread");
