@@ -1,0 +1,324 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * test_expr.c: expressions compiled by GDB and interpreted here give what GDB's print gives. The targets
+ * are built without and with optimisation; paths: argv[1] C -O0, argv[2] C -O2, argv[3] C++ (may lack).
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "base/cleanup.h"
+#include "base/str.h"
+#include "gdb/agentexpr.h"
+#include "live.h"
+
+static const char *c_plain, *c_optimized, *cxx;
+
+/* What GDB adds behind a pointer's or function's number: the symbol, the string. */
+static void cut_decoration(const struct gdb_type *t, char *text)
+{
+	char *p;
+
+	if (t->kind != GDB_TYPE_POINTER)
+		return;
+	p = strstr(text, "0x");
+	if (p && p != text)
+		memmove(text, p, strlen(p) + 1);
+	text[strcspn(text, " ")] = '\0';
+}
+
+/* The value in GDB's manner; NULL and *status when the bytecode fails. */
+static char *interpret(struct live *l, const struct gdb_expr *x, struct agent_result *out,
+		       enum agent_status *status)
+{
+	struct live_memory mem = {l->pid};
+	cleanup_free uint8_t *code = NULL;
+	struct err e;
+	size_t len;
+
+	if (agent_assemble(x->listing, &code, &len, &e))
+		fail_msg("%s: %s", x->text, e.text);
+	*status = agent_run(code, len, &live_agent_ops, &mem, out);
+	return *status ? NULL : gdb_type_format(&x->type, out->value);
+}
+
+/* One expression must compile, and agree with GDB. */
+static void agree(struct live *l, int frame, const char *expr)
+{
+	cleanup_free char *ours = NULL, *gdbs = NULL;
+	enum agent_status status;
+	struct agent_result out;
+	struct gdb_expr x;
+	struct err e = {0};
+
+	if (gdb_expr_compile(l->gdb, expr, 0, frame, &x, &e))
+		fail_msg("%s does not compile: %s", expr, e.text);
+	ours = interpret(l, &x, &out, &status);
+	if (status)
+		fail_msg("%s: %s", expr, agent_status_text(status));
+	if (gdb_eval(l->gdb, expr, 0, frame, 0, &gdbs, &e))
+		fail_msg("%s: %s", expr, e.text);
+	cut_decoration(&x.type, gdbs);
+	if (strcmp(ours, gdbs))
+		fail_msg("%s (%s, compiled as %s): %s, GDB says %s\n%s", expr, x.type.definition,
+			 x.compiled, ours, gdbs, x.listing);
+	gdb_expr_fini(&x);
+}
+
+/* Compiles, but has no value now, here or in GDB. */
+static void agree_fault(struct live *l, int frame, const char *expr, enum agent_status want)
+{
+	cleanup_free char *ours = NULL, *gdbs = NULL;
+	enum agent_status status;
+	struct agent_result out;
+	struct gdb_expr x;
+	struct err e = {0};
+
+	if (gdb_expr_compile(l->gdb, expr, 0, frame, &x, &e))
+		fail_msg("%s does not compile: %s", expr, e.text);
+	ours = interpret(l, &x, &out, &status);
+	assert_int_equal(status, want);
+	assert_int_equal(gdb_eval(l->gdb, expr, 0, frame, 0, &gdbs, &e), GDB_UNAVAILABLE);
+	assert_int_equal(e.kind, ERR_NOT_FOUND);
+	gdb_expr_fini(&x);
+}
+
+/* Valid for GDB's print, not for the agent. */
+static void not_compilable(struct live *l, int frame, const char *expr)
+{
+	struct gdb_expr x = {0};
+	struct err e = {0};
+	int r = gdb_expr_compile(l->gdb, expr, 0, frame, &x, &e);
+
+	if (r != GDB_NOT_COMPILABLE || e.kind != ERR_NOT_FOUND || !e.text[0])
+		fail_msg("%s: %d, %s\n%s", expr, r, e.text, r ? "" : x.listing);
+}
+
+static void refused(struct live *l, int frame, const char *expr)
+{
+	struct gdb_expr x = {0};
+	struct err e = {0};
+	int r = gdb_expr_compile(l->gdb, expr, 0, frame, &x, &e);
+
+	if (r != -1 || e.kind != ERR_USAGE || !e.text[0])
+		fail_msg("%s: %d, %s", expr, r, e.text);
+}
+
+#define EACH(l, frame, list, check)                                                                \
+	for (size_t i_ = 0; i_ < sizeof(list) / sizeof(list[0]); i_++)                             \
+	check(l, frame, list[i_])
+
+static const char *const globals[] = {
+	"head->value", "head->five", "head->three", "head->wide", "second.three", "third.three",
+	"head->next->next->value", "head->next->next->next == 0", "head->name[1]", "head->text[2]",
+	"head->small", "head->ok", "!head->ok", "head->u.b[2]", "head->u.i", "head->grid[1][2]",
+	"file_static", "'target.c'::file_static", "'work'::counter", "numbers[3]", "numbers[1] + numbers[2]",
+	"*(numbers + 4)", "&numbers[2] - numbers", "bytes[1]", "(signed char)bytes[1]", "huge",
+	"huge >> 60", "(long)huge < 0", "tiny", "tiny * 2", "half", "half + 1", "uint_max",
+	"uint_max + 1", "-uint_max", "uint_max > -1", "tiny < half", "(unsigned char)tiny", "~tiny",
+	"callback == puts", "handler == list_len", "callback", "callback != 0 && head->value < 0", "head && head->next",
+	"nothing || head->five == 31", "nothing ? 1 : 2", "sizeof(struct node)", "head", "&head->next",
+	"head->next", "head == &first", "(void *)head == opaque", "((struct node *)opaque)->value",
+	"7 / 2 * 2", "-7 / 2", "-7 % 3", "7u % 4", "1 << 33", "(long)1 << 33", "head->value & 0xff",
+	"head->value | 1", "head->value ^ head->next->value", "head->value <= -10", "0x7fffffff + 1",
+	"'a' + 1", "message[0]", "message", "message[0] == 'h'", "head->name == message",
+	"(char)(head->value)", "(short)huge", "flag",
+	/* rewritten */
+	"color", "color == BLUE", "head->color == GREEN", "head->color < color", "level", "level == LOW",
+	"level < 0", "level != HIGH && head->color != RED", "(color == RED) || (head->color == GREEN)",
+	"color + 1", "numbers[head->color - 4]", "tls_counter", "tls_counter + 1", "tls_node->value",
+	"tls_node->color == BLUE", "&tls_counter", "head->value < 0 && tls_node->next->value == 30",
+	"*&color == BLUE",
+};
+
+static const char *const locals[] = {
+	"n", "local", "local + n", "us", "sc", "sc < us", "node->value", "node == head", "here.value",
+	"here.next->value", "array[2]", "array[n - 3]", "alias->value", "alias == &here", "&array[1]",
+	"counter", "here.color == GREEN", "*alias->name", "here.three",
+};
+
+static const char *const beyond[] = {
+	"single", "real < 0", "head->ratio > 1.0", "list_len(head)", "list_len(head) <= 10", "first",
+	"*head", "numbers", "array", "$rip", "$sp + 8", "file_static = 3", "*file_static", "head->value++",
+	"$_", "&list_len == handler", "numbers[0]@3",
+};
+
+static const char *const wrong[] = {
+	"", "   ", "1 +", "nosuch", "head->nosuch", "head->value)", "(head", "head..value", "\"abc",
+	"nosuch(1)", "struct node", "int", "head + head", "head->", "a b", "'", "[", "first + 1",
+	"'nosuch.c'::file_static", "head\n->value",
+};
+
+static void test_c_plain(void **state)
+{
+	struct live l;
+	int frame;
+
+	(void)state;
+	live_attach(&l, c_plain, NULL, 1);
+	frame = live_frame_of(l.gdb, 0, "work");
+	assert_true(frame > 0);
+	EACH(&l, frame, globals, agree);
+	EACH(&l, frame, locals, agree);
+	/* From the innermost frame too, which has no debug information. */
+	for (size_t i = 0; i < 20; i++)
+		agree(&l, 0, globals[i]);
+	agree(&l, live_frame_of(l.gdb, 0, "inlined_step"), "doubled");
+	agree(&l, live_frame_of(l.gdb, 0, "inlined_step"), "depth");
+	EACH(&l, frame, beyond, not_compilable);
+	EACH(&l, frame, wrong, refused);
+	agree_fault(&l, frame, "nothing->value", AGENT_BAD_MEMORY);
+	agree_fault(&l, frame, "third.next->next->value", AGENT_BAD_MEMORY);
+	agree_fault(&l, frame, "1 / (head->five - 31)", AGENT_DIV_ZERO);
+	agree_fault(&l, frame, "1 % nothing->value", AGENT_BAD_MEMORY);
+	live_end(&l);
+}
+
+static void test_c_optimized(void **state)
+{
+	static const char *const in_memory[] = {"local", "us", "sc", "here.value", "array[2]", "counter"};
+	/* The optimiser has left these in registers, or nowhere. */
+	static const char *const not_in_memory[] = {"node->value", "n", "n + 1"};
+	struct live l;
+	int frame;
+
+	(void)state;
+	live_attach(&l, c_optimized, NULL, 1);
+	frame = live_frame_of(l.gdb, 0, "work");
+	assert_true(frame > 0);
+	EACH(&l, frame, globals, agree);
+	EACH(&l, frame, in_memory, agree);
+	EACH(&l, frame, not_in_memory, not_compilable);
+	agree(&l, live_frame_of(l.gdb, 0, "inlined_step"), "doubled");
+	EACH(&l, frame, wrong, refused);
+	live_end(&l);
+}
+
+static void test_cxx(void **state)
+{
+	static const char *const good[] = {
+		"m_count", "this->m_count", "this->m_open", "m_id", "m_extra", "this->m_next->m_count",
+		"m_next->m_id == 11", "here", "s_count", "shop::Store::s_count", "shop::total", "total",
+		"store.m_count", "::store.m_count", "&store == this", "m_state == shop::State::Closed",
+		"m_items._M_impl._M_finish - m_items._M_impl._M_start", "*m_items._M_impl._M_start",
+		"m_items._M_impl._M_start[3]", "m_count == 4 && m_open", "this != 0", "sizeof(*this)",
+		"static_cast<long>(m_count)", "tl_value", "tl_value > 5", "true", "!m_open",
+	};
+	static const char *const fall_back[] = {"size()", "(bool)m_count", "m_items", "other", "m_name", "store.size() == 4"};
+	static const char *const bad[] = {"m_nosuch", "this->", "shop::nosuch", "nosuch::total"};
+	struct live l;
+	int frame;
+
+	(void)state;
+	if (!cxx)
+		skip();
+	live_attach(&l, cxx, NULL, 1);
+	frame = live_frame_of(l.gdb, 0, "shop::Store::run");
+	assert_true(frame > 0);
+	EACH(&l, frame, good, agree);
+	EACH(&l, frame, fall_back, not_compilable);
+	EACH(&l, frame, bad, refused);
+	live_end(&l);
+}
+
+/* An object's address and size, to compare its bytes with. */
+static void test_address(void **state)
+{
+	static const char *const objects[] = {"head->ratio", "single", "first", "numbers", "local", "here",
+					      "*head->next", "head->grid[1]"};
+	struct live l;
+	int frame;
+
+	(void)state;
+	live_attach(&l, c_plain, NULL, 1);
+	frame = live_frame_of(l.gdb, 0, "work");
+	for (size_t i = 0; i < sizeof(objects) / sizeof(objects[0]); i++) {
+		cleanup_free char *want_expr = str_fmt("(unsigned long)&(%s)", objects[i]), *want = NULL;
+		cleanup_free char *size_expr = str_fmt("sizeof(%s)", objects[i]), *size = NULL;
+		cleanup_free char *text = NULL, *got = NULL;
+		enum agent_status status;
+		struct agent_result out;
+		struct gdb_expr x = {0};
+		struct err e = {0};
+
+		if (gdb_expr_compile_address(l.gdb, objects[i], 0, frame, &x, &e))
+			fail_msg("%s: %s", objects[i], e.text);
+		text = interpret(&l, &x, &out, &status);
+		assert_int_equal(status, AGENT_OK);
+		got = str_fmt("%llu", (unsigned long long)out.value);
+		assert_int_equal(gdb_eval(l.gdb, want_expr, 0, frame, 0, &want, &e), 0);
+		assert_int_equal(gdb_eval(l.gdb, size_expr, 0, frame, 0, &size, &e), 0);
+		assert_string_equal(got, want);
+		assert_int_equal(x.type.size, atoi(size));
+		gdb_expr_fini(&x);
+	}
+	live_end(&l);
+}
+
+/* What was read is what decides the value: for the watchpoints. */
+static void test_ranges(void **state)
+{
+	struct live l;
+	struct gdb_expr x;
+	struct agent_result out;
+	enum agent_status status;
+	cleanup_free char *text = NULL, *head_at = NULL, *next_at = NULL;
+	struct err e = {0};
+
+	(void)state;
+	live_attach(&l, c_plain, NULL, 1);
+	assert_int_equal(gdb_expr_compile(l.gdb, "head->next->value", 0, 0, &x, &e), 0);
+	text = interpret(&l, &x, &out, &status);
+	assert_string_equal(text, "20");
+	assert_int_equal(out.ranges_n, 3);
+	assert_int_equal(gdb_eval(l.gdb, "(long)&head", 0, 0, 0, &head_at, &e), 0);
+	assert_int_equal(gdb_eval(l.gdb, "(long)&first.next", 0, 0, 0, &next_at, &e), 0);
+	assert_int_equal(out.range[0].addr, strtoull(head_at, NULL, 10));
+	assert_int_equal(out.range[1].addr, strtoull(next_at, NULL, 10));
+	assert_int_equal(out.range[0].len, 8);
+	assert_int_equal(out.range[2].len, 4);
+	assert_false(out.from_register);
+	gdb_expr_fini(&x);
+	live_end(&l);
+}
+
+/* A local's address is fixed when it is compiled: it is read the same after GDB is gone. */
+static void test_local_without_gdb(void **state)
+{
+	struct live l;
+	struct gdb_expr x;
+	struct agent_result out;
+	enum agent_status status;
+	cleanup_free char *text = NULL;
+	struct err e = {0};
+
+	(void)state;
+	live_attach(&l, c_optimized, NULL, 1);
+	assert_int_equal(gdb_expr_compile(l.gdb, "array[3]", 0, live_frame_of(l.gdb, 0, "work"), &x, &e), 0);
+	assert_int_equal(gdb_detach(l.gdb, &e), 0);
+	text = interpret(&l, &x, &out, &status);
+	assert_string_equal(text, "6");
+	gdb_expr_fini(&x);
+	live_end(&l);
+}
+
+int main(int argc, char **argv)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_c_plain),	  cmocka_unit_test(test_c_optimized),
+		cmocka_unit_test(test_cxx),	  cmocka_unit_test(test_address),
+		cmocka_unit_test(test_ranges),	  cmocka_unit_test(test_local_without_gdb),
+	};
+
+	if (argc < 3)
+		return 2;
+	c_plain = argv[1];
+	c_optimized = argv[2];
+	cxx = argc > 3 ? argv[3] : NULL;
+	return cmocka_run_group_tests_name("gdb-expr", tests, NULL, NULL);
+}
