@@ -101,6 +101,8 @@ static void add_value(struct buf *b, uint64_t v)
 		buf_addf(b, "%" PRIu64, v);
 	else if ((int64_t)v < 0 && (int64_t)v >= -0x10000)
 		buf_addf(b, "%" PRId64, (int64_t)v);
+	else if (v >= 0xffff0000 && v <= UINT32_MAX) /* an int that the caller did not extend: AT_FDCWD */
+		buf_addf(b, "%" PRId32, (int32_t)v);
 	else
 		buf_addf(b, "0x%" PRIx64, v);
 }

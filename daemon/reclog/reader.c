@@ -195,18 +195,33 @@ static void mark_add(struct reader_marks *m, uint64_t offset, uint64_t stamp)
 	m->mark[m->n++] = (struct reader_mark){offset, stamp};
 }
 
-/* Whether this event, whose record is followed by it, was the last thing the process did. */
-static bool ends_process(const struct reader_iter *it, const struct rlog_rec *rec)
+/* tgkill, tkill or kill to the calling process or thread, with a signal. */
+static bool is_own_kill(const struct reader *r, const struct rlog_rec *rec)
+{
+	const uint64_t *op = rec->op;
+
+	if (rec->nops < 3)
+		return false;
+	if (op[0] == SYS_tgkill)
+		return rec->nops > 3 && op[3] && (int32_t)op[2] == r->head.tid;
+	if (op[0] == SYS_tkill)
+		return op[2] && (int32_t)op[1] == r->head.tid;
+	return op[0] == SYS_kill && op[2] && r->pid && (int32_t)op[1] == r->pid;
+}
+
+bool reader_ends_process(const struct reader_iter *it, const struct rlog_rec *rec)
 {
 	const uint8_t *end = it->r->base + it->r->size;
+	const bool log_ends = it->p >= end || !*it->p;
 
 	switch (rec->kind) {
 	case RLOG_CRASH:
 		return true;
 	case RLOG_SYS:
-		return rec->nops && rec->op[0] == SYS_exit_group;
+		return (rec->nops && rec->op[0] == SYS_exit_group) ||
+		       (log_ends && is_own_kill(it->r, rec));
 	case RLOG_EXEC:
-		return it->p >= end || !*it->p;
+		return log_ends;
 	default:
 		return false;
 	}
@@ -260,7 +275,7 @@ enum rlog_read reader_next_slot(struct reader_iter *it, struct reader_slot *slot
 		it->stamp += rec.delta;
 		slot->stamped = true;
 		slot->kind = rec.kind;
-		slot->last = ends_process(it, &rec);
+		slot->last = reader_ends_process(it, &rec);
 		return RLOG_READ_OK;
 	}
 	it->p = start;

@@ -20,6 +20,7 @@ struct reader {
 	size_t size;
 	bool mapped; /* base is ours to unmap */
 	bool lenient; /* set by the owner: a record cut short by the end of the file ends the log */
+	int32_t pid; /* set by the owner: whose log it is; 0: unknown */
 	struct rlog_head head;
 };
 
@@ -75,11 +76,16 @@ struct reader_marks {
 struct reader_slot {
 	uint64_t events; /* how many; 0: the log ended */
 	bool stamped; /* false: the log ended before a stamped event came */
-	bool last; /* its last event ends the process: CRASH, exit_group, or an execve that succeeded */
+	bool last; /* its last event ends the process, see reader_ends_process */
 	uint8_t kind; /* of the stamped event */
 	uint8_t first_kind;
 };
 
+/*
+ * Whether the event rec, behind which `it` stands, was the last thing the process did: CRASH, exit_group, an
+ * execve that succeeded, a signal to itself that it did not come back from (abort).
+ */
+bool reader_ends_process(const struct reader_iter *it, const struct rlog_rec *rec);
 /* Decodes a slot, the stamp of its end is it->stamp then. Adds marks if given. RLOG_READ_END: no stamp came. */
 enum rlog_read reader_next_slot(struct reader_iter *it, struct reader_slot *slot,
 				struct reader_marks *marks);

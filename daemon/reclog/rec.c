@@ -282,6 +282,7 @@ static int log_open(const struct rec *r, const struct rec_image *img, uint32_t t
 			       "%s: damaged at offset %zu: it is the log of process %u, thread %u", path,
 			       offsetof(struct rlog_head, process), log->head.process, log->head.thread);
 	log->lenient = !r->complete;
+	log->pid = img->head.pid;
 	return 0;
 }
 

@@ -9,8 +9,8 @@
  *
  * - A FORK image begins with its parent's timeline up to and including the FORK that made it, and so on
  *   for that parent: the prefix. Nothing else that the parents did is on it.
- * - What ends the process (CRASH, exit_group, an execve that succeeded) is the last event. Slots that
- *   end later are cut off: their threads were being stopped.
+ * - What ends the process (CRASH, exit_group, abort's signal, an execve that succeeded) is the last
+ *   event. Slots that end later are cut off: their threads were being stopped.
  * - Acquires behind a thread's last stamped event (its tail) happened at some time before the process
  *   ended. A tail contains no release, so that nothing depends on it, and the order among tails is free.
  *   They come after all slots, but before the one that ends the process, thread by thread. What may

@@ -319,6 +319,41 @@ static void test_first_end_counts(void **state)
 	rb_fini(&rb);
 }
 
+/* A signal to itself ends the process if nothing came after it. */
+static void expect_kill(unsigned long nr, unsigned long x, unsigned long y, unsigned long z, bool result,
+			const char *runs)
+{
+	struct logbuild a, b;
+	struct recbuild rb;
+	struct rec *rec;
+	struct timeline *tl;
+
+	two_threads(&rb, &a, &b);
+	lb_add(&b, RLOG_SYS, 300, 0, 5, nr, x, y, z, 99ul);
+	if (result)
+		lb_add_v(&b, RLOG_SYSRET, 0, 0, 1, (uint64_t[]){0}, "", 0);
+	lb_add(&a, RLOG_UNLOCK, 400, 6, 0);
+	rec = write_two(&rb, &a, &b);
+	tl = build(rec, 1, 0);
+	expect_runs(tl, runs);
+	timeline_free(tl);
+	rec_free(rec);
+	rb_fini(&rb);
+}
+
+static void test_own_kill(void **state)
+{
+	static const char ended[] = "1*2 2*2", goes_on[] = "1*2 2*2 1*1";
+
+	expect_kill(234, 1001, 1002, 6, false, ended); /* tgkill(pid, tid, SIGABRT) */
+	expect_kill(234, 1001, 1002, 6, true, goes_on);
+	expect_kill(234, 1001, 1001, 6, false, goes_on); /* another thread gets it */
+	expect_kill(234, 1001, 1002, 0, false, goes_on);
+	expect_kill(200, 1002, 6, 0, false, ended); /* tkill(tid, SIGABRT) */
+	expect_kill(62, 1001, 9, 0, false, ended); /* kill(pid, SIGKILL) */
+	expect_kill(62, 1, 9, 0, false, goes_on);
+}
+
 /* Rung 1 moves an unsynchronised segment to its start. */
 static void test_rung_moves(void **state)
 {
@@ -587,6 +622,7 @@ int main(void)
 		cmocka_unit_test(test_tail_lost),
 		cmocka_unit_test(test_tail_waits),
 		cmocka_unit_test(test_first_end_counts),
+		cmocka_unit_test(test_own_kill),
 		cmocka_unit_test(test_rung_moves),
 		cmocka_unit_test(test_rung_random),
 		cmocka_unit_test(test_fork_prefix),
