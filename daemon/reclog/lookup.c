@@ -108,6 +108,28 @@ static struct reader_iter place(const struct tl_thread *t, uint64_t index)
 	return it;
 }
 
+/*
+ * When an event took place, as far as the log knows: an acquire at some time before the next stamp of its
+ * thread, and then its slot has its place on the timeline; a tail before the end. `it` is behind the event.
+ */
+#define LOOK_AHEAD 256
+static uint64_t event_stamp(const struct timeline *tl, const struct tl_thread *t,
+			    struct reader_iter it, const struct rlog_rec *event)
+{
+	uint64_t before = it.stamp;
+	struct rlog_rec rec;
+
+	if (event->flags & RF_S)
+		return it.stamp;
+	for (unsigned i = 0; i < LOOK_AHEAD; i++) {
+		if (it.index >= t->events || reader_next_record(&it, &rec) != RLOG_READ_OK)
+			return tl->last_stamp;
+		if (rec.flags & RF_S)
+			return it.stamp;
+	}
+	return before;
+}
+
 /* Decodes the event at *it, which is `number`. */
 static int decode(const struct timeline *tl, const struct tl_part *part, const struct tl_thread *t,
 		  struct reader_iter *it, uint64_t number, struct timeline_event *ev, struct err *e)
@@ -122,7 +144,7 @@ static int decode(const struct timeline *tl, const struct tl_part *part, const s
 		.offset = ev->ev.offset,
 		.tid = t->log->head.tid,
 	};
-	ev->seconds = timeline_seconds(tl, ev->ev.stamp);
+	ev->seconds = timeline_seconds(tl, event_stamp(tl, t, *it, &ev->ev.rec));
 	return 0;
 }
 

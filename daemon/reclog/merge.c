@@ -205,6 +205,7 @@ int tl_merge_part(struct tl_merge *m, struct err *e)
 		if (last && m->limit.ends_process)
 			end_process(m, c);
 		c->t->events += c->slot.events;
+		m->tl->last_stamp = c->it.stamp;
 		m->sink(m, c, c->slot.events, false);
 		if (last)
 			return 0;

@@ -57,7 +57,7 @@ struct timeline_where {
 struct timeline_event {
 	struct timeline_where where;
 	struct reader_event ev; /* views into the logs: valid as long as the timeline */
-	double seconds; /* since the recording's start; negative: unknown */
+	double seconds; /* since the recording's start; of an acquire: its slot's end; negative: unknown */
 };
 
 /* Reads and merges the logs of an image and of its fork ancestors. opts may be NULL. Damage: ERR_USAGE. */

@@ -35,7 +35,7 @@ struct timeline {
 	struct replay_slot *runs;
 	uint64_t nruns, runs_cap;
 	uint64_t total, cut;
-	uint64_t start_stamp;
+	uint64_t start_stamp, last_stamp;
 	double tsc_hz; /* 0: no clock */
 	/* lookup.c; NULL until needed */
 	uint32_t *run_index; /* by run: the thread's events before it */

@@ -74,6 +74,14 @@ static void check_lookup(struct timeline *tl, uint64_t number, const struct time
 	assert_int_equal(timeline_number(tl, 1, ev.where.thread, ev.where.index), number);
 }
 
+/* On rung 0, times never fall. */
+static void check_time(unsigned rung, double *last, const struct timeline_event *ev)
+{
+	if (!rung)
+		assert_true(ev->seconds >= *last);
+	*last = ev->seconds;
+}
+
 static void check_order(const struct sim *s, struct timeline *tl, unsigned seed, unsigned rung)
 {
 	struct timeline_event ev = {0};
@@ -82,6 +90,7 @@ static void check_order(const struct sim *s, struct timeline *tl, unsigned seed,
 	struct err e = {0};
 	const char *why;
 	uint64_t sum = 0;
+	double last = 0;
 
 	sim_check_init(&c, s);
 	assert_int_equal(timeline_walk_init(&w, tl, 1, &e), 0);
@@ -92,6 +101,7 @@ static void check_order(const struct sim *s, struct timeline *tl, unsigned seed,
 			fail_msg("seed %u rung %u: event %lu, thread %u: %s", seed, rung,
 				 (unsigned long)n, ev.where.thread, why);
 		check_lookup(tl, n, &ev);
+		check_time(rung, &last, &ev);
 	}
 	timeline_walk_fini(&w);
 	for (unsigned t = 1; t <= s->nthreads; t++)
