@@ -42,6 +42,9 @@ struct log {
 };
 
 #define SIG_QUEUE 8
+#define LIB_HELD 16
+
+struct lib_lock;
 
 struct thr {
 	volatile char selector; /* Syscall User Dispatch: 0 lets calls through, 1 traps them */
@@ -65,6 +68,12 @@ struct thr {
 	void *stack;
 	uint64_t stack_len;
 	pid_t want_tid; /* replay: TID of the thread that is being created, 0: any */
+	/* replay, see turn.c: whose turn this thread runs in; it lends its own; it stands before its next event */
+	uint32_t lender, lend_mark;
+	int lending, at_event;
+	/* library locks that this thread holds, for its end: see libc.c */
+	struct lib_lock *held[LIB_HELD];
+	int nheld;
 	int made_event; /* this call made an event: signals may be delivered at its end */
 };
 
@@ -156,6 +165,8 @@ void turn_exit(struct thr *t); /* hands the turn on for good */
 _Noreturn void turn_end(struct thr *t, int state);
 _Noreturn void turn_diverge(struct thr *t, const struct rlog_rec *want, enum rlog_kind got,
 			    const uint64_t *ops, unsigned nops, const char *text);
+/* A futex call of libc. In replay a wait lends the turn to those who may hold the lock. */
+long turn_futex(struct thr *t, const long *a);
 void turn_map_log(struct thr *t); /* maps the log of t */
 void turn_start(struct thr *t); /* position 0: stops there if wanted, then waits for its turn */
 void turn_fork_child(struct thr *t); /* goes on as the child of a fork */

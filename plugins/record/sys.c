@@ -754,13 +754,6 @@ static long do_sigaltstack(struct thr *t, const long *a)
 	return raw2(SYS_sigaltstack, a[0], a[1]);
 }
 
-/* A futex that the program or libc uses directly. */
-static long do_futex(struct thr *t, const long *a)
-{
-	(void)t;
-	return raw6(SYS_futex, a[0], a[1], a[2], a[3], a[4], a[5]);
-}
-
 static _Noreturn void do_exit_group(struct thr *t, const long *a)
 {
 	uint64_t op[10];
@@ -830,7 +823,7 @@ static long special(struct thr *t, long nr, const long *a, ucontext_t *uc)
 	case SYS_personality:
 		return raw2(nr, a[0], a[1]);
 	case SYS_futex:
-		return do_futex(t, a);
+		return turn_futex(t, a); /* a lock inside libc, or the program's own */
 	case SYS_clone:
 	case SYS_clone3:
 	case SYS_fork:

@@ -166,6 +166,8 @@ static long run_native(long nr, const long *a, ucontext_t *uc)
 		return clone_thread(nr, a, uc);
 	if (nr == SYS_clone && a[1])
 		return clone_thread(nr, a, uc);
+	if (nr == SYS_futex)
+		return turn_futex(self, a);
 	return raw6(nr, a[0], a[1], a[2], a[3], a[4], a[5]);
 }
 

@@ -136,6 +136,92 @@ static void give_turn(uint32_t to)
 	raw_futex_wake(&c->wake[to], 1);
 }
 
+/*
+ * Lending. A slot ends in the middle of an event, and its thread may hold a lock inside libc there that
+ * the next owner needs (when recording it was let go before the owner's next event). The owner then
+ * lends its turn to the others, one after the other, each up to the start of its own next event.
+ */
+static uint32_t lend_round;
+static const uint32_t *lend_woken; /* the word that a borrower woke last */
+
+static void lend_return(struct thr *t, int at_event)
+{
+	uint32_t to = t->lender;
+
+	t->lender = 0;
+	t->at_event = at_event;
+	give_turn(to);
+	turn_wait(t);
+	t->at_event = 0;
+}
+
+static int can_borrow(const struct thr *t, uint32_t to, uint32_t round)
+{
+	const struct thr *b = &G.thr[to];
+
+	return b != t && G.ctl->tid[to] && !b->exited && !b->at_event && !b->lending && b->lend_mark != round;
+}
+
+/* The next thread in the order of the slots that may still hold the lock, or 0. */
+static uint32_t borrower(const struct thr *t, uint32_t round)
+{
+	uint64_t end = (uint64_t)G.ctl->slot + 4096;
+
+	for (uint64_t i = G.ctl->slot; i < G.sched->slots && i < end; i++)
+		if (can_borrow(t, G.sched->slot[i].thread, round))
+			return G.sched->slot[i].thread;
+	for (uint32_t i = 1; i < G.next_thread; i++)
+		if (can_borrow(t, i, round))
+			return i;
+	return 0;
+}
+
+static void lend(struct thr *t, uint32_t to, uint32_t round)
+{
+	G.thr[to].lend_mark = round;
+	G.thr[to].lender = t->ordinal;
+	t->lending = 1;
+	give_turn(to);
+	turn_wait(t);
+	t->lending = 0;
+}
+
+/* Waits until *word is not val: 0, -EAGAIN or -ETIMEDOUT, as the kernel would say. */
+static long lend_until(struct thr *t, uint32_t *word, uint32_t val, const void *timeout)
+{
+	for (;;) {
+		uint32_t round = ++lend_round, to;
+
+		lend_woken = 0;
+		while (__atomic_load_n(word, __ATOMIC_ACQUIRE) == val && lend_woken != word &&
+		       (to = borrower(t, round)) != 0)
+			lend(t, to, round);
+		if (__atomic_load_n(word, __ATOMIC_ACQUIRE) != val)
+			return -11; /* EAGAIN */
+		if (lend_woken == word)
+			return 0;
+		if (timeout)
+			return -110; /* ETIMEDOUT */
+		if (!t->lender)
+			turn_diverge(t, 0, RLOG_LIB_LOCK, (uint64_t[]){(uint64_t)word}, 1,
+				     "waits for a lock inside a library that no thread lets go");
+		lend_return(t, 0);
+	}
+}
+
+long turn_futex(struct thr *t, const long *a)
+{
+	int op = (int)a[1] & 127, waits = op == FUTEX_WAIT || op == FUTEX_WAIT_BITSET;
+
+	if (G.mode != SHIM_REPLAY || !t || t->exited || G.ctl->owner != t->ordinal)
+		return raw6(SYS_futex, a[0], a[1], a[2], a[3], a[4], a[5]);
+	if (op == FUTEX_WAKE || op == FUTEX_WAKE_BITSET)
+		lend_woken = (const uint32_t *)a[0];
+	if (!waits)
+		return raw6(SYS_futex, a[0], a[1], a[2], a[3], a[4], a[5]);
+	return lend_until(t, (uint32_t *)a[0], (uint32_t)a[2], (const void *)a[3]);
+}
+
 /* Counts the event; the thread whose slot is next, or 0 when this was the last event. */
 static uint32_t count_event(struct thr *t)
 {
@@ -199,6 +285,8 @@ int turn_peek(struct thr *t, struct rlog_rec *r)
 {
 	const uint8_t *p;
 
+	if (unlikely(t->lender))
+		lend_return(t, 1);
 	skip_yields(t);
 	p = t->log.rd;
 	return rlog_next(shim_kinds(), &p, t->log.rd_end, r) == RLOG_READ_OK;
@@ -209,6 +297,8 @@ void turn_take(struct thr *t, struct rlog_rec *r, enum rlog_kind kind)
 	const uint8_t *p;
 
 	t->made_event = 1;
+	if (unlikely(t->lender))
+		lend_return(t, 1);
 	skip_yields(t);
 	p = t->log.rd;
 	if (unlikely(rlog_next(shim_kinds(), &p, t->log.rd_end, r) != RLOG_READ_OK))
