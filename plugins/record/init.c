@@ -346,7 +346,6 @@ __attribute__((constructor)) static void shim_init(int argc, char **argv, char *
 	first_thread();
 	find_real();
 	thread_init();
-	lib_init();
 	if (fred[5] == 'r')
 		start_record(parent, argc, argv, envp);
 	else
@@ -363,6 +362,7 @@ __attribute__((constructor)) static void shim_init(int argc, char **argv, char *
 void init_fork_child(struct thr *t, uint32_t process, uint32_t parent)
 {
 	struct thr *n = &G.thr[1];
+	uint32_t was = t->ordinal;
 
 	if (n != t)
 		*n = *t;
@@ -371,6 +371,7 @@ void init_fork_child(struct thr *t, uint32_t process, uint32_t parent)
 	n->tid = G.pid;
 	n->pending = 0;
 	self = n;
+	lib_fork_child(was, n);
 	G.process = process;
 	if (G.mode == SHIM_RECORD) {
 		n->log.base = 0;

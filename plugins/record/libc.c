@@ -1,7 +1,255 @@
 /* SPDX-License-Identifier: MIT */
-/* libc.c: library functions that hold a lock inside libc: their order between threads is logged. */
+/*
+ * libc.c: library functions that hold a lock inside libc: the order between threads is logged.
+ *
+ * A wrapper takes a lock of the shim around the real call, as soon as a second thread has existed. The call
+ * itself runs as the program's code: its system calls are events, and it may call back into the program.
+ * A FILE is locked with its own lock (flockfile), so that it excludes what the program locks itself.
+ *
+ * Nothing is delivered between a lock's event and the call: a handler that jumps away would leave the
+ * lock taken. A thread that ends inside such a call (cancellation) gives its locks back at its end.
+ */
 #include "record/shim.h"
 
-void lib_init(void)
+#include "record/lib.h"
+
+struct lib_lock lib_locks[LIB_LOCKS];
+
+static int lock_try(struct lib_lock *l)
 {
+	uint32_t zero = 0;
+
+	return __atomic_compare_exchange_n(&l->word, &zero, 1, 0, __ATOMIC_ACQUIRE, __ATOMIC_RELAXED);
+}
+
+static void lock_wait(struct lib_lock *l)
+{
+	while (__atomic_exchange_n(&l->word, 2, __ATOMIC_ACQUIRE))
+		raw_futex_wait(&l->word, 2);
+}
+
+static void lock_release(struct lib_lock *l)
+{
+	l->owner = 0;
+	if (__atomic_exchange_n(&l->word, 0, __ATOMIC_RELEASE) == 2)
+		raw_futex_wake(&l->word, 1);
+}
+
+static _Noreturn void held_by_another(struct thr *t, const void *obj)
+{
+	uint64_t a = (uint64_t)obj;
+	struct rlog_rec r;
+
+	turn_diverge(t, turn_peek(t, &r) ? &r : 0, RLOG_LIB_LOCK, &a, 1,
+		     "the library lock is held by another thread at this point of the replay");
+}
+
+static void lock_take(struct thr *t, struct lib_lock *l)
+{
+	if (l->owner != t->ordinal) {
+		if (!lock_try(l)) {
+			if (G.mode == SHIM_REPLAY)
+				held_by_another(t, l);
+			wait_begin(t);
+			lock_wait(l);
+			wait_end(t);
+		}
+		l->owner = t->ordinal;
+	}
+	l->depth++;
+}
+
+static void file_take(struct thr *t, FILE *f)
+{
+	if (REAL(ftrylockfile)(f) == 0)
+		return;
+	wait_begin(t);
+	REAL(flockfile)(f);
+	wait_end(t);
+}
+
+static void hold(struct thr *t, struct lib_lock *l, FILE *f)
+{
+	if (t->nheld < LIB_HELD) {
+		t->held[t->nheld].lock = l;
+		t->held[t->nheld].file = f;
+	}
+	t->nheld++;
+}
+
+static void drop(struct thr *t, const struct lib_lock *l, const FILE *f)
+{
+	int i = t->nheld < LIB_HELD ? t->nheld : LIB_HELD;
+
+	while (--i >= 0 && (t->held[i].lock != l || t->held[i].file != f))
+		;
+	if (t->nheld)
+		t->nheld--;
+	for (; i >= 0 && i < t->nheld && i + 1 < LIB_HELD; i++)
+		t->held[i] = t->held[i + 1];
+}
+
+/* The event of a lock or of a FILE, with the lock taken behind it. */
+static void acquire(struct thr *t, struct lib_lock *l, FILE *f)
+{
+	const void *obj = f ? (void *)f : (void *)l;
+
+	if (G.mode == SHIM_REPLAY) {
+		while (sig_deliver_replay(t))
+			;
+		ev(t, RLOG_LIB_LOCK, obj, 0, 0);
+	}
+	if (f)
+		file_take(t, f);
+	else
+		lock_take(t, l);
+	if (G.mode == SHIM_RECORD)
+		ev(t, RLOG_LIB_LOCK, obj, 0, 0);
+	ev_done(t);
+}
+
+static void release(struct thr *t, struct lib_lock *l, FILE *f)
+{
+	ev(t, RLOG_LIB_UNLOCK, f ? (void *)f : (void *)l, 0, 0);
+	if (f)
+		REAL(funlockfile)(f);
+	else if (l->depth && --l->depth == 0)
+		lock_release(l);
+	ev_done(t);
+}
+
+int lib_enter_slow(struct lib_lock *l)
+{
+	struct thr *t = shim_enter();
+
+	if (!t)
+		return 0;
+	t->caller = (uint64_t)__builtin_return_address(0);
+	acquire(t, l, 0);
+	hold(t, l, 0);
+	shim_leave_quiet(t);
+	return 1;
+}
+
+void lib_leave_slow(struct lib_lock *l)
+{
+	struct thr *t = shim_enter();
+
+	if (!t) /* recording failed meanwhile, or a fork child that is not recorded */
+		return;
+	drop(t, l, 0);
+	release(t, l, 0);
+	shim_leave(t);
+}
+
+int lib_file_enter_slow(FILE *f)
+{
+	struct thr *t;
+
+	if (!f || (f->_flags & LIB_FILE_USER_LOCK) || !(t = shim_enter()))
+		return 0;
+	t->caller = (uint64_t)__builtin_return_address(0);
+	acquire(t, 0, f);
+	hold(t, 0, f);
+	shim_leave_quiet(t);
+	return 1;
+}
+
+void lib_file_leave_slow(FILE *f)
+{
+	struct thr *t = shim_enter();
+
+	if (!t) {
+		REAL(funlockfile)(f);
+		return;
+	}
+	drop(t, 0, f);
+	release(t, 0, f);
+	shim_leave(t);
+}
+
+/* fclose: the lock dies with the FILE. */
+void lib_file_forget(FILE *f)
+{
+	struct thr *t = shim_enter();
+
+	if (!t)
+		return;
+	drop(t, 0, f);
+	ev(t, RLOG_LIB_UNLOCK, f, 0, 0);
+	ev_done(t);
+	shim_leave(t);
+}
+
+/* The program's own locking of a FILE: kept over the thread's end, as without the shim. */
+void lib_file_lock(FILE *f)
+{
+	struct thr *t;
+
+	if (!G.mt || !(t = shim_enter())) {
+		REAL(flockfile)(f);
+		return;
+	}
+	t->caller = (uint64_t)__builtin_return_address(0);
+	acquire(t, 0, f);
+	shim_leave(t);
+}
+
+void lib_file_unlock(FILE *f)
+{
+	struct thr *t;
+
+	if (!G.mt || !(t = shim_enter())) {
+		REAL(funlockfile)(f);
+		return;
+	}
+	release(t, 0, f);
+	shim_leave(t);
+}
+
+int lib_file_trylock(FILE *f)
+{
+	struct thr *t;
+	int64_t ret = 0;
+
+	if (!G.mt || !(t = shim_enter()))
+		return REAL(ftrylockfile)(f);
+	t->caller = (uint64_t)__builtin_return_address(0);
+	if (G.mode == SHIM_RECORD) {
+		ret = REAL(ftrylockfile)(f);
+		ev(t, RLOG_LOCK_RET, f, (uint64_t)ret, 0);
+	} else {
+		ret = ev_result(t, RLOG_LOCK_RET, f, 0);
+		if (ret == 0)
+			REAL(flockfile)(f);
+		ev_done(t);
+	}
+	shim_leave(t);
+	return (int)ret;
+}
+
+void lib_thread_end(struct thr *t)
+{
+	while (t->nheld > LIB_HELD)
+		t->nheld--;
+	while (t->nheld > 0) {
+		struct lib_held h = t->held[--t->nheld];
+
+		release(t, h.lock, h.file);
+	}
+}
+
+/* Only the forking thread lives on in the child; libc renews the locks of FILEs. */
+void lib_fork_child(uint32_t was, struct thr *now)
+{
+	for (unsigned i = 0; i < LIB_LOCKS; i++) {
+		struct lib_lock *l = &lib_locks[i];
+
+		if (l->owner == was && was) {
+			l->owner = now->ordinal;
+			l->word = 1;
+		} else {
+			*l = (struct lib_lock){0};
+		}
+	}
 }

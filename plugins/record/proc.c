@@ -97,9 +97,11 @@ static long fork_replay(struct thr *t, struct clone_args *c, uint64_t sp, uconte
 		}
 		if (pid < 0)
 			shim_fail("cannot fork with the recorded PID");
-		if (follow)
+		if (follow) {
+			G.ctl->pid = (int32_t)pid;
 			for (;;)
 				raw1(SYS_exit_group, 0);
+		}
 	}
 	turn_done(t);
 	ev_half(t, RLOG_FORKED, &ret, &child);

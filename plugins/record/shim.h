@@ -45,6 +45,10 @@ struct log {
 #define LIB_HELD 16
 
 struct lib_lock;
+struct lib_held {
+	struct lib_lock *lock;
+	struct _IO_FILE *file; /* or a FILE's own lock */
+};
 
 struct thr {
 	volatile char selector; /* Syscall User Dispatch: 0 lets calls through, 1 traps them */
@@ -72,7 +76,7 @@ struct thr {
 	uint32_t lender, lend_mark;
 	int lending, at_event;
 	/* library locks that this thread holds, for its end: see libc.c */
-	struct lib_lock *held[LIB_HELD];
+	struct lib_held held[LIB_HELD];
 	int nheld;
 	int made_event; /* this call made an event: signals may be delivered at its end */
 };
@@ -204,8 +208,22 @@ struct arena *heap_arena(uint32_t ordinal);
 struct arena *heap_arena_main(void);
 void heap_init(void);
 
+/* Recording: around a real call that may wait: a signal's handler runs at once. */
+static inline void wait_begin(struct thr *t)
+{
+	t->blocking = 1;
+	if (unlikely(t->pending))
+		sig_deliver_pending(t);
+}
+
+static inline void wait_end(struct thr *t)
+{
+	t->blocking = 0;
+}
+
 /* --- libc.c --- */
-void lib_init(void);
+void lib_thread_end(struct thr *t); /* gives back what the thread still holds */
+void lib_fork_child(uint32_t was, struct thr *now); /* was: the ordinal that the thread had in the parent */
 
 /* --- util.c --- */
 uint32_t crc32c(uint32_t crc, const void *p, size_t n);

@@ -50,35 +50,72 @@ static void install(int sig, void (*fn)(int, siginfo_t *, void *), unsigned long
 	raw4(SYS_rt_sigaction, sig, &k, 0, 8);
 }
 
-/* Calls the program's handler for an asynchronous signal, as a plain call. */
-static void call_handler(struct thr *t, int sig, siginfo_t *si, int set_mask)
+/*
+ * What a handler gets, and where its stack begins. When recording it may run inside a kernel frame, on replay it
+ * is always a plain call: its stack is put at the same address in both, well below the shim's frames.
+ */
+struct handler_frame {
+	siginfo_t info;
+	ucontext_t uc;
+};
+#define FRAME_MARGIN 2048u
+
+void call_on_stack(int sig, void *info, void *uc, void *sp, void (*fn)(int, siginfo_t *, void *));
+__asm__(".text\n.type call_on_stack, @function\n"
+	"call_on_stack:\n"
+	"	push %rbp\n"
+	"	mov %rsp, %rbp\n"
+	"	.cfi_startproc\n"
+	"	.cfi_def_cfa rbp, 16\n"
+	"	.cfi_offset rbp, -16\n"
+	"	mov %rcx, %rsp\n"
+	"	call *%r8\n"
+	"	mov %rbp, %rsp\n"
+	"	pop %rbp\n"
+	"	.cfi_def_cfa rsp, 8\n"
+	"	ret\n"
+	"	.cfi_endproc\n"
+	".size call_on_stack, .-call_on_stack\n");
+
+static uint64_t frame_below(const void *here)
 {
+	return ((uint64_t)here - FRAME_MARGIN - sizeof(struct handler_frame)) & ~63ull;
+}
+
+/* Calls the program's handler for an asynchronous signal. */
+static void call_handler(struct thr *t, int sig, const siginfo_t *si, uint64_t sp, int set_mask)
+{
+	struct handler_frame *f = (struct handler_frame *)sp;
 	struct ksigaction *u = &user[sig];
 	void (*fn)(int, siginfo_t *, void *) = u->handler;
-	int depth = t->depth, blocking = t->blocking;
+	int depth = t->depth, blocking = t->blocking, made_event = t->made_event;
 	uint64_t mask = (u->mask | ((u->flags & SA_NODEFER) ? 0 : bit(sig))) & ~bit(SIGSYS), old = 0;
-	siginfo_t copy = *si;
-	ucontext_t uc;
+	uint64_t caller = t->caller;
 
-	__builtin_memset(&uc, 0, sizeof(uc));
+	if ((uint64_t)__builtin_frame_address(0) < sp + sizeof(*f) + 256)
+		shim_fail("a signal handler's stack is not where it was when recording");
 	if (u->flags & SA_RESETHAND)
 		u->handler = (void *)0;
 	if (set_mask)
 		raw4(SYS_rt_sigprocmask, SIG_BLOCK, &mask, &old, 8);
-	__builtin_memcpy(&uc.uc_sigmask, &old, 8);
+	f->info = *si;
+	__builtin_memset(&f->uc, 0, sizeof(f->uc));
 	t->blocking = 0;
 	t->depth = 0;
 	t->selector = 1;
-	fn(sig, &copy, &uc);
+	call_on_stack(sig, &f->info, &f->uc, f, fn);
 	t = self;
 	t->selector = 0;
 	t->depth = depth;
 	t->blocking = blocking;
+	t->made_event = made_event;
+	t->caller = caller;
 	if (set_mask)
 		raw4(SYS_rt_sigprocmask, SIG_SETMASK, &old, 0, 8);
 }
 
-static void rec_signal(struct thr *t, int sig, const siginfo_t *si)
+/* Payload: siginfo_t, address of the handler's stack. */
+static void rec_signal(struct thr *t, int sig, const siginfo_t *si, uint64_t sp)
 {
 	uint8_t *p0 = log_reserve(t, 200), *p;
 	uint64_t now;
@@ -89,9 +126,11 @@ static void rec_signal(struct thr *t, int sig, const siginfo_t *si)
 	p = rlog_put(p0 + 1, now - t->last_stamp);
 	t->last_stamp = now;
 	p = rlog_put(p, (uint64_t)sig);
-	p = rlog_put(p, sizeof(*si));
+	p = rlog_put(p, sizeof(*si) + 8);
 	__builtin_memcpy(p, si, sizeof(*si));
-	t->log.cur = p + sizeof(*si);
+	p += sizeof(*si);
+	__builtin_memcpy(p, &sp, 8);
+	t->log.cur = p + 8;
 	__atomic_store_n(p0, RLOG_SIGNAL, __ATOMIC_RELEASE);
 }
 
@@ -109,8 +148,10 @@ void sig_deliver_pending(struct thr *t)
 		raw4(SYS_rt_sigprocmask, SIG_SETMASK, &old, 0, 8);
 		if (!has_handler(si.si_signo))
 			continue;
-		rec_signal(t, si.si_signo, &si);
-		call_handler(t, si.si_signo, &si, 1);
+		uint64_t sp = frame_below(__builtin_frame_address(0));
+
+		rec_signal(t, si.si_signo, &si, sp);
+		call_handler(t, si.si_signo, &si, sp, 1);
 		t = self;
 	}
 }
@@ -119,15 +160,19 @@ int sig_deliver_replay(struct thr *t)
 {
 	struct rlog_rec r;
 	siginfo_t si;
+	uint64_t sp;
 
 	if (!turn_peek(t, &r) || r.kind != RLOG_SIGNAL)
 		return 0;
 	turn_take(t, &r, RLOG_SIGNAL);
+	if (r.payload_len != sizeof(si) + 8)
+		shim_fail("the record of a signal is damaged");
 	__builtin_memcpy(&si, r.payload, sizeof(si));
+	__builtin_memcpy(&sp, r.payload + sizeof(si), 8);
 	turn_done(t);
 	if (!has_handler((int)r.op[0]))
 		turn_diverge(t, &r, RLOG_SIGNAL, 0, 0, "a signal for which there is no handler");
-	call_handler(t, (int)r.op[0], &si, 1);
+	call_handler(t, (int)r.op[0], &si, sp, 1);
 	return 1;
 }
 
@@ -198,8 +243,10 @@ static void entry(int sig, siginfo_t *si, void *ucv)
 	if (G.mode != SHIM_RECORD)
 		return;
 	if (t->blocking) {
-		rec_signal(t, sig, si);
-		call_handler(t, sig, si, 0);
+		uint64_t sp = frame_below(__builtin_frame_address(0));
+
+		rec_signal(t, sig, si, sp);
+		call_handler(t, sig, si, sp, 0);
 		return;
 	}
 	if (t->pending < SIG_QUEUE) {

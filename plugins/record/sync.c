@@ -22,19 +22,6 @@ static _Noreturn void held(struct thr *t, enum rlog_kind kind, const void *obj)
 		     "the lock is held by another thread at this point of the replay");
 }
 
-/* Recording: around a real call that may wait. */
-static void wait_begin(struct thr *t)
-{
-	t->blocking = 1;
-	if (unlikely(t->pending))
-		sig_deliver_pending(t);
-}
-
-static void wait_end(struct thr *t)
-{
-	t->blocking = 0;
-}
-
 /* Replay: handlers that ran while the call waited. */
 static void replay_waited(struct thr *t)
 {

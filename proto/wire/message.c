@@ -69,7 +69,8 @@ static int parse_error_object(struct wire_msg *m, json_t *error, int *code, stru
 	json_t *c = json_object_get(error, "code");
 	json_t *t = json_object_get(error, "message");
 
-	if (!json_is_integer(c) || !json_is_string(t))
+	if (!json_is_integer(c) || !json_is_string(t) ||
+	    json_integer_value(c) != (int)json_integer_value(c))
 		return bad_request(e, code, "an error needs an integer code and a message");
 	m->type = WIRE_MSG_ERROR;
 	m->code = (int)json_integer_value(c);
