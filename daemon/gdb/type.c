@@ -123,7 +123,9 @@ void gdb_type_classify(struct gdb_type *t)
 	/* Declarators follow the closing brace of a definition that is printed in full. */
 	behind = strrchr(copy, '}');
 	behind = behind ? behind + 1 : copy;
-	if (strstr(behind, "(*)") || (n && copy[n - 1] == '*'))
+	if (strstr(behind, "(*["))
+		t->kind = GDB_TYPE_AGGREGATE;
+	else if (strstr(behind, "(*)") || (n && copy[n - 1] == '*'))
 		t->kind = GDB_TYPE_POINTER;
 	else if (n && copy[n - 1] == ']')
 		t->kind = GDB_TYPE_AGGREGATE;
