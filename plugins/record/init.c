@@ -23,9 +23,12 @@ void *real_table[REAL_COUNT];
 
 static const struct {
 	const char *name, *version;
+	int optional;
 } real_names[REAL_COUNT] = {
-#define REALFN(name, version) {#name, version},
+#define REALFN(name, version) {#name, version, 0},
+#define REALOPT(name) {#name, 0, 1},
 #include "record/real.def"
+#undef REALOPT
 #undef REALFN
 };
 
@@ -35,7 +38,7 @@ static void find_real(void)
 		real_table[i] = real_names[i].version
 					? dlvsym(RTLD_NEXT, real_names[i].name, real_names[i].version)
 					: dlsym(RTLD_NEXT, real_names[i].name);
-		if (!real_table[i])
+		if (!real_table[i] && !real_names[i].optional)
 			shim_fail(real_names[i].name);
 	}
 }
@@ -313,6 +316,7 @@ static void start_replay(char **argv)
 	check_image(argv);
 	G.ctl->pid = G.pid;
 	G.ctl->process = G.process;
+	G.ctl->mode_addr = (uint64_t)&G.mode;
 	turn_map_log(self);
 	G.ctl->tid[1] = self->tid;
 	if (G.sched->slots) {

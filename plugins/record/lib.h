@@ -47,7 +47,9 @@ extern struct lib_lock lib_locks[LIB_LOCKS];
 #define LIB_FILE_USER_LOCK 0x8000 /* libio: the program locks this FILE itself */
 #define LIB_FILE_PUTTING 0x800 /* libio: the buffer holds what is to be written */
 
-#define LIBC(type, name, params) EXPORT type w_##name params __asm__(#name)
+#define LIBC(type, name, params)                                                                   \
+	EXPORT type w_##name params __asm__(#name);                                                \
+	type w_##name params
 /* The real function behind a wrapper that no header declares. */
 #define REAL_W(name) ((__typeof__(&w_##name))real_table[REAL_##name])
 
@@ -56,7 +58,6 @@ int lib_enter_slow(struct lib_lock *l);
 void lib_leave_slow(struct lib_lock *l);
 int lib_file_enter_slow(FILE *f);
 void lib_file_leave_slow(FILE *f);
-void lib_file_forget(FILE *f);
 
 /* What the program's flockfile, funlockfile and ftrylockfile do. */
 void lib_file_lock(FILE *f);

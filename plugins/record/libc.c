@@ -135,8 +135,11 @@ void lib_leave_slow(struct lib_lock *l)
 {
 	struct thr *t = shim_enter();
 
-	if (!t) /* recording failed meanwhile, or a fork child that is not recorded */
+	if (!t) { /* recording failed meanwhile: others may still wait */
+		if (l->depth && --l->depth == 0)
+			lock_release(l);
 		return;
+	}
 	drop(t, l, 0);
 	release(t, l, 0);
 	shim_leave(t);
@@ -165,19 +168,6 @@ void lib_file_leave_slow(FILE *f)
 	}
 	drop(t, 0, f);
 	release(t, 0, f);
-	shim_leave(t);
-}
-
-/* fclose: the lock dies with the FILE. */
-void lib_file_forget(FILE *f)
-{
-	struct thr *t = shim_enter();
-
-	if (!t)
-		return;
-	drop(t, 0, f);
-	ev(t, RLOG_LIB_UNLOCK, f, 0, 0);
-	ev_done(t);
 	shim_leave(t);
 }
 

@@ -107,7 +107,9 @@ extern __thread struct thr *self __attribute__((tls_model("initial-exec")));
 #define REAL(name) ((__typeof__(&name))real_table[REAL_##name])
 enum real_id {
 #define REALFN(name, version) REAL_##name,
+#define REALOPT(name) REAL_##name,
 #include "record/real.def"
+#undef REALOPT
 #undef REALFN
 	REAL_COUNT
 };
