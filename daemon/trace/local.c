@@ -152,10 +152,11 @@ static int go_through(struct local *l, enum local_unit unit, uint64_t raw_max, e
 		uint64_t used = l->r->hits + l->r->steps - begin;
 		uint64_t raw = raw_max ? raw_max - used : 0;
 
-		if (raw_max && used >= raw_max) {
-			*v = NOT_YET;
+		*v = NOT_YET;
+		if (raw_max && used >= raw_max)
 			return 0;
-		}
+		if (unit == LOCAL_HIT && !local_watchable(l)) /* the words have become too many */
+			return l->p->no_forks ? go_through(l, LOCAL_STEP, 0, v, e) : 0;
 		if (block == 1 || !dear(l)) {
 			if (one_in_place(l, unit, raw, v, e))
 				return -1;
@@ -209,26 +210,61 @@ static int probe(struct local *l, uint64_t cpu_ns, uint64_t *ran, bool *good, en
 	return 0;
 }
 
-/* Doubling runs until one ends bad, then halving ones: what is left then takes at most settle_ns.
- */
-static int narrow(struct local *l, uint64_t settle_ns, enum verdict *v, struct err *e)
+/* Doubling runs from *run on until one ends bad: *span is how long that one took. */
+static int double_up(struct local *l, uint64_t run, uint64_t *span, enum verdict *v, struct err *e)
 {
-	uint64_t run = FIRST_RUN_NS, span = 0, ran;
-	bool good;
+	bool good = true;
 
-	for (;;) {
-		if (probe(l, run, &ran, &good, v, e) || *v == ANSWERED)
-			return *v == ANSWERED ? 0 : -1;
-		if (!good)
-			break;
+	while (good) {
+		if (probe(l, run, span, &good, v, e))
+			return -1;
+		if (*v == ANSWERED)
+			return 0;
 		run *= 2;
 	}
-	for (span = ran; span > settle_ns;) {
-		if (probe(l, span / 2, &ran, &good, v, e) || *v == ANSWERED)
-			return *v == ANSWERED ? 0 : -1;
-		if (ran >= span) /* finer than the clock can do */
-			break;
-		span = good ? span - ran : ran;
+	return 0;
+}
+
+/*
+ * Halves the span; afterwards *sure says whether the last run from the present left end ended bad
+ * within it. After a good run it is an estimate only, since starting a copy takes CPU time too.
+ */
+static int halve(struct local *l, uint64_t settle_ns, uint64_t *span, bool *sure, enum verdict *v,
+		 struct err *e)
+{
+	uint64_t ran;
+	bool good;
+
+	*sure = true;
+	while (*span > settle_ns) {
+		if (probe(l, *span / 2, &ran, &good, v, e))
+			return -1;
+		if (*v == ANSWERED)
+			return 0;
+		*sure = !good;
+		if (ran >= *span) /* finer than the clock can do */
+			return 0;
+		*span = good ? *span - ran : ran;
+	}
+	return 0;
+}
+
+/* Moves the left end so far that what is left until a bad state takes about settle_ns. */
+static int narrow(struct local *l, uint64_t settle_ns, enum verdict *v, struct err *e)
+{
+	uint64_t span, run = FIRST_RUN_NS;
+	bool sure = false;
+
+	while (!sure) {
+		if (double_up(l, run, &span, v, e))
+			return -1;
+		if (*v == ANSWERED)
+			return 0;
+		if (halve(l, settle_ns, &span, &sure, v, e))
+			return -1;
+		if (*v == ANSWERED)
+			return 0;
+		run = settle_ns;
 	}
 	*v = NARROWED;
 	return 0;

@@ -53,7 +53,7 @@ struct trace_local_params {
 	uint64_t end_watch; /* ... or at a write to these 8 bytes; 0: none */
 	/* All below: 0 is the default. */
 	uint64_t hits_limit;	  /* hits before the search goes by CPU time: 5000 */
-	uint64_t settle_hits_ns;  /* CPU time below which hits are gone through: 200 us */
+	uint64_t settle_hits_ns;  /* CPU time below which hits are gone through: 30 us */
 	uint64_t settle_steps_ns; /* ... or instructions: 20 us */
 	uint64_t slice_ns;	  /* wall time between two looks at `ended`: 50 ms */
 	bool no_forks;		  /* never make copies: hits or steps only */

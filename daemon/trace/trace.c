@@ -13,11 +13,11 @@
 #include <unistd.h>
 
 /*
- * A sleep shorter than it takes to switch to the traced thread ends before that has run at all; under
- * SCHED_FIFO a loop of these starves it for a second. So the last bit of a limit is let go.
+ * A sleep shorter than it takes to switch to the traced thread ends before that has run at all;
+ * under SCHED_FIFO a loop of these starves it for a second. So the last bit of a limit is let go.
  */
 #define MIN_SLEEP_NS 20000
-#define DONE_NS 3000
+#define DONE_NS	     3000
 
 int trace_prepare(bool fifo, struct err *e)
 {

@@ -8,13 +8,14 @@
 
 volatile uint64_t counter, other, iterations;
 volatile uint32_t flag;
-char buffer[64] __attribute__((aligned(64))), neighbour[64] __attribute__((aligned(64)));
+struct near near __attribute__((aligned(64)));
 char big[1 << 20];
 volatile char *pointer;
-volatile uint64_t words[16];
+volatile uint64_t table[16];
 struct node *volatile list;
 
-#define LABELLED(name, insn) ".globl " #name "\n" #name ":\n\t" insn "\n.globl " #name "_end\n" #name "_end:\n"
+#define LABELLED(name, insn)                                                                       \
+	".globl " #name "\n" #name ":\n\t" insn "\n.globl " #name "_end\n" #name "_end:\n"
 
 void scenario_exit(struct target_ctl *ctl)
 {
@@ -96,7 +97,8 @@ void scenario_sleep(struct target_ctl *ctl)
 	futex_wake(&ctl->ready);
 	ctl->out[0] = (uint64_t)(nanosleep(&ts, NULL) != 0);
 	clock_gettime(CLOCK_MONOTONIC, &to);
-	ctl->out[1] = (uint64_t)((to.tv_sec - from.tv_sec) * 1000000000 + to.tv_nsec - from.tv_nsec);
+	ctl->out[1] =
+		(uint64_t)((to.tv_sec - from.tv_sec) * 1000000000 + to.tv_nsec - from.tv_nsec);
 	target_end();
 	for (;;)
 		pause();
@@ -128,7 +130,7 @@ void scenario_rare(struct target_ctl *ctl)
 void scenario_memcpy(struct target_ctl *ctl)
 {
 	const char *from = big;
-	char *to = buffer;
+	char *to = near.buffer;
 	size_t n = 80;
 
 	target_wait(ctl);
@@ -143,11 +145,14 @@ void scenario_memcpy(struct target_ctl *ctl)
 
 void scenario_stos(struct target_ctl *ctl)
 {
-	uint64_t *to = (uint64_t *)(uintptr_t)words;
+	uint64_t *to = (uint64_t *)(uintptr_t)table;
 	size_t n = 12;
 
 	target_wait(ctl);
-	__asm__ volatile(LABELLED(rep_stos, "rep stosq") : "+D"(to), "+c"(n) : "a"(9ull) : "memory");
+	__asm__ volatile(LABELLED(rep_stos, "rep stosq")
+			 : "+D"(to), "+c"(n)
+			 : "a"(9ull)
+			 : "memory");
 	target_end();
 	for (;;)
 		pause();
@@ -200,11 +205,11 @@ void scenario_words(struct target_ctl *ctl)
 	target_wait(ctl);
 	for (uint64_t round = 0; round < iterations; round++) {
 		for (int i = 0; i < 16; i += 2)
-			words[i] = words[i] + 1;
+			table[i] = table[i] + 1;
 		other = round;
 		if (round == iterations / 2)
-			__asm__ volatile(LABELLED(words_store, "movq $1000000000, words+48(%%rip)"):
-						 ::"memory");
+			__asm__ volatile(LABELLED(words_store, "movq $1000000000, table+48(%%rip)")
+					 : ::"memory");
 	}
 	target_end();
 	for (;;)

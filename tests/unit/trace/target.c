@@ -71,7 +71,8 @@ void target_stop(struct target *g)
 		int status;
 
 		kill(g->pid, SIGKILL);
-		/* a traced thread that is not the leader is reaped by its tracer, before the leader */
+		/* a traced thread that is not the leader is reaped by its tracer, before the leader
+		 */
 		while (waitpid(g->t.tid, &status, __WALL) == g->t.tid && WIFSTOPPED(status))
 			;
 		waitpid(g->pid, &status, __WALL);

@@ -18,8 +18,8 @@
 /* Shared by the test and the target. */
 struct target_ctl {
 	uint32_t ready; /* futex */
-	uint32_t go; /* futex */
-	int32_t tid; /* of the thread that waits for go */
+	uint32_t go;	/* futex */
+	int32_t tid;	/* of the thread that waits for go */
 	uint64_t out[8];
 };
 
@@ -30,7 +30,7 @@ struct target {
 };
 
 extern const char target_gadget[]; /* a syscall instruction */
-#define GADGET ((uint64_t)(uintptr_t)target_gadget)
+#define GADGET	((uint64_t)(uintptr_t)target_gadget)
 #define ADDR(x) ((uint64_t)(uintptr_t)(x))
 
 /* Starts fn in a new process and holds the thread that calls target_wait. */

@@ -204,10 +204,14 @@ static void shared_memory_is_cut_off(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(getpid_in_a_futex_wait), cmocka_unit_test(not_a_gadget),
-		cmocka_unit_test(restart_block_survives), cmocka_unit_test(copy_in_a_sleep),
-		cmocka_unit_test(copies_are_independent), cmocka_unit_test(slots_are_copied),
-		cmocka_unit_test(copy_of_one_thread),	  cmocka_unit_test(shared_memory_is_cut_off),
+		cmocka_unit_test(getpid_in_a_futex_wait),
+		cmocka_unit_test(not_a_gadget),
+		cmocka_unit_test(restart_block_survives),
+		cmocka_unit_test(copy_in_a_sleep),
+		cmocka_unit_test(copies_are_independent),
+		cmocka_unit_test(slots_are_copied),
+		cmocka_unit_test(copy_of_one_thread),
+		cmocka_unit_test(shared_memory_is_cut_off),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
