@@ -6,6 +6,9 @@
 
 static const struct session_op ops[] = {
 	{"replay", op_replay},
+	{"reverse_watch", op_reverse_watch},
+	{"eval", op_eval},
+	{"backtrace", op_backtrace},
 	{NULL, NULL},
 };
 

@@ -1,0 +1,185 @@
+/* SPDX-License-Identifier: MIT */
+/* expr.c: see expr.h. */
+#define LOG_DOMAIN "expr"
+#include "session/expr.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "base/log.h"
+#include "base/str.h"
+#include "trace/trace.h"
+
+#define FRAMES_MAX 64
+#define CALL_TIMEOUT_MS 20000
+
+/* 0: compiled. 1: valid, GDB must evaluate it. 2: no such symbol here. -1: failure. */
+static int try_frame(struct expr *x, struct gdb *g, pid_t tid, int frame, struct err *e)
+{
+	struct err why = {0};
+	int r = gdb_expr_compile(g, x->text, tid, frame, &x->x, &why);
+
+	if (r == 0) {
+		if (agent_assemble(x->x.listing, &x->code, &x->len, &why)) {
+			log_info("%s: %s", x->text, why.text);
+			gdb_expr_fini(&x->x);
+			memset(&x->x, 0, sizeof(x->x));
+			return 1;
+		}
+		x->compiled = true;
+		return 0;
+	}
+	if (r == GDB_NOT_COMPILABLE)
+		return 1;
+	*e = why;
+	return why.kind == ERR_USAGE ? 2 : -1;
+}
+
+static bool is_unknown_symbol(const struct err *e)
+{
+	return strstr(e->text, "No symbol") || strstr(e->text, "no member") ||
+	       strstr(e->text, "No frame");
+}
+
+static int try_thread(struct expr *x, struct gdb *g, pid_t tid, struct err *e)
+{
+	struct gdb_frame *frames;
+	struct err first = {0};
+	size_t n;
+	int user, r = 2;
+
+	if (gdb_backtrace(g, tid, FRAMES_MAX, &frames, &n, e))
+		return -1;
+	user = gdb_frames_user(frames, n, "libfred-record.so");
+	for (int f = user; f < (int)n && r == 2; f++) {
+		r = try_frame(x, g, tid, f, e);
+		if (r == 2 && !first.kind)
+			first = *e;
+		if (r == 2 && !is_unknown_symbol(e))
+			break;
+	}
+	gdb_frames_free(frames, n);
+	if (r == 2 && first.kind)
+		*e = first;
+	return r;
+}
+
+int expr_init(struct expr *x, struct gdb *g, const char *text, pid_t tid, struct err *e)
+{
+	struct gdb_thread *threads;
+	struct err first;
+	size_t n;
+	int r;
+
+	memset(x, 0, sizeof(*x));
+	x->text = xstrdup(text);
+	r = try_thread(x, g, tid, e);
+	if (r != 2 || !is_unknown_symbol(e))
+		return r == 0 || r == 1 ? 0 : -1;
+	first = *e;
+	if (gdb_threads(g, &threads, &n, e))
+		return -1;
+	for (size_t i = 0; i < n && r == 2; i++)
+		if (threads[i].tid != tid)
+			r = try_thread(x, g, threads[i].tid, e);
+	gdb_threads_free(threads, n);
+	if (r == 2)
+		*e = first;
+	return r == 0 || r == 1 ? 0 : -1;
+}
+
+void expr_fini(struct expr *x)
+{
+	if (x->compiled)
+		gdb_expr_fini(&x->x);
+	free(x->code);
+	free(x->text);
+	memset(x, 0, sizeof(*x));
+}
+
+struct reading {
+	const struct expr *x;
+	pid_t pid;
+};
+
+static int read_mem(void *ctx, uint64_t addr, void *out, size_t len)
+{
+	const struct reading *r = ctx;
+
+	return trace_read(r->pid, addr, out, len, NULL);
+}
+
+static enum search_value truth_of(const struct expr *x, int64_t value)
+{
+	bool t = x->by_value ? value != x->unequal_to : value != 0;
+
+	return t ? SEARCH_TRUE : SEARCH_FALSE;
+}
+
+void expr_eval_memory(const struct expr *x, pid_t pid, struct expr_value *out)
+{
+	static const struct agent_ops ops = {.read_mem = read_mem};
+	struct reading r = {.x = x, .pid = pid};
+	enum agent_status s = agent_run(x->code, x->len, &ops, &r, &out->words);
+	cleanup_free char *text = NULL;
+
+	out->known = s == AGENT_OK;
+	out->value = out->words.value;
+	if (s == AGENT_OK) {
+		out->truth = truth_of(x, out->value);
+		text = gdb_type_format(&x->x.type, out->value);
+		snprintf(out->text, sizeof(out->text), "%.150s", text);
+		return;
+	}
+	out->truth = SEARCH_ERROR;
+	if (s == AGENT_BAD_MEMORY)
+		snprintf(out->text, sizeof(out->text), "<cannot access memory at address 0x%llx>",
+			 (unsigned long long)out->words.fault_addr);
+	else
+		snprintf(out->text, sizeof(out->text), "<%s>", agent_status_text(s));
+}
+
+int expr_eval_copy(const struct expr *x, struct gdb *g, pid_t pid, struct expr_value *out, struct err *e)
+{
+	cleanup_free char *text = NULL;
+	struct err why = {0};
+	bool truth = false;
+	int r;
+
+	memset(out, 0, sizeof(*out));
+	if (gdb_attach(g, pid, e))
+		return -1;
+	r = gdb_eval(g, x->text, 0, 0, CALL_TIMEOUT_MS, &text, &why);
+	if (r == 0)
+		r = gdb_eval_bool(g, x->text, 0, 0, CALL_TIMEOUT_MS, &truth, &why);
+	if (!gdb_dead(g) && gdb_detach(g, e))
+		return -1;
+	if (gdb_dead(g)) {
+		*e = why;
+		return -1;
+	}
+	out->truth = r == 0 ? (truth ? SEARCH_TRUE : SEARCH_FALSE) : SEARCH_ERROR;
+	if (r == 0)
+		snprintf(out->text, sizeof(out->text), "%.150s", text);
+	else
+		snprintf(out->text, sizeof(out->text), "<%.150s>", why.text);
+	return 0;
+}
+
+int expr_eval(const struct expr *x, struct gdb *g, struct target *t, struct expr_value *out, struct err *e)
+{
+	pid_t copy;
+	int r;
+
+	if (x->compiled) {
+		expr_eval_memory(x, t->pid, out);
+		return 0;
+	}
+	if (target_snap(t, &copy, e))
+		return -1;
+	r = expr_eval_copy(x, g, copy, out, e);
+	target_snap_kill(copy);
+	return r;
+}

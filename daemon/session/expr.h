@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * expr.h: the watched expression. GDB compiles it once, in a frame of the stopped target; then it is
+ * evaluated on a process's memory in microseconds. What the bytecode cannot express (calls, floating
+ * point) is evaluated by GDB on a throw-away copy of the process.
+ */
+#ifndef FRED_SESSION_EXPR_H
+#define FRED_SESSION_EXPR_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "gdb/agentexpr.h"
+#include "gdb/gdb.h"
+#include "search/agent.h"
+#include "search/ops.h"
+#include "session/target.h"
+
+struct expr {
+	char *text;
+	bool compiled;
+	struct gdb_expr x;
+	uint8_t *code;
+	size_t len;
+	/* Which values are true: by default those that are not zero; else all but `unequal_to`. */
+	bool by_value;
+	int64_t unequal_to;
+};
+
+struct expr_value {
+	enum search_value truth;
+	bool known; /* value is meaningful (compiled expressions) */
+	int64_t value;
+	char text[160]; /* as GDB prints it, or "<why it has none>" */
+	struct agent_result words; /* what was read (compiled expressions) */
+};
+
+/*
+ * GDB is attached to the target. Looks for the innermost frame of thread tid in which the expression has a
+ * meaning, then in the other threads. ERR_USAGE with GDB's message if none has.
+ */
+int expr_init(struct expr *x, struct gdb *g, const char *text, pid_t tid, struct err *e);
+void expr_fini(struct expr *x);
+
+/* Evaluates a compiled expression on the memory of pid, which must not be running. Never fails. */
+void expr_eval_memory(const struct expr *x, pid_t pid, struct expr_value *out);
+/*
+ * Evaluates any expression with GDB on pid, a copy that nobody needs any more (its child: it stays attached
+ * to nothing, the caller kills it). Failing to evaluate is a value (SEARCH_ERROR); -1 when GDB is of no use.
+ */
+int expr_eval_copy(const struct expr *x, struct gdb *g, pid_t pid, struct expr_value *out, struct err *e);
+/* On the parked target, by the better of the two ways. */
+int expr_eval(const struct expr *x, struct gdb *g, struct target *t, struct expr_value *out, struct err *e);
+
+#endif

@@ -1,0 +1,80 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * op_watch.c: reverse_watch. Without a given process, those of the recording are tried in the order in which
+ * the user most likely means them (session/pick.h), until the expression turns in one.
+ */
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "base/str.h"
+#include "session/ops_list.h"
+#include "session/pick.h"
+#include "session/watch.h"
+
+static int parse_on_error(const char *s, enum search_on_error *out, struct err *e)
+{
+	static const char *const names[] = {"good", "bad", "fail"};
+
+	*out = SEARCH_ON_ERROR_GOOD;
+	for (int i = 0; s && i < 3; i++)
+		if (!strcmp(s, names[i])) {
+			*out = (enum search_on_error)i;
+			return 0;
+		}
+	return s ? err_set(e, ERR_USAGE, "on_error: '%s' is not good, bad or fail", s) : 0;
+}
+
+static int try_all(const struct rec *rec, const uint32_t *order, unsigned n, const struct watch_params *p,
+		   struct gdb *g, struct op_ctx *ctx, json_t **result, struct err *e)
+{
+	struct err first = {0}, equal = {0}, why;
+
+	for (unsigned i = 0; i < n; i++) {
+		int r = watch_process(rec, order[i], p, g, ctx, result, &why);
+
+		if (r == WATCH_FOUND)
+			return 0;
+		if (r < 0) {
+			*e = why;
+			return n > 1 ? err_wrap(e, "process %u", order[i]) : -1;
+		}
+		if (r == WATCH_EQUAL && !equal.kind)
+			equal = why;
+		if (!first.kind)
+			first = why;
+	}
+	/* an expression that has a value somewhere is not misspelt */
+	*e = equal.kind ? equal : first;
+	return -1;
+}
+
+int op_reverse_watch(const json_t *params, struct op_ctx *ctx, json_t **result, struct err *e)
+{
+	struct watch_params p = {
+		.expr = json_string_value(json_object_get(params, "expr")),
+		.good = json_string_value(json_object_get(params, "good")),
+		.bad = json_string_value(json_object_get(params, "bad")),
+	};
+	cleanup_free uint32_t *order = NULL;
+	cleanup_gdb struct gdb *g = NULL;
+	struct rec *rec;
+	unsigned n;
+	int r = -1;
+
+	if (parse_on_error(json_string_value(json_object_get(params, "on_error")), &p.on_error, e) ||
+	    pick_rec(params, &rec, e))
+		return -1;
+	order = xcalloc(rec->nimages ? rec->nimages : 1, sizeof(*order));
+	if (json_object_get(params, "process")) {
+		order[0] = pick_process(params, rec, e);
+		n = order[0] ? 1 : 0;
+	} else {
+		n = pick_order(rec, order);
+		if (!n)
+			err_set(e, ERR_USAGE, "%s: the recording holds no process", rec->dir);
+	}
+	if (n && (g = gdb_new(NULL, e)))
+		r = try_all(rec, order, n, &p, g, ctx, result, e);
+	rec_free(rec);
+	return r;
+}

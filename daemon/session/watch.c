@@ -1,0 +1,384 @@
+/* SPDX-License-Identifier: MIT */
+/* watch.c: see watch.h. */
+#define LOG_DOMAIN "watch"
+#include "session/watch.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "base/cleanup.h"
+#include "base/log.h"
+#include "session/expr.h"
+#include "session/nav.h"
+#include "session/show.h"
+#include "session/stage_d.h"
+
+#define CKPT_EVERY_S 0.5 /* of recorded time, on the first way to the end */
+#define CKPT_MAX 12u
+
+struct watch {
+	struct nav nav;
+	struct gdb *g;
+	struct expr x;
+	bool have_expr;
+	struct op_ctx *ctx;
+	uint64_t good, bad;
+	struct expr_value at_good, at_bad;
+	struct stage_d d;
+	bool have_d;
+	double replay_s;
+};
+
+static uint64_t clock_ns(void *arg)
+{
+	struct timespec ts;
+
+	(void)arg;
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	return (uint64_t)ts.tv_sec * 1000000000u + (uint64_t)ts.tv_nsec;
+}
+
+/* ---- the search's view of the world ---- */
+
+static int op_evaluate(void *arg, enum search_value *v, struct err *e)
+{
+	struct watch *w = arg;
+	struct expr_value val;
+
+	if (expr_eval(&w->x, w->g, &w->nav.t, &val, e))
+		return -1;
+	*v = val.truth;
+	if (nav_at(&w->nav) == w->good)
+		w->at_good = val;
+	return 0;
+}
+
+static int op_restart(void *arg, uint64_t at_most, uint64_t *at, struct err *e)
+{
+	return nav_restart(&((struct watch *)arg)->nav, at_most, at, e);
+}
+
+static int op_run_to(void *arg, uint64_t n, struct err *e)
+{
+	struct watch *w = arg;
+	double t0 = (double)clock_ns(NULL) / 1e9;
+	int r = target_run_to(&w->nav.t, n, NULL, e);
+
+	w->nav.stats.run_s += (double)clock_ns(NULL) / 1e9 - t0;
+	return r;
+}
+
+static int op_checkpoint(void *arg, struct err *e)
+{
+	struct err why;
+	int r = nav_checkpoint(&((struct watch *)arg)->nav, &why);
+
+	(void)e;
+	if (r < 0)
+		log_warn("%s", why.text);
+	return r ? 1 : 0; /* the search does without */
+}
+
+static int op_drop(void *arg, uint64_t at, struct err *e)
+{
+	return nav_drop_checkpoint(&((struct watch *)arg)->nav, at, e);
+}
+
+static bool op_ckpt_before(void *arg, uint64_t n, uint64_t *at)
+{
+	return nav_ckpt_before(&((struct watch *)arg)->nav, n, at);
+}
+
+static bool op_ckpt_after(void *arg, uint64_t n, uint64_t *at)
+{
+	return nav_ckpt_after(&((struct watch *)arg)->nav, n, at);
+}
+
+static uint64_t op_weight(void *arg, uint64_t n)
+{
+	struct watch *w = arg;
+	struct timeline_event ev;
+	struct err ignored;
+
+	if (!n || timeline_read(w->nav.t.tl, n, &ev, &ignored))
+		return 0;
+	return ev.ev.stamp;
+}
+
+static void op_progress_cb(void *arg, const struct search_progress *p)
+{
+	struct watch *w = arg;
+	char text[80];
+
+	snprintf(text, sizeof(text), "searching, stage %s: events %llu to %llu", search_stage_name(p->stage),
+		 (unsigned long long)p->left, (unsigned long long)p->right);
+	op_progress(w->ctx, 0.5 + 0.5 * (double)p->evaluations / (double)(p->evaluations_max + 1), text);
+}
+
+static int op_local(void *arg, uint64_t n, bool (*is_bad)(const void *pred, enum search_value v),
+		    const void *pred, struct search_local *out, struct err *e)
+{
+	struct watch *w = arg;
+	const struct trace_local_result *r = &w->d.r;
+
+	if (stage_d_run(&w->nav.t, w->g, &w->x, n, is_bad, pred, &w->d, e))
+		return -1;
+	w->have_d = true;
+	*out = (struct search_local){
+		.exact = r->outcome == TRACE_LOCAL_FOUND,
+		.tid = w->d.tid,
+		.pc_before = r->before_known ? r->before.rip : 0,
+		.pc_after = r->pc_after,
+		.pc_insn = r->pc_insn,
+		.steps = r->steps,
+		.hits = r->hits,
+	};
+	out->costs.evaluations = r->evaluations;
+	out->costs.evaluate_ns = r->evaluate_ns;
+	out->costs.checkpoints = r->forks;
+	out->costs.checkpoint_ns = r->fork_ns;
+	out->costs.run_ns = r->run_ns;
+	return 0;
+}
+
+static const struct search_ops search_ops = {
+	.evaluate = op_evaluate,
+	.restart = op_restart,
+	.run_to = op_run_to,
+	.checkpoint = op_checkpoint,
+	.drop = op_drop,
+	.ckpt_before = op_ckpt_before,
+	.ckpt_after = op_ckpt_after,
+	.weight = op_weight,
+	.clock_ns = clock_ns,
+	.progress = op_progress_cb,
+	.local = op_local,
+};
+
+/* ---- the result ---- */
+
+static json_t *stats_json(const struct watch *w, const struct search_result *r, double total_s)
+{
+	struct search_costs all = search_total(r);
+	json_t *stages = json_object();
+	double wall = w->nav.t.rec->wall_s;
+
+	for (int s = 0; s < SEARCH_STAGES; s++) {
+		const struct search_costs *c = &r->stage[s];
+
+		json_object_set_new(stages, search_stage_name((enum search_stage)s),
+				    json_pack("{s:I, s:I, s:I, s:f}", "checkpoints",
+					      (json_int_t)c->checkpoints, "restarts",
+					      (json_int_t)c->restarts, "evaluations",
+					      (json_int_t)c->evaluations, "total_s",
+					      (double)c->total_ns / 1e9));
+	}
+	return json_pack("{s:f, s:f, s:f, s:I, s:I, s:I, s:f, s:f, s:f, s:o}", "total_s", total_s,
+			 "record_s", wall, "replay_s", w->replay_s, "checkpoints",
+			 (json_int_t)all.checkpoints, "restarts", (json_int_t)all.restarts, "evaluations",
+			 (json_int_t)all.evaluations, "checkpoint_s", (double)all.checkpoint_ns / 1e9,
+			 "restart_s", (double)all.restart_ns / 1e9, "evaluate_s",
+			 (double)all.evaluate_ns / 1e9, "stages", stages);
+}
+
+/* The statement: of the instruction itself, or of the call in the program that led to it. */
+static json_t *location_of(struct watch *w, const struct gdb_frame *frames, size_t n, struct err *e)
+{
+	int user = gdb_frames_user(frames, n, SHOW_SHIM);
+	const struct gdb_frame *f;
+	struct gdb_line line;
+	json_t *j;
+
+	if (user > 0 || !w->d.r.pc_inside || w->d.r.outcome != TRACE_LOCAL_FOUND) {
+		f = &frames[user];
+		return show_location(f->func, f->file, f->fullname, f->line);
+	}
+	if (gdb_line_at(w->g, w->d.r.pc_inside, &line, e))
+		return NULL;
+	j = show_location(line.func, line.file, line.fullname, line.line);
+	gdb_line_fini(&line);
+	return j;
+}
+
+static json_t *result_json(struct watch *w, const struct search_result *r, struct err *e)
+{
+	struct gdb_frame *frames = NULL;
+	json_t *loc, *bt, *thread;
+	char pc[24];
+	pid_t pid;
+	size_t n = 0;
+
+	thread = show_thread(&w->nav.t, w->d.r.t.pid, w->d.thread, w->d.tid);
+	snprintf(pc, sizeof(pc), "0x%llx",
+		 (unsigned long long)(w->d.r.pc_insn ? w->d.r.pc_insn : w->d.r.pc_after));
+	pid = stage_d_release(&w->d, e);
+	if (pid < 0 || gdb_attach(w->g, pid, e) ||
+	    gdb_backtrace(w->g, w->d.r.is_copy ? 0 : w->d.tid, 0, &frames, &n, e)) {
+		json_decref(thread);
+		return NULL;
+	}
+	loc = location_of(w, frames, n, e);
+	bt = show_backtrace(frames, n);
+	if (loc && json_array_size(bt)) {
+		json_t *top = json_array_get(bt, 0);
+
+		/* the innermost frame stands behind the instruction: show the statement itself */
+		if (!json_is_null(json_object_get(loc, "line")) &&
+		    json_equal(json_object_get(top, "function"), json_object_get(loc, "function")))
+			json_object_set(top, "line", json_object_get(loc, "line"));
+	}
+	gdb_frames_free(frames, n);
+	if (!loc) {
+		json_decref(bt);
+		json_decref(thread);
+		return NULL;
+	}
+	return json_pack("{s:s, s:b, s:i, s:{s:I, s:I, s:o, s:s}, s:o, s:s, s:s, s:o}", "expr", w->x.text,
+			 "found", 1, "process", (int)w->nav.t.process, "position", "event",
+			 (json_int_t)r->left, "events_total", (json_int_t)nav_total(&w->nav), "thread",
+			 thread, "pc", pc, "location", loc, "before", w->d.before.text, "after",
+			 w->d.after.text, "backtrace", bt);
+}
+
+/* ---- from start to end ---- */
+
+static unsigned checkpoints_wanted(struct nav *n, uint64_t from, uint64_t to)
+{
+	struct timeline_event a, b;
+	struct err ignored;
+	double s;
+
+	if (!from || timeline_read(n->t.tl, from, &a, &ignored) || timeline_read(n->t.tl, to, &b, &ignored))
+		return 0;
+	s = (b.seconds - a.seconds) / CKPT_EVERY_S;
+	return s < 1 ? 0 : s > CKPT_MAX ? CKPT_MAX : (unsigned)s;
+}
+
+/* Replays to the bad end for the first time, and has GDB compile the expression there. */
+static int prepare(struct watch *w, const struct watch_params *p, struct err *e)
+{
+	struct timeline_point good, bad;
+	uint64_t near;
+	double t0;
+	int r;
+
+	if (nav_resolve(&w->nav, p->good ? p->good : "start", &good, e) ||
+	    nav_resolve(&w->nav, p->bad ? p->bad : "end", &bad, e))
+		return -1;
+	if (good.pc || bad.pc)
+		return err_set(e, ERR_USAGE, "reverse-watch takes positions between events");
+	if (good.event >= bad.event)
+		return err_set(e, ERR_USAGE, "the good position (%llu) is not before the bad one (%llu)",
+			       (unsigned long long)good.event, (unsigned long long)bad.event);
+	w->good = good.event;
+	w->bad = bad.event;
+	w->nav.what = "replaying to the bad end";
+	w->nav.span_hi = 0.5;
+	t0 = (double)clock_ns(NULL) / 1e9;
+	if (nav_ckpt_after(&w->nav, w->good, &near) && near < w->bad) {
+		r = nav_goto(&w->nav, w->bad, e);
+	} else {
+		r = nav_goto(&w->nav, w->good, e);
+		if (!r)
+			r = nav_run_with_checkpoints(&w->nav, w->bad,
+						     checkpoints_wanted(&w->nav, w->good, w->bad), e);
+	}
+	w->replay_s = (double)clock_ns(NULL) / 1e9 - t0;
+	return r;
+}
+
+static int compile(struct watch *w, const char *text, struct err *e)
+{
+	pid_t tid = target_tid(&w->nav.t, w->nav.t.ctl->parked);
+
+	if (gdb_attach(w->g, w->nav.t.pid, e))
+		return -1;
+	if (expr_init(&w->x, w->g, text, tid, e)) {
+		struct err ignored;
+
+		if (!gdb_dead(w->g))
+			gdb_detach(w->g, &ignored);
+		return e->kind == ERR_USAGE ? WATCH_NO_SYMBOL : -1;
+	}
+	w->have_expr = true;
+	if (gdb_detach(w->g, e) || expr_eval(&w->x, w->g, &w->nav.t, &w->at_bad, e))
+		return -1;
+	return 0;
+}
+
+/*
+ * Both ends true, or both false, but with different values: then what counts is whether the value is
+ * the one at the bad end.
+ */
+static int choose_predicate(struct watch *w, struct err *e)
+{
+	struct expr_value good;
+	uint64_t at;
+
+	if (!w->x.compiled || !w->at_bad.known)
+		return 0;
+	if (nav_restart(&w->nav, w->good, &at, e) || target_run_to(&w->nav.t, w->good, NULL, e))
+		return -1;
+	expr_eval_memory(&w->x, w->nav.t.pid, &good);
+	if (good.known && good.truth == w->at_bad.truth && good.value != w->at_bad.value) {
+		w->x.by_value = true;
+		w->x.unequal_to = w->at_bad.value;
+	}
+	return 0;
+}
+
+static int search(struct watch *w, const struct watch_params *p, double t0, json_t **result, struct err *e)
+{
+	struct search_params sp = {
+		.left = w->good,
+		.right = w->bad,
+		.on_error = p->on_error,
+		.slack = 2,
+		.checkpoint_cost_ns = 25000000,
+	};
+	struct search_result r;
+
+	if (choose_predicate(w, e) || search_run(&search_ops, w, &sp, &r, e))
+		return -1;
+	if (r.outcome == SEARCH_EQUAL) {
+		err_set(e, ERR_NOT_FOUND,
+			"%s: the expression is the same at both ends: %s at event %llu, %s at event %llu",
+			w->x.text, w->at_good.text, (unsigned long long)w->good, w->at_bad.text,
+			(unsigned long long)w->bad);
+		return WATCH_EQUAL;
+	}
+	*result = result_json(w, &r, e);
+	if (!*result)
+		return -1;
+	json_object_set_new(*result, "stats", stats_json(w, &r, (double)clock_ns(NULL) / 1e9 - t0));
+	return WATCH_FOUND;
+}
+
+int watch_process(const struct rec *rec, uint32_t process, const struct watch_params *p, struct gdb *g,
+		  struct op_ctx *ctx, json_t **result, struct err *e)
+{
+	struct watch w = {.g = g, .ctx = ctx};
+	double t0 = (double)clock_ns(NULL) / 1e9;
+	int r;
+
+	if (nav_init(&w.nav, rec, process, 0, ctx, e))
+		return -1;
+	r = prepare(&w, p, e);
+	if (!r)
+		r = compile(&w, p->expr, e);
+	if (!r)
+		r = search(&w, p, t0, result, e);
+	if (gdb_target(g) && !gdb_dead(g)) {
+		struct err ignored;
+
+		gdb_detach(g, &ignored);
+	}
+	if (w.have_d && w.d.r.is_copy)
+		target_snap_kill(w.d.r.t.pid);
+	if (w.have_expr)
+		expr_fini(&w.x);
+	nav_fini(&w.nav);
+	return r;
+}

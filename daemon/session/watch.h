@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: MIT */
+/* watch.h: reverse-watch in one process image of a recording: the search (search/search.h) on real processes. */
+#ifndef FRED_SESSION_WATCH_H
+#define FRED_SESSION_WATCH_H
+
+#include <jansson.h>
+
+#include "gdb/gdb.h"
+#include "search/search.h"
+#include "session/op.h"
+#include "reclog/rec.h"
+
+struct watch_params {
+	const char *expr;
+	const char *good, *bad; /* positions, NULL: start, end */
+	enum search_on_error on_error;
+};
+
+enum watch_outcome { WATCH_FOUND = 0, WATCH_EQUAL = 1, WATCH_NO_SYMBOL = 2 };
+
+/*
+ * Returns enum watch_outcome, or -1. WATCH_FOUND: *result is the object of the contract. WATCH_EQUAL: good and bad
+ * count the same, e says so (ERR_NOT_FOUND); WATCH_NO_SYMBOL: the expression has no meaning in this
+ * program, e is GDB's message (ERR_USAGE).
+ */
+int watch_process(const struct rec *rec, uint32_t process, const struct watch_params *p, struct gdb *g,
+		  struct op_ctx *ctx, json_t **result, struct err *e);
+
+#endif
