@@ -66,9 +66,9 @@ static void where_damaged(const char *path, char *out, size_t len)
 	it = reader_begin(&log);
 	while ((got = reader_next_record(&it, &rec)) == RLOG_READ_OK)
 		;
-	snprintf(out, len, got == RLOG_READ_BAD ? "; its records are readable up to offset %lu"
-						: "; its records end at offset %lu",
-		 (unsigned long)(it.p - log.base));
+	if (got == RLOG_READ_BAD || it.p < log.base + log.size)
+		snprintf(out, len, "; its records are readable up to offset %lu",
+			 (unsigned long)(it.p - log.base));
 	reader_fini(&log);
 }
 
