@@ -65,13 +65,11 @@ static int source_scope(struct gdb *g, pid_t tid, int frame, char **at, struct e
 	return 0;
 }
 
-static int list(struct gdb *g, struct gdb_expr *x, pid_t tid, int frame, struct err *e)
+static int list(struct gdb *g, struct gdb_expr *x, pid_t tid, int frame, const char *at,
+		struct err *e)
 {
-	cleanup_free char *at = NULL, *cmd = NULL;
+	cleanup_free char *cmd = str_fmt("maint agent-eval %s%s", at, x->compiled);
 
-	if (source_scope(g, tid, frame, &at, e))
-		return -1;
-	cmd = str_fmt("maint agent-eval %s%s", at, x->compiled);
 	if (gdb_console_at(g, tid, frame, 0, cmd, &x->listing, e))
 		return not_compilable(e);
 	if (take_first_scope(x->listing)) {
@@ -109,17 +107,17 @@ static int check_text(const char *expr, struct err *e)
  * The expression's type, and the expression resolved. GDB 13's `whatis` refuses what `print` takes when
  * a function without debug information is compared: then the resolved form tells the type.
  */
-static int type_and_resolve(struct gdb *g, struct gdb_expr *x, pid_t tid, int frame, char **resolved,
-			    struct err *e)
+static int type_and_resolve(struct gdb *g, struct gdb_expr *x, pid_t tid, int frame, const char *at,
+			    char **resolved, struct err *e)
 {
 	int r = gdb_type_of(g, x->text, tid, frame, &x->type, e);
 	struct err other = {0};
 
 	if (!r)
-		return gdb_rewrite(g, x->text, tid, frame, resolved, e);
+		return gdb_rewrite(g, x->text, tid, frame, at, resolved, e);
 	if (r < 0 && e->kind != ERR_USAGE)
 		return r;
-	if (gdb_rewrite(g, x->text, tid, frame, resolved, &other))
+	if (gdb_rewrite(g, x->text, tid, frame, at, resolved, &other))
 		return r;
 	return gdb_type_of(g, *resolved, tid, frame, &x->type, &other) ? r : 0;
 }
@@ -145,15 +143,18 @@ static int check_no_type(struct gdb *g, const char *expr, pid_t tid, int frame, 
 static int compile(struct gdb *g, struct gdb_expr *x, const char *how, pid_t tid, int frame,
 		   struct err *e)
 {
-	cleanup_free char *resolved = NULL;
-	int r = type_and_resolve(g, x, tid, frame, &resolved, e);
+	cleanup_free char *resolved = NULL, *at = NULL;
+	int r;
 
+	if (source_scope(g, tid, frame, &at, e))
+		return -1;
+	r = type_and_resolve(g, x, tid, frame, at, &resolved, e);
 	if (r)
 		return r;
 	if (check_no_type(g, x->text, tid, frame, e))
 		return -1;
 	x->compiled = *how ? str_fmt("%s(%s)", how, resolved) : steal_ptr(&resolved);
-	return list(g, x, tid, frame, e);
+	return list(g, x, tid, frame, at, e);
 }
 
 /* Compiles the expression with `how` before it, but tells the type of expr. */

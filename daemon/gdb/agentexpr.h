@@ -11,7 +11,7 @@
  * thread), members (. -> this-> and implicit ones), array elements, bit-fields, casts, integer
  * and pointer arithmetic, comparisons, && || ! ?:, addresses, function pointers, enumerations.
  * Not: floating point, calls, assignments, structs and arrays as values, variables in registers, what
- * starts with $, variables of unnamed types.
+ * starts with $, locals of unnamed types.
  */
 #ifndef FRED_GDB_AGENTEXPR_H
 #define FRED_GDB_AGENTEXPR_H

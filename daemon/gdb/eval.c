@@ -61,16 +61,14 @@ static char *one_line(const char *expr)
 	return s;
 }
 
-int gdb_eval(struct gdb *g, const char *expr, pid_t tid, int frame, int timeout_ms, char **value,
-	     struct err *e)
+static int evaluate(struct gdb *g, const char *expr, pid_t tid, int frame, int timeout_ms,
+		    char **value, struct err *e)
 {
 	cleanup_mi_reply struct mi_reply r = {0};
-	cleanup_free char *scope = NULL, *line = one_line(expr), *q = mi_quote(line);
+	cleanup_free char *scope = NULL, *q = mi_quote(expr);
 	const char *text;
 	int w;
 
-	if (!line[strspn(line, " \t")])
-		return err_set(e, ERR_USAGE, "an empty expression");
 	if (gdb_scope(g, tid, frame, &scope, e))
 		return -1;
 	w = gdb_cmd(g, timeout_ms, &r, e, "-data-evaluate-expression %s %s", scope, q);
@@ -85,6 +83,26 @@ int gdb_eval(struct gdb *g, const char *expr, pid_t tid, int frame, int timeout_
 		return gdb_refusal("the value has been optimized out", e);
 	*value = xstrdup(text);
 	return 0;
+}
+
+int gdb_eval(struct gdb *g, const char *expr, pid_t tid, int frame, int timeout_ms, char **value,
+	     struct err *e)
+{
+	cleanup_free char *line = one_line(expr), *text = NULL, *object = NULL;
+	int r;
+
+	if (!line[strspn(line, " \t")])
+		return err_set(e, ERR_USAGE, "an empty expression");
+	r = evaluate(g, line, tid, frame, timeout_ms, &text, e);
+	if (r)
+		return r;
+	if (!str_starts(text, "@0x")) {
+		*value = steal_ptr(&text);
+		return 0;
+	}
+	/* A C++ reference: MI gives the address alone, `print` the object too. */
+	object = str_fmt("*&(%s)", line);
+	return evaluate(g, object, tid, frame, timeout_ms, value, e);
 }
 
 int gdb_eval_bool(struct gdb *g, const char *expr, pid_t tid, int frame, int timeout_ms, bool *value,

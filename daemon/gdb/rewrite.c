@@ -6,6 +6,7 @@
  * to long of whole operands are put in.
  */
 #include <ctype.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -247,6 +248,7 @@ struct place {
 	struct gdb *g;
 	pid_t tid;
 	int frame;
+	const char *at; /* the scope in which the result is compiled */
 	struct err *e;
 };
 
@@ -338,6 +340,52 @@ static enum rewrite_answer resolve_character(const struct place *p, const char *
 	return REWRITE_REPLACE;
 }
 
+/*
+ * Whether the agent compiler, in its scope, takes the name for the same static object: then it needs no
+ * replacement. Its listing of the address is a single constant.
+ */
+static bool compiles_as(const struct place *p, const char *name, uint64_t addr)
+{
+	cleanup_free char *cmd = str_fmt("maint agent-eval %s&(%s)", p->at, name), *out = NULL;
+	struct err ignored;
+	unsigned long long value;
+	const char *body;
+	int end = 0;
+
+	if (gdb_console_at(p->g, p->tid, p->frame, 0, cmd, &out, &ignored))
+		return false;
+	body = strstr(out, "Reg mask:");
+	body = body ? strchr(body, '\n') : NULL;
+	return body && sscanf(body, " 0 const%*u %llu %*u end%n", &value, &end) == 1 && end &&
+	       !strstr(body, "Scope:") && value == addr;
+}
+
+/*
+ * (*(TYPE *)ADDRESS). The name of the type may mean another type in the frame's scope than where the
+ * variable was declared: then it is refused.
+ */
+static enum rewrite_answer resolve_variable(const struct place *p, const char *name, const char *type,
+					    uint64_t addr, char **by)
+{
+	cleanup_free char *cast = str_fmt("(*(%s)0x%llx)", type, (unsigned long long)addr);
+	struct gdb_type want = {0}, got = {0};
+	struct err ignored;
+	bool same = !gdb_type_of(p->g, name, p->tid, p->frame, &want, &ignored) &&
+		    !gdb_type_of(p->g, cast, p->tid, p->frame, &got, &ignored);
+
+	/* A reference is its object: the address taken is the object's. */
+	if (same && !want.is_reference)
+		same = !strcmp(want.definition, got.definition) && want.size == got.size;
+	gdb_type_fini(&want);
+	gdb_type_fini(&got);
+	if (!same) {
+		err_set(p->e, ERR_NOT_FOUND, "the type of '%s' has no name here", name);
+		return REWRITE_REFUSE;
+	}
+	*by = steal_ptr(&cast);
+	return REWRITE_REPLACE;
+}
+
 static enum rewrite_answer resolve(void *ctx, const char *name, char **by)
 {
 	const struct place *p = ctx;
@@ -358,14 +406,16 @@ static enum rewrite_answer resolve(void *ctx, const char *name, char **by)
 		return resolve_character(p, name, by);
 	if (!type || ask_number(p, "&", name, &addr))
 		return resolve_unaddressed(p, name);
-	*by = str_fmt("(*(%s)0x%llx)", type, (unsigned long long)addr);
-	return REWRITE_REPLACE;
+	if (compiles_as(p, name, addr))
+		return REWRITE_KEEP;
+	return resolve_variable(p, name, type, addr, by);
 }
 
-int gdb_rewrite(struct gdb *g, const char *expr, pid_t tid, int frame, char **out, struct err *e)
+int gdb_rewrite(struct gdb *g, const char *expr, pid_t tid, int frame, const char *at, char **out,
+		struct err *e)
 {
 	static const struct rewrite_ops ops = {resolve, ask_cast};
-	struct place place = {g, tid, frame, e};
+	struct place place = {g, tid, frame, at, e};
 	int r;
 
 	err_set(e, ERR_NOT_FOUND, "too complicated to be compiled");

@@ -2,8 +2,8 @@
 /*
  * rewrite.h: an expression with its names resolved. GDB's agent compiler (GDB 13 to 16) takes names in
  * the scope of a source line at best, never of a frame; it refuses thread-local variables, and
- * arithmetic and comparisons on enumerations, and `!` of a bool. So each variable becomes the object at
- * its address, and operands of such types get a cast to long.
+ * arithmetic and comparisons on enumerations, and `!` of a bool. So each variable that this
+ * scope does not show as it is becomes the object at its address, and operands of such types get a cast to long.
  */
 #ifndef FRED_GDB_REWRITE_H
 #define FRED_GDB_REWRITE_H
@@ -31,8 +31,10 @@ struct rewrite_ops {
 int rewrite_expr(const char *expr, const struct rewrite_ops *ops, void *ctx, char **out);
 
 /*
- * The same with GDB's answers in a thread and frame. 1: e says why (ERR_NOT_FOUND); -1: GDB failed.
+ * The same with GDB's answers in a thread and frame. at: the option and comma that `maint agent-eval` will
+ * be given ("-at FILE:LINE,"), or "". 1: e says why (ERR_NOT_FOUND); -1: GDB failed.
  */
-int gdb_rewrite(struct gdb *g, const char *expr, pid_t tid, int frame, char **out, struct err *e);
+int gdb_rewrite(struct gdb *g, const char *expr, pid_t tid, int frame, const char *at, char **out,
+		struct err *e);
 
 #endif

@@ -7,6 +7,13 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+/* Not the program's type of this name: the scope of an expression is the frame's, not frame 0's. */
+struct node {
+	char other[40];
+	int value;
+};
+
+struct node block_node = {"", 12345};
 volatile int block_word;
 volatile int block_returned;
 

@@ -43,6 +43,15 @@ struct node first = {-10,    31,	-2, 0xabcdef0123, "first", &second,
 struct node *head = &first;
 struct node *nothing;
 
+typedef struct {
+	int x;
+	enum { NONE, SOME = 3 } how;
+} unnamed_t;
+unnamed_t typedefed = {4, SOME};
+struct {
+	int y[2];
+} unnamed = {{6, 7}};
+
 static int file_static = 7;
 static enum level level = LOW;
 enum color color = BLUE;
@@ -120,6 +129,10 @@ __attribute__((noinline)) int work(int n, struct node *node)
 	struct node here = *node;
 	int array[4] = {n, n + 1, n + 2, n + 3};
 	struct node *alias = &here;
+	unnamed_t mine = {n, SOME};
+	struct {
+		int z;
+	} nameless = {n};
 
 	counter += local;
 	KEEP(&here);
@@ -128,6 +141,8 @@ __attribute__((noinline)) int work(int n, struct node *node)
 	KEEP(&us);
 	KEEP(&sc);
 	KEEP(&alias);
+	KEEP(&mine);
+	KEEP(&nameless);
 	local += inlined_step(node, n);
 	return local + us + sc + here.value + array[1] + alias->value + (int)counter;
 }

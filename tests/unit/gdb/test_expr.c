@@ -122,12 +122,13 @@ static const char *const globals[] = {
 	"huge >> 60", "(long)huge < 0", "tiny", "tiny * 2", "half", "half + 1", "uint_max",
 	"uint_max + 1", "-uint_max", "uint_max > -1", "tiny < half", "(unsigned char)tiny", "~tiny",
 	"callback == puts", "handler == list_len", "callback", "callback != 0 && head->value < 0", "head && head->next",
-	"nothing || head->five == 31", "nothing ? 1 : 2", "sizeof(struct node)", "head", "&head->next",
+	"nothing || head->five == 31", "nothing ? 1 : 2", "sizeof(struct node)", "((struct node *)head->next)->value", "head", "&head->next",
 	"head->next", "head == &first", "(void *)head == opaque", "((struct node *)opaque)->value",
 	"7 / 2 * 2", "-7 / 2", "-7 % 3", "7u % 4", "1 << 33", "(long)1 << 33", "head->value & 0xff",
 	"head->value | 1", "head->value ^ head->next->value", "head->value <= -10", "0x7fffffff + 1",
 	"'a' + 1", "message[0]", "message", "message[0] == 'h'", "head->name == message",
 	"(char)(head->value)", "(short)huge", "flag",
+	"typedefed.x", "typedefed.how == SOME", "unnamed.y[1]", "sizeof(unnamed)",
 	/* rewritten */
 	"color", "color == BLUE", "head->color == GREEN", "head->color < color", "level", "level == LOW",
 	"level < 0", "level != HIGH && head->color != RED", "(color == RED) || (head->color == GREEN)",
@@ -140,6 +141,7 @@ static const char *const locals[] = {
 	"n", "local", "local + n", "us", "sc", "sc < us", "node->value", "node == head", "here.value",
 	"here.next->value", "array[2]", "array[n - 3]", "alias->value", "alias == &here", "&array[1]",
 	"counter", "here.color == GREEN", "*alias->name", "here.three",
+	"mine.x", "mine.how", "mine.how != NONE",
 };
 
 static const char *const beyond[] = {
@@ -172,6 +174,13 @@ static void test_c_plain(void **state)
 	agree(&l, live_frame_of(l.gdb, 0, "inlined_step"), "depth");
 	EACH(&l, frame, beyond, not_compilable);
 	EACH(&l, frame, wrong, refused);
+	not_compilable(&l, frame, "nameless.z");
+	/* Frame 0 is in another file, where struct node is another type. */
+	agree(&l, 0, "head->value");
+	agree(&l, 0, "head->next->name[0]");
+	agree(&l, 0, "block_node.value");
+	agree(&l, 0, "((struct node *)&block_node)->value");
+	not_compilable(&l, 0, "tls_node->value");
 	agree_fault(&l, frame, "nothing->value", AGENT_BAD_MEMORY);
 	agree_fault(&l, frame, "third.next->next->value", AGENT_BAD_MEMORY);
 	agree_fault(&l, frame, "1 / (head->five - 31)", AGENT_DIV_ZERO);
@@ -207,7 +216,7 @@ static void test_cxx(void **state)
 		"store.m_count", "::store.m_count", "&store == this", "m_state == shop::State::Closed",
 		"m_items._M_impl._M_finish - m_items._M_impl._M_start", "*m_items._M_impl._M_start",
 		"m_items._M_impl._M_start[3]", "m_count == 4 && m_open", "this != 0", "sizeof(*this)",
-		"static_cast<long>(m_count)", "tl_value", "tl_value > 5", "true", "!m_open",
+		"static_cast<long>(m_count)", "tl_value", "tl_value > 5", "limit", "limit + 1", "other.m_count", "&other == m_next", "true", "!m_open",
 	};
 	static const char *const fall_back[] = {"size()", "(bool)m_count", "m_items", "other", "m_name", "store.size() == 4"};
 	static const char *const bad[] = {"m_nosuch", "this->", "shop::nosuch", "nosuch::total"};
