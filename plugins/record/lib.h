@@ -53,6 +53,25 @@ extern struct lib_lock lib_locks[LIB_LOCKS];
 /* The real function behind a wrapper that no header declares. */
 #define REAL_W(name) ((__typeof__(&w_##name))real_table[REAL_##name])
 
+/* One call under a lock; the same without a result. */
+#define LIB_CALL(lock, type, name, params, args)                                                   \
+	LIBC(type, name, params)                                                                   \
+	{                                                                                          \
+		int locked = lib_enter(lock);                                                      \
+		type ret = REAL_W(name) args;                                                      \
+                                                                                                   \
+		lib_leave(lock, locked);                                                           \
+		return ret;                                                                        \
+	}
+#define LIB_VOID(lock, name, params, args)                                                         \
+	LIBC(void, name, params)                                                                   \
+	{                                                                                          \
+		int locked = lib_enter(lock);                                                      \
+                                                                                                   \
+		REAL_W(name) args;                                                                 \
+		lib_leave(lock, locked);                                                           \
+	}
+
 /* Slow paths: 1 when the lock was taken, and then the leave must follow. */
 int lib_enter_slow(struct lib_lock *l);
 void lib_leave_slow(struct lib_lock *l);
