@@ -31,7 +31,7 @@
 #include "wire/addr.h"
 
 /* How long the daemon before may take to end. */
-#define LOCK_TIMEOUT_S 10
+#define LOCK_TIMEOUT_S 5
 
 struct daemon {
 	struct loop *loop;

@@ -1,0 +1,173 @@
+// SPDX-License-Identifier: MIT
+/* test_args.c: command lines, by the real tables of commands. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "cli/cmd.h"
+
+/* Parses a command line given as one string of words. */
+static int parse(struct cli *cli, const char *words, struct err *e)
+{
+	cleanup_strv struct strv v = {0};
+
+	strv_add(&v, "fredctl");
+	strv_split(&v, words, " ");
+	return cli_parse(cli, (int)v.n, v.s, e);
+}
+
+static void tables(void **state)
+{
+	for (const struct cli_command *const *c = cli_commands(); *c; c++) {
+		size_t n = 0;
+
+		assert_ptr_equal(cli_command_find((*c)->name), *c);
+		assert_non_null((*c)->help);
+		assert_non_null((*c)->usage);
+		assert_non_null((*c)->exec);
+		for (const struct cli_option *o = (*c)->options; o && o->name; o++, n++) {
+			assert_non_null(o->help);
+			for (const struct cli_option *g = cli_global_options(); g->name; g++) {
+				assert_string_not_equal(o->name, g->name);
+				assert_true(!o->letter || o->letter != g->letter);
+			}
+			/* the usage line names what there is */
+			if (o->letter)
+				continue;
+			if (!strstr((*c)->usage, o->name))
+				fail_msg("%s: usage lacks --%s", (*c)->name, o->name);
+		}
+		assert_true(n <= CLI_MAX_OPTIONS);
+	}
+}
+
+static void globals_before_and_after(void **state)
+{
+	static const char *const lines[] = {"--json -q -vv status", "status -q --json -v -v",
+					    "-q status -vqv --json"};
+
+	for (size_t i = 0; i < sizeof(lines) / sizeof(lines[0]); i++) {
+		struct err e = {0};
+		struct cli cli;
+
+		assert_int_equal(parse(&cli, lines[i], &e), 0);
+		assert_string_equal(cli.command->name, "status");
+		assert_true(cli.json && cli.quiet);
+		assert_int_equal(cli.verbose, 2);
+		cli_fini(&cli);
+	}
+}
+
+static void options_between_arguments(void **state)
+{
+	struct err e = {0};
+	struct cli cli;
+
+	assert_int_equal(parse(&cli, "eval rec --at 5/0x40#2 a+b --json c", &e), 0);
+	assert_string_equal(cli_value(&cli, "at"), "5/0x40#2");
+	assert_int_equal(cli.args.n, 3);
+	assert_string_equal(cli.args.s[2], "c");
+	assert_true(cli.json);
+	cli_fini(&cli);
+	assert_int_equal(parse(&cli, "eval --at=end -- -x --json", &e), 0);
+	assert_string_equal(cli_value(&cli, "at"), "end");
+	assert_int_equal(cli.args.n, 2);
+	assert_string_equal(cli.args.s[0], "-x");
+	assert_false(cli.json);
+	cli_fini(&cli);
+}
+
+/* What belongs to the recorded program is its own. */
+static void program_arguments(void **state)
+{
+	static const char *const lines[] = {"record -odir --sched chaos:7 -- ./a --json -o x --",
+					    "record -o dir --sched=chaos:7 ./a --json -o x --"};
+
+	for (size_t i = 0; i < sizeof(lines) / sizeof(lines[0]); i++) {
+		struct err e = {0};
+		struct cli cli;
+
+		assert_int_equal(parse(&cli, lines[i], &e), 0);
+		assert_string_equal(cli_value(&cli, "output"), "dir");
+		assert_string_equal(cli_value(&cli, "sched"), "chaos:7");
+		assert_false(cli.json);
+		assert_int_equal(cli.args.n, 5);
+		assert_string_equal(cli.args.s[0], "./a");
+		assert_string_equal(cli.args.s[4], "--");
+		cli_fini(&cli);
+	}
+}
+
+static void negative_numbers_are_arguments(void **state)
+{
+	struct err e = {0};
+	struct cli cli;
+
+	assert_int_equal(parse(&cli, "reverse-watch -1<x", &e), 0);
+	assert_string_equal(cli.args.s[0], "-1<x");
+	cli_fini(&cli);
+}
+
+static void refused(void **state)
+{
+	static const char *const bad[][2] = {
+		{"nope", "unknown command 'nope'"},
+		{"status --nope", "unknown option '--nope'"},
+		{"status -z", "unknown option '-z'"},
+		{"status x", "too many arguments"},
+		{"eval x", "--at POS is needed"},
+		{"eval --at", "--at needs a value"},
+		{"eval --at end", "too few arguments"},
+		{"eval --at 1 --at 2 x", "given twice"},
+		{"replay --output=yes", "takes no value"},
+		{"--json=1 status", "takes no value"},
+		{"reverse-watch x --on-error maybe", "none of"},
+		{"record --sched serially -- a", "none of"},
+		{"record", "too few arguments"},
+		{"record --", "too few arguments"},
+		{"rm", "too few arguments"},
+	};
+
+	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
+		struct err e = {0};
+		struct cli cli;
+
+		assert_int_equal(parse(&cli, bad[i][0], &e), -1);
+		assert_int_equal(e.kind, ERR_USAGE);
+		if (!strstr(e.text, bad[i][1]))
+			fail_msg("%s: '%s' does not say '%s'", bad[i][0], e.text, bad[i][1]);
+		cli_fini(&cli);
+	}
+}
+
+static void help_needs_nothing_else(void **state)
+{
+	struct err e = {0};
+	struct cli cli;
+
+	assert_int_equal(parse(&cli, "eval --help", &e), 0);
+	assert_true(cli.help);
+	cli_fini(&cli);
+	assert_int_equal(parse(&cli, "--version", &e), 0);
+	assert_string_equal(cli.command->name, "version");
+	cli_fini(&cli);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(tables),
+		cmocka_unit_test(globals_before_and_after),
+		cmocka_unit_test(options_between_arguments),
+		cmocka_unit_test(program_arguments),
+		cmocka_unit_test(negative_numbers_are_arguments),
+		cmocka_unit_test(refused),
+		cmocka_unit_test(help_needs_nothing_else),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
