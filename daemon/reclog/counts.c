@@ -9,7 +9,8 @@
 #include "base/str.h"
 #include "reclog/describe.h"
 
-static int counts_log(const struct reader *log, struct counts *c, struct counts_thread *t, struct err *e)
+static int counts_log(const struct reader *log, struct counts *c, struct counts_thread *t,
+		      struct err *e)
 {
 	struct reader_iter it = reader_begin(log);
 	const uint8_t *before = it.p;
@@ -51,7 +52,7 @@ int counts_image(const struct rec *rec, const struct rec_image *img, struct coun
 	return r;
 }
 
-/* ---- JSON --------------------------------------------------------------------------------------- */
+/* ---- JSON ---- */
 
 struct ranked {
 	unsigned number;
@@ -88,10 +89,11 @@ static json_t *kinds_json(const struct counts *c)
 	for (unsigned i = 0; i < n; i++) {
 		unsigned k = order[i].number;
 
-		json_array_append_new(
-			list, json_pack("{s:s, s:s, s:I, s:I}", "kind", describe_kind_name(k), "name",
-					reader_kind(k)->name, "records", (json_int_t)c->kind_records[k],
-					"bytes", (json_int_t)c->kind_bytes[k]));
+		json_array_append_new(list,
+				      json_pack("{s:s, s:s, s:I, s:I}", "kind",
+						describe_kind_name(k), "name", reader_kind(k)->name,
+						"records", (json_int_t)c->kind_records[k], "bytes",
+						(json_int_t)c->kind_bytes[k]));
 	}
 	return list;
 }
@@ -123,10 +125,11 @@ static json_t *process_json(const struct rec *rec, const struct rec_image *img, 
 		return NULL;
 	list = json_array();
 	for (unsigned i = 0; i < img->nthreads; i++)
-		json_array_append_new(
-			list, json_pack("{s:i, s:i, s:I, s:I}", "thread", (int)threads[i].thread, "tid",
-					(int)threads[i].tid, "events", (json_int_t)threads[i].events,
-					"log_bytes", (json_int_t)threads[i].log_bytes));
+		json_array_append_new(list,
+				      json_pack("{s:i, s:i, s:I, s:I}", "thread",
+						(int)threads[i].thread, "tid", (int)threads[i].tid,
+						"events", (json_int_t)threads[i].events,
+						"log_bytes", (json_int_t)threads[i].log_bytes));
 	return json_pack("{s:i, s:i, s:i, s:s, s:o, s:I, s:I, s:o}", "process", (int)img->ordinal,
 			 "pid", (int)img->head.pid, "parent", (int)img->head.parent, "origin",
 			 img->head.origin == RLOG_ORIGIN_FORK ? "fork" : "exec", "exe",

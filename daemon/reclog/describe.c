@@ -79,7 +79,10 @@ static const char *signal_name(uint64_t signo, char buf[32])
 	return buf;
 }
 
-/* The errno that a result stands for; 0: it is no error. Library calls return theirs as a positive number. */
+/*
+ * The errno that a result stands for; 0: it is no error. Library calls return theirs as a positive
+ * number.
+ */
 static int result_errno(const struct reader_event *ev, int64_t result)
 {
 	switch (ev->rec.kind) {
@@ -101,7 +104,7 @@ static void add_value(struct buf *b, uint64_t v)
 		buf_addf(b, "%" PRIu64, v);
 	else if ((int64_t)v < 0 && (int64_t)v >= -0x10000)
 		buf_addf(b, "%" PRId64, (int64_t)v);
-	else if (v >= 0xffff0000 && v <= UINT32_MAX) /* an int that the caller did not extend: AT_FDCWD */
+	else if (v >= 0xffff0000 && v <= UINT32_MAX) /* an int, not extended: AT_FDCWD */
 		buf_addf(b, "%" PRId32, (int32_t)v);
 	else
 		buf_addf(b, "0x%" PRIx64, v);

@@ -16,16 +16,16 @@ const char *describe_syscall_name(uint64_t nr);
 const char *describe_kind_name(unsigned kind);
 
 /*
- * What happened: "write(1, 0x7fffe000, 12) = 12", "pthread_mutex_lock [3f]", "fatal signal SIGSEGV ...".
- * The byte in brackets is the hash of the object's address.
+ * What happened: "write(1, 0x7fffe000, 12) = 12", "pthread_mutex_lock [3f]", "fatal signal SIGSEGV
+ * ...". The byte in brackets is the hash of the object's address.
  */
 void describe_event_what(struct buf *b, const struct reader_event *ev);
 /* A line: number, seconds, process and thread, what. Without newline. */
 void describe_event_text(struct buf *b, const struct timeline_event *ev);
 /*
- * {event, time (or null), process, thread, tid, kind, name, text, args [], result, error, object}. args,
- * result, error (name of the errno) and object (hash) are there if the event has them; 64-bit values that
- * do not fit JSON's signed integers wrap to negative ones.
+ * {event, time (or null), process, thread, tid, kind, name, text, args [], result, error, object}.
+ * args, result, error (name of the errno) and object (hash) are there if the event has them; 64-bit
+ * values that do not fit JSON's signed integers wrap to negative ones.
  */
 json_t *describe_event_json(const struct timeline_event *ev);
 

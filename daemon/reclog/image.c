@@ -19,28 +19,29 @@ static int head_check(const struct rlog_image *h, size_t size, const char *path,
 		return err_set(e, ERR_USAGE, "%s: damaged at offset 0: not a process image", path);
 	if (h->version != RLOG_VERSION)
 		return err_set(e, ERR_USAGE,
-			       "%s: recording version %u, this fred reads version %u: record again, or use "
+			       "%s: recording version %u, this fred reads version %u: record "
+			       "again, or use "
 			       "the fred that recorded it",
 			       path, h->version, RLOG_VERSION);
 	if (h->process != ordinal)
-		return err_set(e, ERR_USAGE, "%s: damaged at offset %zu: it is about process %u", path,
-			       offsetof(struct rlog_image, process), h->process);
+		return err_set(e, ERR_USAGE, "%s: damaged at offset %zu: it is about process %u",
+			       path, offsetof(struct rlog_image, process), h->process);
 	if (h->origin != RLOG_ORIGIN_EXEC && h->origin != RLOG_ORIGIN_FORK)
 		return err_set(e, ERR_USAGE, "%s: damaged at offset %zu: unknown origin %u", path,
 			       offsetof(struct rlog_image, origin), h->origin);
 	/* An ordinal is handed out before its process can have children: parents come first. */
 	if (h->parent >= ordinal)
-		return err_set(e, ERR_USAGE, "%s: damaged at offset %zu: its parent is process %u", path,
-			       offsetof(struct rlog_image, parent), h->parent);
+		return err_set(e, ERR_USAGE, "%s: damaged at offset %zu: its parent is process %u",
+			       path, offsetof(struct rlog_image, parent), h->parent);
 	if (h->origin == RLOG_ORIGIN_FORK && !h->parent)
-		return err_set(e, ERR_USAGE, "%s: damaged at offset %zu: forked by no process", path,
-			       offsetof(struct rlog_image, parent));
+		return err_set(e, ERR_USAGE, "%s: damaged at offset %zu: forked by no process",
+			       path, offsetof(struct rlog_image, parent));
 	if (h->strings_len > have)
-		return err_set(e, ERR_USAGE, "%s: truncated at offset %zu: %lu bytes are missing", path,
-			       size, (unsigned long)(h->strings_len - have));
+		return err_set(e, ERR_USAGE, "%s: truncated at offset %zu: %lu bytes are missing",
+			       path, size, (unsigned long)(h->strings_len - have));
 	if ((uint64_t)h->argc + h->envc > h->strings_len)
-		return err_set(e, ERR_USAGE, "%s: damaged at offset %zu: %u arguments in %lu bytes", path,
-			       offsetof(struct rlog_image, argc), h->argc,
+		return err_set(e, ERR_USAGE, "%s: damaged at offset %zu: %u arguments in %lu bytes",
+			       path, offsetof(struct rlog_image, argc), h->argc,
 			       (unsigned long)h->strings_len);
 	return 0;
 }
@@ -79,8 +80,8 @@ int rec_image_read(struct rec_image *img, const char *path, uint32_t ordinal, st
 	if (read_file(path, &b, e))
 		return -1;
 	if (b.len < sizeof(img->head))
-		return err_set(e, ERR_USAGE, "%s: truncated at offset %zu: a head takes %zu bytes", path,
-			       b.len, sizeof(img->head));
+		return err_set(e, ERR_USAGE, "%s: truncated at offset %zu: a head takes %zu bytes",
+			       path, b.len, sizeof(img->head));
 	memcpy(&img->head, b.data, sizeof(img->head));
 	if (head_check(&img->head, b.len, path, ordinal, e))
 		return -1;
@@ -91,7 +92,8 @@ int rec_image_read(struct rec_image *img, const char *path, uint32_t ordinal, st
 	if (img->head.origin == RLOG_ORIGIN_EXEC &&
 	    !take_strings(img, img->strings, img->strings + img->head.strings_len)) {
 		err_set(e, ERR_USAGE,
-			"%s: damaged after offset %zu: fewer strings than its head says (%u arguments, %u "
+			"%s: damaged after offset %zu: fewer strings than its head says (%u "
+			"arguments, %u "
 			"variables)",
 			path, sizeof(img->head), img->head.argc, img->head.envc);
 		rec_image_fini(img);

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* image.h: pNNNN/image of a recording: how one process image came to be, and how to start it again. */
+/*
+ * image.h: pNNNN/image of a recording: how one process image came to be, and how to start it again.
+ */
 #ifndef FRED_RECLOG_IMAGE_H
 #define FRED_RECLOG_IMAGE_H
 
@@ -10,8 +12,8 @@ struct rec_image {
 	uint32_t ordinal;
 	struct rlog_image head;
 	char *execfn, *exe, *cwd; /* "" for a FORK image */
-	char **argv, **envp; /* NULL-terminated, never NULL themselves */
-	uint32_t *threads; /* ordinals of the threads whose logs exist, ascending */
+	char **argv, **envp;	  /* NULL-terminated, never NULL themselves */
+	uint32_t *threads;	  /* ordinals of the threads whose logs exist, ascending */
 	unsigned nthreads;
 	char *strings; /* what the above point into */
 };

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * lookup.c: from event numbers to places in logs and back. Two arrays over the runs (events before each
- * block of runs; the thread's own events before each run), each thread's list of its runs, and the
- * readers' marks. Built at the first lookup: a replay alone does not need them.
+ * lookup.c: from event numbers to places in logs and back. Two arrays over the runs (events before
+ * each block of runs; the thread's own events before each run), each thread's list of its runs, and
+ * the readers' marks. Built at the first lookup: a replay alone does not need them.
  */
 #include <math.h>
 #include <string.h>
@@ -49,8 +49,7 @@ static void need_index(struct timeline *tl)
 	if (tl->run_index)
 		return;
 	tl->run_index = xreallocarray(NULL, tl->nruns + 1, sizeof(*tl->run_index));
-	tl->block_events =
-		xreallocarray(NULL, tl->nruns / TL_BLOCK + 1, sizeof(*tl->block_events));
+	tl->block_events = xreallocarray(NULL, tl->nruns / TL_BLOCK + 1, sizeof(*tl->block_events));
 	for (unsigned i = 0; i < tl->nparts; i++)
 		index_part(tl, &tl->parts[i]);
 }
@@ -99,8 +98,7 @@ static struct reader_iter place(const struct tl_thread *t, uint64_t index)
 {
 	uint64_t m = index / READER_MARK_EVERY;
 	const struct reader_mark *mark = &t->marks.mark[m];
-	struct reader_iter it =
-		reader_at(t->log, m * READER_MARK_EVERY, mark->offset, mark->stamp);
+	struct reader_iter it = reader_at(t->log, m * READER_MARK_EVERY, mark->offset, mark->stamp);
 	struct rlog_rec rec;
 
 	while (it.index < index && reader_next_record(&it, &rec) == RLOG_READ_OK)
@@ -109,8 +107,9 @@ static struct reader_iter place(const struct tl_thread *t, uint64_t index)
 }
 
 /*
- * When an event took place, as far as the log knows: an acquire at some time before the next stamp of its
- * thread, and then its slot has its place on the timeline; a tail before the end. `it` is behind the event.
+ * When an event took place, as far as the log knows: an acquire at some time before the next stamp
+ * of its thread, and then its slot has its place on the timeline; a tail before the end. `it` is
+ * behind the event.
  */
 #define LOOK_AHEAD 256
 static uint64_t event_stamp(const struct timeline *tl, const struct tl_thread *t,
@@ -206,7 +205,7 @@ uint64_t timeline_number(struct timeline *tl, uint32_t process, uint32_t thread,
 	return run_start(tl, t->runs[lo]) + (index - tl->run_index[t->runs[lo]]) + 1;
 }
 
-/* ---- walk --------------------------------------------------------------------------------------- */
+/* ---- walk ---- */
 
 static void walk_enter_part(struct timeline_walk *w, unsigned part)
 {
@@ -268,7 +267,7 @@ void timeline_walk_fini(struct timeline_walk *w)
 	*w = (struct timeline_walk){0};
 }
 
-/* ---- time and positions ------------------------------------------------------------------------- */
+/* ---- time and positions ---- */
 
 double timeline_seconds(const struct timeline *tl, uint64_t stamp)
 {
@@ -285,7 +284,9 @@ static uint64_t start_event(const struct timeline *tl)
 	return prefix ? prefix : 1;
 }
 
-/* The last event that is not later than `seconds`; times rise along the timeline but for its tails. */
+/*
+ * The last event that is not later than `seconds`; times rise along the timeline but for its tails.
+ */
 static int event_at(struct timeline *tl, double seconds, uint64_t *event, struct err *e)
 {
 	uint64_t lo = start_event(tl), hi = tl->total;
@@ -293,7 +294,8 @@ static int event_at(struct timeline *tl, double seconds, uint64_t *event, struct
 
 	if (!(tl->tsc_hz > 0))
 		return err_set(e, ERR_USAGE,
-			       "@SECONDS: this recording has no clock; use an event number or a percentage");
+			       "@SECONDS: this recording has no clock; use an event number or a "
+			       "percentage");
 	while (lo < hi) {
 		uint64_t mid = lo + (hi - lo + 1) / 2;
 
@@ -331,7 +333,8 @@ int timeline_resolve(struct timeline *tl, const struct pos *pos, struct timeline
 		p->event = pos->event ? pos->event : start;
 		return 0;
 	case POS_PERCENT:
-		p->event = start + (uint64_t)llround(pos->number / 100 * (double)(tl->total - start));
+		p->event =
+			start + (uint64_t)llround(pos->number / 100 * (double)(tl->total - start));
 		return 0;
 	case POS_SECONDS:
 		return event_at(tl, pos->number, &p->event, e);

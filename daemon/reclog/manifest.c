@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * manifest.c: the list of a recording's files with size and CRC32C: made when a recording ends, checked
- * before it is used. See rec.h.
+ * manifest.c: the list of a recording's files with size and CRC32C: made when a recording ends,
+ * checked before it is used. See rec.h.
  *
- * REC/.verified spares large recordings the sums: its only line is a CRC32C over the manifest and each
- * file's size, inode and mtime, so that it stops being right as soon as one of them changes.
+ * REC/.verified spares large recordings the sums: its only line is a CRC32C over the manifest and
+ * each file's size, inode and mtime, so that it stops being right as soon as one of them changes.
  */
 #include <dirent.h>
 #include <errno.h>
@@ -83,13 +83,15 @@ static int entry_check_crc(const struct entry *en, const char *path, struct err 
 	if (crc == en->crc && size == en->size)
 		return 0;
 	where_damaged(path, where, sizeof(where));
-	return err_set(e, ERR_USAGE,
-		       "%s: damaged: its CRC32C is %08x, it was recorded as %08x%s. Take the file from a "
-		       "copy of the recording, or record again",
-		       path, crc, en->crc, where);
+	return err_set(
+		e, ERR_USAGE,
+		"%s: damaged: its CRC32C is %08x, it was recorded as %08x%s. Take the file from a "
+		"copy of the recording, or record again",
+		path, crc, en->crc, where);
 }
 
-static int entry_check_size(const struct entry *en, const char *path, struct stat *st, struct err *e)
+static int entry_check_size(const struct entry *en, const char *path, struct stat *st,
+			    struct err *e)
 {
 	if (stat(path, st))
 		return err_errno(e, ERR_USAGE, "%s: a file of the recording is missing", path);
@@ -97,12 +99,14 @@ static int entry_check_size(const struct entry *en, const char *path, struct sta
 		return err_set(e, ERR_USAGE, "%s: damaged: not a regular file", path);
 	if ((uint64_t)st->st_size < en->size)
 		return err_set(e, ERR_USAGE,
-			       "%s: truncated at offset %ld: it was recorded with %lu bytes. Take the file "
+			       "%s: truncated at offset %ld: it was recorded with %lu bytes. Take "
+			       "the file "
 			       "from a copy of the recording, or record again",
 			       path, (long)st->st_size, (unsigned long)en->size);
 	if ((uint64_t)st->st_size > en->size)
 		return err_set(e, ERR_USAGE,
-			       "%s: damaged at offset %lu: it was recorded with %lu bytes and has %ld. Take "
+			       "%s: damaged at offset %lu: it was recorded with %lu bytes and has "
+			       "%ld. Take "
 			       "the file from a copy of the recording, or record again",
 			       path, (unsigned long)en->size, (unsigned long)en->size,
 			       (long)st->st_size);
@@ -131,7 +135,8 @@ static int check_sizes(const struct rec *r, const json_t *list, uint64_t *bytes,
 	size_t i;
 	json_t *v;
 
-	json_array_foreach(list, i, v) {
+	json_array_foreach(list, i, v)
+	{
 		cleanup_free char *path = NULL;
 
 		if (entry_get(v, &en, e))
@@ -147,7 +152,10 @@ static int check_sizes(const struct rec *r, const json_t *list, uint64_t *bytes,
 	return 0;
 }
 
-/* Each image and each thread's log must be in the manifest: otherwise a damaged manifest hides them. */
+/*
+ * Each image and each thread's log must be in the manifest: otherwise a damaged manifest hides
+ * them.
+ */
 static int check_listed(const struct rec *r, const json_t *list, struct err *e)
 {
 	json_auto_t *names = json_object();
@@ -155,7 +163,8 @@ static int check_listed(const struct rec *r, const json_t *list, struct err *e)
 	json_t *v;
 	size_t k;
 
-	json_array_foreach(list, k, v) {
+	json_array_foreach(list, k, v)
+	{
 		if ((path = json_string_value(json_object_get(v, "path"))))
 			json_object_set_new(names, path, json_true());
 	}
@@ -168,8 +177,8 @@ static int check_listed(const struct rec *r, const json_t *list, struct err *e)
 
 			if (!json_object_get(names, name))
 				return err_set(e, ERR_USAGE,
-					       "%s/meta.json: damaged: the manifest lacks %s", r->dir,
-					       name);
+					       "%s/meta.json: damaged: the manifest lacks %s",
+					       r->dir, name);
 		}
 	}
 	return 0;
@@ -193,7 +202,8 @@ int rec_verify_manifest(const struct rec *r, struct err *e)
 	line = str_fmt("%08x\n", key);
 	if (bytes >= CACHE_FROM_BYTES && cache_matches(cache, line))
 		return 0;
-	json_array_foreach(list, i, v) {
+	json_array_foreach(list, i, v)
+	{
 		cleanup_free char *path = NULL;
 
 		if (entry_get(v, &en, e))
@@ -212,12 +222,13 @@ char *rec_incomplete_text(const struct rec *r)
 {
 	if (r->complete)
 		return NULL;
-	return str_fmt("%s: this recording was not finished (fredctl record was killed, or is still "
-		       "running): its logs are read up to their last complete record",
-		       r->dir);
+	return str_fmt(
+		"%s: this recording was not finished (fredctl record was killed, or is still "
+		"running): its logs are read up to their last complete record",
+		r->dir);
 }
 
-/* ---- making ------------------------------------------------------------------------------------- */
+/* ---- making ---- */
 
 static int add_file(const char *dir, const char *name, json_t *list, struct err *e)
 {

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * merge.c: the k-way merge of a part's logs by end stamp, streaming: each thread has a cursor that decodes
- * one slot ahead, and a heap orders the cursors. See timeline.h for what is cut off and where tails go.
+ * merge.c: the k-way merge of a part's logs by end stamp, streaming: each thread has a cursor that
+ * decodes one slot ahead, and a heap orders the cursors. See timeline.h for what is cut off and
+ * where tails go.
  */
 #include <string.h>
 #include <sys/mman.h>
@@ -68,14 +69,14 @@ static int advance(struct tl_merge *m, struct tl_cursor *c, struct err *e)
 	return 1;
 }
 
-/* ---- tails -------------------------------------------------------------------------------------- */
+/* ---- tails ---- */
 
 /* What an acquire of a tail may have waited for in vain, because it was cut off. */
 struct lost {
 	uint64_t hash[4]; /* set of object hashes */
-	bool exit; /* some thread's exit */
-	bool wait; /* a cond wait: it releases a mutex that its record does not name */
-	bool any; /* release of any kind */
+	bool exit;	  /* some thread's exit */
+	bool wait;	  /* a cond wait: it releases a mutex that its record does not name */
+	bool any;	  /* release of any kind */
 };
 
 static void lost_add(struct lost *l, const struct rlog_rec *rec)
@@ -99,7 +100,9 @@ static bool lost_blocks(const struct lost *l, const struct rlog_rec *rec)
 	return (rec->flags & RF_H) && (l->hash[rec->hash / 64] >> (rec->hash % 64) & 1);
 }
 
-/* Everything from a place to the end of its log is cut off. Damage there does not matter any more. */
+/*
+ * Everything from a place to the end of its log is cut off. Damage there does not matter any more.
+ */
 static void lose_rest(struct tl_merge *m, struct reader_iter it, struct lost *l)
 {
 	struct rlog_rec rec;
@@ -117,7 +120,10 @@ static uint64_t admit(const struct tl_cursor *c, const struct lost *l)
 	struct rlog_rec rec;
 	uint64_t n = 0;
 
-	/* The second half of a wait is no event: it needs a wake-up, and a mutex that no record names. */
+	/*
+	 * The second half of a wait is no event: it needs a wake-up, and a mutex that no record
+	 * names.
+	 */
 	if (l->any && (c->prev_kind == RLOG_COND_WAIT || c->prev_kind == RLOG_BARRIER))
 		return 0;
 	while (n < c->tail && reader_next_record(&it, &rec) == RLOG_READ_OK) {
@@ -162,7 +168,7 @@ static void end_process(struct tl_merge *m, const struct tl_cursor *last)
 	place_tails(m, &lost);
 }
 
-/* ---- merge -------------------------------------------------------------------------------------- */
+/* ---- merge ---- */
 
 static void sink_emit(struct tl_merge *m, struct tl_cursor *c, uint64_t events, bool tail)
 {

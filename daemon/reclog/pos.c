@@ -19,7 +19,10 @@ static int bad(const char *s, const char *why, struct err *e)
 		       s, why);
 }
 
-/* A plain decimal number in [s, s + n): digits with at most one point; no sign, exponent, inf or hex. */
+/*
+ * A plain decimal number in [s, s + n): digits with at most one point; no sign, exponent, inf or
+ * hex.
+ */
 static bool decimal(const char *s, size_t n, double *out)
 {
 	char buf[64];
@@ -59,7 +62,8 @@ static int parse_pc(const char *s, const char *slash, struct pos *p, struct err 
 		return bad(s, "the event is not a number", e);
 	if (str_u64(pc + 2, 16, 0, UINT64_MAX, &p->pc))
 		return bad(s, "the PC is out of range", e);
-	if (hash && (!isdigit((unsigned char)hash[1]) || str_u64(hash + 1, 10, 1, UINT64_MAX, &p->hits)))
+	if (hash &&
+	    (!isdigit((unsigned char)hash[1]) || str_u64(hash + 1, 10, 1, UINT64_MAX, &p->hits)))
 		return bad(s, "HITS is not a number from 1", e);
 	return 0;
 }

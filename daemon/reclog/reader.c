@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * reader.c: see reader.h. The only file that turns bytes of a log into records. Nothing here trusts a
- * byte: rlog_next is bounded by the end of the mapping, and stamps that overflow are damage.
+ * reader.c: see reader.h. The only file that turns bytes of a log into records. Nothing here trusts
+ * a byte: rlog_next is bounded by the end of the mapping, and stamps that overflow are damage.
  */
 #include "reclog/reader.h"
 
@@ -17,9 +17,9 @@
 #include "rlog/kinds.h"
 
 static const uint8_t result_kinds[RLOG_KIND_LIMIT] = {
-	[RLOG_CREATE] = RLOG_CREATED,	[RLOG_COND_WAIT] = RLOG_COND_WOKE,
+	[RLOG_CREATE] = RLOG_CREATED,	    [RLOG_COND_WAIT] = RLOG_COND_WOKE,
 	[RLOG_BARRIER] = RLOG_BARRIER_LEFT, [RLOG_SYS] = RLOG_SYSRET,
-	[RLOG_FORK] = RLOG_FORKED,	[RLOG_EXEC] = RLOG_EXECRET,
+	[RLOG_FORK] = RLOG_FORKED,	    [RLOG_EXEC] = RLOG_EXECRET,
 	[RLOG_CALL] = RLOG_CALLRET,
 };
 
@@ -44,12 +44,13 @@ static int head_check(struct reader *r, struct err *e)
 		return err_set(e, ERR_USAGE, "%s: damaged at offset 0: not an event log", r->name);
 	if (r->head.version != RLOG_VERSION)
 		return err_set(e, ERR_USAGE,
-			       "%s: log version %u, this fred reads version %u: record again, or use the fred "
+			       "%s: log version %u, this fred reads version %u: record again, or "
+			       "use the fred "
 			       "that recorded it",
 			       r->name, r->head.version, RLOG_VERSION);
 	if (!r->head.thread || r->head.thread > RLOG_MAX_THREADS)
-		return err_set(e, ERR_USAGE, "%s: damaged at offset %zu: thread ordinal %u", r->name,
-			       offsetof(struct rlog_head, thread), r->head.thread);
+		return err_set(e, ERR_USAGE, "%s: damaged at offset %zu: thread ordinal %u",
+			       r->name, offsetof(struct rlog_head, thread), r->head.thread);
 	return 0;
 }
 
@@ -106,7 +107,8 @@ struct reader_iter reader_begin(const struct reader *r)
 	return reader_at(r, 0, sizeof(struct rlog_head), r->head.stamp0);
 }
 
-struct reader_iter reader_at(const struct reader *r, uint64_t index, uint64_t offset, uint64_t stamp)
+struct reader_iter reader_at(const struct reader *r, uint64_t index, uint64_t offset,
+			     uint64_t stamp)
 {
 	return (struct reader_iter){
 		.r = r,
@@ -117,8 +119,8 @@ struct reader_iter reader_at(const struct reader *r, uint64_t index, uint64_t of
 }
 
 /*
- * Whether the bytes before the end could be the beginning of a record that was cut off there: then no
- * field is out of its range, and the record only lacks bytes.
+ * Whether the bytes before the end could be the beginning of a record that was cut off there: then
+ * no field is out of its range, and the record only lacks bytes.
  */
 static const char *why_bad(const struct reader_iter *it, bool *cut_short)
 {
@@ -228,8 +230,8 @@ bool reader_ends_process(const struct reader_iter *it, const struct rlog_rec *re
 }
 
 /*
- * Records that are only a kind, a stamp if S, and a hash: most of a lock-heavy log. Decodes one at *p, which
- * has 12 bytes before the end. false: it is another kind, or damaged.
+ * Records that are only a kind, a stamp if S, and a hash: most of a lock-heavy log. Decodes one at
+ * *p, which has 12 bytes before the end. false: it is another kind, or damaged.
  */
 static inline bool next_plain(const uint8_t **p, const uint8_t *end, struct rlog_rec *rec)
 {
@@ -247,7 +249,9 @@ static inline bool next_plain(const uint8_t **p, const uint8_t *end, struct rlog
 	return true;
 }
 
-/* The hot loop of the merge: decodes in place, and leaves everything unusual to reader_next_record. */
+/*
+ * The hot loop of the merge: decodes in place, and leaves everything unusual to reader_next_record.
+ */
 enum rlog_read reader_next_slot(struct reader_iter *it, struct reader_slot *slot,
 				struct reader_marks *marks)
 {
@@ -317,7 +321,8 @@ int reader_explain(const struct reader_iter *it, struct err *e)
 		return err_set(e, ERR_USAGE, "%s: the log ends at offset %lu", it->r->name,
 			       (unsigned long)at);
 	return err_set(e, ERR_USAGE,
-		       "%s: damaged at offset %lu (event %lu of this thread): %s (byte 0x%02x). Take the file "
+		       "%s: damaged at offset %lu (event %lu of this thread): %s (byte 0x%02x). "
+		       "Take the file "
 		       "from a copy of the recording, or record again",
 		       it->r->name, (unsigned long)at, (unsigned long)it->index + 1,
 		       why_bad(it, &cut_short), *it->p);

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * reader.h: one thread's log, mapped read-only, as a sequence of events. An event is a C record together
- * with its result record, if it has one (SYS and SYSRET, COND_WAIT and COND_WOKE ...). Any bytes are
- * safe to read: a damaged log ends in RLOG_READ_BAD, and reader_explain says where and why.
+ * reader.h: one thread's log, mapped read-only, as a sequence of events. An event is a C record
+ * together with its result record, if it has one (SYS and SYSRET, COND_WAIT and COND_WOKE ...). Any
+ * bytes are safe to read: a damaged log ends in RLOG_READ_BAD, and reader_explain says where and
+ * why.
  */
 #ifndef FRED_RECLOG_READER_H
 #define FRED_RECLOG_READER_H
@@ -15,12 +16,12 @@
 #include "rlog/rlog.h"
 
 struct reader {
-	char *name; /* path, for messages */
+	char *name;	     /* path, for messages */
 	const uint8_t *base; /* the whole file, head included */
 	size_t size;
-	bool mapped; /* base is ours to unmap */
+	bool mapped;  /* base is ours to unmap */
 	bool lenient; /* set by the owner: a record cut short by the end of the file ends the log */
-	int32_t pid; /* set by the owner: whose log it is; 0: unknown */
+	int32_t pid;  /* set by the owner: whose log it is; 0: unknown */
 	struct rlog_head head;
 };
 
@@ -28,10 +29,10 @@ struct reader_event {
 	struct rlog_rec rec;
 	struct rlog_rec result; /* valid if has_result; a view into the log, as rec */
 	bool has_result;
-	uint64_t index; /* in its thread, from 0 */
+	uint64_t index;	 /* in its thread, from 0 */
 	uint64_t offset; /* of rec in the file */
-	uint32_t bytes; /* rec and result together */
-	uint64_t stamp; /* absolute; of an event without S: the thread's last stamp before it */
+	uint32_t bytes;	 /* rec and result together */
+	uint64_t stamp;	 /* absolute; without S: the thread's last stamp before it */
 };
 
 /* A place in a log. Copy it freely; valid as long as the reader. */
@@ -45,14 +46,19 @@ struct reader_iter {
 /* Maps a log and checks its head. Damage and a wrong version are ERR_USAGE. */
 int reader_open(struct reader *r, const char *path, struct err *e);
 /* The same over memory that outlives r. */
-int reader_init_mem(struct reader *r, const char *name, const void *data, size_t len, struct err *e);
+int reader_init_mem(struct reader *r, const char *name, const void *data, size_t len,
+		    struct err *e);
 /* Unmaps; r may be zeroed or already finished. */
 void reader_fini(struct reader *r);
 
 /* The place of the log's first record. */
 struct reader_iter reader_begin(const struct reader *r);
-/* The place of the event with this index, which starts at this offset; stamp: the thread's last before it. */
-struct reader_iter reader_at(const struct reader *r, uint64_t index, uint64_t offset, uint64_t stamp);
+/*
+ * The place of the event with this index, which starts at this offset; stamp: the thread's last
+ * before it.
+ */
+struct reader_iter reader_at(const struct reader *r, uint64_t index, uint64_t offset,
+			     uint64_t stamp);
 /*
  * Decodes the next event and its result. Result records that do not follow their event directly are
  * skipped. RLOG_READ_BAD: the iterator stays in front of the damaged record.
@@ -61,7 +67,9 @@ enum rlog_read reader_next(struct reader_iter *it, struct reader_event *ev);
 /* Decodes the next record, event or not, and adds up the stamps: for scans that need no pairs. */
 enum rlog_read reader_next_record(struct reader_iter *it, struct rlog_rec *rec);
 
-/* Where every READER_MARK_EVERY-th event of a log starts, for reader_at. Zero-initialised: empty. */
+/*
+ * Where every READER_MARK_EVERY-th event of a log starts, for reader_at. Zero-initialised: empty.
+ */
 #define READER_MARK_EVERY 64u
 struct reader_mark {
 	uint64_t offset;
@@ -75,18 +83,21 @@ struct reader_marks {
 /* The events up to and including the next stamped one. */
 struct reader_slot {
 	uint64_t events; /* how many; 0: the log ended */
-	bool stamped; /* false: the log ended before a stamped event came */
-	bool last; /* its last event ends the process, see reader_ends_process */
-	uint8_t kind; /* of the stamped event */
+	bool stamped;	 /* false: the log ended before a stamped event came */
+	bool last;	 /* its last event ends the process, see reader_ends_process */
+	uint8_t kind;	 /* of the stamped event */
 	uint8_t first_kind;
 };
 
 /*
- * Whether the event rec, behind which `it` stands, was the last thing the process did: CRASH, exit_group, an
- * execve that succeeded, a signal to itself that it did not come back from (abort).
+ * Whether the event rec, behind which `it` stands, was the last thing the process did: CRASH,
+ * exit_group, an execve that succeeded, a signal to itself that it did not come back from (abort).
  */
 bool reader_ends_process(const struct reader_iter *it, const struct rlog_rec *rec);
-/* Decodes a slot, the stamp of its end is it->stamp then. Adds marks if given. RLOG_READ_END: no stamp came. */
+/*
+ * Decodes a slot, the stamp of its end is it->stamp then. Adds marks if given. RLOG_READ_END: no
+ * stamp came.
+ */
 enum rlog_read reader_next_slot(struct reader_iter *it, struct reader_slot *slot,
 				struct reader_marks *marks);
 /* Sets "NAME: damaged at offset N: why" (ERR_USAGE); returns -1. Call after RLOG_READ_BAD. */

@@ -13,7 +13,7 @@
 #include "base/jsonx.h"
 #include "base/str.h"
 
-/* ---- meta.json ------------------------------------------------------------------------------ */
+/* ---- meta.json ---- */
 
 static int meta_exit(struct rec *r, struct err *e)
 {
@@ -48,11 +48,13 @@ static int meta_fields(struct rec *r, struct err *e)
 		return -1;
 	if (format != RLOG_VERSION)
 		return err_set(e, ERR_USAGE,
-			       "recording version %ld, this fred reads version %u: record again, or use the "
+			       "recording version %ld, this fred reads version %u: record again, "
+			       "or use the "
 			       "fred that recorded it",
 			       (long)format, RLOG_VERSION);
-	if (json_opt_str(m, "version", &r->version, e) || json_opt_str(m, "program", &r->program, e) ||
-	    json_opt_str(m, "cwd", &r->cwd, e) || json_opt_str(m, "sched", &r->sched, e) ||
+	if (json_opt_str(m, "version", &r->version, e) ||
+	    json_opt_str(m, "program", &r->program, e) || json_opt_str(m, "cwd", &r->cwd, e) ||
+	    json_opt_str(m, "sched", &r->sched, e) ||
 	    json_opt_str(m, "malloc", &r->malloc_mode, e) ||
 	    json_opt_real(m, "wall_s", &r->wall_s, e) ||
 	    json_opt_bool(m, "complete", &r->complete, e) || json_opt_arr(m, "manifest", &list, e))
@@ -67,7 +69,8 @@ static int meta_read(struct rec *r, struct err *e)
 	cleanup_free char *path = str_fmt("%s/meta.json", r->dir);
 
 	if (access(path, F_OK) && errno == ENOENT)
-		return err_set(e, ERR_USAGE, "%s: not a recording: there is no meta.json in it", r->dir);
+		return err_set(e, ERR_USAGE, "%s: not a recording: there is no meta.json in it",
+			       r->dir);
 	r->meta = json_load_path(path, e);
 	if (!r->meta) {
 		e->kind = ERR_USAGE;
@@ -78,7 +81,7 @@ static int meta_read(struct rec *r, struct err *e)
 	return 0;
 }
 
-/* ---- control page ----------------------------------------------------------------------------- */
+/* ---- control page ---- */
 
 static int control_read(struct rec *r, struct err *e)
 {
@@ -89,14 +92,15 @@ static int control_read(struct rec *r, struct err *e)
 	if (read_file(path, &b, e))
 		return err_wrap(e, "damaged recording");
 	if (b.len < sizeof(*c))
-		return err_set(e, ERR_USAGE, "%s: truncated at offset %zu: it takes %zu bytes", path,
-			       b.len, sizeof(*c));
+		return err_set(e, ERR_USAGE, "%s: truncated at offset %zu: it takes %zu bytes",
+			       path, b.len, sizeof(*c));
 	memcpy(c, b.data, sizeof(*c));
 	if (c->magic != RLOG_MAGIC_CONTROL)
 		return err_set(e, ERR_USAGE, "%s: damaged at offset 0: not a control page", path);
 	if (c->version != RLOG_VERSION)
 		return err_set(e, ERR_USAGE,
-			       "%s: recording version %u, this fred reads version %u: record again, or use "
+			       "%s: recording version %u, this fred reads version %u: record "
+			       "again, or use "
 			       "the fred that recorded it",
 			       path, c->version, RLOG_VERSION);
 	for (unsigned i = 0; i < RLOG_NOTES; i++)
@@ -104,7 +108,7 @@ static int control_read(struct rec *r, struct err *e)
 	return 0;
 }
 
-/* ---- process images --------------------------------------------------------------------------- */
+/* ---- process images ---- */
 
 /* The number in a name like p0001 or t0001.log; 0 if it is another file. */
 static uint32_t name_ordinal(const char *name, char prefix, const char *suffix, uint32_t max)
@@ -127,8 +131,8 @@ static int compare_u32(const void *a, const void *b)
 }
 
 /* The ordinals of the entries of a folder, ascending, in a malloc'd array. */
-static int list_ordinals(const char *dir, char prefix, const char *suffix, uint32_t max, uint32_t **out,
-			 unsigned *n, struct err *e)
+static int list_ordinals(const char *dir, char prefix, const char *suffix, uint32_t max,
+			 uint32_t **out, unsigned *n, struct err *e)
 {
 	cleanup_closedir DIR *d = opendir(dir);
 	struct dirent *de;
@@ -150,8 +154,9 @@ static int list_ordinals(const char *dir, char prefix, const char *suffix, uint3
 }
 
 /*
- * Whether a log belongs to a thread that has not run: the recorder makes the file first, and writes its
- * head before the thread's first record. (A complete recording's file sizes are in its manifest.)
+ * Whether a log belongs to a thread that has not run: the recorder makes the file first, and writes
+ * its head before the thread's first record. (A complete recording's file sizes are in its
+ * manifest.)
  */
 static bool log_is_blank(const char *path, bool complete)
 {
@@ -184,8 +189,8 @@ static int image_threads(struct rec *r, struct rec_image *img, const char *dir, 
 }
 
 /*
- * A process that was killed between making its folder and its image leaves no image: it has not run any
- * of the program's code. In a complete recording such a folder is damage.
+ * A process that was killed between making its folder and its image leaves no image: it has not run
+ * any of the program's code. In a complete recording such a folder is damage.
  */
 static int image_add(struct rec *r, uint32_t ordinal, struct err *e)
 {
@@ -208,9 +213,10 @@ static int images_read(struct rec *r, struct err *e)
 	if (list_ordinals(r->dir, 'p', "", RLOG_MAX_PROCESSES, &ordinals, &n, e))
 		return -1;
 	if (!n)
-		return err_set(e, ERR_USAGE,
-			       "%s: no process was recorded: the program did not load fred's recorder",
-			       r->dir);
+		return err_set(
+			e, ERR_USAGE,
+			"%s: no process was recorded: the program did not load fred's recorder",
+			r->dir);
 	r->images = xcalloc(n, sizeof(*r->images));
 	for (unsigned i = 0; i < n; i++)
 		if (image_add(r, ordinals[i], e))
@@ -218,7 +224,7 @@ static int images_read(struct rec *r, struct err *e)
 	return 0;
 }
 
-/* ---- the whole -------------------------------------------------------------------------------- */
+/* ---- the whole ---- */
 
 int rec_open(const char *dir, struct rec **out, struct err *e)
 {
@@ -279,14 +285,16 @@ static int log_open(const struct rec *r, const struct rec_image *img, uint32_t t
 		return -1;
 	if (log->head.process != img->ordinal || log->head.thread != thread)
 		return err_set(e, ERR_USAGE,
-			       "%s: damaged at offset %zu: it is the log of process %u, thread %u", path,
-			       offsetof(struct rlog_head, process), log->head.process, log->head.thread);
+			       "%s: damaged at offset %zu: it is the log of process %u, thread %u",
+			       path, offsetof(struct rlog_head, process), log->head.process,
+			       log->head.thread);
 	log->lenient = !r->complete;
 	log->pid = img->head.pid;
 	return 0;
 }
 
-int rec_logs_open(const struct rec *r, const struct rec_image *img, struct reader **out, struct err *e)
+int rec_logs_open(const struct rec *r, const struct rec_image *img, struct reader **out,
+		  struct err *e)
 {
 	struct reader *logs = xcalloc(img->nthreads + 1, sizeof(*logs));
 

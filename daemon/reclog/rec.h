@@ -3,7 +3,8 @@
  * rec.h: an opened recording: its metadata, control page and process images. Read-only; nothing is
  * locked, so that many processes can use one recording at once.
  *
- * Damage, a wrong version and missing files are ERR_USAGE, with the file, the offset and what to do.
+ * Damage, a wrong version and missing files are ERR_USAGE, with the file, the offset and what to
+ * do.
  */
 #ifndef FRED_RECLOG_REC_H
 #define FRED_RECLOG_REC_H
@@ -23,12 +24,12 @@ struct rec {
 	char *dir;
 	json_t *meta; /* all of meta.json; the strings below point into it */
 	const char *program, *cwd, *sched, *malloc_mode, *version; /* "" if absent */
-	enum rec_end end; /* how the program ended ... */
-	int end_value; /* ... with which code or signal */
-	double wall_s; /* 0: unknown */
-	bool complete; /* the recording was finished: there is a manifest */
+	enum rec_end end;					   /* how the program ended ... */
+	int end_value;		     /* ... with which code or signal */
+	double wall_s;		     /* 0: unknown */
+	bool complete;		     /* the recording was finished: there is a manifest */
 	struct rlog_control control; /* a copy */
-	struct rec_image *images; /* by ordinal, ascending */
+	struct rec_image *images;    /* by ordinal, ascending */
 	unsigned nimages;
 };
 
@@ -42,16 +43,18 @@ const struct rec_image *rec_image(const struct rec *r, uint32_t ordinal, struct 
 /* "REC/pNNNN/tNNNN.log", malloc'd. */
 char *rec_log_path(const struct rec *r, uint32_t process, uint32_t thread);
 /*
- * Opens the logs of all threads of an image (nthreads readers, malloc'd, by ordinal). Heads that do not
- * belong there are damage. Free with rec_logs_free.
+ * Opens the logs of all threads of an image (nthreads readers, malloc'd, by ordinal). Heads that do
+ * not belong there are damage. Free with rec_logs_free.
  */
-int rec_logs_open(const struct rec *r, const struct rec_image *img, struct reader **out, struct err *e);
+int rec_logs_open(const struct rec *r, const struct rec_image *img, struct reader **out,
+		  struct err *e);
 void rec_logs_free(struct reader *logs, unsigned n);
 
 /*
- * manifest.c: compares size and CRC32C of every file in the manifest; what differs is ERR_USAGE, with the
- * offset of the damage where the log tells it. Without a manifest there is nothing to compare (0). The
- * outcome for large recordings is kept in REC/.verified until a file's size or mtime changes.
+ * manifest.c: compares size and CRC32C of every file in the manifest; what differs is ERR_USAGE,
+ * with the offset of the damage where the log tells it. Without a manifest there is nothing to
+ * compare (0). The outcome for large recordings is kept in REC/.verified until a file's size or
+ * mtime changes.
  */
 int rec_verify_manifest(const struct rec *r, struct err *e);
 /* What to tell the user when a recording is not complete; NULL when it is. malloc'd. */

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * rungs.c: other linear orders than by end stamp, for a replay that diverged: in a program with races,
- * the slot of a thread may have run at any time between its start and its end stamp.
+ * rungs.c: other linear orders than by end stamp, for a replay that diverged: in a program with
+ * races, the slot of a thread may have run at any time between its start and its end stamp.
  *
- * First the merge by end stamp (rung 0) gives each slot a key, in that order: a moment between the slot's
- * start and end, but later than the key of each earlier slot that it depends on: its own thread's, and
- * the last release of every object that it touches. Then the slots are merged again by these keys.
- * Objects are told apart by the one-byte hash only; a collision means an order kept without need.
+ * First the merge by end stamp (rung 0) gives each slot a key, in that order: a moment between the
+ * slot's start and end, but later than the key of each earlier slot that it depends on: its own
+ * thread's, and the last release of every object that it touches. Then the slots are merged again
+ * by these keys. Objects are told apart by the one-byte hash only; a collision means an order kept
+ * without need.
  */
 #include "base/str.h"
 #include "reclog/timeline_priv.h"
@@ -14,8 +15,9 @@
 struct rung {
 	unsigned number;
 	uint64_t seed;
-	uint64_t released[256]; /* by object hash: the greatest key of a slot that ended in a release */
-	uint64_t waited; /* the same for cond waits: they release a mutex that they do not name */
+	uint64_t released[256]; /* by object hash: the greatest key of a slot that ended in a
+				   release */
+	uint64_t waited;   /* the same for cond waits: they release a mutex that they do not name */
 	uint64_t greatest; /* key so far */
 };
 
@@ -28,8 +30,8 @@ static uint64_t mix64(uint64_t x)
 }
 
 /*
- * Whether the segment that begins with this event started as soon as it was stamped. After the others the
- * thread waited for something first: for data, a wake-up, another thread.
+ * Whether the segment that begins with this event started as soon as it was stamped. After the
+ * others the thread waited for something first: for data, a wake-up, another thread.
  */
 static bool goes_on_at_once(uint8_t kind)
 {
@@ -63,8 +65,8 @@ static uint64_t raw_key(const struct rung *r, const struct tl_cursor *c)
 		return max64(end, r->greatest + 1);
 	if (r->number == 1 || end == start)
 		return start;
-	return start + mix64(r->seed ^ mix64(r->number) ^ mix64(((uint64_t)c->t->ordinal << 40) ^
-								c->it.index)) %
+	return start + mix64(r->seed ^ mix64(r->number) ^
+			     mix64(((uint64_t)c->t->ordinal << 40) ^ c->it.index)) %
 			       (end - start + 1);
 }
 

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* timeline.c: makes a timeline: which logs, up to where; and writes it for the shim. See timeline.h. */
+/*
+ * timeline.c: makes a timeline: which logs, up to where; and writes it for the shim. See
+ * timeline.h.
+ */
 #include "reclog/timeline.h"
 
 #include <errno.h>
@@ -32,7 +35,7 @@ void tl_emit(struct timeline *tl, const struct tl_part *part, uint32_t thread, u
 	}
 }
 
-/* ---- parts -------------------------------------------------------------------------------------- */
+/* ---- parts ---- */
 
 static int part_open(struct tl_part *part, const struct rec *rec, const struct rec_image *img,
 		     struct err *e)
@@ -73,12 +76,12 @@ static int parts_open(struct timeline *tl, const struct rec *rec, uint32_t proce
 	return 0;
 }
 
-/* ---- forks -------------------------------------------------------------------------------------- */
+/* ---- forks ---- */
 
 struct fork_search {
 	uint32_t child;
 	struct tl_limit named; /* the FORK whose result names the child */
-	struct tl_limit open; /* the FORK without a result, if there is just one */
+	struct tl_limit open;  /* the FORK without a result, if there is just one */
 	unsigned opens;
 };
 
@@ -110,10 +113,11 @@ static int fork_search_thread(struct fork_search *s, const struct tl_thread *t, 
 }
 
 /*
- * Where a parent's timeline ends for a child. A parent that was killed before it could write the result of
- * its fork leaves one FORK without: that is the one.
+ * Where a parent's timeline ends for a child. A parent that was killed before it could write the
+ * result of its fork leaves one FORK without: that is the one.
  */
-static int find_fork(const struct tl_part *parent, uint32_t child, struct tl_limit *out, struct err *e)
+static int find_fork(const struct tl_part *parent, uint32_t child, struct tl_limit *out,
+		     struct err *e)
 {
 	struct fork_search s = {.child = child};
 
@@ -126,15 +130,17 @@ static int find_fork(const struct tl_part *parent, uint32_t child, struct tl_lim
 		*out = s.open;
 	else
 		return err_set(e, ERR_USAGE,
-			       "damaged recording: process %u was forked by process %u, but that one's logs "
+			       "damaged recording: process %u was forked by process %u, but that "
+			       "one's logs "
 			       "hold no fork with this result",
 			       child, parent->process);
 	return 0;
 }
 
-/* ---- build -------------------------------------------------------------------------------------- */
+/* ---- build ---- */
 
-static int part_merge(struct timeline *tl, unsigned i, const struct timeline_opts *opts, struct err *e)
+static int part_merge(struct timeline *tl, unsigned i, const struct timeline_opts *opts,
+		      struct err *e)
 {
 	struct tl_part *part = &tl->parts[i];
 	struct tl_limit limit = {0};
@@ -182,8 +188,8 @@ int timeline_build(const struct rec *rec, uint32_t process, const struct timelin
 		if (part_merge(tl, i, opts, e))
 			goto fail;
 	if (!tl->total) {
-		err_set(e, ERR_USAGE, "%s: process %u has no events: it was ended before it ran", rec->dir,
-			process);
+		err_set(e, ERR_USAGE, "%s: process %u has no events: it was ended before it ran",
+			rec->dir, process);
 		goto fail;
 	}
 	*out = tl;

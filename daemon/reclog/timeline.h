@@ -3,20 +3,21 @@
  * timeline.h: the linear order of all events of a process image, made from its threads' logs.
  *
  * A slot is a thread's events up to and including the next stamped one: an acquire belongs to the
- * release after it. Slots are ordered by their end stamps (ties: by thread ordinal). Whoever released
- * took its stamp before whoever acquired reached its own next one, so that this order respects every
- * hand-over. A run is one or more slots of one thread that follow each other.
+ * release after it. Slots are ordered by their end stamps (ties: by thread ordinal). Whoever
+ * released took its stamp before whoever acquired reached its own next one, so that this order
+ * respects every hand-over. A run is one or more slots of one thread that follow each other.
  *
- * - A FORK image begins with its parent's timeline up to and including the FORK that made it, and so on
- *   for that parent: the prefix. Nothing else that the parents did is on it.
+ * - A FORK image begins with its parent's timeline up to and including the FORK that made it, and
+ *   so on for that parent: the prefix. Nothing else that the parents did is on it.
  * - What ends the process (CRASH, exit_group, abort's signal, an execve that succeeded) is the last
  *   event. Slots that end later are cut off: their threads were being stopped.
- * - Acquires behind a thread's last stamped event (its tail) happened at some time before the process
- *   ended. A tail contains no release, so that nothing depends on it, and the order among tails is free.
- *   They come after all slots, but before the one that ends the process, thread by thread. What may
- *   have waited for a release that was cut off could never take place at replay: it is cut off too, with
- *   the rest of its tail. (Known by the object's hash; a join by any exit; whatever follows a cond or
- *   barrier wait by any release.) A thread that has cut slots has no tail: that lay even later.
+ * - Acquires behind a thread's last stamped event (its tail) happened at some time before the
+ *   process ended. A tail contains no release, so that nothing depends on it, and the order among
+ *   tails is free. They come after all slots, but before the one that ends the process, thread by
+ *   thread. What may have waited for a release that was cut off could never take place at replay:
+ *   it is cut off too, with the rest of its tail. (Known by the object's hash; a join by any exit;
+ *   whatever follows a cond or barrier wait by any release.) A thread that has cut slots has no
+ *   tail: that lay even later.
  *
  * Event numbers start at 1. Position N: events 1 to N have taken effect.
  */
@@ -35,9 +36,9 @@
 struct timeline;
 
 /*
- * Rung of the ladder of retries after a divergence. 0: by end stamp. 1: by start stamp. From 2: by a
- * random moment in between, drawn from the seed and the rung. From 1 on, every thread's own order and
- * every hand-over of rung 0 are kept, so that only unsynchronised segments change places.
+ * Rung of the ladder of retries after a divergence. 0: by end stamp. 1: by start stamp. From 2: by
+ * a random moment in between, drawn from the seed and the rung. From 1 on, every thread's own order
+ * and every hand-over of rung 0 are kept, so that only unsynchronised segments change places.
  */
 struct timeline_opts {
 	unsigned rung;
@@ -46,21 +47,25 @@ struct timeline_opts {
 
 /* Where an event is. */
 struct timeline_where {
-	uint64_t number; /* on the timeline, from 1 */
+	uint64_t number;  /* on the timeline, from 1 */
 	uint32_t process; /* whose log: an ancestor's in the prefix */
-	uint32_t thread; /* ordinal in that process */
-	uint64_t index; /* in its log, from 0 */
-	uint64_t offset; /* of its record in its log */
+	uint32_t thread;  /* ordinal in that process */
+	uint64_t index;	  /* in its log, from 0 */
+	uint64_t offset;  /* of its record in its log */
 	int32_t tid;
 };
 
 struct timeline_event {
 	struct timeline_where where;
 	struct reader_event ev; /* views into the logs: valid as long as the timeline */
-	double seconds; /* since the recording's start; of an acquire: its slot's end; negative: unknown */
+	/* since the recording's start; of an acquire: its slot's end; negative: unknown */
+	double seconds;
 };
 
-/* Reads and merges the logs of an image and of its fork ancestors. opts may be NULL. Damage: ERR_USAGE. */
+/*
+ * Reads and merges the logs of an image and of its fork ancestors. opts may be NULL. Damage:
+ * ERR_USAGE.
+ */
 int timeline_build(const struct rec *rec, uint32_t process, const struct timeline_opts *opts,
 		   struct timeline **out, struct err *e);
 void timeline_free(struct timeline *tl);
@@ -77,7 +82,7 @@ const struct replay_slot *timeline_runs(const struct timeline *tl, uint64_t *n);
 /* Writes struct replay_sched and its slots to a new or truncated file. */
 int timeline_write_sched(const struct timeline *tl, const char *path, struct err *e);
 
-/* ---- lookup.c: the first call of these builds an index (8 bytes a run) ---------------------------- */
+/* ---- lookup.c: the first call of these builds an index (8 bytes a run) ---- */
 
 /* ERR_USAGE when number is 0 or past the end. */
 int timeline_find(struct timeline *tl, uint64_t number, struct timeline_where *w, struct err *e);
@@ -89,8 +94,8 @@ int timeline_read(struct timeline *tl, uint64_t number, struct timeline_event *e
 /* Walks events in order, without searching for each. */
 struct timeline_walk {
 	struct timeline *tl;
-	uint64_t number; /* of the next event */
-	uint64_t run, left; /* the run it is in, and events left in that */
+	uint64_t number;	 /* of the next event */
+	uint64_t run, left;	 /* the run it is in, and events left in that */
 	struct reader_iter *its; /* by thread of the current part */
 	bool *placed;
 	unsigned part;
@@ -109,8 +114,9 @@ struct timeline_point {
 	uint64_t pc, hits;
 };
 /*
- * Resolves all kinds but POS_CKPT (ERR_USAGE: the caller knows the checkpoints). start is event 1, or the
- * FORK of a forked image; percentages count from there. @SECONDS: the last event not later than that.
+ * Resolves all kinds but POS_CKPT (ERR_USAGE: the caller knows the checkpoints). start is event 1,
+ * or the FORK of a forked image; percentages count from there. @SECONDS: the last event not later
+ * than that.
  */
 int timeline_resolve(struct timeline *tl, const struct pos *pos, struct timeline_point *p,
 		     struct err *e);

@@ -22,7 +22,7 @@ struct tl_part {
 	struct tl_thread *threads; /* by ordinal, ascending */
 	unsigned nthreads;
 	uint16_t by_ordinal[RLOG_MAX_THREADS + 1]; /* index into threads + 1 */
-	uint64_t first_run, runs; /* in timeline.runs */
+	uint64_t first_run, runs;		   /* in timeline.runs */
 	uint64_t first_event, events; /* how many events come before, and how many these are */
 };
 
@@ -38,7 +38,7 @@ struct timeline {
 	uint64_t start_stamp, last_stamp;
 	double tsc_hz; /* 0: no clock */
 	/* lookup.c; NULL until needed */
-	uint32_t *run_index; /* by run: the thread's events before it */
+	uint32_t *run_index;	/* by run: the thread's events before it */
 	uint64_t *block_events; /* by block of TL_BLOCK runs: events before it */
 };
 
@@ -53,12 +53,12 @@ struct tl_limit {
 
 struct tl_cursor {
 	struct tl_thread *t;
-	uint64_t key; /* heap order, with the thread's ordinal */
+	uint64_t key;		       /* heap order, with the thread's ordinal */
 	struct reader_iter it, before; /* behind and in front of slot */
 	struct reader_slot slot;
 	bool in_heap, cut;
 	uint8_t prev_kind; /* of the stamped event that ended the slot before */
-	uint64_t tail; /* events behind the last slot */
+	uint64_t tail;	   /* events behind the last slot */
 	/* rungs.c: a key for each slot of this thread */
 	uint64_t *keys;
 	size_t nkeys, keys_cap, next_key;
@@ -72,15 +72,23 @@ struct tl_merge {
 	struct tl_cursor *cursors; /* one per thread */
 	struct tl_cursor **heap;
 	unsigned heap_n;
-	/* Called in the linear order for each slot, and with tail set for each thread's admitted tail. */
+	/*
+	 * Called in the linear order for each slot, and with tail set for each thread's admitted
+	 * tail.
+	 */
 	void (*sink)(struct tl_merge *m, struct tl_cursor *c, uint64_t events, bool tail);
 	void *sink_data;
 };
 
-/* Appends events to the timeline, to the last run if that is this thread's and not of an earlier part. */
+/*
+ * Appends events to the timeline, to the last run if that is this thread's and not of an earlier
+ * part.
+ */
 void tl_emit(struct timeline *tl, const struct tl_part *part, uint32_t thread, uint64_t events);
 
-/* merge.c: passes the slots of a part to sink by end stamp. limit may be unset; NULL sink: tl_emit. */
+/*
+ * merge.c: passes the slots of a part to sink by end stamp. limit may be unset; NULL sink: tl_emit.
+ */
 int tl_merge_part(struct tl_merge *m, struct err *e);
 void tl_merge_fini(struct tl_merge *m);
 void tl_heap_sift(struct tl_cursor **heap, unsigned n, unsigned at);

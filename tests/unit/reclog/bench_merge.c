@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * bench_merge: builds the timeline of a made-up recording of a contended lock and prints what an event
- * costs. bench_merge [EVENTS [THREADS]]. Aim: 15 ns an event.
+ * bench_merge: builds the timeline of a made-up recording of a contended lock and prints what an
+ * event costs. bench_merge [EVENTS [THREADS]]. Aim: 15 ns an event.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -54,7 +54,8 @@ static int measure(const char *dir, unsigned rung)
 		return 1;
 	t2 = now();
 	timeline_runs(tl, &runs);
-	printf("rung %u: %" PRIu64 " events, %" PRIu64 " runs, %.1f ns an event; first lookup %.1f ms\n",
+	printf("rung %u: %" PRIu64 " events, %" PRIu64
+	       " runs, %.1f ns an event; first lookup %.1f ms\n",
 	       rung, total, runs, (t1 - t0) * 1e9 / (double)total, (t2 - t1) * 1e3);
 	timeline_free(tl);
 	rec_free(rec);

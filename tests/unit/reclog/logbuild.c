@@ -73,7 +73,8 @@ void lb_add_v(struct logbuild *lb, enum rlog_kind kind, uint64_t stamp, uint8_t 
 		buf_add(&lb->b, payload, len);
 }
 
-void lb_add(struct logbuild *lb, enum rlog_kind kind, uint64_t stamp, uint8_t hash, unsigned nops, ...)
+void lb_add(struct logbuild *lb, enum rlog_kind kind, uint64_t stamp, uint8_t hash, unsigned nops,
+	    ...)
 {
 	uint64_t op[10];
 	va_list ap;
@@ -85,7 +86,10 @@ void lb_add(struct logbuild *lb, enum rlog_kind kind, uint64_t stamp, uint8_t ha
 	lb_add_v(lb, kind, stamp, hash, nops, op, "", 0);
 }
 
-/* ---- recordings ----------------------------------------------------------------------------------- */
+/*
+ * ---- recordings
+ * -----------------------------------------------------------------------------------
+ */
 
 const char *rb_path(const struct recbuild *rb, const char *name)
 {
@@ -97,10 +101,11 @@ const char *rb_path(const struct recbuild *rb, const char *name)
 
 static void write_meta(struct recbuild *rb, json_t *manifest)
 {
-	json_t *m = json_pack("{s:i, s:s, s:s, s:[s,s], s:s, s:s, s:s, s:{s:i}, s:f, s:b}", "format",
-			      (int)RLOG_VERSION, "version", "0.1.0", "program", "/bin/prog", "argv",
-			      "prog", "x", "cwd", "/", "sched", "parallel", "malloc", "fred", "exit",
-			      "signal", 11, "wall_s", 1.5, "complete", manifest != NULL);
+	json_t *m =
+		json_pack("{s:i, s:s, s:s, s:[s,s], s:s, s:s, s:s, s:{s:i}, s:f, s:b}", "format",
+			  (int)RLOG_VERSION, "version", "0.1.0", "program", "/bin/prog", "argv",
+			  "prog", "x", "cwd", "/", "sched", "parallel", "malloc", "fred", "exit",
+			  "signal", 11, "wall_s", 1.5, "complete", manifest != NULL);
 	struct err e;
 
 	if (manifest)

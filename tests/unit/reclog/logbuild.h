@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* logbuild.h: writes logs and whole recordings for tests, as the recorder would. Failures abort the test. */
+/*
+ * logbuild.h: writes logs and whole recordings for tests, as the recorder would. Failures abort the
+ * test.
+ */
 #ifndef FRED_TEST_LOGBUILD_H
 #define FRED_TEST_LOGBUILD_H
 
@@ -21,7 +24,8 @@ void lb_fini(struct logbuild *lb);
  * Adds a record of this kind. stamp: absolute, for S kinds; hash: for H kinds; then nops operands
  * (uint64_t each; the first one of a Z kind is zigzag-coded here).
  */
-void lb_add(struct logbuild *lb, enum rlog_kind kind, uint64_t stamp, uint8_t hash, unsigned nops, ...);
+void lb_add(struct logbuild *lb, enum rlog_kind kind, uint64_t stamp, uint8_t hash, unsigned nops,
+	    ...);
 /* The same with operands in an array, and a payload for P kinds. */
 void lb_add_v(struct logbuild *lb, enum rlog_kind kind, uint64_t stamp, uint8_t hash, unsigned nops,
 	      const uint64_t *op, const void *payload, size_t len);

@@ -11,10 +11,10 @@ enum state {
 	UNBORN = 0,
 	NEWBORN, /* created; its START comes */
 	READY,
-	WANTS, /* an acquire that is not got yet */
+	WANTS,	  /* an acquire that is not got yet */
 	RELEASES, /* stamped; the effect comes */
-	WAITS, /* in a cond wait, not woken */
-	WOKEN, /* wants the mutex back */
+	WAITS,	  /* in a cond wait, not woken */
+	WOKEN,	  /* wants the mutex back */
 	GONE,
 };
 
@@ -116,8 +116,9 @@ static void choose(struct sim *s, uint32_t t)
 	case 4:
 	case 5:
 		if (th->held)
-			begin_release(s, t, (struct sim_op){.kind = RLOG_UNLOCK,
-							    .object = (uint8_t)lowest(th->held)});
+			begin_release(s, t,
+				      (struct sim_op){.kind = RLOG_UNLOCK,
+						      .object = (uint8_t)lowest(th->held)});
 		return;
 	case 6:
 		begin_release(s, t, (struct sim_op){.kind = RLOG_SEM_POST, .object = object});
@@ -129,18 +130,22 @@ static void choose(struct sim *s, uint32_t t)
 		return;
 	case 8:
 		if (th->held && !(th->held & (th->held - 1)) && t != 1)
-			begin_release(s, t, (struct sim_op){.kind = RLOG_COND_WAIT,
-							    .object = object,
-							    .mutex = (uint8_t)lowest(th->held)});
+			begin_release(s, t,
+				      (struct sim_op){.kind = RLOG_COND_WAIT,
+						      .object = object,
+						      .mutex = (uint8_t)lowest(th->held)});
 		return;
 	case 9:
 		begin_release(s, t, (struct sim_op){.kind = RLOG_COND_SIGNAL, .object = object});
 		return;
 	case 10:
 		if (t == 1 && s->nthreads < SIM_THREADS)
-			begin_release(s, t, (struct sim_op){.kind = RLOG_CREATE, .peer = s->nthreads + 1});
+			begin_release(
+				s, t,
+				(struct sim_op){.kind = RLOG_CREATE, .peer = s->nthreads + 1});
 		else if (t == 1)
-			begin_acquire(s, t, (struct sim_op){.kind = RLOG_JOIN, .peer = 2 + rnd(s, 3)});
+			begin_acquire(s, t,
+				      (struct sim_op){.kind = RLOG_JOIN, .peer = 2 + rnd(s, 3)});
 		else if (!th->held && !rnd(s, 8))
 			begin_release(s, t, (struct sim_op){.kind = RLOG_EXIT});
 		return;
@@ -288,7 +293,10 @@ void sim_fini(struct sim *s)
 	}
 }
 
-/* ---- checker -------------------------------------------------------------------------------------- */
+/*
+ * ---- checker
+ * --------------------------------------------------------------------------------------
+ */
 
 void sim_check_init(struct sim_check *c, const struct sim *s)
 {

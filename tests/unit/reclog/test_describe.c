@@ -18,8 +18,8 @@ static void only_event(const struct logbuild *lb, struct reader *r, struct timel
 
 	assert_int_equal(reader_init_mem(r, "log", lb->b.data, lb->b.len, &e), 0);
 	it = reader_begin(r);
-	*ev = (struct timeline_event){.where = {.number = 12, .process = 1, .thread = 3, .tid = 1003},
-				      .seconds = 0.25};
+	*ev = (struct timeline_event){
+		.where = {.number = 12, .process = 1, .thread = 3, .tid = 1003}, .seconds = 0.25};
 	assert_int_equal(reader_next(&it, &ev->ev), RLOG_READ_OK);
 }
 
@@ -50,8 +50,7 @@ static void test_text(void **state)
 	EXPECT("start", lb_add(&lb, RLOG_START, 1, 0, 0));
 	EXPECT("pthread_mutex_lock [3f]", lb_add(&lb, RLOG_LOCK, 1, 0x3f, 0));
 	EXPECT("pthread_mutex_lock [01] = 16 (EBUSY)", lb_add(&lb, RLOG_LOCK_RET, 1, 1, 1, 16ul));
-	EXPECT("pthread_create thread 2",
-	       lb_add(&lb, RLOG_CREATE, 1, 0, 1, 2ul);
+	EXPECT("pthread_create thread 2", lb_add(&lb, RLOG_CREATE, 1, 0, 1, 2ul);
 	       lb_add(&lb, RLOG_CREATED, 0, 0, 2, 0ul, 1002ul));
 	EXPECT("write(1, 0x7ffff7dd1000, 12) = 12",
 	       lb_add(&lb, RLOG_SYS, 1, 0, 5, 1ul, 1ul, 0x7ffff7dd1000ul, 12ul, 99ul);
@@ -104,9 +103,10 @@ static void test_json(void **state)
 	lb_add_v(&lb, RLOG_SYSRET, 0, 0, 1, (uint64_t[]){-9ul}, "", 0);
 	only_event(&lb, &r, &ev);
 	got = describe_event_json(&ev);
-	want = json_pack("{s:i,s:f,s:i,s:i,s:i,s:s,s:s,s:s,s:[i,i],s:i,s:s}", "event", 12, "time", 0.25,
-			 "process", 1, "thread", 3, "tid", 1003, "kind", "SYS", "name", "close", "text",
-			 "close(7, 8) = -9 (EBADF)", "args", 7, 8, "result", -9, "error", "EBADF");
+	want = json_pack("{s:i,s:f,s:i,s:i,s:i,s:s,s:s,s:s,s:[i,i],s:i,s:s}", "event", 12, "time",
+			 0.25, "process", 1, "thread", 3, "tid", 1003, "kind", "SYS", "name",
+			 "close", "text", "close(7, 8) = -9 (EBADF)", "args", 7, 8, "result", -9,
+			 "error", "EBADF");
 	assert_true(json_equal(got, want));
 	json_decref(got);
 	json_decref(want);

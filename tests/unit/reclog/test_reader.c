@@ -37,9 +37,9 @@ static void build(struct logbuild *lb)
 
 static void test_pairs(void **state)
 {
-	static const uint8_t kinds[EVENTS] = {RLOG_START,  RLOG_SYS,	RLOG_LOCK, RLOG_COND_WAIT,
-					      RLOG_UNLOCK, RLOG_CREATE, RLOG_SYS,  RLOG_FORK,
-					      RLOG_CRASH};
+	static const uint8_t kinds[EVENTS] = {RLOG_START,     RLOG_SYS,	   RLOG_LOCK,
+					      RLOG_COND_WAIT, RLOG_UNLOCK, RLOG_CREATE,
+					      RLOG_SYS,	      RLOG_FORK,   RLOG_CRASH};
 	static const bool has[EVENTS] = {false, true, false, true, false, true, true, true, false};
 	struct logbuild lb;
 	struct reader r;
@@ -75,7 +75,9 @@ static void test_pairs(void **state)
 	lb_fini(&lb);
 }
 
-/* A handler's events may stand between a call and its result: the result then belongs to no event. */
+/*
+ * A handler's events may stand between a call and its result: the result then belongs to no event.
+ */
 static void test_orphan_result(void **state)
 {
 	struct logbuild lb;
@@ -195,7 +197,8 @@ static void test_truncated(void **state)
 	for (size_t len = 0; len <= lb.b.len; len++) {
 		unsigned n = read_copy(lb.b.data, len, true, &end);
 
-		assert_int_equal(end, len < sizeof(struct rlog_head) ? RLOG_READ_BAD : RLOG_READ_END);
+		assert_int_equal(end,
+				 len < sizeof(struct rlog_head) ? RLOG_READ_BAD : RLOG_READ_END);
 		assert_true(n >= last && n <= EVENTS);
 		last = n;
 		n = read_copy(lb.b.data, len, false, &end);

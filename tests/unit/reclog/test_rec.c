@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Opening a recording: what is read, and that every kind of damage gets one clear message of the right
- * kind. At the end, every byte of every file of a recording is flipped, and every length cut.
+ * Opening a recording: what is read, and that every kind of damage gets one clear message of the
+ * right kind. At the end, every byte of every file of a recording is flipped, and every length cut.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -64,7 +64,8 @@ static int use_all(const char *dir, struct err *e)
 	int r = -1;
 
 	*e = (struct err){0};
-	if (rec_open(dir, &rec, e) || rec_verify_manifest(rec, e) || !(counts = counts_json(rec, e)))
+	if (rec_open(dir, &rec, e) || rec_verify_manifest(rec, e) ||
+	    !(counts = counts_json(rec, e)))
 		goto out;
 	for (unsigned i = 0; i < rec->nimages; i++) {
 		struct timeline *tl;
@@ -148,7 +149,8 @@ static void test_counts(void **state)
 }
 
 /* Changes a file (NULL data: removes it), expects this message, and puts the file back. */
-static void expect(struct recbuild *rb, const char *name, const void *data, size_t len, const char *text)
+static void expect(struct recbuild *rb, const char *name, const void *data, size_t len,
+		   const char *text)
 {
 	char *path = xstrdup(rb_path(rb, name));
 	struct buf old = {0};
@@ -189,7 +191,8 @@ static void test_messages(void **state)
 	expect_json(&rb, "{\"format\": 1, \"complete\": true, \"manifest\": []}",
 		    "the manifest lacks p0001/t0001.log");
 	expect_json(&rb,
-		    "{\"format\":1,\"complete\":true,\"manifest\":[{\"path\":\"../x\",\"size\":1,\"crc32c\":"
+		    "{\"format\":1,\"complete\":true,\"manifest\":[{\"path\":\"../"
+		    "x\",\"size\":1,\"crc32c\":"
 		    "\"0\"}]}",
 		    "leaves the recording");
 	expect(&rb, "control", NULL, 0, "control");
@@ -198,7 +201,8 @@ static void test_messages(void **state)
 	expect(&rb, "p0001/image", NULL, 0, "p0001/image");
 	expect(&rb, "p0001/image", "abc", 3, "p0001/image: truncated at offset 3");
 	expect(&rb, "p0001/image", &img, sizeof(img), "unknown origin 0");
-	expect(&rb, "p0001/t0002.log", NULL, 0, "p0001/t0002.log: a file of the recording is missing");
+	expect(&rb, "p0001/t0002.log", NULL, 0,
+	       "p0001/t0002.log: a file of the recording is missing");
 	expect(&rb, "p0001/t0002.log", "", 0, "p0001/t0002.log: truncated at offset 0");
 	assert_int_equal(rb_path(&rb, "")[0], '/');
 	assert_int_equal(use_all("/nonexistent/rec", &e), -1);
@@ -208,8 +212,8 @@ static void test_messages(void **state)
 }
 
 /* Calls fn for every file of the recording. */
-static void each_file(struct recbuild *rb, void (*fn)(struct recbuild *, const char *name, void *arg),
-		      void *arg)
+static void each_file(struct recbuild *rb,
+		      void (*fn)(struct recbuild *, const char *name, void *arg), void *arg)
 {
 	static const char *const names[] = {
 		"control",	   "p0001/image", "p0001/t0001.log",

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The merge: small cases by hand, and random programs whose linear order must run through: no hand-over
- * reversed, on any rung, whatever ended the process.
+ * The merge: small cases by hand, and random programs whose linear order must run through: no
+ * hand-over reversed, on any rung, whatever ended the process.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -12,54 +12,10 @@
 
 #include <cmocka.h>
 
-#include "base/fdio.h"
-#include "base/str.h"
-#include "logbuild.h"
-#include "reclog/timeline.h"
 #include "sim.h"
+#include "tlfix.h"
 
-static struct rec *open_rec(struct recbuild *rb)
-{
-	struct rec *rec;
-	struct err e = {0};
-
-	if (rec_open(rb->dir, &rec, &e))
-		fail_msg("%s", e.text);
-	return rec;
-}
-
-static struct timeline *build(struct rec *rec, uint32_t process, unsigned rung)
-{
-	struct timeline_opts o = {.rung = rung, .seed = 7};
-	struct timeline *tl;
-	struct err e = {0};
-
-	if (timeline_build(rec, process, &o, &tl, &e))
-		fail_msg("%s", e.text);
-	return tl;
-}
-
-/* The runs as "1*3 2*1 ...". */
-static void expect_runs(struct timeline *tl, const char *want)
-{
-	char got[400] = "";
-	const struct replay_slot *run;
-	uint64_t n;
-
-	run = timeline_runs(tl, &n);
-	for (uint64_t i = 0; i < n; i++)
-		snprintf(got + strlen(got), sizeof(got) - strlen(got), "%s%u*%u", i ? " " : "",
-			 run[i].thread, run[i].count);
-	assert_string_equal(got, want);
-}
-
-static void add_log(struct recbuild *rb, uint32_t process, uint32_t thread, struct logbuild *lb)
-{
-	rb_log(rb, process, thread, lb);
-	lb_fini(lb);
-}
-
-/* ---- random programs ---------------------------------------------------------------------------- */
+/* ---- random programs ---- */
 
 static void check_lookup(struct timeline *tl, uint64_t number, const struct timeline_event *walked)
 {
@@ -141,9 +97,9 @@ static void one_program(unsigned seed, enum sim_end end, uint8_t hash_mod)
 	rb_image(&rb, 1, 0, RLOG_ORIGIN_EXEC, 1000);
 	for (unsigned t = 1; t <= s.nthreads; t++)
 		rb_log(&rb, 1, t, &s.thread[t].log);
-	rec = open_rec(&rb);
+	rec = tl_open(&rb);
 	for (unsigned rung = 0; rung < 4; rung++) {
-		struct timeline *tl = build(rec, 1, rung);
+		struct timeline *tl = tl_make(rec, 1, rung);
 
 		check_order(&s, tl, seed, rung);
 		check_kept(&s, tl);
@@ -181,27 +137,7 @@ static void test_checker_sees(void **state)
 	assert_int_equal(refused, 20);
 }
 
-/* ---- by hand ------------------------------------------------------------------------------------ */
-
-/* Two threads; main starts at 100, creates at 110, the other starts at 120. */
-static void two_threads(struct recbuild *rb, struct logbuild *a, struct logbuild *b)
-{
-	rb_init(rb, 1000);
-	rb_image(rb, 1, 0, RLOG_ORIGIN_EXEC, 100);
-	lb_init(a, 1, 1, 100);
-	lb_init(b, 1, 2, 120);
-	lb_add(a, RLOG_START, 100, 0, 0);
-	lb_add(a, RLOG_CREATE, 110, 0, 1, 2ul);
-	lb_add(a, RLOG_CREATED, 0, 0, 2, 0ul, 9ul);
-	lb_add(b, RLOG_START, 120, 0, 0);
-}
-
-static struct rec *write_two(struct recbuild *rb, struct logbuild *a, struct logbuild *b)
-{
-	add_log(rb, 1, 1, a);
-	add_log(rb, 1, 2, b);
-	return open_rec(rb);
-}
+/* ---- by hand ---- */
 
 /* Acquires go with the next release; equal stamps go by thread. */
 static void test_slots_and_ties(void **state)
@@ -211,16 +147,16 @@ static void test_slots_and_ties(void **state)
 	struct rec *rec;
 	struct timeline *tl;
 
-	two_threads(&rb, &a, &b);
+	tl_two_threads(&rb, &a, &b);
 	lb_add(&b, RLOG_LOCK, 0, 5, 0);
 	lb_add(&b, RLOG_UNLOCK, 200, 5, 0);
 	lb_add(&a, RLOG_LOCK, 0, 6, 0);
 	lb_add(&a, RLOG_UNLOCK, 200, 6, 0);
 	lb_add(&b, RLOG_EXIT, 210, 0, 0);
 	lb_add(&a, RLOG_EXIT, 220, 0, 0);
-	rec = write_two(&rb, &a, &b);
-	tl = build(rec, 1, 0);
-	expect_runs(tl, "1*2 2*1 1*2 2*3 1*1");
+	rec = tl_write_two(&rb, &a, &b);
+	tl = tl_make(rec, 1, 0);
+	tl_expect_runs(tl, "1*2 2*1 1*2 2*3 1*1");
 	assert_int_equal(timeline_total(tl), 9);
 	timeline_free(tl);
 	rec_free(rec);
@@ -235,14 +171,14 @@ static void test_tails(void **state)
 	struct rec *rec;
 	struct timeline *tl;
 
-	two_threads(&rb, &a, &b);
+	tl_two_threads(&rb, &a, &b);
 	lb_add(&b, RLOG_LOCK, 0, 5, 0); /* and it waits for something until the end */
 	lb_add(&a, RLOG_LOCK, 0, 6, 0);
 	lb_add(&a, RLOG_SYS, 300, 0, 3, 231ul, 0ul, 0ul);
 	lb_add(&a, RLOG_EXIT, 301, 0, 0);
-	rec = write_two(&rb, &a, &b);
-	tl = build(rec, 1, 0);
-	expect_runs(tl, "1*2 2*2 1*2");
+	rec = tl_write_two(&rb, &a, &b);
+	tl = tl_make(rec, 1, 0);
+	tl_expect_runs(tl, "1*2 2*2 1*2");
 	assert_int_equal(timeline_cut(tl), 1);
 	timeline_free(tl);
 	rec_free(rec);
@@ -257,16 +193,16 @@ static void test_tail_lost(void **state)
 	struct rec *rec;
 	struct timeline *tl;
 
-	two_threads(&rb, &a, &b);
+	tl_two_threads(&rb, &a, &b);
 	lb_add(&b, RLOG_LOCK, 0, 9, 0);
 	lb_add(&b, RLOG_LOCK, 0, 5, 0);
 	lb_add(&b, RLOG_LOCK, 0, 10, 0);
 	lb_add(&a, RLOG_LOCK, 0, 5, 0);
 	lb_add(&a, RLOG_CRASH, 300, 0, 4, 11ul, 1ul, 0ul, 0ul);
 	lb_add(&a, RLOG_UNLOCK, 400, 5, 0);
-	rec = write_two(&rb, &a, &b);
-	tl = build(rec, 1, 0);
-	expect_runs(tl, "1*2 2*2 1*2"); /* the first lock of the tail stays */
+	rec = tl_write_two(&rb, &a, &b);
+	tl = tl_make(rec, 1, 0);
+	tl_expect_runs(tl, "1*2 2*2 1*2"); /* the first lock of the tail stays */
 	assert_int_equal(timeline_cut(tl), 3);
 	timeline_free(tl);
 	rec_free(rec);
@@ -281,16 +217,16 @@ static void expect_tail(enum rlog_kind second, enum rlog_kind lost, const char *
 	struct rec *rec;
 	struct timeline *tl;
 
-	two_threads(&rb, &a, &b);
+	tl_two_threads(&rb, &a, &b);
 	lb_add(&b, second, 130, 77, 0);
 	if (reader_result_kind(second))
 		lb_add(&b, reader_result_kind(second), 0, 0, 1, 0ul);
 	lb_add(&b, RLOG_LOCK, 0, 5, 0);
 	lb_add(&a, RLOG_CRASH, 300, 0, 4, 11ul, 1ul, 0ul, 0ul);
 	lb_add(&a, lost, 400, 6, 0);
-	rec = write_two(&rb, &a, &b);
-	tl = build(rec, 1, 0);
-	expect_runs(tl, runs);
+	rec = tl_write_two(&rb, &a, &b);
+	tl = tl_make(rec, 1, 0);
+	tl_expect_runs(tl, runs);
 	timeline_free(tl);
 	rec_free(rec);
 	rb_fini(&rb);
@@ -313,15 +249,15 @@ static void test_first_end_counts(void **state)
 	struct rec *rec;
 	struct timeline *tl;
 
-	two_threads(&rb, &a, &b);
+	tl_two_threads(&rb, &a, &b);
 	lb_add(&a, RLOG_CRASH, 301, 0, 4, 11ul, 1ul, 0ul, 0ul);
 	lb_add_v(&b, RLOG_EXEC, 250, 0, 0, NULL, "/nonexistent", 12);
 	lb_add(&b, RLOG_EXECRET, 0, 0, 1, -2ul);
 	lb_add_v(&b, RLOG_EXEC, 300, 0, 0, NULL, "/bin/true", 9);
-	rec = write_two(&rb, &a, &b);
+	rec = tl_write_two(&rb, &a, &b);
 	for (unsigned rung = 0; rung < 3; rung++) {
-		tl = build(rec, 1, rung);
-		expect_runs(tl, "1*2 2*3");
+		tl = tl_make(rec, 1, rung);
+		tl_expect_runs(tl, "1*2 2*3");
 		assert_int_equal(timeline_cut(tl), 1);
 		timeline_free(tl);
 	}
@@ -330,22 +266,22 @@ static void test_first_end_counts(void **state)
 }
 
 /* A signal to itself ends the process if nothing came after it. */
-static void expect_kill(unsigned long nr, unsigned long x, unsigned long y, unsigned long z, bool result,
-			const char *runs)
+static void expect_kill(unsigned long nr, unsigned long x, unsigned long y, unsigned long z,
+			bool result, const char *runs)
 {
 	struct logbuild a, b;
 	struct recbuild rb;
 	struct rec *rec;
 	struct timeline *tl;
 
-	two_threads(&rb, &a, &b);
+	tl_two_threads(&rb, &a, &b);
 	lb_add(&b, RLOG_SYS, 300, 0, 5, nr, x, y, z, 99ul);
 	if (result)
 		lb_add_v(&b, RLOG_SYSRET, 0, 0, 1, (uint64_t[]){0}, "", 0);
 	lb_add(&a, RLOG_UNLOCK, 400, 6, 0);
-	rec = write_two(&rb, &a, &b);
-	tl = build(rec, 1, 0);
-	expect_runs(tl, runs);
+	rec = tl_write_two(&rb, &a, &b);
+	tl = tl_make(rec, 1, 0);
+	tl_expect_runs(tl, runs);
 	timeline_free(tl);
 	rec_free(rec);
 	rb_fini(&rb);
@@ -360,7 +296,7 @@ static void test_own_kill(void **state)
 	expect_kill(234, 1001, 1001, 6, false, goes_on); /* another thread gets it */
 	expect_kill(234, 1001, 1002, 0, false, goes_on);
 	expect_kill(200, 1002, 6, 0, false, ended); /* tkill(tid, SIGABRT) */
-	expect_kill(62, 1001, 9, 0, false, ended); /* kill(pid, SIGKILL) */
+	expect_kill(62, 1001, 9, 0, false, ended);  /* kill(pid, SIGKILL) */
 	expect_kill(62, 1, 9, 0, false, goes_on);
 }
 
@@ -372,19 +308,19 @@ static void test_rung_moves(void **state)
 	struct rec *rec;
 	struct timeline *tl;
 
-	two_threads(&rb, &a, &b);
+	tl_two_threads(&rb, &a, &b);
 	lb_add(&b, RLOG_LOCK, 0, 5, 0);
 	lb_add(&b, RLOG_UNLOCK, 130, 5, 0);
 	lb_add(&b, RLOG_LOCK, 0, 5, 0); /* its segment is from 130 to 900 */
 	lb_add(&b, RLOG_UNLOCK, 900, 5, 0);
 	lb_add(&a, RLOG_UNLOCK, 200, 6, 0);
 	lb_add(&a, RLOG_UNLOCK, 300, 6, 0);
-	rec = write_two(&rb, &a, &b);
-	tl = build(rec, 1, 0);
-	expect_runs(tl, "1*2 2*3 1*2 2*2");
+	rec = tl_write_two(&rb, &a, &b);
+	tl = tl_make(rec, 1, 0);
+	tl_expect_runs(tl, "1*2 2*3 1*2 2*2");
 	timeline_free(tl);
-	tl = build(rec, 1, 1);
-	expect_runs(tl, "1*2 2*5 1*2");
+	tl = tl_make(rec, 1, 1);
+	tl_expect_runs(tl, "1*2 2*5 1*2");
 	timeline_free(tl);
 	rec_free(rec);
 	rb_fini(&rb);
@@ -414,10 +350,10 @@ static void test_rung_random(void **state)
 	rb_image(&rb, 1, 0, RLOG_ORIGIN_EXEC, 1000);
 	for (unsigned t = 1; t <= s.nthreads; t++)
 		rb_log(&rb, 1, t, &s.thread[t].log);
-	rec = open_rec(&rb);
+	rec = tl_open(&rb);
 	for (unsigned rung = 2; rung < 5; rung++) {
-		struct timeline *a = build(rec, 1, rung), *b = build(rec, 1, rung),
-				*c = build(rec, 1, rung + 1);
+		struct timeline *a = tl_make(rec, 1, rung), *b = tl_make(rec, 1, rung),
+				*c = tl_make(rec, 1, rung + 1);
 		const struct replay_slot *x, *y;
 		uint64_t n, m;
 
@@ -435,195 +371,6 @@ static void test_rung_random(void **state)
 	sim_fini(&s);
 }
 
-/* ---- forks -------------------------------------------------------------------------------------- */
-
-/*
- * Process 1 (threads 1 and 2) forks 2, 2 forks 3, 1 forks 4. named: 1's fork of 2 has its result (else the
- * parent was killed before it wrote that, and never forked 4).
- */
-static void forks(struct recbuild *rb, bool named)
-{
-	struct logbuild a, b, c, d;
-
-	two_threads(rb, &a, &b);
-	lb_add(&b, RLOG_UNLOCK, 150, 1, 0);
-	lb_add(&a, RLOG_FORK, 160, 0, 0);
-	if (named) {
-		lb_add(&a, RLOG_FORKED, 0, 0, 2, 2001ul, 2ul);
-		lb_add(&a, RLOG_FORK, 170, 0, 0);
-		lb_add(&a, RLOG_FORKED, 0, 0, 2, 4001ul, 4ul);
-		lb_add(&a, RLOG_EXIT, 500, 0, 0);
-	}
-	lb_add(&b, RLOG_UNLOCK, 165, 1, 0);
-	rb_log(rb, 1, 1, &a);
-	rb_log(rb, 1, 2, &b);
-	rb_image(rb, 2, 1, RLOG_ORIGIN_FORK, 161);
-	lb_init(&c, 2, 1, 161);
-	lb_add(&c, RLOG_SYS, 180, 0, 2, 39ul, 0ul);
-	lb_add(&c, RLOG_FORK, 190, 0, 0);
-	lb_add(&c, RLOG_FORKED, 0, 0, 2, 3001ul, 3ul);
-	lb_add(&c, RLOG_SYS, 400, 0, 2, 231ul, 0ul);
-	rb_log(rb, 2, 1, &c);
-	rb_image(rb, 3, 2, RLOG_ORIGIN_FORK, 191);
-	lb_init(&d, 3, 1, 191);
-	lb_add(&d, RLOG_SYS, 200, 0, 2, 231ul, 0ul);
-	rb_log(rb, 3, 1, &d);
-	lb_fini(&a);
-	lb_fini(&b);
-	lb_fini(&c);
-	lb_fini(&d);
-}
-
-static void check_sched_file(struct timeline *tl, const char *path, uint64_t prefix_slots)
-{
-	struct buf b = {0};
-	struct err e = {0};
-	const struct replay_sched *s;
-	uint64_t n, sum = 0;
-
-	timeline_runs(tl, &n);
-	assert_int_equal(timeline_write_sched(tl, path, &e), 0);
-	assert_int_equal(read_file(path, &b, &e), 0);
-	s = (const struct replay_sched *)b.data;
-	assert_int_equal(b.len, sizeof(*s) + n * sizeof(s->slot[0]));
-	assert_true(s->magic == RLOG_MAGIC_SCHED && s->version == RLOG_VERSION);
-	assert_int_equal(s->process, timeline_process(tl));
-	assert_int_equal(s->total, timeline_total(tl));
-	assert_int_equal(s->prefix_total, timeline_prefix(tl));
-	assert_int_equal(s->prefix_slots, prefix_slots);
-	for (uint64_t i = 0; i < s->slots; i++) {
-		if (i == s->prefix_slots)
-			assert_int_equal(sum, s->prefix_total);
-		sum += s->slot[i].count;
-	}
-	assert_int_equal(sum, s->total);
-	buf_fini(&b);
-}
-
-static void test_fork_prefix(void **state)
-{
-	struct timeline_where w;
-	struct recbuild rb;
-	struct timeline *tl;
-	struct rec *rec;
-	struct err e = {0};
-
-	forks(&rb, true);
-	rec = open_rec(&rb);
-	tl = build(rec, 1, 0);
-	expect_runs(tl, "1*2 2*2 1*1 2*1 1*2");
-	assert_int_equal(timeline_prefix(tl), 0);
-	timeline_free(tl);
-	for (unsigned rung = 0; rung < 3; rung++) {
-		tl = build(rec, 2, rung);
-		expect_runs(tl, "1*2 2*2 1*1 1*3");
-		assert_int_equal(timeline_prefix(tl), 5);
-		check_sched_file(tl, rb_path(&rb, "sched"), 3);
-		timeline_free(tl);
-	}
-	tl = build(rec, 3, 0);
-	expect_runs(tl, "1*2 2*2 1*1 1*2 1*1");
-	assert_int_equal(timeline_prefix(tl), 7);
-	check_sched_file(tl, rb_path(&rb, "sched"), 4);
-	for (uint64_t n = 1; n <= 8; n++) {
-		assert_int_equal(timeline_find(tl, n, &w, &e), 0);
-		assert_int_equal(w.process, n <= 5 ? 1 : n <= 7 ? 2 : 3);
-		assert_int_equal(timeline_number(tl, w.process, w.thread, w.index), n);
-	}
-	assert_int_equal(timeline_number(tl, 2, 1, 2), 0); /* after the fork */
-	timeline_free(tl);
-	rec_free(rec);
-	rb_fini(&rb);
-}
-
-static void test_fork_without_result(void **state)
-{
-	struct recbuild rb;
-	struct timeline *tl;
-	struct rec *rec;
-	struct err e = {0};
-
-	forks(&rb, false);
-	rb_image(&rb, 4, 2, RLOG_ORIGIN_FORK, 999); /* no fork of 2 says 4 */
-	rec = open_rec(&rb);
-	tl = build(rec, 2, 0);
-	assert_int_equal(timeline_prefix(tl), 5);
-	timeline_free(tl);
-	assert_int_equal(timeline_build(rec, 4, NULL, &tl, &e), -1);
-	assert_int_equal(e.kind, ERR_USAGE);
-	assert_non_null(strstr(e.text, "process 4 was forked by process 2"));
-	rec_free(rec);
-	rb_fini(&rb);
-}
-
-/* ---- positions ---------------------------------------------------------------------------------- */
-
-static uint64_t resolve(struct timeline *tl, const char *text)
-{
-	struct timeline_point p;
-	struct pos pos;
-	struct err e = {0};
-
-	if (pos_parse(text, &pos, &e) || timeline_resolve(tl, &pos, &p, &e)) {
-		assert_int_equal(e.kind, ERR_USAGE);
-		return ~0ul;
-	}
-	return p.event;
-}
-
-static void test_positions(void **state)
-{
-	struct recbuild rb;
-	struct rec *rec;
-	struct timeline *tl;
-
-	forks(&rb, true);
-	rec = open_rec(&rb);
-	tl = build(rec, 1, 0); /* stamps 100 110 120 150 160 165 170 500, clock 1000 */
-	assert_int_equal(resolve(tl, "start"), 1);
-	assert_int_equal(resolve(tl, "0"), 1);
-	assert_int_equal(resolve(tl, "end"), 8);
-	assert_int_equal(resolve(tl, "8"), 8);
-	assert_int_equal(resolve(tl, "9"), ~0ul);
-	assert_int_equal(resolve(tl, "3/0x10#2"), 3);
-	assert_int_equal(resolve(tl, "0%"), 1);
-	assert_int_equal(resolve(tl, "100%"), 8);
-	assert_int_equal(resolve(tl, "50%"), 5);
-	assert_int_equal(resolve(tl, "@0"), 1);
-	assert_int_equal(resolve(tl, "@0.0499"), 3);
-	assert_int_equal(resolve(tl, "@0.05"), 4);
-	assert_int_equal(resolve(tl, "@7"), 8);
-	assert_int_equal(resolve(tl, "ckpt:3"), ~0ul);
-	timeline_free(tl);
-	tl = build(rec, 2, 0);
-	assert_int_equal(resolve(tl, "start"), 5);
-	assert_int_equal(resolve(tl, "0%"), 5);
-	timeline_free(tl);
-	rec_free(rec);
-	rb_fini(&rb);
-}
-
-static void test_no_clock(void **state)
-{
-	struct logbuild a;
-	struct recbuild rb;
-	struct rec *rec;
-	struct timeline *tl;
-
-	rb_init(&rb, 0);
-	rb_image(&rb, 1, 0, RLOG_ORIGIN_EXEC, 1);
-	lb_init(&a, 1, 1, 1);
-	lb_add(&a, RLOG_START, 1, 0, 0);
-	add_log(&rb, 1, 1, &a);
-	rec = open_rec(&rb);
-	tl = build(rec, 1, 0);
-	assert_int_equal(resolve(tl, "@0"), ~0ul);
-	assert_int_equal(resolve(tl, "end"), 1);
-	timeline_free(tl);
-	rec_free(rec);
-	rb_fini(&rb);
-}
-
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -635,12 +382,8 @@ int main(void)
 		cmocka_unit_test(test_own_kill),
 		cmocka_unit_test(test_rung_moves),
 		cmocka_unit_test(test_rung_random),
-		cmocka_unit_test(test_fork_prefix),
-		cmocka_unit_test(test_fork_without_result),
-		cmocka_unit_test(test_positions),
-		cmocka_unit_test(test_no_clock),
-		cmocka_unit_test(test_checker_sees),
 		cmocka_unit_test(test_random_programs),
+		cmocka_unit_test(test_checker_sees),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
