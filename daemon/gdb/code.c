@@ -54,13 +54,13 @@ static int inlined_function(struct gdb *g, uint64_t pc, char **func, struct err 
 		return gdb_dead(g) ? -1 : 0;
 	out[strcspn(out, "\n")] = '\0';
 	if (*out) {
-		/* C++ names come with their parameters: frames show the name alone. */
 		free(*func);
 		*func = steal_ptr(&out);
 	}
 	return 0;
 }
 
+/* C++ names come with their parameters: frames show the name alone. */
 static void cut_parameters(char *func)
 {
 	char *open = func ? strchr(func, '(') : NULL;

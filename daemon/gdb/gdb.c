@@ -190,7 +190,10 @@ static int attach_and_wait(struct gdb *g, pid_t pid, struct err *e)
 		return -1;
 	g->target = pid;
 	/* GDB 13 answers ^done first; the *stopped comes when it has read the libraries. */
-	return gdb_wait_stop(g, 0, &r, &stop, e);
+	if (gdb_wait_stop(g, 0, &r, &stop, e))
+		return -1;
+	/* A call into the program must not let the other threads run. Needs a process to be set. */
+	return must(gdb_cmd(g, 0, &r, e, "-gdb-set scheduler-locking on"), &r, ERR_INTERNAL, e);
 }
 
 int gdb_attach(struct gdb *g, pid_t pid, struct err *e)

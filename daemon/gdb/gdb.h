@@ -56,7 +56,7 @@ void gdb_set_timeout(struct gdb *g, int timeout_ms);
 int gdb_file(struct gdb *g, const char *path, struct err *e);
 /*
  * Attaches: all threads stop where they are (in a system call, or in a job-control stop) and execute
- * nothing. ERR_HOST when ptrace is not permitted, ERR_USAGE when there is no such process.
+ * nothing. From then on whatever runs runs one thread alone ("scheduler-locking on"). ERR_HOST when ptrace is not permitted, ERR_USAGE when there is no such process.
  */
 int gdb_attach(struct gdb *g, pid_t pid, struct err *e);
 /* Lets go; a process that was in a job-control stop (T) when attached is left in one. */

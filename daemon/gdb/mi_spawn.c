@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * mi_spawn.c: fork and exec of GDB. Between fork and exec only async-signal-safe calls are made; a
- * failed exec is reported through a close-on-exec pipe.
+ * mi_spawn.c: fork and exec of GDB, from a process with one thread. A failed exec is reported through a
+ * close-on-exec pipe.
  */
 #include <errno.h>
 #include <fcntl.h>

@@ -5,6 +5,7 @@
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 #define KEEP(x) __asm__ volatile("" : : "r"(x) : "memory")
@@ -147,12 +148,15 @@ __attribute__((noinline)) int work(int n, struct node *node)
 	return local + us + sc + here.value + array[1] + alias->value + (int)counter;
 }
 
+volatile long spins;
+
 static void *second_thread(void *arg)
 {
+	while (!strcmp(arg, "spin"))
+		spins++;
+
 	tls_counter = 77;
 	tls_node = &third;
-	puts("thread");
-	fflush(stdout);
 	block_here();
 	return arg;
 }
@@ -164,7 +168,7 @@ int main(int argc, char **argv)
 	KEEP(&file_static);
 	KEEP(&level);
 	tls_node = &second;
-	if (argc > 1 && pthread_create(&t, NULL, second_thread, NULL))
+	if (argc > 1 && pthread_create(&t, NULL, second_thread, argv[1]))
 		return 1;
 	return work(3, head) + file_static + (int)level + tls_node->value;
 }

@@ -316,12 +316,47 @@ static void test_local_without_gdb(void **state)
 	live_end(&l);
 }
 
+/* A thread-local variable is that of the thread it was compiled for. */
+static void test_thread_local(void **state)
+{
+	struct live l;
+	struct gdb_thread *t;
+	struct err e = {0};
+	size_t n;
+
+	(void)state;
+	live_attach(&l, c_plain, "thread", 2);
+	assert_int_equal(gdb_threads(l.gdb, &t, &n, &e), 0);
+	assert_int_equal(n, 2);
+	for (size_t i = 0; i < n; i++) {
+		bool first = t[i].tid == l.pid;
+		const char *func = first ? "work" : "second_thread";
+		cleanup_free char *text = NULL, *node = NULL;
+		enum agent_status status;
+		struct agent_result out;
+		struct gdb_expr x;
+		int frame = live_frame_of(l.gdb, t[i].tid, func);
+
+		assert_int_equal(gdb_expr_compile(l.gdb, "tls_counter", t[i].tid, frame, &x, &e), 0);
+		text = interpret(&l, &x, &out, &status);
+		assert_string_equal(text, first ? "5" : "77");
+		gdb_expr_fini(&x);
+		assert_int_equal(gdb_expr_compile(l.gdb, "tls_node->value", t[i].tid, frame, &x, &e), 0);
+		node = interpret(&l, &x, &out, &status);
+		assert_string_equal(node, first ? "20" : "30");
+		gdb_expr_fini(&x);
+	}
+	gdb_threads_free(t, n);
+	live_end(&l);
+}
+
 int main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_c_plain),	  cmocka_unit_test(test_c_optimized),
 		cmocka_unit_test(test_cxx),	  cmocka_unit_test(test_address),
 		cmocka_unit_test(test_ranges),	  cmocka_unit_test(test_local_without_gdb),
+		cmocka_unit_test(test_thread_local),
 	};
 
 	if (argc < 3)

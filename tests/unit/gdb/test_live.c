@@ -389,6 +389,23 @@ static void test_calls(void **state)
 	live_end(&l);
 }
 
+/* A call moves the thread that makes it, no other. */
+static void test_call_one_thread(void **state)
+{
+	struct live l;
+
+	(void)state;
+	live_attach(&l, c_plain, "spin", 1);
+	for (int i = 0; i < 5; i++) {
+		cleanup_free char *before = eval(&l, "spins", l.pid, 0), *after = NULL;
+
+		expect(&l, "busy(64)", l.pid, 0, "1");
+		after = eval(&l, "spins", l.pid, 0);
+		assert_string_equal(before, after);
+	}
+	live_end(&l);
+}
+
 static void test_calls_cxx(void **state)
 {
 	struct live l;
@@ -445,7 +462,7 @@ int main(int argc, char **argv)
 		cmocka_unit_test(test_threads),	       cmocka_unit_test(test_frame_regs),
 		cmocka_unit_test(test_line_at),	       cmocka_unit_test(test_prev_insn),
 		cmocka_unit_test(test_eval),	       cmocka_unit_test(test_calls),
-		cmocka_unit_test(test_calls_cxx),      cmocka_unit_test(test_target_killed),
+		cmocka_unit_test(test_calls_cxx), cmocka_unit_test(test_call_one_thread),      cmocka_unit_test(test_target_killed),
 		cmocka_unit_test(test_file),
 	};
 
