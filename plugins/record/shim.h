@@ -158,6 +158,11 @@ void ev(struct thr *t, enum rlog_kind kind, const void *obj, uint64_t a, uint64_
 void ev_half(struct thr *t, enum rlog_kind kind, int64_t *a, uint64_t *b);
 /* Replay: like ev() for an event whose first operand is its result: gives it. */
 int64_t ev_result(struct thr *t, enum rlog_kind kind, const void *obj, uint64_t *b);
+/*
+ * The second half of a CALL. Recording: writes ret and *len bytes (len may be NULL: none). Replay: gives the
+ * recorded ones; the payload is in the log.
+ */
+const uint8_t *ev_callret(struct thr *t, int64_t *ret, const void *payload, uint64_t *len);
 /* The event has taken effect: replay hands the turn on and waits until it is back. */
 void ev_done(struct thr *t);
 
