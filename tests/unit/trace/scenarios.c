@@ -158,7 +158,7 @@ void scenario_stos(struct target_ctl *ctl)
 		pause();
 }
 
-__attribute__((noinline, noclone, used)) void nothing(void)
+__attribute__((noinline, used)) void nothing(void)
 {
 	__asm__ volatile("" ::: "memory");
 }

@@ -31,7 +31,7 @@ void target_wait(struct target_ctl *ctl)
 		futex_wait(&ctl->go, 0);
 }
 
-__attribute__((noinline, noclone)) void target_end(void)
+__attribute__((noinline)) void target_end(void)
 {
 	__asm__ volatile("nop" ::: "memory");
 }
