@@ -133,16 +133,34 @@ int hist_decompose(struct hist *h, struct hist_cursor *c, enum hist_cmd finest, 
 	return 0;
 }
 
+static int place_at_end(const struct hist *h, struct hist_cursor *c, struct hist_place *p,
+			struct err *e)
+{
+	if (!h->n)
+		return err_set(e, ERR_NOT_FOUND, "the debug history is empty");
+	if (hist_cursor_goto(c, h, hist_length(h), e))
+		return -1;
+	return hist_cursor_where(c, p, e);
+}
+
+/* Commands that did nothing, say at the end of the program, are taken back on the way. */
 static int reverse_by(struct hist *h, struct hist_cursor *c, enum hist_cmd finest, struct err *e)
 {
-	/* a coarse command that did nothing expands to nothing: go on with the one before it */
-	do
+	struct hist_place end = {0}, now = {0};
+
+	if (place_at_end(h, c, &end, e))
+		return -1;
+	do {
+		uint64_t length = hist_length(h);
+
 		if (hist_decompose(h, c, finest, e))
 			return -1;
-	while (h->n && hist_at(h, hist_length(h) - 1) < HIST_STEP);
-	if (h->n)
-		hist_truncate(h, hist_length(h) - 1);
-	return hist_cursor_goto(c, h, hist_length(h), e);
+		if (h->n && hist_length(h) >= length)
+			hist_truncate(h, hist_length(h) - 1);
+		if (hist_cursor_goto(c, h, hist_length(h), e) || hist_cursor_where(c, &now, e))
+			return -1;
+	} while (h->n && now.pos == end.pos);
+	return 0;
 }
 
 int hist_reverse_step(struct hist *h, struct hist_cursor *c, struct err *e)
@@ -175,36 +193,24 @@ static int back_to_depth(struct hist *h, struct hist_cursor *c, unsigned depth, 
 	}
 }
 
-static int depth_at_end(const struct hist *h, struct hist_cursor *c, unsigned *depth, struct err *e)
-{
-	struct hist_place p;
-
-	if (!h->n)
-		return err_set(e, ERR_NOT_FOUND, "the debug history is empty");
-	if (hist_cursor_goto(c, h, hist_length(h), e) || hist_cursor_where(c, &p, e))
-		return -1;
-	*depth = p.depth;
-	return 0;
-}
-
 int hist_reverse_next(struct hist *h, struct hist_cursor *c, struct err *e)
 {
-	unsigned depth = 0;
+	struct hist_place end = {0};
 
-	if (depth_at_end(h, c, &depth, e) || hist_reverse_step(h, c, e))
+	if (place_at_end(h, c, &end, e) || hist_reverse_step(h, c, e))
 		return -1;
-	return back_to_depth(h, c, depth, e);
+	return back_to_depth(h, c, end.depth, e);
 }
 
 int hist_reverse_finish(struct hist *h, struct hist_cursor *c, struct err *e)
 {
-	unsigned depth = 0;
+	struct hist_place end = {0};
 
-	if (depth_at_end(h, c, &depth, e))
+	if (place_at_end(h, c, &end, e))
 		return -1;
-	if (!depth)
+	if (!end.depth)
 		return err_set(e, ERR_NOT_FOUND, "this is the outermost frame");
-	return back_to_depth(h, c, depth - 1, e);
+	return back_to_depth(h, c, end.depth - 1, e);
 }
 
 int hist_reverse_continue(struct hist *h, struct hist_cursor *c, struct err *e)
