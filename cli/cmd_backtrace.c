@@ -14,6 +14,23 @@ static const struct cli_option options[] = {
 	{0},
 };
 
+static void print(const struct cli *cli, const json_t *r)
+{
+	json_t *t;
+	size_t i;
+
+	if (!cli->quiet)
+		text_position(json_object_get(r, "position"));
+	json_array_foreach(json_object_get(r, "threads"), i, t) {
+		const json_t *id = json_object_get(t, "thread");
+
+		printf("%sthread %lld (TID %lld)%s\n", i ? "\n" : "", (long long)out_int(id, "id"),
+		       (long long)out_int(id, "tid"),
+		       json_is_true(json_object_get(t, "current")) ? ", the one that moved last" : "");
+		text_frames(json_object_get(t, "backtrace"));
+	}
+}
+
 static int exec_backtrace(struct cli *cli, struct err *e)
 {
 	json_auto_t *result = NULL;
@@ -32,15 +49,13 @@ static int exec_backtrace(struct cli *cli, struct err *e)
 		return -1;
 	if (cli->json)
 		return out_json(result, e);
-	if (!cli->quiet)
-		text_position(json_object_get(result, "position"));
-	text_frames(json_object_get(result, "backtrace"));
+	print(cli, result);
 	return 0;
 }
 
 const struct cli_command cmd_backtrace = {
 	.name = "backtrace",
-	.help = "show the call stack at a position",
+	.help = "show the call stacks at a position",
 	.usage = "[REC] --at POS [--process N]",
 	.options = options,
 	.exec = exec_backtrace,

@@ -34,7 +34,7 @@ static bool all_good(const json_t *r)
 	size_t i;
 
 	json_array_foreach(json_object_get(r, "values"), i, v)
-		if (json_object_get(v, "error"))
+		if (json_is_string(json_object_get(v, "error")))
 			return false;
 	return true;
 }

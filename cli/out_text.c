@@ -35,7 +35,7 @@ static void text_place(const json_t *o)
 {
 	const char *file = out_str(o, "file", NULL);
 
-	fputs(out_str(o, "function", "??"), stdout);
+	fputs(out_str(o, "function", out_str(o, "pc", "??")), stdout);
 	if (file)
 		printf(" at %s:%lld", file, (long long)out_int(o, "line"));
 	putchar('\n');
