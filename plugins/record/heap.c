@@ -182,7 +182,7 @@ static _Noreturn void broken(const char *what)
 {
 	raw_write_str(2, what);
 	raw_write_str(2, "\n");
-	abort();
+	REAL(abort)(); /* as glibc does: the program may handle SIGABRT */
 }
 
 /* As glibc reports it: a recorded program fails as it would alone. */

@@ -46,16 +46,20 @@ static long fork_record(struct thr *t, struct clone_args *c, uint64_t sp, uconte
 	uint32_t child, parent = G.process;
 	uint64_t ordinal;
 	int64_t ret;
+	struct share *share = (c->flags & CLONE_VFORK) ? vfork_begin(uc) : 0;
 
 	child = __atomic_add_fetch(&G.control->next_process, 1, __ATOMIC_RELAXED);
 	ev(t, RLOG_FORK, 0, 0, 0);
 	ret = clone_process(c);
 	if (ret == 0) {
+		vfork_child(share);
 		init_fork_child(t, child, parent);
 		return child_return(self, sp, uc);
 	}
 	ordinal = child;
 	ev_half(t, RLOG_FORKED, &ret, &ordinal);
+	if ((c->flags & CLONE_VFORK) && ret > 0)
+		vfork_end(t, share, uc);
 	return ret;
 }
 
@@ -64,7 +68,7 @@ static long fork_replay(struct thr *t, struct clone_args *c, uint64_t sp, uconte
 	struct rlog_rec r;
 	uint64_t child;
 	int64_t ret;
-	int follow, both;
+	int follow, both, shares = (c->flags & CLONE_VFORK) != 0;
 	pid_t want;
 
 	ev(t, RLOG_FORK, 0, 0, 0);
@@ -107,6 +111,8 @@ static long fork_replay(struct thr *t, struct clone_args *c, uint64_t sp, uconte
 	ev_half(t, RLOG_FORKED, &ret, &child);
 	if ((c->flags & CLONE_PARENT_SETTID) && c->parent_tid)
 		*(pid_t *)c->parent_tid = (pid_t)ret;
+	if (shares && ret > 0)
+		vfork_end(t, 0, uc);
 	return ret;
 }
 
@@ -425,6 +431,7 @@ long proc_exec(struct thr *t, long nr, const long *a)
 		return ret;
 	}
 	rec_exec(t, path);
+	vfork_child_leaves();
 	if (raw2(SYS_access, path, 1 /* X_OK */) == 0) {
 		kind = exec_kind(path, 0);
 		if (kind == EXEC_OK || kind == EXEC_UNKNOWN) {

@@ -206,6 +206,13 @@ struct clone_args;
 long proc_fork(struct thr *t, struct clone_args *c, uint64_t sp, ucontext_t *uc);
 long proc_exec(struct thr *t, long nr, const long *a);
 
+/* --- vfork.c --- */
+struct share;
+struct share *vfork_begin(ucontext_t *uc);
+void vfork_child(struct share *s);
+void vfork_child_leaves(void);
+void vfork_end(struct thr *t, struct share *s, ucontext_t *uc);
+
 /* --- thread.c --- */
 void thread_init(void);
 struct thr *thread_slot(uint32_t ordinal);

@@ -766,8 +766,18 @@ static _Noreturn void do_exit_group(struct thr *t, const long *a)
 		turn_done(t);
 		turn_end(t, REPLAY_ENDED);
 	}
+	vfork_child_leaves();
 	for (;;)
 		raw1(SYS_exit_group, a[0]);
+}
+
+/* mincore: a byte for each page. */
+static long do_mincore(struct thr *t, const long *a)
+{
+	struct sys_info s = {CLASS_REC, 2, {{0}}, {{IO_ARGMUL, 2, 3, 1}}};
+	long b[6] = {a[0], a[1], a[2], (a[1] + 4095) / 4096};
+
+	return do_rec(t, &s, SYS_mincore, b);
 }
 
 /*
@@ -808,6 +818,8 @@ static long special(struct thr *t, long nr, const long *a, ucontext_t *uc)
 	case SYS_madvise:
 		/* MADV_FREE drops pages when the kernel likes; MADV_DONTNEED always does */
 		return raw3(SYS_madvise, a[0], a[1], a[2] == 8 ? 4 : a[2]);
+	case SYS_mincore:
+		return do_mincore(t, a);
 	case SYS_ioctl:
 		return do_ioctl(t, a);
 	case SYS_fcntl:
