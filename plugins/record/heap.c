@@ -16,7 +16,7 @@
 
 #define CLASSES 200
 #define SMALL_MAX 512u
-#define DROP_MIN (1u << 20)
+#define DROP_MIN (32u << 20)
 #define MAGIC_USED 0x5553u
 #define MAGIC_FREE 0x4652u
 #define MAGIC_ALIGNED 0x414cu
