@@ -141,19 +141,33 @@ void expr_eval_memory(const struct expr *x, pid_t pid, struct expr_value *out)
 		snprintf(out->text, sizeof(out->text), "<%s>", agent_status_text(s));
 }
 
+/* Attached to a copy: the program's own innermost frame, and no stop signals into the call. */
+static int prepare_copy(struct gdb *g, int *frame, struct err *e)
+{
+	struct gdb_frame *frames;
+	size_t n;
+
+	if (gdb_console(g, "handle SIGSTOP SIGCONT nostop noprint nopass", NULL, e) ||
+	    gdb_backtrace(g, 0, FRAMES_MAX, &frames, &n, e))
+		return -1;
+	*frame = gdb_frames_user(frames, n, "libfred-record.so");
+	gdb_frames_free(frames, n);
+	return 0;
+}
+
 int expr_eval_copy(const struct expr *x, struct gdb *g, pid_t pid, struct expr_value *out, struct err *e)
 {
 	cleanup_free char *text = NULL;
 	struct err why = {0};
 	bool truth = false;
-	int r;
+	int frame, r;
 
 	memset(out, 0, sizeof(*out));
-	if (gdb_attach(g, pid, e))
+	if (gdb_attach(g, pid, e) || prepare_copy(g, &frame, e))
 		return -1;
-	r = gdb_eval(g, x->text, 0, 0, CALL_TIMEOUT_MS, &text, &why);
+	r = gdb_eval(g, x->text, 0, frame, CALL_TIMEOUT_MS, &text, &why);
 	if (r == 0)
-		r = gdb_eval_bool(g, x->text, 0, 0, CALL_TIMEOUT_MS, &truth, &why);
+		r = gdb_eval_bool(g, x->text, 0, frame, CALL_TIMEOUT_MS, &truth, &why);
 	if (!gdb_dead(g) && gdb_detach(g, e))
 		return -1;
 	if (gdb_dead(g)) {
