@@ -92,6 +92,7 @@ struct replay_ctl {
 	uint32_t parked; /* thread ordinal that stands on `go` */
 	int32_t pid; /* of this image, as seen in the cell */
 	uint32_t epoch; /* the worker adds 1 after a restore */
+	uint64_t mode_addr; /* address of the shim's mode word: 0 written there lets calls go straight to libc */
 	uint64_t dying; /* address of the TID word of a thread that is past its EXIT, 0: none */
 	struct replay_diverge diverge;
 	char text[256];
