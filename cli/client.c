@@ -45,7 +45,7 @@ static int send_message(struct client *c, json_t *msg, struct err *e)
 {
 	json_auto_t *owned = msg;
 	size_t len = 0, done = 0;
-	cleanup_free char *line = msg ? wire_line(msg, &len) : NULL;
+	cleanup_free char *line = owned ? wire_line(owned, &len) : NULL;
 
 	if (!line)
 		return err_set(e, ERR_USAGE, "an argument is not valid UTF-8");

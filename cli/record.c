@@ -195,6 +195,15 @@ static int finish(struct record_result *r, const struct rlog_control *c, int sta
 	return write_meta(r->dir, r->meta, e);
 }
 
+/* The recorder goes into the recording: a later version of it must not replay this one. */
+static int keep_shim(const char *dir, const char *shim, struct err *e)
+{
+	cleanup_free char *files = path_join(dir, "files");
+	cleanup_free char *copy = path_join(files, RLOG_SHIM_NAME);
+
+	return mkdir_p(files, 0700, e) || copy_file(shim, copy, e) ? -1 : 0;
+}
+
 static int record_into(const struct record_opts *o, const char *program, const char *shim,
 		       struct record_result *r, struct err *e)
 {
@@ -208,8 +217,10 @@ static int record_into(const struct record_opts *o, const char *program, const c
 	if (!c)
 		return -1;
 	r->meta = make_meta(o, program, c);
-	ret = write_meta(r->dir, r->meta, e);
-	if (!ret) {
+	ret = write_meta(r->dir, r->meta, e) || keep_shim(r->dir, shim, e);
+	if (ret) {
+		json_object_clear(r->meta);
+	} else {
 		start = now_s();
 		ret = run(program, o, r->dir, shim, &status, e);
 		if (ret)

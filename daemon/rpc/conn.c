@@ -55,7 +55,7 @@ void conn_send(struct conn *c, json_t *msg)
 {
 	json_auto_t *owned = msg;
 	size_t len = 0;
-	char *line = msg ? wire_line(msg, &len) : NULL;
+	char *line = owned ? wire_line(owned, &len) : NULL;
 
 	if (!line) {
 		log_error("a message could not be encoded");

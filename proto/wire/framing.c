@@ -75,7 +75,8 @@ int wire_frame_feed(struct wire_frame *f, const void *data, size_t len)
 {
 	if (make_room(f, len))
 		return -1;
-	memcpy(f->data + f->len, data, len);
+	if (len)
+		memcpy(f->data + f->len, data, len);
 	f->len += len;
 	return 0;
 }
