@@ -18,12 +18,13 @@
 #include <sys/wait.h>
 
 /* linux/errno.h, internal to the kernel but visible to tracers */
+#define KERNEL_ERESTARTSYS	     512
 #define KERNEL_ERESTARTNOINTR	     513
 #define KERNEL_ERESTART_RESTARTBLOCK 516
 #define KERNEL_SIGSET_BYTES	     8
 
 struct injection {
-	struct user_regs_struct saved;
+	struct user_regs_struct saved, call;
 	uint64_t mask; /* the thread's blocked signals */
 	uint64_t dr7;
 };
@@ -52,6 +53,7 @@ static int begin(struct trace *t, uint64_t gadget, long nr, const uint64_t a[6],
 	r.r8 = a[4];
 	r.r9 = a[5];
 	r.eflags &= ~0x100ull; /* TF */
+	in->call = r;
 	return trace_set_regs(t, &r, e);
 }
 
@@ -83,6 +85,8 @@ static int step_over(struct trace *t, pid_t *child, struct err *e)
 			if (ptrace(PTRACE_GETEVENTMSG, t->tid, 0, &msg))
 				return err_errno(e, ERR_INTERNAL, "PTRACE_GETEVENTMSG");
 			*child = (pid_t)msg;
+		} else if (event == PTRACE_EVENT_STOP) {
+			t->stale_interrupt = false;
 		} else if (!event) {
 			break;
 		}
@@ -92,23 +96,52 @@ static int step_over(struct trace *t, pid_t *child, struct err *e)
 	return trace_poke_debug(t, 6, 0, e);
 }
 
-static int inject(struct trace *t, uint64_t gadget, long nr, const uint64_t a[6],
-		  struct injection *in, int64_t *ret, pid_t *child, struct err *e)
+static bool wants_restart(int64_t ret)
+{
+	return ret <= -KERNEL_ERESTARTSYS && ret >= -KERNEL_ERESTART_RESTARTBLOCK;
+}
+
+/*
+ * A pending interrupt makes clone return before it does anything (copy_process, ERESTARTNOINTR):
+ * the instruction is then still to be executed.
+ */
+static int execute(struct trace *t, uint64_t gadget, const struct user_regs_struct *call,
+		   int64_t *ret, pid_t *child, struct err *e)
 {
 	struct user_regs_struct r;
 
+	for (unsigned tries = 0; tries < 100; tries++) {
+		if (step_over(t, child, e) || trace_get_regs(t, &r, e))
+			return -1;
+		*ret = (int64_t)r.rax;
+		if (r.rip == gadget + 2 && !wants_restart(*ret))
+			return 0;
+		if (r.rip != gadget && r.rip != gadget + 2)
+			return err_set(e, ERR_INTERNAL, "no syscall instruction at 0x%" PRIx64,
+				       gadget);
+		if (trace_set_regs(t, call, e))
+			return -1;
+	}
+	return err_set(e, ERR_INTERNAL, "interrupted again and again");
+}
+
+static int inject(struct trace *t, uint64_t gadget, long nr, const uint64_t a[6],
+		  struct injection *in, int64_t *ret, pid_t *child, struct err *e)
+{
+	struct err ignored;
+	int r;
+
 	if (!t->alive)
 		return err_set(e, ERR_INTERNAL, "thread %d is not held", (int)t->tid);
-	if (begin(t, gadget, nr, a, in, e) || trace_clear_all(t, e) || step_over(t, child, e) ||
-	    trace_get_regs(t, &r, e) || put_back(t, in, e))
-		return err_wrap(e, "inject system call %ld", nr);
-	if (in->dr7 && trace_poke_debug(t, 7, in->dr7, e))
+	if (begin(t, gadget, nr, a, in, e))
 		return -1;
+	r = trace_clear_all(t, e) || execute(t, gadget, &in->call, ret, child, e) ? -1 : 0;
+	if (t->alive && put_back(t, in, r ? &ignored : e))
+		r = -1;
+	if (!r && in->dr7)
+		r = trace_poke_debug(t, 7, in->dr7, e);
 	t->dr7 = in->dr7;
-	if (r.rip != gadget + 2)
-		return err_set(e, ERR_INTERNAL, "no syscall instruction at 0x%" PRIx64, gadget);
-	*ret = (int64_t)r.rax;
-	return 0;
+	return r ? err_wrap(e, "inject system call %ld", nr) : 0;
 }
 
 int trace_syscall(struct trace *t, uint64_t gadget, long nr, const uint64_t args[6], int64_t *ret,

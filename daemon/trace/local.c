@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* local.c: the local search itself. See local.h. */
 #include "trace/local.h"
+#include "trace/local_guess.h"
 #include "trace/local_insn.h"
-#include "trace/local_move.h"
 #include <string.h>
 
 #define HITS_LIMIT	5000
@@ -14,14 +14,8 @@
 /* An evaluation dearer than this is worth a copy of the process, if it saves several. */
 #define DEAR_NS 300000
 
-enum verdict {
-	NOT_YET = 1, /* left is good and moved on, the limit is used up */
-	NARROWED,    /* ... and what is left until the bad state is short */
-	ANSWERED,    /* r->outcome is set */
-};
-
-static int evaluate(struct local *l, struct trace *t, bool *bad, struct trace_words *words,
-		    struct err *e)
+int local_evaluate(struct local *l, struct trace *t, bool *bad, struct trace_words *words,
+		   struct err *e)
 {
 	uint64_t start = local_now_ns();
 
@@ -33,6 +27,8 @@ static int evaluate(struct local *l, struct trace *t, bool *bad, struct trace_wo
 		return -1;
 	if (words->n > TRACE_WORDS_MAX)
 		return err_set(e, ERR_INTERNAL, "the expression reads too many words");
+	if (l->guess.n)
+		*words = l->guess;
 	l->r->evaluations++;
 	l->r->evaluate_ns += local_now_ns() - start;
 	return 0;
@@ -44,7 +40,7 @@ static bool dear(const struct local *l)
 	       l->r->evaluate_ns / l->r->evaluations > DEAR_NS;
 }
 
-static int fork_left(struct local *l, struct trace *copy, struct err *e)
+int local_fork_left(struct local *l, struct trace *copy, struct err *e)
 {
 	uint64_t start = local_now_ns();
 
@@ -59,26 +55,30 @@ static int fork_left(struct local *l, struct trace *copy, struct err *e)
 	return 0;
 }
 
-/* The copy is good: it takes the left end's place. The original itself is kept aside in r->t. */
-static void adopt(struct local *l, const struct trace *copy, const struct trace_words *words)
+void local_replace_left(struct local *l, const struct trace *copy)
 {
 	if (l->left_is_copy)
 		trace_kill(&l->left);
 	else
-		l->r->t = l->left;
+		l->original = l->left;
 	l->left = *copy;
 	l->left_is_copy = true;
+}
+
+void local_adopt(struct local *l, const struct trace *copy, const struct trace_words *words)
+{
+	local_replace_left(l, copy);
 	l->words = *words;
 }
 
-static enum verdict answer(struct local *l, enum trace_local_outcome o)
+enum local_verdict local_answer(struct local *l, enum trace_local_outcome o)
 {
 	l->r->outcome = o;
-	return ANSWERED;
+	return LOCAL_ANSWERED;
 }
 
 /* Moves the left end itself by one unit and evaluates. */
-static int one_in_place(struct local *l, enum local_unit unit, uint64_t raw, enum verdict *v,
+static int one_in_place(struct local *l, enum local_unit unit, uint64_t raw, enum local_verdict *v,
 			struct err *e)
 {
 	struct trace_words words;
@@ -86,21 +86,24 @@ static int one_in_place(struct local *l, enum local_unit unit, uint64_t raw, enu
 	uint64_t done;
 	bool bad;
 
-	*v = NOT_YET;
+	*v = LOCAL_NOT_YET;
+	for (unsigned i = 0; i < l->guess.n; i++)
+		if (trace_read(l->left.pid, l->guess.w[i].addr, &l->guess_before[i], 8, e))
+			return -1;
 	if (local_advance(l, &l->left, unit, 1, raw, &done, &how, e))
 		return -1;
 	if (how == LOCAL_EXITED) {
-		*v = answer(l, TRACE_LOCAL_EXITED);
+		*v = local_answer(l, TRACE_LOCAL_EXITED);
 		return 0;
 	}
 	if (how == LOCAL_LIMIT && !done)
 		return 0;
-	if (evaluate(l, &l->left, &bad, &words, e))
+	if (local_evaluate(l, &l->left, &bad, &words, e))
 		return -1;
 	if (bad)
-		*v = answer(l, done ? TRACE_LOCAL_FOUND : TRACE_LOCAL_AT_END);
+		*v = local_answer(l, done ? TRACE_LOCAL_FOUND : TRACE_LOCAL_AT_END);
 	else if (how == LOCAL_ENDED)
-		*v = answer(l, TRACE_LOCAL_GOOD);
+		*v = local_answer(l, TRACE_LOCAL_GOOD);
 	if (!bad)
 		l->words = words;
 	return 0;
@@ -108,7 +111,7 @@ static int one_in_place(struct local *l, enum local_unit unit, uint64_t raw, enu
 
 /* Moves a copy by up to *block units; a good one becomes the left end, a bad one is dropped. */
 static int block_on_copy(struct local *l, enum local_unit unit, uint64_t raw, uint64_t *block,
-			 bool *good, enum verdict *v, struct err *e)
+			 bool *good, enum local_verdict *v, struct err *e)
 {
 	struct trace_words words;
 	struct trace copy;
@@ -116,11 +119,11 @@ static int block_on_copy(struct local *l, enum local_unit unit, uint64_t raw, ui
 	uint64_t done = 0;
 	bool bad = true;
 
-	*v = NOT_YET;
-	if (fork_left(l, &copy, e))
+	*v = LOCAL_NOT_YET;
+	if (local_fork_left(l, &copy, e))
 		return -1;
 	if (local_advance(l, &copy, unit, *block, raw, &done, &how, e) ||
-	    (how != LOCAL_EXITED && evaluate(l, &copy, &bad, &words, e))) {
+	    (how != LOCAL_EXITED && local_evaluate(l, &copy, &bad, &words, e))) {
 		trace_kill(&copy);
 		return -1;
 	}
@@ -131,19 +134,14 @@ static int block_on_copy(struct local *l, enum local_unit unit, uint64_t raw, ui
 			*block = done + 1;
 		return 0;
 	}
-	adopt(l, &copy, &words);
+	local_adopt(l, &copy, &words);
 	if (how == LOCAL_ENDED)
-		*v = answer(l, TRACE_LOCAL_GOOD);
+		*v = local_answer(l, TRACE_LOCAL_GOOD);
 	return 0;
 }
 
-/*
- * Goes on unit by unit. Cheap expressions are evaluated after each; dear ones after blocks that
- * double while they end good, and are halved once one ended bad, so that the last unit is a single
- * one from a state evaluated as good, with the words of that state.
- */
-static int go_through(struct local *l, enum local_unit unit, uint64_t raw_max, enum verdict *v,
-		      struct err *e)
+int local_go_through(struct local *l, enum local_unit unit, uint64_t raw_max, enum local_verdict *v,
+		     struct err *e)
 {
 	uint64_t block = 1, begin = l->r->hits + l->r->steps, singles = 0;
 	bool growing = true, good;
@@ -152,11 +150,11 @@ static int go_through(struct local *l, enum local_unit unit, uint64_t raw_max, e
 		uint64_t used = l->r->hits + l->r->steps - begin;
 		uint64_t raw = raw_max ? raw_max - used : 0;
 
-		*v = NOT_YET;
+		*v = LOCAL_NOT_YET;
 		if (raw_max && used >= raw_max)
 			return 0;
 		if (unit == LOCAL_HIT && !local_watchable(l)) /* the words have become too many */
-			return l->p->no_forks ? go_through(l, LOCAL_STEP, 0, v, e) : 0;
+			return l->p->no_forks ? local_go_through(l, LOCAL_STEP, 0, v, e) : 0;
 		if (block == 1 || !dear(l)) {
 			if (one_in_place(l, unit, raw, v, e))
 				return -1;
@@ -177,13 +175,13 @@ static int go_through(struct local *l, enum local_unit unit, uint64_t raw_max, e
 				block /= 2;
 			}
 		}
-		if (*v == ANSWERED)
+		if (*v == LOCAL_ANSWERED)
 			return 0;
 	}
 }
 
 /* One probe by time: a copy runs for cpu_ns. */
-static int probe(struct local *l, uint64_t cpu_ns, uint64_t *ran, bool *good, enum verdict *v,
+static int probe(struct local *l, uint64_t cpu_ns, uint64_t *ran, bool *good, enum local_verdict *v,
 		 struct err *e)
 {
 	struct trace_words words;
@@ -191,11 +189,11 @@ static int probe(struct local *l, uint64_t cpu_ns, uint64_t *ran, bool *good, en
 	enum local_move how;
 	bool bad = true;
 
-	*v = NOT_YET;
-	if (fork_left(l, &copy, e))
+	*v = LOCAL_NOT_YET;
+	if (local_fork_left(l, &copy, e))
 		return -1;
 	if (local_run(l, &copy, cpu_ns, ran, &how, e) ||
-	    (how != LOCAL_EXITED && evaluate(l, &copy, &bad, &words, e))) {
+	    (how != LOCAL_EXITED && local_evaluate(l, &copy, &bad, &words, e))) {
 		trace_kill(&copy);
 		return -1;
 	}
@@ -204,21 +202,22 @@ static int probe(struct local *l, uint64_t cpu_ns, uint64_t *ran, bool *good, en
 		trace_kill(&copy);
 		return 0;
 	}
-	adopt(l, &copy, &words);
+	local_adopt(l, &copy, &words);
 	if (how == LOCAL_ENDED)
-		*v = answer(l, TRACE_LOCAL_GOOD);
+		*v = local_answer(l, TRACE_LOCAL_GOOD);
 	return 0;
 }
 
 /* Doubling runs from *run on until one ends bad: *span is how long that one took. */
-static int double_up(struct local *l, uint64_t run, uint64_t *span, enum verdict *v, struct err *e)
+static int double_up(struct local *l, uint64_t run, uint64_t *span, enum local_verdict *v,
+		     struct err *e)
 {
 	bool good = true;
 
 	while (good) {
 		if (probe(l, run, span, &good, v, e))
 			return -1;
-		if (*v == ANSWERED)
+		if (*v == LOCAL_ANSWERED)
 			return 0;
 		run *= 2;
 	}
@@ -229,8 +228,8 @@ static int double_up(struct local *l, uint64_t run, uint64_t *span, enum verdict
  * Halves the span; afterwards *sure says whether the last run from the present left end ended bad
  * within it. After a good run it is an estimate only, since starting a copy takes CPU time too.
  */
-static int halve(struct local *l, uint64_t settle_ns, uint64_t *span, bool *sure, enum verdict *v,
-		 struct err *e)
+static int halve(struct local *l, uint64_t settle_ns, uint64_t *span, bool *sure,
+		 enum local_verdict *v, struct err *e)
 {
 	uint64_t ran;
 	bool good;
@@ -239,7 +238,7 @@ static int halve(struct local *l, uint64_t settle_ns, uint64_t *span, bool *sure
 	while (*span > settle_ns) {
 		if (probe(l, *span / 2, &ran, &good, v, e))
 			return -1;
-		if (*v == ANSWERED)
+		if (*v == LOCAL_ANSWERED)
 			return 0;
 		*sure = !good;
 		if (ran >= *span) /* finer than the clock can do */
@@ -250,7 +249,7 @@ static int halve(struct local *l, uint64_t settle_ns, uint64_t *span, bool *sure
 }
 
 /* Moves the left end so far that what is left until a bad state takes about settle_ns. */
-static int narrow(struct local *l, uint64_t settle_ns, enum verdict *v, struct err *e)
+static int narrow(struct local *l, uint64_t settle_ns, enum local_verdict *v, struct err *e)
 {
 	uint64_t span, run = FIRST_RUN_NS;
 	bool sure = false;
@@ -258,15 +257,15 @@ static int narrow(struct local *l, uint64_t settle_ns, enum verdict *v, struct e
 	while (!sure) {
 		if (double_up(l, run, &span, v, e))
 			return -1;
-		if (*v == ANSWERED)
+		if (*v == LOCAL_ANSWERED)
 			return 0;
 		if (halve(l, settle_ns, &span, &sure, v, e))
 			return -1;
-		if (*v == ANSWERED)
+		if (*v == LOCAL_ANSWERED)
 			return 0;
 		run = settle_ns;
 	}
-	*v = NARROWED;
+	*v = LOCAL_NARROWED;
 	return 0;
 }
 
@@ -280,23 +279,41 @@ static uint64_t or_default(uint64_t v, uint64_t d)
 	return v ? v : d;
 }
 
+/* One round: some way on, by watching if possible. */
+static int go_on(struct local *l, uint64_t limit, enum local_verdict *v, struct err *e)
+{
+	if (l->guess.n && local_guided(l, limit, v, e))
+		return -1;
+	if (l->guess.n || *v == LOCAL_ANSWERED)
+		return 0;
+	return local_go_through(l, unit_of(l), limit, v, e);
+}
+
+static uint64_t settle_ns(const struct local *l)
+{
+	return unit_of(l) == LOCAL_HIT ? or_default(l->p->settle_hits_ns, SETTLE_HITS_NS)
+				       : or_default(l->p->settle_steps_ns, SETTLE_STEPS_NS);
+}
+
 static int search(struct local *l, struct err *e)
 {
-	enum verdict v = NOT_YET;
+	enum local_verdict v = LOCAL_NOT_YET;
 	uint64_t limit = or_default(l->p->hits_limit, HITS_LIMIT);
 
 	if (l->p->no_forks)
-		return go_through(l, unit_of(l), 0, &v, e);
-	if (local_watchable(l) && go_through(l, LOCAL_HIT, limit, &v, e))
+		return local_go_through(l, unit_of(l), 0, &v, e);
+	if (local_watchable(l) && go_on(l, limit, &v, e))
 		return -1;
-	while (v != ANSWERED) {
-		uint64_t settle = local_watchable(l)
-					  ? or_default(l->p->settle_hits_ns, SETTLE_HITS_NS)
-					  : or_default(l->p->settle_steps_ns, SETTLE_STEPS_NS);
-
-		if (narrow(l, settle, &v, e))
+	if (v != LOCAL_ANSWERED && !local_watchable(l)) {
+		if (local_guess(l, &v, e))
 			return -1;
-		if (v != ANSWERED && go_through(l, unit_of(l), RAW_LIMIT, &v, e))
+		if (l->guess.n && go_on(l, limit, &v, e))
+			return -1;
+	}
+	while (v != LOCAL_ANSWERED) {
+		if (narrow(l, settle_ns(l), &v, e))
+			return -1;
+		if (v != LOCAL_ANSWERED && go_on(l, RAW_LIMIT, &v, e))
 			return -1;
 	}
 	return 0;
@@ -308,7 +325,7 @@ static int finish(struct local *l, struct trace *t, struct err *e)
 	struct trace_local_result *r = l->r;
 
 	if (l->left_is_copy)
-		*t = r->t;
+		*t = l->original;
 	r->t = l->left;
 	r->is_copy = l->left_is_copy;
 	if (t->alive && r->is_copy && trace_clear_all(t, e))
@@ -333,7 +350,7 @@ static int give_up(struct local *l, struct trace *t)
 
 	if (l->left_is_copy) {
 		trace_kill(&l->left);
-		*t = l->r->t;
+		*t = l->original;
 	} else {
 		*t = l->left;
 	}
@@ -350,11 +367,11 @@ static int begin(struct local *l, struct err *e)
 
 	l->free_slots = TRACE_SLOTS - !!l->p->end_break - !!l->p->end_watch;
 	if (trace_clear_all(&l->left, e) || local_arm_end(l, &l->left, e) ||
-	    evaluate(l, &l->left, &bad, &words, e))
+	    local_evaluate(l, &l->left, &bad, &words, e))
 		return -1;
 	l->words = words;
 	if (bad)
-		answer(l, TRACE_LOCAL_BAD);
+		local_answer(l, TRACE_LOCAL_BAD);
 	return 0;
 }
 

@@ -5,7 +5,9 @@
  *
  *  - The memory words the expression reads are watched in hardware; it is evaluated only where a
  * hit changed one of them. Words are asked for again after each evaluation (pointers move).
- *  - With too many words, none known, or too many hits, the segment is first narrowed by CPU time
+ *  - If the expression does not say what it reads, or reads too much, words that make the
+ * difference between this state and the segment's end are watched as a guess (local_guess.h).
+ *  - With no words to watch, or too many hits, the segment is first narrowed by CPU time
  * on forked copies: a copy found good becomes the left end, one found bad is dropped.
  *  - What is left then is gone through hit by hit, or instruction by instruction. Where evaluating
  * is dear, in doubling blocks on copies and then halving ones.
@@ -58,6 +60,7 @@ struct trace_local_params {
 	uint64_t slice_ns;	  /* wall time between two looks at `ended`: 50 ms */
 	bool no_forks;		  /* never make copies: hits or steps only */
 	bool no_watch;		  /* never watch (for tests) */
+	bool no_guess;		  /* never evaluate states that never were */
 };
 
 enum trace_local_outcome {

@@ -19,6 +19,9 @@ struct local {
 	struct trace_local_result *r;
 	struct trace left; /* good here */
 	bool left_is_copy;
+	struct trace original;		/* when left is a copy */
+	struct trace_words guess;	/* n > 0: watched in place of what the expression says */
+	uint64_t guess_before[2];	/* their contents before the last unit */
 	struct trace_words words;	/* as of the last evaluation at left */
 	unsigned free_slots;		/* slots not needed for the end */
 	struct user_regs_struct before; /* before the last single step */

@@ -215,3 +215,23 @@ void scenario_words(struct target_ctl *ctl)
 	for (;;)
 		pause();
 }
+
+void scenario_push(struct target_ctl *ctl)
+{
+	target_wait(ctl);
+	flag = 1;
+	for (uint64_t i = 0; i < iterations; i++) {
+		struct node *n = &nodes[i % 1000];
+
+		if (i < 1000) {
+			n->value = i;
+			n->next = list;
+			__asm__ volatile(LABELLED(push_store, "movq %0, list(%%rip)")::"r"(n)
+					 : "memory");
+		}
+		table[2] = i < 12 ? i : 11;
+	}
+	target_end();
+	for (;;)
+		pause();
+}

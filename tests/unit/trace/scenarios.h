@@ -23,6 +23,7 @@ extern struct node *volatile list;
 
 /* Labels of the stores that the searches must find. */
 extern const char store_flag[], store_flag_end[];
+extern const char push_store[], push_store_end[];
 extern const char rare_flag[], rare_flag_end[], words_store[], words_store_end[];
 extern const char store_counter[], store_counter_end[];
 extern const char rep_movs[], rep_movs_end[], rep_stos[], rep_stos_end[];
@@ -41,6 +42,7 @@ void scenario_memcpy(struct target_ctl *ctl); /* buffer overruns into neighbour 
 void scenario_stos(struct target_ctl *ctl);
 void scenario_call(struct target_ctl *ctl);  /* stack memory is overwritten by a call */
 void scenario_list(struct target_ctl *ctl);  /* the list grows, and once loses its tail */
+void scenario_push(struct target_ctl *ctl);  /* a list grows at its head */
 void scenario_words(struct target_ctl *ctl); /* more words than debug registers */
 
 #endif

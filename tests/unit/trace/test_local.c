@@ -188,6 +188,15 @@ static void dear_and_without_words(void **state)
 	iterations = 100000000;
 	run(&g, scenario_rare, &q, (struct trace_local_params){0}, &r, "dear, without words");
 	assert_int_equal(r.outcome, TRACE_LOCAL_FOUND);
+	assert_int_equal(r.pc_after, ADDR(rare_flag_end));
+	assert_int_equal(r.steps, 0);
+	assert_true(r.evaluations < 40);
+	finish(&g, &r);
+	/* and without looking for words to watch */
+	q.calls = 0;
+	run(&g, scenario_rare, &q, (struct trace_local_params){.no_guess = true}, &r,
+	    "dear, without words, no guess");
+	assert_int_equal(r.outcome, TRACE_LOCAL_FOUND);
 	assert_true(r.before_known);
 	assert_int_equal(r.pc_insn, ADDR(rare_flag));
 	assert_int_equal(r.pc_after, ADDR(rare_flag_end));
@@ -361,6 +370,59 @@ static void more_words_than_slots(void **state)
 	finish(&g, &r);
 }
 
+/* Two words must both be set; which write makes it bad differs from what the end looks like. */
+static bool both_set(struct trace *t, struct trace_words *words, struct question *q)
+{
+	return peek(t, words, ADDR(&table[2]), 8) > 10 && peek(t, words, ADDR(&flag), 4) == 1;
+}
+
+/* Bad only where two words differ by one: every guess about words is wrong in most states. */
+static bool uneven(struct trace *t, struct trace_words *words, struct question *q)
+{
+	uint64_t a = peek(t, words, ADDR(&table[0]), 8), b = peek(t, words, ADDR(&other), 8);
+
+	return a > q->threshold && b > 5;
+}
+
+static void guesses_that_are_hard(void **state)
+{
+	struct question both = {.bad = both_set, .hide_words = true},
+			odd = {.bad = uneven, .hide_words = true, .threshold = 700};
+	struct trace_local_result r;
+	struct target g;
+
+	iterations = 1000;
+	run(&g, scenario_words, &odd, (struct trace_local_params){0}, &r, "two words");
+	assert_int_equal(r.outcome, TRACE_LOCAL_FOUND);
+	assert_int_equal(value_at(&r, &table[0], 8), 701);
+	assert_int_equal(value_at(&r, &table[2], 8), 700);
+	finish(&g, &r);
+	iterations = 10000;
+	run(&g, scenario_push, &both, (struct trace_local_params){0}, &r, "set together");
+	assert_int_equal(r.outcome, TRACE_LOCAL_FOUND);
+	assert_int_equal(value_at(&r, &table[2], 8), 11);
+	finish(&g, &r);
+}
+
+static void list_pushed_in_front(void **state)
+{
+	struct question q = {.bad = list_short, .threshold = 700, .hide_words = true};
+	struct trace_local_result r;
+	struct trace_words w = {0};
+	struct target g;
+
+	iterations = 1000;
+	run(&g, scenario_push, &q, (struct trace_local_params){0}, &r, "list, pushed in front");
+	assert_int_equal(r.outcome, TRACE_LOCAL_FOUND);
+	assert_int_equal(r.steps, 0);
+	assert_int_equal(r.pc_after, ADDR(push_store_end));
+	assert_true(list_short(&r.t, &w, &q));
+	q.threshold = 701;
+	w.n = 0;
+	assert_false(list_short(&r.t, &w, &q));
+	finish(&g, &r);
+}
+
 static bool never(struct trace *t, struct trace_words *words, struct question *q)
 {
 	peek(t, words, ADDR(&flag), 4);
@@ -462,6 +524,8 @@ int main(void)
 		cmocka_unit_test(pointer_chain),
 		cmocka_unit_test(list_length),
 		cmocka_unit_test(more_words_than_slots),
+		cmocka_unit_test(guesses_that_are_hard),
+		cmocka_unit_test(list_pushed_in_front),
 		cmocka_unit_test(other_outcomes),
 		cmocka_unit_test(crash_on_the_way),
 		cmocka_unit_test(faults),

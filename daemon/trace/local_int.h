@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: MIT */
+/* local_int.h: what local.c lends to local_guess.c. */
+#ifndef FRED_TRACE_LOCAL_INT_H
+#define FRED_TRACE_LOCAL_INT_H
+
+#include "trace/local_move.h"
+
+enum local_verdict {
+	LOCAL_NOT_YET = 1, /* left is good and moved on, the limit is used up */
+	LOCAL_NARROWED,	   /* ... and what is left until a bad state is short */
+	LOCAL_ANSWERED,	   /* r->outcome is set */
+};
+
+int local_evaluate(struct local *l, struct trace *t, bool *bad, struct trace_words *words,
+		   struct err *e);
+int local_fork_left(struct local *l, struct trace *copy, struct err *e);
+/* A copy takes the left end's place, which is killed unless it is the original. */
+void local_replace_left(struct local *l, const struct trace *copy);
+/* As that, of a copy just evaluated as good. */
+void local_adopt(struct local *l, const struct trace *copy, const struct trace_words *words);
+enum local_verdict local_answer(struct local *l, enum trace_local_outcome o);
+/*
+ * Goes on unit by unit. Cheap expressions are evaluated after each; dear ones after blocks that
+ * double while they end good, and are halved once one ended bad, so that the last unit is a single
+ * one from a state evaluated as good, with the words of that state.
+ */
+int local_go_through(struct local *l, enum local_unit unit, uint64_t raw_max, enum local_verdict *v,
+		     struct err *e);
+
+#endif
