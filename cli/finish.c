@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
@@ -20,15 +21,79 @@
 #include "reclog/image.h"
 #include "reclog/reader.h"
 
-/* A process that records into dir has its control page mapped, whatever else has got its PID since. */
-static int is_running(const char *dir, pid_t pid)
+/* PIDs of processes that still record into a recording. */
+struct running {
+	pid_t *pids;
+	size_t n;
+};
+
+static bool file_has(pid_t pid, const char *file, const char *text)
 {
-	cleanup_free char *maps = str_fmt("/proc/%d/maps", (int)pid);
-	cleanup_free char *control = path_join(dir, "control");
+	cleanup_free char *path = str_fmt("/proc/%d/%s", (int)pid, file);
 	cleanup_buf struct buf b = {0};
 	struct err ignored;
 
-	return pid > 0 && !read_file(maps, &b, &ignored) && strstr(buf_str(&b), control);
+	return !read_file(path, &b, &ignored) && b.len && memmem(b.data, b.len, text, strlen(text));
+}
+
+/*
+ * A recorded process has the control page mapped, from its fork on; between an exec and the recorder's
+ * start it has only the environment.
+ */
+static bool records_into(const char *dir, pid_t pid)
+{
+	cleanup_free char *control = path_join(dir, "control\n");
+	cleanup_free char *env = str_fmt(":%s", dir);
+
+	return file_has(pid, "maps", control) || file_has(pid, "environ", env);
+}
+
+/*
+ * We are the subreaper: while anything that the program started lives, we have a child. Only then is
+ * it worth looking at all processes.
+ */
+static bool have_children(void)
+{
+	pid_t got;
+
+	while ((got = waitpid(-1, NULL, WNOHANG)) > 0)
+		;
+	return got == 0;
+}
+
+static struct running find_running(const char *dir)
+{
+	cleanup_closedir DIR *d = have_children() ? opendir("/proc") : NULL;
+	struct running r = {0};
+	struct dirent *de;
+	uint64_t pid;
+
+	while (d && (de = readdir(d))) {
+		if (str_u64(de->d_name, 10, 1, INT32_MAX, &pid) || (pid_t)pid == getpid() ||
+		    !records_into(dir, (pid_t)pid))
+			continue;
+		r.pids = xreallocarray(r.pids, r.n + 1, sizeof(*r.pids));
+		r.pids[r.n++] = (pid_t)pid;
+	}
+	return r;
+}
+
+/* May the logs of this process image still grow? One without an image has just begun. */
+static bool may_run(const struct running *r, const char *process, uint32_t ordinal)
+{
+	cleanup_free char *path = path_join(process, "image");
+	struct rec_image img;
+	struct err ignored;
+	bool found = false;
+
+	if (!r->n)
+		return false;
+	if (rec_image_read(&img, path, ordinal, &ignored))
+		return true;
+	for (size_t i = 0; i < r->n; i++)
+		found |= r->pids[i] == img.head.pid;
+	rec_image_fini(&img);
+	return found;
 }
 
 /* Bytes of a log that are in use; -1 when that cannot be told. */
@@ -80,23 +145,18 @@ static int trim_process(const char *dir, struct err *e)
 
 int record_trim(const char *dir, unsigned *running, struct err *e)
 {
-	*running = 0;
-	for (unsigned i = 1; i <= RLOG_MAX_PROCESSES; i++) {
+	struct running r = find_running(dir);
+	int ret = 0;
+
+	for (unsigned i = 1; i <= RLOG_MAX_PROCESSES && !ret; i++) {
 		cleanup_free char *process = str_fmt("%s/p%04u", dir, i);
-		cleanup_free char *path = path_join(process, "image");
-		struct rec_image img;
-		struct err ignored;
-		int alive = 0;
 
 		if (!path_is_dir(process))
 			break; /* ordinals are given in order */
-		if (!rec_image_read(&img, path, i, &ignored)) {
-			alive = is_running(dir, img.head.pid);
-			rec_image_fini(&img);
-		}
-		*running += alive != 0;
-		if (!alive && trim_process(process, e))
-			return -1;
+		if (!may_run(&r, process, i))
+			ret = trim_process(process, e);
 	}
-	return 0;
+	*running = (unsigned)r.n;
+	free(r.pids);
+	return ret;
 }
