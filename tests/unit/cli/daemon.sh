@@ -4,8 +4,8 @@
 #
 #   daemon.sh FREDCTL FREDD
 set -u
-fredctl=$1
-fredd=$2
+fredctl=$(realpath "$1")
+fredd=$(realpath "$2")
 scratch=$(mktemp -d)
 FRED_HOME=$scratch/home
 export FRED_HOME

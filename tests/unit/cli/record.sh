@@ -4,7 +4,7 @@
 #
 #   record.sh FREDCTL
 set -u
-fredctl=$1
+fredctl=$(realpath "$1")
 scratch=$(mktemp -d)
 FRED_HOME=$scratch/home
 export FRED_HOME
@@ -104,7 +104,7 @@ daemonised() {
 	mkfifo gate
 	record --json -o daemon.rec -- sh -c 'cat <gate >/dev/null & exit 4' >stdout 2>stderr
 	status=$?
-	: >gate
+	echo >>gate &
 	cat stdout stderr
 	[ $status -eq 4 ] && grep -q '"complete":false' stdout && grep -q '^fred: .*still run' stderr
 }
@@ -112,11 +112,11 @@ daemonised() {
 killed_recorder() {
 	mkfifo gate2 up
 	"$fredctl" record -o killed.rec -- sh -c 'echo >up; cat <gate2 >/dev/null; echo >up' &
-	read -r line <up
+	timeout 30 cat up
 	kill -9 $!
 	wait $!
-	: >gate2
-	read -r line <up
+	echo >>gate2 &
+	timeout 30 cat up
 	"$fredctl" info killed.rec | grep -q 'complete *false'
 }
 
