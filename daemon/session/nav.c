@@ -16,6 +16,7 @@
 #define RUNGS 8
 #define MAX_CKPTS 64
 #define MAX_CKPT_BYTES (4ull << 30)
+#define LONG_SEGMENT_S 0.2
 
 static double now_s(void)
 {
@@ -285,20 +286,43 @@ static uint64_t at_time(struct nav *n, uint64_t a, uint64_t b, double part)
 	return lo;
 }
 
+static double seconds_at(struct nav *n, uint64_t event)
+{
+	struct timeline_event ev;
+	struct err ignored;
+
+	return event && !timeline_read(n->t.tl, event, &ev, &ignored) ? ev.seconds : -1;
+}
+
+static int pass_checkpoint(struct nav *n, uint64_t at, uint64_t to, struct err *e)
+{
+	struct err why;
+
+	if (at <= nav_at(n) || at >= to)
+		return 0;
+	if (run_to(n, at, NULL, e))
+		return -1;
+	if (nav_checkpoint(n, &why) < 0)
+		log_warn("no checkpoint at %llu: %s", (unsigned long long)at, why.text);
+	return 0;
+}
+
+/*
+ * A point in the middle of a long segment gives a checkpoint on each side of it, so that no probe has to
+ * run through it.
+ */
 int nav_run_with_checkpoints(struct nav *n, uint64_t to, unsigned count, struct err *e)
 {
 	uint64_t from = nav_at(n);
 
 	for (unsigned i = 1; i <= count && from < to; i++) {
 		uint64_t at = at_time(n, from, to, (double)i / (count + 1));
-		struct err why;
 
-		if (at <= nav_at(n) || at >= to)
-			continue;
-		if (run_to(n, at, NULL, e))
+		if (pass_checkpoint(n, at, to, e))
 			return -1;
-		if (nav_checkpoint(n, &why) < 0)
-			log_warn("no checkpoint at %llu: %s", (unsigned long long)at, why.text);
+		if (at >= nav_at(n) && seconds_at(n, at + 1) - seconds_at(n, at) > LONG_SEGMENT_S &&
+		    pass_checkpoint(n, at + 1, to, e))
+			return -1;
 	}
 	return run_to(n, to, NULL, e);
 }

@@ -1,150 +1,217 @@
 /* SPDX-License-Identifier: MIT */
-/* op_look.c: eval and backtrace: what the program looks like at a position. */
+/*
+ * op_look.c: eval and backtrace: what the program looks like at a position. Only an expression that GDB can
+ * compile has no side effects for certain; every other one (calls, assignments, registers, whole
+ * structures) is evaluated in a throw-away copy of its own, so that none sees what another did.
+ */
 #include <stdio.h>
 #include <string.h>
 
 #include "base/cleanup.h"
 #include "base/jsonx.h"
 #include "base/str.h"
-#include "session/nav.h"
+#include "gdb/agentexpr.h"
+#include "session/look.h"
 #include "session/ops_list.h"
-#include "session/pick.h"
 #include "session/show.h"
 
-struct look {
-	struct rec *rec;
-	struct nav nav;
-	struct gdb *g;
-	uint32_t thread;
-	pid_t tid;
-};
+#define CALL_TIMEOUT_MS 20000
 
-static void look_fini(struct look *l)
+static void set_value(json_t *one, const char *value)
 {
-	gdb_free(l->g);
-	if (l->rec)
-		nav_fini(&l->nav);
-	rec_free(l->rec);
+	json_object_set_new(one, "value", json_text(value, strlen(value)));
 }
 
-/* Goes to params' `at` and attaches GDB there. */
-static int look_at(struct look *l, const json_t *params, struct op_ctx *ctx, struct err *e)
+static void set_error(json_t *one, const struct err *why)
 {
-	const char *at = json_string_value(json_object_get(params, "at"));
-	struct timeline_point p;
-	uint32_t process;
-
-	memset(l, 0, sizeof(*l));
-	if (pick_rec(params, &l->rec, e))
-		return -1;
-	process = pick_process(params, l->rec, e);
-	if (!process || nav_init(&l->nav, l->rec, process, 0, ctx, e))
-		return -1;
-	if (nav_resolve(&l->nav, at ? at : "end", &p, e) || nav_goto(&l->nav, p.event, e))
-		return -1;
-	if (p.pc)
-		return err_set(e, ERR_USAGE, "%s: positions inside a segment are not supported yet", at);
-	l->thread = l->nav.t.ctl->parked;
-	l->tid = target_tid(&l->nav.t, l->thread);
-	l->g = gdb_new(NULL, e);
-	if (!l->g || gdb_attach(l->g, l->nav.t.pid, e))
-		return -1;
-	return 0;
+	json_object_set_new(one, "error", json_text(why->text, strlen(why->text)));
+	json_object_set_new(one, "kind", json_string(err_kind_name(why->kind)));
 }
 
-static json_t *position(const struct look *l)
+static const char *expr_of(const json_t *one)
 {
-	return json_pack("{s:I, s:I, s:o}", "event", (json_int_t)nav_at((struct nav *)&l->nav),
-			 "events_total", (json_int_t)nav_total(&l->nav), "thread",
-			 show_thread(&l->nav.t, l->nav.t.pid, l->thread, l->tid));
+	return json_string_value(json_object_get(one, "expr"));
 }
 
-/* A call must not change the target that other expressions are about: it runs in a copy. */
-static int eval_one(struct look *l, const char *text, int frame, json_t **out, struct err *e)
+/* GDB is of no use any more, or fred itself failed: no matter of this expression alone. */
+static bool is_fatal(const struct look *l, const struct err *why)
+{
+	return gdb_dead(l->g) || why->kind == ERR_INTERNAL || why->kind == ERR_HOST;
+}
+
+static int eval_into(struct look *l, json_t *one, pid_t tid, int frame, struct err *e)
 {
 	cleanup_free char *value = NULL;
 	struct err why = {0};
-	int r = gdb_eval(l->g, text, l->tid, frame, 0, &value, &why);
 
-	if (r < 0) {
-		*e = why;
-		return -1;
+	if (!gdb_eval(l->g, expr_of(one), tid, frame, CALL_TIMEOUT_MS, &value, &why)) {
+		set_value(one, value);
+		return 0;
 	}
-	*out = json_pack("{s:o, s:o, s:o}", "expr", json_text(text, strlen(text)), "value",
-			 value ? json_text(value, strlen(value)) : json_null(), "error",
-			 r ? json_text(why.text, strlen(why.text)) : json_null());
+	if (is_fatal(l, &why)) {
+		*e = why;
+		return err_wrap(e, "%s", expr_of(one));
+	}
+	set_error(one, &why);
 	return 0;
 }
 
-static int user_frame(struct look *l, int *frame, struct err *e)
+/* Without side effects: done here. 1: it needs a copy. */
+static int eval_pure(struct look *l, json_t *one, pid_t tid, int frame, struct err *e)
 {
-	struct gdb_frame *frames;
-	size_t n;
+	struct gdb_expr x = {0};
+	struct err why = {0};
+	int r = gdb_expr_compile(l->g, expr_of(one), tid, frame, &x, &why);
 
-	if (gdb_backtrace(l->g, l->tid, 64, &frames, &n, e))
+	if (r == GDB_NOT_COMPILABLE)
+		return 1;
+	if (!r) {
+		gdb_expr_fini(&x);
+		return eval_into(l, one, tid, frame, e);
+	}
+	if (is_fatal(l, &why)) {
+		*e = why;
+		return err_wrap(e, "%s", expr_of(one));
+	}
+	set_error(one, &why);
+	return 0;
+}
+
+static int eval_all_pure(struct look *l, json_t *values, pid_t tid, struct err *e)
+{
+	json_t *one;
+	size_t i;
+	int frame;
+
+	if (look_user_frame(l, tid, &frame, e))
 		return -1;
-	*frame = gdb_frames_user(frames, n, SHOW_SHIM);
-	gdb_frames_free(frames, n);
+	json_array_foreach(values, i, one) {
+		int r = eval_pure(l, one, tid, frame, e);
+
+		if (r < 0)
+			return -1;
+		if (r)
+			json_object_set_new(one, "copy", json_true());
+	}
+	return 0;
+}
+
+/* Inside a segment the held thread cannot be GDB's too: then all of it is done on copies. */
+static int first_round(struct look *l, json_t *values, struct err *e)
+{
+	struct err why = {0};
+	pid_t copy;
+	int r;
+
+	if (l->at.pc) {
+		if (look_attach_copy(l, &copy, e))
+			return -1;
+		r = eval_all_pure(l, values, 0, e);
+		return look_drop(l, copy, r ? &why : e) || r ? -1 : 0;
+	}
+	if (look_attach(l, e) || eval_all_pure(l, values, l->tid, e))
+		return -1;
+	return gdb_detach(l->g, e);
+}
+
+static int second_round(struct look *l, json_t *values, struct err *e)
+{
+	struct err why = {0};
+	json_t *one;
+	size_t i;
+
+	json_array_foreach(values, i, one) {
+		pid_t copy;
+		int frame, r;
+
+		if (!json_object_get(one, "copy"))
+			continue;
+		json_object_del(one, "copy");
+		if (look_attach_copy(l, &copy, e))
+			return err_wrap(e, "%s", expr_of(one));
+		r = look_user_frame(l, 0, &frame, e) || eval_into(l, one, 0, frame, e);
+		if (look_drop(l, copy, r ? &why : e) || r)
+			return -1;
+	}
 	return 0;
 }
 
 int op_eval(const json_t *params, struct op_ctx *ctx, json_t **result, struct err *e)
 {
-	json_t *values = json_array(), *text, *one;
+	json_t *values = json_array(), *text;
 	struct look l;
 	size_t i;
-	int frame, r = -1;
+	int r = -1;
 
-	if (look_at(&l, params, ctx, e) || user_frame(&l, &frame, e))
-		goto out;
-	json_array_foreach(json_object_get(params, "exprs"), i, text) {
-		if (eval_one(&l, json_string_value(text), frame, &one, e))
-			goto out;
-		json_array_append_new(values, one);
+	json_array_foreach(json_object_get(params, "exprs"), i, text)
+		json_array_append_new(values, json_pack("{s:O, s:n, s:n}", "expr", text, "value", "error"));
+	if (!look_goto(&l, params, ctx, e)) {
+		json_t *position = look_position(&l);
+
+		r = first_round(&l, values, e) || second_round(&l, values, e) ? -1 : 0;
+		if (!r)
+			*result = json_pack("{s:i, s:O, s:O}", "process", (int)l.nav.t.process,
+					    "position", position, "values", values);
+		json_decref(position);
 	}
-	*result = json_pack("{s:o, s:O}", "position", position(&l), "values", values);
-	r = 0;
-out:
 	json_decref(values);
 	look_fini(&l);
 	return r;
 }
 
+static uint32_t ordinal_of(const struct look *l, pid_t tid)
+{
+	if (tid == l->tid)
+		return l->thread;
+	for (uint32_t o = 1; o < RLOG_MAX_THREADS; o++)
+		if (target_tid(&l->nav.t, o) == tid)
+			return o;
+	return 0;
+}
+
+/* The current thread first, the others in GDB's order. */
+static int add_thread(struct look *l, json_t *list, pid_t tid, struct err *e)
+{
+	struct gdb_frame *frames;
+	json_t *thread;
+	size_t n;
+
+	if (gdb_backtrace(l->g, tid, 0, &frames, &n, e))
+		return -1;
+	thread = json_pack("{s:o, s:b, s:o}", "thread",
+			   show_thread(&l->nav.t, l->nav.t.pid, ordinal_of(l, tid), tid), "current",
+			   tid == l->tid, "backtrace", show_backtrace(frames, n));
+	gdb_frames_free(frames, n);
+	if (tid == l->tid)
+		json_array_insert_new(list, 0, thread);
+	else
+		json_array_append_new(list, thread);
+	return 0;
+}
+
 int op_backtrace(const json_t *params, struct op_ctx *ctx, json_t **result, struct err *e)
 {
 	struct gdb_thread *threads = NULL;
-	json_t *list = json_array();
+	json_t *list = json_array(), *position = NULL;
 	size_t nthreads = 0;
 	struct look l;
 	int r = -1;
 
-	if (look_at(&l, params, ctx, e) || gdb_threads(l.g, &threads, &nthreads, e))
+	if (look_goto(&l, params, ctx, e))
 		goto out;
-	for (size_t i = 0; i < nthreads; i++) {
-		struct gdb_frame *frames;
-		uint32_t ordinal = 0;
-		json_t *thread;
-		size_t n;
-
-		for (uint32_t o = 1; o < RLOG_MAX_THREADS && !ordinal; o++)
-			if (target_tid(&l.nav.t, o) == threads[i].tid)
-				ordinal = o;
-		if (gdb_backtrace(l.g, threads[i].tid, 0, &frames, &n, e))
+	position = look_position(&l);
+	if (look_attach(&l, e) || gdb_threads(l.g, &threads, &nthreads, e))
+		goto out;
+	for (size_t i = 0; i < nthreads; i++)
+		if (add_thread(&l, list, threads[i].tid, e))
 			goto out;
-		thread = json_pack("{s:o, s:b, s:o}", "thread",
-				   show_thread(&l.nav.t, l.nav.t.pid, ordinal, threads[i].tid), "current",
-				   threads[i].tid == l.tid, "backtrace", show_backtrace(frames, n));
-		if (threads[i].tid == l.tid)
-			json_array_insert_new(list, 0, thread);
-		else
-			json_array_append_new(list, thread);
-		gdb_frames_free(frames, n);
-	}
-	*result = json_pack("{s:o, s:O, s:O}", "position", position(&l), "backtrace",
-			    json_object_get(json_array_get(list, 0), "backtrace"), "threads", list);
+	*result = json_pack("{s:i, s:O, s:O, s:O}", "process", (int)l.nav.t.process, "position", position,
+			    "backtrace", json_object_get(json_array_get(list, 0), "backtrace"), "threads",
+			    list);
 	r = 0;
 out:
 	gdb_threads_free(threads, nthreads);
+	json_decref(position);
 	json_decref(list);
 	look_fini(&l);
 	return r;

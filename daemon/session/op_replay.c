@@ -112,6 +112,13 @@ static int replay_all(struct run *r, json_t **result, struct err *e)
 	return 0;
 }
 
+/* A replay shows nothing: where to stop inside a segment is a matter of eval and backtrace. */
+static int refuse_inside(const struct timeline_point *p, const char *until, struct err *e)
+{
+	return p->pc ? err_set(e, ERR_USAGE, "%s: a replay stops at an event, not inside a segment", until)
+		     : 0;
+}
+
 static int replay_until(struct run *r, const json_t *params, const char *until, json_t **result,
 			struct err *e)
 {
@@ -126,7 +133,7 @@ static int replay_until(struct run *r, const json_t *params, const char *until, 
 	if (nav_init(&n, r->rec, process, r->output ? REPLAY_F_OUTPUT : 0, r->ctx, e))
 		return -1;
 	/* output is what came from the start on: no checkpoint then */
-	if (!nav_resolve(&n, until, &p, e) &&
+	if (!nav_resolve(&n, until, &p, e) && !refuse_inside(&p, until, e) &&
 	    !(r->output ? target_launch(&n.t, e) || target_run_to(&n.t, p.event, NULL, e)
 			: nav_goto(&n, p.event, e))) {
 		ret = 0;

@@ -38,6 +38,8 @@ static int try_all(const struct rec *rec, const uint32_t *order, unsigned n, con
 			*e = why;
 			return n > 1 ? err_wrap(e, "process %u", order[i]) : -1;
 		}
+		if (r == WATCH_NO_SYMBOL)
+			err_wrap(&why, "%s", p->expr);
 		if (r == WATCH_EQUAL && !equal.kind)
 			equal = why;
 		if (!first.kind)

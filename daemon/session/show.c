@@ -92,3 +92,17 @@ json_t *show_backtrace(const struct gdb_frame *frames, size_t n)
 	}
 	return list;
 }
+
+static bool is_system(const char *path)
+{
+	return !strncmp(path, "/usr/include/", 13) || !strncmp(path, "/usr/lib/", 9);
+}
+
+size_t show_user_frame(const struct gdb_frame *frames, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		if (!is_shim(&frames[i]) && frames[i].fullname && frames[i].line > 0 &&
+		    !is_system(frames[i].fullname))
+			return i;
+	return n ? (size_t)gdb_frames_user(frames, n, SHOW_SHIM) : 0;
+}

@@ -14,7 +14,13 @@
 json_t *show_thread(const struct target *t, pid_t pid, uint32_t ordinal, pid_t tid);
 /* {function, file, line, text}; text is the source line, null when the file cannot be read. */
 json_t *show_location(const char *function, const char *file, const char *fullname, int line);
-/* [{level, function, file, line, pc}], without the shim's frames at the inner end. *user: the level shown first. */
+/* [{level, function, file, line, pc}], without the shim's frames at the inner end. */
 json_t *show_backtrace(const struct gdb_frame *frames, size_t n);
+
+/*
+ * The frame whose line a user means: the innermost one with source that is the program's own, not a system
+ * header's; else the innermost with any source; else the innermost outside of the shim.
+ */
+size_t show_user_frame(const struct gdb_frame *frames, size_t n);
 
 #endif

@@ -18,6 +18,7 @@
 
 #include "base/cleanup.h"
 #include "base/crc32c.h"
+#include "base/path.h"
 #include "base/str.h"
 #include "cell/cell.h"
 #include "cell/wait.h"
@@ -76,6 +77,25 @@ static int make_ctl(struct target *t, struct err *e)
 	return 0;
 }
 
+/* The recorder that made the recording takes the place of the one that is installed now. */
+static int bind_shim(const struct target *t, const struct rec_image *root, struct err *e)
+{
+	cleanup_free char *ours = str_fmt("%s/files/" RLOG_SHIM_NAME, t->rec->dir);
+	cleanup_free char *path = NULL;
+
+	for (char **v = root->envp; *v && !path; v++)
+		if (str_starts(*v, "LD_PRELOAD="))
+			path = strndup(*v + 11, strcspn(*v + 11, ":"));
+	if (!path || !path_exists(ours))
+		return 0;
+	if (!path_exists(path))
+		return err_set(e, ERR_USAGE,
+			       "%s: the recorder was installed there when the recording was made; "
+			       "put a libfred-record.so of any version there",
+			       path);
+	return cell_mount_bind(ours, path, 1, e);
+}
+
 int target_init(struct target *t, const struct rec *rec, uint32_t process, unsigned rung, uint32_t flags,
 		struct err *e)
 {
@@ -96,6 +116,8 @@ int target_init(struct target *t, const struct rec *rec, uint32_t process, unsig
 	t->slow_s = SLOW_S;
 	if (cell_mount_bind(rec->dir, REC_MOUNT, 1, e))
 		return err_wrap(e, "%s", rec->dir);
+	if (bind_shim(t, root, e))
+		return -1;
 	if (timeline_build(rec, process, &opts, &t->tl, e))
 		return -1;
 	snprintf(sched, sizeof(sched), REPLAY_DIR "/sched.%04u", t->root);

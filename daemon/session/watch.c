@@ -28,6 +28,7 @@ struct watch {
 	struct expr_value at_good, at_bad;
 	struct stage_d d;
 	bool have_d;
+	pid_t good_copy; /* a copy of the process at the good end */
 	double replay_s;
 };
 
@@ -183,33 +184,59 @@ static json_t *stats_json(const struct watch *w, const struct search_result *r, 
 			 (double)all.evaluate_ns / 1e9, "stages", stages);
 }
 
-/* The statement: of the instruction itself, or of the call in the program that led to it. */
-static json_t *location_of(struct watch *w, const struct gdb_frame *frames, size_t n, struct err *e)
+/*
+ * The held thread stands behind the instruction. For the unwinder it is put back on it, with the registers
+ * it had there if they are known, so that inlined functions and the line are those of the instruction.
+ */
+static int stand_on_instruction(struct watch *w, struct err *e)
 {
-	int user = gdb_frames_user(frames, n, SHOW_SHIM);
-	const struct gdb_frame *f;
-	struct gdb_line line;
-	json_t *j;
+	struct trace_local_result *r = &w->d.r;
+	struct user_regs_struct regs;
 
-	if (user > 0 || !w->d.r.pc_inside || w->d.r.outcome != TRACE_LOCAL_FOUND) {
-		f = &frames[user];
-		return show_location(f->func, f->file, f->fullname, f->line);
+	if (r->outcome != TRACE_LOCAL_FOUND)
+		return 0;
+	if (r->before_known) {
+		regs = r->before;
+	} else {
+		regs = r->after;
+		regs.rip = r->pc_insn ? r->pc_insn : r->pc_inside;
 	}
-	if (gdb_line_at(w->g, w->d.r.pc_inside, &line, e))
-		return NULL;
-	j = show_location(line.func, line.file, line.fullname, line.line);
-	gdb_line_fini(&line);
-	return j;
+	return trace_set_regs(&r->t, &regs, e);
+}
+
+/* The statement: of the instruction itself, or of the call in the program that led to it. */
+static json_t *location_of(const struct gdb_frame *frames, size_t n)
+{
+	const struct gdb_frame *f = &frames[show_user_frame(frames, n)];
+
+	return show_location(f->func, f->file, f->fullname, f->line);
+}
+
+static int check_local(const struct watch *w, struct err *e)
+{
+	switch (w->d.r.outcome) {
+	case TRACE_LOCAL_FOUND:
+	case TRACE_LOCAL_AT_END:
+		return 0;
+	default:
+		return err_set(e, ERR_INTERNAL,
+			       "event %llu, thread %u: the expression turned in this segment, but not when it "
+			       "was gone through again (outcome %d)",
+			       (unsigned long long)nav_at(&w->nav), w->d.thread, (int)w->d.r.outcome);
+	}
 }
 
 static json_t *result_json(struct watch *w, const struct search_result *r, struct err *e)
 {
 	struct gdb_frame *frames = NULL;
 	json_t *loc, *bt, *thread;
+	uint64_t insn;
 	char pc[24];
 	pid_t pid;
 	size_t n = 0;
 
+	if (check_local(w, e) || stand_on_instruction(w, e))
+		return NULL;
 	thread = show_thread(&w->nav.t, w->d.r.t.pid, w->d.thread, w->d.tid);
 	snprintf(pc, sizeof(pc), "0x%llx",
 		 (unsigned long long)(w->d.r.pc_insn ? w->d.r.pc_insn : w->d.r.pc_after));
@@ -219,22 +246,12 @@ static json_t *result_json(struct watch *w, const struct search_result *r, struc
 		json_decref(thread);
 		return NULL;
 	}
-	loc = location_of(w, frames, n, e);
+	if (!w->d.r.pc_insn && w->d.r.outcome == TRACE_LOCAL_FOUND &&
+	    gdb_prev_insn(w->g, w->d.r.pc_after, &insn, e) == 0)
+		snprintf(pc, sizeof(pc), "0x%llx", (unsigned long long)insn);
+	loc = location_of(frames, n);
 	bt = show_backtrace(frames, n);
-	if (loc && json_array_size(bt)) {
-		json_t *top = json_array_get(bt, 0);
-
-		/* the innermost frame stands behind the instruction: show the statement itself */
-		if (!json_is_null(json_object_get(loc, "line")) &&
-		    json_equal(json_object_get(top, "function"), json_object_get(loc, "function")))
-			json_object_set(top, "line", json_object_get(loc, "line"));
-	}
 	gdb_frames_free(frames, n);
-	if (!loc) {
-		json_decref(bt);
-		json_decref(thread);
-		return NULL;
-	}
 	return json_pack("{s:s, s:b, s:i, s:{s:I, s:I, s:o, s:s}, s:o, s:s, s:s, s:o}", "expr", w->x.text,
 			 "found", 1, "process", (int)w->nav.t.process, "position", "event",
 			 (json_int_t)r->left, "events_total", (json_int_t)nav_total(&w->nav), "thread",
@@ -277,14 +294,13 @@ static int prepare(struct watch *w, const struct watch_params *p, struct err *e)
 	w->nav.what = "replaying to the bad end";
 	w->nav.span_hi = 0.5;
 	t0 = (double)clock_ns(NULL) / 1e9;
-	if (nav_ckpt_after(&w->nav, w->good, &near) && near < w->bad) {
+	if (nav_goto(&w->nav, w->good, e) || target_snap(&w->nav.t, &w->good_copy, e))
+		return -1;
+	if (nav_ckpt_after(&w->nav, w->good, &near) && near < w->bad)
 		r = nav_goto(&w->nav, w->bad, e);
-	} else {
-		r = nav_goto(&w->nav, w->good, e);
-		if (!r)
-			r = nav_run_with_checkpoints(&w->nav, w->bad,
-						     checkpoints_wanted(&w->nav, w->good, w->bad), e);
-	}
+	else
+		r = nav_run_with_checkpoints(&w->nav, w->bad,
+					     checkpoints_wanted(&w->nav, w->good, w->bad), e);
 	w->replay_s = (double)clock_ns(NULL) / 1e9 - t0;
 	return r;
 }
@@ -312,21 +328,17 @@ static int compile(struct watch *w, const char *text, struct err *e)
  * Both ends true, or both false, but with different values: then what counts is whether the value is
  * the one at the bad end.
  */
-static int choose_predicate(struct watch *w, struct err *e)
+static void choose_predicate(struct watch *w)
 {
 	struct expr_value good;
-	uint64_t at;
 
 	if (!w->x.compiled || !w->at_bad.known)
-		return 0;
-	if (nav_restart(&w->nav, w->good, &at, e) || target_run_to(&w->nav.t, w->good, NULL, e))
-		return -1;
-	expr_eval_memory(&w->x, w->nav.t.pid, &good);
+		return;
+	expr_eval_memory(&w->x, w->good_copy, &good);
 	if (good.known && good.truth == w->at_bad.truth && good.value != w->at_bad.value) {
 		w->x.by_value = true;
 		w->x.unequal_to = w->at_bad.value;
 	}
-	return 0;
 }
 
 static int search(struct watch *w, const struct watch_params *p, double t0, json_t **result, struct err *e)
@@ -340,7 +352,10 @@ static int search(struct watch *w, const struct watch_params *p, double t0, json
 	};
 	struct search_result r;
 
-	if (choose_predicate(w, e) || search_run(&search_ops, w, &sp, &r, e))
+	choose_predicate(w);
+	target_snap_kill(w->good_copy);
+	w->good_copy = 0;
+	if (search_run(&search_ops, w, &sp, &r, e))
 		return -1;
 	if (r.outcome == SEARCH_EQUAL) {
 		err_set(e, ERR_NOT_FOUND,
@@ -377,6 +392,7 @@ int watch_process(const struct rec *rec, uint32_t process, const struct watch_pa
 	}
 	if (w.have_d && w.d.r.is_copy)
 		target_snap_kill(w.d.r.t.pid);
+	target_snap_kill(w.good_copy);
 	if (w.have_expr)
 		expr_fini(&w.x);
 	nav_fini(&w.nav);

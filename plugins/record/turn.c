@@ -28,6 +28,8 @@ static void snap_child(void)
 	raw_mmap(old, (sizeof(*old) + 4095) & ~4095ul, PROT_READ | PROT_WRITE,
 		 MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0);
 	G.mode = SHIM_OFF;
+	/* a session of its own: else it keeps the original's PID in use as its session's */
+	raw0(SYS_setsid);
 	for (;;)
 		raw_futex_wait(&never, 0);
 }
@@ -122,7 +124,7 @@ void turn_wait(struct thr *t)
 
 		if (__atomic_load_n(&c->owner, __ATOMIC_ACQUIRE) == t->ordinal)
 			break;
-		raw_futex_wait(&c->wake[t->ordinal], seq);
+		preempt_wait(t, &c->wake[t->ordinal], seq);
 	}
 	wait_dying();
 }
@@ -153,6 +155,23 @@ static void lend_return(struct thr *t, int at_event)
 	give_turn(to);
 	turn_wait(t);
 	t->at_event = 0;
+}
+
+/* A borrower lets go of the lock: its turn is over, before it takes the next one. */
+static void lend_wake(struct thr *t, const uint32_t *word)
+{
+	lend_woken = word;
+	if (t->lender && G.thr[t->lender].lend_word == word)
+		lend_return(t, 0);
+}
+
+/* A borrower comes to a record: at that of its next event its turn is over, not at a second half. */
+static void lend_end(struct thr *t)
+{
+	const uint8_t *p = t->log.rd;
+
+	if (p >= t->log.rd_end || *p >= RLOG_KIND_LIMIT || (shim_kinds()[*p].flags & RF_C))
+		lend_return(t, 1);
 }
 
 static int can_borrow(const struct thr *t, uint32_t to, uint32_t round)
@@ -193,6 +212,7 @@ static long lend_until(struct thr *t, uint32_t *word, uint32_t val, const void *
 		uint32_t round = ++lend_round, to;
 
 		lend_woken = 0;
+		t->lend_word = word;
 		while (__atomic_load_n(word, __ATOMIC_ACQUIRE) == val && lend_woken != word &&
 		       (to = borrower(t, round)) != 0)
 			lend(t, to, round);
@@ -212,13 +232,16 @@ static long lend_until(struct thr *t, uint32_t *word, uint32_t val, const void *
 long turn_futex(struct thr *t, const long *a)
 {
 	int op = (int)a[1] & 127, waits = op == FUTEX_WAIT || op == FUTEX_WAIT_BITSET;
+	long ret;
 
 	if (G.mode != SHIM_REPLAY || !t || t->exited || G.ctl->owner != t->ordinal)
 		return raw6(SYS_futex, a[0], a[1], a[2], a[3], a[4], a[5]);
-	if (op == FUTEX_WAKE || op == FUTEX_WAKE_BITSET)
-		lend_woken = (const uint32_t *)a[0];
-	if (!waits)
-		return raw6(SYS_futex, a[0], a[1], a[2], a[3], a[4], a[5]);
+	if (!waits) {
+		ret = raw6(SYS_futex, a[0], a[1], a[2], a[3], a[4], a[5]);
+		if (op == FUTEX_WAKE || op == FUTEX_WAKE_BITSET)
+			lend_wake(t, (const uint32_t *)a[0]);
+		return ret;
+	}
 	return lend_until(t, (uint32_t *)a[0], (uint32_t)a[2], (const void *)a[3]);
 }
 
@@ -243,6 +266,7 @@ void turn_done(struct thr *t)
 {
 	uint32_t next = count_event(t);
 
+	t->undone = 0;
 	if (unlikely(!next))
 		turn_end(t, REPLAY_ENDED);
 	if (next == t->ordinal)
@@ -257,6 +281,7 @@ void turn_exit(struct thr *t)
 
 	raw2(SYS_prctl, 40 /* PR_GET_TID_ADDRESS */, &word);
 	G.ctl->tid[t->ordinal] = 0;
+	t->undone = 0;
 	next = count_event(t);
 	if (!next)
 		turn_end(t, REPLAY_ENDED);
@@ -265,12 +290,17 @@ void turn_exit(struct thr *t)
 	give_turn(next);
 }
 
-/* Serial recordings: the turn was given up inside a call. */
+int turn_next_is(const struct thr *t, enum rlog_kind kind)
+{
+	return t->log.rd < t->log.rd_end && *t->log.rd == kind;
+}
+
+/* Serial recordings: the turn was given up inside a call. A signal behind it came while the call waited. */
 static void skip_yields(struct thr *t)
 {
 	struct rlog_rec r;
 
-	while (unlikely(t->log.rd < t->log.rd_end && *t->log.rd == RLOG_YIELD)) {
+	while (unlikely(turn_next_is(t, RLOG_YIELD))) {
 		const uint8_t *p = t->log.rd;
 
 		if (rlog_next(shim_kinds(), &p, t->log.rd_end, &r) != RLOG_READ_OK)
@@ -278,6 +308,8 @@ static void skip_yields(struct thr *t)
 		t->log.rd = p;
 		t->last_stamp += r.delta;
 		turn_done(t);
+		while (sig_deliver_replay(t))
+			;
 	}
 }
 
@@ -286,7 +318,7 @@ int turn_peek(struct thr *t, struct rlog_rec *r)
 	const uint8_t *p;
 
 	if (unlikely(t->lender))
-		lend_return(t, 1);
+		lend_end(t);
 	skip_yields(t);
 	p = t->log.rd;
 	return rlog_next(shim_kinds(), &p, t->log.rd_end, r) == RLOG_READ_OK;
@@ -298,7 +330,7 @@ void turn_take(struct thr *t, struct rlog_rec *r, enum rlog_kind kind)
 
 	t->made_event = 1;
 	if (unlikely(t->lender))
-		lend_return(t, 1);
+		lend_end(t);
 	skip_yields(t);
 	p = t->log.rd;
 	if (unlikely(rlog_next(shim_kinds(), &p, t->log.rd_end, r) != RLOG_READ_OK))
@@ -307,6 +339,8 @@ void turn_take(struct thr *t, struct rlog_rec *r, enum rlog_kind kind)
 		turn_diverge(t, r, kind, 0, 0, "another event");
 	t->log.rd = p;
 	t->last_stamp += r->delta;
+	if (r->flags & RF_C)
+		t->undone = 1;
 }
 
 static const void *map_ro(const char *path, void *at, uint64_t *len)

@@ -9,7 +9,7 @@
  *   pNNNN/        one per process image: from exec, or from fork, to its exec or exit
  *     image       struct rlog_image and its strings: how to start this image again
  *     tNNNN.log   struct rlog_head, then the records of thread NNNN (1 is the first)
- *   files/        copies of the files that were mapped, "DEV-INO-SIZE-MTIMENS" in hexadecimal
+ *   files/        libfred-record.so as it was used, and copies of the files that were mapped, "DEV-INO-SIZE-MTIMENS" in hexadecimal
  *
  * A record is: kind (1 byte, events.def), the stamp as a varint (if S: ticks since this thread's
  * previous stamp, the first one since rlog_head.stamp0), the hash byte (if H), the operands as varints, the payload (if
@@ -33,6 +33,7 @@
 
 #define RLOG_MAX_THREADS 8192u /* per process image, over its whole life */
 #define RLOG_MAX_PROCESSES 9999u
+#define RLOG_SHIM_NAME "libfred-record.so"
 
 enum { RF_S = 1, RF_C = 2, RF_H = 4, RF_P = 8, RF_Z = 16 };
 #define RLOG_V 255
@@ -115,6 +116,7 @@ struct rlog_control {
 enum rlog_call {
 	RLOG_CALL_SPAWN_ERROR = 1, /* posix_spawn's own result */
 	RLOG_CALL_GETCPU = 2,
+	RLOG_CALL_CANCEL = 3, /* pthread_cancel */
 };
 
 static inline uint64_t rlog_zigzag(int64_t v)
