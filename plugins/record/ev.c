@@ -20,6 +20,7 @@ static void rec_event(struct thr *t, enum rlog_kind kind, const void *obj, uint6
 	uint8_t *p0, *p;
 
 	t->made_event = 1;
+	t->clean = (flags & RF_S) != 0;
 	p0 = log_reserve(t, 48);
 	if (unlikely(!p0))
 		return;
@@ -121,6 +122,16 @@ void ev_done(struct thr *t)
 {
 	if (G.mode == SHIM_REPLAY)
 		turn_done(t);
+	else if (unlikely(G.serial) && t->clean)
+		gil_point(t);
+}
+
+static void leave_replay(struct thr *t)
+{
+	while (sig_deliver_replay(t))
+		;
+	if (unlikely(G.serial))
+		preempt_ahead(t);
 }
 
 void shim_leave(struct thr *t)
@@ -129,8 +140,7 @@ void shim_leave(struct thr *t)
 		if (unlikely(t->pending) && G.mode == SHIM_RECORD)
 			sig_deliver_pending(t);
 		else if (G.mode == SHIM_REPLAY)
-			while (sig_deliver_replay(t))
-				;
+			leave_replay(t);
 	}
 	t->depth = 0;
 	t->selector = 1;

@@ -305,12 +305,32 @@ static void start_record(uint32_t parent, int argc, char **argv, char **envp)
 	G.mode = SHIM_RECORD;
 	if (log_open(self))
 		return;
+	if (G.serial)
+		gil_init(self);
 	arm_thread(self);
+}
+
+/* Was the recording made one thread at a time? */
+static int recorded_serially(void)
+{
+	char path[400], *p = fmt_str(path, path + sizeof(path), G.rec);
+	struct rlog_control c;
+	int fd;
+	long n;
+
+	fmt_str(p, path + sizeof(path), "/control");
+	fd = raw_open(path, O_RDONLY, 0);
+	if (fd < 0)
+		return 0;
+	n = raw3(SYS_read, fd, &c, sizeof(c));
+	raw_close(fd);
+	return n == sizeof(c) && c.sched != RLOG_SCHED_PARALLEL;
 }
 
 static void start_replay(char **argv)
 {
 	G.mode = SHIM_REPLAY;
+	G.serial = recorded_serially();
 	G.replay_log_next = (uint8_t *)REPLAY_LOG_ADDR;
 	turn_attach(G.process);
 	check_image(argv);
@@ -374,6 +394,7 @@ void init_fork_child(struct thr *t, uint32_t process, uint32_t parent)
 	G.pid = (int)raw0(SYS_getpid);
 	n->tid = G.pid;
 	n->pending = 0;
+	n->undone = 0;
 	self = n;
 	lib_fork_child(was, n);
 	G.process = process;
@@ -387,6 +408,8 @@ void init_fork_child(struct thr *t, uint32_t process, uint32_t parent)
 		write_image(parent, RLOG_ORIGIN_FORK, 0, 0, 0);
 		if (log_open(n))
 			return;
+		if (G.serial)
+			gil_init(n);
 		arm_thread(n);
 		ev(n, RLOG_START, 0, 0, 0);
 		return;

@@ -74,11 +74,18 @@ struct thr {
 	pid_t want_tid; /* replay: TID of the thread that is being created, 0: any */
 	/* replay, see turn.c: whose turn this thread runs in; it lends its own; it stands before its next event */
 	uint32_t lender, lend_mark;
+	const uint32_t *lend_word;
 	int lending, at_event;
+	int cancelling; /* inside pthread_cancel */
 	/* library locks that this thread holds, for its end: see libc.c */
 	struct lib_held held[LIB_HELD];
 	int nheld;
 	int made_event; /* this call made an event: signals may be delivered at its end */
+	/* recording serially, see gil.c */
+	int gil; /* holds it, or waits to get it */
+	int clean; /* the last record is stamped, and no code of the program ran since */
+	uint32_t gil_go, gil_next;
+	int undone; /* replay: an event is taken that has not been counted */
 };
 
 struct shim {
@@ -168,6 +175,7 @@ void ev_done(struct thr *t);
 
 /* --- turn.c: replay --- */
 struct rlog_rec;
+int turn_next_is(const struct thr *t, enum rlog_kind kind); /* looks only: yields and all */
 int turn_peek(struct thr *t, struct rlog_rec *r); /* 1: there is a record; does not consume */
 void turn_take(struct thr *t, struct rlog_rec *r, enum rlog_kind kind); /* consumes; diverges on another kind */
 void turn_done(struct thr *t);
@@ -215,6 +223,7 @@ void vfork_end(struct thr *t, struct share *s, ucontext_t *uc);
 
 /* --- thread.c --- */
 void thread_init(void);
+void thread_exit_event(struct thr *t); /* EXIT: the thread's last event */
 struct thr *thread_slot(uint32_t ordinal);
 
 /* --- heap.c --- */
@@ -222,17 +231,43 @@ struct arena *heap_arena(uint32_t ordinal);
 struct arena *heap_arena_main(void);
 void heap_init(void);
 
-/* Recording: around a real call that may wait: a signal's handler runs at once. */
-static inline void wait_begin(struct thr *t)
+/* --- gil.c: recording one thread at a time --- */
+#define SIG_PREEMPT 64
+void gil_init(struct thr *t); /* the calling thread, the only one, holds it */
+void gil_acquire(struct thr *t);
+void gil_release(struct thr *t); /* behind a stamped record */
+void gil_point(struct thr *t); /* behind a stamped record: lets others run if the slice is over */
+void gil_switch(struct thr *t); /* the same at once */
+void gil_block(struct thr *t); /* before a call that may wait */
+void gil_unblock(struct thr *t);
+void preempt_handler(int sig, siginfo_t *si, void *uc);
+void preempt_wait(struct thr *t, uint32_t *word, uint32_t seq); /* replay: waits for the turn */
+void preempt_ahead(struct thr *t); /* replay: t goes on to run the program's code */
+
+/* Recording: around a real call that may wait, behind its stamped record: a handler runs at once. */
+static inline void wait_begin_event(struct thr *t)
 {
+	if (unlikely(G.serial) && G.mode == SHIM_RECORD) {
+		gil_block(t);
+		return;
+	}
 	t->blocking = 1;
 	if (unlikely(t->pending))
 		sig_deliver_pending(t);
 }
 
+/* The same in an acquire, whose record comes behind the wait. */
+static inline void wait_begin(struct thr *t)
+{
+	t->clean = 0;
+	wait_begin_event(t);
+}
+
 static inline void wait_end(struct thr *t)
 {
 	t->blocking = 0;
+	if (unlikely(G.serial))
+		gil_unblock(t);
 }
 
 /* --- libc.c --- */

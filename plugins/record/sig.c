@@ -162,7 +162,11 @@ int sig_deliver_replay(struct thr *t)
 	siginfo_t si;
 	uint64_t sp;
 
-	if (!turn_peek(t, &r) || r.kind != RLOG_SIGNAL)
+	/* first without turn_peek: a thread that runs in a lent turn is not at its next event yet */
+	if (t->log.rd >= t->log.rd_end || (*t->log.rd != RLOG_SIGNAL && *t->log.rd != RLOG_YIELD))
+		return 0;
+	/* looks only: a yield ahead belongs to the next call, and code of the program may run before that */
+	if (!turn_next_is(t, RLOG_SIGNAL))
 		return 0;
 	turn_take(t, &r, RLOG_SIGNAL);
 	if (r.payload_len != sizeof(si) + 8)
@@ -200,6 +204,8 @@ static void crash(struct thr *t, int sig, siginfo_t *si, ucontext_t *uc)
 		t->selector = 0;
 		t->caller = op[3];
 		t->depth++;
+		if (t->undone) /* the crash is inside the event's real call */
+			turn_done(t);
 		if (!turn_peek(t, &r) || r.kind != RLOG_CRASH)
 			turn_diverge(t, turn_peek(t, &r) ? &r : 0, RLOG_CRASH, op, 4,
 				     "a crash that did not happen when recording");
@@ -245,8 +251,14 @@ static void entry(int sig, siginfo_t *si, void *ucv)
 	if (t->blocking) {
 		uint64_t sp = frame_below(__builtin_frame_address(0));
 
+		if (G.serial)
+			gil_unblock(t);
 		rec_signal(t, sig, si, sp);
 		call_handler(t, sig, si, sp, 0);
+		if (G.serial) {
+			self->clean = 0;
+			gil_block(self);
+		}
 		return;
 	}
 	if (t->pending < SIG_QUEUE) {
@@ -261,7 +273,7 @@ static void apply(int sig)
 	const struct ksigaction *u = &user[sig];
 	unsigned long keep = SA_RESTART | SA_NOCLDSTOP | SA_NOCLDWAIT | SA_ONSTACK | SA_NODEFER;
 
-	if (sig == SIGSYS)
+	if (sig == SIGSYS || (sig == SIG_PREEMPT && G.serial))
 		return;
 	if (is_sync(sig) && (unsigned long)u->handler <= 1) {
 		install(sig, entry, SA_SIGINFO | SA_ONSTACK, 0);
@@ -309,6 +321,8 @@ long sig_procmask_native(const long *a, ucontext_t *uc)
 	if (a[1]) {
 		set = *(const uint64_t *)a[1];
 		set &= ~bit(SIGSYS);
+		if (G.serial)
+			set &= ~bit(SIG_PREEMPT);
 		if (a[0] == SIG_UNBLOCK)
 			set = *(const uint64_t *)a[1];
 	}
@@ -321,6 +335,8 @@ long sig_procmask_native(const long *a, ucontext_t *uc)
 void sig_arm_traps(void)
 {
 	install(SIGSYS, trap_handler, SA_SIGINFO | SA_NODEFER, 0);
+	if (G.serial)
+		install(SIG_PREEMPT, preempt_handler, SA_SIGINFO | SA_RESTART, 0);
 }
 
 void sig_init(void)

@@ -5,8 +5,12 @@
  * Releases are logged before they take effect, acquires after (recording). On replay one thread runs at a
  * time, so the real call never waits: an acquire that would wait is a divergence.
  * While only one thread has ever existed, plain locks make no events.
+ * Recorded one thread at a time (gil.c), an acquire tries first, since waiting costs a YIELD.
+ * A crash inside a real acquire comes before its record: on replay the call is then made at once.
  */
 #include "record/shim.h"
+
+#include "record/cancel.h"
 
 #include <errno.h>
 #include <semaphore.h>
@@ -27,6 +31,12 @@ static void replay_waited(struct thr *t)
 {
 	while (sig_deliver_replay(t))
 		;
+}
+
+/* Is the real acquire made, before its record? */
+static inline int real_first(struct thr *t)
+{
+	return likely(G.mode == SHIM_RECORD) || unlikely(turn_next_is(t, RLOG_CRASH));
 }
 
 /* ---- mutex ---- */
@@ -67,7 +77,7 @@ EXPORT int pthread_mutex_lock(pthread_mutex_t *m)
 	if (!G.mt || !(t = shim_enter()))
 		return REAL(pthread_mutex_lock)(m);
 	CALLER();
-	if (likely(G.mode == SHIM_RECORD)) {
+	if (real_first(t)) {
 		ret = REAL(pthread_mutex_trylock)(m);
 		if (ret == EBUSY) {
 			wait_begin(t);
@@ -90,7 +100,7 @@ EXPORT int pthread_mutex_trylock(pthread_mutex_t *m)
 	if (!G.mt || !(t = shim_enter()))
 		return REAL(pthread_mutex_trylock)(m);
 	CALLER();
-	if (G.mode == SHIM_RECORD) {
+	if (real_first(t)) {
 		ret = REAL(pthread_mutex_trylock)(m);
 		rec_mutex(t, m, ret);
 	} else {
@@ -108,10 +118,13 @@ EXPORT int pthread_mutex_timedlock(pthread_mutex_t *m, const struct timespec *ts
 	if (!t)
 		return REAL(pthread_mutex_timedlock)(m, ts);
 	CALLER();
-	if (G.mode == SHIM_RECORD) {
-		wait_begin(t);
-		ret = REAL(pthread_mutex_timedlock)(m, ts);
-		wait_end(t);
+	if (real_first(t)) {
+		ret = REAL(pthread_mutex_trylock)(m);
+		if (ret == EBUSY) {
+			wait_begin(t);
+			ret = REAL(pthread_mutex_timedlock)(m, ts);
+			wait_end(t);
+		}
 		rec_mutex(t, m, ret);
 	} else {
 		ret = replay_mutex(t, m);
@@ -128,10 +141,13 @@ EXPORT int pthread_mutex_clocklock(pthread_mutex_t *m, clockid_t clock, const st
 	if (!t)
 		return REAL(pthread_mutex_clocklock)(m, clock, ts);
 	CALLER();
-	if (G.mode == SHIM_RECORD) {
-		wait_begin(t);
-		ret = REAL(pthread_mutex_clocklock)(m, clock, ts);
-		wait_end(t);
+	if (real_first(t)) {
+		ret = REAL(pthread_mutex_trylock)(m);
+		if (ret == EBUSY) {
+			wait_begin(t);
+			ret = REAL(pthread_mutex_clocklock)(m, clock, ts);
+			wait_end(t);
+		}
 		rec_mutex(t, m, ret);
 	} else {
 		ret = replay_mutex(t, m);
@@ -177,6 +193,19 @@ DESTROY(pthread_mutex_destroy, pthread_mutex_t)
 
 enum cond_how { COND_PLAIN, COND_TIMED, COND_CLOCK };
 
+static int real_cond_wait(enum cond_how how, pthread_cond_t *c, pthread_mutex_t *m, clockid_t clock,
+			  const struct timespec *ts)
+{
+	switch (how) {
+	case COND_PLAIN:
+		return REAL(pthread_cond_wait)(c, m);
+	case COND_TIMED:
+		return REAL(pthread_cond_timedwait)(c, m, ts);
+	default:
+		return REAL(pthread_cond_clockwait)(c, m, clock, ts);
+	}
+}
+
 static int cond_wait(struct thr *t, enum cond_how how, pthread_cond_t *c, pthread_mutex_t *m,
 		     clockid_t clock, const struct timespec *ts)
 {
@@ -184,11 +213,7 @@ static int cond_wait(struct thr *t, enum cond_how how, pthread_cond_t *c, pthrea
 
 	ev(t, RLOG_COND_WAIT, c, 0, 0);
 	if (G.mode == SHIM_RECORD) {
-		wait_begin(t);
-		ret = how == COND_PLAIN ? REAL(pthread_cond_wait)(c, m)
-		      : how == COND_TIMED ? REAL(pthread_cond_timedwait)(c, m, ts)
-					  : REAL(pthread_cond_clockwait)(c, m, clock, ts);
-		wait_end(t);
+		CANCELLABLE(t, RLOG_COND_WOKE, c, ret, real_cond_wait(how, c, m, clock, ts));
 		ev_half(t, RLOG_COND_WOKE, &ret, 0);
 		return (int)ret;
 	}
@@ -198,6 +223,8 @@ static int cond_wait(struct thr *t, enum cond_how how, pthread_cond_t *c, pthrea
 	ev_half(t, RLOG_COND_WOKE, &ret, 0);
 	if (REAL(pthread_mutex_trylock)(m) == EBUSY)
 		held(t, RLOG_COND_WOKE, m);
+	if (ret == ECANCELED)
+		replay_cancelled(t);
 	return (int)ret;
 }
 
@@ -280,6 +307,15 @@ static int rwlock_event(struct thr *t, enum rlog_kind kind, pthread_rwlock_t *l,
 	return ret;
 }
 
+/* One thread at a time: 1 when it need not wait. */
+static int rwlock_try(enum rlog_kind kind, pthread_rwlock_t *l, int *ret)
+{
+	if (!G.serial)
+		return 0;
+	*ret = kind == RLOG_RDLOCK ? REAL(pthread_rwlock_tryrdlock)(l) : REAL(pthread_rwlock_trywrlock)(l);
+	return *ret != EBUSY;
+}
+
 #define RWLOCK(name, params, args, kind, ts_check)                                                 \
 	EXPORT int name params                                                                     \
 	{                                                                                          \
@@ -289,7 +325,7 @@ static int rwlock_event(struct thr *t, enum rlog_kind kind, pthread_rwlock_t *l,
 		if (!G.mt || !(t = shim_enter()))                                                  \
 			return REAL(name) args;                                                    \
 		CALLER();                                                                          \
-		if (G.mode == SHIM_RECORD) {                                                       \
+		if (real_first(t) && !rwlock_try(kind, l, &ret)) {                                 \
 			wait_begin(t);                                                             \
 			ret = REAL(name) args;                                                     \
 			wait_end(t);                                                               \
@@ -338,8 +374,16 @@ static int sem_event(struct thr *t, sem_t *s, int ret)
 		if (r == 0)
 			REAL(sem_trywait)(s);
 		ev_done(t);
+		if (r == -ECANCELED)
+			replay_cancelled(t);
 	}
 	return (int)r;
+}
+
+/* One thread at a time: 1 when it need not wait. */
+static int sem_try(sem_t *s)
+{
+	return G.serial && REAL(sem_trywait)(s) == 0;
 }
 
 #define SEM_WAIT(name, params, args)                                                               \
@@ -351,11 +395,8 @@ static int sem_event(struct thr *t, sem_t *s, int ret)
 		if (!t)                                                                            \
 			return REAL(name) args;                                                    \
 		CALLER();                                                                          \
-		if (G.mode == SHIM_RECORD) {                                                       \
-			wait_begin(t);                                                             \
-			ret = REAL(name) args;                                                     \
-			wait_end(t);                                                               \
-		}                                                                                  \
+		if (real_first(t) && !sem_try(s))                                                  \
+			CANCELLABLE(t, RLOG_SEM_WAIT, s, ret, REAL(name) args);                    \
 		ret = sem_event(t, s, ret);                                                        \
 		shim_leave(t);                                                                     \
 		if (ret < 0) {                                                                     \
@@ -418,7 +459,7 @@ EXPORT int pthread_barrier_wait(pthread_barrier_t *b)
 	CALLER();
 	ev(t, RLOG_BARRIER, b, 0, 0);
 	if (G.mode == SHIM_RECORD) {
-		wait_begin(t);
+		wait_begin_event(t);
 		ret = REAL(pthread_barrier_wait)(b);
 		wait_end(t);
 	}
@@ -447,7 +488,23 @@ static int spin_event(struct thr *t, pthread_spinlock_t *l, int ret)
 	return ret;
 }
 
-#define SPIN(name)                                                                                 \
+/* One thread at a time: nobody else would let go of it while this one spins. */
+static int real_spin_lock(struct thr *t, pthread_spinlock_t *l)
+{
+	int ret;
+
+	if (!G.serial)
+		return REAL(pthread_spin_lock)(l);
+	ret = REAL(pthread_spin_trylock)(l);
+	if (ret != EBUSY)
+		return ret;
+	wait_begin(t);
+	ret = REAL(pthread_spin_lock)(l);
+	wait_end(t);
+	return ret;
+}
+
+#define SPIN(name, real)                                                                           \
 	EXPORT int name(pthread_spinlock_t *l)                                                     \
 	{                                                                                          \
 		struct thr *t;                                                                     \
@@ -456,15 +513,15 @@ static int spin_event(struct thr *t, pthread_spinlock_t *l, int ret)
 		if (!G.mt || !(t = shim_enter()))                                                  \
 			return REAL(name)(l);                                                      \
 		CALLER();                                                                          \
-		if (G.mode == SHIM_RECORD)                                                         \
-			ret = REAL(name)(l);                                                       \
+		if (real_first(t))                                                                 \
+			ret = real;                                                                \
 		ret = spin_event(t, l, ret);                                                       \
 		shim_leave(t);                                                                     \
 		return ret;                                                                        \
 	}
 
-SPIN(pthread_spin_lock)
-SPIN(pthread_spin_trylock)
+SPIN(pthread_spin_lock, real_spin_lock(t, l))
+SPIN(pthread_spin_trylock, REAL(pthread_spin_trylock)(l))
 
 EXPORT int pthread_spin_unlock(pthread_spinlock_t *l)
 {
@@ -495,6 +552,8 @@ static void once_routine(void)
 	struct once_call *c = once_now;
 	struct thr *t = self;
 
+	if (t->blocking)
+		wait_end(t); /* the routine does not wait */
 	ev(t, RLOG_ONCE_RUN, c->once, 0, 0);
 	ev_done(t);
 	shim_leave(t);
@@ -504,6 +563,12 @@ static void once_routine(void)
 	t->selector = 0;
 	ev(t, RLOG_ONCE_DONE, c->once, 0, 0);
 	ev_done(t);
+}
+
+/* glibc: bit 0 while a routine runs, which may be in another thread; bit 1 when it is done. */
+static int once_running(const pthread_once_t *once)
+{
+	return __atomic_load_n(once, __ATOMIC_ACQUIRE) & 1;
 }
 
 EXPORT int pthread_once(pthread_once_t *once, void (*fn)(void))
@@ -516,13 +581,42 @@ EXPORT int pthread_once(pthread_once_t *once, void (*fn)(void))
 		return REAL(pthread_once)(once, fn);
 	CALLER();
 	once_now = &c;
-	if (G.mode == SHIM_RECORD)
+	if (G.mode == SHIM_RECORD && once_running(once))
 		wait_begin(t);
 	ret = REAL(pthread_once)(once, once_routine);
-	wait_end(t);
+	t = self;
+	if (t->blocking)
+		wait_end(t);
 	once_now = outer;
 	ev(t, RLOG_ONCE, once, 0, 0);
 	ev_done(t);
 	shim_leave(t);
 	return ret;
+}
+
+/*
+ * ---- cancel: orders the mark that it leaves at the other thread. Whether it also sends a signal depends
+ * on what that thread does right then: that is no event (sys.c), and nothing is sent on replay ----
+ */
+
+EXPORT int pthread_cancel(pthread_t th)
+{
+	struct thr *t = shim_enter();
+	int64_t ret;
+
+	if (!t)
+		return REAL(pthread_cancel)(th);
+	CALLER();
+	ev(t, RLOG_CALL, 0, RLOG_CALL_CANCEL, 0);
+	t->cancelling = 1;
+	shim_leave_quiet(t);
+	ret = REAL(pthread_cancel)(th);
+	t = self;
+	t->selector = 0;
+	t->depth = 1;
+	t->cancelling = 0;
+	ev_done(t);
+	ev_callret(t, &ret, 0, 0);
+	shim_leave(t);
+	return (int)ret;
 }

@@ -256,6 +256,9 @@ static void rec_sys(struct thr *t, const uint64_t *op, unsigned n)
 		p = rlog_put(p, op[i]);
 	t->log.cur = p;
 	__atomic_store_n(p0, RLOG_SYS, __ATOMIC_RELEASE);
+	t->clean = 1;
+	if (unlikely(G.serial))
+		gil_point(t);
 }
 
 static unsigned varint_len(uint64_t v)
@@ -415,6 +418,25 @@ static void lens_before(const struct sys_info *s, const long *a, uint32_t *befor
 	}
 }
 
+/* Recorded one thread at a time, these keep the turn; all others give it up, if another wants it. */
+static int never_waits(long nr)
+{
+	static const uint16_t those[] = {
+		SYS_getpid, SYS_getppid, SYS_gettid, SYS_getuid, SYS_geteuid, SYS_getgid, SYS_getegid,
+		SYS_clock_gettime, SYS_gettimeofday, SYS_time, SYS_clock_getres, SYS_lseek, SYS_fstat,
+		SYS_newfstatat, SYS_stat, SYS_lstat, SYS_statx, SYS_access, SYS_readlink, SYS_getcwd, SYS_uname,
+		SYS_getrusage, SYS_times, SYS_sysinfo, SYS_umask, SYS_getrlimit, SYS_prlimit64,
+		SYS_sched_getaffinity, SYS_getcpu, SYS_sched_yield, SYS_ioctl, SYS_epoll_ctl, SYS_socket,
+		SYS_pipe, SYS_pipe2, SYS_eventfd2, SYS_dup, SYS_dup2, SYS_dup3, SYS_getsockname, SYS_getsockopt,
+		SYS_setsockopt, SYS_prctl, SYS_getrandom,
+	};
+
+	for (unsigned i = 0; i < sizeof(those) / sizeof(those[0]); i++)
+		if (those[i] == nr)
+			return 1;
+	return 0;
+}
+
 /* A recordable call: results from the kernel when recording, from the log when replaying. */
 static long do_rec(struct thr *t, const struct sys_info *s, long nr, const long *a)
 {
@@ -428,11 +450,15 @@ static long do_rec(struct thr *t, const struct sys_info *s, long nr, const long 
 	lens_before(s, a, before);
 	if (likely(G.mode == SHIM_RECORD)) {
 		rec_sys(t, op, n);
-		t->blocking = 1;
-		if (unlikely(t->pending))
-			sig_deliver_pending(t);
-		ret = raw6(nr, a[0], a[1], a[2], a[3], a[4], a[5]);
-		t->blocking = 0;
+		if (unlikely(G.serial) && never_waits(nr)) {
+			if (nr == SYS_sched_yield)
+				gil_switch(t);
+			ret = raw6(nr, a[0], a[1], a[2], a[3], a[4], a[5]);
+		} else {
+			wait_begin_event(t);
+			ret = raw6(nr, a[0], a[1], a[2], a[3], a[4], a[5]);
+			wait_end(t);
+		}
 		rec_sysret(t, ret, v, out_pieces(s, a, ret, before, v));
 		return ret;
 	}
@@ -571,6 +597,14 @@ static long map_kept(const uint64_t *st, const long *a, long addr)
 	return r;
 }
 
+static int is_dev_zero(int fd)
+{
+	uint64_t st[18];
+
+	return raw2(SYS_fstat, fd, st) == 0 && (((uint32_t *)st)[6] & 0170000) == 0020000 &&
+	       st[5] == 0x105;
+}
+
 static long do_mmap(struct thr *t, const long *a)
 {
 	int file = !(a[3] & MAP_ANONYMOUS);
@@ -585,7 +619,7 @@ static long do_mmap(struct thr *t, const long *a)
 		if (file && keep_file((int)a[4], st, (a[3] & MAP_SHARED) && (a[2] & PROT_WRITE)) == 0)
 			v.n = sizeof(st);
 		ret = raw6(SYS_mmap, a[0], a[1], a[2], a[3], a[4], a[5]);
-		if (file && !v.n && ret > 0) {
+		if (file && !v.n && ret > 0 && !is_dev_zero((int)a[4])) {
 			char who[232];
 
 			describe_caller(t->caller, who, sizeof(who));
@@ -806,6 +840,39 @@ static long do_sig(struct thr *t, long nr, const long *a, ucontext_t *uc)
 	return ret;
 }
 
+/*
+ * The program's own futexes, and locks inside libc. Recorded one thread at a time they are calls like any
+ * other, for then each finds the same words again on replay; else their order is not known.
+ */
+static long do_futex(struct thr *t, const long *a)
+{
+	struct sys_info s = {CLASS_REC, 6, {{0}}, {{0}}};
+	long b[6] = {a[0], a[1], a[2], a[3], a[4], a[5]};
+
+	if (!G.serial)
+		return turn_futex(t, a);
+	switch ((int)a[1] & 127) {
+	case FUTEX_WAKE:
+		b[3] = b[4] = b[5] = 0; /* not arguments: whatever was in the registers */
+		break;
+	case FUTEX_WAIT:
+		b[4] = b[5] = 0;
+		break;
+	case FUTEX_WAIT_BITSET:
+		b[4] = 0;
+		break;
+	case FUTEX_WAKE_OP:
+		s.out[0] = (struct io){IO_FIXED, 4, 0, 4};
+		break;
+	case FUTEX_LOCK_PI:
+	case FUTEX_UNLOCK_PI:
+	case FUTEX_TRYLOCK_PI:
+		s.out[0] = (struct io){IO_FIXED, 0, 0, 4};
+		break;
+	}
+	return do_rec(t, &s, SYS_futex, b);
+}
+
 static long special(struct thr *t, long nr, const long *a, ucontext_t *uc)
 {
 	switch (nr) {
@@ -835,7 +902,7 @@ static long special(struct thr *t, long nr, const long *a, ucontext_t *uc)
 	case SYS_personality:
 		return raw2(nr, a[0], a[1]);
 	case SYS_futex:
-		return turn_futex(t, a); /* a lock inside libc, or the program's own */
+		return do_futex(t, a);
 	case SYS_clone:
 	case SYS_clone3:
 	case SYS_fork:
@@ -847,6 +914,7 @@ static long special(struct thr *t, long nr, const long *a, ucontext_t *uc)
 	case SYS_exit_group:
 		do_exit_group(t, a);
 	case SYS_exit:
+		thread_exit_event(t);
 		for (;;)
 			raw1(SYS_exit, a[0]);
 	}
@@ -865,12 +933,32 @@ static long refuse(struct thr *t, long nr)
 	return -38;
 }
 
+/* What pthread_cancel does to send its signal, which depends on the other thread: no events. */
+static int cancel_call(long nr, const long *a, ucontext_t *uc, long *ret)
+{
+	switch (nr) {
+	case SYS_getpid:
+		*ret = G.pid;
+		return 1;
+	case SYS_rt_sigprocmask:
+		*ret = sig_procmask_native(a, uc);
+		return 1;
+	case SYS_tgkill:
+		*ret = G.mode == SHIM_REPLAY ? 0 : raw3(nr, a[0], a[1], a[2]);
+		return 1;
+	}
+	return 0;
+}
+
 long sys_event(struct thr *t, long nr, const long *a, ucontext_t *uc)
 {
 	const struct sys_info *s;
+	long ret;
 
 	if (unlikely(nr < 0 || nr >= NR_LIMIT))
 		return refuse(t, nr);
+	if (unlikely(t->cancelling) && cancel_call(nr, a, uc, &ret))
+		return ret;
 	s = &sys_table[nr];
 	switch (s->cls) {
 	case CLASS_REC:

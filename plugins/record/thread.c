@@ -8,6 +8,8 @@
  */
 #include "record/shim.h"
 
+#include "record/cancel.h"
+
 #include <limits.h>
 
 #define STACK_SLOT (1ull << 26)
@@ -19,7 +21,7 @@ struct thr *thread_slot(uint32_t ordinal)
 	return &G.thr[ordinal];
 }
 
-static void exit_event(struct thr *t)
+void thread_exit_event(struct thr *t)
 {
 	t->depth = 1;
 	t->selector = 0;
@@ -27,6 +29,8 @@ static void exit_event(struct thr *t)
 	ev(t, RLOG_EXIT, 0, 0, 0);
 	if (G.mode == SHIM_REPLAY)
 		turn_exit(t);
+	else if (G.serial)
+		gil_release(t);
 	t->exited = 1; /* depth stays 1: what libc still does here is not the program's */
 }
 
@@ -40,7 +44,7 @@ static void exit_destructor(void *p)
 		REAL(pthread_setspecific)(exit_key, t);
 		return;
 	}
-	exit_event(t);
+	thread_exit_event(t);
 }
 
 void thread_init(void)
@@ -63,6 +67,8 @@ static void *trampoline(void *p)
 	if (G.mode == SHIM_RECORD) {
 		if (log_open(t) == 0)
 			arm_thread(t);
+		if (G.serial)
+			gil_acquire(t);
 	} else if (G.mode == SHIM_REPLAY) {
 		G.ctl->tid[t->ordinal] = t->tid;
 		__atomic_store_n(&t->arrived, 1, __ATOMIC_RELEASE);
@@ -193,19 +199,27 @@ static struct thr *find(pthread_t th)
 
 enum join_how { JOIN_WAIT, JOIN_TRY, JOIN_TIMED };
 
+static int real_join(enum join_how how, pthread_t th, void **val, const struct timespec *ts)
+{
+	switch (how) {
+	case JOIN_WAIT:
+		return REAL(pthread_join)(th, val);
+	case JOIN_TRY:
+		return REAL(pthread_tryjoin_np)(th, val);
+	default:
+		return REAL(pthread_timedjoin_np)(th, val, ts);
+	}
+}
+
 static int join(enum join_how how, pthread_t th, void **val, const struct timespec *ts)
 {
 	struct thr *t = self, *c = find(th);
 	int64_t ret;
 
 	if (G.mode == SHIM_RECORD) {
-		t->blocking = 1;
-		if (unlikely(t->pending))
-			sig_deliver_pending(t);
-		ret = how == JOIN_WAIT ? REAL(pthread_join)(th, val)
-		      : how == JOIN_TRY ? REAL(pthread_tryjoin_np)(th, val)
-					: REAL(pthread_timedjoin_np)(th, val, ts);
-		t->blocking = 0;
+		ret = G.serial ? REAL(pthread_tryjoin_np)(th, val) : EBUSY;
+		if (ret == EBUSY && !(G.serial && how == JOIN_TRY))
+			CANCELLABLE(t, RLOG_JOIN, (void *)th, ret, real_join(how, th, val, ts));
 		ev(t, RLOG_JOIN, (void *)th, (uint64_t)ret, 0);
 	} else {
 		while (sig_deliver_replay(t))
@@ -214,6 +228,8 @@ static int join(enum join_how how, pthread_t th, void **val, const struct timesp
 		if (ret == 0)
 			REAL(pthread_join)(th, val);
 		ev_done(t);
+		if (ret == ECANCELED)
+			replay_cancelled(t);
 	}
 	if (ret == 0 && c)
 		free_stack((uint64_t)c->stack, c->stack_len);

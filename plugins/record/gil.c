@@ -1,0 +1,323 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * gil.c: recording with --sched serial or chaos: one thread at a time runs the program's code.
+ *
+ * A thread holds the gil while it runs, and gives it up only right behind a stamped record: at an event
+ * when its slice is over and others wait (gil_point), or around a call that may wait (gil_block, which
+ * logs a YIELD when the last record is none of its own that is stamped). So the segments of the timeline
+ * are what really ran without interruption, and data races, atomics and lock-free code replay exactly.
+ *
+ * The exception: a thread that has made no event for a while, although others wait, spins until one of
+ * them does something. The first of those sends it SIG_PREEMPT, and its handler logs a PREEMPT there. On
+ * replay the owner of such a record is interrupted in the same way, some turns of the loop earlier or later.
+ *
+ * Forbidden: to be interrupted by a handler that comes here too. Signals queue while blocking is 0.
+ */
+#include "record/shim.h"
+
+#include <ucontext.h>
+
+#define SLICE_HZ 1000u /* slices a second */
+#define SLICE_COUNTED 500u /* stamps, where they are a counter */
+#define SPIN_NS 200000000l
+
+static struct gil {
+	uint32_t lock; /* futex: 0 free, 1 taken, 2 taken and waited for; guards the rest */
+	uint32_t owner; /* ordinal, 0: nobody */
+	uint32_t first, last; /* waiting threads by ordinal, through gil_next */
+	uint32_t waiters;
+	uint32_t points; /* chaos: events left until the next switch */
+	uint32_t delayed; /* chaos: runs only when no other can */
+	uint64_t slice_end; /* a stamp */
+	uint64_t random;
+	uint64_t turns; /* how often it changed hands */
+	uint64_t seen_turns; /* the watchdog's last look */
+	const uint8_t *seen_cur;
+} gil;
+
+static void gil_lock(void)
+{
+	uint32_t zero = 0;
+
+	if (__atomic_compare_exchange_n(&gil.lock, &zero, 1, 0, __ATOMIC_ACQUIRE, __ATOMIC_RELAXED))
+		return;
+	while (__atomic_exchange_n(&gil.lock, 2, __ATOMIC_ACQUIRE))
+		raw_futex_wait(&gil.lock, 2);
+}
+
+static void gil_unlock(void)
+{
+	if (__atomic_exchange_n(&gil.lock, 0, __ATOMIC_RELEASE) == 2)
+		raw_futex_wake(&gil.lock, 1);
+}
+
+static uint32_t rnd(uint32_t below)
+{
+	gil.random ^= gil.random << 13;
+	gil.random ^= gil.random >> 7;
+	gil.random ^= gil.random << 17;
+	return (uint32_t)((gil.random >> 32) % below);
+}
+
+static int chaos(void)
+{
+	return G.control->sched == RLOG_SCHED_CHAOS;
+}
+
+/* A new slice for the thread that now holds the gil. */
+static void new_slice(void)
+{
+	uint64_t hz = G.control->tsc_hz ? G.control->tsc_hz : 2000000000u;
+
+	gil.slice_end = G.control->clock ? __atomic_load_n(&G.control->next_stamp, __ATOMIC_RELAXED) + SLICE_COUNTED
+					 : stamp_now() + hz / SLICE_HZ;
+	gil.points = UINT32_MAX;
+	if (chaos())
+		gil.points = 1 + rnd(1u << rnd(12)); /* one event as likely as a thousand */
+}
+
+static void enqueue(struct thr *t)
+{
+	t->gil_next = 0;
+	t->gil_go = 0;
+	if (gil.last)
+		G.thr[gil.last].gil_next = t->ordinal;
+	else
+		gil.first = t->ordinal;
+	gil.last = t->ordinal;
+	gil.waiters++;
+}
+
+/* Takes the thread behind prev (0: the first one) out of the queue. */
+static struct thr *unlink_after(uint32_t prev)
+{
+	uint32_t *link = prev ? &G.thr[prev].gil_next : &gil.first;
+	struct thr *t = &G.thr[*link];
+
+	*link = t->gil_next;
+	if (gil.last == t->ordinal)
+		gil.last = prev;
+	gil.waiters--;
+	return t;
+}
+
+/* Chaos: any waiting thread but the delayed one; who is delayed changes now and then. */
+static struct thr *pick_random(void)
+{
+	uint32_t prev = 0, at, skip = rnd(gil.waiters);
+
+	for (uint32_t i = 0; i < skip; i++)
+		prev = prev ? G.thr[prev].gil_next : gil.first;
+	at = prev ? G.thr[prev].gil_next : gil.first;
+	if (rnd(64) == 0)
+		gil.delayed = at;
+	if (at == gil.delayed && gil.waiters > 1) {
+		if (prev)
+			prev = 0;
+		else
+			prev = at;
+	}
+	return unlink_after(prev);
+}
+
+/* Hands the gil to a waiting thread, or to nobody. With the lock held. */
+static void hand_over(void)
+{
+	struct thr *to;
+
+	gil.turns++;
+	if (!gil.waiters) {
+		gil.owner = 0;
+		return;
+	}
+	to = chaos() ? pick_random() : unlink_after(0);
+	gil.owner = to->ordinal;
+	__atomic_store_n(&to->gil_go, 1, __ATOMIC_RELEASE);
+	raw_futex_wake(&to->gil_go, 1);
+}
+
+/* The owner has made no event while this thread waited for it: is it spinning? */
+static void watchdog(struct thr *t)
+{
+	struct thr *o;
+
+	gil_lock();
+	o = &G.thr[gil.owner];
+	if (gil.first == t->ordinal && gil.owner && gil.seen_turns == gil.turns && gil.seen_cur == o->log.cur &&
+	    !o->depth)
+		raw3(SYS_tgkill, G.pid, o->tid, SIG_PREEMPT);
+	if (gil.first == t->ordinal) {
+		gil.seen_turns = gil.turns;
+		gil.seen_cur = o->log.cur;
+	}
+	gil_unlock();
+}
+
+static void wait_go(struct thr *t)
+{
+	static const long spin[2] = {0, SPIN_NS};
+
+	while (!__atomic_load_n(&t->gil_go, __ATOMIC_ACQUIRE)) {
+		if (raw4(SYS_futex, &t->gil_go, FUTEX_WAIT, 0, spin) == -110 /* ETIMEDOUT */)
+			watchdog(t);
+		if (G.mode != SHIM_RECORD)
+			return;
+	}
+	new_slice();
+}
+
+void gil_acquire(struct thr *t)
+{
+	if (t->gil || G.mode != SHIM_RECORD)
+		return;
+	gil_lock();
+	t->gil = 1;
+	if (!gil.owner) {
+		gil.owner = t->ordinal;
+		gil.turns++;
+		new_slice();
+		gil_unlock();
+		return;
+	}
+	enqueue(t);
+	gil_unlock();
+	wait_go(t);
+}
+
+void gil_release(struct thr *t)
+{
+	if (!t->gil)
+		return;
+	t->gil = 0;
+	gil_lock();
+	hand_over();
+	gil_unlock();
+}
+
+void gil_switch(struct thr *t)
+{
+	if (!__atomic_load_n(&gil.waiters, __ATOMIC_RELAXED) || !t->gil || G.mode != SHIM_RECORD)
+		return;
+	gil_lock();
+	if (!gil.waiters) {
+		gil_unlock();
+		return;
+	}
+	/* not by hand_over with this thread queued: a switch to itself is none */
+	hand_over();
+	enqueue(t);
+	gil_unlock();
+	wait_go(t);
+}
+
+void gil_point(struct thr *t)
+{
+	if (!__atomic_load_n(&gil.waiters, __ATOMIC_RELAXED))
+		return;
+	if (t->last_stamp < gil.slice_end && --gil.points)
+		return;
+	gil_switch(t);
+}
+
+void gil_block(struct thr *t)
+{
+	for (;;) {
+		if (t->pending) {
+			sig_deliver_pending(t);
+			t->clean = 0;
+		}
+		if (!t->clean)
+			ev(t, RLOG_YIELD, 0, 0, 0);
+		gil_release(t);
+		t->blocking = 1;
+		if (!t->pending)
+			return;
+		t->blocking = 0;
+		gil_acquire(t);
+	}
+}
+
+void gil_unblock(struct thr *t)
+{
+	t->blocking = 0;
+	gil_acquire(t);
+}
+
+void gil_init(struct thr *t)
+{
+	__builtin_memset(&gil, 0, sizeof(gil));
+	gil.random = (G.control->chaos_seed + 1) * 0x9e3779b97f4a7c15ull + G.process;
+	if (!gil.random)
+		gil.random = 1;
+	gil.owner = t->ordinal;
+	t->gil = 1;
+	new_slice();
+}
+
+/* ---- spin-waits ---- */
+
+static int next_is_preempt(const struct thr *t)
+{
+	return t->log.rd < t->log.rd_end && *t->log.rd == RLOG_PREEMPT;
+}
+
+void preempt_handler(int sig, siginfo_t *si, void *ucv)
+{
+	struct thr *t = self;
+	char text[232];
+
+	(void)sig;
+	(void)si;
+	if (!t || t->depth)
+		return;
+	t->depth = 1;
+	t->selector = 0;
+	if (G.mode == SHIM_RECORD && t->gil && gil.waiters) {
+		char *p = fmt_str(text, text + sizeof(text), "interrupted a spin-wait (or a long computation) at ");
+
+		ev(t, RLOG_PREEMPT, 0, 0, 0);
+		describe_caller((uint64_t)((ucontext_t *)ucv)->uc_mcontext.gregs[REG_RIP], p,
+				(unsigned)(text + sizeof(text) - p));
+		note(RLOG_NOTE_UNSUPPORTED, 0, text);
+		gil_switch(t);
+	} else if (G.mode == SHIM_REPLAY && G.ctl->owner == t->ordinal && next_is_preempt(t)) {
+		ev(t, RLOG_PREEMPT, 0, 0, 0);
+		ev_done(t);
+	}
+	t->depth = 0;
+	t->selector = 1;
+}
+
+/* Replay: does t get the turn by interrupting its owner? */
+static int waits_for_preempt(const struct thr *t)
+{
+	const struct replay_ctl *c = G.ctl;
+
+	return next_is_preempt(&G.thr[c->owner]) && c->slot_left == 1 && c->slot + 1ull < G.sched->slots &&
+	       G.sched->slot[c->slot + 1].thread == t->ordinal;
+}
+
+void preempt_wait(struct thr *t, uint32_t *word, uint32_t seq)
+{
+	static const long tick[2] = {0, 20000000};
+	const struct thr *o = &G.thr[G.ctl->owner];
+
+	if (likely(!G.serial) || !waits_for_preempt(t)) {
+		raw_futex_wait(word, seq);
+		return;
+	}
+	if (raw4(SYS_futex, word, FUTEX_WAIT, seq, tick) == -110 && waits_for_preempt(t) && !o->depth)
+		raw3(SYS_tgkill, G.pid, o->tid, SIG_PREEMPT);
+}
+
+void preempt_ahead(struct thr *t)
+{
+	struct replay_ctl *c = G.ctl;
+	uint32_t to;
+
+	if (!next_is_preempt(t) || c->slot + 1ull >= G.sched->slots)
+		return;
+	to = G.sched->slot[c->slot + 1].thread;
+	__atomic_add_fetch(&c->wake[to], 1, __ATOMIC_SEQ_CST);
+	raw_futex_wake(&c->wake[to], 1);
+}
