@@ -62,7 +62,8 @@ static int classify_trap(struct trace *t, struct trace_stop *out, struct err *e)
 	if (read_dr6(t, &dr6, e))
 		return -1;
 	out->slots = (unsigned)dr6 & 0xf;
-	if (out->info.si_code == TRAP_TRACE || (dr6 & (1u << 14)))
+	/* TRAP_BRKPT is a step over a `syscall` (user_single_step_report); int3 gives SI_KERNEL */
+	if (out->info.si_code == TRAP_TRACE || out->info.si_code == TRAP_BRKPT || (dr6 & (1u << 14)))
 		out->why = TRACE_STEPPED;
 	else if (out->slots)
 		out->why = TRACE_HIT;
