@@ -6,10 +6,12 @@
 #include <string.h>
 
 #define HITS_LIMIT	5000
-#define SETTLE_HITS_NS	200000
+#define SETTLE_HITS_NS	30000
 #define SETTLE_STEPS_NS 20000
 #define FIRST_RUN_NS	100000
-#define RAW_LIMIT	1000000 /* hits or steps before the search goes by time once more */
+#define NO_LIMIT	(UINT64_MAX / 2)
+#define GUESS_RUN_NS	50000
+#define RAW_LIMIT	200000 /* hits or steps before the search goes by time once more */
 #define BLOCK_MAX	16384
 /* An evaluation dearer than this is worth a copy of the process, if it saves several. */
 #define DEAR_NS 300000
@@ -279,20 +281,29 @@ static uint64_t or_default(uint64_t v, uint64_t d)
 	return v ? v : d;
 }
 
-/* One round: some way on, by watching if possible. */
-static int go_on(struct local *l, uint64_t limit, enum local_verdict *v, struct err *e)
-{
-	if (l->guess.n && local_guided(l, limit, v, e))
-		return -1;
-	if (l->guess.n || *v == LOCAL_ANSWERED)
-		return 0;
-	return local_go_through(l, unit_of(l), limit, v, e);
-}
-
 static uint64_t settle_ns(const struct local *l)
 {
 	return unit_of(l) == LOCAL_HIT ? or_default(l->p->settle_hits_ns, SETTLE_HITS_NS)
 				       : or_default(l->p->settle_steps_ns, SETTLE_STEPS_NS);
+}
+
+/* By guessed words; a guess that proves wrong is dropped and leaves the left end where it was. */
+static int by_guess(struct local *l, uint64_t cpu_ns, uint64_t limit, enum local_verdict *v,
+		    struct err *e)
+{
+	if (!l->guess.n && local_guess(l, cpu_ns, v, e))
+		return -1;
+	return l->guess.n ? local_guided(l, limit, v, e) : 0;
+}
+
+/* What is left is short: through it hit by hit, or instruction by instruction. */
+static int settle(struct local *l, enum local_verdict *v, struct err *e)
+{
+	if ((l->guess.n || !local_watchable(l)) && by_guess(l, GUESS_RUN_NS, RAW_LIMIT, v, e))
+		return -1;
+	if (*v == LOCAL_ANSWERED || l->guess.n)
+		return 0;
+	return local_go_through(l, unit_of(l), RAW_LIMIT, v, e);
 }
 
 static int search(struct local *l, struct err *e)
@@ -302,18 +313,14 @@ static int search(struct local *l, struct err *e)
 
 	if (l->p->no_forks)
 		return local_go_through(l, unit_of(l), 0, &v, e);
-	if (local_watchable(l) && go_on(l, limit, &v, e))
+	if (local_watchable(l) && local_go_through(l, LOCAL_HIT, limit, &v, e))
 		return -1;
-	if (v != LOCAL_ANSWERED && !local_watchable(l)) {
-		if (local_guess(l, &v, e))
-			return -1;
-		if (l->guess.n && go_on(l, limit, &v, e))
-			return -1;
-	}
+	if (v != LOCAL_ANSWERED && !local_watchable(l) && by_guess(l, NO_LIMIT, limit, &v, e))
+		return -1;
 	while (v != LOCAL_ANSWERED) {
 		if (narrow(l, settle_ns(l), &v, e))
 			return -1;
-		if (v != LOCAL_ANSWERED && go_on(l, RAW_LIMIT, &v, e))
+		if (v != LOCAL_ANSWERED && settle(l, &v, e))
 			return -1;
 	}
 	return 0;

@@ -24,7 +24,7 @@ static int mix(struct mixture *m, size_t k, struct err *e)
 	const uint64_t *contents = take ? m->d->right : m->d->left;
 
 	m->have = k;
-	return delta_apply(m->t.pid, m->d, from, to, contents + from, e);
+	return delta_apply(m->t.pid, m->d, from, to, contents, e);
 }
 
 /* States that never were: the expression may make no sense in them. Failing counts as good here. */
@@ -83,17 +83,18 @@ static int choose(struct local *l, const struct delta *d, struct err *e)
 	return 0;
 }
 
-/* Runs a copy to the end of the segment: 1 when it is there and bad, 0 when that leads nowhere. */
-static int run_to_end(struct local *l, struct trace *right, enum local_verdict *v, struct err *e)
+/* Runs a copy for cpu_ns: 1 when it is bad there, 0 when that leads nowhere. A good one is adopted.
+ */
+static int run_on(struct local *l, uint64_t cpu_ns, struct trace *right, enum local_verdict *v,
+		  struct err *e)
 {
 	struct trace_words words;
-	enum local_move how = LOCAL_LIMIT;
+	enum local_move how;
 	uint64_t ran;
 	bool bad;
 
-	while (how == LOCAL_LIMIT)
-		if (local_run(l, right, UINT64_MAX / 2, &ran, &how, e))
-			return -1;
+	if (local_run(l, right, cpu_ns, &ran, &how, e))
+		return -1;
 	if (how == LOCAL_EXITED)
 		return 0;
 	if (local_evaluate(l, right, &bad, &words, e))
@@ -102,11 +103,12 @@ static int run_to_end(struct local *l, struct trace *right, enum local_verdict *
 		return 1;
 	local_adopt(l, right, &words);
 	memset(right, 0, sizeof(*right));
-	*v = local_answer(l, TRACE_LOCAL_GOOD);
+	if (how == LOCAL_ENDED)
+		*v = local_answer(l, TRACE_LOCAL_GOOD);
 	return 0;
 }
 
-int local_guess(struct local *l, enum local_verdict *v, struct err *e)
+int local_guess(struct local *l, uint64_t cpu_ns, enum local_verdict *v, struct err *e)
 {
 	struct delta d = {0};
 	struct trace right;
@@ -117,7 +119,7 @@ int local_guess(struct local *l, enum local_verdict *v, struct err *e)
 		return 0;
 	if (local_fork_left(l, &right, e))
 		return -1;
-	r = run_to_end(l, &right, v, e);
+	r = run_on(l, cpu_ns, &right, v, e);
 	if (r == 1) {
 		r = delta_diff(l->left.pid, right.pid, WORDS_MAX, &d, e);
 		if (!r && d.n)
