@@ -10,6 +10,7 @@
 
 #include "record/cancel.h"
 
+#include <dlfcn.h>
 #include <limits.h>
 
 #define STACK_SLOT (1ull << 26)
@@ -131,6 +132,18 @@ static uint32_t next_ordinal(struct thr *t)
 	return (uint32_t)r.op[0];
 }
 
+/*
+ * libc loads it at the first pthread_exit or cancellation: with many calls under the loader's lock, which
+ * other threads need to start. So it is loaded while there is only one thread.
+ */
+static void load_unwinder(struct thr *t)
+{
+	shim_leave_quiet(t);
+	REAL(dlopen)("libgcc_s.so.1", RTLD_NOW);
+	t->selector = 0;
+	t->depth = 1;
+}
+
 EXPORT int pthread_create(pthread_t *out, const pthread_attr_t *attr, void *(*start)(void *), void *arg)
 {
 	struct thr *t = shim_enter(), *c;
@@ -142,6 +155,8 @@ EXPORT int pthread_create(pthread_t *out, const pthread_attr_t *attr, void *(*st
 
 	if (!t)
 		return REAL(pthread_create)(out, attr, start, arg);
+	if (!G.mt)
+		load_unwinder(t);
 	t->caller = (uint64_t)__builtin_return_address(0);
 	ordinal = next_ordinal(t);
 	if (ordinal >= RLOG_MAX_THREADS) {

@@ -144,12 +144,14 @@ static void give_turn(uint32_t to)
  * lends its turn to the others, one after the other, each up to the start of its own next event.
  */
 static uint32_t lend_round;
+static int lend_moved; /* a borrower got on */
 static const uint32_t *lend_woken; /* the word that a borrower woke last */
 
 static void lend_return(struct thr *t, int at_event)
 {
 	uint32_t to = t->lender;
 
+	lend_moved |= at_event;
 	t->lender = 0;
 	t->at_event = at_event;
 	give_turn(to);
@@ -161,6 +163,7 @@ static void lend_return(struct thr *t, int at_event)
 static void lend_wake(struct thr *t, const uint32_t *word)
 {
 	lend_woken = word;
+	lend_moved = 1;
 	if (t->lender && G.thr[t->lender].lend_word == word)
 		lend_return(t, 0);
 }
@@ -205,27 +208,41 @@ static void lend(struct thr *t, uint32_t to, uint32_t round)
 	t->lending = 0;
 }
 
-/* Waits until *word is not val: 0, -EAGAIN or -ETIMEDOUT, as the kernel would say. */
+/* Each of the others once. 1: something has moved. */
+static int lend_around(struct thr *t, const uint32_t *word, uint32_t val)
+{
+	uint32_t round = ++lend_round, to;
+
+	lend_moved = 0;
+	while (__atomic_load_n(word, __ATOMIC_ACQUIRE) == val && lend_woken != word &&
+	       (to = borrower(t, round)) != 0)
+		lend(t, to, round);
+	return lend_moved;
+}
+
+/*
+ * Waits until *word is not val: 0, -EAGAIN or -ETIMEDOUT, as the kernel would say. A borrower that has to
+ * wait gives the turn back: the first lender goes round until nothing moves any more.
+ */
 static long lend_until(struct thr *t, uint32_t *word, uint32_t val, const void *timeout)
 {
-	for (;;) {
-		uint32_t round = ++lend_round, to;
+	int moved;
 
+	for (;;) {
 		lend_woken = 0;
 		t->lend_word = word;
-		while (__atomic_load_n(word, __ATOMIC_ACQUIRE) == val && lend_woken != word &&
-		       (to = borrower(t, round)) != 0)
-			lend(t, to, round);
+		moved = !t->lender && lend_around(t, word, val);
 		if (__atomic_load_n(word, __ATOMIC_ACQUIRE) != val)
 			return -11; /* EAGAIN */
 		if (lend_woken == word)
 			return 0;
-		if (timeout)
+		if (timeout && !moved)
 			return -110; /* ETIMEDOUT */
-		if (!t->lender)
+		if (t->lender)
+			lend_return(t, 0);
+		else if (!moved)
 			turn_diverge(t, 0, RLOG_LIB_LOCK, (uint64_t[]){(uint64_t)word}, 1,
 				     "waits for a lock inside a library that no thread lets go");
-		lend_return(t, 0);
 	}
 }
 
