@@ -15,28 +15,37 @@ static const struct cli_option options[] = {
 	{0},
 };
 
+/* Values go to standard output; what has none says why on standard error. */
 static void print(const json_t *r)
 {
 	json_t *v;
 	size_t i;
 
 	json_array_foreach(json_object_get(r, "values"), i, v) {
-		const char *error = out_str(v, "error", NULL);
+		const char *error = out_str(v, "error", NULL), *expr = out_str(v, "expr", "?");
 
-		printf("%s = %s%s\n", out_str(v, "expr", "?"), error ? "error: " : "",
-		       error ? error : out_str(v, "value", "?"));
+		if (!error)
+			printf("%s = %s\n", expr, out_str(v, "value", "?"));
+		fflush(stdout);
+		if (error)
+			fprintf(stderr, "fred: %s: %s\n", expr, error);
 	}
 }
 
-static bool all_good(const json_t *r)
+/* A wrong expression weighs more than one that has no value here. */
+static int exit_code(const json_t *r)
 {
+	int code = 0;
 	json_t *v;
 	size_t i;
 
-	json_array_foreach(json_object_get(r, "values"), i, v)
-		if (json_is_string(json_object_get(v, "error")))
-			return false;
-	return true;
+	json_array_foreach(json_object_get(r, "values"), i, v) {
+		const char *kind = out_str(v, "kind", NULL);
+
+		if (kind && err_exit_code(err_kind_from_name(kind)) > code)
+			code = err_exit_code(err_kind_from_name(kind));
+	}
+	return code;
 }
 
 static int exec_eval(struct cli *cli, struct err *e)
@@ -63,7 +72,7 @@ static int exec_eval(struct cli *cli, struct err *e)
 		print(result);
 	else if (out_json(result, e))
 		return -1;
-	return all_good(result) ? 0 : err_exit_code(ERR_USAGE);
+	return exit_code(result);
 }
 
 const struct cli_command cmd_eval = {

@@ -81,12 +81,33 @@ static int print_range(const struct cli *cli, struct timeline *tl, const struct 
 	return got < 0 ? -1 : 0;
 }
 
-static int print(const struct cli *cli, struct timeline *tl, struct err *e)
+/* Its fork ancestors' threads have events on this timeline too. */
+static int check_thread(const struct rec *rec, const struct rec_image *img, uint64_t thread, struct err *e)
 {
+	unsigned most = 0;
+
+	for (const struct rec_image *i = img; i;) {
+		struct err ignored;
+
+		if (thread <= i->nthreads)
+			return 0;
+		most = i->nthreads > most ? i->nthreads : most;
+		i = i->head.origin == RLOG_ORIGIN_FORK && i->head.parent < i->ordinal
+			    ? rec_image(rec, i->head.parent, &ignored)
+			    : NULL;
+	}
+	return err_set(e, ERR_USAGE, "--thread: process %u has no thread %llu: it has %u", img->ordinal,
+		       (unsigned long long)thread, most);
+}
+
+static int print(const struct cli *cli, const struct rec *rec, uint32_t process, struct timeline *tl,
+		 struct err *e)
+{
+	const struct rec_image *img = rec_image(rec, process, e);
 	struct range r;
 	int ret;
 
-	if (number(cli, "thread", 0, &r.thread, e) || position(cli, "from", "start", tl, &r.from, e) ||
+	if (!img || number(cli, "thread", 0, &r.thread, e) || check_thread(rec, img, r.thread, e) || position(cli, "from", "start", tl, &r.from, e) ||
 	    position(cli, "to", "end", tl, &r.to, e))
 		return -1;
 	if (!cli_has(cli, "from"))
@@ -99,16 +120,16 @@ static int print(const struct cli *cli, struct timeline *tl, struct err *e)
 	return ret;
 }
 
-static int open_timeline(const struct cli *cli, struct rec *rec, struct timeline **tl, struct err *e)
+static int open_timeline(const struct cli *cli, struct rec *rec, uint64_t *process,
+			 struct timeline **tl, struct err *e)
 {
 	cleanup_free char *incomplete = rec_incomplete_text(rec);
-	uint64_t process;
 
 	if (incomplete)
 		out_note(cli, "%s", incomplete);
-	if (number(cli, "process", 1, &process, e) || rec_verify_manifest(rec, e))
+	if (number(cli, "process", 1, process, e) || rec_verify_manifest(rec, e))
 		return -1;
-	return timeline_build(rec, (uint32_t)process, NULL, tl, e);
+	return timeline_build(rec, (uint32_t)*process, NULL, tl, e);
 }
 
 static int exec_events(struct cli *cli, struct err *e)
@@ -116,14 +137,15 @@ static int exec_events(struct cli *cli, struct err *e)
 	size_t first;
 	cleanup_free char *dir = recarg(cli, 0, 0, &first, e);
 	struct timeline *tl = NULL;
+	uint64_t process;
 	struct rec *rec;
 	int r;
 
 	if (!dir || rec_open(dir, &rec, e))
 		return -1;
-	r = open_timeline(cli, rec, &tl, e);
+	r = open_timeline(cli, rec, &process, &tl, e);
 	if (!r)
-		r = print(cli, tl, e);
+		r = print(cli, rec, (uint32_t)process, tl, e);
 	timeline_free(tl);
 	rec_free(rec);
 	return r;

@@ -28,6 +28,9 @@ void text_position(const json_t *p)
 		printf(", %s", json_string_value(pc));
 	else if (json_is_integer(pc))
 		printf(", 0x%llx", (unsigned long long)json_integer_value(pc));
+	if (json_is_string(pc) && out_int(p, "hits"))
+		printf(" (--at %lld/%s#%lld)", (long long)out_int(p, "event"), json_string_value(pc),
+		       (long long)out_int(p, "hits"));
 	putchar('\n');
 }
 

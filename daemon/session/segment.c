@@ -152,6 +152,16 @@ static int check_stall(const struct segment *s, struct stall *st, struct err *e)
 		       (unsigned long long)s->n);
 }
 
+static int arm(struct segment *s, uint64_t pc, struct err *e)
+{
+	if (s->armed == pc)
+		return 0;
+	if (trace_set_break(&s->held, 0, pc, e) || trace_set_watch(&s->held, 1, SEGMENT_TURN_ADDR, 8, e))
+		return -1;
+	s->armed = pc;
+	return 0;
+}
+
 int segment_next(struct segment *s, uint64_t pc, struct err *e)
 {
 	static const struct trace_limit limit = {.wall_ns = SLICE_NS};
@@ -159,7 +169,7 @@ int segment_next(struct segment *s, uint64_t pc, struct err *e)
 	struct trace_stop stop;
 	bool over = false;
 
-	if (trace_set_break(&s->held, 0, pc, e) || trace_set_watch(&s->held, 1, SEGMENT_TURN_ADDR, 8, e))
+	if (arm(s, pc, e))
 		return -1;
 	for (;;) {
 		if (trace_cont(&s->held, s->sig, &limit, &stop, e))
@@ -167,12 +177,12 @@ int segment_next(struct segment *s, uint64_t pc, struct err *e)
 		s->sig = stop.why == TRACE_SIGNAL ? stop.info.si_signo : 0;
 		if (stop.why == TRACE_EXITED)
 			return SEGMENT_OVER;
+		if (stop.why == TRACE_HIT && stop.slots == 1)
+			return SEGMENT_HIT;
 		if (segment_is_over(s, s->held.pid, &over, e))
 			return -1;
 		if (over)
 			return SEGMENT_OVER;
-		if (stop.why == TRACE_HIT && (stop.slots & 1))
-			return SEGMENT_HIT;
 		if (stop.why == TRACE_TIMEOUT && check_stall(s, &stall, e))
 			return -1;
 	}

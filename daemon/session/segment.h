@@ -17,6 +17,7 @@ struct segment {
 	uint64_t gadget; /* a `syscall` instruction that the shim's filter lets through */
 	struct trace held;
 	int sig; /* to be delivered when it goes on */
+	uint64_t armed; /* where the breakpoint of segment_next is; 0: nowhere */
 };
 
 /* Addresses in the control page as the target has it mapped. */
