@@ -1,0 +1,108 @@
+/* SPDX-License-Identifier: MIT */
+/* hits.c: see hits.h. */
+#include "session/hits.h"
+
+#include <time.h>
+
+#include "session/segment.h"
+
+#define AGAIN_S 0.5 /* of recorded time to be replayed again */
+#define COUNT_S 0.5 /* of going through the segment */
+
+static double now_s(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	return (double)ts.tv_sec + (double)ts.tv_nsec / 1e9;
+}
+
+/* How long it took from the nearest checkpoint to the end of the segment when it was recorded. */
+static double way_s(struct nav *n, uint64_t event)
+{
+	struct timeline_event from, to;
+	struct err ignored;
+	uint64_t at = 0;
+
+	if (timeline_read(n->t.tl, event + 1, &to, &ignored))
+		return 0;
+	if (!nav_ckpt_before(n, event, &at) || !at)
+		at = 1;
+	return timeline_read(n->t.tl, at, &from, &ignored) ? to.seconds : to.seconds - from.seconds;
+}
+
+/* The flags are left out: a trap's own bits come and go in them. */
+static bool same_regs(const struct user_regs_struct *a, const struct user_regs_struct *b)
+{
+	return a->rip == b->rip && a->rsp == b->rsp && a->rbp == b->rbp && a->rax == b->rax &&
+	       a->rbx == b->rbx && a->rcx == b->rcx && a->rdx == b->rdx && a->rsi == b->rsi &&
+	       a->rdi == b->rdi && a->r8 == b->r8 && a->r9 == b->r9 && a->r10 == b->r10 &&
+	       a->r11 == b->r11 && a->r12 == b->r12 && a->r13 == b->r13 && a->r14 == b->r14 &&
+	       a->r15 == b->r15;
+}
+
+static bool has_truth(const struct segment *s, const struct expr *x, const struct expr_value *want)
+{
+	struct expr_value v;
+
+	expr_eval_memory(x, s->held.pid, &v);
+	return v.truth == want->truth;
+}
+
+/* Stopped at the PC: is this the time? 1, 0 or -1. Steps over the instruction to see. */
+static int is_it(struct segment *s, uint64_t pc, const struct stage_d *d, const struct expr *x, struct err *e)
+{
+	struct user_regs_struct regs;
+	struct trace_stop stop;
+
+	if (trace_get_regs(&s->held, &regs, e))
+		return -1;
+	if (pc == d->r.pc_after && pc != d->r.pc_insn)
+		return same_regs(&regs, &d->r.after) && has_truth(s, x, &d->after);
+	if ((d->r.before_known && !same_regs(&regs, &d->r.before)) || !has_truth(s, x, &d->before))
+		return 0;
+	if (trace_step(&s->held, s->sig, &stop, e))
+		return -1;
+	s->sig = stop.why == TRACE_SIGNAL ? stop.info.si_signo : 0;
+	if (stop.why != TRACE_STEPPED)
+		return 0;
+	if (trace_get_regs(&s->held, &regs, e))
+		return -1;
+	return same_regs(&regs, &d->r.after) && has_truth(s, x, &d->after);
+}
+
+static int count(struct segment *s, uint64_t pc, const struct stage_d *d, const struct expr *x,
+		 uint64_t *hits, struct err *e)
+{
+	double until = now_s() + COUNT_S;
+
+	for (uint64_t i = 1; now_s() < until; i++) {
+		int r = segment_next(s, pc, e);
+
+		if (r == SEGMENT_HIT)
+			r = is_it(s, pc, d, x, e);
+		else
+			return r < 0 ? -1 : 0;
+		if (r > 0)
+			*hits = i;
+		if (r)
+			return r;
+	}
+	return 0;
+}
+
+int hits_count(struct nav *n, uint64_t event, uint64_t pc, const struct stage_d *d, const struct expr *x,
+	       uint64_t *hits, struct err *e)
+{
+	struct segment s = {0};
+	struct err why;
+	uint64_t at;
+	int r;
+
+	if (d->r.outcome != TRACE_LOCAL_FOUND || !x->compiled || way_s(n, event) > AGAIN_S)
+		return 0;
+	if (nav_restart(n, event, &at, e) || target_run_to(&n->t, event, NULL, e))
+		return -1;
+	r = segment_begin(&s, &n->t, event, e) ? -1 : count(&s, pc, d, x, hits, e);
+	return segment_end(&s, r < 0 ? &why : e) ? -1 : r;
+}

@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: MIT */
+/* hits.h: which time at its address a transition was, so that its position can be gone to: N/0xPC#HITS. */
+#ifndef FRED_SESSION_HITS_H
+#define FRED_SESSION_HITS_H
+
+#include "session/nav.h"
+#include "session/stage_d.h"
+
+/*
+ * Goes through the segment behind `event` again and counts how often the thread comes to pc, the address of
+ * the transition d's instruction (or its pc_after). 1 and *hits; 0 when that would take long (over a
+ * second) or the place is not recognised. The target is used up.
+ */
+int hits_count(struct nav *n, uint64_t event, uint64_t pc, const struct stage_d *d, const struct expr *x,
+	       uint64_t *hits, struct err *e);
+
+#endif
