@@ -23,6 +23,7 @@ static inline void wait_cancelled(void *p)
 
 	t->selector = 0;
 	t->depth = 1;
+	t->cancellable = 0;
 	wait_end(t);
 	if (w->kind == RLOG_COND_WOKE)
 		ev_half(t, w->kind, &ret, 0);
@@ -41,10 +42,21 @@ static inline void wait_cancelled(void *p)
 			wait_begin_event(t);                                                       \
 		else                                                                               \
 			wait_begin(t);                                                             \
+		(t)->cancellable = 1;                                                              \
 		ret = real;                                                                        \
+		(t)->cancellable = 0;                                                              \
 		wait_end(t);                                                                       \
 		pthread_cleanup_pop(0);                                                            \
 	} while (0)
+
+/* Replay: handlers that ran in such a wait. */
+static inline void replay_cancellable(struct thr *t)
+{
+	t->cancellable = 1;
+	while (sig_deliver_replay(t))
+		;
+	t->cancellable = 0;
+}
 
 /* Replay: the recorded wait ended so. */
 static inline void replay_cancelled(struct thr *t)

@@ -77,6 +77,7 @@ struct thr {
 	const uint32_t *lend_word;
 	int lending, at_event;
 	int cancelling; /* inside pthread_cancel */
+	int cancellable; /* in a wait of cancel.h */
 	/* library locks that this thread holds, for its end: see libc.c */
 	struct lib_held held[LIB_HELD];
 	int nheld;

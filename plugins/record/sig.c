@@ -28,6 +28,8 @@ __asm__(".text\n.balign 16\n.type sig_restorer, @function\nsig_restorer:\n"
 	"	syscall\n"
 	".size sig_restorer, .-sig_restorer\n");
 
+#define SIG_CANCEL 32 /* glibc's */
+
 static uint64_t bit(int sig)
 {
 	return 1ull << (sig - 1);
@@ -89,6 +91,7 @@ static void call_handler(struct thr *t, int sig, const siginfo_t *si, uint64_t s
 	struct ksigaction *u = &user[sig];
 	void (*fn)(int, siginfo_t *, void *) = u->handler;
 	int depth = t->depth, blocking = t->blocking, made_event = t->made_event;
+	int cancellable = t->cancellable;
 	uint64_t mask = (u->mask | ((u->flags & SA_NODEFER) ? 0 : bit(sig))) & ~bit(SIGSYS), old = 0;
 	uint64_t caller = t->caller;
 
@@ -101,13 +104,18 @@ static void call_handler(struct thr *t, int sig, const siginfo_t *si, uint64_t s
 	f->info = *si;
 	__builtin_memset(&f->uc, 0, sizeof(f->uc));
 	t->blocking = 0;
-	t->depth = 0;
-	t->selector = 1;
+	/* a cancellation unwinds to the wait's own handler (cancel.h) before the program goes on */
+	if (!cancellable || sig != SIG_CANCEL) {
+		t->cancellable = 0;
+		t->depth = 0;
+		t->selector = 1;
+	}
 	call_on_stack(sig, &f->info, &f->uc, f, fn);
 	t = self;
 	t->selector = 0;
 	t->depth = depth;
 	t->blocking = blocking;
+	t->cancellable = cancellable;
 	t->made_event = made_event;
 	t->caller = caller;
 	if (set_mask)

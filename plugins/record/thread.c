@@ -188,7 +188,12 @@ EXPORT int pthread_create(pthread_t *out, const pthread_attr_t *attr, void *(*st
 			wait_arrived(c);
 		}
 	} else {
+		/* takes locks of the dynamic linker, whose holder may wait for its turn */
+		if (G.serial)
+			gil_release(t);
 		ret = REAL(pthread_create)(out, &with_stack, trampoline, c);
+		if (G.serial)
+			gil_acquire(t);
 	}
 	ev_done(t);
 	ev_half(t, RLOG_CREATED, &ret, &tid);
@@ -237,8 +242,7 @@ static int join(enum join_how how, pthread_t th, void **val, const struct timesp
 			CANCELLABLE(t, RLOG_JOIN, (void *)th, ret, real_join(how, th, val, ts));
 		ev(t, RLOG_JOIN, (void *)th, (uint64_t)ret, 0);
 	} else {
-		while (sig_deliver_replay(t))
-			;
+		replay_cancellable(t);
 		ret = ev_result(t, RLOG_JOIN, (void *)th, 0);
 		if (ret == 0)
 			REAL(pthread_join)(th, val);
