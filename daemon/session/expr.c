@@ -155,19 +155,22 @@ static int prepare_copy(struct gdb *g, int *frame, struct err *e)
 	return 0;
 }
 
-int expr_eval_copy(const struct expr *x, struct gdb *g, pid_t pid, struct expr_value *out, struct err *e)
+int expr_eval_copy(const struct expr *x, struct gdb *g, pid_t pid, int timeout_ms, struct expr_value *out,
+		   struct err *e)
 {
 	cleanup_free char *text = NULL;
 	struct err why = {0};
 	bool truth = false;
 	int frame, r;
 
+	if (!timeout_ms)
+		timeout_ms = CALL_TIMEOUT_MS;
 	memset(out, 0, sizeof(*out));
 	if (gdb_attach(g, pid, e) || prepare_copy(g, &frame, e))
 		return -1;
-	r = gdb_eval(g, x->text, 0, frame, CALL_TIMEOUT_MS, &text, &why);
+	r = gdb_eval(g, x->text, 0, frame, timeout_ms, &text, &why);
 	if (r == 0)
-		r = gdb_eval_bool(g, x->text, 0, frame, CALL_TIMEOUT_MS, &truth, &why);
+		r = gdb_eval_bool(g, x->text, 0, frame, timeout_ms, &truth, &why);
 	if (!gdb_dead(g) && gdb_detach(g, e))
 		return -1;
 	if (gdb_dead(g)) {
@@ -193,7 +196,7 @@ int expr_eval(const struct expr *x, struct gdb *g, struct target *t, struct expr
 	}
 	if (target_snap(t, &copy, e))
 		return -1;
-	r = expr_eval_copy(x, g, copy, out, e);
+	r = expr_eval_copy(x, g, copy, 0, out, e);
 	target_snap_kill(copy);
 	return r;
 }

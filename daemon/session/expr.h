@@ -47,8 +47,10 @@ void expr_eval_memory(const struct expr *x, pid_t pid, struct expr_value *out);
 /*
  * Evaluates any expression with GDB on pid, a copy that nobody needs any more (its child: it stays attached
  * to nothing, the caller kills it). Failing to evaluate is a value (SEARCH_ERROR); -1 when GDB is of no use.
+ * timeout_ms: for a call into the program, 0: the default; a call that does not return has no value.
  */
-int expr_eval_copy(const struct expr *x, struct gdb *g, pid_t pid, struct expr_value *out, struct err *e);
+int expr_eval_copy(const struct expr *x, struct gdb *g, pid_t pid, int timeout_ms, struct expr_value *out,
+		   struct err *e);
 /* On the parked target, by the better of the two ways. */
 int expr_eval(const struct expr *x, struct gdb *g, struct target *t, struct expr_value *out, struct err *e);
 

@@ -17,6 +17,7 @@
 #define MAX_CKPTS 64
 #define MAX_CKPT_BYTES (4ull << 30)
 #define LONG_SEGMENT_S 0.2
+#define RESTART_S 0.05
 
 static double now_s(void)
 {
@@ -185,6 +186,22 @@ static int run_to(struct nav *n, uint64_t to, bool *diverged, struct err *e)
 	return r;
 }
 
+static double seconds_at(struct nav *n, uint64_t event)
+{
+	struct timeline_event ev;
+	struct err ignored;
+
+	return event && !timeline_read(n->t.tl, event, &ev, &ignored) ? ev.seconds : -1;
+}
+
+/* Is it quicker to go on from the checkpoint at `near`, by what the way there took when it was recorded? */
+static bool worth_restart(struct nav *n, uint64_t near)
+{
+	double from = seconds_at(n, nav_at(n)), to = seconds_at(n, near);
+
+	return from < 0 || to < 0 || to - from > RESTART_S;
+}
+
 int nav_goto(struct nav *n, uint64_t to, struct err *e)
 {
 	uint64_t at, near;
@@ -192,7 +209,8 @@ int nav_goto(struct nav *n, uint64_t to, struct err *e)
 	if (to > nav_total(n))
 		return err_set(e, ERR_USAGE, "position %llu is past the end (%llu)",
 			       (unsigned long long)to, (unsigned long long)nav_total(n));
-	if (!n->t.pid || to < nav_at(n) || (nav_ckpt_before(n, to, &near) && near > nav_at(n)))
+	if (!n->t.pid || to < nav_at(n) ||
+	    (nav_ckpt_before(n, to, &near) && near > nav_at(n) && worth_restart(n, near)))
 		if (nav_restart(n, to, &at, e))
 			return -1;
 	return run_to(n, to, NULL, e);
@@ -284,14 +302,6 @@ static uint64_t at_time(struct nav *n, uint64_t a, uint64_t b, double part)
 			hi = mid;
 	}
 	return lo;
-}
-
-static double seconds_at(struct nav *n, uint64_t event)
-{
-	struct timeline_event ev;
-	struct err ignored;
-
-	return event && !timeline_read(n->t.tl, event, &ev, &ignored) ? ev.seconds : -1;
 }
 
 static int pass_checkpoint(struct nav *n, uint64_t at, uint64_t to, struct err *e)

@@ -82,6 +82,7 @@ static int bind_shim(const struct target *t, const struct rec_image *root, struc
 {
 	cleanup_free char *ours = str_fmt("%s/files/" RLOG_SHIM_NAME, t->rec->dir);
 	cleanup_free char *path = NULL;
+	struct stat a, b;
 
 	for (char **v = root->envp; *v && !path; v++)
 		if (str_starts(*v, "LD_PRELOAD="))
@@ -93,6 +94,9 @@ static int bind_shim(const struct target *t, const struct rec_image *root, struc
 			       "%s: the recorder was installed there when the recording was made; "
 			       "put a libfred-record.so of any version there",
 			       path);
+	/* an earlier target of this cell has done it */
+	if (!stat(ours, &a) && !stat(path, &b) && a.st_dev == b.st_dev && a.st_ino == b.st_ino)
+		return 0;
 	return cell_mount_bind(ours, path, 1, e);
 }
 

@@ -65,12 +65,7 @@ static int op_restart(void *arg, uint64_t at_most, uint64_t *at, struct err *e)
 
 static int op_run_to(void *arg, uint64_t n, struct err *e)
 {
-	struct watch *w = arg;
-	double t0 = (double)clock_ns(NULL) / 1e9;
-	int r = target_run_to(&w->nav.t, n, NULL, e);
-
-	w->nav.stats.run_s += (double)clock_ns(NULL) / 1e9 - t0;
-	return r;
+	return nav_goto(&((struct watch *)arg)->nav, n, e);
 }
 
 static int op_checkpoint(void *arg, struct err *e)
