@@ -9,7 +9,8 @@
  *
  * The exception: a thread that has made no event for a while, although others wait, spins until one of
  * them does something. The first of those sends it SIG_PREEMPT, and its handler logs a PREEMPT there. On
- * replay the owner of such a record is interrupted in the same way, some turns of the loop earlier or later.
+ * replay the owner of such a record is interrupted in the same way after the same time, some turns of the
+ * loop earlier or later.
  *
  * Forbidden: to be interrupted by a handler that comes here too. Signals queue while blocking is 0.
  */
@@ -19,7 +20,9 @@
 
 #define SLICE_HZ 1000u /* slices a second */
 #define SLICE_COUNTED 500u /* stamps, where they are a counter */
-#define SPIN_NS 200000000l
+#define PATIENCE_MAX 100000000l /* ns without an event: a spin-wait; less while there are many */
+#define PATIENCE_MIN 5000000l
+#define CALM_TURNS 32u
 
 static struct gil {
 	uint32_t lock; /* futex: 0 free, 1 taken, 2 taken and waited for; guards the rest */
@@ -29,6 +32,8 @@ static struct gil {
 	uint32_t points; /* chaos: events left until the next switch */
 	uint32_t delayed; /* chaos: runs only when no other can */
 	uint64_t slice_end; /* a stamp */
+	uint64_t slice_start;
+	long patience; /* ns */
 	uint64_t random;
 	uint64_t turns; /* how often it changed hands */
 	uint64_t seen_turns; /* the watchdog's last look */
@@ -69,8 +74,9 @@ static void new_slice(void)
 {
 	uint64_t hz = G.control->tsc_hz ? G.control->tsc_hz : 2000000000u;
 
-	gil.slice_end = G.control->clock ? __atomic_load_n(&G.control->next_stamp, __ATOMIC_RELAXED) + SLICE_COUNTED
-					 : stamp_now() + hz / SLICE_HZ;
+	gil.slice_start = G.control->clock ? __atomic_load_n(&G.control->next_stamp, __ATOMIC_RELAXED)
+					   : stamp_now();
+	gil.slice_end = gil.slice_start + (G.control->clock ? SLICE_COUNTED : hz / SLICE_HZ);
 	gil.points = UINT32_MAX;
 	if (chaos())
 		gil.points = 1 + rnd(1u << rnd(12)); /* one event as likely as a thousand */
@@ -125,7 +131,8 @@ static void hand_over(void)
 {
 	struct thr *to;
 
-	gil.turns++;
+	if (++gil.turns % CALM_TURNS == 0 && gil.patience < PATIENCE_MAX)
+		gil.patience *= 2;
 	if (!gil.waiters) {
 		gil.owner = 0;
 		return;
@@ -144,8 +151,11 @@ static void watchdog(struct thr *t)
 	gil_lock();
 	o = &G.thr[gil.owner];
 	if (gil.first == t->ordinal && gil.owner && gil.seen_turns == gil.turns && gil.seen_cur == o->log.cur &&
-	    !o->depth)
+	    !o->depth) {
 		raw3(SYS_tgkill, G.pid, o->tid, SIG_PREEMPT);
+		if (gil.patience > PATIENCE_MIN)
+			gil.patience /= 2;
+	}
 	if (gil.first == t->ordinal) {
 		gil.seen_turns = gil.turns;
 		gil.seen_cur = o->log.cur;
@@ -155,9 +165,9 @@ static void watchdog(struct thr *t)
 
 static void wait_go(struct thr *t)
 {
-	static const long spin[2] = {0, SPIN_NS};
-
 	while (!__atomic_load_n(&t->gil_go, __ATOMIC_ACQUIRE)) {
+		long spin[2] = {0, gil.patience};
+
 		if (raw4(SYS_futex, &t->gil_go, FUTEX_WAIT, 0, spin) == -110 /* ETIMEDOUT */)
 			watchdog(t);
 		if (G.mode != SHIM_RECORD)
@@ -250,21 +260,46 @@ void gil_init(struct thr *t)
 	if (!gil.random)
 		gil.random = 1;
 	gil.owner = t->ordinal;
+	gil.patience = PATIENCE_MAX;
 	t->gil = 1;
 	new_slice();
 }
 
 /* ---- spin-waits ---- */
 
+extern const struct rlog_kind_info *shim_kinds(void);
+
 static int next_is_preempt(const struct thr *t)
 {
 	return t->log.rd < t->log.rd_end && *t->log.rd == RLOG_PREEMPT;
 }
 
+/* For how long has t run since its last event? */
+static uint64_t spun_us(const struct thr *t)
+{
+	uint64_t since = t->last_stamp > gil.slice_start ? t->last_stamp : gil.slice_start;
+	uint64_t hz = G.control->tsc_hz ? G.control->tsc_hz : 2000000000u;
+
+	return G.control->clock ? (uint64_t)gil.patience / 1000 : (stamp_now() - since) / (hz / 1000000);
+}
+
+/* Tells the user once. */
+static void note_preempt(uint64_t pc)
+{
+	static int told;
+	char text[232], *p;
+
+	if (told)
+		return;
+	told = 1;
+	p = fmt_str(text, text + sizeof(text), "a thread that spins without a call was interrupted, first at ");
+	describe_caller(pc, p, (unsigned)(text + sizeof(text) - p));
+	note(RLOG_NOTE_UNSUPPORTED, 0, text);
+}
+
 void preempt_handler(int sig, siginfo_t *si, void *ucv)
 {
 	struct thr *t = self;
-	char text[232];
 
 	(void)sig;
 	(void)si;
@@ -273,16 +308,14 @@ void preempt_handler(int sig, siginfo_t *si, void *ucv)
 	t->depth = 1;
 	t->selector = 0;
 	if (G.mode == SHIM_RECORD && t->gil && gil.waiters) {
-		char *p = fmt_str(text, text + sizeof(text), "interrupted a spin-wait (or a long computation) at ");
-
-		ev(t, RLOG_PREEMPT, 0, 0, 0);
-		describe_caller((uint64_t)((ucontext_t *)ucv)->uc_mcontext.gregs[REG_RIP], p,
-				(unsigned)(text + sizeof(text) - p));
-		note(RLOG_NOTE_UNSUPPORTED, 0, text);
+		ev(t, RLOG_PREEMPT, 0, spun_us(t), 0);
+		gil.delayed = 0; /* perhaps it spins for that one */
+		note_preempt((uint64_t)((ucontext_t *)ucv)->uc_mcontext.gregs[REG_RIP]);
 		gil_switch(t);
 	} else if (G.mode == SHIM_REPLAY && G.ctl->owner == t->ordinal && next_is_preempt(t)) {
 		ev(t, RLOG_PREEMPT, 0, 0, 0);
 		ev_done(t);
+		preempt_ahead(t);
 	}
 	t->depth = 0;
 	t->selector = 1;
@@ -299,13 +332,18 @@ static int waits_for_preempt(const struct thr *t)
 
 void preempt_wait(struct thr *t, uint32_t *word, uint32_t seq)
 {
-	static const long tick[2] = {0, 20000000};
 	const struct thr *o = &G.thr[G.ctl->owner];
+	const uint8_t *p = o->log.rd;
+	struct rlog_rec r;
+	long tick[2];
 
-	if (likely(!G.serial) || !waits_for_preempt(t)) {
+	if (likely(!G.serial) || !waits_for_preempt(t) ||
+	    rlog_next(shim_kinds(), &p, o->log.rd_end, &r) != RLOG_READ_OK) {
 		raw_futex_wait(word, seq);
 		return;
 	}
+	tick[0] = (long)(r.op[0] / 1000000);
+	tick[1] = (long)(r.op[0] % 1000000) * 1000;
 	if (raw4(SYS_futex, word, FUTEX_WAIT, seq, tick) == -110 && waits_for_preempt(t) && !o->depth)
 		raw3(SYS_tgkill, G.pid, o->tid, SIG_PREEMPT);
 }

@@ -3,6 +3,7 @@
  * flags.c: threads that talk by atomics alone: spinning with system calls and without, a ticket lock, a
  * queue without locks. Exact only when one thread runs at a time.
  * RECORD: --sched serial
+ * NOTES: fred says that it interrupted a spin-wait
  */
 #include "check.h"
 
