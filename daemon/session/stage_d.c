@@ -9,6 +9,8 @@
 #include "base/log.h"
 #include "session/segment.h"
 
+#define MIXTURE_TIMEOUT_MS 200
+
 struct ctx {
 	struct segment seg;
 	struct gdb *g;
@@ -26,7 +28,8 @@ static int eval_by_gdb(struct ctx *c, struct trace *t, struct expr_value *v, str
 
 	if (segment_copy(&c->seg, t, &copy, e))
 		return -1;
-	r = expr_eval_copy(c->x, c->g, copy, v, e);
+	/* a mixture of two states never existed: a call in it may not come back */
+	r = expr_eval_copy(c->x, c->g, copy, t->mixture ? MIXTURE_TIMEOUT_MS : 0, v, e);
 	target_snap_kill(copy);
 	return r;
 }
@@ -41,6 +44,8 @@ static int eval(void *arg, struct trace *t, bool *bad, struct trace_words *words
 	else if (eval_by_gdb(c, t, &v, e))
 		return -1;
 	*bad = c->is_bad(c->pred, v.truth);
+	if (t->mixture) /* only a guess: not what the user is shown */
+		return 0;
 	*(*bad ? &c->out->after : &c->out->before) = v;
 	if (!c->x->compiled || v.words.ranges_full)
 		return 0;
