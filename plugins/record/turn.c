@@ -107,12 +107,42 @@ static void wait_dying(void)
 {
 	struct replay_ctl *c = G.ctl;
 	uint32_t *word = (uint32_t *)c->dying, tid;
+	static const uint64_t retry[2] = {0, 10000000}; /* struct timespec */
 
 	if (likely(!word))
 		return;
-	while ((tid = __atomic_load_n(word, __ATOMIC_ACQUIRE)) != 0)
-		raw_futex_wait(word, tid);
+	/* the timeout only helps when dying_late() comes between the test and the wait */
+	while (c->dying == (uint64_t)word && (tid = __atomic_load_n(word, __ATOMIC_ACQUIRE)) != 0)
+		raw4(SYS_futex, word, FUTEX_WAIT, tid, &retry);
 	c->dying = 0;
+}
+
+/*
+ * A thread past its EXIT needs a lock that another one holds (pthread_kill does, over its system call): the
+ * others must not wait for its death. Who joins it later waits for real.
+ */
+static const uint32_t *late[64];
+static unsigned late_count;
+
+static void dying_late(struct thr *t)
+{
+	uint32_t *word = 0;
+
+	(void)t;
+	raw2(SYS_prctl, 40 /* PR_GET_TID_ADDRESS */, &word);
+	if (!word || G.ctl->dying != (uint64_t)word)
+		return;
+	late[late_count++ % 64] = word;
+	G.ctl->dying = 0;
+	raw_futex_wake(word, 0x7fffffff);
+}
+
+static int is_late(const uint32_t *word)
+{
+	for (unsigned i = 0; i < 64; i++)
+		if (late[i] == word)
+			return 1;
+	return 0;
 }
 
 void turn_wait(struct thr *t)
@@ -236,6 +266,8 @@ static long lend_until(struct thr *t, uint32_t *word, uint32_t val, const void *
 			return -11; /* EAGAIN */
 		if (lend_woken == word)
 			return 0;
+		if (!moved && is_late(word))
+			return raw4(SYS_futex, word, FUTEX_WAIT, val, timeout);
 		if (timeout && !moved)
 			return -110; /* ETIMEDOUT */
 		if (t->lender)
@@ -251,6 +283,8 @@ long turn_futex(struct thr *t, const long *a)
 	int op = (int)a[1] & 127, waits = op == FUTEX_WAIT || op == FUTEX_WAIT_BITSET;
 	long ret;
 
+	if (G.mode == SHIM_REPLAY && t && t->exited && waits)
+		dying_late(t);
 	if (G.mode != SHIM_REPLAY || !t || t->exited || G.ctl->owner != t->ordinal)
 		return raw6(SYS_futex, a[0], a[1], a[2], a[3], a[4], a[5]);
 	if (!waits) {
