@@ -71,6 +71,7 @@ static __attribute__((noinline)) void push(unsigned key)
 	n->key = key;
 	n->when = now.tv_nsec;
 	count++;
+	__asm__ volatile("" ::: "memory"); /* the node is whole before it is linked */
 	head = n; /* BUG: one too many */
 }
 
