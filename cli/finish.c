@@ -27,13 +27,13 @@ struct running {
 	size_t n;
 };
 
-static bool file_has(pid_t pid, const char *file, const char *text)
+static bool file_has(pid_t pid, const char *file, const char *text, size_t len)
 {
 	cleanup_free char *path = str_fmt("/proc/%d/%s", (int)pid, file);
 	cleanup_buf struct buf b = {0};
 	struct err ignored;
 
-	return !read_file(path, &b, &ignored) && b.len && memmem(b.data, b.len, text, strlen(text));
+	return !read_file(path, &b, &ignored) && b.len && memmem(b.data, b.len, text, len);
 }
 
 /*
@@ -43,9 +43,13 @@ static bool file_has(pid_t pid, const char *file, const char *text)
 static bool records_into(const char *dir, pid_t pid)
 {
 	cleanup_free char *control = path_join(dir, "control\n");
-	cleanup_free char *env = str_fmt(":%s", dir);
+	cleanup_free char *env = str_fmt(":%s/", dir);
+	size_t len = strlen(env);
 
-	return file_has(pid, "maps", control) || file_has(pid, "environ", env);
+	if (file_has(pid, "maps", control, strlen(control)) || file_has(pid, "environ", env, len))
+		return true;
+	env[len - 1] = '\0'; /* a short name is padded with slashes, a long one is not */
+	return file_has(pid, "environ", env, len);
 }
 
 /*
@@ -63,7 +67,7 @@ static bool have_children(void)
 
 static struct running find_running(const char *dir)
 {
-	cleanup_closedir DIR *d = have_children() ? opendir("/proc") : NULL;
+	cleanup_closedir DIR *d = opendir("/proc");
 	struct running r = {0};
 	struct dirent *de;
 	uint64_t pid;
@@ -76,6 +80,14 @@ static struct running find_running(const char *dir)
 		r.pids[r.n++] = (pid_t)pid;
 	}
 	return r;
+}
+
+bool record_is_running(const char *dir)
+{
+	struct running r = find_running(dir);
+
+	free(r.pids);
+	return r.n != 0;
 }
 
 /* May the logs of this process image still grow? One without an image has just begun. */
@@ -145,9 +157,11 @@ static int trim_process(const char *dir, struct err *e)
 
 int record_trim(const char *dir, unsigned *running, struct err *e)
 {
-	struct running r = find_running(dir);
+	struct running r = {0};
 	int ret = 0;
 
+	if (have_children())
+		r = find_running(dir);
 	for (unsigned i = 1; i <= RLOG_MAX_PROCESSES && !ret; i++) {
 		cleanup_free char *process = str_fmt("%s/p%04u", dir, i);
 

@@ -29,14 +29,34 @@ void help_overview(FILE *f)
 	fputs("\nfredctl help COMMAND says more. The manual is fredctl(1).\n", f);
 }
 
+static bool takes_position(const struct cli_command *c)
+{
+	for (const struct cli_option *o = c->options; o && o->name; o++)
+		if (o->word == WORD_POS)
+			return true;
+	return false;
+}
+
+/* What the words of the usage stand for. */
+static void print_words(FILE *f, const struct cli_command *c)
+{
+	if (c->word == WORD_REC)
+		fprintf(f, "\nREC is a directory or a name of fredctl ls%s.\n",
+			str_starts(c->usage, "[REC]") ? "; without it the latest recording" : "");
+	if (takes_position(c))
+		fputs("POS is start, end, an event number N, N/0xPC#HITS (the HITS-th time at an address "
+		      "behind\nevent N), PCT% or @SECONDS of the recorded time, or ckpt:ID.\n",
+		      f);
+}
+
 void help_command(FILE *f, const struct cli_command *c)
 {
 	fprintf(f, "usage: fredctl %s%s%s\n\n%s\n", c->name, *c->usage ? " " : "", c->usage, c->help);
-	if (!c->options)
-		return;
-	fputs("\n", f);
-	for (const struct cli_option *o = c->options; o->name; o++)
+	if (c->options)
+		fputs("\n", f);
+	for (const struct cli_option *o = c->options; o && o->name; o++)
 		print_option(f, o);
+	print_words(f, c);
 }
 
 static json_t *options_json(const struct cli_option *o)

@@ -29,6 +29,7 @@
 #include "reclog/rec.h"
 
 #define MIN_FREE_BYTES (16ull << 20)
+#define MAX_DIR 240 /* the recorder, which cannot allocate, keeps the path in a buffer of 256 bytes */
 
 extern char **environ;
 
@@ -211,6 +212,11 @@ static int record_into(const struct record_opts *o, const char *program, const c
 	double start;
 	int status = 0, ret;
 
+	if (strlen(r->dir) > MAX_DIR)
+		return err_set(e, ERR_HOST,
+			       "the recording's path is too long (%zu bytes, at most %d): choose a shorter "
+			       "one with -o or FRED_HOME",
+			       strlen(r->dir), MAX_DIR);
 	if (check_space(r->dir, e))
 		return -1;
 	c = control_create(r->dir, o->sched, o->chaos_seed, o->malloc_mode, e);

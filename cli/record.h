@@ -33,5 +33,7 @@ void record_result_fini(struct record_result *r);
 
 /* finish.c: trims the logs of the processes that ended; *running counts those that have not. */
 int record_trim(const char *dir, unsigned *running, struct err *e);
+/* Does any process record into it now? */
+bool record_is_running(const char *dir);
 
 #endif
