@@ -353,7 +353,12 @@ void preempt_ahead(struct thr *t)
 	struct replay_ctl *c = G.ctl;
 	uint32_t to;
 
-	if (!next_is_preempt(t) || c->slot + 1ull >= G.sched->slots)
+	/* those behind which this thread goes on, or nothing comes: there is nobody to interrupt it */
+	while (next_is_preempt(t) && (c->slot_left > 1 || c->slot + 1ull >= G.sched->slots)) {
+		ev(t, RLOG_PREEMPT, 0, 0, 0);
+		ev_done(t);
+	}
+	if (!next_is_preempt(t))
 		return;
 	to = G.sched->slot[c->slot + 1].thread;
 	__atomic_add_fetch(&c->wake[to], 1, __ATOMIC_SEQ_CST);
