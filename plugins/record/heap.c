@@ -1,13 +1,19 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * heap.c: malloc with addresses that depend only on what each thread did (ireplayer section 2.2.4): every
- * thread has an arena at a fixed place, a freed block goes to the thread that freed it, and no two
- * threads share anything, so nothing needs to be logged.
+ * thread has an arena at a fixed place, a freed block goes to the thread that freed it, and most calls
+ * share nothing with other threads, so they need no log.
+ *
+ * What a thread frees beyond a bound goes to a depot, from where a thread that would have to use fresh memory
+ * takes it: blocks that one thread allocates and another frees do not pile up. The depot has a library
+ * lock, so its order is in the log.
  *
  * A block has a 16-byte header. Size classes: steps of 16 up to 512, then four per doubling. Blocks of
  * DROP_MIN and more give their pages back when they are freed.
  */
 #include "record/shim.h"
+
+#include "record/lib.h"
 
 #include <errno.h>
 #include <malloc.h>
@@ -17,6 +23,7 @@
 #define CLASSES 200
 #define SMALL_MAX 512u
 #define DROP_MIN (32u << 20)
+#define ASK_BYTES (128u << 10)
 #define MAGIC_USED 0x5553u
 #define MAGIC_FREE 0x4652u
 #define MAGIC_ALIGNED 0x414cu
@@ -30,13 +37,18 @@ struct block { /* right before the memory that the program gets */
 
 struct free_block {
 	struct free_block *next;
+	struct free_block *next_batch; /* in the depot: the first block of a batch */
 };
 
 struct arena {
 	char *cur, *mapped, *limit;
 	uint64_t step;
-	struct free_block *list[CLASSES];
+	char *ask; /* cur has come this far: look into the depot before it goes on */
+	struct free_block *list[CLASSES], *spare[CLASSES]; /* spare: a full list */
+	uint32_t count[CLASSES]; /* blocks in list */
 };
+
+static struct free_block *depot[CLASSES]; /* batches; under LIB_DEPOT */
 
 static struct arena main_arena;
 static struct arena shared_arena; /* for threads that the shim did not see start */
@@ -63,6 +75,17 @@ static size_t class_size(unsigned c)
 	log = c / 4 + 9;
 	sub = c % 4;
 	return (1ul << log) + ((sub + 1ul) << (log - 2));
+}
+
+/* Blocks of one class that a thread keeps in its list: about 256 KiB, at least one. */
+static uint32_t list_max(unsigned c)
+{
+	uint32_t n;
+
+	if (c < SMALL_MAX / 16)
+		return 1024;
+	n = 512u >> (c - SMALL_MAX / 16) / 4;
+	return n ? n : 1;
 }
 
 static void arena_init(struct arena *a, uint64_t base, uint64_t len)
@@ -139,6 +162,87 @@ static int grow(struct arena *a, size_t need)
 	return 0;
 }
 
+/* ---- the depot: only from the program's code, where an event may be made ---- */
+
+static int depot_usable(const struct arena *a)
+{
+	const struct thr *t = self;
+
+	return G.mt && G.mode && t && t->arena == a && !t->depth && !t->exited;
+}
+
+static void depot_put(unsigned c, struct free_block *batch)
+{
+	if (!batch)
+		return;
+	batch->next_batch = depot[c];
+	depot[c] = batch;
+}
+
+/* The list of this class is full. */
+static void overflow(struct arena *a, unsigned c)
+{
+	if (a->spare[c]) {
+		if (!lib_quiet_enter(LIB_DEPOT))
+			return;
+		depot_put(c, a->spare[c]);
+		lib_quiet_leave(LIB_DEPOT);
+	}
+	a->spare[c] = a->list[c];
+	a->list[c] = 0;
+	a->count[c] = 0;
+}
+
+static int refill(struct arena *a, unsigned c)
+{
+	if (a->spare[c]) {
+		a->list[c] = a->spare[c];
+		a->spare[c] = 0;
+		return 1;
+	}
+	return 0;
+}
+
+/* Instead of fresh memory: once in a while, and again as long as something is found. */
+static int depot_get(struct arena *a, unsigned c, size_t need)
+{
+	if (likely(!G.mt) || likely(a->cur + need <= a->ask) || !depot_usable(a) || !lib_quiet_enter(LIB_DEPOT))
+		return 0;
+	a->list[c] = depot[c];
+	if (depot[c])
+		depot[c] = depot[c]->next_batch;
+	lib_quiet_leave(LIB_DEPOT);
+	if (!a->list[c])
+		a->ask = a->cur + need + ASK_BYTES;
+	return a->list[c] != 0;
+}
+
+void heap_thread_end(struct thr *t)
+{
+	struct arena *a = t->arena;
+	unsigned c;
+
+	if (!a || a == &shared_arena)
+		return;
+	for (c = 0; c < CLASSES && !a->list[c] && !a->spare[c]; c++)
+		;
+	if (c == CLASSES)
+		return;
+	lib_thread_lock(t, LIB_DEPOT);
+	for (; c < CLASSES; c++) {
+		depot_put(c, a->list[c]);
+		depot_put(c, a->spare[c]);
+		a->list[c] = a->spare[c] = 0;
+		a->count[c] = 0;
+	}
+	lib_thread_unlock(t, LIB_DEPOT);
+}
+
+static int has_room(const struct arena *a, size_t need)
+{
+	return (uint64_t)(a->mapped - a->cur) >= need;
+}
+
 /* *zero: the memory is fresh from the kernel. */
 static void *take(size_t n, int *zero)
 {
@@ -154,14 +258,15 @@ static void *take(size_t n, int *zero)
 	c = class_of(n);
 	size = class_size(c);
 	a = my_arena();
-	if (a->list[c]) {
+	if (likely(a->list[c]) || refill(a, c) || depot_get(a, c, size + sizeof(*b))) {
 		struct free_block *f = a->list[c];
 
 		a->list[c] = f->next;
+		a->count[c] -= a->count[c] > 0;
 		b = (struct block *)f - 1;
 		*zero = 0;
 	} else {
-		if (unlikely((uint64_t)(a->mapped - a->cur) < size + sizeof(*b)) &&
+		if (unlikely(!has_room(a, size + sizeof(*b))) &&
 		    grow(a, size + sizeof(*b) - (size_t)(a->mapped - a->cur))) {
 			release_arena(a);
 			errno = ENOMEM;
@@ -229,6 +334,8 @@ EXPORT void free(void *p)
 	a = my_arena();
 	f->next = a->list[b->cls];
 	a->list[b->cls] = f;
+	if (unlikely(++a->count[b->cls] > list_max(b->cls)) && depot_usable(a))
+		overflow(a, b->cls);
 	release_arena(a);
 }
 

@@ -78,6 +78,13 @@ void lib_leave_slow(struct lib_lock *l);
 int lib_file_enter_slow(FILE *f);
 void lib_file_leave_slow(FILE *f);
 
+/* From inside malloc: no signal is delivered at the end. Enter: 1 when the lock was taken. */
+int lib_quiet_enter(unsigned id);
+void lib_quiet_leave(unsigned id);
+/* The same from inside the shim. */
+void lib_thread_lock(struct thr *t, unsigned id);
+void lib_thread_unlock(struct thr *t, unsigned id);
+
 /* What the program's flockfile, funlockfile and ftrylockfile do. */
 void lib_file_lock(FILE *f);
 void lib_file_unlock(FILE *f);

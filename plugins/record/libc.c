@@ -145,6 +145,40 @@ void lib_leave_slow(struct lib_lock *l)
 	shim_leave(t);
 }
 
+int lib_quiet_enter(unsigned id)
+{
+	struct thr *t = shim_enter();
+
+	if (!t)
+		return 0;
+	acquire(t, &lib_locks[id], 0);
+	shim_leave_quiet(t);
+	return 1;
+}
+
+void lib_quiet_leave(unsigned id)
+{
+	struct lib_lock *l = &lib_locks[id];
+	struct thr *t = shim_enter();
+
+	if (t) {
+		release(t, l, 0);
+		shim_leave_quiet(t);
+	} else if (l->depth && --l->depth == 0) {
+		lock_release(l);
+	}
+}
+
+void lib_thread_lock(struct thr *t, unsigned id)
+{
+	acquire(t, &lib_locks[id], 0);
+}
+
+void lib_thread_unlock(struct thr *t, unsigned id)
+{
+	release(t, &lib_locks[id], 0);
+}
+
 int lib_file_enter_slow(FILE *f)
 {
 	struct thr *t;

@@ -231,6 +231,7 @@ struct thr *thread_slot(uint32_t ordinal);
 struct arena *heap_arena(uint32_t ordinal);
 struct arena *heap_arena_main(void);
 void heap_init(void);
+void heap_thread_end(struct thr *t); /* gives what the thread has freed to the others */
 
 /* --- gil.c: recording one thread at a time --- */
 #define SIG_PREEMPT 64
