@@ -144,14 +144,47 @@ uint64_t target_total(const struct target *t)
 	return timeline_total(t->tl);
 }
 
-void target_kill(struct target *t)
+/* A process that followed a fork has another PID; the old one's end is no news. */
+static bool moved_on(struct target *t)
+{
+	if (t->ctl->pid <= 0 || t->ctl->pid == t->pid)
+		return false;
+	t->pid = t->ctl->pid;
+	return true;
+}
+
+static void wait_for(pid_t pid)
 {
 	int status;
 
+	while (waitpid(pid, &status, __WALL) < 0 && errno == EINTR)
+		;
+}
+
+/* The processes that became their children at a fork end by themselves, but their PIDs are wanted again. */
+static void wait_for_ancestors(struct target *t)
+{
+	struct err ignored;
+	const struct rec_image *img = rec_image(t->rec, t->process, &ignored);
+
+	while (img && img->ordinal != t->root) {
+		img = rec_image(t->rec, img->head.parent, &ignored);
+		if (img)
+			wait_for((pid_t)img->head.pid);
+	}
+}
+
+void target_kill(struct target *t)
+{
 	if (t->pid > 0) {
 		kill(t->pid, SIGKILL);
-		while (waitpid(t->pid, &status, __WALL) < 0 && errno == EINTR)
-			;
+		wait_for(t->pid);
+		/* it followed a fork since the last look */
+		if (moved_on(t)) {
+			kill(t->pid, SIGKILL);
+			wait_for(t->pid);
+		}
+		wait_for_ancestors(t);
 	}
 	t->pid = 0;
 	cell_reap_except(NULL, 0);
@@ -246,15 +279,6 @@ static int ended_early(struct target *t, int status, struct err *e)
 			       (unsigned long long)t->ctl->turn);
 	return err_set(e, ERR_INTERNAL, "the replay diverged: the process exited with %d after event %llu",
 		       WEXITSTATUS(status), (unsigned long long)t->ctl->turn);
-}
-
-/* A process that followed a fork has another PID; the old one's end is no news. */
-static bool moved_on(struct target *t)
-{
-	if (t->ctl->pid <= 0 || t->ctl->pid == t->pid)
-		return false;
-	t->pid = t->ctl->pid;
-	return true;
 }
 
 /* Waits until the shim reports a state. notify: its count before the shim was let go. */

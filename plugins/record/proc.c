@@ -88,10 +88,10 @@ static long fork_replay(struct thr *t, struct clone_args *c, uint64_t sp, uconte
 		c->flags &= ~(uint64_t)(CLONE_VFORK | CLONE_PARENT_SETTID);
 		c->set_tid = (uint64_t)&want;
 		c->set_tid_size = 1;
-		if (follow)
+		if (follow) {
 			c->flags |= CLONE_PARENT;
-		if (follow)
 			c->exit_signal = 0;
+		}
 		pid = clone_process(c);
 		if (pid == 0) {
 			if (both)
@@ -101,11 +101,11 @@ static long fork_replay(struct thr *t, struct clone_args *c, uint64_t sp, uconte
 		}
 		if (pid < 0)
 			shim_fail("cannot fork with the recorded PID");
-		if (follow) {
-			G.ctl->pid = (int32_t)pid;
-			for (;;)
-				raw1(SYS_exit_group, 0);
-		}
+		/* the child says who it is: it may be several forks further on by now */
+		while (follow && G.ctl->pid == G.pid)
+			raw_futex_wait((uint32_t *)&G.ctl->pid, (uint32_t)G.pid);
+		while (follow)
+			raw1(SYS_exit_group, 0);
 	}
 	turn_done(t);
 	ev_half(t, RLOG_FORKED, &ret, &child);

@@ -490,6 +490,7 @@ void turn_fork_child(struct thr *t)
 		c->tid[i] = 0;
 	c->tid[1] = t->tid;
 	c->pid = G.pid;
+	raw_futex_wake((uint32_t *)&c->pid, 1); /* the parent, see fork_replay() */
 	if (c->process == G.process) { /* own page */
 		c->slot = (uint32_t)G.sched->prefix_slots;
 		c->turn = G.sched->prefix_total;
