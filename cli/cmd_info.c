@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /* cmd_info.c: fredctl info: what a recording is and what its logs consist of. */
+#include <dirent.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "base/cleanup.h"
 #include "base/jsonx.h"
 #include "base/path.h"
+#include "base/str.h"
 #include "cli/commands.h"
 #include "cli/out.h"
 #include "cli/paths.h"
@@ -29,19 +31,77 @@ static void print_field(const json_t *o, const char *key)
 	putchar('\n');
 }
 
-static void print_top(const json_t *list, const char *title, const char *count)
+static void print_kinds(const json_t *list)
+{
+	char size[32];
+	json_t *o;
+	size_t i;
+
+	if (!json_array_size(list))
+		return;
+	printf("\n%12s  %9s  %s\n", "records", "in log", "kind");
+	json_array_foreach((json_t *)list, i, o)
+		printf("%12lld  %9s  %s\n", (long long)out_int(o, "records"),
+		       out_bytes((unsigned long long)out_int(o, "bytes"), size), out_str(o, "name", "?"));
+}
+
+static void print_syscalls(const json_t *list)
 {
 	json_t *o;
 	size_t i;
 
 	if (!json_array_size(list))
 		return;
-	printf("\n%s\n", title);
+	printf("\n%12s  %s\n", "calls", "system call");
 	json_array_foreach((json_t *)list, i, o) {
-		if (i == TOP)
+		if (i == TOP) {
+			printf("%12s  and %zu others\n", "", json_array_size(list) - TOP);
 			break;
-		printf("  %12lld  %s\n", (long long)out_int(o, count), out_str(o, "name", "?"));
+		}
+		printf("%12lld  %s\n", (long long)out_int(o, "calls"), out_str(o, "name", "?"));
 	}
+}
+
+static void print_threads(const json_t *list)
+{
+	char size[32];
+	json_t *t;
+	size_t i;
+
+	json_array_foreach((json_t *)list, i, t) {
+		if (i == TOP) {
+			printf("    and %zu other threads\n", json_array_size(list) - TOP);
+			break;
+		}
+		printf("    thread %lld, TID %lld: %lld events, %s\n", (long long)out_int(t, "thread"),
+		       (long long)out_int(t, "tid"), (long long)out_int(t, "events"),
+		       out_bytes((unsigned long long)out_int(t, "log_bytes"), size));
+	}
+}
+
+static void print_checkpoints(const json_t *list)
+{
+	char size[32];
+	json_t *c;
+	size_t i;
+
+	if (json_array_size(list))
+		puts("\ncheckpoints");
+	json_array_foreach((json_t *)list, i, c)
+		printf("  ckpt:%lld  process %lld, event %lld, %s\n", (long long)out_int(c, "id"),
+		       (long long)out_int(c, "process"), (long long)out_int(c, "event"),
+		       out_bytes((unsigned long long)out_int(c, "bytes"), size));
+}
+
+static void print_notes(const json_t *list)
+{
+	json_t *note;
+	size_t i;
+
+	if (json_array_size(list))
+		puts("\nnotes of the recorder");
+	json_array_foreach((json_t *)list, i, note)
+		printf("  %s\n", json_string_value(note) ? json_string_value(note) : "?");
 }
 
 static void print_processes(const json_t *list)
@@ -50,11 +110,12 @@ static void print_processes(const json_t *list)
 	size_t i;
 
 	puts("\nprocesses");
-	json_array_foreach((json_t *)list, i, p)
-		printf("  %lld  PID %lld, %s, %zu threads, %lld events  %s\n",
-		       (long long)out_int(p, "process"), (long long)out_int(p, "pid"),
-		       out_str(p, "origin", "?"), json_array_size(json_object_get(p, "threads")),
+	json_array_foreach((json_t *)list, i, p) {
+		printf("  %lld  PID %lld, %s, %lld events  %s\n", (long long)out_int(p, "process"),
+		       (long long)out_int(p, "pid"), out_str(p, "origin", "?"),
 		       (long long)out_int(p, "events"), out_str(p, "exe", ""));
+		print_threads(json_object_get(p, "threads"));
+	}
 }
 
 static void print(const json_t *info)
@@ -70,9 +131,38 @@ static void print(const json_t *info)
 	print_field(counts, "events");
 	print_field(counts, "log_bytes");
 	print_field(counts, "bytes_per_event");
-	print_top(json_object_get(counts, "kinds"), "records by kind", "records");
-	print_top(json_object_get(counts, "syscalls"), "system calls", "calls");
+	print_kinds(json_object_get(counts, "kinds"));
+	print_syscalls(json_object_get(counts, "syscalls"));
 	print_processes(json_object_get(counts, "processes"));
+	print_checkpoints(json_object_get(info, "checkpoints"));
+	print_notes(json_object_get(info, "notes"));
+}
+
+/* What is in REC/checkpoints/ID/ckpt.json, by ID; one that is being made has no such file yet. */
+static json_t *checkpoints(const char *rec)
+{
+	cleanup_free char *root = path_join(rec, "checkpoints");
+	cleanup_closedir DIR *d = opendir(root);
+	json_t *list = json_array();
+	struct dirent *de;
+	uint64_t id;
+
+	while (d && (de = readdir(d))) {
+		cleanup_free char *path = str_fmt("%s/%s/ckpt.json", root, de->d_name);
+		size_t at = json_array_size(list);
+		struct err ignored;
+		json_auto_t *c = NULL;
+
+		if (str_u64(de->d_name, 10, 1, INT64_MAX, &id) || !(c = json_load_path(path, &ignored)))
+			continue;
+		while (at && out_int(json_array_get(list, at - 1), "id") > (json_int_t)id)
+			at--;
+		json_array_insert_new(list, at,
+				      json_pack("{s:I, s:I, s:I, s:I}", "id", (json_int_t)id, "process",
+						out_int(c, "process"), "event", out_int(c, "event"),
+						"bytes", out_int(c, "bytes")));
+	}
+	return list;
 }
 
 static json_t *make_info(const struct rec *rec, struct err *e)
@@ -89,6 +179,7 @@ static json_t *make_info(const struct rec *rec, struct err *e)
 			    json_text(path_base(rec->dir), strlen(path_base(rec->dir))));
 	json_object_set_new(info, "bytes", json_integer((json_int_t)path_disk_usage(rec->dir)));
 	json_object_set_new(info, "counts", counts);
+	json_object_set_new(info, "checkpoints", checkpoints(rec->dir));
 	return info;
 }
 

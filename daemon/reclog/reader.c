@@ -286,6 +286,33 @@ enum rlog_read reader_next_slot(struct reader_iter *it, struct reader_slot *slot
 	return reader_next_record(it, &rec);
 }
 
+#define INTERRUPTED_LIMIT 4096 /* records of handlers to look behind */
+#define INTERRUPTED_DEPTH 16
+
+/*
+ * Signals came between an event and its result: that stands behind the events of their handlers, which may
+ * have been interrupted in turn. A handler that never returned leaves none.
+ */
+static bool result_behind_signal(const uint8_t *p, const uint8_t *end, uint8_t kind, struct rlog_rec *result)
+{
+	uint8_t wanted[INTERRUPTED_DEPTH] = {kind};
+	unsigned depth = 1;
+
+	for (unsigned i = 0; i < INTERRUPTED_LIMIT; i++) {
+		if (rlog_next(rlog_kinds, &p, end, result) != RLOG_READ_OK)
+			return false;
+		if (!(result->flags & RF_C)) {
+			if (result->kind == wanted[depth - 1] && --depth == 0)
+				return true;
+		} else if (result_kinds[result->kind]) {
+			if (depth == INTERRUPTED_DEPTH)
+				return false;
+			wanted[depth++] = result_kinds[result->kind];
+		}
+	}
+	return false;
+}
+
 enum rlog_read reader_next(struct reader_iter *it, struct reader_event *ev)
 {
 	const uint8_t *end = it->r->base + it->r->size, *start, *p;
@@ -307,6 +334,8 @@ enum rlog_read reader_next(struct reader_iter *it, struct reader_event *ev)
 	    rlog_next(rlog_kinds, &p, end, &ev->result) == RLOG_READ_OK) {
 		ev->has_result = true;
 		it->p = p;
+	} else if (result_kinds[ev->rec.kind] && p < end && *p == RLOG_SIGNAL) {
+		ev->has_result = result_behind_signal(p, end, result_kinds[ev->rec.kind], &ev->result);
 	}
 	ev->bytes = (uint32_t)(it->p - start);
 	return RLOG_READ_OK;
