@@ -121,6 +121,8 @@ static off_t used_bytes(const char *path)
 	if (reader_open(&log, path, &ignored))
 		return -1;
 	it = reader_begin(&log);
+	if (log.head.boundary >= sizeof(log.head) && log.head.boundary < log.size)
+		it.p = log.base + log.head.boundary;
 	while ((got = reader_next_record(&it, &rec)) == RLOG_READ_OK)
 		;
 	used = got == RLOG_READ_END ? it.p - log.base : -1;

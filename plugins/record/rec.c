@@ -72,8 +72,12 @@ static int log_map(struct thr *t, uint64_t off, uint64_t need, int flags)
 		rec_failed(-r, path);
 		return -1;
 	}
-	if (l->base)
+	if (l->base) {
+		uint64_t at = l->base_off + (uint64_t)(l->cur - l->base);
+
+		raw4(SYS_pwrite64, fd, &at, sizeof(at), offsetof(struct rlog_head, boundary));
 		raw2(SYS_munmap, l->base, l->end - l->base);
+	}
 	m = raw_mmap(at, len, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED | MAP_POPULATE, fd,
 		     (long)off);
 	raw_close(fd);

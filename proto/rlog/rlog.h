@@ -53,7 +53,8 @@ struct rlog_head {
 	uint32_t thread; /* ordinal of the thread in it, from 1 */
 	int32_t tid;
 	uint64_t stamp0;
-	uint64_t reserved[4];
+	uint64_t boundary; /* offset at which a late record starts, 0: none: to find the end faster */
+	uint64_t reserved[3];
 };
 _Static_assert(sizeof(struct rlog_head) == 64, "rlog_head");
 
