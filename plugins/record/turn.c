@@ -152,7 +152,8 @@ void turn_wait(struct thr *t)
 	for (;;) {
 		uint32_t seq = __atomic_load_n(&c->wake[t->ordinal], __ATOMIC_ACQUIRE);
 
-		if (__atomic_load_n(&c->owner, __ATOMIC_ACQUIRE) == t->ordinal)
+		/* another process: the parent of a followed fork, about to end, while the child goes on */
+		if (__atomic_load_n(&c->owner, __ATOMIC_ACQUIRE) == t->ordinal && c->process == G.process)
 			break;
 		preempt_wait(t, &c->wake[t->ordinal], seq);
 	}
