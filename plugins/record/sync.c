@@ -218,7 +218,9 @@ static int cond_wait(struct thr *t, enum cond_how how, pthread_cond_t *c, pthrea
 		return (int)ret;
 	}
 	REAL(pthread_mutex_unlock)(m);
+	t->at_event = 1; /* who waits here holds no lock inside libc, and would take m: do not lend to it */
 	ev_done(t);
+	t->at_event = 0;
 	replay_cancellable(t);
 	ev_half(t, RLOG_COND_WOKE, &ret, 0);
 	if (REAL(pthread_mutex_trylock)(m) == EBUSY)
