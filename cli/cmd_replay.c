@@ -27,9 +27,9 @@ static void print(const struct cli *cli, const json_t *r)
 		text_position(position);
 		return;
 	}
-	printf("replayed %lld events of %lld processes in %.2f s: all as recorded\n",
+	printf("replayed %lld events of %lld process%s in %.2f s: all as recorded\n",
 	       (long long)out_int(r, "events"), (long long)out_int(r, "processes"),
-	       out_real(r, "wall_s"));
+	       out_int(r, "processes") == 1 ? "" : "es", out_real(r, "wall_s"));
 }
 
 static int exec_replay(struct cli *cli, struct err *e)

@@ -24,7 +24,7 @@ const char *out_style(enum out_style s)
 int out_json(const json_t *v, struct err *e)
 {
 	if (json_dumpf(v, stdout, JSON_COMPACT | JSON_ENCODE_ANY) || putchar('\n') == EOF)
-		return err_set(e, ERR_INTERNAL, "standard output: write error");
+		return err_set(e, ERR_HOST, "standard output: write error");
 	return 0;
 }
 
@@ -57,7 +57,7 @@ void out_note(const struct cli *cli, const char *fmt, ...)
 int out_finish(struct err *e)
 {
 	if (fflush(stdout) || ferror(stdout))
-		return err_errno(e, ERR_INTERNAL, "standard output");
+		return err_errno(e, ERR_HOST, "standard output");
 	return 0;
 }
 
