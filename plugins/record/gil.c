@@ -271,7 +271,7 @@ extern const struct rlog_kind_info *shim_kinds(void);
 
 static int next_is_preempt(const struct thr *t)
 {
-	return t->log.rd < t->log.rd_end && *t->log.rd == RLOG_PREEMPT;
+	return turn_next_is(t, RLOG_PREEMPT);
 }
 
 /* For how long has t run since its last event? */
@@ -307,14 +307,13 @@ void preempt_handler(int sig, siginfo_t *si, void *ucv)
 		return;
 	t->depth = 1;
 	t->selector = 0;
-	if (G.mode == SHIM_RECORD && t->gil && gil.waiters) {
+	if (G.mode == SHIM_RECORD && t->gil && gil.waiters && spun_us(t) * 2000 >= PATIENCE_MIN) {
 		ev(t, RLOG_PREEMPT, 0, spun_us(t), 0);
 		gil.delayed = 0; /* perhaps it spins for that one */
 		note_preempt((uint64_t)((ucontext_t *)ucv)->uc_mcontext.gregs[REG_RIP]);
 		gil_switch(t);
 	} else if (G.mode == SHIM_REPLAY && G.ctl->owner == t->ordinal && next_is_preempt(t)) {
-		ev(t, RLOG_PREEMPT, 0, 0, 0);
-		ev_done(t);
+		turn_skip(t);
 		preempt_ahead(t);
 	}
 	t->depth = 0;
@@ -345,7 +344,7 @@ void preempt_wait(struct thr *t, uint32_t *word, uint32_t seq)
 	tick[0] = (long)(r.op[0] / 1000000);
 	tick[1] = (long)(r.op[0] % 1000000) * 1000;
 	if (raw4(SYS_futex, word, FUTEX_WAIT, seq, tick) == -110 && waits_for_preempt(t) && !o->depth)
-		raw3(SYS_tgkill, G.pid, o->tid, SIG_PREEMPT);
+		raw3(SYS_tgkill, G.pid, G.ctl->tid[o->ordinal], SIG_PREEMPT);
 }
 
 void preempt_ahead(struct thr *t)
@@ -354,10 +353,8 @@ void preempt_ahead(struct thr *t)
 	uint32_t to;
 
 	/* those behind which this thread goes on, or nothing comes: there is nobody to interrupt it */
-	while (next_is_preempt(t) && (c->slot_left > 1 || c->slot + 1ull >= G.sched->slots)) {
-		ev(t, RLOG_PREEMPT, 0, 0, 0);
-		ev_done(t);
-	}
+	while (next_is_preempt(t) && (c->slot_left > 1 || c->slot + 1ull >= G.sched->slots))
+		turn_skip(t);
 	if (!next_is_preempt(t))
 		return;
 	to = G.sched->slot[c->slot + 1].thread;

@@ -176,6 +176,7 @@ void ev_done(struct thr *t);
 
 /* --- turn.c: replay --- */
 struct rlog_rec;
+void turn_skip(struct thr *t); /* gives the turn up as the next record says, without a call */
 int turn_next_is(const struct thr *t, enum rlog_kind kind); /* looks only: yields and all */
 int turn_peek(struct thr *t, struct rlog_rec *r); /* 1: there is a record; does not consume */
 void turn_take(struct thr *t, struct rlog_rec *r, enum rlog_kind kind); /* consumes; diverges on another kind */

@@ -814,6 +814,15 @@ static long do_mincore(struct thr *t, const long *a)
 	return do_rec(t, &s, SYS_mincore, b);
 }
 
+/* get_mempolicy: the mask has args[2] bits. */
+static long do_get_mempolicy(struct thr *t, const long *a)
+{
+	struct sys_info s = {CLASS_REC, 5, {{0}}, {{IO_FIXED, 0, 0, 4}, {IO_ARGMUL, 1, 5, 1}}};
+	long b[6] = {a[0], a[1], a[2], a[3], a[4], (long)((unsigned long)a[2] + 63) / 64 * 8};
+
+	return do_rec(t, &s, SYS_get_mempolicy, b);
+}
+
 /*
  * sigaction and sigprocmask change only this process's own state: run in both modes. They are events
  * because signals are delivered at the end of events.
@@ -870,6 +879,9 @@ static long do_futex(struct thr *t, const long *a)
 		s.out[0] = (struct io){IO_FIXED, 0, 0, 4};
 		break;
 	}
+	/* a thread past its EXIT, or inside the shim, may really wait */
+	if (G.mode == SHIM_REPLAY && ((int)a[1] & 127) != FUTEX_WAIT && ((int)a[1] & 127) != FUTEX_WAIT_BITSET)
+		raw3(SYS_futex, a[0], FUTEX_WAKE | ((int)a[1] & FUTEX_PRIVATE_FLAG), 0x7fffffff);
 	return do_rec(t, &s, SYS_futex, b);
 }
 
@@ -887,6 +899,8 @@ static long special(struct thr *t, long nr, const long *a, ucontext_t *uc)
 		return raw3(SYS_madvise, a[0], a[1], a[2] == 8 ? 4 : a[2]);
 	case SYS_mincore:
 		return do_mincore(t, a);
+	case SYS_get_mempolicy:
+		return do_get_mempolicy(t, a);
 	case SYS_ioctl:
 		return do_ioctl(t, a);
 	case SYS_fcntl:

@@ -347,19 +347,26 @@ int turn_next_is(const struct thr *t, enum rlog_kind kind)
 	return t->log.rd < t->log.rd_end && *t->log.rd == kind;
 }
 
-/* Serial recordings: the turn was given up inside a call. A signal behind it came while the call waited. */
-static void skip_yields(struct thr *t)
+void turn_skip(struct thr *t)
 {
+	const uint8_t *p = t->log.rd;
 	struct rlog_rec r;
 
-	while (unlikely(turn_next_is(t, RLOG_YIELD))) {
-		const uint8_t *p = t->log.rd;
+	if (rlog_next(shim_kinds(), &p, t->log.rd_end, &r) != RLOG_READ_OK)
+		turn_diverge(t, 0, RLOG_YIELD, 0, 0, "the log of this thread is damaged");
+	t->log.rd = p;
+	t->last_stamp += r.delta;
+	turn_done(t);
+}
 
-		if (rlog_next(shim_kinds(), &p, t->log.rd_end, &r) != RLOG_READ_OK)
-			return;
-		t->log.rd = p;
-		t->last_stamp += r.delta;
-		turn_done(t);
+/*
+ * Serial recordings: the turn was given up inside a call, or in a computation that was quicker this time. A
+ * signal behind it came while the call waited.
+ */
+static void skip_yields(struct thr *t)
+{
+	while (unlikely(turn_next_is(t, RLOG_YIELD) || turn_next_is(t, RLOG_PREEMPT))) {
+		turn_skip(t);
 		while (sig_deliver_replay(t))
 			;
 	}
