@@ -191,6 +191,26 @@ static const char *find_execfn(char **envp)
 	return "";
 }
 
+/*
+ * How many arguments the kernel put in front of those of a script: "#!" makes argv INTERPRETER [ARGUMENT]
+ * SCRIPT and what followed argv[0]. 0: no script.
+ */
+static int script_args(const char *execfn, int argc, char **argv)
+{
+	char head[2] = {0, 0};
+	int fd = raw_open(execfn, O_RDONLY, 0), k;
+
+	if (fd < 0)
+		return 0;
+	raw4(SYS_pread64, fd, head, 2, 0);
+	raw_close(fd);
+	if (head[0] != '#' || head[1] != '!')
+		return 0;
+	for (k = argc < 10 ? argc - 1 : 9; k > 0 && strcmp(argv[k], execfn); k--)
+		;
+	return k;
+}
+
 /* Writes pNNNN/image; argv is NULL for a fork child. */
 static void write_image(uint32_t parent, enum rlog_origin origin, int argc, char **argv, char **envp)
 {
@@ -224,10 +244,15 @@ static void write_image(uint32_t parent, enum rlog_origin origin, int argc, char
 	im.start_realtime_ns = ts[0] * 1000000000ull + ts[1];
 	im.start_stamp = stamp_now();
 	if (argv) {
+		int skip = script_args(find_execfn(envp), argc, argv);
+
+		/* as it was given to execve: argv[0] of a script is lost, its path stands for it */
+		argc -= skip;
+		argv += skip;
 		im.argc = (uint32_t)argc;
 		while (envp[im.envc])
 			im.envc++;
-		im.sp = (uint64_t)(argv - 1);
+		im.sp = (uint64_t)(argv - skip - 1);
 		n = raw3(SYS_readlink, "/proc/self/exe", exe, sizeof(exe) - 1);
 		exe[n > 0 ? n : 0] = 0;
 		n = raw2(SYS_getcwd, cwd, sizeof(cwd));
