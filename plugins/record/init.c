@@ -206,9 +206,11 @@ static int script_args(const char *execfn, int argc, char **argv)
 	raw_close(fd);
 	if (head[0] != '#' || head[1] != '!')
 		return 0;
-	for (k = argc < 10 ? argc - 1 : 9; k > 0 && strcmp(argv[k], execfn); k--)
-		;
-	return k;
+	/* the first one: the script may be its own argument too */
+	for (k = 1; k < argc; k++)
+		if (!strcmp(argv[k], execfn))
+			return k;
+	return 0;
 }
 
 /* Writes pNNNN/image; argv is NULL for a fork child. */
@@ -243,6 +245,7 @@ static void write_image(uint32_t parent, enum rlog_origin origin, int argc, char
 	im.tsc_hz = G.control->tsc_hz;
 	im.start_realtime_ns = ts[0] * 1000000000ull + ts[1];
 	im.start_stamp = stamp_now();
+	sig_inherited(&im.sig_ignored, &im.sig_blocked);
 	if (argv) {
 		int skip = script_args(find_execfn(envp), argc, argv);
 
@@ -290,6 +293,7 @@ static void check_image(char **argv)
 	if (fd < 0 || raw3(SYS_read, fd, &im, sizeof(im)) != sizeof(im))
 		shim_fail("cannot read the image of the recording");
 	raw_close(fd);
+	sig_inherit(im.sig_ignored, im.sig_blocked);
 	if (im.sp != (uint64_t)(argv - 1))
 		shim_fail("the stack is not where it was when recording");
 	if (im.shim_base != (uint64_t)__ehdr_start)
