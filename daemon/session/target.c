@@ -355,30 +355,6 @@ static void pin(struct target *t)
 	sched_setaffinity(t->pid, sizeof(set), &set);
 }
 
-/* Is the file that was exec'd another one than the program that ran: a script with a #! line? */
-static bool is_script(const struct rec_image *img)
-{
-	cleanup_free char *path = img->execfn[0] == '/' ? xstrdup(img->execfn)
-							: path_join(img->cwd, img->execfn);
-	struct stat a, b;
-
-	return !stat(path, &a) && !stat(img->exe, &b) && (a.st_dev != b.st_dev || a.st_ino != b.st_ino);
-}
-
-/*
- * The arguments as they were given to execve. For a script the kernel has put the interpreter (with its
- * argument) and the script in the place of argv[0], and will do so again.
- */
-static char *const *given_argv(const struct rec_image *img)
-{
-	if (!is_script(img))
-		return img->argv;
-	for (unsigned i = 1; img->argv[i]; i++)
-		if (!strcmp(img->argv[i], img->execfn))
-			return img->argv + i;
-	return img->argv;
-}
-
 int target_launch(struct target *t, struct err *e)
 {
 	const struct rec_image *img = rec_image(t->rec, t->root, e);
@@ -393,7 +369,7 @@ int target_launch(struct target *t, struct err *e)
 		return -1;
 	spec = (struct launch_spec){
 		.path = img->execfn,
-		.argv = given_argv(img),
+		.argv = img->argv,
 		.envp = env.s,
 		.cwd = img->cwd,
 		.stack_limit = img->head.stack_limit,
