@@ -76,10 +76,13 @@ static void test_pairs(void **state)
 }
 
 /*
- * A handler's events may stand between a call and its result: the result then belongs to no event.
+ * A handler's events may stand between a call and its result, and another handler's between one of those
+ * and its own. The last call here never returned.
  */
-static void test_orphan_result(void **state)
+static void test_interrupted(void **state)
 {
+	static const int results[] = {-4, 0, -11, 0, 7, 0};
+	static const bool has[] = {true, false, true, false, true, false};
 	struct logbuild lb;
 	struct reader r;
 	struct reader_event ev;
@@ -87,19 +90,30 @@ static void test_orphan_result(void **state)
 	struct err e;
 
 	lb_init(&lb, 1, 1, 0);
-	lb_add(&lb, RLOG_SYS, 5, 0, 2, 34ul, 0ul);
+	lb_add(&lb, RLOG_SYS, 5, 0, 2, 34ul, 0ul); /* interrupted by ... */
 	lb_add_v(&lb, RLOG_SIGNAL, 6, 0, 1, (uint64_t[]){10}, "x", 1);
+	lb_add(&lb, RLOG_SYS, 7, 0, 2, 35ul, 0ul); /* ... whose handler's call is interrupted by ... */
+	lb_add_v(&lb, RLOG_SIGNAL, 8, 0, 1, (uint64_t[]){12}, "x", 1);
+	lb_add(&lb, RLOG_SYS, 9, 0, 2, 39ul, 0ul); /* ... and this one is not */
+	lb_add_v(&lb, RLOG_SYSRET, 0, 0, 1, (uint64_t[]){7}, "", 0);
+	lb_add_v(&lb, RLOG_SYSRET, 0, 0, 1, (uint64_t[]){-11ul}, "", 0);
 	lb_add_v(&lb, RLOG_SYSRET, 0, 0, 1, (uint64_t[]){-4ul}, "", 0);
-	lb_add(&lb, RLOG_EXIT, 9, 0, 0);
+	lb_add(&lb, RLOG_SYS, 10, 0, 2, 34ul, 0ul);
+	lb_add_v(&lb, RLOG_SIGNAL, 11, 0, 1, (uint64_t[]){10}, "x", 1);
+	lb_add(&lb, RLOG_EXIT, 12, 0, 0);
 	assert_int_equal(reader_init_mem(&r, "log", lb.b.data, lb.b.len, &e), 0);
 	it = reader_begin(&r);
+	for (unsigned i = 0; i < 6; i++) {
+		assert_int_equal(reader_next(&it, &ev), RLOG_READ_OK);
+		assert_int_equal(ev.index, i);
+		assert_int_equal(ev.has_result, has[i]);
+		if (has[i])
+			assert_int_equal((int64_t)ev.result.op[0], results[i]);
+	}
+	assert_int_equal(ev.rec.kind, RLOG_SYS);
 	assert_int_equal(reader_next(&it, &ev), RLOG_READ_OK);
-	assert_false(ev.has_result);
-	assert_int_equal(reader_next(&it, &ev), RLOG_READ_OK);
-	assert_int_equal(ev.rec.kind, RLOG_SIGNAL);
 	assert_int_equal(reader_next(&it, &ev), RLOG_READ_OK);
 	assert_int_equal(ev.rec.kind, RLOG_EXIT);
-	assert_int_equal(ev.index, 2);
 	reader_fini(&r);
 	lb_fini(&lb);
 }
@@ -316,7 +330,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_pairs),
-		cmocka_unit_test(test_orphan_result),
+		cmocka_unit_test(test_interrupted),
 		cmocka_unit_test(test_slots),
 		cmocka_unit_test(test_truncated),
 		cmocka_unit_test(test_flipped),
