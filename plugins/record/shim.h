@@ -199,6 +199,9 @@ long sys_event(struct thr *t, long nr, const long *a, ucontext_t *uc);
 
 /* --- sig.c --- */
 void sig_init(void);
+/* What the program finds at its exec: bits of ignored and of blocked signals; and to set it so. */
+void sig_inherited(uint64_t *ignored, uint64_t *blocked);
+void sig_inherit(uint64_t ignored, uint64_t blocked);
 void sig_arm_traps(void); /* (re)installs the handlers that the shim itself needs */
 long sig_action(struct thr *t, const long *a);
 long sig_procmask_native(const long *a, ucontext_t *uc);

@@ -347,6 +347,28 @@ void sig_arm_traps(void)
 		install(SIG_PREEMPT, preempt_handler, SA_SIGINFO | SA_RESTART, 0);
 }
 
+void sig_inherited(uint64_t *ignored, uint64_t *blocked)
+{
+	struct ksigaction k;
+
+	*ignored = 0;
+	for (int sig = 1; sig <= 64; sig++)
+		if (raw4(SYS_rt_sigaction, sig, 0, &k, 8) == 0 && k.handler == (void *)1)
+			*ignored |= bit(sig);
+	raw4(SYS_rt_sigprocmask, SIG_BLOCK, 0, blocked, 8);
+}
+
+void sig_inherit(uint64_t ignored, uint64_t blocked)
+{
+	struct ksigaction k = {0};
+
+	for (int sig = 1; sig <= 64; sig++) {
+		k.handler = (ignored & bit(sig)) ? (void *)1 : (void *)0;
+		raw4(SYS_rt_sigaction, sig, &k, 0, 8);
+	}
+	raw4(SYS_rt_sigprocmask, SIG_SETMASK, &blocked, 0, 8);
+}
+
 void sig_init(void)
 {
 	uint64_t sys = bit(SIGSYS);

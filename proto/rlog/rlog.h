@@ -75,7 +75,8 @@ struct rlog_image {
 	uint64_t tsc_hz; /* 0: unknown */
 	uint64_t start_realtime_ns;
 	uint64_t start_stamp;
-	uint64_t reserved[4];
+	uint64_t sig_ignored, sig_blocked; /* at the exec: bit SIGNO - 1 */
+	uint64_t reserved[2];
 };
 _Static_assert(sizeof(struct rlog_image) == 128, "rlog_image");
 
