@@ -188,9 +188,25 @@ static int image_threads(struct rec *r, struct rec_image *img, const char *dir, 
 	return 0;
 }
 
+/* Does the manifest of a complete recording name this file? */
+static bool in_manifest(const struct rec *r, uint32_t ordinal)
+{
+	cleanup_free char *path = str_fmt("p%04u/image", ordinal);
+	json_t *entry;
+	size_t i;
+
+	json_array_foreach(json_object_get(r->meta, "manifest"), i, entry) {
+		const char *s = json_string_value(json_object_get(entry, "path"));
+
+		if (s && !strcmp(s, path))
+			return true;
+	}
+	return false;
+}
+
 /*
  * A process that was killed between making its folder and its image leaves no image: it has not run
- * any of the program's code. In a complete recording such a folder is damage.
+ * any of the program's code.
  */
 static int image_add(struct rec *r, uint32_t ordinal, struct err *e)
 {
@@ -198,7 +214,7 @@ static int image_add(struct rec *r, uint32_t ordinal, struct err *e)
 	cleanup_free char *path = str_fmt("%s/image", dir);
 	struct stat st;
 
-	if (ordinal > 1 && !r->complete && (stat(path, &st) || !st.st_size))
+	if (ordinal > 1 && (stat(path, &st) ? !in_manifest(r, ordinal) : !st.st_size))
 		return 0;
 	if (rec_image_read(&r->images[r->nimages], path, ordinal, e))
 		return -1;

@@ -98,13 +98,16 @@ static int replay_image(struct run *r, uint32_t process, struct err *e)
 
 static int replay_all(struct run *r, json_t **result, struct err *e)
 {
-	for (unsigned i = 0; i < r->rec->nimages; i++)
+	for (unsigned i = 0; i < r->rec->nimages; i++) {
+		if (!r->rec->images[i].nthreads) /* killed before its first event */
+			continue;
 		if (replay_image(r, r->rec->images[i].ordinal, e)) {
 			/* a difference is an answer of --verify, and a failure of anything else */
 			if (r->verify && e->kind == ERR_INTERNAL)
 				e->kind = ERR_NOT_FOUND;
 			return -1;
 		}
+	}
 	if (r->output)
 		send_output(r);
 	*result = json_pack("{s:s, s:b, s:I, s:I}", "recording", r->rec->dir, "verified", 1, "processes",

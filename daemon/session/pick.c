@@ -112,6 +112,10 @@ unsigned pick_order(const struct rec *rec, uint32_t *ordinals)
 		enum pick_end end = pick_how_ended(rec, &rec->images[i], &value);
 		bool is_main = rec->images[i].ordinal == first;
 
+		if (!rec->images[i].nthreads) { /* killed before its first event */
+			rank[i] = 9;
+			continue;
+		}
 		rank[i] = end == PICK_CRASHED ? 0 : end == PICK_FAILED ? 2 : end == PICK_EXECED ? 8 : 6;
 		if (is_main)
 			rank[i] = rank[i] < 4 ? rank[i] - 1 : 4;
