@@ -16,7 +16,7 @@
 enum sys_class { CLASS_UNKNOWN = 0, CLASS_REC, CLASS_MEM, CLASS_RAW, CLASS_FN, CLASS_NOSYS };
 
 enum io_how {
-	IO_END = 0, IO_STR, IO_BYTES, IO_FIXED, IO_IOV, IO_MSG,
+	IO_END = 0, IO_STR, IO_BYTES, IO_FIXED, IO_IOV, IO_MSG, IO_ADDR,
 	IO_RET, IO_RETMUL, IO_FIXED_ERR, IO_ARGMUL, IO_VALRES, IO_FDSET,
 };
 
@@ -37,6 +37,7 @@ struct sys_info {
 #define F(i, k) {IO_FIXED, i, 0, k},
 #define V(i, j) {IO_IOV, i, j, 0},
 #define M(i) {IO_MSG, i, 0, 0},
+#define A(i, j) {IO_ADDR, i, j, 0},
 #define R(i) {IO_RET, i, 0, 1},
 #define RM(i, k) {IO_RETMUL, i, 0, k},
 #define E(i, k) {IO_FIXED_ERR, i, 0, k},
@@ -53,6 +54,7 @@ static const struct sys_info sys_table[NR_LIMIT] = {
 #undef F
 #undef V
 #undef M
+#undef A
 #undef R
 #undef RM
 #undef E
@@ -93,6 +95,21 @@ static int readable(const void *p, size_t n)
 	return 1;
 }
 
+/* The part of a socket address that counts: what lies behind it is often whatever was on the stack. */
+static size_t address_len(const uint8_t *p, size_t n)
+{
+	uint16_t family = (uint16_t)(p[0] | p[1] << 8);
+	size_t len = 2;
+
+	if (family == AF_INET)
+		return n < 8 ? n : 8;
+	if (family != AF_UNIX || n < 3 || !p[2])
+		return n;
+	while (len < n && p[len])
+		len++;
+	return len;
+}
+
 static uint32_t check_inputs(const struct sys_info *s, const long *a)
 {
 	uint32_t crc = 0;
@@ -120,6 +137,11 @@ static uint32_t check_inputs(const struct sys_info *s, const long *a)
 		case IO_FIXED:
 			if (readable(p, d->n))
 				crc = crc32c(crc, p, d->n);
+			break;
+		case IO_ADDR:
+			n = (size_t)a[d->len_arg] & 255;
+			if (n >= 2 && readable(p, n))
+				crc = crc32c(crc, p, address_len(p, n));
 			break;
 		case IO_IOV:
 			if (readable(p, 16))
