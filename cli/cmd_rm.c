@@ -64,8 +64,12 @@ static int exec_rm(struct cli *cli, struct err *e)
 			return -1;
 		if (!path_exists(meta))
 			return err_set(e, ERR_USAGE, "%s: not a recording: no meta.json", dir);
-		if (check_unused(cli, dir, e) || rm_rf(dir, e))
+		if (check_unused(cli, dir, e))
 			return -1;
+		if (rm_rf(dir, e)) {
+			e->kind = ERR_HOST;
+			return -1;
+		}
 		json_array_append_new(list, json_text(dir, strlen(dir)));
 	}
 	v = json_pack("{s:O}", "removed", list);

@@ -34,11 +34,14 @@ void text_position(const json_t *p)
 	putchar('\n');
 }
 
+/* As GDB does: code without source is told by its address. */
 static void text_place(const json_t *o)
 {
-	const char *file = out_str(o, "file", NULL);
+	const char *file = out_str(o, "file", NULL), *pc = out_str(o, "pc", NULL);
 
-	fputs(out_str(o, "function", out_str(o, "pc", "??")), stdout);
+	if (!file && pc)
+		printf("%s in ", pc);
+	fputs(out_str(o, "function", "??"), stdout);
 	if (file)
 		printf(" at %s:%lld", file, (long long)out_int(o, "line"));
 	putchar('\n');
