@@ -213,6 +213,40 @@ static int script_args(const char *execfn, int argc, char **argv)
 	return 0;
 }
 
+static int identify(int fd, uint64_t *id)
+{
+	uint64_t st[18];
+
+	if (raw2(SYS_fstat, fd, st) < 0)
+		return -1;
+	id[0] = st[0];
+	id[1] = st[1];
+	id[2] = st[5]; /* st_rdev */
+	return 0;
+}
+
+/* Which descriptors are the recording's standard output and error? The first process says what those are. */
+static uint64_t find_outputs(void)
+{
+	uint64_t (*want)[3] = G.control->output, map = RLOG_OUTPUTS_KNOWN, id[3];
+
+	for (int fd = 1; G.process == 1 && fd <= 2; fd++)
+		if (identify(fd, want[fd - 1]))
+			memset(want[fd - 1], 0, sizeof(want[0]));
+	for (int fd = 0; fd < 16; fd++) {
+		int first = fd == 2; /* when both are the same file */
+
+		if (identify(fd, id))
+			continue;
+		for (int i = 0; i < 2; i++)
+			if (!memcmp(id, want[i ^ first], sizeof(id))) {
+				map |= (uint64_t)((i ^ first) + 1) << (2 * fd);
+				break;
+			}
+	}
+	return map;
+}
+
 /* Writes pNNNN/image; argv is NULL for a fork child. */
 static void write_image(uint32_t parent, enum rlog_origin origin, int argc, char **argv, char **envp)
 {
@@ -252,6 +286,7 @@ static void write_image(uint32_t parent, enum rlog_origin origin, int argc, char
 		/* as it was given to execve: argv[0] of a script is lost, its path stands for it */
 		argc -= skip;
 		argv += skip;
+		im.outputs = find_outputs();
 		im.argc = (uint32_t)argc;
 		while (envp[im.envc])
 			im.envc++;
@@ -298,6 +333,8 @@ static void check_image(char **argv)
 		shim_fail("the stack is not where it was when recording");
 	if (im.shim_base != (uint64_t)__ehdr_start)
 		shim_fail("libfred-record.so is not where it was when recording: another version or libc?");
+	if (im.outputs & RLOG_OUTPUTS_KNOWN)
+		sys_set_outputs(im.outputs);
 }
 
 static void first_thread(void)

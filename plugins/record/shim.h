@@ -197,6 +197,8 @@ void turn_attach(uint32_t process); /* maps the control page and the schedule of
 /* One system call of the program, recorded or replayed. uc: the trap's context, NULL from a wrapper. */
 long sys_event(struct thr *t, long nr, const long *a, ucontext_t *uc);
 
+void sys_set_outputs(uint64_t map); /* replay: rlog_image.outputs */
+
 /* --- sig.c --- */
 void sig_init(void);
 /* What the program finds at its exec: bits of ignored and of blocked signals; and to set it so. */

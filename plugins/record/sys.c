@@ -377,6 +377,12 @@ static long replay_sysret(struct thr *t, const struct sys_info *s, const long *a
 
 static uint8_t fd_is_out[1024] = {0, 1, 2};
 
+void sys_set_outputs(uint64_t map)
+{
+	for (int fd = 0; fd < 16; fd++)
+		fd_is_out[fd] = (uint8_t)(map >> (2 * fd) & 3);
+}
+
 static void append_out(struct thr *t, uint32_t fd, const void *p, uint32_t n)
 {
 	struct replay_out h = {t->last_stamp, fd, n};

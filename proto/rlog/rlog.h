@@ -76,8 +76,11 @@ struct rlog_image {
 	uint64_t start_realtime_ns;
 	uint64_t start_stamp;
 	uint64_t sig_ignored, sig_blocked; /* at the exec: bit SIGNO - 1 */
-	uint64_t reserved[2];
+	uint64_t outputs; /* EXEC: RLOG_OUTPUTS_KNOWN, and 2 bits for each of the first 16 descriptors: is it
+			     the recording's standard output (1), its standard error (2) or neither (0)? */
+	uint64_t reserved[1];
 };
+#define RLOG_OUTPUTS_KNOWN (1ull << 63)
 _Static_assert(sizeof(struct rlog_image) == 128, "rlog_image");
 
 /* REC/control: shared by all recorded processes and the recording client. */
@@ -110,7 +113,8 @@ struct rlog_control {
 	uint32_t clock; /* 0: rdtsc; 1: shared atomic counter (next_stamp) */
 	uint32_t note_count; /* atomically incremented; may exceed RLOG_NOTES */
 	uint64_t next_stamp;
-	uint64_t reserved[8];
+	uint64_t output[2][3]; /* device, inode, special device: of the first process's standard output and error */
+	uint64_t reserved[2];
 	struct rlog_note note[RLOG_NOTES];
 };
 
