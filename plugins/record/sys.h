@@ -1,0 +1,87 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * sys.h: what the sys_*.c share: how a system call is described, and the steps of recording and replaying it.
+ *
+ *   sys.c        the table, the records of a call, calls that need nothing else
+ *   sys_data.c   the memory that a call reads and writes
+ *   sys_map.c    mmap, mremap, brk; copies of mapped files
+ *   sys_req.c    ioctl, fcntl, prctl: by request
+ *   sys_fn.c     the rest that needs thought
+ *   sys_show.c   standard output and error, for those who watch a replay
+ */
+#ifndef FRED_RECORD_SYS_H
+#define FRED_RECORD_SYS_H
+
+#include "record/shim.h"
+
+enum sys_class { CLASS_UNKNOWN = 0, CLASS_REC, CLASS_MEM, CLASS_RAW, CLASS_FN, CLASS_NOSYS };
+
+enum io_how {
+	IO_END = 0, IO_STR, IO_BYTES, IO_FIXED, IO_IOV, IO_MSG, IO_ADDR,
+	IO_RET, IO_RETMUL, IO_FIXED_ERR, IO_ARGMUL, IO_VALRES, IO_FDSET,
+};
+
+struct io {
+	uint8_t how, arg, len_arg;
+	uint16_t n;
+};
+
+struct sys_info {
+	uint8_t cls, nargs;
+	struct io in[2], out[4];
+};
+
+/* A piece of memory that a call wrote */
+struct piece {
+	uint8_t *p;
+	uint64_t n;
+};
+
+#define PIECES 80
+
+static inline void put_bytes(uint8_t *d, const uint8_t *s, uint64_t n)
+{
+	__builtin_memcpy(d, s, n);
+}
+
+/* --- sys.c --- */
+/* The operands of a call's record: number, arguments, check of the inputs. Gives how many. */
+unsigned sys_pack(uint64_t *op, long nr, const long *a, unsigned nargs, uint32_t check);
+/* The two records of a call, recording: SYS, and SYSRET with the k pieces of v. */
+void sys_rec(struct thr *t, const uint64_t *op, unsigned n);
+void sys_rec_ret(struct thr *t, long ret, const struct piece *v, int k);
+/* The same, replaying: compares; fills in the outputs and gives the result. */
+void sys_replay(struct thr *t, const uint64_t *op, unsigned n);
+long sys_replay_ret(struct thr *t, const struct sys_info *s, const long *a, const uint32_t *before);
+/* A recordable call: results from the kernel when recording, from the log when replaying. */
+long sys_do(struct thr *t, const struct sys_info *s, long nr, const long *a);
+
+/* --- sys_data.c --- */
+uint32_t sys_check_inputs(const struct sys_info *s, const long *a);
+/* before: what the value-result lengths were before the call; the kernel reports the full ones */
+void sys_lens_before(const struct sys_info *s, const long *a, uint32_t *before);
+/* The pieces that a call with this result wrote, into v[PIECES]. Gives how many. */
+int sys_out_pieces(const struct sys_info *s, const long *a, long ret, const uint32_t *before, struct piece *v);
+/* Appends the first left bytes of an iovec to the k pieces in v. Gives the new k. */
+int sys_iov_pieces(struct piece *v, int k, const struct iovec *iov, unsigned long cnt, uint64_t left);
+
+/* --- sys_map.c --- */
+/* A call that changes the address space: also run when replaying, and must give the same. */
+long sys_mem(struct thr *t, long nr, const long *a, unsigned nargs);
+long sys_mmap(struct thr *t, const long *a);
+long sys_mremap(struct thr *t, const long *a);
+
+/* --- sys_req.c --- */
+long sys_ioctl(struct thr *t, const long *a);
+long sys_fcntl(struct thr *t, const long *a);
+long sys_prctl(struct thr *t, const long *a);
+
+/* --- sys_fn.c --- */
+/* The calls that the table gives to a function. */
+long sys_special(struct thr *t, long nr, const long *a, ucontext_t *uc);
+
+/* --- sys_show.c --- */
+/* Replay: follows which descriptors are the first standard output and error, and shows what goes there. */
+void sys_show(struct thr *t, long nr, const long *a, long ret);
+
+#endif

@@ -1,0 +1,176 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * sys_data.c: the memory that a system call reads, for the check in its record, and the pieces of memory
+ * that it wrote, which are its outputs.
+ */
+#include "record/sys.h"
+
+#include <sys/socket.h>
+#include <sys/uio.h>
+
+static uint32_t check_iov(uint32_t crc, const struct iovec *v, unsigned long n)
+{
+	for (unsigned long i = 0; i < n && i < 1024; i++)
+		crc = crc32c(crc, v[i].iov_base, v[i].iov_len);
+	return crc;
+}
+
+/* Memory that the kernel would find bad must not crash us: such a call fails with EFAULT by itself. */
+static int readable(const void *p, size_t n)
+{
+	uint8_t probe;
+	struct iovec l = {&probe, 1}, r = {(void *)p, 1};
+	uintptr_t a = (uintptr_t)p, last = a + n - 1;
+
+	if (!p || !n)
+		return 0;
+	if (a < 4096 || last < a)
+		return 0;
+	/* the common cases: this stack, the shim's heap */
+	if (a >= SHIM_HEAP_MAIN_ADDR && a < SHIM_STACK_ADDR + (RLOG_MAX_THREADS << 26ull))
+		return 1;
+	if (a - (uintptr_t)&l < (1u << 16))
+		return 1;
+	for (; a <= last; a = (a & ~4095ull) + 4096) {
+		r.iov_base = (void *)a;
+		if (raw6(SYS_process_vm_readv, G.pid, (long)&l, 1, (long)&r, 1, 0) != 1)
+			return 0;
+	}
+	return 1;
+}
+
+uint32_t sys_check_inputs(const struct sys_info *s, const long *a)
+{
+	uint32_t crc = 0;
+
+	for (int i = 0; i < 2 && s->in[i].how; i++) {
+		const struct io *d = &s->in[i];
+		const uint8_t *p = (const uint8_t *)a[d->arg];
+		size_t n;
+
+		if (!p)
+			continue;
+		switch (d->how) {
+		case IO_STR:
+			if ((uintptr_t)p < 4096 || !readable(p, 1))
+				break;
+			for (n = 0; n < 4096 && p[n]; n++)
+				;
+			crc = crc32c(crc, p, n);
+			break;
+		case IO_BYTES:
+			n = (size_t)a[d->len_arg];
+			if (n && n <= 0x7ffff000 && (n <= 65536 ? readable(p, n) : readable(p, 1)))
+				crc = crc32c(crc, p, n);
+			break;
+		case IO_FIXED:
+			if (readable(p, d->n))
+				crc = crc32c(crc, p, d->n);
+			break;
+		case IO_ADDR:
+			n = (size_t)a[d->len_arg] & 255;
+			if (n >= 2 && readable(p, n))
+				crc = crc32c(crc, p, address_len(p, n));
+			break;
+		case IO_IOV:
+			if (readable(p, 16))
+				crc = check_iov(crc, (const struct iovec *)p, (unsigned long)a[d->len_arg]);
+			break;
+		case IO_MSG:
+			if (readable(p, sizeof(struct msghdr))) {
+				const struct msghdr *m = (const struct msghdr *)p;
+
+				crc = check_iov(crc, m->msg_iov, m->msg_iovlen);
+			}
+			break;
+		}
+	}
+	return crc;
+}
+
+static int add_piece(struct piece *v, int k, void *p, uint64_t n)
+{
+	if (p && n && k < PIECES) {
+		v[k].p = p;
+		v[k].n = n;
+		k++;
+	}
+	return k;
+}
+
+int sys_iov_pieces(struct piece *v, int k, const struct iovec *iov, unsigned long cnt, uint64_t left)
+{
+	for (unsigned long i = 0; i < cnt && left; i++) {
+		uint64_t n = iov[i].iov_len < left ? iov[i].iov_len : left;
+
+		k = add_piece(v, k, iov[i].iov_base, n);
+		left -= n;
+	}
+	return k;
+}
+
+/* valres: when recording, the value-result length before the call (the kernel reports the full one) */
+int sys_out_pieces(const struct sys_info *s, const long *a, long ret, const uint32_t *before,
+		      struct piece *v)
+{
+	int k = 0;
+
+	for (int i = 0; i < 4 && s->out[i].how; i++) {
+		const struct io *d = &s->out[i];
+		void *p = (void *)a[d->arg];
+
+		if (!p || (ret < 0 && d->how != IO_FIXED_ERR))
+			continue;
+		switch (d->how) {
+		case IO_RET:
+			k = add_piece(v, k, p, (uint64_t)ret);
+			break;
+		case IO_RETMUL:
+			k = add_piece(v, k, p, (uint64_t)ret * d->n);
+			break;
+		case IO_FIXED:
+		case IO_FIXED_ERR:
+			k = add_piece(v, k, p, d->n);
+			break;
+		case IO_ARGMUL:
+			k = add_piece(v, k, p, (uint64_t)a[d->len_arg] * d->n);
+			break;
+		case IO_FDSET:
+			k = add_piece(v, k, p, ((uint64_t)(uint32_t)a[0] + 63) / 64 * 8);
+			break;
+		case IO_VALRES: {
+			uint32_t *lp = (uint32_t *)a[d->len_arg];
+
+			if (!lp)
+				break;
+			k = add_piece(v, k, lp, 4);
+			k = add_piece(v, k, p, *lp < before[i] ? *lp : before[i]);
+			break;
+		}
+		case IO_IOV:
+			k = sys_iov_pieces(v, k, p, (unsigned long)a[d->len_arg], (uint64_t)ret);
+			break;
+		case IO_MSG: {
+			struct msghdr *m = p;
+
+			k = add_piece(v, k, &m->msg_namelen, 4);
+			k = add_piece(v, k, &m->msg_controllen, 8);
+			k = add_piece(v, k, &m->msg_flags, 4);
+			k = add_piece(v, k, m->msg_name, m->msg_namelen);
+			k = add_piece(v, k, m->msg_control, m->msg_controllen);
+			k = sys_iov_pieces(v, k, m->msg_iov, m->msg_iovlen, (uint64_t)ret);
+			break;
+		}
+		}
+	}
+	return k;
+}
+
+void sys_lens_before(const struct sys_info *s, const long *a, uint32_t *before)
+{
+	for (int i = 0; i < 4; i++) {
+		before[i] = 0;
+		if (s->out[i].how == IO_VALRES && a[s->out[i].len_arg])
+			before[i] = *(uint32_t *)a[s->out[i].len_arg];
+	}
+}

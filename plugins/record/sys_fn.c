@@ -1,0 +1,159 @@
+/* SPDX-License-Identifier: MIT */
+/* sys_fn.c: system calls that need more than the table can say. */
+#include "record/sys.h"
+
+#include <linux/futex.h>
+
+/* sigaltstack: run in both, the old value is what the program set. */
+static long do_sigaltstack(struct thr *t, const long *a)
+{
+	(void)t;
+	return raw2(SYS_sigaltstack, a[0], a[1]);
+}
+
+static _Noreturn void do_exit_group(struct thr *t, const long *a)
+{
+	uint64_t op[10];
+	unsigned n = sys_pack(op, SYS_exit_group, a, 1, 0);
+
+	if (G.mode == SHIM_RECORD) {
+		sys_rec(t, op, n);
+	} else if (G.mode == SHIM_REPLAY) {
+		sys_replay(t, op, n);
+		turn_done(t);
+		turn_end(t, REPLAY_ENDED);
+	}
+	vfork_child_leaves();
+	for (;;)
+		raw1(SYS_exit_group, a[0]);
+}
+
+/* mincore: a byte for each page. */
+static long do_mincore(struct thr *t, const long *a)
+{
+	struct sys_info s = {CLASS_REC, 2, {{0}}, {{IO_ARGMUL, 2, 3, 1}}};
+	long b[6] = {a[0], a[1], a[2], (a[1] + 4095) / 4096};
+
+	return sys_do(t, &s, SYS_mincore, b);
+}
+
+/* get_mempolicy: the mask has args[2] bits. */
+static long do_get_mempolicy(struct thr *t, const long *a)
+{
+	struct sys_info s = {CLASS_REC, 5, {{0}}, {{IO_FIXED, 0, 0, 4}, {IO_ARGMUL, 1, 5, 1}}};
+	long b[6] = {a[0], a[1], a[2], a[3], a[4], (long)((unsigned long)a[2] + 63) / 64 * 8};
+
+	return sys_do(t, &s, SYS_get_mempolicy, b);
+}
+
+/*
+ * sigaction and sigprocmask change only this process's own state: run in both modes. They are events
+ * because signals are delivered at the end of events.
+ */
+static long do_sig(struct thr *t, long nr, const long *a, ucontext_t *uc)
+{
+	static const struct sys_info none;
+	uint64_t op[10];
+	unsigned n = sys_pack(op, nr, a, 4, 0);
+	long ret;
+
+	if (G.mode == SHIM_RECORD)
+		sys_rec(t, op, n);
+	else
+		sys_replay(t, op, n);
+	ret = nr == SYS_rt_sigaction ? sig_action(t, a) : sig_procmask_native(a, uc);
+	if (G.mode == SHIM_RECORD) {
+		sys_rec_ret(t, ret, 0, 0);
+	} else if (G.mode == SHIM_REPLAY) {
+		turn_done(t);
+		if (sys_replay_ret(t, &none, a, 0) != ret)
+			shim_fail("sigaction or sigprocmask gave another result");
+	}
+	return ret;
+}
+
+/*
+ * The program's own futexes, and locks inside libc. Recorded one thread at a time they are calls like any
+ * other, for then each finds the same words again on replay; else their order is not known.
+ */
+static long do_futex(struct thr *t, const long *a)
+{
+	struct sys_info s = {CLASS_REC, 6, {{0}}, {{0}}};
+	long b[6] = {a[0], a[1], a[2], a[3], a[4], a[5]};
+
+	if (!G.serial)
+		return turn_futex(t, a);
+	switch ((int)a[1] & 127) {
+	case FUTEX_WAKE:
+		b[3] = b[4] = b[5] = 0; /* not arguments: whatever was in the registers */
+		break;
+	case FUTEX_WAIT:
+		b[4] = b[5] = 0;
+		break;
+	case FUTEX_WAIT_BITSET:
+		b[4] = 0;
+		break;
+	case FUTEX_WAKE_OP:
+		s.out[0] = (struct io){IO_FIXED, 4, 0, 4};
+		break;
+	case FUTEX_LOCK_PI:
+	case FUTEX_UNLOCK_PI:
+	case FUTEX_TRYLOCK_PI:
+		s.out[0] = (struct io){IO_FIXED, 0, 0, 4};
+		break;
+	}
+	/* a thread past its EXIT, or inside the shim, may really wait */
+	if (G.mode == SHIM_REPLAY && ((int)a[1] & 127) != FUTEX_WAIT && ((int)a[1] & 127) != FUTEX_WAIT_BITSET)
+		raw3(SYS_futex, a[0], FUTEX_WAKE | ((int)a[1] & FUTEX_PRIVATE_FLAG), 0x7fffffff);
+	return sys_do(t, &s, SYS_futex, b);
+}
+
+long sys_special(struct thr *t, long nr, const long *a, ucontext_t *uc)
+{
+	switch (nr) {
+	case SYS_mmap:
+		return sys_mmap(t, a);
+	case SYS_mremap:
+		return sys_mremap(t, a);
+	case SYS_brk:
+		return sys_mem(t, nr, a, 1);
+	case SYS_madvise:
+		/* MADV_FREE drops pages when the kernel likes; MADV_DONTNEED always does */
+		return raw3(SYS_madvise, a[0], a[1], a[2] == 8 ? 4 : a[2]);
+	case SYS_mincore:
+		return do_mincore(t, a);
+	case SYS_get_mempolicy:
+		return do_get_mempolicy(t, a);
+	case SYS_ioctl:
+		return sys_ioctl(t, a);
+	case SYS_fcntl:
+		return sys_fcntl(t, a);
+	case SYS_rt_sigaction:
+	case SYS_rt_sigprocmask:
+		return do_sig(t, nr, a, uc);
+	case SYS_sigaltstack:
+		return do_sigaltstack(t, a);
+	case SYS_prctl:
+		return sys_prctl(t, a);
+	case SYS_arch_prctl:
+	case SYS_personality:
+		return raw2(nr, a[0], a[1]);
+	case SYS_futex:
+		return do_futex(t, a);
+	case SYS_clone:
+	case SYS_clone3:
+	case SYS_fork:
+	case SYS_vfork:
+		return trap_clone(t, nr, a, uc);
+	case SYS_execve:
+	case SYS_execveat:
+		return proc_exec(t, nr, a);
+	case SYS_exit_group:
+		do_exit_group(t, a);
+	case SYS_exit:
+		thread_exit_event(t);
+		for (;;)
+			raw1(SYS_exit, a[0]);
+	}
+	return -38;
+}
