@@ -39,6 +39,21 @@ static int readable(const void *p, size_t n)
 	return 1;
 }
 
+/* The part of a socket address that counts: what lies behind it is often whatever was on the stack. */
+static size_t address_len(const uint8_t *p, size_t n)
+{
+	uint16_t family = (uint16_t)(p[0] | p[1] << 8);
+	size_t len = 2;
+
+	if (family == AF_INET)
+		return n < 8 ? n : 8;
+	if (family != AF_UNIX || n < 3 || !p[2])
+		return n;
+	while (len < n && p[len])
+		len++;
+	return len;
+}
+
 uint32_t sys_check_inputs(const struct sys_info *s, const long *a)
 {
 	uint32_t crc = 0;
