@@ -213,13 +213,18 @@ int gdb_attach(struct gdb *g, pid_t pid, struct err *e)
 int gdb_detach(struct gdb *g, struct err *e)
 {
 	cleanup_mi_reply struct mi_reply r = {0};
+	int w;
 
 	if (!g->target)
 		return 0;
 	/* Pending at the detach, it stops every thread on its way out, before user code. */
 	if (g->target_was_stopped)
 		kill(g->target, SIGSTOP);
-	if (must(gdb_cmd(g, 0, &r, e, "-target-detach"), &r, ERR_INTERNAL, e))
+	w = gdb_cmd(g, 0, &r, e, "-target-detach");
+	/* a call into the program may have ended it */
+	if (w > 0 && strstr(mi_reply_error(&r), "program is not being run"))
+		w = 0;
+	if (must(w, &r, ERR_INTERNAL, e))
 		return err_wrap(e, "detaching from process %d", g->target);
 	g->target = 0;
 	return 0;
