@@ -1,0 +1,230 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * sync_wait.c: conditions and semaphores, in whose waits a thread may be cancelled; pthread_cancel. See
+ * sync.c for the order of events and effects.
+ */
+#include "record/shim.h"
+
+#include "record/cancel.h"
+#include "record/sync.h"
+
+#include <errno.h>
+#include <semaphore.h>
+
+/* ---- conditions: on replay only the mutex is real ---- */
+
+enum cond_how { COND_PLAIN, COND_TIMED, COND_CLOCK };
+
+static int real_cond_wait(enum cond_how how, pthread_cond_t *c, pthread_mutex_t *m, clockid_t clock,
+			  const struct timespec *ts)
+{
+	switch (how) {
+	case COND_PLAIN:
+		return REAL(pthread_cond_wait)(c, m);
+	case COND_TIMED:
+		return REAL(pthread_cond_timedwait)(c, m, ts);
+	default:
+		return REAL(pthread_cond_clockwait)(c, m, clock, ts);
+	}
+}
+
+static int cond_wait(struct thr *t, enum cond_how how, pthread_cond_t *c, pthread_mutex_t *m,
+		     clockid_t clock, const struct timespec *ts)
+{
+	int64_t ret = 0;
+
+	ev(t, RLOG_COND_WAIT, c, 0, 0);
+	if (G.mode == SHIM_RECORD) {
+		CANCELLABLE(t, RLOG_COND_WOKE, c, ret, real_cond_wait(how, c, m, clock, ts));
+		ev_half(t, RLOG_COND_WOKE, &ret, 0);
+		return (int)ret;
+	}
+	REAL(pthread_mutex_unlock)(m);
+	t->at_event = 1; /* who waits here holds no lock inside libc, and would take m: do not lend to it */
+	ev_done(t);
+	t->at_event = 0;
+	replay_cancellable(t);
+	ev_half(t, RLOG_COND_WOKE, &ret, 0);
+	if (REAL(pthread_mutex_trylock)(m) == EBUSY)
+		held(t, RLOG_COND_WOKE, m);
+	if (ret == ECANCELED)
+		replay_cancelled(t);
+	return (int)ret;
+}
+
+EXPORT int pthread_cond_wait(pthread_cond_t *c, pthread_mutex_t *m)
+{
+	struct thr *t = shim_enter();
+	int ret;
+
+	if (!t)
+		return REAL(pthread_cond_wait)(c, m);
+	CALLER();
+	ret = cond_wait(t, COND_PLAIN, c, m, 0, 0);
+	shim_leave(t);
+	return ret;
+}
+
+EXPORT int pthread_cond_timedwait(pthread_cond_t *c, pthread_mutex_t *m, const struct timespec *ts)
+{
+	struct thr *t = shim_enter();
+	int ret;
+
+	if (!t)
+		return REAL(pthread_cond_timedwait)(c, m, ts);
+	CALLER();
+	ret = cond_wait(t, COND_TIMED, c, m, 0, ts);
+	shim_leave(t);
+	return ret;
+}
+
+EXPORT int pthread_cond_clockwait(pthread_cond_t *c, pthread_mutex_t *m, clockid_t clock,
+				  const struct timespec *ts)
+{
+	struct thr *t = shim_enter();
+	int ret;
+
+	if (!t)
+		return REAL(pthread_cond_clockwait)(c, m, clock, ts);
+	CALLER();
+	ret = cond_wait(t, COND_CLOCK, c, m, clock, ts);
+	shim_leave(t);
+	return ret;
+}
+
+/* On replay nobody waits in the real condition. */
+#define WAKE(name, kind)                                                                           \
+	EXPORT int name(pthread_cond_t *c)                                                         \
+	{                                                                                          \
+		struct thr *t = shim_enter();                                                      \
+		int ret = 0;                                                                       \
+                                                                                                   \
+		if (!t)                                                                            \
+			return REAL(name)(c);                                                      \
+		CALLER();                                                                          \
+		ev(t, kind, c, 0, 0);                                                              \
+		if (G.mode != SHIM_REPLAY)                                                         \
+			ret = REAL(name)(c);                                                       \
+		ev_done(t);                                                                        \
+		shim_leave(t);                                                                     \
+		return ret;                                                                        \
+	}
+
+WAKE(pthread_cond_signal, RLOG_COND_SIGNAL)
+WAKE(pthread_cond_broadcast, RLOG_COND_BROADCAST)
+DESTROY(pthread_cond_destroy, pthread_cond_t)
+
+/* ---- semaphores: a wait may depend on a handler or another process: always an event ---- */
+
+static int sem_event(struct thr *t, sem_t *s, int ret)
+{
+	int64_t r = ret == 0 ? 0 : -errno;
+
+	if (G.mode == SHIM_RECORD) {
+		ev(t, RLOG_SEM_WAIT, s, (uint64_t)r, 0);
+	} else {
+		replay_cancellable(t);
+		r = ev_result(t, RLOG_SEM_WAIT, s, 0);
+		/* keeps the count as it was; a post from outside did not happen here */
+		if (r == 0)
+			REAL(sem_trywait)(s);
+		ev_done(t);
+		if (r == -ECANCELED)
+			replay_cancelled(t);
+	}
+	return (int)r;
+}
+
+/* One thread at a time: 1 when it need not wait. */
+static int sem_try(sem_t *s)
+{
+	return G.serial && REAL(sem_trywait)(s) == 0;
+}
+
+#define SEM_WAIT(name, params, args)                                                               \
+	EXPORT int name params                                                                     \
+	{                                                                                          \
+		struct thr *t = shim_enter();                                                      \
+		int ret = 0;                                                                       \
+                                                                                                   \
+		if (!t)                                                                            \
+			return REAL(name) args;                                                    \
+		CALLER();                                                                          \
+		if (real_first(t) && !sem_try(s))                                                  \
+			CANCELLABLE(t, RLOG_SEM_WAIT, s, ret, REAL(name) args);                    \
+		ret = sem_event(t, s, ret);                                                        \
+		shim_leave(t);                                                                     \
+		if (ret < 0) {                                                                     \
+			errno = -ret;                                                              \
+			return -1;                                                                 \
+		}                                                                                  \
+		return 0;                                                                          \
+	}
+
+SEM_WAIT(sem_wait, (sem_t * s), (s))
+SEM_WAIT(sem_trywait, (sem_t * s), (s))
+SEM_WAIT(sem_timedwait, (sem_t * s, const struct timespec *ts), (s, ts))
+SEM_WAIT(sem_clockwait, (sem_t * s, clockid_t clock, const struct timespec *ts), (s, clock, ts))
+
+EXPORT int sem_post(sem_t *s)
+{
+	struct thr *t = shim_enter();
+	int ret;
+
+	if (!t)
+		return REAL(sem_post)(s);
+	CALLER();
+	ev(t, RLOG_SEM_POST, s, 0, 0);
+	ret = REAL(sem_post)(s);
+	ev_done(t);
+	shim_leave(t);
+	return ret;
+}
+
+EXPORT int sem_getvalue(sem_t *s, int *val)
+{
+	struct thr *t = shim_enter();
+	uint64_t v = 0;
+	int64_t ret;
+
+	if (!t)
+		return REAL(sem_getvalue)(s, val);
+	CALLER();
+	if (G.mode == SHIM_RECORD) {
+		ret = REAL(sem_getvalue)(s, val);
+		ev(t, RLOG_SEM_GET, s, (uint64_t)ret, (uint64_t)(int64_t)*val);
+	} else {
+		ret = ev_result(t, RLOG_SEM_GET, s, &v);
+		*val = (int)v;
+		ev_done(t);
+	}
+	shim_leave(t);
+	return (int)ret;
+}
+
+/*
+ * ---- cancel: orders the mark that it leaves at the other thread. Whether it also sends a signal depends
+ * on what that thread does right then: that is no event (sys.c), and nothing is sent on replay ----
+ */
+
+EXPORT int pthread_cancel(pthread_t th)
+{
+	struct thr *t = shim_enter();
+	int64_t ret;
+
+	if (!t)
+		return REAL(pthread_cancel)(th);
+	CALLER();
+	ev(t, RLOG_CALL, 0, RLOG_CALL_CANCEL, 0);
+	t->cancelling = 1;
+	shim_leave_quiet(t);
+	ret = REAL(pthread_cancel)(th);
+	t = self;
+	t->selector = 0;
+	t->depth = 1;
+	t->cancelling = 0;
+	ev_done(t);
+	ev_callret(t, &ret, 0, 0);
+	shim_leave(t);
+	return (int)ret;
+}
