@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: MIT
 """Counts test results.
 
-  tap.py suite RESULTS SUITE STATUS LOG   adds the TAP in LOG, of a shell suite that ended with STATUS
+  tap.py suite RESULTS SUITE STATUS LOG   adds the TAP in LOG, of tests/SUITE/run or of the program tests/SUITE
+                                          (a name with a slash), that ended with STATUS
   tap.py meson RESULTS BUILDDIR STATUS    adds the results of `meson test -C BUILDDIR`
   tap.py total RESULTS                    prints skips, failures, and "N passed, M failed, K skipped"
 
@@ -85,7 +86,7 @@ class Results:
 
 
 def add_suite(results, suite, status, log):
-    rerun = "tests/%s/run" % suite
+    rerun = "tests/%s" % suite if "/" in suite else "tests/%s/run" % suite
     with open(log, errors="replace") as f:
         tap = Tap(f.read())
     for result, name, text in tap.tests:
