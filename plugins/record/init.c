@@ -476,6 +476,7 @@ void init_fork_child(struct thr *t, uint32_t process, uint32_t parent)
 			return;
 		if (G.serial)
 			gil_init(n);
+		cs_fork_child(n);
 		arm_thread(n);
 		ev(n, RLOG_START, 0, 0, 0);
 		return;

@@ -82,6 +82,10 @@ struct thr {
 	struct lib_held held[LIB_HELD];
 	int nheld;
 	int made_event; /* this call made an event: signals may be delivered at its end */
+	/* recording in parallel, see cs.c */
+	uint32_t mutexes; /* held */
+	int cs; /* has the turn */
+	int cs_paused; /* gave it up for a call that may wait */
 	/* recording serially, see gil.c */
 	int gil; /* holds it, or waits to get it */
 	int clean; /* the last record is stamped, and no code of the program ran since */
@@ -252,6 +256,14 @@ void preempt_handler(int sig, siginfo_t *si, void *uc);
 void preempt_wait(struct thr *t, uint32_t *word, uint32_t seq); /* replay: waits for the turn */
 void preempt_ahead(struct thr *t); /* replay: t goes on to run the program's code */
 
+/* --- cs.c: recording in parallel: one critical section at a time --- */
+void cs_locked(struct thr *t); /* t has taken a mutex */
+void cs_unlocked(struct thr *t); /* behind the stamped record of the release */
+void cs_pause(struct thr *t); /* before a call that may wait */
+void cs_resume(struct thr *t);
+void cs_exit(struct thr *t);
+void cs_fork_child(struct thr *t);
+
 /* Recording: around a real call that may wait, behind its stamped record: a handler runs at once. */
 static inline void wait_begin_event(struct thr *t)
 {
@@ -259,6 +271,8 @@ static inline void wait_begin_event(struct thr *t)
 		gil_block(t);
 		return;
 	}
+	if (unlikely(t->cs))
+		cs_pause(t);
 	t->blocking = 1;
 	if (unlikely(t->pending))
 		sig_deliver_pending(t);
@@ -276,6 +290,8 @@ static inline void wait_end(struct thr *t)
 	t->blocking = 0;
 	if (unlikely(G.serial))
 		gil_unblock(t);
+	else if (unlikely(t->cs_paused))
+		cs_resume(t);
 }
 
 /* --- libc.c --- */

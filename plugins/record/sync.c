@@ -38,6 +38,8 @@ static int replay_mutex(struct thr *t, pthread_mutex_t *m)
 
 static void rec_mutex(struct thr *t, pthread_mutex_t *m, int ret)
 {
+	if (ret == 0 || ret == EOWNERDEAD)
+		cs_locked(t);
 	if (likely(ret == 0))
 		ev(t, RLOG_LOCK, m, 0, 0);
 	else
@@ -141,6 +143,8 @@ EXPORT int pthread_mutex_unlock(pthread_mutex_t *m)
 	CALLER();
 	ev(t, RLOG_UNLOCK, m, 0, 0);
 	ret = REAL(pthread_mutex_unlock)(m);
+	if (G.mode == SHIM_RECORD && ret == 0)
+		cs_unlocked(t);
 	ev_done(t);
 	shim_leave(t);
 	return ret;

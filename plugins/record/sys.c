@@ -196,8 +196,8 @@ long sys_do(struct thr *t, const struct sys_info *s, long nr, const long *a)
 	sys_lens_before(s, a, before);
 	if (likely(G.mode == SHIM_RECORD)) {
 		sys_rec(t, op, n);
-		if (unlikely(G.serial) && never_waits(nr)) {
-			if (nr == SYS_sched_yield)
+		if (unlikely(G.serial | t->cs) && never_waits(nr)) {
+			if (nr == SYS_sched_yield && G.serial)
 				gil_switch(t);
 			ret = raw6(nr, a[0], a[1], a[2], a[3], a[4], a[5]);
 		} else {

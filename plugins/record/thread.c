@@ -33,6 +33,8 @@ void thread_exit_event(struct thr *t)
 		turn_exit(t);
 	else if (G.serial)
 		gil_release(t);
+	else
+		cs_exit(t);
 	t->exited = 1; /* depth stays 1: what libc still does here is not the program's */
 }
 
