@@ -115,7 +115,7 @@ __attribute__((noinline)) static int innermost(struct node *node, int depth)
 
 static inline __attribute__((always_inline)) int inlined_step(struct node *node, int depth)
 {
-	int doubled = depth * 2;
+	volatile int doubled = depth * 2;
 
 	KEEP(&doubled);
 	return innermost(node, doubled) + 1;
@@ -124,7 +124,7 @@ static inline __attribute__((always_inline)) int inlined_step(struct node *node,
 __attribute__((noinline)) int work(int n, struct node *node)
 {
 	static long counter = 42;
-	int local = n * 2;
+	volatile int local = n * 2;
 	unsigned short us = 65535;
 	signed char sc = -3;
 	struct node here = *node;

@@ -16,7 +16,14 @@
 #include "wire/message.h"
 
 /* What the daemon may take in all; ASan keeps freed memory for a while (256 MB). */
-#ifdef __SANITIZE_ADDRESS__
+#if defined(__has_feature) /* clang */
+#if __has_feature(address_sanitizer)
+#define WITH_ASAN
+#endif
+#elif defined(__SANITIZE_ADDRESS__)
+#define WITH_ASAN
+#endif
+#ifdef WITH_ASAN
 #define MAX_RESIDENT_KB (600ul << 10)
 #else
 #define MAX_RESIDENT_KB (64ul << 10)
