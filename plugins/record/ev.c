@@ -141,6 +141,8 @@ void shim_leave(struct thr *t)
 			sig_deliver_pending(t);
 		else if (G.mode == SHIM_REPLAY)
 			leave_replay(t);
+		if (unlikely(G.serial && !t->gil) && G.mode == SHIM_RECORD)
+			gil_join(t);
 	}
 	t->depth = 0;
 	t->selector = 1;

@@ -265,6 +265,69 @@ void gil_init(struct thr *t)
 	new_slice();
 }
 
+/* ---- from parallel to serial ---- */
+
+/*
+ * A thread whose short wait has expired while another one runs is about to ask that one, through memory
+ * alone, to give way (as interpreters with a lock of their own do). Where it sees that, no log tells,
+ * unless one thread runs at a time from here on.
+ */
+#define SHORT_WAITS_HZ 50u /* part of a second */
+#define STOP_TRIES 500
+#define STOP_NS 200000l
+
+static int runs(const struct thr *x, const struct thr *me)
+{
+	return x != me && x->tid && !x->exited && !x->depth;
+}
+
+static int others_run(const struct thr *t)
+{
+	for (uint32_t i = 1; i < G.next_thread && i < RLOG_MAX_THREADS; i++)
+		if (runs(&G.thr[i], t))
+			return 1;
+	return 0;
+}
+
+void gil_start(struct thr *t)
+{
+	static uint32_t started;
+	uint64_t hz = G.control->tsc_hz;
+	long pause[2] = {0, STOP_NS};
+
+	if (G.mode != SHIM_RECORD || G.control->clock || !hz || stamp_now() - t->last_stamp > hz / SHORT_WAITS_HZ ||
+	    !others_run(t) || __atomic_exchange_n(&started, 1, __ATOMIC_ACQ_REL))
+		return;
+	gil_init(t);
+	ev(t, RLOG_CALL, 0, RLOG_CALL_SERIAL, 0);
+	__atomic_store_n(&G.serial, 1, __ATOMIC_SEQ_CST);
+	sig_arm_traps();
+	raw2(SYS_membarrier, 1 /* MEMBARRIER_CMD_GLOBAL */, 0);
+	/* all others stop at the end of their next event; one that comes to none goes on for a while */
+	for (int i = 0; i < STOP_TRIES && others_run(t); i++)
+		raw2(SYS_nanosleep, pause, 0);
+}
+
+void gil_start_replay(struct thr *t)
+{
+	struct rlog_rec r;
+
+	/* not a peek behind a YIELD: the program's code may run before that */
+	if (!turn_next_is(t, RLOG_CALL) || !turn_peek(t, &r) || r.op[0] != RLOG_CALL_SERIAL)
+		return;
+	turn_take(t, &r, RLOG_CALL);
+	G.serial = 1;
+	sig_arm_traps();
+	turn_done(t);
+}
+
+void gil_join(struct thr *t)
+{
+	if (!t->clean)
+		ev(t, RLOG_YIELD, 0, 0, 0);
+	gil_acquire(t);
+}
+
 /* ---- spin-waits ---- */
 
 extern const struct rlog_kind_info *shim_kinds(void);

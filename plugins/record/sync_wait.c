@@ -37,6 +37,8 @@ static int cond_wait(struct thr *t, enum cond_how how, pthread_cond_t *c, pthrea
 	if (G.mode == SHIM_RECORD) {
 		CANCELLABLE(t, RLOG_COND_WOKE, c, ret, real_cond_wait(how, c, m, clock, ts));
 		ev_half(t, RLOG_COND_WOKE, &ret, 0);
+		if (unlikely(ret == ETIMEDOUT) && !G.serial)
+			gil_start(t);
 		return (int)ret;
 	}
 	REAL(pthread_mutex_unlock)(m);
@@ -49,6 +51,8 @@ static int cond_wait(struct thr *t, enum cond_how how, pthread_cond_t *c, pthrea
 		held(t, RLOG_COND_WOKE, m);
 	if (ret == ECANCELED)
 		replay_cancelled(t);
+	if (ret == ETIMEDOUT && !G.serial)
+		gil_start_replay(t);
 	return (int)ret;
 }
 

@@ -123,6 +123,7 @@ enum rlog_call {
 	RLOG_CALL_SPAWN_ERROR = 1, /* posix_spawn's own result */
 	RLOG_CALL_GETCPU = 2,
 	RLOG_CALL_CANCEL = 3, /* pthread_cancel */
+	RLOG_CALL_SERIAL = 4, /* from here on one thread ran at a time (a CALL without CALLRET) */
 };
 
 static inline uint64_t rlog_zigzag(int64_t v)
