@@ -3,6 +3,7 @@
 #define LOG_DOMAIN "nav"
 #include "session/nav.h"
 
+#include <sched.h>
 #include <stdio.h>
 #include <string.h>
 #include <time.h>
@@ -85,7 +86,7 @@ static int init_rung(struct nav *n, const struct rec *rec, uint32_t process, uns
 		nav_fini(n);
 		return -1;
 	}
-	n->t.cpu = 0;
+	n->t.cpu = sched_getcpu(); /* where the kernel put this worker: replays side by side get several */
 	n->t.progress = show_progress;
 	n->t.progress_ctx = n;
 	/* without a place for checkpoints everything still works, from the start each time */

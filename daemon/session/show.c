@@ -73,6 +73,9 @@ json_t *show_backtrace(const struct gdb_frame *frames, size_t n)
 			first = i + 1;
 		else
 			break;
+	/* how libc starts a thread has no names without its debug files */
+	while (n > first + 1 && !frames[n - 1].func && !frames[n - 1].file)
+		n--;
 	for (size_t i = first; i < n; i++) {
 		char pc[24];
 
