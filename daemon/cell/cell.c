@@ -76,7 +76,7 @@ static void __attribute__((noreturn)) pid1(int sock, int (*init)(void *arg), voi
 	_exit(r || sent != (ssize_t)sizeof(e) ? 127 : init(arg));
 }
 
-/* The set-up's outcome, from the child. */
+/* The set-up's outcome, from the child. 1: it ended before it could say. */
 static int handshake(int sock, struct err *e)
 {
 	struct err theirs;
@@ -89,7 +89,15 @@ static int handshake(int sock, struct err *e)
 		theirs.text[sizeof(theirs.text) - 1] = 0;
 		return err_set(e, theirs.kind, "%s", theirs.text);
 	}
-	return err_set(e, ERR_INTERNAL, "its first process died");
+	return 1;
+}
+
+static int died(int status, struct err *e)
+{
+	if (WIFSIGNALED(status))
+		return err_set(e, ERR_INTERNAL, "its first process was killed by SIG%s",
+			       sigabbrev_np(WTERMSIG(status)));
+	return err_set(e, ERR_INTERNAL, "its first process ended with status %d", WEXITSTATUS(status));
 }
 
 /* fork, with the child as pid 1 of a new PID namespace. */
@@ -124,7 +132,7 @@ int cell_start(int (*init)(void *arg), void *arg, struct cell *out, struct err *
 {
 	cleanup_close int ours = -1, theirs = -1;
 	struct cell c = {.pidfd = -1};
-	int sk[2];
+	int sk[2], r = -1;
 
 	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, sk))
 		return err_errno(e, ERR_INTERNAL, "cannot make a cell: socketpair");
@@ -141,8 +149,13 @@ int cell_start(int (*init)(void *arg), void *arg, struct cell *out, struct err *
 	c.pidfd = (int)syscall(SYS_pidfd_open, c.pid, 0);
 	if (c.pidfd < 0)
 		err_errno(e, ERR_HOST, "pidfd_open");
-	if (c.pidfd < 0 || handshake(ours, e)) {
-		cell_kill(&c);
+	else
+		r = handshake(ours, e);
+	if (r) {
+		int status = cell_kill(&c);
+
+		if (r > 0)
+			died(status, e);
 		return err_wrap(e, "cannot make a cell");
 	}
 	*out = c;
