@@ -46,6 +46,21 @@ static void rec_mutex(struct thr *t, pthread_mutex_t *m, int ret)
 		ev(t, RLOG_LOCK_RET, m, (uint64_t)ret, 0);
 }
 
+/* A sleep in the kernel costs more than most critical sections; trapped, twice as much. */
+#define SPINS 20
+
+static int try_for_a_while(const struct thr *t, pthread_mutex_t *m)
+{
+	int ret = REAL(pthread_mutex_trylock)(m);
+
+	/* not while others wait for us to go on */
+	for (int i = 0; ret == EBUSY && i < SPINS && !G.serial && !t->cs; i++) {
+		__builtin_ia32_pause();
+		ret = REAL(pthread_mutex_trylock)(m);
+	}
+	return ret;
+}
+
 EXPORT int pthread_mutex_lock(pthread_mutex_t *m)
 {
 	struct thr *t;
@@ -55,7 +70,7 @@ EXPORT int pthread_mutex_lock(pthread_mutex_t *m)
 		return REAL(pthread_mutex_lock)(m);
 	CALLER();
 	if (real_first(t)) {
-		ret = REAL(pthread_mutex_trylock)(m);
+		ret = try_for_a_while(t, m);
 		if (ret == EBUSY) {
 			wait_begin(t);
 			ret = REAL(pthread_mutex_lock)(m);
@@ -142,9 +157,12 @@ EXPORT int pthread_mutex_unlock(pthread_mutex_t *m)
 		return REAL(pthread_mutex_unlock)(m);
 	CALLER();
 	ev(t, RLOG_UNLOCK, m, 0, 0);
-	ret = REAL(pthread_mutex_unlock)(m);
-	if (G.mode == SHIM_RECORD && ret == 0)
+	/* before the mutex: who waits for it should find both free */
+	if (G.mode == SHIM_RECORD)
 		cs_unlocked(t);
+	ret = REAL(pthread_mutex_unlock)(m);
+	if (unlikely(ret))
+		t->mutexes++;
 	ev_done(t);
 	shim_leave(t);
 	return ret;
