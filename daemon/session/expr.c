@@ -15,6 +15,21 @@
 #define FRAMES_MAX 64
 #define CALL_TIMEOUT_MS 20000
 
+/* Expressions with calls. 1: they are made, or GDB must evaluate them. -1: GDB failed. */
+static int try_calls(struct expr *x, struct gdb *g, pid_t tid, int frame, struct err *e)
+{
+	cleanup_free char *outer = NULL;
+	int r = calls_init(&x->calls, g, x->text, tid, frame, &outer, e);
+
+	if (r)
+		return r;
+	if (gdb_type_of(g, x->text, tid, frame, &x->x.type, e) == 0)
+		x->direct = true;
+	else
+		calls_fini(&x->calls);
+	return gdb_dead(g) ? -1 : 1;
+}
+
 /* 0: compiled. 1: valid, GDB must evaluate it. 2: no such symbol here. -1: failure. */
 static int try_frame(struct expr *x, struct gdb *g, pid_t tid, int frame, struct err *e)
 {
@@ -32,7 +47,7 @@ static int try_frame(struct expr *x, struct gdb *g, pid_t tid, int frame, struct
 		return 0;
 	}
 	if (r == GDB_NOT_COMPILABLE)
-		return 1;
+		return try_calls(x, g, tid, frame, e);
 	*e = why;
 	return why.kind == ERR_USAGE ? 2 : -1;
 }
@@ -92,8 +107,9 @@ int expr_init(struct expr *x, struct gdb *g, const char *text, pid_t tid, struct
 
 void expr_fini(struct expr *x)
 {
-	if (x->compiled)
+	if (x->compiled || x->direct)
 		gdb_expr_fini(&x->x);
+	calls_fini(&x->calls);
 	free(x->code);
 	free(x->text);
 	memset(x, 0, sizeof(*x));
@@ -141,6 +157,34 @@ void expr_eval_memory(const struct expr *x, pid_t pid, struct expr_value *out)
 		snprintf(out->text, sizeof(out->text), "<%s>", agent_status_text(s));
 }
 
+static void eval_direct(const struct expr *x, pid_t pid, int timeout_ms, struct expr_value *out)
+{
+	static const struct agent_ops ops = {.read_mem = calls_read};
+	struct call_memory m = {.pid = pid, .n = x->calls.n};
+	uint64_t result[CALL_MAX] = {0};
+	struct agent_result r;
+	enum agent_status s;
+	struct err why = {0};
+
+	m.result = result;
+	out->truth = SEARCH_ERROR;
+	if (calls_run(&x->calls, pid, timeout_ms, result, &why)) {
+		snprintf(out->text, sizeof(out->text), "<%.150s>", why.text);
+		log_debug("%s: %s", x->text, why.text);
+		return;
+	}
+	s = agent_run(x->calls.code, x->calls.len, &ops, &m, &r);
+	if (s != AGENT_OK) {
+		snprintf(out->text, sizeof(out->text), "<%s>", agent_status_text(s));
+		return;
+	}
+	cleanup_free char *text = gdb_type_format(&x->x.type, r.value);
+
+	out->truth = truth_of(x, r.value);
+	snprintf(out->text, sizeof(out->text), "%.150s", text);
+	log_debug("%s: %s", x->text, text);
+}
+
 /* Attached to a copy: the program's own innermost frame, and no stop signals into the call. */
 static int prepare_copy(struct gdb *g, int *frame, struct err *e)
 {
@@ -166,6 +210,10 @@ int expr_eval_copy(const struct expr *x, struct gdb *g, pid_t pid, int timeout_m
 	if (!timeout_ms)
 		timeout_ms = CALL_TIMEOUT_MS;
 	memset(out, 0, sizeof(*out));
+	if (x->direct) {
+		eval_direct(x, pid, timeout_ms, out);
+		return 0;
+	}
 	if (gdb_attach(g, pid, e) || prepare_copy(g, &frame, e))
 		return -1;
 	r = gdb_eval(g, x->text, 0, frame, timeout_ms, &text, &why);
@@ -185,18 +233,48 @@ int expr_eval_copy(const struct expr *x, struct gdb *g, pid_t pid, int timeout_m
 	return 0;
 }
 
-int expr_eval(const struct expr *x, struct gdb *g, struct target *t, struct expr_value *out, struct err *e)
+static int eval_snap(const struct expr *x, struct gdb *g, struct target *t, struct expr_value *out,
+		     struct err *e)
 {
 	pid_t copy;
 	int r;
 
-	if (x->compiled) {
-		expr_eval_memory(x, t->pid, out);
-		return 0;
-	}
 	if (target_snap(t, &copy, e))
 		return -1;
 	r = expr_eval_copy(x, g, copy, 0, out, e);
 	target_snap_kill(copy);
 	return r;
+}
+
+/* Once, GDB is asked too: if it does not say the same, the calls are left to it. */
+static int check_direct(struct expr *x, struct gdb *g, struct target *t, struct expr_value *out,
+			struct err *e)
+{
+	struct expr_value by_gdb;
+	int r;
+
+	x->direct = false;
+	r = eval_snap(x, g, t, &by_gdb, e);
+	x->direct = true;
+	if (r || by_gdb.truth == SEARCH_ERROR)
+		return r;
+	x->checked = true;
+	if (by_gdb.truth == out->truth && !strcmp(by_gdb.text, out->text))
+		return 0;
+	log_warn("%s: %s by direct calls, %s by GDB", x->text, out->text, by_gdb.text);
+	x->direct = false;
+	gdb_expr_fini(&x->x);
+	*out = by_gdb;
+	return 0;
+}
+
+int expr_eval(struct expr *x, struct gdb *g, struct target *t, struct expr_value *out, struct err *e)
+{
+	if (x->compiled) {
+		expr_eval_memory(x, t->pid, out);
+		return 0;
+	}
+	if (eval_snap(x, g, t, out, e))
+		return -1;
+	return x->direct && !x->checked ? check_direct(x, g, t, out, e) : 0;
 }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * expr.h: the watched expression. GDB compiles it once, in a frame of the stopped target; then it is
- * evaluated on a process's memory in microseconds. What the bytecode cannot express (calls, floating
- * point) is evaluated by GDB on a throw-away copy of the process.
+ * evaluated on a process's memory in microseconds. Calls are made in a throw-away copy of the process
+ * (call.h). What neither can express (floating point, virtual functions) is evaluated by GDB on such a copy.
  */
 #ifndef FRED_SESSION_EXPR_H
 #define FRED_SESSION_EXPR_H
@@ -14,6 +14,7 @@
 #include "gdb/gdb.h"
 #include "search/agent.h"
 #include "search/ops.h"
+#include "session/call.h"
 #include "session/target.h"
 
 struct expr {
@@ -22,6 +23,9 @@ struct expr {
 	struct gdb_expr x;
 	uint8_t *code;
 	size_t len;
+	bool direct; /* calls are made without GDB; of x only the type is filled */
+	bool checked; /* ... and that gave what GDB said */
+	struct calls calls;
 	/* Which values are true: by default those that are not zero; else all but `unequal_to`. */
 	bool by_value;
 	int64_t unequal_to;
@@ -45,13 +49,13 @@ void expr_fini(struct expr *x);
 /* Evaluates a compiled expression on the memory of pid, which must not be running. Never fails. */
 void expr_eval_memory(const struct expr *x, pid_t pid, struct expr_value *out);
 /*
- * Evaluates any expression with GDB on pid, a copy that nobody needs any more (its child: it stays attached
+ * Evaluates any expression, with GDB if need be, on pid, a copy that nobody needs any more (its child: it stays attached
  * to nothing, the caller kills it). Failing to evaluate is a value (SEARCH_ERROR); -1 when GDB is of no use.
  * timeout_ms: for a call into the program, 0: the default; a call that does not return has no value.
  */
 int expr_eval_copy(const struct expr *x, struct gdb *g, pid_t pid, int timeout_ms, struct expr_value *out,
 		   struct err *e);
 /* On the parked target, by the better of the two ways. */
-int expr_eval(const struct expr *x, struct gdb *g, struct target *t, struct expr_value *out, struct err *e);
+int expr_eval(struct expr *x, struct gdb *g, struct target *t, struct expr_value *out, struct err *e);
 
 #endif

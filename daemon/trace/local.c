@@ -15,6 +15,8 @@
 #define BLOCK_MAX	16384
 /* An evaluation dearer than this is worth a copy of the process, if it saves several. */
 #define DEAR_NS 300000
+/* Going through with dear evaluations for so long, it goes by time once more. */
+#define DEAR_MAX_NS 500000000u
 
 int local_evaluate(struct local *l, struct trace *t, bool *bad, struct trace_words *words,
 		   struct err *e)
@@ -145,7 +147,7 @@ static int block_on_copy(struct local *l, enum local_unit unit, uint64_t raw, ui
 int local_go_through(struct local *l, enum local_unit unit, uint64_t raw_max, enum local_verdict *v,
 		     struct err *e)
 {
-	uint64_t block = 1, begin = l->r->hits + l->r->steps, singles = 0;
+	uint64_t block = 1, begin = l->r->hits + l->r->steps, singles = 0, since = local_now_ns();
 	bool growing = true, good;
 
 	for (;;) {
@@ -153,7 +155,7 @@ int local_go_through(struct local *l, enum local_unit unit, uint64_t raw_max, en
 		uint64_t raw = raw_max ? raw_max - used : 0;
 
 		*v = LOCAL_NOT_YET;
-		if (raw_max && used >= raw_max)
+		if (raw_max && (used >= raw_max || (dear(l) && local_now_ns() - since > DEAR_MAX_NS)))
 			return 0;
 		if (unit == LOCAL_HIT && !local_watchable(l)) /* the words have become too many */
 			return l->p->no_forks ? local_go_through(l, LOCAL_STEP, 0, v, e) : 0;

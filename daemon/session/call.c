@@ -1,0 +1,355 @@
+/* SPDX-License-Identifier: MIT */
+/* call.c: see call.h. Taking an expression apart; making the calls is in call_run.c. */
+#define LOG_DOMAIN "call"
+#include "session/call.h"
+
+#include <ctype.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "base/log.h"
+#include "base/str.h"
+#include "gdb/agentexpr.h"
+#include "search/agent.h"
+
+#define REFUSED 1
+
+struct scope {
+	struct gdb *g;
+	pid_t tid;
+	int frame;
+};
+
+/* One call in a text: [name, open) the function, (open, close) the arguments. */
+struct found {
+	size_t object; /* where a member call's object begins; == name: no member */
+	size_t object_end;
+	bool arrow;
+	size_t name, open, close;
+};
+
+static bool name_char(char c)
+{
+	return isalnum((unsigned char)c) || c == '_';
+}
+
+/* The index of the quote that ends the text which begins at i; strlen when there is none. */
+static size_t quoted(const char *s, size_t i)
+{
+	char quote = s[i++];
+
+	while (s[i] && s[i] != quote)
+		i += s[i] == '\\' && s[i + 1] ? 2 : 1;
+	return i;
+}
+
+/* The bracket that closes the one at `open`; 0: none. */
+static size_t closing(const char *s, size_t open)
+{
+	int depth = 0;
+
+	for (size_t i = open; s[i]; i++) {
+		if (s[i] == '"' || s[i] == '\'') {
+			i = quoted(s, i);
+			if (!s[i])
+				return 0;
+		} else if (s[i] == '(' || s[i] == '[') {
+			depth++;
+		} else if ((s[i] == ')' || s[i] == ']') && !--depth) {
+			return i;
+		}
+	}
+	return 0;
+}
+
+static bool is_keyword(const char *s, size_t n)
+{
+	static const char *const words[] = {"sizeof", "typeof", "decltype", "alignof", "_Alignof", "unsigned"};
+
+	for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++)
+		if (strlen(words[i]) == n && !memcmp(words[i], s, n))
+			return true;
+	return false;
+}
+
+/* Where the name that ends before `end` begins, scopes included. */
+static size_t name_begin(const char *s, size_t end)
+{
+	while (end && (name_char(s[end - 1]) || s[end - 1] == ':'))
+		end--;
+	return end;
+}
+
+/* Where the operand a.b->c[i] that ends before `end` begins; end: none that this understands. */
+static size_t operand_begin(const char *s, size_t end)
+{
+	size_t at = end;
+
+	for (;;) {
+		size_t b;
+
+		while (at && s[at - 1] == ']') {
+			int depth = 0;
+
+			do {
+				at--;
+				depth += (s[at] == ']') - (s[at] == '[');
+			} while (at && depth);
+		}
+		b = name_begin(s, at);
+		if (b == at)
+			return end;
+		if (b && s[b - 1] == '.')
+			at = b - 1;
+		else if (b > 1 && s[b - 1] == '>' && s[b - 2] == '-')
+			at = b - 2;
+		else
+			return b;
+	}
+}
+
+/* The last call in the text, which has no other in its arguments. False: there is none. */
+static bool last_call(const char *s, struct found *f)
+{
+	bool any = false;
+
+	*f = (struct found){0};
+	for (size_t i = 0; s[i]; i++) {
+		size_t b;
+
+		if (s[i] == '"' || s[i] == '\'') {
+			i = quoted(s, i);
+			if (!s[i])
+				return false;
+			continue;
+		}
+		if (s[i] != '(' || !i || !name_char(s[i - 1]))
+			continue;
+		b = name_begin(s, i);
+		if (isdigit((unsigned char)s[b]) || is_keyword(s + b, i - b))
+			continue;
+		*f = (struct found){.object = b, .name = b, .open = i};
+		any = true;
+	}
+	if (!any || !(f->close = closing(s, f->open)))
+		return false;
+	f->arrow = f->name > 1 && s[f->name - 1] == '>' && s[f->name - 2] == '-';
+	if (f->arrow || (f->name && s[f->name - 1] == '.')) {
+		f->object_end = f->name - (f->arrow ? 2 : 1);
+		f->object = operand_begin(s, f->object_end);
+		return f->object < f->object_end;
+	}
+	return true;
+}
+
+/* GDB's refusals end the attempt; its death is an error. */
+static int refused(int r, const struct scope *s)
+{
+	return r < 0 && gdb_dead(s->g) ? -1 : r ? REFUSED : 0;
+}
+
+static bool is_scalar(const struct gdb_type *t)
+{
+	return !t->is_reference && t->size && t->size <= 8 &&
+	       (t->kind == GDB_TYPE_INT || t->kind == GDB_TYPE_BOOL || t->kind == GDB_TYPE_CHAR ||
+		t->kind == GDB_TYPE_ENUM || t->kind == GDB_TYPE_POINTER);
+}
+
+static int compile(const struct scope *s, const char *text, uint8_t **code, size_t *len, struct err *e)
+{
+	struct gdb_expr x;
+	int r = refused(gdb_expr_compile(s->g, text, s->tid, s->frame, &x, e), s);
+
+	if (r)
+		return r;
+	r = is_scalar(&x.type) && !agent_assemble(x.listing, code, len, e) ? 0 : REFUSED;
+	gdb_expr_fini(&x);
+	return r;
+}
+
+/* "text" without escapes, as an argument. */
+static char *plain_string(const char *arg)
+{
+	size_t n = strlen(arg);
+
+	if (n < 2 || *arg != '"' || arg[n - 1] != '"' || quoted(arg, 0) != n - 1 || memchr(arg, '\\', n))
+		return NULL;
+	return xstrndup(arg + 1, n - 2);
+}
+
+static int add_arg(const struct scope *s, struct call *c, const char *from, size_t n, struct err *e)
+{
+	cleanup_free char *text = NULL;
+	struct call_arg *a;
+
+	while (n && isspace((unsigned char)*from))
+		from++, n--;
+	while (n && isspace((unsigned char)from[n - 1]))
+		n--;
+	if (c->nargs == CALL_ARGS || !n)
+		return REFUSED;
+	text = xstrndup(from, n);
+	a = &c->arg[c->nargs++];
+	a->string = plain_string(text);
+	return a->string ? 0 : compile(s, text, &a->code, &a->len, e);
+}
+
+static int add_args(const struct scope *s, struct call *c, const char *text, size_t from, size_t to,
+		    struct err *e)
+{
+	int depth = 0, r = 0;
+
+	if (text[from + strspn(text + from, " \t")] == ')')
+		return 0;
+	for (size_t i = from; i <= to && !r; i++) {
+		if (text[i] == '"' || text[i] == '\'') {
+			i = quoted(text, i);
+		} else if ((text[i] == ',' && !depth) || i == to) {
+			r = add_arg(s, c, text + from, i - from, e);
+			from = i + 1;
+		} else {
+			depth += (text[i] == '(' || text[i] == '[') - (text[i] == ')' || text[i] == ']');
+		}
+	}
+	return r;
+}
+
+/* "{int (struct node *)} 0x401136 <list_len>" or "(int (C::*)(C * const)) 0x401136 <C::size()>" */
+static int address_of(const struct scope *s, const char *what, struct call *c, struct err *e)
+{
+	cleanup_free char *value = NULL;
+	const char *hex;
+	int r = refused(gdb_eval(s->g, what, s->tid, s->frame, 0, &value, e), s);
+
+	if (r)
+		return r;
+	hex = strstr(value, ") 0x");
+	if (!hex)
+		hex = strstr(value, "} 0x");
+	if (!hex || strstr(value, "virtual") || strstr(value, "..."))
+		return REFUSED;
+	c->function = strtoull(hex + 2, NULL, 16);
+	c->indirect = strstr(value, "gnu-indirect-function") != NULL;
+	return c->function ? 0 : REFUSED;
+}
+
+/* The class of the object of a member call, "Ledger" of "const Ledger *". */
+static int class_of(const struct scope *s, const char *object, bool arrow, char **name, struct err *e)
+{
+	static const char *const prefixes[] = {"volatile ", "const ", "class ", "struct "};
+	struct gdb_type t;
+	const char *from;
+	size_t n;
+	int r = refused(gdb_type_of(s->g, object, s->tid, s->frame, &t, e), s);
+
+	if (r)
+		return r;
+	from = t.name;
+	if (t.is_reference || (t.kind == GDB_TYPE_POINTER) != arrow)
+		r = REFUSED;
+	for (size_t i = 0; i < sizeof(prefixes) / sizeof(prefixes[0]); i++)
+		if (str_starts(from, prefixes[i]))
+			from += strlen(prefixes[i]);
+	n = strcspn(from, "*&");
+	while (n && from[n - 1] == ' ')
+		n--;
+	if (!r)
+		*name = xstrndup(from, n);
+	gdb_type_fini(&t);
+	return r;
+}
+
+static int member(const struct scope *s, const char *text, const struct found *f, struct call *c,
+		  struct err *e)
+{
+	cleanup_free char *object = xstrndup(text + f->object, f->object_end - f->object);
+	cleanup_free char *class = NULL, *what = NULL, *self = NULL;
+	int r = class_of(s, object, f->arrow, &class, e);
+
+	if (r)
+		return r;
+	what = str_fmt("&%s::%.*s", class, (int)(f->open - f->name), text + f->name);
+	r = address_of(s, what, c, e);
+	if (r)
+		return r;
+	self = f->arrow ? xstrdup(object) : str_fmt("&(%s)", object);
+	return add_arg(s, c, self, strlen(self), e);
+}
+
+static int one_call(const struct scope *s, const char *text, const struct found *f, struct call *c,
+		    struct err *e)
+{
+	cleanup_free char *name = NULL;
+	int r;
+
+	if (f->object < f->name) {
+		r = member(s, text, f, c, e);
+	} else {
+		name = str_fmt("*&%.*s", (int)(f->open - f->name), text + f->name);
+		r = address_of(s, name, c, e);
+	}
+	return r ? r : add_args(s, c, text, f->open + 1, f->close, e);
+}
+
+/* The text with the call replaced by its result. */
+static int replace(const struct scope *s, const char *text, const struct found *f, unsigned i, char **out,
+		   struct err *e)
+{
+	cleanup_free char *whole = xstrndup(text + f->object, f->close + 1 - f->object);
+	struct gdb_type t;
+	int r = refused(gdb_type_of(s->g, whole, s->tid, s->frame, &t, e), s);
+
+	if (r)
+		return r;
+	if (is_scalar(&t) && !strpbrk(t.name, "([{"))
+		*out = str_fmt("%.*s(*(%s*)0x%llx)%s", (int)f->object, text, t.name,
+			       CALL_RESULTS + 16ull * i, text + f->close + 1);
+	else
+		r = REFUSED;
+	gdb_type_fini(&t);
+	return r;
+}
+
+int calls_init(struct calls *c, struct gdb *g, const char *text, pid_t tid, int frame, char **outer,
+	       struct err *e)
+{
+	const struct scope s = {g, tid, frame};
+	cleanup_free char *cur = xstrdup(text);
+	struct found f;
+	int r = 0;
+
+	memset(c, 0, sizeof(*c));
+	while (!r && last_call(cur, &f)) {
+		char *next = NULL;
+
+		r = c->n == CALL_MAX ? REFUSED : one_call(&s, cur, &f, &c->call[c->n], e);
+		if (!r)
+			r = replace(&s, cur, &f, c->n, &next, e);
+		c->n++;
+		if (!r) {
+			free(cur);
+			cur = next;
+		}
+	}
+	if (!r)
+		r = c->n ? compile(&s, cur, &c->code, &c->len, e) : REFUSED;
+	if (r) {
+		log_info("%s: calls are left to GDB, at: %s", text, cur);
+		calls_fini(c);
+		return r;
+	}
+	*outer = steal_ptr(&cur);
+	return 0;
+}
+
+void calls_fini(struct calls *c)
+{
+	for (unsigned i = 0; i < CALL_MAX; i++)
+		for (unsigned k = 0; k < CALL_ARGS; k++) {
+			free(c->call[i].arg[k].code);
+			free(c->call[i].arg[k].string);
+		}
+	free(c->code);
+	memset(c, 0, sizeof(*c));
+}

@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * call.h: calls into the program without GDB. An expression such as `list_len(head) <= 10` is taken apart
+ * once: GDB compiles the arguments, and the rest with each call replaced by an object at an address where
+ * nothing can be mapped (CALL_RESULTS). To evaluate, a throw-away copy of the process makes the calls one
+ * after the other, held by ptrace; that takes a millisecond, where attaching GDB takes a hundred.
+ */
+#ifndef FRED_SESSION_CALL_H
+#define FRED_SESSION_CALL_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "base/err.h"
+#include "gdb/gdb.h"
+
+#define CALL_MAX 8
+#define CALL_ARGS 6 /* those that are passed in registers */
+#define CALL_RESULTS 0x1000ull /* result I is at + I * 16: below vm.mmap_min_addr */
+
+struct call_arg {
+	uint8_t *code; /* agent bytecode; NULL: a string */
+	size_t len;
+	char *string;
+};
+
+struct call {
+	uint64_t function;
+	bool indirect; /* the function returns the one to call (STT_GNU_IFUNC) */
+	unsigned nargs;
+	struct call_arg arg[CALL_ARGS];
+};
+
+struct calls {
+	unsigned n;
+	struct call call[CALL_MAX]; /* in the order in which they are made */
+	/* The rest of the expression, over the results. */
+	uint8_t *code;
+	size_t len;
+};
+
+/*
+ * Takes text apart in the scope of a frame. 0: done, *outer (the caller's) is the rest; calls_fini
+ * frees. 1: it has no calls, or such that only GDB can make (floating point, virtual functions, structs
+ * by value ...). -1: GDB failed.
+ */
+int calls_init(struct calls *c, struct gdb *g, const char *text, pid_t tid, int frame, char **outer,
+	       struct err *e);
+void calls_fini(struct calls *c);
+
+/*
+ * Makes the calls in process pid, a stopped copy with one thread. Afterwards it is held by ptrace, and
+ * only good for looking at its memory and being killed.
+ * 0: result[] is filled. 1: a call did not come back (a crash, or timeout_ms is over); e says why.
+ */
+int calls_run(const struct calls *c, pid_t pid, int timeout_ms, uint64_t result[CALL_MAX], struct err *e);
+
+/* Memory of pid as the bytecode sees it: the results at CALL_RESULTS. */
+struct call_memory {
+	pid_t pid;
+	const uint64_t *result;
+	unsigned n;
+};
+int calls_read(void *memory, uint64_t addr, void *out, size_t len);
+
+#endif
