@@ -364,9 +364,7 @@ void preempt_handler(int sig, siginfo_t *si, void *ucv)
 {
 	struct thr *t = self;
 
-	(void)sig;
-	(void)si;
-	if (!t || t->depth)
+	if (sig_late(sig, si) || !t || t->depth)
 		return;
 	t->depth = 1;
 	t->selector = 0;

@@ -373,6 +373,7 @@ static void start_record(uint32_t parent, int argc, char **argv, char **envp)
 		return;
 	if (G.serial)
 		gil_init(self);
+	thread_add_alt_stack(self);
 	arm_thread(self);
 }
 
@@ -403,7 +404,9 @@ static void start_replay(char **argv)
 	G.ctl->pid = G.pid;
 	G.ctl->process = G.process;
 	G.ctl->mode_addr = (uint64_t)&G.mode;
-	turn_map_log(self);
+	if (turn_map_log(self))
+		shim_fail("cannot map the log of the first thread");
+	thread_add_alt_stack(self);
 	G.ctl->tid[1] = self->tid;
 	if (G.sched->slots) {
 		G.ctl->slot = 0;
@@ -460,6 +463,7 @@ void init_fork_child(struct thr *t, uint32_t process, uint32_t parent)
 	G.pid = (int)raw0(SYS_getpid);
 	n->tid = G.pid;
 	n->pending = 0;
+	n->late_timer = n->late_armed = 0;
 	n->undone = 0;
 	self = n;
 	lib_fork_child(was, n);

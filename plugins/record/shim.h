@@ -65,6 +65,7 @@ struct thr {
 	/* signals that arrived while the program's code ran */
 	volatile int pending;
 	siginfo_t queue[SIG_QUEUE];
+	int late_timer, late_armed, late; /* see sig.c; the timer's number + 1 */
 	uint64_t caller; /* return address of the call in progress, for messages */
 	/* a new thread's start */
 	void *(*start)(void *);
@@ -192,7 +193,7 @@ _Noreturn void turn_diverge(struct thr *t, const struct rlog_rec *want, enum rlo
 			    const uint64_t *ops, unsigned nops, const char *text);
 /* A futex call of libc. In replay a wait lends the turn to those who may hold the lock. */
 long turn_futex(struct thr *t, const long *a);
-void turn_map_log(struct thr *t); /* maps the log of t */
+int turn_map_log(struct thr *t); /* maps the log of t. -1: it has none, and no event */
 void turn_start(struct thr *t); /* position 0: stops there if wanted, then waits for its turn */
 void turn_fork_child(struct thr *t); /* goes on as the child of a fork */
 void turn_attach(uint32_t process); /* maps the control page and the schedule of an image */
@@ -210,6 +211,8 @@ void sig_inherited(uint64_t *ignored, uint64_t *blocked);
 void sig_inherit(uint64_t ignored, uint64_t blocked);
 void sig_arm_traps(void); /* (re)installs the handlers that the shim itself needs */
 long sig_action(struct thr *t, const long *a);
+/* Is it the timer of a signal that waited for an event? Then it has been delivered. */
+int sig_late(int sig, const siginfo_t *si);
 long sig_procmask_native(const long *a, ucontext_t *uc);
 void sig_deliver_pending(struct thr *t); /* recording */
 int sig_deliver_replay(struct thr *t); /* replay: runs handlers while the next record is a SIGNAL */
@@ -218,6 +221,10 @@ int sig_deliver_replay(struct thr *t); /* replay: runs handlers while the next r
 void trap_install_filter(void);
 void trap_handler(int sig, siginfo_t *si, void *uc);
 /* clone/clone3/vfork/fork from the program or libc. */
+/* The shim's signal stack for a thread: mapped and set; set again; is this one such? */
+void thread_add_alt_stack(const struct thr *t);
+void thread_use_alt_stack(const struct thr *t);
+int thread_is_alt_stack(const void *sp);
 long trap_clone(struct thr *t, long nr, const long *a, ucontext_t *uc);
 struct clone_args;
 

@@ -8,6 +8,7 @@
  */
 #include "record/shim.h"
 
+#include <time.h>
 #include <ucontext.h>
 
 #define SA_RESTORER_ 0x04000000ul
@@ -29,6 +30,12 @@ __asm__(".text\n.balign 16\n.type sig_restorer, @function\nsig_restorer:\n"
 	".size sig_restorer, .-sig_restorer\n");
 
 #define SIG_CANCEL 32 /* glibc's */
+
+#define LATE_NS 250000000l /* without an event, until a waiting signal interrupts the program */
+#define LATE_AGAIN_NS 2000000l /* when that was inside the shim */
+#define LATE_STACK 32768u /* on replay the thread stands elsewhere, perhaps deeper */
+
+static void entry(int sig, siginfo_t *si, void *ucv);
 
 static uint64_t bit(int sig)
 {
@@ -142,8 +149,74 @@ static void rec_signal(struct thr *t, int sig, const siginfo_t *si, uint64_t sp)
 	__atomic_store_n(p0, RLOG_SIGNAL, __ATOMIC_RELEASE);
 }
 
+/* ---- signals in a long computation ---- */
+
+static int late_use; /* 1: SIG_PREEMPT is ours, even if the program sets it; 2: and the user was told */
+
+/*
+ * A signal waits for the thread's next event. When none comes, as in a loop that waits for the handler to
+ * set a flag, this timer interrupts the thread. On replay the handler then runs at the beginning of that
+ * computation: its place inside cannot be found again.
+ */
+static void late_arm(struct thr *t)
+{
+	struct itimerspec when = {{0, LATE_AGAIN_NS}, {0, LATE_NS}};
+	struct sigevent ev = {.sigev_notify = SIGEV_THREAD_ID, .sigev_signo = SIG_PREEMPT};
+	int id;
+
+	if (!t->late_timer) {
+		ev.sigev_value.sival_ptr = &late_use;
+		ev._sigev_un._tid = t->tid;
+		if (raw3(SYS_timer_create, CLOCK_MONOTONIC, &ev, &id))
+			return;
+		t->late_timer = id + 1;
+	}
+	if (!G.serial && !late_use)
+		install(SIG_PREEMPT, entry, SA_SIGINFO | SA_RESTART, 0);
+	if (!late_use)
+		late_use = 1;
+	t->late_armed = 1;
+	raw4(SYS_timer_settime, t->late_timer - 1, 0, &when, 0);
+}
+
+static void late_disarm(struct thr *t)
+{
+	static const struct itimerspec never;
+
+	t->late_armed = 0;
+	raw4(SYS_timer_settime, t->late_timer - 1, 0, &never, 0);
+}
+
+int sig_late(int sig, const siginfo_t *si)
+{
+	struct thr *t = self;
+
+	if (sig != SIG_PREEMPT || si->si_code != SI_TIMER || si->si_value.sival_ptr != &late_use)
+		return 0;
+	if (!t || t->depth || t->blocking || G.mode != SHIM_RECORD || !t->pending)
+		return 1;
+	t->depth = 1;
+	t->selector = 0;
+	t->late = 1;
+	if (late_use == 1) {
+		late_use = 2;
+		note(RLOG_NOTE_UNSUPPORTED, t->queue[0].si_signo,
+		     "a signal interrupted a long computation; a replay delivers it at the beginning of that");
+	}
+	sig_deliver_pending(t);
+	t = self;
+	t->depth = 0;
+	t->selector = 1;
+	return 1;
+}
+
 void sig_deliver_pending(struct thr *t)
 {
+	uint64_t below = t->late ? LATE_STACK : 0;
+
+	t->late = 0;
+	if (t->late_armed)
+		late_disarm(t);
 	while (t->pending) {
 		siginfo_t si;
 		uint64_t all = ~bit(SIGSYS), old;
@@ -156,7 +229,7 @@ void sig_deliver_pending(struct thr *t)
 		raw4(SYS_rt_sigprocmask, SIG_SETMASK, &old, 0, 8);
 		if (!has_handler(si.si_signo))
 			continue;
-		uint64_t sp = frame_below(__builtin_frame_address(0));
+		uint64_t sp = frame_below(__builtin_frame_address(0)) - below;
 
 		rec_signal(t, si.si_signo, &si, sp);
 		call_handler(t, si.si_signo, &si, sp, 1);
@@ -232,6 +305,8 @@ static void entry(int sig, siginfo_t *si, void *ucv)
 {
 	struct thr *t = self;
 
+	if (sig_late(sig, si))
+		return;
 	if (is_sync(sig) && si->si_code > 0) {
 		struct ksigaction *u = &user[sig];
 		void (*fn)(int, siginfo_t *, void *) = u->handler;
@@ -272,6 +347,8 @@ static void entry(int sig, siginfo_t *si, void *ucv)
 	if (t->pending < SIG_QUEUE) {
 		t->queue[t->pending] = *si;
 		t->pending++;
+		if (!t->late_armed)
+			late_arm(t);
 	}
 }
 
@@ -281,7 +358,7 @@ static void apply(int sig)
 	const struct ksigaction *u = &user[sig];
 	unsigned long keep = SA_RESTART | SA_NOCLDSTOP | SA_NOCLDWAIT | SA_ONSTACK | SA_NODEFER;
 
-	if (sig == SIGSYS || (sig == SIG_PREEMPT && G.serial))
+	if (sig == SIGSYS || (sig == SIG_PREEMPT && (G.serial || late_use)))
 		return;
 	if (is_sync(sig) && (unsigned long)u->handler <= 1) {
 		install(sig, entry, SA_SIGINFO | SA_ONSTACK, 0);

@@ -4,11 +4,24 @@
 
 #include <linux/futex.h>
 
-/* sigaltstack: run in both, the old value is what the program set. */
-static long do_sigaltstack(struct thr *t, const long *a)
+/* sigaltstack: run in both. The shim's own is there when the program has none; a trap's return sets uc's. */
+static long do_sigaltstack(struct thr *t, const long *a, ucontext_t *uc)
 {
-	(void)t;
-	return raw2(SYS_sigaltstack, a[0], a[1]);
+	const stack_t *set = (const stack_t *)a[0];
+	stack_t *old = (stack_t *)a[1], was = {0};
+	long ret = raw2(SYS_sigaltstack, a[0], &was);
+
+	if (ret < 0)
+		return ret;
+	if (thread_is_alt_stack(was.ss_sp))
+		was = (stack_t){.ss_flags = SS_DISABLE};
+	if (set && (set->ss_flags & SS_DISABLE))
+		thread_use_alt_stack(t);
+	if (uc)
+		raw2(SYS_sigaltstack, 0, &uc->uc_stack);
+	if ((uintptr_t)old >= 4096)
+		*old = was;
+	return old && (uintptr_t)old < 4096 ? -14 : 0;
 }
 
 static _Noreturn void do_exit_group(struct thr *t, const long *a)
@@ -132,7 +145,7 @@ long sys_special(struct thr *t, long nr, const long *a, ucontext_t *uc)
 	case SYS_rt_sigprocmask:
 		return do_sig(t, nr, a, uc);
 	case SYS_sigaltstack:
-		return do_sigaltstack(t, a);
+		return do_sigaltstack(t, a, uc);
 	case SYS_prctl:
 		return sys_prctl(t, a);
 	case SYS_arch_prctl:

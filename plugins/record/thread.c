@@ -14,6 +14,7 @@
 #include <limits.h>
 
 #define STACK_SLOT (1ull << 26)
+#define ALT_STACK 65536ull
 
 static pthread_key_t exit_key;
 
@@ -58,6 +59,37 @@ void thread_init(void)
 	REAL(pthread_setspecific)(exit_key, &G.thr[1]);
 }
 
+/*
+ * A thread whose stack is full can report its crash only on another one: the end of its slot. The program
+ * does not see it.
+ */
+static uint64_t alt_stack(const struct thr *t)
+{
+	return SHIM_STACK_ADDR + (t->ordinal + 1) * STACK_SLOT - ALT_STACK;
+}
+
+void thread_use_alt_stack(const struct thr *t)
+{
+	stack_t ss = {.ss_sp = (void *)alt_stack(t), .ss_size = ALT_STACK};
+
+	raw2(SYS_sigaltstack, &ss, 0);
+}
+
+void thread_add_alt_stack(const struct thr *t)
+{
+	if (!raw_failed(raw_mmap((void *)alt_stack(t), ALT_STACK, PROT_READ | PROT_WRITE,
+				 MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0)))
+		thread_use_alt_stack(t);
+}
+
+int thread_is_alt_stack(const void *p)
+{
+	uint64_t a = (uint64_t)p;
+
+	return a >= SHIM_STACK_ADDR && a < SHIM_STACK_ADDR + (RLOG_MAX_THREADS + 1) * STACK_SLOT &&
+	       a % STACK_SLOT == STACK_SLOT - ALT_STACK;
+}
+
 static void *trampoline(void *p)
 {
 	struct thr *t = p;
@@ -68,6 +100,7 @@ static void *trampoline(void *p)
 	self = t;
 	t->tid = (int)raw0(SYS_gettid);
 	REAL(pthread_setspecific)(exit_key, t);
+	thread_add_alt_stack(t);
 	if (G.mode == SHIM_RECORD) {
 		if (log_open(t) == 0)
 			arm_thread(t);
@@ -103,8 +136,8 @@ static int make_stack(struct thr *t, const pthread_attr_t *user, pthread_attr_t 
 		return -1;
 	size = (size + 4095) & ~4095ul;
 	guard = (guard + 4095) & ~4095ul;
-	if (size + guard > STACK_SLOT)
-		size = STACK_SLOT - guard;
+	if (size + guard > STACK_SLOT - ALT_STACK)
+		size = STACK_SLOT - ALT_STACK - guard;
 	if (raw_failed(raw_mmap(base, size, PROT_READ | PROT_WRITE,
 				MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_STACK | MAP_FIXED, -1, 0)))
 		return -1;
@@ -178,11 +211,14 @@ EXPORT int pthread_create(pthread_t *out, const pthread_attr_t *attr, void *(*st
 	if (make_stack(c, attr, &with_stack)) {
 		ret = 11;
 	} else if (G.mode == SHIM_REPLAY) {
-		/* an attempt that failed when recording is not repeated */
-		if (turn_peek(t, &r) && r.kind == RLOG_CREATED && (int64_t)r.op[0] != 0) {
+		int created = turn_peek(t, &r) && r.kind == RLOG_CREATED;
+
+		/* neither an attempt that failed when recording, nor one in the middle of which the process ended */
+		if (created && (int64_t)r.op[0] != 0) {
 			ret = (int64_t)r.op[0];
-		} else {
-			turn_map_log(c);
+		} else if (turn_map_log(c) == 0 || created) {
+			if (!c->tid) /* the process ended before the thread got to its first event */
+				c->tid = (int)r.op[1];
 			t->want_tid = c->tid;
 			ret = REAL(pthread_create)(out, &with_stack, trampoline, c);
 			t->want_tid = 0;
@@ -253,8 +289,10 @@ static int join(enum join_how how, pthread_t th, void **val, const struct timesp
 		if (ret == ECANCELED)
 			replay_cancelled(t);
 	}
-	if (ret == 0 && c)
+	if (ret == 0 && c) {
 		free_stack((uint64_t)c->stack, c->stack_len);
+		free_stack(alt_stack(c), ALT_STACK);
+	}
 	return (int)ret;
 }
 

@@ -421,8 +421,9 @@ static const void *map_ro(const char *path, void *at, uint64_t *len)
 	return raw_failed(m) ? 0 : m;
 }
 
-void turn_map_log(struct thr *t)
+int turn_map_log(struct thr *t)
 {
+	static const uint8_t nothing[1];
 	char path[400], *end = path + sizeof(path), *p;
 	const struct rlog_head *h;
 	uint64_t len;
@@ -434,13 +435,18 @@ void turn_map_log(struct thr *t)
 	p = fmt_dec(p, end, t->ordinal, 4);
 	fmt_str(p, end, ".log");
 	h = map_ro(path, G.replay_log_next, &len);
-	if (!h || h->magic != RLOG_MAGIC_LOG || h->version != RLOG_VERSION)
+	if (!h) {
+		t->log.rd = t->log.rd_end = nothing;
+		return -1;
+	}
+	if (h->magic != RLOG_MAGIC_LOG || h->version != RLOG_VERSION)
 		shim_fail("cannot map the log of a thread");
 	G.replay_log_next += (len + 8191) & ~4095ull;
 	t->log.rd = (const uint8_t *)(h + 1);
 	t->log.rd_end = (const uint8_t *)h + len;
 	t->last_stamp = h->stamp0;
 	t->tid = h->tid;
+	return 0;
 }
 
 static void dir_file(char *buf, char *end, const char *name, uint32_t process)
@@ -506,7 +512,8 @@ void turn_fork_child(struct thr *t)
 		c->slot_left = c->slot < G.sched->slots ? G.sched->slot[c->slot].count : 0;
 		c->owner = 1;
 	}
-	turn_map_log(t);
+	if (turn_map_log(t))
+		shim_fail("cannot map the log of a child's first thread");
 	if (c->process != G.process) {
 		c->process = G.process;
 		if (!count_event(t))
