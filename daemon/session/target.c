@@ -3,6 +3,7 @@
 #include "session/target.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <fcntl.h>
 #include <linux/futex.h>
 #include <sched.h>
@@ -355,20 +356,45 @@ static void pin(struct target *t)
 	sched_setaffinity(t->pid, sizeof(set), &set);
 }
 
+/*
+ * The path to start an image by. /proc/self/exe and the like name another file here: instead, a link to what
+ * they named, whose path is as long, since it stands on the stack.
+ */
+static int exec_path(const struct rec_image *img, char **path, struct err *e)
+{
+	static const char dir[] = REPLAY_DIR "/";
+	size_t n = strlen(img->execfn);
+
+	*path = xstrdup(img->execfn);
+	if (!str_starts(img->execfn, "/proc/") && !str_starts(img->execfn, "/dev/fd/"))
+		return 0;
+	if (n <= strlen(dir) || n - strlen(dir) > NAME_MAX) {
+		free(*path);
+		*path = xstrdup(img->exe);
+		return 0;
+	}
+	memset(*path, 'x', n);
+	memcpy(*path, dir, strlen(dir));
+	if (symlink(img->exe, *path) && errno != EEXIST)
+		return err_errno(e, ERR_HOST, "link %s to %s", *path, img->exe);
+	return 0;
+}
+
 int target_launch(struct target *t, struct err *e)
 {
 	const struct rec_image *img = rec_image(t->rec, t->root, e);
 	cleanup_strv struct strv env = {0};
+	cleanup_free char *path = NULL;
 	struct launch_spec spec;
 
-	if (!img || make_env(img, &env, e))
+	if (!img || make_env(img, &env, e) || exec_path(img, &path, e))
 		return -1;
 	target_kill(t);
 	reset_ctl(t);
 	if (fill_follow(t, e))
 		return -1;
 	spec = (struct launch_spec){
-		.path = img->execfn,
+		.path = path,
 		.argv = img->argv,
 		.envp = env.s,
 		.cwd = img->cwd,

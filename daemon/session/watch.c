@@ -356,7 +356,9 @@ static int search(struct watch *w, const struct watch_params *p, double t0, json
 		return -1;
 	if (r.outcome == SEARCH_EQUAL) {
 		err_set(e, ERR_NOT_FOUND,
-			"%s: the expression is the same at both ends: %s at event %llu, %s at event %llu",
+			"%s: the expression is the same at both ends: %s at event %llu, %s at event %llu "
+			"(--good POS names another position where it is still good, --bad POS one where it is "
+			"not)",
 			w->x.text, w->at_good.text, (unsigned long long)w->good, w->at_bad.text,
 			(unsigned long long)w->bad);
 		return WATCH_EQUAL;
