@@ -91,10 +91,8 @@ void scenario_sleep(struct target_ctl *ctl)
 {
 	struct timespec ts = {.tv_nsec = 300000000}, from, to;
 
-	ctl->tid = getpid();
+	target_wait(ctl);
 	clock_gettime(CLOCK_MONOTONIC, &from);
-	__atomic_store_n(&ctl->ready, 1, __ATOMIC_SEQ_CST);
-	futex_wake(&ctl->ready);
 	ctl->out[0] = (uint64_t)(nanosleep(&ts, NULL) != 0);
 	clock_gettime(CLOCK_MONOTONIC, &to);
 	ctl->out[1] =

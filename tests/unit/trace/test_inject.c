@@ -49,16 +49,18 @@ static void not_a_gadget(void **state)
 	target_stop(&g);
 }
 
-/* Runs the thread into its sleep. */
+/* Runs the thread into its sleep. It is held before that: a second stop would see restart_syscall. */
 static void enter_sleep(struct target *g)
 {
 	const struct trace_limit l = {.wall_ns = 1000000};
 	struct user_regs_struct r;
 	struct trace_stop s;
 
+	target_release(g);
 	do {
 		OK(trace_cont(&g->t, 0, &l, &s, &e));
 		OK(trace_get_regs(&g->t, &r, &e));
+		assert_int_not_equal(r.orig_rax, SYS_pause); /* it has slept already */
 	} while (r.orig_rax != SYS_nanosleep && r.orig_rax != SYS_clock_nanosleep);
 }
 
