@@ -226,3 +226,22 @@ LIBC(int, sched_getcpu, (void))
 	shim_leave(t);
 	return (int)ret;
 }
+
+/* ---- std::random_device: takes its numbers from the processor (rdrand), which nothing traps ---- */
+
+LIBC(unsigned, _ZNSt13random_device9_M_getvalEv, (void *device))
+{
+	struct thr *t = shim_enter();
+	int64_t ret = 0;
+
+	if (!t)
+		return REAL_W(_ZNSt13random_device9_M_getvalEv)(device);
+	t->caller = CALLER();
+	ev(t, RLOG_CALL, 0, RLOG_CALL_RANDOM_DEVICE, 0);
+	ev_done(t);
+	if (G.mode == SHIM_RECORD)
+		ret = REAL_W(_ZNSt13random_device9_M_getvalEv)(device);
+	ev_callret(t, &ret, 0, 0);
+	shim_leave(t);
+	return (unsigned)ret;
+}

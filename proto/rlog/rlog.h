@@ -124,6 +124,7 @@ enum rlog_call {
 	RLOG_CALL_GETCPU = 2,
 	RLOG_CALL_CANCEL = 3, /* pthread_cancel */
 	RLOG_CALL_SERIAL = 4, /* from here on one thread ran at a time (a CALL without CALLRET) */
+	RLOG_CALL_RANDOM_DEVICE = 5, /* std::random_device::operator() */
 };
 
 static inline uint64_t rlog_zigzag(int64_t v)
