@@ -131,19 +131,9 @@ void gdb_free(struct gdb *g)
 	free(g);
 }
 
-pid_t gdb_pid(const struct gdb *g)
-{
-	return mi_conn_pid(g->conn);
-}
-
 const char *gdb_dead(const struct gdb *g)
 {
 	return mi_conn_dead(g->conn);
-}
-
-void gdb_set_timeout(struct gdb *g, int timeout_ms)
-{
-	g->timeout_ms = timeout_ms;
 }
 
 pid_t gdb_target(const struct gdb *g)

@@ -47,10 +47,8 @@ static inline void gdb_free_p(struct gdb **g)
 	gdb_free(*g);
 }
 #define cleanup_gdb __attribute__((cleanup(gdb_free_p)))
-/* GDB's own PID; why it cannot be used any more (NULL: it can); the deadline of each command. */
-pid_t gdb_pid(const struct gdb *g);
+/* Why it cannot be used any more; NULL: it can. */
 const char *gdb_dead(const struct gdb *g);
-void gdb_set_timeout(struct gdb *g, int timeout_ms);
 
 /* Reads the symbols of this program. Not needed before gdb_attach, which finds it by the PID. */
 int gdb_file(struct gdb *g, const char *path, struct err *e);

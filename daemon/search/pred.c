@@ -19,8 +19,3 @@ bool pred_is_bad(const void *pred, enum search_value v)
 
 	return p->on_error == SEARCH_ON_ERROR_BAD ? v != p->left : v == p->right;
 }
-
-const char *pred_value_name(enum search_value v)
-{
-	return v == SEARCH_TRUE ? "true" : v == SEARCH_FALSE ? "false" : "error";
-}

@@ -14,7 +14,5 @@ struct pred {
 bool pred_differ(const struct pred *p);
 /* How a value counts; pred is a struct pred whose ends differ. */
 bool pred_is_bad(const void *pred, enum search_value v);
-/* "true", "false", "error" */
-const char *pred_value_name(enum search_value v);
 
 #endif

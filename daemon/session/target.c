@@ -429,11 +429,6 @@ void target_release(struct target *t, uint64_t n)
 	futex_wake(&t->ctl->go);
 }
 
-bool target_arrived(const struct target *t)
-{
-	return __atomic_load_n(&t->ctl->state, __ATOMIC_ACQUIRE) != REPLAY_RUNNING;
-}
-
 int target_run_to(struct target *t, uint64_t n, bool *diverged, struct err *e)
 {
 	uint32_t notify = __atomic_load_n(&t->ctl->notify, __ATOMIC_ACQUIRE);

@@ -57,12 +57,8 @@ void target_kill(struct target *t);
  * of the difference; *diverged (may be NULL) tells it from other failures.
  */
 int target_run_to(struct target *t, uint64_t n, bool *diverged, struct err *e);
-/*
- * Starts it towards n without waiting (n + 1 events, for a tracer that follows it), and whether it has
- * arrived.
- */
+/* Starts it towards n without waiting: n + 1 events, for a tracer that follows it. */
 void target_release(struct target *t, uint64_t n);
-bool target_arrived(const struct target *t);
 
 /*
  * A copy of the process off the timeline: one thread, which stands in the shim; calls into it go
