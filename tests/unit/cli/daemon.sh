@@ -4,28 +4,14 @@
 #
 #   daemon.sh FREDCTL FREDD
 set -u
+here=$(dirname "$(realpath "$0")")
 fredctl=$(realpath "$1")
 fredd=$(realpath "$2")
 scratch=$(mktemp -d)
 FRED_HOME=$scratch/home
 export FRED_HOME
 trap 'timeout 20 "$fredctl" shutdown >/dev/null 2>&1; rm -rf "$scratch"' EXIT
-count=0
-failed=0
-
-# check NAME COMMAND...: one test; the command's status decides.
-check() {
-	name=$1
-	shift
-	count=$((count + 1))
-	if "$@" >"$scratch/out" 2>&1; then
-		echo "ok $count - $name"
-	else
-		failed=1
-		echo "not ok $count - $name"
-		sed 's/^/# /' "$scratch/out"
-	fi
-}
+. "$here/check.sh"
 
 run() {
 	timeout 30 "$fredctl" "$@"

@@ -4,27 +4,14 @@
 #
 #   record.sh FREDCTL
 set -u
+here=$(dirname "$(realpath "$0")")
 fredctl=$(realpath "$1")
 scratch=$(mktemp -d)
 FRED_HOME=$scratch/home
 export FRED_HOME
 trap 'rm -rf "$scratch"' EXIT
 cd "$scratch" || exit 1
-count=0
-failed=0
-
-check() {
-	name=$1
-	shift
-	count=$((count + 1))
-	if "$@" >"$scratch/out" 2>&1; then
-		echo "ok $count - $name"
-	else
-		failed=1
-		echo "not ok $count - $name"
-		sed 's/^/# /' "$scratch/out"
-	fi
-}
+. "$here/check.sh"
 
 skip() {
 	count=$((count + 1))
