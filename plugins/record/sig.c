@@ -22,12 +22,12 @@ struct ksigaction {
 
 static struct ksigaction user[65]; /* what the program asked for */
 
-/* GDB knows a signal frame by these very bytes. */
-void sig_restorer(void);
-__asm__(".text\n.balign 16\n.type sig_restorer, @function\nsig_restorer:\n"
+/* GDB knows a signal frame by these very bytes, and only in a function of this name or of none. */
+void __restore_rt(void);
+__asm__(".text\n.balign 16\n.type __restore_rt, @function\n__restore_rt:\n"
 	"	mov $15, %rax\n"
 	"	syscall\n"
-	".size sig_restorer, .-sig_restorer\n");
+	".size __restore_rt, .-__restore_rt\n");
 
 #define SIG_CANCEL 32 /* glibc's */
 
@@ -54,7 +54,7 @@ static int has_handler(int sig)
 
 static void install(int sig, void (*fn)(int, siginfo_t *, void *), unsigned long flags, uint64_t mask)
 {
-	struct ksigaction k = {fn, flags | SA_RESTORER_, sig_restorer, mask & ~bit(SIGSYS)};
+	struct ksigaction k = {fn, flags | SA_RESTORER_, __restore_rt, mask & ~bit(SIGSYS)};
 
 	raw4(SYS_rt_sigaction, sig, &k, 0, 8);
 }
