@@ -34,10 +34,14 @@ static const struct {
 
 static void find_real(void)
 {
+	real_table[REAL_dlsym] = dl_find_real("dlsym");
+	real_table[REAL_dlvsym] = dl_find_real("dlvsym");
+	if (!real_table[REAL_dlsym] || !real_table[REAL_dlvsym])
+		shim_fail("dlsym");
 	for (int i = 0; i < REAL_COUNT; i++) {
 		real_table[i] = real_names[i].version
-					? dlvsym(RTLD_NEXT, real_names[i].name, real_names[i].version)
-					: dlsym(RTLD_NEXT, real_names[i].name);
+					? REAL(dlvsym)(RTLD_NEXT, real_names[i].name, real_names[i].version)
+					: REAL(dlsym)(RTLD_NEXT, real_names[i].name);
 		if (!real_table[i] && !real_names[i].optional)
 			shim_fail(real_names[i].name);
 	}

@@ -31,6 +31,8 @@ enum lib_id {
 	LIB_EXIT, /* the lists of exit handlers */
 	LIB_PROC, /* popen */
 	LIB_DEPOT, /* heap.c */
+	LIB_DL, /* the dynamic linker */
+	LIB_PHDR, /* its list of objects */
 	LIB_DIR, /* directory streams, by address: LIB_DIRS locks */
 	LIB_DIRS = 32,
 	LIB_LOCKS = LIB_DIR + LIB_DIRS,
@@ -84,6 +86,8 @@ void lib_quiet_leave(unsigned id);
 /* The same from inside the shim. */
 void lib_thread_lock(struct thr *t, unsigned id);
 void lib_thread_unlock(struct thr *t, unsigned id);
+/* As lib_thread_lock(), for a while only: its holder may wait for this thread. 1: got it. */
+int lib_thread_lock_soon(struct thr *t, unsigned id);
 
 /* What the program's flockfile, funlockfile and ftrylockfile do. */
 void lib_file_lock(FILE *f);

@@ -13,6 +13,8 @@
 
 #include "record/lib.h"
 
+#define SOON_NS 500000000l
+
 struct lib_lock lib_locks[LIB_LOCKS];
 
 static int lock_try(struct lib_lock *l)
@@ -172,6 +174,47 @@ void lib_quiet_leave(unsigned id)
 void lib_thread_lock(struct thr *t, unsigned id)
 {
 	acquire(t, &lib_locks[id], 0);
+}
+
+static int lock_wait_for(struct lib_lock *l, long ns)
+{
+	long limit[2] = {0, ns};
+
+	while (__atomic_exchange_n(&l->word, 2, __ATOMIC_ACQUIRE))
+		if (raw4(SYS_futex, &l->word, FUTEX_WAIT, 2, limit) == -110 /* ETIMEDOUT */)
+			return 0;
+	return 1;
+}
+
+static int rec_lock_soon(struct thr *t, struct lib_lock *l)
+{
+	int got = l->owner == t->ordinal || lock_try(l);
+
+	if (!got) {
+		wait_begin(t);
+		got = lock_wait_for(l, SOON_NS);
+		wait_end(t);
+	}
+	if (!got)
+		return 0;
+	l->owner = t->ordinal;
+	l->depth++;
+	ev(t, RLOG_LIB_LOCK, l, 0, 0);
+	return 1;
+}
+
+int lib_thread_lock_soon(struct thr *t, unsigned id)
+{
+	struct rlog_rec r;
+
+	if (G.mode == SHIM_RECORD)
+		return rec_lock_soon(t, &lib_locks[id]);
+	while (sig_deliver_replay(t))
+		;
+	if (!turn_peek(t, &r) || r.kind != RLOG_LIB_LOCK)
+		return 0;
+	acquire(t, &lib_locks[id], 0);
+	return 1;
 }
 
 void lib_thread_unlock(struct thr *t, unsigned id)

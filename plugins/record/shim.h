@@ -127,6 +127,7 @@ enum real_id {
 	REAL_COUNT
 };
 extern void *real_table[REAL_COUNT];
+void *dl_find_real(const char *name); /* libc_dl.c: a function of the first library that is not the shim */
 /* Reports that the shim cannot go on in replay (the worker shows text) and stops this process. */
 _Noreturn void shim_fail(const char *text);
 /* After a fork: make this process image recorded (or replayed) under a new ordinal. */

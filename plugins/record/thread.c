@@ -9,6 +9,7 @@
 #include "record/shim.h"
 
 #include "record/cancel.h"
+#include "record/lib.h"
 
 #include <dlfcn.h>
 #include <limits.h>
@@ -188,15 +189,21 @@ EXPORT int pthread_create(pthread_t *out, const pthread_attr_t *attr, void *(*st
 	uint32_t ordinal;
 	int64_t ret = 0;
 	uint64_t tid = 0;
+	int locked = 0;
 
 	if (!t)
 		return REAL(pthread_create)(out, attr, start, arg);
-	if (!G.mt)
-		load_unwinder(t);
 	t->caller = (uint64_t)__builtin_return_address(0);
+	/* the real call takes a lock that others hold while they load a library */
+	if (G.mt)
+		locked = lib_thread_lock_soon(t, LIB_DL);
+	else
+		load_unwinder(t);
 	ordinal = next_ordinal(t);
 	if (ordinal >= RLOG_MAX_THREADS) {
 		note(RLOG_NOTE_UNSUPPORTED, ordinal, "more threads than fred can number");
+		if (locked)
+			lib_thread_unlock(t, LIB_DL);
 		shim_leave(t);
 		return 11; /* EAGAIN */
 	}
@@ -236,6 +243,8 @@ EXPORT int pthread_create(pthread_t *out, const pthread_attr_t *attr, void *(*st
 	}
 	ev_done(t);
 	ev_half(t, RLOG_CREATED, &ret, &tid);
+	if (locked)
+		lib_thread_unlock(t, LIB_DL);
 	shim_leave(t);
 	return (int)ret;
 }
