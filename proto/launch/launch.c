@@ -164,7 +164,7 @@ static int child_died(const struct launch_spec *s, int sock, int status, struct 
 	if (recv(sock, &f, sizeof(f), MSG_DONTWAIT) == (ssize_t)sizeof(f))
 		return report_failure(s, &f, e);
 	if (WIFSIGNALED(status))
-		return err_set(e, ERR_USAGE, "%s: killed by signal %d (%s) while it was starting",
+		return err_set(e, ERR_INTERNAL, "%s: killed by signal %d (%s) while it was starting",
 			       s->path, WTERMSIG(status), strsignal(WTERMSIG(status)));
 	return err_set(e, ERR_INTERNAL, "%s: ended while it was starting", s->path);
 }
