@@ -16,6 +16,7 @@
  */
 #include "record/shim.h"
 
+#include <time.h>
 #include <ucontext.h>
 
 #define SLICE_HZ 1000u /* slices a second */
@@ -272,31 +273,48 @@ void gil_init(struct thr *t)
  * alone, to give way (as interpreters with a lock of their own do). Where it sees that, no log tells,
  * unless one thread runs at a time from here on.
  */
-#define SHORT_WAITS_HZ 50u /* part of a second */
+#define SHORT_WAIT_US 20000u
 #define STOP_TRIES 500
 #define STOP_NS 200000l
 
-static int runs(const struct thr *x, const struct thr *me)
+/* In the program's code; with in_shim, also in a wrapper, but not in a call that may wait. */
+static int runs(const struct thr *x, int in_shim)
 {
-	return x != me && x->tid && !x->exited && !x->depth;
+	return x->tid && !x->exited && (!x->depth || (in_shim && !x->blocking));
 }
 
-static int others_run(const struct thr *t)
+static int others_run(const struct thr *t, int in_shim)
 {
 	for (uint32_t i = 1; i < G.next_thread && i < RLOG_MAX_THREADS; i++)
-		if (runs(&G.thr[i], t))
+		if (&G.thr[i] != t && runs(&G.thr[i], in_shim))
 			return 1;
 	return 0;
 }
 
-void gil_start(struct thr *t)
+/* The wait until *end, on whichever clock: for how long was it asked? A busy machine makes it longer. */
+static int was_short(const struct thr *t, const struct timespec *end)
+{
+	uint64_t us = (stamp_now() - t->last_stamp) / (G.control->tsc_hz / 1000000);
+	struct timespec now;
+
+	for (long clock = CLOCK_REALTIME; clock <= CLOCK_MONOTONIC; clock++) {
+		int64_t over;
+
+		raw2(SYS_clock_gettime, clock, &now);
+		over = (now.tv_sec - end->tv_sec) * 1000000 + (now.tv_nsec - end->tv_nsec) / 1000;
+		if (over >= 0 && (uint64_t)over <= us)
+			return us - (uint64_t)over <= SHORT_WAIT_US;
+	}
+	return us <= SHORT_WAIT_US;
+}
+
+void gil_start(struct thr *t, const struct timespec *end)
 {
 	static uint32_t started;
-	uint64_t hz = G.control->tsc_hz;
 	long pause[2] = {0, STOP_NS};
 
-	if (G.mode != SHIM_RECORD || G.control->clock || !hz || stamp_now() - t->last_stamp > hz / SHORT_WAITS_HZ ||
-	    !others_run(t) || __atomic_exchange_n(&started, 1, __ATOMIC_ACQ_REL))
+	if (G.mode != SHIM_RECORD || G.control->clock || G.control->tsc_hz < 1000000 || !was_short(t, end) ||
+	    !others_run(t, 1) || __atomic_exchange_n(&started, 1, __ATOMIC_ACQ_REL))
 		return;
 	gil_init(t);
 	ev(t, RLOG_CALL, 0, RLOG_CALL_SERIAL, 0);
@@ -304,7 +322,7 @@ void gil_start(struct thr *t)
 	sig_arm_traps();
 	raw2(SYS_membarrier, 1 /* MEMBARRIER_CMD_GLOBAL */, 0);
 	/* all others stop at the end of their next event; one that comes to none goes on for a while */
-	for (int i = 0; i < STOP_TRIES && others_run(t); i++)
+	for (int i = 0; i < STOP_TRIES && others_run(t, 0); i++)
 		raw2(SYS_nanosleep, pause, 0);
 }
 

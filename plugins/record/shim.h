@@ -255,7 +255,8 @@ void heap_thread_end(struct thr *t); /* gives what the thread has freed to the o
 #define SIG_PREEMPT 64
 void gil_init(struct thr *t); /* the calling thread, the only one, holds it */
 void gil_acquire(struct thr *t);
-void gil_start(struct thr *t); /* a wait of t has expired: goes over from parallel to serial if others run */
+/* A wait of t until *end has expired: goes over from parallel to serial if it was short and others run. */
+void gil_start(struct thr *t, const struct timespec *end);
 void gil_start_replay(struct thr *t); /* the same on replay, if it was recorded here */
 void gil_join(struct thr *t); /* at the end of an event: a thread that ran in parallel until now */
 void gil_release(struct thr *t); /* behind a stamped record */

@@ -38,7 +38,7 @@ static int cond_wait(struct thr *t, enum cond_how how, pthread_cond_t *c, pthrea
 		CANCELLABLE(t, RLOG_COND_WOKE, c, ret, real_cond_wait(how, c, m, clock, ts));
 		ev_half(t, RLOG_COND_WOKE, &ret, 0);
 		if (unlikely(ret == ETIMEDOUT) && !G.serial)
-			gil_start(t);
+			gil_start(t, ts);
 		return (int)ret;
 	}
 	REAL(pthread_mutex_unlock)(m);

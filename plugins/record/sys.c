@@ -164,22 +164,59 @@ long sys_replay_ret(struct thr *t, const struct sys_info *s, const long *a, cons
 
 /* ---- the calls ---- */
 
-/* Recorded one thread at a time, these keep the turn; all others give it up, if another wants it. */
+/*
+ * Recorded one thread at a time, these keep the turn; all others give it up, if another wants it. A thread in
+ * one of these counts as running (gil.c).
+ */
 static int never_waits(long nr)
 {
-	static const uint16_t those[] = {
-		SYS_getpid, SYS_getppid, SYS_gettid, SYS_getuid, SYS_geteuid, SYS_getgid, SYS_getegid,
-		SYS_clock_gettime, SYS_gettimeofday, SYS_time, SYS_clock_getres, SYS_lseek, SYS_fstat,
-		SYS_newfstatat, SYS_stat, SYS_lstat, SYS_statx, SYS_access, SYS_readlink, SYS_getcwd, SYS_uname,
-		SYS_getrusage, SYS_times, SYS_sysinfo, SYS_umask, SYS_getrlimit, SYS_prlimit64,
-		SYS_sched_getaffinity, SYS_getcpu, SYS_sched_yield, SYS_ioctl, SYS_epoll_ctl, SYS_socket,
-		SYS_pipe, SYS_pipe2, SYS_eventfd2, SYS_dup, SYS_dup2, SYS_dup3, SYS_getsockname, SYS_getsockopt,
-		SYS_setsockopt, SYS_prctl, SYS_getrandom,
-	};
-
-	for (unsigned i = 0; i < sizeof(those) / sizeof(those[0]); i++)
-		if (those[i] == nr)
-			return 1;
+	switch (nr) {
+	case SYS_getpid:
+	case SYS_getppid:
+	case SYS_gettid:
+	case SYS_getuid:
+	case SYS_geteuid:
+	case SYS_getgid:
+	case SYS_getegid:
+	case SYS_clock_gettime:
+	case SYS_gettimeofday:
+	case SYS_time:
+	case SYS_clock_getres:
+	case SYS_lseek:
+	case SYS_fstat:
+	case SYS_newfstatat:
+	case SYS_stat:
+	case SYS_lstat:
+	case SYS_statx:
+	case SYS_access:
+	case SYS_readlink:
+	case SYS_getcwd:
+	case SYS_uname:
+	case SYS_getrusage:
+	case SYS_times:
+	case SYS_sysinfo:
+	case SYS_umask:
+	case SYS_getrlimit:
+	case SYS_prlimit64:
+	case SYS_sched_getaffinity:
+	case SYS_getcpu:
+	case SYS_sched_yield:
+	case SYS_ioctl:
+	case SYS_epoll_ctl:
+	case SYS_socket:
+	case SYS_pipe:
+	case SYS_pipe2:
+	case SYS_eventfd2:
+	case SYS_dup:
+	case SYS_dup2:
+	case SYS_dup3:
+	case SYS_getsockname:
+	case SYS_getsockopt:
+	case SYS_setsockopt:
+	case SYS_prctl:
+	case SYS_getrandom:
+		return 1;
+	}
 	return 0;
 }
 
@@ -196,7 +233,7 @@ long sys_do(struct thr *t, const struct sys_info *s, long nr, const long *a)
 	sys_lens_before(s, a, before);
 	if (likely(G.mode == SHIM_RECORD)) {
 		sys_rec(t, op, n);
-		if (unlikely(G.serial | t->cs) && never_waits(nr)) {
+		if (never_waits(nr)) {
 			if (nr == SYS_sched_yield && G.serial)
 				gil_switch(t);
 			ret = raw6(nr, a[0], a[1], a[2], a[3], a[4], a[5]);
