@@ -12,9 +12,16 @@
 #include <sys/user.h>
 #include <ucontext.h>
 
+/* With a wanted PID: it may still be taken by a killed process's thread for a while, see trap.c. */
 static long clone_process(struct clone_args *c)
 {
-	return raw2(SYS_clone3, c, sizeof(*c));
+	long pause[2] = {0, 1000000}, ret = raw2(SYS_clone3, c, sizeof(*c));
+
+	for (int i = 0; i < 3000 && ret == -17 /* EEXIST */ && c->set_tid_size; i++) {
+		raw2(SYS_nanosleep, pause, 0);
+		ret = raw2(SYS_clone3, c, sizeof(*c));
+	}
+	return ret;
 }
 
 static int in_follow(uint32_t process)

@@ -85,6 +85,21 @@ __asm__(".text\n"
 	"	jmp *%r11\n"
 	".size clone_at, .-clone_at\n");
 
+/*
+ * The kernel gives the PIDs of a killed process's threads back some time after its parent has waited for it, and
+ * tells nobody: a replay that starts anew at once may find one taken.
+ */
+static long clone_again(long ret, struct clone_args *c)
+{
+	long pause[2] = {0, 1000000};
+
+	for (int i = 0; i < 3000 && ret == -17 /* EEXIST */ && c->set_tid_size; i++) {
+		raw2(SYS_nanosleep, pause, 0);
+		ret = clone_at(SYS_clone3, (long)c, sizeof(*c), 0, 0, 0);
+	}
+	return ret;
+}
+
 static long clone_thread(long nr, const long *a, ucontext_t *uc)
 {
 	static const int order[] = {REG_RIP, REG_RBX, REG_RBP, REG_R12, REG_R13, REG_R14, REG_R15,
@@ -115,7 +130,7 @@ static long clone_thread(long nr, const long *a, ucontext_t *uc)
 		c.set_tid = (uint64_t)&self->want_tid;
 		c.set_tid_size = 1;
 	}
-	return clone_at(SYS_clone3, (long)&c, sizeof(c), 0, 0, 0);
+	return clone_again(clone_at(SYS_clone3, (long)&c, sizeof(c), 0, 0, 0), &c);
 }
 
 long trap_clone(struct thr *t, long nr, const long *a, ucontext_t *uc)

@@ -18,10 +18,13 @@
 #include <sys/socket.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
 #include "launch/fix_auxv.h"
+
+#define PID_TRIES 1500
 
 /* What the child was about to do when it failed. */
 enum stage { STAGE_PERSONALITY, STAGE_STACK, STAGE_SESSION, STAGE_CWD, STAGE_STDIO, STAGE_EXEC };
@@ -139,7 +142,16 @@ static pid_t clone_child(int want_pid, struct err *e)
 		args.set_tid = (uintptr_t)&tid;
 		args.set_tid_size = 1;
 	}
-	pid = syscall(SYS_clone3, &args, sizeof(args));
+	/*
+	 * The kernel gives the PIDs of a killed process and of its threads back some time after it was
+	 * waited for, and tells nobody.
+	 */
+	for (int i = 0; i < PID_TRIES; i++) {
+		pid = syscall(SYS_clone3, &args, sizeof(args));
+		if (pid >= 0 || !want_pid || errno != EEXIST)
+			break;
+		nanosleep(&(struct timespec){.tv_nsec = 1000000}, NULL);
+	}
 	if (pid >= 0)
 		return (pid_t)pid;
 	if (want_pid && errno == EEXIST)
