@@ -102,6 +102,23 @@ EXPORT int pthread_mutex_trylock(pthread_mutex_t *m)
 	return ret;
 }
 
+/* clock: NULL for pthread_mutex_timedlock */
+static int lock_timed(struct thr *t, pthread_mutex_t *m, const clockid_t *clock, const struct timespec *ts)
+{
+	int ret;
+
+	if (!real_first(t))
+		return replay_mutex(t, m);
+	ret = REAL(pthread_mutex_trylock)(m);
+	if (ret == EBUSY) {
+		wait_begin(t);
+		ret = clock ? REAL(pthread_mutex_clocklock)(m, *clock, ts) : REAL(pthread_mutex_timedlock)(m, ts);
+		wait_end(t);
+	}
+	rec_mutex(t, m, ret);
+	return ret;
+}
+
 EXPORT int pthread_mutex_timedlock(pthread_mutex_t *m, const struct timespec *ts)
 {
 	struct thr *t = shim_enter();
@@ -110,17 +127,7 @@ EXPORT int pthread_mutex_timedlock(pthread_mutex_t *m, const struct timespec *ts
 	if (!t)
 		return REAL(pthread_mutex_timedlock)(m, ts);
 	CALLER();
-	if (real_first(t)) {
-		ret = REAL(pthread_mutex_trylock)(m);
-		if (ret == EBUSY) {
-			wait_begin(t);
-			ret = REAL(pthread_mutex_timedlock)(m, ts);
-			wait_end(t);
-		}
-		rec_mutex(t, m, ret);
-	} else {
-		ret = replay_mutex(t, m);
-	}
+	ret = lock_timed(t, m, NULL, ts);
 	shim_leave(t);
 	return ret;
 }
@@ -133,17 +140,7 @@ EXPORT int pthread_mutex_clocklock(pthread_mutex_t *m, clockid_t clock, const st
 	if (!t)
 		return REAL(pthread_mutex_clocklock)(m, clock, ts);
 	CALLER();
-	if (real_first(t)) {
-		ret = REAL(pthread_mutex_trylock)(m);
-		if (ret == EBUSY) {
-			wait_begin(t);
-			ret = REAL(pthread_mutex_clocklock)(m, clock, ts);
-			wait_end(t);
-		}
-		rec_mutex(t, m, ret);
-	} else {
-		ret = replay_mutex(t, m);
-	}
+	ret = lock_timed(t, m, &clock, ts);
 	shim_leave(t);
 	return ret;
 }
