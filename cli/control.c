@@ -73,6 +73,8 @@ static char *describe(const struct rlog_note *n)
 			       n->text);
 	case RLOG_NOTE_UNSUPPORTED:
 		return str_fmt("process %u: not supported: %.231s", n->process, n->text);
+	case RLOG_NOTE_CHOICE:
+		return str_fmt("process %u: %.231s", n->process, n->text);
 	}
 	return str_fmt("process %u: note %u: %.231s", n->process, n->kind, n->text);
 }

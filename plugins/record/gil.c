@@ -308,14 +308,12 @@ static int was_short(const struct thr *t, const struct timespec *end)
 	return us <= SHORT_WAIT_US;
 }
 
-void gil_start(struct thr *t, const struct timespec *end)
+static uint32_t started;
+
+static void start_serial(struct thr *t)
 {
-	static uint32_t started;
 	long pause[2] = {0, STOP_NS};
 
-	if (G.mode != SHIM_RECORD || G.control->clock || G.control->tsc_hz < 1000000 || !was_short(t, end) ||
-	    !others_run(t, 1) || __atomic_exchange_n(&started, 1, __ATOMIC_ACQ_REL))
-		return;
 	gil_init(t);
 	ev(t, RLOG_CALL, 0, RLOG_CALL_SERIAL, 0);
 	__atomic_store_n(&G.serial, 1, __ATOMIC_SEQ_CST);
@@ -324,6 +322,20 @@ void gil_start(struct thr *t, const struct timespec *end)
 	/* all others stop at the end of their next event; one that comes to none goes on for a while */
 	for (int i = 0; i < STOP_TRIES && others_run(t, 0); i++)
 		raw2(SYS_nanosleep, pause, 0);
+}
+
+void gil_start(struct thr *t, const struct timespec *end)
+{
+	if (G.mode != SHIM_RECORD || G.control->clock || G.control->tsc_hz < 1000000 || !was_short(t, end) ||
+	    !others_run(t, 1) || __atomic_exchange_n(&started, 1, __ATOMIC_ACQ_REL))
+		return;
+	start_serial(t);
+}
+
+void gil_start_now(struct thr *t)
+{
+	if (G.mode == SHIM_RECORD && !G.serial && !__atomic_exchange_n(&started, 1, __ATOMIC_ACQ_REL))
+		start_serial(t);
 }
 
 void gil_start_replay(struct thr *t)

@@ -66,7 +66,18 @@ static void *call_for(const void *caller, void *fn, const void *a, const void *b
 	return call_from(ret, fn, a, b, c);
 }
 
-#define CALL_FOR(name, params, a, b, c)                                                            \
+/* What was loaded may have locks of its own. */
+static void look_at_new(void)
+{
+	struct thr *t;
+
+	if (likely(!G.mt || G.serial) || !(t = shim_enter()))
+		return;
+	own_locks_look(t);
+	shim_leave(t);
+}
+
+#define CALL_FOR(name, params, a, b, c, after)                                                            \
 	LIBC(void *, name, params)                                                                 \
 	{                                                                                          \
 		const void *caller = __builtin_return_address(0);                                  \
@@ -74,14 +85,16 @@ static void *call_for(const void *caller, void *fn, const void *a, const void *b
 		void *ret = call_for(caller, real_table[REAL_##name], a, b, c);                    \
                                                                                                    \
 		lib_leave(LIB_DL, locked);                                                         \
+		after;                                                                             \
 		return ret;                                                                        \
 	}
 
-CALL_FOR(dlopen, (const char *name, int mode), name, (const void *)(long)mode, 0)
+CALL_FOR(dlopen, (const char *name, int mode), name, (const void *)(long)mode, 0,
+	 look_at_new())
 CALL_FOR(dlmopen, (Lmid_t ns, const char *name, int mode), (const void *)ns, name,
-	 (const void *)(long)mode)
-CALL_FOR(dlsym, (void *handle, const char *name), handle, name, 0)
-CALL_FOR(dlvsym, (void *handle, const char *name, const char *version), handle, name, version)
+	 (const void *)(long)mode, look_at_new())
+CALL_FOR(dlsym, (void *handle, const char *name), handle, name, 0, )
+CALL_FOR(dlvsym, (void *handle, const char *name, const char *version), handle, name, version, )
 LIB_CALL(LIB_DL, int, dlclose, (void *handle), (handle))
 LIB_CALL(LIB_DL, int, dlinfo, (void *handle, int request, void *arg), (handle, request, arg))
 LIB_CALL(LIB_DL, int, dladdr, (const void *at, Dl_info *info), (at, info))

@@ -257,7 +257,9 @@ void gil_init(struct thr *t); /* the calling thread, the only one, holds it */
 void gil_acquire(struct thr *t);
 /* A wait of t until *end has expired: goes over from parallel to serial if it was short and others run. */
 void gil_start(struct thr *t, const struct timespec *end);
-void gil_start_replay(struct thr *t); /* the same on replay, if it was recorded here */
+/* The same at once, whatever others do. */
+void gil_start_now(struct thr *t);
+void gil_start_replay(struct thr *t); /* either on replay, if it was recorded here */
 void gil_join(struct thr *t); /* at the end of an event: a thread that ran in parallel until now */
 void gil_release(struct thr *t); /* behind a stamped record */
 void gil_point(struct thr *t); /* behind a stamped record: lets others run if the slice is over */
@@ -267,6 +269,12 @@ void gil_unblock(struct thr *t);
 void preempt_handler(int sig, siginfo_t *si, void *uc);
 void preempt_wait(struct thr *t, uint32_t *word, uint32_t seq); /* replay: waits for the turn */
 void preempt_ahead(struct thr *t); /* replay: t goes on to run the program's code */
+
+/* --- own_locks.c --- */
+/* Goes over to serial if a library or the program, or one loaded since the last look, has locks of its own. */
+void own_locks_look(struct thr *t);
+/* The same at a futex call that is not libc's own. */
+void own_locks_futex(struct thr *t);
 
 /* --- cs.c: recording in parallel: one critical section at a time --- */
 void cs_locked(struct thr *t); /* t has taken a mutex */

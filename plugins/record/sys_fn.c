@@ -95,6 +95,8 @@ static long do_futex(struct thr *t, const long *a)
 	long b[6] = {a[0], a[1], a[2], a[3], a[4], a[5]};
 
 	if (!G.serial)
+		own_locks_futex(t);
+	if (!G.serial)
 		return turn_futex(t, a);
 	switch ((int)a[1] & 127) {
 	case FUTEX_WAKE:

@@ -78,9 +78,9 @@ static int copy_whole(int from, int to, uint64_t size)
 static long keep_file(int fd, uint64_t *st, int shared)
 {
 	static uint32_t shared_maps;
-	char path[400], tmp[420], proc[40], *p;
+	char path[400], tmp[420], *p;
 	long r = raw2(SYS_fstat, fd, st);
-	int from, to;
+	int to;
 
 	if (r < 0)
 		return r;
@@ -98,13 +98,11 @@ static long keep_file(int fd, uint64_t *st, int shared)
 	to = raw_open(tmp, O_WRONLY | O_CREAT | O_TRUNC, 0600);
 	if (to < 0)
 		return to;
-	/* the descriptor may be write-only or at any offset: read through a fresh one */
-	p = fmt_str(proc, proc + sizeof(proc), "/proc/self/fd/");
-	fmt_dec(p, proc + sizeof(proc), (uint64_t)fd, 1);
-	from = raw_open(proc, O_RDONLY, 0);
-	r = from < 0 ? from : copy_whole(from, to, st[6]);
-	if (from >= 0)
-		raw_close(from);
+	/*
+	 * Through the program's own descriptor: to close another one would end the process's record locks on the
+	 * file. What cannot be read cannot be mapped.
+	 */
+	r = copy_whole(fd, to, st[6]);
 	raw_close(to);
 	if (r == 0)
 		r = raw2(SYS_rename, tmp, path);

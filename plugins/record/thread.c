@@ -199,6 +199,8 @@ EXPORT int pthread_create(pthread_t *out, const pthread_attr_t *attr, void *(*st
 		locked = lib_thread_lock_soon(t, LIB_DL);
 	else
 		load_unwinder(t);
+	if (!G.mt)
+		own_locks_look(t);
 	ordinal = next_ordinal(t);
 	if (ordinal >= RLOG_MAX_THREADS) {
 		note(RLOG_NOTE_UNSUPPORTED, ordinal, "more threads than fred can number");

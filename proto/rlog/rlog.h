@@ -101,6 +101,7 @@ enum rlog_note_kind {
 	RLOG_NOTE_LOG_FAILED = 3, /* number: errno; the log ends here, the program went on unrecorded */
 	RLOG_NOTE_REFUSED_IOCTL = 4, /* number: request; text: caller */
 	RLOG_NOTE_UNSUPPORTED = 5, /* text: what */
+	RLOG_NOTE_CHOICE = 6, /* text: how the recorder went on, and why */
 };
 struct rlog_control {
 	uint64_t magic;

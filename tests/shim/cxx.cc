@@ -2,6 +2,7 @@
 /*
  * cxx.cc: C++: exceptions across frames and threads, std::thread and its friends, streams, chrono, containers.
  * CFLAGS: -std=c++17
+ * NOTES: one thread ran at a time
  */
 #include <atomic>
 #include <chrono>

@@ -6,6 +6,7 @@
 #include <pthread.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 
 #define PAGE 4096ul
 
@@ -125,11 +126,33 @@ static void test_other(void)
 	step("break, memfd, /dev/zero");
 }
 
+/* Record locks end when the process closes any descriptor of the file: a mapping must not. */
+static void test_locks(void)
+{
+	int fd = make_file("locked", 2);
+	struct flock l = {.l_type = F_WRLCK, .l_whence = SEEK_SET, .l_start = 10, .l_len = 5}, got = l;
+	pid_t child;
+	int status = -1;
+	char *p;
+
+	CHECK(fcntl(fd, F_SETLK, &l) == 0);
+	p = mmap(NULL, 2 * PAGE, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	NEED(p != MAP_FAILED);
+	child = fork();
+	if (child == 0)
+		_exit(fcntl(fd, F_GETLK, &got) == 0 && got.l_type == F_WRLCK ? 0 : 1);
+	CHECK(waitpid(child, &status, 0) == child && status == 0);
+	CHECK(munmap(p, 2 * PAGE) == 0);
+	close(fd);
+	step("record locks over a mapping");
+}
+
 int main(void)
 {
 	test_anonymous();
 	test_private();
 	test_shared();
+	test_locks();
 	test_threads();
 	test_other();
 	return check_status();
