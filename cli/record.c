@@ -23,6 +23,7 @@
 #include "base/str.h"
 #include "cli/check.h"
 #include "cli/control.h"
+#include "cli/keeper.h"
 #include "cli/paths.h"
 #include "cli/wait.h"
 #include "launch/launch.h"
@@ -141,6 +142,7 @@ static int run(const char *program, const struct record_opts *o, const char *dir
 {
 	cleanup_strv struct strv env = {0};
 	struct launch_spec spec = {.path = program, .argv = o->argv};
+	struct err ignored;
 	pid_t pid;
 
 	make_env(&env, dir, shim);
@@ -148,6 +150,8 @@ static int run(const char *program, const struct record_opts *o, const char *dir
 	/* its orphans become ours, so that they are reaped and their PIDs mean what the logs say */
 	if (prctl(PR_SET_CHILD_SUBREAPER, 1))
 		return err_errno(e, ERR_HOST, "PR_SET_CHILD_SUBREAPER");
+	/* without it, a process that gives up its rights says that its log ends */
+	keeper_start(dir, &ignored);
 	wait_prepare();
 	if (launch_program(&spec, &pid, e))
 		return -1;

@@ -122,7 +122,7 @@ static int map_control(void)
 	void *m;
 
 	fmt_str(p, path + sizeof(path), "/control");
-	fd = raw_open(path, O_RDWR, 0);
+	fd = keep_open(path, O_RDWR, 0);
 	if (fd < 0)
 		return -1;
 	m = raw_mmap((void *)SHIM_CONTROL_ADDR, sizeof(struct rlog_control), PROT_READ | PROT_WRITE,
@@ -139,11 +139,11 @@ static int make_dir(void)
 	char path[400], *p = fmt_str(path, path + sizeof(path), G.rec);
 
 	fmt_str(p, path + sizeof(path), "/files");
-	raw2(SYS_mkdir, path, 0700); /* the first process makes it */
+	keep_mkdir(path, 0700); /* the first process makes it */
 
 	p = fmt_str(p, path + sizeof(path), "/p");
 	fmt_dec(p, path + sizeof(path), G.process, 4);
-	return (int)raw2(SYS_mkdir, path, 0700);
+	return (int)keep_mkdir(path, 0700);
 }
 
 struct out {
@@ -266,7 +266,7 @@ static void write_image(uint32_t parent, enum rlog_origin origin, int argc, char
 	p = fmt_dec(p, path + sizeof(path), G.process, 4);
 	fmt_str(p, path + sizeof(path), "/image");
 	o.n = 0;
-	o.fd = raw_open(path, O_WRONLY | O_CREAT | O_EXCL, 0600);
+	o.fd = keep_open(path, O_WRONLY | O_CREAT | O_EXCL, 0600);
 	if (o.fd < 0)
 		return;
 	raw4(SYS_prlimit64, 0, RLIMIT_STACK, 0, &rl);
@@ -423,7 +423,7 @@ static void start_replay(char **argv)
 	turn_start(self);
 }
 
-__attribute__((constructor)) static void shim_init(int argc, char **argv, char **envp)
+__attribute__((noinline)) static void init_image(int argc, char **argv, char **envp)
 {
 	char *fred = env_find(envp, "FRED="), *preload = env_find(envp, "LD_PRELOAD=");
 	uint32_t parent;
@@ -454,6 +454,14 @@ __attribute__((constructor)) static void shim_init(int argc, char **argv, char *
 	}
 	sig_init();
 	start_events(self);
+}
+
+#define INIT_STACK 32768u /* what the above uses at most */
+
+__attribute__((constructor)) static void shim_init(int argc, char **argv, char **envp)
+{
+	init_image(argc, argv, envp);
+	scrub_stack_bytes(INIT_STACK);
 }
 
 void init_fork_child(struct thr *t, uint32_t process, uint32_t parent)

@@ -52,6 +52,7 @@ static inline long io_call(struct thr *t, uint64_t caller, long nr, const long *
 	t->caller = caller;
 	r = sys_event(t, nr, a, 0);
 	shim_leave(self);
+	scrub_stack();
 	return io_result(r);
 }
 

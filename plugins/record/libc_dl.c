@@ -93,8 +93,6 @@ CALL_FOR(dlopen, (const char *name, int mode), name, (const void *)(long)mode, 0
 	 look_at_new())
 CALL_FOR(dlmopen, (Lmid_t ns, const char *name, int mode), (const void *)ns, name,
 	 (const void *)(long)mode, look_at_new())
-CALL_FOR(dlsym, (void *handle, const char *name), handle, name, 0, )
-CALL_FOR(dlvsym, (void *handle, const char *name, const char *version), handle, name, version, )
 LIB_CALL(LIB_DL, int, dlclose, (void *handle), (handle))
 LIB_CALL(LIB_DL, int, dlinfo, (void *handle, int request, void *arg), (handle, request, arg))
 LIB_CALL(LIB_DL, int, dladdr, (const void *at, Dl_info *info), (at, info))
@@ -164,6 +162,48 @@ static void *find_in(const struct link_map *m, const char *name)
 		if (chain[i - first] & 1)
 			return 0;
 	}
+}
+
+/*
+ * What a library finds behind us (RTLD_NEXT, as allocators that wrap pthread_create do) or asks libc itself for is
+ * the function that we wrap: it gets the wrapper, as the program does.
+ */
+static void *wrapper_of(void *found, const char *name)
+{
+	void *ours = 0;
+	int wrapped = 0;
+
+	if (!found)
+		return 0;
+	for (int i = 0; i < REAL_COUNT && !wrapped; i++)
+		wrapped = real_table[i] == found;
+	for (const struct link_map *m = _r_debug.r_map; m; m = m->l_next) {
+		if (m->l_ld == _DYNAMIC)
+			ours = find_in(m, name);
+		else if (!wrapped && find_in(m, "__libc_start_main")) /* malloc and its like are not in the table */
+			wrapped = find_in(m, name) == found;
+	}
+	return wrapped && ours ? ours : found;
+}
+
+LIBC(void *, dlsym, (void *handle, const char *name))
+{
+	const void *caller = __builtin_return_address(0);
+	int locked = lib_enter(LIB_DL);
+	void *ret = wrapper_of(call_for(caller, real_table[REAL_dlsym], handle, name, 0), name);
+
+	lib_leave(LIB_DL, locked);
+	return ret;
+}
+
+LIBC(void *, dlvsym, (void *handle, const char *name, const char *version))
+{
+	const void *caller = __builtin_return_address(0);
+	int locked = lib_enter(LIB_DL);
+	void *ret = wrapper_of(call_for(caller, real_table[REAL_dlvsym], handle, name, version), name);
+
+	lib_leave(LIB_DL, locked);
+	return ret;
 }
 
 void *dl_find_real(const char *name)

@@ -59,7 +59,7 @@ static int log_map(struct thr *t, uint64_t off, uint64_t need, int flags)
 		return -1;
 	}
 	log_path(t, path, path + sizeof(path));
-	fd = raw_open(path, O_RDWR | flags, 0600);
+	fd = keep_open(path, O_RDWR | flags, 0600);
 	if (fd < 0) {
 		rec_failed(-fd, path);
 		return -1;

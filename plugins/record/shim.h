@@ -143,6 +143,20 @@ void note(enum rlog_note_kind kind, int64_t number, const char *text);
 /* Describes an address as "libfoo.so+0x12" into out. */
 void describe_caller(uint64_t pc, char *out, unsigned n);
 
+/* --- keeper.c: the recording's files, by their full paths, also after rights were given up --- */
+int keep_open(const char *path, int flags, int mode);
+long keep_mkdir(const char *path, int mode);
+long keep_rename(const char *path, const char *to);
+void keep_unlink(const char *path);
+int keep_exists(const char *path);
+
+/*
+ * What the shim leaves below the program's stack differs between the modes, and programs do write bytes that they
+ * never set (padding, the rest of a buffer): so it is wiped behind a system call.
+ */
+void scrub_stack(void); /* trap.c */
+void scrub_stack_bytes(uint64_t n); /* a multiple of 8 */
+
 /* --- ev.c: events in both modes --- */
 static inline struct thr *shim_enter(void)
 {

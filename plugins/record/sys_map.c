@@ -90,12 +90,12 @@ static long keep_file(int fd, uint64_t *st, int shared)
 	if (shared || shared_maps)
 		st[17] = (uint64_t)G.process << 32 | __atomic_add_fetch(&shared_maps, 1, __ATOMIC_RELAXED);
 	file_copy_path(path, path + sizeof(path), st);
-	if (raw2(SYS_access, path, 0) == 0)
+	if (keep_exists(path))
 		return 0;
 	p = fmt_str(tmp, tmp + sizeof(tmp), path);
 	p = fmt_str(p, tmp + sizeof(tmp), ".");
 	fmt_dec(p, tmp + sizeof(tmp), (uint64_t)raw0(SYS_gettid), 1);
-	to = raw_open(tmp, O_WRONLY | O_CREAT | O_TRUNC, 0600);
+	to = keep_open(tmp, O_WRONLY | O_CREAT | O_TRUNC, 0600);
 	if (to < 0)
 		return to;
 	/*
@@ -105,9 +105,9 @@ static long keep_file(int fd, uint64_t *st, int shared)
 	r = copy_whole(fd, to, st[6]);
 	raw_close(to);
 	if (r == 0)
-		r = raw2(SYS_rename, tmp, path);
+		r = keep_rename(tmp, path);
 	if (r < 0)
-		raw1(SYS_unlink, tmp);
+		keep_unlink(tmp);
 	return r;
 }
 

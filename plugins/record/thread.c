@@ -116,6 +116,7 @@ static void *trampoline(void *p)
 	ev(t, RLOG_START, 0, 0, 0);
 	ev_done(t);
 	shim_leave(t);
+	scrub_stack();
 	ret = t->start(t->arg);
 	return ret;
 }

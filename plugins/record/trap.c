@@ -171,6 +171,26 @@ long trap_clone(struct thr *t, long nr, const long *a, ucontext_t *uc)
 	return proc_fork(t, &c, sp, uc);
 }
 
+/* From below the return address down, without a frame of its own; no register that a caller wants kept. */
+__asm__(".text\n"
+	".globl scrub_stack\n"
+	".hidden scrub_stack\n"
+	".type scrub_stack, @function\n"
+	"scrub_stack:\n"
+	"	mov $4096, %edi\n"
+	".globl scrub_stack_bytes\n"
+	".hidden scrub_stack_bytes\n"
+	".type scrub_stack_bytes, @function\n"
+	"scrub_stack_bytes:\n"
+	"	mov %rdi, %rcx\n"
+	"	neg %rdi\n"
+	"	add %rsp, %rdi\n"
+	"	shr $3, %rcx\n"
+	"	xor %eax, %eax\n"
+	"	rep stosq\n"
+	"	ret\n"
+	".size scrub_stack, .-scrub_stack\n");
+
 /* A call from inside the shim, or while nothing is recorded. */
 static long run_native(long nr, const long *a, ucontext_t *uc)
 {
@@ -202,4 +222,6 @@ void trap_handler(int sig, siginfo_t *si, void *ucv)
 	g[REG_RAX] = sys_event(t, nr, a, uc);
 	/* a fork child has another struct thr */
 	shim_leave(self);
+	si->si_code = SI_KERNEL; /* the two ways to trap have different ones, and they stay on the stack too */
+	scrub_stack();
 }

@@ -43,6 +43,21 @@ static void find_plugin(void)
 	snprintf(path, sizeof(path), "%s.so", exe);
 }
 
+/* What is found behind the recorder, or in libc itself, is what the program's own calls are bound to. */
+static void test_same(void)
+{
+	static const char *const names[] = {"malloc", "pthread_create", "read", "qsort"};
+	void *libc = dlopen("libc.so.6", RTLD_NOW);
+
+	NEED(libc);
+	for (unsigned i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+		CHECK(dlsym(libc, names[i]) == dlsym(RTLD_DEFAULT, names[i]));
+		CHECK(dlsym(RTLD_NEXT, names[i]) == dlsym(RTLD_DEFAULT, names[i]));
+	}
+	CHECK(dlclose(libc) == 0);
+	step("the same functions");
+}
+
 static void test_load(void)
 {
 	int (*add)(int, int), (*calls)(void);
@@ -122,6 +137,7 @@ int main(void)
 {
 	find_plugin();
 	test_load();
+	test_same();
 	test_errors();
 	test_threads();
 	test_library();
