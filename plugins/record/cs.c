@@ -9,76 +9,107 @@
  * of locks, where the work is done, stays parallel. See gil.c for the same with all code.
  *
  * A program that holds a mutex for long would be slowed down: after some waits of WAIT_MAX this is off.
+ *
+ * The turn also makes stamps cheap (cs_stamp). The order by end stamps needs that a release's stamp (1) is taken before
+ * the release can be seen, and (2) is higher than those of all releases that its thread has seen before, whoever
+ * made them. A plain rdtsc gives (1): it has retired before a later store can be seen. But it may be executed before
+ * an earlier acquire is through, so that (2) needs a fence, which costs more than all the rest.
+ * What a thread with the turn has acquired, if it was mutexes only (`fence` is 0), was let go either with the turn,
+ * and then `cs.stamp` is at least the stamp of that: it is brought up to date before the turn is let go, and the turn
+ * before the mutex; or without it (it was locked before there were two threads; in a handler during a wait; after a
+ * wait of WAIT_MAX): then `cs.outside` is. Both were written before that mutex was free, and are read behind its
+ * acquire. A stamp above both therefore has (2) without a fence. Being one more than another never makes it later than
+ * the clock, since a hand-over takes longer than a tick: so stamps with a fence, taken later, are higher.
+ * Every other acquire, that is every record without a stamp, sets `fence`: the next stamp then has one.
  */
 #include "record/shim.h"
 
+#include "record/cs.h"
+
 #define WAIT_MAX_NS 20000000l
-#define WAITS_MAX 8
+#define SPINS 40 /* a section is mostly shorter than a way through the kernel */
 
-static uint32_t turn; /* futex: 0 free, 1 taken, 2 taken and waited for */
-static int long_waits;
+struct cs cs;
 
-static void acquire(struct thr *t)
+static int take(void)
 {
-	long limit[2] = {0, WAIT_MAX_NS};
 	uint32_t zero = 0;
 
-	if (likely(__atomic_compare_exchange_n(&turn, &zero, 1, 0, __ATOMIC_ACQUIRE, __ATOMIC_RELAXED))) {
-		t->cs = 1;
-		return;
+	return __atomic_compare_exchange_n(&cs.turn, &zero, 1, 0, __ATOMIC_ACQUIRE, __ATOMIC_RELAXED);
+}
+
+static int take_soon(void)
+{
+	for (int i = 0; i < SPINS; i++) {
+		__builtin_ia32_pause();
+		if (!__atomic_load_n(&cs.turn, __ATOMIC_RELAXED) && take())
+			return 1;
 	}
-	while (__atomic_exchange_n(&turn, 2, __ATOMIC_ACQUIRE)) {
-		if (raw4(SYS_futex, &turn, FUTEX_WAIT, 2, limit) != -110 /* ETIMEDOUT */)
+	return 0;
+}
+
+static void take_later(struct thr *t)
+{
+	long limit[2] = {0, WAIT_MAX_NS};
+
+	while (__atomic_exchange_n(&cs.turn, 2, __ATOMIC_ACQUIRE)) {
+		if (raw4(SYS_futex, &cs.turn, FUTEX_WAIT, 2, limit) != -110 /* ETIMEDOUT */)
 			continue;
-		long_waits++; /* two threads at once may count one: no matter */
+		cs.long_waits++; /* two threads at once may count one: no matter */
 		return;
 	}
 	t->cs = 1;
 }
 
-static void release(struct thr *t)
+void cs_acquire(struct thr *t)
+{
+	if (likely(take()) || take_soon())
+		t->cs = 1;
+	else
+		take_later(t);
+}
+
+void cs_release(struct thr *t)
 {
 	t->cs = 0;
-	if (unlikely(__atomic_exchange_n(&turn, 0, __ATOMIC_RELEASE) == 2))
-		raw_futex_wake(&turn, 1);
+	if (likely(t->last_stamp > cs.stamp))
+		cs.stamp = t->last_stamp;
+	if (unlikely(__atomic_exchange_n(&cs.turn, 0, __ATOMIC_RELEASE) == 2))
+		raw_futex_wake(&cs.turn, 1);
 }
 
-void cs_locked(struct thr *t)
+void cs_outside(struct thr *t)
 {
-	if (t->mutexes++ == 0 && !G.serial && long_waits < WAITS_MAX)
-		acquire(t);
-}
+	uint64_t old = __atomic_load_n(&cs.outside, __ATOMIC_RELAXED);
 
-void cs_unlocked(struct thr *t)
-{
-	/* a mutex from before the second thread was not counted */
-	if (t->mutexes && --t->mutexes == 0 && t->cs)
-		release(t);
+	while (old < t->last_stamp && !__atomic_compare_exchange_n(&cs.outside, &old, t->last_stamp, 0,
+								   __ATOMIC_RELEASE, __ATOMIC_RELAXED))
+		;
 }
 
 void cs_pause(struct thr *t)
 {
 	if (!t->clean)
 		ev(t, RLOG_YIELD, 0, 0, 0);
-	release(t);
+	cs_release(t);
 	t->cs_paused = 1;
 }
 
 void cs_resume(struct thr *t)
 {
 	t->cs_paused = 0;
-	if (t->mutexes && long_waits < WAITS_MAX && G.mode == SHIM_RECORD)
-		acquire(t);
+	if (t->mutexes && cs.long_waits < CS_WAITS_MAX && G.mode == SHIM_RECORD)
+		cs_acquire(t);
 }
 
 void cs_exit(struct thr *t)
 {
 	if (t->cs)
-		release(t);
+		cs_release(t);
 }
 
 void cs_fork_child(struct thr *t)
 {
-	turn = 0;
+	cs.turn = 0;
 	t->cs = t->cs_paused = 0;
 }

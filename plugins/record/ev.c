@@ -7,6 +7,7 @@
  */
 #include "record/shim.h"
 
+#include "record/cs.h"
 #include "rlog/kinds.h"
 
 const struct rlog_kind_info *shim_kinds(void)
@@ -26,10 +27,12 @@ static void rec_event(struct thr *t, enum rlog_kind kind, const void *obj, uint6
 		return;
 	p = p0 + 1;
 	if (flags & RF_S) {
-		uint64_t now = stamp_now();
+		uint64_t now = stamp_next(t);
 
 		p = rlog_put(p, now - t->last_stamp);
 		t->last_stamp = now;
+	} else {
+		t->fence = 1;
 	}
 	if (flags & RF_H)
 		*p++ = rlog_hash_addr(obj);
@@ -106,6 +109,7 @@ const uint8_t *ev_callret(struct thr *t, int64_t *ret, const void *payload, uint
 			*len = r.payload_len;
 		return r.payload;
 	}
+	t->fence = 1;
 	p0 = G.mode == SHIM_RECORD ? log_reserve(t, 32 + n) : 0;
 	if (!p0)
 		return 0;

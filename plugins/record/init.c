@@ -367,6 +367,7 @@ static void start_record(uint32_t parent, int argc, char **argv, char **envp)
 		shim_fail("cannot map the recording's control page: recorded by another version?");
 	G.process = __atomic_add_fetch(&G.control->next_process, 1, __ATOMIC_RELAXED);
 	G.serial = G.control->sched != RLOG_SCHED_PARALLEL;
+	G.counted = G.control->clock != 0;
 	if (G.process > RLOG_MAX_PROCESSES || make_dir() < 0) {
 		note(RLOG_NOTE_LOG_FAILED, 0, "cannot make the directory of a process");
 		return;

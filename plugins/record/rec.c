@@ -12,7 +12,7 @@
 #define CHUNK_FIRST (64u << 10)
 #define CHUNK_MAX (4u << 20)
 
-/* A stamp is taken after all earlier loads and stores that matter: see docs/architecture.md. */
+/* A stamp is taken after all earlier loads and stores that matter; cs.c says when that comes without a fence. */
 uint64_t stamp_now(void)
 {
 	if (likely(!G.control->clock)) {
@@ -39,6 +39,29 @@ static void rec_failed(int64_t err, const char *what)
 {
 	G.mode = SHIM_OFF;
 	note(RLOG_NOTE_LOG_FAILED, err, what);
+}
+
+/* The next record is a late one: whoever looks for the end of the log need not read what is before. */
+static void write_boundary(const struct log *l, int fd)
+{
+	uint64_t at = l->base_off + (uint64_t)(l->cur - l->base);
+
+	raw4(SYS_pwrite64, fd, &at, sizeof(at), offsetof(struct rlog_head, boundary));
+}
+
+void log_mark(struct thr *t)
+{
+	char path[400];
+	int fd;
+
+	if (G.mode != SHIM_RECORD || !t->log.base)
+		return;
+	log_path(t, path, path + sizeof(path));
+	fd = raw_open(path, O_WRONLY, 0);
+	if (fd < 0)
+		return;
+	write_boundary(&t->log, fd);
+	raw_close(fd);
 }
 
 /* Maps a window of at least need bytes at file offset off (page-aligned). */
@@ -73,9 +96,7 @@ static int log_map(struct thr *t, uint64_t off, uint64_t need, int flags)
 		return -1;
 	}
 	if (l->base) {
-		uint64_t at = l->base_off + (uint64_t)(l->cur - l->base);
-
-		raw4(SYS_pwrite64, fd, &at, sizeof(at), offsetof(struct rlog_head, boundary));
+		write_boundary(l, fd);
 		raw2(SYS_munmap, l->base, l->end - l->base);
 	}
 	m = raw_mmap(at, len, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED | MAP_POPULATE, fd,

@@ -51,22 +51,29 @@ struct lib_held {
 };
 
 struct thr {
+	/* what each lock touches comes first, in as few cache lines as can be */
 	volatile char selector; /* Syscall User Dispatch: 0 lets calls through, 1 traps them */
 	int depth; /* > 0: inside the shim */
 	volatile int blocking; /* in a call that may block: a signal runs its handler at once */
+	volatile int pending; /* signals that arrived while the program's code ran: how many are in queue */
+	int made_event; /* this call made an event: signals may be delivered at its end */
+	int clean; /* recording: the last record is stamped, and no code of the program ran since */
+	/* recording in parallel, see cs.c */
+	uint32_t mutexes; /* held */
+	int cs; /* has the turn */
+	int cs_paused; /* gave it up for a call that may wait */
+	int fence; /* since its last stamp it has acquired something outside of the turn */
+	uint64_t last_stamp;
+	uint64_t caller; /* return address of the call in progress, for messages */
+	struct log log;
 	uint32_t ordinal;
 	int tid;
-	uint64_t last_stamp;
-	struct log log;
 	struct arena *arena;
 	int exit_rounds; /* see thread.c: destructor rounds seen */
 	int exited; /* past its EXIT event: runs free */
 	int arrived; /* futex: replay: the new thread stands in the shim */
-	/* signals that arrived while the program's code ran */
-	volatile int pending;
 	siginfo_t queue[SIG_QUEUE];
 	int late_timer, late_armed, late; /* see sig.c; the timer's number + 1 */
-	uint64_t caller; /* return address of the call in progress, for messages */
 	/* a new thread's start */
 	void *(*start)(void *);
 	void *arg;
@@ -82,22 +89,17 @@ struct thr {
 	/* library locks that this thread holds, for its end: see libc.c */
 	struct lib_held held[LIB_HELD];
 	int nheld;
-	int made_event; /* this call made an event: signals may be delivered at its end */
-	/* recording in parallel, see cs.c */
-	uint32_t mutexes; /* held */
-	int cs; /* has the turn */
-	int cs_paused; /* gave it up for a call that may wait */
 	/* recording serially, see gil.c */
 	int gil; /* holds it, or waits to get it */
-	int clean; /* the last record is stamped, and no code of the program ran since */
 	uint32_t gil_go, gil_next;
 	int undone; /* replay: an event is taken that has not been counted */
-};
+} __attribute__((aligned(64)));
 
 struct shim {
 	int mode; /* enum shim_mode */
 	int mt; /* a second thread was created at some time */
 	int serial;
+	int counted; /* recording: stamps are a counter, not the TSC */
 	uint32_t process; /* ordinal of this image */
 	uint32_t next_thread;
 	int pid;
@@ -139,6 +141,7 @@ uint64_t stamp_now(void);
 int log_open(struct thr *t); /* 0, or -1: recording has been switched off */
 /* Makes room for n bytes; returns the write position or NULL when recording failed. */
 uint8_t *log_reserve(struct thr *t, uint64_t n);
+void log_mark(struct thr *t); /* t's next record is its last: notes its place, so that the end is found fast */
 void note(enum rlog_note_kind kind, int64_t number, const char *text);
 /* Describes an address as "libfoo.so+0x12" into out. */
 void describe_caller(uint64_t pc, char *out, unsigned n);
@@ -291,8 +294,9 @@ void own_locks_look(struct thr *t);
 void own_locks_futex(struct thr *t);
 
 /* --- cs.c: recording in parallel: one critical section at a time --- */
-void cs_locked(struct thr *t); /* t has taken a mutex */
-void cs_unlocked(struct thr *t); /* behind the stamped record of the release */
+void cs_acquire(struct thr *t);
+void cs_release(struct thr *t);
+void cs_outside(struct thr *t); /* t lets go of a mutex, without the turn, behind the record of that */
 void cs_pause(struct thr *t); /* before a call that may wait */
 void cs_resume(struct thr *t);
 void cs_exit(struct thr *t);

@@ -10,6 +10,7 @@
  */
 #include "record/shim.h"
 
+#include "record/quick.h"
 #include "record/sync.h"
 
 #include <errno.h>
@@ -51,12 +52,26 @@ static void rec_mutex(struct thr *t, pthread_mutex_t *m, int ret)
 
 static int try_for_a_while(const struct thr *t, pthread_mutex_t *m)
 {
-	int ret = REAL(pthread_mutex_trylock)(m);
+	int ret = EBUSY;
 
 	/* not while others wait for us to go on */
 	for (int i = 0; ret == EBUSY && i < SPINS && !G.serial && !t->cs; i++) {
 		__builtin_ia32_pause();
-		ret = REAL(pthread_mutex_trylock)(m);
+		/* looks first: an attempt takes the cache line away from the owner */
+		if (!__atomic_load_n(&m->__data.__lock, __ATOMIC_RELAXED))
+			ret = REAL(pthread_mutex_trylock)(m);
+	}
+	return ret;
+}
+
+static int lock_wait(struct thr *t, pthread_mutex_t *m)
+{
+	int ret = try_for_a_while(t, m);
+
+	if (ret == EBUSY) {
+		wait_begin(t);
+		ret = REAL(pthread_mutex_lock)(m);
+		wait_end(t);
 	}
 	return ret;
 }
@@ -70,11 +85,14 @@ EXPORT int pthread_mutex_lock(pthread_mutex_t *m)
 		return REAL(pthread_mutex_lock)(m);
 	CALLER();
 	if (real_first(t)) {
-		ret = try_for_a_while(t, m);
-		if (ret == EBUSY) {
-			wait_begin(t);
-			ret = REAL(pthread_mutex_lock)(m);
-			wait_end(t);
+		ret = REAL(pthread_mutex_trylock)(m);
+		if (unlikely(ret == EBUSY))
+			ret = lock_wait(t, m);
+		if (likely(ret == 0) && quick(t)) {
+			cs_locked(t);
+			quick_lock(t, m);
+			quick_leave(t);
+			return 0;
 		}
 		rec_mutex(t, m, ret);
 	} else {
@@ -145,6 +163,24 @@ EXPORT int pthread_mutex_clocklock(pthread_mutex_t *m, clockid_t clock, const st
 	return ret;
 }
 
+/* The turn first: who waits for the mutex should find both free. */
+static inline int real_unlock(struct thr *t, pthread_mutex_t *m)
+{
+	uint32_t held = t->mutexes;
+	int ret;
+
+	if (G.mode != SHIM_RECORD)
+		return REAL(pthread_mutex_unlock)(m);
+	cs_unlocked(t);
+	ret = REAL(pthread_mutex_unlock)(m);
+	if (unlikely(ret)) { /* it is not ours */
+		t->mutexes = held;
+		if (!t->cs && !G.serial)
+			cs_resume(t);
+	}
+	return ret;
+}
+
 EXPORT int pthread_mutex_unlock(pthread_mutex_t *m)
 {
 	struct thr *t;
@@ -153,13 +189,14 @@ EXPORT int pthread_mutex_unlock(pthread_mutex_t *m)
 	if (!G.mt || !(t = shim_enter()))
 		return REAL(pthread_mutex_unlock)(m);
 	CALLER();
+	if (quick(t)) {
+		quick_unlock(t, m);
+		ret = real_unlock(t, m);
+		quick_leave(t);
+		return ret;
+	}
 	ev(t, RLOG_UNLOCK, m, 0, 0);
-	/* before the mutex: who waits for it should find both free */
-	if (G.mode == SHIM_RECORD)
-		cs_unlocked(t);
-	ret = REAL(pthread_mutex_unlock)(m);
-	if (unlikely(ret))
-		t->mutexes++;
+	ret = real_unlock(t, m);
 	ev_done(t);
 	shim_leave(t);
 	return ret;

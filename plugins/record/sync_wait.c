@@ -35,6 +35,8 @@ static int cond_wait(struct thr *t, enum cond_how how, pthread_cond_t *c, pthrea
 
 	ev(t, RLOG_COND_WAIT, c, 0, 0);
 	if (G.mode == SHIM_RECORD) {
+		if (unlikely(!t->cs))
+			cs_outside(t);
 		CANCELLABLE(t, RLOG_COND_WOKE, c, ret, real_cond_wait(how, c, m, clock, ts));
 		ev_half(t, RLOG_COND_WOKE, &ret, 0);
 		if (unlikely(ret == ETIMEDOUT) && !G.serial)

@@ -88,6 +88,7 @@ void sys_rec_ret(struct thr *t, long ret, const struct piece *v, int k)
 	uint64_t total = 0;
 	uint8_t *p0, *p;
 
+	t->fence = 1; /* it may have got what another thread gave to the kernel: see cs.c */
 	for (int i = 0; i < k; i++)
 		total += varint_len(v[i].n) + v[i].n;
 	p0 = log_reserve(t, 24 + total);

@@ -30,6 +30,7 @@ static _Noreturn void do_exit_group(struct thr *t, const long *a)
 	unsigned n = sys_pack(op, SYS_exit_group, a, 1, 0);
 
 	if (G.mode == SHIM_RECORD) {
+		log_mark(t);
 		sys_rec(t, op, n);
 	} else if (G.mode == SHIM_REPLAY) {
 		sys_replay(t, op, n);

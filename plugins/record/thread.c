@@ -30,6 +30,7 @@ void thread_exit_event(struct thr *t)
 	t->selector = 0;
 	lib_thread_end(t);
 	heap_thread_end(t);
+	log_mark(t);
 	ev(t, RLOG_EXIT, 0, 0, 0);
 	if (G.mode == SHIM_REPLAY)
 		turn_exit(t);
