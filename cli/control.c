@@ -43,7 +43,7 @@ struct rlog_control *control_create(const char *rec, enum rlog_sched sched, uint
 	c->malloc_mode = malloc_mode;
 	c->chaos_seed = chaos_seed;
 	c->clock = tsc_is_reliable() ? 0 : 1;
-	c->tsc_hz = c->clock ? 0 : tsc_hz();
+	c->tsc_hz = c->clock ? 0 : tsc_known_hz();
 	c->magic = RLOG_MAGIC_CONTROL;
 	return c;
 }

@@ -6,6 +6,7 @@
 #include "cli/record.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <limits.h>
 #include <stdio.h>
 #include <string.h>
@@ -25,6 +26,7 @@
 #include "cli/control.h"
 #include "cli/keeper.h"
 #include "cli/paths.h"
+#include "cli/tsc.h"
 #include "cli/wait.h"
 #include "launch/launch.h"
 #include "reclog/rec.h"
@@ -103,11 +105,29 @@ static json_t *make_meta(const struct record_opts *o, const char *program, const
 	return meta;
 }
 
+/*
+ * Whoever opens it sees the old or the new one. On the disk it comes by itself, as the logs do: it must not
+ * say there that the recording is complete before they are.
+ */
 static int write_meta(const char *dir, const json_t *meta, struct err *e)
 {
-	cleanup_free char *path = path_join(dir, "meta.json");
+	cleanup_free char *path = path_join(dir, "meta.json"), *temp = str_fmt("%s.new", path);
+	cleanup_free char *data = json_dumps(meta, JSON_INDENT(2));
 
-	return json_write_path(path, meta, 0600, e);
+	if (!data || write_file(temp, data, strlen(data), 0600, e))
+		return -1;
+	return rename(temp, path) ? err_errno(e, ERR_HOST, "%s", path) : 0;
+}
+
+/* For a power cut during the run: nothing is to be done when it fails. */
+static void sync_meta(const void *dir)
+{
+	cleanup_free char *path = path_join(dir, "meta.json");
+	cleanup_close int file = open(path, O_RDONLY | O_CLOEXEC);
+	cleanup_close int folder = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+
+	if (file >= 0 && folder >= 0 && !fsync(file) && fsync(folder))
+		return;
 }
 
 static int check_space(const char *dir, struct err *e)
@@ -155,7 +175,7 @@ static int run(const char *program, const struct record_opts *o, const char *dir
 	wait_prepare();
 	if (launch_program(&spec, &pid, e))
 		return -1;
-	return wait_for_program(pid, status, e);
+	return wait_for_program(pid, status, sync_meta, dir, e);
 }
 
 static json_t *notes(const struct rlog_control *c)
@@ -209,35 +229,65 @@ static int keep_shim(const char *dir, const char *shim, struct err *e)
 	return mkdir_p(files, 0700, e) || copy_file(shim, copy, e) ? -1 : 0;
 }
 
+static int check_dir(const char *dir, struct err *e)
+{
+	if (strlen(dir) > MAX_DIR)
+		return err_set(e, ERR_HOST,
+			       "the recording's path is too long (%zu bytes, at most %d): choose a shorter "
+			       "one with -o or FRED_HOME",
+			       strlen(dir), MAX_DIR);
+	return check_space(dir, e);
+}
+
+/* All that must be there before the program runs. Without a known clock, the time it takes measures that. */
+static int prepare(const struct record_opts *o, const char *program, const char *shim,
+		   struct rlog_control *c, struct record_result *r, struct err *e)
+{
+	struct tsc_moment begin = tsc_moment();
+
+	if (keep_shim(r->dir, shim, e))
+		return -1;
+	if (!c->clock && !c->tsc_hz)
+		c->tsc_hz = tsc_hz_since(&begin);
+	r->meta = make_meta(o, program, c);
+	if (!write_meta(r->dir, r->meta, e))
+		return 0;
+	json_object_clear(r->meta);
+	return -1;
+}
+
+static int run_and_finish(const struct record_opts *o, const char *program, const char *shim,
+			  struct rlog_control *c, struct record_result *r, struct err *e)
+{
+	struct tsc_moment begin = tsc_moment();
+	double start = now_s();
+	int status = 0;
+
+	if (run(program, o, r->dir, shim, &status, e)) {
+		json_object_clear(r->meta); /* it has not run */
+		return -1;
+	}
+	if (!c->clock && !tsc_known_hz()) {
+		c->tsc_hz = tsc_hz_since(&begin);
+		json_object_set_new(r->meta, "tsc_hz", json_integer((json_int_t)c->tsc_hz));
+	}
+	if (finish(r, c, status, now_s() - start, e))
+		return err_wrap(e, "%s: the recording could not be finished", r->dir);
+	return 0;
+}
+
 static int record_into(const struct record_opts *o, const char *program, const char *shim,
 		       struct record_result *r, struct err *e)
 {
 	struct rlog_control *c;
-	double start;
-	int status = 0, ret;
+	int ret;
 
-	if (strlen(r->dir) > MAX_DIR)
-		return err_set(e, ERR_HOST,
-			       "the recording's path is too long (%zu bytes, at most %d): choose a shorter "
-			       "one with -o or FRED_HOME",
-			       strlen(r->dir), MAX_DIR);
-	if (check_space(r->dir, e))
+	if (check_dir(r->dir, e))
 		return -1;
 	c = control_create(r->dir, o->sched, o->chaos_seed, o->malloc_mode, e);
 	if (!c)
 		return -1;
-	r->meta = make_meta(o, program, c);
-	ret = write_meta(r->dir, r->meta, e) || keep_shim(r->dir, shim, e);
-	if (ret) {
-		json_object_clear(r->meta);
-	} else {
-		start = now_s();
-		ret = run(program, o, r->dir, shim, &status, e);
-		if (ret)
-			json_object_clear(r->meta); /* it has not run */
-		else if (finish(r, c, status, now_s() - start, e))
-			ret = err_wrap(e, "%s: the recording could not be finished", r->dir);
-	}
+	ret = prepare(o, program, shim, c, r, e) || run_and_finish(o, program, shim, c, r, e) ? -1 : 0;
 	control_unmap(c);
 	return ret;
 }

@@ -11,7 +11,7 @@
 #include "base/str.h"
 
 #define CLOCKSOURCES "/sys/devices/system/clocksource/clocksource0/available_clocksource"
-#define MEASURE_NS 5000000ull
+#define MEASURE_NS 1000000ull
 
 bool tsc_is_invariant(void)
 {
@@ -45,31 +45,43 @@ static uint64_t raw_ns(void)
 	return (uint64_t)ts.tv_sec * 1000000000u + (uint64_t)ts.tv_nsec;
 }
 
-static uint64_t measure(void)
+struct tsc_moment tsc_moment(void)
 {
-	uint64_t t0 = raw_ns(), c0 = __rdtsc(), t1, c1;
+	struct tsc_moment m = {raw_ns(), __rdtsc()};
 
-	do {
-		t1 = raw_ns();
-		c1 = __rdtsc();
-	} while (t1 - t0 < MEASURE_NS);
-	return (uint64_t)((double)(c1 - c0) * 1e9 / (double)(t1 - t0));
+	return m;
 }
 
-uint64_t tsc_hz(void)
+uint64_t tsc_hz_since(const struct tsc_moment *m)
+{
+	struct tsc_moment now;
+
+	do
+		now = tsc_moment();
+	while (now.ns - m->ns < MEASURE_NS);
+	return (uint64_t)((double)(now.ticks - m->ticks) * 1e9 / (double)(now.ns - m->ns));
+}
+
+uint64_t tsc_known_hz(void)
 {
 	unsigned a, b, c, d;
 
 	if (__get_cpuid(0x15, &a, &b, &c, &d) && a && b && c)
 		return (uint64_t)c * b / a;
 	__cpuid(1, a, b, c, d);
-	if (c & (1u << 31)) { /* under a hypervisor */
-		__cpuid(0x40000000, a, b, c, d);
-		if (a >= 0x40000010) {
-			__cpuid(0x40000010, a, b, c, d);
-			if (a)
-				return (uint64_t)a * 1000;
-		}
-	}
-	return measure();
+	if (!(c & (1u << 31))) /* no hypervisor */
+		return 0;
+	__cpuid(0x40000000, a, b, c, d);
+	if (a < 0x40000010)
+		return 0;
+	__cpuid(0x40000010, a, b, c, d);
+	return (uint64_t)a * 1000;
+}
+
+uint64_t tsc_hz(void)
+{
+	uint64_t hz = tsc_known_hz();
+	struct tsc_moment now = tsc_moment();
+
+	return hz ? hz : tsc_hz_since(&now);
 }

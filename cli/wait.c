@@ -8,6 +8,9 @@
 #include <errno.h>
 #include <signal.h>
 #include <sys/wait.h>
+#include <time.h>
+
+#define LATER_NS 100000000l
 
 static void nothing(int signo)
 {
@@ -51,16 +54,21 @@ static int reap(pid_t pid, int *status)
 	return got < 0 && errno == ECHILD ? -1 : 0;
 }
 
-int wait_for_program(pid_t pid, int *status, struct err *e)
+int wait_for_program(pid_t pid, int *status, void (*later)(const void *), const void *arg, struct err *e)
 {
+	static const struct timespec soon = {.tv_nsec = LATER_NS};
 	sigset_t set;
 	int r;
 
 	block(&set);
 	while (!(r = reap(pid, status))) {
 		siginfo_t si;
-		int signo = sigwaitinfo(&set, &si);
+		int signo = later ? sigtimedwait(&set, &si, &soon) : sigwaitinfo(&set, &si);
 
+		if (signo < 0 && errno == EAGAIN) {
+			later(arg);
+			later = NULL;
+		}
 		/* from the terminal, the kernel has sent it to the child too */
 		if (signo > 0 && signo != SIGCHLD && si.si_code != SI_KERNEL)
 			kill(pid, signo);

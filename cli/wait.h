@@ -11,8 +11,8 @@
 void wait_prepare(void);
 /*
  * Waits for pid, reaping whatever else becomes our child. A signal that someone sends to us is passed
- * on. *status as from waitpid.
+ * on. *status as from waitpid. When it takes longer, does later(arg) meanwhile, once.
  */
-int wait_for_program(pid_t pid, int *status, struct err *e);
+int wait_for_program(pid_t pid, int *status, void (*later)(const void *), const void *arg, struct err *e);
 
 #endif

@@ -166,7 +166,8 @@ static int part_merge(struct timeline *tl, unsigned i, const struct timeline_opt
 static void clock_init(struct timeline *tl, const struct rec *rec)
 {
 	const struct rlog_image *first = &rec->images[0].head;
-	uint64_t hz = first->tsc_hz ? first->tsc_hz : rec->control.tsc_hz;
+	/* a finished recording has measured it all along, its first image only until then */
+	uint64_t hz = rec->control.tsc_hz ? rec->control.tsc_hz : first->tsc_hz;
 
 	tl->tsc_hz = rec->control.clock == 0 ? (double)hz : 0;
 	tl->start_stamp = first->start_stamp;
