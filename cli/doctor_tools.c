@@ -41,6 +41,30 @@ static char *last_line(const struct buf *b)
 	return xstrdup(lines.n ? lines.s[lines.n - 1] : "no output");
 }
 
+/* The first line with that text in it (warnings may come before it); else the first line. */
+static char *line_with(const char *text, const struct buf *b)
+{
+	cleanup_strv struct strv lines = {0};
+
+	strv_split(&lines, buf_str(b), "\n");
+	for (size_t i = 0; i < lines.n; i++)
+		if (strstr(lines.s[i], text))
+			return xstrdup(lines.s[i]);
+	return first_line(b);
+}
+
+/* The last line that CRIU marks as an error; else the last line. */
+static char *criu_verdict(const struct buf *b)
+{
+	cleanup_strv struct strv lines = {0};
+
+	strv_split(&lines, buf_str(b), "\n");
+	for (size_t i = lines.n; i-- > 0;)
+		if (!strncmp(lines.s[i], "Error", 5))
+			return xstrdup(lines.s[i]);
+	return last_line(b);
+}
+
 /* fredd knows which CRIU it would use. malloc'd; NULL: *why says. */
 static char *criu_path(char **why)
 {
@@ -88,23 +112,18 @@ void doctor_criu(struct doctor_result *r)
 
 void doctor_criu_check(struct doctor_result *r)
 {
-	cleanup_free char *why = NULL;
-	cleanup_free char *path = criu_path(&why);
-	cleanup_free char *line = NULL;
-	char *argv[] = {path, "check", NULL};
-	cleanup_buf struct buf out = {0};
 	struct err e;
+	cleanup_free char *fredd = paths_daemon(&e);
+	cleanup_free char *line = NULL;
+	char *argv[] = {fredd, "--check-criu", NULL};
+	cleanup_buf struct buf out = {0};
 	int status;
 
-	if (!path) {
-		missing(r, "no CRIU to check");
-		return;
-	}
-	if (capture(argv, TIMEOUT_S, &out, &status, &e)) {
+	if (!fredd || capture(argv, TIMEOUT_S, &out, &status, &e)) {
 		missing(r, e.text);
 		return;
 	}
-	line = last_line(&out);
+	line = criu_verdict(&out);
 	buf_add_str(&r->found, line);
 	if (!WIFEXITED(status) || WEXITSTATUS(status))
 		r->status = DOCTOR_MISSING;
@@ -122,7 +141,7 @@ void doctor_gdb(struct doctor_result *r)
 		missing(r, e.text);
 		return;
 	}
-	line = first_line(&out);
+	line = line_with("GNU gdb", &out);
 	buf_add_str(&r->found, line);
 	if (!WIFEXITED(status) || WEXITSTATUS(status))
 		r->status = DOCTOR_MISSING;

@@ -210,19 +210,40 @@ static int start(const struct config *c, int *ready_fd, struct err *e)
 	return serve(c, home, c->foreground ? NULL : log_path, ready_fd, &start_lock, e);
 }
 
-/* What --help, --version and --print-criu print. */
+static int exec_criu_check(void *criu)
+{
+	execl(criu, criu, "check", NULL);
+	fprintf(stderr, "%s: %s\n", (const char *)criu, strerror(errno));
+	return 127;
+}
+
+/* In a cell, where checkpoints are made: what CRIU finds there is what counts. */
+static int check_criu(char *criu, struct err *e)
+{
+	struct cell cell;
+	int status;
+
+	if (cell_start(exec_criu_check, criu, &cell, e) || cell_join(&cell, &status, e))
+		return -1;
+	return status ? err_set(e, ERR_HOST, "criu check failed") : 0;
+}
+
+/* What --help, --version, --print-criu and --check-criu print. */
 static int print(const struct config *c, struct err *e)
 {
 	cleanup_free char *criu = NULL;
 
-	if (!c->print_criu) {
+	if (c->help || c->version) {
 		fputs(c->help ? config_help() : "fredd " FRED_VERSION "\n", stdout);
 		return 0;
 	}
 	criu = ckpt_criu_path(e);
-	if (criu)
-		puts(criu);
-	return criu ? 0 : -1;
+	if (!criu)
+		return -1;
+	if (c->check_criu)
+		return check_criu(criu, e);
+	puts(criu);
+	return 0;
 }
 
 static int fail(const struct err *e)
@@ -238,7 +259,7 @@ int main(int argc, char **argv)
 
 	if (config_parse(&c, argc, argv, &e))
 		return fail(&e);
-	if (c.help || c.version || c.print_criu)
+	if (c.help || c.version || c.print_criu || c.check_criu)
 		return print(&c, &e) ? fail(&e) : 0;
 	signal(SIGPIPE, SIG_IGN);
 	if (c.ready_fd >= 0)

@@ -53,8 +53,8 @@ static int mount_run(struct err *e)
 
 static int mounts(struct err *e)
 {
-	if (mount("none", "/", NULL, MS_REC | MS_PRIVATE, NULL))
-		return err_errno(e, ERR_HOST, "cannot make the mounts private");
+	if (ns_root_private(e))
+		return -1;
 	if (mount("proc", "/proc", "proc", MS_NOSUID | MS_NODEV | MS_NOEXEC, NULL))
 		return err_errno(e, ERR_HOST, "cannot mount /proc");
 	return mount_run(e);

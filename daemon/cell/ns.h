@@ -10,5 +10,7 @@
  * how).
  */
 int ns_enter(struct err *e);
+/* Makes "/" a private mount of the caller's mount namespace, which must be a new one; in a chroot too. */
+int ns_root_private(struct err *e);
 
 #endif

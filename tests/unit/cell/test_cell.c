@@ -20,6 +20,7 @@
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
+#include <sys/mount.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
@@ -165,6 +166,72 @@ static void test_bind(void **state)
 	close(open(marker, O_WRONLY | O_CREAT, 0600));
 	in_cell(check_bind, dir);
 	assert_int_equal(unlink(marker), 0);
+	assert_int_equal(rmdir(dir), 0);
+}
+
+/* Every line of mountinfo has the mount it lies on, but one: "/" itself, without "shared:". */
+static int check_root(void *arg)
+{
+	FILE *f = fopen("/proc/self/mountinfo", "r");
+	char line[4096], *point;
+	int roots = 0;
+
+	CHECK(f);
+	while (fgets(line, sizeof(line), f)) {
+		CHECK(!strstr(line, " shared:"));
+		CHECK(strtok(line, " ") && strtok(NULL, " ") && strtok(NULL, " ") && strtok(NULL, " "));
+		point = strtok(NULL, " ");
+		roots += point && !strcmp(point, "/");
+	}
+	fclose(f);
+	CHECK(roots == 1);
+	CHECK(!access("/marker", F_OK) == !!arg);
+	return 0;
+}
+
+static void test_root(void **state)
+{
+	in_cell(check_root, NULL);
+}
+
+/* A folder that is no mount becomes the root, with /proc and /run, as after chroot(8). */
+static int enter_chroot(const char *dir)
+{
+	CHECK(!unshare(CLONE_NEWNS));
+	CHECK(!mount("tmpfs", dir, "tmpfs", 0, NULL));
+	/* as systemd leaves it: what is mounted in the chroot would show outside */
+	CHECK(!mount(NULL, dir, NULL, MS_SHARED, NULL));
+	CHECK(!chdir(dir) && !mkdir("top", 0755) && !chdir("top"));
+	CHECK(!mkdir("proc", 0755) && !mkdir("run", 0755));
+	CHECK(!close(open("marker", O_WRONLY | O_CREAT, 0600)));
+	CHECK(!mount("/proc", "proc", NULL, MS_BIND, NULL));
+	CHECK(!chroot(".") && !chdir("/"));
+	return 0;
+}
+
+static void test_chroot(void **state)
+{
+	char dir[] = "/tmp/fred-test-cell-XXXXXX";
+	struct err e = {0};
+	struct cell c;
+	int status;
+	pid_t pid;
+
+	if (!have_caps())
+		skip();
+	assert_non_null(mkdtemp(dir));
+	pid = fork();
+	if (!pid) {
+		if (enter_chroot(dir))
+			_exit(2);
+		if (cell_start(check_root, dir, &c, &e) || cell_join(&c, &status, &e)) {
+			fprintf(stderr, "# %s\n", e.text);
+			_exit(3);
+		}
+		_exit(status != 0);
+	}
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	assert_int_equal(status, 0);
 	assert_int_equal(rmdir(dir), 0);
 }
 
@@ -364,6 +431,8 @@ int main(void)
 		cmocka_unit_test(test_lo),
 		cmocka_unit_test(test_signals),
 		cmocka_unit_test(test_bind),
+		cmocka_unit_test(test_root),
+		cmocka_unit_test(test_chroot),
 		cmocka_unit_test(test_last_pid),
 		cmocka_unit_test(test_reap),
 		cmocka_unit_test(test_kill),
