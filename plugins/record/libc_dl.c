@@ -89,10 +89,15 @@ static void look_at_new(void)
 		return ret;                                                                        \
 	}
 
-CALL_FOR(dlopen, (const char *name, int mode), name, (const void *)(long)mode, 0,
+/* A library that is bound to its own dependencies first would pass the wrappers by, and free what they gave. */
+static const void *open_mode(int mode)
+{
+	return (const void *)(long)(mode & ~RTLD_DEEPBIND);
+}
+
+CALL_FOR(dlopen, (const char *name, int mode), name, open_mode(mode), 0, look_at_new())
+CALL_FOR(dlmopen, (Lmid_t ns, const char *name, int mode), (const void *)ns, name, open_mode(mode),
 	 look_at_new())
-CALL_FOR(dlmopen, (Lmid_t ns, const char *name, int mode), (const void *)ns, name,
-	 (const void *)(long)mode, look_at_new())
 LIB_CALL(LIB_DL, int, dlclose, (void *handle), (handle))
 LIB_CALL(LIB_DL, int, dlinfo, (void *handle, int request, void *arg), (handle, request, arg))
 LIB_CALL(LIB_DL, int, dladdr, (const void *at, Dl_info *info), (at, info))

@@ -261,7 +261,14 @@ int sig_deliver_replay(struct thr *t)
 	return 1;
 }
 
-/* The thread died of a signal: the last thing on its timeline. */
+/* The default action of a signal that was sent, as kill -SEGV does: the log ends where it came. */
+static void die_of(int sig)
+{
+	install(sig, (void *)0, 0, 0);
+	raw3(SYS_tgkill, raw0(SYS_getpid), raw0(SYS_gettid), sig);
+}
+
+/* The thread died of what it did itself: the last thing on its timeline. */
 static void crash(struct thr *t, int sig, siginfo_t *si, ucontext_t *uc)
 {
 	uint64_t op[4] = {(uint64_t)sig, (uint64_t)(uint32_t)si->si_code, (uint64_t)si->si_addr,
@@ -296,9 +303,7 @@ static void crash(struct thr *t, int sig, siginfo_t *si, ucontext_t *uc)
 		turn_done(t);
 		turn_end(t, REPLAY_ENDED);
 	}
-	install(sig, (void *)0, 0, 0);
-	if (si->si_code <= 0) /* sent by somebody: returning would not repeat it */
-		raw3(SYS_tgkill, raw0(SYS_getpid), raw0(SYS_gettid), sig);
+	install(sig, (void *)0, 0, 0); /* it does it again */
 }
 
 static void entry(int sig, siginfo_t *si, void *ucv)
@@ -322,7 +327,7 @@ static void entry(int sig, siginfo_t *si, void *ucv)
 	}
 	if (!has_handler(sig)) {
 		if (is_sync(sig))
-			crash(t, sig, si, ucv);
+			die_of(sig);
 		return;
 	}
 	if (!t || G.mode == SHIM_OFF) {

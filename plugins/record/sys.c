@@ -125,6 +125,12 @@ void sys_replay(struct thr *t, const uint64_t *op, unsigned n)
 	turn_take(t, &r, RLOG_SYS);
 }
 
+/* The lengths of later pieces are in earlier ones: the list is built step by step. */
+static int tells_lengths(uint8_t how)
+{
+	return how == IO_MSG || how == IO_VALRES || how == IO_IFCONF || how == IO_FIEMAP;
+}
+
 long sys_replay_ret(struct thr *t, const struct sys_info *s, const long *a, const uint32_t *before)
 {
 	struct piece v[PIECES];
@@ -140,8 +146,7 @@ long sys_replay_ret(struct thr *t, const struct sys_info *s, const long *a, cons
 	ret = (long)r.op[0];
 	p = r.payload;
 	end = p + r.payload_len;
-	if (s->out[0].how == IO_MSG || s->out[0].how == IO_VALRES || s->out[1].how == IO_VALRES) {
-		/* the lengths of later pieces are in earlier ones: build the list step by step */
+	if (tells_lengths(s->out[0].how) || s->out[1].how == IO_VALRES) {
 		for (int i = 0; p < end && i < PIECES; i++) {
 			k = sys_out_pieces(s, a, ret, before, v);
 			p = rlog_get(p, end, &n);

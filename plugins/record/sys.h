@@ -18,11 +18,11 @@ enum sys_class { CLASS_UNKNOWN = 0, CLASS_REC, CLASS_MEM, CLASS_RAW, CLASS_FN, C
 
 enum io_how {
 	IO_END = 0, IO_STR, IO_BYTES, IO_FIXED, IO_IOV, IO_MSG, IO_ADDR,
-	IO_RET, IO_RETMUL, IO_FIXED_ERR, IO_ARGMUL, IO_VALRES, IO_FDSET,
+	IO_RET, IO_RETMUL, IO_FIXED_ERR, IO_ARGMUL, IO_VALRES, IO_FDSET, IO_IFCONF, IO_FIEMAP,
 };
 
 struct io {
-	uint8_t how, arg, len_arg;
+	uint8_t how, arg, len_arg; /* IO_FIXED, what is read: len_arg is the offset */
 	uint16_t n;
 };
 

@@ -5,6 +5,8 @@
  */
 #include "record/sys.h"
 
+#include <linux/fiemap.h>
+#include <net/if.h>
 #include <sys/socket.h>
 #include <sys/uio.h>
 
@@ -79,8 +81,8 @@ uint32_t sys_check_inputs(const struct sys_info *s, const long *a)
 				crc = crc32c(crc, p, n);
 			break;
 		case IO_FIXED:
-			if (readable(p, d->n))
-				crc = crc32c(crc, p, d->n);
+			if (readable(p + d->len_arg, d->n))
+				crc = crc32c(crc, p + d->len_arg, d->n);
 			break;
 		case IO_ADDR:
 			n = (size_t)a[d->len_arg] & 255;
@@ -160,6 +162,21 @@ int sys_out_pieces(const struct sys_info *s, const long *a, long ret, const uint
 				break;
 			k = add_piece(v, k, lp, 4);
 			k = add_piece(v, k, p, *lp < before[i] ? *lp : before[i]);
+			break;
+		}
+		case IO_IFCONF: {
+			struct ifconf *c = p;
+
+			k = add_piece(v, k, &c->ifc_len, sizeof(c->ifc_len));
+			k = add_piece(v, k, c->ifc_buf, (uint64_t)c->ifc_len);
+			break;
+		}
+		case IO_FIEMAP: {
+			struct fiemap *f = p;
+
+			k = add_piece(v, k, f, sizeof(*f));
+			k = add_piece(v, k, f->fm_extents,
+				      f->fm_extent_count ? f->fm_mapped_extents * sizeof(f->fm_extents[0]) : 0);
 			break;
 		}
 		case IO_IOV:

@@ -5,12 +5,23 @@
  * PLUGIN: -DPLUGIN
  */
 #ifdef PLUGIN
+#include <stdlib.h>
+#include <string.h>
 
 static int calls;
 __thread int plugin_tls = 11;
 
 int plugin_add(int a, int b);
 int plugin_calls(void);
+char *plugin_exchange(char *text);
+
+char *plugin_exchange(char *text)
+{
+	char *copy = strdup(text);
+
+	free(text);
+	return copy;
+}
 
 int plugin_add(int a, int b)
 {
@@ -91,6 +102,25 @@ static void test_errors(void)
 	step("errors");
 }
 
+/* Memory goes from the program to the library and back, whatever the library was bound to. */
+static void test_deep_binding(void)
+{
+	char *(*exchange)(char *);
+	void *h = dlopen(path, RTLD_NOW | RTLD_DEEPBIND);
+
+	NEED(h);
+	*(void **)&exchange = dlsym(h, "plugin_exchange");
+	NEED(exchange);
+	for (int i = 0; i < 50; i++) {
+		char *text = exchange(strdup("some text"));
+
+		CHECK(!strcmp(text, "some text"));
+		free(text);
+	}
+	CHECK(dlclose(h) == 0);
+	step("deep binding");
+}
+
 static void *load_often(void *arg)
 {
 	unsigned long sum = 0;
@@ -138,6 +168,7 @@ int main(void)
 	find_plugin();
 	test_load();
 	test_same();
+	test_deep_binding();
 	test_errors();
 	test_threads();
 	test_library();

@@ -62,6 +62,32 @@ static void test_killed(void)
 	step("killed");
 }
 
+/* Signals that stand for a fault, but were sent: by the child itself, and by its parent. */
+static void test_sent_faults(void)
+{
+	static const int sig[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP};
+	int status;
+
+	for (unsigned i = 0; i < sizeof(sig) / sizeof(sig[0]); i++) {
+		for (int own = 0; own < 2; own++) {
+			pid_t pid = fork();
+
+			NEED(pid >= 0);
+			if (pid == 0) {
+				if (own)
+					kill(getpid(), sig[i]);
+				for (;;)
+					pause();
+			}
+			if (!own)
+				CHECK(kill(pid, sig[i]) == 0);
+			CHECK(waitpid(pid, &status, 0) == pid && WIFSIGNALED(status));
+			CHECK(WTERMSIG(status) == sig[i]);
+		}
+	}
+	step("sent faults");
+}
+
 static void test_waitid(void)
 {
 	siginfo_t info;
@@ -200,6 +226,7 @@ int main(int argc, char **argv)
 		return child(argv[1]);
 	test_fork();
 	test_killed();
+	test_sent_faults();
 	test_waitid();
 	test_grandchild();
 	test_exec();

@@ -80,7 +80,7 @@ static void test_udp(void)
 	struct sockaddr_in addr = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)}, from;
 	int a = socket(AF_INET, SOCK_DGRAM, 0), b = socket(AF_INET, SOCK_DGRAM, 0);
 	socklen_t len = sizeof(addr);
-	char buf[100];
+	char buf[100] = "datagram";
 
 	NEED(a >= 0 && b >= 0 && bind(a, (struct sockaddr *)&addr, sizeof(addr)) == 0);
 	CHECK(getsockname(a, (struct sockaddr *)&addr, &len) == 0);
