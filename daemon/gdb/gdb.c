@@ -17,6 +17,7 @@ struct gdb {
 	struct mi_conn *conn;
 	int timeout_ms;
 	pid_t target;
+	bool has_sysroot; /* the last target had a root of its own */
 	bool target_was_stopped; /* in a job-control stop when attached */
 	struct gdb_thread *threads; /* as of the last look */
 	size_t threads_n;
@@ -171,6 +172,21 @@ static int refresh_threads(struct gdb *g, struct err *e)
 	return gdb_threads(g, &g->threads, &g->threads_n, e);
 }
 
+/* The files of a process that has another root than ours are found below that. */
+static int follow_root(struct gdb *g, pid_t pid, struct err *e)
+{
+	cleanup_free char *link = str_fmt("/proc/%d/root", pid);
+	cleanup_mi_reply struct mi_reply r = {0};
+	char root[256] = "";
+	ssize_t n = readlink(link, root, sizeof(root) - 1);
+
+	if (n <= 1 && !g->has_sysroot)
+		return 0;
+	g->has_sysroot = n > 1;
+	return must(gdb_cmd(g, 0, &r, e, "-gdb-set sysroot %s", n > 1 ? root : "target:"), &r, ERR_INTERNAL,
+		    e);
+}
+
 static int attach_and_wait(struct gdb *g, pid_t pid, struct err *e)
 {
 	cleanup_mi_reply struct mi_reply r = {0};
@@ -195,7 +211,7 @@ int gdb_attach(struct gdb *g, pid_t pid, struct err *e)
 	if (!state || state == 'Z')
 		return err_set(e, ERR_USAGE, "cannot attach: there is no process %d", pid);
 	g->target_was_stopped = state == 'T';
-	if (attach_and_wait(g, pid, e) || refresh_threads(g, e))
+	if (follow_root(g, pid, e) || attach_and_wait(g, pid, e) || refresh_threads(g, e))
 		return err_wrap(e, "attaching to process %d", pid);
 	return 0;
 }

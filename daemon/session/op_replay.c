@@ -108,6 +108,9 @@ static int replay_all(struct run *r, json_t **result, struct err *e)
 			return -1;
 		}
 	}
+	if (!r->events)
+		return err_set(e, ERR_USAGE, "%s: nothing was recorded: the program was ended before its first event",
+			       r->rec->dir);
 	if (r->output)
 		send_output(r);
 	*result = json_pack("{s:s, s:b, s:I, s:I}", "recording", r->rec->dir, "verified", 1, "processes",

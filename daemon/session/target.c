@@ -26,6 +26,7 @@
 #include "launch/launch.h"
 #include "reclog/describe.h"
 #include "session/diverge.h"
+#include "session/root.h"
 
 #define REC_MOUNT REPLAY_DIR "/rec"
 #define WAIT_MS 100
@@ -46,16 +47,17 @@ static const struct rec_image *exec_root(const struct rec *rec, uint32_t process
 }
 
 /* The forks at which the process must become the child: the images from the root's child to the wanted one. */
-static int fill_follow(struct target *t, struct err *e)
+static int fill_follow(const struct target *t, uint32_t follow[32], struct err *e)
 {
 	const struct rec_image *img = rec_image(t->rec, t->process, e);
 	unsigned n = 0;
 
+	memset(follow, 0, 32 * sizeof(*follow));
 	while (img && img->ordinal != t->root) {
 		if (n == 31)
 			return err_set(e, ERR_USAGE, "process %u: more than 31 forks without an exec",
 				       t->process);
-		t->ctl->follow[n++] = img->ordinal;
+		follow[n++] = img->ordinal;
 		img = rec_image(t->rec, img->head.parent, e);
 	}
 	return img ? 0 : -1;
@@ -78,34 +80,12 @@ static int make_ctl(struct target *t, struct err *e)
 	return 0;
 }
 
-/* The recorder that made the recording takes the place of the one that is installed now. */
-static int bind_shim(const struct target *t, const struct rec_image *root, struct err *e)
-{
-	cleanup_free char *ours = str_fmt("%s/files/" RLOG_SHIM_NAME, t->rec->dir);
-	cleanup_free char *path = NULL;
-	struct stat a, b;
-
-	for (char **v = root->envp; *v && !path; v++)
-		if (str_starts(*v, "LD_PRELOAD="))
-			path = strndup(*v + 11, strcspn(*v + 11, ":"));
-	if (!path || !path_exists(ours))
-		return 0;
-	if (!path_exists(path))
-		return err_set(e, ERR_USAGE,
-			       "%s: the recorder was installed there when the recording was made; "
-			       "put a libfred-record.so of any version there",
-			       path);
-	/* an earlier target of this cell has done it */
-	if (!stat(ours, &a) && !stat(path, &b) && a.st_dev == b.st_dev && a.st_ino == b.st_ino)
-		return 0;
-	return cell_mount_bind(ours, path, 1, e);
-}
-
 int target_init(struct target *t, const struct rec *rec, uint32_t process, unsigned rung, uint32_t flags,
 		struct err *e)
 {
 	const struct rec_image *root = exec_root(rec, process, e);
 	struct timeline_opts opts = {.rung = rung, .seed = 1};
+	uint32_t follow[32];
 	char sched[64];
 	uint64_t size;
 
@@ -121,7 +101,7 @@ int target_init(struct target *t, const struct rec *rec, uint32_t process, unsig
 	t->slow_s = SLOW_S;
 	if (cell_mount_bind(rec->dir, REC_MOUNT, 1, e))
 		return err_wrap(e, "%s", rec->dir);
-	if (bind_shim(t, root, e))
+	if (fill_follow(t, follow, e) || root_prepare(rec, root, follow, t->own_root, e))
 		return -1;
 	if (timeline_build(rec, process, &opts, &t->tl, e))
 		return -1;
@@ -391,10 +371,11 @@ int target_launch(struct target *t, struct err *e)
 		return -1;
 	target_kill(t);
 	reset_ctl(t);
-	if (fill_follow(t, e))
+	if (fill_follow(t, t->ctl->follow, e))
 		return -1;
 	spec = (struct launch_spec){
 		.path = path,
+		.root = t->own_root[0] ? t->own_root : NULL,
 		.argv = img->argv,
 		.envp = env.s,
 		.cwd = img->cwd,
@@ -404,7 +385,7 @@ int target_launch(struct target *t, struct err *e)
 		.new_session = 1,
 		.default_signals = 1,
 	};
-	if (access(img->cwd, X_OK) && img->execfn[0] == '/')
+	if (!t->own_root[0] && access(img->cwd, X_OK) && img->execfn[0] == '/')
 		spec.cwd = "/";
 	if (launch_program(&spec, &t->pid, e))
 		return err_wrap(e, "starting %s for the replay", img->execfn);

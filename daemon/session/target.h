@@ -23,6 +23,7 @@ struct target {
 	uint32_t process; /* the image whose timeline this is */
 	uint32_t root; /* its nearest ancestor of origin EXEC: what is launched */
 	unsigned rung;
+	char own_root[64]; /* what the process is started in; "": the host's root. See root.h */
 	uint32_t flags; /* enum replay_flags */
 	uint32_t sched_crc; /* identifies the timeline: a checkpoint of another one does not fit */
 	struct replay_ctl *ctl; /* shared with the process */

@@ -6,7 +6,7 @@
  * LD_PRELOAD are taken out of the environment before the program sees it. The constructor runs before
  * those of all other libraries (-z initfirst).
  */
-#include "record/shim.h"
+#include "record/sys.h"
 
 #include <dlfcn.h>
 #include <elf.h>
@@ -319,19 +319,35 @@ static void write_image(uint32_t parent, enum rlog_origin origin, int argc, char
 	raw_close(o.fd);
 }
 
-static void check_image(char **argv)
+static int read_image(uint32_t process, struct rlog_image *im)
 {
 	char path[400], *p = fmt_str(path, path + sizeof(path), G.rec);
-	struct rlog_image im;
-	int fd;
+	int fd, ok;
 
 	p = fmt_str(p, path + sizeof(path), "/p");
-	p = fmt_dec(p, path + sizeof(path), G.process, 4);
+	p = fmt_dec(p, path + sizeof(path), process, 4);
 	fmt_str(p, path + sizeof(path), "/image");
 	fd = raw_open(path, O_RDONLY, 0);
-	if (fd < 0 || raw3(SYS_read, fd, &im, sizeof(im)) != sizeof(im))
-		shim_fail("cannot read the image of the recording");
+	if (fd < 0)
+		return -1;
+	ok = raw3(SYS_read, fd, im, sizeof(*im)) == sizeof(*im);
 	raw_close(fd);
+	return ok ? 0 : -1;
+}
+
+pid_t init_image_pid(uint32_t process)
+{
+	struct rlog_image im;
+
+	return read_image(process, &im) ? 0 : im.pid;
+}
+
+static void check_image(char **argv)
+{
+	struct rlog_image im;
+
+	if (read_image(G.process, &im))
+		shim_fail("cannot read the image of the recording");
 	sig_inherit(im.sig_ignored, im.sig_blocked);
 	if (im.sp != (uint64_t)(argv - 1))
 		shim_fail("the stack is not where it was when recording");
@@ -373,6 +389,7 @@ static void start_record(uint32_t parent, int argc, char **argv, char **envp)
 		return;
 	}
 	write_image(parent, RLOG_ORIGIN_EXEC, argc, argv, envp);
+	files_start(find_execfn(envp));
 	G.mode = SHIM_RECORD;
 	if (log_open(self))
 		return;

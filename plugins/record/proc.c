@@ -32,6 +32,36 @@ static int in_follow(uint32_t process)
 	return 0;
 }
 
+/* The image after ours on the way to the one that is wanted; 0: ours is the last, or not on it. */
+static uint32_t next_to_follow(void)
+{
+	int i = 0;
+
+	while (i < 32 && G.ctl->follow[i] && G.ctl->follow[i] != G.process)
+		i++;
+	if (i < 31 && G.ctl->follow[i])
+		return G.ctl->follow[i + 1];
+	return G.process == G.ctl->process ? G.ctl->follow[0] : 0;
+}
+
+/*
+ * The child of the fork that is being replayed. A parent that was killed before it wrote the result leaves a
+ * fork without: a timeline that goes on behind it is that of the child. 0: there is none.
+ */
+static int fork_result(struct thr *t, pid_t *pid, uint64_t *child)
+{
+	struct rlog_rec r;
+
+	if (turn_peek(t, &r)) {
+		*pid = (pid_t)r.op[0];
+		*child = r.op[1];
+		return r.kind == RLOG_FORKED && (int64_t)r.op[0] >= 0;
+	}
+	*child = next_to_follow();
+	*pid = *child ? init_image_pid((uint32_t)*child) : 0;
+	return *pid > 0;
+}
+
 static int has_ctl(uint32_t process)
 {
 	char path[64], *p = fmt_str(path, path + sizeof(path), REPLAY_DIR "/ctl.");
@@ -72,7 +102,6 @@ static long fork_record(struct thr *t, struct clone_args *c, uint64_t sp, uconte
 
 static long fork_replay(struct thr *t, struct clone_args *c, uint64_t sp, ucontext_t *uc)
 {
-	struct rlog_rec r;
 	uint64_t child;
 	int64_t ret;
 	int follow, both, shares = (c->flags & CLONE_VFORK) != 0;
@@ -80,13 +109,11 @@ static long fork_replay(struct thr *t, struct clone_args *c, uint64_t sp, uconte
 
 	ev(t, RLOG_FORK, 0, 0, 0);
 	/* the second half is not ours to consume before the turn comes back: only look */
-	if (!turn_peek(t, &r) || r.kind != RLOG_FORKED || (int64_t)r.op[0] < 0) {
+	if (!fork_result(t, &want, &child)) {
 		turn_done(t);
 		ev_half(t, RLOG_FORKED, &ret, &child);
 		return ret;
 	}
-	child = r.op[1];
-	want = (pid_t)r.op[0];
 	follow = in_follow((uint32_t)child);
 	both = !follow && (G.ctl->flags & REPLAY_F_FORK) && has_ctl((uint32_t)child);
 	if (follow || both) {
@@ -204,8 +231,9 @@ static int exec_kind(const char *path, int depth)
  * The new image must start as a replay starts it: no vDSO, known AT_RANDOM bytes. A helper process
  * that shares our memory until the exec traces us over it and edits the new stack.
  */
+enum helper_state { HELPER_GONE = 0, HELPER_STARTS, HELPER_TRACES, HELPER_FAILED };
 struct helper {
-	uint32_t state; /* futex: 0 not yet, 1 tracing, 2 could not */
+	uint32_t state; /* futex: enum helper_state; the kernel clears it at the helper's end, even if it is killed */
 	pid_t target, pid;
 };
 
@@ -262,7 +290,7 @@ static int helper_main(void *arg)
 	long r = raw4(SYS_ptrace, PTRACE_SEIZE, h->target, 0, PTRACE_O_TRACEEXEC);
 
 	h->pid = (pid_t)raw0(SYS_getpid);
-	__atomic_store_n(&h->state, r < 0 ? 2 : 1, __ATOMIC_RELEASE);
+	__atomic_store_n(&h->state, r < 0 ? HELPER_FAILED : HELPER_TRACES, __ATOMIC_RELEASE);
 	raw_futex_wake(&h->state, 1);
 	if (r < 0)
 		return 0;
@@ -282,14 +310,14 @@ static int helper_main(void *arg)
 	}
 }
 
-/* clone with a function, on a new stack, without libc */
-long clone_fn(unsigned long flags, void *stack_top, int (*fn)(void *), void *arg);
+/* clone with a function, on a new stack, without libc; ctid: for CLONE_CHILD_CLEARTID */
+long clone_fn(unsigned long flags, void *stack_top, int (*fn)(void *), void *arg, uint32_t *ctid);
 __asm__(".text\n.type clone_fn, @function\n"
 	"clone_fn:\n"
+	"	mov %r8, %r10\n"
 	"	mov %rdx, %r8\n" /* fn */
 	"	mov %rcx, %r9\n" /* arg */
 	"	xor %edx, %edx\n"
-	"	xor %r10d, %r10d\n"
 	"	mov $56, %eax\n"
 	"	mov %r8, -8(%rsi)\n"
 	"	mov %r9, -16(%rsi)\n"
@@ -320,8 +348,9 @@ static int middle_main(void *arg)
 {
 	struct middle *m = arg;
 
-	if (clone_fn(CLONE_VM | CLONE_FILES | CLONE_FS | SIGCHLD, m->stack, helper_main, &m->h) < 0)
-		m->h.state = 2;
+	if (clone_fn(CLONE_VM | CLONE_FILES | CLONE_FS | CLONE_CHILD_CLEARTID | SIGCHLD, m->stack,
+		     helper_main, &m->h, &m->h.state) < 0)
+		m->h.state = HELPER_FAILED;
 	return 0;
 }
 
@@ -329,20 +358,25 @@ static struct helper *start_helper(void)
 {
 	uint8_t *mem = raw_mmap(0, 65536, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	struct middle *m = (struct middle *)mem;
+	uint32_t starts = HELPER_STARTS;
 	long pid;
-	int status;
+	int status = 0;
 
 	if (raw_failed(mem))
 		return 0;
 	m->stack = mem + 32768;
 	m->h.target = (pid_t)raw0(SYS_gettid);
-	pid = clone_fn(CLONE_VM | CLONE_FILES | CLONE_FS, mem + 65536, middle_main, m);
+	m->h.state = HELPER_STARTS;
+	pid = clone_fn(CLONE_VM | CLONE_FILES | CLONE_FS, mem + 65536, middle_main, m, 0);
 	if (pid < 0)
 		return 0;
 	while (raw4(SYS_wait4, pid, &status, 0x40000000, 0) == -4)
 		;
-	while (__atomic_load_n(&m->h.state, __ATOMIC_ACQUIRE) == 0)
-		raw_futex_wait(&m->h.state, 0);
+	if (status) /* killed: nobody else can start the helper, or has */
+		__atomic_compare_exchange_n(&m->h.state, &starts, HELPER_FAILED, 0, __ATOMIC_ACQ_REL,
+					    __ATOMIC_RELAXED);
+	while (__atomic_load_n(&m->h.state, __ATOMIC_ACQUIRE) == HELPER_STARTS)
+		raw_futex_wait(&m->h.state, HELPER_STARTS);
 	return &m->h;
 }
 
@@ -455,7 +489,7 @@ long proc_exec(struct thr *t, long nr, const long *a)
 					       : raw6(nr, a[0], a[1], a[2], (long)env, a[4], 0);
 		else
 			ret = -12;
-		if (h && h->state == 1)
+		if (h && h->state == HELPER_TRACES)
 			raw2(SYS_kill, h->pid, SIGKILL);
 	} else {
 		ret = nr == SYS_execve ? raw3(nr, a[0], a[1], a[2])

@@ -134,6 +134,7 @@ void *dl_find_real(const char *name); /* libc_dl.c: a function of the first libr
 _Noreturn void shim_fail(const char *text);
 /* After a fork: make this process image recorded (or replayed) under a new ordinal. */
 void init_fork_child(struct thr *t, uint32_t process, uint32_t parent);
+pid_t init_image_pid(uint32_t process); /* the PID that it had; 0: it is not in the recording */
 void arm_thread(struct thr *t); /* recording: switch the trap on for the calling thread */
 
 /* --- rec.c: writing logs --- */

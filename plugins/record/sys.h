@@ -3,6 +3,7 @@
  * sys.h: what the sys_*.c share: how a system call is described, and the steps of recording and replaying it.
  *
  *   sys.c        the table, the records of a call, calls that need nothing else
+ *   files.c      copies of mapped files, and of what a process is started from
  *   sys_data.c   the memory that a call reads and writes
  *   sys_map.c    mmap, mremap, brk; copies of mapped files
  *   sys_req.c    ioctl, fcntl, prctl: by request
@@ -64,6 +65,16 @@ void sys_lens_before(const struct sys_info *s, const long *a, uint32_t *before);
 int sys_out_pieces(const struct sys_info *s, const long *a, long ret, const uint32_t *before, struct piece *v);
 /* Appends the first left bytes of an iovec to the k pieces in v. Gives the new k. */
 int sys_iov_pieces(struct piece *v, int k, const struct iovec *iov, unsigned long cnt, uint64_t left);
+
+/* --- files.c --- */
+/* The copy of a file in the recording, by its struct stat (144 bytes). */
+void files_copy_path(char *buf, char *end, const uint64_t *st);
+/* Copies the file behind fd into the recording, once. Gives its struct stat. 0, or -errno. */
+long files_keep(int fd, uint64_t *st, int shared);
+/* Recording: keeps and lists what this image was started from. */
+void files_start(const char *execfn);
+/* Recording: lists a file with code that was mapped, and kept, later. */
+void files_loaded(int fd, const uint64_t *st, uint64_t base);
 
 /* --- sys_map.c --- */
 /* A call that changes the address space: also run when replaying, and must give the same. */

@@ -30,87 +30,6 @@ long sys_mem(struct thr *t, long nr, const long *a, unsigned nargs)
 	return ret;
 }
 
-/* st[17], a spare word of struct stat: set apart copies of a file that is changed through mappings. */
-static void file_copy_path(char *buf, char *end, const uint64_t *st)
-{
-	char *p = fmt_str(buf, end, G.rec);
-
-	/* struct stat: dev 0, ino 1, size 6, mtime 11 and 12 in 64-bit words */
-	p = fmt_str(p, end, "/files/");
-	p = fmt_hex(p, end, st[0]);
-	p = fmt_str(p, end, "-");
-	p = fmt_hex(p, end, st[1]);
-	p = fmt_str(p, end, "-");
-	p = fmt_hex(p, end, st[6]);
-	p = fmt_str(p, end, "-");
-	p = fmt_hex(p, end, st[11] * 1000000000ull + st[12]);
-	if (st[17]) {
-		p = fmt_str(p, end, "-");
-		fmt_hex(p, end, st[17]);
-	}
-}
-
-static int copy_whole(int from, int to, uint64_t size)
-{
-	uint64_t off = 0;
-
-	if (raw3(SYS_ioctl, to, 0x40049409 /* FICLONE */, from) == 0)
-		return 0;
-	while (off < size) {
-		uint64_t in = off, out = off;
-		long r = raw6(SYS_copy_file_range, from, (long)&in, to, (long)&out, (long)(size - off), 0);
-
-		if (r <= 0) {
-			char buf[4096];
-
-			r = raw4(SYS_pread64, from, buf, sizeof(buf), off);
-			if (r <= 0)
-				return r < 0 ? -1 : 0;
-			if (raw4(SYS_pwrite64, to, buf, r, off) != r)
-				return -1;
-		}
-		off += (uint64_t)r;
-	}
-	return 0;
-}
-
-/* Copies the file behind fd into the recording, once. Gives st (144 bytes). 0, or -errno. */
-static long keep_file(int fd, uint64_t *st, int shared)
-{
-	static uint32_t shared_maps;
-	char path[400], tmp[420], *p;
-	long r = raw2(SYS_fstat, fd, st);
-	int to;
-
-	if (r < 0)
-		return r;
-	if ((((uint32_t *)st)[6] & 0170000) != 0100000)
-		return -19; /* ENODEV: not a regular file */
-	st[17] = 0;
-	if (shared || shared_maps)
-		st[17] = (uint64_t)G.process << 32 | __atomic_add_fetch(&shared_maps, 1, __ATOMIC_RELAXED);
-	file_copy_path(path, path + sizeof(path), st);
-	if (keep_exists(path))
-		return 0;
-	p = fmt_str(tmp, tmp + sizeof(tmp), path);
-	p = fmt_str(p, tmp + sizeof(tmp), ".");
-	fmt_dec(p, tmp + sizeof(tmp), (uint64_t)raw0(SYS_gettid), 1);
-	to = keep_open(tmp, O_WRONLY | O_CREAT | O_TRUNC, 0600);
-	if (to < 0)
-		return to;
-	/*
-	 * Through the program's own descriptor: to close another one would end the process's record locks on the
-	 * file. What cannot be read cannot be mapped.
-	 */
-	r = copy_whole(fd, to, st[6]);
-	raw_close(to);
-	if (r == 0)
-		r = keep_rename(tmp, path);
-	if (r < 0)
-		keep_unlink(tmp);
-	return r;
-}
-
 /* Replay: maps the kept copy. Past the end of the copy a page is a SIGBUS, as in the original. */
 static long map_kept(const uint64_t *st, const long *a, long addr)
 {
@@ -118,7 +37,7 @@ static long map_kept(const uint64_t *st, const long *a, long addr)
 	int fd;
 	long r;
 
-	file_copy_path(path, path + sizeof(path), st);
+	files_copy_path(path, path + sizeof(path), st);
 	fd = raw_open(path, O_RDONLY, 0);
 	if (fd < 0)
 		shim_fail("a file that the program mapped is missing from the recording");
@@ -148,7 +67,7 @@ long sys_mmap(struct thr *t, const long *a)
 
 	if (G.mode == SHIM_RECORD) {
 		sys_rec(t, op, n);
-		if (file && keep_file((int)a[4], st, (a[3] & MAP_SHARED) && (a[2] & PROT_WRITE)) == 0)
+		if (file && files_keep((int)a[4], st, (a[3] & MAP_SHARED) && (a[2] & PROT_WRITE)) == 0)
 			v.n = sizeof(st);
 		ret = raw6(SYS_mmap, a[0], a[1], a[2], a[3], a[4], a[5]);
 		if (file && !v.n && ret > 0 && !is_dev_zero((int)a[4])) {
@@ -157,6 +76,8 @@ long sys_mmap(struct thr *t, const long *a)
 			describe_caller(t->caller, who, sizeof(who));
 			note(RLOG_NOTE_UNSUPPORTED, SYS_mmap, who);
 		}
+		if (v.n && (a[2] & PROT_EXEC) && ret > 0)
+			files_loaded((int)a[4], st, (uint64_t)(ret - a[5]));
 		sys_rec_ret(t, ret, &v, v.n ? 1 : 0);
 		return ret;
 	}

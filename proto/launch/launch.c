@@ -27,7 +27,7 @@
 #define PID_TRIES 1500
 
 /* What the child was about to do when it failed. */
-enum stage { STAGE_PERSONALITY, STAGE_STACK, STAGE_SESSION, STAGE_CWD, STAGE_STDIO, STAGE_EXEC };
+enum stage { STAGE_PERSONALITY, STAGE_STACK, STAGE_SESSION, STAGE_STDIO, STAGE_ROOT, STAGE_CWD, STAGE_EXEC };
 
 struct failure {
 	int stage, error;
@@ -86,10 +86,12 @@ static enum stage child_exec(const struct launch_spec *s, int *sock, const sigse
 		return STAGE_STACK;
 	if (s->new_session && setsid() < 0)
 		return STAGE_SESSION;
-	if (s->cwd && chdir(s->cwd))
-		return STAGE_CWD;
 	if (s->null_stdio && null_stdio(sock))
 		return STAGE_STDIO;
+	if (s->root && (chroot(s->root) || chdir("/")))
+		return STAGE_ROOT;
+	if (s->cwd && chdir(s->cwd))
+		return STAGE_CWD;
 	reset_signals(s->default_signals);
 	sigemptyset(&none);
 	sigprocmask(SIG_SETMASK, s->default_signals ? &none : mask, NULL);
@@ -124,6 +126,8 @@ static int report_failure(const struct launch_spec *s, const struct failure *f, 
 		return err_errno(e, ERR_INTERNAL, "setsid");
 	case STAGE_CWD:
 		return err_errno(e, ERR_USAGE, "cannot enter %s", s->cwd);
+	case STAGE_ROOT:
+		return err_errno(e, ERR_HOST, "cannot make %s the root of a process", s->root);
 	case STAGE_STDIO:
 		return err_errno(e, ERR_HOST, "cannot open /dev/null");
 	default:

@@ -15,7 +15,8 @@
 struct launch_spec {
 	const char *path; /* as given to execve: no search; also AT_EXECFN. Relative to cwd */
 	char *const *argv, *const *envp; /* NULL-terminated */
-	const char *cwd; /* NULL: the caller's */
+	const char *cwd; /* NULL: the caller's; inside root if there is one */
+	const char *root; /* chroot; NULL: none. path is inside */
 	uint64_t stack_limit; /* soft RLIMIT_STACK in bytes, ~0: unlimited, 0: keep. It places mappings */
 	int want_pid; /* 0: any; else this PID (needs CAP_CHECKPOINT_RESTORE) */
 	int null_stdio; /* 0, 1 and 2 become /dev/null, all other descriptors are closed */

@@ -8,6 +8,7 @@
  *   control       struct rlog_control, mapped by every recorded process
  *   pNNNN/        one per process image: from exec, or from fork, to its exec or exit
  *     image       struct rlog_image and its strings: how to start this image again
+ *     files       what it was started from, and code that it mapped: four strings each, see fred-recording(5)
  *     tNNNN.log   struct rlog_head, then the records of thread NNNN (1 is the first)
  *   files/        libfred-record.so as it was used, and copies of the files that were mapped, "DEV-INO-SIZE-MTIMENS" in hexadecimal
  *

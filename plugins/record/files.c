@@ -1,0 +1,227 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * files.c: copies of files in REC/files, and pNNNN/files, the list of those that a process needs to start: what the
+ * kernel and the dynamic linker had read before the recorder was there. Later ones that hold code are added to it, so
+ * that a debugger finds them.
+ */
+#include "record/sys.h"
+
+#include <link.h>
+#include <sys/uio.h>
+
+#define MAX_SCRIPT_DEPTH 4
+
+/* st[17], a spare word of struct stat: set apart copies of a file that is changed through mappings. */
+static char *copy_name(char *p, char *end, const uint64_t *st)
+{
+	/* struct stat: dev 0, ino 1, size 6, mtime 11 and 12 in 64-bit words */
+	p = fmt_hex(p, end, st[0]);
+	p = fmt_str(p, end, "-");
+	p = fmt_hex(p, end, st[1]);
+	p = fmt_str(p, end, "-");
+	p = fmt_hex(p, end, st[6]);
+	p = fmt_str(p, end, "-");
+	p = fmt_hex(p, end, st[11] * 1000000000ull + st[12]);
+	if (st[17]) {
+		p = fmt_str(p, end, "-");
+		p = fmt_hex(p, end, st[17]);
+	}
+	return p;
+}
+
+void files_copy_path(char *buf, char *end, const uint64_t *st)
+{
+	char *p = fmt_str(buf, end, G.rec);
+
+	p = fmt_str(p, end, "/files/");
+	copy_name(p, end, st);
+}
+
+static int copy_whole(int from, int to, uint64_t size)
+{
+	uint64_t off = 0;
+
+	if (raw3(SYS_ioctl, to, 0x40049409 /* FICLONE */, from) == 0)
+		return 0;
+	while (off < size) {
+		uint64_t in = off, out = off;
+		long r = raw6(SYS_copy_file_range, from, (long)&in, to, (long)&out, (long)(size - off), 0);
+
+		if (r <= 0) {
+			char buf[4096];
+
+			r = raw4(SYS_pread64, from, buf, sizeof(buf), off);
+			if (r <= 0)
+				return r < 0 ? -1 : 0;
+			if (raw4(SYS_pwrite64, to, buf, r, off) != r)
+				return -1;
+		}
+		off += (uint64_t)r;
+	}
+	return 0;
+}
+
+static char *fd_path(char *buf, char *end, int fd)
+{
+	char *p = fmt_str(buf, end, "/proc/self/fd/");
+
+	return fmt_dec(p, end, (uint64_t)fd, 1);
+}
+
+long files_keep(int fd, uint64_t *st, int shared)
+{
+	static uint32_t shared_maps;
+	char path[400], tmp[420], *p;
+	long r = raw2(SYS_fstat, fd, st);
+	int to;
+
+	if (r < 0)
+		return r;
+	if ((((uint32_t *)st)[6] & 0170000) != 0100000)
+		return -19; /* ENODEV: not a regular file */
+	st[17] = 0;
+	if (shared || shared_maps)
+		st[17] = (uint64_t)G.process << 32 | __atomic_add_fetch(&shared_maps, 1, __ATOMIC_RELAXED);
+	files_copy_path(path, path + sizeof(path), st);
+	if (keep_exists(path))
+		return 0;
+	p = fmt_str(tmp, tmp + sizeof(tmp), path);
+	p = fmt_str(p, tmp + sizeof(tmp), ".");
+	fmt_dec(p, tmp + sizeof(tmp), (uint64_t)raw0(SYS_gettid), 1);
+	to = keep_open(tmp, O_WRONLY | O_CREAT | O_TRUNC, 0700);
+	if (to < 0)
+		return to;
+	raw2(SYS_fchmod, to, 0700); /* whatever the umask is: a replay may execute it */
+	/*
+	 * Through the program's own descriptor: to close another one would end the process's record locks on the
+	 * file. What cannot be read cannot be mapped.
+	 */
+	r = copy_whole(fd, to, st[6]);
+	raw_close(to);
+	if (r == 0)
+		r = keep_rename(tmp, path);
+	if (r < 0)
+		keep_unlink(tmp);
+	return r;
+}
+
+/* ---- pNNNN/files ---- */
+
+static int list_open(void)
+{
+	char path[400], *p = fmt_str(path, path + sizeof(path), G.rec);
+
+	p = fmt_str(p, path + sizeof(path), "/p");
+	p = fmt_dec(p, path + sizeof(path), G.process, 4);
+	fmt_str(p, path + sizeof(path), "/files");
+	return keep_open(path, O_WRONLY | O_CREAT | O_APPEND, 0600);
+}
+
+/* One entry, with one write: those of several threads do not mix. */
+static void list_add(int list, const char *copy, const char *path, int fd, uint64_t base)
+{
+	char real[4096], text[20], proc[40];
+	struct iovec v[4] = {{(void *)copy, __builtin_strlen(copy) + 1},
+			     {(void *)path, __builtin_strlen(path) + 1},
+			     {real, 0},
+			     {text, 0}};
+	long n;
+
+	fd_path(proc, proc + sizeof(proc), fd);
+	n = raw3(SYS_readlink, proc, real, sizeof(real) - 1);
+	real[n > 0 ? n : 0] = 0;
+	v[2].iov_len = (n > 0 ? (size_t)n : 0) + 1;
+	v[3].iov_len = (size_t)(fmt_hex(text, text + sizeof(text), base) - text) + 1;
+	raw3(SYS_writev, list, v, 4);
+}
+
+/* Keeps the file behind fd; path: as it was named, "": unknown. */
+static void add_fd(int list, int fd, const char *path, uint64_t base)
+{
+	char copy[128];
+	uint64_t st[18];
+
+	if (files_keep(fd, st, 0))
+		return;
+	copy_name(copy, copy + sizeof(copy), st);
+	list_add(list, copy, path, fd, base);
+}
+
+static void add_path(int list, const char *path, uint64_t base)
+{
+	int fd = raw_open(path, O_RDONLY, 0);
+
+	if (fd < 0)
+		return;
+	if (__builtin_strcmp(path, G.shim_path) == 0)
+		list_add(list, RLOG_SHIM_NAME, path, fd, base); /* fredctl has put it there */
+	else
+		add_fd(list, fd, path, base);
+	raw_close(fd);
+}
+
+static long read_head(const char *path, char *buf, size_t size)
+{
+	int fd = raw_open(path, O_RDONLY, 0);
+	long n;
+
+	if (fd < 0)
+		return fd;
+	n = raw4(SYS_pread64, fd, buf, size, 0);
+	raw_close(fd);
+	return n;
+}
+
+/* The program, and if it is a script the interpreters up to the one that is an ELF file. */
+static void add_program(int list, const char *path)
+{
+	char line[257], *interp = line, *end;
+	long n;
+
+	for (int depth = 0; depth <= MAX_SCRIPT_DEPTH; depth++) {
+		add_path(list, path, 0);
+		n = read_head(path, line, sizeof(line) - 1);
+		if (n < 3 || line[0] != '#' || line[1] != '!')
+			return;
+		line[n] = 0;
+		for (interp = line + 2; *interp == ' ' || *interp == '\t'; interp++)
+			;
+		for (end = interp; *end && *end != ' ' && *end != '\t' && *end != '\n'; end++)
+			;
+		*end = 0;
+		__builtin_memmove(line, interp, (size_t)(end - interp) + 1);
+		path = line;
+	}
+}
+
+void files_start(const char *execfn)
+{
+	int list = list_open(), exe;
+
+	if (list < 0)
+		return;
+	exe = raw_open("/proc/self/exe", O_RDONLY, 0);
+	if (exe >= 0) {
+		add_fd(list, exe, "", _r_debug.r_map ? _r_debug.r_map->l_addr : 0);
+		raw_close(exe);
+	}
+	add_program(list, execfn);
+	for (const struct link_map *m = _r_debug.r_map; m; m = m->l_next)
+		if (m->l_name[0])
+			add_path(list, m->l_name, m->l_addr);
+	add_path(list, "/etc/ld.so.cache", 0);
+	add_path(list, "/etc/ld.so.preload", 0);
+	raw_close(list);
+}
+
+void files_loaded(int fd, const uint64_t *st, uint64_t base)
+{
+	char copy[128];
+	int list = list_open();
+
+	if (list < 0)
+		return;
+	copy_name(copy, copy + sizeof(copy), st);
+	list_add(list, copy, "", fd, base);
+	raw_close(list);
+}
