@@ -114,10 +114,10 @@ static int type_and_resolve(struct gdb *g, struct gdb_expr *x, pid_t tid, int fr
 	struct err other = {0};
 
 	if (!r)
-		return gdb_rewrite(g, x->text, tid, frame, at, resolved, e);
+		return gdb_rewrite(g, x->text, tid, frame, at, resolved, &x->locals, e);
 	if (r < 0 && e->kind != ERR_USAGE)
 		return r;
-	if (gdb_rewrite(g, x->text, tid, frame, at, resolved, &other))
+	if (gdb_rewrite(g, x->text, tid, frame, at, resolved, &x->locals, &other))
 		return r;
 	return gdb_type_of(g, *resolved, tid, frame, &x->type, &other) ? r : 0;
 }

@@ -17,6 +17,7 @@
 #define FRED_GDB_AGENTEXPR_H
 
 #include "gdb/gdb.h"
+#include "gdb/locals.h"
 #include "gdb/type.h"
 
 #define GDB_NOT_COMPILABLE 1
@@ -26,6 +27,7 @@ struct gdb_expr {
 	char *compiled; /* as GDB compiled it: rewritten */
 	char *listing; /* GDB's listing of the bytecode */
 	struct gdb_type type; /* of text */
+	struct gdb_locals locals;
 };
 
 /*

@@ -105,6 +105,48 @@ int gdb_eval(struct gdb *g, const char *expr, pid_t tid, int frame, int timeout_
 	return evaluate(g, object, tid, frame, timeout_ms, value, e);
 }
 
+/* The word behind a text in what a command prints, up to a quote or full stop. NULL: it is not there. */
+static char *word_behind(struct gdb *g, pid_t tid, int frame, const char *cmd, const char *behind)
+{
+	cleanup_free char *text = NULL;
+	struct err ignored;
+	const char *p;
+
+	if (gdb_console_at(g, tid, frame, 0, cmd, &text, &ignored))
+		return NULL;
+	p = strstr(text, behind);
+	return p ? xstrndup(p + strlen(behind), strcspn(p + strlen(behind), "\".\n")) : NULL;
+}
+
+static bool has_source(struct gdb *g, pid_t tid, int frame)
+{
+	struct gdb_frame *frames;
+	struct err ignored;
+	bool has;
+	size_t n;
+
+	if (gdb_backtrace(g, tid, frame + 1, &frames, &n, &ignored))
+		return false;
+	has = (size_t)frame < n && frames[frame].file;
+	gdb_frames_free(frames, n);
+	return has;
+}
+
+int gdb_keep_language(struct gdb *g, pid_t tid, int frame, struct err *e)
+{
+	cleanup_free char *name = NULL, *cmd = NULL;
+	struct err ignored;
+
+	if (!gdb_console(g, "set language auto", NULL, &ignored) && has_source(g, tid, frame))
+		name = word_behind(g, tid, frame, "show language", "currently ");
+	else if (!gdb_console(g, "list main", NULL, &ignored))
+		name = word_behind(g, tid, frame, "info source", "Source language is ");
+	cmd = name ? str_fmt("set language %s", name) : NULL;
+	if (cmd && gdb_console(g, cmd, NULL, &ignored) && !gdb_dead(g))
+		gdb_console(g, "set language auto", NULL, &ignored);
+	return gdb_dead(g) ? err_set(e, ERR_INTERNAL, "GDB is gone: %s", gdb_dead(g)) : 0;
+}
+
 int gdb_eval_bool(struct gdb *g, const char *expr, pid_t tid, int frame, int timeout_ms, bool *value,
 		  struct err *e)
 {

@@ -33,7 +33,7 @@ struct gdb_opts {
 	/* Folders with separate debug files. NULL: none, which makes attaching 10 times faster. */
 	const char *debug_dir;
 	int timeout_ms; /* for each command; 0: GDB_DEFAULT_TIMEOUT_MS */
-	bool auto_load; /* load pretty-printers that come with libraries (slower) */
+	bool auto_load; /* load the printers and methods that come with libraries (slower) */
 };
 
 struct gdb;
@@ -127,6 +127,12 @@ int gdb_eval(struct gdb *g, const char *expr, pid_t tid, int frame, int timeout_
 /* Whether it is not zero. */
 int gdb_eval_bool(struct gdb *g, const char *expr, pid_t tid, int frame, int timeout_ms, bool *value,
 		  struct err *e);
+
+/*
+ * Takes the language of this frame's code for good, also where GDB stands in code of unknown language later. Where the
+ * frame has no source, it is that of main. What GDB cannot tell is left as it is.
+ */
+int gdb_keep_language(struct gdb *g, pid_t tid, int frame, struct err *e);
 
 /* A console command; *output (the caller's, may be NULL) is what it printed. */
 int gdb_console(struct gdb *g, const char *cmd, char **output, struct err *e);

@@ -249,7 +249,9 @@ struct place {
 	pid_t tid;
 	int frame;
 	const char *at; /* the scope in which the result is compiled */
+	struct gdb_locals *locals;
 	struct err *e;
+	bool scoped; /* resolve_absolute: a name had to stay that means this in this frame only */
 };
 
 /* What GDB prints for a console command, without "type = " and the line end; NULL: it refused. */
@@ -386,6 +388,19 @@ static enum rewrite_answer resolve_variable(const struct place *p, const char *n
 	return REWRITE_REPLACE;
 }
 
+static bool is_function(const char *type)
+{
+	return strstr(type, "(*)(") || str_starts(type, "<text");
+}
+
+/* GDB's death shows at the next question. */
+static void note_local(const struct place *p, const char *name)
+{
+	struct err ignored;
+
+	gdb_locals_add(p->g, p->tid, p->frame, name, p->locals, &ignored);
+}
+
 static enum rewrite_answer resolve(void *ctx, const char *name, char **by)
 {
 	const struct place *p = ctx;
@@ -400,10 +415,11 @@ static enum rewrite_answer resolve(void *ctx, const char *name, char **by)
 		return REWRITE_REFUSE;
 	}
 	type = ask(p, "whatis ", address_of);
-	if (type && (strstr(type, "(*)(") || str_starts(type, "<text")))
+	if (type && is_function(type))
 		return resolve_function(p, type, name, by);
 	if (!type && *name == '\'')
 		return resolve_character(p, name, by);
+	note_local(p, name);
 	if (!type || ask_number(p, "&", name, &addr))
 		return resolve_unaddressed(p, name);
 	if (compiles_as(p, name, addr))
@@ -411,16 +427,65 @@ static enum rewrite_answer resolve(void *ctx, const char *name, char **by)
 	return resolve_variable(p, name, type, addr, by);
 }
 
-int gdb_rewrite(struct gdb *g, const char *expr, pid_t tid, int frame, const char *at, char **out,
-		struct err *e)
+/* As resolve, for print: functions and constants may stay. */
+static enum rewrite_answer resolve_absolute(void *ctx, const char *name, char **by)
 {
-	static const struct rewrite_ops ops = {resolve, ask_cast};
-	struct place place = {g, tid, frame, at, e};
+	struct place *p = ctx;
+	cleanup_free char *address_of = str_fmt("&(%s)", name), *type = NULL;
+	enum rewrite_answer a;
+	uint64_t addr;
+
+	if (!strcmp(name, "this"))
+		return resolve_this(p, by);
+	type = ask(p, "whatis ", address_of);
+	if ((type && is_function(type)) || (!type && *name == '\''))
+		return REWRITE_KEEP;
+	note_local(p, name);
+	if (!type || ask_number(p, "&", name, &addr))
+		a = resolve_unaddressed(p, name);
+	else
+		a = resolve_variable(p, name, type, addr, by);
+	p->scoped |= a == REWRITE_REFUSE;
+	return a == REWRITE_REFUSE ? REWRITE_KEEP : a;
+}
+
+static bool no_cast(void *ctx, const char *operand)
+{
+	(void)ctx;
+	(void)operand;
+	return false;
+}
+
+static int rewrite(struct place *p, const struct rewrite_ops *ops, const char *expr, char **out)
+{
 	int r;
 
-	err_set(e, ERR_NOT_FOUND, "too complicated to be compiled");
-	r = rewrite_expr(expr, &ops, &place, out);
-	if (gdb_dead(g))
-		return err_set(e, ERR_INTERNAL, "GDB is gone: %s", gdb_dead(g));
+	err_set(p->e, ERR_NOT_FOUND, "too complicated to be compiled");
+	r = rewrite_expr(expr, ops, p, out);
+	if (gdb_dead(p->g))
+		return err_set(p->e, ERR_INTERNAL, "GDB is gone: %s", gdb_dead(p->g));
 	return r;
+}
+
+int gdb_rewrite(struct gdb *g, const char *expr, pid_t tid, int frame, const char *at, char **out,
+		struct gdb_locals *locals, struct err *e)
+{
+	static const struct rewrite_ops ops = {resolve, ask_cast};
+	struct place place = {.g = g, .tid = tid, .frame = frame, .at = at, .locals = locals, .e = e};
+
+	return rewrite(&place, &ops, expr, out);
+}
+
+int gdb_rewrite_absolute(struct gdb *g, const char *expr, pid_t tid, int frame, char **out,
+			 struct gdb_locals *locals, struct err *e)
+{
+	static const struct rewrite_ops ops = {resolve_absolute, no_cast};
+	struct place place = {.g = g, .tid = tid, .frame = frame, .at = "", .locals = locals, .e = e};
+	int r = rewrite(&place, &ops, expr, out);
+
+	if (r || !place.scoped)
+		return r;
+	free(*out);
+	*out = NULL;
+	return 1;
 }

@@ -9,6 +9,7 @@
 #define FRED_GDB_REWRITE_H
 
 #include "gdb/gdb.h"
+#include "gdb/locals.h"
 
 enum rewrite_answer {
 	REWRITE_KEEP, /* a constant, a function, a type, a keyword ... */
@@ -32,9 +33,17 @@ int rewrite_expr(const char *expr, const struct rewrite_ops *ops, void *ctx, cha
 
 /*
  * The same with GDB's answers in a thread and frame. at: the option and comma that `maint agent-eval` will
- * be given ("-at FILE:LINE,"), or "". 1: e says why (ERR_NOT_FOUND); -1: GDB failed.
+ * be given ("-at FILE:LINE,"), or "". *locals tells of the frame whose variables are used (also on 1).
+ * 1: e says why (ERR_NOT_FOUND); -1: GDB failed.
  */
 int gdb_rewrite(struct gdb *g, const char *expr, pid_t tid, int frame, const char *at, char **out,
-		struct err *e);
+		struct gdb_locals *locals, struct err *e);
+/*
+ * For GDB to evaluate in any frame: variables become the objects at their addresses, the rest stays. 1: it has
+ * names that mean this only in this frame (in a register, of a type without a name), or it is beyond the
+ * scanner; 0 and -1 as above.
+ */
+int gdb_rewrite_absolute(struct gdb *g, const char *expr, pid_t tid, int frame, char **out,
+			 struct gdb_locals *locals, struct err *e);
 
 #endif

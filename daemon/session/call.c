@@ -11,6 +11,7 @@
 #include "base/log.h"
 #include "base/str.h"
 #include "gdb/agentexpr.h"
+#include "gdb/libc_calls.h"
 #include "search/agent.h"
 
 #define REFUSED 1
@@ -19,6 +20,7 @@ struct scope {
 	struct gdb *g;
 	pid_t tid;
 	int frame;
+	struct gdb_locals *locals;
 };
 
 /* One call in a text: [name, open) the function, (open, close) the arguments. */
@@ -156,14 +158,32 @@ static bool is_scalar(const struct gdb_type *t)
 		t->kind == GDB_TYPE_ENUM || t->kind == GDB_TYPE_POINTER);
 }
 
-static int compile(const struct scope *s, const char *text, uint8_t **code, size_t *len, struct err *e)
+/* An array is passed as the address of its first element. */
+static int decayed(const struct scope *s, const char *text, char **out, struct err *e)
 {
-	struct gdb_expr x;
-	int r = refused(gdb_expr_compile(s->g, text, s->tid, s->frame, &x, e), s);
+	struct gdb_type t;
+	int r = refused(gdb_type_of(s->g, text, s->tid, s->frame, &t, e), s);
 
 	if (r)
 		return r;
+	*out = str_fmt(t.kind == GDB_TYPE_AGGREGATE && str_ends(t.definition, "]") ? "&(%s)[0]" : "%s", text);
+	gdb_type_fini(&t);
+	return 0;
+}
+
+static int compile(const struct scope *s, const char *text, uint8_t **code, size_t *len, struct err *e)
+{
+	cleanup_free char *what = NULL;
+	struct gdb_expr x;
+	int r = decayed(s, text, &what, e);
+
+	if (!r)
+		r = refused(gdb_expr_compile(s->g, what, s->tid, s->frame, &x, e), s);
+	if (r)
+		return r;
 	r = is_scalar(&x.type) && !agent_assemble(x.listing, code, len, e) ? 0 : REFUSED;
+	if (x.locals.any)
+		*s->locals = x.locals;
 	gdb_expr_fini(&x);
 	return r;
 }
@@ -215,7 +235,10 @@ static int add_args(const struct scope *s, struct call *c, const char *text, siz
 	return r;
 }
 
-/* "{int (struct node *)} 0x401136 <list_len>" or "(int (C::*)(C * const)) 0x401136 <C::size()>" */
+/*
+ * "{int (struct node *)} 0x401136 <list_len>" or "(int (C::*)(C * const)) 0x401136 <C::size()>". Of an indirect
+ * function GDB may tell the target, for which it may have called the resolver; its own address is that of the symbol.
+ */
 static int address_of(const struct scope *s, const char *what, struct call *c, struct err *e)
 {
 	cleanup_free char *value = NULL;
@@ -224,13 +247,16 @@ static int address_of(const struct scope *s, const char *what, struct call *c, s
 
 	if (r)
 		return r;
-	hex = strstr(value, ") 0x");
+	if (strstr(value, "gnu-indirect-function") && str_starts(what, "*&")) {
+		c->indirect = true;
+		return address_of(s, what + 1, c, e);
+	}
+	hex = c->indirect && str_starts(value, "0x") ? value - 2 : strstr(value, ") 0x");
 	if (!hex)
 		hex = strstr(value, "} 0x");
 	if (!hex || strstr(value, "virtual") || strstr(value, "..."))
 		return REFUSED;
 	c->function = strtoull(hex + 2, NULL, 16);
-	c->indirect = strstr(value, "gnu-indirect-function") != NULL;
 	return c->function ? 0 : REFUSED;
 }
 
@@ -292,29 +318,46 @@ static int one_call(const struct scope *s, const char *text, const struct found 
 	return r ? r : add_args(s, c, text, f->open + 1, f->close, e);
 }
 
-/* The text with the call replaced by its result. */
-static int replace(const struct scope *s, const char *text, const struct found *f, unsigned i, char **out,
-		   struct err *e)
+/* The name of a scalar type that the call returns. */
+static int type_of_call(const struct scope *s, const char *text, const struct found *f, char **name,
+			struct err *e)
 {
 	cleanup_free char *whole = xstrndup(text + f->object, f->close + 1 - f->object);
+	const char *known = f->object == f->name ? gdb_libc_type(text + f->name, f->open - f->name) : NULL;
 	struct gdb_type t;
 	int r = refused(gdb_type_of(s->g, whole, s->tid, s->frame, &t, e), s);
 
+	if (r == REFUSED && known && strcmp(known, "double") && strcmp(known, "float")) {
+		*name = xstrdup(known);
+		return 0;
+	}
 	if (r)
 		return r;
 	if (is_scalar(&t) && !strpbrk(t.name, "([{"))
-		*out = str_fmt("%.*s(*(%s*)0x%llx)%s", (int)f->object, text, t.name,
-			       CALL_RESULTS + 16ull * i, text + f->close + 1);
+		*name = xstrdup(t.name);
 	else
 		r = REFUSED;
 	gdb_type_fini(&t);
 	return r;
 }
 
+/* The text with the call replaced by its result. */
+static int replace(const struct scope *s, const char *text, const struct found *f, unsigned i, char **out,
+		   struct err *e)
+{
+	cleanup_free char *type = NULL;
+	int r = type_of_call(s, text, f, &type, e);
+
+	if (!r)
+		*out = str_fmt("%.*s(*(%s*)0x%llx)%s", (int)f->object, text, type, CALL_RESULTS + 16ull * i,
+			       text + f->close + 1);
+	return r;
+}
+
 int calls_init(struct calls *c, struct gdb *g, const char *text, pid_t tid, int frame, char **outer,
 	       struct err *e)
 {
-	const struct scope s = {g, tid, frame};
+	const struct scope s = {g, tid, frame, &c->locals};
 	cleanup_free char *cur = xstrdup(text);
 	struct found f;
 	int r = 0;
@@ -335,7 +378,7 @@ int calls_init(struct calls *c, struct gdb *g, const char *text, pid_t tid, int 
 	if (!r)
 		r = c->n ? compile(&s, cur, &c->code, &c->len, e) : REFUSED;
 	if (r) {
-		log_info("%s: calls are left to GDB, at: %s", text, cur);
+		log_info("%s: calls are left to GDB, at: %s: %s", text, cur, e->text);
 		calls_fini(c);
 		return r;
 	}

@@ -15,6 +15,7 @@
 
 #include "base/err.h"
 #include "gdb/gdb.h"
+#include "gdb/locals.h"
 
 #define CALL_MAX 8
 #define CALL_ARGS 6 /* those that are passed in registers */
@@ -39,6 +40,7 @@ struct calls {
 	/* The rest of the expression, over the results. */
 	uint8_t *code;
 	size_t len;
+	struct gdb_locals locals; /* of arguments and rest */
 };
 
 /*

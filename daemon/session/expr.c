@@ -10,10 +10,19 @@
 #include "base/cleanup.h"
 #include "base/log.h"
 #include "base/str.h"
+#include "gdb/libc_calls.h"
+#include "gdb/rewrite.h"
+#include "session/live.h"
 #include "trace/trace.h"
 
 #define FRAMES_MAX 64
 #define CALL_TIMEOUT_MS 20000
+
+static bool is_unknown_symbol(const struct err *e)
+{
+	return strstr(e->text, "No symbol") || strstr(e->text, "no member") ||
+	       strstr(e->text, "No frame");
+}
 
 /* Expressions with calls. 1: they are made, or GDB must evaluate them. -1: GDB failed. */
 static int try_calls(struct expr *x, struct gdb *g, pid_t tid, int frame, struct err *e)
@@ -23,18 +32,43 @@ static int try_calls(struct expr *x, struct gdb *g, pid_t tid, int frame, struct
 
 	if (r)
 		return r;
-	if (gdb_type_of(g, x->text, tid, frame, &x->x.type, e) == 0)
+	if (x->calls.locals.any)
+		x->locals = x->calls.locals;
+	if (gdb_type_of(g, outer, tid, frame, &x->x.type, e) == 0)
 		x->direct = true;
 	else
 		calls_fini(&x->calls);
 	return gdb_dead(g) ? -1 : 1;
 }
 
+/* What GDB will evaluate in copies, which stand in other frames. */
+static int for_gdb(struct expr *x, struct gdb *g, pid_t tid, int frame, struct err *e)
+{
+	if (gdb_rewrite_absolute(g, x->text, tid, frame, &x->absolute, &x->locals, e) < 0)
+		return -1;
+	log_info("%s: by GDB as %s", x->text, x->absolute ? x->absolute : "it is, in its frame");
+	return try_calls(x, g, tid, frame, e);
+}
+
+/* The types of libc's functions, one after the other. */
+static int compile(struct expr *x, struct gdb *g, pid_t tid, int frame, struct err *e)
+{
+	for (;;) {
+		int r = gdb_expr_compile(g, x->text, tid, frame, &x->x, e);
+		char *cast = r < 0 && e->kind == ERR_USAGE ? gdb_libc_cast(x->text, e->text) : NULL;
+
+		if (!cast)
+			return r;
+		free(x->text);
+		x->text = cast;
+	}
+}
+
 /* 0: compiled. 1: valid, GDB must evaluate it. 2: no such symbol here. -1: failure. */
 static int try_frame(struct expr *x, struct gdb *g, pid_t tid, int frame, struct err *e)
 {
 	struct err why = {0};
-	int r = gdb_expr_compile(g, x->text, tid, frame, &x->x, &why);
+	int r = compile(x, g, tid, frame, &why);
 
 	if (r == 0) {
 		if (agent_assemble(x->x.listing, &x->code, &x->len, &why)) {
@@ -44,18 +78,15 @@ static int try_frame(struct expr *x, struct gdb *g, pid_t tid, int frame, struct
 			return 1;
 		}
 		x->compiled = true;
+		x->locals = x->x.locals;
 		return 0;
 	}
-	if (r == GDB_NOT_COMPILABLE)
-		return try_calls(x, g, tid, frame, e);
+	/* GDB 13 evaluates virtual functions, but does not tell their types */
+	x->unsure = r < 0 && why.kind == ERR_USAGE && strchr(x->text, '(') && !is_unknown_symbol(&why);
+	if (r == GDB_NOT_COMPILABLE || x->unsure)
+		return for_gdb(x, g, tid, frame, e);
 	*e = why;
 	return why.kind == ERR_USAGE ? 2 : -1;
-}
-
-static bool is_unknown_symbol(const struct err *e)
-{
-	return strstr(e->text, "No symbol") || strstr(e->text, "no member") ||
-	       strstr(e->text, "No frame");
 }
 
 static int try_thread(struct expr *x, struct gdb *g, pid_t tid, struct err *e)
@@ -69,7 +100,7 @@ static int try_thread(struct expr *x, struct gdb *g, pid_t tid, struct err *e)
 		return -1;
 	user = gdb_frames_user(frames, n, "libfred-record.so");
 	for (int f = user; f < (int)n && r == 2; f++) {
-		r = try_frame(x, g, tid, f, e);
+		r = gdb_keep_language(g, tid, f, e) ? -1 : try_frame(x, g, tid, f, e);
 		if (r == 2 && !first.kind)
 			first = *e;
 		if (r == 2 && !is_unknown_symbol(e))
@@ -89,6 +120,7 @@ int expr_init(struct expr *x, struct gdb *g, const char *text, pid_t tid, struct
 	int r;
 
 	memset(x, 0, sizeof(*x));
+	x->given = xstrdup(text);
 	x->text = xstrdup(text);
 	r = try_thread(x, g, tid, e);
 	if (r != 2 || !is_unknown_symbol(e))
@@ -111,6 +143,8 @@ void expr_fini(struct expr *x)
 		gdb_expr_fini(&x->x);
 	calls_fini(&x->calls);
 	free(x->code);
+	free(x->absolute);
+	free(x->given);
 	free(x->text);
 	memset(x, 0, sizeof(*x));
 }
@@ -134,6 +168,23 @@ static enum search_value truth_of(const struct expr *x, int64_t value)
 	return t ? SEARCH_TRUE : SEARCH_FALSE;
 }
 
+static void no_frame(struct expr_value *out)
+{
+	out->truth = SEARCH_ERROR;
+	snprintf(out->text, sizeof(out->text), "<not within its function>");
+}
+
+/* The return address, too, decides whether the expression has a value. */
+static void add_frame_word(const struct expr *x, struct agent_result *words)
+{
+	if (!x->locals.any)
+		return;
+	if (words->ranges_n == AGENT_MAX_RANGES)
+		words->ranges_full = true;
+	else
+		words->range[words->ranges_n++] = (struct agent_range){x->locals.cfa - 8, 8};
+}
+
 void expr_eval_memory(const struct expr *x, pid_t pid, struct expr_value *out)
 {
 	static const struct agent_ops ops = {.read_mem = read_mem};
@@ -141,8 +192,15 @@ void expr_eval_memory(const struct expr *x, pid_t pid, struct expr_value *out)
 	enum agent_status s = agent_run(x->code, x->len, &ops, &r, &out->words);
 	cleanup_free char *text = NULL;
 
+	out->invalid = false;
+	add_frame_word(x, &out->words);
 	out->known = s == AGENT_OK;
 	out->value = out->words.value;
+	if (!live_locals(&x->locals, pid)) {
+		out->known = false;
+		no_frame(out);
+		return;
+	}
 	if (s == AGENT_OK) {
 		out->truth = truth_of(x, out->value);
 		text = gdb_type_format(&x->x.type, out->value);
@@ -185,14 +243,22 @@ static void eval_direct(const struct expr *x, pid_t pid, int timeout_ms, struct 
 	log_debug("%s: %s", x->text, text);
 }
 
-/* Attached to a copy: the program's own innermost frame, and no stop signals into the call. */
-static int prepare_copy(struct gdb *g, int *frame, struct err *e)
+/*
+ * Attached to a copy: the frame in which the expression means something, and no stop signals into the call. *frame
+ * is -1 when there is no such frame.
+ */
+static int prepare_copy(const struct expr *x, struct gdb *g, int *frame, struct err *e)
 {
 	struct gdb_frame *frames;
 	size_t n;
 
-	if (gdb_console(g, "handle SIGSTOP SIGCONT nostop noprint nopass", NULL, e) ||
-	    gdb_backtrace(g, 0, FRAMES_MAX, &frames, &n, e))
+	if (gdb_console(g, "handle SIGSTOP SIGCONT nostop noprint nopass", NULL, e))
+		return -1;
+	if (!x->absolute && x->locals.any) {
+		*frame = gdb_locals_frame(g, 0, &x->locals);
+		return gdb_dead(g) ? err_set(e, ERR_INTERNAL, "GDB is gone: %s", gdb_dead(g)) : 0;
+	}
+	if (gdb_backtrace(g, 0, FRAMES_MAX, &frames, &n, e))
 		return -1;
 	*frame = gdb_frames_user(frames, n, "libfred-record.so");
 	gdb_frames_free(frames, n);
@@ -202,23 +268,31 @@ static int prepare_copy(struct gdb *g, int *frame, struct err *e)
 int expr_eval_copy(const struct expr *x, struct gdb *g, pid_t pid, int timeout_ms, struct expr_value *out,
 		   struct err *e)
 {
+	const char *what = x->absolute ? x->absolute : x->text;
 	cleanup_free char *text = NULL;
 	struct err why = {0};
 	bool truth = false;
-	int frame, r;
+	int frame, r = -1;
 
 	if (!timeout_ms)
 		timeout_ms = CALL_TIMEOUT_MS;
 	memset(out, 0, sizeof(*out));
+	if (!live_locals(&x->locals, pid)) {
+		no_frame(out);
+		return 0;
+	}
 	if (x->direct) {
 		eval_direct(x, pid, timeout_ms, out);
 		return 0;
 	}
-	if (gdb_attach(g, pid, e) || prepare_copy(g, &frame, e))
+	if (gdb_attach(g, pid, e) || prepare_copy(x, g, &frame, e))
 		return -1;
-	r = gdb_eval(g, x->text, 0, frame, timeout_ms, &text, &why);
+	if (frame < 0)
+		err_set(&why, ERR_NOT_FOUND, "not within its function");
+	else
+		r = gdb_eval(g, what, 0, frame, timeout_ms, &text, &why);
 	if (r == 0)
-		r = gdb_eval_bool(g, x->text, 0, frame, timeout_ms, &truth, &why);
+		r = gdb_eval_bool(g, what, 0, frame, timeout_ms, &truth, &why);
 	if (!gdb_dead(g) && gdb_detach(g, e))
 		return -1;
 	if (gdb_dead(g)) {
@@ -226,6 +300,7 @@ int expr_eval_copy(const struct expr *x, struct gdb *g, pid_t pid, int timeout_m
 		return -1;
 	}
 	out->truth = r == 0 ? (truth ? SEARCH_TRUE : SEARCH_FALSE) : SEARCH_ERROR;
+	out->invalid = r < 0 && why.kind == ERR_USAGE;
 	if (r == 0)
 		snprintf(out->text, sizeof(out->text), "%.150s", text);
 	else

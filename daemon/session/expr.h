@@ -12,13 +12,18 @@
 
 #include "gdb/agentexpr.h"
 #include "gdb/gdb.h"
+#include "gdb/locals.h"
 #include "search/agent.h"
 #include "search/ops.h"
 #include "session/call.h"
 #include "session/target.h"
 
 struct expr {
-	char *text;
+	char *given; /* as the user wrote it */
+	char *text; /* as GDB takes it: calls into libc are cast */
+	char *absolute; /* the same for GDB in any frame; NULL: it means this in its frame only */
+	bool unsure; /* GDB cannot tell its type: only evaluating shows whether it means anything */
+	struct gdb_locals locals; /* of which frame it uses variables */
 	bool compiled;
 	struct gdb_expr x;
 	uint8_t *code;
@@ -34,6 +39,7 @@ struct expr {
 struct expr_value {
 	enum search_value truth;
 	bool known; /* value is meaningful (compiled expressions) */
+	bool invalid; /* SEARCH_ERROR, since GDB does not accept it: no matter of the program's state */
 	int64_t value;
 	char text[160]; /* as GDB prints it, or "<why it has none>" */
 	struct agent_result words; /* what was read (compiled expressions) */

@@ -19,6 +19,9 @@ static int enter_segment(struct look *l, struct err *e)
 	return 0;
 }
 
+/* libstdc++ brings what makes strings and containers readable. */
+static const struct gdb_opts with_scripts = {.auto_load = true};
+
 int look_goto(struct look *l, const json_t *params, struct op_ctx *ctx, struct err *e)
 {
 	const char *at = json_string_value(json_object_get(params, "at"));
@@ -35,7 +38,7 @@ int look_goto(struct look *l, const json_t *params, struct op_ctx *ctx, struct e
 		return -1;
 	l->thread = l->nav.t.ctl->parked;
 	l->tid = target_tid(&l->nav.t, l->thread);
-	l->g = gdb_new(NULL, e);
+	l->g = gdb_new(&with_scripts, e);
 	if (!l->g)
 		return -1;
 	return l->at.pc ? enter_segment(l, e) : 0;

@@ -11,6 +11,7 @@
 #include "base/jsonx.h"
 #include "base/str.h"
 #include "gdb/agentexpr.h"
+#include "gdb/libc_calls.h"
 #include "session/look.h"
 #include "session/ops_list.h"
 #include "session/show.h"
@@ -33,6 +34,22 @@ static const char *expr_of(const json_t *one)
 	return json_string_value(json_object_get(one, "expr"));
 }
 
+/* As GDB takes it: calls into libc are cast, where it asked for that. */
+static const char *text_of(const json_t *one)
+{
+	const char *cast = json_string_value(json_object_get(one, "cast"));
+
+	return cast ? cast : expr_of(one);
+}
+
+/* Whether GDB refused a call whose type can be told; then it is worth another try. */
+static bool add_cast(json_t *one, const struct err *why)
+{
+	cleanup_free char *cast = why->kind == ERR_USAGE ? gdb_libc_cast(text_of(one), why->text) : NULL;
+
+	return cast && !json_object_set_new(one, "cast", json_string(cast));
+}
+
 /* GDB is of no use any more, or fred itself failed: no matter of this expression alone. */
 static bool is_fatal(const struct look *l, const struct err *why)
 {
@@ -44,10 +61,12 @@ static int eval_into(struct look *l, json_t *one, pid_t tid, int frame, struct e
 	cleanup_free char *value = NULL;
 	struct err why = {0};
 
-	if (!gdb_eval(l->g, expr_of(one), tid, frame, CALL_TIMEOUT_MS, &value, &why)) {
+	if (!gdb_eval(l->g, text_of(one), tid, frame, CALL_TIMEOUT_MS, &value, &why)) {
 		set_value(one, value);
 		return 0;
 	}
+	if (add_cast(one, &why))
+		return eval_into(l, one, tid, frame, e);
 	if (is_fatal(l, &why)) {
 		*e = why;
 		return err_wrap(e, "%s", expr_of(one));
@@ -61,9 +80,14 @@ static int eval_pure(struct look *l, json_t *one, pid_t tid, int frame, struct e
 {
 	struct gdb_expr x = {0};
 	struct err why = {0};
-	int r = gdb_expr_compile(l->g, expr_of(one), tid, frame, &x, &why);
+	int r = gdb_expr_compile(l->g, text_of(one), tid, frame, &x, &why);
 
 	if (r == GDB_NOT_COMPILABLE)
+		return 1;
+	if (r && add_cast(one, &why))
+		return eval_pure(l, one, tid, frame, e);
+	/* GDB 13 evaluates virtual functions, but does not tell their types */
+	if (r && why.kind == ERR_USAGE && strchr(text_of(one), '('))
 		return 1;
 	if (!r) {
 		gdb_expr_fini(&x);
@@ -83,7 +107,7 @@ static int eval_all_pure(struct look *l, json_t *values, pid_t tid, struct err *
 	size_t i;
 	int frame;
 
-	if (look_user_frame(l, tid, &frame, e))
+	if (look_user_frame(l, tid, &frame, e) || gdb_keep_language(l->g, tid, frame, e))
 		return -1;
 	json_array_foreach(values, i, one) {
 		int r = eval_pure(l, one, tid, frame, e);
@@ -149,6 +173,8 @@ int op_eval(const json_t *params, struct op_ctx *ctx, json_t **result, struct er
 		json_t *position = look_position(&l);
 
 		r = first_round(&l, values, e) || second_round(&l, values, e) ? -1 : 0;
+		json_array_foreach(values, i, text)
+			json_object_del(text, "cast");
 		if (!r)
 			*result = json_pack("{s:i, s:O, s:O}", "process", (int)l.nav.t.process,
 					    "position", position, "values", values);

@@ -24,13 +24,16 @@ static int parse_on_error(const char *s, enum search_on_error *out, struct err *
 	return s ? err_set(e, ERR_USAGE, "on_error: '%s' is not good, bad or fail", s) : 0;
 }
 
-static int try_all(const struct rec *rec, const uint32_t *order, unsigned n, const struct watch_params *p,
+static int try_all(const struct rec *rec, const uint32_t *order, unsigned n, struct watch_params *p,
 		   struct gdb *g, struct op_ctx *ctx, json_t **result, struct err *e)
 {
 	struct err first = {0}, equal = {0}, why;
 
 	for (unsigned i = 0; i < n; i++) {
-		int r = watch_process(rec, order[i], p, g, ctx, result, &why);
+		int r;
+
+		p->suggest = !equal.kind;
+		r = watch_process(rec, order[i], p, g, ctx, result, &why);
 
 		if (r == WATCH_FOUND)
 			return 0;
@@ -49,6 +52,9 @@ static int try_all(const struct rec *rec, const uint32_t *order, unsigned n, con
 	*e = equal.kind ? equal : first;
 	return -1;
 }
+
+/* libstdc++ brings the methods that the compiler inlined, such as size(). */
+static const struct gdb_opts with_scripts = {.auto_load = true};
 
 int op_reverse_watch(const json_t *params, struct op_ctx *ctx, json_t **result, struct err *e)
 {
@@ -75,7 +81,7 @@ int op_reverse_watch(const json_t *params, struct op_ctx *ctx, json_t **result, 
 		if (!n)
 			err_set(e, ERR_USAGE, "%s: the recording holds no process", rec->dir);
 	}
-	if (n && (g = gdb_new(NULL, e)))
+	if (n && (g = gdb_new(&with_scripts, e)))
 		r = try_all(rec, order, n, &p, g, ctx, result, e);
 	rec_free(rec);
 	return r;

@@ -16,6 +16,7 @@
 #include "session/nav.h"
 #include "session/show.h"
 #include "session/stage_d.h"
+#include "session/suggest.h"
 
 #define CKPT_EVERY_S 0.5 /* of recorded time, on the first way to the end */
 #define CKPT_MAX 12u
@@ -249,7 +250,7 @@ static json_t *result_json(struct watch *w, const struct search_result *r, struc
 	loc = location_of(frames, n);
 	bt = show_backtrace(frames, n);
 	gdb_frames_free(frames, n);
-	return json_pack("{s:s, s:b, s:i, s:{s:I, s:I, s:o, s:s}, s:o, s:s, s:s, s:o}", "expr", w->x.text,
+	return json_pack("{s:s, s:b, s:i, s:{s:I, s:I, s:o, s:s}, s:o, s:s, s:s, s:o}", "expr", w->x.given,
 			 "found", 1, "process", (int)w->nav.t.process, "position", "event",
 			 (json_int_t)r->left, "events_total", (json_int_t)nav_total(&w->nav), "thread",
 			 thread, "pc", pc, "location", loc, "before", w->d.before.text, "after",
@@ -318,7 +319,10 @@ static int compile(struct watch *w, const char *text, struct err *e)
 	w->have_expr = true;
 	if (gdb_detach(w->g, e) || expr_eval(&w->x, w->g, &w->nav.t, &w->at_bad, e))
 		return -1;
-	return 0;
+	if (!w->x.unsure || !w->at_bad.invalid)
+		return 0;
+	err_set(e, ERR_USAGE, "%.*s", (int)strcspn(w->at_bad.text + 1, ">"), w->at_bad.text + 1);
+	return WATCH_NO_SYMBOL;
 }
 
 /*
@@ -338,6 +342,37 @@ static void choose_predicate(struct watch *w)
 	}
 }
 
+/* What to type instead: a position at which it differs from the ends. */
+static char *advice(const struct watch *w, const struct suggestion *s, bool ends_true)
+{
+	uint64_t at = ends_true ? s->first : s->last;
+
+	if (!s->found)
+		return str_fmt("%s (--good POS names a position where it is still good, --bad POS one where it is not)",
+			       s->looked ? ", as at all positions in between that were looked at" : "");
+	return str_fmt("; but %s at event %llu. Try: fredctl reverse-watch %s '%s' %s %llu",
+		       (ends_true ? &s->at_first : &s->at_last)->text, (unsigned long long)at,
+		       w->nav.t.rec->dir, w->x.given, ends_true ? "--bad" : "--good", (unsigned long long)at);
+}
+
+/* Both ends count the same. */
+static int equal_ends(struct watch *w, const struct watch_params *p, struct err *e)
+{
+	enum search_value on_error = p->on_error == SEARCH_ON_ERROR_BAD ? SEARCH_FALSE : SEARCH_TRUE;
+	enum search_value end = w->at_bad.truth == SEARCH_ERROR ? on_error : w->at_bad.truth;
+	cleanup_free char *text = NULL;
+	struct suggestion s = {0};
+	struct err why;
+
+	if (p->suggest && suggest_look(&w->nav, w->g, &w->x, w->good, w->bad, end, on_error, &s, &why))
+		log_warn("no suggestion: %s", why.text);
+	text = advice(w, &s, end == SEARCH_TRUE);
+	err_set(e, ERR_NOT_FOUND, "%s: the expression is the same at both ends: %s at event %llu, %s at event %llu%s",
+		w->x.given, w->at_good.text, (unsigned long long)w->good, w->at_bad.text,
+		(unsigned long long)w->bad, text);
+	return WATCH_EQUAL;
+}
+
 static int search(struct watch *w, const struct watch_params *p, double t0, json_t **result, struct err *e)
 {
 	struct search_params sp = {
@@ -354,15 +389,8 @@ static int search(struct watch *w, const struct watch_params *p, double t0, json
 	w->good_copy = 0;
 	if (search_run(&search_ops, w, &sp, &r, e))
 		return -1;
-	if (r.outcome == SEARCH_EQUAL) {
-		err_set(e, ERR_NOT_FOUND,
-			"%s: the expression is the same at both ends: %s at event %llu, %s at event %llu "
-			"(--good POS names another position where it is still good, --bad POS one where it is "
-			"not)",
-			w->x.text, w->at_good.text, (unsigned long long)w->good, w->at_bad.text,
-			(unsigned long long)w->bad);
-		return WATCH_EQUAL;
-	}
+	if (r.outcome == SEARCH_EQUAL)
+		return equal_ends(w, p, e);
 	*result = result_json(w, &r, e);
 	if (!*result)
 		return -1;

@@ -14,6 +14,7 @@ struct watch_params {
 	const char *expr;
 	const char *good, *bad; /* positions, NULL: start, end */
 	enum search_on_error on_error;
+	bool suggest; /* when both ends are equal: look for a better position */
 };
 
 enum watch_outcome { WATCH_FOUND = 0, WATCH_EQUAL = 1, WATCH_NO_SYMBOL = 2 };

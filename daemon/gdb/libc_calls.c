@@ -1,0 +1,124 @@
+/* SPDX-License-Identifier: MIT */
+/* libc_calls.c: see libc_calls.h. Functions that an expression may well call: they look, and change nothing. */
+#include <ctype.h>
+#include <stdbool.h>
+#include <string.h>
+
+#include "base/buf.h"
+#include "base/cleanup.h"
+#include "base/str.h"
+#include "gdb/libc_calls.h"
+
+/* Each list begins and ends with a blank. */
+static const struct {
+	const char *type, *names;
+} returns[] = {
+	{"int",
+	 " strcmp strncmp strcasecmp strncasecmp strcoll memcmp bcmp abs atoi isalnum isalpha isblank iscntrl "
+	 "isdigit isgraph islower isprint ispunct isspace isupper isxdigit tolower toupper ffs ffsl ffsll wcscmp "
+	 "wcsncmp wmemcmp feof ferror fileno fnmatch getpid getppid gettid isatty access sched_getcpu "
+	 "pthread_equal isinf isnan finite "},
+	{"unsigned long", " strlen strnlen strspn strcspn wcslen wcsnlen malloc_usable_size pthread_self "
+			  "confstr mbstowcs "},
+	{"char *", " strchr strrchr strchrnul strstr strcasestr strpbrk index rindex getenv secure_getenv strerror "
+		   "strsignal basename setlocale "},
+	{"void *", " memchr memrchr rawmemchr memmem bsearch "},
+	{"long", " labs atol atoll llabs strtol strtoll time ftell clock sysconf lrint lround "},
+	{"unsigned long", " strtoul strtoull "},
+	{"unsigned int", " htonl ntohl getuid geteuid getgid getegid "},
+	{"unsigned short", " htons ntohs "},
+	{"double", " atof strtod fabs sqrt floor ceil round trunc fmod pow exp log log2 log10 sin cos tan atan2 "
+		   "hypot fmin fmax difftime "},
+	{"float", " fabsf sqrtf floorf ceilf roundf fmodf powf expf logf fminf fmaxf "},
+};
+
+static bool name_char(char c)
+{
+	return isalnum((unsigned char)c) || c == '_';
+}
+
+static bool lists(const char *names, const char *name, size_t len)
+{
+	for (const char *p = names; (p = memmem(p, strlen(p), name, len)); p += len)
+		if (p > names && p[-1] == ' ' && p[len] == ' ')
+			return true;
+	return false;
+}
+
+const char *gdb_libc_type(const char *name, size_t len)
+{
+	for (size_t i = 0; len && i < sizeof(returns) / sizeof(returns[0]); i++)
+		if (lists(returns[i].names, name, len))
+			return returns[i].type;
+	return NULL;
+}
+
+/* Behind the bracket that closes the one at p; NULL: none does. */
+static const char *behind_call(const char *p)
+{
+	int depth = 0;
+
+	for (; *p; p++) {
+		if (*p == '"' || *p == '\'') {
+			char quote = *p++;
+
+			while (*p && *p != quote)
+				p += *p == '\\' && p[1] ? 2 : 1;
+			if (!*p)
+				return NULL;
+		} else if (*p == '(') {
+			depth++;
+		} else if (*p == ')' && !--depth) {
+			return p + 1;
+		}
+	}
+	return NULL;
+}
+
+static bool is_call(const char *expr, const char *at, size_t len)
+{
+	if (at > expr && (name_char(at[-1]) || strchr(".>:", at[-1])))
+		return false;
+	at += len;
+	return at[strspn(at, " \t")] == '(';
+}
+
+static char *cast_calls(const char *expr, const char *name, size_t len, const char *type)
+{
+	cleanup_buf struct buf out = {0};
+	const char *from = expr, *p = expr, *end;
+	bool any = false;
+
+	while ((p = memmem(p, strlen(p), name, len))) {
+		end = is_call(expr, p, len) ? behind_call(p + len) : NULL;
+		if (!end) {
+			p += len;
+			continue;
+		}
+		/* the arguments may have such calls too: only the front is done here */
+		buf_add(&out, from, (size_t)(p - from));
+		buf_addf(&out, "((%s)", type);
+		cleanup_free char *call = xstrndup(p + len, (size_t)(end - p) - len);
+		cleanup_free char *inner = cast_calls(call, name, len, type);
+
+		buf_add(&out, name, len);
+		buf_addf(&out, "%s)", inner ? inner : call);
+		from = p = end;
+		any = true;
+	}
+	if (!any)
+		return NULL;
+	buf_add_str(&out, from);
+	return buf_steal(&out);
+}
+
+char *gdb_libc_cast(const char *expr, const char *message)
+{
+	const char *what = strstr(message, "' has unknown return type"), *name = what;
+	const char *type;
+
+	while (name && name > message && name_char(name[-1]))
+		name--;
+	type = what ? gdb_libc_type(name, (size_t)(what - name)) : NULL;
+	return type ? cast_calls(expr, name, (size_t)(what - name), type) : NULL;
+}

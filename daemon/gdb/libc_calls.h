@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * libc_calls.h: what libc's functions return. Without libc's debug information GDB refuses to call them unless the
+ * call is cast: 'strcmp' has unknown return type.
+ */
+#ifndef FRED_GDB_LIBC_CALLS_H
+#define FRED_GDB_LIBC_CALLS_H
+
+#include <stddef.h>
+
+/* The type that a function returns, "int"; NULL: not known here. */
+const char *gdb_libc_type(const char *name, size_t len);
+/*
+ * message: GDB's refusal of expr. If it is about the return type of a function that is known here: expr with its
+ * calls cast, which is the caller's. Else NULL. Pure.
+ */
+char *gdb_libc_cast(const char *expr, const char *message);
+
+#endif

@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * suggest.h: when an expression is the same at both ends: a look at positions in between, for one at which it is
+ * not, so that the user is told where a search would succeed.
+ */
+#ifndef FRED_SESSION_SUGGEST_H
+#define FRED_SESSION_SUGGEST_H
+
+#include "session/expr.h"
+#include "session/nav.h"
+
+struct suggestion {
+	bool found;
+	unsigned looked; /* at so many positions */
+	uint64_t first, last; /* of those at which the value counts differently */
+	struct expr_value at_first, at_last;
+};
+
+/*
+ * Goes through (from, to), whose ends count as `end`. on_error: as what a position counts at which there is no
+ * value. The process is used up.
+ */
+int suggest_look(struct nav *n, struct gdb *g, struct expr *x, uint64_t from, uint64_t to,
+		 enum search_value end, enum search_value on_error, struct suggestion *s, struct err *e);
+
+#endif
