@@ -5,11 +5,15 @@
 
 #include <stddef.h>
 #include <string.h>
+#include <time.h>
 
 #include "base/log.h"
 #include "session/segment.h"
 
-#define MIXTURE_TIMEOUT_MS 200
+/* For a call in a state that never was: so many times what a call has taken, within these bounds. */
+#define MIXTURE_TIMES 10
+#define MIXTURE_MIN_MS 20
+#define MIXTURE_MAX_MS 200
 
 struct ctx {
 	struct segment seg;
@@ -18,19 +22,38 @@ struct ctx {
 	bool (*is_bad)(const void *pred, enum search_value v);
 	const void *pred;
 	struct stage_d *out;
+	uint64_t call_ns; /* the longest evaluation by call in a state that was */
 };
+
+static uint64_t now_ns(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	return (uint64_t)ts.tv_sec * 1000000000u + (uint64_t)ts.tv_nsec;
+}
+
+static int mixture_timeout_ms(const struct ctx *c)
+{
+	uint64_t ms = MIXTURE_TIMES * c->call_ns / 1000000u;
+
+	return ms < MIXTURE_MIN_MS ? MIXTURE_MIN_MS : ms > MIXTURE_MAX_MS ? MIXTURE_MAX_MS : (int)ms;
+}
 
 /* A call expression runs on a copy of the stopped thread's process, off the timeline. */
 static int eval_by_gdb(struct ctx *c, struct trace *t, struct expr_value *v, struct err *e)
 {
+	uint64_t start = now_ns();
 	pid_t copy;
 	int r;
 
 	if (segment_copy(&c->seg, t, &copy, e))
 		return -1;
 	/* a mixture of two states never existed: a call in it may not come back */
-	r = expr_eval_copy(c->x, c->g, copy, t->mixture ? MIXTURE_TIMEOUT_MS : 0, v, e);
+	r = expr_eval_copy(c->x, c->g, copy, t->mixture ? mixture_timeout_ms(c) : 0, v, e);
 	target_snap_kill(copy);
+	if (!t->mixture && now_ns() - start > c->call_ns)
+		c->call_ns = now_ns() - start;
 	return r;
 }
 

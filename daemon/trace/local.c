@@ -10,7 +10,9 @@
 #define SETTLE_STEPS_NS 20000
 #define FIRST_RUN_NS	100000
 #define NO_LIMIT	(UINT64_MAX / 2)
-#define GUESS_RUN_NS	50000
+/* A run this many times as long as what is aimed at, seen to end bad, is short enough: halving it costs
+ * copies whose own start takes as long. */
+#define SETTLE_ENOUGH	3
 #define RAW_LIMIT	200000 /* hits or steps before the search goes by time once more */
 #define BLOCK_MAX	16384
 /* An evaluation dearer than this is worth a copy of the process, if it saves several. */
@@ -239,7 +241,7 @@ static int halve(struct local *l, uint64_t settle_ns, uint64_t *span, bool *sure
 	bool good;
 
 	*sure = true;
-	while (*span > settle_ns) {
+	while (*span > (*sure ? SETTLE_ENOUGH : 1) * settle_ns) {
 		if (probe(l, *span / 2, &ran, &good, v, e))
 			return -1;
 		if (*v == LOCAL_ANSWERED)
@@ -255,7 +257,7 @@ static int halve(struct local *l, uint64_t settle_ns, uint64_t *span, bool *sure
 /* Moves the left end so far that what is left until a bad state takes about settle_ns. */
 static int narrow(struct local *l, uint64_t settle_ns, enum local_verdict *v, struct err *e)
 {
-	uint64_t span, run = FIRST_RUN_NS;
+	uint64_t span = 0, run = FIRST_RUN_NS;
 	bool sure = false;
 
 	while (!sure) {
@@ -269,6 +271,7 @@ static int narrow(struct local *l, uint64_t settle_ns, enum local_verdict *v, st
 			return 0;
 		run = settle_ns;
 	}
+	l->span_ns = span;
 	*v = LOCAL_NARROWED;
 	return 0;
 }
@@ -301,7 +304,7 @@ static int by_guess(struct local *l, uint64_t cpu_ns, uint64_t limit, enum local
 /* What is left is short: through it hit by hit, or instruction by instruction. */
 static int settle(struct local *l, enum local_verdict *v, struct err *e)
 {
-	if ((l->guess.n || !local_watchable(l)) && by_guess(l, GUESS_RUN_NS, RAW_LIMIT, v, e))
+	if ((l->guess.n || !local_watchable(l)) && by_guess(l, l->span_ns + l->span_ns / 4, RAW_LIMIT, v, e))
 		return -1;
 	if (*v == LOCAL_ANSWERED || l->guess.n)
 		return 0;

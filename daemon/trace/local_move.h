@@ -23,6 +23,7 @@ struct local {
 	struct trace_words guess;	/* n > 0: watched in place of what the expression says */
 	uint64_t guess_before[2];	/* their contents before the last unit */
 	struct trace_words words;	/* as of the last evaluation at left */
+	uint64_t span_ns;		/* narrowed: a copy that ran from left for so long ended bad */
 	unsigned free_slots;		/* slots not needed for the end */
 	struct user_regs_struct before; /* before the last single step */
 	bool before_known;
