@@ -27,7 +27,6 @@
 #include "record/cs.h"
 
 #define WAIT_MAX_NS 20000000l
-#define SPINS 40 /* a section is mostly shorter than a way through the kernel */
 
 struct cs cs;
 
@@ -40,8 +39,8 @@ static int take(void)
 
 static int take_soon(void)
 {
-	for (int i = 0; i < SPINS; i++) {
-		__builtin_ia32_pause();
+	for (unsigned i = 0; i < SPIN_LOOKS; i++) {
+		spin_pause(i);
 		if (!__atomic_load_n(&cs.turn, __ATOMIC_RELAXED) && take())
 			return 1;
 	}

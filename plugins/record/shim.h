@@ -294,6 +294,18 @@ void own_locks_look(struct thr *t);
 /* The same at a futex call that is not libc's own. */
 void own_locks_futex(struct thr *t);
 
+/*
+ * How to wait for what is let go soon, before a sleep in the kernel, which costs more than most critical sections: look
+ * from time to time. Each look takes the cache line away from the owner, and whoever gets a busy lock at once
+ * makes its owner wait in turn: so the pauses grow.
+ */
+#define SPIN_LOOKS 9
+static inline void spin_pause(unsigned look) /* from 0 */
+{
+	for (unsigned i = 8u << (look < 3 ? look : 3); i; i--)
+		__builtin_ia32_pause();
+}
+
 /* --- cs.c: recording in parallel: one critical section at a time --- */
 void cs_acquire(struct thr *t);
 void cs_release(struct thr *t);

@@ -47,17 +47,13 @@ static void rec_mutex(struct thr *t, pthread_mutex_t *m, int ret)
 		ev(t, RLOG_LOCK_RET, m, (uint64_t)ret, 0);
 }
 
-/* A sleep in the kernel costs more than most critical sections; trapped, twice as much. */
-#define SPINS 20
-
 static int try_for_a_while(const struct thr *t, pthread_mutex_t *m)
 {
 	int ret = EBUSY;
 
 	/* not while others wait for us to go on */
-	for (int i = 0; ret == EBUSY && i < SPINS && !G.serial && !t->cs; i++) {
-		__builtin_ia32_pause();
-		/* looks first: an attempt takes the cache line away from the owner */
+	for (unsigned i = 0; ret == EBUSY && i < SPIN_LOOKS && !G.serial && !t->cs; i++) {
+		spin_pause(i);
 		if (!__atomic_load_n(&m->__data.__lock, __ATOMIC_RELAXED))
 			ret = REAL(pthread_mutex_trylock)(m);
 	}
