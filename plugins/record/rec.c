@@ -2,15 +2,19 @@
 /*
  * rec.c: recording: stamps, the mapped window of a thread's log, notes for the user.
  *
- * The window is a shared mapping of a stretch of the log file whose blocks are allocated beforehand
- * (a full disk is then an error here and not a SIGBUS in the program). When recording fails the log
- * simply ends; the program goes on unrecorded.
+ * The window is a shared mapping of a stretch of the log file that was written with zeros beforehand: a full disk is
+ * then an error here and not a SIGBUS in the program, and a page costs a fifth of what it costs to let the
+ * mapping make it, since the file system gets many at once. When recording fails the log simply ends; the program
+ * goes on unrecorded.
  */
 #include "record/shim.h"
 
+#include <sys/uio.h>
+
 #define WINDOW_SPACE (1ull << 30)
 #define CHUNK_FIRST (64u << 10)
-#define CHUNK_MAX (4u << 20)
+#define CHUNK_MAX (1u << 20) /* far larger ones cost more a page */
+#define ZEROS 16384u
 
 /* A stamp is taken after all earlier loads and stores that matter; cs.c says when that comes without a fence. */
 uint64_t stamp_now(void)
@@ -64,6 +68,48 @@ void log_mark(struct thr *t)
 	raw_close(fd);
 }
 
+/* Writes zeros up to `to`, from where the file ends. 0, or -errno. */
+static long write_zeros(int fd, uint64_t from, uint64_t to)
+{
+	static char zeros[ZEROS];
+	struct iovec v[CHUNK_MAX / ZEROS];
+	long r = raw4(SYS_fallocate, fd, 0, from, to - from);
+
+	if (r < 0 && r != -95) /* EOPNOTSUPP: a file system without it */
+		return r;
+	while (from < to) {
+		unsigned n = 0;
+
+		for (uint64_t at = from; at < to && n < CHUNK_MAX / ZEROS; at += v[n++].iov_len) {
+			v[n].iov_base = zeros;
+			v[n].iov_len = to - at < ZEROS ? to - at : ZEROS;
+		}
+		r = raw4(SYS_pwritev, fd, v, n, from);
+		if (r <= 0)
+			return r < 0 ? r : -28; /* ENOSPC */
+		from += (uint64_t)r;
+	}
+	return 0;
+}
+
+static int log_grow(struct log *l, const char *path, int fd, uint64_t to)
+{
+	long r = write_zeros(fd, l->base ? l->base_off + (uint64_t)(l->end - l->base) : 0, to);
+
+	if (r == 0)
+		return 0;
+	rec_failed(-r, path);
+	return -1;
+}
+
+static void log_unmap(struct log *l, int fd)
+{
+	if (!l->base)
+		return;
+	write_boundary(l, fd);
+	raw2(SYS_munmap, l->base, l->end - l->base);
+}
+
 /* Maps a window of at least need bytes at file offset off (page-aligned). */
 static int log_map(struct thr *t, uint64_t off, uint64_t need, int flags)
 {
@@ -71,7 +117,6 @@ static int log_map(struct thr *t, uint64_t off, uint64_t need, int flags)
 	uint8_t *at = (uint8_t *)(SHIM_LOG_ADDR + ((uint64_t)t->ordinal << 30));
 	char path[400];
 	uint64_t len = l->chunk;
-	long r;
 	int fd;
 	void *m;
 
@@ -87,20 +132,12 @@ static int log_map(struct thr *t, uint64_t off, uint64_t need, int flags)
 		rec_failed(-fd, path);
 		return -1;
 	}
-	r = raw4(SYS_fallocate, fd, 0, off, len);
-	if (r == -95) /* EOPNOTSUPP: a file system without it */
-		r = raw2(SYS_ftruncate, fd, off + len);
-	if (r < 0) {
+	if (log_grow(l, path, fd, off + len)) {
 		raw_close(fd);
-		rec_failed(-r, path);
 		return -1;
 	}
-	if (l->base) {
-		write_boundary(l, fd);
-		raw2(SYS_munmap, l->base, l->end - l->base);
-	}
-	m = raw_mmap(at, len, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED | MAP_POPULATE, fd,
-		     (long)off);
+	log_unmap(l, fd);
+	m = raw_mmap(at, len, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, fd, (long)off);
 	raw_close(fd);
 	if (raw_failed(m)) {
 		l->base = 0;
