@@ -18,6 +18,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/cpu.h"
 #include "base/fdio.h"
 #include "base/jsonx.h"
 #include "base/path.h"
@@ -83,22 +84,38 @@ static json_t *text(const char *s)
 	return json_text(s, strlen(s));
 }
 
+/* Where it ran; a replay compares the features, and a reader of an unfinished recording the boot. */
+static json_t *host(void)
+{
+	cleanup_strv struct strv features = {0};
+	cleanup_buf struct buf boot = {0};
+	struct utsname un;
+	struct err ignored;
+	json_t *list = json_array();
+
+	uname(&un);
+	cpu_features(&features);
+	for (size_t i = 0; i < features.n; i++)
+		json_array_append_new(list, text(features.s[i]));
+	if (!read_file("/proc/sys/kernel/random/boot_id", &boot, &ignored))
+		boot.len = strcspn(buf_str(&boot), "\n");
+	return json_pack("{s:s, s:o, s:o, s:I, s:o}", "kernel", un.release, "cpu", cpu_model(), "cpu_features", list,
+			 "xcr0", (json_int_t)cpu_xcr0(), "boot_id", json_text(buf_str(&boot), boot.len));
+}
+
 static json_t *make_meta(const struct record_opts *o, const char *program, const struct rlog_control *c)
 {
 	char cwd[PATH_MAX];
-	struct utsname un;
 	json_t *argv = json_array();
 	json_t *meta;
 
-	uname(&un);
 	for (char *const *a = o->argv; *a; a++)
 		json_array_append_new(argv, text(*a));
-	meta = json_pack("{s:i, s:s, s:o, s:o, s:o, s:s, s:s, s:{s:s, s:o}, s:s, s:I, s:o, s:b}", "format",
+	meta = json_pack("{s:i, s:s, s:o, s:o, s:o, s:s, s:s, s:o, s:s, s:I, s:o, s:b}", "format",
 			 (int)RLOG_VERSION, "version", FRED_VERSION, "program", text(program),
 			 "argv", argv, "cwd", text(getcwd(cwd, sizeof(cwd)) ? cwd : "/"), "sched",
 			 sched_name(o->sched), "malloc",
-			 o->malloc_mode == RLOG_MALLOC_SYSTEM ? "system" : "fred", "host", "kernel",
-			 un.release, "cpu", cpu_model(), "clock", c->clock ? "counter" : "tsc",
+			 o->malloc_mode == RLOG_MALLOC_SYSTEM ? "system" : "fred", "host", host(), "clock", c->clock ? "counter" : "tsc",
 			 "tsc_hz", (json_int_t)c->tsc_hz, "created", now_text(), "complete", 0);
 	if (o->sched == RLOG_SCHED_CHAOS)
 		json_object_set_new(meta, "chaos_seed", json_integer((json_int_t)o->chaos_seed));

@@ -85,7 +85,7 @@ int reader_open(struct reader *r, const char *path, struct err *e)
 			goto fail;
 		}
 		r->base = p;
-		r->mapped = true;
+		r->mapped = r->size;
 	}
 	if (!head_check(r, e))
 		return 0;
@@ -97,7 +97,7 @@ fail:
 void reader_fini(struct reader *r)
 {
 	if (r->mapped)
-		munmap((void *)r->base, r->size);
+		munmap((void *)r->base, r->mapped);
 	free(r->name);
 	*r = (struct reader){0};
 }

@@ -18,8 +18,8 @@
 struct reader {
 	char *name;	     /* path, for messages */
 	const uint8_t *base; /* the whole file, head included */
-	size_t size;
-	bool mapped;  /* base is ours to unmap */
+	size_t size;	     /* bytes of it that count; the owner may lower it */
+	size_t mapped; /* bytes that are ours to unmap */
 	bool lenient; /* set by the owner: a record cut short by the end of the file ends the log */
 	int32_t pid;  /* set by the owner: whose log it is; 0: unknown */
 	struct rlog_head head;

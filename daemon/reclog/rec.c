@@ -12,6 +12,7 @@
 #include "base/fdio.h"
 #include "base/jsonx.h"
 #include "base/str.h"
+#include "reclog/host.h"
 
 /* ---- meta.json ---- */
 
@@ -57,10 +58,12 @@ static int meta_fields(struct rec *r, struct err *e)
 	    json_opt_str(m, "sched", &r->sched, e) ||
 	    json_opt_str(m, "malloc", &r->malloc_mode, e) ||
 	    json_opt_real(m, "wall_s", &r->wall_s, e) ||
-	    json_opt_bool(m, "complete", &r->complete, e) || json_opt_arr(m, "manifest", &list, e))
+	    json_opt_bool(m, "complete", &r->complete, e) ||
+	    json_opt_bool(m, "without_data", &r->without_data, e) || json_opt_arr(m, "manifest", &list, e))
 		return -1;
 	if (r->complete && !list)
 		return err_set(e, ERR_USAGE, "damaged: complete, but without a manifest");
+	r->torn = !r->complete && rec_host_rebooted(m);
 	return meta_exit(r, e);
 }
 
@@ -217,7 +220,7 @@ static int image_add(struct rec *r, uint32_t ordinal, struct err *e)
 	if (ordinal > 1 && (stat(path, &st) ? !in_manifest(r, ordinal) : !st.st_size))
 		return 0;
 	if (rec_image_read(&r->images[r->nimages], path, ordinal, e))
-		return -1;
+		return r->torn && ordinal > 1 ? 0 : -1; /* never written to the disk */
 	return image_threads(r, &r->images[r->nimages++], dir, e);
 }
 
@@ -292,6 +295,20 @@ char *rec_log_path(const struct rec *r, uint32_t process, uint32_t thread)
 	return str_fmt("%s/p%04u/t%04u.log", r->dir, process, thread);
 }
 
+/*
+ * A power cut loses pages that were not written yet: they are zero, in any order. What reaches into such a page is not
+ * trusted, nor what comes behind. (A page of zeros that the program read ends the log, too.)
+ */
+static size_t trusted_bytes(const struct reader *log)
+{
+	static const uint8_t zero[4096];
+
+	for (size_t at = 0; at + sizeof(zero) <= log->size; at += sizeof(zero))
+		if (!memcmp(log->base + at, zero, sizeof(zero)))
+			return at;
+	return log->size;
+}
+
 static int log_open(const struct rec *r, const struct rec_image *img, uint32_t thread,
 		    struct reader *log, struct err *e)
 {
@@ -305,6 +322,8 @@ static int log_open(const struct rec *r, const struct rec_image *img, uint32_t t
 			       path, offsetof(struct rlog_head, process), log->head.process,
 			       log->head.thread);
 	log->lenient = !r->complete;
+	if (r->torn)
+		log->size = trusted_bytes(log);
 	log->pid = img->head.pid;
 	return 0;
 }

@@ -28,6 +28,8 @@ struct rec {
 	int end_value;		     /* ... with which code or signal */
 	double wall_s;		     /* 0: unknown */
 	bool complete;		     /* the recording was finished: there is a manifest */
+	bool torn;		     /* it was not, and the machine went down since: pages may be lost */
+	bool without_data;	     /* packed so: it cannot be replayed */
 	struct rlog_control control; /* a copy */
 	struct rec_image *images;    /* by ordinal, ascending */
 	unsigned nimages;

@@ -9,6 +9,15 @@
 #include "base/cleanup.h"
 #include "base/jsonx.h"
 #include "base/str.h"
+#include "reclog/host.h"
+
+static int check_replayable(const struct rec *rec, struct err *e)
+{
+	if (rec->without_data)
+		return err_set(e, ERR_USAGE,
+			       "%s was packed without its data: ls, info and events work, a replay needs the data", rec->dir);
+	return rec_host_check(rec->meta, e) ? err_wrap(e, "%s", rec->dir) : 0;
+}
 
 int pick_rec(const json_t *params, struct rec **out, struct err *e)
 {
@@ -16,7 +25,7 @@ int pick_rec(const json_t *params, struct rec **out, struct err *e)
 
 	if (rec_open(dir, out, e))
 		return -1;
-	if (rec_verify_manifest(*out, e)) {
+	if (check_replayable(*out, e) || rec_verify_manifest(*out, e)) {
 		rec_free(*out);
 		*out = NULL;
 		return -1;
