@@ -115,7 +115,8 @@ static json_t *make_meta(const struct record_opts *o, const char *program, const
 			 (int)RLOG_VERSION, "version", FRED_VERSION, "program", text(program),
 			 "argv", argv, "cwd", text(getcwd(cwd, sizeof(cwd)) ? cwd : "/"), "sched",
 			 sched_name(o->sched), "malloc",
-			 o->malloc_mode == RLOG_MALLOC_SYSTEM ? "system" : "fred", "host", host(), "clock", c->clock ? "counter" : "tsc",
+			 o->malloc_mode == RLOG_MALLOC_SYSTEM ? "system" : "fred", "host", host(),
+			 "clock", c->clock ? "counter" : "tsc",
 			 "tsc_hz", (json_int_t)c->tsc_hz, "created", now_text(), "complete", 0);
 	if (o->sched == RLOG_SCHED_CHAOS)
 		json_object_set_new(meta, "chaos_seed", json_integer((json_int_t)o->chaos_seed));
