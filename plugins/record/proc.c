@@ -78,6 +78,25 @@ static long child_return(struct thr *t, uint64_t sp, ucontext_t *uc)
 	return 0;
 }
 
+/* CLONE_PIDFD: the parent's descriptor for the child. */
+static void pidfd_event(struct thr *t, struct clone_args *c, int64_t pid)
+{
+	int *at = (int *)c->pidfd;
+	int64_t fd = -1;
+
+	if (!(c->flags & CLONE_PIDFD) || pid <= 0 || !at)
+		return;
+	if (G.mode == SHIM_RECORD)
+		fd = *at;
+	ev(t, RLOG_CALL, 0, RLOG_CALL_PIDFD, 0);
+	ev_done(t);
+	ev_callret(t, &fd, 0, 0);
+	*at = (int)fd;
+}
+
+/* What a child of a replay gets: memory and a PID. Where it was in the recorded world, no call will show. */
+#define REPLAYED (CLONE_CHILD_SETTID | CLONE_CHILD_CLEARTID | CLONE_SETTLS)
+
 static long fork_record(struct thr *t, struct clone_args *c, uint64_t sp, ucontext_t *uc)
 {
 	uint32_t child, parent = G.process;
@@ -95,6 +114,7 @@ static long fork_record(struct thr *t, struct clone_args *c, uint64_t sp, uconte
 	}
 	ordinal = child;
 	ev_half(t, RLOG_FORKED, &ret, &ordinal);
+	pidfd_event(t, c, ret);
 	if ((c->flags & CLONE_VFORK) && ret > 0)
 		vfork_end(t, share, uc);
 	return ret;
@@ -119,14 +139,14 @@ static long fork_replay(struct thr *t, struct clone_args *c, uint64_t sp, uconte
 	if (follow || both) {
 		long pid;
 
-		c->flags &= ~(uint64_t)(CLONE_VFORK | CLONE_PARENT_SETTID);
-		c->set_tid = (uint64_t)&want;
-		c->set_tid_size = 1;
+		struct clone_args k = {.flags = c->flags & REPLAYED, .exit_signal = c->exit_signal, .tls = c->tls,
+				       .child_tid = c->child_tid, .set_tid = (uint64_t)&want, .set_tid_size = 1};
+
 		if (follow) {
-			c->flags |= CLONE_PARENT;
-			c->exit_signal = 0;
+			k.flags |= CLONE_PARENT;
+			k.exit_signal = 0;
 		}
-		pid = clone_process(c);
+		pid = clone_process(&k);
 		if (pid == 0) {
 			if (both)
 				turn_attach((uint32_t)child);
@@ -145,6 +165,7 @@ static long fork_replay(struct thr *t, struct clone_args *c, uint64_t sp, uconte
 	ev_half(t, RLOG_FORKED, &ret, &child);
 	if ((c->flags & CLONE_PARENT_SETTID) && c->parent_tid)
 		*(pid_t *)c->parent_tid = (pid_t)ret;
+	pidfd_event(t, c, ret);
 	if (shares && ret > 0)
 		vfork_end(t, 0, uc);
 	return ret;
@@ -471,6 +492,8 @@ long proc_exec(struct thr *t, long nr, const long *a)
 		ev_half(t, RLOG_EXECRET, &ret, 0);
 		return ret;
 	}
+	if (t->filter)
+		note(RLOG_NOTE_UNSUPPORTED, SYS_seccomp, "the program's seccomp filter is not kept over an exec");
 	rec_exec(t, path);
 	vfork_child_leaves();
 	if (raw2(SYS_access, path, 1 /* X_OK */) == 0) {

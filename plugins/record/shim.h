@@ -92,6 +92,7 @@ struct thr {
 	/* recording serially, see gil.c */
 	int gil; /* holds it, or waits to get it */
 	uint32_t gil_go, gil_next;
+	uint32_t filter; /* seccomp.c: number of the program's newest one */
 	int undone; /* replay: an event is taken that has not been counted */
 } __attribute__((aligned(64)));
 
@@ -232,6 +233,10 @@ void sig_arm_traps(void); /* (re)installs the handlers that the shim itself need
 long sig_action(struct thr *t, const long *a);
 /* Is it the timer of a signal that waited for an event? Then it has been delivered. */
 int sig_late(int sig, const siginfo_t *si);
+/* Runs the program's handler for a signal that a call raised. 0: it has none. */
+int sig_call_sync(struct thr *t, int sig, siginfo_t *si, void *uc);
+/* The process ends by this signal, here, in both modes. */
+_Noreturn void sig_die(struct thr *t, int sig);
 long sig_procmask_native(const long *a, ucontext_t *uc);
 void sig_deliver_pending(struct thr *t); /* recording */
 int sig_deliver_replay(struct thr *t); /* replay: runs handlers while the next record is a SIGNAL */

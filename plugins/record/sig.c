@@ -306,6 +306,34 @@ static void crash(struct thr *t, int sig, siginfo_t *si, ucontext_t *uc)
 	install(sig, (void *)0, 0, 0); /* it does it again */
 }
 
+_Noreturn void sig_die(struct thr *t, int sig)
+{
+	ucontext_t uc = {0};
+	siginfo_t si = {.si_signo = sig, .si_code = SI_USER};
+
+	uc.uc_mcontext.gregs[REG_RIP] = (greg_t)t->caller;
+	crash(t, sig, &si, &uc);
+	for (;;)
+		raw3(SYS_tgkill, raw0(SYS_getpid), raw0(SYS_gettid), sig);
+}
+
+int sig_call_sync(struct thr *t, int sig, siginfo_t *si, void *uc)
+{
+	void (*fn)(int, siginfo_t *, void *) = user[sig].handler;
+
+	if (!has_handler(sig))
+		return 0;
+	if (user[sig].flags & SA_RESETHAND)
+		user[sig].handler = (void *)0;
+	t->depth = 0;
+	t->selector = 1;
+	fn(sig, si, uc);
+	t = self;
+	t->selector = 0;
+	t->depth = 1;
+	return 1;
+}
+
 static void entry(int sig, siginfo_t *si, void *ucv)
 {
 	struct thr *t = self;

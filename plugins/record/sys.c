@@ -8,15 +8,24 @@
  */
 #include "record/sys.h"
 
-#define NR_LIMIT 460
+#include "record/sys_nr.h"
+
+#include <sys/uio.h>
+
+#define NR_LIMIT 512
 
 #define S(i) {IO_STR, i, 0, 0},
 #define B(i, j) {IO_BYTES, i, j, 0},
 #define F(i, k) {IO_FIXED, i, 0, k},
+#define BP(i, j, k) {IO_BYTES, i, j, k},
+#define BM(i, j, k) {IO_ARRAY, i, j, k},
 #define V(i, j) {IO_IOV, i, j, 0},
 #define M(i) {IO_MSG, i, 0, 0},
 #define A(i, j) {IO_ADDR, i, j, 0},
 #define R(i) {IO_RET, i, 0, 1},
+#define RP(i, k) {IO_RETMUL, i, 0, k | 0x8000},
+#define RC(i, j) {IO_RET, i, j, 1},
+#define RMC(i, j, k) {IO_RETMUL, i, j, k},
 #define RM(i, k) {IO_RETMUL, i, 0, k},
 #define E(i, k) {IO_FIXED_ERR, i, 0, k},
 #define AM(i, j, k) {IO_ARGMUL, i, j, k},
@@ -29,12 +38,17 @@ static const struct sys_info sys_table[NR_LIMIT] = {
 };
 #undef S
 #undef B
+#undef BP
+#undef BM
 #undef F
 #undef V
 #undef M
 #undef A
 #undef R
 #undef RM
+#undef RMC
+#undef RP
+#undef RC
 #undef E
 #undef AM
 #undef L
@@ -83,6 +97,37 @@ static unsigned varint_len(uint64_t v)
 	return n;
 }
 
+/* Between a piece and the log, both ways; gives the end in the log. */
+static uint8_t *gather(uint8_t *to, const struct piece *v)
+{
+	uint64_t left = v->n, n;
+
+	if (!v->iov) {
+		put_bytes(to, v->p, left);
+		return to + left;
+	}
+	for (const struct iovec *i = v->iov; left; i++, left -= n, to += n) {
+		n = i->iov_len < left ? i->iov_len : left;
+		put_bytes(to, i->iov_base, n);
+	}
+	return to;
+}
+
+static const uint8_t *scatter(const struct piece *v, const uint8_t *from, uint64_t left)
+{
+	uint64_t n;
+
+	if (!v->iov) {
+		put_bytes(v->p, from, left);
+		return from + left;
+	}
+	for (const struct iovec *i = v->iov; left; i++, left -= n, from += n) {
+		n = i->iov_len < left ? i->iov_len : left;
+		put_bytes(i->iov_base, from, n);
+	}
+	return from;
+}
+
 void sys_rec_ret(struct thr *t, long ret, const struct piece *v, int k)
 {
 	uint64_t total = 0;
@@ -98,8 +143,7 @@ void sys_rec_ret(struct thr *t, long ret, const struct piece *v, int k)
 	p = rlog_put(p, total);
 	for (int i = 0; i < k; i++) {
 		p = rlog_put(p, v[i].n);
-		put_bytes(p, v[i].p, v[i].n);
-		p += v[i].n;
+		p = gather(p, &v[i]);
 	}
 	t->log.cur = p;
 	__atomic_store_n(p0, RLOG_SYSRET, __ATOMIC_RELEASE);
@@ -152,8 +196,7 @@ long sys_replay_ret(struct thr *t, const struct sys_info *s, const long *a, cons
 			p = rlog_get(p, end, &n);
 			if (!p || i >= k || n > (uint64_t)(end - p))
 				shim_fail("a system call's outputs do not fit its record");
-			put_bytes(v[i].p, p, n);
-			p += n;
+			p = scatter(&v[i], p, n);
 		}
 		return ret;
 	}
@@ -162,8 +205,7 @@ long sys_replay_ret(struct thr *t, const struct sys_info *s, const long *a, cons
 		p = rlog_get(p, end, &n);
 		if (!p || n != v[i].n || n > (uint64_t)(end - p))
 			shim_fail("a system call's outputs do not fit its record");
-		put_bytes(v[i].p, p, n);
-		p += n;
+		p = scatter(&v[i], p, n);
 	}
 	return ret;
 }
@@ -258,7 +300,7 @@ long sys_do(struct thr *t, const struct sys_info *s, long nr, const long *a)
 	return ret;
 }
 
-static long refuse(struct thr *t, long nr)
+long sys_refuse(struct thr *t, long nr)
 {
 	char who[232];
 
@@ -293,8 +335,10 @@ long sys_event(struct thr *t, long nr, const long *a, ucontext_t *uc)
 	long ret;
 
 	if (unlikely(nr < 0 || nr >= NR_LIMIT))
-		return refuse(t, nr);
+		return sys_refuse(t, nr);
 	if (unlikely(t->cancelling) && cancel_call(nr, a, uc, &ret))
+		return ret;
+	if (unlikely(t->filter) && seccomp_check(t, nr, a, uc, &ret))
 		return ret;
 	s = &sys_table[nr];
 	switch (s->cls) {
@@ -307,5 +351,5 @@ long sys_event(struct thr *t, long nr, const long *a, ucontext_t *uc)
 	case CLASS_FN:
 		return sys_special(t, nr, a, uc);
 	}
-	return refuse(t, nr);
+	return sys_refuse(t, nr);
 }

@@ -6,7 +6,9 @@
  *   files.c      copies of mapped files, and of what a process is started from
  *   sys_data.c   the memory that a call reads and writes
  *   sys_map.c    mmap, mremap, brk; copies of mapped files
- *   sys_req.c    ioctl, fcntl, prctl: by request
+ *   sys_msg.c    calls with many or nested outputs: messages, native AIO
+ *   sys_req.c    ioctl, fcntl, prctl and others: by request
+ *   sys_nr.h     numbers that the C library's headers may not have yet
  *   sys_fn.c     the rest that needs thought
  *   sys_show.c   standard output and error, for those who watch a replay
  */
@@ -20,6 +22,7 @@ enum sys_class { CLASS_UNKNOWN = 0, CLASS_REC, CLASS_MEM, CLASS_RAW, CLASS_FN, C
 enum io_how {
 	IO_END = 0, IO_STR, IO_BYTES, IO_FIXED, IO_IOV, IO_MSG, IO_ADDR,
 	IO_RET, IO_RETMUL, IO_FIXED_ERR, IO_ARGMUL, IO_VALRES, IO_FDSET, IO_IFCONF, IO_FIEMAP,
+	IO_ARRAY,
 };
 
 struct io {
@@ -36,9 +39,10 @@ struct sys_info {
 struct piece {
 	uint8_t *p;
 	uint64_t n;
+	const struct iovec *iov; /* n bytes in all, spread over these; else at p */
 };
 
-#define PIECES 80
+#define PIECES 16
 
 static inline void put_bytes(uint8_t *d, const uint8_t *s, uint64_t n)
 {
@@ -57,14 +61,38 @@ long sys_replay_ret(struct thr *t, const struct sys_info *s, const long *a, cons
 /* A recordable call: results from the kernel when recording, from the log when replaying. */
 long sys_do(struct thr *t, const struct sys_info *s, long nr, const long *a);
 
+/* Notes that a call was refused, for the user; gives -ENOSYS. */
+long sys_refuse(struct thr *t, long nr);
+
 /* --- sys_data.c --- */
 uint32_t sys_check_inputs(const struct sys_info *s, const long *a);
 /* before: what the value-result lengths were before the call; the kernel reports the full ones */
 void sys_lens_before(const struct sys_info *s, const long *a, uint32_t *before);
 /* The pieces that a call with this result wrote, into v[PIECES]. Gives how many. */
 int sys_out_pieces(const struct sys_info *s, const long *a, long ret, const uint32_t *before, struct piece *v);
-/* Appends the first left bytes of an iovec to the k pieces in v. Gives the new k. */
-int sys_iov_pieces(struct piece *v, int k, const struct iovec *iov, unsigned long cnt, uint64_t left);
+/* How many of n bytes an iovec holds. */
+uint64_t sys_iov_len(const struct iovec *iov, unsigned long cnt, uint64_t n);
+uint32_t sys_check_iov(uint32_t crc, const struct iovec *v, unsigned long n);
+int sys_readable(const void *p, size_t n);
+
+/* --- sys_msg.c --- */
+/*
+ * The outputs of a call, one behind the other, for what the table cannot describe: a walk names them in order, and
+ * is called to count, to write and to read them. A length comes before what has it.
+ */
+struct outs {
+	enum { OUTS_COUNT, OUTS_WRITE, OUTS_READ } mode;
+	uint64_t total;
+	uint8_t *to;
+	const uint8_t *from, *end;
+};
+void outs_add(struct outs *o, void *p, uint64_t n);
+typedef void outs_walk(struct outs *o, const long *a, long ret, void *arg);
+/* A recordable call whose outputs walk names. */
+long sys_do_walk(struct thr *t, long nr, const long *a, unsigned nargs, uint32_t check, outs_walk *walk, void *arg);
+long sys_mmsg(struct thr *t, long nr, const long *a);
+long sys_vmsplice(struct thr *t, const long *a);
+long sys_aio(struct thr *t, long nr, const long *a);
 
 /* --- files.c --- */
 /* The copy of a file in the recording, by its struct stat (144 bytes). */
@@ -86,10 +114,20 @@ long sys_mremap(struct thr *t, const long *a);
 long sys_ioctl(struct thr *t, const long *a);
 long sys_fcntl(struct thr *t, const long *a);
 long sys_prctl(struct thr *t, const long *a);
+/* What semctl, msgctl, quotactl, keyctl and syslog write depends on the command. */
+long sys_semctl(struct thr *t, const long *a);
+long sys_command(struct thr *t, long nr, const long *a);
 
 /* --- sys_fn.c --- */
 /* The calls that the table gives to a function. */
 long sys_special(struct thr *t, long nr, const long *a, ucontext_t *uc);
+
+/* --- seccomp.c --- */
+/* seccomp(2): the program's own filters are kept and run by the recorder. */
+long seccomp_call(struct thr *t, const long *a);
+int seccomp_mode(void); /* as prctl(PR_GET_SECCOMP) gives it */
+/* Does a filter decide about this call? Then *ret is its result, 1; 0: it is allowed. */
+int seccomp_check(struct thr *t, long nr, const long *a, ucontext_t *uc, long *ret);
 
 /* --- sys_show.c --- */
 /* Replay: follows which descriptors are the first standard output and error, and shows what goes there. */

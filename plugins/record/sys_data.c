@@ -10,7 +10,7 @@
 #include <sys/socket.h>
 #include <sys/uio.h>
 
-static uint32_t check_iov(uint32_t crc, const struct iovec *v, unsigned long n)
+uint32_t sys_check_iov(uint32_t crc, const struct iovec *v, unsigned long n)
 {
 	for (unsigned long i = 0; i < n && i < 1024; i++)
 		crc = crc32c(crc, v[i].iov_base, v[i].iov_len);
@@ -18,7 +18,7 @@ static uint32_t check_iov(uint32_t crc, const struct iovec *v, unsigned long n)
 }
 
 /* Memory that the kernel would find bad must not crash us: such a call fails with EFAULT by itself. */
-static int readable(const void *p, size_t n)
+int sys_readable(const void *p, size_t n)
 {
 	uint8_t probe;
 	struct iovec l = {&probe, 1}, r = {(void *)p, 1};
@@ -69,35 +69,36 @@ uint32_t sys_check_inputs(const struct sys_info *s, const long *a)
 			continue;
 		switch (d->how) {
 		case IO_STR:
-			if ((uintptr_t)p < 4096 || !readable(p, 1))
+			if ((uintptr_t)p < 4096 || !sys_readable(p, 1))
 				break;
 			for (n = 0; n < 4096 && p[n]; n++)
 				;
 			crc = crc32c(crc, p, n);
 			break;
+		case IO_ARRAY:
 		case IO_BYTES:
-			n = (size_t)a[d->len_arg];
-			if (n && n <= 0x7ffff000 && (n <= 65536 ? readable(p, n) : readable(p, 1)))
+			n = d->how == IO_ARRAY ? (size_t)a[d->len_arg] * d->n : (size_t)a[d->len_arg] + d->n;
+			if (n && n <= 0x7ffff000 && (n <= 65536 ? sys_readable(p, n) : sys_readable(p, 1)))
 				crc = crc32c(crc, p, n);
 			break;
 		case IO_FIXED:
-			if (readable(p + d->len_arg, d->n))
+			if (sys_readable(p + d->len_arg, d->n))
 				crc = crc32c(crc, p + d->len_arg, d->n);
 			break;
 		case IO_ADDR:
 			n = (size_t)a[d->len_arg] & 255;
-			if (n >= 2 && readable(p, n))
+			if (n >= 2 && sys_readable(p, n))
 				crc = crc32c(crc, p, address_len(p, n));
 			break;
 		case IO_IOV:
-			if (readable(p, 16))
-				crc = check_iov(crc, (const struct iovec *)p, (unsigned long)a[d->len_arg]);
+			if (sys_readable(p, 16))
+				crc = sys_check_iov(crc, (const struct iovec *)p, (unsigned long)a[d->len_arg]);
 			break;
 		case IO_MSG:
-			if (readable(p, sizeof(struct msghdr))) {
+			if (sys_readable(p, sizeof(struct msghdr))) {
 				const struct msghdr *m = (const struct msghdr *)p;
 
-				crc = check_iov(crc, m->msg_iov, m->msg_iovlen);
+				crc = sys_check_iov(crc, m->msg_iov, m->msg_iovlen);
 			}
 			break;
 		}
@@ -108,21 +109,33 @@ uint32_t sys_check_inputs(const struct sys_info *s, const long *a)
 static int add_piece(struct piece *v, int k, void *p, uint64_t n)
 {
 	if (p && n && k < PIECES) {
-		v[k].p = p;
-		v[k].n = n;
+		v[k] = (struct piece){p, n, 0};
 		k++;
 	}
 	return k;
 }
 
-int sys_iov_pieces(struct piece *v, int k, const struct iovec *iov, unsigned long cnt, uint64_t left)
+/* A result may be larger than what was written: MSG_TRUNC, or a buffer of size 0 to ask for the size */
+static uint64_t at_most(uint64_t ret, const long *a, const struct io *d)
 {
-	for (unsigned long i = 0; i < cnt && left; i++) {
-		uint64_t n = iov[i].iov_len < left ? iov[i].iov_len : left;
+	return d->len_arg && ret > (uint64_t)a[d->len_arg] ? (uint64_t)a[d->len_arg] : ret;
+}
 
-		k = add_piece(v, k, iov[i].iov_base, n);
-		left -= n;
-	}
+uint64_t sys_iov_len(const struct iovec *iov, unsigned long cnt, uint64_t n)
+{
+	uint64_t all = 0;
+
+	for (unsigned long i = 0; i < cnt && all < n; i++)
+		all += iov[i].iov_len;
+	return all < n ? all : n;
+}
+
+static int add_iov(struct piece *v, int k, const struct iovec *iov, unsigned long cnt, uint64_t ret)
+{
+	uint64_t n = sys_iov_len(iov, cnt, ret);
+
+	if (n && k < PIECES)
+		v[k++] = (struct piece){0, n, iov};
 	return k;
 }
 
@@ -140,10 +153,11 @@ int sys_out_pieces(const struct sys_info *s, const long *a, long ret, const uint
 			continue;
 		switch (d->how) {
 		case IO_RET:
-			k = add_piece(v, k, p, (uint64_t)ret);
+			k = add_piece(v, k, p, at_most((uint64_t)ret, a, d));
 			break;
 		case IO_RETMUL:
-			k = add_piece(v, k, p, (uint64_t)ret * d->n);
+			k = add_piece(v, k, p, d->n & 0x8000 ? (uint64_t)ret + (d->n & 0x7fff)
+							     : at_most((uint64_t)ret, a, d) * d->n);
 			break;
 		case IO_FIXED:
 		case IO_FIXED_ERR:
@@ -180,7 +194,7 @@ int sys_out_pieces(const struct sys_info *s, const long *a, long ret, const uint
 			break;
 		}
 		case IO_IOV:
-			k = sys_iov_pieces(v, k, p, (unsigned long)a[d->len_arg], (uint64_t)ret);
+			k = add_iov(v, k, p, (unsigned long)a[d->len_arg], (uint64_t)ret);
 			break;
 		case IO_MSG: {
 			struct msghdr *m = p;
@@ -190,7 +204,7 @@ int sys_out_pieces(const struct sys_info *s, const long *a, long ret, const uint
 			k = add_piece(v, k, &m->msg_flags, 4);
 			k = add_piece(v, k, m->msg_name, m->msg_namelen);
 			k = add_piece(v, k, m->msg_control, m->msg_controllen);
-			k = sys_iov_pieces(v, k, m->msg_iov, m->msg_iovlen, (uint64_t)ret);
+			k = add_iov(v, k, m->msg_iov, m->msg_iovlen, (uint64_t)ret);
 			break;
 		}
 		}

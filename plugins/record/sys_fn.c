@@ -124,6 +124,64 @@ static long do_futex(struct thr *t, const long *a)
 	return sys_do(t, &s, SYS_futex, b);
 }
 
+/* struct file_handle: size, type, the handle; the size also when there is not enough room. */
+static void walk_handle(struct outs *o, const long *a, long ret, void *arg)
+{
+	uint32_t *handle = (uint32_t *)a[2];
+
+	(void)arg;
+	if (ret != 0 && ret != -75 /* EOVERFLOW */)
+		return;
+	outs_add(o, handle, 4);
+	outs_add(o, handle + 1, 4);
+	if (ret == 0)
+		outs_add(o, handle + 2, handle[0]);
+	outs_add(o, (void *)a[3], a[4] & 1 /* AT_HANDLE_MNT_ID_UNIQUE */ ? 8 : 4);
+}
+
+static void walk_nothing(struct outs *o, const long *a, long ret, void *arg)
+{
+	(void)o, (void)a, (void)ret, (void)arg;
+}
+
+/* Into this process's own memory: also done when replaying. What it does to another one's, no log tells. */
+static long do_vm_writev(struct thr *t, const long *a)
+{
+	uint32_t crc = 0;
+	long ret;
+
+	if ((int)a[0] != G.pid)
+		return sys_refuse(t, SYS_process_vm_writev);
+	if (sys_readable((const void *)a[1], 16))
+		crc = sys_check_iov(0, (const struct iovec *)a[1], (unsigned long)a[2]);
+	ret = sys_do_walk(t, SYS_process_vm_writev, a, 6, crc, walk_nothing, 0);
+	if (G.mode == SHIM_REPLAY && ret > 0)
+		raw6(SYS_process_vm_writev, a[0], a[1], a[2], a[3], a[4], a[5]);
+	return ret;
+}
+
+/* A robust list of this thread is in its own memory; another's address comes from the log. */
+static long do_get_robust_list(struct thr *t, const long *a)
+{
+	struct sys_info s = {CLASS_REC, 3, {{0}}, {{IO_FIXED, 1, 0, 8}, {IO_FIXED, 2, 0, 8}}};
+
+	if (a[0] == 0)
+		return raw3(SYS_get_robust_list, 0, a[1], a[2]);
+	return sys_do(t, &s, SYS_get_robust_list, a);
+}
+
+/* Children in another PID namespace would have other PIDs for themselves than for their parent. */
+static long do_unshare(struct thr *t, const long *a)
+{
+	struct sys_info s = {CLASS_REC, 1, {{0}}, {{0}}};
+
+	if (a[0] & 0x20000000 /* CLONE_NEWPID */) {
+		sys_refuse(t, SYS_unshare);
+		return -1; /* EPERM: what programs are ready for */
+	}
+	return sys_do(t, &s, SYS_unshare, a);
+}
+
 long sys_special(struct thr *t, long nr, const long *a, ucontext_t *uc)
 {
 	switch (nr) {
@@ -140,6 +198,35 @@ long sys_special(struct thr *t, long nr, const long *a, ucontext_t *uc)
 		return do_mincore(t, a);
 	case SYS_get_mempolicy:
 		return do_get_mempolicy(t, a);
+	case SYS_recvmmsg:
+	case SYS_sendmmsg:
+		return sys_mmsg(t, nr, a);
+	case SYS_vmsplice:
+		return sys_vmsplice(t, a);
+	case SYS_io_setup:
+	case SYS_io_destroy:
+	case SYS_io_submit:
+	case SYS_io_getevents:
+	case SYS_io_pgetevents:
+		return sys_aio(t, nr, a);
+	case SYS_semctl:
+		return sys_semctl(t, a);
+	case SYS_msgctl:
+	case SYS_quotactl:
+	case SYS_quotactl_fd:
+	case SYS_keyctl:
+	case SYS_syslog:
+		return sys_command(t, nr, a);
+	case SYS_name_to_handle_at:
+		return sys_do_walk(t, nr, a, 5, 0, walk_handle, 0);
+	case SYS_process_vm_writev:
+		return do_vm_writev(t, a);
+	case SYS_get_robust_list:
+		return do_get_robust_list(t, a);
+	case SYS_unshare:
+		return do_unshare(t, a);
+	case SYS_seccomp:
+		return seccomp_call(t, a);
 	case SYS_ioctl:
 		return sys_ioctl(t, a);
 	case SYS_fcntl:

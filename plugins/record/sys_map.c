@@ -105,7 +105,8 @@ long sys_mremap(struct thr *t, const long *a)
 {
 	static const struct sys_info none;
 	uint64_t op[10];
-	unsigned n = sys_pack(op, SYS_mremap, a, 5, 0);
+	/* the new address only with MREMAP_FIXED or MREMAP_DONTUNMAP: else whatever was in the register */
+	unsigned n = sys_pack(op, SYS_mremap, a, a[3] & 6 ? 5 : 4, 0);
 	long ret, want;
 
 	if (G.mode == SHIM_RECORD) {

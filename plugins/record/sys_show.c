@@ -57,11 +57,13 @@ void sys_show(struct thr *t, long nr, const long *a, long ret)
 		return;
 	case SYS_writev:
 		if (fd < 1024 && fd_is_out[fd] && (G.ctl->flags & REPLAY_F_OUTPUT)) {
-			struct piece v[PIECES];
-			int k = sys_iov_pieces(v, 0, (void *)a[1], (unsigned long)a[2], (uint64_t)ret);
+			const struct iovec *v = (const struct iovec *)a[1];
+			uint64_t left = sys_iov_len(v, (unsigned long)a[2], (uint64_t)ret), n;
 
-			for (int i = 0; i < k; i++)
-				append_out(t, fd_is_out[fd], v[i].p, (uint32_t)v[i].n);
+			for (; left; left -= n, v++) {
+				n = v->iov_len < left ? v->iov_len : left;
+				append_out(t, fd_is_out[fd], v->iov_base, (uint32_t)n);
+			}
 		}
 		return;
 	}

@@ -217,6 +217,7 @@ EXPORT int pthread_create(pthread_t *out, const pthread_attr_t *attr, void *(*st
 	c->start = start;
 	c->arg = arg;
 	c->arena = heap_arena(ordinal);
+	c->filter = t->filter;
 	ev(t, RLOG_CREATE, 0, ordinal, 0);
 	G.mt = 1;
 	if (make_stack(c, attr, &with_stack)) {

@@ -147,7 +147,12 @@ long trap_clone(struct thr *t, long nr, const long *a, ucontext_t *uc)
 	} else if (nr == SYS_clone) {
 		c.flags = (uint64_t)a[0] & ~0xffull;
 		c.exit_signal = (uint64_t)a[0] & 0xff;
-		c.parent_tid = (uint64_t)a[2];
+		if (c.flags & CLONE_PIDFD)
+			c.pidfd = (uint64_t)a[2];
+		else
+			c.parent_tid = (uint64_t)a[2];
+		if (c.flags & CLONE_PARENT)
+			c.exit_signal = 0;
 		c.child_tid = (uint64_t)a[3];
 		c.tls = (uint64_t)a[4];
 		sp = (uint64_t)a[1];
@@ -156,7 +161,7 @@ long trap_clone(struct thr *t, long nr, const long *a, ucontext_t *uc)
 		c.exit_signal = SIGCHLD;
 	}
 	flags = c.flags;
-	if ((flags & (CLONE_THREAD | CLONE_NEWNS | CLONE_NEWPID | CLONE_NEWUSER | CLONE_PARENT)) ||
+	if ((flags & (CLONE_THREAD | CLONE_NEWPID)) ||
 	    ((flags & CLONE_VM) && !(flags & CLONE_VFORK))) {
 		char who[232];
 

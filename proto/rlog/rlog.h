@@ -127,6 +127,7 @@ enum rlog_call {
 	RLOG_CALL_CANCEL = 3, /* pthread_cancel */
 	RLOG_CALL_SERIAL = 4, /* from here on one thread ran at a time (a CALL without CALLRET) */
 	RLOG_CALL_RANDOM_DEVICE = 5, /* std::random_device::operator() */
+	RLOG_CALL_PIDFD = 6, /* behind a fork: the descriptor that CLONE_PIDFD gave */
 };
 
 static inline uint64_t rlog_zigzag(int64_t v)
