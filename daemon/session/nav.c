@@ -13,6 +13,7 @@
 #include "base/log.h"
 #include "base/path.h"
 #include "base/str.h"
+#include "session/parallel.h"
 
 #define RUNGS 8
 #define MAX_CKPTS 64
@@ -28,15 +29,18 @@ static double now_s(void)
 	return (double)ts.tv_sec + (double)ts.tv_nsec / 1e9;
 }
 
-/* REC/rungs.json: {"PROCESS": rung} of timelines that have replayed to their end. */
+/*
+ * REC/rungs.json: {"PROCESS": rung} of timelines that have replayed to their end; {"linear PROCESS": 1} of those
+ * that did not in parallel.
+ */
 static char *rungs_path(const struct rec *rec)
 {
 	return path_join(rec->dir, "rungs.json");
 }
 
-static int known_rung(const struct rec *rec, uint32_t process)
+static int known(const struct rec *rec, const char *key)
 {
-	cleanup_free char *path = rungs_path(rec), *key = str_fmt("%u", process);
+	cleanup_free char *path = rungs_path(rec);
 	json_auto_t *j = NULL;
 	struct err ignored;
 
@@ -44,22 +48,36 @@ static int known_rung(const struct rec *rec, uint32_t process)
 	return j ? (int)json_integer_value(json_object_get(j, key)) : 0;
 }
 
-static void remember_rung(const struct rec *rec, uint32_t process, unsigned rung)
+static void remember(const struct rec *rec, const char *key, unsigned value)
 {
-	cleanup_free char *path = rungs_path(rec), *key = str_fmt("%u", process);
+	cleanup_free char *path = rungs_path(rec);
 	json_auto_t *j = NULL;
 	struct err ignored;
 
-	if ((unsigned)known_rung(rec, process) == rung)
+	if ((unsigned)known(rec, key) == value)
 		return;
 	j = json_load_path(path, &ignored);
 	if (!json_is_object(j)) {
 		json_decref(j);
 		j = json_object();
 	}
-	json_object_set_new(j, key, json_integer((json_int_t)rung));
+	json_object_set_new(j, key, json_integer((json_int_t)value));
 	if (json_write_path(path, j, 0600, &ignored))
 		log_warn("%s", ignored.text);
+}
+
+static int known_rung(const struct rec *rec, uint32_t process)
+{
+	cleanup_free char *key = str_fmt("%u", process);
+
+	return known(rec, key);
+}
+
+static void remember_rung(const struct rec *rec, uint32_t process, unsigned rung)
+{
+	cleanup_free char *key = str_fmt("%u", process);
+
+	remember(rec, key, rung);
 }
 
 static void show_progress(void *arg, uint64_t event, uint64_t total)
@@ -368,8 +386,29 @@ int nav_resolve(struct nav *n, const char *text, struct timeline_point *p, struc
 	return timeline_resolve(n->t.tl, &pos, p, e);
 }
 
-int nav_climb(const struct rec *rec, uint32_t process, uint32_t flags, struct op_ctx *ctx, struct nav *out,
-	      struct err *e)
+/* Did it replay to its end with its threads side by side? A difference is not believed, but remembered. */
+static bool try_parallel(struct nav *n)
+{
+	cleanup_free char *key = str_fmt("linear %u", n->t.process);
+	struct err why = {0};
+	uint64_t bound;
+
+	if (n->t.rung || known(n->t.rec, key) || !(bound = parallel_bound(&n->t)))
+		return false;
+	if (!launch(n, &why)) {
+		parallel_begin(&n->t, bound);
+		n->parallel = !run_to(n, nav_total(n), NULL, &why);
+	}
+	if (n->parallel)
+		return true;
+	log_info("process %u, in parallel: %s", n->t.process, why.text);
+	remember(n->t.rec, key, 1);
+	parallel_end(&n->t);
+	return false;
+}
+
+int nav_climb(const struct rec *rec, uint32_t process, uint32_t flags, bool parallel, struct op_ctx *ctx,
+	      struct nav *out, struct err *e)
 {
 	unsigned first = (unsigned)known_rung(rec, process);
 	struct err why = {0};
@@ -381,6 +420,8 @@ int nav_climb(const struct rec *rec, uint32_t process, uint32_t flags, struct op
 
 		if (init_rung(out, rec, process, rung, flags, ctx, to))
 			return -1;
+		if (parallel && !i && try_parallel(out))
+			return 0;
 		if (!launch(out, to) && !run_to(out, nav_total(out), &diverged, to)) {
 			remember_rung(rec, process, rung);
 			return 0;

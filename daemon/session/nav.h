@@ -24,6 +24,7 @@ struct nav {
 	const char *what; /* text of the progress */
 	double span_lo, span_hi; /* the part of the progress bar that a run fills */
 	struct nav_stats stats;
+	bool parallel; /* nav_climb: the threads ran side by side */
 };
 
 /*
@@ -55,9 +56,10 @@ int nav_resolve(struct nav *n, const char *text, struct timeline_point *p, struc
 
 /*
  * Replays to the end by one rung after the other until one does not diverge, and remembers it in the
- * recording. The error of the first rung stays when none does. *rung: which.
+ * recording. The error of the first rung stays when none does. With `parallel`, threads first run side by side;
+ * what then differs is not believed.
  */
-int nav_climb(const struct rec *rec, uint32_t process, uint32_t flags, struct op_ctx *ctx, struct nav *out,
-	      struct err *e);
+int nav_climb(const struct rec *rec, uint32_t process, uint32_t flags, bool parallel, struct op_ctx *ctx,
+	      struct nav *out, struct err *e);
 
 #endif

@@ -20,7 +20,8 @@
 struct run {
 	const struct rec *rec;
 	struct op_ctx *ctx;
-	bool output, verify;
+	bool output, verify, linear;
+	unsigned parallel; /* processes that were replayed in parallel */
 	uint64_t events;
 	struct buf out; /* struct replay_out records of all processes */
 };
@@ -85,8 +86,9 @@ static int replay_image(struct run *r, uint32_t process, struct err *e)
 	struct nav n;
 
 	remove_outputs(r->rec);
-	if (nav_climb(r->rec, process, r->output ? REPLAY_F_OUTPUT : 0, r->ctx, &n, e))
+	if (nav_climb(r->rec, process, r->output ? REPLAY_F_OUTPUT : 0, !r->linear, r->ctx, &n, e))
 		return err_wrap(e, "process %u", process);
+	r->parallel += n.parallel;
 	r->events += nav_total(&n) - timeline_prefix(n.t.tl);
 	if (r->output && collect_output(r, &n, e)) {
 		nav_fini(&n);
@@ -113,8 +115,9 @@ static int replay_all(struct run *r, json_t **result, struct err *e)
 			       r->rec->dir);
 	if (r->output)
 		send_output(r);
-	*result = json_pack("{s:s, s:b, s:I, s:I}", "recording", r->rec->dir, "verified", 1, "processes",
-			    (json_int_t)r->rec->nimages, "events", (json_int_t)r->events);
+	*result = json_pack("{s:s, s:b, s:I, s:I, s:I}", "recording", r->rec->dir, "verified", 1, "processes",
+			    (json_int_t)r->rec->nimages, "parallel", (json_int_t)r->parallel, "events",
+			    (json_int_t)r->events);
 	return 0;
 }
 
@@ -161,6 +164,7 @@ int op_replay(const json_t *params, struct op_ctx *ctx, json_t **result, struct 
 		.ctx = ctx,
 		.output = json_is_true(json_object_get(params, "output")),
 		.verify = json_is_true(json_object_get(params, "verify")),
+		.linear = json_is_true(json_object_get(params, "linear")),
 	};
 	struct timespec t0, t1;
 	struct rec *rec;

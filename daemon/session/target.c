@@ -30,7 +30,6 @@
 
 #define REC_MOUNT REPLAY_DIR "/rec"
 #define WAIT_MS 100
-#define SLOW_S 20.0
 
 static const struct rec_image *exec_root(const struct rec *rec, uint32_t process, struct err *e)
 {
@@ -98,7 +97,7 @@ int target_init(struct target *t, const struct rec *rec, uint32_t process, unsig
 	t->rung = rung;
 	t->flags = flags;
 	t->cpu = -1;
-	t->slow_s = SLOW_S;
+	t->slow_s = TARGET_SLOW_S;
 	if (cell_mount_bind(rec->dir, REC_MOUNT, 1, e))
 		return err_wrap(e, "%s", rec->dir);
 	if (fill_follow(t, follow, e) || root_prepare(rec, root, follow, t->own_root, e))
@@ -315,6 +314,11 @@ static int check_state(struct target *t, bool *diverged, struct err *e)
 		if (diverged)
 			*diverged = true;
 		return diverge_explain(t, e);
+	case REPLAY_UNFIT:
+		if (diverged)
+			*diverged = true;
+		return err_set(e, ERR_INTERNAL, "event %llu: thread %u waits at %s for a lock that no thread lets go",
+			       (unsigned long long)t->ctl->turn + 1, t->ctl->owner, t->ctl->text);
 	case REPLAY_FAILED:
 		if (diverged)
 			*diverged = true;
@@ -360,6 +364,14 @@ static int exec_path(const struct rec_image *img, char **path, struct err *e)
 	return 0;
 }
 
+/* Of an attempt before this one. */
+static void forget_output(const struct target *t)
+{
+	cleanup_free char *path = str_fmt(REPLAY_DIR "/out.%04u", t->process);
+
+	unlink(path);
+}
+
 int target_launch(struct target *t, struct err *e)
 {
 	const struct rec_image *img = rec_image(t->rec, t->root, e);
@@ -371,6 +383,7 @@ int target_launch(struct target *t, struct err *e)
 		return -1;
 	target_kill(t);
 	reset_ctl(t);
+	forget_output(t);
 	if (fill_follow(t, t->ctl->follow, e))
 		return -1;
 	spec = (struct launch_spec){

@@ -17,6 +17,8 @@
 #include "reclog/timeline.h"
 #include "rlog/replay.h"
 
+#define TARGET_SLOW_S 20.0
+
 struct target {
 	const struct rec *rec; /* borrowed */
 	struct timeline *tl;

@@ -315,6 +315,7 @@ static void start_serial(struct thr *t)
 	long pause[2] = {0, STOP_NS};
 
 	gil_init(t);
+	__atomic_store_n(&G.control->went_serial, 1, __ATOMIC_RELAXED);
 	ev(t, RLOG_CALL, 0, RLOG_CALL_SERIAL, 0);
 	__atomic_store_n(&G.serial, 1, __ATOMIC_SEQ_CST);
 	sig_arm_traps();

@@ -34,6 +34,8 @@ static inline int cancel_begin(void)
 {
 	int old = PTHREAD_CANCEL_DEFERRED;
 
+	if (unlikely(G.mt) && self)
+		turn_await(self); /* acts on the mark of a pthread_cancel */
 	if (unlikely(G.mt))
 		REAL(pthread_setcanceltype)(PTHREAD_CANCEL_ASYNCHRONOUS, &old);
 	return old;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * libc_misc.c: random numbers, time zone, environment, locale, iconv, exit handlers, directory
-	 streams.
+	 streams, signals, fork.
  */
 #include "record/shim.h"
 
@@ -94,3 +94,17 @@ LIB_VOID(dir_lock(d), rewinddir, (DIR * d), (d))
 LIB_VOID(dir_lock(d), seekdir, (DIR * d, long at), (d, at))
 LIB_CALL(dir_lock(d), long, telldir, (DIR * d), (d))
 LIB_CALL(dir_lock(d), int, closedir, (DIR * d), (d))
+
+/* ---- locks around an event: on replay they are taken with the turn for that, and not a lent one ---- */
+
+#define IN_TURN(type, name, params, args)                                                          \
+	LIBC(type, name, params)                                                                   \
+	{                                                                                          \
+		if (G.mt && G.mode == SHIM_REPLAY && self && !self->depth)                         \
+			turn_before_event(self);                                                   \
+		return REAL_W(name) args;                                                          \
+	}
+IN_TURN(int, pthread_kill, (pthread_t th, int sig), (th, sig))
+IN_TURN(int, pthread_sigqueue, (pthread_t th, int sig, const union sigval value), (th, sig, value))
+IN_TURN(pid_t, fork, (void), ())
+IN_TURN(int, system, (const char *command), (command))

@@ -94,6 +94,9 @@ struct thr {
 	uint32_t gil_go, gil_next;
 	uint32_t filter; /* seccomp.c: number of the program's newest one */
 	int undone; /* replay: an event is taken that has not been counted */
+	int away; /* replay, in parallel: runs without the turn */
+	int stands; /* replay: waits for the turn, or for a lock; 2: inside an event, and may hold a lock inside libc */
+	uint32_t asleep; /* replay: waits for the turn in the kernel */
 } __attribute__((aligned(64)));
 
 struct shim {
@@ -211,7 +214,15 @@ void turn_exit(struct thr *t); /* hands the turn on for good */
 _Noreturn void turn_end(struct thr *t, int state);
 _Noreturn void turn_diverge(struct thr *t, const struct rlog_rec *want, enum rlog_kind got,
 			    const uint64_t *ops, unsigned nops, const char *text);
-/* A futex call of libc. In replay a wait lends the turn to those who may hold the lock. */
+/* Replay in parallel: waits for the turn of t, which comes to a record, or asks what others may change. */
+static inline void turn_await(struct thr *t)
+{
+	if (unlikely(t->away))
+		turn_wait(t);
+}
+/* The same, where the thread's next record is that of an event: a lent turn ends here. */
+void turn_before_event(struct thr *t);
+/* A futex call of libc. In replay a wait lends the turn to those who may hold the lock: see lend.c. */
 long turn_futex(struct thr *t, const long *a);
 int turn_map_log(struct thr *t); /* maps the log of t. -1: it has none, and no event */
 void turn_start(struct thr *t); /* position 0: stops there if wanted, then waits for its turn */

@@ -403,6 +403,7 @@ EXPORT int pthread_once(pthread_once_t *once, void (*fn)(void))
 		return REAL(pthread_once)(once, fn);
 	CALLER();
 	once_now = &c;
+	turn_await(t); /* who runs the routine? */
 	if (G.mode == SHIM_RECORD && once_running(once))
 		wait_begin(t);
 	ret = REAL(pthread_once)(once, once_routine);

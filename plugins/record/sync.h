@@ -26,7 +26,10 @@ static inline void replay_waited(struct thr *t)
 /* Is the real acquire made, before its record? */
 static inline int real_first(struct thr *t)
 {
-	return likely(G.mode == SHIM_RECORD) || unlikely(turn_next_is(t, RLOG_CRASH));
+	if (likely(G.mode == SHIM_RECORD))
+		return 1;
+	turn_await(t);
+	return turn_next_is(t, RLOG_CRASH);
 }
 
 #define DESTROY(name, type)                                                                        \

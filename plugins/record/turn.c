@@ -5,10 +5,17 @@
  * One thread runs at a time: the owner. Waiting threads sleep on their own futex word; ctl->owner is
  * the truth, the words only wake. All of it lives in the control page, which the worker keeps with a
  * checkpoint, so a restored process goes on where it was.
+ *
+ * In parallel (ahead_until): a thread whose slot is over is away: it runs on without the turn, and waits for
+ * it where its next record begins, or where the state of others would show (turn_await). So events keep
+ * their order, and with them all that a slot does behind its first record: only what a thread computes
+ * between a release and its next event overlaps. Up to the bound that is what it does in a linear replay too,
+ * unless threads share memory without synchronisation; so the worker believes no difference that it finds.
  */
-#include "record/shim.h"
+#include "record/turn.h"
 
-extern const struct rlog_kind_info *shim_kinds(void);
+#define NEAR 3 /* slots */
+#define SPINS 2000
 
 static void notify(uint32_t state)
 {
@@ -117,184 +124,69 @@ static void wait_dying(void)
 	c->dying = 0;
 }
 
-/*
- * A thread past its EXIT needs a lock that another one holds (pthread_kill does, over its system call): the
- * others must not wait for its death. Who joins it later waits for real.
- */
-static const uint32_t *late[64];
-static unsigned late_count;
-
-static void dying_late(struct thr *t)
+/* Is one of the next slots this thread's? */
+static int is_near(const struct thr *t)
 {
-	uint32_t *word = 0;
+	uint64_t i = G.ctl->slot, end = i + NEAR;
 
-	(void)t;
-	raw2(SYS_prctl, 40 /* PR_GET_TID_ADDRESS */, &word);
-	if (!word || G.ctl->dying != (uint64_t)word)
-		return;
-	late[late_count++ % 64] = word;
-	G.ctl->dying = 0;
-	raw_futex_wake(word, 0x7fffffff);
-}
-
-static int is_late(const uint32_t *word)
-{
-	for (unsigned i = 0; i < 64; i++)
-		if (late[i] == word)
+	for (; i < end && i < G.sched->slots; i++)
+		if (G.sched->slot[i].thread == t->ordinal)
 			return 1;
 	return 0;
 }
 
-void turn_wait(struct thr *t)
+/* With a core for each of two threads a turn comes sooner than a wake-up would. */
+static int turn_soon(const struct thr *t)
 {
-	struct replay_ctl *c = G.ctl;
-
-	for (;;) {
-		uint32_t seq = __atomic_load_n(&c->wake[t->ordinal], __ATOMIC_ACQUIRE);
-
-		/* another process: the parent of a followed fork, about to end, while the child goes on */
-		if (__atomic_load_n(&c->owner, __ATOMIC_ACQUIRE) == t->ordinal && c->process == G.process)
-			break;
-		preempt_wait(t, &c->wake[t->ordinal], seq);
+	for (int i = 0; i < SPINS && (i % 64 || (turn_parallel() && is_near(t))); i++) {
+		if (has_turn(t))
+			return 1;
+		__builtin_ia32_pause();
 	}
-	wait_dying();
-}
-
-static void give_turn(uint32_t to)
-{
-	struct replay_ctl *c = G.ctl;
-
-	__atomic_store_n(&c->owner, to, __ATOMIC_RELEASE);
-	__atomic_add_fetch(&c->wake[to], 1, __ATOMIC_SEQ_CST);
-	raw_futex_wake(&c->wake[to], 1);
-}
-
-/*
- * Lending. A slot ends in the middle of an event, and its thread may hold a lock inside libc there that
- * the next owner needs (when recording it was let go before the owner's next event). The owner then
- * lends its turn to the others, one after the other, each up to the start of its own next event.
- */
-static uint32_t lend_round;
-static int lend_moved; /* a borrower got on */
-static const uint32_t *lend_woken; /* the word that a borrower woke last */
-
-static void lend_return(struct thr *t, int at_event)
-{
-	uint32_t to = t->lender;
-
-	lend_moved |= at_event;
-	t->lender = 0;
-	t->at_event = at_event;
-	give_turn(to);
-	turn_wait(t);
-	t->at_event = 0;
-}
-
-/* A borrower lets go of the lock: its turn is over, before it takes the next one. */
-static void lend_wake(struct thr *t, const uint32_t *word)
-{
-	lend_woken = word;
-	lend_moved = 1;
-	if (t->lender && G.thr[t->lender].lend_word == word)
-		lend_return(t, 0);
-}
-
-/* A borrower comes to a record: at that of its next event its turn is over, not at a second half. */
-static void lend_end(struct thr *t)
-{
-	const uint8_t *p = t->log.rd;
-
-	if (p >= t->log.rd_end || *p >= RLOG_KIND_LIMIT || (shim_kinds()[*p].flags & RF_C))
-		lend_return(t, 1);
-}
-
-static int can_borrow(const struct thr *t, uint32_t to, uint32_t round)
-{
-	const struct thr *b = &G.thr[to];
-
-	return b != t && G.ctl->tid[to] && !b->exited && !b->at_event && !b->lending && b->lend_mark != round;
-}
-
-/* The next thread in the order of the slots that may still hold the lock, or 0. */
-static uint32_t borrower(const struct thr *t, uint32_t round)
-{
-	uint64_t end = (uint64_t)G.ctl->slot + 4096;
-
-	for (uint64_t i = G.ctl->slot; i < G.sched->slots && i < end; i++)
-		if (can_borrow(t, G.sched->slot[i].thread, round))
-			return G.sched->slot[i].thread;
-	for (uint32_t i = 1; i < G.next_thread; i++)
-		if (can_borrow(t, i, round))
-			return i;
 	return 0;
 }
 
-static void lend(struct thr *t, uint32_t to, uint32_t round)
+static void sleep_for_turn(struct thr *t)
 {
-	G.thr[to].lend_mark = round;
-	G.thr[to].lender = t->ordinal;
-	t->lending = 1;
-	give_turn(to);
-	turn_wait(t);
-	t->lending = 0;
+	uint32_t *word = &G.ctl->wake[t->ordinal], seq = __atomic_load_n(word, __ATOMIC_ACQUIRE);
+
+	__atomic_store_n(&t->asleep, 1, __ATOMIC_SEQ_CST);
+	if (!has_turn(t))
+		preempt_wait(t, word, seq);
+	__atomic_store_n(&t->asleep, 0, __ATOMIC_RELAXED);
 }
 
-/* Each of the others once. 1: something has moved. */
-static int lend_around(struct thr *t, const uint32_t *word, uint32_t val)
+/* The other halves are acquires themselves. */
+static int at_result(const struct thr *t)
 {
-	uint32_t round = ++lend_round, to;
+	const uint8_t *p = t->log.rd;
 
-	lend_moved = 0;
-	while (__atomic_load_n(word, __ATOMIC_ACQUIRE) == val && lend_woken != word &&
-	       (to = borrower(t, round)) != 0)
-		lend(t, to, round);
-	return lend_moved;
+	return p < t->log.rd_end && *p < RLOG_KIND_LIMIT && !(shim_kinds()[*p].flags & RF_C) &&
+	       *p != RLOG_COND_WOKE && *p != RLOG_BARRIER_LEFT;
 }
 
-/*
- * Waits until *word is not val: 0, -EAGAIN or -ETIMEDOUT, as the kernel would say. A borrower that has to
- * wait gives the turn back: the first lender goes round until nothing moves any more.
- */
-static long lend_until(struct thr *t, uint32_t *word, uint32_t val, const void *timeout)
+void turn_wait(struct thr *t)
 {
-	int moved;
+	int inside = t->away ? at_result(t) : !t->at_event;
 
-	for (;;) {
-		lend_woken = 0;
-		t->lend_word = word;
-		moved = !t->lender && lend_around(t, word, val);
-		if (__atomic_load_n(word, __ATOMIC_ACQUIRE) != val)
-			return -11; /* EAGAIN */
-		if (lend_woken == word)
-			return 0;
-		if (!moved && is_late(word))
-			return raw4(SYS_futex, word, FUTEX_WAIT, val, timeout);
-		if (timeout && !moved)
-			return -110; /* ETIMEDOUT */
-		if (t->lender)
-			lend_return(t, 0);
-		else if (!moved)
-			turn_diverge(t, 0, RLOG_LIB_LOCK, (uint64_t[]){(uint64_t)word}, 1,
-				     "waits for a lock inside a library that no thread lets go");
-	}
+	t->away = 0;
+	__atomic_store_n(&t->stands, inside ? STANDS_INSIDE : STANDS, __ATOMIC_RELEASE);
+	if (!turn_soon(t))
+		while (!has_turn(t))
+			sleep_for_turn(t);
+	t->stands = 0;
+	wait_dying();
 }
 
-long turn_futex(struct thr *t, const long *a)
+void give_turn(uint32_t to)
 {
-	int op = (int)a[1] & 127, waits = op == FUTEX_WAIT || op == FUTEX_WAIT_BITSET;
-	long ret;
+	struct replay_ctl *c = G.ctl;
 
-	if (G.mode == SHIM_REPLAY && t && t->exited && waits)
-		dying_late(t);
-	if (G.mode != SHIM_REPLAY || !t || t->exited || G.ctl->owner != t->ordinal)
-		return raw6(SYS_futex, a[0], a[1], a[2], a[3], a[4], a[5]);
-	if (!waits) {
-		ret = raw6(SYS_futex, a[0], a[1], a[2], a[3], a[4], a[5]);
-		if (op == FUTEX_WAKE || op == FUTEX_WAKE_BITSET)
-			lend_wake(t, (const uint32_t *)a[0]);
-		return ret;
-	}
-	return lend_until(t, (uint32_t *)a[0], (uint32_t)a[2], (const void *)a[3]);
+	__atomic_store_n(&c->owner, to, __ATOMIC_SEQ_CST);
+	if (!__atomic_load_n(&G.thr[to].asleep, __ATOMIC_SEQ_CST))
+		return;
+	__atomic_add_fetch(&c->wake[to], 1, __ATOMIC_SEQ_CST);
+	raw_futex_wake(&c->wake[to], 1);
 }
 
 /* Counts the event; the thread whose slot is next, or 0 when this was the last event. */
@@ -314,17 +206,28 @@ static uint32_t count_event(struct thr *t)
 	return G.sched->slot[c->slot].thread;
 }
 
+int turn_runs_ahead(const struct thr *t)
+{
+	const struct replay_ctl *c = G.ctl;
+
+	return turn_parallel() && c->slot > c->ahead_from && c->slot < c->ahead_end[t->ordinal];
+}
+
 void turn_done(struct thr *t)
 {
 	uint32_t next = count_event(t);
+	int away;
 
 	t->undone = 0;
 	if (unlikely(!next))
 		turn_end(t, REPLAY_ENDED);
 	if (next == t->ordinal)
 		return;
+	away = turn_runs_ahead(t);
+	t->away = away;
 	give_turn(next);
-	turn_wait(t);
+	if (!away)
+		turn_wait(t);
 }
 
 void turn_exit(struct thr *t)
@@ -369,16 +272,29 @@ static void skip_yields(struct thr *t)
 		turn_skip(t);
 		while (sig_deliver_replay(t))
 			;
+		turn_await(t);
 	}
+}
+
+void turn_before_event(struct thr *t)
+{
+	turn_await(t);
+	if (unlikely(t->lender))
+		lend_end(t);
+}
+
+/* The next record begins. */
+static void come_to_record(struct thr *t)
+{
+	turn_before_event(t);
+	skip_yields(t);
 }
 
 int turn_peek(struct thr *t, struct rlog_rec *r)
 {
 	const uint8_t *p;
 
-	if (unlikely(t->lender))
-		lend_end(t);
-	skip_yields(t);
+	come_to_record(t);
 	p = t->log.rd;
 	return rlog_next(shim_kinds(), &p, t->log.rd_end, r) == RLOG_READ_OK;
 }
@@ -388,9 +304,7 @@ void turn_take(struct thr *t, struct rlog_rec *r, enum rlog_kind kind)
 	const uint8_t *p;
 
 	t->made_event = 1;
-	if (unlikely(t->lender))
-		lend_end(t);
-	skip_yields(t);
+	come_to_record(t);
 	p = t->log.rd;
 	if (unlikely(rlog_next(shim_kinds(), &p, t->log.rd_end, r) != RLOG_READ_OK))
 		turn_diverge(t, 0, kind, 0, 0, "the log of this thread ends here");
@@ -436,6 +350,10 @@ int turn_map_log(struct thr *t)
 	fmt_str(p, end, ".log");
 	h = map_ro(path, G.replay_log_next, &len);
 	if (!h) {
+		t->log.rd = t->log.rd_end = nothing;
+		return -1;
+	}
+	if (!h->magic) { /* the process ended before the thread could begin its log */
 		t->log.rd = t->log.rd_end = nothing;
 		return -1;
 	}

@@ -20,6 +20,9 @@
  * taken effect; then the thread that did event N stands in the shim (in a futex wait on `go`), all
  * others in theirs. The worker writes stop_at, adds 1 to `go`, wakes it, and waits until `notify`
  * changes; `state` then says why.
+ *
+ * In parallel: up to event ahead_until a thread whose slot is over runs on, and waits where its next record begins.
+ * At ahead_until all threads stand as they do in a linear replay, for behind its last slot before that, none does so.
  */
 #ifndef FRED_RLOG_REPLAY_H
 #define FRED_RLOG_REPLAY_H
@@ -48,6 +51,7 @@ enum replay_state {
 	REPLAY_ENDED = 2, /* all events done; stands at the last one */
 	REPLAY_DIVERGED = 3, /* see struct replay_diverge; the thread stands in the shim */
 	REPLAY_FAILED = 4, /* the shim could not do its work: message in text */
+	REPLAY_UNFIT = 5, /* in parallel: a thread waits for a lock inside libc, and nobody lets it go */
 };
 
 enum replay_flags {
@@ -98,6 +102,9 @@ struct replay_ctl {
 	char text[256];
 	uint32_t wake[RLOG_MAX_THREADS]; /* futex words, by ordinal */
 	int32_t tid[RLOG_MAX_THREADS]; /* by ordinal, 0: not alive */
+	uint64_t ahead_until; /* in parallel up to this event; 0: linear */
+	uint64_t ahead_from; /* of the slots, those behind this one's start; ancestors' are linear */
+	uint32_t ahead_end[RLOG_MAX_THREADS]; /* by ordinal: 1 + index of its last slot that begins before ahead_until */
 };
 
 struct replay_slot {

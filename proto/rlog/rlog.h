@@ -116,7 +116,8 @@ struct rlog_control {
 	uint32_t note_count; /* atomically incremented; may exceed RLOG_NOTES */
 	uint64_t next_stamp;
 	uint64_t output[2][3]; /* device, inode, special device: of the first process's standard output and error */
-	uint64_t reserved[2];
+	uint64_t went_serial; /* some process holds a CALL_SERIAL */
+	uint64_t reserved[1];
 	struct rlog_note note[RLOG_NOTES];
 };
 
