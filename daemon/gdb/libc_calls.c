@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* libc_calls.c: see libc_calls.h. Functions that an expression may well call: they look, and change nothing. */
+/* libc_calls.c: see libc_calls.h. The functions that an expression may well call: they look, and change nothing. */
 #include <ctype.h>
 #include <stdbool.h>
 #include <string.h>
@@ -30,6 +30,28 @@ static const struct {
 	{"double", " atof strtod fabs sqrt floor ceil round trunc fmod pow exp log log2 log10 sin cos tan atan2 "
 		   "hypot fmin fmax difftime "},
 	{"float", " fabsf sqrtf floorf ceilf roundf fmodf powf expf logf fminf fmaxf "},
+};
+
+/* What programs know from headers, and GDB only from -g3. */
+static const struct {
+	const char *name, *value;
+} constants[] = {
+	{"NULL", "0"},
+	{"nullptr", "0"},
+	{"true", "1"},
+	{"false", "0"},
+	{"EOF", "(-1)"},
+	{"INT_MAX", "2147483647"},
+	{"INT_MIN", "(-2147483647-1)"},
+	{"UINT_MAX", "4294967295u"},
+	{"LONG_MAX", "9223372036854775807l"},
+	{"LONG_MIN", "(-9223372036854775807l-1)"},
+	{"ULONG_MAX", "18446744073709551615ul"},
+	{"SIZE_MAX", "18446744073709551615ul"},
+	{"INT64_MAX", "9223372036854775807l"},
+	{"UINT64_MAX", "18446744073709551615ul"},
+	{"INT32_MAX", "2147483647"},
+	{"UINT32_MAX", "4294967295u"},
 };
 
 static bool name_char(char c)
@@ -112,7 +134,7 @@ static char *cast_calls(const char *expr, const char *name, size_t len, const ch
 	return buf_steal(&out);
 }
 
-char *gdb_libc_cast(const char *expr, const char *message)
+static char *cast(const char *expr, const char *message)
 {
 	const char *what = strstr(message, "' has unknown return type"), *name = what;
 	const char *type;
@@ -121,4 +143,49 @@ char *gdb_libc_cast(const char *expr, const char *message)
 		name--;
 	type = what ? gdb_libc_type(name, (size_t)(what - name)) : NULL;
 	return type ? cast_calls(expr, name, (size_t)(what - name), type) : NULL;
+}
+
+/* Each name that stands for itself, outside of quotes. */
+static char *replace_name(const char *expr, const char *name, const char *value)
+{
+	cleanup_buf struct buf out = {0};
+	size_t len = strlen(name);
+
+	for (const char *p = expr; *p;) {
+		const char *from = p;
+
+		if (*p == '"' || *p == '\'') {
+			for (p++; *p && *p != *from; p++)
+				p += *p == '\\' && p[1];
+			p += *p != '\0';
+		} else if (name_char(*p)) {
+			while (name_char(*p))
+				p++;
+		} else {
+			p++;
+		}
+		if ((size_t)(p - from) == len && !memcmp(from, name, len))
+			buf_add_str(&out, value);
+		else
+			buf_add(&out, from, (size_t)(p - from));
+	}
+	return buf_steal(&out);
+}
+
+static char *constant(const char *expr, const char *message)
+{
+	for (size_t i = 0; i < sizeof(constants) / sizeof(constants[0]); i++) {
+		cleanup_free char *unknown = str_fmt("No symbol \"%s\" in current context", constants[i].name);
+
+		if (strstr(message, unknown))
+			return replace_name(expr, constants[i].name, constants[i].value);
+	}
+	return NULL;
+}
+
+char *gdb_libc_supply(const char *expr, const char *message)
+{
+	char *text = cast(expr, message);
+
+	return text ? text : constant(expr, message);
 }

@@ -55,7 +55,7 @@ static int compile(struct expr *x, struct gdb *g, pid_t tid, int frame, struct e
 {
 	for (;;) {
 		int r = gdb_expr_compile(g, x->text, tid, frame, &x->x, e);
-		char *cast = r < 0 && e->kind == ERR_USAGE ? gdb_libc_cast(x->text, e->text) : NULL;
+		char *cast = r < 0 && e->kind == ERR_USAGE ? gdb_libc_supply(x->text, e->text) : NULL;
 
 		if (!cast)
 			return r;

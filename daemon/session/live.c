@@ -10,10 +10,8 @@
 #include <string.h>
 
 #include "base/cleanup.h"
-#include "rlog/replay.h"
 #include "trace/trace.h"
 
-#define STACK_SHIFT 26 /* replay.h: one stack each 64 MiB */
 #define PUSHED_MAX 16 /* words that a call may put between the frame and its return address */
 
 /* Stack pointer and PC of a thread that is not running. False: there is no such thread. */
@@ -33,11 +31,19 @@ static bool where(pid_t pid, pid_t tid, uint64_t *sp, uint64_t *pc)
 	return sscanf(p, " %" SCNx64 " %" SCNx64, sp, pc) == 2;
 }
 
-static bool same_stack(uint64_t a, uint64_t b)
+/* Do both lie in one mapping? A signal handler's stack is another, also where it lies near. */
+static bool same_mapping(pid_t pid, uint64_t a, uint64_t b)
 {
-	if (a >= SHIM_STACK_ADDR && (a - SHIM_STACK_ADDR) >> STACK_SHIFT < RLOG_MAX_THREADS)
-		return a >> STACK_SHIFT == b >> STACK_SHIFT;
-	return (a > b ? a - b : b - a) < 1ull << STACK_SHIFT;
+	cleanup_fclose FILE *f = NULL;
+	char path[64], line[512];
+	uint64_t lo, hi;
+
+	snprintf(path, sizeof(path), "/proc/%d/maps", (int)pid);
+	f = fopen(path, "re");
+	while (f && fgets(line, sizeof(line), f))
+		if (sscanf(line, "%" SCNx64 "-%" SCNx64, &lo, &hi) == 2 && a >= lo && a < hi)
+			return b >= lo && b < hi;
+	return false;
 }
 
 static bool contains(const struct gdb_range *r, uint64_t pc)
@@ -76,11 +82,9 @@ bool live_locals(const struct gdb_locals *l, pid_t pid)
 		return false;
 	if (!where(pid, l->tid, &sp, &pc) && !where(pid, pid, &sp, &pc))
 		return true;
-	if (!same_stack(l->cfa, sp))
-		return !is_unset(l, resumes(l, pid));
-	if (sp >= l->cfa)
+	if (sp >= l->cfa && same_mapping(pid, l->cfa - 1, sp))
 		return false;
-	if (sp < l->sp || !contains(&l->code, pc))
+	if (sp < l->sp || sp >= l->cfa || !contains(&l->code, pc))
 		pc = resumes(l, pid);
 	return !is_unset(l, pc);
 }

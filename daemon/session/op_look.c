@@ -45,7 +45,7 @@ static const char *text_of(const json_t *one)
 /* Whether GDB refused a call whose type can be told; then it is worth another try. */
 static bool add_cast(json_t *one, const struct err *why)
 {
-	cleanup_free char *cast = why->kind == ERR_USAGE ? gdb_libc_cast(text_of(one), why->text) : NULL;
+	cleanup_free char *cast = why->kind == ERR_USAGE ? gdb_libc_supply(text_of(one), why->text) : NULL;
 
 	return cast && !json_object_set_new(one, "cast", json_string(cast));
 }

@@ -69,7 +69,8 @@ static int eval(void *arg, struct trace *t, bool *bad, struct trace_words *words
 	*bad = c->is_bad(c->pred, v.truth);
 	if (t->mixture) /* only a guess: not what the user is shown */
 		return 0;
-	*(*bad ? &c->out->after : &c->out->before) = v;
+	if (!t->aside)
+		*(*bad ? &c->out->after : &c->out->before) = v;
 	if (!c->x->compiled || v.words.ranges_full)
 		return 0;
 	words->complete = true;
@@ -97,6 +98,8 @@ static int search(struct ctx *c, struct err *e)
 	struct trace *held = &c->seg.held;
 	struct stage_d *out = c->out;
 
+	/* registers are in no mixture of memory */
+	p.no_guess = c->x->locals.any && !c->x->compiled && !c->x->direct && !c->x->absolute;
 	if (trace_local_search(held, &p, &ops, c, &out->r, e)) {
 		trace_kill(held);
 		c->seg.t->pid = 0;

@@ -19,6 +19,8 @@
 #define DEAR_NS 300000
 /* Going through with dear evaluations for so long, it goes by time once more. */
 #define DEAR_MAX_NS 500000000u
+/* For a look whether what was found lasts. */
+#define LASTING_NS 300000000u
 
 int local_evaluate(struct local *l, struct trace *t, bool *bad, struct trace_words *words,
 		   struct err *e)
@@ -311,7 +313,7 @@ static int settle(struct local *l, enum local_verdict *v, struct err *e)
 	return local_go_through(l, unit_of(l), RAW_LIMIT, v, e);
 }
 
-static int search(struct local *l, struct err *e)
+static int search_once(struct local *l, struct err *e)
 {
 	enum local_verdict v = LOCAL_NOT_YET;
 	uint64_t limit = or_default(l->p->hits_limit, HITS_LIMIT);
@@ -329,6 +331,85 @@ static int search(struct local *l, struct err *e)
 			return -1;
 	}
 	return 0;
+}
+
+/* From the bad state on, on a copy: to a good one again (1), or to the end or a limit (0). */
+static int goes_good(struct local *l, struct trace *copy, struct err *e)
+{
+	uint64_t until = local_now_ns() + LASTING_NS, done;
+	struct trace_words words;
+	enum local_move how;
+	bool bad = true;
+
+	for (unsigned hits = 0; hits < HITS_LIMIT && local_now_ns() < until; hits++) {
+		if (local_advance(l, copy, LOCAL_HIT, 1, HITS_LIMIT, &done, &how, e))
+			return -1;
+		if (how != LOCAL_MOVED)
+			return 0;
+		if (local_evaluate(l, copy, &bad, &words, e))
+			return -1;
+		if (!bad)
+			return 1;
+		l->words = words;
+		if (!local_watchable(l))
+			return 0;
+	}
+	return 0;
+}
+
+/*
+ * Bad for good, as far as that is quick to see? An expression that ties two variables together is wrong for a
+ * moment whenever both change; what matters is the transition after which it stays wrong. 1: it became good again,
+ * and the left end is there. 0: the left end is where it was.
+ */
+static int recovers(struct local *l, struct err *e)
+{
+	struct user_regs_struct before = l->before;
+	struct trace_words words = l->words;
+	bool known = l->before_known;
+	struct trace copy;
+	int r;
+
+	if (l->p->no_forks || !local_watchable(l))
+		return 0;
+	if (local_fork_left(l, &copy, e))
+		return -1;
+	copy.aside = true;
+	r = goes_good(l, &copy, e);
+	copy.aside = false;
+	if (r == 1) {
+		local_replace_left(l, &copy);
+		l->guess.n = 0;
+		l->words = (struct trace_words){0};
+		l->r->outcome = 0;
+		return 1;
+	}
+	trace_kill(&copy);
+	l->before = before;
+	l->before_known = known;
+	l->words = words;
+	return r;
+}
+
+static int search(struct local *l, struct err *e)
+{
+	int again = 1;
+
+	while (again == 1) {
+		struct trace_words words;
+		bool bad;
+
+		if (search_once(l, e))
+			return -1;
+		if (l->r->outcome != TRACE_LOCAL_FOUND)
+			return 0;
+		again = recovers(l, e);
+		if (again == 1 && local_evaluate(l, &l->left, &bad, &words, e))
+			return -1;
+		if (again == 1)
+			l->words = words;
+	}
+	return again;
 }
 
 /* Hands the final state and the original over to the caller. */

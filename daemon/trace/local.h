@@ -9,6 +9,7 @@
  * difference between this state and the segment's end are watched as a guess (local_guess.h).
  *  - With no words to watch, or too many hits, the segment is first narrowed by CPU time
  * on forked copies: a copy found good becomes the left end, one found bad is dropped.
+ *  - Where it becomes good again soon after, the search goes on from there: the answer is the transition that lasts.
  *  - What is left then is gone through hit by hit, or instruction by instruction. Where evaluating
  * is dear, in doubling blocks on copies and then halving ones.
  *

@@ -24,6 +24,7 @@ struct trace {
 	pid_t tid;
 	bool alive;   /* traced and stopped; false once exited or detached */
 	bool mixture; /* memory of two states in one: an expression may make no sense, or not end */
+	bool aside;   /* goes on for a look only: its values are not those around the transition */
 	bool own;     /* made by trace_fork: to be killed, not detached */
 	bool stale_interrupt; /* an interrupt may be pending that nobody waits for */
 	uint64_t dr[TRACE_SLOTS];

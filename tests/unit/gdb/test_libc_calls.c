@@ -17,7 +17,7 @@ static void check(const char *expr, const char *name, const char *want)
 	cleanup_free char *message = str_fmt("'%s' has unknown return type; cast the call to its declared "
 					     "return type",
 					     name);
-	cleanup_free char *got = gdb_libc_cast(expr, message);
+	cleanup_free char *got = gdb_libc_supply(expr, message);
 
 	if (!want)
 		assert_null(got);
@@ -44,7 +44,19 @@ static void test_no_cast(void **state)
 	check("list_len(s)", "list_len", NULL);
 	check("strlen(s", "strlen", NULL);
 	check("str (s)", "str", NULL);
-	assert_null(gdb_libc_cast("strlen(s)", "No symbol \"s\" in current context."));
+	assert_null(gdb_libc_supply("strlen(s)", "No symbol \"s\" in current context."));
+}
+
+static void test_constants(void **state)
+{
+	cleanup_free char *a = gdb_libc_supply("p != NULL && NULL_x", "No symbol \"NULL\" in current context.");
+	cleanup_free char *b = gdb_libc_supply("s[0] == 'NULL' || nullptr==q",
+					       "No symbol \"nullptr\" in current context.");
+
+	(void)state;
+	assert_string_equal(a, "p != 0 && NULL_x");
+	assert_string_equal(b, "s[0] == 'NULL' || 0==q");
+	assert_null(gdb_libc_supply("head", "No symbol \"head\" in current context."));
 }
 
 static void test_types(void **state)
@@ -61,6 +73,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_cast),
 		cmocka_unit_test(test_no_cast),
+		cmocka_unit_test(test_constants),
 		cmocka_unit_test(test_types),
 	};
 
