@@ -94,7 +94,7 @@ static int forked(void *arg, struct trace *copy, struct err *e)
 static int search(struct ctx *c, struct err *e)
 {
 	static const struct trace_local_ops ops = {.eval = eval, .ended = ended, .forked = forked};
-	struct trace_local_params p = {.gadget = c->seg.gadget, .end_watch = SEGMENT_TURN_ADDR};
+	struct trace_local_params p = {.gadget = c->seg.gadget, .end_watch = SEGMENT_TURN_ADDR, .lasting = true};
 	struct trace *held = &c->seg.held;
 	struct stage_d *out = c->out;
 

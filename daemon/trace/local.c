@@ -21,6 +21,7 @@
 #define DEAR_MAX_NS 500000000u
 /* For a look whether what was found lasts. */
 #define LASTING_NS 300000000u
+#define LASTING_ALL_NS 1500000000u
 
 int local_evaluate(struct local *l, struct trace *t, bool *bad, struct trace_words *words,
 		   struct err *e)
@@ -336,12 +337,12 @@ static int search_once(struct local *l, struct err *e)
 /* From the bad state on, on a copy: to a good one again (1), or to the end or a limit (0). */
 static int goes_good(struct local *l, struct trace *copy, struct err *e)
 {
-	uint64_t until = local_now_ns() + LASTING_NS, done;
+	uint64_t done;
 	struct trace_words words;
 	enum local_move how;
 	bool bad = true;
 
-	for (unsigned hits = 0; hits < HITS_LIMIT && local_now_ns() < until; hits++) {
+	for (unsigned hits = 0; hits < HITS_LIMIT; hits++) {
 		if (local_advance(l, copy, LOCAL_HIT, 1, HITS_LIMIT, &done, &how, e))
 			return -1;
 		if (how != LOCAL_MOVED)
@@ -370,12 +371,14 @@ static int recovers(struct local *l, struct err *e)
 	struct trace copy;
 	int r;
 
-	if (l->p->no_forks || !local_watchable(l))
+	if (!l->p->lasting || l->p->no_forks || !local_watchable(l))
 		return 0;
 	if (local_fork_left(l, &copy, e))
 		return -1;
 	copy.aside = true;
+	l->deadline_ns = local_now_ns() + LASTING_NS;
 	r = goes_good(l, &copy, e);
+	l->deadline_ns = 0;
 	copy.aside = false;
 	if (r == 1) {
 		local_replace_left(l, &copy);
@@ -393,6 +396,7 @@ static int recovers(struct local *l, struct err *e)
 
 static int search(struct local *l, struct err *e)
 {
+	uint64_t until = 0;
 	int again = 1;
 
 	while (again == 1) {
@@ -403,7 +407,9 @@ static int search(struct local *l, struct err *e)
 			return -1;
 		if (l->r->outcome != TRACE_LOCAL_FOUND)
 			return 0;
-		again = recovers(l, e);
+		if (!until)
+			until = local_now_ns() + LASTING_ALL_NS;
+		again = local_now_ns() < until ? recovers(l, e) : 0;
 		if (again == 1 && local_evaluate(l, &l->left, &bad, &words, e))
 			return -1;
 		if (again == 1)

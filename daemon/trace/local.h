@@ -9,7 +9,7 @@
  * difference between this state and the segment's end are watched as a guess (local_guess.h).
  *  - With no words to watch, or too many hits, the segment is first narrowed by CPU time
  * on forked copies: a copy found good becomes the left end, one found bad is dropped.
- *  - Where it becomes good again soon after, the search goes on from there: the answer is the transition that lasts.
+ *  - Wanted is the transition that lasts (params.lasting): where it becomes good again soon after, the search goes on.
  *  - What is left then is gone through hit by hit, or instruction by instruction. Where evaluating
  * is dear, in doubling blocks on copies and then halving ones.
  *
@@ -59,6 +59,7 @@ struct trace_local_params {
 	uint64_t settle_hits_ns;  /* CPU time below which hits are gone through: 30 us */
 	uint64_t settle_steps_ns; /* ... or instructions: 20 us */
 	uint64_t slice_ns;	  /* wall time between two looks at `ended`: 50 ms */
+	bool lasting;		  /* if it becomes good again soon after, go on from there */
 	bool no_forks;		  /* never make copies: hits or steps only */
 	bool no_watch;		  /* never watch (for tests) */
 	bool no_guess;		  /* never evaluate states that never were */

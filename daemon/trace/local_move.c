@@ -232,7 +232,7 @@ static int advance(struct local *l, struct trace *t, bool step, uint64_t count, 
 	while (*done < count) {
 		bool moved;
 
-		if (raw_max && raw == raw_max) {
+		if ((raw_max && raw == raw_max) || (l->deadline_ns && local_now_ns() > l->deadline_ns)) {
 			*how = LOCAL_LIMIT;
 			return 0;
 		}

@@ -24,6 +24,7 @@ struct local {
 	uint64_t guess_before[2];	/* their contents before the last unit */
 	struct trace_words words;	/* as of the last evaluation at left */
 	uint64_t span_ns;		/* narrowed: a copy that ran from left for so long ended bad */
+	uint64_t deadline_ns;		/* local_advance gives up then; 0: never */
 	unsigned free_slots;		/* slots not needed for the end */
 	struct user_regs_struct before; /* before the last single step */
 	bool before_known;

@@ -110,6 +110,19 @@ void scenario_fault(struct target_ctl *ctl)
 	*pointer = 1;
 }
 
+void scenario_pair(struct target_ctl *ctl)
+{
+	target_wait(ctl);
+	for (uint64_t i = 0; i < 100; i++) {
+		__asm__ volatile("incq counter(%%rip)" ::: "memory", "cc");
+		if (i < 70)
+			__asm__ volatile("incq other(%%rip)" ::: "memory", "cc");
+	}
+	target_end();
+	for (;;)
+		pause();
+}
+
 void scenario_rare(struct target_ctl *ctl)
 {
 	uint64_t n = iterations, at = n / 10 * 7;

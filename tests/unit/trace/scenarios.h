@@ -37,6 +37,7 @@ void scenario_signal(struct target_ctl *ctl);  /* kills itself with SIGUSR1, whi
 void scenario_sleep(struct target_ctl *ctl);   /* nanosleep: a call with a restart block */
 void scenario_fault(struct target_ctl *ctl);   /* SIGSEGV */
 
+void scenario_pair(struct target_ctl *ctl);   /* counter++, other++, 70 times; then the counter alone */
 void scenario_rare(struct target_ctl *ctl);   /* flag = 1 at 70 % of `iterations`; counter++ each */
 void scenario_memcpy(struct target_ctl *ctl); /* buffer overruns into neighbour */
 void scenario_stos(struct target_ctl *ctl);

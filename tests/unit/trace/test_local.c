@@ -178,6 +178,29 @@ static void counter_early(void **state)
 	finish(&g, &r);
 }
 
+static bool out_of_step(struct trace *t, struct trace_words *words, struct question *q)
+{
+	return peek(t, words, ADDR(&counter), 8) != peek(t, words, ADDR(&other), 8);
+}
+
+/* Wrong for a moment at each change: the first one, or the one that lasts. */
+static void the_one_that_lasts(void **state)
+{
+	struct question q = {.bad = out_of_step};
+	struct trace_local_result r;
+	struct target g;
+
+	run(&g, scenario_pair, &q, (struct trace_local_params){0}, &r, "the first");
+	assert_int_equal(r.outcome, TRACE_LOCAL_FOUND);
+	assert_int_equal(value_at(&r, &counter, 8), 1);
+	finish(&g, &r);
+	run(&g, scenario_pair, &q, (struct trace_local_params){.lasting = true}, &r, "the one that lasts");
+	assert_int_equal(r.outcome, TRACE_LOCAL_FOUND);
+	assert_int_equal(value_at(&r, &counter, 8), 71);
+	assert_int_equal(value_at(&r, &other, 8), 70);
+	finish(&g, &r);
+}
+
 /* What GDB would have to evaluate: a millisecond each, and it does not say what it reads. */
 static void dear_and_without_words(void **state)
 {
@@ -529,6 +552,7 @@ int main(void)
 		cmocka_unit_test(other_outcomes),
 		cmocka_unit_test(crash_on_the_way),
 		cmocka_unit_test(faults),
+		cmocka_unit_test(the_one_that_lasts),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
