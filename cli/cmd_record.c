@@ -48,7 +48,7 @@ static void print_notes(const struct cli *cli, const struct record_result *r)
 	json_array_foreach(json_object_get(r->meta, "notes"), i, note)
 		out_note(cli, "%s", json_string_value(note));
 	if (json_object_get(r->meta, "still_running"))
-		out_note(cli, "%lld recorded processes still run; the recording is not complete",
+		out_note(cli, "%lld recorded processes still run; the recording is finished when they end",
 			 (long long)out_int(r->meta, "still_running"));
 	if (cli->verbose || isatty(STDERR_FILENO))
 		out_note(cli, "recorded %s", r->dir);

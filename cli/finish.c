@@ -40,13 +40,19 @@ static bool file_has(pid_t pid, const char *file, const char *text, size_t len)
  * A recorded process has the control page mapped, from its fork on; between an exec and the recorder's
  * start it has only the environment.
  */
-static bool records_into(const char *dir, pid_t pid)
+bool record_maps(const char *dir, pid_t pid)
 {
 	cleanup_free char *control = path_join(dir, "control\n");
+
+	return file_has(pid, "maps", control, strlen(control));
+}
+
+static bool records_into(const char *dir, pid_t pid)
+{
 	cleanup_free char *env = str_fmt(":%s/", dir);
 	size_t len = strlen(env);
 
-	if (file_has(pid, "maps", control, strlen(control)) || file_has(pid, "environ", env, len))
+	if (record_maps(dir, pid) || file_has(pid, "environ", env, len))
 		return true;
 	env[len - 1] = '\0'; /* a short name is padded with slashes, a long one is not */
 	return file_has(pid, "environ", env, len);
@@ -88,6 +94,15 @@ bool record_is_running(const char *dir)
 
 	free(r.pids);
 	return r.n != 0;
+}
+
+pid_t record_first_running(const char *dir)
+{
+	struct running r = find_running(dir);
+	pid_t pid = r.n ? r.pids[0] : 0;
+
+	free(r.pids);
+	return pid;
 }
 
 /* May the logs of this process image still grow? One without an image has just begun. */

@@ -22,10 +22,12 @@
 #include "base/fdio.h"
 #include "base/path.h"
 #include "base/str.h"
+#include "cli/record.h"
 #include "rlog/keeper.h"
 
 struct keeper {
 	int sock, dir;
+	char *name; /* of the directory */
 };
 
 static pid_t parent_of(pid_t pid)
@@ -41,7 +43,7 @@ static pid_t parent_of(pid_t pid)
 	return sscanf(p, ") %*c %d", &parent) == 1 ? parent : 0;
 }
 
-static bool is_ours(int fd)
+static bool is_ours(const struct keeper *k, int fd)
 {
 	struct ucred peer = {0};
 	socklen_t len = sizeof(peer);
@@ -50,7 +52,7 @@ static bool is_ours(int fd)
 	if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &len))
 		return false;
 	for (pid = peer.pid; pid > 1; pid = parent_of(pid))
-		if (pid == getpid())
+		if (pid == getpid() || record_maps(k->name, pid))
 			return true;
 	return false;
 }
@@ -123,7 +125,7 @@ static void serve_one(const struct keeper *k, int sock)
 	int ret;
 
 	setsockopt(sock, SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof(limit));
-	if (!is_ours(sock) || recv(sock, &q, sizeof(q), 0) != sizeof(q))
+	if (!is_ours(k, sock) || recv(sock, &q, sizeof(q), 0) != sizeof(q))
 		return;
 	ret = perform(k, &q, &fd);
 	answer(sock, ret, fd);
@@ -158,29 +160,32 @@ static int listen_at(const char *dir, struct err *e)
 	return ret;
 }
 
-int keeper_start(const char *dir, struct err *e)
+struct keeper *keeper_new(const char *dir, struct err *e)
 {
 	struct keeper *k = xmalloc(sizeof(*k));
+
+	k->name = xstrdup(dir);
+	k->dir = open(dir, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	k->sock = k->dir < 0 ? err_errno(e, ERR_HOST, "%s", dir) : listen_at(dir, e);
+	if (k->sock >= 0)
+		return k;
+	close(k->dir);
+	free(k->name);
+	free(k);
+	return NULL;
+}
+
+int keeper_serve(struct keeper *k, struct err *e)
+{
 	sigset_t all, old;
 	pthread_t thread;
 	int r;
 
-	k->dir = open(dir, O_PATH | O_DIRECTORY | O_CLOEXEC);
-	k->sock = k->dir < 0 ? -1 : listen_at(dir, e);
-	if (k->sock < 0) {
-		close(k->dir);
-		free(k);
-		return -1;
-	}
 	/* signals are for the thread that waits for the program */
 	sigfillset(&all);
 	pthread_sigmask(SIG_SETMASK, &all, &old);
 	r = pthread_create(&thread, NULL, serve, k);
 	pthread_sigmask(SIG_SETMASK, &old, NULL);
-	if (r) {
-		errno = r;
-		return err_errno(e, ERR_HOST, "pthread_create");
-	}
-	pthread_detach(thread);
-	return 0;
+	errno = r;
+	return r ? err_errno(e, ERR_HOST, "pthread_create") : 0;
 }

@@ -5,10 +5,14 @@
 
 #include "base/err.h"
 
+struct keeper;
+
+/* For the recording in dir; before the program is started. NULL: it cannot. Lives as long as the process. */
+struct keeper *keeper_new(const char *dir, struct err *e);
 /*
- * Answers requests for the recording in dir, for descendants of this process, in a thread of its own until this
- * process ends. Before the program is started. -1: it cannot.
+ * Answers requests of processes that record into it, and of descendants of this process, in a thread of its own until
+ * this process ends. Again in a process that was forked since. -1: it cannot.
  */
-int keeper_start(const char *dir, struct err *e);
+int keeper_serve(struct keeper *k, struct err *e);
 
 #endif

@@ -23,6 +23,7 @@
 #include "base/jsonx.h"
 #include "base/path.h"
 #include "base/str.h"
+#include "cli/background.h"
 #include "cli/check.h"
 #include "cli/control.h"
 #include "cli/keeper.h"
@@ -176,7 +177,7 @@ static void make_env(struct strv *env, const char *dir, const char *shim)
 }
 
 static int run(const char *program, const struct record_opts *o, const char *dir, const char *shim,
-	       int *status, struct err *e)
+	       struct keeper *k, int *status, struct err *e)
 {
 	cleanup_strv struct strv env = {0};
 	struct launch_spec spec = {.path = program, .argv = o->argv};
@@ -189,7 +190,8 @@ static int run(const char *program, const struct record_opts *o, const char *dir
 	if (prctl(PR_SET_CHILD_SUBREAPER, 1))
 		return err_errno(e, ERR_HOST, "PR_SET_CHILD_SUBREAPER");
 	/* without it, a process that gives up its rights says that its log ends */
-	keeper_start(dir, &ignored);
+	if (k)
+		keeper_serve(k, &ignored);
 	wait_prepare();
 	if (launch_program(&spec, &pid, e))
 		return -1;
@@ -211,11 +213,30 @@ static json_t *notes(const struct rlog_control *c)
 	return list;
 }
 
-static int finish(struct record_result *r, const struct rlog_control *c, int status, double wall_s,
-		  struct err *e)
+static int complete(const struct record_result *r, const struct rlog_control *c, struct err *e)
+{
+	json_t *manifest = rec_make_manifest(r->dir, e);
+
+	if (!manifest)
+		return -1;
+	json_object_set_new(r->meta, "notes", notes(c));
+	json_object_set_new(r->meta, "manifest", manifest);
+	json_object_set_new(r->meta, "complete", json_true());
+	json_object_del(r->meta, "still_running");
+	return write_meta(r->dir, r->meta, e);
+}
+
+int record_complete(const struct record_result *r, const struct rlog_control *c, struct err *e)
+{
+	unsigned running;
+
+	return record_trim(r->dir, &running, e) ? -1 : complete(r, c, e);
+}
+
+static int finish(struct record_result *r, const struct rlog_control *c, struct keeper *k, int status,
+		  double wall_s, struct err *e)
 {
 	int signo = WIFSIGNALED(status) ? WTERMSIG(status) : 0;
-	json_t *manifest;
 	unsigned running = 0;
 
 	r->exit_code = signo ? 128 + signo : WEXITSTATUS(status);
@@ -226,16 +247,13 @@ static int finish(struct record_result *r, const struct rlog_control *c, int sta
 	json_object_set_new(r->meta, "notes", notes(c));
 	if (record_trim(r->dir, &running, e))
 		return -1;
-	if (running) {
-		json_object_set_new(r->meta, "still_running", json_integer(running));
-	} else {
-		manifest = rec_make_manifest(r->dir, e);
-		if (!manifest)
-			return -1;
-		json_object_set_new(r->meta, "manifest", manifest);
-		json_object_set_new(r->meta, "complete", json_true());
-	}
-	return write_meta(r->dir, r->meta, e);
+	if (!running)
+		return complete(r, c, e);
+	json_object_set_new(r->meta, "still_running", json_integer(running));
+	if (write_meta(r->dir, r->meta, e))
+		return -1;
+	background_finish(r, c, k);
+	return 0;
 }
 
 /* The recorder goes into the recording: a later version of it must not replay this one. */
@@ -278,10 +296,12 @@ static int run_and_finish(const struct record_opts *o, const char *program, cons
 			  struct rlog_control *c, struct record_result *r, struct err *e)
 {
 	struct tsc_moment begin = tsc_moment();
+	struct err ignored;
+	struct keeper *k = keeper_new(r->dir, &ignored);
 	double start = now_s();
 	int status = 0;
 
-	if (run(program, o, r->dir, shim, &status, e)) {
+	if (run(program, o, r->dir, shim, k, &status, e)) {
 		json_object_clear(r->meta); /* it has not run */
 		return -1;
 	}
@@ -289,7 +309,7 @@ static int run_and_finish(const struct record_opts *o, const char *program, cons
 		c->tsc_hz = tsc_hz_since(&begin);
 		json_object_set_new(r->meta, "tsc_hz", json_integer((json_int_t)c->tsc_hz));
 	}
-	if (finish(r, c, status, now_s() - start, e))
+	if (finish(r, c, k, status, now_s() - start, e))
 		return err_wrap(e, "%s: the recording could not be finished", r->dir);
 	return 0;
 }

@@ -6,6 +6,7 @@
 #include <jansson.h>
 #include <stdbool.h>
 #include <stdint.h>
+#include <sys/types.h>
 
 #include "base/err.h"
 #include "rlog/rlog.h"
@@ -33,6 +34,12 @@ void record_result_fini(struct record_result *r);
 
 /* finish.c: trims the logs of the processes that ended; *running counts those that have not. */
 int record_trim(const char *dir, unsigned *running, struct err *e);
+/* The PID of a process that records into it now, 0: there is none. */
+pid_t record_first_running(const char *dir);
+/* Has this process the recording's control page mapped? */
+bool record_maps(const char *dir, pid_t pid);
+/* record.c: once all have ended: trims, notes, checksums, and says that the recording is complete. */
+int record_complete(const struct record_result *r, const struct rlog_control *c, struct err *e);
 /* Does any process record into it now? */
 bool record_is_running(const char *dir);
 

@@ -86,14 +86,15 @@ trimmed() {
 		[ "$(stat -c %s trim/p0001/t0001.log)" -lt 100000 ] && "$fredctl" info trim
 }
 
-# A child that goes on: its end is not waited for, and the recording says so.
+# A child that goes on: its end is not waited for, the recording says so, and is finished when it has ended.
 daemonised() {
 	mkfifo gate
 	record --json -o daemon.rec -- sh -c 'cat <gate >/dev/null & exit 4' >stdout 2>stderr
 	status=$?
 	echo >>gate &
 	cat stdout stderr
-	[ $status -eq 4 ] && grep -q '"complete":false' stdout && grep -q '^fred: .*still run' stderr
+	[ $status -eq 4 ] && grep -q '"complete":false' stdout && grep -q '^fred: .*still run' stderr &&
+		timeout 30 sh -c 'until "$1" info daemon.rec | grep -q "complete *true"; do :; done' - "$fredctl"
 }
 
 killed_recorder() {
