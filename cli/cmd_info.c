@@ -14,6 +14,7 @@
 #include "cli/recarg.h"
 #include "reclog/counts.h"
 #include "reclog/rec.h"
+#include "reclog/traps.h"
 
 #define TOP 10
 
@@ -33,16 +34,18 @@ static void print_field(const json_t *o, const char *key)
 
 static void print_kinds(const json_t *list)
 {
-	char size[32];
+	char size[32], data[32];
 	json_t *o;
 	size_t i;
 
 	if (!json_array_size(list))
 		return;
-	printf("\n%12s  %9s  %s\n", "records", "in log", "kind");
+	printf("\n%12s  %9s  %9s  %s\n", "records", "in log", "data", "kind");
 	json_array_foreach((json_t *)list, i, o)
-		printf("%12lld  %9s  %s\n", (long long)out_int(o, "records"),
-		       out_bytes((unsigned long long)out_int(o, "bytes"), size), out_str(o, "name", "?"));
+		printf("%12lld  %9s  %9s  %s\n", (long long)out_int(o, "records"),
+		       out_bytes((unsigned long long)out_int(o, "bytes"), size),
+		       out_int(o, "data_bytes") ? out_bytes((unsigned long long)out_int(o, "data_bytes"), data) : "",
+		       out_str(o, "name", "?"));
 }
 
 static void print_syscalls(const json_t *list)
@@ -60,6 +63,31 @@ static void print_syscalls(const json_t *list)
 		}
 		printf("%12lld  %s\n", (long long)out_int(o, "calls"), out_str(o, "name", "?"));
 	}
+}
+
+static void print_traps(const json_t *traps)
+{
+	const json_t *list = json_object_get(traps, "callers");
+	json_t *o;
+	size_t i;
+
+	if (!json_array_size(list))
+		return;
+	printf("\n%12s  trapped (system calls that no wrapper saw), by caller\n", "calls");
+	json_array_foreach((json_t *)list, i, o) {
+		const char *function = json_string_value(json_object_get(o, "function"));
+
+		if (i == TOP) {
+			printf("%12s  and %zu other callers\n", "", json_array_size(list) - TOP);
+			break;
+		}
+		printf("%12lld  %s  %s+0x%llx", (long long)out_int(o, "calls"), out_str(o, "name", "?"),
+		       out_str(o, "file", "address 0"), (unsigned long long)out_int(o, "offset"));
+		if (function)
+			printf(" (%s+0x%llx)", function, (unsigned long long)out_int(o, "function_offset"));
+		putchar('\n');
+	}
+	printf("%12lld  in all\n", (long long)out_int(traps, "calls"));
 }
 
 static void print_threads(const json_t *list)
@@ -122,17 +150,21 @@ static void print(const json_t *info)
 {
 	static const char *const fields[] = {
 		"recording", "program", "argv",	  "cwd",   "created", "ended",	"exit",
-		"wall_s",    "sched",	"malloc", "clock", "complete", "bytes", "host",
+		"wall_s",    "sched",	"malloc", "clock", "complete", "bytes",
 	};
 	const json_t *counts = json_object_get(info, "counts");
 
 	for (size_t i = 0; i < sizeof(fields) / sizeof(fields[0]); i++)
 		print_field(info, fields[i]);
+	print_field(json_object_get(info, "host"), "kernel");
+	print_field(json_object_get(info, "host"), "cpu");
 	print_field(counts, "events");
 	print_field(counts, "log_bytes");
+	print_field(counts, "data_bytes");
 	print_field(counts, "bytes_per_event");
 	print_kinds(json_object_get(counts, "kinds"));
 	print_syscalls(json_object_get(counts, "syscalls"));
+	print_traps(json_object_get(info, "traps"));
 	print_processes(json_object_get(counts, "processes"));
 	print_checkpoints(json_object_get(info, "checkpoints"));
 	print_notes(json_object_get(info, "notes"));
@@ -167,11 +199,13 @@ static json_t *checkpoints(const char *rec)
 
 static json_t *make_info(const struct rec *rec, struct err *e)
 {
-	json_t *counts = counts_json(rec, e);
+	json_t *counts = counts_json(rec, e), *traps = counts ? traps_json(rec, e) : NULL;
 	json_t *info;
 
-	if (!counts)
+	if (!traps) {
+		json_decref(counts);
 		return NULL;
+	}
 	info = json_deep_copy(rec->meta);
 	json_object_del(info, "manifest");
 	json_object_set_new(info, "recording", json_text(rec->dir, strlen(rec->dir)));
@@ -179,6 +213,7 @@ static json_t *make_info(const struct rec *rec, struct err *e)
 			    json_text(path_base(rec->dir), strlen(path_base(rec->dir))));
 	json_object_set_new(info, "bytes", json_integer((json_int_t)path_disk_usage(rec->dir)));
 	json_object_set_new(info, "counts", counts);
+	json_object_set_new(info, "traps", traps);
 	json_object_set_new(info, "checkpoints", checkpoints(rec->dir));
 	return info;
 }

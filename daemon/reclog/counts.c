@@ -17,11 +17,13 @@ static int counts_log(const struct reader *log, struct counts *c, struct counts_
 	struct rlog_rec rec;
 	enum rlog_read got;
 
-	*t = (struct counts_thread){log->head.process, log->head.thread, log->head.tid, 0, 0};
+	*t = (struct counts_thread){log->head.process, log->head.thread, log->head.tid, 0, 0, {0}};
 	while ((got = reader_next_record(&it, &rec)) == RLOG_READ_OK) {
 		c->records++;
 		c->kind_records[rec.kind]++;
 		c->kind_bytes[rec.kind] += (uint64_t)(it.p - before);
+		c->kind_data[rec.kind] += rec.payload_len;
+		t->kind_records[rec.kind]++;
 		before = it.p;
 		if (rec.kind == RLOG_SYS && rec.nops && rec.op[0] < COUNTS_SYSCALLS)
 			c->syscalls[rec.op[0]]++;
@@ -90,10 +92,11 @@ static json_t *kinds_json(const struct counts *c)
 		unsigned k = order[i].number;
 
 		json_array_append_new(list,
-				      json_pack("{s:s, s:s, s:I, s:I}", "kind",
+				      json_pack("{s:s, s:s, s:I, s:I, s:I}", "kind",
 						describe_kind_name(k), "name", reader_kind(k)->name,
 						"records", (json_int_t)c->kind_records[k], "bytes",
-						(json_int_t)c->kind_bytes[k]));
+						(json_int_t)c->kind_bytes[k], "data_bytes",
+						(json_int_t)c->kind_data[k]));
 	}
 	return list;
 }
@@ -114,6 +117,16 @@ static json_t *syscalls_json(const struct counts *c)
 	return list;
 }
 
+static json_t *thread_kinds_json(const struct counts_thread *t)
+{
+	json_t *o = json_object();
+
+	for (unsigned k = 0; k < RLOG_KIND_LIMIT; k++)
+		if (t->kind_records[k])
+			json_object_set_new(o, describe_kind_name(k), json_integer((json_int_t)t->kind_records[k]));
+	return o;
+}
+
 static json_t *process_json(const struct rec *rec, const struct rec_image *img, struct counts *sum,
 			    struct err *e)
 {
@@ -126,10 +139,11 @@ static json_t *process_json(const struct rec *rec, const struct rec_image *img, 
 	list = json_array();
 	for (unsigned i = 0; i < img->nthreads; i++)
 		json_array_append_new(list,
-				      json_pack("{s:i, s:i, s:I, s:I}", "thread",
+				      json_pack("{s:i, s:i, s:I, s:I, s:o}", "thread",
 						(int)threads[i].thread, "tid", (int)threads[i].tid,
 						"events", (json_int_t)threads[i].events,
-						"log_bytes", (json_int_t)threads[i].log_bytes));
+						"log_bytes", (json_int_t)threads[i].log_bytes, "kinds",
+						thread_kinds_json(&threads[i])));
 	return json_pack("{s:i, s:i, s:i, s:s, s:o, s:I, s:I, s:o}", "process", (int)img->ordinal,
 			 "pid", (int)img->head.pid, "parent", (int)img->head.parent, "origin",
 			 img->head.origin == RLOG_ORIGIN_FORK ? "fork" : "exec", "exe",
@@ -142,6 +156,7 @@ json_t *counts_json(const struct rec *rec, struct err *e)
 {
 	cleanup_free struct counts *c = xcalloc(1, sizeof(*c));
 	json_t *processes = json_array(), *one;
+	uint64_t data = 0;
 
 	for (unsigned i = 0; i < rec->nimages; i++) {
 		if (!(one = process_json(rec, &rec->images[i], c, e))) {
@@ -150,9 +165,11 @@ json_t *counts_json(const struct rec *rec, struct err *e)
 		}
 		json_array_append_new(processes, one);
 	}
-	return json_pack("{s:I, s:I, s:I, s:f, s:o, s:o, s:o}", "events", (json_int_t)c->events,
+	for (unsigned k = 0; k < RLOG_KIND_LIMIT; k++)
+		data += c->kind_data[k];
+	return json_pack("{s:I, s:I, s:I, s:I, s:f, s:o, s:o, s:o}", "events", (json_int_t)c->events,
 			 "records", (json_int_t)c->records, "log_bytes", (json_int_t)c->log_bytes,
-			 "bytes_per_event",
+			 "data_bytes", (json_int_t)data, "bytes_per_event",
 			 c->events ? (double)c->log_bytes / (double)c->events : 0.0, "kinds",
 			 kinds_json(c), "syscalls", syscalls_json(c), "processes", processes);
 }

@@ -15,6 +15,7 @@ struct counts {
 	uint64_t events, records; /* with and without result records */
 	uint64_t log_bytes;	  /* heads and records; not what was preallocated behind them */
 	uint64_t kind_records[RLOG_KIND_LIMIT], kind_bytes[RLOG_KIND_LIMIT];
+	uint64_t kind_data[RLOG_KIND_LIMIT]; /* of those bytes: payload, what came from outside */
 	uint64_t syscalls[COUNTS_SYSCALLS]; /* by number; greater ones are not counted here */
 };
 
@@ -22,6 +23,7 @@ struct counts_thread {
 	uint32_t process, thread;
 	int32_t tid;
 	uint64_t events, log_bytes;
+	uint64_t kind_records[RLOG_KIND_LIMIT];
 };
 
 /*
@@ -31,9 +33,9 @@ struct counts_thread {
 int counts_image(const struct rec *rec, const struct rec_image *img, struct counts *c,
 		 struct counts_thread **threads, struct err *e);
 /*
- * The whole recording: {events, records, log_bytes, bytes_per_event, kinds [{kind, name, records,
- * bytes}], syscalls [{name, number, calls}], processes [{process, pid, parent, origin, exe, events,
- * log_bytes, threads [{thread, tid, events, log_bytes}]}]}, the lists in descending order. NULL on
+ * The whole recording: {events, records, log_bytes, data_bytes, bytes_per_event, kinds [{kind, name, records,
+ * bytes, data_bytes}], syscalls [{name, number, calls}], processes [{process, pid, parent, origin, exe, events,
+ * log_bytes, threads [{thread, tid, events, log_bytes, kinds {KIND: records}}]}]}, the lists in descending order. NULL on
  * failure.
  */
 json_t *counts_json(const struct rec *rec, struct err *e);

@@ -252,6 +252,9 @@ long sig_procmask_native(const long *a, ucontext_t *uc);
 void sig_deliver_pending(struct thr *t); /* recording */
 int sig_deliver_replay(struct thr *t); /* replay: runs handlers while the next record is a SIGNAL */
 
+/* --- traps.c --- */
+void traps_count(uint64_t pc, long nr); /* recording: a system call was trapped behind pc */
+
 /* --- trap.c --- */
 void trap_install_filter(void);
 void trap_handler(int sig, siginfo_t *si, void *uc);

@@ -224,6 +224,8 @@ void trap_handler(int sig, siginfo_t *si, void *ucv)
 		return;
 	}
 	t->caller = (uint64_t)g[REG_RIP];
+	if (G.mode == SHIM_RECORD)
+		traps_count(t->caller, nr);
 	g[REG_RAX] = sys_event(t, nr, a, uc);
 	/* a fork child has another struct thr */
 	shim_leave(self);

@@ -39,6 +39,7 @@
 #define REPLAY_SCHED_ADDR 0x101000000000ull
 #define SHIM_CONTROL_ADDR 0x102000000000ull /* struct rlog_control while recording */
 #define SHIM_THREADS_ADDR 0x103000000000ull /* the shim's table of threads */
+#define SHIM_TRAPS_ADDR 0x104000000000ull /* struct rlog_traps while recording */
 #define SHIM_LOG_ADDR 0x110000000000ull /* recording: window of thread N at + N << 30 */
 #define REPLAY_LOG_ADDR 0x190000000000ull /* replay: whole logs, one behind the other */
 #define SHIM_HEAP_MAIN_ADDR 0x200000000000ull /* arena of the first thread, 8 TiB */

@@ -9,6 +9,7 @@
  *   pNNNN/        one per process image: from exec, or from fork, to its exec or exit
  *     image       struct rlog_image and its strings: how to start this image again
  *     files       what it was started from, and code that it mapped: four strings each, see fred-recording(5)
+ *     traps       struct rlog_traps; none if nothing was trapped
  *     tNNNN.log   struct rlog_head, then the records of thread NNNN (1 is the first)
  *   files/        libfred-record.so as it was used, and copies of the files that were mapped, "DEV-INO-SIZE-MTIMENS" in hexadecimal
  *
@@ -30,6 +31,7 @@
 #define RLOG_MAGIC_LOG 0x474f4c44455246ull /* "FREDLOG" */
 #define RLOG_MAGIC_IMAGE 0x474d4944455246ull /* "FREDIMG" */
 #define RLOG_MAGIC_CONTROL 0x4c544344455246ull /* "FREDCTL" */
+#define RLOG_MAGIC_TRAPS 0x504152544445524full /* "OREDTRAP" */
 #define RLOG_MAGIC_SCHED 0x44435344455246ull /* "FREDSCD" */
 
 #define RLOG_MAX_THREADS 8192u /* per process image, over its whole life */
@@ -120,6 +122,21 @@ struct rlog_control {
 	uint64_t reserved[1];
 	struct rlog_note note[RLOG_NOTES];
 };
+
+/*
+ * pNNNN/traps: how often which instruction made a system call that was trapped: calls that no wrapper saw. A hash table
+ * of RLOG_TRAPS entries, shared by all threads; made at the first trap.
+ */
+#define RLOG_TRAPS 512u
+struct rlog_traps {
+	uint64_t magic, others; /* calls that had no place in the table */
+	struct {
+		uint64_t key; /* address behind the instruction, and the number << RLOG_TRAP_SHIFT; 0: free */
+		uint64_t count;
+	} at[RLOG_TRAPS - 1];
+};
+#define RLOG_TRAP_SHIFT 48
+_Static_assert(sizeof(struct rlog_traps) == RLOG_TRAPS * 16, "rlog_traps");
 
 /* Which library call a CALL record is about. Append only. */
 enum rlog_call {
