@@ -215,7 +215,11 @@ static json_t *notes(const struct rlog_control *c)
 
 static int complete(const struct record_result *r, const struct rlog_control *c, struct err *e)
 {
-	json_t *manifest = rec_make_manifest(r->dir, e);
+	cleanup_free char *group = path_join(r->dir, "group");
+	json_t *manifest;
+
+	unlink(group); /* the processes' own, see plugins/record/group.c */
+	manifest = rec_make_manifest(r->dir, e);
 
 	if (!manifest)
 		return -1;

@@ -5,6 +5,7 @@
  * The record is built behind the cursor and its kind byte is stored last: the log is complete up to
  * the last whole record at any moment.
  */
+#include "record/group.h"
 #include "record/shim.h"
 
 #include "record/cs.h"
@@ -134,6 +135,7 @@ static void leave_replay(struct thr *t)
 {
 	while (sig_deliver_replay(t))
 		;
+	pages_replay(t);
 	if (unlikely(G.serial))
 		preempt_ahead(t);
 }

@@ -14,6 +14,7 @@
  *
  * Forbidden: to be interrupted by a handler that comes here too. Signals queue while blocking is 0.
  */
+#include "record/group.h"
 #include "record/shim.h"
 
 #include <time.h>
@@ -134,6 +135,8 @@ static void hand_over(void)
 
 	if (++gil.turns % CALM_TURNS == 0 && gil.patience < PATIENCE_MAX)
 		gil.patience *= 2;
+	if (!gil.waiters || group_wanted())
+		group_leave();
 	if (!gil.waiters) {
 		gil.owner = 0;
 		return;
@@ -174,6 +177,7 @@ static void wait_go(struct thr *t)
 		if (G.mode != SHIM_RECORD)
 			return;
 	}
+	group_enter(t);
 	new_slice();
 }
 
@@ -186,8 +190,9 @@ void gil_acquire(struct thr *t)
 	if (!gil.owner) {
 		gil.owner = t->ordinal;
 		gil.turns++;
-		new_slice();
 		gil_unlock();
+		group_enter(t);
+		new_slice();
 		return;
 	}
 	enqueue(t);
@@ -205,10 +210,24 @@ void gil_release(struct thr *t)
 	gil_unlock();
 }
 
+/* No other thread waits, but perhaps another process. */
+static void switch_process(struct thr *t)
+{
+	if (!group_wanted())
+		return;
+	group_leave();
+	group_enter(t);
+	new_slice();
+}
+
 void gil_switch(struct thr *t)
 {
-	if (!__atomic_load_n(&gil.waiters, __ATOMIC_RELAXED) || !t->gil || G.mode != SHIM_RECORD)
+	if (!t->gil || G.mode != SHIM_RECORD)
 		return;
+	if (!__atomic_load_n(&gil.waiters, __ATOMIC_RELAXED)) {
+		switch_process(t);
+		return;
+	}
 	gil_lock();
 	if (!gil.waiters) {
 		gil_unlock();
@@ -223,7 +242,7 @@ void gil_switch(struct thr *t)
 
 void gil_point(struct thr *t)
 {
-	if (!__atomic_load_n(&gil.waiters, __ATOMIC_RELAXED))
+	if (!__atomic_load_n(&gil.waiters, __ATOMIC_RELAXED) && !group_wanted())
 		return;
 	if (t->last_stamp < gil.slice_end && --gil.points)
 		return;
@@ -391,6 +410,31 @@ static void note_preempt(uint64_t pc)
 	note(RLOG_NOTE_UNSUPPORTED, 0, text);
 }
 
+/* Replay: interrupts t in so many us, and again. 0: no more. */
+static void set_timer(struct thr *t, uint64_t us)
+{
+	static int timer, owner; /* number + 1; the thread's TID: a fork takes none along */
+	struct sigevent ev = {.sigev_notify = SIGEV_THREAD_ID, .sigev_signo = SIG_PREEMPT};
+	struct itimerspec when = {{0, 0}, {0, 0}};
+	int id;
+
+	if (owner != t->tid) {
+		if (!us)
+			return;
+		ev._sigev_un._tid = t->tid;
+		if (raw3(SYS_timer_create, CLOCK_MONOTONIC, &ev, &id))
+			return;
+		timer = id + 1;
+		owner = t->tid;
+	}
+	if (us) {
+		when.it_interval.tv_nsec = 2000000;
+		when.it_value.tv_sec = (long)(us / 1000000);
+		when.it_value.tv_nsec = (long)(us % 1000000) * 1000;
+	}
+	raw4(SYS_timer_settime, timer - 1, 0, &when, 0);
+}
+
 void preempt_handler(int sig, siginfo_t *si, void *ucv)
 {
 	struct thr *t = self;
@@ -399,14 +443,17 @@ void preempt_handler(int sig, siginfo_t *si, void *ucv)
 		return;
 	t->depth = 1;
 	t->selector = 0;
-	if (G.mode == SHIM_RECORD && t->gil && gil.waiters && spun_us(t) * 2000 >= PATIENCE_MIN) {
+	if (G.mode == SHIM_RECORD && t->gil && (gil.waiters || group_wanted()) && spun_us(t) * 2000 >= PATIENCE_MIN) {
 		ev(t, RLOG_PREEMPT, 0, spun_us(t), 0);
 		gil.delayed = 0; /* perhaps it spins for that one */
 		note_preempt((uint64_t)((ucontext_t *)ucv)->uc_mcontext.gregs[REG_RIP]);
 		gil_switch(t);
 	} else if (G.mode == SHIM_REPLAY && G.ctl->owner == t->ordinal && next_is_preempt(t)) {
 		turn_skip(t);
+		set_timer(t, 0);
 		preempt_ahead(t);
+	} else if (G.mode == SHIM_REPLAY && !next_is_preempt(t)) {
+		set_timer(t, 0);
 	}
 	t->depth = 0;
 	t->selector = 1;
@@ -439,14 +486,33 @@ void preempt_wait(struct thr *t, uint32_t *word, uint32_t seq)
 		raw3(SYS_tgkill, G.pid, G.ctl->tid[o->ordinal], SIG_PREEMPT);
 }
 
+/*
+ * Another process had the turn there, and changed shared memory, which the thread perhaps spun for: it is
+ * interrupted by a timer, after the recorded time and somewhat more.
+ */
+static int waits_for_page(struct thr *t)
+{
+	const uint8_t *p = t->log.rd;
+	struct rlog_rec r;
+
+	if (!G.group || rlog_next(shim_kinds(), &p, t->log.rd_end, &r) != RLOG_READ_OK || p >= t->log.rd_end ||
+	    *p != RLOG_PAGE)
+		return 0;
+	set_timer(t, r.op[0] + r.op[0] / 2 + 2000);
+	return 1;
+}
+
 void preempt_ahead(struct thr *t)
 {
 	struct replay_ctl *c = G.ctl;
 	uint32_t to;
 
 	/* those behind which this thread goes on, or nothing comes: there is nobody to interrupt it */
-	while (next_is_preempt(t) && (c->slot_left > 1 || c->slot + 1ull >= G.sched->slots))
+	while (next_is_preempt(t) && (c->slot_left > 1 || c->slot + 1ull >= G.sched->slots)) {
+		if (waits_for_page(t))
+			return;
 		turn_skip(t);
+	}
 	if (!next_is_preempt(t))
 		return;
 	to = G.sched->slot[c->slot + 1].thread;

@@ -6,6 +6,7 @@
  * LD_PRELOAD are taken out of the environment before the program sees it. The constructor runs before
  * those of all other libraries (-z initfirst).
  */
+#include "record/group.h"
 #include "record/sys.h"
 
 #include <dlfcn.h>
@@ -511,10 +512,12 @@ void init_fork_child(struct thr *t, uint32_t process, uint32_t parent)
 		write_image(parent, RLOG_ORIGIN_FORK, 0, 0, 0);
 		if (log_open(n))
 			return;
+		group_fork_child();
 		if (G.serial)
 			gil_init(n);
 		cs_fork_child(n);
 		arm_thread(n);
+		group_enter(n);
 		ev(n, RLOG_START, 0, 0, 0);
 		return;
 	}

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* proc.c: fork and exec. */
+#include "record/group.h"
 #include "record/shim.h"
 
 #include "launch/auxv.h"
@@ -104,14 +105,23 @@ static long fork_record(struct thr *t, struct clone_args *c, uint64_t sp, uconte
 	int64_t ret;
 	struct share *share = (c->flags & CLONE_VFORK) ? vfork_begin(uc) : 0;
 
+	if (pages_any())
+		group_begin(t);
+	if (G.group)
+		pages_settle();
 	child = __atomic_add_fetch(&G.control->next_process, 1, __ATOMIC_RELAXED);
 	ev(t, RLOG_FORK, 0, 0, 0);
+	/* such a child needs the group's turn before its parent goes on */
+	if (G.group && (c->flags & CLONE_VFORK))
+		gil_release(t);
 	ret = clone_process(c);
 	if (ret == 0) {
 		vfork_child(share);
 		init_fork_child(t, child, parent);
 		return child_return(self, sp, uc);
 	}
+	if (G.group && (c->flags & CLONE_VFORK))
+		gil_acquire(t);
 	ordinal = child;
 	ev_half(t, RLOG_FORKED, &ret, &ordinal);
 	pidfd_event(t, c, ret);
@@ -127,6 +137,7 @@ static long fork_replay(struct thr *t, struct clone_args *c, uint64_t sp, uconte
 	int follow, both, shares = (c->flags & CLONE_VFORK) != 0;
 	pid_t want;
 
+	group_begin(t);
 	ev(t, RLOG_FORK, 0, 0, 0);
 	/* the second half is not ours to consume before the turn comes back: only look */
 	if (!fork_result(t, &want, &child)) {
@@ -496,6 +507,7 @@ long proc_exec(struct thr *t, long nr, const long *a)
 		note(RLOG_NOTE_UNSUPPORTED, SYS_seccomp, "the program's seccomp filter is not kept over an exec");
 	rec_exec(t, path);
 	vfork_child_leaves();
+	group_leave();
 	if (raw2(SYS_access, path, 1 /* X_OK */) == 0) {
 		kind = exec_kind(path, 0);
 		if (kind == EXEC_OK || kind == EXEC_UNKNOWN) {
@@ -518,6 +530,7 @@ long proc_exec(struct thr *t, long nr, const long *a)
 		ret = nr == SYS_execve ? raw3(nr, a[0], a[1], a[2])
 				       : raw6(nr, a[0], a[1], a[2], a[3], a[4], 0);
 	}
+	group_enter(t);
 	ev_half(t, RLOG_EXECRET, &ret, 0);
 	return ret;
 }

@@ -104,6 +104,7 @@ struct shim {
 	int mt; /* a second thread was created at some time */
 	int serial;
 	int counted; /* recording: stamps are a counter, not the TSC */
+	int group; /* in a group of processes that share memory */
 	uint32_t process; /* ordinal of this image */
 	uint32_t next_thread;
 	int pid;
@@ -207,6 +208,7 @@ struct rlog_rec;
 void turn_skip(struct thr *t); /* gives the turn up as the next record says, without a call */
 int turn_next_is(const struct thr *t, enum rlog_kind kind); /* looks only: yields and all */
 int turn_peek(struct thr *t, struct rlog_rec *r); /* 1: there is a record; does not consume */
+void turn_skip_page(struct thr *t); /* the same for a PAGE that has been taken over */
 void turn_take(struct thr *t, struct rlog_rec *r, enum rlog_kind kind); /* consumes; diverges on another kind */
 void turn_done(struct thr *t);
 void turn_wait(struct thr *t); /* until this thread owns the turn */

@@ -6,6 +6,7 @@
  * is in a blocking call (between the two halves of that event), else when its next event is over. Its
  * SIGNAL record says where. Synchronous ones (a fault) run where they happen, in both modes.
  */
+#include "record/group.h"
 #include "record/shim.h"
 
 #include <time.h>
@@ -54,7 +55,7 @@ static int has_handler(int sig)
 
 static void install(int sig, void (*fn)(int, siginfo_t *, void *), unsigned long flags, uint64_t mask)
 {
-	struct ksigaction k = {fn, flags | SA_RESTORER_, __restore_rt, mask & ~bit(SIGSYS)};
+	struct ksigaction k = {fn, flags | SA_RESTORER_, __restore_rt, mask & ~(bit(SIGSYS) | bit(SIGSEGV))};
 
 	raw4(SYS_rt_sigaction, sig, &k, 0, 8);
 }
@@ -100,12 +101,15 @@ static void call_handler(struct thr *t, int sig, const siginfo_t *si, uint64_t s
 	int depth = t->depth, blocking = t->blocking, made_event = t->made_event;
 	int cancellable = t->cancellable;
 	uint64_t mask = (u->mask | ((u->flags & SA_NODEFER) ? 0 : bit(sig))) & ~bit(SIGSYS), old = 0;
+
 	uint64_t caller = t->caller;
 
 	if ((uint64_t)__builtin_frame_address(0) < sp + sizeof(*f) + 256)
 		shim_fail("a signal handler's stack is not where it was when recording");
 	if (u->flags & SA_RESETHAND)
 		u->handler = (void *)0;
+	if (G.group)
+		mask &= ~bit(SIGSEGV);
 	if (set_mask)
 		raw4(SYS_rt_sigprocmask, SIG_BLOCK, &mask, &old, 8);
 	f->info = *si;
@@ -288,6 +292,7 @@ static void crash(struct thr *t, int sig, siginfo_t *si, ucontext_t *uc)
 			t->log.cur = p;
 			__atomic_store_n(p0, RLOG_CRASH, __ATOMIC_RELEASE);
 		}
+		group_leave();
 	} else if (t && G.mode == SHIM_REPLAY) {
 		t->selector = 0;
 		t->caller = op[3];
@@ -339,6 +344,9 @@ static void entry(int sig, siginfo_t *si, void *ucv)
 	struct thr *t = self;
 
 	if (sig_late(sig, si))
+		return;
+	if (sig == SIGSEGV && si->si_code == SEGV_ACCERR &&
+	    pages_fault(t, (uint64_t)si->si_addr, ((ucontext_t *)ucv)->uc_mcontext.gregs[REG_ERR] & 2))
 		return;
 	if (is_sync(sig) && si->si_code > 0) {
 		struct ksigaction *u = &user[sig];
@@ -441,6 +449,8 @@ long sig_procmask_native(const long *a, ucontext_t *uc)
 		set &= ~bit(SIGSYS);
 		if (G.serial)
 			set &= ~bit(SIG_PREEMPT);
+		if (G.group) /* the recorder needs it, and its frame is not the program's */
+			set &= ~bit(SIGSEGV);
 		if (a[0] == SIG_UNBLOCK)
 			set = *(const uint64_t *)a[1];
 	}

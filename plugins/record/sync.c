@@ -12,6 +12,7 @@
 
 #include "record/quick.h"
 #include "record/sync.h"
+#include "record/sync_group.h"
 
 #include <errno.h>
 
@@ -80,7 +81,10 @@ EXPORT int pthread_mutex_lock(pthread_mutex_t *m)
 	if (!G.mt || !(t = shim_enter()))
 		return REAL(pthread_mutex_lock)(m);
 	CALLER();
-	if (real_first(t)) {
+	if (is_shared(m)) {
+		ret = shared_lock(t, SHARED_MUTEX, m, 0, 0, 0);
+		rec_mutex(t, m, ret);
+	} else if (real_first(t)) {
 		ret = REAL(pthread_mutex_trylock)(m);
 		if (unlikely(ret == EBUSY))
 			ret = lock_wait(t, m);
@@ -107,7 +111,7 @@ EXPORT int pthread_mutex_trylock(pthread_mutex_t *m)
 		return REAL(pthread_mutex_trylock)(m);
 	CALLER();
 	if (real_first(t)) {
-		ret = REAL(pthread_mutex_trylock)(m);
+		ret = is_shared(m) ? shared_lock(t, SHARED_MUTEX, m, 1, 0, 0) : REAL(pthread_mutex_trylock)(m);
 		rec_mutex(t, m, ret);
 	} else {
 		ret = replay_mutex(t, m);
@@ -123,7 +127,10 @@ static int lock_timed(struct thr *t, pthread_mutex_t *m, const clockid_t *clock,
 
 	if (!real_first(t))
 		return replay_mutex(t, m);
-	ret = REAL(pthread_mutex_trylock)(m);
+	if (is_shared(m))
+		ret = shared_lock(t, SHARED_MUTEX, m, 0, clock ? *clock : CLOCK_REALTIME, ts);
+	else
+		ret = REAL(pthread_mutex_trylock)(m);
 	if (ret == EBUSY) {
 		wait_begin(t);
 		ret = clock ? REAL(pthread_mutex_clocklock)(m, *clock, ts) : REAL(pthread_mutex_timedlock)(m, ts);
@@ -191,8 +198,10 @@ EXPORT int pthread_mutex_unlock(pthread_mutex_t *m)
 		quick_leave(t);
 		return ret;
 	}
+	shared_before(m, sizeof(*m));
 	ev(t, RLOG_UNLOCK, m, 0, 0);
 	ret = real_unlock(t, m);
+	shared_released(m);
 	ev_done(t);
 	shim_leave(t);
 	return ret;
@@ -218,15 +227,20 @@ static int rwlock_event(struct thr *t, enum rlog_kind kind, pthread_rwlock_t *l,
 }
 
 /* One thread at a time: 1 when it need not wait. */
-static int rwlock_try(enum rlog_kind kind, pthread_rwlock_t *l, int *ret)
+static int rwlock_try(struct thr *t, enum rlog_kind kind, pthread_rwlock_t *l, int *ret, int once,
+		      const struct timespec *ts)
 {
+	if (is_shared(l)) {
+		*ret = shared_lock(t, kind == RLOG_RDLOCK ? SHARED_RDLOCK : SHARED_WRLOCK, l, once, CLOCK_REALTIME, ts);
+		return 1;
+	}
 	if (!G.serial)
 		return 0;
 	*ret = kind == RLOG_RDLOCK ? REAL(pthread_rwlock_tryrdlock)(l) : REAL(pthread_rwlock_trywrlock)(l);
 	return *ret != EBUSY;
 }
 
-#define RWLOCK(name, params, args, kind, ts_check)                                                 \
+#define RWLOCK(name, params, args, kind, once, ts)                                                 \
 	EXPORT int name params                                                                     \
 	{                                                                                          \
 		struct thr *t;                                                                     \
@@ -235,7 +249,7 @@ static int rwlock_try(enum rlog_kind kind, pthread_rwlock_t *l, int *ret)
 		if (!G.mt || !(t = shim_enter()))                                                  \
 			return REAL(name) args;                                                    \
 		CALLER();                                                                          \
-		if (real_first(t) && !rwlock_try(kind, l, &ret)) {                                 \
+		if (real_first(t) && !rwlock_try(t, kind, l, &ret, once, ts)) {                   \
 			wait_begin(t);                                                             \
 			ret = REAL(name) args;                                                     \
 			wait_end(t);                                                               \
@@ -245,14 +259,14 @@ static int rwlock_try(enum rlog_kind kind, pthread_rwlock_t *l, int *ret)
 		return ret;                                                                        \
 	}
 
-RWLOCK(pthread_rwlock_rdlock, (pthread_rwlock_t * l), (l), RLOG_RDLOCK, )
-RWLOCK(pthread_rwlock_tryrdlock, (pthread_rwlock_t * l), (l), RLOG_RDLOCK, )
+RWLOCK(pthread_rwlock_rdlock, (pthread_rwlock_t * l), (l), RLOG_RDLOCK, 0, 0)
+RWLOCK(pthread_rwlock_tryrdlock, (pthread_rwlock_t * l), (l), RLOG_RDLOCK, 1, 0)
 RWLOCK(pthread_rwlock_timedrdlock, (pthread_rwlock_t * l, const struct timespec *ts), (l, ts),
-       RLOG_RDLOCK, )
-RWLOCK(pthread_rwlock_wrlock, (pthread_rwlock_t * l), (l), RLOG_WRLOCK, )
-RWLOCK(pthread_rwlock_trywrlock, (pthread_rwlock_t * l), (l), RLOG_WRLOCK, )
+       RLOG_RDLOCK, 0, ts)
+RWLOCK(pthread_rwlock_wrlock, (pthread_rwlock_t * l), (l), RLOG_WRLOCK, 0, 0)
+RWLOCK(pthread_rwlock_trywrlock, (pthread_rwlock_t * l), (l), RLOG_WRLOCK, 1, 0)
 RWLOCK(pthread_rwlock_timedwrlock, (pthread_rwlock_t * l, const struct timespec *ts), (l, ts),
-       RLOG_WRLOCK, )
+       RLOG_WRLOCK, 0, ts)
 
 EXPORT int pthread_rwlock_unlock(pthread_rwlock_t *l)
 {
@@ -262,8 +276,10 @@ EXPORT int pthread_rwlock_unlock(pthread_rwlock_t *l)
 	if (!G.mt || !(t = shim_enter()))
 		return REAL(pthread_rwlock_unlock)(l);
 	CALLER();
+	shared_before(l, sizeof(*l));
 	ev(t, RLOG_RWUNLOCK, l, 0, 0);
 	ret = REAL(pthread_rwlock_unlock)(l);
+	shared_released(l);
 	ev_done(t);
 	shim_leave(t);
 	return ret;

@@ -7,6 +7,7 @@
 
 #include "record/cancel.h"
 #include "record/sync.h"
+#include "record/sync_group.h"
 
 #include <errno.h>
 #include <semaphore.h>
@@ -28,12 +29,25 @@ static int real_cond_wait(enum cond_how how, pthread_cond_t *c, pthread_mutex_t 
 	}
 }
 
+/* glibc keeps the clock of pthread_condattr_setclock() in a bit of this. */
+static clockid_t cond_clock(const pthread_cond_t *c)
+{
+	return (c->__data.__wrefs & 2) ? CLOCK_MONOTONIC : CLOCK_REALTIME;
+}
+
 static int cond_wait(struct thr *t, enum cond_how how, pthread_cond_t *c, pthread_mutex_t *m,
 		     clockid_t clock, const struct timespec *ts)
 {
 	int64_t ret = 0;
+	uint32_t seen = is_shared(c) ? group_seen(c) : 0;
 
+	shared_before(m, sizeof(*m));
 	ev(t, RLOG_COND_WAIT, c, 0, 0);
+	if (is_shared(c)) {
+		shared_cond_wait(t, c, m, seen, how == COND_CLOCK ? clock : cond_clock(c), ts, &ret);
+		ev_half(t, RLOG_COND_WOKE, &ret, 0);
+		return (int)ret;
+	}
 	if (G.mode == SHIM_RECORD) {
 		if (unlikely(!t->cs))
 			cs_outside(t);
@@ -109,7 +123,9 @@ EXPORT int pthread_cond_clockwait(pthread_cond_t *c, pthread_mutex_t *m, clockid
 			return REAL(name)(c);                                                      \
 		CALLER();                                                                          \
 		ev(t, kind, c, 0, 0);                                                              \
-		if (G.mode != SHIM_REPLAY)                                                         \
+		if (is_shared(c))                                                                  \
+			group_wake(c);                                                             \
+		else if (G.mode != SHIM_REPLAY)                                                    \
 			ret = REAL(name)(c);                                                       \
 		ev_done(t);                                                                        \
 		shim_leave(t);                                                                     \
@@ -147,7 +163,17 @@ static int sem_try(sem_t *s)
 	return G.serial && REAL(sem_trywait)(s) == 0;
 }
 
-#define SEM_WAIT(name, params, args)                                                               \
+static int shared_sem(struct thr *t, sem_t *s, int once, clockid_t clock, const struct timespec *ts)
+{
+	int ret = shared_lock(t, SHARED_SEM, s, once, clock, ts);
+
+	if (!ret)
+		return 0;
+	errno = ret == EBUSY ? EAGAIN : ret;
+	return -1;
+}
+
+#define SEM_WAIT(name, params, args, once, clock, ts)                                                               \
 	EXPORT int name params                                                                     \
 	{                                                                                          \
 		struct thr *t = shim_enter();                                                      \
@@ -156,7 +182,9 @@ static int sem_try(sem_t *s)
 		if (!t)                                                                            \
 			return REAL(name) args;                                                    \
 		CALLER();                                                                          \
-		if (real_first(t) && !sem_try(s))                                                  \
+		if (is_shared(s))                                                                  \
+			ret = shared_sem(t, s, once, clock, ts);                                   \
+		else if (real_first(t) && !sem_try(s))                                             \
 			CANCELLABLE(t, RLOG_SEM_WAIT, s, ret, REAL(name) args);                    \
 		ret = sem_event(t, s, ret);                                                        \
 		shim_leave(t);                                                                     \
@@ -167,10 +195,10 @@ static int sem_try(sem_t *s)
 		return 0;                                                                          \
 	}
 
-SEM_WAIT(sem_wait, (sem_t * s), (s))
-SEM_WAIT(sem_trywait, (sem_t * s), (s))
-SEM_WAIT(sem_timedwait, (sem_t * s, const struct timespec *ts), (s, ts))
-SEM_WAIT(sem_clockwait, (sem_t * s, clockid_t clock, const struct timespec *ts), (s, clock, ts))
+SEM_WAIT(sem_wait, (sem_t * s), (s), 0, 0, 0)
+SEM_WAIT(sem_trywait, (sem_t * s), (s), 1, 0, 0)
+SEM_WAIT(sem_timedwait, (sem_t * s, const struct timespec *ts), (s, ts), 0, CLOCK_REALTIME, ts)
+SEM_WAIT(sem_clockwait, (sem_t * s, clockid_t clock, const struct timespec *ts), (s, clock, ts), 0, clock, ts)
 
 EXPORT int sem_post(sem_t *s)
 {
@@ -180,8 +208,10 @@ EXPORT int sem_post(sem_t *s)
 	if (!t)
 		return REAL(sem_post)(s);
 	CALLER();
+	shared_before(s, sizeof(*s));
 	ev(t, RLOG_SEM_POST, s, 0, 0);
 	ret = REAL(sem_post)(s);
+	shared_released(s);
 	ev_done(t);
 	shim_leave(t);
 	return ret;
@@ -196,6 +226,7 @@ EXPORT int sem_getvalue(sem_t *s, int *val)
 	if (!t)
 		return REAL(sem_getvalue)(s, val);
 	CALLER();
+	shared_before(s, sizeof(*s));
 	if (G.mode == SHIM_RECORD) {
 		ret = REAL(sem_getvalue)(s, val);
 		ev(t, RLOG_SEM_GET, s, (uint64_t)ret, (uint64_t)(int64_t)*val);

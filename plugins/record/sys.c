@@ -6,6 +6,7 @@
  * outputs are logged one behind the other, each as a varint length and its bytes, in the table's order.
  * Replay: the same, but the outputs come from the log.
  */
+#include "record/group.h"
 #include "record/sys.h"
 
 #include "record/sys_nr.h"
@@ -274,23 +275,34 @@ long sys_do(struct thr *t, const struct sys_info *s, long nr, const long *a)
 	struct piece v[PIECES];
 	uint64_t op[10];
 	uint32_t before[4];
+	const long *k = a; /* what the kernel gets */
+	long lent[6];
+	uint32_t file = 0;
 	unsigned n;
 	long ret;
 
+	if (unlikely(G.group) && G.mode == SHIM_RECORD) {
+		k = pages_lend(s, a, lent);
+		file = group_file(nr, a);
+	}
 	n = sys_pack(op, nr, a, s->nargs, sys_check_inputs(s, a));
 	sys_lens_before(s, a, before);
 	if (likely(G.mode == SHIM_RECORD)) {
 		sys_rec(t, op, n);
-		if (never_waits(nr)) {
+		if (never_waits(nr) || unlikely(file)) {
 			if (nr == SYS_sched_yield && G.serial)
 				gil_switch(t);
-			ret = raw6(nr, a[0], a[1], a[2], a[3], a[4], a[5]);
+			ret = raw6(nr, k[0], k[1], k[2], k[3], k[4], k[5]);
 		} else {
 			wait_begin_event(t);
-			ret = raw6(nr, a[0], a[1], a[2], a[3], a[4], a[5]);
+			ret = raw6(nr, k[0], k[1], k[2], k[3], k[4], k[5]);
 			wait_end(t);
 		}
-		sys_rec_ret(t, ret, v, sys_out_pieces(s, a, ret, before, v));
+		sys_rec_ret(t, ret, v, sys_out_pieces(s, k, ret, before, v));
+		if (unlikely(k != a))
+			pages_return(s, a, k, ret, before);
+		if (unlikely(file))
+			group_file_changed(file);
 		return ret;
 	}
 	sys_replay(t, op, n);

@@ -8,6 +8,7 @@
  *   sys_map.c    mmap, mremap, brk; copies of mapped files
  *   sys_msg.c    calls with many or nested outputs: messages, native AIO
  *   sys_req.c    ioctl, fcntl, prctl and others: by request
+ *   sys_shm.c    System V shared memory
  *   sys_nr.h     numbers that the C library's headers may not have yet
  *   sys_fn.c     the rest that needs thought
  *   sys_show.c   standard output and error, for those who watch a replay
@@ -109,6 +110,9 @@ void files_loaded(int fd, const uint64_t *st, uint64_t base);
 long sys_mem(struct thr *t, long nr, const long *a, unsigned nargs);
 long sys_mmap(struct thr *t, const long *a);
 long sys_mremap(struct thr *t, const long *a);
+
+/* --- sys_shm.c --- */
+long sys_shm(struct thr *t, long nr, const long *a);
 
 /* --- sys_req.c --- */
 long sys_ioctl(struct thr *t, const long *a);

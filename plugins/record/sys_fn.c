@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* sys_fn.c: system calls that need more than the table can say. */
+#include "record/group.h"
 #include "record/sys.h"
 
 #include <linux/futex.h>
@@ -38,6 +39,7 @@ static _Noreturn void do_exit_group(struct thr *t, const long *a)
 		turn_end(t, REPLAY_ENDED);
 	}
 	vfork_child_leaves();
+	group_leave();
 	for (;;)
 		raw1(SYS_exit_group, a[0]);
 }
@@ -118,6 +120,8 @@ static long do_futex(struct thr *t, const long *a)
 		s.out[0] = (struct io){IO_FIXED, 0, 0, 4};
 		break;
 	}
+	if (G.group && G.mode == SHIM_RECORD)
+		pages_touch((void *)a[0], 4, s.out[0].how == IO_FIXED && s.out[0].arg == 0);
 	/* a thread past its EXIT, or inside the shim, may really wait */
 	if (G.mode == SHIM_REPLAY && ((int)a[1] & 127) != FUTEX_WAIT && ((int)a[1] & 127) != FUTEX_WAIT_BITSET)
 		raw3(SYS_futex, a[0], FUTEX_WAKE | ((int)a[1] & FUTEX_PRIVATE_FLAG), 0x7fffffff);
@@ -189,9 +193,16 @@ long sys_special(struct thr *t, long nr, const long *a, ucontext_t *uc)
 		return sys_mmap(t, a);
 	case SYS_mremap:
 		return sys_mremap(t, a);
+	case SYS_shmat:
+	case SYS_shmdt:
+	case SYS_shmctl:
+		return sys_shm(t, nr, a);
 	case SYS_brk:
 		return sys_mem(t, nr, a, 1);
 	case SYS_madvise:
+		/* in shared memory nothing is dropped; on replay it is private */
+		if (pages_range((void *)a[0], (uint64_t)a[1]) && (a[2] == 4 || a[2] == 8))
+			return 0;
 		/* MADV_FREE drops pages when the kernel likes; MADV_DONTNEED always does */
 		return raw3(SYS_madvise, a[0], a[1], a[2] == 8 ? 4 : a[2]);
 	case SYS_mincore:

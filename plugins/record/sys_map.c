@@ -3,7 +3,15 @@
  * sys_map.c: system calls that change the address space. Files are copied into the recording when they are
  * mapped, so that a replay maps what the program mapped.
  */
+#include "record/group.h"
 #include "record/sys.h"
+
+/* What is about to be unmapped, or mapped over. */
+static void forget(const long *a)
+{
+	if (unlikely(pages_range((void *)a[0], (uint64_t)a[1])))
+		pages_unmapped((uint64_t)a[0], (uint64_t)a[1]);
+}
 
 /* A call that changes the address space: also run when replaying, and must give the same. */
 long sys_mem(struct thr *t, long nr, const long *a, unsigned nargs)
@@ -15,7 +23,11 @@ long sys_mem(struct thr *t, long nr, const long *a, unsigned nargs)
 
 	if (G.mode == SHIM_RECORD) {
 		sys_rec(t, op, n);
+		if (nr == SYS_munmap)
+			forget(a);
 		ret = raw6(nr, a[0], a[1], a[2], a[3], a[4], a[5]);
+		if (nr == SYS_mprotect && pages_range((void *)a[0], (uint64_t)a[1]) && ret == 0)
+			pages_protected((uint64_t)a[0], (uint64_t)a[1], (int)a[2]);
 		sys_rec_ret(t, ret, 0, 0);
 		return ret;
 	}
@@ -24,6 +36,8 @@ long sys_mem(struct thr *t, long nr, const long *a, unsigned nargs)
 	want = sys_replay_ret(t, &none, a, 0);
 	if (want < 0)
 		return want;
+	if (nr == SYS_munmap)
+		forget(a);
 	ret = raw6(nr, a[0], a[1], a[2], a[3], a[4], a[5]);
 	if (ret != want)
 		shim_fail("a change of the address space did not give the recorded result");
@@ -56,6 +70,43 @@ static int is_dev_zero(int fd)
 	       st[5] == 0x105;
 }
 
+/* Memory that other processes may come to share: which kind, or 0. */
+static int shared_kind(const long *a)
+{
+	uint64_t st[18];
+
+	if ((a[3] & 0xf) != MAP_SHARED && (a[3] & 0xf) != MAP_SHARED_VALIDATE)
+		return 0;
+	if ((a[3] & MAP_ANONYMOUS) || is_dev_zero((int)a[4]))
+		return REGION_ANON;
+	if ((raw3(SYS_fcntl, a[4], F_GETFL, 0) & O_ACCMODE) != O_RDWR || raw2(SYS_fstat, a[4], st) < 0 ||
+	    (((uint32_t *)st)[6] & 0170000) != 0100000)
+		return 0;
+	return REGION_FILE;
+}
+
+/* Is it worth to follow it from the start? While there is only one process, big ones wait for a fork. */
+#define SMALL 65536
+
+static void join(struct thr *t, const long *a, int kind)
+{
+	if (G.mode == SHIM_REPLAY || (kind == REGION_FILE && (G.control->next_process > 2 || a[1] <= SMALL)))
+		group_begin(t);
+}
+
+static void mapped(const long *a, long at, int kind, const uint64_t *st)
+{
+	char path[400];
+
+	if (!kind || at <= 0)
+		return;
+	if (kind == REGION_FILE)
+		files_copy_path(path, path + sizeof(path), st);
+	pages_mapped((uint64_t)at, (uint64_t)a[1], (enum region_kind)kind, kind == REGION_FILE ? st[0] : 0,
+		     kind == REGION_FILE ? st[1] : 0, kind == REGION_FILE ? (uint64_t)a[5] : 0,
+		     kind == REGION_FILE ? path : 0);
+}
+
 long sys_mmap(struct thr *t, const long *a)
 {
 	int file = !(a[3] & MAP_ANONYMOUS);
@@ -63,10 +114,17 @@ long sys_mmap(struct thr *t, const long *a)
 	struct piece v = {(uint8_t *)st, 0};
 	unsigned n = sys_pack(op, SYS_mmap, a, 6, 0);
 	struct rlog_rec r;
+	int kind = 0;
 	long ret;
 
+	if (G.mode == SHIM_RECORD)
+		kind = shared_kind(a);
+	if (unlikely(kind) || (G.mode == SHIM_REPLAY && (a[3] & MAP_SHARED)))
+		join(t, a, kind);
 	if (G.mode == SHIM_RECORD) {
 		sys_rec(t, op, n);
+		if (a[3] & MAP_FIXED)
+			forget(a);
 		if (file && files_keep((int)a[4], st, (a[3] & MAP_SHARED) && (a[2] & PROT_WRITE)) == 0)
 			v.n = sizeof(st);
 		ret = raw6(SYS_mmap, a[0], a[1], a[2], a[3], a[4], a[5]);
@@ -78,6 +136,8 @@ long sys_mmap(struct thr *t, const long *a)
 		}
 		if (v.n && (a[2] & PROT_EXEC) && ret > 0)
 			files_loaded((int)a[4], st, (uint64_t)(ret - a[5]));
+		if (kind == REGION_ANON || v.n)
+			mapped(a, ret, kind, st);
 		sys_rec_ret(t, ret, &v, v.n ? 1 : 0);
 		return ret;
 	}
@@ -87,17 +147,23 @@ long sys_mmap(struct thr *t, const long *a)
 	ret = (long)r.op[0];
 	if (ret < 0 && ret > -4096)
 		return ret;
+	if (a[3] & MAP_FIXED)
+		forget(a);
 	if (r.payload_len > sizeof(st)) {
 		put_bytes((uint8_t *)st, r.payload + r.payload_len - sizeof(st), sizeof(st));
 		if (map_kept(st, a, ret) != ret)
 			shim_fail("cannot map a file of the recording at its place");
+		if (a[3] & MAP_SHARED)
+			mapped(a, ret, REGION_FILE, st);
 		return ret;
 	}
 	if ((long)raw_mmap((void *)ret, (size_t)a[1], (int)a[2],
-			   (int)((a[3] & ~(MAP_FIXED_NOREPLACE | (file ? MAP_SHARED : 0))) | MAP_FIXED |
-				 (file ? MAP_ANONYMOUS | MAP_PRIVATE : 0)),
+			   (int)((a[3] & ~(MAP_FIXED_NOREPLACE | MAP_SHARED | MAP_SHARED_VALIDATE)) | MAP_FIXED |
+				 MAP_ANONYMOUS | MAP_PRIVATE),
 			   -1, 0) != ret)
 		shim_fail("cannot map memory at the recorded address");
+	if (a[3] & MAP_SHARED)
+		mapped(a, ret, REGION_ANON, 0);
 	return ret;
 }
 
@@ -110,6 +176,8 @@ long sys_mremap(struct thr *t, const long *a)
 	long ret, want;
 
 	if (G.mode == SHIM_RECORD) {
+		if (pages_range((void *)a[0], (uint64_t)a[1]))
+			pages_release((void *)a[0], (uint64_t)a[1]);
 		sys_rec(t, op, n);
 		ret = raw6(SYS_mremap, a[0], a[1], a[2], a[3], a[4], 0);
 		sys_rec_ret(t, ret, 0, 0);

@@ -201,7 +201,7 @@ EXPORT int pthread_create(pthread_t *out, const pthread_attr_t *attr, void *(*st
 		locked = lib_thread_lock_soon(t, LIB_DL);
 	else
 		load_unwinder(t);
-	if (!G.mt)
+	if (G.next_thread == 2)
 		own_locks_look(t);
 	ordinal = next_ordinal(t);
 	if (ordinal >= RLOG_MAX_THREADS) {

@@ -12,6 +12,7 @@
  * between a release and its next event overlaps. Up to the bound that is what it does in a linear replay too,
  * unless threads share memory without synchronisation; so the worker believes no difference that it finds.
  */
+#include "record/group.h"
 #include "record/turn.h"
 
 #define NEAR 3 /* slots */
@@ -210,10 +211,10 @@ int turn_runs_ahead(const struct thr *t)
 {
 	const struct replay_ctl *c = G.ctl;
 
-	return turn_parallel() && c->slot > c->ahead_from && c->slot < c->ahead_end[t->ordinal];
+	return turn_parallel() && !G.serial && c->slot > c->ahead_from && c->slot < c->ahead_end[t->ordinal];
 }
 
-void turn_done(struct thr *t)
+static void pass_turn(struct thr *t)
 {
 	uint32_t next = count_event(t);
 	int away;
@@ -228,6 +229,12 @@ void turn_done(struct thr *t)
 	give_turn(next);
 	if (!away)
 		turn_wait(t);
+}
+
+void turn_done(struct thr *t)
+{
+	pass_turn(t);
+	pages_replay(t);
 }
 
 void turn_exit(struct thr *t)
@@ -250,7 +257,7 @@ int turn_next_is(const struct thr *t, enum rlog_kind kind)
 	return t->log.rd < t->log.rd_end && *t->log.rd == kind;
 }
 
-void turn_skip(struct thr *t)
+static void skip_record(struct thr *t)
 {
 	const uint8_t *p = t->log.rd;
 	struct rlog_rec r;
@@ -259,7 +266,18 @@ void turn_skip(struct thr *t)
 		turn_diverge(t, 0, RLOG_YIELD, 0, 0, "the log of this thread is damaged");
 	t->log.rd = p;
 	t->last_stamp += r.delta;
+}
+
+void turn_skip(struct thr *t)
+{
+	skip_record(t);
 	turn_done(t);
+}
+
+void turn_skip_page(struct thr *t)
+{
+	skip_record(t);
+	pass_turn(t);
 }
 
 /*
@@ -268,6 +286,7 @@ void turn_skip(struct thr *t)
  */
 static void skip_yields(struct thr *t)
 {
+	pages_replay(t);
 	while (unlikely(turn_next_is(t, RLOG_YIELD) || turn_next_is(t, RLOG_PREEMPT))) {
 		turn_skip(t);
 		while (sig_deliver_replay(t))

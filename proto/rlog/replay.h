@@ -38,6 +38,7 @@
 #define REPLAY_CTL_ADDR 0x100000000000ull
 #define REPLAY_SCHED_ADDR 0x101000000000ull
 #define SHIM_CONTROL_ADDR 0x102000000000ull /* struct rlog_control while recording */
+#define SHIM_GROUP_ADDR 0x102800000000ull /* recording: the page of a group of processes, see group.c */
 #define SHIM_THREADS_ADDR 0x103000000000ull /* the shim's table of threads */
 #define SHIM_TRAPS_ADDR 0x104000000000ull /* struct rlog_traps while recording */
 #define SHIM_LOG_ADDR 0x110000000000ull /* recording: window of thread N at + N << 30 */

@@ -1,0 +1,69 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * group.h: processes of one recording that share writable memory. See group.c (whose turn it is) and pages.c
+ * (what the others changed).
+ */
+#ifndef FRED_RECORD_GROUP_H
+#define FRED_RECORD_GROUP_H
+
+#include "record/shim.h"
+
+struct sys_info;
+
+/* --- group.c --- */
+/* Recording: this process joins, if it has not yet. Replay: as the log says. */
+void group_begin(struct thr *t);
+void group_enter(struct thr *t); /* waits until it is this process's turn */
+void group_leave(void);
+void group_fault(void); /* the process has looked at a page */
+int group_wanted(void); /* does another process wait for the turn? */
+void group_fork_child(void);
+/* One of the group's numbers for memory that it shares: a file's device and inode, or 0, 0: a new one. */
+uint32_t group_region(uint64_t dev, uint64_t ino);
+/*
+ * A system call that changes a file which a process of the group has mapped: its region's number + 1, else 0. It is
+ * made with the turn; then group_file_changed().
+ */
+uint32_t group_file(long nr, const long *a);
+void group_file_changed(uint32_t region);
+/* The journal: pages that changed, for the others to read. PAGES_ALL: any of that region; region ~0: all. */
+#define PAGES_ALL 0xffffffffu
+#define REGIONS_ALL 0xffffu
+void group_journal(uint32_t region, uint32_t page, int own);
+/*
+ * Waits and wake-ups for an object in shared memory. The wait ends at a wake-up behind `seen`, a signal, or
+ * after a while. 0, or -EINTR.
+ */
+uint32_t group_seen(const void *obj);
+long group_wait(const void *obj, uint32_t seen);
+void group_wake(const void *obj);
+
+/* --- pages.c --- */
+enum region_kind { REGION_ANON = 1, REGION_FILE, REGION_SYSV };
+/* A mapping that others may share was made. kept: path of the recording's copy of the file, or NULL. */
+void pages_mapped(uint64_t lo, uint64_t len, enum region_kind kind, uint64_t dev, uint64_t ino, uint64_t off,
+		  const char *kept);
+void pages_unmapped(uint64_t lo, uint64_t len);
+void pages_protected(uint64_t lo, uint64_t len, int prot);
+/* About to be moved or resized: from here on it is like private memory. */
+void pages_release(void *p, uint64_t len);
+uint64_t pages_length(const void *p); /* of the mapping that starts there, 0: none */
+int pages_any(void); /* are there such mappings? */
+int pages_at(const void *p); /* is this in one? */
+int pages_range(const void *p, uint64_t len);
+void pages_begin(void); /* from here on they are followed */
+void pages_enter(uint64_t *pos, uint64_t head, const uint64_t *journal, uint32_t size, uint32_t me);
+void pages_leave(void);
+void pages_pin(const void *p); /* the kernel may write there when a process dies */
+void pages_kernel_word(struct thr *t, const uint32_t *word); /* it has set FUTEX_OWNER_DIED there? */
+void pages_settle(void); /* before a fork */
+int pages_fault(struct thr *t, uint64_t addr, int writes);
+/* Makes memory that the kernel is about to read, or to write, accessible. */
+void pages_touch(const void *p, uint64_t len, int writes);
+void pages_stale(uint32_t region, uint32_t page); /* to be looked at again */
+/* A system call's arguments with memory of our own in place of what lies in shared memory; and back. */
+const long *pages_lend(const struct sys_info *s, const long *a, long *b);
+void pages_return(const struct sys_info *s, const long *a, const long *b, long ret, const uint32_t *before);
+void pages_replay(struct thr *t); /* takes over what the next records bring */
+
+#endif

@@ -1,0 +1,408 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * pages.c: memory that the processes of a group share, page by page (group.h).
+ *
+ * Each process follows its own mappings by their protection. A page is
+ *
+ *	STALE	not accessible: somebody else changed it, or this process never looked at it
+ *	READ	read-only: the process has seen all that is in it
+ *	WRITE	the process writes it: at the end of its turn it goes into the group's journal
+ *
+ * Pages with robust mutexes are PINNED: always writable, for the kernel to mark them when a process dies, and looked
+ * at in each turn's beginning.
+ *
+ * The first access of a STALE page compares it with the shadow, which is what this process knows of it, and
+ * logs what differs: a PAGE event. A replay has plain private memory and takes a PAGE over as soon as it is the
+ * next record of the thread that runs, before the code that looks at it.
+ */
+#include "record/pages.h"
+
+#include <string.h>
+#include <sys/uio.h>
+
+#define DIRTY_MAX 65536u
+static struct dirty {
+	uint16_t map;
+	uint32_t page;
+} dirty[DIRTY_MAX];
+static uint32_t ndirty;
+
+extern const struct rlog_kind_info *shim_kinds(void);
+
+/* ---- protection ---- */
+
+static long protection(uint8_t s)
+{
+	switch ((s & PINNED) ? WRITE : s & STATE) {
+	case WRITE:
+		return (s & MAY_WRITE) ? PROT_READ | PROT_WRITE : (s & MAY_READ) ? PROT_READ : PROT_NONE;
+	case READ:
+		return (s & (MAY_READ | MAY_WRITE)) ? PROT_READ : PROT_NONE;
+	}
+	return PROT_NONE;
+}
+
+/* Sets the states of pages [i, end) and protects them accordingly; one call for a run of equal ones. */
+void pages_set(struct mapping *m, uint32_t i, uint32_t end, uint8_t state)
+{
+	while (i < end) {
+		uint32_t from = i;
+		uint8_t s;
+
+		if (m->state[i] & GONE) {
+			i++;
+			continue;
+		}
+		s = (uint8_t)((m->state[i] & ~STATE) | state);
+		for (; i < end && (uint8_t)((m->state[i] & ~STATE) | state) == s; i++)
+			m->state[i] = s;
+		if (raw3(SYS_mprotect, page_at(m, from), (i - from) * PAGE, protection(s)) < 0)
+			shim_fail("too many pieces of shared memory (vm.max_map_count)");
+	}
+}
+
+/* ---- what differs ---- */
+
+/* Pieces: offset (2 bytes), length (2 bytes), bytes. At most 2 * PAGE. */
+static uint64_t encode(const uint8_t *was, const uint8_t *now, uint8_t *out)
+{
+	const uint64_t *a = (const uint64_t *)was, *b = (const uint64_t *)now;
+	uint8_t *p = out;
+
+	for (uint32_t i = 0; i < PAGE / 8; i++) {
+		uint32_t from = i;
+		uint16_t at = (uint16_t)(i * 8), n;
+
+		while (i < PAGE / 8 && a[i] != b[i])
+			i++;
+		if (i == from)
+			continue;
+		n = (uint16_t)((i - from) * 8);
+		memcpy(p, &at, 2);
+		memcpy(p + 2, &n, 2);
+		memcpy(p + 4, now + at, n);
+		p += 4 + n;
+	}
+	return (uint64_t)(p - out);
+}
+
+int page_is_backed(const struct mapping *m, const uint8_t *page)
+{
+	uint8_t probe;
+	struct iovec l = {&probe, 1}, r = {(void *)page, 1};
+
+	return m->kind != REGION_FILE || raw6(SYS_process_vm_readv, G.pid, (long)&l, 1, (long)&r, 1, 0) == 1;
+}
+
+static void rec_page(struct thr *t, const uint8_t *at, const uint8_t *page, const uint8_t *was)
+{
+	static uint8_t diff[2 * PAGE]; /* who has the turn; the stack may be a small one for signals */
+	uint8_t *p0, *p;
+	uint64_t n = encode(was, page, diff), now;
+
+	if (!n)
+		return;
+	p0 = log_reserve(t, 64 + n);
+	if (!p0)
+		return;
+	now = stamp_now();
+	p = rlog_put(p0 + 1, now - t->last_stamp);
+	t->last_stamp = now;
+	p = rlog_put(p, (uint64_t)at);
+	p = rlog_put(p, n);
+	memcpy(p, diff, n);
+	t->log.cur = p + n;
+	__atomic_store_n(p0, RLOG_PAGE, __ATOMIC_RELEASE);
+}
+
+/* ---- one page ---- */
+
+static void add_dirty(const struct mapping *m, uint32_t i)
+{
+	if (ndirty == DIRTY_MAX)
+		pages_settle();
+	dirty[ndirty].map = (uint16_t)(m - pages.maps);
+	dirty[ndirty++].page = i;
+}
+
+/* The process's writes to it are known to itself and told to the others. 1: there were some. */
+static int publish(struct mapping *m, uint32_t i)
+{
+	if (!memcmp(shadow_at(m, i), page_at(m, i), PAGE))
+		return 0;
+	memcpy(shadow_at(m, i), page_at(m, i), PAGE);
+	group_journal(m->region, m->first + i, 1);
+	return 1;
+}
+
+/* The same page at other addresses of this process: on replay these are pages of their own. */
+static void for_aliases(const struct mapping *m, uint32_t i, int write)
+{
+	for (uint32_t k = 0; k < pages.nmaps; k++) {
+		struct mapping *o = &pages.maps[k];
+		uint32_t j = m->first + i - o->first;
+
+		if (o == m || !o->state || o->region != m->region || m->first + i < o->first || j >= pages_of(o) ||
+		    (o->state[j] & GONE))
+			continue;
+		if ((o->state[j] & STATE) == WRITE)
+			publish(o, j);
+		if (write && (o->state[j] & STATE) != STALE)
+			pages_set(o, j, j + 1, STALE);
+		else if (!write && (o->state[j] & STATE) == WRITE)
+			pages_set(o, j, j + 1, READ);
+	}
+}
+
+/* Makes a page accessible. 1: it changed something, or may be tried again. */
+static int open_page(struct thr *t, struct mapping *m, uint32_t i, int writes)
+{
+	uint8_t s = m->state[i];
+
+	if ((s & (GONE | PINNED)) || !(s & (writes ? MAY_WRITE : MAY_READ | MAY_WRITE)))
+		return 0;
+	if ((s & STATE) == WRITE || ((s & STATE) == READ && !writes))
+		return 0;
+	for_aliases(m, i, writes);
+	if ((s & STATE) == STALE) {
+		pages_set(m, i, i + 1, READ);
+		if (page_is_backed(m, page_at(m, i))) {
+			rec_page(t, page_at(m, i), page_at(m, i), shadow_at(m, i));
+			if (memcmp(shadow_at(m, i), page_at(m, i), PAGE))
+				memcpy(shadow_at(m, i), page_at(m, i), PAGE);
+		}
+	}
+	if (writes && page_is_backed(m, page_at(m, i))) {
+		pages_set(m, i, i + 1, WRITE);
+		add_dirty(m, i);
+	}
+	return 1;
+}
+
+int pages_fault(struct thr *t, uint64_t addr, int writes)
+{
+	struct mapping *m;
+	int depth, ret;
+
+	if (!G.group || !t || !(m = mapping_of(addr)))
+		return 0;
+	if (G.mode != SHIM_RECORD) {
+		/* recording has ended: nobody follows them any more */
+		return G.mode == SHIM_OFF && raw3(SYS_mprotect, addr & ~(PAGE - 1), PAGE, PROT_READ | PROT_WRITE) == 0;
+	}
+	depth = t->depth;
+	t->depth = depth + 1;
+	group_fault();
+	t->selector = 0;
+	ret = open_page(t, m, (uint32_t)((addr - m->lo) / PAGE), writes);
+	t->depth = depth;
+	t->selector = !depth;
+	return ret;
+}
+
+void pages_touch(const void *p, uint64_t len, int writes)
+{
+	uint64_t a = (uint64_t)p, end = a + len;
+
+	if (!len || !pages_range(p, len))
+		return;
+	for (a &= ~(PAGE - 1); a < end; a += PAGE) {
+		struct mapping *m = mapping_of(a);
+
+		if (m && self)
+			open_page(self, m, (uint32_t)((a - m->lo) / PAGE), writes);
+	}
+}
+
+void pages_stale(uint32_t region, uint32_t page)
+{
+	for (uint32_t k = 0; k < pages.nmaps; k++) {
+		struct mapping *m = &pages.maps[k];
+		uint32_t j = page - m->first;
+
+		if (!m->state || (region != REGIONS_ALL && m->region != region))
+			continue;
+		if (region == REGIONS_ALL || page == PAGES_ALL)
+			pages_set(m, 0, pages_of(m), STALE);
+		else if (page >= m->first && j < pages_of(m) && (m->state[j] & STATE) != STALE)
+			pages_set(m, j, j + 1, STALE);
+	}
+}
+
+/* ---- turns ---- */
+
+#define PINS 64u
+static struct dirty pins[PINS];
+static uint32_t npins;
+
+void pages_pin(const void *p)
+{
+	struct mapping *m = mapping_of((uint64_t)p);
+	uint32_t i;
+
+	if (!m || !m->state || npins == PINS)
+		return;
+	i = (uint32_t)(((uint64_t)p - m->lo) / PAGE);
+	if (m->state[i] & PINNED)
+		return;
+	pages_touch(p, 1, 1);
+	m->state[i] |= PINNED;
+	pages_set(m, i, i + 1, WRITE);
+	pins[npins++] = (struct dirty){(uint16_t)(m - pages.maps), i};
+}
+
+void pages_kernel_word(struct thr *t, const uint32_t *word)
+{
+	struct mapping *m = mapping_of((uint64_t)word);
+	static uint8_t page[PAGE];
+	uint32_t i, *known;
+
+	if (!m || !m->state)
+		return;
+	i = (uint32_t)(((uint64_t)word - m->lo) / PAGE);
+	known = (uint32_t *)(shadow_at(m, i) + ((uint64_t)word & (PAGE - 1)));
+	if (!((*word & ~*known) & FUTEX_OWNER_DIED))
+		return;
+	memcpy(page, shadow_at(m, i), PAGE);
+	*(uint32_t *)(page + ((uint64_t)word & (PAGE - 1))) = *word;
+	rec_page(t, page_at(m, i), page, shadow_at(m, i));
+	*known = *word;
+}
+
+/* Changes of others, and of the kernel, are logged at the beginning of a turn; the process's own behind it. */
+static void look_at_pins(int leaving)
+{
+	for (uint32_t k = 0; k < npins; k++) {
+		struct mapping *m = &pages.maps[pins[k].map];
+		uint32_t i = pins[k].page;
+
+		if (!m->state || i >= pages_of(m) || !(m->state[i] & PINNED) || (m->state[i] & GONE))
+			continue;
+		if (leaving) {
+			publish(m, i);
+		} else if (self && memcmp(shadow_at(m, i), page_at(m, i), PAGE)) {
+			rec_page(self, page_at(m, i), page_at(m, i), shadow_at(m, i));
+			memcpy(shadow_at(m, i), page_at(m, i), PAGE);
+		}
+	}
+}
+
+/*
+ * Small files: did a process outside of the recording write there? Nobody else tells. What it wrote is seen at
+ * events only.
+ */
+#define WATCHED 16u
+
+static void watch(struct mapping *m)
+{
+	static uint32_t told;
+	uint32_t n = pages_of(m);
+	char text[100], *p;
+
+	if (!m->state || m->kind == REGION_ANON || n > WATCHED)
+		return;
+	for (uint32_t i = 0; i < n; i++) {
+		if ((m->state[i] & STATE) != READ || (m->state[i] & (GONE | PINNED)) ||
+		    !(m->state[i] & (MAY_READ | MAY_WRITE)) || !page_is_backed(m, page_at(m, i)) ||
+		    !memcmp(page_at(m, i), shadow_at(m, i), PAGE))
+			continue;
+		pages_set(m, i, i + 1, STALE);
+		if (told++)
+			continue;
+		p = fmt_str(text, text + sizeof(text), "memory that a process outside of the recording writes: inode ");
+		p = fmt_dec(p, text + sizeof(text), m->ino, 1);
+		note(RLOG_NOTE_UNSUPPORTED, (int64_t)m->ino, text);
+	}
+}
+
+void pages_enter(uint64_t *pos, uint64_t head, const uint64_t *journal, uint32_t size, uint32_t me)
+{
+	if (head - *pos > size) {
+		*pos = head;
+		pages_stale(REGIONS_ALL, PAGES_ALL);
+	}
+	for (; *pos < head; ++*pos) {
+		uint64_t e = journal[*pos % size];
+
+		if (e >> 48 != me)
+			pages_stale((uint32_t)(e >> 32) & 0xffff, (uint32_t)e);
+	}
+	for (uint32_t k = 0; k < pages.nmaps; k++)
+		if (pages.maps[k].hi)
+			watch(&pages.maps[k]);
+	look_at_pins(0);
+}
+
+/* Pages that were not written this time are watched again. */
+void pages_leave(void)
+{
+	uint32_t kept = 0;
+
+	look_at_pins(1);
+	for (uint32_t k = 0; k < ndirty; k++) {
+		struct mapping *m = &pages.maps[dirty[k].map];
+		uint32_t i = dirty[k].page;
+
+		if (!m->hi || i >= pages_of(m) || (m->state[i] & STATE) != WRITE || (m->state[i] & (GONE | PINNED)))
+			continue;
+		if (publish(m, i))
+			dirty[kept++] = dirty[k];
+		else
+			pages_set(m, i, i + 1, READ);
+	}
+	ndirty = kept;
+}
+
+void pages_settle(void)
+{
+	pages_leave();
+	for (uint32_t k = 0; k < ndirty; k++)
+		pages_set(&pages.maps[dirty[k].map], dirty[k].page, dirty[k].page + 1, READ);
+	ndirty = 0;
+}
+
+/* ---- replay ---- */
+
+/* Past the end of the file's copy when it was mapped: the file has grown since. */
+static void make_room(uint8_t *page)
+{
+	uint8_t probe = 0;
+	struct iovec l = {&probe, 1}, r = {page, 1};
+
+	if (raw6(SYS_process_vm_readv, G.pid, (long)&l, 1, (long)&r, 1, 0) != 1)
+		raw_mmap(page, PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0);
+}
+
+static void apply(const struct rlog_rec *r)
+{
+	uint8_t *page = (uint8_t *)r->op[0];
+	const uint8_t *p = r->payload, *end = p + r->payload_len;
+	struct mapping *m = mapping_of((uint64_t)page);
+	uint16_t at, n;
+
+	if (!m)
+		shim_fail("shared memory is not mapped where it was when recording");
+	if (m->kind == REGION_FILE)
+		make_room(page);
+	raw3(SYS_mprotect, page, PAGE, PROT_READ | PROT_WRITE);
+	for (; p + 4 <= end; p += 4 + n) {
+		memcpy(&at, p, 2);
+		memcpy(&n, p + 2, 2);
+		if (p + 4 + n > end || at + n > (int)PAGE)
+			shim_fail("the record of a page is damaged");
+		memcpy(page + at, p + 4, n);
+	}
+}
+
+void pages_replay(struct thr *t)
+{
+	while (unlikely(turn_next_is(t, RLOG_PAGE))) {
+		const uint8_t *p = t->log.rd;
+		struct rlog_rec r;
+
+		if (rlog_next(shim_kinds(), &p, t->log.rd_end, &r) != RLOG_READ_OK)
+			return;
+		apply(&r);
+		turn_skip_page(t);
+	}
+}

@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * pages.h: what the pages*.c share (group.h is for the others).
+ *
+ *   pages.c        the states of pages, what differs, turns, replay
+ *   pages_map.c    the mappings
+ *   pages_lend.c   system calls
+ */
+#ifndef FRED_RECORD_PAGES_H
+#define FRED_RECORD_PAGES_H
+
+#include "record/group.h"
+
+#define MAPPINGS 512u
+#define PAGE 4096ul
+
+enum { STALE = 0, READ = 1, WRITE = 2, STATE = 3, MAY_READ = 4, MAY_WRITE = 8, GONE = 16, PINNED = 32 };
+
+struct mapping {
+	uint64_t lo, hi; /* hi 0: free */
+	uint32_t region, first; /* the group's number; page of it at lo */
+	enum region_kind kind;
+	uint64_t dev, ino;
+	uint8_t *state, *shadow; /* a byte for each page; what the process knows; NULL: not followed */
+};
+
+struct pages {
+	struct mapping maps[MAPPINGS];
+	uint32_t nmaps; /* ever used */
+	uint64_t lo, hi; /* all of them lie in there */
+};
+extern struct pages pages;
+
+static inline uint8_t *page_at(const struct mapping *m, uint32_t i)
+{
+	return (uint8_t *)(m->lo + i * PAGE);
+}
+
+static inline uint8_t *shadow_at(const struct mapping *m, uint32_t i)
+{
+	return m->shadow + i * PAGE;
+}
+
+static inline uint32_t pages_of(const struct mapping *m)
+{
+	return (uint32_t)((m->hi - m->lo) / PAGE);
+}
+
+/* Zeroed memory of the recorder's own. */
+static inline void *pages_alloc(uint64_t len)
+{
+	return raw_mmap(0, len, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+}
+
+struct mapping *mapping_of(uint64_t a); /* or NULL */
+/* Sets the states of pages [i, end), and protects them accordingly. */
+void pages_set(struct mapping *m, uint32_t i, uint32_t end, uint8_t state);
+/* Is there anything behind the page? Past the end of a file is a SIGBUS, for the program to get. */
+int page_is_backed(const struct mapping *m, const uint8_t *page);
+
+#endif

@@ -1,0 +1,219 @@
+/* SPDX-License-Identifier: MIT */
+/* pages_map.c: the mappings that processes of a group may share (pages.c), and those that a fork would make such. */
+#include "record/pages.h"
+
+#include <string.h>
+
+struct pages pages = {.lo = ~0ull};
+
+/* Threads of a parallel recording may map at once; it is held for some instructions. */
+static uint32_t table;
+
+static void table_lock(void)
+{
+	while (__atomic_exchange_n(&table, 1, __ATOMIC_ACQUIRE))
+		__builtin_ia32_pause();
+}
+
+static void table_unlock(void)
+{
+	__atomic_store_n(&table, 0, __ATOMIC_RELEASE);
+}
+
+struct mapping *mapping_of(uint64_t a)
+{
+	if (likely(a < pages.lo || a >= pages.hi))
+		return 0;
+	for (uint32_t i = 0; i < pages.nmaps; i++)
+		if (a >= pages.maps[i].lo && a < pages.maps[i].hi)
+			return &pages.maps[i];
+	return 0;
+}
+
+int pages_at(const void *p)
+{
+	return mapping_of((uint64_t)p) != 0;
+}
+
+int pages_range(const void *p, uint64_t len)
+{
+	uint64_t a = (uint64_t)p;
+
+	if (likely(a >= pages.hi || a + len <= pages.lo))
+		return 0;
+	for (uint32_t i = 0; i < pages.nmaps; i++)
+		if (a < pages.maps[i].hi && a + len > pages.maps[i].lo)
+			return 1;
+	return 0;
+}
+
+int pages_any(void)
+{
+	for (uint32_t i = 0; i < pages.nmaps; i++)
+		if (pages.maps[i].hi)
+			return 1;
+	return 0;
+}
+
+/* ---- mappings come and go ---- */
+
+static void *map_copy(const char *kept, uint64_t len, uint64_t off)
+{
+	void *at = pages_alloc(len);
+	int fd = kept ? raw_open(kept, O_RDONLY, 0) : -1;
+
+	/* what lies past the file's end stays zero */
+	if (fd >= 0 && !raw_failed(at)) {
+		uint64_t st[18] = {0}, n = 0;
+
+		if (raw2(SYS_fstat, fd, st) == 0 && st[6] > off)
+			n = (st[6] - off + PAGE - 1) & ~(PAGE - 1);
+		if (n)
+			raw_mmap(at, n < len ? n : len, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_FIXED, fd, (long)off);
+		raw_close(fd);
+	}
+	return at;
+}
+
+/* From here on the mapping is followed. Its content now: what the process knows (anonymous), or as kept. */
+static void follow(struct mapping *m, const char *kept)
+{
+	uint32_t n = pages_of(m);
+
+	m->region = group_region(m->dev, m->ino);
+	m->state = pages_alloc(n);
+	m->shadow = map_copy(kept, m->hi - m->lo, m->first * PAGE);
+	if (raw_failed(m->state) || raw_failed(m->shadow))
+		shim_fail("no memory to follow shared memory");
+	memset(m->state, MAY_READ | MAY_WRITE | WRITE, n);
+}
+
+void pages_mapped(uint64_t lo, uint64_t len, enum region_kind kind, uint64_t dev, uint64_t ino, uint64_t off,
+		  const char *kept)
+{
+	struct mapping *m = 0;
+	uint32_t i;
+
+	len = (len + PAGE - 1) & ~(PAGE - 1);
+	pages_unmapped(lo, len);
+	table_lock();
+	for (i = 0; i < MAPPINGS && !m; i++)
+		if (!pages.maps[i].hi)
+			m = &pages.maps[i];
+	if (!m) {
+		table_unlock();
+		note(RLOG_NOTE_UNSUPPORTED, 0, "more shared mappings than fred can follow");
+		return;
+	}
+	*m = (struct mapping){.lo = lo, .hi = lo + len, .kind = kind, .dev = dev, .ino = ino,
+			      .first = (uint32_t)(off / PAGE)};
+	if (i > pages.nmaps)
+		pages.nmaps = i;
+	if (lo < pages.lo)
+		pages.lo = lo;
+	if (lo + len > pages.hi)
+		pages.hi = lo + len;
+	table_unlock();
+	if (!G.group || G.mode != SHIM_RECORD)
+		return;
+	follow(m, kept);
+	pages_set(m, 0, pages_of(m), kind == REGION_ANON ? READ : STALE);
+}
+
+/* The mapping was private to this process until now: what is in it is known. */
+static void begin(struct mapping *m)
+{
+	uint32_t n = pages_of(m);
+
+	follow(m, 0);
+	for (uint32_t i = 0; i < n; i++) {
+		unsigned char there = 0;
+
+		if (raw3(SYS_mincore, page_at(m, i), PAGE, &there) < 0) {
+			m->state[i] |= GONE;
+			continue;
+		}
+		if (m->kind == REGION_FILE ? page_is_backed(m, page_at(m, i)) : there & 1)
+			memcpy(shadow_at(m, i), page_at(m, i), PAGE);
+	}
+	pages_set(m, 0, n, READ);
+}
+
+void pages_begin(void)
+{
+	for (uint32_t k = 0; k < pages.nmaps; k++)
+		if (pages.maps[k].hi)
+			begin(&pages.maps[k]);
+}
+
+/* Pages [lo, hi) of a mapping that goes on. */
+static void cut(struct mapping *m, uint64_t lo, uint64_t hi)
+{
+	if (m->state) {
+		for (uint32_t i = 0; i < pages_of(m); i++)
+			if ((uint64_t)page_at(m, i) >= lo && (uint64_t)page_at(m, i) < hi)
+				m->state[i] |= GONE;
+	} else if (lo > m->lo) {
+		m->hi = lo; /* what is behind a hole is private from here on */
+	} else {
+		m->first += (uint32_t)((hi - m->lo) / PAGE);
+		m->lo = hi;
+	}
+}
+
+void pages_unmapped(uint64_t lo, uint64_t len)
+{
+	uint64_t hi = lo + ((len + PAGE - 1) & ~(PAGE - 1));
+
+	for (uint32_t k = 0; k < pages.nmaps; k++) {
+		struct mapping *m = &pages.maps[k];
+
+		if (!m->hi || hi <= m->lo || lo >= m->hi)
+			continue;
+		if (lo > m->lo || hi < m->hi) {
+			cut(m, lo, hi);
+			continue;
+		}
+		if (m->state) {
+			pages_leave();
+			raw2(SYS_munmap, m->state, pages_of(m));
+			raw2(SYS_munmap, m->shadow, m->hi - m->lo);
+		}
+		*m = (struct mapping){0};
+	}
+}
+
+void pages_release(void *p, uint64_t len)
+{
+	if (G.group && G.mode == SHIM_RECORD) {
+		note(RLOG_NOTE_UNSUPPORTED, SYS_mremap, "mremap of memory that processes share: not followed any more");
+		pages_touch(p, len, 0);
+		raw3(SYS_mprotect, p, len, PROT_READ | PROT_WRITE);
+	}
+	pages_unmapped((uint64_t)p, len);
+}
+
+uint64_t pages_length(const void *p)
+{
+	struct mapping *m = mapping_of((uint64_t)p);
+
+	return m && m->lo == (uint64_t)p ? m->hi - m->lo : 0;
+}
+
+void pages_protected(uint64_t lo, uint64_t len, int prot)
+{
+	uint8_t may = (uint8_t)(((prot & PROT_READ) ? MAY_READ : 0) | ((prot & PROT_WRITE) ? MAY_WRITE : 0));
+
+	for (uint64_t a = lo & ~(PAGE - 1); a < lo + len; a += PAGE) {
+		struct mapping *m = mapping_of(a);
+		uint32_t i;
+
+		if (!m || !m->state)
+			continue;
+		i = (uint32_t)((a - m->lo) / PAGE);
+		if (m->state[i] & GONE)
+			continue;
+		m->state[i] = (uint8_t)((m->state[i] & ~(MAY_READ | MAY_WRITE)) | may);
+		pages_set(m, i, i + 1, m->state[i] & STATE);
+	}
+}
