@@ -7,9 +7,11 @@
 #include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "base/log.h"
+#include "debug/ops.h"
 #include "rpc/rpc.h"
 #include "session/op.h"
 
@@ -26,6 +28,14 @@ static int keep_only(int fd)
 	if (fcntl(3, F_SETFD, FD_CLOEXEC) || close_range(4, ~0u, 0))
 		return -1;
 	return 3;
+}
+
+/* Above the operations of session/session.c. */
+static int run(const struct operation *op, struct op_ctx *ctx, json_t **result, struct err *e)
+{
+	if (!strcmp(op->method->name, "debug"))
+		return op_debug(op->params, ctx, result, e);
+	return session_op_run(op->method->name, op->params, ctx, result, e);
 }
 
 static int worker_main(void *arg)
@@ -46,7 +56,7 @@ static int worker_main(void *arg)
 		log_warn("%s", e.text);
 	snprintf(name, sizeof(name), "op%llu", (unsigned long long)op->id);
 	log_session(name);
-	if (session_op_run(op->method->name, op->params, &ctx, &result, &e))
+	if (run(op, &ctx, &result, &e))
 		op_finish(&ctx, NULL, &e);
 	else
 		op_finish(&ctx, result, NULL);

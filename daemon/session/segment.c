@@ -36,7 +36,7 @@ static int scan(pid_t pid, uint64_t lo, uint64_t hi, uint64_t *gadget, struct er
 	return 1;
 }
 
-static int find_gadget(pid_t pid, uint64_t *gadget, struct err *e)
+int segment_find_gadget(pid_t pid, uint64_t *gadget, struct err *e)
 {
 	char path[64], line[512];
 	cleanup_fclose FILE *f = NULL;
@@ -93,7 +93,7 @@ int segment_begin(struct segment *s, struct target *t, uint64_t n, struct err *e
 	s->tid = target_tid(t, w.thread);
 	if (!s->tid)
 		s->tid = t->ctl->tid[t->ctl->parked];
-	if (find_gadget(t->pid, &s->gadget, e) || trace_seize(&s->held, t->pid, s->tid, e))
+	if (segment_find_gadget(t->pid, &s->gadget, e) || trace_seize(&s->held, t->pid, s->tid, e))
 		return err_wrap(e, "thread %u", w.thread);
 	hand_over(t, w.thread);
 	return 0;
@@ -208,7 +208,7 @@ int segment_unshare(struct trace *copy, struct err *e)
 {
 	uint64_t gadget;
 
-	return find_gadget(copy->pid, &gadget, e) ? -1 : trace_unshare_memory(copy, gadget, e);
+	return segment_find_gadget(copy->pid, &gadget, e) ? -1 : trace_unshare_memory(copy, gadget, e);
 }
 
 int segment_copy(const struct segment *s, struct trace *from, pid_t *pid, struct err *e)

@@ -23,6 +23,9 @@ struct segment {
 /* Addresses in the control page as the target has it mapped. */
 #define SEGMENT_TURN_ADDR (REPLAY_CTL_ADDR + offsetof(struct replay_ctl, turn))
 
+/* A `syscall` instruction of the shim in a process. */
+int segment_find_gadget(pid_t pid, uint64_t *gadget, struct err *e);
+
 /*
  * The target stands at event n: takes hold of the thread that does event n + 1 and gives it the turn; it
  * has not moved yet. ERR_USAGE when n is the last event. segment_end in any case.

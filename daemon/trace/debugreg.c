@@ -2,7 +2,7 @@
 /*
  * debugreg.c: hardware watchpoints and breakpoints through the debug registers (Intel SDM vol. 3,
  * "Debug Registers"; the kernel checks the values). DR7 has for slot i an enable bit 2i, and at
- * 16 + 4i two bits of kind (0 execute, 1 write) and two of length (0: 1, 1: 2, 3: 4, 2: 8 bytes).
+ * 16 + 4i two bits of kind (0 execute, 1 write, 3 any access) and two of length (0: 1, 1: 2, 3: 4, 2: 8 bytes).
  */
 #include "trace/internal.h"
 #include <errno.h>
@@ -63,14 +63,24 @@ static int set_slot(struct trace *t, unsigned slot, uint64_t addr, unsigned kind
 	return set_dr7(t, dr7, e);
 }
 
-int trace_set_watch(struct trace *t, unsigned slot, uint64_t addr, unsigned len, struct err *e)
+static int set_data(struct trace *t, unsigned slot, unsigned kind, uint64_t addr, unsigned len, struct err *e)
 {
 	static const unsigned bits[9] = {[1] = 0, [2] = 1, [4] = 3, [8] = 2};
 
 	if ((len != 1 && len != 2 && len != 4 && len != 8) || addr % len)
 		return err_set(e, ERR_INTERNAL, "cannot watch %u bytes at 0x%llx", len,
 			       (unsigned long long)addr);
-	return set_slot(t, slot, addr, 1, bits[len], e);
+	return set_slot(t, slot, addr, kind, bits[len], e);
+}
+
+int trace_set_watch(struct trace *t, unsigned slot, uint64_t addr, unsigned len, struct err *e)
+{
+	return set_data(t, slot, 1, addr, len, e);
+}
+
+int trace_set_access(struct trace *t, unsigned slot, uint64_t addr, unsigned len, struct err *e)
+{
+	return set_data(t, slot, 3, addr, len, e);
 }
 
 int trace_set_break(struct trace *t, unsigned slot, uint64_t addr, struct err *e)

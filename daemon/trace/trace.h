@@ -83,6 +83,8 @@ int trace_set_regs(struct trace *t, const struct user_regs_struct *r, struct err
 
 /* Stops after writes to [addr, addr + len): len 1, 2, 4 or 8, addr aligned to it. */
 int trace_set_watch(struct trace *t, unsigned slot, uint64_t addr, unsigned len, struct err *e);
+/* ... after reads and writes. */
+int trace_set_access(struct trace *t, unsigned slot, uint64_t addr, unsigned len, struct err *e);
 /* Stops before the instruction at addr is executed. */
 int trace_set_break(struct trace *t, unsigned slot, uint64_t addr, struct err *e);
 int trace_clear(struct trace *t, unsigned slot, struct err *e);

@@ -69,7 +69,9 @@ static void park(struct thr *t, uint32_t state)
 			break;
 		notify(state); /* nothing can go on from here */
 	}
-	__atomic_store_n(&c->state, REPLAY_RUNNING, __ATOMIC_RELEASE);
+	/* one that stood here while another went on (session/segment.h) may come late: that one stands now */
+	if (c->parked == t->ordinal)
+		__atomic_store_n(&c->state, REPLAY_RUNNING, __ATOMIC_RELEASE);
 }
 
 _Noreturn void turn_end(struct thr *t, int state)
@@ -214,6 +216,18 @@ int turn_runs_ahead(const struct thr *t)
 	return turn_parallel() && !G.serial && c->slot > c->ahead_from && c->slot < c->ahead_end[t->ordinal];
 }
 
+/*
+ * How a thread waited shows in the registers that a function need not keep. They are the same each time, so that a
+ * debugger sees the same state behind a call each time that it comes there.
+ */
+static inline void wipe_registers(void)
+{
+	__asm__ volatile("xor %%eax, %%eax\n\txor %%ecx, %%ecx\n\txor %%edx, %%edx\n\txor %%esi, %%esi\n\t"
+			 "xor %%edi, %%edi\n\txor %%r8d, %%r8d\n\txor %%r9d, %%r9d\n\txor %%r10d, %%r10d\n\t"
+			 "xor %%r11d, %%r11d" ::
+				 : "rax", "rcx", "rdx", "rsi", "rdi", "r8", "r9", "r10", "r11", "cc", "memory");
+}
+
 static void pass_turn(struct thr *t)
 {
 	uint32_t next = count_event(t);
@@ -235,6 +249,7 @@ void turn_done(struct thr *t)
 {
 	pass_turn(t);
 	pages_replay(t);
+	wipe_registers();
 }
 
 void turn_exit(struct thr *t)

@@ -1,0 +1,172 @@
+/* SPDX-License-Identifier: MIT */
+/* breaks.c: see breaks.h. /proc/PID/mem writes to text that the process itself may not write. */
+#include "debug/breaks.h"
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "base/str.h"
+
+#define INT3 0xcc
+
+static struct breaks_point *find(const struct breaks *b, uint64_t addr)
+{
+	for (unsigned i = 0; i < b->n; i++)
+		if (b->v[i].addr == addr)
+			return &b->v[i];
+	return NULL;
+}
+
+void breaks_fini(struct breaks *b)
+{
+	free(b->v);
+	memset(b, 0, sizeof(*b));
+}
+
+void breaks_add(struct breaks *b, uint64_t addr)
+{
+	struct breaks_point *p = find(b, addr);
+
+	if (!p) {
+		b->v = xreallocarray(b->v, b->n + 1, sizeof(b->v[0]));
+		p = &b->v[b->n++];
+		*p = (struct breaks_point){.addr = addr};
+	}
+	p->uses++;
+}
+
+void breaks_remove(struct breaks *b, uint64_t addr)
+{
+	struct breaks_point *p = find(b, addr);
+
+	if (p && --p->uses == 0)
+		*p = b->v[--b->n];
+}
+
+bool breaks_has(const struct breaks *b, uint64_t addr)
+{
+	return find(b, addr) != NULL;
+}
+
+static bool watches(const struct breaks *b)
+{
+	for (unsigned i = 0; i < BREAKS_WATCHES; i++)
+		if (b->watch[i].kind)
+			return true;
+	return false;
+}
+
+bool breaks_empty(const struct breaks *b)
+{
+	return !b->n && !watches(b);
+}
+
+/* The largest aligned piece at the start of a range. */
+static unsigned piece(uint64_t addr, unsigned len)
+{
+	unsigned n = 8;
+
+	while (n > len || addr % n)
+		n /= 2;
+	return n;
+}
+
+static struct group_slot *slot_of(struct breaks *b, enum group_slot_kind kind, uint64_t addr, unsigned len)
+{
+	for (unsigned i = 0; i < BREAKS_WATCHES; i++) {
+		struct group_slot *s = &b->watch[i];
+
+		if (s->kind == kind && (!kind || (s->addr == addr && s->len == len)))
+			return s;
+	}
+	return NULL;
+}
+
+int breaks_watch(struct breaks *b, enum group_slot_kind kind, uint64_t addr, unsigned len)
+{
+	struct group_slot before[BREAKS_WATCHES];
+
+	memcpy(before, b->watch, sizeof(before));
+	while (len) {
+		unsigned n = piece(addr, len);
+		struct group_slot *s = slot_of(b, GROUP_OFF, 0, 0);
+
+		if (!s) {
+			memcpy(b->watch, before, sizeof(before));
+			return 1;
+		}
+		*s = (struct group_slot){kind, addr, n};
+		addr += n;
+		len -= n;
+	}
+	return 0;
+}
+
+void breaks_unwatch(struct breaks *b, enum group_slot_kind kind, uint64_t addr, unsigned len)
+{
+	while (len) {
+		unsigned n = piece(addr, len);
+		struct group_slot *s = slot_of(b, kind, addr, n);
+
+		if (s)
+			s->kind = GROUP_OFF;
+		addr += n;
+		len -= n;
+	}
+}
+
+static int open_mem(pid_t pid, struct err *e)
+{
+	char path[64];
+	int fd;
+
+	snprintf(path, sizeof(path), "/proc/%d/mem", (int)pid);
+	fd = open(path, O_RDWR | O_CLOEXEC);
+	return fd < 0 ? err_errno(e, ERR_HOST, "%s", path) : fd;
+}
+
+int breaks_insert(struct breaks *b, pid_t pid, struct err *e)
+{
+	cleanup_close int fd = -1;
+	const uint8_t int3 = INT3;
+
+	if (!b->n)
+		return 0;
+	fd = open_mem(pid, e);
+	if (fd < 0)
+		return -1;
+	for (unsigned i = 0; i < b->n; i++) {
+		struct breaks_point *p = &b->v[i];
+
+		p->in = pread(fd, &p->saved, 1, (off_t)p->addr) == 1 &&
+			pwrite(fd, &int3, 1, (off_t)p->addr) == 1;
+	}
+	return 0;
+}
+
+int breaks_take_out(struct breaks *b, pid_t pid, struct err *e)
+{
+	cleanup_close int fd = -1;
+
+	if (!b->n)
+		return 0;
+	fd = open_mem(pid, e);
+	if (fd < 0)
+		return -1;
+	for (unsigned i = 0; i < b->n; i++) {
+		struct breaks_point *p = &b->v[i];
+		uint8_t now = 0;
+
+		/* unmapped meanwhile, or something else is there now: not ours any more */
+		if (p->in && pread(fd, &now, 1, (off_t)p->addr) == 1 && now == INT3 &&
+		    pwrite(fd, &p->saved, 1, (off_t)p->addr) != 1)
+			return err_errno(e, ERR_INTERNAL, "take out the breakpoint at 0x%llx",
+					 (unsigned long long)p->addr);
+		p->in = false;
+	}
+	return 0;
+}

@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * breaks.h: what a debugger wants to stop at: breakpoints (an int3 in the text, there only while the process
+ * runs) and data watchpoints (debug registers).
+ */
+#ifndef FRED_DEBUG_BREAKS_H
+#define FRED_DEBUG_BREAKS_H
+
+#include "trace/group.h"
+
+#define BREAKS_WATCHES (TRACE_SLOTS - 1) /* the last slot is for the end of a segment */
+
+struct breaks_point {
+	uint64_t addr;
+	unsigned uses; /* set so many times */
+	uint8_t saved; /* the byte under the int3 */
+	bool in;
+};
+
+struct breaks {
+	struct breaks_point *v;
+	unsigned n;
+	struct group_slot watch[BREAKS_WATCHES];
+};
+
+void breaks_fini(struct breaks *b);
+void breaks_add(struct breaks *b, uint64_t addr);
+void breaks_remove(struct breaks *b, uint64_t addr);
+bool breaks_has(const struct breaks *b, uint64_t addr);
+bool breaks_empty(const struct breaks *b);
+
+/* Aligned pieces of up to 8 bytes. 1: there are not so many debug registers. */
+int breaks_watch(struct breaks *b, enum group_slot_kind kind, uint64_t addr, unsigned len);
+void breaks_unwatch(struct breaks *b, enum group_slot_kind kind, uint64_t addr, unsigned len);
+
+/* Puts the int3s into the text of a stopped process and takes them out. Text that is not mapped is skipped. */
+int breaks_insert(struct breaks *b, pid_t pid, struct err *e);
+int breaks_take_out(struct breaks *b, pid_t pid, struct err *e);
+
+#endif

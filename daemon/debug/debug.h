@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: MIT */
+/* debug.h: one debugging session on a recording. */
+#ifndef FRED_DEBUG_DEBUG_H
+#define FRED_DEBUG_DEBUG_H
+
+#include "debug/travel.h"
+#include "rsp/packet.h"
+
+struct debug {
+	struct rec *rec;
+	struct nav nav;
+	struct travel travel;
+	struct rsp_conn conn;
+	bool jumped; /* it stands elsewhere than the debugger knows */
+};
+
+/* To a position as the user wrote it. */
+int debug_goto(struct debug *d, const char *pos, struct err *e);
+
+#endif

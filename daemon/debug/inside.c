@@ -1,0 +1,381 @@
+/* SPDX-License-Identifier: MIT */
+/* inside.c: see inside.h: entering a segment and moving forward in it. inside_back.c goes back. */
+#include "debug/inside.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+#include "debug/inside_int.h"
+
+#define END_SLOT (TRACE_SLOTS - 1)
+#define TRAP_FLAG 0x100ull
+#define STEPS_MAX 5000000u /* inside the shim, without leaving it */
+
+int inside_pc(struct trace *t, uint64_t *pc, struct err *e)
+{
+	struct user_regs_struct r;
+
+	if (trace_get_regs(t, &r, e))
+		return -1;
+	*pc = r.rip;
+	return 0;
+}
+
+int inside_copy(struct inside *in, struct trace *from, struct trace *to, struct err *e)
+{
+	return trace_fork(from, in->seg.gadget, to, e);
+}
+
+void inside_drop(struct trace *t)
+{
+	if (t->pid)
+		trace_kill(t);
+	memset(t, 0, sizeof(*t));
+}
+
+void inside_set_now(struct inside *in, struct trace *t)
+{
+	inside_drop(&in->now);
+	in->now = *t;
+	memset(t, 0, sizeof(*t));
+	in->counted = false;
+	in->sig = 0;
+}
+
+static int is_over(struct inside *in, struct trace *t, bool *over, struct err *e)
+{
+	return segment_is_over(&in->seg, t->pid, over, e);
+}
+
+/*
+ * The signals by which the shim works, or which it makes itself, are not the program's. A fault is reported before
+ * it is delivered. It does not survive a copy, but comes again: *sig is then minus its number, and the next one passes.
+ */
+static bool is_fault(const struct trace_stop *s)
+{
+	int sig = s->info.si_signo;
+
+	return (sig == SIGSEGV || sig == SIGBUS || sig == SIGILL || sig == SIGFPE) && s->info.si_code > 0;
+}
+
+/* One instruction. A signal of the shim's own is delivered by the next one. */
+static int step_raw(struct inside *in, struct trace *t, int *sig, bool *in_handler, struct stop *stop,
+		    struct err *e)
+{
+	struct trace_stop s;
+	bool over, pass = *sig < 0;
+
+	if (trace_set_watch(t, END_SLOT, SEGMENT_TURN_ADDR, 8, e) || trace_step(t, pass ? 0 : *sig, &s, e))
+		return -1;
+	*in_handler = *sig > 0;
+	*sig = 0;
+	*stop = (struct stop){.kind = STOP_STEP};
+	if (s.why == TRACE_EXITED) {
+		stop->kind = STOP_OVER;
+		return 0;
+	}
+	if (s.why == TRACE_SIGNAL && is_fault(&s) && !pass) {
+		*stop = (struct stop){.kind = STOP_SIGNAL, .sig = s.info.si_signo};
+		return 0;
+	}
+	if (s.why == TRACE_SIGNAL)
+		*sig = s.info.si_signo;
+	if (!(s.slots & 1u << END_SLOT))
+		return 0;
+	if (is_over(in, t, &over, e))
+		return -1;
+	if (over)
+		stop->kind = STOP_OVER;
+	return 0;
+}
+
+/* A `syscall` leaves the flags in r11, also the one by which it is single-stepped. */
+int inside_hide_step(struct trace *t, struct err *e)
+{
+	struct user_regs_struct r;
+	struct err ignored;
+	uint8_t op[2];
+
+	if (trace_get_regs(t, &r, e))
+		return -1;
+	if (!(r.r11 & TRAP_FLAG) || trace_read(t->pid, r.rip - 2, op, 2, &ignored) || op[0] != 0x0f ||
+	    op[1] != 0x05)
+		return 0;
+	r.r11 &= ~TRAP_FLAG;
+	return trace_set_regs(t, &r, e);
+}
+
+/* Where is it after an instruction from *before? As enum stop_kind: STEP, GOAL, or 0: nowhere to be seen. */
+static int look(struct inside *in, struct trace *t, struct gaze *g, uint64_t *before, bool handler, struct err *e)
+{
+	struct user_regs_struct r;
+	int found;
+
+	if (inside_hide_step(t, e) || trace_get_regs(t, &r, e))
+		return -1;
+	if (sight_sees(&in->sight, g, t->pid, *before, &r, handler))
+		return STOP_STEP;
+	*before = r.rip;
+	found = in->goal ? inside_is_goal(in->goal, t, e) : 0;
+	return found > 0 ? STOP_GOAL : found;
+}
+
+int inside_step_copy(struct inside *in, struct trace *t, int *sig, struct stop *stop, struct err *e)
+{
+	struct gaze gaze = {0};
+	uint64_t before;
+	bool handler;
+
+	if (inside_pc(t, &before, e))
+		return -1;
+	for (unsigned i = 0; i < STEPS_MAX; i++) {
+		int seen;
+
+		if (step_raw(in, t, sig, &handler, stop, e))
+			return -1;
+		if (stop->kind != STOP_STEP)
+			return 0;
+		/* a signal that is yet to be delivered: the instruction has not had its effect */
+		if (*sig)
+			continue;
+		seen = look(in, t, &gaze, &before, handler, e);
+		if (seen < 0)
+			return -1;
+		stop->kind = (enum stop_kind)seen;
+		if (seen)
+			return 0;
+	}
+	return err_set(e, ERR_INTERNAL, "thread %u does not come out of a library call behind event %" PRIu64,
+		       in->seg.thread, in->n);
+}
+
+static int set_slots(struct trace *t, const struct breaks *b, struct err *e)
+{
+	for (unsigned i = 0; i < BREAKS_WATCHES; i++) {
+		const struct group_slot *s = b ? &b->watch[i] : NULL;
+		int r;
+
+		if (!s || s->kind == GROUP_OFF)
+			r = trace_clear(t, i, e);
+		else if (s->kind == GROUP_ACCESS)
+			r = trace_set_access(t, i, s->addr, s->len, e);
+		else
+			r = trace_set_watch(t, i, s->addr, s->len, e);
+		if (r)
+			return -1;
+	}
+	return trace_set_watch(t, END_SLOT, SEGMENT_TURN_ADDR, 8, e);
+}
+
+/* An int3 was executed: the PC goes back to it. */
+static int at_break(struct trace *t, const struct breaks *b, bool *hit, struct err *e)
+{
+	struct user_regs_struct r;
+
+	*hit = false;
+	if (trace_get_regs(t, &r, e))
+		return -1;
+	if (!breaks_has(b, r.rip - 1))
+		return 0;
+	r.rip--;
+	*hit = true;
+	return trace_set_regs(t, &r, e);
+}
+
+static int judge(struct inside *in, struct trace *t, struct breaks *b, const struct trace_stop *s, int *sig,
+		 struct stop *stop, struct err *e)
+{
+	bool yes = false, pass = *sig < 0;
+
+	*sig = 0;
+
+	stop->kind = 0;
+	if (s->why == TRACE_EXITED)
+		stop->kind = STOP_OVER;
+	if (s->why == TRACE_TIMEOUT)
+		stop->kind = STOP_LIMIT;
+	if (s->slots & 1u << END_SLOT) {
+		if (is_over(in, t, &yes, e))
+			return -1;
+		if (yes)
+			stop->kind = STOP_OVER;
+	}
+	if (stop->kind)
+		return 0;
+	for (unsigned i = 0; i < BREAKS_WATCHES; i++)
+		if (s->slots & 1u << i)
+			*stop = (struct stop){STOP_WATCH, 0, b->watch[i].addr, b->watch[i].kind};
+	if (s->why != TRACE_SIGNAL || stop->kind)
+		return 0;
+	*sig = s->info.si_signo;
+	if (*sig == SIGTRAP && s->info.si_code == SI_KERNEL) {
+		if (at_break(t, b, &yes, e))
+			return -1;
+		if (yes) {
+			*sig = 0;
+			stop->kind = STOP_BREAK;
+		}
+		return 0;
+	}
+	if (is_fault(s) && !pass)
+		*stop = (struct stop){.kind = STOP_SIGNAL, .sig = *sig};
+	return 0;
+}
+
+static int run_with(struct inside *in, struct trace *t, int *sig, struct breaks *b,
+		    const struct trace_limit *limit, struct stop *stop, struct err *e)
+{
+	struct trace_stop s;
+
+	do {
+		if (set_slots(t, b, e) || trace_cont(t, *sig > 0 ? *sig : 0, limit, &s, e))
+			return -1;
+		if (judge(in, t, b, &s, sig, stop, e))
+			return -1;
+	} while (!stop->kind);
+	return 0;
+}
+
+int inside_run_copy(struct inside *in, struct trace *t, int *sig, struct breaks *b,
+		    const struct trace_limit *limit, struct stop *stop, struct err *e)
+{
+	struct err why;
+	int r;
+
+	if (breaks_insert(b, t->pid, e))
+		return -1;
+	r = run_with(in, t, sig, b, limit, stop, e);
+	if (t->alive && breaks_take_out(b, t->pid, r ? &why : e))
+		r = -1;
+	return r;
+}
+
+/* Onwards from a stop: what is here now is not met again. */
+int inside_onwards(struct inside *in, struct trace *t, int *sig, struct breaks *b, struct stop *stop,
+		   struct err *e)
+{
+	uint64_t pc;
+
+	if (inside_pc(t, &pc, e))
+		return -1;
+	if (breaks_has(b, pc)) {
+		struct trace_stop s;
+		uint64_t to;
+
+		/* one instruction with the watchpoints set */
+		if (set_slots(t, b, e) || trace_step(t, *sig > 0 ? *sig : 0, &s, e))
+			return -1;
+		if (judge(in, t, b, &s, sig, stop, e))
+			return -1;
+		if (stop->kind)
+			return 0;
+		if (inside_pc(t, &to, e))
+			return -1;
+		if (breaks_has(b, to) && !*sig) {
+			stop->kind = STOP_BREAK;
+			return 0;
+		}
+	}
+	return inside_run_copy(in, t, sig, b, NULL, stop, e);
+}
+
+int inside_step(struct inside *in, struct stop *stop, struct err *e)
+{
+	struct trace t;
+	bool counted = in->counted;
+	uint64_t steps = in->steps;
+	int sig = in->sig;
+
+	/* on a copy: behind the end of the segment there is no way to look */
+	if (inside_copy(in, &in->now, &t, e))
+		return -1;
+	if (inside_step_copy(in, &t, &sig, stop, e)) {
+		inside_drop(&t);
+		return -1;
+	}
+	if (stop->kind == STOP_OVER) {
+		inside_drop(&t);
+		return 0;
+	}
+	inside_set_now(in, &t);
+	in->counted = counted;
+	in->steps = steps + 1;
+	in->sig = stop->kind == STOP_SIGNAL ? -stop->sig : sig;
+	return 0;
+}
+
+int inside_run(struct inside *in, struct breaks *b, struct stop *stop, struct err *e)
+{
+	int sig = in->sig;
+
+	in->counted = false;
+	if (inside_onwards(in, &in->now, &sig, b, stop, e))
+		return -1;
+	in->sig = stop->kind == STOP_SIGNAL ? -stop->sig : sig;
+	if (stop->kind == STOP_OVER)
+		inside_drop(&in->now);
+	return 0;
+}
+
+/* From the segment's start, where the thread stands in the shim. */
+static int first_visible(struct inside *in, struct stop *stop, struct err *e)
+{
+	struct trace t;
+	int sig = 0;
+
+	if (inside_copy(in, &in->base, &t, e))
+		return -1;
+	if (inside_step_copy(in, &t, &sig, stop, e)) {
+		inside_drop(&t);
+		return -1;
+	}
+	if (stop->kind == STOP_OVER) {
+		inside_drop(&t);
+		return 0;
+	}
+	in->mark[0] = t;
+	in->marks = 1;
+	if (inside_copy(in, &in->mark[0], &in->now, e))
+		return -1;
+	in->counted = true;
+	in->steps = 0;
+	return 0;
+}
+
+int inside_enter(struct inside *in, struct target *t, uint64_t n, struct err *e)
+{
+	struct stop stop = {0};
+
+	memset(in, 0, sizeof(*in));
+	in->n = n;
+	if (segment_begin(&in->seg, t, n, e) || sight_find(t->pid, &in->sight, e) ||
+	    trace_fork(&in->seg.held, in->seg.gadget, &in->base, e) ||
+	    trace_unshare_memory(&in->base, in->seg.gadget, e) || first_visible(in, &stop, e)) {
+		struct err ignored;
+
+		inside_leave(in, &ignored);
+		return -1;
+	}
+	if (stop.kind != STOP_OVER)
+		return 0;
+	return inside_leave(in, e) ? -1 : 1;
+}
+
+int inside_leave(struct inside *in, struct err *e)
+{
+	struct err why;
+	int r = 0;
+
+	if (!in->seg.t)
+		return 0;
+	inside_drop(&in->now);
+	for (unsigned i = 0; i < in->marks; i++)
+		inside_drop(&in->mark[i]);
+	inside_drop(&in->base);
+	if (in->seg.held.alive && trace_detach(&in->seg.held, false, e))
+		r = -1;
+	if (segment_end_tracing(r ? &why : e))
+		r = -1;
+	memset(in, 0, sizeof(*in));
+	return r;
+}

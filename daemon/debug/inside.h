@@ -1,0 +1,76 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * inside.h: inside a segment, in both directions. The process stands at the event before; its moving thread is
+ * held at the segment's start, and copies of it go into the segment. `now` is the copy that a user looks at; back is a
+ * new copy of an earlier one that goes less far. No copy leaves the segment.
+ * Steps are from one visible state (debug/sight.h) to the next.
+ */
+#ifndef FRED_DEBUG_INSIDE_H
+#define FRED_DEBUG_INSIDE_H
+
+#include "debug/breaks.h"
+#include "debug/sight.h"
+#include "session/nav.h"
+#include "session/segment.h"
+
+#define INSIDE_MARKS 8
+
+enum stop_kind {
+	STOP_STEP = 1, /* moved as far as was asked */
+	STOP_BREAK,
+	STOP_WATCH, /* addr: what was written or read */
+	STOP_SIGNAL, /* sig is about to be delivered */
+	STOP_OVER, /* the segment ends here */
+	STOP_LIMIT, /* CPU time is used up */
+	STOP_INTERRUPT, /* the user wants to stop */
+	STOP_BEGIN, /* the timeline begins here */
+	STOP_END, /* ... and ends here */
+	STOP_GOAL, /* inside_int.h: an invisible state that was looked for */
+};
+
+struct stop {
+	enum stop_kind kind;
+	int sig;
+	uint64_t addr;
+	enum group_slot_kind watch;
+};
+
+struct goal;
+
+struct inside {
+	uint64_t n; /* the event before it */
+	struct sight sight;
+	struct segment seg;
+	struct trace base; /* at the segment's start, on memory of its own */
+	struct trace mark[INSIDE_MARKS]; /* visible states in rising order; the first is the segment's first */
+	unsigned marks;
+	struct trace now;
+	bool counted;
+	uint64_t steps; /* when counted: from the last mark to now */
+	int sig; /* to be delivered when now goes on */
+	struct goal *goal; /* a step ends there too, though it be invisible; NULL: none */
+};
+
+/*
+ * The target stands at event n. `now` is the first visible state. 1: the segment has none; nothing is entered.
+ */
+int inside_enter(struct inside *in, struct target *t, uint64_t n, struct err *e);
+/* Ends all copies; the process goes on to event n + 1 and stands there. Fine when nothing was entered. */
+int inside_leave(struct inside *in, struct err *e);
+
+/* One visible step: STOP_STEP, STOP_OVER (now is where it was) or STOP_SIGNAL. */
+int inside_step(struct inside *in, struct stop *stop, struct err *e);
+/* Runs to the next of b, even if it stands at one. STOP_OVER: no copy is now. */
+int inside_run(struct inside *in, struct breaks *b, struct stop *stop, struct err *e);
+/* To the visible state before. 1: this is the first one. */
+int inside_back(struct inside *in, struct err *e);
+/* To the last visible state. */
+int inside_to_end(struct inside *in, struct err *e);
+/* To the state of another process that stands in this segment too. 1: it is not met. */
+int inside_find(struct inside *in, struct trace *want, struct err *e);
+/* To the k-th stop of b (from 1). 1: there are not so many. */
+int inside_nth_stop(struct inside *in, struct breaks *b, uint64_t k, struct stop *stop, struct err *e);
+/* The number of stops of b before now. */
+int inside_count_stops(struct inside *in, struct breaks *b, uint64_t *k, struct err *e);
+
+#endif

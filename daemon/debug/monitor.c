@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: MIT */
+/* monitor.c: see monitor.h. A command that moves the program is seen by GDB at its next step. */
+#include "debug/monitor.h"
+
+#include <stdio.h>
+#include <string.h>
+
+int debug_goto(struct debug *d, const char *pos, struct err *e)
+{
+	struct timeline_point p;
+
+	if (nav_resolve(&d->nav, pos, &p, e))
+		return -1;
+	return p.pc ? travel_goto_pc(&d->travel, p.event, p.pc, p.hits, e) : travel_goto(&d->travel, p.event, e);
+}
+
+typedef int (*command_fn)(struct debug *d, const char *args, struct buf *out, struct err *e);
+
+static int when(struct debug *d, const char *args, struct buf *out, struct err *e)
+{
+	uint64_t n = travel_event(&d->travel);
+	struct timeline_event ev;
+	struct err ignored;
+
+	(void)args;
+	(void)e;
+	buf_addf(out, "event %llu of %llu", (unsigned long long)n, (unsigned long long)nav_total(&d->nav));
+	if (n && !timeline_read(d->nav.t.tl, n, &ev, &ignored) && ev.seconds >= 0)
+		buf_addf(out, ", %.6f s after the start", ev.seconds);
+	buf_addf(out, ", thread %d\n", (int)d->travel.tid);
+	return 0;
+}
+
+static int go_to(struct debug *d, const char *args, struct buf *out, struct err *e)
+{
+	(void)out;
+	if (!*args)
+		return err_set(e, ERR_USAGE, "goto POS: which position?");
+	if (debug_goto(d, args, e))
+		return -1;
+	d->jumped = true;
+	return 0;
+}
+
+static const struct {
+	const char *name, *help;
+	command_fn fn;
+} commands[] = {
+	{"when", "where this is: event, time, thread", when},
+	{"goto", "goto POS: to a position; `stepi` shows it", go_to},
+};
+
+static int help(struct buf *out)
+{
+	for (size_t i = 0; i < sizeof(commands) / sizeof(commands[0]); i++)
+		buf_addf(out, "%-14s %s\n", commands[i].name, commands[i].help);
+	return 0;
+}
+
+int monitor(void *arg, const char *command, struct buf *out, struct err *e)
+{
+	size_t n = strcspn(command, " \t");
+	const char *args = command + n + strspn(command + n, " \t");
+
+	if (!*command || (n == 4 && !strncmp(command, "help", 4)))
+		return help(out);
+	for (size_t i = 0; i < sizeof(commands) / sizeof(commands[0]); i++)
+		if (strlen(commands[i].name) == n && !strncmp(commands[i].name, command, n))
+			return commands[i].fn(arg, args, out, e);
+	return err_set(e, ERR_USAGE, "%.*s: no such command (`monitor help` lists them)", (int)n, command);
+}

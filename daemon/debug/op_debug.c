@@ -1,0 +1,246 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * op_debug.c: a debugger on a recording: the worker connects to a unix socket of the client, which hands it on to GDB,
+ * and answers there until it is closed.
+ */
+#include <elf.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/ptrace.h>
+#include <sys/socket.h>
+#include <sys/uio.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "base/fdio.h"
+#include "debug/monitor.h"
+#include "debug/ops.h"
+#include "rsp/stub.h"
+#include "session/pick.h"
+
+#define XSAVE_AVX 576 /* where the standard form keeps the upper halves; Intel SDM vol. 1, 13.4.2 */
+#define XSAVE_BV 512
+
+static unsigned threads(void *arg, int *tids, unsigned max)
+{
+	struct debug *d = arg;
+
+	return travel_threads(&d->travel, tids, max);
+}
+
+static void thread_name(void *arg, int tid, char *buf, size_t size)
+{
+	struct debug *d = arg;
+	char path[64];
+	cleanup_fclose FILE *f = NULL;
+
+	snprintf(path, sizeof(path), "/proc/%d/task/%d/comm", (int)d->nav.t.pid, tid);
+	f = fopen(path, "re");
+	if (f && fgets(buf, (int)size, f))
+		buf[strcspn(buf, "\n")] = '\0';
+}
+
+static void read_ymm(pid_t tid, struct rsp_regs *r)
+{
+	uint8_t xsave[8192];
+	struct iovec v = {xsave, sizeof(xsave)};
+
+	if (ptrace(PTRACE_GETREGSET, tid, NT_X86_XSTATE, &v) || v.iov_len < XSAVE_AVX + sizeof(r->ymmh) ||
+	    !(xsave[XSAVE_BV] & 4))
+		return;
+	memcpy(r->ymmh, xsave + XSAVE_AVX, sizeof(r->ymmh));
+}
+
+static int regs(void *arg, int tid, struct rsp_regs *r, struct err *e)
+{
+	struct debug *d = arg;
+	struct trace *t = travel_thread(&d->travel, tid, e);
+
+	memset(r, 0, sizeof(*r));
+	if (!t || trace_get_regs(t, &r->r, e))
+		return -1;
+	if (ptrace(PTRACE_GETFPREGS, t->tid, 0, &r->fp))
+		return err_errno(e, ERR_INTERNAL, "floating-point registers of thread %d", tid);
+	read_ymm(t->tid, r);
+	return 0;
+}
+
+/* Up to the first page that is not there. */
+static size_t read_memory(void *arg, uint64_t addr, void *buf, size_t len)
+{
+	struct debug *d = arg;
+	pid_t pid = travel_memory(&d->travel);
+	struct err ignored;
+	size_t done = 0;
+
+	while (done < len) {
+		size_t n = 4096 - ((addr + done) & 4095);
+
+		if (n > len - done)
+			n = len - done;
+		if (trace_read(pid, addr + done, (char *)buf + done, n, &ignored))
+			break;
+		done += n;
+	}
+	return done;
+}
+
+static int set_point(void *arg, enum rsp_point p, uint64_t addr, unsigned len, bool on, struct err *e)
+{
+	static const enum group_slot_kind kinds[] = {
+		[RSP_WRITE] = GROUP_WRITE, [RSP_READ] = GROUP_ACCESS, [RSP_ACCESS] = GROUP_ACCESS};
+	struct breaks *b = &((struct debug *)arg)->travel.breaks;
+
+	(void)e;
+	if (p <= RSP_HW_BREAK) {
+		on ? breaks_add(b, addr) : breaks_remove(b, addr);
+		return 0;
+	}
+	if (on)
+		return breaks_watch(b, kinds[p], addr, len);
+	breaks_unwatch(b, kinds[p], addr, len);
+	return 0;
+}
+
+/* As GDB numbers them (include/gdb/signals.def). */
+static int gdb_signal(int sig)
+{
+	return sig == SIGBUS ? 10 : sig;
+}
+
+static void translate(struct debug *d, const struct stop *s, struct rsp_stop *out)
+{
+	static const enum rsp_why why[] = {
+		[STOP_STEP] = RSP_STEPPED,	[STOP_BREAK] = RSP_BREAKPOINT, [STOP_WATCH] = RSP_WATCHPOINT,
+		[STOP_SIGNAL] = RSP_SIGNALLED,	[STOP_OVER] = RSP_STEPPED,     [STOP_LIMIT] = RSP_STEPPED,
+		[STOP_INTERRUPT] = RSP_SIGNALLED, [STOP_BEGIN] = RSP_BEGIN,    [STOP_END] = RSP_END};
+
+	*out = (struct rsp_stop){
+		.why = why[s->kind],
+		.tid = d->travel.tid,
+		.sig = s->kind == STOP_INTERRUPT ? SIGINT : gdb_signal(s->sig),
+		.addr = s->addr,
+		.point = s->watch == GROUP_ACCESS ? RSP_ACCESS : RSP_WRITE,
+	};
+}
+
+static int move(struct debug *d, enum rsp_resume how, int tid, struct stop *stop, struct err *e)
+{
+	struct travel *t = &d->travel;
+
+	/* a command has moved it: the debugger is told by its next step */
+	if (d->jumped) {
+		d->jumped = false;
+		stop->kind = STOP_STEP;
+		return 0;
+	}
+	switch (how) {
+	case RSP_CONTINUE:
+		return travel_continue(t, stop, e);
+	case RSP_STEP:
+		return travel_step(t, tid, stop, e);
+	case RSP_BACK_CONTINUE:
+		return travel_back_continue(t, stop, e);
+	case RSP_BACK_STEP:
+		return travel_back_step(t, tid, stop, e);
+	}
+	return err_set(e, ERR_INTERNAL, "no such way to go on");
+}
+
+static int resume(void *arg, enum rsp_resume how, int tid, struct rsp_stop *out, struct err *e)
+{
+	struct debug *d = arg;
+	struct stop stop = {0};
+
+	if (move(d, how, tid, &stop, e)) {
+		if (e->kind != ERR_CANCELLED)
+			return -1;
+		stop.kind = STOP_INTERRUPT;
+	}
+	translate(d, &stop, out);
+	return 0;
+}
+
+static int object(void *arg, const char *name, struct buf *out, struct err *e)
+{
+	struct debug *d = arg;
+	const struct rec_image *img = rec_image(d->rec, d->nav.t.root, e);
+	char path[64];
+
+	if (!img)
+		return -1;
+	if (!strcmp(name, "exec-file")) {
+		buf_add_str(out, img->exe);
+		return 0;
+	}
+	if (strcmp(name, "auxv"))
+		return 1;
+	snprintf(path, sizeof(path), "/proc/%d/auxv", (int)d->nav.t.pid);
+	return read_file(path, out, e);
+}
+
+static bool interrupted(void *arg)
+{
+	struct debug *d = arg;
+
+	return rsp_interrupted(&d->conn);
+}
+
+static int connect_client(const char *path, struct err *e)
+{
+	struct sockaddr_un a = {.sun_family = AF_UNIX};
+	int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+
+	if (strlen(path) >= sizeof(a.sun_path)) {
+		close(fd);
+		return err_set(e, ERR_USAGE, "%s: too long for a socket's name", path);
+	}
+	strcpy(a.sun_path, path);
+	if (fd >= 0 && !connect(fd, (struct sockaddr *)&a, sizeof(a)))
+		return fd;
+	err_errno(e, ERR_HOST, "connect to %s", path);
+	close(fd);
+	return -1;
+}
+
+static int serve(struct debug *d, const char *socket_path, struct err *e)
+{
+	static const struct rsp_ops ops = {threads, thread_name, regs,   read_memory, set_point,
+					   resume,  object,	 monitor};
+	struct rsp_stop first = {.why = RSP_STEPPED, .tid = d->travel.tid};
+	int fd = connect_client(socket_path, e), r;
+
+	if (fd < 0)
+		return -1;
+	d->conn = (struct rsp_conn){.fd = fd};
+	d->travel.interrupted = interrupted;
+	d->travel.ctx = d;
+	r = rsp_serve(&d->conn, &ops, d, &first, e);
+	buf_fini(&d->conn.in);
+	close(fd);
+	return r;
+}
+
+int op_debug(const json_t *params, struct op_ctx *ctx, json_t **result, struct err *e)
+{
+	const char *at = json_string_value(json_object_get(params, "at"));
+	const char *path = json_string_value(json_object_get(params, "socket"));
+	struct debug d = {0};
+	uint32_t process;
+	int r = -1;
+
+	if (pick_rec(params, &d.rec, e))
+		return -1;
+	process = pick_process(params, d.rec, e);
+	if (process && !nav_init(&d.nav, d.rec, process, 0, ctx, e)) {
+		travel_init(&d.travel, &d.nav);
+		r = debug_goto(&d, at ? at : "start", e) || serve(&d, path, e) ? -1 : 0;
+		travel_fini(&d.travel);
+		nav_fini(&d.nav);
+	}
+	if (!r)
+		*result = json_pack("{s:i}", "process", (int)process);
+	rec_free(d.rec);
+	return r;
+}

@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: MIT */
+/* same.h: is a thread of one process in the state of a thread of another one, of the same replay? */
+#ifndef FRED_DEBUG_SAME_H
+#define FRED_DEBUG_SAME_H
+
+#include "trace/trace.h"
+
+/*
+ * 1: the registers that a function keeps for its caller are equal, and its result; *differ of the others are not; 0: no;
+ * -1: error. After a call into the shim the others are left as it happened to wait.
+ */
+int same_registers(struct trace *a, struct trace *b, unsigned *differ, struct err *e);
+/*
+ * How many words of memory differ, without what the shim keeps for itself and what lies below a stack pointer. Between
+ * copies of one process it is 0 for the same state. Between two launches it need not be: what the shim leaves behind on the
+ * stack depends on how it waited, and a variable not set yet shows it.
+ */
+int same_memory(struct trace *a, struct trace *b, size_t *differ, struct err *e);
+
+#endif

@@ -1,0 +1,208 @@
+/* SPDX-License-Identifier: MIT */
+/* travel.c: see travel.h: where it stands, what can be looked at, and forwards. */
+#include "debug/travel.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/str.h"
+#include "debug/travel_int.h"
+
+void travel_init(struct travel *t, struct nav *nav)
+{
+	memset(t, 0, sizeof(*t));
+	t->nav = nav;
+}
+
+void travel_fini(struct travel *t)
+{
+	struct err ignored;
+
+	travel_leave(t, &ignored);
+	breaks_fini(&t->breaks);
+}
+
+uint64_t travel_event(const struct travel *t)
+{
+	return t->mode == TRAVEL_INSIDE ? t->in.n : nav_at(t->nav);
+}
+
+static int let_others_go(struct travel *t, struct err *e)
+{
+	int r = 0;
+
+	for (unsigned i = 0; i < t->others; i++)
+		if (t->other[i].t.alive && trace_detach(&t->other[i].t, false, e))
+			r = -1;
+	free(t->other);
+	t->other = NULL;
+	t->others = 0;
+	return r;
+}
+
+/* A process that was stopped somewhere in a segment is of no more use: nobody knows how far it is. */
+static int leave_group(struct travel *t, struct err *e)
+{
+	if (!t->group.pid)
+		return segment_end_tracing(e);
+	group_kill(&t->group);
+	if (segment_end_tracing(e))
+		return -1;
+	target_kill(&t->nav->t);
+	return 0;
+}
+
+int travel_leave(struct travel *t, struct err *e)
+{
+	enum travel_mode mode = t->mode;
+
+	t->mode = TRAVEL_NOWHERE;
+	if (mode == TRAVEL_GROUP)
+		return leave_group(t, e);
+	if (mode == TRAVEL_NOWHERE)
+		return 0;
+	return let_others_go(t, e) | inside_leave(&t->in, e) ? -1 : 0;
+}
+
+int travel_enter(struct travel *t, uint64_t n, struct err *e)
+{
+	int r;
+
+	if (travel_leave(t, e) || nav_goto(t->nav, n, e))
+		return -1;
+	r = inside_enter(&t->in, &t->nav->t, n, e);
+	if (r)
+		return r;
+	t->mode = TRAVEL_INSIDE;
+	t->sight = t->in.sight;
+	t->tid = t->in.seg.tid;
+	return 0;
+}
+
+int travel_hold(struct travel *t, uint64_t n, struct err *e)
+{
+	struct target *target = &t->nav->t;
+
+	if (travel_leave(t, e) || nav_goto(t->nav, n, e) || trace_prepare(true, e))
+		return -1;
+	t->mode = TRAVEL_GROUP;
+	if (target->cpu >= 0 && trace_pin(0, target->cpu, e))
+		return -1;
+	t->tid = target_tid(target, target->ctl->parked);
+	return sight_find(target->pid, &t->sight, e) || group_seize(&t->group, target->pid, e) ? -1 : 0;
+}
+
+int travel_goto(struct travel *t, uint64_t n, struct err *e)
+{
+	for (; n < nav_total(t->nav); n++) {
+		int r = travel_enter(t, n, e);
+
+		if (r <= 0)
+			return r;
+	}
+	return travel_last(t, e) < 0 ? -1 : 0;
+}
+
+int travel_goto_pc(struct travel *t, uint64_t n, uint64_t pc, uint64_t hits, struct err *e)
+{
+	struct breaks b = {0};
+	struct stop stop;
+	int r = travel_enter(t, n, e);
+
+	if (r < 0)
+		return -1;
+	breaks_add(&b, pc);
+	if (!r)
+		r = inside_nth_stop(&t->in, &b, hits, &stop, e);
+	breaks_fini(&b);
+	if (r > 0)
+		return err_set(e, ERR_USAGE, "0x%llx is not met %llu times between event %llu and the next",
+			       (unsigned long long)pc, (unsigned long long)hits, (unsigned long long)n);
+	return r;
+}
+
+/* The segment is over: the process itself does the event and goes on. */
+static int cross(struct travel *t, pid_t step, struct stop *stop, struct err *e)
+{
+	return travel_hold(t, t->in.n + 1, e) || travel_run(t, step, nav_total(t->nav), stop, e) ? -1 : 0;
+}
+
+static int go_on(struct travel *t, struct stop *stop, struct err *e)
+{
+	if (t->mode == TRAVEL_GROUP)
+		return travel_run(t, 0, nav_total(t->nav), stop, e);
+	if (inside_run(&t->in, &t->breaks, stop, e))
+		return -1;
+	return stop->kind == STOP_OVER ? cross(t, 0, stop, e) : 0;
+}
+
+static int step(struct travel *t, pid_t tid, struct stop *stop, struct err *e)
+{
+	if (t->mode == TRAVEL_GROUP)
+		return travel_run(t, tid, nav_total(t->nav), stop, e);
+	if (tid == t->in.seg.tid ? inside_step(&t->in, stop, e)
+				 : inside_run(&t->in, &t->breaks, stop, e))
+		return -1;
+	t->tid = t->in.seg.tid;
+	return stop->kind == STOP_OVER ? cross(t, tid, stop, e) : 0;
+}
+
+/* At the end all threads stand in the shim: what a user wants to see is where the last one came from. */
+static int show_end(struct travel *t, const struct stop *stop, struct err *e)
+{
+	return stop->kind == STOP_END && travel_last(t, e) < 0 ? -1 : 0;
+}
+
+int travel_continue(struct travel *t, struct stop *stop, struct err *e)
+{
+	return go_on(t, stop, e) ? -1 : show_end(t, stop, e);
+}
+
+int travel_step(struct travel *t, pid_t tid, struct stop *stop, struct err *e)
+{
+	return step(t, tid, stop, e) ? -1 : show_end(t, stop, e);
+}
+
+unsigned travel_threads(const struct travel *t, pid_t *tids, unsigned max)
+{
+	unsigned n = 0;
+
+	for (uint32_t o = 1; o < RLOG_MAX_THREADS && n < max; o++)
+		if (target_tid(&t->nav->t, o))
+			tids[n++] = target_tid(&t->nav->t, o);
+	return n;
+}
+
+/* A thread that does not move in this segment: it stands in the shim. */
+static struct trace *hold_other(struct travel *t, pid_t tid, struct err *e)
+{
+	struct group_thread *th;
+
+	for (unsigned i = 0; i < t->others; i++)
+		if (t->other[i].t.tid == tid)
+			return &t->other[i].t;
+	t->other = xreallocarray(t->other, t->others + 1, sizeof(t->other[0]));
+	th = &t->other[t->others];
+	memset(th, 0, sizeof(*th));
+	if (trace_seize(&th->t, t->nav->t.pid, tid, e))
+		return NULL;
+	t->others++;
+	return &th->t;
+}
+
+struct trace *travel_thread(struct travel *t, pid_t tid, struct err *e)
+{
+	struct group_thread *th;
+
+	if (t->mode == TRAVEL_INSIDE)
+		return tid == t->in.seg.tid ? &t->in.now : hold_other(t, tid, e);
+	th = t->mode == TRAVEL_GROUP ? group_find(&t->group, tid) : NULL;
+	if (!th)
+		err_set(e, ERR_USAGE, "there is no thread %d", (int)tid);
+	return th ? &th->t : NULL;
+}
+
+pid_t travel_memory(const struct travel *t)
+{
+	return t->mode == TRAVEL_INSIDE ? t->in.now.pid : t->nav->t.pid;
+}

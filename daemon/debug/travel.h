@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * travel.h: a recording's process that runs forwards and backwards for a debugger. It stands at a visible state
+ * (debug/sight.h) of one thread, or at the end of the timeline.
+ *
+ * Forwards all its threads are held by ptrace and run at full speed; the shim lets one of them move at a time.
+ * Backwards it is brought to the event before the wanted state, from a checkpoint, and a copy of it goes into the
+ * segment from there (debug/inside.h), which is then what is looked at.
+ */
+#ifndef FRED_DEBUG_TRAVEL_H
+#define FRED_DEBUG_TRAVEL_H
+
+#include "debug/inside.h"
+
+enum travel_mode {
+	TRAVEL_NOWHERE = 0,
+	TRAVEL_GROUP, /* the process itself, all threads stopped */
+	TRAVEL_INSIDE, /* a copy in a segment */
+};
+
+struct travel {
+	struct nav *nav; /* borrowed */
+	struct breaks breaks; /* what both directions stop at */
+	enum travel_mode mode;
+	struct sight sight;
+	struct group group;
+	struct inside in;
+	struct group_thread *other; /* TRAVEL_INSIDE: threads held to be looked at */
+	unsigned others;
+	pid_t tid; /* the thread of the last stop */
+	/* Does the user want to stop? May be NULL. */
+	bool (*interrupted)(void *ctx);
+	void *ctx;
+};
+
+void travel_init(struct travel *t, struct nav *nav);
+void travel_fini(struct travel *t);
+
+/* To the first visible state at or behind event n. */
+int travel_goto(struct travel *t, uint64_t n, struct err *e);
+/* To the hits-th time at pc behind event n. */
+int travel_goto_pc(struct travel *t, uint64_t n, uint64_t pc, uint64_t hits, struct err *e);
+
+int travel_continue(struct travel *t, struct stop *stop, struct err *e);
+/* One visible step of thread tid; the others go on as the timeline has it. */
+int travel_step(struct travel *t, pid_t tid, struct stop *stop, struct err *e);
+/* To the last stop before this state, or the beginning. */
+int travel_back_continue(struct travel *t, struct stop *stop, struct err *e);
+/* To the state before of thread tid. */
+int travel_back_step(struct travel *t, pid_t tid, struct stop *stop, struct err *e);
+
+/* Events done. */
+uint64_t travel_event(const struct travel *t);
+/* The live threads' TIDs; how many, at most max. */
+unsigned travel_threads(const struct travel *t, pid_t *tids, unsigned max);
+/* A stopped thread to read registers of; NULL and e set when there is none. */
+struct trace *travel_thread(struct travel *t, pid_t tid, struct err *e);
+/* The process whose memory it is. */
+pid_t travel_memory(const struct travel *t);
+
+#endif

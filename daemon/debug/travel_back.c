@@ -1,0 +1,224 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * travel_back.c: backwards. A step back is one in the segment, or the end of the thread's segment before. A continue
+ * goes through the segments from a checkpoint up to here, counts the stops, and then goes to the last of them.
+ */
+#include <string.h>
+#include <sys/syscall.h>
+
+#include "debug/inside_int.h"
+#include "debug/travel_int.h"
+
+#define LAY_S 0.5 /* so much recorded time without a checkpoint is given some */
+#define LAY_COUNT 6
+#define NEAR_EVENTS 100
+
+/* A copy of a thread's process that outlives it: its PID must not be in use any more, not even as a session's. */
+static int keep_state(struct travel *t, struct group_thread *th, struct trace *here, struct err *e)
+{
+	static const uint64_t none[6];
+	uint64_t gadget;
+	int64_t ret;
+
+	return segment_find_gadget(t->group.pid, &gadget, e) || trace_fork(&th->t, gadget, here, e) ||
+			       trace_unshare_memory(here, gadget, e) ||
+			       trace_syscall(here, gadget, SYS_setsid, none, &ret, e)
+		       ? -1
+		       : 0;
+}
+
+/* A state of the running process becomes a copy in its segment. */
+static int go_inside(struct travel *t, struct err *e)
+{
+	struct group_thread *th;
+	struct trace here;
+	uint64_t n = nav_at(t->nav);
+	int r;
+
+	if (t->mode == TRAVEL_INSIDE)
+		return 0;
+	th = group_find(&t->group, t->tid);
+	if (!th)
+		return err_set(e, ERR_USAGE, "thread %d is no more", (int)t->tid);
+	if (keep_state(t, th, &here, e))
+		return -1;
+	r = travel_enter(t, n, e);
+	if (!r)
+		r = inside_find(&t->in, &here, e);
+	inside_drop(&here);
+	if (r > 0)
+		return err_set(e, ERR_INTERNAL, "the state of thread %d behind event %llu is not met again",
+			       (int)t->tid, (unsigned long long)n);
+	return r;
+}
+
+static uint32_t ordinal(const struct travel *t, pid_t tid)
+{
+	for (uint32_t o = 1; o < RLOG_MAX_THREADS; o++)
+		if (target_tid(&t->nav->t, o) == tid)
+			return o;
+	return 0;
+}
+
+/*
+ * Who goes back goes on going back: a checkpoint some events before makes the next steps cheap. Without one
+ * everything still works.
+ */
+static int come_from_near(struct travel *t, uint64_t n, struct err *e)
+{
+	uint64_t at = 0, from = n > NEAR_EVENTS ? n - NEAR_EVENTS / 2 : 0;
+	struct err ignored;
+
+	if (!from || (nav_ckpt_before(t->nav, n, &at) && n - at <= NEAR_EVENTS))
+		return 0;
+	if (travel_leave(t, e) || nav_goto(t->nav, from, e))
+		return -1;
+	nav_checkpoint(t->nav, &ignored);
+	return 0;
+}
+
+/* To the last visible state of a segment before event n, of thread `who` (0: any). 1: there is none. */
+static int segment_before(struct travel *t, uint64_t n, uint32_t who, struct err *e)
+{
+	for (; n > 0; n--) {
+		struct timeline_where w;
+		int r;
+
+		if (timeline_find(t->nav->t.tl, n, &w, e))
+			return -1;
+		if (who && w.thread != who)
+			continue;
+		r = come_from_near(t, n - 1, e) ? -1 : travel_enter(t, n - 1, e);
+		if (!r)
+			r = inside_to_end(&t->in, e);
+		if (r <= 0)
+			return r;
+	}
+	return 1;
+}
+
+int travel_last(struct travel *t, struct err *e)
+{
+	return segment_before(t, nav_total(t->nav), 0, e);
+}
+
+static int at_begin(struct travel *t, struct stop *stop, struct err *e)
+{
+	stop->kind = STOP_BEGIN;
+	return travel_goto(t, 0, e);
+}
+
+int travel_back_step(struct travel *t, pid_t tid, struct stop *stop, struct err *e)
+{
+	uint32_t who;
+	uint64_t n;
+	int r;
+
+	*stop = (struct stop){.kind = STOP_STEP};
+	if (go_inside(t, e))
+		return -1;
+	n = travel_event(t);
+	who = ordinal(t, tid);
+	if (tid == t->in.seg.tid) {
+		r = inside_back(&t->in, e);
+		if (r <= 0)
+			return r;
+	}
+	r = segment_before(t, n, who, e);
+	/* the thread begins here: back to who made it */
+	if (r > 0 && who)
+		r = segment_before(t, n, 0, e);
+	return r > 0 ? at_begin(t, stop, e) : r;
+}
+
+/* The stop k of a segment; a watchpoint is met before the instruction that changes it. */
+static int to_stop(struct travel *t, uint64_t k, struct stop *stop, struct err *e)
+{
+	struct stop back;
+	int r = inside_nth_stop(&t->in, &t->breaks, k, stop, e);
+
+	if (r > 0)
+		return err_set(e, ERR_INTERNAL, "stop %llu behind event %llu is not met again",
+			       (unsigned long long)k, (unsigned long long)t->in.n);
+	t->tid = t->in.seg.tid;
+	if (r || stop->kind != STOP_WATCH)
+		return r;
+	return travel_back_step(t, t->tid, &back, e);
+}
+
+struct last {
+	uint64_t event, k; /* k: how many stops of its segment it was, from 1; 0: none */
+};
+
+/* The last stop in the segments from event `from` up to event `to`. */
+static int last_stop(struct travel *t, uint64_t from, uint64_t to, struct last *last, struct err *e)
+{
+	struct stop stop = {0};
+
+	*last = (struct last){0};
+	if (travel_hold(t, from, e))
+		return -1;
+	while (stop.kind != STOP_LIMIT && stop.kind != STOP_END) {
+		if (travel_run(t, 0, to, &stop, e))
+			return -1;
+		if (stop.kind == STOP_INTERRUPT)
+			return err_set(e, ERR_CANCELLED, "interrupted");
+		if (stop.kind != STOP_BREAK && stop.kind != STOP_WATCH)
+			continue;
+		last->k = last->event == nav_at(t->nav) && last->k ? last->k + 1 : 1;
+		last->event = nav_at(t->nav);
+	}
+	return 0;
+}
+
+static double seconds_at(struct travel *t, uint64_t event)
+{
+	struct timeline_event ev;
+	struct err ignored;
+
+	return event && !timeline_read(t->nav->t.tl, event, &ev, &ignored) ? ev.seconds : 0;
+}
+
+/* A long way that has no checkpoint gets some, so that each piece is short. */
+static int lay_checkpoints(struct travel *t, uint64_t from, uint64_t to, struct err *e)
+{
+	if (seconds_at(t, to) - seconds_at(t, from) < LAY_S)
+		return 0;
+	return travel_leave(t, e) || nav_goto(t->nav, from, e) ||
+		       nav_run_with_checkpoints(t->nav, to, LAY_COUNT, e)
+	       ? -1
+	       : 0;
+}
+
+static uint64_t piece_before(struct travel *t, uint64_t to)
+{
+	uint64_t from = 0;
+
+	return to && nav_ckpt_before(t->nav, to - 1, &from) ? from : 0;
+}
+
+int travel_back_continue(struct travel *t, struct stop *stop, struct err *e)
+{
+	uint64_t k = 0, to;
+
+	*stop = (struct stop){0};
+	if (go_inside(t, e) || inside_count_stops(&t->in, &t->breaks, &k, e))
+		return -1;
+	if (k)
+		return to_stop(t, k, stop, e);
+	to = travel_event(t);
+	while (to && !breaks_empty(&t->breaks)) {
+		uint64_t from = piece_before(t, to);
+		struct last last;
+
+		if (lay_checkpoints(t, from, to, e))
+			return -1;
+		from = piece_before(t, to);
+		if (last_stop(t, from, to, &last, e))
+			return -1;
+		if (last.k)
+			return travel_enter(t, last.event, e) < 0 || to_stop(t, last.k, stop, e) ? -1 : 0;
+		to = from;
+	}
+	return at_begin(t, stop, e);
+}

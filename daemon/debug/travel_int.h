@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: MIT */
+/* travel_int.h: what travel.c and travel_run.c lend to each other and to travel_back.c. */
+#ifndef FRED_DEBUG_TRAVEL_INT_H
+#define FRED_DEBUG_TRAVEL_INT_H
+
+#include "debug/travel.h"
+
+/* Ends looking: no thread is held, no copy lives. The process may be anywhere. */
+int travel_leave(struct travel *t, struct err *e);
+/* Event n, then inside the segment behind it. 1: it has no visible state; the process stands at n. */
+int travel_enter(struct travel *t, uint64_t n, struct err *e);
+/* Event n, all threads held. */
+int travel_hold(struct travel *t, uint64_t n, struct err *e);
+/* The last visible state of all. 1: there is none; nothing is held. */
+int travel_last(struct travel *t, struct err *e);
+/*
+ * From TRAVEL_GROUP on: until something of breaks, thread `step` (0: none) has made a visible step, or event `until`
+ * (STOP_LIMIT; the end of the timeline is STOP_END).
+ */
+int travel_run(struct travel *t, pid_t step, uint64_t until, struct stop *stop, struct err *e);
+
+#endif

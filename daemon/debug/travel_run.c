@@ -1,0 +1,256 @@
+/* SPDX-License-Identifier: MIT */
+/* travel_run.c: forwards at full speed: all threads of the process are held by ptrace. */
+#include <linux/futex.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "debug/inside_int.h"
+#include "debug/travel_int.h"
+
+#define POLL_MS 2
+
+struct run {
+	struct travel *t;
+	pid_t step;
+	uint64_t before; /* of the stepped thread: its last instruction */
+	bool handler; /* ... and whether a handler began with it */
+	struct gaze gaze;
+	uint64_t until;
+	uint32_t notify;
+	struct stop *stop;
+};
+
+static struct replay_ctl *ctl(const struct travel *t)
+{
+	return t->nav->t.ctl;
+}
+
+/* Where the stepped thread stands before it goes on. */
+static int note_step(struct run *r, struct group_thread *th, struct err *e)
+{
+	if (th->t.tid != r->step)
+		return 0;
+	if (inside_pc(&th->t, &r->before, e))
+		return -1;
+	r->handler = th->sig != 0;
+	return 0;
+}
+
+static int go_on(struct run *r, struct group_thread *th, struct err *e)
+{
+	return note_step(r, th, e) || group_resume_one(&r->t->group, th, e) ? -1 : 0;
+}
+
+/* An int3 of ours: the PC goes back to it. */
+static int is_break(struct run *r, struct group_thread *th, const struct trace_stop *s, struct err *e)
+{
+	struct user_regs_struct regs;
+
+	if (s->why != TRACE_SIGNAL || s->info.si_signo != SIGTRAP || s->info.si_code != SI_KERNEL)
+		return 0;
+	if (trace_get_regs(&th->t, &regs, e))
+		return -1;
+	if (!breaks_has(&r->t->breaks, regs.rip - 1))
+		return 0;
+	regs.rip--;
+	return trace_set_regs(&th->t, &regs, e) ? -1 : 1;
+}
+
+static bool is_watch(struct run *r, const struct trace_stop *s)
+{
+	for (unsigned i = 0; i < BREAKS_WATCHES; i++) {
+		const struct group_slot *w = &r->t->breaks.watch[i];
+
+		if ((s->slots & 1u << i) && w->kind) {
+			*r->stop = (struct stop){STOP_WATCH, 0, w->addr, w->kind};
+			return true;
+		}
+	}
+	return false;
+}
+
+static bool is_fault(const struct trace_stop *s)
+{
+	int sig = s->info.si_signo;
+
+	return s->why == TRACE_SIGNAL && s->info.si_code > 0 &&
+	       (sig == SIGSEGV || sig == SIGBUS || sig == SIGILL || sig == SIGFPE);
+}
+
+/* 1: the stepped thread is at a visible state. */
+static int is_stepped(struct run *r, struct group_thread *th, const struct trace_stop *s, struct err *e)
+{
+	struct user_regs_struct regs;
+
+	if (th->t.tid != r->step || s->why != TRACE_STEPPED)
+		return 0;
+	if (trace_get_regs(&th->t, &regs, e))
+		return -1;
+	return sight_sees(&r->t->sight, &r->gaze, th->t.pid, r->before, &regs, r->handler);
+}
+
+/* A stop of one thread: r->stop is set when it is the debugger's, else the thread goes on. */
+static int judge(struct run *r, struct group_thread *th, const struct trace_stop *s, struct err *e)
+{
+	int yes = is_break(r, th, s, e);
+
+	if (yes < 0 || (th->t.tid == r->step && inside_hide_step(&th->t, e)))
+		return -1;
+	if (yes)
+		r->stop->kind = STOP_BREAK;
+	else if (is_watch(r, s))
+		;
+	else if (is_fault(s))
+		*r->stop = (struct stop){.kind = STOP_SIGNAL, .sig = s->info.si_signo};
+	else if ((yes = is_stepped(r, th, s, e)) != 0)
+		r->stop->kind = STOP_STEP;
+	if (yes < 0)
+		return -1;
+	if (s->why == TRACE_SIGNAL && r->stop->kind != STOP_BREAK)
+		th->sig = s->info.si_signo;
+	if (r->stop->kind) {
+		r->t->tid = th->t.tid;
+		return 0;
+	}
+	return go_on(r, th, e);
+}
+
+/* The shim has something to say: it stands at `until`, or cannot go on. */
+static int hear(struct run *r, struct err *e)
+{
+	struct replay_ctl *c = ctl(r->t);
+
+	switch (__atomic_load_n(&c->state, __ATOMIC_ACQUIRE)) {
+	case REPLAY_PARKED:
+	case REPLAY_ENDED:
+		r->stop->kind = c->turn >= c->total ? STOP_END : STOP_LIMIT;
+		r->t->tid = target_tid(&r->t->nav->t, c->parked);
+		return 0;
+	case REPLAY_RUNNING:
+		return 0;
+	}
+	return err_set(e, ERR_INTERNAL, "the replay diverged at event %llu: %s", (unsigned long long)c->turn + 1,
+		       c->state == REPLAY_DIVERGED ? c->diverge.text : c->text);
+}
+
+static int wait_stop(struct run *r, struct err *e)
+{
+	struct travel *t = r->t;
+
+	while (!r->stop->kind) {
+		struct group_thread *th = NULL;
+		struct trace_stop s;
+		int got = group_wait(&t->group, POLL_MS, &th, &s, e);
+
+		if (got < 0)
+			return -1;
+		if (got == 1 && judge(r, th, &s, e))
+			return -1;
+		if (got == 2) {
+			r->stop->kind = STOP_END;
+			return 0;
+		}
+		if (got)
+			continue;
+		if (__atomic_load_n(&ctl(t)->notify, __ATOMIC_ACQUIRE) != r->notify && hear(r, e))
+			return -1;
+		if (!r->stop->kind && t->interrupted && t->interrupted(t->ctx)) {
+			r->stop->kind = STOP_INTERRUPT;
+			t->tid = target_tid(&t->nav->t, ctl(t)->owner);
+		}
+	}
+	return group_stop(&t->group, e);
+}
+
+/* The thread that stopped at a breakpoint makes one instruction without it; the others stay. */
+static int step_off(struct run *r, struct err *e)
+{
+	struct travel *t = r->t;
+	struct group_thread *th = group_find(&t->group, t->tid);
+	struct trace_stop s;
+	uint64_t pc;
+	int sig;
+
+	if (!th || !th->t.alive || th->pending)
+		return 0;
+	if (inside_pc(&th->t, &pc, e))
+		return -1;
+	if (!breaks_has(&t->breaks, pc))
+		return 0;
+	if (note_step(r, th, e))
+		return -1;
+	sig = th->sig;
+	th->sig = 0;
+	if (trace_step(&th->t, sig, &s, e))
+		return -1;
+	if (s.why == TRACE_EXITED)
+		return 0;
+	if (is_watch(r, &s))
+		return 0;
+	if (is_fault(&s))
+		*r->stop = (struct stop){.kind = STOP_SIGNAL, .sig = s.info.si_signo};
+	if (s.why == TRACE_SIGNAL)
+		th->sig = s.info.si_signo;
+	if (r->stop->kind || s.why != TRACE_STEPPED || inside_pc(&th->t, &pc, e))
+		return r->stop->kind || s.why != TRACE_STEPPED ? 0 : -1;
+	if (breaks_has(&t->breaks, pc))
+		r->stop->kind = STOP_BREAK;
+	else if (is_stepped(r, th, &s, e) > 0)
+		r->stop->kind = STOP_STEP;
+	return 0;
+}
+
+static void release(struct travel *t, uint64_t until)
+{
+	struct replay_ctl *c = ctl(t);
+
+	c->stop_at = until;
+	c->cmd = REPLAY_CMD_RUN;
+	__atomic_add_fetch(&c->go, 1, __ATOMIC_SEQ_CST);
+	syscall(SYS_futex, &c->go, FUTEX_WAKE, 0x7fffffff, NULL, NULL, 0);
+}
+
+static int resume(struct run *r, struct err *e)
+{
+	struct travel *t = r->t;
+	struct group_thread *th = group_find(&t->group, r->step);
+
+	for (unsigned i = 0; i < BREAKS_WATCHES; i++)
+		t->group.slot[i] = t->breaks.watch[i];
+	if (th && th->t.alive && note_step(r, th, e))
+		return -1;
+	return breaks_insert(&t->breaks, t->group.pid, e) || group_resume(&t->group, r->step, e) ? -1 : 0;
+}
+
+int travel_run(struct travel *t, pid_t step, uint64_t until, struct stop *stop, struct err *e)
+{
+	struct run r = {.t = t, .step = step, .until = until, .stop = stop};
+	struct err why;
+	int got;
+
+	*stop = (struct stop){0};
+	if (ctl(t)->turn >= nav_total(t->nav) && ctl(t)->state != REPLAY_RUNNING) {
+		stop->kind = STOP_END;
+		return 0;
+	}
+	if (ctl(t)->turn >= until) {
+		stop->kind = STOP_LIMIT;
+		return 0;
+	}
+	r.notify = __atomic_load_n(&ctl(t)->notify, __ATOMIC_ACQUIRE);
+	if (step_off(&r, e))
+		return -1;
+	if (stop->kind)
+		return 0;
+	got = resume(&r, e);
+	if (!got) {
+		release(t, until);
+		got = wait_stop(&r, e);
+	}
+	if (t->group.pid && group_stop(&t->group, got ? &why : e))
+		got = -1;
+	if (t->group.n && breaks_take_out(&t->breaks, t->group.pid, got ? &why : e))
+		got = -1;
+	return got;
+}

@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * regs.h: the registers of x86-64 as the remote protocol numbers them. See the GDB manual, "i386 Features".
+ */
+#ifndef FRED_RSP_REGS_H
+#define FRED_RSP_REGS_H
+
+#include <stdint.h>
+#include <sys/user.h>
+
+#include "base/buf.h"
+
+struct rsp_regs {
+	struct user_regs_struct r;
+	struct user_fpregs_struct fp; /* as FXSAVE writes it */
+	uint8_t ymmh[16][16]; /* the upper halves */
+};
+
+unsigned rsp_regs_count(void);
+/* Register i in hexadecimal, in the target's byte order. */
+void rsp_reg_hex(struct buf *b, const struct rsp_regs *r, unsigned i);
+/* target.xml */
+void rsp_regs_xml(struct buf *b);
+
+#endif

@@ -1,0 +1,515 @@
+/* SPDX-License-Identifier: MIT */
+/* stub.c: see stub.h. One table of packets, by their beginnings. An empty answer means: not supported. */
+#include "rsp/stub.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/str.h"
+
+struct stub {
+	struct rsp_conn *c;
+	const struct rsp_ops *ops;
+	void *ctx;
+	struct rsp_stop stop;
+	int general, moving; /* chosen by Hg and Hc; 0: the one that stopped */
+	struct buf out; /* the answer */
+	bool done;
+};
+
+typedef int (*packet_fn)(struct stub *s, const char *args, struct err *e);
+
+static int ok(struct stub *s)
+{
+	buf_add_str(&s->out, "OK");
+	return 0;
+}
+
+/* E01, and the reason for debuggers that show it. */
+static int refuse(struct stub *s, const struct err *why)
+{
+	buf_clear(&s->out);
+	buf_addf(&s->out, "E.%s", why->text);
+	return 0;
+}
+
+static int error(struct stub *s)
+{
+	buf_clear(&s->out);
+	buf_add_str(&s->out, "E01");
+	return 0;
+}
+
+static int thread_of(const struct stub *s, int chosen)
+{
+	return chosen > 0 ? chosen : s->stop.tid;
+}
+
+static const char *watch_name(enum rsp_point p)
+{
+	return p == RSP_READ ? "rwatch" : p == RSP_ACCESS ? "awatch" : "watch";
+}
+
+static int stop_reply(struct stub *s)
+{
+	const struct rsp_stop *p = &s->stop;
+
+	buf_addf(&s->out, "T%02x", p->why == RSP_SIGNALLED ? p->sig : 5);
+	if (p->why == RSP_WATCHPOINT)
+		buf_addf(&s->out, "%s:%" PRIx64 ";", watch_name(p->point), p->addr);
+	if (p->why == RSP_BEGIN)
+		buf_add_str(&s->out, "replaylog:begin;");
+	if (p->why == RSP_END)
+		buf_add_str(&s->out, "replaylog:end;");
+	if (p->why == RSP_BREAKPOINT)
+		buf_add_str(&s->out, "swbreak:;");
+	buf_addf(&s->out, "thread:%x;", p->tid);
+	return 0;
+}
+
+static int why_stopped(struct stub *s, const char *args, struct err *e)
+{
+	(void)args;
+	(void)e;
+	return stop_reply(s);
+}
+
+static int resume(struct stub *s, enum rsp_resume how, int tid)
+{
+	struct rsp_stop stop = s->stop;
+	struct err why = {0};
+
+	if (s->ops->resume(s->ctx, how, tid, &stop, &why))
+		return refuse(s, &why);
+	s->stop = stop;
+	s->general = s->moving = 0;
+	return stop_reply(s);
+}
+
+/* vCont;ACTION[:THREAD]... : the thread to be stepped, else all go on. */
+static int v_cont(struct stub *s, const char *args, struct err *e)
+{
+	const char *p = args;
+
+	(void)e;
+	while ((p = strchr(p, ';'))) {
+		char action = *++p;
+		const char *colon = p + strcspn(p, ":;");
+
+		if (action != 's' && action != 'S')
+			continue;
+		return resume(s, RSP_STEP,
+			      *colon == ':' ? (int)strtol(colon + 1, NULL, 16) : thread_of(s, s->general));
+	}
+	return resume(s, RSP_CONTINUE, thread_of(s, 0));
+}
+
+static int v_cont_query(struct stub *s, const char *args, struct err *e)
+{
+	(void)args;
+	(void)e;
+	buf_add_str(&s->out, "vCont;c;C;s;S");
+	return 0;
+}
+
+static int go_on(struct stub *s, const char *args, struct err *e)
+{
+	(void)args;
+	(void)e;
+	return resume(s, RSP_CONTINUE, thread_of(s, s->moving));
+}
+
+static int one_step(struct stub *s, const char *args, struct err *e)
+{
+	(void)args;
+	(void)e;
+	return resume(s, RSP_STEP, thread_of(s, s->moving));
+}
+
+static int back_continue(struct stub *s, const char *args, struct err *e)
+{
+	(void)args;
+	(void)e;
+	return resume(s, RSP_BACK_CONTINUE, thread_of(s, s->moving));
+}
+
+static int back_step(struct stub *s, const char *args, struct err *e)
+{
+	(void)args;
+	(void)e;
+	return resume(s, RSP_BACK_STEP, thread_of(s, s->moving));
+}
+
+static int regs_of(struct stub *s, struct rsp_regs *r)
+{
+	struct err why = {0};
+
+	if (!s->ops->regs(s->ctx, thread_of(s, s->general), r, &why))
+		return 0;
+	refuse(s, &why);
+	return -1;
+}
+
+static int all_registers(struct stub *s, const char *args, struct err *e)
+{
+	struct rsp_regs r;
+
+	(void)args;
+	(void)e;
+	if (regs_of(s, &r))
+		return 0;
+	for (unsigned i = 0; i < rsp_regs_count(); i++)
+		rsp_reg_hex(&s->out, &r, i);
+	return 0;
+}
+
+static int one_register(struct stub *s, const char *args, struct err *e)
+{
+	unsigned i = (unsigned)strtoul(args, NULL, 16);
+	struct rsp_regs r;
+
+	(void)e;
+	if (i >= rsp_regs_count())
+		return error(s);
+	if (!regs_of(s, &r))
+		rsp_reg_hex(&s->out, &r, i);
+	return 0;
+}
+
+static int read_memory(struct stub *s, const char *args, struct err *e)
+{
+	uint8_t data[16384];
+	uint64_t addr;
+	size_t len;
+	char *end;
+
+	(void)e;
+	addr = strtoull(args, &end, 16);
+	if (*end != ',')
+		return error(s);
+	len = strtoull(end + 1, NULL, 16);
+	if (len > sizeof(data))
+		len = sizeof(data);
+	if (!len)
+		return 0;
+	len = s->ops->read(s->ctx, addr, data, len);
+	if (!len)
+		return error(s);
+	rsp_hex(&s->out, data, len);
+	return 0;
+}
+
+/* History cannot be changed. */
+static int no_writing(struct stub *s, const char *args, struct err *e)
+{
+	struct err why = {0};
+
+	(void)args;
+	(void)e;
+	err_set(&why, ERR_USAGE, "a recording cannot be changed: registers and memory are what they were");
+	return refuse(s, &why);
+}
+
+static int set_point(struct stub *s, const char *args, bool on)
+{
+	struct err why = {0};
+	uint64_t addr;
+	unsigned len;
+	int type, r;
+
+	if (sscanf(args, "%d,%" SCNx64 ",%x", &type, &addr, &len) != 3 || type < 0 || type > RSP_ACCESS)
+		return error(s);
+	r = s->ops->set_point(s->ctx, (enum rsp_point)type, addr, len, on, &why);
+	if (r < 0)
+		return refuse(s, &why);
+	return r ? error(s) : ok(s);
+}
+
+static int insert_point(struct stub *s, const char *args, struct err *e)
+{
+	(void)e;
+	return set_point(s, args, true);
+}
+
+static int remove_point(struct stub *s, const char *args, struct err *e)
+{
+	(void)e;
+	return set_point(s, args, false);
+}
+
+static int choose_thread(struct stub *s, const char *args, struct err *e)
+{
+	int tid = (int)strtol(args + 1, NULL, 16);
+
+	(void)e;
+	*(args[0] == 'g' ? &s->general : &s->moving) = tid > 0 ? tid : 0;
+	return ok(s);
+}
+
+static unsigned list_threads(struct stub *s, int **tids)
+{
+	*tids = xcalloc(RSP_THREADS_MAX, sizeof(**tids));
+	return s->ops->threads(s->ctx, *tids, RSP_THREADS_MAX);
+}
+
+static int is_alive(struct stub *s, const char *args, struct err *e)
+{
+	int tid = (int)strtol(args, NULL, 16), *tids;
+	unsigned n = list_threads(s, &tids);
+	bool found = false;
+
+	(void)e;
+	for (unsigned i = 0; i < n; i++)
+		found |= tids[i] == tid;
+	free(tids);
+	return found ? ok(s) : error(s);
+}
+
+static int first_threads(struct stub *s, const char *args, struct err *e)
+{
+	int *tids;
+	unsigned n = list_threads(s, &tids);
+
+	(void)args;
+	(void)e;
+	for (unsigned i = 0; i < n; i++)
+		buf_addf(&s->out, "%c%x", i ? ',' : 'm', tids[i]);
+	if (!n)
+		buf_add_char(&s->out, 'l');
+	free(tids);
+	return 0;
+}
+
+static int no_more_threads(struct stub *s, const char *args, struct err *e)
+{
+	(void)args;
+	(void)e;
+	buf_add_char(&s->out, 'l');
+	return 0;
+}
+
+static int current_thread(struct stub *s, const char *args, struct err *e)
+{
+	(void)args;
+	(void)e;
+	buf_addf(&s->out, "QC%x", thread_of(s, s->general));
+	return 0;
+}
+
+static void xml_text(struct buf *b, const char *text)
+{
+	for (; *text; text++) {
+		if (strchr("<>&\"", *text) || (unsigned char)*text < ' ')
+			buf_addf(b, "&#%d;", *text);
+		else
+			buf_add_char(b, *text);
+	}
+}
+
+static void threads_xml(struct stub *s, struct buf *b)
+{
+	int *tids;
+	unsigned n = list_threads(s, &tids);
+
+	buf_add_str(b, "<?xml version=\"1.0\"?><threads>");
+	for (unsigned i = 0; i < n; i++) {
+		char name[64] = "";
+
+		s->ops->thread_name(s->ctx, tids[i], name, sizeof(name));
+		buf_addf(b, "<thread id=\"%x\" name=\"", tids[i]);
+		xml_text(b, name);
+		buf_add_str(b, "\"/>");
+	}
+	buf_add_str(b, "</threads>");
+	free(tids);
+}
+
+/* 1: there is no such object. */
+static int whole_object(struct stub *s, const char *name, struct buf *b, struct err *e)
+{
+	if (!strcmp(name, "features"))
+		rsp_regs_xml(b);
+	else if (!strcmp(name, "threads"))
+		threads_xml(s, b);
+	else
+		return s->ops->object(s->ctx, name, b, e);
+	return 0;
+}
+
+/* qXfer:OBJECT:read:ANNEX:OFFSET,LENGTH */
+static int transfer(struct stub *s, const char *args, struct err *e)
+{
+	cleanup_buf struct buf b = {0};
+	char name[32];
+	const char *range = strrchr(args, ':');
+	size_t off, len, n = strcspn(args, ":");
+	struct err why = {0};
+	int r;
+
+	(void)e;
+	if (n >= sizeof(name) || !str_starts(args + n, ":read:") || !range ||
+	    sscanf(range, ":%zx,%zx", &off, &len) != 2)
+		return 0;
+	memcpy(name, args, n);
+	name[n] = '\0';
+	r = whole_object(s, name, &b, &why);
+	if (r)
+		return r < 0 ? refuse(s, &why) : 0;
+	if (len > RSP_PACKET_MAX / 4)
+		len = RSP_PACKET_MAX / 4;
+	if (off > b.len)
+		off = b.len;
+	buf_add_char(&s->out, b.len - off > len ? 'm' : 'l');
+	rsp_escape(&s->out, b.data + off, b.len - off > len ? len : b.len - off);
+	return 0;
+}
+
+static int supported(struct stub *s, const char *args, struct err *e)
+{
+	(void)args;
+	(void)e;
+	buf_addf(&s->out,
+		 "PacketSize=%x;QStartNoAckMode+;vContSupported+;swbreak+;ReverseStep+;ReverseContinue+;"
+		 "qXfer:features:read+;qXfer:threads:read+;qXfer:auxv:read+;qXfer:exec-file:read+",
+		 RSP_PACKET_MAX);
+	return 0;
+}
+
+static int no_ack(struct stub *s, const char *args, struct err *e)
+{
+	(void)args;
+	(void)e;
+	s->c->no_ack = true;
+	return ok(s);
+}
+
+static int attached(struct stub *s, const char *args, struct err *e)
+{
+	(void)args;
+	(void)e;
+	buf_add_char(&s->out, '1');
+	return 0;
+}
+
+static int yes(struct stub *s, const char *args, struct err *e)
+{
+	(void)args;
+	(void)e;
+	return ok(s);
+}
+
+/* qRcmd,HEX: what the user typed behind `monitor`. Its text goes out first, as console output. */
+static int monitor(struct stub *s, const char *args, struct err *e)
+{
+	cleanup_buf struct buf text = {0}, packet = {0};
+	char command[4096];
+	struct err why = {0};
+	size_t n = rsp_unhex(args, command, sizeof(command) - 1);
+
+	command[n] = '\0';
+	if (s->ops->monitor(s->ctx, command, &text, &why))
+		buf_addf(&text, "fred: %s\n", why.text);
+	for (size_t i = 0; i < text.len; i += 4096) {
+		buf_clear(&packet);
+		buf_add_char(&packet, 'O');
+		rsp_hex(&packet, text.data + i, text.len - i < 4096 ? text.len - i : 4096);
+		if (rsp_send(s->c, packet.data, packet.len, e))
+			return -1;
+	}
+	return ok(s);
+}
+
+static int leave(struct stub *s, const char *args, struct err *e)
+{
+	(void)args;
+	(void)e;
+	s->done = true;
+	return ok(s);
+}
+
+/* By their beginnings, longer ones before shorter. */
+static const struct {
+	const char *start;
+	packet_fn fn;
+} packets[] = {
+	{"?", why_stopped},
+	{"g", all_registers},
+	{"p", one_register},
+	{"m", read_memory},
+	{"G", no_writing},
+	{"P", no_writing},
+	{"M", no_writing},
+	{"X", no_writing},
+	{"Z", insert_point},
+	{"z", remove_point},
+	{"H", choose_thread},
+	{"T", is_alive},
+	{"vCont?", v_cont_query},
+	{"vCont", v_cont},
+	{"vKill", leave},
+	{"c", go_on},
+	{"C", go_on},
+	{"s", one_step},
+	{"S", one_step},
+	{"bc", back_continue},
+	{"bs", back_step},
+	{"D", leave},
+	{"k", leave},
+	{"qC", current_thread},
+	{"qfThreadInfo", first_threads},
+	{"qsThreadInfo", no_more_threads},
+	{"qSupported", supported},
+	{"qAttached", attached},
+	{"qSymbol", yes},
+	{"qXfer:", transfer},
+	{"qRcmd,", monitor},
+	{"QStartNoAckMode", no_ack},
+	{"!", yes},
+};
+
+/* qC is a whole name: qCRC is another one. */
+static bool is_name(const char *start, const char *packet)
+{
+	size_t n = strlen(start);
+
+	if (strncmp(start, packet, n))
+		return false;
+	return strcmp(start, "qC") || !packet[n];
+}
+
+static int answer(struct stub *s, const char *packet, struct err *e)
+{
+	buf_clear(&s->out);
+	for (size_t i = 0; i < sizeof(packets) / sizeof(packets[0]); i++)
+		if (is_name(packets[i].start, packet)) {
+			if (packets[i].fn(s, packet + strlen(packets[i].start), e))
+				return -1;
+			break;
+		}
+	if (packet[0] == 'k')
+		return 0; /* no answer is wanted */
+	return rsp_send(s->c, buf_str(&s->out), s->out.len, e);
+}
+
+int rsp_serve(struct rsp_conn *c, const struct rsp_ops *ops, void *ctx, const struct rsp_stop *first,
+	      struct err *e)
+{
+	struct stub s = {.c = c, .ops = ops, .ctx = ctx, .stop = *first};
+	cleanup_buf struct buf packet = {0};
+	int r = 0;
+
+	while (!r && !s.done) {
+		int got = rsp_receive(c, &packet, e);
+
+		if (got < 0)
+			r = -1;
+		else if (got == RSP_CLOSED)
+			break;
+		else if (got == RSP_PACKET)
+			r = answer(&s, buf_str(&packet), e);
+	}
+	buf_fini(&s.out);
+	return r;
+}

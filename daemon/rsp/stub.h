@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * stub.h: the remote side of GDB's remote serial protocol, with reverse execution (`bs`, `bc`), over a vtable.
+ * See the GDB manual, "Packets", "Stop Reply Packets", "General Query Packets".
+ */
+#ifndef FRED_RSP_STUB_H
+#define FRED_RSP_STUB_H
+
+#include "rsp/packet.h"
+#include "rsp/regs.h"
+
+enum rsp_resume { RSP_CONTINUE, RSP_STEP, RSP_BACK_CONTINUE, RSP_BACK_STEP };
+enum rsp_why { RSP_STEPPED, RSP_BREAKPOINT, RSP_WATCHPOINT, RSP_SIGNALLED, RSP_BEGIN, RSP_END };
+/* As the Z packets number them. */
+enum rsp_point { RSP_SW_BREAK, RSP_HW_BREAK, RSP_WRITE, RSP_READ, RSP_ACCESS };
+
+struct rsp_stop {
+	enum rsp_why why;
+	int tid;
+	int sig; /* RSP_SIGNALLED: as GDB numbers them */
+	uint64_t addr; /* RSP_WATCHPOINT */
+	enum rsp_point point;
+};
+
+#define RSP_THREADS_MAX 8192
+
+/* The program. Functions that return int: 0, or -1 with e set. */
+struct rsp_ops {
+	/* TIDs of the live threads; how many. */
+	unsigned (*threads)(void *ctx, int *tids, unsigned max);
+	/* A name for the list of threads; "" if it has none. */
+	void (*thread_name)(void *ctx, int tid, char *buf, size_t size);
+	int (*regs)(void *ctx, int tid, struct rsp_regs *r, struct err *e);
+	/* How many bytes could be read from addr on. */
+	size_t (*read)(void *ctx, uint64_t addr, void *buf, size_t len);
+	/* 1: not of this kind, or not so many. */
+	int (*set_point)(void *ctx, enum rsp_point p, uint64_t addr, unsigned len, bool on, struct err *e);
+	int (*resume)(void *ctx, enum rsp_resume how, int tid, struct rsp_stop *stop, struct err *e);
+	/* The whole of an object: "auxv", "exec-file". 1: there is none of that name. */
+	int (*object)(void *ctx, const char *name, struct buf *out, struct err *e);
+	/* A command of fred's own; its text goes to the user. */
+	int (*monitor)(void *ctx, const char *command, struct buf *out, struct err *e);
+};
+
+/*
+ * Answers a debugger until it detaches or closes: 0, or -1 with e set. first: how the program stands. While `resume`
+ * runs it may ask rsp_interrupted(c).
+ */
+int rsp_serve(struct rsp_conn *c, const struct rsp_ops *ops, void *ctx, const struct rsp_stop *first,
+	      struct err *e);
+
+#endif

@@ -1,0 +1,284 @@
+/* SPDX-License-Identifier: MIT */
+/* group.c: see group.h and ptrace(2), "PTRACE_O_TRACECLONE". */
+#include "trace/group.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/ptrace.h>
+#include <sys/wait.h>
+#include <time.h>
+
+#include "base/cleanup.h"
+#include "base/str.h"
+#include "trace/internal.h"
+
+struct group_thread *group_find(const struct group *g, pid_t tid)
+{
+	for (unsigned i = 0; i < g->n; i++)
+		if (g->v[i]->t.tid == tid)
+			return g->v[i];
+	return NULL;
+}
+
+static struct group_thread *add(struct group *g, pid_t tid)
+{
+	struct group_thread *th = xcalloc(1, sizeof(*th));
+
+	th->t.pid = g->pid;
+	th->t.tid = tid;
+	g->v = xreallocarray(g->v, g->n + 1, sizeof(g->v[0]));
+	g->v[g->n++] = th;
+	return th;
+}
+
+static void forget(struct group *g, struct group_thread *th)
+{
+	for (unsigned i = 0; i < g->n; i++)
+		if (g->v[i] == th)
+			g->v[i] = g->v[--g->n];
+	free(th);
+}
+
+static void forget_all(struct group *g)
+{
+	while (g->n)
+		forget(g, g->v[0]);
+	free(g->v);
+	memset(g, 0, sizeof(*g));
+}
+
+static int follow_clones(const struct group_thread *th, struct err *e)
+{
+	if (ptrace(PTRACE_SETOPTIONS, th->t.tid, 0, PTRACE_O_TRACECLONE) && errno != ESRCH)
+		return err_errno(e, ERR_INTERNAL, "PTRACE_SETOPTIONS of %d", (int)th->t.tid);
+	return 0;
+}
+
+/* Seizes the threads that are not held yet; how many it were, or -1. */
+static int seize_new(struct group *g, struct err *e)
+{
+	char path[64];
+	struct dirent *d;
+	DIR *dir;
+	int r = 0;
+
+	snprintf(path, sizeof(path), "/proc/%d/task", (int)g->pid);
+	dir = opendir(path);
+	if (!dir)
+		return err_errno(e, ERR_INTERNAL, "%s", path);
+	while (r >= 0 && (d = readdir(dir))) {
+		pid_t tid = (pid_t)strtol(d->d_name, NULL, 10);
+		struct group_thread *th;
+
+		if (tid <= 0 || group_find(g, tid))
+			continue;
+		th = add(g, tid);
+		r = trace_seize(&th->t, g->pid, tid, e) || follow_clones(th, e) ? -1 : r + 1;
+	}
+	closedir(dir);
+	return r;
+}
+
+int group_seize(struct group *g, pid_t pid, struct err *e)
+{
+	int r;
+
+	memset(g, 0, sizeof(*g));
+	g->pid = pid;
+	do
+		r = seize_new(g, e);
+	while (r > 0);
+	return r;
+}
+
+void group_kill(struct group *g)
+{
+	int status;
+	pid_t r;
+
+	if (!g->pid)
+		return;
+	kill(g->pid, SIGKILL);
+	/* the leader can be reaped only when its tracer has seen the others go */
+	while ((r = waitpid(-1, &status, __WALL)) != g->pid || WIFSTOPPED(status))
+		if (r < 0 && errno != EINTR)
+			break;
+	forget_all(g);
+}
+
+static int set_slots(struct group *g, struct trace *t, struct err *e)
+{
+	for (unsigned i = 0; i < TRACE_SLOTS; i++) {
+		const struct group_slot *s = &g->slot[i];
+		int r = 0;
+
+		if (s->kind == GROUP_OFF)
+			r = trace_clear(t, i, e);
+		else if (s->kind == GROUP_BREAK)
+			r = trace_set_break(t, i, s->addr, e);
+		else if (s->kind == GROUP_WRITE)
+			r = trace_set_watch(t, i, s->addr, s->len, e);
+		else
+			r = trace_set_access(t, i, s->addr, s->len, e);
+		if (r)
+			return -1;
+	}
+	return 0;
+}
+
+int group_resume_one(struct group *g, struct group_thread *th, struct err *e)
+{
+	int sig = th->sig;
+
+	if (set_slots(g, &th->t, e))
+		return -1;
+	th->sig = 0;
+	th->t.alive = false;
+	if (ptrace(th->step ? PTRACE_SINGLESTEP : PTRACE_CONT, th->t.tid, 0, sig) && errno != ESRCH)
+		return err_errno(e, ERR_INTERNAL, "resume thread %d", (int)th->t.tid);
+	return 0;
+}
+
+int group_resume(struct group *g, pid_t step, struct err *e)
+{
+	for (unsigned i = 0; i < g->n; i++)
+		g->v[i]->step = g->v[i]->t.tid == step;
+	for (unsigned i = 0; i < g->n; i++)
+		if (g->v[i]->pending)
+			return 0;
+	for (unsigned i = 0; i < g->n; i++)
+		if (g->v[i]->t.alive && group_resume_one(g, g->v[i], e))
+			return -1;
+	return 0;
+}
+
+static bool is_interrupt(int status)
+{
+	return status >> 16 == PTRACE_EVENT_STOP && WSTOPSIG(status) == SIGTRAP;
+}
+
+/* Stops that only this file is concerned with: the thread goes on. 1: it was one. */
+static int is_internal(struct group *g, struct group_thread *th, int status, struct err *e)
+{
+	bool start = th->fresh && status >> 16 == PTRACE_EVENT_STOP;
+	bool stale = th->t.stale_interrupt && is_interrupt(status);
+
+	if (!start && !stale && status >> 16 != PTRACE_EVENT_CLONE)
+		return 0;
+	th->t.alive = true;
+	if (start)
+		th->fresh = false;
+	if (stale)
+		th->t.stale_interrupt = false;
+	if (start && follow_clones(th, e))
+		return -1;
+	return group_resume_one(g, th, e) ? -1 : 1;
+}
+
+/* A wait status of any thread: as group_wait. */
+static int take(struct group *g, pid_t tid, int status, struct group_thread **out, struct trace_stop *stop,
+		struct err *e)
+{
+	struct group_thread *th = group_find(g, tid);
+	int r;
+
+	if (!WIFSTOPPED(status)) {
+		if (th)
+			forget(g, th);
+		return tid == g->pid ? 2 : 0;
+	}
+	if (!th) {
+		th = add(g, tid);
+		th->fresh = true;
+	}
+	r = is_internal(g, th, status, e);
+	if (r)
+		return r < 0 ? -1 : 0;
+	if (trace_classify(&th->t, status, stop, e))
+		return -1;
+	*out = th;
+	return 1;
+}
+
+static void sleep_for_child(unsigned ms)
+{
+	struct timespec ts = {.tv_sec = ms / 1000, .tv_nsec = (long)(ms % 1000) * 1000000};
+	sigset_t set;
+
+	sigemptyset(&set);
+	sigaddset(&set, SIGCHLD);
+	sigtimedwait(&set, NULL, &ts);
+}
+
+int group_wait(struct group *g, unsigned ms, struct group_thread **out, struct trace_stop *stop, struct err *e)
+{
+	bool slept = false;
+
+	for (unsigned i = 0; i < g->n; i++)
+		if (g->v[i]->pending) {
+			g->v[i]->pending = false;
+			*out = g->v[i];
+			*stop = g->v[i]->stop;
+			return 1;
+		}
+	for (;;) {
+		int status, r;
+		pid_t tid = waitpid(-1, &status, __WALL | WNOHANG);
+
+		if (tid < 0 && errno == ECHILD)
+			return 2;
+		if (tid > 0) {
+			r = take(g, tid, status, out, stop, e);
+			if (r)
+				return r;
+			continue;
+		}
+		if (slept)
+			return 0;
+		sleep_for_child(ms);
+		slept = true;
+	}
+}
+
+/* The thread may have stopped for another reason, or ended, before the interrupt came. 1: it ended. */
+static int stop_one(struct group *g, struct group_thread *th, struct err *e)
+{
+	int status;
+
+	if (ptrace(PTRACE_INTERRUPT, th->t.tid, 0, 0) && errno != ESRCH)
+		return err_errno(e, ERR_INTERNAL, "PTRACE_INTERRUPT of %d", (int)th->t.tid);
+	if (trace_wait(&th->t, 0, &status, e) < 0)
+		return -1;
+	if (!WIFSTOPPED(status)) {
+		forget(g, th);
+		return 1;
+	}
+	th->t.alive = true;
+	if (th->fresh) {
+		th->fresh = false;
+		if (follow_clones(th, e))
+			return -1;
+	}
+	if (is_interrupt(status))
+		return 0;
+	th->t.stale_interrupt = true;
+	if (status >> 16 == PTRACE_EVENT_CLONE)
+		return 0;
+	th->pending = true;
+	return trace_classify(&th->t, status, &th->stop, e);
+}
+
+int group_stop(struct group *g, struct err *e)
+{
+	for (unsigned i = 0; i < g->n;) {
+		int r = g->v[i]->t.alive ? 0 : stop_one(g, g->v[i], e);
+
+		if (r < 0)
+			return -1;
+		if (!r)
+			i++;
+	}
+	return 0;
+}

@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * group.h: all threads of a process held by ptrace, run together, stopped together ("all-stop" of a
+ * debugger). New threads join by themselves. trace_prepare comes first; other children of the caller that end
+ * meanwhile are reaped without notice.
+ */
+#ifndef FRED_TRACE_GROUP_H
+#define FRED_TRACE_GROUP_H
+
+#include "trace/trace.h"
+
+struct group_thread {
+	struct trace t; /* t.alive: stopped */
+	int sig; /* to be delivered when it goes on */
+	bool fresh; /* its first stop is yet to come */
+	bool step; /* goes on by single steps */
+	bool pending; /* it stopped for this reason while the others were being stopped */
+	struct trace_stop stop;
+};
+
+enum group_slot_kind { GROUP_OFF = 0, GROUP_BREAK, GROUP_WRITE, GROUP_ACCESS };
+
+struct group_slot {
+	enum group_slot_kind kind;
+	uint64_t addr;
+	unsigned len;
+};
+
+struct group {
+	pid_t pid; /* 0: nothing is held */
+	unsigned n;
+	struct group_thread **v;
+	struct group_slot slot[TRACE_SLOTS]; /* debug registers of every thread; set before group_resume */
+};
+
+/* Holds every thread of pid, stopped. */
+int group_seize(struct group *g, pid_t pid, struct err *e);
+/* Kills the process and reaps its threads. */
+void group_kill(struct group *g);
+
+struct group_thread *group_find(const struct group *g, pid_t tid);
+
+/* All threads go on; the one with TID `step` (0: none) by one instruction. */
+int group_resume(struct group *g, pid_t step, struct err *e);
+/* One stopped thread goes on, as it did before, with its `sig`. */
+int group_resume_one(struct group *g, struct group_thread *th, struct err *e);
+/*
+ * Waits for the next stop, at most ms. 1: *th stopped for *stop, the others may still run; 0: nothing so far; 2: the
+ * process is gone. A thread that ended is forgotten without notice.
+ */
+int group_wait(struct group *g, unsigned ms, struct group_thread **th, struct trace_stop *stop, struct err *e);
+/* Stops those that still run. What one of them stopped for just then is reported by the next group_wait. */
+int group_stop(struct group *g, struct err *e);
+
+#endif
