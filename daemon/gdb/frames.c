@@ -23,7 +23,7 @@ static void read_frame(const struct mi_value *v, struct gdb_frame *f)
 	mi_int(v, "level", &f->level);
 	mi_u64(v, "addr", &f->addr);
 	mi_int(v, "line", &f->line);
-	f->func = dup_or_null(mi_str(v, "func"));
+	f->func = str_eq(mi_str(v, "func"), "??") ? NULL : dup_or_null(mi_str(v, "func"));
 	f->file = dup_or_null(mi_str(v, "file"));
 	f->fullname = dup_or_null(mi_str(v, "fullname"));
 	f->signal_handler = str_eq(f->func, "<signal handler called>");

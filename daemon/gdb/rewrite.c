@@ -91,27 +91,81 @@ static void group(struct scan *s, char close, struct buf *out)
 	s->depth--;
 }
 
-/* [..], (..), .name, ->name; what they are behind is in out already. */
-static void postfix(struct scan *s, struct buf *out)
+/* Puts what stands for the object from there on and `what` behind it; false: it stays. */
+static bool replaced(struct scan *s, struct buf *out, size_t from, const char *what, bool arrow, const char *index)
+{
+	cleanup_free char *object = NULL, *by = NULL;
+
+	if (!s->ops->member || s->failed || out->len == from)
+		return false;
+	object = xstrdup(buf_str(out) + from);
+	by = s->ops->member(s->ctx, object, what, arrow, index);
+	if (!by)
+		return false;
+	out->len = from;
+	buf_add_str(out, by);
+	return true;
+}
+
+static void subscript(struct scan *s, struct buf *out, size_t from)
+{
+	cleanup_buf struct buf part = {0};
+	cleanup_free char *index = NULL;
+
+	group(s, ']', &part);
+	if (s->failed)
+		return;
+	index = xstrndup(buf_str(&part) + 1, part.len - 2);
+	if (!replaced(s, out, from, "[", false, index))
+		buf_add(out, buf_str(&part), part.len);
+}
+
+/* .name or ->name, with its empty brackets if it has such. */
+static void selected(struct scan *s, struct buf *out, size_t from)
+{
+	bool arrow = *s->p == '-';
+	cleanup_free char *name = NULL;
+	const char *op = s->p, *begin, *behind;
+
+	s->p += arrow ? 2 : 1;
+	skip_blanks(s);
+	begin = s->p;
+	skip_name(s);
+	name = xstrndup(begin, (size_t)(s->p - begin));
+	behind = s->p + strspn(s->p, " \t");
+	if (*behind == '(' && behind[1 + strspn(behind + 1, " \t")] == ')') {
+		behind += 1 + strspn(behind + 1, " \t");
+		if (replaced(s, out, from, name, arrow, NULL)) {
+			s->p = behind + 1;
+			return;
+		}
+	}
+	/* an object that acts as a pointer becomes one; then its target may be what has the method */
+	if (arrow && replaced(s, out, from, "->", false, NULL) && *behind == ')' &&
+	    replaced(s, out, from, name, arrow, NULL)) {
+		s->p = behind + 1;
+		return;
+	}
+	buf_add(out, op, (size_t)(s->p - op));
+}
+
+/* [..], (..), .name, ->name; what they are behind begins in out at `from`. */
+static void postfix(struct scan *s, struct buf *out, size_t from)
 {
 	for (;;) {
-		const char *from = s->p;
+		const char *begin = s->p;
 
 		skip_blanks(s);
 		if (s->failed)
 			return;
 		if (*s->p == '[') {
-			group(s, ']', out);
+			subscript(s, out, from);
 		} else if (*s->p == '(') {
 			group(s, ')', out);
-		} else if ((*s->p == '.' || str_starts(s->p, "->")) && *s->p) {
-			from = s->p;
-			s->p += *s->p == '.' ? 1 : 2;
-			skip_blanks(s);
-			skip_name(s);
-			buf_add(out, from, (size_t)(s->p - from));
+		} else if (*s->p && (*s->p == '.' || str_starts(s->p, "->"))) {
+			selected(s, out, from);
 		} else {
-			s->p = from;
+			s->p = begin;
 			return;
 		}
 	}
@@ -159,12 +213,14 @@ static void primary(struct scan *s, struct buf *out)
 static void operand(struct scan *s, struct buf *out)
 {
 	cleanup_buf struct buf text = {0};
+	size_t from;
 
 	while (*s->p == '*' || *s->p == '&' || isspace((unsigned char)*s->p))
 		buf_add_char(&text, *s->p++);
+	from = text.len;
 	if (*s->p && (name_start(*s->p) || isdigit((unsigned char)*s->p) || strchr("(\"':", *s->p)))
 		primary(s, &text);
-	postfix(s, &text);
+	postfix(s, &text, from);
 	if (s->failed)
 		return;
 	if (text.len && s->ops->needs_cast(s->ctx, buf_str(&text))) {
@@ -269,7 +325,7 @@ static char *ask(const struct place *p, const char *command, const char *operand
 /* Enumerations and truth values; "!" takes no bool in GDB 13. */
 static bool ask_cast(void *ctx, const char *operand)
 {
-	cleanup_free char *type = ask(ctx, "ptype ", operand);
+	cleanup_free char *type = ask(ctx, "ptype/r ", operand);
 
 	if (!type)
 		return false;
@@ -290,7 +346,7 @@ static int ask_number(const struct place *p, const char *prefix, const char *nam
 /* `this` is no variable to GDB: it has no address, and never changes. */
 static enum rewrite_answer resolve_this(const struct place *p, char **by)
 {
-	cleanup_free char *type = ask(p, "whatis ", "this");
+	cleanup_free char *type = ask(p, "whatis/r ", "this");
 	uint64_t value;
 
 	if (!type || ask_number(p, "", "this", &value))
@@ -332,7 +388,7 @@ static enum rewrite_answer resolve_function(const struct place *p, const char *t
 /* 'a': GDB compiles no character constants. ('file.c'::x looks alike, but has an address.) */
 static enum rewrite_answer resolve_character(const struct place *p, const char *name, char **by)
 {
-	cleanup_free char *type = ask(p, "whatis ", name), *expr = str_fmt("(long)%s", name);
+	cleanup_free char *type = ask(p, "whatis/r ", name), *expr = str_fmt("(long)%s", name);
 	cleanup_free char *number = NULL;
 	struct err ignored;
 
@@ -414,7 +470,7 @@ static enum rewrite_answer resolve(void *ctx, const char *name, char **by)
 		err_set(p->e, ERR_NOT_FOUND, "a cast to bool");
 		return REWRITE_REFUSE;
 	}
-	type = ask(p, "whatis ", address_of);
+	type = ask(p, "whatis/r ", address_of);
 	if (type && is_function(type))
 		return resolve_function(p, type, name, by);
 	if (!type && *name == '\'')
@@ -437,7 +493,7 @@ static enum rewrite_answer resolve_absolute(void *ctx, const char *name, char **
 
 	if (!strcmp(name, "this"))
 		return resolve_this(p, by);
-	type = ask(p, "whatis ", address_of);
+	type = ask(p, "whatis/r ", address_of);
 	if ((type && is_function(type)) || (!type && *name == '\''))
 		return REWRITE_KEEP;
 	note_local(p, name);
@@ -470,7 +526,7 @@ static int rewrite(struct place *p, const struct rewrite_ops *ops, const char *e
 int gdb_rewrite(struct gdb *g, const char *expr, pid_t tid, int frame, const char *at, char **out,
 		struct gdb_locals *locals, struct err *e)
 {
-	static const struct rewrite_ops ops = {resolve, ask_cast};
+	static const struct rewrite_ops ops = {.resolve = resolve, .needs_cast = ask_cast};
 	struct place place = {.g = g, .tid = tid, .frame = frame, .at = at, .locals = locals, .e = e};
 
 	return rewrite(&place, &ops, expr, out);
@@ -479,7 +535,7 @@ int gdb_rewrite(struct gdb *g, const char *expr, pid_t tid, int frame, const cha
 int gdb_rewrite_absolute(struct gdb *g, const char *expr, pid_t tid, int frame, char **out,
 			 struct gdb_locals *locals, struct err *e)
 {
-	static const struct rewrite_ops ops = {resolve_absolute, no_cast};
+	static const struct rewrite_ops ops = {.resolve = resolve_absolute, .needs_cast = no_cast};
 	struct place place = {.g = g, .tid = tid, .frame = frame, .at = "", .locals = locals, .e = e};
 	int r = rewrite(&place, &ops, expr, out);
 

@@ -23,6 +23,11 @@ struct rewrite_ops {
 	enum rewrite_answer (*resolve)(void *ctx, const char *name, char **by);
 	/* Whether the agent compiler needs this operand cast to long. */
 	bool (*needs_cast)(void *ctx, const char *operand);
+	/*
+	 * What stands for object.what(), object->what() (arrow), object[index] (what: "[") or, in front of a member,
+	 * object-> (what: "->"): the caller's; NULL: it may stay. May be NULL.
+	 */
+	char *(*member)(void *ctx, const char *object, const char *what, bool arrow, const char *index);
 };
 
 /*

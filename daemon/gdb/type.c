@@ -156,9 +156,9 @@ int gdb_type_of(struct gdb *g, const char *expr, pid_t tid, int frame, struct gd
 	uint64_t bytes;
 	int r;
 
-	r = ask(g, "whatis", expr, tid, frame, &t.name, e);
+	r = ask(g, "whatis/r", expr, tid, frame, &t.name, e);
 	if (!r)
-		r = ask(g, "ptype", expr, tid, frame, &t.definition, e);
+		r = ask(g, "ptype/r", expr, tid, frame, &t.definition, e);
 	if (r) {
 		gdb_type_fini(&t);
 		return r;

@@ -10,6 +10,7 @@
 #include "base/cleanup.h"
 #include "base/log.h"
 #include "base/str.h"
+#include "gdb/containers.h"
 #include "gdb/libc_calls.h"
 #include "gdb/rewrite.h"
 #include "session/live.h"
@@ -64,6 +65,32 @@ static int compile(struct expr *x, struct gdb *g, pid_t tid, int frame, struct e
 	}
 }
 
+/* With the methods of libstdc++ spelled out, it may be compiled after all: 0. Else 1, or -1. */
+static int try_spelled_out(struct expr *x, struct gdb *g, pid_t tid, int frame, struct err *e)
+{
+	cleanup_free char *text = NULL;
+	struct err why = {0};
+	int r = gdb_without_containers(g, x->text, tid, frame, &text, e);
+
+	if (r)
+		return r;
+	r = gdb_expr_compile(g, text, tid, frame, &x->x, &why);
+	log_info("%s: as %s: %s", x->text, text, r ? why.text : "compiled");
+	if (r == GDB_NOT_COMPILABLE) { /* a call's argument, maybe */
+		free(x->text);
+		x->text = steal_ptr(&text);
+	}
+	if (r)
+		return gdb_dead(g) ? -1 : 1;
+	if (!agent_assemble(x->x.listing, &x->code, &x->len, &why)) {
+		x->compiled = true;
+		x->locals = x->x.locals;
+		return 0;
+	}
+	gdb_expr_fini(&x->x);
+	return 1;
+}
+
 /* 0: compiled. 1: valid, GDB must evaluate it. 2: no such symbol here. -1: failure. */
 static int try_frame(struct expr *x, struct gdb *g, pid_t tid, int frame, struct err *e)
 {
@@ -82,6 +109,12 @@ static int try_frame(struct expr *x, struct gdb *g, pid_t tid, int frame, struct
 		return 0;
 	}
 	/* GDB 13 evaluates virtual functions, but does not tell their types */
+	if (r == GDB_NOT_COMPILABLE || (why.kind == ERR_USAGE && !is_unknown_symbol(&why))) {
+		int s = try_spelled_out(x, g, tid, frame, e);
+
+		if (s <= 0)
+			return s;
+	}
 	x->unsure = r < 0 && why.kind == ERR_USAGE && strchr(x->text, '(') && !is_unknown_symbol(&why);
 	if (r == GDB_NOT_COMPILABLE || x->unsure)
 		return for_gdb(x, g, tid, frame, e);
