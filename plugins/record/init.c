@@ -394,6 +394,7 @@ static void start_record(uint32_t parent, int argc, char **argv, char **envp)
 	}
 	write_image(parent, RLOG_ORIGIN_EXEC, argc, argv, envp);
 	files_start(find_execfn(envp));
+	vdso_init(envp);
 	G.mode = SHIM_RECORD;
 	if (log_open(self))
 		return;

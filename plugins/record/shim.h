@@ -231,6 +231,9 @@ void turn_start(struct thr *t); /* position 0: stops there if wanted, then waits
 void turn_fork_child(struct thr *t); /* goes on as the child of a fork */
 void turn_attach(uint32_t process); /* maps the control page and the schedule of an image */
 
+/* --- vdso.c --- */
+void vdso_init(char **envp); /* as it is at the exec, the auxiliary vector behind it */
+
 /* --- sys.c --- */
 /* One system call of the program, recorded or replayed. uc: the trap's context, NULL from a wrapper. */
 long sys_event(struct thr *t, long nr, const long *a, ucontext_t *uc);

@@ -292,7 +292,8 @@ long sys_do(struct thr *t, const struct sys_info *s, long nr, const long *a)
 		if (never_waits(nr) || unlikely(file)) {
 			if (nr == SYS_sched_yield && G.serial)
 				gil_switch(t);
-			ret = raw6(nr, k[0], k[1], k[2], k[3], k[4], k[5]);
+			if (!vdso_call(nr, k, &ret))
+				ret = raw6(nr, k[0], k[1], k[2], k[3], k[4], k[5]);
 		} else {
 			wait_begin_event(t);
 			ret = raw6(nr, k[0], k[1], k[2], k[3], k[4], k[5]);

@@ -50,6 +50,12 @@ static inline void put_bytes(uint8_t *d, const uint8_t *s, uint64_t n)
 	__builtin_memcpy(d, s, n);
 }
 
+/* --- sys_data.c --- */
+int sys_plain_memory(const void *p); /* the common cases of good memory: this stack, the shim's heap */
+
+/* --- vdso.c --- */
+int vdso_call(long nr, const long *a, long *ret); /* recording: 1: made without the kernel */
+
 /* --- sys.c --- */
 /* The operands of a call's record: number, arguments, check of the inputs. Gives how many. */
 unsigned sys_pack(uint64_t *op, long nr, const long *a, unsigned nargs, uint32_t check);

@@ -17,6 +17,14 @@ uint32_t sys_check_iov(uint32_t crc, const struct iovec *v, unsigned long n)
 	return crc;
 }
 
+int sys_plain_memory(const void *p)
+{
+	uintptr_t a = (uintptr_t)p, here = (uintptr_t)__builtin_frame_address(0);
+
+	return (a >= SHIM_HEAP_MAIN_ADDR && a < SHIM_STACK_ADDR + (RLOG_MAX_THREADS << 26ull)) ||
+	       a - here < (1u << 16);
+}
+
 /* Memory that the kernel would find bad must not crash us: such a call fails with EFAULT by itself. */
 int sys_readable(const void *p, size_t n)
 {
@@ -28,10 +36,7 @@ int sys_readable(const void *p, size_t n)
 		return 0;
 	if (a < 4096 || last < a)
 		return 0;
-	/* the common cases: this stack, the shim's heap */
-	if (a >= SHIM_HEAP_MAIN_ADDR && a < SHIM_STACK_ADDR + (RLOG_MAX_THREADS << 26ull))
-		return 1;
-	if (a - (uintptr_t)&l < (1u << 16))
+	if (sys_plain_memory(p))
 		return 1;
 	for (; a <= last; a = (a & ~4095ull) + 4096) {
 		r.iov_base = (void *)a;

@@ -5,7 +5,9 @@
  */
 #include "check.h"
 
+#include <sys/mman.h>
 #include <sys/resource.h>
+#include <sys/syscall.h>
 #include <sys/time.h>
 #include <sys/timeb.h>
 #include <sys/times.h>
@@ -94,6 +96,32 @@ static void test_spin(void)
 	step("spin on the clock");
 }
 
+/* To wherever the result goes: the stack, the heap, static memory, a new mapping, nowhere, nothing there at all. */
+static void test_places(void)
+{
+	static struct timespec fixed;
+	struct timespec *heap = malloc(sizeof(*heap));
+	struct timeval *mapped = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	struct timezone zone;
+	time_t now = 0;
+
+	NEED(heap && mapped != MAP_FAILED);
+	CHECK(clock_gettime(CLOCK_REALTIME, &fixed) == 0 && fixed.tv_sec > 0);
+	CHECK(clock_gettime(CLOCK_REALTIME, heap) == 0 && heap->tv_sec >= fixed.tv_sec);
+	CHECK(gettimeofday(mapped, &zone) == 0 && mapped->tv_sec >= heap->tv_sec);
+	CHECK(time(&now) >= fixed.tv_sec && now >= fixed.tv_sec);
+	printf("%ld.%09ld %ld.%09ld %ld.%06ld %ld\n", fixed.tv_sec, fixed.tv_nsec, heap->tv_sec, heap->tv_nsec,
+	       mapped->tv_sec, mapped->tv_usec, (long)now);
+	CHECK(syscall(SYS_clock_gettime, CLOCK_REALTIME, NULL) == -1 && errno == EFAULT);
+	CHECK(syscall(SYS_clock_gettime, CLOCK_REALTIME, 16ul) == -1 && errno == EFAULT);
+	CHECK(syscall(SYS_gettimeofday, 16ul, NULL) == -1 && errno == EFAULT);
+	CHECK(syscall(SYS_time, 16ul) == -1 && errno == EFAULT);
+	CHECK(syscall(SYS_gettimeofday, NULL, NULL) == 0);
+	munmap(mapped, 4096);
+	free(heap);
+	step("places");
+}
+
 int main(void)
 {
 	test_ids();
@@ -101,5 +129,6 @@ int main(void)
 	test_usage();
 	test_dates();
 	test_spin();
+	test_places();
 	return check_status();
 }
