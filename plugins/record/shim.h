@@ -92,6 +92,7 @@ struct thr {
 	/* recording serially, see gil.c */
 	int gil; /* holds it, or waits to get it */
 	uint32_t gil_go, gil_next;
+	int libc_start; /* made by libc itself, and has yet to register its restartable sequences */
 	uint32_t filter; /* seccomp.c: number of the program's newest one */
 	int undone; /* replay: an event is taken that has not been counted */
 	int away; /* replay, in parallel: runs without the turn */
@@ -286,6 +287,9 @@ void vfork_end(struct thr *t, struct share *s, ucontext_t *uc);
 void thread_init(void);
 void thread_exit_event(struct thr *t); /* EXIT: the thread's last event */
 struct thr *thread_slot(uint32_t ordinal);
+/* A thread that libc makes itself: before (NULL: no more can be numbered) and behind the clone. Gives the result. */
+struct thr *thread_adopt_begin(struct thr *t);
+long thread_adopt_end(struct thr *t, struct thr *c, long ret);
 
 /* --- heap.c --- */
 struct arena *heap_arena(uint32_t ordinal);

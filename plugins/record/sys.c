@@ -317,8 +317,7 @@ long sys_refuse(struct thr *t, long nr)
 {
 	char who[232];
 
-	/* rseq: only registered by libc itself, which does without */
-	if (nr != SYS_rseq && G.mode == SHIM_RECORD) {
+	if (G.mode == SHIM_RECORD) {
 		describe_caller(t->caller, who, sizeof(who));
 		note(RLOG_NOTE_REFUSED_SYSCALL, nr, who);
 	}

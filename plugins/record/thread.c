@@ -92,11 +92,8 @@ int thread_is_alt_stack(const void *p)
 	       a % STACK_SLOT == STACK_SLOT - ALT_STACK;
 }
 
-static void *trampoline(void *p)
+static void first_steps(struct thr *t)
 {
-	struct thr *t = p;
-	void *ret;
-
 	t->depth = 1;
 	t->selector = 0;
 	self = t;
@@ -118,8 +115,20 @@ static void *trampoline(void *p)
 	ev_done(t);
 	shim_leave(t);
 	scrub_stack();
-	ret = t->start(t->arg);
-	return ret;
+}
+
+static void *trampoline(void *p)
+{
+	struct thr *t = p;
+
+	first_steps(t);
+	return t->start(t->arg);
+}
+
+void thread_adopted(struct thr *c);
+void thread_adopted(struct thr *c)
+{
+	first_steps(c);
 }
 
 /* The thread's stack, at an address that depends on its ordinal alone. */
@@ -171,6 +180,61 @@ static uint32_t next_ordinal(struct thr *t)
 	return (uint32_t)r.op[0];
 }
 
+static struct thr *new_thread(const struct thr *creator, uint32_t ordinal)
+{
+	struct thr *c = thread_slot(ordinal);
+
+	__builtin_memset(c, 0, sizeof(*c));
+	c->ordinal = ordinal;
+	c->arena = heap_arena(ordinal);
+	c->filter = creator->filter;
+	return c;
+}
+
+struct thr *thread_adopt_begin(struct thr *t)
+{
+	struct rlog_rec r;
+	struct thr *c;
+	uint32_t ordinal;
+
+	/* libc's own threads share its queues under locks that make no event */
+	if (G.mode == SHIM_REPLAY)
+		gil_start_replay(t);
+	else
+		gil_start_now(t);
+	ordinal = next_ordinal(t);
+	if (ordinal >= RLOG_MAX_THREADS) {
+		note(RLOG_NOTE_UNSUPPORTED, ordinal, "more threads than fred can number");
+		return 0;
+	}
+	c = new_thread(t, ordinal);
+	c->libc_start = 1;
+	ev(t, RLOG_CREATE, 0, ordinal, 0);
+	G.mt = 1;
+	if (G.mode == SHIM_REPLAY) {
+		if (turn_map_log(c) && turn_peek(t, &r) && r.kind == RLOG_CREATED)
+			c->tid = (int)r.op[1];
+		t->want_tid = c->tid;
+	}
+	return c;
+}
+
+long thread_adopt_end(struct thr *t, struct thr *c, long ret)
+{
+	int64_t failed = ret < 0 ? ret : 0;
+	uint64_t tid = failed ? 0 : (uint64_t)ret;
+
+	t->want_tid = 0;
+	if (G.mode == SHIM_REPLAY) {
+		if (failed)
+			shim_fail("cannot create a thread with the recorded TID");
+		wait_arrived(c);
+	}
+	ev_done(t);
+	ev_half(t, RLOG_CREATED, &failed, &tid);
+	return failed ? failed : (long)tid;
+}
+
 /*
  * libc loads it at the first pthread_exit or cancellation: with many calls under the loader's lock, which
  * other threads need to start. So it is loaded while there is only one thread.
@@ -211,13 +275,9 @@ EXPORT int pthread_create(pthread_t *out, const pthread_attr_t *attr, void *(*st
 		shim_leave(t);
 		return 11; /* EAGAIN */
 	}
-	c = thread_slot(ordinal);
-	__builtin_memset(c, 0, sizeof(*c));
-	c->ordinal = ordinal;
+	c = new_thread(t, ordinal);
 	c->start = start;
 	c->arg = arg;
-	c->arena = heap_arena(ordinal);
-	c->filter = t->filter;
 	ev(t, RLOG_CREATE, 0, ordinal, 0);
 	G.mt = 1;
 	if (make_stack(c, attr, &with_stack)) {

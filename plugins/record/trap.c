@@ -68,7 +68,9 @@ __asm__(".text\n"
 	"	test %rax, %rax\n"
 	"	jz 1f\n"
 	"	ret\n"
-	"1:	mov -256(%rsp), %r11\n"
+	"1:\n"
+	"clone_goes_on:\n"
+	"	mov -256(%rsp), %r11\n"
 	"	mov -248(%rsp), %rbx\n"
 	"	mov -240(%rsp), %rbp\n"
 	"	mov -232(%rsp), %r12\n"
@@ -100,37 +102,103 @@ static long clone_again(long ret, struct clone_args *c)
 	return ret;
 }
 
-static long clone_thread(long nr, const long *a, ucontext_t *uc)
+/* What clone3 gets for a new thread, and the registers that it starts with, below its stack pointer, which it gives. */
+static uint64_t clone_state(long nr, const long *a, ucontext_t *uc, struct clone_args *c)
 {
 	static const int order[] = {REG_RIP, REG_RBX, REG_RBP, REG_R12, REG_R13, REG_R14, REG_R15,
 				    REG_RDI, REG_RSI, REG_RDX, REG_R8, REG_R9, REG_R10};
 	greg_t *g = uc->uc_mcontext.gregs;
-	struct clone_args c = {0};
 	uint64_t sp, n, *save;
 
+	__builtin_memset(c, 0, sizeof(*c));
 	if (nr == SYS_clone3) {
-		n = (uint64_t)a[1] < sizeof(c) ? (uint64_t)a[1] : sizeof(c);
-		__builtin_memcpy(&c, (void *)a[0], n);
-		sp = c.stack + c.stack_size;
+		n = (uint64_t)a[1] < sizeof(*c) ? (uint64_t)a[1] : sizeof(*c);
+		__builtin_memcpy(c, (void *)a[0], n);
+		sp = c->stack + c->stack_size;
 	} else {
-		c.flags = (uint64_t)a[0] & ~0xffull;
-		c.exit_signal = (uint64_t)a[0] & 0xff;
-		c.parent_tid = (uint64_t)a[2];
-		c.child_tid = (uint64_t)a[3];
-		c.tls = (uint64_t)a[4];
-		c.stack = (uint64_t)a[1] - 4096;
-		c.stack_size = 4096;
+		c->flags = (uint64_t)a[0] & ~0xffull;
+		c->exit_signal = (uint64_t)a[0] & 0xff;
+		c->parent_tid = (uint64_t)a[2];
+		c->child_tid = (uint64_t)a[3];
+		c->tls = (uint64_t)a[4];
+		c->stack = (uint64_t)a[1] - 4096;
+		c->stack_size = 4096;
 		sp = (uint64_t)a[1];
 	}
 	save = (uint64_t *)(sp - 256);
 	for (unsigned i = 0; i < sizeof(order) / sizeof(order[0]); i++)
 		save[i] = (uint64_t)g[order[i]];
+	return sp;
+}
+
+static long clone_thread(long nr, const long *a, ucontext_t *uc)
+{
+	struct clone_args c;
+
+	clone_state(nr, a, uc, &c);
 	/* the recorded TID (a cell has its own PID namespace) */
 	if (G.mode == SHIM_REPLAY && self && self->want_tid) {
 		c.set_tid = (uint64_t)&self->want_tid;
 		c.set_tid_size = 1;
 	}
 	return clone_again(clone_at(SYS_clone3, (long)&c, sizeof(c), 0, 0, 0), &c);
+}
+
+/*
+ * A thread that libc makes for itself (timers with SIGEV_THREAD, aio_read and so on): not through pthread_create, but
+ * by the same call. Its first steps are the recorder's, below what the clone's caller has put on the new stack.
+ */
+#define ADOPT_ROOM 4096 /* from the caller's stack pointer down to the first steps' */
+
+long clone_adopted(const struct clone_args *c, size_t size);
+void thread_adopted(struct thr *c);
+__asm__(".text\n"
+	".type clone_adopted, @function\n"
+	"clone_adopted:\n"
+	"	mov $435, %eax\n"
+	"	syscall\n"
+	"	test %rax, %rax\n"
+	"	jz 1f\n"
+	"	ret\n"
+	"1:	xor %ebp, %ebp\n"
+	"	mov 4096-264(%rsp), %rdi\n"
+	"	call thread_adopted\n"
+	"	lea 4096(%rsp), %rsp\n"
+	"	jmp clone_goes_on\n"
+	".size clone_adopted, .-clone_adopted\n");
+
+static int is_adoptable(uint64_t flags)
+{
+	const uint64_t need = CLONE_THREAD | CLONE_VM | CLONE_SETTLS | CLONE_SIGHAND;
+
+	return (flags & need) == need;
+}
+
+static long adopt_thread(struct thr *t, long nr, const long *a, ucontext_t *uc)
+{
+	struct clone_args c;
+	struct thr *child;
+	uint64_t sp = clone_state(nr, a, uc, &c);
+	long ret;
+
+	child = thread_adopt_begin(t);
+	if (!child)
+		return -11; /* EAGAIN */
+	((uint64_t *)(sp - 264))[0] = (uint64_t)child;
+	c.stack = sp - ADOPT_ROOM - 4096; /* the kernel only wants its end */
+	c.stack_size = 4096;
+	if (t->want_tid) {
+		c.set_tid = (uint64_t)&t->want_tid;
+		c.set_tid_size = 1;
+	}
+	ret = clone_adopted(&c, sizeof(c));
+	for (int i = 0; i < 3000 && ret == -17 /* EEXIST */ && c.set_tid_size; i++) {
+		long pause[2] = {0, 1000000};
+
+		raw2(SYS_nanosleep, pause, 0);
+		ret = clone_adopted(&c, sizeof(c));
+	}
+	return thread_adopt_end(t, child, ret);
 }
 
 long trap_clone(struct thr *t, long nr, const long *a, ucontext_t *uc)
@@ -161,6 +229,8 @@ long trap_clone(struct thr *t, long nr, const long *a, ucontext_t *uc)
 		c.exit_signal = SIGCHLD;
 	}
 	flags = c.flags;
+	if (uc && sp && is_adoptable(flags))
+		return adopt_thread(t, nr, a, uc);
 	if ((flags & (CLONE_THREAD | CLONE_NEWPID)) ||
 	    ((flags & CLONE_VM) && !(flags & CLONE_VFORK))) {
 		char who[232];

@@ -2,6 +2,7 @@
 /* aio.c: native AIO (io_setup and so on), as libaio makes the calls. */
 #include "check.h"
 
+#include <aio.h>
 #include <fcntl.h>
 #include <linux/aio_abi.h>
 #include <stdint.h>
@@ -90,6 +91,34 @@ static void test_many(aio_context_t ctx, int fd)
 	step("many");
 }
 
+/* POSIX AIO: threads that libc makes for itself */
+static void test_posix(int fd)
+{
+	static char out[8][128], in[8][128];
+	struct aiocb cb[8], *list[8];
+
+	for (int i = 0; i < 8; i++) {
+		memset(out[i], 'a' + i, sizeof(out[i]));
+		cb[i] = (struct aiocb){.aio_fildes = fd, .aio_buf = out[i], .aio_nbytes = 128, .aio_offset = 128 * i,
+				       .aio_lio_opcode = LIO_WRITE};
+		list[i] = &cb[i];
+	}
+	CHECK(lio_listio(LIO_WAIT, list, 8, NULL) == 0);
+	for (int i = 0; i < 8; i++) {
+		CHECK(aio_error(&cb[i]) == 0 && aio_return(&cb[i]) == 128);
+		cb[i].aio_buf = in[i];
+		CHECK(aio_read(&cb[i]) == 0);
+	}
+	for (int i = 0; i < 8; i++) {
+		const struct aiocb *one[] = {&cb[i]};
+
+		while (aio_error(&cb[i]) == EINPROGRESS)
+			CHECK(aio_suspend(one, 1, NULL) == 0);
+		CHECK(aio_return(&cb[i]) == 128 && !memcmp(in[i], out[i], 128));
+	}
+	step("by threads");
+}
+
 int main(void)
 {
 	aio_context_t ctx = 0, second = 0;
@@ -102,6 +131,7 @@ int main(void)
 	test_one(ctx, fd);
 	test_many(ctx, fd);
 	CHECK(syscall(SYS_io_destroy, ctx) == 0);
+	test_posix(fd);
 	unlink("data");
 	return check_status();
 }

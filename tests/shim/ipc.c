@@ -5,6 +5,7 @@
 #include <fcntl.h>
 #include <mqueue.h>
 #include <pthread.h>
+#include <semaphore.h>
 #include <signal.h>
 #include <sys/ipc.h>
 #include <sys/msg.h>
@@ -101,6 +102,14 @@ static void on_mq(int sig)
 	(void)sig;
 }
 
+static sem_t told;
+
+static void on_message(union sigval v)
+{
+	(void)v;
+	CHECK(sem_post(&told) == 0);
+}
+
 static void test_mq(void)
 {
 	struct mq_attr attr = {.mq_maxmsg = 4, .mq_msgsize = 32}, got;
@@ -122,6 +131,11 @@ static void test_mq(void)
 	CHECK(mq_receive(q, text, 3, NULL) == -1 && errno == EMSGSIZE);
 	got.mq_flags = O_NONBLOCK;
 	CHECK(mq_setattr(q, &got, &attr) == 0 && mq_receive(q, text, 32, NULL) == -1 && errno == EAGAIN);
+	attr.mq_flags = 0;
+	tell = (struct sigevent){.sigev_notify = SIGEV_THREAD, .sigev_notify_function = on_message};
+	CHECK(mq_setattr(q, &attr, NULL) == 0 && sem_init(&told, 0, 0) == 0 && mq_notify(q, &tell) == 0);
+	CHECK(mq_send(q, "thread", 7, 0) == 0 && sem_wait(&told) == 0);
+	CHECK(mq_receive(q, text, 32, NULL) == 7 && !strcmp(text, "thread"));
 	CHECK(mq_close(q) == 0 && mq_unlink(name) == 0 && mq_open(name, O_RDWR) == -1 && errno == ENOENT);
 	step("POSIX messages");
 }
