@@ -30,6 +30,8 @@ struct call_arg {
 struct call {
 	uint64_t function;
 	bool indirect; /* the function returns the one to call (STT_GNU_IFUNC) */
+	bool is_virtual; /* it stands in the table of the object, the first argument */
+	unsigned slot;
 	unsigned nargs;
 	struct call_arg arg[CALL_ARGS];
 };
@@ -45,7 +47,7 @@ struct calls {
 
 /*
  * Takes text apart in the scope of a frame. 0: done, *outer (the caller's) is the rest; calls_fini
- * frees. 1: it has no calls, or such that only GDB can make (floating point, virtual functions, structs
+ * frees. 1: it has no calls, or such that only GDB can make (floating point, overloaded virtual functions, structs
  * by value ...). -1: GDB failed.
  */
 int calls_init(struct calls *c, struct gdb *g, const char *text, pid_t tid, int frame, char **outer,

@@ -112,6 +112,18 @@ static int jump(struct trace *t, const struct user_regs_struct *base, uint64_t f
 	return w;
 }
 
+/* What the object's table of virtual functions has there. */
+static int dispatch(const struct call *c, pid_t pid, uint64_t object, uint64_t *function, struct err *e)
+{
+	uint64_t table;
+
+	if (!trace_read(pid, object, &table, sizeof(table), NULL) &&
+	    !trace_read(pid, table + 8ull * c->slot, function, sizeof(*function), NULL))
+		return 0;
+	err_set(e, ERR_NOT_FOUND, "the object has no table of virtual functions");
+	return 1;
+}
+
 static int one(const struct call *c, struct trace *t, const struct user_regs_struct *base,
 	       struct call_memory *m, int timeout_ms, uint64_t *result, struct err *e)
 {
@@ -120,6 +132,8 @@ static int one(const struct call *c, struct trace *t, const struct user_regs_str
 
 	for (unsigned i = 0; i < c->nargs && !r; i++)
 		r = argument(&c->arg[i], m, &sp, &arg[i], e);
+	if (!r && c->is_virtual)
+		r = dispatch(c, t->pid, arg[0], &function, e);
 	if (!r && c->indirect)
 		r = jump(t, base, c->function, sp, arg, timeout_ms, &function, e);
 	return r ? r : jump(t, base, function, sp, arg, timeout_ms, result, e);
