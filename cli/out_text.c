@@ -38,12 +38,15 @@ void text_position(const json_t *p)
 static void text_place(const json_t *o)
 {
 	const char *file = out_str(o, "file", NULL), *pc = out_str(o, "pc", NULL);
+	const char *module = out_str(o, "module", NULL);
 
 	if (!file && pc)
 		printf("%s in ", pc);
 	fputs(out_str(o, "function", "??"), stdout);
 	if (file)
 		printf(" at %s:%lld", file, (long long)out_int(o, "line"));
+	else if (module)
+		printf(" from %s", module);
 	putchar('\n');
 }
 

@@ -83,7 +83,7 @@ json_t *show_backtrace(const struct gdb_frame *frames, size_t n)
 			continue;
 		snprintf(pc, sizeof(pc), "0x%llx", (unsigned long long)frames[i].addr);
 		json_array_append_new(
-			list, json_pack("{s:i, s:o, s:o, s:o, s:s, s:o}", "level", level++, "function",
+			list, json_pack("{s:i, s:o, s:o, s:o, s:s, s:o, s:o}", "level", level++, "function",
 					text_or_null(frames[i].signal_handler ? "<signal handler called>"
 									      : frames[i].func),
 					"file",
@@ -91,7 +91,8 @@ json_t *show_backtrace(const struct gdb_frame *frames, size_t n)
 									: frames[i].file),
 					"line",
 					frames[i].line > 0 ? json_integer(frames[i].line) : json_null(),
-					"pc", pc, "args", text_or_null(frames[i].args)));
+					"pc", pc, "args", text_or_null(frames[i].args), "module",
+					text_or_null(frames[i].module)));
 	}
 	return list;
 }
