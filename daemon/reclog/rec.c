@@ -13,6 +13,7 @@
 #include "base/jsonx.h"
 #include "base/str.h"
 #include "reclog/host.h"
+#include "reclog/torn.h"
 
 /* ---- meta.json ---- */
 
@@ -295,20 +296,6 @@ char *rec_log_path(const struct rec *r, uint32_t process, uint32_t thread)
 	return str_fmt("%s/p%04u/t%04u.log", r->dir, process, thread);
 }
 
-/*
- * A power cut loses pages that were not written yet: they are zero, in any order. What reaches into such a page is not
- * trusted, nor what comes behind. (A page of zeros that the program read ends the log, too.)
- */
-static size_t trusted_bytes(const struct reader *log)
-{
-	static const uint8_t zero[4096];
-
-	for (size_t at = 0; at + sizeof(zero) <= log->size; at += sizeof(zero))
-		if (!memcmp(log->base + at, zero, sizeof(zero)))
-			return at;
-	return log->size;
-}
-
 static int log_open(const struct rec *r, const struct rec_image *img, uint32_t thread,
 		    struct reader *log, struct err *e)
 {
@@ -322,8 +309,6 @@ static int log_open(const struct rec *r, const struct rec_image *img, uint32_t t
 			       path, offsetof(struct rlog_head, process), log->head.process,
 			       log->head.thread);
 	log->lenient = !r->complete;
-	if (r->torn)
-		log->size = trusted_bytes(log);
 	log->pid = img->head.pid;
 	return 0;
 }
@@ -340,6 +325,8 @@ int rec_logs_open(const struct rec *r, const struct rec_image *img, struct reade
 			return err_wrap(e, "damaged recording");
 		}
 	}
+	if (r->torn)
+		torn_cut(logs, img->nthreads);
 	*out = logs;
 	return 0;
 }
