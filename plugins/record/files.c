@@ -7,7 +7,6 @@
 #include "record/sys.h"
 
 #include <link.h>
-#include <sys/uio.h>
 
 #define MAX_SCRIPT_DEPTH 4
 
@@ -107,36 +106,50 @@ long files_keep(int fd, uint64_t *st, int shared)
 
 /* ---- pNNNN/files ---- */
 
-static int list_open(void)
+/* Entries on their way to the list: one write for many. */
+struct list {
+	size_t n;
+	char text[12288];
+};
+
+static void list_flush(struct list *l)
 {
 	char path[400], *p = fmt_str(path, path + sizeof(path), G.rec);
+	int fd;
 
 	p = fmt_str(p, path + sizeof(path), "/p");
 	p = fmt_dec(p, path + sizeof(path), G.process, 4);
 	fmt_str(p, path + sizeof(path), "/files");
-	return keep_open(path, O_WRONLY | O_CREAT | O_APPEND, 0600);
+	fd = l->n ? keep_open(path, O_WRONLY | O_CREAT | O_APPEND, 0600) : -1;
+	if (fd >= 0) {
+		raw3(SYS_write, fd, l->text, l->n);
+		raw_close(fd);
+	}
+	l->n = 0;
 }
 
-/* One entry, with one write: those of several threads do not mix. */
-static void list_add(int list, const char *copy, const char *path, int fd, uint64_t base)
+static void list_add(struct list *l, const char *copy, const char *path, int fd, uint64_t base)
 {
-	char real[4096], text[20], proc[40];
-	struct iovec v[4] = {{(void *)copy, __builtin_strlen(copy) + 1},
-			     {(void *)path, __builtin_strlen(path) + 1},
-			     {real, 0},
-			     {text, 0}};
+	size_t most = __builtin_strlen(copy) + __builtin_strlen(path) + 4096 + 32;
+	char proc[40], *p, *end = l->text + sizeof(l->text);
 	long n;
 
+	if (most > sizeof(l->text) - l->n)
+		list_flush(l);
+	if (most > sizeof(l->text))
+		return;
+	p = fmt_str(l->text + l->n, end, copy) + 1;
+	p = fmt_str(p, end, path) + 1;
 	fd_path(proc, proc + sizeof(proc), fd);
-	n = raw3(SYS_readlink, proc, real, sizeof(real) - 1);
-	real[n > 0 ? n : 0] = 0;
-	v[2].iov_len = (n > 0 ? (size_t)n : 0) + 1;
-	v[3].iov_len = (size_t)(fmt_hex(text, text + sizeof(text), base) - text) + 1;
-	raw3(SYS_writev, list, v, 4);
+	n = raw3(SYS_readlink, proc, p, 4095);
+	p += n > 0 ? n : 0;
+	*p++ = 0;
+	p = fmt_hex(p, end, base) + 1;
+	l->n = (size_t)(p - l->text);
 }
 
 /* Keeps the file behind fd; path: as it was named, "": unknown. */
-static void add_fd(int list, int fd, const char *path, uint64_t base)
+static void add_fd(struct list *l, int fd, const char *path, uint64_t base)
 {
 	char copy[128];
 	uint64_t st[18];
@@ -144,19 +157,19 @@ static void add_fd(int list, int fd, const char *path, uint64_t base)
 	if (files_keep(fd, st, 0))
 		return;
 	copy_name(copy, copy + sizeof(copy), st);
-	list_add(list, copy, path, fd, base);
+	list_add(l, copy, path, fd, base);
 }
 
-static void add_path(int list, const char *path, uint64_t base)
+static void add_path(struct list *l, const char *path, uint64_t base)
 {
 	int fd = raw_open(path, O_RDONLY, 0);
 
 	if (fd < 0)
 		return;
 	if (__builtin_strcmp(path, G.shim_path) == 0)
-		list_add(list, RLOG_SHIM_NAME, path, fd, base); /* fredctl has put it there */
+		list_add(l, RLOG_SHIM_NAME, path, fd, base); /* fredctl has put it there */
 	else
-		add_fd(list, fd, path, base);
+		add_fd(l, fd, path, base);
 	raw_close(fd);
 }
 
@@ -173,13 +186,13 @@ static long read_head(const char *path, char *buf, size_t size)
 }
 
 /* The program, and if it is a script the interpreters up to the one that is an ELF file. */
-static void add_program(int list, const char *path)
+static void add_program(struct list *l, const char *path)
 {
 	char line[257], *interp = line, *end;
 	long n;
 
 	for (int depth = 0; depth <= MAX_SCRIPT_DEPTH; depth++) {
-		add_path(list, path, 0);
+		add_path(l, path, 0);
 		n = read_head(path, line, sizeof(line) - 1);
 		if (n < 3 || line[0] != '#' || line[1] != '!')
 			return;
@@ -196,32 +209,31 @@ static void add_program(int list, const char *path)
 
 void files_start(const char *execfn)
 {
-	int list = list_open(), exe;
+	static struct list l; /* before there is a second thread */
+	int exe = raw_open("/proc/self/exe", O_RDONLY, 0);
 
-	if (list < 0)
-		return;
-	exe = raw_open("/proc/self/exe", O_RDONLY, 0);
 	if (exe >= 0) {
-		add_fd(list, exe, "", _r_debug.r_map ? _r_debug.r_map->l_addr : 0);
+		add_fd(&l, exe, "", _r_debug.r_map ? _r_debug.r_map->l_addr : 0);
 		raw_close(exe);
 	}
-	add_program(list, execfn);
+	add_program(&l, execfn);
 	for (const struct link_map *m = _r_debug.r_map; m; m = m->l_next)
 		if (m->l_name[0])
-			add_path(list, m->l_name, m->l_addr);
-	add_path(list, "/etc/ld.so.cache", 0);
-	add_path(list, "/etc/ld.so.preload", 0);
-	raw_close(list);
+			add_path(&l, m->l_name, m->l_addr);
+	add_path(&l, "/etc/ld.so.cache", 0);
+	add_path(&l, "/etc/ld.so.preload", 0);
+	list_flush(&l);
 }
 
 void files_loaded(int fd, const uint64_t *st, uint64_t base)
 {
+	struct list *l = raw_mmap(0, sizeof(*l), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	char copy[128];
-	int list = list_open();
 
-	if (list < 0)
+	if (raw_failed(l))
 		return;
 	copy_name(copy, copy + sizeof(copy), st);
-	list_add(list, copy, "", fd, base);
-	raw_close(list);
+	list_add(l, copy, "", fd, base);
+	list_flush(l);
+	raw2(SYS_munmap, l, sizeof(*l));
 }
