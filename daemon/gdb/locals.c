@@ -138,6 +138,20 @@ int gdb_locals_add(struct gdb *g, pid_t tid, int frame, const char *name, struct
 	return 0;
 }
 
+int gdb_locals_owner(struct gdb *g, pid_t tid, int frame, uint64_t addr, struct gdb_locals *l)
+{
+	uint64_t sp, cfa;
+
+	if (number(g, tid, frame, "(unsigned long)$sp", &sp) || addr < sp)
+		return 1;
+	for (int f = frame; !find_cfa(g, tid, f, &cfa); f++)
+		if (addr < cfa) {
+			l->any = !identify(g, tid, f, l);
+			return !l->any;
+		}
+	return 1;
+}
+
 /* A frame's name comes without parameters. */
 static bool is_named(const struct gdb_frame *f, const char *func)
 {

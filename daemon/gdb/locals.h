@@ -34,6 +34,8 @@ struct gdb_locals {
 int gdb_locals_add(struct gdb *g, pid_t tid, int frame, const char *name, struct gdb_locals *l,
 		   struct err *e);
 
+/* If addr lies in this frame or a caller's, as an object does whose method runs: adds that frame. 1: it does not. */
+int gdb_locals_owner(struct gdb *g, pid_t tid, int frame, uint64_t addr, struct gdb_locals *l);
 /* The level of that frame in a thread's stack; -1: it is not there. */
 int gdb_locals_frame(struct gdb *g, pid_t tid, const struct gdb_locals *l);
 

@@ -343,6 +343,13 @@ static int ask_number(const struct place *p, const char *prefix, const char *nam
 	return str_u64(text, 10, 1, UINT64_MAX, value);
 }
 
+/* An object on the stack, or a member of one by its name alone. */
+static void note_owner(const struct place *p, uint64_t addr)
+{
+	if (!p->locals->any)
+		gdb_locals_owner(p->g, p->tid, p->frame, addr, p->locals);
+}
+
 /* `this` is no variable to GDB: it has no address, and never changes. */
 static enum rewrite_answer resolve_this(const struct place *p, char **by)
 {
@@ -351,6 +358,7 @@ static enum rewrite_answer resolve_this(const struct place *p, char **by)
 
 	if (!type || ask_number(p, "", "this", &value))
 		return REWRITE_KEEP;
+	note_owner(p, value);
 	*by = str_fmt("((%s)0x%llx)", type, (unsigned long long)value);
 	return REWRITE_REPLACE;
 }
@@ -478,6 +486,7 @@ static enum rewrite_answer resolve(void *ctx, const char *name, char **by)
 	note_local(p, name);
 	if (!type || ask_number(p, "&", name, &addr))
 		return resolve_unaddressed(p, name);
+	note_owner(p, addr);
 	if (compiles_as(p, name, addr))
 		return REWRITE_KEEP;
 	return resolve_variable(p, name, type, addr, by);
@@ -497,10 +506,12 @@ static enum rewrite_answer resolve_absolute(void *ctx, const char *name, char **
 	if ((type && is_function(type)) || (!type && *name == '\''))
 		return REWRITE_KEEP;
 	note_local(p, name);
-	if (!type || ask_number(p, "&", name, &addr))
+	if (!type || ask_number(p, "&", name, &addr)) {
 		a = resolve_unaddressed(p, name);
-	else
+	} else {
+		note_owner(p, addr);
 		a = resolve_variable(p, name, type, addr, by);
+	}
 	p->scoped |= a == REWRITE_REFUSE;
 	return a == REWRITE_REFUSE ? REWRITE_KEEP : a;
 }
