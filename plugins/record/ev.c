@@ -149,6 +149,8 @@ void shim_leave(struct thr *t)
 			leave_replay(t);
 		if (unlikely(G.serial && !t->gil) && G.mode == SHIM_RECORD)
 			gil_join(t);
+		if (unlikely(G.serial && !t->no_tsc))
+			tsc_begin(t);
 	}
 	t->depth = 0;
 	t->selector = 1;

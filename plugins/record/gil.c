@@ -338,6 +338,7 @@ static void start_serial(struct thr *t)
 	ev(t, RLOG_CALL, 0, RLOG_CALL_SERIAL, 0);
 	__atomic_store_n(&G.serial, 1, __ATOMIC_SEQ_CST);
 	sig_arm_traps();
+	tsc_begin(t);
 	raw2(SYS_membarrier, 1 /* MEMBARRIER_CMD_GLOBAL */, 0);
 	/* all others stop at the end of their next event; one that comes to none goes on for a while */
 	for (int i = 0; i < STOP_TRIES && others_run(t, 0); i++)
@@ -368,6 +369,7 @@ void gil_start_replay(struct thr *t)
 	turn_take(t, &r, RLOG_CALL);
 	G.serial = 1;
 	sig_arm_traps();
+	tsc_begin(t);
 	turn_done(t);
 }
 

@@ -400,6 +400,8 @@ static void start_record(uint32_t parent, int argc, char **argv, char **envp)
 		return;
 	if (G.serial)
 		gil_init(self);
+	if (G.serial)
+		tsc_begin(self);
 	thread_add_alt_stack(self);
 	arm_thread(self);
 }
@@ -442,6 +444,8 @@ static void start_replay(char **argv)
 		G.ctl->total = G.sched->total;
 	}
 	trap_install_filter();
+	if (G.serial)
+		tsc_begin(self);
 	/* position 0: everything is in place, nothing has happened */
 	turn_start(self);
 }

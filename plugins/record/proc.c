@@ -519,6 +519,7 @@ long proc_exec(struct thr *t, long nr, const long *a)
 			note(RLOG_NOTE_UNRECORDED_EXEC, 0, text);
 		}
 		env = build_env(envp, h != 0);
+		tsc_release();
 		if (env)
 			ret = nr == SYS_execve ? raw3(nr, a[0], a[1], env)
 					       : raw6(nr, a[0], a[1], a[2], (long)env, a[4], 0);
@@ -530,6 +531,7 @@ long proc_exec(struct thr *t, long nr, const long *a)
 		ret = nr == SYS_execve ? raw3(nr, a[0], a[1], a[2])
 				       : raw6(nr, a[0], a[1], a[2], a[3], a[4], 0);
 	}
+	tsc_arm();
 	group_enter(t);
 	ev_half(t, RLOG_EXECRET, &ret, 0);
 	return ret;

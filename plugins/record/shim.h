@@ -94,6 +94,7 @@ struct thr {
 	uint32_t gil_go, gil_next;
 	int libc_start; /* made by libc itself, and has yet to register its restartable sequences */
 	uint32_t filter; /* seccomp.c: number of the program's newest one */
+	int no_tsc;
 	int undone; /* replay: an event is taken that has not been counted */
 	int away; /* replay, in parallel: runs without the turn */
 	int stands; /* replay: waits for the turn, or for a lock; 2: inside an event, and may hold a lock inside libc */
@@ -105,6 +106,7 @@ struct shim {
 	int mt; /* a second thread was created at some time */
 	int serial;
 	int counted; /* recording: stamps are a counter, not the TSC */
+	int no_tsc; /* rdtsc faults, in threads that have reached that: see tsc.c */
 	int group; /* in a group of processes that share memory */
 	uint32_t process; /* ordinal of this image */
 	uint32_t next_thread;
@@ -315,6 +317,13 @@ void gil_unblock(struct thr *t);
 void preempt_handler(int sig, siginfo_t *si, void *uc);
 void preempt_wait(struct thr *t, uint32_t *word, uint32_t seq); /* replay: waits for the turn */
 void preempt_ahead(struct thr *t); /* replay: t goes on to run the program's code */
+
+/* --- tsc.c --- */
+void tsc_begin(struct thr *t); /* the calling thread's rdtsc is an event from here on */
+void tsc_arm(void); /* in the calling thread, again */
+void tsc_release(void); /* before an exec */
+uint64_t tsc_by_clock(void);
+int tsc_fault(void *uc); /* was it one? */
 
 /* --- own_locks.c --- */
 /* Goes over to serial if a library or the program, or one loaded since the last look, has locks of its own. */

@@ -108,7 +108,7 @@ static void call_handler(struct thr *t, int sig, const siginfo_t *si, uint64_t s
 		shim_fail("a signal handler's stack is not where it was when recording");
 	if (u->flags & SA_RESETHAND)
 		u->handler = (void *)0;
-	if (G.group)
+	if (G.group || G.no_tsc)
 		mask &= ~bit(SIGSEGV);
 	if (set_mask)
 		raw4(SYS_rt_sigprocmask, SIG_BLOCK, &mask, &old, 8);
@@ -348,6 +348,8 @@ static void entry(int sig, siginfo_t *si, void *ucv)
 	if (sig == SIGSEGV && si->si_code == SEGV_ACCERR &&
 	    pages_fault(t, (uint64_t)si->si_addr, ((ucontext_t *)ucv)->uc_mcontext.gregs[REG_ERR] & 2))
 		return;
+	if (sig == SIGSEGV && si->si_code == SI_KERNEL && tsc_fault(ucv))
+		return;
 	if (is_sync(sig) && si->si_code > 0) {
 		struct ksigaction *u = &user[sig];
 		void (*fn)(int, siginfo_t *, void *) = u->handler;
@@ -449,7 +451,7 @@ long sig_procmask_native(const long *a, ucontext_t *uc)
 		set &= ~bit(SIGSYS);
 		if (G.serial)
 			set &= ~bit(SIG_PREEMPT);
-		if (G.group) /* the recorder needs it, and its frame is not the program's */
+		if (G.group || G.no_tsc) /* the recorder needs it, and its frame is not the program's */
 			set &= ~bit(SIGSEGV);
 		if (a[0] == SIG_UNBLOCK)
 			set = *(const uint64_t *)a[1];

@@ -72,6 +72,7 @@ static void park(struct thr *t, uint32_t state)
 	/* one that stood here while another went on (session/segment.h) may come late: that one stands now */
 	if (c->parked == t->ordinal)
 		__atomic_store_n(&c->state, REPLAY_RUNNING, __ATOMIC_RELEASE);
+	tsc_arm();
 }
 
 _Noreturn void turn_end(struct thr *t, int state)
@@ -170,15 +171,17 @@ static int at_result(const struct thr *t)
 
 void turn_wait(struct thr *t)
 {
-	int inside = t->away ? at_result(t) : !t->at_event;
+	int inside = t->away ? at_result(t) : !t->at_event, slept = 0;
 
 	t->away = 0;
 	__atomic_store_n(&t->stands, inside ? STANDS_INSIDE : STANDS, __ATOMIC_RELEASE);
 	if (!turn_soon(t))
-		while (!has_turn(t))
+		for (; !has_turn(t); slept = 1)
 			sleep_for_turn(t);
 	t->stands = 0;
 	wait_dying();
+	if (unlikely(slept && G.no_tsc))
+		tsc_arm(); /* perhaps in a checkpoint */
 }
 
 void give_turn(uint32_t to)
