@@ -121,7 +121,7 @@ static int got_option(struct parser *p, const struct cli_option *o, const char *
 		set_global(p->cli, o);
 		return 0;
 	}
-	if (o->metavar && !value) {
+	if (o->metavar && !value && !o->joined) {
 		value = *p->argv;
 		if (!value)
 			return err_set(e, ERR_USAGE, "--%s needs a value: %s", o->name, o->metavar);

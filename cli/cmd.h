@@ -26,6 +26,7 @@ struct cli_option {
 	char letter; /* 0: none */
 	bool required;
 	bool repeated; /* may be given several times */
+	bool joined; /* the value may be left out, and else comes as --name=VALUE only */
 };
 
 struct cli;

@@ -12,10 +12,21 @@ static const struct cli_option options[] = {
 	{"until", "POS", "stop there instead of at the end", .word = WORD_POS},
 	{"output", NULL, "print what the program printed"},
 	{"linear", NULL, "one thread at a time even where several could run"},
-	{"verify", NULL, "exit 1, not 70, when the replay differs from the recording"},
+	{"verify", "WHAT", "exit 1, not 70, when the replay differs; memory: also from an earlier replay's memory",
+	 .choices = "memory", .joined = true},
 	RECARG_PROCESS_OPTION,
 	{0},
 };
+
+static void print_memory(const json_t *m)
+{
+	long long all = out_int(m, "positions"), compared = out_int(m, "compared");
+
+	if (compared)
+		printf("memory and registers at %lld positions: as in an earlier replay\n", compared);
+	if (all > compared)
+		printf("memory and registers at %lld positions: kept for later ones\n", all - compared);
+}
 
 static void print(const struct cli *cli, const json_t *r)
 {
@@ -31,6 +42,7 @@ static void print(const struct cli *cli, const json_t *r)
 	printf("replayed %lld events of %lld process%s in %.2f s: all as recorded\n",
 	       (long long)out_int(r, "events"), (long long)out_int(r, "processes"),
 	       out_int(r, "processes") == 1 ? "" : "es", out_real(r, "wall_s"));
+	print_memory(json_object_get(r, "memory"));
 	if (cli->verbose)
 		printf("%lld in parallel, %lld linear\n", (long long)out_int(r, "parallel"),
 		       (long long)(out_int(r, "processes") - out_int(r, "parallel")));
@@ -50,6 +62,8 @@ static int exec_replay(struct cli *cli, struct err *e)
 		json_object_set_new(params, "output", json_true());
 	if (cli_has(cli, "verify"))
 		json_object_set_new(params, "verify", json_true());
+	if (cli_has(cli, "verify") && *cli_value(cli, "verify"))
+		json_object_set_new(params, "memory", json_true());
 	if (cli_has(cli, "linear"))
 		json_object_set_new(params, "linear", json_true());
 	if (recarg_process(params, cli, e)) {
@@ -70,7 +84,7 @@ static int exec_replay(struct cli *cli, struct err *e)
 const struct cli_command cmd_replay = {
 	.name = "replay",
 	.help = "replay a recording and check every event",
-	.usage = "[REC] [--until POS] [--output] [--verify] [--linear] [--process N]",
+	.usage = "[REC] [--until POS] [--output] [--verify[=memory]] [--linear] [--process N]",
 	.options = options,
 	.exec = exec_replay,
 	.max_args = 1,

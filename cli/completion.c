@@ -26,6 +26,8 @@ static void print_names(FILE *f, const struct cli_option *o)
 		fprintf(f, " --%s", o->name);
 		if (o->letter)
 			fprintf(f, " -%c", o->letter);
+		if (o->joined)
+			fprintf(f, " --%s=%s", o->name, o->choices);
 	}
 }
 
@@ -45,7 +47,7 @@ static void print_values(FILE *f)
 	fputs("\tcase \"$command:$prev\" in\n", f);
 	for (const struct cli_command *const *c = cli_commands(); *c; c++)
 		for (const struct cli_option *o = (*c)->options; o && o->name; o++)
-			if (o->metavar)
+			if (o->metavar && !o->joined)
 				print_value_case(f, *c, o);
 	fputs("\tesac\n", f);
 }

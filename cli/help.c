@@ -11,7 +11,7 @@ static void print_option(FILE *f, const struct cli_option *o)
 					    : str_fmt("    --%s", o->name);
 
 	if (o->metavar)
-		str_set(&left, "%s %s", left, o->metavar);
+		str_set(&left, o->joined ? "%s[=%s]" : "%s %s", left, o->metavar);
 	fprintf(f, "  %-26s %s%s\n", left, o->help, o->required ? " (needed)" : "");
 }
 

@@ -407,8 +407,24 @@ static bool try_parallel(struct nav *n)
 	return false;
 }
 
-int nav_climb(const struct rec *rec, uint32_t process, uint32_t flags, bool parallel, struct op_ctx *ctx,
-	      struct nav *out, struct err *e)
+static int run_to_end(struct nav *n, struct memory_check *memory, bool *diverged, struct err *e)
+{
+	if (!memory)
+		return run_to(n, nav_total(n), diverged, e);
+	memory_begin(memory, &n->t);
+	for (unsigned i = 1; i <= MEMORY_POSITIONS; i++) {
+		uint64_t at = memory_position(&n->t, i);
+
+		if (at <= nav_at(n))
+			continue;
+		if (run_to(n, at, diverged, e) || memory_look(memory, &n->t, e))
+			return -1;
+	}
+	return memory_end(memory, e);
+}
+
+int nav_climb(const struct rec *rec, uint32_t process, uint32_t flags, bool parallel, struct memory_check *memory,
+	      struct op_ctx *ctx, struct nav *out, struct err *e)
 {
 	unsigned first = (unsigned)known_rung(rec, process);
 	struct err why = {0};
@@ -420,15 +436,17 @@ int nav_climb(const struct rec *rec, uint32_t process, uint32_t flags, bool para
 
 		if (init_rung(out, rec, process, rung, flags, ctx, to))
 			return -1;
-		if (parallel && !i && try_parallel(out))
+		if (parallel && !memory && !i && try_parallel(out))
 			return 0;
-		if (!launch(out, to) && !run_to(out, nav_total(out), &diverged, to)) {
+		if (!launch(out, to) && !run_to_end(out, memory, &diverged, to)) {
 			remember_rung(rec, process, rung);
 			return 0;
 		}
 		log_info("process %u, rung %u: %s", process, rung, to->text);
 		nav_fini(out);
-		if (!diverged && i)
+		if (i && !diverged && to->kind == ERR_NOT_FOUND)
+			*e = *to;
+		if (i && !diverged)
 			break;
 		if (!diverged)
 			return -1;

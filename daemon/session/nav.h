@@ -8,6 +8,7 @@
 
 #include "ckpt/store.h"
 #include "reclog/pos.h"
+#include "session/memory.h"
 #include "session/op.h"
 #include "session/target.h"
 
@@ -57,9 +58,10 @@ int nav_resolve(struct nav *n, const char *text, struct timeline_point *p, struc
 /*
  * Replays to the end by one rung after the other until one does not diverge, and remembers it in the
  * recording. The error of the first rung stays when none does. With `parallel`, threads first run side by side;
- * what then differs is not believed.
+ * what then differs is not believed. With `memory`, linear only, it stops and looks at its positions; that they differ
+ * is ERR_NOT_FOUND.
  */
-int nav_climb(const struct rec *rec, uint32_t process, uint32_t flags, bool parallel, struct op_ctx *ctx,
-	      struct nav *out, struct err *e);
+int nav_climb(const struct rec *rec, uint32_t process, uint32_t flags, bool parallel, struct memory_check *memory,
+	      struct op_ctx *ctx, struct nav *out, struct err *e);
 
 #endif

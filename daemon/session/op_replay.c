@@ -20,7 +20,8 @@
 struct run {
 	const struct rec *rec;
 	struct op_ctx *ctx;
-	bool output, verify, linear;
+	bool output, verify, linear, memory;
+	uint64_t looked, compared; /* positions, with memory */
 	unsigned parallel; /* processes that were replayed in parallel */
 	uint64_t events;
 	struct buf out; /* struct replay_out records of all processes */
@@ -83,10 +84,17 @@ static void send_output(struct run *r)
 
 static int replay_image(struct run *r, uint32_t process, struct err *e)
 {
+	struct memory_check memory = {0};
 	struct nav n;
+	int ret;
 
 	remove_outputs(r->rec);
-	if (nav_climb(r->rec, process, r->output ? REPLAY_F_OUTPUT : 0, !r->linear, r->ctx, &n, e))
+	ret = nav_climb(r->rec, process, r->output ? REPLAY_F_OUTPUT : 0, !r->linear, r->memory ? &memory : NULL,
+			r->ctx, &n, e);
+	r->looked += memory.positions;
+	r->compared += memory.compares ? memory.positions : 0;
+	memory_fini(&memory);
+	if (ret)
 		return err_wrap(e, "process %u", process);
 	r->parallel += n.parallel;
 	r->events += nav_total(&n) - timeline_prefix(n.t.tl);
@@ -118,6 +126,10 @@ static int replay_all(struct run *r, json_t **result, struct err *e)
 	*result = json_pack("{s:s, s:b, s:I, s:I, s:I}", "recording", r->rec->dir, "verified", 1, "processes",
 			    (json_int_t)r->rec->nimages, "parallel", (json_int_t)r->parallel, "events",
 			    (json_int_t)r->events);
+	if (r->memory)
+		json_object_set_new(*result, "memory",
+				    json_pack("{s:I, s:I}", "positions", (json_int_t)r->looked, "compared",
+					      (json_int_t)r->compared));
 	return 0;
 }
 
@@ -165,11 +177,14 @@ int op_replay(const json_t *params, struct op_ctx *ctx, json_t **result, struct 
 		.output = json_is_true(json_object_get(params, "output")),
 		.verify = json_is_true(json_object_get(params, "verify")),
 		.linear = json_is_true(json_object_get(params, "linear")),
+		.memory = json_is_true(json_object_get(params, "memory")),
 	};
 	struct timespec t0, t1;
 	struct rec *rec;
 	int ret;
 
+	if (until && r.memory)
+		return err_set(e, ERR_USAGE, "memory is compared in a whole replay: leave out --until");
 	if (pick_rec(params, &rec, e))
 		return -1;
 	r.rec = rec;

@@ -433,6 +433,8 @@ static void start_replay(char **argv)
 	G.ctl->pid = G.pid;
 	G.ctl->process = G.process;
 	G.ctl->mode_addr = (uint64_t)&G.mode;
+	G.ctl->stand_addr = (uint64_t)&G.thr[0].stand;
+	G.ctl->stand_size = sizeof(struct thr);
 	if (turn_map_log(self))
 		shim_fail("cannot map the log of the first thread");
 	thread_add_alt_stack(self);
@@ -470,6 +472,8 @@ __attribute__((noinline)) static void init_image(int argc, char **argv, char **e
 	first_thread();
 	find_real();
 	thread_init();
+	thread_find_rseq();
+	thread_leave_rseq();
 	if (fred[5] == 'r')
 		start_record(parent, argc, argv, envp);
 	else

@@ -84,7 +84,7 @@ static int can_borrow(const struct thr *t, uint32_t to, uint32_t round)
 	const struct thr *b = &G.thr[to];
 
 	return b != t && G.ctl->tid[to] && !b->exited && !b->at_event && !b->lending && b->lend_mark != round &&
-	       (!turn_parallel() || __atomic_load_n(&b->stands, __ATOMIC_ACQUIRE) == STANDS_INSIDE);
+	       (!turn_parallel() || __atomic_load_n(&b->stand.there, __ATOMIC_ACQUIRE) == STANDS_INSIDE);
 }
 
 /* The next thread in the order of the slots that may still hold the lock, or 0. */
@@ -155,7 +155,7 @@ static int others_run(const struct thr *t)
 {
 	for (uint32_t i = 1; i < G.next_thread; i++)
 		if (&G.thr[i] != t && G.ctl->tid[i] && !G.thr[i].exited &&
-		    !__atomic_load_n(&G.thr[i].stands, __ATOMIC_ACQUIRE))
+		    !__atomic_load_n(&G.thr[i].stand.there, __ATOMIC_ACQUIRE))
 			return 1;
 	return 0;
 }
@@ -184,9 +184,9 @@ static long wait_parallel(struct thr *t, const long *a)
 			}
 			ticks += !others_run(t);
 		}
-		t->stands = STANDS;
+		t->stand.there = STANDS;
 		ret = raw4(SYS_futex, word, FUTEX_WAIT | (a[1] & FUTEX_PRIVATE_FLAG), val, tick);
-		t->stands = 0;
+		t->stand.there = 0;
 	}
 	if (ret == -110) {
 		describe_caller(t->caller, G.ctl->text, sizeof(G.ctl->text));

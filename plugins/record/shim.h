@@ -97,7 +97,7 @@ struct thr {
 	int no_tsc;
 	int undone; /* replay: an event is taken that has not been counted */
 	int away; /* replay, in parallel: runs without the turn */
-	int stands; /* replay: waits for the turn, or for a lock; 2: inside an event, and may hold a lock inside libc */
+	struct replay_stand stand; /* replay: waits for the turn, or for a lock */
 	uint32_t asleep; /* replay: waits for the turn in the kernel */
 } __attribute__((aligned(64)));
 
@@ -287,6 +287,8 @@ void vfork_end(struct thr *t, struct share *s, ucontext_t *uc);
 
 /* --- thread.c --- */
 void thread_init(void);
+void thread_find_rseq(void);
+void thread_leave_rseq(void);
 void thread_exit_event(struct thr *t); /* EXIT: the thread's last event */
 struct thr *thread_slot(uint32_t ordinal);
 /* A thread that libc makes itself: before (NULL: no more can be numbered) and behind the clone. Gives the result. */

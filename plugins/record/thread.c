@@ -92,6 +92,27 @@ int thread_is_alt_stack(const void *p)
 	       a % STACK_SLOT == STACK_SLOT - ALT_STACK;
 }
 
+/*
+ * libc has registered each thread for rseq before the shim sees it, and the kernel then writes into it on which
+ * processor it runs. Without, all ask by a call.
+ */
+static char *rseq_offset; /* of a thread's area from its thread pointer; NULL: this libc has none */
+
+void thread_find_rseq(void)
+{
+	const ptrdiff_t *at = REAL(dlsym)(RTLD_DEFAULT, "__rseq_offset");
+	const unsigned *size = REAL(dlsym)(RTLD_DEFAULT, "__rseq_size");
+
+	rseq_offset = at && size && *size ? (char *)*at : 0;
+}
+
+void thread_leave_rseq(void)
+{
+	if (rseq_offset)
+		raw4(SYS_rseq, (uint64_t)__builtin_thread_pointer() + (uint64_t)rseq_offset, 32, 1 /* UNREGISTER */,
+		     0x53053053);
+}
+
 static void first_steps(struct thr *t)
 {
 	t->depth = 1;
@@ -100,6 +121,7 @@ static void first_steps(struct thr *t)
 	t->tid = (int)raw0(SYS_gettid);
 	REAL(pthread_setspecific)(exit_key, t);
 	thread_add_alt_stack(t);
+	thread_leave_rseq();
 	if (G.mode == SHIM_RECORD) {
 		if (log_open(t) == 0)
 			arm_thread(t);

@@ -42,12 +42,52 @@ static void snap_child(void)
 		raw_futex_wait(&never, 0);
 }
 
+/*
+ * Both ways to stand still begin here: what the program has in registers and on its stack is the same each time a replay
+ * stands there; how it then waits is not.
+ */
+#define STAND(name)                                                                                \
+	__asm__(".text\n.globl " #name "\n.hidden " #name "\n.type " #name ", @function\n" #name ":\n" \
+		"	.cfi_startproc\n"                                                          \
+		"	mov %rbx, turn_stand_at+0(%rdi)\n"                                         \
+		"	mov %rbp, turn_stand_at+8(%rdi)\n"                                         \
+		"	mov %r12, turn_stand_at+16(%rdi)\n"                                        \
+		"	mov %r13, turn_stand_at+24(%rdi)\n"                                        \
+		"	mov %r14, turn_stand_at+32(%rdi)\n"                                        \
+		"	mov %r15, turn_stand_at+40(%rdi)\n"                                        \
+		"	lea 8(%rsp), %rax\n"                                                       \
+		"	mov %rax, turn_stand_at+48(%rdi)\n"                                        \
+		"	mov (%rsp), %rax\n"                                                        \
+		"	mov %rax, turn_stand_at+56(%rdi)\n"                                        \
+		"	jmp " #name "_here\n"                                                      \
+		"	.cfi_endproc\n"                                                            \
+		".size " #name ", .-" #name "\n")
+STAND(turn_wait);
+STAND(turn_park);
+
+__attribute__((used)) static void stand_offset(void)
+{
+	__asm__ volatile(".set turn_stand_at, %c0" ::"i"(offsetof(struct thr, stand)));
+}
+
+void turn_park(struct thr *t, uint32_t state);
+
+/* What a wait left on the stack would show in the frames that come to lie there. */
+static __attribute__((noinline)) void scrub(void)
+{
+	uint64_t below[128];
+
+	__builtin_memset(below, 0, sizeof(below));
+	__asm__ volatile("" ::"r"(below) : "memory");
+}
+
 /* Stands still until the worker lets this thread go on. */
-static void park(struct thr *t, uint32_t state)
+static __attribute__((noinline)) void wait_parked(struct thr *t, uint32_t state)
 {
 	struct replay_ctl *c = G.ctl;
 	uint32_t go = __atomic_load_n(&c->go, __ATOMIC_ACQUIRE);
 
+	t->stand.there = STANDS;
 	c->parked = t->ordinal;
 	notify(state);
 	for (;;) {
@@ -69,16 +109,23 @@ static void park(struct thr *t, uint32_t state)
 			break;
 		notify(state); /* nothing can go on from here */
 	}
+	t->stand.there = 0;
 	/* one that stood here while another went on (session/segment.h) may come late: that one stands now */
 	if (c->parked == t->ordinal)
 		__atomic_store_n(&c->state, REPLAY_RUNNING, __ATOMIC_RELEASE);
 	tsc_arm();
 }
 
+__attribute__((used)) void turn_park_here(struct thr *t, uint32_t state)
+{
+	wait_parked(t, state);
+	scrub();
+}
+
 _Noreturn void turn_end(struct thr *t, int state)
 {
 	for (;;)
-		park(t, (uint32_t)state);
+		turn_park(t, (uint32_t)state);
 }
 
 _Noreturn void shim_fail(const char *text)
@@ -169,19 +216,25 @@ static int at_result(const struct thr *t)
 	       *p != RLOG_COND_WOKE && *p != RLOG_BARRIER_LEFT;
 }
 
-void turn_wait(struct thr *t)
+static __attribute__((noinline)) void wait_turn(struct thr *t)
 {
 	int inside = t->away ? at_result(t) : !t->at_event, slept = 0;
 
 	t->away = 0;
-	__atomic_store_n(&t->stands, inside ? STANDS_INSIDE : STANDS, __ATOMIC_RELEASE);
+	__atomic_store_n(&t->stand.there, inside ? STANDS_INSIDE : STANDS, __ATOMIC_RELEASE);
 	if (!turn_soon(t))
 		for (; !has_turn(t); slept = 1)
 			sleep_for_turn(t);
-	t->stands = 0;
+	t->stand.there = 0;
 	wait_dying();
 	if (unlikely(slept && G.no_tsc))
 		tsc_arm(); /* perhaps in a checkpoint */
+}
+
+__attribute__((used)) void turn_wait_here(struct thr *t)
+{
+	wait_turn(t);
+	scrub();
 }
 
 void give_turn(uint32_t to)
@@ -208,7 +261,7 @@ static uint32_t count_event(struct thr *t)
 	if (unlikely(c->turn >= c->total))
 		return 0;
 	if (unlikely(c->turn == c->stop_at))
-		park(t, REPLAY_PARKED);
+		turn_park(t, REPLAY_PARKED);
 	return G.sched->slot[c->slot].thread;
 }
 
@@ -443,7 +496,7 @@ void turn_start(struct thr *t)
 	if (G.ctl->total == 0)
 		turn_end(t, REPLAY_ENDED);
 	if (G.ctl->stop_at == 0)
-		park(t, REPLAY_PARKED);
+		turn_park(t, REPLAY_PARKED);
 	turn_wait(t);
 }
 

@@ -78,6 +78,13 @@ struct replay_diverge {
 	char text[200]; /* what differs, NUL-terminated */
 };
 
+/* Where a thread waits in the shim: what its caller keeps in registers, with rsp and rip as behind that wait. */
+struct replay_stand {
+	uint64_t reg[8]; /* rbx, rbp, r12, r13, r14, r15, rsp, rip */
+	uint32_t there; /* 0: it runs; 1: it stands; 2: inside an event, and may hold a lock inside libc */
+	uint32_t reserved;
+};
+
 struct replay_ctl {
 	uint64_t magic;
 	uint32_t version;
@@ -104,6 +111,7 @@ struct replay_ctl {
 	char text[256];
 	uint32_t wake[RLOG_MAX_THREADS]; /* futex words, by ordinal */
 	int32_t tid[RLOG_MAX_THREADS]; /* by ordinal, 0: not alive */
+	uint64_t stand_addr, stand_size; /* of thread N: struct replay_stand at stand_addr + N * stand_size */
 	uint64_t ahead_until; /* in parallel up to this event; 0: linear */
 	uint64_t ahead_from; /* of the slots, those behind this one's start; ancestors' are linear */
 	uint32_t ahead_end[RLOG_MAX_THREADS]; /* by ordinal: 1 + index of its last slot that begins before ahead_until */
