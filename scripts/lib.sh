@@ -34,7 +34,7 @@ as_root() {
 logged() {
 	local log=$1
 	shift
-	"$@" >"$log" 2>&1 && return
+	("$@") >"$log" 2>&1 && return
 	tail -n 25 "$log" >&2
 	die "failed: $* (all of its output: $log)"
 }
