@@ -208,6 +208,7 @@ static json_t *make_info(const struct rec *rec, struct err *e)
 	}
 	info = json_deep_copy(rec->meta);
 	json_object_del(info, "manifest");
+	json_object_del(info, "crc32c");
 	json_object_set_new(info, "recording", json_text(rec->dir, strlen(rec->dir)));
 	json_object_set_new(info, "name",
 			    json_text(path_base(rec->dir), strlen(path_base(rec->dir))));

@@ -28,12 +28,21 @@ int out_json(const json_t *v, struct err *e)
 	return 0;
 }
 
+/* One line, whatever was quoted in it: names of files and pieces of damaged ones. */
+static void print_line(const char *text)
+{
+	for (; *text; text++)
+		fputc((unsigned char)*text < ' ' || *text == 0x7f ? ' ' : *text, stderr);
+	fputc('\n', stderr);
+}
+
 void out_error(const struct cli *cli, const struct err *e, int exit_code)
 {
 	json_auto_t *v = NULL;
 	struct err ignored;
 
-	fprintf(stderr, "fred: %s\n", e->text);
+	fputs("fred: ", stderr);
+	print_line(e->text);
 	if (!cli->json)
 		return;
 	v = json_pack("{s:{s:s, s:o, s:i}}", "error", "kind", err_kind_name(e->kind), "text",

@@ -232,6 +232,7 @@ static int put_all(struct writer *w, struct err *e)
 	json_object_set_new(meta, "manifest", list);
 	if (w->without_data)
 		json_object_set_new(meta, "without_data", json_true());
+	rec_seal_meta(meta);
 	json_add_to(&text, meta);
 	if (put_buf(w, PACK_META, &text, e))
 		return -1;

@@ -227,6 +227,7 @@ static int complete(const struct record_result *r, const struct rlog_control *c,
 	json_object_set_new(r->meta, "manifest", manifest);
 	json_object_set_new(r->meta, "complete", json_true());
 	json_object_del(r->meta, "still_running");
+	rec_seal_meta(r->meta);
 	return write_meta(r->dir, r->meta, e);
 }
 

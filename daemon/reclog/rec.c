@@ -64,6 +64,8 @@ static int meta_fields(struct rec *r, struct err *e)
 		return -1;
 	if (r->complete && !list)
 		return err_set(e, ERR_USAGE, "damaged: complete, but without a manifest");
+	if ((r->complete || json_object_get(m, "crc32c")) && rec_check_meta(m, e))
+		return -1;
 	r->torn = !r->complete && rec_host_rebooted(m);
 	return meta_exit(r, e);
 }

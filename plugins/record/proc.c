@@ -190,9 +190,11 @@ long proc_fork(struct thr *t, struct clone_args *c, uint64_t sp, ucontext_t *uc)
 
 /* ---- exec ---- */
 
-enum { EXEC_OK, EXEC_STATIC, EXEC_SETUID, EXEC_FOREIGN, EXEC_UNKNOWN };
-static const char *const exec_why[] = {"", "static binary", "setuid or setgid binary",
-				       "not a 64-bit x86 glibc binary", "cannot be read"};
+enum { EXEC_OK, EXEC_STATIC, EXEC_SETUID, EXEC_FOREIGN, EXEC_UNKNOWN, EXEC_HIDDEN };
+static const char *const exec_why[] = {
+	"", "static binary", "setuid or setgid binary", "not a 64-bit x86 glibc binary", "cannot be read",
+	"its user cannot read the recorder, which lies in a private folder",
+};
 
 static int starts(const char *s, const char *with)
 {
@@ -257,6 +259,12 @@ static int exec_kind(const char *path, int depth)
 											   : EXEC_FOREIGN;
 	}
 	return EXEC_STATIC;
+}
+
+/* Can the dynamic linker load the shim there? Who gave up rights may not get at it. */
+static int shim_is_readable(void)
+{
+	return raw4(SYS_faccessat2, AT_FDCWD, G.shim_path, R_OK, AT_EACCESS) == 0;
 }
 
 /*
@@ -510,6 +518,8 @@ long proc_exec(struct thr *t, long nr, const long *a)
 	group_leave();
 	if (raw2(SYS_access, path, 1 /* X_OK */) == 0) {
 		kind = exec_kind(path, 0);
+		if (kind == EXEC_OK && !shim_is_readable())
+			kind = EXEC_HIDDEN;
 		if (kind == EXEC_OK || kind == EXEC_UNKNOWN) {
 			h = start_helper();
 		} else {

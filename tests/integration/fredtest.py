@@ -6,6 +6,7 @@ Environment: FREDCTL (the fredctl to test), BUILD (its build folder), KEEP=1 (ke
 import fnmatch
 import json
 import os
+import re
 import select
 import shutil
 import signal
@@ -187,6 +188,33 @@ class Suite:
             shutil.rmtree(self.scratch, ignore_errors=True)
         print("1..%d" % self.count)
         sys.exit(1 if self.failed else 0)
+
+
+def crc32c(data):
+    crc = 0xFFFFFFFF
+    for byte in data:
+        crc ^= byte
+        for _ in range(8):
+            crc = crc >> 1 ^ (0x82F63B78 if crc & 1 else 0)
+    return crc ^ 0xFFFFFFFF
+
+
+def canonical(value):
+    """As jansson writes it, compact and with sorted keys."""
+    if isinstance(value, dict):
+        return "{" + ",".join(canonical(k) + ":" + canonical(value[k]) for k in sorted(value)) + "}"
+    if isinstance(value, list):
+        return "[" + ",".join(canonical(v) for v in value) + "]"
+    if isinstance(value, float):
+        text = re.sub(r"e([-+])0*", lambda m: "e" + m.group(1).strip("+"), "%.17g" % value)
+        return text if set(text) & set(".e") else text + ".0"
+    return json.dumps(value, ensure_ascii=False)
+
+
+def sealed(meta):
+    """The text of a meta.json with a checksum that fits."""
+    rest = {k: v for k, v in meta.items() if k != "crc32c"}
+    return json.dumps(dict(rest, crc32c="%08x" % crc32c(canonical(rest).encode())))
 
 
 def need_root():

@@ -2,6 +2,7 @@
 /*
  * rights.c: servers give up their rights after the start: user, groups, capabilities, the file system. What they
  * do then, new threads and processes and programs included, is recorded as before.
+ * NOTES: a program that they start is not recorded, where fred lies in a folder that only root can read
  */
 #include "check.h"
 

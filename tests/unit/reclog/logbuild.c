@@ -108,8 +108,10 @@ static void write_meta(struct recbuild *rb, json_t *manifest)
 			  "signal", 11, "wall_s", 1.5, "complete", manifest != NULL);
 	struct err e;
 
-	if (manifest)
+	if (manifest) {
 		json_object_set_new(m, "manifest", manifest);
+		rec_seal_meta(m);
+	}
 	must(json_write_path(rb_path(rb, "meta.json"), m, 0600, &e), &e);
 	json_decref(m);
 }

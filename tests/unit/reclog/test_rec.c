@@ -14,6 +14,7 @@
 
 #include <cmocka.h>
 
+#include "base/cleanup.h"
 #include "base/fdio.h"
 #include "base/jsonx.h"
 #include "base/str.h"
@@ -175,6 +176,17 @@ static void expect_json(struct recbuild *rb, const char *text, const char *want)
 	expect(rb, "meta.json", text, strlen(text), want);
 }
 
+/* The same, with a checksum that fits. */
+static void expect_sealed(struct recbuild *rb, const char *text, const char *want)
+{
+	json_auto_t *meta = json_loads(text, 0, NULL);
+	cleanup_free char *sealed = NULL;
+
+	rec_seal_meta(meta);
+	sealed = json_dumps(meta, JSON_INDENT(1));
+	expect_json(rb, sealed, want);
+}
+
 static void test_messages(void **state)
 {
 	struct rlog_control c = {.magic = RLOG_MAGIC_CONTROL, .version = 2};
@@ -188,9 +200,11 @@ static void test_messages(void **state)
 	expect_json(&rb, "[]", "meta.json: not an object");
 	expect_json(&rb, "{\"format\": 2}", "recording version 2, this fred reads version 1");
 	expect_json(&rb, "{\"format\": 1, \"complete\": true}", "without a manifest");
-	expect_json(&rb, "{\"format\": 1, \"complete\": true, \"manifest\": []}",
-		    "the manifest lacks p0001/t0001.log");
-	expect_json(&rb,
+	expect_json(&rb, "{\"format\": 1, \"complete\": true, \"manifest\": []}", "checksum");
+	expect_json(&rb, "{\"format\": 1, \"crc32c\": \"1a2b3c4d\"}", "damaged: the checksum");
+	expect_sealed(&rb, "{\"format\": 1, \"complete\": true, \"manifest\": []}",
+		      "the manifest lacks p0001/t0001.log");
+	expect_sealed(&rb,
 		    "{\"format\":1,\"complete\":true,\"manifest\":[{\"path\":\"../"
 		    "x\",\"size\":1,\"crc32c\":"
 		    "\"0\"}]}",
