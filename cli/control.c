@@ -16,6 +16,7 @@
 #include "base/path.h"
 #include "base/str.h"
 #include "cli/tsc.h"
+#include "reclog/describe.h"
 
 struct rlog_control *control_create(const char *rec, enum rlog_sched sched, uint64_t chaos_seed,
 				    enum rlog_malloc malloc_mode, struct err *e)
@@ -54,13 +55,20 @@ void control_unmap(struct rlog_control *c)
 		munmap(c, sizeof(*c));
 }
 
+static char *describe_refused(const struct rlog_note *n)
+{
+	const char *name = describe_syscall_name((uint64_t)n->number);
+
+	return str_fmt("process %u: system call %s (%lld) was refused (ENOSYS): its effects cannot be replayed; "
+		       "called from %.231s",
+		       n->process, name ? name : "of an unknown number", (long long)n->number, n->text);
+}
+
 static char *describe(const struct rlog_note *n)
 {
 	switch ((enum rlog_note_kind)n->kind) {
 	case RLOG_NOTE_REFUSED_SYSCALL:
-		return str_fmt("process %u: system call %lld was refused (ENOSYS): fred does not "
-			       "know it; called from %.231s",
-			       n->process, (long long)n->number, n->text);
+		return describe_refused(n);
 	case RLOG_NOTE_REFUSED_IOCTL:
 		return str_fmt("process %u: ioctl 0x%llx was refused: fred does not know it; called "
 			       "from %.231s",
