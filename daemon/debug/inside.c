@@ -182,6 +182,15 @@ static int at_break(struct trace *t, const struct breaks *b, bool *hit, struct e
 	return trace_set_regs(t, &r, e);
 }
 
+static int stray_trap(struct trace *t, struct err *e)
+{
+	uint64_t pc;
+
+	if (inside_pc(t, &pc, e))
+		return -1;
+	return err_set(e, ERR_INTERNAL, "a breakpoint at 0x%" PRIx64 " is not one of ours", pc - 1);
+}
+
 static int judge(struct inside *in, struct trace *t, struct breaks *b, const struct trace_stop *s, int *sig,
 		 struct stop *stop, struct err *e)
 {
@@ -211,10 +220,10 @@ static int judge(struct inside *in, struct trace *t, struct breaks *b, const str
 	if (*sig == SIGTRAP && s->info.si_code == SI_KERNEL) {
 		if (at_break(t, b, &yes, e))
 			return -1;
-		if (yes) {
-			*sig = 0;
-			stop->kind = STOP_BREAK;
-		}
+		if (!yes)
+			return stray_trap(t, e);
+		*sig = 0;
+		stop->kind = STOP_BREAK;
 		return 0;
 	}
 	if (is_fault(s) && !pass)

@@ -210,6 +210,26 @@ static bool is_interrupt(int status)
 	       WSTOPSIG(status) == SIGTRAP;
 }
 
+/*
+ * An interrupt is reported before a signal that the last instruction has raised: a trap, a fault. The thread is then in
+ * a state that no program sees, and must not be copied or given other registers.
+ */
+static bool trap_is_pending(const struct trace *t)
+{
+	struct __ptrace_peeksiginfo_args args = {.nr = 8};
+	siginfo_t info[8];
+	long n = ptrace(PTRACE_PEEKSIGINFO, t->tid, &args, info);
+
+	for (long i = 0; i < n; i++) {
+		int sig = info[i].si_signo;
+
+		if (info[i].si_code > 0 && (sig == SIGTRAP || sig == SIGSYS || sig == SIGSEGV || sig == SIGBUS ||
+					    sig == SIGILL || sig == SIGFPE))
+			return true;
+	}
+	return false;
+}
+
 static int run(struct trace *t, int how, int sig, const struct trace_limit *limit,
 	       struct trace_stop *out, struct err *e)
 {
@@ -226,6 +246,12 @@ static int run(struct trace *t, int how, int sig, const struct trace_limit *limi
 			return -1;
 		t->alive = WIFSTOPPED(status);
 		sig = 0;
+		/* without a limit: another interrupt would come before it again */
+		if (t->alive && is_interrupt(status) && trap_is_pending(t)) {
+			if (resume(t, how, 0, e) || trace_wait(t, 0, &status, e) < 0)
+				return -1;
+			t->alive = WIFSTOPPED(status);
+		}
 	} while (stale && is_interrupt(status));
 	return trace_classify(t, status, out, e);
 }
