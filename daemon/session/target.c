@@ -344,10 +344,11 @@ static void pin(struct target *t)
  * The path to start an image by. /proc/self/exe and the like name another file here: instead, a link to what
  * they named, whose path is as long, since it stands on the stack.
  */
-static int exec_path(const struct rec_image *img, char **path, struct err *e)
+static int exec_path(const struct target *t, const struct rec_image *img, char **path, struct err *e)
 {
-	static const char dir[] = REPLAY_DIR "/";
+	static const char dir[] = "/run/"; /* the cell's own; /dev/fd/3 leaves no room for more */
 	size_t n = strlen(img->execfn);
+	cleanup_free char *link = NULL;
 
 	*path = xstrdup(img->execfn);
 	if (!str_starts(img->execfn, "/proc/") && !str_starts(img->execfn, "/dev/fd/"))
@@ -359,8 +360,10 @@ static int exec_path(const struct rec_image *img, char **path, struct err *e)
 	}
 	memset(*path, 'x', n);
 	memcpy(*path, dir, strlen(dir));
-	if (symlink(img->exe, *path) && errno != EEXIST)
-		return err_errno(e, ERR_HOST, "link %s to %s", *path, img->exe);
+	link = str_fmt("%s%s", t->own_root, *path);
+	unlink(link); /* of another image */
+	if (symlink(img->exe, link))
+		return err_errno(e, ERR_HOST, "link %s to %s", link, img->exe);
 	return 0;
 }
 
@@ -379,7 +382,7 @@ int target_launch(struct target *t, struct err *e)
 	cleanup_free char *path = NULL;
 	struct launch_spec spec;
 
-	if (!img || make_env(img, &env, e) || exec_path(img, &path, e))
+	if (!img || make_env(img, &env, e) || exec_path(t, img, &path, e))
 		return -1;
 	target_kill(t);
 	reset_ctl(t);

@@ -1,0 +1,107 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * exec_forms.c: a new image by each call that there is: by path, by descriptor, relative to a folder, through PATH, as
+ * a script; and daemon(), whose process goes on in the background.
+ */
+#include "check.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+
+static char *self_path;
+
+enum how { BY_PATH, BY_FD, AT_FOLDER, AT_EMPTY, THROUGH_PATH, SCRIPT, SCRIPT_ARG, MISSING, HOWS };
+static const char *const names[HOWS] = {"execve", "fexecve", "execveat", "execveat AT_EMPTY_PATH", "execvp",
+					"script", "script with argument", "missing"};
+
+static void make_script(const char *name, const char *first)
+{
+	int fd = open(name, O_WRONLY | O_CREAT | O_TRUNC, 0755);
+
+	NEED(fd >= 0);
+	dprintf(fd, "%s\ntest \"$1\" = word && exit 9\nexit 1\n", first);
+	close(fd);
+}
+
+static void make_image(enum how how)
+{
+	char *argv[] = {"image", "word", NULL}, *envp[] = {"A=b", NULL};
+	int fd;
+
+	switch (how) {
+	case BY_PATH:
+		execve(self_path, argv, envp);
+		break;
+	case BY_FD:
+		fd = open(self_path, O_RDONLY | O_CLOEXEC);
+		fexecve(fd, argv, envp);
+		break;
+	case AT_FOLDER:
+		fd = open(".", O_RDONLY | O_DIRECTORY);
+		NEED(symlink(self_path, "link") == 0);
+		syscall(SYS_execveat, fd, "link", argv, envp, 0);
+		break;
+	case AT_EMPTY:
+		fd = open(self_path, O_PATH | O_CLOEXEC);
+		syscall(SYS_execveat, fd, "", argv, envp, AT_EMPTY_PATH);
+		break;
+	case THROUGH_PATH:
+		execlp("sh", "sh", "-c", "test \"$0\" = word && exit 9", "word", NULL);
+		break;
+	case SCRIPT:
+		make_script("script", "#!/bin/sh");
+		execve("./script", argv, envp);
+		break;
+	case SCRIPT_ARG:
+		make_script("script2", "#! /bin/sh -e");
+		execve("./script2", argv, envp);
+		break;
+	default:
+		CHECK(execve("/nowhere", argv, envp) == -1 && errno == ENOENT);
+		CHECK(execve("/etc/passwd", argv, envp) == -1 && errno == EACCES);
+		_exit(check_status() ? 1 : 9);
+	}
+	_exit(2);
+}
+
+static void test_daemon(void)
+{
+	int p[2], status = -1;
+	char c = 0;
+
+	CHECK(pipe(p) == 0);
+	if (fork() == 0) {
+		CHECK(daemon(1, 1) == 0);
+		c = check_status() ? 'n' : getsid(0) == getpid() || getppid() != 0 ? 'y' : 'n';
+		_exit(write(p[1], &c, 1) != 1);
+	}
+	close(p[1]);
+	CHECK(wait(&status) > 0 && status == 0);
+	CHECK(read(p[0], &c, 1) == 1 && c == 'y');
+	CHECK(read(p[0], &c, 1) == 0);
+	close(p[0]);
+	step("daemon");
+}
+
+int main(int argc, char **argv)
+{
+	int status;
+
+	if (argc > 1)
+		return strcmp(argv[1], "word") || !getenv("A") ? 1 : 9;
+	self_path = realpath("/proc/self/exe", NULL);
+	NEED(self_path);
+	for (int how = 0; how < HOWS; how++) {
+		status = -1;
+		fflush(stdout);
+		if (fork() == 0)
+			make_image((enum how)how);
+		CHECK(wait(&status) > 0 && WIFEXITED(status) && WEXITSTATUS(status) == 9);
+		step(names[how]);
+	}
+	test_daemon();
+	free(self_path);
+	return check_status();
+}
