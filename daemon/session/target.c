@@ -216,6 +216,7 @@ static void reset_ctl(struct target *t)
 	t->ctl->version = RLOG_VERSION;
 	t->ctl->process = t->root;
 	t->ctl->flags = t->flags;
+	t->ctl->rung = t->rung;
 	t->ctl->total = timeline_total(t->tl);
 }
 

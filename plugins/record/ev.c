@@ -136,8 +136,7 @@ static void leave_replay(struct thr *t)
 	while (sig_deliver_replay(t))
 		;
 	pages_replay(t);
-	if (unlikely(G.serial))
-		preempt_ahead(t);
+	turn_seek(t);
 }
 
 void shim_leave(struct thr *t)

@@ -7,18 +7,15 @@
  * logs a YIELD when the last record is none of its own that is stamped). So the segments of the timeline
  * are what really ran without interruption, and data races, atomics and lock-free code replay exactly.
  *
- * The exception: a thread that has made no event for a while, although others wait, spins until one of
- * them does something. The first of those sends it SIG_PREEMPT, and its handler logs a PREEMPT there. On
- * replay the owner of such a record is interrupted in the same way after the same time, some turns of the
- * loop earlier or later.
+ * A thread that has made no event for a while, although others wait, may spin until one of them does
+ * something. The first of those sends it SIG_PREEMPT, and it logs a PREEMPT there (interrupt.c).
  *
  * Forbidden: to be interrupted by a handler that comes here too. Signals queue while blocking is 0.
  */
 #include "record/group.h"
-#include "record/shim.h"
+#include "record/point.h"
 
 #include <time.h>
-#include <ucontext.h>
 
 #define SLICE_HZ 1000u /* slices a second */
 #define SLICE_COUNTED 500u /* stamps, where they are a counter */
@@ -34,7 +31,7 @@ static struct gil {
 	uint32_t points; /* chaos: events left until the next switch */
 	uint32_t delayed; /* chaos: runs only when no other can */
 	uint64_t slice_end; /* a stamp */
-	uint64_t slice_start;
+	uint64_t slice_start, slice_cpu; /* its stamp; its owner's CPU time in ns */
 	long patience; /* ns */
 	uint64_t random;
 	uint64_t turns; /* how often it changed hands */
@@ -78,6 +75,7 @@ static void new_slice(void)
 
 	gil.slice_start = G.control->clock ? __atomic_load_n(&G.control->next_stamp, __ATOMIC_RELAXED)
 					   : stamp_now();
+	gil.slice_cpu = point_cpu_ns();
 	gil.slice_end = gil.slice_start + (G.control->clock ? SLICE_COUNTED : hz / SLICE_HZ);
 	gil.points = UINT32_MAX;
 	if (chaos())
@@ -156,7 +154,7 @@ static void watchdog(struct thr *t)
 	o = &G.thr[gil.owner];
 	if (gil.first == t->ordinal && gil.owner && gil.seen_turns == gil.turns && gil.seen_cur == o->log.cur &&
 	    !o->depth) {
-		raw3(SYS_tgkill, G.pid, o->tid, SIG_PREEMPT);
+		interrupt_poke(o);
 		if (gil.patience > PATIENCE_MIN)
 			gil.patience /= 2;
 	}
@@ -380,144 +378,21 @@ void gil_join(struct thr *t)
 	gil_acquire(t);
 }
 
-/* ---- spin-waits ---- */
+/* ---- who spins without events ---- */
 
-extern const struct rlog_kind_info *shim_kinds(void);
-
-static int next_is_preempt(const struct thr *t)
+int gil_wanted(const struct thr *t)
 {
-	return turn_next_is(t, RLOG_PREEMPT);
+	return G.serial && t->gil && (__atomic_load_n(&gil.waiters, __ATOMIC_RELAXED) || group_wanted());
 }
 
-/* For how long has t run since its last event? */
-static uint64_t spun_us(const struct thr *t)
+uint64_t gil_slice_start(uint64_t *cpu_ns)
 {
-	uint64_t since = t->last_stamp > gil.slice_start ? t->last_stamp : gil.slice_start;
-	uint64_t hz = G.control->tsc_hz ? G.control->tsc_hz : 2000000000u;
-
-	return G.control->clock ? (uint64_t)gil.patience / 1000 : (stamp_now() - since) / (hz / 1000000);
+	*cpu_ns = gil.slice_cpu;
+	return gil.slice_start;
 }
 
-/* Tells the user once. */
-static void note_preempt(uint64_t pc)
+void gil_preempt(struct thr *t)
 {
-	static int told;
-	char text[232], *p;
-
-	if (told)
-		return;
-	told = 1;
-	p = fmt_str(text, text + sizeof(text), "a thread that spins without a call was interrupted, first at ");
-	describe_caller(pc, p, (unsigned)(text + sizeof(text) - p));
-	note(RLOG_NOTE_UNSUPPORTED, 0, text);
-}
-
-/* Replay: interrupts t in so many us, and again. 0: no more. */
-static void set_timer(struct thr *t, uint64_t us)
-{
-	static int timer, owner; /* number + 1; the thread's TID: a fork takes none along */
-	struct sigevent ev = {.sigev_notify = SIGEV_THREAD_ID, .sigev_signo = SIG_PREEMPT};
-	struct itimerspec when = {{0, 0}, {0, 0}};
-	int id;
-
-	if (owner != t->tid) {
-		if (!us)
-			return;
-		ev._sigev_un._tid = t->tid;
-		if (raw3(SYS_timer_create, CLOCK_MONOTONIC, &ev, &id))
-			return;
-		timer = id + 1;
-		owner = t->tid;
-	}
-	if (us) {
-		when.it_interval.tv_nsec = 2000000;
-		when.it_value.tv_sec = (long)(us / 1000000);
-		when.it_value.tv_nsec = (long)(us % 1000000) * 1000;
-	}
-	raw4(SYS_timer_settime, timer - 1, 0, &when, 0);
-}
-
-void preempt_handler(int sig, siginfo_t *si, void *ucv)
-{
-	struct thr *t = self;
-
-	if (sig_late(sig, si) || !t || t->depth)
-		return;
-	t->depth = 1;
-	t->selector = 0;
-	if (G.mode == SHIM_RECORD && t->gil && (gil.waiters || group_wanted()) && spun_us(t) * 2000 >= PATIENCE_MIN) {
-		ev(t, RLOG_PREEMPT, 0, spun_us(t), 0);
-		gil.delayed = 0; /* perhaps it spins for that one */
-		note_preempt((uint64_t)((ucontext_t *)ucv)->uc_mcontext.gregs[REG_RIP]);
-		gil_switch(t);
-	} else if (G.mode == SHIM_REPLAY && G.ctl->owner == t->ordinal && next_is_preempt(t)) {
-		turn_skip(t);
-		set_timer(t, 0);
-		preempt_ahead(t);
-	} else if (G.mode == SHIM_REPLAY && !next_is_preempt(t)) {
-		set_timer(t, 0);
-	}
-	t->depth = 0;
-	t->selector = 1;
-}
-
-/* Replay: does t get the turn by interrupting its owner? */
-static int waits_for_preempt(const struct thr *t)
-{
-	const struct replay_ctl *c = G.ctl;
-
-	return next_is_preempt(&G.thr[c->owner]) && c->slot_left == 1 && c->slot + 1ull < G.sched->slots &&
-	       G.sched->slot[c->slot + 1].thread == t->ordinal;
-}
-
-void preempt_wait(struct thr *t, uint32_t *word, uint32_t seq)
-{
-	const struct thr *o = &G.thr[G.ctl->owner];
-	const uint8_t *p = o->log.rd;
-	struct rlog_rec r;
-	long tick[2];
-
-	if (likely(!G.serial) || !waits_for_preempt(t) ||
-	    rlog_next(shim_kinds(), &p, o->log.rd_end, &r) != RLOG_READ_OK) {
-		raw_futex_wait(word, seq);
-		return;
-	}
-	tick[0] = (long)(r.op[0] / 1000000);
-	tick[1] = (long)(r.op[0] % 1000000) * 1000;
-	if (raw4(SYS_futex, word, FUTEX_WAIT, seq, tick) == -110 && waits_for_preempt(t) && !o->depth)
-		raw3(SYS_tgkill, G.pid, G.ctl->tid[o->ordinal], SIG_PREEMPT);
-}
-
-/*
- * Another process had the turn there, and changed shared memory, which the thread perhaps spun for: it is
- * interrupted by a timer, after the recorded time and somewhat more.
- */
-static int waits_for_page(struct thr *t)
-{
-	const uint8_t *p = t->log.rd;
-	struct rlog_rec r;
-
-	if (!G.group || rlog_next(shim_kinds(), &p, t->log.rd_end, &r) != RLOG_READ_OK || p >= t->log.rd_end ||
-	    *p != RLOG_PAGE)
-		return 0;
-	set_timer(t, r.op[0] + r.op[0] / 2 + 2000);
-	return 1;
-}
-
-void preempt_ahead(struct thr *t)
-{
-	struct replay_ctl *c = G.ctl;
-	uint32_t to;
-
-	/* those behind which this thread goes on, or nothing comes: there is nobody to interrupt it */
-	while (next_is_preempt(t) && (c->slot_left > 1 || c->slot + 1ull >= G.sched->slots)) {
-		if (waits_for_page(t))
-			return;
-		turn_skip(t);
-	}
-	if (!next_is_preempt(t))
-		return;
-	to = G.sched->slot[c->slot + 1].thread;
-	__atomic_add_fetch(&c->wake[to], 1, __ATOMIC_SEQ_CST);
-	raw_futex_wake(&c->wake[to], 1);
+	gil.delayed = 0; /* perhaps it spins for that one */
+	gil_switch(t);
 }

@@ -506,7 +506,8 @@ void init_fork_child(struct thr *t, uint32_t process, uint32_t parent)
 	G.pid = (int)raw0(SYS_getpid);
 	n->tid = G.pid;
 	n->pending = 0;
-	n->late_timer = n->late_armed = 0;
+	n->late_timer = n->late_armed = n->preempt = n->poked = n->seeking = 0;
+	n->late_sp = 0;
 	n->undone = 0;
 	self = n;
 	lib_fork_child(was, n);

@@ -73,7 +73,10 @@ struct thr {
 	int exited; /* past its EXIT event: runs free */
 	int arrived; /* futex: replay: the new thread stands in the shim */
 	siginfo_t queue[SIG_QUEUE];
-	int late_timer, late_armed, late; /* see sig.c; the timer's number + 1 */
+	/* interrupt.c; late_timer: its number + 1; late_sp: the stack of the computation that is interrupted */
+	int late_timer, late_armed, preempt, poked;
+	uint64_t late_sp, mark_cpu, mark_stamp;
+	int seeking; /* replay, see seek.c */
 	/* a new thread's start */
 	void *(*start)(void *);
 	void *arg;
@@ -214,6 +217,7 @@ int turn_peek(struct thr *t, struct rlog_rec *r); /* 1: there is a record; does 
 void turn_skip_page(struct thr *t); /* the same for a PAGE that has been taken over */
 void turn_take(struct thr *t, struct rlog_rec *r, enum rlog_kind kind); /* consumes; diverges on another kind */
 void turn_done(struct thr *t);
+void turn_seek(struct thr *t); /* is t to be interrupted before its next event? */
 void turn_wait(struct thr *t); /* until this thread owns the turn */
 void turn_exit(struct thr *t); /* hands the turn on for good */
 _Noreturn void turn_end(struct thr *t, int state);
@@ -250,14 +254,13 @@ void sig_inherited(uint64_t *ignored, uint64_t *blocked);
 void sig_inherit(uint64_t ignored, uint64_t blocked);
 void sig_arm_traps(void); /* (re)installs the handlers that the shim itself needs */
 long sig_action(struct thr *t, const long *a);
-/* Is it the timer of a signal that waited for an event? Then it has been delivered. */
-int sig_late(int sig, const siginfo_t *si);
 /* Runs the program's handler for a signal that a call raised. 0: it has none. */
 int sig_call_sync(struct thr *t, int sig, siginfo_t *si, void *uc);
 /* The process ends by this signal, here, in both modes. */
 _Noreturn void sig_die(struct thr *t, int sig);
 long sig_procmask_native(const long *a, ucontext_t *uc);
 void sig_deliver_pending(struct thr *t); /* recording */
+void sig_entry(int sig, siginfo_t *si, void *uc); /* the handler of the program's signals */
 int sig_deliver_replay(struct thr *t); /* replay: runs handlers while the next record is a SIGNAL */
 
 /* --- traps.c --- */
@@ -316,9 +319,24 @@ void gil_point(struct thr *t); /* behind a stamped record: lets others run if th
 void gil_switch(struct thr *t); /* the same at once */
 void gil_block(struct thr *t); /* before a call that may wait */
 void gil_unblock(struct thr *t);
-void preempt_handler(int sig, siginfo_t *si, void *uc);
-void preempt_wait(struct thr *t, uint32_t *word, uint32_t seq); /* replay: waits for the turn */
-void preempt_ahead(struct thr *t); /* replay: t goes on to run the program's code */
+int gil_wanted(const struct thr *t); /* t holds it and others wait */
+uint64_t gil_slice_start(uint64_t *cpu_ns); /* a stamp, and its thread's CPU time then */
+void gil_preempt(struct thr *t); /* behind the PREEMPT record of t */
+
+/* --- interrupt.c: computations without events --- */
+void interrupt_late(struct thr *t); /* recording: a signal waits for the next event of t */
+void interrupt_disarm(struct thr *t);
+void interrupt_poke(struct thr *t); /* for a thread that waits for t: it makes no event */
+void interrupt_handler(int sig, siginfo_t *si, void *uc); /* of SIG_PREEMPT, in both modes */
+void interrupt_arm_trap(unsigned long flags); /* sig.c: installs it: SA_ONSTACK or 0 */
+/* In that handler: 0: this is the program's own stack. 1: it will be, in the next run of the handler, which follows. */
+int interrupt_move(struct thr *t, const ucontext_t *uc);
+int interrupt_in_shim(const ucontext_t *uc);
+
+/* --- seek.c: the same on replay --- */
+void seek_begin(struct thr *t); /* the next record of t is a PREEMPT */
+void seek_tick(struct thr *t, ucontext_t *uc);
+int seek_trap(siginfo_t *si, ucontext_t *uc); /* 1: this SIGTRAP was for it */
 
 /* --- tsc.c --- */
 void tsc_begin(struct thr *t); /* the calling thread's rdtsc is an event from here on */

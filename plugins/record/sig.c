@@ -9,7 +9,6 @@
 #include "record/group.h"
 #include "record/shim.h"
 
-#include <time.h>
 #include <ucontext.h>
 
 #define SA_RESTORER_ 0x04000000ul
@@ -32,16 +31,14 @@ __asm__(".text\n.balign 16\n.type __restore_rt, @function\n__restore_rt:\n"
 
 #define SIG_CANCEL 32 /* glibc's */
 
-#define LATE_NS 250000000l /* without an event, until a waiting signal interrupts the program */
-#define LATE_AGAIN_NS 2000000l /* when that was inside the shim */
-#define LATE_STACK 32768u /* on replay the thread stands elsewhere, perhaps deeper */
-
-static void entry(int sig, siginfo_t *si, void *ucv);
+#define LATE_STACK 32768u /* below the place where a computation was interrupted: room for the shim's frames */
 
 static uint64_t bit(int sig)
 {
 	return 1ull << (sig - 1);
 }
+
+#define OURS (bit(SIGSYS) | bit(SIG_PREEMPT)) /* never blocked */
 
 static int is_sync(int sig)
 {
@@ -55,7 +52,7 @@ static int has_handler(int sig)
 
 static void install(int sig, void (*fn)(int, siginfo_t *, void *), unsigned long flags, uint64_t mask)
 {
-	struct ksigaction k = {fn, flags | SA_RESTORER_, __restore_rt, mask & ~(bit(SIGSYS) | bit(SIGSEGV))};
+	struct ksigaction k = {fn, flags | SA_RESTORER_, __restore_rt, mask & ~(OURS | bit(SIGSEGV))};
 
 	raw4(SYS_rt_sigaction, sig, &k, 0, 8);
 }
@@ -100,8 +97,7 @@ static void call_handler(struct thr *t, int sig, const siginfo_t *si, uint64_t s
 	void (*fn)(int, siginfo_t *, void *) = u->handler;
 	int depth = t->depth, blocking = t->blocking, made_event = t->made_event;
 	int cancellable = t->cancellable;
-	uint64_t mask = (u->mask | ((u->flags & SA_NODEFER) ? 0 : bit(sig))) & ~bit(SIGSYS), old = 0;
-
+	uint64_t mask = (u->mask | ((u->flags & SA_NODEFER) ? 0 : bit(sig))) & ~OURS, old = 0;
 	uint64_t caller = t->caller;
 
 	if ((uint64_t)__builtin_frame_address(0) < sp + sizeof(*f) + 256)
@@ -153,77 +149,17 @@ static void rec_signal(struct thr *t, int sig, const siginfo_t *si, uint64_t sp)
 	__atomic_store_n(p0, RLOG_SIGNAL, __ATOMIC_RELEASE);
 }
 
-/* ---- signals in a long computation ---- */
-
-static int late_use; /* 1: SIG_PREEMPT is ours, even if the program sets it; 2: and the user was told */
-
-/*
- * A signal waits for the thread's next event. When none comes, as in a loop that waits for the handler to
- * set a flag, this timer interrupts the thread. On replay the handler then runs at the beginning of that
- * computation: its place inside cannot be found again.
- */
-static void late_arm(struct thr *t)
-{
-	struct itimerspec when = {{0, LATE_AGAIN_NS}, {0, LATE_NS}};
-	struct sigevent ev = {.sigev_notify = SIGEV_THREAD_ID, .sigev_signo = SIG_PREEMPT};
-	int id;
-
-	if (!t->late_timer) {
-		ev.sigev_value.sival_ptr = &late_use;
-		ev._sigev_un._tid = t->tid;
-		if (raw3(SYS_timer_create, CLOCK_MONOTONIC, &ev, &id))
-			return;
-		t->late_timer = id + 1;
-	}
-	if (!G.serial && !late_use)
-		install(SIG_PREEMPT, entry, SA_SIGINFO | SA_RESTART, 0);
-	if (!late_use)
-		late_use = 1;
-	t->late_armed = 1;
-	raw4(SYS_timer_settime, t->late_timer - 1, 0, &when, 0);
-}
-
-static void late_disarm(struct thr *t)
-{
-	static const struct itimerspec never;
-
-	t->late_armed = 0;
-	raw4(SYS_timer_settime, t->late_timer - 1, 0, &never, 0);
-}
-
-int sig_late(int sig, const siginfo_t *si)
-{
-	struct thr *t = self;
-
-	if (sig != SIG_PREEMPT || si->si_code != SI_TIMER || si->si_value.sival_ptr != &late_use)
-		return 0;
-	if (!t || t->depth || t->blocking || G.mode != SHIM_RECORD || !t->pending)
-		return 1;
-	t->depth = 1;
-	t->selector = 0;
-	t->late = 1;
-	if (late_use == 1) {
-		late_use = 2;
-		note(RLOG_NOTE_UNSUPPORTED, t->queue[0].si_signo,
-		     "a signal interrupted a long computation; a replay delivers it at the beginning of that");
-	}
-	sig_deliver_pending(t);
-	t = self;
-	t->depth = 0;
-	t->selector = 1;
-	return 1;
-}
-
 void sig_deliver_pending(struct thr *t)
 {
-	uint64_t below = t->late ? LATE_STACK : 0;
+	const void *place = (const void *)(t->late_sp - LATE_STACK);
+	int late = t->late_sp != 0;
 
-	t->late = 0;
-	if (t->late_armed)
-		late_disarm(t);
+	t->late_sp = 0;
+	if (t->late_armed && !t->preempt)
+		interrupt_disarm(t);
 	while (t->pending) {
 		siginfo_t si;
-		uint64_t all = ~bit(SIGSYS), old;
+		uint64_t all = ~OURS, old;
 
 		raw4(SYS_rt_sigprocmask, SIG_BLOCK, &all, &old, 8);
 		si = t->queue[0];
@@ -233,7 +169,7 @@ void sig_deliver_pending(struct thr *t)
 		raw4(SYS_rt_sigprocmask, SIG_SETMASK, &old, 0, 8);
 		if (!has_handler(si.si_signo))
 			continue;
-		uint64_t sp = frame_below(__builtin_frame_address(0)) - below;
+		uint64_t sp = frame_below(late ? place : __builtin_frame_address(0));
 
 		rec_signal(t, si.si_signo, &si, sp);
 		call_handler(t, si.si_signo, &si, sp, 1);
@@ -339,11 +275,11 @@ int sig_call_sync(struct thr *t, int sig, siginfo_t *si, void *uc)
 	return 1;
 }
 
-static void entry(int sig, siginfo_t *si, void *ucv)
+void sig_entry(int sig, siginfo_t *si, void *ucv)
 {
 	struct thr *t = self;
 
-	if (sig_late(sig, si))
+	if (sig == SIGTRAP && G.mode == SHIM_REPLAY && seek_trap(si, ucv))
 		return;
 	if (sig == SIGSEGV && si->si_code == SEGV_ACCERR &&
 	    pages_fault(t, (uint64_t)si->si_addr, ((ucontext_t *)ucv)->uc_mcontext.gregs[REG_ERR] & 2))
@@ -390,8 +326,7 @@ static void entry(int sig, siginfo_t *si, void *ucv)
 	if (t->pending < SIG_QUEUE) {
 		t->queue[t->pending] = *si;
 		t->pending++;
-		if (!t->late_armed)
-			late_arm(t);
+		interrupt_late(t);
 	}
 }
 
@@ -401,16 +336,16 @@ static void apply(int sig)
 	const struct ksigaction *u = &user[sig];
 	unsigned long keep = SA_RESTART | SA_NOCLDSTOP | SA_NOCLDWAIT | SA_ONSTACK | SA_NODEFER;
 
-	if (sig == SIGSYS || (sig == SIG_PREEMPT && (G.serial || late_use)))
+	if (sig == SIGSYS || sig == SIG_PREEMPT)
 		return;
 	if (is_sync(sig) && (unsigned long)u->handler <= 1) {
-		install(sig, entry, SA_SIGINFO | SA_ONSTACK, 0);
+		install(sig, sig_entry, SA_SIGINFO | SA_ONSTACK, 0);
 		return;
 	}
 	if (G.mode == SHIM_REPLAY && !is_sync(sig))
 		return;
 	if (has_handler(sig))
-		install(sig, entry, SA_SIGINFO | (u->flags & keep), u->mask);
+		install(sig, sig_entry, SA_SIGINFO | (u->flags & keep), u->mask);
 	else
 		install(sig, u->handler, u->flags & keep, u->mask);
 }
@@ -448,9 +383,7 @@ long sig_procmask_native(const long *a, ucontext_t *uc)
 
 	if (a[1]) {
 		set = *(const uint64_t *)a[1];
-		set &= ~bit(SIGSYS);
-		if (G.serial)
-			set &= ~bit(SIG_PREEMPT);
+		set &= ~OURS;
 		if (G.group || G.no_tsc) /* the recorder needs it, and its frame is not the program's */
 			set &= ~bit(SIGSEGV);
 		if (a[0] == SIG_UNBLOCK)
@@ -465,8 +398,12 @@ long sig_procmask_native(const long *a, ucontext_t *uc)
 void sig_arm_traps(void)
 {
 	install(SIGSYS, trap_handler, SA_SIGINFO | SA_NODEFER, 0);
-	if (G.serial)
-		install(SIG_PREEMPT, preempt_handler, SA_SIGINFO | SA_RESTART, 0);
+	interrupt_arm_trap(SA_ONSTACK);
+}
+
+void interrupt_arm_trap(unsigned long flags)
+{
+	install(SIG_PREEMPT, interrupt_handler, SA_SIGINFO | SA_RESTART | flags, 0);
 }
 
 void sig_inherited(uint64_t *ignored, uint64_t *blocked)
@@ -493,7 +430,7 @@ void sig_inherit(uint64_t ignored, uint64_t blocked)
 
 void sig_init(void)
 {
-	uint64_t sys = bit(SIGSYS);
+	uint64_t ours = OURS;
 
 	for (int sig = 1; sig <= 64; sig++) {
 		struct ksigaction k;
@@ -503,7 +440,7 @@ void sig_init(void)
 			user[sig] = k;
 	}
 	user[SIGSYS].handler = 0;
-	raw4(SYS_rt_sigprocmask, SIG_UNBLOCK, &sys, 0, 8);
+	raw4(SYS_rt_sigprocmask, SIG_UNBLOCK, &ours, 0, 8);
 	for (int sig = 1; sig <= 64; sig++)
 		if (is_sync(sig))
 			apply(sig);

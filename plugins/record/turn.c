@@ -203,7 +203,7 @@ static void sleep_for_turn(struct thr *t)
 
 	__atomic_store_n(&t->asleep, 1, __ATOMIC_SEQ_CST);
 	if (!has_turn(t))
-		preempt_wait(t, word, seq);
+		raw_futex_wait(word, seq);
 	__atomic_store_n(&t->asleep, 0, __ATOMIC_RELAXED);
 }
 
@@ -272,6 +272,18 @@ int turn_runs_ahead(const struct thr *t)
 	return turn_parallel() && !G.serial && c->slot > c->ahead_from && c->slot < c->ahead_end[t->ordinal];
 }
 
+int turn_next_is(const struct thr *t, enum rlog_kind kind)
+{
+	return t->log.rd < t->log.rd_end && *t->log.rd == kind;
+}
+
+/* An event is over, with its second half if it has one: is its thread to be interrupted before the next? */
+void turn_seek(struct thr *t)
+{
+	if (unlikely(turn_next_is(t, RLOG_PREEMPT)) && !t->undone && !t->seeking)
+		seek_begin(t);
+}
+
 /*
  * How a thread waited shows in the registers that a function need not keep. They are the same each time, so that a
  * debugger sees the same state behind a call each time that it comes there.
@@ -292,19 +304,20 @@ static void pass_turn(struct thr *t)
 	t->undone = 0;
 	if (unlikely(!next))
 		turn_end(t, REPLAY_ENDED);
-	if (next == t->ordinal)
-		return;
-	away = turn_runs_ahead(t);
-	t->away = away;
-	give_turn(next);
-	if (!away)
-		turn_wait(t);
+	if (next != t->ordinal) {
+		away = turn_runs_ahead(t);
+		t->away = away;
+		give_turn(next);
+		if (!away)
+			turn_wait(t);
+	}
 }
 
 void turn_done(struct thr *t)
 {
 	pass_turn(t);
 	pages_replay(t);
+	turn_seek(t);
 	wipe_registers();
 }
 
@@ -321,11 +334,6 @@ void turn_exit(struct thr *t)
 	t->exited = 1;
 	G.ctl->dying = (uint64_t)word;
 	give_turn(next);
-}
-
-int turn_next_is(const struct thr *t, enum rlog_kind kind)
-{
-	return t->log.rd < t->log.rd_end && *t->log.rd == kind;
 }
 
 static void skip_record(struct thr *t)
@@ -352,13 +360,12 @@ void turn_skip_page(struct thr *t)
 }
 
 /*
- * Serial recordings: the turn was given up inside a call, or in a computation that was quicker this time. A
- * signal behind it came while the call waited.
+ * Serial recordings: the turn was given up inside a call. A signal behind it came while the call waited.
  */
 static void skip_yields(struct thr *t)
 {
 	pages_replay(t);
-	while (unlikely(turn_next_is(t, RLOG_YIELD) || turn_next_is(t, RLOG_PREEMPT))) {
+	while (unlikely(turn_next_is(t, RLOG_YIELD))) {
 		turn_skip(t);
 		while (sig_deliver_replay(t))
 			;
@@ -399,11 +406,15 @@ void turn_take(struct thr *t, struct rlog_rec *r, enum rlog_kind kind)
 	if (unlikely(rlog_next(shim_kinds(), &p, t->log.rd_end, r) != RLOG_READ_OK))
 		turn_diverge(t, 0, kind, 0, 0, "the log of this thread ends here");
 	if (unlikely(r->kind != kind))
-		turn_diverge(t, r, kind, 0, 0, "another event");
+		turn_diverge(t, r, kind, 0, 0,
+			     r->kind == RLOG_PREEMPT ? "the computation was interrupted before it came to this"
+						     : "another event");
 	t->log.rd = p;
 	t->last_stamp += r->delta;
 	if (r->flags & RF_C)
 		t->undone = 1;
+	else
+		turn_seek(t);
 }
 
 static const void *map_ro(const char *path, void *at, uint64_t *len)

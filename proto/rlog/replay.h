@@ -41,11 +41,13 @@
 #define SHIM_GROUP_ADDR 0x102800000000ull /* recording: the page of a group of processes, see group.c */
 #define SHIM_THREADS_ADDR 0x103000000000ull /* the shim's table of threads */
 #define SHIM_TRAPS_ADDR 0x104000000000ull /* struct rlog_traps while recording */
+#define SHIM_POINT_ADDR 0x108000000000ull /* 1 MiB of thread N at + N << 20: see plugins/record/point.h */
 #define SHIM_LOG_ADDR 0x110000000000ull /* recording: window of thread N at + N << 30 */
 #define REPLAY_LOG_ADDR 0x190000000000ull /* replay: whole logs, one behind the other */
 #define SHIM_HEAP_MAIN_ADDR 0x200000000000ull /* arena of the first thread, 8 TiB */
 #define SHIM_HEAP_ADDR 0x280000000000ull /* arena N at + N << 32 */
 #define SHIM_STACK_ADDR 0x500000000000ull /* stack of thread N at + N << 26 */
+#define SHIM_STACKS_END (SHIM_STACK_ADDR + ((RLOG_MAX_THREADS + 2ull) << 26))
 
 enum replay_state {
 	REPLAY_RUNNING = 0,
@@ -90,6 +92,7 @@ struct replay_ctl {
 	uint32_t version;
 	uint32_t process; /* ordinal of the image that uses this page */
 	uint32_t flags;
+	uint32_t rung; /* of the ladder of retries */
 	uint32_t follow[32]; /* at a fork of one of these images: become the child; 0: end of the list */
 	uint32_t state;
 	uint32_t notify; /* futex: +1 at every change of state or end of a command */

@@ -1,0 +1,218 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * interrupt.c: recording: interrupts a computation that makes no events, for a signal that waits for one or for
+ * another thread that does (serial mode), and logs a PREEMPT with the place, which a replay finds again (seek.c).
+ *
+ * SIG_PREEMPT comes from a timer or from a thread that waits. Its handler runs on the shim's signal stack, so
+ * that a look at a bad moment leaves nothing on the program's. At a good one the signal is sent again, now for
+ * the program's stack: from there other threads and handlers can run.
+ */
+#include "record/point.h"
+
+#include <time.h>
+
+#define LATE_NS 20000000l /* without an event, until a waiting signal interrupts the program */
+#define AGAIN_NS 1000000l /* when that was inside the shim */
+#define SOON_NS 30000l /* at its edge, or in the middle of an instruction */
+
+static char our_timer; /* its address in a signal says that it is one of these */
+
+static uint64_t bit(int sig)
+{
+	return 1ull << (sig - 1);
+}
+
+static void set_timer(const struct thr *t, long first_ns, long again_ns)
+{
+	struct itimerspec when = {{0, again_ns}, {0, first_ns}};
+
+	raw4(SYS_timer_settime, t->late_timer - 1, 0, &when, 0);
+}
+
+static int make_timer(struct thr *t)
+{
+	struct sigevent ev = {.sigev_notify = SIGEV_THREAD_ID, .sigev_signo = SIG_PREEMPT};
+	int id;
+
+	if (t->late_timer)
+		return 0;
+	ev.sigev_value.sival_ptr = &our_timer;
+	ev._sigev_un._tid = t->tid;
+	if (raw3(SYS_timer_create, CLOCK_MONOTONIC, &ev, &id))
+		return -1;
+	t->late_timer = id + 1;
+	return 0;
+}
+
+static void arm(struct thr *t, long first_ns)
+{
+	if (t->late_armed || make_timer(t))
+		return;
+	t->late_armed = 1;
+	t->mark_cpu = point_cpu_ns();
+	t->mark_stamp = stamp_now();
+	set_timer(t, first_ns, AGAIN_NS);
+}
+
+void interrupt_late(struct thr *t)
+{
+	arm(t, LATE_NS);
+}
+
+void interrupt_disarm(struct thr *t)
+{
+	if (!t->late_armed)
+		return;
+	t->late_armed = 0;
+	set_timer(t, 0, 0);
+}
+
+/*
+ * The CPU time since the last event, as far as it is known: since the mark; before that only the time that went by,
+ * of which other processes may have had a part. A thread that runs alone knows it since its slice began.
+ */
+static void run_time(const struct thr *t, struct point *p)
+{
+	uint64_t mhz = G.control->clock ? 0 : G.control->tsc_hz / 1000000, now = point_cpu_ns(), before = 0;
+	uint64_t slice, since_slice;
+
+	if (mhz && t->last_stamp < t->mark_stamp)
+		before = (t->mark_stamp - t->last_stamp) / mhz * 1000;
+	p->run_ns = now - t->mark_cpu + before / 2;
+	p->least_ns = now - t->mark_cpu + before / 8;
+	if (!G.serial || !mhz)
+		return;
+	slice = gil_slice_start(&since_slice);
+	since_slice = now - since_slice;
+	before = t->last_stamp > slice ? (t->last_stamp - slice) / mhz * 1000 : 0;
+	p->run_ns = since_slice > before ? since_slice - before : 0;
+	if (slice > t->last_stamp || p->run_ns > p->least_ns)
+		p->least_ns = p->run_ns;
+	if (p->run_ns < p->least_ns)
+		p->run_ns = p->least_ns;
+}
+
+/* Payload: struct point. -1: it cannot be told where this is. */
+static int log_place(struct thr *t, const ucontext_t *uc)
+{
+	uint64_t len, now;
+	struct point *at = (struct point *)(uintptr_t)point_look(t, uc, &len);
+	uint8_t *p0 = at ? log_reserve(t, len + 64) : 0, *p;
+
+	if (!p0)
+		return -1;
+	run_time(t, at);
+	now = stamp_now();
+	p = rlog_put(p0 + 1, now - t->last_stamp);
+	t->last_stamp = now;
+	p = rlog_put(p, len);
+	__builtin_memcpy(p, at, len);
+	t->log.cur = p + len;
+	__atomic_store_n(p0, RLOG_PREEMPT, __ATOMIC_RELEASE);
+	t->clean = 1;
+	return 0;
+}
+
+static void take(struct thr *t, const ucontext_t *uc)
+{
+	uint64_t mask = bit(SIG_PREEMPT);
+	int preempt = t->preempt;
+
+	t->depth = 1;
+	t->selector = 0;
+	interrupt_disarm(t);
+	t->preempt = 0;
+	if (log_place(t, uc) == 0) {
+		raw4(SYS_rt_sigprocmask, SIG_UNBLOCK, &mask, 0, 8);
+		if (preempt)
+			gil_preempt(t);
+		t->late_sp = (uint64_t)uc->uc_mcontext.gregs[REG_RSP];
+		sig_deliver_pending(t);
+		t = self;
+	}
+	t->depth = 0;
+	t->selector = 1;
+}
+
+int interrupt_in_shim(const ucontext_t *uc)
+{
+	uint64_t pc = (uint64_t)uc->uc_mcontext.gregs[REG_RIP];
+
+	return pc >= G.text_lo && pc < G.text_hi;
+}
+
+int interrupt_move(struct thr *t, const ucontext_t *uc)
+{
+	uint64_t sp = (uint64_t)uc->uc_mcontext.gregs[REG_RSP], mask = bit(SIG_PREEMPT);
+	stack_t ss = {0};
+
+	raw2(SYS_sigaltstack, 0, &ss);
+	if (!(ss.ss_flags & SS_ONSTACK) || sp - (uint64_t)ss.ss_sp < ss.ss_size) {
+		interrupt_arm_trap(SA_ONSTACK);
+		return 0;
+	}
+	t->poked = 1;
+	raw4(SYS_rt_sigprocmask, SIG_BLOCK, &mask, 0, 8); /* until this handler returns */
+	interrupt_arm_trap(0);
+	raw3(SYS_tgkill, raw0(SYS_getpid), raw0(SYS_gettid), SIG_PREEMPT);
+	return 1;
+}
+
+static void tick(struct thr *t, const ucontext_t *uc)
+{
+	if (t->preempt && !gil_wanted(t))
+		t->preempt = 0;
+	if (t->preempt)
+		arm(t, SOON_NS); /* if it cannot be now */
+	if (!t->pending && !t->preempt) {
+		interrupt_disarm(t);
+		return;
+	}
+	if (t->depth || t->blocking || (G.serial && !t->gil))
+		return; /* the timer comes again */
+	if (interrupt_in_shim(uc) || point_in_middle(uc)) {
+		set_timer(t, SOON_NS, AGAIN_NS);
+		return;
+	}
+	if (!interrupt_move(t, uc))
+		take(t, uc);
+}
+
+/* The program may use this signal too. */
+static int is_ours(struct thr *t, const siginfo_t *si)
+{
+	if (!t || si->si_code != SI_TKILL)
+		return si->si_code == SI_TIMER && si->si_value.sival_ptr == &our_timer;
+	if (t->poked) {
+		t->poked = 0;
+		return 1;
+	}
+	/* another process of the group waits */
+	if (!gil_wanted(t) || si->si_pid == G.pid)
+		return 0;
+	t->preempt = 1;
+	return 1;
+}
+
+void interrupt_poke(struct thr *t)
+{
+	t->preempt = 1;
+	t->poked = 1;
+	raw3(SYS_tgkill, G.pid, t->tid, SIG_PREEMPT);
+}
+
+void interrupt_handler(int sig, siginfo_t *si, void *ucv)
+{
+	struct thr *t = self;
+
+	if (t && G.mode == SHIM_REPLAY) {
+		seek_tick(t, ucv);
+		return;
+	}
+	if (!is_ours(t, si)) {
+		sig_entry(sig, si, ucv);
+		return;
+	}
+	if (G.mode == SHIM_RECORD)
+		tick(t, ucv);
+}

@@ -1,0 +1,292 @@
+/* SPDX-License-Identifier: MIT */
+/* point.c: see point.h. Runs in a signal handler on top of the program's code. */
+#include "record/point.h"
+
+#include <sys/auxv.h>
+#include <time.h>
+
+#define RANGES 512
+#define LINE 64u
+#define LINES 256u
+#define LINES_DIRECT 128u /* of those, what registers and the stack point to */
+#define LINES_HASH 1024u
+#define REGIONS (LINES + 16)
+#define STACK_BYTES 4096u
+#define STACK_POINTERS 1024u /* bytes of the stack whose words may be pointers */
+#define RED_ZONE 128u
+#define DATA_BYTES 8192u
+#define WORDS ((STACK_BYTES + RED_ZONE + DATA_BYTES + LINES * LINE) / 8 + 64)
+#define FLAGS_MASK 0xcd5u /* carry, parity, adjust, zero, sign, direction, overflow */
+
+struct range {
+	uint64_t lo, hi;
+	uint64_t inode;
+};
+
+struct look {
+	struct range range[RANGES];
+	uint32_t nranges, nregions, nwords, nlines;
+	struct point_region region[REGIONS];
+	uint64_t seen[LINES_HASH];
+	struct {
+		struct point head;
+		uint8_t rest[REGIONS * sizeof(struct point_region) + WORDS * 8];
+	} out;
+};
+_Static_assert(sizeof(struct look) <= POINT_AREA_BYTES, "struct look");
+
+extern const char __ehdr_start[] __attribute__((visibility("hidden")));
+extern const char _end[] __attribute__((visibility("hidden")));
+
+void *point_area(const struct thr *t)
+{
+	static uint64_t mapped[RLOG_MAX_THREADS / 64];
+	uint8_t *at = (uint8_t *)(SHIM_POINT_ADDR + (uint64_t)t->ordinal * POINT_AREA_BYTES);
+	uint64_t bit = 1ull << (t->ordinal % 64);
+
+	if (__atomic_fetch_or(&mapped[t->ordinal / 64], bit, __ATOMIC_RELAXED) & bit)
+		return at;
+	return raw_failed(raw_mmap(at, POINT_AREA_BYTES, PROT_READ | PROT_WRITE,
+				   MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0))
+		       ? 0
+		       : at;
+}
+
+uint64_t point_cpu_ns(void)
+{
+	struct timespec ts = {0};
+
+	raw2(SYS_clock_gettime, CLOCK_THREAD_CPUTIME_ID, &ts);
+	return (uint64_t)ts.tv_sec * 1000000000u + (uint64_t)ts.tv_nsec;
+}
+
+void point_regs(const ucontext_t *uc, uint64_t *regs)
+{
+	for (unsigned i = 0; i < POINT_GREGS; i++)
+		regs[i] = (uint64_t)uc->uc_mcontext.gregs[i];
+	regs[REG_EFL] &= FLAGS_MASK;
+	__builtin_memset(regs + POINT_GREGS, 0, 32 * sizeof(*regs));
+	if (uc->uc_mcontext.fpregs)
+		__builtin_memcpy(regs + POINT_GREGS, uc->uc_mcontext.fpregs->_xmm, 32 * sizeof(*regs));
+}
+
+/* ---- which memory ---- */
+
+/* The digits up to the first other character, which is skipped. */
+static uint64_t number(const char **s, unsigned base)
+{
+	uint64_t v = 0;
+
+	for (;; (*s)++) {
+		unsigned c = (unsigned char)**s;
+		unsigned d = c - '0' < 10 ? c - '0' : c - 'a' + 10;
+
+		if (d >= base)
+			break;
+		v = v * base + d;
+	}
+	if (**s)
+		(*s)++;
+	return v;
+}
+
+static int ours(uint64_t lo)
+{
+	return (lo >= REPLAY_CTL_ADDR && lo < SHIM_HEAP_MAIN_ADDR) ||
+	       (lo >= ((uint64_t)__ehdr_start & ~4095ull) && lo < (uint64_t)_end);
+}
+
+/* Another thread's stack: what the shim does there while that one waits is not the program's. */
+static int others_stack(const struct range *r, const char *path, uint64_t sp)
+{
+	int is_stack = r->lo >= SHIM_STACK_ADDR && r->lo < SHIM_STACKS_END;
+
+	while (*path == ' ')
+		path++;
+	is_stack |= __builtin_strncmp(path, "[stack]", 7) == 0;
+	return is_stack && (sp < r->lo || sp >= r->hi);
+}
+
+/* "lo-hi rw-p offset dev inode path": private writable memory without a file, and the program's own data */
+static void add_range(struct look *l, const char *s, uint64_t sp, uint64_t *program)
+{
+	uint64_t phdr = getauxval(AT_PHDR);
+	struct range r = {0};
+	const char *perms;
+
+	r.lo = number(&s, 16);
+	r.hi = number(&s, 16);
+	perms = s;
+	while (*s && *s != ' ')
+		s++;
+	s++;
+	number(&s, 16);
+	number(&s, 16);
+	number(&s, 16);
+	r.inode = number(&s, 10);
+	if (phdr >= r.lo && phdr < r.hi)
+		*program = r.inode;
+	if (perms[0] != 'r' || perms[1] != 'w' || perms[3] != 'p' || ours(r.lo) || l->nranges == RANGES)
+		return;
+	if ((r.inode && r.inode != *program) || others_stack(&r, s, sp))
+		return;
+	l->range[l->nranges++] = r;
+}
+
+static void read_maps(struct look *l, uint64_t sp, uint64_t *program)
+{
+	char buf[2048], line[96];
+	unsigned len = 0;
+	long got;
+	int fd = raw_open("/proc/self/maps", O_RDONLY, 0);
+
+	l->nranges = 0;
+	if (fd < 0)
+		return;
+	while ((got = raw3(SYS_read, fd, buf, sizeof(buf))) > 0)
+		for (long i = 0; i < got; i++) {
+			if (buf[i] != '\n') {
+				if (len < sizeof(line) - 1)
+					line[len++] = buf[i];
+				continue;
+			}
+			line[len] = 0;
+			len = 0;
+			add_range(l, line, sp, program);
+		}
+	raw_close(fd);
+}
+
+static const struct range *find_range(const struct look *l, uint64_t addr)
+{
+	uint32_t lo = 0, hi = l->nranges;
+
+	while (lo < hi) {
+		uint32_t mid = (lo + hi) / 2;
+
+		if (addr >= l->range[mid].hi)
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	return lo < l->nranges && addr >= l->range[lo].lo ? &l->range[lo] : 0;
+}
+
+static void add_region(struct look *l, uint64_t lo, uint64_t hi)
+{
+	lo &= ~7ull;
+	if (hi < lo + 8 || l->nregions == REGIONS || l->nwords + (hi - lo) / 8 > WORDS)
+		return;
+	l->region[l->nregions++] = (struct point_region){lo, (hi - lo) / 8};
+	l->nwords += (uint32_t)((hi - lo) / 8);
+}
+
+static void add_data(struct look *l, uint64_t program)
+{
+	uint64_t left = DATA_BYTES;
+
+	for (uint32_t i = 0; i < l->nranges && left; i++) {
+		const struct range *r = &l->range[i];
+		int bss = i && !r->inode && r[-1].inode == program && r[-1].hi == r->lo;
+		uint64_t n = r->hi - r->lo < left ? r->hi - r->lo : left;
+
+		if (r->inode != program && !bss)
+			continue;
+		add_region(l, r->lo, r->lo + n);
+		left -= n;
+	}
+}
+
+static int already(const struct look *l, uint64_t line)
+{
+	for (uint32_t i = 0; i < l->nregions && i < 8; i++)
+		if (line >= l->region[i].addr && line < l->region[i].addr + l->region[i].words * 8)
+			return 1;
+	return 0;
+}
+
+/* The cache line of a pointer, once. */
+static void add_line_at(struct look *l, uint64_t p, uint32_t limit)
+{
+	uint64_t line = p & ~(uint64_t)(LINE - 1);
+	uint32_t h = (uint32_t)((line / LINE) * 0x9e3779b97f4a7c15ull >> 40) % LINES_HASH;
+
+	if (p < 65536 || p >> 47 || l->nlines >= limit || !find_range(l, line))
+		return;
+	while (l->seen[h] && l->seen[h] != line)
+		h = (h + 1) % LINES_HASH;
+	if (l->seen[h] || already(l, line))
+		return;
+	l->seen[h] = line;
+	l->nlines++;
+	add_region(l, line, line + LINE);
+}
+
+static void add_object(struct look *l, uint64_t p, unsigned lines, uint32_t limit)
+{
+	for (unsigned i = 0; i < lines; i++)
+		add_line_at(l, p + i * LINE, limit);
+}
+
+static void choose_regions(struct look *l, const uint64_t *regs, int alone)
+{
+	uint64_t sp = regs[REG_RSP] - RED_ZONE, end, program = ~0ull;
+	const struct range *stack;
+	uint32_t first;
+
+	l->nregions = l->nwords = l->nlines = 0;
+	__builtin_memset(l->seen, 0, sizeof(l->seen));
+	read_maps(l, sp, &program);
+	stack = find_range(l, sp);
+	if (!stack)
+		return;
+	end = sp + STACK_BYTES < stack->hi ? sp + STACK_BYTES : stack->hi;
+	add_region(l, sp, end);
+	if (!alone) /* others write to memory at the same time, on replay in another order */
+		return;
+	add_data(l, program);
+	first = l->nregions;
+	for (unsigned i = 0; i < REG_RSP; i++)
+		add_object(l, regs[i], 4, LINES_DIRECT);
+	for (uint64_t a = sp & ~7ull; a + 8 <= end && a < sp + STACK_POINTERS; a += 8)
+		add_object(l, *(const uint64_t *)a, 3, LINES_DIRECT);
+	for (uint32_t i = first, n = l->nregions; i < n; i++)
+		for (uint32_t k = 0; k < LINE; k += 8)
+			add_object(l, *(const uint64_t *)(l->region[i].addr + k), 1, LINES);
+}
+
+const struct point *point_look(struct thr *t, const ucontext_t *uc, uint64_t *len)
+{
+	struct look *l = point_area(t);
+	uint8_t *to;
+
+	if (!l)
+		return 0;
+	point_regs(uc, l->out.head.reg);
+	choose_regions(l, l->out.head.reg, G.serial || !G.mt);
+	l->out.head.regions = l->nregions;
+	l->out.head.words = l->nwords;
+	to = l->out.rest;
+	__builtin_memcpy(to, l->region, l->nregions * sizeof(l->region[0]));
+	to += l->nregions * sizeof(l->region[0]);
+	for (uint32_t i = 0; i < l->nregions; i++) {
+		__builtin_memcpy(to, (const void *)l->region[i].addr, l->region[i].words * 8);
+		to += l->region[i].words * 8;
+	}
+	*len = (uint64_t)(to - (uint8_t *)&l->out);
+	return &l->out.head;
+}
+
+int point_in_middle(const ucontext_t *uc)
+{
+	const uint8_t *pc = (const uint8_t *)uc->uc_mcontext.gregs[REG_RIP];
+	int rep = 0;
+
+	for (;; pc++) {
+		if (*pc == 0xf2 || *pc == 0xf3)
+			rep = 1;
+		else if (*pc != 0x66 && *pc != 0x67 && (*pc & 0xf0) != 0x40)
+			break;
+	}
+	return rep && ((*pc >= 0xa4 && *pc <= 0xa7) || (*pc >= 0xaa && *pc <= 0xaf));
+}

@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * point.h: a place inside a computation that makes no events, as a PREEMPT record describes it.
+ *
+ * No counter tells how far a thread has got, so the place is known by what the thread's state is there:
+ * registers, the stack above, the program's own data, and what those point to. Not all of it says something:
+ * dead registers and stack slots hold what the shim or the kernel left there, which differs between recording and
+ * replay. What has changed in the computation has been written by the program; so on replay (seek.c) the
+ * words that change are those that must be as recorded.
+ */
+#ifndef FRED_RECORD_POINT_H
+#define FRED_RECORD_POINT_H
+
+#include "record/shim.h"
+
+#include <ucontext.h>
+
+#define POINT_GREGS 18 /* gregs[] of a ucontext: up to the flags */
+#define POINT_REGS (POINT_GREGS + 32) /* and the SSE registers, in halves */
+
+struct point_region {
+	uint64_t addr; /* aligned to 8 */
+	uint64_t words;
+};
+
+/* The payload of a PREEMPT record. The regions follow, then the words of all of them. */
+struct point {
+	uint64_t run_ns, least_ns; /* CPU time since the event before: about, and at least */
+	uint64_t regions, words;
+	uint64_t reg[POINT_REGS];
+};
+
+/* Memory of a thread, at an address of its own. NULL: there is none. */
+void *point_area(const struct thr *t);
+#define POINT_AREA_BYTES (1u << 20)
+
+uint64_t point_cpu_ns(void);
+void point_regs(const ucontext_t *uc, uint64_t *regs);
+/* Recording: the state of the thread that was interrupted here. Its length; NULL: no memory. */
+const struct point *point_look(struct thr *t, const ucontext_t *uc, uint64_t *len);
+/* An instruction that is interrupted in its middle is no place: its address is reached only at its start. */
+int point_in_middle(const ucontext_t *uc);
+
+#endif
