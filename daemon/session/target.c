@@ -79,6 +79,16 @@ static int make_ctl(struct target *t, struct err *e)
 	return 0;
 }
 
+/* Once in a cell: one mount more for each process would be thousands, and each in every root (session/root.h). */
+static int bind_rec(const struct rec *rec, struct err *e)
+{
+	struct stat a, b;
+
+	if (!stat(rec->dir, &a) && !stat(REC_MOUNT, &b) && a.st_dev == b.st_dev && a.st_ino == b.st_ino)
+		return 0;
+	return cell_mount_bind(rec->dir, REC_MOUNT, 1, e);
+}
+
 int target_init(struct target *t, const struct rec *rec, uint32_t process, unsigned rung, uint32_t flags,
 		struct err *e)
 {
@@ -98,7 +108,7 @@ int target_init(struct target *t, const struct rec *rec, uint32_t process, unsig
 	t->flags = flags;
 	t->cpu = -1;
 	t->slow_s = TARGET_SLOW_S;
-	if (cell_mount_bind(rec->dir, REC_MOUNT, 1, e))
+	if (bind_rec(rec, e))
 		return err_wrap(e, "%s", rec->dir);
 	if (fill_follow(t, follow, e) || root_prepare(rec, root, follow, t->own_root, e))
 		return -1;

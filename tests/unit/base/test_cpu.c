@@ -48,7 +48,7 @@ static void test_known_to_the_kernel(void **state)
 
 static void test_xcr0(void **state)
 {
-	cleanup_strv struct strv names = {0}, flags = {0}, ours = {0};
+	cleanup_strv struct strv names = {0}, ours = {0};
 	uint64_t x = cpu_xcr0();
 
 	cpu_features(&ours);
