@@ -45,7 +45,7 @@ static void test_calls(void)
 
 	CHECK(gettimeofday(&tv, NULL) == 0);
 	u = time(&t);
-	CHECK(u == t && t >= tv.tv_sec && t - tv.tv_sec < 60);
+	CHECK(u == t && t >= tv.tv_sec - 1 && t - tv.tv_sec < 60); /* time() goes by the last tick */
 	printf("gettimeofday %ld.%06ld, time %ld\n", tv.tv_sec, tv.tv_usec, t);
 	CHECK(timespec_get(&ts, TIME_UTC) == TIME_UTC);
 	printf("timespec_get %ld.%09ld\n", ts.tv_sec, ts.tv_nsec);
@@ -109,7 +109,7 @@ static void test_places(void)
 	CHECK(clock_gettime(CLOCK_REALTIME, &fixed) == 0 && fixed.tv_sec > 0);
 	CHECK(clock_gettime(CLOCK_REALTIME, heap) == 0 && heap->tv_sec >= fixed.tv_sec);
 	CHECK(gettimeofday(mapped, &zone) == 0 && mapped->tv_sec >= heap->tv_sec);
-	CHECK(time(&now) >= fixed.tv_sec && now >= fixed.tv_sec);
+	CHECK(time(&now) >= fixed.tv_sec - 1 && now >= fixed.tv_sec - 1);
 	printf("%ld.%09ld %ld.%09ld %ld.%06ld %ld\n", fixed.tv_sec, fixed.tv_nsec, heap->tv_sec, heap->tv_nsec,
 	       mapped->tv_sec, mapped->tv_usec, (long)now);
 	CHECK(syscall(SYS_clock_gettime, CLOCK_REALTIME, NULL) == -1 && errno == EFAULT);
