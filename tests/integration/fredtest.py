@@ -14,6 +14,7 @@ import socket
 import subprocess
 import sys
 import tempfile
+import time
 import traceback
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
@@ -155,6 +156,12 @@ class Suite:
         subprocess.run(["cc", "-g", optimise, "-pthread", "-o", self.path(name), self.path(name + ".c")],
                        check=True, timeout=60)
         return self.path(name)
+
+    def wait_complete(self, recording):
+        """Processes in the background go on being recorded behind the end of the first one."""
+        end = time.monotonic() + DEADLINE
+        while not self.json("info", recording)["complete"]:
+            check(time.monotonic() < end, "the recording is not complete")
 
     def rpc(self):
         """A connection to the daemon, which is started if need be."""
