@@ -6,8 +6,13 @@
  */
 #include "cli/debug_gdb.h"
 
+#include <string.h>
+
 #include "base/buf.h"
 #include "base/fdio.h"
+
+#define ALL "@ARGS@" /* all arguments: GDB 13 knows them one by one only */
+#define ARGS_MAX 24u
 
 static const char *const settings[] = {
 	"set sysroot /",
@@ -20,15 +25,36 @@ static const struct {
 	const char *name, *body, *help;
 } commands[] = {
 	{"when", "monitor when", "Where this is: event, time, thread."},
-	{"goto", "monitor goto $arg0\nstepi", "goto POS: to a position of the recording."},
+	{"goto", "monitor goto $arg0\nstepi", "goto POS: to a position of the recording, as `when` says it."},
+	{"reverse-watch", "monitor later reverse-watch " ALL "\nstepi",
+	 "reverse-watch [--good POS] EXPR: back to the statement that made EXPR what it is here (good: start)."},
+	{"last", "watch " ALL "\nreverse-continue\ndelete $bpnum", "last EXPR: back to its last change before here."},
 	{"undo", "if $argc == 0\nreverse-stepi\nelse\nreverse-stepi $arg0\nend",
 	 "undo [N]: takes back the last N instructions."},
 };
 
+/* A body with ALL, for each number of arguments. */
+static void add_body(struct buf *b, const char *body)
+{
+	const char *all = strstr(body, ALL);
+
+	if (!all) {
+		buf_addf(b, "%s\n", body);
+		return;
+	}
+	for (unsigned n = 0; n <= ARGS_MAX; n++) {
+		buf_addf(b, "if $argc == %u\n%.*s", n, (int)(all - body), body);
+		for (unsigned i = 0; i < n; i++)
+			buf_addf(b, "%s$arg%u", i ? " " : "", i);
+		buf_addf(b, "%s\nend\n", all + strlen(ALL));
+	}
+}
+
 static void add_command(struct buf *b, const char *prefix, size_t i)
 {
-	buf_addf(b, "define %s%s\n%s\nend\ndocument %s%s\n%s\nend\n", prefix, commands[i].name, commands[i].body,
-		 prefix, commands[i].name, commands[i].help);
+	buf_addf(b, "define %s%s\n", prefix, commands[i].name);
+	add_body(b, commands[i].body);
+	buf_addf(b, "end\ndocument %s%s\n%s\nend\n", prefix, commands[i].name, commands[i].help);
 }
 
 int debug_gdb_script(const char *path, const char *socket_path, struct err *e)

@@ -11,6 +11,7 @@ struct debug {
 	struct nav nav;
 	struct travel travel;
 	struct rsp_conn conn;
+	char *later; /* a command to be run by the next step */
 	bool jumped; /* it stands elsewhere than the debugger knows */
 };
 

@@ -3,7 +3,11 @@
 #include "debug/monitor.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+
+#include "base/str.h"
+#include "debug/find.h"
 
 int debug_goto(struct debug *d, const char *pos, struct err *e)
 {
@@ -18,13 +22,18 @@ typedef int (*command_fn)(struct debug *d, const char *args, struct buf *out, st
 
 static int when(struct debug *d, const char *args, struct buf *out, struct err *e)
 {
-	uint64_t n = travel_event(&d->travel);
+	struct timeline_point p;
 	struct timeline_event ev;
 	struct err ignored;
+	uint64_t n;
 
 	(void)args;
-	(void)e;
-	buf_addf(out, "event %llu of %llu", (unsigned long long)n, (unsigned long long)nav_total(&d->nav));
+	if (travel_where(&d->travel, &p, e))
+		return -1;
+	n = p.event;
+	buf_addf(out, "event %llu of %llu, %llu/0x%llx#%llu", (unsigned long long)n,
+		 (unsigned long long)nav_total(&d->nav), (unsigned long long)n, (unsigned long long)p.pc,
+		 (unsigned long long)p.hits);
 	if (n && !timeline_read(d->nav.t.tl, n, &ev, &ignored) && ev.seconds >= 0)
 		buf_addf(out, ", %.6f s after the start", ev.seconds);
 	buf_addf(out, ", thread %d\n", (int)d->travel.tid);
@@ -42,11 +51,24 @@ static int go_to(struct debug *d, const char *args, struct buf *out, struct err 
 	return 0;
 }
 
+/* What takes long runs as a step of the debugger's: only then does it pass an interrupt on. */
+static int later(struct debug *d, const char *args, struct buf *out, struct err *e)
+{
+	(void)out;
+	(void)e;
+	free(d->later);
+	d->later = xstrdup(args);
+	return 0;
+}
+
 static const struct {
 	const char *name, *help;
 	command_fn fn;
 } commands[] = {
 	{"when", "where this is: event, time, thread", when},
+	{"reverse-watch", "reverse-watch [--good POS] EXPR: to where it turned; `stepi` shows it",
+	 debug_reverse_watch},
+	{"later", "later COMMAND: runs with the next step, which can be interrupted", later},
 	{"goto", "goto POS: to a position; `stepi` shows it", go_to},
 };
 

@@ -5,6 +5,7 @@
  */
 #include <elf.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/ptrace.h>
 #include <sys/socket.h>
@@ -125,10 +126,26 @@ static void translate(struct debug *d, const struct stop *s, struct rsp_stop *ou
 	};
 }
 
+/* Its text, or why it could not be done, goes to the user. */
+static void run_later(struct debug *d)
+{
+	cleanup_free char *command = steal_ptr(&d->later);
+	cleanup_buf struct buf text = {0};
+	struct err why = {0};
+
+	if (monitor(d, command, &text, &why))
+		buf_addf(&text, "fred: %s\n", why.text);
+	rsp_say(&d->conn, text.data, text.len, &why);
+}
+
 static int move(struct debug *d, enum rsp_resume how, int tid, struct stop *stop, struct err *e)
 {
 	struct travel *t = &d->travel;
 
+	if (d->later) {
+		run_later(d);
+		d->jumped = true;
+	}
 	/* a command has moved it: the debugger is told by its next step */
 	if (d->jumped) {
 		d->jumped = false;
@@ -159,6 +176,8 @@ static int resume(void *arg, enum rsp_resume how, int tid, struct rsp_stop *out,
 		stop.kind = STOP_INTERRUPT;
 	}
 	translate(d, &stop, out);
+	if (stop.kind == STOP_STEP && out->tid != tid)
+		out->why = RSP_ELSEWHERE;
 	return 0;
 }
 
@@ -236,6 +255,7 @@ int op_debug(const json_t *params, struct op_ctx *ctx, json_t **result, struct e
 	if (process && !nav_init(&d.nav, d.rec, process, 0, ctx, e)) {
 		travel_init(&d.travel, &d.nav);
 		r = debug_goto(&d, at ? at : "start", e) || serve(&d, path, e) ? -1 : 0;
+		free(d.later);
 		travel_fini(&d.travel);
 		nav_fini(&d.nav);
 	}

@@ -121,6 +121,41 @@ int travel_goto_pc(struct travel *t, uint64_t n, uint64_t pc, uint64_t hits, str
 	return r;
 }
 
+static bool same_place(const struct user_regs_struct *a, const struct user_regs_struct *b)
+{
+	return a->rip == b->rip && a->rsp == b->rsp && a->rbp == b->rbp;
+}
+
+int travel_goto_seen(struct travel *t, uint64_t n, uint64_t pc, uint64_t hits, struct err *e)
+{
+	struct user_regs_struct there, again;
+	struct stop stop;
+	int r;
+
+	if (travel_goto_pc(t, n, pc, hits, e))
+		return -1;
+	if (sight_is_certain(&t->sight, pc))
+		return 0;
+	/* a step from the visible state before leads to this one, if it is visible too */
+	if (trace_get_regs(&t->in.now, &there, e))
+		return -1;
+	r = inside_back(&t->in, e);
+	if (r || inside_step(&t->in, &stop, e))
+		return r > 0 ? 0 : -1;
+	if (stop.kind != STOP_OVER && trace_get_regs(&t->in.now, &again, e))
+		return -1;
+	if (stop.kind != STOP_OVER && same_place(&there, &again))
+		return 0;
+	return stop.kind == STOP_OVER || inside_back(&t->in, e) >= 0 ? 0 : -1;
+}
+
+int travel_goto_end(struct travel *t, uint64_t n, struct err *e)
+{
+	int r = travel_enter(t, n, e);
+
+	return r ? r : inside_to_end(&t->in, e);
+}
+
 /* The segment is over: the process itself does the event and goes on. */
 static int cross(struct travel *t, pid_t step, struct stop *stop, struct err *e)
 {

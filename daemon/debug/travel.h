@@ -49,6 +49,14 @@ int travel_back_continue(struct travel *t, struct stop *stop, struct err *e);
 /* To the state before of thread tid. */
 int travel_back_step(struct travel *t, pid_t tid, struct stop *stop, struct err *e);
 
+/* As travel_goto_pc, but to the visible state before, if that one is none. */
+int travel_goto_seen(struct travel *t, uint64_t n, uint64_t pc, uint64_t hits, struct err *e);
+/* To the last visible state before event n + 1. */
+int travel_goto_end(struct travel *t, uint64_t n, struct err *e);
+/*
+ * Where it stands, exactly; pc 0: at the end of the timeline, behind the event. What is looked at stays the same.
+ */
+int travel_where(struct travel *t, struct timeline_point *p, struct err *e);
 /* Events done. */
 uint64_t travel_event(const struct travel *t);
 /* The live threads' TIDs; how many, at most max. */

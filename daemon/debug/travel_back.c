@@ -52,6 +52,23 @@ static int go_inside(struct travel *t, struct err *e)
 	return r;
 }
 
+int travel_where(struct travel *t, struct timeline_point *p, struct err *e)
+{
+	struct breaks b = {0};
+	int r;
+
+	if (go_inside(t, e))
+		return -1;
+	*p = (struct timeline_point){.event = t->in.n};
+	if (inside_pc(&t->in.now, &p->pc, e))
+		return -1;
+	breaks_add(&b, p->pc);
+	r = inside_count_stops(&t->in, &b, &p->hits, e);
+	breaks_fini(&b);
+	p->hits++;
+	return r;
+}
+
 static uint32_t ordinal(const struct travel *t, pid_t tid)
 {
 	for (uint32_t o = 1; o < RLOG_MAX_THREADS; o++)

@@ -9,6 +9,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#define SAY_CHUNK ((size_t)4096)
+
 #define INTERRUPT 3
 
 static const char digits[] = "0123456789abcdef";
@@ -180,19 +182,38 @@ int rsp_receive(struct rsp_conn *c, struct buf *p, struct err *e)
 	}
 }
 
-bool rsp_interrupted(struct rsp_conn *c)
+int rsp_say(struct rsp_conn *c, const char *text, size_t len, struct err *e)
 {
-	struct pollfd p = {.fd = c->fd, .events = POLLIN};
-	struct err ignored;
+	for (size_t i = 0; i < len; i += SAY_CHUNK) {
+		cleanup_buf struct buf packet = {0};
 
-	if (poll(&p, 1, 0) <= 0)
-		return false;
-	if (fill(c, &ignored) <= 0)
-		return true;
+		buf_add_char(&packet, 'O');
+		rsp_hex(&packet, text + i, len - i < SAY_CHUNK ? len - i : SAY_CHUNK);
+		if (rsp_send(c, packet.data, packet.len, e))
+			return -1;
+	}
+	return 0;
+}
+
+static bool take_interrupt(struct rsp_conn *c)
+{
 	while (c->in.len && c->in.data[0] != '$' && c->in.data[0] != INTERRUPT)
 		buf_consume(&c->in, 1);
 	if (!c->in.len || c->in.data[0] != INTERRUPT)
 		return false;
 	buf_consume(&c->in, 1);
 	return true;
+}
+
+bool rsp_interrupted(struct rsp_conn *c)
+{
+	struct pollfd p = {.fd = c->fd, .events = POLLIN};
+	struct err ignored;
+
+	/* it may have come together with the packet before */
+	if (take_interrupt(c))
+		return true;
+	if (poll(&p, 1, 0) <= 0)
+		return false;
+	return fill(c, &ignored) <= 0 || take_interrupt(c);
 }

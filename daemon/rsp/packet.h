@@ -24,6 +24,8 @@ enum rsp_got { RSP_CLOSED = 0, RSP_PACKET = 1, RSP_INTERRUPT = 2 };
 /* Waits for the next packet: its data, unescaped, in *p (cleared first). enum rsp_got, or -1. */
 int rsp_receive(struct rsp_conn *c, struct buf *p, struct err *e);
 int rsp_send(struct rsp_conn *c, const char *data, size_t len, struct err *e);
+/* Text for the debugger's user, while it waits for an answer. */
+int rsp_say(struct rsp_conn *c, const char *text, size_t len, struct err *e);
 /* Has the debugger asked to interrupt the program, or gone away? Does not wait. */
 bool rsp_interrupted(struct rsp_conn *c);
 

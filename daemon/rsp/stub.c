@@ -56,7 +56,8 @@ static int stop_reply(struct stub *s)
 {
 	const struct rsp_stop *p = &s->stop;
 
-	buf_addf(&s->out, "T%02x", p->why == RSP_SIGNALLED ? p->sig : 5);
+	/* that another thread stops without a reason is no trap */
+	buf_addf(&s->out, "T%02x", p->why == RSP_SIGNALLED ? p->sig : p->why == RSP_ELSEWHERE ? 0 : 5);
 	if (p->why == RSP_WATCHPOINT)
 		buf_addf(&s->out, "%s:%" PRIx64 ";", watch_name(p->point), p->addr);
 	if (p->why == RSP_BEGIN)
@@ -403,7 +404,7 @@ static int yes(struct stub *s, const char *args, struct err *e)
 /* qRcmd,HEX: what the user typed behind `monitor`. Its text goes out first, as console output. */
 static int monitor(struct stub *s, const char *args, struct err *e)
 {
-	cleanup_buf struct buf text = {0}, packet = {0};
+	cleanup_buf struct buf text = {0};
 	char command[4096];
 	struct err why = {0};
 	size_t n = rsp_unhex(args, command, sizeof(command) - 1);
@@ -411,14 +412,7 @@ static int monitor(struct stub *s, const char *args, struct err *e)
 	command[n] = '\0';
 	if (s->ops->monitor(s->ctx, command, &text, &why))
 		buf_addf(&text, "fred: %s\n", why.text);
-	for (size_t i = 0; i < text.len; i += 4096) {
-		buf_clear(&packet);
-		buf_add_char(&packet, 'O');
-		rsp_hex(&packet, text.data + i, text.len - i < 4096 ? text.len - i : 4096);
-		if (rsp_send(s->c, packet.data, packet.len, e))
-			return -1;
-	}
-	return ok(s);
+	return rsp_say(s->c, text.data, text.len, e) ? -1 : ok(s);
 }
 
 static int leave(struct stub *s, const char *args, struct err *e)

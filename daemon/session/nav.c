@@ -89,6 +89,11 @@ static void show_progress(void *arg, uint64_t event, uint64_t total)
 		op_progress(n->ctx, n->span_lo + f * (n->span_hi - n->span_lo), n->what);
 }
 
+static bool is_cancelled(void *arg)
+{
+	return op_cancelled(((struct nav *)arg)->ctx);
+}
+
 static int init_rung(struct nav *n, const struct rec *rec, uint32_t process, unsigned rung, uint32_t flags,
 		     struct op_ctx *ctx, struct err *e)
 {
@@ -106,6 +111,7 @@ static int init_rung(struct nav *n, const struct rec *rec, uint32_t process, uns
 	}
 	n->t.cpu = sched_getcpu(); /* where the kernel put this worker: replays side by side get several */
 	n->t.progress = show_progress;
+	n->t.cancelled = is_cancelled;
 	n->t.progress_ctx = n;
 	/* without a place for checkpoints everything still works, from the start each time */
 	if (ckpt_store_open(root, &n->store, &why))

@@ -50,8 +50,17 @@ void op_progress(struct op_ctx *ctx, double fraction, const char *text)
 		return;
 	ctx->last_progress_ns = now;
 	ctx->last_permille = permille;
+	if (ctx->show)
+		ctx->show(ctx->arg, fraction, text);
+	if (ctx->fd < 0)
+		return;
 	write_line(ctx, json_pack("{s:f, s:o*}", "progress", fraction, "text",
 				  text ? json_text(text, strlen(text)) : NULL));
+}
+
+bool op_cancelled(const struct op_ctx *ctx)
+{
+	return ctx && ctx->cancelled && ctx->cancelled(ctx->arg);
 }
 
 void op_output(struct op_ctx *ctx, int fd, const void *data, size_t len)

@@ -14,16 +14,21 @@
 #define FRED_SESSION_OP_H
 
 #include <jansson.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
 #include "base/err.h"
 
 struct op_ctx {
-	int fd; /* where the lines go; close-on-exec */
+	int fd; /* where the lines go; close-on-exec. -1: nowhere */
 	uint64_t id; /* the daemon's number of this operation */
 	uint64_t last_progress_ns; /* CLOCK_MONOTONIC */
 	int last_permille;
+	/* For what an operation does besides: where progress goes, and whether its user wants it to end. May be NULL. */
+	void (*show)(void *arg, double fraction, const char *text);
+	bool (*cancelled)(void *arg);
+	void *arg;
 };
 
 /* One long method: params have passed wire_params_check. 0 and *result (a new object), or -1. */
@@ -44,6 +49,8 @@ int session_op_run(const char *method, const json_t *params, struct op_ctx *ctx,
  * starts a new phase (fraction 0 or 1).
  */
 void op_progress(struct op_ctx *ctx, double fraction, const char *text);
+/* Does the user want what runs now to end, with ERR_CANCELLED? ctx may be NULL. */
+bool op_cancelled(const struct op_ctx *ctx);
 /* What the program wrote to fd 1 or 2, any bytes. */
 void op_output(struct op_ctx *ctx, int fd, const void *data, size_t len);
 /* The last line: the result (stolen) of a successful operation, or e. For the worker's main. */

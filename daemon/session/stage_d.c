@@ -91,10 +91,15 @@ static int forked(void *arg, struct trace *copy, struct err *e)
 	return segment_unshare(copy, e);
 }
 
+static bool cancelled(void *arg)
+{
+	return op_cancelled(((struct ctx *)arg)->out->op);
+}
+
 static int search(struct ctx *c, struct err *e)
 {
-	static const struct trace_local_ops ops = {.eval = eval, .ended = ended, .forked = forked};
-	struct trace_local_params p = {.gadget = c->seg.gadget, .end_watch = SEGMENT_TURN_ADDR, .lasting = true};
+	static const struct trace_local_ops ops = {.eval = eval, .ended = ended, .forked = forked, .cancelled = cancelled};
+	struct trace_local_params p = {.gadget = c->seg.gadget, .end_watch = SEGMENT_TURN_ADDR, .lasting = !c->out->first};
 	struct trace *held = &c->seg.held;
 	struct stage_d *out = c->out;
 
@@ -126,7 +131,7 @@ int stage_d_run(struct target *t, struct gdb *g, const struct expr *x, uint64_t 
 	struct err why;
 	int r;
 
-	memset(out, 0, sizeof(*out));
+	*out = (struct stage_d){.first = out->first, .op = out->op};
 	r = segment_begin(&c.seg, t, n, e);
 	out->thread = c.seg.thread;
 	out->tid = c.seg.tid;

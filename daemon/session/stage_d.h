@@ -7,6 +7,7 @@
 #define FRED_SESSION_STAGE_D_H
 
 #include "session/expr.h"
+#include "session/op.h"
 #include "trace/local.h"
 
 struct stage_d {
@@ -14,6 +15,8 @@ struct stage_d {
 	uint32_t thread; /* ordinal of the thread that moved */
 	pid_t tid;
 	struct expr_value before, after;
+	bool first; /* wanted is the first transition, not the one that lasts */
+	const struct op_ctx *op; /* who may cancel it; NULL: nobody */
 };
 
 /*

@@ -272,6 +272,13 @@ static int ended_early(struct target *t, int status, struct err *e)
 		       WEXITSTATUS(status), (unsigned long long)t->ctl->turn);
 }
 
+/* It is on its way to a place where nobody waits for it any more. */
+static int cancelled(struct target *t, struct err *e)
+{
+	target_kill(t);
+	return err_set(e, ERR_CANCELLED, "cancelled");
+}
+
 /* Waits until the shim reports a state. notify: its count before the shim was let go. */
 static int wait_state(struct target *t, uint32_t notify, bool *diverged, struct err *e)
 {
@@ -299,6 +306,8 @@ static int wait_state(struct target *t, uint32_t notify, bool *diverged, struct 
 		}
 		if (t->progress)
 			t->progress(t->progress_ctx, t->ctl->turn, t->ctl->total);
+		if (t->cancelled && t->cancelled(t->progress_ctx))
+			return cancelled(t, e);
 		if (t->ctl->turn != turn) {
 			turn = t->ctl->turn;
 			since = now_s();

@@ -35,6 +35,8 @@ struct target {
 	double slow_s; /* a slot that takes longer than this without an event is stuck */
 	/* called while a run goes on, some times a second; may be NULL */
 	void (*progress)(void *ctx, uint64_t event, uint64_t total);
+	/* is the run to end, with ERR_CANCELLED? Asked as often; may be NULL */
+	bool (*cancelled)(void *ctx);
 	void *progress_ctx;
 };
 

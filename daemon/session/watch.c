@@ -14,6 +14,7 @@
 #include "session/expr.h"
 #include "session/hits.h"
 #include "session/nav.h"
+#include "session/segment.h"
 #include "session/show.h"
 #include "session/stage_d.h"
 #include "session/suggest.h"
@@ -28,6 +29,7 @@ struct watch {
 	bool have_expr;
 	struct op_ctx *ctx;
 	uint64_t good, bad;
+	struct timeline_point here; /* with a pc: the bad end lies inside the segment before `bad` */
 	struct expr_value at_good, at_bad;
 	struct stage_d d;
 	bool have_d;
@@ -51,12 +53,21 @@ static int op_evaluate(void *arg, enum search_value *v, struct err *e)
 	struct watch *w = arg;
 	struct expr_value val;
 
+	if (w->here.pc && nav_at(&w->nav) == w->bad) {
+		*v = w->at_bad.truth;
+		return 0;
+	}
 	if (expr_eval(&w->x, w->g, &w->nav.t, &val, e))
 		return -1;
 	*v = val.truth;
 	if (nav_at(&w->nav) == w->good)
 		w->at_good = val;
 	return 0;
+}
+
+static bool op_is_cancelled(void *arg)
+{
+	return op_cancelled(((struct watch *)arg)->ctx);
 }
 
 static int op_restart(void *arg, uint64_t at_most, uint64_t *at, struct err *e)
@@ -122,6 +133,8 @@ static int op_local(void *arg, uint64_t n, bool (*is_bad)(const void *pred, enum
 	struct watch *w = arg;
 	const struct trace_local_result *r = &w->d.r;
 
+	w->d.op = w->ctx;
+	w->d.first = w->here.pc != 0; /* what comes behind the bad end does not count */
 	if (stage_d_run(&w->nav.t, w->g, &w->x, n, is_bad, pred, &w->d, e))
 		return -1;
 	w->have_d = true;
@@ -153,6 +166,7 @@ static const struct search_ops search_ops = {
 	.weight = op_weight,
 	.clock_ns = clock_ns,
 	.progress = op_progress_cb,
+	.cancelled = op_is_cancelled,
 	.local = op_local,
 };
 
@@ -250,8 +264,8 @@ static json_t *result_json(struct watch *w, const struct search_result *r, struc
 	loc = location_of(frames, n);
 	bt = show_backtrace(frames, n);
 	gdb_frames_free(frames, n);
-	return json_pack("{s:s, s:b, s:i, s:{s:I, s:I, s:o, s:s}, s:o, s:s, s:s, s:o}", "expr", w->x.given,
-			 "found", 1, "process", (int)w->nav.t.process, "position", "event",
+	return json_pack("{s:s, s:b, s:b, s:i, s:{s:I, s:I, s:o, s:s}, s:o, s:s, s:s, s:o}", "expr", w->x.given,
+			 "found", 1, "at_end", w->d.r.outcome == TRACE_LOCAL_AT_END, "process", (int)w->nav.t.process, "position", "event",
 			 (json_int_t)r->left, "events_total", (json_int_t)nav_total(&w->nav), "thread",
 			 thread, "pc", pc, "location", loc, "before", w->d.before.text, "after",
 			 w->d.after.text, "backtrace", bt);
@@ -282,8 +296,10 @@ static int prepare(struct watch *w, const struct watch_params *p, struct err *e)
 	if (nav_resolve(&w->nav, p->good ? p->good : "start", &good, e) ||
 	    nav_resolve(&w->nav, p->bad ? p->bad : "end", &bad, e))
 		return -1;
-	if (good.pc || bad.pc)
-		return err_set(e, ERR_USAGE, "reverse-watch takes positions between events");
+	if (good.pc)
+		return err_set(e, ERR_USAGE, "reverse-watch takes a good position between events");
+	w->here = bad;
+	bad.event += bad.pc != 0;
 	if (good.event >= bad.event)
 		return err_set(e, ERR_USAGE, "the good position (%llu) is not before the bad one (%llu)",
 			       (unsigned long long)good.event, (unsigned long long)bad.event);
@@ -295,19 +311,17 @@ static int prepare(struct watch *w, const struct watch_params *p, struct err *e)
 	if (nav_goto(&w->nav, w->good, e) || target_snap(&w->nav.t, &w->good_copy, e))
 		return -1;
 	if (nav_ckpt_after(&w->nav, w->good, &near) && near < w->bad)
-		r = nav_goto(&w->nav, w->bad, e);
+		r = nav_goto(&w->nav, w->here.event, e);
 	else
-		r = nav_run_with_checkpoints(&w->nav, w->bad,
+		r = nav_run_with_checkpoints(&w->nav, w->here.event,
 					     checkpoints_wanted(&w->nav, w->good, w->bad), e);
 	w->replay_s = (double)clock_ns(NULL) / 1e9 - t0;
 	return r;
 }
 
-static int compile(struct watch *w, const char *text, struct err *e)
+static int compile_at(struct watch *w, const char *text, pid_t pid, pid_t tid, struct err *e)
 {
-	pid_t tid = target_tid(&w->nav.t, w->nav.t.ctl->parked);
-
-	if (gdb_attach(w->g, w->nav.t.pid, e))
+	if (gdb_attach(w->g, pid, e))
 		return -1;
 	if (expr_init(&w->x, w->g, text, tid, e)) {
 		struct err ignored;
@@ -317,8 +331,44 @@ static int compile(struct watch *w, const char *text, struct err *e)
 		return e->kind == ERR_USAGE ? WATCH_NO_SYMBOL : -1;
 	}
 	w->have_expr = true;
-	if (gdb_detach(w->g, e) || expr_eval(&w->x, w->g, &w->nav.t, &w->at_bad, e))
+	return gdb_detach(w->g, e);
+}
+
+static int compile_inside(struct watch *w, const char *text, struct segment *s, struct err *e)
+{
+	pid_t copy;
+	int r;
+
+	if (segment_begin(s, &w->nav.t, w->here.event, e) || segment_run_to(s, w->here.pc, w->here.hits, e) ||
+	    segment_copy(s, &s->held, &copy, e))
 		return -1;
+	r = compile_at(w, text, copy, 0, e);
+	if (!r && w->x.compiled)
+		expr_eval_memory(&w->x, copy, &w->at_bad);
+	else if (!r)
+		r = expr_eval_copy(&w->x, w->g, copy, 0, &w->at_bad, e);
+	target_snap_kill(copy);
+	return r;
+}
+
+/* In the state at the bad end, and its value there. */
+static int compile(struct watch *w, const char *text, struct err *e)
+{
+	struct segment s = {0};
+	struct err why;
+	int r;
+
+	if (w->here.pc) {
+		r = nav_goto(&w->nav, w->here.event, e) ? -1 : compile_inside(w, text, &s, e);
+		if (segment_end(&s, r ? &why : e))
+			r = -1;
+	} else {
+		r = compile_at(w, text, w->nav.t.pid, target_tid(&w->nav.t, w->nav.t.ctl->parked), e);
+		if (!r)
+			r = expr_eval(&w->x, w->g, &w->nav.t, &w->at_bad, e);
+	}
+	if (r)
+		return r;
 	if (!w->x.unsure || !w->at_bad.invalid)
 		return 0;
 	err_set(e, ERR_USAGE, "%.*s", (int)strcspn(w->at_bad.text + 1, ">"), w->at_bad.text + 1);

@@ -12,7 +12,7 @@
 
 struct watch_params {
 	const char *expr;
-	const char *good, *bad; /* positions, NULL: start, end */
+	const char *good, *bad; /* positions, NULL: start, end; bad may lie inside a segment */
 	enum search_on_error on_error;
 	bool suggest; /* when both ends are equal: look for a better position */
 };

@@ -1,0 +1,153 @@
+/* SPDX-License-Identifier: MIT */
+/* find.c: see find.h. */
+#define LOG_DOMAIN "find"
+#include "debug/find.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+
+#include "base/cleanup.h"
+#include "base/log.h"
+#include "base/str.h"
+#include "debug/travel_int.h"
+#include "session/watch.h"
+
+#define SAY_EVERY_S 2
+
+struct search {
+	struct debug *d;
+	time_t said;
+};
+
+static time_t now_s(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	return ts.tv_sec;
+}
+
+/* A search that takes long says how far it is. */
+static void show(void *arg, double fraction, const char *text)
+{
+	struct search *s = arg;
+	struct err ignored;
+	char line[160];
+	int n;
+
+	if (now_s() - s->said < SAY_EVERY_S)
+		return;
+	s->said = now_s();
+	n = snprintf(line, sizeof(line), "%.100s (%d %%)\n", text ? text : "searching", (int)(fraction * 100));
+	rsp_say(&s->d->conn, line, (size_t)n, &ignored);
+}
+
+static bool cancelled(void *arg)
+{
+	return rsp_interrupted(&((struct search *)arg)->d->conn);
+}
+
+/* libstdc++ brings the methods that the compiler inlined, such as size(). */
+static const struct gdb_opts with_scripts = {.auto_load = true};
+
+static int search(struct debug *d, const struct watch_params *p, json_t **result, struct err *e)
+{
+	struct search s = {.d = d, .said = now_s()};
+	struct op_ctx ctx = {.fd = -1, .show = show, .cancelled = cancelled, .arg = &s};
+	cleanup_gdb struct gdb *g = gdb_new(&with_scripts, e);
+	int r;
+
+	if (!g)
+		return -1;
+	r = watch_process(d->rec, d->nav.t.process, p, g, &ctx, result, e);
+	if (r == WATCH_NO_SYMBOL)
+		err_wrap(e, "%s", p->expr);
+	return r ? -1 : 0;
+}
+
+/* --good POS EXPR; the text is cut. */
+static int parse(char *args, struct watch_params *p, struct err *e)
+{
+	static const char option[] = "--good ";
+
+	args += strspn(args, " \t");
+	if (str_starts(args, option)) {
+		char *pos = args + sizeof(option) - 1;
+
+		pos += strspn(pos, " \t");
+		args = pos + strcspn(pos, " \t");
+		if (*args)
+			*args++ = '\0';
+		args += strspn(args, " \t");
+		p->good = pos;
+	}
+	p->expr = args;
+	return *args ? 0 : err_set(e, ERR_USAGE, "reverse-watch [--good POS] EXPR: which expression?");
+}
+
+static void describe(const json_t *r, struct buf *out)
+{
+	const json_t *pos = json_object_get(r, "position"), *loc = json_object_get(r, "location");
+	const json_t *hits = json_object_get(pos, "hits"), *func = json_object_get(loc, "function");
+	const json_t *file = json_object_get(loc, "file"), *text = json_object_get(loc, "text");
+
+	buf_addf(out, "%s: %s before, %s after\nat %lld/%s", json_string_value(json_object_get(r, "expr")),
+		 json_string_value(json_object_get(r, "before")), json_string_value(json_object_get(r, "after")),
+		 json_integer_value(json_object_get(pos, "event")), json_string_value(json_object_get(pos, "pc")));
+	if (json_is_integer(hits))
+		buf_addf(out, "#%lld", json_integer_value(hits));
+	if (json_is_string(func))
+		buf_addf(out, ", in %s", json_string_value(func));
+	if (json_is_string(file))
+		buf_addf(out, " (%s:%lld)", json_string_value(file), json_integer_value(json_object_get(loc, "line")));
+	if (json_is_string(text)) {
+		const char *s = json_string_value(text);
+
+		buf_addf(out, ": %s", s + strspn(s, " \t"));
+	}
+	buf_add_char(out, '\n');
+}
+
+/* Before the instruction, or before the call in which it was made. */
+static int go_there(struct debug *d, const json_t *result, struct buf *out, struct err *e)
+{
+	const json_t *pos = json_object_get(result, "position"), *hits = json_object_get(pos, "hits");
+	uint64_t n = (uint64_t)json_integer_value(json_object_get(pos, "event")), pc;
+
+	if (str_u64(json_string_value(json_object_get(pos, "pc")), 0, 1, UINT64_MAX, &pc))
+		return err_set(e, ERR_INTERNAL, "a transition without a place");
+	if (json_is_integer(hits))
+		return travel_goto_seen(&d->travel, n, pc, (uint64_t)json_integer_value(hits), e);
+	if (json_is_true(json_object_get(result, "at_end")))
+		return travel_goto_end(&d->travel, n, e);
+	buf_addf(out, "(which time it is there is not known: this is the first one behind event %llu)\n",
+		 (unsigned long long)n);
+	return travel_goto_seen(&d->travel, n, pc, 1, e);
+}
+
+int debug_reverse_watch(struct debug *d, const char *args, struct buf *out, struct err *e)
+{
+	cleanup_free char *text = xstrdup(args);
+	struct watch_params p = {.suggest = false};
+	struct timeline_point here;
+	json_auto_t *result = NULL;
+	char bad[80];
+	struct err why;
+
+	if (parse(text, &p, e) || travel_where(&d->travel, &here, e) || travel_leave(&d->travel, e))
+		return -1;
+	target_kill(&d->nav.t);
+	snprintf(bad, sizeof(bad), "%llu/0x%llx#%llu", (unsigned long long)here.event,
+		 (unsigned long long)here.pc, (unsigned long long)here.hits);
+	p.bad = bad;
+	d->jumped = true;
+	if (!search(d, &p, &result, e)) {
+		describe(result, out);
+		if (!go_there(d, result, out, e))
+			return 0;
+	}
+	if (travel_goto_pc(&d->travel, here.event, here.pc, here.hits, &why))
+		log_warn("the session does not come back to %s: %s", bad, why.text);
+	return -1;
+}
