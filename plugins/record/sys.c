@@ -66,7 +66,7 @@ unsigned sys_pack(uint64_t *op, long nr, const long *a, unsigned nargs, uint32_t
 	return nargs + 2;
 }
 
-void sys_rec(struct thr *t, const uint64_t *op, unsigned n)
+void sys_rec_stay(struct thr *t, const uint64_t *op, unsigned n)
 {
 	uint8_t *p0 = log_reserve(t, 12 + 10 * (uint64_t)n), *p;
 	uint64_t now;
@@ -83,6 +83,11 @@ void sys_rec(struct thr *t, const uint64_t *op, unsigned n)
 	t->log.cur = p;
 	__atomic_store_n(p0, RLOG_SYS, __ATOMIC_RELEASE);
 	t->clean = 1;
+}
+
+void sys_rec(struct thr *t, const uint64_t *op, unsigned n)
+{
+	sys_rec_stay(t, op, n);
 	if (unlikely(G.serial))
 		gil_point(t);
 }
@@ -148,6 +153,13 @@ void sys_rec_ret(struct thr *t, long ret, const struct piece *v, int k)
 	}
 	t->log.cur = p;
 	__atomic_store_n(p0, RLOG_SYSRET, __ATOMIC_RELEASE);
+}
+
+void sys_rec_ret_point(struct thr *t, long ret)
+{
+	if (unlikely(G.serial))
+		gil_point(t);
+	sys_rec_ret(t, ret, 0, 0);
 }
 
 /* ---- replay ---- */

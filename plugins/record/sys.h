@@ -62,6 +62,9 @@ unsigned sys_pack(uint64_t *op, long nr, const long *a, unsigned nargs, uint32_t
 /* The two records of a call, recording: SYS, and SYSRET with the k pieces of v. */
 void sys_rec(struct thr *t, const uint64_t *op, unsigned n);
 void sys_rec_ret(struct thr *t, long ret, const struct piece *v, int k);
+/* The same for a call that takes effect before another thread runs, in a serial recording too: no output. */
+void sys_rec_stay(struct thr *t, const uint64_t *op, unsigned n);
+void sys_rec_ret_point(struct thr *t, long ret);
 /* The same, replaying: compares; fills in the outputs and gives the result. */
 void sys_replay(struct thr *t, const uint64_t *op, unsigned n);
 long sys_replay_ret(struct thr *t, const struct sys_info *s, const long *a, const uint32_t *before);
@@ -115,6 +118,7 @@ void files_loaded(int fd, const uint64_t *st, uint64_t base);
 /* A call that changes the address space: also run when replaying, and must give the same. */
 long sys_mem(struct thr *t, long nr, const long *a, unsigned nargs);
 long sys_mmap(struct thr *t, const long *a);
+int sys_result_ahead(const struct thr *t, long *ret);
 long sys_mremap(struct thr *t, const long *a);
 
 /* --- sys_shm.c --- */

@@ -2,9 +2,14 @@
 /*
  * sys_map.c: system calls that change the address space. Files are copied into the recording when they are
  * mapped, so that a replay maps what the program mapped.
+ *
+ * To unmap is a release, to get an address an acquire, as with locks: memory becomes free at the stamp of the first half,
+ * before the turn is passed on, and an address is taken in the second half. So a replay never unmaps what another
+ * thread got there since. Recorded one thread at a time, what a first half does is done before another thread runs.
  */
 #include "record/group.h"
 #include "record/sys.h"
+#include "record/turn.h"
 
 /* What is about to be unmapped, or mapped over. */
 static void forget(const long *a)
@@ -13,35 +18,52 @@ static void forget(const long *a)
 		pages_unmapped((uint64_t)a[0], (uint64_t)a[1]);
 }
 
+/* Replay: the result of a call whose first half has been taken. 0: the log ends before it. */
+int sys_result_ahead(const struct thr *t, long *ret)
+{
+	const uint8_t *p = t->log.rd;
+	struct rlog_rec r;
+
+	if (rlog_next(shim_kinds(), &p, t->log.rd_end, &r) != RLOG_READ_OK || r.kind != RLOG_SYSRET)
+		return 0;
+	*ret = (long)r.op[0];
+	return 1;
+}
+
+static int is_error(long ret)
+{
+	return ret < 0 && ret > -4096;
+}
+
+static long change(long nr, const long *a)
+{
+	if (nr == SYS_munmap)
+		forget(a);
+	return raw6(nr, a[0], a[1], a[2], a[3], a[4], a[5]);
+}
+
 /* A call that changes the address space: also run when replaying, and must give the same. */
 long sys_mem(struct thr *t, long nr, const long *a, unsigned nargs)
 {
 	static const struct sys_info none;
 	uint64_t op[10];
 	unsigned n = sys_pack(op, nr, a, nargs, 0);
-	long ret, want;
+	long ret;
 
 	if (G.mode == SHIM_RECORD) {
-		sys_rec(t, op, n);
-		if (nr == SYS_munmap)
-			forget(a);
-		ret = raw6(nr, a[0], a[1], a[2], a[3], a[4], a[5]);
+		sys_rec_stay(t, op, n);
+		ret = change(nr, a);
 		if (nr == SYS_mprotect && pages_range((void *)a[0], (uint64_t)a[1]) && ret == 0)
 			pages_protected((uint64_t)a[0], (uint64_t)a[1], (int)a[2]);
-		sys_rec_ret(t, ret, 0, 0);
+		sys_rec_ret_point(t, ret);
 		return ret;
 	}
 	sys_replay(t, op, n);
-	turn_done(t);
-	want = sys_replay_ret(t, &none, a, 0);
-	if (want < 0)
-		return want;
-	if (nr == SYS_munmap)
-		forget(a);
-	ret = raw6(nr, a[0], a[1], a[2], a[3], a[4], a[5]);
-	if (ret != want)
+	/* the break, when it is asked for or refused, is only told */
+	if (sys_result_ahead(t, &ret) && !is_error(ret) && (nr != SYS_brk || ret == a[0]) && change(nr, a) != ret)
 		shim_fail("a change of the address space did not give the recorded result");
-	return ret;
+	turn_done(t);
+	return sys_replay_ret(t, &none, a, 0);
 }
 
 /* Replay: maps the kept copy. Past the end of the copy a page is a SIGBUS, as in the original. */
@@ -167,32 +189,86 @@ long sys_mmap(struct thr *t, const long *a)
 	return ret;
 }
 
+static long move(long from, long len, long to_len, long flags, long to)
+{
+	return raw6(SYS_mremap, from, len, to_len, flags | MREMAP_MAYMOVE | MREMAP_FIXED, to, 0);
+}
+
+/* A place for so many bytes where no program's mapping comes. */
+static long spare_place(long len)
+{
+	long at = REPLAY_MOVED_ADDR;
+
+	while (raw_failed(raw_mmap((void *)at, (size_t)len, PROT_NONE,
+				   MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED_NOREPLACE, -1, 0))) {
+		at += (len + 4095) & ~4095l;
+		if (at >= (long)SHIM_LOG_ADDR)
+			shim_fail("no place for a mapping that is being moved");
+	}
+	return at;
+}
+
+/*
+ * Replay, the first half: what is given up must be free before others go on, and where it goes to may not be free
+ * yet. So it waits elsewhere, if others go on before the second half. Gives the place from which that moves it, or 0:
+ * nothing is left to do.
+ */
+static long move_away(struct thr *t, const long *a, long want)
+{
+	long place;
+
+	if (want == a[0] && (unsigned long)a[2] <= (unsigned long)a[1]) {
+		raw6(SYS_mremap, a[0], a[1], a[2], 0, 0, 0);
+		return 0;
+	}
+	if (turn_stays(t)) {
+		if (want == a[0] ? raw6(SYS_mremap, a[0], a[1], a[2], 0, 0, 0) != want
+				 : move(a[0], a[1], a[2], a[3], want) != want)
+			shim_fail("cannot move a mapping to its recorded place");
+		return 0;
+	}
+	if (want == a[0] || !a[1] || (a[3] & 4 /* MREMAP_DONTUNMAP */))
+		return a[0];
+	place = spare_place(a[1]);
+	if (move(a[0], a[1], a[1], 0, place) != place)
+		shim_fail("cannot move a mapping out of the way");
+	return place;
+}
+
+static void move_in(const long *a, long from, long want)
+{
+	long ret;
+
+	if (want == from)
+		ret = raw6(SYS_mremap, from, a[1], a[2], 0, 0, 0);
+	else
+		ret = move(from, a[1], a[2], a[3], want);
+	if (ret != want)
+		shim_fail("cannot move a mapping to its recorded place");
+}
+
 long sys_mremap(struct thr *t, const long *a)
 {
 	static const struct sys_info none;
 	uint64_t op[10];
 	/* the new address only with MREMAP_FIXED or MREMAP_DONTUNMAP: else whatever was in the register */
 	unsigned n = sys_pack(op, SYS_mremap, a, a[3] & 6 ? 5 : 4, 0);
-	long ret, want;
+	long ret, from = 0;
 
 	if (G.mode == SHIM_RECORD) {
 		if (pages_range((void *)a[0], (uint64_t)a[1]))
 			pages_release((void *)a[0], (uint64_t)a[1]);
-		sys_rec(t, op, n);
+		sys_rec_stay(t, op, n);
 		ret = raw6(SYS_mremap, a[0], a[1], a[2], a[3], a[4], 0);
-		sys_rec_ret(t, ret, 0, 0);
+		sys_rec_ret_point(t, ret);
 		return ret;
 	}
 	sys_replay(t, op, n);
+	if (sys_result_ahead(t, &ret) && !is_error(ret))
+		from = move_away(t, a, ret);
 	turn_done(t);
-	want = sys_replay_ret(t, &none, a, 0);
-	if (want < 0 && want > -4096)
-		return want;
-	if (want == a[0])
-		ret = raw6(SYS_mremap, a[0], a[1], a[2], 0, 0, 0);
-	else
-		ret = raw6(SYS_mremap, a[0], a[1], a[2], a[3] | MREMAP_MAYMOVE | MREMAP_FIXED, want, 0);
-	if (ret != want)
-		shim_fail("cannot move a mapping to its recorded place");
+	ret = sys_replay_ret(t, &none, a, 0);
+	if (from)
+		move_in(a, from, ret);
 	return ret;
 }

@@ -59,21 +59,20 @@ static long do_shmdt(struct thr *t, const long *a)
 	long ret;
 
 	if (G.mode == SHIM_RECORD) {
-		sys_rec(t, op, n);
+		sys_rec_stay(t, op, n);
 		if (len)
 			pages_unmapped((uint64_t)a[0], len);
 		ret = raw1(SYS_shmdt, a[0]);
-		sys_rec_ret(t, ret, 0, 0);
+		sys_rec_ret_point(t, ret);
 		return ret;
 	}
 	sys_replay(t, op, n);
-	turn_done(t);
-	ret = sys_replay_ret(t, &none, a, 0);
-	if (ret == 0 && len) {
+	if (len && sys_result_ahead(t, &ret) && ret == 0) {
 		pages_unmapped((uint64_t)a[0], len);
 		raw2(SYS_munmap, a[0], len);
 	}
-	return ret;
+	turn_done(t);
+	return sys_replay_ret(t, &none, a, 0);
 }
 
 static long do_shmctl(struct thr *t, const long *a)

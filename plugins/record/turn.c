@@ -265,6 +265,13 @@ static uint32_t count_event(struct thr *t)
 	return G.sched->slot[c->slot].thread;
 }
 
+int turn_stays(const struct thr *t)
+{
+	const struct replay_ctl *c = G.ctl;
+
+	return c->slot_left > 1 || (c->slot + 1ull < G.sched->slots && G.sched->slot[c->slot + 1].thread == t->ordinal);
+}
+
 int turn_runs_ahead(const struct thr *t)
 {
 	const struct replay_ctl *c = G.ctl;

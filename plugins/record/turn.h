@@ -12,6 +12,8 @@ enum { STANDS = 1, STANDS_INSIDE = 2 };
 
 /* May t run on, when the turn goes to another one? Not where its next slot lies past the bound. */
 int turn_runs_ahead(const struct thr *t);
+/* Is the event behind the present one t's too? */
+int turn_stays(const struct thr *t);
 
 static inline int has_turn(const struct thr *t)
 {

@@ -42,6 +42,7 @@
 #define SHIM_THREADS_ADDR 0x103000000000ull /* the shim's table of threads */
 #define SHIM_TRAPS_ADDR 0x104000000000ull /* struct rlog_traps while recording */
 #define SHIM_POINT_ADDR 0x108000000000ull /* 1 MiB of thread N at + N << 20: see plugins/record/point.h */
+#define REPLAY_MOVED_ADDR 0x106000000000ull /* replay: mappings between the halves of an mremap */
 #define SHIM_LOG_ADDR 0x110000000000ull /* recording: window of thread N at + N << 30 */
 #define REPLAY_LOG_ADDR 0x190000000000ull /* replay: whole logs, one behind the other */
 #define SHIM_HEAP_MAIN_ADDR 0x200000000000ull /* arena of the first thread, 8 TiB */
