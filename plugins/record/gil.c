@@ -18,6 +18,7 @@
 #include <time.h>
 
 #define SLICE_HZ 1000u /* slices a second */
+#define SLICE_LOOKS 64u /* at the clock */
 #define SLICE_COUNTED 500u /* stamps, where they are a counter */
 #define PATIENCE_MAX 100000000l /* ns without an event: a spin-wait; less while there are many */
 #define PATIENCE_MIN 5000000l
@@ -28,6 +29,7 @@ static struct gil {
 	uint32_t owner; /* ordinal, 0: nobody */
 	uint32_t first, last; /* waiting threads by ordinal, through gil_next */
 	uint32_t waiters;
+	uint32_t looks; /* the owner's, in this slice */
 	uint32_t points; /* chaos: events left until the next switch */
 	uint32_t delayed; /* chaos: runs only when no other can */
 	uint64_t slice_end; /* a stamp */
@@ -77,6 +79,7 @@ static void new_slice(void)
 					   : stamp_now();
 	gil.slice_cpu = point_cpu_ns();
 	gil.slice_end = gil.slice_start + (G.control->clock ? SLICE_COUNTED : hz / SLICE_HZ);
+	gil.looks = 0;
 	gil.points = UINT32_MAX;
 	if (chaos())
 		gil.points = 1 + rnd(1u << rnd(12)); /* one event as likely as a thousand */
@@ -245,6 +248,14 @@ void gil_point(struct thr *t)
 	if (t->last_stamp < gil.slice_end && --gil.points)
 		return;
 	gil_switch(t);
+}
+
+void gil_look(struct thr *t)
+{
+	if (t->gil && ++gil.looks >= SLICE_LOOKS) {
+		gil.looks = 0;
+		gil_switch(t);
+	}
 }
 
 void gil_block(struct thr *t)

@@ -317,6 +317,7 @@ void gil_join(struct thr *t); /* at the end of an event: a thread that ran in pa
 void gil_release(struct thr *t); /* behind a stamped record */
 void gil_point(struct thr *t); /* behind a stamped record: lets others run if the slice is over */
 void gil_switch(struct thr *t); /* the same at once */
+void gil_look(struct thr *t); /* behind a stamped record: who looks at the clock all the time perhaps waits for others */
 void gil_block(struct thr *t); /* before a call that may wait */
 void gil_unblock(struct thr *t);
 int gil_wanted(const struct thr *t); /* t holds it and others wait */

@@ -281,6 +281,21 @@ static int never_waits(long nr)
 	return 0;
 }
 
+/* Recorded one thread at a time: who yields or asks for the time again and again may wait for what another one does. */
+static void let_others(struct thr *t, long nr)
+{
+	switch (nr) {
+	case SYS_sched_yield:
+		gil_switch(t);
+		break;
+	case SYS_clock_gettime:
+	case SYS_gettimeofday:
+	case SYS_time:
+		gil_look(t);
+		break;
+	}
+}
+
 /* A recordable call: results from the kernel when recording, from the log when replaying. */
 long sys_do(struct thr *t, const struct sys_info *s, long nr, const long *a)
 {
@@ -302,8 +317,8 @@ long sys_do(struct thr *t, const struct sys_info *s, long nr, const long *a)
 	if (likely(G.mode == SHIM_RECORD)) {
 		sys_rec(t, op, n);
 		if (never_waits(nr) || unlikely(file)) {
-			if (nr == SYS_sched_yield && G.serial)
-				gil_switch(t);
+			if (unlikely(G.serial))
+				let_others(t, nr);
 			if (!vdso_call(nr, k, &ret))
 				ret = raw6(nr, k[0], k[1], k[2], k[3], k[4], k[5]);
 		} else {
