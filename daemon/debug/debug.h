@@ -3,6 +3,7 @@
 #ifndef FRED_DEBUG_DEBUG_H
 #define FRED_DEBUG_DEBUG_H
 
+#include "debug/outside.h"
 #include "debug/travel.h"
 #include "rsp/packet.h"
 
@@ -10,6 +11,7 @@ struct debug {
 	struct rec *rec;
 	struct nav nav;
 	struct travel travel;
+	struct outside outside;
 	struct rsp_conn conn;
 	char *later; /* a command to be run by the next step */
 	bool jumped; /* it stands elsewhere than the debugger knows */

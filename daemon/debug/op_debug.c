@@ -63,6 +63,9 @@ static int regs(void *arg, int tid, struct rsp_regs *r, struct err *e)
 		return -1;
 	if (ptrace(PTRACE_GETFPREGS, t->tid, 0, &r->fp))
 		return err_errno(e, ERR_INTERNAL, "floating-point registers of thread %d", tid);
+	/* others wait their turn */
+	if (tid != d->travel.tid)
+		outside_find(&d->outside, &d->travel.sight, t->pid, &r->r);
 	read_ymm(t->tid, r);
 	return 0;
 }
@@ -256,6 +259,7 @@ int op_debug(const json_t *params, struct op_ctx *ctx, json_t **result, struct e
 		travel_init(&d.travel, &d.nav);
 		r = debug_goto(&d, at ? at : "start", e) || serve(&d, path, e) ? -1 : 0;
 		free(d.later);
+		outside_fini(&d.outside);
 		travel_fini(&d.travel);
 		nav_fini(&d.nav);
 	}

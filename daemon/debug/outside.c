@@ -1,0 +1,227 @@
+/* SPDX-License-Identifier: MIT */
+/* outside.c: see outside.h. libdwfl unwinds by the shim's .eh_frame; signal frames are recognised by their code. */
+#define LOG_DOMAIN "outside"
+#include "debug/outside.h"
+
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "base/log.h"
+#include "session/show.h"
+
+/* What the kernel leaves at the stack pointer of a handler's caller: struct ucontext; gregs as in ucontext.h. */
+#define UC_GREGS 40
+
+struct walk {
+	struct outside *o;
+	const struct sight *s;
+	pid_t pid;
+	struct user_regs_struct inner, found; /* the frame before; the result */
+	bool any, done;
+};
+
+static bool in_shim(const struct sight *s, uint64_t pc)
+{
+	return pc >= s->shim.lo && pc < s->shim.hi;
+}
+
+/* A handler returns to `mov $15, %rax; syscall`. */
+static bool is_restorer(pid_t pid, uint64_t pc)
+{
+	static const uint8_t with_rax[] = {0x48, 0xc7, 0xc0, 0x0f, 0, 0, 0, 0x0f, 0x05},
+			     with_eax[] = {0xb8, 0x0f, 0, 0, 0, 0x0f, 0x05};
+	struct err ignored;
+	uint8_t op[sizeof(with_rax)];
+
+	return !trace_read(pid, pc, op, sizeof(op), &ignored) &&
+	       (!memcmp(op, with_rax, sizeof(with_rax)) || !memcmp(op, with_eax, sizeof(with_eax)));
+}
+
+static int interrupted(pid_t pid, uint64_t rsp, struct user_regs_struct *r)
+{
+	uint64_t g[18]; /* r8-r15 rdi rsi rbp rbx rdx rax rcx rsp rip eflags */
+	struct err ignored;
+
+	if (trace_read(pid, rsp + UC_GREGS, g, sizeof(g), &ignored))
+		return -1;
+	r->r8 = g[0], r->r9 = g[1], r->r10 = g[2], r->r11 = g[3];
+	r->r12 = g[4], r->r13 = g[5], r->r14 = g[6], r->r15 = g[7];
+	r->rdi = g[8], r->rsi = g[9], r->rbp = g[10], r->rbx = g[11];
+	r->rdx = g[12], r->rax = g[13], r->rcx = g[14];
+	r->rsp = g[15], r->rip = g[16], r->eflags = g[17];
+	return 0;
+}
+
+static void kept_registers(Dwfl_Frame *f, struct user_regs_struct *r)
+{
+	static const struct {
+		unsigned dwarf;
+		size_t at;
+	} kept[] = {
+		{3, offsetof(struct user_regs_struct, rbx)},  {6, offsetof(struct user_regs_struct, rbp)},
+		{7, offsetof(struct user_regs_struct, rsp)},  {12, offsetof(struct user_regs_struct, r12)},
+		{13, offsetof(struct user_regs_struct, r13)}, {14, offsetof(struct user_regs_struct, r14)},
+		{15, offsetof(struct user_regs_struct, r15)},
+	};
+
+	for (size_t i = 0; i < sizeof(kept) / sizeof(kept[0]); i++) {
+		Dwarf_Word v;
+
+		if (!dwfl_frame_reg(f, kept[i].dwarf, &v))
+			memcpy((char *)r + kept[i].at, &v, sizeof(v));
+	}
+}
+
+/* From the innermost frame outwards. The last one of the shim is the one that the program called. */
+static int look(Dwfl_Frame *f, void *arg)
+{
+	struct walk *w = arg;
+	struct user_regs_struct r = w->inner;
+	Dwarf_Addr pc;
+	bool activation;
+
+	if (!dwfl_frame_pc(f, &pc, &activation))
+		return DWARF_CB_ABORT;
+	kept_registers(f, &r);
+	r.rip = pc;
+	if (w->any && is_restorer(w->pid, pc)) {
+		if (interrupted(w->pid, r.rsp, &r))
+			return DWARF_CB_ABORT;
+		w->found = r;
+		w->done = true;
+		return DWARF_CB_ABORT;
+	}
+	if (!in_shim(w->s, pc)) {
+		w->found = w->inner;
+		w->done = w->any;
+		return DWARF_CB_ABORT;
+	}
+	w->inner = r;
+	w->any = true;
+	return DWARF_CB_OK;
+}
+
+/* ---- what libdwfl asks for ---- */
+
+static pid_t next_thread(Dwfl *dwfl, void *arg, void **thread_arg)
+{
+	(void)dwfl;
+	if (*thread_arg)
+		return 0;
+	*thread_arg = arg;
+	return 1;
+}
+
+static bool get_thread(Dwfl *dwfl, pid_t tid, void *arg, void **thread_arg)
+{
+	(void)dwfl;
+	(void)tid;
+	*thread_arg = arg;
+	return true;
+}
+
+static bool memory_read(Dwfl *dwfl, Dwarf_Addr addr, Dwarf_Word *result, void *arg)
+{
+	const struct outside *o = arg;
+
+	(void)dwfl;
+	return pread(o->mem, result, sizeof(*result), (off_t)addr) == sizeof(*result);
+}
+
+static bool set_initial_registers(Dwfl_Thread *thread, void *arg)
+{
+	const struct user_regs_struct *r = ((struct outside *)arg)->from;
+	const Dwarf_Word v[17] = {r->rax, r->rdx, r->rcx, r->rbx, r->rsi, r->rdi, r->rbp, r->rsp, r->r8,
+				  r->r9,  r->r10, r->r11, r->r12, r->r13, r->r14, r->r15, r->rip};
+
+	return dwfl_thread_state_registers(thread, 0, 17, v);
+}
+
+static const Dwfl_Thread_Callbacks thread_callbacks = {
+	.next_thread = next_thread,
+	.get_thread = get_thread,
+	.memory_read = memory_read,
+	.set_initial_registers = set_initial_registers,
+};
+
+static int no_debuginfo(Dwfl_Module *m, void **u, const char *name, Dwarf_Addr base, const char *file,
+			const char *link, GElf_Word crc, char **out)
+{
+	(void)m, (void)u, (void)name, (void)base, (void)file, (void)link, (void)crc, (void)out;
+	return -1;
+}
+
+static const Dwfl_Callbacks callbacks = {.find_elf = dwfl_build_id_find_elf, .find_debuginfo = no_debuginfo};
+
+/* The mapping of the shim's first page: its address and file. */
+static int find_shim(pid_t pid, uint64_t *base, char *file, size_t size)
+{
+	char path[64], line[4400];
+	cleanup_fclose FILE *f = NULL;
+
+	snprintf(path, sizeof(path), "/proc/%d/maps", (int)pid);
+	f = fopen(path, "re");
+	while (f && fgets(line, sizeof(line), f)) {
+		const char *name = strchr(line, '/');
+		uint64_t off;
+
+		if (!name || !strstr(name, SHOW_SHIM) ||
+		    sscanf(line, "%" SCNx64 "-%*x %*s %" SCNx64, base, &off) != 2 || off)
+			continue;
+		snprintf(file, size, "/proc/%d/root%.*s", (int)pid, (int)strcspn(name, "\n"), name);
+		return 0;
+	}
+	return -1;
+}
+
+static int open_shim(struct outside *o, pid_t pid)
+{
+	char file[4500];
+
+	if (o->dwfl)
+		return 0;
+	if (find_shim(pid, &o->base, file, sizeof(file)))
+		return -1;
+	o->dwfl = dwfl_begin(&callbacks);
+	if (!o->dwfl)
+		return -1;
+	dwfl_report_begin(o->dwfl);
+	if (dwfl_report_elf(o->dwfl, SHOW_SHIM, file, -1, o->base, false) &&
+	    !dwfl_report_end(o->dwfl, NULL, NULL) &&
+	    dwfl_attach_state(o->dwfl, NULL, 1, &thread_callbacks, o))
+		return 0;
+	log_warn("the shim's frames cannot be unwound: %s", dwfl_errmsg(-1));
+	dwfl_end(o->dwfl);
+	o->dwfl = NULL;
+	return -1;
+}
+
+void outside_fini(struct outside *o)
+{
+	if (o->dwfl)
+		dwfl_end(o->dwfl);
+	memset(o, 0, sizeof(*o));
+}
+
+void outside_find(struct outside *o, const struct sight *s, pid_t pid, struct user_regs_struct *r)
+{
+	struct walk w = {.o = o, .s = s, .pid = pid, .inner = *r};
+	cleanup_close int mem = -1;
+	char path[64];
+
+	if (!in_shim(s, r->rip) || open_shim(o, pid))
+		return;
+	snprintf(path, sizeof(path), "/proc/%d/mem", (int)pid);
+	mem = open(path, O_RDONLY | O_CLOEXEC);
+	o->mem = mem;
+	o->from = r;
+	dwfl_getthread_frames(o->dwfl, 1, look, &w);
+	if (w.done)
+		*r = w.found;
+	else
+		log_info("0x%llx: no frame outside of the shim is found", (unsigned long long)r->rip);
+}
