@@ -187,8 +187,21 @@ static int parse_arg(struct parser *p, const char *word, struct err *e)
 	return 0;
 }
 
+/* Only its own long options are a foreign command's: "-q" and the like are the other program's. */
+static int parse_foreign(struct parser *p, const char *word, struct err *e)
+{
+	const struct cli_command *c = p->cli->command;
+	bool own = str_starts(word, "--") && (lookup(c->options, word + 2, strcspn(word + 2, "="), 0) ||
+					      str_eq(word, "--help"));
+
+	p->only_args = str_eq(word, "--args");
+	return own ? parse_long(p, word, e) : parse_arg(p, word, e);
+}
+
 static int parse_word(struct parser *p, const char *word, struct err *e)
 {
+	if (p->cli->command && p->cli->command->foreign && !p->only_args)
+		return parse_foreign(p, word, e);
 	if (p->only_args || word[0] != '-' || !word[1])
 		return parse_arg(p, word, e);
 	if (!strcmp(word, "--")) {

@@ -8,6 +8,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
+#include <sys/signalfd.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -50,28 +52,82 @@ int bridge_listen(const struct bridge *b, const char *name, char path[108], stru
 }
 
 /* In a child, out of the terminal's process group: a Ctrl-C is for the debugger. */
-static int keep(const struct cli *cli, json_t *params, struct err *e)
+static int keep(const struct cli *cli, pid_t parent, json_t *params, struct err *e)
 {
 	json_auto_t *result = NULL;
 
 	setpgid(0, 0);
-	return client_run(cli, "debug", params, &result, e) ? -1 : 0;
+	prctl(PR_SET_PDEATHSIG, SIGTERM); /* however the parent ends */
+	if (getppid() != parent)
+		return 0;
+	/* cancelled: by bridge_end */
+	return client_run(cli, "debug", params, &result, e) && e->kind != ERR_CANCELLED ? -1 : 0;
+}
+
+/* What a readable signal_fd says: 1: stop. */
+static int signalled(struct bridge *b, const struct pollfd *p)
+{
+	struct signalfd_siginfo info;
+
+	if (!p->revents)
+		return 0;
+	if (read(b->signal_fd, &info, sizeof(info)) != sizeof(info))
+		return 1;
+	return b->on_signal ? b->on_signal(b, (int)info.ssi_signo) : 1;
+}
+
+int bridge_accept(struct bridge *b, int fd, pid_t other)
+{
+	cleanup_close int keeper = (int)syscall(SYS_pidfd_open, b->keeper, 0);
+	cleanup_close int pidfd = other ? (int)syscall(SYS_pidfd_open, other, 0) : -1;
+	struct pollfd p[] = {{.fd = fd, .events = POLLIN},
+			     {.fd = b->signal_fd, .events = POLLIN},
+			     {.fd = keeper, .events = POLLIN},
+			     {.fd = pidfd, .events = POLLIN}};
+
+	for (;;) {
+		if (poll(p, 4, -1) < 0) {
+			if (errno != EINTR)
+				return -1;
+			continue;
+		}
+		if (signalled(b, &p[1]))
+			return -2;
+		if (p[0].revents)
+			return accept4(fd, NULL, NULL, SOCK_CLOEXEC);
+		if (p[2].revents || p[3].revents)
+			return -1;
+	}
+}
+
+void bridge_wait(struct bridge *b, pid_t pid)
+{
+	cleanup_close int pidfd = (int)syscall(SYS_pidfd_open, pid, 0);
+	struct pollfd p[] = {{.fd = pidfd, .events = POLLIN}, {.fd = b->signal_fd, .events = POLLIN}};
+
+	while (!p[0].revents && !signalled(b, &p[1]))
+		if (poll(p, 2, -1) < 0)
+			p[0].revents = p[1].revents = 0;
+}
+
+int bridge_next(struct bridge *b, struct err *e)
+{
+	int fd = bridge_accept(b, b->listener, 0);
+
+	if (fd == -2)
+		return 1;
+	b->worker = fd;
+	return fd < 0 ? err_set(e, ERR_INTERNAL, "the debugging session has ended") : 0;
 }
 
 /* The worker's connection, or the end of the operation, whichever is first. */
-static int wait_worker(struct bridge *b, int listener, struct err *e)
+static int wait_worker(struct bridge *b)
 {
-	cleanup_close int pidfd = (int)syscall(SYS_pidfd_open, b->keeper, 0);
-	struct pollfd p[2] = {{.fd = listener, .events = POLLIN}, {.fd = pidfd, .events = POLLIN}};
 	int status;
 
-	while (poll(p, 2, -1) < 0)
-		if (errno != EINTR)
-			return err_errno(e, ERR_INTERNAL, "poll");
-	if (p[0].revents) {
-		b->worker = accept4(listener, NULL, NULL, SOCK_CLOEXEC);
-		return b->worker < 0 ? err_errno(e, ERR_INTERNAL, "accept") : 0;
-	}
+	b->worker = bridge_accept(b, b->listener, 0);
+	if (b->worker >= 0)
+		return 0;
 	waitpid(b->keeper, &status, 0);
 	b->keeper = 0;
 	/* it has said why */
@@ -80,16 +136,14 @@ static int wait_worker(struct bridge *b, int listener, struct err *e)
 
 int bridge_start(struct bridge *b, const struct cli *cli, json_t *params, int *code, struct err *e)
 {
-	cleanup_close int listener = -1;
-	char path[108];
-	int r;
+	pid_t self = getpid();
 
-	*b = (struct bridge){.worker = -1};
-	if (make_dir(b, e) || (listener = bridge_listen(b, "worker", path, e)) < 0) {
+	*b = (struct bridge){.worker = -1, .signal_fd = -1, .listener = -1};
+	if (make_dir(b, e) || (b->listener = bridge_listen(b, "worker", b->path, e)) < 0) {
 		json_decref(params);
 		return -1;
 	}
-	json_object_set_new(params, "socket", json_string(path));
+	json_object_set_new(params, "socket", json_string(b->path));
 	b->keeper = fork();
 	if (b->keeper < 0) {
 		json_decref(params);
@@ -97,17 +151,14 @@ int bridge_start(struct bridge *b, const struct cli *cli, json_t *params, int *c
 	}
 	if (!b->keeper) {
 		b->dir[0] = '\0';
-		*code = keep(cli, params, e);
+		close(b->listener);
+		b->listener = -1;
+		*code = keep(cli, self, params, e);
 		return 1;
 	}
 	json_decref(params);
-	r = wait_worker(b, listener, e);
-	unlink(path);
-	if (r > 0) {
-		*code = r;
-		return 1;
-	}
-	return r;
+	*code = wait_worker(b);
+	return *code ? 1 : 0;
 }
 
 /* 0: this direction is over. */
@@ -122,23 +173,28 @@ static int pass(int from, int to)
 	return n > 0 && !write_full(to, data, (size_t)n);
 }
 
-void bridge_copy(int a, int b)
+int bridge_copy(struct bridge *b, int fd)
 {
-	struct pollfd p[2] = {{.fd = a, .events = POLLIN}, {.fd = b, .events = POLLIN}};
-	int going = 1;
+	struct pollfd p[] = {{.fd = fd, .events = POLLIN},
+			     {.fd = b->worker, .events = POLLIN},
+			     {.fd = b->signal_fd, .events = POLLIN}};
+	int going = 1, stop = 0;
 
-	while (going) {
-		if (poll(p, 2, -1) < 0) {
+	while (going && !stop) {
+		if (poll(p, 3, -1) < 0) {
 			going = errno == EINTR;
 			continue;
 		}
 		if (p[0].revents)
-			going = pass(a, b);
+			going = pass(fd, b->worker);
 		if (going && p[1].revents)
-			going = pass(b, a);
+			going = pass(b->worker, fd);
+		stop = signalled(b, &p[2]);
 	}
-	close(a);
-	close(b);
+	close(fd);
+	close(b->worker);
+	b->worker = -1;
+	return stop;
 }
 
 void bridge_end(struct bridge *b)
@@ -147,14 +203,18 @@ void bridge_end(struct bridge *b)
 
 	if (b->worker >= 0)
 		close(b->worker);
-	b->worker = -1;
+	if (b->listener >= 0)
+		close(b->listener);
+	b->worker = b->listener = -1;
 	if (b->keeper > 0) {
 		kill(b->keeper, SIGTERM); /* cancels the operation */
 		while (waitpid(b->keeper, &status, 0) < 0 && errno == EINTR)
 			;
 	}
 	b->keeper = 0;
-	if (b->dir[0])
+	if (b->dir[0]) {
+		unlink(b->path);
 		rmdir(b->dir);
+	}
 	b->dir[0] = '\0';
 }

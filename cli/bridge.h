@@ -7,6 +7,7 @@
 #define FRED_CLI_BRIDGE_H
 
 #include <jansson.h>
+#include <stdbool.h>
 #include <sys/types.h>
 
 #include "cli/cmd.h"
@@ -15,6 +16,13 @@ struct bridge {
 	char dir[64]; /* private, for sockets */
 	pid_t keeper; /* runs the operation; 0: none */
 	int worker; /* connected; -1: not yet */
+	int signal_fd; /* of signalfd; -1: none */
+	/* A signal came: 1 to stop. NULL: every one stops. */
+	int (*on_signal)(struct bridge *b, int sig);
+	pid_t gdb; /* gdb_run.h */
+	bool interrupts; /* likewise */
+	int listener; /* where the worker connects */
+	char path[108]; /* the same */
 };
 
 /*
@@ -22,8 +30,17 @@ struct bridge {
  * in the child process 1: *code is the command's exit code, which it returns (-1 with e set).
  */
 int bridge_start(struct bridge *b, const struct cli *cli, json_t *params, int *code, struct err *e);
-/* Copies bytes both ways until one side closes. Takes both descriptors. */
-void bridge_copy(int a, int b);
+/* The next connection of a worker that stays: into b->worker. 0; 1: the user wants to stop; -1 with e set. */
+int bridge_next(struct bridge *b, struct err *e);
+/*
+ * A connection to fd (which stays open). -1: none any more, the operation or the process `other` (0: none) has ended;
+ * -2: the user wants to stop.
+ */
+int bridge_accept(struct bridge *b, int fd, pid_t other);
+/* Until this process has ended, or the user wants to stop. */
+void bridge_wait(struct bridge *b, pid_t pid);
+/* Copies bytes between fd and the worker until one side closes. Takes both descriptors. 1: the user wants to stop. */
+int bridge_copy(struct bridge *b, int fd);
 /* Ends the operation. */
 void bridge_end(struct bridge *b);
 

@@ -41,6 +41,7 @@ struct cli_command {
 	unsigned min_args, max_args;
 	enum cli_word word; /* of the arguments */
 	bool program; /* the first argument and all behind it are a program and its arguments */
+	bool foreign; /* options that are not its own are another program's, and arguments like any */
 	bool hidden;
 };
 

@@ -5,6 +5,7 @@
 #include <netinet/tcp.h>
 #include <signal.h>
 #include <stdio.h>
+#include <sys/signalfd.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -19,6 +20,7 @@ static const struct cli_option options[] = {
 	{"rsp", "PORT", "listen on 127.0.0.1:PORT; 0: any free one", .required = true},
 	{"at", "POS", "begin at this position (start)", .word = WORD_POS},
 	RECARG_PROCESS_OPTION,
+	{"once", NULL, "end with the first debugger that goes"},
 	{0},
 };
 
@@ -53,21 +55,46 @@ static int say_port(const struct cli *cli, uint64_t port, struct err *e)
 	return 0;
 }
 
+/* One debugger: 0; 1: the user wants to stop; -1 with e set. */
 static int serve_one(int listener, struct bridge *b, struct err *e)
 {
-	int on = 1, fd = accept4(listener, NULL, NULL, SOCK_CLOEXEC), worker = b->worker;
+	int on = 1, fd = bridge_accept(b, listener, 0);
 
+	if (fd == -2)
+		return 1;
 	if (fd < 0)
-		return err_errno(e, ERR_HOST, "accept");
+		return err_set(e, ERR_INTERNAL, "the debugging session has ended");
 	setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on));
-	b->worker = -1;
-	bridge_copy(fd, worker);
-	return 0;
+	return bridge_copy(b, fd);
+}
+
+/* One after the other, each where the one before left. */
+static int serve(const struct cli *cli, int listener, struct bridge *b, struct err *e)
+{
+	int r;
+
+	do
+		r = serve_one(listener, b, e);
+	while (!r && !cli_has(cli, "once") && !bridge_next(b, e));
+	return r < 0 || e->text[0] ? -1 : 0;
+}
+
+/* A descriptor that becomes readable when the user wants to stop. */
+static int stop_signals(void)
+{
+	sigset_t set;
+
+	sigemptyset(&set);
+	sigaddset(&set, SIGINT);
+	sigaddset(&set, SIGTERM);
+	sigaddset(&set, SIGHUP);
+	sigprocmask(SIG_BLOCK, &set, NULL);
+	return signalfd(-1, &set, SFD_CLOEXEC);
 }
 
 static int exec_serve(struct cli *cli, struct err *e)
 {
-	cleanup_close int listener = -1;
+	cleanup_close int listener = -1, stop_fd = -1;
 	struct bridge b;
 	uint64_t port;
 	json_t *params;
@@ -84,6 +111,7 @@ static int exec_serve(struct cli *cli, struct err *e)
 		json_decref(params);
 		return -1;
 	}
+	json_object_set_new(params, "stay", json_boolean(!cli_has(cli, "once")));
 	signal(SIGPIPE, SIG_IGN);
 	listener = listen_on(&port, e);
 	if (listener < 0) {
@@ -91,8 +119,10 @@ static int exec_serve(struct cli *cli, struct err *e)
 		return -1;
 	}
 	r = bridge_start(&b, cli, params, &code, e);
-	if (!r)
-		r = say_port(cli, port, e) || serve_one(listener, &b, e) ? -1 : 0;
+	if (!r) {
+		b.signal_fd = stop_fd = stop_signals();
+		r = say_port(cli, port, e) || serve(cli, listener, &b, e) ? -1 : 0;
+	}
 	bridge_end(&b);
 	return r < 0 ? -1 : code;
 }
@@ -100,7 +130,7 @@ static int exec_serve(struct cli *cli, struct err *e)
 const struct cli_command cmd_serve = {
 	.name = "serve",
 	.help = "let a GDB connect to a recording, forwards and backwards",
-	.usage = "--rsp PORT [REC] [--at POS] [--process N]",
+	.usage = "--rsp PORT [REC] [--at POS] [--process N] [--once]",
 	.options = options,
 	.exec = exec_serve,
 	.max_args = 1,

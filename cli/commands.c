@@ -9,6 +9,7 @@ static const struct cli_command *const commands[] = {
 	&cmd_replay,
 	&cmd_reverse_watch,
 	&cmd_debug,
+	&cmd_mi,
 	&cmd_serve,
 	&cmd_eval,
 	&cmd_backtrace,

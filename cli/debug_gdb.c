@@ -15,7 +15,6 @@
 #define ARGS_MAX 24u
 
 static const char *const settings[] = {
-	"set sysroot /",
 	"set breakpoint pending on",
 	"set remotetimeout 3600",
 	"set startup-with-shell off",
@@ -57,12 +56,14 @@ static void add_command(struct buf *b, const char *prefix, size_t i)
 	buf_addf(b, "end\ndocument %s%s\n%s\nend\n", prefix, commands[i].name, commands[i].help);
 }
 
-int debug_gdb_script(const char *path, const char *socket_path, struct err *e)
+int debug_gdb_script(const char *path, const char *socket_path, const char *const *more, struct err *e)
 {
 	cleanup_buf struct buf b = {0};
 
 	for (size_t i = 0; i < sizeof(settings) / sizeof(settings[0]); i++)
 		buf_addf(&b, "%s\n", settings[i]);
+	for (; more && *more; more++)
+		buf_addf(&b, "%s\n", *more);
 	for (size_t i = 0; i < sizeof(commands) / sizeof(commands[0]); i++) {
 		add_command(&b, "", i);
 		add_command(&b, "fred-", i); /* the FReD paper's names */

@@ -5,7 +5,10 @@
 
 #include "base/err.h"
 
-/* Writes a GDB script to path: settings, fred's commands, and the connection to socket_path. */
-int debug_gdb_script(const char *path, const char *socket_path, struct err *e);
+/*
+ * Writes a GDB script to path: settings, those of `more` (ended by NULL; may be NULL), fred's commands, and the
+ * connection to socket_path.
+ */
+int debug_gdb_script(const char *path, const char *socket_path, const char *const *more, struct err *e);
 
 #endif

@@ -3,6 +3,7 @@
 #include <stdio.h>
 
 #include "base/log.h"
+#include "base/path.h"
 #include "cli/commands.h"
 #include "cli/help.h"
 #include "cli/out.h"
@@ -62,11 +63,24 @@ static int run(struct cli *cli, int argc, char **argv, struct err *e)
 	return cli->command->exec(cli, e);
 }
 
+/* An editor's setting for its debugger has room for one path: fred-gdb ARG... is fredctl mi --as-gdb ARG... */
+static void called_as_gdb(struct strv *words, int argc, char **argv)
+{
+	if (argc < 1 || !str_eq(path_base(argv[0]), "fred-gdb"))
+		return;
+	strv_add_all(words, (const char *const[]){argv[0], "mi", "--as-gdb", NULL});
+	strv_add_all(words, (const char *const *)argv + 1);
+}
+
 int main(int argc, char **argv)
 {
+	cleanup_strv struct strv words = {0};
 	struct cli cli;
 	struct err e = {0};
-	int r = run(&cli, argc, argv, &e);
+	int r;
+
+	called_as_gdb(&words, argc, argv);
+	r = run(&cli, words.n ? (int)words.n : argc, words.n ? words.s : argv, &e);
 
 	if (r >= 0 && out_finish(&e))
 		r = -1;

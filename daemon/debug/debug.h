@@ -9,6 +9,7 @@
 
 struct debug {
 	struct rec *rec;
+	uint32_t process;
 	struct nav nav;
 	struct travel travel;
 	struct outside outside;

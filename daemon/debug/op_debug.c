@@ -3,6 +3,7 @@
  * op_debug.c: a debugger on a recording: the worker connects to a unix socket of the client, which hands it on to GDB,
  * and answers there until it is closed.
  */
+#define LOG_DOMAIN "debug"
 #include <elf.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -15,6 +16,8 @@
 
 #include "base/cleanup.h"
 #include "base/fdio.h"
+#include "base/log.h"
+#include "debug/kept.h"
 #include "debug/monitor.h"
 #include "debug/ops.h"
 #include "rsp/stub.h"
@@ -202,6 +205,27 @@ static int object(void *arg, const char *name, struct buf *out, struct err *e)
 	return read_file(path, out, e);
 }
 
+static int restart(void *arg, struct rsp_stop *out, struct err *e)
+{
+	struct debug *d = arg;
+
+	/* the debugger counts on its breakpoints being gone with the program */
+	breaks_fini(&d->travel.breaks);
+	if (debug_goto(d, "start", e))
+		return -1;
+	d->jumped = false;
+	*out = (struct rsp_stop){.why = RSP_STEPPED, .tid = d->travel.tid};
+	return 0;
+}
+
+static int open_file(void *arg, const char *path)
+{
+	struct debug *d = arg;
+	uint32_t images[] = {d->process, d->nav.t.root};
+
+	return kept_open(d->rec, images, 2, path);
+}
+
 static bool interrupted(void *arg)
 {
 	struct debug *d = arg;
@@ -226,45 +250,66 @@ static int connect_client(const char *path, struct err *e)
 	return -1;
 }
 
-static int serve(struct debug *d, const char *socket_path, struct err *e)
+static int serve_one(struct debug *d, int fd, struct err *e)
 {
-	static const struct rsp_ops ops = {threads, thread_name, regs,   read_memory, set_point,
-					   resume,  object,	 monitor};
+	static const struct rsp_ops ops = {threads, thread_name, regs,    read_memory, set_point,
+					   resume,  object,	 monitor, restart,     open_file};
 	struct rsp_stop first = {.why = RSP_STEPPED, .tid = d->travel.tid};
-	int fd = connect_client(socket_path, e), r;
+	int r;
 
-	if (fd < 0)
-		return -1;
 	d->conn = (struct rsp_conn){.fd = fd};
-	d->travel.interrupted = interrupted;
-	d->travel.ctx = d;
+	d->jumped = false;
 	r = rsp_serve(&d->conn, &ops, d, &first, e);
 	buf_fini(&d->conn.in);
 	close(fd);
+	/* those of a debugger that died; one that left has taken them with it */
+	breaks_fini(&d->travel.breaks);
 	return r;
+}
+
+/* One debugger; or with `stay` one after the other, each where the one before left, as long as the client listens. */
+static int serve(struct debug *d, const char *socket_path, bool stay, struct err *e)
+{
+	int fd = connect_client(socket_path, e), r;
+	struct err lost;
+
+	if (fd < 0)
+		return -1;
+	d->travel.interrupted = interrupted;
+	d->travel.ctx = d;
+	for (;;) {
+		r = serve_one(d, fd, e);
+		if (!stay)
+			return r;
+		if (r)
+			log_info("a debugger was lost: %s", e->text);
+		fd = connect_client(socket_path, &lost);
+		if (fd < 0)
+			return 0;
+	}
 }
 
 int op_debug(const json_t *params, struct op_ctx *ctx, json_t **result, struct err *e)
 {
 	const char *at = json_string_value(json_object_get(params, "at"));
 	const char *path = json_string_value(json_object_get(params, "socket"));
+	bool stay = json_is_true(json_object_get(params, "stay"));
 	struct debug d = {0};
-	uint32_t process;
 	int r = -1;
 
 	if (pick_rec(params, &d.rec, e))
 		return -1;
-	process = pick_process(params, d.rec, e);
-	if (process && !nav_init(&d.nav, d.rec, process, 0, ctx, e)) {
+	d.process = pick_process(params, d.rec, e);
+	if (d.process && !nav_init(&d.nav, d.rec, d.process, 0, ctx, e)) {
 		travel_init(&d.travel, &d.nav);
-		r = debug_goto(&d, at ? at : "start", e) || serve(&d, path, e) ? -1 : 0;
+		r = debug_goto(&d, at ? at : "start", e) || serve(&d, path, stay, e) ? -1 : 0;
 		free(d.later);
 		outside_fini(&d.outside);
 		travel_fini(&d.travel);
 		nav_fini(&d.nav);
 	}
 	if (!r)
-		*result = json_pack("{s:i}", "process", (int)process);
+		*result = json_pack("{s:i}", "process", (int)d.process);
 	rec_free(d.rec);
 	return r;
 }

@@ -214,6 +214,16 @@ static uint64_t piece_before(struct travel *t, uint64_t to)
 	return to && nav_ckpt_before(t->nav, to - 1, &from) ? from : 0;
 }
 
+/* Interrupted: it stands somewhere in between, which is no place to go on from. Behind `to` all has been searched. */
+static int given_up(struct travel *t, uint64_t to, struct err *e)
+{
+	struct err other;
+
+	if (e->kind == ERR_CANCELLED && travel_goto(t, to, &other))
+		*e = other;
+	return -1;
+}
+
 int travel_back_continue(struct travel *t, struct stop *stop, struct err *e)
 {
 	uint64_t k = 0, to;
@@ -232,7 +242,7 @@ int travel_back_continue(struct travel *t, struct stop *stop, struct err *e)
 			return -1;
 		from = piece_before(t, to);
 		if (last_stop(t, from, to, &last, e))
-			return -1;
+			return given_up(t, to, e);
 		if (last.k)
 			return travel_enter(t, last.event, e) < 0 || to_stop(t, last.k, stop, e) ? -1 : 0;
 		to = from;

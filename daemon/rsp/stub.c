@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/str.h"
+#include "rsp/hostio.h"
 
 struct stub {
 	struct rsp_conn *c;
@@ -16,6 +17,9 @@ struct stub {
 	struct rsp_stop stop;
 	int general, moving; /* chosen by Hg and Hc; 0: the one that stopped */
 	struct buf out; /* the answer */
+	struct hostio files;
+	bool extended; /* the connection outlives the program, which can be run again */
+	bool killed; /* until it is run again */
 	bool done;
 };
 
@@ -74,7 +78,10 @@ static int why_stopped(struct stub *s, const char *args, struct err *e)
 {
 	(void)args;
 	(void)e;
-	return stop_reply(s);
+	if (!s->killed)
+		return stop_reply(s);
+	buf_add_str(&s->out, "W00");
+	return 0;
 }
 
 static int resume(struct stub *s, enum rsp_resume how, int tid)
@@ -423,6 +430,52 @@ static int leave(struct stub *s, const char *args, struct err *e)
 	return ok(s);
 }
 
+/* Extended: GDB may run it again, and still closes its files. */
+static int detach(struct stub *s, const char *args, struct err *e)
+{
+	return s->extended ? ok(s) : leave(s, args, e);
+}
+
+/* A recorded program cannot die of it: it is out of sight until it is run again. */
+static int kill_program(struct stub *s, const char *args, struct err *e)
+{
+	if (!s->extended)
+		return leave(s, args, e);
+	s->killed = true;
+	return ok(s);
+}
+
+/* Whatever program and arguments are named: they are the recorded ones. */
+static int run_again(struct stub *s, const char *args, struct err *e)
+{
+	struct rsp_stop stop = {.why = RSP_STEPPED};
+	struct err why = {0};
+
+	(void)args;
+	(void)e;
+	if (s->ops->restart(s->ctx, &stop, &why))
+		return refuse(s, &why);
+	s->stop = stop;
+	s->general = s->moving = 0;
+	s->killed = false;
+	return stop_reply(s);
+}
+
+static int extended_mode(struct stub *s, const char *args, struct err *e)
+{
+	(void)args;
+	(void)e;
+	s->extended = true;
+	return ok(s);
+}
+
+static int host_file(struct stub *s, const char *args, struct err *e)
+{
+	(void)e;
+	hostio_answer(&s->files, s->ops, s->ctx, args, &s->out);
+	return 0;
+}
+
 /* By their beginnings, longer ones before shorter. */
 static const struct {
 	const char *start;
@@ -442,15 +495,18 @@ static const struct {
 	{"T", is_alive},
 	{"vCont?", v_cont_query},
 	{"vCont", v_cont},
-	{"vKill", leave},
+	{"vKill", kill_program},
+	{"vRun", run_again},
+	{"vFile:", host_file},
 	{"c", go_on},
 	{"C", go_on},
 	{"s", one_step},
 	{"S", one_step},
 	{"bc", back_continue},
 	{"bs", back_step},
-	{"D", leave},
-	{"k", leave},
+	{"D", detach},
+	{"k", kill_program},
+	{"R", run_again},
 	{"qC", current_thread},
 	{"qfThreadInfo", first_threads},
 	{"qsThreadInfo", no_more_threads},
@@ -460,7 +516,7 @@ static const struct {
 	{"qXfer:", transfer},
 	{"qRcmd,", monitor},
 	{"QStartNoAckMode", no_ack},
-	{"!", yes},
+	{"!", extended_mode},
 };
 
 /* qC is a whole name: qCRC is another one. */
@@ -482,7 +538,7 @@ static int answer(struct stub *s, const char *packet, struct err *e)
 				return -1;
 			break;
 		}
-	if (packet[0] == 'k')
+	if (packet[0] == 'k' || packet[0] == 'R')
 		return 0; /* no answer is wanted */
 	return rsp_send(s->c, buf_str(&s->out), s->out.len, e);
 }
@@ -504,6 +560,7 @@ int rsp_serve(struct rsp_conn *c, const struct rsp_ops *ops, void *ctx, const st
 		else if (got == RSP_PACKET)
 			r = answer(&s, buf_str(&packet), e);
 	}
+	hostio_fini(&s.files);
 	buf_fini(&s.out);
 	return r;
 }

@@ -40,6 +40,10 @@ struct rsp_ops {
 	int (*object)(void *ctx, const char *name, struct buf *out, struct err *e);
 	/* A command of fred's own; its text goes to the user. */
 	int (*monitor)(void *ctx, const char *command, struct buf *out, struct err *e);
+	/* Runs the program anew: back to its beginning. */
+	int (*restart)(void *ctx, struct rsp_stop *stop, struct err *e);
+	/* One of the program's files, to be read: a descriptor (the caller closes it), or a negative error number. */
+	int (*open_file)(void *ctx, const char *path);
 };
 
 /*

@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: MIT */
+/* gdb_run.h: a GDB that is a child of ours, with a recording behind it. */
+#ifndef FRED_CLI_GDB_RUN_H
+#define FRED_CLI_GDB_RUN_H
+
+#include <stdbool.h>
+
+#include "base/str.h"
+#include "cli/bridge.h"
+
+struct gdb_run {
+	const struct strv *args; /* GDB's */
+	const char *const *settings; /* as debug_gdb_script has it */
+	bool mi; /* an editor speaks with it; else a user at a terminal */
+};
+
+/*
+ * Runs it until it ends; *code: what it exited with. A SIGINT to us interrupts the program (at a terminal GDB gets it by
+ * itself); another signal ends GDB. 0, or -1 with e set: it could not be started, or died.
+ */
+int gdb_run(struct bridge *b, const struct gdb_run *how, int *code, struct err *e);
+
+#endif
