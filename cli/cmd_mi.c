@@ -120,7 +120,7 @@ static int exec_mi(struct cli *cli, struct err *e)
 const struct cli_command cmd_mi = {
 	.name = "mi",
 	.help = "a gdb for editors: GDB/MI on a recording, forwards and backwards",
-	.usage = "[--rec REC] [--at POS] [--process N] [REC | GDB-OPTION... [PROGRAM]]",
+	.usage = "[--rec REC] [--at POS] [--process N] [--as-gdb] [REC | GDB-OPTION... [PROGRAM]]",
 	.options = options,
 	.exec = exec_mi,
 	.max_args = 10000,
