@@ -138,18 +138,73 @@ int gdb_locals_add(struct gdb *g, pid_t tid, int frame, const char *name, struct
 	return 0;
 }
 
+/* Do both lie in one mapping of the thread's process, that is, on its stack? */
+static bool is_on_stack(pid_t tid, uint64_t sp, uint64_t addr)
+{
+	char path[64], line[4400];
+	cleanup_fclose FILE *f = NULL;
+
+	snprintf(path, sizeof(path), "/proc/%d/maps", (int)tid);
+	f = fopen(path, "re");
+	while (f && fgets(line, sizeof(line), f)) {
+		uint64_t lo, hi;
+
+		if (sscanf(line, "%" SCNx64 "-%" SCNx64, &lo, &hi) == 2 && sp >= lo && sp < hi)
+			return addr >= sp && addr < hi;
+	}
+	return false;
+}
+
+/* Of the frames (lo, hi], of which hi reaches beyond addr: the innermost that does. */
+static int bisect_frames(struct gdb *g, pid_t tid, int lo, int hi, uint64_t addr)
+{
+	uint64_t cfa;
+
+	while (hi - lo > 1) {
+		int mid = lo + (hi - lo) / 2;
+
+		if (find_cfa(g, tid, mid, &cfa))
+			return -1;
+		if (addr < cfa)
+			hi = mid;
+		else
+			lo = mid;
+	}
+	return hi;
+}
+
+/* The innermost frame, from `frame` on, whose part of the stack reaches beyond addr; -1: none. A stack may be deep. */
+static int frame_of(struct gdb *g, pid_t tid, int frame, uint64_t addr)
+{
+	int lo = frame - 1, step = 1;
+	bool grows = true;
+	uint64_t cfa;
+
+	while (step) {
+		if (!find_cfa(g, tid, lo + step, &cfa)) {
+			if (addr < cfa)
+				return bisect_frames(g, tid, lo, lo + step, addr);
+			lo += step;
+		} else {
+			grows = false; /* there is no such frame: the last ones in smaller steps */
+		}
+		step = grows ? step * 2 : step / 2;
+	}
+	return -1;
+}
+
 int gdb_locals_owner(struct gdb *g, pid_t tid, int frame, uint64_t addr, struct gdb_locals *l)
 {
-	uint64_t sp, cfa;
+	uint64_t sp;
+	int f;
 
-	if (number(g, tid, frame, "(unsigned long)$sp", &sp) || addr < sp)
+	if (number(g, tid, frame, "(unsigned long)$sp", &sp) || !is_on_stack(tid, sp, addr))
 		return 1;
-	for (int f = frame; !find_cfa(g, tid, f, &cfa); f++)
-		if (addr < cfa) {
-			l->any = !identify(g, tid, f, l);
-			return !l->any;
-		}
-	return 1;
+	f = frame_of(g, tid, frame, addr);
+	if (f < 0)
+		return 1;
+	l->any = !identify(g, tid, f, l);
+	return !l->any;
 }
 
 /* A frame's name comes without parameters. */
