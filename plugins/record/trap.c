@@ -246,7 +246,11 @@ long trap_clone(struct thr *t, long nr, const long *a, ucontext_t *uc)
 	return proc_fork(t, &c, sp, uc);
 }
 
-/* From below the return address down, without a frame of its own; no register that a caller wants kept. */
+/*
+ * From below the return address down, without a frame of its own; no register that a caller wants kept. Those that a
+ * caller wants not kept are wiped too: the next trap puts them on the stack.
+ */
+#define WIPE_XMM(n) "	pxor %xmm" #n ", %xmm" #n "\n"
 __asm__(".text\n"
 	".globl scrub_stack\n"
 	".hidden scrub_stack\n"
@@ -263,6 +267,15 @@ __asm__(".text\n"
 	"	shr $3, %rcx\n"
 	"	xor %eax, %eax\n"
 	"	rep stosq\n"
+	"	xor %edi, %edi\n"
+	"	xor %esi, %esi\n"
+	"	xor %edx, %edx\n"
+	"	xor %r8d, %r8d\n"
+	"	xor %r9d, %r9d\n"
+	"	xor %r10d, %r10d\n"
+	"	xor %r11d, %r11d\n"
+	WIPE_XMM(0) WIPE_XMM(1) WIPE_XMM(2) WIPE_XMM(3) WIPE_XMM(4) WIPE_XMM(5) WIPE_XMM(6) WIPE_XMM(7)
+	WIPE_XMM(8) WIPE_XMM(9) WIPE_XMM(10) WIPE_XMM(11) WIPE_XMM(12) WIPE_XMM(13) WIPE_XMM(14) WIPE_XMM(15)
 	"	ret\n"
 	".size scrub_stack, .-scrub_stack\n");
 
@@ -299,6 +312,8 @@ void trap_handler(int sig, siginfo_t *si, void *ucv)
 	g[REG_RAX] = sys_event(t, nr, a, uc);
 	/* a fork child has another struct thr */
 	shim_leave(self);
+	/* what the thread's last fault was is there as well: it was another one, or at another time */
+	g[REG_ERR] = g[REG_TRAPNO] = g[REG_CR2] = 0;
 	si->si_code = SI_KERNEL; /* the two ways to trap have different ones, and they stay on the stack too */
 	scrub_stack();
 }
