@@ -18,6 +18,7 @@ static const char *const settings[] = {
 	"set breakpoint pending on",
 	"set remotetimeout 3600",
 	"set startup-with-shell off",
+	"set stack-cache off", /* a call is made in a copy: what it left on the stack is gone with it */
 };
 
 static const struct {

@@ -3,6 +3,7 @@
 #include "debug/breaks.h"
 
 #include <fcntl.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -37,6 +38,37 @@ void breaks_add(struct breaks *b, uint64_t addr)
 		*p = (struct breaks_point){.addr = addr};
 	}
 	p->uses++;
+}
+
+void breaks_add_all(struct breaks *to, const struct breaks *b)
+{
+	memcpy(to->watch, b->watch, sizeof(to->watch));
+	for (unsigned i = 0; i < b->n; i++) {
+		breaks_add(to, b->v[i].addr);
+		find(to, b->v[i].addr)->data = b->v[i].data;
+	}
+}
+
+static bool is_executable(pid_t pid, uint64_t addr)
+{
+	char path[64], line[4400], perms[8];
+	cleanup_fclose FILE *f = NULL;
+	uint64_t lo, hi;
+
+	snprintf(path, sizeof(path), "/proc/%d/maps", (int)pid);
+	f = fopen(path, "re");
+	while (f && fgets(line, sizeof(line), f))
+		if (sscanf(line, "%" SCNx64 "-%" SCNx64 " %7s", &lo, &hi, perms) == 3 && addr >= lo && addr < hi)
+			return perms[2] == 'x';
+	return true; /* yet to be mapped */
+}
+
+void breaks_check(struct breaks *b, uint64_t addr, pid_t pid)
+{
+	struct breaks_point *p = find(b, addr);
+
+	if (p)
+		p->data = !is_executable(pid, addr);
 }
 
 void breaks_remove(struct breaks *b, uint64_t addr)
@@ -142,7 +174,7 @@ int breaks_insert(struct breaks *b, pid_t pid, struct err *e)
 	for (unsigned i = 0; i < b->n; i++) {
 		struct breaks_point *p = &b->v[i];
 
-		p->in = pread(fd, &p->saved, 1, (off_t)p->addr) == 1 &&
+		p->in = !p->data && pread(fd, &p->saved, 1, (off_t)p->addr) == 1 &&
 			pwrite(fd, &int3, 1, (off_t)p->addr) == 1;
 	}
 	return 0;

@@ -15,6 +15,7 @@ struct breaks_point {
 	unsigned uses; /* set so many times */
 	uint8_t saved; /* the byte under the int3 */
 	bool in;
+	bool data; /* nothing is executed there: never inserted */
 };
 
 struct breaks {
@@ -25,6 +26,13 @@ struct breaks {
 
 void breaks_fini(struct breaks *b);
 void breaks_add(struct breaks *b, uint64_t addr);
+/*
+ * pid cannot execute what is at addr, which is set: an int3 there would only spoil data. GDB leaves the place on the stack
+ * to which a function that it calls returns set when that never does.
+ */
+void breaks_check(struct breaks *b, uint64_t addr, pid_t pid);
+/* All of b's points, once each, besides those of to. */
+void breaks_add_all(struct breaks *to, const struct breaks *b);
 void breaks_remove(struct breaks *b, uint64_t addr);
 bool breaks_has(const struct breaks *b, uint64_t addr);
 bool breaks_empty(const struct breaks *b);

@@ -3,7 +3,7 @@
 #ifndef FRED_DEBUG_DEBUG_H
 #define FRED_DEBUG_DEBUG_H
 
-#include "debug/outside.h"
+#include "debug/divert.h"
 #include "debug/travel.h"
 #include "rsp/packet.h"
 
@@ -12,12 +12,14 @@ struct debug {
 	uint32_t process;
 	struct nav nav;
 	struct travel travel;
-	struct outside outside;
+	struct divert divert;
 	struct rsp_conn conn;
 	char *later; /* a command to be run by the next step */
 	bool jumped; /* it stands elsewhere than the debugger knows */
 };
 
+/* What was written to the copy is forgotten. */
+void debug_end_diversion(struct debug *d);
 /* To a position as the user wrote it. */
 int debug_goto(struct debug *d, const char *pos, struct err *e);
 

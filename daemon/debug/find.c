@@ -135,6 +135,7 @@ int debug_reverse_watch(struct debug *d, const char *args, struct buf *out, stru
 	char bad[80];
 	struct err why;
 
+	debug_end_diversion(d);
 	if (parse(text, &p, e) || travel_where(&d->travel, &here, e) || travel_leave(&d->travel, e))
 		return -1;
 	target_kill(&d->nav.t);

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "debug/inside_int.h"
+#include "debug/outside.h"
 
 #define END_SLOT (TRACE_SLOTS - 1)
 #define TRAP_FLAG 0x100ull
@@ -120,9 +121,8 @@ static int look(struct inside *in, struct trace *t, struct gaze *g, uint64_t *be
 	return found > 0 ? STOP_GOAL : found;
 }
 
-int inside_step_copy(struct inside *in, struct trace *t, int *sig, struct stop *stop, struct err *e)
+static int step_seeing(struct inside *in, struct trace *t, struct gaze gaze, int *sig, struct stop *stop, struct err *e)
 {
-	struct gaze gaze = {0};
 	uint64_t before;
 	bool handler;
 
@@ -147,6 +147,11 @@ int inside_step_copy(struct inside *in, struct trace *t, int *sig, struct stop *
 	}
 	return err_set(e, ERR_INTERNAL, "thread %u does not come out of a library call behind event %" PRIu64,
 		       in->seg.thread, in->n);
+}
+
+int inside_step_copy(struct inside *in, struct trace *t, int *sig, struct stop *stop, struct err *e)
+{
+	return step_seeing(in, t, (struct gaze){0}, sig, stop, e);
 }
 
 static int set_slots(struct trace *t, const struct breaks *b, struct err *e)
@@ -334,7 +339,7 @@ static int first_visible(struct inside *in, struct stop *stop, struct err *e)
 
 	if (inside_copy(in, &in->base, &t, e))
 		return -1;
-	if (inside_step_copy(in, &t, &sig, stop, e)) {
+	if (step_seeing(in, &t, in->gaze, &sig, stop, e)) {
 		inside_drop(&t);
 		return -1;
 	}
@@ -351,7 +356,18 @@ static int first_visible(struct inside *in, struct stop *stop, struct err *e)
 	return 0;
 }
 
-int inside_enter(struct inside *in, struct target *t, uint64_t n, struct err *e)
+/* How the thread got to where it stands. */
+static int find_gaze(struct inside *in, struct outside *o, struct err *e)
+{
+	struct user_regs_struct r;
+
+	if (trace_get_regs(&in->base, &r, e))
+		return -1;
+	outside_gaze(o, &in->sight, in->base.pid, &r, &in->gaze);
+	return 0;
+}
+
+int inside_enter(struct inside *in, struct target *t, uint64_t n, struct outside *o, struct err *e)
 {
 	struct stop stop = {0};
 
@@ -359,7 +375,7 @@ int inside_enter(struct inside *in, struct target *t, uint64_t n, struct err *e)
 	in->n = n;
 	if (segment_begin(&in->seg, t, n, e) || sight_find(t->pid, &in->sight, e) ||
 	    trace_fork(&in->seg.held, in->seg.gadget, &in->base, e) ||
-	    trace_unshare_memory(&in->base, in->seg.gadget, e) || first_visible(in, &stop, e)) {
+	    trace_unshare_memory(&in->base, in->seg.gadget, e) || find_gaze(in, o, e) || first_visible(in, &stop, e)) {
 		struct err ignored;
 
 		inside_leave(in, &ignored);

@@ -36,10 +36,12 @@ struct stop {
 };
 
 struct goal;
+struct outside;
 
 struct inside {
 	uint64_t n; /* the event before it */
 	struct sight sight;
+	struct gaze gaze; /* of base */
 	struct segment seg;
 	struct trace base; /* at the segment's start, on memory of its own */
 	struct trace mark[INSIDE_MARKS]; /* visible states in rising order; the first is the segment's first */
@@ -54,7 +56,7 @@ struct inside {
 /*
  * The target stands at event n. `now` is the first visible state. 1: the segment has none; nothing is entered.
  */
-int inside_enter(struct inside *in, struct target *t, uint64_t n, struct err *e);
+int inside_enter(struct inside *in, struct target *t, uint64_t n, struct outside *o, struct err *e);
 /* Ends all copies; the process goes on to event n + 1 and stands there. Fine when nothing was entered. */
 int inside_leave(struct inside *in, struct err *e);
 

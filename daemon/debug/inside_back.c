@@ -414,15 +414,16 @@ int inside_count_stops(struct inside *in, struct breaks *b, uint64_t *k, struct 
 	*k = 0;
 	if (goal_init(&g, &in->now, e) || inside_copy(in, &in->base, &t, e))
 		return -1;
-	memcpy(all.watch, b->watch, sizeof(all.watch));
-	for (unsigned i = 0; i < b->n; i++)
-		breaks_add(&all, b->v[i].addr);
+	breaks_add_all(&all, b);
 	breaks_add(&all, g.pc);
 	for (uint64_t i = 0;; i++) {
 		uint64_t pc;
 
 		r = next_stop(in, &t, &all, i, &sig, &stop, e);
-		if (r || stop.kind == STOP_OVER)
+		if (!r && stop.kind == STOP_OVER)
+			r = err_set(e, ERR_INTERNAL, "the state here is not met again behind event %llu",
+				    (unsigned long long)in->n);
+		if (r)
 			break;
 		r = inside_is_goal(&g, &t, e);
 		if (r && stop.kind == STOP_WATCH)

@@ -13,6 +13,7 @@ int debug_goto(struct debug *d, const char *pos, struct err *e)
 {
 	struct timeline_point p;
 
+	debug_end_diversion(d);
 	if (nav_resolve(&d->nav, pos, &p, e))
 		return -1;
 	return p.pc ? travel_goto_pc(&d->travel, p.event, p.pc, p.hits, e) : travel_goto(&d->travel, p.event, e);

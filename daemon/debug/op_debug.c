@@ -56,10 +56,23 @@ static void read_ymm(pid_t tid, struct rsp_regs *r)
 	memcpy(r->ymmh, xsave + XSAVE_AVX, sizeof(r->ymmh));
 }
 
+/* A stopped thread as the debugger sees it. */
+static struct trace *thread_of(struct debug *d, int tid, struct err *e)
+{
+	if (divert_is_on(&d->divert) && tid == d->travel.tid)
+		return &d->divert.copy;
+	return travel_thread(&d->travel, tid, e);
+}
+
+static pid_t memory_of(struct debug *d)
+{
+	return divert_is_on(&d->divert) ? d->divert.copy.pid : travel_memory(&d->travel);
+}
+
 static int regs(void *arg, int tid, struct rsp_regs *r, struct err *e)
 {
 	struct debug *d = arg;
-	struct trace *t = travel_thread(&d->travel, tid, e);
+	struct trace *t = thread_of(d, tid, e);
 
 	memset(r, 0, sizeof(*r));
 	if (!t || trace_get_regs(t, &r->r, e))
@@ -68,16 +81,57 @@ static int regs(void *arg, int tid, struct rsp_regs *r, struct err *e)
 		return err_errno(e, ERR_INTERNAL, "floating-point registers of thread %d", tid);
 	/* others wait their turn */
 	if (tid != d->travel.tid)
-		outside_find(&d->outside, &d->travel.sight, t->pid, &r->r);
+		outside_find(&d->travel.outside, &d->travel.sight, t->pid, &r->r);
 	read_ymm(t->tid, r);
 	return 0;
+}
+
+static int write_ymm(pid_t tid, const struct rsp_regs *r, struct err *e)
+{
+	uint8_t xsave[8192];
+	struct iovec v = {xsave, sizeof(xsave)};
+
+	if (ptrace(PTRACE_GETREGSET, tid, NT_X86_XSTATE, &v) || v.iov_len < XSAVE_AVX + sizeof(r->ymmh))
+		return 0; /* there are none */
+	memcpy(xsave + XSAVE_AVX, r->ymmh, sizeof(r->ymmh));
+	xsave[XSAVE_BV] |= 4;
+	return ptrace(PTRACE_SETREGSET, tid, NT_X86_XSTATE, &v)
+		       ? err_errno(e, ERR_INTERNAL, "vector registers of thread %d", (int)tid)
+		       : 0;
+}
+
+static int set_regs(void *arg, int tid, const struct rsp_regs *r, struct err *e)
+{
+	struct debug *d = arg;
+	struct trace *t = &d->divert.copy;
+	struct rsp_regs now;
+
+	if (regs(arg, tid, &now, e))
+		return -1;
+	if (!memcmp(&now, r, sizeof(now)))
+		return 0;
+	if (tid != d->travel.tid)
+		return err_set(e, ERR_USAGE, "functions are called, and registers set, in the thread that moved last (%d)",
+			       (int)d->travel.tid);
+	if (divert_begin(&d->divert, &d->travel, e) || trace_set_regs(t, &r->r, e))
+		return -1;
+	if (ptrace(PTRACE_SETFPREGS, t->tid, 0, &r->fp))
+		return err_errno(e, ERR_INTERNAL, "floating-point registers of thread %d", tid);
+	return memcmp(now.ymmh, r->ymmh, sizeof(now.ymmh)) ? write_ymm(t->tid, r, e) : 0;
+}
+
+static int write_memory(void *arg, uint64_t addr, const void *data, size_t len, struct err *e)
+{
+	struct debug *d = arg;
+
+	return divert_begin(&d->divert, &d->travel, e) || trace_write(d->divert.copy.pid, addr, data, len, e) ? -1 : 0;
 }
 
 /* Up to the first page that is not there. */
 static size_t read_memory(void *arg, uint64_t addr, void *buf, size_t len)
 {
 	struct debug *d = arg;
-	pid_t pid = travel_memory(&d->travel);
+	pid_t pid = memory_of(d);
 	struct err ignored;
 	size_t done = 0;
 
@@ -97,11 +151,14 @@ static int set_point(void *arg, enum rsp_point p, uint64_t addr, unsigned len, b
 {
 	static const enum group_slot_kind kinds[] = {
 		[RSP_WRITE] = GROUP_WRITE, [RSP_READ] = GROUP_ACCESS, [RSP_ACCESS] = GROUP_ACCESS};
-	struct breaks *b = &((struct debug *)arg)->travel.breaks;
+	struct debug *d = arg;
+	struct breaks *b = &d->travel.breaks;
 
 	(void)e;
 	if (p <= RSP_HW_BREAK) {
 		on ? breaks_add(b, addr) : breaks_remove(b, addr);
+		if (on)
+			breaks_check(b, addr, memory_of(d));
 		return 0;
 	}
 	if (on)
@@ -120,7 +177,7 @@ static void translate(struct debug *d, const struct stop *s, struct rsp_stop *ou
 {
 	static const enum rsp_why why[] = {
 		[STOP_STEP] = RSP_STEPPED,	[STOP_BREAK] = RSP_BREAKPOINT, [STOP_WATCH] = RSP_WATCHPOINT,
-		[STOP_SIGNAL] = RSP_SIGNALLED,	[STOP_OVER] = RSP_STEPPED,     [STOP_LIMIT] = RSP_STEPPED,
+		[STOP_SIGNAL] = RSP_SIGNALLED,	[STOP_OVER] = RSP_ELSEWHERE,   [STOP_LIMIT] = RSP_STEPPED,
 		[STOP_INTERRUPT] = RSP_SIGNALLED, [STOP_BEGIN] = RSP_BEGIN,    [STOP_END] = RSP_END};
 
 	*out = (struct rsp_stop){
@@ -171,12 +228,52 @@ static int move(struct debug *d, enum rsp_resume how, int tid, struct stop *stop
 	return err_set(e, ERR_INTERNAL, "no such way to go on");
 }
 
+static void say(struct debug *d, const char *text)
+{
+	struct err ignored;
+
+	rsp_say(&d->conn, text, strlen(text), &ignored);
+}
+
+void debug_end_diversion(struct debug *d)
+{
+	if (divert_is_on(&d->divert) && !d->divert.ran)
+		say(d, "fred: what was written is forgotten: a recording cannot be changed\n");
+	divert_end(&d->divert);
+}
+
+/* A function that the debugger calls goes on. */
+static int run_call(struct debug *d, enum rsp_resume how, struct stop *stop, struct err *e)
+{
+	int status = 0;
+
+	if (divert_run(&d->divert, &d->travel, how == RSP_STEP, stop, &status, e))
+		return -1;
+	if (stop->kind != STOP_OVER)
+		return 0;
+	divert_end(&d->divert);
+	say(d, "fred: the called function ended the program; the recording stands where it stood\n");
+	return 0;
+}
+
+static int move_or_call(struct debug *d, enum rsp_resume how, int tid, struct stop *stop, struct err *e)
+{
+	bool call;
+
+	if (divert_in_call(&d->divert, &d->travel.breaks, &call, e))
+		return -1;
+	if (call && (how == RSP_STEP || how == RSP_CONTINUE))
+		return run_call(d, how, stop, e);
+	debug_end_diversion(d);
+	return move(d, how, tid, stop, e);
+}
+
 static int resume(void *arg, enum rsp_resume how, int tid, struct rsp_stop *out, struct err *e)
 {
 	struct debug *d = arg;
 	struct stop stop = {0};
 
-	if (move(d, how, tid, &stop, e)) {
+	if (move_or_call(d, how, tid, &stop, e)) {
 		if (e->kind != ERR_CANCELLED)
 			return -1;
 		stop.kind = STOP_INTERRUPT;
@@ -252,13 +349,26 @@ static int connect_client(const char *path, struct err *e)
 
 static int serve_one(struct debug *d, int fd, struct err *e)
 {
-	static const struct rsp_ops ops = {threads, thread_name, regs,    read_memory, set_point,
-					   resume,  object,	 monitor, restart,     open_file};
+	static const struct rsp_ops ops = {
+		.threads = threads,
+		.thread_name = thread_name,
+		.regs = regs,
+		.set_regs = set_regs,
+		.write = write_memory,
+		.read = read_memory,
+		.set_point = set_point,
+		.resume = resume,
+		.object = object,
+		.monitor = monitor,
+		.restart = restart,
+		.open_file = open_file,
+	};
 	struct rsp_stop first = {.why = RSP_STEPPED, .tid = d->travel.tid};
 	int r;
 
 	d->conn = (struct rsp_conn){.fd = fd};
 	d->jumped = false;
+	divert_end(&d->divert);
 	r = rsp_serve(&d->conn, &ops, d, &first, e);
 	buf_fini(&d->conn.in);
 	close(fd);
@@ -304,7 +414,7 @@ int op_debug(const json_t *params, struct op_ctx *ctx, json_t **result, struct e
 		travel_init(&d.travel, &d.nav);
 		r = debug_goto(&d, at ? at : "start", e) || serve(&d, path, stay, e) ? -1 : 0;
 		free(d.later);
-		outside_fini(&d.outside);
+		divert_end(&d.divert);
 		travel_fini(&d.travel);
 		nav_fini(&d.nav);
 	}

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* outside.c: see outside.h. libdwfl unwinds by the shim's .eh_frame; signal frames are recognised by their code. */
+/* outside.c: see outside.h. libdwfl unwinds by .eh_frame; signal frames are recognised by their code. */
 #define LOG_DOMAIN "outside"
 #include "debug/outside.h"
 
@@ -16,12 +16,15 @@
 /* What the kernel leaves at the stack pointer of a handler's caller: struct ucontext; gregs as in ucontext.h. */
 #define UC_GREGS 40
 
+/* A frame, from the innermost outwards; interrupted: by a signal. false: enough. */
+typedef bool (*frame_fn)(void *arg, const struct user_regs_struct *r, bool interrupted);
+
 struct walk {
-	struct outside *o;
-	const struct sight *s;
 	pid_t pid;
-	struct user_regs_struct inner, found; /* the frame before; the result */
-	bool any, done;
+	struct user_regs_struct r; /* of the frame before */
+	frame_fn fn;
+	void *arg;
+	bool interrupted, again; /* go on from r: what a signal handler interrupted */
 };
 
 static bool in_shim(const struct sight *s, uint64_t pc)
@@ -76,33 +79,25 @@ static void kept_registers(Dwfl_Frame *f, struct user_regs_struct *r)
 	}
 }
 
-/* From the innermost frame outwards. The last one of the shim is the one that the program called. */
-static int look(Dwfl_Frame *f, void *arg)
+static int frame(Dwfl_Frame *f, void *arg)
 {
 	struct walk *w = arg;
-	struct user_regs_struct r = w->inner;
+	struct user_regs_struct r = w->r;
+	bool interrupted_there = w->interrupted, activation;
 	Dwarf_Addr pc;
-	bool activation;
 
 	if (!dwfl_frame_pc(f, &pc, &activation))
 		return DWARF_CB_ABORT;
 	kept_registers(f, &r);
 	r.rip = pc;
-	if (w->any && is_restorer(w->pid, pc)) {
-		if (interrupted(w->pid, r.rsp, &r))
-			return DWARF_CB_ABORT;
-		w->found = r;
-		w->done = true;
+	if (is_restorer(w->pid, pc)) {
+		w->again = w->interrupted = !interrupted(w->pid, r.rsp, &r);
+		w->r = r;
 		return DWARF_CB_ABORT;
 	}
-	if (!in_shim(w->s, pc)) {
-		w->found = w->inner;
-		w->done = w->any;
-		return DWARF_CB_ABORT;
-	}
-	w->inner = r;
-	w->any = true;
-	return DWARF_CB_OK;
+	w->interrupted = false;
+	w->r = r;
+	return w->fn(w->arg, &r, interrupted_there) ? DWARF_CB_OK : DWARF_CB_ABORT;
 }
 
 /* ---- what libdwfl asks for ---- */
@@ -134,7 +129,7 @@ static bool memory_read(Dwfl *dwfl, Dwarf_Addr addr, Dwarf_Word *result, void *a
 
 static bool set_initial_registers(Dwfl_Thread *thread, void *arg)
 {
-	const struct user_regs_struct *r = ((struct outside *)arg)->from;
+	const struct user_regs_struct *r = ((const struct outside *)arg)->from;
 	const Dwarf_Word v[17] = {r->rax, r->rdx, r->rcx, r->rbx, r->rsi, r->rdi, r->rbp, r->rsp, r->r8,
 				  r->r9,  r->r10, r->r11, r->r12, r->r13, r->r14, r->r15, r->rip};
 
@@ -157,47 +152,67 @@ static int no_debuginfo(Dwfl_Module *m, void **u, const char *name, Dwarf_Addr b
 
 static const Dwfl_Callbacks callbacks = {.find_elf = dwfl_build_id_find_elf, .find_debuginfo = no_debuginfo};
 
-/* The mapping of the shim's first page: its address and file. */
-static int find_shim(pid_t pid, uint64_t *base, char *file, size_t size)
+/* A first page of what is unwound: its address and file. */
+static bool is_wanted(const char *line, pid_t pid, uint64_t *base, char *file, size_t size)
 {
-	char path[64], line[4400];
+	const char *path = strchr(line, '/'), *name = path ? strrchr(path, '/') + 1 : NULL;
+	uint64_t off;
+
+	if (!name || !sight_knows(path) || sscanf(line, "%" SCNx64 "-%*x %*s %" SCNx64, base, &off) != 2 || off)
+		return false;
+	snprintf(file, size, "/proc/%d/root%.*s", (int)pid, (int)strcspn(path, "\n"), path);
+	return true;
+}
+
+static int report(Dwfl *dwfl, pid_t pid)
+{
+	char path[64], line[4400], file[4500];
 	cleanup_fclose FILE *f = NULL;
+	uint64_t base;
 
 	snprintf(path, sizeof(path), "/proc/%d/maps", (int)pid);
 	f = fopen(path, "re");
-	while (f && fgets(line, sizeof(line), f)) {
-		const char *name = strchr(line, '/');
-		uint64_t off;
-
-		if (!name || !strstr(name, SHOW_SHIM) ||
-		    sscanf(line, "%" SCNx64 "-%*x %*s %" SCNx64, base, &off) != 2 || off)
-			continue;
-		snprintf(file, size, "/proc/%d/root%.*s", (int)pid, (int)strcspn(name, "\n"), name);
-		return 0;
-	}
-	return -1;
+	dwfl_report_begin(dwfl);
+	while (f && fgets(line, sizeof(line), f))
+		if (is_wanted(line, pid, &base, file, sizeof(file)) &&
+		    !dwfl_report_elf(dwfl, file, file, -1, base, false))
+			return -1;
+	return dwfl_report_end(dwfl, NULL, NULL);
 }
 
-static int open_shim(struct outside *o, pid_t pid)
+static int open_dwfl(struct outside *o, pid_t pid)
 {
-	char file[4500];
-
 	if (o->dwfl)
 		return 0;
-	if (find_shim(pid, &o->base, file, sizeof(file)))
-		return -1;
 	o->dwfl = dwfl_begin(&callbacks);
 	if (!o->dwfl)
 		return -1;
-	dwfl_report_begin(o->dwfl);
-	if (dwfl_report_elf(o->dwfl, SHOW_SHIM, file, -1, o->base, false) &&
-	    !dwfl_report_end(o->dwfl, NULL, NULL) &&
-	    dwfl_attach_state(o->dwfl, NULL, 1, &thread_callbacks, o))
+	if (!report(o->dwfl, pid) && dwfl_attach_state(o->dwfl, NULL, 1, &thread_callbacks, o))
 		return 0;
 	log_warn("the shim's frames cannot be unwound: %s", dwfl_errmsg(-1));
 	dwfl_end(o->dwfl);
 	o->dwfl = NULL;
 	return -1;
+}
+
+static void walk(struct outside *o, pid_t pid, const struct user_regs_struct *r, frame_fn fn, void *arg)
+{
+	struct walk w = {.pid = pid, .r = *r, .fn = fn, .arg = arg};
+	cleanup_close int mem = -1;
+	struct user_regs_struct from;
+	char path[64];
+
+	if (open_dwfl(o, pid))
+		return;
+	snprintf(path, sizeof(path), "/proc/%d/mem", (int)pid);
+	mem = open(path, O_RDONLY | O_CLOEXEC);
+	o->mem = mem;
+	o->from = &from;
+	do {
+		from = w.r;
+		w.again = false;
+		dwfl_getthread_frames(o->dwfl, 1, frame, &w);
+	} while (w.again);
 }
 
 void outside_fini(struct outside *o)
@@ -207,21 +222,67 @@ void outside_fini(struct outside *o)
 	memset(o, 0, sizeof(*o));
 }
 
+struct finding {
+	const struct sight *s;
+	struct user_regs_struct inner, found;
+	bool done;
+};
+
+/* The last frame of the shim is the one that the program called. */
+static bool find_call(void *arg, const struct user_regs_struct *r, bool interrupted_there)
+{
+	struct finding *f = arg;
+
+	if (in_shim(f->s, r->rip)) {
+		f->inner = *r;
+		return true;
+	}
+	f->found = interrupted_there ? *r : f->inner;
+	f->done = true;
+	return false;
+}
+
 void outside_find(struct outside *o, const struct sight *s, pid_t pid, struct user_regs_struct *r)
 {
-	struct walk w = {.o = o, .s = s, .pid = pid, .inner = *r};
-	cleanup_close int mem = -1;
-	char path[64];
+	struct finding f = {.s = s, .inner = *r};
 
-	if (!in_shim(s, r->rip) || open_shim(o, pid))
+	if (!in_shim(s, r->rip))
 		return;
-	snprintf(path, sizeof(path), "/proc/%d/mem", (int)pid);
-	mem = open(path, O_RDONLY | O_CLOEXEC);
-	o->mem = mem;
-	o->from = r;
-	dwfl_getthread_frames(o->dwfl, 1, look, &w);
-	if (w.done)
-		*r = w.found;
+	walk(o, pid, r, find_call, &f);
+	if (f.done)
+		*r = f.found;
 	else
 		log_info("0x%llx: no frame outside of the shim is found", (unsigned long long)r->rip);
+}
+
+struct hiding {
+	const struct sight *s;
+	bool from_libc;
+	uint64_t hidden;
+};
+
+/* The outermost frame of the shim that called libc, before the program's own. */
+static bool find_hidden(void *arg, const struct user_regs_struct *r, bool interrupted_there)
+{
+	struct hiding *h = arg;
+
+	(void)interrupted_there;
+	if (sight_is_certain(h->s, r->rip))
+		return false;
+	if (h->from_libc && in_shim(h->s, r->rip))
+		h->hidden = r->rsp - 8;
+	h->from_libc = !in_shim(h->s, r->rip);
+	return true;
+}
+
+void outside_gaze(struct outside *o, const struct sight *s, pid_t pid, const struct user_regs_struct *r,
+		  struct gaze *gaze)
+{
+	struct hiding h = {.s = s};
+
+	*gaze = (struct gaze){0};
+	if (!in_shim(s, r->rip))
+		return;
+	walk(o, pid, r, find_hidden, &h);
+	gaze->hidden = h.hidden;
 }

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * outside.h: a thread that waits its turn stands deep in the shim. What a user wants to see is the library call that it
- * is in: the shim's frame that the program called, or, where a signal handler of the shim's interrupted it, that place.
+ * outside.h: where a thread in the shim came from. One that waits its turn stands deep in there; what a user wants to see
+ * is the library call that it is in: the shim's frame that the program called, or, where a signal handler of the shim's
+ * interrupted it, that place.
  */
 #ifndef FRED_DEBUG_OUTSIDE_H
 #define FRED_DEBUG_OUTSIDE_H
@@ -11,10 +12,9 @@
 #include "debug/sight.h"
 
 struct outside {
-	Dwfl *dwfl; /* knows how the shim's frames are unwound; NULL: not opened yet */
+	Dwfl *dwfl; /* knows how frames of the shim and libc are unwound; NULL: not opened yet */
 	int mem; /* /proc/PID/mem of the process that is looked at */
 	const struct user_regs_struct *from;
-	uint64_t base; /* where the shim is mapped */
 };
 
 /*
@@ -22,6 +22,12 @@ struct outside {
  * be relied on there. Unchanged when the thread is not in the shim, or its frames cannot be unwound.
  */
 void outside_find(struct outside *o, const struct sight *s, pid_t pid, struct user_regs_struct *r);
+/*
+ * A thread in the shim may have got there from libc that the shim itself called: gaze->hidden says so, else it is
+ * zeroed.
+ */
+void outside_gaze(struct outside *o, const struct sight *s, pid_t pid, const struct user_regs_struct *r,
+		  struct gaze *gaze);
 void outside_fini(struct outside *o);
 
 #endif

@@ -25,6 +25,13 @@ static struct text *which(struct sight *s, const char *line)
 	return NULL;
 }
 
+bool sight_knows(const char *path)
+{
+	struct sight s;
+
+	return which(&s, path) != NULL;
+}
+
 int sight_find(pid_t pid, struct sight *s, struct err *e)
 {
 	char path[64], line[4400];

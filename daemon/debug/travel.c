@@ -19,6 +19,7 @@ void travel_fini(struct travel *t)
 	struct err ignored;
 
 	travel_leave(t, &ignored);
+	outside_fini(&t->outside);
 	breaks_fini(&t->breaks);
 }
 
@@ -70,7 +71,7 @@ int travel_enter(struct travel *t, uint64_t n, struct err *e)
 
 	if (travel_leave(t, e) || nav_goto(t->nav, n, e))
 		return -1;
-	r = inside_enter(&t->in, &t->nav->t, n, e);
+	r = inside_enter(&t->in, &t->nav->t, n, &t->outside, e);
 	if (r)
 		return r;
 	t->mode = TRAVEL_INSIDE;

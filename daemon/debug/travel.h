@@ -11,6 +11,7 @@
 #define FRED_DEBUG_TRAVEL_H
 
 #include "debug/inside.h"
+#include "debug/outside.h"
 
 enum travel_mode {
 	TRAVEL_NOWHERE = 0,
@@ -23,6 +24,7 @@ struct travel {
 	struct breaks breaks; /* what both directions stop at */
 	enum travel_mode mode;
 	struct sight sight;
+	struct outside outside;
 	struct group group;
 	struct inside in;
 	struct group_thread *other; /* TRAVEL_INSIDE: threads held to be looked at */

@@ -27,6 +27,16 @@ static int keep_state(struct travel *t, struct group_thread *th, struct trace *h
 		       : 0;
 }
 
+int travel_copy(struct travel *t, struct trace *copy, struct err *e)
+{
+	struct group_thread *th;
+
+	if (t->mode == TRAVEL_INSIDE)
+		return inside_copy(&t->in, &t->in.now, copy, e) || trace_unshare_memory(copy, t->in.seg.gadget, e) ? -1 : 0;
+	th = group_find(&t->group, t->tid);
+	return th ? keep_state(t, th, copy, e) : err_set(e, ERR_USAGE, "thread %d is no more", (int)t->tid);
+}
+
 /* A state of the running process becomes a copy in its segment. */
 static int go_inside(struct travel *t, struct err *e)
 {

@@ -7,6 +7,8 @@
 
 /* Ends looking: no thread is held, no copy lives. The process may be anywhere. */
 int travel_leave(struct travel *t, struct err *e);
+/* A copy of the thread that moved last, on memory of its own. */
+int travel_copy(struct travel *t, struct trace *copy, struct err *e);
 /* Event n, then inside the segment behind it. 1: it has no visible state; the process stands at n. */
 int travel_enter(struct travel *t, uint64_t n, struct err *e);
 /* Event n, all threads held. */

@@ -211,6 +211,18 @@ static void release(struct travel *t, uint64_t until)
 	syscall(SYS_futex, &c->go, FUTEX_WAKE, 0x7fffffff, NULL, NULL, 0);
 }
 
+/* One that stands in the shim: how it got there. */
+static int find_gaze(struct run *r, struct group_thread *th, struct err *e)
+{
+	struct user_regs_struct regs;
+
+	if (trace_get_regs(&th->t, &regs, e))
+		return -1;
+	if (!sight_is_certain(&r->t->sight, regs.rip))
+		outside_gaze(&r->t->outside, &r->t->sight, th->t.pid, &regs, &r->gaze);
+	return 0;
+}
+
 static int resume(struct run *r, struct err *e)
 {
 	struct travel *t = r->t;
@@ -218,7 +230,7 @@ static int resume(struct run *r, struct err *e)
 
 	for (unsigned i = 0; i < BREAKS_WATCHES; i++)
 		t->group.slot[i] = t->breaks.watch[i];
-	if (th && th->t.alive && note_step(r, th, e))
+	if (th && th->t.alive && (note_step(r, th, e) || find_gaze(r, th, e)))
 		return -1;
 	return breaks_insert(&t->breaks, t->group.pid, e) || group_resume(&t->group, r->step, e) ? -1 : 0;
 }

@@ -135,6 +135,94 @@ void rsp_reg_hex(struct buf *b, const struct rsp_regs *r, unsigned i)
 	}
 }
 
+static uint16_t abridged_tags(uint32_t tags)
+{
+	uint16_t ftw = 0;
+
+	for (unsigned i = 0; i < 8; i++)
+		if ((tags >> (2 * i) & 3) != 3)
+			ftw |= (uint16_t)(1u << i);
+	return ftw;
+}
+
+static void set_fpu(struct user_fpregs_struct *f, size_t which, uint32_t v)
+{
+	const uint64_t low = 0xffffffffu, high = (uint64_t)v << 32;
+
+	switch (which) {
+	case 0:
+		f->cwd = (uint16_t)v;
+		break;
+	case 1:
+		f->swd = (uint16_t)v;
+		break;
+	case 2:
+		f->ftw = abridged_tags(v);
+		break;
+	case 3:
+		f->rip = (f->rip & low) | high;
+		break;
+	case 4:
+		f->rip = (f->rip & ~low) | v;
+		break;
+	case 5:
+		f->rdp = (f->rdp & low) | high;
+		break;
+	case 6:
+		f->rdp = (f->rdp & ~low) | v;
+		break;
+	case 7:
+		f->fop = (uint16_t)v;
+		break;
+	}
+}
+
+static void set_value(struct rsp_regs *r, const struct group *g, unsigned i, const uint8_t *v)
+{
+	uint32_t word;
+
+	memcpy(&word, v, sizeof(word));
+	switch (g->where) {
+	case GENERAL:
+		memcpy((char *)&r->r + g->offset, v, g->bits / 8);
+		break;
+	case ST:
+		memcpy((char *)r->fp.st_space + 16 * i, v, 10);
+		break;
+	case FPU:
+		set_fpu(&r->fp, g->offset, word);
+		break;
+	case XMM:
+		memcpy((char *)r->fp.xmm_space + 16 * i, v, 16);
+		break;
+	case MXCSR:
+		r->fp.mxcsr = word;
+		break;
+	case YMMH:
+		memcpy(r->ymmh[i], v, 16);
+		break;
+	}
+}
+
+size_t rsp_reg_set(struct rsp_regs *r, unsigned i, const char *hex)
+{
+	uint8_t v[16] = {0};
+
+	for (size_t g = 0; g < GROUPS; g++) {
+		size_t len = groups[g].bits / 8;
+
+		if (i >= groups[g].count) {
+			i -= groups[g].count;
+			continue;
+		}
+		if (rsp_unhex(hex, v, len) != len)
+			return 0;
+		set_value(r, &groups[g], i, v);
+		return len;
+	}
+	return 0;
+}
+
 static const char vec128[] =
 	"<vector id=\"v4f\" type=\"ieee_single\" count=\"4\"/><vector id=\"v2d\" type=\"ieee_double\" count=\"2\"/>"
 	"<vector id=\"v16i8\" type=\"int8\" count=\"16\"/><vector id=\"v8i16\" type=\"int16\" count=\"8\"/>"

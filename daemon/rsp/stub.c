@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* stub.c: see stub.h. One table of packets, by their beginnings. An empty answer means: not supported. */
-#include "rsp/stub.h"
+#include "rsp/stub_int.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -8,45 +8,31 @@
 #include <string.h>
 
 #include "base/str.h"
-#include "rsp/hostio.h"
-
-struct stub {
-	struct rsp_conn *c;
-	const struct rsp_ops *ops;
-	void *ctx;
-	struct rsp_stop stop;
-	int general, moving; /* chosen by Hg and Hc; 0: the one that stopped */
-	struct buf out; /* the answer */
-	struct hostio files;
-	bool extended; /* the connection outlives the program, which can be run again */
-	bool killed; /* until it is run again */
-	bool done;
-};
 
 typedef int (*packet_fn)(struct stub *s, const char *args, struct err *e);
 
-static int ok(struct stub *s)
+int stub_ok(struct stub *s)
 {
 	buf_add_str(&s->out, "OK");
 	return 0;
 }
 
 /* E01, and the reason for debuggers that show it. */
-static int refuse(struct stub *s, const struct err *why)
+int stub_refuse(struct stub *s, const struct err *why)
 {
 	buf_clear(&s->out);
 	buf_addf(&s->out, "E.%s", why->text);
 	return 0;
 }
 
-static int error(struct stub *s)
+int stub_error(struct stub *s)
 {
 	buf_clear(&s->out);
 	buf_add_str(&s->out, "E01");
 	return 0;
 }
 
-static int thread_of(const struct stub *s, int chosen)
+int stub_thread(const struct stub *s, int chosen)
 {
 	return chosen > 0 ? chosen : s->stop.tid;
 }
@@ -90,7 +76,7 @@ static int resume(struct stub *s, enum rsp_resume how, int tid)
 	struct err why = {0};
 
 	if (s->ops->resume(s->ctx, how, tid, &stop, &why))
-		return refuse(s, &why);
+		return stub_refuse(s, &why);
 	s->stop = stop;
 	s->general = s->moving = 0;
 	return stop_reply(s);
@@ -109,9 +95,9 @@ static int v_cont(struct stub *s, const char *args, struct err *e)
 		if (action != 's' && action != 'S')
 			continue;
 		return resume(s, RSP_STEP,
-			      *colon == ':' ? (int)strtol(colon + 1, NULL, 16) : thread_of(s, s->general));
+			      *colon == ':' ? (int)strtol(colon + 1, NULL, 16) : stub_thread(s, s->general));
 	}
-	return resume(s, RSP_CONTINUE, thread_of(s, 0));
+	return resume(s, RSP_CONTINUE, stub_thread(s, 0));
 }
 
 static int v_cont_query(struct stub *s, const char *args, struct err *e)
@@ -126,98 +112,28 @@ static int go_on(struct stub *s, const char *args, struct err *e)
 {
 	(void)args;
 	(void)e;
-	return resume(s, RSP_CONTINUE, thread_of(s, s->moving));
+	return resume(s, RSP_CONTINUE, stub_thread(s, s->moving));
 }
 
 static int one_step(struct stub *s, const char *args, struct err *e)
 {
 	(void)args;
 	(void)e;
-	return resume(s, RSP_STEP, thread_of(s, s->moving));
+	return resume(s, RSP_STEP, stub_thread(s, s->moving));
 }
 
 static int back_continue(struct stub *s, const char *args, struct err *e)
 {
 	(void)args;
 	(void)e;
-	return resume(s, RSP_BACK_CONTINUE, thread_of(s, s->moving));
+	return resume(s, RSP_BACK_CONTINUE, stub_thread(s, s->moving));
 }
 
 static int back_step(struct stub *s, const char *args, struct err *e)
 {
 	(void)args;
 	(void)e;
-	return resume(s, RSP_BACK_STEP, thread_of(s, s->moving));
-}
-
-static int regs_of(struct stub *s, struct rsp_regs *r)
-{
-	struct err why = {0};
-
-	if (!s->ops->regs(s->ctx, thread_of(s, s->general), r, &why))
-		return 0;
-	refuse(s, &why);
-	return -1;
-}
-
-static int all_registers(struct stub *s, const char *args, struct err *e)
-{
-	struct rsp_regs r;
-
-	(void)args;
-	(void)e;
-	if (regs_of(s, &r))
-		return 0;
-	for (unsigned i = 0; i < rsp_regs_count(); i++)
-		rsp_reg_hex(&s->out, &r, i);
-	return 0;
-}
-
-static int one_register(struct stub *s, const char *args, struct err *e)
-{
-	unsigned i = (unsigned)strtoul(args, NULL, 16);
-	struct rsp_regs r;
-
-	(void)e;
-	if (i >= rsp_regs_count())
-		return error(s);
-	if (!regs_of(s, &r))
-		rsp_reg_hex(&s->out, &r, i);
-	return 0;
-}
-
-static int read_memory(struct stub *s, const char *args, struct err *e)
-{
-	uint8_t data[16384];
-	uint64_t addr;
-	size_t len;
-	char *end;
-
-	(void)e;
-	addr = strtoull(args, &end, 16);
-	if (*end != ',')
-		return error(s);
-	len = strtoull(end + 1, NULL, 16);
-	if (len > sizeof(data))
-		len = sizeof(data);
-	if (!len)
-		return 0;
-	len = s->ops->read(s->ctx, addr, data, len);
-	if (!len)
-		return error(s);
-	rsp_hex(&s->out, data, len);
-	return 0;
-}
-
-/* History cannot be changed. */
-static int no_writing(struct stub *s, const char *args, struct err *e)
-{
-	struct err why = {0};
-
-	(void)args;
-	(void)e;
-	err_set(&why, ERR_USAGE, "a recording cannot be changed: registers and memory are what they were");
-	return refuse(s, &why);
+	return resume(s, RSP_BACK_STEP, stub_thread(s, s->moving));
 }
 
 static int set_point(struct stub *s, const char *args, bool on)
@@ -228,11 +144,11 @@ static int set_point(struct stub *s, const char *args, bool on)
 	int type, r;
 
 	if (sscanf(args, "%d,%" SCNx64 ",%x", &type, &addr, &len) != 3 || type < 0 || type > RSP_ACCESS)
-		return error(s);
+		return stub_error(s);
 	r = s->ops->set_point(s->ctx, (enum rsp_point)type, addr, len, on, &why);
 	if (r < 0)
-		return refuse(s, &why);
-	return r ? error(s) : ok(s);
+		return stub_refuse(s, &why);
+	return r ? stub_error(s) : stub_ok(s);
 }
 
 static int insert_point(struct stub *s, const char *args, struct err *e)
@@ -253,7 +169,7 @@ static int choose_thread(struct stub *s, const char *args, struct err *e)
 
 	(void)e;
 	*(args[0] == 'g' ? &s->general : &s->moving) = tid > 0 ? tid : 0;
-	return ok(s);
+	return stub_ok(s);
 }
 
 static unsigned list_threads(struct stub *s, int **tids)
@@ -272,7 +188,7 @@ static int is_alive(struct stub *s, const char *args, struct err *e)
 	for (unsigned i = 0; i < n; i++)
 		found |= tids[i] == tid;
 	free(tids);
-	return found ? ok(s) : error(s);
+	return found ? stub_ok(s) : stub_error(s);
 }
 
 static int first_threads(struct stub *s, const char *args, struct err *e)
@@ -302,7 +218,7 @@ static int current_thread(struct stub *s, const char *args, struct err *e)
 {
 	(void)args;
 	(void)e;
-	buf_addf(&s->out, "QC%x", thread_of(s, s->general));
+	buf_addf(&s->out, "QC%x", stub_thread(s, s->general));
 	return 0;
 }
 
@@ -364,7 +280,7 @@ static int transfer(struct stub *s, const char *args, struct err *e)
 	name[n] = '\0';
 	r = whole_object(s, name, &b, &why);
 	if (r)
-		return r < 0 ? refuse(s, &why) : 0;
+		return r < 0 ? stub_refuse(s, &why) : 0;
 	if (len > RSP_PACKET_MAX / 4)
 		len = RSP_PACKET_MAX / 4;
 	if (off > b.len)
@@ -390,7 +306,7 @@ static int no_ack(struct stub *s, const char *args, struct err *e)
 	(void)args;
 	(void)e;
 	s->c->no_ack = true;
-	return ok(s);
+	return stub_ok(s);
 }
 
 static int attached(struct stub *s, const char *args, struct err *e)
@@ -405,7 +321,7 @@ static int yes(struct stub *s, const char *args, struct err *e)
 {
 	(void)args;
 	(void)e;
-	return ok(s);
+	return stub_ok(s);
 }
 
 /* qRcmd,HEX: what the user typed behind `monitor`. Its text goes out first, as console output. */
@@ -419,7 +335,7 @@ static int monitor(struct stub *s, const char *args, struct err *e)
 	command[n] = '\0';
 	if (s->ops->monitor(s->ctx, command, &text, &why))
 		buf_addf(&text, "fred: %s\n", why.text);
-	return rsp_say(s->c, text.data, text.len, e) ? -1 : ok(s);
+	return rsp_say(s->c, text.data, text.len, e) ? -1 : stub_ok(s);
 }
 
 static int leave(struct stub *s, const char *args, struct err *e)
@@ -427,13 +343,13 @@ static int leave(struct stub *s, const char *args, struct err *e)
 	(void)args;
 	(void)e;
 	s->done = true;
-	return ok(s);
+	return stub_ok(s);
 }
 
 /* Extended: GDB may run it again, and still closes its files. */
 static int detach(struct stub *s, const char *args, struct err *e)
 {
-	return s->extended ? ok(s) : leave(s, args, e);
+	return s->extended ? stub_ok(s) : leave(s, args, e);
 }
 
 /* A recorded program cannot die of it: it is out of sight until it is run again. */
@@ -442,7 +358,7 @@ static int kill_program(struct stub *s, const char *args, struct err *e)
 	if (!s->extended)
 		return leave(s, args, e);
 	s->killed = true;
-	return ok(s);
+	return stub_ok(s);
 }
 
 /* Whatever program and arguments are named: they are the recorded ones. */
@@ -454,7 +370,7 @@ static int run_again(struct stub *s, const char *args, struct err *e)
 	(void)args;
 	(void)e;
 	if (s->ops->restart(s->ctx, &stop, &why))
-		return refuse(s, &why);
+		return stub_refuse(s, &why);
 	s->stop = stop;
 	s->general = s->moving = 0;
 	s->killed = false;
@@ -466,7 +382,7 @@ static int extended_mode(struct stub *s, const char *args, struct err *e)
 	(void)args;
 	(void)e;
 	s->extended = true;
-	return ok(s);
+	return stub_ok(s);
 }
 
 static int host_file(struct stub *s, const char *args, struct err *e)
@@ -482,13 +398,12 @@ static const struct {
 	packet_fn fn;
 } packets[] = {
 	{"?", why_stopped},
-	{"g", all_registers},
-	{"p", one_register},
-	{"m", read_memory},
-	{"G", no_writing},
-	{"P", no_writing},
-	{"M", no_writing},
-	{"X", no_writing},
+	{"g", stub_all_registers},
+	{"p", stub_one_register},
+	{"m", stub_read_memory},
+	{"G", stub_set_all_registers},
+	{"P", stub_set_one_register},
+	{"M", stub_write_memory},
 	{"Z", insert_point},
 	{"z", remove_point},
 	{"H", choose_thread},

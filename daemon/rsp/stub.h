@@ -31,6 +31,9 @@ struct rsp_ops {
 	/* A name for the list of threads; "" if it has none. */
 	void (*thread_name)(void *ctx, int tid, char *buf, size_t size);
 	int (*regs)(void *ctx, int tid, struct rsp_regs *r, struct err *e);
+	/* Takes these registers, and memory, for what the program has: in a copy that is thrown away when it moves. */
+	int (*set_regs)(void *ctx, int tid, const struct rsp_regs *r, struct err *e);
+	int (*write)(void *ctx, uint64_t addr, const void *data, size_t len, struct err *e);
 	/* How many bytes could be read from addr on. */
 	size_t (*read)(void *ctx, uint64_t addr, void *buf, size_t len);
 	/* 1: not of this kind, or not so many. */

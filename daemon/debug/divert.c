@@ -1,0 +1,166 @@
+/* SPDX-License-Identifier: MIT */
+/* divert.c: see divert.h. With the shim off, its calls go straight to libc and the kernel. */
+#include "debug/divert.h"
+
+#include <string.h>
+
+#include "debug/inside_int.h"
+#include "debug/travel_int.h"
+
+#define SLICE_NS 20000000u /* how often the user's interrupt is looked for */
+#define FLAGS_TRAPS 0x10100ull
+
+bool divert_is_on(const struct divert *d)
+{
+	return d->copy.pid != 0;
+}
+
+void divert_end(struct divert *d)
+{
+	inside_drop(&d->copy);
+	memset(d, 0, sizeof(*d));
+}
+
+int divert_begin(struct divert *d, struct travel *t, struct err *e)
+{
+	const uint32_t off = 0;
+
+	if (divert_is_on(d))
+		return 0;
+	memset(d, 0, sizeof(*d));
+	if (travel_copy(t, &d->copy, e))
+		return -1;
+	if (!trace_write(d->copy.pid, t->nav->t.ctl->mode_addr, &off, sizeof(off), e) &&
+	    !trace_get_regs(&d->copy, &d->start, e))
+		return 0;
+	divert_end(d);
+	return -1;
+}
+
+static bool same_registers_all(const struct user_regs_struct *a, const struct user_regs_struct *b)
+{
+	struct user_regs_struct x = *a, y = *b;
+
+	x.orig_rax = y.orig_rax = 0;
+	x.eflags &= ~FLAGS_TRAPS;
+	y.eflags &= ~FLAGS_TRAPS;
+	return !memcmp(&x, &y, sizeof(x));
+}
+
+int divert_in_call(struct divert *d, const struct breaks *b, bool *yes, struct err *e)
+{
+	struct user_regs_struct r;
+	struct err ignored;
+	uint64_t to;
+
+	*yes = false;
+	if (!divert_is_on(d))
+		return 0;
+	if (trace_get_regs(&d->copy, &r, e))
+		return -1;
+	if (same_registers_all(&r, &d->start))
+		return 0;
+	*yes = d->ran ||
+	       (!trace_read(d->copy.pid, r.rsp, &to, sizeof(to), &ignored) && breaks_has(b, to));
+	return 0;
+}
+
+static bool is_fatal(const struct trace_stop *s)
+{
+	int sig = s->info.si_signo;
+
+	return sig == SIGABRT || (s->info.si_code > 0 && (sig == SIGSEGV || sig == SIGBUS || sig == SIGILL ||
+							   sig == SIGFPE || sig == SIGTRAP));
+}
+
+/* A call returned to the stack, where nothing can be executed: that is how its end is noticed. */
+static int is_back(struct divert *d, const struct breaks *b, bool *yes, struct err *e)
+{
+	uint64_t pc;
+
+	if (inside_pc(&d->copy, &pc, e))
+		return -1;
+	*yes = breaks_has(b, pc);
+	return 0;
+}
+
+/* An int3 was executed. One that is not ours is the program's own, and its signal. */
+static int at_break(struct divert *d, const struct breaks *b, struct stop *stop, struct err *e)
+{
+	struct user_regs_struct r;
+
+	if (trace_get_regs(&d->copy, &r, e))
+		return -1;
+	*stop = (struct stop){.kind = STOP_SIGNAL, .sig = SIGTRAP};
+	if (!breaks_has(b, r.rip - 1))
+		return 0;
+	stop->kind = STOP_BREAK;
+	r.rip--;
+	return trace_set_regs(&d->copy, &r, e);
+}
+
+/* stop->kind 0: it goes on, with *sig. */
+static int judge(struct divert *d, struct travel *t, const struct trace_stop *s, int *sig, struct stop *stop,
+		 struct err *e)
+{
+	bool back = false;
+
+	*sig = 0;
+	*stop = (struct stop){0};
+	switch (s->why) {
+	case TRACE_EXITED:
+		stop->kind = STOP_OVER;
+		return 0;
+	case TRACE_STEPPED:
+		stop->kind = STOP_STEP;
+		return 0;
+	case TRACE_TIMEOUT:
+		if (t->interrupted && t->interrupted(t->ctx))
+			stop->kind = STOP_INTERRUPT;
+		return 0;
+	case TRACE_SIGNAL:
+		if (s->info.si_signo == SIGTRAP && s->info.si_code == SI_KERNEL)
+			return at_break(d, &t->breaks, stop, e);
+		if (s->info.si_signo == SIGSEGV && is_back(d, &t->breaks, &back, e))
+			return -1;
+		if (back)
+			stop->kind = STOP_BREAK;
+		else if (is_fatal(s))
+			*stop = (struct stop){.kind = STOP_SIGNAL, .sig = s->info.si_signo};
+		else
+			*sig = s->info.si_signo;
+		return 0;
+	default:
+		return 0;
+	}
+}
+
+static int run(struct divert *d, struct travel *t, bool step, struct stop *stop, int *status, struct err *e)
+{
+	static const struct trace_limit slice = {.wall_ns = SLICE_NS};
+	struct trace_stop s;
+	int sig = 0;
+
+	do {
+		if (step ? trace_step(&d->copy, sig, &s, e) : trace_cont(&d->copy, sig, &slice, &s, e))
+			return -1;
+		if (judge(d, t, &s, &sig, stop, e))
+			return -1;
+	} while (!stop->kind);
+	*status = s.status;
+	return 0;
+}
+
+int divert_run(struct divert *d, struct travel *t, bool step, struct stop *stop, int *status, struct err *e)
+{
+	struct err why;
+	int r;
+
+	d->ran = true;
+	if (trace_clear_all(&d->copy, e) || breaks_insert(&t->breaks, d->copy.pid, e))
+		return -1;
+	r = run(d, t, step, stop, status, e);
+	if (d->copy.alive && breaks_take_out(&t->breaks, d->copy.pid, r ? &why : e))
+		r = -1;
+	return r;
+}

@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * divert.h: a copy of the process off the timeline, in which the debugger may write and call functions. History is not
+ * concerned: the copy is made at the first write and thrown away when the program moves.
+ */
+#ifndef FRED_DEBUG_DIVERT_H
+#define FRED_DEBUG_DIVERT_H
+
+#include "debug/travel.h"
+
+struct divert {
+	struct trace copy; /* of the thread that moved last, alone; pid 0: there is none */
+	struct user_regs_struct start;
+	bool ran; /* a function was called */
+};
+
+bool divert_is_on(const struct divert *d);
+/* Fine when it is on. */
+int divert_begin(struct divert *d, struct travel *t, struct err *e);
+void divert_end(struct divert *d);
+
+/*
+ * Is it within a function that the debugger calls? Then it is the copy that goes on. A call returns to a breakpoint;
+ * other changes of registers are none.
+ */
+int divert_in_call(struct divert *d, const struct breaks *b, bool *yes, struct err *e);
+/*
+ * Goes on, or one instruction, until something happens: STOP_STEP, STOP_BREAK, STOP_SIGNAL, STOP_INTERRUPT; STOP_OVER:
+ * the copy has ended, with *status as of waitpid.
+ */
+int divert_run(struct divert *d, struct travel *t, bool step, struct stop *stop, int *status, struct err *e);
+
+#endif

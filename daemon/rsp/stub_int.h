@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: MIT */
+/* stub_int.h: what stub.c lends to stub_data.c: the connection's state, and the usual answers. */
+#ifndef FRED_RSP_STUB_INT_H
+#define FRED_RSP_STUB_INT_H
+
+#include "rsp/hostio.h"
+#include "rsp/stub.h"
+
+struct stub {
+	struct rsp_conn *c;
+	const struct rsp_ops *ops;
+	void *ctx;
+	struct rsp_stop stop;
+	int general, moving; /* chosen by Hg and Hc; 0: the one that stopped */
+	struct buf out; /* the answer */
+	struct hostio files;
+	bool extended; /* the connection outlives the program, which can be run again */
+	bool killed; /* until it is run again */
+	bool done;
+};
+
+int stub_ok(struct stub *s);
+/* E01, and the reason for debuggers that show it. */
+int stub_refuse(struct stub *s, const struct err *why);
+int stub_error(struct stub *s);
+/* The chosen thread, or the one that stopped. */
+int stub_thread(const struct stub *s, int chosen);
+
+/* Packets, behind their names: 0, or -1 when the connection is of no more use. */
+int stub_all_registers(struct stub *s, const char *args, struct err *e);
+int stub_one_register(struct stub *s, const char *args, struct err *e);
+int stub_read_memory(struct stub *s, const char *args, struct err *e);
+int stub_set_all_registers(struct stub *s, const char *args, struct err *e);
+int stub_set_one_register(struct stub *s, const char *args, struct err *e);
+int stub_write_memory(struct stub *s, const char *args, struct err *e);
+
+#endif
