@@ -25,10 +25,13 @@ static const struct {
 	const char *name, *body, *help;
 } commands[] = {
 	{"when", "monitor when", "Where this is: event, time, thread."},
-	{"goto", "monitor goto $arg0\nstepi", "goto POS: to a position of the recording, as `when` says it."},
+	{"goto", "monitor later goto $arg0\nstepi", "goto POS: to a position of the recording, as `when` says it."},
 	{"reverse-watch", "monitor later reverse-watch " ALL "\nstepi",
 	 "reverse-watch [--good POS] EXPR: back to the statement that made EXPR what it is here (good: start)."},
 	{"last", "watch " ALL "\nreverse-continue\ndelete $bpnum", "last EXPR: back to its last change before here."},
+	{"bookmark", "monitor bookmark " ALL, "bookmark [NAME]: names this position; without a name, a number does."},
+	{"bookmarks", "monitor bookmarks", "Lists the bookmarks."},
+	{"goto-bookmark", "monitor later restart $arg0\nstepi", "goto-bookmark NAME: to a bookmark."},
 	{"undo", "if $argc == 0\nreverse-stepi\nelse\nreverse-stepi $arg0\nend",
 	 "undo [N]: takes back the last N instructions."},
 };
@@ -69,6 +72,7 @@ int debug_gdb_script(const char *path, const char *socket_path, const char *cons
 		add_command(&b, "", i);
 		add_command(&b, "fred-", i); /* the FReD paper's names */
 	}
+	buf_add_str(&b, "alias fred-checkpoint = bookmark\nalias fred-restart = goto-bookmark\n");
 	buf_addf(&b, "target extended-remote %s\n", socket_path);
 	return write_file(path, b.data, b.len, 0600, e);
 }

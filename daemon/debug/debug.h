@@ -4,6 +4,7 @@
 #define FRED_DEBUG_DEBUG_H
 
 #include "debug/divert.h"
+#include "debug/places.h"
 #include "debug/travel.h"
 #include "rsp/packet.h"
 
@@ -13,6 +14,7 @@ struct debug {
 	struct nav nav;
 	struct travel travel;
 	struct divert divert;
+	struct places places;
 	struct rsp_conn conn;
 	char *later; /* a command to be run by the next step */
 	bool jumped; /* it stands elsewhere than the debugger knows */

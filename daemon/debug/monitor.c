@@ -52,6 +52,40 @@ static int go_to(struct debug *d, const char *args, struct buf *out, struct err 
 	return 0;
 }
 
+static int restart(struct debug *d, const char *args, struct buf *out, struct err *e)
+{
+	const struct timeline_point *at = places_find(&d->places, args);
+
+	(void)out;
+	if (!at)
+		return err_set(e, ERR_USAGE, "restart NAME: there is no bookmark '%s' (`monitor bookmarks` lists them)",
+			       args);
+	debug_end_diversion(d);
+	if (travel_goto_pc(&d->travel, at->event, at->pc, at->hits, e))
+		return -1;
+	d->jumped = true;
+	return 0;
+}
+
+static int bookmark(struct debug *d, const char *args, struct buf *out, struct err *e)
+{
+	struct timeline_point p;
+
+	if (travel_where(&d->travel, &p, e))
+		return -1;
+	buf_addf(out, "bookmark %s: %llu/0x%llx#%llu\n", places_set(&d->places, args, &p),
+		 (unsigned long long)p.event, (unsigned long long)p.pc, (unsigned long long)p.hits);
+	return 0;
+}
+
+static int bookmarks(struct debug *d, const char *args, struct buf *out, struct err *e)
+{
+	(void)args;
+	(void)e;
+	places_list(&d->places, out);
+	return 0;
+}
+
 /* What takes long runs as a step of the debugger's: only then does it pass an interrupt on. */
 static int later(struct debug *d, const char *args, struct buf *out, struct err *e)
 {
@@ -70,6 +104,9 @@ static const struct {
 	{"reverse-watch", "reverse-watch [--good POS] EXPR: to where it turned; `stepi` shows it",
 	 debug_reverse_watch},
 	{"later", "later COMMAND: runs with the next step, which can be interrupted", later},
+	{"bookmark", "bookmark [NAME]: names this position (a number, without a name)", bookmark},
+	{"bookmarks", "the bookmarks", bookmarks},
+	{"restart", "restart NAME: to a bookmark; `stepi` shows it", restart},
 	{"goto", "goto POS: to a position; `stepi` shows it", go_to},
 };
 

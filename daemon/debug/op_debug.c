@@ -415,6 +415,7 @@ int op_debug(const json_t *params, struct op_ctx *ctx, json_t **result, struct e
 		r = debug_goto(&d, at ? at : "start", e) || serve(&d, path, stay, e) ? -1 : 0;
 		free(d.later);
 		divert_end(&d.divert);
+		places_fini(&d.places);
 		travel_fini(&d.travel);
 		nav_fini(&d.nav);
 	}
