@@ -10,6 +10,7 @@ static const struct cli_command *const commands[] = {
 	&cmd_reverse_watch,
 	&cmd_debug,
 	&cmd_mi,
+	&cmd_dap,
 	&cmd_serve,
 	&cmd_eval,
 	&cmd_backtrace,

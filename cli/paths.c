@@ -70,6 +70,18 @@ char *paths_daemon(struct err *e)
 	return find("fredd", places, e);
 }
 
+char *paths_dap(struct err *e)
+{
+	static const char *const places[] = {
+		"dap/fred-dap",
+		"fred-dap",
+		FRED_BINDIR "/fred-dap",
+		NULL,
+	};
+
+	return find("fred-dap", places, e);
+}
+
 static int has_meta(const char *dir)
 {
 	cleanup_free char *meta = path_join(dir, "meta.json");

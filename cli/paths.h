@@ -9,6 +9,8 @@
 char *paths_shim(struct err *e);
 /* fredd, likewise. */
 char *paths_daemon(struct err *e);
+/* fred-dap, likewise. */
+char *paths_dap(struct err *e);
 
 /*
  * The recording that the user means: a directory, or a name in $FRED_HOME/recordings, or the most

@@ -1,0 +1,179 @@
+/* SPDX-License-Identifier: MIT */
+/* link.c: GDB at the other side. It answers at once even while the program runs (mi-async): so each command is waited for. */
+#include <errno.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "dap/dap.h"
+#include "gdb/mi_quote.h"
+
+int dap_start_gdb(struct dap *d, const struct strv *args, struct err *e)
+{
+	if (mi_spawn(&d->gdb, args->s, e)) {
+		d->gdb.pid = 0;
+		return -1;
+	}
+	return 0;
+}
+
+const char *dap_error(const struct mi_record *r)
+{
+	const char *msg = r ? mi_str(r->results, "msg") : NULL;
+
+	return msg ? msg : "the debugging session has ended";
+}
+
+static void gone(struct dap *d)
+{
+	mi_proc_close(&d->gdb);
+	d->gdb.pid = 0;
+}
+
+/* How many bytes came; 0: the end. */
+static ssize_t take(int fd, struct buf *b)
+{
+	ssize_t n = read(fd, buf_reserve(b, 65536), 65536);
+
+	buf_added(b, n > 0 ? (size_t)n : 0);
+	return n < 0 && (errno == EAGAIN || errno == EINTR) ? 1 : n;
+}
+
+/* Its standard error may be closed before the rest. */
+static void take_complaint(struct dap *d)
+{
+	size_t had = d->complaint.len;
+
+	if (take(d->gdb.err, &d->complaint) <= 0) {
+		close(d->gdb.err);
+		d->gdb.err = -1;
+	}
+	if (d->complaint.len > had)
+		dap_output(d, "stderr", d->complaint.data + had, d->complaint.len - had);
+}
+
+/* Reads what is there: false when GDB has ended. Waits, if told so. */
+static bool fill(struct dap *d, bool wait)
+{
+	struct pollfd p[] = {{.fd = d->gdb.out, .events = POLLIN}, {.fd = d->gdb.err, .events = POLLIN}};
+
+	while (poll(p, 2, wait ? -1 : 0) < 0)
+		if (errno != EINTR)
+			return false;
+	if (p[1].revents)
+		take_complaint(d);
+	return !p[0].revents || take(d->gdb.out, &d->said) > 0;
+}
+
+static void tell(struct dap *d, const struct mi_record *r)
+{
+	static const char *const categories[] = {[MI_CONSOLE] = "console", [MI_TARGET] = "stdout", [MI_LOG] = "stderr"};
+
+	if (r->type == MI_EXEC && str_eq(r->klass, "stopped"))
+		dap_stopped(d, r->results);
+	else if (r->type == MI_CONSOLE || r->type == MI_TARGET || r->type == MI_LOG)
+		dap_output(d, categories[r->type], r->text, r->text_len);
+}
+
+/* The next whole line; NULL: there is none, or it is no MI. *any: there was one. */
+static struct mi_record *next(struct dap *d, bool *any)
+{
+	const char *end = d->said.len ? memchr(d->said.data, '\n', d->said.len) : NULL;
+	struct mi_record *r = NULL;
+	struct err ignored;
+
+	*any = end != NULL;
+	if (!end)
+		return NULL;
+	if (mi_parse(d->said.data, (size_t)(end - d->said.data), &r, &ignored))
+		r = NULL;
+	buf_consume(&d->said, (size_t)(end - d->said.data) + 1);
+	return r;
+}
+
+void dap_listen(struct dap *d)
+{
+	bool open = fill(d, false), any = true;
+
+	while (any && d->gdb.pid) {
+		struct mi_record *r = next(d, &any);
+
+		if (r)
+			tell(d, r);
+		mi_record_free(r);
+	}
+	if (open)
+		return;
+	gone(d);
+	dap_event(d, "terminated", NULL);
+}
+
+static bool send_line(struct dap *d, const char *line)
+{
+	size_t len = strlen(line);
+
+	while (len) {
+		ssize_t n = write(d->gdb.in, line, len);
+		struct pollfd p = {.fd = d->gdb.in, .events = POLLOUT};
+
+		if (n < 0 && errno == EAGAIN)
+			n = poll(&p, 1, -1) > 0 ? 0 : -1;
+		if (n < 0 && errno != EINTR)
+			return false;
+		line += n > 0 ? n : 0;
+		len -= n > 0 ? (size_t)n : 0;
+	}
+	return true;
+}
+
+struct mi_record *dap_mi(struct dap *d, const char *fmt, ...)
+{
+	cleanup_free char *command = NULL, *line = NULL;
+	bool any, open = d->gdb.pid != 0;
+	va_list ap;
+
+	va_start(ap, fmt);
+	command = str_vfmt(fmt, ap);
+	va_end(ap);
+	line = str_fmt("%d%s\n", ++d->token, command);
+	open = open && send_line(d, line);
+	while (open) {
+		struct mi_record *r = next(d, &any);
+
+		if (r && r->type == MI_RESULT && r->token == d->token)
+			return r;
+		if (r)
+			tell(d, r);
+		else if (!any)
+			open = fill(d, true);
+		mi_record_free(r);
+	}
+	return NULL;
+}
+
+bool dap_try(struct dap *d, struct mi_record **out, const json_t *request, const char *command)
+{
+	struct mi_record *r = dap_mi(d, "%s", command);
+	bool good = r && !str_eq(r->klass, "error");
+
+	if (!good)
+		dap_refuse(d, request, dap_error(r));
+	if (good && out)
+		*out = r;
+	else
+		mi_record_free(r);
+	return good;
+}
+
+void dap_stop_gdb(struct dap *d)
+{
+	if (!d->gdb.pid)
+		return;
+	mi_record_free(dap_mi(d, "-gdb-exit"));
+	while (fill(d, true))
+		buf_clear(&d->said);
+	gone(d);
+}
