@@ -30,21 +30,38 @@ static inline long io_result(long r)
 	return r;
 }
 
+/*
+ * The mark of a pthread_cancel is left behind its event, and who looks for it meanwhile does not see it: on
+ * replay the log tells. Where the call has been made, a cancellation may still have ended it: that is a signal in it.
+ */
+static inline int call_was_made(struct thr *t)
+{
+	turn_await(t);
+	t->cancel_late = G.mode == SHIM_REPLAY && turn_next_is(t, RLOG_SYS);
+	return t->cancel_late;
+}
+
 static inline int cancel_begin(void)
 {
 	int old = PTHREAD_CANCEL_DEFERRED;
 
-	if (unlikely(G.mt) && self)
-		turn_await(self); /* acts on the mark of a pthread_cancel */
-	if (unlikely(G.mt))
-		REAL(pthread_setcanceltype)(PTHREAD_CANCEL_ASYNCHRONOUS, &old);
+	if (likely(!G.mt))
+		return old;
+	if (self && call_was_made(self))
+		return PTHREAD_CANCEL_ASYNCHRONOUS; /* nothing is to be put back */
+	REAL(pthread_setcanceltype)(PTHREAD_CANCEL_ASYNCHRONOUS, &old);
 	return old;
 }
 
 static inline void cancel_end(int old)
 {
-	if (unlikely(G.mt) && old != PTHREAD_CANCEL_ASYNCHRONOUS)
+	if (likely(!G.mt))
+		return;
+	if (self)
+		self->cancel_late = 0;
+	if (old != PTHREAD_CANCEL_ASYNCHRONOUS)
 		REAL(pthread_setcanceltype)(old, &old);
+	scrub_stack(); /* that is not called on every replay */
 }
 
 static inline long io_call(struct thr *t, uint64_t caller, long nr, const long *a)

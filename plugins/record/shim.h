@@ -89,6 +89,7 @@ struct thr {
 	int lending, at_event;
 	int cancelling; /* inside pthread_cancel */
 	int cancellable; /* in a wait of cancel.h */
+	int cancel_late; /* replay, see io.c: not cancelled before this call, as it may be already */
 	/* library locks that this thread holds, for its end: see libc.c */
 	struct lib_held held[LIB_HELD];
 	int nheld;

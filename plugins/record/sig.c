@@ -118,6 +118,10 @@ static void call_handler(struct thr *t, int sig, const siginfo_t *si, uint64_t s
 		t->selector = 1;
 	}
 	call_on_stack(sig, &f->info, &f->uc, f, fn);
+	if (sig == SIG_CANCEL && self->cancel_late) {
+		self->cancel_late = 0;
+		pthread_testcancel();
+	}
 	t = self;
 	t->selector = 0;
 	t->depth = depth;
