@@ -109,6 +109,7 @@ static int exec_mi(struct cli *cli, struct err *e)
 		return -1;
 	words_for_gdb(cli, &a, rec_word, &words);
 	how.mi = speaks_mi(cli, &a);
+	cli->quiet |= how.mi; /* a progress bar on the editor's terminal would be in the middle of MI */
 	signal(SIGPIPE, SIG_IGN);
 	r = bridge_start(&b, cli, params, &code, e);
 	if (!r)
