@@ -11,6 +11,8 @@
 #include "dap/dap.h"
 #include "gdb/mi_quote.h"
 
+#define LAST_WORDS_MS 1000
+
 int dap_start_gdb(struct dap *d, const struct strv *args, struct err *e)
 {
 	if (mi_spawn(&d->gdb, args->s, e)) {
@@ -25,12 +27,6 @@ const char *dap_error(const struct mi_record *r)
 	const char *msg = r ? mi_str(r->results, "msg") : NULL;
 
 	return msg ? msg : "the debugging session has ended";
-}
-
-static void gone(struct dap *d)
-{
-	mi_proc_close(&d->gdb);
-	d->gdb.pid = 0;
 }
 
 /* How many bytes came; 0: the end. */
@@ -53,6 +49,22 @@ static void take_complaint(struct dap *d)
 	}
 	if (d->complaint.len > had)
 		dap_output(d, "stderr", d->complaint.data + had, d->complaint.len - had);
+}
+
+/* GDB has ended: what it said last may still be on the way. */
+static void hear_last_words(struct dap *d)
+{
+	struct pollfd p = {.fd = d->gdb.err, .events = POLLIN};
+
+	while (d->gdb.pid && d->gdb.err >= 0 && poll(&p, 1, LAST_WORDS_MS) > 0)
+		take_complaint(d);
+}
+
+static void gone(struct dap *d)
+{
+	hear_last_words(d);
+	mi_proc_close(&d->gdb);
+	d->gdb.pid = 0;
 }
 
 /* Reads what is there: false when GDB has ended. Waits, if told so. */
@@ -151,6 +163,7 @@ struct mi_record *dap_mi(struct dap *d, const char *fmt, ...)
 			open = fill(d, true);
 		mi_record_free(r);
 	}
+	hear_last_words(d);
 	return NULL;
 }
 

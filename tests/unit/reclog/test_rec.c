@@ -189,7 +189,7 @@ static void expect_sealed(struct recbuild *rb, const char *text, const char *wan
 
 static void test_messages(void **state)
 {
-	struct rlog_control c = {.magic = RLOG_MAGIC_CONTROL, .version = 2};
+	struct rlog_control c = {.magic = RLOG_MAGIC_CONTROL, .version = 99};
 	struct rlog_image img = {.magic = RLOG_MAGIC_IMAGE, .version = RLOG_VERSION, .process = 1};
 	struct recbuild rb;
 	struct err e;
@@ -198,20 +198,20 @@ static void test_messages(void **state)
 	expect(&rb, "meta.json", NULL, 0, "not a recording: there is no meta.json");
 	expect_json(&rb, "{", "meta.json: not JSON: line 1");
 	expect_json(&rb, "[]", "meta.json: not an object");
-	expect_json(&rb, "{\"format\": 2}", "recording version 2, this fred reads version 1");
-	expect_json(&rb, "{\"format\": 1, \"complete\": true}", "without a manifest");
-	expect_json(&rb, "{\"format\": 1, \"complete\": true, \"manifest\": []}", "checksum");
-	expect_json(&rb, "{\"format\": 1, \"crc32c\": \"1a2b3c4d\"}", "damaged: the checksum");
-	expect_sealed(&rb, "{\"format\": 1, \"complete\": true, \"manifest\": []}",
+	expect_json(&rb, "{\"format\": 99}", "recording version 99, this fred reads version");
+	expect_json(&rb, "{\"format\": 2, \"complete\": true}", "without a manifest");
+	expect_json(&rb, "{\"format\": 2, \"complete\": true, \"manifest\": []}", "checksum");
+	expect_json(&rb, "{\"format\": 2, \"crc32c\": \"1a2b3c4d\"}", "damaged: the checksum");
+	expect_sealed(&rb, "{\"format\": 2, \"complete\": true, \"manifest\": []}",
 		      "the manifest lacks p0001/t0001.log");
 	expect_sealed(&rb,
-		    "{\"format\":1,\"complete\":true,\"manifest\":[{\"path\":\"../"
+		    "{\"format\":2,\"complete\":true,\"manifest\":[{\"path\":\"../"
 		    "x\",\"size\":1,\"crc32c\":"
 		    "\"0\"}]}",
 		    "leaves the recording");
 	expect(&rb, "control", NULL, 0, "control");
 	expect(&rb, "control", "x", 1, "control: truncated at offset 1");
-	expect(&rb, "control", &c, sizeof(c), "recording version 2");
+	expect(&rb, "control", &c, sizeof(c), "recording version 99");
 	expect(&rb, "p0001/image", NULL, 0, "p0001/image");
 	expect(&rb, "p0001/image", "abc", 3, "p0001/image: truncated at offset 3");
 	expect(&rb, "p0001/image", &img, sizeof(img), "unknown origin 0");
