@@ -14,6 +14,9 @@
 #define MIXTURE_TIMES 10
 #define MIXTURE_MIN_MS 20
 #define MIXTURE_MAX_MS 200
+#define REAL_TIMES 200
+#define REAL_MIN_MS 500
+#define REAL_MAX_MS 10000
 
 struct ctx {
 	struct segment seg;
@@ -40,6 +43,17 @@ static int mixture_timeout_ms(const struct ctx *c)
 	return ms < MIXTURE_MIN_MS ? MIXTURE_MIN_MS : ms > MIXTURE_MAX_MS ? MIXTURE_MAX_MS : (int)ms;
 }
 
+/*
+ * Also a state that was may be one in the middle of a change, in which a call goes round for ever: what takes so much
+ * longer than all before it has no value. 0: nothing is known yet, the default.
+ */
+static int real_timeout_ms(const struct ctx *c)
+{
+	uint64_t ms = REAL_TIMES * c->call_ns / 1000000u;
+
+	return !ms || ms > REAL_MAX_MS ? 0 : ms < REAL_MIN_MS ? REAL_MIN_MS : (int)ms;
+}
+
 /* A call expression runs on a copy of the stopped thread's process, off the timeline. */
 static int eval_by_gdb(struct ctx *c, struct trace *t, struct expr_value *v, struct err *e)
 {
@@ -50,9 +64,9 @@ static int eval_by_gdb(struct ctx *c, struct trace *t, struct expr_value *v, str
 	if (segment_copy(&c->seg, t, &copy, e))
 		return -1;
 	/* a mixture of two states never existed: a call in it may not come back */
-	r = expr_eval_copy(c->x, c->g, copy, t->mixture ? mixture_timeout_ms(c) : 0, v, e);
+	r = expr_eval_copy(c->x, c->g, copy, t->mixture ? mixture_timeout_ms(c) : real_timeout_ms(c), v, e);
 	target_snap_kill(copy);
-	if (!t->mixture && now_ns() - start > c->call_ns)
+	if (!t->mixture && !r && v->truth != SEARCH_ERROR && now_ns() - start > c->call_ns)
 		c->call_ns = now_ns() - start;
 	return r;
 }
