@@ -35,16 +35,10 @@ static int exec_backtrace(struct cli *cli, struct err *e)
 {
 	json_auto_t *result = NULL;
 	json_t *params;
-	size_t first;
 
-	params = recarg_params(cli, 0, 0, &first, e);
+	params = recarg_at_params(cli, e);
 	if (!params)
 		return -1;
-	recarg_option(params, cli, "at", "at");
-	if (recarg_process(params, cli, e)) {
-		json_decref(params);
-		return -1;
-	}
 	if (client_run(cli, "backtrace", params, &result, e))
 		return -1;
 	if (cli->json)

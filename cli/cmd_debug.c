@@ -19,17 +19,11 @@ static int exec_debug(struct cli *cli, struct err *e)
 	cleanup_strv struct strv args = {0};
 	struct bridge b;
 	json_t *params;
-	size_t first;
 	int code = 0, r;
 
-	params = recarg_params(cli, 0, 0, &first, e);
+	params = recarg_at_params(cli, e);
 	if (!params)
 		return -1;
-	recarg_option(params, cli, "at", "at");
-	if (recarg_process(params, cli, e)) {
-		json_decref(params);
-		return -1;
-	}
 	signal(SIGPIPE, SIG_IGN);
 	r = bridge_start(&b, cli, params, &code, e);
 	if (!r) {

@@ -98,19 +98,13 @@ static int exec_serve(struct cli *cli, struct err *e)
 	struct bridge b;
 	uint64_t port;
 	json_t *params;
-	size_t first;
 	int code = 0, r;
 
 	if (str_u64(cli_value(cli, "rsp"), 10, 0, 65535, &port))
 		return err_set(e, ERR_USAGE, "--rsp %s: a port is a number up to 65535", cli_value(cli, "rsp"));
-	params = recarg_params(cli, 0, 0, &first, e);
+	params = recarg_at_params(cli, e);
 	if (!params)
 		return -1;
-	recarg_option(params, cli, "at", "at");
-	if (recarg_process(params, cli, e)) {
-		json_decref(params);
-		return -1;
-	}
 	json_object_set_new(params, "stay", json_boolean(!cli_has(cli, "once")));
 	signal(SIGPIPE, SIG_IGN);
 	listener = listen_on(&port, e);

@@ -45,3 +45,17 @@ int recarg_process(json_t *params, const struct cli *cli, struct err *e)
 	json_object_set_new(params, "process", json_integer((json_int_t)n));
 	return 0;
 }
+
+json_t *recarg_at_params(const struct cli *cli, struct err *e)
+{
+	size_t first;
+	json_t *params = recarg_params(cli, 0, 0, &first, e);
+
+	if (!params)
+		return NULL;
+	recarg_option(params, cli, "at", "at");
+	if (!recarg_process(params, cli, e))
+		return params;
+	json_decref(params);
+	return NULL;
+}

@@ -92,6 +92,18 @@ static bool watches(const struct breaks *b)
 	return false;
 }
 
+int breaks_hit(const struct breaks *b, struct trace *t, struct err *e)
+{
+	struct user_regs_struct r;
+
+	if (trace_get_regs(t, &r, e))
+		return -1;
+	if (!breaks_has(b, r.rip - 1))
+		return 0;
+	r.rip--;
+	return trace_set_regs(t, &r, e) ? -1 : 1;
+}
+
 bool breaks_empty(const struct breaks *b)
 {
 	return !b->n && !watches(b);

@@ -41,6 +41,9 @@ bool breaks_empty(const struct breaks *b);
 int breaks_watch(struct breaks *b, enum group_slot_kind kind, uint64_t addr, unsigned len);
 void breaks_unwatch(struct breaks *b, enum group_slot_kind kind, uint64_t addr, unsigned len);
 
+/* t has executed an int3: 1: one of b, and the PC is put back to it; 0: another one; -1: error. */
+int breaks_hit(const struct breaks *b, struct trace *t, struct err *e);
+
 /* Puts the int3s into the text of a stopped process and takes them out. Text that is not mapped is skipped. */
 int breaks_insert(struct breaks *b, pid_t pid, struct err *e);
 int breaks_take_out(struct breaks *b, pid_t pid, struct err *e);

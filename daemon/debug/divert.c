@@ -87,16 +87,10 @@ static int is_back(struct divert *d, const struct breaks *b, bool *yes, struct e
 /* An int3 was executed. One that is not ours is the program's own, and its signal. */
 static int at_break(struct divert *d, const struct breaks *b, struct stop *stop, struct err *e)
 {
-	struct user_regs_struct r;
+	int ours = breaks_hit(b, &d->copy, e);
 
-	if (trace_get_regs(&d->copy, &r, e))
-		return -1;
-	*stop = (struct stop){.kind = STOP_SIGNAL, .sig = SIGTRAP};
-	if (!breaks_has(b, r.rip - 1))
-		return 0;
-	stop->kind = STOP_BREAK;
-	r.rip--;
-	return trace_set_regs(&d->copy, &r, e);
+	*stop = (struct stop){.kind = ours > 0 ? STOP_BREAK : STOP_SIGNAL, .sig = SIGTRAP};
+	return ours < 0 ? -1 : 0;
 }
 
 /* stop->kind 0: it goes on, with *sig. */
@@ -119,7 +113,7 @@ static int judge(struct divert *d, struct travel *t, const struct trace_stop *s,
 			stop->kind = STOP_INTERRUPT;
 		return 0;
 	case TRACE_SIGNAL:
-		if (s->info.si_signo == SIGTRAP && s->info.si_code == SI_KERNEL)
+		if (trace_is_int3(s))
 			return at_break(d, &t->breaks, stop, e);
 		if (s->info.si_signo == SIGSEGV && is_back(d, &t->breaks, &back, e))
 			return -1;

@@ -49,17 +49,9 @@ static int is_over(struct inside *in, struct trace *t, bool *over, struct err *e
 }
 
 /*
- * The signals by which the shim works, or which it makes itself, are not the program's. A fault is reported before
- * it is delivered. It does not survive a copy, but comes again: *sig is then minus its number, and the next one passes.
+ * One instruction. A signal of the shim's own is delivered by the next one. A fault is reported before it is
+ * delivered; it does not survive a copy, but comes again: *sig is then minus its number, and the next one passes.
  */
-static bool is_fault(const struct trace_stop *s)
-{
-	int sig = s->info.si_signo;
-
-	return (sig == SIGSEGV || sig == SIGBUS || sig == SIGILL || sig == SIGFPE) && s->info.si_code > 0;
-}
-
-/* One instruction. A signal of the shim's own is delivered by the next one. */
 static int step_raw(struct inside *in, struct trace *t, int *sig, bool *in_handler, struct stop *stop,
 		    struct err *e)
 {
@@ -75,7 +67,7 @@ static int step_raw(struct inside *in, struct trace *t, int *sig, bool *in_handl
 		stop->kind = STOP_OVER;
 		return 0;
 	}
-	if (s.why == TRACE_SIGNAL && is_fault(&s) && !pass) {
+	if (trace_is_fault(&s) && !pass) {
 		*stop = (struct stop){.kind = STOP_SIGNAL, .sig = s.info.si_signo};
 		return 0;
 	}
@@ -172,21 +164,6 @@ static int set_slots(struct trace *t, const struct breaks *b, struct err *e)
 	return trace_set_watch(t, END_SLOT, SEGMENT_TURN_ADDR, 8, e);
 }
 
-/* An int3 was executed: the PC goes back to it. */
-static int at_break(struct trace *t, const struct breaks *b, bool *hit, struct err *e)
-{
-	struct user_regs_struct r;
-
-	*hit = false;
-	if (trace_get_regs(t, &r, e))
-		return -1;
-	if (!breaks_has(b, r.rip - 1))
-		return 0;
-	r.rip--;
-	*hit = true;
-	return trace_set_regs(t, &r, e);
-}
-
 static int stray_trap(struct trace *t, struct err *e)
 {
 	uint64_t pc;
@@ -222,16 +199,16 @@ static int judge(struct inside *in, struct trace *t, struct breaks *b, const str
 	if (s->why != TRACE_SIGNAL || stop->kind)
 		return 0;
 	*sig = s->info.si_signo;
-	if (*sig == SIGTRAP && s->info.si_code == SI_KERNEL) {
-		if (at_break(t, b, &yes, e))
-			return -1;
-		if (!yes)
-			return stray_trap(t, e);
+	if (trace_is_int3(s)) {
+		int ours = breaks_hit(b, t, e);
+
+		if (ours <= 0)
+			return ours ? -1 : stray_trap(t, e);
 		*sig = 0;
 		stop->kind = STOP_BREAK;
 		return 0;
 	}
-	if (is_fault(s) && !pass)
+	if (trace_is_fault(s) && !pass)
 		*stop = (struct stop){.kind = STOP_SIGNAL, .sig = *sig};
 	return 0;
 }

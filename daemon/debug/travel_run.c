@@ -16,7 +16,6 @@ struct run {
 	uint64_t before; /* of the stepped thread: its last instruction */
 	bool handler; /* ... and whether a handler began with it */
 	struct gaze gaze;
-	uint64_t until;
 	uint32_t notify;
 	struct stop *stop;
 };
@@ -42,21 +41,6 @@ static int go_on(struct run *r, struct group_thread *th, struct err *e)
 	return note_step(r, th, e) || group_resume_one(&r->t->group, th, e) ? -1 : 0;
 }
 
-/* An int3 of ours: the PC goes back to it. */
-static int is_break(struct run *r, struct group_thread *th, const struct trace_stop *s, struct err *e)
-{
-	struct user_regs_struct regs;
-
-	if (s->why != TRACE_SIGNAL || s->info.si_signo != SIGTRAP || s->info.si_code != SI_KERNEL)
-		return 0;
-	if (trace_get_regs(&th->t, &regs, e))
-		return -1;
-	if (!breaks_has(&r->t->breaks, regs.rip - 1))
-		return 0;
-	regs.rip--;
-	return trace_set_regs(&th->t, &regs, e) ? -1 : 1;
-}
-
 static bool is_watch(struct run *r, const struct trace_stop *s)
 {
 	for (unsigned i = 0; i < BREAKS_WATCHES; i++) {
@@ -68,14 +52,6 @@ static bool is_watch(struct run *r, const struct trace_stop *s)
 		}
 	}
 	return false;
-}
-
-static bool is_fault(const struct trace_stop *s)
-{
-	int sig = s->info.si_signo;
-
-	return s->why == TRACE_SIGNAL && s->info.si_code > 0 &&
-	       (sig == SIGSEGV || sig == SIGBUS || sig == SIGILL || sig == SIGFPE);
 }
 
 /* 1: the stepped thread is at a visible state. */
@@ -93,7 +69,7 @@ static int is_stepped(struct run *r, struct group_thread *th, const struct trace
 /* A stop of one thread: r->stop is set when it is the debugger's, else the thread goes on. */
 static int judge(struct run *r, struct group_thread *th, const struct trace_stop *s, struct err *e)
 {
-	int yes = is_break(r, th, s, e);
+	int yes = trace_is_int3(s) ? breaks_hit(&r->t->breaks, &th->t, e) : 0;
 
 	if (yes < 0 || (th->t.tid == r->step && inside_hide_step(&th->t, e)))
 		return -1;
@@ -101,7 +77,7 @@ static int judge(struct run *r, struct group_thread *th, const struct trace_stop
 		r->stop->kind = STOP_BREAK;
 	else if (is_watch(r, s))
 		;
-	else if (is_fault(s))
+	else if (trace_is_fault(s))
 		*r->stop = (struct stop){.kind = STOP_SIGNAL, .sig = s->info.si_signo};
 	else if ((yes = is_stepped(r, th, s, e)) != 0)
 		r->stop->kind = STOP_STEP;
@@ -116,7 +92,7 @@ static int judge(struct run *r, struct group_thread *th, const struct trace_stop
 	return go_on(r, th, e);
 }
 
-/* The shim has something to say: it stands at `until`, or cannot go on. */
+/* The shim has something to say: it stands where it was told to stop, or cannot go on. */
 static int hear(struct run *r, struct err *e)
 {
 	struct replay_ctl *c = ctl(r->t);
@@ -188,7 +164,7 @@ static int step_off(struct run *r, struct err *e)
 		return 0;
 	if (is_watch(r, &s))
 		return 0;
-	if (is_fault(&s))
+	if (trace_is_fault(&s))
 		*r->stop = (struct stop){.kind = STOP_SIGNAL, .sig = s.info.si_signo};
 	if (s.why == TRACE_SIGNAL)
 		th->sig = s.info.si_signo;
@@ -237,7 +213,7 @@ static int resume(struct run *r, struct err *e)
 
 int travel_run(struct travel *t, pid_t step, uint64_t until, struct stop *stop, struct err *e)
 {
-	struct run r = {.t = t, .step = step, .until = until, .stop = stop};
+	struct run r = {.t = t, .step = step, .stop = stop};
 	struct err why;
 	int got;
 

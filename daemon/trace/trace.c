@@ -72,6 +72,19 @@ static int classify_trap(struct trace *t, struct trace_stop *out, struct err *e)
 	return 0;
 }
 
+bool trace_is_fault(const struct trace_stop *s)
+{
+	int sig = s->info.si_signo;
+
+	return s->why == TRACE_SIGNAL && s->info.si_code > 0 &&
+	       (sig == SIGSEGV || sig == SIGBUS || sig == SIGILL || sig == SIGFPE);
+}
+
+bool trace_is_int3(const struct trace_stop *s)
+{
+	return s->why == TRACE_SIGNAL && s->info.si_signo == SIGTRAP && s->info.si_code == SI_KERNEL;
+}
+
 int trace_classify(struct trace *t, int status, struct trace_stop *out, struct err *e)
 {
 	memset(out, 0, sizeof(*out));

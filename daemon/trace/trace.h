@@ -49,6 +49,11 @@ struct trace_stop {
 	int status;
 };
 
+/* A fault of the program's own: the kernel raised it, and nothing of ours works by it. */
+bool trace_is_fault(const struct trace_stop *s);
+/* The program has executed an int3, ours or its own. */
+bool trace_is_int3(const struct trace_stop *s);
+
 struct trace_limit {
 	uint64_t wall_ns; /* 0: none */
 	uint64_t cpu_ns;  /* 0: none; CPU time of the thread's process */
