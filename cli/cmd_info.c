@@ -12,6 +12,7 @@
 #include "cli/out.h"
 #include "cli/paths.h"
 #include "cli/recarg.h"
+#include "cli/shared.h"
 #include "reclog/counts.h"
 #include "reclog/rec.h"
 #include "reclog/traps.h"
@@ -150,7 +151,7 @@ static void print(const json_t *info)
 {
 	static const char *const fields[] = {
 		"recording", "program", "argv",	  "cwd",   "created", "ended",	"exit",
-		"wall_s",    "sched",	"malloc", "clock", "complete", "bytes",
+		"wall_s",    "sched",	"malloc", "clock", "complete", "bytes", "shared_bytes",
 	};
 	const json_t *counts = json_object_get(info, "counts");
 
@@ -200,6 +201,7 @@ static json_t *checkpoints(const char *rec)
 static json_t *make_info(const struct rec *rec, struct err *e)
 {
 	json_t *counts = counts_json(rec, e), *traps = counts ? traps_json(rec, e) : NULL;
+	unsigned long long own, shared;
 	json_t *info;
 
 	if (!traps) {
@@ -212,7 +214,9 @@ static json_t *make_info(const struct rec *rec, struct err *e)
 	json_object_set_new(info, "recording", json_text(rec->dir, strlen(rec->dir)));
 	json_object_set_new(info, "name",
 			    json_text(path_base(rec->dir), strlen(path_base(rec->dir))));
-	json_object_set_new(info, "bytes", json_integer((json_int_t)path_disk_usage(rec->dir)));
+	shared_usage(rec->dir, &own, &shared);
+	json_object_set_new(info, "bytes", json_integer((json_int_t)own));
+	json_object_set_new(info, "shared_bytes", json_integer((json_int_t)shared));
 	json_object_set_new(info, "counts", counts);
 	json_object_set_new(info, "traps", traps);
 	json_object_set_new(info, "checkpoints", checkpoints(rec->dir));

@@ -11,6 +11,7 @@
 #include "cli/commands.h"
 #include "cli/out.h"
 #include "cli/paths.h"
+#include "cli/shared.h"
 
 /* One recording as far as its meta.json can be read: a damaged one is listed too. */
 static json_t *describe(const char *all, const char *name)
@@ -19,12 +20,14 @@ static json_t *describe(const char *all, const char *name)
 	cleanup_free char *path = path_join(dir, "meta.json");
 	struct err e;
 	json_auto_t *meta = json_load_path(path, &e);
-	json_t *o = json_pack("{s:o, s:o, s:I}", "name", json_text(name, strlen(name)), "recording",
-			      json_text(dir, strlen(dir)), "bytes",
-			      (json_int_t)path_disk_usage(dir));
+	unsigned long long own, shared;
+	json_t *o;
 	static const char *const keys[] = {"program", "argv",	"created", "ended", "exit",
 					   "wall_s",  "sched", "malloc",  "complete"};
 
+	shared_usage(dir, &own, &shared);
+	o = json_pack("{s:o, s:o, s:I, s:I}", "name", json_text(name, strlen(name)), "recording",
+		      json_text(dir, strlen(dir)), "bytes", (json_int_t)own, "shared_bytes", (json_int_t)shared);
 	for (size_t i = 0; i < sizeof(keys) / sizeof(keys[0]); i++)
 		if (json_object_get(meta, keys[i]))
 			json_object_set(o, keys[i], json_object_get(meta, keys[i]));

@@ -12,6 +12,7 @@
 #include "cli/paths.h"
 #include "cli/recarg.h"
 #include "cli/record.h"
+#include "cli/shared.h"
 #include "reclog/host.h"
 
 static const struct cli_option pack_options[] = {
@@ -80,8 +81,10 @@ static int unpack_to(struct cli *cli, struct pack *p, char **dir, struct err *e)
 	*dir = paths_new_recording(wanted, program && *program ? program : "unpacked", e);
 	if (!*dir)
 		return -1;
-	if (!pack_extract(p, *dir, e))
+	if (!pack_extract(p, *dir, e)) {
+		shared_files(*dir, json_object_get(pack_meta(p), "manifest"));
 		return 0;
+	}
 	rm_rf(*dir, &ignored);
 	if (existed)
 		mkdir_p(*dir, 0700, &ignored);

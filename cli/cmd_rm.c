@@ -11,6 +11,7 @@
 #include "cli/out.h"
 #include "cli/paths.h"
 #include "cli/record.h"
+#include "cli/shared.h"
 
 /* The number of an operation of the daemon on this recording, 0: there is none. */
 static json_int_t operation_on(const json_t *status, const char *dir)
@@ -72,6 +73,7 @@ static int exec_rm(struct cli *cli, struct err *e)
 		}
 		json_array_append_new(list, json_text(dir, strlen(dir)));
 	}
+	shared_sweep();
 	v = json_pack("{s:O}", "removed", list);
 	return cli->json ? out_json(v, e) : 0;
 }

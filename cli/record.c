@@ -28,6 +28,7 @@
 #include "cli/control.h"
 #include "cli/keeper.h"
 #include "cli/paths.h"
+#include "cli/shared.h"
 #include "cli/tsc.h"
 #include "cli/wait.h"
 #include "launch/launch.h"
@@ -228,7 +229,10 @@ static int complete(const struct record_result *r, const struct rlog_control *c,
 	json_object_set_new(r->meta, "complete", json_true());
 	json_object_del(r->meta, "still_running");
 	rec_seal_meta(r->meta);
-	return write_meta(r->dir, r->meta, e);
+	if (write_meta(r->dir, r->meta, e))
+		return -1;
+	shared_files(r->dir, manifest);
+	return 0;
 }
 
 int record_complete(const struct record_result *r, const struct rlog_control *c, struct err *e)

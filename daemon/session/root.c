@@ -18,6 +18,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/fdio.h"
 #include "base/log.h"
 #include "base/path.h"
 #include "base/str.h"
@@ -39,21 +40,6 @@ static char *absolute(const char *path, const struct rec_image *img)
 }
 
 /* ---- is the host's file the same? ---- */
-
-static bool same_bytes(const char *a, const char *b)
-{
-	cleanup_close int x = open(a, O_RDONLY | O_CLOEXEC | O_NONBLOCK), y = open(b, O_RDONLY | O_CLOEXEC);
-	static char p[65536], q[65536];
-	ssize_t n;
-
-	if (x < 0 || y < 0)
-		return false;
-	while ((n = read(x, p, sizeof(p))) > 0)
-		for (ssize_t k = 0, r; k < n; k += r)
-			if ((r = read(y, q, (size_t)(n - k))) <= 0 || memcmp(p + k, q, (size_t)r))
-				return false;
-	return n == 0 && read(y, q, 1) == 0;
-}
 
 /* The name that the recorder would give to a copy of it: "DEV-INO-SIZE-MTIMENS". */
 static bool same_stat(const char *path, const char *copy)

@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
+#include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -206,4 +207,19 @@ int copy_file(const char *from, const char *to, struct err *e)
 	if (fchmod(out, st.st_mode & 07777) < 0 || close(steal_fd(&out)) < 0)
 		return err_errno(e, ERR_INTERNAL, "%s", to);
 	return 0;
+}
+
+bool same_bytes(const char *a, const char *b)
+{
+	cleanup_close int x = open(a, O_RDONLY | O_CLOEXEC | O_NONBLOCK), y = open(b, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	static char p[CHUNK], q[CHUNK];
+	ssize_t n, m;
+
+	if (x < 0 || y < 0)
+		return false;
+	do {
+		n = read_full(x, p, sizeof(p));
+		m = read_full(y, q, sizeof(q));
+	} while (n == m && n > 0 && !memcmp(p, q, (size_t)n));
+	return n == 0 && m == 0;
 }

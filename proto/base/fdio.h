@@ -7,6 +7,7 @@
 #ifndef FRED_BASE_FDIO_H
 #define FRED_BASE_FDIO_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <sys/types.h>
 
@@ -35,5 +36,7 @@ int write_file_atomic(const char *path, const void *data, size_t len, mode_t mod
 int copy_fd(int from, int to, struct err *e);
 /* Copies a regular file's contents to a new or truncated file; keeps mode & 07777, no owner, no times. */
 int copy_file(const char *from, const char *to, struct err *e);
+/* Can both be read, and do they hold the same? */
+bool same_bytes(const char *a, const char *b);
 
 #endif

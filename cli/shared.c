@@ -1,0 +1,111 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * shared.c: see shared.h. Nothing is locked: an object is made by link(2), which does not replace anything, and one that
+ * is swept away while another recording takes it only costs that one the sharing.
+ */
+#include "cli/shared.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "base/fdio.h"
+#include "base/home.h"
+#include "base/path.h"
+#include "base/str.h"
+
+#define STORE "files"
+#define MODE 0555 /* a replay may execute it */
+#define SAME_NAMES 4 /* objects of one sum and size, and other bytes */
+
+static bool same_inode(const char *a, const char *b)
+{
+	struct stat x, y;
+
+	return !stat(a, &x) && !stat(b, &y) && x.st_dev == y.st_dev && x.st_ino == y.st_ino;
+}
+
+/* Puts a link of the object into the place of the file. */
+static bool replace_by(const char *object, const char *path)
+{
+	cleanup_free char *dir = path_dir(path), *temp = str_fmt("%s/.%s", dir, path_base(path));
+
+	unlink(temp); /* of someone who was killed here */
+	if (link(object, temp))
+		return false;
+	if (!rename(temp, path))
+		return true;
+	unlink(temp);
+	return false;
+}
+
+static void share(const char *store, const char *path, const char *sum, json_int_t size)
+{
+	for (unsigned i = 0; i < SAME_NAMES; i++) {
+		cleanup_free char *object = str_fmt("%s/%s-%llx-%u", store, sum, (unsigned long long)size, i);
+
+		if (!link(path, object)) {
+			chmod(object, MODE);
+			return;
+		}
+		if (errno != EEXIST || same_inode(object, path))
+			return;
+		if (same_bytes(object, path)) {
+			replace_by(object, path);
+			return;
+		}
+	}
+}
+
+void shared_files(const char *rec, const json_t *manifest)
+{
+	struct err ignored;
+	cleanup_free char *store = home_subdir(STORE, &ignored);
+	const json_t *entry;
+	size_t i;
+
+	if (!store)
+		return;
+	json_array_foreach((json_t *)manifest, i, entry) {
+		const char *name = json_string_value(json_object_get(entry, "path"));
+		const char *sum = json_string_value(json_object_get(entry, "crc32c"));
+		cleanup_free char *path = NULL;
+
+		if (!name || !sum || !str_starts(name, "files/"))
+			continue;
+		path = path_join(rec, name);
+		share(store, path, sum, json_integer_value(json_object_get(entry, "size")));
+	}
+}
+
+void shared_sweep(void)
+{
+	struct err ignored;
+	cleanup_free char *store = home_subdir(STORE, &ignored);
+	cleanup_closedir DIR *d = store ? opendir(store) : NULL;
+	struct dirent *de;
+	struct stat st;
+
+	while (d && (de = readdir(d)))
+		if (!fstatat(dirfd(d), de->d_name, &st, AT_SYMLINK_NOFOLLOW) && S_ISREG(st.st_mode) && st.st_nlink == 1)
+			unlinkat(dirfd(d), de->d_name, 0);
+}
+
+void shared_usage(const char *rec, unsigned long long *own, unsigned long long *shared)
+{
+	cleanup_free char *dir = path_join(rec, "files");
+	cleanup_closedir DIR *d = opendir(dir);
+	struct dirent *de;
+	struct stat st;
+
+	*shared = 0;
+	while (d && (de = readdir(d)))
+		if (!fstatat(dirfd(d), de->d_name, &st, AT_SYMLINK_NOFOLLOW) && S_ISREG(st.st_mode) && st.st_nlink > 2)
+			*shared += (unsigned long long)st.st_blocks * 512;
+	*own = path_disk_usage(rec) - *shared;
+}
