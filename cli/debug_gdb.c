@@ -2,19 +2,21 @@
 /*
  * debug_gdb.c: see debug_gdb.h. fred's commands are GDB user-defined commands over `monitor`: they need nothing of GDB
  * but what every build of it has. One that moves the program ends with a `stepi`, by which GDB learns where
- * it stands now.
+ * it stands now. What looks at expressions, and what saves GDB's state, needs a GDB with Python (cli/gdb).
  */
 #include "cli/debug_gdb.h"
 
 #include <string.h>
+#include <unistd.h>
 
 #include "base/buf.h"
+#include "base/cleanup.h"
 #include "base/fdio.h"
 
 #define ALL "@ARGS@" /* all arguments: GDB 13 knows them one by one only */
 #define ARGS_MAX 24u
 
-static const char *const settings[] = {
+static const char *const default_settings[] = {
 	"set breakpoint pending on",
 	"set remotetimeout 3600",
 	"set startup-with-shell off",
@@ -23,18 +25,40 @@ static const char *const settings[] = {
 
 static const struct {
 	const char *name, *body, *help;
+	bool of_gdb; /* a GDB command's subcommand: its name is all that can be said of it */
 } commands[] = {
 	{"when", "monitor when", "Where this is: event, time, thread."},
 	{"goto", "monitor later goto $arg0\nstepi", "goto POS: to a position of the recording, as `when` says it."},
 	{"reverse-watch", "monitor later reverse-watch " ALL "\nstepi",
 	 "reverse-watch [--good POS] EXPR: back to the statement that made EXPR what it is here (good: start)."},
 	{"last", "watch " ALL "\nreverse-continue\ndelete $bpnum", "last EXPR: back to its last change before here."},
+	{"history", "echo fred: history needs a GDB with Python\\n",
+	 "history EXPR: all changes of a value in memory up to here, with positions that `goto` takes."},
 	{"bookmark", "monitor bookmark " ALL, "bookmark [NAME]: names this position; without a name, a number does."},
 	{"bookmarks", "monitor bookmarks", "Lists the bookmarks."},
-	{"goto-bookmark", "monitor later restart $arg0\nstepi", "goto-bookmark NAME: to a bookmark."},
-	{"undo", "if $argc == 0\nreverse-stepi\nelse\nreverse-stepi $arg0\nend",
-	 "undo [N]: takes back the last N instructions."},
+	{"goto-bookmark", "monitor later goto-bookmark $arg0\nstepi", "goto-bookmark NAME: to a bookmark."},
+	{"checkpoint", "monitor checkpoint", "Names this position by a number, and keeps an image of the program there."},
+	{"checkpoints", "monitor checkpoints", "Lists the checkpoints."},
+	{"info checkpoints", "monitor checkpoints", "Lists the checkpoints.", true},
+	{"restart", "monitor later restart " ALL "\nstepi", "restart N: to checkpoint N. What is GDB's stays as it is."},
+	{"delete checkpoint", "monitor delete-checkpoint " ALL, "delete checkpoint [N...]: forgets these checkpoints, or all.",
+	 true},
+	{"undo", "monitor later undo " ALL "\nstepi", "undo [N]: takes back the last N commands that moved the program."},
 };
+
+/* The FReD paper's names of what GDB has by itself. */
+static const char *const of_paper[] = {
+	"list", "break", "print", "backtrace", "continue", "next", "step", "finish", "until", "reverse-continue",
+	"reverse-next", "reverse-step", "reverse-finish",
+};
+
+/* Python's part, as it is in cli/gdb. */
+static const char state_py[] =
+#include "state.py.inc"
+	;
+static const char commands_py[] =
+#include "commands.py.inc"
+	;
 
 /* A body with ALL, for each number of arguments. */
 static void add_body(struct buf *b, const char *body)
@@ -60,19 +84,78 @@ static void add_command(struct buf *b, const char *prefix, size_t i)
 	buf_addf(b, "end\ndocument %s%s\n%s\nend\n", prefix, commands[i].name, commands[i].help);
 }
 
-int debug_gdb_script(const char *path, const char *socket_path, const char *const *more, struct err *e)
+static void add_commands(struct buf *b)
 {
-	cleanup_buf struct buf b = {0};
-
-	for (size_t i = 0; i < sizeof(settings) / sizeof(settings[0]); i++)
-		buf_addf(&b, "%s\n", settings[i]);
-	for (; more && *more; more++)
-		buf_addf(&b, "%s\n", *more);
 	for (size_t i = 0; i < sizeof(commands) / sizeof(commands[0]); i++) {
-		add_command(&b, "", i);
-		add_command(&b, "fred-", i); /* the FReD paper's names */
+		add_command(b, "", i);
+		if (!commands[i].of_gdb)
+			add_command(b, "fred-", i);
 	}
-	buf_add_str(&b, "alias fred-checkpoint = bookmark\nalias fred-restart = goto-bookmark\n");
-	buf_addf(&b, "target extended-remote %s\n", socket_path);
-	return write_file(path, b.data, b.len, 0600, e);
+	for (size_t i = 0; i < sizeof(of_paper) / sizeof(of_paper[0]); i++)
+		buf_addf(b, "alias fred-%s = %s\n", of_paper[i], of_paper[i]);
+	buf_add_str(b, "if $_fred_python == 1\npython add_commands()\nend\n");
+}
+
+/* Without Python the program's part is kept, and breakpoints are as far as GDB can write them. */
+static void add_state(struct buf *b, const char *state)
+{
+	if (!state) {
+		buf_add_str(b, "if $_fred_python == 1\npython begin_session(None)\nelse\ndefine hook-stop\nmonitor prompt\nend\nend\n");
+		return;
+	}
+	buf_addf(b, "if $_fred_python == 1\npython begin_session(r'''%s''')\nelse\n", state);
+	buf_addf(b, "echo fred: this GDB is without Python: of its own state, only breakpoints are kept\\n\n");
+	if (!access(state, F_OK))
+		buf_addf(b, "source %s\n", state);
+	buf_addf(b, "define hook-stop\nmonitor prompt\nsave breakpoints %s\nend\nend\n", state);
+}
+
+static void add_main(struct buf *b, const struct debug_gdb *g, const char *commands_path)
+{
+	for (size_t i = 0; i < sizeof(default_settings) / sizeof(default_settings[0]); i++)
+		buf_addf(b, "%s\n", default_settings[i]);
+	for (const char *const *s = g->settings; s && *s; s++)
+		buf_addf(b, "%s\n", *s);
+	/* GDB asks whether its own checkpoint and restart are to be redefined */
+	buf_addf(b, "with confirm off -- source %s\n", commands_path);
+	if (g->tty)
+		buf_addf(b, "new-ui mi3 %s\n", g->tty);
+	buf_addf(b, "target extended-remote %s\n", g->socket_path);
+	add_state(b, g->state);
+}
+
+enum { STATE_PY, COMMANDS_PY, COMMANDS_GDB, MAIN_GDB, SCRIPTS };
+
+static const char *const names[SCRIPTS] = {"state.py", "commands.py", "commands.gdb", "main.gdb"};
+
+int debug_gdb_scripts(const struct debug_gdb *g, struct strv *argv, struct err *e)
+{
+	cleanup_free char *commands_path = str_fmt("%s/%s", g->dir, names[COMMANDS_GDB]);
+	struct buf text[SCRIPTS] = {{0}};
+	int r = 0;
+
+	buf_add_str(&text[STATE_PY], state_py);
+	buf_add_str(&text[COMMANDS_PY], commands_py);
+	add_commands(&text[COMMANDS_GDB]);
+	add_main(&text[MAIN_GDB], g, commands_path);
+	for (int i = 0; i < SCRIPTS; i++) {
+		cleanup_free char *path = str_fmt("%s/%s", g->dir, names[i]);
+
+		r = r ? r : write_file(path, text[i].data, text[i].len, 0600, e);
+		buf_fini(&text[i]);
+		if (i == COMMANDS_GDB)
+			continue;
+		strv_add(argv, "-x");
+		strv_add(argv, path);
+	}
+	return r;
+}
+
+void debug_gdb_remove(const struct debug_gdb *g)
+{
+	for (int i = 0; i < SCRIPTS; i++) {
+		cleanup_free char *path = str_fmt("%s/%s", g->dir, names[i]);
+
+		unlink(path);
+	}
 }

@@ -4,11 +4,18 @@
 #define FRED_CLI_DEBUG_GDB_H
 
 #include "base/err.h"
+#include "base/str.h"
 
-/*
- * Writes a GDB script to path: settings, those of `more` (ended by NULL; may be NULL), fred's commands, and the
- * connection to socket_path.
- */
-int debug_gdb_script(const char *path, const char *socket_path, const char *const *more, struct err *e);
+struct debug_gdb {
+	const char *dir; /* where the scripts are written */
+	const char *socket_path; /* what GDB connects to */
+	const char *const *settings; /* commands, ended by NULL; may be NULL */
+	const char *state; /* the file that GDB's own state is taken from and saved to; NULL: it is not kept */
+	const char *tty; /* a terminal for a second user interface, in MI; NULL: none */
+};
+
+/* Writes the scripts; adds the options by which GDB reads them to argv. */
+int debug_gdb_scripts(const struct debug_gdb *g, struct strv *argv, struct err *e);
+void debug_gdb_remove(const struct debug_gdb *g);
 
 #endif

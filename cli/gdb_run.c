@@ -37,9 +37,8 @@ static int on_signal(struct bridge *b, int sig)
 	return 0;
 }
 
-static _Noreturn void become_gdb(const struct gdb_run *how, const char *script, int out, pid_t parent)
+static _Noreturn void become_gdb(const struct gdb_run *how, const struct strv *argv, int out, pid_t parent)
 {
-	cleanup_strv struct strv argv = {0};
 	sigset_t set;
 
 	prctl(PR_SET_PDEATHSIG, how->mi ? SIGKILL : SIGHUP);
@@ -48,14 +47,12 @@ static _Noreturn void become_gdb(const struct gdb_run *how, const char *script, 
 	signal(SIGPIPE, SIG_DFL);
 	if (getppid() != parent || (out >= 0 && dup2(out, 1) < 0))
 		_exit(70);
-	strv_add_all(&argv, (const char *const[]){"gdb", "-x", script, NULL});
-	strv_add_all(&argv, (const char *const *)how->args->s);
-	execvp(argv.s[0], argv.s);
+	execvp(argv->s[0], argv->s);
 	fprintf(stderr, "fred: cannot start gdb: apt-get install gdb\n");
 	_exit(EXIT_NO_GDB);
 }
 
-static int start(struct bridge *b, const struct gdb_run *how, const char *script, pid_t *filter, struct err *e)
+static int start(struct bridge *b, const struct gdb_run *how, const struct strv *argv, pid_t *filter, struct err *e)
 {
 	cleanup_close int out = -1;
 	pid_t self = getpid();
@@ -67,7 +64,7 @@ static int start(struct bridge *b, const struct gdb_run *how, const char *script
 	if (b->gdb < 0)
 		return err_errno(e, ERR_HOST, "fork");
 	if (!b->gdb)
-		become_gdb(how, script, out, self);
+		become_gdb(how, argv, out, self);
 	return 0;
 }
 
@@ -101,12 +98,13 @@ static void serve(struct bridge *b, int listener)
 
 int gdb_run(struct bridge *b, const struct gdb_run *how, int *code, struct err *e)
 {
-	cleanup_free char *script = str_fmt("%s/gdb.script", b->dir);
+	cleanup_strv struct strv argv = {0};
 	cleanup_close int listener = -1, sig_fd = -1;
 	bool terminal = !how->mi && isatty(0);
 	struct termios was;
 	pid_t filter = 0;
 	char path[108];
+	struct debug_gdb scripts = {.dir = b->dir, .socket_path = path, .settings = how->settings};
 	sigset_t set;
 	int status, r;
 
@@ -119,7 +117,11 @@ int gdb_run(struct bridge *b, const struct gdb_run *how, int *code, struct err *
 	listener = bridge_listen(b, "gdb", path, e);
 	if (listener < 0)
 		return -1;
-	r = debug_gdb_script(script, path, how->settings, e) || start(b, how, script, &filter, e) ? -1 : 0;
+	strv_add(&argv, "gdb");
+	r = debug_gdb_scripts(&scripts, &argv, e);
+	strv_add_all(&argv, (const char *const *)how->args->s);
+	if (!r)
+		r = start(b, how, &argv, &filter, e);
 	if (!r) {
 		serve(b, listener);
 		status = wait_for(b->gdb);
@@ -130,7 +132,7 @@ int gdb_run(struct bridge *b, const struct gdb_run *how, int *code, struct err *
 	if (terminal)
 		tcsetattr(0, TCSADRAIN, &was);
 	unlink(path);
-	unlink(script);
+	debug_gdb_remove(&scripts);
 	b->signal_fd = -1;
 	return r;
 }

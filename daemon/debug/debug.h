@@ -4,6 +4,7 @@
 #define FRED_DEBUG_DEBUG_H
 
 #include "debug/divert.h"
+#include "debug/past.h"
 #include "debug/places.h"
 #include "debug/travel.h"
 #include "rsp/packet.h"
@@ -14,7 +15,12 @@ struct debug {
 	struct nav nav;
 	struct travel travel;
 	struct divert divert;
-	struct places places;
+	struct places places; /* bookmarks */
+	struct places ckpts;
+	struct past past;
+	struct keep_slot *slots; /* keep.h; NULL: no folder */
+	char *program; /* keep.h: the file */
+	bool inexact; /* it does not stand quite where it stood: to be told */
 	struct rsp_conn conn;
 	char *later; /* a command to be run by the next step */
 	bool jumped; /* it stands elsewhere than the debugger knows */

@@ -7,7 +7,10 @@
 #include <string.h>
 
 #include "base/str.h"
+#include "debug/changes.h"
+#include "debug/ckpts.h"
 #include "debug/find.h"
+#include "debug/keep.h"
 
 int debug_goto(struct debug *d, const char *pos, struct err *e)
 {
@@ -52,16 +55,15 @@ static int go_to(struct debug *d, const char *args, struct buf *out, struct err 
 	return 0;
 }
 
-static int restart(struct debug *d, const char *args, struct buf *out, struct err *e)
+static int go_to_bookmark(struct debug *d, const char *args, struct buf *out, struct err *e)
 {
-	const struct timeline_point *at = places_find(&d->places, args);
+	const struct place *p = places_find(&d->places, args);
 
 	(void)out;
-	if (!at)
-		return err_set(e, ERR_USAGE, "restart NAME: there is no bookmark '%s' (`monitor bookmarks` lists them)",
-			       args);
+	if (!p)
+		return err_set(e, ERR_USAGE, "there is no bookmark '%s' (`bookmarks` lists them)", args);
 	debug_end_diversion(d);
-	if (travel_goto_pc(&d->travel, at->event, at->pc, at->hits, e))
+	if (travel_goto_pc(&d->travel, p->at.event, p->at.pc, p->at.hits, e))
 		return -1;
 	d->jumped = true;
 	return 0;
@@ -73,16 +75,17 @@ static int bookmark(struct debug *d, const char *args, struct buf *out, struct e
 
 	if (travel_where(&d->travel, &p, e))
 		return -1;
-	buf_addf(out, "bookmark %s: %llu/0x%llx#%llu\n", places_set(&d->places, args, &p),
-		 (unsigned long long)p.event, (unsigned long long)p.pc, (unsigned long long)p.hits);
-	return 0;
+	buf_addf(out, "bookmark %s: ", places_set(&d->places, args, &p)->name);
+	places_add_position(out, &p);
+	buf_add_char(out, '\n');
+	return keep_write(d, e);
 }
 
 static int bookmarks(struct debug *d, const char *args, struct buf *out, struct err *e)
 {
 	(void)args;
 	(void)e;
-	places_list(&d->places, out);
+	places_list(&d->places, "no bookmarks", out);
 	return 0;
 }
 
@@ -106,14 +109,21 @@ static const struct {
 	{"later", "later COMMAND: runs with the next step, which can be interrupted", later},
 	{"bookmark", "bookmark [NAME]: names this position (a number, without a name)", bookmark},
 	{"bookmarks", "the bookmarks", bookmarks},
-	{"restart", "restart NAME: to a bookmark; `stepi` shows it", restart},
+	{"goto-bookmark", "goto-bookmark NAME: to a bookmark; `stepi` shows it", go_to_bookmark},
+	{"checkpoint", "names this position by a number, and keeps an image of the process", ckpts_take},
+	{"checkpoints", "the checkpoints", ckpts_list},
+	{"restart", "restart N: to a checkpoint; `stepi` shows it", ckpts_restart},
+	{"delete-checkpoint", "delete-checkpoint [N...]: forgets these checkpoints, or all", ckpts_delete},
+	{"history", "history ADDR LENGTH: all changes of these bytes up to here", changes_list},
+	{"prompt", "tells that a command of the debugger's has ended: `undo` counts those", keep_prompt},
+	{"undo", "undo [N]: takes back the last N of them that moved the program; `stepi` shows it", keep_undo},
 	{"goto", "goto POS: to a position; `stepi` shows it", go_to},
 };
 
 static int help(struct buf *out)
 {
 	for (size_t i = 0; i < sizeof(commands) / sizeof(commands[0]); i++)
-		buf_addf(out, "%-14s %s\n", commands[i].name, commands[i].help);
+		buf_addf(out, "%-18s %s\n", commands[i].name, commands[i].help);
 	return 0;
 }
 

@@ -17,6 +17,7 @@
 #include "base/cleanup.h"
 #include "base/fdio.h"
 #include "base/log.h"
+#include "debug/keep.h"
 #include "debug/kept.h"
 #include "debug/monitor.h"
 #include "debug/ops.h"
@@ -281,6 +282,8 @@ static int resume(void *arg, enum rsp_resume how, int tid, struct rsp_stop *out,
 	translate(d, &stop, out);
 	if (stop.kind == STOP_STEP && out->tid != tid)
 		out->why = RSP_ELSEWHERE;
+	if (!divert_is_on(&d->divert))
+		keep_stop(d);
 	return 0;
 }
 
@@ -311,6 +314,7 @@ static int restart(void *arg, struct rsp_stop *out, struct err *e)
 	if (debug_goto(d, "start", e))
 		return -1;
 	d->jumped = false;
+	keep_stop(d);
 	*out = (struct rsp_stop){.why = RSP_STEPPED, .tid = d->travel.tid};
 	return 0;
 }
@@ -399,9 +403,26 @@ static int serve(struct debug *d, const char *socket_path, bool stay, struct err
 	}
 }
 
-int op_debug(const json_t *params, struct op_ctx *ctx, json_t **result, struct err *e)
+/* Where the session left it, or where the user wants to begin. */
+static int begin(struct debug *d, const json_t *params, struct err *e)
 {
 	const char *at = json_string_value(json_object_get(params, "at"));
+	int r = keep_open(d, json_string_value(json_object_get(params, "session")), e);
+
+	if (!r && !at)
+		r = keep_return(d, e);
+	else if (!r)
+		r = 1;
+	if (r <= 0)
+		return r;
+	if (debug_goto(d, at ? at : "start", e))
+		return -1;
+	keep_stop(d);
+	return 0;
+}
+
+int op_debug(const json_t *params, struct op_ctx *ctx, json_t **result, struct err *e)
+{
 	const char *path = json_string_value(json_object_get(params, "socket"));
 	bool stay = json_is_true(json_object_get(params, "stay"));
 	struct debug d = {0};
@@ -412,10 +433,10 @@ int op_debug(const json_t *params, struct op_ctx *ctx, json_t **result, struct e
 	d.process = pick_process(params, d.rec, e);
 	if (d.process && !nav_init(&d.nav, d.rec, d.process, 0, ctx, e)) {
 		travel_init(&d.travel, &d.nav);
-		r = debug_goto(&d, at ? at : "start", e) || serve(&d, path, stay, e) ? -1 : 0;
+		r = begin(&d, params, e) || serve(&d, path, stay, e) ? -1 : 0;
 		free(d.later);
 		divert_end(&d.divert);
-		places_fini(&d.places);
+		keep_close(&d);
 		travel_fini(&d.travel);
 		nav_fini(&d.nav);
 	}

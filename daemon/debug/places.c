@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "base/jsonx.h"
 #include "base/str.h"
 
 void places_fini(struct places *p)
@@ -24,7 +25,7 @@ static struct place *find(const struct places *p, const char *name)
 	return NULL;
 }
 
-const char *places_set(struct places *p, const char *name, const struct timeline_point *at)
+struct place *places_set(struct places *p, const char *name, const struct timeline_point *at)
 {
 	cleanup_free char *number = *name ? NULL : str_fmt("%u", ++p->last);
 	const char *text = number ? number : name;
@@ -36,21 +37,81 @@ const char *places_set(struct places *p, const char *name, const struct timeline
 		place->name = xstrdup(text);
 	}
 	place->at = *at;
-	return place->name;
+	place->image = 0;
+	return place;
 }
 
-const struct timeline_point *places_find(const struct places *p, const char *name)
+const struct place *places_find(const struct places *p, const char *name)
 {
-	const struct place *place = find(p, name);
-
-	return place ? &place->at : NULL;
+	return find(p, name);
 }
 
-void places_list(const struct places *p, struct buf *out)
+void places_remove(struct places *p, const char *name)
+{
+	struct place *place = find(p, name);
+
+	if (!place)
+		return;
+	free(place->name);
+	memmove(place, place + 1, (size_t)(p->v + p->n - (place + 1)) * sizeof(*place));
+	p->n--;
+}
+
+void places_add_position(struct buf *out, const struct timeline_point *at)
+{
+	buf_addf(out, "%llu/0x%llx#%llu", (unsigned long long)at->event, (unsigned long long)at->pc,
+		 (unsigned long long)at->hits);
+}
+
+void places_list(const struct places *p, const char *none, struct buf *out)
 {
 	if (!p->n)
-		buf_add_str(out, "no bookmarks\n");
-	for (unsigned i = 0; i < p->n; i++)
-		buf_addf(out, "%-12s %llu/0x%llx#%llu\n", p->v[i].name, (unsigned long long)p->v[i].at.event,
-			 (unsigned long long)p->v[i].at.pc, (unsigned long long)p->v[i].at.hits);
+		buf_addf(out, "%s\n", none);
+	for (unsigned i = 0; i < p->n; i++) {
+		buf_addf(out, "%-12s ", p->v[i].name);
+		places_add_position(out, &p->v[i].at);
+		buf_add_char(out, '\n');
+	}
+}
+
+json_t *places_json(const struct places *p)
+{
+	json_t *all = json_array();
+
+	for (unsigned i = 0; i < p->n; i++) {
+		const struct place *x = &p->v[i];
+
+		json_array_append_new(all, json_pack("{s:o, s:I, s:I, s:I, s:I}", "name", json_text(x->name, strlen(x->name)),
+						     "event", (json_int_t)x->at.event, "pc", (json_int_t)x->at.pc, "hits",
+						     (json_int_t)x->at.hits, "image", (json_int_t)x->image));
+	}
+	return json_pack("{s:i, s:o}", "last", (int)p->last, "places", all);
+}
+
+static int read_one(struct places *p, const json_t *v, struct err *e)
+{
+	struct timeline_point at;
+	const char *name;
+	uint64_t image;
+
+	if (json_get_str(v, "name", &name, e) || json_get_u64(v, "event", &at.event, e) || json_get_u64(v, "pc", &at.pc, e) ||
+	    json_get_u64(v, "hits", &at.hits, e) || json_get_u64(v, "image", &image, e))
+		return -1;
+	places_set(p, name, &at)->image = image;
+	return 0;
+}
+
+int places_read(struct places *p, const json_t *v, struct err *e)
+{
+	json_t *all, *one;
+	uint64_t last;
+	size_t i;
+
+	if (json_get_u64(v, "last", &last, e) || json_get_arr(v, "places", &all, e))
+		return -1;
+	json_array_foreach(all, i, one)
+		if (read_one(p, one, e))
+			return -1;
+	p->last = (unsigned)last;
+	return 0;
 }

@@ -93,14 +93,19 @@ static bool counts(const struct ranges *r, uint64_t addr)
 	return true;
 }
 
+bool same_values(const struct user_regs_struct *a, const struct user_regs_struct *b, unsigned *differ)
+{
+	*differ = differing(a, b);
+	return same_frame(a, b);
+}
+
 int same_registers(struct trace *a, struct trace *b, unsigned *differ, struct err *e)
 {
 	struct user_regs_struct ra, rb;
 
 	if (trace_get_regs(a, &ra, e) || trace_get_regs(b, &rb, e))
 		return -1;
-	*differ = differing(&ra, &rb);
-	return same_frame(&ra, &rb);
+	return same_values(&ra, &rb, differ);
 }
 
 int same_memory(struct trace *a, struct trace *b, size_t *differ, struct err *e)

@@ -10,6 +10,8 @@
  * -1: error. After a call into the shim the others are left as it happened to wait.
  */
 int same_registers(struct trace *a, struct trace *b, unsigned *differ, struct err *e);
+/* The same of registers that were read: true, and *differ; false. */
+bool same_values(const struct user_regs_struct *a, const struct user_regs_struct *b, unsigned *differ);
 /*
  * How many words of memory differ, without what the shim keeps for itself and what lies below a stack pointer. Between
  * copies of one process it is 0 for the same state. Between two launches it need not be: what the shim leaves behind on the

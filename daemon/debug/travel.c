@@ -65,11 +65,23 @@ int travel_leave(struct travel *t, struct err *e)
 	return let_others_go(t, e) | inside_leave(&t->in, e) ? -1 : 0;
 }
 
+/* A process that is let go in a segment is on its way to the event behind it: for what lies before it is of no use. */
+static int leave_for(struct travel *t, uint64_t n, struct err *e)
+{
+	bool back = t->mode == TRAVEL_INSIDE && n <= t->in.n;
+
+	if (travel_leave(t, e))
+		return -1;
+	if (back)
+		target_kill(&t->nav->t);
+	return nav_goto(t->nav, n, e);
+}
+
 int travel_enter(struct travel *t, uint64_t n, struct err *e)
 {
 	int r;
 
-	if (travel_leave(t, e) || nav_goto(t->nav, n, e))
+	if (leave_for(t, n, e))
 		return -1;
 	r = inside_enter(&t->in, &t->nav->t, n, &t->outside, e);
 	if (r)
@@ -84,7 +96,7 @@ int travel_hold(struct travel *t, uint64_t n, struct err *e)
 {
 	struct target *target = &t->nav->t;
 
-	if (travel_leave(t, e) || nav_goto(t->nav, n, e) || trace_prepare(true, e))
+	if (leave_for(t, n, e) || trace_prepare(true, e))
 		return -1;
 	t->mode = TRAVEL_GROUP;
 	if (target->cpu >= 0 && trace_pin(0, target->cpu, e))

@@ -179,6 +179,10 @@ static int restore(struct nav *n, const struct ckpt_meta *m, struct err *e)
 		return 1;
 	}
 	target_adopt(&n->t, pid);
+	if (nav_at(n) != m->event) {
+		log_warn("checkpoint %llu stands at event %llu", (unsigned long long)m->id, (unsigned long long)nav_at(n));
+		return 1;
+	}
 	n->stats.restarts++;
 	n->stats.restart_s += now_s() - t0;
 	return 0;
@@ -245,21 +249,40 @@ int nav_goto(struct nav *n, uint64_t to, struct err *e)
 	return run_to(n, to, NULL, e);
 }
 
-int nav_checkpoint(struct nav *n, struct err *e)
+static int dump(struct nav *n, struct ckpt_meta *m, struct err *e)
 {
 	const char *files[] = {n->t.ctl_path, NULL};
-	struct ckpt_meta m = like(n, nav_at(n));
 	double t0 = now_s();
+
+	if (ckpt_store_add(n->store, &n->env, n->t.pid, files, m, e))
+		return -1;
+	n->stats.checkpoints++;
+	n->stats.checkpoint_s += now_s() - t0;
+	return 0;
+}
+
+int nav_checkpoint(struct nav *n, struct err *e)
+{
+	struct ckpt_meta m = like(n, nav_at(n));
 	uint64_t at;
 
 	if (!n->store)
 		return 1;
 	if (nav_ckpt_before(n, nav_at(n), &at) && at == nav_at(n))
 		return 0;
-	if (ckpt_store_add(n->store, &n->env, n->t.pid, files, &m, e))
+	return dump(n, &m, e);
+}
+
+int nav_keep(struct nav *n, uint64_t *id, struct err *e)
+{
+	struct ckpt_meta m = like(n, nav_at(n));
+
+	m.keep = true;
+	if (!n->store)
+		return 1;
+	if (dump(n, &m, e))
 		return -1;
-	n->stats.checkpoints++;
-	n->stats.checkpoint_s += now_s() - t0;
+	*id = m.id;
 	return 0;
 }
 

@@ -47,6 +47,8 @@ int nav_restart(struct nav *n, uint64_t at_most, uint64_t *at, struct err *e);
 int nav_run_with_checkpoints(struct nav *n, uint64_t to, unsigned count, struct err *e);
 /* A checkpoint of where it stands. 1: there is no store. */
 int nav_checkpoint(struct nav *n, struct err *e);
+/* As that, and it stays until it is removed: *id is its number in the store. */
+int nav_keep(struct nav *n, uint64_t *id, struct err *e);
 int nav_drop_checkpoint(struct nav *n, uint64_t event, struct err *e);
 /* The last checkpoint at or before event, or the first after it. */
 bool nav_ckpt_before(struct nav *n, uint64_t event, uint64_t *at);

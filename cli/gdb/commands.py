@@ -1,0 +1,89 @@
+# SPDX-License-Identifier: MIT
+"""commands.py: those of fred's commands in GDB that look at their expression before fred does. fredctl puts this text
+into GDB, behind state.py.
+"""
+import re
+
+import gdb
+
+VARIABLE = re.compile(r"\$(\$\d*|\d+|[A-Za-z_]\w*|(?![\w$]))")
+
+
+def literal(value):
+    """The value as an expression that means the same everywhere."""
+    t = value.type.strip_typedefs()
+    if t.code in (gdb.TYPE_CODE_INT, gdb.TYPE_CODE_CHAR, gdb.TYPE_CODE_BOOL, gdb.TYPE_CODE_ENUM):
+        return str(int(value)) if str(t) == "int" else "((%s)%d)" % (t.unqualified(), int(value))
+    if t.code == gdb.TYPE_CODE_PTR:
+        return "((%s)0x%x)" % (t.unqualified(), int(value))
+    if t.code == gdb.TYPE_CODE_FLT:
+        return "((%s)%r)" % (t.unqualified(), float(value))
+    if value.address is not None:
+        return "(*(%s *)0x%x)" % (t.unqualified(), int(value.address))
+    raise gdb.GdbError("a %s is nothing that can be put into an expression" % t)
+
+
+def substitute(expr):
+    """Convenience variables and values of the history by what they are now; registers stay."""
+    def one(found):
+        name = found.group(1)
+        if re.match(r"[A-Za-z_]", name) and gdb.convenience_variable(name) is None:
+            return found.group(0)
+        return literal(gdb.parse_and_eval(found.group(0)))
+    return VARIABLE.sub(one, expr)
+
+
+def where(pc):
+    line = gdb.find_pc_line(pc)
+    block = gdb.block_for_pc(pc)
+    while block is not None and block.function is None:
+        block = block.superblock
+    name = block.function.name if block is not None else "0x%x" % pc
+    return "%s at %s:%d" % (name, line.symtab.filename, line.line) if line.symtab else name
+
+
+class ReverseWatch(gdb.Command):
+    """reverse-watch [--good POS] EXPR: back to the statement that made EXPR what it is here (good: start)."""
+
+    def invoke(self, arg, from_tty):
+        gdb.execute("monitor later reverse-watch " + substitute(arg))
+        gdb.execute("stepi", from_tty)
+
+
+class Last(gdb.Command):
+    """last EXPR: back to its last change before here."""
+
+    def invoke(self, arg, from_tty):
+        gdb.execute("watch " + substitute(arg), from_tty)
+        number = int(gdb.convenience_variable("bpnum"))
+        try:
+            gdb.execute("reverse-continue", from_tty)
+        finally:
+            if any(b.number == number for b in gdb.breakpoints()):
+                gdb.execute("delete %d" % number)
+
+
+class History(gdb.Command):
+    """history EXPR: all changes of a value in memory from the start up to here, with positions that `goto` takes."""
+
+    def invoke(self, arg, from_tty):
+        value = gdb.parse_and_eval(substitute(arg))
+        if value.address is None:
+            raise gdb.GdbError("history EXPR: '%s' is nothing in memory" % arg)
+        gdb.execute("monitor later history 0x%x %d" % (int(value.address), value.type.sizeof))
+        self.show(gdb.execute("stepi", to_string=True), value.type)
+
+    @staticmethod
+    def show(text, t):
+        changes = re.findall(r"^change (\S+) (\d+) ([0-9a-f]+) ([0-9a-f]*) ([0-9a-f]*)$", text, re.M)
+        for number, (position, tid, pc, old, new) in enumerate(changes, 1):
+            before, after = (gdb.Value(bytes.fromhex(b), t).format_string() if b else "<not mapped>" for b in (old, new))
+            gdb.write("%-3d %-28s thread %s, %s: %s -> %s\n" % (number, position, tid, where(int(pc, 16)), before, after))
+        for line in re.findall(r"^fred: .*$", text, re.M):
+            gdb.write(line + "\n", gdb.STDERR)
+
+
+def add_commands():
+    for name, made in (("reverse-watch", ReverseWatch), ("last", Last), ("history", History)):
+        for prefix in ("", "fred-"):
+            made(prefix + name, gdb.COMMAND_RUNNING, gdb.COMPLETE_EXPRESSION)

@@ -1,0 +1,342 @@
+# SPDX-License-Identifier: MIT
+"""state.py: GDB's part of a debugging session: at each prompt its own state (breakpoints, displays, convenience variables,
+value history, what is selected) is saved to a file, from which another GDB takes it over. fredctl puts this text into GDB;
+GDB 13 and newer. Nothing here may fail loudly: a prompt must come, whatever happens.
+"""
+import json
+import os
+import re
+import struct
+
+import gdb
+
+VERSION = 1
+BYTES_MAX = 1 << 20
+# Set by GDB itself (those that begin with _ are too).
+NOT_THE_USERS = {"bpnum", "tpnum", "trace_frame", "trace_line", "trace_func", "trace_file", "cdir", "cwd"}
+
+
+def quietly(command):
+    return gdb.execute(command, from_tty=False, to_string=True)
+
+
+def say(text):
+    gdb.write("fred: %s\n" % text, gdb.STDERR)
+
+
+# ---- values: a type that can be named again, and bytes ----
+
+def type_tree(t):
+    t = t.unqualified()
+    if t.code == gdb.TYPE_CODE_ARRAY:
+        low, high = t.range()
+        return {"array": type_tree(t.target()), "length": high - low + 1, "vector": False}
+    if t.code == gdb.TYPE_CODE_PTR and t.target().strip_typedefs().code not in (gdb.TYPE_CODE_FUNC, gdb.TYPE_CODE_METHOD):
+        return {"pointer": type_tree(t.target())}
+    if "{...}" in str(t):
+        raise ValueError("a type without a name")
+    return {"name": str(t)}
+
+
+def type_of_tree(tree):
+    if "array" in tree:
+        return type_of_tree(tree["array"]).array(tree["length"] - 1)
+    if "pointer" in tree:
+        return type_of_tree(tree["pointer"]).pointer()
+    if tree["name"].endswith(")"):
+        return gdb.parse_and_eval("(%s)0" % tree["name"]).type
+    return gdb.parse_and_eval("(%s *)0" % tree["name"]).type.target()
+
+
+def bits_of(value, size):
+    return int(value) & ((1 << 8 * size) - 1)
+
+
+def struct_bytes(value, t):
+    number = 0
+    for field in t.fields():
+        if not hasattr(field, "bitpos") or field.artificial:
+            continue
+        part = value_bytes(value[field])
+        bits = int.from_bytes(part, "little")
+        if field.bitsize:
+            bits &= (1 << field.bitsize) - 1
+        number |= bits << field.bitpos
+    return number.to_bytes(t.sizeof, "little")
+
+
+def value_bytes(value):
+    if hasattr(value, "bytes"):  # GDB 15
+        return bytes(value.bytes)
+    t = value.type.strip_typedefs()
+    if t.sizeof > BYTES_MAX:
+        raise ValueError("too large")
+    if t.code == gdb.TYPE_CODE_FLT:
+        return struct.pack({4: "<f", 8: "<d"}[t.sizeof], float(value))
+    if t.code == gdb.TYPE_CODE_ARRAY:
+        low, high = t.range()
+        return b"".join(value_bytes(value[i]) for i in range(low, high + 1))
+    if t.code in (gdb.TYPE_CODE_STRUCT, gdb.TYPE_CODE_UNION):
+        return struct_bytes(value, t)
+    return bits_of(value, t.sizeof).to_bytes(t.sizeof, "little")
+
+
+def encode(value):
+    """What cannot be kept as a value is kept as its text."""
+    try:
+        if value.type.code == gdb.TYPE_CODE_VOID:
+            return {"void": True}
+        return {"type": type_tree(value.type), "bytes": value_bytes(value).hex()}
+    except (gdb.error, ValueError, KeyError, OverflowError, AttributeError):
+        try:
+            return {"text": value.format_string()}
+        except gdb.error as why:
+            return {"text": "<%s>" % why}
+
+
+def decode(tree):
+    if "text" in tree:
+        return gdb.Value(tree["text"])
+    if "void" in tree:
+        return gdb.parse_and_eval("(void)0")
+    return gdb.Value(bytes.fromhex(tree["bytes"]), type_of_tree(tree["type"]))
+
+
+# ---- what a GDB has ----
+
+class Breakpoints:
+    """Their texts are those of `save breakpoints`."""
+
+    def __init__(self, scratch):
+        self.scratch = scratch
+        self.changed = True
+        self.known = []
+        for event in (gdb.events.breakpoint_created, gdb.events.breakpoint_modified, gdb.events.breakpoint_deleted):
+            event.connect(self.note)
+
+    def note(self, _):
+        self.changed = True
+
+    def get(self):
+        if self.changed:
+            self.known = self.read()
+            self.changed = False
+        return self.known
+
+    def read(self):
+        numbers = [int(n) for n in re.findall(r"^(\d+) ", quietly("info breakpoints"), re.M)]
+        if not numbers:
+            return []
+        quietly("save breakpoints " + self.scratch)
+        with open(self.scratch, encoding="utf-8", errors="surrogateescape") as f:
+            texts = re.findall(r"^\S.*\n(?:[ \t].*\n)*", f.read(), re.M)
+        os.unlink(self.scratch)
+        return [{"number": n, "text": text} for n, text in zip(numbers, texts)]
+
+    def put(self, saved):
+        at = 1
+        for one in saved:
+            at = self.skip_to(at, one["number"])
+            try:
+                at += self.make(one["text"])
+            except gdb.error as why:
+                say("breakpoint %d (%s) cannot be set again: %s" % (one["number"], one["text"].splitlines()[0], why))
+
+    @staticmethod
+    def skip_to(at, number):
+        """Numbers that are in use no more: a breakpoint nowhere takes each."""
+        while at < number:
+            quietly("tbreak *0")
+            quietly("delete $bpnum")
+            at += 1
+        return at
+
+    def make(self, text):
+        before = int(gdb.convenience_variable("bpnum") or 0)
+        with open(self.scratch, "w", encoding="utf-8", errors="surrogateescape") as f:
+            f.write(text)
+        try:
+            in_some_frame(lambda: quietly("source " + self.scratch), text.startswith(("watch", "rwatch", "awatch")))
+        finally:
+            os.unlink(self.scratch)
+        return int(gdb.convenience_variable("bpnum")) - before
+
+
+def in_some_frame(action, any_frame):
+    """Where its names mean something: in the selected frame, or one further out."""
+    was = frame = gdb.selected_frame()
+    try:
+        while True:
+            try:
+                return action()
+            except gdb.error:
+                frame = frame.older() if any_frame else None
+                if frame is None:
+                    raise
+                frame.select()
+    finally:
+        was.select()
+
+
+class Displays:
+    def __init__(self):
+        self.waiting = []  # those whose names mean nothing where the program stands
+
+    def get(self):
+        rows = re.findall(r"^(\d+):\s+([yn])\s+(?:(/\S+) )?(.*)$", quietly("info display"), re.M)
+        shown = [{"number": int(n), "enabled": e == "y", "format": f, "expr": re.sub(r"\ncannot be.*", "", x).strip()}
+                 for n, e, f, x in rows]
+        for one in shown:
+            one["expr"] = re.sub(r"\s*cannot be evaluated in the current context$", "", one["expr"])
+        return sorted(shown + self.waiting, key=lambda d: d["number"])
+
+    def put(self, saved):
+        at = 1
+        for one in saved:
+            while at < one["number"]:
+                quietly("display 0")
+                quietly("undisplay %d" % at)
+                at += 1
+            if not self.make(one):
+                self.waiting.append(one)
+                say("display %d (%s) comes back where its names mean something" % (one["number"], one["expr"]))
+                continue
+            at += 1
+
+    def retry(self):
+        self.waiting = [one for one in self.waiting if not self.make(one)]
+
+    @staticmethod
+    def make(one):
+        try:
+            in_some_frame(lambda: quietly("display%s %s" % (one["format"], one["expr"])), True)
+        except gdb.error:
+            return False
+        if not one["enabled"]:
+            number = re.findall(r"^(\d+):", quietly("info display"), re.M)[-1]
+            quietly("disable display " + number)
+        return True
+
+
+class Values:
+    """The value history: only grows."""
+
+    def __init__(self):
+        self.known = []
+
+    def get(self):
+        for i in range(len(self.known) + 1, gdb.history_count() + 1):
+            self.known.append(encode(gdb.history(i)))
+        return self.known
+
+    def put(self, saved):
+        for one in saved:
+            try:
+                gdb.add_history(decode(one))
+            except (gdb.error, RuntimeError) as why:
+                say("$%d is lost: %s" % (gdb.history_count() + 1, why))
+                gdb.add_history(gdb.Value("<lost>"))
+        self.known = list(saved)
+
+
+def variables():
+    found = {}
+    for name in re.findall(r"^\$([A-Za-z]\w*) = ", quietly("show convenience"), re.M):
+        value = None if name in NOT_THE_USERS else gdb.convenience_variable(name)
+        if value is not None and value.type.code != gdb.TYPE_CODE_INTERNAL_FUNCTION:
+            found[name] = encode(value)
+    return found
+
+
+def put_variables(saved):
+    for name, tree in saved.items():
+        try:
+            gdb.set_convenience_variable(name, decode(tree))
+        except gdb.error as why:
+            say("$%s is lost: %s" % (name, why))
+
+
+def selection():
+    try:
+        return {"tid": gdb.selected_thread().ptid[1], "frame": gdb.selected_frame().level()}
+    except (gdb.error, AttributeError):
+        return None
+
+
+def select(saved):
+    if not saved:
+        return
+    try:
+        for thread in gdb.selected_inferior().threads():
+            if thread.ptid[1] == saved["tid"]:
+                thread.switch()
+        quietly("frame level %d" % saved["frame"])
+    except gdb.error as why:
+        say("frame %d cannot be selected: %s" % (saved["frame"], why))
+
+
+class Session:
+    """path: None keeps nothing."""
+
+    def __init__(self, path):
+        self.path = path
+        self.written = None
+        self.breakpoints = Breakpoints("%s.script" % path)
+        self.displays = Displays()
+        self.values = Values()
+
+    def state(self):
+        return {"version": VERSION, "breakpoints": self.breakpoints.get(), "displays": self.displays.get(),
+                "variables": variables(), "values": self.values.get(), "selected": selection()}
+
+    def restore(self):
+        if not self.path or not os.path.exists(self.path):
+            return
+        with open(self.path, encoding="utf-8", errors="surrogateescape") as f:
+            saved = json.load(f)
+        if saved["version"] != VERSION:
+            say("GDB's state is of another version of fred (%s): left out" % saved["version"])
+            return
+        select(saved["selected"])
+        self.values.put(saved["values"])
+        put_variables(saved["variables"])
+        self.breakpoints.put(saved["breakpoints"])
+        self.displays.put(saved["displays"])
+
+    def save(self):
+        text = json.dumps(self.state())
+        if text == self.written:
+            return
+        temporary = self.path + ".new"
+        with open(temporary, "w", encoding="utf-8", errors="surrogateescape") as f:
+            f.write(text)
+            f.flush()
+            os.fsync(f.fileno())
+        os.replace(temporary, self.path)
+        self.written = text
+
+    def at_prompt(self):
+        """Before the user may type: what follows must not be lost."""
+        try:
+            if not gdb.selected_inferior().pid:
+                return
+            text = quietly("monitor prompt")
+            if text:
+                gdb.write(text, gdb.STDERR)
+            self.displays.retry()
+            if self.path:
+                self.save()
+        except (gdb.error, OSError, ValueError) as why:
+            say("this state is not saved: %s" % why)
+
+
+def begin_session(path):
+    session = Session(path)
+    try:
+        session.restore()
+    except (gdb.error, OSError, ValueError, KeyError) as why:
+        say("GDB's state cannot be taken over: %s: %s" % (path, why))
+    gdb.events.before_prompt.connect(session.at_prompt)
+
+
+gdb.set_convenience_variable("_fred_python", 1)

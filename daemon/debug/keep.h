@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * keep.h: what outlives a session's worker, in the session's folder:
+ *
+ *   position       the last stop (struct spot), mapped: noted at each stop, whole at any moment
+ *   history        where the program stood at each prompt (debug/past.h)
+ *   program.json   for people and commands: position, bookmarks, checkpoints; replaced at each prompt
+ *
+ * A session without a folder keeps nothing, and works as well.
+ */
+#ifndef FRED_DEBUG_KEEP_H
+#define FRED_DEBUG_KEEP_H
+
+#include "debug/debug.h"
+
+/* Opens what is there, or begins. NULL: no folder. keep_close in any case. */
+int keep_open(struct debug *d, const char *dir, struct err *e);
+void keep_close(struct debug *d);
+/* To the last stop. 1: there was none. The user is told when the state is not met again exactly. */
+int keep_return(struct debug *d, struct err *e);
+/* The debugger has been told of a stop. */
+void keep_stop(struct debug *d);
+
+/* As monitor commands: the debugger is at its prompt. */
+int keep_prompt(struct debug *d, const char *args, struct buf *out, struct err *e);
+/* undo [N] */
+int keep_undo(struct debug *d, const char *args, struct buf *out, struct err *e);
+/* program.json is written anew. */
+int keep_write(struct debug *d, struct err *e);
+
+#endif

@@ -1,0 +1,114 @@
+/* SPDX-License-Identifier: MIT */
+/* spot.c: see spot.h. */
+#include "debug/spot.h"
+
+#include <string.h>
+#include <time.h>
+
+#include "debug/same.h"
+
+#define PAGE 4096u
+#define LOOK_S 20 /* so long a PC is looked for that is passed again and again */
+
+int spot_take(struct travel *t, struct spot *s, struct err *e)
+{
+	struct trace *th = travel_thread(t, t->tid, e);
+	struct err ignored;
+	uint64_t rsp;
+
+	memset(s, 0, sizeof(*s));
+	if (!th || trace_get_regs(th, &s->regs, e))
+		return -1;
+	s->event = travel_event(t);
+	s->tid = t->tid;
+	rsp = s->regs.rsp;
+	s->words = SPOT_WORDS;
+	if (!trace_read(travel_memory(t), rsp, s->stack, sizeof(s->stack), &ignored))
+		return 0;
+	/* near the end of the stack */
+	s->words = (uint32_t)((PAGE - rsp % PAGE) / sizeof(s->stack[0]));
+	if (s->words >= SPOT_WORDS || trace_read(travel_memory(t), rsp, s->stack, s->words * sizeof(s->stack[0]), &ignored))
+		s->words = 0;
+	return 0;
+}
+
+static unsigned differing_words(const struct spot *a, const struct spot *b)
+{
+	uint32_t n = a->words < b->words ? a->words : b->words;
+	unsigned differ = 0;
+
+	for (uint32_t i = 0; i < n; i++)
+		differ += a->stack[i] != b->stack[i];
+	return differ;
+}
+
+bool spot_same(const struct spot *a, const struct spot *b)
+{
+	unsigned differ;
+
+	return a->event == b->event && a->tid == b->tid && same_values(&a->regs, &b->regs, &differ) && !differ &&
+	       !differing_words(a, b);
+}
+
+static time_t now_s(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	return ts.tv_sec;
+}
+
+/* Stands at an arrival at the PC. *least: how much the most similar one so far (*best, counted from 1) differs. */
+static int compare(struct travel *t, const struct spot *s, uint64_t k, uint64_t *best, unsigned *least, struct err *e)
+{
+	struct spot here;
+	unsigned differ;
+
+	if (spot_take(t, &here, e))
+		return -1;
+	if (!same_values(&here.regs, &s->regs, &differ))
+		return 0;
+	differ += differing_words(&here, s);
+	if (*best && differ >= *least)
+		return 0;
+	*best = k;
+	*least = differ;
+	return 0;
+}
+
+static int look(struct travel *t, const struct spot *s, uint64_t *best, unsigned *least, struct err *e)
+{
+	struct breaks b = {0};
+	struct stop stop = {0};
+	time_t end = now_s() + LOOK_S;
+	int r = 0;
+
+	breaks_add(&b, s->regs.rip);
+	for (uint64_t k = 1; !r && stop.kind != STOP_OVER && now_s() < end; k += stop.kind == STOP_BREAK) {
+		r = compare(t, s, k, best, least, e);
+		if (!r && *best && !*least)
+			break;
+		do
+			r = r ? r : inside_run(&t->in, &b, &stop, e);
+		while (!r && stop.kind == STOP_SIGNAL);
+	}
+	breaks_fini(&b);
+	return r;
+}
+
+int spot_goto(struct travel *t, const struct spot *s, bool *exact, struct err *e)
+{
+	uint64_t best = 0;
+	unsigned least = 0;
+	struct err why;
+
+	*exact = false;
+	if (travel_goto_pc(t, s->event, s->regs.rip, 1, &why))
+		return travel_goto(t, s->event, e);
+	if (look(t, s, &best, &least, e))
+		return -1;
+	*exact = best && !least;
+	if (*exact)
+		return 0;
+	return best ? travel_goto_pc(t, s->event, s->regs.rip, best, e) : travel_goto(t, s->event, e);
+}
