@@ -61,8 +61,13 @@ static int classify_trap(struct trace *t, struct trace_stop *out, struct err *e)
 
 	if (read_dr6(t, &dr6, e))
 		return -1;
+	/* the processor does not touch DR6 at an int3 */
+	if (out->info.si_code == SI_KERNEL) {
+		out->why = TRACE_SIGNAL;
+		return 0;
+	}
 	out->slots = (unsigned)dr6 & 0xf;
-	/* TRAP_BRKPT is a step over a `syscall` (user_single_step_report); int3 gives SI_KERNEL */
+	/* TRAP_BRKPT is a step over a `syscall` (user_single_step_report) */
 	if (out->info.si_code == TRAP_TRACE || out->info.si_code == TRAP_BRKPT || (dr6 & (1u << 14)))
 		out->why = TRACE_STEPPED;
 	else if (out->slots)
@@ -300,7 +305,8 @@ int trace_seize(struct trace *t, pid_t pid, pid_t tid, struct err *e)
 	if (t->stale_interrupt)
 		/* a signal came first; it must not be lost */
 		syscall(SYS_tgkill, pid, tid, WSTOPSIG(status));
-	return 0;
+	/* a tracer before this one may have left something there: CRIU does, when it restores */
+	return trace_poke_debug(t, 6, 0, e);
 }
 
 int trace_detach(struct trace *t, bool stopped, struct err *e)
