@@ -11,6 +11,7 @@
 #include "base/cleanup.h"
 #include "cli/keeper.h"
 #include "cli/record.h"
+#include "cli/squeeze.h"
 
 static void forget_terminal(void)
 {
@@ -35,6 +36,7 @@ static void wait_end(pid_t pid)
 
 static _Noreturn void work(const struct record_result *r, const struct rlog_control *c, struct keeper *k)
 {
+	struct squeeze *s = squeeze_start(r->dir);
 	struct err ignored;
 	pid_t pid;
 
@@ -43,6 +45,7 @@ static _Noreturn void work(const struct record_result *r, const struct rlog_cont
 		keeper_serve(k, &ignored);
 	while ((pid = record_first_running(r->dir)) > 0)
 		wait_end(pid);
+	squeeze_stop(s);
 	_exit(record_complete(r, c, &ignored) ? 1 : 0);
 }
 

@@ -14,6 +14,7 @@
 #include "cli/recarg.h"
 #include "cli/shared.h"
 #include "reclog/counts.h"
+#include "reclog/frames.h"
 #include "reclog/rec.h"
 #include "reclog/traps.h"
 
@@ -161,6 +162,7 @@ static void print(const json_t *info)
 	print_field(json_object_get(info, "host"), "cpu");
 	print_field(counts, "events");
 	print_field(counts, "log_bytes");
+	print_field(info, "log_disk_bytes");
 	print_field(counts, "data_bytes");
 	print_field(counts, "bytes_per_event");
 	print_kinds(json_object_get(counts, "kinds"));
@@ -198,6 +200,21 @@ static json_t *checkpoints(const char *rec)
 	return list;
 }
 
+/* What the logs take on the disk: parts of them are compressed. */
+static unsigned long long log_disk_bytes(const struct rec *rec)
+{
+	unsigned long long sum = 0;
+
+	for (unsigned i = 0; i < rec->nimages; i++)
+		for (unsigned t = 0; t < rec->images[i].nthreads; t++) {
+			cleanup_free char *log = rec_log_path(rec, rec->images[i].ordinal, rec->images[i].threads[t]);
+			cleanup_free char *frames = frames_path(log);
+
+			sum += path_disk_usage(log) + path_disk_usage(frames);
+		}
+	return sum;
+}
+
 static json_t *make_info(const struct rec *rec, struct err *e)
 {
 	json_t *counts = counts_json(rec, e), *traps = counts ? traps_json(rec, e) : NULL;
@@ -217,6 +234,7 @@ static json_t *make_info(const struct rec *rec, struct err *e)
 	shared_usage(rec->dir, &own, &shared);
 	json_object_set_new(info, "bytes", json_integer((json_int_t)own));
 	json_object_set_new(info, "shared_bytes", json_integer((json_int_t)shared));
+	json_object_set_new(info, "log_disk_bytes", json_integer((json_int_t)log_disk_bytes(rec)));
 	json_object_set_new(info, "counts", counts);
 	json_object_set_new(info, "traps", traps);
 	json_object_set_new(info, "checkpoints", checkpoints(rec->dir));

@@ -52,7 +52,7 @@ bool pack_name_ok(const char *name)
 		return false;
 	if (str_eq(s, "image") || str_eq(s, "files") || str_eq(s, "traps"))
 		return true;
-	return *s++ == 't' && digits(&s, 4) && str_eq(s, ".log");
+	return *s++ == 't' && digits(&s, 4) && (str_eq(s, ".log") || str_eq(s, ".zst"));
 }
 
 /* ---- the stream ---- */

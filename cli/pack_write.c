@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 #include <zstd.h>
@@ -14,6 +15,7 @@
 #include "base/str.h"
 #include "cli/pack.h"
 #include "reclog/files.h"
+#include "reclog/frames.h"
 #include "reclog/reader.h"
 #include "reclog/rec.h"
 
@@ -132,11 +134,23 @@ static int blank_image(const struct rec *rec, uint32_t ordinal, struct buf *b, s
 	return 0;
 }
 
+/* All of a log, compressed parts included. */
+static int read_log(const struct rec *rec, const char *path, struct buf *b, struct err *e)
+{
+	cleanup_close int fd = memfd_create("log", MFD_CLOEXEC);
+
+	if (!rec_log_changes(rec, path))
+		return read_file(path, b, e);
+	if (fd < 0)
+		return err_errno(e, ERR_HOST, "memfd_create");
+	return frames_unpack(path, fd, 0, e) || lseek(fd, 0, SEEK_SET) || read_fd(fd, b, e) ? -1 : 0;
+}
+
 static int load_blank(const struct writer *w, const char *name, struct buf *b, struct err *e)
 {
 	cleanup_free char *path = str_fmt("%s/%s", w->rec->dir, name);
 
-	if (read_file(path, b, e))
+	if (str_ends(name, ".log") ? read_log(w->rec, path, b, e) : read_file(path, b, e))
 		return -1;
 	if (str_ends(name, ".log") && b->len >= sizeof(struct rlog_head))
 		return blank_log(b, path, e);
@@ -196,7 +210,8 @@ static json_t *make_manifest(const struct writer *w, struct err *e)
 		const char *name = json_string_value(json_object_get(entry, "path"));
 
 		if (!pack_name_ok(name) ||
-		    (w->without_data && str_starts(name, "files/") && !json_object_get(keep, name)))
+		    (w->without_data && str_starts(name, "files/") && !json_object_get(keep, name)) ||
+		    (w->without_data && str_ends(name, ".zst"))) /* it is in the log */
 			continue;
 		if (is_blanked(w, name) && blank_entry(w, name, entry, e))
 			goto fail;

@@ -8,6 +8,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/prctl.h>
@@ -29,12 +30,16 @@
 #include "cli/keeper.h"
 #include "cli/paths.h"
 #include "cli/shared.h"
+#include "cli/squeeze.h"
 #include "cli/tsc.h"
 #include "cli/wait.h"
 #include "launch/launch.h"
 #include "reclog/rec.h"
 
 #define MIN_FREE_BYTES (16ull << 20)
+/* how long the end of a run may take to compress what there was no time for: in all, and as a part of the run */
+#define SQUEEZE_MIN_S 0.05
+#define SQUEEZE_PART 0.02
 #define MAX_DIR 240 /* the recorder, which cannot allocate, keeps the path in a buffer of 256 bytes */
 
 extern char **environ;
@@ -183,7 +188,9 @@ static int run(const char *program, const struct record_opts *o, const char *dir
 	cleanup_strv struct strv env = {0};
 	struct launch_spec spec = {.path = program, .argv = o->argv};
 	struct err ignored;
+	struct squeeze *s;
 	pid_t pid;
+	int r;
 
 	make_env(&env, dir, shim);
 	spec.envp = env.s;
@@ -196,7 +203,10 @@ static int run(const char *program, const struct record_opts *o, const char *dir
 	wait_prepare();
 	if (launch_program(&spec, &pid, e))
 		return -1;
-	return wait_for_program(pid, status, sync_meta, dir, e);
+	s = squeeze_start(dir);
+	r = wait_for_program(pid, status, sync_meta, dir, e);
+	squeeze_stop(s);
+	return r;
 }
 
 static json_t *notes(const struct rlog_control *c)
@@ -214,17 +224,21 @@ static json_t *notes(const struct rlog_control *c)
 	return list;
 }
 
-static int complete(const struct record_result *r, const struct rlog_control *c, struct err *e)
+/* squeeze_s: how long logs may be compressed */
+static int complete(const struct record_result *r, const struct rlog_control *c, double squeeze_s, struct err *e)
 {
 	cleanup_free char *group = path_join(r->dir, "group");
 	json_t *manifest;
+	struct err why;
 
 	unlink(group); /* the processes' own, see plugins/record/group.c */
+	json_object_set_new(r->meta, "notes", notes(c));
+	if (squeeze_rest(r->dir, squeeze_s, &why))
+		json_array_append_new(json_object_get(r->meta, "notes"),
+				      json_sprintf("logs are not compressed: %s", why.text));
 	manifest = rec_make_manifest(r->dir, e);
-
 	if (!manifest)
 		return -1;
-	json_object_set_new(r->meta, "notes", notes(c));
 	json_object_set_new(r->meta, "manifest", manifest);
 	json_object_set_new(r->meta, "complete", json_true());
 	json_object_del(r->meta, "still_running");
@@ -239,7 +253,7 @@ int record_complete(const struct record_result *r, const struct rlog_control *c,
 {
 	unsigned running;
 
-	return record_trim(r->dir, &running, e) ? -1 : complete(r, c, e);
+	return record_trim(r->dir, &running, e) ? -1 : complete(r, c, INFINITY, e);
 }
 
 static int finish(struct record_result *r, const struct rlog_control *c, struct keeper *k, int status,
@@ -257,7 +271,7 @@ static int finish(struct record_result *r, const struct rlog_control *c, struct 
 	if (record_trim(r->dir, &running, e))
 		return -1;
 	if (!running)
-		return complete(r, c, e);
+		return complete(r, c, fmax(SQUEEZE_MIN_S, wall_s * SQUEEZE_PART), e);
 	json_object_set_new(r->meta, "still_running", json_integer(running));
 	if (write_meta(r->dir, r->meta, e))
 		return -1;

@@ -14,6 +14,7 @@
 
 #include "base/cleanup.h"
 #include "base/str.h"
+#include "reclog/frames.h"
 #include "rlog/kinds.h"
 
 static const uint8_t result_kinds[RLOG_KIND_LIMIT] = {
@@ -63,14 +64,11 @@ int reader_init_mem(struct reader *r, const char *name, const void *data, size_t
 	return -1;
 }
 
-int reader_open(struct reader *r, const char *path, struct err *e)
+static int open_fd(struct reader *r, int fd, const char *path, struct err *e)
 {
-	cleanup_close int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
 	struct stat st;
 
 	*r = (struct reader){0};
-	if (fd < 0)
-		return err_errno(e, errno == ENOENT ? ERR_USAGE : ERR_INTERNAL, "%s", path);
 	if (fstat(fd, &st))
 		return err_errno(e, ERR_INTERNAL, "%s", path);
 	if (!S_ISREG(st.st_mode))
@@ -92,6 +90,28 @@ int reader_open(struct reader *r, const char *path, struct err *e)
 fail:
 	reader_fini(r);
 	return -1;
+}
+
+int reader_open(struct reader *r, const char *path, struct err *e)
+{
+	cleanup_close int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+
+	*r = (struct reader){0};
+	if (fd < 0)
+		return err_errno(e, errno == ENOENT ? ERR_USAGE : ERR_INTERNAL, "%s", path);
+	return open_fd(r, fd, path, e);
+}
+
+int reader_open_whole(struct reader *r, const char *path, struct err *e)
+{
+	cleanup_close int fd = memfd_create("log", MFD_CLOEXEC);
+
+	*r = (struct reader){0};
+	if (fd < 0)
+		return err_errno(e, ERR_HOST, "memfd_create");
+	if (frames_unpack(path, fd, 0, e))
+		return -1;
+	return open_fd(r, fd, path, e);
 }
 
 void reader_fini(struct reader *r)

@@ -45,6 +45,8 @@ struct reader_iter {
 
 /* Maps a log and checks its head. Damage and a wrong version are ERR_USAGE. */
 int reader_open(struct reader *r, const char *path, struct err *e);
+/* The same of a log that is partly compressed, or may be while it is read: a copy that is whole. See frames.h. */
+int reader_open_whole(struct reader *r, const char *path, struct err *e);
 /* The same over memory that outlives r. */
 int reader_init_mem(struct reader *r, const char *name, const void *data, size_t len,
 		    struct err *e);

@@ -12,6 +12,7 @@
 #include "base/fdio.h"
 #include "base/jsonx.h"
 #include "base/str.h"
+#include "reclog/frames.h"
 #include "reclog/host.h"
 #include "reclog/torn.h"
 
@@ -298,12 +299,34 @@ char *rec_log_path(const struct rec *r, uint32_t process, uint32_t thread)
 	return str_fmt("%s/p%04u/t%04u.log", r->dir, process, thread);
 }
 
+bool rec_log_changes(const struct rec *r, const char *path)
+{
+	cleanup_free char *frames = frames_path(path);
+
+	return !r->complete || !access(frames, F_OK);
+}
+
+/* From where a replay has it, if it has. */
+static int log_open_where(const struct rec *r, uint32_t process, uint32_t thread, const char *path, struct reader *log,
+			  struct err *e)
+{
+	cleanup_free char *ready = r->logs_dir ? str_fmt("%s/p%04u/t%04u.log", r->logs_dir, process, thread) : NULL;
+
+	if (!ready || access(ready, F_OK))
+		return (rec_log_changes(r, path) ? reader_open_whole : reader_open)(log, path, e);
+	if (reader_open(log, ready, e))
+		return -1;
+	free(log->name);
+	log->name = xstrdup(path);
+	return 0;
+}
+
 static int log_open(const struct rec *r, const struct rec_image *img, uint32_t thread,
 		    struct reader *log, struct err *e)
 {
 	cleanup_free char *path = rec_log_path(r, img->ordinal, thread);
 
-	if (reader_open(log, path, e))
+	if (log_open_where(r, img->ordinal, thread, path, log, e))
 		return -1;
 	if (log->head.process != img->ordinal || log->head.thread != thread)
 		return err_set(e, ERR_USAGE,

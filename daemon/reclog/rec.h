@@ -33,6 +33,7 @@ struct rec {
 	struct rlog_control control; /* a copy */
 	struct rec_image *images;    /* by ordinal, ascending */
 	unsigned nimages;
+	const char *logs_dir; /* set by the owner: where a replay has logs that rec_log_changes; NULL: nowhere */
 };
 
 /* Opens REC. The manifest is not checked yet: see rec_verify_manifest. */
@@ -44,6 +45,8 @@ void rec_free(struct rec *r);
 const struct rec_image *rec_image(const struct rec *r, uint32_t ordinal, struct err *e);
 /* "REC/pNNNN/tNNNN.log", malloc'd. */
 char *rec_log_path(const struct rec *r, uint32_t process, uint32_t thread);
+/* Is a log more than its file, or may it become other than it is now? */
+bool rec_log_changes(const struct rec *r, const char *path);
 /*
  * Opens the logs of all threads of an image (nthreads readers, malloc'd, by ordinal). Heads that do
  * not belong there are damage. Free with rec_logs_free.

@@ -10,6 +10,7 @@
 #include "base/jsonx.h"
 #include "base/str.h"
 #include "reclog/host.h"
+#include "rlog/replay.h"
 
 static int check_replayable(const struct rec *rec, struct err *e)
 {
@@ -25,6 +26,7 @@ int pick_rec(const json_t *params, struct rec **out, struct err *e)
 
 	if (rec_open(dir, out, e))
 		return -1;
+	(*out)->logs_dir = REPLAY_LOGS;
 	if (check_replayable(*out, e) || rec_verify_manifest(*out, e)) {
 		rec_free(*out);
 		*out = NULL;

@@ -26,6 +26,7 @@
 #include "launch/launch.h"
 #include "reclog/describe.h"
 #include "session/diverge.h"
+#include "session/logs.h"
 #include "session/root.h"
 
 #define REC_MOUNT REPLAY_DIR "/rec"
@@ -112,7 +113,7 @@ int target_init(struct target *t, const struct rec *rec, uint32_t process, unsig
 		return err_wrap(e, "%s", rec->dir);
 	if (fill_follow(t, follow, e) || root_prepare(rec, root, follow, t->own_root, e))
 		return -1;
-	if (timeline_build(rec, process, &opts, &t->tl, e))
+	if (logs_prepare(rec, root->ordinal, process, e) || timeline_build(rec, process, &opts, &t->tl, e))
 		return -1;
 	snprintf(sched, sizeof(sched), REPLAY_DIR "/sched.%04u", t->root);
 	if (timeline_write_sched(t->tl, sched, e) || crc32c_file(sched, &t->sched_crc, &size, e))

@@ -443,20 +443,27 @@ static const void *map_ro(const char *path, void *at, uint64_t *len)
 	return raw_failed(m) ? 0 : m;
 }
 
-int turn_map_log(struct thr *t)
+static const struct rlog_head *map_log_in(const char *dir, const struct thr *t, uint64_t *len)
 {
-	static const uint8_t nothing[1];
-	char path[400], *end = path + sizeof(path), *p;
-	const struct rlog_head *h;
-	uint64_t len;
+	char path[400], *end = path + sizeof(path), *p = fmt_str(path, end, dir);
 
-	p = fmt_str(path, end, G.rec);
 	p = fmt_str(p, end, "/p");
 	p = fmt_dec(p, end, G.process, 4);
 	p = fmt_str(p, end, "/t");
 	p = fmt_dec(p, end, t->ordinal, 4);
 	fmt_str(p, end, ".log");
-	h = map_ro(path, G.replay_log_next, &len);
+	return map_ro(path, G.replay_log_next, len);
+}
+
+int turn_map_log(struct thr *t)
+{
+	static const uint8_t nothing[1];
+	const struct rlog_head *h;
+	uint64_t len;
+
+	h = map_log_in(REPLAY_LOGS, t, &len);
+	if (!h)
+		h = map_log_in(G.rec, t, &len);
 	if (!h) {
 		t->log.rd = t->log.rd_end = nothing;
 		return -1;

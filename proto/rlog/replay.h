@@ -4,6 +4,7 @@
  *
  * In a cell, /run/fred is a private tmpfs:
  *   /run/fred/rec          the recording (bind mount)
+ *   /run/fred/logs         pNNNN/tNNNN.log: what counts instead of the recording's, where that is compressed or may change
  *   /run/fred/ctl.NNNN     struct replay_ctl, mapped at REPLAY_CTL_ADDR
  *   /run/fred/sched.NNNN   struct replay_sched: a linear timeline, with the events of fork ancestors
  *                          before an image's own, mapped at REPLAY_SCHED_ADDR
@@ -30,6 +31,7 @@
 #include "rlog/rlog.h"
 
 #define REPLAY_DIR "/run/fred"
+#define REPLAY_LOGS REPLAY_DIR "/logs"
 #define REPLAY_MAGIC 0x4c50524452ull
 /*
  * The address plan. All of it lies far below where the kernel places mappings on its own, so that the

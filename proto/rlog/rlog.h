@@ -11,6 +11,7 @@
  *     files       what it was started from, and code that it mapped: four strings each, see fred-recording(5)
  *     traps       struct rlog_traps; none if nothing was trapped
  *     tNNNN.log   struct rlog_head, then the records of thread NNNN (1 is the first)
+ *     tNNNN.zst   parts of that log, compressed: see struct rlog_frame; none if nothing was
  *   files/        libfred-record.so as it was used, and copies of the files that were mapped, "DEV-INO-SIZE-MTIMENS" in hexadecimal
  *
  * A record is: kind (1 byte, events.def), the stamp as a varint (if S: ticks since this thread's
@@ -60,6 +61,21 @@ struct rlog_head {
 	uint64_t reserved[3];
 };
 _Static_assert(sizeof(struct rlog_head) == 64, "rlog_head");
+
+/*
+ * pNNNN/tNNNN.zst: parts of a log that its thread is done with, one behind the other: each is a struct rlog_frame, which
+ * zstd skips, and a zstd frame with its checksum. They count instead of what the log itself has there, which may be
+ * a hole or cut off. The log's first page is in none of them.
+ */
+#define RLOG_FRAME_MAGIC 0x184d2a5fu
+#define RLOG_FRAME_START 4096u /* where in the log the first one begins */
+struct rlog_frame {
+	uint32_t magic, skip; /* skip: the bytes behind this word that zstd skips */
+	uint64_t offset; /* in the log */
+	uint32_t bytes; /* of the log */
+	uint32_t packed; /* of the zstd frame that follows */
+};
+_Static_assert(sizeof(struct rlog_frame) == 24, "rlog_frame");
 
 /* p NNNN/image. After the struct: execfn, exe, cwd, then argc + envc strings, each with its NUL. */
 enum rlog_origin { RLOG_ORIGIN_EXEC = 1, RLOG_ORIGIN_FORK = 2 };
