@@ -14,6 +14,7 @@
 #define LATE_NS 20000000l /* without an event, until a waiting signal interrupts the program */
 #define AGAIN_NS 1000000l /* when that was inside the shim */
 #define SOON_NS 30000l /* at its edge, or in the middle of an instruction */
+#define LEAST_NS 1000000u /* of CPU time without an event: who has only waited for a processor does not compute */
 
 static char our_timer; /* its address in a signal says that it is one of these */
 
@@ -44,14 +45,33 @@ static int make_timer(struct thr *t)
 	return 0;
 }
 
+static void mark(struct thr *t)
+{
+	t->mark_cpu = point_cpu_ns();
+	t->mark_stamp = stamp_now();
+	t->mark_cur = t->log.cur;
+}
+
 static void arm(struct thr *t, long first_ns)
 {
 	if (t->late_armed || make_timer(t))
 		return;
 	t->late_armed = 1;
-	t->mark_cpu = point_cpu_ns();
-	t->mark_stamp = stamp_now();
+	mark(t);
 	set_timer(t, first_ns, AGAIN_NS);
+}
+
+/*
+ * Has the thread computed for a while, and made no event? On a busy machine it may have waited for a processor; and
+ * a few instructions behind an event a replay is there before it can look.
+ */
+static int computes(struct thr *t)
+{
+	if (t->mark_cur == t->log.cur)
+		return point_cpu_ns() - t->mark_cpu >= LEAST_NS;
+	t->preempt = 0; /* no spin */
+	mark(t);
+	return 0;
 }
 
 void interrupt_late(struct thr *t)
@@ -163,12 +183,12 @@ static void tick(struct thr *t, const ucontext_t *uc)
 	if (t->preempt && !gil_wanted(t))
 		t->preempt = 0;
 	if (t->preempt)
-		arm(t, SOON_NS); /* if it cannot be now */
+		arm(t, AGAIN_NS); /* if it cannot be now */
 	if (!t->pending && !t->preempt) {
 		interrupt_disarm(t);
 		return;
 	}
-	if (t->depth || t->blocking || (G.serial && !t->gil))
+	if (t->depth || t->blocking || (G.serial && !t->gil) || !computes(t))
 		return; /* the timer comes again */
 	if (interrupt_in_shim(uc) || point_in_middle(uc)) {
 		set_timer(t, SOON_NS, AGAIN_NS);

@@ -76,6 +76,7 @@ struct thr {
 	/* interrupt.c; late_timer: its number + 1; late_sp: the stack of the computation that is interrupted */
 	int late_timer, late_armed, preempt, poked;
 	uint64_t late_sp, mark_cpu, mark_stamp;
+	const uint8_t *mark_cur; /* of the log, then */
 	int seeking; /* replay, see seek.c */
 	/* a new thread's start */
 	void *(*start)(void *);
