@@ -19,8 +19,11 @@
 #define FRAMES_MAX 64
 #define CALL_TIMEOUT_MS 20000
 
+/* An operator is no name that another frame may know. */
 static bool is_unknown_symbol(const struct err *e)
 {
+	if (strstr(e->text, "No symbol \"operator"))
+		return false;
 	return strstr(e->text, "No symbol") || strstr(e->text, "no member") ||
 	       strstr(e->text, "No frame");
 }

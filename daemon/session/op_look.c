@@ -11,6 +11,7 @@
 #include "base/jsonx.h"
 #include "base/str.h"
 #include "gdb/agentexpr.h"
+#include "gdb/containers.h"
 #include "gdb/libc_calls.h"
 #include "session/look.h"
 #include "session/ops_list.h"
@@ -34,20 +35,28 @@ static const char *expr_of(const json_t *one)
 	return json_string_value(json_object_get(one, "expr"));
 }
 
-/* As GDB takes it: calls into libc are cast, where it asked for that. */
+/* As GDB takes it, where it refused what was asked: calls into libc are cast, libstdc++'s methods spelled out. */
 static const char *text_of(const json_t *one)
 {
-	const char *cast = json_string_value(json_object_get(one, "cast"));
+	const char *instead = json_string_value(json_object_get(one, "instead"));
 
-	return cast ? cast : expr_of(one);
+	return instead ? instead : expr_of(one);
 }
 
-/* Whether GDB refused a call whose type can be told; then it is worth another try. */
-static bool add_cast(json_t *one, const struct err *why)
+/* Whether there is another way to say what GDB refused; then it is worth another try. */
+static bool say_otherwise(struct look *l, json_t *one, pid_t tid, int frame, const struct err *why)
 {
-	cleanup_free char *cast = why->kind == ERR_USAGE ? gdb_libc_supply(text_of(one), why->text) : NULL;
+	cleanup_free char *cast = NULL, *spelled = NULL;
+	struct err ignored;
 
-	return cast && !json_object_set_new(one, "cast", json_string(cast));
+	if (why->kind != ERR_USAGE || gdb_dead(l->g))
+		return false;
+	cast = gdb_libc_supply(text_of(one), why->text);
+	if (!cast && !json_object_get(one, "spelled")) {
+		json_object_set_new(one, "spelled", json_true());
+		gdb_without_containers(l->g, text_of(one), tid, frame, &spelled, &ignored);
+	}
+	return (cast || spelled) && !json_object_set_new(one, "instead", json_string(cast ? cast : spelled));
 }
 
 /* GDB is of no use any more, or fred itself failed: no matter of this expression alone. */
@@ -65,7 +74,7 @@ static int eval_into(struct look *l, json_t *one, pid_t tid, int frame, struct e
 		set_value(one, value);
 		return 0;
 	}
-	if (add_cast(one, &why))
+	if (say_otherwise(l, one, tid, frame, &why))
 		return eval_into(l, one, tid, frame, e);
 	if (is_fatal(l, &why)) {
 		*e = why;
@@ -84,7 +93,7 @@ static int eval_pure(struct look *l, json_t *one, pid_t tid, int frame, struct e
 
 	if (r == GDB_NOT_COMPILABLE)
 		return 1;
-	if (r && add_cast(one, &why))
+	if (r && say_otherwise(l, one, tid, frame, &why))
 		return eval_pure(l, one, tid, frame, e);
 	/* GDB 13 evaluates virtual functions, but does not tell their types */
 	if (r && why.kind == ERR_USAGE && strchr(text_of(one), '('))
@@ -173,8 +182,10 @@ int op_eval(const json_t *params, struct op_ctx *ctx, json_t **result, struct er
 		json_t *position = look_position(&l);
 
 		r = first_round(&l, values, e) || second_round(&l, values, e) ? -1 : 0;
-		json_array_foreach(values, i, text)
-			json_object_del(text, "cast");
+		json_array_foreach(values, i, text) {
+			json_object_del(text, "instead");
+			json_object_del(text, "spelled");
+		}
 		if (!r)
 			*result = json_pack("{s:i, s:O, s:O}", "process", (int)l.nav.t.process,
 					    "position", position, "values", values);

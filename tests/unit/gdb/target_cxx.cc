@@ -1,7 +1,14 @@
 // SPDX-License-Identifier: MIT
 // target_cxx.cc: a C++ program: members, inheritance, references, namespaces, a vector; then it blocks.
+#include <array>
+#include <atomic>
+#include <deque>
 #include <memory>
+#include <optional>
+#include <queue>
+#include <stack>
 #include <string>
+#include <string_view>
 #include <vector>
 
 extern "C" long block_here(void);
@@ -38,6 +45,35 @@ public:
 	std::unique_ptr<int> m_owned{new int(9)};
 	std::string m_name = "store";
 };
+
+/* For the spellings of libstdc++'s methods. */
+struct Holder {
+	std::atomic<int> hits{5};
+	std::atomic<bool> ready{false};
+	std::queue<int> jobs;
+	std::stack<int> undo;
+	std::priority_queue<int> best;
+	std::deque<int> many;
+	std::optional<int> maybe, none;
+	std::array<int, 3> triple{1, 2, 3};
+	std::string state = "o\"k\n", empty;
+	std::string_view view = "view";
+	std::shared_ptr<int> shared = std::make_shared<int>(7), other = shared;
+	std::unique_ptr<int> nothing;
+
+	Holder()
+	{
+		for (int i = 0; i < 400; i++) { // more than one node of a deque
+			jobs.push(i);
+			undo.push(i);
+			best.push(i ^ 1);
+			many.push_back(i * 2);
+		}
+		jobs.pop();
+		many.pop_front();
+		maybe = 6;
+	}
+} holder;
 
 int Store::s_count = 3;
 int total = 100;

@@ -15,6 +15,7 @@
 #include "base/cleanup.h"
 #include "base/str.h"
 #include "gdb/agentexpr.h"
+#include "gdb/containers.h"
 #include "live.h"
 
 static const char *c_plain, *c_optimized, *cxx;
@@ -235,6 +236,80 @@ static void test_cxx(void **state)
 	live_end(&l);
 }
 
+/* libstdc++'s methods and operators, spelled out, are compiled. Not so what is shown as it is. */
+static void test_containers(void **state)
+{
+	static const struct {
+		const char *expr, *value;
+	} good[] = {
+		{"holder.hits + 1", "6"},
+		{"holder.hits.load()", "5"},
+		{"!holder.ready", "true"},
+		{"holder.ready == false", "true"},
+		{"holder.jobs.size()", "399"},
+		{"holder.jobs.front()", "1"},
+		{"holder.jobs.back()", "399"},
+		{"holder.undo.top()", "399"},
+		{"holder.best.top()", "399"},
+		{"holder.best.empty()", "false"},
+		{"holder.many[300]", "602"},
+		{"holder.many.at(holder.hits)", "12"},
+		{"holder.many.back()", "798"},
+		{"holder.maybe.has_value()", "true"},
+		{"holder.maybe.value()", "6"},
+		{"holder.none.has_value()", "false"},
+		{"holder.triple[1] + holder.triple.at(2)", "5"},
+		{"holder.triple.size()", "3"},
+		{"holder.state == \"o\\\"k\\n\"", "true"},
+		{"holder.state != \"o\\\"k\\n\"", "false"},
+		{"\"other\" == holder.state", "false"},
+		{"holder.empty == \"\"", "true"},
+		{"holder.view == \"view\" && holder.state != \"x\"", "true"},
+		{"holder.shared == 0", "false"},
+		{"holder.nothing == 0", "true"},
+		{"holder.shared.use_count()", "2"},
+		{"*holder.shared == 7", "true"},
+		{"store.m_owned != 0 && *store.m_owned > 8", "true"},
+		{"store.m_items.at(2)", "20"},
+	};
+	static const char *const as_it_is[] = {"holder.hits", "holder.state", "store.m_owned", "&holder.hits",
+					       "holder.state == holder.empty", "total + 1", "holder.state == \"\\x41\""};
+	struct live l;
+	int frame;
+
+	(void)state;
+	if (!cxx)
+		skip();
+	live_attach(&l, cxx, NULL, 1);
+	frame = live_frame_of(l.gdb, 0, "shop::Store::run");
+	for (size_t i = 0; i < sizeof(good) / sizeof(good[0]); i++) {
+		cleanup_free char *text = NULL, *value = NULL;
+		enum agent_status status;
+		struct agent_result out;
+		struct gdb_expr x = {0};
+		struct err e = {0};
+
+		if (gdb_without_containers(l.gdb, good[i].expr, 0, frame, &text, &e))
+			fail_msg("%s: not spelled out", good[i].expr);
+		if (gdb_expr_compile(l.gdb, text, 0, frame, &x, &e))
+			fail_msg("%s as %s: %s", good[i].expr, text, e.text);
+		value = interpret(&l, &x, &out, &status);
+		if (status)
+			fail_msg("%s as %s: %s", good[i].expr, text, agent_status_text(status));
+		if (strcmp(value, good[i].value))
+			fail_msg("%s as %s: %s", good[i].expr, text, value);
+		gdb_expr_fini(&x);
+	}
+	for (size_t i = 0; i < sizeof(as_it_is) / sizeof(as_it_is[0]); i++) {
+		cleanup_free char *text = NULL;
+		struct err e = {0};
+
+		if (gdb_without_containers(l.gdb, as_it_is[i], 0, frame, &text, &e) != 1)
+			fail_msg("%s became %s", as_it_is[i], text);
+	}
+	live_end(&l);
+}
+
 /* An object's address and size, to compare its bytes with. */
 static void test_address(void **state)
 {
@@ -353,9 +428,13 @@ static void test_thread_local(void **state)
 int main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_c_plain),	  cmocka_unit_test(test_c_optimized),
-		cmocka_unit_test(test_cxx),	  cmocka_unit_test(test_address),
-		cmocka_unit_test(test_ranges),	  cmocka_unit_test(test_local_without_gdb),
+		cmocka_unit_test(test_c_plain),
+		cmocka_unit_test(test_c_optimized),
+		cmocka_unit_test(test_cxx),
+		cmocka_unit_test(test_containers),
+		cmocka_unit_test(test_address),
+		cmocka_unit_test(test_ranges),
+		cmocka_unit_test(test_local_without_gdb),
 		cmocka_unit_test(test_thread_local),
 	};
 

@@ -69,6 +69,7 @@ static const struct {
 	{"structure + A", "structure + <A>"},
 	{"A . b -> c", "<A>. b-> c"},
 	{" A", " <A>"},
+	{"(A *)B + *(E *)C", "(A *)<B> + *(E *)<C>"},
 };
 
 static void test_rewritten(void **state)
