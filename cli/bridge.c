@@ -20,6 +20,7 @@
 #include "base/cleanup.h"
 #include "base/fdio.h"
 #include "cli/client.h"
+#include "cli/out.h"
 
 static int make_dir(struct bridge *b, struct err *e)
 {
@@ -55,7 +56,10 @@ int bridge_listen(const struct bridge *b, const char *name, char path[108], stru
 static int keep(const struct cli *cli, pid_t parent, json_t *params, struct err *e)
 {
 	json_auto_t *result = NULL;
+	sigset_t none;
 
+	sigemptyset(&none);
+	sigprocmask(SIG_SETMASK, &none, NULL); /* a daemon may be started from here */
 	setpgid(0, 0);
 	prctl(PR_SET_PDEATHSIG, SIGTERM); /* however the parent ends */
 	if (getppid() != parent)
@@ -64,8 +68,7 @@ static int keep(const struct cli *cli, pid_t parent, json_t *params, struct err 
 	return client_run(cli, "debug", params, &result, e) && e->kind != ERR_CANCELLED ? -1 : 0;
 }
 
-/* What a readable signal_fd says: 1: stop. */
-static int signalled(struct bridge *b, const struct pollfd *p)
+int bridge_signalled(struct bridge *b, const struct pollfd *p)
 {
 	struct signalfd_siginfo info;
 
@@ -91,7 +94,7 @@ int bridge_accept(struct bridge *b, int fd, pid_t other)
 				return -1;
 			continue;
 		}
-		if (signalled(b, &p[1]))
+		if (bridge_signalled(b, &p[1]))
 			return -2;
 		if (p[0].revents)
 			return accept4(fd, NULL, NULL, SOCK_CLOEXEC);
@@ -105,7 +108,7 @@ void bridge_wait(struct bridge *b, pid_t pid)
 	cleanup_close int pidfd = (int)syscall(SYS_pidfd_open, pid, 0);
 	struct pollfd p[] = {{.fd = pidfd, .events = POLLIN}, {.fd = b->signal_fd, .events = POLLIN}};
 
-	while (!p[0].revents && !signalled(b, &p[1]))
+	while (!p[0].revents && !bridge_signalled(b, &p[1]))
 		if (poll(p, 2, -1) < 0)
 			p[0].revents = p[1].revents = 0;
 }
@@ -134,31 +137,64 @@ static int wait_worker(struct bridge *b)
 	return WIFEXITED(status) && WEXITSTATUS(status) ? WEXITSTATUS(status) : 70;
 }
 
-int bridge_start(struct bridge *b, const struct cli *cli, json_t *params, int *code, struct err *e)
+/* As bridge_start says it. */
+static int begin(struct bridge *b, int *code, struct err *e)
 {
 	pid_t self = getpid();
 
-	*b = (struct bridge){.worker = -1, .signal_fd = -1, .listener = -1};
-	if (make_dir(b, e) || (b->listener = bridge_listen(b, "worker", b->path, e)) < 0) {
-		json_decref(params);
-		return -1;
-	}
-	json_object_set_new(params, "socket", json_string(b->path));
 	b->keeper = fork();
-	if (b->keeper < 0) {
-		json_decref(params);
+	if (b->keeper < 0)
 		return err_errno(e, ERR_HOST, "fork");
-	}
 	if (!b->keeper) {
 		b->dir[0] = '\0';
 		close(b->listener);
 		b->listener = -1;
-		*code = keep(cli, self, params, e);
+		*code = keep(b->cli, self, json_incref(b->params), e);
 		return 1;
 	}
-	json_decref(params);
 	*code = wait_worker(b);
 	return *code ? 1 : 0;
+}
+
+int bridge_start(struct bridge *b, const struct cli *cli, json_t *params, int *code, struct err *e)
+{
+	*b = (struct bridge){.worker = -1, .signal_fd = -1, .listener = -1, .cli = cli, .params = params};
+	if (make_dir(b, e) || (b->listener = bridge_listen(b, "worker", b->path, e)) < 0)
+		return -1;
+	json_object_set_new(params, "socket", json_string(b->path));
+	return begin(b, code, e);
+}
+
+static void end_operation(struct bridge *b)
+{
+	int status;
+
+	if (b->worker >= 0)
+		close(b->worker);
+	b->worker = -1;
+	if (b->keeper > 0) {
+		kill(b->keeper, SIGTERM); /* cancels the operation */
+		while (waitpid(b->keeper, &status, 0) < 0 && errno == EINTR)
+			;
+	}
+	b->keeper = 0;
+}
+
+int bridge_restart(struct bridge *b, bool stop, struct err *e)
+{
+	int code = 0, r;
+
+	end_operation(b);
+	json_object_del(b->params, "at");
+	json_object_set_new(b->params, "stop", json_boolean(stop));
+	r = begin(b, &code, e);
+	if (!r || r < 0)
+		return r;
+	if (b->dir[0])
+		return err_set(e, ERR_INTERNAL, "no other worker could be started");
+	if (code < 0)
+		out_error(b->cli, e, err_exit_code(e->kind));
+	_exit(code < 0 ? err_exit_code(e->kind) : code);
 }
 
 /* 0: this direction is over. */
@@ -189,7 +225,7 @@ int bridge_copy(struct bridge *b, int fd)
 			going = pass(fd, b->worker);
 		if (going && p[1].revents)
 			going = pass(b->worker, fd);
-		stop = signalled(b, &p[2]);
+		stop = bridge_signalled(b, &p[2]);
 	}
 	close(fd);
 	close(b->worker);
@@ -199,19 +235,12 @@ int bridge_copy(struct bridge *b, int fd)
 
 void bridge_end(struct bridge *b)
 {
-	int status;
-
-	if (b->worker >= 0)
-		close(b->worker);
+	end_operation(b);
 	if (b->listener >= 0)
 		close(b->listener);
-	b->worker = b->listener = -1;
-	if (b->keeper > 0) {
-		kill(b->keeper, SIGTERM); /* cancels the operation */
-		while (waitpid(b->keeper, &status, 0) < 0 && errno == EINTR)
-			;
-	}
-	b->keeper = 0;
+	b->listener = -1;
+	json_decref(b->params);
+	b->params = NULL;
 	if (b->dir[0]) {
 		unlink(b->path);
 		rmdir(b->dir);

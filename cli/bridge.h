@@ -19,8 +19,10 @@ struct bridge {
 	int signal_fd; /* of signalfd; -1: none */
 	/* A signal came: 1 to stop. NULL: every one stops. */
 	int (*on_signal)(struct bridge *b, int sig);
+	const struct cli *cli; /* borrowed */
+	json_t *params; /* of the operation, for another worker */
 	pid_t gdb; /* gdb_run.h */
-	bool interrupts; /* likewise */
+	bool interrupts, ending; /* likewise */
 	int listener; /* where the worker connects */
 	char path[108]; /* the same */
 };
@@ -30,6 +32,14 @@ struct bridge {
  * in the child process 1: *code is the command's exit code, which it returns (-1 with e set).
  */
 int bridge_start(struct bridge *b, const struct cli *cli, json_t *params, int *code, struct err *e);
+/*
+ * Another operation in the place of one whose worker has died or is not wanted any more: as bridge_start, at the last stop
+ * of the session, or at its last prompt. 0, or -1 with e set.
+ */
+int bridge_restart(struct bridge *b, bool stop, struct err *e);
+/* What a signal_fd that was polled says: 1: stop. */
+struct pollfd;
+int bridge_signalled(struct bridge *b, const struct pollfd *p);
 /* The next connection of a worker that stays: into b->worker. 0; 1: the user wants to stop; -1 with e set. */
 int bridge_next(struct bridge *b, struct err *e);
 /*

@@ -146,7 +146,8 @@ static int interrupted(struct call *k)
 		err_set(k->e, ERR_CANCELLED, "interrupted; the daemon stops the operation");
 		return fail(k);
 	}
-	progress_draw(&k->progress, -1, "cancelling (Ctrl-C again: do not wait)");
+	if (si.ssi_signo == SIGINT)
+		progress_draw(&k->progress, -1, "cancelling (Ctrl-C again: do not wait)");
 	if (send_message(k->client,
 			 wire_notification("op.cancel", json_pack("{s:I}", "id", k->id)), k->e))
 		return fail(k);

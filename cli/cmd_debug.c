@@ -1,34 +1,72 @@
 /* SPDX-License-Identifier: MIT */
 /* cmd_debug.c: fredctl debug: GDB on a recording, forwards and backwards. */
 #include <signal.h>
+#include <string.h>
 
+#include "base/jsonx.h"
 #include "base/str.h"
 #include "cli/bridge.h"
 #include "cli/commands.h"
 #include "cli/gdb_run.h"
 #include "cli/recarg.h"
+#include "cli/session.h"
 
 static const struct cli_option options[] = {
 	{"at", "POS", "begin at this position (start)", .word = WORD_POS},
+	{"resume", "ID", "go on with this session (fredctl sessions; latest: the one that ran last)"},
 	RECARG_PROCESS_OPTION,
 	{0},
 };
 
+/* A new session, or one that goes on; the params of the method `debug`, or NULL. */
+static json_t *open_session(const struct cli *cli, struct session *s, struct err *e)
+{
+	const char *id = cli_value(cli, "resume");
+	json_t *params = NULL;
+	int r = 0;
+
+	if (id && (cli->args.n || cli_has(cli, "process"))) {
+		err_set(e, ERR_USAGE, "--resume: the session says which recording and process it is of");
+		return NULL;
+	}
+	if (id)
+		r = session_resume(s, id, &params, e);
+	else if ((params = recarg_at_params(cli, e)))
+		r = session_new(s, params, e);
+	if (r) {
+		json_decref(params);
+		return NULL;
+	}
+	if (id && params)
+		recarg_option(params, cli, "at", "at");
+	return params;
+}
+
+static void say_saved(struct err *e, const char *id)
+{
+	struct err was = *e;
+
+	err_set(e, was.kind, "%s; the session is saved: fredctl debug --resume %s", was.text, id);
+}
+
 static int exec_debug(struct cli *cli, struct err *e)
 {
+	cleanup_session struct session s = {.lock = -1};
 	cleanup_strv struct strv args = {0};
 	struct bridge b;
-	json_t *params;
+	json_t *params = open_session(cli, &s, e);
 	int code = 0, r;
 
-	params = recarg_at_params(cli, e);
 	if (!params)
 		return -1;
+	json_object_set_new(params, "session", json_text(s.dir, strlen(s.dir)));
 	signal(SIGPIPE, SIG_IGN);
 	r = bridge_start(&b, cli, params, &code, e);
 	if (!r) {
 		strv_add(&args, "-q");
-		r = gdb_run(&b, &(struct gdb_run){.args = &args}, &code, e);
+		r = gdb_run(&b, &(struct gdb_run){.args = &args, .state = s.state}, &code, e);
+		if (r < 0)
+			say_saved(e, s.id);
 	}
 	bridge_end(&b);
 	return r < 0 ? -1 : code;
@@ -37,7 +75,7 @@ static int exec_debug(struct cli *cli, struct err *e)
 const struct cli_command cmd_debug = {
 	.name = "debug",
 	.help = "GDB on a recording, forwards and backwards",
-	.usage = "[REC] [--at POS] [--process N]",
+	.usage = "[REC] [--at POS] [--process N] | --resume ID [--at POS]",
 	.options = options,
 	.exec = exec_debug,
 	.max_args = 1,

@@ -9,6 +9,7 @@ static const struct cli_command *const commands[] = {
 	&cmd_replay,
 	&cmd_reverse_watch,
 	&cmd_debug,
+	&cmd_sessions,
 	&cmd_mi,
 	&cmd_dap,
 	&cmd_serve,

@@ -15,25 +15,38 @@
 #include "base/cleanup.h"
 #include "cli/debug_gdb.h"
 #include "cli/mi_reason.h"
+#include "cli/relay.h"
 
 #define INTERRUPT "\3" /* of the remote protocol */
 #define EXIT_NO_GDB 77
 
-static void watched_signals(sigset_t *set)
+static void watched_signals(const struct gdb_run *how, sigset_t *set)
 {
 	sigemptyset(set);
 	sigaddset(set, SIGINT);
 	sigaddset(set, SIGTERM);
 	sigaddset(set, SIGHUP);
+	if (how->state)
+		sigaddset(set, SIGQUIT);
 }
 
 /* GDB's own way to interrupt fails while the program runs in the background, as mi-async has it. */
+static void interrupt(struct bridge *b)
+{
+	if (b->interrupts && b->worker >= 0 && write(b->worker, INTERRUPT, 1) != 1)
+		return; /* it is ending */
+}
+
 static int on_signal(struct bridge *b, int sig)
 {
-	if (sig != SIGINT)
+	if (sig == SIGINT) {
+		interrupt(b);
+	} else if (sig == SIGQUIT) {
+		kill(b->gdb, SIGKILL);
+	} else {
+		b->ending = true;
 		kill(b->gdb, SIGHUP);
-	else if (b->interrupts && b->worker >= 0 && write(b->worker, INTERRUPT, 1) != 1)
-		return 0; /* it is ending */
+	}
 	return 0;
 }
 
@@ -42,7 +55,7 @@ static _Noreturn void become_gdb(const struct gdb_run *how, const struct strv *a
 	sigset_t set;
 
 	prctl(PR_SET_PDEATHSIG, how->mi ? SIGKILL : SIGHUP);
-	watched_signals(&set);
+	watched_signals(how, &set);
 	sigprocmask(SIG_UNBLOCK, &set, NULL);
 	signal(SIGPIPE, SIG_DFL);
 	if (getppid() != parent || (out >= 0 && dup2(out, 1) < 0))
@@ -85,6 +98,13 @@ static int outcome(int status, int *code, struct err *e)
 	return err_set(e, ERR_HOST, "gdb was killed by SIG%s: the recording is as it was, start again", sigabbrev_np(WTERMSIG(status)));
 }
 
+static bool is_alive(pid_t pid)
+{
+	siginfo_t info = {0};
+
+	return !waitid(P_PID, (id_t)pid, &info, WEXITED | WNOWAIT | WNOHANG) && !info.si_pid;
+}
+
 /* While GDB has the connection; then, until GDB ends: the worker may have gone first. */
 static void serve(struct bridge *b, int listener)
 {
@@ -96,43 +116,112 @@ static void serve(struct bridge *b, int listener)
 	bridge_wait(b, b->gdb);
 }
 
-int gdb_run(struct bridge *b, const struct gdb_run *how, int *code, struct err *e)
+/* GDB's connection. -1: GDB has ended, or is to; -2, with e set: no worker can be had. */
+static int accept_gdb(struct bridge *b, int listener, struct err *e)
 {
-	cleanup_strv struct strv argv = {0};
-	cleanup_close int listener = -1, sig_fd = -1;
-	bool terminal = !how->mi && isatty(0);
-	struct termios was;
-	pid_t filter = 0;
-	char path[108];
-	struct debug_gdb scripts = {.dir = b->dir, .socket_path = path, .settings = how->settings};
-	sigset_t set;
-	int status, r;
+	int fd;
 
-	watched_signals(&set);
-	sigprocmask(SIG_BLOCK, &set, NULL);
-	b->signal_fd = sig_fd = signalfd(-1, &set, SFD_CLOEXEC);
-	b->on_signal = on_signal;
-	b->interrupts = how->mi;
-	terminal = terminal && !tcgetattr(0, &was);
-	listener = bridge_listen(b, "gdb", path, e);
-	if (listener < 0)
-		return -1;
+	while ((fd = bridge_accept(b, listener, b->gdb)) == -1 && is_alive(b->gdb))
+		if (bridge_restart(b, false, e))
+			return -2;
+	return fd < 0 ? -1 : fd;
+}
+
+/* serve, for a GDB whose workers may be lost. *prompted: it was at its prompt. */
+static int serve_on(struct bridge *b, int listener, bool *prompted, struct err *e)
+{
+	cleanup_close int fd = accept_gdb(b, listener, e);
+	struct relay relay;
+	int r = fd == -2 ? -1 : 0;
+
+	*prompted = false;
+	if (fd >= 0) {
+		relay_init(&relay, b, fd);
+		r = relay_run(&relay, e);
+		*prompted = relay.prompted;
+		relay_fini(&relay);
+		close(steal_fd(&fd));
+	}
+	if (r < 0)
+		kill(b->gdb, SIGHUP); /* it cannot go on */
+	bridge_wait(b, b->gdb);
+	return r < 0 ? -1 : 0;
+}
+
+/* A GDB that died, or was killed as it hung: the worker is made ready for the next one. */
+static int replace_gdb(struct bridge *b, int status, bool prompted, struct err *e)
+{
+	if (!prompted)
+		return err_set(e, ERR_HOST, "gdb was killed by SIG%s before it came to its prompt",
+			       sigabbrev_np(WTERMSIG(status)));
+	fprintf(stderr, "\nfred: gdb was killed by SIG%s; another one takes its state over\n", sigabbrev_np(WTERMSIG(status)));
+	return bridge_restart(b, false, e) ? -1 : 1;
+}
+
+struct terminal {
+	bool is;
+	struct termios was;
+};
+
+static void terminal_restore(const struct terminal *t)
+{
+	if (t->is)
+		tcsetattr(0, TCSADRAIN, &t->was);
+}
+
+/* One GDB, from its start to its end. 1: another one is to go on. */
+static int run_one(struct bridge *b, const struct gdb_run *how, int listener, const char *path, int *code, struct err *e)
+{
+	struct debug_gdb scripts = {.dir = b->dir, .socket_path = path, .settings = how->settings, .state = how->state};
+	cleanup_strv struct strv argv = {0};
+	bool prompted = false;
+	pid_t filter = 0;
+	int status = 0, r;
+
 	strv_add(&argv, "gdb");
 	r = debug_gdb_scripts(&scripts, &argv, e);
 	strv_add_all(&argv, (const char *const *)how->args->s);
 	if (!r)
 		r = start(b, how, &argv, &filter, e);
 	if (!r) {
-		serve(b, listener);
+		if (how->state)
+			r = serve_on(b, listener, &prompted, e);
+		else
+			serve(b, listener);
 		status = wait_for(b->gdb);
-		r = outcome(status, code, e);
 	}
 	if (filter)
 		wait_for(filter);
-	if (terminal)
-		tcsetattr(0, TCSADRAIN, &was);
-	unlink(path);
 	debug_gdb_remove(&scripts);
+	if (r)
+		return r;
+	if (how->state && WIFSIGNALED(status) && !b->ending)
+		return replace_gdb(b, status, prompted, e);
+	return outcome(status, code, e);
+}
+
+int gdb_run(struct bridge *b, const struct gdb_run *how, int *code, struct err *e)
+{
+	cleanup_close int listener = -1, sig_fd = -1;
+	struct terminal terminal = {.is = !how->mi && isatty(0)};
+	char path[108];
+	sigset_t set;
+	int r;
+
+	watched_signals(how, &set);
+	sigprocmask(SIG_BLOCK, &set, NULL);
+	b->signal_fd = sig_fd = signalfd(-1, &set, SFD_CLOEXEC);
+	b->on_signal = on_signal;
+	b->interrupts = how->mi;
+	terminal.is = terminal.is && !tcgetattr(0, &terminal.was);
+	listener = bridge_listen(b, "gdb", path, e);
+	if (listener < 0)
+		return -1;
+	do {
+		r = run_one(b, how, listener, path, code, e);
+		terminal_restore(&terminal);
+	} while (r > 0);
+	unlink(path);
 	b->signal_fd = -1;
 	return r;
 }

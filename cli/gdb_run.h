@@ -12,11 +12,13 @@ struct gdb_run {
 	const struct strv *args; /* GDB's */
 	const char *const *settings; /* as debug_gdb_script has it */
 	bool mi; /* an editor speaks with it; else a user at a terminal */
+	const char *state; /* as debug_gdb.h has it: then a worker, the daemon or GDB may die, and another one goes on */
 };
 
 /*
  * Runs it until it ends; *code: what it exited with. A SIGINT to us interrupts the program (at a terminal GDB gets it by
- * itself); another signal ends GDB. 0, or -1 with e set: it could not be started, or died.
+ * itself); with a state, SIGQUIT (Ctrl-\) replaces a GDB that hangs; another signal ends GDB. 0, or -1 with e set: it
+ * could not be started, or died.
  */
 int gdb_run(struct bridge *b, const struct gdb_run *how, int *code, struct err *e);
 

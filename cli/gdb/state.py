@@ -129,8 +129,10 @@ class Breakpoints:
             return []
         quietly("save breakpoints " + self.scratch)
         with open(self.scratch, encoding="utf-8", errors="surrogateescape") as f:
-            texts = re.findall(r"^\S.*\n(?:[ \t].*\n)*", f.read(), re.M)
+            texts = re.findall(r"^(?!disable \$bpnum)\S.*\n(?:[ \t].*\n|disable \$bpnum.*\n)*", f.read(), re.M)
         os.unlink(self.scratch)
+        if len(texts) != len(numbers):
+            raise ValueError("%d breakpoints are saved as %d" % (len(numbers), len(texts)))
         return [{"number": n, "text": text} for n, text in zip(numbers, texts)]
 
     def put(self, saved):

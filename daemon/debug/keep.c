@@ -98,19 +98,21 @@ void keep_close(struct debug *d)
 	d->program = NULL;
 }
 
-int keep_return(struct debug *d, struct err *e)
+int keep_return(struct debug *d, bool stop, struct err *e)
 {
 	const struct keep_slot *last = d->slots ? newest(d->slots) : NULL;
+	struct spot to;
 	bool exact;
 
 	if (!last)
 		return 1;
-	if (spot_goto(&d->travel, &last->spot, &exact, e))
-		return err_wrap(e, "back to the last stop, behind event %llu", (unsigned long long)last->spot.event);
+	to = stop || !d->past.n ? last->spot : d->past.v[d->past.n - 1];
+	if (spot_goto(&d->travel, &to, &exact, e))
+		return err_wrap(e, "back to the last stop, behind event %llu", (unsigned long long)to.event);
 	d->inexact = !exact;
 	if (!exact)
 		log_warn("the last stop, at 0x%llx behind event %llu, is not met again exactly",
-			 (unsigned long long)last->spot.regs.rip, (unsigned long long)last->spot.event);
+			 (unsigned long long)to.regs.rip, (unsigned long long)to.event);
 	return 0;
 }
 

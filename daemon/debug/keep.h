@@ -16,8 +16,11 @@
 /* Opens what is there, or begins. NULL: no folder. keep_close in any case. */
 int keep_open(struct debug *d, const char *dir, struct err *e);
 void keep_close(struct debug *d);
-/* To the last stop. 1: there was none. The user is told when the state is not met again exactly. */
-int keep_return(struct debug *d, struct err *e);
+/*
+ * To where the program stood at the last prompt, or (stop) at the last stop, which may be within a command of the debugger's.
+ * 1: there was none. The user is told when the state is not met again exactly.
+ */
+int keep_return(struct debug *d, bool stop, struct err *e);
 /* The debugger has been told of a stop. */
 void keep_stop(struct debug *d);
 

@@ -410,12 +410,10 @@ static int begin(struct debug *d, const json_t *params, struct err *e)
 	int r = keep_open(d, json_string_value(json_object_get(params, "session")), e);
 
 	if (!r && !at)
-		r = keep_return(d, e);
+		r = keep_return(d, json_is_true(json_object_get(params, "stop")), e);
 	else if (!r)
 		r = 1;
-	if (r <= 0)
-		return r;
-	if (debug_goto(d, at ? at : "start", e))
+	if (r < 0 || (r && debug_goto(d, at ? at : "start", e)))
 		return -1;
 	keep_stop(d);
 	return 0;
@@ -433,7 +431,10 @@ int op_debug(const json_t *params, struct op_ctx *ctx, json_t **result, struct e
 	d.process = pick_process(params, d.rec, e);
 	if (d.process && !nav_init(&d.nav, d.rec, d.process, 0, ctx, e)) {
 		travel_init(&d.travel, &d.nav);
-		r = begin(&d, params, e) || serve(&d, path, stay, e) ? -1 : 0;
+		r = begin(&d, params, e);
+		d.nav.ctx = NULL; /* from here on the terminal is the debugger's: no progress bar in it */
+		if (!r)
+			r = serve(&d, path, stay, e);
 		free(d.later);
 		divert_end(&d.divert);
 		keep_close(&d);

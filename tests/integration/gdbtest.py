@@ -10,6 +10,7 @@ LOOP = r"""
 #include <stdlib.h>
 
 int total;
+struct place { int x; char c; double d; unsigned low:3, high:5; } here = {3, 'q', 2.5, 5, 17};
 
 int twice(int x)
 {
