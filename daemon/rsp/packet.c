@@ -97,6 +97,7 @@ int rsp_parse(struct buf *in, struct buf *p)
 {
 	int r = skip_noise(in);
 	const char *end;
+	uint8_t sum;
 	size_t len;
 	bool good;
 
@@ -110,7 +111,7 @@ int rsp_parse(struct buf *in, struct buf *p)
 		buf_clear(in);
 		return -1;
 	}
-	good = (unsigned)(digit(end[1]) << 4 | digit(end[2])) == checksum(in->data + 1, len);
+	good = rsp_unhex(end + 1, &sum, 1) == 1 && sum == checksum(in->data + 1, len);
 	buf_clear(p);
 	if (good)
 		unescape(p, in->data + 1, len);

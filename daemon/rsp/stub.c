@@ -9,6 +9,8 @@
 
 #include "base/str.h"
 
+#define POINT_MAX 4096u /* bytes; more than any processor watches */
+
 typedef int (*packet_fn)(struct stub *s, const char *args, struct err *e);
 
 int stub_ok(struct stub *s)
@@ -82,22 +84,53 @@ static int resume(struct stub *s, enum rsp_resume how, int tid)
 	return stop_reply(s);
 }
 
+/* A thread as GDB names it; 0: any. false: that is no name. */
+static bool thread_id(const char *text, const char **end, int *tid)
+{
+	char *e;
+	long n = strtol(text, &e, 16);
+
+	if (e == text || n < -1 || n > INT32_MAX)
+		return false;
+	*end = e;
+	*tid = n > 0 ? (int)n : 0;
+	return true;
+}
+
+/* ;ACTION[:THREAD] behind *p: is it a step, and of which thread? */
+static bool read_action(const char **p, bool *step, int *tid)
+{
+	const char *s = *p + 1;
+	char action = **p == ';' ? *s++ : '\0';
+
+	if (!action || !strchr("cCsS", action))
+		return false;
+	if (action < 'a') /* with a signal */
+		s += strspn(s, "0123456789abcdef");
+	*step = action == 's' || action == 'S';
+	*tid = 0;
+	if (*s == ':' && !thread_id(s + 1, &s, tid))
+		return false;
+	*p = s;
+	return !*s || *s == ';';
+}
+
 /* vCont;ACTION[:THREAD]... : the thread to be stepped, else all go on. */
 static int v_cont(struct stub *s, const char *args, struct err *e)
 {
+	bool step = false, found = false;
+	int tid = 0, stepped = 0;
 	const char *p = args;
 
 	(void)e;
-	while ((p = strchr(p, ';'))) {
-		char action = *++p;
-		const char *colon = p + strcspn(p, ":;");
-
-		if (action != 's' && action != 'S')
-			continue;
-		return resume(s, RSP_STEP,
-			      *colon == ':' ? (int)strtol(colon + 1, NULL, 16) : stub_thread(s, s->general));
-	}
-	return resume(s, RSP_CONTINUE, stub_thread(s, 0));
+	do {
+		if (!read_action(&p, &step, &tid))
+			return stub_error(s);
+		if (step && !found)
+			stepped = tid;
+		found |= step;
+	} while (*p);
+	return resume(s, found ? RSP_STEP : RSP_CONTINUE, stub_thread(s, found ? stepped : 0));
 }
 
 static int v_cont_query(struct stub *s, const char *args, struct err *e)
@@ -143,7 +176,7 @@ static int set_point(struct stub *s, const char *args, bool on)
 	unsigned len;
 	int type, r;
 
-	if (sscanf(args, "%d,%" SCNx64 ",%x", &type, &addr, &len) != 3 || type < 0 || type > RSP_ACCESS)
+	if (sscanf(args, "%d,%" SCNx64 ",%x", &type, &addr, &len) != 3 || type < 0 || type > RSP_ACCESS || len > POINT_MAX)
 		return stub_error(s);
 	r = s->ops->set_point(s->ctx, (enum rsp_point)type, addr, len, on, &why);
 	if (r < 0)
@@ -165,10 +198,13 @@ static int remove_point(struct stub *s, const char *args, struct err *e)
 
 static int choose_thread(struct stub *s, const char *args, struct err *e)
 {
-	int tid = (int)strtol(args + 1, NULL, 16);
+	const char *end;
+	int tid;
 
 	(void)e;
-	*(args[0] == 'g' ? &s->general : &s->moving) = tid > 0 ? tid : 0;
+	if ((args[0] != 'g' && args[0] != 'c') || !thread_id(args + 1, &end, &tid))
+		return stub_error(s);
+	*(args[0] == 'g' ? &s->general : &s->moving) = tid;
 	return stub_ok(s);
 }
 

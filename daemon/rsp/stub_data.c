@@ -32,14 +32,15 @@ int stub_all_registers(struct stub *s, const char *args, struct err *e)
 
 int stub_one_register(struct stub *s, const char *args, struct err *e)
 {
-	unsigned i = (unsigned)strtoul(args, NULL, 16);
+	char *end;
+	unsigned long i = strtoul(args, &end, 16);
 	struct rsp_regs r;
 
 	(void)e;
-	if (i >= rsp_regs_count())
+	if (end == args || i >= rsp_regs_count())
 		return stub_error(s);
 	if (!regs_of(s, &r))
-		rsp_reg_hex(&s->out, &r, i);
+		rsp_reg_hex(&s->out, &r, (unsigned)i);
 	return 0;
 }
 
@@ -95,12 +96,12 @@ int stub_set_one_register(struct stub *s, const char *args, struct err *e)
 {
 	struct rsp_regs r;
 	char *end;
-	unsigned i = (unsigned)strtoul(args, &end, 16);
+	unsigned long i = strtoul(args, &end, 16);
 
 	(void)e;
 	if (regs_of(s, &r))
 		return 0;
-	if (*end != '=' || !rsp_reg_set(&r, i, end + 1))
+	if (end == args || *end != '=' || i >= rsp_regs_count() || !rsp_reg_set(&r, (unsigned)i, end + 1))
 		return stub_error(s);
 	return take_regs(s, &r);
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * fuzz_mi_parse.c: libFuzzer on the GDB/MI parser. Any bytes are parsed or refused; a parsed string value
- * survives quoting. Run: ninja fuzz-mi-parse && tests/fuzz/fuzz-mi-parse -max_total_time=60
+ * survives quoting. Run: ninja tests/fuzz/fuzz-mi-parse && tests/fuzz/fuzz-mi-parse -max_total_time=60
  */
 #include <stdint.h>
 #include <stdlib.h>

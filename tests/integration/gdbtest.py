@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: MIT
-"""gdbtest: what the tests of debugging sessions share: a program with known lines, and sessions of `fredctl debug`."""
+"""gdbtest: what the tests of debugging sessions share: a program with known lines, fredctl serve, and
+sessions of `fredctl debug`."""
 import re
 import shutil
+import subprocess
 
 from fredtest import Skip, check
 
@@ -55,10 +57,44 @@ def expect(text, *marks):
         at = found + len(mark)
 
 
-def debug(s, rec, *commands):
-    """What GDB prints in a session of `fredctl debug`, and fred in it."""
+def need_gdb():
     if not shutil.which("gdb"):
         raise Skip("gdb")
+
+
+class Server:
+    """fredctl serve, as a context: .port"""
+
+    def __init__(self, s, rec, *args):
+        self.proc = s.start("serve", "--rsp", "0", rec, *args)
+        line = self.proc.stdout.readline()
+        found = re.search(r":(\d+)$", line.strip())
+        check(found, "fredctl serve says '%s' %s" % (line, self.proc.stderr.read() if not line else ""))
+        self.port = int(found.group(1))
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *why):
+        self.proc.terminate()
+        self.proc.communicate(timeout=60)
+
+
+def gdb(s, rec, exe, *commands):
+    """What GDB prints in a session of these commands."""
+    need_gdb()
+    with Server(s, rec) as server:
+        args = ["gdb", "-nx", "-q", "-batch", "-ex", "set sysroot /", "-ex", "set width 0",
+                "-ex", "target extended-remote 127.0.0.1:%d" % server.port]
+        for c in commands:
+            args += ["-ex", c]
+        r = subprocess.run(args + [exe], capture_output=True, text=True, timeout=120, stdin=subprocess.DEVNULL)
+    return r.stdout + r.stderr
+
+
+def debug(s, rec, *commands):
+    """What GDB prints in a session of `fredctl debug`, and fred in it."""
+    need_gdb()
     r = s.fred("debug", rec, stdin="set confirm off\nset width 0\n%s\nquit\n" % "\n".join(commands))
     check(r.returncode == 0, r.stdout, r.stderr)
     return r.stdout, r.stderr
