@@ -83,19 +83,22 @@ static int step_raw(struct inside *in, struct trace *t, int *sig, bool *in_handl
 }
 
 /* A `syscall` leaves the flags in r11, also the one by which it is single-stepped. */
-int inside_hide_step(struct trace *t, struct err *e)
+static int hide_step(struct trace *t, struct user_regs_struct *r, struct err *e)
 {
-	struct user_regs_struct r;
 	struct err ignored;
 	uint8_t op[2];
 
-	if (trace_get_regs(t, &r, e))
-		return -1;
-	if (!(r.r11 & TRAP_FLAG) || trace_read(t->pid, r.rip - 2, op, 2, &ignored) || op[0] != 0x0f ||
-	    op[1] != 0x05)
+	if (!(r->r11 & TRAP_FLAG) || trace_read(t->pid, r->rip - 2, op, 2, &ignored) || op[0] != 0x0f || op[1] != 0x05)
 		return 0;
-	r.r11 &= ~TRAP_FLAG;
-	return trace_set_regs(t, &r, e);
+	r->r11 &= ~TRAP_FLAG;
+	return trace_set_regs(t, r, e);
+}
+
+int inside_hide_step(struct trace *t, struct err *e)
+{
+	struct user_regs_struct r;
+
+	return trace_get_regs(t, &r, e) ? -1 : hide_step(t, &r, e);
 }
 
 /* Where is it after an instruction from *before? As enum stop_kind: STEP, GOAL, or 0: nowhere to be seen. */
@@ -104,7 +107,7 @@ static int look(struct inside *in, struct trace *t, struct gaze *g, uint64_t *be
 	struct user_regs_struct r;
 	int found;
 
-	if (inside_hide_step(t, e) || trace_get_regs(t, &r, e))
+	if (trace_get_regs(t, &r, e) || hide_step(t, &r, e))
 		return -1;
 	if (sight_sees(&in->sight, g, t->pid, *before, &r, handler))
 		return STOP_STEP;

@@ -45,6 +45,7 @@ struct inside {
 	struct segment seg;
 	struct trace base; /* at the segment's start, on memory of its own */
 	struct trace mark[INSIDE_MARKS]; /* visible states in rising order; the first is the segment's first */
+	uint64_t mark_steps[INSIDE_MARKS]; /* from the mark before; 0: unknown */
 	unsigned marks;
 	struct trace now;
 	bool counted;

@@ -22,6 +22,14 @@ void inside_drop(struct trace *t);
 /* t, which is zeroed, becomes what the user looks at. */
 void inside_set_now(struct inside *in, struct trace *t);
 
+/* On to the next time at the goal's PC, or the end of the segment, or of the time. */
+int inside_to_arrival(struct inside *in, struct goal *g, struct trace *t, int *sig, const struct trace_limit *limit,
+		      struct stop *stop, struct err *e);
+/* t, which is zeroed, becomes the last mark, so many steps behind the one before (0: unknown). */
+void inside_push_mark(struct inside *in, struct trace *t, uint64_t steps);
+/* Sets marks up to near the goal: it is *steps visible steps behind the last one. */
+int inside_count_back(struct inside *in, struct goal *g, uint64_t *steps, struct err *e);
+
 /* After a step: nothing that the program can see tells of it. */
 int inside_hide_step(struct trace *t, struct err *e);
 /* One visible step of a copy; *sig is to be delivered first, and afterwards what is still to be. */

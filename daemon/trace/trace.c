@@ -47,27 +47,32 @@ int trace_pin(pid_t tid, int cpu, struct err *e)
 	return 0;
 }
 
-/* The kernel reports which slots hit, and a step, in DR6; it only ever adds bits. */
+/* The kernel reports which slots hit, and a step, in DR6, anew at each trap of the processor's. */
 static int read_dr6(struct trace *t, unsigned long *dr6, struct err *e)
 {
 	if (trace_peek_debug(t, 6, dr6, e))
 		return -1;
-	return *dr6 ? trace_poke_debug(t, 6, 0, e) : 0;
+	/* the end of a step over a `syscall` is none */
+	return *dr6 & 0xf ? trace_poke_debug(t, 6, 0, e) : 0;
+}
+
+/* TRAP_BRKPT is a step over a `syscall` (user_single_step_report); an int3 gives SI_KERNEL. */
+static bool is_of_debug_registers(int code)
+{
+	return code == TRAP_TRACE || code == TRAP_BRKPT || code == TRAP_HWBKPT;
 }
 
 static int classify_trap(struct trace *t, struct trace_stop *out, struct err *e)
 {
 	unsigned long dr6;
 
-	if (read_dr6(t, &dr6, e))
-		return -1;
-	/* the processor does not touch DR6 at an int3 */
-	if (out->info.si_code == SI_KERNEL) {
+	if (!is_of_debug_registers(out->info.si_code)) {
 		out->why = TRACE_SIGNAL;
 		return 0;
 	}
+	if (read_dr6(t, &dr6, e))
+		return -1;
 	out->slots = (unsigned)dr6 & 0xf;
-	/* TRAP_BRKPT is a step over a `syscall` (user_single_step_report) */
 	if (out->info.si_code == TRAP_TRACE || out->info.si_code == TRAP_BRKPT || (dr6 & (1u << 14)))
 		out->why = TRACE_STEPPED;
 	else if (out->slots)
