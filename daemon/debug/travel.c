@@ -53,6 +53,16 @@ static int leave_group(struct travel *t, struct err *e)
 	return 0;
 }
 
+int travel_stand(struct travel *t, struct err *e)
+{
+	int r = group_release(&t->group, e);
+
+	if (r)
+		return r < 0 || travel_leave(t, e) ? -1 : 1;
+	t->mode = TRAVEL_NOWHERE;
+	return segment_end_tracing(e);
+}
+
 int travel_leave(struct travel *t, struct err *e)
 {
 	enum travel_mode mode = t->mode;

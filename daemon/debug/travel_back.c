@@ -177,14 +177,11 @@ struct last {
 	uint64_t event, k; /* k: how many stops of its segment it was, from 1; 0: none */
 };
 
-/* The last stop in the segments from event `from` up to event `to`. */
-static int last_stop(struct travel *t, uint64_t from, uint64_t to, struct last *last, struct err *e)
+/* From TRAVEL_GROUP up to event `to`: *last is the last stop on the way, or stays what it is. */
+static int last_stop(struct travel *t, uint64_t to, struct last *last, struct err *e)
 {
 	struct stop stop = {0};
 
-	*last = (struct last){0};
-	if (travel_hold(t, from, e))
-		return -1;
 	while (stop.kind != STOP_LIMIT && stop.kind != STOP_END) {
 		if (travel_run(t, 0, to, &stop, e))
 			return -1;
@@ -206,15 +203,34 @@ static double seconds_at(struct travel *t, uint64_t event)
 	return event && !timeline_read(t->nav->t.tl, event, &ev, &ignored) ? ev.seconds : 0;
 }
 
-/* A long way that has no checkpoint gets some, so that each piece is short. */
-static int lay_checkpoints(struct travel *t, uint64_t from, uint64_t to, struct err *e)
+/* Where to leave checkpoints between `from` and `to`: a long way gets some, so that what is gone through again is short. */
+static unsigned cuts_between(struct travel *t, uint64_t from, uint64_t to, uint64_t cuts[2 * LAY_COUNT])
 {
-	if (seconds_at(t, to) - seconds_at(t, from) < LAY_S)
-		return 0;
-	return travel_leave(t, e) || nav_goto(t->nav, from, e) ||
-		       nav_run_with_checkpoints(t->nav, to, LAY_COUNT, e)
-	       ? -1
-	       : 0;
+	return seconds_at(t, to) - seconds_at(t, from) < LAY_S ? 0 : nav_cuts(t->nav, from, to, LAY_COUNT, cuts);
+}
+
+/* The last stop in the segments from event `from` up to event `to`, by going once through all of them. */
+static int sweep(struct travel *t, uint64_t from, uint64_t to, struct last *last, struct err *e)
+{
+	uint64_t cuts[2 * LAY_COUNT];
+	struct err ignored;
+	unsigned n;
+
+	*last = (struct last){0};
+	if (travel_hold(t, from, e))
+		return -1;
+	n = cuts_between(t, from, to, cuts);
+	for (unsigned i = 0; i < n; i++) {
+		int r = last_stop(t, cuts[i], last, e) ? -1 : travel_stand(t, e);
+
+		if (r < 0)
+			return -1;
+		if (!r)
+			nav_checkpoint(t->nav, &ignored);
+		if (travel_hold(t, cuts[i], e))
+			return -1;
+	}
+	return last_stop(t, to, last, e);
 }
 
 static uint64_t piece_before(struct travel *t, uint64_t to)
@@ -248,10 +264,7 @@ int travel_back_continue(struct travel *t, struct stop *stop, struct err *e)
 		uint64_t from = piece_before(t, to);
 		struct last last;
 
-		if (lay_checkpoints(t, from, to, e))
-			return -1;
-		from = piece_before(t, to);
-		if (last_stop(t, from, to, &last, e))
+		if (sweep(t, from, to, &last, e))
 			return given_up(t, to, e);
 		if (last.k)
 			return travel_enter(t, last.event, e) < 0 || to_stop(t, last.k, stop, e) ? -1 : 0;

@@ -13,6 +13,8 @@ int travel_copy(struct travel *t, struct trace *copy, struct err *e);
 int travel_enter(struct travel *t, uint64_t n, struct err *e);
 /* Event n, all threads held. */
 int travel_hold(struct travel *t, uint64_t n, struct err *e);
+/* From TRAVEL_GROUP at an event: lets go of the process, which goes on standing there. 1: it cannot, and is gone. */
+int travel_stand(struct travel *t, struct err *e);
 /* The last visible state of all. 1: there is none; nothing is held. */
 int travel_last(struct travel *t, struct err *e);
 /*

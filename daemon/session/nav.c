@@ -356,35 +356,43 @@ static uint64_t at_time(struct nav *n, uint64_t a, uint64_t b, double part)
 	return lo;
 }
 
-static int pass_checkpoint(struct nav *n, uint64_t at, uint64_t to, struct err *e)
+static unsigned add_cut(uint64_t at, uint64_t from, uint64_t to, uint64_t *cuts, unsigned k)
 {
-	struct err why;
-
-	if (at <= nav_at(n) || at >= to)
-		return 0;
-	if (run_to(n, at, NULL, e))
-		return -1;
-	if (nav_checkpoint(n, &why) < 0)
-		log_warn("no checkpoint at %llu: %s", (unsigned long long)at, why.text);
-	return 0;
+	if (at <= (k ? cuts[k - 1] : from) || at >= to)
+		return k;
+	cuts[k] = at;
+	return k + 1;
 }
 
 /*
  * A point in the middle of a long segment gives a checkpoint on each side of it, so that no probe has to
  * run through it.
  */
-int nav_run_with_checkpoints(struct nav *n, uint64_t to, unsigned count, struct err *e)
+unsigned nav_cuts(struct nav *n, uint64_t from, uint64_t to, unsigned count, uint64_t *cuts)
 {
-	uint64_t from = nav_at(n);
+	unsigned k = 0;
 
 	for (unsigned i = 1; i <= count && from < to; i++) {
 		uint64_t at = at_time(n, from, to, (double)i / (count + 1));
 
-		if (pass_checkpoint(n, at, to, e))
+		k = add_cut(at, from, to, cuts, k);
+		if (seconds_at(n, at + 1) - seconds_at(n, at) > LONG_SEGMENT_S)
+			k = add_cut(at + 1, from, to, cuts, k);
+	}
+	return k;
+}
+
+int nav_run_with_checkpoints(struct nav *n, uint64_t to, unsigned count, struct err *e)
+{
+	uint64_t cuts[2 * NAV_CUTS_MAX];
+	unsigned k = nav_cuts(n, nav_at(n), to, count, cuts);
+	struct err why;
+
+	for (unsigned i = 0; i < k; i++) {
+		if (run_to(n, cuts[i], NULL, e))
 			return -1;
-		if (at >= nav_at(n) && seconds_at(n, at + 1) - seconds_at(n, at) > LONG_SEGMENT_S &&
-		    pass_checkpoint(n, at + 1, to, e))
-			return -1;
+		if (nav_checkpoint(n, &why) < 0)
+			log_warn("no checkpoint at %llu: %s", (unsigned long long)cuts[i], why.text);
 	}
 	return run_to(n, to, NULL, e);
 }

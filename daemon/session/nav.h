@@ -43,7 +43,13 @@ uint64_t nav_total(const struct nav *n);
 int nav_goto(struct nav *n, uint64_t to, struct err *e);
 /* Goes on from the nearest checkpoint at or before at_most (or from the start), even if it stands nearer. */
 int nav_restart(struct nav *n, uint64_t at_most, uint64_t *at, struct err *e);
-/* Runs to the end, taking checkpoints on the way at about equal distances in time. */
+#define NAV_CUTS_MAX 32
+/*
+ * Between two events: the places for `count` checkpoints at about equal distances in time, at most
+ * 2 * count, rising. How many.
+ */
+unsigned nav_cuts(struct nav *n, uint64_t from, uint64_t to, unsigned count, uint64_t *cuts);
+/* Runs to the end, taking checkpoints there; count is at most NAV_CUTS_MAX. */
 int nav_run_with_checkpoints(struct nav *n, uint64_t to, unsigned count, struct err *e);
 /* A checkpoint of where it stands. 1: there is no store. */
 int nav_checkpoint(struct nav *n, struct err *e);

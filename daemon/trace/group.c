@@ -93,6 +93,18 @@ int group_seize(struct group *g, pid_t pid, struct err *e)
 	return r;
 }
 
+int group_release(struct group *g, struct err *e)
+{
+	for (unsigned i = 0; i < g->n; i++)
+		if (!g->v[i]->t.alive || g->v[i]->sig || g->v[i]->pending)
+			return 1;
+	for (unsigned i = 0; i < g->n; i++)
+		if (trace_detach(&g->v[i]->t, false, e))
+			return -1;
+	forget_all(g);
+	return 0;
+}
+
 void group_kill(struct group *g)
 {
 	int status;

@@ -35,6 +35,8 @@ struct group {
 
 /* Holds every thread of pid, stopped. */
 int group_seize(struct group *g, pid_t pid, struct err *e);
+/* Lets go of all threads, which stand; 1, and nothing happens: a signal is on its way to one of them. */
+int group_release(struct group *g, struct err *e);
 /* Kills the process and reaps its threads. */
 void group_kill(struct group *g);
 
