@@ -5,10 +5,12 @@
 
 #include "base/jsonx.h"
 #include "base/str.h"
+#include "cli/attach.h"
 #include "cli/bridge.h"
 #include "cli/commands.h"
 #include "cli/gdb_run.h"
 #include "cli/recarg.h"
+#include "cli/second.h"
 #include "cli/session.h"
 
 static const struct cli_option options[] = {
@@ -53,20 +55,28 @@ static int exec_debug(struct cli *cli, struct err *e)
 {
 	cleanup_session struct session s = {.lock = -1};
 	cleanup_strv struct strv args = {0};
+	struct second second = {.master = -1, .slave = -1, .listener = -1, .client = -1};
+	struct gdb_run how = {.args = &args, .second = &second};
 	struct bridge b;
 	json_t *params = open_session(cli, &s, e);
 	int code = 0, r;
 
 	if (!params)
 		return -1;
+	how.state = s.state;
 	json_object_set_new(params, "session", json_text(s.dir, strlen(s.dir)));
 	signal(SIGPIPE, SIG_IGN);
 	r = bridge_start(&b, cli, params, &code, e);
 	if (!r) {
 		strv_add(&args, "-q");
-		r = gdb_run(&b, &(struct gdb_run){.args = &args, .state = s.state}, &code, e);
+		r = second_open(&second, &b, s.dir, e);
+		if (!r) {
+			how.unseen = attach_tell_ready(s.dir);
+			r = gdb_run(&b, &how, &code, e);
+		}
 		if (r < 0)
 			say_saved(e, s.id);
+		second_close(&second);
 	}
 	bridge_end(&b);
 	return r < 0 ? -1 : code;

@@ -119,7 +119,7 @@ static void add_main(struct buf *b, const struct debug_gdb *g, const char *comma
 	/* GDB asks whether its own checkpoint and restart are to be redefined */
 	buf_addf(b, "with confirm off -- source %s\n", commands_path);
 	if (g->tty)
-		buf_addf(b, "new-ui mi3 %s\n", g->tty);
+		buf_addf(b, "if $_fred_python == 1\npython quietly('new-ui mi3 %s')\nelse\nnew-ui mi3 %s\nend\n", g->tty, g->tty);
 	buf_addf(b, "target extended-remote %s\n", g->socket_path);
 	add_state(b, g->state);
 }

@@ -3,6 +3,7 @@
 #include "cli/gdb_run.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
@@ -58,6 +59,8 @@ static _Noreturn void become_gdb(const struct gdb_run *how, const struct strv *a
 	watched_signals(how, &set);
 	sigprocmask(SIG_UNBLOCK, &set, NULL);
 	signal(SIGPIPE, SIG_DFL);
+	if (how->unseen)
+		dup2(open("/dev/null", O_WRONLY | O_CLOEXEC), 2);
 	if (getppid() != parent || (out >= 0 && dup2(out, 1) < 0))
 		_exit(70);
 	execvp(argv->s[0], argv->s);
@@ -128,7 +131,7 @@ static int accept_gdb(struct bridge *b, int listener, struct err *e)
 }
 
 /* serve, for a GDB whose workers may be lost. *prompted: it was at its prompt. */
-static int serve_on(struct bridge *b, int listener, bool *prompted, struct err *e)
+static int serve_on(struct bridge *b, struct second *second, int listener, bool *prompted, struct err *e)
 {
 	cleanup_close int fd = accept_gdb(b, listener, e);
 	struct relay relay;
@@ -136,7 +139,7 @@ static int serve_on(struct bridge *b, int listener, bool *prompted, struct err *
 
 	*prompted = false;
 	if (fd >= 0) {
-		relay_init(&relay, b, fd);
+		relay_init(&relay, b, second, fd);
 		r = relay_run(&relay, e);
 		*prompted = relay.prompted;
 		relay_fini(&relay);
@@ -172,7 +175,8 @@ static void terminal_restore(const struct terminal *t)
 /* One GDB, from its start to its end. 1: another one is to go on. */
 static int run_one(struct bridge *b, const struct gdb_run *how, int listener, const char *path, int *code, struct err *e)
 {
-	struct debug_gdb scripts = {.dir = b->dir, .socket_path = path, .settings = how->settings, .state = how->state};
+	struct debug_gdb scripts = {.dir = b->dir, .socket_path = path, .settings = how->settings, .state = how->state,
+				    .tty = how->second ? how->second->tty : NULL};
 	cleanup_strv struct strv argv = {0};
 	bool prompted = false;
 	pid_t filter = 0;
@@ -185,7 +189,7 @@ static int run_one(struct bridge *b, const struct gdb_run *how, int listener, co
 		r = start(b, how, &argv, &filter, e);
 	if (!r) {
 		if (how->state)
-			r = serve_on(b, listener, &prompted, e);
+			r = serve_on(b, how->second, listener, &prompted, e);
 		else
 			serve(b, listener);
 		status = wait_for(b->gdb);

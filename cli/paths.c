@@ -82,6 +82,18 @@ char *paths_dap(struct err *e)
 	return find("fred-dap", places, e);
 }
 
+char *paths_repl(struct err *e)
+{
+	static const char *const places[] = {
+		"repl/fred-repl",
+		"fred-repl",
+		FRED_BINDIR "/fred-repl",
+		NULL,
+	};
+
+	return find("fred-repl", places, e);
+}
+
 static int has_meta(const char *dir)
 {
 	cleanup_free char *meta = path_join(dir, "meta.json");

@@ -11,6 +11,8 @@ char *paths_shim(struct err *e);
 char *paths_daemon(struct err *e);
 /* fred-dap, likewise. */
 char *paths_dap(struct err *e);
+/* fred-repl, likewise. */
+char *paths_repl(struct err *e);
 
 /*
  * The recording that the user means: a directory, or a name in $FRED_HOME/recordings, or the most

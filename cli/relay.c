@@ -18,9 +18,9 @@
 /* The worker's answers while it is set up; `monitor prompt` and what else tells by its beginning. */
 #define PROMPT "$qRcmd,70726f6d7074#"
 
-void relay_init(struct relay *r, struct bridge *b, int gdb)
+void relay_init(struct relay *r, struct bridge *b, struct second *second, int gdb)
 {
-	*r = (struct relay){.b = b, .gdb = gdb};
+	*r = (struct relay){.b = b, .second = second, .gdb = gdb};
 }
 
 void relay_fini(struct relay *r)
@@ -243,11 +243,13 @@ int relay_run(struct relay *r, struct err *e)
 	struct bridge *b = r->b;
 
 	for (;;) {
-		struct pollfd p[] = {{.fd = r->gdb, .events = POLLIN},
-				     {.fd = b->worker, .events = POLLIN},
-				     {.fd = b->signal_fd, .events = POLLIN}};
+		struct pollfd p[3 + SECOND_FDS] = {{.fd = r->gdb, .events = POLLIN},
+						   {.fd = b->worker, .events = POLLIN},
+						   {.fd = b->signal_fd, .events = POLLIN}};
 
-		if (poll(p, 3, -1) < 0) {
+		if (r->second)
+			second_poll(r->second, p + 3);
+		if (poll(p, r->second ? 3 + SECOND_FDS : 3, -1) < 0) {
 			if (errno != EINTR)
 				return err_errno(e, ERR_INTERNAL, "poll");
 			continue;
@@ -261,6 +263,8 @@ int relay_run(struct relay *r, struct err *e)
 		}
 		if (p[0].revents && !pass(r, &r->from_gdb, r->gdb, b->worker))
 			return 0;
+		if (r->second)
+			second_handle(r->second, p + 3, b->worker);
 		if (bridge_signalled(b, &p[2]))
 			return 1;
 	}

@@ -11,6 +11,7 @@
 #include "base/buf.h"
 #include "base/str.h"
 #include "cli/bridge.h"
+#include "cli/second.h"
 
 /* A stream that is cut into packets, both ways the same. */
 struct relay_stream {
@@ -20,6 +21,7 @@ struct relay_stream {
 
 struct relay {
 	struct bridge *b;
+	struct second *second; /* NULL: none */
 	int gdb;
 	struct relay_stream from_gdb, from_worker;
 	struct buf asked; /* the packet that GDB waits for an answer to; empty: none */
@@ -29,7 +31,7 @@ struct relay {
 	unsigned lost; /* workers, since one has answered */
 };
 
-void relay_init(struct relay *r, struct bridge *b, int gdb);
+void relay_init(struct relay *r, struct bridge *b, struct second *second, int gdb);
 void relay_fini(struct relay *r);
 /* Until GDB closes its side or says that it goes (0), the user wants to stop (1), or no worker comes any more (-1 with e set). */
 int relay_run(struct relay *r, struct err *e);

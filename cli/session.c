@@ -21,7 +21,7 @@
 #define VERSION 1
 #define KEPT_MAX 50u /* of those that do not run; older ones go when a new one begins */
 
-static char *sessions_dir(struct err *e)
+char *session_folder(struct err *e)
 {
 	return home_subdir("sessions", e);
 }
@@ -130,7 +130,7 @@ static int make_numbered(struct session *s, const char *all, struct err *e)
 
 int session_new(struct session *s, const json_t *params, struct err *e)
 {
-	cleanup_free char *all = sessions_dir(e), *path = NULL;
+	cleanup_free char *all = session_folder(e), *path = NULL;
 	json_auto_t *about = NULL;
 	struct err ignored;
 
@@ -165,7 +165,7 @@ static json_t *read_params(const struct session *s, struct err *e)
 
 int session_resume(struct session *s, const char *id, json_t **params, struct err *e)
 {
-	cleanup_free char *all = sessions_dir(e);
+	cleanup_free char *all = session_folder(e);
 	json_auto_t *one = all ? session_find(id, 0, e) : NULL;
 
 	*s = (struct session){.lock = -1};
@@ -237,7 +237,7 @@ static int is_later(const json_t *a, const json_t *b)
 
 json_t *session_list(struct err *e)
 {
-	cleanup_free char *all = sessions_dir(e);
+	cleanup_free char *all = session_folder(e);
 	cleanup_closedir DIR *d = all ? opendir(all) : NULL;
 	struct dirent *de;
 	json_t *list;
@@ -285,7 +285,7 @@ json_t *session_find(const char *id, int running, struct err *e)
 int session_remove(const char *id, struct err *e)
 {
 	json_auto_t *one = session_find(id, 0, e);
-	cleanup_free char *all = one ? sessions_dir(e) : NULL;
+	cleanup_free char *all = one ? session_folder(e) : NULL;
 	cleanup_free char *dir = all ? path_join(all, id) : NULL;
 
 	if (!dir)

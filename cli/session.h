@@ -28,6 +28,8 @@ int session_resume(struct session *s, const char *id, json_t **params, struct er
 void session_fini(struct session *s);
 #define cleanup_session __attribute__((cleanup(session_fini)))
 
+/* The folder of all sessions, malloc'd. */
+char *session_folder(struct err *e);
 /*
  * All sessions, the one that ran last at the end: [{id, recording, process, state: "running" or "saved", pid (null unless it
  * runs), created, used (seconds since the epoch), event, events_total, pc, bookmarks, checkpoints}]. A new reference or NULL.

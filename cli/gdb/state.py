@@ -332,8 +332,19 @@ class Session:
             say("this state is not saved: %s" % why)
 
 
+def at_prompt():
+    """For a prompt that is not GDB's own, as fred-repl's: what `monitor` says goes to GDB's first user interface alone."""
+    gdb.write(quietly("monitor said"))
+    if the_session:
+        the_session.at_prompt()
+
+
+the_session = None
+
+
 def begin_session(path):
-    session = Session(path)
+    global the_session
+    the_session = session = Session(path)
     try:
         session.restore()
     except (gdb.error, OSError, ValueError, KeyError) as why:

@@ -3,6 +3,7 @@
 #ifndef FRED_DEBUG_DEBUG_H
 #define FRED_DEBUG_DEBUG_H
 
+#include "base/buf.h"
 #include "debug/divert.h"
 #include "debug/past.h"
 #include "debug/places.h"
@@ -23,6 +24,7 @@ struct debug {
 	bool inexact; /* it does not stand quite where it stood: to be told */
 	struct rsp_conn conn;
 	char *later; /* a command to be run by the next step */
+	struct buf said; /* what commands have said since the last prompt: for a user interface that was not told */
 	bool jumped; /* it stands elsewhere than the debugger knows */
 };
 

@@ -99,6 +99,15 @@ static int later(struct debug *d, const char *args, struct buf *out, struct err 
 	return 0;
 }
 
+static int said(struct debug *d, const char *args, struct buf *out, struct err *e)
+{
+	(void)args;
+	(void)e;
+	buf_add(out, d->said.data, d->said.len);
+	buf_clear(&d->said);
+	return 0;
+}
+
 static const struct {
 	const char *name, *help;
 	command_fn fn;
@@ -115,6 +124,7 @@ static const struct {
 	{"restart", "restart N: to a checkpoint; `stepi` shows it", ckpts_restart},
 	{"delete-checkpoint", "delete-checkpoint [N...]: forgets these checkpoints, or all", ckpts_delete},
 	{"history", "history ADDR LENGTH: all changes of these bytes up to here", changes_list},
+	{"said", "what commands have said since the last prompt, again", said},
 	{"prompt", "tells that a command of the debugger's has ended: `undo` counts those", keep_prompt},
 	{"undo", "undo [N]: takes back the last N of them that moved the program; `stepi` shows it", keep_undo},
 	{"goto", "goto POS: to a position; `stepi` shows it", go_to},
@@ -127,7 +137,7 @@ static int help(struct buf *out)
 	return 0;
 }
 
-int monitor(void *arg, const char *command, struct buf *out, struct err *e)
+static int run(void *arg, const char *command, struct buf *out, struct err *e)
 {
 	size_t n = strcspn(command, " \t");
 	const char *args = command + n + strspn(command + n, " \t");
@@ -138,4 +148,21 @@ int monitor(void *arg, const char *command, struct buf *out, struct err *e)
 		if (strlen(commands[i].name) == n && !strncmp(commands[i].name, command, n))
 			return commands[i].fn(arg, args, out, e);
 	return err_set(e, ERR_USAGE, "%.*s: no such command (`monitor help` lists them)", (int)n, command);
+}
+
+int monitor(void *arg, const char *command, struct buf *out, struct err *e)
+{
+	struct debug *d = arg;
+	size_t had = out->len;
+	int r = run(arg, command, out, e);
+
+	if (!strcmp(command, "said"))
+		return r;
+	if (!strcmp(command, "prompt"))
+		buf_clear(&d->said);
+	if (out->len > had)
+		buf_add(&d->said, out->data + had, out->len - had);
+	if (r)
+		buf_addf(&d->said, "fred: %s\n", e->text);
+	return r;
 }

@@ -436,6 +436,7 @@ int op_debug(const json_t *params, struct op_ctx *ctx, json_t **result, struct e
 		if (!r)
 			r = serve(&d, path, stay, e);
 		free(d.later);
+		buf_fini(&d.said);
 		divert_end(&d.divert);
 		keep_close(&d);
 		travel_fini(&d.travel);
