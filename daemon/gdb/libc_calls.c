@@ -54,6 +54,16 @@ static const struct {
 	{"UINT32_MAX", "4294967295u"},
 };
 
+/* libc's variables. Each list begins and ends with a blank. */
+static const struct {
+	const char *type, *names;
+} variables[] = {
+	{"int", " errno h_errno optind opterr optopt daylight "},
+	{"long", " timezone "},
+	{"char *", " optarg program_invocation_name program_invocation_short_name "},
+	{"char **", " environ "},
+};
+
 static bool name_char(char c)
 {
 	return isalnum((unsigned char)c) || c == '_';
@@ -145,6 +155,15 @@ static char *cast(const char *expr, const char *message)
 	return type ? cast_calls(expr, name, (size_t)(what - name), type) : NULL;
 }
 
+/* p->name, s.name or scope::name: not the name itself. */
+static bool is_qualified(const char *expr, const char *name)
+{
+	while (name > expr && isspace((unsigned char)name[-1]))
+		name--;
+	return name > expr && (name[-1] == '.' || (name - expr > 1 && (!memcmp(name - 2, "->", 2) ||
+								      !memcmp(name - 2, "::", 2))));
+}
+
 /* Each name that stands for itself, outside of quotes. */
 static char *replace_name(const char *expr, const char *name, const char *value)
 {
@@ -164,7 +183,7 @@ static char *replace_name(const char *expr, const char *name, const char *value)
 		} else {
 			p++;
 		}
-		if ((size_t)(p - from) == len && !memcmp(from, name, len))
+		if ((size_t)(p - from) == len && !memcmp(from, name, len) && !is_qualified(expr, from))
 			buf_add_str(&out, value);
 		else
 			buf_add(&out, from, (size_t)(p - from));
@@ -183,9 +202,30 @@ static char *constant(const char *expr, const char *message)
 	return NULL;
 }
 
+static char *variable(const char *expr, const char *message)
+{
+	const char *behind = strstr(message, "' has unknown type"), *name = behind;
+
+	while (name && name > message && name_char(name[-1]))
+		name--;
+	for (size_t i = 0; name && i < sizeof(variables) / sizeof(variables[0]); i++) {
+		cleanup_free char *given = NULL, *typed = NULL;
+
+		if (name == behind || !lists(variables[i].names, name, (size_t)(behind - name)))
+			continue;
+		given = xstrndup(name, (size_t)(behind - name));
+		typed = str_fmt("(*(%s *)&%s)", variables[i].type, given);
+		/* said already, and still refused */
+		return strstr(expr, typed) ? NULL : replace_name(expr, given, typed);
+	}
+	return NULL;
+}
+
 char *gdb_libc_supply(const char *expr, const char *message)
 {
 	char *text = cast(expr, message);
 
+	if (!text)
+		text = variable(expr, message);
 	return text ? text : constant(expr, message);
 }

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * libc_calls.h: what libc's functions return. Without libc's debug information GDB refuses to call them unless the
- * call is cast: 'strcmp' has unknown return type. And values of macros such as NULL.
+ * call is cast: 'strcmp' has unknown return type. The same of its variables, such as errno. And values of macros
+ * such as NULL.
  */
 #ifndef FRED_GDB_LIBC_CALLS_H
 #define FRED_GDB_LIBC_CALLS_H
@@ -11,8 +12,8 @@
 /* The type that a function returns, "int"; NULL: not known here. */
 const char *gdb_libc_type(const char *name, size_t len);
 /*
- * message: GDB's refusal of expr. If it is about the return type of a function that is known here, or one of the
- * standard macros: expr with its calls cast, or the macro's value, which is the caller's. Else NULL. Pure.
+ * message: GDB's refusal of expr. If it is about the type of a function or variable that is known here, or one of the
+ * standard macros: expr with casts, or with the macro's value, which is the caller's. Else NULL. Pure.
  */
 char *gdb_libc_supply(const char *expr, const char *message);
 

@@ -59,6 +59,17 @@ static void test_constants(void **state)
 	assert_null(gdb_libc_supply("head", "No symbol \"head\" in current context."));
 }
 
+static void test_variables(void **state)
+{
+	static const char message[] = "'errno' has unknown type; cast it to its declared type";
+	cleanup_free char *a = gdb_libc_supply("errno == 0 && p->errno != job.errno", message);
+
+	(void)state;
+	assert_string_equal(a, "(*(int *)&errno) == 0 && p->errno != job.errno");
+	assert_null(gdb_libc_supply("(*(int *)&errno)", message));
+	assert_null(gdb_libc_supply("err", "'err' has unknown type; cast it to its declared type"));
+}
+
 static void test_types(void **state)
 {
 	(void)state;
@@ -74,6 +85,7 @@ int main(void)
 		cmocka_unit_test(test_cast),
 		cmocka_unit_test(test_no_cast),
 		cmocka_unit_test(test_constants),
+		cmocka_unit_test(test_variables),
 		cmocka_unit_test(test_types),
 	};
 
