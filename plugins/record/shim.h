@@ -73,6 +73,7 @@ struct thr {
 	int exited; /* past its EXIT event: runs free */
 	int arrived; /* futex: replay: the new thread stands in the shim */
 	siginfo_t queue[SIG_QUEUE];
+	uint32_t handlers; /* of asynchronous signals that run; those that were left by a jump count on */
 	/* interrupt.c; late_timer: its number + 1; late_sp: the stack of the computation that is interrupted */
 	int late_timer, late_armed, preempt, poked;
 	uint64_t late_sp, mark_cpu, mark_stamp;

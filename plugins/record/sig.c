@@ -7,7 +7,7 @@
  * SIGNAL record says where. Synchronous ones (a fault) run where they happen, in both modes.
  */
 #include "record/group.h"
-#include "record/shim.h"
+#include "record/turn.h"
 
 #include <ucontext.h>
 
@@ -66,6 +66,7 @@ struct handler_frame {
 	ucontext_t uc;
 };
 #define FRAME_MARGIN 2048u
+#define FRAME_DEPTH 63u /* bits of its address that say in the log how many handlers were running */
 
 void call_on_stack(int sig, void *info, void *uc, void *sp, void (*fn)(int, siginfo_t *, void *));
 __asm__(".text\n.type call_on_stack, @function\n"
@@ -108,6 +109,7 @@ static void call_handler(struct thr *t, int sig, const siginfo_t *si, uint64_t s
 		mask &= ~bit(SIGSEGV);
 	if (set_mask)
 		raw4(SYS_rt_sigprocmask, SIG_BLOCK, &mask, &old, 8);
+	t->handlers++;
 	f->info = *si;
 	__builtin_memset(&f->uc, 0, sizeof(f->uc));
 	t->blocking = 0;
@@ -123,6 +125,7 @@ static void call_handler(struct thr *t, int sig, const siginfo_t *si, uint64_t s
 		pthread_testcancel();
 	}
 	t = self;
+	t->handlers--;
 	t->selector = 0;
 	t->depth = depth;
 	t->blocking = blocking;
@@ -133,11 +136,11 @@ static void call_handler(struct thr *t, int sig, const siginfo_t *si, uint64_t s
 		raw4(SYS_rt_sigprocmask, SIG_SETMASK, &old, 0, 8);
 }
 
-/* Payload: siginfo_t, address of the handler's stack. */
+/* Payload: siginfo_t, address of the handler's stack and in its low bits how many run already. */
 static void rec_signal(struct thr *t, int sig, const siginfo_t *si, uint64_t sp)
 {
 	uint8_t *p0 = log_reserve(t, 200), *p;
-	uint64_t now;
+	uint64_t now, place = sp | (t->handlers & FRAME_DEPTH);
 
 	if (!p0)
 		return;
@@ -148,9 +151,18 @@ static void rec_signal(struct thr *t, int sig, const siginfo_t *si, uint64_t sp)
 	p = rlog_put(p, sizeof(*si) + 8);
 	__builtin_memcpy(p, si, sizeof(*si));
 	p += sizeof(*si);
-	__builtin_memcpy(p, &sp, 8);
+	__builtin_memcpy(p, &place, 8);
 	t->log.cur = p + 8;
 	__atomic_store_n(p0, RLOG_SIGNAL, __ATOMIC_RELEASE);
+}
+
+/*
+ * The mask has changed since the signal came (its handler runs, say): the kernel keeps it until the program lets it in,
+ * waits for it or asks for it. 0: it has taken it.
+ */
+static long give_back(const struct thr *t, const siginfo_t *si)
+{
+	return raw4(SYS_rt_tgsigqueueinfo, G.pid, t->tid, si->si_signo, si);
 }
 
 void sig_deliver_pending(struct thr *t)
@@ -171,7 +183,7 @@ void sig_deliver_pending(struct thr *t)
 		for (int i = 0; i < t->pending; i++)
 			t->queue[i] = t->queue[i + 1];
 		raw4(SYS_rt_sigprocmask, SIG_SETMASK, &old, 0, 8);
-		if (!has_handler(si.si_signo))
+		if (!has_handler(si.si_signo) || ((old & bit(si.si_signo)) && !give_back(t, &si)))
 			continue;
 		uint64_t sp = frame_below(late ? place : __builtin_frame_address(0));
 
@@ -179,6 +191,23 @@ void sig_deliver_pending(struct thr *t)
 		call_handler(t, si.si_signo, &si, sp, 1);
 		t = self;
 	}
+}
+
+/*
+ * Is the SIGNAL that comes next one for here? Not if fewer handlers ran then: it came behind the last event of one that
+ * is still running, and is handled when that has returned.
+ */
+static int is_for_here(const struct thr *t)
+{
+	const uint8_t *p = t->log.rd;
+	struct rlog_rec r;
+	siginfo_t si;
+	uint64_t place;
+
+	if (rlog_next(shim_kinds(), &p, t->log.rd_end, &r) != RLOG_READ_OK || r.payload_len != sizeof(si) + sizeof(place))
+		shim_fail("the record of a signal is damaged");
+	__builtin_memcpy(&place, r.payload + sizeof(si), sizeof(place));
+	return ((place ^ t->handlers) & FRAME_DEPTH) == 0;
 }
 
 int sig_deliver_replay(struct thr *t)
@@ -191,17 +220,15 @@ int sig_deliver_replay(struct thr *t)
 	if (t->log.rd >= t->log.rd_end || (*t->log.rd != RLOG_SIGNAL && *t->log.rd != RLOG_YIELD))
 		return 0;
 	/* looks only: a yield ahead belongs to the next call, and code of the program may run before that */
-	if (!turn_next_is(t, RLOG_SIGNAL))
+	if (!turn_next_is(t, RLOG_SIGNAL) || !is_for_here(t))
 		return 0;
 	turn_take(t, &r, RLOG_SIGNAL);
-	if (r.payload_len != sizeof(si) + 8)
-		shim_fail("the record of a signal is damaged");
 	__builtin_memcpy(&si, r.payload, sizeof(si));
 	__builtin_memcpy(&sp, r.payload + sizeof(si), 8);
 	turn_done(t);
 	if (!has_handler((int)r.op[0]))
 		turn_diverge(t, &r, RLOG_SIGNAL, 0, 0, "a signal for which there is no handler");
-	call_handler(t, (int)r.op[0], &si, sp, 1);
+	call_handler(t, (int)r.op[0], &si, sp & ~(uint64_t)FRAME_DEPTH, 1);
 	return 1;
 }
 
@@ -321,9 +348,12 @@ void sig_entry(int sig, siginfo_t *si, void *ucv)
 			gil_unblock(t);
 		rec_signal(t, sig, si, sp);
 		call_handler(t, sig, si, sp, 0);
+		t = self;
 		if (G.serial) {
-			self->clean = 0;
-			gil_block(self);
+			t->clean = 0;
+			gil_block(t);
+		} else if (t->pending) {
+			sig_deliver_pending(t); /* those that came while it ran: the call may wait for long */
 		}
 		return;
 	}
