@@ -24,11 +24,13 @@ static struct breaks_point *find(const struct breaks *b, uint64_t addr)
 
 void breaks_fini(struct breaks *b)
 {
+	for (unsigned i = 0; i < b->n; i++)
+		conds_fini(&b->v[i].conds);
 	free(b->v);
 	memset(b, 0, sizeof(*b));
 }
 
-void breaks_add(struct breaks *b, uint64_t addr)
+void breaks_add(struct breaks *b, uint64_t addr, unsigned kind)
 {
 	struct breaks_point *p = find(b, addr);
 
@@ -37,15 +39,40 @@ void breaks_add(struct breaks *b, uint64_t addr)
 		p = &b->v[b->n++];
 		*p = (struct breaks_point){.addr = addr};
 	}
-	p->uses++;
+	p->kinds |= 1u << kind;
+	conds_fini(&p->conds);
+}
+
+void breaks_condition(struct breaks *b, uint64_t addr, const uint8_t *code, size_t len)
+{
+	struct breaks_point *p = find(b, addr);
+
+	if (p)
+		conds_add(&p->conds, code, len);
+}
+
+bool breaks_wanted(const struct breaks *b, struct trace *t)
+{
+	struct user_regs_struct r;
+	struct breaks_point *p;
+	struct err ignored;
+
+	if (trace_get_regs(t, &r, &ignored))
+		return true;
+	p = find(b, r.rip);
+	return !p || conds_hold(&p->conds, t);
 }
 
 void breaks_add_all(struct breaks *to, const struct breaks *b)
 {
 	memcpy(to->watch, b->watch, sizeof(to->watch));
 	for (unsigned i = 0; i < b->n; i++) {
-		breaks_add(to, b->v[i].addr);
-		find(to, b->v[i].addr)->data = b->v[i].data;
+		struct breaks_point *p;
+
+		breaks_add(to, b->v[i].addr, 0);
+		p = find(to, b->v[i].addr);
+		p->data = b->v[i].data;
+		conds_copy(&p->conds, &b->v[i].conds);
 	}
 }
 
@@ -71,12 +98,14 @@ void breaks_check(struct breaks *b, uint64_t addr, pid_t pid)
 		p->data = !is_executable(pid, addr);
 }
 
-void breaks_remove(struct breaks *b, uint64_t addr)
+void breaks_remove(struct breaks *b, uint64_t addr, unsigned kind)
 {
 	struct breaks_point *p = find(b, addr);
 
-	if (p && --p->uses == 0)
-		*p = b->v[--b->n];
+	if (!p || (p->kinds &= ~(1u << kind)))
+		return;
+	conds_fini(&p->conds);
+	*p = b->v[--b->n];
 }
 
 bool breaks_has(const struct breaks *b, uint64_t addr)
@@ -190,6 +219,22 @@ int breaks_insert(struct breaks *b, pid_t pid, struct err *e)
 			pwrite(fd, &int3, 1, (off_t)p->addr) == 1;
 	}
 	return 0;
+}
+
+int breaks_lift(struct breaks *b, pid_t pid, uint64_t addr, bool out, struct err *e)
+{
+	const struct breaks_point *p = find(b, addr);
+	const uint8_t int3 = INT3;
+	cleanup_close int fd = -1;
+
+	if (!p || !p->in)
+		return 0;
+	fd = open_mem(pid, e);
+	if (fd < 0)
+		return -1;
+	if (pwrite(fd, out ? &p->saved : &int3, 1, (off_t)addr) == 1)
+		return 0;
+	return err_errno(e, ERR_INTERNAL, "the breakpoint at 0x%llx", (unsigned long long)addr);
 }
 
 int breaks_take_out(struct breaks *b, pid_t pid, struct err *e)

@@ -6,13 +6,15 @@
 #ifndef FRED_DEBUG_BREAKS_H
 #define FRED_DEBUG_BREAKS_H
 
+#include "debug/cond.h"
 #include "trace/group.h"
 
 #define BREAKS_WATCHES (TRACE_SLOTS - 1) /* the last slot is for the end of a segment */
 
 struct breaks_point {
 	uint64_t addr;
-	unsigned uses; /* set so many times */
+	unsigned kinds; /* bit i: set as kind i */
+	struct conds conds;
 	uint8_t saved; /* the byte under the int3 */
 	bool in;
 	bool data; /* nothing is executed there: never inserted */
@@ -25,7 +27,12 @@ struct breaks {
 };
 
 void breaks_fini(struct breaks *b);
-void breaks_add(struct breaks *b, uint64_t addr);
+/*
+ * kind (0 to 31) keeps those apart that are set for different reasons: each is set and removed by itself, and setting it
+ * again changes nothing. It has no conditions until it gets some.
+ */
+void breaks_add(struct breaks *b, uint64_t addr, unsigned kind);
+void breaks_condition(struct breaks *b, uint64_t addr, const uint8_t *code, size_t len);
 /*
  * pid cannot execute what is at addr, which is set: an int3 there would only spoil data. GDB leaves the place on the stack
  * to which a function that it calls returns set when that never does.
@@ -33,8 +40,10 @@ void breaks_add(struct breaks *b, uint64_t addr);
 void breaks_check(struct breaks *b, uint64_t addr, pid_t pid);
 /* All of b's points, once each, besides those of to. */
 void breaks_add_all(struct breaks *to, const struct breaks *b);
-void breaks_remove(struct breaks *b, uint64_t addr);
+void breaks_remove(struct breaks *b, uint64_t addr, unsigned kind);
 bool breaks_has(const struct breaks *b, uint64_t addr);
+/* t stands at one of b's points: is it to be stopped there? */
+bool breaks_wanted(const struct breaks *b, struct trace *t);
 bool breaks_empty(const struct breaks *b);
 
 /* Aligned pieces of up to 8 bytes. 1: there are not so many debug registers. */
@@ -47,5 +56,7 @@ int breaks_hit(const struct breaks *b, struct trace *t, struct err *e);
 /* Puts the int3s into the text of a stopped process and takes them out. Text that is not mapped is skipped. */
 int breaks_insert(struct breaks *b, pid_t pid, struct err *e);
 int breaks_take_out(struct breaks *b, pid_t pid, struct err *e);
+/* While they are in: takes out the one at addr alone, or puts it in again. */
+int breaks_lift(struct breaks *b, pid_t pid, uint64_t addr, bool out, struct err *e);
 
 #endif

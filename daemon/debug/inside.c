@@ -10,6 +10,8 @@
 
 #define END_SLOT (TRACE_SLOTS - 1)
 #define TRAP_FLAG 0x100ull
+#define SLICE_NS 50000000u /* how often the user is asked whether to stop */
+#define PASSED_ASK 1024 /* ... by conditions that are false */
 #define STEPS_MAX 5000000u /* inside the shim, without leaving it */
 
 int inside_pc(struct trace *t, uint64_t *pc, struct err *e)
@@ -230,6 +232,61 @@ static int run_with(struct inside *in, struct trace *t, int *sig, struct breaks 
 	return 0;
 }
 
+/* Over the breakpoint at which it stands, with the watchpoints set. stop->kind 0: nothing stops it behind that. */
+static int step_over(struct inside *in, struct trace *t, int *sig, struct breaks *b, struct stop *stop, struct err *e)
+{
+	struct trace_stop s;
+	uint64_t to;
+
+	if (set_slots(t, b, e) || trace_step(t, *sig > 0 ? *sig : 0, &s, e) || judge(in, t, b, &s, sig, stop, e))
+		return -1;
+	if (stop->kind)
+		return 0;
+	if (inside_pc(t, &to, e))
+		return -1;
+	if (breaks_has(b, to) && !*sig && breaks_wanted(b, t))
+		stop->kind = STOP_BREAK;
+	return 0;
+}
+
+/* From an inserted breakpoint whose condition is false. */
+static int pass_by(struct inside *in, struct trace *t, int *sig, struct breaks *b, struct stop *stop, struct err *e)
+{
+	uint64_t pc;
+
+	if (inside_pc(t, &pc, e) || breaks_lift(b, t->pid, pc, true, e) || step_over(in, t, sig, b, stop, e))
+		return -1;
+	return t->alive ? breaks_lift(b, t->pid, pc, false, e) : 0;
+}
+
+static int run_inserted(struct inside *in, struct trace *t, int *sig, struct breaks *b,
+			const struct trace_limit *limit, struct stop *stop, struct err *e)
+{
+	static const struct trace_limit slice = {.wall_ns = SLICE_NS};
+
+	for (unsigned i = 1;; i++) {
+		bool ask = i % PASSED_ASK == 0;
+
+		if (run_with(in, t, sig, b, limit ? limit : &slice, stop, e))
+			return -1;
+		if (stop->kind == STOP_BREAK && !breaks_wanted(b, t)) {
+			*stop = (struct stop){0};
+			if (pass_by(in, t, sig, b, stop, e))
+				return -1;
+		}
+		if (stop->kind == STOP_LIMIT && !limit) {
+			*stop = (struct stop){0};
+			ask = true;
+		}
+		if (stop->kind)
+			return 0;
+		if (ask && in->interrupted && in->interrupted(in->ctx)) {
+			stop->kind = STOP_INTERRUPT;
+			return 0;
+		}
+	}
+}
+
 int inside_run_copy(struct inside *in, struct trace *t, int *sig, struct breaks *b,
 		    const struct trace_limit *limit, struct stop *stop, struct err *e)
 {
@@ -238,7 +295,7 @@ int inside_run_copy(struct inside *in, struct trace *t, int *sig, struct breaks 
 
 	if (breaks_insert(b, t->pid, e))
 		return -1;
-	r = run_with(in, t, sig, b, limit, stop, e);
+	r = run_inserted(in, t, sig, b, limit, stop, e);
 	if (t->alive && breaks_take_out(b, t->pid, r ? &why : e))
 		r = -1;
 	return r;
@@ -252,24 +309,10 @@ int inside_onwards(struct inside *in, struct trace *t, int *sig, struct breaks *
 
 	if (inside_pc(t, &pc, e))
 		return -1;
-	if (breaks_has(b, pc)) {
-		struct trace_stop s;
-		uint64_t to;
-
-		/* one instruction with the watchpoints set */
-		if (set_slots(t, b, e) || trace_step(t, *sig > 0 ? *sig : 0, &s, e))
-			return -1;
-		if (judge(in, t, b, &s, sig, stop, e))
-			return -1;
-		if (stop->kind)
-			return 0;
-		if (inside_pc(t, &to, e))
-			return -1;
-		if (breaks_has(b, to) && !*sig) {
-			stop->kind = STOP_BREAK;
-			return 0;
-		}
-	}
+	if (breaks_has(b, pc) && step_over(in, t, sig, b, stop, e))
+		return -1;
+	if (breaks_has(b, pc) && stop->kind)
+		return 0;
 	return inside_run_copy(in, t, sig, b, NULL, stop, e);
 }
 

@@ -51,6 +51,9 @@ struct inside {
 	bool counted;
 	uint64_t steps; /* when counted: from the last mark to now */
 	int sig; /* to be delivered when now goes on */
+	/* Does the user want to stop? May be NULL, which it is when a segment was entered. */
+	bool (*interrupted)(void *ctx);
+	void *ctx;
 	struct goal *goal; /* a step ends there too, though it be invisible; NULL: none */
 };
 

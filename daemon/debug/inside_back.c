@@ -20,7 +20,7 @@ static int goal_init(struct goal *g, struct trace *want, struct err *e)
 		return 0;
 	if (inside_pc(want, &g->pc, e))
 		return -1;
-	breaks_add(&g->stop, g->pc);
+	breaks_add(&g->stop, g->pc, 0);
 	return 0;
 }
 
@@ -190,7 +190,7 @@ static int next_stop(struct inside *in, struct trace *t, struct breaks *b, uint6
 		if (!r && stop->kind == STOP_SIGNAL)
 			*sig = -stop->sig;
 	} while (!r && stop->kind == STOP_SIGNAL);
-	return r;
+	return !r && stop->kind == STOP_INTERRUPT ? err_set(e, ERR_CANCELLED, "interrupted") : r;
 }
 
 int inside_nth_stop(struct inside *in, struct breaks *b, uint64_t k, struct stop *stop, struct err *e)
@@ -228,7 +228,7 @@ int inside_count_stops(struct inside *in, struct breaks *b, uint64_t *k, struct 
 	if (goal_init(&g, &in->now, e) || inside_copy(in, &in->base, &t, e))
 		return -1;
 	breaks_add_all(&all, b);
-	breaks_add(&all, g.pc);
+	breaks_add(&all, g.pc, 0);
 	for (uint64_t i = 0;; i++) {
 		uint64_t pc;
 
@@ -246,7 +246,7 @@ int inside_count_stops(struct inside *in, struct breaks *b, uint64_t *k, struct 
 		r = inside_pc(&t, &pc, e);
 		if (r)
 			break;
-		if (stop.kind == STOP_WATCH || breaks_has(b, pc))
+		if (stop.kind == STOP_WATCH || (breaks_has(b, pc) && breaks_wanted(b, &t)))
 			++*k;
 	}
 	inside_drop(&t);

@@ -64,7 +64,7 @@ int inside_to_arrival(struct inside *in, struct goal *g, struct trace *t, int *s
 		if (stop->kind == STOP_SIGNAL)
 			*sig = -stop->sig;
 	} while (stop->kind == STOP_SIGNAL);
-	return 0;
+	return stop->kind == STOP_INTERRUPT ? err_set(e, ERR_CANCELLED, "interrupted") : 0;
 }
 
 /* Runs a copy until it is at the goal, for at most limit_ns. *ns: the CPU time it was. */

@@ -148,7 +148,18 @@ static size_t read_memory(void *arg, uint64_t addr, void *buf, size_t len)
 	return done;
 }
 
-static int set_point(void *arg, enum rsp_point p, uint64_t addr, unsigned len, bool on, struct err *e)
+static void set_breakpoint(struct debug *d, enum rsp_point p, uint64_t addr, const struct rsp_conditions *c)
+{
+	struct breaks *b = &d->travel.breaks;
+
+	breaks_add(b, addr, p);
+	breaks_check(b, addr, memory_of(d));
+	for (unsigned i = 0; i < c->n; i++)
+		breaks_condition(b, addr, c->v[i].code, c->v[i].len);
+}
+
+static int set_point(void *arg, enum rsp_point p, uint64_t addr, unsigned len, bool on, const struct rsp_conditions *c,
+		     struct err *e)
 {
 	static const enum group_slot_kind kinds[] = {
 		[RSP_WRITE] = GROUP_WRITE, [RSP_READ] = GROUP_ACCESS, [RSP_ACCESS] = GROUP_ACCESS};
@@ -157,9 +168,7 @@ static int set_point(void *arg, enum rsp_point p, uint64_t addr, unsigned len, b
 
 	(void)e;
 	if (p <= RSP_HW_BREAK) {
-		on ? breaks_add(b, addr) : breaks_remove(b, addr);
-		if (on)
-			breaks_check(b, addr, memory_of(d));
+		on ? set_breakpoint(d, p, addr, c) : breaks_remove(b, addr, p);
 		return 0;
 	}
 	if (on)

@@ -83,7 +83,7 @@ static int look(struct travel *t, const struct spot *s, uint64_t *best, unsigned
 	time_t end = now_s() + LOOK_S;
 	int r = 0;
 
-	breaks_add(&b, s->regs.rip);
+	breaks_add(&b, s->regs.rip, 0);
 	for (uint64_t k = 1; !r && stop.kind != STOP_OVER && now_s() < end; k += stop.kind == STOP_BREAK) {
 		r = compare(t, s, k, best, least, e);
 		if (!r && *best && !*least)

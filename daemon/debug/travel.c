@@ -8,6 +8,8 @@
 #include "base/str.h"
 #include "debug/travel_int.h"
 
+#define LAY_S 0.5 /* so much recorded time without a checkpoint is given some */
+
 void travel_init(struct travel *t, struct nav *nav)
 {
 	memset(t, 0, sizeof(*t));
@@ -53,16 +55,6 @@ static int leave_group(struct travel *t, struct err *e)
 	return 0;
 }
 
-int travel_stand(struct travel *t, struct err *e)
-{
-	int r = group_release(&t->group, e);
-
-	if (r)
-		return r < 0 || travel_leave(t, e) ? -1 : 1;
-	t->mode = TRAVEL_NOWHERE;
-	return segment_end_tracing(e);
-}
-
 int travel_leave(struct travel *t, struct err *e)
 {
 	enum travel_mode mode = t->mode;
@@ -97,6 +89,8 @@ int travel_enter(struct travel *t, uint64_t n, struct err *e)
 	if (r)
 		return r;
 	t->mode = TRAVEL_INSIDE;
+	t->in.interrupted = t->interrupted;
+	t->in.ctx = t->ctx;
 	t->sight = t->in.sight;
 	t->tid = t->in.seg.tid;
 	return 0;
@@ -113,6 +107,62 @@ int travel_hold(struct travel *t, uint64_t n, struct err *e)
 		return -1;
 	t->tid = target_tid(target, target->ctl->parked);
 	return sight_find(target->pid, &t->sight, e) || group_seize(&t->group, target->pid, e) ? -1 : 0;
+}
+
+static double seconds_at(struct travel *t, uint64_t event)
+{
+	struct timeline_event ev;
+	struct err ignored;
+
+	return event && !timeline_read(t->nav->t.tl, event, &ev, &ignored) ? ev.seconds : 0;
+}
+
+unsigned travel_cuts(struct travel *t, uint64_t from, uint64_t to, uint64_t cuts[TRAVEL_CUTS])
+{
+	return seconds_at(t, to) - seconds_at(t, from) < LAY_S ? 0 : nav_cuts(t->nav, from, to, TRAVEL_CUTS / 2, cuts);
+}
+
+/* Lets go of the process, which goes on standing. 1: it cannot, and is gone. */
+static int stand(struct travel *t, struct err *e)
+{
+	int r = group_release(&t->group, e);
+
+	if (r)
+		return r < 0 || travel_leave(t, e) ? -1 : 1;
+	t->mode = TRAVEL_NOWHERE;
+	return segment_end_tracing(e);
+}
+
+int travel_checkpoint(struct travel *t, struct err *e)
+{
+	uint64_t here = nav_at(t->nav);
+	struct err ignored;
+	int r = stand(t, e);
+
+	if (r < 0)
+		return -1;
+	if (!r)
+		nav_checkpoint(t->nav, &ignored);
+	return travel_hold(t, here, e);
+}
+
+/* From TRAVEL_GROUP to the next stop. Who has run for long will go back: that is to be near. */
+static int run_on(struct travel *t, pid_t step, struct stop *stop, struct err *e)
+{
+	uint64_t cuts[TRAVEL_CUTS], total = nav_total(t->nav), at = 0;
+	unsigned n = travel_cuts(t, 1, total, cuts);
+
+	for (unsigned i = 0; i < n; i++) {
+		if (cuts[i] <= nav_at(t->nav) || (nav_ckpt_before(t->nav, cuts[i], &at) && at == cuts[i]))
+			continue;
+		if (travel_run(t, step, cuts[i], stop, e))
+			return -1;
+		if (stop->kind != STOP_LIMIT)
+			return 0;
+		if (travel_checkpoint(t, e))
+			return -1;
+	}
+	return travel_run(t, step, total, stop, e);
 }
 
 int travel_goto(struct travel *t, uint64_t n, struct err *e)
@@ -134,7 +184,7 @@ int travel_goto_pc(struct travel *t, uint64_t n, uint64_t pc, uint64_t hits, str
 
 	if (r < 0)
 		return -1;
-	breaks_add(&b, pc);
+	breaks_add(&b, pc, 0);
 	if (!r)
 		r = inside_nth_stop(&t->in, &b, hits, &stop, e);
 	breaks_fini(&b);
@@ -182,13 +232,13 @@ int travel_goto_end(struct travel *t, uint64_t n, struct err *e)
 /* The segment is over: the process itself does the event and goes on. */
 static int cross(struct travel *t, pid_t step, struct stop *stop, struct err *e)
 {
-	return travel_hold(t, t->in.n + 1, e) || travel_run(t, step, nav_total(t->nav), stop, e) ? -1 : 0;
+	return travel_hold(t, t->in.n + 1, e) || run_on(t, step, stop, e) ? -1 : 0;
 }
 
 static int go_on(struct travel *t, struct stop *stop, struct err *e)
 {
 	if (t->mode == TRAVEL_GROUP)
-		return travel_run(t, 0, nav_total(t->nav), stop, e);
+		return run_on(t, 0, stop, e);
 	if (inside_run(&t->in, &t->breaks, stop, e))
 		return -1;
 	return stop->kind == STOP_OVER ? cross(t, 0, stop, e) : 0;
@@ -197,7 +247,7 @@ static int go_on(struct travel *t, struct stop *stop, struct err *e)
 static int step(struct travel *t, pid_t tid, struct stop *stop, struct err *e)
 {
 	if (t->mode == TRAVEL_GROUP)
-		return travel_run(t, tid, nav_total(t->nav), stop, e);
+		return run_on(t, tid, stop, e);
 	if (tid == t->in.seg.tid ? inside_step(&t->in, stop, e)
 				 : inside_run(&t->in, &t->breaks, stop, e))
 		return -1;

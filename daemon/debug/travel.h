@@ -19,8 +19,14 @@ enum travel_mode {
 	TRAVEL_INSIDE, /* a copy in a segment */
 };
 
+/* The last stop of some: it was the kth one behind its event, from 1; 0: there was none. */
+struct travel_last {
+	uint64_t event, k;
+};
+
 struct travel {
 	struct nav *nav; /* borrowed */
+	struct travel_last *count; /* travel_run: breakpoints and watchpoints are counted here, and stop nothing; else NULL */
 	struct breaks breaks; /* what both directions stop at */
 	enum travel_mode mode;
 	struct sight sight;

@@ -9,8 +9,6 @@
 #include "debug/inside_int.h"
 #include "debug/travel_int.h"
 
-#define LAY_S 0.5 /* so much recorded time without a checkpoint is given some */
-#define LAY_COUNT 6
 #define NEAR_EVENTS 100
 
 /* A copy of a thread's process that outlives it: its PID must not be in use any more, not even as a session's. */
@@ -72,7 +70,7 @@ int travel_where(struct travel *t, struct timeline_point *p, struct err *e)
 	*p = (struct timeline_point){.event = t->in.n};
 	if (inside_pc(&t->in.now, &p->pc, e))
 		return -1;
-	breaks_add(&b, p->pc);
+	breaks_add(&b, p->pc, 0);
 	r = inside_count_stops(&t->in, &b, &p->hits, e);
 	breaks_fini(&b);
 	p->hits++;
@@ -173,63 +171,35 @@ static int to_stop(struct travel *t, uint64_t k, struct stop *stop, struct err *
 	return travel_back_step(t, t->tid, &back, e);
 }
 
-struct last {
-	uint64_t event, k; /* k: how many stops of its segment it was, from 1; 0: none */
-};
-
 /* From TRAVEL_GROUP up to event `to`: *last is the last stop on the way, or stays what it is. */
-static int last_stop(struct travel *t, uint64_t to, struct last *last, struct err *e)
+static int last_stop(struct travel *t, uint64_t to, struct travel_last *last, struct err *e)
 {
 	struct stop stop = {0};
+	int r = 0;
 
-	while (stop.kind != STOP_LIMIT && stop.kind != STOP_END) {
-		if (travel_run(t, 0, to, &stop, e))
-			return -1;
-		if (stop.kind == STOP_INTERRUPT)
-			return err_set(e, ERR_CANCELLED, "interrupted");
-		if (stop.kind != STOP_BREAK && stop.kind != STOP_WATCH)
-			continue;
-		last->k = last->event == nav_at(t->nav) && last->k ? last->k + 1 : 1;
-		last->event = nav_at(t->nav);
+	t->count = last;
+	while (!r && stop.kind != STOP_LIMIT && stop.kind != STOP_END) {
+		r = travel_run(t, 0, to, &stop, e);
+		if (!r && stop.kind == STOP_INTERRUPT)
+			r = err_set(e, ERR_CANCELLED, "interrupted");
 	}
-	return 0;
-}
-
-static double seconds_at(struct travel *t, uint64_t event)
-{
-	struct timeline_event ev;
-	struct err ignored;
-
-	return event && !timeline_read(t->nav->t.tl, event, &ev, &ignored) ? ev.seconds : 0;
-}
-
-/* Where to leave checkpoints between `from` and `to`: a long way gets some, so that what is gone through again is short. */
-static unsigned cuts_between(struct travel *t, uint64_t from, uint64_t to, uint64_t cuts[2 * LAY_COUNT])
-{
-	return seconds_at(t, to) - seconds_at(t, from) < LAY_S ? 0 : nav_cuts(t->nav, from, to, LAY_COUNT, cuts);
+	t->count = NULL;
+	return r;
 }
 
 /* The last stop in the segments from event `from` up to event `to`, by going once through all of them. */
-static int sweep(struct travel *t, uint64_t from, uint64_t to, struct last *last, struct err *e)
+static int sweep(struct travel *t, uint64_t from, uint64_t to, struct travel_last *last, struct err *e)
 {
-	uint64_t cuts[2 * LAY_COUNT];
-	struct err ignored;
+	uint64_t cuts[TRAVEL_CUTS];
 	unsigned n;
 
-	*last = (struct last){0};
+	*last = (struct travel_last){0};
 	if (travel_hold(t, from, e))
 		return -1;
-	n = cuts_between(t, from, to, cuts);
-	for (unsigned i = 0; i < n; i++) {
-		int r = last_stop(t, cuts[i], last, e) ? -1 : travel_stand(t, e);
-
-		if (r < 0)
+	n = travel_cuts(t, from, to, cuts);
+	for (unsigned i = 0; i < n; i++)
+		if (last_stop(t, cuts[i], last, e) || travel_checkpoint(t, e))
 			return -1;
-		if (!r)
-			nav_checkpoint(t->nav, &ignored);
-		if (travel_hold(t, cuts[i], e))
-			return -1;
-	}
 	return last_stop(t, to, last, e);
 }
 
@@ -262,7 +232,7 @@ int travel_back_continue(struct travel *t, struct stop *stop, struct err *e)
 	to = travel_event(t);
 	while (to && !breaks_empty(&t->breaks)) {
 		uint64_t from = piece_before(t, to);
-		struct last last;
+		struct travel_last last;
 
 		if (sweep(t, from, to, &last, e))
 			return given_up(t, to, e);

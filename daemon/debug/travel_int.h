@@ -13,8 +13,14 @@ int travel_copy(struct travel *t, struct trace *copy, struct err *e);
 int travel_enter(struct travel *t, uint64_t n, struct err *e);
 /* Event n, all threads held. */
 int travel_hold(struct travel *t, uint64_t n, struct err *e);
-/* From TRAVEL_GROUP at an event: lets go of the process, which goes on standing there. 1: it cannot, and is gone. */
-int travel_stand(struct travel *t, struct err *e);
+#define TRAVEL_CUTS 12
+/*
+ * Where to leave checkpoints between two events: a long way gets some, so that what is gone through again is short.
+ * How many.
+ */
+unsigned travel_cuts(struct travel *t, uint64_t from, uint64_t to, uint64_t cuts[TRAVEL_CUTS]);
+/* From TRAVEL_GROUP at an event, where it stays: leaves a checkpoint there. That there is none is no error. */
+int travel_checkpoint(struct travel *t, struct err *e);
 /* The last visible state of all. 1: there is none; nothing is held. */
 int travel_last(struct travel *t, struct err *e);
 /*

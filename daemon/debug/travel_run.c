@@ -9,6 +9,7 @@
 #include "debug/travel_int.h"
 
 #define POLL_MS 2
+#define STOPS_ASK 256
 
 struct run {
 	struct travel *t;
@@ -66,6 +67,75 @@ static int is_stepped(struct run *r, struct group_thread *th, const struct trace
 	return sight_sees(&r->t->sight, &r->gaze, th->t.pid, r->before, &regs, r->handler);
 }
 
+/* A thread at a breakpoint makes one instruction without it; the others stay. */
+static int step_off(struct run *r, struct group_thread *th, struct err *e)
+{
+	struct travel *t = r->t;
+	struct trace_stop s;
+	uint64_t pc;
+	int sig;
+
+	if (note_step(r, th, e))
+		return -1;
+	sig = th->sig;
+	th->sig = 0;
+	if (trace_step(&th->t, sig, &s, e))
+		return -1;
+	if (s.why == TRACE_EXITED)
+		return 0;
+	if (is_watch(r, &s))
+		return 0;
+	if (trace_is_fault(&s))
+		*r->stop = (struct stop){.kind = STOP_SIGNAL, .sig = s.info.si_signo};
+	if (s.why == TRACE_SIGNAL)
+		th->sig = s.info.si_signo;
+	if (r->stop->kind || s.why != TRACE_STEPPED || inside_pc(&th->t, &pc, e))
+		return r->stop->kind || s.why != TRACE_STEPPED ? 0 : -1;
+	if (breaks_has(&t->breaks, pc) && breaks_wanted(&t->breaks, &th->t))
+		r->stop->kind = STOP_BREAK;
+	else if (is_stepped(r, th, &s, e) > 0)
+		r->stop->kind = STOP_STEP;
+	return 0;
+}
+
+/* Who only counts has counted this stop. */
+static bool is_counted(struct run *r)
+{
+	struct travel_last *c = r->t->count;
+	uint64_t event = nav_at(r->t->nav);
+
+	if (!c || (r->stop->kind != STOP_BREAK && r->stop->kind != STOP_WATCH))
+		return false;
+	c->k = c->k && c->event == event ? c->k + 1 : 1;
+	c->event = event;
+	*r->stop = (struct stop){0};
+	return true;
+}
+
+/* Past a stop that is none, at a breakpoint or behind the write to a watched word, and on. */
+static int pass(struct run *r, struct group_thread *th, struct err *e)
+{
+	struct breaks *b = &r->t->breaks;
+	uint64_t pc;
+
+	do {
+		if (inside_pc(&th->t, &pc, e))
+			return -1;
+		if (!breaks_has(b, pc))
+			break;
+		if (breaks_lift(b, th->t.pid, pc, true, e) || step_off(r, th, e))
+			return -1;
+		if (!th->t.alive)
+			return 0; /* group_wait hears of it */
+		if (breaks_lift(b, th->t.pid, pc, false, e))
+			return -1;
+	} while (is_counted(r));
+	if (!r->stop->kind)
+		return go_on(r, th, e);
+	r->t->tid = th->t.tid;
+	return 0;
+}
+
 /* A stop of one thread: r->stop is set when it is the debugger's, else the thread goes on. */
 static int judge(struct run *r, struct group_thread *th, const struct trace_stop *s, struct err *e)
 {
@@ -73,6 +143,8 @@ static int judge(struct run *r, struct group_thread *th, const struct trace_stop
 
 	if (yes < 0 || (th->t.tid == r->step && inside_hide_step(&th->t, e)))
 		return -1;
+	if (yes && !breaks_wanted(&r->t->breaks, &th->t))
+		return pass(r, th, e);
 	if (yes)
 		r->stop->kind = STOP_BREAK;
 	else if (is_watch(r, s))
@@ -85,6 +157,8 @@ static int judge(struct run *r, struct group_thread *th, const struct trace_stop
 		return -1;
 	if (s->why == TRACE_SIGNAL && r->stop->kind != STOP_BREAK)
 		th->sig = s->info.si_signo;
+	if (is_counted(r))
+		return pass(r, th, e);
 	if (r->stop->kind) {
 		r->t->tid = th->t.tid;
 		return 0;
@@ -113,6 +187,7 @@ static int hear(struct run *r, struct err *e)
 static int wait_stop(struct run *r, struct err *e)
 {
 	struct travel *t = r->t;
+	unsigned stops = 0;
 
 	while (!r->stop->kind) {
 		struct group_thread *th = NULL;
@@ -127,7 +202,8 @@ static int wait_stop(struct run *r, struct err *e)
 			r->stop->kind = STOP_END;
 			return 0;
 		}
-		if (got)
+		/* many stops that are none must not keep it from hearing */
+		if (got && ++stops % STOPS_ASK)
 			continue;
 		if (__atomic_load_n(&ctl(t)->notify, __ATOMIC_ACQUIRE) != r->notify && hear(r, e))
 			return -1;
@@ -139,42 +215,17 @@ static int wait_stop(struct run *r, struct err *e)
 	return group_stop(&t->group, e);
 }
 
-/* The thread that stopped at a breakpoint makes one instruction without it; the others stay. */
-static int step_off(struct run *r, struct err *e)
+/* The thread that stopped here before. */
+static int leave_stop(struct run *r, struct err *e)
 {
-	struct travel *t = r->t;
-	struct group_thread *th = group_find(&t->group, t->tid);
-	struct trace_stop s;
+	struct group_thread *th = group_find(&r->t->group, r->t->tid);
 	uint64_t pc;
-	int sig;
 
 	if (!th || !th->t.alive || th->pending)
 		return 0;
 	if (inside_pc(&th->t, &pc, e))
 		return -1;
-	if (!breaks_has(&t->breaks, pc))
-		return 0;
-	if (note_step(r, th, e))
-		return -1;
-	sig = th->sig;
-	th->sig = 0;
-	if (trace_step(&th->t, sig, &s, e))
-		return -1;
-	if (s.why == TRACE_EXITED)
-		return 0;
-	if (is_watch(r, &s))
-		return 0;
-	if (trace_is_fault(&s))
-		*r->stop = (struct stop){.kind = STOP_SIGNAL, .sig = s.info.si_signo};
-	if (s.why == TRACE_SIGNAL)
-		th->sig = s.info.si_signo;
-	if (r->stop->kind || s.why != TRACE_STEPPED || inside_pc(&th->t, &pc, e))
-		return r->stop->kind || s.why != TRACE_STEPPED ? 0 : -1;
-	if (breaks_has(&t->breaks, pc))
-		r->stop->kind = STOP_BREAK;
-	else if (is_stepped(r, th, &s, e) > 0)
-		r->stop->kind = STOP_STEP;
-	return 0;
+	return breaks_has(&r->t->breaks, pc) ? step_off(r, th, e) : 0;
 }
 
 static void release(struct travel *t, uint64_t until)
@@ -227,7 +278,7 @@ int travel_run(struct travel *t, pid_t step, uint64_t until, struct stop *stop, 
 		return 0;
 	}
 	r.notify = __atomic_load_n(&ctl(t)->notify, __ATOMIC_ACQUIRE);
-	if (step_off(&r, e))
+	if (leave_stop(&r, e))
 		return -1;
 	if (stop->kind)
 		return 0;

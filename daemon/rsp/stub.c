@@ -9,6 +9,7 @@
 
 #include "base/str.h"
 
+#define CONDITION_MAX 4096u
 #define POINT_MAX 4096u /* bytes; more than any processor watches */
 
 typedef int (*packet_fn)(struct stub *s, const char *args, struct err *e);
@@ -169,8 +170,35 @@ static int back_step(struct stub *s, const char *args, struct err *e)
 	return resume(s, RSP_BACK_STEP, stub_thread(s, s->moving));
 }
 
+/* ;XLEN,HEX... behind a breakpoint. -1: damaged. More than there is room for: all are left to the debugger. */
+static int read_conditions(const char *args, struct buf *code, struct rsp_conditions *c)
+{
+	size_t len, at[RSP_CONDITIONS_MAX];
+
+	c->n = 0;
+	for (args = strchr(args, ';'); args && args[1] == 'X'; args = strchr(args + 1, ';')) {
+		const char *hex = strchr(args, ',');
+		uint8_t data[CONDITION_MAX];
+
+		if (sscanf(args, ";X%zx,", &len) != 1 || !hex || len > sizeof(data) || rsp_unhex(hex + 1, data, len) != len)
+			return -1;
+		if (c->n == RSP_CONDITIONS_MAX) {
+			c->n = 0;
+			return 0;
+		}
+		at[c->n] = code->len;
+		c->v[c->n++].len = len;
+		buf_add(code, data, len);
+	}
+	for (unsigned i = 0; i < c->n; i++)
+		c->v[i].code = (const uint8_t *)code->data + at[i];
+	return 0;
+}
+
 static int set_point(struct stub *s, const char *args, bool on)
 {
+	cleanup_buf struct buf code = {0};
+	struct rsp_conditions c;
 	struct err why = {0};
 	uint64_t addr;
 	unsigned len;
@@ -178,7 +206,9 @@ static int set_point(struct stub *s, const char *args, bool on)
 
 	if (sscanf(args, "%d,%" SCNx64 ",%x", &type, &addr, &len) != 3 || type < 0 || type > RSP_ACCESS || len > POINT_MAX)
 		return stub_error(s);
-	r = s->ops->set_point(s->ctx, (enum rsp_point)type, addr, len, on, &why);
+	if (read_conditions(args, &code, &c))
+		return stub_error(s);
+	r = s->ops->set_point(s->ctx, (enum rsp_point)type, addr, len, on, &c, &why);
 	if (r < 0)
 		return stub_refuse(s, &why);
 	return r ? stub_error(s) : stub_ok(s);
@@ -331,7 +361,7 @@ static int supported(struct stub *s, const char *args, struct err *e)
 	(void)args;
 	(void)e;
 	buf_addf(&s->out,
-		 "PacketSize=%x;QStartNoAckMode+;vContSupported+;swbreak+;ReverseStep+;ReverseContinue+;"
+		 "PacketSize=%x;QStartNoAckMode+;vContSupported+;swbreak+;ReverseStep+;ReverseContinue+;ConditionalBreakpoints+;"
 		 "qXfer:features:read+;qXfer:threads:read+;qXfer:auxv:read+;qXfer:exec-file:read+",
 		 RSP_PACKET_MAX);
 	return 0;

@@ -14,6 +14,16 @@ enum rsp_why { RSP_STEPPED, RSP_ELSEWHERE, RSP_BREAKPOINT, RSP_WATCHPOINT, RSP_S
 /* As the Z packets number them. */
 enum rsp_point { RSP_SW_BREAK, RSP_HW_BREAK, RSP_WRITE, RSP_READ, RSP_ACCESS };
 
+/* Of a breakpoint, as agent expression bytecode: it stops when one of them is true, or there are none. */
+#define RSP_CONDITIONS_MAX 16
+struct rsp_conditions {
+	unsigned n;
+	struct {
+		const uint8_t *code;
+		size_t len;
+	} v[RSP_CONDITIONS_MAX];
+};
+
 struct rsp_stop {
 	enum rsp_why why;
 	int tid;
@@ -36,8 +46,9 @@ struct rsp_ops {
 	int (*write)(void *ctx, uint64_t addr, const void *data, size_t len, struct err *e);
 	/* How many bytes could be read from addr on. */
 	size_t (*read)(void *ctx, uint64_t addr, void *buf, size_t len);
-	/* 1: not of this kind, or not so many. */
-	int (*set_point)(void *ctx, enum rsp_point p, uint64_t addr, unsigned len, bool on, struct err *e);
+	/* 1: not of this kind, or not so many. Setting one again gives it other conditions. */
+	int (*set_point)(void *ctx, enum rsp_point p, uint64_t addr, unsigned len, bool on,
+			 const struct rsp_conditions *c, struct err *e);
 	int (*resume)(void *ctx, enum rsp_resume how, int tid, struct rsp_stop *stop, struct err *e);
 	/* The whole of an object: "auxv", "exec-file". 1: there is none of that name. */
 	int (*object)(void *ctx, const char *name, struct buf *out, struct err *e);

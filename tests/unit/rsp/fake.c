@@ -89,10 +89,12 @@ static size_t read_memory(void *ctx, uint64_t addr, void *buf, size_t len)
 	return len;
 }
 
-static int set_point(void *ctx, enum rsp_point p, uint64_t addr, unsigned len, bool on, struct err *e)
+static int set_point(void *ctx, enum rsp_point p, uint64_t addr, unsigned len, bool on, const struct rsp_conditions *c,
+		     struct err *e)
 {
 	struct fake *f = ctx;
 
+	f->conditions = c->n;
 	(void)addr;
 	(void)e;
 	if (p == RSP_READ && len > 8)

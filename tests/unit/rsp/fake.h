@@ -16,6 +16,7 @@ struct fake {
 	uint8_t memory[FAKE_SIZE];
 	struct rsp_regs regs;
 	unsigned points; /* set now */
+	unsigned conditions; /* of the last one */
 	int at; /* 0 .. FAKE_END */
 	int tid;
 };
