@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "cli/bound.h"
 #include "cli/keeper.h"
 #include "cli/record.h"
 #include "cli/squeeze.h"
@@ -34,9 +35,10 @@ static void wait_end(pid_t pid)
 		;
 }
 
-static _Noreturn void work(const struct record_result *r, const struct rlog_control *c, struct keeper *k)
+static _Noreturn void work(const struct record_result *r, struct rlog_control *c, struct keeper *k)
 {
-	struct squeeze *s = squeeze_start(r->dir);
+	struct bound *b = bound_start(r->dir, c);
+	struct squeeze *s = b ? NULL : squeeze_start(r->dir);
 	struct err ignored;
 	pid_t pid;
 
@@ -46,10 +48,11 @@ static _Noreturn void work(const struct record_result *r, const struct rlog_cont
 	while ((pid = record_first_running(r->dir)) > 0)
 		wait_end(pid);
 	squeeze_stop(s);
+	bound_stop(b);
 	_exit(record_complete(r, c, &ignored) ? 1 : 0);
 }
 
-void background_finish(const struct record_result *r, const struct rlog_control *c, struct keeper *k)
+void background_finish(const struct record_result *r, struct rlog_control *c, struct keeper *k)
 {
 	if (fork() == 0)
 		work(r, c, k);

@@ -11,6 +11,6 @@ struct rlog_control;
  * Starts a process that waits in the background until nothing records into it any more, and then finishes it. The
  * keeper, NULL if there is none, works on in it.
  */
-void background_finish(const struct record_result *r, const struct rlog_control *c, struct keeper *k);
+void background_finish(const struct record_result *r, struct rlog_control *c, struct keeper *k);
 
 #endif

@@ -181,8 +181,10 @@ int client_call(struct client *c, const char *method, json_t *params, json_t **r
 	int r;
 
 	sigemptyset(&set);
-	sigaddset(&set, SIGINT);
-	sigaddset(&set, SIGTERM);
+	if (!c->cli->background) {
+		sigaddset(&set, SIGINT);
+		sigaddset(&set, SIGTERM);
+	}
 	sigprocmask(SIG_BLOCK, &set, &old);
 	k.sig_fd = sig_fd = signalfd(-1, &set, SFD_CLOEXEC);
 	progress_init(&k.progress, c->cli);

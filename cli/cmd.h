@@ -49,6 +49,7 @@ struct cli_command {
 struct cli {
 	const struct cli_command *command;
 	bool json, quiet, help;
+	bool background; /* signals are for someone else in this process */
 	unsigned verbose;
 	struct strv args;
 	struct strv values[CLI_MAX_OPTIONS]; /* by index into command->options */

@@ -134,6 +134,16 @@ static void print_notes(const json_t *list)
 		printf("  %s\n", json_string_value(note) ? json_string_value(note) : "?");
 }
 
+static void print_starts(const json_t *list)
+{
+	json_t *s;
+	size_t i;
+
+	json_array_foreach((json_t *)list, i, s)
+		printf("%-16s event %lld of process %lld: what was before is gone (--max-log)\n", "begins at",
+		       (long long)out_int(s, "event"), (long long)out_int(s, "process"));
+}
+
 static void print_processes(const json_t *list)
 {
 	json_t *p;
@@ -152,12 +162,13 @@ static void print(const json_t *info)
 {
 	static const char *const fields[] = {
 		"recording", "program", "argv",	  "cwd",   "created", "ended",	"exit",
-		"wall_s",    "sched",	"malloc", "clock", "complete", "bytes", "shared_bytes",
+		"wall_s",    "sched",	"malloc", "max_log", "clock", "complete", "bytes", "shared_bytes",
 	};
 	const json_t *counts = json_object_get(info, "counts");
 
 	for (size_t i = 0; i < sizeof(fields) / sizeof(fields[0]); i++)
 		print_field(info, fields[i]);
+	print_starts(json_object_get(info, "starts"));
 	print_field(json_object_get(info, "host"), "kernel");
 	print_field(json_object_get(info, "host"), "cpu");
 	print_field(counts, "events");
@@ -215,9 +226,22 @@ static unsigned long long log_disk_bytes(const struct rec *rec)
 	return sum;
 }
 
+/* Where the processes of a bounded recording begin. */
+static json_t *make_starts(const struct rec *rec)
+{
+	json_t *list = json_array();
+
+	for (unsigned i = 0; i < rec->nimages; i++)
+		if (rec->images[i].start)
+			json_array_append_new(list, json_pack("{s:i, s:I}", "process", (int)rec->images[i].ordinal, "event",
+							      (json_int_t)rec->images[i].start->event));
+	return list;
+}
+
 static json_t *make_info(const struct rec *rec, struct err *e)
 {
 	json_t *counts = counts_json(rec, e), *traps = counts ? traps_json(rec, e) : NULL;
+	json_auto_t *starts = make_starts(rec);
 	unsigned long long own, shared;
 	json_t *info;
 
@@ -235,6 +259,8 @@ static json_t *make_info(const struct rec *rec, struct err *e)
 	json_object_set_new(info, "bytes", json_integer((json_int_t)own));
 	json_object_set_new(info, "shared_bytes", json_integer((json_int_t)shared));
 	json_object_set_new(info, "log_disk_bytes", json_integer((json_int_t)log_disk_bytes(rec)));
+	if (json_array_size(starts))
+		json_object_set(info, "starts", starts);
 	json_object_set_new(info, "counts", counts);
 	json_object_set_new(info, "traps", traps);
 	json_object_set_new(info, "checkpoints", checkpoints(rec->dir));

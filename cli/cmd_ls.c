@@ -23,7 +23,7 @@ static json_t *describe(const char *all, const char *name)
 	unsigned long long own, shared;
 	json_t *o;
 	static const char *const keys[] = {"program", "argv",	"created", "ended", "exit",
-					   "wall_s",  "sched", "malloc",  "complete"};
+					   "wall_s",  "sched", "malloc",  "complete", "max_log"};
 
 	shared_usage(dir, &own, &shared);
 	o = json_pack("{s:o, s:o, s:I, s:I}", "name", json_text(name, strlen(name)), "recording",

@@ -5,8 +5,11 @@
 #include <sys/random.h>
 #include <unistd.h>
 
+#include "base/cleanup.h"
 #include "base/jsonx.h"
 #include "base/path.h"
+#include "base/str.h"
+#include "cli/bound.h"
 #include "cli/commands.h"
 #include "cli/out.h"
 #include "cli/record.h"
@@ -19,6 +22,7 @@ static const struct cli_option options[] = {
 	 "parallel serial chaos chaos:"},
 	{"malloc", "WHICH", "fred: deterministic heap (default); system: glibc's (not supported yet)",
 	 "fred system"},
+	{"max-log", "SIZE", "keep the newest SIZE of logs (bytes, or 64K, 8M, 1G), and give up what is older"},
 	{0},
 };
 
@@ -37,6 +41,25 @@ static int set_sched(struct record_opts *o, const char *sched, struct err *e)
 			       : 0;
 	if (getrandom(&o->chaos_seed, 4, 0) != 4)
 		return err_errno(e, ERR_HOST, "getrandom");
+	return 0;
+}
+
+static int set_max_log(struct record_opts *o, const char *text, struct err *e)
+{
+	static const char units[] = "KMG";
+	cleanup_free char *number = xstrdup(text ? text : "0");
+	size_t n = strlen(number);
+	const char *unit = n ? strchr(units, number[n - 1]) : NULL;
+	unsigned shift = 0;
+
+	if (!text)
+		return 0;
+	if (unit && *unit) {
+		shift = 10 * (unsigned)(unit - units + 1);
+		number[n - 1] = '\0';
+	}
+	if (str_u64(number, 10, 1, INT64_MAX >> 30, &o->max_log) || (o->max_log <<= shift) < BOUND_MIN)
+		return err_set(e, ERR_USAGE, "--max-log: '%s' is not a size of 1M or more", text);
 	return 0;
 }
 
@@ -76,7 +99,7 @@ static int exec_record(struct cli *cli, struct err *e)
 	struct record_result r;
 	int ret;
 
-	if (set_sched(&o, cli_value(cli, "sched"), e))
+	if (set_sched(&o, cli_value(cli, "sched"), e) || set_max_log(&o, cli_value(cli, "max-log"), e))
 		return -1;
 	/* the format has room for it; the recorder does not log glibc's heap yet */
 	if (str_eq(cli_value(cli, "malloc"), "system"))
@@ -92,7 +115,7 @@ static int exec_record(struct cli *cli, struct err *e)
 const struct cli_command cmd_record = {
 	.name = "record",
 	.help = "run a program and record it",
-	.usage = "[-o DIR] [--sched parallel|serial|chaos[:SEED]] [--malloc fred|system] -- PROGRAM "
+	.usage = "[-o DIR] [--sched parallel|serial|chaos[:SEED]] [--malloc fred|system] [--max-log SIZE] -- PROGRAM "
 		 "[ARG...]",
 	.options = options,
 	.exec = exec_record,

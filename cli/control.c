@@ -81,6 +81,8 @@ static char *describe(const struct rlog_note *n)
 			       n->text);
 	case RLOG_NOTE_UNSUPPORTED:
 		return str_fmt("process %u: not supported: %.231s", n->process, n->text);
+	case RLOG_NOTE_BOUND:
+		return str_fmt("--max-log was given up, the logs grew beyond it: %.231s", n->text);
 	case RLOG_NOTE_CHOICE:
 		return str_fmt("process %u: %.231s", n->process, n->text);
 	}
@@ -100,4 +102,17 @@ char *control_note(const struct rlog_control *c, unsigned i)
 	if (n->count > 1)
 		str_set(&text, "%s (%u times)", text, n->count);
 	return text;
+}
+
+void control_add_note(struct rlog_control *c, enum rlog_note_kind kind, const char *text)
+{
+	uint32_t i = __atomic_fetch_add(&c->note_count, 1, __ATOMIC_ACQ_REL);
+	struct rlog_note *n = &c->note[i];
+
+	if (i >= RLOG_NOTES)
+		return;
+	n->kind = kind;
+	n->count = 1;
+	snprintf(n->text, sizeof(n->text), "%s", text);
+	__atomic_store_n(&n->ready, 1, __ATOMIC_RELEASE);
 }

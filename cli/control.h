@@ -14,5 +14,7 @@ struct rlog_control *control_create(const char *rec, enum rlog_sched sched, uint
 void control_unmap(struct rlog_control *c);
 /* The i-th note as one line of text, malloc'd; NULL past the last. */
 char *control_note(const struct rlog_control *c, unsigned i);
+/* Adds a note of our own to those of the recorder. */
+void control_add_note(struct rlog_control *c, enum rlog_note_kind kind, const char *text);
 
 #endif

@@ -38,6 +38,23 @@ static bool digits(const char **s, size_t n)
 	return k == n;
 }
 
+/* "ID/ckpt.json", "ID/images/NAME" or "ID/files/NAME" */
+static bool checkpoint_name_ok(const char *s)
+{
+	size_t n = strspn(s, "0123456789");
+
+	if (!n || s[n] != '/')
+		return false;
+	s += n + 1;
+	if (str_eq(s, "ckpt.json"))
+		return true;
+	if (!str_starts(s, "images/") && !str_starts(s, "files/"))
+		return false;
+	s = strchr(s, '/') + 1;
+	return *s && *s != '.' &&
+	       !s[strspn(s, "0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ-_.")];
+}
+
 bool pack_name_ok(const char *name)
 {
 	const char *s = name;
@@ -50,8 +67,10 @@ bool pack_name_ok(const char *name)
 		return name[6] && !name[6 + strspn(name + 6, "0123456789abcdef-")];
 	if (*s++ != 'p' || !digits(&s, 4) || *s++ != '/')
 		return false;
-	if (str_eq(s, "image") || str_eq(s, "files") || str_eq(s, "traps"))
+	if (str_eq(s, "image") || str_eq(s, "files") || str_eq(s, "traps") || str_eq(s, "start"))
 		return true;
+	if (str_starts(s, "ckpt/"))
+		return checkpoint_name_ok(s + 5);
 	return *s++ == 't' && digits(&s, 4) && (str_eq(s, ".log") || str_eq(s, ".zst"));
 }
 
@@ -207,15 +226,24 @@ void pack_close(struct pack *p)
 
 /* ---- files ---- */
 
-/* A new file below dir, and the folder that it is in. */
+/* A new file below dir, and the folders that it is in. */
 static int create(int dir, const char *name)
 {
-	cleanup_free char *folder = xstrndup(name, strcspn(name, "/"));
+	int fd;
 
-	if (strchr(name, '/') && mkdirat(dir, folder, 0700) && errno != EEXIST)
+	for (const char *s = strchr(name, '/'); s; s = strchr(s + 1, '/')) {
+		cleanup_free char *folder = xstrndup(name, (size_t)(s - name));
+
+		if (mkdirat(dir, folder, 0700) && errno != EEXIST)
+			return -1;
+	}
+	fd = openat(dir, name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+	/* as the recorder makes them */
+	if (fd >= 0 && str_starts(name, "files/") && fchmod(fd, 0555)) {
+		close(fd);
 		return -1;
-	return openat(dir, name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC,
-		      str_starts(name, "files/") ? 0700 : 0600);
+	}
+	return fd;
 }
 
 static int extract_file(struct pack *p, int dir, const char *name, uint64_t size, uint32_t want, struct err *e)

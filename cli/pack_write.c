@@ -94,8 +94,19 @@ static int put_file(struct writer *w, const char *path, const char *name, uint64
 
 /* ---- without the data ---- */
 
+/* Where a bounded recording's log begins, 0: at its beginning. name: "pNNNN/tNNNN.log" */
+static uint64_t log_start(const struct rec *rec, const char *name)
+{
+	struct err ignored;
+	const struct rec_image *img = rec_image(rec, (uint32_t)strtoul(name + 1, NULL, 10), &ignored);
+	const struct rec_start_thread *t =
+		img ? rec_start_of(img->start, (uint32_t)strtoul(strchr(name, '/') + 2, NULL, 10)) : NULL;
+
+	return t ? t->offset : 0;
+}
+
 /* The results of calls: what the kernel wrote into the program's memory. */
-static int blank_log(struct buf *b, const char *name, struct err *e)
+static int blank_log(struct buf *b, const char *name, uint64_t start, struct err *e)
 {
 	struct reader log;
 	struct reader_iter it;
@@ -105,6 +116,7 @@ static int blank_log(struct buf *b, const char *name, struct err *e)
 	if (reader_init_mem(&log, name, b->data, b->len, e))
 		return -1;
 	log.lenient = true;
+	log.start = start;
 	it = reader_begin(&log);
 	while ((got = reader_next_record(&it, &rec)) == RLOG_READ_OK)
 		if (rec.kind == RLOG_SYSRET || rec.kind == RLOG_CALLRET)
@@ -153,7 +165,7 @@ static int load_blank(const struct writer *w, const char *name, struct buf *b, s
 	if (str_ends(name, ".log") ? read_log(w->rec, path, b, e) : read_file(path, b, e))
 		return -1;
 	if (str_ends(name, ".log") && b->len >= sizeof(struct rlog_head))
-		return blank_log(b, path, e);
+		return blank_log(b, path, log_start(w->rec, name), e);
 	if (str_ends(name, "/image") && b->len >= sizeof(struct rlog_image))
 		return blank_image(w->rec, (uint32_t)strtoul(name + 1, NULL, 10), b, e);
 	return 0;
@@ -161,7 +173,7 @@ static int load_blank(const struct writer *w, const char *name, struct buf *b, s
 
 static bool is_blanked(const struct writer *w, const char *name)
 {
-	return w->without_data && name[0] == 'p' && !str_ends(name, "/files");
+	return w->without_data && name[0] == 'p' && !str_ends(name, "/files") && !str_ends(name, "/start");
 }
 
 /* Copies that programs were started from stay: they hold no data of the run. */
@@ -211,7 +223,7 @@ static json_t *make_manifest(const struct writer *w, struct err *e)
 
 		if (!pack_name_ok(name) ||
 		    (w->without_data && str_starts(name, "files/") && !json_object_get(keep, name)) ||
-		    (w->without_data && str_ends(name, ".zst"))) /* it is in the log */
+		    (w->without_data && (str_ends(name, ".zst") || strstr(name, "/ckpt/")))) /* in the log; memory */
 			continue;
 		if (is_blanked(w, name) && blank_entry(w, name, entry, e))
 			goto fail;

@@ -12,6 +12,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/prctl.h>
+#include <sys/stat.h>
 #include <sys/statvfs.h>
 #include <sys/utsname.h>
 #include <sys/wait.h>
@@ -25,6 +26,7 @@
 #include "base/path.h"
 #include "base/str.h"
 #include "cli/background.h"
+#include "cli/bound.h"
 #include "cli/check.h"
 #include "cli/control.h"
 #include "cli/keeper.h"
@@ -125,6 +127,8 @@ static json_t *make_meta(const struct record_opts *o, const char *program, const
 			 o->malloc_mode == RLOG_MALLOC_SYSTEM ? "system" : "fred", "host", host(),
 			 "clock", c->clock ? "counter" : "tsc",
 			 "tsc_hz", (json_int_t)c->tsc_hz, "created", now_text(), "complete", 0);
+	if (o->max_log)
+		json_object_set_new(meta, "max_log", json_integer((json_int_t)o->max_log));
 	if (o->sched == RLOG_SCHED_CHAOS)
 		json_object_set_new(meta, "chaos_seed", json_integer((json_int_t)o->chaos_seed));
 	return meta;
@@ -183,12 +187,13 @@ static void make_env(struct strv *env, const char *dir, const char *shim)
 }
 
 static int run(const char *program, const struct record_opts *o, const char *dir, const char *shim,
-	       struct keeper *k, int *status, struct err *e)
+	       struct rlog_control *c, struct keeper *k, int *status, struct err *e)
 {
 	cleanup_strv struct strv env = {0};
 	struct launch_spec spec = {.path = program, .argv = o->argv};
 	struct err ignored;
 	struct squeeze *s;
+	struct bound *b;
 	pid_t pid;
 	int r;
 
@@ -203,9 +208,11 @@ static int run(const char *program, const struct record_opts *o, const char *dir
 	wait_prepare();
 	if (launch_program(&spec, &pid, e))
 		return -1;
-	s = squeeze_start(dir);
+	b = bound_start(dir, c);
+	s = b ? NULL : squeeze_start(dir); /* what is bounded is small, and given up in parts of its own */
 	r = wait_for_program(pid, status, sync_meta, dir, e);
 	squeeze_stop(s);
+	bound_stop(b);
 	return r;
 }
 
@@ -256,7 +263,7 @@ int record_complete(const struct record_result *r, const struct rlog_control *c,
 	return record_trim(r->dir, &running, e) ? -1 : complete(r, c, INFINITY, e);
 }
 
-static int finish(struct record_result *r, const struct rlog_control *c, struct keeper *k, int status,
+static int finish(struct record_result *r, struct rlog_control *c, struct keeper *k, int status,
 		  double wall_s, struct err *e)
 {
 	int signo = WIFSIGNALED(status) ? WTERMSIG(status) : 0;
@@ -285,7 +292,9 @@ static int keep_shim(const char *dir, const char *shim, struct err *e)
 	cleanup_free char *files = path_join(dir, "files");
 	cleanup_free char *copy = path_join(files, RLOG_SHIM_NAME);
 
-	return mkdir_p(files, 0700, e) || copy_file(shim, copy, e) ? -1 : 0;
+	if (mkdir_p(files, 0700, e) || copy_file(shim, copy, e))
+		return -1;
+	return chmod(copy, 0555) ? err_errno(e, ERR_HOST, "%s", copy) : 0;
 }
 
 static int check_dir(const char *dir, struct err *e)
@@ -324,7 +333,7 @@ static int run_and_finish(const struct record_opts *o, const char *program, cons
 	double start = now_s();
 	int status = 0;
 
-	if (run(program, o, r->dir, shim, k, &status, e)) {
+	if (run(program, o, r->dir, shim, c, k, &status, e)) {
 		json_object_clear(r->meta); /* it has not run */
 		return -1;
 	}
@@ -348,7 +357,7 @@ static int record_into(const struct record_opts *o, const char *program, const c
 	c = control_create(r->dir, o->sched, o->chaos_seed, o->malloc_mode, e);
 	if (!c)
 		return -1;
-	ret = prepare(o, program, shim, c, r, e) || run_and_finish(o, program, shim, c, r, e) ? -1 : 0;
+	ret = (o->max_log && bound_prepare(c, o->max_log, e)) || prepare(o, program, shim, c, r, e) || run_and_finish(o, program, shim, c, r, e) ? -1 : 0;
 	control_unmap(c);
 	return ret;
 }

@@ -17,6 +17,7 @@ struct record_opts {
 	enum rlog_sched sched;
 	enum rlog_malloc malloc_mode;
 	uint64_t chaos_seed;
+	uint64_t max_log; /* bytes of logs, 0: not bounded */
 };
 
 struct record_result {

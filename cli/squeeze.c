@@ -152,9 +152,17 @@ static int cut_out(const struct pass *p, int log, int frames, uint64_t from, uin
 	return 0;
 }
 
+/* What was given up at the beginning of a log is a hole. */
+static uint64_t first_byte(int log, const struct frames *had)
+{
+	off_t at = had->size ? (off_t)had->end : lseek(log, RLOG_FRAME_START, SEEK_DATA);
+
+	return at < (off_t)RLOG_FRAME_START ? RLOG_FRAME_START : (uint64_t)at;
+}
+
 static int squeeze_open(struct pass *p, int log, int out, const struct frames *had, uint64_t end, struct err *e)
 {
-	uint64_t from = had->size ? had->end : RLOG_FRAME_START, at = from, size = had->size;
+	uint64_t from = first_byte(log, had), at = from, size = had->size;
 
 	/* of someone who was killed here: it could seem to be the end of what comes in its place */
 	if (had->mapped > had->size && ftruncate(out, (off_t)had->size))

@@ -91,7 +91,7 @@ static uint32_t ordinal(const struct travel *t, pid_t tid)
  */
 static int come_from_near(struct travel *t, uint64_t n, struct err *e)
 {
-	uint64_t at = 0, from = n > NEAR_EVENTS ? n - NEAR_EVENTS / 2 : 0;
+	uint64_t at = 0, from = n > nav_first(t->nav) + NEAR_EVENTS ? n - NEAR_EVENTS / 2 : 0;
 	struct err ignored;
 
 	if (!from || (nav_ckpt_before(t->nav, n, &at) && n - at <= NEAR_EVENTS))
@@ -105,7 +105,7 @@ static int come_from_near(struct travel *t, uint64_t n, struct err *e)
 /* To the last visible state of a segment before event n, of thread `who` (0: any). 1: there is none. */
 static int segment_before(struct travel *t, uint64_t n, uint32_t who, struct err *e)
 {
-	for (; n > 0; n--) {
+	for (; n > nav_first(t->nav); n--) {
 		struct timeline_where w;
 		int r;
 
@@ -205,9 +205,9 @@ static int sweep(struct travel *t, uint64_t from, uint64_t to, struct travel_las
 
 static uint64_t piece_before(struct travel *t, uint64_t to)
 {
-	uint64_t from = 0;
+	uint64_t from, first = nav_first(t->nav);
 
-	return to && nav_ckpt_before(t->nav, to - 1, &from) ? from : 0;
+	return to > first && nav_ckpt_before(t->nav, to - 1, &from) && from > first ? from : first;
 }
 
 /* Interrupted: it stands somewhere in between, which is no place to go on from. Behind `to` all has been searched. */
@@ -230,7 +230,7 @@ int travel_back_continue(struct travel *t, struct stop *stop, struct err *e)
 	if (k)
 		return to_stop(t, k, stop, e);
 	to = travel_event(t);
-	while (to && !breaks_empty(&t->breaks)) {
+	while (to > nav_first(t->nav) && !breaks_empty(&t->breaks)) {
 		uint64_t from = piece_before(t, to);
 		struct travel_last last;
 

@@ -31,7 +31,7 @@ static int counts_log(const struct reader *log, struct counts *c, struct counts_
 	if (got == RLOG_READ_BAD)
 		return reader_explain(&it, e);
 	t->events = it.index;
-	t->log_bytes = (uint64_t)(it.p - log->base);
+	t->log_bytes = (uint64_t)(it.p - log->base) - log->start;
 	c->events += t->events;
 	c->log_bytes += t->log_bytes;
 	return 0;

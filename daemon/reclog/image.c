@@ -108,5 +108,6 @@ void rec_image_fini(struct rec_image *img)
 	free(img->envp);
 	free(img->threads);
 	free(img->strings);
+	rec_start_free(img->start);
 	*img = (struct rec_image){0};
 }

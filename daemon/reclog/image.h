@@ -6,6 +6,7 @@
 #define FRED_RECLOG_IMAGE_H
 
 #include "base/err.h"
+#include "reclog/start.h"
 #include "rlog/rlog.h"
 
 struct rec_image {
@@ -16,6 +17,7 @@ struct rec_image {
 	uint32_t *threads;	  /* ordinals of the threads whose logs exist, ascending */
 	unsigned nthreads;
 	char *strings; /* what the above point into */
+	struct rec_start *start; /* where it begins in a bounded recording; NULL: at its beginning */
 };
 
 /* Reads and checks PATH (REC/pNNNN/image). Threads stay empty. Damage is ERR_USAGE. */

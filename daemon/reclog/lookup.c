@@ -56,10 +56,14 @@ static void need_index(struct timeline *tl)
 
 static int check_number(const struct timeline *tl, uint64_t number, struct err *e)
 {
-	if (number && number <= tl->total)
+	if (number > tl->base && number <= tl->total)
 		return 0;
-	return err_set(e, ERR_USAGE, "there is no event %lu: this timeline has events 1 to %lu",
-		       (unsigned long)number, (unsigned long)tl->total);
+	if (number && number <= tl->base)
+		return err_set(e, ERR_USAGE,
+			       "event %lu is gone: this recording was bounded (--max-log), and begins at event %lu",
+			       (unsigned long)number, (unsigned long)tl->base + 1);
+	return err_set(e, ERR_USAGE, "there is no event %lu: this timeline has events %lu to %lu",
+		       (unsigned long)number, (unsigned long)tl->base + 1, (unsigned long)tl->total);
 }
 
 /* The run that holds event `number` (valid), and the events before that run. */
@@ -205,6 +209,66 @@ uint64_t timeline_number(struct timeline *tl, uint32_t process, uint32_t thread,
 	return run_start(tl, t->runs[lo]) + (index - tl->run_index[t->runs[lo]]) + 1;
 }
 
+/* ---- the start of what is left ---- */
+
+/* How many of a thread's events come before event `number`. */
+static uint64_t events_before(const struct timeline *tl, const struct tl_thread *t, uint64_t number)
+{
+	uint64_t lo = 0, hi = t->nruns, into;
+
+	while (lo < hi) { /* runs that begin before it */
+		uint64_t mid = lo + (hi - lo) / 2;
+
+		if (run_start(tl, t->runs[mid]) + 1 < number)
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	if (!lo)
+		return 0;
+	into = number - 1 - run_start(tl, t->runs[lo - 1]);
+	if (into > tl->runs[t->runs[lo - 1]].count)
+		into = tl->runs[t->runs[lo - 1]].count;
+	return tl->run_index[t->runs[lo - 1]] + into;
+}
+
+/* Behind the record of the last of so many events. */
+static struct reader_iter behind(const struct tl_thread *t, uint64_t events)
+{
+	struct reader_iter it = events ? place(t, events - 1) : reader_begin(t->log);
+	struct rlog_rec rec;
+
+	while (it.index < events && reader_next_record(&it, &rec) == RLOG_READ_OK)
+		;
+	return it;
+}
+
+int timeline_start_at(struct timeline *tl, uint64_t number, struct rec_start *s, uint64_t *bytes, struct err *e)
+{
+	const struct tl_part *part = &tl->parts[tl->nparts - 1];
+	struct timeline_where w;
+
+	*s = (struct rec_start){.event = number};
+	*bytes = 0;
+	if (timeline_find(tl, number, &w, e))
+		return -1;
+	if (w.process != tl->process)
+		return err_set(e, ERR_INTERNAL, "event %lu is one of process %u", (unsigned long)number, w.process);
+	s->thread = w.thread;
+	s->threads = xcalloc(part->nthreads, sizeof(*s->threads));
+	for (unsigned i = 0; i < part->nthreads; i++) {
+		const struct tl_thread *t = &part->threads[i];
+		uint64_t n = events_before(tl, t, number);
+		struct reader_iter it = behind(t, n);
+
+		*bytes += (uint64_t)(behind(t, t->events).p - it.p);
+		if (n || t->log->start || t->ordinal == w.thread)
+			s->threads[s->nthreads++] = (struct rec_start_thread){
+				t->ordinal, (uint64_t)(it.p - t->log->base), it.stamp};
+	}
+	return 0;
+}
+
 /* ---- walk ---- */
 
 static void walk_enter_part(struct timeline_walk *w, unsigned part)
@@ -279,9 +343,7 @@ double timeline_seconds(const struct timeline *tl, uint64_t stamp)
 /* The number that "start" means. */
 static uint64_t start_event(const struct timeline *tl)
 {
-	uint64_t prefix = timeline_prefix(tl);
-
-	return prefix ? prefix : 1;
+	return tl->nparts > 1 ? timeline_prefix(tl) : tl->base + 1;
 }
 
 /*

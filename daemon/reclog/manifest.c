@@ -278,6 +278,16 @@ static int add_file(const char *dir, const char *name, json_t *list, struct err 
 	return 0;
 }
 
+static int add_names(const char *dir, const char *sub, struct strv *names, struct err *e);
+
+/* Of a process all that is below; else only what is in a folder of the recording. */
+static int add_folder(const char *dir, const char *sub, const char *name, struct strv *names, struct err *e)
+{
+	cleanup_free char *path = *sub ? str_fmt("%s/%s", sub, name) : xstrdup(name);
+
+	return *sub && *sub != 'p' ? 0 : add_names(dir, path, names, e);
+}
+
 /* Adds the names of the regular files in DIR/SUB ("" for DIR itself), relative to DIR. */
 static int add_names(const char *dir, const char *sub, struct strv *names, struct err *e)
 {
@@ -295,7 +305,7 @@ static int add_names(const char *dir, const char *sub, struct strv *names, struc
 			strv_addf(names, "%s/%s", sub, de->d_name);
 		else if (!*sub && S_ISREG(st.st_mode) && !strcmp(de->d_name, "control"))
 			strv_add(names, de->d_name);
-		else if (!*sub && S_ISDIR(st.st_mode) && add_names(dir, de->d_name, names, e))
+		else if (S_ISDIR(st.st_mode) && add_folder(dir, sub, de->d_name, names, e))
 			return -1;
 	}
 	return 0;

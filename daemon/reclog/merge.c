@@ -175,6 +175,17 @@ static void sink_emit(struct tl_merge *m, struct tl_cursor *c, uint64_t events, 
 	tl_emit(m->tl, m->part, c->t->ordinal, events);
 }
 
+/* The part begins behind its first event, which is on the timeline already. */
+static void skip_first(struct tl_cursor *c)
+{
+	struct rlog_rec rec;
+
+	reader_mark_add(&c->t->marks, (uint64_t)(c->it.p - c->t->log->base), c->it.stamp);
+	while (!c->it.index && reader_next_record(&c->it, &rec) == RLOG_READ_OK)
+		;
+	c->t->events++;
+}
+
 static int fill_heap(struct tl_merge *m, struct err *e)
 {
 	int got;
@@ -186,6 +197,8 @@ static int fill_heap(struct tl_merge *m, struct err *e)
 
 		c->t = &m->part->threads[i];
 		c->it = reader_begin(c->t->log);
+		if (c->t->ordinal == m->part->first_thread)
+			skip_first(c);
 		if ((got = advance(m, c, e)) < 0)
 			return -1;
 		if ((c->in_heap = got))

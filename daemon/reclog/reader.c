@@ -124,6 +124,8 @@ void reader_fini(struct reader *r)
 
 struct reader_iter reader_begin(const struct reader *r)
 {
+	if (r->start)
+		return reader_at(r, 0, r->start, r->start_stamp);
 	return reader_at(r, 0, sizeof(struct rlog_head), r->head.stamp0);
 }
 
@@ -208,7 +210,7 @@ enum rlog_read reader_next_record(struct reader_iter *it, struct rlog_rec *rec)
 	return got;
 }
 
-static void mark_add(struct reader_marks *m, uint64_t offset, uint64_t stamp)
+void reader_mark_add(struct reader_marks *m, uint64_t offset, uint64_t stamp)
 {
 	if (m->n == m->cap) {
 		m->cap = m->cap ? m->cap * 2 : 64;
@@ -289,7 +291,7 @@ enum rlog_read reader_next_slot(struct reader_iter *it, struct reader_slot *slot
 		if (!(rec.flags & RF_C))
 			continue;
 		if (marks && !(it->index % READER_MARK_EVERY))
-			mark_add(marks, (uint64_t)(start - it->r->base), it->stamp);
+			reader_mark_add(marks, (uint64_t)(start - it->r->base), it->stamp);
 		if (!slot->events++)
 			slot->first_kind = rec.kind;
 		it->index++;

@@ -22,6 +22,7 @@ struct reader {
 	size_t mapped; /* bytes that are ours to unmap */
 	bool lenient; /* set by the owner: a record cut short by the end of the file ends the log */
 	int32_t pid;  /* set by the owner: whose log it is; 0: unknown */
+	uint64_t start, start_stamp; /* set by the owner: where what is left of it begins; 0: behind its head */
 	struct rlog_head head;
 };
 
@@ -81,6 +82,8 @@ struct reader_marks {
 	struct reader_mark *mark; /* malloc'd; mark[i] is event i * READER_MARK_EVERY */
 	size_t n, cap;
 };
+
+void reader_mark_add(struct reader_marks *m, uint64_t offset, uint64_t stamp);
 
 /* The events up to and including the next stamped one. */
 struct reader_slot {

@@ -98,10 +98,10 @@ static int control_read(struct rec *r, struct err *e)
 
 	if (read_file(path, &b, e))
 		return err_wrap(e, "damaged recording");
-	if (b.len < sizeof(*c))
+	if (b.len < offsetof(struct rlog_control, log_limit))
 		return err_set(e, ERR_USAGE, "%s: truncated at offset %zu: it takes %zu bytes",
 			       path, b.len, sizeof(*c));
-	memcpy(c, b.data, sizeof(*c));
+	memcpy(c, b.data, b.len < sizeof(*c) ? b.len : sizeof(*c));
 	if (c->magic != RLOG_MAGIC_CONTROL)
 		return err_set(e, ERR_USAGE, "%s: damaged at offset 0: not a control page", path);
 	if (c->version != RLOG_VERSION)
@@ -218,13 +218,15 @@ static bool in_manifest(const struct rec *r, uint32_t ordinal)
 static int image_add(struct rec *r, uint32_t ordinal, struct err *e)
 {
 	cleanup_free char *dir = str_fmt("%s/p%04u", r->dir, ordinal);
-	cleanup_free char *path = str_fmt("%s/image", dir);
+	cleanup_free char *path = str_fmt("%s/image", dir), *start = str_fmt("%s/start", dir);
 	struct stat st;
 
 	if (ordinal > 1 && (stat(path, &st) ? !in_manifest(r, ordinal) : !st.st_size))
 		return 0;
 	if (rec_image_read(&r->images[r->nimages], path, ordinal, e))
 		return r->torn && ordinal > 1 ? 0 : -1; /* never written to the disk */
+	if (rec_start_read(start, &r->images[r->nimages].start, e))
+		return -1;
 	return image_threads(r, &r->images[r->nimages++], dir, e);
 }
 
@@ -303,7 +305,7 @@ bool rec_log_changes(const struct rec *r, const char *path)
 {
 	cleanup_free char *frames = frames_path(path);
 
-	return !r->complete || !access(frames, F_OK);
+	return !r->complete || r->control.log_limit || !access(frames, F_OK);
 }
 
 /* From where a replay has it, if it has. */
@@ -325,6 +327,7 @@ static int log_open(const struct rec *r, const struct rec_image *img, uint32_t t
 		    struct reader *log, struct err *e)
 {
 	cleanup_free char *path = rec_log_path(r, img->ordinal, thread);
+	const struct rec_start_thread *start;
 
 	if (log_open_where(r, img->ordinal, thread, path, log, e))
 		return -1;
@@ -333,9 +336,28 @@ static int log_open(const struct rec *r, const struct rec_image *img, uint32_t t
 			       "%s: damaged at offset %zu: it is the log of process %u, thread %u",
 			       path, offsetof(struct rlog_head, process), log->head.process,
 			       log->head.thread);
+	if ((start = rec_start_of(img->start, thread))) {
+		log->start = start->offset;
+		log->start_stamp = start->stamp;
+	}
 	log->lenient = !r->complete;
 	log->pid = img->head.pid;
 	return 0;
+}
+
+/* Has a bounded recording that is being made another start than when it was opened? */
+static bool was_cut(const struct rec *r, const struct rec_image *img)
+{
+	cleanup_free char *path = str_fmt("%s/p%04u/start", r->dir, img->ordinal);
+	struct rec_start *now = NULL;
+	struct err ignored;
+	bool cut;
+
+	if (r->complete || !r->control.log_limit)
+		return false;
+	cut = rec_start_read(path, &now, &ignored) || (now && (!img->start || now->event != img->start->event));
+	rec_start_free(now);
+	return cut;
 }
 
 int rec_logs_open(const struct rec *r, const struct rec_image *img, struct reader **out,
@@ -349,6 +371,10 @@ int rec_logs_open(const struct rec *r, const struct rec_image *img, struct reade
 			rec_logs_free(logs, i + 1);
 			return err_wrap(e, "damaged recording");
 		}
+	}
+	if (was_cut(r, img)) {
+		rec_logs_free(logs, img->nthreads);
+		return err_set(e, ERR_USAGE, "%s: its oldest part was given up while it was read (--max-log): try again", r->dir);
 	}
 	if (r->torn)
 		torn_cut(logs, img->nthreads);

@@ -41,6 +41,7 @@ static int part_open(struct tl_part *part, const struct rec *rec, const struct r
 		     struct err *e)
 {
 	part->process = img->ordinal;
+	part->first_thread = img->start ? img->start->thread : 0;
 	if (rec_logs_open(rec, img, &part->logs, e))
 		return -1;
 	part->nthreads = img->nthreads;
@@ -66,7 +67,8 @@ static int parts_open(struct timeline *tl, const struct rec *rec, uint32_t proce
 			return -1;
 		chain[n++] = img;
 		process = img->head.parent; /* smaller: checked by rec_image_read */
-	} while (img->head.origin == RLOG_ORIGIN_FORK && n < RLOG_MAX_PROCESSES);
+	} while (img->head.origin == RLOG_ORIGIN_FORK && !img->start && n < RLOG_MAX_PROCESSES);
+	tl->base = tl->total = img->start ? img->start->event - 1 : 0;
 	tl->parts = xcalloc(n, sizeof(*tl->parts));
 	for (; tl->nparts < n; tl->nparts++)
 		if (part_open(&tl->parts[tl->nparts], rec, chain[n - 1 - tl->nparts], e)) {
@@ -151,7 +153,10 @@ static int part_merge(struct timeline *tl, unsigned i, const struct timeline_opt
 	part->first_event = tl->total;
 	if (i + 1 < tl->nparts && find_fork(part, tl->parts[i + 1].process, &limit, e))
 		return -1;
-	if (opts && opts->rung) {
+	if (part->first_thread)
+		tl_emit(tl, part, part->first_thread, 1);
+	/* from a checkpoint there is one order */
+	if (opts && opts->rung && !tl->base) {
 		r = tl_merge_rung(tl, part, &limit, opts, e);
 	} else {
 		m.limit = limit;
@@ -188,7 +193,7 @@ int timeline_build(const struct rec *rec, uint32_t process, const struct timelin
 	for (unsigned i = 0; i < tl->nparts; i++)
 		if (part_merge(tl, i, opts, e))
 			goto fail;
-	if (!tl->total) {
+	if (tl->total == tl->base) {
 		err_set(e, ERR_USAGE, "%s: process %u has no events: it was ended before it ran",
 			rec->dir, process);
 		goto fail;
@@ -231,6 +236,11 @@ uint64_t timeline_total(const struct timeline *tl)
 uint64_t timeline_prefix(const struct timeline *tl)
 {
 	return tl->parts[tl->nparts - 1].first_event;
+}
+
+uint64_t timeline_base(const struct timeline *tl)
+{
+	return tl->base;
 }
 
 uint64_t timeline_cut(const struct timeline *tl)

@@ -71,8 +71,10 @@ int timeline_build(const struct rec *rec, uint32_t process, const struct timelin
 void timeline_free(struct timeline *tl);
 
 uint64_t timeline_total(const struct timeline *tl);
-/* Events of the fork ancestors, at the beginning; 0 for an exec'd image. */
+/* Events of the fork ancestors, and those that are gone, at the beginning; else 0 for an exec'd image. */
 uint64_t timeline_prefix(const struct timeline *tl);
+/* Events that a bounded recording has no more: the first number is the next one. The state behind that is its start. */
+uint64_t timeline_base(const struct timeline *tl);
 /* Events of the image's own logs that were cut off. */
 uint64_t timeline_cut(const struct timeline *tl);
 uint32_t timeline_process(const struct timeline *tl);
@@ -90,6 +92,12 @@ int timeline_find(struct timeline *tl, uint64_t number, struct timeline_where *w
 uint64_t timeline_number(struct timeline *tl, uint32_t process, uint32_t thread, uint64_t index);
 /* One event, decoded. */
 int timeline_read(struct timeline *tl, uint64_t number, struct timeline_event *ev, struct err *e);
+
+/*
+ * What the image would begin with if `number` were its first event: event, thread, threads (malloc'd); not the rest. And the
+ * bytes of its logs from there on.
+ */
+int timeline_start_at(struct timeline *tl, uint64_t number, struct rec_start *s, uint64_t *bytes, struct err *e);
 
 /* Walks events in order, without searching for each. */
 struct timeline_walk {

@@ -24,6 +24,7 @@ struct tl_part {
 	uint16_t by_ordinal[RLOG_MAX_THREADS + 1]; /* index into threads + 1 */
 	uint64_t first_run, runs;		   /* in timeline.runs */
 	uint64_t first_event, events; /* how many events come before, and how many these are */
+	uint32_t first_thread; /* of a bounded recording: whose event is the first one that is left; 0: none */
 };
 
 #define TL_BLOCK 64u
@@ -35,6 +36,7 @@ struct timeline {
 	struct replay_slot *runs;
 	uint64_t nruns, runs_cap;
 	uint64_t total, cut;
+	uint64_t base; /* events that a bounded recording has no more */
 	uint64_t start_stamp, last_stamp;
 	double tsc_hz; /* 0: no clock */
 	/* lookup.c; NULL until needed */

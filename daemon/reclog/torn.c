@@ -10,7 +10,7 @@ static const uint8_t zero[PAGE];
 
 static size_t first_lost(const struct reader *log)
 {
-	for (size_t at = 0; at + PAGE <= log->size; at += PAGE)
+	for (size_t at = log->start & ~(size_t)(PAGE - 1); at + PAGE <= log->size; at += PAGE)
 		if (!memcmp(log->base + at, zero, PAGE))
 			return at;
 	return log->size;

@@ -145,6 +145,13 @@ uint64_t nav_total(const struct nav *n)
 	return target_total(&n->t);
 }
 
+uint64_t nav_first(const struct nav *n)
+{
+	uint64_t base = timeline_base(n->t.tl);
+
+	return base ? base + 1 : 0;
+}
+
 static struct ckpt_meta like(const struct nav *n, uint64_t event)
 {
 	return (struct ckpt_meta){
@@ -155,10 +162,36 @@ static struct ckpt_meta like(const struct nav *n, uint64_t event)
 	};
 }
 
-static int launch(struct nav *n, struct err *e)
+/* The checkpoint that a bounded recording begins with. */
+static int restore_start(struct nav *n, const struct rec_image *base, struct err *e)
 {
+	cleanup_free char *root = nav_start_store(n->t.rec, base->ordinal);
+	struct ckpt_store *store;
+	struct ckpt_meta m;
+	pid_t pid;
+	int r;
+
+	target_kill(&n->t);
+	if (ckpt_store_open(root, &store, e))
+		return -1;
+	r = ckpt_store_get(store, base->start->checkpoint, &m, e) || ckpt_store_restore(store, &n->env, &m, &pid, e) ||
+			    target_adopt_start(&n->t, pid, e)
+		    ? -1
+		    : 0;
+	ckpt_store_free(store);
+	return r ? err_wrap(e, "process %u begins with a checkpoint, which cannot be used", base->ordinal) : 0;
+}
+
+char *nav_start_store(const struct rec *rec, uint32_t process)
+{
+	return str_fmt("%s/p%04u/ckpt", rec->dir, process);
+}
+
+int nav_begin(struct nav *n, struct err *e)
+{
+	const struct rec_image *base = rec_image(n->t.rec, n->t.base, e);
 	double t0 = now_s();
-	int r = target_launch(&n->t, e);
+	int r = !base ? -1 : base->start ? restore_start(n, base, e) : target_launch(&n->t, e);
 
 	n->stats.restarts++;
 	n->stats.restart_s += now_s() - t0;
@@ -200,7 +233,7 @@ int nav_restart(struct nav *n, uint64_t at_most, uint64_t *at, struct err *e)
 		}
 		ckpt_store_remove(n->store, m.id, &ignored);
 	}
-	if (launch(n, e))
+	if (nav_begin(n, e))
 		return -1;
 	*at = nav_at(n);
 	return 0;
@@ -432,7 +465,7 @@ static bool try_parallel(struct nav *n)
 
 	if (n->t.rung || known(n->t.rec, key) || !(bound = parallel_bound(&n->t)))
 		return false;
-	if (!launch(n, &why)) {
+	if (!nav_begin(n, &why)) {
 		parallel_begin(&n->t, bound);
 		n->parallel = !run_to(n, nav_total(n), NULL, &why);
 	}
@@ -468,19 +501,22 @@ int nav_climb(const struct rec *rec, uint32_t process, uint32_t flags, bool para
 
 	for (unsigned i = 0; i < RUNGS; i++) {
 		unsigned rung = i == 0 ? first : i <= first ? i - 1 : i;
-		bool diverged = false;
+		bool diverged = false, one_order;
 		struct err *to = i ? &why : e;
 
 		if (init_rung(out, rec, process, rung, flags, ctx, to))
 			return -1;
 		if (parallel && !memory && !i && try_parallel(out))
 			return 0;
-		if (!launch(out, to) && !run_to_end(out, memory, &diverged, to)) {
+		if (!nav_begin(out, to) && !run_to_end(out, memory, &diverged, to)) {
 			remember_rung(rec, process, rung);
 			return 0;
 		}
 		log_info("process %u, rung %u: %s", process, rung, to->text);
+		one_order = timeline_base(out->t.tl) != 0;
 		nav_fini(out);
+		if (one_order) /* from a checkpoint on */
+			return -1;
 		if (i && !diverged && to->kind == ERR_NOT_FOUND)
 			*e = *to;
 		if (i && !diverged)

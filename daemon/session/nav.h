@@ -38,7 +38,12 @@ void nav_fini(struct nav *n);
 
 uint64_t nav_at(const struct nav *n); /* the position it stands at */
 uint64_t nav_total(const struct nav *n);
+uint64_t nav_first(const struct nav *n); /* the least position: 0, or what a bounded recording begins with */
 
+/* Launches the process, or restores the checkpoint that a bounded recording begins with. */
+int nav_begin(struct nav *n, struct err *e);
+/* Where such checkpoints are, malloc'd. */
+char *nav_start_store(const struct rec *rec, uint32_t process);
 /* Goes to position `to`; from a checkpoint when that is nearer than where it stands. */
 int nav_goto(struct nav *n, uint64_t to, struct err *e);
 /* Goes on from the nearest checkpoint at or before at_most (or from the start), even if it stands nearer. */

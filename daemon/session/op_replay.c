@@ -155,7 +155,7 @@ static int replay_until(struct run *r, const json_t *params, const char *until, 
 		return -1;
 	/* output is what came from the start on: no checkpoint then */
 	if (!nav_resolve(&n, until, &p, e) && !refuse_inside(&p, until, e) &&
-	    !(r->output ? target_launch(&n.t, e) || target_run_to(&n.t, p.event, NULL, e)
+	    !(r->output ? nav_begin(&n, e) || target_run_to(&n.t, p.event, NULL, e)
 			: nav_goto(&n, p.event, e))) {
 		ret = 0;
 		*result = json_pack("{s:s, s:i, s:{s:I, s:I}, s:I}", "recording", r->rec->dir, "process",

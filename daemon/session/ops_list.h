@@ -8,6 +8,7 @@
 int op_replay(const json_t *params, struct op_ctx *ctx, json_t **result, struct err *e);
 int op_reverse_watch(const json_t *params, struct op_ctx *ctx, json_t **result, struct err *e);
 int op_eval(const json_t *params, struct op_ctx *ctx, json_t **result, struct err *e);
+int op_trim(const json_t *params, struct op_ctx *ctx, json_t **result, struct err *e);
 int op_backtrace(const json_t *params, struct op_ctx *ctx, json_t **result, struct err *e);
 
 #endif

@@ -67,6 +67,8 @@ uint64_t parallel_bound(struct target *t)
 
 	if (t->rec->control.sched != RLOG_SCHED_PARALLEL || (t->flags & REPLAY_F_FORK) || !has_cores())
 		return 0;
+	if (timeline_base(t->tl)) /* not from a checkpoint */
+		return 0;
 	bound = find_switch(t);
 	return several(t->tl, bound) ? bound : 0;
 }

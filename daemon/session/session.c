@@ -9,6 +9,7 @@ static const struct session_op ops[] = {
 	{"reverse_watch", op_reverse_watch},
 	{"eval", op_eval},
 	{"backtrace", op_backtrace},
+	{"trim", op_trim},
 	{NULL, NULL},
 };
 

@@ -32,11 +32,14 @@
 #define REC_MOUNT REPLAY_DIR "/rec"
 #define WAIT_MS 100
 
-static const struct rec_image *exec_root(const struct rec *rec, uint32_t process, struct err *e)
+#define SCHED_ROOM (1ll << 34) /* of a bounded recording: what a checkpoint has mapped must not change its size */
+
+/* What a process is launched as; or, if that comes first, the image whose start is what is left. */
+static const struct rec_image *first_image(const struct rec *rec, uint32_t process, bool with_start, struct err *e)
 {
 	const struct rec_image *img = rec_image(rec, process, e);
 
-	for (unsigned depth = 0; img && img->head.origin == RLOG_ORIGIN_FORK; depth++) {
+	for (unsigned depth = 0; img && img->head.origin == RLOG_ORIGIN_FORK && !(with_start && img->start); depth++) {
 		if (depth > RLOG_MAX_PROCESSES) {
 			err_set(e, ERR_USAGE, "process %u: its ancestors form a circle", process);
 			return NULL;
@@ -53,7 +56,7 @@ static int fill_follow(const struct target *t, uint32_t follow[32], struct err *
 	unsigned n = 0;
 
 	memset(follow, 0, 32 * sizeof(*follow));
-	while (img && img->ordinal != t->root) {
+	while (img && img->ordinal != t->base) {
 		if (n == 31)
 			return err_set(e, ERR_USAGE, "process %u: more than 31 forks without an exec",
 				       t->process);
@@ -93,18 +96,19 @@ static int bind_rec(const struct rec *rec, struct err *e)
 int target_init(struct target *t, const struct rec *rec, uint32_t process, unsigned rung, uint32_t flags,
 		struct err *e)
 {
-	const struct rec_image *root = exec_root(rec, process, e);
+	const struct rec_image *root = first_image(rec, process, false, e), *base = first_image(rec, process, true, e);
 	struct timeline_opts opts = {.rung = rung, .seed = 1};
 	uint32_t follow[32];
 	char sched[64];
 	uint64_t size;
 
 	memset(t, 0, sizeof(*t));
-	if (!root)
+	if (!root || !base)
 		return -1;
 	t->rec = rec;
 	t->process = process;
 	t->root = root->ordinal;
+	t->base = base->ordinal;
 	t->rung = rung;
 	t->flags = flags;
 	t->cpu = -1;
@@ -118,6 +122,8 @@ int target_init(struct target *t, const struct rec *rec, uint32_t process, unsig
 	snprintf(sched, sizeof(sched), REPLAY_DIR "/sched.%04u", t->root);
 	if (timeline_write_sched(t->tl, sched, e) || crc32c_file(sched, &t->sched_crc, &size, e))
 		return -1;
+	if (rec->control.log_limit && truncate(sched, SCHED_ROOM))
+		return err_errno(e, ERR_INTERNAL, "%s", sched);
 	return make_ctl(t, e);
 }
 
@@ -158,7 +164,7 @@ static void wait_for_ancestors(struct target *t)
 	struct err ignored;
 	const struct rec_image *img = rec_image(t->rec, t->process, &ignored);
 
-	while (img && img->ordinal != t->root) {
+	while (img && img->ordinal != t->base) {
 		img = rec_image(t->rec, img->head.parent, &ignored);
 		if (img)
 			wait_for((pid_t)img->head.pid);
@@ -403,6 +409,8 @@ int target_launch(struct target *t, struct err *e)
 	cleanup_free char *path = NULL;
 	struct launch_spec spec;
 
+	if (t->base != t->root || (img && img->start))
+		return err_set(e, ERR_INTERNAL, "process %u begins with a checkpoint", t->process);
 	if (!img || make_env(img, &env, e) || exec_path(t, img, &path, e))
 		return -1;
 	target_kill(t);
@@ -437,6 +445,24 @@ void target_adopt(struct target *t, pid_t pid)
 	t->pid = pid;
 	t->ctl->flags = t->flags;
 	pin(t);
+}
+
+int target_adopt_start(struct target *t, pid_t pid, struct err *e)
+{
+	uint64_t n;
+	const struct replay_slot *runs = timeline_runs(t->tl, &n);
+	struct replay_ctl *c = t->ctl;
+
+	target_adopt(t, pid);
+	if (c->turn != timeline_base(t->tl) + 1)
+		return err_set(e, ERR_USAGE, "the checkpoint is of event %llu, and the logs begin at event %llu",
+			       (unsigned long long)c->turn, (unsigned long long)timeline_base(t->tl) + 1);
+	c->rung = t->rung;
+	c->total = timeline_total(t->tl);
+	/* the first event of the first run has taken effect */
+	c->slot = runs[0].count == 1 && n > 1;
+	c->slot_left = c->slot ? runs[1].count : runs[0].count - 1;
+	return fill_follow(t, c->follow, e);
 }
 
 void target_release(struct target *t, uint64_t n)

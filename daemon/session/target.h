@@ -23,7 +23,8 @@ struct target {
 	const struct rec *rec; /* borrowed */
 	struct timeline *tl;
 	uint32_t process; /* the image whose timeline this is */
-	uint32_t root; /* its nearest ancestor of origin EXEC: what is launched */
+	uint32_t root; /* its nearest ancestor of origin EXEC: what is launched, and whose control page it has */
+	uint32_t base; /* the image that it begins with: root, or in a bounded recording one that has a start */
 	unsigned rung;
 	char own_root[64]; /* what the process is started in; "": the host's root. See root.h */
 	uint32_t flags; /* enum replay_flags */
@@ -51,10 +52,12 @@ void target_fini(struct target *t);
 
 uint64_t target_total(const struct target *t);
 
-/* Starts the process; it stands at position 0. Kills the one before. */
+/* Starts the process; it stands at position 0. Kills the one before. Not if it begins with a checkpoint: see start.h. */
 int target_launch(struct target *t, struct err *e);
 /* Takes over a restored process, whose control page is in place. */
 void target_adopt(struct target *t, pid_t pid);
+/* The same of one that stands at the start of what is left: it goes on by the timeline as it is now. */
+int target_adopt_start(struct target *t, pid_t pid, struct err *e);
 void target_kill(struct target *t);
 
 /*

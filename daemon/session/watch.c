@@ -417,9 +417,13 @@ static int equal_ends(struct watch *w, const struct watch_params *p, struct err 
 	if (p->suggest && suggest_look(&w->nav, w->g, &w->x, w->good, w->bad, end, on_error, &s, &why))
 		log_warn("no suggestion: %s", why.text);
 	text = advice(w, &s, end == SEARCH_TRUE);
-	err_set(e, ERR_NOT_FOUND, "%s: the expression is the same at both ends: %s at event %llu, %s at event %llu%s",
+	err_set(e, ERR_NOT_FOUND, "%s: the expression is the same at both ends: %s at event %llu, %s at event %llu%s%s",
 		w->x.given, w->at_good.text, (unsigned long long)w->good, w->at_bad.text,
-		(unsigned long long)w->bad, text);
+		(unsigned long long)w->bad,
+		w->good && w->good == nav_first(&w->nav)
+			? "; what was before the first of them is gone, since the recording was bounded (--max-log)"
+			: "",
+		text);
 	return WATCH_EQUAL;
 }
 

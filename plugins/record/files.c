@@ -90,7 +90,8 @@ long files_keep(int fd, uint64_t *st, int shared)
 	to = keep_open(tmp, O_WRONLY | O_CREAT | O_TRUNC, 0700);
 	if (to < 0)
 		return to;
-	raw2(SYS_fchmod, to, 0700); /* whatever the umask is: a replay may execute it */
+	/* a replay may execute it; and a checkpoint that has it mapped wants it as it was */
+	raw2(SYS_fchmod, to, 0555);
 	/*
 	 * Through the program's own descriptor: to close another one would end the process's record locks on the
 	 * file. What cannot be read cannot be mapped.

@@ -161,6 +161,8 @@ static long fork_replay(struct thr *t, struct clone_args *c, uint64_t sp, uconte
 		if (pid == 0) {
 			if (both)
 				turn_attach((uint32_t)child);
+			else
+				raw0(SYS_setsid); /* CRIU can only dump who leads its session, and the parent ends */
 			init_fork_child(t, (uint32_t)child, 0);
 			return child_return(self, sp, uc);
 		}

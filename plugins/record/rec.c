@@ -94,10 +94,37 @@ static long write_zeros(int fd, uint64_t from, uint64_t to)
 	return 0;
 }
 
+/*
+ * A bounded recording that is full waits until its oldest part is given up, unless nobody is there to do that. Let through
+ * are what is larger than half of it, and the beginning of a log: what was before a thread was made cannot be given up
+ * until it has one.
+ */
+static void wait_room(struct rlog_control *c, uint64_t more, int first)
+{
+	static const uint64_t look[2] = {0, 100000000}; /* struct timespec */
+	uint64_t now[2];
+
+	while (more < c->log_limit / 2 && !first) {
+		uint32_t freed = __atomic_load_n(&c->log_freed, __ATOMIC_ACQUIRE);
+
+		if (__atomic_load_n(&c->log_used, __ATOMIC_ACQUIRE) + more <= c->log_limit)
+			break;
+		raw2(SYS_clock_gettime, CLOCK_MONOTONIC, now);
+		if (now[0] * 10 + now[1] / 100000000 >= __atomic_load_n(&c->log_lease, __ATOMIC_ACQUIRE))
+			break;
+		raw4(SYS_futex, &c->log_freed, FUTEX_WAIT, freed, &look);
+	}
+	__atomic_add_fetch(&c->log_used, more, __ATOMIC_ACQ_REL);
+}
+
 static int log_grow(struct log *l, const char *path, int fd, uint64_t to)
 {
-	long r = write_zeros(fd, l->base ? l->base_off + (uint64_t)(l->end - l->base) : 0, to);
+	uint64_t from = l->base ? l->base_off + (uint64_t)(l->end - l->base) : 0;
+	long r;
 
+	if (unlikely(G.control->log_limit))
+		wait_room(G.control, to - from, !from);
+	r = write_zeros(fd, from, to);
 	if (r == 0)
 		return 0;
 	rec_failed(-r, path);
@@ -149,7 +176,7 @@ static int log_map(struct thr *t, uint64_t off, uint64_t need, int flags)
 	l->base = at;
 	l->base_off = off;
 	l->end = at + len;
-	if (l->chunk < CHUNK_MAX)
+	if (l->chunk < (G.control->log_limit ? G.control->log_chunk : CHUNK_MAX))
 		l->chunk *= 2;
 	return 0;
 }

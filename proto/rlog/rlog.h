@@ -11,6 +11,7 @@
  *     files       what it was started from, and code that it mapped: four strings each, see fred-recording(5)
  *     traps       struct rlog_traps; none if nothing was trapped
  *     tNNNN.log   struct rlog_head, then the records of thread NNNN (1 is the first)
+ *     start       of a bounded recording: where what is left of this image begins, see fred-recording(5); ckpt/ goes with it
  *     tNNNN.zst   parts of that log, compressed: see struct rlog_frame; none if nothing was
  *   files/        libfred-record.so as it was used, and copies of the files that were mapped, "DEV-INO-SIZE-MTIMENS" in hexadecimal
  *
@@ -121,6 +122,7 @@ enum rlog_note_kind {
 	RLOG_NOTE_REFUSED_IOCTL = 4, /* number: request; text: caller */
 	RLOG_NOTE_UNSUPPORTED = 5, /* text: what */
 	RLOG_NOTE_CHOICE = 6, /* text: how the recorder went on, and why */
+	RLOG_NOTE_BOUND = 7, /* text: why the recording could not be kept within its bound */
 };
 struct rlog_control {
 	uint64_t magic;
@@ -137,6 +139,13 @@ struct rlog_control {
 	uint64_t went_serial; /* some process holds a CALL_SERIAL */
 	uint64_t reserved[1];
 	struct rlog_note note[RLOG_NOTES];
+	/* of a bounded recording (--max-log); all 0 in others, and absent in those of an older recorder */
+	uint64_t log_limit; /* bytes that all logs may take, ahead of their threads included */
+	uint64_t log_used; /* that they take: the recorder adds, who gives up their oldest part subtracts */
+	uint32_t log_chunk; /* how far a log grows at once */
+	uint32_t log_lease; /* who does that lives until this moment, in tenths of a second of CLOCK_MONOTONIC */
+	uint32_t log_freed; /* futex: +1 when something was given up */
+	uint32_t reserved2;
 };
 
 /*
