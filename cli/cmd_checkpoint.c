@@ -110,15 +110,17 @@ static json_t *find(const char *dir, const char *name, size_t before, struct err
 
 static int tell(const struct cli *cli, const char *id, json_t *v, struct err *e)
 {
-	json_auto_t *owned = v;
+	int r = 0;
 
 	if (!v)
 		return -1;
 	json_object_set_new(v, "session", json_string(id));
 	if (cli->json)
-		return out_json(v, e);
-	print(v);
-	return 0;
+		r = out_json(v, e);
+	else
+		print(v);
+	json_decref(v);
+	return r;
 }
 
 static int exec_checkpoint(struct cli *cli, struct err *e)

@@ -5,6 +5,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -282,6 +283,31 @@ json_t *session_find(const char *id, int running, struct err *e)
 	return NULL;
 }
 
+/* A checkpoint appears and goes by one rename (daemon/ckpt/store.h). */
+static void remove_image(const char *store, json_int_t image)
+{
+	cleanup_free char *path = str_fmt("%s/%lld", store, (long long)image);
+	cleanup_free char *gone = str_fmt("%s/tmp.gone%lld", store, (long long)image);
+	struct err ignored;
+
+	if (!rename(path, gone))
+		rm_rf(gone, &ignored);
+}
+
+/* Those that are kept in the recording for this session alone. */
+static void remove_images(const char *dir, const char *rec)
+{
+	cleanup_free char *path = path_join(dir, "program.json"), *store = path_join(rec, "checkpoints");
+	struct err ignored;
+	json_auto_t *program = path_exists(path) ? json_load_path(path, &ignored) : NULL;
+	json_t *place;
+	size_t i;
+
+	json_array_foreach(json_object_get(json_object_get(program, "checkpoints"), "places"), i, place)
+		if (out_int(place, "image"))
+			remove_image(store, out_int(place, "image"));
+}
+
 int session_remove(const char *id, struct err *e)
 {
 	json_auto_t *one = session_find(id, 0, e);
@@ -292,5 +318,6 @@ int session_remove(const char *id, struct err *e)
 		return -1;
 	if (str_eq(out_str(one, "state", ""), "running"))
 		return err_set(e, ERR_USAGE, "session %s is running (PID %lld)", id, (long long)out_int(one, "pid"));
+	remove_images(dir, out_str(one, "recording", ""));
 	return rm_rf(dir, e);
 }
