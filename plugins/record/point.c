@@ -16,7 +16,6 @@
 #define RED_ZONE 128u
 #define DATA_BYTES 8192u
 #define WORDS ((STACK_BYTES + RED_ZONE + DATA_BYTES + LINES * LINE) / 8 + 64)
-#define FLAGS_MASK 0xcd5u /* carry, parity, adjust, zero, sign, direction, overflow */
 
 struct range {
 	uint64_t lo, hi;
@@ -64,7 +63,7 @@ void point_regs(const ucontext_t *uc, uint64_t *regs)
 {
 	for (unsigned i = 0; i < POINT_GREGS; i++)
 		regs[i] = (uint64_t)uc->uc_mcontext.gregs[i];
-	regs[REG_EFL] &= FLAGS_MASK;
+	regs[REG_EFL] &= POINT_FLAGS;
 	__builtin_memset(regs + POINT_GREGS, 0, 32 * sizeof(*regs));
 	if (uc->uc_mcontext.fpregs)
 		__builtin_memcpy(regs + POINT_GREGS, uc->uc_mcontext.fpregs->_xmm, 32 * sizeof(*regs));

@@ -35,6 +35,7 @@ void *point_area(const struct thr *t);
 #define POINT_AREA_BYTES (1u << 20)
 
 uint64_t point_cpu_ns(void);
+#define POINT_FLAGS 0xcd5u /* of EFLAGS: carry, parity, adjust, zero, sign, direction, overflow */
 void point_regs(const ucontext_t *uc, uint64_t *regs);
 /* Recording: the state of the thread that was interrupted here. Its length; NULL: no memory. */
 const struct point *point_look(struct thr *t, const ucontext_t *uc, uint64_t *len);

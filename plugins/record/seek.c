@@ -6,11 +6,12 @@
  * as recorded at the place. A word that moves evenly in one direction is a clock: the time until it reaches
  * its recorded value is a lower bound of how far it still is, also when it turns round before that; so the
  * longest of these times is safe to go by. When no clock is ahead any more, a hardware breakpoint at the place's
- * address stops the thread each time it comes by, until all words that change are as recorded.
+ * address stops the thread each time it comes by, until all words that change are as recorded. If that does not come
+ * soon, as where there is no clock, a copy of the process finds out how often the address is still passed (scout.h).
  *
  * Nothing of this is open when the thread stands at an event: CRIU can dump no breakpoint.
  */
-#include "record/point.h"
+#include "record/scout.h"
 
 #include <linux/hw_breakpoint.h>
 #include <linux/perf_event.h>
@@ -20,47 +21,23 @@
 #define FLAG_TRACE 0x100
 #define FIRST_NS 300000u
 #define NEAR_NS 3000u /* no timer is more exact */
-#define STOP_NS 15000u /* what a stop takes, at most */
 #define LEAD_STEP_NS 700
 #define QUIET 6u /* so many short looks without a clock ahead */
 #define QUIET_NS 2000u
-#define CLOCK_STEPS 5u /* from then on a word that moves is a clock */
-#define CLOCK_RANGE (1ull << 56) /* what moves on by more is no clock but data */
-#define EVEN 2.5 /* how much faster or slower a clock may go between two looks */
 #define FAR_NS 400000u /* so far ahead that it is no use to stop each time */
 #define HITS_LOOK 256u
+#define LOOKS_ASK 8u /* without a clock ahead: then too */
+#define HITS_ASK 64u /* so many in vain: then a scout is asked */
 #define GUARD_NS 20000000u
-#define GIVE_UP_NS 30000000000ull /* at the breakpoint */
-#define PASSED_NS 1000000000ull /* when all clocks say that the place is behind */
-#define MAX_WORDS 7168u
-
-struct clock {
-	uint64_t last, base;
-	uint64_t last_ns, base_ns;
-	uint64_t step; /* it moves by multiples of this */
-	double fast; /* the fastest pace that was seen, in units per ns */
-	int32_t dir;
-	uint32_t n;
-};
-
-struct seek {
-	struct point head;
-	const uint8_t *regions; /* struct point_region, not aligned */
-	uint64_t begin_ns; /* clock at the last return to the program */
-	uint64_t ran_ns; /* CPU time of the program so far */
-	uint64_t at_place_ns; /* when the breakpoint was set */
-	uint64_t least_ns; /* the shortest time between two looks: what stopping alone takes */
-	uint64_t was_left, wanted; /* at the look before; so much of it should be over now */
-	int64_t lead_ns; /* how long before the program really goes on the timer has to be set */
-	uint32_t looks, quiet, hits, words, nmust;
-	int timer, fd, stepping, done, trap_was_blocked;
-	int frozen; /* the clocks are not looked at any more */
-	uint64_t want[MAX_WORDS], now[MAX_WORDS], addr[MAX_WORDS];
-	uint8_t must[MAX_WORDS];
-	uint16_t list[MAX_WORDS]; /* those that must */
-	struct clock clock[MAX_WORDS];
-};
-_Static_assert(sizeof(struct seek) <= POINT_AREA_BYTES, "struct seek");
+#define ASK_NS 100000000u /* so long at the breakpoint: the same */
+#define GIVE_UP_NS 5000000000ull /* at the breakpoint, where no scout knows */
+#define FEW_HITS 15000u /* so near that the breakpoint can count them */
+#define MANY_HITS 60000u /* the same where the way is short for the scout too */
+#define SHORT_NS 400000u
+#define SCOUT_NS 150000u /* of its time goes into pages that it writes first, and code that it runs first */
+#define SURE_NS 100000u /* what is measured in less is not exact */
+#define SLACK_HITS 16u
+#define EARLY_HITS 8u /* of those that are counted by the kernel, so many before the place */
 
 extern const struct rlog_kind_info *shim_kinds(void);
 
@@ -72,92 +49,6 @@ static uint64_t bit(int sig)
 static struct seek *of(const struct thr *t)
 {
 	return (struct seek *)(SHIM_POINT_ADDR + (uint64_t)t->ordinal * POINT_AREA_BYTES);
-}
-
-/* ---- clocks ---- */
-
-static uint64_t gcd(uint64_t a, uint64_t b)
-{
-	while (b) {
-		uint64_t c = a % b;
-
-		a = b;
-		b = c;
-	}
-	return a;
-}
-
-static void clock_restart(struct clock *c, uint64_t v, uint64_t ns)
-{
-	c->base = c->last = v;
-	c->base_ns = c->last_ns = ns;
-	c->n = 0;
-	c->step = 0;
-	c->fast = 0;
-}
-
-static uint64_t distance(uint64_t a, uint64_t b)
-{
-	return (int64_t)(b - a) < 0 ? a - b : b - a;
-}
-
-/* Does this step fit to the pace so far? A slow clock is up to a step early or late. */
-static int fits(const struct clock *c, uint64_t d, uint64_t ns)
-{
-	double pace, expect, slack;
-
-	if (distance(c->base, c->last) + d >= CLOCK_RANGE)
-		return 0;
-	if (c->last_ns == c->base_ns)
-		return 1;
-	pace = (double)distance(c->base, c->last) / (double)(c->last_ns - c->base_ns);
-	expect = pace * (double)(ns - c->last_ns);
-	slack = 2.0 * (double)c->step + pace * STOP_NS;
-	return (double)d < EVEN * expect + slack && (double)d > expect / EVEN - slack;
-}
-
-static void clock_look(struct clock *c, uint64_t v, uint64_t ns)
-{
-	uint64_t d = distance(c->last, v);
-	int dir = (int64_t)(v - c->last) < 0 ? -1 : 1;
-
-	if (!d)
-		return;
-	if (c->n && (dir != c->dir || !fits(c, d, ns))) {
-		clock_restart(c, v, ns);
-		return;
-	}
-	if (ns > c->last_ns + 4 * STOP_NS && (double)d / (double)(ns - c->last_ns) > c->fast)
-		c->fast = (double)d / (double)(ns - c->last_ns);
-	c->dir = dir;
-	c->n++;
-	c->step = gcd(d, c->step);
-	c->last = v;
-	c->last_ns = ns;
-}
-
-/* At least so long until it reaches its recorded value; 0: it is there, or beyond. */
-static uint64_t clock_left(const struct clock *c, uint64_t now, uint64_t want)
-{
-	uint64_t d = distance(now, want);
-	double pace;
-
-	if (c->n < CLOCK_STEPS || c->last_ns == c->base_ns)
-		return 0;
-	if (((int64_t)(want - now) < 0) != (c->dir < 0) || d <= c->step)
-		return 0;
-	/* the CPU may have been shared with others when it went slower */
-	pace = (double)distance(c->base, c->last) / (double)(c->last_ns - c->base_ns);
-	return (uint64_t)((double)(d - c->step) / (c->fast > pace ? c->fast : pace));
-}
-
-/* ---- looking ---- */
-
-static void read_words(struct seek *s, const ucontext_t *uc)
-{
-	point_regs(uc, s->now);
-	for (uint32_t i = POINT_REGS; i < s->words; i++)
-		s->now[i] = *(const volatile uint64_t *)s->addr[i];
 }
 
 static void find_words(struct seek *s)
@@ -173,129 +64,6 @@ static void find_words(struct seek *s)
 	}
 }
 
-static void demand(struct seek *s, uint32_t i)
-{
-	if (s->must[i])
-		return;
-	s->must[i] = 1;
-	s->list[s->nmust++] = (uint16_t)i;
-}
-
-/* Compares with the look before. clocks: the time was the program's. */
-static void look(struct seek *s, const ucontext_t *uc, int clocks)
-{
-	read_words(s, uc);
-	s->frozen = !clocks;
-	for (uint32_t i = 0; i < s->words; i++) {
-		struct clock *c = &s->clock[i];
-
-		if (i == REG_RIP)
-			continue;
-		if (s->looks == 0) {
-			clock_restart(c, s->now[i], s->ran_ns);
-			continue;
-		}
-		if (s->now[i] != c->last)
-			demand(s, i);
-		if (clocks)
-			clock_look(c, s->now[i], s->ran_ns);
-	}
-	s->looks++;
-}
-
-/* A clock that is not ahead is a step away at most. */
-static uint64_t clock_step_ns(const struct clock *c)
-{
-	return c->n ? (uint64_t)((double)(c->last_ns - c->base_ns) * (double)c->step /
-				 (double)distance(c->base, c->last))
-		    : 0;
-}
-
-/*
- * The longest time that a clock says. Data that looks like a clock for a while makes no old one, so the young
- * ones are asked only when the old ones have come to their last step, and only about that.
- */
-static uint64_t left(const struct seek *s)
-{
-	uint64_t old = 0, young = 0, step = UINT64_MAX, limit = s->head.run_ns * 16 + 1000000;
-	int here = s->now[REG_RIP] == s->want[REG_RIP];
-	uint32_t oldest = 0;
-
-	for (uint32_t k = 0; k < s->nmust; k++)
-		if (s->clock[s->list[k]].n > oldest)
-			oldest = s->clock[s->list[k]].n;
-	for (uint32_t k = 0; k < s->nmust; k++) {
-		uint32_t i = s->list[k];
-		const struct clock *c = &s->clock[i];
-		uint64_t ns = clock_left(c, s->now[i], s->want[i]);
-
-		/* a register may be used for something else a few instructions later */
-		if (c->n < CLOCK_STEPS || ns > limit || (i < POINT_REGS && s->frozen && !here))
-			continue;
-		if (c->n < oldest / 4 * 3) {
-			young = ns > young ? ns : young;
-			continue;
-		}
-		old = ns > old ? ns : old;
-		if (clock_step_ns(c) < step)
-			step = clock_step_ns(c);
-	}
-	if (old)
-		return old;
-	return young < step ? young : step;
-}
-
-/* All old clocks are beyond: the place is behind, if they do not turn round. */
-static int passed(const struct seek *s)
-{
-	uint32_t oldest = CLOCK_STEPS, beyond = 0;
-
-	for (uint32_t k = 0; k < s->nmust; k++)
-		if (s->clock[s->list[k]].n > oldest)
-			oldest = s->clock[s->list[k]].n;
-	for (uint32_t k = 0; k < s->nmust; k++) {
-		uint32_t i = s->list[k];
-		const struct clock *c = &s->clock[i];
-		int ahead = ((int64_t)(s->want[i] - s->now[i]) < 0) == (c->dir < 0);
-
-		if (c->n < oldest / 4 * 3)
-			continue;
-		if (ahead || distance(s->now[i], s->want[i]) <= c->step)
-			return 0;
-		beyond++;
-	}
-	return beyond != 0;
-}
-
-static int has_clock(const struct seek *s)
-{
-	for (uint32_t k = 0; k < s->nmust; k++)
-		if (s->clock[s->list[k]].n >= CLOCK_STEPS + 2)
-			return 1;
-	return 0;
-}
-
-/* Is this the place? The word that says no is asked first the next time. */
-static int matches(struct seek *s, const ucontext_t *uc)
-{
-	uint64_t regs[POINT_REGS];
-
-	point_regs(uc, regs);
-	if (regs[REG_RIP] != s->want[REG_RIP] || regs[REG_RSP] != s->want[REG_RSP])
-		return 0;
-	for (uint32_t k = 0; k < s->nmust; k++) {
-		uint16_t i = s->list[k];
-		uint64_t v = i < POINT_REGS ? regs[i] : *(const volatile uint64_t *)s->addr[i];
-
-		if (v == s->want[i])
-			continue;
-		s->list[k] = s->list[0];
-		s->list[0] = i;
-		return 0;
-	}
-	return 1;
-}
-
 /* ---- stopping ---- */
 
 static void arm(const struct seek *s, uint64_t ns)
@@ -305,7 +73,8 @@ static void arm(const struct seek *s, uint64_t ns)
 	raw4(SYS_timer_settime, s->timer, 0, &when, 0);
 }
 
-static int open_breakpoint(uint64_t pc)
+/* A signal at each hit number `period`: those in between cost much less. */
+static int open_breakpoint(uint64_t pc, uint64_t period)
 {
 	struct perf_event_attr a;
 
@@ -315,7 +84,7 @@ static int open_breakpoint(uint64_t pc)
 	a.bp_type = HW_BREAKPOINT_X;
 	a.bp_addr = pc;
 	a.bp_len = sizeof(long);
-	a.sample_period = 1;
+	a.sample_period = period;
 	a.exclude_kernel = 1;
 	a.exclude_hv = 1;
 	a.sigtrap = 1;
@@ -342,7 +111,8 @@ static void watch_place(struct seek *s, ucontext_t *uc)
 	trap_mask(s, uc, 0);
 	s->hits = 0;
 	s->at_place_ns = point_cpu_ns();
-	s->fd = open_breakpoint(s->want[REG_RIP]);
+	s->period = s->exact > 2 * EARLY_HITS ? s->exact - EARLY_HITS : 1;
+	s->fd = open_breakpoint(s->want[REG_RIP], s->period);
 	s->stepping = s->fd < 0;
 	if (s->stepping)
 		uc->uc_mcontext.gregs[REG_EFL] |= FLAG_TRACE;
@@ -401,10 +171,26 @@ static void lost(struct thr *t, const char *why)
 	turn_diverge(t, &r, RLOG_PREEMPT, 0, 0, why);
 }
 
+static int matches(struct seek *s, const ucontext_t *uc)
+{
+	uint64_t regs[POINT_REGS];
+
+	point_regs(uc, regs);
+	return seek_matches(s, regs);
+}
+
+static void look(struct seek *s, const ucontext_t *uc, int clocks)
+{
+	uint64_t regs[POINT_REGS];
+
+	point_regs(uc, regs);
+	seek_look(s, regs, clocks);
+}
+
 /* The time below which no clock is trusted: it may turn round. */
 static uint64_t floor_ns(const struct seek *s)
 {
-	uint64_t ns = has_clock(s) ? s->head.least_ns / 2 : (s->head.least_ns + s->head.run_ns) / 4;
+	uint64_t ns = seek_has_clock(s) ? s->head.least_ns / 2 : (s->head.least_ns + s->head.run_ns) / 4;
 
 	return ns >> (G.ctl->rung < 8 ? G.ctl->rung : 8);
 }
@@ -412,7 +198,7 @@ static uint64_t floor_ns(const struct seek *s)
 /* For about ns of the program's time. The last time shows how much goes by before it runs. */
 static void go_on(struct seek *s, uint64_t ns)
 {
-	uint64_t now = left(s), done = s->was_left > now ? s->was_left - now : 0;
+	uint64_t now = seek_left(s), done = s->was_left > now ? s->was_left - now : 0;
 
 	if (s->wanted && done * 2 < s->wanted && s->lead_ns < 50000)
 		s->lead_ns += LEAD_STEP_NS;
@@ -423,19 +209,83 @@ static void go_on(struct seek *s, uint64_t ns)
 	arm(s, ns + (uint64_t)s->lead_ns);
 }
 
-/* Goes on for a part of what is left, or sets the breakpoint. */
-static void approach(struct seek *s, ucontext_t *uc)
+/*
+ * After a scout's answer: the program's time for a part of the way. Translated code takes longer, by a factor that is not
+ * known; when the thread has gone some way, its time for that and what it has passed tell more.
+ */
+static uint64_t next_step(struct seek *s, const struct scout_answer *a)
 {
-	uint64_t least = floor_ns(s), ns = left(s) * (G.ctl->rung ? 3 : 6) / 10, part = s->head.run_ns / 32;
+	double hits, way, ran;
 
-	if (s->ran_ns < least) {
+	if (!s->first_far) {
+		s->first_far = a->hits;
+		s->first_way = a->way_ns;
+		s->first_ns = s->ran_ns;
+	} else if (s->far == a->hits) { /* perhaps it did not move: the timer was too early */
+		s->lead_ns += LEAD_STEP_NS;
+	}
+	s->far = a->hits;
+	ran = (double)(s->ran_ns - s->first_ns);
+	hits = (double)s->first_far - (double)a->hits;
+	way = (double)s->first_way - (double)a->way_ns;
+	if (ran < SURE_NS || hits < (double)s->first_far / 16 || way < (double)s->first_way / 16)
+		return (a->way_ns > 2 * SCOUT_NS ? a->way_ns - SCOUT_NS : SCOUT_NS) / (8u << G.ctl->rung);
+	hits = ran / hits * (double)a->hits;
+	way = ran / way * (double)a->way_ns;
+	return (uint64_t)((hits < way ? hits : way) * (G.ctl->rung ? 0.25 : 0.5));
+}
+
+/* Asks how far it is, and goes nearer or sets the breakpoint. */
+static void ask(struct thr *t, struct seek *s, ucontext_t *uc)
+{
+	uint64_t least = s->ask ? 0 : floor_ns(s), ns;
+	struct scout_answer a;
+
+	if (scout_ask(s, uc, least > s->ran_ns ? least - s->ran_ns : 0, &a))
+		return;
+	s->ask = a.state != SCOUT_UNKNOWN;
+	s->exact = 0;
+	if (a.state == SCOUT_NEVER)
+		lost(t, "the place where a computation was interrupted is not met");
+	if (a.state == SCOUT_UNKNOWN) {
+		s->no_scout = 1;
+		watch_place(s, uc);
+		return;
+	}
+	ns = next_step(s, &a);
+	if (a.hits <= (a.way_ns < SHORT_NS ? MANY_HITS : FEW_HITS) || ns < NEAR_NS) {
+		s->exact = a.hits;
+		watch_place(s, uc);
+	} else {
+		arm(s, ns + (uint64_t)s->lead_ns);
+	}
+}
+
+/* In less than the recorded time no clock is trusted; that time may have been too long, though. */
+static int in_doubt(const struct seek *s, uint64_t left_ns)
+{
+	return !s->no_scout && s->looks >= LOOKS_ASK && left_ns <= NEAR_NS;
+}
+
+/* The clocks have been wrong. */
+static int asks_first(const struct seek *s)
+{
+	return G.ctl->rung && !s->no_scout;
+}
+
+/* Goes on for a part of what is left, sets the breakpoint, or asks. */
+static void approach(struct thr *t, struct seek *s, ucontext_t *uc)
+{
+	uint64_t least = floor_ns(s), ns = asks_first(s) ? 0 : seek_left(s) * 6 / 10, part = s->head.run_ns / 32;
+
+	if (s->ran_ns < least && !asks_first(s) && in_doubt(s, ns)) {
+		ask(t, s, uc);
+	} else if (s->ran_ns < least) {
 		s->wanted = 0;
 		if (part > least - s->ran_ns)
 			part = least - s->ran_ns;
 		arm(s, (ns > NEAR_NS ? ns : part) + QUIET_NS);
-		return;
-	}
-	if (ns > NEAR_NS) {
+	} else if (ns > NEAR_NS) {
 		s->quiet = 0;
 		go_on(s, ns);
 	} else if (s->quiet++ < QUIET) {
@@ -446,12 +296,59 @@ static void approach(struct seek *s, ucontext_t *uc)
 	}
 }
 
+/* Clocks say that it is still far. */
+static void go_nearer(struct seek *s, ucontext_t *uc)
+{
+	leave_place(s, uc);
+	s->quiet = 0;
+	arm(s, seek_left(s) / 2);
+}
+
+static void change_to_scouts(struct thr *t, struct seek *s, ucontext_t *uc)
+{
+	leave_place(s, uc);
+	ask(t, s, uc);
+}
+
+/* It stands at the breakpoint, or does not come there. */
+static void guard(struct thr *t, struct seek *s, ucontext_t *uc)
+{
+	uint64_t ns = point_cpu_ns() - s->at_place_ns;
+
+	look(s, uc, 0);
+	if (!s->ask && seek_left(s) > FAR_NS)
+		go_nearer(s, uc);
+	else if (ns > GIVE_UP_NS)
+		lost(t, "the place where a computation was interrupted does not come");
+	else if (ns > ASK_NS && !s->ask && !s->no_scout)
+		change_to_scouts(t, s, uc);
+	else
+		arm(s, GUARD_NS);
+}
+
+/* The program has run a while: looks where it is. */
+static void look_and_go(struct thr *t, struct seek *s, ucontext_t *uc)
+{
+	uint64_t ns = point_cpu_ns() - s->begin_ns;
+
+	if (ns < s->least_ns)
+		s->least_ns = ns;
+	s->ran_ns += ns - s->least_ns;
+	look(s, uc, 1);
+	if (s->ran_ns >= floor_ns(s) && matches(s, uc))
+		found(t, s, uc);
+	else if (s->ask || (asks_first(s) && s->ran_ns >= s->head.least_ns >> (G.ctl->rung + 1)))
+		ask(t, s, uc);
+	else
+		approach(t, s, uc);
+	s->begin_ns = point_cpu_ns();
+}
+
 void seek_tick(struct thr *t, ucontext_t *uc)
 {
 	struct seek *s = of(t);
-	uint64_t ns;
 
-	if (!t->seeking)
+	if (!t->seeking || G.scout)
 		return;
 	if (t->depth || (!t->away && G.ctl->owner != t->ordinal) || interrupt_in_shim(uc)) {
 		arm(s, QUIET_NS);
@@ -460,31 +357,40 @@ void seek_tick(struct thr *t, ucontext_t *uc)
 	if (s->done) {
 		if (!interrupt_move(t, uc))
 			arrive(t, s);
-		return;
+	} else if (s->fd >= 0 || s->stepping) {
+		guard(t, s, uc);
+	} else {
+		look_and_go(t, s, uc);
 	}
-	if (s->fd >= 0 || s->stepping) { /* the guard */
+}
+
+static void at_breakpoint(struct thr *t, struct seek *s, ucontext_t *uc)
+{
+	int looks;
+
+	s->hits += s->stepping ? 1 : s->period;
+	if (s->period > 1 && !s->stepping) {
+		raw_close(s->fd);
+		s->period = 1;
+		s->fd = open_breakpoint(s->want[REG_RIP], 1);
+		if (s->fd < 0)
+			shim_fail("cannot set a breakpoint");
+	}
+	looks = s->hits % HITS_LOOK == 0;
+	if (looks)
 		look(s, uc, 0);
-		if (left(s) > FAR_NS) {
-			leave_place(s, uc);
-			s->quiet = 0;
-			arm(s, left(s) / 2);
-		} else if (point_cpu_ns() - s->at_place_ns > (passed(s) ? PASSED_NS : GIVE_UP_NS)) {
-			lost(t, "the place where a computation was interrupted does not come");
-		} else {
-			arm(s, GUARD_NS);
-		}
-		return;
-	}
-	ns = point_cpu_ns() - s->begin_ns;
-	if (ns < s->least_ns)
-		s->least_ns = ns;
-	s->ran_ns += ns - s->least_ns;
-	look(s, uc, 1);
-	if (s->ran_ns >= floor_ns(s) && matches(s, uc))
+	if (s->hits + 1 >= s->exact && matches(s, uc)) {
 		found(t, s, uc);
-	else
-		approach(s, uc);
-	s->begin_ns = point_cpu_ns();
+	} else if (s->exact) {
+		if (s->hits > s->exact + SLACK_HITS)
+			lost(t, "the place where a computation was interrupted is not where it was");
+	} else if (looks && seek_left(s) > FAR_NS) {
+		go_nearer(s, uc);
+		s->begin_ns = point_cpu_ns();
+	} else if (s->hits >= HITS_ASK && !s->no_scout) {
+		change_to_scouts(t, s, uc);
+		s->begin_ns = point_cpu_ns();
+	}
 }
 
 int seek_trap(siginfo_t *si, ucontext_t *uc)
@@ -499,18 +405,8 @@ int seek_trap(siginfo_t *si, ucontext_t *uc)
 		return 1; /* was on its way when the breakpoint went */
 	if (t->depth || (!t->away && G.ctl->owner != t->ordinal))
 		return 1;
-	if ((uint64_t)uc->uc_mcontext.gregs[REG_RIP] != s->want[REG_RIP])
-		return 1;
-	if (++s->hits % HITS_LOOK == 0)
-		look(s, uc, 0);
-	if (matches(s, uc)) {
-		found(t, s, uc);
-	} else if (s->hits % HITS_LOOK == 0 && left(s) > FAR_NS) {
-		leave_place(s, uc);
-		s->quiet = 0;
-		arm(s, left(s) / 2);
-		s->begin_ns = point_cpu_ns();
-	}
+	if ((uint64_t)uc->uc_mcontext.gregs[REG_RIP] == s->want[REG_RIP])
+		at_breakpoint(t, s, uc);
 	return 1;
 }
 
@@ -520,6 +416,7 @@ void seek_begin(struct thr *t)
 	struct seek *s = point_area(t);
 	const uint8_t *at = t->log.rd;
 	struct rlog_rec r;
+	uint64_t first;
 
 	if (!s || rlog_next(shim_kinds(), &at, t->log.rd_end, &r) != RLOG_READ_OK ||
 	    r.payload_len < sizeof(s->head))
@@ -542,5 +439,6 @@ void seek_begin(struct thr *t)
 		shim_fail("cannot make a timer");
 	t->seeking = 1;
 	s->begin_ns = point_cpu_ns();
-	arm(s, s->head.run_ns / 32 < FIRST_NS ? s->head.run_ns / 32 + QUIET_NS : FIRST_NS);
+	first = s->head.run_ns / (32u << (G.ctl->rung < 8 ? G.ctl->rung : 8));
+	arm(s, first < FIRST_NS ? first + QUIET_NS : FIRST_NS);
 }

@@ -114,6 +114,7 @@ struct shim {
 	int counted; /* recording: stamps are a counter, not the TSC */
 	int no_tsc; /* rdtsc faults, in threads that have reached that: see tsc.c */
 	int group; /* in a group of processes that share memory */
+	int scout; /* replay: this is a copy that looks ahead, see scout.h */
 	uint32_t process; /* ordinal of this image */
 	uint32_t next_thread;
 	int pid;

@@ -13,6 +13,7 @@
  * unless threads share memory without synchronisation; so the worker believes no difference that it finds.
  */
 #include "record/group.h"
+#include "record/scout.h"
 #include "record/turn.h"
 
 #define NEAR 3 /* slots */
@@ -87,6 +88,8 @@ static __attribute__((noinline)) void wait_parked(struct thr *t, uint32_t state)
 	struct replay_ctl *c = G.ctl;
 	uint32_t go = __atomic_load_n(&c->go, __ATOMIC_ACQUIRE);
 
+	if (unlikely(G.scout))
+		scout_event();
 	t->stand.there = STANDS;
 	c->parked = t->ordinal;
 	notify(state);

@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: MIT */
+/* insn.h: where an x86-64 instruction ends, and whether it can be run at another address. */
+#ifndef FRED_RECORD_INSN_H
+#define FRED_RECORD_INSN_H
+
+#include <stdint.h>
+
+enum insn_kind {
+	INSN_PLAIN, /* a copy of it does the same, once its RIP-relative operand is adjusted */
+	INSN_JCC,
+	INSN_LOOP, /* loop, loope, loopne, jrcxz: conditional, and only a byte for the distance */
+	INSN_JMP,
+	INSN_CALL,
+	INSN_RET,
+	INSN_JMP_BY, /* through a register or memory */
+	INSN_CALL_BY,
+	INSN_STOP, /* a system call, a trap, or not known */
+};
+
+struct insn {
+	enum insn_kind kind;
+	uint8_t len; /* bytes */
+	uint8_t rex; /* 0: none */
+	uint8_t op; /* the last byte of the opcode */
+	/* offsets; 0: there is none */
+	uint8_t op_at, modrm_at;
+	uint8_t rip_at; /* 4 bytes: distance of a RIP-relative operand */
+	uint8_t imm_at, imm_len;
+	uint64_t target; /* of JCC, LOOP, JMP and CALL; RET: bytes that it takes off the stack besides */
+};
+
+/* Decodes what stands at p, as if it were to run there. It must be readable; an invalid one is a STOP. */
+void insn_decode(const uint8_t *p, struct insn *i);
+
+#endif

@@ -1,0 +1,143 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * computing.c: threads that compute for long without a call, one at a time, and are interrupted. Nothing that they
+ * change moves evenly: random numbers, hashes, recursion, sorting, sums that go round. Where they were
+ * interrupted shows in what the others have seen of them by then.
+ * RECORD: --sched serial
+ * NONDET-OUTPUT
+ */
+#include "check.h"
+
+#include <fcntl.h>
+#include <pthread.h>
+
+#define THREADS 3
+#define CELLS 4096
+
+static volatile unsigned long shown[THREADS];
+static unsigned long heap_of[THREADS][CELLS];
+static int nowhere;
+
+/* What the others show, mixed into a digest that a replay compares. */
+static void see(int id)
+{
+	unsigned long seen[THREADS + 1] = {(unsigned long)id};
+
+	for (int i = 0; i < THREADS; i++)
+		seen[i + 1] = shown[i];
+	CHECK(write(nowhere, seen, sizeof(seen)) == (ssize_t)sizeof(seen));
+}
+
+static unsigned long lcg(int id, unsigned long n)
+{
+	unsigned long x = (unsigned long)id + 7;
+
+	for (; n; n--) {
+		x = x * 6364136223846793005ul + 1442695040888963407ul;
+		if (!(x >> 54)) /* ends are found by chance, so that no counter is needed */
+			shown[id] = x;
+		__asm__ volatile("" ::: "memory");
+	}
+	return x;
+}
+
+static unsigned long xorshift(int id, unsigned long n)
+{
+	unsigned x = (unsigned)id + 3, found = 0;
+
+	/* ends after so many finds: the state is a 32-bit word, and the number of finds */
+	while (found < n / 4096) {
+		x ^= x << 13;
+		x ^= x >> 17;
+		x ^= x << 5;
+		if (!(x & 0xfff))
+			found++;
+		shown[id] = x;
+	}
+	return x;
+}
+
+static unsigned long fib(int id, unsigned n)
+{
+	if (n < 2) {
+		shown[id] += 0x9e3779b97f4a7c15ul;
+		return n;
+	}
+	return fib(id, n - 1) + fib(id, n - 2);
+}
+
+static unsigned long goes_round(int id, unsigned long n)
+{
+	unsigned long x = 0;
+
+	for (unsigned long i = 0; i < n / 100; i++) {
+		for (volatile int k = 0; k < 100; k++)
+			x = x * 5 + 1;
+		shown[id] += x | 1;
+		x = 0;
+	}
+	return x;
+}
+
+static int compare(const void *a, const void *b)
+{
+	unsigned long x = *(const unsigned long *)a, y = *(const unsigned long *)b;
+
+	return x < y ? -1 : x > y;
+}
+
+static unsigned long sorts(int id, unsigned long n)
+{
+	unsigned long *a = heap_of[id];
+
+	for (unsigned long round = 0; round < n / 2000000; round++) {
+		for (int i = 0; i < CELLS; i++)
+			a[i] = (a[i] + (unsigned long)i) * 0x9e3779b97f4a7c15ul >> 3;
+		qsort(a, CELLS, sizeof(*a), compare);
+		shown[id] = a[CELLS / 2];
+	}
+	return a[0];
+}
+
+static unsigned long strings(int id, unsigned long n)
+{
+	char *text = (char *)heap_of[id];
+	unsigned long x = 1;
+
+	for (unsigned long i = 0; i < n / 5000; i++) {
+		memset(text, (int)(x >> 40 & 63) + 64, 600 + (x >> 33) % 600);
+		x = x * 6364136223846793005ul + strlen(text);
+		shown[id] = x;
+		memset(text, 0, 1300);
+	}
+	return x;
+}
+
+static void *work(void *arg)
+{
+	static unsigned long (*const kinds[])(int, unsigned long) = {lcg, xorshift, goes_round, sorts, strings};
+	unsigned long sum = 0;
+	int id = (int)(size_t)arg;
+
+	for (unsigned i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++)
+		sum += kinds[(i + (unsigned)id) % 5](id, 16000000);
+	sum += fib(id, 29);
+	shown[id] = sum;
+	see(id);
+	return NULL;
+}
+
+int main(void)
+{
+	pthread_t t[THREADS];
+
+	nowhere = open("/dev/null", O_WRONLY);
+	NEED(nowhere >= 0);
+	for (size_t i = 0; i < THREADS; i++)
+		NEED(pthread_create(&t[i], NULL, work, (void *)i) == 0);
+	for (int i = 0; i < THREADS; i++)
+		CHECK(pthread_join(t[i], NULL) == 0);
+	see(0);
+	step("computing");
+	return check_status();
+}
