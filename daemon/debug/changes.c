@@ -115,7 +115,7 @@ static int show(struct changes *c, const struct change *x, struct buf *out, stru
 	struct timeline_point p;
 	struct stop stop;
 
-	if (travel_enter(t, x->event, e) < 0 || inside_nth_stop(&t->in, &t->breaks, x->k, &stop, e))
+	if (travel_enter_any(t, x->event, e) || inside_nth_stop(&t->in, &t->breaks, x->k, &stop, e))
 		return -1;
 	t->tid = t->in.seg.tid;
 	if (travel_back_step(t, t->tid, &stop, e) || travel_where(t, &p, e))

@@ -9,7 +9,6 @@
 #include "debug/outside.h"
 
 #define END_SLOT (TRACE_SLOTS - 1)
-#define TRAP_FLAG 0x100ull
 #define SLICE_NS 50000000u /* how often the user is asked whether to stop */
 #define PASSED_ASK 1024 /* ... by conditions that are false */
 #define STEPS_MAX 5000000u /* inside the shim, without leaving it */
@@ -84,32 +83,13 @@ static int step_raw(struct inside *in, struct trace *t, int *sig, bool *in_handl
 	return 0;
 }
 
-/* A `syscall` leaves the flags in r11, also the one by which it is single-stepped. */
-static int hide_step(struct trace *t, struct user_regs_struct *r, struct err *e)
-{
-	struct err ignored;
-	uint8_t op[2];
-
-	if (!(r->r11 & TRAP_FLAG) || trace_read(t->pid, r->rip - 2, op, 2, &ignored) || op[0] != 0x0f || op[1] != 0x05)
-		return 0;
-	r->r11 &= ~TRAP_FLAG;
-	return trace_set_regs(t, r, e);
-}
-
-int inside_hide_step(struct trace *t, struct err *e)
-{
-	struct user_regs_struct r;
-
-	return trace_get_regs(t, &r, e) ? -1 : hide_step(t, &r, e);
-}
-
 /* Where is it after an instruction from *before? As enum stop_kind: STEP, GOAL, or 0: nowhere to be seen. */
 static int look(struct inside *in, struct trace *t, struct gaze *g, uint64_t *before, bool handler, struct err *e)
 {
 	struct user_regs_struct r;
 	int found;
 
-	if (trace_get_regs(t, &r, e) || hide_step(t, &r, e))
+	if (trace_get_regs(t, &r, e))
 		return -1;
 	if (sight_sees(&in->sight, g, t->pid, *before, &r, handler))
 		return STOP_STEP;
@@ -390,7 +370,7 @@ static int find_gaze(struct inside *in, struct outside *o, struct err *e)
 	return 0;
 }
 
-int inside_enter(struct inside *in, struct target *t, uint64_t n, struct outside *o, struct err *e)
+int inside_enter_any(struct inside *in, struct target *t, uint64_t n, struct outside *o, struct err *e)
 {
 	struct stop stop = {0};
 
@@ -404,7 +384,15 @@ int inside_enter(struct inside *in, struct target *t, uint64_t n, struct outside
 		inside_leave(in, &ignored);
 		return -1;
 	}
-	if (stop.kind != STOP_OVER)
+	in->blind = stop.kind == STOP_OVER;
+	return 0;
+}
+
+int inside_enter(struct inside *in, struct target *t, uint64_t n, struct outside *o, struct err *e)
+{
+	if (inside_enter_any(in, t, n, o, e))
+		return -1;
+	if (!in->blind)
 		return 0;
 	return inside_leave(in, e) ? -1 : 1;
 }

@@ -48,6 +48,7 @@ struct inside {
 	uint64_t mark_steps[INSIDE_MARKS]; /* from the mark before; 0: unknown */
 	unsigned marks;
 	struct trace now;
+	bool blind; /* the segment has no visible state; now is one where a breakpoint was met inside the shim's calls */
 	bool counted;
 	uint64_t steps; /* when counted: from the last mark to now */
 	int sig; /* to be delivered when now goes on */
@@ -61,6 +62,8 @@ struct inside {
  * The target stands at event n. `now` is the first visible state. 1: the segment has none; nothing is entered.
  */
 int inside_enter(struct inside *in, struct target *t, uint64_t n, struct outside *o, struct err *e);
+/* As that, but a segment without one is entered too: there is no `now` then. */
+int inside_enter_any(struct inside *in, struct target *t, uint64_t n, struct outside *o, struct err *e);
 /* Ends all copies; the process goes on to event n + 1 and stands there. Fine when nothing was entered. */
 int inside_leave(struct inside *in, struct err *e);
 

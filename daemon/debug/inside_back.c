@@ -92,6 +92,8 @@ static void pop_mark(struct inside *in)
 
 int inside_back(struct inside *in, struct err *e)
 {
+	if (in->blind)
+		return 1;
 	while (!in->counted || !in->steps) {
 		struct goal g;
 		uint64_t steps = 0;

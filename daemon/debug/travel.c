@@ -79,6 +79,16 @@ static int leave_for(struct travel *t, uint64_t n, struct err *e)
 	return nav_goto(t->nav, n, e);
 }
 
+static int entered(struct travel *t)
+{
+	t->mode = TRAVEL_INSIDE;
+	t->in.interrupted = t->interrupted;
+	t->in.ctx = t->ctx;
+	t->sight = t->in.sight;
+	t->tid = t->in.seg.tid;
+	return 0;
+}
+
 int travel_enter(struct travel *t, uint64_t n, struct err *e)
 {
 	int r;
@@ -86,14 +96,12 @@ int travel_enter(struct travel *t, uint64_t n, struct err *e)
 	if (leave_for(t, n, e))
 		return -1;
 	r = inside_enter(&t->in, &t->nav->t, n, &t->outside, e);
-	if (r)
-		return r;
-	t->mode = TRAVEL_INSIDE;
-	t->in.interrupted = t->interrupted;
-	t->in.ctx = t->ctx;
-	t->sight = t->in.sight;
-	t->tid = t->in.seg.tid;
-	return 0;
+	return r ? r : entered(t);
+}
+
+int travel_enter_any(struct travel *t, uint64_t n, struct err *e)
+{
+	return leave_for(t, n, e) || inside_enter_any(&t->in, &t->nav->t, n, &t->outside, e) ? -1 : entered(t);
 }
 
 int travel_hold(struct travel *t, uint64_t n, struct err *e)

@@ -50,7 +50,7 @@ static int go_inside(struct travel *t, struct err *e)
 		return err_set(e, ERR_USAGE, "thread %d is no more", (int)t->tid);
 	if (keep_state(t, th, &here, e))
 		return -1;
-	r = travel_enter(t, n, e);
+	r = travel_enter_any(t, n, e);
 	if (!r)
 		r = inside_find(&t->in, &here, e);
 	inside_drop(&here);
@@ -237,7 +237,7 @@ int travel_back_continue(struct travel *t, struct stop *stop, struct err *e)
 		if (sweep(t, from, to, &last, e))
 			return given_up(t, to, e);
 		if (last.k)
-			return travel_enter(t, last.event, e) < 0 || to_stop(t, last.k, stop, e) ? -1 : 0;
+			return travel_enter_any(t, last.event, e) || to_stop(t, last.k, stop, e) ? -1 : 0;
 		to = from;
 	}
 	return at_begin(t, stop, e);

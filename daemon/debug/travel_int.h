@@ -11,6 +11,8 @@ int travel_leave(struct travel *t, struct err *e);
 int travel_copy(struct travel *t, struct trace *copy, struct err *e);
 /* Event n, then inside the segment behind it. 1: it has no visible state; the process stands at n. */
 int travel_enter(struct travel *t, uint64_t n, struct err *e);
+/* As that, also into a segment in which only the shim's own calls can stop: see inside_enter_any. */
+int travel_enter_any(struct travel *t, uint64_t n, struct err *e);
 /* Event n, all threads held. */
 int travel_hold(struct travel *t, uint64_t n, struct err *e);
 #define TRAVEL_CUTS 12

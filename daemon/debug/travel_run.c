@@ -141,7 +141,7 @@ static int judge(struct run *r, struct group_thread *th, const struct trace_stop
 {
 	int yes = trace_is_int3(s) ? breaks_hit(&r->t->breaks, &th->t, e) : 0;
 
-	if (yes < 0 || (th->t.tid == r->step && inside_hide_step(&th->t, e)))
+	if (yes < 0 || (th->t.tid == r->step && trace_hide_step(&th->t, e)))
 		return -1;
 	if (yes && !breaks_wanted(&r->t->breaks, &th->t))
 		return pass(r, th, e);

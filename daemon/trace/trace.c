@@ -18,6 +18,7 @@
  */
 #define MIN_SLEEP_NS 20000
 #define DONE_NS	     3000
+#define TRAP_FLAG    0x100ull
 
 int trace_prepare(bool fifo, struct err *e)
 {
@@ -285,9 +286,25 @@ int trace_cont(struct trace *t, int sig, const struct trace_limit *limit, struct
 	return run(t, PTRACE_CONT, sig, limit, out, e);
 }
 
+int trace_hide_step(struct trace *t, struct err *e)
+{
+	struct user_regs_struct r;
+	struct err ignored;
+	uint8_t op[2];
+
+	if (trace_get_regs(t, &r, e))
+		return -1;
+	if (!(r.r11 & TRAP_FLAG) || trace_read(t->pid, r.rip - 2, op, 2, &ignored) || op[0] != 0x0f || op[1] != 0x05)
+		return 0;
+	r.r11 &= ~TRAP_FLAG;
+	return trace_set_regs(t, &r, e);
+}
+
 int trace_step(struct trace *t, int sig, struct trace_stop *out, struct err *e)
 {
-	return run(t, PTRACE_SINGLESTEP, sig, NULL, out, e);
+	if (run(t, PTRACE_SINGLESTEP, sig, NULL, out, e))
+		return -1;
+	return t->alive ? trace_hide_step(t, e) : 0;
 }
 
 int trace_seize(struct trace *t, pid_t pid, pid_t tid, struct err *e)

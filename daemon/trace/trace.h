@@ -82,6 +82,11 @@ int trace_cont(struct trace *t, int sig, const struct trace_limit *limit, struct
 	       struct err *e);
 /* Executes one instruction. A `rep` instruction counts each iteration. */
 int trace_step(struct trace *t, int sig, struct trace_stop *out, struct err *e);
+/*
+ * A `syscall` leaves the flags in r11, also the one by which it was single-stepped. This is for who steps in another way
+ * than by trace_step: nothing that the program can see tells of it.
+ */
+int trace_hide_step(struct trace *t, struct err *e);
 
 int trace_get_regs(struct trace *t, struct user_regs_struct *r, struct err *e);
 int trace_set_regs(struct trace *t, const struct user_regs_struct *r, struct err *e);
