@@ -18,6 +18,7 @@
 #include "base/fdio.h"
 #include "base/path.h"
 #include "base/str.h"
+#include "launch/notes.h"
 
 #define LOADER "ld-linux-x86-64.so.2"
 #define MAX_SCRIPT_DEPTH 4
@@ -86,9 +87,23 @@ static int read_interp(int fd, const char *path, const Elf64_Phdr *ph, struct er
 	return 0;
 }
 
+/* Notes that are too long to be looked at are not Go's. */
+static int check_notes(int fd, const char *path, const Elf64_Phdr *ph, struct err *e)
+{
+	uint32_t notes[1024];
+
+	if (ph->p_filesz > sizeof(notes) ||
+	    pread_full(fd, notes, ph->p_filesz, (off_t)ph->p_offset) != (ssize_t)ph->p_filesz)
+		return 0;
+	if (launch_notes_are_go(notes, ph->p_filesz))
+		return err_set(e, ERR_USAGE, "%s: Go programs cannot be recorded: their stacks have no room for the recorder",
+			       path);
+	return 0;
+}
+
 static int check_elf(int fd, const char *path, const Elf64_Ehdr *eh, struct err *e)
 {
-	Elf64_Phdr ph;
+	Elf64_Phdr ph, interp = {.p_type = PT_NULL};
 
 	if (eh->e_ident[EI_CLASS] != ELFCLASS64 || eh->e_machine != EM_X86_64)
 		return err_set(e, ERR_USAGE, "%s: not a 64-bit x86-64 program", path);
@@ -99,10 +114,14 @@ static int check_elf(int fd, const char *path, const Elf64_Ehdr *eh, struct err 
 
 		if (pread_full(fd, &ph, sizeof(ph), at) != sizeof(ph))
 			return err_set(e, ERR_USAGE, "%s: damaged ELF file", path);
+		if (ph.p_type == PT_NOTE && check_notes(fd, path, &ph, e))
+			return -1;
 		if (ph.p_type == PT_INTERP)
-			return read_interp(fd, path, &ph, e);
+			interp = ph;
 	}
-	return err_set(e, ERR_USAGE, "%s: statically linked programs cannot be recorded", path);
+	if (interp.p_type != PT_INTERP)
+		return err_set(e, ERR_USAGE, "%s: statically linked programs cannot be recorded", path);
+	return read_interp(fd, path, &interp, e);
 }
 
 static int check_file(const char *path, int depth, struct err *e);

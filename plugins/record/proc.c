@@ -4,6 +4,7 @@
 #include "record/shim.h"
 
 #include "launch/auxv.h"
+#include "launch/notes.h"
 
 #include <elf.h>
 #include <linux/sched.h>
@@ -192,10 +193,11 @@ long proc_fork(struct thr *t, struct clone_args *c, uint64_t sp, ucontext_t *uc)
 
 /* ---- exec ---- */
 
-enum { EXEC_OK, EXEC_STATIC, EXEC_SETUID, EXEC_FOREIGN, EXEC_UNKNOWN, EXEC_HIDDEN };
+enum { EXEC_OK, EXEC_STATIC, EXEC_SETUID, EXEC_FOREIGN, EXEC_UNKNOWN, EXEC_HIDDEN, EXEC_GO };
 static const char *const exec_why[] = {
 	"", "static binary", "setuid or setgid binary", "not a 64-bit x86 glibc binary", "cannot be read",
 	"its user cannot read the recorder, which lies in a private folder",
+	"Go program, on whose stacks the recorder has no room",
 };
 
 static int starts(const char *s, const char *with)
@@ -215,13 +217,35 @@ static int same_str(const char *a, const char *b)
 	return *a == *b;
 }
 
+/* b: the file's first n bytes. */
+static int phdrs_kind(const uint8_t *b, const Elf64_Phdr *ph, unsigned count, uint64_t n)
+{
+	const Elf64_Phdr *interp = 0;
+
+	for (unsigned i = 0; i < count; i++) {
+		if (ph[i].p_type != PT_INTERP && ph[i].p_type != PT_NOTE)
+			continue;
+		if (ph[i].p_offset > n || ph[i].p_filesz > n - ph[i].p_offset) {
+			if (ph[i].p_type == PT_NOTE)
+				continue;
+			return EXEC_FOREIGN;
+		}
+		if (ph[i].p_type == PT_INTERP)
+			interp = &ph[i];
+		else if (launch_notes_are_go(b + ph[i].p_offset, ph[i].p_filesz))
+			return EXEC_GO;
+	}
+	if (!interp)
+		return EXEC_STATIC;
+	return same_str((const char *)b + interp->p_offset, "/lib64/ld-linux-x86-64.so.2") ? EXEC_OK : EXEC_FOREIGN;
+}
+
 /* Can the program at path carry the shim? */
 static int exec_kind(const char *path, int depth)
 {
-	uint8_t b[4096];
+	uint8_t b[4096 + 1];
 	uint64_t st[18];
 	const Elf64_Ehdr *eh = (const Elf64_Ehdr *)b;
-	const Elf64_Phdr *ph;
 	int fd = raw_open(path, O_RDONLY, 0);
 	long n;
 
@@ -249,18 +273,9 @@ static int exec_kind(const char *path, int depth)
 	if (n < (long)sizeof(*eh) || b[0] != 0x7f || b[1] != 'E' || eh->e_ident[EI_CLASS] != ELFCLASS64 ||
 	    eh->e_machine != EM_X86_64)
 		return EXEC_FOREIGN;
-	if (eh->e_phoff + (uint64_t)eh->e_phnum * sizeof(*ph) > (uint64_t)n)
+	if (eh->e_phoff + (uint64_t)eh->e_phnum * sizeof(Elf64_Phdr) > (uint64_t)n)
 		return EXEC_FOREIGN;
-	ph = (const Elf64_Phdr *)(b + eh->e_phoff);
-	for (int i = 0; i < eh->e_phnum; i++) {
-		if (ph[i].p_type != PT_INTERP)
-			continue;
-		if (ph[i].p_offset + ph[i].p_filesz > (uint64_t)n)
-			return EXEC_FOREIGN;
-		return same_str((char *)b + ph[i].p_offset, "/lib64/ld-linux-x86-64.so.2") ? EXEC_OK
-											   : EXEC_FOREIGN;
-	}
-	return EXEC_STATIC;
+	return phdrs_kind(b, (const Elf64_Phdr *)(b + eh->e_phoff), eh->e_phnum, (uint64_t)n);
 }
 
 /* Can the dynamic linker load the shim there? Who gave up rights may not get at it. */

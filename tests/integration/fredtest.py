@@ -20,7 +20,7 @@ import traceback
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 BUILD = os.environ.get("BUILD", os.path.join(ROOT, "build"))
 FREDCTL = os.environ.get("FREDCTL", os.path.join(BUILD, "cli/fredctl"))
-DEADLINE = 120
+DEADLINE = 900 if os.environ.get("FULL") == "1" else 120
 
 
 class Skip(Exception):

@@ -109,6 +109,25 @@ static void others(void **state)
 	expect("echo hi\n", 8, 0700, "neither");
 }
 
+static void go(void **state)
+{
+	struct {
+		struct elf f;
+		Elf64_Nhdr first;
+		char owner[8];
+		uint32_t desc;
+		Elf64_Nhdr note;
+		char name[4], id[8];
+	} g = {.f = make_elf(LOADER), .first = {5, 4, 1}, .owner = "test", .note = {4, 8, 4}, .name = "Go"};
+
+	g.f.ph[0] = (Elf64_Phdr){.p_type = PT_NOTE, .p_offset = sizeof(g.f), .p_filesz = sizeof(g) - sizeof(g.f)};
+	expect(&g, sizeof(g), 0700, "Go programs");
+	g.name[1] = 'O';
+	expect(&g, sizeof(g), 0700, NULL);
+	g.first.n_descsz = UINT32_MAX;
+	expect(&g, sizeof(g), 0700, NULL);
+}
+
 static void rights(void **state)
 {
 	struct elf f = make_elf(LOADER);
@@ -174,7 +193,7 @@ static void finding(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		TEST(dynamic_glibc), TEST(others), TEST(rights), TEST(damaged), TEST(scripts), TEST(finding),
+		TEST(dynamic_glibc), TEST(others), TEST(go), TEST(rights), TEST(damaged), TEST(scripts), TEST(finding),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
