@@ -153,4 +153,11 @@ void shim_leave(struct thr *t)
 	}
 	t->depth = 0;
 	t->selector = 1;
+	/* came behind the look above: the program may now look at what the handler does, without an event */
+	if (unlikely(t->pending) && t->made_event && G.mode == SHIM_RECORD) {
+		t->selector = 0;
+		t->depth = 1;
+		sig_deliver_pending(t);
+		shim_leave(self);
+	}
 }

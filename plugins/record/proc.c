@@ -288,7 +288,7 @@ static int shim_is_readable(void)
  * The new image must start as a replay starts it: no vDSO, known AT_RANDOM bytes. A helper process
  * that shares our memory until the exec traces us over it and edits the new stack.
  */
-enum helper_state { HELPER_GONE = 0, HELPER_STARTS, HELPER_TRACES, HELPER_FAILED };
+enum helper_state { HELPER_GONE = 0, HELPER_STARTS, HELPER_TRACES, HELPER_FAILED, HELPER_LEAVES };
 struct helper {
 	uint32_t state; /* futex: enum helper_state; the kernel clears it at the helper's end, even if it is killed */
 	pid_t target, pid;
@@ -437,6 +437,18 @@ static struct helper *start_helper(void)
 	return &m->h;
 }
 
+/*
+ * The exec has failed. A helper that is killed takes the signal with it that its target just stops for, and a trap is
+ * one: so it is asked to leave, by a signal that it keeps to itself.
+ */
+static void dismiss_helper(struct helper *h)
+{
+	uint32_t traces = HELPER_TRACES;
+
+	if (__atomic_compare_exchange_n(&h->state, &traces, HELPER_LEAVES, 0, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED))
+		raw3(SYS_tgkill, G.pid, h->target, SIGSYS);
+}
+
 /* envp with our two variables at its end; in one mapping that the exec discards. */
 static char **build_env(char *const *envp, int ours)
 {
@@ -552,8 +564,8 @@ long proc_exec(struct thr *t, long nr, const long *a)
 					       : raw6(nr, a[0], a[1], a[2], (long)env, a[4], 0);
 		else
 			ret = -12;
-		if (h && h->state == HELPER_TRACES)
-			raw2(SYS_kill, h->pid, SIGKILL);
+		if (h)
+			dismiss_helper(h);
 	} else {
 		ret = nr == SYS_execve ? raw3(nr, a[0], a[1], a[2])
 				       : raw6(nr, a[0], a[1], a[2], a[3], a[4], 0);

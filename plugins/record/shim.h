@@ -41,7 +41,7 @@ struct log {
 	const uint8_t *rd, *rd_end; /* replay: next record, end of the log */
 };
 
-#define SIG_QUEUE 8
+#define SIG_QUEUE 64
 #define LIB_HELD 16
 
 struct lib_lock;
@@ -74,6 +74,9 @@ struct thr {
 	int arrived; /* futex: replay: the new thread stands in the shim */
 	siginfo_t queue[SIG_QUEUE];
 	uint32_t handlers; /* of asynchronous signals that run; those that were left by a jump count on */
+	const uint64_t *wait_mask; /* in a call that waits with another signal mask: that */
+	uint64_t hidden; /* signals that the program has blocked, but the recorder needs: they are not */
+	int mask_set; /* by a handler's return: in a trap, it is to be kept over the trap's own */
 	/* interrupt.c; late_timer: its number + 1; late_sp: the stack of the computation that is interrupted */
 	int late_timer, late_armed, preempt, poked;
 	uint64_t late_sp, mark_cpu, mark_stamp;

@@ -90,29 +90,71 @@ static uint64_t frame_below(const void *here)
 	return ((uint64_t)here - FRAME_MARGIN - sizeof(struct handler_frame)) & ~63ull;
 }
 
-/* Calls the program's handler for an asynchronous signal. */
-static void call_handler(struct thr *t, int sig, const siginfo_t *si, uint64_t sp, int set_mask)
+/* Where the handler of a signal that has waited runs: there, or on the program's own signal stack. */
+static uint64_t frame_for(int sig, const void *here)
+{
+	stack_t ss = {0};
+
+	if (!(user[sig].flags & SA_ONSTACK) || raw2(SYS_sigaltstack, 0, &ss) < 0 ||
+	    (ss.ss_flags & (SS_DISABLE | SS_ONSTACK)) || thread_is_alt_stack(ss.ss_sp))
+		return frame_below(here);
+	return frame_below((uint8_t *)ss.ss_sp + ss.ss_size + FRAME_MARGIN);
+}
+
+static void apply(int sig);
+
+/* What is blocked while the handler of a signal runs. */
+static uint64_t handler_mask(int sig)
+{
+	const struct ksigaction *u = &user[sig];
+	uint64_t mask = (u->mask | ((u->flags & SA_NODEFER) ? 0 : bit(sig))) & ~OURS;
+
+	return G.group || G.no_tsc ? mask & ~bit(SIGSEGV) : mask;
+}
+
+/* On the same stack, as far as can be told, and below it */
+#define SAME_STACK (1u << 20)
+
+static int is_below(const void *here, uint64_t sp)
+{
+	return sp - (uint64_t)here < SAME_STACK;
+}
+
+/*
+ * Calls the program's handler for an asynchronous signal. uc: the kernel's, in whose frame this is, or NULL. What the
+ * handler finds as the interrupted state is the same in both modes: the call's place and the mask, which it may change.
+ */
+static void call_handler(struct thr *t, int sig, const siginfo_t *si, uint64_t sp, ucontext_t *uc)
 {
 	struct handler_frame *f = (struct handler_frame *)sp;
 	struct ksigaction *u = &user[sig];
 	void (*fn)(int, siginfo_t *, void *) = u->handler;
 	int depth = t->depth, blocking = t->blocking, made_event = t->made_event;
 	int cancellable = t->cancellable;
-	uint64_t mask = (u->mask | ((u->flags & SA_NODEFER) ? 0 : bit(sig))) & ~OURS, old = 0;
+	uint64_t mask = handler_mask(sig), old = 0;
 	uint64_t caller = t->caller;
+	const uint64_t *wait_mask = t->wait_mask;
 
-	if ((uint64_t)__builtin_frame_address(0) < sp + sizeof(*f) + 256)
+	if (is_below(__builtin_frame_address(0), sp + sizeof(*f) + 256))
 		shim_fail("a signal handler's stack is not where it was when recording");
-	if (u->flags & SA_RESETHAND)
+	if (u->flags & SA_RESETHAND) {
 		u->handler = (void *)0;
-	if (G.group || G.no_tsc)
-		mask &= ~bit(SIGSEGV);
-	if (set_mask)
+		apply(sig);
+	}
+	t->blocking = 0; /* what comes from here on waits for the handler's events */
+	if (uc)
+		__builtin_memcpy(&old, &uc->uc_sigmask, 8);
+	else
 		raw4(SYS_rt_sigprocmask, SIG_BLOCK, &mask, &old, 8);
+	mask |= wait_mask ? *wait_mask & ~OURS : old;
+	if (uc || wait_mask)
+		raw4(SYS_rt_sigprocmask, SIG_SETMASK, &mask, 0, 8);
+	t->wait_mask = 0;
 	t->handlers++;
 	f->info = *si;
 	__builtin_memset(&f->uc, 0, sizeof(f->uc));
-	t->blocking = 0;
+	f->uc.uc_mcontext.gregs[REG_RIP] = (greg_t)caller;
+	__builtin_memcpy(&f->uc.uc_sigmask, &old, 8);
 	/* a cancellation unwinds to the wait's own handler (cancel.h) before the program goes on */
 	if (!cancellable || sig != SIG_CANCEL) {
 		t->cancellable = 0;
@@ -132,8 +174,14 @@ static void call_handler(struct thr *t, int sig, const siginfo_t *si, uint64_t s
 	t->cancellable = cancellable;
 	t->made_event = made_event;
 	t->caller = caller;
-	if (set_mask)
+	t->wait_mask = wait_mask;
+	__builtin_memcpy(&old, &f->uc.uc_sigmask, 8);
+	old &= ~OURS;
+	if (uc)
+		__builtin_memcpy(&uc->uc_sigmask, &old, 8);
+	else
 		raw4(SYS_rt_sigprocmask, SIG_SETMASK, &old, 0, 8);
+	t->mask_set = 1;
 }
 
 /* Payload: siginfo_t, address of the handler's stack and in its low bits how many run already. */
@@ -183,12 +231,17 @@ void sig_deliver_pending(struct thr *t)
 		for (int i = 0; i < t->pending; i++)
 			t->queue[i] = t->queue[i + 1];
 		raw4(SYS_rt_sigprocmask, SIG_SETMASK, &old, 0, 8);
-		if (!has_handler(si.si_signo) || ((old & bit(si.si_signo)) && !give_back(t, &si)))
+		if (!has_handler(si.si_signo)) {
+			if (!user[si.si_signo].handler) /* SA_RESETHAND: what the kernel does */
+				raw3(SYS_tgkill, G.pid, t->tid, si.si_signo);
 			continue;
-		uint64_t sp = frame_below(late ? place : __builtin_frame_address(0));
+		}
+		if ((old & bit(si.si_signo)) && !give_back(t, &si))
+			continue;
+		uint64_t sp = frame_for(si.si_signo, late ? place : __builtin_frame_address(0));
 
 		rec_signal(t, si.si_signo, &si, sp);
-		call_handler(t, si.si_signo, &si, sp, 1);
+		call_handler(t, si.si_signo, &si, sp, 0);
 		t = self;
 	}
 }
@@ -228,7 +281,7 @@ int sig_deliver_replay(struct thr *t)
 	turn_done(t);
 	if (!has_handler((int)r.op[0]))
 		turn_diverge(t, &r, RLOG_SIGNAL, 0, 0, "a signal for which there is no handler");
-	call_handler(t, (int)r.op[0], &si, sp & ~(uint64_t)FRAME_DEPTH, 1);
+	call_handler(t, (int)r.op[0], &si, sp & ~(uint64_t)FRAME_DEPTH, 0);
 	return 1;
 }
 
@@ -276,6 +329,8 @@ static void crash(struct thr *t, int sig, siginfo_t *si, ucontext_t *uc)
 		turn_end(t, REPLAY_ENDED);
 	}
 	install(sig, (void *)0, 0, 0); /* it does it again */
+	if (sig == SIGTRAP) /* but an int3 is behind it by now */
+		raw3(SYS_tgkill, raw0(SYS_getpid), raw0(SYS_gettid), sig);
 }
 
 _Noreturn void sig_die(struct thr *t, int sig)
@@ -293,7 +348,7 @@ int sig_call_sync(struct thr *t, int sig, siginfo_t *si, void *uc)
 {
 	void (*fn)(int, siginfo_t *, void *) = user[sig].handler;
 
-	if (!has_handler(sig))
+	if (!has_handler(sig) || (t->hidden & bit(sig)))
 		return 0;
 	if (user[sig].flags & SA_RESETHAND)
 		user[sig].handler = (void *)0;
@@ -304,6 +359,21 @@ int sig_call_sync(struct thr *t, int sig, siginfo_t *si, void *uc)
 	t->selector = 0;
 	t->depth = 1;
 	return 1;
+}
+
+/*
+ * Replay: a file grew behind its mapping, as programs make it that map more than there is and extend the file later. The
+ * recording's copy is as long as the file was, and zeros follow, or what a PAGE brings. Not where it crashed.
+ */
+static int grown(const struct thr *t, const siginfo_t *si)
+{
+	long page = (long)si->si_addr & ~4095l;
+
+	if (G.mode != SHIM_REPLAY || si->si_code != BUS_ADRERR || !t || has_handler(SIGBUS) ||
+	    turn_next_is(t, RLOG_CRASH))
+		return 0;
+	return !raw_failed(raw_mmap((void *)page, 4096, PROT_READ | PROT_WRITE,
+				    MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0));
 }
 
 void sig_entry(int sig, siginfo_t *si, void *ucv)
@@ -317,11 +387,13 @@ void sig_entry(int sig, siginfo_t *si, void *ucv)
 		return;
 	if (sig == SIGSEGV && si->si_code == SI_KERNEL && tsc_fault(ucv))
 		return;
+	if (sig == SIGBUS && grown(t, si))
+		return;
 	if (is_sync(sig) && si->si_code > 0) {
 		struct ksigaction *u = &user[sig];
 		void (*fn)(int, siginfo_t *, void *) = u->handler;
 
-		if (!has_handler(sig) || (t && t->depth)) {
+		if (!has_handler(sig) || (t && (t->depth || (t->hidden & bit(sig))))) {
 			crash(t, sig, si, ucv);
 			return;
 		}
@@ -331,11 +403,14 @@ void sig_entry(int sig, siginfo_t *si, void *ucv)
 		return;
 	}
 	if (!has_handler(sig)) {
-		if (is_sync(sig))
+		if ((is_sync(sig) || sig == SIGSYS) && !user[sig].handler)
 			die_of(sig);
 		return;
 	}
 	if (!t || G.mode == SHIM_OFF) {
+		uint64_t mask = handler_mask(sig) | *(uint64_t *)&((ucontext_t *)ucv)->uc_sigmask;
+
+		raw4(SYS_rt_sigprocmask, SIG_SETMASK, &mask, 0, 8);
 		user[sig].handler(sig, si, ucv);
 		return;
 	}
@@ -347,7 +422,7 @@ void sig_entry(int sig, siginfo_t *si, void *ucv)
 		if (G.serial)
 			gil_unblock(t);
 		rec_signal(t, sig, si, sp);
-		call_handler(t, sig, si, sp, 0);
+		call_handler(t, sig, si, sp, ucv);
 		t = self;
 		if (G.serial) {
 			t->clean = 0;
@@ -364,7 +439,10 @@ void sig_entry(int sig, siginfo_t *si, void *ucv)
 	}
 }
 
-/* What the kernel must do for this signal in this mode. */
+/*
+ * What the kernel must do for this signal in this mode. All others wait until it is clear where the handler runs: else
+ * of some that come together the last one's would run first, on top of the frames of the others.
+ */
 static void apply(int sig)
 {
 	const struct ksigaction *u = &user[sig];
@@ -379,7 +457,7 @@ static void apply(int sig)
 	if (G.mode == SHIM_REPLAY && !is_sync(sig))
 		return;
 	if (has_handler(sig))
-		install(sig, sig_entry, SA_SIGINFO | (u->flags & keep), u->mask);
+		install(sig, sig_entry, SA_SIGINFO | (u->flags & keep), is_sync(sig) ? u->mask : ~0ull);
 	else
 		install(sig, u->handler, u->flags & keep, u->mask);
 }
@@ -410,20 +488,36 @@ long sig_action(struct thr *t, const long *a)
 	return 0;
 }
 
+/* What the recorder needs, and the program may only believe to be blocked (t->hidden). */
+static uint64_t never_blocked(void)
+{
+	return OURS | (G.group || G.no_tsc ? bit(SIGSEGV) : 0);
+}
+
+static void hide(struct thr *t, int how, uint64_t set)
+{
+	if (how == SIG_BLOCK)
+		t->hidden |= set & never_blocked();
+	else if (how == SIG_UNBLOCK)
+		t->hidden &= ~set;
+	else
+		t->hidden = set & never_blocked();
+}
+
 long sig_procmask_native(const long *a, ucontext_t *uc)
 {
-	uint64_t set = 0, cur = 0;
+	uint64_t want = 0, set = 0, cur = 0, was = self ? self->hidden : 0;
 	long r;
 
 	if (a[1]) {
-		set = *(const uint64_t *)a[1];
-		set &= ~OURS;
-		if (G.group || G.no_tsc) /* the recorder needs it, and its frame is not the program's */
-			set &= ~bit(SIGSEGV);
-		if (a[0] == SIG_UNBLOCK)
-			set = *(const uint64_t *)a[1];
+		want = *(const uint64_t *)a[1];
+		set = a[0] == SIG_UNBLOCK ? want : want & ~never_blocked();
 	}
 	r = raw4(SYS_rt_sigprocmask, a[0], a[1] ? &set : 0, a[2], a[3]);
+	if (r == 0 && a[2])
+		*(uint64_t *)a[2] |= was;
+	if (r == 0 && a[1] && self)
+		hide(self, (int)a[0], want);
 	if (r == 0 && uc && raw4(SYS_rt_sigprocmask, SIG_BLOCK, 0, &cur, 8) == 0)
 		__builtin_memcpy(&uc->uc_sigmask, &cur, 8); /* the handler's return sets it */
 	return r;

@@ -296,6 +296,30 @@ static void let_others(struct thr *t, long nr)
 	}
 }
 
+/* A call that waits with another signal mask runs handlers with that, too. */
+static const uint64_t *waits_with(long nr, const long *a)
+{
+	const uint64_t *m = 0;
+
+	switch (nr) {
+	case SYS_rt_sigsuspend:
+		m = (const uint64_t *)a[0];
+		break;
+	case SYS_ppoll:
+		m = (const uint64_t *)a[3];
+		break;
+	case SYS_epoll_pwait:
+	case SYS_epoll_pwait2:
+		m = (const uint64_t *)a[4];
+		break;
+	case SYS_pselect6:
+		if (a[5] && sys_readable((const void *)a[5], 8))
+			m = *(const uint64_t **)a[5];
+		break;
+	}
+	return m && sys_readable(m, 8) ? m : 0;
+}
+
 /* A recordable call: results from the kernel when recording, from the log when replaying. */
 long sys_do(struct thr *t, const struct sys_info *s, long nr, const long *a)
 {
@@ -322,9 +346,11 @@ long sys_do(struct thr *t, const struct sys_info *s, long nr, const long *a)
 			if (!vdso_call(nr, k, &ret))
 				ret = raw6(nr, k[0], k[1], k[2], k[3], k[4], k[5]);
 		} else {
+			t->wait_mask = waits_with(nr, a);
 			wait_begin_event(t);
 			ret = raw6(nr, k[0], k[1], k[2], k[3], k[4], k[5]);
 			wait_end(t);
+			t->wait_mask = 0;
 		}
 		sys_rec_ret(t, ret, v, sys_out_pieces(s, k, ret, before, v));
 		if (unlikely(k != a))
@@ -335,7 +361,9 @@ long sys_do(struct thr *t, const struct sys_info *s, long nr, const long *a)
 	}
 	sys_replay(t, op, n);
 	turn_done(t);
+	t->wait_mask = waits_with(nr, a);
 	ret = sys_replay_ret(t, s, a, before);
+	t->wait_mask = 0;
 	sys_show(t, nr, a, ret);
 	return ret;
 }

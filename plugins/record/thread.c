@@ -235,7 +235,7 @@ struct thr *thread_adopt_begin(struct thr *t)
 	G.mt = 1;
 	if (G.mode == SHIM_REPLAY) {
 		if (turn_map_log(c) && turn_peek(t, &r) && r.kind == RLOG_CREATED)
-			c->tid = (int)r.op[1];
+			c->tid = r.op[0] ? -1 : (int)r.op[1]; /* -1: it could not be made */
 		t->want_tid = c->tid;
 	}
 	return c;
@@ -245,9 +245,10 @@ long thread_adopt_end(struct thr *t, struct thr *c, long ret)
 {
 	int64_t failed = ret < 0 ? ret : 0;
 	uint64_t tid = failed ? 0 : (uint64_t)ret;
+	int wanted = t->want_tid >= 0;
 
 	t->want_tid = 0;
-	if (G.mode == SHIM_REPLAY) {
+	if (G.mode == SHIM_REPLAY && wanted) {
 		if (failed)
 			shim_fail("cannot create a thread with the recorded TID");
 		wait_arrived(c);

@@ -184,6 +184,8 @@ static long adopt_thread(struct thr *t, long nr, const long *a, ucontext_t *uc)
 	child = thread_adopt_begin(t);
 	if (!child)
 		return -11; /* EAGAIN */
+	if (t->want_tid < 0)
+		return thread_adopt_end(t, child, -1);
 	((uint64_t *)(sp - 264))[0] = (uint64_t)child;
 	c.stack = sp - ADOPT_ROOM - 4096; /* the kernel only wants its end */
 	c.stack_size = 4096;
@@ -299,9 +301,13 @@ void trap_handler(int sig, siginfo_t *si, void *ucv)
 	greg_t *g = uc->uc_mcontext.gregs;
 	long a[6] = {g[REG_RDI], g[REG_RSI], g[REG_RDX], g[REG_R10], g[REG_R8], g[REG_R9]};
 	long nr = si->si_syscall;
-	struct thr *t = shim_enter();
+	struct thr *t;
 
-	(void)sig;
+	if (si->si_code <= 0) { /* sent, as by kill() */
+		sig_entry(sig, si, ucv);
+		return;
+	}
+	t = shim_enter();
 	if (!t) {
 		g[REG_RAX] = run_native(nr, a, uc);
 		return;
@@ -309,9 +315,12 @@ void trap_handler(int sig, siginfo_t *si, void *ucv)
 	t->caller = (uint64_t)g[REG_RIP];
 	if (G.mode == SHIM_RECORD)
 		traps_count(t->caller, nr);
+	t->mask_set = 0;
 	g[REG_RAX] = sys_event(t, nr, a, uc);
 	/* a fork child has another struct thr */
 	shim_leave(self);
+	if (unlikely(self->mask_set))
+		raw4(SYS_rt_sigprocmask, SIG_BLOCK, 0, &uc->uc_sigmask, 8);
 	/* what the thread's last fault was is there as well: it was another one, or at another time */
 	g[REG_ERR] = g[REG_TRAPNO] = g[REG_CR2] = 0;
 	si->si_code = SI_KERNEL; /* the two ways to trap have different ones, and they stay on the stack too */
