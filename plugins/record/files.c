@@ -7,6 +7,7 @@
 #include "record/sys.h"
 
 #include <link.h>
+#include <sched.h>
 
 #define MAX_SCRIPT_DEPTH 4
 
@@ -36,20 +37,16 @@ void files_copy_path(char *buf, char *end, const uint64_t *st)
 	copy_name(p, end, st);
 }
 
-static int copy_whole(int from, int to, uint64_t size)
+static int copy_range(int from, int to, uint64_t off, uint64_t end)
 {
-	uint64_t off = 0;
-
-	if (raw3(SYS_ioctl, to, 0x40049409 /* FICLONE */, from) == 0)
-		return 0;
-	while (off < size) {
+	while (off < end) {
 		uint64_t in = off, out = off;
-		long r = raw6(SYS_copy_file_range, from, (long)&in, to, (long)&out, (long)(size - off), 0);
+		long r = raw6(SYS_copy_file_range, from, (long)&in, to, (long)&out, (long)(end - off), 0);
 
 		if (r <= 0) {
 			char buf[4096];
 
-			r = raw4(SYS_pread64, from, buf, sizeof(buf), off);
+			r = raw4(SYS_pread64, from, buf, end - off < sizeof(buf) ? end - off : sizeof(buf), off);
 			if (r <= 0)
 				return r < 0 ? -1 : 0;
 			if (raw4(SYS_pwrite64, to, buf, r, off) != r)
@@ -65,6 +62,72 @@ static char *fd_path(char *buf, char *end, int fd)
 	char *p = fmt_str(buf, end, "/proc/self/fd/");
 
 	return fmt_dec(p, end, (uint64_t)fd, 1);
+}
+
+/*
+ * A file of holes, as runtimes and databases make them for an address space to come: only what is in it. Looking for
+ * that moves a descriptor's position, which others may share, and to close one of our own would end the process's
+ * record locks on the file: so it is done by a process that has all memory in common with this one, but no descriptors.
+ */
+struct sparse {
+	int from, to, failed;
+};
+
+static int copy_sparse(void *arg)
+{
+	struct sparse *s = arg;
+	char path[64];
+	long at = 0, end, fd;
+
+	fd_path(path, path + sizeof(path), s->from);
+	fd = raw_open(path, O_RDONLY, 0);
+	while (fd >= 0 && !s->failed && (at = raw3(SYS_lseek, fd, at, 3 /* SEEK_DATA */)) >= 0) {
+		end = raw3(SYS_lseek, fd, at, 4 /* SEEK_HOLE */);
+		s->failed = end < 0 || copy_range((int)fd, s->to, (uint64_t)at, (uint64_t)end);
+		at = end;
+	}
+	if (fd < 0 || (at < 0 && at != -6 /* ENXIO: no more */))
+		s->failed = 1;
+	return 0;
+}
+
+#define SPARSE_STACK 32768ul
+
+static int is_sparse(const uint64_t *st)
+{
+	/* struct stat: size 6, blocks of 512 bytes 8 */
+	return st[6] > (1ul << 20) && st[8] * 512 < st[6] / 2;
+}
+
+/* -1: nothing has been done. */
+static int by_process(struct sparse *s)
+{
+	uint8_t *stack = raw_mmap(0, SPARSE_STACK, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	uint64_t all = ~0ull, old;
+	int status = 0;
+	long pid, r;
+
+	if (raw_failed(stack))
+		return -1;
+	raw4(SYS_rt_sigprocmask, SIG_BLOCK, &all, &old, 8); /* handlers are this process's business */
+	pid = clone_fn(CLONE_VM, stack + SPARSE_STACK, copy_sparse, s, 0);
+	raw4(SYS_rt_sigprocmask, SIG_SETMASK, &old, 0, 8);
+	do
+		r = pid < 0 ? pid : raw4(SYS_wait4, pid, &status, 0x40000000 /* __WALL */, 0);
+	while (r == -4 /* EINTR */);
+	raw2(SYS_munmap, stack, SPARSE_STACK);
+	return r < 0 || status || s->failed ? -1 : 0;
+}
+
+static int copy_whole(int from, int to, const uint64_t *st)
+{
+	struct sparse s = {.from = from, .to = to};
+
+	if (raw3(SYS_ioctl, to, 0x40049409 /* FICLONE */, from) == 0)
+		return 0;
+	if (is_sparse(st))
+		return by_process(&s) || raw2(SYS_ftruncate, to, st[6]) < 0 ? -1 : 0;
+	return copy_range(from, to, 0, st[6]);
 }
 
 long files_keep(int fd, uint64_t *st, int shared)
@@ -96,7 +159,7 @@ long files_keep(int fd, uint64_t *st, int shared)
 	 * Through the program's own descriptor: to close another one would end the process's record locks on the
 	 * file. What cannot be read cannot be mapped.
 	 */
-	r = copy_whole(fd, to, st[6]);
+	r = copy_whole(fd, to, st);
 	raw_close(to);
 	if (r == 0)
 		r = keep_rename(tmp, path);

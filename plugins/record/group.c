@@ -237,12 +237,9 @@ uint32_t group_region(uint64_t dev, uint64_t ino)
 	return i; /* when there are too many, the last ones share a number: more looks, nothing worse */
 }
 
-uint32_t group_file(long nr, const long *a)
+/* The descriptor of the file that a call changes, or -1. */
+static long changed_fd(long nr, const long *a)
 {
-	struct group_page *p = group.p;
-	long fd = a[0];
-	uint64_t st[18];
-
 	switch (nr) {
 	case SYS_sendfile:
 	case SYS_write:
@@ -252,19 +249,36 @@ uint32_t group_file(long nr, const long *a)
 	case SYS_pwritev2:
 	case SYS_ftruncate:
 	case SYS_fallocate:
-		break;
+		return a[0];
 	case SYS_copy_file_range:
-		fd = a[2];
-		break;
-	default:
-		return 0;
+		return a[2];
 	}
-	if (raw2(SYS_fstat, fd, st) < 0)
+	return -1;
+}
+
+uint32_t group_file(long nr, const long *a)
+{
+	struct group_page *p = group.p;
+	long fd = changed_fd(nr, a);
+	uint64_t st[18];
+
+	if (fd < 0 || raw2(SYS_fstat, fd, st) < 0)
 		return 0;
 	for (uint32_t i = 0; i < p->regions; i++)
 		if (p->region[i].ino == st[1] && p->region[i].dev == st[0])
 			return i + 1;
 	return 0;
+}
+
+void group_before_write(struct thr *t, long nr, const long *a)
+{
+	long fd = changed_fd(nr, a);
+	uint64_t st[18];
+
+	if (fd < 0)
+		return;
+	if (G.mode == SHIM_REPLAY || (raw2(SYS_fstat, fd, st) == 0 && pages_of_file(st[0], st[1])))
+		group_begin(t);
 }
 
 void group_file_changed(uint32_t region)

@@ -26,6 +26,11 @@ uint32_t group_region(uint64_t dev, uint64_t ino);
  */
 uint32_t group_file(long nr, const long *a);
 void group_file_changed(uint32_t region);
+/*
+ * The same in a process that is alone: what it writes there shows in its own mappings. It joins, so that they are
+ * followed. Replay: as the log says.
+ */
+void group_before_write(struct thr *t, long nr, const long *a);
 /* The journal: pages that changed, for the others to read. PAGES_ALL: any of that region; region ~0: all. */
 #define PAGES_ALL 0xffffffffu
 #define REGIONS_ALL 0xffffu
@@ -41,14 +46,15 @@ void group_wake(const void *obj);
 /* --- pages.c --- */
 enum region_kind { REGION_ANON = 1, REGION_FILE, REGION_SYSV };
 /* A mapping that others may share was made. kept: path of the recording's copy of the file, or NULL. */
-void pages_mapped(uint64_t lo, uint64_t len, enum region_kind kind, uint64_t dev, uint64_t ino, uint64_t off,
-		  const char *kept);
+void pages_mapped(uint64_t lo, uint64_t len, int prot, enum region_kind kind, uint64_t dev, uint64_t ino,
+		  uint64_t off, const char *kept);
 void pages_unmapped(uint64_t lo, uint64_t len);
 void pages_protected(uint64_t lo, uint64_t len, int prot);
 /* About to be moved or resized: from here on it is like private memory. */
 void pages_release(void *p, uint64_t len);
-uint64_t pages_length(const void *p); /* of the mapping that starts there, 0: none */
+uint64_t pages_attached(const void *p); /* bytes of the System V segment that was attached there, 0: none */
 int pages_any(void); /* are there such mappings? */
+int pages_of_file(uint64_t dev, uint64_t ino); /* of this file? */
 int pages_at(const void *p); /* is this in one? */
 int pages_range(const void *p, uint64_t len);
 void pages_begin(void); /* from here on they are followed */

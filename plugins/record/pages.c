@@ -33,11 +33,13 @@ extern const struct rlog_kind_info *shim_kinds(void);
 
 static long protection(uint8_t s)
 {
+	long exec = (s & MAY_EXEC) ? PROT_EXEC : 0;
+
 	switch ((s & PINNED) ? WRITE : s & STATE) {
 	case WRITE:
-		return (s & MAY_WRITE) ? PROT_READ | PROT_WRITE : (s & MAY_READ) ? PROT_READ : PROT_NONE;
+		return exec | ((s & MAY_WRITE) ? PROT_READ | PROT_WRITE : (s & MAY_READ) ? PROT_READ : PROT_NONE);
 	case READ:
-		return (s & (MAY_READ | MAY_WRITE)) ? PROT_READ : PROT_NONE;
+		return exec | ((s & (MAY_READ | MAY_WRITE)) ? PROT_READ : PROT_NONE);
 	}
 	return PROT_NONE;
 }
@@ -384,7 +386,7 @@ static void apply(const struct rlog_rec *r)
 		shim_fail("shared memory is not mapped where it was when recording");
 	if (m->kind == REGION_FILE)
 		make_room(page);
-	raw3(SYS_mprotect, page, PAGE, PROT_READ | PROT_WRITE);
+	raw3(SYS_mprotect, page, PAGE, PROT_READ | PROT_WRITE | ((m->may & MAY_EXEC) ? PROT_EXEC : 0));
 	for (; p + 4 <= end; p += 4 + n) {
 		memcpy(&at, p, 2);
 		memcpy(&n, p + 2, 2);

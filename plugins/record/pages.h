@@ -14,12 +14,14 @@
 #define MAPPINGS 512u
 #define PAGE 4096ul
 
-enum { STALE = 0, READ = 1, WRITE = 2, STATE = 3, MAY_READ = 4, MAY_WRITE = 8, GONE = 16, PINNED = 32 };
+enum { STALE = 0, READ = 1, WRITE = 2, STATE = 3, MAY_READ = 4, MAY_WRITE = 8, GONE = 16, PINNED = 32, MAY_EXEC = 64 };
+#define MAY (MAY_READ | MAY_WRITE | MAY_EXEC)
 
 struct mapping {
 	uint64_t lo, hi; /* hi 0: free */
 	uint32_t region, first; /* the group's number; page of it at lo */
 	enum region_kind kind;
+	uint8_t may; /* MAY_*, while it is not followed */
 	uint64_t dev, ino;
 	uint8_t *state, *shadow; /* a byte for each page; what the process knows; NULL: not followed */
 };
@@ -55,6 +57,8 @@ static inline void *pages_alloc(uint64_t len)
 struct mapping *mapping_of(uint64_t a); /* or NULL */
 /* Sets the states of pages [i, end), and protects them accordingly. */
 void pages_set(struct mapping *m, uint32_t i, uint32_t end, uint8_t state);
+/* PROT_* as MAY_*. */
+uint8_t pages_may(int prot);
 /* Is there anything behind the page? Past the end of a file is a SIGBUS, for the program to get. */
 int page_is_backed(const struct mapping *m, const uint8_t *page);
 

@@ -55,6 +55,15 @@ int pages_any(void)
 	return 0;
 }
 
+int pages_of_file(uint64_t dev, uint64_t ino)
+{
+	for (uint32_t i = 0; i < pages.nmaps; i++)
+		if (pages.maps[i].hi && pages.maps[i].kind == REGION_FILE && pages.maps[i].ino == ino &&
+		    pages.maps[i].dev == dev)
+			return 1;
+	return 0;
+}
+
 /* ---- mappings come and go ---- */
 
 static void *map_copy(const char *kept, uint64_t len, uint64_t off)
@@ -85,11 +94,17 @@ static void follow(struct mapping *m, const char *kept)
 	m->shadow = map_copy(kept, m->hi - m->lo, m->first * PAGE);
 	if (raw_failed(m->state) || raw_failed(m->shadow))
 		shim_fail("no memory to follow shared memory");
-	memset(m->state, MAY_READ | MAY_WRITE | WRITE, n);
+	memset(m->state, m->may | WRITE, n);
 }
 
-void pages_mapped(uint64_t lo, uint64_t len, enum region_kind kind, uint64_t dev, uint64_t ino, uint64_t off,
-		  const char *kept)
+uint8_t pages_may(int prot)
+{
+	return (uint8_t)(((prot & PROT_READ) ? MAY_READ : 0) | ((prot & PROT_WRITE) ? MAY_WRITE : 0) |
+			 ((prot & PROT_EXEC) ? MAY_EXEC : 0));
+}
+
+void pages_mapped(uint64_t lo, uint64_t len, int prot, enum region_kind kind, uint64_t dev, uint64_t ino,
+		  uint64_t off, const char *kept)
 {
 	struct mapping *m = 0;
 	uint32_t i;
@@ -105,8 +120,9 @@ void pages_mapped(uint64_t lo, uint64_t len, enum region_kind kind, uint64_t dev
 		note(RLOG_NOTE_UNSUPPORTED, 0, "more shared mappings than fred can follow");
 		return;
 	}
+	G.file_maps |= kind == REGION_FILE;
 	*m = (struct mapping){.lo = lo, .hi = lo + len, .kind = kind, .dev = dev, .ino = ino,
-			      .first = (uint32_t)(off / PAGE)};
+			      .first = (uint32_t)(off / PAGE), .may = pages_may(prot)};
 	if (i > pages.nmaps)
 		pages.nmaps = i;
 	if (lo < pages.lo)
@@ -175,7 +191,7 @@ void pages_unmapped(uint64_t lo, uint64_t len)
 			continue;
 		}
 		if (m->state) {
-			pages_leave();
+			pages_settle();
 			raw2(SYS_munmap, m->state, pages_of(m));
 			raw2(SYS_munmap, m->shadow, m->hi - m->lo);
 		}
@@ -193,27 +209,34 @@ void pages_release(void *p, uint64_t len)
 	pages_unmapped((uint64_t)p, len);
 }
 
-uint64_t pages_length(const void *p)
+uint64_t pages_attached(const void *p)
 {
-	struct mapping *m = mapping_of((uint64_t)p);
+	uint64_t at = (uint64_t)p;
 
-	return m && m->lo == (uint64_t)p ? m->hi - m->lo : 0;
+	/* its first pages may have been unmapped since */
+	for (uint32_t k = 0; k < pages.nmaps; k++)
+		if (pages.maps[k].hi && pages.maps[k].kind == REGION_SYSV &&
+		    pages.maps[k].lo - pages.maps[k].first * PAGE == at)
+			return pages.maps[k].hi - at;
+	return 0;
 }
 
 void pages_protected(uint64_t lo, uint64_t len, int prot)
 {
-	uint8_t may = (uint8_t)(((prot & PROT_READ) ? MAY_READ : 0) | ((prot & PROT_WRITE) ? MAY_WRITE : 0));
+	uint8_t may = pages_may(prot);
 
 	for (uint64_t a = lo & ~(PAGE - 1); a < lo + len; a += PAGE) {
 		struct mapping *m = mapping_of(a);
 		uint32_t i;
 
+		if (m && !m->state && lo <= m->lo && lo + len >= m->hi)
+			m->may = may;
 		if (!m || !m->state)
 			continue;
 		i = (uint32_t)((a - m->lo) / PAGE);
 		if (m->state[i] & GONE)
 			continue;
-		m->state[i] = (uint8_t)((m->state[i] & ~(MAY_READ | MAY_WRITE)) | may);
+		m->state[i] = (uint8_t)((m->state[i] & ~MAY) | may);
 		pages_set(m, i, i + 1, m->state[i] & STATE);
 	}
 }

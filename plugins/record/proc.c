@@ -363,13 +363,15 @@ static int helper_main(void *arg)
 			raw4(SYS_ptrace, PTRACE_DETACH, h->target, 0, 0);
 			return 0;
 		}
+		if (status >> 8 == SIGSYS && __atomic_load_n(&h->state, __ATOMIC_ACQUIRE) == HELPER_LEAVES) {
+			raw4(SYS_ptrace, PTRACE_DETACH, h->target, 0, 0);
+			return 0;
+		}
 		raw4(SYS_ptrace, PTRACE_CONT, h->target, 0, status >> 16 ? 0 : (status >> 8) & 0xff);
 	}
 }
 
-/* clone with a function, on a new stack, without libc; ctid: for CLONE_CHILD_CLEARTID */
-long clone_fn(unsigned long flags, void *stack_top, int (*fn)(void *), void *arg, uint32_t *ctid);
-__asm__(".text\n.type clone_fn, @function\n"
+__asm__(".text\n.globl clone_fn\n.hidden clone_fn\n.type clone_fn, @function\n"
 	"clone_fn:\n"
 	"	mov %r8, %r10\n"
 	"	mov %rdx, %r8\n" /* fn */

@@ -118,6 +118,7 @@ struct shim {
 	int no_tsc; /* rdtsc faults, in threads that have reached that: see tsc.c */
 	int group; /* in a group of processes that share memory */
 	int scout; /* replay: this is a copy that looks ahead, see scout.h */
+	int file_maps; /* had a writable shared mapping of a file */
 	uint32_t process; /* ordinal of this image */
 	uint32_t next_thread;
 	int pid;
@@ -287,6 +288,8 @@ struct clone_args;
 /* --- proc.c --- */
 long proc_fork(struct thr *t, struct clone_args *c, uint64_t sp, ucontext_t *uc);
 long proc_exec(struct thr *t, long nr, const long *a);
+/* clone with a function, on a new stack, without libc; ctid: for CLONE_CHILD_CLEARTID */
+long clone_fn(unsigned long flags, void *stack_top, int (*fn)(void *), void *arg, uint32_t *ctid);
 
 /* --- vfork.c --- */
 struct share;

@@ -332,6 +332,8 @@ long sys_do(struct thr *t, const struct sys_info *s, long nr, const long *a)
 	unsigned n;
 	long ret;
 
+	if (unlikely(G.file_maps && !G.group))
+		group_before_write(t, nr, a);
 	if (unlikely(G.group) && G.mode == SHIM_RECORD) {
 		k = pages_lend(s, a, lent);
 		file = group_file(nr, a);

@@ -10,13 +10,6 @@
 #include <sys/socket.h>
 #include <sys/uio.h>
 
-uint32_t sys_check_iov(uint32_t crc, const struct iovec *v, unsigned long n)
-{
-	for (unsigned long i = 0; i < n && i < 1024; i++)
-		crc = crc32c(crc, v[i].iov_base, v[i].iov_len);
-	return crc;
-}
-
 int sys_plain_memory(const void *p)
 {
 	uintptr_t a = (uintptr_t)p, here = (uintptr_t)__builtin_frame_address(0);
@@ -44,6 +37,20 @@ int sys_readable(const void *p, size_t n)
 			return 0;
 	}
 	return 1;
+}
+
+/* The same for n bytes that a call reads: of many only the first is looked at. */
+static int is_input(const void *p, size_t n)
+{
+	return n && n <= 0x7ffff000 && sys_readable(p, n <= 65536 ? n : 1);
+}
+
+uint32_t sys_check_iov(uint32_t crc, const struct iovec *v, unsigned long n)
+{
+	for (unsigned long i = 0; i < n && i < 1024; i++)
+		if (is_input(v[i].iov_base, v[i].iov_len))
+			crc = crc32c(crc, v[i].iov_base, v[i].iov_len);
+	return crc;
 }
 
 /* The part of a socket address that counts: what lies behind it is often whatever was on the stack. */
@@ -83,7 +90,7 @@ uint32_t sys_check_inputs(const struct sys_info *s, const long *a)
 		case IO_ARRAY:
 		case IO_BYTES:
 			n = d->how == IO_ARRAY ? (size_t)a[d->len_arg] * d->n : (size_t)a[d->len_arg] + d->n;
-			if (n && n <= 0x7ffff000 && (n <= 65536 ? sys_readable(p, n) : sys_readable(p, 1)))
+			if (is_input(p, n))
 				crc = crc32c(crc, p, n);
 			break;
 		case IO_FIXED:
@@ -96,14 +103,17 @@ uint32_t sys_check_inputs(const struct sys_info *s, const long *a)
 				crc = crc32c(crc, p, address_len(p, n));
 			break;
 		case IO_IOV:
-			if (sys_readable(p, 16))
+			n = (size_t)a[d->len_arg] < 1024 ? (size_t)a[d->len_arg] : 1024;
+			if (sys_readable(p, n * sizeof(struct iovec)))
 				crc = sys_check_iov(crc, (const struct iovec *)p, (unsigned long)a[d->len_arg]);
 			break;
 		case IO_MSG:
 			if (sys_readable(p, sizeof(struct msghdr))) {
 				const struct msghdr *m = (const struct msghdr *)p;
 
-				crc = sys_check_iov(crc, m->msg_iov, m->msg_iovlen);
+				n = m->msg_iovlen < 1024 ? m->msg_iovlen : 1024;
+				if (sys_readable(m->msg_iov, n * sizeof(struct iovec)))
+					crc = sys_check_iov(crc, m->msg_iov, n);
 			}
 			break;
 		}
@@ -154,7 +164,7 @@ int sys_out_pieces(const struct sys_info *s, const long *a, long ret, const uint
 		const struct io *d = &s->out[i];
 		void *p = (void *)a[d->arg];
 
-		if (!p || (ret < 0 && d->how != IO_FIXED_ERR))
+		if ((!p && d->how != IO_VALRES) || (ret < 0 && d->how != IO_FIXED_ERR))
 			continue;
 		switch (d->how) {
 		case IO_RET:

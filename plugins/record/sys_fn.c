@@ -3,7 +3,9 @@
 #include "record/group.h"
 #include "record/sys.h"
 
+#include <fcntl.h>
 #include <linux/futex.h>
+#include <sys/resource.h>
 
 /* sigaltstack: run in both. The shim's own is there when the program has none; a trap's return sets uc's. */
 static long do_sigaltstack(struct thr *t, const long *a, ucontext_t *uc)
@@ -198,6 +200,54 @@ static long do_unshare(struct thr *t, const long *a)
 	return sys_do(t, &s, SYS_unshare, a);
 }
 
+/* The mode counts only where a file may be made: else it is whatever was in the register. */
+static long do_open(struct thr *t, long nr, const long *a)
+{
+	int path = nr == SYS_openat;
+	struct sys_info s = {CLASS_REC, (uint8_t)(3 + path), {{IO_STR, (uint8_t)path}}, {{0}}};
+	long b[6] = {a[0], a[1], a[2], a[3]};
+
+	if (!(a[1 + path] & O_CREAT) && (a[1 + path] & O_TMPFILE) != O_TMPFILE)
+		b[2 + path] = 0;
+	return sys_do(t, &s, nr, b);
+}
+
+/* Version 1 of capabilities is half as long as those that came later. */
+static long do_capget(struct thr *t, const long *a)
+{
+	struct sys_info s = {CLASS_REC, 2, {{0}}, {{IO_FIXED_ERR, 0, 0, 8}, {IO_FIXED, 1, 0, 24}}};
+
+	if (sys_readable((const void *)a[0], 4) && *(const uint32_t *)a[0] == 0x19980330)
+		s.out[1].n = 12;
+	return sys_do(t, &s, SYS_capget, a);
+}
+
+/* What later calls in memory depend on: also done when replaying, where it may fail for want of rights. */
+static long do_lock(struct thr *t, long nr, const long *a)
+{
+	static const uint8_t nargs[] = {2, 2, 1, 0};
+	struct sys_info s = {CLASS_REC, nr == SYS_mlock2 ? 3 : nargs[nr - SYS_mlock], {{0}}, {{0}}};
+	long ret = sys_do(t, &s, nr, a);
+
+	if (G.mode == SHIM_REPLAY && ret == 0)
+		raw3(nr, a[0], a[1], a[2]);
+	return ret;
+}
+
+/* How far the stack may grow decides where a program ends that recurses too deep: also set when replaying. */
+static long do_rlimit(struct thr *t, long nr, const long *a)
+{
+	static const struct sys_info set = {CLASS_REC, 2, {{IO_FIXED, 1, 0, 16}}, {{0}}},
+				     both = {CLASS_REC, 4, {{IO_FIXED, 2, 0, 16}}, {{IO_FIXED, 3, 0, 16}}};
+	int at = nr == SYS_setrlimit ? 0 : 1;
+	long ret = sys_do(t, at ? &both : &set, nr, a);
+
+	if (G.mode == SHIM_REPLAY && ret == 0 && a[at] == RLIMIT_STACK && a[at + 1] &&
+	    (!at || a[0] == 0 || (int)a[0] == G.pid))
+		raw4(SYS_prlimit64, 0, RLIMIT_STACK, a[at + 1], 0);
+	return ret;
+}
+
 long sys_special(struct thr *t, long nr, const long *a, ucontext_t *uc)
 {
 	switch (nr) {
@@ -217,6 +267,20 @@ long sys_special(struct thr *t, long nr, const long *a, ucontext_t *uc)
 			return 0;
 		/* MADV_FREE drops pages when the kernel likes; MADV_DONTNEED always does */
 		return raw3(SYS_madvise, a[0], a[1], a[2] == 8 ? 4 : a[2]);
+	case SYS_open:
+	case SYS_openat:
+		return do_open(t, nr, a);
+	case SYS_capget:
+		return do_capget(t, a);
+	case SYS_mlock:
+	case SYS_munlock:
+	case SYS_mlockall:
+	case SYS_munlockall:
+	case SYS_mlock2:
+		return do_lock(t, nr, a);
+	case SYS_setrlimit:
+	case SYS_prlimit64:
+		return do_rlimit(t, nr, a);
 	case SYS_mincore:
 		return do_mincore(t, a);
 	case SYS_get_mempolicy:

@@ -20,7 +20,8 @@ static const struct req ioctls[] = {
 	{0x540e /* TIOCSCTTY */, 0, 0}, {0x540f /* TIOCGPGRP */, 0, 4}, {0x5410, 4, 0},
 	{0x5411 /* TIOCOUTQ */, 0, 4}, {0x5412 /* TIOCSTI */, 1, 0}, {0x5413 /* TIOCGWINSZ */, 0, 8}, {0x5414, 8, 0},
 	{0x5415 /* TIOCMGET */, 0, 4}, {0x5416, 4, 0}, {0x5417, 4, 0}, {0x5418, 4, 0}, {0x5419, 0, 4},
-	{0x541b /* FIONREAD */, 0, 4}, {0x541e /* TIOCGSERIAL */, 0, 72}, {0x5420 /* TIOCPKT */, 4, 0},
+	{0x541b /* FIONREAD */, 0, 4}, {0x545d /* TIOCGICOUNT */, 0, 80},
+	{0x5459 /* TIOCSERGETLSR */, 0, 4}, {0x541e /* TIOCGSERIAL */, 0, 72}, {0x5420 /* TIOCPKT */, 4, 0},
 	{0x5421 /* FIONBIO */, 4, 0}, {0x5422 /* TIOCNOTTY */, 0, 0}, {0x5423 /* TIOCSETD */, 4, 0}, {0x5424, 0, 4},
 	{0x5429 /* TIOCGSID */, 0, 4}, {0x5437 /* TIOCVHANGUP */, 0, 0}, {0x80045430 /* TIOCGPTN */, 0, 4},
 	{0x40045431 /* TIOCSPTLCK */, 4, 0}, {0x80045432, 0, 4}, {0x80045438 /* TIOCGPKT */, 0, 4},
@@ -41,7 +42,11 @@ static const struct req ioctls[] = {
 	{0x8921 /* SIOCGIFMTU */, 0, 40}, {0x8922, 0, 40}, {0x8923, 0, 40}, {0x8924, 0, 40},
 	{0x8927 /* SIOCGIFHWADDR */, 0, 40}, {0x8933 /* SIOCGIFINDEX */, 0, 40}, {0x8942, 0, 40}, {0x8943, 0, 40},
 	{0x8970 /* SIOCGIFMAP */, 0, 40}, {0x894c /* SIOCGSKNS */, 0, 0},
+	{0x89a0 /* SIOCBRADDBR */, 1, 0}, {0x89a1, 1, 0}, {0x89a2 /* SIOCBRADDIF */, 0, 0}, {0x89a3, 0, 0},
 	{0x400454ca /* TUNSETIFF */, 40, 40}, {0x400454cb, 0, 0}, {0x800454cf, 0, 4}, {0x800454d2, 0, 40},
+	{0x800454d3 /* TUNGETSNDBUF */, 0, 4}, {0x400454d4, 4, 0},
+	{0x800454d7 /* TUNGETVNETHDRSZ */, 0, 4}, {0x400454d8, 4, 0}, {0x400454d9 /* TUNSETQUEUE */, 40, 0}, {0x400454dc, 4, 0},
+	{0x800454dd, 0, 4}, {0x400454de, 4, 0}, {0x800454df, 0, 4},
 	/* block devices, loop devices */
 	{0x125e /* BLKROGET */, 0, 4}, {0x125f /* BLKRRPART */, 0, 0}, {0x1260 /* BLKGETSIZE */, 0, 8},
 	{0x1261 /* BLKFLSBUF */, 0, 0}, {0x1268 /* BLKSSZGET */, 0, 4}, {0x1277 /* BLKDISCARD */, 16, 0},
@@ -266,6 +271,10 @@ long sys_prctl(struct thr *t, const long *a)
 	case 0x41555856: /* PR_GET_AUXV */
 		s.out[0] = (struct io){IO_RET, 1, 2, 1};
 		s.nargs = 3;
+		return sys_do(t, &s, SYS_prctl, a);
+	case PR_SET_MM:
+		if (a[1] == 15 /* PR_SET_MM_MAP_SIZE */)
+			s.out[0] = (struct io){IO_FIXED, 2, 0, 4};
 		return sys_do(t, &s, SYS_prctl, a);
 	case 62: /* PR_SCHED_CORE */
 		if (a[1] == 0)

@@ -13,6 +13,11 @@ static int seg_stat(long id, struct shmid_ds *ds)
 	return (int)raw3(SYS_shmctl, id, IPC_STAT, ds);
 }
 
+static int attach_prot(const long *a)
+{
+	return PROT_READ | ((a[2] & SHM_RDONLY) ? 0 : PROT_WRITE) | ((a[2] & SHM_EXEC) ? PROT_EXEC : 0);
+}
+
 static long do_shmat(struct thr *t, const long *a)
 {
 	struct shmid_ds ds = {0};
@@ -31,7 +36,7 @@ static long do_shmat(struct thr *t, const long *a)
 		size = ds.shm_segsz;
 		ret = raw3(SYS_shmat, a[0], a[1], a[2]);
 		if (ret > 0 || ret < -4095)
-			pages_mapped((uint64_t)ret, size, REGION_SYSV, ~0ull, (uint64_t)a[0], 0, 0);
+			pages_mapped((uint64_t)ret, size, attach_prot(a), REGION_SYSV, ~0ull, (uint64_t)a[0], 0, 0);
 		sys_rec_ret(t, ret, &v, 1);
 		return ret;
 	}
@@ -44,17 +49,16 @@ static long do_shmat(struct thr *t, const long *a)
 	if (r.payload_len < sizeof(size))
 		shim_fail("the record of a shared memory segment is damaged");
 	put_bytes((uint8_t *)&size, r.payload + r.payload_len - sizeof(size), sizeof(size));
-	if ((long)raw_mmap((void *)ret, size, (a[2] & SHM_RDONLY) ? PROT_READ : PROT_READ | PROT_WRITE,
-			   MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0) != ret)
+	if ((long)raw_mmap((void *)ret, size, attach_prot(a), MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0) != ret)
 		shim_fail("cannot map memory at the recorded address");
-	pages_mapped((uint64_t)ret, size, REGION_SYSV, ~0ull, (uint64_t)a[0], 0, 0);
+	pages_mapped((uint64_t)ret, size, attach_prot(a), REGION_SYSV, ~0ull, (uint64_t)a[0], 0, 0);
 	return ret;
 }
 
 static long do_shmdt(struct thr *t, const long *a)
 {
 	static const struct sys_info none;
-	uint64_t op[10], len = pages_length((void *)a[0]);
+	uint64_t op[10], len = pages_attached((void *)a[0]);
 	unsigned n = sys_pack(op, SYS_shmdt, a, 1, 0);
 	long ret;
 

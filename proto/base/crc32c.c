@@ -2,8 +2,10 @@
 /* crc32c.c: RFC 3720's CRC32C: SSE 4.2 instruction, or a byte table built at compile time. */
 #include "base/crc32c.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
@@ -65,21 +67,66 @@ uint32_t crc32c(uint32_t crc, const void *p, size_t n)
 	return crc32c_soft(crc, p, n);
 }
 
+/* ---- zeros ---- */
+
+/* a * b modulo the polynomial; the bits of a word are coefficients, the highest one's that of 1. */
+static uint32_t multiply(uint32_t a, uint32_t b)
+{
+	uint32_t r = 0;
+
+	for (uint32_t bit = 1u << 31; bit; bit >>= 1) {
+		if (a & bit)
+			r ^= b;
+		b = (b & 1) ? b >> 1 ^ POLY : b >> 1;
+	}
+	return r;
+}
+
+uint32_t crc32c_zeros(uint32_t crc, uint64_t n)
+{
+	uint32_t power = 1u << 23, factor = 1u << 31; /* x^8, 1 */
+
+	for (; n; n >>= 1, power = multiply(power, power))
+		if (n & 1)
+			factor = multiply(factor, power);
+	return ~multiply(~crc, factor);
+}
+
+/* ---- files ---- */
+
+/* Where the next data begin, behind a hole; the file's size: none do. */
+static uint64_t skip_hole(int fd, uint64_t at, uint64_t size)
+{
+	off_t next = at < size ? lseek(fd, (off_t)at, SEEK_DATA) : (off_t)at;
+
+	if (next < 0)
+		return errno == ENXIO ? size : at;
+	return (uint64_t)next;
+}
+
 int crc32c_file(const char *path, uint32_t *crc, uint64_t *size, struct err *e)
 {
 	cleanup_close int fd = open(path, O_RDONLY | O_CLOEXEC);
 	const size_t chunk = 1 << 18;
 	cleanup_free char *p = NULL;
+	uint64_t next;
+	struct stat st;
 	ssize_t r;
 
-	if (fd < 0)
+	if (fd < 0 || fstat(fd, &st))
 		return err_errno(e, ERR_USAGE, "%s", path);
 	p = xmalloc(chunk);
 	*crc = 0;
 	*size = 0;
-	while ((r = read_full(fd, p, chunk)) > 0) {
-		*crc = crc32c(*crc, p, (size_t)r);
-		*size += (uint64_t)r;
-	}
+	do {
+		next = skip_hole(fd, *size, (uint64_t)st.st_size);
+		if (next > *size && lseek(fd, (off_t)next, SEEK_SET) < 0)
+			return err_errno(e, ERR_INTERNAL, "%s", path);
+		*crc = crc32c_zeros(*crc, next - *size);
+		*size = next;
+		r = read_full(fd, p, chunk);
+		*crc = crc32c(*crc, p, r > 0 ? (size_t)r : 0);
+		*size += r > 0 ? (uint64_t)r : 0;
+	} while (r > 0);
 	return r < 0 ? err_errno(e, ERR_INTERNAL, "%s", path) : 0;
 }

@@ -12,7 +12,9 @@
 uint32_t crc32c(uint32_t crc, const void *p, size_t n);
 /* The same with tables only. For tests. */
 uint32_t crc32c_soft(uint32_t crc, const void *p, size_t n);
-/* CRC and size of a whole file. */
+/* The CRC of some bytes followed by n zeros. */
+uint32_t crc32c_zeros(uint32_t crc, uint64_t n);
+/* CRC and size of a whole file, of which holes are not read. */
 int crc32c_file(const char *path, uint32_t *crc, uint64_t *size, struct err *e);
 
 #endif

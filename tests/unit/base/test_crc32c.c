@@ -4,6 +4,8 @@
 #include "base/fdio.h"
 #include "test.h"
 
+#include <fcntl.h>
+
 struct vector {
 	uint8_t bytes[32];
 	uint32_t crc;
@@ -61,6 +63,37 @@ static void unaligned_and_odd_lengths(void **state)
 			assert_int_equal(crc32c(0, bytes + at, n), crc32c_soft(0, bytes + at, n));
 }
 
+static void zeros_by_their_number(void **state)
+{
+	static const uint8_t zeros[70000];
+	uint32_t crc = crc32c(0, "123456789", 9);
+
+	(void)state;
+	for (size_t n = 0; n < sizeof(zeros); n = n * 3 + 1)
+		assert_int_equal(crc32c_zeros(crc, n), crc32c(crc, zeros, n));
+}
+
+static void of_a_file_with_holes(void **state)
+{
+	const off_t size = (off_t)1 << 40;
+	char *path = path_join(*state, "holes");
+	struct err e = {0};
+	uint64_t bytes;
+	uint32_t crc, want;
+	int fd = open(path, O_RDWR | O_CREAT, 0600);
+
+	assert_int_equal(ftruncate(fd, size), 0);
+	assert_int_equal(pwrite(fd, "abc", 3, size / 2), 3);
+	close(fd);
+	want = crc32c(crc32c_zeros(0, (uint64_t)size / 2), "abc", 3);
+	want = crc32c_zeros(want, (uint64_t)size / 2 - 3);
+	assert_int_equal(crc32c_file(path, &crc, &bytes, &e), 0);
+	assert_int_equal(bytes, size);
+	assert_int_equal(crc, want);
+	assert_int_equal(unlink(path), 0);
+	free(path);
+}
+
 static void of_a_file(void **state)
 {
 	char *path = path_join(*state, "f");
@@ -84,7 +117,9 @@ int main(void)
 		cmocka_unit_test(rfc3720_vectors),
 		cmocka_unit_test(pieces_equal_the_whole),
 		cmocka_unit_test(unaligned_and_odd_lengths),
+		cmocka_unit_test(zeros_by_their_number),
 		cmocka_unit_test(of_a_file),
+		cmocka_unit_test(of_a_file_with_holes),
 	};
 
 	return cmocka_run_group_tests_name("base-crc32c", tests, scratch_up, scratch_down);

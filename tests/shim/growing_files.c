@@ -1,0 +1,138 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * growing_files.c: mappings of files that change under them: written by calls, made longer than they were when they were
+ * mapped, nearly empty ones of huge size, ones with code, and System V segments that are taken away piece by piece.
+ */
+#include "check.h"
+
+#include <fcntl.h>
+#include <stdint.h>
+#include <sys/mman.h>
+#include <sys/shm.h>
+#include <sys/wait.h>
+
+#define PAGE 4096l
+
+static int fresh(long size)
+{
+	int fd = open("file", O_RDWR | O_CREAT | O_EXCL, 0600);
+
+	NEED(fd >= 0 && unlink("file") == 0 && ftruncate(fd, size) == 0);
+	return fd;
+}
+
+static void test_grow(int how, const char *name)
+{
+	int fd = fresh(0);
+	char *p = mmap(NULL, 16 * PAGE, PROT_READ | PROT_WRITE, how, fd, 0);
+
+	NEED(p != MAP_FAILED);
+	CHECK(ftruncate(fd, 4 * PAGE) == 0);
+	p[0] = 'a';
+	p[4 * PAGE - 1] = 'b';
+	CHECK(p[PAGE] == 0);
+	CHECK(ftruncate(fd, 16 * PAGE) == 0);
+	p[16 * PAGE - 1] = 'c';
+	CHECK(p[0] == 'a' && p[4 * PAGE - 1] == 'b' && p[16 * PAGE - 1] == 'c' && p[8 * PAGE] == 0);
+	CHECK(munmap(p, 16 * PAGE) == 0 && close(fd) == 0);
+	step(name);
+}
+
+/* More than is followed from the start, in a process that is alone */
+static void test_written(void)
+{
+	int fd = fresh(PAGE), sum = 0;
+	char *p = mmap(NULL, 1 << 20, PROT_READ, MAP_SHARED, fd, 0), buf[5000];
+
+	NEED(p != MAP_FAILED);
+	for (int i = 0; i < 20; i++) {
+		memset(buf, 'a' + i, sizeof(buf));
+		CHECK(pwrite(fd, buf, sizeof(buf), i * 5000) == 5000);
+		CHECK(p[i * 5000] == 'a' + i && p[i * 5000 + 4999] == 'a' + i);
+		sum = sum * 31 + p[i * 2500];
+	}
+	printf("sum %d\n", sum);
+	CHECK(munmap(p, 1 << 20) == 0 && close(fd) == 0);
+	step("what is written to a file shows in its mapping");
+}
+
+static void test_huge(void)
+{
+	const long size = 1l << 40;
+	int fd = memfd_create("huge", MFD_CLOEXEC);
+	char *p, *q;
+
+	NEED(fd >= 0 && ftruncate(fd, size) == 0);
+	CHECK(pwrite(fd, "x", 1, size / 2) == 1);
+	p = mmap(NULL, (size_t)size, PROT_READ, MAP_SHARED, fd, 0);
+	q = mmap(NULL, PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE, fd, size / 2);
+	NEED(p != MAP_FAILED && q != MAP_FAILED);
+	CHECK(p[size / 2] == 'x' && p[size / 2 + 1] == 0 && p[0] == 0 && p[size - 1] == 0 && q[0] == 'x');
+	CHECK(munmap(p, (size_t)size) == 0 && munmap(q, PAGE) == 0 && close(fd) == 0);
+	step("a terabyte of holes");
+}
+
+/* As just-in-time compilers do it where memory may not be writable and executable */
+static void test_code(void)
+{
+	static const unsigned char returns_42[] = {0xb8, 42, 0, 0, 0, 0xc3};
+	int fd = fresh(PAGE);
+	unsigned char *w = mmap(NULL, PAGE, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	void *x = mmap(NULL, PAGE, PROT_READ | PROT_EXEC, MAP_SHARED, fd, 0);
+	int (*fn)(void);
+
+	NEED(w != MAP_FAILED && x != MAP_FAILED);
+	memcpy(w, returns_42, sizeof(returns_42));
+	memcpy(&fn, &x, sizeof(fn));
+	CHECK(fn() == 42);
+	CHECK(getppid() > 0);
+	w[1] = 43;
+	CHECK(fn() == 43);
+	CHECK(munmap(w, PAGE) == 0 && munmap(x, PAGE) == 0 && close(fd) == 0);
+	step("code written through another mapping");
+}
+
+static void test_segments(void)
+{
+	int id = shmget(IPC_PRIVATE, 3 * PAGE, 0600);
+	char *p;
+
+	NEED(id >= 0);
+	for (int hole = 0; hole < 2; hole++) {
+		p = shmat(id, NULL, 0);
+		NEED(p != (void *)-1);
+		CHECK(p[2 * PAGE] == (hole ? 'y' : 0));
+		p[2 * PAGE] = 'y';
+		CHECK(munmap(p + hole * PAGE, PAGE) == 0);
+		CHECK(p[2 * PAGE] == 'y' && shmdt(p) == 0);
+	}
+	CHECK(shmctl(id, IPC_RMID, NULL) == 0);
+	step("segments that are unmapped in part");
+}
+
+/* One that meets a hole changes what is before it */
+static void test_protection(void)
+{
+	char *p = mmap(NULL, 3 * PAGE, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	NEED(p != MAP_FAILED && munmap(p + 2 * PAGE, PAGE) == 0);
+	CHECK(mprotect(p, 3 * PAGE, PROT_READ | PROT_WRITE) == -1 && errno == ENOMEM);
+	p[0] = p[PAGE] = 1;
+	CHECK(mlock(p, PAGE) == 0);
+	CHECK(madvise(p, PAGE, MADV_DONTNEED) == -1 && errno == EINVAL && p[0] == 1);
+	CHECK(munlock(p, PAGE) == 0 && madvise(p, PAGE, MADV_DONTNEED) == 0 && p[0] == 0);
+	CHECK(munmap(p, 2 * PAGE) == 0);
+	step("protection up to a hole, locked memory");
+}
+
+int main(void)
+{
+	test_huge();
+	test_protection();
+	test_grow(MAP_PRIVATE, "a private mapping of a file that grows");
+	test_written();
+	test_grow(MAP_SHARED, "a shared mapping of a file that grows");
+	test_code();
+	test_segments();
+	return check_status();
+}
