@@ -99,27 +99,31 @@ static void add_commands(struct buf *b)
 /* Without Python the program's part is kept, and breakpoints are as far as GDB can write them. */
 static void add_state(struct buf *b, const char *state)
 {
+	cleanup_free char *breakpoints = str_fmt("%s.breakpoints", state ? state : "");
+
 	if (!state) {
 		buf_add_str(b, "if $_fred_python == 1\npython begin_session(None)\nelse\ndefine hook-stop\nmonitor prompt\nend\nend\n");
 		return;
 	}
 	buf_addf(b, "if $_fred_python == 1\npython begin_session(r'''%s''')\nelse\n", state);
 	buf_addf(b, "echo fred: this GDB is without Python: of its own state, only breakpoints are kept\\n\n");
-	if (!access(state, F_OK))
-		buf_addf(b, "source %s\n", state);
-	buf_addf(b, "define hook-stop\nmonitor prompt\nsave breakpoints %s\nend\nend\n", state);
+	if (!access(breakpoints, F_OK))
+		buf_addf(b, "source %s\n", breakpoints);
+	buf_addf(b, "define hook-stop\nmonitor prompt\nsave breakpoints %s\nend\nend\n", breakpoints);
 }
 
 static void add_main(struct buf *b, const struct debug_gdb *g, const char *commands_path)
 {
+	buf_add_str(b, "init-if-undefined $_fred_python = 0\n");
 	for (size_t i = 0; i < sizeof(default_settings) / sizeof(default_settings[0]); i++)
 		buf_addf(b, "%s\n", default_settings[i]);
 	for (const char *const *s = g->settings; s && *s; s++)
 		buf_addf(b, "%s\n", *s);
 	/* GDB asks whether its own checkpoint and restart are to be redefined */
 	buf_addf(b, "with confirm off -- source %s\n", commands_path);
+	/* GDB 13 goes on writing what `monitor` says to the new one, unless its output was redirected meanwhile */
 	if (g->tty)
-		buf_addf(b, "if $_fred_python == 1\npython quietly('new-ui mi3 %s')\nelse\nnew-ui mi3 %s\nend\n", g->tty, g->tty);
+		buf_addf(b, "if $_fred_python == 1\npython quietly('new-ui mi3 %s')\nend\n", g->tty);
 	buf_addf(b, "target extended-remote %s\n", g->socket_path);
 	add_state(b, g->state);
 }
