@@ -205,6 +205,7 @@ static int parse_word(struct parser *p, const char *word, struct err *e)
 	if (p->only_args || word[0] != '-' || !word[1])
 		return parse_arg(p, word, e);
 	if (!strcmp(word, "--")) {
+		p->cli->dashes |= !p->cli->args.n;
 		p->only_args = true;
 		return 0;
 	}

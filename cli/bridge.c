@@ -156,10 +156,19 @@ static int begin(struct bridge *b, int *code, struct err *e)
 	return *code ? 1 : 0;
 }
 
+int bridge_open(struct bridge *b, struct err *e)
+{
+	*b = (struct bridge){.worker = -1, .signal_fd = -1, .listener = -1};
+	return make_dir(b, e);
+}
+
 int bridge_start(struct bridge *b, const struct cli *cli, json_t *params, int *code, struct err *e)
 {
-	*b = (struct bridge){.worker = -1, .signal_fd = -1, .listener = -1, .cli = cli, .params = params};
-	if (make_dir(b, e) || (b->listener = bridge_listen(b, "worker", b->path, e)) < 0)
+	int r = bridge_open(b, e);
+
+	b->cli = cli;
+	b->params = params;
+	if (r || (b->listener = bridge_listen(b, "worker", b->path, e)) < 0)
 		return -1;
 	json_object_set_new(params, "socket", json_string(b->path));
 	return begin(b, code, e);

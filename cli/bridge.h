@@ -27,6 +27,8 @@ struct bridge {
 	char path[108]; /* the same */
 };
 
+/* Without an operation: for one whose worker is the caller's own. bridge_end in any case. */
+int bridge_open(struct bridge *b, struct err *e);
 /*
  * Starts the operation `debug` with these params (stolen) and waits until its worker is there. 0; -1 with e set; or
  * in the child process 1: *code is the command's exit code, which it returns (-1 with e set).

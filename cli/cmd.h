@@ -52,6 +52,7 @@ struct cli {
 	bool background; /* signals are for someone else in this process */
 	unsigned verbose;
 	struct strv args;
+	bool dashes; /* "--" stood before the first of them */
 	struct strv values[CLI_MAX_OPTIONS]; /* by index into command->options */
 };
 

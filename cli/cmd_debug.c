@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* cmd_debug.c: fredctl debug: GDB on a recording, forwards and backwards. */
+/* cmd_debug.c: fredctl debug: GDB on a recording, or on a program that is recorded meanwhile, forwards and backwards. */
 #include <signal.h>
 #include <string.h>
 
@@ -9,6 +9,7 @@
 #include "cli/bridge.h"
 #include "cli/commands.h"
 #include "cli/gdb_run.h"
+#include "cli/live.h"
 #include "cli/recarg.h"
 #include "cli/second.h"
 #include "cli/session.h"
@@ -17,6 +18,9 @@ static const struct cli_option options[] = {
 	{"at", "POS", "begin at this position (start)", .word = WORD_POS},
 	{"resume", "ID", "go on with this session (fredctl sessions; latest: the one that ran last)"},
 	RECARG_PROCESS_OPTION,
+	{"output", "DIR", "of a PROGRAM: make the recording of the first run there instead of under $FRED_HOME", .word = WORD_DIR,
+	 .letter = 'o'},
+	{"sched", "MODE", "of a PROGRAM: as of record (serial)", "parallel serial chaos chaos:"},
 	{0},
 };
 
@@ -51,7 +55,7 @@ static void say_saved(struct err *e, const char *id)
 	err_set(e, was.kind, "%s; the session is saved: fredctl debug --resume %s", was.text, id);
 }
 
-static int exec_debug(struct cli *cli, struct err *e)
+static int debug_recording(const struct cli *cli, struct err *e)
 {
 	cleanup_session struct session s = {.lock = -1};
 	cleanup_strv struct strv args = {0};
@@ -65,7 +69,6 @@ static int exec_debug(struct cli *cli, struct err *e)
 		return -1;
 	how.state = s.state;
 	json_object_set_new(params, "session", json_text(s.dir, strlen(s.dir)));
-	signal(SIGPIPE, SIG_IGN);
 	r = bridge_start(&b, cli, params, &code, e);
 	if (!r) {
 		strv_add(&args, "-q");
@@ -82,12 +85,25 @@ static int exec_debug(struct cli *cli, struct err *e)
 	return r < 0 ? -1 : code;
 }
 
+static int exec_debug(struct cli *cli, struct err *e)
+{
+	int code = 0, r;
+
+	if (!cli->dashes && cli->args.n > 1)
+		return err_set(e, ERR_USAGE, "debug: too many arguments: '%s'; a program is named behind --", cli->args.s[1]);
+	signal(SIGPIPE, SIG_IGN);
+	if (!cli->dashes || !cli->args.n)
+		return debug_recording(cli, e);
+	r = live_debug(cli, &code, e);
+	return r < 0 ? -1 : code;
+}
+
 const struct cli_command cmd_debug = {
 	.name = "debug",
-	.help = "GDB on a recording, forwards and backwards",
-	.usage = "[REC] [--at POS] [--process N] | --resume ID [--at POS]",
+	.help = "GDB on a recording or on a program, forwards and backwards",
+	.usage = "[REC] [--at POS] [--process N] | --resume ID [--at POS] | [-o DIR] [--sched MODE] -- PROGRAM [ARG...]",
 	.options = options,
 	.exec = exec_debug,
-	.max_args = 1,
+	.max_args = 10000,
 	.word = WORD_REC,
 };

@@ -26,7 +26,7 @@ static const struct cli_option options[] = {
 	{0},
 };
 
-static int set_sched(struct record_opts *o, const char *sched, struct err *e)
+int record_set_sched(struct record_opts *o, const char *sched, struct err *e)
 {
 	if (!sched || str_eq(sched, "parallel"))
 		return 0;
@@ -99,7 +99,7 @@ static int exec_record(struct cli *cli, struct err *e)
 	struct record_result r;
 	int ret;
 
-	if (set_sched(&o, cli_value(cli, "sched"), e) || set_max_log(&o, cli_value(cli, "max-log"), e))
+	if (record_set_sched(&o, cli_value(cli, "sched"), e) || set_max_log(&o, cli_value(cli, "max-log"), e))
 		return -1;
 	/* the format has room for it; the recorder does not log glibc's heap yet */
 	if (str_eq(cli_value(cli, "malloc"), "system"))

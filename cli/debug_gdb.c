@@ -34,6 +34,7 @@ static const struct {
 	{"last", "watch " ALL "\nreverse-continue\ndelete $bpnum", "last EXPR: back to its last change before here."},
 	{"history", "echo fred: history needs a GDB with Python\\n",
 	 "history EXPR: all changes of a value in memory up to here, with positions that `goto` takes."},
+	{"live", "monitor live\nstepi", "From the program's past back to the program that runs, where it stands (fredctl debug -- PROGRAM)."},
 	{"bookmark", "monitor bookmark " ALL, "bookmark [NAME]: names this position; without a name, a number does."},
 	{"bookmarks", "monitor bookmarks", "Lists the bookmarks."},
 	{"goto-bookmark", "monitor later goto-bookmark $arg0\nstepi", "goto-bookmark NAME: to a bookmark."},

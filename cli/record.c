@@ -186,34 +186,26 @@ static void make_env(struct strv *env, const char *dir, const char *shim)
 		  "////////////////////////");
 }
 
-static int run(const char *program, const struct record_opts *o, const char *dir, const char *shim,
-	       struct rlog_control *c, struct keeper *k, int *status, struct err *e)
+static int launch(struct record_session *s, const char *program, const char *shim, struct err *e)
 {
 	cleanup_strv struct strv env = {0};
-	struct launch_spec spec = {.path = program, .argv = o->argv};
+	struct launch_spec spec = {.path = program, .argv = s->opts.argv, .cwd = s->opts.cwd, .hold = s->opts.hold,
+				   .own_group = s->opts.hold};
 	struct err ignored;
-	struct squeeze *s;
-	struct bound *b;
-	pid_t pid;
-	int r;
 
-	make_env(&env, dir, shim);
+	make_env(&env, s->result.dir, shim);
 	spec.envp = env.s;
 	/* its orphans become ours, so that they are reaped and their PIDs mean what the logs say */
 	if (prctl(PR_SET_CHILD_SUBREAPER, 1))
 		return err_errno(e, ERR_HOST, "PR_SET_CHILD_SUBREAPER");
 	/* without it, a process that gives up its rights says that its log ends */
-	if (k)
-		keeper_serve(k, &ignored);
+	s->keeper = keeper_new(s->result.dir, &ignored);
+	if (s->keeper)
+		keeper_serve(s->keeper, &ignored);
 	wait_prepare();
-	if (launch_program(&spec, &pid, e))
-		return -1;
-	b = bound_start(dir, c);
-	s = b ? NULL : squeeze_start(dir); /* what is bounded is small, and given up in parts of its own */
-	r = wait_for_program(pid, status, sync_meta, dir, e);
-	squeeze_stop(s);
-	bound_stop(b);
-	return r;
+	s->begin = tsc_moment();
+	s->start_s = now_s();
+	return launch_program(&spec, &s->pid, e);
 }
 
 static json_t *notes(const struct rlog_control *c)
@@ -263,10 +255,12 @@ int record_complete(const struct record_result *r, const struct rlog_control *c,
 	return record_trim(r->dir, &running, e) ? -1 : complete(r, c, INFINITY, e);
 }
 
-static int finish(struct record_result *r, struct rlog_control *c, struct keeper *k, int status,
-		  double wall_s, struct err *e)
+static int finish(struct record_session *s, int status, struct err *e)
 {
+	struct record_result *r = &s->result;
+	struct rlog_control *c = s->control;
 	int signo = WIFSIGNALED(status) ? WTERMSIG(status) : 0;
+	double wall_s = now_s() - s->start_s;
 	unsigned running = 0;
 
 	r->exit_code = signo ? 128 + signo : WEXITSTATUS(status);
@@ -282,7 +276,7 @@ static int finish(struct record_result *r, struct rlog_control *c, struct keeper
 	json_object_set_new(r->meta, "still_running", json_integer(running));
 	if (write_meta(r->dir, r->meta, e))
 		return -1;
-	background_finish(r, c, k);
+	background_finish(r, c, s->keeper);
 	return 0;
 }
 
@@ -324,65 +318,87 @@ static int prepare(const struct record_opts *o, const char *program, const char 
 	return -1;
 }
 
-static int run_and_finish(const struct record_opts *o, const char *program, const char *shim,
-			  struct rlog_control *c, struct record_result *r, struct err *e)
+static int start_in(struct record_session *s, const char *program, const char *shim, struct err *e)
 {
-	struct tsc_moment begin = tsc_moment();
-	struct err ignored;
-	struct keeper *k = keeper_new(r->dir, &ignored);
-	double start = now_s();
-	int status = 0;
+	const struct record_opts *o = &s->opts;
 
-	if (run(program, o, r->dir, shim, c, k, &status, e)) {
-		json_object_clear(r->meta); /* it has not run */
+	if (check_dir(s->result.dir, e))
 		return -1;
-	}
-	if (!c->clock && !tsc_known_hz()) {
-		c->tsc_hz = tsc_hz_since(&begin);
-		json_object_set_new(r->meta, "tsc_hz", json_integer((json_int_t)c->tsc_hz));
-	}
-	if (finish(r, c, k, status, now_s() - start, e))
-		return err_wrap(e, "%s: the recording could not be finished", r->dir);
-	return 0;
+	s->control = control_create(s->result.dir, o->sched, o->chaos_seed, o->malloc_mode, e);
+	if (!s->control || (o->max_log && bound_prepare(s->control, o->max_log, e)) || prepare(o, program, shim, s->control, &s->result, e))
+		return -1;
+	if (!launch(s, program, shim, e))
+		return 0;
+	json_object_clear(s->result.meta); /* it has not run */
+	return -1;
 }
 
-static int record_into(const struct record_opts *o, const char *program, const char *shim,
-		       struct record_result *r, struct err *e)
-{
-	struct rlog_control *c;
-	int ret;
-
-	if (check_dir(r->dir, e))
-		return -1;
-	c = control_create(r->dir, o->sched, o->chaos_seed, o->malloc_mode, e);
-	if (!c)
-		return -1;
-	ret = (o->max_log && bound_prepare(c, o->max_log, e)) || prepare(o, program, shim, c, r, e) || run_and_finish(o, program, shim, c, r, e) ? -1 : 0;
-	control_unmap(c);
-	return ret;
-}
-
-int record_run(const struct record_opts *o, struct record_result *r, struct err *e)
+int record_start(struct record_session *s, const struct record_opts *o, struct err *e)
 {
 	cleanup_free char *program = check_find_program(o->argv[0], e);
 	cleanup_free char *shim = NULL;
 	bool existed = o->dir && path_exists(o->dir);
 	struct err ignored;
 
-	*r = (struct record_result){0};
+	*s = (struct record_session){.opts = *o};
 	if (!program || check_recordable(program, e) || !(shim = paths_shim(e)))
 		return -1;
 	if (strpbrk(shim, ": "))
 		return err_set(e, ERR_HOST, "%s: LD_PRELOAD cannot name a path with ':' or ' ' in it",
 			       shim);
-	r->dir = paths_new_recording(o->dir, program, e);
-	if (!r->dir)
+	s->result.dir = paths_new_recording(o->dir, program, e);
+	if (!s->result.dir)
 		return -1;
-	if (!record_into(o, program, shim, r, e))
+	if (!start_in(s, program, shim, e))
 		return 0;
-	if (!json_object_size(r->meta) && !existed) /* nothing was recorded: leave nothing */
-		rm_rf(r->dir, &ignored);
+	if (!json_object_size(s->result.meta) && !existed) /* nothing was recorded: leave nothing */
+		rm_rf(s->result.dir, &ignored);
 	return -1;
+}
+
+int record_end(struct record_session *s, int status, struct err *e)
+{
+	if (!s->control->clock && !tsc_known_hz()) {
+		s->control->tsc_hz = tsc_hz_since(&s->begin);
+		json_object_set_new(s->result.meta, "tsc_hz", json_integer((json_int_t)s->control->tsc_hz));
+	}
+	if (finish(s, status, e))
+		return err_wrap(e, "%s: the recording could not be finished", s->result.dir);
+	return 0;
+}
+
+static int run_to_end(struct record_session *s, const struct record_opts *o, struct err *e)
+{
+	struct squeeze *squeeze;
+	struct bound *bound;
+	int status = 0, r;
+
+	if (record_start(s, o, e))
+		return -1;
+	bound = bound_start(s->result.dir, s->control);
+	squeeze = bound ? NULL : squeeze_start(s->result.dir); /* what is bounded is small, and given up in parts of its own */
+	r = wait_for_program(s->pid, &status, sync_meta, s->result.dir, e);
+	squeeze_stop(squeeze);
+	bound_stop(bound);
+	return r || record_end(s, status, e) ? -1 : 0;
+}
+
+int record_run(const struct record_opts *o, struct record_result *r, struct err *e)
+{
+	struct record_session s;
+	int ret = run_to_end(&s, o, e);
+
+	*r = s.result;
+	s.result = (struct record_result){0};
+	record_session_fini(&s);
+	return ret;
+}
+
+void record_session_fini(struct record_session *s)
+{
+	control_unmap(s->control);
+	record_result_fini(&s->result);
+	*s = (struct record_session){0};
 }
 
 void record_result_fini(struct record_result *r)

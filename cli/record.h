@@ -9,6 +9,8 @@
 #include <sys/types.h>
 
 #include "base/err.h"
+#include "cli/keeper.h"
+#include "cli/tsc.h"
 #include "rlog/rlog.h"
 
 struct record_opts {
@@ -18,6 +20,8 @@ struct record_opts {
 	enum rlog_malloc malloc_mode;
 	uint64_t chaos_seed;
 	uint64_t max_log; /* bytes of logs, 0: not bounded */
+	const char *cwd; /* NULL: the caller's */
+	bool hold; /* for record_start: it is traced, stands before its first instruction, and has a process group of its own */
 };
 
 struct record_result {
@@ -26,12 +30,32 @@ struct record_result {
 	int exit_code; /* the program's: its own or 128 + signal */
 };
 
+/* A program that is being recorded. */
+struct record_session {
+	struct record_opts opts;
+	struct record_result result; /* exit_code: once it has ended */
+	struct rlog_control *control;
+	struct keeper *keeper;
+	struct tsc_moment begin;
+	double start_s;
+	pid_t pid; /* the caller's child, and to be reaped by it */
+};
+
+/* Starts it. -1: nothing is left behind. record_session_fini in any case. */
+int record_start(struct record_session *s, const struct record_opts *o, struct err *e);
+/* It has ended with this status, as from waitpid: finishes the recording. */
+int record_end(struct record_session *s, int status, struct err *e);
+void record_session_fini(struct record_session *s);
+
 /*
  * Records. 0 when the program ran, whatever came of it; -1 when fred failed, before the program ran or
  * while finishing (then r->dir is set). Fini in any case.
  */
 int record_run(const struct record_opts *o, struct record_result *r, struct err *e);
 void record_result_fini(struct record_result *r);
+
+/* cmd_record.c: what --sched says; NULL: parallel. */
+int record_set_sched(struct record_opts *o, const char *sched, struct err *e);
 
 /* finish.c: trims the logs of the processes that ended; *running counts those that have not. */
 int record_trim(const char *dir, unsigned *running, struct err *e);

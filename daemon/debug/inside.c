@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "debug/inside_int.h"
-#include "debug/outside.h"
+#include "view/outside.h"
 
 #define END_SLOT (TRACE_SLOTS - 1)
 #define SLICE_NS 50000000u /* how often the user is asked whether to stop */

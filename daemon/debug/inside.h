@@ -3,13 +3,13 @@
  * inside.h: inside a segment, in both directions. The process stands at the event before; its moving thread is
  * held at the segment's start, and copies of it go into the segment. `now` is the copy that a user looks at; back is a
  * new copy of an earlier one that goes less far. No copy leaves the segment.
- * Steps are from one visible state (debug/sight.h) to the next.
+ * Steps are from one visible state (view/sight.h) to the next.
  */
 #ifndef FRED_DEBUG_INSIDE_H
 #define FRED_DEBUG_INSIDE_H
 
-#include "debug/breaks.h"
-#include "debug/sight.h"
+#include "view/breaks.h"
+#include "view/sight.h"
 #include "session/nav.h"
 #include "session/segment.h"
 

@@ -36,7 +36,7 @@ static int when(struct debug *d, const char *args, struct buf *out, struct err *
 		return -1;
 	n = p.event;
 	buf_addf(out, "event %llu of %llu, %llu/0x%llx#%llu", (unsigned long long)n,
-		 (unsigned long long)nav_total(&d->nav), (unsigned long long)n, (unsigned long long)p.pc,
+		 (unsigned long long)travel_total(&d->travel), (unsigned long long)n, (unsigned long long)p.pc,
 		 (unsigned long long)p.hits);
 	if (n && !timeline_read(d->nav.t.tl, n, &ev, &ignored) && ev.seconds >= 0)
 		buf_addf(out, ", %.6f s after the start", ev.seconds);

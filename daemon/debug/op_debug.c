@@ -4,13 +4,10 @@
  * and answers there until it is closed.
  */
 #define LOG_DOMAIN "debug"
-#include <elf.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/ptrace.h>
 #include <sys/socket.h>
-#include <sys/uio.h>
 #include <sys/un.h>
 #include <unistd.h>
 
@@ -23,9 +20,8 @@
 #include "debug/ops.h"
 #include "rsp/stub.h"
 #include "session/pick.h"
-
-#define XSAVE_AVX 576 /* where the standard form keeps the upper halves; Intel SDM vol. 1, 13.4.2 */
-#define XSAVE_BV 512
+#include "view/regs.h"
+#include "view/stance.h"
 
 static unsigned threads(void *arg, int *tids, unsigned max)
 {
@@ -37,24 +33,8 @@ static unsigned threads(void *arg, int *tids, unsigned max)
 static void thread_name(void *arg, int tid, char *buf, size_t size)
 {
 	struct debug *d = arg;
-	char path[64];
-	cleanup_fclose FILE *f = NULL;
 
-	snprintf(path, sizeof(path), "/proc/%d/task/%d/comm", (int)d->nav.t.pid, tid);
-	f = fopen(path, "re");
-	if (f && fgets(buf, (int)size, f))
-		buf[strcspn(buf, "\n")] = '\0';
-}
-
-static void read_ymm(pid_t tid, struct rsp_regs *r)
-{
-	uint8_t xsave[8192];
-	struct iovec v = {xsave, sizeof(xsave)};
-
-	if (ptrace(PTRACE_GETREGSET, tid, NT_X86_XSTATE, &v) || v.iov_len < XSAVE_AVX + sizeof(r->ymmh) ||
-	    !(xsave[XSAVE_BV] & 4))
-		return;
-	memcpy(r->ymmh, xsave + XSAVE_AVX, sizeof(r->ymmh));
+	regs_thread_name(d->nav.t.pid, tid, buf, size);
 }
 
 /* A stopped thread as the debugger sees it. */
@@ -75,36 +55,17 @@ static int regs(void *arg, int tid, struct rsp_regs *r, struct err *e)
 	struct debug *d = arg;
 	struct trace *t = thread_of(d, tid, e);
 
-	memset(r, 0, sizeof(*r));
-	if (!t || trace_get_regs(t, &r->r, e))
+	if (!t || regs_get(t, r, e))
 		return -1;
-	if (ptrace(PTRACE_GETFPREGS, t->tid, 0, &r->fp))
-		return err_errno(e, ERR_INTERNAL, "floating-point registers of thread %d", tid);
 	/* others wait their turn */
 	if (tid != d->travel.tid)
 		outside_find(&d->travel.outside, &d->travel.sight, t->pid, &r->r);
-	read_ymm(t->tid, r);
 	return 0;
-}
-
-static int write_ymm(pid_t tid, const struct rsp_regs *r, struct err *e)
-{
-	uint8_t xsave[8192];
-	struct iovec v = {xsave, sizeof(xsave)};
-
-	if (ptrace(PTRACE_GETREGSET, tid, NT_X86_XSTATE, &v) || v.iov_len < XSAVE_AVX + sizeof(r->ymmh))
-		return 0; /* there are none */
-	memcpy(xsave + XSAVE_AVX, r->ymmh, sizeof(r->ymmh));
-	xsave[XSAVE_BV] |= 4;
-	return ptrace(PTRACE_SETREGSET, tid, NT_X86_XSTATE, &v)
-		       ? err_errno(e, ERR_INTERNAL, "vector registers of thread %d", (int)tid)
-		       : 0;
 }
 
 static int set_regs(void *arg, int tid, const struct rsp_regs *r, struct err *e)
 {
 	struct debug *d = arg;
-	struct trace *t = &d->divert.copy;
 	struct rsp_regs now;
 
 	if (regs(arg, tid, &now, e))
@@ -114,11 +75,7 @@ static int set_regs(void *arg, int tid, const struct rsp_regs *r, struct err *e)
 	if (tid != d->travel.tid)
 		return err_set(e, ERR_USAGE, "functions are called, and registers set, in the thread that moved last (%d)",
 			       (int)d->travel.tid);
-	if (divert_begin(&d->divert, &d->travel, e) || trace_set_regs(t, &r->r, e))
-		return -1;
-	if (ptrace(PTRACE_SETFPREGS, t->tid, 0, &r->fp))
-		return err_errno(e, ERR_INTERNAL, "floating-point registers of thread %d", tid);
-	return memcmp(now.ymmh, r->ymmh, sizeof(now.ymmh)) ? write_ymm(t->tid, r, e) : 0;
+	return divert_begin(&d->divert, &d->travel, e) || regs_set(&d->divert.copy, &now, r, e) ? -1 : 0;
 }
 
 static int write_memory(void *arg, uint64_t addr, const void *data, size_t len, struct err *e)
@@ -128,59 +85,18 @@ static int write_memory(void *arg, uint64_t addr, const void *data, size_t len, 
 	return divert_begin(&d->divert, &d->travel, e) || trace_write(d->divert.copy.pid, addr, data, len, e) ? -1 : 0;
 }
 
-/* Up to the first page that is not there. */
 static size_t read_memory(void *arg, uint64_t addr, void *buf, size_t len)
 {
-	struct debug *d = arg;
-	pid_t pid = memory_of(d);
-	struct err ignored;
-	size_t done = 0;
-
-	while (done < len) {
-		size_t n = 4096 - ((addr + done) & 4095);
-
-		if (n > len - done)
-			n = len - done;
-		if (trace_read(pid, addr + done, (char *)buf + done, n, &ignored))
-			break;
-		done += n;
-	}
-	return done;
-}
-
-static void set_breakpoint(struct debug *d, enum rsp_point p, uint64_t addr, const struct rsp_conditions *c)
-{
-	struct breaks *b = &d->travel.breaks;
-
-	breaks_add(b, addr, p);
-	breaks_check(b, addr, memory_of(d));
-	for (unsigned i = 0; i < c->n; i++)
-		breaks_condition(b, addr, c->v[i].code, c->v[i].len);
+	return regs_read_memory(memory_of(arg), addr, buf, len);
 }
 
 static int set_point(void *arg, enum rsp_point p, uint64_t addr, unsigned len, bool on, const struct rsp_conditions *c,
 		     struct err *e)
 {
-	static const enum group_slot_kind kinds[] = {
-		[RSP_WRITE] = GROUP_WRITE, [RSP_READ] = GROUP_ACCESS, [RSP_ACCESS] = GROUP_ACCESS};
 	struct debug *d = arg;
-	struct breaks *b = &d->travel.breaks;
 
 	(void)e;
-	if (p <= RSP_HW_BREAK) {
-		on ? set_breakpoint(d, p, addr, c) : breaks_remove(b, addr, p);
-		return 0;
-	}
-	if (on)
-		return breaks_watch(b, kinds[p], addr, len);
-	breaks_unwatch(b, kinds[p], addr, len);
-	return 0;
-}
-
-/* As GDB numbers them (include/gdb/signals.def). */
-static int gdb_signal(int sig)
-{
-	return sig == SIGBUS ? 10 : sig;
+	return regs_set_point(&d->travel.breaks, p, addr, len, on, c, memory_of(d));
 }
 
 static void translate(struct debug *d, const struct stop *s, struct rsp_stop *out)
@@ -193,7 +109,7 @@ static void translate(struct debug *d, const struct stop *s, struct rsp_stop *ou
 	*out = (struct rsp_stop){
 		.why = why[s->kind],
 		.tid = d->travel.tid,
-		.sig = s->kind == STOP_INTERRUPT ? SIGINT : gdb_signal(s->sig),
+		.sig = s->kind == STOP_INTERRUPT ? SIGINT : regs_gdb_signal(s->sig),
 		.addr = s->addr,
 		.point = s->watch == GROUP_ACCESS ? RSP_ACCESS : RSP_WRITE,
 	};
@@ -314,10 +230,11 @@ static int object(void *arg, const char *name, struct buf *out, struct err *e)
 	return read_file(path, out, e);
 }
 
-static int restart(void *arg, struct rsp_stop *out, struct err *e)
+static int restart(void *arg, const char *args, struct rsp_stop *out, struct err *e)
 {
 	struct debug *d = arg;
 
+	(void)args; /* whatever program and arguments are named: they are the recorded ones */
 	/* the debugger counts on its breakpoints being gone with the program */
 	breaks_fini(&d->travel.breaks);
 	if (debug_goto(d, "start", e))
@@ -412,12 +329,51 @@ static int serve(struct debug *d, const char *socket_path, bool stay, struct err
 	}
 }
 
-/* Where the session left it, or where the user wants to begin. */
-static int begin(struct debug *d, const json_t *params, struct err *e)
+/* The thread of the process that the stance is of: what it will do next is on no log yet. */
+static int set_live(struct rec *rec, const struct stance *p, struct err *e)
+{
+	const struct rec_image *img = NULL;
+	struct reader *logs;
+
+	for (unsigned i = 0; i < rec->nimages; i++)
+		if (rec->images[i].head.pid == p->pid)
+			img = &rec->images[i];
+	if (!img)
+		return err_set(e, ERR_USAGE, "process %d has not been recorded yet: it has not come to its first event", (int)p->pid);
+	if (rec_logs_open(rec, img, &logs, e))
+		return -1;
+	rec->live.process = img->ordinal;
+	for (unsigned i = 0; i < img->nthreads; i++)
+		if (logs[i].head.tid == p->tid)
+			rec->live.thread = logs[i].head.thread;
+	rec_logs_free(logs, img->nthreads);
+	return rec->live.thread ? 0 : err_set(e, ERR_USAGE, "thread %d has not come to its first event yet", (int)p->tid);
+}
+
+/* The image that is meant; with the stance of a live program that one's. 0: e is set. */
+static uint32_t choose(struct debug *d, const json_t *params, struct stance *p, struct err *e)
+{
+	const char *live = json_string_value(json_object_get(params, "live"));
+	uint32_t process;
+
+	if (!live)
+		return pick_process(params, d->rec, e);
+	if (stance_read(p, live, e) || set_live(d->rec, p, e))
+		return 0;
+	process = d->rec->live.process;
+	if (p->in_call)
+		d->rec->live = (struct rec_live){0};
+	return process;
+}
+
+/* Where the live program stands, where the session left it, or where the user wants to begin. */
+static int begin(struct debug *d, const json_t *params, const struct stance *live, struct err *e)
 {
 	const char *at = json_string_value(json_object_get(params, "at"));
 	int r = keep_open(d, json_string_value(json_object_get(params, "session")), e);
 
+	if (!r && live->pid)
+		return travel_goto_live(&d->travel, live, e);
 	if (!r && !at)
 		r = keep_return(d, json_is_true(json_object_get(params, "stop")), e);
 	else if (!r)
@@ -432,15 +388,16 @@ int op_debug(const json_t *params, struct op_ctx *ctx, json_t **result, struct e
 {
 	const char *path = json_string_value(json_object_get(params, "socket"));
 	bool stay = json_is_true(json_object_get(params, "stay"));
+	struct stance live = {0};
 	struct debug d = {0};
 	int r = -1;
 
 	if (pick_rec(params, &d.rec, e))
 		return -1;
-	d.process = pick_process(params, d.rec, e);
+	d.process = choose(&d, params, &live, e);
 	if (d.process && !nav_init(&d.nav, d.rec, d.process, 0, ctx, e)) {
 		travel_init(&d.travel, &d.nav);
-		r = begin(&d, params, e);
+		r = begin(&d, params, &live, e);
 		d.nav.ctx = NULL; /* from here on the terminal is the debugger's: no progress bar in it */
 		if (!r)
 			r = serve(&d, path, stay, e);
@@ -453,6 +410,7 @@ int op_debug(const json_t *params, struct op_ctx *ctx, json_t **result, struct e
 	}
 	if (!r)
 		*result = json_pack("{s:i}", "process", (int)d.process);
+	stance_fini(&live);
 	rec_free(d.rec);
 	return r;
 }

@@ -30,6 +30,16 @@ uint64_t travel_event(const struct travel *t)
 	return t->mode == TRAVEL_INSIDE ? t->in.n : nav_at(t->nav);
 }
 
+uint64_t travel_total(const struct travel *t)
+{
+	return t->edge.on ? t->edge.n : nav_total(t->nav);
+}
+
+bool travel_is_last(const struct travel *t)
+{
+	return t->edge.on && travel_event(t) == t->edge.n;
+}
+
 static int let_others_go(struct travel *t, struct err *e)
 {
 	int r = 0;
@@ -157,7 +167,7 @@ int travel_checkpoint(struct travel *t, struct err *e)
 /* From TRAVEL_GROUP to the next stop. Who has run for long will go back: that is to be near. */
 static int run_on(struct travel *t, pid_t step, struct stop *stop, struct err *e)
 {
-	uint64_t cuts[TRAVEL_CUTS], total = nav_total(t->nav), at = 0;
+	uint64_t cuts[TRAVEL_CUTS], total = travel_total(t), at = 0;
 	unsigned n = travel_cuts(t, 1, total, cuts);
 
 	for (unsigned i = 0; i < n; i++) {
@@ -170,7 +180,9 @@ static int run_on(struct travel *t, pid_t step, struct stop *stop, struct err *e
 		if (travel_checkpoint(t, e))
 			return -1;
 	}
-	return travel_run(t, step, total, stop, e);
+	if (travel_run(t, step, total, stop, e))
+		return -1;
+	return t->edge.on && stop->kind == STOP_LIMIT ? travel_enter_last(t, step, stop, e) : 0;
 }
 
 int travel_goto(struct travel *t, uint64_t n, struct err *e)
@@ -233,7 +245,10 @@ int travel_goto_seen(struct travel *t, uint64_t n, uint64_t pc, uint64_t hits, s
 int travel_goto_end(struct travel *t, uint64_t n, struct err *e)
 {
 	int r = travel_enter(t, n, e);
+	struct stop stop;
 
+	if (!r && travel_is_last(t))
+		return travel_run_to_edge(t, true, NULL, &stop, e);
 	return r ? r : inside_to_end(&t->in, e);
 }
 
@@ -247,15 +262,31 @@ static int go_on(struct travel *t, struct stop *stop, struct err *e)
 {
 	if (t->mode == TRAVEL_GROUP)
 		return run_on(t, 0, stop, e);
+	if (travel_is_last(t))
+		return travel_run_to_edge(t, false, &t->breaks, stop, e);
 	if (inside_run(&t->in, &t->breaks, stop, e))
 		return -1;
 	return stop->kind == STOP_OVER ? cross(t, 0, stop, e) : 0;
+}
+
+static int step_last(struct travel *t, pid_t tid, struct stop *stop, struct err *e)
+{
+	bool there;
+
+	if (tid != t->in.seg.tid)
+		return travel_run_to_edge(t, false, &t->breaks, stop, e);
+	if (travel_at_edge(t, &there, e))
+		return -1;
+	*stop = (struct stop){.kind = STOP_END};
+	return there ? 0 : inside_step(&t->in, stop, e);
 }
 
 static int step(struct travel *t, pid_t tid, struct stop *stop, struct err *e)
 {
 	if (t->mode == TRAVEL_GROUP)
 		return run_on(t, tid, stop, e);
+	if (travel_is_last(t))
+		return step_last(t, tid, stop, e);
 	if (tid == t->in.seg.tid ? inside_step(&t->in, stop, e)
 				 : inside_run(&t->in, &t->breaks, stop, e))
 		return -1;
@@ -266,7 +297,7 @@ static int step(struct travel *t, pid_t tid, struct stop *stop, struct err *e)
 /* At the end all threads stand in the shim: what a user wants to see is where the last one came from. */
 static int show_end(struct travel *t, const struct stop *stop, struct err *e)
 {
-	return stop->kind == STOP_END && travel_last(t, e) < 0 ? -1 : 0;
+	return stop->kind == STOP_END && !t->edge.on && travel_last(t, e) < 0 ? -1 : 0;
 }
 
 int travel_continue(struct travel *t, struct stop *stop, struct err *e)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * travel.h: a recording's process that runs forwards and backwards for a debugger. It stands at a visible state
- * (debug/sight.h) of one thread, or at the end of the timeline.
+ * (view/sight.h) of one thread, or at the end of the timeline.
  *
  * Forwards all its threads are held by ptrace and run at full speed; the shim lets one of them move at a time.
  * Backwards it is brought to the event before the wanted state, from a checkpoint, and a copy of it goes into the
@@ -11,7 +11,7 @@
 #define FRED_DEBUG_TRAVEL_H
 
 #include "debug/inside.h"
-#include "debug/outside.h"
+#include "view/outside.h"
 
 enum travel_mode {
 	TRAVEL_NOWHERE = 0,
@@ -24,9 +24,16 @@ struct travel_last {
 	uint64_t event, k;
 };
 
+/* Where a program that is still being recorded stands: the hits-th time at pc behind event n, the last one. */
+struct travel_edge {
+	bool on;
+	uint64_t n, pc, hits;
+};
+
 struct travel {
 	struct nav *nav; /* borrowed */
 	struct travel_last *count; /* travel_run: breakpoints and watchpoints are counted here, and stop nothing; else NULL */
+	struct travel_edge edge; /* the timeline ends there, and not with an event */
 	struct breaks breaks; /* what both directions stop at */
 	enum travel_mode mode;
 	struct sight sight;
@@ -65,6 +72,11 @@ int travel_goto_end(struct travel *t, uint64_t n, struct err *e);
  * Where it stands, exactly; pc 0: at the end of the timeline, behind the event. What is looked at stays the same.
  */
 int travel_where(struct travel *t, struct timeline_point *p, struct err *e);
+/* edge.c: to where a live program stands (rec->live is set), which becomes the end. */
+struct stance;
+int travel_goto_live(struct travel *t, const struct stance *p, struct err *e);
+/* The last event. */
+uint64_t travel_total(const struct travel *t);
 /* Events done. */
 uint64_t travel_event(const struct travel *t);
 /* The live threads' TIDs; how many, at most max. */

@@ -124,7 +124,7 @@ static int segment_before(struct travel *t, uint64_t n, uint32_t who, struct err
 
 int travel_last(struct travel *t, struct err *e)
 {
-	return segment_before(t, nav_total(t->nav), 0, e);
+	return t->edge.on ? travel_goto_end(t, t->edge.n, e) : segment_before(t, nav_total(t->nav), 0, e);
 }
 
 static int at_begin(struct travel *t, struct stop *stop, struct err *e)

@@ -5,6 +5,18 @@
 
 #include "debug/travel.h"
 
+/* In the segment that a live program is in? */
+bool travel_is_last(const struct travel *t);
+/*
+ * edge.c: from there on, until something of breaks or the edge (STOP_END). fresh: from the segment's start, where the
+ * first visible state may be a stop.
+ */
+int travel_run_to_edge(struct travel *t, bool fresh, const struct breaks *breaks, struct stop *stop, struct err *e);
+/* Does it stand at the edge? */
+int travel_at_edge(struct travel *t, bool *yes, struct err *e);
+/* The first visible state of the last segment, or STOP_END if another thread than `step` moves there. */
+int travel_enter_last(struct travel *t, pid_t step, struct stop *stop, struct err *e);
+
 /* Ends looking: no thread is held, no copy lives. The process may be anywhere. */
 int travel_leave(struct travel *t, struct err *e);
 /* A copy of the thread that moved last, on memory of its own. */

@@ -97,12 +97,13 @@ static unsigned part_of_run(const struct timeline *tl, uint64_t run)
 	return i;
 }
 
-/* The place of a thread's event that is on the timeline. */
+/* The place of a thread's event that is on the timeline. Of the one that is yet to come there may be no mark. */
 static struct reader_iter place(const struct tl_thread *t, uint64_t index)
 {
 	uint64_t m = index / READER_MARK_EVERY;
 	const struct reader_mark *mark = &t->marks.mark[m];
-	struct reader_iter it = reader_at(t->log, m * READER_MARK_EVERY, mark->offset, mark->stamp);
+	struct reader_iter it = m < t->marks.n ? reader_at(t->log, m * READER_MARK_EVERY, mark->offset, mark->stamp)
+					       : reader_begin(t->log);
 	struct rlog_rec rec;
 
 	while (it.index < index && reader_next_record(&it, &rec) == RLOG_READ_OK)
@@ -137,7 +138,10 @@ static uint64_t event_stamp(const struct timeline *tl, const struct tl_thread *t
 static int decode(const struct timeline *tl, const struct tl_part *part, const struct tl_thread *t,
 		  struct reader_iter *it, uint64_t number, struct timeline_event *ev, struct err *e)
 {
-	if (reader_next(it, &ev->ev) != RLOG_READ_OK)
+	bool to_come = tl->live && number == tl->total;
+
+	ev->ev = (struct reader_event){.index = it->index, .stamp = it->stamp};
+	if (!to_come && reader_next(it, &ev->ev) != RLOG_READ_OK)
 		return reader_explain(it, e); /* it was readable when the timeline was built */
 	ev->where = (struct timeline_where){
 		.number = number,
@@ -147,7 +151,7 @@ static int decode(const struct timeline *tl, const struct tl_part *part, const s
 		.offset = ev->ev.offset,
 		.tid = t->log->head.tid,
 	};
-	ev->seconds = timeline_seconds(tl, event_stamp(tl, t, *it, &ev->ev.rec));
+	ev->seconds = timeline_seconds(tl, to_come ? tl->last_stamp : event_stamp(tl, t, *it, &ev->ev.rec));
 	return 0;
 }
 

@@ -20,6 +20,11 @@
 
 enum rec_end { REC_END_UNKNOWN = 0, REC_END_CODE, REC_END_SIGNAL };
 
+/* A thread of a program that is being recorded, on its way to an event that is not in its log yet. */
+struct rec_live {
+	uint32_t process, thread; /* ordinals; 0: none */
+};
+
 struct rec {
 	char *dir;
 	json_t *meta; /* all of meta.json; the strings below point into it */
@@ -34,6 +39,7 @@ struct rec {
 	struct rec_image *images;    /* by ordinal, ascending */
 	unsigned nimages;
 	const char *logs_dir; /* set by the owner: where a replay has logs that rec_log_changes; NULL: nowhere */
+	struct rec_live live; /* set by the owner: timelines of that process have one event more */
 };
 
 /* Opens REC. The manifest is not checked yet: see rec_verify_manifest. */

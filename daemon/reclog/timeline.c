@@ -141,7 +141,7 @@ static int find_fork(const struct tl_part *parent, uint32_t child, struct tl_lim
 
 /* ---- build ---- */
 
-static int part_merge(struct timeline *tl, unsigned i, const struct timeline_opts *opts,
+static int part_merge(struct timeline *tl, unsigned i, const struct rec_live *live, const struct timeline_opts *opts,
 		      struct err *e)
 {
 	struct tl_part *part = &tl->parts[i];
@@ -162,6 +162,10 @@ static int part_merge(struct timeline *tl, unsigned i, const struct timeline_opt
 		m.limit = limit;
 		r = tl_merge_part(&m, e);
 		tl_merge_fini(&m);
+	}
+	if (tl->total && live->process == part->process && i + 1 == tl->nparts) {
+		tl_emit(tl, part, live->thread, 1);
+		tl->live = true;
 	}
 	part->runs = tl->nruns - part->first_run;
 	part->events = tl->total - part->first_event;
@@ -191,7 +195,7 @@ int timeline_build(const struct rec *rec, uint32_t process, const struct timelin
 		goto fail;
 	clock_init(tl, rec);
 	for (unsigned i = 0; i < tl->nparts; i++)
-		if (part_merge(tl, i, opts, e))
+		if (part_merge(tl, i, &rec->live, opts, e))
 			goto fail;
 	if (tl->total == tl->base) {
 		err_set(e, ERR_USAGE, "%s: process %u has no events: it was ended before it ran",

@@ -19,6 +19,9 @@
  *   whatever follows a cond or barrier wait by any release.) A thread that has cut slots has no
  *   tail: that lay even later.
  *
+ * - While a program is being recorded (rec->live), the event that its thread is on its way to is the last one: there is
+ *   nothing to be read of it.
+ *
  * Event numbers start at 1. Position N: events 1 to N have taken effect.
  */
 #ifndef FRED_RECLOG_TIMELINE_H

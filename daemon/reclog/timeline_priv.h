@@ -37,6 +37,7 @@ struct timeline {
 	uint64_t nruns, runs_cap;
 	uint64_t total, cut;
 	uint64_t base; /* events that a bounded recording has no more */
+	bool live; /* the last event is yet to come */
 	uint64_t start_stamp, last_stamp;
 	double tsc_hz; /* 0: no clock */
 	/* lookup.c; NULL until needed */

@@ -9,8 +9,9 @@
 
 #include "base/str.h"
 
-#define CONDITION_MAX 4096u
 #define POINT_MAX 4096u /* bytes; more than any processor watches */
+
+#define CONDITION_MAX 4096u
 
 typedef int (*packet_fn)(struct stub *s, const char *args, struct err *e);
 
@@ -40,53 +41,7 @@ int stub_thread(const struct stub *s, int chosen)
 	return chosen > 0 ? chosen : s->stop.tid;
 }
 
-static const char *watch_name(enum rsp_point p)
-{
-	return p == RSP_READ ? "rwatch" : p == RSP_ACCESS ? "awatch" : "watch";
-}
-
-static int stop_reply(struct stub *s)
-{
-	const struct rsp_stop *p = &s->stop;
-
-	/* that another thread stops without a reason is no trap */
-	buf_addf(&s->out, "T%02x", p->why == RSP_SIGNALLED ? p->sig : p->why == RSP_ELSEWHERE ? 0 : 5);
-	if (p->why == RSP_WATCHPOINT)
-		buf_addf(&s->out, "%s:%" PRIx64 ";", watch_name(p->point), p->addr);
-	if (p->why == RSP_BEGIN)
-		buf_add_str(&s->out, "replaylog:begin;");
-	if (p->why == RSP_END)
-		buf_add_str(&s->out, "replaylog:end;");
-	if (p->why == RSP_BREAKPOINT)
-		buf_add_str(&s->out, "swbreak:;");
-	buf_addf(&s->out, "thread:%x;", p->tid);
-	return 0;
-}
-
-static int why_stopped(struct stub *s, const char *args, struct err *e)
-{
-	(void)args;
-	(void)e;
-	if (!s->killed)
-		return stop_reply(s);
-	buf_add_str(&s->out, "W00");
-	return 0;
-}
-
-static int resume(struct stub *s, enum rsp_resume how, int tid)
-{
-	struct rsp_stop stop = s->stop;
-	struct err why = {0};
-
-	if (s->ops->resume(s->ctx, how, tid, &stop, &why))
-		return stub_refuse(s, &why);
-	s->stop = stop;
-	s->general = s->moving = 0;
-	return stop_reply(s);
-}
-
-/* A thread as GDB names it; 0: any. false: that is no name. */
-static bool thread_id(const char *text, const char **end, int *tid)
+bool stub_thread_id(const char *text, const char **end, int *tid)
 {
 	char *e;
 	long n = strtol(text, &e, 16);
@@ -96,78 +51,6 @@ static bool thread_id(const char *text, const char **end, int *tid)
 	*end = e;
 	*tid = n > 0 ? (int)n : 0;
 	return true;
-}
-
-/* ;ACTION[:THREAD] behind *p: is it a step, and of which thread? */
-static bool read_action(const char **p, bool *step, int *tid)
-{
-	const char *s = *p + 1;
-	char action = **p == ';' ? *s++ : '\0';
-
-	if (!action || !strchr("cCsS", action))
-		return false;
-	if (action < 'a') /* with a signal */
-		s += strspn(s, "0123456789abcdef");
-	*step = action == 's' || action == 'S';
-	*tid = 0;
-	if (*s == ':' && !thread_id(s + 1, &s, tid))
-		return false;
-	*p = s;
-	return !*s || *s == ';';
-}
-
-/* vCont;ACTION[:THREAD]... : the thread to be stepped, else all go on. */
-static int v_cont(struct stub *s, const char *args, struct err *e)
-{
-	bool step = false, found = false;
-	int tid = 0, stepped = 0;
-	const char *p = args;
-
-	(void)e;
-	do {
-		if (!read_action(&p, &step, &tid))
-			return stub_error(s);
-		if (step && !found)
-			stepped = tid;
-		found |= step;
-	} while (*p);
-	return resume(s, found ? RSP_STEP : RSP_CONTINUE, stub_thread(s, found ? stepped : 0));
-}
-
-static int v_cont_query(struct stub *s, const char *args, struct err *e)
-{
-	(void)args;
-	(void)e;
-	buf_add_str(&s->out, "vCont;c;C;s;S");
-	return 0;
-}
-
-static int go_on(struct stub *s, const char *args, struct err *e)
-{
-	(void)args;
-	(void)e;
-	return resume(s, RSP_CONTINUE, stub_thread(s, s->moving));
-}
-
-static int one_step(struct stub *s, const char *args, struct err *e)
-{
-	(void)args;
-	(void)e;
-	return resume(s, RSP_STEP, stub_thread(s, s->moving));
-}
-
-static int back_continue(struct stub *s, const char *args, struct err *e)
-{
-	(void)args;
-	(void)e;
-	return resume(s, RSP_BACK_CONTINUE, stub_thread(s, s->moving));
-}
-
-static int back_step(struct stub *s, const char *args, struct err *e)
-{
-	(void)args;
-	(void)e;
-	return resume(s, RSP_BACK_STEP, stub_thread(s, s->moving));
 }
 
 /* ;XLEN,HEX... behind a breakpoint. -1: damaged. More than there is room for: all are left to the debugger. */
@@ -232,7 +115,7 @@ static int choose_thread(struct stub *s, const char *args, struct err *e)
 	int tid;
 
 	(void)e;
-	if ((args[0] != 'g' && args[0] != 'c') || !thread_id(args + 1, &end, &tid))
+	if ((args[0] != 'g' && args[0] != 'c') || !stub_thread_id(args + 1, &end, &tid))
 		return stub_error(s);
 	*(args[0] == 'g' ? &s->general : &s->moving) = tid;
 	return stub_ok(s);
@@ -361,7 +244,8 @@ static int supported(struct stub *s, const char *args, struct err *e)
 	(void)args;
 	(void)e;
 	buf_addf(&s->out,
-		 "PacketSize=%x;QStartNoAckMode+;vContSupported+;swbreak+;ReverseStep+;ReverseContinue+;ConditionalBreakpoints+;"
+		 "PacketSize=%x;QStartNoAckMode+;vContSupported+;swbreak+;exec-events+;ReverseStep+;ReverseContinue+;"
+		 "ConditionalBreakpoints+;"
 		 "qXfer:features:read+;qXfer:threads:read+;qXfer:auxv:read+;qXfer:exec-file:read+",
 		 RSP_PACKET_MAX);
 	return 0;
@@ -373,14 +257,6 @@ static int no_ack(struct stub *s, const char *args, struct err *e)
 	(void)e;
 	s->c->no_ack = true;
 	return stub_ok(s);
-}
-
-static int attached(struct stub *s, const char *args, struct err *e)
-{
-	(void)args;
-	(void)e;
-	buf_add_char(&s->out, '1');
-	return 0;
 }
 
 static int yes(struct stub *s, const char *args, struct err *e)
@@ -404,45 +280,6 @@ static int monitor(struct stub *s, const char *args, struct err *e)
 	return rsp_say(s->c, text.data, text.len, e) ? -1 : stub_ok(s);
 }
 
-static int leave(struct stub *s, const char *args, struct err *e)
-{
-	(void)args;
-	(void)e;
-	s->done = true;
-	return stub_ok(s);
-}
-
-/* Extended: GDB may run it again, and still closes its files. */
-static int detach(struct stub *s, const char *args, struct err *e)
-{
-	return s->extended ? stub_ok(s) : leave(s, args, e);
-}
-
-/* A recorded program cannot die of it: it is out of sight until it is run again. */
-static int kill_program(struct stub *s, const char *args, struct err *e)
-{
-	if (!s->extended)
-		return leave(s, args, e);
-	s->killed = true;
-	return stub_ok(s);
-}
-
-/* Whatever program and arguments are named: they are the recorded ones. */
-static int run_again(struct stub *s, const char *args, struct err *e)
-{
-	struct rsp_stop stop = {.why = RSP_STEPPED};
-	struct err why = {0};
-
-	(void)args;
-	(void)e;
-	if (s->ops->restart(s->ctx, &stop, &why))
-		return stub_refuse(s, &why);
-	s->stop = stop;
-	s->general = s->moving = 0;
-	s->killed = false;
-	return stop_reply(s);
-}
-
 static int extended_mode(struct stub *s, const char *args, struct err *e)
 {
 	(void)args;
@@ -463,7 +300,7 @@ static const struct {
 	const char *start;
 	packet_fn fn;
 } packets[] = {
-	{"?", why_stopped},
+	{"?", stub_why_stopped},
 	{"g", stub_all_registers},
 	{"p", stub_one_register},
 	{"m", stub_read_memory},
@@ -474,25 +311,25 @@ static const struct {
 	{"z", remove_point},
 	{"H", choose_thread},
 	{"T", is_alive},
-	{"vCont?", v_cont_query},
-	{"vCont", v_cont},
-	{"vKill", kill_program},
-	{"vRun", run_again},
+	{"vCont?", stub_v_cont_query},
+	{"vCont", stub_v_cont},
+	{"vKill", stub_kill_program},
+	{"vRun", stub_run_again},
 	{"vFile:", host_file},
-	{"c", go_on},
-	{"C", go_on},
-	{"s", one_step},
-	{"S", one_step},
-	{"bc", back_continue},
-	{"bs", back_step},
-	{"D", detach},
-	{"k", kill_program},
-	{"R", run_again},
+	{"c", stub_go_on},
+	{"C", stub_go_on},
+	{"s", stub_one_step},
+	{"S", stub_one_step},
+	{"bc", stub_back_continue},
+	{"bs", stub_back_step},
+	{"D", stub_detach},
+	{"k", stub_kill_program},
+	{"R", stub_run_again},
 	{"qC", current_thread},
 	{"qfThreadInfo", first_threads},
 	{"qsThreadInfo", no_more_threads},
 	{"qSupported", supported},
-	{"qAttached", attached},
+	{"qAttached", stub_attached},
 	{"qSymbol", yes},
 	{"qXfer:", transfer},
 	{"qRcmd,", monitor},
@@ -512,6 +349,12 @@ static bool is_name(const char *start, const char *packet)
 
 static int answer(struct stub *s, const char *packet, struct err *e)
 {
+	int r;
+
+	buf_clear(&s->out);
+	r = s->ops->relay ? s->ops->relay(s->ctx, packet, &s->out, e) : 0;
+	if (r)
+		return r < 0 ? -1 : rsp_send(s->c, buf_str(&s->out), s->out.len, e);
 	buf_clear(&s->out);
 	for (size_t i = 0; i < sizeof(packets) / sizeof(packets[0]); i++)
 		if (is_name(packets[i].start, packet)) {
@@ -527,7 +370,7 @@ static int answer(struct stub *s, const char *packet, struct err *e)
 int rsp_serve(struct rsp_conn *c, const struct rsp_ops *ops, void *ctx, const struct rsp_stop *first,
 	      struct err *e)
 {
-	struct stub s = {.c = c, .ops = ops, .ctx = ctx, .stop = *first};
+	struct stub s = {.c = c, .ops = ops, .ctx = ctx, .stop = *first, .killed = !first->tid};
 	cleanup_buf struct buf packet = {0};
 	int r = 0;
 

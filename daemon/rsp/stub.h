@@ -10,7 +10,7 @@
 #include "rsp/regs.h"
 
 enum rsp_resume { RSP_CONTINUE, RSP_STEP, RSP_BACK_CONTINUE, RSP_BACK_STEP };
-enum rsp_why { RSP_STEPPED, RSP_ELSEWHERE, RSP_BREAKPOINT, RSP_WATCHPOINT, RSP_SIGNALLED, RSP_BEGIN, RSP_END };
+enum rsp_why { RSP_STEPPED, RSP_ELSEWHERE, RSP_BREAKPOINT, RSP_WATCHPOINT, RSP_SIGNALLED, RSP_BEGIN, RSP_END, RSP_EXITED, RSP_DIED, RSP_EXECED };
 /* As the Z packets number them. */
 enum rsp_point { RSP_SW_BREAK, RSP_HW_BREAK, RSP_WRITE, RSP_READ, RSP_ACCESS };
 
@@ -27,7 +27,7 @@ struct rsp_conditions {
 struct rsp_stop {
 	enum rsp_why why;
 	int tid;
-	int sig; /* RSP_SIGNALLED: as GDB numbers them */
+	int sig; /* RSP_SIGNALLED, RSP_DIED: as GDB numbers them; RSP_EXITED: the exit code */
 	uint64_t addr; /* RSP_WATCHPOINT */
 	enum rsp_point point;
 };
@@ -54,14 +54,23 @@ struct rsp_ops {
 	int (*object)(void *ctx, const char *name, struct buf *out, struct err *e);
 	/* A command of fred's own; its text goes to the user. */
 	int (*monitor)(void *ctx, const char *command, struct buf *out, struct err *e);
-	/* Runs the program anew: back to its beginning. */
-	int (*restart)(void *ctx, struct rsp_stop *stop, struct err *e);
+	/* Runs the program anew: back to its beginning. args: those of vRun, undecoded; "" for R. */
+	int (*restart)(void *ctx, const char *args, struct rsp_stop *stop, struct err *e);
 	/* One of the program's files, to be read: a descriptor (the caller closes it), or a negative error number. */
 	int (*open_file)(void *ctx, const char *path);
+
+	/* Of a program that really runs; NULL for a recorded one: */
+
+	/* The next resume lets the thread go with this signal, as GDB numbers them. */
+	void (*signal)(void *ctx, int tid, int sig);
+	int (*kill)(void *ctx, struct err *e);
+	int (*detach)(void *ctx, struct err *e);
+	/* A packet before it is answered here. 1: somebody else has, *answer is what to send; 0; -1 with e set. */
+	int (*relay)(void *ctx, const char *packet, struct buf *answer, struct err *e);
 };
 
 /*
- * Answers a debugger until it detaches or closes: 0, or -1 with e set. first: how the program stands. While `resume`
+ * Answers a debugger until it detaches or closes: 0, or -1 with e set. first: how the program stands; tid 0: there is none yet. While `resume`
  * runs it may ask rsp_interrupted(c).
  */
 int rsp_serve(struct rsp_conn *c, const struct rsp_ops *ops, void *ctx, const struct rsp_stop *first,

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* stub_int.h: what stub.c lends to stub_data.c: the connection's state, and the usual answers. */
+/* stub_int.h: what stub.c, stub_data.c and stub_run.c share: the connection's state, and the usual answers. */
 #ifndef FRED_RSP_STUB_INT_H
 #define FRED_RSP_STUB_INT_H
 
@@ -26,6 +26,9 @@ int stub_error(struct stub *s);
 /* The chosen thread, or the one that stopped. */
 int stub_thread(const struct stub *s, int chosen);
 
+/* A thread as GDB names it; 0: any. false: that is no name. */
+bool stub_thread_id(const char *text, const char **end, int *tid);
+
 /* Packets, behind their names: 0, or -1 when the connection is of no more use. */
 int stub_all_registers(struct stub *s, const char *args, struct err *e);
 int stub_one_register(struct stub *s, const char *args, struct err *e);
@@ -33,5 +36,16 @@ int stub_read_memory(struct stub *s, const char *args, struct err *e);
 int stub_set_all_registers(struct stub *s, const char *args, struct err *e);
 int stub_set_one_register(struct stub *s, const char *args, struct err *e);
 int stub_write_memory(struct stub *s, const char *args, struct err *e);
+int stub_why_stopped(struct stub *s, const char *args, struct err *e);
+int stub_v_cont(struct stub *s, const char *args, struct err *e);
+int stub_v_cont_query(struct stub *s, const char *args, struct err *e);
+int stub_go_on(struct stub *s, const char *args, struct err *e);
+int stub_one_step(struct stub *s, const char *args, struct err *e);
+int stub_back_continue(struct stub *s, const char *args, struct err *e);
+int stub_back_step(struct stub *s, const char *args, struct err *e);
+int stub_detach(struct stub *s, const char *args, struct err *e);
+int stub_kill_program(struct stub *s, const char *args, struct err *e);
+int stub_run_again(struct stub *s, const char *args, struct err *e);
+int stub_attached(struct stub *s, const char *args, struct err *e);
 
 #endif

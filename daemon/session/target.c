@@ -110,7 +110,7 @@ int target_init(struct target *t, const struct rec *rec, uint32_t process, unsig
 	t->root = root->ordinal;
 	t->base = base->ordinal;
 	t->rung = rung;
-	t->flags = flags;
+	t->flags = flags | (rec->live.process == process ? REPLAY_F_LIVE : 0);
 	t->cpu = -1;
 	t->slow_s = TARGET_SLOW_S;
 	if (bind_rec(rec, e))

@@ -9,6 +9,7 @@
 #include <sys/ptrace.h>
 #include <sys/wait.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "base/cleanup.h"
 #include "base/str.h"
@@ -49,9 +50,9 @@ static void forget_all(struct group *g)
 	memset(g, 0, sizeof(*g));
 }
 
-static int follow_clones(const struct group_thread *th, struct err *e)
+static int follow_clones(const struct group *g, const struct group_thread *th, struct err *e)
 {
-	if (ptrace(PTRACE_SETOPTIONS, th->t.tid, 0, PTRACE_O_TRACECLONE) && errno != ESRCH)
+	if (ptrace(PTRACE_SETOPTIONS, th->t.tid, 0, PTRACE_O_TRACECLONE | g->options) && errno != ESRCH)
 		return err_errno(e, ERR_INTERNAL, "PTRACE_SETOPTIONS of %d", (int)th->t.tid);
 	return 0;
 }
@@ -75,10 +76,20 @@ static int seize_new(struct group *g, struct err *e)
 		if (tid <= 0 || group_find(g, tid))
 			continue;
 		th = add(g, tid);
-		r = trace_seize(&th->t, g->pid, tid, e) || follow_clones(th, e) ? -1 : r + 1;
+		r = trace_seize(&th->t, g->pid, tid, e) || follow_clones(g, th, e) ? -1 : r + 1;
 	}
 	closedir(dir);
 	return r;
+}
+
+int group_adopt(struct group *g, pid_t pid, struct err *e)
+{
+	struct group_thread *th;
+
+	g->pid = pid;
+	th = add(g, pid);
+	th->t.alive = true;
+	return follow_clones(g, th, e);
 }
 
 int group_seize(struct group *g, pid_t pid, struct err *e)
@@ -166,6 +177,36 @@ int group_resume(struct group *g, pid_t step, struct err *e)
 	return 0;
 }
 
+/* A new process: not one of the group's threads. */
+static bool is_child(const struct group *g, pid_t tid)
+{
+	char path[64];
+
+	snprintf(path, sizeof(path), "/proc/%d/task/%d", (int)g->pid, (int)tid);
+	return g->forked && access(path, F_OK) != 0;
+}
+
+static int let_child_go(struct group *g, pid_t pid, struct err *e)
+{
+	g->forked(g->arg, pid);
+	if (!ptrace(PTRACE_DETACH, pid, 0, 0) || errno == ESRCH)
+		return 0;
+	return err_errno(e, ERR_INTERNAL, "let go of the new process %d", (int)pid);
+}
+
+bool group_is_exec(const struct trace_stop *s)
+{
+	return WIFSTOPPED(s->status) && s->status >> 16 == PTRACE_EVENT_EXEC;
+}
+
+/* A child was made: it tells of itself. */
+static bool is_birth(int status)
+{
+	int event = status >> 16;
+
+	return event == PTRACE_EVENT_CLONE || event == PTRACE_EVENT_FORK || event == PTRACE_EVENT_VFORK;
+}
+
 static bool is_interrupt(int status)
 {
 	return status >> 16 == PTRACE_EVENT_STOP && WSTOPSIG(status) == SIGTRAP;
@@ -177,14 +218,14 @@ static int is_internal(struct group *g, struct group_thread *th, int status, str
 	bool start = th->fresh && status >> 16 == PTRACE_EVENT_STOP;
 	bool stale = th->t.stale_interrupt && is_interrupt(status);
 
-	if (!start && !stale && status >> 16 != PTRACE_EVENT_CLONE)
+	if (!start && !stale && !is_birth(status))
 		return 0;
 	th->t.alive = true;
 	if (start)
 		th->fresh = false;
 	if (stale)
 		th->t.stale_interrupt = false;
-	if (start && follow_clones(th, e))
+	if (start && follow_clones(g, th, e))
 		return -1;
 	return group_resume_one(g, th, e) ? -1 : 1;
 }
@@ -199,12 +240,20 @@ static int take(struct group *g, pid_t tid, int status, struct group_thread **ou
 	if (!WIFSTOPPED(status)) {
 		if (th)
 			forget(g, th);
+		if (tid == g->pid)
+			g->status = status;
 		return tid == g->pid ? 2 : 0;
 	}
+	if (!th && is_child(g, tid))
+		return let_child_go(g, tid, e);
 	if (!th) {
 		th = add(g, tid);
 		th->fresh = true;
 	}
+	/* whichever thread it was that called it, it is the only one now */
+	for (unsigned i = g->n; status >> 16 == PTRACE_EVENT_EXEC && i-- > 0;)
+		if (g->v[i] != th)
+			forget(g, g->v[i]);
 	r = is_internal(g, th, status, e);
 	if (r)
 		return r < 0 ? -1 : 0;
@@ -270,13 +319,13 @@ static int stop_one(struct group *g, struct group_thread *th, struct err *e)
 	th->t.alive = true;
 	if (th->fresh) {
 		th->fresh = false;
-		if (follow_clones(th, e))
+		if (follow_clones(g, th, e))
 			return -1;
 	}
 	if (is_interrupt(status))
 		return 0;
 	th->t.stale_interrupt = true;
-	if (status >> 16 == PTRACE_EVENT_CLONE)
+	if (is_birth(status))
 		return 0;
 	th->pending = true;
 	return trace_classify(&th->t, status, &th->stop, e);

@@ -31,8 +31,18 @@ struct group {
 	unsigned n;
 	struct group_thread **v;
 	struct group_slot slot[TRACE_SLOTS]; /* debug registers of every thread; set before group_resume */
+	int status; /* of the process, once it is gone; as from waitpid */
+	unsigned long options; /* PTRACE_O_..., besides that new threads join; set before group_seize or group_adopt */
+	/* PTRACE_O_TRACEFORK: a child process, stopped in its first instruction; it is let go of afterwards. */
+	void (*forked)(void *arg, pid_t child);
+	void *arg;
 };
 
+/* A stop for the program that the process has become: PTRACE_O_TRACEEXEC. */
+bool group_is_exec(const struct trace_stop *s);
+
+/* Takes over a process of one thread that the caller traces already, stopped. */
+int group_adopt(struct group *g, pid_t pid, struct err *e);
 /* Holds every thread of pid, stopped. */
 int group_seize(struct group *g, pid_t pid, struct err *e);
 /* Lets go of all threads, which stand; 1, and nothing happens: a signal is on its way to one of them. */

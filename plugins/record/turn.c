@@ -149,6 +149,11 @@ _Noreturn void turn_diverge(struct thr *t, const struct rlog_rec *want, enum rlo
 {
 	struct replay_diverge *d = &G.ctl->diverge;
 
+	/* the program that is being recorded has not come here yet */
+	if (!want && (G.ctl->flags & REPLAY_F_LIVE) && G.ctl->turn + 1 == G.ctl->total) {
+		G.ctl->turn++;
+		turn_end(t, REPLAY_ENDED);
+	}
 	d->thread = t->ordinal;
 	d->expected_kind = want ? want->kind : 0;
 	d->got_kind = got;

@@ -84,7 +84,7 @@ static enum stage child_exec(const struct launch_spec *s, int *sock, const sigse
 		return STAGE_PERSONALITY;
 	if (set_stack_limit(s->stack_limit))
 		return STAGE_STACK;
-	if (s->new_session && setsid() < 0)
+	if ((s->new_session && setsid() < 0) || (s->own_group && setpgid(0, 0)))
 		return STAGE_SESSION;
 	if (s->null_stdio && null_stdio(sock))
 		return STAGE_STDIO;
@@ -123,7 +123,7 @@ static int report_failure(const struct launch_spec *s, const struct failure *f, 
 		return err_errno(e, ERR_HOST, "cannot set the stack limit to %llu bytes",
 				 (unsigned long long)s->stack_limit);
 	case STAGE_SESSION:
-		return err_errno(e, ERR_INTERNAL, "setsid");
+		return err_errno(e, ERR_INTERNAL, s->new_session ? "setsid" : "setpgid");
 	case STAGE_CWD:
 		return err_errno(e, ERR_USAGE, "cannot enter %s", s->cwd);
 	case STAGE_ROOT:
@@ -236,7 +236,7 @@ static int parent_run(const struct launch_spec *s, pid_t pid, int sock, struct e
 		err_wrap(e, "%s", s->path);
 		goto kill;
 	}
-	if (!ptrace(PTRACE_DETACH, pid, 0, 0))
+	if (s->hold || !ptrace(PTRACE_DETACH, pid, 0, 0))
 		return 0;
 	/* Killed in its exec stop: the caller will reap a program that died at once. */
 	if (errno == ESRCH)

@@ -2,7 +2,7 @@
 /*
  * launch.h: starts a program so that each start of it is the same: no address randomisation, fixed
  * AT_RANDOM bytes, no vDSO. Recording and replay use the same code. Afterwards the program is an
- * ordinary child of the caller, not traced.
+ * ordinary child of the caller, and not traced unless that was asked for.
  */
 #ifndef FRED_LAUNCH_LAUNCH_H
 #define FRED_LAUNCH_LAUNCH_H
@@ -26,10 +26,12 @@ struct launch_spec {
 	 * blocked. The caller's handlers never run in the child.
 	 */
 	int default_signals;
+	int hold; /* it stays in its exec stop, traced by the caller, which lets it go; it dies with the caller */
+	int own_group; /* it leads a process group of its own */
 };
 
 /*
- * Starts the program; *pid is the caller's child, which has just left its exec stop. On failure
+ * Starts the program; *pid is the caller's child, which has just left its exec stop (or stands in it). On failure
  * nothing is left behind. A path that cannot be executed is ERR_USAGE, "PATH: reason"; what the
  * host refuses (a PID that is taken, no ptrace) is ERR_HOST. The caller must not reap *pid's exit
  * before this returns.

@@ -64,6 +64,7 @@ enum replay_state {
 enum replay_flags {
 	REPLAY_F_OUTPUT = 1, /* append what goes to standard output and error to out.NNNN */
 	REPLAY_F_FORK = 2, /* at a fork, really fork and replay the child too, beside the parent */
+	REPLAY_F_LIVE = 4, /* the recording goes on: the last event is yet to come, and in no log */
 };
 
 enum replay_cmd {

@@ -137,7 +137,7 @@ static int monitor(void *ctx, const char *command, struct buf *out, struct err *
 	return *command ? 0 : err_set(e, ERR_USAGE, "no command");
 }
 
-static int restart(void *ctx, struct rsp_stop *stop, struct err *e)
+static int restart(void *ctx, const char *args, struct rsp_stop *stop, struct err *e)
 {
 	(void)e;
 	fake_init(ctx);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* outside.c: see outside.h. libdwfl unwinds by .eh_frame; signal frames are recognised by their code. */
 #define LOG_DOMAIN "outside"
-#include "debug/outside.h"
+#include "view/outside.h"
 
 #include <fcntl.h>
 #include <inttypes.h>
@@ -11,7 +11,6 @@
 
 #include "base/cleanup.h"
 #include "base/log.h"
-#include "session/show.h"
 
 /* What the kernel leaves at the stack pointer of a handler's caller: struct ucontext; gregs as in ucontext.h. */
 #define UC_GREGS 40
@@ -253,6 +252,40 @@ void outside_find(struct outside *o, const struct sight *s, pid_t pid, struct us
 		*r = f.found;
 	else
 		log_info("0x%llx: no frame outside of the shim is found", (unsigned long long)r->rip);
+}
+
+struct calling {
+	const struct sight *s;
+	struct user_regs_struct inner, found;
+	bool in_shim, any;
+};
+
+/* The outermost place where something else called the shim, or was interrupted by it. */
+static bool find_outermost(void *arg, const struct user_regs_struct *r, bool interrupted_there)
+{
+	struct calling *c = arg;
+
+	if (in_shim(c->s, r->rip)) {
+		c->inner = *r;
+		c->in_shim = c->any = true;
+		return true;
+	}
+	if (c->in_shim)
+		c->found = interrupted_there ? *r : c->inner;
+	c->in_shim = false;
+	return !sight_is_certain(c->s, r->rip);
+}
+
+bool outside_of_call(struct outside *o, const struct sight *s, pid_t pid, struct user_regs_struct *r)
+{
+	struct calling c = {.s = s, .found = *r};
+
+	if (!s->shim.lo || sight_is_certain(s, r->rip))
+		return false;
+	walk(o, pid, r, find_outermost, &c);
+	if (c.any)
+		*r = c.found;
+	return c.any;
 }
 
 struct hiding {

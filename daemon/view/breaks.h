@@ -3,10 +3,10 @@
  * breaks.h: what a debugger wants to stop at: breakpoints (an int3 in the text, there only while the process
  * runs) and data watchpoints (debug registers).
  */
-#ifndef FRED_DEBUG_BREAKS_H
-#define FRED_DEBUG_BREAKS_H
+#ifndef FRED_VIEW_BREAKS_H
+#define FRED_VIEW_BREAKS_H
 
-#include "debug/cond.h"
+#include "view/cond.h"
 #include "trace/group.h"
 
 #define BREAKS_WATCHES (TRACE_SLOTS - 1) /* the last slot is for the end of a segment */
@@ -58,5 +58,9 @@ int breaks_insert(struct breaks *b, pid_t pid, struct err *e);
 int breaks_take_out(struct breaks *b, pid_t pid, struct err *e);
 /* While they are in: takes out the one at addr alone, or puts it in again. */
 int breaks_lift(struct breaks *b, pid_t pid, uint64_t addr, bool out, struct err *e);
+/* The same in a copy of that process (a fork), while they stay in the process itself. */
+int breaks_clean_copy(const struct breaks *b, pid_t copy, struct err *e);
+/* The process has another program now: what was in its text is gone. */
+void breaks_forget_text(struct breaks *b);
 
 #endif

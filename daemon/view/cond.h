@@ -3,8 +3,8 @@
  * cond.h: the conditions of a breakpoint as GDB compiled them (agent expression bytecode, search/agent.h), evaluated on
  * a stopped thread: one that is false costs the debugger nothing.
  */
-#ifndef FRED_DEBUG_COND_H
-#define FRED_DEBUG_COND_H
+#ifndef FRED_VIEW_COND_H
+#define FRED_VIEW_COND_H
 
 #include "trace/trace.h"
 

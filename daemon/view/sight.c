@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /* sight.c: see sight.h. */
-#include "debug/sight.h"
+#include "view/sight.h"
 
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "base/cleanup.h"
-#include "session/show.h"
+#include "rlog/rlog.h"
 
 /* Which text a line of /proc/PID/maps is about; NULL: none of these. */
 static struct text *which(struct sight *s, const char *line)
@@ -16,7 +16,7 @@ static struct text *which(struct sight *s, const char *line)
 
 	if (!name)
 		return NULL;
-	if (strstr(path, SHOW_SHIM))
+	if (strstr(path, RLOG_SHIM_NAME))
 		return &s->shim;
 	if (!strncmp(name, "libc.so", 7) || !strncmp(name, "libc-2.", 7))
 		return &s->libc;
@@ -49,7 +49,7 @@ int sight_find(pid_t pid, struct sight *s, struct err *e)
 	}
 	if (s->shim.lo)
 		return 0;
-	return err_set(e, ERR_INTERNAL, "process %d: no " SHOW_SHIM " is mapped", (int)pid);
+	return err_set(e, ERR_INTERNAL, "process %d: no " RLOG_SHIM_NAME " is mapped", (int)pid);
 }
 
 static bool in(const struct text *t, uint64_t pc)

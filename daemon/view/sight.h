@@ -5,8 +5,8 @@
  * there nor in libc's functions that the shim calls is the program's. A function of the program that the shim calls (a
  * thread's, a signal handler) is visible.
  */
-#ifndef FRED_DEBUG_SIGHT_H
-#define FRED_DEBUG_SIGHT_H
+#ifndef FRED_VIEW_SIGHT_H
+#define FRED_VIEW_SIGHT_H
 
 #include "trace/trace.h"
 

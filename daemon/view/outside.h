@@ -4,12 +4,12 @@
  * is the library call that it is in: the shim's frame that the program called, or, where a signal handler of the shim's
  * interrupted it, that place.
  */
-#ifndef FRED_DEBUG_OUTSIDE_H
-#define FRED_DEBUG_OUTSIDE_H
+#ifndef FRED_VIEW_OUTSIDE_H
+#define FRED_VIEW_OUTSIDE_H
 
 #include <elfutils/libdwfl.h>
 
-#include "debug/sight.h"
+#include "view/sight.h"
 
 struct outside {
 	Dwfl *dwfl; /* knows how frames of the shim and libc are unwound; NULL: not opened yet */
@@ -22,6 +22,11 @@ struct outside {
  * be relied on there. Unchanged when the thread is not in the shim, or its frames cannot be unwound.
  */
 void outside_find(struct outside *o, const struct sight *s, pid_t pid, struct user_regs_struct *r);
+/*
+ * The same for a thread that may also be in a function of libc's which the shim called. Is it in a call of the shim's? Else *r
+ * is unchanged.
+ */
+bool outside_of_call(struct outside *o, const struct sight *s, pid_t pid, struct user_regs_struct *r);
 /*
  * A thread in the shim may have got there from libc that the shim itself called: gaze->hidden says so, else it is
  * zeroed.

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* breaks.c: see breaks.h. /proc/PID/mem writes to text that the process itself may not write. */
-#include "debug/breaks.h"
+#include "view/breaks.h"
 
 #include <fcntl.h>
 #include <inttypes.h>
@@ -237,17 +237,17 @@ int breaks_lift(struct breaks *b, pid_t pid, uint64_t addr, bool out, struct err
 	return err_errno(e, ERR_INTERNAL, "the breakpoint at 0x%llx", (unsigned long long)addr);
 }
 
-int breaks_take_out(struct breaks *b, pid_t pid, struct err *e)
+int breaks_clean_copy(const struct breaks *b, pid_t copy, struct err *e)
 {
 	cleanup_close int fd = -1;
 
 	if (!b->n)
 		return 0;
-	fd = open_mem(pid, e);
+	fd = open_mem(copy, e);
 	if (fd < 0)
 		return -1;
 	for (unsigned i = 0; i < b->n; i++) {
-		struct breaks_point *p = &b->v[i];
+		const struct breaks_point *p = &b->v[i];
 		uint8_t now = 0;
 
 		/* unmapped meanwhile, or something else is there now: not ours any more */
@@ -255,7 +255,20 @@ int breaks_take_out(struct breaks *b, pid_t pid, struct err *e)
 		    pwrite(fd, &p->saved, 1, (off_t)p->addr) != 1)
 			return err_errno(e, ERR_INTERNAL, "take out the breakpoint at 0x%llx",
 					 (unsigned long long)p->addr);
-		p->in = false;
 	}
+	return 0;
+}
+
+void breaks_forget_text(struct breaks *b)
+{
+	for (unsigned i = 0; i < b->n; i++)
+		b->v[i].in = false;
+}
+
+int breaks_take_out(struct breaks *b, pid_t pid, struct err *e)
+{
+	if (breaks_clean_copy(b, pid, e))
+		return -1;
+	breaks_forget_text(b);
 	return 0;
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* cond.c: see cond.h. */
-#include "debug/cond.h"
+#include "view/cond.h"
 
 #include <stddef.h>
 #include <stdlib.h>

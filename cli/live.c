@@ -1,0 +1,374 @@
+/* SPDX-License-Identifier: MIT */
+/* live.c: see live.h: the child, and what GDB asks about the live program. */
+#include "cli/live.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/ptrace.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "base/fdio.h"
+#include "base/path.h"
+#include "cli/live_int.h"
+#include "cli/out.h"
+#include "view/regs.h"
+
+#define OPTIONS (PTRACE_O_EXITKILL | PTRACE_O_TRACEFORK | PTRACE_O_TRACEVFORK | PTRACE_O_TRACEEXEC)
+#define KILLED SIGKILL /* as a status of waitpid */
+
+#ifndef KCMP_VM
+#define KCMP_VM 1
+#endif
+
+static unsigned threads(void *arg, int *tids, unsigned max)
+{
+	struct live *l = arg;
+	unsigned n = 0;
+
+	for (; n < l->group.n && n < max; n++)
+		tids[n] = l->group.v[n]->t.tid;
+	return n;
+}
+
+static void thread_name(void *arg, int tid, char *buf, size_t size)
+{
+	regs_thread_name(((struct live *)arg)->group.pid, tid, buf, size);
+}
+
+static struct trace *thread_of(struct live *l, int tid, struct err *e)
+{
+	struct group_thread *th = group_find(&l->group, tid);
+
+	if (th)
+		return &th->t;
+	err_set(e, ERR_USAGE, "there is no thread %d", tid);
+	return NULL;
+}
+
+static int regs(void *arg, int tid, struct rsp_regs *r, struct err *e)
+{
+	struct live *l = arg;
+	struct trace *t = thread_of(l, tid, e);
+
+	if (!t || regs_get(t, r, e))
+		return -1;
+	live_in_call(l, t, &r->r);
+	return 0;
+}
+
+static int no_writes(struct live *l, struct err *e)
+{
+	err_set(e, ERR_USAGE, "what is written to a live program is not recorded: go back first (reverse-stepi), there a "
+				     "copy is written to");
+	out_note(l->o->cli, "%s", e->text); /* GDB does not show it */
+	return -1;
+}
+
+static int set_regs(void *arg, int tid, const struct rsp_regs *r, struct err *e)
+{
+	struct rsp_regs now;
+
+	if (regs(arg, tid, &now, e))
+		return -1;
+	now.r.orig_rax = r->r.orig_rax; /* GDB sets it with the PC, also to what that is */
+	return memcmp(&now, r, sizeof(now)) ? no_writes(arg, e) : 0;
+}
+
+static int write_memory(void *arg, uint64_t addr, const void *data, size_t len, struct err *e)
+{
+	(void)addr, (void)data, (void)len;
+	return no_writes(arg, e);
+}
+
+static size_t read_memory(void *arg, uint64_t addr, void *buf, size_t len)
+{
+	return regs_read_memory(((struct live *)arg)->group.pid, addr, buf, len);
+}
+
+static int set_point(void *arg, enum rsp_point p, uint64_t addr, unsigned len, bool on, const struct rsp_conditions *c,
+		     struct err *e)
+{
+	struct live *l = arg;
+
+	(void)e;
+	return regs_set_point(&l->breaks, p, addr, len, on, c, l->group.pid);
+}
+
+static int object(void *arg, const char *name, struct buf *out, struct err *e)
+{
+	struct live *l = arg;
+	char path[64], exe[PATH_MAX];
+	ssize_t n;
+
+	snprintf(path, sizeof(path), "/proc/%d/%s", (int)l->group.pid, strcmp(name, "auxv") ? "exe" : "auxv");
+	if (!l->group.n)
+		return 1;
+	if (!strcmp(name, "auxv"))
+		return read_file(path, out, e);
+	if (strcmp(name, "exec-file"))
+		return 1;
+	n = readlink(path, exe, sizeof(exe));
+	if (n < 0)
+		return err_errno(e, ERR_INTERNAL, "%s", path);
+	buf_add(out, exe, (size_t)n);
+	return 0;
+}
+
+static int open_file(void *arg, const char *path)
+{
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
+
+	(void)arg;
+	return fd < 0 ? -errno : fd;
+}
+
+static void set_signal(void *arg, int tid, int sig)
+{
+	struct live *l = arg;
+	struct group_thread *th = group_find(&l->group, tid);
+
+	if (th)
+		th->sig = l->passed = regs_host_signal(sig);
+}
+
+/* ---- its life ---- */
+
+static void notes(struct live *l)
+{
+	json_t *note;
+	size_t i;
+
+	json_array_foreach(json_object_get(l->rec.result.meta, "notes"), i, note)
+		out_note(l->o->cli, "%s", json_string_value(note));
+	out_note(l->o->cli, "recorded %s", l->rec.result.dir);
+}
+
+/* The program has ended: its recording is finished. */
+static void finish(struct live *l, int status)
+{
+	struct err e = {0};
+
+	live_return(l);
+	live_term_to_debugger(&l->term);
+	breaks_forget_text(&l->breaks);
+	outside_fini(&l->outside);
+	memset(&l->sight, 0, sizeof(l->sight));
+	l->group.n = 0;
+	if (record_end(&l->rec, status, &e))
+		out_note(l->o->cli, "%s", e.text);
+	else
+		notes(l);
+	record_session_fini(&l->rec);
+}
+
+static int kill_program(void *arg, struct err *e)
+{
+	struct live *l = arg;
+
+	(void)e;
+	if (!l->group.n)
+		return 0;
+	group_kill(&l->group);
+	finish(l, KILLED);
+	return 0;
+}
+
+static void forked(void *arg, pid_t child)
+{
+	struct live *l = arg;
+	struct err e = {0};
+
+	/* a vfork shares the memory, and with it the breakpoints, until its exec */
+	if (syscall(SYS_kcmp, child, l->group.pid, KCMP_VM, 0, 0) && breaks_clean_copy(&l->breaks, child, &e))
+		out_note(l->o->cli, "process %d: %s", (int)child, e.text);
+}
+
+/* vRun's arguments: FILE;ARG..., each in hexadecimal; without a file the program that was named at first. */
+static void take_args(struct live *l, const char *args)
+{
+	cleanup_strv struct strv v = {0};
+
+	for (const char *p = strchr(args, ';'); p; p = strchr(p, ';')) {
+		char word[RSP_PACKET_MAX / 2];
+
+		word[rsp_unhex(++p, word, sizeof(word) - 1)] = '\0';
+		strv_add(&v, word);
+	}
+	if (!v.n)
+		return;
+	if (!v.s[0][0]) {
+		free(v.s[0]);
+		v.s[0] = xstrdup(l->o->program.s[0]);
+	}
+	strv_fini(&l->o->program);
+	l->o->program = v;
+	v = (struct strv){0};
+}
+
+static int start_program(struct live *l, struct err *e)
+{
+	struct record_opts o = l->o->record;
+
+	o.argv = l->o->program.s;
+	o.hold = true;
+	if (record_start(&l->rec, &o, e)) {
+		record_session_fini(&l->rec);
+		return -1;
+	}
+	l->o->record.dir = NULL; /* the next one goes elsewhere */
+	out_note(l->o->cli, "recording %s (%s)", l->rec.result.dir,
+		 o.sched == RLOG_SCHED_SERIAL ? "serial: one thread at a time" : "not serial: threads other than the one that "
+		 "stopped may stand elsewhere in the past");
+	l->group = (struct group){.options = OPTIONS, .forked = forked, .arg = l};
+	l->term.program = 0;
+	l->tid = l->rec.pid;
+	return trace_prepare(false, e) || group_adopt(&l->group, l->rec.pid, e) ? -1 : 0;
+}
+
+static int restart(void *arg, const char *args, struct rsp_stop *stop, struct err *e)
+{
+	struct live *l = arg;
+	struct err ignored;
+
+	if (kill_program(l, e))
+		return -1;
+	take_args(l, args);
+	breaks_fini(&l->breaks);
+	rm_rf(l->session, &ignored);
+	if (start_program(l, e))
+		return -1;
+	l->stop = *stop = (struct rsp_stop){.why = RSP_STEPPED, .tid = l->tid};
+	return 0;
+}
+
+/* It runs on, and is recorded to its end. */
+static int detach(void *arg, struct err *e)
+{
+	struct live *l = arg;
+	pid_t pid = l->group.pid;
+	int status = 0, r;
+
+	if (!l->group.n)
+		return 0;
+	live_return(l);
+	live_term_to_program(&l->term, pid);
+	r = group_release(&l->group, e);
+	if (r)
+		return r < 0 ? -1 : err_set(e, ERR_USAGE, "a signal is on its way to it: continue first");
+	while (waitpid(pid, &status, 0) != pid)
+		if (errno != EINTR)
+			return err_errno(e, ERR_INTERNAL, "wait for the program");
+	finish(l, status);
+	return 0;
+}
+
+/* GDB ignores a breakpoint that it has deleted meanwhile, and would go on. */
+static int tell_again(struct live *l, int tid, struct rsp_stop *stop, struct err *e)
+{
+	struct trace *t = thread_of(l, l->stop.tid, e);
+	struct user_regs_struct r;
+
+	l->jumped = false;
+	*stop = l->stop;
+	if (!t || trace_get_regs(t, &r, e))
+		return -1;
+	if (stop->why != RSP_SIGNALLED && (stop->why != RSP_BREAKPOINT || !breaks_has(&l->breaks, r.rip)))
+		stop->why = tid == stop->tid ? RSP_STEPPED : RSP_ELSEWHERE;
+	return 0;
+}
+
+static int resume(void *arg, enum rsp_resume how, int tid, struct rsp_stop *stop, struct err *e)
+{
+	struct live *l = arg;
+	int r;
+
+	if (l->jumped)
+		return tell_again(l, tid, stop, e);
+	if (!l->group.n)
+		return err_set(e, ERR_USAGE, "the program is not being run");
+	live_term_to_program(&l->term, l->group.pid);
+	r = live_resume(l, how, tid, stop, e);
+	live_term_to_debugger(&l->term);
+	if (!r && (stop->why == RSP_EXITED || stop->why == RSP_DIED))
+		finish(l, l->group.status);
+	return r;
+}
+
+/* All commands are answered by live_relay. */
+static int monitor(void *arg, const char *text, struct buf *out, struct err *e)
+{
+	(void)arg, (void)out;
+	return err_set(e, ERR_USAGE, "%s: no such command", text);
+}
+
+static int serve(struct live *l, struct err *e)
+{
+	static const struct rsp_ops ops = {
+		.threads = threads,
+		.thread_name = thread_name,
+		.regs = regs,
+		.set_regs = set_regs,
+		.write = write_memory,
+		.read = read_memory,
+		.set_point = set_point,
+		.resume = resume,
+		.object = object,
+		.monitor = monitor,
+		.restart = restart,
+		.open_file = open_file,
+		.signal = set_signal,
+		.kill = kill_program,
+		.detach = detach,
+		.relay = live_relay,
+	};
+	static const struct rsp_stop none = {.tid = 0};
+	struct err ignored;
+	int r;
+
+	live_term_init(&l->term);
+	r = rsp_serve(&l->conn, &ops, l, &none, e);
+	kill_program(l, &ignored); /* GDB is gone */
+	rm_rf(l->session, &ignored);
+	breaks_fini(&l->breaks);
+	buf_fini(&l->conn.in);
+	free(l->chosen[0]);
+	free(l->chosen[1]);
+	return r;
+}
+
+int live_start(struct bridge *b, struct live_opts *o, int *code, struct err *e)
+{
+	pid_t self = getpid();
+	struct live l = {.o = o};
+	int fd[2];
+
+	if (bridge_open(b, e))
+		return -1;
+	snprintf(l.stance, sizeof(l.stance), "%s/stance", b->dir);
+	snprintf(l.session, sizeof(l.session), "%s/session", b->dir);
+	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, fd))
+		return err_errno(e, ERR_HOST, "socketpair");
+	b->keeper = fork();
+	if (b->keeper < 0)
+		return err_errno(e, ERR_HOST, "fork");
+	if (b->keeper) {
+		close(fd[1]);
+		b->worker = fd[0];
+		return 0;
+	}
+	b->dir[0] = '\0'; /* the parent's */
+	close(fd[0]);
+	l.conn.fd = fd[1];
+	prctl(PR_SET_PDEATHSIG, SIGTERM);
+	*code = getppid() == self && serve(&l, e) ? -1 : 0;
+	return 1;
+}

@@ -1,0 +1,316 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * live_back.c: from the live process to a replay of what is recorded so far, and back. The replay is a worker of the daemon,
+ * which is told where the live process stands (view/stance.h) and begins there: GDB sees no difference. Then its packets and
+ * the answers are passed on as they are.
+ */
+#include <ctype.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "base/jsonx.h"
+#include "base/path.h"
+#include "base/str.h"
+#include "cli/live_int.h"
+#include "view/stance.h"
+
+#define INTERRUPT "\3"
+#define COMMAND "qRcmd,"
+
+static void say(struct live *l, const char *text)
+{
+	struct err ignored;
+
+	rsp_say(&l->conn, text, strlen(text), &ignored);
+}
+
+/* What is answered here in any case: the connection, files, and the program's life. */
+static bool is_ours(const char *packet)
+{
+	static const char *const starts[] = {"qSupported", "QStartNoAckMode", "!", "qAttached", "vFile:", "vRun",
+					     "vKill", "k", "R", "D"};
+
+	for (size_t i = 0; i < sizeof(starts) / sizeof(starts[0]); i++)
+		if (str_starts(packet, starts[i]))
+			return true;
+	return false;
+}
+
+/* ---- the worker ---- */
+
+static int send_past(struct live *l, const char *packet, struct err *e)
+{
+	cleanup_buf struct buf b = {0};
+
+	rsp_escape(&b, packet, strlen(packet));
+	return rsp_send(&l->past, buf_str(&b), b.len, e);
+}
+
+/* Text for the user, in front of the answer. "OK" is none. */
+static bool is_text(const struct buf *p)
+{
+	return p->len > 1 && p->data[0] == 'O' && isxdigit((unsigned char)p->data[1]);
+}
+
+/* What the worker says next, as far as it is there. 1: it was the answer. */
+static int hear_past(struct live *l, struct buf *answer, struct err *e)
+{
+	cleanup_buf struct buf p = {0};
+	int got;
+
+	do {
+		got = rsp_receive(&l->past, &p, e);
+		if (got <= 0)
+			return got < 0 ? -1 : err_set(e, ERR_INTERNAL, "the replay has ended: `live` returns to the program");
+		if (!is_text(&p)) {
+			rsp_escape(answer, p.data, p.len);
+			return 1;
+		}
+		if (rsp_send(&l->conn, p.data, p.len, e))
+			return -1;
+	} while (l->past.in.len);
+	return 0;
+}
+
+/* Its answer; GDB may interrupt it meanwhile. */
+static int ask_past(struct live *l, const char *packet, struct buf *answer, struct err *e)
+{
+	struct pollfd p[] = {{.fd = l->past.fd, .events = POLLIN}, {.fd = l->conn.fd, .events = POLLIN}};
+	int r = 0;
+
+	if (send_past(l, packet, e))
+		return -1;
+	while (!r) {
+		if (poll(p, 2, -1) < 0)
+			continue;
+		if (p[1].revents && rsp_interrupted(&l->conn)) {
+			if (write(l->past.fd, INTERRUPT, 1) != 1)
+				return err_errno(e, ERR_INTERNAL, "the replay has ended");
+			p[1].fd = p[1].revents & POLLHUP ? -1 : p[1].fd;
+		}
+		if (p[0].revents)
+			r = hear_past(l, answer, e);
+	}
+	return r < 0 ? -1 : 0;
+}
+
+static int ask_ok(struct live *l, const char *packet, struct err *e)
+{
+	cleanup_buf struct buf answer = {0};
+
+	if (ask_past(l, packet, &answer, e))
+		return -1;
+	return answer.len && answer.data[0] == 'E'
+		       ? err_set(e, ERR_INTERNAL, "the replay answers %s with %s", packet, buf_str(&answer))
+		       : 0;
+}
+
+static int set_break(struct live *l, const struct breaks_point *p, struct err *e)
+{
+	cleanup_buf struct buf b = {0};
+
+	buf_addf(&b, "Z0,%llx,1", (unsigned long long)p->addr);
+	for (unsigned i = 0; i < p->conds.n; i++) {
+		buf_addf(&b, ";X%zx,", p->conds.v[i].len);
+		rsp_hex(&b, p->conds.v[i].code, p->conds.v[i].len);
+	}
+	return ask_ok(l, buf_str(&b), e);
+}
+
+/* It stops where GDB wants the live process to, and looks at the thread that GDB looks at. */
+static int hand_over(struct live *l, struct err *e)
+{
+	static const int watch[] = {[GROUP_WRITE] = RSP_WRITE, [GROUP_ACCESS] = RSP_ACCESS};
+	char packet[64];
+	int r = ask_ok(l, "QStartNoAckMode", e);
+
+	l->past.no_ack = true;
+	for (unsigned i = 0; i < 2 && !r; i++)
+		if (l->chosen[i])
+			r = ask_ok(l, l->chosen[i], e);
+	for (unsigned i = 0; i < l->breaks.n && !r; i++)
+		r = set_break(l, &l->breaks.v[i], e);
+	for (unsigned i = 0; i < BREAKS_WATCHES && !r; i++) {
+		const struct group_slot *w = &l->breaks.watch[i];
+
+		if (!w->kind)
+			continue;
+		snprintf(packet, sizeof(packet), "Z%d,%llx,%x", watch[w->kind], (unsigned long long)w->addr, w->len);
+		r = ask_ok(l, packet, e);
+	}
+	return r;
+}
+
+static int write_stance(struct live *l, struct err *e)
+{
+	struct group_thread *th = group_find(&l->group, l->tid);
+	struct user_regs_struct r;
+	struct stance s = {0};
+	int ret;
+
+	if (!th || !th->t.alive)
+		return err_set(e, ERR_USAGE, "thread %d is no more", (int)l->tid);
+	if (trace_get_regs(&th->t, &r, e))
+		return -1;
+	ret = stance_look(&s, &th->t, live_in_call(l, &th->t, &r), e) || stance_write(&s, l->stance, e) ? -1 : 0;
+	stance_fini(&s);
+	return ret;
+}
+
+/* The tracer waits for SIGCHLD itself: other programs must not start like that. */
+static void block_children(int how)
+{
+	sigset_t set;
+
+	sigemptyset(&set);
+	sigaddset(&set, SIGCHLD);
+	sigprocmask(how, &set, NULL);
+}
+
+static int start_worker(struct live *l, struct err *e)
+{
+	json_t *params = json_pack("{s:o, s:o, s:o}", "rec", json_text(l->rec.result.dir, strlen(l->rec.result.dir)), "live",
+				   json_text(l->stance, strlen(l->stance)), "session", json_text(l->session, strlen(l->session)));
+	pid_t self = getpid();
+	int code = 0, r;
+
+	block_children(SIG_UNBLOCK);
+	r = bridge_start(&l->bridge, l->o->cli, params, &code, e);
+	block_children(SIG_BLOCK);
+	if (getpid() != self) { /* the child that keeps the operation */
+		if (code < 0 || r < 0)
+			fprintf(stderr, "fred: %s\n", e->text);
+		_exit(code < 0 || r < 0 ? 70 : code);
+	}
+	unlink(l->stance);
+	if (r > 0)
+		err_set(e, ERR_INTERNAL, "the program's past cannot be replayed");
+	return r ? -1 : 0;
+}
+
+static int go_back(struct live *l, struct err *e)
+{
+	if (!l->group.n)
+		return err_set(e, ERR_USAGE, "the program is not being run");
+	if (mkdir_p(l->session, 0700, e) || write_stance(l, e))
+		return -1;
+	if (start_worker(l, e)) {
+		bridge_end(&l->bridge);
+		return -1;
+	}
+	l->past = (struct rsp_conn){.fd = l->bridge.worker};
+	l->back = true;
+	if (!hand_over(l, e))
+		return 0;
+	live_return(l);
+	return -1;
+}
+
+void live_return(struct live *l)
+{
+	if (!l->back)
+		return;
+	l->back = false;
+	buf_fini(&l->past.in);
+	bridge_end(&l->bridge);
+}
+
+/* ---- packets ---- */
+
+static void note_choice(struct live *l, const char *packet)
+{
+	char **kept = &l->chosen[packet[1] == 'c'];
+
+	free(*kept);
+	*kept = xstrdup(packet);
+}
+
+/* GDB shows the reason of an error behind "E." only to some packets. */
+static int refuse(struct live *l, const char *packet, const struct err *why, struct buf *answer)
+{
+	if (!str_starts(packet, COMMAND)) {
+		buf_addf(answer, "E.%s", why->text);
+		return 1;
+	}
+	say(l, "fred: ");
+	say(l, why->text);
+	say(l, "\n");
+	buf_add_str(answer, "OK");
+	return 1;
+}
+
+static int pass(struct live *l, const char *packet, struct buf *answer)
+{
+	struct err why = {0};
+
+	return ask_past(l, packet, answer, &why) ? refuse(l, packet, &why, answer) : 1;
+}
+
+/* To the replay; with a question only, and at once back. */
+static int from_live(struct live *l, const char *packet, bool question, struct buf *answer)
+{
+	struct err why = {0};
+
+	if (go_back(l, &why))
+		return refuse(l, packet, &why, answer);
+	if (!question)
+		say(l, "fred: this is the program's past; it stands still meanwhile, and `live` returns to it\n");
+	pass(l, packet, answer);
+	if (question)
+		live_return(l);
+	return 1;
+}
+
+static int return_to_live(struct live *l, struct buf *answer)
+{
+	say(l, l->back ? "fred: back in the live program\n" : "fred: this is the live program\n");
+	live_return(l);
+	l->jumped = true;
+	buf_add_str(answer, "OK");
+	return 1;
+}
+
+/* `monitor COMMAND`. */
+static int command(struct live *l, const char *packet, struct buf *answer)
+{
+	static const char *const questions[] = {"when", "bookmark", "bookmarks", "checkpoint", "checkpoints",
+						"delete-checkpoint", "help"};
+	char text[4096];
+	bool question = false;
+
+	text[rsp_unhex(packet + strlen(COMMAND), text, sizeof(text) - 1)] = '\0';
+	text[strcspn(text, " \t")] = '\0';
+	if (str_eq(text, "live"))
+		return return_to_live(l, answer);
+	if (str_eq(text, "prompt") && !l->back) {
+		buf_add_str(answer, "OK");
+		return 1;
+	}
+	for (size_t i = 0; i < sizeof(questions) / sizeof(questions[0]); i++)
+		question |= str_eq(text, questions[i]);
+	return l->back ? pass(l, packet, answer) : from_live(l, packet, question, answer);
+}
+
+int live_relay(void *arg, const char *packet, struct buf *answer, struct err *e)
+{
+	struct live *l = arg;
+
+	(void)e;
+	if (is_ours(packet))
+		return 0;
+	if (packet[0] == 'H' && packet[1])
+		note_choice(l, packet);
+	if (str_starts(packet, COMMAND))
+		return command(l, packet, answer);
+	/* both sides stop at the same places */
+	if (l->back)
+		return pass(l, packet, answer) && !(tolower((unsigned char)packet[0]) == 'z' && str_eq(buf_str(answer), "OK"));
+	if (str_eq(packet, "bs") || str_eq(packet, "bc"))
+		return from_live(l, packet, false, answer);
+	return 0;
+}

@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: MIT */
+/* live_int.h: what the live_*.c share. */
+#ifndef FRED_CLI_LIVE_INT_H
+#define FRED_CLI_LIVE_INT_H
+
+#include <termios.h>
+
+#include "cli/live.h"
+#include "rsp/stub.h"
+#include "view/breaks.h"
+#include "view/outside.h"
+
+/* The terminal belongs to GDB while the program is stopped, and to the program while it runs. */
+struct live_term {
+	bool on; /* there is one, and it was ours */
+	pid_t debugger; /* its process group */
+	pid_t program; /* that of the program which had it last; 0: none */
+	bool known; /* program_modes are set */
+	struct termios debugger_modes, program_modes;
+};
+
+struct live {
+	struct live_opts *o;
+	char stance[108]; /* path of a file, see view/stance.h */
+	char session[108]; /* a folder: what replays keep for the next one, as bookmarks */
+	struct rsp_conn conn; /* GDB's */
+	struct record_session rec;
+	struct group group; /* pid 0: no program runs */
+	struct breaks breaks;
+	struct sight sight;
+	struct outside outside;
+	struct live_term term;
+	pid_t tid; /* the thread of the last stop */
+	struct rsp_stop stop; /* the last one */
+	int passed; /* the signal with which its thread goes on now; 0: none */
+	bool jumped; /* GDB learns by its next step where this is */
+
+	bool back; /* GDB speaks with a replay */
+	struct bridge bridge; /* to it */
+	struct rsp_conn past;
+	char *chosen[2]; /* GDB's last packets Hg and Hc; NULL: none */
+};
+
+/* live_term.c */
+void live_term_init(struct live_term *t);
+void live_term_to_program(struct live_term *t, pid_t pid);
+void live_term_to_debugger(struct live_term *t);
+
+/* live_run.c: the program goes on until something happens that GDB wants to know. */
+int live_resume(struct live *l, enum rsp_resume how, pid_t tid, struct rsp_stop *out, struct err *e);
+/* A stopped thread is in a call of the recorder's: *r becomes what its caller has there. */
+bool live_in_call(struct live *l, struct trace *t, struct user_regs_struct *r);
+
+/* live_back.c: rsp_ops.relay. */
+int live_relay(void *arg, const char *packet, struct buf *answer, struct err *e);
+/* Ends the replay, if there is one. */
+void live_return(struct live *l);
+
+#endif

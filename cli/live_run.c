@@ -1,0 +1,363 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * live_run.c: forwards in the live process, with all its threads. The recorder's own signals pass unseen, and so do its steps:
+ * a call into it is one step (view/sight.h).
+ */
+#include <fcntl.h>
+#include <inttypes.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/wait.h>
+
+#include "base/cleanup.h"
+#include "cli/live_int.h"
+#include "view/regs.h"
+
+#define POLL_MS 20
+#define SIG_PREEMPT 64 /* the recorder's, see plugins/record/shim.h */
+
+struct run {
+	struct live *l;
+	pid_t step;
+	uint64_t before; /* of the stepped thread: its last instruction */
+	bool handler; /* ... and whether a handler began with it */
+	struct gaze gaze;
+	bool stopped, passed; /* passed: at a breakpoint whose condition is false */
+	struct rsp_stop *stop;
+};
+
+static void stop_for(struct run *r, enum rsp_why why, pid_t tid, int sig)
+{
+	*r->stop = (struct rsp_stop){.why = why, .tid = tid, .sig = sig};
+	r->stopped = true;
+}
+
+bool live_in_call(struct live *l, struct trace *t, struct user_regs_struct *r)
+{
+	return outside_of_call(&l->outside, &l->sight, t->pid, r);
+}
+
+static int pc_of(struct trace *t, uint64_t *pc, struct err *e)
+{
+	struct user_regs_struct r;
+
+	if (trace_get_regs(t, &r, e))
+		return -1;
+	*pc = r.rip;
+	return 0;
+}
+
+/* rdtsc, rdtscp: the recorder has them trapped. */
+static bool is_tsc(struct trace *t)
+{
+	struct user_regs_struct r;
+	struct err ignored;
+	uint8_t op[3];
+
+	if (trace_get_regs(t, &r, &ignored) || trace_read(t->pid, r.rip, op, sizeof(op), &ignored))
+		return false;
+	return op[0] == 0x0f && (op[1] == 0x31 || (op[1] == 0x01 && op[2] == 0xf9));
+}
+
+/* Memory shared with other processes: the recorder has it protected (plugins/record/pages.c). */
+static bool is_shared(pid_t pid, uint64_t addr)
+{
+	char path[64], line[4400], perms[8];
+	cleanup_fclose FILE *f = NULL;
+	uint64_t lo, hi;
+
+	snprintf(path, sizeof(path), "/proc/%d/maps", (int)pid);
+	f = fopen(path, "re");
+	while (f && fgets(line, sizeof(line), f))
+		if (sscanf(line, "%" SCNx64 "-%" SCNx64 " %7s", &lo, &hi, perms) == 3 && addr >= lo && addr < hi)
+			return perms[3] == 's';
+	return false;
+}
+
+/* By which the recorder and libc work. */
+static bool is_internal(struct trace *t, const siginfo_t *si)
+{
+	switch (si->si_signo) {
+	case SIGSYS:
+		return si->si_code > 0;
+	case SIG_PREEMPT:
+	case 32: /* glibc's: cancellation, setxid */
+	case 33:
+		return true;
+	case SIGSEGV:
+		return (si->si_code == SI_KERNEL && is_tsc(t)) ||
+		       (si->si_code == SEGV_ACCERR && is_shared(t->pid, (uint64_t)si->si_addr));
+	}
+	return false;
+}
+
+static int note_step(struct run *r, struct group_thread *th, struct err *e)
+{
+	if (th->t.tid != r->step)
+		return 0;
+	if (pc_of(&th->t, &r->before, e))
+		return -1;
+	r->handler = th->sig != 0;
+	return 0;
+}
+
+static int go_on(struct run *r, struct group_thread *th, struct err *e)
+{
+	return note_step(r, th, e) || group_resume_one(&r->l->group, th, e) ? -1 : 0;
+}
+
+static bool is_watch(struct run *r, struct group_thread *th, const struct trace_stop *s)
+{
+	for (unsigned i = 0; i < BREAKS_WATCHES; i++) {
+		const struct group_slot *w = &r->l->breaks.watch[i];
+
+		if (!(s->slots & 1u << i) || !w->kind)
+			continue;
+		stop_for(r, RSP_WATCHPOINT, th->t.tid, 0);
+		r->stop->addr = w->addr;
+		r->stop->point = w->kind == GROUP_ACCESS ? RSP_ACCESS : RSP_WRITE;
+		return true;
+	}
+	return false;
+}
+
+/* 1: the stepped thread is at a visible state. */
+static int is_stepped(struct run *r, struct group_thread *th, const struct trace_stop *s, struct err *e)
+{
+	struct user_regs_struct regs;
+
+	if (th->t.tid != r->step || s->why != TRACE_STEPPED)
+		return 0;
+	if (trace_hide_step(&th->t, e) || trace_get_regs(&th->t, &regs, e))
+		return -1;
+	return sight_sees(&r->l->sight, &r->gaze, th->t.pid, r->before, &regs, r->handler);
+}
+
+/* The recorder is mapped some time after the start, and elsewhere after an exec. */
+static void look_around(struct live *l)
+{
+	struct err ignored;
+
+	if (!l->sight.shim.lo)
+		sight_find(l->group.pid, &l->sight, &ignored);
+}
+
+static int become_another(struct run *r, struct group_thread *th)
+{
+	struct live *l = r->l;
+
+	breaks_forget_text(&l->breaks);
+	outside_fini(&l->outside);
+	memset(&l->sight, 0, sizeof(l->sight));
+	stop_for(r, RSP_EXECED, th->t.tid, 0);
+	return 0;
+}
+
+static bool is_caught(pid_t pid, int sig)
+{
+	char path[64], line[256];
+	cleanup_fclose FILE *f = NULL;
+	uint64_t caught = 0;
+
+	snprintf(path, sizeof(path), "/proc/%d/status", (int)pid);
+	f = fopen(path, "re");
+	while (f && fgets(line, sizeof(line), f) && sscanf(line, "SigCgt: %" SCNx64, &caught) != 1)
+		;
+	return caught >> (sig - 1) & 1;
+}
+
+/* GDB has let it die of this fault. The recorder, which noted that in its handler, lets it happen again without one. */
+static bool is_fault_again(struct run *r, struct group_thread *th, const struct trace_stop *s)
+{
+	const struct rsp_stop *last = &r->l->stop;
+
+	return trace_is_fault(s) && last->why == RSP_SIGNALLED && last->tid == th->t.tid &&
+	       last->sig == regs_gdb_signal(s->info.si_signo) && r->l->passed == s->info.si_signo &&
+	       !is_caught(th->t.pid, s->info.si_signo);
+}
+
+/* Signals are GDB's to pass on, but for the internal ones. */
+static void take_signal(struct run *r, struct group_thread *th, const struct trace_stop *s)
+{
+	if (is_internal(&th->t, &s->info) || is_fault_again(r, th, s))
+		th->sig = s->info.si_signo;
+	else
+		stop_for(r, RSP_SIGNALLED, th->t.tid, regs_gdb_signal(s->info.si_signo));
+}
+
+/* A stop of one thread: GDB's, else the thread goes on. */
+static int judge(struct run *r, struct group_thread *th, const struct trace_stop *s, struct err *e)
+{
+	int yes = trace_is_int3(s) ? breaks_hit(&r->l->breaks, &th->t, e) : 0;
+
+	if (group_is_exec(s))
+		return become_another(r, th);
+	if (yes > 0 && !breaks_wanted(&r->l->breaks, &th->t)) {
+		r->passed = true;
+		return 0;
+	}
+	if (!yes && !is_watch(r, th, s) && s->why == TRACE_SIGNAL)
+		take_signal(r, th, s);
+	else if (yes > 0)
+		stop_for(r, RSP_BREAKPOINT, th->t.tid, 0);
+	if (!yes && !r->stopped && (yes = is_stepped(r, th, s, e)) > 0)
+		stop_for(r, RSP_STEPPED, th->t.tid, 0);
+	if (yes < 0)
+		return -1;
+	return r->stopped ? 0 : go_on(r, th, e);
+}
+
+static void gone(struct run *r)
+{
+	int status = r->l->group.status;
+
+	if (WIFSIGNALED(status))
+		stop_for(r, RSP_DIED, 0, regs_gdb_signal(WTERMSIG(status)));
+	else
+		stop_for(r, RSP_EXITED, 0, WEXITSTATUS(status));
+	r->l->group.n = 0;
+}
+
+/* Which thread an interrupt is shown in: the last one, if it runs the program's code; one that does; the last one. */
+static pid_t interrupted_thread(struct live *l)
+{
+	struct group_thread *last = group_find(&l->group, l->tid);
+	struct user_regs_struct regs;
+	struct err ignored;
+
+	for (unsigned i = 0; i <= l->group.n; i++) {
+		struct group_thread *th = i ? l->group.v[i - 1] : last;
+
+		if (th && th->t.alive && !trace_get_regs(&th->t, &regs, &ignored) && !live_in_call(l, &th->t, &regs))
+			return th->t.tid;
+	}
+	return last ? last->t.tid : l->group.v[0]->t.tid;
+}
+
+static int wait_stop(struct run *r, struct err *e)
+{
+	struct live *l = r->l;
+
+	while (!r->stopped && !r->passed) {
+		struct group_thread *th = NULL;
+		struct trace_stop s;
+		int got = group_wait(&l->group, POLL_MS, &th, &s, e);
+
+		/* one that was pending: the others have not gone on yet */
+		if (got < 0 || (got == 1 && (judge(r, th, &s, e) || (!r->stopped && !r->passed && group_resume(&l->group, r->step, e)))))
+			return -1;
+		if (got == 2) {
+			gone(r);
+			return 0;
+		}
+		if (!got && rsp_interrupted(&l->conn)) {
+			if (group_stop(&l->group, e))
+				return -1;
+			stop_for(r, RSP_SIGNALLED, interrupted_thread(l), SIGINT);
+		}
+	}
+	return group_stop(&l->group, e);
+}
+
+/* It stopped at a breakpoint together with another thread: it comes to it again. */
+static int put_back(struct live *l, struct group_thread *th, struct err *e)
+{
+	int yes;
+
+	if (!th->pending || !trace_is_int3(&th->stop))
+		return 0;
+	yes = breaks_hit(&l->breaks, &th->t, e);
+	if (yes > 0)
+		th->pending = false;
+	return yes < 0 ? -1 : 0;
+}
+
+/* A thread that stands at a breakpoint makes one instruction without it; the others stay. */
+static int step_off(struct run *r, struct group_thread *th, struct err *e)
+{
+	struct live *l = r->l;
+	struct trace_stop s;
+	uint64_t pc;
+	int sig;
+
+	if (!th->t.alive || th->pending || pc_of(&th->t, &pc, e))
+		return th->t.alive && !th->pending ? -1 : 0;
+	if (!breaks_has(&l->breaks, pc))
+		return 0;
+	if (note_step(r, th, e))
+		return -1;
+	sig = th->sig;
+	th->sig = 0;
+	if (trace_step(&th->t, sig, &s, e))
+		return -1;
+	if (s.why == TRACE_EXITED || is_watch(r, th, &s))
+		return 0;
+	if (s.why == TRACE_SIGNAL)
+		take_signal(r, th, &s);
+	if (r->stopped || s.why != TRACE_STEPPED || pc_of(&th->t, &pc, e))
+		return r->stopped || s.why != TRACE_STEPPED ? 0 : -1;
+	if (breaks_has(&l->breaks, pc) && th->t.tid == r->step && breaks_wanted(&l->breaks, &th->t))
+		stop_for(r, RSP_BREAKPOINT, th->t.tid, 0);
+	else if (is_stepped(r, th, &s, e) > 0)
+		stop_for(r, RSP_STEPPED, th->t.tid, 0);
+	return 0;
+}
+
+static int start(struct run *r, struct err *e)
+{
+	struct live *l = r->l;
+	struct group_thread *th = group_find(&l->group, r->step);
+	struct user_regs_struct regs;
+
+	for (unsigned i = 0; i < BREAKS_WATCHES; i++)
+		l->group.slot[i] = l->breaks.watch[i];
+	if (th && th->t.alive) {
+		if (note_step(r, th, e) || trace_get_regs(&th->t, &regs, e))
+			return -1;
+		if (!sight_is_certain(&l->sight, regs.rip))
+			outside_gaze(&l->outside, &l->sight, th->t.pid, &regs, &r->gaze);
+	}
+	return breaks_insert(&l->breaks, l->group.pid, e) || group_resume(&l->group, r->step, e) ? -1 : 0;
+}
+
+static int run(struct run *r, struct err *e)
+{
+	struct live *l = r->l;
+	struct err why;
+	int got = 0;
+
+	for (unsigned i = 0; i < l->group.n && !r->stopped; i++)
+		if (step_off(r, l->group.v[i], e))
+			return -1;
+	if (r->stopped)
+		return 0;
+	got = start(r, e) || wait_stop(r, e) ? -1 : 0;
+	if (l->group.n && group_stop(&l->group, got ? &why : e))
+		got = -1;
+	for (unsigned i = 0; i < l->group.n && !got; i++)
+		got = put_back(l, l->group.v[i], e);
+	if (l->group.n && breaks_take_out(&l->breaks, l->group.pid, got ? &why : e))
+		got = -1;
+	return got;
+}
+
+int live_resume(struct live *l, enum rsp_resume how, pid_t tid, struct rsp_stop *out, struct err *e)
+{
+	struct run r = {.l = l, .step = how == RSP_STEP ? tid : 0, .stop = out};
+
+	int ret;
+
+	look_around(l);
+	do {
+		r.passed = false;
+		ret = run(&r, e);
+	} while (!ret && r.passed && !r.stopped);
+	l->passed = 0;
+	if (ret)
+		return -1;
+	look_around(l);
+	l->tid = out->tid;
+	l->stop = *out;
+	return 0;
+}

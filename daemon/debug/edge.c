@@ -1,0 +1,174 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * edge.c: a timeline that ends where a live program stands: in the middle of a segment, behind its last event. That place
+ * is an address and how many times it is passed (travel.h). It is found once, by what the live process has in registers and
+ * memory (view/stance.h): of all the times that the segment comes to the address, the one that is most alike.
+ */
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "debug/inside_int.h"
+#include "debug/travel_int.h"
+#include "view/stance.h"
+
+#define COMPARE_MAX 1000000u /* times at the address */
+
+int travel_at_edge(struct travel *t, bool *yes, struct err *e)
+{
+	struct breaks b = {0};
+	uint64_t pc, before;
+	int r;
+
+	*yes = false;
+	if (inside_pc(&t->in.now, &pc, e))
+		return -1;
+	if (pc != t->edge.pc)
+		return 0;
+	breaks_add(&b, pc, 0);
+	r = inside_count_stops(&t->in, &b, &before, e);
+	breaks_fini(&b);
+	*yes = !r && before + 1 >= t->edge.hits;
+	return r;
+}
+
+/* How many times it has been at the edge's address, now included. */
+static int count_passed(struct travel *t, uint64_t *passed, struct err *e)
+{
+	struct breaks b = {0};
+	uint64_t pc;
+	int r;
+
+	breaks_add(&b, t->edge.pc, 0);
+	r = inside_pc(&t->in.now, &pc, e) || inside_count_stops(&t->in, &b, passed, e) ? -1 : 0;
+	breaks_fini(&b);
+	*passed += !r && pc == t->edge.pc;
+	return r;
+}
+
+/* The next stop of the user's or at the edge's address. */
+static int next(struct travel *t, bool fresh, struct breaks *both, struct stop *stop, struct err *e)
+{
+	int r = fresh ? inside_nth_stop(&t->in, both, 1, stop, e) : inside_run(&t->in, both, stop, e);
+
+	if (r > 0 || (!r && stop->kind == STOP_OVER))
+		return err_set(e, ERR_INTERNAL, "the state of the live program is not met again behind event %llu",
+			       (unsigned long long)t->edge.n);
+	return r;
+}
+
+static int run(struct travel *t, bool fresh, const struct breaks *breaks, struct breaks *both, struct stop *stop,
+	       struct err *e)
+{
+	uint64_t passed = 0, pc;
+
+	if (!fresh && count_passed(t, &passed, e))
+		return -1;
+	for (; passed < t->edge.hits; fresh = false) {
+		if (next(t, fresh, both, stop, e) || inside_pc(&t->in.now, &pc, e))
+			return -1;
+		if (stop->kind != STOP_BREAK)
+			return 0;
+		passed += pc == t->edge.pc;
+		if (breaks && breaks_has(breaks, pc) && breaks_wanted(breaks, &t->in.now))
+			return 0;
+	}
+	*stop = (struct stop){.kind = STOP_END};
+	return 0;
+}
+
+int travel_run_to_edge(struct travel *t, bool fresh, const struct breaks *breaks, struct stop *stop, struct err *e)
+{
+	struct breaks both = {0};
+	int r;
+
+	if (breaks)
+		breaks_add_all(&both, breaks);
+	breaks_add(&both, t->edge.pc, 0);
+	r = run(t, fresh, breaks, &both, stop, e);
+	breaks_fini(&both);
+	if (t->mode == TRAVEL_INSIDE)
+		t->tid = t->in.seg.tid;
+	return r;
+}
+
+int travel_enter_last(struct travel *t, pid_t step, struct stop *stop, struct err *e)
+{
+	if (travel_enter(t, t->edge.n, e))
+		return -1;
+	*stop = (struct stop){.kind = STOP_STEP};
+	return step == t->in.seg.tid ? 0 : travel_run_to_edge(t, true, &t->breaks, stop, e);
+}
+
+struct likeness {
+	uint64_t hit; /* 0: none so far */
+	size_t stack, data;
+};
+
+/* Is this time more like the live one than all before? */
+static int compare(const struct stance *p, struct trace *now, uint64_t hit, struct likeness *best, struct err *e)
+{
+	struct user_regs_struct r;
+	struct likeness here = {.hit = hit};
+
+	if (trace_get_regs(now, &r, e))
+		return -1;
+	if (!stance_is_like(p, &r))
+		return 0;
+	here.stack = stance_differs(p, now->pid, false);
+	if (best->hit && here.stack > best->stack)
+		return 0;
+	here.data = stance_differs(p, now->pid, true);
+	if (!best->hit || here.stack < best->stack || here.data < best->data)
+		*best = here;
+	return 0;
+}
+
+/* Through the segment, which ends where the live process has not come yet. */
+static int most_alike(struct travel *t, const struct stance *p, struct breaks *at, struct likeness *best, struct err *e)
+{
+	struct stop stop = {0};
+	uint64_t hit = 1;
+	int r = inside_nth_stop(&t->in, at, 1, &stop, e);
+
+	while (!r && stop.kind != STOP_OVER && hit < COMPARE_MAX) {
+		if (stop.kind == STOP_BREAK && compare(p, &t->in.now, hit++, best, e))
+			return -1;
+		if (best->hit && !best->stack && !best->data)
+			return 0;
+		r = inside_run(&t->in, at, &stop, e);
+	}
+	return r < 0 ? -1 : 0;
+}
+
+static int find_edge(struct travel *t, const struct stance *p, struct err *e)
+{
+	struct likeness best = {0};
+	struct breaks at = {0};
+	struct stop stop;
+	int r = travel_enter(t, t->edge.n, e);
+
+	breaks_add(&at, p->regs.rip, 0);
+	if (!r)
+		r = most_alike(t, p, &at, &best, e);
+	if (!r && best.hit) {
+		/* what is behind it has not happened */
+		r = travel_enter(t, t->edge.n, e) || inside_nth_stop(&t->in, &at, best.hit, &stop, e) ? -1 : 0;
+	} else if (r >= 0) {
+		r = err_set(e, ERR_INTERNAL, "the replay does not come to 0x%llx, where the live program stands, behind event %llu",
+			    (unsigned long long)p->regs.rip, (unsigned long long)t->edge.n);
+	}
+	breaks_fini(&at);
+	t->edge.hits = best.hit;
+	return r;
+}
+
+int travel_goto_live(struct travel *t, const struct stance *p, struct err *e)
+{
+	if (p->in_call)
+		return travel_goto(t, nav_total(t->nav), e);
+	t->edge = (struct travel_edge){.n = nav_total(t->nav) - 1, .pc = p->regs.rip};
+	if (find_edge(t, p, e))
+		return -1;
+	t->edge.on = true;
+	return 0;
+}

@@ -1,0 +1,213 @@
+/* SPDX-License-Identifier: MIT */
+/* stub_run.c: the packets that move the program, begin and end it, and how it has stopped. */
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "rsp/stub_int.h"
+
+static const char *watch_name(enum rsp_point p)
+{
+	return p == RSP_READ ? "rwatch" : p == RSP_ACCESS ? "awatch" : "watch";
+}
+
+/* It is another program now. */
+static void add_exec(struct stub *s)
+{
+	cleanup_buf struct buf path = {0};
+	struct err ignored;
+
+	if (s->ops->object(s->ctx, "exec-file", &path, &ignored))
+		return;
+	buf_add_str(&s->out, "exec:");
+	rsp_hex(&s->out, path.data, path.len);
+	buf_add_char(&s->out, ';');
+}
+
+static int stop_reply(struct stub *s)
+{
+	const struct rsp_stop *p = &s->stop;
+
+	if (p->why == RSP_EXITED || p->why == RSP_DIED) {
+		buf_addf(&s->out, "%c%02x", p->why == RSP_EXITED ? 'W' : 'X', p->sig);
+		return 0;
+	}
+	/* that another thread stops without a reason is no trap */
+	buf_addf(&s->out, "T%02x", p->why == RSP_SIGNALLED ? p->sig : p->why == RSP_ELSEWHERE ? 0 : 5);
+	if (p->why == RSP_WATCHPOINT)
+		buf_addf(&s->out, "%s:%" PRIx64 ";", watch_name(p->point), p->addr);
+	if (p->why == RSP_BEGIN)
+		buf_add_str(&s->out, "replaylog:begin;");
+	if (p->why == RSP_END)
+		buf_add_str(&s->out, "replaylog:end;");
+	if (p->why == RSP_BREAKPOINT)
+		buf_add_str(&s->out, "swbreak:;");
+	if (p->why == RSP_EXECED)
+		add_exec(s);
+	buf_addf(&s->out, "thread:%x;", p->tid);
+	return 0;
+}
+
+int stub_why_stopped(struct stub *s, const char *args, struct err *e)
+{
+	(void)args;
+	(void)e;
+	if (!s->killed)
+		return stop_reply(s);
+	buf_add_str(&s->out, "W00");
+	return 0;
+}
+
+/*
+ * alone: no other thread is to go on. So GDB steps over a breakpoint, and when such a step meets the end of history it
+ * never again lets the program go on (infrun.c of GDB 13, TARGET_WAITKIND_NO_HISTORY): it meets it with what comes next.
+ */
+static int resume(struct stub *s, enum rsp_resume how, int tid, bool alone)
+{
+	static const char end_text[] = "No more reverse-execution history.\n";
+	struct rsp_stop stop = s->stop;
+	struct err why = {0};
+
+	if (s->ops->resume(s->ctx, how, tid, &stop, &why))
+		return stub_refuse(s, &why);
+	if (stop.why == RSP_END && alone) {
+		stop.why = RSP_STEPPED;
+		rsp_say(s->c, end_text, strlen(end_text), &why);
+	}
+	s->stop = stop;
+	s->general = s->moving = 0;
+	s->killed = stop.why == RSP_EXITED || stop.why == RSP_DIED;
+	return stop_reply(s);
+}
+
+/* ;ACTION[:THREAD] behind *p: is it a step, with which signal (0: none), and of which thread? */
+static bool read_action(const char **p, bool *step, int *sig, int *tid)
+{
+	const char *s = *p + 1;
+	char action = **p == ';' ? *s++ : '\0';
+
+	*sig = 0;
+	if (!action || !strchr("cCsS", action))
+		return false;
+	if (action < 'a') /* with a signal */
+		*sig = (int)strtol(s, (char **)&s, 16);
+	*step = action == 's' || action == 'S';
+	*tid = 0;
+	if (*s == ':' && !stub_thread_id(s + 1, &s, tid))
+		return false;
+	*p = s;
+	return !*s || *s == ';';
+}
+
+/* vCont;ACTION[:THREAD]... : the thread to be stepped, else all go on. */
+int stub_v_cont(struct stub *s, const char *args, struct err *e)
+{
+	bool step = false, found = false, alone = true;
+	int tid = 0, sig = 0, stepped = 0;
+	const char *p = args;
+
+	(void)e;
+	do {
+		if (!read_action(&p, &step, &sig, &tid))
+			return stub_error(s);
+		if (sig && s->ops->signal)
+			s->ops->signal(s->ctx, stub_thread(s, tid), sig);
+		if (step && !found)
+			stepped = tid;
+		found |= step;
+		alone &= step;
+	} while (*p);
+	return resume(s, found ? RSP_STEP : RSP_CONTINUE, stub_thread(s, found ? stepped : 0), found && alone);
+}
+
+int stub_v_cont_query(struct stub *s, const char *args, struct err *e)
+{
+	(void)args;
+	(void)e;
+	buf_add_str(&s->out, "vCont;c;C;s;S");
+	return 0;
+}
+
+int stub_go_on(struct stub *s, const char *args, struct err *e)
+{
+	(void)args;
+	(void)e;
+	return resume(s, RSP_CONTINUE, stub_thread(s, s->moving), false);
+}
+
+int stub_one_step(struct stub *s, const char *args, struct err *e)
+{
+	(void)args;
+	(void)e;
+	return resume(s, RSP_STEP, stub_thread(s, s->moving), false);
+}
+
+int stub_back_continue(struct stub *s, const char *args, struct err *e)
+{
+	(void)args;
+	(void)e;
+	return resume(s, RSP_BACK_CONTINUE, stub_thread(s, s->moving), false);
+}
+
+int stub_back_step(struct stub *s, const char *args, struct err *e)
+{
+	(void)args;
+	(void)e;
+	return resume(s, RSP_BACK_STEP, stub_thread(s, s->moving), false);
+}
+
+static int leave(struct stub *s, const char *args, struct err *e)
+{
+	(void)args;
+	(void)e;
+	s->done = true;
+	return stub_ok(s);
+}
+
+/* Extended: GDB may run it again, and still closes its files. */
+int stub_detach(struct stub *s, const char *args, struct err *e)
+{
+	struct err why = {0};
+
+	if (s->ops->detach && s->ops->detach(s->ctx, &why))
+		return stub_refuse(s, &why);
+	s->killed |= s->ops->detach != NULL;
+	return s->extended ? stub_ok(s) : leave(s, args, e);
+}
+
+/* A recorded program (without ops->kill) cannot die of it: it is out of sight until it is run again. */
+int stub_kill_program(struct stub *s, const char *args, struct err *e)
+{
+	struct err why = {0};
+
+	if (s->ops->kill && s->ops->kill(s->ctx, &why))
+		return stub_refuse(s, &why);
+	if (!s->extended)
+		return leave(s, args, e);
+	s->killed = true;
+	return stub_ok(s);
+}
+
+/* vRun;FILE[;ARG...] in hexadecimal, or R. */
+int stub_run_again(struct stub *s, const char *args, struct err *e)
+{
+	struct rsp_stop stop = {.why = RSP_STEPPED};
+	struct err why = {0};
+
+	(void)e;
+	if (s->ops->restart(s->ctx, args, &stop, &why))
+		return stub_refuse(s, &why);
+	s->stop = stop;
+	s->general = s->moving = 0;
+	s->killed = false;
+	return stop_reply(s);
+}
+
+int stub_attached(struct stub *s, const char *args, struct err *e)
+{
+	(void)args;
+	(void)e;
+	buf_add_char(&s->out, s->ops->kill ? '0' : '1');
+	return 0;
+}

@@ -1,0 +1,196 @@
+/* SPDX-License-Identifier: MIT */
+/* stance.c: see stance.h. */
+#include "view/stance.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/buf.h"
+#include "base/cleanup.h"
+#include "base/fdio.h"
+#include "base/str.h"
+#include "rlog/replay.h"
+#include "view/regs.h"
+#include "view/sight.h"
+
+#define MAGIC 0x544f5053444546ull /* "FEDSPOT" */
+#define STACK_MAX (64u << 10)
+#define DATA_MAX (8u << 20)
+#define RED_ZONE 128
+
+struct head {
+	uint64_t magic, n, len;
+	int32_t pid, tid;
+	uint64_t in_call;
+	struct user_regs_struct regs;
+};
+
+static void add(struct stance *p, uint64_t addr, uint64_t len)
+{
+	p->region = xreallocarray(p->region, p->n + 1, sizeof(p->region[0]));
+	p->region[p->n++] = (struct stance_region){addr, len};
+	p->len += len;
+}
+
+/* The recorder's own: its plan of addresses (rlog/replay.h), below the heaps. */
+static bool is_recorders(uint64_t addr)
+{
+	return addr >= REPLAY_CTL_ADDR && addr < SHIM_HEAP_MAIN_ADDR;
+}
+
+struct mapping {
+	uint64_t lo, hi;
+	bool writable, hidden; /* hidden: of a library that the recorder plays with, or of the recorder */
+	bool anonymous;
+};
+
+static bool parse(const char *line, struct mapping *m)
+{
+	const char *path = strchr(line, '/');
+	char perms[8];
+
+	if (sscanf(line, "%" SCNx64 "-%" SCNx64 " %7s", &m->lo, &m->hi, perms) != 3)
+		return false;
+	m->writable = perms[1] == 'w' && perms[3] == 'p';
+	m->anonymous = !path && !strchr(line, '[');
+	m->hidden = (path && sight_knows(path)) || is_recorders(m->lo);
+	return true;
+}
+
+static void add_mapping(struct stance *p, const struct mapping *m)
+{
+	uint64_t sp = p->regs.rsp - RED_ZONE;
+
+	/* other threads' stacks are as large as this one: they stand still */
+	if (m->lo <= sp && sp < m->hi)
+		return;
+	if (m->lo >= SHIM_STACK_ADDR && m->lo < SHIM_STACKS_END)
+		return;
+	if (p->len + (m->hi - m->lo) <= DATA_MAX)
+		add(p, m->lo, m->hi - m->lo);
+}
+
+static int find_regions(struct stance *p, struct err *e)
+{
+	uint64_t sp = p->regs.rsp - RED_ZONE, hidden_end = 0;
+	char path[64], line[4400];
+	cleanup_fclose FILE *f = NULL;
+	struct mapping m;
+
+	snprintf(path, sizeof(path), "/proc/%d/maps", (int)p->pid);
+	f = fopen(path, "re");
+	if (!f)
+		return err_errno(e, ERR_INTERNAL, "%s", path);
+	add(p, sp, 0);
+	while (fgets(line, sizeof(line), f)) {
+		if (!parse(line, &m))
+			continue;
+		if (m.lo <= sp && sp < m.hi)
+			p->region[0].len = m.hi - sp < STACK_MAX ? m.hi - sp : STACK_MAX;
+		/* what follows such a library's data is its .bss */
+		m.hidden |= m.anonymous && m.lo == hidden_end;
+		if (m.hidden)
+			hidden_end = m.hi;
+		else if (m.writable)
+			add_mapping(p, &m);
+	}
+	p->len += p->region[0].len;
+	return 0;
+}
+
+int stance_look(struct stance *p, struct trace *t, bool in_call, struct err *e)
+{
+	uint8_t *at;
+
+	*p = (struct stance){.pid = t->pid, .tid = t->tid, .in_call = in_call};
+	if (trace_get_regs(t, &p->regs, e) || find_regions(p, e))
+		return -1;
+	at = p->data = xcalloc(p->len + 1, 1);
+	for (unsigned i = 0; i < p->n; i++) {
+		regs_read_memory(p->pid, p->region[i].addr, at, p->region[i].len);
+		at += p->region[i].len;
+	}
+	return 0;
+}
+
+int stance_write(const struct stance *p, const char *path, struct err *e)
+{
+	struct head h = {.magic = MAGIC, .n = p->n, .len = p->len, .pid = p->pid, .tid = p->tid,
+			 .in_call = p->in_call, .regs = p->regs};
+	cleanup_buf struct buf b = {0};
+
+	buf_add(&b, (const char *)&h, sizeof(h));
+	buf_add(&b, (const char *)p->region, p->n * sizeof(p->region[0]));
+	buf_add(&b, (const char *)p->data, p->len);
+	return write_file(path, b.data, b.len, 0600, e);
+}
+
+int stance_read(struct stance *p, const char *path, struct err *e)
+{
+	cleanup_buf struct buf b = {0};
+	struct head h;
+	size_t regions, sum = 0;
+
+	*p = (struct stance){0};
+	if (read_file(path, &b, e))
+		return -1;
+	if (b.len >= sizeof(h))
+		memcpy(&h, b.data, sizeof(h));
+	if (b.len < sizeof(h) || h.magic != MAGIC || h.n > b.len / sizeof(p->region[0]))
+		return err_set(e, ERR_USAGE, "%s: no file about a live program", path);
+	regions = h.n * sizeof(p->region[0]);
+	if (b.len != sizeof(h) + regions + h.len)
+		return err_set(e, ERR_USAGE, "%s: cut short", path);
+	*p = (struct stance){.pid = h.pid, .tid = h.tid, .in_call = h.in_call != 0, .regs = h.regs,
+			    .n = (unsigned)h.n, .len = h.len};
+	p->region = xmalloc(regions + 1);
+	p->data = xmalloc(h.len + 1);
+	memcpy(p->region, b.data + sizeof(h), regions);
+	memcpy(p->data, b.data + sizeof(h) + regions, h.len);
+	for (unsigned i = 0; i < p->n; i++)
+		sum += p->region[i].len;
+	return sum == p->len ? 0 : err_set(e, ERR_USAGE, "%s: damaged", path);
+}
+
+void stance_fini(struct stance *p)
+{
+	free(p->region);
+	free(p->data);
+	*p = (struct stance){0};
+}
+
+bool stance_is_like(const struct stance *p, const struct user_regs_struct *r)
+{
+	const struct user_regs_struct *w = &p->regs;
+
+	return r->rip == w->rip && r->rsp == w->rsp && r->rbp == w->rbp && r->rbx == w->rbx && r->r12 == w->r12 &&
+	       r->r13 == w->r13 && r->r14 == w->r14 && r->r15 == w->r15 && r->fs_base == w->fs_base;
+}
+
+static size_t differing(const uint8_t *a, const uint8_t *b, size_t len)
+{
+	size_t n = 0;
+
+	for (; len >= 8; a += 8, b += 8, len -= 8)
+		n += memcmp(a, b, 8) != 0;
+	return n + (len && memcmp(a, b, len));
+}
+
+size_t stance_differs(const struct stance *p, pid_t pid, bool all)
+{
+	unsigned from = all ? 1 : 0, to = all ? p->n : p->n > 0;
+	const uint8_t *want = p->data + (all && p->n ? p->region[0].len : 0);
+	size_t words = 0;
+
+	for (unsigned i = from; i < to; i++) {
+		size_t len = p->region[i].len, got;
+		cleanup_free uint8_t *now = xmalloc(len + 1);
+
+		got = regs_read_memory(pid, p->region[i].addr, now, len);
+		words += differing(now, want, got) + (len - got) / 8;
+		want += len;
+	}
+	return words;
+}

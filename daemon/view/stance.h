@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * stance.h: where a thread of a program that is being recorded stands, for a replay to go there: its registers, and what the
+ * program has on its stack and in its data. Kept in a file: the live process cannot be seen from a replay's cell.
+ */
+#ifndef FRED_VIEW_STANCE_H
+#define FRED_VIEW_STANCE_H
+
+#include "trace/trace.h"
+
+struct stance_region {
+	uint64_t addr;
+	uint64_t len;
+};
+
+struct stance {
+	pid_t pid, tid;
+	bool in_call; /* in a library call of the recorder's: at the end of what is recorded */
+	struct user_regs_struct regs;
+	struct stance_region *region; /* the first one is the stack's; as far as they are not too large */
+	unsigned n;
+	uint8_t *data; /* of all regions, one behind the other */
+	size_t len;
+};
+
+/* Of a stopped thread whose process stands still. stance_fini in any case. */
+int stance_look(struct stance *p, struct trace *t, bool in_call, struct err *e);
+int stance_write(const struct stance *p, const char *path, struct err *e);
+int stance_read(struct stance *p, const char *path, struct err *e);
+void stance_fini(struct stance *p);
+
+/* Has the thread the registers that a function keeps for its caller, and the same PC and stack? */
+bool stance_is_like(const struct stance *p, const struct user_regs_struct *r);
+/*
+ * How many words of a process's memory are not as there: of the stack, or with `all` of the rest. In what the recorder has
+ * left on the stack a replay may differ, so that the least is best.
+ */
+size_t stance_differs(const struct stance *p, pid_t pid, bool all);
+
+#endif
