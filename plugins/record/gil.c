@@ -12,6 +12,7 @@
  *
  * Forbidden: to be interrupted by a handler that comes here too. Signals queue while blocking is 0.
  */
+#include "record/chaos.h"
 #include "record/group.h"
 #include "record/point.h"
 
@@ -30,12 +31,10 @@ static struct gil {
 	uint32_t first, last; /* waiting threads by ordinal, through gil_next */
 	uint32_t waiters;
 	uint32_t looks; /* the owner's, in this slice */
-	uint32_t points; /* chaos: events left until the next switch */
-	uint32_t delayed; /* chaos: runs only when no other can */
+	int idle; /* chaos: nobody runs, though a thread waits */
 	uint64_t slice_end; /* a stamp */
 	uint64_t slice_start, slice_cpu; /* its stamp; its owner's CPU time in ns */
 	long patience; /* ns */
-	uint64_t random;
 	uint64_t turns; /* how often it changed hands */
 	uint64_t seen_turns; /* the watchdog's last look */
 	const uint8_t *seen_cur;
@@ -57,14 +56,6 @@ static void gil_unlock(void)
 		raw_futex_wake(&gil.lock, 1);
 }
 
-static uint32_t rnd(uint32_t below)
-{
-	gil.random ^= gil.random << 13;
-	gil.random ^= gil.random >> 7;
-	gil.random ^= gil.random << 17;
-	return (uint32_t)((gil.random >> 32) % below);
-}
-
 static int chaos(void)
 {
 	return G.control->sched == RLOG_SCHED_CHAOS;
@@ -80,9 +71,6 @@ static void new_slice(void)
 	gil.slice_cpu = point_cpu_ns();
 	gil.slice_end = gil.slice_start + (G.control->clock ? SLICE_COUNTED : hz / SLICE_HZ);
 	gil.looks = 0;
-	gil.points = UINT32_MAX;
-	if (chaos())
-		gil.points = 1 + rnd(1u << rnd(12)); /* one event as likely as a thousand */
 }
 
 static void enqueue(struct thr *t)
@@ -110,23 +98,41 @@ static struct thr *unlink_after(uint32_t prev)
 	return t;
 }
 
-/* Chaos: any waiting thread but the delayed one; who is delayed changes now and then. */
-static struct thr *pick_random(void)
+/* Chaos: in the order of their numbers: in which order they came may be chance. */
+static uint32_t list_waiting(uint32_t *waiting)
 {
-	uint32_t prev = 0, at, skip = rnd(gil.waiters);
+	uint32_t n = 0, i;
 
-	for (uint32_t i = 0; i < skip; i++)
-		prev = prev ? G.thr[prev].gil_next : gil.first;
-	at = prev ? G.thr[prev].gil_next : gil.first;
-	if (rnd(64) == 0)
-		gil.delayed = at;
-	if (at == gil.delayed && gil.waiters > 1) {
-		if (prev)
-			prev = 0;
-		else
-			prev = at;
+	for (uint32_t at = gil.first; at && n < CHAOS_CHOICE; at = G.thr[at].gil_next) {
+		for (i = n++; i && waiting[i - 1] > at; i--)
+			waiting[i] = waiting[i - 1];
+		waiting[i] = at;
 	}
+	return n;
+}
+
+static struct thr *unlink_thread(uint32_t ordinal)
+{
+	uint32_t prev = 0;
+
+	for (uint32_t at = gil.first; at != ordinal; at = G.thr[at].gil_next)
+		prev = at;
 	return unlink_after(prev);
+}
+
+/* Chaos: the next one, or none for a while. */
+static struct thr *pick(void)
+{
+	uint32_t waiting[CHAOS_CHOICE], n = list_waiting(waiting), i = chaos_next(waiting, n);
+
+	return i == n ? 0 : unlink_thread(waiting[i]);
+}
+
+static void give(struct thr *to)
+{
+	gil.owner = to->ordinal;
+	__atomic_store_n(&to->gil_go, 1, __ATOMIC_RELEASE);
+	raw_futex_wake(&to->gil_go, 1);
 }
 
 /* Hands the gil to a waiting thread, or to nobody. With the lock held. */
@@ -142,10 +148,27 @@ static void hand_over(void)
 		gil.owner = 0;
 		return;
 	}
-	to = chaos() ? pick_random() : unlink_after(0);
-	gil.owner = to->ordinal;
-	__atomic_store_n(&to->gil_go, 1, __ATOMIC_RELEASE);
-	raw_futex_wake(&to->gil_go, 1);
+	to = chaos() ? pick() : unlink_after(0);
+	gil.idle = !to;
+	if (!to) {
+		gil.owner = 0;
+		return;
+	}
+	give(to);
+}
+
+/* Chaos: the same where the owner could go on. 1: it does. */
+static int hand_over_or_stay(int yields)
+{
+	uint32_t waiting[CHAOS_CHOICE], n = list_waiting(waiting), i;
+
+	i = yields ? chaos_yield(waiting, n) : chaos_choose(gil.owner, waiting, n);
+
+	if (i == n)
+		return 1;
+	gil.turns++;
+	give(unlink_thread(waiting[i]));
+	return 0;
 }
 
 /* The owner has made no event while this thread waited for it: is it spinning? */
@@ -168,13 +191,29 @@ static void watchdog(struct thr *t)
 	gil_unlock();
 }
 
+/* Chaos: nobody has run for long enough. */
+static void end_idling(void)
+{
+	gil_lock();
+	if (gil.idle && !gil.owner && gil.first) {
+		gil.idle = 0;
+		chaos_idled();
+		give(unlink_after(0));
+	}
+	gil_unlock();
+}
+
 static void wait_go(struct thr *t)
 {
 	while (!__atomic_load_n(&t->gil_go, __ATOMIC_ACQUIRE)) {
-		long spin[2] = {0, gil.patience};
+		long spin[2] = {0, gil.idle ? CHAOS_IDLE_NS : gil.patience};
 
-		if (raw4(SYS_futex, &t->gil_go, FUTEX_WAIT, 0, spin) == -110 /* ETIMEDOUT */)
-			watchdog(t);
+		if (raw4(SYS_futex, &t->gil_go, FUTEX_WAIT, 0, spin) == -110 /* ETIMEDOUT */) {
+			if (gil.idle)
+				end_idling();
+			else
+				watchdog(t);
+		}
 		if (G.mode != SHIM_RECORD)
 			return;
 	}
@@ -205,10 +244,27 @@ void gil_release(struct thr *t)
 {
 	if (!t->gil)
 		return;
+	if (chaos())
+		chaos_settle(t);
 	t->gil = 0;
 	gil_lock();
 	hand_over();
 	gil_unlock();
+}
+
+int gil_lets_create(struct thr *t)
+{
+	/* the new thread is not to be faster than the one that made it, or not, by chance */
+	if (chaos() && !__atomic_load_n(&gil.waiters, __ATOMIC_RELAXED))
+		return 0;
+	gil_release(t);
+	return 1;
+}
+
+void gil_created(const struct thr *c)
+{
+	if (chaos())
+		chaos_await(c);
 }
 
 /* No other thread waits, but perhaps another process. */
@@ -221,10 +277,28 @@ static void switch_process(struct thr *t)
 	new_slice();
 }
 
-void gil_switch(struct thr *t)
+/* Chaos: with others waiting, or perhaps about to. */
+static void decide(struct thr *t, int yields)
 {
-	if (!t->gil || G.mode != SHIM_RECORD)
+	int stays;
+
+	chaos_settle(t);
+	if (!__atomic_load_n(&gil.waiters, __ATOMIC_RELAXED)) {
+		switch_process(t);
 		return;
+	}
+	gil_lock();
+	stays = !gil.waiters || hand_over_or_stay(yields);
+	if (!stays)
+		enqueue(t);
+	gil_unlock();
+	if (!stays)
+		wait_go(t);
+}
+
+/* To another one, if there is one. */
+static void switch_now(struct thr *t)
+{
 	if (!__atomic_load_n(&gil.waiters, __ATOMIC_RELAXED)) {
 		switch_process(t);
 		return;
@@ -241,11 +315,35 @@ void gil_switch(struct thr *t)
 	wait_go(t);
 }
 
+void gil_switch(struct thr *t)
+{
+	if (!t->gil || G.mode != SHIM_RECORD)
+		return;
+	if (chaos())
+		decide(t, 1);
+	else
+		switch_now(t);
+}
+
+void gil_before(struct thr *t)
+{
+	if (!chaos() || !t->gil || G.mode != SHIM_RECORD || !chaos_due())
+		return;
+	t->clean = 0;
+	ev(t, RLOG_YIELD, 0, 0, 0);
+	decide(t, 0);
+}
+
 void gil_point(struct thr *t)
 {
+	if (chaos()) {
+		if (t->gil && G.mode == SHIM_RECORD && chaos_due())
+			decide(t, 0);
+		return;
+	}
 	if (!__atomic_load_n(&gil.waiters, __ATOMIC_RELAXED) && !group_wanted())
 		return;
-	if (t->last_stamp < gil.slice_end && --gil.points)
+	if (t->last_stamp < gil.slice_end)
 		return;
 	gil_switch(t);
 }
@@ -285,9 +383,7 @@ void gil_unblock(struct thr *t)
 void gil_init(struct thr *t)
 {
 	__builtin_memset(&gil, 0, sizeof(gil));
-	gil.random = (G.control->chaos_seed + 1) * 0x9e3779b97f4a7c15ull + G.process;
-	if (!gil.random)
-		gil.random = 1;
+	chaos_init(G.control->chaos_seed + G.process * 0x10001ull);
 	gil.owner = t->ordinal;
 	gil.patience = PATIENCE_MAX;
 	t->gil = 1;
@@ -404,6 +500,7 @@ uint64_t gil_slice_start(uint64_t *cpu_ns)
 
 void gil_preempt(struct thr *t)
 {
-	gil.delayed = 0; /* perhaps it spins for that one */
-	gil_switch(t);
+	if (chaos())
+		chaos_spun(t->ordinal);
+	switch_now(t);
 }

@@ -325,7 +325,10 @@ void gil_start_now(struct thr *t);
 void gil_start_replay(struct thr *t); /* either on replay, if it was recorded here */
 void gil_join(struct thr *t); /* at the end of an event: a thread that ran in parallel until now */
 void gil_release(struct thr *t); /* behind a stamped record */
+int gil_lets_create(struct thr *t); /* t is about to create a thread. 1: the gil was released */
+void gil_created(const struct thr *c); /* chaos: waits until it comes for the gil */
 void gil_point(struct thr *t); /* behind a stamped record: lets others run if the slice is over */
+void gil_before(struct thr *t); /* chaos: the same in front of an acquire, whose record is sure to come */
 void gil_switch(struct thr *t); /* the same at once */
 void gil_look(struct thr *t); /* behind a stamped record: who looks at the clock all the time perhaps waits for others */
 void gil_block(struct thr *t); /* before a call that may wait */

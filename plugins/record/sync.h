@@ -26,8 +26,11 @@ static inline void replay_waited(struct thr *t)
 /* Is the real acquire made, before its record? */
 static inline int real_first(struct thr *t)
 {
-	if (likely(G.mode == SHIM_RECORD))
+	if (likely(G.mode == SHIM_RECORD)) {
+		if (unlikely(G.serial))
+			gil_before(t);
 		return 1;
+	}
 	turn_await(t);
 	return turn_next_is(t, RLOG_CRASH);
 }

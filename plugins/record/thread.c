@@ -323,11 +323,13 @@ EXPORT int pthread_create(pthread_t *out, const pthread_attr_t *attr, void *(*st
 		}
 	} else {
 		/* takes locks of the dynamic linker, whose holder may wait for its turn */
-		if (G.serial)
-			gil_release(t);
+		int lets_go = G.serial && gil_lets_create(t);
+
 		ret = REAL(pthread_create)(out, &with_stack, trampoline, c);
-		if (G.serial)
+		if (lets_go)
 			gil_acquire(t);
+		if (G.serial && ret == 0)
+			gil_created(c);
 	}
 	ev_done(t);
 	ev_half(t, RLOG_CREATED, &ret, &tid);
