@@ -121,6 +121,11 @@ struct arena *heap_arena_main(void)
 	return &main_arena;
 }
 
+uint32_t heap_check(void)
+{
+	return crc32c(crc32c(0, &main_arena, sizeof(main_arena)), depot, sizeof(depot));
+}
+
 static struct arena *my_arena(void)
 {
 	struct thr *t = self;

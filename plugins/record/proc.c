@@ -81,15 +81,12 @@ static long child_return(struct thr *t, uint64_t sp, ucontext_t *uc)
 }
 
 /* CLONE_PIDFD: the parent's descriptor for the child. */
-static void pidfd_event(struct thr *t, struct clone_args *c, int64_t pid)
+static void pidfd_event(struct thr *t, struct clone_args *c, int64_t pid, int64_t fd)
 {
 	int *at = (int *)c->pidfd;
-	int64_t fd = -1;
 
 	if (!(c->flags & CLONE_PIDFD) || pid <= 0 || !at)
 		return;
-	if (G.mode == SHIM_RECORD)
-		fd = *at;
 	ev(t, RLOG_CALL, 0, RLOG_CALL_PIDFD, 0);
 	ev_done(t);
 	ev_callret(t, &fd, 0, 0);
@@ -99,17 +96,26 @@ static void pidfd_event(struct thr *t, struct clone_args *c, int64_t pid)
 /* What a child of a replay gets: memory and a PID. Where it was in the recorded world, no call will show. */
 #define REPLAYED (CLONE_CHILD_SETTID | CLONE_CHILD_CLEARTID | CLONE_SETTLS)
 
-static long fork_record(struct thr *t, struct clone_args *c, uint64_t sp, ucontext_t *uc)
+/* What the kernel told the parent alone, when a vfork child's memory has come over that. */
+static void told(struct thr *t, struct clone_args *c, int64_t pid, int64_t fd)
+{
+	if ((c->flags & CLONE_PARENT_SETTID) && c->parent_tid && pid > 0)
+		*(pid_t *)c->parent_tid = (pid_t)pid;
+	pidfd_event(t, c, pid, fd);
+}
+
+static long fork_record(struct thr *t, struct clone_args *c, int shares, uint64_t sp, ucontext_t *uc)
 {
 	uint32_t child, parent = G.process;
 	uint64_t ordinal;
-	int64_t ret;
-	struct share *share = (c->flags & CLONE_VFORK) ? vfork_begin(uc) : 0;
+	int64_t ret, fd;
+	struct share *share;
 
 	if (pages_any())
 		group_begin(t);
 	if (G.group)
 		pages_settle();
+	share = shares ? vfork_begin(uc) : 0;
 	child = __atomic_add_fetch(&G.control->next_process, 1, __ATOMIC_RELAXED);
 	ev(t, RLOG_FORK, 0, 0, 0);
 	/* such a child needs the group's turn before its parent goes on */
@@ -125,17 +131,18 @@ static long fork_record(struct thr *t, struct clone_args *c, uint64_t sp, uconte
 		gil_acquire(t);
 	ordinal = child;
 	ev_half(t, RLOG_FORKED, &ret, &ordinal);
-	pidfd_event(t, c, ret);
-	if ((c->flags & CLONE_VFORK) && ret > 0)
+	fd = (c->flags & CLONE_PIDFD) && c->pidfd && ret > 0 ? *(int *)c->pidfd : -1;
+	if (shares && ret > 0)
 		vfork_end(t, share, uc);
+	told(t, c, ret, fd);
 	return ret;
 }
 
-static long fork_replay(struct thr *t, struct clone_args *c, uint64_t sp, ucontext_t *uc)
+static long fork_replay(struct thr *t, struct clone_args *c, int shares, uint64_t sp, ucontext_t *uc)
 {
 	uint64_t child;
 	int64_t ret;
-	int follow, both, shares = (c->flags & CLONE_VFORK) != 0;
+	int follow, both;
 	pid_t want;
 
 	group_begin(t);
@@ -177,18 +184,20 @@ static long fork_replay(struct thr *t, struct clone_args *c, uint64_t sp, uconte
 	}
 	turn_done(t);
 	ev_half(t, RLOG_FORKED, &ret, &child);
-	if ((c->flags & CLONE_PARENT_SETTID) && c->parent_tid)
-		*(pid_t *)c->parent_tid = (pid_t)ret;
-	pidfd_event(t, c, ret);
 	if (shares && ret > 0)
 		vfork_end(t, 0, uc);
+	told(t, c, ret, -1);
 	return ret;
 }
 
 /* sp: the child's stack pointer, 0: the parent's. */
 long proc_fork(struct thr *t, struct clone_args *c, uint64_t sp, ucontext_t *uc)
 {
-	return G.mode == SHIM_RECORD ? fork_record(t, c, sp, uc) : fork_replay(t, c, sp, uc);
+	int shares = (c->flags & CLONE_VM) != 0;
+
+	/* A child that would share our memory until its exec gets a copy instead: it is recorded too. */
+	c->flags &= ~(uint64_t)CLONE_VM;
+	return G.mode == SHIM_RECORD ? fork_record(t, c, shares, sp, uc) : fork_replay(t, c, shares, sp, uc);
 }
 
 /* ---- exec ---- */

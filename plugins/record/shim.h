@@ -312,6 +312,7 @@ long thread_adopt_end(struct thr *t, struct thr *c, long ret);
 struct arena *heap_arena(uint32_t ordinal);
 struct arena *heap_arena_main(void);
 void heap_init(void);
+uint32_t heap_check(void); /* of the lists of a process without other threads: it changes with each allocation */
 void heap_thread_end(struct thr *t); /* gives what the thread has freed to the others */
 
 /* --- gil.c: recording one thread at a time --- */

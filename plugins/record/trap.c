@@ -227,7 +227,7 @@ long trap_clone(struct thr *t, long nr, const long *a, ucontext_t *uc)
 		c.tls = (uint64_t)a[4];
 		sp = (uint64_t)a[1];
 	} else {
-		c.flags = nr == SYS_vfork ? CLONE_VFORK : 0;
+		c.flags = nr == SYS_vfork ? CLONE_VFORK | CLONE_VM : 0;
 		c.exit_signal = SIGCHLD;
 	}
 	flags = c.flags;
@@ -242,8 +242,6 @@ long trap_clone(struct thr *t, long nr, const long *a, ucontext_t *uc)
 			note(RLOG_NOTE_REFUSED_SYSCALL, nr, who);
 		return -38;
 	}
-	/* A child that would share our memory until its exec gets a copy instead: it is recorded too. */
-	c.flags &= ~(uint64_t)CLONE_VM;
 	c.stack = c.stack_size = 0;
 	return proc_fork(t, &c, sp, uc);
 }

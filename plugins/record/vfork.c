@@ -1,25 +1,41 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * vfork.c: what a vfork child tells its parent. The recorder gives such a child a copy of the memory, but
- * libc's posix_spawn has it report an error through the parent's stack. So the child leaves its copy of that
- * stretch in a shared page when it execs or ends, and the parent, which waits for that, takes over
- * what differs. It is logged as a call of its own behind the fork.
+ * vfork.c: what a vfork child leaves in its parent's memory. The recorder gives such a child a copy, to record it like any
+ * other. But libc's posix_spawn has it report an error through the parent's stack, and programs have it set
+ * variables. So the child shows its pages in shared memory when it execs or ends, and the parent, which waits for
+ * that, takes over what differs. It is logged as a call of its own behind the fork.
+ *
+ * A parent with other threads, which go on, takes a stretch of its own stack only: what else differs they may have
+ * written. In one without, those pages count that the child has for itself: it has written them. But a child that
+ * has used the heap is like the first: the heap's lists are the recorder's own memory, and do not come over.
  */
-#include "record/shim.h"
+#include "record/group.h"
+#include "record/sys.h"
 
 #include <string.h>
 #include <ucontext.h>
 
-#define STRETCH 4096u
+#define PAGE 4096ul
+#define STRETCH PAGE
+#define PIECES_MAX 1024u
+#define RANGE_MAX (16ul << 30) /* more is address space, not memory */
 
 struct share {
 	uint64_t sp; /* start of the stretch */
 	uint32_t len;
-	uint32_t done; /* the child has filled in `after` */
-	uint8_t before[STRETCH], after[STRETCH];
+	uint32_t done; /* the child has filled in the pieces */
+	uint32_t all, heap; /* not the stretch only; the heap's state before */
+	uint32_t n;
+	struct {
+		uint64_t at;
+		uint32_t len;
+	} piece[PIECES_MAX];
+	uint8_t bytes[PIECES_MAX][PAGE];
 };
 
 static struct share *child_share; /* in a vfork child */
+
+extern char data_end __asm__("_end") __attribute__((visibility("hidden")));
 
 /* Is the whole stretch there? The stack's end may be nearer. */
 static uint32_t stretch_len(uint64_t sp)
@@ -37,12 +53,13 @@ struct share *vfork_begin(ucontext_t *uc)
 
 	if (!uc)
 		return 0;
-	s = raw_mmap(0, sizeof(*s), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	s = raw_mmap(0, sizeof(*s), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 	if (raw_failed(s))
 		return 0;
 	s->sp = (uint64_t)uc->uc_mcontext.gregs[REG_RSP];
 	s->len = stretch_len(s->sp);
-	memcpy(s->before, (void *)s->sp, s->len);
+	s->all = !G.mt && !G.group;
+	s->heap = heap_check();
 	return s;
 }
 
@@ -51,68 +68,184 @@ void vfork_child(struct share *s)
 	child_share = s;
 }
 
+/* ---- the child ---- */
+
+static void add_piece(struct share *s, uint64_t at, uint32_t len)
+{
+	if (s->n == PIECES_MAX) {
+		note(RLOG_NOTE_UNSUPPORTED, SYS_vfork, "a vfork child that writes much of its parent's memory");
+		s->n++;
+	}
+	if (s->n > PIECES_MAX)
+		return;
+	s->piece[s->n].at = at;
+	s->piece[s->n].len = len;
+	memcpy(s->bytes[s->n++], (void *)at, len);
+}
+
+/* The pages of [lo, hi) that are there, and in no other process. */
+static void add_own_pages(struct share *s, int pagemap, uint64_t lo, uint64_t hi)
+{
+	uint64_t entry[512];
+	long n;
+
+	for (uint64_t at = lo; at < hi; at += (uint64_t)n / 8 * PAGE) {
+		n = (long)((hi - at) / PAGE < 512 ? (hi - at) / PAGE : 512) * 8;
+		n = raw4(SYS_pread64, pagemap, entry, n, at / PAGE * 8);
+		if (n < 8)
+			return;
+		for (long i = 0; i < n / 8; i++)
+			if (entry[i] >> 63 && (entry[i] >> 56 & 1))
+				add_piece(s, at + (uint64_t)i * PAGE, PAGE);
+	}
+}
+
+static const char *hex(const char *p, uint64_t *v)
+{
+	for (*v = 0;; p++) {
+		if (*p >= '0' && *p <= '9')
+			*v = *v << 4 | (uint64_t)(*p - '0');
+		else if (*p >= 'a' && *p <= 'f')
+			*v = *v << 4 | (uint64_t)(*p - 'a' + 10);
+		else
+			return p;
+	}
+}
+
+/* Memory of the program. Frames below the vfork's caller are this process's own. */
+static void add_range(struct share *s, int pagemap, uint64_t lo, uint64_t hi)
+{
+	uint64_t own = (uint64_t)(void *)&child_share, end = (uint64_t)(void *)&data_end;
+
+	if (lo <= s->sp && s->sp < hi)
+		lo = s->sp & ~(PAGE - 1);
+	if (hi - lo > RANGE_MAX || (lo >= SHIM_CONTROL_ADDR && lo < SHIM_HEAP_MAIN_ADDR) ||
+	    (lo >= SHIM_STACK_ADDR && lo < SHIM_STACKS_END) || (lo <= own && own < hi) || (lo < end && end < hi))
+		return;
+	add_own_pages(s, pagemap, lo, hi);
+}
+
+/* All writable private mappings: "LO-HI rw-p ..." */
+static void add_all(struct share *s, int pagemap, int maps)
+{
+	char buf[4096], *line, *nl;
+	size_t have = 0;
+	uint64_t lo, hi;
+	long n;
+
+	while ((n = raw3(SYS_read, maps, buf + have, sizeof(buf) - have)) > 0) {
+		have += (size_t)n;
+		for (line = buf; (nl = memchr(line, '\n', have - (size_t)(line - buf))); line = nl + 1) {
+			const char *p = hex(line, &lo);
+
+			p = hex(p + 1, &hi);
+			if (p[1] == 'r' && p[2] == 'w' && p[4] == 'p')
+				add_range(s, pagemap, lo, hi);
+		}
+		have -= (size_t)(line - buf);
+		memmove(buf, line, have);
+	}
+}
+
 void vfork_child_leaves(void)
 {
 	struct share *s = child_share;
+	int pagemap = -1, maps = -1;
 
 	if (!s)
 		return;
-	memcpy(s->after, (void *)s->sp, s->len);
+	s->n = 0;
+	if (s->all && heap_check() == s->heap) {
+		pagemap = raw_open("/proc/self/pagemap", O_RDONLY, 0);
+		maps = raw_open("/proc/self/maps", O_RDONLY, 0);
+	}
+	if (pagemap >= 0 && maps >= 0)
+		add_all(s, pagemap, maps);
+	else
+		add_piece(s, s->sp, s->len);
+	if (pagemap >= 0)
+		raw_close(pagemap);
+	if (maps >= 0)
+		raw_close(maps);
 	s->done = 1;
 }
 
-/* The pieces that differ, each as offset (2 bytes), length (2 bytes), bytes. */
+/* ---- the parent ---- */
+
+/* What differs: each as address (8 bytes), length (2 bytes), bytes; up to three times as much as all. */
+static uint8_t *encode_piece(uint8_t *p, uint64_t piece, const uint8_t *after, uint32_t len, uint64_t sp)
+{
+	const uint8_t *before = (const uint8_t *)piece;
+
+	for (uint32_t i = 0; i < len; i++) {
+		uint64_t at = piece + i;
+		uint16_t n = 0;
+
+		while (i + n < len && at + n >= sp && before[i + n] != after[i + n])
+			n++;
+		if (!n)
+			continue;
+		memcpy(p, &at, 8);
+		memcpy(p + 8, &n, 2);
+		memcpy(p + 10, after + i, n);
+		p += 10 + n;
+		i += n;
+	}
+	return p;
+}
+
 static uint64_t encode(const struct share *s, uint8_t *out)
 {
 	uint8_t *p = out;
 
-	for (uint32_t i = 0; i < s->len; i++) {
-		uint16_t at = (uint16_t)i, n = 0;
+	for (uint32_t k = 0; k < s->n && k < PIECES_MAX; k++) {
+		uint64_t at = s->piece[k].at;
 
-		while (i < s->len && s->before[i] != s->after[i]) {
-			i++;
-			n++;
-		}
-		if (!n)
-			continue;
-		memcpy(p, &at, 2);
-		memcpy(p + 2, &n, 2);
-		memcpy(p + 4, s->after + at, n);
-		p += 4 + n;
+		/* the child may have mapped it */
+		if (sys_readable((const void *)at, s->piece[k].len))
+			p = encode_piece(p, at, s->bytes[k], s->piece[k].len,
+					 at >> 12 == s->sp >> 12 ? s->sp : 0);
 	}
 	return (uint64_t)(p - out);
 }
 
-static void apply(uint64_t sp, const uint8_t *p, const uint8_t *end)
+static void apply(const uint8_t *p, const uint8_t *end)
 {
-	uint16_t at, n;
+	uint64_t at;
+	uint16_t n;
 
-	for (; p + 4 <= end; p += 4 + n) {
-		memcpy(&at, p, 2);
-		memcpy(&n, p + 2, 2);
-		if (p + 4 + n <= end && at + n <= STRETCH)
-			memcpy((uint8_t *)sp + at, p + 4, n);
+	for (; p + 10 <= end; p += 10 + n) {
+		memcpy(&at, p, 8);
+		memcpy(&n, p + 8, 2);
+		if (n > end - p - 10)
+			shim_fail("the record of a vfork child's writes is damaged");
+		memcpy((void *)at, p + 10, n);
 	}
 }
 
 void vfork_end(struct thr *t, struct share *s, ucontext_t *uc)
 {
-	uint8_t diff[3 * STRETCH];
-	const uint8_t *p = diff;
-	uint64_t len = 0;
+	uint64_t len = 0, room = s ? ((uint64_t)s->n * PAGE + PAGE) * 6 : 0;
+	uint8_t *diff = 0;
+	const uint8_t *p;
 	int64_t zero = 0;
 
 	if (!uc)
 		return;
-	if (G.mode == SHIM_RECORD && s && s->done)
-		len = encode(s, diff);
+	if (G.mode == SHIM_RECORD && s && s->done) {
+		diff = raw_mmap(0, room, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+		diff = raw_failed(diff) ? 0 : diff;
+		len = diff ? encode(s, diff) : 0;
+	}
 	ev(t, RLOG_CALL, 0, RLOG_CALL_SPAWN_ERROR, 0);
 	ev_done(t);
-	if (G.mode == SHIM_REPLAY)
-		p = ev_callret(t, &zero, 0, &len);
-	else
-		ev_callret(t, &zero, diff, &len);
-	apply((uint64_t)uc->uc_mcontext.gregs[REG_RSP], p, p + len);
+	p = ev_callret(t, &zero, diff, &len);
+	if (G.mode == SHIM_RECORD)
+		p = diff;
+	if (p)
+		apply(p, p + len);
+	if (diff)
+		raw2(SYS_munmap, diff, room);
 	if (s)
 		raw2(SYS_munmap, s, sizeof(*s));
 }

@@ -189,6 +189,40 @@ static void test_spawn(void)
 	step("posix_spawn");
 }
 
+/* A vfork child has its parent's memory */
+static volatile int in_data, exec_error;
+static char in_bss[1 << 16];
+
+static void test_vfork(void)
+{
+	volatile int on_stack = 1, *on_heap = malloc(sizeof(int));
+	int status;
+	pid_t pid;
+
+	*on_heap = 2;
+	pid = vfork();
+	if (pid == 0) {
+		in_data = 5;
+		in_bss[40000] = 6;
+		on_stack = 7;
+		*on_heap = 8;
+		execl("/no/such/program", "none", (char *)NULL);
+		exec_error = errno;
+		_exit(3);
+	}
+	CHECK(waitpid(pid, &status, 0) == pid && WIFEXITED(status) && WEXITSTATUS(status) == 3);
+	CHECK(in_data == 5 && in_bss[40000] == 6 && on_stack == 7 && *on_heap == 8 && exec_error == ENOENT);
+	pid = vfork();
+	if (pid == 0) {
+		in_data = 9;
+		execl(self, self, "exit-44", (char *)NULL);
+		_exit(127);
+	}
+	CHECK(waitpid(pid, &status, 0) == pid && WIFEXITED(status) && WEXITSTATUS(status) == 44 && in_data == 9);
+	free((void *)on_heap);
+	step("vfork");
+}
+
 static void test_system(void)
 {
 	int status = system("exit 6");
@@ -231,6 +265,7 @@ int main(int argc, char **argv)
 	test_grandchild();
 	test_exec();
 	test_spawn();
+	test_vfork();
 	test_system();
 	return check_status();
 }
