@@ -123,7 +123,15 @@ class Breakpoints:
             self.changed = False
         return self.known
 
+    @staticmethod
+    def refuse_system_calls():
+        """The target has none to stop at; and GDB 13 dies when it saves such a catchpoint."""
+        for n in re.findall(r"^(\d+) +catchpoint .* (?:syscalls? |<any syscall>)", quietly("info breakpoints"), re.M):
+            quietly("delete " + n)
+            say("catchpoint %s is deleted: a recording cannot be stopped at system calls (fredctl events lists them)" % n)
+
     def read(self):
+        self.refuse_system_calls()
         numbers = [int(n) for n in re.findall(r"^(\d+) ", quietly("info breakpoints"), re.M)]
         if not numbers:
             return []

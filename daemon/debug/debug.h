@@ -25,6 +25,8 @@ struct debug {
 	struct rsp_conn conn;
 	char *later; /* a command to be run by the next step */
 	struct buf said; /* what commands have said since the last prompt: for a user interface that was not told */
+	int killed_by; /* the signal that ended the recorded process; 0: none did */
+	int told; /* the signal that the last stop was for */
 	bool jumped; /* it stands elsewhere than the debugger knows */
 };
 

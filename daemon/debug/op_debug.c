@@ -194,6 +194,18 @@ static int move_or_call(struct debug *d, enum rsp_resume how, int tid, struct st
 	return move(d, how, tid, stop, e);
 }
 
+/*
+ * A program that was killed by a signal that no instruction raised, as abort() has it, ends with that signal: once, before
+ * its end is the end of history.
+ */
+static void tell_end(struct debug *d, struct stop *stop)
+{
+	if (stop->kind == STOP_END && d->killed_by && d->told != d->killed_by)
+		*stop = (struct stop){.kind = STOP_SIGNAL, .sig = d->killed_by};
+	if (stop->kind != STOP_END)
+		d->told = stop->kind == STOP_SIGNAL ? stop->sig : 0;
+}
+
 static int resume(void *arg, enum rsp_resume how, int tid, struct rsp_stop *out, struct err *e)
 {
 	struct debug *d = arg;
@@ -204,6 +216,7 @@ static int resume(void *arg, enum rsp_resume how, int tid, struct rsp_stop *out,
 			return -1;
 		stop.kind = STOP_INTERRUPT;
 	}
+	tell_end(d, &stop);
 	translate(d, &stop, out);
 	if (stop.kind == STOP_STEP && out->tid != tid)
 		out->why = RSP_ELSEWHERE;
@@ -384,6 +397,15 @@ static int begin(struct debug *d, const json_t *params, const struct stance *liv
 	return 0;
 }
 
+static void find_end(struct debug *d)
+{
+	struct err ignored;
+	const struct rec_image *img = rec_image(d->rec, d->process, &ignored);
+	int value = 0;
+
+	d->killed_by = img && pick_how_ended(d->rec, img, &value) == PICK_CRASHED ? value : 0;
+}
+
 int op_debug(const json_t *params, struct op_ctx *ctx, json_t **result, struct err *e)
 {
 	const char *path = json_string_value(json_object_get(params, "socket"));
@@ -397,6 +419,7 @@ int op_debug(const json_t *params, struct op_ctx *ctx, json_t **result, struct e
 	d.process = choose(&d, params, &live, e);
 	if (d.process && !nav_init(&d.nav, d.rec, d.process, 0, ctx, e)) {
 		travel_init(&d.travel, &d.nav);
+		find_end(&d);
 		r = begin(&d, params, &live, e);
 		d.nav.ctx = NULL; /* from here on the terminal is the debugger's: no progress bar in it */
 		if (!r)

@@ -89,6 +89,9 @@ static int set_point(struct stub *s, const char *args, bool on)
 
 	if (sscanf(args, "%d,%" SCNx64 ",%x", &type, &addr, &len) != 3 || type < 0 || type > RSP_ACCESS || len > POINT_MAX)
 		return stub_error(s);
+	/* the processor cannot watch reads alone: GDB then watches accesses, and leaves those out that change the value */
+	if (type == RSP_READ)
+		return 0;
 	if (read_conditions(args, &code, &c))
 		return stub_error(s);
 	r = s->ops->set_point(s->ctx, (enum rsp_point)type, addr, len, on, &c, &why);

@@ -87,8 +87,7 @@ static void set_breakpoint(struct breaks *b, enum rsp_point p, uint64_t addr, co
 int regs_set_point(struct breaks *b, enum rsp_point p, uint64_t addr, unsigned len, bool on,
 		   const struct rsp_conditions *c, pid_t pid)
 {
-	static const enum group_slot_kind kinds[] = {
-		[RSP_WRITE] = GROUP_WRITE, [RSP_READ] = GROUP_ACCESS, [RSP_ACCESS] = GROUP_ACCESS};
+	static const enum group_slot_kind kinds[] = {[RSP_WRITE] = GROUP_WRITE, [RSP_ACCESS] = GROUP_ACCESS};
 
 	if (p <= RSP_HW_BREAK) {
 		on ? set_breakpoint(b, p, addr, c, pid) : breaks_remove(b, addr, p);

@@ -97,7 +97,7 @@ static int set_point(void *ctx, enum rsp_point p, uint64_t addr, unsigned len, b
 	f->conditions = c->n;
 	(void)addr;
 	(void)e;
-	if (p == RSP_READ && len > 8)
+	if (p == RSP_ACCESS && len > 8)
 		return 1;
 	f->points += on ? 1u : -1u;
 	return 0;

@@ -61,7 +61,7 @@ static const struct {
 	{{"Z0,10000,1", "z0,10000,1", "Z9,10000,1", "Z0", "Z-1,0,1"}, " OK OK E01 E01 E01"},
 	{{"Z0,10000,1;X2,2201;cmds:1,X1,22", "Z0,10000,1;X2,22", "Z0,10000,1;X1,22;X2,zz", "Z0,10000,1;Xfffff,22"},
 	 " OK E01 E01 E01"},
-	{{"Z3,10000,10", "Z2,10000,4", "Z2,10000,ffffffff", "z2,10000,ffffffff"}, " E01 OK E01 E01"},
+	{{"Z3,10000,4", "Z4,10000,10", "Z2,10000,4", "Z2,10000,ffffffff", "z2,10000,ffffffff"}, "  E01 OK E01 E01"},
 	{{"qRcmd,6869", "qRcmd,", "qRcmd,zz"}, " O68690a OK O0a667265643a206e6f20636f6d6d616e640a OK O0a667265643a206e6f20636f6d6d616e640a OK"},
 	{{"qXfer:exec-file:read::0,100", "qXfer:exec-file:read::8,2", "qXfer:exec-file:read::ffff,2"},
 	 " l/bin/a}b#c$d*e m#c l"},
