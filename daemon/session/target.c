@@ -9,6 +9,7 @@
 #include <sched.h>
 #include <signal.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
@@ -245,6 +246,17 @@ static double now_s(void)
 	return (double)ts.tv_sec + (double)ts.tv_nsec / 1e9;
 }
 
+/* How many times longer than alone all takes, as so many threads want a processor: 1 and more. */
+static double crowding(void)
+{
+	long processors = sysconf(_SC_NPROCESSORS_ONLN);
+	double load;
+
+	if (getloadavg(&load, 1) != 1 || processors < 1 || load < (double)processors)
+		return 1;
+	return load / (double)processors;
+}
+
 /* How long this slot took when it was recorded. */
 static double slot_limit_s(const struct target *t)
 {
@@ -290,7 +302,7 @@ static int cancelled(struct target *t, struct err *e)
 static int wait_state(struct target *t, uint32_t notify, bool *diverged, struct err *e)
 {
 	uint64_t turn = t->ctl->turn;
-	double since = now_s(), limit = -1;
+	double since = now_s(), limit = -1, waited;
 	int status = 0;
 
 	for (;;) {
@@ -315,14 +327,15 @@ static int wait_state(struct target *t, uint32_t notify, bool *diverged, struct 
 			t->progress(t->progress_ctx, t->ctl->turn, t->ctl->total);
 		if (t->cancelled && t->cancelled(t->progress_ctx))
 			return cancelled(t, e);
+		waited = (now_s() - since) / crowding();
 		if (t->ctl->turn != turn) {
 			turn = t->ctl->turn;
 			since = now_s();
 			limit = -1;
-		} else if (now_s() - since > t->slow_s) {
+		} else if (waited > t->slow_s) {
 			if (limit < 0)
 				limit = slot_limit_s(t);
-			if (now_s() - since < limit)
+			if (waited < limit)
 				continue;
 			if (diverged)
 				*diverged = true;
