@@ -30,7 +30,7 @@ static const struct {
 	{"when", "monitor when", "Where this is: event, time, thread."},
 	{"goto", "monitor later goto $arg0\nstepi", "goto POS: to a position of the recording, as `when` says it."},
 	{"reverse-watch", "monitor later reverse-watch " ALL "\nstepi",
-	 "reverse-watch [--good POS] EXPR: back to the statement that made EXPR what it is here (good: start)."},
+	 "reverse-watch [--good POS] EXPR: back to the statement that made EXPR what it is here (good: the first checkpoint, else start)."},
 	{"last", "watch " ALL "\nreverse-continue\ndelete $bpnum", "last EXPR: back to its last change before here."},
 	{"history", "echo fred: history needs a GDB with Python\\n",
 	 "history EXPR: all changes of a value in memory up to here, with positions that `goto` takes."},

@@ -43,7 +43,7 @@ def where(pc):
 
 
 class ReverseWatch(gdb.Command):
-    """reverse-watch [--good POS] EXPR: back to the statement that made EXPR what it is here (good: start)."""
+    """reverse-watch [--good POS] EXPR: back to the statement that made EXPR what it is here (good: the first checkpoint, else start)."""
 
     def invoke(self, arg, from_tty):
         gdb.execute("monitor later reverse-watch " + substitute(arg))
@@ -83,7 +83,25 @@ class History(gdb.Command):
             gdb.write(line + "\n", gdb.STDERR)
 
 
+class ReverseStep(gdb.Command):
+    """reverse-step [N]; out of code without symbols, as a compiler at run time makes it: back to the line that called it."""
+
+    @staticmethod
+    def is_known():
+        frame = gdb.selected_frame()
+        return frame.name() is not None or frame.find_sal().symtab is not None
+
+    def invoke(self, args, from_tty):
+        if self.is_known():
+            gdb.execute("reverse-step " + args, from_tty)
+            return
+        while not self.is_known():  # the recording begins in the dynamic linker, whose functions are
+            gdb.execute("with suppress-cli-notifications on -- reverse-stepi", from_tty, True)
+        gdb.execute("frame", from_tty)
+
+
 def add_commands():
+    ReverseStep("fred-reverse-step", gdb.COMMAND_RUNNING, gdb.COMPLETE_NONE)
     for name, made in (("reverse-watch", ReverseWatch), ("last", Last), ("history", History)):
         for prefix in ("", "fred-"):
             made(prefix + name, gdb.COMMAND_RUNNING, gdb.COMPLETE_EXPRESSION)

@@ -126,19 +126,29 @@ static int go_there(struct debug *d, const json_t *result, struct buf *out, stru
 	return travel_goto_seen(&d->travel, n, pc, 1, e);
 }
 
+/* The user's first checkpoint, if it is before event n: what they looked at begins there. */
+static void good_by_default(const struct debug *d, uint64_t n, char *buf, size_t size, struct watch_params *p)
+{
+	if (p->good || !d->ckpts.n || d->ckpts.v[0].at.event >= n)
+		return;
+	snprintf(buf, size, "%llu", (unsigned long long)d->ckpts.v[0].at.event);
+	p->good = buf;
+}
+
 int debug_reverse_watch(struct debug *d, const char *args, struct buf *out, struct err *e)
 {
 	cleanup_free char *text = xstrdup(args);
 	struct watch_params p = {.suggest = false};
 	struct timeline_point here;
 	json_auto_t *result = NULL;
-	char bad[80];
+	char bad[80], good[24];
 	struct err why;
 
 	debug_end_diversion(d);
 	if (parse(text, &p, e) || travel_where(&d->travel, &here, e) || travel_leave(&d->travel, e))
 		return -1;
 	target_kill(&d->nav.t);
+	good_by_default(d, here.event, good, sizeof(good), &p);
 	snprintf(bad, sizeof(bad), "%llu/0x%llx#%llu", (unsigned long long)here.event,
 		 (unsigned long long)here.pc, (unsigned long long)here.hits);
 	p.bad = bad;

@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/cleanup.h"
@@ -13,6 +14,14 @@
 
 #define DELETED " (deleted)"
 
+/* The recorder knows what the dynamic linker opened in a dlopen by its real name alone. */
+static bool is_link_to(const char *path, const char *name, size_t len)
+{
+	cleanup_free char *real = realpath(path, NULL);
+
+	return real && strlen(real) == len && !strncmp(real, name, len);
+}
+
 static bool is_named(const struct rec_file *f, const struct rec_image *img, const char *path)
 {
 	cleanup_free char *named = f->path[0] && f->path[0] != '/' ? path_join(img->cwd, f->path) : xstrdup(f->path);
@@ -20,7 +29,8 @@ static bool is_named(const struct rec_file *f, const struct rec_image *img, cons
 
 	if (str_ends(f->real, DELETED))
 		len -= strlen(DELETED);
-	return str_eq(named, path) || (strlen(path) == len && !strncmp(path, f->real, len));
+	return str_eq(named, path) || (strlen(path) == len && !strncmp(path, f->real, len)) ||
+	       is_link_to(path, f->real, len);
 }
 
 static int open_copy(const struct rec *rec, const struct rec_file *f)
