@@ -42,18 +42,28 @@ def where(pc):
     return "%s at %s:%d" % (name, line.symtab.filename, line.line) if line.symtab else name
 
 
-class ReverseWatch(gdb.Command):
-    """reverse-watch [--good POS] EXPR: back to the statement that made EXPR what it is here (good: the first checkpoint, else start)."""
+class Command(gdb.Command):
+    """What GDB refuses on the way is told as GDB tells it, not as an error of Python's."""
 
     def invoke(self, arg, from_tty):
+        try:
+            self.go(arg, from_tty)
+        except gdb.error as why:
+            raise gdb.GdbError(str(why))
+
+
+class ReverseWatch(Command):
+    """reverse-watch [--good POS] EXPR: back to the statement that made EXPR what it is here (good: the first checkpoint, else start)."""
+
+    def go(self, arg, from_tty):
         gdb.execute("monitor later reverse-watch " + substitute(arg))
         gdb.execute("stepi", from_tty)
 
 
-class Last(gdb.Command):
+class Last(Command):
     """last EXPR: back to its last change before here."""
 
-    def invoke(self, arg, from_tty):
+    def go(self, arg, from_tty):
         gdb.execute("watch " + substitute(arg), from_tty)
         number = int(gdb.convenience_variable("bpnum"))
         try:
@@ -63,10 +73,10 @@ class Last(gdb.Command):
                 gdb.execute("delete %d" % number)
 
 
-class History(gdb.Command):
+class History(Command):
     """history EXPR: all changes of a value in memory from the start up to here, with positions that `goto` takes."""
 
-    def invoke(self, arg, from_tty):
+    def go(self, arg, from_tty):
         value = gdb.parse_and_eval(substitute(arg))
         if value.address is None:
             raise gdb.GdbError("history EXPR: '%s' is nothing in memory" % arg)
@@ -83,7 +93,7 @@ class History(gdb.Command):
             gdb.write(line + "\n", gdb.STDERR)
 
 
-class ReverseStep(gdb.Command):
+class ReverseStep(Command):
     """reverse-step [N]; out of code without symbols, as a compiler at run time makes it: back to the line that called it."""
 
     @staticmethod
@@ -91,7 +101,7 @@ class ReverseStep(gdb.Command):
         frame = gdb.selected_frame()
         return frame.name() is not None or frame.find_sal().symtab is not None
 
-    def invoke(self, args, from_tty):
+    def go(self, args, from_tty):
         if self.is_known():
             gdb.execute("reverse-step " + args, from_tty)
             return
