@@ -209,15 +209,39 @@ int copy_file(const char *from, const char *to, struct err *e)
 	return 0;
 }
 
+/* Where the next data begin, not before at; a file of this size ends with a hole where none do. */
+static off_t next_data(int fd, off_t at, off_t size)
+{
+	off_t next = lseek(fd, at, SEEK_DATA);
+
+	if (next < 0)
+		next = errno == ENXIO ? size : at;
+	return next > at ? next : at;
+}
+
+/* Both go to where either one has data. 0, or -1. */
+static int skip_holes(int x, int y, off_t *at, off_t size)
+{
+	off_t a = next_data(x, *at, size), b = next_data(y, *at, size);
+
+	*at = a < b ? a : b;
+	return lseek(x, *at, SEEK_SET) < 0 || lseek(y, *at, SEEK_SET) < 0 ? -1 : 0;
+}
+
 bool same_bytes(const char *a, const char *b)
 {
 	cleanup_close int x = open(a, O_RDONLY | O_CLOEXEC | O_NONBLOCK), y = open(b, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
 	static char p[CHUNK], q[CHUNK];
-	ssize_t n, m;
+	struct stat s, t;
+	off_t at = 0;
+	ssize_t n = 0, m;
 
-	if (x < 0 || y < 0)
+	if (x < 0 || y < 0 || fstat(x, &s) || fstat(y, &t) || s.st_size != t.st_size)
 		return false;
 	do {
+		at += n;
+		if (S_ISREG(s.st_mode) && S_ISREG(t.st_mode) && skip_holes(x, y, &at, s.st_size))
+			return false;
 		n = read_full(x, p, sizeof(p));
 		m = read_full(y, q, sizeof(q));
 	} while (n == m && n > 0 && !memcmp(p, q, (size_t)n));
