@@ -360,23 +360,24 @@ static int helper_main(void *arg)
 	raw_futex_wake(&h->state, 1);
 	if (r < 0)
 		return 0;
+	/* the one tracee, whatever its TID: a thread that is not the first one gets another by its exec */
 	for (;;) {
-		r = raw4(SYS_wait4, h->target, &status, 0x40000000 /* __WALL */, 0);
+		r = raw4(SYS_wait4, -1, &status, 0x40000000 /* __WALL */, 0);
 		if (r == -4)
 			continue;
 		if (r < 0 || (status & 0x7f) != 0x7f)
 			return 0;
 		if (status >> 16 == PTRACE_EVENT_EXEC) {
-			raw4(SYS_ptrace, PTRACE_GETREGS, h->target, 0, &regs);
-			fix_stack(h->target, regs.rsp);
-			raw4(SYS_ptrace, PTRACE_DETACH, h->target, 0, 0);
+			raw4(SYS_ptrace, PTRACE_GETREGS, r, 0, &regs);
+			fix_stack((pid_t)r, regs.rsp);
+			raw4(SYS_ptrace, PTRACE_DETACH, r, 0, 0);
 			return 0;
 		}
 		if (status >> 8 == SIGSYS && __atomic_load_n(&h->state, __ATOMIC_ACQUIRE) == HELPER_LEAVES) {
-			raw4(SYS_ptrace, PTRACE_DETACH, h->target, 0, 0);
+			raw4(SYS_ptrace, PTRACE_DETACH, r, 0, 0);
 			return 0;
 		}
-		raw4(SYS_ptrace, PTRACE_CONT, h->target, 0, status >> 16 ? 0 : (status >> 8) & 0xff);
+		raw4(SYS_ptrace, PTRACE_CONT, r, 0, status >> 16 ? 0 : (status >> 8) & 0xff);
 	}
 }
 

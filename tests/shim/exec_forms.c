@@ -6,15 +6,16 @@
 #include "check.h"
 
 #include <fcntl.h>
+#include <pthread.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 
 static char *self_path;
 
-enum how { BY_PATH, BY_FD, AT_FOLDER, AT_EMPTY, THROUGH_PATH, SCRIPT, SCRIPT_ARG, MISSING, HOWS };
+enum how { BY_PATH, BY_FD, AT_FOLDER, AT_EMPTY, THROUGH_PATH, SCRIPT, SCRIPT_ARG, FROM_THREAD, MISSING, HOWS };
 static const char *const names[HOWS] = {"execve", "fexecve", "execveat", "execveat AT_EMPTY_PATH", "execvp",
-					"script", "script with argument", "missing"};
+					"script", "script with argument", "execve in another thread", "missing"};
 
 static void make_script(const char *name, const char *first)
 {
@@ -25,8 +26,17 @@ static void make_script(const char *name, const char *first)
 	close(fd);
 }
 
+static void make_image(enum how how);
+
+static void *make_by_path(void *arg)
+{
+	make_image(BY_PATH);
+	return arg;
+}
+
 static void make_image(enum how how)
 {
+	pthread_t t;
 	char *argv[] = {"image", "word", NULL}, *envp[] = {"A=b", NULL};
 	int fd;
 
@@ -58,6 +68,10 @@ static void make_image(enum how how)
 		make_script("script2", "#! /bin/sh -e");
 		execve("./script2", argv, envp);
 		break;
+	case FROM_THREAD:
+		NEED(pthread_create(&t, NULL, make_by_path, NULL) == 0);
+		for (;;)
+			pause();
 	default:
 		CHECK(execve("/nowhere", argv, envp) == -1 && errno == ENOENT);
 		CHECK(execve("/etc/passwd", argv, envp) == -1 && errno == EACCES);
