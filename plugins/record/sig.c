@@ -40,6 +40,12 @@ static uint64_t bit(int sig)
 
 #define OURS (bit(SIGSYS) | bit(SIG_PREEMPT)) /* never blocked */
 
+/* What the recorder needs, and the program may only believe to be blocked (t->hidden). */
+static uint64_t never_blocked(void)
+{
+	return OURS | (G.group || G.no_tsc ? bit(SIGSEGV) : 0);
+}
+
 static int is_sync(int sig)
 {
 	return sig == SIGSEGV || sig == SIGBUS || sig == SIGFPE || sig == SIGILL || sig == SIGTRAP;
@@ -103,13 +109,15 @@ static uint64_t frame_for(int sig, const void *here)
 
 static void apply(int sig);
 
-/* What is blocked while the handler of a signal runs. */
+/* What is blocked while the handler of a signal runs, as the program sees it, and as it is. */
+static uint64_t blocks(int sig)
+{
+	return user[sig].mask | ((user[sig].flags & SA_NODEFER) ? 0 : bit(sig));
+}
+
 static uint64_t handler_mask(int sig)
 {
-	const struct ksigaction *u = &user[sig];
-	uint64_t mask = (u->mask | ((u->flags & SA_NODEFER) ? 0 : bit(sig))) & ~OURS;
-
-	return G.group || G.no_tsc ? mask & ~bit(SIGSEGV) : mask;
+	return blocks(sig) & ~never_blocked();
 }
 
 /* On the same stack, as far as can be told, and below it */
@@ -131,7 +139,7 @@ static void call_handler(struct thr *t, int sig, const siginfo_t *si, uint64_t s
 	void (*fn)(int, siginfo_t *, void *) = u->handler;
 	int depth = t->depth, blocking = t->blocking, made_event = t->made_event;
 	int cancellable = t->cancellable;
-	uint64_t mask = handler_mask(sig), old = 0;
+	uint64_t mask = handler_mask(sig), old = 0, hidden = t->hidden;
 	uint64_t caller = t->caller;
 	const uint64_t *wait_mask = t->wait_mask;
 
@@ -150,6 +158,7 @@ static void call_handler(struct thr *t, int sig, const siginfo_t *si, uint64_t s
 	if (uc || wait_mask)
 		raw4(SYS_rt_sigprocmask, SIG_SETMASK, &mask, 0, 8);
 	t->wait_mask = 0;
+	t->hidden |= blocks(sig) & never_blocked();
 	t->handlers++;
 	f->info = *si;
 	__builtin_memset(&f->uc, 0, sizeof(f->uc));
@@ -175,6 +184,7 @@ static void call_handler(struct thr *t, int sig, const siginfo_t *si, uint64_t s
 	t->made_event = made_event;
 	t->caller = caller;
 	t->wait_mask = wait_mask;
+	t->hidden = hidden;
 	__builtin_memcpy(&old, &f->uc.uc_sigmask, 8);
 	old &= ~OURS;
 	if (uc)
@@ -376,6 +386,18 @@ static int grown(const struct thr *t, const siginfo_t *si)
 				    MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0));
 }
 
+/* The handler of what the thread did itself. Another fault in there is the end, where the handler does not let it in. */
+static void call_in_place(struct thr *t, int sig, siginfo_t *si, void *ucv, void (*fn)(int, siginfo_t *, void *))
+{
+	uint64_t hidden = t ? t->hidden : 0;
+
+	if (t)
+		t->hidden |= blocks(sig) & never_blocked();
+	fn(sig, si, ucv);
+	if (self)
+		self->hidden = hidden;
+}
+
 void sig_entry(int sig, siginfo_t *si, void *ucv)
 {
 	struct thr *t = self;
@@ -399,7 +421,7 @@ void sig_entry(int sig, siginfo_t *si, void *ucv)
 		}
 		if (u->flags & SA_RESETHAND)
 			u->handler = (void *)0;
-		fn(sig, si, ucv);
+		call_in_place(t, sig, si, ucv, fn);
 		return;
 	}
 	if (!has_handler(sig)) {
@@ -486,12 +508,6 @@ long sig_action(struct thr *t, const long *a)
 	if (old)
 		*old = was;
 	return 0;
-}
-
-/* What the recorder needs, and the program may only believe to be blocked (t->hidden). */
-static uint64_t never_blocked(void)
-{
-	return OURS | (G.group || G.no_tsc ? bit(SIGSEGV) : 0);
 }
 
 static void hide(struct thr *t, int how, uint64_t set)

@@ -251,7 +251,6 @@ static uint16_t prctl_out(int option)
 	case PR_GET_FPEMU:
 	case PR_GET_FPEXC:
 	case PR_GET_ENDIAN:
-	case PR_GET_TSC:
 	case PR_GET_CHILD_SUBREAPER:
 		return 4;
 	}
@@ -287,6 +286,11 @@ long sys_prctl(struct thr *t, const long *a)
 
 		return seccomp_call(t, call);
 	}
+	case PR_GET_TSC: /* the recorder's own setting is not the program's */
+		if (!sys_readable((const void *)a[1], 4))
+			return -14;
+		*(int *)a[1] = PR_TSC_ENABLE;
+		return 0;
 	case PR_SET_TSC:
 	case 59: /* PR_SET_SYSCALL_USER_DISPATCH */
 		note(RLOG_NOTE_REFUSED_SYSCALL, SYS_prctl, "prctl: TSC or dispatch");

@@ -284,8 +284,34 @@ static void fault_when_blocked(void)
 	*(volatile int *)8 = 0;
 }
 
+static void fault_again(int sig, siginfo_t *si, void *uc)
+{
+	(void)sig;
+	(void)si;
+	(void)uc;
+	*(volatile int *)16 = 0;
+}
+
+static void fault_in_handler(void)
+{
+	handle(SIGSEGV, fault_again, 0);
+	*(volatile int *)8 = 0;
+}
+
+static void fault_where_blocked(void)
+{
+	struct sigaction sa = {.sa_sigaction = fault_again, .sa_flags = SA_SIGINFO};
+
+	handle(SIGSEGV, look_at_masks, 0);
+	sigaddset(&sa.sa_mask, SIGSEGV);
+	sigaction(SIGUSR1, &sa, NULL);
+	raise(SIGUSR1);
+}
+
 static void test_without_handlers(void)
 {
+	CHECK(status_of(fault_in_handler) == 128 + SIGSEGV);
+	CHECK(status_of(fault_where_blocked) == 128 + SIGSEGV);
 	CHECK(status_of(send_ignored) == 7);
 	CHECK(status_of(send_sigsys) == 128 + SIGSYS);
 	CHECK(status_of(own_trap) == 128 + SIGTRAP);
