@@ -171,11 +171,16 @@ static int squeeze_open(struct pass *p, int log, int out, const struct frames *h
 		uint32_t n = end - at < PART ? (uint32_t)(end - at) : PART;
 		int r = p->running && n < PART ? 1 : add_frame(p, log, out, at, n, &size, e);
 
-		if (r < 0)
-			return -1;
-		if (r)
+		if (r > 0)
 			break;
-		at += n;
+		if (!r) {
+			at += n;
+			continue;
+		}
+		/* a full disk, most likely: nothing half written stays, and what is cut out makes room for more */
+		if (ftruncate(out, (off_t)size) || at == from || cut_out(p, log, out, from, at, false, e))
+			return -1;
+		from = at;
 	}
 	return at == from ? 0 : cut_out(p, log, out, from, at, !p->running && at == end, e);
 }
