@@ -174,6 +174,11 @@ int bridge_start(struct bridge *b, const struct cli *cli, json_t *params, int *c
 	return begin(b, code, e);
 }
 
+bool bridge_is_parent(const struct bridge *b)
+{
+	return b->dir[0] != '\0';
+}
+
 static void end_operation(struct bridge *b)
 {
 	int status;
@@ -199,7 +204,7 @@ int bridge_restart(struct bridge *b, bool stop, struct err *e)
 	r = begin(b, &code, e);
 	if (!r || r < 0)
 		return r;
-	if (b->dir[0])
+	if (bridge_is_parent(b))
 		return err_set(e, ERR_INTERNAL, "no other worker could be started");
 	if (code < 0)
 		out_error(b->cli, e, err_exit_code(e->kind));

@@ -34,6 +34,8 @@ int bridge_open(struct bridge *b, struct err *e);
  * in the child process 1: *code is the command's exit code, which it returns (-1 with e set).
  */
 int bridge_start(struct bridge *b, const struct cli *cli, json_t *params, int *code, struct err *e);
+/* After bridge_start has given 1: is this the process that called it? */
+bool bridge_is_parent(const struct bridge *b);
 /*
  * Another operation in the place of one whose worker has died or is not wanted any more: as bridge_start, at the last stop
  * of the session, or at its last prompt. 0, or -1 with e set.

@@ -80,6 +80,8 @@ static int debug_recording(const struct cli *cli, struct err *e)
 		if (r < 0)
 			say_saved(e, s.id);
 		second_close(&second);
+	} else if (bridge_is_parent(&b) && !cli_has(cli, "resume")) {
+		session_discard(&s); /* it never began */
 	}
 	bridge_end(&b);
 	return r < 0 ? -1 : code;

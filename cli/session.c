@@ -73,6 +73,13 @@ void session_fini(struct session *s)
 	*s = (struct session){.lock = -1};
 }
 
+void session_discard(struct session *s)
+{
+	struct err ignored;
+
+	rm_rf(s->dir, &ignored);
+}
+
 static json_t *now_text(void)
 {
 	time_t now = time(NULL);

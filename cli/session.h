@@ -26,6 +26,8 @@ int session_new(struct session *s, const json_t *params, struct err *e);
 /* One that is not running, for going on with; NULL: the one that ran last. *params: of `debug`, a new reference. */
 int session_resume(struct session *s, const char *id, json_t **params, struct err *e);
 void session_fini(struct session *s);
+/* Removes the folder of a new one. */
+void session_discard(struct session *s);
 #define cleanup_session __attribute__((cleanup(session_fini)))
 
 /* The folder of all sessions, malloc'd. */
