@@ -20,6 +20,7 @@
 #include "cli/client.h"
 #include "cli/control.h"
 #include "cli/out.h"
+#include "cli/record.h"
 
 #define LEASE_DS 30 /* tenths of a second */
 #define RENEW_MS 500
@@ -92,7 +93,9 @@ static int trim(struct bound *b, uint64_t *freed, struct err *e)
 
 	*freed = 0;
 	if (client_run(&b->cli, "trim",
-		       json_pack("{s:s, s:I}", "rec", b->rec, "keep", (json_int_t)(b->c->log_limit / 2)), &result, e))
+		       json_pack("{s:s, s:I, s:o}", "rec", b->rec, "keep", (json_int_t)(b->c->log_limit / 2), "running",
+				 record_running(b->rec)),
+		       &result, e))
 		return -1;
 	*freed = (uint64_t)out_int(result, "freed");
 	got_room(b->c, *freed);

@@ -11,6 +11,7 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
@@ -94,6 +95,20 @@ bool record_is_running(const char *dir)
 
 	free(r.pids);
 	return r.n != 0;
+}
+
+json_t *record_running(const char *dir)
+{
+	json_t *pids = json_array();
+	struct timespec at;
+	struct running r;
+
+	clock_gettime(CLOCK_REALTIME, &at);
+	r = find_running(dir);
+	for (size_t i = 0; i < r.n; i++)
+		json_array_append_new(pids, json_integer(r.pids[i]));
+	free(r.pids);
+	return json_pack("{s:f, s:o}", "at", (double)at.tv_sec + (double)at.tv_nsec / 1e9, "pids", pids);
 }
 
 pid_t record_first_running(const char *dir)

@@ -61,6 +61,8 @@ int record_set_sched(struct record_opts *o, const char *sched, struct err *e);
 int record_trim(const char *dir, unsigned *running, struct err *e);
 /* The PID of a process that records into it now, 0: there is none. */
 pid_t record_first_running(const char *dir);
+/* {at, pids}: which processes record into it, and when that was (seconds since the epoch). New reference. */
+json_t *record_running(const char *dir);
 /* Has this process the recording's control page mapped? */
 bool record_maps(const char *dir, pid_t pid);
 /* record.c: once all have ended: trims, notes, checksums, and says that the recording is complete. */

@@ -236,14 +236,15 @@ static uint64_t events_before(const struct timeline *tl, const struct tl_thread 
 	return tl->run_index[t->runs[lo - 1]] + into;
 }
 
-/* Behind the record of the last of so many events. */
-static struct reader_iter behind(const struct tl_thread *t, uint64_t events)
+/* Behind the record of the last of so many events, whose kind that is. */
+static struct reader_iter behind(const struct tl_thread *t, uint64_t events, uint8_t *kind)
 {
 	struct reader_iter it = events ? place(t, events - 1) : reader_begin(t->log);
-	struct rlog_rec rec;
+	struct rlog_rec rec = {0};
 
 	while (it.index < events && reader_next_record(&it, &rec) == RLOG_READ_OK)
 		;
+	*kind = rec.kind;
 	return it;
 }
 
@@ -263,12 +264,13 @@ int timeline_start_at(struct timeline *tl, uint64_t number, struct rec_start *s,
 	for (unsigned i = 0; i < part->nthreads; i++) {
 		const struct tl_thread *t = &part->threads[i];
 		uint64_t n = events_before(tl, t, number);
-		struct reader_iter it = behind(t, n);
+		uint8_t kind, last;
+		struct reader_iter it = behind(t, n, &kind);
 
-		*bytes += (uint64_t)(behind(t, t->events).p - it.p);
+		*bytes += (uint64_t)(behind(t, t->events, &last).p - it.p);
 		if (n || t->log->start || t->ordinal == w.thread)
 			s->threads[s->nthreads++] = (struct rec_start_thread){
-				t->ordinal, (uint64_t)(it.p - t->log->base), it.stamp};
+				t->ordinal, (uint64_t)(it.p - t->log->base), it.stamp, kind == RLOG_EXIT};
 	}
 	return 0;
 }

@@ -211,6 +211,19 @@ static bool in_manifest(const struct rec *r, uint32_t ordinal)
 	return false;
 }
 
+/* *gone: it has no threads any more, whatever logs there still are. */
+static int read_start(struct rec_image *img, const char *path, bool *gone, struct err *e)
+{
+	if (rec_start_read(path, &img->start, e))
+		return -1;
+	*gone = img->start && !img->start->event;
+	if (*gone) {
+		rec_start_free(img->start);
+		img->start = NULL;
+	}
+	return 0;
+}
+
 /*
  * A process that was killed between making its folder and its image leaves no image: it has not run
  * any of the program's code.
@@ -219,15 +232,17 @@ static int image_add(struct rec *r, uint32_t ordinal, struct err *e)
 {
 	cleanup_free char *dir = str_fmt("%s/p%04u", r->dir, ordinal);
 	cleanup_free char *path = str_fmt("%s/image", dir), *start = str_fmt("%s/start", dir);
+	bool gone;
 	struct stat st;
 
 	if (ordinal > 1 && (stat(path, &st) ? !in_manifest(r, ordinal) : !st.st_size))
 		return 0;
 	if (rec_image_read(&r->images[r->nimages], path, ordinal, e))
 		return r->torn && ordinal > 1 ? 0 : -1; /* never written to the disk */
-	if (rec_start_read(start, &r->images[r->nimages].start, e))
+	if (read_start(&r->images[r->nimages], start, &gone, e))
 		return -1;
-	return image_threads(r, &r->images[r->nimages++], dir, e);
+	r->nimages++;
+	return gone ? 0 : image_threads(r, &r->images[r->nimages - 1], dir, e);
 }
 
 static int images_read(struct rec *r, struct err *e)
@@ -355,7 +370,11 @@ static bool was_cut(const struct rec *r, const struct rec_image *img)
 
 	if (r->complete || !r->control.log_limit)
 		return false;
-	cut = rec_start_read(path, &now, &ignored) || (now && (!img->start || now->event != img->start->event));
+	cut = rec_start_read(path, &now, &ignored) != 0;
+	if (now && !now->event)
+		cut = img->nthreads != 0;
+	else if (now)
+		cut = !img->start || now->event != img->start->event;
 	rec_start_free(now);
 	return cut;
 }

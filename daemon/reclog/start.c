@@ -36,7 +36,9 @@ static int parse(const json_t *o, struct rec_start *s, struct err *e)
 	    json_get_u64(o, "root", &root, e) || json_get_u64(o, "checkpoint", &s->checkpoint, e) ||
 	    json_get_arr(o, "threads", &list, e))
 		return -1;
-	if (!s->event || thread > RLOG_MAX_THREADS || root > RLOG_MAX_PROCESSES)
+	if (!s->event)
+		return 0;
+	if (thread > RLOG_MAX_THREADS || root > RLOG_MAX_PROCESSES)
 		return err_set(e, ERR_USAGE, "number out of range");
 	s->thread = (uint32_t)thread;
 	s->root = (uint32_t)root;

@@ -16,10 +16,11 @@ struct rec_start_thread {
 	uint32_t thread; /* ordinal */
 	uint64_t offset; /* of its first record that is left */
 	uint64_t stamp; /* its last one before that */
+	bool over; /* it has ended, nothing follows; not kept */
 };
 
 struct rec_start {
-	uint64_t event; /* the first one that is left: numbers go on */
+	uint64_t event; /* the first one that is left: numbers go on; 0: none is left, and there is nothing else */
 	uint32_t thread; /* whose event that is */
 	uint32_t root; /* the image whose control page the process in the checkpoint has */
 	uint64_t checkpoint; /* pNNNN/ckpt/ID */

@@ -53,6 +53,9 @@ static int part_open(struct tl_part *part, const struct rec *rec, const struct r
 		t->ordinal = t->log->head.thread;
 		part->by_ordinal[t->ordinal] = (uint16_t)(i + 1);
 	}
+	if (part->first_thread && !part->by_ordinal[part->first_thread])
+		return err_set(e, ERR_USAGE, "damaged recording: process %u begins with an event of thread %u, which has no log",
+			       part->process, part->first_thread);
 	return 0;
 }
 

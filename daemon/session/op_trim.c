@@ -28,12 +28,14 @@
 
 #define PAGE 4096u
 #define WORTH (64u << 10) /* a part that is less is not given up */
+#define SEEN_S 0.1 /* a file's time is that of a clock that ticks slowly */
 
 struct trim {
 	struct rec *rec;
 	struct op_ctx *ctx;
 	uint64_t freed, kept;
 	json_t *processes;
+	const json_t *running; /* {at, pids}: those that recorded at that moment; NULL: not known */
 };
 
 /* ---- the checkpoint ---- */
@@ -112,6 +114,8 @@ static int cut_log(struct trim *t, uint32_t process, const struct rec_start_thre
 
 	if (fd < 0 || fstat(fd, &before))
 		return err_errno(e, ERR_HOST, "%s", path);
+	if (at->over) /* also what was made ahead of the thread */
+		end = before.st_size;
 	if (end <= (off_t)PAGE)
 		return 0;
 	if (raise_boundary(fd, at->offset) ||
@@ -275,6 +279,21 @@ static int new_start(struct trim *t, struct nav *n, struct rec_start *s, struct 
 
 static int trim_image(struct trim *t, struct rec_image *img, double part, bool needed, struct err *e);
 
+/* A process that its log does not say the end of may have been killed. One that has just begun was perhaps not seen yet. */
+static bool is_gone(const struct trim *t, const struct rec_image *img)
+{
+	cleanup_free char *path = str_fmt("%s/p%04u/image", t->rec->dir, img->ordinal);
+	double at = json_number_value(json_object_get(t->running, "at"));
+	struct stat st;
+	json_t *pid;
+	size_t i;
+
+	json_array_foreach(json_object_get(t->running, "pids"), i, pid)
+		if (json_integer_value(pid) == img->head.pid)
+			return false;
+	return at > 0 && !stat(path, &st) && (double)st.st_mtim.tv_sec + (double)st.st_mtim.tv_nsec / 1e9 < at - SEEN_S;
+}
+
 /* The last stamp of a process that has ended; 0: it has not. */
 static uint64_t end_stamp(const struct trim *t, const struct rec_image *img)
 {
@@ -283,7 +302,7 @@ static uint64_t end_stamp(const struct trim *t, const struct rec_image *img)
 	struct err ignored;
 	int value;
 
-	if (pick_how_ended(t->rec, img, &value) == PICK_RUNNING || rec_logs_open(t->rec, img, &logs, &ignored))
+	if ((pick_how_ended(t->rec, img, &value) == PICK_RUNNING && !is_gone(t, img)) || rec_logs_open(t->rec, img, &logs, &ignored))
 		return 0;
 	for (unsigned i = 0; i < img->nthreads; i++) {
 		struct reader_iter it = reader_begin(&logs[i]);
@@ -304,9 +323,17 @@ static bool ended_before(const struct trim *t, const struct rec_image *img, uint
 	return end && end < stamp;
 }
 
-/* All of an image's events are gone. */
+/* All of an image's events are gone: from the moment on at which that is written down. */
 static int drop_image(struct trim *t, struct rec_image *img, struct err *e)
 {
+	static const struct rec_start nothing;
+	cleanup_free char *start = str_fmt("%s/p%04u/start", t->rec->dir, img->ordinal);
+	cleanup_free char *ckpt = nav_start_store(t->rec, img->ordinal);
+
+	if (rec_start_write(start, &nothing, e) || rm_rf(ckpt, e))
+		return -1;
+	rec_start_free(img->start);
+	img->start = NULL;
 	for (; img->nthreads; img->nthreads--) {
 		cleanup_free char *path = rec_log_path(t->rec, img->ordinal, img->threads[img->nthreads - 1]);
 
@@ -433,7 +460,7 @@ static int by_stamp(const void *a, const void *b)
 	return x->stamp < y->stamp ? -1 : x->stamp > y->stamp;
 }
 
-/* Processes that have ended, the oldest first, as wholes. */
+/* Processes that have ended, the oldest first, as wholes: while there is enough without them. */
 static int drop_ended(struct trim *t, uint64_t *all, uint64_t keep, struct err *e)
 {
 	cleanup_free struct ended *v = xcalloc(t->rec->nimages + 1, sizeof(*v));
@@ -446,10 +473,14 @@ static int drop_ended(struct trim *t, uint64_t *all, uint64_t keep, struct err *
 			v[n++].img = img;
 	}
 	qsort(v, n, sizeof(*v), by_stamp);
-	for (size_t i = 0; i < n && *all > keep; i++) {
+	for (size_t i = 0; i < n; i++) {
+		uint64_t usage = image_usage(t, v[i].img);
+
+		if (*all < keep + usage)
+			break;
 		if (is_needed(t->rec, v[i].img->ordinal))
 			continue;
-		*all -= image_usage(t, v[i].img);
+		*all -= usage;
 		if (drop_image(t, v[i].img, e))
 			return -1;
 	}
@@ -473,7 +504,7 @@ static int trim_all(struct trim *t, uint64_t keep, struct err *e)
 
 int op_trim(const json_t *params, struct op_ctx *ctx, json_t **result, struct err *e)
 {
-	struct trim t = {.ctx = ctx, .processes = json_array()};
+	struct trim t = {.ctx = ctx, .processes = json_array(), .running = json_object_get(params, "running")};
 	json_int_t keep = json_integer_value(json_object_get(params, "keep"));
 	int r = -1;
 

@@ -94,23 +94,33 @@ static long write_zeros(int fd, uint64_t from, uint64_t to)
 	return 0;
 }
 
+#define FIRST_WAIT 10 /* tenths of a second */
+
+static uint64_t now_tenths(void)
+{
+	uint64_t now[2]; /* struct timespec */
+
+	raw2(SYS_clock_gettime, CLOCK_MONOTONIC, now);
+	return now[0] * 10 + now[1] / 100000000;
+}
+
 /*
  * A bounded recording that is full waits until its oldest part is given up, unless nobody is there to do that. Let through
- * are what is larger than half of it, and the beginning of a log: what was before a thread was made cannot be given up
- * until it has one.
+ * is what is larger than half of it; and, after a while, the beginning of a log: what was before a thread was made
+ * cannot be given up until it has one.
  */
 static void wait_room(struct rlog_control *c, uint64_t more, int first)
 {
-	static const uint64_t look[2] = {0, 100000000}; /* struct timespec */
-	uint64_t now[2];
+	static const uint64_t look[2] = {0, 100000000};
+	uint64_t until = first ? now_tenths() + FIRST_WAIT : UINT64_MAX, now;
 
-	while (more < c->log_limit / 2 && !first) {
+	while (more < c->log_limit / 2) {
 		uint32_t freed = __atomic_load_n(&c->log_freed, __ATOMIC_ACQUIRE);
 
 		if (__atomic_load_n(&c->log_used, __ATOMIC_ACQUIRE) + more <= c->log_limit)
 			break;
-		raw2(SYS_clock_gettime, CLOCK_MONOTONIC, now);
-		if (now[0] * 10 + now[1] / 100000000 >= __atomic_load_n(&c->log_lease, __ATOMIC_ACQUIRE))
+		now = now_tenths();
+		if (now >= until || now >= __atomic_load_n(&c->log_lease, __ATOMIC_ACQUIRE))
 			break;
 		raw4(SYS_futex, &c->log_freed, FUTEX_WAIT, freed, &look);
 	}
