@@ -232,6 +232,7 @@ static int image_add(struct rec *r, uint32_t ordinal, struct err *e)
 {
 	cleanup_free char *dir = str_fmt("%s/p%04u", r->dir, ordinal);
 	cleanup_free char *path = str_fmt("%s/image", dir), *start = str_fmt("%s/start", dir);
+	struct rec_image *img;
 	bool gone;
 	struct stat st;
 
@@ -239,10 +240,10 @@ static int image_add(struct rec *r, uint32_t ordinal, struct err *e)
 		return 0;
 	if (rec_image_read(&r->images[r->nimages], path, ordinal, e))
 		return r->torn && ordinal > 1 ? 0 : -1; /* never written to the disk */
-	if (read_start(&r->images[r->nimages], start, &gone, e))
+	img = &r->images[r->nimages++];
+	if (read_start(img, start, &gone, e))
 		return -1;
-	r->nimages++;
-	return gone ? 0 : image_threads(r, &r->images[r->nimages - 1], dir, e);
+	return gone ? 0 : image_threads(r, img, dir, e);
 }
 
 static int images_read(struct rec *r, struct err *e)
