@@ -11,6 +11,7 @@
 #include <sys/wait.h>
 
 #include "base/cleanup.h"
+#include "base/maps.h"
 #include "cli/live_int.h"
 #include "view/regs.h"
 
@@ -63,16 +64,9 @@ static bool is_tsc(struct trace *t)
 /* Memory shared with other processes: the recorder has it protected (plugins/record/pages.c). */
 static bool is_shared(pid_t pid, uint64_t addr)
 {
-	char path[64], line[4400], perms[8];
-	cleanup_fclose FILE *f = NULL;
-	uint64_t lo, hi;
+	struct mapping m;
 
-	snprintf(path, sizeof(path), "/proc/%d/maps", (int)pid);
-	f = fopen(path, "re");
-	while (f && fgets(line, sizeof(line), f))
-		if (sscanf(line, "%" SCNx64 "-%" SCNx64 " %7s", &lo, &hi, perms) == 3 && addr >= lo && addr < hi)
-			return perms[3] == 's';
-	return false;
+	return maps_find(pid, addr, &m) && m.shared;
 }
 
 /* By which the recorder and libc work. */

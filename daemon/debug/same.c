@@ -2,10 +2,10 @@
 /* same.c: see same.h. */
 #include "debug/same.h"
 
-#include <stdio.h>
 #include <string.h>
 
-#include "base/cleanup.h"
+#include "base/maps.h"
+#include "base/str.h"
 #include "rlog/replay.h"
 #include "session/show.h"
 #include "trace/delta.h"
@@ -48,9 +48,9 @@ static void exclude(struct ranges *r, uint64_t lo, uint64_t hi)
 
 #define SHIM_STACK_END (SHIM_STACK_ADDR + ((uint64_t)RLOG_MAX_THREADS << 26))
 
-static bool is_stack(const char *line, uint64_t lo)
+static bool is_stack(const struct mapping *m)
 {
-	return strstr(line, "[stack]") || (lo >= SHIM_STACK_ADDR && lo < SHIM_STACK_END);
+	return str_eq(m->path, "[stack]") || (m->lo >= SHIM_STACK_ADDR && m->lo < SHIM_STACK_END);
 }
 
 /*
@@ -59,27 +59,21 @@ static bool is_stack(const char *line, uint64_t lo)
  */
 static int find_excluded(pid_t pid, uint64_t rsp, struct ranges *out, struct err *e)
 {
-	char path[64], line[512];
-	cleanup_fclose FILE *f = NULL;
+	cleanup_maps struct maps maps = {0};
 	uint64_t shim_end = 0;
+	struct mapping m;
 
 	exclude(out, REPLAY_CTL_ADDR, SHIM_HEAP_MAIN_ADDR);
-	snprintf(path, sizeof(path), "/proc/%d/maps", (int)pid);
-	f = fopen(path, "re");
-	if (!f)
-		return err_errno(e, ERR_INTERNAL, "open %s", path);
-	while (fgets(line, sizeof(line), f)) {
-		unsigned long lo, hi;
-
-		if (sscanf(line, "%lx-%lx", &lo, &hi) != 2)
-			continue;
-		if (strstr(line, SHOW_SHIM) || strstr(line, LOADER) || (lo == shim_end && !strchr(line, '/'))) {
-			exclude(out, lo, hi);
-			shim_end = hi;
-		} else if (rsp >= lo && rsp < hi) {
-			exclude(out, lo, rsp - 128); /* the red zone */
-		} else if (is_stack(line, lo)) {
-			exclude(out, lo, hi);
+	if (maps_open(&maps, pid, e))
+		return -1;
+	while (maps_next(&maps, &m)) {
+		if (strstr(m.path, SHOW_SHIM) || strstr(m.path, LOADER) || (m.lo == shim_end && m.path[0] != '/')) {
+			exclude(out, m.lo, m.hi);
+			shim_end = m.hi;
+		} else if (mapping_has(&m, rsp)) {
+			exclude(out, m.lo, rsp - 128); /* the red zone */
+		} else if (is_stack(&m)) {
+			exclude(out, m.lo, m.hi);
 		}
 	}
 	return 0;

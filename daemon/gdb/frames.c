@@ -1,12 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* frames.c: backtraces and the registers of a frame. */
-#include <inttypes.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/cleanup.h"
-#include "base/fdio.h"
+#include "base/maps.h"
 #include "base/str.h"
 #include "gdb/gdb.h"
 #include "gdb/gdb_scope.h"
@@ -77,35 +75,18 @@ static int add_args(struct gdb *g, const char *scope, int to, struct gdb_frame *
 	return 0;
 }
 
-/* The base name of the file mapped at addr, from the text of /proc/PID/maps. NULL: none. */
-static char *module_at(const char *maps, uint64_t addr)
-{
-	for (const char *p = maps; *p;) {
-		const char *nl = strchrnul(p, '\n');
-		uint64_t lo, hi;
-		int path = 0;
-
-		if (sscanf(p, "%" SCNx64 "-%" SCNx64 " %*s %*s %*s %*s %n", &lo, &hi, &path) >= 2 &&
-		    path && addr >= lo && addr < hi && p + path < nl && p[path] == '/') {
-			cleanup_free char *name = xstrndup(p + path, (size_t)(nl - p) - (size_t)path);
-
-			return xstrdup(strrchr(name, '/') + 1);
-		}
-		p = *nl ? nl + 1 : nl;
-	}
-	return NULL;
-}
-
 static void add_modules(struct gdb *g, struct gdb_frame *frames, size_t n)
 {
-	cleanup_free char *path = str_fmt("/proc/%d/maps", gdb_target(g));
-	cleanup_buf struct buf maps = {0};
+	cleanup_maps struct maps maps = {0};
+	struct mapping m;
 	struct err ignored;
 
-	if (read_file(path, &maps, &ignored))
+	if (maps_open(&maps, gdb_target(g), &ignored))
 		return;
-	for (size_t i = 0; i < n; i++)
-		frames[i].module = module_at(buf_str(&maps), frames[i].addr);
+	while (maps_next(&maps, &m))
+		for (size_t i = 0; i < n && m.path[0] == '/'; i++)
+			if (mapping_has(&m, frames[i].addr))
+				frames[i].module = xstrdup(strrchr(m.path, '/') + 1);
 }
 
 int gdb_backtrace(struct gdb *g, pid_t tid, int max, struct gdb_frame **frames, size_t *n,

@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "base/maps.h"
 #include "base/str.h"
 #include "gdb/locals.h"
 
@@ -141,18 +142,9 @@ int gdb_locals_add(struct gdb *g, pid_t tid, int frame, const char *name, struct
 /* Do both lie in one mapping of the thread's process, that is, on its stack? */
 static bool is_on_stack(pid_t tid, uint64_t sp, uint64_t addr)
 {
-	char path[64], line[4400];
-	cleanup_fclose FILE *f = NULL;
+	struct mapping m;
 
-	snprintf(path, sizeof(path), "/proc/%d/maps", (int)tid);
-	f = fopen(path, "re");
-	while (f && fgets(line, sizeof(line), f)) {
-		uint64_t lo, hi;
-
-		if (sscanf(line, "%" SCNx64 "-%" SCNx64, &lo, &hi) == 2 && sp >= lo && sp < hi)
-			return addr >= sp && addr < hi;
-	}
-	return false;
+	return maps_find(tid, sp, &m) && addr >= sp && addr < m.hi;
 }
 
 /* Of the frames (lo, hi], of which hi reaches beyond addr: the innermost that does. */

@@ -2,11 +2,10 @@
 /* diverge.c: see diverge.h. */
 #include "session/diverge.h"
 
-#include <stdio.h>
-#include <string.h>
+#include <inttypes.h>
 
 #include "base/buf.h"
-#include "base/cleanup.h"
+#include "base/maps.h"
 #include "reclog/describe.h"
 
 /* One side, as `fredctl events` would show it. */
@@ -29,23 +28,12 @@ static void side(struct buf *b, uint32_t kind, const uint64_t *op, uint32_t n)
 /* "FILE+0xOFFSET" of an address in the process, or the bare address. */
 static void caller(struct buf *b, pid_t pid, uint64_t pc)
 {
-	char path[64], line[512];
-	cleanup_fclose FILE *f = NULL;
+	struct mapping m;
 
-	snprintf(path, sizeof(path), "/proc/%d/maps", (int)pid);
-	f = fopen(path, "re");
-	while (f && fgets(line, sizeof(line), f)) {
-		unsigned long lo, hi, off;
-		int at = 0;
-
-		if (sscanf(line, "%lx-%lx %*s %lx %*s %*s %n", &lo, &hi, &off, &at) < 3 || pc < lo ||
-		    pc >= hi || !at)
-			continue;
-		line[strcspn(line, "\n")] = '\0';
-		buf_addf(b, "%s+0x%lx", line + at, (unsigned long)pc - lo + off);
-		return;
-	}
-	buf_addf(b, "0x%llx", (unsigned long long)pc);
+	if (maps_find(pid, pc, &m) && m.path[0])
+		buf_addf(b, "%s+0x%" PRIx64, m.path, pc - m.lo + m.offset);
+	else
+		buf_addf(b, "0x%" PRIx64, pc);
 }
 
 int diverge_explain(const struct target *t, struct err *e)

@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "base/maps.h"
 #include "trace/trace.h"
 
 #define PUSHED_MAX 16 /* words that a call may put between the frame and its return address */
@@ -34,16 +35,9 @@ static bool where(pid_t pid, pid_t tid, uint64_t *sp, uint64_t *pc)
 /* Do both lie in one mapping? A signal handler's stack is another, also where it lies near. */
 static bool same_mapping(pid_t pid, uint64_t a, uint64_t b)
 {
-	cleanup_fclose FILE *f = NULL;
-	char path[64], line[512];
-	uint64_t lo, hi;
+	struct mapping m;
 
-	snprintf(path, sizeof(path), "/proc/%d/maps", (int)pid);
-	f = fopen(path, "re");
-	while (f && fgets(line, sizeof(line), f))
-		if (sscanf(line, "%" SCNx64 "-%" SCNx64, &lo, &hi) == 2 && a >= lo && a < hi)
-			return b >= lo && b < hi;
-	return false;
+	return maps_find(pid, a, &m) && mapping_has(&m, b);
 }
 
 static bool contains(const struct gdb_range *r, uint64_t pc)

@@ -13,6 +13,7 @@
 #include "base/buf.h"
 #include "base/cleanup.h"
 #include "base/fdio.h"
+#include "base/maps.h"
 #include "base/str.h"
 
 #define MAGIC 0x4d454d44455246ull /* "FREDMEM" */
@@ -40,12 +41,6 @@ struct thread {
 
 struct page {
 	uint64_t addr, hash;
-};
-
-struct map {
-	uint64_t start, end;
-	bool shared, file;
-	char name[256];
 };
 
 /* ---- threads ---- */
@@ -87,30 +82,30 @@ static int add_threads(struct buf *b, const struct target *t, uint64_t *count, s
 
 /* ---- memory ---- */
 
-static bool is_stack(const struct map *m)
+static bool is_stack(const struct mapping *m)
 {
-	return str_eq(m->name, "[stack]") ||
-	       (m->start >= SHIM_STACK_ADDR && m->start < SHIM_STACK_ADDR + (RLOG_MAX_THREADS + 1) * STACK_SLOT);
+	return str_eq(m->path, "[stack]") ||
+	       (m->lo >= SHIM_STACK_ADDR && m->lo < SHIM_STACK_ADDR + (RLOG_MAX_THREADS + 1) * STACK_SLOT);
 }
 
-static bool is_ours(const struct map *m, uint64_t shim_end)
+static bool is_ours(const struct mapping *m, uint64_t shim_end)
 {
-	return (m->start >= REPLAY_CTL_ADDR && m->start < SHIM_HEAP_MAIN_ADDR) ||
-	       str_ends(m->name, "/" RLOG_SHIM_NAME) || (!*m->name && m->start == shim_end) ||
-	       (is_stack(m) && m->start % STACK_SLOT == STACK_SLOT - ALT_STACK);
+	return (m->lo >= REPLAY_CTL_ADDR && m->lo < SHIM_HEAP_MAIN_ADDR) ||
+	       str_ends(m->path, "/" RLOG_SHIM_NAME) || (!*m->path && m->lo == shim_end) ||
+	       (is_stack(m) && m->lo % STACK_SLOT == STACK_SLOT - ALT_STACK);
 }
 
-/* The lowest address in [m->start, m->end] that some thread may still read. */
-static uint64_t live_from(const struct map *m, const struct thread *v, uint64_t n)
+/* The lowest address in [m->lo, m->hi] that some thread may still read. */
+static uint64_t live_from(const struct mapping *m, const struct thread *v, uint64_t n)
 {
-	uint64_t low = m->end;
+	uint64_t low = m->hi;
 
 	if (!is_stack(m))
-		return m->start;
+		return m->lo;
 	for (uint64_t i = 0; i < n; i++) {
 		uint64_t sp = v[i].reg[6];
 
-		if (sp >= m->start && sp < low)
+		if (sp >= m->lo && sp < low)
 			low = sp;
 	}
 	return low;
@@ -139,7 +134,7 @@ static bool all_zero(const uint64_t *p, size_t n)
 }
 
 /* Has the page a content of its own? Of what is only read from a file, the recording has a copy. */
-static bool is_own(uint64_t entry, const struct map *m)
+static bool is_own(uint64_t entry, const struct mapping *m)
 {
 	bool there = entry >> 63 || (entry >> 62 & 1);
 
@@ -163,7 +158,7 @@ static void clear(uint64_t *page, uint64_t addr, uint64_t from, uint64_t to)
 }
 
 /* Where there is nothing and where there are zeros looks the same to the program. */
-static void add_page(struct buf *b, const struct look *l, const struct map *m, uint64_t addr, uint64_t *count)
+static void add_page(struct buf *b, const struct look *l, const struct mapping *m, uint64_t addr, uint64_t *count)
 {
 	uint64_t page[PAGE / 8];
 
@@ -171,18 +166,18 @@ static void add_page(struct buf *b, const struct look *l, const struct map *m, u
 		return; /* behind the end of its file */
 	clear(page, addr, 0, l->live);
 	clear(page, addr, l->hole, l->hole_end);
-	if (!m->file && all_zero(page, PAGE / 8))
+	if (!m->inode && all_zero(page, PAGE / 8))
 		return;
 	buf_add(b, &(struct page){addr, hash_words(page, PAGE / 8)}, sizeof(struct page));
 	(*count)++;
 }
 
-static int add_map(struct buf *b, const struct look *l, const struct map *m, uint64_t *count, struct err *e)
+static int add_map(struct buf *b, const struct look *l, const struct mapping *m, uint64_t *count, struct err *e)
 {
 	uint64_t entry[512];
 
-	for (uint64_t at = l->live & ~(PAGE - 1); at < m->end;) {
-		uint64_t n = (m->end - at) / PAGE;
+	for (uint64_t at = l->live & ~(PAGE - 1); at < m->hi;) {
+		uint64_t n = (m->hi - at) / PAGE;
 
 		if (n > 512)
 			n = 512;
@@ -195,40 +190,25 @@ static int add_map(struct buf *b, const struct look *l, const struct map *m, uin
 	return 0;
 }
 
-/* A writable mapping, as /proc/PID/maps has it. */
-static bool parse_map(const char *line, struct map *m)
-{
-	unsigned long inode;
-	char perms[5];
-
-	memset(m, 0, sizeof(*m));
-	if (sscanf(line, "%lx-%lx %4s %*x %*x:%*x %lu %255[^\n]", &m->start, &m->end, perms, &inode, m->name) < 4)
-		return false;
-	m->shared = perms[3] == 's';
-	m->file = inode != 0;
-	return perms[1] == 'w';
-}
-
 struct proc_files {
-	FILE *maps;
+	struct maps maps;
 	int mem, pagemap;
 };
 
 static int open_proc(struct proc_files *f, pid_t pid, struct err *e)
 {
-	cleanup_free char *maps = str_fmt("/proc/%d/maps", pid), *mem = str_fmt("/proc/%d/mem", pid);
-	cleanup_free char *pagemap = str_fmt("/proc/%d/pagemap", pid);
+	cleanup_free char *mem = str_fmt("/proc/%d/mem", pid), *pagemap = str_fmt("/proc/%d/pagemap", pid);
 
-	f->maps = fopen(maps, "re");
+	if (maps_open(&f->maps, pid, e))
+		return -1;
 	f->mem = open(mem, O_RDONLY | O_CLOEXEC);
 	f->pagemap = open(pagemap, O_RDONLY | O_CLOEXEC);
-	return f->maps && f->mem >= 0 && f->pagemap >= 0 ? 0 : err_errno(e, ERR_INTERNAL, "/proc/%d", pid);
+	return f->mem >= 0 && f->pagemap >= 0 ? 0 : err_errno(e, ERR_INTERNAL, "/proc/%d", pid);
 }
 
 static void close_proc(struct proc_files *f)
 {
-	if (f->maps)
-		fclose(f->maps);
+	maps_close(&f->maps);
 	if (f->mem >= 0)
 		close(f->mem);
 	if (f->pagemap >= 0)
@@ -256,22 +236,19 @@ static void find_bss(struct look *l, uint64_t base)
 static int add_memory(struct buf *b, const struct target *t, const struct thread *v, uint64_t n, uint64_t *count,
 		      struct err *e)
 {
-	struct proc_files f = {NULL, -1, -1};
+	struct proc_files f = {.mem = -1, .pagemap = -1};
 	uint64_t shim_end = 0;
-	char line[512];
-	struct map m;
+	struct mapping m;
 	int ret = open_proc(&f, t->pid, e);
 	struct look l = {.mem = f.mem, .pagemap = f.pagemap};
 
-	while (!ret && fgets(line, sizeof(line), f.maps)) {
-		bool writable = parse_map(line, &m);
-
-		if (str_ends(m.name, "/" RLOG_SHIM_NAME))
-			shim_end = m.end;
-		if (!l.hole && str_ends(m.name, "/ld-linux-x86-64.so.2"))
-			find_bss(&l, m.start);
+	while (!ret && maps_next(&f.maps, &m)) {
+		if (str_ends(m.path, "/" RLOG_SHIM_NAME))
+			shim_end = m.hi;
+		if (!l.hole && str_ends(m.path, "/ld-linux-x86-64.so.2"))
+			find_bss(&l, m.lo);
 		l.live = live_from(&m, v, n);
-		if (writable && !is_ours(&m, shim_end))
+		if (m.write && !is_ours(&m, shim_end))
 			ret = add_map(b, &l, &m, count, e);
 	}
 	close_proc(&f);
@@ -283,10 +260,7 @@ static int add_memory(struct buf *b, const struct target *t, const struct thread
 /* "in the heap of thread 2": what lies at an address. */
 static char *name_of(const struct target *t, uint64_t addr)
 {
-	struct proc_files f = {NULL, -1, -1};
-	struct err ignored;
-	char line[512], *name = NULL;
-	struct map m;
+	struct mapping m;
 
 	if (addr >= SHIM_STACK_ADDR && addr < SHIM_STACK_ADDR + RLOG_MAX_THREADS * STACK_SLOT)
 		return str_fmt("the stack of thread %llu", (unsigned long long)((addr - SHIM_STACK_ADDR) / STACK_SLOT));
@@ -294,12 +268,9 @@ static char *name_of(const struct target *t, uint64_t addr)
 		return xstrdup("the heap of thread 1");
 	if (addr >= SHIM_HEAP_ADDR && addr < SHIM_HEAP_ADDR + ((uint64_t)RLOG_MAX_THREADS << 32))
 		return str_fmt("the heap of thread %llu", (unsigned long long)((addr - SHIM_HEAP_ADDR) >> 32));
-	if (!open_proc(&f, t->pid, &ignored))
-		while (!name && fgets(line, sizeof(line), f.maps))
-			if ((parse_map(line, &m) || m.end) && addr >= m.start && addr < m.end)
-				name = xstrdup(*m.name ? m.name : "memory without a name");
-	close_proc(&f);
-	return name ? name : xstrdup("memory that is gone");
+	if (!maps_find(t->pid, addr, &m))
+		return xstrdup("memory that is gone");
+	return xstrdup(m.path[0] ? m.path : "memory without a name");
 }
 
 static int differs(struct err *e, uint64_t event, const char *what)

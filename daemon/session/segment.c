@@ -5,12 +5,11 @@
 #include <linux/futex.h>
 #include <signal.h>
 #include <stddef.h>
-#include <stdio.h>
 #include <string.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "base/cleanup.h"
+#include "base/maps.h"
 #include "cell/wait.h"
 #include "session/show.h"
 
@@ -38,19 +37,14 @@ static int scan(pid_t pid, uint64_t lo, uint64_t hi, uint64_t *gadget, struct er
 
 int segment_find_gadget(pid_t pid, uint64_t *gadget, struct err *e)
 {
-	char path[64], line[512];
-	cleanup_fclose FILE *f = NULL;
+	cleanup_maps struct maps maps = {0};
+	struct mapping m;
 
-	snprintf(path, sizeof(path), "/proc/%d/maps", (int)pid);
-	f = fopen(path, "re");
-	while (f && fgets(line, sizeof(line), f)) {
-		unsigned long lo, hi;
-		char perms[8];
-		int r = 1;
+	if (maps_open(&maps, pid, e))
+		return -1;
+	while (maps_next(&maps, &m)) {
+		int r = m.exec && strstr(m.path, SHOW_SHIM) ? scan(pid, m.lo, m.hi, gadget, e) : 1;
 
-		if (strstr(line, SHOW_SHIM) && sscanf(line, "%lx-%lx %7s", &lo, &hi, perms) == 3 &&
-		    perms[2] == 'x')
-			r = scan(pid, lo, hi, gadget, e);
 		if (r <= 0)
 			return r;
 	}

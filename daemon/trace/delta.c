@@ -2,8 +2,8 @@
 /* delta.c: see delta.h. */
 #include "trace/delta.h"
 #include "base/cleanup.h"
+#include "base/maps.h"
 #include <fcntl.h>
-#include <inttypes.h>
 #include <stdbool.h>
 #include <string.h>
 #include <sys/uio.h>
@@ -123,25 +123,15 @@ static int open_pagemap(pid_t pid, int *fd, struct err *e)
 
 static int compare_all(struct pair *p, struct err *e)
 {
-	cleanup_fclose FILE *f = NULL;
-	cleanup_free char *line = NULL;
-	char path[64];
-	size_t cap = 0;
+	cleanup_maps struct maps maps = {0};
+	struct mapping m;
 	int r = 0;
 
-	snprintf(path, sizeof(path), "/proc/%d/maps", (int)p->right);
-	f = fopen(path, "re");
-	if (!f)
-		return err_errno(e, ERR_HOST, "open %s", path);
-	while (!r && getline(&line, &cap, f) > 0) {
-		uint64_t from, to;
-		char perm[5];
-
-		if (sscanf(line, "%" SCNx64 "-%" SCNx64 " %4s", &from, &to, perm) != 3)
-			return err_set(e, ERR_INTERNAL, "cannot understand %s", path);
-		if (perm[1] == 'w')
-			r = compare_range(p, from, to, e);
-	}
+	if (maps_open(&maps, p->right, e))
+		return -1;
+	while (!r && maps_next(&maps, &m))
+		if (m.write)
+			r = compare_range(p, m.lo, m.hi, e);
 	return r;
 }
 

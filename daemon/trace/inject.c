@@ -6,8 +6,8 @@
  * the kernel does not take the injected call for the interrupted one; with the registers put back,
  * the kernel's own restart logic (arch_do_signal_or_restart) goes on with the interrupted call.
  */
-#include "base/cleanup.h"
 #include "trace/internal.h"
+#include "base/maps.h"
 #include <errno.h>
 #include <inttypes.h>
 #include <sched.h>
@@ -273,29 +273,18 @@ int trace_privatize(struct trace *t, uint64_t gadget, uint64_t addr, uint64_t le
 
 int trace_unshare_memory(struct trace *t, uint64_t gadget, struct err *e)
 {
-	cleanup_fclose FILE *f = NULL;
-	cleanup_free char *line = NULL;
-	char path[64];
-	size_t cap = 0;
+	cleanup_maps struct maps maps = {0};
+	struct mapping m;
 
-	snprintf(path, sizeof(path), "/proc/%d/maps", (int)t->pid);
-	f = fopen(path, "re");
-	if (!f)
-		return err_errno(e, ERR_INTERNAL, "open %s", path);
-	/* the kernel finds the next mapping by address, so changing them while reading is fine */
-	while (getline(&line, &cap, f) > 0) {
-		uint64_t from, to;
-		char perm[5];
-		int prot = PROT_READ | PROT_WRITE;
+	if (maps_open(&maps, t->pid, e))
+		return -1;
+	while (maps_next(&maps, &m)) {
+		int prot = PROT_READ | PROT_WRITE | (m.exec ? PROT_EXEC : 0);
 
-		if (sscanf(line, "%" SCNx64 "-%" SCNx64 " %4s", &from, &to, perm) != 3)
-			return err_set(e, ERR_INTERNAL, "cannot understand %s", path);
-		if (perm[3] != 's' || perm[1] != 'w')
+		if (!m.shared || !m.write)
 			continue;
-		if (perm[2] == 'x')
-			prot |= PROT_EXEC;
-		if (privatize(t, gadget, from, to - from, prot, e))
-			return err_wrap(e, "make %.80s private", line);
+		if (privatize(t, gadget, m.lo, m.hi - m.lo, prot, e))
+			return err_wrap(e, "make 0x%" PRIx64 " %.80s private", m.lo, m.path);
 	}
 	return 0;
 }

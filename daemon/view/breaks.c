@@ -3,13 +3,13 @@
 #include "view/breaks.h"
 
 #include <fcntl.h>
-#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/maps.h"
 #include "base/str.h"
 
 #define INT3 0xcc
@@ -78,16 +78,9 @@ void breaks_add_all(struct breaks *to, const struct breaks *b)
 
 static bool is_executable(pid_t pid, uint64_t addr)
 {
-	char path[64], line[4400], perms[8];
-	cleanup_fclose FILE *f = NULL;
-	uint64_t lo, hi;
+	struct mapping m;
 
-	snprintf(path, sizeof(path), "/proc/%d/maps", (int)pid);
-	f = fopen(path, "re");
-	while (f && fgets(line, sizeof(line), f))
-		if (sscanf(line, "%" SCNx64 "-%" SCNx64 " %7s", &lo, &hi, perms) == 3 && addr >= lo && addr < hi)
-			return perms[2] == 'x';
-	return true; /* yet to be mapped */
+	return !maps_find(pid, addr, &m) || m.exec; /* or it is yet to be mapped */
 }
 
 void breaks_check(struct breaks *b, uint64_t addr, pid_t pid)

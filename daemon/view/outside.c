@@ -4,13 +4,14 @@
 #include "view/outside.h"
 
 #include <fcntl.h>
-#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
 #include "base/log.h"
+#include "base/maps.h"
+#include "base/str.h"
 
 /* What the kernel leaves at the stack pointer of a handler's caller: struct ucontext; gregs as in ucontext.h. */
 #define UC_GREGS 40
@@ -151,31 +152,28 @@ static int no_debuginfo(Dwfl_Module *m, void **u, const char *name, Dwarf_Addr b
 
 static const Dwfl_Callbacks callbacks = {.find_elf = dwfl_build_id_find_elf, .find_debuginfo = no_debuginfo};
 
-/* A first page of what is unwound: its address and file. */
-static bool is_wanted(const char *line, pid_t pid, uint64_t *base, char *file, size_t size)
+/* Of what is unwound, from its first page. */
+static int report_file(Dwfl *dwfl, pid_t pid, const struct mapping *m)
 {
-	const char *path = strchr(line, '/'), *name = path ? strrchr(path, '/') + 1 : NULL;
-	uint64_t off;
+	cleanup_free char *file = NULL;
 
-	if (!name || !sight_knows(path) || sscanf(line, "%" SCNx64 "-%*x %*s %" SCNx64, base, &off) != 2 || off)
-		return false;
-	snprintf(file, size, "/proc/%d/root%.*s", (int)pid, (int)strcspn(path, "\n"), path);
-	return true;
+	if (m->offset || !sight_knows(m->path))
+		return 0;
+	file = str_fmt("/proc/%d/root%s", (int)pid, m->path);
+	return dwfl_report_elf(dwfl, file, file, -1, m->lo, false) ? 0 : -1;
 }
 
 static int report(Dwfl *dwfl, pid_t pid)
 {
-	char path[64], line[4400], file[4500];
-	cleanup_fclose FILE *f = NULL;
-	uint64_t base;
+	cleanup_maps struct maps maps = {0};
+	struct mapping m;
+	struct err ignored;
 
-	snprintf(path, sizeof(path), "/proc/%d/maps", (int)pid);
-	f = fopen(path, "re");
 	dwfl_report_begin(dwfl);
-	while (f && fgets(line, sizeof(line), f))
-		if (is_wanted(line, pid, &base, file, sizeof(file)) &&
-		    !dwfl_report_elf(dwfl, file, file, -1, base, false))
-			return -1;
+	if (!maps_open(&maps, pid, &ignored))
+		while (maps_next(&maps, &m))
+			if (report_file(dwfl, pid, &m))
+				return -1;
 	return dwfl_report_end(dwfl, NULL, NULL);
 }
 

@@ -2,19 +2,17 @@
 /* sight.c: see sight.h. */
 #include "view/sight.h"
 
-#include <inttypes.h>
-#include <stdio.h>
 #include <string.h>
 
-#include "base/cleanup.h"
+#include "base/maps.h"
 #include "rlog/rlog.h"
 
-/* Which text a line of /proc/PID/maps is about; NULL: none of these. */
-static struct text *which(struct sight *s, const char *line)
+/* Which text is of this file; NULL: none of these. */
+static struct text *which(struct sight *s, const char *path)
 {
-	const char *path = strchr(line, '/'), *name = path ? strrchr(path, '/') + 1 : NULL;
+	const char *name = strrchr(path, '/');
 
-	if (!name)
+	if (!name++)
 		return NULL;
 	if (strstr(path, RLOG_SHIM_NAME))
 		return &s->shim;
@@ -34,18 +32,17 @@ bool sight_knows(const char *path)
 
 int sight_find(pid_t pid, struct sight *s, struct err *e)
 {
-	char path[64], line[4400];
-	cleanup_fclose FILE *f = NULL;
+	cleanup_maps struct maps maps = {0};
+	struct mapping m;
 
 	memset(s, 0, sizeof(*s));
-	snprintf(path, sizeof(path), "/proc/%d/maps", (int)pid);
-	f = fopen(path, "re");
-	while (f && fgets(line, sizeof(line), f)) {
-		struct text *t = which(s, line), r;
-		char perms[8];
+	if (maps_open(&maps, pid, e))
+		return -1;
+	while (maps_next(&maps, &m)) {
+		struct text *t = m.exec ? which(s, m.path) : NULL;
 
-		if (t && sscanf(line, "%" SCNx64 "-%" SCNx64 " %7s", &r.lo, &r.hi, perms) == 3 && perms[2] == 'x')
-			*t = r;
+		if (t)
+			*t = (struct text){m.lo, m.hi};
 	}
 	if (s->shim.lo)
 		return 0;

@@ -2,14 +2,13 @@
 /* stance.c: see stance.h. */
 #include "view/stance.h"
 
-#include <inttypes.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/buf.h"
 #include "base/cleanup.h"
 #include "base/fdio.h"
+#include "base/maps.h"
 #include "base/str.h"
 #include "rlog/replay.h"
 #include "view/regs.h"
@@ -40,31 +39,12 @@ static bool is_recorders(uint64_t addr)
 	return addr >= REPLAY_CTL_ADDR && addr < SHIM_HEAP_MAIN_ADDR;
 }
 
-struct mapping {
-	uint64_t lo, hi;
-	bool writable, hidden; /* hidden: of a library that the recorder plays with, or of the recorder */
-	bool anonymous;
-};
-
-static bool parse(const char *line, struct mapping *m)
-{
-	const char *path = strchr(line, '/');
-	char perms[8];
-
-	if (sscanf(line, "%" SCNx64 "-%" SCNx64 " %7s", &m->lo, &m->hi, perms) != 3)
-		return false;
-	m->writable = perms[1] == 'w' && perms[3] == 'p';
-	m->anonymous = !path && !strchr(line, '[');
-	m->hidden = (path && sight_knows(path)) || is_recorders(m->lo);
-	return true;
-}
-
 static void add_mapping(struct stance *p, const struct mapping *m)
 {
 	uint64_t sp = p->regs.rsp - RED_ZONE;
 
 	/* other threads' stacks are as large as this one: they stand still */
-	if (m->lo <= sp && sp < m->hi)
+	if (mapping_has(m, sp))
 		return;
 	if (m->lo >= SHIM_STACK_ADDR && m->lo < SHIM_STACKS_END)
 		return;
@@ -75,25 +55,19 @@ static void add_mapping(struct stance *p, const struct mapping *m)
 static int find_regions(struct stance *p, struct err *e)
 {
 	uint64_t sp = p->regs.rsp - RED_ZONE, hidden_end = 0;
-	char path[64], line[4400];
-	cleanup_fclose FILE *f = NULL;
+	cleanup_maps struct maps maps = {0};
 	struct mapping m;
 
-	snprintf(path, sizeof(path), "/proc/%d/maps", (int)p->pid);
-	f = fopen(path, "re");
-	if (!f)
-		return err_errno(e, ERR_INTERNAL, "%s", path);
+	if (maps_open(&maps, p->pid, e))
+		return -1;
 	add(p, sp, 0);
-	while (fgets(line, sizeof(line), f)) {
-		if (!parse(line, &m))
-			continue;
-		if (m.lo <= sp && sp < m.hi)
+	while (maps_next(&maps, &m)) {
+		if (mapping_has(&m, sp))
 			p->region[0].len = m.hi - sp < STACK_MAX ? m.hi - sp : STACK_MAX;
-		/* what follows such a library's data is its .bss */
-		m.hidden |= m.anonymous && m.lo == hidden_end;
-		if (m.hidden)
+		/* of a library that the recorder plays with; what follows its data is its .bss */
+		if (sight_knows(m.path) || is_recorders(m.lo) || (!m.path[0] && m.lo == hidden_end))
 			hidden_end = m.hi;
-		else if (m.writable)
+		else if (m.write && !m.shared)
 			add_mapping(p, &m);
 	}
 	p->len += p->region[0].len;

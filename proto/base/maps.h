@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * maps.h: the mappings of a process, by address, as proc_pid_maps(5) lists them. The kernel goes on from the address where it
+ * stopped, so that a process may change its mappings meanwhile: what is listed was true of each one when it was read.
+ */
+#ifndef FRED_BASE_MAPS_H
+#define FRED_BASE_MAPS_H
+
+#include <limits.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <sys/types.h>
+
+#include "base/err.h"
+
+struct mapping {
+	uint64_t lo, hi; /* [lo, hi) */
+	uint64_t offset; /* in the file, bytes */
+	uint64_t inode; /* 0: of no file */
+	bool read, write, exec, shared;
+	char path[PATH_MAX + 16]; /* as it is there: "/FILE", "/FILE (deleted)", "[stack]"; "": without a name */
+};
+
+struct maps {
+	FILE *f;
+	char *line;
+	size_t cap;
+};
+
+/* cleanup_maps struct maps m = {0}; */
+int maps_open(struct maps *m, pid_t pid, struct err *e);
+/* The next one. false: there is none, or the process has gone. */
+bool maps_next(struct maps *m, struct mapping *v);
+void maps_close(struct maps *m);
+/* The mapping in which addr lies. false: none, or the process cannot be seen. */
+bool maps_find(pid_t pid, uint64_t addr, struct mapping *v);
+
+static inline bool mapping_has(const struct mapping *v, uint64_t addr)
+{
+	return addr >= v->lo && addr < v->hi;
+}
+
+#define cleanup_maps __attribute__((cleanup(maps_close)))
+
+#endif
