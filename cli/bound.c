@@ -15,6 +15,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/jsonx.h"
 #include "base/str.h"
 #include "cli/client.h"
@@ -69,12 +70,9 @@ static void end(struct bound *b)
 static void *keep_lease(void *arg)
 {
 	struct bound *b = arg;
-	struct timespec now;
-
 	do {
-		clock_gettime(CLOCK_MONOTONIC, &now);
 		__atomic_store_n(&b->c->log_lease,
-				 (uint32_t)(now.tv_sec * 10 + now.tv_nsec / 100000000) + LEASE_DS, __ATOMIC_RELEASE);
+				 (uint32_t)(clock_ns() / 100000000) + LEASE_DS, __ATOMIC_RELEASE);
 	} while (!pause_ms(b, RENEW_MS));
 	__atomic_store_n(&b->c->log_lease, 0, __ATOMIC_RELEASE);
 	return NULL;

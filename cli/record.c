@@ -20,6 +20,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/clock.h"
 #include "base/cpu.h"
 #include "base/fdio.h"
 #include "base/jsonx.h"
@@ -45,14 +46,6 @@
 #define MAX_DIR 240 /* the recorder, which cannot allocate, keeps the path in a buffer of 256 bytes */
 
 extern char **environ;
-
-static double now_s(void)
-{
-	struct timespec ts;
-
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return (double)ts.tv_sec + (double)ts.tv_nsec / 1e9;
-}
 
 /* RFC 3339, UTC, with milliseconds. */
 static json_t *now_text(void)
@@ -204,7 +197,7 @@ static int launch(struct record_session *s, const char *program, const char *shi
 		keeper_serve(s->keeper, &ignored);
 	wait_prepare();
 	s->begin = tsc_moment();
-	s->start_s = now_s();
+	s->start_s = clock_s();
 	return launch_program(&spec, &s->pid, e);
 }
 
@@ -260,7 +253,7 @@ static int finish(struct record_session *s, int status, struct err *e)
 	struct record_result *r = &s->result;
 	struct rlog_control *c = s->control;
 	int signo = WIFSIGNALED(status) ? WTERMSIG(status) : 0;
-	double wall_s = now_s() - s->start_s;
+	double wall_s = clock_s() - s->start_s;
 	unsigned running = 0;
 
 	r->exit_code = signo ? 128 + signo : WEXITSTATUS(status);

@@ -25,6 +25,7 @@
 #include <zstd.h>
 
 #include "base/cleanup.h"
+#include "base/clock.h"
 #include "base/fdio.h"
 #include "base/path.h"
 #include "base/str.h"
@@ -66,20 +67,12 @@ struct pass {
 	struct part *part;
 };
 
-static double now_s(void)
-{
-	struct timespec ts;
-
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return (double)ts.tv_sec + (double)ts.tv_nsec / 1e9;
-}
-
 static bool is_over(const struct pass *p)
 {
 	bool stop;
 
 	if (!p->running)
-		return now_s() > p->until;
+		return clock_s() > p->until;
 	pthread_mutex_lock(&p->running->lock);
 	stop = p->running->stop;
 	pthread_mutex_unlock(&p->running->lock);
@@ -257,7 +250,7 @@ static void part_fini(struct part *p)
 int squeeze_rest(const char *rec, double seconds, struct err *e)
 {
 	struct part part;
-	struct pass p = {.until = now_s() + seconds, .part = &part};
+	struct pass p = {.until = clock_s() + seconds, .part = &part};
 	int r;
 
 	part_init(&part, LEVEL_WAITED_FOR);

@@ -11,6 +11,7 @@
 #include <sys/stat.h>
 #include <time.h>
 
+#include "base/clock.h"
 #include "base/fdio.h"
 #include "base/jsonx.h"
 #include "base/path.h"
@@ -141,18 +142,10 @@ void ckpt_add_abort(struct ckpt_add *a)
 	add_fini(a);
 }
 
-static double now_s(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (double)t.tv_sec + (double)t.tv_nsec / 1e9;
-}
-
 int ckpt_store_add(const struct ckpt_store *s, const struct ckpt_env *env, pid_t pid,
 		   const char *const *files, struct ckpt_meta *m, struct err *e)
 {
-	double start = now_s();
+	double start = clock_s();
 	struct ckpt_add a;
 
 	if (ckpt_add_begin(s, &a, e))
@@ -162,7 +155,7 @@ int ckpt_store_add(const struct ckpt_store *s, const struct ckpt_env *env, pid_t
 	for (; files && *files; files++)
 		if (ckpt_add_file(&a, *files, e))
 			goto fail;
-	m->cost_s = now_s() - start;
+	m->cost_s = clock_s() - start;
 	if (!ckpt_add_commit(&a, m, e))
 		return 0;
 fail:

@@ -5,9 +5,9 @@
 
 #include <stdio.h>
 #include <string.h>
-#include <time.h>
 
 #include "base/cleanup.h"
+#include "base/clock.h"
 #include "base/log.h"
 #include "base/str.h"
 #include "debug/travel_int.h"
@@ -17,16 +17,8 @@
 
 struct search {
 	struct debug *d;
-	time_t said;
+	double said;
 };
-
-static time_t now_s(void)
-{
-	struct timespec ts;
-
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return ts.tv_sec;
-}
 
 /* A search that takes long says how far it is. */
 static void show(void *arg, double fraction, const char *text)
@@ -36,9 +28,9 @@ static void show(void *arg, double fraction, const char *text)
 	char line[160];
 	int n;
 
-	if (now_s() - s->said < SAY_EVERY_S)
+	if (clock_s() - s->said < SAY_EVERY_S)
 		return;
-	s->said = now_s();
+	s->said = clock_s();
 	n = snprintf(line, sizeof(line), "%.100s (%d %%)\n", text ? text : "searching", (int)(fraction * 100));
 	rsp_say(&s->d->conn, line, (size_t)n, &ignored);
 }
@@ -53,7 +45,7 @@ static const struct gdb_opts with_scripts = {.auto_load = true};
 
 static int search(struct debug *d, const struct watch_params *p, json_t **result, struct err *e)
 {
-	struct search s = {.d = d, .said = now_s()};
+	struct search s = {.d = d, .said = clock_s()};
 	struct op_ctx ctx = {.fd = -1, .show = show, .cancelled = cancelled, .arg = &s};
 	cleanup_gdb struct gdb *g = gdb_new(&with_scripts, e);
 	int r;

@@ -3,8 +3,8 @@
 #include "debug/spot.h"
 
 #include <string.h>
-#include <time.h>
 
+#include "base/clock.h"
 #include "debug/same.h"
 
 #define PAGE 4096u
@@ -50,14 +50,6 @@ bool spot_same(const struct spot *a, const struct spot *b)
 	       !differing_words(a, b);
 }
 
-static time_t now_s(void)
-{
-	struct timespec ts;
-
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return ts.tv_sec;
-}
-
 /* Stands at an arrival at the PC. *least: how much the most similar one so far (*best, counted from 1) differs. */
 static int compare(struct travel *t, const struct spot *s, uint64_t k, uint64_t *best, unsigned *least, struct err *e)
 {
@@ -80,11 +72,11 @@ static int look(struct travel *t, const struct spot *s, uint64_t *best, unsigned
 {
 	struct breaks b = {0};
 	struct stop stop = {0};
-	time_t end = now_s() + LOOK_S;
+	double end = clock_s() + LOOK_S;
 	int r = 0;
 
 	breaks_add(&b, s->regs.rip, 0);
-	for (uint64_t k = 1; !r && stop.kind != STOP_OVER && now_s() < end; k += stop.kind == STOP_BREAK) {
+	for (uint64_t k = 1; !r && stop.kind != STOP_OVER && clock_s() < end; k += stop.kind == STOP_BREAK) {
 		r = compare(t, s, k, best, least, e);
 		if (!r && *best && !*least)
 			break;

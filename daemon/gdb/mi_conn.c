@@ -18,6 +18,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/clock.h"
 #include "base/str.h"
 #include "gdb/mi_conn.h"
 #include "gdb/mi_spawn.h"
@@ -39,10 +40,7 @@ struct mi_conn {
 
 static int64_t now_ms(void)
 {
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (int64_t)t.tv_sec * 1000 + t.tv_nsec / 1000000;
+	return (int64_t)(clock_ns() / 1000000);
 }
 
 static int remaining_ms(int64_t deadline)

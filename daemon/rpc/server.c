@@ -6,9 +6,9 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <sys/socket.h>
-#include <time.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/log.h"
 #include "base/str.h"
 #include "rpc/rpc.h"
@@ -17,10 +17,7 @@
 
 uint64_t rpc_now_ms(void)
 {
-	struct timespec ts;
-
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return (uint64_t)ts.tv_sec * 1000 + (uint64_t)ts.tv_nsec / 1000000;
+	return clock_ns() / 1000000;
 }
 
 static void arm_idle(struct server *s)

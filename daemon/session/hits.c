@@ -3,21 +3,13 @@
 #define LOG_DOMAIN "hits"
 #include "session/hits.h"
 
-#include <time.h>
 
+#include "base/clock.h"
 #include "base/log.h"
 #include "session/segment.h"
 
 #define AGAIN_S 0.5 /* of recorded time to be replayed again */
 #define COUNT_S 0.5 /* of going through the segment */
-
-static double now_s(void)
-{
-	struct timespec ts;
-
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return (double)ts.tv_sec + (double)ts.tv_nsec / 1e9;
-}
 
 /* How long it took from the nearest checkpoint to the end of the segment when it was recorded. */
 static double way_s(struct nav *n, uint64_t event)
@@ -93,10 +85,10 @@ static int is_it(struct segment *s, uint64_t pc, const struct stage_d *d, const 
 static int count(struct segment *s, uint64_t pc, const struct stage_d *d, const struct expr *x,
 		 uint64_t *hits, struct err *e)
 {
-	double until = now_s() + COUNT_S;
+	double until = clock_s() + COUNT_S;
 	uint64_t likely = 0, i;
 
-	for (i = 1; now_s() < until; i++) {
+	for (i = 1; clock_s() < until; i++) {
 		int r = segment_next(s, pc, e);
 
 		if (r == SEGMENT_OVER) {

@@ -6,9 +6,9 @@
 #include <sched.h>
 #include <stdio.h>
 #include <string.h>
-#include <time.h>
 
 #include "base/cleanup.h"
+#include "base/clock.h"
 #include "base/jsonx.h"
 #include "base/log.h"
 #include "base/path.h"
@@ -20,14 +20,6 @@
 #define MAX_CKPT_BYTES (4ull << 30)
 #define LONG_SEGMENT_S 0.2
 #define RESTART_S 0.05
-
-static double now_s(void)
-{
-	struct timespec ts;
-
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return (double)ts.tv_sec + (double)ts.tv_nsec / 1e9;
-}
 
 /*
  * REC/rungs.json: {"PROCESS": rung} of timelines that have replayed to their end; {"linear PROCESS": 1} of those
@@ -190,18 +182,18 @@ char *nav_start_store(const struct rec *rec, uint32_t process)
 int nav_begin(struct nav *n, struct err *e)
 {
 	const struct rec_image *base = rec_image(n->t.rec, n->t.base, e);
-	double t0 = now_s();
+	double t0 = clock_s();
 	int r = !base ? -1 : base->start ? restore_start(n, base, e) : target_launch(&n->t, e);
 
 	n->stats.restarts++;
-	n->stats.restart_s += now_s() - t0;
+	n->stats.restart_s += clock_s() - t0;
 	return r;
 }
 
 /* 1: this checkpoint cannot be used; the next one may. */
 static int restore(struct nav *n, const struct ckpt_meta *m, struct err *e)
 {
-	double t0 = now_s();
+	double t0 = clock_s();
 	pid_t pid;
 	int r;
 
@@ -217,7 +209,7 @@ static int restore(struct nav *n, const struct ckpt_meta *m, struct err *e)
 		return 1;
 	}
 	n->stats.restarts++;
-	n->stats.restart_s += now_s() - t0;
+	n->stats.restart_s += clock_s() - t0;
 	return 0;
 }
 
@@ -241,14 +233,14 @@ int nav_restart(struct nav *n, uint64_t at_most, uint64_t *at, struct err *e)
 
 static int run_to(struct nav *n, uint64_t to, bool *diverged, struct err *e)
 {
-	double t0 = now_s();
+	double t0 = clock_s();
 	int r;
 
 	if (n->ctx) /* something to see at once, however short it is */
 		op_progress(n->ctx, n->span_lo, n->what);
 	r = target_run_to(&n->t, to, diverged, e);
 
-	n->stats.run_s += now_s() - t0;
+	n->stats.run_s += clock_s() - t0;
 	return r;
 }
 
@@ -285,12 +277,12 @@ int nav_goto(struct nav *n, uint64_t to, struct err *e)
 static int dump(struct nav *n, struct ckpt_meta *m, struct err *e)
 {
 	const char *files[] = {n->t.ctl_path, NULL};
-	double t0 = now_s();
+	double t0 = clock_s();
 
 	if (ckpt_store_add(n->store, &n->env, n->t.pid, files, m, e))
 		return -1;
 	n->stats.checkpoints++;
-	n->stats.checkpoint_s += now_s() - t0;
+	n->stats.checkpoint_s += clock_s() - t0;
 	return 0;
 }
 

@@ -6,9 +6,9 @@
 #include "session/op.h"
 
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/jsonx.h"
 #include "wire/base64.h"
 
@@ -24,14 +24,6 @@ static void write_line(struct op_ctx *ctx, json_t *line)
 		_exit(1); /* the daemon is gone */
 }
 
-static uint64_t now_ns(void)
-{
-	struct timespec ts;
-
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return (uint64_t)ts.tv_sec * 1000000000u + (uint64_t)ts.tv_nsec;
-}
-
 static int worth_sending(struct op_ctx *ctx, int permille, const char *text, uint64_t now)
 {
 	if (text && (permille <= 0 || permille >= 1000))
@@ -44,7 +36,7 @@ static int worth_sending(struct op_ctx *ctx, int permille, const char *text, uin
 void op_progress(struct op_ctx *ctx, double fraction, const char *text)
 {
 	int permille = fraction < 0 ? -1 : (int)(fraction * 1000);
-	uint64_t now = now_ns();
+	uint64_t now = clock_ns();
 
 	if (!worth_sending(ctx, permille, text, now))
 		return;

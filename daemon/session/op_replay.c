@@ -6,11 +6,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "base/buf.h"
 #include "base/cleanup.h"
+#include "base/clock.h"
 #include "base/fdio.h"
 #include "base/str.h"
 #include "session/nav.h"
@@ -179,7 +179,7 @@ int op_replay(const json_t *params, struct op_ctx *ctx, json_t **result, struct 
 		.linear = json_is_true(json_object_get(params, "linear")),
 		.memory = json_is_true(json_object_get(params, "memory")),
 	};
-	struct timespec t0, t1;
+	double began, took;
 	struct rec *rec;
 	int ret;
 
@@ -188,15 +188,14 @@ int op_replay(const json_t *params, struct op_ctx *ctx, json_t **result, struct 
 	if (pick_rec(params, &rec, e))
 		return -1;
 	r.rec = rec;
-	clock_gettime(CLOCK_MONOTONIC, &t0);
+	began = clock_s();
 	ret = until ? replay_until(&r, params, until, result, e) : replay_all(&r, result, e);
-	clock_gettime(CLOCK_MONOTONIC, &t1);
+	took = clock_s() - began;
 	if (!ret) {
 		cleanup_free char *warning = rec_incomplete_text(rec);
 
 		json_object_set_new(*result, "wall_s",
-				    json_real((double)(t1.tv_sec - t0.tv_sec) +
-					      (double)(t1.tv_nsec - t0.tv_nsec) / 1e9));
+				    json_real(took));
 		if (warning)
 			json_object_set_new(*result, "warning", json_string(warning));
 	}

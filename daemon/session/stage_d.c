@@ -5,8 +5,8 @@
 
 #include <stddef.h>
 #include <string.h>
-#include <time.h>
 
+#include "base/clock.h"
 #include "base/log.h"
 #include "session/segment.h"
 
@@ -27,14 +27,6 @@ struct ctx {
 	struct stage_d *out;
 	uint64_t call_ns; /* the longest evaluation by call in a state that was */
 };
-
-static uint64_t now_ns(void)
-{
-	struct timespec ts;
-
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return (uint64_t)ts.tv_sec * 1000000000u + (uint64_t)ts.tv_nsec;
-}
 
 static int mixture_timeout_ms(const struct ctx *c)
 {
@@ -57,7 +49,7 @@ static int real_timeout_ms(const struct ctx *c)
 /* A call expression runs on a copy of the stopped thread's process, off the timeline. */
 static int eval_by_gdb(struct ctx *c, struct trace *t, struct expr_value *v, struct err *e)
 {
-	uint64_t start = now_ns();
+	uint64_t start = clock_ns();
 	pid_t copy;
 	int r;
 
@@ -66,8 +58,8 @@ static int eval_by_gdb(struct ctx *c, struct trace *t, struct expr_value *v, str
 	/* a mixture of two states never existed: a call in it may not come back */
 	r = expr_eval_copy(c->x, c->g, copy, t->mixture ? mixture_timeout_ms(c) : real_timeout_ms(c), v, e);
 	target_snap_kill(copy);
-	if (!t->mixture && !r && v->truth != SEARCH_ERROR && now_ns() - start > c->call_ns)
-		c->call_ns = now_ns() - start;
+	if (!t->mixture && !r && v->truth != SEARCH_ERROR && clock_ns() - start > c->call_ns)
+		c->call_ns = clock_ns() - start;
 	return r;
 }
 

@@ -15,10 +15,10 @@
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/clock.h"
 #include "base/crc32c.h"
 #include "base/path.h"
 #include "base/str.h"
@@ -238,14 +238,6 @@ static void reset_ctl(struct target *t)
 	t->ctl->total = timeline_total(t->tl);
 }
 
-static double now_s(void)
-{
-	struct timespec ts;
-
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return (double)ts.tv_sec + (double)ts.tv_nsec / 1e9;
-}
-
 /* How many times longer than alone all takes, as so many threads want a processor: 1 and more. */
 static double crowding(void)
 {
@@ -302,7 +294,7 @@ static int cancelled(struct target *t, struct err *e)
 static int wait_state(struct target *t, uint32_t notify, bool *diverged, struct err *e)
 {
 	uint64_t turn = t->ctl->turn;
-	double since = now_s(), limit = -1, waited;
+	double since = clock_s(), limit = -1, waited;
 	int status = 0;
 
 	for (;;) {
@@ -327,10 +319,10 @@ static int wait_state(struct target *t, uint32_t notify, bool *diverged, struct 
 			t->progress(t->progress_ctx, t->ctl->turn, t->ctl->total);
 		if (t->cancelled && t->cancelled(t->progress_ctx))
 			return cancelled(t, e);
-		waited = (now_s() - since) / crowding();
+		waited = (clock_s() - since) / crowding();
 		if (t->ctl->turn != turn) {
 			turn = t->ctl->turn;
-			since = now_s();
+			since = clock_s();
 			limit = -1;
 		} else if (waited > t->slow_s) {
 			if (limit < 0)

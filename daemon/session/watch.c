@@ -6,9 +6,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "base/cleanup.h"
+#include "base/clock.h"
 #include "base/log.h"
 #include "base/str.h"
 #include "session/expr.h"
@@ -37,13 +37,10 @@ struct watch {
 	double replay_s;
 };
 
-static uint64_t clock_ns(void *arg)
+static uint64_t op_clock(void *arg)
 {
-	struct timespec ts;
-
 	(void)arg;
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return (uint64_t)ts.tv_sec * 1000000000u + (uint64_t)ts.tv_nsec;
+	return clock_ns();
 }
 
 /* ---- the search's view of the world ---- */
@@ -164,7 +161,7 @@ static const struct search_ops search_ops = {
 	.ckpt_before = op_ckpt_before,
 	.ckpt_after = op_ckpt_after,
 	.weight = op_weight,
-	.clock_ns = clock_ns,
+	.clock_ns = op_clock,
 	.progress = op_progress_cb,
 	.cancelled = op_is_cancelled,
 	.local = op_local,
@@ -307,7 +304,7 @@ static int prepare(struct watch *w, const struct watch_params *p, struct err *e)
 	w->bad = bad.event;
 	w->nav.what = "replaying to the bad end";
 	w->nav.span_hi = 0.5;
-	t0 = (double)clock_ns(NULL) / 1e9;
+	t0 = clock_s();
 	if (nav_goto(&w->nav, w->good, e) || target_snap(&w->nav.t, &w->good_copy, e))
 		return -1;
 	if (nav_ckpt_after(&w->nav, w->good, &near) && near < w->bad)
@@ -315,7 +312,7 @@ static int prepare(struct watch *w, const struct watch_params *p, struct err *e)
 	else
 		r = nav_run_with_checkpoints(&w->nav, w->here.event,
 					     checkpoints_wanted(&w->nav, w->good, w->bad), e);
-	w->replay_s = (double)clock_ns(NULL) / 1e9 - t0;
+	w->replay_s = clock_s() - t0;
 	return r;
 }
 
@@ -448,7 +445,7 @@ static int search(struct watch *w, const struct watch_params *p, double t0, json
 	*result = result_json(w, &r, e);
 	if (!*result)
 		return -1;
-	json_object_set_new(*result, "stats", stats_json(w, &r, (double)clock_ns(NULL) / 1e9 - t0));
+	json_object_set_new(*result, "stats", stats_json(w, &r, clock_s() - t0));
 	return WATCH_FOUND;
 }
 
@@ -471,7 +468,7 @@ int watch_process(const struct rec *rec, uint32_t process, const struct watch_pa
 		  struct op_ctx *ctx, json_t **result, struct err *e)
 {
 	struct watch w = {.g = g, .ctx = ctx};
-	double t0 = (double)clock_ns(NULL) / 1e9;
+	double t0 = clock_s();
 	int r;
 
 	if (nav_init(&w.nav, rec, process, 0, ctx, e))

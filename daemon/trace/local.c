@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* local.c: the local search itself. See local.h. */
 #include "trace/local.h"
+#include "base/clock.h"
 #include "trace/local_guess.h"
 #include "trace/local_insn.h"
 #include <string.h>
@@ -26,7 +27,7 @@
 int local_evaluate(struct local *l, struct trace *t, bool *bad, struct trace_words *words,
 		   struct err *e)
 {
-	uint64_t start = local_now_ns();
+	uint64_t start = clock_ns();
 
 	if (l->ops->cancelled && l->ops->cancelled(l->ctx))
 		return err_set(e, ERR_CANCELLED, "the search was cancelled");
@@ -39,7 +40,7 @@ int local_evaluate(struct local *l, struct trace *t, bool *bad, struct trace_wor
 	if (l->guess.n)
 		*words = l->guess;
 	l->r->evaluations++;
-	l->r->evaluate_ns += local_now_ns() - start;
+	l->r->evaluate_ns += clock_ns() - start;
 	return 0;
 }
 
@@ -51,7 +52,7 @@ static bool dear(const struct local *l)
 
 int local_fork_left(struct local *l, struct trace *copy, struct err *e)
 {
-	uint64_t start = local_now_ns();
+	uint64_t start = clock_ns();
 
 	if (trace_fork(&l->left, l->p->gadget, copy, e))
 		return -1;
@@ -60,7 +61,7 @@ int local_fork_left(struct local *l, struct trace *copy, struct err *e)
 		return -1;
 	}
 	l->r->forks++;
-	l->r->fork_ns += local_now_ns() - start;
+	l->r->fork_ns += clock_ns() - start;
 	return 0;
 }
 
@@ -152,7 +153,7 @@ static int block_on_copy(struct local *l, enum local_unit unit, uint64_t raw, ui
 int local_go_through(struct local *l, enum local_unit unit, uint64_t raw_max, enum local_verdict *v,
 		     struct err *e)
 {
-	uint64_t block = 1, begin = l->r->hits + l->r->steps, singles = 0, since = local_now_ns();
+	uint64_t block = 1, begin = l->r->hits + l->r->steps, singles = 0, since = clock_ns();
 	bool growing = true, good;
 
 	for (;;) {
@@ -160,7 +161,7 @@ int local_go_through(struct local *l, enum local_unit unit, uint64_t raw_max, en
 		uint64_t raw = raw_max ? raw_max - used : 0;
 
 		*v = LOCAL_NOT_YET;
-		if (raw_max && (used >= raw_max || (dear(l) && local_now_ns() - since > DEAR_MAX_NS)))
+		if (raw_max && (used >= raw_max || (dear(l) && clock_ns() - since > DEAR_MAX_NS)))
 			return 0;
 		if (unit == LOCAL_HIT && !local_watchable(l)) /* the words have become too many */
 			return l->p->no_forks ? local_go_through(l, LOCAL_STEP, 0, v, e) : 0;
@@ -376,7 +377,7 @@ static int recovers(struct local *l, struct err *e)
 	if (local_fork_left(l, &copy, e))
 		return -1;
 	copy.aside = true;
-	l->deadline_ns = local_now_ns() + LASTING_NS;
+	l->deadline_ns = clock_ns() + LASTING_NS;
 	r = goes_good(l, &copy, e);
 	l->deadline_ns = 0;
 	copy.aside = false;
@@ -408,8 +409,8 @@ static int search(struct local *l, struct err *e)
 		if (l->r->outcome != TRACE_LOCAL_FOUND)
 			return 0;
 		if (!until)
-			until = local_now_ns() + LASTING_ALL_NS;
-		again = local_now_ns() < until ? recovers(l, e) : 0;
+			until = clock_ns() + LASTING_ALL_NS;
+		again = clock_ns() < until ? recovers(l, e) : 0;
 		if (again == 1 && local_evaluate(l, &l->left, &bad, &words, e))
 			return -1;
 		if (again == 1)
@@ -479,11 +480,11 @@ int trace_local_search(struct trace *t, const struct trace_local_params *p,
 		       struct err *e)
 {
 	struct local l = {.p = p, .ops = ops, .ctx = ctx, .r = r, .left = *t};
-	uint64_t start = local_now_ns();
+	uint64_t start = clock_ns();
 
 	memset(r, 0, sizeof(*r));
 	if (begin(&l, e) || (!r->outcome && search(&l, e)) || finish(&l, t, e))
 		return give_up(&l, t);
-	r->total_ns = local_now_ns() - start;
+	r->total_ns = clock_ns() - start;
 	return 0;
 }

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* local_move.c: see local_move.h. */
 #include "trace/local_move.h"
+#include "base/clock.h"
 #include <string.h>
 #include <sys/uio.h>
-#include <time.h>
 
 #define END_BREAK_SLOT 3
 #define SNAPSHOT_MAX   4096
@@ -14,14 +14,6 @@ struct snapshot {
 	size_t len;
 	uint8_t data[SNAPSHOT_MAX];
 };
-
-uint64_t local_now_ns(void)
-{
-	struct timespec ts;
-
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return (uint64_t)ts.tv_sec * 1000000000u + (uint64_t)ts.tv_nsec;
-}
 
 static unsigned end_watch_slot(const struct local *l)
 {
@@ -232,7 +224,7 @@ static int advance(struct local *l, struct trace *t, bool step, uint64_t count, 
 	while (*done < count) {
 		bool moved;
 
-		if ((raw_max && raw == raw_max) || (l->deadline_ns && local_now_ns() > l->deadline_ns)) {
+		if ((raw_max && raw == raw_max) || (l->deadline_ns && clock_ns() > l->deadline_ns)) {
 			*how = LOCAL_LIMIT;
 			return 0;
 		}
@@ -254,7 +246,7 @@ static int advance(struct local *l, struct trace *t, bool step, uint64_t count, 
 int local_advance(struct local *l, struct trace *t, enum local_unit unit, uint64_t count,
 		  uint64_t raw_max, uint64_t *done, enum local_move *how, struct err *e)
 {
-	uint64_t start = local_now_ns();
+	uint64_t start = clock_ns();
 	int r;
 
 	*done = 0;
@@ -263,7 +255,7 @@ int local_advance(struct local *l, struct trace *t, enum local_unit unit, uint64
 	r = unit == LOCAL_HIT ? arm_words(l, t, e) : disarm_words(l, t, e);
 	if (!r)
 		r = advance(l, t, unit == LOCAL_STEP, count, raw_max, done, how, e);
-	l->r->run_ns += local_now_ns() - start;
+	l->r->run_ns += clock_ns() - start;
 	return r;
 }
 
@@ -271,7 +263,7 @@ int local_run(struct local *l, struct trace *t, uint64_t cpu_ns, uint64_t *ran,
 	      enum local_move *how, struct err *e)
 {
 	struct trace_limit limit = {.wall_ns = slice(l)};
-	uint64_t begin = local_now_ns(), from, now;
+	uint64_t begin = clock_ns(), from, now;
 	struct trace_stop s;
 	bool ended = false;
 	int sig = 0;
@@ -290,7 +282,7 @@ int local_run(struct local *l, struct trace *t, uint64_t cpu_ns, uint64_t *ran,
 			return -1;
 		*ran = now - from;
 	}
-	l->r->run_ns += local_now_ns() - begin;
+	l->r->run_ns += clock_ns() - begin;
 	if (s.why == TRACE_EXITED) {
 		*how = LOCAL_EXITED;
 		return 0;

@@ -50,6 +50,5 @@ int local_advance(struct local *l, struct trace *t, enum local_unit unit, uint64
 /* Runs t without watchpoints for cpu_ns; *ran is the CPU time it was. */
 int local_run(struct local *l, struct trace *t, uint64_t cpu_ns, uint64_t *ran,
 	      enum local_move *how, struct err *e);
-uint64_t local_now_ns(void);
 
 #endif

@@ -2,6 +2,7 @@
 /* trace.c: hold, run and let go of one thread. See trace.h and ptrace(2), "PTRACE_SEIZE". */
 #include "trace/trace.h"
 #include "trace/internal.h"
+#include "base/clock.h"
 #include <errno.h>
 #include <sched.h>
 #include <string.h>
@@ -9,7 +10,6 @@
 #include <sys/ptrace.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
 /*
@@ -130,14 +130,6 @@ int trace_wait(struct trace *t, int flags, int *status, struct err *e)
 	return r == t->tid;
 }
 
-static uint64_t now_ns(void)
-{
-	struct timespec ts;
-
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return (uint64_t)ts.tv_sec * 1000000000u + (uint64_t)ts.tv_nsec;
-}
-
 struct deadline {
 	uint64_t wall, cpu; /* absolute; 0: none */
 };
@@ -147,7 +139,7 @@ static int deadline_set(const struct trace *t, const struct trace_limit *l, stru
 {
 	d->wall = d->cpu = 0;
 	if (l && l->wall_ns)
-		d->wall = now_ns() + l->wall_ns;
+		d->wall = clock_ns() + l->wall_ns;
 	if (!l || !l->cpu_ns)
 		return 0;
 	if (trace_cpu_ns(t->pid, &d->cpu, e))
@@ -163,7 +155,7 @@ static int time_left(const struct trace *t, const struct deadline *d, uint64_t *
 
 	*left = UINT64_MAX;
 	if (d->wall) {
-		now = now_ns();
+		now = clock_ns();
 		*left = d->wall > now ? d->wall - now : 0;
 	}
 	if (d->cpu && *left) {
