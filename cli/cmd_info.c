@@ -175,6 +175,7 @@ static void print(const json_t *info)
 	print_field(counts, "log_bytes");
 	print_field(info, "log_disk_bytes");
 	print_field(counts, "data_bytes");
+	print_field(counts, "kept_bytes");
 	print_field(counts, "bytes_per_event");
 	print_kinds(json_object_get(counts, "kinds"));
 	print_syscalls(json_object_get(counts, "syscalls"));

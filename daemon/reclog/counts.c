@@ -15,6 +15,7 @@ static int counts_log(const struct reader *log, struct counts *c, struct counts_
 	struct reader_iter it = reader_begin(log);
 	const uint8_t *before = it.p;
 	struct rlog_rec rec;
+	struct rlog_ref ref;
 	enum rlog_read got;
 
 	*t = (struct counts_thread){log->head.process, log->head.thread, log->head.tid, 0, 0, {0}};
@@ -25,6 +26,8 @@ static int counts_log(const struct reader *log, struct counts *c, struct counts_
 		c->kind_data[rec.kind] += rec.payload_len;
 		t->kind_records[rec.kind]++;
 		before = it.p;
+		if (rlog_is_ref(&rec, &ref))
+			c->kept_bytes += rec.op[0];
 		if (rec.kind == RLOG_SYS && rec.nops && rec.op[0] < COUNTS_SYSCALLS)
 			c->syscalls[rec.op[0]]++;
 	}
@@ -167,9 +170,9 @@ json_t *counts_json(const struct rec *rec, struct err *e)
 	}
 	for (unsigned k = 0; k < RLOG_KIND_LIMIT; k++)
 		data += c->kind_data[k];
-	return json_pack("{s:I, s:I, s:I, s:I, s:f, s:o, s:o, s:o}", "events", (json_int_t)c->events,
+	return json_pack("{s:I, s:I, s:I, s:I, s:I, s:f, s:o, s:o, s:o}", "events", (json_int_t)c->events,
 			 "records", (json_int_t)c->records, "log_bytes", (json_int_t)c->log_bytes,
-			 "data_bytes", (json_int_t)data, "bytes_per_event",
+			 "data_bytes", (json_int_t)data, "kept_bytes", (json_int_t)c->kept_bytes, "bytes_per_event",
 			 c->events ? (double)c->log_bytes / (double)c->events : 0.0, "kinds",
 			 kinds_json(c), "syscalls", syscalls_json(c), "processes", processes);
 }

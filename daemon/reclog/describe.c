@@ -114,6 +114,7 @@ static void add_result(struct buf *b, const struct reader_event *ev, int64_t res
 {
 	int err = result_errno(ev, result);
 	const char *name = err ? strerrorname_np(err) : NULL;
+	struct rlog_ref ref;
 
 	buf_add_str(b, " = ");
 	add_value(b, (uint64_t)result);
@@ -121,7 +122,9 @@ static void add_result(struct buf *b, const struct reader_event *ev, int64_t res
 		buf_addf(b, " (%s)", name);
 	if (ev->has_result && ev->result.kind == RLOG_FORKED && ev->result.nops > 1 && !err)
 		buf_addf(b, " [process %" PRIu64 "]", ev->result.op[1]);
-	if (ev->has_result && ev->result.payload_len)
+	if (ev->has_result && rlog_is_ref(&ev->result, &ref))
+		buf_addf(b, " +%" PRId64 " bytes of inode %" PRIu64 " from %" PRIu64, result, ref.ino, ref.offset);
+	else if (ev->has_result && ev->result.payload_len)
 		buf_addf(b, " +%" PRIu64 " bytes", ev->result.payload_len);
 }
 

@@ -37,7 +37,7 @@ void files_copy_path(char *buf, char *end, const uint64_t *st)
 	copy_name(p, end, st);
 }
 
-static int copy_range(int from, int to, uint64_t off, uint64_t end)
+int files_copy_range(int from, int to, uint64_t off, uint64_t end)
 {
 	while (off < end) {
 		uint64_t in = off, out = off;
@@ -83,7 +83,7 @@ static int copy_sparse(void *arg)
 	fd = raw_open(path, O_RDONLY, 0);
 	while (fd >= 0 && !s->failed && (at = raw3(SYS_lseek, fd, at, 3 /* SEEK_DATA */)) >= 0) {
 		end = raw3(SYS_lseek, fd, at, 4 /* SEEK_HOLE */);
-		s->failed = end < 0 || copy_range((int)fd, s->to, (uint64_t)at, (uint64_t)end);
+		s->failed = end < 0 || files_copy_range((int)fd, s->to, (uint64_t)at, (uint64_t)end);
 		at = end;
 	}
 	if (fd < 0 || (at < 0 && at != -6 /* ENXIO: no more */))
@@ -119,31 +119,30 @@ static int by_process(struct sparse *s)
 	return r < 0 || status || s->failed ? -1 : 0;
 }
 
+static int copy_clone(int from, int to, const uint64_t *st)
+{
+	(void)st;
+	return raw3(SYS_ioctl, to, 0x40049409 /* FICLONE */, from) < 0 ? -1 : 0;
+}
+
 static int copy_whole(int from, int to, const uint64_t *st)
 {
 	struct sparse s = {.from = from, .to = to};
 
-	if (raw3(SYS_ioctl, to, 0x40049409 /* FICLONE */, from) == 0)
+	if (copy_clone(from, to, st) == 0)
 		return 0;
 	if (is_sparse(st))
 		return by_process(&s) || raw2(SYS_ftruncate, to, st[6]) < 0 ? -1 : 0;
-	return copy_range(from, to, 0, st[6]);
+	return files_copy_range(from, to, 0, st[6]);
 }
 
-long files_keep(int fd, uint64_t *st, int shared)
+/* Makes the copy that st names, unless it is there: under its name it is whole. 0, or -errno. */
+static long keep_as(int fd, const uint64_t *st, int (*copy)(int, int, const uint64_t *))
 {
-	static uint32_t shared_maps;
 	char path[400], tmp[420], *p;
-	long r = raw2(SYS_fstat, fd, st);
+	long r;
 	int to;
 
-	if (r < 0)
-		return r;
-	if ((((uint32_t *)st)[6] & 0170000) != 0100000)
-		return -19; /* ENODEV: not a regular file */
-	st[17] = 0;
-	if (shared || shared_maps)
-		st[17] = (uint64_t)G.process << 32 | __atomic_add_fetch(&shared_maps, 1, __ATOMIC_RELAXED);
 	files_copy_path(path, path + sizeof(path), st);
 	if (keep_exists(path))
 		return 0;
@@ -159,13 +158,33 @@ long files_keep(int fd, uint64_t *st, int shared)
 	 * Through the program's own descriptor: to close another one would end the process's record locks on the
 	 * file. What cannot be read cannot be mapped.
 	 */
-	r = copy_whole(fd, to, st);
+	r = copy(fd, to, st);
 	raw_close(to);
 	if (r == 0)
 		r = keep_rename(tmp, path);
 	if (r < 0)
 		keep_unlink(tmp);
 	return r;
+}
+
+long files_keep(int fd, uint64_t *st, int shared)
+{
+	static uint32_t shared_maps;
+	long r = raw2(SYS_fstat, fd, st);
+
+	if (r < 0)
+		return r;
+	if ((((uint32_t *)st)[6] & 0170000) != 0100000)
+		return -19; /* ENODEV: not a regular file */
+	st[17] = 0;
+	if (shared || shared_maps)
+		st[17] = (uint64_t)G.process << 32 | __atomic_add_fetch(&shared_maps, 1, __ATOMIC_RELAXED);
+	return keep_as(fd, st, copy_whole);
+}
+
+long files_clone(int fd, const uint64_t *st)
+{
+	return keep_as(fd, st, copy_clone);
 }
 
 /* ---- pNNNN/files ---- */

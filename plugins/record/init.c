@@ -523,6 +523,7 @@ void init_fork_child(struct thr *t, uint32_t process, uint32_t parent)
 		if (log_open(n))
 			return;
 		group_fork_child();
+		refs_fork_child();
 		if (G.serial)
 			gil_init(n);
 		cs_fork_child(n);

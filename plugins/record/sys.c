@@ -3,7 +3,8 @@
  * sys.c: one system call of the program, recorded or replayed from the table in syscalls.def.
  *
  * Record: SYS (count, nr, args..., check of the inputs), then the call, then SYSRET (result, outputs). The
- * outputs are logged one behind the other, each as a varint length and its bytes, in the table's order.
+ * outputs are logged one behind the other, each as a varint length and its bytes, in the table's order; what was read
+ * from a file may be named instead (refs.c).
  * Replay: the same, but the outputs come from the log.
  */
 #include "record/group.h"
@@ -134,25 +135,53 @@ static const uint8_t *scatter(const struct piece *v, const uint8_t *from, uint64
 	return from;
 }
 
+/* A SYSRET with n bytes of payload; they belong behind what it gives (NULL: recording failed), then *p0 takes the kind. */
+static uint8_t *begin_ret(struct thr *t, long ret, uint64_t n, uint8_t **p0)
+{
+	t->fence = 1; /* it may have got what another thread gave to the kernel: see cs.c */
+	*p0 = log_reserve(t, 24 + n);
+	return *p0 ? rlog_put(rlog_put(*p0 + 1, rlog_zigzag(ret)), n) : 0;
+}
+
+static void end_ret(struct thr *t, uint8_t *p0, uint8_t *p)
+{
+	t->log.cur = p;
+	__atomic_store_n(p0, RLOG_SYSRET, __ATOMIC_RELEASE);
+}
+
 void sys_rec_ret(struct thr *t, long ret, const struct piece *v, int k)
 {
 	uint64_t total = 0;
 	uint8_t *p0, *p;
 
-	t->fence = 1; /* it may have got what another thread gave to the kernel: see cs.c */
 	for (int i = 0; i < k; i++)
 		total += varint_len(v[i].n) + v[i].n;
-	p0 = log_reserve(t, 24 + total);
-	if (!p0)
+	p = begin_ret(t, ret, total, &p0);
+	if (!p)
 		return;
-	p = rlog_put(p0 + 1, rlog_zigzag(ret));
-	p = rlog_put(p, total);
 	for (int i = 0; i < k; i++) {
 		p = rlog_put(p, v[i].n);
 		p = gather(p, &v[i]);
 	}
-	t->log.cur = p;
-	__atomic_store_n(p0, RLOG_SYSRET, __ATOMIC_RELEASE);
+	end_ret(t, p0, p);
+}
+
+/* The same of a call that may have read from a file. */
+static void rec_ret_of(struct thr *t, long nr, const long *a, long ret, const struct piece *v, int k)
+{
+	struct rlog_ref ref;
+	uint8_t *p0, *p;
+
+	if (likely(k != 1 || !refs_find(nr, a, ret, v, &ref))) {
+		sys_rec_ret(t, ret, v, k);
+		return;
+	}
+	p = begin_ret(t, ret, 1 + sizeof(ref), &p0);
+	if (!p)
+		return;
+	*p++ = 0;
+	put_bytes(p, (const uint8_t *)&ref, sizeof(ref));
+	end_ret(t, p0, p + sizeof(ref));
 }
 
 void sys_rec_ret_point(struct thr *t, long ret)
@@ -193,6 +222,7 @@ long sys_replay_ret(struct thr *t, const struct sys_info *s, const long *a, cons
 	struct piece v[PIECES];
 	struct rlog_rec r;
 	const uint8_t *p, *end;
+	struct rlog_ref ref;
 	uint64_t n;
 	long ret;
 	int k;
@@ -214,6 +244,10 @@ long sys_replay_ret(struct thr *t, const struct sys_info *s, const long *a, cons
 		return ret;
 	}
 	k = sys_out_pieces(s, a, ret, before, v);
+	if (unlikely(k == 1 && rlog_is_ref(&r, &ref))) {
+		refs_read(&ref, v);
+		return ret;
+	}
 	for (int i = 0; i < k; i++) {
 		p = rlog_get(p, end, &n);
 		if (!p || n != v[i].n || n > (uint64_t)(end - p))
@@ -354,7 +388,7 @@ long sys_do(struct thr *t, const struct sys_info *s, long nr, const long *a)
 			wait_end(t);
 			t->wait_mask = 0;
 		}
-		sys_rec_ret(t, ret, v, sys_out_pieces(s, k, ret, before, v));
+		rec_ret_of(t, nr, a, ret, v, sys_out_pieces(s, k, ret, before, v));
 		if (unlikely(k != a))
 			pages_return(s, a, k, ret, before);
 		if (unlikely(file))

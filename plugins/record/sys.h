@@ -4,6 +4,7 @@
  *
  *   sys.c        the table, the records of a call, calls that need nothing else
  *   files.c      copies of mapped files, and of what a process is started from
+ *   refs.c       what is read from files that do not change
  *   sys_data.c   the memory that a call reads and writes
  *   sys_map.c    mmap, mremap, brk; copies of mapped files
  *   sys_msg.c    calls with many or nested outputs: messages, native AIO
@@ -109,10 +110,24 @@ long sys_aio(struct thr *t, long nr, const long *a);
 void files_copy_path(char *buf, char *end, const uint64_t *st);
 /* Copies the file behind fd into the recording, once. Gives its struct stat. 0, or -errno. */
 long files_keep(int fd, uint64_t *st, int shared);
+/* The same with the struct stat given, and only if that needs no copying: it is there, or the file system shares blocks. */
+long files_clone(int fd, const uint64_t *st);
+/* Copies bytes [off, end), or as many of them as there are. 0, or -1. */
+int files_copy_range(int from, int to, uint64_t off, uint64_t end);
 /* Recording: keeps and lists what this image was started from. */
 void files_start(const char *execfn);
 /* Recording: lists a file with code that was mapped, and kept, later. */
 void files_loaded(int fd, const uint64_t *st, uint64_t base);
+
+/* --- refs.c --- */
+/*
+ * Recording: a call has read ret bytes, the piece v. 1: they are those of a file that is kept, *ref says of which and
+ * where; 0: they must go to the log.
+ */
+int refs_find(long nr, const long *a, long ret, const struct piece *v, struct rlog_ref *ref);
+/* Replaying: fills the piece. */
+void refs_read(const struct rlog_ref *ref, const struct piece *v);
+void refs_fork_child(void);
 
 /* --- sys_map.c --- */
 /* A call that changes the address space: also run when replaying, and must give the same. */

@@ -13,7 +13,7 @@
  *     tNNNN.log   struct rlog_head, then the records of thread NNNN (1 is the first)
  *     start       of a bounded recording: where what is left of this image begins, see fred-recording(5); ckpt/ goes with it
  *     tNNNN.zst   parts of that log, compressed: see struct rlog_frame; none if nothing was
- *   files/        libfred-record.so as it was used, and copies of the files that were mapped, "DEV-INO-SIZE-MTIMENS" in hexadecimal
+ *   files/        libfred-record.so as it was used, and copies of files that were mapped or read, "DEV-INO-SIZE-MTIMENS" in hexadecimal
  *
  * A record is: kind (1 byte, events.def), the stamp as a varint (if S: ticks since this thread's
  * previous stamp, the first one since rlog_head.stamp0), the hash byte (if H), the operands as varints, the payload (if
@@ -175,6 +175,18 @@ enum rlog_call {
 	RLOG_CALL_GROUP = 7, /* from here on in a group of processes that share memory (a CALL without CALLRET) */
 };
 
+/*
+ * What a call read from a file that did not change is not in its SYSRET: there stand a 0, where else the length of the bytes
+ * is, and this. The bytes are those of a kept file, as many as the call gave.
+ */
+struct rlog_ref {
+	uint64_t dev, ino, size, mtime_ns, part; /* the copy's name, "DEV-INO-SIZE-MTIMENS[-PART]" in hexadecimal */
+	uint64_t offset;
+	uint32_t sum; /* CRC-32C of the bytes */
+	uint32_t reserved;
+};
+_Static_assert(sizeof(struct rlog_ref) == 56, "rlog_ref");
+
 static inline uint64_t rlog_zigzag(int64_t v)
 {
 	return ((uint64_t)v << 1) ^ (uint64_t)(v >> 63);
@@ -291,6 +303,15 @@ static inline enum rlog_read rlog_next(const struct rlog_kind_info *table, const
 	}
 	*p = q;
 	return RLOG_READ_OK;
+}
+
+/* Does this SYSRET have a struct rlog_ref? Then gives it. */
+static inline int rlog_is_ref(const struct rlog_rec *r, struct rlog_ref *ref)
+{
+	if (r->kind != RLOG_SYSRET || r->payload_len != 1 + sizeof(*ref) || *r->payload)
+		return 0;
+	__builtin_memcpy(ref, r->payload + 1, sizeof(*ref));
+	return 1;
 }
 
 #endif

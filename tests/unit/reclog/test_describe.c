@@ -37,6 +37,16 @@ static void expect(struct logbuild *lb, const char *want)
 	lb_fini(lb);
 }
 
+/* A result of n bytes that are in a kept file. */
+static void add_ref(struct logbuild *lb, uint64_t n)
+{
+	struct rlog_ref ref = {.ino = 7, .size = 1 << 20, .offset = 4096};
+	char payload[1 + sizeof(ref)] = {0};
+
+	memcpy(payload + 1, &ref, sizeof(ref));
+	lb_add_v(lb, RLOG_SYSRET, 0, 0, 1, &n, payload, sizeof(payload));
+}
+
 #define EXPECT(want, ...)                                                                          \
 	do {                                                                                       \
 		struct logbuild lb;                                                                \
@@ -60,6 +70,8 @@ static void test_text(void **state)
 	       lb_add_v(&lb, RLOG_SYSRET, 0, 0, 1, (uint64_t[]){-2ul}, "", 0));
 	EXPECT("getpid() = 0 +5 bytes", lb_add(&lb, RLOG_SYS, 1, 0, 2, 39ul, 9ul);
 	       lb_add_v(&lb, RLOG_SYSRET, 0, 0, 1, (uint64_t[]){0}, "hello", 5));
+	EXPECT("read(3) = 32768 +32768 bytes of inode 7 from 4096", lb_add(&lb, RLOG_SYS, 1, 0, 3, 0ul, 3ul, 9ul);
+	       add_ref(&lb, 32768));
 	EXPECT("syscall_99999()", lb_add(&lb, RLOG_SYS, 1, 0, 2, 99999ul, 9ul));
 	EXPECT("syscall_0()", lb_add(&lb, RLOG_SYS, 1, 0, 0));
 	EXPECT("signal SIGUSR1", lb_add(&lb, RLOG_SIGNAL, 1, 0, 1, 10ul));
