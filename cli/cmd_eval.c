@@ -54,18 +54,13 @@ static int exec_eval(struct cli *cli, struct err *e)
 	json_t *params, *exprs;
 	size_t first;
 
-	params = recarg_params(cli, 1, ~(size_t)0, &first, e);
+	params = recarg_add_at(recarg_params(cli, 1, ~(size_t)0, &first, e), cli, e);
 	if (!params)
 		return -1;
-	recarg_option(params, cli, "at", "at");
 	exprs = json_array();
 	for (size_t i = first; i < cli->args.n; i++)
 		json_array_append_new(exprs, json_text(cli->args.s[i], strlen(cli->args.s[i])));
 	json_object_set_new(params, "exprs", exprs);
-	if (recarg_process(params, cli, e)) {
-		json_decref(params);
-		return -1;
-	}
 	if (client_run(cli, "eval", params, &result, e))
 		return -1;
 	if (!cli->json)

@@ -54,15 +54,8 @@ static char *choose(const struct cli *cli, const struct gdb_args *a, bool *rec_w
 static json_t *params_of(const struct cli *cli, const struct gdb_args *a, bool *rec_word, struct err *e)
 {
 	cleanup_free char *rec = choose(cli, a, rec_word, e);
-	json_t *params = rec ? json_pack("{s:o}", "rec", json_text(rec, strlen(rec))) : NULL;
 
-	if (!params)
-		return NULL;
-	recarg_option(params, cli, "at", "at");
-	if (!recarg_process(params, cli, e))
-		return params;
-	json_decref(params);
-	return NULL;
+	return recarg_add_at(rec ? json_pack("{s:o}", "rec", json_text(rec, strlen(rec))) : NULL, cli, e);
 }
 
 static bool speaks_mi(const struct cli *cli, const struct gdb_args *a)

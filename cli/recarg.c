@@ -46,11 +46,8 @@ int recarg_process(json_t *params, const struct cli *cli, struct err *e)
 	return 0;
 }
 
-json_t *recarg_at_params(const struct cli *cli, struct err *e)
+json_t *recarg_add_at(json_t *params, const struct cli *cli, struct err *e)
 {
-	size_t first;
-	json_t *params = recarg_params(cli, 0, 0, &first, e);
-
 	if (!params)
 		return NULL;
 	recarg_option(params, cli, "at", "at");
@@ -58,4 +55,11 @@ json_t *recarg_at_params(const struct cli *cli, struct err *e)
 		return params;
 	json_decref(params);
 	return NULL;
+}
+
+json_t *recarg_at_params(const struct cli *cli, struct err *e)
+{
+	size_t first;
+
+	return recarg_add_at(recarg_params(cli, 0, 0, &first, e), cli, e);
 }

@@ -16,6 +16,8 @@
 char *recarg(const struct cli *cli, size_t rest, size_t most, size_t *first, struct err *e);
 /* {"rec": PATH} of the same, or NULL. */
 json_t *recarg_params(const struct cli *cli, size_t rest, size_t most, size_t *first, struct err *e);
+/* Of {"rec": PATH}, which it takes (NULL: nor will there be any): with "at" and "process" as far as given, or NULL. */
+json_t *recarg_add_at(json_t *params, const struct cli *cli, struct err *e);
 /* {"rec": PATH, "at": POS, "process": N} of a command whose only argument is [REC], as far as given, or NULL. */
 json_t *recarg_at_params(const struct cli *cli, struct err *e);
 /* Adds the option's value under key if it was given. */
