@@ -22,7 +22,8 @@
 #include "cli/out.h"
 #include "view/regs.h"
 
-#define OPTIONS (PTRACE_O_EXITKILL | PTRACE_O_TRACEFORK | PTRACE_O_TRACEVFORK | PTRACE_O_TRACEEXEC)
+#define OPTIONS (PTRACE_O_EXITKILL | PTRACE_O_TRACEFORK | PTRACE_O_TRACEVFORK | PTRACE_O_TRACEEXEC | \
+		 PTRACE_O_TRACEEXIT)
 #define KILLED SIGKILL /* as a status of waitpid */
 
 #ifndef KCMP_VM
@@ -34,8 +35,9 @@ static unsigned threads(void *arg, int *tids, unsigned max)
 	struct live *l = arg;
 	unsigned n = 0;
 
-	for (; n < l->group.n && n < max; n++)
-		tids[n] = l->group.v[n]->t.tid;
+	for (unsigned i = 0; i < l->group.n && n < max; i++)
+		if (!l->group.v[i]->dying)
+			tids[n++] = l->group.v[i]->t.tid;
 	return n;
 }
 
@@ -131,13 +133,28 @@ static int open_file(void *arg, const char *path)
 	return fd < 0 ? -errno : fd;
 }
 
+/* It goes on with a signal only if one stopped it: another kind of stop swallows it. */
+static bool takes_signal(pid_t tid)
+{
+	siginfo_t si = {0};
+
+	return !ptrace(PTRACE_GETSIGINFO, tid, 0, &si) && si.si_code >> 8 != PTRACE_EVENT_STOP;
+}
+
 static void set_signal(void *arg, int tid, int sig)
 {
 	struct live *l = arg;
 	struct group_thread *th = group_find(&l->group, tid);
 
-	if (th)
-		th->sig = l->passed = regs_host_signal(sig);
+	if (!th)
+		return;
+	l->passed = regs_host_signal(sig);
+	if (takes_signal(th->t.tid)) {
+		th->sig = l->passed;
+	} else {
+		l->sent = l->passed;
+		syscall(SYS_tgkill, l->group.pid, tid, l->sent);
+	}
 }
 
 /* ---- its life ---- */
@@ -170,13 +187,35 @@ static void finish(struct live *l, int status)
 	record_session_fini(&l->rec);
 }
 
+/* It runs on, and is recorded to its end. */
+static int detach(void *arg, struct err *e)
+{
+	struct live *l = arg;
+	pid_t pid = l->group.pid;
+	int status = 0, r;
+
+	if (!l->group.n)
+		return 0;
+	live_return(l);
+	live_term_to_program(&l->term, pid);
+	r = group_release(&l->group, e);
+	if (r)
+		return r < 0 ? -1 : err_set(e, ERR_USAGE, "a signal is on its way to it: continue first");
+	while (waitpid(pid, &status, 0) != pid)
+		if (errno != EINTR)
+			return err_errno(e, ERR_INTERNAL, "wait for the program");
+	finish(l, status);
+	return 0;
+}
+
 static int kill_program(void *arg, struct err *e)
 {
 	struct live *l = arg;
 
-	(void)e;
 	if (!l->group.n)
 		return 0;
+	if (l->ending) /* it is not this by which it ends */
+		return detach(arg, e);
 	group_kill(&l->group);
 	finish(l, KILLED);
 	return 0;
@@ -228,6 +267,8 @@ static int start_program(struct live *l, struct err *e)
 	out_note(l->o->cli, "recording %s (%s)", l->rec.result.dir,
 		 o.sched == RLOG_SCHED_SERIAL ? "serial: one thread at a time" : "not serial: threads other than the one that "
 		 "stopped may stand elsewhere in the past");
+	l->ending = false;
+	l->sent = 0;
 	l->group = (struct group){.options = OPTIONS, .forked = forked, .arg = l};
 	l->term.program = 0;
 	l->tid = l->rec.pid;
@@ -247,27 +288,6 @@ static int restart(void *arg, const char *args, struct rsp_stop *stop, struct er
 	if (start_program(l, e))
 		return -1;
 	l->stop = *stop = (struct rsp_stop){.why = RSP_STEPPED, .tid = l->tid};
-	return 0;
-}
-
-/* It runs on, and is recorded to its end. */
-static int detach(void *arg, struct err *e)
-{
-	struct live *l = arg;
-	pid_t pid = l->group.pid;
-	int status = 0, r;
-
-	if (!l->group.n)
-		return 0;
-	live_return(l);
-	live_term_to_program(&l->term, pid);
-	r = group_release(&l->group, e);
-	if (r)
-		return r < 0 ? -1 : err_set(e, ERR_USAGE, "a signal is on its way to it: continue first");
-	while (waitpid(pid, &status, 0) != pid)
-		if (errno != EINTR)
-			return err_errno(e, ERR_INTERNAL, "wait for the program");
-	finish(l, status);
 	return 0;
 }
 

@@ -22,7 +22,7 @@
 #define INTERRUPT "\3"
 #define COMMAND "qRcmd,"
 
-static void say(struct live *l, const char *text)
+void live_say(struct live *l, const char *text)
 {
 	struct err ignored;
 
@@ -81,14 +81,16 @@ static int hear_past(struct live *l, struct buf *answer, struct err *e)
 static int ask_past(struct live *l, const char *packet, struct buf *answer, struct err *e)
 {
 	struct pollfd p[] = {{.fd = l->past.fd, .events = POLLIN}, {.fd = l->conn.fd, .events = POLLIN}};
+	bool early = l->conn.interrupted; /* before this packet */
 	int r = 0;
 
 	if (send_past(l, packet, e))
 		return -1;
 	while (!r) {
-		if (poll(p, 2, -1) < 0)
+		if (!early && poll(p, 2, -1) < 0)
 			continue;
-		if (p[1].revents && rsp_interrupted(&l->conn)) {
+		if ((early || p[1].revents) && rsp_interrupted(&l->conn)) {
+			early = false;
 			if (write(l->past.fd, INTERRUPT, 1) != 1)
 				return err_errno(e, ERR_INTERNAL, "the replay has ended");
 			p[1].fd = p[1].revents & POLLHUP ? -1 : p[1].fd;
@@ -237,9 +239,9 @@ static int refuse(struct live *l, const char *packet, const struct err *why, str
 		buf_addf(answer, "E.%s", why->text);
 		return 1;
 	}
-	say(l, "fred: ");
-	say(l, why->text);
-	say(l, "\n");
+	live_say(l, "fred: ");
+	live_say(l, why->text);
+	live_say(l, "\n");
 	buf_add_str(answer, "OK");
 	return 1;
 }
@@ -259,7 +261,7 @@ static int from_live(struct live *l, const char *packet, bool question, struct b
 	if (go_back(l, &why))
 		return refuse(l, packet, &why, answer);
 	if (!question)
-		say(l, "fred: this is the program's past; it stands still meanwhile, and `live` returns to it\n");
+		live_say(l, "fred: this is the program's past; it stands still meanwhile, and `live` returns to it\n");
 	pass(l, packet, answer);
 	if (question)
 		live_return(l);
@@ -268,7 +270,7 @@ static int from_live(struct live *l, const char *packet, bool question, struct b
 
 static int return_to_live(struct live *l, struct buf *answer)
 {
-	say(l, l->back ? "fred: back in the live program\n" : "fred: this is the live program\n");
+	live_say(l, l->back ? "fred: back in the live program\n" : "fred: this is the live program\n");
 	live_return(l);
 	l->jumped = true;
 	buf_add_str(answer, "OK");
@@ -283,6 +285,7 @@ static int command(struct live *l, const char *packet, struct buf *answer)
 	char text[4096];
 	bool question = false;
 
+	l->conn.interrupted = false; /* GDB is at its prompt again */
 	text[rsp_unhex(packet + strlen(COMMAND), text, sizeof(text) - 1)] = '\0';
 	text[strcspn(text, " \t")] = '\0';
 	if (str_eq(text, "live"))

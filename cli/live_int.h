@@ -33,6 +33,8 @@ struct live {
 	pid_t tid; /* the thread of the last stop */
 	struct rsp_stop stop; /* the last one */
 	int passed; /* the signal with which its thread goes on now; 0: none */
+	int sent; /* one of GDB's that is on its way, and does not stop it again; 0: none */
+	bool ending; /* it stands in its exit */
 	bool jumped; /* GDB learns by its next step where this is */
 
 	bool back; /* GDB speaks with a replay */
@@ -51,9 +53,16 @@ int live_resume(struct live *l, enum rsp_resume how, pid_t tid, struct rsp_stop 
 /* A stopped thread is in a call of the recorder's: *r becomes what its caller has there. */
 bool live_in_call(struct live *l, struct trace *t, struct user_regs_struct *r);
 
+/* live_signal.c: a signal by which the recorder or libc works: it passes unseen. */
+bool live_is_internal(struct trace *t, const siginfo_t *si);
+/* Has the process a handler for it? */
+bool live_is_caught(pid_t pid, int sig);
+
 /* live_back.c: rsp_ops.relay. */
 int live_relay(void *arg, const char *packet, struct buf *answer, struct err *e);
 /* Ends the replay, if there is one. */
 void live_return(struct live *l);
+/* Text for the user, while GDB waits for an answer. */
+void live_say(struct live *l, const char *text);
 
 #endif

@@ -11,12 +11,14 @@
 #include <sys/wait.h>
 
 #include "base/cleanup.h"
-#include "base/maps.h"
+#include "base/str.h"
 #include "cli/live_int.h"
 #include "view/regs.h"
 
 #define POLL_MS 20
-#define SIG_PREEMPT 64 /* the recorder's, see plugins/record/shim.h */
+#define STOPS_ASK 64 /* so many stops that are none of GDB's, and it is asked whether it interrupts */
+#define SETTLE_WAITS 5 /* polls without a stop: the thread waits */
+#define SETTLE_STOPS 30000 /* about a second of single steps */
 
 struct run {
 	struct live *l;
@@ -24,6 +26,9 @@ struct run {
 	uint64_t before; /* of the stepped thread: its last instruction */
 	bool handler; /* ... and whether a handler began with it */
 	struct gaze gaze;
+	unsigned stops; /* so far */
+	bool settling;
+	unsigned waits; /* polls in which nothing happened */
 	bool stopped, passed; /* passed: at a breakpoint whose condition is false */
 	struct rsp_stop *stop;
 };
@@ -47,43 +52,6 @@ static int pc_of(struct trace *t, uint64_t *pc, struct err *e)
 		return -1;
 	*pc = r.rip;
 	return 0;
-}
-
-/* rdtsc, rdtscp: the recorder has them trapped. */
-static bool is_tsc(struct trace *t)
-{
-	struct user_regs_struct r;
-	struct err ignored;
-	uint8_t op[3];
-
-	if (trace_get_regs(t, &r, &ignored) || trace_read(t->pid, r.rip, op, sizeof(op), &ignored))
-		return false;
-	return op[0] == 0x0f && (op[1] == 0x31 || (op[1] == 0x01 && op[2] == 0xf9));
-}
-
-/* Memory shared with other processes: the recorder has it protected (plugins/record/pages.c). */
-static bool is_shared(pid_t pid, uint64_t addr)
-{
-	struct mapping m;
-
-	return maps_find(pid, addr, &m) && m.shared;
-}
-
-/* By which the recorder and libc work. */
-static bool is_internal(struct trace *t, const siginfo_t *si)
-{
-	switch (si->si_signo) {
-	case SIGSYS:
-		return si->si_code > 0;
-	case SIG_PREEMPT:
-	case 32: /* glibc's: cancellation, setxid */
-	case 33:
-		return true;
-	case SIGSEGV:
-		return (si->si_code == SI_KERNEL && is_tsc(t)) ||
-		       (si->si_code == SEGV_ACCERR && is_shared(t->pid, (uint64_t)si->si_addr));
-	}
-	return false;
 }
 
 static int note_step(struct run *r, struct group_thread *th, struct err *e)
@@ -148,17 +116,17 @@ static int become_another(struct run *r, struct group_thread *th)
 	return 0;
 }
 
-static bool is_caught(pid_t pid, int sig)
+/* Its memory is still there, and GDB speaks of no past of a program that has exited: it has its say first. */
+static int hold_at_end(struct run *r, struct group_thread *th, int status)
 {
-	char path[64], line[256];
-	cleanup_fclose FILE *f = NULL;
-	uint64_t caught = 0;
+	struct live *l = r->l;
+	cleanup_free char *text = str_fmt("fred: the program exits with code %d: reverse commands go back from here, `continue` ends it\n",
+					  WEXITSTATUS(status));
 
-	snprintf(path, sizeof(path), "/proc/%d/status", (int)pid);
-	f = fopen(path, "re");
-	while (f && fgets(line, sizeof(line), f) && sscanf(line, "SigCgt: %" SCNx64, &caught) != 1)
-		;
-	return caught >> (sig - 1) & 1;
+	live_say(l, text);
+	l->ending = true;
+	stop_for(r, RSP_END, th->t.tid, 0);
+	return 0;
 }
 
 /* GDB has let it die of this fault. The recorder, which noted that in its handler, lets it happen again without one. */
@@ -168,13 +136,17 @@ static bool is_fault_again(struct run *r, struct group_thread *th, const struct 
 
 	return trace_is_fault(s) && last->why == RSP_SIGNALLED && last->tid == th->t.tid &&
 	       last->sig == regs_gdb_signal(s->info.si_signo) && r->l->passed == s->info.si_signo &&
-	       !is_caught(th->t.pid, s->info.si_signo);
+	       !live_is_caught(th->t.pid, s->info.si_signo);
 }
 
 /* Signals are GDB's to pass on, but for the internal ones. */
 static void take_signal(struct run *r, struct group_thread *th, const struct trace_stop *s)
 {
-	if (is_internal(&th->t, &s->info) || is_fault_again(r, th, s))
+	bool sent = s->info.si_signo == r->l->sent;
+
+	if (sent)
+		r->l->sent = 0;
+	if (sent || live_is_internal(&th->t, &s->info) || is_fault_again(r, th, s))
 		th->sig = s->info.si_signo;
 	else
 		stop_for(r, RSP_SIGNALLED, th->t.tid, regs_gdb_signal(s->info.si_signo));
@@ -183,10 +155,12 @@ static void take_signal(struct run *r, struct group_thread *th, const struct tra
 /* A stop of one thread: GDB's, else the thread goes on. */
 static int judge(struct run *r, struct group_thread *th, const struct trace_stop *s, struct err *e)
 {
-	int yes = trace_is_int3(s) ? breaks_hit(&r->l->breaks, &th->t, e) : 0;
+	int yes = trace_is_int3(s) ? breaks_hit(&r->l->breaks, &th->t, e) : 0, status;
 
 	if (group_is_exec(s))
 		return become_another(r, th);
+	if (group_is_exit(th, s, &status))
+		return hold_at_end(r, th, status);
 	if (yes > 0 && !breaks_wanted(&r->l->breaks, &th->t)) {
 		r->passed = true;
 		return 0;
@@ -229,6 +203,17 @@ static pid_t interrupted_thread(struct live *l)
 	return last ? last->t.tid : l->group.v[0]->t.tid;
 }
 
+/* quiet: nothing has happened for a while. Stops that are none of GDB's, how many ever, must not keep it from being heard. */
+static bool is_interrupted(struct run *r, bool quiet)
+{
+	if (!quiet && ++r->stops % STOPS_ASK)
+		return false;
+	r->waits += quiet;
+	if (r->settling && (r->waits > SETTLE_WAITS || r->stops > SETTLE_STOPS))
+		return true;
+	return rsp_interrupted(&r->l->conn);
+}
+
 static int wait_stop(struct run *r, struct err *e)
 {
 	struct live *l = r->l;
@@ -245,7 +230,7 @@ static int wait_stop(struct run *r, struct err *e)
 			gone(r);
 			return 0;
 		}
-		if (!got && rsp_interrupted(&l->conn)) {
+		if (!r->stopped && is_interrupted(r, !got)) {
 			if (group_stop(&l->group, e))
 				return -1;
 			stop_for(r, RSP_SIGNALLED, interrupted_thread(l), SIGINT);
@@ -336,18 +321,53 @@ static int run(struct run *r, struct err *e)
 	return got;
 }
 
+static int run_on(struct run *r, struct err *e)
+{
+	int ret;
+
+	do {
+		r->passed = false;
+		ret = run(r, e);
+	} while (!ret && r->passed && !r->stopped);
+	return ret;
+}
+
+/*
+ * An interrupt comes anywhere, in the recorder's code too, where nobody can tell what of a call is recorded already. The
+ * thread goes on until it is out of there, or waits.
+ */
+static int settle(struct live *l, struct rsp_stop *out, struct err *e)
+{
+	struct rsp_stop now;
+	struct run r = {.l = l, .step = out->tid, .stop = &now, .settling = true};
+	struct group_thread *th = group_find(&l->group, out->tid);
+	struct user_regs_struct regs;
+
+	if (!th || !th->t.alive || th->pending)
+		return 0;
+	if (trace_get_regs(&th->t, &regs, e))
+		return -1;
+	if (!live_in_call(l, &th->t, &regs))
+		return 0;
+	if (run_on(&r, e))
+		return -1;
+	if (now.why == RSP_STEPPED || (now.why == RSP_SIGNALLED && now.sig == SIGINT))
+		out->tid = now.tid;
+	else
+		*out = now;
+	return 0;
+}
+
 int live_resume(struct live *l, enum rsp_resume how, pid_t tid, struct rsp_stop *out, struct err *e)
 {
 	struct run r = {.l = l, .step = how == RSP_STEP ? tid : 0, .stop = out};
-
 	int ret;
 
 	look_around(l);
-	do {
-		r.passed = false;
-		ret = run(&r, e);
-	} while (!ret && r.passed && !r.stopped);
+	ret = run_on(&r, e);
 	l->passed = 0;
+	if (!ret && out->why == RSP_SIGNALLED && out->sig == SIGINT)
+		ret = settle(l, out, e);
 	if (ret)
 		return -1;
 	look_around(l);

@@ -210,9 +210,11 @@ bool rsp_interrupted(struct rsp_conn *c)
 {
 	struct pollfd p = {.fd = c->fd, .events = POLLIN};
 	struct err ignored;
+	bool early = c->interrupted;
 
+	c->interrupted = false;
 	/* it may have come together with the packet before */
-	if (take_interrupt(c))
+	if (take_interrupt(c) || early)
 		return true;
 	if (poll(&p, 1, 0) <= 0)
 		return false;

@@ -17,6 +17,7 @@ struct rsp_conn {
 	int fd; /* borrowed */
 	struct buf in;
 	bool no_ack;
+	bool interrupted; /* by an interrupt that came in front of a packet: it is for what is resumed next */
 };
 
 enum rsp_got { RSP_CLOSED = 0, RSP_PACKET = 1, RSP_INTERRUPT = 2 };

@@ -277,6 +277,7 @@ static int monitor(struct stub *s, const char *args, struct err *e)
 	struct err why = {0};
 	size_t n = rsp_unhex(args, command, sizeof(command) - 1);
 
+	s->c->interrupted = false; /* it is at its prompt again */
 	command[n] = '\0';
 	if (s->ops->monitor(s->ctx, command, &text, &why))
 		buf_addf(&text, "fred: %s\n", why.text);
@@ -384,6 +385,8 @@ int rsp_serve(struct rsp_conn *c, const struct rsp_ops *ops, void *ctx, const st
 			r = -1;
 		else if (got == RSP_CLOSED)
 			break;
+		else if (got == RSP_INTERRUPT)
+			c->interrupted = true;
 		else if (got == RSP_PACKET)
 			r = answer(&s, buf_str(&packet), e);
 	}

@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/ptrace.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -107,10 +108,10 @@ int group_seize(struct group *g, pid_t pid, struct err *e)
 int group_release(struct group *g, struct err *e)
 {
 	for (unsigned i = 0; i < g->n; i++)
-		if (!g->v[i]->t.alive || g->v[i]->sig || g->v[i]->pending)
+		if (!g->v[i]->dying && (!g->v[i]->t.alive || g->v[i]->sig || g->v[i]->pending))
 			return 1;
 	for (unsigned i = 0; i < g->n; i++)
-		if (trace_detach(&g->v[i]->t, false, e))
+		if (g->v[i]->t.alive && trace_detach(&g->v[i]->t, false, e))
 			return -1;
 	forget_all(g);
 	return 0;
@@ -124,10 +125,13 @@ void group_kill(struct group *g)
 	if (!g->pid)
 		return;
 	kill(g->pid, SIGKILL);
-	/* the leader can be reaped only when its tracer has seen the others go */
-	while ((r = waitpid(-1, &status, __WALL)) != g->pid || WIFSTOPPED(status))
+	/* the leader can be reaped only when its tracer has seen the others go; PTRACE_O_TRACEEXIT stops them once more */
+	while ((r = waitpid(-1, &status, __WALL)) != g->pid || WIFSTOPPED(status)) {
 		if (r < 0 && errno != EINTR)
 			break;
+		if (r > 0 && WIFSTOPPED(status))
+			ptrace(PTRACE_CONT, r, 0, 0);
+	}
 	forget_all(g);
 }
 
@@ -199,6 +203,34 @@ bool group_is_exec(const struct trace_stop *s)
 	return WIFSTOPPED(s->status) && s->status >> 16 == PTRACE_EVENT_EXEC;
 }
 
+static bool is_exit(int status)
+{
+	return status >> 16 == PTRACE_EVENT_EXIT;
+}
+
+bool group_is_exit(const struct group_thread *th, const struct trace_stop *s, int *status)
+{
+	unsigned long got = 0;
+
+	if (!WIFSTOPPED(s->status) || !is_exit(s->status) || ptrace(PTRACE_GETEVENTMSG, th->t.tid, 0, &got))
+		return false;
+	*status = (int)got;
+	return true;
+}
+
+/* Is it this thread by which the process exits? Not one that is killed, by another one's exit or exec. */
+static bool ends_process(const struct group *g, struct group_thread *th)
+{
+	struct user_regs_struct r;
+	struct err ignored;
+	unsigned long status = 0;
+
+	if (ptrace(PTRACE_GETEVENTMSG, th->t.tid, 0, &status) || !WIFEXITED((int)status) ||
+	    trace_get_regs(&th->t, &r, &ignored))
+		return false;
+	return r.orig_rax == SYS_exit_group || (r.orig_rax == SYS_exit && g->n == 1);
+}
+
 /* A child was made: it tells of itself. */
 static bool is_birth(int status)
 {
@@ -216,11 +248,16 @@ static bool is_interrupt(int status)
 static int is_internal(struct group *g, struct group_thread *th, int status, struct err *e)
 {
 	bool start = th->fresh && status >> 16 == PTRACE_EVENT_STOP;
-	bool stale = th->t.stale_interrupt && is_interrupt(status);
+	bool stale = th->t.stale_interrupt && is_interrupt(status), dying = false;
 
-	if (!start && !stale && !is_birth(status))
+	if (is_exit(status)) {
+		th->t.alive = true;
+		dying = !ends_process(g, th);
+	}
+	if (!start && !stale && !dying && !is_birth(status))
 		return 0;
 	th->t.alive = true;
+	th->dying |= dying;
 	if (start)
 		th->fresh = false;
 	if (stale)
@@ -327,6 +364,10 @@ static int stop_one(struct group *g, struct group_thread *th, struct err *e)
 	th->t.stale_interrupt = true;
 	if (is_birth(status))
 		return 0;
+	if (is_exit(status) && !ends_process(g, th)) {
+		th->dying = true;
+		return group_resume_one(g, th, e);
+	}
 	th->pending = true;
 	return trace_classify(&th->t, status, &th->stop, e);
 }
@@ -334,7 +375,7 @@ static int stop_one(struct group *g, struct group_thread *th, struct err *e)
 int group_stop(struct group *g, struct err *e)
 {
 	for (unsigned i = 0; i < g->n;) {
-		int r = g->v[i]->t.alive ? 0 : stop_one(g, g->v[i], e);
+		int r = g->v[i]->t.alive || g->v[i]->dying ? 0 : stop_one(g, g->v[i], e);
 
 		if (r < 0)
 			return -1;

@@ -14,6 +14,7 @@ struct group_thread {
 	int sig; /* to be delivered when it goes on */
 	bool fresh; /* its first stop is yet to come */
 	bool step; /* goes on by single steps */
+	bool dying; /* PTRACE_O_TRACEEXIT: it makes no further instruction, and is not waited for */
 	bool pending; /* it stopped for this reason while the others were being stopped */
 	struct trace_stop stop;
 };
@@ -40,6 +41,9 @@ struct group {
 
 /* A stop for the program that the process has become: PTRACE_O_TRACEEXEC. */
 bool group_is_exec(const struct trace_stop *s);
+
+/* PTRACE_O_TRACEEXIT: a stop in the call by which the process exits; it still is all there. *status: as from waitpid. */
+bool group_is_exit(const struct group_thread *th, const struct trace_stop *s, int *status);
 
 /* Takes over a process of one thread that the caller traces already, stopped. */
 int group_adopt(struct group *g, pid_t pid, struct err *e);

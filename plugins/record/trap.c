@@ -256,6 +256,7 @@ __asm__(".text\n"
 	".hidden scrub_stack\n"
 	".type scrub_stack, @function\n"
 	"scrub_stack:\n"
+	"	.cfi_startproc\n" /* for who unwinds: view/outside.h */
 	"	mov $4096, %edi\n"
 	".globl scrub_stack_bytes\n"
 	".hidden scrub_stack_bytes\n"
@@ -277,6 +278,7 @@ __asm__(".text\n"
 	WIPE_XMM(0) WIPE_XMM(1) WIPE_XMM(2) WIPE_XMM(3) WIPE_XMM(4) WIPE_XMM(5) WIPE_XMM(6) WIPE_XMM(7)
 	WIPE_XMM(8) WIPE_XMM(9) WIPE_XMM(10) WIPE_XMM(11) WIPE_XMM(12) WIPE_XMM(13) WIPE_XMM(14) WIPE_XMM(15)
 	"	ret\n"
+	"	.cfi_endproc\n"
 	".size scrub_stack, .-scrub_stack\n");
 
 /* A call from inside the shim, or while nothing is recorded. */

@@ -111,6 +111,10 @@ static int resume(void *ctx, enum rsp_resume how, int tid, struct rsp_stop *stop
 
 	if (!is_thread(tid))
 		return err_set(e, ERR_USAGE, "there is no thread %d", tid);
+	if (f->conn->interrupted && rsp_interrupted(f->conn)) { /* the end of the connection is one, too */
+		*stop = (struct rsp_stop){.why = RSP_SIGNALLED, .tid = tid, .sig = 2};
+		return 0;
+	}
 	f->at += to[how];
 	*stop = (struct rsp_stop){.why = RSP_STEPPED, .tid = tid};
 	if (f->at < 0 || f->at > FAKE_END) {
@@ -206,6 +210,7 @@ void fake_talk(struct fake *f, const void *bytes, size_t len, struct buf *answer
 	if (n != (ssize_t)len || shutdown(sv[0], SHUT_WR))
 		abort();
 	c.fd = sv[1];
+	f->conn = &c;
 	*served = rsp_serve(&c, &fake_ops, f, &first, &e);
 	close(sv[1]);
 	while ((n = read(sv[0], buf_reserve(answers, 65536), 65536)) > 0)

@@ -19,6 +19,7 @@ struct fake {
 	unsigned conditions; /* of the last one */
 	int at; /* 0 .. FAKE_END */
 	int tid;
+	struct rsp_conn *conn; /* while it is talked to */
 };
 
 extern const struct rsp_ops fake_ops;

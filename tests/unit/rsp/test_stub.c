@@ -89,6 +89,28 @@ static void test_talks(void **state)
 	}
 }
 
+/* GDB may send it in front of what it is to interrupt. At its next prompt it is over. */
+static void test_early_interrupts(void **state)
+{
+	static const char *const packets[] = {"QStartNoAckMode", "\3", "Z0,10000,1", "c", "bc", "\3", "qRcmd,6869", "c", NULL};
+	struct buf line = {0}, answers = {0}, p = {0}, text = {0};
+	struct fake f;
+	int served;
+
+	(void)state;
+	fake_init(&f);
+	for (const char *const *w = packets; *w; w++)
+		**w == '\3' ? buf_add_str(&line, *w) : fake_frame(&line, *w, strlen(*w));
+	fake_talk(&f, line.data, line.len, &answers, &served);
+	while (rsp_parse(&answers, &p) == RSP_PACKET)
+		buf_addf(&text, " %s", buf_str(&p));
+	assert_string_equal(buf_str(&text), " OK OK T02thread:10; T05replaylog:begin;thread:10; O68690a OK T05thread:10;");
+	buf_fini(&line);
+	buf_fini(&answers);
+	buf_fini(&p);
+	buf_fini(&text);
+}
+
 /* All registers of one thread, and the same again. */
 static void test_all_registers(void **state)
 {
@@ -154,7 +176,7 @@ static void test_acknowledged(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_talks),
+		cmocka_unit_test(test_talks), cmocka_unit_test(test_early_interrupts),
 		cmocka_unit_test(test_all_registers),
 		cmocka_unit_test(test_descriptions),
 		cmocka_unit_test(test_acknowledged),
