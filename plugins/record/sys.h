@@ -12,6 +12,7 @@
  *   sys_shm.c    System V shared memory
  *   sys_nr.h     numbers that the C library's headers may not have yet
  *   sys_fn.c     the rest that needs thought
+ *   sys_walk.c   rare ones with nested outputs: bpf and the like
  *   sys_show.c   standard output and error, for those who watch a replay
  */
 #ifndef FRED_RECORD_SYS_H
@@ -107,6 +108,16 @@ long sys_aio(struct thr *t, long nr, const long *a);
 
 /* --- files.c --- */
 /* The copy of a file in the recording, by its struct stat (144 bytes). */
+/* --- mem_file.c --- */
+void mem_file_opened(const char *path, long flags, long fd); /* fd: the result of an open */
+void mem_file_written(struct thr *t, long nr, const long *a, long ret); /* behind a call; only if G.mem_files */
+
+/* --- sys_walk.c --- */
+long sys_bpf(struct thr *t, const long *a);
+long sys_sysfs(struct thr *t, const long *a);
+long sys_setsockopt(struct thr *t, const long *a);
+long sys_bridges(struct thr *t, const long *a); /* ioctl with SIOCGIFBR or SIOCSIFBR */
+
 void files_copy_path(char *buf, char *end, const uint64_t *st);
 /* Copies the file behind fd into the recording, once. Gives its struct stat. 0, or -errno. */
 long files_keep(int fd, uint64_t *st, int shared);

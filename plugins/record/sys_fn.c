@@ -298,6 +298,12 @@ long sys_special(struct thr *t, long nr, const long *a, ucontext_t *uc)
 		return sys_aio(t, nr, a);
 	case SYS_semctl:
 		return sys_semctl(t, a);
+	case SYS_bpf:
+		return sys_bpf(t, a);
+	case SYS_sysfs:
+		return sys_sysfs(t, a);
+	case SYS_setsockopt:
+		return sys_setsockopt(t, a);
 	case SYS_msgctl:
 	case SYS_quotactl:
 	case SYS_quotactl_fd:

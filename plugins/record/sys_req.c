@@ -41,9 +41,13 @@ static const struct req ioctls[] = {
 	{0x891a, 0, 40}, {0x891b, 0, 40}, {0x891c, 0, 40}, {0x891d, 0, 40}, {0x891e, 0, 40},
 	{0x8921 /* SIOCGIFMTU */, 0, 40}, {0x8922, 0, 40}, {0x8923, 0, 40}, {0x8924, 0, 40},
 	{0x8927 /* SIOCGIFHWADDR */, 0, 40}, {0x8933 /* SIOCGIFINDEX */, 0, 40}, {0x8942, 0, 40}, {0x8943, 0, 40},
+	{0x890b /* SIOCADDRT: gaps between its fields */, 0, 0}, {0x890c /* SIOCDELRT */, 0, 0},
 	{0x8970 /* SIOCGIFMAP */, 0, 40}, {0x894c /* SIOCGSKNS */, 0, 0},
 	{0x89a0 /* SIOCBRADDBR */, 1, 0}, {0x89a1, 1, 0}, {0x89a2 /* SIOCBRADDIF */, 0, 0}, {0x89a3, 0, 0},
 	{0x400454ca /* TUNSETIFF */, 40, 40}, {0x400454cb, 0, 0}, {0x800454cf, 0, 4}, {0x800454d2, 0, 40},
+	{0x400454cc /* TUNSETOWNER */, 0, 0}, {0x400454cd, 0, 0}, {0x400454ce, 0, 0}, {0x400454d0, 0, 0},
+	{0x401054d5 /* TUNATTACHFILTER */, 0, 0}, {0x401054d6, 0, 0}, {0x801054db /* TUNGETFILTER */, 0, 16},
+	{0x400454e2 /* TUNSETCARRIER */, 4, 0},
 	{0x800454d3 /* TUNGETSNDBUF */, 0, 4}, {0x400454d4, 4, 0},
 	{0x800454d7 /* TUNGETVNETHDRSZ */, 0, 4}, {0x400454d8, 4, 0}, {0x400454d9 /* TUNSETQUEUE */, 40, 0}, {0x400454dc, 4, 0},
 	{0x800454dd, 0, 4}, {0x400454de, 4, 0}, {0x800454df, 0, 4},
@@ -74,6 +78,8 @@ long sys_ioctl(struct thr *t, const long *a)
 	unsigned long req = (unsigned int)a[1];
 	char who[232];
 
+	if (req == 0x8940 /* SIOCGIFBR */ || req == 0x8941)
+		return sys_bridges(t, a);
 	s.out[0] = (struct io){output_of(req), 2, 0, 0};
 	if (s.out[0].how)
 		return sys_do(t, &s, SYS_ioctl, a);
