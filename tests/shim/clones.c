@@ -141,6 +141,28 @@ static void test_flags(void)
 	step("flags");
 }
 
+/* A child that shares memory and handlers, and whose parent waits, as libc's clone starts one. */
+static int start_self(void *arg)
+{
+	if (arg)
+		execl("/proc/self/exe", "clones", "started", NULL);
+	_exit(13);
+}
+
+static void test_sharing(void)
+{
+	static char stack[65536] __attribute__((aligned(16)));
+	pid_t child = 0, pid;
+
+	for (long exec = 0; exec < 2; exec++) {
+		pid = clone(start_self, stack + sizeof(stack),
+			    CLONE_VM | CLONE_FS | CLONE_FILES | CLONE_SIGHAND | CLONE_VFORK | CLONE_PARENT_SETTID | SIGCHLD,
+			    (void *)exec, &child);
+		CHECK(pid > 0 && child == pid && ended(pid) == (exec ? 14 : 13));
+	}
+	step("sharing memory until the exec");
+}
+
 static void test_groups(void)
 {
 	int ends[2], status;
@@ -207,12 +229,16 @@ static void test_namespaces(void)
 	step("namespaces");
 }
 
-int main(void)
+int main(int argc, char **argv)
 {
+	(void)argv;
+	if (argc > 1)
+		return 14;
 	test_daemon();
 	test_orphan();
 	test_pidfd();
 	test_flags();
+	test_sharing();
 	test_groups();
 	test_namespaces();
 	return check_status();
