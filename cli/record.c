@@ -41,7 +41,7 @@
 
 #define MIN_FREE_BYTES (16ull << 20)
 /* how long the end of a run may take to compress what there was no time for: in all, and as a part of the run */
-#define SQUEEZE_MIN_S 0.05
+#define SQUEEZE_MIN_S 0.02
 #define SQUEEZE_PART 0.02
 #define MAX_DIR 240 /* the recorder, which cannot allocate, keeps the path in a buffer of 256 bytes */
 

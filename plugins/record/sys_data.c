@@ -18,11 +18,18 @@ int sys_plain_memory(const void *p)
 	       a - here < (1u << 16);
 }
 
+/*
+ * Can the word be read? The kernel reads the new mask first, and then finds that there is no such way to change the mask: a
+ * tenth of what process_vm_readv(2) takes.
+ */
+static int is_word(uintptr_t a)
+{
+	return raw4(SYS_rt_sigprocmask, ~0l, a & ~7ull, 0, 8) != -14 /* EFAULT */;
+}
+
 /* Memory that the kernel would find bad must not crash us: such a call fails with EFAULT by itself. */
 int sys_readable(const void *p, size_t n)
 {
-	uint8_t probe;
-	struct iovec l = {&probe, 1}, r = {(void *)p, 1};
 	uintptr_t a = (uintptr_t)p, last = a + n - 1;
 
 	if (!p || !n)
@@ -31,11 +38,9 @@ int sys_readable(const void *p, size_t n)
 		return 0;
 	if (sys_plain_memory(p))
 		return 1;
-	for (; a <= last; a = (a & ~4095ull) + 4096) {
-		r.iov_base = (void *)a;
-		if (raw6(SYS_process_vm_readv, G.pid, (long)&l, 1, (long)&r, 1, 0) != 1)
+	for (; a <= last; a = (a & ~4095ull) + 4096)
+		if (!is_word(a))
 			return 0;
-	}
 	return 1;
 }
 
