@@ -256,20 +256,22 @@ long sys_event(struct thr *t, long nr, const long *a, ucontext_t *uc);
 void sys_set_outputs(uint64_t map); /* replay: rlog_image.outputs */
 
 /* --- sig.c --- */
+/* Runs the program's handler for a signal that a call raised. 0: it has none. */
+int sig_call_sync(struct thr *t, int sig, siginfo_t *si, void *uc);
+/* The process ends by this signal, here, in both modes. */
+_Noreturn void sig_die(struct thr *t, int sig);
+void sig_deliver_pending(struct thr *t); /* recording */
+void sig_entry(int sig, siginfo_t *si, void *uc); /* the handler of the program's signals */
+int sig_deliver_replay(struct thr *t); /* replay: runs handlers while the next record is a SIGNAL */
+
+/* --- sigaction.c --- */
 void sig_init(void);
 /* What the program finds at its exec: bits of ignored and of blocked signals; and to set it so. */
 void sig_inherited(uint64_t *ignored, uint64_t *blocked);
 void sig_inherit(uint64_t ignored, uint64_t blocked);
 void sig_arm_traps(void); /* (re)installs the handlers that the shim itself needs */
 long sig_action(struct thr *t, const long *a);
-/* Runs the program's handler for a signal that a call raised. 0: it has none. */
-int sig_call_sync(struct thr *t, int sig, siginfo_t *si, void *uc);
-/* The process ends by this signal, here, in both modes. */
-_Noreturn void sig_die(struct thr *t, int sig);
 long sig_procmask_native(const long *a, ucontext_t *uc);
-void sig_deliver_pending(struct thr *t); /* recording */
-void sig_entry(int sig, siginfo_t *si, void *uc); /* the handler of the program's signals */
-int sig_deliver_replay(struct thr *t); /* replay: runs handlers while the next record is a SIGNAL */
 
 /* --- traps.c --- */
 void traps_count(uint64_t pc, long nr); /* recording: a system call was trapped behind pc */
@@ -287,6 +289,8 @@ struct clone_args;
 
 /* --- proc.c --- */
 long proc_fork(struct thr *t, struct clone_args *c, uint64_t sp, ucontext_t *uc);
+
+/* --- exec.c --- */
 long proc_exec(struct thr *t, long nr, const long *a);
 /* clone with a function, on a new stack, without libc; ctid: for CLONE_CHILD_CLEARTID */
 long clone_fn(unsigned long flags, void *stack_top, int (*fn)(void *), void *arg, uint32_t *ctid);
@@ -343,7 +347,7 @@ void interrupt_late(struct thr *t); /* recording: a signal waits for the next ev
 void interrupt_disarm(struct thr *t);
 void interrupt_poke(struct thr *t); /* for a thread that waits for t: it makes no event */
 void interrupt_handler(int sig, siginfo_t *si, void *uc); /* of SIG_PREEMPT, in both modes */
-void interrupt_arm_trap(unsigned long flags); /* sig.c: installs it: SA_ONSTACK or 0 */
+void interrupt_arm_trap(unsigned long flags); /* sigaction.c: installs it: SA_ONSTACK or 0 */
 /* In that handler: 0: this is the program's own stack. 1: it will be, in the next run of the handler, which follows. */
 int interrupt_move(struct thr *t, const ucontext_t *uc);
 int interrupt_in_shim(const ucontext_t *uc);

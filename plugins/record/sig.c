@@ -6,62 +6,13 @@
  * is in a blocking call (between the two halves of that event), else when its next event is over. Its
  * SIGNAL record says where. Synchronous ones (a fault) run where they happen, in both modes.
  */
-#include "record/group.h"
-#include "record/turn.h"
+#include "record/sigaction.h"
 
 #include <ucontext.h>
-
-#define SA_RESTORER_ 0x04000000ul
-
-struct ksigaction {
-	void (*handler)(int, siginfo_t *, void *);
-	unsigned long flags;
-	void (*restorer)(void);
-	uint64_t mask;
-};
-
-static struct ksigaction user[65]; /* what the program asked for */
-
-/* GDB knows a signal frame by these very bytes, and only in a function of this name or of none. */
-void __restore_rt(void);
-__asm__(".text\n.balign 16\n.type __restore_rt, @function\n__restore_rt:\n"
-	"	mov $15, %rax\n"
-	"	syscall\n"
-	".size __restore_rt, .-__restore_rt\n");
 
 #define SIG_CANCEL 32 /* glibc's */
 
 #define LATE_STACK 32768u /* below the place where a computation was interrupted: room for the shim's frames */
-
-static uint64_t bit(int sig)
-{
-	return 1ull << (sig - 1);
-}
-
-#define OURS (bit(SIGSYS) | bit(SIG_PREEMPT)) /* never blocked */
-
-/* What the recorder needs, and the program may only believe to be blocked (t->hidden). */
-static uint64_t never_blocked(void)
-{
-	return OURS | (G.group || G.no_tsc ? bit(SIGSEGV) : 0);
-}
-
-static int is_sync(int sig)
-{
-	return sig == SIGSEGV || sig == SIGBUS || sig == SIGFPE || sig == SIGILL || sig == SIGTRAP;
-}
-
-static int has_handler(int sig)
-{
-	return (unsigned long)user[sig].handler > 1;
-}
-
-static void install(int sig, void (*fn)(int, siginfo_t *, void *), unsigned long flags, uint64_t mask)
-{
-	struct ksigaction k = {fn, flags | SA_RESTORER_, __restore_rt, mask & ~(OURS | bit(SIGSEGV))};
-
-	raw4(SYS_rt_sigaction, sig, &k, 0, 8);
-}
 
 /*
  * What a handler gets, and where its stack begins. When recording it may run inside a kernel frame, on replay it
@@ -101,23 +52,21 @@ static uint64_t frame_for(int sig, const void *here)
 {
 	stack_t ss = {0};
 
-	if (!(user[sig].flags & SA_ONSTACK) || raw2(SYS_sigaltstack, 0, &ss) < 0 ||
+	if (!(sig_user[sig].flags & SA_ONSTACK) || raw2(SYS_sigaltstack, 0, &ss) < 0 ||
 	    (ss.ss_flags & (SS_DISABLE | SS_ONSTACK)) || thread_is_alt_stack(ss.ss_sp))
 		return frame_below(here);
 	return frame_below((uint8_t *)ss.ss_sp + ss.ss_size + FRAME_MARGIN);
 }
 
-static void apply(int sig);
-
 /* What is blocked while the handler of a signal runs, as the program sees it, and as it is. */
 static uint64_t blocks(int sig)
 {
-	return user[sig].mask | ((user[sig].flags & SA_NODEFER) ? 0 : bit(sig));
+	return sig_user[sig].mask | ((sig_user[sig].flags & SA_NODEFER) ? 0 : sig_bit(sig));
 }
 
 static uint64_t handler_mask(int sig)
 {
-	return blocks(sig) & ~never_blocked();
+	return blocks(sig) & ~sig_never_blocked();
 }
 
 /* On the same stack, as far as can be told, and below it */
@@ -135,7 +84,7 @@ static int is_below(const void *here, uint64_t sp)
 static void call_handler(struct thr *t, int sig, const siginfo_t *si, uint64_t sp, ucontext_t *uc)
 {
 	struct handler_frame *f = (struct handler_frame *)sp;
-	struct ksigaction *u = &user[sig];
+	struct ksigaction *u = &sig_user[sig];
 	void (*fn)(int, siginfo_t *, void *) = u->handler;
 	int depth = t->depth, blocking = t->blocking, made_event = t->made_event;
 	int cancellable = t->cancellable;
@@ -147,18 +96,18 @@ static void call_handler(struct thr *t, int sig, const siginfo_t *si, uint64_t s
 		shim_fail("a signal handler's stack is not where it was when recording");
 	if (u->flags & SA_RESETHAND) {
 		u->handler = (void *)0;
-		apply(sig);
+		sig_apply(sig);
 	}
 	t->blocking = 0; /* what comes from here on waits for the handler's events */
 	if (uc)
 		__builtin_memcpy(&old, &uc->uc_sigmask, 8);
 	else
 		raw4(SYS_rt_sigprocmask, SIG_BLOCK, &mask, &old, 8);
-	mask |= wait_mask ? *wait_mask & ~OURS : old;
+	mask |= wait_mask ? *wait_mask & ~SIG_OURS : old;
 	if (uc || wait_mask)
 		raw4(SYS_rt_sigprocmask, SIG_SETMASK, &mask, 0, 8);
 	t->wait_mask = 0;
-	t->hidden |= blocks(sig) & never_blocked();
+	t->hidden |= blocks(sig) & sig_never_blocked();
 	t->handlers++;
 	f->info = *si;
 	__builtin_memset(&f->uc, 0, sizeof(f->uc));
@@ -186,7 +135,7 @@ static void call_handler(struct thr *t, int sig, const siginfo_t *si, uint64_t s
 	t->wait_mask = wait_mask;
 	t->hidden = hidden;
 	__builtin_memcpy(&old, &f->uc.uc_sigmask, 8);
-	old &= ~OURS;
+	old &= ~SIG_OURS;
 	if (uc)
 		__builtin_memcpy(&uc->uc_sigmask, &old, 8);
 	else
@@ -233,7 +182,7 @@ void sig_deliver_pending(struct thr *t)
 		interrupt_disarm(t);
 	while (t->pending) {
 		siginfo_t si;
-		uint64_t all = ~OURS, old;
+		uint64_t all = ~SIG_OURS, old;
 
 		raw4(SYS_rt_sigprocmask, SIG_BLOCK, &all, &old, 8);
 		si = t->queue[0];
@@ -241,12 +190,12 @@ void sig_deliver_pending(struct thr *t)
 		for (int i = 0; i < t->pending; i++)
 			t->queue[i] = t->queue[i + 1];
 		raw4(SYS_rt_sigprocmask, SIG_SETMASK, &old, 0, 8);
-		if (!has_handler(si.si_signo)) {
-			if (!user[si.si_signo].handler) /* SA_RESETHAND: what the kernel does */
+		if (!sig_has_handler(si.si_signo)) {
+			if (!sig_user[si.si_signo].handler) /* SA_RESETHAND: what the kernel does */
 				raw3(SYS_tgkill, G.pid, t->tid, si.si_signo);
 			continue;
 		}
-		if ((old & bit(si.si_signo)) && !give_back(t, &si))
+		if ((old & sig_bit(si.si_signo)) && !give_back(t, &si))
 			continue;
 		uint64_t sp = frame_for(si.si_signo, late ? place : __builtin_frame_address(0));
 
@@ -289,7 +238,7 @@ int sig_deliver_replay(struct thr *t)
 	__builtin_memcpy(&si, r.payload, sizeof(si));
 	__builtin_memcpy(&sp, r.payload + sizeof(si), 8);
 	turn_done(t);
-	if (!has_handler((int)r.op[0]))
+	if (!sig_has_handler((int)r.op[0]))
 		turn_diverge(t, &r, RLOG_SIGNAL, 0, 0, "a signal for which there is no handler");
 	call_handler(t, (int)r.op[0], &si, sp & ~(uint64_t)FRAME_DEPTH, 0);
 	return 1;
@@ -298,7 +247,7 @@ int sig_deliver_replay(struct thr *t)
 /* The default action of a signal that was sent, as kill -SEGV does: the log ends where it came. */
 static void die_of(int sig)
 {
-	install(sig, (void *)0, 0, 0);
+	sig_set_default(sig);
 	raw3(SYS_tgkill, raw0(SYS_getpid), raw0(SYS_gettid), sig);
 }
 
@@ -338,7 +287,7 @@ static void crash(struct thr *t, int sig, siginfo_t *si, ucontext_t *uc)
 		turn_done(t);
 		turn_end(t, REPLAY_ENDED);
 	}
-	install(sig, (void *)0, 0, 0); /* it does it again */
+	sig_set_default(sig); /* it does it again */
 	if (sig == SIGTRAP) /* but an int3 is behind it by now */
 		raw3(SYS_tgkill, raw0(SYS_getpid), raw0(SYS_gettid), sig);
 }
@@ -356,12 +305,12 @@ _Noreturn void sig_die(struct thr *t, int sig)
 
 int sig_call_sync(struct thr *t, int sig, siginfo_t *si, void *uc)
 {
-	void (*fn)(int, siginfo_t *, void *) = user[sig].handler;
+	void (*fn)(int, siginfo_t *, void *) = sig_user[sig].handler;
 
-	if (!has_handler(sig) || (t->hidden & bit(sig)))
+	if (!sig_has_handler(sig) || (t->hidden & sig_bit(sig)))
 		return 0;
-	if (user[sig].flags & SA_RESETHAND)
-		user[sig].handler = (void *)0;
+	if (sig_user[sig].flags & SA_RESETHAND)
+		sig_user[sig].handler = (void *)0;
 	t->depth = 0;
 	t->selector = 1;
 	fn(sig, si, uc);
@@ -379,7 +328,7 @@ static int grown(const struct thr *t, const siginfo_t *si)
 {
 	long page = (long)si->si_addr & ~4095l;
 
-	if (G.mode != SHIM_REPLAY || si->si_code != BUS_ADRERR || !t || has_handler(SIGBUS) ||
+	if (G.mode != SHIM_REPLAY || si->si_code != BUS_ADRERR || !t || sig_has_handler(SIGBUS) ||
 	    turn_next_is(t, RLOG_CRASH))
 		return 0;
 	return !raw_failed(raw_mmap((void *)page, 4096, PROT_READ | PROT_WRITE,
@@ -392,7 +341,7 @@ static void call_in_place(struct thr *t, int sig, siginfo_t *si, void *ucv, void
 	uint64_t hidden = t ? t->hidden : 0;
 
 	if (t)
-		t->hidden |= blocks(sig) & never_blocked();
+		t->hidden |= blocks(sig) & sig_never_blocked();
 	fn(sig, si, ucv);
 	if (self)
 		self->hidden = hidden;
@@ -411,11 +360,11 @@ void sig_entry(int sig, siginfo_t *si, void *ucv)
 		return;
 	if (sig == SIGBUS && grown(t, si))
 		return;
-	if (is_sync(sig) && si->si_code > 0) {
-		struct ksigaction *u = &user[sig];
+	if (sig_is_sync(sig) && si->si_code > 0) {
+		struct ksigaction *u = &sig_user[sig];
 		void (*fn)(int, siginfo_t *, void *) = u->handler;
 
-		if (!has_handler(sig) || (t && (t->depth || (t->hidden & bit(sig))))) {
+		if (!sig_has_handler(sig) || (t && (t->depth || (t->hidden & sig_bit(sig))))) {
 			crash(t, sig, si, ucv);
 			return;
 		}
@@ -424,8 +373,8 @@ void sig_entry(int sig, siginfo_t *si, void *ucv)
 		call_in_place(t, sig, si, ucv, fn);
 		return;
 	}
-	if (!has_handler(sig)) {
-		if ((is_sync(sig) || sig == SIGSYS) && !user[sig].handler)
+	if (!sig_has_handler(sig)) {
+		if ((sig_is_sync(sig) || sig == SIGSYS) && !sig_user[sig].handler)
 			die_of(sig);
 		return;
 	}
@@ -433,7 +382,7 @@ void sig_entry(int sig, siginfo_t *si, void *ucv)
 		uint64_t mask = handler_mask(sig) | *(uint64_t *)&((ucontext_t *)ucv)->uc_sigmask;
 
 		raw4(SYS_rt_sigprocmask, SIG_SETMASK, &mask, 0, 8);
-		user[sig].handler(sig, si, ucv);
+		sig_user[sig].handler(sig, si, ucv);
 		return;
 	}
 	if (G.mode != SHIM_RECORD)
@@ -459,134 +408,4 @@ void sig_entry(int sig, siginfo_t *si, void *ucv)
 		t->pending++;
 		interrupt_late(t);
 	}
-}
-
-/*
- * What the kernel must do for this signal in this mode. All others wait until it is clear where the handler runs: else
- * of some that come together the last one's would run first, on top of the frames of the others.
- */
-static void apply(int sig)
-{
-	const struct ksigaction *u = &user[sig];
-	unsigned long keep = SA_RESTART | SA_NOCLDSTOP | SA_NOCLDWAIT | SA_ONSTACK | SA_NODEFER;
-
-	if (sig == SIGSYS || sig == SIG_PREEMPT)
-		return;
-	if (is_sync(sig) && (unsigned long)u->handler <= 1) {
-		install(sig, sig_entry, SA_SIGINFO | SA_ONSTACK, 0);
-		return;
-	}
-	if (G.mode == SHIM_REPLAY && !is_sync(sig))
-		return;
-	if (has_handler(sig))
-		install(sig, sig_entry, SA_SIGINFO | (u->flags & keep), is_sync(sig) ? u->mask : ~0ull);
-	else
-		install(sig, u->handler, u->flags & keep, u->mask);
-}
-
-static int bad_ptr(const void *p)
-{
-	return (uintptr_t)p < 4096;
-}
-
-long sig_action(struct thr *t, const long *a)
-{
-	int sig = (int)a[0];
-	const struct ksigaction *act = (const void *)a[1];
-	struct ksigaction *old = (void *)a[2], was;
-
-	(void)t;
-	if (sig < 1 || sig > 64 || a[3] != 8 || ((sig == SIGKILL || sig == SIGSTOP) && act))
-		return -22;
-	if ((act && bad_ptr(act)) || (old && bad_ptr(old)))
-		return -14;
-	was = user[sig];
-	if (act) {
-		user[sig] = *act;
-		apply(sig);
-	}
-	if (old)
-		*old = was;
-	return 0;
-}
-
-static void hide(struct thr *t, int how, uint64_t set)
-{
-	if (how == SIG_BLOCK)
-		t->hidden |= set & never_blocked();
-	else if (how == SIG_UNBLOCK)
-		t->hidden &= ~set;
-	else
-		t->hidden = set & never_blocked();
-}
-
-long sig_procmask_native(const long *a, ucontext_t *uc)
-{
-	uint64_t want = 0, set = 0, cur = 0, was = self ? self->hidden : 0;
-	long r;
-
-	if (a[1]) {
-		want = *(const uint64_t *)a[1];
-		set = a[0] == SIG_UNBLOCK ? want : want & ~never_blocked();
-	}
-	r = raw4(SYS_rt_sigprocmask, a[0], a[1] ? &set : 0, a[2], a[3]);
-	if (r == 0 && a[2])
-		*(uint64_t *)a[2] |= was;
-	if (r == 0 && a[1] && self)
-		hide(self, (int)a[0], want);
-	if (r == 0 && uc && raw4(SYS_rt_sigprocmask, SIG_BLOCK, 0, &cur, 8) == 0)
-		__builtin_memcpy(&uc->uc_sigmask, &cur, 8); /* the handler's return sets it */
-	return r;
-}
-
-void sig_arm_traps(void)
-{
-	install(SIGSYS, trap_handler, SA_SIGINFO | SA_NODEFER, 0);
-	interrupt_arm_trap(SA_ONSTACK);
-}
-
-void interrupt_arm_trap(unsigned long flags)
-{
-	install(SIG_PREEMPT, interrupt_handler, SA_SIGINFO | SA_RESTART | flags, 0);
-}
-
-void sig_inherited(uint64_t *ignored, uint64_t *blocked)
-{
-	struct ksigaction k;
-
-	*ignored = 0;
-	for (int sig = 1; sig <= 64; sig++)
-		if (raw4(SYS_rt_sigaction, sig, 0, &k, 8) == 0 && k.handler == (void *)1)
-			*ignored |= bit(sig);
-	raw4(SYS_rt_sigprocmask, SIG_BLOCK, 0, blocked, 8);
-}
-
-void sig_inherit(uint64_t ignored, uint64_t blocked)
-{
-	struct ksigaction k = {0};
-
-	for (int sig = 1; sig <= 64; sig++) {
-		k.handler = (ignored & bit(sig)) ? (void *)1 : (void *)0;
-		raw4(SYS_rt_sigaction, sig, &k, 0, 8);
-	}
-	raw4(SYS_rt_sigprocmask, SIG_SETMASK, &blocked, 0, 8);
-}
-
-void sig_init(void)
-{
-	uint64_t ours = OURS;
-
-	for (int sig = 1; sig <= 64; sig++) {
-		struct ksigaction k;
-
-		/* dispositions that came through exec: ignored ones */
-		if (raw4(SYS_rt_sigaction, sig, 0, &k, 8) == 0)
-			user[sig] = k;
-	}
-	user[SIGSYS].handler = 0;
-	raw4(SYS_rt_sigprocmask, SIG_UNBLOCK, &ours, 0, 8);
-	for (int sig = 1; sig <= 64; sig++)
-		if (is_sync(sig))
-			apply(sig);
-	sig_arm_traps();
 }

@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: MIT */
+/* sigaction.h: what the program has asked for each signal, and what the kernel is told instead (sigaction.c), for sig.c. */
+#ifndef FRED_RECORD_SIGACTION_H
+#define FRED_RECORD_SIGACTION_H
+
+#include "record/group.h"
+#include "record/turn.h"
+
+/* As the kernel has it. */
+struct ksigaction {
+	void (*handler)(int, siginfo_t *, void *);
+	unsigned long flags;
+	void (*restorer)(void);
+	uint64_t mask;
+};
+
+extern struct ksigaction sig_user[65]; /* what the program asked for */
+
+static inline uint64_t sig_bit(int sig)
+{
+	return 1ull << (sig - 1);
+}
+
+static inline int sig_is_sync(int sig)
+{
+	return sig == SIGSEGV || sig == SIGBUS || sig == SIGFPE || sig == SIGILL || sig == SIGTRAP;
+}
+
+static inline int sig_has_handler(int sig)
+{
+	return (unsigned long)sig_user[sig].handler > 1;
+}
+
+#define SIG_OURS (sig_bit(SIGSYS) | sig_bit(SIG_PREEMPT)) /* never blocked */
+/* What the recorder needs, and the program may only believe to be blocked (t->hidden). */
+uint64_t sig_never_blocked(void);
+/* The kernel is to do what it does by default. */
+void sig_set_default(int sig);
+/* Tells the kernel what it must do for this signal in this mode. */
+void sig_apply(int sig);
+
+#endif
