@@ -45,13 +45,17 @@ void group_wake(const void *obj);
 
 /* --- pages.c --- */
 enum region_kind { REGION_ANON = 1, REGION_FILE, REGION_SYSV };
-/* A mapping that others may share was made. kept: path of the recording's copy of the file, or NULL. */
+/* A mapping that others may share was made. kept: struct stat of the file that the recording has a copy of, or NULL. */
 void pages_mapped(uint64_t lo, uint64_t len, int prot, enum region_kind kind, uint64_t dev, uint64_t ino,
-		  uint64_t off, const char *kept);
+		  uint64_t off, const uint64_t *kept);
 void pages_unmapped(uint64_t lo, uint64_t len);
 void pages_protected(uint64_t lo, uint64_t len, int prot);
-/* About to be moved or resized: from here on it is like private memory. */
-void pages_release(void *p, uint64_t len);
+/*
+ * About to be moved or resized. A whole mapping is followed to where it goes: 1, and pages_moved() comes behind. If it
+ * is a part, or stays there as well (to_len 0), it is like private memory from here on: 0.
+ */
+int pages_move(struct thr *t, uint64_t from, uint64_t len, uint64_t to_len);
+void pages_moved(uint64_t from, uint64_t to, uint64_t len);
 uint64_t pages_attached(const void *p); /* bytes of the System V segment that was attached there, 0: none */
 int pages_any(void); /* are there such mappings? */
 int pages_of_file(uint64_t dev, uint64_t ino); /* of this file? */

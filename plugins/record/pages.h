@@ -23,6 +23,7 @@ struct mapping {
 	enum region_kind kind;
 	uint8_t may; /* MAY_*, while it is not followed */
 	uint64_t dev, ino;
+	uint64_t kept[18]; /* struct stat of the file, by which the recording's copy of it is named; all 0: none */
 	uint8_t *state, *shadow; /* a byte for each page; what the process knows; NULL: not followed */
 };
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* pages_map.c: the mappings that processes of a group may share (pages.c), and those that a fork would make such. */
 #include "record/pages.h"
+#include "record/sys.h"
 
 #include <string.h>
 
@@ -85,13 +86,22 @@ static void *map_copy(const char *kept, uint64_t len, uint64_t off)
 }
 
 /* From here on the mapping is followed. Its content now: what the process knows (anonymous), or as kept. */
-static void follow(struct mapping *m, const char *kept)
+static void *new_shadow(const struct mapping *m)
+{
+	char path[400];
+
+	if (m->kept[1])
+		files_copy_path(path, path + sizeof(path), m->kept);
+	return map_copy(m->kept[1] ? path : 0, m->hi - m->lo, m->first * PAGE);
+}
+
+static void follow(struct mapping *m, void *shadow)
 {
 	uint32_t n = pages_of(m);
 
 	m->region = group_region(m->dev, m->ino);
 	m->state = pages_alloc(n);
-	m->shadow = map_copy(kept, m->hi - m->lo, m->first * PAGE);
+	m->shadow = shadow;
 	if (raw_failed(m->state) || raw_failed(m->shadow))
 		shim_fail("no memory to follow shared memory");
 	memset(m->state, m->may | WRITE, n);
@@ -103,8 +113,16 @@ uint8_t pages_may(int prot)
 			 ((prot & PROT_EXEC) ? MAY_EXEC : 0));
 }
 
+static void widen(uint64_t lo, uint64_t hi)
+{
+	if (lo < pages.lo)
+		pages.lo = lo;
+	if (hi > pages.hi)
+		pages.hi = hi;
+}
+
 void pages_mapped(uint64_t lo, uint64_t len, int prot, enum region_kind kind, uint64_t dev, uint64_t ino,
-		  uint64_t off, const char *kept)
+		  uint64_t off, const uint64_t *kept)
 {
 	struct mapping *m = 0;
 	uint32_t i;
@@ -123,16 +141,15 @@ void pages_mapped(uint64_t lo, uint64_t len, int prot, enum region_kind kind, ui
 	G.file_maps |= kind == REGION_FILE;
 	*m = (struct mapping){.lo = lo, .hi = lo + len, .kind = kind, .dev = dev, .ino = ino,
 			      .first = (uint32_t)(off / PAGE), .may = pages_may(prot)};
+	if (kept)
+		memcpy(m->kept, kept, sizeof(m->kept));
 	if (i > pages.nmaps)
 		pages.nmaps = i;
-	if (lo < pages.lo)
-		pages.lo = lo;
-	if (lo + len > pages.hi)
-		pages.hi = lo + len;
+	widen(lo, lo + len);
 	table_unlock();
 	if (!G.group || G.mode != SHIM_RECORD)
 		return;
-	follow(m, kept);
+	follow(m, new_shadow(m));
 	pages_set(m, 0, pages_of(m), kind == REGION_ANON ? READ : STALE);
 }
 
@@ -141,7 +158,7 @@ static void begin(struct mapping *m)
 {
 	uint32_t n = pages_of(m);
 
-	follow(m, 0);
+	follow(m, pages_alloc(m->hi - m->lo));
 	for (uint32_t i = 0; i < n; i++) {
 		unsigned char there = 0;
 
@@ -199,14 +216,72 @@ void pages_unmapped(uint64_t lo, uint64_t len)
 	}
 }
 
-void pages_release(void *p, uint64_t len)
+/* ---- mremap ---- */
+
+static int is_pinned(const struct mapping *m)
 {
-	if (G.group && G.mode == SHIM_RECORD) {
-		note(RLOG_NOTE_UNSUPPORTED, SYS_mremap, "mremap of memory that processes share: not followed any more");
-		pages_touch(p, len, 0);
-		raw3(SYS_mprotect, p, len, PROT_READ | PROT_WRITE);
+	for (uint32_t i = 0; m->state && i < pages_of(m); i++)
+		if (m->state[i] & PINNED)
+			return 1;
+	return 0;
+}
+
+int pages_move(struct thr *t, uint64_t from, uint64_t len, uint64_t to_len)
+{
+	struct mapping *m = mapping_of(from);
+
+	len = (len + PAGE - 1) & ~(PAGE - 1);
+	if (m && to_len && m->lo == from && m->hi == from + len && !is_pinned(m)) {
+		/* what comes into sight of a file is not what it was when it was mapped */
+		if (m->kind == REGION_FILE && to_len > len)
+			group_begin(t);
+		if (G.mode == SHIM_RECORD && m->state) {
+			pages_settle();
+			pages_set(m, 0, pages_of(m), STALE); /* the kernel moves what is protected in one way */
+		}
+		return 1;
 	}
-	pages_unmapped((uint64_t)p, len);
+	if (G.group && G.mode == SHIM_RECORD) {
+		note(RLOG_NOTE_UNSUPPORTED, SYS_mremap,
+		     "mremap of a part of memory that processes share: not followed any more");
+		pages_touch((void *)from, len, 0);
+		raw3(SYS_mprotect, from, len, PROT_READ | PROT_WRITE);
+	}
+	pages_unmapped(from, len);
+	return 0;
+}
+
+void pages_moved(uint64_t from, uint64_t to, uint64_t len)
+{
+	struct mapping *m = mapping_of(from), was;
+	uint32_t n, keep;
+
+	if (!m)
+		return;
+	len = (len + PAGE - 1) & ~(PAGE - 1);
+	was = *m;
+	*m = (struct mapping){0}; /* it is not in the way of itself */
+	pages_unmapped(to, len);
+	*m = was;
+	m->lo = to;
+	m->hi = to + len;
+	table_lock();
+	widen(m->lo, m->hi);
+	table_unlock();
+	if (!was.state)
+		return;
+	n = pages_of(m);
+	keep = n < pages_of(&was) ? n : pages_of(&was);
+	m->state = pages_alloc(n);
+	m->shadow = new_shadow(m);
+	if (raw_failed(m->state) || raw_failed(m->shadow))
+		shim_fail("no memory to follow shared memory");
+	memset(m->state, (was.state[0] & MAY) | STALE, n);
+	memcpy(m->state, was.state, keep);
+	memcpy(m->shadow, was.shadow, keep * PAGE);
+	pages_set(m, 0, n, STALE);
+	raw2(SYS_munmap, was.state, pages_of(&was));
+	raw2(SYS_munmap, was.shadow, was.hi - was.lo);
 }
 
 uint64_t pages_attached(const void *p)

@@ -248,6 +248,14 @@ void turn_attach(uint32_t process); /* maps the control page and the schedule of
 
 /* --- vdso.c --- */
 void vdso_init(char **envp); /* as it is at the exec, the auxiliary vector behind it */
+/* --- maps.c --- */
+struct map {
+	uint64_t lo, hi;
+	const char *perms; /* "rwxp" */
+};
+/* Calls fn for each mapping of this process until one gives other than 0: gives that. -1: they cannot be listed. */
+int maps_each(int (*fn)(const struct map *m, void *arg), void *arg);
+
 
 /* --- sys.c --- */
 /* One system call of the program, recorded or replayed. uc: the trap's context, NULL from a wrapper. */

@@ -371,6 +371,8 @@ long sys_do(struct thr *t, const struct sys_info *s, long nr, const long *a)
 	if (unlikely(G.group) && G.mode == SHIM_RECORD) {
 		k = pages_lend(s, a, lent);
 		file = group_file(nr, a);
+		if (file)
+			pages_settle(); /* what the program wrote is known; what the call writes there is not */
 	}
 	n = sys_pack(op, nr, a, s->nargs, sys_check_inputs(s, a));
 	sys_lens_before(s, a, before);

@@ -6,7 +6,8 @@
  *   files.c      copies of mapped files, and of what a process is started from
  *   refs.c       what is read from files that do not change
  *   sys_data.c   the memory that a call reads and writes
- *   sys_map.c    mmap, mremap, brk; copies of mapped files
+ *   sys_map.c    mmap, brk and others; copies of mapped files
+ *   sys_remap.c  mremap
  *   sys_msg.c    calls with many or nested outputs: messages, native AIO
  *   sys_req.c    ioctl, fcntl, prctl and others: by request
  *   sys_shm.c    System V shared memory
@@ -146,6 +147,13 @@ long sys_mem(struct thr *t, long nr, const long *a, unsigned nargs);
 long sys_mmap(struct thr *t, const long *a);
 int sys_result_ahead(const struct thr *t, long *ret);
 long sys_mremap(struct thr *t, const long *a);
+
+static inline int sys_is_error(long ret)
+{
+	return ret < 0 && ret > -4096;
+}
+
+/* --- sys_remap.c --- */
 
 /* --- sys_shm.c --- */
 long sys_shm(struct thr *t, long nr, const long *a);

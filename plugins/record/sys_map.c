@@ -30,11 +30,6 @@ int sys_result_ahead(const struct thr *t, long *ret)
 	return 1;
 }
 
-static int is_error(long ret)
-{
-	return ret < 0 && ret > -4096;
-}
-
 static long change(long nr, const long *a)
 {
 	long ret;
@@ -63,7 +58,7 @@ long sys_mem(struct thr *t, long nr, const long *a, unsigned nargs)
 	}
 	sys_replay(t, op, n);
 	/* the break, when it is asked for or refused, is only told; one that met a hole has changed what is before it */
-	if (sys_result_ahead(t, &ret) && (!is_error(ret) || (nr == SYS_mprotect && ret == -12 /* ENOMEM */)) &&
+	if (sys_result_ahead(t, &ret) && (!sys_is_error(ret) || (nr == SYS_mprotect && ret == -12 /* ENOMEM */)) &&
 	    (nr != SYS_brk || ret == a[0]) && change(nr, a) != ret)
 		shim_fail("a change of the address space did not give the recorded result");
 	turn_done(t);
@@ -123,15 +118,11 @@ static void join(struct thr *t, const long *a, int kind)
 
 static void mapped(const long *a, long at, int kind, const uint64_t *st)
 {
-	char path[400];
-
 	if (!kind || at <= 0)
 		return;
-	if (kind == REGION_FILE)
-		files_copy_path(path, path + sizeof(path), st);
 	pages_mapped((uint64_t)at, (uint64_t)a[1], (int)a[2], (enum region_kind)kind, kind == REGION_FILE ? st[0] : 0,
 		     kind == REGION_FILE ? st[1] : 0, kind == REGION_FILE ? (uint64_t)a[5] : 0,
-		     kind == REGION_FILE ? path : 0);
+		     kind == REGION_FILE ? st : 0);
 }
 
 long sys_mmap(struct thr *t, const long *a)
@@ -191,89 +182,5 @@ long sys_mmap(struct thr *t, const long *a)
 		shim_fail("cannot map memory at the recorded address");
 	if (a[3] & MAP_SHARED)
 		mapped(a, ret, REGION_ANON, 0);
-	return ret;
-}
-
-static long move(long from, long len, long to_len, long flags, long to)
-{
-	return raw6(SYS_mremap, from, len, to_len, flags | MREMAP_MAYMOVE | MREMAP_FIXED, to, 0);
-}
-
-/* A place for so many bytes where no program's mapping comes. */
-static long spare_place(long len)
-{
-	long at = REPLAY_MOVED_ADDR;
-
-	while (raw_failed(raw_mmap((void *)at, (size_t)len, PROT_NONE,
-				   MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED_NOREPLACE, -1, 0))) {
-		at += (len + 4095) & ~4095l;
-		if (at >= (long)SHIM_LOG_ADDR)
-			shim_fail("no place for a mapping that is being moved");
-	}
-	return at;
-}
-
-/*
- * Replay, the first half: what is given up must be free before others go on, and where it goes to may not be free
- * yet. So it waits elsewhere, if others go on before the second half. Gives the place from which that moves it, or 0:
- * nothing is left to do.
- */
-static long move_away(struct thr *t, const long *a, long want)
-{
-	long place;
-
-	if (want == a[0] && (unsigned long)a[2] <= (unsigned long)a[1]) {
-		raw6(SYS_mremap, a[0], a[1], a[2], 0, 0, 0);
-		return 0;
-	}
-	if (turn_stays(t)) {
-		if (want == a[0] ? raw6(SYS_mremap, a[0], a[1], a[2], 0, 0, 0) != want
-				 : move(a[0], a[1], a[2], a[3], want) != want)
-			shim_fail("cannot move a mapping to its recorded place");
-		return 0;
-	}
-	if (want == a[0] || !a[1] || (a[3] & 4 /* MREMAP_DONTUNMAP */))
-		return a[0];
-	place = spare_place(a[1]);
-	if (move(a[0], a[1], a[1], 0, place) != place)
-		shim_fail("cannot move a mapping out of the way");
-	return place;
-}
-
-static void move_in(const long *a, long from, long want)
-{
-	long ret;
-
-	if (want == from)
-		ret = raw6(SYS_mremap, from, a[1], a[2], 0, 0, 0);
-	else
-		ret = move(from, a[1], a[2], a[3], want);
-	if (ret != want)
-		shim_fail("cannot move a mapping to its recorded place");
-}
-
-long sys_mremap(struct thr *t, const long *a)
-{
-	static const struct sys_info none;
-	uint64_t op[10];
-	/* the new address only with MREMAP_FIXED or MREMAP_DONTUNMAP: else whatever was in the register */
-	unsigned n = sys_pack(op, SYS_mremap, a, a[3] & 6 ? 5 : 4, 0);
-	long ret, from = 0;
-
-	if (G.mode == SHIM_RECORD) {
-		if (pages_range((void *)a[0], (uint64_t)a[1]))
-			pages_release((void *)a[0], (uint64_t)a[1]);
-		sys_rec_stay(t, op, n);
-		ret = raw6(SYS_mremap, a[0], a[1], a[2], a[3], a[4], 0);
-		sys_rec_ret_point(t, ret);
-		return ret;
-	}
-	sys_replay(t, op, n);
-	if (sys_result_ahead(t, &ret) && !is_error(ret))
-		from = move_away(t, a, ret);
-	turn_done(t);
-	ret = sys_replay_ret(t, &none, a, 0);
-	if (from)
-		move_in(a, from, ret);
 	return ret;
 }

@@ -100,18 +100,6 @@ static void add_own_pages(struct share *s, int pagemap, uint64_t lo, uint64_t hi
 	}
 }
 
-static const char *hex(const char *p, uint64_t *v)
-{
-	for (*v = 0;; p++) {
-		if (*p >= '0' && *p <= '9')
-			*v = *v << 4 | (uint64_t)(*p - '0');
-		else if (*p >= 'a' && *p <= 'f')
-			*v = *v << 4 | (uint64_t)(*p - 'a' + 10);
-		else
-			return p;
-	}
-}
-
 /* Memory of the program. Frames below the vfork's caller are this process's own. */
 static void add_range(struct share *s, int pagemap, uint64_t lo, uint64_t hi)
 {
@@ -125,48 +113,35 @@ static void add_range(struct share *s, int pagemap, uint64_t lo, uint64_t hi)
 	add_own_pages(s, pagemap, lo, hi);
 }
 
-/* All writable private mappings: "LO-HI rw-p ..." */
-static void add_all(struct share *s, int pagemap, int maps)
+struct ranges {
+	struct share *s;
+	int pagemap;
+};
+
+/* All writable private mappings. */
+static int add_private(const struct map *m, void *arg)
 {
-	char buf[4096], *line, *nl;
-	size_t have = 0;
-	uint64_t lo, hi;
-	long n;
+	const struct ranges *r = arg;
 
-	while ((n = raw3(SYS_read, maps, buf + have, sizeof(buf) - have)) > 0) {
-		have += (size_t)n;
-		for (line = buf; (nl = memchr(line, '\n', have - (size_t)(line - buf))); line = nl + 1) {
-			const char *p = hex(line, &lo);
-
-			p = hex(p + 1, &hi);
-			if (p[1] == 'r' && p[2] == 'w' && p[4] == 'p')
-				add_range(s, pagemap, lo, hi);
-		}
-		have -= (size_t)(line - buf);
-		memmove(buf, line, have);
-	}
+	if (m->perms[0] == 'r' && m->perms[1] == 'w' && m->perms[3] == 'p')
+		add_range(r->s, r->pagemap, m->lo, m->hi);
+	return 0;
 }
 
 void vfork_child_leaves(void)
 {
 	struct share *s = child_share;
-	int pagemap = -1, maps = -1;
+	struct ranges r = {s, -1};
 
 	if (!s)
 		return;
 	s->n = 0;
-	if (s->all && heap_check() == s->heap) {
-		pagemap = raw_open("/proc/self/pagemap", O_RDONLY, 0);
-		maps = raw_open("/proc/self/maps", O_RDONLY, 0);
-	}
-	if (pagemap >= 0 && maps >= 0)
-		add_all(s, pagemap, maps);
-	else
+	if (s->all && heap_check() == s->heap)
+		r.pagemap = raw_open("/proc/self/pagemap", O_RDONLY, 0);
+	if (r.pagemap < 0 || maps_each(add_private, &r) < 0)
 		add_piece(s, s->sp, s->len);
-	if (pagemap >= 0)
-		raw_close(pagemap);
-	if (maps >= 0)
-		raw_close(maps);
+	if (r.pagemap >= 0)
+		raw_close(r.pagemap);
 	s->done = 1;
 }
 

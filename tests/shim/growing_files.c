@@ -56,6 +56,35 @@ static void test_written(void)
 	step("what is written to a file shows in its mapping");
 }
 
+/* A mapping that is made longer, as databases do it when their file grows: here, and by another process. */
+static void test_longer(void)
+{
+	int fd = fresh(2 * PAGE), ends[2];
+	char *p = mmap(NULL, 2 * PAGE, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0), *q, byte;
+	pid_t child;
+
+	NEED(p != MAP_FAILED && pipe(ends) == 0);
+	p[0] = 'a';
+	for (int i = 0; i < 6; i++)
+		CHECK(pwrite(fd, "0123456789", 10, i * PAGE + 100) == 10);
+	q = mremap(p, 2 * PAGE, 6 * PAGE, MREMAP_MAYMOVE);
+	NEED(q != MAP_FAILED);
+	for (int i = 0; i < 6; i++)
+		CHECK(!memcmp(q + i * PAGE + 100, "0123456789", 10));
+	CHECK(q[0] == 'a' && (q[5 * PAGE] = 'b') == 'b');
+	child = fork();
+	NEED(child >= 0);
+	if (child == 0) {
+		q[5 * PAGE + 1] = (char)(q[5 * PAGE] + 1);
+		_exit(write(ends[1], "x", 1) != 1);
+	}
+	CHECK(read(ends[0], &byte, 1) == 1 && q[5 * PAGE + 1] == 'c');
+	CHECK(waitpid(child, NULL, 0) == child && close(ends[0]) == 0 && close(ends[1]) == 0);
+	p = mremap(q, 6 * PAGE, PAGE, 0);
+	CHECK(p == q && p[0] == 'a' && munmap(p, PAGE) == 0 && close(fd) == 0);
+	step("a shared mapping that is made longer");
+}
+
 static void test_huge(void)
 {
 	const long size = 1l << 40;
@@ -133,6 +162,7 @@ int main(void)
 	test_written();
 	test_grow(MAP_SHARED, "a shared mapping of a file that grows");
 	test_code();
+	test_longer();
 	test_segments();
 	return check_status();
 }

@@ -147,9 +147,29 @@ static void test_locks(void)
 	step("record locks over a mapping");
 }
 
+/* Two that were one for the kernel move together; a replay's copies of the file must, too. */
+static void test_united(void)
+{
+	int fd = make_file("united", 6);
+	char *p = mmap(NULL, 6 * PAGE, PROT_READ, MAP_PRIVATE, fd, 0), *q;
+
+	NEED(p != MAP_FAILED);
+	NEED(mmap(p, 2 * PAGE, PROT_READ, MAP_PRIVATE | MAP_FIXED, fd, 0) == p);
+	q = mremap(p, 6 * PAGE, 16 * PAGE, MREMAP_MAYMOVE);
+	NEED(q != MAP_FAILED);
+	for (int i = 0; i < 6; i++)
+		CHECK(q[i * PAGE] == 'a' + i);
+	NEED(mmap(q + 3 * PAGE, PAGE, PROT_READ, MAP_PRIVATE | MAP_FIXED, fd, 3 * PAGE) == q + 3 * PAGE);
+	CHECK(mremap(q + PAGE, 5 * PAGE, 4 * PAGE, 0) == q + PAGE);
+	CHECK(q[0] == 'a' && q[PAGE] == 'b' && q[3 * PAGE] == 'd' && q[4 * PAGE] == 'e');
+	CHECK(munmap(q, 16 * PAGE) == 0 && close(fd) == 0 && unlink("united") == 0);
+	step("neighbours that move together");
+}
+
 int main(void)
 {
 	test_anonymous();
+	test_united();
 	test_private();
 	test_shared();
 	test_locks();
