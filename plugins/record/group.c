@@ -325,13 +325,6 @@ static int map_page(void)
 	return group.p ? 0 : -1;
 }
 
-static int next_call_is(struct thr *t, uint64_t which)
-{
-	struct rlog_rec r;
-
-	return turn_next_is(t, RLOG_CALL) && turn_peek(t, &r) && r.op[0] == which;
-}
-
 void group_begin(struct thr *t)
 {
 	uint64_t segv = 1ull << (SIGSEGV - 1);
@@ -340,7 +333,7 @@ void group_begin(struct thr *t)
 		return;
 	if (G.mode == SHIM_REPLAY) {
 		gil_start_replay(t);
-		if (!next_call_is(t, RLOG_CALL_GROUP))
+		if (!turn_next_call_is(t, RLOG_CALL_GROUP))
 			return;
 		G.group = G.mt = 1;
 		ev(t, RLOG_CALL, 0, RLOG_CALL_GROUP, 0);

@@ -119,6 +119,7 @@ struct shim {
 	int group; /* in a group of processes that share memory */
 	int scout; /* replay: this is a copy that looks ahead, see scout.h */
 	int file_maps; /* had a writable shared mapping of a file */
+	int mem_files; /* has opened a file that may be its own memory, see mem_file.c */
 	uint32_t process; /* ordinal of this image */
 	uint32_t next_thread;
 	int pid;
@@ -222,6 +223,7 @@ struct rlog_rec;
 void turn_skip(struct thr *t); /* gives the turn up as the next record says, without a call */
 int turn_next_is(const struct thr *t, enum rlog_kind kind); /* looks only: yields and all */
 int turn_peek(struct thr *t, struct rlog_rec *r); /* 1: there is a record; does not consume */
+int turn_next_call_is(struct thr *t, enum rlog_call which); /* the same for a CALL; its thread comes to the record */
 void turn_skip_page(struct thr *t); /* the same for a PAGE that has been taken over */
 void turn_take(struct thr *t, struct rlog_rec *r, enum rlog_kind kind); /* consumes; diverges on another kind */
 void turn_done(struct thr *t);
@@ -246,8 +248,6 @@ void turn_start(struct thr *t); /* position 0: stops there if wanted, then waits
 void turn_fork_child(struct thr *t); /* goes on as the child of a fork */
 void turn_attach(uint32_t process); /* maps the control page and the schedule of an image */
 
-/* --- vdso.c --- */
-void vdso_init(char **envp); /* as it is at the exec, the auxiliary vector behind it */
 /* --- maps.c --- */
 struct map {
 	uint64_t lo, hi;
@@ -256,6 +256,8 @@ struct map {
 /* Calls fn for each mapping of this process until one gives other than 0: gives that. -1: they cannot be listed. */
 int maps_each(int (*fn)(const struct map *m, void *arg), void *arg);
 
+/* --- vdso.c --- */
+void vdso_init(char **envp); /* as it is at the exec, the auxiliary vector behind it */
 
 /* --- sys.c --- */
 /* One system call of the program, recorded or replayed. uc: the trap's context, NULL from a wrapper. */

@@ -448,7 +448,10 @@ long sys_event(struct thr *t, long nr, const long *a, ucontext_t *uc)
 	s = &sys_table[nr];
 	switch (s->cls) {
 	case CLASS_REC:
-		return sys_do(t, s, nr, a);
+		ret = sys_do(t, s, nr, a);
+		if (unlikely(G.mem_files))
+			mem_file_written(t, nr, a, ret);
+		return ret;
 	case CLASS_MEM:
 		return sys_mem(t, nr, a, s->nargs);
 	case CLASS_RAW:

@@ -3,6 +3,7 @@
  * sys.h: what the sys_*.c share: how a system call is described, and the steps of recording and replaying it.
  *
  *   sys.c        the table, the records of a call, calls that need nothing else
+ *   mem_file.c   what is written to /proc/self/mem
  *   files.c      copies of mapped files, and of what a process is started from
  *   refs.c       what is read from files that do not change
  *   sys_data.c   the memory that a call reads and writes
@@ -11,9 +12,9 @@
  *   sys_msg.c    calls with many or nested outputs: messages, native AIO
  *   sys_req.c    ioctl, fcntl, prctl and others: by request
  *   sys_shm.c    System V shared memory
+ *   sys_walk.c   rare ones with nested outputs: bpf and the like
  *   sys_nr.h     numbers that the C library's headers may not have yet
  *   sys_fn.c     the rest that needs thought
- *   sys_walk.c   rare ones with nested outputs: bpf and the like
  *   sys_show.c   standard output and error, for those who watch a replay
  */
 #ifndef FRED_RECORD_SYS_H
@@ -107,8 +108,6 @@ long sys_mmsg(struct thr *t, long nr, const long *a);
 long sys_vmsplice(struct thr *t, const long *a);
 long sys_aio(struct thr *t, long nr, const long *a);
 
-/* --- files.c --- */
-/* The copy of a file in the recording, by its struct stat (144 bytes). */
 /* --- mem_file.c --- */
 void mem_file_opened(const char *path, long flags, long fd); /* fd: the result of an open */
 void mem_file_written(struct thr *t, long nr, const long *a, long ret); /* behind a call; only if G.mem_files */
@@ -119,6 +118,8 @@ long sys_sysfs(struct thr *t, const long *a);
 long sys_setsockopt(struct thr *t, const long *a);
 long sys_bridges(struct thr *t, const long *a); /* ioctl with SIOCGIFBR or SIOCSIFBR */
 
+/* --- files.c --- */
+/* The copy of a file in the recording, by its struct stat (144 bytes). */
 void files_copy_path(char *buf, char *end, const uint64_t *st);
 /* Copies the file behind fd into the recording, once. Gives its struct stat. 0, or -errno. */
 long files_keep(int fd, uint64_t *st, int shared);
@@ -146,7 +147,6 @@ void refs_fork_child(void);
 long sys_mem(struct thr *t, long nr, const long *a, unsigned nargs);
 long sys_mmap(struct thr *t, const long *a);
 int sys_result_ahead(const struct thr *t, long *ret);
-long sys_mremap(struct thr *t, const long *a);
 
 static inline int sys_is_error(long ret)
 {
@@ -154,6 +154,7 @@ static inline int sys_is_error(long ret)
 }
 
 /* --- sys_remap.c --- */
+long sys_mremap(struct thr *t, const long *a);
 
 /* --- sys_shm.c --- */
 long sys_shm(struct thr *t, long nr, const long *a);

@@ -205,11 +205,13 @@ static long do_open(struct thr *t, long nr, const long *a)
 {
 	int path = nr == SYS_openat;
 	struct sys_info s = {CLASS_REC, (uint8_t)(3 + path), {{IO_STR, (uint8_t)path}}, {{0}}};
-	long b[6] = {a[0], a[1], a[2], a[3]};
+	long b[6] = {a[0], a[1], a[2], a[3]}, ret;
 
 	if (!(a[1 + path] & O_CREAT) && (a[1 + path] & O_TMPFILE) != O_TMPFILE)
 		b[2 + path] = 0;
-	return sys_do(t, &s, nr, b);
+	ret = sys_do(t, &s, nr, b);
+	mem_file_opened((const char *)a[path], a[1 + path], ret);
+	return ret;
 }
 
 /* Version 1 of capabilities is half as long as those that came later. */
@@ -296,14 +298,14 @@ long sys_special(struct thr *t, long nr, const long *a, ucontext_t *uc)
 	case SYS_io_getevents:
 	case SYS_io_pgetevents:
 		return sys_aio(t, nr, a);
-	case SYS_semctl:
-		return sys_semctl(t, a);
 	case SYS_bpf:
 		return sys_bpf(t, a);
 	case SYS_sysfs:
 		return sys_sysfs(t, a);
 	case SYS_setsockopt:
 		return sys_setsockopt(t, a);
+	case SYS_semctl:
+		return sys_semctl(t, a);
 	case SYS_msgctl:
 	case SYS_quotactl:
 	case SYS_quotactl_fd:

@@ -411,6 +411,13 @@ int turn_peek(struct thr *t, struct rlog_rec *r)
 	return rlog_next(shim_kinds(), &p, t->log.rd_end, r) == RLOG_READ_OK;
 }
 
+int turn_next_call_is(struct thr *t, enum rlog_call which)
+{
+	struct rlog_rec r;
+
+	return turn_next_is(t, RLOG_CALL) && turn_peek(t, &r) && r.op[0] == which;
+}
+
 void turn_take(struct thr *t, struct rlog_rec *r, enum rlog_kind kind)
 {
 	const uint8_t *p;

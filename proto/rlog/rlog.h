@@ -172,6 +172,7 @@ enum rlog_call {
 	RLOG_CALL_RANDOM_DEVICE = 5, /* std::random_device::operator() */
 	RLOG_CALL_PIDFD = 6, /* behind a fork: the descriptor that CLONE_PIDFD gave */
 	RLOG_CALL_TSC = 8, /* rdtsc, rdtscp: the result; payload: the processor (4 bytes) */
+	RLOG_CALL_SELF_MEM = 9, /* behind a write to /proc/self/mem: the address */
 	RLOG_CALL_GROUP = 7, /* from here on in a group of processes that share memory (a CALL without CALLRET) */
 };
 

@@ -1,17 +1,20 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * procfs.c: what a program reads about itself; it must find itself, and a replay the same text.
+ * procfs.c: what a program reads about itself, and writes to its memory; it must find itself, and a replay the same text.
  * NONDET-OUTPUT
  */
 #include "check.h"
 
 #include <dirent.h>
+#include <fcntl.h>
 #include <link.h>
 #include <pthread.h>
+#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
 #include <sys/sysinfo.h>
+#include <sys/uio.h>
 #include <sys/utsname.h>
 
 static unsigned long hash_file(const char *path, unsigned long *lines)
@@ -134,8 +137,43 @@ static void test_calls(void)
 	step("calls");
 }
 
+static int answer(void)
+{
+	static const unsigned char returns_42[] = {0xb8, 42, 0, 0, 0, 0xc3};
+	void *code = mmap(NULL, 4096, PROT_READ | PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	int fd = open("/proc/self/mem", O_RDWR), (*fn)(void), got;
+
+	NEED(code != MAP_FAILED && fd >= 0);
+	CHECK(pwrite(fd, returns_42, sizeof(returns_42), (off_t)code) == sizeof(returns_42));
+	memcpy(&fn, &code, sizeof(fn));
+	got = fn();
+	CHECK(munmap(code, 4096) == 0 && close(fd) == 0);
+	return got;
+}
+
+/* What is written there is in the program's memory, write-protected or not. */
+static void test_memory(void)
+{
+	static volatile char to[16], other[4];
+	char path[40];
+	struct iovec v[2] = {{"56", 2}, {"789", 3}};
+	int fd;
+
+	snprintf(path, sizeof(path), "/proc/%d/mem", getpid());
+	fd = open(path, O_WRONLY);
+	NEED(fd >= 0);
+	CHECK(lseek(fd, (off_t)to, SEEK_SET) == (off_t)to);
+	CHECK(write(fd, "123", 3) == 3 && write(fd, "4", 1) == 1 && writev(fd, v, 2) == 5);
+	CHECK(!memcmp((const char *)to, "123456789", 10));
+	CHECK(pwritev(fd, v, 2, (off_t)to) == 5 && !memcmp((const char *)to, "567896789", 10));
+	CHECK(pwrite(fd, "no", 2, 16) == -1 && other[0] == 0);
+	CHECK(close(fd) == 0 && answer() == 42);
+	step("memory");
+}
+
 int main(void)
 {
+	test_memory();
 	test_maps();
 	test_status();
 	test_lists();
