@@ -238,6 +238,8 @@ bool reader_ends_process(const struct reader_iter *it, const struct rlog_rec *re
 	const uint8_t *end = it->r->base + it->r->size;
 	const bool log_ends = it->p >= end || !*it->p;
 
+	if (it->r->head.own_process) /* it is the end of that one alone */
+		return false;
 	switch (rec->kind) {
 	case RLOG_CRASH:
 		return true;

@@ -84,6 +84,8 @@ enum pick_end pick_how_ended(const struct rec *rec, const struct rec_image *img,
 		enum pick_end end;
 		int v = 0;
 
+		if (logs[i].head.own_process)
+			continue;
 		while (reader_next(&it, &ev) == RLOG_READ_OK) {
 			last = ev;
 			any = true;

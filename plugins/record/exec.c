@@ -269,7 +269,7 @@ static void dismiss_helper(struct helper *h)
 	uint32_t traces = HELPER_TRACES;
 
 	if (__atomic_compare_exchange_n(&h->state, &traces, HELPER_LEAVES, 0, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED))
-		raw3(SYS_tgkill, G.pid, h->target, SIGSYS);
+		raw2(SYS_tkill, h->target, SIGSYS);
 }
 
 /* envp with our two variables at its end; in one mapping that the exec discards. */
@@ -336,6 +336,7 @@ static void rec_exec(struct thr *t, const char *path)
 	p = rlog_put(p, n);
 	__builtin_memcpy(p, path, n);
 	t->log.cur = p + n;
+	t->clean = 1;
 	__atomic_store_n(p0, RLOG_EXEC, __ATOMIC_RELEASE);
 }
 
@@ -367,7 +368,10 @@ long proc_exec(struct thr *t, long nr, const long *a)
 		note(RLOG_NOTE_UNSUPPORTED, SYS_seccomp, "the program's seccomp filter is not kept over an exec");
 	rec_exec(t, path);
 	vfork_child_leaves();
-	group_leave();
+	if (t->own_process) /* the others go on */
+		gil_block(t);
+	else
+		group_leave();
 	if (raw2(SYS_access, path, 1 /* X_OK */) == 0) {
 		kind = exec_kind(path, 0);
 		if (kind == EXEC_OK && !shim_is_readable())
@@ -394,7 +398,10 @@ long proc_exec(struct thr *t, long nr, const long *a)
 				       : raw6(nr, a[0], a[1], a[2], a[3], a[4], 0);
 	}
 	tsc_arm();
-	group_enter(t);
+	if (t->own_process)
+		gil_unblock(t);
+	else
+		group_enter(t);
 	ev_half(t, RLOG_EXECRET, &ret, 0);
 	return ret;
 }

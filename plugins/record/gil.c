@@ -178,6 +178,11 @@ static void watchdog(struct thr *t)
 
 	gil_lock();
 	o = &G.thr[gil.owner];
+	if (gil.owner && o->own_process && group_is_dead((uint32_t)o->tid)) { /* killed by itself, see adopt.c */
+		hand_over();
+		gil_unlock();
+		return;
+	}
 	if (gil.first == t->ordinal && gil.owner && gil.seen_turns == gil.turns && gil.seen_cur == o->log.cur &&
 	    !o->depth) {
 		interrupt_poke(o);

@@ -62,7 +62,7 @@ static struct {
 /* ---- the page's lock ---- */
 
 /* Gone, or a zombie. */
-static int is_dead(uint32_t pid)
+int group_is_dead(uint32_t pid)
 {
 	char path[64], buf[256], *p = fmt_str(path, path + sizeof(path), "/proc/");
 	int fd;
@@ -102,7 +102,7 @@ static void lock(void)
 								  __ATOMIC_RELAXED))
 			continue;
 		v |= WAITED;
-		if (raw4(SYS_futex, word, FUTEX_WAIT, v, limit) == -110 && is_dead(v & ~WAITED))
+		if (raw4(SYS_futex, word, FUTEX_WAIT, v, limit) == -110 && group_is_dead(v & ~WAITED))
 			__atomic_compare_exchange_n(word, &v, 0, 0, __ATOMIC_RELAXED, __ATOMIC_RELAXED);
 	}
 }
@@ -155,7 +155,7 @@ static void look_at_owner(uint64_t *seen)
 	lock();
 	o = p->owner && p->owner != group.me ? &p->slot[p->owner - 1] : 0;
 	now = p->turns + (o ? o->faults : 0);
-	if (o && is_dead(o->pid)) {
+	if (o && group_is_dead(o->pid)) {
 		o->pid = 0;
 		group_journal(REGIONS_ALL, PAGES_ALL, 0);
 		grant_next();
@@ -297,7 +297,7 @@ static int take_slot(void)
 
 	lock();
 	for (i = 0; i < SLOTS; i++)
-		if (!p->slot[i].pid || p->slot[i].pid == (uint32_t)G.pid || (!p->slot[i].ticket && p->owner != i + 1 && is_dead(p->slot[i].pid)))
+		if (!p->slot[i].pid || p->slot[i].pid == (uint32_t)G.pid || (!p->slot[i].ticket && p->owner != i + 1 && group_is_dead(p->slot[i].pid)))
 			break;
 	if (i < SLOTS) {
 		p->slot[i] = (struct slot){.pid = (uint32_t)G.pid};

@@ -16,6 +16,7 @@ void group_begin(struct thr *t);
 void group_enter(struct thr *t); /* waits until it is this process's turn */
 void group_leave(void);
 void group_fault(void); /* the process has looked at a page */
+int group_is_dead(uint32_t pid); /* gone, or a zombie */
 int group_wanted(void); /* does another process wait for the turn? */
 void group_fork_child(void);
 /* One of the group's numbers for memory that it shares: a file's device and inode, or 0, 0: a new one. */

@@ -472,6 +472,7 @@ __attribute__((noinline)) static void init_image(int argc, char **argv, char **e
 	first_thread();
 	find_real();
 	thread_init();
+	adopt_init();
 	thread_find_rseq();
 	thread_leave_rseq();
 	if (fred[5] == 'r')

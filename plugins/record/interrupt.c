@@ -208,7 +208,7 @@ static int is_ours(struct thr *t, const siginfo_t *si)
 		return 1;
 	}
 	/* another process of the group waits */
-	if (!gil_wanted(t) || si->si_pid == G.pid)
+	if (!gil_wanted(t) || si->si_pid == raw0(SYS_getpid))
 		return 0;
 	t->preempt = 1;
 	return 1;
@@ -218,7 +218,7 @@ void interrupt_poke(struct thr *t)
 {
 	t->preempt = 1;
 	t->poked = 1;
-	raw3(SYS_tgkill, G.pid, t->tid, SIG_PREEMPT);
+	raw2(SYS_tkill, t->tid, SIG_PREEMPT);
 }
 
 void interrupt_handler(int sig, siginfo_t *si, void *ucv)

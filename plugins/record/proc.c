@@ -196,6 +196,7 @@ long proc_fork(struct thr *t, struct clone_args *c, uint64_t sp, ucontext_t *uc)
 	int shares = (c->flags & CLONE_VM) != 0;
 
 	/* A child that would share our memory until its exec gets a copy instead: it is recorded too. Handlers need memory. */
-	c->flags &= ~(uint64_t)(CLONE_VM | CLONE_SIGHAND);
+	if (shares)
+		c->flags &= ~(uint64_t)(CLONE_VM | CLONE_SIGHAND);
 	return G.mode == SHIM_RECORD ? fork_record(t, c, shares, sp, uc) : fork_replay(t, c, shares, sp, uc);
 }

@@ -204,6 +204,7 @@ int log_open(struct thr *t)
 	h->process = G.process;
 	h->thread = t->ordinal;
 	h->tid = t->tid;
+	h->own_process = (uint64_t)t->own_process;
 	h->stamp0 = t->last_stamp = stamp_now();
 	h->magic = RLOG_MAGIC_LOG;
 	t->log.cur = t->log.base + sizeof(*h);

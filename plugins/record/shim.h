@@ -101,6 +101,8 @@ struct thr {
 	/* recording serially, see gil.c */
 	int gil; /* holds it, or waits to get it */
 	uint32_t gil_go, gil_next;
+	uint32_t *ctid; /* the kernel clears this word when it has ended: made by clone with CLONE_CHILD_CLEARTID */
+	int own_process; /* recorded as a process of its own that shares the memory, see adopt.c */
 	int libc_start; /* made by libc itself, and has yet to register its restartable sequences */
 	uint32_t filter; /* seccomp.c: number of the program's newest one */
 	int no_tsc;
@@ -119,6 +121,7 @@ struct shim {
 	int group; /* in a group of processes that share memory */
 	int scout; /* replay: this is a copy that looks ahead, see scout.h */
 	int file_maps; /* had a writable shared mapping of a file */
+	int own_processes; /* had such, see adopt.c */
 	int mem_files; /* has opened a file that may be its own memory, see mem_file.c */
 	uint32_t process; /* ordinal of this image */
 	uint32_t next_thread;
@@ -318,9 +321,21 @@ void thread_find_rseq(void);
 void thread_leave_rseq(void);
 void thread_exit_event(struct thr *t); /* EXIT: the thread's last event */
 struct thr *thread_slot(uint32_t ordinal);
-/* A thread that libc makes itself: before (NULL: no more can be numbered) and behind the clone. Gives the result. */
+uint64_t thread_alt_stack_end(const struct thr *t);
+uint64_t thread_tls_room(const struct thr *t); /* the end of a part of its stack's slot that the stack does not use */
+/* A thread that libc or the program makes by clone: before (NULL: no more can be numbered) and behind the clone. Gives the result. */
 struct thr *thread_adopt_begin(struct thr *t);
 long thread_adopt_end(struct thr *t, struct thr *c, long ret);
+
+/* --- adopt.c: threads and processes made by clone with CLONE_VM --- */
+void adopt_init(void);
+uint64_t adopt_tls(const struct thr *c); /* a copy of the calling thread's; gives its thread pointer, 0: no memory */
+uint64_t adopt_replay_flags(uint64_t flags); /* of a process: those of clone */
+/* Replay: a thread has waited for the word of such a one, which the kernel clears when it is killed. */
+void adopt_settle(const uint32_t *word);
+void adopt_waited(long nr, const long *a, long ret); /* the same behind a call that may have waited for a process */
+/* The end of such a one; nr: exit or exit_group. */
+_Noreturn void adopt_exit(struct thr *t, long nr, long status);
 
 /* --- heap.c --- */
 struct arena *heap_arena(uint32_t ordinal);

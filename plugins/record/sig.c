@@ -169,7 +169,7 @@ static void rec_signal(struct thr *t, int sig, const siginfo_t *si, uint64_t sp)
  */
 static long give_back(const struct thr *t, const siginfo_t *si)
 {
-	return raw4(SYS_rt_tgsigqueueinfo, G.pid, t->tid, si->si_signo, si);
+	return raw4(SYS_rt_tgsigqueueinfo, raw0(SYS_getpid), t->tid, si->si_signo, si);
 }
 
 void sig_deliver_pending(struct thr *t)
@@ -192,7 +192,7 @@ void sig_deliver_pending(struct thr *t)
 		raw4(SYS_rt_sigprocmask, SIG_SETMASK, &old, 0, 8);
 		if (!sig_has_handler(si.si_signo)) {
 			if (!sig_user[si.si_signo].handler) /* SA_RESETHAND: what the kernel does */
-				raw3(SYS_tgkill, G.pid, t->tid, si.si_signo);
+				raw2(SYS_tkill, t->tid, si.si_signo);
 			continue;
 		}
 		if ((old & sig_bit(si.si_signo)) && !give_back(t, &si))
@@ -258,7 +258,12 @@ static void crash(struct thr *t, int sig, siginfo_t *si, ucontext_t *uc)
 			  (uint64_t)uc->uc_mcontext.gregs[REG_RIP]};
 	struct rlog_rec r;
 
-	if (t && G.mode == SHIM_RECORD) {
+	if (t && t->own_process && G.mode != SHIM_OFF) { /* the end of this one only */
+		t->selector = 0;
+		if (G.mode == SHIM_REPLAY)
+			adopt_exit(t, SYS_exit, 0);
+		thread_exit_event(t);
+	} else if (t && G.mode == SHIM_RECORD) {
 		uint8_t *p0 = log_reserve(t, 64), *p;
 		uint64_t now = stamp_now();
 

@@ -451,6 +451,8 @@ long sys_event(struct thr *t, long nr, const long *a, ucontext_t *uc)
 		ret = sys_do(t, s, nr, a);
 		if (unlikely(G.mem_files))
 			mem_file_written(t, nr, a, ret);
+		if (unlikely(G.own_processes) && G.mode == SHIM_REPLAY)
+			adopt_waited(nr, a, ret);
 		return ret;
 	case CLASS_MEM:
 		return sys_mem(t, nr, a, s->nargs);

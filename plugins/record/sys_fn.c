@@ -32,6 +32,8 @@ static _Noreturn void do_exit_group(struct thr *t, const long *a)
 	uint64_t op[10];
 	unsigned n = sys_pack(op, SYS_exit_group, a, 1, 0);
 
+	if (t->own_process)
+		adopt_exit(t, SYS_exit_group, a[0]);
 	if (G.mode == SHIM_RECORD) {
 		log_mark(t);
 		sys_rec(t, op, n);
@@ -97,7 +99,8 @@ static long do_sig(struct thr *t, long nr, const long *a, ucontext_t *uc)
 static long do_futex(struct thr *t, const long *a)
 {
 	struct sys_info s = {CLASS_REC, 6, {{0}}, {{0}}};
-	long b[6] = {a[0], a[1], a[2], a[3], a[4], a[5]};
+	int waits = ((int)a[1] & 127) == FUTEX_WAIT || ((int)a[1] & 127) == FUTEX_WAIT_BITSET;
+	long b[6] = {a[0], a[1], a[2], a[3], a[4], a[5]}, ret;
 
 	if (!G.serial)
 		own_locks_futex(t);
@@ -125,9 +128,12 @@ static long do_futex(struct thr *t, const long *a)
 	if (G.group && G.mode == SHIM_RECORD)
 		pages_touch((void *)a[0], 4, s.out[0].how == IO_FIXED && s.out[0].arg == 0);
 	/* a thread past its EXIT, or inside the shim, may really wait */
-	if (G.mode == SHIM_REPLAY && ((int)a[1] & 127) != FUTEX_WAIT && ((int)a[1] & 127) != FUTEX_WAIT_BITSET)
+	if (G.mode == SHIM_REPLAY && !waits)
 		raw3(SYS_futex, a[0], FUTEX_WAKE | ((int)a[1] & FUTEX_PRIVATE_FLAG), 0x7fffffff);
-	return sys_do(t, &s, SYS_futex, b);
+	ret = sys_do(t, &s, SYS_futex, b);
+	if (G.mode == SHIM_REPLAY && waits && (ret == 0 || ret == -11 /* EAGAIN */))
+		adopt_settle((const uint32_t *)a[0]);
+	return ret;
 }
 
 /* struct file_handle: size, type, the handle; the size also when there is not enough room. */
@@ -351,6 +357,8 @@ long sys_special(struct thr *t, long nr, const long *a, ucontext_t *uc)
 	case SYS_exit_group:
 		do_exit_group(t, a);
 	case SYS_exit:
+		if (t->ctid || t->own_process)
+			adopt_exit(t, SYS_exit, a[0]);
 		thread_exit_event(t);
 		for (;;)
 			raw1(SYS_exit, a[0]);

@@ -32,6 +32,11 @@ void thread_exit_event(struct thr *t)
 	heap_thread_end(t);
 	log_mark(t);
 	ev(t, RLOG_EXIT, 0, 0, 0);
+	if (t->ctid) { /* before others go on, not some time later by the kernel */
+		raw1(SYS_set_tid_address, 0);
+		__atomic_store_n(t->ctid, 0, __ATOMIC_RELEASE);
+		raw3(SYS_futex, t->ctid, FUTEX_WAKE, 0x7fffffff);
+	}
 	if (G.mode == SHIM_REPLAY)
 		turn_exit(t);
 	else if (G.serial)
@@ -68,6 +73,16 @@ void thread_init(void)
 static uint64_t alt_stack(const struct thr *t)
 {
 	return SHIM_STACK_ADDR + (t->ordinal + 1) * STACK_SLOT - ALT_STACK;
+}
+
+uint64_t thread_alt_stack_end(const struct thr *t)
+{
+	return alt_stack(t) + ALT_STACK;
+}
+
+uint64_t thread_tls_room(const struct thr *t)
+{
+	return alt_stack(t);
 }
 
 void thread_use_alt_stack(const struct thr *t)
@@ -119,7 +134,8 @@ static void first_steps(struct thr *t)
 	t->selector = 0;
 	self = t;
 	t->tid = (int)raw0(SYS_gettid);
-	REAL(pthread_setspecific)(exit_key, t);
+	if (t->start || t->libc_start)
+		REAL(pthread_setspecific)(exit_key, t); /* the program's own clone shares such things with others */
 	thread_add_alt_stack(t);
 	thread_leave_rseq();
 	if (G.mode == SHIM_RECORD) {
@@ -230,7 +246,6 @@ struct thr *thread_adopt_begin(struct thr *t)
 		return 0;
 	}
 	c = new_thread(t, ordinal);
-	c->libc_start = 1;
 	ev(t, RLOG_CREATE, 0, ordinal, 0);
 	G.mt = 1;
 	if (G.mode == SHIM_REPLAY) {

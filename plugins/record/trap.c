@@ -145,8 +145,9 @@ static long clone_thread(long nr, const long *a, ucontext_t *uc)
 }
 
 /*
- * A thread that libc makes for itself (timers with SIGEV_THREAD, aio_read and so on): not through pthread_create, but
- * by the same call. Its first steps are the recorder's, below what the clone's caller has put on the new stack.
+ * A thread that libc makes for itself (timers with SIGEV_THREAD, aio_read and so on), or the program: not through
+ * pthread_create, but by the same call. Its first steps are the recorder's, below what the clone's caller has put on the
+ * new stack.
  */
 #define ADOPT_ROOM 4096 /* from the caller's stack pointer down to the first steps' */
 
@@ -167,11 +168,10 @@ __asm__(".text\n"
 	"	jmp clone_goes_on\n"
 	".size clone_adopted, .-clone_adopted\n");
 
+/* Those that share memory, and go on beside their creator */
 static int is_adoptable(uint64_t flags)
 {
-	const uint64_t need = CLONE_THREAD | CLONE_VM | CLONE_SETTLS | CLONE_SIGHAND;
-
-	return (flags & need) == need;
+	return (flags & (CLONE_VM | CLONE_VFORK)) == CLONE_VM;
 }
 
 static long adopt_thread(struct thr *t, long nr, const long *a, ucontext_t *uc)
@@ -186,6 +186,20 @@ static long adopt_thread(struct thr *t, long nr, const long *a, ucontext_t *uc)
 		return -11; /* EAGAIN */
 	if (t->want_tid < 0)
 		return thread_adopt_end(t, child, -1);
+	child->libc_start = (c.flags & CLONE_SETTLS) != 0;
+	G.own_processes |= child->own_process = !(c.flags & CLONE_THREAD);
+	/* libc's waits for its threads are no events: there the kernel's clearing counts, in a replay too */
+	child->ctid = !child->libc_start && (c.flags & CLONE_CHILD_CLEARTID) ? (uint32_t *)c.child_tid : 0;
+	if (!(c.flags & CLONE_SETTLS)) {
+		c.flags |= CLONE_SETTLS;
+		c.tls = adopt_tls(child);
+		if (!c.tls)
+			return thread_adopt_end(t, child, -11 /* EAGAIN */);
+	}
+	if (child->own_process && G.mode == SHIM_REPLAY) {
+		c.flags = adopt_replay_flags(c.flags);
+		c.exit_signal = 0;
+	}
 	((uint64_t *)(sp - 264))[0] = (uint64_t)child;
 	c.stack = sp - ADOPT_ROOM - 4096; /* the kernel only wants its end */
 	c.stack_size = 4096;
@@ -231,10 +245,11 @@ long trap_clone(struct thr *t, long nr, const long *a, ucontext_t *uc)
 		c.exit_signal = SIGCHLD;
 	}
 	flags = c.flags;
-	if (uc && sp && is_adoptable(flags))
+	if ((flags & (CLONE_THREAD | CLONE_VM)) == CLONE_THREAD)
+		return -22; /* EINVAL, as the kernel has it */
+	if (uc && sp && is_adoptable(flags) && !(flags & CLONE_NEWPID))
 		return adopt_thread(t, nr, a, uc);
-	if ((flags & (CLONE_THREAD | CLONE_NEWPID)) ||
-	    ((flags & CLONE_VM) && !(flags & CLONE_VFORK))) {
+	if (is_adoptable(flags) || (flags & (CLONE_THREAD | CLONE_NEWPID))) {
 		char who[232];
 
 		describe_caller(t->caller, who, sizeof(who));

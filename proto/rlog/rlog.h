@@ -59,7 +59,8 @@ struct rlog_head {
 	int32_t tid;
 	uint64_t stamp0;
 	uint64_t boundary; /* offset at which a late record starts, 0: none: to find the end faster */
-	uint64_t reserved[3];
+	uint64_t own_process; /* 1: no thread, but a process that shares the memory (CLONE_VM); tid is its PID */
+	uint64_t reserved[2];
 };
 _Static_assert(sizeof(struct rlog_head) == 64, "rlog_head");
 
