@@ -133,7 +133,7 @@ static bool may_run(const struct running *r, const char *process, uint32_t ordin
 	if (rec_image_read(&img, path, ordinal, &ignored))
 		return true;
 	for (size_t i = 0; i < r->n; i++)
-		found |= r->pids[i] == img.head.pid;
+		found |= r->pids[i] == img.head.pid || img.head.cell_pid; /* of which namespace is the number? */
 	rec_image_fini(&img);
 	return found;
 }

@@ -5,6 +5,8 @@
 #ifndef FRED_RECLOG_IMAGE_H
 #define FRED_RECLOG_IMAGE_H
 
+#include <sys/types.h>
+
 #include "base/err.h"
 #include "reclog/start.h"
 #include "rlog/rlog.h"
@@ -19,6 +21,12 @@ struct rec_image {
 	char *strings; /* what the above point into */
 	struct rec_start *start; /* where it begins in a bounded recording; NULL: at its beginning */
 };
+
+/* The PID that it has in a replay. */
+static inline pid_t rec_image_pid(const struct rec_image *img)
+{
+	return img->head.cell_pid ? (pid_t)img->head.cell_pid : (pid_t)img->head.pid;
+}
 
 /* Reads and checks PATH (REC/pNNNN/image). Threads stay empty. Damage is ERR_USAGE. */
 int rec_image_read(struct rec_image *img, const char *path, uint32_t ordinal, struct err *e);

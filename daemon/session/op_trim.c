@@ -289,7 +289,7 @@ static bool is_gone(const struct trim *t, const struct rec_image *img)
 	size_t i;
 
 	json_array_foreach(json_object_get(t->running, "pids"), i, pid)
-		if (json_integer_value(pid) == img->head.pid)
+		if (json_integer_value(pid) == img->head.pid || img->head.cell_pid)
 			return false;
 	return at > 0 && !stat(path, &st) && (double)st.st_mtim.tv_sec + (double)st.st_mtim.tv_nsec / 1e9 < at - SEEN_S;
 }

@@ -108,7 +108,7 @@ static uint32_t main_image(const struct rec *rec)
 	for (unsigned i = 1; i < rec->nimages; i++) {
 		const struct rlog_image *h = &rec->images[i].head;
 
-		if (h->origin == RLOG_ORIGIN_EXEC && h->pid == rec->images[0].head.pid)
+		if (h->origin == RLOG_ORIGIN_EXEC && h->pid == rec->images[0].head.pid && !h->cell_pid)
 			cur = rec->images[i].ordinal;
 	}
 	return cur;

@@ -168,7 +168,7 @@ static void wait_for_ancestors(struct target *t)
 	while (img && img->ordinal != t->base) {
 		img = rec_image(t->rec, img->head.parent, &ignored);
 		if (img)
-			wait_for((pid_t)img->head.pid);
+			wait_for(rec_image_pid(img));
 	}
 }
 
@@ -430,7 +430,7 @@ int target_launch(struct target *t, struct err *e)
 		.envp = env.s,
 		.cwd = img->cwd,
 		.stack_limit = img->head.stack_limit,
-		.want_pid = img->head.pid,
+		.want_pid = rec_image_pid(img),
 		.null_stdio = 1,
 		.new_session = 1,
 		.default_signals = 1,

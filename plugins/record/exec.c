@@ -12,12 +12,14 @@
 #include <sys/ptrace.h>
 #include <sys/uio.h>
 #include <sys/user.h>
+#include <sys/wait.h>
 
-enum { EXEC_OK, EXEC_STATIC, EXEC_SETUID, EXEC_FOREIGN, EXEC_UNKNOWN, EXEC_HIDDEN, EXEC_GO };
+enum { EXEC_OK, EXEC_STATIC, EXEC_SETUID, EXEC_FOREIGN, EXEC_UNKNOWN, EXEC_HIDDEN, EXEC_GO, EXEC_NO_CHILD };
 static const char *const exec_why[] = {
 	"", "static binary", "setuid or setgid binary", "not a 64-bit x86 glibc binary", "cannot be read",
 	"its user cannot read the recorder, which lies in a private folder",
 	"Go program, on whose stacks the recorder has no room",
+	"started by a process whose next child begins a PID namespace",
 };
 
 static int starts(const char *s, const char *with)
@@ -247,17 +249,39 @@ static struct helper *start_helper(void)
 	m->stack = mem + 32768;
 	m->h.target = (pid_t)raw0(SYS_gettid);
 	m->h.state = HELPER_STARTS;
-	pid = clone_fn(CLONE_VM | CLONE_FILES | CLONE_FS, mem + 65536, middle_main, m, 0);
-	if (pid < 0)
-		return 0;
-	while (raw4(SYS_wait4, pid, &status, 0x40000000, 0) == -4)
-		;
+	/*
+	 * Whom it is left to in a PID namespace, that one's first process, the program knows too, and may be it: there it stays
+	 * a child that only who asks for such sees, until the next image's recorder takes it away (init.c).
+	 */
+	if (G.pid_ns) {
+		pid = clone_fn(CLONE_VM | CLONE_FILES | CLONE_FS | CLONE_CHILD_CLEARTID, mem + 65536, helper_main, &m->h,
+			       &m->h.state);
+		if (pid < 0)
+			return 0;
+	} else {
+		pid = clone_fn(CLONE_VM | CLONE_FILES | CLONE_FS, mem + 65536, middle_main, m, 0);
+		if (pid < 0)
+			return 0;
+		while (raw4(SYS_wait4, pid, &status, 0x40000000, 0) == -4)
+			;
+	}
 	if (status) /* killed: nobody else can start the helper, or has */
 		__atomic_compare_exchange_n(&m->h.state, &starts, HELPER_FAILED, 0, __ATOMIC_ACQ_REL,
 					    __ATOMIC_RELAXED);
 	while (__atomic_load_n(&m->h.state, __ATOMIC_ACQUIRE) == HELPER_STARTS)
 		raw_futex_wait(&m->h.state, HELPER_STARTS);
 	return &m->h;
+}
+
+#define REAP_TRIES 100
+#define REAP_NS 100000l
+
+void exec_reap_helper(void)
+{
+	long pause[2] = {0, REAP_NS};
+
+	for (int i = 0; i < REAP_TRIES && raw4(SYS_wait4, -1, 0, WNOHANG | 0x80000000ul /* __WCLONE */, 0) == 0; i++)
+		raw2(SYS_nanosleep, pause, 0);
 }
 
 /*
@@ -376,6 +400,8 @@ long proc_exec(struct thr *t, long nr, const long *a)
 		kind = exec_kind(path, 0);
 		if (kind == EXEC_OK && !shim_is_readable())
 			kind = EXEC_HIDDEN;
+		if (kind == EXEC_OK && G.children_ns)
+			kind = EXEC_NO_CHILD;
 		if (kind == EXEC_OK || kind == EXEC_UNKNOWN) {
 			h = start_helper();
 		} else {

@@ -131,7 +131,7 @@ static int copy_whole(int from, int to, const uint64_t *st)
 
 	if (copy_clone(from, to, st) == 0)
 		return 0;
-	if (is_sparse(st))
+	if (is_sparse(st) && !G.children_ns)
 		return by_process(&s) || raw2(SYS_ftruncate, to, st[6]) < 0 ? -1 : 0;
 	return files_copy_range(from, to, 0, st[6]);
 }

@@ -26,6 +26,7 @@
 #define LOOK_NS 50000000l /* between looks at an owner that may be dead or spin */
 #define OBJECT_NS 20000000l /* a wait for an object: others may have died with it */
 #define WAITED 0x80000000u
+#define INNER 0x40000000u /* in a PID that is one in a PID namespace that the program made */
 
 struct slot {
 	uint32_t pid, tid;
@@ -59,6 +60,17 @@ static struct {
 	uint64_t pos; /* read up to there in the journal */
 } group;
 
+static uint32_t own_pid(void)
+{
+	return (uint32_t)G.pid | (G.pid_ns ? INNER : 0);
+}
+
+/* The number of a process in another PID namespace, perhaps: it says nothing here. */
+static int elsewhere(uint32_t pid)
+{
+	return G.pid_ns || (pid & INNER);
+}
+
 /* ---- the page's lock ---- */
 
 /* Gone, or a zombie. */
@@ -68,6 +80,8 @@ int group_is_dead(uint32_t pid)
 	int fd;
 	long n;
 
+	if (elsewhere(pid))
+		return 0;
 	if (raw2(SYS_kill, pid, 0) == -3 /* ESRCH */)
 		return 1;
 	p = fmt_dec(p, path + sizeof(path), pid, 1);
@@ -84,7 +98,7 @@ int group_is_dead(uint32_t pid)
 
 static void lock(void)
 {
-	uint32_t *word = &group.p->lock, v = 0, mine = (uint32_t)G.pid;
+	uint32_t *word = &group.p->lock, v = 0, mine = own_pid();
 	long limit[2] = {0, LOOK_NS};
 
 	if (__atomic_compare_exchange_n(word, &v, mine, 0, __ATOMIC_ACQUIRE, __ATOMIC_RELAXED))
@@ -159,7 +173,7 @@ static void look_at_owner(uint64_t *seen)
 		o->pid = 0;
 		group_journal(REGIONS_ALL, PAGES_ALL, 0);
 		grant_next();
-	} else if (o && *seen == now) {
+	} else if (o && *seen == now && !elsewhere(o->pid)) {
 		raw3(SYS_tgkill, o->pid, o->tid, SIG_PREEMPT);
 	}
 	*seen = now;
@@ -297,10 +311,10 @@ static int take_slot(void)
 
 	lock();
 	for (i = 0; i < SLOTS; i++)
-		if (!p->slot[i].pid || p->slot[i].pid == (uint32_t)G.pid || (!p->slot[i].ticket && p->owner != i + 1 && group_is_dead(p->slot[i].pid)))
+		if (!p->slot[i].pid || p->slot[i].pid == own_pid() || (!p->slot[i].ticket && p->owner != i + 1 && group_is_dead(p->slot[i].pid)))
 			break;
 	if (i < SLOTS) {
-		p->slot[i] = (struct slot){.pid = (uint32_t)G.pid};
+		p->slot[i] = (struct slot){.pid = own_pid()};
 		group.me = i + 1;
 	}
 	unlock();

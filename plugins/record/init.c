@@ -252,6 +252,35 @@ static uint64_t find_outputs(void)
 	return map;
 }
 
+static int read_image(uint32_t process, struct rlog_image *im)
+{
+	char path[400], *p = fmt_str(path, path + sizeof(path), G.rec);
+	int fd, ok;
+
+	p = fmt_str(p, path + sizeof(path), "/p");
+	p = fmt_dec(p, path + sizeof(path), process, 4);
+	fmt_str(p, path + sizeof(path), "/image");
+	fd = raw_open(path, O_RDONLY, 0);
+	if (fd < 0)
+		return -1;
+	ok = raw3(SYS_read, fd, im, sizeof(*im)) == sizeof(*im);
+	raw_close(fd);
+	return ok ? 0 : -1;
+}
+
+/* A process keeps its PID over an exec. */
+static uint64_t cell_pid(uint32_t parent, enum rlog_origin origin)
+{
+	struct rlog_image im;
+
+	if (origin == RLOG_ORIGIN_FORK)
+		return G.pid_ns ? pid_ns_cell_pid(G.process) : 0;
+	if (!parent || read_image(parent, &im))
+		return 0;
+	G.pid_ns = im.cell_pid != 0;
+	return im.cell_pid;
+}
+
 /* Writes pNNNN/image; argv is NULL for a fork child. */
 static void write_image(uint32_t parent, enum rlog_origin origin, int argc, char **argv, char **envp)
 {
@@ -278,6 +307,7 @@ static void write_image(uint32_t parent, enum rlog_origin origin, int argc, char
 	im.parent = parent;
 	im.origin = origin;
 	im.pid = G.pid;
+	im.cell_pid = cell_pid(parent, origin);
 	im.ppid = (int32_t)raw0(SYS_getppid);
 	im.stack_limit = rl.rlim_cur;
 	im.shim_base = (uint64_t)__ehdr_start;
@@ -320,27 +350,18 @@ static void write_image(uint32_t parent, enum rlog_origin origin, int argc, char
 	raw_close(o.fd);
 }
 
-static int read_image(uint32_t process, struct rlog_image *im)
-{
-	char path[400], *p = fmt_str(path, path + sizeof(path), G.rec);
-	int fd, ok;
-
-	p = fmt_str(p, path + sizeof(path), "/p");
-	p = fmt_dec(p, path + sizeof(path), process, 4);
-	fmt_str(p, path + sizeof(path), "/image");
-	fd = raw_open(path, O_RDONLY, 0);
-	if (fd < 0)
-		return -1;
-	ok = raw3(SYS_read, fd, im, sizeof(*im)) == sizeof(*im);
-	raw_close(fd);
-	return ok ? 0 : -1;
-}
-
 pid_t init_image_pid(uint32_t process)
 {
 	struct rlog_image im;
 
-	return read_image(process, &im) ? 0 : im.pid;
+	return read_image(process, &im) ? 0 : im.cell_pid ? (pid_t)im.cell_pid : im.pid;
+}
+
+/* Replay: what the program was then. */
+static void show_pid(const struct rlog_image *im)
+{
+	G.shown_pid = im->pid;
+	G.pid_ns = im->cell_pid != 0;
 }
 
 static void check_image(char **argv)
@@ -349,6 +370,8 @@ static void check_image(char **argv)
 
 	if (read_image(G.process, &im))
 		shim_fail("cannot read the image of the recording");
+	show_pid(&im);
+	pid_ns_show_self(im.pid);
 	sig_inherit(im.sig_ignored, im.sig_blocked);
 	if (im.sp != (uint64_t)(argv - 1))
 		shim_fail("the stack is not where it was when recording");
@@ -395,6 +418,8 @@ static void start_record(uint32_t parent, int argc, char **argv, char **envp)
 	write_image(parent, RLOG_ORIGIN_EXEC, argc, argv, envp);
 	files_start(find_execfn(envp));
 	vdso_init(envp);
+	if (G.pid_ns)
+		exec_reap_helper();
 	G.mode = SHIM_RECORD;
 	if (log_open(self))
 		return;
@@ -437,6 +462,7 @@ static void start_replay(char **argv)
 	G.ctl->stand_size = sizeof(struct thr);
 	if (turn_map_log(self))
 		shim_fail("cannot map the log of the first thread");
+	self->tid = G.pid;
 	thread_add_alt_stack(self);
 	G.ctl->tid[1] = self->tid;
 	if (G.sched->slots) {
@@ -463,7 +489,7 @@ __attribute__((noinline)) static void init_image(int argc, char **argv, char **e
 		find_real();
 		return;
 	}
-	G.pid = (int)raw0(SYS_getpid);
+	G.pid = G.shown_pid = (int)raw0(SYS_getpid);
 	G.thr = raw_mmap((void *)SHIM_THREADS_ADDR, RLOG_MAX_THREADS * sizeof(struct thr),
 			 PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED,
 			 -1, 0);
@@ -500,11 +526,12 @@ void init_fork_child(struct thr *t, uint32_t process, uint32_t parent)
 {
 	struct thr *n = &G.thr[1];
 	uint32_t was = t->ordinal;
+	struct rlog_image im;
 
 	if (n != t)
 		*n = *t;
 	n->ordinal = 1;
-	G.pid = (int)raw0(SYS_getpid);
+	G.pid = G.shown_pid = (int)raw0(SYS_getpid);
 	n->tid = G.pid;
 	n->pending = 0;
 	n->late_timer = n->late_armed = n->preempt = n->poked = n->seeking = 0;
@@ -533,7 +560,10 @@ void init_fork_child(struct thr *t, uint32_t process, uint32_t parent)
 		ev(n, RLOG_START, 0, 0, 0);
 		return;
 	}
+	if (read_image(process, &im) == 0)
+		show_pid(&im);
 	turn_fork_child(n);
+	n->tid = G.pid;
 	ev(n, RLOG_START, 0, 0, 0);
 	ev_done(n);
 }

@@ -27,17 +27,16 @@ enum mem_of { MEM_NONE, MEM_SELF, MEM_OTHER };
 /* Whose memory the descriptor is: "/proc/PID/mem", "/proc/PID/task/TID/mem". */
 static enum mem_of mem_of(long fd)
 {
-	char path[64], link[64], *p = fmt_str(path, path + sizeof(path), "/proc/self/fd/");
-	long n, pid = 0;
+	char path[64], link[64], own[32], *p = fmt_str(path, path + sizeof(path), "/proc/self/fd/");
+	long n, k;
 
 	fmt_dec(p, path + sizeof(path), (uint64_t)fd, 1);
 	n = raw3(SYS_readlink, path, link, sizeof(link) - 1);
 	if (n < 11 || memcmp(link, "/proc/", 6) || memcmp(link + n - 4, "/mem", 4))
 		return MEM_NONE;
-	link[n] = 0;
-	for (p = link + 6; *p >= '0' && *p <= '9'; p++)
-		pid = pid * 10 + (*p - '0');
-	return pid == G.pid ? MEM_SELF : MEM_OTHER;
+	/* not the PID: /proc may be that of another PID namespace */
+	k = raw3(SYS_readlink, "/proc/self", own, sizeof(own));
+	return k > 0 && k < n - 6 && !memcmp(link + 6, own, (size_t)k) && link[6 + k] == '/' ? MEM_SELF : MEM_OTHER;
 }
 
 static int64_t address_of(long nr, const long *a, long written)

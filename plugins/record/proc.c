@@ -55,9 +55,11 @@ static int fork_result(struct thr *t, pid_t *pid, uint64_t *child)
 	struct rlog_rec r;
 
 	if (turn_peek(t, &r)) {
-		*pid = (pid_t)r.op[0];
 		*child = r.op[1];
-		return r.kind == RLOG_FORKED && (int64_t)r.op[0] >= 0;
+		*pid = r.kind == RLOG_FORKED && (int64_t)r.op[0] >= 0 ? init_image_pid((uint32_t)*child) : -1;
+		if (*pid == 0) /* it was killed before it had an image */
+			*pid = (pid_t)r.op[0];
+		return *pid > 0;
 	}
 	*child = next_to_follow();
 	*pid = *child ? init_image_pid((uint32_t)*child) : 0;
@@ -124,6 +126,7 @@ static long fork_record(struct thr *t, struct clone_args *c, int shares, uint64_
 	ret = clone_process(c);
 	if (ret == 0) {
 		vfork_child(share);
+		pid_ns_child(c->flags);
 		init_fork_child(t, child, parent);
 		return child_return(self, sp, uc);
 	}
@@ -172,6 +175,8 @@ static long fork_replay(struct thr *t, struct clone_args *c, int shares, uint64_
 			else
 				raw0(SYS_setsid); /* CRIU can only dump who leads its session, and the parent ends */
 			init_fork_child(t, (uint32_t)child, 0);
+			if (c->flags & CLONE_CHILD_SETTID)
+				pid_ns_show((int *)c->child_tid, G.shown_pid);
 			return child_return(self, sp, uc);
 		}
 		if (pid < 0)

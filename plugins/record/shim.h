@@ -125,7 +125,10 @@ struct shim {
 	int mem_files; /* has opened a file that may be its own memory, see mem_file.c */
 	uint32_t process; /* ordinal of this image */
 	uint32_t next_thread;
-	int pid;
+	int pid; /* as the kernel has it here; on replay in an inner PID namespace not the recorded one */
+	int shown_pid; /* as the program has it */
+	int pid_ns; /* recording, and on replay of what was so: in a PID namespace that the program made, see pid_ns.c */
+	int children_ns; /* recording: its children will be in another one */
 	uint64_t text_lo, text_hi; /* the shim's executable segment */
 	char rec[256]; /* path of the recording */
 	char preload_env[1100]; /* "LD_PRELOAD=..." and "FRED=..." for exec */
@@ -157,7 +160,7 @@ void *dl_find_real(const char *name); /* libc_dl.c: a function of the first libr
 _Noreturn void shim_fail(const char *text);
 /* After a fork: make this process image recorded (or replayed) under a new ordinal. */
 void init_fork_child(struct thr *t, uint32_t process, uint32_t parent);
-pid_t init_image_pid(uint32_t process); /* the PID that it had; 0: it is not in the recording */
+pid_t init_image_pid(uint32_t process); /* the PID that it has in a replay; 0: it is not in the recording */
 void arm_thread(struct thr *t); /* recording: switch the trap on for the calling thread */
 
 /* --- rec.c: writing logs --- */
@@ -304,6 +307,7 @@ struct clone_args;
 long proc_fork(struct thr *t, struct clone_args *c, uint64_t sp, ucontext_t *uc);
 
 /* --- exec.c --- */
+void exec_reap_helper(void); /* in a PID namespace: the one that started this image is still a child */
 long proc_exec(struct thr *t, long nr, const long *a);
 /* clone with a function, on a new stack, without libc; ctid: for CLONE_CHILD_CLEARTID */
 long clone_fn(unsigned long flags, void *stack_top, int (*fn)(void *), void *arg, uint32_t *ctid);
@@ -326,6 +330,14 @@ uint64_t thread_tls_room(const struct thr *t); /* the end of a part of its stack
 /* A thread that libc or the program makes by clone: before (NULL: no more can be numbered) and behind the clone. Gives the result. */
 struct thr *thread_adopt_begin(struct thr *t);
 long thread_adopt_end(struct thr *t, struct thr *c, long ret);
+
+/* --- pid_ns.c --- */
+uint64_t pid_ns_cell_pid(uint32_t process); /* recording: for the image of a process in an inner namespace */
+void pid_ns_child(uint64_t flags); /* in a new process, of which clone had these flags */
+void pid_ns_moved(long fd); /* behind a setns to what the descriptor is */
+/* Replay, in what was an inner namespace: writes the recorded number where the kernel has written another one. */
+void pid_ns_show(int *word, int tid);
+void pid_ns_show_self(int tid); /* in the word that is cleared at the calling thread's end */
 
 /* --- adopt.c: threads and processes made by clone with CLONE_VM --- */
 void adopt_init(void);

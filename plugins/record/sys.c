@@ -422,7 +422,7 @@ static int cancel_call(long nr, const long *a, ucontext_t *uc, long *ret)
 {
 	switch (nr) {
 	case SYS_getpid:
-		*ret = G.pid;
+		*ret = G.shown_pid;
 		return 1;
 	case SYS_rt_sigprocmask:
 		*ret = sig_procmask_native(a, uc);

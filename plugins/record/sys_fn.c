@@ -5,6 +5,7 @@
 
 #include <fcntl.h>
 #include <linux/futex.h>
+#include <sched.h>
 #include <sys/resource.h>
 
 /* sigaltstack: run in both. The shim's own is there when the program has none; a trap's return sets uc's. */
@@ -162,7 +163,7 @@ static long do_vm_writev(struct thr *t, const long *a)
 	uint32_t crc = 0;
 	long ret;
 
-	if ((int)a[0] != G.pid)
+	if ((int)a[0] != G.shown_pid)
 		return sys_refuse(t, SYS_process_vm_writev);
 	if (sys_readable((const void *)a[1], 16))
 		crc = sys_check_iov(0, (const struct iovec *)a[1], (unsigned long)a[2]);
@@ -194,16 +195,18 @@ static long do_rseq(struct thr *t, const long *a)
 	return raw4(SYS_rseq, a[0], a[1], a[2], a[3]);
 }
 
-/* Children in another PID namespace would have other PIDs for themselves than for their parent. */
-static long do_unshare(struct thr *t, const long *a)
+static long do_namespace(struct thr *t, long nr, const long *a)
 {
-	struct sys_info s = {CLASS_REC, 1, {{0}}, {{0}}};
+	struct sys_info s = {CLASS_REC, nr == SYS_setns ? 2 : 1, {{0}}, {{0}}};
+	long ret = sys_do(t, &s, nr, a);
 
-	if (a[0] & 0x20000000 /* CLONE_NEWPID */) {
-		sys_refuse(t, SYS_unshare);
-		return -1; /* EPERM: what programs are ready for */
-	}
-	return sys_do(t, &s, SYS_unshare, a);
+	if (ret < 0 || G.mode != SHIM_RECORD)
+		return ret;
+	if (nr == SYS_setns && (!a[1] || (a[1] & CLONE_NEWPID)))
+		pid_ns_moved(a[0]);
+	else if (nr == SYS_unshare && (a[0] & CLONE_NEWPID))
+		G.children_ns = 1;
+	return ret;
 }
 
 /* The mode counts only where a file may be made: else it is whatever was in the register. */
@@ -251,7 +254,7 @@ static long do_rlimit(struct thr *t, long nr, const long *a)
 	long ret = sys_do(t, at ? &both : &set, nr, a);
 
 	if (G.mode == SHIM_REPLAY && ret == 0 && a[at] == RLIMIT_STACK && a[at + 1] &&
-	    (!at || a[0] == 0 || (int)a[0] == G.pid))
+	    (!at || a[0] == 0 || (int)a[0] == G.shown_pid))
 		raw4(SYS_prlimit64, 0, RLIMIT_STACK, a[at + 1], 0);
 	return ret;
 }
@@ -325,7 +328,8 @@ long sys_special(struct thr *t, long nr, const long *a, ucontext_t *uc)
 	case SYS_get_robust_list:
 		return do_get_robust_list(t, a);
 	case SYS_unshare:
-		return do_unshare(t, a);
+	case SYS_setns:
+		return do_namespace(t, nr, a);
 	case SYS_rseq:
 		return do_rseq(t, a);
 	case SYS_seccomp:

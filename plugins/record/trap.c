@@ -91,15 +91,42 @@ __asm__(".text\n"
  * The kernel gives the PIDs of a killed process's threads back some time after its parent has waited for it, and
  * tells nobody: a replay that starts anew at once may find one taken.
  */
-static long clone_again(long ret, struct clone_args *c)
+typedef long clone_call(const struct clone_args *c, size_t size);
+
+static long clone_again(clone_call *call, const struct clone_args *c)
 {
-	long pause[2] = {0, 1000000};
+	long pause[2] = {0, 1000000}, ret = call(c, sizeof(*c));
 
 	for (int i = 0; i < 3000 && ret == -17 /* EEXIST */ && c->set_tid_size; i++) {
 		raw2(SYS_nanosleep, pause, 0);
-		ret = clone_at(SYS_clone3, (long)c, sizeof(*c), 0, 0, 0);
+		ret = call(c, sizeof(*c));
 	}
 	return ret;
+}
+
+static long clone_simply(const struct clone_args *c, size_t size)
+{
+	return clone_at(SYS_clone3, (long)c, (long)size, 0, 0, 0);
+}
+
+/* With the recorded TID (a cell has its own PID namespace), or what is that for the program. */
+static long clone_in_cell(clone_call *call, struct clone_args *c)
+{
+	pid_t tid = G.mode == SHIM_REPLAY && self ? self->want_tid : 0;
+	long ret;
+
+	if (tid > 0 && !G.pid_ns) {
+		c->set_tid = (uint64_t)&self->want_tid;
+		c->set_tid_size = 1;
+	}
+	ret = clone_again(call, c);
+	if (ret <= 0 || tid <= 0)
+		return ret;
+	if (c->flags & CLONE_PARENT_SETTID)
+		pid_ns_show((int *)c->parent_tid, tid);
+	if (c->flags & CLONE_CHILD_SETTID)
+		pid_ns_show((int *)c->child_tid, tid);
+	return tid;
 }
 
 /* What clone3 gets for a new thread, and the registers that it starts with, below its stack pointer, which it gives. */
@@ -136,12 +163,7 @@ static long clone_thread(long nr, const long *a, ucontext_t *uc)
 	struct clone_args c;
 
 	clone_state(nr, a, uc, &c);
-	/* the recorded TID (a cell has its own PID namespace) */
-	if (G.mode == SHIM_REPLAY && self && self->want_tid) {
-		c.set_tid = (uint64_t)&self->want_tid;
-		c.set_tid_size = 1;
-	}
-	return clone_again(clone_at(SYS_clone3, (long)&c, sizeof(c), 0, 0, 0), &c);
+	return clone_in_cell(clone_simply, &c);
 }
 
 /*
@@ -179,7 +201,6 @@ static long adopt_thread(struct thr *t, long nr, const long *a, ucontext_t *uc)
 	struct clone_args c;
 	struct thr *child;
 	uint64_t sp = clone_state(nr, a, uc, &c);
-	long ret;
 
 	child = thread_adopt_begin(t);
 	if (!child)
@@ -203,18 +224,7 @@ static long adopt_thread(struct thr *t, long nr, const long *a, ucontext_t *uc)
 	((uint64_t *)(sp - 264))[0] = (uint64_t)child;
 	c.stack = sp - ADOPT_ROOM - 4096; /* the kernel only wants its end */
 	c.stack_size = 4096;
-	if (t->want_tid) {
-		c.set_tid = (uint64_t)&t->want_tid;
-		c.set_tid_size = 1;
-	}
-	ret = clone_adopted(&c, sizeof(c));
-	for (int i = 0; i < 3000 && ret == -17 /* EEXIST */ && c.set_tid_size; i++) {
-		long pause[2] = {0, 1000000};
-
-		raw2(SYS_nanosleep, pause, 0);
-		ret = clone_adopted(&c, sizeof(c));
-	}
-	return thread_adopt_end(t, child, ret);
+	return thread_adopt_end(t, child, clone_in_cell(clone_adopted, &c));
 }
 
 long trap_clone(struct thr *t, long nr, const long *a, ucontext_t *uc)
@@ -249,7 +259,7 @@ long trap_clone(struct thr *t, long nr, const long *a, ucontext_t *uc)
 		return -22; /* EINVAL, as the kernel has it */
 	if (uc && sp && is_adoptable(flags) && !(flags & CLONE_NEWPID))
 		return adopt_thread(t, nr, a, uc);
-	if (is_adoptable(flags) || (flags & (CLONE_THREAD | CLONE_NEWPID))) {
+	if (is_adoptable(flags) || (flags & CLONE_THREAD)) {
 		char who[232];
 
 		describe_caller(t->caller, who, sizeof(who));

@@ -99,7 +99,7 @@ struct rlog_image {
 	uint64_t sig_ignored, sig_blocked; /* at the exec: bit SIGNO - 1 */
 	uint64_t outputs; /* EXEC: RLOG_OUTPUTS_KNOWN, and 2 bits for each of the first 16 descriptors: is it
 			     the recording's standard output (1), its standard error (2) or neither (0)? */
-	uint64_t reserved[1];
+	uint64_t cell_pid; /* in a PID namespace that the program made, where pid is no number for a replay: that; else 0 */
 };
 #define RLOG_OUTPUTS_KNOWN (1ull << 63)
 _Static_assert(sizeof(struct rlog_image) == 128, "rlog_image");

@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * pid_ns.c: PID namespaces that the program makes (CLONE_NEWPID). A process has a PID for itself there, 1 for instance, and
+ * another one for those outside; its parent's log has the one, its own log the other. A replay's cell has one namespace,
+ * with the recorded PIDs: in there such a process has a number of its own (cell_pid of its image), and its threads any.
+ * What the kernel writes into the program's memory at their start is put right.
+ *
+ * The first process that is made there ends it with its own end: so the recorder must not be the one to make it.
+ */
+#include "record/shim.h"
+
+#include <sched.h>
+
+#define CELL_PIDS 12000u /* from the highest PID down: more than RLOG_MAX_PROCESSES */
+#define NS_GET_NSTYPE 0xb703
+
+uint64_t pid_ns_cell_pid(uint32_t process)
+{
+	char buf[32];
+	uint64_t max = 0;
+	int fd = raw_open("/proc/sys/kernel/pid_max", O_RDONLY, 0);
+	long n = fd < 0 ? 0 : raw3(SYS_read, fd, buf, sizeof(buf));
+
+	if (fd >= 0)
+		raw_close(fd);
+	for (long i = 0; i < n && buf[i] >= '0' && buf[i] <= '9'; i++)
+		max = max * 10 + (uint64_t)(buf[i] - '0');
+	return (max > 2 * CELL_PIDS ? max : 32768) - CELL_PIDS + process;
+}
+
+void pid_ns_child(uint64_t flags)
+{
+	G.pid_ns |= G.children_ns || (flags & CLONE_NEWPID);
+	G.children_ns = 0;
+}
+
+void pid_ns_moved(long fd)
+{
+	long type = raw2(SYS_ioctl, fd, NS_GET_NSTYPE);
+
+	if (type == CLONE_NEWPID || type < 0) /* a process's descriptor, for several namespaces at once */
+		G.children_ns = 1;
+}
+
+void pid_ns_show(int *word, int tid)
+{
+	if (G.pid_ns && word && tid > 0)
+		*word = tid;
+}
+
+void pid_ns_show_self(int tid)
+{
+	int *word = 0;
+
+	if (G.pid_ns && raw2(SYS_prctl, 40 /* PR_GET_TID_ADDRESS */, &word) == 0)
+		pid_ns_show(word, tid);
+}
