@@ -270,6 +270,8 @@ void vdso_init(char **envp); /* as it is at the exec, the auxiliary vector behin
 long sys_event(struct thr *t, long nr, const long *a, ucontext_t *uc);
 
 void sys_set_outputs(uint64_t map); /* replay: rlog_image.outputs */
+/* One by int 0x80, whose numbers and structures are those of 32-bit programs: refused, with a note. */
+long sys_refuse_32bit(struct thr *t, long nr);
 
 /* --- sig.c --- */
 /* Runs the program's handler for a signal that a call raised. 0: it has none. */

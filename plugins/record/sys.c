@@ -417,6 +417,19 @@ long sys_refuse(struct thr *t, long nr)
 	return -38;
 }
 
+long sys_refuse_32bit(struct thr *t, long nr)
+{
+	char text[232], *p = fmt_str(text, text + sizeof(text), "a 32-bit system call (int 0x80) was refused: number ");
+
+	p = fmt_dec(p, text + sizeof(text), (uint64_t)nr, 1);
+	p = fmt_str(p, text + sizeof(text), ", called from ");
+	if (G.mode == SHIM_RECORD) {
+		describe_caller(t->caller, p, (unsigned)(text + sizeof(text) - p));
+		note(RLOG_NOTE_UNSUPPORTED, nr, text);
+	}
+	return -38;
+}
+
 /* What pthread_cancel does to send its signal, which depends on the other thread: no events. */
 static int cancel_call(long nr, const long *a, ucontext_t *uc, long *ret)
 {

@@ -334,14 +334,14 @@ void trap_handler(int sig, siginfo_t *si, void *ucv)
 	}
 	t = shim_enter();
 	if (!t) {
-		g[REG_RAX] = run_native(nr, a, uc);
+		g[REG_RAX] = si->si_arch == AUDIT_ARCH_X86_64 ? run_native(nr, a, uc) : -38;
 		return;
 	}
 	t->caller = (uint64_t)g[REG_RIP];
 	if (G.mode == SHIM_RECORD)
 		traps_count(t->caller, nr);
 	t->mask_set = 0;
-	g[REG_RAX] = sys_event(t, nr, a, uc);
+	g[REG_RAX] = si->si_arch == AUDIT_ARCH_X86_64 ? sys_event(t, nr, a, uc) : sys_refuse_32bit(t, nr);
 	/* a fork child has another struct thr */
 	shim_leave(self);
 	if (unlikely(self->mask_set))

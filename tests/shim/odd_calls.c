@@ -52,6 +52,19 @@ static void test_failed_exec(void)
 	step("failed starts of programs");
 }
 
+/* Calls as 32-bit programs make them: refused, or run. */
+static void test_old_gate(void)
+{
+	long ret = 20; /* getpid */
+
+	__asm__ volatile("int $0x80" : "+a"(ret) : : "r8", "r9", "r10", "r11", "memory");
+	CHECK((int)ret == getpid() || (int)ret == -ENOSYS);
+	ret = 9999;
+	__asm__ volatile("int $0x80" : "+a"(ret) : : "r8", "r9", "r10", "r11", "memory");
+	CHECK((int)ret == -ENOSYS);
+	step("32-bit calls");
+}
+
 static void test_versions(void)
 {
 	struct __user_cap_header_struct *h = edge(sizeof(*h));
@@ -190,6 +203,7 @@ static void test_stack(void)
 int main(void)
 {
 	test_failed_exec();
+	test_old_gate();
 	test_versions();
 	test_bad_memory();
 	test_filters();
