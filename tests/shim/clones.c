@@ -138,6 +138,10 @@ static void test_flags(void)
 	}
 	CHECK(ended(pid) == 9);
 	CHECK(waitpid(-1, &shared[0], __WALL) > 0 && WEXITSTATUS(shared[0]) == 8);
+	pid = (pid_t)syscall(SYS_clone, CLONE_SETTLS | SIGCHLD, 0, 0, 0, 0); /* nothing of libc's works there */
+	if (pid == 0)
+		syscall(SYS_exit_group, 15);
+	CHECK(ended(pid) == 15);
 	step("flags");
 }
 
