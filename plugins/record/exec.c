@@ -412,11 +412,13 @@ long proc_exec(struct thr *t, long nr, const long *a)
 		}
 		env = build_env(envp, h != 0);
 		tsc_release();
+		sig_show_hidden(t, 1);
 		if (env)
 			ret = nr == SYS_execve ? raw3(nr, a[0], a[1], env)
 					       : raw6(nr, a[0], a[1], a[2], (long)env, a[4], 0);
 		else
 			ret = -12;
+		sig_show_hidden(t, 0);
 		if (h)
 			dismiss_helper(h);
 	} else {

@@ -341,8 +341,6 @@ static int map_page(void)
 
 void group_begin(struct thr *t)
 {
-	uint64_t segv = 1ull << (SIGSEGV - 1);
-
 	if (G.group)
 		return;
 	if (G.mode == SHIM_REPLAY) {
@@ -350,6 +348,7 @@ void group_begin(struct thr *t)
 		if (!turn_next_call_is(t, RLOG_CALL_GROUP))
 			return;
 		G.group = G.mt = 1;
+		sig_need_segv(t);
 		ev(t, RLOG_CALL, 0, RLOG_CALL_GROUP, 0);
 		ev_done(t);
 		return;
@@ -361,7 +360,7 @@ void group_begin(struct thr *t)
 	gil_start_now(t);
 	ev(t, RLOG_CALL, 0, RLOG_CALL_GROUP, 0);
 	G.group = G.mt = 1;
-	raw4(SYS_rt_sigprocmask, SIG_UNBLOCK, &segv, 0, 8);
+	sig_need_segv(t);
 	group.pos = __atomic_load_n(&group.p->head, __ATOMIC_ACQUIRE);
 	group_enter(t);
 	pages_begin();

@@ -290,6 +290,8 @@ void sig_inherit(uint64_t ignored, uint64_t blocked);
 void sig_arm_traps(void); /* (re)installs the handlers that the shim itself needs */
 long sig_action(struct thr *t, const long *a);
 long sig_procmask_native(const long *a, ucontext_t *uc);
+void sig_need_segv(struct thr *t); /* never blocked from here on; the program may believe so */
+void sig_show_hidden(const struct thr *t, int blocked); /* around an exec: what the program believes to be blocked is */
 
 /* --- traps.c --- */
 void traps_count(uint64_t pc, long nr); /* recording: a system call was trapped behind pc */

@@ -91,6 +91,20 @@ static void hide(struct thr *t, int how, uint64_t set)
 		t->hidden = set & sig_never_blocked();
 }
 
+void sig_need_segv(struct thr *t)
+{
+	uint64_t segv = sig_bit(SIGSEGV), old = 0;
+
+	raw4(SYS_rt_sigprocmask, SIG_UNBLOCK, &segv, &old, 8);
+	t->hidden |= old & segv;
+	t->mask_set = 1;
+}
+
+void sig_show_hidden(const struct thr *t, int blocked)
+{
+	raw4(SYS_rt_sigprocmask, blocked ? SIG_BLOCK : SIG_UNBLOCK, &t->hidden, 0, 8);
+}
+
 long sig_procmask_native(const long *a, ucontext_t *uc)
 {
 	uint64_t want = 0, set = 0, cur = 0, was = self ? self->hidden : 0;

@@ -226,6 +226,8 @@ static struct thr *new_thread(const struct thr *creator, uint32_t ordinal)
 	c->ordinal = ordinal;
 	c->arena = heap_arena(ordinal);
 	c->filter = creator->filter;
+	c->hidden = creator->hidden;
+	c->tsc_faults = creator->tsc_faults;
 	return c;
 }
 

@@ -37,8 +37,6 @@ uint64_t tsc_by_clock(void)
 
 void tsc_begin(struct thr *t)
 {
-	uint64_t segv = 1ull << (SIGSEGV - 1);
-
 	if (G.mode == SHIM_RECORD && !G.no_tsc) {
 		base_tsc = __builtin_ia32_rdtsc();
 		base_ns = clock_ns();
@@ -47,7 +45,7 @@ void tsc_begin(struct thr *t)
 	}
 	G.no_tsc = 1;
 	t->no_tsc = 1;
-	raw4(SYS_rt_sigprocmask, SIG_UNBLOCK, &segv, 0, 8);
+	sig_need_segv(t);
 	tsc_arm();
 }
 

@@ -7,15 +7,17 @@
 
 #include <fcntl.h>
 #include <pthread.h>
+#include <signal.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 
 static char *self_path;
 
-enum how { BY_PATH, BY_FD, AT_FOLDER, AT_EMPTY, THROUGH_PATH, SCRIPT, SCRIPT_ARG, FROM_THREAD, MISSING, HOWS };
+enum how { BY_PATH, BY_FD, AT_FOLDER, AT_EMPTY, THROUGH_PATH, SCRIPT, SCRIPT_ARG, FROM_THREAD, BLOCKED, MISSING, HOWS };
 static const char *const names[HOWS] = {"execve", "fexecve", "execveat", "execveat AT_EMPTY_PATH", "execvp",
-					"script", "script with argument", "execve in another thread", "missing"};
+					"script", "script with argument", "execve in another thread",
+					"execve with a signal blocked", "missing"};
 
 static void make_script(const char *name, const char *first)
 {
@@ -27,6 +29,18 @@ static void make_script(const char *name, const char *first)
 }
 
 static void make_image(enum how how);
+
+/* Gives how many of two signals were blocked before. */
+static int block_both(int how)
+{
+	sigset_t both, old;
+
+	sigemptyset(&both);
+	sigaddset(&both, SIGSEGV);
+	sigaddset(&both, SIGUSR1);
+	CHECK(sigprocmask(how, &both, &old) == 0);
+	return sigismember(&old, SIGSEGV) + sigismember(&old, SIGUSR1);
+}
 
 static void *make_by_path(void *arg)
 {
@@ -42,6 +56,11 @@ static void make_image(enum how how)
 
 	switch (how) {
 	case BY_PATH:
+		execve(self_path, argv, envp);
+		break;
+	case BLOCKED: /* of which the recorder needs one itself, at times */
+		argv[1] = "blocked";
+		block_both(SIG_BLOCK);
 		execve(self_path, argv, envp);
 		break;
 	case BY_FD:
@@ -103,6 +122,8 @@ int main(int argc, char **argv)
 {
 	int status;
 
+	if (argc > 1 && !strcmp(argv[1], "blocked"))
+		return block_both(SIG_UNBLOCK) == 2 && block_both(SIG_BLOCK) == 0 ? 9 : 1;
 	if (argc > 1)
 		return strcmp(argv[1], "word") || !getenv("A") ? 1 : 9;
 	self_path = realpath("/proc/self/exe", NULL);
