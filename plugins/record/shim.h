@@ -106,6 +106,7 @@ struct thr {
 	int libc_start; /* made by libc itself, and has yet to register its restartable sequences */
 	uint32_t filter; /* seccomp.c: number of the program's newest one */
 	int no_tsc;
+	int tsc_faults; /* the program wants it so: PR_SET_TSC */
 	int undone; /* replay: an event is taken that has not been counted */
 	int away; /* replay, in parallel: runs without the turn */
 	struct replay_stand stand; /* replay: waits for the turn, or for a lock */
@@ -269,9 +270,9 @@ void vdso_init(char **envp); /* as it is at the exec, the auxiliary vector behin
 /* One system call of the program, recorded or replayed. uc: the trap's context, NULL from a wrapper. */
 long sys_event(struct thr *t, long nr, const long *a, ucontext_t *uc);
 
-void sys_set_outputs(uint64_t map); /* replay: rlog_image.outputs */
 /* One by int 0x80, whose numbers and structures are those of 32-bit programs: refused, with a note. */
 long sys_refuse_32bit(struct thr *t, long nr);
+void sys_set_outputs(uint64_t map); /* replay: rlog_image.outputs */
 
 /* --- sig.c --- */
 /* Runs the program's handler for a signal that a call raised. 0: it has none. */
@@ -289,9 +290,9 @@ void sig_inherited(uint64_t *ignored, uint64_t *blocked);
 void sig_inherit(uint64_t ignored, uint64_t blocked);
 void sig_arm_traps(void); /* (re)installs the handlers that the shim itself needs */
 long sig_action(struct thr *t, const long *a);
-long sig_procmask_native(const long *a, ucontext_t *uc);
 void sig_need_segv(struct thr *t); /* never blocked from here on; the program may believe so */
 void sig_show_hidden(const struct thr *t, int blocked); /* around an exec: what the program believes to be blocked is */
+long sig_procmask_native(const long *a, ucontext_t *uc);
 
 /* --- traps.c --- */
 void traps_count(uint64_t pc, long nr); /* recording: a system call was trapped behind pc */
@@ -402,6 +403,7 @@ int seek_trap(siginfo_t *si, ucontext_t *uc); /* 1: this SIGTRAP was for it */
 void tsc_begin(struct thr *t); /* the calling thread's rdtsc is an event from here on */
 void tsc_arm(void); /* in the calling thread, again */
 void tsc_release(void); /* before an exec */
+long tsc_set(struct thr *t, long how); /* PR_SET_TSC */
 uint64_t tsc_by_clock(void);
 int tsc_fault(void *uc); /* was it one? */
 

@@ -295,11 +295,12 @@ long sys_prctl(struct thr *t, const long *a)
 	case PR_GET_TSC: /* the recorder's own setting is not the program's */
 		if (!sys_readable((const void *)a[1], 4))
 			return -14;
-		*(int *)a[1] = PR_TSC_ENABLE;
+		*(int *)a[1] = t->tsc_faults ? PR_TSC_SIGSEGV : PR_TSC_ENABLE;
 		return 0;
 	case PR_SET_TSC:
+		return tsc_set(t, a[1]);
 	case 59: /* PR_SET_SYSCALL_USER_DISPATCH */
-		note(RLOG_NOTE_REFUSED_SYSCALL, SYS_prctl, "prctl: TSC or dispatch");
+		note(RLOG_NOTE_REFUSED_SYSCALL, SYS_prctl, "prctl: dispatch of system calls");
 		return -22;
 	case PR_SET_VMA: /* names for mappings */
 		return -22;

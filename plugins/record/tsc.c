@@ -61,6 +61,19 @@ void tsc_release(void)
 		raw2(SYS_prctl, PR_SET_TSC_, READABLE);
 }
 
+long tsc_set(struct thr *t, long how)
+{
+	if (how != READABLE && how != FAULTS)
+		return -22; /* EINVAL */
+	/* the recorder's own stamps must do without it */
+	if (how == FAULTS && G.mode == SHIM_REPLAY)
+		gil_start_replay(t);
+	else if (how == FAULTS)
+		gil_start_now(t);
+	t->tsc_faults = how == FAULTS;
+	return 0;
+}
+
 static uint64_t value_of(struct thr *t, uint32_t *cpu)
 {
 	int64_t ret = 0;
@@ -90,6 +103,8 @@ int tsc_fault(void *ucv)
 	uint64_t value;
 	struct thr *t;
 
+	if (self && self->tsc_faults && !self->depth)
+		return 0;
 	if (!G.no_tsc || (!with_cpu && !(pc[0] == 0x0f && pc[1] == 0x31)))
 		return 0;
 	t = shim_enter();

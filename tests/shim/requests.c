@@ -9,9 +9,12 @@
 #include <linux/fiemap.h>
 #include <linux/fs.h>
 #include <net/if.h>
+#include <signal.h>
 #include <sys/ioctl.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
+#include <sys/wait.h>
+#include <ucontext.h>
 #include <x86intrin.h>
 
 static void fill(void *p, size_t n)
@@ -51,6 +54,37 @@ static void test_process(void)
 	CHECK(prctl(PR_SET_NAME, "a name", rest, rest, rest) == 0);
 	CHECK(prctl(PR_GET_NAME, name, rest, rest, rest) == 0 && !strcmp(name, "a name"));
 	step("prctl");
+}
+
+static volatile int faults;
+
+static void skip_rdtsc(int sig, siginfo_t *si, void *uc)
+{
+	(void)sig, (void)si;
+	((ucontext_t *)uc)->uc_mcontext.gregs[REG_RIP] += 2;
+	faults++;
+}
+
+/* A counter that may not be read, in a child too */
+static void test_counter(void)
+{
+	struct sigaction sa = {.sa_sigaction = skip_rdtsc, .sa_flags = SA_SIGINFO};
+	int how = 0, status;
+
+	CHECK(sigaction(SIGSEGV, &sa, NULL) == 0);
+	CHECK(prctl(PR_GET_TSC, &how) == 0 && how == PR_TSC_ENABLE);
+	CHECK(prctl(PR_SET_TSC, 77) == -1 && errno == EINVAL);
+	CHECK(prctl(PR_SET_TSC, PR_TSC_SIGSEGV) == 0 && prctl(PR_GET_TSC, &how) == 0 && how == PR_TSC_SIGSEGV);
+	__rdtsc();
+	CHECK(faults == 1);
+	if (fork() == 0) {
+		__rdtsc();
+		_exit(faults);
+	}
+	CHECK(wait(&status) > 0 && WEXITSTATUS(status) == 2);
+	CHECK(prctl(PR_SET_TSC, PR_TSC_ENABLE) == 0);
+	CHECK(__rdtsc() != __rdtsc() && faults == 1);
+	step("a counter that may not be read");
 }
 
 static void test_interfaces(void)
@@ -99,5 +133,6 @@ int main(void)
 	test_process();
 	test_interfaces();
 	test_extents();
+	test_counter();
 	return check_status();
 }
