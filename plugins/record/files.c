@@ -7,7 +7,6 @@
 #include "record/sys.h"
 
 #include <link.h>
-#include <sched.h>
 
 #define MAX_SCRIPT_DEPTH 4
 
@@ -73,7 +72,7 @@ struct sparse {
 	int from, to, failed;
 };
 
-static int copy_sparse(void *arg)
+static long copy_sparse(void *arg)
 {
 	struct sparse *s = arg;
 	char path[64];
@@ -86,37 +85,13 @@ static int copy_sparse(void *arg)
 		s->failed = end < 0 || files_copy_range((int)fd, s->to, (uint64_t)at, (uint64_t)end);
 		at = end;
 	}
-	if (fd < 0 || (at < 0 && at != -6 /* ENXIO: no more */))
-		s->failed = 1;
-	return 0;
+	return s->failed || fd < 0 || (at < 0 && at != -6 /* ENXIO: no more */) ? -1 : 0;
 }
-
-#define SPARSE_STACK 32768ul
 
 static int is_sparse(const uint64_t *st)
 {
 	/* struct stat: size 6, blocks of 512 bytes 8 */
 	return st[6] > (1ul << 20) && st[8] * 512 < st[6] / 2;
-}
-
-/* -1: nothing has been done. */
-static int by_process(struct sparse *s)
-{
-	uint8_t *stack = raw_mmap(0, SPARSE_STACK, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-	uint64_t all = ~0ull, old;
-	int status = 0;
-	long pid, r;
-
-	if (raw_failed(stack))
-		return -1;
-	raw4(SYS_rt_sigprocmask, SIG_BLOCK, &all, &old, 8); /* handlers are this process's business */
-	pid = clone_fn(CLONE_VM, stack + SPARSE_STACK, copy_sparse, s, 0);
-	raw4(SYS_rt_sigprocmask, SIG_SETMASK, &old, 0, 8);
-	do
-		r = pid < 0 ? pid : raw4(SYS_wait4, pid, &status, 0x40000000 /* __WALL */, 0);
-	while (r == -4 /* EINTR */);
-	raw2(SYS_munmap, stack, SPARSE_STACK);
-	return r < 0 || status || s->failed ? -1 : 0;
 }
 
 static int copy_clone(int from, int to, const uint64_t *st)
@@ -132,18 +107,25 @@ static int copy_whole(int from, int to, const uint64_t *st)
 	if (copy_clone(from, to, st) == 0)
 		return 0;
 	if (is_sparse(st) && !G.children_ns)
-		return by_process(&s) || raw2(SYS_ftruncate, to, st[6]) < 0 ? -1 : 0;
+		return apart(copy_sparse, &s) || raw2(SYS_ftruncate, to, st[6]) < 0 ? -1 : 0;
 	return files_copy_range(from, to, 0, st[6]);
 }
 
+struct copying {
+	int fd;
+	const uint64_t *st;
+	int (*copy)(int, int, const uint64_t *);
+};
+
 /* Makes the copy that st names, unless it is there: under its name it is whole. 0, or -errno. */
-static long keep_as(int fd, const uint64_t *st, int (*copy)(int, int, const uint64_t *))
+static long make_copy(void *arg)
 {
+	const struct copying *c = arg;
 	char path[400], tmp[420], *p;
 	long r;
 	int to;
 
-	files_copy_path(path, path + sizeof(path), st);
+	files_copy_path(path, path + sizeof(path), c->st);
 	if (keep_exists(path))
 		return 0;
 	p = fmt_str(tmp, tmp + sizeof(tmp), path);
@@ -158,13 +140,20 @@ static long keep_as(int fd, const uint64_t *st, int (*copy)(int, int, const uint
 	 * Through the program's own descriptor: to close another one would end the process's record locks on the
 	 * file. What cannot be read cannot be mapped.
 	 */
-	r = copy(fd, to, st);
+	r = c->copy(c->fd, to, c->st);
 	raw_close(to);
 	if (r == 0)
 		r = keep_rename(tmp, path);
 	if (r < 0)
 		keep_unlink(tmp);
 	return r;
+}
+
+static long keep_as(int fd, const uint64_t *st, int (*copy)(int, int, const uint64_t *))
+{
+	struct copying c = {fd, st, copy};
+
+	return keep_with_room(make_copy, &c, fd);
 }
 
 long files_keep(int fd, uint64_t *st, int shared)

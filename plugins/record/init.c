@@ -148,20 +148,30 @@ static int make_dir(void)
 }
 
 struct out {
-	int fd;
+	char path[400];
+	long failed; /* 0, or -errno */
 	size_t n;
 	char buf[4096];
 };
 
+static long out_append(void *arg)
+{
+	const struct out *o = arg;
+	int fd = keep_open(o->path, O_WRONLY | O_CREAT | O_APPEND, 0600);
+	long r = fd < 0 ? fd : 0;
+
+	for (size_t at = 0; fd >= 0 && at < o->n; at += (size_t)r)
+		if ((r = raw3(SYS_write, fd, o->buf + at, o->n - at)) <= 0)
+			break;
+	if (fd >= 0)
+		raw_close(fd);
+	return r < 0 ? r : 0;
+}
+
 static void out_flush(struct out *o)
 {
-	for (size_t at = 0; at < o->n;) {
-		long r = raw3(SYS_write, o->fd, o->buf + at, o->n - at);
-
-		if (r <= 0)
-			break;
-		at += (size_t)r;
-	}
+	if (!o->failed)
+		o->failed = keep_with_room(out_append, o, -1);
 	o->n = 0;
 }
 
@@ -281,24 +291,22 @@ static uint64_t cell_pid(uint32_t parent, enum rlog_origin origin)
 	return im.cell_pid;
 }
 
-/* Writes pNNNN/image; argv is NULL for a fork child. */
-static void write_image(uint32_t parent, enum rlog_origin origin, int argc, char **argv, char **envp)
+/* Writes pNNNN/image; argv is NULL for a fork child. 0, or -errno. */
+static long write_image(uint32_t parent, enum rlog_origin origin, int argc, char **argv, char **envp)
 {
 	struct rlog_image im = {0};
 	struct rlimit rl = {0, 0};
 	uint64_t ts[2] = {0, 0};
-	char path[400], exe[4096], cwd[4096], *p;
 	static struct out o;
+	char exe[4096], cwd[4096], *p, *end = o.path + sizeof(o.path);
 	long n;
 
-	p = fmt_str(path, path + sizeof(path), G.rec);
-	p = fmt_str(p, path + sizeof(path), "/p");
-	p = fmt_dec(p, path + sizeof(path), G.process, 4);
-	fmt_str(p, path + sizeof(path), "/image");
+	p = fmt_str(o.path, end, G.rec);
+	p = fmt_str(p, end, "/p");
+	p = fmt_dec(p, end, G.process, 4);
+	fmt_str(p, end, "/image");
 	o.n = 0;
-	o.fd = keep_open(path, O_WRONLY | O_CREAT | O_EXCL, 0600);
-	if (o.fd < 0)
-		return;
+	o.failed = 0;
 	raw4(SYS_prlimit64, 0, RLIMIT_STACK, 0, &rl);
 	raw2(SYS_clock_gettime, 0, ts);
 	im.magic = RLOG_MAGIC_IMAGE;
@@ -347,7 +355,21 @@ static void write_image(uint32_t parent, enum rlog_origin origin, int argc, char
 			out_str(&o, envp[i]);
 	}
 	out_flush(&o);
-	raw_close(o.fd);
+	return o.failed;
+}
+
+/* The folder of this process, and what it is. 0, or -1: it is not recorded, which is noted. */
+static int begin_process(uint32_t parent, enum rlog_origin origin, int argc, char **argv, char **envp)
+{
+	long r = G.process > RLOG_MAX_PROCESSES ? -28 /* ENOSPC */ : make_dir();
+
+	if (r == 0)
+		r = write_image(parent, origin, argc, argv, envp);
+	if (r == 0)
+		return 0;
+	G.mode = SHIM_OFF;
+	note(RLOG_NOTE_LOG_FAILED, -r, "cannot begin the recording of a process");
+	return -1;
 }
 
 pid_t init_image_pid(uint32_t process)
@@ -411,11 +433,8 @@ static void start_record(uint32_t parent, int argc, char **argv, char **envp)
 	G.process = __atomic_add_fetch(&G.control->next_process, 1, __ATOMIC_RELAXED);
 	G.serial = G.control->sched != RLOG_SCHED_PARALLEL;
 	G.counted = G.control->clock != 0;
-	if (G.process > RLOG_MAX_PROCESSES || make_dir() < 0) {
-		note(RLOG_NOTE_LOG_FAILED, 0, "cannot make the directory of a process");
+	if (begin_process(parent, RLOG_ORIGIN_EXEC, argc, argv, envp))
 		return;
-	}
-	write_image(parent, RLOG_ORIGIN_EXEC, argc, argv, envp);
 	files_start(find_execfn(envp));
 	vdso_init(envp);
 	if (G.pid_ns)
@@ -542,13 +561,7 @@ void init_fork_child(struct thr *t, uint32_t process, uint32_t parent)
 	G.process = process;
 	if (G.mode == SHIM_RECORD) {
 		n->log.base = 0;
-		if (process > RLOG_MAX_PROCESSES || make_dir() < 0) {
-			G.mode = SHIM_OFF;
-			note(RLOG_NOTE_LOG_FAILED, 0, "cannot make the directory of a process");
-			return;
-		}
-		write_image(parent, RLOG_ORIGIN_FORK, 0, 0, 0);
-		if (log_open(n))
+		if (begin_process(parent, RLOG_ORIGIN_FORK, 0, 0, 0) || log_open(n))
 			return;
 		group_fork_child();
 		refs_fork_child();

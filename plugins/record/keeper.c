@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * keeper.c: the recording's files, also for a process that has given up its rights to them: what fails for
- * that reason is asked of the recording client. See rlog/keeper.h.
+ * that reason is asked of the recording client. See rlog/keeper.h. And for one that has as many descriptors open as it
+ * may: a program that leaks them is what somebody wants to know about.
  */
 #include "record/shim.h"
 
 #include "rlog/keeper.h"
 
+#include <sched.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/un.h>
@@ -127,4 +129,70 @@ int keep_exists(const char *path)
 	if (lost_rights(r) && raw2(SYS_access, G.rec, 1 /* X_OK */) < 0)
 		r = or_ask(r, KEEPER_ACCESS, path, 0, 0);
 	return r == 0;
+}
+
+/* ---- with other descriptors ---- */
+
+#define APART_STACK 32768ul
+
+struct apart {
+	long (*fn)(void *);
+	void *arg;
+	long ret;
+};
+
+static int run_apart(void *arg)
+{
+	struct apart *a = arg;
+
+	a->ret = a->fn(a->arg);
+	return 0;
+}
+
+long apart(long (*fn)(void *), void *arg)
+{
+	struct apart a = {fn, arg, -11 /* EAGAIN */};
+	uint64_t all = ~0ull, old;
+	uint8_t *stack;
+	int status = 0;
+	long pid, r;
+
+	if (G.children_ns) /* it would be the first process of the new namespace */
+		return -11;
+	stack = raw_mmap(0, APART_STACK, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	if (raw_failed(stack))
+		return (long)stack;
+	raw4(SYS_rt_sigprocmask, SIG_BLOCK, &all, &old, 8); /* handlers are this process's business */
+	pid = clone_fn(CLONE_VM, stack + APART_STACK, run_apart, &a, 0);
+	raw4(SYS_rt_sigprocmask, SIG_SETMASK, &old, 0, 8);
+	do
+		r = pid < 0 ? pid : raw4(SYS_wait4, pid, &status, 0x40000000 /* __WALL */, 0);
+	while (r == -4 /* EINTR */);
+	raw2(SYS_munmap, stack, APART_STACK);
+	return pid < 0 ? pid : a.ret;
+}
+
+struct roomy {
+	long (*fn)(void *);
+	void *arg;
+	int but;
+};
+
+/* Its first descriptors are not the program's: no lock goes, and nobody is told that a connection ends. */
+static long make_room(void *arg)
+{
+	const struct roomy *r = arg;
+
+	for (int fd = 0; fd < 4; fd++)
+		if (fd != r->but)
+			raw_close(fd);
+	return r->fn(r->arg);
+}
+
+long keep_with_room(long (*fn)(void *), void *arg, int but)
+{
+	struct roomy r = {fn, arg, but};
+	long ret = fn(arg);
+
+	return ret == -24 /* EMFILE */ ? apart(make_room, &r) : ret;
 }

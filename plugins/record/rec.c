@@ -12,7 +12,7 @@
 #include <sys/uio.h>
 
 #define WINDOW_SPACE (1ull << 30)
-#define CHUNK_FIRST (64u << 10)
+#define CHUNK_FIRST (4u << 10) /* most threads are short: what is left over is given back at the end, which some disks are slow at */
 #define CHUNK_MAX (1u << 20) /* far larger ones cost more a page */
 #define ZEROS 16384u
 
@@ -127,18 +127,13 @@ static void wait_room(struct rlog_control *c, uint64_t more, int first)
 	__atomic_add_fetch(&c->log_used, more, __ATOMIC_ACQ_REL);
 }
 
-static int log_grow(struct log *l, const char *path, int fd, uint64_t to)
+static long log_grow(struct log *l, int fd, uint64_t to)
 {
 	uint64_t from = l->base ? l->base_off + (uint64_t)(l->end - l->base) : 0;
-	long r;
 
 	if (unlikely(G.control->log_limit))
 		wait_room(G.control, to - from, !from);
-	r = write_zeros(fd, from, to);
-	if (r == 0)
-		return 0;
-	rec_failed(-r, path);
-	return -1;
+	return write_zeros(fd, from, to);
 }
 
 static void log_unmap(struct log *l, int fd)
@@ -149,43 +144,58 @@ static void log_unmap(struct log *l, int fd)
 	raw2(SYS_munmap, l->base, l->end - l->base);
 }
 
+/* The window that comes next. */
+struct window {
+	struct log *log;
+	const char *path;
+	uint8_t *at;
+	uint64_t off, len; /* in the file */
+	int flags;
+};
+
+static long map_window(void *arg)
+{
+	const struct window *w = arg;
+	int fd = keep_open(w->path, O_RDWR | w->flags, 0600);
+	long r;
+	void *m;
+
+	if (fd < 0)
+		return fd;
+	r = log_grow(w->log, fd, w->off + w->len);
+	if (r == 0) {
+		log_unmap(w->log, fd);
+		w->log->base = 0;
+		m = raw_mmap(w->at, w->len, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, fd, (long)w->off);
+		r = raw_failed(m) ? (long)m : 0;
+	}
+	raw_close(fd);
+	return r;
+}
+
 /* Maps a window of at least need bytes at file offset off (page-aligned). */
 static int log_map(struct thr *t, uint64_t off, uint64_t need, int flags)
 {
 	struct log *l = &t->log;
-	uint8_t *at = (uint8_t *)(SHIM_LOG_ADDR + ((uint64_t)t->ordinal << 30));
 	char path[400];
-	uint64_t len = l->chunk;
-	int fd;
-	void *m;
+	struct window w = {l, path, (uint8_t *)(SHIM_LOG_ADDR + ((uint64_t)t->ordinal << 30)), off, l->chunk, flags};
+	long r;
 
-	while (len < need + 4096)
-		len *= 2;
-	if (len > WINDOW_SPACE) {
+	while (w.len < need + 4096)
+		w.len *= 2;
+	if (w.len > WINDOW_SPACE) {
 		rec_failed(27, "one event is larger than 1 GiB");
 		return -1;
 	}
 	log_path(t, path, path + sizeof(path));
-	fd = keep_open(path, O_RDWR | flags, 0600);
-	if (fd < 0) {
-		rec_failed(-fd, path);
+	r = keep_with_room(map_window, &w, -1);
+	if (r < 0) {
+		rec_failed(-r, path);
 		return -1;
 	}
-	if (log_grow(l, path, fd, off + len)) {
-		raw_close(fd);
-		return -1;
-	}
-	log_unmap(l, fd);
-	m = raw_mmap(at, len, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, fd, (long)off);
-	raw_close(fd);
-	if (raw_failed(m)) {
-		l->base = 0;
-		rec_failed(-(long)m, path);
-		return -1;
-	}
-	l->base = at;
+	l->base = w.at;
 	l->base_off = off;
-	l->end = at + len;
+	l->end = w.at + w.len;
 	if (l->chunk < (G.control->log_limit ? G.control->log_chunk : CHUNK_MAX))
 		l->chunk *= 2;
 	return 0;

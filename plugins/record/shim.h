@@ -180,6 +180,10 @@ long keep_mkdir(const char *path, int mode);
 long keep_rename(const char *path, const char *to);
 void keep_unlink(const char *path);
 int keep_exists(const char *path);
+/* Does something in a process that has all memory in common with this one, but descriptors of its own. Its result, or -errno. */
+long apart(long (*fn)(void *), void *arg);
+/* Does it here; where that fails for want of a descriptor (-EMFILE), again with some to spare. but: one that it needs, or -1 */
+long keep_with_room(long (*fn)(void *), void *arg, int but);
 
 /*
  * What the shim leaves below the program's stack differs between the modes, and programs do write bytes that they

@@ -231,6 +231,19 @@ static struct thr *new_thread(const struct thr *creator, uint32_t ordinal)
 	return c;
 }
 
+/* There are no numbers left: the event of a thread that could not be made. Gives the error. */
+static int no_number(struct thr *t)
+{
+	int64_t ret = 11; /* EAGAIN */
+	uint64_t none = 0;
+
+	note(RLOG_NOTE_UNSUPPORTED, RLOG_MAX_THREADS, "more threads than fred can number in one process: pthread_create gave EAGAIN");
+	ev(t, RLOG_CREATE, 0, RLOG_MAX_THREADS, 0);
+	ev_done(t);
+	ev_half(t, RLOG_CREATED, &ret, &none);
+	return (int)ret;
+}
+
 struct thr *thread_adopt_begin(struct thr *t)
 {
 	struct rlog_rec r;
@@ -244,7 +257,7 @@ struct thr *thread_adopt_begin(struct thr *t)
 		gil_start_now(t);
 	ordinal = next_ordinal(t);
 	if (ordinal >= RLOG_MAX_THREADS) {
-		note(RLOG_NOTE_UNSUPPORTED, ordinal, "more threads than fred can number");
+		no_number(t);
 		return 0;
 	}
 	c = new_thread(t, ordinal);
@@ -309,11 +322,11 @@ EXPORT int pthread_create(pthread_t *out, const pthread_attr_t *attr, void *(*st
 		own_locks_look(t);
 	ordinal = next_ordinal(t);
 	if (ordinal >= RLOG_MAX_THREADS) {
-		note(RLOG_NOTE_UNSUPPORTED, ordinal, "more threads than fred can number");
+		ret = no_number(t);
 		if (locked)
 			lib_thread_unlock(t, LIB_DL);
 		shim_leave(t);
-		return 11; /* EAGAIN */
+		return (int)ret;
 	}
 	c = new_thread(t, ordinal);
 	c->start = start;
