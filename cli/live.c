@@ -63,7 +63,8 @@ static int regs(void *arg, int tid, struct rsp_regs *r, struct err *e)
 
 	if (!t || regs_get(t, r, e))
 		return -1;
-	live_in_call(l, t, &r->r);
+	if (tid != l->stop.tid || (l->stop.why != RSP_BREAKPOINT && l->stop.why != RSP_LIBRARY))
+		live_in_call(l, t, &r->r);
 	return 0;
 }
 
@@ -368,7 +369,7 @@ static int serve(struct live *l, struct err *e)
 int live_start(struct bridge *b, struct live_opts *o, int *code, struct err *e)
 {
 	pid_t self = getpid();
-	struct live l = {.o = o};
+	struct live l = {.o = o, .scene = {&l.sight, &l.outside}, .breaks = {.scene = &l.scene, .libraries = true}};
 	int fd[2];
 
 	if (bridge_open(b, e))

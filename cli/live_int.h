@@ -29,6 +29,7 @@ struct live {
 	struct breaks breaks;
 	struct sight sight;
 	struct outside outside;
+	struct scene scene; /* both, for breaks */
 	struct live_term term;
 	pid_t tid; /* the thread of the last stop */
 	struct rsp_stop stop; /* the last one */

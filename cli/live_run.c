@@ -93,7 +93,7 @@ static int is_stepped(struct run *r, struct group_thread *th, const struct trace
 		return 0;
 	if (trace_hide_step(&th->t, e) || trace_get_regs(&th->t, &regs, e))
 		return -1;
-	return sight_sees(&r->l->sight, &r->gaze, th->t.pid, r->before, &regs, r->handler);
+	return outside_sees(&r->l->outside, &r->l->sight, &r->gaze, th->t.pid, r->before, &regs, r->handler);
 }
 
 /* The recorder is mapped some time after the start, and elsewhere after an exec. */
@@ -152,6 +152,18 @@ static void take_signal(struct run *r, struct group_thread *th, const struct tra
 		stop_for(r, RSP_SIGNALLED, th->t.tid, regs_gdb_signal(s->info.si_signo));
 }
 
+/* GDB 13 forgets that one thread is stepped when it hears of libraries from another (TARGET_WAITKIND_LOADED). */
+static void at_break(struct run *r, struct group_thread *th)
+{
+	enum breaks_verdict v = breaks_wanted(&r->l->breaks, &th->t);
+	bool library = v == BREAKS_LIBRARY && (!r->step || r->step == th->t.tid);
+
+	if (v == BREAKS_PASS)
+		r->passed = true;
+	else
+		stop_for(r, library ? RSP_LIBRARY : RSP_BREAKPOINT, th->t.tid, 0);
+}
+
 /* A stop of one thread: GDB's, else the thread goes on. */
 static int judge(struct run *r, struct group_thread *th, const struct trace_stop *s, struct err *e)
 {
@@ -161,14 +173,12 @@ static int judge(struct run *r, struct group_thread *th, const struct trace_stop
 		return become_another(r, th);
 	if (group_is_exit(th, s, &status))
 		return hold_at_end(r, th, status);
-	if (yes > 0 && !breaks_wanted(&r->l->breaks, &th->t)) {
-		r->passed = true;
-		return 0;
-	}
-	if (!yes && !is_watch(r, th, s) && s->why == TRACE_SIGNAL)
+	if (yes > 0)
+		at_break(r, th);
+	else if (!yes && !is_watch(r, th, s) && s->why == TRACE_SIGNAL)
 		take_signal(r, th, s);
-	else if (yes > 0)
-		stop_for(r, RSP_BREAKPOINT, th->t.tid, 0);
+	if (r->passed)
+		return 0;
 	if (!yes && !r->stopped && (yes = is_stepped(r, th, s, e)) > 0)
 		stop_for(r, RSP_STEPPED, th->t.tid, 0);
 	if (yes < 0)
@@ -276,10 +286,26 @@ static int step_off(struct run *r, struct group_thread *th, struct err *e)
 		take_signal(r, th, &s);
 	if (r->stopped || s.why != TRACE_STEPPED || pc_of(&th->t, &pc, e))
 		return r->stopped || s.why != TRACE_STEPPED ? 0 : -1;
-	if (breaks_has(&l->breaks, pc) && th->t.tid == r->step && breaks_wanted(&l->breaks, &th->t))
-		stop_for(r, RSP_BREAKPOINT, th->t.tid, 0);
-	else if (is_stepped(r, th, &s, e) > 0)
+	if (breaks_has(&l->breaks, pc) && th->t.tid == r->step)
+		at_break(r, th);
+	r->passed = false;
+	if (!r->stopped && is_stepped(r, th, &s, e) > 0)
 		stop_for(r, RSP_STEPPED, th->t.tid, 0);
+	return 0;
+}
+
+/* How the stepped thread got to where it stands. */
+static int find_gaze(struct run *r, struct err *e)
+{
+	struct live *l = r->l;
+	struct group_thread *th = group_find(&l->group, r->step);
+	struct user_regs_struct regs;
+
+	if (!th || !th->t.alive)
+		return 0;
+	if (trace_get_regs(&th->t, &regs, e))
+		return -1;
+	outside_gaze(&l->outside, &l->sight, th->t.pid, &regs, &r->gaze);
 	return 0;
 }
 
@@ -287,16 +313,11 @@ static int start(struct run *r, struct err *e)
 {
 	struct live *l = r->l;
 	struct group_thread *th = group_find(&l->group, r->step);
-	struct user_regs_struct regs;
 
 	for (unsigned i = 0; i < BREAKS_WATCHES; i++)
 		l->group.slot[i] = l->breaks.watch[i];
-	if (th && th->t.alive) {
-		if (note_step(r, th, e) || trace_get_regs(&th->t, &regs, e))
-			return -1;
-		if (!sight_is_certain(&l->sight, regs.rip))
-			outside_gaze(&l->outside, &l->sight, th->t.pid, &regs, &r->gaze);
-	}
+	if (th && th->t.alive && note_step(r, th, e))
+		return -1;
 	return breaks_insert(&l->breaks, l->group.pid, e) || group_resume(&l->group, r->step, e) ? -1 : 0;
 }
 
@@ -306,6 +327,8 @@ static int run(struct run *r, struct err *e)
 	struct err why;
 	int got = 0;
 
+	if (find_gaze(r, e))
+		return -1;
 	for (unsigned i = 0; i < l->group.n && !r->stopped; i++)
 		if (step_off(r, l->group.v[i], e))
 			return -1;

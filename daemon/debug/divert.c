@@ -133,8 +133,9 @@ static int run(struct divert *d, struct travel *t, bool step, struct stop *stop,
 {
 	static const struct trace_limit slice = {.wall_ns = SLICE_NS};
 	struct trace_stop s;
-	int sig = 0;
+	int sig = d->sig;
 
+	d->sig = 0;
 	do {
 		if (step ? trace_step(&d->copy, sig, &s, e) : trace_cont(&d->copy, sig, &slice, &s, e))
 			return -1;

@@ -12,6 +12,7 @@ struct divert {
 	struct trace copy; /* of the thread that moved last, alone; pid 0: there is none */
 	struct user_regs_struct start;
 	bool ran; /* a function was called */
+	int sig; /* to be delivered when it goes on */
 };
 
 bool divert_is_on(const struct divert *d);

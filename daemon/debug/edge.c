@@ -69,7 +69,8 @@ static int run(struct travel *t, bool fresh, const struct breaks *breaks, struct
 		if (stop->kind != STOP_BREAK)
 			return 0;
 		passed += pc == t->edge.pc;
-		if (breaks && breaks_has(breaks, pc) && breaks_wanted(breaks, &t->in.now))
+		stop->kind = breaks && breaks_has(breaks, pc) ? inside_meets(breaks, &t->in.now) : 0;
+		if (stop->kind)
 			return 0;
 	}
 	*stop = (struct stop){.kind = STOP_END};

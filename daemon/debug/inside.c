@@ -91,7 +91,7 @@ static int look(struct inside *in, struct trace *t, struct gaze *g, uint64_t *be
 
 	if (trace_get_regs(t, &r, e))
 		return -1;
-	if (sight_sees(&in->sight, g, t->pid, *before, &r, handler))
+	if (outside_sees(in->outside, &in->sight, g, t->pid, *before, &r, handler))
 		return STOP_STEP;
 	*before = r.rip;
 	found = in->goal ? inside_is_goal(in->goal, t, e) : 0;
@@ -129,6 +129,13 @@ static int step_seeing(struct inside *in, struct trace *t, struct gaze gaze, int
 int inside_step_copy(struct inside *in, struct trace *t, int *sig, struct stop *stop, struct err *e)
 {
 	return step_seeing(in, t, (struct gaze){0}, sig, stop, e);
+}
+
+enum stop_kind inside_meets(const struct breaks *b, struct trace *t)
+{
+	static const enum stop_kind kinds[] = {[BREAKS_STOP] = STOP_BREAK, [BREAKS_LIBRARY] = STOP_LIBRARY};
+
+	return kinds[breaks_wanted(b, t)];
 }
 
 static int set_slots(struct trace *t, const struct breaks *b, struct err *e)
@@ -224,8 +231,8 @@ static int step_over(struct inside *in, struct trace *t, int *sig, struct breaks
 		return 0;
 	if (inside_pc(t, &to, e))
 		return -1;
-	if (breaks_has(b, to) && !*sig && breaks_wanted(b, t))
-		stop->kind = STOP_BREAK;
+	if (breaks_has(b, to) && !*sig)
+		stop->kind = inside_meets(b, t);
 	return 0;
 }
 
@@ -249,7 +256,9 @@ static int run_inserted(struct inside *in, struct trace *t, int *sig, struct bre
 
 		if (run_with(in, t, sig, b, limit ? limit : &slice, stop, e))
 			return -1;
-		if (stop->kind == STOP_BREAK && !breaks_wanted(b, t)) {
+		if (stop->kind == STOP_BREAK)
+			stop->kind = inside_meets(b, t);
+		if (!stop->kind) {
 			*stop = (struct stop){0};
 			if (pass_by(in, t, sig, b, stop, e))
 				return -1;
@@ -296,17 +305,29 @@ int inside_onwards(struct inside *in, struct trace *t, int *sig, struct breaks *
 	return inside_run_copy(in, t, sig, b, NULL, stop, e);
 }
 
+/* How a thread got to where it stands. */
+static int find_gaze(struct inside *in, struct trace *t, struct gaze *gaze, struct err *e)
+{
+	struct user_regs_struct r;
+
+	if (trace_get_regs(t, &r, e))
+		return -1;
+	outside_gaze(in->outside, &in->sight, t->pid, &r, gaze);
+	return 0;
+}
+
 int inside_step(struct inside *in, struct stop *stop, struct err *e)
 {
 	struct trace t;
 	bool counted = in->counted;
 	uint64_t steps = in->steps;
+	struct gaze gaze;
 	int sig = in->sig;
 
 	/* on a copy: behind the end of the segment there is no way to look */
 	if (inside_copy(in, &in->now, &t, e))
 		return -1;
-	if (inside_step_copy(in, &t, &sig, stop, e)) {
+	if (find_gaze(in, &t, &gaze, e) || step_seeing(in, &t, gaze, &sig, stop, e)) {
 		inside_drop(&t);
 		return -1;
 	}
@@ -359,26 +380,16 @@ static int first_visible(struct inside *in, struct stop *stop, struct err *e)
 	return 0;
 }
 
-/* How the thread got to where it stands. */
-static int find_gaze(struct inside *in, struct outside *o, struct err *e)
-{
-	struct user_regs_struct r;
-
-	if (trace_get_regs(&in->base, &r, e))
-		return -1;
-	outside_gaze(o, &in->sight, in->base.pid, &r, &in->gaze);
-	return 0;
-}
-
 int inside_enter_any(struct inside *in, struct target *t, uint64_t n, struct outside *o, struct err *e)
 {
 	struct stop stop = {0};
 
 	memset(in, 0, sizeof(*in));
 	in->n = n;
+	in->outside = o;
 	if (segment_begin(&in->seg, t, n, e) || sight_find(t->pid, &in->sight, e) ||
 	    trace_fork(&in->seg.held, in->seg.gadget, &in->base, e) ||
-	    trace_unshare_memory(&in->base, in->seg.gadget, e) || find_gaze(in, o, e) || first_visible(in, &stop, e)) {
+	    trace_unshare_memory(&in->base, in->seg.gadget, e) || find_gaze(in, &in->base, &in->gaze, e) || first_visible(in, &stop, e)) {
 		struct err ignored;
 
 		inside_leave(in, &ignored);

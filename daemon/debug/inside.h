@@ -18,12 +18,14 @@
 enum stop_kind {
 	STOP_STEP = 1, /* moved as far as was asked */
 	STOP_BREAK,
+	STOP_LIBRARY, /* a breakpoint of the debugger's own at which it learns of libraries: BREAKS_LIBRARY */
 	STOP_WATCH, /* addr: what was written or read */
 	STOP_SIGNAL, /* sig is about to be delivered */
 	STOP_OVER, /* the segment ends here */
 	STOP_LIMIT, /* CPU time is used up */
 	STOP_INTERRUPT, /* the user wants to stop */
 	STOP_BEGIN, /* the timeline begins here */
+	STOP_FIRST, /* the thread does */
 	STOP_END, /* ... and ends here */
 	STOP_GOAL, /* inside_int.h: an invisible state that was looked for */
 };
@@ -41,6 +43,7 @@ struct outside;
 struct inside {
 	uint64_t n; /* the event before it */
 	struct sight sight;
+	struct outside *outside; /* borrowed */
 	struct gaze gaze; /* of base */
 	struct segment seg;
 	struct trace base; /* at the segment's start, on memory of its own */

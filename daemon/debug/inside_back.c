@@ -248,7 +248,7 @@ int inside_count_stops(struct inside *in, struct breaks *b, uint64_t *k, struct 
 		r = inside_pc(&t, &pc, e);
 		if (r)
 			break;
-		if (stop.kind == STOP_WATCH || (breaks_has(b, pc) && breaks_wanted(b, &t)))
+		if (stop.kind == STOP_WATCH || (breaks_has(b, pc) && inside_meets(b, &t)))
 			++*k;
 	}
 	inside_drop(&t);

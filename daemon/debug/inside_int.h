@@ -30,7 +30,10 @@ void inside_push_mark(struct inside *in, struct trace *t, uint64_t steps);
 /* Sets marks up to near the goal: it is *steps visible steps behind the last one. */
 int inside_count_back(struct inside *in, struct goal *g, uint64_t *steps, struct err *e);
 
-/* One visible step of a copy; *sig is to be delivered first, and afterwards what is still to be. */
+/* t stands at one of b's points: STOP_BREAK, STOP_LIBRARY, or 0: it goes on. */
+enum stop_kind inside_meets(const struct breaks *b, struct trace *t);
+
+/* One visible step of a copy from a visible state; *sig is to be delivered first, and afterwards what is still to be. */
 int inside_step_copy(struct inside *in, struct trace *t, int *sig, struct stop *stop, struct err *e);
 /* Runs a copy to the next stop; one at its very PC counts. */
 int inside_run_copy(struct inside *in, struct trace *t, int *sig, struct breaks *b,

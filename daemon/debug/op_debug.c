@@ -104,7 +104,8 @@ static void translate(struct debug *d, const struct stop *s, struct rsp_stop *ou
 	static const enum rsp_why why[] = {
 		[STOP_STEP] = RSP_STEPPED,	[STOP_BREAK] = RSP_BREAKPOINT, [STOP_WATCH] = RSP_WATCHPOINT,
 		[STOP_SIGNAL] = RSP_SIGNALLED,	[STOP_OVER] = RSP_ELSEWHERE,   [STOP_LIMIT] = RSP_STEPPED,
-		[STOP_INTERRUPT] = RSP_SIGNALLED, [STOP_BEGIN] = RSP_BEGIN,    [STOP_END] = RSP_END};
+		[STOP_INTERRUPT] = RSP_SIGNALLED, [STOP_BEGIN] = RSP_BEGIN,    [STOP_END] = RSP_END,
+		[STOP_LIBRARY] = RSP_LIBRARY,	[STOP_FIRST] = RSP_ELSEWHERE};
 
 	*out = (struct rsp_stop){
 		.why = why[s->kind],
@@ -194,6 +195,15 @@ static int move_or_call(struct debug *d, enum rsp_resume how, int tid, struct st
 	return move(d, how, tid, stop, e);
 }
 
+/* To a function that the debugger calls: it may have a handler, or die. What is recorded has had its signals. */
+static void set_signal(void *arg, int tid, int sig)
+{
+	struct debug *d = arg;
+
+	if (divert_is_on(&d->divert) && tid == d->travel.tid)
+		d->divert.sig = regs_host_signal(sig);
+}
+
 /*
  * A program that was killed by a signal that no instruction raised, as abort() has it, ends with that signal: once, before
  * its end is the end of history.
@@ -216,11 +226,13 @@ static int resume(void *arg, enum rsp_resume how, int tid, struct rsp_stop *out,
 			return -1;
 		stop.kind = STOP_INTERRUPT;
 	}
+	if (stop.kind == STOP_FIRST)
+		say(d, "fred: this thread begins here; reverse-continue goes on to what was before\n");
 	tell_end(d, &stop);
 	translate(d, &stop, out);
 	if (stop.kind == STOP_STEP && out->tid != tid)
 		out->why = RSP_ELSEWHERE;
-	if (!divert_is_on(&d->divert))
+	if (!divert_is_on(&d->divert) && stop.kind != STOP_LIBRARY)
 		keep_stop(d);
 	return 0;
 }
@@ -305,6 +317,7 @@ static int serve_one(struct debug *d, int fd, struct err *e)
 		.monitor = monitor,
 		.restart = restart,
 		.open_file = open_file,
+		.signal = set_signal,
 	};
 	struct rsp_stop first = {.why = RSP_STEPPED, .tid = d->travel.tid};
 	int r;

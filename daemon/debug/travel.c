@@ -14,6 +14,8 @@ void travel_init(struct travel *t, struct nav *nav)
 {
 	memset(t, 0, sizeof(*t));
 	t->nav = nav;
+	t->scene = (struct scene){&t->sight, &t->outside};
+	t->breaks.scene = &t->scene;
 }
 
 void travel_fini(struct travel *t)
@@ -302,12 +304,25 @@ static int show_end(struct travel *t, const struct stop *stop, struct err *e)
 
 int travel_continue(struct travel *t, struct stop *stop, struct err *e)
 {
-	return go_on(t, stop, e) ? -1 : show_end(t, stop, e);
+	int r;
+
+	t->breaks.libraries = true;
+	r = go_on(t, stop, e);
+	t->breaks.libraries = false;
+	return r ? -1 : show_end(t, stop, e);
 }
 
 int travel_step(struct travel *t, pid_t tid, struct stop *stop, struct err *e)
 {
-	return step(t, tid, stop, e) ? -1 : show_end(t, stop, e);
+	int r;
+
+	t->breaks.libraries = true;
+	r = step(t, tid, stop, e);
+	t->breaks.libraries = false;
+	/* GDB 13 forgets that one thread is stepped when it hears of libraries from another (TARGET_WAITKIND_LOADED) */
+	if (stop->kind == STOP_LIBRARY && t->tid != tid)
+		stop->kind = STOP_BREAK;
+	return r ? -1 : show_end(t, stop, e);
 }
 
 unsigned travel_threads(const struct travel *t, pid_t *tids, unsigned max)

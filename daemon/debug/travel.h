@@ -38,6 +38,7 @@ struct travel {
 	enum travel_mode mode;
 	struct sight sight;
 	struct outside outside;
+	struct scene scene; /* both, for breaks */
 	struct group group;
 	struct inside in;
 	struct group_thread *other; /* TRAVEL_INSIDE: threads held to be looked at */

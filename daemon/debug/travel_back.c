@@ -10,6 +10,7 @@
 #include "debug/travel_int.h"
 
 #define NEAR_EVENTS 100
+#define CALLS_MAX 1000 /* segments of one call */
 
 /* A copy of a thread's process that outlives it: its PID must not be in use any more, not even as a session's. */
 static int keep_state(struct travel *t, struct group_thread *th, struct trace *here, struct err *e)
@@ -133,27 +134,83 @@ static int at_begin(struct travel *t, struct stop *stop, struct err *e)
 	return travel_goto(t, 0, e);
 }
 
-int travel_back_step(struct travel *t, pid_t tid, struct stop *stop, struct err *e)
+/* To the visible state before. */
+static int one_back(struct travel *t, pid_t tid, struct stop *stop, struct err *e)
 {
-	uint32_t who;
-	uint64_t n;
+	uint32_t who = ordinal(t, tid);
+	uint64_t n = travel_event(t);
 	int r;
 
-	*stop = (struct stop){.kind = STOP_STEP};
-	if (go_inside(t, e))
-		return -1;
-	n = travel_event(t);
-	who = ordinal(t, tid);
 	if (tid == t->in.seg.tid) {
 		r = inside_back(&t->in, e);
 		if (r <= 0)
 			return r;
 	}
 	r = segment_before(t, n, who, e);
-	/* the thread begins here: back to who made it */
-	if (r > 0 && who)
-		r = segment_before(t, n, 0, e);
-	return r > 0 ? at_begin(t, stop, e) : r;
+	if (r <= 0)
+		return r;
+	if (who <= 1)
+		return at_begin(t, stop, e);
+	/* The thread begins here, and here it stays: GDB 13 dies when another one than it steps stops (finish_step_over). */
+	stop->kind = STOP_FIRST;
+	return t->mode == TRAVEL_INSIDE && t->in.n == n ? 0 : travel_goto(t, n, e);
+}
+
+/* Out of what was called on the way to `here`. 1: it is not known how one comes there. */
+static int to_entry(struct travel *t, const struct user_regs_struct *here, struct err *e)
+{
+	uint32_t who = t->in.seg.thread;
+
+	for (unsigned i = 0; i < CALLS_MAX; i++) {
+		struct user_regs_struct r;
+		int got;
+
+		if (trace_get_regs(&t->in.now, &r, e))
+			return -1;
+		if (sight_is_called_from(&t->sight, t->in.now.pid, &r, here))
+			return 0;
+		if (r.rsp + sizeof(r.rsp) >= here->rsp)
+			return 1;
+		got = segment_before(t, travel_event(t), who, e);
+		if (got)
+			return got;
+	}
+	return 1;
+}
+
+/*
+ * Back from where a call of the shim's returned, and now in a function of the program's that ran in there, a signal handler
+ * or a library's constructor: backwards such a call is one step, to its entry. A debugger knows how to go on from there,
+ * in its caller's frame; of what runs further in it would have to see all.
+ */
+static int leave_call(struct travel *t, const struct user_regs_struct *here, struct err *e)
+{
+	struct user_regs_struct r;
+	struct timeline_point p;
+	int got;
+
+	if (trace_get_regs(&t->in.now, &r, e))
+		return -1;
+	if (r.rsp + sizeof(r.rsp) >= here->rsp)
+		return 0;
+	if (travel_where(t, &p, e))
+		return -1;
+	got = to_entry(t, here, e);
+	return got > 0 ? travel_goto_pc(t, p.event, p.pc, p.hits, e) : got;
+}
+
+int travel_back_step(struct travel *t, pid_t tid, struct stop *stop, struct err *e)
+{
+	struct user_regs_struct here;
+	bool returned;
+
+	*stop = (struct stop){.kind = STOP_STEP};
+	if (go_inside(t, e) || trace_get_regs(&t->in.now, &here, e))
+		return -1;
+	returned = tid == t->in.seg.tid && sight_is_certain(&t->sight, here.rip) && sight_has_returned(t->in.now.pid, &here);
+	if (one_back(t, tid, stop, e))
+		return -1;
+	return returned && stop->kind == STOP_STEP && t->in.seg.tid == tid ? leave_call(t, &here, e) : 0;
 }
 
 /* The stop k of a segment; a watchpoint is met before the instruction that changes it. */

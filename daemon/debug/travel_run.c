@@ -64,7 +64,7 @@ static int is_stepped(struct run *r, struct group_thread *th, const struct trace
 		return 0;
 	if (trace_get_regs(&th->t, &regs, e))
 		return -1;
-	return sight_sees(&r->t->sight, &r->gaze, th->t.pid, r->before, &regs, r->handler);
+	return outside_sees(&r->t->outside, &r->t->sight, &r->gaze, th->t.pid, r->before, &regs, r->handler);
 }
 
 /* A thread at a breakpoint makes one instruction without it; the others stay. */
@@ -91,9 +91,9 @@ static int step_off(struct run *r, struct group_thread *th, struct err *e)
 		th->sig = s.info.si_signo;
 	if (r->stop->kind || s.why != TRACE_STEPPED || inside_pc(&th->t, &pc, e))
 		return r->stop->kind || s.why != TRACE_STEPPED ? 0 : -1;
-	if (breaks_has(&t->breaks, pc) && breaks_wanted(&t->breaks, &th->t))
-		r->stop->kind = STOP_BREAK;
-	else if (is_stepped(r, th, &s, e) > 0)
+	if (breaks_has(&t->breaks, pc))
+		r->stop->kind = inside_meets(&t->breaks, &th->t);
+	if (!r->stop->kind && is_stepped(r, th, &s, e) > 0)
 		r->stop->kind = STOP_STEP;
 	return 0;
 }
@@ -143,10 +143,12 @@ static int judge(struct run *r, struct group_thread *th, const struct trace_stop
 
 	if (yes < 0 || (th->t.tid == r->step && trace_hide_step(&th->t, e)))
 		return -1;
-	if (yes && !breaks_wanted(&r->t->breaks, &th->t))
+	if (yes)
+		r->stop->kind = inside_meets(&r->t->breaks, &th->t);
+	if (yes && !r->stop->kind)
 		return pass(r, th, e);
 	if (yes)
-		r->stop->kind = STOP_BREAK;
+		;
 	else if (is_watch(r, s))
 		;
 	else if (trace_is_fault(s))
@@ -155,7 +157,7 @@ static int judge(struct run *r, struct group_thread *th, const struct trace_stop
 		r->stop->kind = STOP_STEP;
 	if (yes < 0)
 		return -1;
-	if (s->why == TRACE_SIGNAL && r->stop->kind != STOP_BREAK)
+	if (s->why == TRACE_SIGNAL && !yes)
 		th->sig = s->info.si_signo;
 	if (is_counted(r))
 		return pass(r, th, e);
@@ -238,15 +240,17 @@ static void release(struct travel *t, uint64_t until)
 	syscall(SYS_futex, &c->go, FUTEX_WAKE, 0x7fffffff, NULL, NULL, 0);
 }
 
-/* One that stands in the shim: how it got there. */
-static int find_gaze(struct run *r, struct group_thread *th, struct err *e)
+/* How the stepped thread got to where it stands. */
+static int find_gaze(struct run *r, struct err *e)
 {
+	struct group_thread *th = group_find(&r->t->group, r->step);
 	struct user_regs_struct regs;
 
+	if (!th || !th->t.alive)
+		return 0;
 	if (trace_get_regs(&th->t, &regs, e))
 		return -1;
-	if (!sight_is_certain(&r->t->sight, regs.rip))
-		outside_gaze(&r->t->outside, &r->t->sight, th->t.pid, &regs, &r->gaze);
+	outside_gaze(&r->t->outside, &r->t->sight, th->t.pid, &regs, &r->gaze);
 	return 0;
 }
 
@@ -257,7 +261,7 @@ static int resume(struct run *r, struct err *e)
 
 	for (unsigned i = 0; i < BREAKS_WATCHES; i++)
 		t->group.slot[i] = t->breaks.watch[i];
-	if (th && th->t.alive && (note_step(r, th, e) || find_gaze(r, th, e)))
+	if (th && th->t.alive && note_step(r, th, e))
 		return -1;
 	return breaks_insert(&t->breaks, t->group.pid, e) || group_resume(&t->group, r->step, e) ? -1 : 0;
 }
@@ -278,7 +282,7 @@ int travel_run(struct travel *t, pid_t step, uint64_t until, struct stop *stop, 
 		return 0;
 	}
 	r.notify = __atomic_load_n(&ctl(t)->notify, __ATOMIC_ACQUIRE);
-	if (leave_stop(&r, e))
+	if (find_gaze(&r, e) || leave_stop(&r, e))
 		return -1;
 	if (stop->kind)
 		return 0;

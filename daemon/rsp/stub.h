@@ -10,7 +10,8 @@
 #include "rsp/regs.h"
 
 enum rsp_resume { RSP_CONTINUE, RSP_STEP, RSP_BACK_CONTINUE, RSP_BACK_STEP };
-enum rsp_why { RSP_STEPPED, RSP_ELSEWHERE, RSP_BREAKPOINT, RSP_WATCHPOINT, RSP_SIGNALLED, RSP_BEGIN, RSP_END, RSP_EXITED, RSP_DIED, RSP_EXECED };
+enum rsp_why { RSP_STEPPED, RSP_ELSEWHERE, RSP_BREAKPOINT, RSP_WATCHPOINT, RSP_SIGNALLED, RSP_BEGIN, RSP_END, RSP_EXITED, RSP_DIED, RSP_EXECED,
+	       RSP_LIBRARY /* the list of libraries may have changed; the debugger goes on */ };
 /* As the Z packets number them. */
 enum rsp_point { RSP_SW_BREAK, RSP_HW_BREAK, RSP_WRITE, RSP_READ, RSP_ACCESS };
 
@@ -59,10 +60,11 @@ struct rsp_ops {
 	/* One of the program's files, to be read: a descriptor (the caller closes it), or a negative error number. */
 	int (*open_file)(void *ctx, const char *path);
 
-	/* Of a program that really runs; NULL for a recorded one: */
-
 	/* The next resume lets the thread go with this signal, as GDB numbers them. */
 	void (*signal)(void *ctx, int tid, int sig);
+
+	/* Of a program that really runs; NULL for a recorded one: */
+
 	int (*kill)(void *ctx, struct err *e);
 	int (*detach)(void *ctx, struct err *e);
 	/* A packet before it is answered here. 1: somebody else has, *answer is what to send; 0; -1 with e set. */

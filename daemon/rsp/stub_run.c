@@ -43,6 +43,8 @@ static int stop_reply(struct stub *s)
 		buf_add_str(&s->out, "replaylog:end;");
 	if (p->why == RSP_BREAKPOINT)
 		buf_add_str(&s->out, "swbreak:;");
+	if (p->why == RSP_LIBRARY)
+		buf_add_str(&s->out, "library:;");
 	if (p->why == RSP_EXECED)
 		add_exec(s);
 	buf_addf(&s->out, "thread:%x;", p->tid);

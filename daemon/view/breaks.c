@@ -13,6 +13,7 @@
 #include "base/str.h"
 
 #define INT3 0xcc
+#define NOP 0x90
 
 static struct breaks_point *find(const struct breaks *b, uint64_t addr)
 {
@@ -27,7 +28,7 @@ void breaks_fini(struct breaks *b)
 	for (unsigned i = 0; i < b->n; i++)
 		conds_fini(&b->v[i].conds);
 	free(b->v);
-	memset(b, 0, sizeof(*b));
+	*b = (struct breaks){.scene = b->scene, .libraries = b->libraries};
 }
 
 void breaks_add(struct breaks *b, uint64_t addr, unsigned kind)
@@ -51,16 +52,43 @@ void breaks_condition(struct breaks *b, uint64_t addr, const uint8_t *code, size
 		conds_add(&p->conds, code, len);
 }
 
-bool breaks_wanted(const struct breaks *b, struct trace *t)
+/* The loader tells of libraries at probes, which are made of this instruction. */
+static bool is_nop(const struct breaks_point *p, pid_t pid)
 {
+	uint8_t op = p->saved;
+	struct err ignored;
+
+	return (p->in || !trace_read(pid, p->addr, &op, 1, &ignored)) && op == NOP;
+}
+
+/* Of a state that is not visible. */
+static enum breaks_verdict judge_hidden(const struct breaks *b, const struct breaks_point *p, pid_t pid,
+					const struct user_regs_struct *r)
+{
+	bool loader = sight_is_loader(b->scene->sight, r->rip);
+
+	if (sight_has_returned(pid, r) && !(loader && is_nop(p, pid)))
+		return BREAKS_STOP;
+	return loader && b->libraries ? BREAKS_LIBRARY : BREAKS_PASS;
+}
+
+enum breaks_verdict breaks_wanted(const struct breaks *b, struct trace *t)
+{
+	const struct scene *c = b->scene;
 	struct user_regs_struct r;
 	struct breaks_point *p;
 	struct err ignored;
 
 	if (trace_get_regs(t, &r, &ignored))
-		return true;
+		return BREAKS_STOP;
 	p = find(b, r.rip);
-	return !p || conds_hold(&p->conds, t);
+	if (!p)
+		return BREAKS_STOP;
+	if (!conds_hold(&p->conds, t))
+		return BREAKS_PASS;
+	if (!c || !outside_hides(c->outside, c->sight, t->pid, &r))
+		return BREAKS_STOP;
+	return judge_hidden(b, p, t->pid, &r);
 }
 
 void breaks_add_all(struct breaks *to, const struct breaks *b)

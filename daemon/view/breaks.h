@@ -7,6 +7,7 @@
 #define FRED_VIEW_BREAKS_H
 
 #include "view/cond.h"
+#include "view/outside.h"
 #include "trace/group.h"
 
 #define BREAKS_WATCHES (TRACE_SLOTS - 1) /* the last slot is for the end of a segment */
@@ -24,8 +25,21 @@ struct breaks {
 	struct breaks_point *v;
 	unsigned n;
 	struct group_slot watch[BREAKS_WATCHES];
+	const struct scene *scene; /* of a user's, who sees only what is visible in there; NULL: all states are wanted */
+	bool libraries; /* breaks_wanted: BREAKS_LIBRARY, too */
 };
 
+enum breaks_verdict {
+	BREAKS_PASS = 0,
+	BREAKS_STOP,
+	/*
+	 * In the loader, which a function of the shim has called: nothing for a user, but the debugger, which has breakpoints
+	 * of its own there, is to look for new libraries.
+	 */
+	BREAKS_LIBRARY,
+};
+
+/* Forgets all points, and nothing else. */
 void breaks_fini(struct breaks *b);
 /*
  * kind (0 to 31) keeps those apart that are set for different reasons: each is set and removed by itself, and setting it
@@ -42,8 +56,11 @@ void breaks_check(struct breaks *b, uint64_t addr, pid_t pid);
 void breaks_add_all(struct breaks *to, const struct breaks *b);
 void breaks_remove(struct breaks *b, uint64_t addr, unsigned kind);
 bool breaks_has(const struct breaks *b, uint64_t addr);
-/* t stands at one of b's points: is it to be stopped there? */
-bool breaks_wanted(const struct breaks *b, struct trace *t);
+/*
+ * t stands at one of b's points: is it to be stopped there? With a scene, in a function that the shim has called only when
+ * it has just returned there: that is how one comes out of a function of the program's which was called from in there.
+ */
+enum breaks_verdict breaks_wanted(const struct breaks *b, struct trace *t);
 bool breaks_empty(const struct breaks *b);
 
 /* Aligned pieces of up to 8 bytes. 1: there are not so many debug registers. */

@@ -20,11 +20,12 @@
 typedef bool (*frame_fn)(void *arg, const struct user_regs_struct *r, bool interrupted);
 
 struct walk {
+	const struct sight *s;
 	pid_t pid;
 	struct user_regs_struct r; /* of the frame before */
 	frame_fn fn;
 	void *arg;
-	bool interrupted, again; /* go on from r: what a signal handler interrupted */
+	bool interrupted, again; /* go on from r: what a signal handler interrupted, or behind the back stairs */
 };
 
 static bool in_shim(const struct sight *s, uint64_t pc)
@@ -79,6 +80,19 @@ static void kept_registers(Dwfl_Frame *f, struct user_regs_struct *r)
 	}
 }
 
+/* Up the back stairs, as far as there are only returns: into the shim's function that called. */
+static int climb(pid_t pid, struct user_regs_struct *r)
+{
+	struct err ignored;
+
+	do {
+		if (trace_read(pid, r->rsp, &r->rip, sizeof(r->rip), &ignored))
+			return -1;
+		r->rsp += sizeof(r->rip);
+	} while (sight_is_ret(pid, r->rip));
+	return 0;
+}
+
 static int frame(Dwfl_Frame *f, void *arg)
 {
 	struct walk *w = arg;
@@ -96,6 +110,11 @@ static int frame(Dwfl_Frame *f, void *arg)
 		return DWARF_CB_ABORT;
 	}
 	w->interrupted = false;
+	if (sight_is_stair(w->s, w->pid, &r)) {
+		w->again = !climb(w->pid, &r);
+		w->r = r;
+		return DWARF_CB_ABORT;
+	}
 	w->r = r;
 	return w->fn(w->arg, &r, interrupted_there) ? DWARF_CB_OK : DWARF_CB_ABORT;
 }
@@ -192,9 +211,9 @@ static int open_dwfl(struct outside *o, pid_t pid)
 	return -1;
 }
 
-static void walk(struct outside *o, pid_t pid, const struct user_regs_struct *r, frame_fn fn, void *arg)
+static void walk(struct outside *o, const struct sight *s, pid_t pid, const struct user_regs_struct *r, frame_fn fn, void *arg)
 {
-	struct walk w = {.pid = pid, .r = *r, .fn = fn, .arg = arg};
+	struct walk w = {.s = s, .pid = pid, .r = *r, .fn = fn, .arg = arg};
 	cleanup_close int mem = -1;
 	struct user_regs_struct from;
 	char path[64];
@@ -245,7 +264,7 @@ void outside_find(struct outside *o, const struct sight *s, pid_t pid, struct us
 
 	if (!in_shim(s, r->rip))
 		return;
-	walk(o, pid, r, find_call, &f);
+	walk(o, s, pid, r, find_call, &f);
 	if (f.done)
 		*r = f.found;
 	else
@@ -280,7 +299,7 @@ bool outside_of_call(struct outside *o, const struct sight *s, pid_t pid, struct
 
 	if (!s->shim.lo || sight_is_certain(s, r->rip))
 		return false;
-	walk(o, pid, r, find_outermost, &c);
+	walk(o, s, pid, r, find_outermost, &c);
 	if (c.any)
 		*r = c.found;
 	return c.any;
@@ -288,7 +307,9 @@ bool outside_of_call(struct outside *o, const struct sight *s, pid_t pid, struct
 
 struct hiding {
 	const struct sight *s;
+	unsigned frames;
 	bool from_libc;
+	bool inner; /* the shim is in a function of its own that it called */
 	uint64_t hidden;
 };
 
@@ -296,14 +317,25 @@ struct hiding {
 static bool find_hidden(void *arg, const struct user_regs_struct *r, bool interrupted_there)
 {
 	struct hiding *h = arg;
+	bool shim = in_shim(h->s, r->rip);
 
-	(void)interrupted_there;
 	if (sight_is_certain(h->s, r->rip))
 		return false;
-	if (h->from_libc && in_shim(h->s, r->rip))
+	if (h->from_libc && shim)
 		h->hidden = r->rsp - 8;
-	h->from_libc = !in_shim(h->s, r->rip);
+	if (h->frames < 2)
+		h->inner = shim && (!h->frames || h->inner) && !interrupted_there;
+	h->frames++;
+	h->from_libc = !shim;
 	return true;
+}
+
+static void look_out(struct outside *o, pid_t pid, const struct user_regs_struct *r, struct hiding *h)
+{
+	if (sight_is_certain(h->s, r->rip))
+		return;
+	walk(o, h->s, pid, r, find_hidden, h);
+	h->inner &= h->frames > 1;
 }
 
 void outside_gaze(struct outside *o, const struct sight *s, pid_t pid, const struct user_regs_struct *r,
@@ -311,9 +343,25 @@ void outside_gaze(struct outside *o, const struct sight *s, pid_t pid, const str
 {
 	struct hiding h = {.s = s};
 
-	*gaze = (struct gaze){0};
-	if (!in_shim(s, r->rip))
-		return;
-	walk(o, pid, r, find_hidden, &h);
+	look_out(o, pid, r, &h);
 	gaze->hidden = h.hidden;
+}
+
+bool outside_hides(struct outside *o, const struct sight *s, pid_t pid, const struct user_regs_struct *r)
+{
+	struct hiding h = {.s = s};
+
+	look_out(o, pid, r, &h);
+	return h.hidden || h.inner;
+}
+
+bool outside_sees(struct outside *o, const struct sight *s, struct gaze *g, pid_t pid, uint64_t before,
+		  const struct user_regs_struct *now, bool handler)
+{
+	if (!sight_sees(s, g, pid, before, now, handler))
+		return false;
+	if (!sight_is_certain(s, before) || sight_is_certain(s, now->rip))
+		return true;
+	outside_gaze(o, s, pid, now, g);
+	return !g->hidden;
 }

@@ -17,6 +17,12 @@ struct outside {
 	const struct user_regs_struct *from;
 };
 
+/* Where code is, and how frames are unwound, in one process. */
+struct scene {
+	const struct sight *sight;
+	struct outside *outside;
+};
+
 /*
  * *r, the registers of a stopped thread of pid, become those of that frame: what a call does not preserve is not to
  * be relied on there. Unchanged when the thread is not in the shim, or its frames cannot be unwound.
@@ -28,11 +34,19 @@ void outside_find(struct outside *o, const struct sight *s, pid_t pid, struct us
  */
 bool outside_of_call(struct outside *o, const struct sight *s, pid_t pid, struct user_regs_struct *r);
 /*
- * A thread in the shim may have got there from libc that the shim itself called: gaze->hidden says so, else it is
- * zeroed.
+ * A thread in the shim, libc or the loader may have got there from libc that the shim itself called: gaze->hidden says
+ * so, else it is zeroed.
  */
 void outside_gaze(struct outside *o, const struct sight *s, pid_t pid, const struct user_regs_struct *r,
 		  struct gaze *gaze);
+/* Is this state in a function that the shim has called, be it libc's, the loader's or its own? Then it is not visible. */
+bool outside_hides(struct outside *o, const struct sight *s, pid_t pid, const struct user_regs_struct *r);
+/*
+ * sight_sees, and more: what a function of the program's returns to is not visible either when the shim has called that,
+ * as the loader behind a library's constructor. So a state is visible or not, whichever way the thread was followed.
+ */
+bool outside_sees(struct outside *o, const struct sight *s, struct gaze *g, pid_t pid, uint64_t before,
+		  const struct user_regs_struct *now, bool handler);
 void outside_fini(struct outside *o);
 
 #endif

@@ -7,6 +7,8 @@
 #include "base/maps.h"
 #include "rlog/rlog.h"
 
+#define RET 0xc3
+
 /* Which text is of this file; NULL: none of these. */
 static struct text *which(struct sight *s, const char *path)
 {
@@ -64,6 +66,29 @@ bool sight_is_certain(const struct sight *s, uint64_t pc)
 	return !in(&s->shim, pc) && !in_libc(s, pc);
 }
 
+bool sight_has_returned(pid_t pid, const struct user_regs_struct *r)
+{
+	struct err ignored;
+	uint64_t popped;
+
+	return !trace_read(pid, r->rsp - sizeof(popped), &popped, sizeof(popped), &ignored) && popped == r->rip;
+}
+
+bool sight_is_called_from(const struct sight *s, pid_t pid, const struct user_regs_struct *r,
+			  const struct user_regs_struct *caller)
+{
+	struct err ignored;
+	uint64_t to;
+
+	return in(&s->shim, r->rip) && r->rsp + sizeof(to) == caller->rsp &&
+	       !trace_read(pid, r->rsp, &to, sizeof(to), &ignored) && to == caller->rip;
+}
+
+bool sight_is_loader(const struct sight *s, uint64_t pc)
+{
+	return in(&s->loader, pc);
+}
+
 static bool is_return(pid_t pid, uint64_t pc)
 {
 	struct err ignored;
@@ -85,6 +110,32 @@ static bool returns_to_shim(const struct sight *s, pid_t pid, uint64_t rsp)
 	return !trace_read(pid, rsp, &to, sizeof(to), &ignored) && in(&s->shim, to);
 }
 
+bool sight_is_ret(pid_t pid, uint64_t pc)
+{
+	struct err ignored;
+	uint8_t op;
+
+	return !trace_read(pid, pc, &op, 1, &ignored) && op == RET;
+}
+
+bool sight_is_stair(const struct sight *s, pid_t pid, const struct user_regs_struct *r)
+{
+	return sight_is_certain(s, r->rip) && sight_is_ret(pid, r->rip) && returns_to_shim(s, pid, r->rsp);
+}
+
+/* In a function of libc's that the shim has just called: where its return address into the shim is. 0: there is none. */
+static uint64_t way_back(const struct sight *s, pid_t pid, uint64_t rsp)
+{
+	struct user_regs_struct stair = {.rsp = rsp + sizeof(stair.rip)};
+	struct err ignored;
+
+	if (returns_to_shim(s, pid, rsp))
+		return rsp;
+	if (trace_read(pid, rsp, &stair.rip, sizeof(stair.rip), &ignored) || !sight_is_stair(s, pid, &stair))
+		return 0;
+	return stair.rsp;
+}
+
 bool sight_sees(const struct sight *s, struct gaze *g, pid_t pid, uint64_t before,
 		const struct user_regs_struct *now, bool handler)
 {
@@ -93,13 +144,11 @@ bool sight_sees(const struct sight *s, struct gaze *g, pid_t pid, uint64_t befor
 	if (g->hidden) {
 		if (to_shim && now->rsp == g->hidden + 8)
 			g->hidden = 0;
-		return !to_shim && !in_libc(s, now->rip);
+		return !to_shim && !in_libc(s, now->rip) && !sight_is_stair(s, pid, now);
 	}
 	if (to_shim)
 		return !from_shim && !handler && !is_return(pid, before);
-	if (from_shim && in_libc(s, now->rip) && !is_return(pid, before) && returns_to_shim(s, pid, now->rsp)) {
-		g->hidden = now->rsp;
-		return false;
-	}
-	return true;
+	if (from_shim && in_libc(s, now->rip) && !is_return(pid, before))
+		g->hidden = way_back(s, pid, now->rsp);
+	return !g->hidden;
 }

@@ -29,6 +29,19 @@ int sight_find(pid_t pid, struct sight *s, struct err *e);
 bool sight_knows(const char *path);
 /* Visible wherever the thread came from: neither the shim nor what it calls. */
 bool sight_is_certain(const struct sight *s, uint64_t pc);
+/* The thread's last instruction was a return to where it stands. */
+bool sight_has_returned(pid_t pid, const struct user_regs_struct *r);
+/* Stands it in the shim, in front of a return to that place, with nothing more on its stack? So it does at a function's entry. */
+bool sight_is_called_from(const struct sight *s, pid_t pid, const struct user_regs_struct *r,
+			  const struct user_regs_struct *caller);
+/*
+ * On the back stairs: where libc looks at its return address to see which library called, the shim has it return to a `ret` of
+ * the program's, and that one to the shim. Asked of what a function of libc's returns to.
+ */
+bool sight_is_stair(const struct sight *s, pid_t pid, const struct user_regs_struct *r);
+bool sight_is_ret(pid_t pid, uint64_t pc);
+/* In the loader. */
+bool sight_is_loader(const struct sight *s, uint64_t pc);
 /*
  * The thread has made one instruction, from `before`: is the state visible? handler: the delivery of a signal came
  * first.
