@@ -312,6 +312,14 @@ const struct rec_image *rec_image(const struct rec *r, uint32_t ordinal, struct 
 	return NULL;
 }
 
+bool rec_one_order(const struct rec *r, uint32_t process)
+{
+	struct err ignored;
+	const struct rec_image *img = rec_image(r, process, &ignored);
+
+	return r->control.sched != RLOG_SCHED_PARALLEL || (img && img->nthreads == 1);
+}
+
 char *rec_log_path(const struct rec *r, uint32_t process, uint32_t thread)
 {
 	return str_fmt("%s/p%04u/t%04u.log", r->dir, process, thread);

@@ -49,6 +49,8 @@ void rec_free(struct rec *r);
 
 /* The image with this ordinal; NULL and ERR_USAGE when there is none. Borrowed. */
 const struct rec_image *rec_image(const struct rec *r, uint32_t ordinal, struct err *e);
+/* Did its threads run one at a time, or was there but one? Then there is one order of its events. */
+bool rec_one_order(const struct rec *r, uint32_t process);
 /* "REC/pNNNN/tNNNN.log", malloc'd. */
 char *rec_log_path(const struct rec *r, uint32_t process, uint32_t thread);
 /* Is a log more than its file, or may it become other than it is now? */

@@ -16,6 +16,7 @@
 #include "session/parallel.h"
 
 #define RUNGS 8
+#define RUNGS_ONE_ORDER 3 /* ways to find where computations were interrupted: plugins/record/seek.c */
 #define MAX_CKPTS 64
 #define MAX_CKPT_BYTES (4ull << 30)
 #define LONG_SEGMENT_S 0.2
@@ -489,9 +490,10 @@ int nav_climb(const struct rec *rec, uint32_t process, uint32_t flags, bool para
 	      struct op_ctx *ctx, struct nav *out, struct err *e)
 {
 	unsigned first = (unsigned)known_rung(rec, process);
+	unsigned rungs = rec_one_order(rec, process) ? RUNGS_ONE_ORDER : RUNGS;
 	struct err why = {0};
 
-	for (unsigned i = 0; i < RUNGS; i++) {
+	for (unsigned i = 0; i < rungs; i++) {
 		unsigned rung = i == 0 ? first : i <= first ? i - 1 : i;
 		bool diverged = false, one_order;
 		struct err *to = i ? &why : e;

@@ -98,7 +98,7 @@ int target_init(struct target *t, const struct rec *rec, uint32_t process, unsig
 		struct err *e)
 {
 	const struct rec_image *root = first_image(rec, process, false, e), *base = first_image(rec, process, true, e);
-	struct timeline_opts opts = {.rung = rung, .seed = 1};
+	struct timeline_opts opts = {.rung = rec_one_order(rec, process) ? 0 : rung, .seed = 1};
 	uint32_t follow[32];
 	char sched[64];
 	uint64_t size;

@@ -161,13 +161,20 @@ int interrupt_in_shim(const ucontext_t *uc)
 	return pc >= G.text_lo && pc < G.text_hi;
 }
 
-int interrupt_move(struct thr *t, const ucontext_t *uc)
+int interrupt_on_its_stack(const ucontext_t *uc)
 {
-	uint64_t sp = (uint64_t)uc->uc_mcontext.gregs[REG_RSP], mask = bit(SIG_PREEMPT);
+	uint64_t sp = (uint64_t)uc->uc_mcontext.gregs[REG_RSP];
 	stack_t ss = {0};
 
 	raw2(SYS_sigaltstack, 0, &ss);
-	if (!(ss.ss_flags & SS_ONSTACK) || sp - (uint64_t)ss.ss_sp < ss.ss_size) {
+	return !(ss.ss_flags & SS_ONSTACK) || sp - (uint64_t)ss.ss_sp < ss.ss_size;
+}
+
+int interrupt_move(struct thr *t, const ucontext_t *uc)
+{
+	uint64_t mask = bit(SIG_PREEMPT);
+
+	if (interrupt_on_its_stack(uc)) {
 		interrupt_arm_trap(SA_ONSTACK);
 		return 0;
 	}

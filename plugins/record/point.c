@@ -11,10 +11,12 @@
 #define LINES_DIRECT 128u /* of those, what registers and the stack point to */
 #define LINES_HASH 1024u
 #define REGIONS (LINES + 16)
-#define STACK_BYTES 4096u
+#define STACK_BYTES 16384u
 #define STACK_POINTERS 1024u /* bytes of the stack whose words may be pointers */
 #define RED_ZONE 128u
 #define DATA_BYTES 8192u
+#define PAGE 4096u
+#define STACK_BLOCKS 64u /* of the stack behind that; as many of the data behind DATA_BYTES */
 #define WORDS ((STACK_BYTES + RED_ZONE + DATA_BYTES + LINES * LINE) / 8 + 64)
 
 struct range {
@@ -27,9 +29,12 @@ struct look {
 	uint32_t nranges, nregions, nwords, nlines;
 	struct point_region region[REGIONS];
 	uint64_t seen[LINES_HASH];
+	struct point_block block[POINT_BLOCKS];
+	uint32_t nblocks;
+	uint64_t stack_lo, stack_end; /* what is below the stack pointer is nobody's; above it, up to here, all is looked at */
 	struct {
 		struct point head;
-		uint8_t rest[REGIONS * sizeof(struct point_region) + WORDS * 8];
+		uint8_t rest[REGIONS * sizeof(struct point_region) + WORDS * 8 + POINT_BLOCKS * sizeof(struct point_block)];
 	} out;
 };
 _Static_assert(sizeof(struct look) <= POINT_AREA_BYTES, "struct look");
@@ -180,11 +185,61 @@ static void add_region(struct look *l, uint64_t lo, uint64_t hi)
 	l->nwords += (uint32_t)((hi - lo) / 8);
 }
 
+/* Four at a time, so that they do not wait for each other. */
+uint64_t point_hash(uint64_t addr, uint64_t bytes)
+{
+	const uint64_t prime = 0x9e3779b97f4a7c15ull;
+	uint64_t h[4] = {1, 2, 3, 4}, n = bytes / 8, all = 0;
+	const uint64_t *p = (const uint64_t *)addr;
+
+	for (uint64_t i = 0; i < n; i++) {
+		h[i % 4] = (h[i % 4] ^ p[i]) * prime;
+		h[i % 4] ^= h[i % 4] >> 29;
+	}
+	for (unsigned i = 0; i < 4; i++)
+		all = (all ^ h[i]) * prime ^ all >> 31;
+	return all;
+}
+
+/* Hashes of up to so many pages. */
+static void add_blocks(struct look *l, uint64_t lo, uint64_t hi, uint32_t limit)
+{
+	for (uint32_t n = 0; lo + 8 <= hi && n < limit && l->nblocks < POINT_BLOCKS; n++) {
+		uint64_t end = (lo & ~(uint64_t)(PAGE - 1)) + PAGE < hi ? (lo & ~(uint64_t)(PAGE - 1)) + PAGE : hi & ~7ull;
+
+		l->block[l->nblocks++] = (struct point_block){lo, end - lo, point_hash(lo, end - lo)};
+		lo = end;
+	}
+}
+
+static int has_block(const struct look *l, uint64_t addr)
+{
+	for (uint32_t i = 0; i < l->nblocks; i++)
+		if (addr - l->block[i].addr < l->block[i].bytes)
+			return 1;
+	return 0;
+}
+
+/* The pages of those regions that are neither stack nor data. */
+static void add_pages(struct look *l, uint32_t first, const struct range *stack)
+{
+	uint64_t last = 0;
+
+	for (uint32_t i = first; i < l->nregions; i++) {
+		uint64_t page = l->region[i].addr & ~(uint64_t)(PAGE - 1);
+
+		if (page == last || (page >= stack->lo && page < stack->hi) || has_block(l, page))
+			continue;
+		last = page;
+		add_blocks(l, page, page + PAGE, 1);
+	}
+}
+
 static void add_data(struct look *l, uint64_t program)
 {
 	uint64_t left = DATA_BYTES;
 
-	for (uint32_t i = 0; i < l->nranges && left; i++) {
+	for (uint32_t i = 0; i < l->nranges; i++) {
 		const struct range *r = &l->range[i];
 		int bss = i && !r->inode && r[-1].inode == program && r[-1].hi == r->lo;
 		uint64_t n = r->hi - r->lo < left ? r->hi - r->lo : left;
@@ -192,6 +247,7 @@ static void add_data(struct look *l, uint64_t program)
 		if (r->inode != program && !bss)
 			continue;
 		add_region(l, r->lo, r->lo + n);
+		add_blocks(l, r->lo + n, r->hi, STACK_BLOCKS);
 		left -= n;
 	}
 }
@@ -211,6 +267,8 @@ static void add_line_at(struct look *l, uint64_t p, uint32_t limit)
 	uint32_t h = (uint32_t)((line / LINE) * 0x9e3779b97f4a7c15ull >> 40) % LINES_HASH;
 
 	if (p < 65536 || p >> 47 || l->nlines >= limit || !find_range(l, line))
+		return;
+	if (line >= l->stack_lo && line < l->stack_end)
 		return;
 	while (l->seen[h] && l->seen[h] != line)
 		h = (h + 1) % LINES_HASH;
@@ -233,7 +291,7 @@ static void choose_regions(struct look *l, const uint64_t *regs, int alone)
 	const struct range *stack;
 	uint32_t first;
 
-	l->nregions = l->nwords = l->nlines = 0;
+	l->nregions = l->nwords = l->nlines = l->nblocks = 0;
 	__builtin_memset(l->seen, 0, sizeof(l->seen));
 	read_maps(l, sp, &program);
 	stack = find_range(l, sp);
@@ -241,6 +299,9 @@ static void choose_regions(struct look *l, const uint64_t *regs, int alone)
 		return;
 	end = sp + STACK_BYTES < stack->hi ? sp + STACK_BYTES : stack->hi;
 	add_region(l, sp, end);
+	add_blocks(l, end, stack->hi, STACK_BLOCKS);
+	l->stack_lo = stack->lo;
+	l->stack_end = end + STACK_BLOCKS * PAGE;
 	if (!alone) /* others write to memory at the same time, on replay in another order */
 		return;
 	add_data(l, program);
@@ -252,6 +313,7 @@ static void choose_regions(struct look *l, const uint64_t *regs, int alone)
 	for (uint32_t i = first, n = l->nregions; i < n; i++)
 		for (uint32_t k = 0; k < LINE; k += 8)
 			add_object(l, *(const uint64_t *)(l->region[i].addr + k), 1, LINES);
+	add_pages(l, first, stack);
 }
 
 const struct point *point_look(struct thr *t, const ucontext_t *uc, uint64_t *len)
@@ -265,6 +327,7 @@ const struct point *point_look(struct thr *t, const ucontext_t *uc, uint64_t *le
 	choose_regions(l, l->out.head.reg, G.serial || !G.mt);
 	l->out.head.regions = l->nregions;
 	l->out.head.words = l->nwords;
+	l->out.head.blocks = l->nblocks;
 	to = l->out.rest;
 	__builtin_memcpy(to, l->region, l->nregions * sizeof(l->region[0]));
 	to += l->nregions * sizeof(l->region[0]);
@@ -272,6 +335,8 @@ const struct point *point_look(struct thr *t, const ucontext_t *uc, uint64_t *le
 		__builtin_memcpy(to, (const void *)l->region[i].addr, l->region[i].words * 8);
 		to += l->region[i].words * 8;
 	}
+	__builtin_memcpy(to, l->block, l->nblocks * sizeof(l->block[0]));
+	to += l->nblocks * sizeof(l->block[0]);
 	*len = (uint64_t)(to - (uint8_t *)&l->out);
 	return &l->out.head;
 }

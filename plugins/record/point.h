@@ -3,10 +3,13 @@
  * point.h: a place inside a computation that makes no events, as a PREEMPT record describes it.
  *
  * No counter tells how far a thread has got, so the place is known by what the thread's state is there:
- * registers, the stack above, the program's own data, and what those point to. Not all of it says something:
- * dead registers and stack slots hold what the shim or the kernel left there, which differs between recording and
- * replay. What has changed in the computation has been written by the program; so on replay (seek.c) the
- * words that change are those that must be as recorded.
+ * registers, the stack above, the program's own data, and what those point to. Of what is beyond the first part of the
+ * stack and of the data, and of the pages around what is pointed to, there are hashes.
+ *
+ * Not all of it says something: dead registers and stack slots hold what the shim or the kernel left there, which differs
+ * between recording and replay. What has changed in the computation has been written by the program: so on replay
+ * (seek.h) the words that change must be as recorded, and of the moments at which they are, the one counts at which the
+ * fewest of the others are different. Moments between which all of this is equal are taken for the same.
  */
 #ifndef FRED_RECORD_POINT_H
 #define FRED_RECORD_POINT_H
@@ -23,10 +26,17 @@ struct point_region {
 	uint64_t words;
 };
 
-/* The payload of a PREEMPT record. The regions follow, then the words of all of them. */
+#define POINT_BLOCKS 256u
+
+struct point_block {
+	uint64_t addr, bytes; /* multiples of 8 */
+	uint64_t hash;
+};
+
+/* The payload of a PREEMPT record. The regions follow, then the words of all of them, then the blocks. */
 struct point {
 	uint64_t run_ns, least_ns; /* CPU time since the event before: about, and at least */
-	uint64_t regions, words;
+	uint64_t regions, words, blocks;
 	uint64_t reg[POINT_REGS];
 };
 
@@ -37,6 +47,7 @@ void *point_area(const struct thr *t);
 uint64_t point_cpu_ns(void);
 #define POINT_FLAGS 0xcd5u /* of EFLAGS: carry, parity, adjust, zero, sign, direction, overflow */
 void point_regs(const ucontext_t *uc, uint64_t *regs);
+uint64_t point_hash(uint64_t addr, uint64_t bytes);
 /* Recording: the state of the thread that was interrupted here. Its length; NULL: no memory. */
 const struct point *point_look(struct thr *t, const ucontext_t *uc, uint64_t *len);
 /* An instruction that is interrupted in its middle is no place: its address is reached only at its start. */

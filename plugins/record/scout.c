@@ -2,15 +2,16 @@
 /* scout.c: see scout.h. */
 #include "record/scout.h"
 
-#include "record/xlate.h"
-
 #include <errno.h>
 #include <sched.h>
 #include <sys/wait.h>
 #include <time.h>
 
-#define SLOWER 40u /* than the recorded run, at most */
+#define SLOWER 12u /* than the recorded run, at most */
 #define MORE_NS 300000000u
+#define AHEAD 4u /* recorded runs, from its start, until nothing better is expected; the translation takes longer */
+#define AHEAD_NS 10000000u
+#define QUIET_NS 2000u
 #define LOOKS 64u /* at all words, at the first hits; later at each power of two */
 
 /* What the copy shares with the original. */
@@ -24,16 +25,17 @@ _Static_assert(sizeof(struct seek) + SHARED_BYTES <= POINT_AREA_BYTES, "struct s
 /* In the copy. */
 static struct seek *seek;
 static struct shared *shared;
-static uint64_t early; /* CPU time */
 static uint64_t begun_ns, looked_ns; /* CPU time when it went, and that the looks took */
+static uint64_t patience_ns; /* CPU time, from there on: for something better than the best place so far */
 static int timer;
-static uint64_t candidate; /* hits; 0: none */
-static uint64_t then[MAX_WORDS]; /* the words there */
+static uint64_t best; /* hits; 0: none */
+static uint32_t best_doubts, best_stops, stops;
 
 static _Noreturn void end(enum scout_state state, uint64_t hits)
 {
 	__builtin_memcpy(shared->must, seek->must, sizeof(shared->must));
 	shared->answer.hits = hits;
+	shared->answer.stops = best_stops;
 	shared->answer.way_ns = point_cpu_ns() - begun_ns - looked_ns;
 	shared->answer.state = state;
 	for (;;)
@@ -43,19 +45,25 @@ static _Noreturn void end(enum scout_state state, uint64_t hits)
 /* Nothing more comes, or no more is waited for. */
 void scout_event(void)
 {
-	end(candidate ? SCOUT_FOUND : SCOUT_NEVER, candidate);
+	end(best ? SCOUT_FOUND : SCOUT_NEVER, best);
+}
+
+void scout_stop(void)
+{
+	end(best ? SCOUT_FOUND : SCOUT_UNKNOWN, best);
+}
+
+void scout_leaves(int goes_on)
+{
+	if (!goes_on)
+		scout_stop();
+	stops++;
 }
 
 static void on_time(int sig)
 {
 	(void)sig;
 	scout_event();
-}
-
-static void stop(const char *why)
-{
-	(void)why;
-	end(SCOUT_UNKNOWN, 0);
 }
 
 static void wait_until(uint64_t ns)
@@ -65,80 +73,35 @@ static void wait_until(uint64_t ns)
 	raw4(SYS_timer_settime, timer, 1 /* TIMER_ABSTIME */, &when, 0);
 }
 
-/* A word that says no, and that translated code can look at. */
-static void choose_filter(const uint64_t *regs, struct xlate_filter *f)
+static void consider(const uint64_t *regs, uint64_t hits)
 {
-	if (regs[REG_RSP] != seek->want[REG_RSP]) {
-		*f = (struct xlate_filter){.set = 1, .reg = xlate_reg[REG_RSP], .value = seek->want[REG_RSP]};
+	uint32_t doubts = seek_doubts(seek, regs, best_doubts);
+
+	if (doubts >= best_doubts)
 		return;
-	}
-	for (uint32_t k = 0; k < seek->nmust; k++) {
-		uint32_t i = seek->list[k];
-		unsigned must = seek->must[i];
-		int is_reg = i < POINT_REGS;
-
-		if (seek_same(seek, i, seek_word(seek, regs, i)) || (is_reg && (i >= XLATE_REGS || must == 2)))
-			continue;
-		*f = (struct xlate_filter){.set = 1, .reg = is_reg ? xlate_reg[i] : -1, .half = must != 3};
-		f->addr = must == 2 ? seek->addr[i] + 4 : seek->addr[i];
-		f->value = must == 2 ? seek->want[i] >> 32 : seek->want[i] & seek_mask(must);
-		return;
-	}
-}
-
-static int same_in_all(void)
-{
-	for (uint32_t i = 0; i < seek->words; i++)
-		if (i != REG_RIP && seek->now[i] != seek->want[i])
-			return 0;
-	return 1;
-}
-
-/* A word that has begun to change was not as recorded at the candidate: then that was none. */
-static void doubt(void)
-{
-	for (uint32_t k = 0; candidate && k < seek->nmust; k++)
-		if (!seek_same(seek, seek->list[k], then[seek->list[k]]))
-			candidate = 0;
-	if (!candidate)
-		wait_until(0);
-}
-
-/*
- * What matches too early may be so because a word that tells the difference has not changed yet: it is only believed
- * when such a word has had the time to.
- */
-static void consider(uint64_t hits)
-{
-	if (candidate)
-		return;
-	candidate = hits;
-	__builtin_memcpy(then, seek->now, sizeof(then));
-	if (same_in_all() || point_cpu_ns() >= early)
+	best = hits;
+	best_doubts = doubts;
+	best_stops = stops;
+	if (!doubts)
 		scout_event();
-	wait_until(early);
+	wait_until(begun_ns + patience_ns);
 }
 
-static void hit(const uint64_t *regs, uint64_t hits, struct xlate_filter *f)
+enum xlate_go scout_hit(struct seek *s, const uint64_t *regs, uint64_t hits, struct xlate_filter *f)
 {
 	static uint64_t calls;
 	uint64_t now = point_cpu_ns();
-	int all = ++calls <= LOOKS || !(calls & (calls - 1));
 
-	if (all) {
-		seek_look(seek, regs, 0);
+	if (++calls <= LOOKS || !(calls & (calls - 1))) {
+		walk_look(s, regs, 1);
 		looked_ns += point_cpu_ns() - now;
+	} else {
+		walk_look(s, regs, 0);
 	}
-	if (candidate && all)
-		doubt();
-	if (!seek_matches(seek, regs)) {
-		choose_filter(regs, f);
-		return;
-	}
-	if (!all)
-		seek_look(seek, regs, 0);
-	if (seek_matches(seek, regs))
-		consider(hits);
+	if (seek_matches(s, regs))
+		consider(regs, hits);
+	seek_filter(s, regs, f);
+	return XLATE_ON;
 }
 
 static int make_timer(int clock, int sig, uint64_t ns)
@@ -158,12 +121,9 @@ static void limit(uint64_t ns)
 	struct {
 		void (*handler)(int);
 		uint64_t flags, restorer, mask; /* on_time does not return */
-	} act = {.flags = SA_ONSTACK | 0x04000000 /* SA_RESTORER */};
+	} act = {.handler = on_time, .flags = SA_ONSTACK | 0x04000000 /* SA_RESTORER */};
 	uint64_t alarm = 1ull << (SIGALRM - 1);
 
-	for (int sig = 1; sig < 32; sig++)
-		raw4(SYS_rt_sigaction, sig, &act, 0, 8);
-	act.handler = on_time;
 	raw4(SYS_rt_sigaction, SIGALRM, &act, 0, 8);
 	raw4(SYS_rt_sigprocmask, SIG_UNBLOCK, &alarm, 0, 8);
 	raw4(SYS_prctl, 4 /* PR_SET_DUMPABLE */, 0, 0, 0);
@@ -184,19 +144,58 @@ static void leave_control(void)
 	raw6(SYS_mremap, (long)copy, (long)len, (long)len, MREMAP_MAYMOVE | MREMAP_FIXED, (long)G.ctl, 0);
 }
 
-static void run_copy(struct seek *s, ucontext_t *uc)
+static enum xlate_go hit(void *arg, const uint64_t *regs, uint64_t hits, struct xlate_filter *f)
 {
-	static const struct xlate_ops ops = {hit, stop, scout_event};
-	greg_t *rip = &uc->uc_mcontext.gregs[REG_RIP];
-	uint64_t at;
+	return scout_hit(arg, regs, hits, f);
+}
 
+static void stop(void *arg, uint64_t pc, uint64_t next)
+{
+	struct seek *s = arg;
+
+	(void)pc;
+	scout_leaves(next != 0);
+	s->walking = 0;
+	seek_arm(s, QUIET_NS);
+}
+
+static void begin(struct seek *s, uint64_t hits, uint32_t doubts)
+{
 	seek = s;
+	best = hits;
+	best_doubts = doubts;
+	looked_ns = 0;
+	begun_ns = point_cpu_ns();
+	patience_ns = s->head.run_ns * AHEAD + AHEAD_NS;
+	if (patience_ns > 2 * s->gone_ns)
+		patience_ns -= s->gone_ns;
+	else
+		patience_ns /= 2;
+	stops = best_stops = 0;
 	G.scout = 1;
+	if (seek_make_timer(s))
+		end(SCOUT_UNKNOWN, 0);
 	limit(s->head.run_ns * SLOWER + MORE_NS);
 	leave_control();
-	at = xlate_begin((uint64_t)*rip, s->want[REG_RIP], &ops);
+	if (best)
+		wait_until(begun_ns + patience_ns);
+}
+
+static void send_copy(struct seek *s, ucontext_t *uc)
+{
+	static const struct xlate_ops ops = {hit, stop};
+	greg_t *rip = &uc->uc_mcontext.gregs[REG_RIP];
+	uint64_t regs[POINT_REGS], at;
+
+	begin(s, 0, SEEK_WRONG);
+	s->walk = xlate_new(s->want[REG_RIP], &ops, s);
+	point_regs(uc, regs);
+	seek_rebase(s, regs);
+	s->natives = 0;
+	at = s->walk ? xlate_enter(s->walk, (uint64_t)*rip) : 0;
 	if (!at)
-		end(SCOUT_UNKNOWN, 0);
+		scout_stop();
+	s->walking = s->walks = 1;
 	begun_ns = point_cpu_ns();
 	*rip = (greg_t)at;
 }
@@ -219,7 +218,8 @@ static void learn(struct seek *s, const struct shared *from)
 		seek_demand(s, i, from->must[i]);
 }
 
-int scout_ask(struct seek *s, ucontext_t *uc, uint64_t early_ns, struct scout_answer *a)
+/* 0: the answer is in a. 1: this is the copy. */
+static int copy(struct seek *s, struct scout_answer *a)
 {
 	int prot = PROT_READ | PROT_WRITE, flags = MAP_ANONYMOUS | MAP_FIXED;
 	void *at = (uint8_t *)s + POINT_AREA_BYTES - SHARED_BYTES;
@@ -229,21 +229,41 @@ int scout_ask(struct seek *s, ucontext_t *uc, uint64_t early_ns, struct scout_an
 	a->state = SCOUT_UNKNOWN;
 	if (raw_failed(raw_mmap(at, SHARED_BYTES, prot, MAP_SHARED | flags, -1, 0)))
 		return 0;
-	shared = at;
-	early = early_ns;
 	/* no signal at its end; and not traced, if this process is */
 	pid = raw6(SYS_clone, CLONE_UNTRACED, 0, 0, 0, 0, 0);
 	if (pid == 0) {
-		run_copy(s, uc);
+		shared = at;
 		return 1;
 	}
 	status = pid > 0 ? wait_for(pid) : -1;
-	*a = shared->answer;
+	*a = ((struct shared *)at)->answer;
 	if (WIFSIGNALED(status))
 		a->state = WTERMSIG(status) == SIGKILL ? SCOUT_NEVER : SCOUT_UNKNOWN;
 	if (a->state == SCOUT_FOUND)
-		learn(s, shared);
+		learn(s, at);
 	/* nothing shared stays behind: a checkpoint may follow */
 	raw_mmap(at, SHARED_BYTES, prot, MAP_PRIVATE | MAP_NORESERVE | flags, -1, 0);
 	return 0;
+}
+
+int scout_ask(struct seek *s, ucontext_t *uc, struct scout_answer *a)
+{
+	s->gone_ns = s->ran_ns;
+	for (;; s->soft = 1) {
+		if (copy(s, a)) {
+			send_copy(s, uc);
+			return 1;
+		}
+		if (a->state != SCOUT_NEVER || s->soft)
+			return 0;
+	}
+}
+
+int scout_ahead(struct seek *s, uint64_t hits, uint32_t doubts, struct scout_answer *a)
+{
+	s->gone_ns = point_cpu_ns() - s->begin_ns;
+	if (!copy(s, a))
+		return 0;
+	begin(s, hits, doubts);
+	return 1;
 }

@@ -6,7 +6,13 @@
  */
 #include "record/seek.h"
 
+#include <sys/uio.h>
+
 #define CLOCK_RANGE (1ull << 56) /* what moves on by more is no clock but data */
+#define KNOWN 1024u /* words, of all threads */
+#define BIT(greg) (1u << (greg))
+/* Of the registers, those that a function keeps for its caller: the recorder leaves nothing in them. */
+#define KEPT (BIT(REG_RBX) | BIT(REG_RBP) | BIT(REG_RSP) | BIT(REG_R12) | BIT(REG_R13) | BIT(REG_R14) | BIT(REG_R15))
 #define EVEN 2.5 /* how much faster or slower a clock may go between two looks */
 
 /* ---- clocks ---- */
@@ -95,8 +101,28 @@ static void read_words(struct seek *s, const uint64_t *regs)
 		s->now[i] = *(const volatile uint64_t *)s->addr[i];
 }
 
+static struct point_region region_at(const struct seek *s, uint64_t i)
+{
+	struct point_region g;
+
+	__builtin_memcpy(&g, s->regions + i * sizeof(g), sizeof(g));
+	return g;
+}
+
+static int on_stack(const struct seek *s, uint32_t i)
+{
+	struct point_region stack;
+
+	if (i < POINT_REGS)
+		return 0;
+	stack = region_at(s, 0);
+	return s->addr[i] - stack.addr < stack.words * 8;
+}
+
 void seek_demand(struct seek *s, uint32_t i, unsigned must)
 {
+	if (s->soft && must && on_stack(s, i))
+		return;
 	if (must && !s->must[i])
 		s->list[s->nmust++] = (uint16_t)i;
 	s->must[i] |= (uint8_t)must;
@@ -105,6 +131,56 @@ void seek_demand(struct seek *s, uint32_t i, unsigned must)
 static unsigned halves(uint64_t changed)
 {
 	return (changed & 0xffffffffu ? 1 : 0) | (changed >> 32 ? 2 : 0);
+}
+
+/* Memory that is yet to be allocated, without an event, cannot be read. */
+static int readable(uint64_t addr)
+{
+	char c;
+	struct iovec to = {&c, 1}, from = {(void *)addr, 1};
+
+	return raw6(SYS_process_vm_readv, raw0(SYS_getpid), (long)&to, 1, (long)&from, 1, 0) == 1;
+}
+
+static struct point_block block_at(const struct seek *s, uint64_t i)
+{
+	struct point_block b;
+
+	__builtin_memcpy(&b, s->blocks + i * sizeof(b), sizeof(b));
+	return b;
+}
+
+/* Words that cannot be read are as recorded until they can; they were 0 before. How many regions are like that. */
+static uint32_t find_words(struct seek *s)
+{
+	uint32_t at = POINT_REGS, missing = 0;
+
+	for (uint64_t i = 0; i < s->head.regions; i++) {
+		struct point_region g = region_at(s, i);
+		int good = readable(g.addr) && readable(g.addr + g.words * 8 - 1);
+
+		for (uint64_t k = 0; k < g.words; k++, at++) {
+			s->addr[at] = good ? g.addr + k * 8 : (uint64_t)&s->want[at];
+			if (!good)
+				s->base[at] = 0;
+		}
+		missing += !good;
+	}
+	return missing;
+}
+
+void seek_start(struct seek *s)
+{
+	s->missing = find_words(s);
+	for (uint32_t i = POINT_REGS; i < s->words; i++) {
+		if (s->addr[i] != (uint64_t)&s->want[i])
+			s->base[i] = *(const volatile uint64_t *)s->addr[i];
+		clock_restart(&s->clock[i], s->base[i], 0);
+	}
+	for (uint32_t i = 0; i < s->head.blocks; i++) {
+		s->order[i] = (uint16_t)i;
+		s->missing += !readable(block_at(s, i).addr);
+	}
 }
 
 void seek_look(struct seek *s, const uint64_t *regs, int clocks)
@@ -116,7 +192,8 @@ void seek_look(struct seek *s, const uint64_t *regs, int clocks)
 
 		if (i == REG_RIP)
 			continue;
-		if (s->looks == 0) {
+		if (s->looks == 0 && i < POINT_REGS) {
+			s->base[i] = s->now[i];
 			clock_restart(c, s->now[i], s->ran_ns);
 			continue;
 		}
@@ -141,6 +218,132 @@ int seek_matches(struct seek *s, const uint64_t *regs)
 		return 0;
 	}
 	return 1;
+}
+
+/* Only the program writes it: no register that calls may change, and not the stack, where calls leave what they like. */
+static int is_kept(const struct seek *s, uint32_t i)
+{
+	if (i < POINT_REGS)
+		return i < POINT_GREGS && (KEPT & BIT(i));
+	return !on_stack(s, i);
+}
+
+void seek_rebase(struct seek *s, const uint64_t *regs)
+{
+	uint32_t n = 0;
+
+	for (uint32_t i = 0; i < s->words; i++) {
+		if (is_kept(s, i))
+			continue;
+		s->base[i] = seek_word(s, regs, i);
+		s->clock[i].last = s->base[i];
+		s->must[i] = 0;
+	}
+	for (uint32_t k = 0; k < s->nmust; k++)
+		if (s->must[s->list[k]])
+			s->list[n++] = s->list[k];
+	s->nmust = n;
+}
+
+static int block_differs(const struct seek *s, uint32_t i)
+{
+	struct point_block b = block_at(s, i);
+
+	return (s->missing && !readable(b.addr)) || point_hash(b.addr, b.bytes) != b.hash;
+}
+
+static uint32_t blocks_differ(struct seek *s, uint32_t limit)
+{
+	uint32_t n = 0;
+
+	for (uint32_t k = 0; k < s->head.blocks && n < limit; k++) {
+		uint16_t i = s->order[k];
+
+		if (!block_differs(s, i))
+			continue;
+		s->order[k] = s->order[n];
+		s->order[n++] = i;
+	}
+	return n;
+}
+
+/*
+ * What was different at a place, and still is, in the same way, says nothing about the next one. Guarded by chance alone:
+ * threads that seek at the same time may forget a word, which is then a doubt again.
+ */
+static struct known {
+	uint64_t addr, want, have;
+} known[KNOWN];
+
+static struct known *known_at(uint64_t addr)
+{
+	return &known[addr / 8 % KNOWN];
+}
+
+static int is_known(const struct seek *s, uint32_t i, uint64_t v)
+{
+	const struct known *k = known_at(s->addr[i]);
+
+	return i >= POINT_REGS && k->addr == s->addr[i] && k->want == s->want[i] && k->have == v;
+}
+
+void seek_remember(const struct seek *s)
+{
+	for (uint32_t i = POINT_REGS; i < s->words; i++) {
+		uint64_t v = seek_word(s, 0, i);
+
+		if (v != s->want[i])
+			*known_at(s->addr[i]) = (struct known){s->addr[i], s->want[i], v};
+	}
+}
+
+uint32_t seek_doubts(struct seek *s, const uint64_t *regs, uint32_t limit)
+{
+	uint32_t n = 0;
+	int wrong = 0;
+
+	if (s->missing && find_words(s))
+		return SEEK_WRONG;
+	for (uint32_t i = 0; i < s->words; i++) {
+		uint64_t v = seek_word(s, regs, i), no = v ^ s->want[i];
+		unsigned changed = no ? halves(no) & halves(v ^ s->base[i]) : 0;
+
+		if (i == REG_RIP || !no)
+			continue;
+		seek_demand(s, i, changed);
+		wrong |= changed && !(s->soft && on_stack(s, i));
+		n += !is_known(s, i, v);
+	}
+	if (wrong)
+		return SEEK_WRONG;
+	return n < limit ? n + blocks_differ(s, limit - n) : n;
+}
+
+static int makes_filter(const struct seek *s, const uint64_t *regs, uint32_t i, struct xlate_filter *f)
+{
+	unsigned must = s->must[i];
+	int is_reg = i < POINT_REGS;
+
+	if (seek_same(s, i, seek_word(s, regs, i)) || (is_reg && (i >= XLATE_REGS || must == 2)))
+		return 0;
+	*f = (struct xlate_filter){.set = 1, .reg = is_reg ? xlate_reg[i] : XLATE_MEMORY, .half = must != 3};
+	f->addr = must == 2 ? s->addr[i] + 4 : s->addr[i];
+	f->value = must == 2 ? s->want[i] >> 32 : s->want[i] & seek_mask(must);
+	f->native = is_kept(s, i);
+	return 1;
+}
+
+void seek_filter(const struct seek *s, const uint64_t *regs, struct xlate_filter *f)
+{
+	struct xlate_filter other;
+
+	if (regs[REG_RSP] != s->want[REG_RSP]) {
+		*f = (struct xlate_filter){.set = 1, .reg = xlate_reg[REG_RSP], .value = s->want[REG_RSP], .native = 1};
+		return;
+	}
+	for (uint32_t k = 0; k < s->nmust && !f->native; k++)
+		if (makes_filter(s, regs, s->list[k], &other))
+			*f = other;
 }
 
 /* ---- how far ---- */

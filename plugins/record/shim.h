@@ -395,6 +395,7 @@ void interrupt_poke(struct thr *t); /* for a thread that waits for t: it makes n
 void interrupt_handler(int sig, siginfo_t *si, void *uc); /* of SIG_PREEMPT, in both modes */
 void interrupt_arm_trap(unsigned long flags); /* sigaction.c: installs it: SA_ONSTACK or 0 */
 /* In that handler: 0: this is the program's own stack. 1: it will be, in the next run of the handler, which follows. */
+int interrupt_on_its_stack(const ucontext_t *uc); /* that handler runs on the stack that the program had */
 int interrupt_move(struct thr *t, const ucontext_t *uc);
 int interrupt_in_shim(const ucontext_t *uc);
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * computing.c: threads that compute for long without a call, one at a time, and are interrupted. Nothing that they
- * change moves evenly: random numbers, hashes, sorting. Where they were interrupted shows in what the others have
+ * change moves evenly: random numbers, hashes, sorting, recursion. Where they were interrupted shows in what the others have
  * seen of them by then.
  * RECORD: --sched serial
  * NONDET-OUTPUT
@@ -91,14 +91,44 @@ static unsigned long strings(int id, unsigned long n)
 	return x;
 }
 
+static __attribute__((noinline)) unsigned long fib(unsigned n)
+{
+	return n < 2 ? n : fib(n - 1) + fib(n - 2);
+}
+
+/* Equal innermost frames come again and again, at other depths and inside other calls. */
+static unsigned long recursion(int id, unsigned long n)
+{
+	unsigned long sum = 0;
+
+	for (unsigned i = 0; i < n / 1600000; i++)
+		shown[id] = sum += fib(24 + i % 4);
+	return sum;
+}
+
+/* Its sum comes by each value many times, and back to where it was. */
+static unsigned long goes_round(int id, unsigned long n)
+{
+	volatile unsigned long i;
+	unsigned char sum = 0;
+
+	for (i = 0; i < n; i++) {
+		sum = (unsigned char)(sum + 3);
+		if (!sum)
+			shown[id] = i;
+	}
+	return sum;
+}
+
 static void *work(void *arg)
 {
-	static unsigned long (*const kinds[])(int, unsigned long) = {lcg, xorshift, sorts, strings};
+	static unsigned long (*const kinds[])(int, unsigned long) = {lcg,	  xorshift,  sorts,
+									strings, recursion, goes_round};
 	unsigned long sum = 0;
 	int id = (int)(size_t)arg;
 
 	for (unsigned i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++)
-		sum += kinds[(i + (unsigned)id) % 4](id, 16000000);
+		sum += kinds[(i + (unsigned)id) % (sizeof(kinds) / sizeof(kinds[0]))](id, 16000000);
 	shown[id] = sum;
 	see(id);
 	return NULL;
