@@ -26,6 +26,7 @@
 #include "cell/wait.h"
 #include "launch/launch.h"
 #include "reclog/describe.h"
+#include "reclog/files.h"
 #include "session/diverge.h"
 #include "session/logs.h"
 #include "session/root.h"
@@ -372,6 +373,23 @@ static void pin(struct target *t)
 	sched_setaffinity(t->pid, sizeof(set), &set);
 }
 
+/* A program without a path, as from a memfd, or by one into a folder that nobody sees any more: the kept copy of it. */
+static char *program_path(const struct target *t, const struct rec_image *img, struct err *e)
+{
+	cleanup_free char *real = str_fmt("%s%s", t->own_root, img->exe);
+	struct rec_files l;
+	char *path;
+	struct stat st;
+
+	if (!stat(real, &st) && S_ISREG(st.st_mode))
+		return xstrdup(img->exe);
+	if (rec_files_read(t->rec, img->ordinal, &l, e))
+		return NULL;
+	path = l.n ? str_fmt(REC_MOUNT "/files/%s", l.f[0].copy) : xstrdup(img->exe);
+	rec_files_fini(&l);
+	return path;
+}
+
 /*
  * The path to start an image by. /proc/self/exe and the like name another file here: instead, a link to what
  * they named, whose path is as long, since it stands on the stack.
@@ -380,22 +398,24 @@ static int exec_path(const struct target *t, const struct rec_image *img, char *
 {
 	static const char dir[] = "/run/"; /* the cell's own; /dev/fd/3 leaves no room for more */
 	size_t n = strlen(img->execfn);
-	cleanup_free char *link = NULL;
+	cleanup_free char *link = NULL, *program = NULL;
 
 	*path = xstrdup(img->execfn);
 	if (!str_starts(img->execfn, "/proc/") && !str_starts(img->execfn, "/dev/fd/"))
 		return 0;
+	program = program_path(t, img, e);
+	if (!program)
+		return -1;
 	if (n <= strlen(dir) || n - strlen(dir) > NAME_MAX) {
-		free(*path);
-		*path = xstrdup(img->exe);
+		str_set(path, "%s", program);
 		return 0;
 	}
 	memset(*path, 'x', n);
 	memcpy(*path, dir, strlen(dir));
 	link = str_fmt("%s%s", t->own_root, *path);
 	unlink(link); /* of another image */
-	if (symlink(img->exe, link))
-		return err_errno(e, ERR_HOST, "link %s to %s", link, img->exe);
+	if (symlink(program, link))
+		return err_errno(e, ERR_HOST, "link %s to %s", link, program);
 	return 0;
 }
 

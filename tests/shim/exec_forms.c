@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * exec_forms.c: a new image by each call that there is: by path, by descriptor, relative to a folder, through PATH, as
+ * exec_forms.c: a new image by each call that there is: by path, by descriptor, without a path, relative to a folder, through PATH, as
  * a script; and daemon(), whose process goes on in the background.
  */
 #include "check.h"
@@ -8,16 +8,18 @@
 #include <fcntl.h>
 #include <pthread.h>
 #include <signal.h>
+#include <sys/mman.h>
+#include <sys/sendfile.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 
 static char *self_path;
 
-enum how { BY_PATH, BY_FD, AT_FOLDER, AT_EMPTY, THROUGH_PATH, SCRIPT, SCRIPT_ARG, FROM_THREAD, BLOCKED, MISSING, HOWS };
+enum how { BY_PATH, BY_FD, AT_FOLDER, AT_EMPTY, THROUGH_PATH, SCRIPT, SCRIPT_ARG, FROM_THREAD, BLOCKED, IN_MEMORY, MISSING, HOWS };
 static const char *const names[HOWS] = {"execve", "fexecve", "execveat", "execveat AT_EMPTY_PATH", "execvp",
 					"script", "script with argument", "execve in another thread",
-					"execve with a signal blocked", "missing"};
+					"execve with a signal blocked", "execveat of a file in memory", "missing"};
 
 static void make_script(const char *name, const char *first)
 {
@@ -62,6 +64,11 @@ static void make_image(enum how how)
 		argv[1] = "blocked";
 		block_both(SIG_BLOCK);
 		execve(self_path, argv, envp);
+		break;
+	case IN_MEMORY:
+		fd = memfd_create("copy", MFD_CLOEXEC);
+		NEED(sendfile(fd, open(self_path, O_RDONLY | O_CLOEXEC), NULL, 1 << 30) > 0);
+		syscall(SYS_execveat, fd, "", argv, envp, AT_EMPTY_PATH);
 		break;
 	case BY_FD:
 		fd = open(self_path, O_RDONLY | O_CLOEXEC);
