@@ -12,6 +12,7 @@
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/fdio.h"
+#include "base/path.h"
 #include "base/str.h"
 #include "session/nav.h"
 #include "session/ops_list.h"
@@ -106,10 +107,32 @@ static int replay_image(struct run *r, uint32_t process, struct err *e)
 	return 0;
 }
 
+/* One that was killed before its first event has none; its log may have been begun. */
+static bool has_events(const struct rec *rec, const struct rec_image *img)
+{
+	cleanup_free char *packed = str_fmt("%s/p%04u/t0001.zst", rec->dir, img->ordinal);
+	struct reader *logs;
+	struct err ignored;
+	bool any = true;
+
+	if (path_exists(packed))
+		return true;
+	if (img->nthreads != 1 || rec_logs_open(rec, img, &logs, &ignored))
+		return img->nthreads > 0;
+	if (!img->start) {
+		struct reader_iter it = reader_begin(&logs[0]);
+		struct reader_event ev;
+
+		any = reader_next(&it, &ev) == RLOG_READ_OK;
+	}
+	rec_logs_free(logs, 1);
+	return any;
+}
+
 static int replay_all(struct run *r, json_t **result, struct err *e)
 {
 	for (unsigned i = 0; i < r->rec->nimages; i++) {
-		if (!r->rec->images[i].nthreads) /* killed before its first event */
+		if (!has_events(r->rec, &r->rec->images[i]))
 			continue;
 		if (replay_image(r, r->rec->images[i].ordinal, e)) {
 			/* a difference is an answer of --verify, and a failure of anything else */

@@ -167,6 +167,28 @@ static void test_sharing(void)
 	step("sharing memory until the exec");
 }
 
+/* Killed at some moment between their start and their end: what they have recorded until then is replayed. */
+static void test_killed_early(void)
+{
+	int status = 0, sum = 0;
+
+	for (int i = 0; i < 24; i++) {
+		pid_t pid = fork();
+
+		NEED(pid >= 0);
+		if (pid == 0) {
+			execl("/proc/self/exe", "clones", "started", NULL);
+			_exit(1);
+		}
+		for (volatile int k = 0; k < i * 120000; k++)
+			;
+		CHECK(kill(pid, SIGKILL) == 0 && waitpid(pid, &status, 0) == pid);
+		sum += WIFSIGNALED(status) ? 1 : WEXITSTATUS(status) == 14 ? 2 : 100;
+	}
+	CHECK(sum <= 48);
+	step("killed early");
+}
+
 static void test_groups(void)
 {
 	int ends[2], status;
@@ -243,6 +265,7 @@ int main(int argc, char **argv)
 	test_pidfd();
 	test_flags();
 	test_sharing();
+	test_killed_early();
 	test_groups();
 	test_namespaces();
 	return check_status();
