@@ -9,8 +9,7 @@
  * Without CLONE_SETTLS the new one would have its creator's thread pointer, and the recorder would take it for that one.
  * So it gets a copy of what is there: its address depends on the thread's number alone.
  */
-#include "record/shim.h"
-
+#include "record/sys.h"
 #include "record/turn.h"
 
 #include <dlfcn.h>
@@ -28,6 +27,11 @@ void adopt_init(void)
 
 	if (size && *size)
 		pthread_bytes = *size;
+}
+
+int adopt_is_thread_pointer(uint64_t tp)
+{
+	return sys_readable((const void *)tp, 24) && ((const uint64_t *)tp)[2] == tp;
 }
 
 /* The lowest address of a library's thread-local variables: those lie below the thread pointer. */

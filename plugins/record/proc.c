@@ -2,7 +2,6 @@
 /* proc.c: fork: processes that come to be. exec.c has what becomes of them. */
 #include "record/group.h"
 #include "record/shim.h"
-#include "record/sys.h"
 
 #include "launch/auxv.h"
 #include "launch/notes.h"
@@ -196,12 +195,6 @@ static long fork_replay(struct thr *t, struct clone_args *c, int shares, uint64_
 	return ret;
 }
 
-/* As libc has it, with a pointer to itself. */
-static int is_thread_pointer(uint64_t tp)
-{
-	return sys_readable((const void *)tp, 24) && ((const uint64_t *)tp)[2] == tp;
-}
-
 /* sp: the child's stack pointer, 0: the parent's. */
 long proc_fork(struct thr *t, struct clone_args *c, uint64_t sp, ucontext_t *uc)
 {
@@ -211,7 +204,7 @@ long proc_fork(struct thr *t, struct clone_args *c, uint64_t sp, ucontext_t *uc)
 	if (shares)
 		c->flags &= ~(uint64_t)(CLONE_VM | CLONE_SIGHAND);
 	/* the recorder could not find its own data in such a child; nor could libc */
-	if ((c->flags & CLONE_SETTLS) && !is_thread_pointer(c->tls))
+	if ((c->flags & CLONE_SETTLS) && !adopt_is_thread_pointer(c->tls))
 		c->flags &= ~(uint64_t)CLONE_SETTLS;
 	return G.mode == SHIM_RECORD ? fork_record(t, c, shares, sp, uc) : fork_replay(t, c, shares, sp, uc);
 }

@@ -350,6 +350,7 @@ void pid_ns_show_self(int tid); /* in the word that is cleared at the calling th
 
 /* --- adopt.c: threads and processes made by clone with CLONE_VM --- */
 void adopt_init(void);
+int adopt_is_thread_pointer(uint64_t tp); /* libc's: with a pointer to itself, and thread-local variables below it */
 uint64_t adopt_tls(const struct thr *c); /* a copy of the calling thread's; gives its thread pointer, 0: no memory */
 uint64_t adopt_replay_flags(uint64_t flags); /* of a process: those of clone */
 /* Replay: a thread has waited for the word of such a one, which the kernel clears when it is killed. */

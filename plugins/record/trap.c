@@ -257,7 +257,8 @@ long trap_clone(struct thr *t, long nr, const long *a, ucontext_t *uc)
 	flags = c.flags;
 	if ((flags & (CLONE_THREAD | CLONE_VM)) == CLONE_THREAD)
 		return -22; /* EINVAL, as the kernel has it */
-	if (uc && sp && is_adoptable(flags) && !(flags & CLONE_NEWPID))
+	if (uc && sp && is_adoptable(flags) && !(flags & CLONE_NEWPID) &&
+	    (!(flags & CLONE_SETTLS) || adopt_is_thread_pointer(c.tls)))
 		return adopt_thread(t, nr, a, uc);
 	if (is_adoptable(flags) || (flags & CLONE_THREAD)) {
 		char who[232];

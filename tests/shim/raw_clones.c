@@ -2,6 +2,8 @@
 /*
  * raw_clones.c: threads, and processes that share memory, by clone itself: without thread-local storage, with their ends
  * told by a word that the kernel clears, killed, crashing, and starting programs.
+ *
+ * NOTES: a refusal
  */
 #include "check.h"
 
@@ -48,6 +50,24 @@ static void test_thread(void)
 	CHECK(clone(count, stack + STACK, CLONE_THREAD, NULL) == -1 && errno == EINVAL);
 	CHECK(clone(count, stack + STACK, CLONE_SIGHAND, NULL) == -1 && errno == EINVAL);
 	step("threads without thread-local storage");
+}
+
+/* As a language's own runtime may have it: refused, or it runs. */
+static void test_own_thread_pointer(void)
+{
+	static char area[8192] __attribute__((aligned(4096)));
+	int flags = CLONE_VM | CLONE_FS | CLONE_FILES | CLONE_SIGHAND | CLONE_THREAD | CLONE_SYSVSEM | CLONE_SETTLS |
+		    CLONE_PARENT_SETTID | CLONE_CHILD_CLEARTID;
+	pid_t tid;
+
+	told = 0;
+	tid = clone(count, stack + STACK, flags, (void *)1, &tid_word, area + 4096, &tid_word);
+	if (tid > 0)
+		wait_cleared(tid);
+	CHECK(tid > 0 ? told == 1000 : errno == ENOSYS);
+	for (size_t i = 0; i < sizeof(area); i++)
+		CHECK(!area[i]);
+	step("a thread pointer that is not libc's");
 }
 
 static int child_exits(void *arg)
@@ -144,6 +164,7 @@ int main(int argc, char **argv)
 	if (argc > 1)
 		return 14;
 	test_thread();
+	test_own_thread_pointer();
 	test_processes();
 	test_killed();
 	return check_status();
