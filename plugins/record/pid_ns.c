@@ -12,7 +12,6 @@
 #include <sched.h>
 
 #define CELL_PIDS 12000u /* from the highest PID down: more than RLOG_MAX_PROCESSES */
-#define NS_GET_NSTYPE 0xb703
 
 uint64_t pid_ns_cell_pid(uint32_t process)
 {
@@ -34,12 +33,14 @@ void pid_ns_child(uint64_t flags)
 	G.children_ns = 0;
 }
 
-void pid_ns_moved(long fd)
+/* Before there is a first child in a new one, the second link leads nowhere. */
+void pid_ns_moved(void)
 {
-	long type = raw2(SYS_ioctl, fd, NS_GET_NSTYPE);
+	char own[64], next[64];
+	long n = raw3(SYS_readlink, "/proc/self/ns/pid", own, sizeof(own));
+	long m = raw3(SYS_readlink, "/proc/self/ns/pid_for_children", next, sizeof(next));
 
-	if (type == CLONE_NEWPID || type < 0) /* a process's descriptor, for several namespaces at once */
-		G.children_ns = 1;
+	G.children_ns = n <= 0 || n != m || __builtin_memcmp(own, next, (size_t)n) != 0;
 }
 
 void pid_ns_show(int *word, int tid)

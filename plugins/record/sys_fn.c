@@ -5,7 +5,6 @@
 
 #include <fcntl.h>
 #include <linux/futex.h>
-#include <sched.h>
 #include <sys/resource.h>
 
 /* sigaltstack: run in both. The shim's own is there when the program has none; a trap's return sets uc's. */
@@ -200,12 +199,8 @@ static long do_namespace(struct thr *t, long nr, const long *a)
 	struct sys_info s = {CLASS_REC, nr == SYS_setns ? 2 : 1, {{0}}, {{0}}};
 	long ret = sys_do(t, &s, nr, a);
 
-	if (ret < 0 || G.mode != SHIM_RECORD)
-		return ret;
-	if (nr == SYS_setns && (!a[1] || (a[1] & CLONE_NEWPID)))
-		pid_ns_moved(a[0]);
-	else if (nr == SYS_unshare && (a[0] & CLONE_NEWPID))
-		G.children_ns = 1;
+	if (ret == 0 && G.mode == SHIM_RECORD)
+		pid_ns_moved();
 	return ret;
 }
 
