@@ -46,11 +46,9 @@ static void exclude(struct ranges *r, uint64_t lo, uint64_t hi)
 		r->v[r->n++] = (struct range){lo, hi};
 }
 
-#define SHIM_STACK_END (SHIM_STACK_ADDR + ((uint64_t)RLOG_MAX_THREADS << 26))
-
 static bool is_stack(const struct mapping *m)
 {
-	return str_eq(m->path, "[stack]") || (m->lo >= SHIM_STACK_ADDR && m->lo < SHIM_STACK_END);
+	return str_eq(m->path, "[stack]") || shim_is_stack(m->lo);
 }
 
 /*

@@ -84,8 +84,7 @@ static int add_threads(struct buf *b, const struct target *t, uint64_t *count, s
 
 static bool is_stack(const struct mapping *m)
 {
-	return str_eq(m->path, "[stack]") ||
-	       (m->lo >= SHIM_STACK_ADDR && m->lo < SHIM_STACK_ADDR + (RLOG_MAX_THREADS + 1) * STACK_SLOT);
+	return str_eq(m->path, "[stack]") || shim_is_stack(m->lo);
 }
 
 static bool is_ours(const struct mapping *m, uint64_t shim_end)

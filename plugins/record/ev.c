@@ -139,6 +139,13 @@ static void leave_replay(struct thr *t)
 	turn_seek(t);
 }
 
+/*
+ * How deep a call without input goes in either mode. What it leaves on the stack is no input of the program, but of a
+ * collector of garbage that takes for a pointer what it finds there. Only a serial recording is exact for what such a
+ * collector does anyway.
+ */
+#define DEEP 1536u
+
 void shim_leave(struct thr *t)
 {
 	if (t->made_event) {
@@ -151,6 +158,8 @@ void shim_leave(struct thr *t)
 		if (unlikely(G.serial && !t->no_tsc))
 			tsc_begin(t);
 	}
+	if (unlikely(G.serial))
+		scrub_stack_bytes(DEEP);
 	t->depth = 0;
 	t->selector = 1;
 	/* came behind the look above: the program may now look at what the handler does, without an event */

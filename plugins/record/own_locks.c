@@ -11,6 +11,9 @@
  *
  * When there is some, one thread runs at a time from the program's second thread on (gil.c). Code that is
  * not found so, as generated code, shows at its first call (sys_fn.c), perhaps late.
+ *
+ * A conservative collector of garbage, which has locks of its own too, stops the other threads anywhere and looks for
+ * pointers on their stacks.
  */
 #include "record/shim.h"
 
@@ -25,12 +28,24 @@
 static const char *const wrapped[] = {"libc.so.6", "ld-linux-x86-64.so.2", "libstdc++.so.6", RLOG_SHIM_NAME};
 /* What libstdc++ has for its users, whose atomics are inlined: std::future and the like */
 static const char atomic_futex[] = "_ZNSt28__atomic_futex_unsigned_base";
+static const char collector[] = "libgc.so.";
+
+static const char *name_of(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+
+	return slash ? slash + 1 : path;
+}
+
+static int is_collector(const char *path)
+{
+	return !strncmp(name_of(path), collector, sizeof(collector) - 1);
+}
 
 static int is_wrapped(const char *path)
 {
-	const char *name = strrchr(path, '/');
+	const char *name = name_of(path);
 
-	name = name ? name + 1 : path;
 	for (unsigned i = 0; i < sizeof(wrapped) / sizeof(wrapped[0]); i++)
 		if (!strcmp(name, wrapped[i]))
 			return 1;
@@ -118,7 +133,8 @@ static const char *find(void)
 		seen = m;
 		if (is_wrapped(m->l_name) || (uint64_t)m->l_ld < 4096)
 			continue;
-		if (object_calls_futex(m) || imports(m, atomic_futex, sizeof(atomic_futex) - 1))
+		if (is_collector(m->l_name) || object_calls_futex(m) ||
+		    imports(m, atomic_futex, sizeof(atomic_futex) - 1))
 			return *m->l_name ? m->l_name : "the program";
 	}
 	return 0;

@@ -103,7 +103,7 @@ static int ours(uint64_t lo)
 /* Another thread's stack: what the shim does there while that one waits is not the program's. */
 static int others_stack(const struct range *r, const char *path, uint64_t sp)
 {
-	int is_stack = r->lo >= SHIM_STACK_ADDR && r->lo < SHIM_STACKS_END;
+	int is_stack = shim_is_stack(r->lo);
 
 	while (*path == ' ')
 		path++;

@@ -23,6 +23,7 @@ struct handler_frame {
 	ucontext_t uc;
 };
 #define FRAME_MARGIN 2048u
+#define WIPE_MAX (2 * LATE_STACK) /* the frame is on another stack, if it is farther away */
 #define FRAME_DEPTH 63u /* bits of its address that say in the log how many handlers were running */
 
 void call_on_stack(int sig, void *info, void *uc, void *sp, void (*fn)(int, siginfo_t *, void *));
@@ -78,6 +79,18 @@ static int is_below(const void *here, uint64_t sp)
 }
 
 /*
+ * What is dead between the shim's frames and the handler's differs between recording and replay. A collector of garbage
+ * that stops threads by a signal, and takes for a pointer what it finds on their stacks, looks there too.
+ */
+static __attribute__((always_inline)) inline void wipe_above(const struct handler_frame *f, const struct ksigaction *u)
+{
+	uint64_t n = ((uint64_t)__builtin_frame_address(0) - (uint64_t)f) & ~7ull;
+
+	if (!(u->flags & SA_ONSTACK) && n < WIPE_MAX)
+		scrub_stack_bytes(n);
+}
+
+/*
  * Calls the program's handler for an asynchronous signal. uc: the kernel's, in whose frame this is, or NULL. What the
  * handler finds as the interrupted state is the same in both modes: the call's place and the mask, which it may change.
  */
@@ -109,9 +122,11 @@ static void call_handler(struct thr *t, int sig, const siginfo_t *si, uint64_t s
 	t->wait_mask = 0;
 	t->hidden |= blocks(sig) & sig_never_blocked();
 	t->handlers++;
+	wipe_above(f, u);
 	f->info = *si;
 	__builtin_memset(&f->uc, 0, sizeof(f->uc));
 	f->uc.uc_mcontext.gregs[REG_RIP] = (greg_t)caller;
+	f->uc.uc_mcontext.gregs[REG_RSP] = (greg_t)(f + 1);
 	__builtin_memcpy(&f->uc.uc_sigmask, &old, 8);
 	/* a cancellation unwinds to the wait's own handler (cancel.h) before the program goes on */
 	if (!cancellable || sig != SIG_CANCEL) {

@@ -15,6 +15,7 @@
 #include <limits.h>
 
 #define STACK_SLOT (1ull << 26)
+#define LARGE_SLOT (1ull << 32)
 #define ALT_STACK 65536ull
 
 static pthread_key_t exit_key;
@@ -174,20 +175,23 @@ static int make_stack(struct thr *t, const pthread_attr_t *user, pthread_attr_t 
 {
 	void *addr;
 	size_t size, guard = 0;
-	char *base = (char *)(SHIM_STACK_ADDR + (uint64_t)t->ordinal * STACK_SLOT);
+	char *base = (char *)(SHIM_STACK_ADDR + t->ordinal * STACK_SLOT);
 
 	if (user)
 		__builtin_memcpy(out, user, sizeof(*out));
 	else if (pthread_getattr_default_np(out))
 		return -1;
-	if (user && pthread_attr_getstack(user, &addr, &size) == 0 && addr && (uintptr_t)addr > size)
+	/* an end of NULL: there is only a size */
+	if (user && pthread_attr_getstack(user, &addr, &size) == 0 && (uintptr_t)addr + size)
 		return 0; /* the program brought its own */
 	if (pthread_attr_getstacksize(out, &size) || pthread_attr_getguardsize(out, &guard))
 		return -1;
-	size = (size + 4095) & ~4095ul;
 	guard = (guard + 4095) & ~4095ul;
-	if (size + guard > STACK_SLOT - ALT_STACK)
-		size = STACK_SLOT - ALT_STACK - guard;
+	size = ((size + 4095) & ~4095ul) + guard; /* as in libc, all of the size is the thread's */
+	if (size > STACK_SLOT - ALT_STACK)
+		base = (char *)(SHIM_LARGE_STACK_ADDR + t->ordinal * LARGE_SLOT);
+	if (size > LARGE_SLOT)
+		return -1;
 	if (raw_failed(raw_mmap(base, size, PROT_READ | PROT_WRITE,
 				MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_STACK | MAP_FIXED, -1, 0)))
 		return -1;
@@ -378,11 +382,13 @@ static void free_stack(uint64_t stack, uint64_t len)
 /* which thread is th? Its struct pthread lies in its stack. */
 static struct thr *find(pthread_t th)
 {
-	uint64_t a = (uint64_t)th;
+	uint64_t a = (uint64_t)th, at = a - SHIM_STACK_ADDR, large = a - SHIM_LARGE_STACK_ADDR;
 
-	if (a < SHIM_STACK_ADDR || a >= SHIM_STACK_ADDR + RLOG_MAX_THREADS * STACK_SLOT)
-		return 0;
-	return thread_slot((uint32_t)((a - SHIM_STACK_ADDR) / STACK_SLOT));
+	if (at < RLOG_MAX_THREADS * STACK_SLOT)
+		return thread_slot((uint32_t)(at / STACK_SLOT));
+	if (large < RLOG_MAX_THREADS * LARGE_SLOT)
+		return thread_slot((uint32_t)(large / LARGE_SLOT));
+	return 0;
 }
 
 enum join_how { JOIN_WAIT, JOIN_TRY, JOIN_TIMED };

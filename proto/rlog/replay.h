@@ -51,7 +51,14 @@
 #define SHIM_HEAP_MAIN_ADDR 0x200000000000ull /* arena of the first thread, 8 TiB */
 #define SHIM_HEAP_ADDR 0x280000000000ull /* arena N at + N << 32 */
 #define SHIM_STACK_ADDR 0x500000000000ull /* stack of thread N at + N << 26 */
-#define SHIM_STACKS_END (SHIM_STACK_ADDR + ((RLOG_MAX_THREADS + 2ull) << 26))
+#define SHIM_LARGE_STACK_ADDR 0x580000000000ull /* at + N << 32, when it has no room there */
+
+/* Of a thread other than the first one. A program, and what brk gives it, lies between the two areas. */
+static inline int shim_is_stack(uint64_t addr)
+{
+	return addr - SHIM_STACK_ADDR < (RLOG_MAX_THREADS + 2ull) << 26 ||
+	       addr - SHIM_LARGE_STACK_ADDR < (RLOG_MAX_THREADS + 2ull) << 32;
+}
 
 enum replay_state {
 	REPLAY_RUNNING = 0,
