@@ -90,10 +90,73 @@ static void pop_mark(struct inside *in)
 	inside_drop(&in->mark[--in->marks]);
 }
 
+/* The next stop of a copy that has made k of them already. */
+static int next_stop(struct inside *in, struct trace *t, struct breaks *b, uint64_t k, int *sig,
+		     struct stop *stop, struct err *e)
+{
+	int r;
+
+	do {
+		r = k ? inside_onwards(in, t, sig, b, stop, e) : inside_run_copy(in, t, sig, b, NULL, stop, e);
+		if (!r && stop->kind == STOP_SIGNAL)
+			*sig = -stop->sig;
+	} while (!r && stop->kind == STOP_SIGNAL);
+	return !r && stop->kind == STOP_INTERRUPT ? err_set(e, ERR_CANCELLED, "interrupted") : r;
+}
+
+/* Runs a copy that is at the segment's start until it is at one of both: 1: at a; 0: at b, or not at all. */
+static int which_comes_first(struct inside *in, struct trace *t, struct goal *a, struct goal *b, struct err *e)
+{
+	struct breaks both = {0};
+	struct stop stop = {0};
+	int sig = 0, r = 0;
+
+	breaks_add(&both, a->pc, 0);
+	breaks_add(&both, b->pc, 0);
+	for (uint64_t i = 0; !r; i++) {
+		r = next_stop(in, t, &both, i, &sig, &stop, e);
+		if (r || stop.kind == STOP_OVER)
+			break;
+		r = inside_is_goal(b, t, e);
+		if (r) {
+			r = r < 0 ? -1 : 0;
+			break;
+		}
+		r = inside_is_goal(a, t, e);
+	}
+	breaks_fini(&both);
+	return r;
+}
+
+/* Is now in front of the first visible state? So it is when something stopped it in the shim: 1. */
+static int is_early(struct inside *in, struct err *e)
+{
+	struct goal here = {0}, first = {0};
+	struct trace t = {0};
+	uint64_t pc;
+	int r;
+
+	if (in->counted || in->marks > 1)
+		return 0;
+	if (inside_pc(&in->now, &pc, e))
+		return -1;
+	if (sight_is_certain(&in->sight, pc))
+		return 0;
+	r = goal_init(&here, &in->now, e) || goal_init(&first, &in->mark[0], e) || inside_copy(in, &in->base, &t, e)
+		    ? -1
+		    : which_comes_first(in, &t, &here, &first, e);
+	inside_drop(&t);
+	breaks_fini(&here.stop);
+	breaks_fini(&first.stop);
+	return r;
+}
+
 int inside_back(struct inside *in, struct err *e)
 {
-	if (in->blind)
-		return 1;
+	int early = in->blind ? 1 : is_early(in, e);
+
+	if (early)
+		return early;
 	while (!in->counted || !in->steps) {
 		struct goal g;
 		uint64_t steps = 0;
@@ -179,20 +242,6 @@ int inside_find(struct inside *in, struct trace *want, struct err *e)
 		r = best ? inside_nth_stop(in, &g.stop, best, &stop, e) : 1;
 	breaks_fini(&g.stop);
 	return r;
-}
-
-/* The next stop of a copy that has made k of them already. */
-static int next_stop(struct inside *in, struct trace *t, struct breaks *b, uint64_t k, int *sig,
-		     struct stop *stop, struct err *e)
-{
-	int r;
-
-	do {
-		r = k ? inside_onwards(in, t, sig, b, stop, e) : inside_run_copy(in, t, sig, b, NULL, stop, e);
-		if (!r && stop->kind == STOP_SIGNAL)
-			*sig = -stop->sig;
-	} while (!r && stop->kind == STOP_SIGNAL);
-	return !r && stop->kind == STOP_INTERRUPT ? err_set(e, ERR_CANCELLED, "interrupted") : r;
 }
 
 int inside_nth_stop(struct inside *in, struct breaks *b, uint64_t k, struct stop *stop, struct err *e)

@@ -302,12 +302,40 @@ static int show_end(struct travel *t, const struct stop *stop, struct err *e)
 	return stop->kind == STOP_END && !t->edge.on && travel_last(t, e) < 0 ? -1 : 0;
 }
 
+/* Neither where a user sees the program, nor at the entry of a call into the shim. 1: yes. */
+static int is_hidden(struct travel *t, struct err *e)
+{
+	struct trace *th = travel_thread(t, t->tid, e);
+	struct user_regs_struct r;
+
+	if (!th || trace_get_regs(th, &r, e))
+		return -1;
+	return outside_is_within(&t->outside, &t->sight, th->pid, &r);
+}
+
+/* A watched word was written by the shim, as by a read(): that is seen where the call returns. */
+static int come_out(struct travel *t, struct stop *stop, struct err *e)
+{
+	while (stop->kind == STOP_WATCH) {
+		struct stop next = {0};
+		int hidden = is_hidden(t, e);
+
+		if (hidden <= 0)
+			return hidden;
+		if (step(t, t->tid, &next, e))
+			return -1;
+		if (next.kind != STOP_STEP)
+			*stop = next;
+	}
+	return 0;
+}
+
 int travel_continue(struct travel *t, struct stop *stop, struct err *e)
 {
 	int r;
 
 	t->breaks.libraries = true;
-	r = go_on(t, stop, e);
+	r = go_on(t, stop, e) || come_out(t, stop, e);
 	t->breaks.libraries = false;
 	return r ? -1 : show_end(t, stop, e);
 }
@@ -317,7 +345,7 @@ int travel_step(struct travel *t, pid_t tid, struct stop *stop, struct err *e)
 	int r;
 
 	t->breaks.libraries = true;
-	r = step(t, tid, stop, e);
+	r = step(t, tid, stop, e) || come_out(t, stop, e);
 	t->breaks.libraries = false;
 	/* GDB 13 forgets that one thread is stepped when it hears of libraries from another (TARGET_WAITKIND_LOADED) */
 	if (stop->kind == STOP_LIBRARY && t->tid != tid)

@@ -310,6 +310,8 @@ struct hiding {
 	unsigned frames;
 	bool from_libc;
 	bool inner; /* the shim is in a function of its own that it called */
+	bool entered; /* the first frame has more on its stack than its return address */
+	uint64_t rsp; /* of the first frame */
 	uint64_t hidden;
 };
 
@@ -319,6 +321,10 @@ static bool find_hidden(void *arg, const struct user_regs_struct *r, bool interr
 	struct hiding *h = arg;
 	bool shim = in_shim(h->s, r->rip);
 
+	if (!h->frames)
+		h->rsp = r->rsp;
+	else if (h->frames == 1)
+		h->entered = r->rsp != h->rsp + sizeof(h->rsp);
 	if (sight_is_certain(h->s, r->rip))
 		return false;
 	if (h->from_libc && shim)
@@ -353,6 +359,14 @@ bool outside_hides(struct outside *o, const struct sight *s, pid_t pid, const st
 
 	look_out(o, pid, r, &h);
 	return h.hidden || h.inner;
+}
+
+bool outside_is_within(struct outside *o, const struct sight *s, pid_t pid, const struct user_regs_struct *r)
+{
+	struct hiding h = {.s = s};
+
+	look_out(o, pid, r, &h);
+	return h.hidden || h.inner || (h.entered && in_shim(s, r->rip));
 }
 
 bool outside_sees(struct outside *o, const struct sight *s, struct gaze *g, pid_t pid, uint64_t before,

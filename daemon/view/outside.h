@@ -41,6 +41,8 @@ void outside_gaze(struct outside *o, const struct sight *s, pid_t pid, const str
 		  struct gaze *gaze);
 /* Is this state in a function that the shim has called, be it libc's, the loader's or its own? Then it is not visible. */
 bool outside_hides(struct outside *o, const struct sight *s, pid_t pid, const struct user_regs_struct *r);
+/* As that; or in the shim, but not at the entry of a function. */
+bool outside_is_within(struct outside *o, const struct sight *s, pid_t pid, const struct user_regs_struct *r);
 /*
  * sight_sees, and more: what a function of the program's returns to is not visible either when the shim has called that,
  * as the loader behind a library's constructor. So a state is visible or not, whichever way the thread was followed.
