@@ -143,8 +143,12 @@ static int monitor(void *ctx, const char *command, struct buf *out, struct err *
 
 static int restart(void *ctx, const char *args, struct rsp_stop *stop, struct err *e)
 {
+	struct fake *f = ctx;
+	struct rsp_conn *conn = f->conn;
+
 	(void)e;
-	fake_init(ctx);
+	fake_init(f);
+	f->conn = conn;
 	*stop = (struct rsp_stop){.why = RSP_STEPPED, .tid = 0x10};
 	return 0;
 }
