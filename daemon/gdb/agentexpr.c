@@ -13,6 +13,8 @@
 #include "gdb/agentexpr.h"
 #include "gdb/rewrite.h"
 
+#define INLINED_MAX 16 /* functions in one another */
+
 /* A refusal by the agent compiler: valid all the same, unless it is no value at all. */
 static int not_compilable(struct err *e)
 {
@@ -49,20 +51,38 @@ static int take_first_scope(char *listing)
 	return 0;
 }
 
-/* "-at FILE:LINE," for the frame; "" when its code has no source. */
+/* Of a line of which nothing is left but a part that was inlined, GDB says that there is none. */
+static bool is_line(struct gdb *g, pid_t tid, int frame, const char *at)
+{
+	cleanup_free char *cmd = str_fmt("maint agent-eval %s1", at), *out = NULL;
+	struct err ignored;
+
+	return !gdb_console_at(g, tid, frame, 0, cmd, &out, &ignored);
+}
+
+/*
+ * "-at FILE:LINE," for the frame, or for the one into which it was inlined, which is of the same file or at least of the
+ * same unit; "" when its code has no source.
+ */
 static int source_scope(struct gdb *g, pid_t tid, int frame, char **at, struct err *e)
 {
 	struct gdb_frame *f;
-	size_t n;
+	size_t n, i = (size_t)frame;
 
-	if (gdb_backtrace(g, tid, frame + 1, &f, &n, e))
+	if (gdb_backtrace(g, tid, frame + 1 + INLINED_MAX, &f, &n, e))
 		return -1;
-	if ((size_t)frame < n && f[frame].fullname && f[frame].line)
-		*at = str_fmt("-at \"%s\":%d,", f[frame].fullname, f[frame].line);
-	else
+	*at = NULL;
+	for (; !*at && i < n && f[i].addr == f[frame].addr && f[i].fullname && f[i].line; i++) {
+		*at = str_fmt("-at \"%s\":%d,", f[i].fullname, f[i].line);
+		if (!is_line(g, tid, frame, *at)) {
+			free(*at);
+			*at = NULL;
+		}
+	}
+	if (!*at)
 		*at = xstrdup("");
 	gdb_frames_free(f, n);
-	return 0;
+	return gdb_dead(g) ? err_set(e, ERR_INTERNAL, "GDB is gone: %s", gdb_dead(g)) : 0;
 }
 
 static int list(struct gdb *g, struct gdb_expr *x, pid_t tid, int frame, const char *at,

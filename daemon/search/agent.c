@@ -4,36 +4,33 @@
  * overflow would be undefined. Operands in the code are big-endian, the program's memory is
  * little-endian. Each stack slot knows whether it came out of a register.
  */
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
-#include "base/buf.h"
 #include "search/agent.h"
-
-enum {
-#define X(name, number, operand) OP_##name = number,
-	AGENT_OPCODES(X)
-#undef X
-};
 
 /* Indexed by opcode; operand bytes + 1, so that 0 means unknown. */
 static const uint8_t operand_size[256] = {
 #define X(name, number, operand) [number] = (operand) + 1,
 	AGENT_OPCODES(X)
 #undef X
+#define X(name, number, slots) [number] = 1,
+	AGENT_FLOATS(X)
+#undef X
 };
 
 /* How many slots an opcode needs on the stack. */
 static const uint8_t needs[256] = {
-	[OP_add] = 2,	      [OP_sub] = 2,	     [OP_mul] = 2,	  [OP_div_signed] = 2,
-	[OP_div_unsigned] = 2, [OP_rem_signed] = 2,  [OP_rem_unsigned] = 2, [OP_lsh] = 2,
-	[OP_rsh_signed] = 2,  [OP_rsh_unsigned] = 2, [OP_log_not] = 1,	  [OP_bit_and] = 2,
-	[OP_bit_or] = 2,      [OP_bit_xor] = 2,	     [OP_bit_not] = 1,	  [OP_equal] = 2,
-	[OP_less_signed] = 2, [OP_less_unsigned] = 2, [OP_ext] = 1,	  [OP_ref8] = 1,
-	[OP_ref16] = 1,	      [OP_ref32] = 1,	     [OP_ref64] = 1,	  [OP_if_goto] = 1,
-	[OP_end] = 1,	      [OP_dup] = 1,	     [OP_pop] = 1,	  [OP_zero_ext] = 1,
-	[OP_swap] = 2,	      [OP_rot] = 3,
+	[AGENT_add] = 2,	      [AGENT_sub] = 2,	     [AGENT_mul] = 2,	  [AGENT_div_signed] = 2,
+	[AGENT_div_unsigned] = 2, [AGENT_rem_signed] = 2,  [AGENT_rem_unsigned] = 2, [AGENT_lsh] = 2,
+	[AGENT_rsh_signed] = 2,  [AGENT_rsh_unsigned] = 2, [AGENT_log_not] = 1,	  [AGENT_bit_and] = 2,
+	[AGENT_bit_or] = 2,      [AGENT_bit_xor] = 2,	     [AGENT_bit_not] = 1,	  [AGENT_equal] = 2,
+	[AGENT_less_signed] = 2, [AGENT_less_unsigned] = 2, [AGENT_ext] = 1,	  [AGENT_ref8] = 1,
+	[AGENT_ref16] = 1,	      [AGENT_ref32] = 1,	     [AGENT_ref64] = 1,	  [AGENT_if_goto] = 1,
+	[AGENT_end] = 1,	      [AGENT_dup] = 1,	     [AGENT_pop] = 1,	  [AGENT_zero_ext] = 1,
+	[AGENT_swap] = 2,	      [AGENT_rot] = 3,
+#define X(name, number, slots) [number] = (slots),
+	AGENT_FLOATS(X)
+#undef X
 };
 
 struct slot {
@@ -117,14 +114,14 @@ static enum agent_status divide(int op, uint64_t a, uint64_t b, uint64_t *r)
 	if (!b)
 		return AGENT_DIV_ZERO;
 	switch (op) {
-	case OP_div_unsigned:
+	case AGENT_div_unsigned:
 		*r = a / b;
 		break;
-	case OP_rem_unsigned:
+	case AGENT_rem_unsigned:
 		*r = a % b;
 		break;
 	/* The one signed division that overflows: INT64_MIN / -1. */
-	case OP_div_signed:
+	case AGENT_div_signed:
 		*r = b == UINT64_MAX ? -a : (uint64_t)((int64_t)a / (int64_t)b);
 		break;
 	default:
@@ -137,45 +134,59 @@ static enum agent_status divide(int op, uint64_t a, uint64_t b, uint64_t *r)
 static enum agent_status arithmetic(int op, uint64_t a, uint64_t b, uint64_t *r)
 {
 	switch (op) {
-	case OP_add:
+	case AGENT_add:
 		*r = a + b;
 		return AGENT_OK;
-	case OP_sub:
+	case AGENT_sub:
 		*r = a - b;
 		return AGENT_OK;
-	case OP_mul:
+	case AGENT_mul:
 		*r = a * b;
 		return AGENT_OK;
-	case OP_lsh:
+	case AGENT_lsh:
 		*r = b > 63 ? 0 : a << b;
 		return AGENT_OK;
-	case OP_rsh_signed:
+	case AGENT_rsh_signed:
 		*r = shift_right_signed(a, b);
 		return AGENT_OK;
-	case OP_rsh_unsigned:
+	case AGENT_rsh_unsigned:
 		*r = b > 63 ? 0 : a >> b;
 		return AGENT_OK;
-	case OP_bit_and:
+	case AGENT_bit_and:
 		*r = a & b;
 		return AGENT_OK;
-	case OP_bit_or:
+	case AGENT_bit_or:
 		*r = a | b;
 		return AGENT_OK;
-	case OP_bit_xor:
+	case AGENT_bit_xor:
 		*r = a ^ b;
 		return AGENT_OK;
-	case OP_equal:
+	case AGENT_equal:
 		*r = a == b;
 		return AGENT_OK;
-	case OP_less_signed:
+	case AGENT_less_signed:
 		*r = (int64_t)a < (int64_t)b;
 		return AGENT_OK;
-	case OP_less_unsigned:
+	case AGENT_less_unsigned:
 		*r = a < b;
 		return AGENT_OK;
 	default:
 		return divide(op, a, b, r);
 	}
+}
+
+static bool is_float_op(int op)
+{
+	return op >= AGENT_of_float && op <= AGENT_fless;
+}
+
+static void floating(struct machine *m, int op)
+{
+	struct slot b = *top(m, 0), *a = top(m, needs[op] - 1u);
+
+	m->sp -= needs[op] - 1u;
+	a->from_register |= b.from_register;
+	a->v = agent_float((enum agent_op)op, a->v, b.v);
 }
 
 /* Two slots in, one out. */
@@ -245,52 +256,55 @@ static void swap(struct machine *m)
 static enum agent_status step(struct machine *m, int op)
 {
 	switch (op) {
-	case OP_ext:
+	case AGENT_ext:
 		top(m, 0)->v = sign_extend(top(m, 0)->v, (unsigned)m->operand);
 		return AGENT_OK;
-	case OP_zero_ext:
+	case AGENT_zero_ext:
 		top(m, 0)->v = zero_extend(top(m, 0)->v, (unsigned)m->operand);
 		return AGENT_OK;
-	case OP_log_not:
+	case AGENT_log_not:
 		top(m, 0)->v = !top(m, 0)->v;
 		return AGENT_OK;
-	case OP_bit_not:
+	case AGENT_bit_not:
 		top(m, 0)->v = ~top(m, 0)->v;
 		return AGENT_OK;
-	case OP_ref8:
+	case AGENT_ref8:
 		return reference(m, 1);
-	case OP_ref16:
+	case AGENT_ref16:
 		return reference(m, 2);
-	case OP_ref32:
+	case AGENT_ref32:
 		return reference(m, 4);
-	case OP_ref64:
+	case AGENT_ref64:
 		return reference(m, 8);
-	case OP_if_goto:
+	case AGENT_if_goto:
 		return conditional_jump(m);
-	case OP_goto:
+	case AGENT_goto:
 		return jump(m);
-	case OP_const8:
-	case OP_const16:
-	case OP_const32:
-	case OP_const64:
+	case AGENT_const8:
+	case AGENT_const16:
+	case AGENT_const32:
+	case AGENT_const64:
 		return push(m, m->operand, false);
-	case OP_reg:
+	case AGENT_reg:
 		return push_register(m);
-	case OP_dup:
+	case AGENT_dup:
 		return push(m, top(m, 0)->v, top(m, 0)->from_register);
-	case OP_pop:
+	case AGENT_pop:
 		m->sp--;
 		return AGENT_OK;
-	case OP_swap:
+	case AGENT_swap:
 		swap(m);
 		return AGENT_OK;
-	case OP_rot:
+	case AGENT_rot:
 		rotate(m);
 		return AGENT_OK;
-	case OP_pick:
+	case AGENT_pick:
 		return pick(m);
 	default:
-		return binary(m, op);
+		if (!is_float_op(op))
+			return binary(m, op);
+		floating(m, op);
+		return AGENT_OK;
 	}
 }
 
@@ -326,7 +340,7 @@ enum agent_status agent_run(const uint8_t *code, size_t len, const struct agent_
 
 		if (s)
 			return s;
-		if (op == OP_end) {
+		if (op == AGENT_end) {
 			out->value = (int64_t)top(&m, 0)->v;
 			out->from_register |= top(&m, 0)->from_register;
 			return AGENT_OK;
@@ -350,63 +364,4 @@ const char *agent_status_text(enum agent_status status)
 	};
 
 	return (unsigned)status < sizeof(text) / sizeof(text[0]) ? text[status] : "unknown status";
-}
-
-static const struct {
-	const char *name;
-	uint8_t number;
-} opcode_names[] = {
-#define X(name, number, operand) {#name, number},
-	AGENT_OPCODES(X)
-#undef X
-};
-
-static int opcode_by_name(const char *name)
-{
-	for (size_t i = 0; i < sizeof(opcode_names) / sizeof(opcode_names[0]); i++)
-		if (!strcmp(opcode_names[i].name, name))
-			return opcode_names[i].number;
-	return 0;
-}
-
-/* One line of the listing: "OFFSET  NAME [OPERAND]". Other lines add nothing. */
-static int assemble_line(const char *line, struct buf *out, struct err *e)
-{
-	unsigned long long operand = 0;
-	unsigned offset;
-	char name[24];
-	int n, op;
-
-	n = sscanf(line, " %u %23[a-z0-9_] %llu", &offset, name, &operand);
-	if (n < 2)
-		return 0;
-	op = opcode_by_name(name);
-	if (!op)
-		return err_set(e, ERR_INTERNAL, "agent expression: opcode '%s' is not supported", name);
-	if (offset != out->len || (n == 3) != (operand_size[op] > 1))
-		return err_set(e, ERR_INTERNAL, "agent expression: unexpected line '%.60s'", line);
-	buf_add_char(out, (char)op);
-	for (int byte = operand_size[op] - 2; byte >= 0; byte--)
-		buf_add_char(out, (char)(operand >> (8 * byte)));
-	return 0;
-}
-
-int agent_assemble(const char *listing, uint8_t **code, size_t *len, struct err *e)
-{
-	cleanup_buf struct buf out = {0};
-
-	for (const char *p = listing; *p;) {
-		const char *nl = strchrnul(p, '\n');
-		char line[128];
-
-		snprintf(line, sizeof(line), "%.*s", (int)(nl - p), p);
-		if (assemble_line(line, &out, e))
-			return -1;
-		p = *nl ? nl + 1 : nl;
-	}
-	if (!out.len || (uint8_t)out.data[out.len - 1] != OP_end)
-		return err_set(e, ERR_INTERNAL, "agent expression: a listing without its end");
-	*len = out.len;
-	*code = (uint8_t *)buf_steal(&out);
-	return 0;
 }

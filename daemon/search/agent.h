@@ -5,8 +5,9 @@
  * Pure: memory and registers come through callbacks. What the expression read is reported, since
  * those words are the ones to watch when its value is to change.
  *
- * Not supported, since GDB compiles no expression to them: floating point, and the opcodes that
- * collect trace data or touch trace state variables.
+ * Not supported, since GDB compiles no expression to them: its prefix for floating point, and the opcodes
+ * that collect trace data or touch trace state variables. In place of the first there are opcodes of our own
+ * (AGENT_FLOATS): a floating-point number stands on the stack as the bits of a double.
  */
 #ifndef FRED_SEARCH_AGENT_H
 #define FRED_SEARCH_AGENT_H
@@ -105,5 +106,30 @@ int agent_assemble(const char *listing, uint8_t **code, size_t *len, struct err 
 	X(swap, 0x2b, 0)                                                                           \
 	X(pick, 0x32, 1)                                                                           \
 	X(rot, 0x33, 0)
+
+/* Name, number, slots that it takes; one comes back. */
+#define AGENT_FLOATS(X)                                                                            \
+	X(of_float, 0xc0, 1) /* the bits of a float */                                             \
+	X(of_signed, 0xc1, 1)                                                                      \
+	X(of_unsigned, 0xc2, 1)                                                                    \
+	X(round_float, 0xc3, 1) /* to what a float can hold */                                     \
+	X(to_signed, 0xc4, 1) /* towards zero, as a cast in C */                                   \
+	X(to_unsigned, 0xc5, 1)                                                                    \
+	X(neg, 0xc6, 1)                                                                            \
+	X(fadd, 0xc8, 2)                                                                           \
+	X(fsub, 0xc9, 2)                                                                           \
+	X(fmul, 0xca, 2)                                                                           \
+	X(fdiv, 0xcb, 2)                                                                           \
+	X(fequal, 0xcc, 2)                                                                         \
+	X(fless, 0xcd, 2)
+
+enum agent_op {
+#define X(name, number, any) AGENT_##name = number,
+	AGENT_OPCODES(X) AGENT_FLOATS(X)
+#undef X
+};
+
+/* What an opcode of AGENT_FLOATS makes of its slots; b: the upper one of two. */
+uint64_t agent_float(enum agent_op op, uint64_t a, uint64_t b);
 
 #endif

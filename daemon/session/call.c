@@ -13,6 +13,7 @@
 #include "gdb/agentexpr.h"
 #include "gdb/libc_calls.h"
 #include "search/agent.h"
+#include "session/expr_float.h"
 
 #define REFUSED 1
 
@@ -158,6 +159,21 @@ static bool is_scalar(const struct gdb_type *t)
 		t->kind == GDB_TYPE_ENUM || t->kind == GDB_TYPE_POINTER);
 }
 
+static bool is_floating(const struct gdb_type *t)
+{
+	return !t->is_reference && t->kind == GDB_TYPE_FLOAT && (t->size == 4 || t->size == 8);
+}
+
+/* Of "{int (double, int)} 0x401136 <f>": these are not passed as the others are. */
+static bool takes_floating(const char *value)
+{
+	size_t n = strcspn(value, ")");
+	const char *list = memchr(value, '(', n);
+
+	return list && (memmem(list, n - (size_t)(list - value), "double", 6) ||
+			memmem(list, n - (size_t)(list - value), "float", 5));
+}
+
 /* An array is passed as the address of its first element. */
 static int decayed(const struct scope *s, const char *text, char **out, struct err *e)
 {
@@ -179,6 +195,8 @@ static int compile(const struct scope *s, const char *text, uint8_t **code, size
 
 	if (!r)
 		r = refused(gdb_expr_compile(s->g, what, s->tid, s->frame, &x, e), s);
+	if (r == REFUSED)
+		return expr_float_compile(s->g, what, s->tid, s->frame, code, len, s->locals, e);
 	if (r)
 		return r;
 	r = is_scalar(&x.type) && !agent_assemble(x.listing, code, len, e) ? 0 : REFUSED;
@@ -257,7 +275,7 @@ static int address_of(const struct scope *s, const char *what, struct call *c, s
 	c->is_virtual = str_starts(value, "&virtual");
 	if (c->is_virtual)
 		return 0;
-	if (!hex || strstr(value, "virtual") || strstr(value, "..."))
+	if (!hex || strstr(value, "virtual") || strstr(value, "...") || takes_floating(value))
 		return REFUSED;
 	c->function = strtoull(hex + 2, NULL, 16);
 	return c->function ? 0 : REFUSED;
@@ -372,8 +390,8 @@ static int type_of_method(const struct scope *s, const char *text, const struct 
 	return *returned ? refused(gdb_type_of(s->g, returned, s->tid, s->frame, t, e), s) : REFUSED;
 }
 
-/* The name of a scalar type that the call returns. */
-static int type_of_call(const struct scope *s, const char *text, const struct found *f, char **name,
+/* The name of the type of number that the call returns. */
+static int type_of_call(const struct scope *s, const char *text, const struct found *f, struct call *c, char **name,
 			struct err *e)
 {
 	cleanup_free char *whole = xstrndup(text + f->object, f->close + 1 - f->object);
@@ -389,7 +407,8 @@ static int type_of_call(const struct scope *s, const char *text, const struct fo
 		r = type_of_method(s, text, f, &t, e);
 	if (r)
 		return r;
-	if (is_scalar(&t) && !strpbrk(t.name, "([{"))
+	c->floating = is_floating(&t);
+	if ((is_scalar(&t) || c->floating) && !strpbrk(t.name, "([{"))
 		*name = xstrdup(t.name);
 	else
 		r = REFUSED;
@@ -398,14 +417,14 @@ static int type_of_call(const struct scope *s, const char *text, const struct fo
 }
 
 /* The text with the call replaced by its result. */
-static int replace(const struct scope *s, const char *text, const struct found *f, unsigned i, char **out,
+static int replace(const struct scope *s, const char *text, const struct found *f, struct calls *c, char **out,
 		   struct err *e)
 {
 	cleanup_free char *type = NULL;
-	int r = type_of_call(s, text, f, &type, e);
+	int r = type_of_call(s, text, f, &c->call[c->n], &type, e);
 
 	if (!r)
-		*out = str_fmt("%.*s(*(%s*)0x%llx)%s", (int)f->object, text, type, CALL_RESULTS + 16ull * i,
+		*out = str_fmt("%.*s(*(%s*)0x%llx)%s", (int)f->object, text, type, CALL_RESULTS + 16ull * c->n,
 			       text + f->close + 1);
 	return r;
 }
@@ -424,7 +443,7 @@ int calls_init(struct calls *c, struct gdb *g, const char *text, pid_t tid, int 
 
 		r = c->n == CALL_MAX ? REFUSED : one_call(&s, cur, &f, &c->call[c->n], e);
 		if (!r)
-			r = replace(&s, cur, &f, c->n, &next, e);
+			r = replace(&s, cur, &f, c, &next, e);
 		c->n++;
 		if (!r) {
 			free(cur);

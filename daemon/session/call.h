@@ -32,6 +32,7 @@ struct call {
 	bool indirect; /* the function returns the one to call (STT_GNU_IFUNC) */
 	bool is_virtual; /* it stands in the table of the object, the first argument */
 	unsigned slot;
+	bool floating; /* returns a float or double */
 	unsigned nargs;
 	struct call_arg arg[CALL_ARGS];
 };
@@ -47,8 +48,8 @@ struct calls {
 
 /*
  * Takes text apart in the scope of a frame. 0: done, *outer (the caller's) is the rest; calls_fini
- * frees. 1: it has no calls, or such that only GDB can make (floating point, overloaded virtual functions, structs
- * by value ...). -1: GDB failed.
+ * frees. 1: it has no calls, or such that only GDB can make (with floating-point arguments, overloaded virtual
+ * functions, structs by value ...). -1: GDB failed.
  */
 int calls_init(struct calls *c, struct gdb *g, const char *text, pid_t tid, int frame, char **outer,
 	       struct err *e);

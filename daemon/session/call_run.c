@@ -87,6 +87,17 @@ static int run(struct trace *t, int timeout_ms, struct user_regs_struct *r, stru
 	return 1;
 }
 
+/* What a function of a floating-point type has left (System V ABI: in xmm0). */
+static int floating_result(struct trace *t, uint64_t *result, struct err *e)
+{
+	struct user_fpregs_struct r;
+
+	if (trace_get_fpregs(t, &r, e))
+		return -1;
+	memcpy(result, r.xmm_space, sizeof(*result));
+	return 0;
+}
+
 static int jump(struct trace *t, const struct user_regs_struct *base, uint64_t function, uint64_t sp,
 		const uint64_t arg[CALL_ARGS], int timeout_ms, uint64_t *result, struct err *e)
 {
@@ -136,7 +147,9 @@ static int one(const struct call *c, struct trace *t, const struct user_regs_str
 		r = dispatch(c, t->pid, arg[0], &function, e);
 	if (!r && c->indirect)
 		r = jump(t, base, c->function, sp, arg, timeout_ms, &function, e);
-	return r ? r : jump(t, base, function, sp, arg, timeout_ms, result, e);
+	if (!r)
+		r = jump(t, base, function, sp, arg, timeout_ms, result, e);
+	return r || !c->floating ? r : floating_result(t, result, e);
 }
 
 static int all(const struct calls *c, struct trace *t, int timeout_ms, uint64_t *result, struct err *e)

@@ -13,6 +13,7 @@
 #include "gdb/containers.h"
 #include "gdb/libc_calls.h"
 #include "gdb/rewrite.h"
+#include "session/expr_float.h"
 #include "session/live.h"
 #include "trace/trace.h"
 
@@ -68,6 +69,22 @@ static int compile(struct expr *x, struct gdb *g, pid_t tid, int frame, struct e
 	}
 }
 
+/* As try_frame, without 2. */
+static int try_float(struct expr *x, struct gdb *g, pid_t tid, int frame, struct err *e)
+{
+	int r = expr_float_compile(g, x->text, tid, frame, &x->code, &x->len, &x->locals, e);
+
+	if (!r)
+		r = gdb_type_of(g, x->text, tid, frame, &x->x.type, e);
+	x->compiled = !r;
+	if (!r)
+		return 0;
+	free(x->code);
+	x->code = NULL;
+	x->locals = (struct gdb_locals){0};
+	return gdb_dead(g) ? -1 : 1;
+}
+
 /* With the methods of libstdc++ spelled out, it may be compiled after all: 0. Else 1, or -1. */
 static int try_spelled_out(struct expr *x, struct gdb *g, pid_t tid, int frame, struct err *e)
 {
@@ -110,6 +127,12 @@ static int try_frame(struct expr *x, struct gdb *g, pid_t tid, int frame, struct
 		x->compiled = true;
 		x->locals = x->x.locals;
 		return 0;
+	}
+	if (r == GDB_NOT_COMPILABLE) {
+		int f = try_float(x, g, tid, frame, e);
+
+		if (f <= 0)
+			return f;
 	}
 	/* GDB 13 evaluates virtual functions, but does not tell their types */
 	if (r == GDB_NOT_COMPILABLE || (why.kind == ERR_USAGE && !is_unknown_symbol(&why))) {

@@ -2,7 +2,7 @@
 /*
  * expr.h: the watched expression. GDB compiles it once, in a frame of the stopped target; then it is
  * evaluated on a process's memory in microseconds. Calls are made in a throw-away copy of the process
- * (call.h). What neither can express (floating point, virtual functions) is evaluated by GDB on such a copy.
+ * (call.h). What neither can express (registers, functions of floating-point numbers) is evaluated by GDB on such a copy.
  */
 #ifndef FRED_SESSION_EXPR_H
 #define FRED_SESSION_EXPR_H

@@ -365,3 +365,10 @@ int trace_set_regs(struct trace *t, const struct user_regs_struct *r, struct err
 		return err_errno(e, ERR_INTERNAL, "set registers of thread %d", (int)t->tid);
 	return 0;
 }
+
+int trace_get_fpregs(struct trace *t, struct user_fpregs_struct *r, struct err *e)
+{
+	if (ptrace(PTRACE_GETFPREGS, t->tid, 0, r))
+		return err_errno(e, ERR_INTERNAL, "floating-point registers of thread %d", (int)t->tid);
+	return 0;
+}

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * float_balance.c: floating point, which GDB has to evaluate.
+ * float_balance.c: floating point, which GDB does not compile.
  *
  * EXPECT-EXPR: balance >= 0.0
  * EXPECT-LINE: BUG: no limit
