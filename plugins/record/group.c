@@ -328,7 +328,7 @@ static int map_page(void)
 	int fd;
 
 	fmt_str(s, path + sizeof(path), "/group");
-	fd = raw_open(path, O_RDWR | O_CREAT, 0600);
+	fd = keep_open(path, O_RDWR | O_CREAT, 0600);
 	if (fd < 0)
 		return -1;
 	raw2(SYS_ftruncate, fd, sizeof(struct group_page));

@@ -10,6 +10,7 @@
 #include <grp.h>
 #include <linux/capability.h>
 #include <pthread.h>
+#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -60,6 +61,21 @@ static void exec_shell(void)
 	_exit(99);
 }
 
+static int *shared;
+
+static void write_shared(void)
+{
+	*shared = 7;
+}
+
+/* Memory that processes share is followed from the first fork behind it on. */
+static void share(void)
+{
+	shared = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	NEED(shared != MAP_FAILED);
+	CHECK(in_child(write_shared) == 0 && *shared == 7);
+}
+
 static void drop_user(void)
 {
 	gid_t groups[4];
@@ -73,6 +89,7 @@ static void drop_user(void)
 	go_on();
 	CHECK(in_child(go_on) == 0);
 	CHECK(in_child(exec_shell) == 65);
+	share();
 }
 
 static void drop_caps(void)
