@@ -4,14 +4,17 @@
  * is an address and how many times it is passed (travel.h). It is found once, by what the live process has in registers and
  * memory (view/stance.h): of all the times that the segment comes to the address, the one that is most alike.
  */
+#define LOG_DOMAIN "edge"
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "base/clock.h"
+#include "base/log.h"
 #include "debug/inside_int.h"
 #include "debug/travel_int.h"
 #include "view/stance.h"
 
-#define COMPARE_MAX 1000000u /* times at the address */
+#define COMPARE_S 4 /* then it has passed the address too often */
 
 int travel_at_edge(struct travel *t, bool *yes, struct err *e)
 {
@@ -124,19 +127,22 @@ static int compare(const struct stance *p, struct trace *now, uint64_t hit, stru
 	return 0;
 }
 
-/* Through the segment, which ends where the live process has not come yet. */
-static int most_alike(struct travel *t, const struct stance *p, struct breaks *at, struct likeness *best, struct err *e)
+/* Through the segment, which ends where the live process has not come yet. 1: that takes too long; hit: so far it has come. */
+static int most_alike(struct travel *t, const struct stance *p, struct breaks *at, struct likeness *best, uint64_t *hit,
+		      struct err *e)
 {
+	double end = clock_s() + COMPARE_S;
 	struct stop stop = {0};
-	uint64_t hit = 1;
-	int r = inside_nth_stop(&t->in, at, 1, &stop, e);
+	int r;
 
-	while (!r && stop.kind != STOP_OVER && hit < COMPARE_MAX) {
-		if (stop.kind == STOP_BREAK && compare(p, &t->in.now, hit++, best, e))
+	*hit = 0;
+	for (r = inside_nth_stop(&t->in, at, 1, &stop, e); !r && stop.kind != STOP_OVER; r = inside_run(&t->in, at, &stop, e)) {
+		if (stop.kind == STOP_BREAK && compare(p, &t->in.now, ++*hit, best, e))
 			return -1;
 		if (best->hit && !best->stack && !best->data)
 			return 0;
-		r = inside_run(&t->in, at, &stop, e);
+		if (clock_s() > end)
+			return 1;
 	}
 	return r < 0 ? -1 : 0;
 }
@@ -146,11 +152,20 @@ static int find_edge(struct travel *t, const struct stance *p, struct err *e)
 	struct likeness best = {0};
 	struct breaks at = {0};
 	struct stop stop;
+	uint64_t hit = 0;
 	int r = travel_enter(t, t->edge.n, e);
 
 	breaks_add(&at, p->regs.rip, 0);
 	if (!r)
-		r = most_alike(t, p, &at, &best, e);
+		r = most_alike(t, p, &at, &best, &hit, e);
+	t->edge.found = EDGE_EXACT;
+	if (r > 0) {
+		t->edge.found = EDGE_EARLIER;
+		best = (struct likeness){.hit = hit};
+		r = 0;
+	} else if (best.stack || best.data) {
+		t->edge.found = EDGE_ALIKE;
+	}
 	if (!r && best.hit) {
 		/* what is behind it has not happened */
 		r = travel_enter(t, t->edge.n, e) || inside_nth_stop(&t->in, &at, best.hit, &stop, e) ? -1 : 0;
@@ -158,6 +173,8 @@ static int find_edge(struct travel *t, const struct stance *p, struct err *e)
 		r = err_set(e, ERR_INTERNAL, "the replay does not come to 0x%llx, where the live program stands, behind event %llu",
 			    (unsigned long long)p->regs.rip, (unsigned long long)t->edge.n);
 	}
+	log_info("event %llu, time %llu at 0x%llx: %zu words of the stack, %zu of the data differ", (unsigned long long)t->edge.n,
+		 (unsigned long long)best.hit, (unsigned long long)p->regs.rip, best.stack, best.data);
 	breaks_fini(&at);
 	t->edge.hits = best.hit;
 	return r;

@@ -152,6 +152,13 @@ int keep_write(struct debug *d, struct err *e)
 	return json_write_path(d->program, v, 0600, e);
 }
 
+static const char *const edge_says[] = {
+	[EDGE_EXACT] = "",
+	[EDGE_ALIKE] = "fred: the state of the live program is not met again exactly; history ends with the one most like it\n",
+	[EDGE_EARLIER] = "fred: the live program has computed for so long without a call that its place is not found: history ends "
+			 "earlier, in that computation\n",
+};
+
 int keep_prompt(struct debug *d, const char *args, struct buf *out, struct err *e)
 {
 	unsigned before = d->past.n;
@@ -162,6 +169,9 @@ int keep_prompt(struct debug *d, const char *args, struct buf *out, struct err *
 	if (d->inexact)
 		buf_add_str(out, "fred: the state of the last stop is not met again exactly; this is the one most like it\n");
 	d->inexact = false;
+	if (d->travel.edge.on)
+		buf_add_str(out, edge_says[d->travel.edge.found]);
+	d->travel.edge.found = EDGE_EXACT; /* told */
 	if (divert_is_on(&d->divert))
 		return 0; /* off the timeline; the program has not moved */
 	if (spot_take(&d->travel, &here, e) || past_prompt(&d->past, &here, e))

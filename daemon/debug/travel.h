@@ -24,9 +24,17 @@ struct travel_last {
 	uint64_t event, k;
 };
 
+/* Is that the very place of the live program? */
+enum edge_found {
+	EDGE_EXACT = 0,
+	EDGE_ALIKE, /* the most similar state; none is the same */
+	EDGE_EARLIER, /* it has computed for long without an event: the place is further on, who knows where */
+};
+
 /* Where a program that is still being recorded stands: the hits-th time at pc behind event n, the last one. */
 struct travel_edge {
 	bool on;
+	enum edge_found found;
 	uint64_t n, pc, hits;
 };
 
