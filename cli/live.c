@@ -158,6 +158,11 @@ static void set_signal(void *arg, int tid, int sig)
 	}
 }
 
+static void pass_signals(void *arg, const int *sigs, unsigned n)
+{
+	((struct live *)arg)->breaks.pass = regs_signal_set(sigs, n);
+}
+
 /* ---- its life ---- */
 
 static void notes(struct live *l)
@@ -346,6 +351,7 @@ static int serve(struct live *l, struct err *e)
 		.monitor = monitor,
 		.restart = restart,
 		.open_file = open_file,
+		.pass_signals = pass_signals,
 		.signal = set_signal,
 		.kill = kill_program,
 		.detach = detach,
@@ -361,15 +367,16 @@ static int serve(struct live *l, struct err *e)
 	rm_rf(l->session, &ignored);
 	breaks_fini(&l->breaks);
 	buf_fini(&l->conn.in);
-	free(l->chosen[0]);
-	free(l->chosen[1]);
+	for (unsigned i = 0; i < LIVE_CHOICES; i++)
+		free(l->chosen[i]);
 	return r;
 }
 
 int live_start(struct bridge *b, struct live_opts *o, int *code, struct err *e)
 {
 	pid_t self = getpid();
-	struct live l = {.o = o, .scene = {&l.sight, &l.outside}, .breaks = {.scene = &l.scene, .libraries = true}};
+	struct live l = {.o = o, .scene = {&l.sight, &l.outside},
+			 .breaks = {.scene = &l.scene, .libraries = true, .signals = true}};
 	int fd[2];
 
 	if (bridge_open(b, e))

@@ -124,6 +124,18 @@ static int set_break(struct live *l, const struct breaks_point *p, struct err *e
 	return ask_ok(l, buf_str(&b), e);
 }
 
+/* A step back is of this thread. */
+static int tell_selected(struct live *l, struct err *e)
+{
+	cleanup_buf struct buf b = {0};
+	char command[32];
+
+	snprintf(command, sizeof(command), "prompt %d", l->selected);
+	buf_add_str(&b, COMMAND);
+	rsp_hex(&b, command, strlen(command));
+	return ask_ok(l, buf_str(&b), e);
+}
+
 /* It stops where GDB wants the live process to, and looks at the thread that GDB looks at. */
 static int hand_over(struct live *l, struct err *e)
 {
@@ -132,7 +144,7 @@ static int hand_over(struct live *l, struct err *e)
 	int r = ask_ok(l, "QStartNoAckMode", e);
 
 	l->past.no_ack = true;
-	for (unsigned i = 0; i < 2 && !r; i++)
+	for (unsigned i = 0; i < LIVE_CHOICES && !r; i++)
 		if (l->chosen[i])
 			r = ask_ok(l, l->chosen[i], e);
 	for (unsigned i = 0; i < l->breaks.n && !r; i++)
@@ -145,7 +157,7 @@ static int hand_over(struct live *l, struct err *e)
 		snprintf(packet, sizeof(packet), "Z%d,%llx,%x", watch[w->kind], (unsigned long long)w->addr, w->len);
 		r = ask_ok(l, packet, e);
 	}
-	return r;
+	return r || !l->selected ? r : tell_selected(l, e);
 }
 
 static int write_stance(struct live *l, struct err *e)
@@ -226,10 +238,17 @@ void live_return(struct live *l)
 
 static void note_choice(struct live *l, const char *packet)
 {
-	char **kept = &l->chosen[packet[1] == 'c'];
+	static const char *const starts[LIVE_CHOICES] = {"Hg", "Hc", "QPassSignals:"};
 
-	free(*kept);
-	*kept = xstrdup(packet);
+	for (unsigned i = 0; i < LIVE_CHOICES; i++)
+		if (str_starts(packet, starts[i]))
+			str_set(&l->chosen[i], "%s", packet);
+}
+
+/* Both sides stop at the same places. */
+static bool is_for_both(const char *packet)
+{
+	return tolower((unsigned char)packet[0]) == 'z' || str_starts(packet, "QPassSignals:");
 }
 
 /* GDB shows the reason of an error behind "E." only to some packets. */
@@ -287,6 +306,8 @@ static int command(struct live *l, const char *packet, struct buf *answer)
 
 	l->conn.interrupted = false; /* GDB is at its prompt again */
 	text[rsp_unhex(packet + strlen(COMMAND), text, sizeof(text) - 1)] = '\0';
+	if (str_starts(text, "prompt "))
+		l->selected = (int)strtol(text + strlen("prompt "), NULL, 10);
 	text[strcspn(text, " \t")] = '\0';
 	if (str_eq(text, "live"))
 		return return_to_live(l, answer);
@@ -306,13 +327,11 @@ int live_relay(void *arg, const char *packet, struct buf *answer, struct err *e)
 	(void)e;
 	if (is_ours(packet))
 		return 0;
-	if (packet[0] == 'H' && packet[1])
-		note_choice(l, packet);
+	note_choice(l, packet);
 	if (str_starts(packet, COMMAND))
 		return command(l, packet, answer);
-	/* both sides stop at the same places */
 	if (l->back)
-		return pass(l, packet, answer) && !(tolower((unsigned char)packet[0]) == 'z' && str_eq(buf_str(answer), "OK"));
+		return pass(l, packet, answer) && !(is_for_both(packet) && str_eq(buf_str(answer), "OK"));
 	if (str_eq(packet, "bs") || str_eq(packet, "bc"))
 		return from_live(l, packet, false, answer);
 	return 0;

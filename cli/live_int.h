@@ -10,6 +10,8 @@
 #include "view/breaks.h"
 #include "view/outside.h"
 
+#define LIVE_CHOICES 3
+
 /* The terminal belongs to GDB while the program is stopped, and to the program while it runs. */
 struct live_term {
 	bool on; /* there is one, and it was ours */
@@ -41,7 +43,8 @@ struct live {
 	bool back; /* GDB speaks with a replay */
 	struct bridge bridge; /* to it */
 	struct rsp_conn past;
-	char *chosen[2]; /* GDB's last packets Hg and Hc; NULL: none */
+	int selected; /* the thread that GDB's user looks at; 0: not known */
+	char *chosen[LIVE_CHOICES]; /* GDB's last packets Hg, Hc and QPassSignals; NULL: none */
 };
 
 /* live_term.c */

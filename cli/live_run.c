@@ -146,7 +146,7 @@ static void take_signal(struct run *r, struct group_thread *th, const struct tra
 
 	if (sent)
 		r->l->sent = 0;
-	if (sent || live_is_internal(&th->t, &s->info) || is_fault_again(r, th, s))
+	if (sent || !breaks_stops_at_signal(&r->l->breaks, s->info.si_signo) || live_is_internal(&th->t, &s->info) || is_fault_again(r, th, s))
 		th->sig = s->info.si_signo;
 	else
 		stop_for(r, RSP_SIGNALLED, th->t.tid, regs_gdb_signal(s->info.si_signo));

@@ -16,7 +16,7 @@
 #define ANSWER_MS 60000
 
 /* The worker's answers while it is set up; `monitor prompt` and what else tells by its beginning. */
-#define PROMPT "$qRcmd,70726f6d7074#"
+#define PROMPT "$qRcmd,70726f6d7074"
 
 void relay_init(struct relay *r, struct bridge *b, struct second *second, int gdb)
 {
@@ -91,7 +91,7 @@ static void setup_remove_point(struct relay *r, const struct buf *p)
 
 static void note_asked(struct relay *r, const struct buf *p)
 {
-	static const char *const kept[] = {"qSupported", "QStartNoAckMode", "!", "Hg", "Hc"};
+	static const char *const kept[] = {"qSupported", "QStartNoAckMode", "!", "Hg", "Hc", "QPassSignals"};
 
 	for (size_t i = 0; i < sizeof(kept) / sizeof(kept[0]); i++)
 		if (is(p, kept[i]))

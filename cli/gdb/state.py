@@ -330,7 +330,8 @@ class Session:
         try:
             if not gdb.selected_inferior().pid:
                 return
-            text = quietly("monitor prompt")
+            thread = gdb.selected_thread()  # `bs` does not say which one is to go back
+            text = quietly("monitor prompt %d" % (thread.ptid[1] if thread else 0))
             if text:
                 gdb.write(text, gdb.STDERR)
             self.displays.retry()

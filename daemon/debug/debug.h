@@ -27,6 +27,10 @@ struct debug {
 	struct buf said; /* what commands have said since the last prompt: for a user interface that was not told */
 	int killed_by; /* the signal that ended the recorded process; 0: none did */
 	int told; /* the signal that the last stop was for */
+	int selected; /* the thread that the user looks at; 0: not known */
+	bool signalled; /* the last stop was for a signal */
+	bool chooses; /* the debugger says which signals pass */
+	bool passes; /* it lets it have the last one */
 	bool jumped; /* it stands elsewhere than the debugger knows */
 };
 

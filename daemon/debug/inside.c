@@ -200,7 +200,7 @@ static int judge(struct inside *in, struct trace *t, struct breaks *b, const str
 		stop->kind = STOP_BREAK;
 		return 0;
 	}
-	if (trace_is_fault(s) && !pass)
+	if (trace_is_fault(s) && !pass && breaks_stops_at_signal(b, *sig))
 		*stop = (struct stop){.kind = STOP_SIGNAL, .sig = *sig};
 	return 0;
 }

@@ -21,6 +21,7 @@ enum stop_kind {
 	STOP_LIBRARY, /* a breakpoint of the debugger's own at which it learns of libraries: BREAKS_LIBRARY */
 	STOP_WATCH, /* addr: what was written or read */
 	STOP_SIGNAL, /* sig is about to be delivered */
+	STOP_HANDLER, /* of sig: at its first instruction */
 	STOP_OVER, /* the segment ends here */
 	STOP_LIMIT, /* CPU time is used up */
 	STOP_INTERRUPT, /* the user wants to stop */

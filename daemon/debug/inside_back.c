@@ -8,6 +8,7 @@
 
 #include "debug/inside_int.h"
 #include "debug/same.h"
+#include "view/handlers.h"
 
 #define COMPARE_MAX 300 /* of a whole memory */
 #define STEPS_MARK 64 /* who steps back goes on stepping back: not further than this each time */
@@ -94,13 +95,10 @@ static void pop_mark(struct inside *in)
 static int next_stop(struct inside *in, struct trace *t, struct breaks *b, uint64_t k, int *sig,
 		     struct stop *stop, struct err *e)
 {
-	int r;
+	int r = k ? inside_onwards(in, t, sig, b, stop, e) : inside_run_copy(in, t, sig, b, NULL, stop, e);
 
-	do {
-		r = k ? inside_onwards(in, t, sig, b, stop, e) : inside_run_copy(in, t, sig, b, NULL, stop, e);
-		if (!r && stop->kind == STOP_SIGNAL)
-			*sig = -stop->sig;
-	} while (!r && stop->kind == STOP_SIGNAL);
+	if (!r && stop->kind == STOP_SIGNAL)
+		*sig = -stop->sig;
 	return !r && stop->kind == STOP_INTERRUPT ? err_set(e, ERR_CANCELLED, "interrupted") : r;
 }
 
@@ -266,13 +264,37 @@ int inside_nth_stop(struct inside *in, struct breaks *b, uint64_t k, struct stop
 	return 0;
 }
 
-/* A data watchpoint traps behind its instruction: that stop is before now only if now is behind it too. */
+/* Does the stop at which t stands count as one of b's? *to_now: it is seen one instruction later, and that is now. */
+static int is_stop(struct inside *in, const struct breaks *b, struct trace *t, enum stop_kind kind, bool *to_now, struct err *e)
+{
+	struct user_regs_struct r, now;
+
+	*to_now = false;
+	if (kind == STOP_WATCH || kind == STOP_SIGNAL)
+		return 1;
+	if (trace_get_regs(t, &r, e))
+		return -1;
+	if (!breaks_has(b, r.rip) || !breaks_wanted(b, t))
+		return 0;
+	if (!breaks_has_handlers(b, r.rip))
+		return 1;
+	if (trace_get_regs(&in->now, &now, e))
+		return -1;
+	*to_now = handlers_leads_to(&r, &now);
+	return 1;
+}
+
+/*
+ * A data watchpoint traps behind its instruction: that stop is before now only if now is behind it too. A handler's stop is
+ * its first instruction.
+ */
 int inside_count_stops(struct inside *in, struct breaks *b, uint64_t *k, struct err *e)
 {
 	struct breaks all = {0};
 	struct stop stop;
 	struct goal g;
 	struct trace t;
+	bool to_now = false;
 	int sig = 0, r;
 
 	*k = 0;
@@ -281,8 +303,6 @@ int inside_count_stops(struct inside *in, struct breaks *b, uint64_t *k, struct 
 	breaks_add_all(&all, b);
 	breaks_add(&all, g.pc, 0);
 	for (uint64_t i = 0;; i++) {
-		uint64_t pc;
-
 		r = next_stop(in, &t, &all, i, &sig, &stop, e);
 		if (!r && stop.kind == STOP_OVER)
 			r = err_set(e, ERR_INTERNAL, "the state here is not met again behind event %llu",
@@ -292,13 +312,14 @@ int inside_count_stops(struct inside *in, struct breaks *b, uint64_t *k, struct 
 		r = inside_is_goal(&g, &t, e);
 		if (r && stop.kind == STOP_WATCH)
 			++*k;
+		if (r > 0 && to_now)
+			--*k;
 		if (r)
 			break;
-		r = inside_pc(&t, &pc, e);
-		if (r)
+		r = is_stop(in, b, &t, stop.kind, &to_now, e);
+		if (r < 0)
 			break;
-		if (stop.kind == STOP_WATCH || (breaks_has(b, pc) && inside_meets(b, &t)))
-			++*k;
+		*k += (uint64_t)r;
 	}
 	inside_drop(&t);
 	breaks_fini(&all);

@@ -164,7 +164,7 @@ int keep_prompt(struct debug *d, const char *args, struct buf *out, struct err *
 	unsigned before = d->past.n;
 	struct spot here;
 
-	(void)args;
+	d->selected = (int)strtol(args, NULL, 10);
 	free(steal_ptr(&d->later)); /* its command was given up before it began */
 	if (d->inexact)
 		buf_add_str(out, "fred: the state of the last stop is not met again exactly; this is the one most like it\n");

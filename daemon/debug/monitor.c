@@ -125,7 +125,7 @@ static const struct {
 	{"delete-checkpoint", "delete-checkpoint [N...]: forgets these checkpoints, or all", ckpts_delete},
 	{"history", "history ADDR LENGTH: all changes of these bytes up to here", changes_list},
 	{"said", "what commands have said since the last prompt, again", said},
-	{"prompt", "tells that a command of the debugger's has ended: `undo` counts those", keep_prompt},
+	{"prompt", "prompt [TID]: a command of the debugger's has ended (`undo` counts those); the thread that is selected", keep_prompt},
 	{"undo", "undo [N]: takes back the last N of them that moved the program; `stepi` shows it", keep_undo},
 	{"goto", "goto POS: to a position; `stepi` shows it", go_to},
 };
@@ -158,7 +158,7 @@ int monitor(void *arg, const char *command, struct buf *out, struct err *e)
 
 	if (!strcmp(command, "said"))
 		return r;
-	if (!strcmp(command, "prompt"))
+	if (str_starts(command, "prompt"))
 		buf_clear(&d->said);
 	if (out->len > had)
 		buf_add(&d->said, out->data + had, out->len - had);

@@ -105,7 +105,7 @@ static void translate(struct debug *d, const struct stop *s, struct rsp_stop *ou
 		[STOP_STEP] = RSP_STEPPED,	[STOP_BREAK] = RSP_BREAKPOINT, [STOP_WATCH] = RSP_WATCHPOINT,
 		[STOP_SIGNAL] = RSP_SIGNALLED,	[STOP_OVER] = RSP_ELSEWHERE,   [STOP_LIMIT] = RSP_STEPPED,
 		[STOP_INTERRUPT] = RSP_SIGNALLED, [STOP_BEGIN] = RSP_BEGIN,    [STOP_END] = RSP_END,
-		[STOP_LIBRARY] = RSP_LIBRARY,	[STOP_FIRST] = RSP_ELSEWHERE};
+		[STOP_LIBRARY] = RSP_LIBRARY,	[STOP_FIRST] = RSP_ELSEWHERE,  [STOP_HANDLER] = RSP_SIGNALLED};
 
 	*out = (struct rsp_stop){
 		.why = why[s->kind],
@@ -200,6 +200,7 @@ static void set_signal(void *arg, int tid, int sig)
 {
 	struct debug *d = arg;
 
+	d->passes = sig != 0;
 	if (divert_is_on(&d->divert) && tid == d->travel.tid)
 		d->divert.sig = regs_host_signal(sig);
 }
@@ -216,11 +217,36 @@ static void tell_end(struct debug *d, struct stop *stop)
 		d->told = stop->kind == STOP_SIGNAL ? stop->sig : 0;
 }
 
+/* `signal 0`, or a signal that the user does not let pass. */
+static void tell_signal(struct debug *d, enum rsp_resume how)
+{
+	bool onwards = how == RSP_CONTINUE || how == RSP_STEP;
+
+	if (d->signalled && d->chooses && !d->passes && onwards && !d->later && !d->jumped && !divert_is_on(&d->divert))
+		say(d, "fred: the recorded program got this signal, and gets it here: a recording cannot be changed\n");
+	d->passes = false;
+}
+
+/* GDB does not say which thread goes a step back, unless it locks the others: the one that its user has selected. */
+static int stepped_back(struct debug *d, int tid)
+{
+	pid_t tids[RSP_THREADS_MAX];
+	unsigned n = d->selected && tid == d->travel.tid ? travel_threads(&d->travel, tids, RSP_THREADS_MAX) : 0;
+
+	for (unsigned i = 0; i < n; i++)
+		if (tids[i] == d->selected)
+			return d->selected;
+	return tid;
+}
+
 static int resume(void *arg, enum rsp_resume how, int tid, struct rsp_stop *out, struct err *e)
 {
 	struct debug *d = arg;
 	struct stop stop = {0};
 
+	if (how == RSP_BACK_STEP)
+		tid = stepped_back(d, tid);
+	tell_signal(d, how);
 	if (move_or_call(d, how, tid, &stop, e)) {
 		if (e->kind != ERR_CANCELLED)
 			return -1;
@@ -229,7 +255,10 @@ static int resume(void *arg, enum rsp_resume how, int tid, struct rsp_stop *out,
 	if (stop.kind == STOP_FIRST)
 		say(d, "fred: this thread begins here; reverse-continue goes on to what was before\n");
 	tell_end(d, &stop);
+	d->signalled = stop.kind == STOP_SIGNAL || stop.kind == STOP_HANDLER;
 	translate(d, &stop, out);
+	if (stop.kind == STOP_FIRST)
+		out->tid = tid; /* which has not moved, and stays selected */
 	if (stop.kind == STOP_STEP && out->tid != tid)
 		out->why = RSP_ELSEWHERE;
 	if (!divert_is_on(&d->divert) && stop.kind != STOP_LIBRARY)
@@ -264,10 +293,19 @@ static int restart(void *arg, const char *args, struct rsp_stop *out, struct err
 	breaks_fini(&d->travel.breaks);
 	if (debug_goto(d, "start", e))
 		return -1;
+	travel_stop_at_signals(&d->travel);
 	d->jumped = false;
 	keep_stop(d);
 	*out = (struct rsp_stop){.why = RSP_STEPPED, .tid = d->travel.tid};
 	return 0;
+}
+
+static void pass_signals(void *arg, const int *sigs, unsigned n)
+{
+	struct debug *d = arg;
+
+	d->travel.breaks.pass = regs_signal_set(sigs, n);
+	d->chooses = true;
 }
 
 static int open_file(void *arg, const char *path)
@@ -317,6 +355,7 @@ static int serve_one(struct debug *d, int fd, struct err *e)
 		.monitor = monitor,
 		.restart = restart,
 		.open_file = open_file,
+		.pass_signals = pass_signals,
 		.signal = set_signal,
 	};
 	struct rsp_stop first = {.why = RSP_STEPPED, .tid = d->travel.tid};
@@ -325,6 +364,7 @@ static int serve_one(struct debug *d, int fd, struct err *e)
 	d->conn = (struct rsp_conn){.fd = fd};
 	d->jumped = false;
 	divert_end(&d->divert);
+	travel_stop_at_signals(&d->travel);
 	r = rsp_serve(&d->conn, &ops, d, &first, e);
 	buf_fini(&d->conn.in);
 	close(fd);

@@ -335,7 +335,7 @@ int travel_continue(struct travel *t, struct stop *stop, struct err *e)
 	int r;
 
 	t->breaks.libraries = true;
-	r = go_on(t, stop, e) || come_out(t, stop, e);
+	r = go_on(t, stop, e) || come_out(t, stop, e) || travel_enter_handler(t, stop, e) ? -1 : 0;
 	t->breaks.libraries = false;
 	return r ? -1 : show_end(t, stop, e);
 }
@@ -345,7 +345,7 @@ int travel_step(struct travel *t, pid_t tid, struct stop *stop, struct err *e)
 	int r;
 
 	t->breaks.libraries = true;
-	r = step(t, tid, stop, e) || come_out(t, stop, e);
+	r = step(t, tid, stop, e) || come_out(t, stop, e) || travel_enter_handler(t, stop, e) ? -1 : 0;
 	t->breaks.libraries = false;
 	/* GDB 13 forgets that one thread is stepped when it hears of libraries from another (TARGET_WAITKIND_LOADED) */
 	if (stop->kind == STOP_LIBRARY && t->tid != tid)

@@ -43,6 +43,9 @@ struct travel {
 	struct travel_last *count; /* travel_run: breakpoints and watchpoints are counted here, and stop nothing; else NULL */
 	struct travel_edge edge; /* the timeline ends there, and not with an event */
 	struct breaks breaks; /* what both directions stop at */
+	uint64_t handlers; /* view/handlers.h */
+	bool faults; /* some were met that are stops */
+	int signals; /* are some recorded? 0: not known yet, 1, or -1 */
 	enum travel_mode mode;
 	struct sight sight;
 	struct outside outside;
@@ -62,6 +65,8 @@ void travel_fini(struct travel *t);
 
 /* To the first visible state at or behind event n. */
 int travel_goto(struct travel *t, uint64_t n, struct err *e);
+/* From here on signals are stops, too, but those in t->breaks.pass; where it stands now, the shim is mapped. */
+void travel_stop_at_signals(struct travel *t);
 /* To the hits-th time at pc behind event n. */
 int travel_goto_pc(struct travel *t, uint64_t n, uint64_t pc, uint64_t hits, struct err *e);
 

@@ -42,18 +42,21 @@ static int go_inside(struct travel *t, struct err *e)
 	struct group_thread *th;
 	struct trace here;
 	uint64_t n = nav_at(t->nav);
-	int r;
+	int r, sig;
 
 	if (t->mode == TRAVEL_INSIDE)
 		return 0;
 	th = group_find(&t->group, t->tid);
 	if (!th)
 		return err_set(e, ERR_USAGE, "thread %d is no more", (int)t->tid);
+	sig = th->sig;
 	if (keep_state(t, th, &here, e))
 		return -1;
 	r = travel_enter_any(t, n, e);
 	if (!r)
 		r = inside_find(&t->in, &here, e);
+	if (!r) /* a fault that has been told: it comes again, and is delivered then */
+		t->in.sig = -sig;
 	inside_drop(&here);
 	if (r > 0)
 		return err_set(e, ERR_INTERNAL, "the state of thread %d behind event %llu is not met again",
@@ -224,7 +227,7 @@ static int to_stop(struct travel *t, uint64_t k, struct stop *stop, struct err *
 			       (unsigned long long)k, (unsigned long long)t->in.n);
 	t->tid = t->in.seg.tid;
 	if (r || stop->kind != STOP_WATCH)
-		return r;
+		return r ? r : travel_enter_handler(t, stop, e);
 	return travel_back_step(t, t->tid, &back, e);
 }
 
@@ -287,7 +290,7 @@ int travel_back_continue(struct travel *t, struct stop *stop, struct err *e)
 	if (k)
 		return to_stop(t, k, stop, e);
 	to = travel_event(t);
-	while (to > nav_first(t->nav) && !breaks_empty(&t->breaks)) {
+	while (to > nav_first(t->nav) && (!breaks_empty(&t->breaks) || travel_has_signals(t))) {
 		uint64_t from = piece_before(t, to);
 		struct travel_last last;
 

@@ -55,6 +55,16 @@ static bool is_watch(struct run *r, const struct trace_stop *s)
 	return false;
 }
 
+/* One that is a stop. */
+static bool is_fault(struct run *r, const struct trace_stop *s)
+{
+	if (!trace_is_fault(s) || !breaks_stops_at_signal(&r->t->breaks, s->info.si_signo))
+		return false;
+	*r->stop = (struct stop){.kind = STOP_SIGNAL, .sig = s->info.si_signo};
+	r->t->faults = true;
+	return true;
+}
+
 /* 1: the stepped thread is at a visible state. */
 static int is_stepped(struct run *r, struct group_thread *th, const struct trace_stop *s, struct err *e)
 {
@@ -85,8 +95,7 @@ static int step_off(struct run *r, struct group_thread *th, struct err *e)
 		return 0;
 	if (is_watch(r, &s))
 		return 0;
-	if (trace_is_fault(&s))
-		*r->stop = (struct stop){.kind = STOP_SIGNAL, .sig = s.info.si_signo};
+	is_fault(r, &s);
 	if (s.why == TRACE_SIGNAL)
 		th->sig = s.info.si_signo;
 	if (r->stop->kind || s.why != TRACE_STEPPED || inside_pc(&th->t, &pc, e))
@@ -104,7 +113,7 @@ static bool is_counted(struct run *r)
 	struct travel_last *c = r->t->count;
 	uint64_t event = nav_at(r->t->nav);
 
-	if (!c || (r->stop->kind != STOP_BREAK && r->stop->kind != STOP_WATCH))
+	if (!c || (r->stop->kind != STOP_BREAK && r->stop->kind != STOP_WATCH && r->stop->kind != STOP_SIGNAL))
 		return false;
 	c->k = c->k && c->event == event ? c->k + 1 : 1;
 	c->event = event;
@@ -151,8 +160,8 @@ static int judge(struct run *r, struct group_thread *th, const struct trace_stop
 		;
 	else if (is_watch(r, s))
 		;
-	else if (trace_is_fault(s))
-		*r->stop = (struct stop){.kind = STOP_SIGNAL, .sig = s->info.si_signo};
+	else if (is_fault(r, s))
+		;
 	else if ((yes = is_stepped(r, th, s, e)) != 0)
 		r->stop->kind = STOP_STEP;
 	if (yes < 0)

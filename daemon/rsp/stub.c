@@ -12,6 +12,7 @@
 #define POINT_MAX 4096u /* bytes; more than any processor watches */
 
 #define CONDITION_MAX 4096u
+#define SIGNALS_MAX 256u
 
 typedef int (*packet_fn)(struct stub *s, const char *args, struct err *e);
 
@@ -248,10 +249,29 @@ static int supported(struct stub *s, const char *args, struct err *e)
 	(void)e;
 	buf_addf(&s->out,
 		 "PacketSize=%x;QStartNoAckMode+;vContSupported+;swbreak+;exec-events+;ReverseStep+;ReverseContinue+;"
-		 "ConditionalBreakpoints+;"
+		 "ConditionalBreakpoints+;%s"
 		 "qXfer:features:read+;qXfer:threads:read+;qXfer:auxv:read+;qXfer:exec-file:read+",
-		 RSP_PACKET_MAX);
+		 RSP_PACKET_MAX, s->ops->pass_signals ? "QPassSignals+;" : "");
 	return 0;
+}
+
+/* SIG;SIG... in hexadecimal: instead of those before. */
+static int pass_signals(struct stub *s, const char *args, struct err *e)
+{
+	int sigs[SIGNALS_MAX];
+	unsigned n = 0;
+	char *end;
+
+	(void)e;
+	if (!s->ops->pass_signals)
+		return 0;
+	for (; *args && n < SIGNALS_MAX; args = *end ? end + 1 : end) {
+		sigs[n++] = (int)strtol(args, &end, 16);
+		if (end == args || (*end && *end != ';'))
+			return stub_error(s);
+	}
+	s->ops->pass_signals(s->ctx, sigs, n);
+	return stub_ok(s);
 }
 
 static int no_ack(struct stub *s, const char *args, struct err *e)
@@ -338,6 +358,7 @@ static const struct {
 	{"qXfer:", transfer},
 	{"qRcmd,", monitor},
 	{"QStartNoAckMode", no_ack},
+	{"QPassSignals:", pass_signals},
 	{"!", extended_mode},
 };
 

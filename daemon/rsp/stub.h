@@ -60,6 +60,8 @@ struct rsp_ops {
 	/* One of the program's files, to be read: a descriptor (the caller closes it), or a negative error number. */
 	int (*open_file)(void *ctx, const char *path);
 
+	/* From now on these signals, as GDB numbers them, are no stops; NULL: all are. */
+	void (*pass_signals)(void *ctx, const int *sigs, unsigned n);
 	/* The next resume lets the thread go with this signal, as GDB numbers them. */
 	void (*signal)(void *ctx, int tid, int sig);
 

@@ -11,6 +11,7 @@
 #include "base/cleanup.h"
 #include "base/maps.h"
 #include "base/str.h"
+#include "view/handlers.h"
 
 #define INT3 0xcc
 #define NOP 0x90
@@ -28,7 +29,25 @@ void breaks_fini(struct breaks *b)
 	for (unsigned i = 0; i < b->n; i++)
 		conds_fini(&b->v[i].conds);
 	free(b->v);
-	*b = (struct breaks){.scene = b->scene, .libraries = b->libraries};
+	*b = (struct breaks){.scene = b->scene, .libraries = b->libraries, .signals = b->signals, .pass = b->pass};
+}
+
+/* Two of them are libc's own. */
+bool breaks_stops_at_signal(const struct breaks *b, int sig)
+{
+	return b->signals && sig > 0 && sig <= 64 && sig != 32 && sig != 33 && !(b->pass >> (sig - 1) & 1);
+}
+
+static bool at_handlers(const struct breaks_point *p)
+{
+	return p->kinds >> BREAKS_HANDLERS & 1;
+}
+
+bool breaks_has_handlers(const struct breaks *b, uint64_t addr)
+{
+	const struct breaks_point *p = find(b, addr);
+
+	return p && at_handlers(p);
 }
 
 void breaks_add(struct breaks *b, uint64_t addr, unsigned kind)
@@ -84,6 +103,8 @@ enum breaks_verdict breaks_wanted(const struct breaks *b, struct trace *t)
 	p = find(b, r.rip);
 	if (!p)
 		return BREAKS_STOP;
+	if (at_handlers(p))
+		return breaks_stops_at_signal(b, handlers_signal(&r)) ? BREAKS_STOP : BREAKS_PASS;
 	if (!conds_hold(&p->conds, t))
 		return BREAKS_PASS;
 	if (!c || !outside_hides(c->outside, c->sight, t->pid, &r))
@@ -94,10 +115,12 @@ enum breaks_verdict breaks_wanted(const struct breaks *b, struct trace *t)
 void breaks_add_all(struct breaks *to, const struct breaks *b)
 {
 	memcpy(to->watch, b->watch, sizeof(to->watch));
+	to->signals = b->signals;
+	to->pass = b->pass;
 	for (unsigned i = 0; i < b->n; i++) {
 		struct breaks_point *p;
 
-		breaks_add(to, b->v[i].addr, 0);
+		breaks_add(to, b->v[i].addr, at_handlers(&b->v[i]) ? BREAKS_HANDLERS : 0);
 		p = find(to, b->v[i].addr);
 		p->data = b->v[i].data;
 		conds_copy(&p->conds, &b->v[i].conds);
@@ -156,7 +179,10 @@ int breaks_hit(const struct breaks *b, struct trace *t, struct err *e)
 
 bool breaks_empty(const struct breaks *b)
 {
-	return !b->n && !watches(b);
+	for (unsigned i = 0; i < b->n; i++)
+		if (!at_handlers(&b->v[i]))
+			return false;
+	return !watches(b);
 }
 
 /* The largest aligned piece at the start of a range. */

@@ -10,6 +10,7 @@
 #include "view/outside.h"
 #include "trace/group.h"
 
+#define BREAKS_HANDLERS 31 /* a kind: where the shim calls signal handlers (view/handlers.h) */
 #define BREAKS_WATCHES (TRACE_SLOTS - 1) /* the last slot is for the end of a segment */
 
 struct breaks_point {
@@ -27,6 +28,8 @@ struct breaks {
 	struct group_slot watch[BREAKS_WATCHES];
 	const struct scene *scene; /* of a user's, who sees only what is visible in there; NULL: all states are wanted */
 	bool libraries; /* breaks_wanted: BREAKS_LIBRARY, too */
+	bool signals; /* are stops too, but those that pass */
+	uint64_t pass; /* bit N - 1: signal N */
 };
 
 enum breaks_verdict {
@@ -41,6 +44,8 @@ enum breaks_verdict {
 
 /* Forgets all points, and nothing else. */
 void breaks_fini(struct breaks *b);
+bool breaks_stops_at_signal(const struct breaks *b, int sig);
+bool breaks_has_handlers(const struct breaks *b, uint64_t addr);
 /*
  * kind (0 to 31) keeps those apart that are set for different reasons: each is set and removed by itself, and setting it
  * again changes nothing. It has no conditions until it gets some.
@@ -61,6 +66,7 @@ bool breaks_has(const struct breaks *b, uint64_t addr);
  * it has just returned there: that is how one comes out of a function of the program's which was called from in there.
  */
 enum breaks_verdict breaks_wanted(const struct breaks *b, struct trace *t);
+/* No breakpoint and no watchpoint: nothing but a signal stops. */
 bool breaks_empty(const struct breaks *b);
 
 /* Aligned pieces of up to 8 bytes. 1: there are not so many debug registers. */

@@ -144,3 +144,15 @@ int regs_host_signal(int gdb)
 			return sig;
 	return 0;
 }
+
+uint64_t regs_signal_set(const int *gdb, unsigned n)
+{
+	uint64_t set = 0;
+
+	for (unsigned i = 0; i < n; i++) {
+		int sig = regs_host_signal(gdb[i]);
+
+		set |= sig ? 1ull << (sig - 1) : 0;
+	}
+	return set;
+}

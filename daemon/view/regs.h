@@ -18,6 +18,8 @@ int regs_set_point(struct breaks *b, enum rsp_point p, uint64_t addr, unsigned l
 void regs_thread_name(pid_t pid, int tid, char *buf, size_t size);
 /* Signal numbers as GDB has them (include/gdb/signals.def), and back; 0: there is none. */
 int regs_gdb_signal(int sig);
+/* Of GDB's numbers: bit N - 1 for signal N. */
+uint64_t regs_signal_set(const int *gdb, unsigned n);
 int regs_host_signal(int gdb);
 
 #endif

@@ -153,6 +153,14 @@ static int restart(void *ctx, const char *args, struct rsp_stop *stop, struct er
 	return 0;
 }
 
+static void pass_signals(void *ctx, const int *sigs, unsigned n)
+{
+	struct fake *f = ctx;
+
+	(void)sigs;
+	f->passed = n;
+}
+
 static int open_file(void *ctx, const char *path)
 {
 	static const char text[] = "}#$* text";
@@ -180,6 +188,7 @@ const struct rsp_ops fake_ops = {
 	.monitor = monitor,
 	.restart = restart,
 	.open_file = open_file,
+	.pass_signals = pass_signals,
 };
 
 void fake_frame(struct buf *b, const char *packet, size_t len)

@@ -17,6 +17,7 @@ struct fake {
 	struct rsp_regs regs;
 	unsigned points; /* set now */
 	unsigned conditions; /* of the last one */
+	unsigned passed; /* signals that are no stops */
 	int at; /* 0 .. FAKE_END */
 	int tid;
 	struct rsp_conn *conn; /* while it is talked to */

@@ -70,6 +70,7 @@ static const struct {
 	 " F0 F4;text F0 F-1,9"},
 	{{"vFile:open:2f66696c65,1,0", "vFile:open:2f6e6f,0,0", "vFile:pread:99,1,0", "vFile:pwrite:0,0,a", "vFile:x"},
 	 " F-1,1e F-1,2 F-1,9 F-1,1e "},
+	{{"QPassSignals:e;14;1e", "QPassSignals:", "QPassSignals:zz", "QPassSignals:e,14"}, " OK OK E01 E01"},
 	{{"vNonsense", "", "qNonsense", "qCRC:0,1"}, "    "},
 	{{"!", "k", "?", "vRun;", "?"}, " OK W00 T05thread:10; T05thread:10;"},
 	{{"!", "vKill;1", "?"}, " OK OK W00"},
@@ -109,6 +110,23 @@ static void test_early_interrupts(void **state)
 	buf_fini(&answers);
 	buf_fini(&p);
 	buf_fini(&text);
+}
+
+static void test_passed_signals(void **state)
+{
+	static const char *const packets[] = {"QPassSignals:1;2", "QPassSignals:e;14;1e"};
+	struct buf line = {0}, answers = {0};
+	struct fake f;
+	int served;
+
+	(void)state;
+	fake_init(&f);
+	for (unsigned i = 0; i < 2; i++)
+		fake_frame(&line, packets[i], strlen(packets[i]));
+	fake_talk(&f, line.data, line.len, &answers, &served);
+	assert_int_equal(f.passed, 3);
+	buf_fini(&line);
+	buf_fini(&answers);
 }
 
 /* All registers of one thread, and the same again. */
@@ -176,7 +194,7 @@ static void test_acknowledged(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_talks), cmocka_unit_test(test_early_interrupts),
+		cmocka_unit_test(test_talks), cmocka_unit_test(test_early_interrupts), cmocka_unit_test(test_passed_signals),
 		cmocka_unit_test(test_all_registers),
 		cmocka_unit_test(test_descriptions),
 		cmocka_unit_test(test_acknowledged),
