@@ -93,6 +93,18 @@ static int at_break(struct divert *d, const struct breaks *b, struct stop *stop,
 	return ours < 0 ? -1 : 0;
 }
 
+/* The recorder's handler lets a fault that the program has no handler for happen again, without one: it was told already. */
+static bool is_again(struct divert *d, const struct trace_stop *s)
+{
+	struct err ignored;
+	uint64_t pc;
+	bool again = d->passed == s->info.si_signo && trace_is_fault(s) && !inside_pc(&d->copy, &pc, &ignored) &&
+		     pc == d->passed_pc;
+
+	d->passed = 0;
+	return again;
+}
+
 /* stop->kind 0: it goes on, with *sig. */
 static int judge(struct divert *d, struct travel *t, const struct trace_stop *s, int *sig, struct stop *stop,
 		 struct err *e)
@@ -119,7 +131,7 @@ static int judge(struct divert *d, struct travel *t, const struct trace_stop *s,
 			return -1;
 		if (back)
 			stop->kind = STOP_BREAK;
-		else if (is_fatal(s))
+		else if (is_fatal(s) && !is_again(d, s))
 			*stop = (struct stop){.kind = STOP_SIGNAL, .sig = s->info.si_signo};
 		else
 			*sig = s->info.si_signo;
@@ -152,7 +164,8 @@ int divert_run(struct divert *d, struct travel *t, bool step, struct stop *stop,
 	int r;
 
 	d->ran = true;
-	if (trace_clear_all(&d->copy, e) || breaks_insert(&t->breaks, d->copy.pid, e))
+	d->passed = d->sig;
+	if (inside_pc(&d->copy, &d->passed_pc, e) || trace_clear_all(&d->copy, e) || breaks_insert(&t->breaks, d->copy.pid, e))
 		return -1;
 	r = run(d, t, step, stop, status, e);
 	if (d->copy.alive && breaks_take_out(&t->breaks, d->copy.pid, r ? &why : e))

@@ -13,6 +13,8 @@ struct divert {
 	struct user_regs_struct start;
 	bool ran; /* a function was called */
 	int sig; /* to be delivered when it goes on */
+	int passed; /* it went on with this one, 0: none... */
+	uint64_t passed_pc; /* ...from there */
 };
 
 bool divert_is_on(const struct divert *d);
