@@ -2,7 +2,7 @@
 /*
  * inside_near.c: how far is a state from the last mark? When it is too far to be stepped, the mark is brought nearer: by
  * CPU time first, since a copy that has run for most of the way without meeting the state is before it. Time is exact to some
- * microseconds only, in which a program makes 100,000 steps. Then by arrivals: addresses that a few thousand steps from the
+ * microseconds only, in which a program makes 100,000 steps. Then by arrivals: addresses that a thousand steps from the
  * mark came by more than once are those of a loop; the kernel counts how often the copy comes to them up to the state, and
  * another copy goes to the last time at one of them, that of the outermost loop.
  */
@@ -16,9 +16,9 @@
 #define NEAR_NS 80000u /* time is of no more use */
 #define LEAST_NS 15000u
 #define TRIES 40
-#define ROUNDS 200 /* of bringing the mark nearer by arrivals */
-#define ROUNDS_STEPPED 50 /* ... by steps, since there is no loop */
-#define WINDOW 4096u
+#define ROUNDS 400 /* of bringing the mark nearer by arrivals */
+#define ROUNDS_STEPPED 200 /* ... by steps, since there is no loop */
+#define WINDOW 1024u
 #define LIBC_STEPS 3000
 #define END_SLOT (TRACE_SLOTS - 1)
 
