@@ -7,22 +7,6 @@
 #include "debug/keep.h"
 #include "debug/travel_int.h"
 
-/* CRIU cannot dump a process that is traced: it is let go, dumped at the event, and brought here again. */
-static int make_image(struct debug *d, const struct timeline_point *here, uint64_t *image, struct err *e)
-{
-	struct err why;
-	int r = travel_leave(&d->travel, &why);
-
-	target_kill(&d->nav.t); /* it was on its way to the next event */
-	if (!r)
-		r = nav_goto(&d->nav, here->event, &why) ? -1 : nav_keep(&d->nav, image, &why);
-	if (travel_goto_pc(&d->travel, here->event, here->pc, here->hits, e))
-		return -1;
-	if (r < 0)
-		*e = why;
-	return r;
-}
-
 int ckpts_take(struct debug *d, const char *args, struct buf *out, struct err *e)
 {
 	struct timeline_point here;
@@ -35,7 +19,7 @@ int ckpts_take(struct debug *d, const char *args, struct buf *out, struct err *e
 	debug_end_diversion(d);
 	if (travel_where(&d->travel, &here, e))
 		return -1;
-	r = make_image(d, &here, &image, &why);
+	r = travel_keep(&d->travel, &image, &why);
 	p = places_set(&d->ckpts, "", &here);
 	p->image = image;
 	buf_addf(out, "Checkpoint %s: ", p->name);

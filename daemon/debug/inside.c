@@ -408,6 +408,32 @@ int inside_enter(struct inside *in, struct target *t, uint64_t n, struct outside
 	return inside_leave(in, e) ? -1 : 1;
 }
 
+int inside_release(struct inside *in, struct err *e)
+{
+	return segment_cancel(&in->seg, e);
+}
+
+int inside_take(struct inside *in, struct err *e)
+{
+	return segment_begin(&in->seg, in->seg.t, in->n, e);
+}
+
+int inside_rewind(struct inside *in, struct err *e)
+{
+	struct trace t;
+
+	if (!in->marks)
+		return 1;
+	if (inside_copy(in, &in->mark[0], &t, e))
+		return -1;
+	while (in->marks > 1)
+		inside_drop(&in->mark[--in->marks]);
+	inside_set_now(in, &t);
+	in->counted = true;
+	in->steps = 0;
+	return 0;
+}
+
 int inside_leave(struct inside *in, struct err *e)
 {
 	struct err why;

@@ -71,6 +71,15 @@ int inside_enter_any(struct inside *in, struct target *t, uint64_t n, struct out
 /* Ends all copies; the process goes on to event n + 1 and stands there. Fine when nothing was entered. */
 int inside_leave(struct inside *in, struct err *e);
 
+/*
+ * Lets go of the process, which stands at event n as it did, while the copies stay; what is to be done with it comes between
+ * these two.
+ */
+int inside_release(struct inside *in, struct err *e);
+int inside_take(struct inside *in, struct err *e);
+/* `now` is the first visible state again. 1: there is none. */
+int inside_rewind(struct inside *in, struct err *e);
+
 /* One visible step: STOP_STEP, STOP_OVER (now is where it was) or STOP_SIGNAL. */
 int inside_step(struct inside *in, struct stop *stop, struct err *e);
 /* Runs to the next of b, even if it stands at one. STOP_OVER: no copy is now. */

@@ -101,10 +101,33 @@ static int entered(struct travel *t)
 	return 0;
 }
 
+int travel_keep(struct travel *t, uint64_t *id, struct err *e)
+{
+	struct err why;
+	int r;
+
+	if (let_others_go(t, e) || inside_release(&t->in, e))
+		return -1;
+	r = nav_keep(t->nav, id, &why);
+	if (inside_take(&t->in, e))
+		return -1;
+	if (r < 0)
+		*e = why;
+	return r;
+}
+
+/* Is it in that segment, and one with visible states? Then it need not be brought there again. */
+static bool is_inside(const struct travel *t, uint64_t n)
+{
+	return t->mode == TRAVEL_INSIDE && t->in.n == n && t->in.marks;
+}
+
 int travel_enter(struct travel *t, uint64_t n, struct err *e)
 {
 	int r;
 
+	if (is_inside(t, n))
+		return inside_rewind(&t->in, e) ? -1 : entered(t);
 	if (leave_for(t, n, e))
 		return -1;
 	r = inside_enter(&t->in, &t->nav->t, n, &t->outside, e);
@@ -113,6 +136,8 @@ int travel_enter(struct travel *t, uint64_t n, struct err *e)
 
 int travel_enter_any(struct travel *t, uint64_t n, struct err *e)
 {
+	if (is_inside(t, n))
+		return inside_rewind(&t->in, e) ? -1 : entered(t);
 	return leave_for(t, n, e) || inside_enter_any(&t->in, &t->nav->t, n, &t->outside, e) ? -1 : entered(t);
 }
 

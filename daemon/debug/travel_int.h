@@ -30,6 +30,11 @@ int travel_copy(struct travel *t, struct trace *copy, struct err *e);
 int travel_enter(struct travel *t, uint64_t n, struct err *e);
 /* As that, also into a segment in which only the shim's own calls can stop: see inside_enter_any. */
 int travel_enter_any(struct travel *t, uint64_t n, struct err *e);
+/*
+ * TRAVEL_INSIDE, where it stays: a checkpoint of the event before it, which lasts until it is removed; *id in the store. 1:
+ * there is no store.
+ */
+int travel_keep(struct travel *t, uint64_t *id, struct err *e);
 /* Event n, all threads held. */
 int travel_hold(struct travel *t, uint64_t n, struct err *e);
 #define TRAVEL_CUTS 12

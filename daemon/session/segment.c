@@ -55,10 +55,11 @@ int segment_find_gadget(pid_t pid, uint64_t *gadget, struct err *e)
  * Gives the turn to the thread that does event n + 1. The thread that did event n stays where it is, so
  * that a copy of the other one alone can go through the segment.
  */
-static void hand_over(struct target *t, uint32_t thread)
+static void hand_over(struct target *t, uint32_t thread, struct segment_turn *before)
 {
 	struct replay_ctl *c = t->ctl;
 
+	*before = (struct segment_turn){c->stop_at, c->cmd, c->go, c->owner, c->wake[thread]};
 	c->stop_at = c->turn + 1;
 	c->cmd = REPLAY_CMD_RUN;
 	if (c->parked == thread) {
@@ -89,8 +90,30 @@ int segment_begin(struct segment *s, struct target *t, uint64_t n, struct err *e
 		s->tid = t->ctl->tid[t->ctl->parked];
 	if (segment_find_gadget(t->pid, &s->gadget, e) || trace_seize(&s->held, t->pid, s->tid, e))
 		return err_wrap(e, "thread %u", w.thread);
-	hand_over(t, w.thread);
+	hand_over(t, w.thread, &s->before);
 	return 0;
+}
+
+/* It was stopped in its wait, which begins again when it goes on: the words that it waits for are what they were. */
+static void take_back(struct target *t, uint32_t thread, const struct segment_turn *before)
+{
+	struct replay_ctl *c = t->ctl;
+
+	c->stop_at = before->stop_at;
+	c->cmd = before->cmd;
+	__atomic_store_n(&c->owner, before->owner, __ATOMIC_RELEASE);
+	__atomic_store_n(&c->go, before->go, __ATOMIC_SEQ_CST);
+	__atomic_store_n(&c->wake[thread], before->wake, __ATOMIC_SEQ_CST);
+}
+
+int segment_cancel(struct segment *s, struct err *e)
+{
+	struct err why;
+	int r;
+
+	take_back(s->t, s->thread, &s->before);
+	r = trace_detach(&s->held, false, e);
+	return segment_end_tracing(r ? &why : e) ? -1 : r;
 }
 
 /* The tracer takes SIGCHLDs itself; cell/wait.h wants its handler back afterwards. */

@@ -16,6 +16,10 @@ struct segment {
 	pid_t tid;
 	uint64_t gadget; /* a `syscall` instruction that the shim's filter lets through */
 	struct trace held;
+	struct segment_turn {
+		uint64_t stop_at;
+		uint32_t cmd, go, owner, wake;
+	} before; /* it got the turn */
 	int sig; /* to be delivered when it goes on */
 	uint64_t armed; /* where the breakpoint of segment_next is; 0: nowhere */
 };
@@ -31,6 +35,11 @@ int segment_find_gadget(pid_t pid, uint64_t *gadget, struct err *e);
  * has not moved yet. ERR_USAGE when n is the last event. segment_end in any case.
  */
 int segment_begin(struct segment *s, struct target *t, uint64_t n, struct err *e);
+/*
+ * The held thread has not moved: takes the turn back and lets go of it. The target stands at event n as before; tracing has
+ * ended. Another segment_begin may follow.
+ */
+int segment_cancel(struct segment *s, struct err *e);
 /* Lets go of what is still held, by killing it (the target is used up), and ends tracing. */
 int segment_end(struct segment *s, struct err *e);
 /* Ends tracing alone: whoever got the held thread goes on with it. */
