@@ -84,7 +84,6 @@ static void consider(const uint64_t *regs, uint64_t hits)
 	best_stops = stops;
 	if (!doubts)
 		scout_event();
-	wait_until(begun_ns + patience_ns);
 }
 
 enum xlate_go scout_hit(struct seek *s, const uint64_t *regs, uint64_t hits, struct xlate_filter *f)
@@ -98,8 +97,13 @@ enum xlate_go scout_hit(struct seek *s, const uint64_t *regs, uint64_t hits, str
 	} else {
 		walk_look(s, regs, 0);
 	}
-	if (seek_matches(s, regs))
+	if (seek_matches(s, regs)) {
+		now = point_cpu_ns();
 		consider(regs, hits);
+		looked_ns += point_cpu_ns() - now;
+		if (best)
+			wait_until(begun_ns + patience_ns + looked_ns);
+	}
 	seek_filter(s, regs, f);
 	return XLATE_ON;
 }

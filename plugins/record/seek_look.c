@@ -9,6 +9,7 @@
 #include <sys/uio.h>
 
 #define CLOCK_RANGE (1ull << 56) /* what moves on by more is no clock but data */
+#define TLS_BYTES 4096u /* below and above the thread pointer */
 #define KNOWN 1024u /* words, of all threads */
 #define BIT(greg) (1u << (greg))
 /* Of the registers, those that a function keeps for its caller: the recorder leaves nothing in them. */
@@ -109,6 +110,7 @@ static struct point_region region_at(const struct seek *s, uint64_t i)
 	return g;
 }
 
+/* Or in what libc and the recorder keep of a thread. */
 static int on_stack(const struct seek *s, uint32_t i)
 {
 	struct point_region stack;
@@ -116,7 +118,7 @@ static int on_stack(const struct seek *s, uint32_t i)
 	if (i < POINT_REGS)
 		return 0;
 	stack = region_at(s, 0);
-	return s->addr[i] - stack.addr < stack.words * 8;
+	return s->addr[i] - stack.addr < stack.words * 8 || s->addr[i] - (s->tls - TLS_BYTES) < 2 * TLS_BYTES;
 }
 
 void seek_demand(struct seek *s, uint32_t i, unsigned must)
@@ -171,6 +173,7 @@ static uint32_t find_words(struct seek *s)
 
 void seek_start(struct seek *s)
 {
+	__asm__("mov %%fs:0, %0" : "=r"(s->tls));
 	s->missing = find_words(s);
 	for (uint32_t i = POINT_REGS; i < s->words; i++) {
 		if (s->addr[i] != (uint64_t)&s->want[i])
@@ -310,6 +313,9 @@ uint32_t seek_doubts(struct seek *s, const uint64_t *regs, uint32_t limit)
 
 		if (i == REG_RIP || !no)
 			continue;
+		/* nobody but the program has written there */
+		if (i >= POINT_REGS && is_kept(s, i))
+			changed = halves(no);
 		seek_demand(s, i, changed);
 		wrong |= changed && !(s->soft && on_stack(s, i));
 		n += !is_known(s, i, v);
