@@ -84,6 +84,7 @@ struct thr {
 	int seeking; /* replay, see seek.c */
 	/* a new thread's start */
 	void *(*start)(void *);
+	uint64_t first_mask; /* of signals, then */
 	void *arg;
 	void *stack;
 	uint64_t stack_len;

@@ -129,6 +129,21 @@ void thread_leave_rseq(void)
 		     0x53053053);
 }
 
+#define SIG_BIT(sig) (1ull << ((sig) - 1))
+static const uint64_t no_signals = ~(SIG_BIT(SIGSYS) | SIG_BIT(SIG_PREEMPT) | SIG_BIT(SIGSEGV) | SIG_BIT(SIGBUS) |
+				     SIG_BIT(SIGFPE) | SIG_BIT(SIGILL) | SIG_BIT(SIGTRAP) | SIG_BIT(SIGKILL) |
+				     SIG_BIT(SIGSTOP) | SIG_BIT(32) | SIG_BIT(33) /* libc's own */);
+
+/* Unless its attributes have a mask of their own. */
+static void let_signals_in(const struct thr *t)
+{
+	uint64_t mask = 0;
+
+	raw4(SYS_rt_sigprocmask, SIG_BLOCK, 0, &mask, 8);
+	if (mask == (t->first_mask | no_signals))
+		raw4(SYS_rt_sigprocmask, SIG_SETMASK, &t->first_mask, 0, 8);
+}
+
 static void first_steps(struct thr *t)
 {
 	t->depth = 1;
@@ -142,6 +157,8 @@ static void first_steps(struct thr *t)
 	if (G.mode == SHIM_RECORD) {
 		if (log_open(t) == 0)
 			arm_thread(t);
+		if (t->start)
+			let_signals_in(t);
 		if (G.serial)
 			gil_acquire(t);
 	} else if (G.mode == SHIM_REPLAY) {
@@ -359,7 +376,10 @@ EXPORT int pthread_create(pthread_t *out, const pthread_attr_t *attr, void *(*st
 		/* takes locks of the dynamic linker, whose holder may wait for its turn */
 		int lets_go = G.serial && gil_lets_create(t);
 
+		/* a signal must not come to it before it is known whose it is: its first steps let them in */
+		raw4(SYS_rt_sigprocmask, SIG_BLOCK, &no_signals, &c->first_mask, 8);
 		ret = REAL(pthread_create)(out, &with_stack, trampoline, c);
+		raw4(SYS_rt_sigprocmask, SIG_SETMASK, &c->first_mask, 0, 8);
 		if (lets_go)
 			gil_acquire(t);
 		if (G.serial && ret == 0)
