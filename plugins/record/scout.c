@@ -27,6 +27,7 @@ static struct seek *seek;
 static struct shared *shared;
 static uint64_t begun_ns, looked_ns; /* CPU time when it went, and that the looks took */
 static uint64_t patience_ns; /* CPU time, from there on: for something better than the best place so far */
+static uint64_t last_ns; /* the same clock: just before it is killed */
 static int timer;
 static uint64_t best; /* hits; 0: none */
 static uint32_t best_doubts, best_stops, stops;
@@ -73,6 +74,14 @@ static void wait_until(uint64_t ns)
 	raw4(SYS_timer_settime, timer, 1 /* TIMER_ABSTIME */, &when, 0);
 }
 
+/* The looks themselves do not count, as long as the copy lives. */
+static void be_patient(void)
+{
+	uint64_t until = begun_ns + patience_ns + looked_ns;
+
+	wait_until(until < last_ns ? until : last_ns);
+}
+
 static void consider(const uint64_t *regs, uint64_t hits)
 {
 	uint32_t doubts = seek_doubts(seek, regs, best_doubts);
@@ -102,7 +111,7 @@ enum xlate_go scout_hit(struct seek *s, const uint64_t *regs, uint64_t hits, str
 		consider(regs, hits);
 		looked_ns += point_cpu_ns() - now;
 		if (best)
-			wait_until(begun_ns + patience_ns + looked_ns);
+			be_patient();
 	}
 	seek_filter(s, regs, f);
 	return XLATE_ON;
@@ -180,9 +189,10 @@ static void begin(struct seek *s, uint64_t hits, uint32_t doubts)
 	if (seek_make_timer(s))
 		end(SCOUT_UNKNOWN, 0);
 	limit(s->head.run_ns * SLOWER + MORE_NS);
+	last_ns = s->head.run_ns * SLOWER + MORE_NS / 2;
 	leave_control();
 	if (best)
-		wait_until(begun_ns + patience_ns);
+		be_patient();
 }
 
 static void send_copy(struct seek *s, ucontext_t *uc)

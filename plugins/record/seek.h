@@ -38,6 +38,7 @@ struct seek {
 	int64_t lead_ns; /* how long before the program really goes on the timer has to be set */
 	uint32_t looks, quiet, words, nmust;
 	uint64_t tls; /* the thread pointer */
+	uint64_t image_lo, image_len; /* the program itself */
 	uint32_t missing; /* at the start: regions and blocks that could not be read */
 	uint64_t hits, period; /* of the breakpoint; it stops at each so many */
 	/* what a scout said: hits of the place's address from here to it; and at its first answer, with the time then */

@@ -6,6 +6,8 @@
  */
 #include "record/seek.h"
 
+#include <elf.h>
+#include <sys/auxv.h>
 #include <sys/uio.h>
 
 #define CLOCK_RANGE (1ull << 56) /* what moves on by more is no clock but data */
@@ -171,8 +173,24 @@ static uint32_t find_words(struct seek *s)
 	return missing;
 }
 
+/* Where the program itself lies. */
+static void find_image(struct seek *s)
+{
+	const Elf64_Phdr *p = (const Elf64_Phdr *)getauxval(AT_PHDR);
+	uint64_t n = getauxval(AT_PHNUM), end = 0;
+
+	s->image_lo = (uint64_t)p & ~4095ull;
+	for (uint64_t i = 0; i < n; i++)
+		if (p[i].p_type == PT_LOAD && p[i].p_vaddr + p[i].p_memsz > end)
+			end = p[i].p_vaddr + p[i].p_memsz;
+	for (uint64_t i = 0; i < n; i++)
+		if (p[i].p_type == PT_PHDR)
+			s->image_len = (uint64_t)p - p[i].p_vaddr + end - s->image_lo;
+}
+
 void seek_start(struct seek *s)
 {
+	find_image(s);
 	__asm__("mov %%fs:0, %0" : "=r"(s->tls));
 	s->missing = find_words(s);
 	for (uint32_t i = POINT_REGS; i < s->words; i++) {
@@ -229,6 +247,20 @@ static int is_kept(const struct seek *s, uint32_t i)
 	if (i < POINT_REGS)
 		return i < POINT_GREGS && (KEPT & BIT(i));
 	return !on_stack(s, i);
+}
+
+/*
+ * Nobody but the program writes there, so that it is as recorded whether it has changed or not: its data, and its heap.
+ * Elsewhere are libc's threads, whose fields change while they start and end.
+ */
+static int is_programs(const struct seek *s, uint32_t i)
+{
+	uint64_t at = s->addr[i];
+
+	if (i < POINT_REGS || on_stack(s, i))
+		return 0;
+	return (at >= SHIM_HEAP_MAIN_ADDR && at < SHIM_STACK_ADDR) ||
+	       at - s->image_lo < s->image_len;
 }
 
 void seek_rebase(struct seek *s, const uint64_t *regs)
@@ -313,8 +345,7 @@ uint32_t seek_doubts(struct seek *s, const uint64_t *regs, uint32_t limit)
 
 		if (i == REG_RIP || !no)
 			continue;
-		/* nobody but the program has written there */
-		if (i >= POINT_REGS && is_kept(s, i))
+		if (is_programs(s, i))
 			changed = halves(no);
 		seek_demand(s, i, changed);
 		wrong |= changed && !(s->soft && on_stack(s, i));
