@@ -140,6 +140,7 @@ static void limit(uint64_t ns)
 	raw4(SYS_rt_sigaction, SIGALRM, &act, 0, 8);
 	raw4(SYS_rt_sigprocmask, SIG_UNBLOCK, &alarm, 0, 8);
 	raw4(SYS_prctl, 4 /* PR_SET_DUMPABLE */, 0, 0, 0);
+	raw4(SYS_prctl, 1 /* PR_SET_PDEATHSIG */, SIGKILL, 0, 0); /* or it would keep its PID from the next attempt */
 	make_timer(CLOCK_PROCESS_CPUTIME_ID, SIGKILL, ns);
 	make_timer(CLOCK_MONOTONIC, SIGKILL, ns * 20); /* if it waits */
 	timer = make_timer(CLOCK_PROCESS_CPUTIME_ID, SIGALRM, 0);

@@ -46,6 +46,7 @@ struct seek {
 	uint64_t far, first_far, first_way, first_ns, exact;
 	int timer, fd, stepping, done, trap_was_blocked;
 	struct xlate *walk; /* it is there, or was until something that cannot be translated */
+	uint64_t ticks;
 	int walking, walks, thorough; /* a scout goes first */
 	/* What has changed on the stack may be other than recorded: a signal that came left something there. */
 	int soft;
