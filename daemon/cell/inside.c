@@ -55,13 +55,16 @@ int cell_reap_except(const pid_t *keep, size_t n)
 
 static int make_target(const char *src, const char *dst)
 {
-	struct stat st;
+	struct stat st, there;
 	int fd;
 
 	if (stat(src, &st))
 		return -1;
 	if (S_ISDIR(st.st_mode))
 		return mkdir(dst, 0700) && errno != EEXIST ? -1 : 0;
+	/* which may be read-only: another target of this cell has just done the same */
+	if (!stat(dst, &there))
+		return 0;
 	fd = open(dst, O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
 	return fd < 0 ? -1 : close(fd);
 }

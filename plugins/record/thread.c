@@ -393,6 +393,25 @@ EXPORT int pthread_create(pthread_t *out, const pthread_attr_t *attr, void *(*st
 	return (int)ret;
 }
 
+/* Of a stack that it was given, libc says that it has no guard; there is one, of the size that was asked for. */
+EXPORT int pthread_getattr_np(pthread_t thread, pthread_attr_t *attr)
+{
+	int ret = REAL(pthread_getattr_np)(thread, attr);
+	uint32_t n = G.thr ? __atomic_load_n(&G.next_thread, __ATOMIC_ACQUIRE) : 0;
+	size_t size;
+	void *addr;
+
+	if (ret || pthread_attr_getstack(attr, &addr, &size))
+		return ret;
+	for (uint32_t i = 2; i < n && i < RLOG_MAX_THREADS; i++) {
+		uint64_t guard = (uint64_t)addr - (uint64_t)G.thr[i].stack;
+
+		if (G.thr[i].stack && guard < G.thr[i].stack_len)
+			pthread_attr_setguardsize(attr, guard);
+	}
+	return 0;
+}
+
 static void free_stack(uint64_t stack, uint64_t len)
 {
 	if (stack)

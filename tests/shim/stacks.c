@@ -56,6 +56,32 @@ static void test_places(void)
 	step("places");
 }
 
+static void *own_guard(void *out)
+{
+	pthread_attr_t attr;
+
+	NEED(pthread_getattr_np(pthread_self(), &attr) == 0);
+	CHECK(pthread_attr_getguardsize(&attr, out) == 0);
+	pthread_attr_destroy(&attr);
+	return NULL;
+}
+
+/* As some runtimes insist on. */
+static void test_guards(void)
+{
+	for (size_t wanted = 0; wanted <= 16384; wanted = wanted ? 4 * wanted : 4096) {
+		size_t guard = 1;
+		pthread_attr_t attr;
+		pthread_t t;
+
+		CHECK(pthread_attr_init(&attr) == 0 && pthread_attr_setguardsize(&attr, wanted) == 0);
+		CHECK(pthread_create(&t, &attr, own_guard, &guard) == 0 && pthread_join(t, NULL) == 0);
+		CHECK(guard == wanted);
+		pthread_attr_destroy(&attr);
+	}
+	step("guards");
+}
+
 /* Leaves what looks like pointers below the frames of who calls it. */
 static __attribute__((noinline)) void litter(unsigned depth)
 {
@@ -131,6 +157,7 @@ static void test_litter(void)
 int main(void)
 {
 	test_places();
+	test_guards();
 	test_litter();
 	return check_status();
 }
