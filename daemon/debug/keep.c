@@ -155,8 +155,7 @@ int keep_write(struct debug *d, struct err *e)
 static const char *const edge_says[] = {
 	[EDGE_EXACT] = "",
 	[EDGE_ALIKE] = "fred: the state of the live program is not met again exactly; history ends with the one most like it\n",
-	[EDGE_EARLIER] = "fred: the live program has computed for so long without a call that its place is not found: history ends "
-			 "earlier, in that computation\n",
+	[EDGE_EARLIER] = "fred: the place of the live program, which computes without a call, is not found: history ends before\n",
 };
 
 int keep_prompt(struct debug *d, const char *args, struct buf *out, struct err *e)
