@@ -25,7 +25,7 @@ int main(void)
 	double local = 2.5;
 	volatile float wide = 16777216.0f;
 
-	not_a_number = nan("");
+	not_a_number = NAN;
 	endless = huge * huge;
 	__asm__ volatile("" : : "r"(&moon), "r"(&earth), "r"(&half), "r"(&minus), "r"(&huge), "r"(&nothing) : "memory");
 	__asm__ volatile("" : : "r"(&third), "r"(&tenth), "r"(&three), "r"(&four), "r"(&big), "r"(&biggest) : "memory");
