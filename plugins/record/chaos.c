@@ -146,21 +146,11 @@ void chaos_idled(void)
 
 static int sleeps(const struct thr *x)
 {
-	char path[64], *p, buf[128];
-	long n, i = 0;
-	int fd;
+	char path[64], *p = fmt_str(path, path + sizeof(path), "/proc/self/task/");
 
-	p = fmt_str(path, path + sizeof(path), "/proc/self/task/");
 	p = fmt_dec(p, path + sizeof(path), (uint64_t)x->tid, 0);
 	fmt_str(p, path + sizeof(path), "/stat");
-	fd = raw_open(path, O_RDONLY, 0);
-	if (fd < 0)
-		return 1;
-	n = raw3(SYS_read, fd, buf, sizeof(buf));
-	raw_close(fd);
-	while (i < n && buf[i] != ')')
-		i++;
-	return i + 2 >= n || buf[i + 2] != 'R';
+	return read_task_state(path) != 'R';
 }
 
 static int all_settled(const struct thr *t)

@@ -245,18 +245,6 @@ static void add_path(struct list *l, const char *path, uint64_t base)
 	raw_close(fd);
 }
 
-static long read_head(const char *path, char *buf, size_t size)
-{
-	int fd = raw_open(path, O_RDONLY, 0);
-	long n;
-
-	if (fd < 0)
-		return fd;
-	n = raw4(SYS_pread64, fd, buf, size, 0);
-	raw_close(fd);
-	return n;
-}
-
 /* The program, and if it is a script the interpreters up to the one that is an ELF file. */
 static void add_program(struct list *l, const char *path)
 {

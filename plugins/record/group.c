@@ -76,9 +76,7 @@ static int elsewhere(uint32_t pid)
 /* Gone, or a zombie. */
 int group_is_dead(uint32_t pid)
 {
-	char path[64], buf[256], *p = fmt_str(path, path + sizeof(path), "/proc/");
-	int fd;
-	long n;
+	char path[64], *p = fmt_str(path, path + sizeof(path), "/proc/"), state;
 
 	if (elsewhere(pid))
 		return 0;
@@ -86,14 +84,8 @@ int group_is_dead(uint32_t pid)
 		return 1;
 	p = fmt_dec(p, path + sizeof(path), pid, 1);
 	fmt_str(p, path + sizeof(path), "/stat");
-	fd = raw_open(path, O_RDONLY, 0);
-	if (fd < 0)
-		return 0;
-	n = raw3(SYS_read, fd, buf, sizeof(buf));
-	raw_close(fd);
-	while (n > 2 && buf[n - 1] != ')')
-		n--;
-	return n > 2 && (buf[n + 1] == 'Z' || buf[n + 1] == 'X');
+	state = read_task_state(path);
+	return state == 'Z' || state == 'X';
 }
 
 static void lock(void)

@@ -212,14 +212,10 @@ static const char *find_execfn(char **envp)
  */
 static int script_args(const char *execfn, int argc, char **argv)
 {
-	char head[2] = {0, 0};
-	int fd = raw_open(execfn, O_RDONLY, 0), k;
+	char head[2];
+	int k;
 
-	if (fd < 0)
-		return 0;
-	raw4(SYS_pread64, fd, head, 2, 0);
-	raw_close(fd);
-	if (head[0] != '#' || head[1] != '!')
+	if (read_head(execfn, head, sizeof(head)) != sizeof(head) || head[0] != '#' || head[1] != '!')
 		return 0;
 	/* the first one: the script may be its own argument too */
 	for (k = 1; k < argc; k++)
@@ -265,17 +261,11 @@ static uint64_t find_outputs(void)
 static int read_image(uint32_t process, struct rlog_image *im)
 {
 	char path[400], *p = fmt_str(path, path + sizeof(path), G.rec);
-	int fd, ok;
 
 	p = fmt_str(p, path + sizeof(path), "/p");
 	p = fmt_dec(p, path + sizeof(path), process, 4);
 	fmt_str(p, path + sizeof(path), "/image");
-	fd = raw_open(path, O_RDONLY, 0);
-	if (fd < 0)
-		return -1;
-	ok = raw3(SYS_read, fd, im, sizeof(*im)) == sizeof(*im);
-	raw_close(fd);
-	return ok ? 0 : -1;
+	return read_head(path, im, sizeof(*im)) == sizeof(*im) ? 0 : -1;
 }
 
 /* A process keeps its PID over an exec. */
@@ -455,16 +445,9 @@ static int recorded_serially(void)
 {
 	char path[400], *p = fmt_str(path, path + sizeof(path), G.rec);
 	struct rlog_control c;
-	int fd;
-	long n;
 
 	fmt_str(p, path + sizeof(path), "/control");
-	fd = raw_open(path, O_RDONLY, 0);
-	if (fd < 0)
-		return 0;
-	n = raw3(SYS_read, fd, &c, sizeof(c));
-	raw_close(fd);
-	return n == sizeof(c) && c.sched != RLOG_SCHED_PARALLEL;
+	return read_head(path, &c, sizeof(c)) == sizeof(c) && c.sched != RLOG_SCHED_PARALLEL;
 }
 
 static void start_replay(char **argv)

@@ -17,11 +17,8 @@ uint64_t pid_ns_cell_pid(uint32_t process)
 {
 	char buf[32];
 	uint64_t max = 0;
-	int fd = raw_open("/proc/sys/kernel/pid_max", O_RDONLY, 0);
-	long n = fd < 0 ? 0 : raw3(SYS_read, fd, buf, sizeof(buf));
+	long n = read_head("/proc/sys/kernel/pid_max", buf, sizeof(buf));
 
-	if (fd >= 0)
-		raw_close(fd);
 	for (long i = 0; i < n && buf[i] >= '0' && buf[i] <= '9'; i++)
 		max = max * 10 + (uint64_t)(buf[i] - '0');
 	return (max > 2 * CELL_PIDS ? max : 32768) - CELL_PIDS + process;

@@ -161,11 +161,8 @@ static int is_traced(void)
 {
 	static const char key[] = "TracerPid:\t";
 	char text[2048], *p = text;
-	int fd = raw_open("/proc/thread-self/status", O_RDONLY, 0);
-	long n = fd >= 0 ? raw3(SYS_read, fd, text, sizeof(text) - 1) : 0;
+	long n = read_head("/proc/thread-self/status", text, sizeof(text) - 1);
 
-	if (fd >= 0)
-		raw_close(fd);
 	text[n > 0 ? n : 0] = 0;
 	while (*p && __builtin_memcmp(p, key, sizeof(key) - 1) != 0)
 		p++;

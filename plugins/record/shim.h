@@ -480,5 +480,8 @@ uint32_t crc32c(uint32_t crc, const void *p, size_t n);
 char *fmt_str(char *p, char *end, const char *s);
 char *fmt_dec(char *p, char *end, uint64_t v, int width);
 char *fmt_hex(char *p, char *end, uint64_t v);
+/* Up to size bytes from the start of a file, as many as one read gives. Their number, or -errno. */
+long read_head(const char *path, void *buf, size_t size);
+char read_task_state(const char *stat); /* the letter in a "/proc/PID/stat"; 0: there is none */
 
 #endif

@@ -101,11 +101,8 @@ static uint32_t processors(void)
 {
 	char buf[64];
 	uint32_t last = 0;
-	int fd = raw_open("/sys/devices/system/cpu/possible", O_RDONLY, 0);
-	long n = fd < 0 ? 0 : raw3(SYS_read, fd, buf, sizeof(buf));
+	long n = read_head("/sys/devices/system/cpu/possible", buf, sizeof(buf));
 
-	if (fd >= 0)
-		raw_close(fd);
 	for (long i = 0; i < n; i++) {
 		if (buf[i] >= '0' && buf[i] <= '9')
 			last = last * 10 + (uint32_t)(buf[i] - '0');

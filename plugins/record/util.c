@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* util.c: the little that the shim would otherwise take from libc: CRC-32C, text building. */
+/* util.c: the little that the shim would otherwise take from libc: CRC-32C, text building, small files. */
 #include "record/shim.h"
 
 #include <wmmintrin.h>
@@ -104,4 +104,26 @@ char *fmt_hex(char *p, char *end, uint64_t v)
 		*p++ = tmp[--n];
 	*p = 0;
 	return p;
+}
+
+long read_head(const char *path, void *buf, size_t size)
+{
+	int fd = raw_open(path, O_RDONLY, 0);
+	long n;
+
+	if (fd < 0)
+		return fd;
+	n = raw3(SYS_read, fd, buf, size);
+	raw_close(fd);
+	return n;
+}
+
+char read_task_state(const char *stat)
+{
+	char buf[256]; /* "PID (NAME) STATE ..." */
+	long n = read_head(stat, buf, sizeof(buf));
+
+	while (n > 2 && buf[n - 1] != ')')
+		n--;
+	return n > 2 && n + 1 < (long)sizeof(buf) ? buf[n + 1] : 0;
 }
