@@ -18,11 +18,6 @@
 
 static char our_timer; /* its address in a signal says that it is one of these */
 
-static uint64_t bit(int sig)
-{
-	return 1ull << (sig - 1);
-}
-
 static void set_timer(const struct thr *t, long first_ns, long again_ns)
 {
 	struct itimerspec when = {{0, again_ns}, {0, first_ns}};
@@ -135,7 +130,7 @@ static int log_place(struct thr *t, const ucontext_t *uc)
 
 static void take(struct thr *t, const ucontext_t *uc)
 {
-	uint64_t mask = bit(SIG_PREEMPT);
+	uint64_t mask = SIG_BIT(SIG_PREEMPT);
 	int preempt = t->preempt;
 
 	t->depth = 1;
@@ -172,7 +167,7 @@ int interrupt_on_its_stack(const ucontext_t *uc)
 
 int interrupt_move(struct thr *t, const ucontext_t *uc)
 {
-	uint64_t mask = bit(SIG_PREEMPT);
+	uint64_t mask = SIG_BIT(SIG_PREEMPT);
 
 	if (interrupt_on_its_stack(uc)) {
 		interrupt_arm_trap(SA_ONSTACK);

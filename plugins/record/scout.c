@@ -135,7 +135,7 @@ static void limit(uint64_t ns)
 		void (*handler)(int);
 		uint64_t flags, restorer, mask; /* on_time does not return */
 	} act = {.handler = on_time, .flags = SA_ONSTACK | 0x04000000 /* SA_RESTORER */};
-	uint64_t alarm = 1ull << (SIGALRM - 1);
+	uint64_t alarm = SIG_BIT(SIGALRM);
 
 	raw4(SYS_rt_sigaction, SIGALRM, &act, 0, 8);
 	raw4(SYS_rt_sigprocmask, SIG_UNBLOCK, &alarm, 0, 8);

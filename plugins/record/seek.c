@@ -21,11 +21,6 @@ enum { RUNG_THOROUGH = 1, RUNG_TIME = 2 }; /* of the ladder: from there on; the 
 
 extern const struct rlog_kind_info *shim_kinds(void);
 
-static uint64_t bit(int sig)
-{
-	return 1ull << (sig - 1);
-}
-
 static struct seek *of(const struct thr *t)
 {
 	return (struct seek *)(SHIM_POINT_ADDR + (uint64_t)t->ordinal * POINT_AREA_BYTES);
@@ -62,7 +57,7 @@ static int open_breakpoint(uint64_t pc, uint64_t period)
 /* Lets SIGTRAP in; what it was is put back into the state that the program goes on with. */
 static void let_traps_in(struct seek *s, ucontext_t *uc)
 {
-	uint64_t trap = bit(SIGTRAP), mask = 0;
+	uint64_t trap = SIG_BIT(SIGTRAP), mask = 0;
 
 	if (uc) {
 		__builtin_memcpy(&mask, &uc->uc_sigmask, 8);
@@ -81,7 +76,7 @@ static void keep_traps_out(const struct seek *s, ucontext_t *uc)
 
 	__builtin_memcpy(&mask, &uc->uc_sigmask, 8);
 	if (s->trap_was_blocked)
-		mask |= bit(SIGTRAP);
+		mask |= SIG_BIT(SIGTRAP);
 	__builtin_memcpy(&uc->uc_sigmask, &mask, 8);
 }
 
@@ -114,7 +109,7 @@ void seek_unwatch(struct seek *s, ucontext_t *uc)
 
 static void arrive(struct thr *t, struct seek *s)
 {
-	uint64_t mask = bit(SIG_PREEMPT);
+	uint64_t mask = SIG_BIT(SIG_PREEMPT);
 	struct rlog_rec r;
 
 	raw1(SYS_timer_delete, s->timer);

@@ -62,7 +62,7 @@ static uint64_t frame_for(int sig, const void *here)
 /* What is blocked while the handler of a signal runs, as the program sees it, and as it is. */
 static uint64_t blocks(int sig)
 {
-	return sig_user[sig].mask | ((sig_user[sig].flags & SA_NODEFER) ? 0 : sig_bit(sig));
+	return sig_user[sig].mask | ((sig_user[sig].flags & SA_NODEFER) ? 0 : SIG_BIT(sig));
 }
 
 static uint64_t handler_mask(int sig)
@@ -210,7 +210,7 @@ void sig_deliver_pending(struct thr *t)
 				raw2(SYS_tkill, t->tid, si.si_signo);
 			continue;
 		}
-		if ((old & sig_bit(si.si_signo)) && !give_back(t, &si))
+		if ((old & SIG_BIT(si.si_signo)) && !give_back(t, &si))
 			continue;
 		uint64_t sp = frame_for(si.si_signo, late ? place : __builtin_frame_address(0));
 
@@ -327,7 +327,7 @@ int sig_call_sync(struct thr *t, int sig, siginfo_t *si, void *uc)
 {
 	void (*fn)(int, siginfo_t *, void *) = sig_user[sig].handler;
 
-	if (!sig_has_handler(sig) || (t->hidden & sig_bit(sig)))
+	if (!sig_has_handler(sig) || (t->hidden & SIG_BIT(sig)))
 		return 0;
 	if (sig_user[sig].flags & SA_RESETHAND)
 		sig_user[sig].handler = (void *)0;
@@ -384,7 +384,7 @@ void sig_entry(int sig, siginfo_t *si, void *ucv)
 		struct ksigaction *u = &sig_user[sig];
 		void (*fn)(int, siginfo_t *, void *) = u->handler;
 
-		if (!sig_has_handler(sig) || (t && (t->depth || (t->hidden & sig_bit(sig))))) {
+		if (!sig_has_handler(sig) || (t && (t->depth || (t->hidden & SIG_BIT(sig))))) {
 			crash(t, sig, si, ucv);
 			return;
 		}

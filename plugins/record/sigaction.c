@@ -17,12 +17,12 @@ __asm__(".text\n.balign 16\n.type __restore_rt, @function\n__restore_rt:\n"
 
 uint64_t sig_never_blocked(void)
 {
-	return SIG_OURS | (G.group || G.no_tsc ? sig_bit(SIGSEGV) : 0);
+	return SIG_OURS | (G.group || G.no_tsc ? SIG_BIT(SIGSEGV) : 0);
 }
 
 static void install(int sig, void (*fn)(int, siginfo_t *, void *), unsigned long flags, uint64_t mask)
 {
-	struct ksigaction k = {fn, flags | SA_RESTORER_, __restore_rt, mask & ~(SIG_OURS | sig_bit(SIGSEGV))};
+	struct ksigaction k = {fn, flags | SA_RESTORER_, __restore_rt, mask & ~(SIG_OURS | SIG_BIT(SIGSEGV))};
 
 	raw4(SYS_rt_sigaction, sig, &k, 0, 8);
 }
@@ -93,7 +93,7 @@ static void hide(struct thr *t, int how, uint64_t set)
 
 void sig_need_segv(struct thr *t)
 {
-	uint64_t segv = sig_bit(SIGSEGV), old = 0;
+	uint64_t segv = SIG_BIT(SIGSEGV), old = 0;
 
 	raw4(SYS_rt_sigprocmask, SIG_UNBLOCK, &segv, &old, 8);
 	t->hidden |= old & segv;
@@ -142,7 +142,7 @@ void sig_inherited(uint64_t *ignored, uint64_t *blocked)
 	*ignored = 0;
 	for (int sig = 1; sig <= 64; sig++)
 		if (raw4(SYS_rt_sigaction, sig, 0, &k, 8) == 0 && k.handler == (void *)1)
-			*ignored |= sig_bit(sig);
+			*ignored |= SIG_BIT(sig);
 	raw4(SYS_rt_sigprocmask, SIG_BLOCK, 0, blocked, 8);
 }
 
@@ -151,7 +151,7 @@ void sig_inherit(uint64_t ignored, uint64_t blocked)
 	struct ksigaction k = {0};
 
 	for (int sig = 1; sig <= 64; sig++) {
-		k.handler = (ignored & sig_bit(sig)) ? (void *)1 : (void *)0;
+		k.handler = (ignored & SIG_BIT(sig)) ? (void *)1 : (void *)0;
 		raw4(SYS_rt_sigaction, sig, &k, 0, 8);
 	}
 	raw4(SYS_rt_sigprocmask, SIG_SETMASK, &blocked, 0, 8);

@@ -16,11 +16,6 @@ struct ksigaction {
 
 extern struct ksigaction sig_user[65]; /* what the program asked for */
 
-static inline uint64_t sig_bit(int sig)
-{
-	return 1ull << (sig - 1);
-}
-
 static inline int sig_is_sync(int sig)
 {
 	return sig == SIGSEGV || sig == SIGBUS || sig == SIGFPE || sig == SIGILL || sig == SIGTRAP;
@@ -31,7 +26,7 @@ static inline int sig_has_handler(int sig)
 	return (unsigned long)sig_user[sig].handler > 1;
 }
 
-#define SIG_OURS (sig_bit(SIGSYS) | sig_bit(SIG_PREEMPT)) /* never blocked */
+#define SIG_OURS (SIG_BIT(SIGSYS) | SIG_BIT(SIG_PREEMPT)) /* never blocked */
 /* What the recorder needs, and the program may only believe to be blocked (t->hidden). */
 uint64_t sig_never_blocked(void);
 /* The kernel is to do what it does by default. */

@@ -129,7 +129,6 @@ void thread_leave_rseq(void)
 		     0x53053053);
 }
 
-#define SIG_BIT(sig) (1ull << ((sig) - 1))
 static const uint64_t no_signals = ~(SIG_BIT(SIGSYS) | SIG_BIT(SIG_PREEMPT) | SIG_BIT(SIGSEGV) | SIG_BIT(SIGBUS) |
 				     SIG_BIT(SIGFPE) | SIG_BIT(SIGILL) | SIG_BIT(SIGTRAP) | SIG_BIT(SIGKILL) |
 				     SIG_BIT(SIGSTOP) | SIG_BIT(32) | SIG_BIT(33) /* libc's own */);
