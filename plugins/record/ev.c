@@ -47,6 +47,28 @@ static void rec_event(struct thr *t, enum rlog_kind kind, const void *obj, uint6
 	__atomic_store_n(p0, (uint8_t)kind, __ATOMIC_RELEASE);
 }
 
+int ev_bytes(struct thr *t, enum rlog_kind kind, const uint64_t *op, unsigned nops, const void *bytes, uint64_t n)
+{
+	uint8_t *p0 = log_reserve(t, 24 + 10 * nops + n), *p;
+	uint64_t now;
+
+	if (!p0)
+		return -1;
+	now = stamp_now();
+	p = rlog_put(p0 + 1, now - t->last_stamp);
+	t->last_stamp = now;
+	for (unsigned i = 0; i < nops; i++)
+		p = rlog_put(p, op[i]);
+	if (bytes) {
+		p = rlog_put(p, n);
+		__builtin_memcpy(p, bytes, n);
+		p += n;
+	}
+	t->log.cur = p;
+	__atomic_store_n(p0, (uint8_t)kind, __ATOMIC_RELEASE);
+	return 0;
+}
+
 static void check_hash(struct thr *t, const struct rlog_rec *r, enum rlog_kind kind, const void *obj)
 {
 	if (unlikely((r->flags & RF_H) && r->hash != rlog_hash_addr(obj))) {

@@ -9,6 +9,7 @@
 #include <elf.h>
 #include <linux/sched.h>
 #include <sched.h>
+#include <string.h>
 #include <sys/ptrace.h>
 #include <sys/uio.h>
 #include <sys/user.h>
@@ -343,25 +344,12 @@ static char **build_env(char *const *envp, int ours)
 	return out;
 }
 
+#define PATH_BYTES 4000u /* that the log tells */
+
 static void rec_exec(struct thr *t, const char *path)
 {
-	uint8_t *p0, *p;
-	size_t n = 0;
-	uint64_t now;
-
-	while (n < 4000 && path[n])
-		n++;
-	p0 = log_reserve(t, 40 + n);
-	if (!p0)
-		return;
-	now = stamp_now();
-	p = rlog_put(p0 + 1, now - t->last_stamp);
-	t->last_stamp = now;
-	p = rlog_put(p, n);
-	__builtin_memcpy(p, path, n);
-	t->log.cur = p + n;
-	t->clean = 1;
-	__atomic_store_n(p0, RLOG_EXEC, __ATOMIC_RELEASE);
+	if (ev_bytes(t, RLOG_EXEC, 0, 0, path, strnlen(path, PATH_BYTES)) == 0)
+		t->clean = 1;
 }
 
 long proc_exec(struct thr *t, long nr, const long *a)

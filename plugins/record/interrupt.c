@@ -110,20 +110,14 @@ static void run_time(const struct thr *t, struct point *p)
 /* Payload: struct point. -1: it cannot be told where this is. */
 static int log_place(struct thr *t, const ucontext_t *uc)
 {
-	uint64_t len, now;
+	uint64_t len;
 	struct point *at = (struct point *)(uintptr_t)point_look(t, uc, &len);
-	uint8_t *p0 = at ? log_reserve(t, len + 64) : 0, *p;
 
-	if (!p0)
+	if (!at)
 		return -1;
 	run_time(t, at);
-	now = stamp_now();
-	p = rlog_put(p0 + 1, now - t->last_stamp);
-	t->last_stamp = now;
-	p = rlog_put(p, len);
-	__builtin_memcpy(p, at, len);
-	t->log.cur = p + len;
-	__atomic_store_n(p0, RLOG_PREEMPT, __ATOMIC_RELEASE);
+	if (ev_bytes(t, RLOG_PREEMPT, 0, 0, at, len))
+		return -1;
 	t->clean = 1;
 	return 0;
 }

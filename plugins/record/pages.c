@@ -99,22 +99,10 @@ int page_is_backed(const struct mapping *m, const uint8_t *page)
 static void rec_page(struct thr *t, const uint8_t *at, const uint8_t *page, const uint8_t *was)
 {
 	static uint8_t diff[2 * PAGE]; /* who has the turn; the stack may be a small one for signals */
-	uint8_t *p0, *p;
-	uint64_t n = encode(was, page, diff), now;
+	uint64_t addr = (uint64_t)at, n = encode(was, page, diff);
 
-	if (!n)
-		return;
-	p0 = log_reserve(t, 64 + n);
-	if (!p0)
-		return;
-	now = stamp_now();
-	p = rlog_put(p0 + 1, now - t->last_stamp);
-	t->last_stamp = now;
-	p = rlog_put(p, (uint64_t)at);
-	p = rlog_put(p, n);
-	memcpy(p, diff, n);
-	t->log.cur = p + n;
-	__atomic_store_n(p0, RLOG_PAGE, __ATOMIC_RELEASE);
+	if (n)
+		ev_bytes(t, RLOG_PAGE, &addr, 1, diff, n);
 }
 
 /* ---- one page ---- */

@@ -161,21 +161,14 @@ static void call_handler(struct thr *t, int sig, const siginfo_t *si, uint64_t s
 /* Payload: siginfo_t, address of the handler's stack and in its low bits how many run already. */
 static void rec_signal(struct thr *t, int sig, const siginfo_t *si, uint64_t sp)
 {
-	uint8_t *p0 = log_reserve(t, 200), *p;
-	uint64_t now, place = sp | (t->handlers & FRAME_DEPTH);
+	uint64_t what = (uint64_t)sig;
+	struct {
+		siginfo_t si;
+		uint64_t place;
+	} p = {*si, sp | (t->handlers & FRAME_DEPTH)};
 
-	if (!p0)
-		return;
-	now = stamp_now();
-	p = rlog_put(p0 + 1, now - t->last_stamp);
-	t->last_stamp = now;
-	p = rlog_put(p, (uint64_t)sig);
-	p = rlog_put(p, sizeof(*si) + 8);
-	__builtin_memcpy(p, si, sizeof(*si));
-	p += sizeof(*si);
-	__builtin_memcpy(p, &place, 8);
-	t->log.cur = p + 8;
-	__atomic_store_n(p0, RLOG_SIGNAL, __ATOMIC_RELEASE);
+	_Static_assert(sizeof(p) == sizeof(*si) + 8, "no padding");
+	ev_bytes(t, RLOG_SIGNAL, &what, 1, &p, sizeof(p));
 }
 
 /*
@@ -279,18 +272,8 @@ static void crash(struct thr *t, int sig, siginfo_t *si, ucontext_t *uc)
 			adopt_exit(t, SYS_exit, 0);
 		thread_exit_event(t);
 	} else if (t && G.mode == SHIM_RECORD) {
-		uint8_t *p0 = log_reserve(t, 64), *p;
-		uint64_t now = stamp_now();
-
 		t->depth++;
-		if (p0) {
-			p = rlog_put(p0 + 1, now - t->last_stamp);
-			t->last_stamp = now;
-			for (int i = 0; i < 4; i++)
-				p = rlog_put(p, op[i]);
-			t->log.cur = p;
-			__atomic_store_n(p0, RLOG_CRASH, __ATOMIC_RELEASE);
-		}
+		ev_bytes(t, RLOG_CRASH, op, 4, 0, 0);
 		group_leave();
 	} else if (t && G.mode == SHIM_REPLAY) {
 		t->selector = 0;
