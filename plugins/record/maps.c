@@ -4,39 +4,79 @@
 
 #include <string.h>
 
-static const char *hex(const char *p, uint64_t *v)
+#define LINE_MAX 2048u /* of a longer one, which ends in a long path, the rest is left out */
+
+/* The digits up to the first other character, which is skipped. */
+static uint64_t number(const char **s, unsigned base)
 {
-	for (*v = 0;; p++) {
-		if (*p >= '0' && *p <= '9')
-			*v = *v << 4 | (uint64_t)(*p - '0');
-		else if (*p >= 'a' && *p <= 'f')
-			*v = *v << 4 | (uint64_t)(*p - 'a' + 10);
-		else
-			return p;
+	uint64_t v = 0;
+
+	for (;; (*s)++) {
+		unsigned c = (unsigned char)**s;
+		unsigned d = c - '0' < 10 ? c - '0' : c - 'a' + 10;
+
+		if (d >= base)
+			break;
+		v = v * base + d;
 	}
+	if (**s)
+		(*s)++;
+	return v;
 }
 
-int maps_each(int (*fn)(const struct map *m, void *arg), void *arg)
+/* "LO-HI PERMS OFFSET MAJOR:MINOR INODE   PATH" */
+static struct map parse(const char *s)
 {
-	int fd = raw_open("/proc/self/maps", O_RDONLY, 0), stop = 0;
-	char buf[4096], *line, *nl;
-	size_t have = 0;
 	struct map m;
+
+	m.lo = number(&s, 16);
+	m.hi = number(&s, 16);
+	m.perms = s;
+	while (*s && *s++ != ' ')
+		;
+	m.off = number(&s, 16);
+	number(&s, 16);
+	number(&s, 16);
+	m.inode = number(&s, 10);
+	while (*s == ' ')
+		s++;
+	m.path = s;
+	return m;
+}
+
+typedef int map_fn(const struct map *m, void *arg);
+
+static int call(map_fn *fn, void *arg, const char *line, char *end)
+{
+	struct map m;
+
+	*end = 0;
+	m = parse(line);
+	return fn(&m, arg);
+}
+
+int maps_each(map_fn *fn, void *arg)
+{
+	int fd = raw_open("/proc/self/maps", O_RDONLY, 0), stop = 0, rest = 0;
+	char buf[LINE_MAX + 1], *line, *nl;
+	size_t have = 0;
 	long n;
 
 	if (fd < 0)
 		return -1;
-	while (!stop && (n = raw3(SYS_read, fd, buf + have, sizeof(buf) - have)) > 0) {
+	while (!stop && (n = raw3(SYS_read, fd, buf + have, LINE_MAX - have)) > 0) {
 		have += (size_t)n;
 		for (line = buf; !stop && (nl = memchr(line, '\n', have - (size_t)(line - buf))); line = nl + 1) {
-			/* "LO-HI PERMS ..." */
-			const char *p = hex(line, &m.lo);
-
-			m.perms = hex(p + 1, &m.hi) + 1;
-			stop = fn(&m, arg);
+			stop = rest ? 0 : call(fn, arg, line, nl);
+			rest = 0;
 		}
 		have -= (size_t)(line - buf);
 		memmove(buf, line, have);
+		if (!stop && have == LINE_MAX) {
+			stop = rest ? 0 : call(fn, arg, buf, buf + have);
+			rest = 1;
+			have = 0;
+		}
 	}
 	raw_close(fd);
 	return stop;

@@ -76,24 +76,6 @@ void point_regs(const ucontext_t *uc, uint64_t *regs)
 
 /* ---- which memory ---- */
 
-/* The digits up to the first other character, which is skipped. */
-static uint64_t number(const char **s, unsigned base)
-{
-	uint64_t v = 0;
-
-	for (;; (*s)++) {
-		unsigned c = (unsigned char)**s;
-		unsigned d = c - '0' < 10 ? c - '0' : c - 'a' + 10;
-
-		if (d >= base)
-			break;
-		v = v * base + d;
-	}
-	if (**s)
-		(*s)++;
-	return v;
-}
-
 static int ours(uint64_t lo)
 {
 	return (lo >= REPLAY_CTL_ADDR && lo < SHIM_HEAP_MAIN_ADDR) ||
@@ -101,64 +83,33 @@ static int ours(uint64_t lo)
 }
 
 /* Another thread's stack: what the shim does there while that one waits is not the program's. */
-static int others_stack(const struct range *r, const char *path, uint64_t sp)
+static int others_stack(const struct map *m, uint64_t sp)
 {
-	int is_stack = shim_is_stack(r->lo);
+	int is_stack = shim_is_stack(m->lo) || __builtin_strncmp(m->path, "[stack]", 7) == 0;
 
-	while (*path == ' ')
-		path++;
-	is_stack |= __builtin_strncmp(path, "[stack]", 7) == 0;
-	return is_stack && (sp < r->lo || sp >= r->hi);
+	return is_stack && (sp < m->lo || sp >= m->hi);
 }
 
-/* "lo-hi rw-p offset dev inode path": private writable memory without a file, and the program's own data */
-static void add_range(struct look *l, const char *s, uint64_t sp, uint64_t *program)
+struct ranges {
+	struct look *look;
+	uint64_t sp, phdr;
+	uint64_t program; /* inode */
+};
+
+/* Private writable memory without a file, and the program's own data. */
+static int add_range(const struct map *m, void *arg)
 {
-	uint64_t phdr = getauxval(AT_PHDR);
-	struct range r = {0};
-	const char *perms;
+	struct ranges *r = arg;
+	struct look *l = r->look;
 
-	r.lo = number(&s, 16);
-	r.hi = number(&s, 16);
-	perms = s;
-	while (*s && *s != ' ')
-		s++;
-	s++;
-	number(&s, 16);
-	number(&s, 16);
-	number(&s, 16);
-	r.inode = number(&s, 10);
-	if (phdr >= r.lo && phdr < r.hi)
-		*program = r.inode;
-	if (perms[0] != 'r' || perms[1] != 'w' || perms[3] != 'p' || ours(r.lo) || l->nranges == RANGES)
-		return;
-	if ((r.inode && r.inode != *program) || others_stack(&r, s, sp))
-		return;
-	l->range[l->nranges++] = r;
-}
-
-static void read_maps(struct look *l, uint64_t sp, uint64_t *program)
-{
-	char buf[2048], line[96];
-	unsigned len = 0;
-	long got;
-	int fd = raw_open("/proc/self/maps", O_RDONLY, 0);
-
-	l->nranges = 0;
-	if (fd < 0)
-		return;
-	while ((got = raw3(SYS_read, fd, buf, sizeof(buf))) > 0)
-		for (long i = 0; i < got; i++) {
-			if (buf[i] != '\n') {
-				if (len < sizeof(line) - 1)
-					line[len++] = buf[i];
-				continue;
-			}
-			line[len] = 0;
-			len = 0;
-			add_range(l, line, sp, program);
-		}
-	raw_close(fd);
+	if (r->phdr >= m->lo && r->phdr < m->hi)
+		r->program = m->inode;
+	if (m->perms[0] != 'r' || m->perms[1] != 'w' || m->perms[3] != 'p' || ours(m->lo))
+		return 0;
+	if ((m->inode && m->inode != r->program) || others_stack(m, r->sp))
+		return 0;
+	l->range[l->nranges++] = (struct range){m->lo, m->hi, m->inode};
+	return l->nranges == RANGES;
 }
 
 static const struct range *find_range(const struct look *l, uint64_t addr)
@@ -287,13 +238,14 @@ static void add_object(struct look *l, uint64_t p, unsigned lines, uint32_t limi
 
 static void choose_regions(struct look *l, const uint64_t *regs, int alone)
 {
-	uint64_t sp = regs[REG_RSP] - RED_ZONE, end, program = ~0ull;
+	struct ranges r = {l, regs[REG_RSP] - RED_ZONE, getauxval(AT_PHDR), ~0ull};
+	uint64_t sp = r.sp, end;
 	const struct range *stack;
 	uint32_t first;
 
-	l->nregions = l->nwords = l->nlines = l->nblocks = 0;
+	l->nranges = l->nregions = l->nwords = l->nlines = l->nblocks = 0;
 	__builtin_memset(l->seen, 0, sizeof(l->seen));
-	read_maps(l, sp, &program);
+	maps_each(add_range, &r);
 	stack = find_range(l, sp);
 	if (!stack)
 		return;
@@ -304,7 +256,7 @@ static void choose_regions(struct look *l, const uint64_t *regs, int alone)
 	l->stack_end = end + STACK_BLOCKS * PAGE;
 	if (!alone) /* others write to memory at the same time, on replay in another order */
 		return;
-	add_data(l, program);
+	add_data(l, r.program);
 	first = l->nregions;
 	for (unsigned i = 0; i < REG_RSP; i++)
 		add_object(l, regs[i], 4, LINES_DIRECT);

@@ -268,55 +268,31 @@ void note(enum rlog_note_kind kind, int64_t number, const char *text)
 	__atomic_store_n(&n->ready, 1, __ATOMIC_RELEASE);
 }
 
-/* Finds pc in /proc/self/maps; out gets "file+0xoffset" or the bare address. */
+struct place {
+	uint64_t pc;
+	char *out, *end;
+};
+
+static int describe(const struct map *m, void *arg)
+{
+	const struct place *at = arg;
+	char *p;
+
+	if (at->pc < m->lo || at->pc >= m->hi)
+		return 0;
+	if (m->path[0] == '/') {
+		p = fmt_str(at->out, at->end, m->path);
+		p = fmt_str(p, at->end, "+0x");
+		fmt_hex(p, at->end, at->pc - m->lo + m->off);
+	}
+	return 1;
+}
+
 void describe_caller(uint64_t pc, char *out, unsigned n)
 {
-	static char buf[4096]; /* a race between two threads only garbles a message */
-	char line[512];
-	unsigned len = 0;
-	char *end = out + n, *p;
-	int fd = raw_open("/proc/self/maps", O_RDONLY, 0);
-	long got;
+	struct place at = {pc, out, out + n};
+	char *p = fmt_str(out, at.end, "0x");
 
-	p = fmt_str(out, end, "0x");
-	fmt_hex(p, end, pc);
-	if (fd < 0)
-		return;
-	while ((got = raw3(SYS_read, fd, buf, sizeof(buf))) > 0) {
-		for (long i = 0; i < got; i++) {
-			if (buf[i] != '\n') {
-				if (len < sizeof(line) - 1)
-					line[len++] = buf[i];
-				continue;
-			}
-			line[len] = 0;
-			len = 0;
-			uint64_t v[3] = {0};
-			const char *s = line;
-			int k = 0;
-
-			/* "lo-hi perms offset dev inode path" */
-			for (; *s && k < 2; s++) {
-				if (*s == '-' || *s == ' ')
-					k++;
-				else
-					v[k] = v[k] << 4 | (uint64_t)(*s <= '9' ? *s - '0' : *s - 'a' + 10);
-			}
-			if (pc < v[0] || pc >= v[1])
-				continue;
-			s += 5;
-			for (; *s && *s != ' '; s++)
-				v[2] = v[2] << 4 | (uint64_t)(*s <= '9' ? *s - '0' : *s - 'a' + 10);
-			while (*s && *s != '/')
-				s++;
-			if (*s) {
-				p = fmt_str(out, end, s);
-				p = fmt_str(p, end, "+0x");
-				fmt_hex(p, end, pc - v[0] + v[2]);
-			}
-			raw_close(fd);
-			return;
-		}
-	}
-	raw_close(fd);
+	fmt_hex(p, at.end, pc);
+	maps_each(describe, &at);
 }

@@ -173,7 +173,7 @@ int log_open(struct thr *t); /* 0, or -1: recording has been switched off */
 uint8_t *log_reserve(struct thr *t, uint64_t n);
 void log_mark(struct thr *t); /* t's next record is its last: notes its place, so that the end is found fast */
 void note(enum rlog_note_kind kind, int64_t number, const char *text);
-/* Describes an address as "libfoo.so+0x12" into out. */
+/* Describes an address as "/lib/libfoo.so+0x12", or if it is in no file as a number, into out. */
 void describe_caller(uint64_t pc, char *out, unsigned n);
 
 /* --- keeper.c: the recording's files, by their full paths, also after rights were given up --- */
@@ -268,10 +268,14 @@ void turn_attach(uint32_t process); /* maps the control page and the schedule of
 
 /* --- maps.c --- */
 struct map {
-	uint64_t lo, hi;
+	uint64_t lo, hi, off, inode; /* inode 0: of no file */
 	const char *perms; /* "rwxp" */
+	const char *path; /* or a name as "[stack]", or nothing; the end of a very long one is missing */
 };
-/* Calls fn for each mapping of this process until one gives other than 0: gives that. -1: they cannot be listed. */
+/*
+ * Calls fn for each mapping of this process until one gives other than 0: gives that. -1: they cannot be listed. The texts are
+ * there until fn returns.
+ */
 int maps_each(int (*fn)(const struct map *m, void *arg), void *arg);
 
 /* --- vdso.c --- */
