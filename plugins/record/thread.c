@@ -153,11 +153,11 @@ static void first_steps(struct thr *t)
 		REAL(pthread_setspecific)(exit_key, t); /* the program's own clone shares such things with others */
 	thread_add_alt_stack(t);
 	thread_leave_rseq();
+	if (G.mode == SHIM_RECORD && log_open(t) == 0)
+		arm_thread(t);
+	if (t->start)
+		let_signals_in(t);
 	if (G.mode == SHIM_RECORD) {
-		if (log_open(t) == 0)
-			arm_thread(t);
-		if (t->start)
-			let_signals_in(t);
 		if (G.serial)
 			gil_acquire(t);
 	} else if (G.mode == SHIM_REPLAY) {
@@ -320,6 +320,20 @@ static void load_unwinder(struct thr *t)
 	t->depth = 1;
 }
 
+/*
+ * A signal must not come to it before it is known whose it is: its first steps let them in. On replay none comes, but libc
+ * keeps the mask, and the program's memory is to be the same.
+ */
+static int create_quietly(pthread_t *out, const pthread_attr_t *attr, struct thr *c)
+{
+	int ret;
+
+	raw4(SYS_rt_sigprocmask, SIG_BLOCK, &no_signals, &c->first_mask, 8);
+	ret = REAL(pthread_create)(out, attr, trampoline, c);
+	raw4(SYS_rt_sigprocmask, SIG_SETMASK, &c->first_mask, 0, 8);
+	return ret;
+}
+
 EXPORT int pthread_create(pthread_t *out, const pthread_attr_t *attr, void *(*start)(void *), void *arg)
 {
 	struct thr *t = shim_enter(), *c;
@@ -365,7 +379,7 @@ EXPORT int pthread_create(pthread_t *out, const pthread_attr_t *attr, void *(*st
 			if (!c->tid) /* the process ended before the thread got to its first event */
 				c->tid = (int)r.op[1];
 			t->want_tid = c->tid;
-			ret = REAL(pthread_create)(out, &with_stack, trampoline, c);
+			ret = create_quietly(out, &with_stack, c);
 			t->want_tid = 0;
 			if (ret)
 				shim_fail("cannot create a thread with the recorded TID");
@@ -375,10 +389,7 @@ EXPORT int pthread_create(pthread_t *out, const pthread_attr_t *attr, void *(*st
 		/* takes locks of the dynamic linker, whose holder may wait for its turn */
 		int lets_go = G.serial && gil_lets_create(t);
 
-		/* a signal must not come to it before it is known whose it is: its first steps let them in */
-		raw4(SYS_rt_sigprocmask, SIG_BLOCK, &no_signals, &c->first_mask, 8);
-		ret = REAL(pthread_create)(out, &with_stack, trampoline, c);
-		raw4(SYS_rt_sigprocmask, SIG_SETMASK, &c->first_mask, 0, 8);
+		ret = create_quietly(out, &with_stack, c);
 		if (lets_go)
 			gil_acquire(t);
 		if (G.serial && ret == 0)

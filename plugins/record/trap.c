@@ -52,7 +52,8 @@ void trap_install_filter(void)
 
 /*
  * clone with a new stack, from inside the handler: the child starts with the registers that the
- * trapped call had. They lie right below its new stack pointer.
+ * trapped call had. They lie right below its new stack pointer, where nothing stays behind: when recording, libc's own
+ * call makes the thread.
  */
 long clone_at(long nr, long a0, long a1, long a2, long a3, long a4);
 __asm__(".text\n"
@@ -70,6 +71,7 @@ __asm__(".text\n"
 	"	ret\n"
 	"1:\n"
 	"clone_goes_on:\n"
+	"	pxor %xmm0, %xmm0\n"
 	"	mov -256(%rsp), %r11\n"
 	"	mov -248(%rsp), %rbx\n"
 	"	mov -240(%rsp), %rbp\n"
@@ -83,6 +85,13 @@ __asm__(".text\n"
 	"	mov -176(%rsp), %r8\n"
 	"	mov -168(%rsp), %r9\n"
 	"	mov -160(%rsp), %r10\n"
+	"	movups %xmm0, -256(%rsp)\n"
+	"	movups %xmm0, -240(%rsp)\n"
+	"	movups %xmm0, -224(%rsp)\n"
+	"	movups %xmm0, -208(%rsp)\n"
+	"	movups %xmm0, -192(%rsp)\n"
+	"	movups %xmm0, -176(%rsp)\n"
+	"	movq %xmm0, -160(%rsp)\n"
 	"	xor %eax, %eax\n"
 	"	jmp *%r11\n"
 	".size clone_at, .-clone_at\n");

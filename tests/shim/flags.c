@@ -11,7 +11,7 @@
 #include <sched.h>
 #include <time.h>
 
-#define ROUNDS 12
+#define ROUNDS 300
 #define THREADS 3
 
 static atomic_int turn, ticket_next, ticket_now;

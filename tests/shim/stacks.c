@@ -82,6 +82,35 @@ static void test_guards(void)
 	step("guards");
 }
 
+/* All that is there: frames of libc, which hold what was on the stack before, and what libc keeps of the thread. */
+static void *show_start(void *arg)
+{
+	const uint64_t *word = (const uint64_t *)__builtin_frame_address(0);
+	uint64_t hash = (uint64_t)(size_t)arg;
+
+	do
+		hash = (hash ^ *word++) * 0x9e3779b97f4a7c15u;
+	while ((uintptr_t)word % 4096 || (uintptr_t)word < (uintptr_t)pthread_self());
+	printf("%016lx\n", hash);
+	return NULL;
+}
+
+static void test_starts(void)
+{
+	sigset_t mask;
+
+	sigemptyset(&mask);
+	for (int i = 0; i < 3; i++) {
+		pthread_t t;
+
+		CHECK(pthread_create(&t, NULL, show_start, (void *)(size_t)i) == 0 && pthread_join(t, NULL) == 0);
+		sigaddset(&mask, i ? SIGUSR2 : SIGUSR1);
+		CHECK(pthread_sigmask(SIG_BLOCK, &mask, NULL) == 0);
+	}
+	CHECK(pthread_sigmask(SIG_UNBLOCK, &mask, NULL) == 0);
+	step("starts");
+}
+
 /* Leaves what looks like pointers below the frames of who calls it. */
 static __attribute__((noinline)) void litter(unsigned depth)
 {
@@ -158,6 +187,7 @@ int main(void)
 {
 	test_places();
 	test_guards();
+	test_starts();
 	test_litter();
 	return check_status();
 }
