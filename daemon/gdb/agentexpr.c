@@ -64,33 +64,38 @@ static bool is_line(struct gdb *g, pid_t tid, int frame, const char *at)
  * "-at FILE:LINE," for the frame, or for the one into which it was inlined, which is of the same file or at least of the
  * same unit; "" when its code has no source.
  */
-static int source_scope(struct gdb *g, pid_t tid, int frame, char **at, struct err *e)
+int gdb_place_init(struct gdb_place *p, struct gdb *g, pid_t tid, int frame, struct err *e)
 {
+	char *line = NULL;
 	struct gdb_frame *f;
 	size_t n, i = (size_t)frame;
 
+	*p = (struct gdb_place){.tid = tid, .frame = frame};
 	if (gdb_backtrace(g, tid, frame + 1 + INLINED_MAX, &f, &n, e))
 		return -1;
-	*at = NULL;
-	for (; !*at && i < n && f[i].addr == f[frame].addr && f[i].fullname && f[i].line; i++) {
-		*at = str_fmt("-at \"%s\":%d,", f[i].fullname, f[i].line);
-		if (!is_line(g, tid, frame, *at)) {
-			free(*at);
-			*at = NULL;
+	for (; !line && i < n && f[i].addr == f[frame].addr && f[i].fullname && f[i].line; i++) {
+		line = str_fmt("-at \"%s\":%d,", f[i].fullname, f[i].line);
+		if (!is_line(g, tid, frame, line)) {
+			free(line);
+			line = NULL;
 		}
 	}
-	if (!*at)
-		*at = xstrdup("");
+	p->line = line ? line : xstrdup("");
 	gdb_frames_free(f, n);
 	return gdb_dead(g) ? err_set(e, ERR_INTERNAL, "GDB is gone: %s", gdb_dead(g)) : 0;
 }
 
-static int list(struct gdb *g, struct gdb_expr *x, pid_t tid, int frame, const char *at,
-		struct err *e)
+void gdb_place_fini(struct gdb_place *p)
 {
-	cleanup_free char *cmd = str_fmt("maint agent-eval %s%s", at, x->compiled);
+	free(p->line);
+	p->line = NULL;
+}
 
-	if (gdb_console_at(g, tid, frame, 0, cmd, &x->listing, e))
+static int list(struct gdb *g, struct gdb_expr *x, const struct gdb_place *at, struct err *e)
+{
+	cleanup_free char *cmd = str_fmt("maint agent-eval %s%s", at->line, x->compiled);
+
+	if (gdb_console_at(g, at->tid, at->frame, 0, cmd, &x->listing, e))
 		return not_compilable(e);
 	if (take_first_scope(x->listing)) {
 		err_set(e, ERR_NOT_FOUND, "it means different things in the copies of this code");
@@ -127,19 +132,19 @@ static int check_text(const char *expr, struct err *e)
  * The expression's type, and the expression resolved. GDB 13's `whatis` refuses what `print` takes when
  * a function without debug information is compared: then the resolved form tells the type.
  */
-static int type_and_resolve(struct gdb *g, struct gdb_expr *x, pid_t tid, int frame, const char *at,
-			    char **resolved, struct err *e)
+static int type_and_resolve(struct gdb *g, struct gdb_expr *x, const struct gdb_place *at, char **resolved,
+			    struct err *e)
 {
-	int r = gdb_type_of(g, x->text, tid, frame, &x->type, e);
+	int r = gdb_type_of(g, x->text, at->tid, at->frame, &x->type, e);
 	struct err other = {0};
 
 	if (!r)
-		return gdb_rewrite(g, x->text, tid, frame, at, resolved, &x->locals, e);
+		return gdb_rewrite(g, x->text, at->tid, at->frame, at->line, resolved, &x->locals, e);
 	if (r < 0 && e->kind != ERR_USAGE)
 		return r;
-	if (gdb_rewrite(g, x->text, tid, frame, at, resolved, &x->locals, &other))
+	if (gdb_rewrite(g, x->text, at->tid, at->frame, at->line, resolved, &x->locals, &other))
 		return r;
-	return gdb_type_of(g, *resolved, tid, frame, &x->type, &other) ? r : 0;
+	return gdb_type_of(g, *resolved, at->tid, at->frame, &x->type, &other) ? r : 0;
 }
 
 /*
@@ -160,25 +165,23 @@ static int check_no_type(struct gdb *g, const char *expr, pid_t tid, int frame, 
 	return 0;
 }
 
-static int compile(struct gdb *g, struct gdb_expr *x, const char *how, pid_t tid, int frame,
-		   struct err *e)
+static int compile(struct gdb *g, struct gdb_expr *x, const char *how, const struct gdb_place *at, struct err *e)
 {
-	cleanup_free char *resolved = NULL, *at = NULL;
-	int r;
+	cleanup_free char *resolved = NULL;
+	int r = type_and_resolve(g, x, at, &resolved, e);
 
-	if (source_scope(g, tid, frame, &at, e))
-		return -1;
-	r = type_and_resolve(g, x, tid, frame, at, &resolved, e);
 	if (r)
 		return r;
-	if (check_no_type(g, x->text, tid, frame, e))
+	if (check_no_type(g, x->text, at->tid, at->frame, e))
 		return -1;
+	if (!how)
+		how = gdb_type_is_floating(&x->type) ? "&" : "";
 	x->compiled = *how ? str_fmt("%s(%s)", how, resolved) : steal_ptr(&resolved);
-	return list(g, x, tid, frame, at, e);
+	return list(g, x, at, e);
 }
 
-/* Compiles the expression with `how` before it, but tells the type of expr. */
-static int compile_as(struct gdb *g, const char *expr, const char *how, pid_t tid, int frame,
+/* Compiles the expression with `how` before it (NULL: as gdb_expr_compile_number), but tells the type of expr. */
+static int compile_as(struct gdb *g, const char *expr, const char *how, const struct gdb_place *at,
 		      struct gdb_expr *out, struct err *e)
 {
 	struct gdb_expr x = {0};
@@ -189,14 +192,14 @@ static int compile_as(struct gdb *g, const char *expr, const char *how, pid_t ti
 	x.text = xstrdup(expr);
 	if (r > 0) {
 		struct err syntax;
-		int t = gdb_type_of(g, expr, tid, frame, &x.type, &syntax);
+		int t = gdb_type_of(g, expr, at->tid, at->frame, &x.type, &syntax);
 
 		if (t < 0) {
 			*e = syntax;
 			r = -1;
 		}
 	} else {
-		r = compile(g, &x, how, tid, frame, e);
+		r = compile(g, &x, how, at, e);
 	}
 	if (r) {
 		gdb_expr_fini(&x);
@@ -206,16 +209,22 @@ static int compile_as(struct gdb *g, const char *expr, const char *how, pid_t ti
 	return 0;
 }
 
-int gdb_expr_compile(struct gdb *g, const char *expr, pid_t tid, int frame, struct gdb_expr *out,
+int gdb_expr_compile(struct gdb *g, const char *expr, const struct gdb_place *at, struct gdb_expr *out,
 		     struct err *e)
 {
-	return compile_as(g, expr, "", tid, frame, out, e);
+	return compile_as(g, expr, "", at, out, e);
 }
 
-int gdb_expr_compile_address(struct gdb *g, const char *expr, pid_t tid, int frame,
+int gdb_expr_compile_address(struct gdb *g, const char *expr, const struct gdb_place *at,
 			     struct gdb_expr *out, struct err *e)
 {
-	return compile_as(g, expr, "&", tid, frame, out, e);
+	return compile_as(g, expr, "&", at, out, e);
+}
+
+int gdb_expr_compile_number(struct gdb *g, const char *expr, const struct gdb_place *at,
+			    struct gdb_expr *out, struct err *e)
+{
+	return compile_as(g, expr, NULL, at, out, e);
 }
 
 void gdb_expr_fini(struct gdb_expr *x)

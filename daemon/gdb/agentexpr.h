@@ -22,6 +22,13 @@
 
 #define GDB_NOT_COMPILABLE 1
 
+/* A frame of a thread, for expressions to be compiled in, as long as the program stands still. */
+struct gdb_place {
+	pid_t tid;
+	int frame;
+	char *line; /* how `maint agent-eval` is told of its line of source; "": it has none */
+};
+
 struct gdb_expr {
 	char *text; /* as the user wrote it */
 	char *compiled; /* as GDB compiled it: rewritten */
@@ -30,6 +37,11 @@ struct gdb_expr {
 	struct gdb_locals locals;
 };
 
+/* -1: GDB failed. gdb_place_fini frees. */
+int gdb_place_init(struct gdb_place *p, struct gdb *g, pid_t tid, int frame, struct err *e);
+void gdb_place_fini(struct gdb_place *p);
+#define cleanup_place __attribute__((cleanup(gdb_place_fini)))
+
 /*
  * Compiles. Returns
  *   0  done: gdb_expr_fini frees
@@ -37,15 +49,18 @@ struct gdb_expr {
  *      gdb_eval. e is GDB's reason (ERR_NOT_FOUND)
  *  -1  ERR_USAGE: a syntax error or an unknown symbol; others as gdb.h
  */
-int gdb_expr_compile(struct gdb *g, const char *expr, pid_t tid, int frame, struct gdb_expr *out,
+int gdb_expr_compile(struct gdb *g, const char *expr, const struct gdb_place *at, struct gdb_expr *out,
 		     struct err *e);
 /*
  * The address of what the expression denotes (a struct, a double, an array ...), for comparing
  * or watching its type.size bytes. type is that of the object. Returns as above; 1 also for what has no
  * address.
  */
-int gdb_expr_compile_address(struct gdb *g, const char *expr, pid_t tid, int frame,
+int gdb_expr_compile_address(struct gdb *g, const char *expr, const struct gdb_place *at,
 			     struct gdb_expr *out, struct err *e);
+/* The address of a float or double (gdb_type_is_floating), the value of anything else. */
+int gdb_expr_compile_number(struct gdb *g, const char *expr, const struct gdb_place *at,
+			    struct gdb_expr *out, struct err *e);
 void gdb_expr_fini(struct gdb_expr *x);
 
 #endif

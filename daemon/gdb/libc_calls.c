@@ -8,6 +8,7 @@
 #include "base/cleanup.h"
 #include "base/str.h"
 #include "gdb/libc_calls.h"
+#include "gdb/text.h"
 
 /* Each list begins and ends with a blank. */
 static const struct {
@@ -64,11 +65,6 @@ static const struct {
 	{"char **", " environ "},
 };
 
-static bool name_char(char c)
-{
-	return isalnum((unsigned char)c) || c == '_';
-}
-
 static bool lists(const char *names, const char *name, size_t len)
 {
 	for (const char *p = names; (p = memmem(p, strlen(p), name, len)); p += len)
@@ -85,31 +81,9 @@ const char *gdb_libc_type(const char *name, size_t len)
 	return NULL;
 }
 
-/* Behind the bracket that closes the one at p; NULL: none does. */
-static const char *behind_call(const char *p)
-{
-	int depth = 0;
-
-	for (; *p; p++) {
-		if (*p == '"' || *p == '\'') {
-			char quote = *p++;
-
-			while (*p && *p != quote)
-				p += *p == '\\' && p[1] ? 2 : 1;
-			if (!*p)
-				return NULL;
-		} else if (*p == '(') {
-			depth++;
-		} else if (*p == ')' && !--depth) {
-			return p + 1;
-		}
-	}
-	return NULL;
-}
-
 static bool is_call(const char *expr, const char *at, size_t len)
 {
-	if (at > expr && (name_char(at[-1]) || strchr(".>:", at[-1])))
+	if (at > expr && (text_is_name(at[-1]) || strchr(".>:", at[-1])))
 		return false;
 	at += len;
 	return at[strspn(at, " \t")] == '(';
@@ -122,7 +96,7 @@ static char *cast_calls(const char *expr, const char *name, size_t len, const ch
 	bool any = false;
 
 	while ((p = memmem(p, strlen(p), name, len))) {
-		end = is_call(expr, p, len) ? behind_call(p + len) : NULL;
+		end = is_call(expr, p, len) ? text_behind_group(p + len + strspn(p + len, " \t")) : NULL;
 		if (!end) {
 			p += len;
 			continue;
@@ -149,7 +123,7 @@ static char *cast(const char *expr, const char *message)
 	const char *what = strstr(message, "' has unknown return type"), *name = what;
 	const char *type;
 
-	while (name && name > message && name_char(name[-1]))
+	while (name && name > message && text_is_name(name[-1]))
 		name--;
 	type = what ? gdb_libc_type(name, (size_t)(what - name)) : NULL;
 	return type ? cast_calls(expr, name, (size_t)(what - name), type) : NULL;
@@ -173,12 +147,12 @@ static char *replace_name(const char *expr, const char *name, const char *value)
 	for (const char *p = expr; *p;) {
 		const char *from = p;
 
-		if (*p == '"' || *p == '\'') {
-			for (p++; *p && *p != *from; p++)
-				p += *p == '\\' && p[1];
-			p += *p != '\0';
-		} else if (name_char(*p)) {
-			while (name_char(*p))
+		if (text_is_quote(*p)) {
+			p = text_behind_quote(p);
+			if (!p)
+				p = from + strlen(from);
+		} else if (text_is_name(*p)) {
+			while (text_is_name(*p))
 				p++;
 		} else {
 			p++;
@@ -206,7 +180,7 @@ static char *variable(const char *expr, const char *message)
 {
 	const char *behind = strstr(message, "' has unknown type"), *name = behind;
 
-	while (name && name > message && name_char(name[-1]))
+	while (name && name > message && text_is_name(name[-1]))
 		name--;
 	for (size_t i = 0; name && i < sizeof(variables) / sizeof(variables[0]); i++) {
 		cleanup_free char *given = NULL, *typed = NULL;

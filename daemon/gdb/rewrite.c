@@ -11,6 +11,7 @@
 #include "base/cleanup.h"
 #include "base/str.h"
 #include "gdb/rewrite.h"
+#include "gdb/text.h"
 
 #define MAX_DEPTH 64
 
@@ -28,11 +29,6 @@ static bool name_start(char c)
 	return isalpha((unsigned char)c) || c == '_';
 }
 
-static bool name_char(char c)
-{
-	return isalnum((unsigned char)c) || c == '_';
-}
-
 static void skip_blanks(struct scan *s)
 {
 	while (isspace((unsigned char)*s->p))
@@ -42,17 +38,10 @@ static void skip_blanks(struct scan *s)
 /* Moves behind a quoted text. */
 static void skip_quoted(struct scan *s)
 {
-	char quote = *s->p++;
+	const char *behind = text_behind_quote(s->p);
 
-	while (*s->p && *s->p != quote) {
-		if (*s->p == '\\' && s->p[1])
-			s->p++;
-		s->p++;
-	}
-	if (*s->p)
-		s->p++;
-	else
-		s->failed = true;
+	s->failed |= !behind;
+	s->p = behind ? behind : s->p + strlen(s->p);
 }
 
 /* A name with its scopes: a, N::C::m, 'file.c'::v, ::g. Or a character constant, which looks alike. */
@@ -64,7 +53,7 @@ static void skip_name(struct scan *s)
 		if (*s->p == '\'')
 			skip_quoted(s);
 		else
-			while (name_char(*s->p))
+			while (text_is_name(*s->p))
 				s->p++;
 		if (s->failed || !str_starts(s->p, "::"))
 			return;
@@ -226,7 +215,7 @@ static void primary(struct scan *s, struct buf *out)
 		skip_quoted(s);
 		buf_add(out, from, (size_t)(s->p - from));
 	} else if (isdigit((unsigned char)*s->p)) {
-		while (name_char(*s->p) || *s->p == '.')
+		while (text_is_name(*s->p) || *s->p == '.')
 			s->p++;
 		buf_add(out, from, (size_t)(s->p - from));
 	} else {

@@ -137,6 +137,16 @@ void gdb_type_classify(struct gdb_type *t)
 		classify_base(t, copy);
 }
 
+bool gdb_type_is_scalar(const struct gdb_type *t)
+{
+	return !t->is_reference && t->size && t->size <= 8 && t->kind <= GDB_TYPE_POINTER;
+}
+
+bool gdb_type_is_floating(const struct gdb_type *t)
+{
+	return t->kind == GDB_TYPE_FLOAT && (t->size == 4 || t->size == 8);
+}
+
 static int ask(struct gdb *g, const char *what, const char *expr, pid_t tid, int frame, char **out,
 	       struct err *e)
 {

@@ -15,7 +15,7 @@ enum gdb_type_kind {
 	GDB_TYPE_BOOL,
 	GDB_TYPE_CHAR,
 	GDB_TYPE_ENUM,
-	GDB_TYPE_POINTER,
+	GDB_TYPE_POINTER, /* up to here: scalar */
 	GDB_TYPE_FLOAT,
 	GDB_TYPE_AGGREGATE, /* struct, union, class, array */
 	GDB_TYPE_FUNCTION,
@@ -38,6 +38,11 @@ struct gdb_type {
 int gdb_type_of(struct gdb *g, const char *expr, pid_t tid, int frame, struct gdb_type *type,
 		struct err *e);
 void gdb_type_fini(struct gdb_type *type);
+
+/* A number or address that fits into a register, not by reference. */
+bool gdb_type_is_scalar(const struct gdb_type *type);
+/* A float or double, or a reference to one. */
+bool gdb_type_is_floating(const struct gdb_type *type);
 
 /* Works out kind and signedness from GDB's text of a type without typedefs. Pure. */
 void gdb_type_classify(struct gdb_type *type);

@@ -18,6 +18,11 @@ static const uint8_t operand_size[256] = {
 #undef X
 };
 
+unsigned agent_operand_size(uint8_t op)
+{
+	return operand_size[op] ? operand_size[op] - 1u : 0;
+}
+
 /* How many slots an opcode needs on the stack. */
 static const uint8_t needs[256] = {
 	[AGENT_add] = 2,	      [AGENT_sub] = 2,	     [AGENT_mul] = 2,	  [AGENT_div_signed] = 2,
@@ -319,7 +324,7 @@ static enum agent_status fetch(struct machine *m, int *op)
 	*op = m->code[m->pc++];
 	if (!operand_size[*op] || needs[*op] > m->sp)
 		return AGENT_BAD_CODE;
-	n = operand_size[*op] - 1u;
+	n = agent_operand_size((uint8_t)*op);
 	if (n > m->len - m->pc)
 		return AGENT_BAD_CODE;
 	m->operand = 0;

@@ -12,6 +12,7 @@
 #include "base/str.h"
 #include "gdb/agentexpr.h"
 #include "gdb/libc_calls.h"
+#include "gdb/text.h"
 #include "search/agent.h"
 #include "session/expr_float.h"
 
@@ -19,8 +20,7 @@
 
 struct scope {
 	struct gdb *g;
-	pid_t tid;
-	int frame;
+	const struct gdb_place *at;
 	struct gdb_locals *locals;
 };
 
@@ -31,40 +31,6 @@ struct found {
 	bool arrow;
 	size_t name, open, close;
 };
-
-static bool name_char(char c)
-{
-	return isalnum((unsigned char)c) || c == '_';
-}
-
-/* The index of the quote that ends the text which begins at i; strlen when there is none. */
-static size_t quoted(const char *s, size_t i)
-{
-	char quote = s[i++];
-
-	while (s[i] && s[i] != quote)
-		i += s[i] == '\\' && s[i + 1] ? 2 : 1;
-	return i;
-}
-
-/* The bracket that closes the one at `open`; 0: none. */
-static size_t closing(const char *s, size_t open)
-{
-	int depth = 0;
-
-	for (size_t i = open; s[i]; i++) {
-		if (s[i] == '"' || s[i] == '\'') {
-			i = quoted(s, i);
-			if (!s[i])
-				return 0;
-		} else if (s[i] == '(' || s[i] == '[') {
-			depth++;
-		} else if ((s[i] == ')' || s[i] == ']') && !--depth) {
-			return i;
-		}
-	}
-	return 0;
-}
 
 static bool is_keyword(const char *s, size_t n)
 {
@@ -79,7 +45,7 @@ static bool is_keyword(const char *s, size_t n)
 /* Where the name that ends before `end` begins, scopes included. */
 static size_t name_begin(const char *s, size_t end)
 {
-	while (end && (name_char(s[end - 1]) || s[end - 1] == ':'))
+	while (end && (text_is_name(s[end - 1]) || s[end - 1] == ':'))
 		end--;
 	return end;
 }
@@ -116,18 +82,20 @@ static size_t operand_begin(const char *s, size_t end)
 static bool last_call(const char *s, struct found *f)
 {
 	bool any = false;
+	const char *behind;
 
 	*f = (struct found){0};
 	for (size_t i = 0; s[i]; i++) {
 		size_t b;
 
-		if (s[i] == '"' || s[i] == '\'') {
-			i = quoted(s, i);
-			if (!s[i])
+		if (text_is_quote(s[i])) {
+			behind = text_behind_quote(s + i);
+			if (!behind)
 				return false;
+			i = (size_t)(behind - s) - 1;
 			continue;
 		}
-		if (s[i] != '(' || !i || !name_char(s[i - 1]))
+		if (s[i] != '(' || !i || !text_is_name(s[i - 1]))
 			continue;
 		b = name_begin(s, i);
 		if (isdigit((unsigned char)s[b]) || is_keyword(s + b, i - b))
@@ -135,8 +103,10 @@ static bool last_call(const char *s, struct found *f)
 		*f = (struct found){.object = b, .name = b, .open = i};
 		any = true;
 	}
-	if (!any || !(f->close = closing(s, f->open)))
+	behind = any ? text_behind_group(s + f->open) : NULL;
+	if (!behind)
 		return false;
+	f->close = (size_t)(behind - s) - 1;
 	f->arrow = f->name > 1 && s[f->name - 1] == '>' && s[f->name - 2] == '-';
 	if (f->arrow || (f->name && s[f->name - 1] == '.')) {
 		f->object_end = f->name - (f->arrow ? 2 : 1);
@@ -150,18 +120,6 @@ static bool last_call(const char *s, struct found *f)
 static int refused(int r, const struct scope *s)
 {
 	return r < 0 && gdb_dead(s->g) ? -1 : r ? REFUSED : 0;
-}
-
-static bool is_scalar(const struct gdb_type *t)
-{
-	return !t->is_reference && t->size && t->size <= 8 &&
-	       (t->kind == GDB_TYPE_INT || t->kind == GDB_TYPE_BOOL || t->kind == GDB_TYPE_CHAR ||
-		t->kind == GDB_TYPE_ENUM || t->kind == GDB_TYPE_POINTER);
-}
-
-static bool is_floating(const struct gdb_type *t)
-{
-	return !t->is_reference && t->kind == GDB_TYPE_FLOAT && (t->size == 4 || t->size == 8);
 }
 
 /* Of "{int (double, int)} 0x401136 <f>": these are not passed as the others are. */
@@ -178,7 +136,7 @@ static bool takes_floating(const char *value)
 static int decayed(const struct scope *s, const char *text, char **out, struct err *e)
 {
 	struct gdb_type t;
-	int r = refused(gdb_type_of(s->g, text, s->tid, s->frame, &t, e), s);
+	int r = refused(gdb_type_of(s->g, text, s->at->tid, s->at->frame, &t, e), s);
 
 	if (r)
 		return r;
@@ -194,12 +152,12 @@ static int compile(const struct scope *s, const char *text, uint8_t **code, size
 	int r = decayed(s, text, &what, e);
 
 	if (!r)
-		r = refused(gdb_expr_compile(s->g, what, s->tid, s->frame, &x, e), s);
+		r = refused(gdb_expr_compile(s->g, what, s->at, &x, e), s);
 	if (r == REFUSED)
-		return expr_float_compile(s->g, what, s->tid, s->frame, code, len, s->locals, e);
+		return expr_float_compile(s->g, what, s->at, code, len, s->locals, e);
 	if (r)
 		return r;
-	r = is_scalar(&x.type) && !agent_assemble(x.listing, code, len, e) ? 0 : REFUSED;
+	r = gdb_type_is_scalar(&x.type) && !agent_assemble(x.listing, code, len, e) ? 0 : REFUSED;
 	if (x.locals.any)
 		*s->locals = x.locals;
 	gdb_expr_fini(&x);
@@ -211,7 +169,7 @@ static char *plain_string(const char *arg)
 {
 	size_t n = strlen(arg);
 
-	if (n < 2 || *arg != '"' || arg[n - 1] != '"' || quoted(arg, 0) != n - 1 || memchr(arg, '\\', n))
+	if (*arg != '"' || text_behind_quote(arg) != arg + n || memchr(arg, '\\', n))
 		return NULL;
 	return xstrndup(arg + 1, n - 2);
 }
@@ -236,18 +194,17 @@ static int add_arg(const struct scope *s, struct call *c, const char *from, size
 static int add_args(const struct scope *s, struct call *c, const char *text, size_t from, size_t to,
 		    struct err *e)
 {
-	int depth = 0, r = 0;
+	const char *p = text + from, *arg = p, *end = text + to;
+	int r = 0;
 
-	if (text[from + strspn(text + from, " \t")] == ')')
+	if (p[strspn(p, " \t")] == ')')
 		return 0;
-	for (size_t i = from; i <= to && !r; i++) {
-		if (text[i] == '"' || text[i] == '\'') {
-			i = quoted(text, i);
-		} else if ((text[i] == ',' && !depth) || i == to) {
-			r = add_arg(s, c, text + from, i - from, e);
-			from = i + 1;
+	while (!r && p && p <= end) {
+		if (*p == ',' || p == end) {
+			r = add_arg(s, c, arg, (size_t)(p - arg), e);
+			arg = ++p;
 		} else {
-			depth += (text[i] == '(' || text[i] == '[') - (text[i] == ')' || text[i] == ']');
+			p = strchr("([\"'", *p) ? text_behind_group(p) : p + 1;
 		}
 	}
 	return r;
@@ -261,7 +218,7 @@ static int address_of(const struct scope *s, const char *what, struct call *c, s
 {
 	cleanup_free char *value = NULL;
 	const char *hex;
-	int r = refused(gdb_eval(s->g, what, s->tid, s->frame, 0, &value, e), s);
+	int r = refused(gdb_eval(s->g, what, s->at->tid, s->at->frame, 0, &value, e), s);
 
 	if (r)
 		return r;
@@ -288,7 +245,7 @@ static int class_of(const struct scope *s, const char *object, bool arrow, char 
 	struct gdb_type t;
 	const char *from;
 	size_t n;
-	int r = refused(gdb_type_of(s->g, object, s->tid, s->frame, &t, e), s);
+	int r = refused(gdb_type_of(s->g, object, s->at->tid, s->at->frame, &t, e), s);
 
 	if (r)
 		return r;
@@ -314,7 +271,7 @@ static int class_of(const struct scope *s, const char *object, bool arrow, char 
 static int find_slot(const struct scope *s, const char *object, const char *name, struct call *c, struct err *e)
 {
 	cleanup_free char *cmd = str_fmt("info vtbl %s", object), *text = NULL, *method = str_fmt("::%s(", name);
-	int r = refused(gdb_console_at(s->g, s->tid, s->frame, 0, cmd, &text, e), s);
+	int r = refused(gdb_console_at(s->g, s->at->tid, s->at->frame, 0, cmd, &text, e), s);
 	unsigned found = 0;
 	char *second;
 
@@ -382,12 +339,12 @@ static int type_of_method(const struct scope *s, const char *text, const struct 
 	if (r)
 		return r;
 	method = str_fmt("&%s::%.*s", class, (int)(f->open - f->name), text + f->name);
-	r = refused(gdb_type_of(s->g, method, s->tid, s->frame, t, e), s);
+	r = refused(gdb_type_of(s->g, method, s->at->tid, s->at->frame, t, e), s);
 	if (r)
 		return r;
 	returned = xstrndup(t->definition, strcspn(t->definition, "("));
 	gdb_type_fini(t);
-	return *returned ? refused(gdb_type_of(s->g, returned, s->tid, s->frame, t, e), s) : REFUSED;
+	return *returned ? refused(gdb_type_of(s->g, returned, s->at->tid, s->at->frame, t, e), s) : REFUSED;
 }
 
 /* The name of the type of number that the call returns. */
@@ -397,7 +354,7 @@ static int type_of_call(const struct scope *s, const char *text, const struct fo
 	cleanup_free char *whole = xstrndup(text + f->object, f->close + 1 - f->object);
 	const char *known = f->object == f->name ? gdb_libc_type(text + f->name, f->open - f->name) : NULL;
 	struct gdb_type t;
-	int r = refused(gdb_type_of(s->g, whole, s->tid, s->frame, &t, e), s);
+	int r = refused(gdb_type_of(s->g, whole, s->at->tid, s->at->frame, &t, e), s);
 
 	if (r == REFUSED && known && strcmp(known, "double") && strcmp(known, "float")) {
 		*name = xstrdup(known);
@@ -407,8 +364,8 @@ static int type_of_call(const struct scope *s, const char *text, const struct fo
 		r = type_of_method(s, text, f, &t, e);
 	if (r)
 		return r;
-	c->floating = is_floating(&t);
-	if ((is_scalar(&t) || c->floating) && !strpbrk(t.name, "([{"))
+	c->floating = !t.is_reference && gdb_type_is_floating(&t);
+	if ((gdb_type_is_scalar(&t) || c->floating) && !strpbrk(t.name, "([{"))
 		*name = xstrdup(t.name);
 	else
 		r = REFUSED;
@@ -429,10 +386,10 @@ static int replace(const struct scope *s, const char *text, const struct found *
 	return r;
 }
 
-int calls_init(struct calls *c, struct gdb *g, const char *text, pid_t tid, int frame, char **outer,
+int calls_init(struct calls *c, struct gdb *g, const char *text, const struct gdb_place *at, char **outer,
 	       struct err *e)
 {
-	const struct scope s = {g, tid, frame, &c->locals};
+	const struct scope s = {g, at, &c->locals};
 	cleanup_free char *cur = xstrdup(text);
 	struct found f;
 	int r = 0;

@@ -14,6 +14,7 @@
 #include <sys/types.h>
 
 #include "base/err.h"
+#include "gdb/agentexpr.h"
 #include "gdb/gdb.h"
 #include "gdb/locals.h"
 
@@ -47,11 +48,11 @@ struct calls {
 };
 
 /*
- * Takes text apart in the scope of a frame. 0: done, *outer (the caller's) is the rest; calls_fini
+ * Takes text apart in the scope of a place. 0: done, *outer (the caller's) is the rest; calls_fini
  * frees. 1: it has no calls, or such that only GDB can make (with floating-point arguments, overloaded virtual
  * functions, structs by value ...). -1: GDB failed.
  */
-int calls_init(struct calls *c, struct gdb *g, const char *text, pid_t tid, int frame, char **outer,
+int calls_init(struct calls *c, struct gdb *g, const char *text, const struct gdb_place *at, char **outer,
 	       struct err *e);
 void calls_fini(struct calls *c);
 

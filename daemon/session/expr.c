@@ -30,16 +30,16 @@ static bool is_unknown_symbol(const struct err *e)
 }
 
 /* Expressions with calls. 1: they are made, or GDB must evaluate them. -1: GDB failed. */
-static int try_calls(struct expr *x, struct gdb *g, pid_t tid, int frame, struct err *e)
+static int try_calls(struct expr *x, struct gdb *g, const struct gdb_place *at, struct err *e)
 {
 	cleanup_free char *outer = NULL;
-	int r = calls_init(&x->calls, g, x->text, tid, frame, &outer, e);
+	int r = calls_init(&x->calls, g, x->text, at, &outer, e);
 
 	if (r)
 		return r;
 	if (x->calls.locals.any)
 		x->locals = x->calls.locals;
-	if (gdb_type_of(g, outer, tid, frame, &x->x.type, e) == 0)
+	if (gdb_type_of(g, outer, at->tid, at->frame, &x->x.type, e) == 0)
 		x->direct = true;
 	else
 		calls_fini(&x->calls);
@@ -47,19 +47,19 @@ static int try_calls(struct expr *x, struct gdb *g, pid_t tid, int frame, struct
 }
 
 /* What GDB will evaluate in copies, which stand in other frames. */
-static int for_gdb(struct expr *x, struct gdb *g, pid_t tid, int frame, struct err *e)
+static int for_gdb(struct expr *x, struct gdb *g, const struct gdb_place *at, struct err *e)
 {
-	if (gdb_rewrite_absolute(g, x->text, tid, frame, &x->absolute, &x->locals, e) < 0)
+	if (gdb_rewrite_absolute(g, x->text, at->tid, at->frame, &x->absolute, &x->locals, e) < 0)
 		return -1;
 	log_info("%s: by GDB as %s", x->text, x->absolute ? x->absolute : "it is, in its frame");
-	return try_calls(x, g, tid, frame, e);
+	return try_calls(x, g, at, e);
 }
 
 /* The types of libc's functions, one after the other. */
-static int compile(struct expr *x, struct gdb *g, pid_t tid, int frame, struct err *e)
+static int compile(struct expr *x, struct gdb *g, const struct gdb_place *at, struct err *e)
 {
 	for (;;) {
-		int r = gdb_expr_compile(g, x->text, tid, frame, &x->x, e);
+		int r = gdb_expr_compile(g, x->text, at, &x->x, e);
 		char *cast = r < 0 && e->kind == ERR_USAGE ? gdb_libc_supply(x->text, e->text) : NULL;
 
 		if (!cast)
@@ -70,12 +70,12 @@ static int compile(struct expr *x, struct gdb *g, pid_t tid, int frame, struct e
 }
 
 /* As try_frame, without 2. */
-static int try_float(struct expr *x, struct gdb *g, pid_t tid, int frame, struct err *e)
+static int try_float(struct expr *x, struct gdb *g, const struct gdb_place *at, struct err *e)
 {
-	int r = expr_float_compile(g, x->text, tid, frame, &x->code, &x->len, &x->locals, e);
+	int r = expr_float_compile(g, x->text, at, &x->code, &x->len, &x->locals, e);
 
 	if (!r)
-		r = gdb_type_of(g, x->text, tid, frame, &x->x.type, e);
+		r = gdb_type_of(g, x->text, at->tid, at->frame, &x->x.type, e);
 	x->compiled = !r;
 	if (!r)
 		return 0;
@@ -86,15 +86,15 @@ static int try_float(struct expr *x, struct gdb *g, pid_t tid, int frame, struct
 }
 
 /* With the methods of libstdc++ spelled out, it may be compiled after all: 0. Else 1, or -1. */
-static int try_spelled_out(struct expr *x, struct gdb *g, pid_t tid, int frame, struct err *e)
+static int try_spelled_out(struct expr *x, struct gdb *g, const struct gdb_place *at, struct err *e)
 {
 	cleanup_free char *text = NULL;
 	struct err why = {0};
-	int r = gdb_without_containers(g, x->text, tid, frame, &text, e);
+	int r = gdb_without_containers(g, x->text, at->tid, at->frame, &text, e);
 
 	if (r)
 		return r;
-	r = gdb_expr_compile(g, text, tid, frame, &x->x, &why);
+	r = gdb_expr_compile(g, text, at, &x->x, &why);
 	log_info("%s: as %s: %s", x->text, text, r ? why.text : "compiled");
 	if (r == GDB_NOT_COMPILABLE) { /* a call's argument, maybe */
 		free(x->text);
@@ -112,10 +112,10 @@ static int try_spelled_out(struct expr *x, struct gdb *g, pid_t tid, int frame, 
 }
 
 /* 0: compiled. 1: valid, GDB must evaluate it. 2: no such symbol here. -1: failure. */
-static int try_frame(struct expr *x, struct gdb *g, pid_t tid, int frame, struct err *e)
+static int try_frame(struct expr *x, struct gdb *g, const struct gdb_place *at, struct err *e)
 {
 	struct err why = {0};
-	int r = compile(x, g, tid, frame, &why);
+	int r = compile(x, g, at, &why);
 
 	if (r == 0) {
 		if (agent_assemble(x->x.listing, &x->code, &x->len, &why)) {
@@ -129,21 +129,21 @@ static int try_frame(struct expr *x, struct gdb *g, pid_t tid, int frame, struct
 		return 0;
 	}
 	if (r == GDB_NOT_COMPILABLE) {
-		int f = try_float(x, g, tid, frame, e);
+		int f = try_float(x, g, at, e);
 
 		if (f <= 0)
 			return f;
 	}
 	/* GDB 13 evaluates virtual functions, but does not tell their types */
 	if (r == GDB_NOT_COMPILABLE || (why.kind == ERR_USAGE && !is_unknown_symbol(&why))) {
-		int s = try_spelled_out(x, g, tid, frame, e);
+		int s = try_spelled_out(x, g, at, e);
 
 		if (s <= 0)
 			return s;
 	}
 	x->unsure = r < 0 && why.kind == ERR_USAGE && strchr(x->text, '(') && !is_unknown_symbol(&why);
 	if (r == GDB_NOT_COMPILABLE || x->unsure)
-		return for_gdb(x, g, tid, frame, e);
+		return for_gdb(x, g, at, e);
 	*e = why;
 	return why.kind == ERR_USAGE ? 2 : -1;
 }
@@ -159,7 +159,9 @@ static int try_thread(struct expr *x, struct gdb *g, pid_t tid, struct err *e)
 		return -1;
 	user = gdb_frames_user(frames, n, "libfred-record.so");
 	for (int f = user; f < (int)n && r == 2; f++) {
-		r = gdb_keep_language(g, tid, f, e) ? -1 : try_frame(x, g, tid, f, e);
+		cleanup_place struct gdb_place at = {0};
+
+		r = gdb_keep_language(g, tid, f, e) || gdb_place_init(&at, g, tid, f, e) ? -1 : try_frame(x, g, &at, e);
 		if (r == 2 && !first.kind)
 			first = *e;
 		if (r == 2 && !is_unknown_symbol(e))

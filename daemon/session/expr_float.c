@@ -17,6 +17,7 @@
 #include "gdb/agentexpr.h"
 #include "gdb/containers.h"
 #include "gdb/rewrite.h"
+#include "gdb/text.h"
 #include "search/agent.h"
 
 #define REFUSED	  1
@@ -26,9 +27,9 @@ enum kind { SIGNED, UNSIGNED, POINTER, FLOAT, DOUBLE };
 
 struct place {
 	struct gdb *g;
-	pid_t tid;
-	int frame;
+	const struct gdb_place *at;
 	int depth;
+	bool refused; /* GDB has seen the text at depth 1, and compiles it not */
 	bool any; /* a floating-point number was there */
 };
 
@@ -72,28 +73,18 @@ static void op_with(struct piece *p, enum agent_op o, uint64_t operand, unsigned
 		buf_add_char(&p->code, (char)(operand >> (8 * bytes)));
 }
 
-static unsigned operand_bytes(uint8_t o)
-{
-	static const uint8_t bytes[256] = {
-#define X(name, number, operand) [number] = (operand),
-		AGENT_OPCODES(X)
-#undef X
-	};
-
-	return bytes[o];
-}
-
 /* Behind what is there: the targets of jumps move along. */
 static void append(struct piece *p, const struct buf *code)
 {
 	const uint8_t *c = (const uint8_t *)code->data;
 	size_t base = p->code.len;
 
-	for (size_t i = 0; i < code->len; i += 1 + operand_bytes(c[i])) {
+	for (size_t i = 0, n; i < code->len; i += n) {
+		n = 1 + agent_operand_size(c[i]);
 		if (c[i] == AGENT_goto || c[i] == AGENT_if_goto)
 			op_with(p, (enum agent_op)c[i], (uint64_t)(c[i + 1] << 8 | c[i + 2]) + base, 2);
 		else
-			buf_add(&p->code, code->data + i, 1 + operand_bytes(c[i]));
+			buf_add(&p->code, code->data + i, n);
 	}
 }
 
@@ -121,16 +112,6 @@ static void to_truth(struct piece *p)
 
 /* ---- operands ---- */
 
-static bool is_number_type(const struct gdb_type *t)
-{
-	return t->kind == GDB_TYPE_FLOAT && (t->size == 4 || t->size == 8);
-}
-
-static bool is_integer(const struct gdb_type *t)
-{
-	return !t->is_reference && t->size && t->size <= 8 && t->kind <= GDB_TYPE_POINTER;
-}
-
 /* What GDB has compiled, without its `end`. */
 static int take_listing(const struct gdb_expr *x, struct piece *out, struct err *e)
 {
@@ -144,34 +125,30 @@ static int take_listing(const struct gdb_expr *x, struct piece *out, struct err 
 	return 0;
 }
 
-static int integer(struct place *p, const char *text, struct piece *out, struct err *e)
+static void read_floating(struct place *p, unsigned size, struct piece *out)
 {
-	struct gdb_expr x;
-	int r = gdb_expr_compile(p->g, text, p->tid, p->frame, &x, e);
-
-	if (r)
-		return gdb_dead(p->g) ? -1 : REFUSED;
-	r = is_integer(&x.type) ? take_listing(&x, out, e) : refuse(e, text);
-	out->kind = x.type.kind == GDB_TYPE_POINTER ? POINTER : x.type.is_signed ? SIGNED : UNSIGNED;
-	gdb_expr_fini(&x);
-	return r;
+	op(out, size == 4 ? AGENT_ref32 : AGENT_ref64);
+	if (size == 4)
+		op(out, AGENT_of_float);
+	out->kind = size == 4 ? FLOAT : DOUBLE;
+	p->any = true;
 }
 
-static int in_memory(struct place *p, const char *text, struct piece *out, struct err *e)
+/* What GDB compiles: an integer, or the address of a float or double. */
+static int compiled(struct place *p, const char *text, struct piece *out, struct err *e)
 {
 	struct gdb_expr x;
-	int r = gdb_expr_compile_address(p->g, text, p->tid, p->frame, &x, e);
+	int r = gdb_expr_compile_number(p->g, text, p->at, &x, e);
 
 	if (r)
 		return gdb_dead(p->g) ? -1 : REFUSED;
-	r = is_number_type(&x.type) ? take_listing(&x, out, e) : refuse(e, text);
-	if (!r) {
-		op(out, x.type.size == 4 ? AGENT_ref32 : AGENT_ref64);
-		if (x.type.size == 4)
-			op(out, AGENT_of_float);
-		out->kind = x.type.size == 4 ? FLOAT : DOUBLE;
-		p->any = true;
-	}
+	if (gdb_type_is_scalar(&x.type) || gdb_type_is_floating(&x.type))
+		r = take_listing(&x, out, e);
+	else
+		r = refuse(e, text);
+	out->kind = x.type.kind == GDB_TYPE_POINTER ? POINTER : x.type.is_signed ? SIGNED : UNSIGNED;
+	if (!r && gdb_type_is_floating(&x.type))
+		read_floating(p, x.type.size, out);
 	gdb_expr_fini(&x);
 	return r;
 }
@@ -218,33 +195,12 @@ static const struct operator *operator_at(const char *s)
 	return NULL;
 }
 
-/* Behind the bracket or quote at s; NULL: it is not closed. */
-static const char *skip_group(const char *s)
-{
-	int depth = 0;
-
-	do {
-		if (*s == '"' || *s == '\'') {
-			char quote = *s++;
-
-			while (*s && *s != quote)
-				s += *s == '\\' && s[1] ? 2 : 1;
-			if (!*s)
-				return NULL;
-		} else {
-			depth += (*s == '(' || *s == '[') - (*s == ')' || *s == ']');
-		}
-		s++;
-	} while (*s && depth > 0);
-	return depth > 0 ? NULL : s;
-}
-
 /* Behind a name or number, with the sign of its exponent. */
 static const char *skip_word(const char *s)
 {
 	bool number = isdigit((unsigned char)*s) || *s == '.', hex = s[0] == '0' && (s[1] | 32) == 'x';
 
-	while (isalnum((unsigned char)*s) || *s == '_' || *s == '.' ||
+	while (text_is_name(*s) || *s == '.' ||
 	       (number && (*s == '+' || *s == '-') && (s[-1] | 32) == (hex ? 'p' : 'e')))
 		s++;
 	return s;
@@ -265,13 +221,13 @@ static const char *split_at(const char *text, const struct operator **which)
 		if (isspace((unsigned char)*s)) {
 			s++;
 		} else if (strchr("([\"'", *s)) {
-			const char *behind = skip_group(s);
+			const char *behind = text_behind_group(s);
 
 			/* (T)x: what follows a cast is its operand; a - there may be either, and GDB will not have it */
 			behind_cast = *s == '(' && !behind_operand;
 			behind_operand = true;
 			s = behind;
-		} else if (isalnum((unsigned char)*s) || *s == '_' || *s == '.') {
+		} else if (text_is_name(*s) || *s == '.') {
 			s = skip_word(s);
 			behind_operand = true;
 			behind_cast = false;
@@ -386,11 +342,11 @@ static int binary(struct place *p, const char *text, const char *at, const struc
 
 static int cast_to(struct piece *out, const struct gdb_type *t, const char *text, struct err *e)
 {
-	if (is_number_type(t)) {
+	if (gdb_type_is_floating(t)) {
 		to_floating(out, t->size == 4 ? FLOAT : DOUBLE);
 		return 0;
 	}
-	if (!is_integer(t) || t->kind == GDB_TYPE_BOOL || t->kind == GDB_TYPE_POINTER)
+	if (!gdb_type_is_scalar(t) || t->kind == GDB_TYPE_BOOL || t->kind == GDB_TYPE_POINTER)
 		return refuse(e, text);
 	if (is_floating(out))
 		op(out, t->is_signed || t->size < 8 ? AGENT_to_signed : AGENT_to_unsigned);
@@ -406,7 +362,7 @@ static int cast(struct place *p, const char *text, const char *behind, struct pi
 	cleanup_free char *as_type = str_fmt("%.*s0", (int)(behind - text), text);
 	struct gdb_type t;
 	struct err why;
-	int r = gdb_type_of(p->g, as_type, p->tid, p->frame, &t, &why);
+	int r = gdb_type_of(p->g, as_type, p->at->tid, p->at->frame, &t, &why);
 
 	if (r)
 		return gdb_dead(p->g) ? err_set(e, ERR_INTERNAL, "%s", why.text) : refuse(e, text);
@@ -419,7 +375,7 @@ static int cast(struct place *p, const char *text, const char *behind, struct pi
 
 static int prefixed(struct place *p, const char *text, struct piece *out, struct err *e)
 {
-	const char *behind = *text == '(' ? skip_group(text) : NULL;
+	const char *behind = *text == '(' ? text_behind_group(text) : NULL;
 	int r;
 
 	if (behind && !*behind) {
@@ -449,17 +405,14 @@ static int build_trimmed(struct place *p, const char *text, struct piece *out, s
 {
 	const struct operator *o = NULL;
 	const char *at;
-	int r;
+	int r = REFUSED;
 
 	if (literal(text, out)) {
 		p->any = true;
 		return 0;
 	}
-	r = integer(p, text, out, e);
-	if (r <= 0)
-		return r;
-	out->code.len = 0;
-	r = in_memory(p, text, out, e);
+	if (p->depth > 1 || !p->refused)
+		r = compiled(p, text, out, e);
 	if (r <= 0)
 		return r;
 	out->code.len = 0;
@@ -486,19 +439,20 @@ static int build(struct place *p, const char *text, struct piece *out, struct er
 	return r;
 }
 
-int expr_float_compile(struct gdb *g, const char *text, pid_t tid, int frame, uint8_t **code, size_t *len,
+int expr_float_compile(struct gdb *g, const char *text, const struct gdb_place *at, uint8_t **code, size_t *len,
 		       struct gdb_locals *locals, struct err *e)
 {
 	cleanup_free char *plain = NULL, *absolute = NULL;
-	struct place p = {.g = g, .tid = tid, .frame = frame};
+	struct place p = {.g = g, .at = at};
 	cleanup_piece struct piece whole = {0};
-	int r = gdb_without_containers(g, text, tid, frame, &plain, e);
+	int r = gdb_without_containers(g, text, at->tid, at->frame, &plain, e);
 
+	p.refused = !plain;
 	if (r >= 0)
 		r = build(&p, plain ? plain : text, &whole, e);
 	if (!r && (!p.any || is_floating(&whole)))
 		r = refuse(e, text);
-	if (!r && gdb_rewrite_absolute(g, plain ? plain : text, tid, frame, &absolute, locals, e) < 0)
+	if (!r && gdb_rewrite_absolute(g, plain ? plain : text, at->tid, at->frame, &absolute, locals, e) < 0)
 		r = -1;
 	if (r)
 		return r;

@@ -9,15 +9,16 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "gdb/agentexpr.h"
 #include "gdb/gdb.h"
 #include "gdb/locals.h"
 
 /*
- * To agent bytecode (search/agent.h) whose value is an integer. 0: *code is the caller's, *locals tells of the frame whose
+ * A text that gdb_expr_compile has refused, to agent bytecode (search/agent.h) whose value is an integer. 0: *code is the caller's, *locals tells of the frame whose
  * variables are used. 1: it has no such numbers, or is not made of + - * / < <= > >= == != && || ! and casts between them:
  * e says why. -1: GDB failed.
  */
-int expr_float_compile(struct gdb *g, const char *text, pid_t tid, int frame, uint8_t **code, size_t *len,
+int expr_float_compile(struct gdb *g, const char *text, const struct gdb_place *at, uint8_t **code, size_t *len,
 		       struct gdb_locals *locals, struct err *e);
 
 #endif

@@ -85,22 +85,22 @@ static int eval_into(struct look *l, json_t *one, pid_t tid, int frame, struct e
 }
 
 /* Without side effects: done here. 1: it needs a copy. */
-static int eval_pure(struct look *l, json_t *one, pid_t tid, int frame, struct err *e)
+static int eval_pure(struct look *l, json_t *one, const struct gdb_place *at, struct err *e)
 {
 	struct gdb_expr x = {0};
 	struct err why = {0};
-	int r = gdb_expr_compile(l->g, text_of(one), tid, frame, &x, &why);
+	int r = gdb_expr_compile(l->g, text_of(one), at, &x, &why);
 
 	if (r == GDB_NOT_COMPILABLE)
 		return 1;
-	if (r && say_otherwise(l, one, tid, frame, &why))
-		return eval_pure(l, one, tid, frame, e);
+	if (r && say_otherwise(l, one, at->tid, at->frame, &why))
+		return eval_pure(l, one, at, e);
 	/* GDB 13 evaluates virtual functions, but does not tell their types */
 	if (r && why.kind == ERR_USAGE && strchr(text_of(one), '('))
 		return 1;
 	if (!r) {
 		gdb_expr_fini(&x);
-		return eval_into(l, one, tid, frame, e);
+		return eval_into(l, one, at->tid, at->frame, e);
 	}
 	if (is_fatal(l, &why)) {
 		*e = why;
@@ -112,14 +112,16 @@ static int eval_pure(struct look *l, json_t *one, pid_t tid, int frame, struct e
 
 static int eval_all_pure(struct look *l, json_t *values, pid_t tid, struct err *e)
 {
+	cleanup_place struct gdb_place at = {0};
 	json_t *one;
 	size_t i;
 	int frame;
 
-	if (look_user_frame(l, tid, &frame, e) || gdb_keep_language(l->g, tid, frame, e))
+	if (look_user_frame(l, tid, &frame, e) || gdb_keep_language(l->g, tid, frame, e) ||
+	    gdb_place_init(&at, l->g, tid, frame, e))
 		return -1;
 	json_array_foreach(values, i, one) {
-		int r = eval_pure(l, one, tid, frame, e);
+		int r = eval_pure(l, one, &at, e);
 
 		if (r < 0)
 			return -1;

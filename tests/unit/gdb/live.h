@@ -6,18 +6,24 @@
 #include <sys/types.h>
 
 #include "base/err.h"
+#include "gdb/agentexpr.h"
 #include "gdb/gdb.h"
 #include "search/agent.h"
 
 struct live {
 	pid_t pid;
 	struct gdb *gdb;
+	struct gdb_place at; /* as live_look_from has set it */
 };
 
 /* Starts program (with one argument, if not NULL) and waits until all its `threads` are in a futex. */
 pid_t live_start(const char *program, const char *arg, int threads);
 /* The same, and GDB attached. Fails the test when something does not work. */
 void live_attach(struct live *l, const char *program, const char *arg, int threads);
+/* The same of a program with one thread, and live_look_from that. */
+void live_in(struct live *l, const char *program, const char *func);
+/* Expressions are those of the innermost frame of this function (NULL: of all), of this thread (0: the first). */
+void live_look_from(struct live *l, pid_t tid, const char *func);
 void live_end(struct live *l);
 void live_kill(pid_t pid);
 /* Reads "Name:" of /proc/PID/status as text (static buffer). */

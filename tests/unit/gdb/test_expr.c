@@ -49,7 +49,7 @@ static char *interpret(struct live *l, const struct gdb_expr *x, struct agent_re
 }
 
 /* One expression must compile, and agree with GDB. */
-static void agree(struct live *l, int frame, const char *expr)
+static void agree(struct live *l, const char *expr)
 {
 	cleanup_free char *ours = NULL, *gdbs = NULL;
 	enum agent_status status;
@@ -57,12 +57,12 @@ static void agree(struct live *l, int frame, const char *expr)
 	struct gdb_expr x;
 	struct err e = {0};
 
-	if (gdb_expr_compile(l->gdb, expr, 0, frame, &x, &e))
+	if (gdb_expr_compile(l->gdb, expr, &l->at, &x, &e))
 		fail_msg("%s does not compile: %s", expr, e.text);
 	ours = interpret(l, &x, &out, &status);
 	if (status)
 		fail_msg("%s: %s", expr, agent_status_text(status));
-	if (gdb_eval(l->gdb, expr, 0, frame, 0, &gdbs, &e))
+	if (gdb_eval(l->gdb, expr, l->at.tid, l->at.frame, 0, &gdbs, &e))
 		fail_msg("%s: %s", expr, e.text);
 	cut_decoration(&x.type, gdbs);
 	if (strcmp(ours, gdbs))
@@ -72,7 +72,7 @@ static void agree(struct live *l, int frame, const char *expr)
 }
 
 /* Compiles, but has no value now, here or in GDB. */
-static void agree_fault(struct live *l, int frame, const char *expr, enum agent_status want)
+static void agree_fault(struct live *l, const char *expr, enum agent_status want)
 {
 	cleanup_free char *ours = NULL, *gdbs = NULL;
 	enum agent_status status;
@@ -80,39 +80,39 @@ static void agree_fault(struct live *l, int frame, const char *expr, enum agent_
 	struct gdb_expr x;
 	struct err e = {0};
 
-	if (gdb_expr_compile(l->gdb, expr, 0, frame, &x, &e))
+	if (gdb_expr_compile(l->gdb, expr, &l->at, &x, &e))
 		fail_msg("%s does not compile: %s", expr, e.text);
 	ours = interpret(l, &x, &out, &status);
 	assert_int_equal(status, want);
-	assert_int_equal(gdb_eval(l->gdb, expr, 0, frame, 0, &gdbs, &e), GDB_UNAVAILABLE);
+	assert_int_equal(gdb_eval(l->gdb, expr, l->at.tid, l->at.frame, 0, &gdbs, &e), GDB_UNAVAILABLE);
 	assert_int_equal(e.kind, ERR_NOT_FOUND);
 	gdb_expr_fini(&x);
 }
 
 /* Valid for GDB's print, not for the agent. */
-static void not_compilable(struct live *l, int frame, const char *expr)
+static void not_compilable(struct live *l, const char *expr)
 {
 	struct gdb_expr x = {0};
 	struct err e = {0};
-	int r = gdb_expr_compile(l->gdb, expr, 0, frame, &x, &e);
+	int r = gdb_expr_compile(l->gdb, expr, &l->at, &x, &e);
 
 	if (r != GDB_NOT_COMPILABLE || e.kind != ERR_NOT_FOUND || !e.text[0])
 		fail_msg("%s: %d, %s\n%s", expr, r, e.text, r ? "" : x.listing);
 }
 
-static void refused(struct live *l, int frame, const char *expr)
+static void refused(struct live *l, const char *expr)
 {
 	struct gdb_expr x = {0};
 	struct err e = {0};
-	int r = gdb_expr_compile(l->gdb, expr, 0, frame, &x, &e);
+	int r = gdb_expr_compile(l->gdb, expr, &l->at, &x, &e);
 
 	if (r != -1 || e.kind != ERR_USAGE || !e.text[0])
 		fail_msg("%s: %d, %s", expr, r, e.text);
 }
 
-#define EACH(l, frame, list, check)                                                                \
+#define EACH(l, list, check)                                                                       \
 	for (size_t i_ = 0; i_ < sizeof(list) / sizeof(list[0]); i_++)                             \
-	check(l, frame, list[i_])
+	check(l, list[i_])
 
 static const char *const globals[] = {
 	"head->value", "head->five", "head->three", "head->wide", "second.three", "third.three",
@@ -160,32 +160,31 @@ static const char *const wrong[] = {
 static void test_c_plain(void **state)
 {
 	struct live l;
-	int frame;
 
 	(void)state;
-	live_attach(&l, c_plain, NULL, 1);
-	frame = live_frame_of(l.gdb, 0, "work");
-	assert_true(frame > 0);
-	EACH(&l, frame, globals, agree);
-	EACH(&l, frame, locals, agree);
+	live_in(&l, c_plain, "work");
+	EACH(&l, globals, agree);
+	EACH(&l, locals, agree);
+	EACH(&l, beyond, not_compilable);
+	EACH(&l, wrong, refused);
+	not_compilable(&l, "nameless.z");
+	agree_fault(&l, "nothing->value", AGENT_BAD_MEMORY);
+	agree_fault(&l, "third.next->next->value", AGENT_BAD_MEMORY);
+	agree_fault(&l, "1 / (head->five - 31)", AGENT_DIV_ZERO);
+	agree_fault(&l, "1 % nothing->value", AGENT_BAD_MEMORY);
+	live_look_from(&l, 0, "inlined_step");
+	agree(&l, "doubled");
+	agree(&l, "depth");
 	/* From the innermost frame too, which has no debug information. */
+	live_look_from(&l, 0, NULL);
 	for (size_t i = 0; i < 20; i++)
-		agree(&l, 0, globals[i]);
-	agree(&l, live_frame_of(l.gdb, 0, "inlined_step"), "doubled");
-	agree(&l, live_frame_of(l.gdb, 0, "inlined_step"), "depth");
-	EACH(&l, frame, beyond, not_compilable);
-	EACH(&l, frame, wrong, refused);
-	not_compilable(&l, frame, "nameless.z");
-	/* Frame 0 is in another file, where struct node is another type. */
-	agree(&l, 0, "head->value");
-	agree(&l, 0, "head->next->name[0]");
-	agree(&l, 0, "block_node.value");
-	agree(&l, 0, "((struct node *)&block_node)->value");
-	not_compilable(&l, 0, "tls_node->value");
-	agree_fault(&l, frame, "nothing->value", AGENT_BAD_MEMORY);
-	agree_fault(&l, frame, "third.next->next->value", AGENT_BAD_MEMORY);
-	agree_fault(&l, frame, "1 / (head->five - 31)", AGENT_DIV_ZERO);
-	agree_fault(&l, frame, "1 % nothing->value", AGENT_BAD_MEMORY);
+		agree(&l, globals[i]);
+	/* It is in another file, where struct node is another type. */
+	agree(&l, "head->value");
+	agree(&l, "head->next->name[0]");
+	agree(&l, "block_node.value");
+	agree(&l, "((struct node *)&block_node)->value");
+	not_compilable(&l, "tls_node->value");
 	live_end(&l);
 }
 
@@ -195,17 +194,15 @@ static void test_c_optimized(void **state)
 	/* The optimiser has left these in registers, or nowhere. */
 	static const char *const not_in_memory[] = {"node->value", "n", "n + 1"};
 	struct live l;
-	int frame;
 
 	(void)state;
-	live_attach(&l, c_optimized, NULL, 1);
-	frame = live_frame_of(l.gdb, 0, "work");
-	assert_true(frame > 0);
-	EACH(&l, frame, globals, agree);
-	EACH(&l, frame, in_memory, agree);
-	EACH(&l, frame, not_in_memory, not_compilable);
-	agree(&l, live_frame_of(l.gdb, 0, "inlined_step"), "doubled");
-	EACH(&l, frame, wrong, refused);
+	live_in(&l, c_optimized, "work");
+	EACH(&l, globals, agree);
+	EACH(&l, in_memory, agree);
+	EACH(&l, not_in_memory, not_compilable);
+	live_look_from(&l, 0, "inlined_step");
+	agree(&l, "doubled");
+	EACH(&l, wrong, refused);
 	live_end(&l);
 }
 
@@ -222,17 +219,14 @@ static void test_cxx(void **state)
 	static const char *const fall_back[] = {"size()", "(bool)m_count", "m_items", "other", "m_name", "store.size() == 4"};
 	static const char *const bad[] = {"m_nosuch", "this->", "shop::nosuch", "nosuch::total"};
 	struct live l;
-	int frame;
 
 	(void)state;
 	if (!cxx)
 		skip();
-	live_attach(&l, cxx, NULL, 1);
-	frame = live_frame_of(l.gdb, 0, "shop::Store::run");
-	assert_true(frame > 0);
-	EACH(&l, frame, good, agree);
-	EACH(&l, frame, fall_back, not_compilable);
-	EACH(&l, frame, bad, refused);
+	live_in(&l, cxx, "shop::Store::run");
+	EACH(&l, good, agree);
+	EACH(&l, fall_back, not_compilable);
+	EACH(&l, bad, refused);
 	live_end(&l);
 }
 
@@ -275,13 +269,11 @@ static void test_containers(void **state)
 	static const char *const as_it_is[] = {"holder.hits", "holder.state", "store.m_owned", "&holder.hits",
 					       "holder.state == holder.empty", "total + 1", "holder.state == \"\\x41\""};
 	struct live l;
-	int frame;
 
 	(void)state;
 	if (!cxx)
 		skip();
-	live_attach(&l, cxx, NULL, 1);
-	frame = live_frame_of(l.gdb, 0, "shop::Store::run");
+	live_in(&l, cxx, "shop::Store::run");
 	for (size_t i = 0; i < sizeof(good) / sizeof(good[0]); i++) {
 		cleanup_free char *text = NULL, *value = NULL;
 		enum agent_status status;
@@ -289,9 +281,9 @@ static void test_containers(void **state)
 		struct gdb_expr x = {0};
 		struct err e = {0};
 
-		if (gdb_without_containers(l.gdb, good[i].expr, 0, frame, &text, &e))
+		if (gdb_without_containers(l.gdb, good[i].expr, 0, l.at.frame, &text, &e))
 			fail_msg("%s: not spelled out", good[i].expr);
-		if (gdb_expr_compile(l.gdb, text, 0, frame, &x, &e))
+		if (gdb_expr_compile(l.gdb, text, &l.at, &x, &e))
 			fail_msg("%s as %s: %s", good[i].expr, text, e.text);
 		value = interpret(&l, &x, &out, &status);
 		if (status)
@@ -304,7 +296,7 @@ static void test_containers(void **state)
 		cleanup_free char *text = NULL;
 		struct err e = {0};
 
-		if (gdb_without_containers(l.gdb, as_it_is[i], 0, frame, &text, &e) != 1)
+		if (gdb_without_containers(l.gdb, as_it_is[i], 0, l.at.frame, &text, &e) != 1)
 			fail_msg("%s became %s", as_it_is[i], text);
 	}
 	live_end(&l);
@@ -316,11 +308,9 @@ static void test_address(void **state)
 	static const char *const objects[] = {"head->ratio", "single", "first", "numbers", "local", "here",
 					      "*head->next", "head->grid[1]"};
 	struct live l;
-	int frame;
 
 	(void)state;
-	live_attach(&l, c_plain, NULL, 1);
-	frame = live_frame_of(l.gdb, 0, "work");
+	live_in(&l, c_plain, "work");
 	for (size_t i = 0; i < sizeof(objects) / sizeof(objects[0]); i++) {
 		cleanup_free char *want_expr = str_fmt("(unsigned long)&(%s)", objects[i]), *want = NULL;
 		cleanup_free char *size_expr = str_fmt("sizeof(%s)", objects[i]), *size = NULL;
@@ -330,13 +320,13 @@ static void test_address(void **state)
 		struct gdb_expr x = {0};
 		struct err e = {0};
 
-		if (gdb_expr_compile_address(l.gdb, objects[i], 0, frame, &x, &e))
+		if (gdb_expr_compile_address(l.gdb, objects[i], &l.at, &x, &e))
 			fail_msg("%s: %s", objects[i], e.text);
 		text = interpret(&l, &x, &out, &status);
 		assert_int_equal(status, AGENT_OK);
 		got = str_fmt("%llu", (unsigned long long)out.value);
-		assert_int_equal(gdb_eval(l.gdb, want_expr, 0, frame, 0, &want, &e), 0);
-		assert_int_equal(gdb_eval(l.gdb, size_expr, 0, frame, 0, &size, &e), 0);
+		assert_int_equal(gdb_eval(l.gdb, want_expr, 0, l.at.frame, 0, &want, &e), 0);
+		assert_int_equal(gdb_eval(l.gdb, size_expr, 0, l.at.frame, 0, &size, &e), 0);
 		assert_string_equal(got, want);
 		assert_int_equal(x.type.size, atoi(size));
 		gdb_expr_fini(&x);
@@ -355,8 +345,8 @@ static void test_ranges(void **state)
 	struct err e = {0};
 
 	(void)state;
-	live_attach(&l, c_plain, NULL, 1);
-	assert_int_equal(gdb_expr_compile(l.gdb, "head->next->value", 0, 0, &x, &e), 0);
+	live_in(&l, c_plain, "work");
+	assert_int_equal(gdb_expr_compile(l.gdb, "head->next->value", &l.at, &x, &e), 0);
 	text = interpret(&l, &x, &out, &status);
 	assert_string_equal(text, "20");
 	assert_int_equal(out.ranges_n, 3);
@@ -382,8 +372,8 @@ static void test_local_without_gdb(void **state)
 	struct err e = {0};
 
 	(void)state;
-	live_attach(&l, c_optimized, NULL, 1);
-	assert_int_equal(gdb_expr_compile(l.gdb, "array[3]", 0, live_frame_of(l.gdb, 0, "work"), &x, &e), 0);
+	live_in(&l, c_optimized, "work");
+	assert_int_equal(gdb_expr_compile(l.gdb, "array[3]", &l.at, &x, &e), 0);
 	assert_int_equal(gdb_detach(l.gdb, &e), 0);
 	text = interpret(&l, &x, &out, &status);
 	assert_string_equal(text, "6");
@@ -410,13 +400,13 @@ static void test_thread_local(void **state)
 		enum agent_status status;
 		struct agent_result out;
 		struct gdb_expr x;
-		int frame = live_frame_of(l.gdb, t[i].tid, func);
 
-		assert_int_equal(gdb_expr_compile(l.gdb, "tls_counter", t[i].tid, frame, &x, &e), 0);
+		live_look_from(&l, t[i].tid, func);
+		assert_int_equal(gdb_expr_compile(l.gdb, "tls_counter", &l.at, &x, &e), 0);
 		text = interpret(&l, &x, &out, &status);
 		assert_string_equal(text, first ? "5" : "77");
 		gdb_expr_fini(&x);
-		assert_int_equal(gdb_expr_compile(l.gdb, "tls_node->value", t[i].tid, frame, &x, &e), 0);
+		assert_int_equal(gdb_expr_compile(l.gdb, "tls_node->value", &l.at, &x, &e), 0);
 		node = interpret(&l, &x, &out, &status);
 		assert_string_equal(node, first ? "20" : "30");
 		gdb_expr_fini(&x);

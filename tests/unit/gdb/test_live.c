@@ -67,7 +67,7 @@ static void wait_state(pid_t pid, char want)
 static void test_attach_blocked(void **state)
 {
 	cleanup_free char *before = NULL, *after = NULL;
-	struct live l;
+	struct live l = {0};
 	struct err e = {0};
 
 	(void)state;
@@ -101,7 +101,7 @@ static void read_regs(pid_t pid, struct user_regs_struct *regs)
 static void test_attach_stopped(void **state)
 {
 	struct user_regs_struct before, after;
-	struct live l;
+	struct live l = {0};
 	struct err e = {0};
 
 	(void)state;
@@ -439,7 +439,7 @@ static void test_target_killed(void **state)
 
 static void test_file(void **state)
 {
-	struct live l;
+	struct live l = {0};
 	struct err e = {0};
 
 	(void)state;

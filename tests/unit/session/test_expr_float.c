@@ -47,7 +47,7 @@ static const char *const refused[] = {
 	"(bool)half > 0", "half > 'a' > $pc", "(short)minus + 0 == -7", "",
 };
 
-static char *ours(struct live *l, int frame, const char *text, int *r)
+static char *ours(struct live *l, const char *text, int *r)
 {
 	struct live_memory mem = {l->pid};
 	cleanup_free uint8_t *code = NULL;
@@ -56,53 +56,58 @@ static char *ours(struct live *l, int frame, const char *text, int *r)
 	struct err e = {0};
 	size_t len;
 
-	*r = expr_float_compile(l->gdb, text, 0, frame, &code, &len, &locals, &e);
+	*r = expr_float_compile(l->gdb, text, &l->at, &code, &len, &locals, &e);
 	if (*r)
 		return e.text[0] ? NULL : xstrdup("no reason");
 	assert_int_equal(agent_run(code, len, &live_agent_ops, &mem, &out), AGENT_OK);
 	return str_fmt("%lld", (long long)out.value);
 }
 
+static int set_up(void **state)
+{
+	static struct live l;
+
+	live_in(&l, program, "main");
+	*state = &l;
+	return 0;
+}
+
+static int tear_down(void **state)
+{
+	live_end(*state);
+	return 0;
+}
+
 static void test_same(void **state)
 {
-	struct live l;
-	int frame;
+	struct live *l = *state;
 
-	(void)state;
-	live_attach(&l, program, NULL, 1);
-	frame = live_frame_of(l.gdb, 0, "main");
 	for (size_t i = 0; i < sizeof(same) / sizeof(same[0]); i++) {
 		cleanup_free char *truth = str_fmt("(long)(%s)", same[i]), *want = NULL, *got = NULL;
 		struct err e = {0};
 		int r;
 
-		got = ours(&l, frame, same[i], &r);
+		got = ours(l, same[i], &r);
 		if (r)
 			fail_msg("%s: not compiled", same[i]);
-		if (gdb_eval(l.gdb, truth, 0, frame, 0, &want, &e))
+		if (gdb_eval(l->gdb, truth, 0, l->at.frame, 0, &want, &e))
 			fail_msg("%s: %s", truth, e.text);
 		if (strcmp(got, want))
 			fail_msg("%s: %s, GDB says %s", same[i], got, want);
 	}
-	live_end(&l);
 }
 
 static void test_refused(void **state)
 {
-	struct live l;
-	int frame;
+	struct live *l = *state;
 
-	(void)state;
-	live_attach(&l, program, NULL, 1);
-	frame = live_frame_of(l.gdb, 0, "main");
 	for (size_t i = 0; i < sizeof(refused) / sizeof(refused[0]); i++) {
 		int r;
-		cleanup_free char *got = ours(&l, frame, refused[i], &r);
+		cleanup_free char *got = ours(l, refused[i], &r);
 
 		if (r != 1 || got)
 			fail_msg("%s: %d, %s", refused[i], r, got ? got : "refused");
 	}
-	live_end(&l);
 }
 
 static void test_memory(void **state)
@@ -111,26 +116,21 @@ static void test_memory(void **state)
 		const char *text;
 		size_t n;
 	} t[] = {{"half > 0", 1}, {"nothing && huge > 1", 1}, {"half && huge > 1", 2}, {"earth.next->mass > 0", 2}};
-	struct live l;
-	int frame;
+	struct live *l = *state;
 
-	(void)state;
-	live_attach(&l, program, NULL, 1);
-	frame = live_frame_of(l.gdb, 0, "main");
 	for (size_t i = 0; i < sizeof(t) / sizeof(t[0]); i++) {
-		struct live_memory mem = {l.pid};
+		struct live_memory mem = {l->pid};
 		cleanup_free uint8_t *code = NULL;
 		struct gdb_locals locals = {0};
 		struct agent_result out;
 		struct err e = {0};
 		size_t len;
 
-		assert_int_equal(expr_float_compile(l.gdb, t[i].text, 0, frame, &code, &len, &locals, &e), 0);
+		assert_int_equal(expr_float_compile(l->gdb, t[i].text, &l->at, &code, &len, &locals, &e), 0);
 		assert_false(locals.any);
 		assert_int_equal(agent_run(code, len, &live_agent_ops, &mem, &out), AGENT_OK);
 		assert_int_equal(out.ranges_n, t[i].n);
 	}
-	live_end(&l);
 }
 
 int main(int argc, char **argv)
@@ -144,5 +144,5 @@ int main(int argc, char **argv)
 	if (argc < 2)
 		return 2;
 	program = argv[1];
-	return cmocka_run_group_tests_name("session-expr-float", tests, NULL, NULL);
+	return cmocka_run_group_tests_name("session-expr-float", tests, set_up, tear_down);
 }
