@@ -281,7 +281,10 @@ static int keep_shim(const char *dir, const char *shim, struct err *e)
 
 	if (mkdir_p(files, 0700, e) || copy_file(shim, copy, e))
 		return -1;
-	return chmod(copy, 0555) ? err_errno(e, ERR_HOST, "%s", copy) : 0;
+	if (chmod(copy, 0555))
+		return err_errno(e, ERR_HOST, "%s", copy);
+	shared_file(copy);
+	return 0;
 }
 
 static int check_dir(const char *dir, struct err *e)

@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/crc32c.h"
 #include "base/fdio.h"
 #include "base/home.h"
 #include "base/path.h"
@@ -44,10 +45,10 @@ static bool replace_by(const char *object, const char *path)
 	return false;
 }
 
-static void share(const char *store, const char *path, const char *sum, json_int_t size)
+static void share(const char *store, const char *path, const char *sum, unsigned long long size)
 {
 	for (unsigned i = 0; i < SAME_NAMES; i++) {
-		cleanup_free char *object = str_fmt("%s/%s-%llx-%u", store, sum, (unsigned long long)size, i);
+		cleanup_free char *object = str_fmt("%s/%s-%llx-%u", store, sum, size, i);
 
 		if (!link(path, object)) {
 			chmod(object, MODE);
@@ -79,8 +80,22 @@ void shared_files(const char *rec, const json_t *manifest)
 		if (!name || !sum || !str_starts(name, "files/"))
 			continue;
 		path = path_join(rec, name);
-		share(store, path, sum, json_integer_value(json_object_get(entry, "size")));
+		share(store, path, sum, (unsigned long long)json_integer_value(json_object_get(entry, "size")));
 	}
+}
+
+void shared_file(const char *path)
+{
+	struct err ignored;
+	cleanup_free char *store = home_subdir(STORE, &ignored);
+	char sum[16];
+	uint64_t size;
+	uint32_t crc;
+
+	if (!store || crc32c_file(path, &crc, &size, &ignored))
+		return;
+	snprintf(sum, sizeof(sum), "%08x", crc);
+	share(store, path, sum, size);
 }
 
 void shared_sweep(void)

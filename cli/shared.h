@@ -15,6 +15,8 @@
  * them. What cannot be (another file system, no more links) stays a file of its own. May be killed at any moment.
  */
 void shared_files(const char *rec, const json_t *manifest);
+/* The same for one file, below a recording's folder, that a replay may use from now on: it is not replaced any more. */
+void shared_file(const char *path);
 /* Removes objects that no recording uses. */
 void shared_sweep(void);
 /* Bytes of blocks below a recording's folder: its own, which its removal gives back, and those shared with others. */

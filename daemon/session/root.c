@@ -230,10 +230,7 @@ static int bind_shim(const struct rec *rec, const struct rec_image *img, struct 
 	/* an earlier target of this cell has done it */
 	if (!stat(ours, &a) && !stat(path, &b) && a.st_dev == b.st_dev && a.st_ino == b.st_ino)
 		return 0;
-	if (!cell_mount_bind(ours, path, 1, e))
-		return 0;
-	/* or it has, before the recording's copy was replaced by one that it shares with others */
-	return same_bytes(ours, path) ? 0 : -1;
+	return cell_mount_bind(ours, path, 1, e);
 }
 
 /* Can the recorder be mounted over the file that it was loaded from? */
