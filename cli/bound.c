@@ -5,14 +5,12 @@
  */
 #include "cli/bound.h"
 
-#include <errno.h>
 #include <limits.h>
 #include <linux/futex.h>
 #include <pthread.h>
 #include <signal.h>
 #include <string.h>
 #include <sys/syscall.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "base/clock.h"
@@ -21,6 +19,7 @@
 #include "cli/client.h"
 #include "cli/control.h"
 #include "cli/out.h"
+#include "cli/pause.h"
 #include "cli/record.h"
 
 #define LEASE_DS 30 /* tenths of a second */
@@ -41,22 +40,10 @@ struct bound {
 	bool stop; /* under lock */
 };
 
-/* Until then, or the end; true: it has come. */
-static bool pause_ms(struct bound *b, unsigned ms)
+/* True: the end has come. */
+static bool rest(struct bound *b, unsigned ms)
 {
-	struct timespec at;
-	bool stop;
-
-	clock_gettime(CLOCK_MONOTONIC, &at);
-	at.tv_nsec += (long)ms * 1000000;
-	at.tv_sec += at.tv_nsec / 1000000000;
-	at.tv_nsec %= 1000000000;
-	pthread_mutex_lock(&b->lock);
-	while (!b->stop && pthread_cond_clockwait(&b->wake, &b->lock, CLOCK_MONOTONIC, &at) != ETIMEDOUT)
-		;
-	stop = b->stop;
-	pthread_mutex_unlock(&b->lock);
-	return stop;
+	return pause_ms(&b->lock, &b->wake, &b->stop, ms);
 }
 
 static void end(struct bound *b)
@@ -73,7 +60,7 @@ static void *keep_lease(void *arg)
 	do {
 		__atomic_store_n(&b->c->log_lease,
 				 (uint32_t)(clock_ns() / 100000000) + LEASE_DS, __ATOMIC_RELEASE);
-	} while (!pause_ms(b, RENEW_MS));
+	} while (!rest(b, RENEW_MS));
 	__atomic_store_n(&b->c->log_lease, 0, __ATOMIC_RELEASE);
 	return NULL;
 }
@@ -112,7 +99,7 @@ static void *keep_bound(void *arg)
 	struct err why = {0};
 	uint64_t freed;
 
-	while (failures < MAX_FAILURES && !pause_ms(b, failures ? RETRY_MS : LOOK_MS)) {
+	while (failures < MAX_FAILURES && !rest(b, failures ? RETRY_MS : LOOK_MS)) {
 		if (!is_full(b))
 			continue;
 		if (trim(b, &freed, &why))

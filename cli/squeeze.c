@@ -20,7 +20,6 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <time.h>
 #include <unistd.h>
 #include <zstd.h>
 
@@ -29,13 +28,14 @@
 #include "base/fdio.h"
 #include "base/path.h"
 #include "base/str.h"
+#include "cli/pause.h"
 #include "reclog/frames.h"
 #include "rlog/rlog.h"
 
 #define PAGE 4096u
 #define PART (1u << 20)
 #define WORTH (64u << 10) /* smaller logs stay as they are */
-#define INTERVAL_NS 500000000l
+#define INTERVAL_MS 500
 #define LEVEL_IDLE 3
 #define LEVEL_WAITED_FOR 1
 
@@ -261,24 +261,6 @@ int squeeze_rest(const char *rec, double seconds, struct err *e)
 
 /* ---- while the program runs ---- */
 
-/* Until the next go; false: there is none. */
-static bool pause_between(struct squeeze *s)
-{
-	struct timespec at;
-	bool stop;
-
-	clock_gettime(CLOCK_MONOTONIC, &at);
-	at.tv_nsec += INTERVAL_NS;
-	at.tv_sec += at.tv_nsec / 1000000000;
-	at.tv_nsec %= 1000000000;
-	pthread_mutex_lock(&s->lock);
-	while (!s->stop && !pthread_cond_timedwait(&s->wake, &s->lock, &at))
-		;
-	stop = s->stop;
-	pthread_mutex_unlock(&s->lock);
-	return !stop;
-}
-
 static void leave(struct squeeze *s)
 {
 	bool last;
@@ -300,7 +282,7 @@ static void *work_files(void *arg)
 	struct err ignored;
 
 	/* a failure (a full disk) is none of the recording's: it stays larger */
-	while (pause_between(s) && !squeeze_all(&p, s->rec, &ignored))
+	while (!pause_ms(&s->lock, &s->wake, &s->stop, INTERVAL_MS) && !squeeze_all(&p, s->rec, &ignored))
 		;
 	leave(s);
 	return NULL;
@@ -355,16 +337,13 @@ static int start_threads(struct squeeze *s)
 struct squeeze *squeeze_start(const char *rec)
 {
 	struct squeeze *s = xcalloc(1, sizeof(*s));
-	pthread_condattr_t attr;
 	sigset_t all, was;
 	int r;
 
 	s->rec = xstrdup(rec);
 	part_init(&s->part, LEVEL_IDLE);
 	pthread_mutex_init(&s->lock, NULL);
-	pthread_condattr_init(&attr);
-	pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
-	pthread_cond_init(&s->wake, &attr);
+	pthread_cond_init(&s->wake, NULL);
 	sigfillset(&all);
 	pthread_sigmask(SIG_SETMASK, &all, &was);
 	r = start_threads(s);
