@@ -20,6 +20,7 @@
 
 #define INTERRUPT "\3" /* of the remote protocol */
 #define EXIT_NO_GDB 77
+#define HANGS_S 2 /* stopped for so long, by a SIGSTOP of its own: no shell's job control does that */
 
 static void watched_signals(const struct gdb_run *how, sigset_t *set)
 {
@@ -27,6 +28,8 @@ static void watched_signals(const struct gdb_run *how, sigset_t *set)
 	sigaddset(set, SIGINT);
 	sigaddset(set, SIGTERM);
 	sigaddset(set, SIGHUP);
+	sigaddset(set, SIGCHLD);
+	sigaddset(set, SIGALRM);
 	if (how->state)
 		sigaddset(set, SIGQUIT);
 }
@@ -38,10 +41,25 @@ static void interrupt(struct bridge *b)
 		return; /* it is ending */
 }
 
+/* It does not hear anything then, not even that it is to end. */
+static bool is_stopped(pid_t gdb)
+{
+	siginfo_t info = {0};
+
+	return !waitid(P_PID, (id_t)gdb, &info, WSTOPPED | WNOWAIT | WNOHANG) && info.si_pid && info.si_status == SIGSTOP;
+}
+
 static int on_signal(struct bridge *b, int sig)
 {
 	if (sig == SIGINT) {
 		interrupt(b);
+	} else if (sig == SIGCHLD) {
+		alarm(is_stopped(b->gdb) ? HANGS_S : 0);
+	} else if (sig == SIGALRM) {
+		if (!is_stopped(b->gdb))
+			return 0;
+		fprintf(stderr, "\nfred: gdb hangs: a SIGSTOP has stopped it\n");
+		kill(b->gdb, SIGKILL);
 	} else if (sig == SIGQUIT) {
 		kill(b->gdb, SIGKILL);
 	} else {

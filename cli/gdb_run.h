@@ -19,7 +19,8 @@ struct gdb_run {
 
 /*
  * Runs it until it ends; *code: what it exited with. A SIGINT to us interrupts the program (at a terminal GDB gets it by
- * itself); with a state, SIGQUIT (Ctrl-\) replaces a GDB that hangs; another signal ends GDB. 0, or -1 with e set: it
+ * itself); with a state, SIGQUIT (Ctrl-\) replaces a GDB that hangs; another signal ends GDB. One that a SIGSTOP has stopped
+ * for seconds is killed, and so replaced. 0, or -1 with e set: it
  * could not be started, or died.
  */
 int gdb_run(struct bridge *b, const struct gdb_run *how, int *code, struct err *e);
