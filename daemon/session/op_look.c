@@ -241,8 +241,9 @@ int op_backtrace(const json_t *params, struct op_ctx *ctx, json_t **result, stru
 	position = look_position(&l);
 	if (look_attach(&l, e) || gdb_threads(l.g, &threads, &nthreads, e))
 		goto out;
+	/* without a number: the first thread, which has ended, and stays (plugins/record/leave.c) */
 	for (size_t i = 0; i < nthreads; i++)
-		if (add_thread(&l, list, threads[i].tid, e))
+		if (ordinal_of(&l, threads[i].tid) && add_thread(&l, list, threads[i].tid, e))
 			goto out;
 	*result = json_pack("{s:i, s:O, s:O, s:O}", "process", (int)l.nav.t.process, "position", position,
 			    "backtrace", json_object_get(json_array_get(list, 0), "backtrace"), "threads",

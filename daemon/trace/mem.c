@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* mem.c: the target's memory and CPU time. */
 #include "base/cleanup.h"
+#include "base/maps.h"
 #include "trace/trace.h"
 #include <errno.h>
 #include <fcntl.h>
@@ -13,6 +14,8 @@ int trace_read(pid_t pid, uint64_t addr, void *buf, size_t len, struct err *e)
 	struct iovec l = {buf, len}, r = {(void *)(uintptr_t)addr, len};
 	ssize_t n = process_vm_readv(pid, &l, 1, &r, 1, 0);
 
+	if (n < 0 && errno == ESRCH)
+		n = process_vm_readv(maps_owner(pid), &l, 1, &r, 1, 0);
 	if (n < 0)
 		return err_errno(e, ERR_INTERNAL, "read %zu bytes at 0x%" PRIx64 " of process %d",
 				 len, addr, (int)pid);
@@ -27,6 +30,8 @@ int trace_write(pid_t pid, uint64_t addr, const void *buf, size_t len, struct er
 	struct iovec l = {(void *)buf, len}, r = {(void *)(uintptr_t)addr, len};
 	ssize_t n = process_vm_writev(pid, &l, 1, &r, 1, 0);
 
+	if (n < 0 && errno == ESRCH)
+		n = process_vm_writev(maps_owner(pid), &l, 1, &r, 1, 0);
 	if (n < 0)
 		return err_errno(e, ERR_INTERNAL, "write %zu bytes at 0x%" PRIx64 " of process %d",
 				 len, addr, (int)pid);

@@ -244,7 +244,7 @@ static int open_mem(pid_t pid, struct err *e)
 	char path[64];
 	int fd;
 
-	snprintf(path, sizeof(path), "/proc/%d/mem", (int)pid);
+	snprintf(path, sizeof(path), "/proc/%d/mem", (int)maps_owner(pid));
 	fd = open(path, O_RDWR | O_CLOEXEC);
 	return fd < 0 ? err_errno(e, ERR_HOST, "%s", path) : fd;
 }

@@ -220,7 +220,7 @@ static void walk(struct outside *o, const struct sight *s, pid_t pid, const stru
 
 	if (open_dwfl(o, pid))
 		return;
-	snprintf(path, sizeof(path), "/proc/%d/mem", (int)pid);
+	snprintf(path, sizeof(path), "/proc/%d/mem", (int)maps_owner(pid));
 	mem = open(path, O_RDONLY | O_CLOEXEC);
 	o->mem = mem;
 	o->from = &from;

@@ -46,7 +46,7 @@ static void add_mapping(struct stance *p, const struct mapping *m)
 	/* other threads' stacks are as large as this one: they stand still */
 	if (mapping_has(m, sp))
 		return;
-	if (shim_is_stack(m->lo))
+	if (shim_is_stack(m->lo) || str_eq(m->path, "[stack]"))
 		return;
 	if (p->len + (m->hi - m->lo) <= DATA_MAX)
 		add(p, m->lo, m->hi - m->lo);

@@ -108,8 +108,10 @@ void adopt_waited(long nr, const long *a, long ret)
 static _Noreturn void leave(struct thr *t, long nr, long status)
 {
 	thread_exit_event(t);
+	if (nr == SYS_exit || G.mode == SHIM_REPLAY)
+		thread_leave(status);
 	for (;;)
-		raw1(G.mode == SHIM_REPLAY ? SYS_exit : nr, status);
+		raw1(nr, status);
 }
 
 _Noreturn void adopt_leave_on(struct thr *t, long nr, long status, uint64_t sp,

@@ -339,6 +339,9 @@ void vfork_child(struct share *s);
 void vfork_child_leaves(void);
 void vfork_end(struct thr *t, struct share *s, ucontext_t *uc);
 
+/* --- leave.c --- */
+_Noreturn void thread_leave(long status); /* SYS_exit, behind the EXIT event */
+
 /* --- thread.c --- */
 void thread_init(void);
 void thread_find_rseq(void);

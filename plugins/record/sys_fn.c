@@ -359,8 +359,7 @@ long sys_special(struct thr *t, long nr, const long *a, ucontext_t *uc)
 		if (t->ctid || t->own_process)
 			adopt_exit(t, SYS_exit, a[0]);
 		thread_exit_event(t);
-		for (;;)
-			raw1(SYS_exit, a[0]);
+		thread_leave(a[0]);
 	}
 	return -38;
 }

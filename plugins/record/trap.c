@@ -327,6 +327,8 @@ static long run_native(long nr, const long *a, ucontext_t *uc)
 		return clone_thread(nr, a, uc);
 	if (nr == SYS_futex)
 		return turn_futex(self, a);
+	if (nr == SYS_exit)
+		thread_leave(a[0]);
 	return raw6(nr, a[0], a[1], a[2], a[3], a[4], a[5]);
 }
 

@@ -2,16 +2,46 @@
 /* maps.c: see maps.h. */
 #include "base/maps.h"
 
+#include <dirent.h>
+#include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+
+/* Without memory it has no program either. */
+static bool has_memory(pid_t tid)
+{
+	char path[64], to[1];
+
+	snprintf(path, sizeof(path), "/proc/%d/exe", (int)tid);
+	return readlink(path, to, sizeof(to)) > 0 || errno != ENOENT;
+}
+
+pid_t maps_owner(pid_t pid)
+{
+	char path[64];
+	cleanup_closedir DIR *d = NULL;
+	struct dirent *de;
+
+	if (has_memory(pid))
+		return pid;
+	snprintf(path, sizeof(path), "/proc/%d/task", (int)pid);
+	d = opendir(path);
+	while (d && (de = readdir(d)))
+		if (de->d_name[0] != '.' && has_memory(atoi(de->d_name)))
+			return atoi(de->d_name);
+	return pid;
+}
 
 int maps_open(struct maps *m, pid_t pid, struct err *e)
 {
 	char path[64];
 
 	*m = (struct maps){0};
-	snprintf(path, sizeof(path), "/proc/%d/maps", (int)pid);
+	snprintf(path, sizeof(path), "/proc/%d/maps", (int)maps_owner(pid));
 	m->f = fopen(path, "re");
 	return m->f ? 0 : err_errno(e, ERR_INTERNAL, "open %s", path);
 }

@@ -28,6 +28,12 @@ struct maps {
 	size_t cap;
 };
 
+/*
+ * A process whose first thread has ended has no memory under its PID, neither in /proc nor for process_vm_readv: it has under the
+ * TID of any other one. That TID; else pid.
+ */
+pid_t maps_owner(pid_t pid);
+
 /* cleanup_maps struct maps m = {0}; */
 int maps_open(struct maps *m, pid_t pid, struct err *e);
 /* The next one. false: there is none, or the process has gone. */

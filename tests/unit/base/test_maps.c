@@ -1,8 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /* test_maps.c: the mappings of this process. */
 #include <fcntl.h>
+#include <pthread.h>
+#include <sched.h>
+#include <signal.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/maps.h"
@@ -57,6 +61,46 @@ static void test_file(void **state)
 	close(fd);
 }
 
+static pthread_t first;
+
+static void *outlive(void *fd)
+{
+	pthread_join(first, NULL);
+	if (write(*(int *)fd, "", 1) == 1)
+		pause();
+	return NULL;
+}
+
+/* A process whose first thread has ended: under its PID it has no mappings. */
+static void test_owner(void **state)
+{
+	struct mapping v;
+	int fd[2];
+	pthread_t t;
+	pid_t pid;
+	char c;
+
+	(void)state;
+	assert_int_equal(maps_owner(getpid()), getpid());
+	assert_int_equal(pipe(fd), 0);
+	pid = fork();
+	if (!pid) {
+		first = pthread_self();
+		pthread_create(&t, NULL, outlive, &fd[1]);
+		pthread_exit(NULL);
+	}
+	assert_int_equal(read(fd[0], &c, 1), 1);
+	/* the kernel tells of the end a moment before it is over */
+	while (maps_owner(pid) == pid)
+		sched_yield();
+	assert_true(maps_find(pid, (uint64_t)test_owner, &v));
+	kill(pid, SIGKILL);
+	waitpid(pid, NULL, 0);
+	assert_int_equal(maps_owner(pid), pid);
+	close(fd[0]);
+	close(fd[1]);
+}
+
 static void test_none(void **state)
 {
 	cleanup_maps struct maps m = {0};
@@ -76,6 +120,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_all),
 		cmocka_unit_test(test_file),
+		cmocka_unit_test(test_owner),
 		cmocka_unit_test(test_none),
 	};
 
