@@ -2,52 +2,7 @@
 /* util.c: the little that the shim would otherwise take from libc: CRC-32C, text building, small files. */
 #include "record/shim.h"
 
-#include <wmmintrin.h>
-
-/*
- * The processor has a CRC instruction that can begin each cycle and takes three: so three parts are summed side by side, and
- * then joined. In front of n bytes more a sum is multiplied by x^(8 * n); the carry-less product of two such words has
- * a factor x too little and the instruction, which reduces it, multiplies by x^32.
- */
-#define LANE 168 /* bytes */
-#define BEHIND_1 0x1b3d8f29u /* x^(8 * LANE - 33) modulo the polynomial, reflected */
-#define BEHIND_2 0xa60ce07bu /* x^(16 * LANE - 33) */
-
-__attribute__((target("sse4.2,pclmul"))) static uint64_t crc32c_shift(uint64_t crc, uint32_t by)
-{
-	__m128i product = _mm_clmulepi64_si128(_mm_cvtsi64_si128((int64_t)crc), _mm_cvtsi32_si128((int)by), 0);
-
-	return __builtin_ia32_crc32di(0, (uint64_t)_mm_cvtsi128_si64(product));
-}
-
-static uint64_t load64(const uint8_t *p)
-{
-	uint64_t v;
-
-	__builtin_memcpy(&v, p, sizeof(v));
-	return v;
-}
-
-__attribute__((target("sse4.2,pclmul"))) static uint32_t crc32c_hw(uint32_t crc, const uint8_t *p, size_t n)
-{
-	uint64_t c = crc;
-
-	for (; n >= 3 * LANE; p += 3 * LANE, n -= 3 * LANE) {
-		uint64_t d = 0, e = 0;
-
-		for (unsigned i = 0; i < LANE; i += 8) {
-			c = __builtin_ia32_crc32di(c, load64(p + i));
-			d = __builtin_ia32_crc32di(d, load64(p + LANE + i));
-			e = __builtin_ia32_crc32di(e, load64(p + 2 * LANE + i));
-		}
-		c = crc32c_shift(c, BEHIND_2) ^ crc32c_shift(d, BEHIND_1) ^ e;
-	}
-	for (; n >= 8; p += 8, n -= 8)
-		c = __builtin_ia32_crc32di(c, load64(p));
-	while (n--)
-		c = __builtin_ia32_crc32qi((uint32_t)c, *p++);
-	return (uint32_t)c;
-}
+#include "base/crc32c_hw.h"
 
 static uint32_t crc32c_sw(uint32_t crc, const uint8_t *p, size_t n)
 {
@@ -62,9 +17,7 @@ static uint32_t crc32c_sw(uint32_t crc, const uint8_t *p, size_t n)
 /* Not inverted at the ends: only ever compared with itself. */
 uint32_t crc32c(uint32_t crc, const void *p, size_t n)
 {
-	int hw = __builtin_cpu_supports("sse4.2") && __builtin_cpu_supports("pclmul");
-
-	return hw ? crc32c_hw(crc, p, n) : crc32c_sw(crc, p, n);
+	return crc32c_has_hw() ? crc32c_hw(crc, p, n) : crc32c_sw(crc, p, n);
 }
 
 /* All fmt_* append to [p, end), keep one byte for a NUL, write it, and return the new end of text. */

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* crc32c.c: RFC 3720's CRC32C: SSE 4.2 instruction, or a byte table built at compile time. */
+/* crc32c.c: RFC 3720's CRC32C: the processor's instruction, or a byte table built at compile time. */
 #include "base/crc32c.h"
 
 #include <errno.h>
@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/crc32c_hw.h"
 #include "base/fdio.h"
 #include "base/str.h"
 
@@ -40,31 +41,9 @@ uint32_t crc32c_soft(uint32_t crc, const void *p, size_t n)
 	return ~crc;
 }
 
-#ifdef __x86_64__
-__attribute__((target("sse4.2"))) static uint32_t crc32c_sse(uint32_t crc, const uint8_t *b,
-							     size_t n)
-{
-	uint64_t c = (uint32_t)~crc;
-
-	for (; n >= 8; b += 8, n -= 8) {
-		uint64_t word;
-
-		memcpy(&word, b, 8);
-		c = __builtin_ia32_crc32di(c, word);
-	}
-	for (; n; b++, n--)
-		c = __builtin_ia32_crc32qi((uint32_t)c, *b);
-	return ~(uint32_t)c;
-}
-#endif
-
 uint32_t crc32c(uint32_t crc, const void *p, size_t n)
 {
-#ifdef __x86_64__
-	if (__builtin_cpu_supports("sse4.2"))
-		return crc32c_sse(crc, p, n);
-#endif
-	return crc32c_soft(crc, p, n);
+	return crc32c_has_hw() ? ~crc32c_hw(~crc, p, n) : crc32c_soft(crc, p, n);
 }
 
 /* ---- zeros ---- */
