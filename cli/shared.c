@@ -45,6 +45,37 @@ static bool replace_by(const char *object, const char *path)
 	return false;
 }
 
+/* When what was copied was written to, which the copy's name tells (plugins/record/files.c). */
+static bool time_of(const char *path, struct timespec *at)
+{
+	unsigned long long dev, ino, size, ns;
+
+	if (sscanf(path_base(path), "%llx-%llx-%llx-%llx", &dev, &ino, &size, &ns) != 4)
+		return false;
+	*at = (struct timespec){.tv_sec = (time_t)(ns / 1000000000), .tv_nsec = (long)(ns % 1000000000)};
+	return true;
+}
+
+/* An object, which path is a link of, keeps that as its own. */
+static void keep_time(const char *path)
+{
+	struct timespec times[2] = {{.tv_nsec = UTIME_OMIT}};
+
+	if (time_of(path, &times[1]))
+		utimensat(AT_FDCWD, path, times, AT_SYMLINK_NOFOLLOW);
+}
+
+/* Of the same sum and size: also written in the same nanosecond is enough to say so, without a look at large files. */
+static bool same_file(const char *object, const char *path)
+{
+	struct timespec at;
+	struct stat st;
+
+	if (time_of(path, &at) && !stat(object, &st) && st.st_mtim.tv_sec == at.tv_sec && st.st_mtim.tv_nsec == at.tv_nsec)
+		return true;
+	return same_bytes(object, path);
+}
+
 static void share(const char *store, const char *path, const char *sum, unsigned long long size)
 {
 	for (unsigned i = 0; i < SAME_NAMES; i++) {
@@ -52,11 +83,12 @@ static void share(const char *store, const char *path, const char *sum, unsigned
 
 		if (!link(path, object)) {
 			chmod(object, MODE);
+			keep_time(path);
 			return;
 		}
 		if (errno != EEXIST || same_inode(object, path))
 			return;
-		if (same_bytes(object, path)) {
+		if (same_file(object, path)) {
 			replace_by(object, path);
 			return;
 		}
