@@ -40,9 +40,8 @@
 #include "reclog/rec.h"
 
 #define MIN_FREE_BYTES (16ull << 20)
-/* how long the end of a run may take to compress what there was no time for: in all, and as a part of the run */
-#define SQUEEZE_MIN_S 0.02
-#define SQUEEZE_PART 0.02
+/* how long the end of a run may take to compress what there was no time for, as a part of the run */
+#define SQUEEZE_PART 0.005
 #define MAX_DIR 240 /* the recorder, which cannot allocate, keeps the path in a buffer of 256 bytes */
 
 extern char **environ;
@@ -265,7 +264,7 @@ static int finish(struct record_session *s, int status, struct err *e)
 	if (record_trim(r->dir, &running, e))
 		return -1;
 	if (!running)
-		return complete(r, c, fmax(SQUEEZE_MIN_S, wall_s * SQUEEZE_PART), e);
+		return complete(r, c, wall_s * SQUEEZE_PART, e);
 	json_object_set_new(r->meta, "still_running", json_integer(running));
 	if (write_meta(r->dir, r->meta, e))
 		return -1;

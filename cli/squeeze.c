@@ -2,7 +2,8 @@
 /*
  * squeeze.c: see squeeze.h. The order makes it safe to be killed: a part is in the file of frames, and while the program
  * runs also on the disk, before it is cut out of the log. What of a log is done with says rlog_head.boundary: behind
- * it its thread writes.
+ * it its thread writes. Waiting for the disk, which may hold up the program's own writes, is for many parts at once, or for
+ * when there is nothing else to do.
  *
  * While the program runs there are two threads: one reads and writes files, and the other, which only compresses, gets the
  * processor when nobody else wants it. It must not do both: whoever is kept from running for long inside the file system
@@ -35,7 +36,9 @@
 #define PAGE 4096u
 #define PART (1u << 20)
 #define WORTH (64u << 10) /* smaller logs stay as they are */
-#define INTERVAL_MS 500
+#define CUT_LEAST (32u << 20) /* cut out of a log at once while it grows */
+#define BUSY_MS 100 /* between two goes */
+#define QUIET_MS 500 /* when there was nothing to do, in the end */
 #define LEVEL_IDLE 3
 #define LEVEL_WAITED_FOR 1
 
@@ -60,11 +63,12 @@ struct squeeze {
 	unsigned users; /* threads; the last one frees it, for nobody waits for the idle one */
 };
 
-/* One go over a recording. */
+/* One go over a recording. When its time is up, what is compressed is still cut out. */
 struct pass {
 	struct squeeze *running; /* NULL: all have ended */
 	double until; /* CLOCK_MONOTONIC */
 	struct part *part;
+	bool did; /* has compressed something */
 };
 
 static bool is_over(const struct pass *p)
@@ -145,17 +149,16 @@ static int cut_out(const struct pass *p, int log, int frames, uint64_t from, uin
 	return 0;
 }
 
-/* What was given up at the beginning of a log is a hole. */
-static uint64_t first_byte(int log, const struct frames *had)
+/* What was given up at the beginning of a log is a hole, and so is what was cut out. Nothing is left: far behind it. */
+static uint64_t first_data(int log)
 {
-	off_t at = had->size ? (off_t)had->end : lseek(log, RLOG_FRAME_START, SEEK_DATA);
-
-	return at < (off_t)RLOG_FRAME_START ? RLOG_FRAME_START : (uint64_t)at;
+	return (uint64_t)lseek(log, RLOG_FRAME_START, SEEK_DATA);
 }
 
+/* The log up to `end` is done with. */
 static int squeeze_open(struct pass *p, int log, int out, const struct frames *had, uint64_t end, struct err *e)
 {
-	uint64_t from = first_byte(log, had), at = from, size = had->size;
+	uint64_t cut = first_data(log), from = had->size ? had->end : cut, at = from, size = had->size;
 
 	/* of someone who was killed here: it could seem to be the end of what comes in its place */
 	if (had->mapped > had->size && ftruncate(out, (off_t)had->size))
@@ -171,11 +174,14 @@ static int squeeze_open(struct pass *p, int log, int out, const struct frames *h
 			continue;
 		}
 		/* a full disk, most likely: nothing half written stays, and what is cut out makes room for more */
-		if (ftruncate(out, (off_t)size) || at == from || cut_out(p, log, out, from, at, false, e))
+		if (ftruncate(out, (off_t)size) || at <= cut || cut_out(p, log, out, cut, at, false, e))
 			return -1;
-		from = at;
+		cut = at;
 	}
-	return at == from ? 0 : cut_out(p, log, out, from, at, !p->running && at == end, e);
+	p->did |= at > from;
+	if (at <= cut || (p->running && at > from && at - cut < CUT_LEAST))
+		return 0;
+	return cut_out(p, log, out, cut, at, !p->running && at == end, e);
 }
 
 static int squeeze_log(struct pass *p, const char *path, struct err *e)
@@ -192,7 +198,8 @@ static int squeeze_log(struct pass *p, const char *path, struct err *e)
 	end = done_with(p, log, &st);
 	if (frames_open(&had, path, e))
 		return -1;
-	if (end >= (had.size ? had.end : RLOG_FRAME_START) + (p->running ? PART : 1)) {
+	if (had.end > first_data(log) ||
+	    (!is_over(p) && end >= (had.size ? had.end : RLOG_FRAME_START) + (p->running ? PART : 1))) {
 		out = open(to, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
 		r = out < 0 ? err_errno(e, ERR_HOST, "%s", to) : squeeze_open(p, log, out, &had, end, e);
 	}
@@ -205,7 +212,7 @@ static int squeeze_process(struct pass *p, const char *dir, struct err *e)
 	cleanup_closedir DIR *d = opendir(dir);
 	struct dirent *de;
 
-	while (d && (de = readdir(d)) && !is_over(p)) {
+	while (d && (de = readdir(d)) && !(p->running && is_over(p))) {
 		cleanup_free char *path = NULL;
 
 		if (de->d_name[0] != 't' || !str_ends(de->d_name, ".log"))
@@ -221,7 +228,7 @@ static int squeeze_all(struct pass *p, const char *rec, struct err *e)
 {
 	int r = 0;
 
-	for (unsigned i = 1; i <= RLOG_MAX_PROCESSES && !r && !is_over(p); i++) {
+	for (unsigned i = 1; i <= RLOG_MAX_PROCESSES && !r && !(p->running && is_over(p)); i++) {
 		cleanup_free char *dir = str_fmt("%s/p%04u", rec, i);
 
 		if (!path_is_dir(dir))
@@ -280,10 +287,13 @@ static void *work_files(void *arg)
 	struct squeeze *s = arg;
 	struct pass p = {.running = s, .part = &s->part};
 	struct err ignored;
+	unsigned ms = BUSY_MS;
 
 	/* a failure (a full disk) is none of the recording's: it stays larger */
-	while (!pause_ms(&s->lock, &s->wake, &s->stop, INTERVAL_MS) && !squeeze_all(&p, s->rec, &ignored))
-		;
+	while (!pause_ms(&s->lock, &s->wake, &s->stop, ms) && !squeeze_all(&p, s->rec, &ignored)) {
+		ms = p.did ? BUSY_MS : 2 * ms < QUIET_MS ? 2 * ms : QUIET_MS;
+		p.did = false;
+	}
 	leave(s);
 	return NULL;
 }
