@@ -8,6 +8,7 @@
  */
 #include "record/group.h"
 #include "record/sys.h"
+#include "record/walk.h"
 
 #include <dlfcn.h>
 #include <elf.h>
@@ -462,6 +463,7 @@ static void start_replay(char **argv)
 	G.ctl->mode_addr = (uint64_t)&G.mode;
 	G.ctl->stand_addr = (uint64_t)&G.thr[0].stand;
 	G.ctl->stand_size = sizeof(struct thr);
+	G.ctl->walk_addr = (uint64_t)walk_enter;
 	if (turn_map_log(self))
 		shim_fail("cannot map the log of the first thread");
 	self->tid = G.pid;

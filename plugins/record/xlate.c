@@ -28,7 +28,8 @@
 #define XSAVE_BYTES 8192
 #define STACK_BYTES 65536
 #define FLAG_TRACE 0x100
-#define SITES_BLOCK 8 /* no block has more */
+#define SITES_BLOCK (BLOCK_INSNS + 8) /* no block has more */
+_Static_assert(CACHES + 1 == XLATE_MAPS, "what xlate_maps tells of");
 
 const uint8_t xlate_reg[XLATE_REGS] = {8, 9, 10, 11, 12, 13, 14, 15, RDI, RSI, RBP, RBX, RDX, RAX, RCX, RSP};
 _Static_assert(REG_R8 == 0 && REG_RDI == 8 && REG_RSP == 15, "the order of gregs[]");
@@ -151,17 +152,19 @@ static int is_recorder(uint64_t pc)
 static void put_block(struct xlate *x, struct cache *c, uint64_t pc)
 {
 	const uint8_t *p = (const uint8_t *)pc;
+	enum emit_noted noted = EMIT_ANYWHERE;
 	struct insn i;
 
 	for (unsigned n = 0;; n++) {
+		if (n == BLOCK_INSNS) { /* what is counted at p is counted there */
+			put_go(x, c, (uint64_t)p);
+			return;
+		}
+		insn_decode(p, &i);
+		emit_arrivals(x, c, (uint64_t)p, &i, &noted);
 		if ((uint64_t)p == x->place) {
 			emit_exit(x, c, SITE_PLACE, (uint64_t)p);
 			x->sites[x->nsites - 1].code = c->cur;
-		}
-		insn_decode(p, &i);
-		if (n == BLOCK_INSNS) {
-			put_go(x, c, (uint64_t)p);
-			return;
 		}
 		if (!one(x, c, p, &i))
 			return;
@@ -224,7 +227,7 @@ static void at_place(struct xlate *x, const struct site *s)
 	describe(x, s->pc, regs);
 	go = x->ops->hit(x->arg, regs, x->hits, &f);
 	if (go != XLATE_ON) {
-		x->target = s->pc;
+		x->target = x->out ? x->out : s->pc;
 		x->flags |= go == XLATE_STEP ? FLAG_TRACE : 0;
 		return;
 	}
@@ -244,7 +247,7 @@ static void at_place(struct xlate *x, const struct site *s)
 
 static void stop(struct xlate *x, uint64_t pc, uint64_t next)
 {
-	x->target = pc;
+	x->target = x->out ? x->out : pc;
 	x->ops->stop(x->arg, pc, next);
 }
 
@@ -261,6 +264,12 @@ __attribute__((used)) static void leave(struct xlate *x)
 	struct site s = x->sites[x->site];
 	uint64_t pc = s.kind == SITE_BY || s.kind == SITE_RET ? x->by : s.pc, code;
 
+	x->again = (uint64_t)s.code;
+	if (s.kind == SITE_ARRIVED) {
+		x->target = x->out ? x->out : pc;
+		x->ops->arrived(x->arg, pc);
+		return;
+	}
 	if (s.kind == SITE_PLACE || s.kind == SITE_PASSED) {
 		at_place(x, &s);
 		return;
@@ -330,6 +339,34 @@ uint64_t xlate_enter(struct xlate *x, uint64_t pc)
 		emit_back(x, c);
 	raw2(SYS_arch_prctl, ARCH_SET_GS, x);
 	return code_for(x, pc);
+}
+
+void xlate_count(struct xlate *x, const struct xlate_count *count, uint64_t out)
+{
+	x->count = count;
+	x->nth = count->nth;
+	x->sp = count->sp;
+	x->out = out;
+}
+
+const uint64_t *xlate_arrivals(const struct xlate *x)
+{
+	return &x->arrivals;
+}
+
+uint64_t xlate_again(const struct xlate *x)
+{
+	return x->again;
+}
+
+unsigned xlate_maps(const struct xlate *x, struct xlate_map m[XLATE_MAPS])
+{
+	unsigned n = 0;
+
+	for (; n < x->ncaches; n++)
+		m[n] = (struct xlate_map){(uint64_t)x->cache[n].base, CACHE_BYTES};
+	m[n++] = (struct xlate_map){(uint64_t)x, x->len};
+	return n;
 }
 
 uint64_t xlate_hits(const struct xlate *x)

@@ -2,7 +2,8 @@
 /*
  * xlate.h: runs the program's code so that each time it comes by one address, the place, a function sees its registers,
  * a few nanoseconds a time: translated, block by block, to code elsewhere. What it does to registers and memory is what
- * the original does. For the calling thread, and in a copy of the process for as long as that goes on.
+ * the original does. For the calling thread, and in a copy of the process for as long as that goes on. It can also count how
+ * often it comes by other addresses.
  */
 #ifndef FRED_RECORD_XLATE_H
 #define FRED_RECORD_XLATE_H
@@ -25,6 +26,17 @@ struct xlate_filter {
 /* How it goes on behind the place: LEAVE: there, in the original code. STEP: the same, with the trap flag set. */
 enum xlate_go { XLATE_ON, XLATE_LEAVE, XLATE_STEP };
 
+/*
+ * Arrivals: those at these addresses, and each time that it comes into [lo, hi) from elsewhere, or by a call or a return in
+ * there. sp: instructions with a lower stack pointer are neither in there nor elsewhere.
+ */
+struct xlate_count {
+	const uint64_t *at;
+	unsigned n;
+	uint64_t lo, hi, sp;
+	uint64_t nth; /* ops->arrived is asked at this one, from 1; 0: never */
+};
+
 struct xlate_ops {
 	/* Before the instruction at the place. regs: POINT_REGS of point.h; hits: how often it came here, from 1. */
 	enum xlate_go (*hit)(void *arg, const uint64_t *regs, uint64_t hits, struct xlate_filter *filter);
@@ -33,6 +45,8 @@ struct xlate_ops {
 	 * or what is not known. next: where that is; 0: no more can be translated at all.
 	 */
 	void (*stop)(void *arg, uint64_t pc, uint64_t next);
+	/* Before the instruction at pc, at the nth arrival, where it leaves. May be NULL, if there is none. */
+	void (*arrived)(void *arg, uint64_t pc);
 };
 
 /* The number, as instructions have it, of each general register in gregs[]. */
@@ -44,6 +58,20 @@ struct xlate;
 struct xlate *xlate_new(uint64_t place, const struct xlate_ops *ops, void *arg);
 /* The address to go on at instead of pc, with all registers as they are; 0: this cannot be translated. */
 uint64_t xlate_enter(struct xlate *x, uint64_t pc);
+/*
+ * Before xlate_enter: what to count, which stays the caller's; and where it goes, with all of the program's registers, when it
+ * leaves, instead of where it stands.
+ */
+void xlate_count(struct xlate *x, const struct xlate_count *count, uint64_t out);
+const uint64_t *xlate_arrivals(const struct xlate *x); /* so far; from now on, too */
+/* In hit and arrived: the address to go on at, as xlate_enter has one. */
+uint64_t xlate_again(const struct xlate *x);
+/* The pieces of its own memory; how many. */
+#define XLATE_MAPS 9
+struct xlate_map {
+	uint64_t addr, len;
+};
+unsigned xlate_maps(const struct xlate *x, struct xlate_map m[XLATE_MAPS]);
 uint64_t xlate_hits(const struct xlate *x); /* so far */
 uint64_t xlate_natives(const struct xlate *x); /* how many calls of the recorder there were */
 /* The thread has left the translated code. NULL is fine. */

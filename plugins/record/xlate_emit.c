@@ -1,44 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* xlate_emit.c: see xlate_emit.h. Intel's manual, volume 2, has the encodings. */
-#include "record/xlate_emit.h"
+#include "record/xlate_put.h"
 
 #include "record/shim.h"
-
-#include <string.h>
-
-static void put(struct cache *c, const void *p, size_t n)
-{
-	memcpy(c->cur, p, n);
-	c->cur += n;
-}
-
-#define BYTES(c, ...)                                      \
-	do {                                               \
-		static const uint8_t bytes_[] = {__VA_ARGS__}; \
-		put(c, bytes_, sizeof(bytes_));            \
-	} while (0)
-
-static void put32(struct cache *c, uint32_t v)
-{
-	put(c, &v, sizeof(v));
-}
-
-static void put64(struct cache *c, uint64_t v)
-{
-	put(c, &v, sizeof(v));
-}
-
-/* An instruction with REX.W (and REX.R) on %gs:field. */
-static void put_gs(struct cache *c, uint8_t op, int reg, uint32_t field)
-{
-	const uint8_t b[] = {0x65, (uint8_t)(0x48 | (reg & 8) >> 1), op, (uint8_t)(0x04 | (reg & 7) << 3), 0x25};
-
-	put(c, b, sizeof(b));
-	put32(c, field);
-}
-#define STORE 0x89
-#define LOAD 0x8b
-#define COMPARE 0x3b
 
 static int in_reach(const uint8_t *from, uint64_t to)
 {
@@ -69,7 +33,6 @@ void emit_exit(struct xlate *x, struct cache *c, enum site_kind kind, uint64_t p
 	BYTES(c, 0x65, 0xff, 0x24, 0x25); /* jmp *%gs: */
 	put32(c, GS(thunk));
 }
-
 
 /* The RIP-relative operand of what ends at the cursor means the same as in the original. */
 static void adjust(struct xlate *x, struct cache *c, const uint8_t *p, const struct insn *i)
@@ -111,21 +74,6 @@ void emit_return_address(struct cache *c, uint64_t pc)
 	put32(c, (uint32_t)pc);
 	BYTES(c, 0xc7, 0x44, 0x24, 0x04); /* movl $, 4(%rsp) */
 	put32(c, (uint32_t)(pc >> 32));
-}
-
-static void keep_flags(struct cache *c)
-{
-	put_gs(c, STORE, RAX, GS(kept_rax));
-	BYTES(c, 0x9f, 0x0f, 0x90, 0xc0); /* lahf; seto %al */
-	put_gs(c, STORE, RAX, GS(kept_flags));
-}
-
-/* Changes no flag but those that it sets. */
-static void restore_flags(struct cache *c)
-{
-	put_gs(c, LOAD, RAX, GS(kept_flags));
-	BYTES(c, 0x04, 0x7f, 0x9e); /* add $0x7f, %al; sahf */
-	put_gs(c, LOAD, RAX, GS(kept_rax));
 }
 
 /* To the address in `by`: from the table, or by leave(). */

@@ -22,11 +22,11 @@
 
 enum reg { RAX, RCX, RDX, RBX, RSP, RBP, RSI, RDI };
 
-enum site_kind { SITE_GO, SITE_BY, SITE_RET, SITE_PLACE, SITE_PASSED, SITE_STOP };
+enum site_kind { SITE_GO, SITE_BY, SITE_RET, SITE_PLACE, SITE_PASSED, SITE_ARRIVED, SITE_STOP };
 
 struct site {
 	uint64_t pc; /* GO: where to */
-	uint8_t *code; /* the exit; PLACE and PASSED: behind it, the instruction there */
+	uint8_t *code; /* the exit; PLACE, PASSED and ARRIVED: behind it, the instruction there */
 	enum site_kind kind;
 };
 
@@ -39,6 +39,7 @@ struct xlate {
 	uint64_t reg[16];
 	uint64_t flags, target, stack, xsave, self, leave, thunk; /* 128 to 176 */
 	uint64_t site, by, hits, kept_rax, kept_rcx, kept_flags, native_at, natives;
+	uint64_t arrivals, nth, sp, outside;
 	uint64_t native[NATIVE]; /* a ring: a jump out of the recorder leaves one behind */
 	struct { /* where branches by registers and memory go, by the low bits of the address */
 		uint64_t pc, code;
@@ -47,6 +48,9 @@ struct xlate {
 	const struct xlate_ops *ops;
 	void *arg;
 	uint64_t place, len;
+	const struct xlate_count *count; /* NULL: nothing is */
+	uint64_t out; /* 0, or where it goes instead of going on at pc in the original code */
+	uint64_t again; /* behind the last exit */
 	int failed; /* what is being translated cannot be */
 	unsigned passed, passes; /* filters; when they have let through so many, another one is taken */
 	struct cache cache[CACHES];
@@ -79,5 +83,11 @@ void emit_native(struct xlate *x, struct cache *c, uint64_t pc);
 void emit_back(struct xlate *x, struct cache *c);
 /* In the place of the exit at s: counts, looks at the filter's word, and mostly goes on at once. */
 void emit_filter(struct xlate *x, struct cache *c, const struct site *s, const struct xlate_filter *f);
+
+/* Where the instruction before was, as far as the block knows. */
+enum emit_noted { EMIT_ANYWHERE, EMIT_OUTSIDE, EMIT_INSIDE };
+
+/* What counts arrivals, before the instruction at pc. */
+void emit_arrivals(struct xlate *x, struct cache *c, uint64_t pc, const struct insn *i, enum emit_noted *noted);
 
 #endif

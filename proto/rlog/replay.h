@@ -130,6 +130,7 @@ struct replay_ctl {
 	uint64_t ahead_until; /* in parallel up to this event; 0: linear */
 	uint64_t ahead_from; /* of the slots, those behind this one's start; ancestors' are linear */
 	uint32_t ahead_end[RLOG_MAX_THREADS]; /* by ordinal: 1 + index of its last slot that begins before ahead_until */
+	uint64_t walk_addr; /* rlog/walk.h; 0: this recorder is older than that */
 };
 
 struct replay_slot {

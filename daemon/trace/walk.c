@@ -1,0 +1,274 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * walk.c: see walk.h. The translated code runs elsewhere, so that a breakpoint of the processor's at one of the addresses is
+ * only met where the program's own code runs: when the recorder, which is not translated, calls it. Such an arrival has not been
+ * counted, and the walk is given up.
+ */
+#include "trace/walk.h"
+
+#include <elf.h>
+#include <stddef.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/ptrace.h>
+#include <sys/syscall.h>
+#include <sys/uio.h>
+
+#include "trace/internal.h"
+
+#define XSTATE_MAX 16384
+#define SLICE_NS 50000000u /* how often the user is asked whether to stop */
+#define PAGE 4096u
+#define MEMORY ((sizeof(struct replay_walk) + REPLAY_WALK_STACK + PAGE - 1) & ~(uint64_t)(PAGE - 1))
+#define END_SLOT (TRACE_SLOTS - 1)
+
+/* As gregs[] of a ucontext. */
+static const size_t greg[REPLAY_WALK_REGS] = {
+#define REG(name) offsetof(struct user_regs_struct, name)
+	REG(r8),  REG(r9),  REG(r10), REG(r11), REG(r12), REG(r13), REG(r14), REG(r15), REG(rdi),
+	REG(rsi), REG(rbp), REG(rbx), REG(rdx), REG(rax), REG(rcx), REG(rsp), REG(rip), REG(eflags),
+#undef REG
+};
+
+/* A thread's state besides its memory. */
+struct state {
+	struct user_regs_struct r;
+	uint8_t x[XSTATE_MAX];
+	size_t len;
+};
+
+void walk_want(struct walk *w, const struct user_regs_struct *r)
+{
+	for (unsigned i = 0; i < REPLAY_WALK_REGS; i++)
+		memcpy(&w->ask.reg[i], (const uint8_t *)r + greg[i], sizeof(w->ask.reg[i]));
+}
+
+static int keep(struct trace *t, struct state *s, struct err *e)
+{
+	struct iovec v = {s->x, sizeof(s->x)};
+
+	if (trace_get_regs(t, &s->r, e))
+		return -1;
+	if (ptrace(PTRACE_GETREGSET, t->tid, NT_X86_XSTATE, &v))
+		return err_errno(e, ERR_INTERNAL, "registers of thread %d", (int)t->tid);
+	s->len = v.iov_len;
+	return 0;
+}
+
+static int put_back(struct trace *t, const struct state *s, uint64_t rip, struct err *e)
+{
+	struct iovec v = {(void *)s->x, s->len};
+	struct user_regs_struct r = s->r, now;
+
+	/* GS is the translated code's from here on */
+	if (trace_get_regs(t, &now, e))
+		return -1;
+	if (rip != r.rip)
+		r.orig_rax = (unsigned long long)-1;
+	r.rip = rip;
+	r.gs_base = now.gs_base;
+	if (trace_set_regs(t, &r, e))
+		return -1;
+	return ptrace(PTRACE_SETREGSET, t->tid, NT_X86_XSTATE, &v)
+		       ? err_errno(e, ERR_INTERNAL, "set registers of thread %d", (int)t->tid)
+		       : 0;
+}
+
+static int unmap(struct walk *w, struct trace *t, uint64_t addr, uint64_t len, struct err *e)
+{
+	const uint64_t args[6] = {addr, len};
+	int64_t ret;
+
+	return addr ? trace_syscall(t, w->gadget, SYS_munmap, args, &ret, e) : 0;
+}
+
+static int map_memory(struct walk *w, struct trace *t, uint64_t *at, struct err *e)
+{
+	const uint64_t args[6] = {0, MEMORY, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, (uint64_t)-1, 0};
+	int64_t ret;
+
+	if (trace_syscall(t, w->gadget, SYS_mmap, args, &ret, e))
+		return -1;
+	if (ret < 0 && ret > -4096)
+		return err_set(e, ERR_HOST, "no memory in the copy %d", (int)t->pid);
+	*at = (uint64_t)ret;
+	return trace_write(t->pid, *at, &w->ask, sizeof(w->ask), e);
+}
+
+/* Back to where the caller's stack, and what the kernel may do there, are not touched: lets the thread call the recorder. */
+static int call_recorder(struct walk *w, struct trace *t, const struct state *s, uint64_t memory, struct err *e)
+{
+	struct user_regs_struct r = s->r;
+
+	r.rip = w->enter;
+	r.rdi = memory;
+	r.rsp = memory + MEMORY;
+	r.orig_rax = (unsigned long long)-1;
+	r.eflags &= ~0x400ull; /* direction */
+	return trace_set_regs(t, &r, e);
+}
+
+static int read_answer(struct walk *w, struct trace *t, uint64_t memory, struct err *e)
+{
+	return trace_read(t->pid, memory, &w->ask, sizeof(w->ask), e);
+}
+
+/* Where it is to be seen if it gets into the program's own code. */
+static int arm(struct walk *w, struct trace *t, struct err *e)
+{
+	unsigned n = 0;
+
+	for (unsigned i = 0; i < w->ask.places; i++)
+		if (trace_set_break(t, n++, w->ask.place[i], e))
+			return -1;
+	if (w->ask.goal && trace_set_break(t, n++, w->ask.goal, e))
+		return -1;
+	return trace_set_watch(t, END_SLOT, w->end_watch, 8, e);
+}
+
+/* 1: at the int3; 0: nothing yet; else -enum walk_end, or -100: error. */
+#define FAILED (-100)
+static int heard(struct walk *w, struct trace *t, const struct trace_stop *s, struct err *e)
+{
+	struct user_regs_struct r;
+	bool over = false;
+
+	if (s->why == TRACE_EXITED)
+		return -WALK_CANNOT;
+	if (s->slots & 1u << END_SLOT) {
+		if (w->ops->ended(w->ctx, t, &over, e))
+			return FAILED;
+		if (over)
+			return trace_read(t->pid, w->ask.count_at, &w->ask.arrivals, 8, e) ? FAILED : -WALK_OVER;
+	}
+	if (s->slots & ~(1u << END_SLOT))
+		return -WALK_CANNOT;
+	if (s->why != TRACE_SIGNAL)
+		return 0;
+	if (trace_get_regs(t, &r, e))
+		return FAILED;
+	return trace_is_int3(s) && r.rip - 1 == w->ask.end ? 1 : -WALK_CANNOT;
+}
+
+/* Until it has something to say. As heard, but never 0. */
+static int run(struct walk *w, struct trace *t, struct err *e)
+{
+	static const struct trace_limit slice = {.wall_ns = SLICE_NS};
+	struct trace_stop s;
+	int r;
+
+	do {
+		if (trace_cont(t, 0, &slice, &s, e))
+			return FAILED;
+		r = heard(w, t, &s, e);
+		if (!r && w->ops->cancelled && w->ops->cancelled(w->ctx)) {
+			err_set(e, ERR_CANCELLED, "interrupted");
+			return FAILED;
+		}
+	} while (!r);
+	return r;
+}
+
+/* Let the recorder make ready. The same results as run; the address where it stops first is not known before. */
+static int begin(struct walk *w, struct trace *t, struct state *s, uint64_t *memory, struct err *e)
+{
+	struct user_regs_struct r;
+	struct trace_stop stop;
+
+	if (keep(t, s, e))
+		return FAILED;
+	w->ask.pc = s->r.rip;
+	w->ask.start = w->ask.end = 0;
+	if (map_memory(w, t, memory, e) || call_recorder(w, t, s, *memory, e) || trace_cont(t, 0, NULL, &stop, e))
+		return FAILED;
+	if (!t->alive || !trace_is_int3(&stop))
+		return -WALK_CANNOT;
+	if (trace_get_regs(t, &r, e) || read_answer(w, t, *memory, e))
+		return FAILED;
+	if (r.rip - 1 != w->ask.end)
+		return -WALK_CANNOT;
+	return w->ask.start ? 1 : -WALK_LEFT;
+}
+
+/* The state at the int3 becomes the program's. */
+static int step_out(struct trace *t, uint64_t rip, bool for_good, struct err *e)
+{
+	struct user_regs_struct r;
+
+	if (trace_get_regs(t, &r, e))
+		return -1;
+	r.rip = rip;
+	r.orig_rax = (unsigned long long)-1;
+	if (for_good)
+		r.gs_base = 0;
+	return trace_set_regs(t, &r, e);
+}
+
+/* The recorder thinks that this is the goal. 1: so it is; 0: no, it is to go on. */
+static int consider(struct walk *w, struct trace *t, uint64_t memory, struct err *e)
+{
+	struct replay_walk *a = &w->ask;
+	struct walk_tell tell = {0};
+	int r;
+
+	if (!w->ops->is_goal)
+		return 1;
+	if (step_out(t, w->ask.at, false, e))
+		return -1;
+	r = w->ops->is_goal(w->ctx, t, &tell, e);
+	if (r)
+		return r;
+	for (unsigned i = 0; i < tell.n && a->words < REPLAY_WALK_WORDS; i++)
+		a->word[a->words++] = tell.v[i];
+	if (!tell.n || a->words == REPLAY_WALK_WORDS)
+		return err_set(e, ERR_NOT_FOUND, "too many states are alike");
+	return trace_write(t->pid, memory, a, sizeof(*a), e) || step_out(t, a->again, false, e) ? -1 : 0;
+}
+
+static int go(struct walk *w, struct trace *t, uint64_t memory, struct err *e)
+{
+	for (;;) {
+		int r = run(w, t, e);
+
+		if (r < 0)
+			return r;
+		if (read_answer(w, t, memory, e))
+			return FAILED;
+		if (w->ask.state == REPLAY_WALK_LEFT)
+			return -WALK_LEFT;
+		r = w->ask.state == REPLAY_WALK_NTH ? 1 : consider(w, t, memory, e);
+		if (r)
+			return r > 0 ? -WALK_THERE : e->kind == ERR_NOT_FOUND ? -WALK_CANNOT : FAILED;
+	}
+}
+
+static int clean_up(struct walk *w, struct trace *t, uint64_t memory, struct err *e)
+{
+	for (uint32_t i = 0; i < w->ask.maps && i < REPLAY_WALK_MAPS; i++)
+		if (unmap(w, t, w->ask.map[i].addr, w->ask.map[i].len, e))
+			return -1;
+	return unmap(w, t, memory, MEMORY, e);
+}
+
+int walk_go(struct walk *w, struct trace *t, struct err *e)
+{
+	struct state s;
+	uint64_t memory = 0;
+	int r;
+
+	if (!w->enter || w->ask.places + (w->ask.goal != 0) > END_SLOT)
+		return WALK_CANNOT;
+	w->ask.maps = 0;
+	r = begin(w, t, &s, &memory, e);
+	if (r == -WALK_LEFT) /* not even begun */
+		return put_back(t, &s, s.r.rip, e) || clean_up(w, t, memory, e) ? -1 : WALK_LEFT;
+	if (r == 1)
+		r = put_back(t, &s, w->ask.start, e) || arm(w, t, e) ? FAILED : go(w, t, memory, e);
+	if (r == FAILED)
+		return -1;
+	if (r == -WALK_OVER || r == -WALK_CANNOT)
+		return -r;
+	if (trace_clear_all(t, e) || step_out(t, w->ask.at, true, e) || clean_up(w, t, memory, e))
+		return -1;
+	return -r;
+}
