@@ -41,6 +41,7 @@ void inside_set_now(struct inside *in, struct trace *t)
 	in->now = *t;
 	memset(t, 0, sizeof(*t));
 	in->counted = false;
+	in->times = 0;
 	in->sig = 0;
 }
 
@@ -347,6 +348,7 @@ int inside_run(struct inside *in, struct breaks *b, struct stop *stop, struct er
 	int sig = in->sig;
 
 	in->counted = false;
+	in->times = 0;
 	if (inside_onwards(in, &in->now, &sig, b, stop, e))
 		return -1;
 	in->sig = stop->kind == STOP_SIGNAL ? -stop->sig : sig;

@@ -52,6 +52,7 @@ struct inside {
 	uint64_t mark_steps[INSIDE_MARKS]; /* from the mark before; 0: unknown */
 	unsigned marks;
 	struct trace now;
+	uint64_t times; /* at its PC from the first mark up to now; 0: unknown */
 	bool blind; /* the segment has no visible state; now is one where a breakpoint was met inside the shim's calls */
 	bool counted;
 	uint64_t steps; /* when counted: from the last mark to now */
@@ -92,6 +93,10 @@ int inside_to_end(struct inside *in, struct err *e);
 int inside_find(struct inside *in, struct trace *want, struct err *e);
 /* To the k-th stop of b (from 1). 1: there are not so many. */
 int inside_nth_stop(struct inside *in, struct breaks *b, uint64_t k, struct stop *stop, struct err *e);
+/* To the last stop of b in the segment. 1: there is none. */
+int inside_last_stop(struct inside *in, struct breaks *b, struct stop *stop, struct err *e);
+/* To the last stop of b before now. 1: there is none. */
+int inside_back_to_stop(struct inside *in, struct breaks *b, struct stop *stop, struct err *e);
 /* The number of stops of b before now. */
 int inside_count_stops(struct inside *in, struct breaks *b, uint64_t *k, struct err *e);
 

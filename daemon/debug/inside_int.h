@@ -4,16 +4,53 @@
 #define FRED_DEBUG_INSIDE_INT_H
 
 #include "debug/inside.h"
+#include "trace/walk.h"
 
 /* What a copy runs towards: a state, or the end of the segment. */
 struct goal {
 	struct trace *want; /* NULL: the end */
 	uint64_t pc;
 	struct breaks stop; /* at its PC */
+	bool is_now; /* what the user looks at: a handler of signals that begins with it has not been met before */
 };
 
 /* Is t there? 1: yes; 0: no; -1: error. */
 int inside_is_goal(struct goal *g, struct trace *t, struct err *e);
+/* As that; if only memory says no, tell gets words that do. May be NULL. */
+int inside_is_goal_tell(struct goal *g, struct trace *t, struct walk_tell *tell, struct err *e);
+/*
+ * The state of another process that is in the segment, which stays the caller's; NULL: the end. Free g->stop with breaks_fini.
+ */
+int inside_goal_init(struct goal *g, struct trace *want, struct err *e);
+int inside_goal_now(struct inside *in, struct goal *g, struct err *e);
+
+/*
+ * inside_walk.c: hot places. What is passed more often than this on the way to a goal is not stopped at each time, but
+ * walked (trace/walk.h). All of these return 1 when they cannot, and INSIDE_WALK_OVER when the segment ends before.
+ */
+#define INSIDE_HOT 300
+#define INSIDE_WALK_OVER 2
+/* What a walk to a goal tells. */
+struct walked {
+	uint64_t times; /* at the goal's PC, the goal included */
+	uint64_t stops; /* at points of b, likewise */
+	struct trace t; /* the copy, at the goal */
+};
+
+/* A copy of `from` goes to the goal. b: NULL, or plain. */
+int inside_walk_to_goal(struct inside *in, struct trace *from, struct goal *g, const struct breaks *b, struct walked *w,
+			struct err *e);
+/* How often it is at now's PC from the first mark up to now, which g is. */
+int inside_walk_times(struct inside *in, struct goal *g, uint64_t *times, struct err *e);
+/* *t, a copy of `from`, goes to the nth time at a point of b, which is plain. */
+int inside_walk_to_nth(struct inside *in, struct trace *from, const struct breaks *b, uint64_t nth, struct trace *t,
+		       struct err *e);
+/* How many stops of b, which is plain, there are from the first mark to the end of the segment. */
+int inside_walk_all(struct inside *in, struct breaks *b, uint64_t *k, struct err *e);
+/* Marks some times at the goal's PC before the goal. */
+int inside_walk_marks(struct inside *in, struct goal *g, struct err *e);
+/* Can it be walked: are there only a few points in the program's own code, and without conditions? */
+bool inside_is_plain(const struct inside *in, const struct breaks *b);
 
 int inside_pc(struct trace *t, uint64_t *pc, struct err *e);
 int inside_copy(struct inside *in, struct trace *from, struct trace *to, struct err *e);
@@ -25,6 +62,15 @@ void inside_set_now(struct inside *in, struct trace *t);
 /* On to the next time at the goal's PC, or the end of the segment, or of the time. */
 int inside_to_arrival(struct inside *in, struct goal *g, struct trace *t, int *sig, const struct trace_limit *limit,
 		      struct stop *stop, struct err *e);
+enum inside_reach { INSIDE_REACHED = 0, INSIDE_PASSED = 1, INSIDE_SHORT = 2, INSIDE_TOO_HOT = 3 };
+/*
+ * Runs a copy until it is at the goal, for at most limit_ns (0: any time), or, TOO_HOT, it has been at most `hot` times at its PC
+ * (0: any number). *ns: the CPU time it was.
+ */
+int inside_run_to_goal(struct inside *in, struct goal *g, struct trace *t, uint64_t limit_ns, unsigned hot, uint64_t *ns,
+		       struct err *e);
+/* How far the goal is from another state, in CPU time. */
+int inside_distance(struct inside *in, struct trace *from, struct goal *g, unsigned hot, uint64_t *ns, struct err *e);
 /* t, which is zeroed, becomes the last mark, so many steps behind the one before (0: unknown). */
 void inside_push_mark(struct inside *in, struct trace *t, uint64_t steps);
 /* Sets marks up to near the goal: it is *steps visible steps behind the last one. */
@@ -32,6 +78,34 @@ int inside_count_back(struct inside *in, struct goal *g, uint64_t *steps, struct
 
 /* t stands at one of b's points: STOP_BREAK, STOP_LIBRARY, or 0: it goes on. */
 enum stop_kind inside_meets(const struct breaks *b, struct trace *t);
+
+/* inside_stops.c */
+#define INSIDE_MANY 2000 /* stops: from then on it is worth while to look for a nearer place to count from */
+/*
+ * t stands at a stop of b and the goal's PC: does it count as one of b's? 1, 0 or -1. *to_goal: what a user sees of it is one
+ * instruction later, and that is the goal.
+ */
+int inside_is_stop(const struct breaks *b, const struct goal *g, struct trace *t, enum stop_kind kind, bool *to_goal,
+		   struct err *e);
+/* t becomes what the user looks at; so many marks are before it. */
+void inside_be_now(struct inside *in, struct trace *t, int sig, unsigned marks);
+/* The next stop of a copy that has made k of them already. */
+int inside_next_stop(struct inside *in, struct trace *t, struct breaks *b, uint64_t k, int *sig, struct stop *stop,
+		     struct err *e);
+/* A copy of `from` at the kth stop becomes *t. 1: there are not so many. */
+int inside_run_to_nth(struct inside *in, struct trace *from, struct breaks *b, uint64_t k, struct trace *t, int *sig,
+		      struct stop *stop, struct err *e);
+/*
+ * Counts the stops of a copy of `from` before the goal: one of b, at which the goal itself is, is none. A data watchpoint traps
+ * behind its instruction: that stop is before now only if now is behind it too. 1: there are more than `most` (0: any number),
+ * with the times at the goal's PC.
+ */
+int inside_count_to(struct inside *in, struct trace *from, struct breaks *b, struct goal *g, uint64_t most, uint64_t *k,
+		    struct err *e);
+/* Stops before the first mark, where walks begin. */
+int inside_count_before_walks(struct inside *in, struct breaks *b, uint64_t *k, struct err *e);
+/* All stops before the goal, which is now, by walking. More than 0: it cannot be done so. */
+int inside_count_by_walk(struct inside *in, struct breaks *b, struct goal *g, uint64_t *k, struct err *e);
 
 /* One visible step of a copy from a visible state; *sig is to be delivered first, and afterwards what is still to be. */
 int inside_step_copy(struct inside *in, struct trace *t, int *sig, struct stop *stop, struct err *e);

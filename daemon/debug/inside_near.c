@@ -22,8 +22,6 @@
 #define LIBC_STEPS 3000
 #define END_SLOT (TRACE_SLOTS - 1)
 
-enum reach { REACHED = 0, PASSED = 1, SHORT = 2 };
-
 /* Where some steps from the last mark were. */
 struct window {
 	uint64_t pc[WINDOW];
@@ -67,13 +65,13 @@ int inside_to_arrival(struct inside *in, struct goal *g, struct trace *t, int *s
 	return stop->kind == STOP_INTERRUPT ? err_set(e, ERR_CANCELLED, "interrupted") : 0;
 }
 
-/* Runs a copy until it is at the goal, for at most limit_ns. *ns: the CPU time it was. */
-static int run_to_goal(struct inside *in, struct goal *g, struct trace *t, uint64_t limit_ns, uint64_t *ns,
+int inside_run_to_goal(struct inside *in, struct goal *g, struct trace *t, uint64_t limit_ns, unsigned hot, uint64_t *ns,
 		       struct err *e)
 {
 	struct trace_limit limit = {.cpu_ns = limit_ns};
 	struct stop stop = {0};
 	uint64_t from, to;
+	unsigned times = 0;
 	int sig = 0, r;
 
 	if (trace_cpu_ns(t->pid, &from, e))
@@ -85,26 +83,33 @@ static int run_to_goal(struct inside *in, struct goal *g, struct trace *t, uint6
 			return -1;
 		*ns = to - from;
 		if (stop.kind == STOP_OVER)
-			return g->want ? PASSED : REACHED;
+			return g->want ? INSIDE_PASSED : INSIDE_REACHED;
 		if (limit_ns && (stop.kind == STOP_LIMIT || *ns >= limit_ns))
-			return SHORT;
+			return INSIDE_SHORT;
+		if (hot && ++times > hot)
+			return INSIDE_TOO_HOT;
 		limit.cpu_ns = limit_ns ? limit_ns - *ns : 0;
 	}
 	*ns = to - from;
-	return r < 0 ? -1 : REACHED;
+	return r < 0 ? -1 : INSIDE_REACHED;
 }
 
-/* How far the goal is from the last mark, in CPU time. */
-static int distance(struct inside *in, struct goal *g, uint64_t *ns, struct err *e)
+int inside_distance(struct inside *in, struct trace *from, struct goal *g, unsigned hot, uint64_t *ns, struct err *e)
 {
 	struct trace t;
 	int r;
 
-	if (inside_copy(in, &in->mark[in->marks - 1], &t, e))
+	if (inside_copy(in, from, &t, e))
 		return -1;
-	r = run_to_goal(in, g, &t, 0, ns, e);
+	r = inside_run_to_goal(in, g, &t, 0, hot, ns, e);
 	inside_drop(&t);
 	return r;
+}
+
+/* ... from the last mark. */
+static int distance(struct inside *in, struct goal *g, unsigned hot, uint64_t *ns, struct err *e)
+{
+	return inside_distance(in, &in->mark[in->marks - 1], g, hot, ns, e);
 }
 
 void inside_push_mark(struct inside *in, struct trace *t, uint64_t steps)
@@ -161,26 +166,30 @@ static int make_visible(struct inside *in, struct goal *g, struct trace *t, stru
 static int approach(struct inside *in, struct goal *g, struct err *e)
 {
 	uint64_t left, ran, part = 0;
-	int r = distance(in, g, &left, e);
+	int r = distance(in, g, INSIDE_HOT, &left, e);
 
-	for (unsigned i = 0; r == REACHED && left > NEAR_NS && i < TRIES; i++) {
+	if (r == INSIDE_TOO_HOT && inside_walk_marks(in, g, e) < 0)
+		return -1;
+	if (r == INSIDE_TOO_HOT)
+		r = distance(in, g, 0, &left, e);
+	for (unsigned i = 0; r == INSIDE_REACHED && left > NEAR_NS && i < TRIES; i++) {
 		struct trace t;
 
 		if (!part || part >= left)
 			part = left - left / 6 - LEAST_NS;
 		if (inside_copy(in, &in->mark[in->marks - 1], &t, e))
 			return -1;
-		r = run_to_goal(in, g, &t, part, &ran, e);
-		if (r == SHORT) {
+		r = inside_run_to_goal(in, g, &t, part, 0, &ran, e);
+		if (r == INSIDE_SHORT) {
 			int late = make_visible(in, g, &t, e);
 
-			r = late < 0 ? -1 : late ? REACHED : SHORT;
+			r = late < 0 ? -1 : late ? INSIDE_REACHED : INSIDE_SHORT;
 		}
-		if (r != SHORT) {
+		if (r != INSIDE_SHORT) {
 			inside_drop(&t);
 			if (r < 0)
 				return -1;
-			r = REACHED; /* too far: time is not exact */
+			r = INSIDE_REACHED; /* too far: time is not exact */
 			part /= 2;
 			if (part < LEAST_NS)
 				break;
@@ -188,17 +197,17 @@ static int approach(struct inside *in, struct goal *g, struct err *e)
 		}
 		inside_push_mark(in, &t, 0);
 		part = 0;
-		r = distance(in, g, &left, e);
+		r = distance(in, g, 0, &left, e);
 	}
-	if (r == PASSED)
+	if (r == INSIDE_PASSED)
 		return err_set(e, ERR_INTERNAL, "a state behind event %llu is not met again",
 			       (unsigned long long)in->n);
-	return r == REACHED ? 0 : -1;
+	return r == INSIDE_REACHED ? 0 : -1;
 }
 
 /*
- * Steps from the last mark to the goal: REACHED; to an invisible one, those to the visible state before it and one more. SHORT:
- * w is full, and *at is the last visible state.
+ * Steps from the last mark to the goal: INSIDE_REACHED; to an invisible one, those to the visible state before it and one more.
+ * INSIDE_SHORT: w is full, and *at is the last visible state.
  */
 static int count_steps(struct inside *in, struct goal *g, struct window *w, struct trace *at, uint64_t *steps,
 		       struct err *e)
@@ -215,7 +224,7 @@ static int count_steps(struct inside *in, struct goal *g, struct window *w, stru
 			break;
 		if (w->n >= WINDOW && !sig) {
 			in->goal = NULL;
-			return SHORT;
+			return INSIDE_SHORT;
 		}
 		if (w->n < WINDOW && inside_pc(at, &w->pc[w->n++], e))
 			r = -1;
@@ -237,7 +246,7 @@ static int count_steps(struct inside *in, struct goal *g, struct window *w, stru
 	if (r == 0 && g->want)
 		return err_set(e, ERR_INTERNAL, "a state behind event %llu is not met again",
 			       (unsigned long long)in->n);
-	return REACHED;
+	return INSIDE_REACHED;
 }
 
 static int by_value(const void *a, const void *b)
@@ -291,7 +300,7 @@ static int count_arrivals(struct inside *in, struct goal *g, struct candidate *c
 		pc[i] = c[i].pc;
 	if (inside_copy(in, &in->mark[in->marks - 1], &t, e))
 		return -1;
-	r = arrivals_open(&a, &t, pc, n, 0) ? 1 : run_to_goal(in, g, &t, 0, &ns, e) == REACHED ? 0 : -1;
+	r = arrivals_open(&a, &t, pc, n, 0) ? 1 : inside_run_to_goal(in, g, &t, 0, 0, &ns, e) == INSIDE_REACHED ? 0 : -1;
 	for (unsigned i = 0; i < n && !r; i++)
 		r = arrivals_read(&a, i, &c[i].all, e);
 	arrivals_close(&a);
@@ -348,7 +357,7 @@ static int come_near(struct inside *in, struct goal *g, struct window *w, uint64
 		struct trace at;
 		int r = count_steps(in, g, w, &at, steps, e);
 
-		if (r != SHORT)
+		if (r != INSIDE_SHORT)
 			return r;
 		r = skip_loop(in, g, w, e);
 		stepped += r > 0;

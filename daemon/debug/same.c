@@ -14,6 +14,8 @@
 /* The dynamic linker notes how many ticks it took; it runs before the recorder is there. */
 #define LOADER "/ld-linux-x86-64.so"
 #define WORDS_MAX 65536
+#define STACK_WORDS 64
+#define RED_ZONE 128 /* bytes below the stack pointer that a function may use */
 
 /* What a function keeps for its caller, and its result. */
 static bool same_frame(const struct user_regs_struct *a, const struct user_regs_struct *b)
@@ -69,7 +71,7 @@ static int find_excluded(pid_t pid, uint64_t rsp, struct ranges *out, struct err
 			exclude(out, m.lo, m.hi);
 			shim_end = m.hi;
 		} else if (mapping_has(&m, rsp)) {
-			exclude(out, m.lo, rsp - 128); /* the red zone */
+			exclude(out, m.lo, rsp - RED_ZONE);
 		} else if (is_stack(&m)) {
 			exclude(out, m.lo, m.hi);
 		}
@@ -100,7 +102,49 @@ int same_registers(struct trace *a, struct trace *b, unsigned *differ, struct er
 	return same_values(&ra, &rb, differ);
 }
 
-int same_memory(struct trace *a, struct trace *b, size_t *differ, struct err *e)
+static void add_word(struct walk_tell *tell, const struct delta *d, size_t i)
+{
+	for (unsigned k = 0; k < tell->n; k++)
+		if (tell->v[k].addr == d->addr[i])
+			return;
+	tell->v[tell->n++] = (struct replay_walk_word){d->addr[i], d->right[i]};
+}
+
+/* Of those words that count; addresses rise. */
+static void choose(const struct delta *d, const struct ranges *skip, uint64_t rsp, struct walk_tell *tell)
+{
+	size_t first = d->n, last = 0, near = d->n;
+
+	for (size_t i = 0; i < d->n; i++) {
+		if (!counts(skip, d->addr[i]))
+			continue;
+		if (first == d->n)
+			first = i;
+		last = i;
+		if (near == d->n && d->addr[i] >= rsp - RED_ZONE)
+			near = i;
+	}
+	if (first == d->n)
+		return;
+	add_word(tell, d, near == d->n ? last : near);
+	add_word(tell, d, last);
+	add_word(tell, d, first);
+}
+
+/* Where too much differs to be listed: what is on top of the stack. */
+static void choose_on_stack(struct trace *a, struct trace *b, uint64_t rsp, struct walk_tell *tell)
+{
+	uint64_t left[STACK_WORDS], right[STACK_WORDS];
+	struct err ignored;
+
+	if (trace_read(a->pid, rsp, left, sizeof(left), &ignored) || trace_read(b->pid, rsp, right, sizeof(right), &ignored))
+		return;
+	for (unsigned i = 0; i < STACK_WORDS && tell->n < WALK_TELL; i++)
+		if (left[i] != right[i])
+			tell->v[tell->n++] = (struct replay_walk_word){rsp + i * sizeof(left[0]), right[i]};
+}
+
+int same_memory_tell(struct trace *a, struct trace *b, size_t *differ, struct walk_tell *tell, struct err *e)
 {
 	struct user_regs_struct ra;
 	struct ranges skip = {0};
@@ -111,11 +155,20 @@ int same_memory(struct trace *a, struct trace *b, size_t *differ, struct err *e)
 	if (trace_get_regs(a, &ra, e) || find_excluded(a->pid, ra.rsp, &skip, e))
 		return -1;
 	r = delta_diff(a->pid, b->pid, WORDS_MAX, &d, e);
+	if (r > 0 && tell)
+		choose_on_stack(a, b, ra.rsp & ~7ull, tell);
 	if (r)
 		return r < 0 ? -1 : 0;
 	*differ = 0;
 	for (size_t i = 0; i < d.n; i++)
 		*differ += counts(&skip, d.addr[i]);
+	if (tell)
+		choose(&d, &skip, ra.rsp, tell);
 	delta_fini(&d);
 	return 0;
+}
+
+int same_memory(struct trace *a, struct trace *b, size_t *differ, struct err *e)
+{
+	return same_memory_tell(a, b, differ, NULL, e);
 }

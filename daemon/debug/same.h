@@ -3,7 +3,7 @@
 #ifndef FRED_DEBUG_SAME_H
 #define FRED_DEBUG_SAME_H
 
-#include "trace/trace.h"
+#include "trace/walk.h"
 
 /*
  * 1: the registers that a function keeps for its caller are equal, and its result; *differ of the others are not; 0: no;
@@ -13,10 +13,15 @@ int same_registers(struct trace *a, struct trace *b, unsigned *differ, struct er
 /* The same of registers that were read: true, and *differ; false. */
 bool same_values(const struct user_regs_struct *a, const struct user_regs_struct *b, unsigned *differ);
 /*
- * How many words of memory differ, without what the shim keeps for itself and what lies below a stack pointer. Between
+ * *differ: how many words of memory differ, without what the shim keeps for itself and what lies below a stack pointer. Between
  * copies of one process it is 0 for the same state. Between two launches it need not be: what the shim leaves behind on the
  * stack depends on how it waited, and a variable not set yet shows it.
  */
 int same_memory(struct trace *a, struct trace *b, size_t *differ, struct err *e);
+/*
+ * As that; and some of the words that differ, with b's values. Those are chosen that will tell b from most other states:
+ * the one nearest to a's stack pointer, as a local variable is, the first, and the last.
+ */
+int same_memory_tell(struct trace *a, struct trace *b, size_t *differ, struct walk_tell *tell, struct err *e);
 
 #endif

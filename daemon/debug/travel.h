@@ -22,6 +22,7 @@ enum travel_mode {
 /* The last stop of some: it was the kth one behind its event, from 1; 0: there was none. */
 struct travel_last {
 	uint64_t event, k;
+	bool many; /* it was not counted to the end: the kth, or a later one */
 };
 
 /* Is that the very place of the live program? */

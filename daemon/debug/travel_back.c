@@ -216,19 +216,64 @@ int travel_back_step(struct travel *t, pid_t tid, struct stop *stop, struct err 
 	return returned && stop->kind == STOP_STEP && t->in.seg.tid == tid ? leave_call(t, &here, e) : 0;
 }
 
-/* The stop k of a segment; a watchpoint is met before the instruction that changes it. */
-static int to_stop(struct travel *t, uint64_t k, struct stop *stop, struct err *e)
+/* It stands at a stop of the segment; a watchpoint is met before the instruction that changes it. */
+static int at_stop(struct travel *t, struct stop *stop, struct err *e)
 {
 	struct stop back;
+
+	t->tid = t->in.seg.tid;
+	return stop->kind == STOP_WATCH ? travel_back_step(t, t->tid, &back, e) : travel_enter_handler(t, stop, e);
+}
+
+/* The stop k of a segment. */
+static int to_stop(struct travel *t, uint64_t k, struct stop *stop, struct err *e)
+{
 	int r = inside_nth_stop(&t->in, &t->breaks, k, stop, e);
 
 	if (r > 0)
 		return err_set(e, ERR_INTERNAL, "stop %llu behind event %llu is not met again",
 			       (unsigned long long)k, (unsigned long long)t->in.n);
-	t->tid = t->in.seg.tid;
-	if (r || stop->kind != STOP_WATCH)
-		return r ? r : travel_enter_handler(t, stop, e);
-	return travel_back_step(t, t->tid, &back, e);
+	return r ? r : at_stop(t, stop, e);
+}
+
+/* Inside the last stop's segment: there. */
+static int to_last(struct travel *t, const struct travel_last *last, struct stop *stop, struct err *e)
+{
+	int r;
+
+	if (!last->many)
+		return to_stop(t, last->k, stop, e);
+	r = inside_last_stop(&t->in, &t->breaks, stop, e);
+	if (r > 0)
+		return err_set(e, ERR_INTERNAL, "the stops behind event %llu are not met again", (unsigned long long)last->event);
+	return r ? r : at_stop(t, stop, e);
+}
+
+static bool is_over(const struct stop *stop)
+{
+	return stop->kind == STOP_LIMIT || stop->kind == STOP_END;
+}
+
+/* From TRAVEL_GROUP up to event `to`. */
+static int run_to(struct travel *t, uint64_t to, struct stop *stop, struct err *e)
+{
+	int r = travel_run(t, 0, to, stop, e);
+
+	return !r && stop->kind == STOP_INTERRUPT ? err_set(e, ERR_CANCELLED, "interrupted") : r;
+}
+
+/* In a segment with very many stops: past all of them. */
+static int run_past(struct travel *t, uint64_t to, struct stop *stop, struct err *e)
+{
+	struct breaks kept = t->breaks;
+	int r = 0;
+
+	memset(&t->breaks, 0, sizeof(t->breaks));
+	do
+		r = run_to(t, to, stop, e);
+	while (!r && !is_over(stop));
+	t->breaks = kept;
+	return r;
 }
 
 /* From TRAVEL_GROUP up to event `to`: *last is the last stop on the way, or stays what it is. */
@@ -237,13 +282,16 @@ static int last_stop(struct travel *t, uint64_t to, struct travel_last *last, st
 	struct stop stop = {0};
 	int r = 0;
 
-	t->count = last;
-	while (!r && stop.kind != STOP_LIMIT && stop.kind != STOP_END) {
-		r = travel_run(t, 0, to, &stop, e);
-		if (!r && stop.kind == STOP_INTERRUPT)
-			r = err_set(e, ERR_CANCELLED, "interrupted");
+	while (!r && !is_over(&stop)) {
+		t->count = last;
+		r = run_to(t, to, &stop, e);
+		t->count = NULL;
+		if (r || !last->many || last->event != nav_at(t->nav) || is_over(&stop))
+			continue;
+		r = run_past(t, last->event + 1, &stop, e);
+		if (!r && last->event + 1 < to)
+			stop.kind = 0;
 	}
-	t->count = NULL;
 	return r;
 }
 
@@ -282,13 +330,13 @@ static int given_up(struct travel *t, uint64_t to, struct err *e)
 
 int travel_back_continue(struct travel *t, struct stop *stop, struct err *e)
 {
-	uint64_t k = 0, to;
+	uint64_t to;
+	int r;
 
 	*stop = (struct stop){0};
-	if (go_inside(t, e) || inside_count_stops(&t->in, &t->breaks, &k, e))
-		return -1;
-	if (k)
-		return to_stop(t, k, stop, e);
+	r = go_inside(t, e) ? -1 : inside_back_to_stop(&t->in, &t->breaks, stop, e);
+	if (r <= 0)
+		return r ? -1 : at_stop(t, stop, e);
 	to = travel_event(t);
 	while (to > nav_first(t->nav) && (!breaks_empty(&t->breaks) || travel_has_signals(t))) {
 		uint64_t from = piece_before(t, to);
@@ -297,7 +345,7 @@ int travel_back_continue(struct travel *t, struct stop *stop, struct err *e)
 		if (sweep(t, from, to, &last, e))
 			return given_up(t, to, e);
 		if (last.k)
-			return travel_enter_any(t, last.event, e) || to_stop(t, last.k, stop, e) ? -1 : 0;
+			return travel_enter_any(t, last.event, e) || to_last(t, &last, stop, e) ? -1 : 0;
 		to = from;
 	}
 	return at_begin(t, stop, e);

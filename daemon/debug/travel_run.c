@@ -116,9 +116,11 @@ static bool is_counted(struct run *r)
 	if (!c || (r->stop->kind != STOP_BREAK && r->stop->kind != STOP_WATCH && r->stop->kind != STOP_SIGNAL))
 		return false;
 	c->k = c->k && c->event == event ? c->k + 1 : 1;
+	c->many = c->k >= INSIDE_MANY;
 	c->event = event;
-	*r->stop = (struct stop){0};
-	return true;
+	if (!c->many)
+		*r->stop = (struct stop){0};
+	return !c->many;
 }
 
 /* Past a stop that is none, at a breakpoint or behind the write to a watched word, and on. */

@@ -103,3 +103,10 @@ def debug(s, rec, *commands):
 def position(text):
     """Of `when`'s lines, the positions."""
     return re.findall(r"^(?:\(gdb\) )*event \d+ of \d+, (\d+/0x[0-9a-f]+#\d+)", text, re.M)
+
+
+def symbol(exe, name):
+    """Where it is in a replay: position-independent programs are loaded at the same address each time."""
+    out = subprocess.run(["nm", exe], capture_output=True, text=True, check=True).stdout
+    addr = int(re.search(r"^([0-9a-f]+) . %s$" % name, out, re.M).group(1), 16)
+    return addr if addr >= 0x400000 else addr + 0x555555554000

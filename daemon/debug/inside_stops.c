@@ -1,0 +1,184 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * inside_stops.c: stops in a segment: the kth, and how many there are before a state. Copies are run and count; where very
+ * many stops are on the way, or the state's PC is passed very often, they walk (inside_walk.c).
+ */
+#include <string.h>
+
+#include "debug/inside_int.h"
+#include "view/handlers.h"
+
+int inside_next_stop(struct inside *in, struct trace *t, struct breaks *b, uint64_t k, int *sig, struct stop *stop,
+		     struct err *e)
+{
+	int r = k ? inside_onwards(in, t, sig, b, stop, e) : inside_run_copy(in, t, sig, b, NULL, stop, e);
+
+	if (!r && stop->kind == STOP_SIGNAL)
+		*sig = -stop->sig;
+	return !r && stop->kind == STOP_INTERRUPT ? err_set(e, ERR_CANCELLED, "interrupted") : r;
+}
+
+void inside_be_now(struct inside *in, struct trace *t, int sig, unsigned marks)
+{
+	while (in->marks > marks)
+		inside_drop(&in->mark[--in->marks]);
+	inside_set_now(in, t);
+	in->sig = sig;
+}
+
+int inside_run_to_nth(struct inside *in, struct trace *from, struct breaks *b, uint64_t k, struct trace *t, int *sig,
+		      struct stop *stop, struct err *e)
+{
+	int r = 0;
+
+	*sig = 0;
+	if (inside_copy(in, from, t, e))
+		return -1;
+	for (uint64_t i = 0; i < k && !r; i++) {
+		r = inside_next_stop(in, t, b, i, sig, stop, e);
+		if (!r && stop->kind == STOP_OVER)
+			r = 1;
+	}
+	if (r)
+		inside_drop(t);
+	return r;
+}
+
+int inside_is_stop(const struct breaks *b, const struct goal *g, struct trace *t, enum stop_kind kind, bool *to_goal,
+		   struct err *e)
+{
+	struct user_regs_struct r, want;
+
+	*to_goal = false;
+	if (kind == STOP_WATCH || kind == STOP_SIGNAL)
+		return 1;
+	if (trace_get_regs(t, &r, e))
+		return -1;
+	if (!breaks_has(b, r.rip) || !breaks_wanted(b, t))
+		return 0;
+	if (!g->is_now || !breaks_has_handlers(b, r.rip))
+		return 1;
+	if (trace_get_regs(g->want, &want, e))
+		return -1;
+	*to_goal = handlers_leads_to(&r, &want);
+	return 1;
+}
+
+/* As inside_count_to, from t on. b and the goal's PC are `all`. */
+static int count_to(struct inside *in, struct trace *t, struct breaks *b, struct breaks *all, struct goal *g, uint64_t most,
+		    uint64_t *k, struct err *e)
+{
+	struct stop stop;
+	bool to_goal = false;
+	int sig = 0;
+
+	for (uint64_t i = 0; !most || i <= most; i++) {
+		int r = inside_next_stop(in, t, all, i, &sig, &stop, e);
+
+		if (r)
+			return r;
+		if (stop.kind == STOP_OVER)
+			return g->want ? err_set(e, ERR_INTERNAL, "the state here is not met again behind event %llu",
+						 (unsigned long long)in->n)
+				       : 0;
+		r = inside_is_goal(g, t, e);
+		if (r > 0)
+			*k = *k + (stop.kind == STOP_WATCH) - to_goal;
+		if (r)
+			return r < 0 ? -1 : 0;
+		r = inside_is_stop(b, g, t, stop.kind, &to_goal, e);
+		if (r < 0)
+			return -1;
+		*k += (uint64_t)r;
+	}
+	return 1;
+}
+
+int inside_count_to(struct inside *in, struct trace *from, struct breaks *b, struct goal *g, uint64_t most, uint64_t *k,
+		    struct err *e)
+{
+	struct breaks all = {0};
+	struct trace t;
+	int r;
+
+	*k = 0;
+	if (inside_copy(in, from, &t, e))
+		return -1;
+	breaks_add_all(&all, b);
+	if (g->want)
+		breaks_add(&all, g->pc, 0);
+	r = count_to(in, &t, b, &all, g, most, k, e);
+	inside_drop(&t);
+	breaks_fini(&all);
+	return r;
+}
+
+int inside_count_before_walks(struct inside *in, struct breaks *b, uint64_t *k, struct err *e)
+{
+	struct goal g;
+	int r;
+
+	if (inside_goal_init(&g, &in->mark[0], e))
+		return -1;
+	r = inside_count_to(in, &in->base, b, &g, 0, k, e);
+	breaks_fini(&g.stop);
+	return r;
+}
+
+/* The kth stop, at a point. 1: it cannot be done so. */
+static int walk_to_nth(struct inside *in, struct breaks *b, uint64_t k, struct trace *t, struct stop *stop, struct err *e)
+{
+	uint64_t before;
+
+	if (k <= INSIDE_HOT || !in->marks || !inside_is_plain(in, b))
+		return 1;
+	*stop = (struct stop){.kind = STOP_BREAK};
+	if (inside_count_before_walks(in, b, &before, e))
+		return -1;
+	return before < k ? inside_walk_to_nth(in, &in->mark[0], b, k - before, t, e) : 1;
+}
+
+int inside_nth_stop(struct inside *in, struct breaks *b, uint64_t k, struct stop *stop, struct err *e)
+{
+	struct trace t;
+	int sig = 0, r = walk_to_nth(in, b, k, &t, stop, e);
+
+	if (r > 0)
+		r = inside_run_to_nth(in, &in->base, b, k, &t, &sig, stop, e);
+	if (!r)
+		inside_be_now(in, &t, sig, 1);
+	return r;
+}
+
+int inside_count_by_walk(struct inside *in, struct breaks *b, struct goal *g, uint64_t *k, struct err *e)
+{
+	struct walked w;
+	uint64_t before;
+	int r = inside_is_plain(in, b) ? inside_walk_to_goal(in, &in->mark[0], g, b, &w, e) : 1;
+
+	if (r)
+		return r;
+	inside_drop(&w.t);
+	in->times = w.times;
+	if (inside_count_before_walks(in, b, &before, e))
+		return -1;
+	/* now is no stop before now */
+	*k = before + w.stops - breaks_has(b, g->pc);
+	return 0;
+}
+
+int inside_count_stops(struct inside *in, struct breaks *b, uint64_t *k, struct err *e)
+{
+	struct goal g;
+	int r;
+
+	if (inside_goal_now(in, &g, e))
+		return -1;
+	r = inside_count_to(in, &in->base, b, &g, in->marks ? INSIDE_HOT : 0, k, e);
+	if (r > 0)
+		r = inside_count_by_walk(in, b, &g, k, e);
+	if (r > 0)
+		r = inside_count_to(in, &in->base, b, &g, 0, k, e);
+	breaks_fini(&g.stop);
+	return r;
+}

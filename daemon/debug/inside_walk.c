@@ -1,0 +1,204 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * inside_walk.c: hot places in a segment. A breakpoint costs ten microseconds each time; where an address is passed a million
+ * times on the way to a goal, a copy walks there in translated code instead (trace/walk.h). Nothing is guessed: a walk that
+ * does not come to what was asked for says nothing, and the slow way is gone.
+ */
+#include <string.h>
+
+#include "debug/inside_int.h"
+
+static bool is_visible_code(const struct inside *in, uint64_t pc)
+{
+	return sight_is_certain(&in->sight, pc);
+}
+
+bool inside_is_plain(const struct inside *in, const struct breaks *b)
+{
+	unsigned n = 0;
+
+	for (unsigned i = 0; i < BREAKS_WATCHES; i++)
+		if (b->watch[i].kind)
+			return false;
+	for (unsigned i = 0; i < b->n; i++) {
+		if (b->v[i].data || !is_visible_code(in, b->v[i].addr))
+			continue;
+		if (b->v[i].conds.n)
+			return false;
+		n++;
+	}
+	return n < TRACE_SLOTS - 1;
+}
+
+/*
+ * GDB always has some points in the dynamic linker. What is in libraries that the recorder calls too is not counted: who
+ * meets it there gives up.
+ */
+static void add_points(const struct inside *in, const struct breaks *b, struct walk *w, struct breaks *rare)
+{
+	for (unsigned i = 0; b && i < b->n; i++) {
+		if (b->v[i].data)
+			continue;
+		if (is_visible_code(in, b->v[i].addr))
+			w->ask.place[w->ask.places++] = b->v[i].addr;
+		else
+			breaks_add(rare, b->v[i].addr, 0);
+	}
+}
+
+struct walker {
+	struct inside *in;
+	struct goal *goal;
+};
+
+static int is_goal(void *ctx, struct trace *t, struct walk_tell *tell, struct err *e)
+{
+	struct walker *w = ctx;
+
+	return inside_is_goal_tell(w->goal, t, tell, e);
+}
+
+static int ended(void *ctx, struct trace *t, bool *over, struct err *e)
+{
+	struct walker *w = ctx;
+
+	return segment_is_over(&w->in->seg, t->pid, over, e);
+}
+
+static bool cancelled(void *ctx)
+{
+	struct inside *in = ((struct walker *)ctx)->in;
+
+	return in->interrupted && in->interrupted(in->ctx);
+}
+
+/* With int3s at the rare points meanwhile. */
+static int walk_with(struct trace *t, struct walk *w, struct breaks *rare, struct err *e)
+{
+	int r;
+
+	if (trace_clear_all(t, e) || breaks_insert(rare, t->pid, e))
+		return -1;
+	r = walk_go(w, t, e);
+	return r == WALK_THERE && breaks_take_out(rare, t->pid, e) ? -1 : r;
+}
+
+/* A copy of `from` walks past the points of b. 0: it is there; else it is gone. */
+static int walk_copy(struct inside *in, struct trace *from, struct walk *w, struct goal *g, const struct breaks *b,
+		     struct trace *t, struct err *e)
+{
+	static const struct walk_ops ops = {.is_goal = is_goal, .ended = ended, .cancelled = cancelled};
+	struct walker walker = {in, g};
+	struct breaks rare = {0};
+	uint64_t pc;
+	int r;
+
+	if (inside_pc(from, &pc, e))
+		return -1;
+	if (pc >= in->sight.shim.lo && pc < in->sight.shim.hi)
+		return 1;
+	w->enter = in->seg.t->ctl->walk_addr;
+	w->gadget = in->seg.gadget;
+	w->end_watch = SEGMENT_TURN_ADDR;
+	w->ops = &ops;
+	w->ctx = &walker;
+	if (inside_copy(in, from, t, e))
+		return -1;
+	add_points(in, b, w, &rare);
+	r = walk_with(t, w, &rare, e);
+	breaks_fini(&rare);
+	if (r == WALK_THERE)
+		return 0;
+	inside_drop(t);
+	return r < 0 ? -1 : r == WALK_OVER ? INSIDE_WALK_OVER : 1;
+}
+
+int inside_walk_to_goal(struct inside *in, struct trace *from, struct goal *g, const struct breaks *b, struct walked *out,
+			struct err *e)
+{
+	struct user_regs_struct want;
+	struct walk w = {0};
+	int r;
+
+	if (!g->want || !is_visible_code(in, g->pc))
+		return 1;
+	if (trace_get_regs(g->want, &want, e))
+		return -1;
+	w.ask.goal = g->pc;
+	walk_want(&w, &want);
+	r = walk_copy(in, from, &w, g, b, &out->t, e);
+	out->times = w.ask.goals;
+	out->stops = w.ask.arrivals;
+	return r;
+}
+
+int inside_walk_times(struct inside *in, struct goal *g, uint64_t *times, struct err *e)
+{
+	struct walked w;
+	int r;
+
+	if (!in->times) {
+		r = inside_walk_to_goal(in, &in->mark[0], g, NULL, &w, e);
+		if (r)
+			return r;
+		inside_drop(&w.t);
+		in->times = w.times;
+	}
+	*times = in->times;
+	return 0;
+}
+
+int inside_walk_to_nth(struct inside *in, struct trace *from, const struct breaks *b, uint64_t nth, struct trace *t,
+		       struct err *e)
+{
+	struct walk w = {.ask.nth = nth};
+
+	return walk_copy(in, from, &w, NULL, b, t, e);
+}
+
+int inside_walk_all(struct inside *in, struct breaks *b, uint64_t *k, struct err *e)
+{
+	struct walk w = {0};
+	struct trace t;
+	uint64_t before;
+	int r = in->marks && inside_is_plain(in, b) ? walk_copy(in, &in->mark[0], &w, NULL, b, &t, e) : 1;
+
+	if (r != INSIDE_WALK_OVER)
+		return r;
+	if (inside_count_before_walks(in, b, &before, e))
+		return -1;
+	*k = before + w.ask.arrivals;
+	return 0;
+}
+
+int inside_walk_marks(struct inside *in, struct goal *g, struct err *e)
+{
+	static const uint64_t before[] = {4096, 64, 1};
+	uint64_t times, at = 1;
+	struct walked w;
+	int r;
+
+	if (in->marks == 1) {
+		r = inside_walk_times(in, g, &times, e);
+	} else {
+		r = inside_walk_to_goal(in, &in->mark[in->marks - 1], g, NULL, &w, e);
+		times = w.times;
+		if (!r)
+			inside_drop(&w.t);
+	}
+
+	for (unsigned i = 0; !r && i < sizeof(before) / sizeof(before[0]); i++) {
+		uint64_t to = times > before[i] ? times - before[i] : 0;
+		struct trace t;
+
+		if (!to)
+			continue;
+		/* where it stands counts, if that is at the PC: then it is the at-th time */
+		r = inside_walk_to_nth(in, &in->mark[in->marks - 1], &g->stop, to - at + 1, &t, e);
+		if (r)
+			break;
+		inside_push_mark(in, &t, 0);
+		at = to;
+	}
+	return r;
+}
