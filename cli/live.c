@@ -367,6 +367,7 @@ static int serve(struct live *l, struct err *e)
 	rm_rf(l->session, &ignored);
 	breaks_fini(&l->breaks);
 	buf_fini(&l->conn.in);
+	free(l->lines);
 	for (unsigned i = 0; i < LIVE_CHOICES; i++)
 		free(l->chosen[i]);
 	return r;

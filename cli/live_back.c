@@ -157,7 +157,9 @@ static int hand_over(struct live *l, struct err *e)
 		snprintf(packet, sizeof(packet), "Z%d,%llx,%x", watch[w->kind], (unsigned long long)w->addr, w->len);
 		r = ask_ok(l, packet, e);
 	}
-	return r || !l->selected ? r : tell_selected(l, e);
+	if (!r && l->selected)
+		r = tell_selected(l, e);
+	return r || !l->lines ? r : ask_ok(l, l->lines, e);
 }
 
 static int write_stance(struct live *l, struct err *e)
@@ -296,6 +298,18 @@ static int return_to_live(struct live *l, struct buf *answer)
 	return 1;
 }
 
+/* What is of no interest to the live program. */
+static bool is_for_later(struct live *l, const char *name, const char *packet)
+{
+	if (l->back)
+		return false;
+	if (str_eq(name, "lines"))
+		str_set(&l->lines, "%s", packet);
+	if (str_eq(name, "prompt"))
+		free(steal_ptr(&l->lines));
+	return str_eq(name, "lines") || str_eq(name, "prompt");
+}
+
 /* `monitor COMMAND`. */
 static int command(struct live *l, const char *packet, struct buf *answer)
 {
@@ -311,7 +325,7 @@ static int command(struct live *l, const char *packet, struct buf *answer)
 	text[strcspn(text, " \t")] = '\0';
 	if (str_eq(text, "live"))
 		return return_to_live(l, answer);
-	if (str_eq(text, "prompt") && !l->back) {
+	if (is_for_later(l, text, packet)) {
 		buf_add_str(answer, "OK");
 		return 1;
 	}

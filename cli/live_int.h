@@ -44,6 +44,7 @@ struct live {
 	struct bridge bridge; /* to it */
 	struct rsp_conn past;
 	int selected; /* the thread that GDB's user looks at; 0: not known */
+	char *lines; /* its packet `monitor lines` of the command that is made; NULL: none */
 	char *chosen[LIVE_CHOICES]; /* GDB's last packets Hg, Hc and QPassSignals; NULL: none */
 };
 

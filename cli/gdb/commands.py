@@ -93,6 +93,34 @@ class History(Command):
             gdb.write(line + "\n", gdb.STDERR)
 
 
+LINES_TEXT = 4000  # of a request; a function with more lines than that is stepped through
+
+
+def lines_here():
+    """The lines of the function, as `monitor lines` has them; each piece of code that GDB takes for one line's."""
+    block = gdb.newest_frame().block()
+    while block.function is None:
+        block = block.superblock
+    at, numbers, words = block.start, {}, ["%x" % block.start]
+    while at < block.end and len(words) < LINES_TEXT:
+        line = gdb.find_pc_line(at)
+        end = min(max(line.last or at, at) + 1, block.end)
+        number = numbers.setdefault((line.symtab and line.symtab.filename, line.line), len(numbers))
+        words.append("%x:%x" % (end - at, number))
+        at = end
+    return " ".join(words)
+
+
+def tell_lines():
+    """Before a step back by lines; without it everything is the same, but slow in a loop of one line."""
+    try:
+        text = lines_here()
+        if len(text) < LINES_TEXT:
+            gdb.execute("monitor lines " + text, False, True)
+    except (gdb.error, RuntimeError, AttributeError):
+        pass
+
+
 class ReverseStep(Command):
     """reverse-step [N]; out of code without symbols, as a compiler at run time makes it: back to the line that called it."""
 
@@ -111,6 +139,8 @@ class ReverseStep(Command):
 
 
 def add_commands():
+    for name in ("reverse-step", "reverse-next"):
+        gdb.execute("define hook-%s\npython tell_lines()\nend" % name)
     ReverseStep("fred-reverse-step", gdb.COMMAND_RUNNING, gdb.COMPLETE_NONE)
     for name, made in (("reverse-watch", ReverseWatch), ("last", Last), ("history", History)):
         for prefix in ("", "fred-"):

@@ -5,6 +5,7 @@
 
 #include "base/buf.h"
 #include "debug/divert.h"
+#include "debug/lines.h"
 #include "debug/past.h"
 #include "debug/places.h"
 #include "debug/travel.h"
@@ -23,6 +24,7 @@ struct debug {
 	char *program; /* keep.h: the file */
 	bool inexact; /* it does not stand quite where it stood: to be told */
 	struct rsp_conn conn;
+	struct lines lines;
 	char *later; /* a command to be run by the next step */
 	struct buf said; /* what commands have said since the last prompt: for a user interface that was not told */
 	int killed_by; /* the signal that ended the recorded process; 0: none did */

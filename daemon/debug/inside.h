@@ -93,6 +93,8 @@ int inside_to_end(struct inside *in, struct err *e);
 int inside_find(struct inside *in, struct trace *want, struct err *e);
 /* To the k-th stop of b (from 1). 1: there are not so many. */
 int inside_nth_stop(struct inside *in, struct breaks *b, uint64_t k, struct stop *stop, struct err *e);
+/* See travel_back_over: stops of b count. */
+int inside_back_over(struct inside *in, struct breaks *b, uint64_t lo, uint64_t hi, uint64_t sp, struct err *e);
 /* To the last stop of b in the segment. 1: there is none. */
 int inside_last_stop(struct inside *in, struct breaks *b, struct stop *stop, struct err *e);
 /* To the last stop of b before now. 1: there is none. */

@@ -156,6 +156,51 @@ int inside_walk_to_nth(struct inside *in, struct trace *from, const struct break
 	return walk_copy(in, from, &w, NULL, b, t, e);
 }
 
+/* From the first mark to now, and to the last of the arrivals on that way. */
+static int walk_over(struct inside *in, struct breaks *b, struct walk *w, struct goal *g, struct trace *t, struct err *e)
+{
+	uint64_t times, last;
+	int r = walk_copy(in, &in->mark[0], w, g, b, t, e);
+
+	if (r)
+		return r;
+	inside_drop(t);
+	times = w->ask.goals;
+	last = w->ask.arrivals - breaks_has(b, g->pc);
+	in->times = times;
+	if (!last)
+		return 1;
+	w->ask.nth = last;
+	w->ask.goal = w->ask.words = w->ask.places = 0;
+	return walk_copy(in, &in->mark[0], w, NULL, b, t, e);
+}
+
+int inside_back_over(struct inside *in, struct breaks *b, uint64_t lo, uint64_t hi, uint64_t sp, struct err *e)
+{
+	struct walk w = {.ask = {.range_lo = lo, .range_hi = hi, .range_sp = sp}};
+	struct user_regs_struct want;
+	struct trace t = {0};
+	struct goal g;
+	int r;
+
+	if (!in->marks || !inside_is_plain(in, b))
+		return 1;
+	if (inside_goal_init(&g, &in->now, e) || trace_get_regs(&in->now, &want, e))
+		return -1;
+	w.ask.goal = g.pc;
+	walk_want(&w, &want);
+	r = is_visible_code(in, g.pc) ? walk_over(in, b, &w, &g, &t, e) : 1;
+	/* where it came in may be here */
+	if (!r)
+		r = inside_is_goal(&g, &t, e);
+	breaks_fini(&g.stop);
+	if (!r)
+		inside_be_now(in, &t, 0, 1);
+	else if (r == 1 && t.pid)
+		inside_drop(&t);
+	return r < 0 ? -1 : r > 0;
+}
+
 int inside_walk_all(struct inside *in, struct breaks *b, uint64_t *k, struct err *e)
 {
 	struct walk w = {0};

@@ -165,6 +165,7 @@ int keep_prompt(struct debug *d, const char *args, struct buf *out, struct err *
 
 	d->selected = (int)strtol(args, NULL, 10);
 	free(steal_ptr(&d->later)); /* its command was given up before it began */
+	lines_fini(&d->lines);
 	if (d->inexact)
 		buf_add_str(out, "fred: the state of the last stop is not met again exactly; this is the one most like it\n");
 	d->inexact = false;

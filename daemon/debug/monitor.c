@@ -124,6 +124,7 @@ static const struct {
 	{"restart", "restart N: to a checkpoint; `stepi` shows it", ckpts_restart},
 	{"delete-checkpoint", "delete-checkpoint [N...]: forgets these checkpoints, or all", ckpts_delete},
 	{"history", "history ADDR LENGTH: all changes of these bytes up to here", changes_list},
+	{"lines", "lines START LENGTH:LINE ...: the function's, for steps back that are to be quick in a loop", lines_set},
 	{"said", "what commands have said since the last prompt, again", said},
 	{"prompt", "prompt [TID]: a command of the debugger's has ended (`undo` counts those); the thread that is selected", keep_prompt},
 	{"undo", "undo [N]: takes back the last N of them that moved the program; `stepi` shows it", keep_undo},

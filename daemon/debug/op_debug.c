@@ -128,6 +128,33 @@ static void run_later(struct debug *d)
 	rsp_say(&d->conn, text.data, text.len, &why);
 }
 
+static int note_line(struct debug *d, struct err *e)
+{
+	struct trace *t = d->lines.n ? travel_thread(&d->travel, d->travel.tid, e) : NULL;
+	struct user_regs_struct r;
+
+	if (!d->lines.n)
+		return 0;
+	if (!t || trace_get_regs(t, &r, e))
+		return -1;
+	lines_note(&d->lines, travel_event(&d->travel), r.rip, r.rsp);
+	return 0;
+}
+
+/* One step, or the rounds of a loop that GDB would go back through step by step. */
+static int back_step(struct debug *d, int tid, struct stop *stop, struct err *e)
+{
+	struct lines_range range;
+	uint64_t sp;
+	int r = 1;
+
+	if (lines_due(&d->lines, &range, &sp))
+		r = travel_back_over(&d->travel, tid, range.lo, range.hi, sp, stop, e);
+	if (r > 0)
+		r = travel_back_step(&d->travel, tid, stop, e);
+	return r ? r : note_line(d, e);
+}
+
 static int move(struct debug *d, enum rsp_resume how, int tid, struct stop *stop, struct err *e)
 {
 	struct travel *t = &d->travel;
@@ -150,7 +177,7 @@ static int move(struct debug *d, enum rsp_resume how, int tid, struct stop *stop
 	case RSP_BACK_CONTINUE:
 		return travel_back_continue(t, stop, e);
 	case RSP_BACK_STEP:
-		return travel_back_step(t, tid, stop, e);
+		return back_step(d, tid, stop, e);
 	}
 	return err_set(e, ERR_INTERNAL, "no such way to go on");
 }
@@ -477,6 +504,7 @@ int op_debug(const json_t *params, struct op_ctx *ctx, json_t **result, struct e
 		d.nav.ctx = NULL; /* from here on the terminal is the debugger's: no progress bar in it */
 		if (!r)
 			r = serve(&d, path, stay, e);
+		lines_fini(&d.lines);
 		free(d.later);
 		buf_fini(&d.said);
 		divert_end(&d.divert);

@@ -79,6 +79,12 @@ int travel_back_continue(struct travel *t, struct stop *stop, struct err *e);
 /* To the state before of thread tid. */
 int travel_back_step(struct travel *t, pid_t tid, struct stop *stop, struct err *e);
 
+/*
+ * To where thread tid came into [lo, hi), in which it is and has been since, or to a breakpoint behind that. What it executes with a
+ * stack pointer below sp does not count. 1: nothing is gained, and nothing has happened.
+ */
+int travel_back_over(struct travel *t, pid_t tid, uint64_t lo, uint64_t hi, uint64_t sp, struct stop *stop, struct err *e);
+
 /* As travel_goto_pc, but to the visible state before, if that one is none. */
 int travel_goto_seen(struct travel *t, uint64_t n, uint64_t pc, uint64_t hits, struct err *e);
 /* To the last visible state before event n + 1. */

@@ -216,6 +216,12 @@ int travel_back_step(struct travel *t, pid_t tid, struct stop *stop, struct err 
 	return returned && stop->kind == STOP_STEP && t->in.seg.tid == tid ? leave_call(t, &here, e) : 0;
 }
 
+int travel_back_over(struct travel *t, pid_t tid, uint64_t lo, uint64_t hi, uint64_t sp, struct stop *stop, struct err *e)
+{
+	*stop = (struct stop){.kind = STOP_STEP};
+	return t->mode == TRAVEL_INSIDE && tid == t->in.seg.tid ? inside_back_over(&t->in, &t->breaks, lo, hi, sp, e) : 1;
+}
+
 /* It stands at a stop of the segment; a watchpoint is met before the instruction that changes it. */
 static int at_stop(struct travel *t, struct stop *stop, struct err *e)
 {

@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * lines.h: GDB steps back by lines instruction by instruction, however often a loop goes round in one line. Who tells the lines of
+ * the function (`monitor lines`, by cli/gdb/commands.py) before such a command gets whole rounds of that loop in one step: what is
+ * between is what GDB has been shown, and has gone on from, in each of the rounds before.
+ */
+#ifndef FRED_DEBUG_LINES_H
+#define FRED_DEBUG_LINES_H
+
+#include "base/buf.h"
+#include "base/err.h"
+#include <stdbool.h>
+#include <stdint.h>
+
+struct lines_range {
+	uint64_t lo, hi; /* addresses of instructions, hi is not one of them */
+	uint32_t line; /* equal for the same line; no line's number */
+};
+
+struct lines {
+	struct lines_range *v; /* rising, no gaps */
+	unsigned n;
+	/* The steps so far that stayed in one line, of the frame with stack pointer sp; those of deeper ones do not count. */
+	uint64_t event, lo, last, sp;
+	uint32_t line;
+	unsigned steps, due;
+};
+
+struct debug;
+/* `lines START LENGTH:LINE ...`, in hex: of the function in which GDB is about to step back by lines. */
+int lines_set(struct debug *d, const char *args, struct buf *out, struct err *e);
+/* The command is over. */
+void lines_fini(struct lines *l);
+/* A step has led behind this event, to this state. */
+void lines_note(struct lines *l, uint64_t event, uint64_t pc, uint64_t sp);
+/*
+ * Have there been so many steps that it goes round? Then all from *range on, with that stack pointer or lower ones, is to be left in
+ * one step. Asked again, it says so after as many steps more.
+ */
+bool lines_due(struct lines *l, struct lines_range *range, uint64_t *sp);
+
+#endif
