@@ -5,28 +5,50 @@
  *
  * A bug shows when one thread is held up at one place while others come as far as another (Burckhardt et al., "A
  * randomized scheduler with probabilistic guarantees of finding bugs": few such decisions are enough). Nobody knows
- * where, and for how long. So decisions lie from one to a thousand events apart, at a pace that is drawn anew now and then,
- * and a thread is held for one to some thousand events, or, if nobody else can run, for a while.
+ * where, and for how long. Three things make it likely all the same:
+ *
+ *  - Most events are those of loops, most bugs are not. So a thread is held at the n-th event at a place (a caller and
+ *    its callers) with a probability that falls with n^2: each place has its chance, however often others are passed. The
+ *    same for a computation, at the n-th time that an instruction accesses memory.
+ *  - Each run has a temper, drawn once: how many such decisions there are, how often the turn changes besides, whether
+ *    computations are interrupted, how patient those are that yield.
+ *  - A thread is held for one to some ten thousand events of others, small numbers as likely as large ones; so is one that
+ *    sleeps: whoever relies on a time to be long enough is wrong in some runs. If all are held, the first that is over goes on.
  */
 #include "record/chaos.h"
+#include "record/sys.h"
 
+#include <elf.h>
+#include <sys/auxv.h>
+
+#define PLACES 8192u /* a power of two */
 #define EPOCH 32u /* decisions, on average, until the pace is drawn again */
-#define PACES 8u /* at most 2^pace events between two decisions */
-#define HOLDS 16u /* a thread is held for at most 2^this events */
-#define SETTLE_TRIES 3000
-#define SETTLE_FEW 20 /* after one that took so long */
-#define SETTLE_NS 20000l
-#define YIELDS 64u /* of a thread, on average, until one that is held may run */
-#define IDLES 12u /* times that a thread is kept waiting although nobody runs */
+#define PACES 11u /* at most 2^pace events between two changes of turn */
+#define NEVER 14u /* hardly ever, but nobody is to starve */
+#define HOLDS 14u /* a thread is held for at most 2^this events */
+#define LONG (1u << 16) /* or so many: until no other one can run, as a rule */
+#define PATIENCE 11u /* a thread yields at most 2^this times to none, until one that is held may run */
+#define IDLES 6u /* times that a thread is kept waiting although nobody runs, and others wait for the outside */
+#define SLEEP_NS 200000000ull /* that all sleeps that others are kept waiting for may take together */
+#define MANY 1000u
+#define FRAMES_WORDS 128u /* of the recorder's own frames */
+#define CALLERS_WORDS 64u
+#define CALLERS 3u
+#define PAGE 4096u
+#define NEAR_CODE (16ull << 20)
 
 static struct {
 	uint64_t random;
+	uint64_t text_lo, text_size; /* the program's */
 	uint64_t events;
-	uint32_t points; /* events until the next decision */
-	uint32_t pace;
+	uint64_t sleep_ns; /* left */
+	uint32_t points; /* events until the turn changes */
+	uint32_t pace, cold, stops, watches; /* the temper */
+	uint32_t patience, yields;
 	uint32_t idles;
-	int tired; /* a thread runs in a call for long, or was not made */
-	uint64_t held[RLOG_MAX_THREADS]; /* until so many events; 0: not seen yet */
+	int holds; /* the decision that is due holds the owner */
+	uint64_t held[RLOG_MAX_THREADS]; /* until so many events */
+	uint16_t seen[PLACES], watched[PLACES], accessed[PLACES];
 } chaos;
 
 static uint32_t rnd(uint32_t below)
@@ -37,7 +59,7 @@ static uint32_t rnd(uint32_t below)
 	return (uint32_t)((chaos.random >> 32) % below);
 }
 
-/* From 1 to 2^n - 1, small numbers as likely as large ones. */
+/* From 1 to 2^(n-1), small numbers as likely as large ones. */
 static uint32_t any_size(uint32_t n)
 {
 	return 1 + rnd(1u << rnd(n));
@@ -45,44 +67,110 @@ static uint32_t any_size(uint32_t n)
 
 static void hold(uint32_t ordinal)
 {
-	chaos.held[ordinal] = chaos.events + any_size(HOLDS);
+	chaos.held[ordinal] = chaos.events + (rnd(3) ? any_size(HOLDS) : LONG);
+}
+
+static void find_text(void)
+{
+	const Elf64_Phdr *p = (const Elf64_Phdr *)getauxval(AT_PHDR);
+	uint64_t bias = 0;
+
+	for (unsigned long i = 0; i < getauxval(AT_PHNUM); i++) {
+		if (p[i].p_type == PT_PHDR)
+			bias = (uint64_t)p - p[i].p_vaddr;
+		if (p[i].p_type == PT_LOAD && (p[i].p_flags & PF_X)) {
+			chaos.text_lo = bias + p[i].p_vaddr;
+			chaos.text_size = p[i].p_memsz;
+		}
+	}
 }
 
 void chaos_init(uint64_t seed)
 {
 	__builtin_memset(&chaos, 0, sizeof(chaos));
+	find_text();
 	chaos.random = (seed + 1) * 0x9e3779b97f4a7c15ull;
 	if (!chaos.random)
 		chaos.random = 1;
 	for (int i = 0; i < 8; i++)
 		rnd(2);
-	chaos.pace = rnd(PACES);
+	chaos.pace = rnd(2) ? rnd(PACES) : NEVER;
 	chaos.points = any_size(chaos.pace + 1);
+	chaos.cold = 2u << rnd(3);
+	chaos.stops = rnd(3) ? 2u << rnd(3) : 0;
+	chaos.watches = 1u << rnd(4);
+	chaos.patience = any_size(PATIENCE);
+	chaos.sleep_ns = SLEEP_NS;
 }
 
-int chaos_due(void)
+/* Code of the program; of its libraries, only about. */
+static int is_near(uint64_t pc, uint64_t caller)
+{
+	if (caller - chaos.text_lo < chaos.text_size)
+		return pc - chaos.text_lo < chaos.text_size;
+	return pc - caller + NEAR_CODE < 2 * NEAR_CODE && pc - G.text_lo >= G.text_hi - G.text_lo;
+}
+
+/*
+ * The stack above the call in progress: code near its caller there is, as a rule, where the callers go on. 0: it is not
+ * found.
+ */
+static uint64_t callers(const struct thr *t)
+{
+	const uint64_t *sp = __builtin_frame_address(0);
+	uint64_t key = 0;
+	unsigned i = 0, found = 0;
+
+	while (i < FRAMES_WORDS && sp[i] != t->caller)
+		i++;
+	if (i == FRAMES_WORDS)
+		return 0;
+	for (sp += i, i = 1; i < CALLERS_WORDS && found < CALLERS; i++) {
+		/* the stack may end there */
+		if (!((uint64_t)&sp[i] % PAGE) && !sys_readable(&sp[i], 8))
+			break;
+		if (sp[i] != t->caller && is_near(sp[i], t->caller)) {
+			key = (key + sp[i]) * 0xc2b2ae3d27d4eb4full;
+			found++;
+		}
+	}
+	return key;
+}
+
+/* How often has this been seen? From 1. */
+static uint32_t times(uint16_t *seen, uint64_t key)
+{
+	seen += key * 0x9e3779b97f4a7c15ull >> 40 & (PLACES - 1);
+	if (*seen < MANY)
+		++*seen;
+	return *seen;
+}
+
+/* The first time it is one in so many, then in 3, 6, 10 times as many. */
+static int one_in(uint32_t first, uint32_t n)
+{
+	return rnd(first * n * (n + 1) / 2) == 0;
+}
+
+int chaos_due(struct thr *t, int before)
 {
 	chaos.events++;
+	chaos.holds = G.mt && one_in(chaos.cold, times(chaos.seen, (t->caller * 2 + (uint64_t)before) ^ callers(t)));
 	if (--chaos.points)
-		return 0;
+		return chaos.holds;
 	chaos.points = any_size(chaos.pace + 1);
+	if (chaos.pace < NEVER && rnd(EPOCH) == 0)
+		chaos.pace = rnd(PACES);
 	return 1;
 }
 
-/* Those that are not held come first. Some threads are held from their start on. */
+/* Those that are not held. */
 static uint32_t sort_out(const uint32_t *waiting, uint32_t n, uint32_t *free)
 {
 	uint32_t count = 0;
 
 	for (uint32_t i = 0; i < n; i++) {
-		uint64_t *held = &chaos.held[waiting[i]];
-
-		if (!*held) {
-			*held = 1;
-			if (rnd(4) == 0)
-				hold(waiting[i]);
-		}
-		if (*held <= chaos.events)
+		if (chaos.held[waiting[i]] <= chaos.events)
 			free[count++] = i;
 	}
 	return count;
@@ -98,15 +186,34 @@ static uint32_t first_over(const uint32_t *waiting, uint32_t n)
 	return best;
 }
 
+/* Does one that sleeps come before that many events? */
+static int sleeper_before(uint64_t events)
+{
+	for (uint32_t i = 1; i < G.next_thread && i < RLOG_MAX_THREADS; i++)
+		if (G.thr[i].sleeps && chaos.held[i] < events)
+			return 1;
+	return 0;
+}
+
+/* All are held. */
+static uint32_t first_of_all(uint32_t owner, const uint32_t *waiting, uint32_t n)
+{
+	uint32_t best = first_over(waiting, n), who = waiting[best];
+
+	if (owner && chaos.held[owner] < chaos.held[who]) {
+		best = CHAOS_STAY;
+		who = owner;
+	}
+	return sleeper_before(chaos.held[who]) ? CHAOS_NOBODY : best;
+}
+
 uint32_t chaos_choose(uint32_t owner, const uint32_t *waiting, uint32_t n)
 {
 	uint32_t free[CHAOS_CHOICE], count = sort_out(waiting, n, free);
 
-	if (rnd(EPOCH) == 0)
-		chaos.pace = rnd(PACES);
 	if (!count)
-		return n;
-	if (rnd(2))
+		return chaos.held[owner] <= chaos.events ? CHAOS_STAY : first_of_all(owner, waiting, n);
+	if (chaos.holds)
 		hold(owner);
 	return free[rnd(count)];
 }
@@ -118,7 +225,19 @@ uint32_t chaos_yield(const uint32_t *waiting, uint32_t n)
 	if (count)
 		return free[rnd(count)];
 	/* who yields again and again may wait for one that is held */
-	return rnd(YIELDS) ? n : first_over(waiting, n);
+	if (++chaos.yields < chaos.patience)
+		return CHAOS_STAY;
+	chaos.yields = 0;
+	return first_over(waiting, n);
+}
+
+/* May a thread come back by itself? */
+static int others_wait(void)
+{
+	for (uint32_t i = 1; i < G.next_thread && i < RLOG_MAX_THREADS; i++)
+		if (G.thr[i].blocking && !G.thr[i].internal)
+			return 1;
+	return 0;
 }
 
 uint32_t chaos_next(const uint32_t *waiting, uint32_t n)
@@ -127,9 +246,18 @@ uint32_t chaos_next(const uint32_t *waiting, uint32_t n)
 
 	if (count)
 		return free[rnd(count)];
-	if (chaos.idles < IDLES && rnd(2))
-		return n;
-	return first_over(waiting, n);
+	if (chaos.idles < IDLES && others_wait() && rnd(2)) {
+		chaos.idles++;
+		return CHAOS_NOBODY;
+	}
+	return first_of_all(0, waiting, n);
+}
+
+uint32_t chaos_idled(const uint32_t *waiting, uint32_t n)
+{
+	uint32_t free[CHAOS_CHOICE], count = sort_out(waiting, n, free);
+
+	return count ? free[rnd(count)] : first_of_all(0, waiting, n);
 }
 
 void chaos_spun(uint32_t owner)
@@ -137,53 +265,33 @@ void chaos_spun(uint32_t owner)
 	hold(owner);
 }
 
-void chaos_idled(void)
+void chaos_sleeps(struct thr *t, uint64_t ns)
 {
-	chaos.idles++;
+	if (ns > chaos.sleep_ns)
+		return;
+	chaos.sleep_ns -= ns;
+	chaos.held[t->ordinal] = chaos.events + any_size(HOLDS);
+	t->sleeps = 1;
 }
 
-/* ---- who is on the way ---- */
-
-static int sleeps(const struct thr *x)
+int chaos_sleeper_due(const struct thr *t)
 {
-	char path[64], *p = fmt_str(path, path + sizeof(path), "/proc/self/task/");
-
-	p = fmt_dec(p, path + sizeof(path), (uint64_t)x->tid, 0);
-	fmt_str(p, path + sizeof(path), "/stat");
-	return read_task_state(path) != 'R';
+	return t->sleeps && chaos.held[t->ordinal] <= chaos.events;
 }
 
-static int all_settled(const struct thr *t)
+int chaos_watches(const struct thr *t)
 {
-	for (uint32_t i = 1; i < G.next_thread && i < RLOG_MAX_THREADS; i++) {
-		const struct thr *x = &G.thr[i];
+	uint32_t n, root = 0;
 
-		if (x == t || x->exited || __atomic_load_n(&x->gil, __ATOMIC_ACQUIRE))
-			continue;
-		if (x->tid && !sleeps(x))
-			return 0;
-	}
-	return 1;
+	if (!chaos.stops)
+		return 0;
+	n = times(chaos.watched, t->caller ^ callers(t));
+	while ((root + 1) * (root + 1) <= n)
+		root++;
+	return rnd(root) < chaos.watches;
 }
 
-void chaos_settle(const struct thr *t)
+int chaos_stops(uint64_t pc)
 {
-	long pause[2] = {0, SETTLE_NS};
-
-	for (int i = 0; !all_settled(t); i++) {
-		if (i == (chaos.tired ? SETTLE_FEW : SETTLE_TRIES)) {
-			chaos.tired = 1;
-			return;
-		}
-		raw2(SYS_nanosleep, pause, 0);
-	}
-	chaos.tired = 0;
-}
-
-void chaos_await(const struct thr *c)
-{
-	long pause[2] = {0, SETTLE_NS};
-
-	for (int i = 0; i < SETTLE_TRIES && !__atomic_load_n(&c->gil, __ATOMIC_ACQUIRE) && !c->exited; i++)
-		raw2(SYS_nanosleep, pause, 0);
+	return one_in(chaos.stops, times(chaos.accessed, pc));
 }

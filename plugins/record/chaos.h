@@ -1,30 +1,57 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * chaos.h: recording with --sched chaos: when the turn changes, and who gets it. Under the lock of gil.c, but where it
- * says otherwise.
+ * says otherwise. Threads are known by their ordinals.
  */
 #ifndef FRED_RECORD_CHAOS_H
 #define FRED_RECORD_CHAOS_H
 
 #include "record/shim.h"
 
+#include <ucontext.h>
+
+/* ---- chaos.c: what is decided ---- */
+
 void chaos_init(uint64_t seed);
-/* Behind an event of the owner, without the lock: is a decision due? */
-int chaos_due(void);
+/* Without the lock: t, the owner, has made an event, or is before an acquire. Is a decision due? */
+int chaos_due(struct thr *t, int before);
+#define CHAOS_CHOICE 64 /* of so many at most */
+/*
+ * Which of the n threads that wait, by ordinal, is to run: its index. CHAOS_STAY: the owner goes on; CHAOS_NOBODY: nobody
+ * does for a while.
+ */
+#define CHAOS_STAY (CHAOS_CHOICE + 0u)
+#define CHAOS_NOBODY (CHAOS_CHOICE + 1u)
+uint32_t chaos_choose(uint32_t owner, const uint32_t *waiting, uint32_t n);
+uint32_t chaos_yield(const uint32_t *waiting, uint32_t n); /* where it lets others go first */
+uint32_t chaos_next(const uint32_t *waiting, uint32_t n); /* the owner waits for something else, or ends */
+#define CHAOS_IDLE_NS 10000000l
+uint32_t chaos_idled(const uint32_t *waiting, uint32_t n); /* nobody ran for so long, or one has come: as above */
+void chaos_spun(uint32_t owner); /* it was interrupted in a computation */
+/* Without the lock: t is about to sleep for so long: how many events of others is that? */
+void chaos_sleeps(struct thr *t, uint64_t ns);
+int chaos_sleeper_due(const struct thr *t); /* what it sleeps is over, by events */
+/* Without the lock: what t, at the end of a call, computes from here on: is it watched? */
+int chaos_watches(const struct thr *t);
+int chaos_stops(uint64_t pc); /* it is about to access memory: is it interrupted here? */
+
+/* ---- chaos_settle.c ---- */
+
 /*
  * Without the lock, before a decision: waits until all threads but t either wait for the turn or sleep in the kernel, so
  * that who can be chosen does not depend on how long a wake-up takes.
  */
 void chaos_settle(const struct thr *t);
-void chaos_await(const struct thr *c); /* without the lock: until a new thread waits for the turn */
-#define CHAOS_CHOICE 64 /* of so many at most */
-/* The owner and n > 0 threads that wait, by ordinal. The index of the one to run; n: the owner goes on. */
-uint32_t chaos_choose(uint32_t owner, const uint32_t *waiting, uint32_t n);
-uint32_t chaos_yield(const uint32_t *waiting, uint32_t n); /* the same, where the owner lets others go first */
-/* The owner waits for something else, or ends: as above, or n: nobody, for a while, so that the only one comes late. */
-uint32_t chaos_next(const uint32_t *waiting, uint32_t n);
-#define CHAOS_IDLE_NS 10000000l
-void chaos_spun(uint32_t owner); /* it makes no events: perhaps it waits for another one */
-void chaos_idled(void); /* nobody ran for so long */
+void chaos_woke(struct thr *t); /* the same behind an event for which another one may wait */
+void chaos_await(const struct thr *c); /* until a new thread waits for the turn */
+
+/* ---- chaos_step.c: interrupts a computation at an instruction ---- */
+
+void step_init(void);
+/* At the end of a call that made an event. uc: of the trap that this is in, or NULL. */
+void step_begin(struct thr *t, ucontext_t *uc);
+int step_runs(const struct thr *t); /* it is stopped at each instruction, and takes its time */
+void step_cancel(ucontext_t *uc); /* a trapped call: the computation is over */
+int step_trap(siginfo_t *si, ucontext_t *uc); /* 1: this SIGTRAP was a step */
 
 #endif

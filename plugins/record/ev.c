@@ -5,6 +5,7 @@
  * The record is built behind the cursor and its kind byte is stored last: the log is complete up to
  * the last whole record at any moment.
  */
+#include "record/chaos.h"
 #include "record/group.h"
 #include "record/shim.h"
 
@@ -32,6 +33,7 @@ static void rec_event(struct thr *t, enum rlog_kind kind, const void *obj, uint6
 
 		p = rlog_put(p, now - t->last_stamp);
 		t->last_stamp = now;
+		t->released = obj;
 	} else {
 		t->fence = 1;
 	}
@@ -190,5 +192,8 @@ void shim_leave(struct thr *t)
 		t->depth = 1;
 		sig_deliver_pending(t);
 		shim_leave(self);
+		return;
 	}
+	if (unlikely(G.chaos) && t->made_event && !t->in_trap)
+		step_begin(t, 0);
 }

@@ -23,6 +23,7 @@
 #define SLICE_COUNTED 500u /* stamps, where they are a counter */
 #define PATIENCE_MAX 100000000l /* ns without an event: a spin-wait; less while there are many */
 #define PATIENCE_MIN 5000000l
+#define PATIENCE_CHAOS 50000000l /* always: the schedule is not to depend on the time */
 #define CALM_TURNS 32u
 
 static struct gil {
@@ -58,7 +59,7 @@ static void gil_unlock(void)
 
 static int chaos(void)
 {
-	return G.control->sched == RLOG_SCHED_CHAOS;
+	return G.mode == SHIM_RECORD && G.control->sched == RLOG_SCHED_CHAOS;
 }
 
 /* A new slice for the thread that now holds the gil. */
@@ -83,6 +84,8 @@ static void enqueue(struct thr *t)
 		gil.first = t->ordinal;
 	gil.last = t->ordinal;
 	gil.waiters++;
+	t->coming = 0;
+	__atomic_store_n(&t->queued, 1, __ATOMIC_RELEASE);
 }
 
 /* Takes the thread behind prev (0: the first one) out of the queue. */
@@ -95,6 +98,7 @@ static struct thr *unlink_after(uint32_t prev)
 	if (gil.last == t->ordinal)
 		gil.last = prev;
 	gil.waiters--;
+	t->queued = 0;
 	return t;
 }
 
@@ -120,14 +124,6 @@ static struct thr *unlink_thread(uint32_t ordinal)
 	return unlink_after(prev);
 }
 
-/* Chaos: the next one, or none for a while. */
-static struct thr *pick(void)
-{
-	uint32_t waiting[CHAOS_CHOICE], n = list_waiting(waiting), i = chaos_next(waiting, n);
-
-	return i == n ? 0 : unlink_thread(waiting[i]);
-}
-
 static void give(struct thr *to)
 {
 	gil.owner = to->ordinal;
@@ -135,12 +131,31 @@ static void give(struct thr *to)
 	raw_futex_wake(&to->gil_go, 1);
 }
 
+/* Chaos: to this one of those that wait, or to nobody for a while. */
+static void give_chosen(const uint32_t *waiting, uint32_t i)
+{
+	gil.idle = i == CHAOS_NOBODY;
+	if (gil.idle)
+		gil.owner = 0;
+	else
+		give(unlink_thread(waiting[i]));
+}
+
+/* Chaos: nobody runs: a thread has come, or the time is over. */
+static void give_again(void)
+{
+	uint32_t waiting[CHAOS_CHOICE], n = list_waiting(waiting);
+
+	gil.turns++;
+	give_chosen(waiting, chaos_idled(waiting, n));
+}
+
 /* Hands the gil to a waiting thread, or to nobody. With the lock held. */
 static void hand_over(void)
 {
-	struct thr *to;
+	uint32_t waiting[CHAOS_CHOICE], n;
 
-	if (++gil.turns % CALM_TURNS == 0 && gil.patience < PATIENCE_MAX)
+	if (++gil.turns % CALM_TURNS == 0 && gil.patience < PATIENCE_MAX && !G.chaos)
 		gil.patience *= 2;
 	if (!gil.waiters || group_wanted())
 		group_leave();
@@ -148,13 +163,12 @@ static void hand_over(void)
 		gil.owner = 0;
 		return;
 	}
-	to = chaos() ? pick() : unlink_after(0);
-	gil.idle = !to;
-	if (!to) {
-		gil.owner = 0;
+	if (!chaos()) {
+		give(unlink_after(0));
 		return;
 	}
-	give(to);
+	n = list_waiting(waiting);
+	give_chosen(waiting, chaos_next(waiting, n));
 }
 
 /* Chaos: the same where the owner could go on. 1: it does. */
@@ -163,11 +177,10 @@ static int hand_over_or_stay(int yields)
 	uint32_t waiting[CHAOS_CHOICE], n = list_waiting(waiting), i;
 
 	i = yields ? chaos_yield(waiting, n) : chaos_choose(gil.owner, waiting, n);
-
-	if (i == n)
+	if (i == CHAOS_STAY)
 		return 1;
 	gil.turns++;
-	give(unlink_thread(waiting[i]));
+	give_chosen(waiting, i);
 	return 0;
 }
 
@@ -186,7 +199,7 @@ static void watchdog(struct thr *t)
 	if (gil.first == t->ordinal && gil.owner && gil.seen_turns == gil.turns && gil.seen_cur == o->log.cur &&
 	    !o->depth) {
 		interrupt_poke(o);
-		if (gil.patience > PATIENCE_MIN)
+		if (gil.patience > PATIENCE_MIN && !G.chaos)
 			gil.patience /= 2;
 	}
 	if (gil.first == t->ordinal) {
@@ -196,16 +209,20 @@ static void watchdog(struct thr *t)
 	gil_unlock();
 }
 
+/* Chaos: is it still so that nobody runs? */
+static void come(void)
+{
+	gil_lock();
+	if (!gil.owner && gil.first)
+		give_again();
+	gil_unlock();
+}
+
 /* Chaos: nobody has run for long enough. */
 static void end_idling(void)
 {
-	gil_lock();
-	if (gil.idle && !gil.owner && gil.first) {
-		gil.idle = 0;
-		chaos_idled();
-		give(unlink_after(0));
-	}
-	gil_unlock();
+	if (gil.idle)
+		come();
 }
 
 static void wait_go(struct thr *t)
@@ -222,6 +239,8 @@ static void wait_go(struct thr *t)
 		if (G.mode != SHIM_RECORD)
 			return;
 	}
+	if (chaos()) /* who gave it may not have begun to wait yet */
+		chaos_settle(t);
 	group_enter(t);
 	new_slice();
 }
@@ -230,9 +249,10 @@ void gil_acquire(struct thr *t)
 {
 	if (t->gil || G.mode != SHIM_RECORD)
 		return;
+	__atomic_store_n(&t->gil, 1, __ATOMIC_RELEASE); /* on its way: see chaos_settle.c */
 	gil_lock();
-	t->gil = 1;
-	if (!gil.owner) {
+	t->sleeps = 0;
+	if (!gil.owner && !chaos()) {
 		gil.owner = t->ordinal;
 		gil.turns++;
 		gil_unlock();
@@ -242,6 +262,11 @@ void gil_acquire(struct thr *t)
 	}
 	enqueue(t);
 	gil_unlock();
+	if (chaos() && !gil.owner) {
+		/* all those that were woken come: not the first of them */
+		chaos_settle(t);
+		come();
+	}
 	wait_go(t);
 }
 
@@ -280,6 +305,12 @@ static void switch_process(struct thr *t)
 	group_leave();
 	group_enter(t);
 	new_slice();
+}
+
+void gil_sleeps(struct thr *t, uint64_t ns)
+{
+	if (chaos() && t->gil)
+		chaos_sleeps(t, ns);
 }
 
 /* Chaos: with others waiting, or perhaps about to. */
@@ -332,7 +363,7 @@ void gil_switch(struct thr *t)
 
 void gil_before(struct thr *t)
 {
-	if (!chaos() || !t->gil || G.mode != SHIM_RECORD || !chaos_due())
+	if (!chaos() || !t->gil || G.mode != SHIM_RECORD || !chaos_due(t, 1))
 		return;
 	t->clean = 0;
 	ev(t, RLOG_YIELD, 0, 0, 0);
@@ -342,8 +373,12 @@ void gil_before(struct thr *t)
 void gil_point(struct thr *t)
 {
 	if (chaos()) {
-		if (t->gil && G.mode == SHIM_RECORD && chaos_due())
+		if (!t->gil || G.mode != SHIM_RECORD)
+			return;
+		if (chaos_due(t, 0))
 			decide(t, 0);
+		else
+			chaos_woke(t);
 		return;
 	}
 	if (!__atomic_load_n(&gil.waiters, __ATOMIC_RELAXED) && !group_wanted())
@@ -388,9 +423,13 @@ void gil_unblock(struct thr *t)
 void gil_init(struct thr *t)
 {
 	__builtin_memset(&gil, 0, sizeof(gil));
-	chaos_init(G.control->chaos_seed + G.process * 0x10001ull);
+	G.chaos = chaos();
+	if (G.chaos) {
+		chaos_init(G.control->chaos_seed + G.process * 0x10001ull);
+		step_init();
+	}
 	gil.owner = t->ordinal;
-	gil.patience = PATIENCE_MAX;
+	gil.patience = G.chaos ? PATIENCE_CHAOS : PATIENCE_MAX;
 	t->gil = 1;
 	new_slice();
 }

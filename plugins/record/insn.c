@@ -242,3 +242,49 @@ void insn_decode(const uint8_t *p, struct insn *i)
 	else if (form == 'L')
 		i->target = (uint64_t)p + r.at + (uint64_t)(int64_t)read32(p + i->imm_at);
 }
+
+/* ---- what it accesses ---- */
+
+/* lea, nop and prefetches name memory, and do not touch it; neither do those that jump by what stands there. */
+static int touches(const uint8_t *p, const struct insn *i)
+{
+	int two = i->op_at && p[i->op_at - 1] == 0x0f;
+
+	if (!i->modrm_at || p[i->modrm_at] >> 6 == 3 || i->kind != INSN_PLAIN)
+		return 0;
+	return two ? i->op != 0x0d && (i->op & 0xf8) != 0x18 : i->op != 0x8d;
+}
+
+static int is_own(const uint8_t *p, const struct insn *i)
+{
+	for (unsigned k = 0; k < i->op_at; k++)
+		if (p[k] == 0x64 || p[k] == 0x65)
+			return 1;
+	return 0;
+}
+
+uint64_t insn_address(const uint8_t *p, const struct insn *i, const uint64_t *reg)
+{
+	unsigned m = p[i->modrm_at], mod = m >> 6, rm = m & 7, base = rm;
+	const uint8_t *at = p + i->modrm_at + 1;
+	uint64_t a = 0;
+
+	if (!touches(p, i) || is_own(p, i))
+		return 0;
+	if (i->rip_at)
+		return (uint64_t)p + i->len + (uint64_t)(int64_t)read32(p + i->rip_at);
+	if (rm == 4) {
+		unsigned sib = *at++, index = (sib >> 3 & 7) | (i->rex & 2 ? 8 : 0);
+
+		base = sib & 7;
+		if (index != 4)
+			a = reg[index] << (sib >> 6);
+	}
+	if (mod || base != 5)
+		a += reg[base | (i->rex & 1 ? 8 : 0)];
+	if (mod == 1)
+		a += (uint64_t)(int64_t)(int8_t)*at;
+	else if (mod == 2 || (!mod && base == 5))
+		a += (uint64_t)(int64_t)read32(at);
+	return a;
+}

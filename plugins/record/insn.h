@@ -32,4 +32,10 @@ struct insn {
 /* Decodes what stands at p, as if it were to run there. It must be readable; an invalid one is a STOP. */
 void insn_decode(const uint8_t *p, struct insn *i);
 
+/*
+ * The address of its operand in memory, 0: it reads and writes none, or a thread's own (by FS or GS). reg: as the processor
+ * numbers them, from rax to r15. Not for those whose registers are vectors (gathers), nor what stands in no ModRM byte.
+ */
+uint64_t insn_address(const uint8_t *p, const struct insn *i, const uint64_t *reg);
+
 #endif

@@ -7,6 +7,7 @@
  * that a look at a bad moment leaves nothing on the program's. At a good one the signal is sent again, now for
  * the program's stack: from there other threads and handlers can run.
  */
+#include "record/chaos.h"
 #include "record/point.h"
 
 #include <time.h>
@@ -107,7 +108,16 @@ static void run_time(const struct thr *t, struct point *p)
 		p->run_ns = p->least_ns;
 }
 
-/* Payload: struct point. -1: it cannot be told where this is. */
+/* Payload: a struct point, and what belongs to it. */
+static int write_place(struct thr *t, const void *at, uint64_t len)
+{
+	if (ev_bytes(t, RLOG_PREEMPT, 0, 0, at, len))
+		return -1;
+	t->clean = 1;
+	return 0;
+}
+
+/* -1: it cannot be told where this is. */
 static int log_place(struct thr *t, const ucontext_t *uc)
 {
 	uint64_t len;
@@ -115,23 +125,35 @@ static int log_place(struct thr *t, const ucontext_t *uc)
 
 	if (!at)
 		return -1;
+	at->hits = 0;
 	run_time(t, at);
-	if (ev_bytes(t, RLOG_PREEMPT, 0, 0, at, len))
+	return write_place(t, at, len);
+}
+
+/* The same where the place is known by how often it was come to (chaos_step.c). -1: nobody else waits. */
+static int log_counted(struct thr *t, const ucontext_t *uc)
+{
+	struct point at = {.hits = t->place_hits};
+
+	t->place_hits = 0;
+	chaos_settle(t);
+	if (!gil_wanted(t))
 		return -1;
-	t->clean = 1;
-	return 0;
+	at.reg[REG_RIP] = (uint64_t)uc->uc_mcontext.gregs[REG_RIP];
+	at.reg[REG_RSP] = (uint64_t)uc->uc_mcontext.gregs[REG_RSP];
+	return write_place(t, &at, sizeof(at));
 }
 
 static void take(struct thr *t, const ucontext_t *uc)
 {
 	uint64_t mask = SIG_BIT(SIG_PREEMPT);
-	int preempt = t->preempt;
+	int preempt = t->preempt || t->place_hits;
 
 	t->depth = 1;
 	t->selector = 0;
 	interrupt_disarm(t);
 	t->preempt = 0;
-	if (log_place(t, uc) == 0) {
+	if ((t->place_hits ? log_counted(t, uc) : log_place(t, uc)) == 0) {
 		raw4(SYS_rt_sigprocmask, SIG_UNBLOCK, &mask, 0, 8);
 		if (preempt)
 			gil_preempt(t);
@@ -184,7 +206,7 @@ static void tick(struct thr *t, const ucontext_t *uc)
 		interrupt_disarm(t);
 		return;
 	}
-	if (t->depth || t->blocking || (G.serial && !t->gil) || !computes(t))
+	if (t->depth || t->blocking || (G.serial && !t->gil) || (G.chaos && step_runs(t)) || !computes(t))
 		return; /* the timer comes again */
 	if (interrupt_in_shim(uc) || point_in_middle(uc)) {
 		set_timer(t, SOON_NS, AGAIN_NS);
@@ -223,6 +245,13 @@ void interrupt_handler(int sig, siginfo_t *si, void *ucv)
 
 	if (t && G.mode == SHIM_REPLAY) {
 		seek_tick(t, ucv);
+		return;
+	}
+	if (t && t->place_hits) {
+		if (!interrupt_move(t, ucv)) {
+			t->poked = 0;
+			take(t, ucv);
+		}
 		return;
 	}
 	if (!is_ours(t, si)) {

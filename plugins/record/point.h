@@ -35,6 +35,8 @@ struct point_block {
 
 /* The payload of a PREEMPT record. The regions follow, then the words of all of them, then the blocks. */
 struct point {
+	/* how often this address was come to since the event before: then nothing else is needed; 0: not known */
+	uint64_t hits;
 	uint64_t run_ns, least_ns; /* CPU time since the event before: about, and at least */
 	uint64_t regions, words, blocks;
 	uint64_t reg[POINT_REGS];
@@ -45,6 +47,7 @@ void *point_area(const struct thr *t);
 #define POINT_AREA_BYTES (1u << 20)
 
 uint64_t point_cpu_ns(void);
+int point_traced(void); /* somebody traces this thread */
 #define POINT_FLAGS 0xcd5u /* of EFLAGS: carry, parity, adjust, zero, sign, direction, overflow */
 void point_regs(const ucontext_t *uc, uint64_t *regs);
 uint64_t point_hash(uint64_t addr, uint64_t bytes);

@@ -17,6 +17,8 @@
 #define TRAP_PERF_ 6
 #define FLAG_TRACE 0x100
 #define QUIET_NS 2000u
+#define COUNT_LOOK_NS 20000000u
+#define COUNT_GIVE_UP_NS 5000000000ull
 enum { RUNG_THOROUGH = 1, RUNG_TIME = 2 }; /* of the ladder: from there on; the one on which a thread goes by time */
 
 extern const struct rlog_kind_info *shim_kinds(void);
@@ -151,19 +153,6 @@ void seek_lost(struct thr *t, const char *why)
 
 /* ---- on the way ---- */
 
-/* Whoever traces it is to see the program's code. */
-static int is_traced(void)
-{
-	static const char key[] = "TracerPid:\t";
-	char text[2048], *p = text;
-	long n = read_head("/proc/thread-self/status", text, sizeof(text) - 1);
-
-	text[n > 0 ? n : 0] = 0;
-	while (*p && __builtin_memcmp(p, key, sizeof(key) - 1) != 0)
-		p++;
-	return !*p || p[sizeof(key) - 1] != '0';
-}
-
 /* It has come out of the recorder, which leaves something behind. */
 static void look(struct seek *s, const ucontext_t *uc)
 {
@@ -176,6 +165,33 @@ static void look(struct seek *s, const ucontext_t *uc)
 	seek_rebase(s, regs);
 }
 
+/* ---- to a place that is known by how often it is come to (chaos_step.c) ---- */
+
+/*
+ * The kernel counts; a signal at each time would come too often for it, and it would leave some out (perf's limit of
+ * samples in a tick). The first tick is that of seek_begin(), inside the recorder.
+ */
+static void count_tick(struct thr *t, struct seek *s, ucontext_t *uc)
+{
+	if (s->fd < 0 && !s->stepping) {
+		seek_watch(s, uc, s->head.hits);
+		s->at_place_ns = point_cpu_ns();
+	} else if (point_cpu_ns() - s->at_place_ns > COUNT_GIVE_UP_NS) {
+		seek_lost(t, "the place where a computation was interrupted does not come");
+	}
+	seek_arm(s, COUNT_LOOK_NS);
+}
+
+static void count_trap(struct thr *t, struct seek *s, ucontext_t *uc)
+{
+	s->hits += s->stepping ? 1 : s->period;
+	if (s->hits < s->head.hits)
+		return;
+	if ((uint64_t)uc->uc_mcontext.gregs[REG_RSP] != s->want[REG_RSP])
+		seek_lost(t, "the place where a computation was interrupted is come to on another way");
+	seek_found(t, s, uc);
+}
+
 void seek_tick(struct thr *t, ucontext_t *uc)
 {
 	struct seek *s = of(t);
@@ -184,6 +200,10 @@ void seek_tick(struct thr *t, ucontext_t *uc)
 		return;
 	if (s->walking) {
 		walk_tick(t, s);
+		return;
+	}
+	if (s->head.hits && !s->done) {
+		count_tick(t, s, uc);
 		return;
 	}
 	if (t->depth || (!t->away && G.ctl->owner != t->ordinal) || interrupt_in_shim(uc)) {
@@ -217,7 +237,9 @@ int seek_trap(siginfo_t *si, ucontext_t *uc)
 		return 1;
 	if ((uint64_t)uc->uc_mcontext.gregs[REG_RIP] != s->want[REG_RIP])
 		return 1;
-	if (s->walking)
+	if (s->head.hits)
+		count_trap(t, s, uc);
+	else if (s->walking)
 		seek_found(t, s, uc);
 	else
 		time_trap(t, s, uc);
@@ -264,7 +286,8 @@ void seek_begin(struct thr *t)
 		shim_fail("no memory for the place of an interruption");
 	read_record(t, s);
 	seek_start(s);
-	s->walks = G.ctl->rung != RUNG_TIME && !is_traced();
+	/* whoever traces it is to see the program's code */
+	s->walks = G.ctl->rung != RUNG_TIME && !point_traced();
 	s->thorough = G.ctl->rung >= RUNG_THOROUGH;
 	s->least_ns = STOP_NS;
 	s->fd = -1;
@@ -272,5 +295,8 @@ void seek_begin(struct thr *t)
 		shim_fail("cannot make a timer");
 	t->seeking = 1;
 	s->begin_ns = point_cpu_ns();
-	seek_arm(s, QUIET_NS);
+	if (s->head.hits) /* it may be anywhere from here on: to the handler, now */
+		raw3(SYS_tgkill, raw0(SYS_getpid), raw0(SYS_gettid), SIG_PREEMPT);
+	else
+		seek_arm(s, QUIET_NS);
 }

@@ -56,6 +56,9 @@ struct thr {
 	volatile char selector; /* Syscall User Dispatch: 0 lets calls through, 1 traps them */
 	int depth; /* > 0: inside the shim */
 	volatile int blocking; /* in a call that may block: a signal runs its handler at once */
+	int internal; /* ... and only another thread of the process, or a handler, ends it */
+	const void *waits[2]; /* ... for a release of these */
+	const void *released; /* chaos: the object of its last event */
 	volatile int pending; /* signals that arrived while the program's code ran: how many are in queue */
 	int made_event; /* this call made an event: signals may be delivered at its end */
 	int clean; /* recording: the last record is stamped, and no code of the program ran since */
@@ -82,6 +85,7 @@ struct thr {
 	int late_timer, late_armed, preempt, poked;
 	uint64_t late_sp, mark_cpu, mark_stamp;
 	const uint8_t *mark_cur; /* of the log, then */
+	int in_trap; /* the call in progress came by a trap */
 	int seeking; /* replay, see seek.c */
 	/* a new thread's start */
 	void *(*start)(void *);
@@ -105,6 +109,11 @@ struct thr {
 	uint32_t gil_go, gil_next;
 	uint32_t *ctid; /* the kernel clears this word when it has ended: made by clone with CLONE_CHILD_CLEARTID */
 	int own_process; /* recorded as a process of its own that shares the memory, see adopt.c */
+	int queued; /* waits for it */
+	int coming; /* it is being made, and has not come for it yet */
+	int sleeps; /* chaos: in a sleep that is over after so many events */
+	uint64_t place_hits; /* chaos: it is to be interrupted here, which it came to so many times since its last event; 0: not */
+	int gone; /* chaos: it has ended, and the kernel has forgotten it */
 	int libc_start; /* made by libc itself, and has yet to register its restartable sequences */
 	uint32_t filter; /* seccomp.c: number of the program's newest one */
 	int no_tsc;
@@ -119,6 +128,7 @@ struct shim {
 	int mode; /* enum shim_mode */
 	int mt; /* a second thread was created at some time */
 	int serial;
+	int chaos; /* recording with --sched chaos */
 	int counted; /* recording: stamps are a counter, not the TSC */
 	int no_tsc; /* rdtsc faults, in threads that have reached that: see tsc.c */
 	int group; /* in a group of processes that share memory */
@@ -399,6 +409,7 @@ void gil_switch(struct thr *t); /* the same at once */
 void gil_look(struct thr *t); /* behind a stamped record: who looks at the clock all the time perhaps waits for others */
 void gil_block(struct thr *t); /* before a call that may wait */
 void gil_unblock(struct thr *t);
+void gil_sleeps(struct thr *t, uint64_t ns); /* before a call that does nothing but wait for so long */
 int gil_wanted(const struct thr *t); /* t holds it and others wait */
 uint64_t gil_slice_start(uint64_t *cpu_ns); /* a stamp, and its thread's CPU time then */
 void gil_preempt(struct thr *t); /* behind the PREEMPT record of t */
@@ -454,6 +465,13 @@ void cs_resume(struct thr *t);
 void cs_exit(struct thr *t);
 void cs_fork_child(struct thr *t);
 
+/* Before wait_begin: for what. internal: without a time limit. */
+static inline void wait_of(struct thr *t, const void *obj, int internal)
+{
+	t->internal = internal;
+	t->waits[0] = obj;
+}
+
 /* Recording: around a real call that may wait, behind its stamped record: a handler runs at once. */
 static inline void wait_begin_event(struct thr *t)
 {
@@ -478,6 +496,8 @@ static inline void wait_begin(struct thr *t)
 static inline void wait_end(struct thr *t)
 {
 	t->blocking = 0;
+	t->internal = 0;
+	t->waits[0] = t->waits[1] = 0;
 	if (unlikely(G.serial))
 		gil_unblock(t);
 	else if (unlikely(t->cs_paused))

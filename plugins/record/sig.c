@@ -6,6 +6,7 @@
  * is in a blocking call (between the two halves of that event), else when its next event is over. Its
  * SIGNAL record says where. Synchronous ones (a fault) run where they happen, in both modes.
  */
+#include "record/chaos.h"
 #include "record/sigaction.h"
 
 #include <ucontext.h>
@@ -100,7 +101,7 @@ static void call_handler(struct thr *t, int sig, const siginfo_t *si, uint64_t s
 	struct ksigaction *u = &sig_user[sig];
 	void (*fn)(int, siginfo_t *, void *) = u->handler;
 	int depth = t->depth, blocking = t->blocking, made_event = t->made_event;
-	int cancellable = t->cancellable;
+	int cancellable = t->cancellable, internal = t->internal;
 	uint64_t mask = handler_mask(sig), old = 0, hidden = t->hidden;
 	uint64_t caller = t->caller;
 	const uint64_t *wait_mask = t->wait_mask;
@@ -144,6 +145,7 @@ static void call_handler(struct thr *t, int sig, const siginfo_t *si, uint64_t s
 	t->selector = 0;
 	t->depth = depth;
 	t->blocking = blocking;
+	t->internal = internal;
 	t->cancellable = cancellable;
 	t->made_event = made_event;
 	t->caller = caller;
@@ -354,7 +356,7 @@ void sig_entry(int sig, siginfo_t *si, void *ucv)
 {
 	struct thr *t = self;
 
-	if (sig == SIGTRAP && G.mode == SHIM_REPLAY && seek_trap(si, ucv))
+	if (sig == SIGTRAP && (G.mode == SHIM_REPLAY ? seek_trap(si, ucv) : step_trap(si, ucv)))
 		return;
 	if (sig == SIGSEGV && si->si_code == SEGV_ACCERR &&
 	    pages_fault(t, (uint64_t)si->si_addr, ((ucontext_t *)ucv)->uc_mcontext.gregs[REG_ERR] & 2))

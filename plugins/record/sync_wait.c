@@ -51,6 +51,8 @@ static int cond_wait(struct thr *t, enum cond_how how, pthread_cond_t *c, pthrea
 	if (G.mode == SHIM_RECORD) {
 		if (unlikely(!t->cs))
 			cs_outside(t);
+		wait_of(t, c, how == COND_PLAIN);
+		t->waits[1] = m;
 		CANCELLABLE(t, RLOG_COND_WOKE, c, ret, real_cond_wait(how, c, m, clock, ts));
 		ev_half(t, RLOG_COND_WOKE, &ret, 0);
 		if (unlikely(ret == ETIMEDOUT) && !G.serial)
@@ -184,8 +186,10 @@ static int shared_sem(struct thr *t, sem_t *s, int once, clockid_t clock, const 
 		CALLER();                                                                          \
 		if (is_shared(s))                                                                  \
 			ret = shared_sem(t, s, once, clock, ts);                                   \
-		else if (real_first(t) && !sem_try(s))                                             \
+		else if (real_first(t) && !sem_try(s)) {                                           \
+			wait_of(t, s, !(ts) && !(once));                                          \
 			CANCELLABLE(t, RLOG_SEM_WAIT, s, ret, REAL(name) args);                    \
+		}                                                                                  \
 		ret = sem_event(t, s, ret);                                                        \
 		shim_leave(t);                                                                     \
 		if (ret < 0) {                                                                     \

@@ -330,6 +330,25 @@ static void let_others(struct thr *t, long nr)
 	}
 }
 
+static uint64_t ns_of(const struct timespec *ts)
+{
+	return sys_readable(ts, sizeof(*ts)) ? (uint64_t)ts->tv_sec * 1000000000u + (uint64_t)ts->tv_nsec : 0;
+}
+
+/* How long does a call sleep that does nothing else? 0: it is none, or it is not known. */
+static uint64_t sleep_ns(long nr, const long *a)
+{
+	switch (nr) {
+	case SYS_nanosleep:
+		return ns_of((const struct timespec *)a[0]);
+	case SYS_clock_nanosleep:
+		return a[1] ? 0 : ns_of((const struct timespec *)a[2]);
+	case SYS_poll:
+		return a[1] == 0 && a[2] > 0 ? (uint64_t)a[2] * 1000000u : 0;
+	}
+	return 0;
+}
+
 /* A call that waits with another signal mask runs handlers with that, too. */
 static const uint64_t *waits_with(long nr, const long *a)
 {
@@ -363,6 +382,7 @@ long sys_do(struct thr *t, const struct sys_info *s, long nr, const long *a)
 	const long *k = a; /* what the kernel gets */
 	long lent[6];
 	uint32_t file = 0;
+	uint64_t ns;
 	unsigned n;
 	long ret;
 
@@ -385,6 +405,8 @@ long sys_do(struct thr *t, const struct sys_info *s, long nr, const long *a)
 				ret = raw6(nr, k[0], k[1], k[2], k[3], k[4], k[5]);
 		} else {
 			t->wait_mask = waits_with(nr, a);
+			if (unlikely(G.serial) && (ns = sleep_ns(nr, a)))
+				gil_sleeps(t, ns);
 			wait_begin_event(t);
 			ret = raw6(nr, k[0], k[1], k[2], k[3], k[4], k[5]);
 			wait_end(t);

@@ -389,7 +389,10 @@ EXPORT int pthread_create(pthread_t *out, const pthread_attr_t *attr, void *(*st
 		/* takes locks of the dynamic linker, whose holder may wait for its turn */
 		int lets_go = G.serial && gil_lets_create(t);
 
+		c->coming = 1;
 		ret = create_quietly(out, &with_stack, c);
+		if (ret)
+			c->coming = 0;
 		if (lets_go)
 			gil_acquire(t);
 		if (G.serial && ret == 0)
@@ -461,8 +464,10 @@ static int join(enum join_how how, pthread_t th, void **val, const struct timesp
 
 	if (G.mode == SHIM_RECORD) {
 		ret = G.serial ? REAL(pthread_tryjoin_np)(th, val) : EBUSY;
-		if (ret == EBUSY && !(G.serial && how == JOIN_TRY))
+		if (ret == EBUSY && !(G.serial && how == JOIN_TRY)) {
+			wait_of(t, 0, how == JOIN_WAIT);
 			CANCELLABLE(t, RLOG_JOIN, (void *)th, ret, real_join(how, th, val, ts));
+		}
 		ev(t, RLOG_JOIN, (void *)th, (uint64_t)ret, 0);
 	} else {
 		replay_cancellable(t);

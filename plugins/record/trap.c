@@ -8,7 +8,7 @@
  * Replaying: a seccomp filter, which CRIU can carry over a checkpoint; no selector, so the handler
  * itself runs the call when the thread is inside the shim (depth > 0).
  */
-#include "record/shim.h"
+#include "record/chaos.h"
 
 #include <linux/audit.h>
 #include <linux/filter.h>
@@ -332,16 +332,16 @@ static long run_native(long nr, const long *a, ucontext_t *uc)
 	return raw6(nr, a[0], a[1], a[2], a[3], a[4], a[5]);
 }
 
-void trap_handler(int sig, siginfo_t *si, void *ucv)
+/* With all that it leaves on the stack below trap_handler(), which wipes it. */
+static __attribute__((noinline)) void handle(int sig, siginfo_t *si, ucontext_t *uc)
 {
-	ucontext_t *uc = ucv;
 	greg_t *g = uc->uc_mcontext.gregs;
 	long a[6] = {g[REG_RDI], g[REG_RSI], g[REG_RDX], g[REG_R10], g[REG_R8], g[REG_R9]};
 	long nr = si->si_syscall;
 	struct thr *t;
 
 	if (si->si_code <= 0) { /* sent, as by kill() */
-		sig_entry(sig, si, ucv);
+		sig_entry(sig, si, uc);
 		return;
 	}
 	t = shim_enter();
@@ -350,16 +350,27 @@ void trap_handler(int sig, siginfo_t *si, void *ucv)
 		return;
 	}
 	t->caller = (uint64_t)g[REG_RIP];
+	if (unlikely(G.chaos))
+		step_cancel(uc);
+	t->in_trap = 1;
 	if (G.mode == SHIM_RECORD)
 		traps_count(t->caller, nr);
 	t->mask_set = 0;
 	g[REG_RAX] = si->si_arch == AUDIT_ARCH_X86_64 ? sys_event(t, nr, a, uc) : sys_refuse_32bit(t, nr);
 	/* a fork child has another struct thr */
 	shim_leave(self);
+	self->in_trap = 0;
 	if (unlikely(self->mask_set))
 		raw4(SYS_rt_sigprocmask, SIG_BLOCK, 0, &uc->uc_sigmask, 8);
+	if (unlikely(G.chaos) && self->made_event)
+		step_begin(self, uc);
 	/* what the thread's last fault was is there as well: it was another one, or at another time */
 	g[REG_ERR] = g[REG_TRAPNO] = g[REG_CR2] = 0;
 	si->si_code = SI_KERNEL; /* the two ways to trap have different ones, and they stay on the stack too */
+}
+
+void trap_handler(int sig, siginfo_t *si, void *ucv)
+{
+	handle(sig, si, ucv);
 	scrub_stack();
 }

@@ -1,0 +1,233 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * chaos_step.c: --sched chaos: interrupts a computation at an instruction, where no call of the program is: the trap flag
+ * stops its thread at each instruction behind an event, until it is about to access memory that may be shared, and chaos.c
+ * decides to interrupt it there. What lies between two such accesses makes no difference to others.
+ *
+ * The place is known by its address and the number of times that it was come to since the event (struct point, hits), which
+ * a replay counts by a hardware breakpoint (seek.c): that is exact, and needs no clock. So only such instructions count as
+ * a replay comes to in the same way: not those of the recorder, nor of libc and the dynamic linker, where locks are held
+ * that no event tells; nor what is called from there while it holds a lock (constructors of a library).
+ *
+ * One thread at a time runs, so there is one such computation. The next call into the recorder ends it.
+ */
+#include "record/chaos.h"
+#include "record/insn.h"
+#include "record/point.h"
+#include "record/sigaction.h"
+
+#include <dlfcn.h>
+#include <elf.h>
+#include <sys/auxv.h>
+
+#define FLAG_TRACE 0x100
+#define TRAP_TRACE_ 2
+#define MAX_PATH 1024u /* accesses */
+#define MAX_STEPS 4096u /* all, of one computation */
+#define MAX_ALL 60000u /* of a process: a step takes some microseconds */
+#define STACK_BYTES (1ull << 20) /* from its pointer on: not shared, as a rule */
+#define RED_ZONE 128u
+
+struct text {
+	uint64_t lo, hi;
+};
+
+static struct {
+	int usable;
+	struct text skip[2]; /* libc, the dynamic linker */
+	uint32_t all;
+	struct thr *t; /* whose computation; NULL: none */
+	const uint8_t *cur; /* its log's, at the start */
+	uint32_t steps, n;
+	int outside; /* it has left the recorder */
+	greg_t *flags; /* in the frame of the trapped call before, which is left below the program's stack; NULL: none */
+	uint64_t path[MAX_PATH];
+} step;
+
+/* ---- where not to stop ---- */
+
+static struct text text_of(uint64_t base)
+{
+	const Elf64_Ehdr *e = (const Elf64_Ehdr *)base;
+	const Elf64_Phdr *p = (const Elf64_Phdr *)(base + e->e_phoff);
+
+	for (unsigned i = 0; i < e->e_phnum; i++)
+		if (p[i].p_type == PT_LOAD && (p[i].p_flags & PF_X))
+			return (struct text){base + p[i].p_vaddr, base + p[i].p_vaddr + p[i].p_memsz};
+	return (struct text){0, 0};
+}
+
+void step_init(void)
+{
+	uint64_t ld = getauxval(AT_BASE);
+	Dl_info libc;
+
+	step.t = 0;
+	step.all = 0;
+	if (!step.skip[0].hi && ld && REAL(dladdr)((void *)REAL(pthread_mutex_lock), &libc)) {
+		step.skip[0] = text_of((uint64_t)libc.dli_fbase);
+		step.skip[1] = text_of(ld);
+	}
+	step.usable = step.skip[0].hi && step.skip[1].hi && !point_traced(); /* a debugger steps the program itself */
+}
+
+static int is_place(const struct thr *t, const ucontext_t *uc)
+{
+	uint64_t pc = (uint64_t)uc->uc_mcontext.gregs[REG_RIP];
+
+	if (t->depth || interrupt_in_shim(uc))
+		return 0;
+	for (unsigned i = 0; i < 2; i++)
+		if (pc >= step.skip[i].lo && pc < step.skip[i].hi)
+			return 0;
+	return !point_in_middle(uc);
+}
+
+/* ---- the computation ---- */
+
+static uint64_t address(const ucontext_t *uc, const struct insn *i)
+{
+	static const uint8_t order[] = {REG_RAX, REG_RCX, REG_RDX, REG_RBX, REG_RSP, REG_RBP, REG_RSI, REG_RDI,
+					REG_R8, REG_R9, REG_R10, REG_R11, REG_R12, REG_R13, REG_R14, REG_R15};
+	const greg_t *g = uc->uc_mcontext.gregs;
+	uint64_t reg[sizeof(order)];
+
+	for (unsigned k = 0; k < sizeof(order); k++)
+		reg[k] = (uint64_t)g[order[k]];
+	return insn_address((const uint8_t *)g[REG_RIP], i, reg);
+}
+
+/* The thread is about to run this instruction. 1: it is interrupted before. */
+static int look_at(const struct thr *t, const ucontext_t *uc)
+{
+	const greg_t *g = uc->uc_mcontext.gregs;
+	struct insn i;
+	uint64_t a;
+
+	if (!is_place(t, uc))
+		return 0;
+	insn_decode((const uint8_t *)g[REG_RIP], &i);
+	a = address(uc, &i);
+	if (!a)
+		return 0;
+	step.path[step.n++] = (uint64_t)g[REG_RIP];
+	if (step.n == MAX_PATH) /* does it wait for what another one writes? */
+		return 1;
+	return a - ((uint64_t)g[REG_RSP] - RED_ZONE) >= STACK_BYTES && chaos_stops((uint64_t)g[REG_RIP]);
+}
+
+/* As popf does it: the next instruction but one traps first. */
+void step_flag(void);
+__asm__(".text\n.type step_flag, @function\n"
+	"step_flag:\n"
+	"	pushfq\n"
+	"	orq $0x100, (%rsp)\n"
+	"	popfq\n"
+	"	ret\n"
+	".size step_flag, .-step_flag\n");
+
+/* Not with a lock of libc, which no event tells (nheld), nor inside a handler. */
+static int may_step(const struct thr *t)
+{
+	return G.mt && step.usable && t->gil && !t->nheld && !t->handlers && !t->exited && step.all <= MAX_ALL &&
+	       !sig_has_handler(SIGTRAP);
+}
+
+void step_begin(struct thr *t, ucontext_t *uc)
+{
+	uint64_t trap = 1ull << (SIGTRAP - 1), mask;
+
+	step.t = 0;
+	if (!may_step(t) || !chaos_watches(t))
+		return;
+	if (uc)
+		__builtin_memcpy(&mask, &uc->uc_sigmask, 8);
+	else
+		raw4(SYS_rt_sigprocmask, SIG_BLOCK, 0, &mask, 8);
+	if (mask & trap) /* it would kill */
+		return;
+	step.t = t;
+	step.cur = t->log.cur;
+	step.steps = step.n = 0;
+	step.outside = 0;
+	step.flags = 0;
+	if (!uc) {
+		step_flag();
+		return;
+	}
+	step.flags = &uc->uc_mcontext.gregs[REG_EFL];
+	*step.flags |= FLAG_TRACE;
+	look_at(t, uc); /* it comes there without a step: that is no place to stop, an event ends here */
+}
+
+int step_runs(const struct thr *t)
+{
+	return step.t == t;
+}
+
+void step_cancel(ucontext_t *uc)
+{
+	step.t = 0;
+	step.flags = 0;
+	uc->uc_mcontext.gregs[REG_EFL] &= ~(greg_t)FLAG_TRACE;
+}
+
+/* The recorder wipes the stack: that is a step for each word. */
+static void skip_wiping(ucontext_t *uc)
+{
+	static const uint8_t rep_stosq[] = {0xf3, 0x48, 0xab};
+	greg_t *g = uc->uc_mcontext.gregs;
+	volatile uint64_t *at = (volatile uint64_t *)g[REG_RDI];
+
+	if (!interrupt_in_shim(uc) || __builtin_memcmp((const void *)g[REG_RIP], rep_stosq, sizeof(rep_stosq)))
+		return;
+	for (; g[REG_RCX]; g[REG_RCX]--)
+		*at++ = (uint64_t)g[REG_RAX];
+	g[REG_RDI] = (greg_t)at;
+	g[REG_RIP] += (greg_t)sizeof(rep_stosq);
+}
+
+/* The program is in the recorder again. */
+static int has_called(const struct thr *t, const ucontext_t *uc)
+{
+	step.outside |= !t->depth && !interrupt_in_shim(uc);
+	return step.outside && interrupt_in_shim(uc);
+}
+
+static uint64_t count_hits(uint64_t pc)
+{
+	uint64_t n = 0;
+
+	for (uint32_t i = 0; i < step.n; i++)
+		n += step.path[i] == pc;
+	return n;
+}
+
+static int on_shim_stack(const struct thr *t, const void *p)
+{
+	return (uint64_t)p >= thread_tls_room(t) && (uint64_t)p < thread_alt_stack_end(t);
+}
+
+int step_trap(siginfo_t *si, ucontext_t *uc)
+{
+	struct thr *t = self;
+
+	if (si->si_code != TRAP_TRACE_ || !t)
+		return 0;
+	if (step.flags) /* as a replay leaves it */
+		*step.flags &= ~(greg_t)FLAG_TRACE;
+	step.flags = 0;
+	/* on a stack of the program's this frame would be in what the recorder wipes */
+	if (!on_shim_stack(t, uc) || step.t != t || step.cur != t->log.cur || ++step.steps > MAX_STEPS || has_called(t, uc)) {
+		step_cancel(uc);
+		return 1;
+	}
+	step.all++;
+	skip_wiping(uc);
+	if (!look_at(t, uc))
+		return 1;
+	t->place_hits = count_hits(step.path[step.n - 1]);
+	step_cancel(uc);
+	interrupt_move(t, uc);
+	return 1;
+}
