@@ -1,53 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * ordering.c: bugs that show in one order of many: each fails natively in fewer than one run in 1,000. What they do besides
- * is what makes the orders many. Exit status 1: it has failed.
- *
- *   ordering NAME        without NAME: prints all
+ * is what makes the orders many. How to run one: orders.h.
  */
+#include "orders.h"
+
 #include <errno.h>
-#include <pthread.h>
 #include <sched.h>
-#include <stdatomic.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <time.h>
-#include <unistd.h>
-
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER, other = PTHREAD_MUTEX_INITIALIZER;
-static pthread_mutex_t stats = PTHREAD_MUTEX_INITIALIZER;
-static pthread_cond_t cond = PTHREAD_COND_INITIALIZER;
-static unsigned long counted;
-static atomic_int failed;
-
-/* What programs do all the time: a call that locks. */
-static void count(int times)
-{
-	for (int i = 0; i < times; i++) {
-		pthread_mutex_lock(&stats);
-		counted++;
-		pthread_mutex_unlock(&stats);
-	}
-}
-
-static void later(struct timespec *ts, long ms)
-{
-	clock_gettime(CLOCK_REALTIME, ts);
-	ts->tv_nsec += ms * 1000000;
-	ts->tv_sec += ts->tv_nsec / 1000000000;
-	ts->tv_nsec %= 1000000000;
-}
-
-static void both(void *(*a)(void *), void *(*b)(void *))
-{
-	pthread_t t[2];
-
-	pthread_create(&t[0], NULL, a, (void *)0);
-	pthread_create(&t[1], NULL, b, (void *)1);
-	pthread_join(t[0], NULL);
-	pthread_join(t[1], NULL);
-}
 
 /* ---- order: a thread uses what its creator sets behind the creation ---- */
 
@@ -414,10 +373,7 @@ static void check_then_act(void)
 	both(consumer, consumer);
 }
 
-static const struct {
-	const char *name;
-	void (*run)(void);
-} bugs[] = {
+static const struct bug bugs[] = {
 	{"order", order}, {"lost", lost}, {"atomicity", atomicity}, {"use_after_free", use_after_free},
 	{"double_checked", double_checked}, {"aba", aba}, {"missed", missed}, {"deadlock", deadlock},
 	{"slow_start", slow_start}, {"check_then_act", check_then_act},
@@ -425,11 +381,5 @@ static const struct {
 
 int main(int argc, char **argv)
 {
-	for (size_t i = 0; i < sizeof(bugs) / sizeof(bugs[0]); i++) {
-		if (argc < 2)
-			puts(bugs[i].name);
-		else if (!strcmp(argv[1], bugs[i].name))
-			bugs[i].run();
-	}
-	return failed;
+	return run_bug(bugs, sizeof(bugs) / sizeof(bugs[0]), argc, argv);
 }

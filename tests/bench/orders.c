@@ -1,58 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * orders.c: more bugs that show in one order of many, beside those of ordering.c: hangs, and races with no call of a library
- * in between. Each fails natively in fewer than one run in 1,000. Exit status 1, or no end: it has failed.
- *
- *   orders NAME          without NAME: prints all
+ * in between. Each fails natively in fewer than one run in 1,000. How to run one: orders.h.
  */
-#include <pthread.h>
+#include "orders.h"
+
 #include <signal.h>
-#include <stdatomic.h>
-#include <stdio.h>
-#include <string.h>
-#include <time.h>
-#include <unistd.h>
-
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER, other = PTHREAD_MUTEX_INITIALIZER;
-static pthread_mutex_t stats = PTHREAD_MUTEX_INITIALIZER;
-static pthread_cond_t cond = PTHREAD_COND_INITIALIZER;
-static unsigned long counted;
-static atomic_int failed;
-
-/* What programs do all the time: a call that locks. */
-static void count(int times)
-{
-	for (int i = 0; i < times; i++) {
-		pthread_mutex_lock(&stats);
-		counted++;
-		pthread_mutex_unlock(&stats);
-	}
-}
-
-/* And between their calls: some work. */
-static unsigned work(unsigned n)
-{
-	volatile unsigned x = n;
-
-	for (unsigned i = 0; i < n; i++)
-		x = x * 5 + i;
-	return x;
-}
-
-static void run(void *(*const fn[])(void *), int n)
-{
-	pthread_t t[4];
-
-	for (int i = 0; i < n; i++)
-		pthread_create(&t[i], NULL, fn[i], (void *)(size_t)i);
-	for (int i = 0; i < n; i++)
-		pthread_join(t[i], NULL);
-}
-
-static void both(void *(*a)(void *), void *(*b)(void *))
-{
-	run((void *(*const[])(void *)){a, b}, 2);
-}
 
 /* ---- lost_wait: a wake-up is lost, and nobody comes again: it hangs ---- */
 
@@ -436,10 +389,7 @@ static void own_lock(void)
 	both(spins, spins);
 }
 
-static const struct {
-	const char *name;
-	void (*run)(void);
-} bugs[] = {
+static const struct bug bugs[] = {
 	{"lost_wait", lost_wait}, {"abba", abba}, {"torn", torn}, {"claimed", claimed}, {"published", published},
 	{"torn_down", torn_down}, {"references", references}, {"ring_buffer", ring_buffer}, {"upgrade", upgrade},
 	{"late_signal", late_signal}, {"shut_down", shut_down}, {"three", three}, {"own_lock", own_lock},
@@ -447,11 +397,5 @@ static const struct {
 
 int main(int argc, char **argv)
 {
-	for (size_t i = 0; i < sizeof(bugs) / sizeof(bugs[0]); i++) {
-		if (argc < 2)
-			puts(bugs[i].name);
-		else if (!strcmp(argv[1], bugs[i].name))
-			bugs[i].run();
-	}
-	return failed;
+	return run_bug(bugs, sizeof(bugs) / sizeof(bugs[0]), argc, argv);
 }
