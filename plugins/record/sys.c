@@ -58,11 +58,30 @@ static const struct sys_info sys_table[NR_LIMIT] = {
 
 /* ---- the two halves, recording ---- */
 
+/* syscall() takes it from the stack, where nothing sets the other half of an int. */
+static int sixth_is_int(long nr)
+{
+	switch (nr) {
+	case SYS_futex:
+	case SYS_sendto:
+	case SYS_splice:
+	case SYS_copy_file_range:
+	case SYS_preadv2:
+	case SYS_pwritev2:
+	case SYS_mbind:
+	case SYS_move_pages:
+		return 1;
+	}
+	return 0;
+}
+
 unsigned sys_pack(uint64_t *op, long nr, const long *a, unsigned nargs, uint32_t check)
 {
 	op[0] = (uint64_t)nr;
 	for (unsigned i = 0; i < nargs; i++)
 		op[1 + i] = (uint64_t)a[i];
+	if (nargs == 6 && sixth_is_int(nr))
+		op[6] = (uint32_t)a[5];
 	op[1 + nargs] = check;
 	return nargs + 2;
 }

@@ -200,8 +200,23 @@ static void test_stack(void)
 	step("the stack ends where the program said");
 }
 
+/* The sixth argument is an int, and the other half of its place on the stack is anything. */
+static void test_half_an_argument(void)
+{
+	int fds[2];
+	char got;
+
+	NEED(socketpair(AF_UNIX, SOCK_STREAM, 0, fds) == 0);
+	CHECK(syscall(SYS_sendto, fds[0], "a", 1, 0, NULL, __builtin_ia32_rdtsc() << 32) == 1);
+	CHECK(read(fds[1], &got, 1) == 1 && got == 'a');
+	close(fds[0]);
+	close(fds[1]);
+	step("half an argument");
+}
+
 int main(void)
 {
+	test_half_an_argument();
 	test_failed_exec();
 	test_old_gate();
 	test_versions();
