@@ -58,7 +58,7 @@ static struct arena main_arena;
 static struct arena shared_arena; /* for threads that the shim did not see start */
 static volatile int shared_lock;
 
-static unsigned class_of(size_t n)
+static inline unsigned class_of(size_t n)
 {
 	unsigned log, sub;
 
@@ -130,12 +130,8 @@ uint32_t heap_check(void)
 	return crc32c(crc32c(0, &main_arena, sizeof(main_arena)), depot, sizeof(depot));
 }
 
-static struct arena *my_arena(void)
+static __attribute__((noinline)) struct arena *other_arena(void)
 {
-	struct thr *t = self;
-
-	if (likely(t && t->arena))
-		return t->arena;
 	if (!main_arena.cur)
 		heap_init();
 	/* before the shim's own start there is only the first thread */
@@ -146,13 +142,20 @@ static struct arena *my_arena(void)
 	return &shared_arena;
 }
 
-static void release_arena(struct arena *a)
+static inline struct arena *my_arena(void)
+{
+	struct thr *t = self;
+
+	return likely(t && t->arena) ? t->arena : other_arena();
+}
+
+static inline void release_arena(struct arena *a)
 {
 	if (unlikely(a == &shared_arena))
 		__atomic_store_n(&shared_lock, 0, __ATOMIC_RELEASE);
 }
 
-static int grow(struct arena *a, size_t need)
+static __attribute__((noinline)) int grow(struct arena *a, size_t need)
 {
 	uint64_t n = a->step;
 
@@ -295,7 +298,7 @@ static void *take(size_t n, int *zero)
 	return b + 1;
 }
 
-static _Noreturn void broken(const char *what)
+static _Noreturn __attribute__((cold)) void broken(const char *what)
 {
 	raw_write_str(2, what);
 	raw_write_str(2, "\n");
@@ -303,7 +306,7 @@ static _Noreturn void broken(const char *what)
 }
 
 /* As glibc reports it: a recorded program fails as it would alone. */
-static struct block *block_of(void *p, const char *bad, const char *twice)
+static inline struct block *block_of(void *p, const char *bad, const char *twice)
 {
 	struct block *b = (struct block *)p - 1;
 
@@ -337,7 +340,7 @@ EXPORT void free(void *p)
 	b = block_of(p, "free(): invalid pointer", "free(): double free detected in tcache 2");
 	b->magic = MAGIC_FREE;
 	f = (struct free_block *)(b + 1);
-	if (unlikely(class_size(b->cls) >= DROP_MIN)) {
+	if (unlikely(b->cls >= class_of(DROP_MIN))) {
 		uintptr_t lo = ((uintptr_t)f + 16 + 4095) & ~4095ul;
 		uintptr_t hi = ((uintptr_t)f + class_size(b->cls)) & ~4095ul;
 
