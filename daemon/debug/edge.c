@@ -14,7 +14,8 @@
 #include "debug/travel_int.h"
 #include "view/stance.h"
 
-#define COMPARE_S 4 /* then it has passed the address too often */
+#define COMPARE_S 1 /* then it has passed the address too often to stop at it each time, and walks */
+#define WALK_S 120
 
 int travel_at_edge(struct travel *t, bool *yes, struct err *e)
 {
@@ -147,6 +148,41 @@ static int most_alike(struct travel *t, const struct stance *p, struct breaks *a
 	return r < 0 ? -1 : 0;
 }
 
+struct edge_walk {
+	const struct stance *p;
+	pid_t base;
+	struct likeness *best;
+};
+
+static int is_alike(void *ctx, struct trace *now, struct walk_tell *tell, struct err *e)
+{
+	struct edge_walk *w = ctx;
+
+	stance_tell(w->p, now->pid, w->base, tell);
+	if (tell->n)
+		return 0;
+	w->best->stack = stance_differs(w->p, now->pid, false);
+	w->best->data = stance_differs(w->p, now->pid, true);
+	return 1;
+}
+
+/* As most_alike; 1: it does not come to be alike. */
+static int walk_to_alike(struct travel *t, const struct stance *p, struct breaks *at, struct likeness *best, struct err *e)
+{
+	struct edge_walk w = {p, t->in.base.pid, best};
+	struct walked there;
+	uint64_t before;
+	int r = inside_walk_to_state(&t->in, &p->regs, WALK_S, is_alike, &w, &there, e);
+
+	if (r)
+		return r < 0 ? -1 : 1;
+	inside_drop(&there.t);
+	if (inside_count_before_walks(&t->in, at, &before, e))
+		return -1;
+	best->hit = before + there.times;
+	return 0;
+}
+
 static int find_edge(struct travel *t, const struct stance *p, struct err *e)
 {
 	struct likeness best = {0};
@@ -158,6 +194,8 @@ static int find_edge(struct travel *t, const struct stance *p, struct err *e)
 	breaks_add(&at, p->regs.rip, 0);
 	if (!r)
 		r = most_alike(t, p, &at, &best, &hit, e);
+	if (r > 0)
+		r = travel_enter(t, t->edge.n, e) ? -1 : walk_to_alike(t, p, &at, &best, e);
 	t->edge.found = EDGE_EXACT;
 	if (r > 0) {
 		t->edge.found = EDGE_EARLIER;

@@ -40,6 +40,13 @@ struct walked {
 /* A copy of `from` goes to the goal. b: NULL, or plain. */
 int inside_walk_to_goal(struct inside *in, struct trace *from, struct goal *g, const struct breaks *b, struct walked *w,
 			struct err *e);
+/*
+ * A copy of the first mark goes to the state that has these registers, and of which is_goal says that it is the one
+ * (struct walk_ops), for so many seconds at most; then 1 as well.
+ */
+int inside_walk_to_state(struct inside *in, const struct user_regs_struct *want, double seconds,
+			 int (*is_goal)(void *ctx, struct trace *t, struct walk_tell *tell, struct err *e), void *ctx,
+			 struct walked *w, struct err *e);
 /* How often it is at now's PC from the first mark up to now, which g is. */
 int inside_walk_times(struct inside *in, struct goal *g, uint64_t *times, struct err *e);
 /* *t, a copy of `from`, goes to the nth time at a point of b, which is plain. */

@@ -6,6 +6,7 @@
  */
 #include <string.h>
 
+#include "base/clock.h"
 #include "debug/inside_int.h"
 
 static bool is_visible_code(const struct inside *in, uint64_t pc)
@@ -46,16 +47,29 @@ static void add_points(const struct inside *in, const struct breaks *b, struct w
 	}
 }
 
+/* What a walk is to come to, and when it is to end. */
 struct walker {
 	struct inside *in;
-	struct goal *goal;
+	int (*is_goal)(void *ctx, struct trace *t, struct walk_tell *tell, struct err *e);
+	void *ctx;
+	double end; /* by clock_s; 0: none */
 };
 
 static int is_goal(void *ctx, struct trace *t, struct walk_tell *tell, struct err *e)
 {
 	struct walker *w = ctx;
 
-	return inside_is_goal_tell(w->goal, t, tell, e);
+	return w->is_goal(w->ctx, t, tell, e);
+}
+
+static int is_state(void *ctx, struct trace *t, struct walk_tell *tell, struct err *e)
+{
+	return inside_is_goal_tell(ctx, t, tell, e);
+}
+
+static bool is_late(const struct walker *w)
+{
+	return w->end > 0 && clock_s() > w->end;
 }
 
 static int ended(void *ctx, struct trace *t, bool *over, struct err *e)
@@ -67,9 +81,9 @@ static int ended(void *ctx, struct trace *t, bool *over, struct err *e)
 
 static bool cancelled(void *ctx)
 {
-	struct inside *in = ((struct walker *)ctx)->in;
+	const struct walker *w = ctx;
 
-	return in->interrupted && in->interrupted(in->ctx);
+	return is_late(w) || (w->in->interrupted && w->in->interrupted(w->in->ctx));
 }
 
 /* With int3s at the rare points meanwhile. */
@@ -84,11 +98,11 @@ static int walk_with(struct trace *t, struct walk *w, struct breaks *rare, struc
 }
 
 /* A copy of `from` walks past the points of b. 0: it is there; else it is gone. */
-static int walk_copy(struct inside *in, struct trace *from, struct walk *w, struct goal *g, const struct breaks *b,
-		     struct trace *t, struct err *e)
+static int walk_copy_by(struct walker *walker, struct trace *from, struct walk *w, const struct breaks *b, struct trace *t,
+			struct err *e)
 {
 	static const struct walk_ops ops = {.is_goal = is_goal, .ended = ended, .cancelled = cancelled};
-	struct walker walker = {in, g};
+	struct inside *in = walker->in;
 	struct breaks rare = {0};
 	uint64_t pc;
 	int r;
@@ -101,7 +115,7 @@ static int walk_copy(struct inside *in, struct trace *from, struct walk *w, stru
 	w->gadget = in->seg.gadget;
 	w->end_watch = SEGMENT_TURN_ADDR;
 	w->ops = &ops;
-	w->ctx = &walker;
+	w->ctx = walker;
 	if (inside_copy(in, from, t, e))
 		return -1;
 	add_points(in, b, w, &rare);
@@ -110,7 +124,17 @@ static int walk_copy(struct inside *in, struct trace *from, struct walk *w, stru
 	if (r == WALK_THERE)
 		return 0;
 	inside_drop(t);
+	if (r < 0 && e->kind == ERR_CANCELLED && is_late(walker))
+		return 1;
 	return r < 0 ? -1 : r == WALK_OVER ? INSIDE_WALK_OVER : 1;
+}
+
+static int walk_copy(struct inside *in, struct trace *from, struct walk *w, struct goal *g, const struct breaks *b,
+		     struct trace *t, struct err *e)
+{
+	struct walker walker = {.in = in, .is_goal = is_state, .ctx = g};
+
+	return walk_copy_by(&walker, from, w, b, t, e);
 }
 
 int inside_walk_to_goal(struct inside *in, struct trace *from, struct goal *g, const struct breaks *b, struct walked *out,
@@ -129,6 +153,23 @@ int inside_walk_to_goal(struct inside *in, struct trace *from, struct goal *g, c
 	r = walk_copy(in, from, &w, g, b, &out->t, e);
 	out->times = w.ask.goals;
 	out->stops = w.ask.arrivals;
+	return r;
+}
+
+int inside_walk_to_state(struct inside *in, const struct user_regs_struct *want, double seconds,
+			 int (*is_goal)(void *ctx, struct trace *t, struct walk_tell *tell, struct err *e), void *ctx,
+			 struct walked *out, struct err *e)
+{
+	struct walker walker = {in, is_goal, ctx, clock_s() + seconds};
+	struct walk w = {.ask.goal = want->rip};
+	int r;
+
+	if (!in->marks || !is_visible_code(in, want->rip))
+		return 1;
+	walk_want(&w, want);
+	r = walk_copy_by(&walker, &in->mark[0], &w, NULL, &out->t, e);
+	out->times = w.ask.goals;
+	out->stops = 0;
 	return r;
 }
 

@@ -163,6 +163,36 @@ static size_t differing(const uint8_t *a, const uint8_t *b, size_t len)
 	return n + (len && memcmp(a, b, len));
 }
 
+/* The words of one region, the first of which is at addr; `last` is where the last one that tells goes. */
+static void tell_region(const struct stance_region *g, const uint8_t *want, pid_t pid, pid_t base, struct walk_tell *tell)
+{
+	cleanup_free uint8_t *now = xmalloc(g->len + 1), *before = NULL;
+	size_t got = regs_read_memory(pid, g->addr, now, g->len), old = 0;
+	unsigned room = tell->n < WALK_TELL ? 1 : 0; /* one of each region */
+
+	for (size_t i = 0; i + 8 <= got && room; i += 8) {
+		if (!memcmp(now + i, want + i, 8))
+			continue;
+		if (!before) {
+			before = xmalloc(g->len + 1);
+			old = regs_read_memory(base, g->addr, before, g->len);
+		}
+		if (i + 8 <= old && !memcmp(now + i, before + i, 8))
+			continue;
+		tell->v[tell->n].addr = g->addr + i;
+		memcpy(&tell->v[tell->n++].value, want + i, 8);
+		room--;
+	}
+}
+
+void stance_tell(const struct stance *p, pid_t pid, pid_t base, struct walk_tell *tell)
+{
+	const uint8_t *want = p->data;
+
+	for (unsigned i = 0; i < p->n; want += p->region[i++].len)
+		tell_region(&p->region[i], want, pid, base, tell);
+}
+
 size_t stance_differs(const struct stance *p, pid_t pid, bool all)
 {
 	unsigned from = all ? 1 : 0, to = all ? p->n : p->n > 0;

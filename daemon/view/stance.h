@@ -6,7 +6,7 @@
 #ifndef FRED_VIEW_STANCE_H
 #define FRED_VIEW_STANCE_H
 
-#include "trace/trace.h"
+#include "trace/walk.h"
 
 struct stance_region {
 	uint64_t addr;
@@ -36,5 +36,11 @@ bool stance_is_like(const struct stance *p, const struct user_regs_struct *r);
  * left on the stack a replay may differ, so that the least is best.
  */
 size_t stance_differs(const struct stance *p, pid_t pid, bool all);
+/*
+ * Some of the words in which process `pid` differs, with the values that they have there (walk.h): of those only that are not
+ * as in process `base` either, where its segment begins. What differs since then is not the segment's work. n is 0: nothing
+ * that the segment does is missing or too much.
+ */
+void stance_tell(const struct stance *p, pid_t pid, pid_t base, struct walk_tell *tell);
 
 #endif
