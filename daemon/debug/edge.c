@@ -81,16 +81,62 @@ static int run(struct travel *t, bool fresh, const struct breaks *breaks, struct
 	return 0;
 }
 
+/* As run, by walking. 1: it cannot be done so. */
+static int walk(struct travel *t, bool fresh, struct breaks *breaks, struct goal *edge, struct stop *stop, struct err *e)
+{
+	int r;
+
+	do {
+		r = inside_walk_on(&t->in, fresh, breaks, edge, stop, e);
+		fresh = false;
+		if (!r && stop->kind == STOP_BREAK)
+			stop->kind = inside_meets(breaks, &t->in.now);
+	} while (!r && !stop->kind);
+	if (!r && stop->kind == STOP_GOAL)
+		*stop = (struct stop){.kind = STOP_END};
+	return r < 0 ? -1 : r > 0;
+}
+
+/* Where the edge's address is passed very often on the way there. 1: it cannot be done so. */
+static int walk_to_edge(struct travel *t, bool fresh, const struct breaks *breaks, struct stop *stop, struct err *e)
+{
+	struct breaks user = {0}, at = {0};
+	struct goal g = {0};
+	struct trace edge;
+	uint64_t before = 0;
+	int r = 1;
+
+	if (t->edge.hits <= INSIDE_HOT || (breaks && breaks_has(breaks, t->edge.pc)) || !t->in.marks)
+		return 1;
+	if (breaks)
+		breaks_add_all(&user, breaks);
+	breaks_add(&at, t->edge.pc, 0);
+	if (inside_count_before_walks(&t->in, &at, &before, e))
+		r = -1;
+	else if (before < t->edge.hits)
+		r = inside_walk_to_nth(&t->in, &t->in.mark[0], &at, t->edge.hits - before, &edge, e);
+	if (!r) {
+		r = inside_goal_init(&g, &edge, e) ? -1 : walk(t, fresh, &user, &g, stop, e);
+		inside_drop(&edge);
+	}
+	breaks_fini(&g.stop);
+	breaks_fini(&at);
+	breaks_fini(&user);
+	return r < 0 ? -1 : r > 0;
+}
+
 int travel_run_to_edge(struct travel *t, bool fresh, const struct breaks *breaks, struct stop *stop, struct err *e)
 {
 	struct breaks both = {0};
-	int r;
+	int r = walk_to_edge(t, fresh, breaks, stop, e);
 
-	if (breaks)
-		breaks_add_all(&both, breaks);
-	breaks_add(&both, t->edge.pc, 0);
-	r = run(t, fresh, breaks, &both, stop, e);
-	breaks_fini(&both);
+	if (r > 0) {
+		if (breaks)
+			breaks_add_all(&both, breaks);
+		breaks_add(&both, t->edge.pc, 0);
+		r = run(t, fresh, breaks, &both, stop, e);
+		breaks_fini(&both);
+	}
 	if (t->mode == TRAVEL_INSIDE)
 		t->tid = t->in.seg.tid;
 	return r;

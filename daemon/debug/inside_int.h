@@ -52,6 +52,11 @@ int inside_walk_times(struct inside *in, struct goal *g, uint64_t *times, struct
 /* *t, a copy of `from`, goes to the nth time at a point of b, which is plain. */
 int inside_walk_to_nth(struct inside *in, struct trace *from, const struct breaks *b, uint64_t nth, struct trace *t,
 		       struct err *e);
+/*
+ * now goes on to the next stop of b, or to the goal if that comes first: STOP_BREAK or STOP_GOAL. fresh: from the segment's
+ * beginning.
+ */
+int inside_walk_on(struct inside *in, bool fresh, struct breaks *b, struct goal *g, struct stop *stop, struct err *e);
 /* How many stops of b, which is plain, there are from the first mark to the end of the segment. */
 int inside_walk_all(struct inside *in, struct breaks *b, uint64_t *k, struct err *e);
 /* Marks some times at the goal's PC before the goal. */

@@ -197,6 +197,33 @@ int inside_walk_to_nth(struct inside *in, struct trace *from, const struct break
 	return walk_copy(in, from, &w, NULL, b, t, e);
 }
 
+int inside_walk_on(struct inside *in, bool fresh, struct breaks *b, struct goal *g, struct stop *stop, struct err *e)
+{
+	struct user_regs_struct want;
+	struct walk w = {.ask = {.nth = 1, .goal = g->pc}};
+	struct trace t;
+	uint64_t pc, before = 0;
+	int r;
+
+	if (!in->marks || !inside_is_plain(in, b) || !is_visible_code(in, g->pc))
+		return 1;
+	if (inside_pc(&in->now, &pc, e) || trace_get_regs(g->want, &want, e))
+		return -1;
+	if (fresh && inside_count_before_walks(in, b, &before, e))
+		return -1;
+	if (before)
+		return 1;
+	if (!fresh && breaks_has(b, pc))
+		w.ask.nth++; /* where it stands is the first */
+	walk_want(&w, &want);
+	r = walk_copy(in, fresh ? &in->mark[0] : &in->now, &w, g, b, &t, e);
+	if (r)
+		return r;
+	*stop = (struct stop){.kind = w.ask.state == REPLAY_WALK_GOAL ? STOP_GOAL : STOP_BREAK};
+	inside_be_now(in, &t, 0, 1);
+	return 0;
+}
+
 /* From the first mark to now, and to the last of the arrivals on that way. */
 static int walk_over(struct inside *in, struct breaks *b, struct walk *w, struct goal *g, struct trace *t, struct err *e)
 {
