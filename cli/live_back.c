@@ -162,18 +162,28 @@ static int hand_over(struct live *l, struct err *e)
 	return r || !l->lines ? r : ask_ok(l, l->lines, e);
 }
 
+static uint64_t first_tls(struct live *l)
+{
+	struct group_thread *th = group_find(&l->group, l->group.pid);
+	struct user_regs_struct r;
+	struct err ignored;
+
+	return th && th->t.alive && !trace_get_regs(&th->t, &r, &ignored) ? r.fs_base : 0;
+}
+
 static int write_stance(struct live *l, struct err *e)
 {
 	struct group_thread *th = group_find(&l->group, l->tid);
 	struct user_regs_struct r;
 	struct stance s = {0};
-	int ret;
+	int ret = 0;
 
 	if (!th || !th->t.alive)
 		return err_set(e, ERR_USAGE, "thread %d is no more", (int)l->tid);
 	if (trace_get_regs(&th->t, &r, e))
 		return -1;
-	ret = stance_look(&s, &th->t, live_in_call(l, &th->t, &r), e) || stance_write(&s, l->stance, e) ? -1 : 0;
+	if (stance_look(&s, &th->t, first_tls(l), live_in_call(l, &th->t, &r), e) || stance_write(&s, l->stance, e))
+		ret = -1;
 	stance_fini(&s);
 	return ret;
 }

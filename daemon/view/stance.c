@@ -39,20 +39,26 @@ static bool is_recorders(uint64_t addr)
 	return addr >= REPLAY_CTL_ADDR && addr < SHIM_HEAP_MAIN_ADDR;
 }
 
-static void add_mapping(struct stance *p, const struct mapping *m)
+/* What else is a thread's own is on its stack, but that of the first one. */
+static bool is_first_threads(const struct stance *p, uint64_t first_tls, const struct mapping *m)
+{
+	return p->tid != p->pid && (mapping_has(m, first_tls) || str_eq(m->path, "[stack]"));
+}
+
+static void add_mapping(struct stance *p, uint64_t first_tls, const struct mapping *m)
 {
 	uint64_t sp = p->regs.rsp - RED_ZONE;
 
-	/* other threads' stacks are as large as this one: they stand still */
+	/* other threads stand still, and in a call libc keeps something of it there */
 	if (mapping_has(m, sp))
 		return;
-	if (shim_is_stack(m->lo) || str_eq(m->path, "[stack]"))
+	if (shim_is_stack(m->lo) || is_first_threads(p, first_tls, m))
 		return;
 	if (p->len + (m->hi - m->lo) <= DATA_MAX)
 		add(p, m->lo, m->hi - m->lo);
 }
 
-static int find_regions(struct stance *p, struct err *e)
+static int find_regions(struct stance *p, uint64_t first_tls, struct err *e)
 {
 	uint64_t sp = p->regs.rsp - RED_ZONE, hidden_end = 0;
 	cleanup_maps struct maps maps = {0};
@@ -68,7 +74,7 @@ static int find_regions(struct stance *p, struct err *e)
 		if (sight_knows(m.path) || is_recorders(m.lo) || (!m.path[0] && m.lo == hidden_end))
 			hidden_end = m.hi;
 		else if (m.write && !m.shared)
-			add_mapping(p, &m);
+			add_mapping(p, first_tls, &m);
 	}
 	p->len += p->region[0].len;
 	return 0;
@@ -84,12 +90,12 @@ static void hide_own(uint8_t *stack, size_t len)
 		memset(at + 1, 0, strnlen((char *)at + 1, len - (size_t)(at + 1 - stack)));
 }
 
-int stance_look(struct stance *p, struct trace *t, bool in_call, struct err *e)
+int stance_look(struct stance *p, struct trace *t, uint64_t first_tls, bool in_call, struct err *e)
 {
 	uint8_t *at;
 
 	*p = (struct stance){.pid = t->pid, .tid = t->tid, .in_call = in_call};
-	if (trace_get_regs(t, &p->regs, e) || find_regions(p, e))
+	if (trace_get_regs(t, &p->regs, e) || find_regions(p, first_tls, e))
 		return -1;
 	at = p->data = xcalloc(p->len + 1, 1);
 	for (unsigned i = 0; i < p->n; i++) {

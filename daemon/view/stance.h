@@ -23,8 +23,11 @@ struct stance {
 	size_t len;
 };
 
-/* Of a stopped thread whose process stands still. stance_fini in any case. */
-int stance_look(struct stance *p, struct trace *t, bool in_call, struct err *e);
+/*
+ * Of a stopped thread whose process stands still. first_tls: the first thread's thread pointer, 0: unknown. stance_fini in
+ * any case.
+ */
+int stance_look(struct stance *p, struct trace *t, uint64_t first_tls, bool in_call, struct err *e);
 int stance_write(const struct stance *p, const char *path, struct err *e);
 int stance_read(struct stance *p, const char *path, struct err *e);
 void stance_fini(struct stance *p);
