@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/ptrace.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -218,6 +219,16 @@ bool group_is_exit(const struct group_thread *th, const struct trace_stop *s, in
 	return true;
 }
 
+/* One that was made just now may be yet to come to the group. */
+static bool has_one_thread(const struct group *g)
+{
+	struct stat st;
+	char path[64];
+
+	snprintf(path, sizeof(path), "/proc/%d/task", (int)g->pid);
+	return g->n == 1 && (stat(path, &st) || st.st_nlink == 2 + 1);
+}
+
 /* Is it this thread by which the process exits? Not one that is killed, by another one's exit or exec. */
 static bool ends_process(const struct group *g, struct group_thread *th)
 {
@@ -228,7 +239,7 @@ static bool ends_process(const struct group *g, struct group_thread *th)
 	if (ptrace(PTRACE_GETEVENTMSG, th->t.tid, 0, &status) || !WIFEXITED((int)status) ||
 	    trace_get_regs(&th->t, &r, &ignored))
 		return false;
-	return r.orig_rax == SYS_exit_group || (r.orig_rax == SYS_exit && g->n == 1);
+	return r.orig_rax == SYS_exit_group || (r.orig_rax == SYS_exit && has_one_thread(g));
 }
 
 /* A child was made: it tells of itself. */
