@@ -11,24 +11,23 @@
 #include <sys/wait.h>
 
 #include "base/cleanup.h"
+#include "base/fdio.h"
 #include "base/str.h"
 #include "cli/live_int.h"
 #include "view/regs.h"
+#include "view/stepper.h"
 
 #define POLL_MS 20
 #define STOPS_ASK 64 /* so many stops that are none of GDB's, and it is asked whether it interrupts */
-#define SETTLE_WAITS 5 /* polls without a stop: the thread waits */
+#define SETTLE_WAITS 5 /* polls in which the thread was asleep: it waits */
 #define SETTLE_STOPS 30000 /* about a second of single steps */
 
 struct run {
 	struct live *l;
-	pid_t step;
-	uint64_t before; /* of the stepped thread: its last instruction */
-	bool handler; /* ... and whether a handler began with it */
-	struct gaze gaze;
+	struct stepper s;
 	unsigned stops; /* so far */
 	bool settling;
-	unsigned waits; /* polls in which nothing happened */
+	unsigned waits; /* polls in which nothing happened, for the thread was asleep */
 	bool stopped, passed; /* passed: at a breakpoint whose condition is false */
 	struct rsp_stop *stop;
 };
@@ -44,56 +43,21 @@ bool live_in_call(struct live *l, struct trace *t, struct user_regs_struct *r)
 	return outside_of_call(&l->outside, &l->sight, t->pid, r);
 }
 
-static int pc_of(struct trace *t, uint64_t *pc, struct err *e)
+static struct stepper stepper_of(struct live *l, pid_t tid)
 {
-	struct user_regs_struct r;
-
-	if (trace_get_regs(t, &r, e))
-		return -1;
-	*pc = r.rip;
-	return 0;
-}
-
-static int note_step(struct run *r, struct group_thread *th, struct err *e)
-{
-	if (th->t.tid != r->step)
-		return 0;
-	if (pc_of(&th->t, &r->before, e))
-		return -1;
-	r->handler = th->sig != 0;
-	return 0;
-}
-
-static int go_on(struct run *r, struct group_thread *th, struct err *e)
-{
-	return note_step(r, th, e) || group_resume_one(&r->l->group, th, e) ? -1 : 0;
+	return (struct stepper){.group = &l->group, .breaks = &l->breaks, .outside = &l->outside, .sight = &l->sight, .tid = tid};
 }
 
 static bool is_watch(struct run *r, struct group_thread *th, const struct trace_stop *s)
 {
-	for (unsigned i = 0; i < BREAKS_WATCHES; i++) {
-		const struct group_slot *w = &r->l->breaks.watch[i];
+	const struct group_slot *w = stepper_watch(&r->s, s);
 
-		if (!(s->slots & 1u << i) || !w->kind)
-			continue;
-		stop_for(r, RSP_WATCHPOINT, th->t.tid, 0);
-		r->stop->addr = w->addr;
-		r->stop->point = w->kind == GROUP_ACCESS ? RSP_ACCESS : RSP_WRITE;
-		return true;
-	}
-	return false;
-}
-
-/* 1: the stepped thread is at a visible state. */
-static int is_stepped(struct run *r, struct group_thread *th, const struct trace_stop *s, struct err *e)
-{
-	struct user_regs_struct regs;
-
-	if (th->t.tid != r->step || s->why != TRACE_STEPPED)
-		return 0;
-	if (trace_hide_step(&th->t, e) || trace_get_regs(&th->t, &regs, e))
-		return -1;
-	return outside_sees(&r->l->outside, &r->l->sight, &r->gaze, th->t.pid, r->before, &regs, r->handler);
+	if (!w)
+		return false;
+	stop_for(r, RSP_WATCHPOINT, th->t.tid, 0);
+	r->stop->addr = w->addr;
+	r->stop->point = w->kind == GROUP_ACCESS ? RSP_ACCESS : RSP_WRITE;
+	return true;
 }
 
 /* The recorder is mapped some time after the start, and elsewhere after an exec. */
@@ -156,7 +120,7 @@ static void take_signal(struct run *r, struct group_thread *th, const struct tra
 static void at_break(struct run *r, struct group_thread *th)
 {
 	enum breaks_verdict v = breaks_wanted(&r->l->breaks, &th->t);
-	bool library = v == BREAKS_LIBRARY && (!r->step || r->step == th->t.tid);
+	bool library = v == BREAKS_LIBRARY && (!r->s.tid || r->s.tid == th->t.tid);
 
 	if (v == BREAKS_PASS)
 		r->passed = true;
@@ -179,11 +143,11 @@ static int judge(struct run *r, struct group_thread *th, const struct trace_stop
 		take_signal(r, th, s);
 	if (r->passed)
 		return 0;
-	if (!yes && !r->stopped && (yes = is_stepped(r, th, s, e)) > 0)
+	if (!yes && !r->stopped && (yes = stepper_sees(&r->s, th, s, e)) > 0)
 		stop_for(r, RSP_STEPPED, th->t.tid, 0);
 	if (yes < 0)
 		return -1;
-	return r->stopped ? 0 : go_on(r, th, e);
+	return r->stopped ? 0 : stepper_go_on(&r->s, th, e);
 }
 
 static void gone(struct run *r)
@@ -213,12 +177,23 @@ static pid_t interrupted_thread(struct live *l)
 	return last ? last->t.tid : l->group.v[0]->t.tid;
 }
 
+/* On a busy machine one that runs may stand still for long, too. */
+static bool is_asleep(pid_t pid, pid_t tid)
+{
+	cleanup_free char *path = str_fmt("/proc/%d/task/%d/stat", (int)pid, (int)tid);
+	cleanup_buf struct buf b = {0};
+	struct err ignored;
+	const char *p = read_file(path, &b, &ignored) ? NULL : strrchr(buf_str(&b), ')');
+
+	return p && p[1] && strchr("SD", p[2]);
+}
+
 /* quiet: nothing has happened for a while. Stops that are none of GDB's, how many ever, must not keep it from being heard. */
 static bool is_interrupted(struct run *r, bool quiet)
 {
 	if (!quiet && ++r->stops % STOPS_ASK)
 		return false;
-	r->waits += quiet;
+	r->waits += r->settling && quiet && is_asleep(r->l->group.pid, r->s.tid);
 	if (r->settling && (r->waits > SETTLE_WAITS || r->stops > SETTLE_STOPS))
 		return true;
 	return rsp_interrupted(&r->l->conn);
@@ -234,7 +209,7 @@ static int wait_stop(struct run *r, struct err *e)
 		int got = group_wait(&l->group, POLL_MS, &th, &s, e);
 
 		/* one that was pending: the others have not gone on yet */
-		if (got < 0 || (got == 1 && (judge(r, th, &s, e) || (!r->stopped && !r->passed && group_resume(&l->group, r->step, e)))))
+		if (got < 0 || (got == 1 && (judge(r, th, &s, e) || (!r->stopped && !r->passed && group_resume(&l->group, r->s.tid, e)))))
 			return -1;
 		if (got == 2) {
 			gone(r);
@@ -268,57 +243,25 @@ static int step_off(struct run *r, struct group_thread *th, struct err *e)
 	struct live *l = r->l;
 	struct trace_stop s;
 	uint64_t pc;
-	int sig;
 
-	if (!th->t.alive || th->pending || pc_of(&th->t, &pc, e))
+	if (!th->t.alive || th->pending || trace_get_pc(&th->t, &pc, e))
 		return th->t.alive && !th->pending ? -1 : 0;
 	if (!breaks_has(&l->breaks, pc))
 		return 0;
-	if (note_step(r, th, e))
-		return -1;
-	sig = th->sig;
-	th->sig = 0;
-	if (trace_step(&th->t, sig, &s, e))
+	if (stepper_off(&r->s, th, &s, e))
 		return -1;
 	if (s.why == TRACE_EXITED || is_watch(r, th, &s))
 		return 0;
 	if (s.why == TRACE_SIGNAL)
 		take_signal(r, th, &s);
-	if (r->stopped || s.why != TRACE_STEPPED || pc_of(&th->t, &pc, e))
+	if (r->stopped || s.why != TRACE_STEPPED || trace_get_pc(&th->t, &pc, e))
 		return r->stopped || s.why != TRACE_STEPPED ? 0 : -1;
-	if (breaks_has(&l->breaks, pc) && th->t.tid == r->step)
+	if (breaks_has(&l->breaks, pc) && th->t.tid == r->s.tid)
 		at_break(r, th);
 	r->passed = false;
-	if (!r->stopped && is_stepped(r, th, &s, e) > 0)
+	if (!r->stopped && stepper_sees(&r->s, th, &s, e) > 0)
 		stop_for(r, RSP_STEPPED, th->t.tid, 0);
 	return 0;
-}
-
-/* How the stepped thread got to where it stands. */
-static int find_gaze(struct run *r, struct err *e)
-{
-	struct live *l = r->l;
-	struct group_thread *th = group_find(&l->group, r->step);
-	struct user_regs_struct regs;
-
-	if (!th || !th->t.alive)
-		return 0;
-	if (trace_get_regs(&th->t, &regs, e))
-		return -1;
-	outside_gaze(&l->outside, &l->sight, th->t.pid, &regs, &r->gaze);
-	return 0;
-}
-
-static int start(struct run *r, struct err *e)
-{
-	struct live *l = r->l;
-	struct group_thread *th = group_find(&l->group, r->step);
-
-	for (unsigned i = 0; i < BREAKS_WATCHES; i++)
-		l->group.slot[i] = l->breaks.watch[i];
-	if (th && th->t.alive && note_step(r, th, e))
-		return -1;
-	return breaks_insert(&l->breaks, l->group.pid, e) || group_resume(&l->group, r->step, e) ? -1 : 0;
 }
 
 static int run(struct run *r, struct err *e)
@@ -327,14 +270,14 @@ static int run(struct run *r, struct err *e)
 	struct err why;
 	int got = 0;
 
-	if (find_gaze(r, e))
+	if (stepper_begin(&r->s, e))
 		return -1;
 	for (unsigned i = 0; i < l->group.n && !r->stopped; i++)
 		if (step_off(r, l->group.v[i], e))
 			return -1;
 	if (r->stopped)
 		return 0;
-	got = start(r, e) || wait_stop(r, e) ? -1 : 0;
+	got = stepper_resume(&r->s, e) || wait_stop(r, e) ? -1 : 0;
 	if (l->group.n && group_stop(&l->group, got ? &why : e))
 		got = -1;
 	for (unsigned i = 0; i < l->group.n && !got; i++)
@@ -362,7 +305,7 @@ static int run_on(struct run *r, struct err *e)
 static int settle(struct live *l, struct rsp_stop *out, struct err *e)
 {
 	struct rsp_stop now;
-	struct run r = {.l = l, .step = out->tid, .stop = &now, .settling = true};
+	struct run r = {.l = l, .s = stepper_of(l, out->tid), .stop = &now, .settling = true};
 	struct group_thread *th = group_find(&l->group, out->tid);
 	struct user_regs_struct regs;
 
@@ -383,7 +326,7 @@ static int settle(struct live *l, struct rsp_stop *out, struct err *e)
 
 int live_resume(struct live *l, enum rsp_resume how, pid_t tid, struct rsp_stop *out, struct err *e)
 {
-	struct run r = {.l = l, .step = how == RSP_STEP ? tid : 0, .stop = out};
+	struct run r = {.l = l, .s = stepper_of(l, how == RSP_STEP ? tid : 0), .stop = out};
 	int ret;
 
 	look_around(l);

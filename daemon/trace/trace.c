@@ -359,6 +359,16 @@ int trace_get_regs(struct trace *t, struct user_regs_struct *r, struct err *e)
 	return 0;
 }
 
+int trace_get_pc(struct trace *t, uint64_t *pc, struct err *e)
+{
+	struct user_regs_struct r;
+
+	if (trace_get_regs(t, &r, e))
+		return -1;
+	*pc = r.rip;
+	return 0;
+}
+
 int trace_set_regs(struct trace *t, const struct user_regs_struct *r, struct err *e)
 {
 	if (ptrace(PTRACE_SETREGS, t->tid, 0, r))

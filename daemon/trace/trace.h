@@ -89,6 +89,7 @@ int trace_step(struct trace *t, int sig, struct trace_stop *out, struct err *e);
 int trace_hide_step(struct trace *t, struct err *e);
 
 int trace_get_regs(struct trace *t, struct user_regs_struct *r, struct err *e);
+int trace_get_pc(struct trace *t, uint64_t *pc, struct err *e);
 int trace_set_regs(struct trace *t, const struct user_regs_struct *r, struct err *e);
 int trace_get_fpregs(struct trace *t, struct user_fpregs_struct *r, struct err *e);
 

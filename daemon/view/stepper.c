@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: MIT */
+/* stepper.c: see stepper.h. */
+#include "view/stepper.h"
+
+int stepper_begin(struct stepper *s, struct err *e)
+{
+	struct group_thread *th = group_find(s->group, s->tid);
+	struct user_regs_struct regs;
+
+	if (!th || !th->t.alive)
+		return 0;
+	if (trace_get_regs(&th->t, &regs, e))
+		return -1;
+	outside_gaze(s->outside, s->sight, th->t.pid, &regs, &s->gaze);
+	return 0;
+}
+
+/* Where the thread stands before it goes on, if it is the stepped one. */
+static int note(struct stepper *s, struct group_thread *th, struct err *e)
+{
+	if (th->t.tid != s->tid)
+		return 0;
+	s->handler = th->sig != 0;
+	return trace_get_pc(&th->t, &s->before, e);
+}
+
+int stepper_resume(struct stepper *s, struct err *e)
+{
+	struct group_thread *th = group_find(s->group, s->tid);
+
+	for (unsigned i = 0; i < BREAKS_WATCHES; i++)
+		s->group->slot[i] = s->breaks->watch[i];
+	if (th && th->t.alive && note(s, th, e))
+		return -1;
+	return breaks_insert(s->breaks, s->group->pid, e) || group_resume(s->group, s->tid, e) ? -1 : 0;
+}
+
+int stepper_go_on(struct stepper *s, struct group_thread *th, struct err *e)
+{
+	return note(s, th, e) || group_resume_one(s->group, th, e) ? -1 : 0;
+}
+
+int stepper_off(struct stepper *s, struct group_thread *th, struct trace_stop *stop, struct err *e)
+{
+	int sig = th->sig;
+
+	if (note(s, th, e))
+		return -1;
+	th->sig = 0;
+	return trace_step(&th->t, sig, stop, e);
+}
+
+int stepper_sees(struct stepper *s, struct group_thread *th, const struct trace_stop *stop, struct err *e)
+{
+	struct user_regs_struct regs;
+
+	if (th->t.tid != s->tid || stop->why != TRACE_STEPPED)
+		return 0;
+	if (trace_hide_step(&th->t, e) || trace_get_regs(&th->t, &regs, e))
+		return -1;
+	return outside_sees(s->outside, s->sight, &s->gaze, th->t.pid, s->before, &regs, s->handler);
+}
+
+const struct group_slot *stepper_watch(const struct stepper *s, const struct trace_stop *stop)
+{
+	for (unsigned i = 0; i < BREAKS_WATCHES; i++)
+		if (stop->slots & 1u << i && s->breaks->watch[i].kind)
+			return &s->breaks->watch[i];
+	return NULL;
+}
