@@ -3,6 +3,7 @@
 value history, what is selected) is saved to a file, from which another GDB takes it over. fredctl puts this text into GDB;
 GDB 13 and newer. Nothing here may fail loudly: a prompt must come, whatever happens.
 """
+import errno
 import json
 import os
 import re
@@ -139,6 +140,8 @@ class Breakpoints:
         with open(self.scratch, encoding="utf-8", errors="surrogateescape") as f:
             texts = re.findall(r"^(?!disable \$bpnum)\S.*\n(?:[ \t].*\n|disable \$bpnum.*\n)*", f.read(), re.M)
         os.unlink(self.scratch)
+        if len(texts) != len(numbers) and not os.statvfs(os.path.dirname(self.scratch)).f_bavail:
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), self.scratch)  # GDB does not tell
         if len(texts) != len(numbers):
             raise ValueError("%d breakpoints are saved as %d" % (len(numbers), len(texts)))
         return [{"number": n, "text": text} for n, text in zip(numbers, texts)]

@@ -17,15 +17,18 @@
 #include <signal.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/statvfs.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/path.h"
 #include "base/str.h"
 #include "cell/cell.h"
 #include "ckpt/ckpt.h"
 #include "ckpt/criu_log.h"
 #include "ckpt/image_pids.h"
 
+#define LOG_ROOM 65536u /* bytes */
 #define RESTORE_LOG CELL_RUN_DIR "/restore.log"
 /* CRIU's "Unable to create a thread: -17", by its restorer, which knows no strerror: EEXIST. */
 #define PID_TAKEN "Unable to create a thread: -17"
@@ -100,6 +103,15 @@ static void block_sigchld(sigset_t *old)
 	sigprocmask(SIG_BLOCK, &block, old);
 }
 
+/* Without room for its log CRIU cannot say so. */
+static bool is_full(const char *log)
+{
+	cleanup_free char *dir = path_dir(log);
+	struct statvfs st;
+
+	return !statvfs(dir, &st) && st.f_bavail * st.f_frsize < LOG_ROOM;
+}
+
 /* code: libcriu's negative result. */
 static int failed(const char *what, int code, const char *log, struct err *e)
 {
@@ -107,6 +119,8 @@ static int failed(const char *what, int code, const char *log, struct err *e)
 
 	if (criu_log_file_errors(log, ERROR_LINES, lines, sizeof(lines)))
 		return err_set(e, ERR_INTERNAL, "%s: CRIU: %s", what, lines);
+	if (is_full(log))
+		return err_set(e, ERR_HOST, "%s: no space is left for %s", what, log);
 	if (code == -EBADE)
 		return err_set(e, ERR_INTERNAL, "%s: CRIU failed, see %s", what, log);
 	return err_set(e, ERR_INTERNAL, "%s: CRIU: %s, see %s", what, strerror(-code), log);
