@@ -66,13 +66,21 @@ static int null_stdio(int *sock)
 	return close_range(4, ~0U, 0);
 }
 
+/*
+ * Of all signals: libc's sigaction refuses the two that it keeps for itself, and a posix_spawn may have left those ignored.
+ */
 static void reset_signals(int all)
 {
-	struct sigaction dfl = {.sa_handler = SIG_DFL}, old;
+	struct kernel_action {
+		void (*handler)(int);
+		unsigned long flags;
+		void (*restorer)(void);
+		unsigned long mask;
+	} dfl = {.handler = SIG_DFL}, old;
 
-	for (int sig = 1; sig <= SIGRTMAX; sig++)
-		if (!sigaction(sig, NULL, &old) && (all || old.sa_handler != SIG_IGN))
-			sigaction(sig, &dfl, NULL);
+	for (int sig = 1; sig < _NSIG; sig++)
+		if (!syscall(SYS_rt_sigaction, sig, NULL, &old, sizeof(old.mask)) && (all || old.handler != SIG_IGN))
+			syscall(SYS_rt_sigaction, sig, &dfl, NULL, sizeof(dfl.mask));
 }
 
 static enum stage child_exec(const struct launch_spec *s, int *sock, const sigset_t *mask)
