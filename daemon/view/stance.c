@@ -80,16 +80,6 @@ static int find_regions(struct stance *p, uint64_t first_tls, struct err *e)
 	return 0;
 }
 
-/* The recorder's own word in the environment, which says what it does, is another one in a replay, of the same length. */
-static void hide_own(uint8_t *stack, size_t len)
-{
-	static const char own[] = "\0FRED=";
-	uint8_t *at = memmem(stack, len, own, sizeof(own) - 1);
-
-	if (at)
-		memset(at + 1, 0, strnlen((char *)at + 1, len - (size_t)(at + 1 - stack)));
-}
-
 int stance_look(struct stance *p, struct trace *t, uint64_t first_tls, bool in_call, struct err *e)
 {
 	uint8_t *at;
@@ -102,7 +92,6 @@ int stance_look(struct stance *p, struct trace *t, uint64_t first_tls, bool in_c
 		regs_read_memory(p->pid, p->region[i].addr, at, p->region[i].len);
 		at += p->region[i].len;
 	}
-	hide_own(p->data, p->region[0].len);
 	return 0;
 }
 
@@ -210,8 +199,6 @@ size_t stance_differs(const struct stance *p, pid_t pid, bool all)
 		cleanup_free uint8_t *now = xmalloc(len + 1);
 
 		got = regs_read_memory(pid, p->region[i].addr, now, len);
-		if (!i)
-			hide_own(now, got);
 		words += differing(now, want, got) + (len - got) / 8;
 		want += len;
 	}

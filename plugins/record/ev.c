@@ -170,6 +170,12 @@ static void leave_replay(struct thr *t)
  */
 #define DEEP 1536u
 
+void shim_scrub(void)
+{
+	if (unlikely(G.serial))
+		scrub_stack_bytes(DEEP);
+}
+
 void shim_leave(struct thr *t)
 {
 	if (t->made_event) {
@@ -182,8 +188,7 @@ void shim_leave(struct thr *t)
 		if (unlikely(G.serial && !t->no_tsc))
 			tsc_begin(t);
 	}
-	if (unlikely(G.serial))
-		scrub_stack_bytes(DEEP);
+	shim_scrub();
 	t->depth = 0;
 	t->selector = 1;
 	/* came behind the look above: the program may now look at what the handler does, without an event */

@@ -73,7 +73,10 @@ static char *env_find(char **envp, const char *name)
 	return 0;
 }
 
-/* Takes our variables out; what else the user preloads stays. */
+/*
+ * Takes our variables out; what else the user preloads stays. The text of our own says what this process is, and that is
+ * something else in a replay: both have the same length, and the same memory from here on.
+ */
 static void env_hide(char **envp)
 {
 	char **to = envp;
@@ -81,8 +84,10 @@ static void env_hide(char **envp)
 	for (char **from = envp; *from; from++) {
 		char *rest;
 
-		if (!strncmp(*from, "FRED=", 5))
+		if (!strncmp(*from, "FRED=", 5)) {
+			memset(*from + 5, '/', strlen(*from + 5));
 			continue;
+		}
 		if (!strncmp(*from, "LD_PRELOAD=", 11)) {
 			rest = strchr(*from, ':');
 			if (!rest || !rest[1])

@@ -167,6 +167,7 @@ void lib_quiet_leave(unsigned id)
 
 	if (t) {
 		release(t, l, 0);
+		shim_scrub();
 		shim_leave_quiet(t);
 	} else if (l->depth && --l->depth == 0) {
 		lock_release(l);

@@ -31,6 +31,7 @@ struct look {
 	uint64_t seen[LINES_HASH];
 	struct point_block block[POINT_BLOCKS];
 	uint32_t nblocks;
+	uint64_t alt_lo, alt_end; /* the stack for handlers, with nothing of worth on it */
 	uint64_t stack_lo, stack_end; /* what is below the stack pointer is nobody's; above it, up to here, all is looked at */
 	struct {
 		struct point head;
@@ -164,13 +165,26 @@ uint64_t point_hash(uint64_t addr, uint64_t bytes)
 	return all;
 }
 
+/* The program is not on it: what handlers have left there differs. */
+static void find_alt_stack(struct look *l)
+{
+	stack_t ss = {0};
+
+	l->alt_lo = l->alt_end = 0;
+	if (raw2(SYS_sigaltstack, 0, &ss) || (ss.ss_flags & (SS_DISABLE | SS_ONSTACK)))
+		return;
+	l->alt_lo = (uint64_t)ss.ss_sp;
+	l->alt_end = l->alt_lo + ss.ss_size;
+}
+
 /* Hashes of up to so many pages. */
 static void add_blocks(struct look *l, uint64_t lo, uint64_t hi, uint32_t limit)
 {
 	for (uint32_t n = 0; lo + 8 <= hi && n < limit && l->nblocks < POINT_BLOCKS; n++) {
 		uint64_t end = (lo & ~(uint64_t)(PAGE - 1)) + PAGE < hi ? (lo & ~(uint64_t)(PAGE - 1)) + PAGE : hi & ~7ull;
 
-		l->block[l->nblocks++] = (struct point_block){lo, end - lo, point_hash(lo, end - lo)};
+		if (lo >= l->alt_end || end <= l->alt_lo)
+			l->block[l->nblocks++] = (struct point_block){lo, end - lo, point_hash(lo, end - lo)};
 		lo = end;
 	}
 }
@@ -261,6 +275,7 @@ static void choose_regions(struct look *l, const uint64_t *regs, int alone)
 	stack = find_range(l, sp);
 	if (!stack)
 		return;
+	find_alt_stack(l);
 	end = sp + STACK_BYTES < stack->hi ? sp + STACK_BYTES : stack->hi;
 	add_region(l, sp, end);
 	add_blocks(l, end, stack->hi, STACK_BLOCKS);

@@ -224,6 +224,8 @@ static inline void shim_leave_quiet(struct thr *t)
 	t->selector = 1;
 }
 
+/* Serial: what such a call leaves below its caller's frames is the same in a replay. */
+void shim_scrub(void);
 /* Delivers waiting signals first, if the call made an event. */
 void shim_leave(struct thr *t);
 

@@ -74,11 +74,14 @@ __attribute__((used)) static void stand_offset(void)
 void turn_park(struct thr *t, uint32_t state);
 
 /* What a wait left on the stack would show in the frames that come to lie there. */
-static __attribute__((noinline)) void scrub(void)
-{
-	uint64_t below[128];
+#define WAIT_DEEP 1024u /* bytes */
+#define SEEK_DEEP 8192u
 
-	__builtin_memset(below, 0, sizeof(below));
+static __attribute__((noinline)) void scrub(size_t bytes)
+{
+	uint8_t below[bytes];
+
+	__builtin_memset(below, 0, bytes);
 	__asm__ volatile("" ::"r"(below) : "memory");
 }
 
@@ -122,7 +125,7 @@ static __attribute__((noinline)) void wait_parked(struct thr *t, uint32_t state)
 __attribute__((used)) void turn_park_here(struct thr *t, uint32_t state)
 {
 	wait_parked(t, state);
-	scrub();
+	scrub(WAIT_DEEP);
 }
 
 _Noreturn void turn_end(struct thr *t, int state)
@@ -242,7 +245,7 @@ static __attribute__((noinline)) void wait_turn(struct thr *t)
 __attribute__((used)) void turn_wait_here(struct thr *t)
 {
 	wait_turn(t);
-	scrub();
+	scrub(WAIT_DEEP);
 }
 
 void give_turn(uint32_t to)
@@ -292,11 +295,23 @@ int turn_next_is(const struct thr *t, enum rlog_kind kind)
 	return t->log.rd < t->log.rd_end && *t->log.rd == kind;
 }
 
+/* No recorder does that: nothing is to show it. */
+static __attribute__((noinline)) void begin_seek(struct thr *t)
+{
+	_Alignas(16) uint8_t vectors[512];
+
+	__asm__ volatile("fxsave64 %0" : "=m"(vectors));
+	seek_begin(t);
+	__asm__ volatile("fxrstor64 %0" : : "m"(vectors));
+}
+
 /* An event is over, with its second half if it has one: is its thread to be interrupted before the next? */
 void turn_seek(struct thr *t)
 {
-	if (unlikely(turn_next_is(t, RLOG_PREEMPT)) && !t->undone && !t->seeking)
-		seek_begin(t);
+	if (likely(!turn_next_is(t, RLOG_PREEMPT)) || t->undone || t->seeking)
+		return;
+	begin_seek(t);
+	scrub(SEEK_DEEP);
 }
 
 /*
