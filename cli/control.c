@@ -83,6 +83,9 @@ static char *describe(const struct rlog_note *n)
 		return str_fmt("process %u: not supported: %.231s", n->process, n->text);
 	case RLOG_NOTE_BOUND:
 		return str_fmt("--max-log was given up, the logs grew beyond it: %.231s", n->text);
+	case RLOG_NOTE_NONE:
+		return xstrdup("");
+	case RLOG_NOTE_DEADLOCK:
 	case RLOG_NOTE_CHOICE:
 		return str_fmt("process %u: %.231s", n->process, n->text);
 	}
@@ -102,6 +105,25 @@ char *control_note(const struct rlog_control *c, unsigned i)
 	if (n->count > 1)
 		str_set(&text, "%s (%u times)", text, n->count);
 	return text;
+}
+
+void control_forget_deadlocks(struct rlog_control *c)
+{
+	for (unsigned i = 0; i < RLOG_NOTES && i < c->note_count; i++)
+		if (c->note[i].kind == RLOG_NOTE_DEADLOCK)
+			c->note[i].kind = RLOG_NOTE_NONE;
+}
+
+bool control_is_deadlock(const struct rlog_control *c)
+{
+	for (unsigned i = 0; i < RLOG_NOTES && i < c->note_count; i++) {
+		const struct rlog_note *n = &c->note[i];
+
+		if (__atomic_load_n(&n->ready, __ATOMIC_ACQUIRE) && n->kind == RLOG_NOTE_DEADLOCK &&
+		    n->number == RLOG_DEADLOCK_FOR_EVER)
+			return true;
+	}
+	return false;
 }
 
 void control_add_note(struct rlog_control *c, enum rlog_note_kind kind, const char *text)

@@ -4,6 +4,7 @@
 #define FRED_CLI_CONTROL_H
 
 #include <jansson.h>
+#include <stdbool.h>
 
 #include "base/err.h"
 #include "rlog/rlog.h"
@@ -12,8 +13,12 @@
 struct rlog_control *control_create(const char *rec, enum rlog_sched sched, uint64_t chaos_seed,
 				    enum rlog_malloc malloc_mode, struct err *e);
 void control_unmap(struct rlog_control *c);
-/* The i-th note as one line of text, malloc'd; NULL past the last. */
+/* The i-th note as one line of text, malloc'd; "": it was taken back; NULL past the last. */
 char *control_note(const struct rlog_control *c, unsigned i);
+/* Has the recorder noted that the program waits for itself, for ever? */
+bool control_is_deadlock(const struct rlog_control *c);
+/* Takes back what is noted of threads that wait for each other: the program ended by itself all the same. */
+void control_forget_deadlocks(struct rlog_control *c);
 /* Adds a note of our own to those of the recorder. */
 void control_add_note(struct rlog_control *c, enum rlog_note_kind kind, const char *text);
 

@@ -30,6 +30,7 @@
 #include "cli/bound.h"
 #include "cli/check.h"
 #include "cli/control.h"
+#include "cli/deadlock.h"
 #include "cli/keeper.h"
 #include "cli/paths.h"
 #include "cli/shared.h"
@@ -141,7 +142,7 @@ static int write_meta(const char *dir, const json_t *meta, struct err *e)
 }
 
 /* For a power cut during the run: nothing is to be done when it fails. */
-static void sync_meta(const void *dir)
+static void sync_meta(const char *dir)
 {
 	cleanup_free char *path = path_join(dir, "meta.json");
 	cleanup_close int file = open(path, O_RDONLY | O_CLOEXEC);
@@ -206,7 +207,8 @@ static json_t *notes(const struct rlog_control *c)
 	char *s;
 
 	for (unsigned i = 0; (s = control_note(c, i)); i++) {
-		json_array_append_new(list, text(s));
+		if (*s)
+			json_array_append_new(list, text(s));
 		free(s);
 	}
 	if (c->note_count > RLOG_NOTES)
@@ -255,6 +257,8 @@ static int finish(struct record_session *s, int status, struct err *e)
 	double wall_s = clock_s() - s->start_s;
 	unsigned running = 0;
 
+	if (!signo)
+		control_forget_deadlocks(c);
 	r->exit_code = signo ? 128 + signo : WEXITSTATUS(status);
 	json_object_set_new(r->meta, "ended", now_text());
 	json_object_set_new(r->meta, "exit", signo ? json_pack("{s:i}", "signal", signo)
@@ -362,17 +366,36 @@ int record_end(struct record_session *s, int status, struct err *e)
 	return 0;
 }
 
+struct run {
+	struct record_session *session;
+	struct deadlock deadlock;
+};
+
+static void while_it_runs(void *run)
+{
+	sync_meta(((const struct run *)run)->session->result.dir);
+}
+
+static bool when_told(void *run)
+{
+	return deadlock_look(&((struct run *)run)->deadlock);
+}
+
 static int run_to_end(struct record_session *s, const struct record_opts *o, struct err *e)
 {
+	struct run run = {.session = s};
+	const struct wait_calls calls = {.later = while_it_runs, .told = when_told, .arg = &run};
 	struct squeeze *squeeze;
 	struct bound *bound;
 	int status = 0, r;
 
 	if (record_start(s, o, e))
 		return -1;
+	run.deadlock = (struct deadlock){.control = s->control, .pid = s->pid};
+	s->control->client = (uint64_t)getpid();
 	bound = bound_start(s->result.dir, s->control);
 	squeeze = bound ? NULL : squeeze_start(s->result.dir); /* what is bounded is small, and given up in parts of its own */
-	r = wait_for_program(s->pid, &status, sync_meta, s->result.dir, e);
+	r = wait_for_program(s->pid, &status, &calls, e);
 	squeeze_stop(squeeze);
 	bound_stop(bound);
 	return r || record_end(s, status, e) ? -1 : 0;

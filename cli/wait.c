@@ -54,21 +54,25 @@ static int reap(pid_t pid, int *status)
 	return got < 0 && errno == ECHILD ? -1 : 0;
 }
 
-int wait_for_program(pid_t pid, int *status, void (*later)(const void *), const void *arg, struct err *e)
+int wait_for_program(pid_t pid, int *status, const struct wait_calls *calls, struct err *e)
 {
 	static const struct timespec soon = {.tv_nsec = LATER_NS};
+	void (*later)(void *) = calls->later;
+	bool again = false;
 	sigset_t set;
 	int r;
 
 	block(&set);
 	while (!(r = reap(pid, status))) {
 		siginfo_t si;
-		int signo = later ? sigtimedwait(&set, &si, &soon) : sigwaitinfo(&set, &si);
+		int signo = later || again ? sigtimedwait(&set, &si, &soon) : sigwaitinfo(&set, &si);
 
-		if (signo < 0 && errno == EAGAIN) {
-			later(arg);
+		if (signo < 0 && errno == EAGAIN && later) {
+			later(calls->arg);
 			later = NULL;
 		}
+		if (signo == SIGCHLD || again)
+			again = calls->told(calls->arg);
 		/* from the terminal, the kernel has sent it to the child too */
 		if (signo > 0 && signo != SIGCHLD && si.si_code != SI_KERNEL)
 			kill(pid, signo);

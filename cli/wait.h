@@ -3,6 +3,7 @@
 #ifndef FRED_CLI_WAIT_H
 #define FRED_CLI_WAIT_H
 
+#include <stdbool.h>
 #include <sys/types.h>
 
 #include "base/err.h"
@@ -11,8 +12,14 @@
 void wait_prepare(void);
 /*
  * Waits for pid, reaping whatever else becomes our child. A signal that someone sends to us is passed
- * on. *status as from waitpid. When it takes longer, does later(arg) meanwhile, once.
+ * on. *status as from waitpid. When it takes longer, does later(arg) meanwhile, once; and told(arg) at
+ * each SIGCHLD that is not the end of pid, and again soon while it returns true.
  */
-int wait_for_program(pid_t pid, int *status, void (*later)(const void *), const void *arg, struct err *e);
+struct wait_calls {
+	void (*later)(void *);
+	bool (*told)(void *);
+	void *arg;
+};
+int wait_for_program(pid_t pid, int *status, const struct wait_calls *calls, struct err *e);
 
 #endif

@@ -84,7 +84,6 @@ static void enqueue(struct thr *t)
 		gil.first = t->ordinal;
 	gil.last = t->ordinal;
 	gil.waiters++;
-	t->coming = 0;
 	__atomic_store_n(&t->queued, 1, __ATOMIC_RELEASE);
 }
 
@@ -250,6 +249,9 @@ void gil_acquire(struct thr *t)
 	if (t->gil || G.mode != SHIM_RECORD)
 		return;
 	__atomic_store_n(&t->gil, 1, __ATOMIC_RELEASE); /* on its way: see chaos_settle.c */
+	t->coming = 0;
+	if (unlikely(G.deadlock))
+		deadlock_over();
 	gil_lock();
 	t->sleeps = 0;
 	if (!gil.owner && !chaos()) {
@@ -405,6 +407,8 @@ void gil_block(struct thr *t)
 		}
 		if (!t->clean)
 			ev(t, RLOG_YIELD, 0, 0, 0);
+		if (t->internal)
+			deadlock_look(t);
 		gil_release(t);
 		t->blocking = 1;
 		if (!t->pending)
@@ -418,6 +422,13 @@ void gil_unblock(struct thr *t)
 {
 	t->blocking = 0;
 	gil_acquire(t);
+}
+
+void gil_leave(struct thr *t)
+{
+	if (t->gil)
+		deadlock_look(t);
+	gil_release(t);
 }
 
 void gil_init(struct thr *t)

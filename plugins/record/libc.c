@@ -52,7 +52,7 @@ static void lock_take(struct thr *t, struct lib_lock *l)
 		if (!lock_try(l)) {
 			if (G.mode == SHIM_REPLAY)
 				held_by_another(t, l);
-			wait_of(t, l, 1);
+			wait_of(t, l, WAIT_LIBC);
 			wait_begin(t);
 			lock_wait(l);
 			wait_end(t);
@@ -66,7 +66,7 @@ static void file_take(struct thr *t, FILE *f)
 {
 	if (REAL(ftrylockfile)(f) == 0)
 		return;
-	wait_of(t, f, 1);
+	wait_of(t, f, WAIT_LIBC);
 	wait_begin(t);
 	REAL(flockfile)(f);
 	wait_end(t);

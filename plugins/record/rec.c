@@ -238,6 +238,19 @@ uint8_t *log_reserve(struct thr *t, uint64_t n)
 	return l->cur;
 }
 
+/* One that was taken back, or a new one. */
+static uint32_t note_place(struct rlog_control *c, uint32_t seen, uint32_t kind)
+{
+	for (uint32_t i = 0; i < seen && i < RLOG_NOTES; i++) {
+		uint32_t free = RLOG_NOTE_NONE;
+
+		if (c->note[i].ready && __atomic_compare_exchange_n(&c->note[i].kind, &free, kind, 0, __ATOMIC_ACQ_REL,
+								    __ATOMIC_RELAXED))
+			return i;
+	}
+	return __atomic_fetch_add(&c->note_count, 1, __ATOMIC_ACQ_REL);
+}
+
 void note(enum rlog_note_kind kind, int64_t number, const char *text)
 {
 	struct rlog_control *c = G.control;
@@ -256,7 +269,7 @@ void note(enum rlog_note_kind kind, int64_t number, const char *text)
 			return;
 		}
 	}
-	i = __atomic_fetch_add(&c->note_count, 1, __ATOMIC_ACQ_REL);
+	i = note_place(c, seen, kind);
 	if (i >= RLOG_NOTES)
 		return;
 	n = &c->note[i];

@@ -29,6 +29,18 @@
 #define unlikely(x) __builtin_expect(!!(x), 0)
 #define SIG_BIT(sig) (1ull << ((sig) - 1)) /* in the kernel's sets of signals */
 
+/* What a thread waits for that only another thread of the process gives. WAIT_OTHER: something else, or not for ever. */
+enum wait_kind {
+	WAIT_OTHER = 0,
+	WAIT_MUTEX,
+	WAIT_RWLOCK,
+	WAIT_COND,
+	WAIT_SEM,
+	WAIT_BARRIER,
+	WAIT_JOIN,
+	WAIT_LIBC,
+};
+
 enum shim_mode { SHIM_OFF = 0, SHIM_RECORD = 1, SHIM_REPLAY = 2 };
 
 struct arena;
@@ -56,7 +68,7 @@ struct thr {
 	volatile char selector; /* Syscall User Dispatch: 0 lets calls through, 1 traps them */
 	int depth; /* > 0: inside the shim */
 	volatile int blocking; /* in a call that may block: a signal runs its handler at once */
-	int internal; /* ... and only another thread of the process, or a handler, ends it */
+	enum wait_kind internal; /* ... and only another thread of the process, or a handler, ends it */
 	const void *waits[2]; /* ... for a release of these */
 	const void *released; /* chaos: the object of its last event */
 	volatile int pending; /* signals that arrived while the program's code ran: how many are in queue */
@@ -129,6 +141,7 @@ struct shim {
 	int mt; /* a second thread was created at some time */
 	int serial;
 	int chaos; /* recording with --sched chaos */
+	int deadlock; /* recording: all threads wait for each other, and that is noted */
 	int counted; /* recording: stamps are a counter, not the TSC */
 	int no_tsc; /* rdtsc faults, in threads that have reached that: see tsc.c */
 	int group; /* in a group of processes that share memory */
@@ -411,6 +424,9 @@ void gil_switch(struct thr *t); /* the same at once */
 void gil_look(struct thr *t); /* behind a stamped record: who looks at the clock all the time perhaps waits for others */
 void gil_block(struct thr *t); /* before a call that may wait */
 void gil_unblock(struct thr *t);
+void gil_leave(struct thr *t); /* it ends */
+void deadlock_look(const struct thr *t); /* deadlock.c: t, which runs, is about to wait for another thread, or to end */
+void deadlock_over(void); /* a thread goes on */
 void gil_sleeps(struct thr *t, uint64_t ns); /* before a call that does nothing but wait for so long */
 int gil_wanted(const struct thr *t); /* t holds it and others wait */
 uint64_t gil_slice_start(uint64_t *cpu_ns); /* a stamp, and its thread's CPU time then */
@@ -467,10 +483,10 @@ void cs_resume(struct thr *t);
 void cs_exit(struct thr *t);
 void cs_fork_child(struct thr *t);
 
-/* Before wait_begin: for what. internal: without a time limit. */
-static inline void wait_of(struct thr *t, const void *obj, int internal)
+/* Before wait_begin: for what. kind: WAIT_OTHER with a time limit. A thread's end: obj is its struct thr, or NULL. */
+static inline void wait_of(struct thr *t, const void *obj, enum wait_kind kind)
 {
-	t->internal = internal;
+	t->internal = kind;
 	t->waits[0] = obj;
 }
 

@@ -101,7 +101,8 @@ static void call_handler(struct thr *t, int sig, const siginfo_t *si, uint64_t s
 	struct ksigaction *u = &sig_user[sig];
 	void (*fn)(int, siginfo_t *, void *) = u->handler;
 	int depth = t->depth, blocking = t->blocking, made_event = t->made_event;
-	int cancellable = t->cancellable, internal = t->internal;
+	int cancellable = t->cancellable;
+	enum wait_kind internal = t->internal;
 	uint64_t mask = handler_mask(sig), old = 0, hidden = t->hidden;
 	uint64_t caller = t->caller;
 	const uint64_t *wait_mask = t->wait_mask;

@@ -51,7 +51,7 @@ static int cond_wait(struct thr *t, enum cond_how how, pthread_cond_t *c, pthrea
 	if (G.mode == SHIM_RECORD) {
 		if (unlikely(!t->cs))
 			cs_outside(t);
-		wait_of(t, c, how == COND_PLAIN);
+		wait_of(t, c, how == COND_PLAIN ? WAIT_COND : WAIT_OTHER);
 		t->waits[1] = m;
 		CANCELLABLE(t, RLOG_COND_WOKE, c, ret, real_cond_wait(how, c, m, clock, ts));
 		ev_half(t, RLOG_COND_WOKE, &ret, 0);
@@ -187,7 +187,7 @@ static int shared_sem(struct thr *t, sem_t *s, int once, clockid_t clock, const 
 		if (is_shared(s))                                                                  \
 			ret = shared_sem(t, s, once, clock, ts);                                   \
 		else if (real_first(t) && !sem_try(s)) {                                           \
-			wait_of(t, s, !(ts) && !(once));                                          \
+			wait_of(t, s, (ts) || (once) ? WAIT_OTHER : WAIT_SEM);                    \
 			CANCELLABLE(t, RLOG_SEM_WAIT, s, ret, REAL(name) args);                    \
 		}                                                                                  \
 		ret = sem_event(t, s, ret);                                                        \

@@ -41,7 +41,7 @@ void thread_exit_event(struct thr *t)
 	if (G.mode == SHIM_REPLAY)
 		turn_exit(t);
 	else if (G.serial)
-		gil_release(t);
+		gil_leave(t);
 	else
 		cs_exit(t);
 	t->exited = 1; /* depth stays 1: what libc still does here is not the program's */
@@ -465,7 +465,7 @@ static int join(enum join_how how, pthread_t th, void **val, const struct timesp
 	if (G.mode == SHIM_RECORD) {
 		ret = G.serial ? REAL(pthread_tryjoin_np)(th, val) : EBUSY;
 		if (ret == EBUSY && !(G.serial && how == JOIN_TRY)) {
-			wait_of(t, 0, how == JOIN_WAIT);
+			wait_of(t, c, how == JOIN_WAIT ? WAIT_JOIN : WAIT_OTHER);
 			CANCELLABLE(t, RLOG_JOIN, (void *)th, ret, real_join(how, th, val, ts));
 		}
 		ev(t, RLOG_JOIN, (void *)th, (uint64_t)ret, 0);

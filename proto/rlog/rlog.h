@@ -117,6 +117,7 @@ struct rlog_note { /* something the user must know: a refusal, an unrecorded chi
 	char text[232]; /* NUL-terminated: caller ("libfoo.so+0x12"), path, ... */
 };
 enum rlog_note_kind {
+	RLOG_NOTE_NONE = 0, /* taken back: its place is free */
 	RLOG_NOTE_REFUSED_SYSCALL = 1, /* number: nr; text: caller; answered with ENOSYS */
 	RLOG_NOTE_UNRECORDED_EXEC = 2, /* text: "path: reason" */
 	RLOG_NOTE_LOG_FAILED = 3, /* number: errno; the log ends here, the program went on unrecorded */
@@ -124,7 +125,13 @@ enum rlog_note_kind {
 	RLOG_NOTE_UNSUPPORTED = 5, /* text: what */
 	RLOG_NOTE_CHOICE = 6, /* text: how the recorder went on, and why */
 	RLOG_NOTE_BOUND = 7, /* text: why the recording could not be kept within its bound */
+	/*
+	 * number: a thread; text: what it waits for. Behind all of them one with 0 or RLOG_DEADLOCK_FOR_EVER. Taken back when a
+	 * thread goes on.
+	 */
+	RLOG_NOTE_DEADLOCK = 8,
 };
+#define RLOG_DEADLOCK_FOR_EVER (-1) /* neither a handler nor another process can help: the client ends the program */
 struct rlog_control {
 	uint64_t magic;
 	uint32_t version;
@@ -138,7 +145,7 @@ struct rlog_control {
 	uint64_t next_stamp;
 	uint64_t output[2][3]; /* device, inode, special device: of the first process's standard output and error */
 	uint64_t went_serial; /* some process holds a CALL_SERIAL */
-	uint64_t reserved[1];
+	uint64_t client; /* PID of the client that is the parent of the first process; 0: none */
 	struct rlog_note note[RLOG_NOTES];
 	/* of a bounded recording (--max-log); all 0 in others, and absent in those of an older recorder */
 	uint64_t log_limit; /* bytes that all logs may take, ahead of their threads included */
