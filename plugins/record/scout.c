@@ -211,6 +211,7 @@ static void send_copy(struct seek *s, ucontext_t *uc)
 	if (!at)
 		scout_stop();
 	s->walking = s->walks = 1;
+	s->traced = 0;
 	begun_ns = point_cpu_ns();
 	*rip = (greg_t)at;
 }

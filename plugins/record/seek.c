@@ -4,7 +4,7 @@
  *
  * It begins inside the event before. The first tick of its timer that finds the program running looks at its registers,
  * and sends it on its way: in translated code, as a rule (seek_walk.c), which is exact whatever else the machine does; where
- * a debugger holds the thread, and where that has failed, by time (seek_time.c).
+ * a debugger looks at each instruction, and where that has failed, by time (seek_time.c).
  *
  * Nothing of this is open when the thread stands at an event: CRIU can dump no breakpoint.
  */
@@ -17,6 +17,7 @@
 #define TRAP_PERF_ 6
 #define FLAG_TRACE 0x100
 #define QUIET_NS 2000u
+#define TRACED_NS 50000u /* the same where a tracer hears of each signal: in less the thread does not get out of the recorder */
 #define COUNT_LOOK_NS 20000000u
 #define COUNT_GIVE_UP_NS 5000000000ull
 enum { RUNG_THOROUGH = 1, RUNG_TIME = 2 }; /* of the ladder: from there on; the one on which a thread goes by time */
@@ -153,12 +154,22 @@ void seek_lost(struct thr *t, const char *why)
 
 /* ---- on the way ---- */
 
+static void come_soon(const struct seek *s)
+{
+	seek_arm(s, s->traced && s->head.least_ns > 8 * TRACED_NS ? TRACED_NS : QUIET_NS);
+}
+
+static int may_walk(const struct seek *s)
+{
+	return s->walks && s->fd < 0 && !s->stepping && (!s->traced || G.ctl->blind);
+}
+
 /* It has come out of the recorder, which leaves something behind. */
 static void look(struct seek *s, const ucontext_t *uc)
 {
 	uint64_t regs[POINT_REGS];
 
-	if (s->looks && !s->walks)
+	if (s->looks && !may_walk(s))
 		return;
 	point_regs(uc, regs);
 	seek_look(s, regs, 1);
@@ -207,7 +218,7 @@ void seek_tick(struct thr *t, ucontext_t *uc)
 		return;
 	}
 	if (t->depth || (!t->away && G.ctl->owner != t->ordinal) || interrupt_in_shim(uc)) {
-		seek_arm(s, QUIET_NS);
+		come_soon(s);
 		return;
 	}
 	if (s->done) {
@@ -216,7 +227,7 @@ void seek_tick(struct thr *t, ucontext_t *uc)
 		return;
 	}
 	look(s, uc);
-	if (s->walks && !walk_begin(t, s, uc))
+	if (may_walk(s) && !walk_begin(t, s, uc))
 		return;
 	if (G.scout)
 		scout_stop();
@@ -286,8 +297,9 @@ void seek_begin(struct thr *t)
 		shim_fail("no memory for the place of an interruption");
 	read_record(t, s);
 	seek_start(s);
-	/* whoever traces it is to see the program's code */
-	s->walks = G.ctl->rung != RUNG_TIME && !point_traced();
+	s->walks = G.ctl->rung != RUNG_TIME;
+	/* whoever traces it is to see the program's code, but where it says that it does not look */
+	s->traced = point_traced();
 	s->thorough = G.ctl->rung >= RUNG_THOROUGH;
 	s->least_ns = STOP_NS;
 	s->fd = -1;
@@ -298,5 +310,5 @@ void seek_begin(struct thr *t)
 	if (s->head.hits) /* it may be anywhere from here on: to the handler, now */
 		raw3(SYS_tgkill, raw0(SYS_getpid), raw0(SYS_gettid), SIG_PREEMPT);
 	else
-		seek_arm(s, QUIET_NS);
+		come_soon(s);
 }

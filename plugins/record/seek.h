@@ -48,6 +48,8 @@ struct seek {
 	struct xlate *walk; /* it is there, or was until something that cannot be translated */
 	uint64_t ticks;
 	int walking, walks, thorough; /* a scout goes first */
+	int traced;
+	uint32_t blind; /* replay_ctl.blind when the walk was made */
 	/* What has changed on the stack may be other than recorded: a signal that came left something there. */
 	int soft;
 	uint64_t until; /* hits, of the place that a scout has seen; SEEK_LATER: not before it stops to walk */

@@ -114,6 +114,11 @@ int walk_begin(struct thr *t, struct seek *s, ucontext_t *uc)
 		return 0;
 	if (s->until && s->until != SEEK_LATER && s->walk)
 		s->until += xlate_hits(s->walk);
+	if (s->walk && s->traced && s->blind != G.ctl->blind) { /* it has been made of code with other int3s */
+		xlate_free(s->walk);
+		s->walk = 0;
+	}
+	s->blind = G.ctl->blind;
 	if (!s->walk)
 		s->walk = xlate_new(s->want[REG_RIP], &ops, s);
 	at = s->walk ? xlate_enter(s->walk, (uint64_t)*rip) : 0;

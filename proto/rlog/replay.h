@@ -131,6 +131,12 @@ struct replay_ctl {
 	uint64_t ahead_from; /* of the slots, those behind this one's start; ancestors' are linear */
 	uint32_t ahead_end[RLOG_MAX_THREADS]; /* by ordinal: 1 + index of its last slot that begins before ahead_until */
 	uint64_t walk_addr; /* rlog/walk.h; 0: this recorder is older than that */
+	/*
+	 * Of a thread that is traced. Not 0: the tracer looks at the program's own code only where there is an int3, so that threads
+	 * may run in translated code. Another number when there are other int3s.
+	 */
+	uint32_t blind;
+	uint32_t pad2;
 };
 
 struct replay_slot {
