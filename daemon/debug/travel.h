@@ -56,6 +56,7 @@ struct travel {
 	struct group_thread *other; /* TRAVEL_INSIDE: threads held to be looked at */
 	unsigned others;
 	pid_t tid; /* the thread of the last stop */
+	uint32_t runs; /* of travel_run */
 	/* Does the user want to stop? May be NULL. */
 	bool (*interrupted)(void *ctx);
 	void *ctx;

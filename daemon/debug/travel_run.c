@@ -5,11 +5,13 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "base/maps.h"
 #include "debug/inside_int.h"
 #include "debug/travel_int.h"
 
 #define POLL_MS 2
 #define STOPS_ASK 256
+#define SIG_TICK 64 /* by which the shim finds its way to where a computation was interrupted */
 
 struct run {
 	struct travel *t;
@@ -17,6 +19,7 @@ struct run {
 	uint64_t before; /* of the stepped thread: its last instruction */
 	bool handler; /* ... and whether a handler began with it */
 	struct gaze gaze;
+	int held; /* a signal that waits for the end of its step; 0: none */
 	uint32_t notify;
 	struct stop *stop;
 };
@@ -77,19 +80,34 @@ static int is_stepped(struct run *r, struct group_thread *th, const struct trace
 	return outside_sees(&r->t->outside, &r->t->sight, &r->gaze, th->t.pid, r->before, &regs, r->handler);
 }
 
+/* A signal of the shim's that comes meanwhile waits: its handler would end in front of the instruction, and another one come. */
+static int step_one(struct group_thread *th, struct trace_stop *s, struct err *e)
+{
+	int sig = th->sig, held = sig == SIG_TICK ? sig : 0;
+
+	th->sig = 0;
+	if (trace_step(&th->t, held ? 0 : sig, s, e))
+		return -1;
+	if (s->why == TRACE_SIGNAL && s->info.si_signo == SIG_TICK) {
+		held = SIG_TICK;
+		if (trace_step(&th->t, 0, s, e))
+			return -1;
+	}
+	if (s->why == TRACE_STEPPED)
+		th->sig = held;
+	return 0;
+}
+
 /* A thread at a breakpoint makes one instruction without it; the others stay. */
 static int step_off(struct run *r, struct group_thread *th, struct err *e)
 {
 	struct travel *t = r->t;
 	struct trace_stop s;
 	uint64_t pc;
-	int sig;
 
 	if (note_step(r, th, e))
 		return -1;
-	sig = th->sig;
-	th->sig = 0;
-	if (trace_step(&th->t, sig, &s, e))
+	if (step_one(th, &s, e))
 		return -1;
 	if (s.why == TRACE_EXITED)
 		return 0;
@@ -147,6 +165,20 @@ static int pass(struct run *r, struct group_thread *th, struct err *e)
 	return 0;
 }
 
+/* Of the shim's, in front of a step in the program: nobody knows when the step would be made, and what would come before. */
+static bool is_for_later(struct run *r, struct group_thread *th, const struct trace_stop *s)
+{
+	struct err ignored;
+	uint64_t pc;
+
+	if (th->t.tid != r->step || s->why != TRACE_SIGNAL || r->held || s->info.si_signo != SIG_TICK)
+		return false;
+	if (inside_pc(&th->t, &pc, &ignored) || pc != r->before || !sight_is_certain(&r->t->sight, pc))
+		return false;
+	r->held = SIG_TICK;
+	return true;
+}
+
 /* A stop of one thread: r->stop is set when it is the debugger's, else the thread goes on. */
 static int judge(struct run *r, struct group_thread *th, const struct trace_stop *s, struct err *e)
 {
@@ -154,6 +186,12 @@ static int judge(struct run *r, struct group_thread *th, const struct trace_stop
 
 	if (yes < 0 || (th->t.tid == r->step && trace_hide_step(&th->t, e)))
 		return -1;
+	if (is_for_later(r, th, s))
+		return go_on(r, th, e);
+	if (r->held && th->t.tid == r->step && s->why == TRACE_STEPPED) {
+		th->sig = r->held;
+		r->held = 0;
+	}
 	if (yes)
 		r->stop->kind = inside_meets(&r->t->breaks, &th->t);
 	if (yes && !r->stop->kind)
@@ -265,6 +303,15 @@ static int find_gaze(struct run *r, struct err *e)
 	return 0;
 }
 
+/* May threads run in translated code? There are no watchpoints, and nobody steps. */
+static bool looks_away(const struct run *r)
+{
+	for (unsigned i = 0; i < BREAKS_WATCHES; i++)
+		if (r->t->breaks.watch[i].kind)
+			return false;
+	return !r->step;
+}
+
 static int resume(struct run *r, struct err *e)
 {
 	struct travel *t = r->t;
@@ -272,9 +319,30 @@ static int resume(struct run *r, struct err *e)
 
 	for (unsigned i = 0; i < BREAKS_WATCHES; i++)
 		t->group.slot[i] = t->breaks.watch[i];
+	if (th && th->t.alive && th->sig == SIG_TICK) {
+		r->held = SIG_TICK;
+		th->sig = 0;
+	}
 	if (th && th->t.alive && note_step(r, th, e))
 		return -1;
+	ctl(t)->blind = looks_away(r) ? ++t->runs : 0;
 	return breaks_insert(&t->breaks, t->group.pid, e) || group_resume(&t->group, r->step, e) ? -1 : 0;
+}
+
+/* Interrupted in translated code, it stands at no place of the program's: to the beginning of the segment, from where it goes again. */
+static int leave_walk(struct run *r, struct err *e)
+{
+	struct group_thread *th = group_find(&r->t->group, r->t->tid);
+	struct user_regs_struct regs;
+	struct mapping m;
+
+	if (r->stop->kind != STOP_INTERRUPT || !th || !th->t.alive)
+		return 0;
+	if (trace_get_regs(&th->t, &regs, e))
+		return -1;
+	if (!regs.gs_base || !maps_find(th->t.pid, regs.rip, &m) || m.path[0] || !m.write || !m.exec)
+		return 0;
+	return travel_goto(r->t, nav_at(r->t->nav), e);
 }
 
 int travel_run(struct travel *t, pid_t step, uint64_t until, struct stop *stop, struct err *e)
@@ -306,5 +374,6 @@ int travel_run(struct travel *t, pid_t step, uint64_t until, struct stop *stop, 
 		got = -1;
 	if (t->group.n && breaks_take_out(&t->breaks, t->group.pid, got ? &why : e))
 		got = -1;
-	return got;
+	ctl(t)->blind = 0;
+	return got ? got : leave_walk(&r, e);
 }
