@@ -93,7 +93,7 @@ static void from_gdb(struct second *s)
 static void welcome(struct second *s)
 {
 	/* to the first command of this connection */
-	static const char busy[] = "1^error,msg=\"another one is connected to this session\"\n";
+	static const char busy[] = "1^error,msg=\"another one is connected to this session\",code=\"fred-busy\"\n";
 	int fd = accept4(s->listener, NULL, NULL, SOCK_CLOEXEC);
 
 	if (fd < 0)

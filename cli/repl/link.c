@@ -16,6 +16,7 @@
 #include "repl/repl.h"
 
 #define INTERRUPT "\3"
+#define BUSY "fred-busy" /* the code of cli/second.c for one too many */
 #define TARGET "target:" /* in front of a file that GDB reads from its target */
 
 static volatile sig_atomic_t interrupts;
@@ -170,10 +171,16 @@ static int finish(struct link *l, struct mi_record *r, struct err *e)
 	bool refused = str_eq(r->klass, "error");
 	const char *why = mi_str(r->results, "msg");
 
+	bool busy = refused && str_eq(mi_str(r->results, "code"), BUSY);
+
 	l->running |= str_eq(r->klass, "running");
-	if (refused)
+	if (busy)
+		err_set(e, ERR_HOST, "%s", why);
+	else if (refused)
 		fprintf(stderr, "%s\n", why ? why : "");
 	mi_record_free(r);
+	if (busy)
+		return -1;
 	return wait_stop(l, e) ? -1 : refused;
 }
 
