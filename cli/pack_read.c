@@ -17,6 +17,7 @@
 #include "base/jsonx.h"
 #include "base/str.h"
 #include "cli/pack.h"
+#include "reclog/reader.h"
 #include "rlog/rlog.h"
 
 struct pack {
@@ -181,10 +182,8 @@ static int read_meta(struct pack *p, struct err *e)
 		e->kind = ERR_USAGE;
 		return err_wrap(e, "%s: " PACK_META, p->file);
 	}
-	if (format != RLOG_VERSION)
-		return err_set(e, ERR_USAGE,
-			       "%s: recording version %lld, this fred reads version %u: use the fred that recorded it",
-			       p->file, (long long)format, RLOG_VERSION);
+	if (reader_version_check(p->file, format, e))
+		return -1;
 	return check_manifest(p, e) ? err_wrap(e, "%s: " PACK_META, p->file) : 0;
 }
 

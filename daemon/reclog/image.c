@@ -9,6 +9,7 @@
 #include "base/cleanup.h"
 #include "base/fdio.h"
 #include "base/str.h"
+#include "reclog/reader.h"
 
 static int head_check(const struct rlog_image *h, size_t size, const char *path, uint32_t ordinal,
 		      struct err *e)
@@ -17,12 +18,8 @@ static int head_check(const struct rlog_image *h, size_t size, const char *path,
 
 	if (h->magic != RLOG_MAGIC_IMAGE)
 		return err_set(e, ERR_USAGE, "%s: damaged at offset 0: not a process image", path);
-	if (h->version != RLOG_VERSION)
-		return err_set(e, ERR_USAGE,
-			       "%s: recording version %u, this fred reads version %u: record "
-			       "again, or use "
-			       "the fred that recorded it",
-			       path, h->version, RLOG_VERSION);
+	if (reader_version_check(path, h->version, e))
+		return -1;
 	if (h->process != ordinal)
 		return err_set(e, ERR_USAGE, "%s: damaged at offset %zu: it is about process %u",
 			       path, offsetof(struct rlog_image, process), h->process);

@@ -34,6 +34,15 @@ const struct rlog_kind_info *reader_kind(unsigned kind)
 	return &rlog_kinds[kind < RLOG_KIND_LIMIT ? kind : 0];
 }
 
+int reader_version_check(const char *what, int64_t version, struct err *e)
+{
+	if (version == RLOG_VERSION)
+		return 0;
+	return err_set(e, ERR_USAGE,
+		       "%s: recording version %lld, this fred reads version %u: record again, or use the fred that recorded it",
+		       what, (long long)version, RLOG_VERSION);
+}
+
 static int head_check(struct reader *r, struct err *e)
 {
 	if (r->size < sizeof(r->head))
@@ -43,12 +52,8 @@ static int head_check(struct reader *r, struct err *e)
 	memcpy(&r->head, r->base, sizeof(r->head));
 	if (r->head.magic != RLOG_MAGIC_LOG)
 		return err_set(e, ERR_USAGE, "%s: damaged at offset 0: not an event log", r->name);
-	if (r->head.version != RLOG_VERSION)
-		return err_set(e, ERR_USAGE,
-			       "%s: log version %u, this fred reads version %u: record again, or "
-			       "use the fred "
-			       "that recorded it",
-			       r->name, r->head.version, RLOG_VERSION);
+	if (reader_version_check(r->name, r->head.version, e))
+		return -1;
 	if (!r->head.thread || r->head.thread > RLOG_MAX_THREADS)
 		return err_set(e, ERR_USAGE, "%s: damaged at offset %zu: thread ordinal %u",
 			       r->name, offsetof(struct rlog_head, thread), r->head.thread);

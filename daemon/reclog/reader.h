@@ -44,6 +44,8 @@ struct reader_iter {
 	uint64_t index; /* of the next event */
 };
 
+/* Can this fred read what was written in that version (RLOG_VERSION)? ERR_USAGE; what: a path, or more. */
+int reader_version_check(const char *what, int64_t version, struct err *e);
 /* Maps a log and checks its head. Damage and a wrong version are ERR_USAGE. */
 int reader_open(struct reader *r, const char *path, struct err *e);
 /* The same of a log that is partly compressed, or may be while it is read: a copy that is whole. See frames.h. */

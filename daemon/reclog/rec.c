@@ -49,12 +49,8 @@ static int meta_fields(struct rec *r, struct err *e)
 		return err_set(e, ERR_USAGE, "not an object");
 	if (json_get_i64(m, "format", &format, e))
 		return -1;
-	if (format != RLOG_VERSION)
-		return err_set(e, ERR_USAGE,
-			       "recording version %ld, this fred reads version %u: record again, "
-			       "or use the "
-			       "fred that recorded it",
-			       (long)format, RLOG_VERSION);
+	if (reader_version_check("format", format, e))
+		return -1;
 	if (json_opt_str(m, "version", &r->version, e) ||
 	    json_opt_str(m, "program", &r->program, e) || json_opt_str(m, "cwd", &r->cwd, e) ||
 	    json_opt_str(m, "sched", &r->sched, e) ||
@@ -104,12 +100,8 @@ static int control_read(struct rec *r, struct err *e)
 	memcpy(c, b.data, b.len < sizeof(*c) ? b.len : sizeof(*c));
 	if (c->magic != RLOG_MAGIC_CONTROL)
 		return err_set(e, ERR_USAGE, "%s: damaged at offset 0: not a control page", path);
-	if (c->version != RLOG_VERSION)
-		return err_set(e, ERR_USAGE,
-			       "%s: recording version %u, this fred reads version %u: record "
-			       "again, or use "
-			       "the fred that recorded it",
-			       path, c->version, RLOG_VERSION);
+	if (reader_version_check(path, c->version, e))
+		return -1;
 	for (unsigned i = 0; i < RLOG_NOTES; i++)
 		c->note[i].text[sizeof(c->note[i].text) - 1] = 0;
 	return 0;

@@ -318,7 +318,7 @@ static void test_head(void **state)
 	assert_non_null(strstr(e.text, "x.log: damaged: 10 bytes long"));
 	((struct rlog_head *)lb.b.data)->version = 99;
 	assert_int_equal(reader_init_mem(&r, "x.log", lb.b.data, lb.b.len, &e), -1);
-	snprintf(versions, sizeof(versions), "log version 99, this fred reads version %u", RLOG_VERSION);
+	snprintf(versions, sizeof(versions), "recording version 99, this fred reads version %u", RLOG_VERSION);
 	assert_non_null(strstr(e.text, versions));
 	lb.b.data[0] ^= 1;
 	assert_int_equal(reader_init_mem(&r, "x.log", lb.b.data, lb.b.len, &e), -1);
