@@ -15,8 +15,9 @@
 #include "base/fdio.h"
 #include "base/maps.h"
 #include "base/str.h"
+#include "session/vectors.h"
 
-#define MAGIC 0x4d454d44455246ull /* "FREDMEM" */
+#define MAGIC 0x324d454d44455246ull /* "FREDMEM2" */
 #define PAGE 4096ull
 #define STACK_SLOT (1ull << 26) /* plugins/record/thread.c */
 #define ALT_STACK 65536ull
@@ -37,6 +38,7 @@ static const char *const reg_names[] = {"rbx", "rbp", "r12", "r13", "r14", "r15"
 struct thread {
 	uint64_t ordinal;
 	uint64_t reg[REGS];
+	uint64_t vectors; /* vectors.h */
 };
 
 struct page {
@@ -73,6 +75,8 @@ static int add_threads(struct buf *b, const struct target *t, uint64_t *count, s
 		}
 		if (!s.there)
 			return err_set(e, ERR_INTERNAL, "thread %u does not stand still", i);
+		if (vectors_hash(t->pid, target_tid(t, i), &th.vectors, e))
+			return -1;
 		memcpy(th.reg, s.reg, sizeof(th.reg));
 		buf_add(b, &th, sizeof(th));
 		(*count)++;
@@ -294,6 +298,11 @@ static int compare_threads(const struct place *p, const struct thread *a, const 
 				 (unsigned long long)b[i].reg[r]);
 			return differs(e, p->event, what);
 		}
+		if (a[i].vectors == b[i].vectors)
+			continue;
+		snprintf(what, sizeof(what), "the vector registers of thread %llu differ from those of",
+			 (unsigned long long)a[i].ordinal);
+		return differs(e, p->event, what);
 	}
 	return p->nthreads == q->nthreads ? 0 : differs(e, p->event, "there are other threads than in");
 }

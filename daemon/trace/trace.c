@@ -3,12 +3,14 @@
 #include "trace/trace.h"
 #include "trace/internal.h"
 #include "base/clock.h"
+#include <elf.h>
 #include <errno.h>
 #include <sched.h>
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/ptrace.h>
 #include <sys/syscall.h>
+#include <sys/uio.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -380,5 +382,15 @@ int trace_get_fpregs(struct trace *t, struct user_fpregs_struct *r, struct err *
 {
 	if (ptrace(PTRACE_GETFPREGS, t->tid, 0, r))
 		return err_errno(e, ERR_INTERNAL, "floating-point registers of thread %d", (int)t->tid);
+	return 0;
+}
+
+int trace_get_xsave(struct trace *t, void *xsave, size_t *len, struct err *e)
+{
+	struct iovec v = {xsave, *len};
+
+	if (ptrace(PTRACE_GETREGSET, t->tid, NT_X86_XSTATE, &v))
+		return err_errno(e, ERR_INTERNAL, "vector registers of thread %d", (int)t->tid);
+	*len = v.iov_len;
 	return 0;
 }

@@ -92,6 +92,8 @@ int trace_get_regs(struct trace *t, struct user_regs_struct *r, struct err *e);
 int trace_get_pc(struct trace *t, uint64_t *pc, struct err *e);
 int trace_set_regs(struct trace *t, const struct user_regs_struct *r, struct err *e);
 int trace_get_fpregs(struct trace *t, struct user_fpregs_struct *r, struct err *e);
+/* All of them, in XSAVE's standard form. *len: the room in bytes; how many there are. */
+int trace_get_xsave(struct trace *t, void *xsave, size_t *len, struct err *e);
 
 /* Stops after writes to [addr, addr + len): len 1, 2, 4 or 8, addr aligned to it. */
 int trace_set_watch(struct trace *t, unsigned slot, uint64_t addr, unsigned len, struct err *e);

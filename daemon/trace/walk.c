@@ -45,14 +45,8 @@ void walk_want(struct walk *w, const struct user_regs_struct *r)
 
 static int keep(struct trace *t, struct state *s, struct err *e)
 {
-	struct iovec v = {s->x, sizeof(s->x)};
-
-	if (trace_get_regs(t, &s->r, e))
-		return -1;
-	if (ptrace(PTRACE_GETREGSET, t->tid, NT_X86_XSTATE, &v))
-		return err_errno(e, ERR_INTERNAL, "registers of thread %d", (int)t->tid);
-	s->len = v.iov_len;
-	return 0;
+	s->len = sizeof(s->x);
+	return trace_get_regs(t, &s->r, e) || trace_get_xsave(t, s->x, &s->len, e) ? -1 : 0;
 }
 
 static int put_back(struct trace *t, const struct state *s, uint64_t rip, struct err *e)
