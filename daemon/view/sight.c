@@ -14,8 +14,9 @@ static struct text *which(struct sight *s, const char *path)
 {
 	const char *name = strrchr(path, '/');
 
-	if (!name++)
+	if (!name)
 		return NULL;
+	name++;
 	if (strstr(path, RLOG_SHIM_NAME))
 		return &s->shim;
 	if (!strncmp(name, "libc.so", 7) || !strncmp(name, "libc-2.", 7))
