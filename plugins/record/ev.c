@@ -164,11 +164,11 @@ static void leave_replay(struct thr *t)
 }
 
 /*
- * How deep a call without input goes in either mode. What it leaves on the stack is no input of the program, but of a
+ * How deep a call without input goes in either mode, and the wiping behind a wait in a replay (turn.c). What it leaves on the stack is no input of the program, but of a
  * collector of garbage that takes for a pointer what it finds there. Only a serial recording is exact for what such a
  * collector does anyway.
  */
-#define DEEP 1536u
+#define DEEP 2048u
 
 void shim_scrub(void)
 {

@@ -218,6 +218,10 @@ void scrub_stack(void); /* trap.c */
 void scrub_stack_bytes(uint64_t n); /* a multiple of 8 */
 
 /* --- ev.c: events in both modes --- */
+
+/* Serial: what a call finds below its caller's frames, and what it leaves there, is the same in a replay. */
+void shim_scrub(void);
+
 static inline struct thr *shim_enter(void)
 {
 	struct thr *t = self;
@@ -227,6 +231,8 @@ static inline struct thr *shim_enter(void)
 	t->selector = 0;
 	t->depth = 1;
 	t->made_event = 0;
+	if (unlikely(G.serial)) /* the handler of a signal that comes now sees the holes in the shim's frames: as gil_block */
+		shim_scrub();
 	return t;
 }
 
@@ -237,8 +243,6 @@ static inline void shim_leave_quiet(struct thr *t)
 	t->selector = 1;
 }
 
-/* Serial: what such a call leaves below its caller's frames is the same in a replay. */
-void shim_scrub(void);
 /* Delivers waiting signals first, if the call made an event. */
 void shim_leave(struct thr *t);
 
