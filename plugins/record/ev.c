@@ -164,16 +164,14 @@ static void leave_replay(struct thr *t)
 }
 
 /*
- * How deep a call without input goes in either mode, and the wiping behind a wait in a replay (turn.c). What it leaves on the stack is no input of the program, but of a
- * collector of garbage that takes for a pointer what it finds there. Only a serial recording is exact for what such a
- * collector does anyway.
+ * What a call leaves on the stack is no input of the program, but of a collector of garbage that takes for a pointer what it
+ * finds there; and so is what was there before, where the frame of a signal has holes. Only a serial recording is exact for
+ * what such a collector does anyway.
  */
-#define DEEP 2048u
-
 void shim_scrub(void)
 {
 	if (unlikely(G.serial))
-		scrub_stack_bytes(DEEP);
+		scrub_stack();
 }
 
 void shim_leave(struct thr *t)

@@ -409,8 +409,6 @@ void gil_block(struct thr *t)
 			ev(t, RLOG_YIELD, 0, 0, 0);
 		if (t->internal)
 			deadlock_look(t);
-		/* the kernel's frame of a signal that comes meanwhile has holes, and what is in them is seen by collectors */
-		scrub_stack();
 		gil_release(t);
 		t->blocking = 1;
 		if (!t->pending)

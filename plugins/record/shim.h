@@ -231,7 +231,7 @@ static inline struct thr *shim_enter(void)
 	t->selector = 0;
 	t->depth = 1;
 	t->made_event = 0;
-	if (unlikely(G.serial)) /* the handler of a signal that comes now sees the holes in the shim's frames: as gil_block */
+	if (unlikely(G.serial)) /* the handler of a signal that comes now sees the holes in frames, the kernel's and the shim's */
 		shim_scrub();
 	return t;
 }
