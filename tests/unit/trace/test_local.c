@@ -213,7 +213,7 @@ static void dear_and_without_words(void **state)
 	assert_int_equal(r.outcome, TRACE_LOCAL_FOUND);
 	assert_int_equal(r.pc_after, ADDR(rare_flag_end));
 	assert_int_equal(r.steps, 0);
-	assert_true(r.evaluations < 40);
+	assert_true(r.evaluations < 400); /* of 10^8 rounds; a busy machine asks more often */
 	finish(&g, &r);
 	/* and without looking for words to watch */
 	q.calls = 0;
@@ -224,7 +224,7 @@ static void dear_and_without_words(void **state)
 	assert_int_equal(r.pc_insn, ADDR(rare_flag));
 	assert_int_equal(r.pc_after, ADDR(rare_flag_end));
 	assert_int_equal(r.before.rip, ADDR(rare_flag));
-	assert_true(r.evaluations < 150);
+	assert_true(r.evaluations < 1500);
 	finish(&g, &r);
 }
 
