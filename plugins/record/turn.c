@@ -245,6 +245,8 @@ static __attribute__((noinline)) void wait_turn(struct thr *t)
 __attribute__((used)) void turn_wait_here(struct thr *t)
 {
 	wait_turn(t);
+	if (unlikely(G.ctl->turn == G.ctl->stop_at))
+		wait_parked(t, REPLAY_PARKED); /* behind the end of another */
 	scrub(WAIT_DEEP);
 }
 
@@ -260,7 +262,7 @@ void give_turn(uint32_t to)
 }
 
 /* Counts the event; the thread whose slot is next, or 0 when this was the last event. */
-static uint32_t count_event(struct thr *t)
+static uint32_t count_event(void)
 {
 	struct replay_ctl *c = G.ctl;
 
@@ -269,11 +271,19 @@ static uint32_t count_event(struct thr *t)
 		c->slot++;
 		c->slot_left = G.sched->slot[c->slot].count;
 	}
-	if (unlikely(c->turn >= c->total))
+	return likely(c->turn < c->total) ? G.sched->slot[c->slot].thread : 0;
+}
+
+/* Stops here if wanted. 1: the turn is given, as others went on meanwhile (session/segment.h); it may be back already. */
+static int stop_here(struct thr *t)
+{
+	struct replay_ctl *c = G.ctl;
+	uint64_t turn = c->turn;
+
+	if (likely(turn != c->stop_at))
 		return 0;
-	if (unlikely(c->turn == c->stop_at))
-		turn_park(t, REPLAY_PARKED);
-	return G.sched->slot[c->slot].thread;
+	turn_park(t, REPLAY_PARKED);
+	return __atomic_load_n(&c->owner, __ATOMIC_ACQUIRE) != t->ordinal || c->turn != turn;
 }
 
 int turn_stays(const struct thr *t)
@@ -328,8 +338,8 @@ static inline void wipe_registers(void)
 
 static void pass_turn(struct thr *t)
 {
-	uint32_t next = count_event(t);
-	int away;
+	uint32_t next = count_event();
+	int given = next && stop_here(t), away;
 
 	t->undone = 0;
 	if (unlikely(!next))
@@ -337,7 +347,8 @@ static void pass_turn(struct thr *t)
 	if (next != t->ordinal) {
 		away = turn_runs_ahead(t);
 		t->away = away;
-		give_turn(next);
+		if (!given)
+			give_turn(next);
 		if (!away)
 			turn_wait(t);
 	}
@@ -358,7 +369,7 @@ void turn_exit(struct thr *t)
 	raw2(SYS_prctl, 40 /* PR_GET_TID_ADDRESS */, &word);
 	G.ctl->tid[t->ordinal] = 0;
 	t->undone = 0;
-	next = count_event(t);
+	next = count_event(); /* who comes next stops, if wanted: this one is to end there */
 	if (!next)
 		turn_end(t, REPLAY_ENDED);
 	t->exited = 1;
@@ -579,8 +590,9 @@ void turn_fork_child(struct thr *t)
 		shim_fail("cannot map the log of a child's first thread");
 	if (c->process != G.process) {
 		c->process = G.process;
-		if (!count_event(t))
+		if (!count_event())
 			turn_end(t, REPLAY_ENDED);
+		stop_here(t);
 		c->owner = 1;
 	}
 }
