@@ -78,7 +78,7 @@ static int is_back(struct divert *d, const struct breaks *b, bool *yes, struct e
 {
 	uint64_t pc;
 
-	if (inside_pc(&d->copy, &pc, e))
+	if (trace_get_pc(&d->copy, &pc, e))
 		return -1;
 	*yes = breaks_has(b, pc);
 	return 0;
@@ -98,7 +98,7 @@ static bool is_again(struct divert *d, const struct trace_stop *s)
 {
 	struct err ignored;
 	uint64_t pc;
-	bool again = d->passed == s->info.si_signo && trace_is_fault(s) && !inside_pc(&d->copy, &pc, &ignored) &&
+	bool again = d->passed == s->info.si_signo && trace_is_fault(s) && !trace_get_pc(&d->copy, &pc, &ignored) &&
 		     pc == d->passed_pc;
 
 	d->passed = 0;
@@ -165,7 +165,7 @@ int divert_run(struct divert *d, struct travel *t, bool step, struct stop *stop,
 
 	d->ran = true;
 	d->passed = d->sig;
-	if (inside_pc(&d->copy, &d->passed_pc, e) || trace_clear_all(&d->copy, e) || breaks_insert(&t->breaks, d->copy.pid, e))
+	if (trace_get_pc(&d->copy, &d->passed_pc, e) || trace_clear_all(&d->copy, e) || breaks_insert(&t->breaks, d->copy.pid, e))
 		return -1;
 	r = run(d, t, step, stop, status, e);
 	if (d->copy.alive && breaks_take_out(&t->breaks, d->copy.pid, r ? &why : e))

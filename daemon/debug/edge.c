@@ -24,7 +24,7 @@ int travel_at_edge(struct travel *t, bool *yes, struct err *e)
 	int r;
 
 	*yes = false;
-	if (inside_pc(&t->in.now, &pc, e))
+	if (trace_get_pc(&t->in.now, &pc, e))
 		return -1;
 	if (pc != t->edge.pc)
 		return 0;
@@ -43,7 +43,7 @@ static int count_passed(struct travel *t, uint64_t *passed, struct err *e)
 	int r;
 
 	breaks_add(&b, t->edge.pc, 0);
-	r = inside_pc(&t->in.now, &pc, e) || inside_count_stops(&t->in, &b, passed, e) ? -1 : 0;
+	r = trace_get_pc(&t->in.now, &pc, e) || inside_count_stops(&t->in, &b, passed, e) ? -1 : 0;
 	breaks_fini(&b);
 	*passed += !r && pc == t->edge.pc;
 	return r;
@@ -68,7 +68,7 @@ static int run(struct travel *t, bool fresh, const struct breaks *breaks, struct
 	if (!fresh && count_passed(t, &passed, e))
 		return -1;
 	for (; passed < t->edge.hits; fresh = false) {
-		if (next(t, fresh, both, stop, e) || inside_pc(&t->in.now, &pc, e))
+		if (next(t, fresh, both, stop, e) || trace_get_pc(&t->in.now, &pc, e))
 			return -1;
 		if (stop->kind != STOP_BREAK)
 			return 0;

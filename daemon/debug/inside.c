@@ -13,16 +13,6 @@
 #define PASSED_ASK 1024 /* ... by conditions that are false */
 #define STEPS_MAX 5000000u /* inside the shim, without leaving it */
 
-int inside_pc(struct trace *t, uint64_t *pc, struct err *e)
-{
-	struct user_regs_struct r;
-
-	if (trace_get_regs(t, &r, e))
-		return -1;
-	*pc = r.rip;
-	return 0;
-}
-
 int inside_copy(struct inside *in, struct trace *from, struct trace *to, struct err *e)
 {
 	return trace_fork(from, in->seg.gadget, to, e);
@@ -104,7 +94,7 @@ static int step_seeing(struct inside *in, struct trace *t, struct gaze gaze, int
 	uint64_t before;
 	bool handler;
 
-	if (inside_pc(t, &before, e))
+	if (trace_get_pc(t, &before, e))
 		return -1;
 	for (unsigned i = 0; i < STEPS_MAX; i++) {
 		int seen;
@@ -161,7 +151,7 @@ static int stray_trap(struct trace *t, struct err *e)
 {
 	uint64_t pc;
 
-	if (inside_pc(t, &pc, e))
+	if (trace_get_pc(t, &pc, e))
 		return -1;
 	return err_set(e, ERR_INTERNAL, "a breakpoint at 0x%" PRIx64 " is not one of ours", pc - 1);
 }
@@ -230,7 +220,7 @@ static int step_over(struct inside *in, struct trace *t, int *sig, struct breaks
 		return -1;
 	if (stop->kind)
 		return 0;
-	if (inside_pc(t, &to, e))
+	if (trace_get_pc(t, &to, e))
 		return -1;
 	if (breaks_has(b, to) && !*sig)
 		stop->kind = inside_meets(b, t);
@@ -242,7 +232,7 @@ static int pass_by(struct inside *in, struct trace *t, int *sig, struct breaks *
 {
 	uint64_t pc;
 
-	if (inside_pc(t, &pc, e) || breaks_lift(b, t->pid, pc, true, e) || step_over(in, t, sig, b, stop, e))
+	if (trace_get_pc(t, &pc, e) || breaks_lift(b, t->pid, pc, true, e) || step_over(in, t, sig, b, stop, e))
 		return -1;
 	return t->alive ? breaks_lift(b, t->pid, pc, false, e) : 0;
 }
@@ -297,7 +287,7 @@ int inside_onwards(struct inside *in, struct trace *t, int *sig, struct breaks *
 {
 	uint64_t pc;
 
-	if (inside_pc(t, &pc, e))
+	if (trace_get_pc(t, &pc, e))
 		return -1;
 	if (breaks_has(b, pc) && step_over(in, t, sig, b, stop, e))
 		return -1;

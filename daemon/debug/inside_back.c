@@ -18,7 +18,7 @@ int inside_goal_init(struct goal *g, struct trace *want, struct err *e)
 	g->want = want;
 	if (!want)
 		return 0;
-	if (inside_pc(want, &g->pc, e))
+	if (trace_get_pc(want, &g->pc, e))
 		return -1;
 	breaks_add(&g->stop, g->pc, 0);
 	return 0;
@@ -41,7 +41,7 @@ int inside_is_goal_tell(struct goal *g, struct trace *t, struct walk_tell *tell,
 
 	if (!g->want)
 		return 0;
-	if (inside_pc(t, &pc, e))
+	if (trace_get_pc(t, &pc, e))
 		return -1;
 	if (pc != g->pc)
 		return 0;
@@ -137,7 +137,7 @@ static int is_early(struct inside *in, struct err *e)
 
 	if (in->counted || in->marks > 1)
 		return 0;
-	if (inside_pc(&in->now, &pc, e))
+	if (trace_get_pc(&in->now, &pc, e))
 		return -1;
 	if (sight_is_certain(&in->sight, pc))
 		return 0;

@@ -64,7 +64,6 @@ int inside_walk_marks(struct inside *in, struct goal *g, struct err *e);
 /* Can it be walked: are there only a few points in the program's own code, and without conditions? */
 bool inside_is_plain(const struct inside *in, const struct breaks *b);
 
-int inside_pc(struct trace *t, uint64_t *pc, struct err *e);
 int inside_copy(struct inside *in, struct trace *from, struct trace *to, struct err *e);
 /* Kills a copy; fine on a zeroed one. */
 void inside_drop(struct trace *t);

@@ -36,7 +36,7 @@ static int step_off(struct inside *in, struct goal *g, struct trace *t, int *sig
 
 	if (!g->want)
 		return 1;
-	if (inside_pc(t, &pc, e))
+	if (trace_get_pc(t, &pc, e))
 		return -1;
 	return pc == g->pc ? inside_step_copy(in, t, sig, stop, e) : 1;
 }
@@ -54,7 +54,7 @@ int inside_to_arrival(struct inside *in, struct goal *g, struct trace *t, int *s
 		*sig = -stop->sig;
 	if (!r && stop->kind == STOP_OVER)
 		return 0;
-	if (!r && (inside_pc(t, &pc, e) || pc == g->pc))
+	if (!r && (trace_get_pc(t, &pc, e) || pc == g->pc))
 		return pc == g->pc ? 0 : -1;
 	do {
 		if (inside_run_copy(in, t, sig, &g->stop, limit, stop, e))
@@ -142,7 +142,7 @@ static int leave_libc(struct inside *in, struct goal *g, struct trace *t, struct
 
 		if (r)
 			return r;
-		if (inside_step_copy(in, t, &sig, &stop, e) || inside_pc(t, &pc, e))
+		if (inside_step_copy(in, t, &sig, &stop, e) || trace_get_pc(t, &pc, e))
 			return -1;
 		if (stop.kind != STOP_STEP)
 			return 1;
@@ -226,7 +226,7 @@ static int count_steps(struct inside *in, struct goal *g, struct window *w, stru
 			in->goal = NULL;
 			return INSIDE_SHORT;
 		}
-		if (w->n < WINDOW && inside_pc(at, &w->pc[w->n++], e))
+		if (w->n < WINDOW && trace_get_pc(at, &w->pc[w->n++], e))
 			r = -1;
 		r = r ? r : inside_step_copy(in, at, &sig, &stop, e);
 		if (r || stop.kind == STOP_OVER)

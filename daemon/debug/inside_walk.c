@@ -107,7 +107,7 @@ static int walk_copy_by(struct walker *walker, struct trace *from, struct walk *
 	uint64_t pc;
 	int r;
 
-	if (inside_pc(from, &pc, e))
+	if (trace_get_pc(from, &pc, e))
 		return -1;
 	if (pc >= in->sight.shim.lo && pc < in->sight.shim.hi)
 		return 1;
@@ -137,19 +137,28 @@ static int walk_copy(struct inside *in, struct trace *from, struct walk *w, stru
 	return walk_copy_by(&walker, from, w, b, t, e);
 }
 
-int inside_walk_to_goal(struct inside *in, struct trace *from, struct goal *g, const struct breaks *b, struct walked *out,
-			struct err *e)
+/* The goal's registers. 1: it is where no walk comes. */
+static int aim(const struct inside *in, struct walk *w, const struct goal *g, struct err *e)
 {
 	struct user_regs_struct want;
-	struct walk w = {0};
-	int r;
 
-	if (!g->want || !is_visible_code(in, g->pc))
+	if (!is_visible_code(in, g->pc))
 		return 1;
 	if (trace_get_regs(g->want, &want, e))
 		return -1;
-	w.ask.goal = g->pc;
-	walk_want(&w, &want);
+	w->ask.goal = g->pc;
+	walk_want(w, &want);
+	return 0;
+}
+
+int inside_walk_to_goal(struct inside *in, struct trace *from, struct goal *g, const struct breaks *b, struct walked *out,
+			struct err *e)
+{
+	struct walk w = {0};
+	int r = g->want ? aim(in, &w, g, e) : 1;
+
+	if (r)
+		return r;
 	r = walk_copy(in, from, &w, g, b, &out->t, e);
 	out->times = w.ask.goals;
 	out->stops = w.ask.arrivals;
@@ -199,15 +208,14 @@ int inside_walk_to_nth(struct inside *in, struct trace *from, const struct break
 
 int inside_walk_on(struct inside *in, bool fresh, struct breaks *b, struct goal *g, struct stop *stop, struct err *e)
 {
-	struct user_regs_struct want;
-	struct walk w = {.ask = {.nth = 1, .goal = g->pc}};
+	struct walk w = {.ask.nth = 1};
 	struct trace t;
 	uint64_t pc, before = 0;
-	int r;
+	int r = in->marks && inside_is_plain(in, b) ? aim(in, &w, g, e) : 1;
 
-	if (!in->marks || !inside_is_plain(in, b) || !is_visible_code(in, g->pc))
-		return 1;
-	if (inside_pc(&in->now, &pc, e) || trace_get_regs(g->want, &want, e))
+	if (r)
+		return r;
+	if (trace_get_pc(&in->now, &pc, e))
 		return -1;
 	if (fresh && inside_count_before_walks(in, b, &before, e))
 		return -1;
@@ -215,7 +223,6 @@ int inside_walk_on(struct inside *in, bool fresh, struct breaks *b, struct goal 
 		return 1;
 	if (!fresh && breaks_has(b, pc))
 		w.ask.nth++; /* where it stands is the first */
-	walk_want(&w, &want);
 	r = walk_copy(in, fresh ? &in->mark[0] : &in->now, &w, g, b, &t, e);
 	if (r)
 		return r;
@@ -246,18 +253,17 @@ static int walk_over(struct inside *in, struct breaks *b, struct walk *w, struct
 int inside_back_over(struct inside *in, struct breaks *b, uint64_t lo, uint64_t hi, uint64_t sp, struct err *e)
 {
 	struct walk w = {.ask = {.range_lo = lo, .range_hi = hi, .range_sp = sp}};
-	struct user_regs_struct want;
 	struct trace t = {0};
 	struct goal g;
 	int r;
 
 	if (!in->marks || !inside_is_plain(in, b))
 		return 1;
-	if (inside_goal_init(&g, &in->now, e) || trace_get_regs(&in->now, &want, e))
+	if (inside_goal_init(&g, &in->now, e))
 		return -1;
-	w.ask.goal = g.pc;
-	walk_want(&w, &want);
-	r = is_visible_code(in, g.pc) ? walk_over(in, b, &w, &g, &t, e) : 1;
+	r = aim(in, &w, &g, e);
+	if (!r)
+		r = walk_over(in, b, &w, &g, &t, e);
 	/* where it came in may be here */
 	if (!r)
 		r = inside_is_goal(&g, &t, e);

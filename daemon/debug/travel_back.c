@@ -72,7 +72,7 @@ int travel_where(struct travel *t, struct timeline_point *p, struct err *e)
 	if (go_inside(t, e))
 		return -1;
 	*p = (struct timeline_point){.event = t->in.n};
-	if (inside_pc(&t->in.now, &p->pc, e))
+	if (trace_get_pc(&t->in.now, &p->pc, e))
 		return -1;
 	breaks_add(&b, p->pc, 0);
 	r = inside_count_stops(&t->in, &b, &p->hits, e);

@@ -34,7 +34,7 @@ static int note_step(struct run *r, struct group_thread *th, struct err *e)
 {
 	if (th->t.tid != r->step)
 		return 0;
-	if (inside_pc(&th->t, &r->before, e))
+	if (trace_get_pc(&th->t, &r->before, e))
 		return -1;
 	r->handler = th->sig != 0;
 	return 0;
@@ -116,7 +116,7 @@ static int step_off(struct run *r, struct group_thread *th, struct err *e)
 	is_fault(r, &s);
 	if (s.why == TRACE_SIGNAL)
 		th->sig = s.info.si_signo;
-	if (r->stop->kind || s.why != TRACE_STEPPED || inside_pc(&th->t, &pc, e))
+	if (r->stop->kind || s.why != TRACE_STEPPED || trace_get_pc(&th->t, &pc, e))
 		return r->stop->kind || s.why != TRACE_STEPPED ? 0 : -1;
 	if (breaks_has(&t->breaks, pc))
 		r->stop->kind = inside_meets(&t->breaks, &th->t);
@@ -148,7 +148,7 @@ static int pass(struct run *r, struct group_thread *th, struct err *e)
 	uint64_t pc;
 
 	do {
-		if (inside_pc(&th->t, &pc, e))
+		if (trace_get_pc(&th->t, &pc, e))
 			return -1;
 		if (!breaks_has(b, pc))
 			break;
@@ -173,7 +173,7 @@ static bool is_for_later(struct run *r, struct group_thread *th, const struct tr
 
 	if (th->t.tid != r->step || s->why != TRACE_SIGNAL || r->held || s->info.si_signo != SIG_TICK)
 		return false;
-	if (inside_pc(&th->t, &pc, &ignored) || pc != r->before || !sight_is_certain(&r->t->sight, pc))
+	if (trace_get_pc(&th->t, &pc, &ignored) || pc != r->before || !sight_is_certain(&r->t->sight, pc))
 		return false;
 	r->held = SIG_TICK;
 	return true;
@@ -274,7 +274,7 @@ static int leave_stop(struct run *r, struct err *e)
 
 	if (!th || !th->t.alive || th->pending)
 		return 0;
-	if (inside_pc(&th->t, &pc, e))
+	if (trace_get_pc(&th->t, &pc, e))
 		return -1;
 	return breaks_has(&r->t->breaks, pc) ? step_off(r, th, e) : 0;
 }

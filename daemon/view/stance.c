@@ -158,14 +158,13 @@ static size_t differing(const uint8_t *a, const uint8_t *b, size_t len)
 	return n + (len && memcmp(a, b, len));
 }
 
-/* The words of one region, the first of which is at addr; `last` is where the last one that tells goes. */
+/* The first word of a region that tells. */
 static void tell_region(const struct stance_region *g, const uint8_t *want, pid_t pid, pid_t base, struct walk_tell *tell)
 {
 	cleanup_free uint8_t *now = xmalloc(g->len + 1), *before = NULL;
 	size_t got = regs_read_memory(pid, g->addr, now, g->len), old = 0;
-	unsigned room = tell->n < WALK_TELL ? 1 : 0; /* one of each region */
 
-	for (size_t i = 0; i + 8 <= got && room; i += 8) {
+	for (size_t i = 0; i + 8 <= got; i += 8) {
 		if (!memcmp(now + i, want + i, 8))
 			continue;
 		if (!before) {
@@ -176,7 +175,7 @@ static void tell_region(const struct stance_region *g, const uint8_t *want, pid_
 			continue;
 		tell->v[tell->n].addr = g->addr + i;
 		memcpy(&tell->v[tell->n++].value, want + i, 8);
-		room--;
+		return;
 	}
 }
 
@@ -184,7 +183,7 @@ void stance_tell(const struct stance *p, pid_t pid, pid_t base, struct walk_tell
 {
 	const uint8_t *want = p->data;
 
-	for (unsigned i = 0; i < p->n; want += p->region[i++].len)
+	for (unsigned i = 0; i < p->n && tell->n < WALK_TELL; want += p->region[i++].len)
 		tell_region(&p->region[i], want, pid, base, tell);
 }
 
