@@ -15,11 +15,9 @@ static int tired; /* a thread runs in a call for long, or was not made */
 /* The state of a thread as in proc(5); 0: it is gone. */
 static char state_of(const struct thr *x)
 {
-	char path[64], *p = fmt_str(path, path + sizeof(path), "/proc/self/task/");
+	char path[64];
 
-	p = fmt_dec(p, path + sizeof(path), (uint64_t)x->tid, 0);
-	fmt_str(p, path + sizeof(path), "/stat");
-	return read_task_state(path);
+	return read_task_state(task_path(path, path + sizeof(path), x, "stat"));
 }
 
 static int is_gone(struct thr *x)

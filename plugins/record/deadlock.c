@@ -22,35 +22,18 @@ static const char *const things[] = {
 
 /* ---- is it one? ---- */
 
-static uint64_t read_hex(const char *p)
-{
-	uint64_t v = 0;
-
-	for (; (*p >= '0' && *p <= '9') || (*p >= 'a' && *p <= 'f'); p++)
-		v = v << 4 | (uint64_t)(*p <= '9' ? *p - '0' : *p - 'a' + 10);
-	return v;
-}
-
-static char *task_path(const struct thr *x, char *path, char *end, const char *file)
-{
-	char *p = fmt_str(path, end, "/proc/self/task/");
-
-	p = fmt_dec(p, end, (uint64_t)x->tid, 0);
-	fmt_str(p, end, file);
-	return path;
-}
-
 /* The word that x sleeps for, as the kernel says it ("202 0xADDRESS ..."); 0: it does not sleep, or it is not known. */
 static uint64_t sleeps_for(const struct thr *x)
 {
 	static const char futex[] = "202 0x";
 	char path[64], text[128];
-	long n = read_head(task_path(x, path, path + sizeof(path), "/syscall"), text, sizeof(text) - 1);
+	const char *s = text + sizeof(futex) - 1;
+	long n = read_head(task_path(path, path + sizeof(path), x, "syscall"), text, sizeof(text) - 1);
 
 	if (n <= (long)sizeof(futex))
 		return 0;
 	text[n] = 0;
-	return __builtin_memcmp(text, futex, sizeof(futex) - 1) ? 0 : read_hex(text + sizeof(futex) - 1);
+	return __builtin_memcmp(text, futex, sizeof(futex) - 1) ? 0 : parse_number(&s, 16);
 }
 
 /* The process's first thread stays, as a zombie. */
@@ -60,7 +43,7 @@ static int has_ended(const struct thr *x)
 
 	if (!x->exited)
 		return 0;
-	state = read_task_state(task_path(x, path, path + sizeof(path), "/stat"));
+	state = read_task_state(task_path(path, path + sizeof(path), x, "stat"));
 	return !state || state == 'Z';
 }
 

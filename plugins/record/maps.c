@@ -6,38 +6,20 @@
 
 #define LINE_MAX 2048u /* of a longer one, which ends in a long path, the rest is left out */
 
-/* The digits up to the first other character, which is skipped. */
-static uint64_t number(const char **s, unsigned base)
-{
-	uint64_t v = 0;
-
-	for (;; (*s)++) {
-		unsigned c = (unsigned char)**s;
-		unsigned d = c - '0' < 10 ? c - '0' : c - 'a' + 10;
-
-		if (d >= base)
-			break;
-		v = v * base + d;
-	}
-	if (**s)
-		(*s)++;
-	return v;
-}
-
 /* "LO-HI PERMS OFFSET MAJOR:MINOR INODE   PATH" */
 static struct map parse(const char *s)
 {
 	struct map m;
 
-	m.lo = number(&s, 16);
-	m.hi = number(&s, 16);
+	m.lo = parse_number(&s, 16);
+	m.hi = parse_number(&s, 16);
 	m.perms = s;
 	while (*s && *s++ != ' ')
 		;
-	m.off = number(&s, 16);
-	number(&s, 16);
-	number(&s, 16);
-	m.inode = number(&s, 10);
+	m.off = parse_number(&s, 16);
+	parse_number(&s, 16);
+	parse_number(&s, 16);
+	m.inode = parse_number(&s, 10);
 	while (*s == ' ')
 		s++;
 	m.path = s;

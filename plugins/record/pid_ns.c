@@ -15,12 +15,12 @@
 
 uint64_t pid_ns_cell_pid(uint32_t process)
 {
-	char buf[32];
-	uint64_t max = 0;
-	long n = read_head("/proc/sys/kernel/pid_max", buf, sizeof(buf));
+	char buf[32] = "";
+	const char *s = buf;
+	uint64_t max;
 
-	for (long i = 0; i < n && buf[i] >= '0' && buf[i] <= '9'; i++)
-		max = max * 10 + (uint64_t)(buf[i] - '0');
+	read_head("/proc/sys/kernel/pid_max", buf, sizeof(buf) - 1);
+	max = parse_number(&s, 10);
 	return (max > 2 * CELL_PIDS ? max : 32768) - CELL_PIDS + process;
 }
 

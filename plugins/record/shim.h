@@ -538,5 +538,9 @@ char *fmt_hex(char *p, char *end, uint64_t v);
 /* Up to size bytes from the start of a file, as many as one read gives. Their number, or -errno. */
 long read_head(const char *path, void *buf, size_t size);
 char read_task_state(const char *stat); /* the letter in a "/proc/PID/stat"; 0: there is none */
+/* "/proc/self/task/TID/FILE" in path, which is returned. */
+char *task_path(char *path, char *end, const struct thr *x, const char *file);
+/* The digits up to the first other character, which is skipped. Lower case. */
+uint64_t parse_number(const char **s, unsigned base);
 
 #endif

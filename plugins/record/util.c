@@ -80,3 +80,30 @@ char read_task_state(const char *stat)
 		n--;
 	return n > 2 && n + 1 < (long)sizeof(buf) ? buf[n + 1] : 0;
 }
+
+char *task_path(char *path, char *end, const struct thr *x, const char *file)
+{
+	char *p = fmt_str(path, end, "/proc/self/task/");
+
+	p = fmt_dec(p, end, (uint64_t)x->tid, 0);
+	p = fmt_str(p, end, "/");
+	fmt_str(p, end, file);
+	return path;
+}
+
+uint64_t parse_number(const char **s, unsigned base)
+{
+	uint64_t v = 0;
+
+	for (;; (*s)++) {
+		unsigned c = (unsigned char)**s;
+		unsigned d = c - '0' < 10 ? c - '0' : c - 'a' + 10;
+
+		if (d >= base)
+			break;
+		v = v * base + d;
+	}
+	if (**s)
+		(*s)++;
+	return v;
+}
