@@ -16,6 +16,10 @@
 #define ALL "@ARGS@" /* all arguments: GDB 13 knows them one by one only */
 #define ARGS_MAX 24u
 
+/* The scripts that are made here. */
+#define COMMANDS_GDB "commands.gdb"
+#define MAIN_GDB "main.gdb"
+
 static const char *const default_settings[] = {
 	"set breakpoint pending on",
 	"set remotetimeout 3600",
@@ -53,13 +57,25 @@ static const char *const of_paper[] = {
 	"reverse-next", "reverse-step", "reverse-finish",
 };
 
-/* Python's part, as it is in cli/gdb. */
-static const char state_py[] =
+/* Python's parts, as they are in cli/gdb. */
+static const struct {
+	const char *name, *text;
+} pythons[] = {
+	{"state.py",
 #include "state.py.inc"
-	;
-static const char commands_py[] =
+	},
+	{"points.py",
+#include "points.py.inc"
+	},
+	{"settings.py",
+#include "settings.py.inc"
+	},
+	{"commands.py",
 #include "commands.py.inc"
-	;
+	},
+};
+
+enum { PYTHONS = sizeof(pythons) / sizeof(pythons[0]) };
 
 /* A body with ALL, for each number of arguments. */
 static void add_body(struct buf *b, const char *body)
@@ -129,38 +145,48 @@ static void add_main(struct buf *b, const struct debug_gdb *g, const char *comma
 	add_state(b, g->state);
 }
 
-enum { STATE_PY, COMMANDS_PY, COMMANDS_GDB, MAIN_GDB, SCRIPTS };
-
-static const char *const names[SCRIPTS] = {"state.py", "commands.py", "commands.gdb", "main.gdb"};
-
-int debug_gdb_scripts(const struct debug_gdb *g, struct strv *argv, struct err *e)
+/* From the folder of the session's scripts; as an argument too, unless another one calls it. */
+static int put_script(const struct debug_gdb *g, const char *name, const char *text, struct strv *argv, struct err *e)
 {
-	cleanup_free char *commands_path = str_fmt("%s/%s", g->dir, names[COMMANDS_GDB]);
-	struct buf text[SCRIPTS] = {{0}};
-	int r = 0;
+	cleanup_free char *path = str_fmt("%s/%s", g->dir, name);
 
-	buf_add_str(&text[STATE_PY], state_py);
-	buf_add_str(&text[COMMANDS_PY], commands_py);
-	add_commands(&text[COMMANDS_GDB]);
-	add_main(&text[MAIN_GDB], g, commands_path);
-	for (int i = 0; i < SCRIPTS; i++) {
-		cleanup_free char *path = str_fmt("%s/%s", g->dir, names[i]);
-
-		r = r ? r : write_file(path, text[i].data, text[i].len, 0600, e);
-		buf_fini(&text[i]);
-		if (i == COMMANDS_GDB)
-			continue;
+	if (write_file(path, text, strlen(text), 0600, e))
+		return -1;
+	if (argv) {
 		strv_add(argv, "-x");
 		strv_add(argv, path);
 	}
+	return 0;
+}
+
+int debug_gdb_scripts(const struct debug_gdb *g, struct strv *argv, struct err *e)
+{
+	cleanup_free char *commands_path = str_fmt("%s/" COMMANDS_GDB, g->dir);
+	struct buf commands_text = {0}, main_text = {0};
+	int r = 0;
+
+	add_commands(&commands_text);
+	add_main(&main_text, g, commands_path);
+	for (size_t i = 0; i < PYTHONS && !r; i++)
+		r = put_script(g, pythons[i].name, pythons[i].text, argv, e);
+	r = r ? r : put_script(g, COMMANDS_GDB, commands_text.data, NULL, e);
+	r = r ? r : put_script(g, MAIN_GDB, main_text.data, argv, e);
+	buf_fini(&commands_text);
+	buf_fini(&main_text);
 	return r;
+}
+
+static void remove_script(const struct debug_gdb *g, const char *name)
+{
+	cleanup_free char *path = str_fmt("%s/%s", g->dir, name);
+
+	unlink(path);
 }
 
 void debug_gdb_remove(const struct debug_gdb *g)
 {
-	for (int i = 0; i < SCRIPTS; i++) {
-		cleanup_free char *path = str_fmt("%s/%s", g->dir, names[i]);
-
-		unlink(path);
-	}
+	for (size_t i = 0; i < PYTHONS; i++)
+		remove_script(g, pythons[i].name);
+	remove_script(g, COMMANDS_GDB);
+	remove_script(g, MAIN_GDB);
 }

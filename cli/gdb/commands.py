@@ -141,6 +141,7 @@ class ReverseStep(Command):
 def add_commands():
     for name in ("reverse-step", "reverse-next"):
         gdb.execute("define hook-%s\npython tell_lines()\nend" % name)
+    gdb.execute("define info hookpost-breakpoints\npython say_hits()\nend")
     ReverseStep("fred-reverse-step", gdb.COMMAND_RUNNING, gdb.COMPLETE_NONE)
     for name, made in (("reverse-watch", ReverseWatch), ("last", Last), ("history", History)):
         for prefix in ("", "fred-"):

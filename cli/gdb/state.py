@@ -1,9 +1,8 @@
 # SPDX-License-Identifier: MIT
-"""state.py: GDB's part of a debugging session: at each prompt its own state (breakpoints, displays, convenience variables,
-value history, what is selected) is saved to a file, from which another GDB takes it over. fredctl puts this text into GDB;
-GDB 13 and newer. Nothing here may fail loudly: a prompt must come, whatever happens.
+"""state.py: GDB's part of a debugging session: at each prompt its own state (breakpoints: points.py; settings: settings.py; displays,
+convenience variables, value history, what is selected) is saved to a file, from which another GDB takes it over. fredctl puts
+these texts into GDB, all into one namespace; GDB 13 and newer. Nothing here may fail loudly: a prompt must come, whatever happens.
 """
-import errno
 import json
 import os
 import re
@@ -105,88 +104,27 @@ def decode(tree):
 
 # ---- what a GDB has ----
 
-class Breakpoints:
-    """Their texts are those of `save breakpoints`."""
-
-    def __init__(self, scratch):
-        self.scratch = scratch
-        self.changed = True
-        self.known = []
-        for event in (gdb.events.breakpoint_created, gdb.events.breakpoint_modified, gdb.events.breakpoint_deleted):
-            event.connect(self.note)
-
-    def note(self, _):
-        self.changed = True
-
-    def get(self):
-        if self.changed:
-            self.known = self.read()
-            self.changed = False
-        return self.known
-
-    @staticmethod
-    def refuse_system_calls():
-        """The target has none to stop at; and GDB 13 dies when it saves such a catchpoint."""
-        for n in re.findall(r"^(\d+) +catchpoint .* (?:syscalls? |<any syscall>)", quietly("info breakpoints"), re.M):
-            quietly("delete " + n)
-            say("catchpoint %s is deleted: a recording cannot be stopped at system calls (fredctl events lists them)" % n)
-
-    def read(self):
-        self.refuse_system_calls()
-        numbers = [int(n) for n in re.findall(r"^(\d+) ", quietly("info breakpoints"), re.M)]
-        if not numbers:
-            return []
-        quietly("save breakpoints " + self.scratch)
-        with open(self.scratch, encoding="utf-8", errors="surrogateescape") as f:
-            texts = re.findall(r"^(?!disable \$bpnum)\S.*\n(?:[ \t].*\n|disable \$bpnum.*\n)*", f.read(), re.M)
-        os.unlink(self.scratch)
-        if len(texts) != len(numbers) and not os.statvfs(os.path.dirname(self.scratch)).f_bavail:
-            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), self.scratch)  # GDB does not tell
-        if len(texts) != len(numbers):
-            raise ValueError("%d breakpoints are saved as %d" % (len(numbers), len(texts)))
-        return [{"number": n, "text": text} for n, text in zip(numbers, texts)]
-
-    def put(self, saved):
-        at = 1
-        for one in saved:
-            at = self.skip_to(at, one["number"])
-            try:
-                at += self.make(one["text"])
-            except gdb.error as why:
-                say("breakpoint %d (%s) cannot be set again: %s" % (one["number"], one["text"].splitlines()[0], why))
-
-    @staticmethod
-    def skip_to(at, number):
-        """Numbers that are in use no more: a breakpoint nowhere takes each."""
-        while at < number:
-            quietly("tbreak *0")
-            quietly("delete $bpnum")
-            at += 1
-        return at
-
-    def make(self, text):
-        before = int(gdb.convenience_variable("bpnum") or 0)
-        with open(self.scratch, "w", encoding="utf-8", errors="surrogateescape") as f:
-            f.write(text)
-        try:
-            in_some_frame(lambda: quietly("source " + self.scratch), text.startswith(("watch", "rwatch", "awatch")))
-        finally:
-            os.unlink(self.scratch)
-        return int(gdb.convenience_variable("bpnum")) - before
+def frame_at(base):
+    """The innermost one with this base (frame_base), or None."""
+    frame = gdb.newest_frame()
+    while frame is not None and frame_base(frame) != base:
+        frame = frame.older()
+    return frame
 
 
-def in_some_frame(action, any_frame):
-    """Where its names mean something: in the selected frame, or one further out."""
-    was = frame = gdb.selected_frame()
+def in_some_frame(action, any_frame, base=None):
+    """Where its names mean something: in the frame that was meant, if it is there, or in the selected one; or one further out."""
+    was = gdb.selected_frame()
+    frame = base and frame_at(base) or was
     try:
         while True:
             try:
+                frame.select()
                 return action()
             except gdb.error:
                 frame = frame.older() if any_frame else None
                 if frame is None:
                     raise
-                frame.select()
     finally:
         was.select()
 
@@ -294,13 +232,14 @@ class Session:
     def __init__(self, path):
         self.path = path
         self.written = None
+        self.settings = Settings("%s.script" % path)
         self.breakpoints = Breakpoints("%s.script" % path)
         self.displays = Displays()
         self.values = Values()
 
     def state(self):
         return {"version": VERSION, "breakpoints": self.breakpoints.get(), "displays": self.displays.get(),
-                "variables": variables(), "values": self.values.get(), "selected": selection()}
+                "variables": variables(), "values": self.values.get(), "selected": selection(), "settings": self.settings.get()}
 
     def restore(self):
         if not self.path or not os.path.exists(self.path):
@@ -310,6 +249,7 @@ class Session:
         if saved["version"] != VERSION:
             say("GDB's state is of another version of fred (%s): left out" % saved["version"])
             return
+        self.settings.put(saved.get("settings", {}))
         select(saved["selected"])
         self.values.put(saved["values"])
         put_variables(saved["variables"])
@@ -352,6 +292,11 @@ def at_prompt():
 
 
 the_session = None
+
+
+def say_hits():
+    if the_session:
+        the_session.breakpoints.say_hits()
 
 
 def begin_session(path):

@@ -40,18 +40,51 @@ static int is_over(struct inside *in, struct trace *t, bool *over, struct err *e
 	return segment_is_over(&in->seg, t->pid, over, e);
 }
 
+/* b NULL: no watchpoints. */
+static int set_slots(struct trace *t, const struct breaks *b, struct err *e)
+{
+	for (unsigned i = 0; i < BREAKS_WATCHES; i++) {
+		const struct group_slot *s = b ? &b->watch[i] : NULL;
+		int r;
+
+		if (!s || s->kind == GROUP_OFF)
+			r = trace_clear(t, i, e);
+		else if (s->kind == GROUP_ACCESS)
+			r = trace_set_access(t, i, s->addr, s->len, e);
+		else
+			r = trace_set_watch(t, i, s->addr, s->len, e);
+		if (r)
+			return -1;
+	}
+	return trace_set_watch(t, END_SLOT, SEGMENT_TURN_ADDR, 8, e);
+}
+
+/* 0 or STOP_WATCH */
+static enum stop_kind watch_met(const struct breaks *b, const struct trace_stop *s, struct stop *stop)
+{
+	for (unsigned i = 0; i < BREAKS_WATCHES; i++)
+		if ((s->slots & 1u << i) && b->watch[i].kind)
+			*stop = (struct stop){STOP_WATCH, 0, b->watch[i].addr, b->watch[i].kind};
+	return stop->kind;
+}
+
 /*
  * One instruction. A signal of the shim's own is delivered by the next one. A fault is reported before it is
  * delivered; it does not survive a copy, but comes again: *sig is then minus its number, and the next one passes.
+ * b: which watchpoint it met goes to *watched; NULL: nobody asks.
  */
-static int step_raw(struct inside *in, struct trace *t, int *sig, bool *in_handler, struct stop *stop,
-		    struct err *e)
+static int step_raw(struct inside *in, struct trace *t, const struct breaks *b, int *sig, bool *in_handler, struct stop *watched,
+		    struct stop *stop, struct err *e)
 {
 	struct trace_stop s;
 	bool over, pass = *sig < 0;
 
-	if (trace_set_watch(t, END_SLOT, SEGMENT_TURN_ADDR, 8, e) || trace_step(t, pass ? 0 : *sig, &s, e))
+	if (b ? set_slots(t, b, e) : trace_set_watch(t, END_SLOT, SEGMENT_TURN_ADDR, 8, e))
 		return -1;
+	if (trace_step(t, pass ? 0 : *sig, &s, e))
+		return -1;
+	if (b)
+		watch_met(b, &s, watched);
 	*in_handler = *sig > 0;
 	*sig = 0;
 	*stop = (struct stop){.kind = STOP_STEP};
@@ -89,8 +122,11 @@ static int look(struct inside *in, struct trace *t, struct gaze *g, uint64_t *be
 	return found > 0 ? STOP_GOAL : found;
 }
 
-static int step_seeing(struct inside *in, struct trace *t, struct gaze gaze, int *sig, struct stop *stop, struct err *e)
+/* To the next visible state. A watched word that changes on the way is told there (STOP_WATCH), or with STOP_OVER. */
+static int step_seeing(struct inside *in, struct trace *t, const struct breaks *b, struct gaze gaze, int *sig, struct stop *stop,
+		       struct err *e)
 {
+	struct stop watched = {0};
 	uint64_t before;
 	bool handler;
 
@@ -99,8 +135,10 @@ static int step_seeing(struct inside *in, struct trace *t, struct gaze gaze, int
 	for (unsigned i = 0; i < STEPS_MAX; i++) {
 		int seen;
 
-		if (step_raw(in, t, sig, &handler, stop, e))
+		if (step_raw(in, t, b, sig, &handler, &watched, stop, e))
 			return -1;
+		if (stop->kind == STOP_OVER && watched.kind)
+			*stop = (struct stop){STOP_OVER, 0, watched.addr, watched.watch};
 		if (stop->kind != STOP_STEP)
 			return 0;
 		/* a signal that is yet to be delivered: the instruction has not had its effect */
@@ -110,6 +148,8 @@ static int step_seeing(struct inside *in, struct trace *t, struct gaze gaze, int
 		if (seen < 0)
 			return -1;
 		stop->kind = (enum stop_kind)seen;
+		if (seen == STOP_STEP && watched.kind)
+			*stop = watched;
 		if (seen)
 			return 0;
 	}
@@ -119,7 +159,7 @@ static int step_seeing(struct inside *in, struct trace *t, struct gaze gaze, int
 
 int inside_step_copy(struct inside *in, struct trace *t, int *sig, struct stop *stop, struct err *e)
 {
-	return step_seeing(in, t, (struct gaze){0}, sig, stop, e);
+	return step_seeing(in, t, NULL, (struct gaze){0}, sig, stop, e);
 }
 
 enum stop_kind inside_meets(const struct breaks *b, struct trace *t)
@@ -127,24 +167,6 @@ enum stop_kind inside_meets(const struct breaks *b, struct trace *t)
 	static const enum stop_kind kinds[] = {[BREAKS_STOP] = STOP_BREAK, [BREAKS_LIBRARY] = STOP_LIBRARY};
 
 	return kinds[breaks_wanted(b, t)];
-}
-
-static int set_slots(struct trace *t, const struct breaks *b, struct err *e)
-{
-	for (unsigned i = 0; i < BREAKS_WATCHES; i++) {
-		const struct group_slot *s = b ? &b->watch[i] : NULL;
-		int r;
-
-		if (!s || s->kind == GROUP_OFF)
-			r = trace_clear(t, i, e);
-		else if (s->kind == GROUP_ACCESS)
-			r = trace_set_access(t, i, s->addr, s->len, e);
-		else
-			r = trace_set_watch(t, i, s->addr, s->len, e);
-		if (r)
-			return -1;
-	}
-	return trace_set_watch(t, END_SLOT, SEGMENT_TURN_ADDR, 8, e);
 }
 
 static int stray_trap(struct trace *t, struct err *e)
@@ -176,10 +198,7 @@ static int judge(struct inside *in, struct trace *t, struct breaks *b, const str
 	}
 	if (stop->kind)
 		return 0;
-	for (unsigned i = 0; i < BREAKS_WATCHES; i++)
-		if (s->slots & 1u << i)
-			*stop = (struct stop){STOP_WATCH, 0, b->watch[i].addr, b->watch[i].kind};
-	if (s->why != TRACE_SIGNAL || stop->kind)
+	if (watch_met(b, s, stop) || s->why != TRACE_SIGNAL)
 		return 0;
 	*sig = s->info.si_signo;
 	if (trace_is_int3(s)) {
@@ -307,7 +326,7 @@ static int find_gaze(struct inside *in, struct trace *t, struct gaze *gaze, stru
 	return 0;
 }
 
-int inside_step(struct inside *in, struct stop *stop, struct err *e)
+int inside_step(struct inside *in, const struct breaks *b, struct stop *stop, struct err *e)
 {
 	struct trace t;
 	bool counted = in->counted;
@@ -318,7 +337,7 @@ int inside_step(struct inside *in, struct stop *stop, struct err *e)
 	/* on a copy: behind the end of the segment there is no way to look */
 	if (inside_copy(in, &in->now, &t, e))
 		return -1;
-	if (find_gaze(in, &t, &gaze, e) || step_seeing(in, &t, gaze, &sig, stop, e)) {
+	if (find_gaze(in, &t, &gaze, e) || step_seeing(in, &t, b, gaze, &sig, stop, e)) {
 		inside_drop(&t);
 		return -1;
 	}
@@ -355,7 +374,7 @@ static int first_visible(struct inside *in, struct stop *stop, struct err *e)
 
 	if (inside_copy(in, &in->base, &t, e))
 		return -1;
-	if (step_seeing(in, &t, in->gaze, &sig, stop, e)) {
+	if (step_seeing(in, &t, NULL, in->gaze, &sig, stop, e)) {
 		inside_drop(&t);
 		return -1;
 	}

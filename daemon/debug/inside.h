@@ -81,8 +81,11 @@ int inside_take(struct inside *in, struct err *e);
 /* `now` is the first visible state again. 1: there is none. */
 int inside_rewind(struct inside *in, struct err *e);
 
-/* One visible step: STOP_STEP, STOP_OVER (now is where it was) or STOP_SIGNAL. */
-int inside_step(struct inside *in, struct stop *stop, struct err *e);
+/*
+ * One visible step: STOP_STEP, STOP_OVER (now is where it was; watch and addr: what was met meanwhile), STOP_SIGNAL, or STOP_WATCH of b
+ * (NULL: none).
+ */
+int inside_step(struct inside *in, const struct breaks *b, struct stop *stop, struct err *e);
 /* Runs to the next of b, even if it stands at one. STOP_OVER: no copy is now. */
 int inside_run(struct inside *in, struct breaks *b, struct stop *stop, struct err *e);
 /* To the visible state before. 1: this is the first one. */

@@ -24,7 +24,7 @@ static int make_call(struct travel *t, struct err *e)
 	struct stop stop;
 
 	if (t->mode == TRAVEL_INSIDE)
-		return inside_step(&t->in, &stop, e);
+		return inside_step(&t->in, NULL, &stop, e);
 	th = group_find(&t->group, t->tid);
 	return th && th->t.alive ? trace_step(&th->t, 0, &s, e) : 0;
 }

@@ -260,7 +260,7 @@ int travel_goto_seen(struct travel *t, uint64_t n, uint64_t pc, uint64_t hits, s
 	if (trace_get_regs(&t->in.now, &there, e))
 		return -1;
 	r = inside_back(&t->in, e);
-	if (r || inside_step(&t->in, &stop, e))
+	if (r || inside_step(&t->in, NULL, &stop, e))
 		return r > 0 ? 0 : -1;
 	if (stop.kind != STOP_OVER && trace_get_regs(&t->in.now, &again, e))
 		return -1;
@@ -305,20 +305,29 @@ static int step_last(struct travel *t, pid_t tid, struct stop *stop, struct err 
 	if (travel_at_edge(t, &there, e))
 		return -1;
 	*stop = (struct stop){.kind = STOP_END};
-	return there ? 0 : inside_step(&t->in, stop, e);
+	return there ? 0 : inside_step(&t->in, &t->breaks, stop, e);
 }
 
 static int step(struct travel *t, pid_t tid, struct stop *stop, struct err *e)
 {
+	struct stop met;
+
 	if (t->mode == TRAVEL_GROUP)
 		return run_on(t, tid, stop, e);
 	if (travel_is_last(t))
 		return step_last(t, tid, stop, e);
-	if (tid == t->in.seg.tid ? inside_step(&t->in, stop, e)
+	if (tid == t->in.seg.tid ? inside_step(&t->in, &t->breaks, stop, e)
 				 : inside_run(&t->in, &t->breaks, stop, e))
 		return -1;
 	t->tid = t->in.seg.tid;
-	return stop->kind == STOP_OVER ? cross(t, tid, stop, e) : 0;
+	if (stop->kind != STOP_OVER)
+		return 0;
+	met = *stop;
+	if (cross(t, tid, stop, e))
+		return -1;
+	if (stop->kind == STOP_STEP && met.watch)
+		*stop = (struct stop){STOP_WATCH, 0, met.addr, met.watch};
+	return 0;
 }
 
 /* At the end all threads stand in the shim: what a user wants to see is where the last one came from. */

@@ -202,18 +202,63 @@ static int leave_call(struct travel *t, const struct user_regs_struct *here, str
 	return got > 0 ? travel_goto_pc(t, p.event, p.pc, p.hits, e) : got;
 }
 
-int travel_back_step(struct travel *t, pid_t tid, struct stop *stop, struct err *e)
+/* What is watched, by slot; what cannot be read is 0. */
+struct words {
+	uint8_t v[BREAKS_WATCHES][8];
+};
+
+static void read_words(const struct travel *t, struct words *w)
+{
+	struct err ignored;
+
+	memset(w, 0, sizeof(*w));
+	for (unsigned i = 0; i < BREAKS_WATCHES; i++) {
+		const struct group_slot *s = &t->breaks.watch[i];
+
+		if (s->kind && trace_read(travel_memory(t), s->addr, w->v[i], s->len, &ignored))
+			memset(w->v[i], 0, sizeof(w->v[i]));
+	}
+}
+
+/* A step back over a change is a stop of the watchpoint. One back over a read that is watched is not. */
+static void see_change(const struct travel *t, const struct words *was, struct stop *stop)
+{
+	struct words now;
+
+	read_words(t, &now);
+	for (unsigned i = 0; stop->kind == STOP_STEP && i < BREAKS_WATCHES; i++) {
+		const struct group_slot *s = &t->breaks.watch[i];
+
+		if (memcmp(was->v[i], now.v[i], sizeof(now.v[i])))
+			*stop = (struct stop){STOP_WATCH, 0, s->addr, s->kind};
+	}
+}
+
+static int back_step(struct travel *t, pid_t tid, struct stop *stop, struct err *e)
 {
 	struct user_regs_struct here;
 	bool returned;
 
 	*stop = (struct stop){.kind = STOP_STEP};
-	if (go_inside(t, e) || trace_get_regs(&t->in.now, &here, e))
+	if (trace_get_regs(&t->in.now, &here, e))
 		return -1;
 	returned = tid == t->in.seg.tid && sight_is_certain(&t->sight, here.rip) && sight_has_returned(t->in.now.pid, &here);
 	if (one_back(t, tid, stop, e))
 		return -1;
 	return returned && stop->kind == STOP_STEP && t->in.seg.tid == tid ? leave_call(t, &here, e) : 0;
+}
+
+int travel_back_step(struct travel *t, pid_t tid, struct stop *stop, struct err *e)
+{
+	struct words was;
+
+	if (go_inside(t, e))
+		return -1;
+	read_words(t, &was);
+	if (back_step(t, tid, stop, e))
+		return -1;
+	see_change(t, &was, stop);
+	return 0;
 }
 
 int travel_back_over(struct travel *t, pid_t tid, uint64_t lo, uint64_t hi, uint64_t sp, struct stop *stop, struct err *e)

@@ -1,0 +1,184 @@
+# SPDX-License-Identifier: MIT
+"""points.py: the breakpoints, watchpoints and catchpoints of a session, behind state.py. What `save breakpoints` writes of each is kept,
+with what that leaves out: `enable once` and its like, what a catchpoint matches, the address, frame and thread that were meant
+where GDB writes a text that means another one later, and how often it was hit.
+"""
+import errno
+import os
+import re
+
+import gdb
+
+WATCHES = ("watch", "rwatch", "awatch")
+
+
+class Row:
+    """What `info breakpoints` says of one."""
+
+    def __init__(self, text):
+        def find(pattern, otherwise=None):
+            found = re.search(pattern, text, re.M)
+            return found.group(1) if found else otherwise
+
+        self.number = int(find(r"^(\d+)"))
+        self.disposition = find(r"^\d+ +\S.*? +(keep|del|dis|dstp) +[yn]\b", "keep")
+        self.address = find(r"^\d+ .* (0x[0-9a-f]+) ")
+        self.hits = int(find(r"^\t\w+ already hit (\d+) time", 0))
+        self.enable_count = int(find(r"disable after (?:next|additional) (\d+) hits", 0))
+        self.matching = find(r"^\tmatching: (.*)$")
+
+    @staticmethod
+    def all():
+        return [Row(text) for text in re.split(r"^(?=\d+ )", quietly("info breakpoints"), flags=re.M) if text[:1].isdigit()]
+
+
+def frame_base(frame):
+    """Where its caller's stack ends: the same as long as the frame exists."""
+    outer = frame.older()
+    return int(outer.read_register("rsp")) if outer else None
+
+
+def meant(expression):
+    """Of a watchpoint that is being made: its frame, and with -location what it is about."""
+    place = {"frame": frame_base(gdb.selected_frame())}
+    if expression.startswith("-location "):
+        pointer = gdb.parse_and_eval("&(%s)" % expression[len("-location "):])
+        place["location"] = "*(%s) 0x%x" % (pointer.type.unqualified(), int(pointer))
+    return place
+
+
+def location(expression, wanted):
+    """The user's text as long as it is still about the same."""
+    try:
+        same = meant(expression)["location"] == wanted
+    except gdb.error:
+        same = False
+    return expression if same else "-location " + wanted
+
+
+def thread_ids():
+    return {t.global_num: t.ptid[1] for t in gdb.selected_inferior().threads()}
+
+
+class Breakpoints:
+    """get() and put(): [{number, text, hits, and where the text alone means another one: tid, frame, location}]"""
+
+    def __init__(self, scratch):
+        self.scratch = scratch
+        self.changed = True
+        self.known = []
+        self.meant = {}
+        self.before = {}  # hits in GDBs before this one
+        self.seen = {}  # hits in this one
+        for event in (gdb.events.breakpoint_created, gdb.events.breakpoint_modified, gdb.events.breakpoint_deleted):
+            event.connect(self.note)
+        gdb.events.breakpoint_created.connect(self.note_new)
+
+    def note(self, _):
+        self.changed = True
+
+    def note_new(self, point):
+        try:
+            if point.expression:
+                self.meant[point.number] = meant(point.expression)
+        except (gdb.error, RuntimeError, AttributeError):
+            pass  # its text is all that is known of it
+
+    def get(self):
+        if self.changed:
+            self.known = self.read()
+            self.changed = False
+        return self.known
+
+    @staticmethod
+    def refuse_system_calls():
+        """The target has none to stop at; and GDB 13 dies when it saves such a catchpoint."""
+        for n in re.findall(r"^(\d+) +catchpoint .* (?:syscalls? |<any syscall>)", quietly("info breakpoints"), re.M):
+            quietly("delete " + n)
+            say("catchpoint %s is deleted: a recording cannot be stopped at system calls (fredctl events lists them)" % n)
+
+    def read(self):
+        self.refuse_system_calls()
+        rows = Row.all()
+        if not rows:
+            return []
+        quietly("save breakpoints " + self.scratch)
+        with open(self.scratch, encoding="utf-8", errors="surrogateescape") as f:
+            texts = re.findall(r"^(?!disable \$bpnum)\S.*\n(?:[ \t].*\n|disable \$bpnum.*\n)*", f.read(), re.M)
+        os.unlink(self.scratch)
+        if len(texts) != len(rows) and not os.statvfs(os.path.dirname(self.scratch)).f_bavail:
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), self.scratch)  # GDB does not tell
+        if len(texts) != len(rows):
+            raise ValueError("%d breakpoints are saved as %d" % (len(rows), len(texts)))
+        ids = thread_ids()
+        return [self.describe(row, text, ids) for row, text in zip(rows, texts)]
+
+    def describe(self, row, text, ids):
+        first, rest = text.split("\n", 1)
+        if row.matching:
+            first += " " + row.matching
+        if row.address and re.search(r" \*.*\$", first):  # as *$pc
+            first = re.sub(r" \*.*?(?= thread \d+$|$)", " *" + row.address, first)
+        if row.disposition == "dis":  # in front of a `disable`, which it undoes
+            rest = ("enable count %d $bpnum\n" % row.enable_count if row.enable_count > 1 else "enable once $bpnum\n") + rest
+        one = {"number": row.number, "text": first + "\n" + rest, "hits": self.hits(row), **self.meant.get(row.number, {})}
+        thread = re.search(r" thread (\d+)$", first)
+        if thread and int(thread.group(1)) in ids:
+            one["tid"] = ids[int(thread.group(1))]
+        return one
+
+    def hits(self, row):
+        if row.hits < self.seen.get(row.number, 0):  # `run` begins to count again
+            self.before.pop(row.number, None)
+        self.seen[row.number] = row.hits
+        return row.hits + self.before.get(row.number, 0)
+
+    def put(self, saved):
+        at = 1
+        for one in saved:
+            at = self.skip_to(at, one["number"])
+            try:
+                at += self.make(one)
+                self.before[at - 1] = one.get("hits", 0)
+            except gdb.error as why:
+                say("breakpoint %d (%s) cannot be set again: %s" % (one["number"], one["text"].splitlines()[0], why))
+
+    @staticmethod
+    def skip_to(at, number):
+        """Numbers that are in use no more: a breakpoint nowhere takes each."""
+        while at < number:
+            quietly("tbreak *0")
+            quietly("delete $bpnum")
+            at += 1
+        return at
+
+    @staticmethod
+    def text_now(one):
+        """With this GDB's number of the thread, and a location that names what it meant."""
+        text = one["text"]
+        if "tid" in one:
+            number = [n for n, tid in thread_ids().items() if tid == one["tid"]]
+            if not number:
+                raise gdb.error("its thread, %d, is no more" % one["tid"])
+            text = re.sub(r" thread \d+$", " thread %d" % number[0], text, count=1, flags=re.M)
+        if "location" in one:
+            text = re.sub(r" (-location .*?)(?= thread \d+$|$)", lambda found: " " + location(found.group(1), one["location"]), text,
+                          count=1, flags=re.M)
+        return text
+
+    def make(self, one):
+        before = int(gdb.convenience_variable("bpnum") or 0)
+        with open(self.scratch, "w", encoding="utf-8", errors="surrogateescape") as f:
+            f.write(self.text_now(one))
+        try:
+            in_some_frame(lambda: quietly("source " + self.scratch), one["text"].startswith(WATCHES), one.get("frame"))
+        finally:
+            os.unlink(self.scratch)
+        return int(gdb.convenience_variable("bpnum")) - before
+
+    def say_hits(self):
+        """GDB counts from 0, and lets nobody set that."""
+        for row in Row.all():
+            hits = self.hits(row)
+            if hits != row.hits:
+                gdb.write("%d: hit %d time%s with those before the session was resumed\n" % (row.number, hits, "s" if hits > 1 else ""))
