@@ -454,14 +454,15 @@ int target_launch(struct target *t, struct err *e)
 		.null_stdio = 1,
 		.new_session = 1,
 		.default_signals = 1,
+		.every_cpu = 1,
 	};
 	if (!t->own_root[0] && access(img->cwd, X_OK) && img->execfn[0] == '/')
 		spec.cwd = "/";
 	if (launch_program(&spec, &t->pid, e))
 		return err_wrap(e, "starting %s for the replay", img->execfn);
-	pin(t);
 	if (wait_state(t, 0, NULL, e) || check_state(t, NULL, e))
 		return -1;
+	pin(t);
 	return 0;
 }
 

@@ -10,6 +10,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/sched.h>
+#include <sched.h>
 #include <signal.h>
 #include <string.h>
 #include <sys/personality.h>
@@ -83,6 +84,14 @@ static void reset_signals(int all)
 			syscall(SYS_rt_sigaction, sig, &dfl, NULL, sizeof(dfl.mask));
 }
 
+static void allow_every_cpu(void)
+{
+	cpu_set_t set;
+
+	memset(&set, 0xff, sizeof(set));
+	sched_setaffinity(0, sizeof(set), &set); /* the kernel keeps those that there are */
+}
+
 static enum stage child_exec(const struct launch_spec *s, int *sock, const sigset_t *mask)
 {
 	sigset_t none;
@@ -100,6 +109,8 @@ static enum stage child_exec(const struct launch_spec *s, int *sock, const sigse
 		return STAGE_ROOT;
 	if (s->cwd && chdir(s->cwd))
 		return STAGE_CWD;
+	if (s->every_cpu)
+		allow_every_cpu();
 	reset_signals(s->default_signals);
 	sigemptyset(&none);
 	sigprocmask(SIG_SETMASK, s->default_signals ? &none : mask, NULL);

@@ -28,6 +28,7 @@ struct launch_spec {
 	int default_signals;
 	int hold; /* it stays in its exec stop, traced by the caller, which lets it go; it dies with the caller */
 	int own_group; /* it leads a process group of its own */
+	int every_cpu; /* it may run on all, wherever the caller is bound to: an allocator counts them before anything is recorded */
 };
 
 /*
