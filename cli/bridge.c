@@ -156,18 +156,19 @@ static int begin(struct bridge *b, int *code, struct err *e)
 	return *code ? 1 : 0;
 }
 
-int bridge_open(struct bridge *b, struct err *e)
+int bridge_open(struct bridge *b, const struct cli *cli, struct err *e)
 {
-	*b = (struct bridge){.worker = -1, .signal_fd = -1, .listener = -1};
+	*b = (struct bridge){.worker = -1, .signal_fd = -1, .listener = -1, .cli = cli};
+	bar_init(&b->bar, cli);
 	return make_dir(b, e);
 }
 
 int bridge_start(struct bridge *b, const struct cli *cli, json_t *params, int *code, struct err *e)
 {
-	int r = bridge_open(b, e);
+	int r = bridge_open(b, cli, e);
 
-	b->cli = cli;
 	b->params = params;
+	json_object_set_new(params, "progress", json_boolean(b->bar.progress.on));
 	if (r || (b->listener = bridge_listen(b, "worker", b->path, e)) < 0)
 		return -1;
 	json_object_set_new(params, "socket", json_string(b->path));
@@ -211,8 +212,8 @@ int bridge_restart(struct bridge *b, bool stop, struct err *e)
 	_exit(code < 0 ? err_exit_code(e->kind) : code);
 }
 
-/* 0: this direction is over. */
-static int pass(int from, int to)
+/* 0: this direction is over. bar: what goes there is not for the debugger; or NULL. */
+static int pass(int from, int to, struct bar *bar)
 {
 	char data[65536];
 	ssize_t n;
@@ -220,7 +221,7 @@ static int pass(int from, int to)
 	do
 		n = read(from, data, sizeof(data));
 	while (n < 0 && errno == EINTR);
-	return n > 0 && !write_full(to, data, (size_t)n);
+	return n > 0 && !write_full(to, data, bar ? bar_take(bar, data, (size_t)n) : (size_t)n);
 }
 
 int bridge_copy(struct bridge *b, int fd)
@@ -236,9 +237,9 @@ int bridge_copy(struct bridge *b, int fd)
 			continue;
 		}
 		if (p[0].revents)
-			going = pass(fd, b->worker);
+			going = pass(fd, b->worker, NULL);
 		if (going && p[1].revents)
-			going = pass(b->worker, fd);
+			going = pass(b->worker, fd, &b->bar);
 		stop = bridge_signalled(b, &p[2]);
 	}
 	close(fd);
@@ -255,6 +256,7 @@ void bridge_end(struct bridge *b)
 	b->listener = -1;
 	json_decref(b->params);
 	b->params = NULL;
+	bar_fini(&b->bar);
 	if (b->dir[0]) {
 		unlink(b->path);
 		rmdir(b->dir);

@@ -10,7 +10,7 @@
 #include <stdbool.h>
 #include <sys/types.h>
 
-#include "cli/cmd.h"
+#include "cli/bar.h"
 
 struct bridge {
 	char dir[64]; /* private, for sockets */
@@ -23,12 +23,13 @@ struct bridge {
 	json_t *params; /* of the operation, for another worker */
 	pid_t gdb; /* gdb_run.h */
 	bool interrupts, ending; /* likewise */
+	struct bar bar; /* of what the worker is doing */
 	int listener; /* where the worker connects */
 	char path[108]; /* the same */
 };
 
 /* Without an operation: for one whose worker is the caller's own. bridge_end in any case. */
-int bridge_open(struct bridge *b, struct err *e);
+int bridge_open(struct bridge *b, const struct cli *cli, struct err *e);
 /*
  * Starts the operation `debug` with these params (stolen) and waits until its worker is there. 0; -1 with e set; or
  * in the child process 1: *code is the command's exit code, which it returns (-1 with e set).

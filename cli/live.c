@@ -380,7 +380,7 @@ int live_start(struct bridge *b, struct live_opts *o, int *code, struct err *e)
 			 .breaks = {.scene = &l.scene, .libraries = true, .signals = true}};
 	int fd[2];
 
-	if (bridge_open(b, e))
+	if (bridge_open(b, o->cli, e))
 		return -1;
 	snprintf(l.stance, sizeof(l.stance), "%s/stance", b->dir);
 	snprintf(l.session, sizeof(l.session), "%s/session", b->dir);

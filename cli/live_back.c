@@ -67,11 +67,11 @@ static int hear_past(struct live *l, struct buf *answer, struct err *e)
 		got = rsp_receive(&l->past, &p, e);
 		if (got <= 0)
 			return got < 0 ? -1 : err_set(e, ERR_INTERNAL, "the replay has ended: `live` returns to the program");
-		if (!is_text(&p)) {
+		if (got == RSP_PACKET && !is_text(&p)) {
 			rsp_escape(answer, p.data, p.len);
 			return 1;
 		}
-		if (rsp_send(&l->conn, p.data, p.len, e))
+		if (got == RSP_NOTE ? rsp_note(&l->conn, p.data, p.len, e) : rsp_send(&l->conn, p.data, p.len, e))
 			return -1;
 	} while (l->past.in.len);
 	return 0;

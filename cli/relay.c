@@ -210,6 +210,8 @@ static int recover(struct relay *r, struct err *e)
 	do {
 		if (r->lost++ == LOST_MAX)
 			return err_set(e, ERR_INTERNAL, "%u workers were lost one after the other", LOST_MAX);
+		bar_fini(&r->b->bar);
+		bar_init(&r->b->bar, r->b->cli);
 		fprintf(stderr, "\nfred: the worker of this session has ended; another one goes back to the last stop\n");
 		buf_clear(&r->from_worker.packet);
 		r->from_worker.left = 0;
@@ -232,6 +234,8 @@ static bool pass(struct relay *r, struct relay_stream *s, int from, int to)
 	while (n < 0 && errno == EINTR);
 	if (n <= 0)
 		return false;
+	if (s == &r->from_worker)
+		n = (ssize_t)bar_take(&r->b->bar, data, (size_t)n);
 	note(r, s, data, (size_t)n);
 	if (write_full(to, data, (size_t)n))
 		return true;
@@ -265,6 +269,8 @@ int relay_run(struct relay *r, struct err *e)
 			return 0;
 		if (r->second)
 			second_handle(r->second, p + 3, b->worker);
+		/* GDB does not pass a Ctrl-C on while it waits for a command of fred's that is no step of the program's */
+		b->interrupts = is(&r->asked, "qRcmd,") && !str_starts(r->asked.data, PROMPT);
 		if (bridge_signalled(b, &p[2]))
 			return 1;
 	}

@@ -182,6 +182,8 @@ int changes_list(struct debug *d, const char *args, struct buf *out, struct err 
 	d->travel.breaks = mine;
 	free(c.v);
 	d->jumped = true;
+	if (r && e->kind == ERR_CANCELLED)
+		return -1;
 	if (travel_goto_pc(&d->travel, here.event, here.pc, here.hits, r ? &why : e)) {
 		if (r)
 			log_warn("the session does not come back: %s", why.text);

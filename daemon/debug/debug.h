@@ -4,6 +4,7 @@
 #define FRED_DEBUG_DEBUG_H
 
 #include "base/buf.h"
+#include "debug/busy.h"
 #include "debug/divert.h"
 #include "debug/lines.h"
 #include "debug/past.h"
@@ -24,6 +25,8 @@ struct debug {
 	char *program; /* keep.h: the file */
 	bool inexact; /* it does not stand quite where it stood: to be told */
 	struct rsp_conn conn;
+	struct busy busy;
+	struct op_ctx op; /* of nav */
 	struct lines lines;
 	char *later; /* a command to be run by the next step */
 	struct buf said; /* what commands have said since the last prompt: for a user interface that was not told */
@@ -36,6 +39,8 @@ struct debug {
 	bool jumped; /* it stands elsewhere than the debugger knows */
 };
 
+/* Text for the user, while the debugger waits for an answer. */
+void debug_say(struct debug *d, const char *text);
 /* What was written to the copy is forgotten. */
 void debug_end_diversion(struct debug *d);
 /* To a position as the user wrote it. */

@@ -7,37 +7,14 @@
 #include <string.h>
 
 #include "base/cleanup.h"
-#include "base/clock.h"
 #include "base/log.h"
 #include "base/str.h"
 #include "debug/travel_int.h"
 #include "session/watch.h"
 
-#define SAY_EVERY_S 2
-
-struct search {
-	struct debug *d;
-	double said;
-};
-
-/* A search that takes long says how far it is. */
 static void show(void *arg, double fraction, const char *text)
 {
-	struct search *s = arg;
-	struct err ignored;
-	char line[160];
-	int n;
-
-	if (clock_s() - s->said < SAY_EVERY_S)
-		return;
-	s->said = clock_s();
-	n = snprintf(line, sizeof(line), "%.100s (%d %%)\n", text ? text : "searching", (int)(fraction * 100));
-	rsp_say(&s->d->conn, line, (size_t)n, &ignored);
-}
-
-static bool cancelled(void *arg)
-{
-	return rsp_interrupted(&((struct search *)arg)->d->conn);
+	busy_show(arg, fraction, text ? text : "searching");
 }
 
 /* libstdc++ brings the methods that the compiler inlined, such as size(). */
@@ -45,8 +22,7 @@ static const struct gdb_opts with_scripts = {.auto_load = true};
 
 static int search(struct debug *d, const struct watch_params *p, json_t **result, struct err *e)
 {
-	struct search s = {.d = d, .said = clock_s()};
-	struct op_ctx ctx = {.fd = -1, .show = show, .cancelled = cancelled, .arg = &s};
+	struct op_ctx ctx = {.fd = -1, .show = show, .cancelled = busy_is_over, .arg = d};
 	cleanup_gdb struct gdb *g = gdb_new(&with_scripts, e);
 	int r;
 
@@ -150,7 +126,7 @@ int debug_reverse_watch(struct debug *d, const char *args, struct buf *out, stru
 		if (!go_there(d, result, out, e))
 			return 0;
 	}
-	if (travel_goto_pc(&d->travel, here.event, here.pc, here.hits, &why))
+	if (e->kind != ERR_CANCELLED && travel_goto_pc(&d->travel, here.event, here.pc, here.hits, &why))
 		log_warn("the session does not come back to %s: %s", bad, why.text);
 	return -1;
 }

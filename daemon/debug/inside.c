@@ -9,9 +9,15 @@
 #include "view/outside.h"
 
 #define END_SLOT (TRACE_SLOTS - 1)
-#define SLICE_NS 50000000u /* how often the user is asked whether to stop */
-#define PASSED_ASK 1024 /* ... by conditions that are false */
+#define STOPS_ASK 256 /* ... by stops, those included that are none */
+#define STEPS_ASK 1024
+#define LIMIT_NEAR_NS 5000 /* of CPU time: nothing is waited for so exactly */
 #define STEPS_MAX 5000000u /* inside the shim, without leaving it */
+
+bool inside_is_given_up(struct inside *in, unsigned every)
+{
+	return !(++in->beats & (every - 1)) && in->interrupted && in->interrupted(in->ctx);
+}
 
 int inside_copy(struct inside *in, struct trace *from, struct trace *to, struct err *e)
 {
@@ -135,6 +141,8 @@ static int step_seeing(struct inside *in, struct trace *t, const struct breaks *
 	for (unsigned i = 0; i < STEPS_MAX; i++) {
 		int seen;
 
+		if (inside_is_given_up(in, STEPS_ASK))
+			return err_set(e, ERR_CANCELLED, "interrupted");
 		if (step_raw(in, t, b, sig, &handler, &watched, stop, e))
 			return -1;
 		if (stop->kind == STOP_OVER && watched.kind)
@@ -256,15 +264,39 @@ static int pass_by(struct inside *in, struct trace *t, int *sig, struct breaks *
 	return t->alive ? breaks_lift(b, t->pid, pc, false, e) : 0;
 }
 
+/* A slice of the CPU time that is left up to `end` (0: any). 1: none is. */
+static int next_slice(struct trace *t, uint64_t end, struct trace_limit *slice, struct err *e)
+{
+	uint64_t now;
+
+	*slice = (struct trace_limit){.wall_ns = INSIDE_SLICE_NS};
+	if (!end)
+		return 0;
+	if (trace_cpu_ns(t->pid, &now, e))
+		return -1;
+	slice->cpu_ns = end > now ? end - now : 0;
+	return slice->cpu_ns < LIMIT_NEAR_NS;
+}
+
 static int run_inserted(struct inside *in, struct trace *t, int *sig, struct breaks *b,
 			const struct trace_limit *limit, struct stop *stop, struct err *e)
 {
-	static const struct trace_limit slice = {.wall_ns = SLICE_NS};
+	struct trace_limit slice;
+	unsigned every = STOPS_ASK;
+	uint64_t end = 0;
 
-	for (unsigned i = 1;; i++) {
-		bool ask = i % PASSED_ASK == 0;
+	if (limit && trace_cpu_ns(t->pid, &end, e))
+		return -1;
+	end += limit ? limit->cpu_ns : 0;
+	for (;;) {
+		int late = next_slice(t, end, &slice, e);
 
-		if (run_with(in, t, sig, b, limit ? limit : &slice, stop, e))
+		if (late < 0)
+			return -1;
+		*stop = (struct stop){.kind = late ? STOP_LIMIT : inside_is_given_up(in, every) ? STOP_INTERRUPT : 0};
+		if (stop->kind)
+			return 0;
+		if (run_with(in, t, sig, b, &slice, stop, e))
 			return -1;
 		if (stop->kind == STOP_BREAK)
 			stop->kind = inside_meets(b, t);
@@ -273,16 +305,9 @@ static int run_inserted(struct inside *in, struct trace *t, int *sig, struct bre
 			if (pass_by(in, t, sig, b, stop, e))
 				return -1;
 		}
-		if (stop->kind == STOP_LIMIT && !limit) {
-			*stop = (struct stop){0};
-			ask = true;
-		}
-		if (stop->kind)
+		if (stop->kind && stop->kind != STOP_LIMIT)
 			return 0;
-		if (ask && in->interrupted && in->interrupted(in->ctx)) {
-			stop->kind = STOP_INTERRUPT;
-			return 0;
-		}
+		every = stop->kind ? 1 : STOPS_ASK;
 	}
 }
 

@@ -60,6 +60,7 @@ struct inside {
 	/* Does the user want to stop? May be NULL, which it is when a segment was entered. */
 	bool (*interrupted)(void *ctx);
 	void *ctx;
+	unsigned beats; /* how often that might have been asked */
 	struct goal *goal; /* a step ends there too, though it be invisible; NULL: none */
 };
 

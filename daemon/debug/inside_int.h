@@ -64,6 +64,10 @@ int inside_walk_marks(struct inside *in, struct goal *g, struct err *e);
 /* Can it be walked: are there only a few points in the program's own code, and without conditions? */
 bool inside_is_plain(const struct inside *in, const struct breaks *b);
 
+#define INSIDE_SLICE_NS 50000000u /* of what runs on: how often the user is asked whether to stop */
+/* Does the user want to stop? Asked only each `every` times, which is a power of 2: the question costs a microsecond. */
+bool inside_is_given_up(struct inside *in, unsigned every);
+
 int inside_copy(struct inside *in, struct trace *from, struct trace *to, struct err *e);
 /* Kills a copy; fine on a zeroed one. */
 void inside_drop(struct trace *t);

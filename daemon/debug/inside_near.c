@@ -311,6 +311,7 @@ static int count_arrivals(struct inside *in, struct goal *g, struct candidate *c
 /* The last mark's copy goes to the nth arrival at pc. 1: it does not come. */
 static int go_to_arrival(struct inside *in, uint64_t pc, uint64_t nth, struct trace *t, struct err *e)
 {
+	static const struct trace_limit slice = {.wall_ns = INSIDE_SLICE_NS};
 	struct trace_stop s = {0};
 	struct arrivals a;
 	int sig = 0, r;
@@ -319,7 +320,9 @@ static int go_to_arrival(struct inside *in, uint64_t pc, uint64_t nth, struct tr
 		return -1;
 	r = arrivals_open(&a, t, &pc, 1, nth);
 	while (!r && !arrivals_is_stop(&s)) {
-		r = trace_set_watch(t, END_SLOT, SEGMENT_TURN_ADDR, 8, e) || trace_cont(t, sig, NULL, &s, e) ? -1 : 0;
+		r = trace_set_watch(t, END_SLOT, SEGMENT_TURN_ADDR, 8, e) || trace_cont(t, sig, &slice, &s, e) ? -1 : 0;
+		if (!r && s.why == TRACE_TIMEOUT && inside_is_given_up(in, 1))
+			r = err_set(e, ERR_CANCELLED, "interrupted");
 		sig = s.why == TRACE_SIGNAL ? s.info.si_signo : 0;
 		if (!r && (s.why == TRACE_EXITED || s.slots))
 			r = 1;

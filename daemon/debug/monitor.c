@@ -151,12 +151,13 @@ static int run(void *arg, const char *command, struct buf *out, struct err *e)
 	return err_set(e, ERR_USAGE, "%.*s: no such command (`monitor help` lists them)", (int)n, command);
 }
 
-int monitor(void *arg, const char *command, struct buf *out, struct err *e)
+int monitor_later(struct debug *d, const char *command, struct buf *out, struct err *e)
 {
-	struct debug *d = arg;
 	size_t had = out->len;
-	int r = run(arg, command, out, e);
+	int r = run(d, command, out, e);
 
+	if (r)
+		busy_return(d, e);
 	if (!strcmp(command, "said"))
 		return r;
 	if (str_starts(command, "prompt"))
@@ -166,4 +167,10 @@ int monitor(void *arg, const char *command, struct buf *out, struct err *e)
 	if (r)
 		buf_addf(&d->said, "fred: %s\n", e->text);
 	return r;
+}
+
+int monitor(void *arg, const char *command, struct buf *out, struct err *e)
+{
+	busy_begin(arg, false);
+	return monitor_later(arg, command, out, e);
 }

@@ -123,7 +123,7 @@ static void run_later(struct debug *d)
 	cleanup_buf struct buf text = {0};
 	struct err why = {0};
 
-	if (monitor(d, command, &text, &why))
+	if (monitor_later(d, command, &text, &why))
 		buf_addf(&text, "fred: %s\n", why.text);
 	rsp_say(&d->conn, text.data, text.len, &why);
 }
@@ -169,6 +169,11 @@ static int move(struct debug *d, enum rsp_resume how, int tid, struct stop *stop
 		stop->kind = STOP_STEP;
 		return 0;
 	}
+	/* of a command of many short steps, none asks by itself */
+	if (busy_is_over(d)) {
+		stop->kind = STOP_INTERRUPT;
+		return 0;
+	}
 	switch (how) {
 	case RSP_CONTINUE:
 		return travel_continue(t, stop, e);
@@ -182,7 +187,7 @@ static int move(struct debug *d, enum rsp_resume how, int tid, struct stop *stop
 	return err_set(e, ERR_INTERNAL, "no such way to go on");
 }
 
-static void say(struct debug *d, const char *text)
+void debug_say(struct debug *d, const char *text)
 {
 	struct err ignored;
 
@@ -192,7 +197,7 @@ static void say(struct debug *d, const char *text)
 void debug_end_diversion(struct debug *d)
 {
 	if (divert_is_on(&d->divert) && !d->divert.ran)
-		say(d, "fred: what was written is forgotten: a recording cannot be changed\n");
+		debug_say(d, "fred: what was written is forgotten: a recording cannot be changed\n");
 	divert_end(&d->divert);
 }
 
@@ -206,7 +211,7 @@ static int run_call(struct debug *d, enum rsp_resume how, struct stop *stop, str
 	if (stop->kind != STOP_OVER)
 		return 0;
 	divert_end(&d->divert);
-	say(d, "fred: the called function ended the program; the recording stands where it stood\n");
+	debug_say(d, "fred: the called function ended the program; the recording stands where it stood\n");
 	return 0;
 }
 
@@ -250,7 +255,7 @@ static void tell_signal(struct debug *d, enum rsp_resume how)
 	bool onwards = how == RSP_CONTINUE || how == RSP_STEP;
 
 	if (d->signalled && d->chooses && !d->passes && onwards && !d->later && !d->jumped && !divert_is_on(&d->divert))
-		say(d, "fred: the recorded program got this signal, and gets it here: a recording cannot be changed\n");
+		debug_say(d, "fred: the recorded program got this signal, and gets it here: a recording cannot be changed\n");
 	d->passes = false;
 }
 
@@ -274,13 +279,14 @@ static int resume(void *arg, enum rsp_resume how, int tid, struct rsp_stop *out,
 	if (how == RSP_BACK_STEP)
 		tid = stepped_back(d, tid);
 	tell_signal(d, how);
+	busy_begin(d, true);
 	if (move_or_call(d, how, tid, &stop, e)) {
-		if (e->kind != ERR_CANCELLED)
+		if (busy_return(d, e))
 			return -1;
 		stop.kind = STOP_INTERRUPT;
 	}
 	if (stop.kind == STOP_FIRST)
-		say(d, "fred: this thread begins here; reverse-continue goes on to what was before\n");
+		debug_say(d, "fred: this thread begins here; reverse-continue goes on to what was before\n");
 	tell_end(d, &stop);
 	d->signalled = stop.kind == STOP_SIGNAL || stop.kind == STOP_HANDLER;
 	translate(d, &stop, out);
@@ -318,7 +324,8 @@ static int restart(void *arg, const char *args, struct rsp_stop *out, struct err
 	(void)args; /* whatever program and arguments are named: they are the recorded ones */
 	/* the debugger counts on its breakpoints being gone with the program */
 	breaks_fini(&d->travel.breaks);
-	if (debug_goto(d, "start", e))
+	busy_begin(d, true);
+	if (debug_goto(d, "start", e) && busy_return(d, e))
 		return -1;
 	travel_stop_at_signals(&d->travel);
 	d->jumped = false;
@@ -341,13 +348,6 @@ static int open_file(void *arg, const char *path)
 	uint32_t images[] = {d->process, d->nav.t.root};
 
 	return kept_open(d->rec, images, 2, path);
-}
-
-static bool interrupted(void *arg)
-{
-	struct debug *d = arg;
-
-	return rsp_interrupted(&d->conn);
 }
 
 static int connect_client(const char *path, struct err *e)
@@ -408,7 +408,7 @@ static int serve(struct debug *d, const char *socket_path, bool stay, struct err
 
 	if (fd < 0)
 		return -1;
-	d->travel.interrupted = interrupted;
+	d->travel.interrupted = busy_beat;
 	d->travel.ctx = d;
 	for (;;) {
 		r = serve_one(d, fd, e);
@@ -501,7 +501,7 @@ int op_debug(const json_t *params, struct op_ctx *ctx, json_t **result, struct e
 		travel_init(&d.travel, &d.nav);
 		find_end(&d);
 		r = begin(&d, params, &live, e);
-		d.nav.ctx = NULL; /* from here on the terminal is the debugger's: no progress bar in it */
+		busy_init(&d, json_is_true(json_object_get(params, "progress")));
 		if (!r)
 			r = serve(&d, path, stay, e);
 		lines_fini(&d.lines);

@@ -83,6 +83,8 @@ static int look(struct travel *t, const struct spot *s, uint64_t *best, unsigned
 		do
 			r = r ? r : inside_run(&t->in, &b, &stop, e);
 		while (!r && stop.kind == STOP_SIGNAL);
+		if (!r && stop.kind == STOP_INTERRUPT)
+			r = err_set(e, ERR_CANCELLED, "interrupted");
 	}
 	breaks_fini(&b);
 	return r;

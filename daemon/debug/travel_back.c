@@ -369,32 +369,33 @@ static uint64_t piece_before(struct travel *t, uint64_t to)
 	return to > first && nav_ckpt_before(t->nav, to - 1, &from) && from > first ? from : first;
 }
 
-/* Interrupted: it stands somewhere in between, which is no place to go on from. Behind `to` all has been searched. */
-static int given_up(struct travel *t, uint64_t to, struct err *e)
+/* Interrupted somewhere in between, which is no place to go on from; but behind `to`, at a checkpoint, all has been searched. */
+static int given_up(struct travel *t, uint64_t to, struct stop *stop, struct err *e)
 {
-	struct err other;
+	struct err why;
 
-	if (e->kind == ERR_CANCELLED && travel_goto(t, to, &other))
-		*e = other;
-	return -1;
+	if (e->kind != ERR_CANCELLED || travel_goto(t, to, &why))
+		return -1;
+	stop->kind = STOP_INTERRUPT;
+	return 0;
 }
 
 int travel_back_continue(struct travel *t, struct stop *stop, struct err *e)
 {
-	uint64_t to;
+	uint64_t to, here;
 	int r;
 
 	*stop = (struct stop){0};
 	r = go_inside(t, e) ? -1 : inside_back_to_stop(&t->in, &t->breaks, stop, e);
 	if (r <= 0)
 		return r ? -1 : at_stop(t, stop, e);
-	to = travel_event(t);
+	to = here = travel_event(t);
 	while (to > nav_first(t->nav) && (!breaks_empty(&t->breaks) || travel_has_signals(t))) {
 		uint64_t from = piece_before(t, to);
 		struct travel_last last;
 
 		if (sweep(t, from, to, &last, e))
-			return given_up(t, to, e);
+			return to == here ? -1 : given_up(t, to, stop, e);
 		if (last.k)
 			return travel_enter_any(t, last.event, e) || to_last(t, &last, stop, e) ? -1 : 0;
 		to = from;

@@ -82,13 +82,13 @@ static int skip_noise(struct buf *in)
 {
 	size_t n = 0;
 
-	while (n < in->len && in->data[n] != '$' && in->data[n] != INTERRUPT)
+	while (n < in->len && in->data[n] != '$' && in->data[n] != '%' && in->data[n] != INTERRUPT)
 		n++;
 	buf_consume(in, n);
 	if (!in->len)
 		return 0;
 	if (in->data[0] != INTERRUPT)
-		return RSP_PACKET;
+		return in->data[0] == '$' ? RSP_PACKET : RSP_NOTE;
 	buf_consume(in, 1);
 	return RSP_INTERRUPT;
 }
@@ -101,7 +101,7 @@ int rsp_parse(struct buf *in, struct buf *p)
 	size_t len;
 	bool good;
 
-	if (r != RSP_PACKET)
+	if (r != RSP_PACKET && r != RSP_NOTE)
 		return r;
 	end = memchr(in->data, '#', in->len);
 	len = end ? (size_t)(end - in->data) - 1 : 0;
@@ -116,7 +116,7 @@ int rsp_parse(struct buf *in, struct buf *p)
 	if (good)
 		unescape(p, in->data + 1, len);
 	buf_consume(in, len + 4);
-	return good ? RSP_PACKET : -1;
+	return good ? r : -1;
 }
 
 static int write_all(int fd, const char *p, size_t len, struct err *e)
@@ -134,7 +134,7 @@ static int write_all(int fd, const char *p, size_t len, struct err *e)
 	return 0;
 }
 
-int rsp_send(struct rsp_conn *c, const char *data, size_t len, struct err *e)
+static int send_framed(struct rsp_conn *c, char start, const char *data, size_t len, struct err *e)
 {
 	cleanup_buf struct buf b = {0};
 	char tail[3];
@@ -143,10 +143,20 @@ int rsp_send(struct rsp_conn *c, const char *data, size_t len, struct err *e)
 	tail[0] = '#';
 	tail[1] = digits[sum >> 4];
 	tail[2] = digits[sum & 15];
-	buf_add_char(&b, '$');
+	buf_add_char(&b, start);
 	buf_add(&b, data, len);
 	buf_add(&b, tail, 3);
 	return write_all(c->fd, b.data, b.len, e);
+}
+
+int rsp_send(struct rsp_conn *c, const char *data, size_t len, struct err *e)
+{
+	return send_framed(c, '$', data, len, e);
+}
+
+int rsp_note(struct rsp_conn *c, const char *data, size_t len, struct err *e)
+{
+	return send_framed(c, '%', data, len, e);
 }
 
 /* 0: the other side has closed. */
@@ -169,7 +179,7 @@ int rsp_receive(struct rsp_conn *c, struct buf *p, struct err *e)
 	for (;;) {
 		int r = rsp_parse(&c->in, p);
 
-		if (r == RSP_INTERRUPT)
+		if (r == RSP_INTERRUPT || r == RSP_NOTE)
 			return r;
 		if (r && !c->no_ack && write_all(c->fd, r > 0 ? "+" : "-", 1, e))
 			return -1;

@@ -49,7 +49,7 @@ class Terminal:
         self.tmux("send-keys", *keys)
 
     def type(self, line):
-        self.tmux("send-keys", "-l", line)
+        self.tmux("send-keys", "-l", "--", line)
         self.tmux("send-keys", "Enter")
 
     def resize(self, columns, lines):

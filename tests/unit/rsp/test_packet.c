@@ -93,6 +93,23 @@ static void test_interrupt(void **state)
 	buf_fini(&p);
 }
 
+/* Beside packets, and not acknowledged. */
+static void test_notes(void **state)
+{
+	struct buf in = {0}, p = {0};
+
+	(void)state;
+	add(&in, "+%fred:0#0b$abc#26%x#00");
+	assert_int_equal(rsp_parse(&in, &p), RSP_NOTE);
+	assert_string_equal(buf_str(&p), "fred:0");
+	assert_int_equal(rsp_parse(&in, &p), RSP_PACKET);
+	assert_string_equal(buf_str(&p), "abc");
+	assert_int_equal(rsp_parse(&in, &p), -1);
+	assert_int_equal(rsp_parse(&in, &p), 0);
+	buf_fini(&in);
+	buf_fini(&p);
+}
+
 static void test_escapes(void **state)
 {
 	uint8_t all[256], again[256];
@@ -121,6 +138,7 @@ int main(void)
 		cmocka_unit_test(test_whole),	  cmocka_unit_test(test_in_pieces),
 		cmocka_unit_test(test_damaged),	  cmocka_unit_test(test_too_long),
 		cmocka_unit_test(test_interrupt), cmocka_unit_test(test_escapes),
+		cmocka_unit_test(test_notes),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,0 +1,133 @@
+/* SPDX-License-Identifier: MIT */
+/* busy.c: see busy.h. */
+#define LOG_DOMAIN "busy"
+#include "debug/busy.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "base/clock.h"
+#include "base/log.h"
+#include "debug/debug.h"
+
+#define SHOW_AFTER_S 1.0
+#define SHOW_EVERY_S 0.25
+#define RETURN_S 0.7
+
+void busy_init(struct debug *d, bool shown)
+{
+	d->busy = (struct busy){.shown = shown};
+	d->op = (struct op_ctx){.fd = -1, .cancelled = busy_beat, .arg = d};
+	d->nav.ctx = &d->op;
+}
+
+void busy_begin(struct debug *d, bool resumed)
+{
+	struct err ignored;
+
+	d->busy.resumed = resumed;
+	d->busy.stop = false;
+	d->busy.since = clock_s();
+	d->busy.known = !spot_take(&d->travel, &d->busy.from, &ignored);
+	d->busy.from.event = travel_event(&d->travel);
+}
+
+bool busy_is_over(void *arg)
+{
+	struct debug *d = arg;
+	struct busy *b = &d->busy;
+
+	if (b->deaf)
+		return false;
+	b->stop |= rsp_interrupted(&d->conn);
+	return b->stop || (b->until > 0 && clock_s() > b->until);
+}
+
+void busy_show(struct debug *d, double fraction, const char *text)
+{
+	double now = clock_s(), ran = now - d->busy.since;
+	cleanup_buf struct buf note = {0};
+	struct err ignored;
+	char line[160];
+
+	if (!d->busy.shown || ran < SHOW_AFTER_S || now - d->busy.said < SHOW_EVERY_S)
+		return;
+	d->busy.said = now;
+	snprintf(line, sizeof(line), "%.3f;%.100s, %.0f s", fraction, text, ran);
+	buf_add_str(&note, BUSY_NOTE);
+	rsp_hex(&note, line, strlen(line));
+	rsp_note(&d->conn, note.data, note.len, &ignored);
+}
+
+bool busy_beat(void *arg)
+{
+	struct debug *d = arg;
+	uint64_t at = travel_event(&d->travel), total = travel_total(&d->travel);
+	char text[64];
+
+	snprintf(text, sizeof(text), "event %llu of %llu", (unsigned long long)at, (unsigned long long)total);
+	busy_show(d, total ? (double)at / (double)total : 0, text);
+	return busy_is_over(d);
+}
+
+/* Has nothing been moved, or not by more than an error says? */
+static bool still_stands(struct debug *d, const struct err *e)
+{
+	struct err ignored;
+	struct spot here;
+
+	if (divert_is_on(&d->divert))
+		return true;
+	if (d->travel.mode == TRAVEL_NOWHERE)
+		return false;
+	return e->kind != ERR_CANCELLED || (d->busy.known && !spot_take(&d->travel, &here, &ignored) &&
+					    spot_same(&d->busy.from, &here));
+}
+
+/* A checkpoint before event n. */
+static int go_near(struct debug *d, uint64_t n, struct err *e)
+{
+	uint64_t at = nav_first(&d->nav);
+	int r;
+
+	nav_ckpt_before(&d->nav, n, &at);
+	d->busy.deaf = true;
+	r = travel_goto(&d->travel, at, e);
+	d->busy.deaf = false;
+	return r;
+}
+
+static void tell(struct debug *d)
+{
+	char text[160];
+
+	snprintf(text, sizeof(text), "fred: the way back to where it stood is long: it stands behind event %llu now%s\n",
+		 (unsigned long long)travel_event(&d->travel), d->busy.resumed ? "" : ", as `stepi` will show");
+	debug_say(d, text);
+}
+
+int busy_return(struct debug *d, const struct err *e)
+{
+	struct busy *b = &d->busy;
+	bool exact = false;
+	struct err why;
+	int r = -1;
+
+	if (still_stands(d, e))
+		return e->kind == ERR_CANCELLED ? 0 : -1;
+	/* What is asked without a step leaves the program where the debugger believes it to be, unless the user insists. */
+	b->stop = false;
+	b->until = b->resumed && e->kind == ERR_CANCELLED ? clock_s() + RETURN_S : 0;
+	if (b->known)
+		r = spot_goto(&d->travel, &b->from, &exact, &why);
+	b->until = 0;
+	if (r)
+		r = go_near(d, b->from.event, &why);
+	if (r)
+		log_warn("the session does not come back to event %llu: %s", (unsigned long long)b->from.event, why.text);
+	else if (!exact)
+		tell(d);
+	d->jumped |= !exact && !b->resumed;
+	return e->kind == ERR_CANCELLED && !r ? 0 : -1;
+}

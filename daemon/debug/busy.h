@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * busy.h: a command of the debugger's that takes long. All that may take long asks again and again whether the user wants it
+ * to end, and by that tells how far it is. One that the user ended leaves the program where it stood; if the way back there
+ * is long too, at a place before that is near, and says so: Ctrl-C is not to take long.
+ *
+ * How far it is goes out as a notification of the remote protocol, %fred:HEX, where HEX is "FRACTION;TEXT" in hexadecimal
+ * (FRACTION from 0 to 1), when the command has run for a second, and some times a second then. Not as text for the console
+ * (`O` packets): GDB would put it into MI's records and into what is piped, and nobody here knows of what GDB's user sees.
+ * Who started the session knows: fredctl takes these notifications out of the stream and draws them (cli/bar.h). Where it
+ * has no terminal, none are sent; a GDB that got one would ignore it.
+ */
+#ifndef FRED_DEBUG_BUSY_H
+#define FRED_DEBUG_BUSY_H
+
+#include <stdbool.h>
+
+#include "base/err.h"
+#include "debug/spot.h"
+
+#define BUSY_NOTE "fred:"
+
+struct debug;
+
+struct busy {
+	bool shown; /* somebody draws it */
+	bool resumed; /* the debugger waits for the program to stop: it may stop elsewhere */
+	bool stop; /* the user wants it to end */
+	bool deaf; /* it ends anyhow */
+	double since, said; /* by clock_s */
+	double until; /* when to give up the way back; 0: never */
+	bool known; /* all of from is */
+	struct spot from; /* where the command began */
+};
+
+/* From here on d's process is moved for a debugger. shown: its client draws how far it is. */
+void busy_init(struct debug *d, bool shown);
+/* A command begins here. */
+void busy_begin(struct debug *d, bool resumed);
+/* Is it to end, with ERR_CANCELLED? arg: struct debug. */
+bool busy_is_over(void *arg);
+/* As that, and shows where the program is meanwhile. */
+bool busy_beat(void *arg);
+void busy_show(struct debug *d, double fraction, const char *text);
+/*
+ * A command has failed with e: the program stands where it stood, or, the user having ended it, near to there. 0: the user
+ * did; -1: for another reason.
+ */
+int busy_return(struct debug *d, const struct err *e);
+
+#endif
