@@ -103,7 +103,7 @@ static void tell(struct debug *d)
 	char text[160];
 
 	snprintf(text, sizeof(text), "fred: the way back to where it stood is long: it stands behind event %llu now%s\n",
-		 (unsigned long long)travel_event(&d->travel), d->busy.resumed ? "" : ", as `stepi` will show");
+		 (unsigned long long)travel_event(&d->travel), d->busy.resumed ? " (`undo` goes back)" : ", as `stepi` will show");
 	debug_say(d, text);
 }
 
