@@ -65,15 +65,6 @@ static int set_slots(struct trace *t, const struct breaks *b, struct err *e)
 	return trace_set_watch(t, END_SLOT, SEGMENT_TURN_ADDR, 8, e);
 }
 
-/*
- * The shim wants to look how far it is to the segment's end, which a copy needs not know (inside_end.c): it would take
- * some time at each stop, and in single steps never come out of its handler.
- */
-static bool is_tick(const struct inside *in, const struct trace_stop *s)
-{
-	return s->why == TRACE_SIGNAL && s->info.si_signo == INSIDE_TICK && in->interrupted_at_end && !in->to_end;
-}
-
 /* 0 or STOP_WATCH */
 static enum stop_kind watch_met(const struct breaks *b, const struct trace_stop *s, struct stop *stop)
 {
@@ -98,11 +89,9 @@ static int step_raw(struct inside *in, struct trace *t, const struct breaks *b, 
 		return -1;
 	if (trace_step(t, pass ? 0 : *sig, &s, e))
 		return -1;
-	*in_handler = *sig > 0;
-	if (is_tick(in, &s) && trace_step(t, 0, &s, e))
-		return -1;
 	if (b)
 		watch_met(b, &s, watched);
+	*in_handler = *sig > 0;
 	*sig = 0;
 	*stop = (struct stop){.kind = STOP_STEP};
 	if (s.why == TRACE_EXITED) {
@@ -217,7 +206,7 @@ static int judge(struct inside *in, struct trace *t, struct breaks *b, const str
 	}
 	if (stop->kind)
 		return 0;
-	if (watch_met(b, s, stop) || s->why != TRACE_SIGNAL || is_tick(in, s))
+	if (watch_met(b, s, stop) || s->why != TRACE_SIGNAL)
 		return 0;
 	*sig = s->info.si_signo;
 	if (trace_is_int3(s)) {
@@ -368,12 +357,8 @@ int inside_step(struct inside *in, const struct breaks *b, struct stop *stop, st
 	bool counted = in->counted;
 	uint64_t steps = in->steps;
 	struct gaze gaze;
-	int sig = in->sig, end = inside_is_at_end(in, e);
+	int sig = in->sig;
 
-	if (end) {
-		stop->kind = STOP_OVER;
-		return end < 0 ? -1 : 0;
-	}
 	/* on a copy: behind the end of the segment there is no way to look */
 	if (inside_copy(in, &in->now, &t, e))
 		return -1;
@@ -438,7 +423,7 @@ int inside_enter_any(struct inside *in, struct target *t, uint64_t n, struct out
 	memset(in, 0, sizeof(*in));
 	in->n = n;
 	in->outside = o;
-	if (segment_begin(&in->seg, t, n, e) || inside_learn_end(in, e) || sight_find(t->pid, &in->sight, e) ||
+	if (segment_begin(&in->seg, t, n, e) || sight_find(t->pid, &in->sight, e) ||
 	    trace_fork(&in->seg.held, in->seg.gadget, &in->base, e) ||
 	    trace_unshare_memory(&in->base, in->seg.gadget, e) || find_gaze(in, &in->base, &in->gaze, e) || first_visible(in, &stop, e)) {
 		struct err ignored;
@@ -496,7 +481,6 @@ int inside_leave(struct inside *in, struct err *e)
 	for (unsigned i = 0; i < in->marks; i++)
 		inside_drop(&in->mark[i]);
 	inside_drop(&in->base);
-	inside_drop(&in->end);
 	if (in->seg.held.alive && trace_detach(&in->seg.held, false, e))
 		r = -1;
 	if (segment_end_tracing(r ? &why : e))

@@ -182,16 +182,9 @@ int inside_back(struct inside *in, struct err *e)
 
 int inside_to_end(struct inside *in, struct err *e)
 {
-	struct trace end;
 	struct goal g;
 	uint64_t steps;
 
-	if (inside_ends_in_program(in)) {
-		if (inside_find_end(in, e) || inside_copy(in, &in->end, &end, e))
-			return -1;
-		inside_set_now(in, &end);
-		return 0;
-	}
 	if (inside_goal_init(&g, NULL, e) || inside_count_back(in, &g, &steps, e))
 		return -1;
 	return go(in, steps, e);

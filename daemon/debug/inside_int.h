@@ -68,16 +68,6 @@ bool inside_is_plain(const struct inside *in, const struct breaks *b);
 /* Does the user want to stop? Asked only each `every` times, which is a power of 2: the question costs a microsecond. */
 bool inside_is_given_up(struct inside *in, unsigned every);
 
-/* The shim's signal by which it finds its way to where a computation was interrupted. */
-#define INSIDE_TICK 64
-
-/* inside_end.c: does the segment end inside the program? */
-int inside_learn_end(struct inside *in, struct err *e);
-/* Is now there? 1: yes; 0: no, or it ends in the shim; -1: error. */
-int inside_is_at_end(struct inside *in, struct err *e);
-/* in->end, if it ends inside the program. */
-int inside_find_end(struct inside *in, struct err *e);
-
 int inside_copy(struct inside *in, struct trace *from, struct trace *to, struct err *e);
 /* Kills a copy; fine on a zeroed one. */
 void inside_drop(struct trace *t);

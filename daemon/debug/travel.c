@@ -6,7 +6,6 @@
 #include <string.h>
 
 #include "base/str.h"
-#include "debug/inside_int.h"
 #include "debug/travel_int.h"
 
 #define LAY_S 0.5 /* so much recorded time without a checkpoint is given some */
@@ -286,44 +285,15 @@ static int cross(struct travel *t, pid_t step, struct stop *stop, struct err *e)
 	return travel_hold(t, t->in.n + 1, e) || run_on(t, step, stop, e) ? -1 : 0;
 }
 
-/*
- * The segment ends where its thread was interrupted: the process itself, which finds that, makes the way again, past the stops up
- * to here.
- */
-static int go_again(struct travel *t, struct stop *stop, struct err *e)
-{
-	uint64_t k, pc, n = t->in.n;
-
-	if (inside_count_stops(&t->in, &t->breaks, &k, e) || trace_get_pc(&t->in.now, &pc, e))
-		return -1;
-	k += breaks_has(&t->breaks, pc) && inside_meets(&t->breaks, &t->in.now);
-	if (travel_hold(t, n, e))
-		return -1;
-	do
-		if (run_on(t, 0, stop, e))
-			return -1;
-	while (k-- && nav_at(t->nav) == n && stop->kind != STOP_INTERRUPT && stop->kind != STOP_END);
-	return 0;
-}
-
-/* From inside a segment to the next stop. */
-static int run_inside(struct travel *t, pid_t step, struct stop *stop, struct err *e)
-{
-	if (inside_ends_in_program(&t->in))
-		return go_again(t, stop, e);
-	if (inside_run(&t->in, &t->breaks, stop, e))
-		return -1;
-	t->tid = t->in.seg.tid;
-	return stop->kind == STOP_OVER ? cross(t, step, stop, e) : 0;
-}
-
 static int go_on(struct travel *t, struct stop *stop, struct err *e)
 {
 	if (t->mode == TRAVEL_GROUP)
 		return run_on(t, 0, stop, e);
 	if (travel_is_last(t))
 		return travel_run_to_edge(t, false, &t->breaks, stop, e);
-	return run_inside(t, 0, stop, e);
+	if (inside_run(&t->in, &t->breaks, stop, e))
+		return -1;
+	return stop->kind == STOP_OVER ? cross(t, 0, stop, e) : 0;
 }
 
 static int step_last(struct travel *t, pid_t tid, struct stop *stop, struct err *e)
@@ -346,9 +316,8 @@ static int step(struct travel *t, pid_t tid, struct stop *stop, struct err *e)
 		return run_on(t, tid, stop, e);
 	if (travel_is_last(t))
 		return step_last(t, tid, stop, e);
-	if (tid != t->in.seg.tid)
-		return run_inside(t, tid, stop, e);
-	if (inside_step(&t->in, &t->breaks, stop, e))
+	if (tid == t->in.seg.tid ? inside_step(&t->in, &t->breaks, stop, e)
+				 : inside_run(&t->in, &t->breaks, stop, e))
 		return -1;
 	t->tid = t->in.seg.tid;
 	if (stop->kind != STOP_OVER)

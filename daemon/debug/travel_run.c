@@ -11,6 +11,7 @@
 
 #define POLL_MS 2
 #define STOPS_ASK 256
+#define SIG_TICK 64 /* by which the shim finds its way to where a computation was interrupted */
 
 struct run {
 	struct travel *t;
@@ -82,13 +83,13 @@ static int is_stepped(struct run *r, struct group_thread *th, const struct trace
 /* A signal of the shim's that comes meanwhile waits: its handler would end in front of the instruction, and another one come. */
 static int step_one(struct group_thread *th, struct trace_stop *s, struct err *e)
 {
-	int sig = th->sig, held = sig == INSIDE_TICK ? sig : 0;
+	int sig = th->sig, held = sig == SIG_TICK ? sig : 0;
 
 	th->sig = 0;
 	if (trace_step(&th->t, held ? 0 : sig, s, e))
 		return -1;
-	if (s->why == TRACE_SIGNAL && s->info.si_signo == INSIDE_TICK) {
-		held = INSIDE_TICK;
+	if (s->why == TRACE_SIGNAL && s->info.si_signo == SIG_TICK) {
+		held = SIG_TICK;
 		if (trace_step(&th->t, 0, s, e))
 			return -1;
 	}
@@ -170,11 +171,11 @@ static bool is_for_later(struct run *r, struct group_thread *th, const struct tr
 	struct err ignored;
 	uint64_t pc;
 
-	if (th->t.tid != r->step || s->why != TRACE_SIGNAL || r->held || s->info.si_signo != INSIDE_TICK)
+	if (th->t.tid != r->step || s->why != TRACE_SIGNAL || r->held || s->info.si_signo != SIG_TICK)
 		return false;
 	if (trace_get_pc(&th->t, &pc, &ignored) || pc != r->before || !sight_is_certain(&r->t->sight, pc))
 		return false;
-	r->held = INSIDE_TICK;
+	r->held = SIG_TICK;
 	return true;
 }
 
@@ -318,8 +319,8 @@ static int resume(struct run *r, struct err *e)
 
 	for (unsigned i = 0; i < BREAKS_WATCHES; i++)
 		t->group.slot[i] = t->breaks.watch[i];
-	if (th && th->t.alive && th->sig == INSIDE_TICK) {
-		r->held = INSIDE_TICK;
+	if (th && th->t.alive && th->sig == SIG_TICK) {
+		r->held = SIG_TICK;
 		th->sig = 0;
 	}
 	if (th && th->t.alive && note_step(r, th, e))
