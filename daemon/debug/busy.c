@@ -44,30 +44,47 @@ bool busy_is_over(void *arg)
 	return b->stop || (b->until > 0 && clock_s() > b->until);
 }
 
+/* Asked in loops: most sessions need no clock for it. */
+static bool is_due(const struct busy *b)
+{
+	double now;
+
+	if (!b->shown)
+		return false;
+	now = clock_s();
+	return now - b->since >= SHOW_AFTER_S && now - b->said >= SHOW_EVERY_S;
+}
+
 void busy_show(struct debug *d, double fraction, const char *text)
 {
-	double now = clock_s(), ran = now - d->busy.since;
 	cleanup_buf struct buf note = {0};
 	struct err ignored;
 	char line[160];
 
-	if (!d->busy.shown || ran < SHOW_AFTER_S || now - d->busy.said < SHOW_EVERY_S)
+	if (!is_due(&d->busy))
 		return;
-	d->busy.said = now;
-	snprintf(line, sizeof(line), "%.3f;%.100s, %.0f s", fraction, text, ran);
+	d->busy.said = clock_s();
+	snprintf(line, sizeof(line), "%.3f;%.100s, %.0f s", fraction, text, d->busy.said - d->busy.since);
 	buf_add_str(&note, BUSY_NOTE);
 	rsp_hex(&note, line, strlen(line));
 	rsp_note(&d->conn, note.data, note.len, &ignored);
 }
 
-bool busy_beat(void *arg)
+static void show_place(struct debug *d)
 {
-	struct debug *d = arg;
 	uint64_t at = travel_event(&d->travel), total = travel_total(&d->travel);
 	char text[64];
 
 	snprintf(text, sizeof(text), "event %llu of %llu", (unsigned long long)at, (unsigned long long)total);
 	busy_show(d, total ? (double)at / (double)total : 0, text);
+}
+
+bool busy_beat(void *arg)
+{
+	struct debug *d = arg;
+
+	if (is_due(&d->busy))
+		show_place(d);
 	return busy_is_over(d);
 }
 
