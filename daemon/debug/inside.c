@@ -49,19 +49,11 @@ static int is_over(struct inside *in, struct trace *t, bool *over, struct err *e
 /* b NULL: no watchpoints. */
 static int set_slots(struct trace *t, const struct breaks *b, struct err *e)
 {
-	for (unsigned i = 0; i < BREAKS_WATCHES; i++) {
-		const struct group_slot *s = b ? &b->watch[i] : NULL;
-		int r;
+	static const struct group_slot off;
 
-		if (!s || s->kind == GROUP_OFF)
-			r = trace_clear(t, i, e);
-		else if (s->kind == GROUP_ACCESS)
-			r = trace_set_access(t, i, s->addr, s->len, e);
-		else
-			r = trace_set_watch(t, i, s->addr, s->len, e);
-		if (r)
+	for (unsigned i = 0; i < BREAKS_WATCHES; i++)
+		if (group_set_slot(t, i, b ? &b->watch[i] : &off, e))
 			return -1;
-	}
 	return trace_set_watch(t, END_SLOT, SEGMENT_TURN_ADDR, 8, e);
 }
 

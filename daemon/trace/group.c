@@ -136,23 +136,26 @@ void group_kill(struct group *g)
 	forget_all(g);
 }
 
+int group_set_slot(struct trace *t, unsigned i, const struct group_slot *s, struct err *e)
+{
+	switch (s->kind) {
+	case GROUP_OFF:
+		return trace_clear(t, i, e);
+	case GROUP_BREAK:
+		return trace_set_break(t, i, s->addr, e);
+	case GROUP_WRITE:
+		return trace_set_watch(t, i, s->addr, s->len, e);
+	case GROUP_ACCESS:
+		break;
+	}
+	return trace_set_access(t, i, s->addr, s->len, e);
+}
+
 static int set_slots(struct group *g, struct trace *t, struct err *e)
 {
-	for (unsigned i = 0; i < TRACE_SLOTS; i++) {
-		const struct group_slot *s = &g->slot[i];
-		int r = 0;
-
-		if (s->kind == GROUP_OFF)
-			r = trace_clear(t, i, e);
-		else if (s->kind == GROUP_BREAK)
-			r = trace_set_break(t, i, s->addr, e);
-		else if (s->kind == GROUP_WRITE)
-			r = trace_set_watch(t, i, s->addr, s->len, e);
-		else
-			r = trace_set_access(t, i, s->addr, s->len, e);
-		if (r)
+	for (unsigned i = 0; i < TRACE_SLOTS; i++)
+		if (group_set_slot(t, i, &g->slot[i], e))
 			return -1;
-	}
 	return 0;
 }
 

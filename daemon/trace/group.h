@@ -27,6 +27,9 @@ struct group_slot {
 	unsigned len;
 };
 
+/* Sets a thread's debug register i to that. */
+int group_set_slot(struct trace *t, unsigned i, const struct group_slot *s, struct err *e);
+
 struct group {
 	pid_t pid; /* 0: nothing is held */
 	unsigned n;
