@@ -41,6 +41,12 @@ static void find_real(void)
 	if (!real_table[REAL_dlsym] || !real_table[REAL_dlvsym])
 		shim_fail("dlsym");
 	for (int i = 0; i < REAL_COUNT; i++) {
+		/*
+		 * dlsym allocates the text of an error. The program's own allocator would begin with that, before there
+		 * is a log for the clocks that it reads.
+		 */
+		if (real_names[i].optional && !dl_find_real(real_names[i].name))
+			continue;
 		real_table[i] = real_names[i].version
 					? REAL(dlvsym)(RTLD_NEXT, real_names[i].name, real_names[i].version)
 					: REAL(dlsym)(RTLD_NEXT, real_names[i].name);
