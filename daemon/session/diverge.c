@@ -2,14 +2,12 @@
 /* diverge.c: see diverge.h. */
 #include "session/diverge.h"
 
-#include <inttypes.h>
-
 #include "base/buf.h"
-#include "base/maps.h"
 #include "reclog/describe.h"
+#include "session/caller.h"
 
 /* One side, as `fredctl events` would show it. */
-static void side(struct buf *b, uint32_t kind, const uint64_t *op, uint32_t n)
+static void side(struct buf *b, uint32_t kind, uint8_t hash, const uint64_t *op, uint32_t n)
 {
 	struct reader_event ev = {0};
 
@@ -19,21 +17,19 @@ static void side(struct buf *b, uint32_t kind, const uint64_t *op, uint32_t n)
 	}
 	ev.rec.kind = (uint8_t)kind;
 	ev.rec.flags = reader_kind(kind)->flags;
+	ev.rec.hash = hash;
 	ev.rec.nops = (uint8_t)n;
 	for (uint32_t i = 0; i < n && i < 8; i++)
 		ev.rec.op[i] = op[i];
 	describe_event_what(b, &ev);
 }
 
-/* "FILE+0xOFFSET" of an address in the process, or the bare address. */
-static void caller(struct buf *b, pid_t pid, uint64_t pc)
+/* What differs is then the object, and its address all that there is. */
+static uint8_t got_hash(const struct replay_diverge *d)
 {
-	struct mapping m;
-
-	if (maps_find(pid, pc, &m) && m.path[0])
-		buf_addf(b, "%s+0x%" PRIx64, m.path, pc - m.lo + m.offset);
-	else
-		buf_addf(b, "0x%" PRIx64, pc);
+	return d->got_kind && (reader_kind(d->got_kind)->flags & RF_H) && d->got_n == 1
+		       ? rlog_hash_addr((const void *)(uintptr_t)d->got[0])
+		       : 0;
 }
 
 int diverge_explain(const struct target *t, struct err *e)
@@ -43,10 +39,10 @@ int diverge_explain(const struct target *t, struct err *e)
 
 	buf_addf(&b, "the replay diverged at event %llu, thread %u: %s; expected: ",
 		   (unsigned long long)d->event, d->thread, d->text);
-	side(&b, d->expected_kind, d->expected, d->expected_n);
+	side(&b, d->expected_kind, (uint8_t)d->expected_hash, d->expected, d->expected_n);
 	buf_add_str(&b, "; got: ");
-	side(&b, d->got_kind, d->got, d->got_n);
+	side(&b, d->got_kind, got_hash(d), d->got, d->got_n);
 	buf_add_str(&b, "; called from ");
-	caller(&b, t->pid, d->caller);
+	caller_add(&b, t->pid, d->caller);
 	return err_set(e, ERR_INTERNAL, "%s", buf_str(&b));
 }

@@ -159,6 +159,7 @@ _Noreturn void turn_diverge(struct thr *t, const struct rlog_rec *want, enum rlo
 	}
 	d->thread = t->ordinal;
 	d->expected_kind = want ? want->kind : 0;
+	d->expected_hash = want && (want->flags & RF_H) ? want->hash : 0;
 	d->got_kind = got;
 	d->expected_n = d->got_n = 0;
 	for (unsigned i = 0; want && i < want->nops && i < 8; i++)

@@ -89,7 +89,8 @@ struct replay_diverge {
 	uint32_t expected_n, got_n;
 	uint64_t event; /* number of the event that did not match */
 	uint64_t caller; /* return address in the program */
-	char text[200]; /* what differs, NUL-terminated */
+	char text[196]; /* what differs, NUL-terminated */
+	uint32_t expected_hash; /* of the object, where the kind has one */
 };
 
 /* Where a thread waits in the shim: what its caller keeps in registers, with rsp and rip as behind that wait. */
