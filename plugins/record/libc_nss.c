@@ -37,7 +37,6 @@ LIB_VOID(LIB_NSS, setgrent, (void), ())
 LIB_VOID(LIB_NSS, endgrent, (void), ())
 LIB_CALL(LIB_NSS, int, getgrouplist, (const char *user, gid_t group, gid_t *groups, int *n), (user,
 	 group, groups, n))
-LIB_CALL(LIB_NSS, int, initgroups, (const char *user, gid_t group), (user, group))
 LIB_CALL(LIB_NSS, char *, getlogin, (void), ())
 LIB_CALL(LIB_NSS, int, getlogin_r, (char *buf, size_t n), (buf, n))
 

@@ -391,7 +391,7 @@ void sig_entry(int sig, siginfo_t *si, void *ucv)
 		sig_user[sig].handler(sig, si, ucv);
 		return;
 	}
-	if (G.mode != SHIM_RECORD)
+	if (G.mode != SHIM_RECORD || setxid_signal(t, sig, si, ucv))
 		return;
 	if (t->blocking) {
 		uint64_t sp = frame_below(__builtin_frame_address(0));

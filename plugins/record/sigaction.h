@@ -26,6 +26,7 @@ static inline int sig_has_handler(int sig)
 	return (unsigned long)sig_user[sig].handler > 1;
 }
 
+#define SIG_SETXID 33 /* glibc's */
 #define SIG_OURS (SIG_BIT(SIGSYS) | SIG_BIT(SIG_PREEMPT)) /* never blocked */
 /* What the recorder needs, and the program may only believe to be blocked (t->hidden). */
 uint64_t sig_never_blocked(void);
@@ -33,5 +34,7 @@ uint64_t sig_never_blocked(void);
 void sig_set_default(int sig);
 /* Tells the kernel what it must do for this signal in this mode. */
 void sig_apply(int sig);
+/* setxid.c: 1: this was libc's signal for that, and has been handled. */
+int setxid_signal(struct thr *t, int sig, siginfo_t *si, void *uc);
 
 #endif

@@ -182,6 +182,7 @@ enum rlog_call {
 	RLOG_CALL_TSC = 8, /* rdtsc, rdtscp: the result; payload: the processor (4 bytes) */
 	RLOG_CALL_SELF_MEM = 9, /* behind a write to /proc/self/mem: the address */
 	RLOG_CALL_GROUP = 7, /* from here on in a group of processes that share memory (a CALL without CALLRET) */
+	RLOG_CALL_SETXID = 10, /* setuid and its like, in all threads */
 };
 
 /*

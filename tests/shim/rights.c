@@ -10,6 +10,7 @@
 #include <grp.h>
 #include <linux/capability.h>
 #include <pthread.h>
+#include <semaphore.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/stat.h>
@@ -76,6 +77,61 @@ static void share(void)
 	CHECK(in_child(write_shared) == 0 && *shared == 7);
 }
 
+static sem_t idle, leave;
+static pthread_mutex_t done_lock = PTHREAD_MUTEX_INITIALIZER;
+static int done;
+
+static void *wait_idle(void *arg)
+{
+	uid_t r, e, s;
+
+	sem_post(&idle);
+	while (sem_wait(&leave))
+		;
+	CHECK(getresuid(&r, &e, &s) == 0 && r == NOBODY && e == NOBODY && s == NOBODY);
+	return arg;
+}
+
+static void *compute(void *arg)
+{
+	unsigned long n = 1;
+
+	for (int ends = 0; !ends;) {
+		for (int i = 0; i < 100000; i++)
+			n = n * 31 + (n >> 7);
+		pthread_mutex_lock(&done_lock);
+		ends = done;
+		pthread_mutex_unlock(&done_lock);
+	}
+	CHECK(n != 0);
+	return arg;
+}
+
+/* libc tells each of them, by a signal, to change its own. */
+static void drop_user_of_threads(void)
+{
+	pthread_t t[6];
+
+	NEED(sem_init(&idle, 0, 0) == 0 && sem_init(&leave, 0, 0) == 0);
+	for (int i = 0; i < 6; i++)
+		NEED(pthread_create(&t[i], NULL, i < 4 ? wait_idle : compute, NULL) == 0);
+	for (int i = 0; i < 4; i++)
+		sem_wait(&idle);
+	for (int i = 0; i < 20; i++)
+		CHECK(seteuid(i % 2 ? 0 : NOBODY) == 0 && geteuid() == (i % 2 ? 0 : NOBODY));
+	CHECK(initgroups("root", 0) == 0 && setgroups(0, NULL) == 0 && getgroups(0, NULL) == 0);
+	CHECK(setgid(NOBODY) == 0 && setresuid(NOBODY, NOBODY, NOBODY) == 0);
+	CHECK(setuid(0) == -1 && errno == EPERM);
+	for (int i = 0; i < 4; i++)
+		sem_post(&leave);
+	pthread_mutex_lock(&done_lock);
+	done = 1;
+	pthread_mutex_unlock(&done_lock);
+	for (int i = 0; i < 6; i++)
+		CHECK(pthread_join(t[i], NULL) == 0);
+	go_on();
+}
+
 static void drop_user(void)
 {
 	gid_t groups[4];
@@ -130,6 +186,7 @@ int main(void)
 		return check_status();
 	}
 	CHECK(in_child(drop_user) == 0);
+	CHECK(in_child(drop_user_of_threads) == 0);
 	step("user and groups");
 	CHECK(in_child(drop_caps) == 0);
 	step("capabilities");
