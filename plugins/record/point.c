@@ -2,6 +2,8 @@
 /* point.c: see point.h. Runs in a signal handler on top of the program's code. */
 #include "record/point.h"
 
+#include "record/holes.h"
+
 #include <sys/auxv.h>
 #include <time.h>
 
@@ -30,7 +32,8 @@ struct look {
 	struct point_region region[REGIONS];
 	uint64_t seen[LINES_HASH];
 	struct point_block block[POINT_BLOCKS];
-	uint32_t nblocks;
+	uint32_t nblocks, nholes;
+	struct hole hole[HOLES_MAX];
 	uint64_t alt_lo, alt_end; /* the stack for handlers, with nothing of worth on it */
 	uint64_t stack_lo, stack_end; /* what is below the stack pointer is nobody's; above it, up to here, all is looked at */
 	struct {
@@ -140,13 +143,29 @@ static const struct range *find_range(const struct look *l, uint64_t addr)
 	return lo < l->nranges && addr >= l->range[lo].lo ? &l->range[lo] : 0;
 }
 
+/* Of [*lo, hi), what lies before the first hole: *lo becomes its start. Its end; 0: there is nothing. */
+static uint64_t next_piece(const struct look *l, uint64_t *lo, uint64_t hi)
+{
+	for (uint32_t i = 0; i < l->nholes && l->hole[i].lo < hi; i++) {
+		if (l->hole[i].lo > *lo)
+			return l->hole[i].lo;
+		if (l->hole[i].hi > *lo)
+			*lo = l->hole[i].hi;
+	}
+	return *lo < hi ? hi : 0;
+}
+
 static void add_region(struct look *l, uint64_t lo, uint64_t hi)
 {
+	uint64_t end;
+
 	lo &= ~7ull;
-	if (hi < lo + 8 || l->nregions == REGIONS || l->nwords + (hi - lo) / 8 > WORDS)
-		return;
-	l->region[l->nregions++] = (struct point_region){lo, (hi - lo) / 8};
-	l->nwords += (uint32_t)((hi - lo) / 8);
+	for (hi &= ~7ull; (end = next_piece(l, &lo, hi)); lo = end) {
+		if (l->nregions == REGIONS || l->nwords + (end - lo) / 8 > WORDS)
+			return;
+		l->region[l->nregions++] = (struct point_region){lo, (end - lo) / 8};
+		l->nwords += (uint32_t)((end - lo) / 8);
+	}
 }
 
 /* Four at a time, so that they do not wait for each other. */
@@ -177,14 +196,22 @@ static void find_alt_stack(struct look *l)
 	l->alt_end = l->alt_lo + ss.ss_size;
 }
 
+static void add_block(struct look *l, uint64_t lo, uint64_t hi)
+{
+	uint64_t end;
+
+	for (; l->nblocks < POINT_BLOCKS && (end = next_piece(l, &lo, hi)); lo = end)
+		l->block[l->nblocks++] = (struct point_block){lo, end - lo, point_hash(lo, end - lo)};
+}
+
 /* Hashes of up to so many pages. */
 static void add_blocks(struct look *l, uint64_t lo, uint64_t hi, uint32_t limit)
 {
-	for (uint32_t n = 0; lo + 8 <= hi && n < limit && l->nblocks < POINT_BLOCKS; n++) {
+	for (uint32_t n = 0; lo + 8 <= hi && n < limit; n++) {
 		uint64_t end = (lo & ~(uint64_t)(PAGE - 1)) + PAGE < hi ? (lo & ~(uint64_t)(PAGE - 1)) + PAGE : hi & ~7ull;
 
 		if (lo >= l->alt_end || end <= l->alt_lo)
-			l->block[l->nblocks++] = (struct point_block){lo, end - lo, point_hash(lo, end - lo)};
+			add_block(l, lo, end);
 		lo = end;
 	}
 }
@@ -270,6 +297,8 @@ static void choose_regions(struct look *l, const uint64_t *regs, int alone)
 	uint32_t first;
 
 	l->nranges = l->nregions = l->nwords = l->nlines = l->nblocks = 0;
+	l->out.head.stack_lo = l->out.head.stack_hi = 0;
+	l->nholes = holes_list(l->hole);
 	__builtin_memset(l->seen, 0, sizeof(l->seen));
 	maps_each(add_range, &r);
 	stack = find_range(l, sp);
@@ -279,6 +308,8 @@ static void choose_regions(struct look *l, const uint64_t *regs, int alone)
 	end = sp + STACK_BYTES < stack->hi ? sp + STACK_BYTES : stack->hi;
 	add_region(l, sp, end);
 	add_blocks(l, end, stack->hi, STACK_BLOCKS);
+	l->out.head.stack_lo = sp;
+	l->out.head.stack_hi = end;
 	l->stack_lo = stack->lo;
 	l->stack_end = end + STACK_BLOCKS * PAGE;
 	if (!alone) /* others write to memory at the same time, on replay in another order */

@@ -4,7 +4,8 @@
  *
  * No counter tells how far a thread has got, so the place is known by what the thread's state is there:
  * registers, the stack above, the program's own data, and what those point to. Of what is beyond the first part of the
- * stack and of the data, and of the pages around what is pointed to, there are hashes.
+ * stack and of the data, and of the pages around what is pointed to, there are hashes. Where a replay does not have
+ * what was recorded in any case (holes.h), nothing is looked at.
  *
  * Not all of it says something: dead registers and stack slots hold what the shim or the kernel left there, which differs
  * between recording and replay. What has changed in the computation has been written by the program: so on replay
@@ -39,6 +40,7 @@ struct point {
 	uint64_t hits;
 	uint64_t run_ns, least_ns; /* CPU time since the event before: about, and at least */
 	uint64_t regions, words, blocks;
+	uint64_t stack_lo, stack_hi; /* of the stack, what regions may be of */
 	uint64_t reg[POINT_REGS];
 };
 

@@ -205,7 +205,7 @@ static void send_copy(struct seek *s, ucontext_t *uc)
 	begin(s, 0, SEEK_WRONG);
 	s->walk = xlate_new(s->want[REG_RIP], &ops, s);
 	point_regs(uc, regs);
-	seek_rebase(s, regs);
+	seek_rebase(s, regs, SEEK_ALL);
 	s->natives = 0;
 	at = s->walk ? xlate_enter(s->walk, (uint64_t)*rip) : 0;
 	if (!at)

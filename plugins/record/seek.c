@@ -173,7 +173,7 @@ static void look(struct seek *s, const ucontext_t *uc)
 		return;
 	point_regs(uc, regs);
 	seek_look(s, regs, 1);
-	seek_rebase(s, regs);
+	seek_rebase(s, regs, SEEK_ALL);
 }
 
 /* ---- to a place that is known by how often it is come to (chaos_step.c) ---- */

@@ -99,8 +99,12 @@ int seek_matches(struct seek *s, const uint64_t *regs);
 uint32_t seek_doubts(struct seek *s, const uint64_t *regs, uint32_t limit);
 /* It stands at the place: what is not as recorded is no doubt the next time. */
 void seek_remember(const struct seek *s);
-/* The recorder has run, and left something in registers and on the stack: only what changes from here on must. */
-void seek_rebase(struct seek *s, const uint64_t *regs);
+/*
+ * The recorder has run, and left something in registers and on the stack below top: of those, only what changes from here
+ * on must.
+ */
+void seek_rebase(struct seek *s, const uint64_t *regs, uint64_t top);
+#define SEEK_ALL UINT64_MAX
 /* A word that says no, and that translated code can look at. */
 void seek_filter(const struct seek *s, const uint64_t *regs, struct xlate_filter *f);
 /* At the last look: the longest time in ns, until the place, that a clock says; is there one? */

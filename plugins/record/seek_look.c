@@ -112,15 +112,20 @@ static struct point_region region_at(const struct seek *s, uint64_t i)
 	return g;
 }
 
-/* Or in what libc and the recorder keep of a thread. */
+static int in_frames(const struct seek *s, uint32_t i)
+{
+	return s->addr[i] >= s->head.stack_lo && s->addr[i] < s->head.stack_hi;
+}
+
+/* In what libc and the recorder keep of a thread. */
+static int in_thread(const struct seek *s, uint32_t i)
+{
+	return s->addr[i] - (s->tls - TLS_BYTES) < 2 * TLS_BYTES;
+}
+
 static int on_stack(const struct seek *s, uint32_t i)
 {
-	struct point_region stack;
-
-	if (i < POINT_REGS)
-		return 0;
-	stack = region_at(s, 0);
-	return s->addr[i] - stack.addr < stack.words * 8 || s->addr[i] - (s->tls - TLS_BYTES) < 2 * TLS_BYTES;
+	return i >= POINT_REGS && (in_frames(s, i) || in_thread(s, i));
 }
 
 void seek_demand(struct seek *s, uint32_t i, unsigned must)
@@ -241,12 +246,21 @@ int seek_matches(struct seek *s, const uint64_t *regs)
 	return 1;
 }
 
-/* Only the program writes it: no register that calls may change, and not the stack, where calls leave what they like. */
-static int is_kept(const struct seek *s, uint32_t i)
+/* A call of the recorder leaves it alone, when the stack pointer is not above its address. */
+static enum xlate_until kept_until(const struct seek *s, uint32_t i)
 {
 	if (i < POINT_REGS)
-		return i < POINT_GREGS && (KEPT & BIT(i));
-	return !on_stack(s, i);
+		return i < POINT_GREGS && (KEPT & BIT(i)) ? XLATE_FOR_EVER : XLATE_CALL;
+	if (in_frames(s, i))
+		return XLATE_CALL_ABOVE;
+	return in_thread(s, i) ? XLATE_CALL : XLATE_FOR_EVER;
+}
+
+static int is_kept(const struct seek *s, uint32_t i, uint64_t top)
+{
+	enum xlate_until until = kept_until(s, i);
+
+	return until == XLATE_FOR_EVER || (until == XLATE_CALL_ABOVE && s->addr[i] >= top);
 }
 
 /*
@@ -263,12 +277,12 @@ static int is_programs(const struct seek *s, uint32_t i)
 	       at - s->image_lo < s->image_len;
 }
 
-void seek_rebase(struct seek *s, const uint64_t *regs)
+void seek_rebase(struct seek *s, const uint64_t *regs, uint64_t top)
 {
 	uint32_t n = 0;
 
 	for (uint32_t i = 0; i < s->words; i++) {
-		if (is_kept(s, i))
+		if (is_kept(s, i, top))
 			continue;
 		s->base[i] = seek_word(s, regs, i);
 		s->clock[i].last = s->base[i];
@@ -366,7 +380,7 @@ static int makes_filter(const struct seek *s, const uint64_t *regs, uint32_t i, 
 	*f = (struct xlate_filter){.set = 1, .reg = is_reg ? xlate_reg[i] : XLATE_MEMORY, .half = must != 3};
 	f->addr = must == 2 ? s->addr[i] + 4 : s->addr[i];
 	f->value = must == 2 ? s->want[i] >> 32 : s->want[i] & seek_mask(must);
-	f->native = is_kept(s, i);
+	f->until = kept_until(s, i);
 	return 1;
 }
 
@@ -375,11 +389,11 @@ void seek_filter(const struct seek *s, const uint64_t *regs, struct xlate_filter
 	struct xlate_filter other;
 
 	if (regs[REG_RSP] != s->want[REG_RSP]) {
-		*f = (struct xlate_filter){.set = 1, .reg = xlate_reg[REG_RSP], .value = s->want[REG_RSP], .native = 1};
+		*f = (struct xlate_filter){.set = 1, .reg = xlate_reg[REG_RSP], .value = s->want[REG_RSP], .until = XLATE_FOR_EVER};
 		return;
 	}
-	for (uint32_t k = 0; k < s->nmust && !f->native; k++)
-		if (makes_filter(s, regs, s->list[k], &other))
+	for (uint32_t k = 0; k < s->nmust && f->until != XLATE_FOR_EVER; k++)
+		if (makes_filter(s, regs, s->list[k], &other) && (!f->set || other.until > f->until))
 			*f = other;
 }
 

@@ -21,7 +21,7 @@ void walk_look(struct seek *s, const uint64_t *regs, int all)
 	uint64_t natives = xlate_natives(s->walk);
 
 	if (natives != s->natives)
-		seek_rebase(s, regs);
+		seek_rebase(s, regs, xlate_native_top(s->walk));
 	s->natives = natives;
 	if (all)
 		seek_look(s, regs, 0);
@@ -70,7 +70,7 @@ static enum xlate_go hit(void *arg, const uint64_t *regs, uint64_t hits, struct 
 	}
 	/* there may be one now */
 	if (s->until)
-		*f = (struct xlate_filter){.set = 1, .native = 1, .reg = XLATE_HITS, .value = s->until};
+		*f = (struct xlate_filter){.set = 1, .until = XLATE_FOR_EVER, .reg = XLATE_HITS, .value = s->until};
 	else
 		seek_filter(s, regs, f);
 	return XLATE_ON;

@@ -66,6 +66,7 @@ static int lock_wait(struct thr *t, pthread_mutex_t *m)
 	int ret = try_for_a_while(t, m);
 
 	if (ret == EBUSY) {
+		holes_add(m, sizeof(*m));
 		wait_of(t, m, WAIT_MUTEX);
 		wait_begin(t);
 		ret = REAL(pthread_mutex_lock)(m);
@@ -148,6 +149,7 @@ static int lock_timed(struct thr *t, pthread_mutex_t *m, const clockid_t *clock,
 	else
 		ret = REAL(pthread_mutex_trylock)(m);
 	if (ret == EBUSY) {
+		holes_add(m, sizeof(*m));
 		wait_of(t, m, WAIT_OTHER);
 		wait_begin(t);
 		ret = clock ? REAL(pthread_mutex_clocklock)(m, *clock, ts) : REAL(pthread_mutex_timedlock)(m, ts);
@@ -272,6 +274,7 @@ static int rwlock_try(struct thr *t, enum rlog_kind kind, pthread_rwlock_t *l, i
 			return REAL(name) args;                                                    \
 		CALLER();                                                                          \
 		if (real_first(t) && !rwlock_try(t, kind, l, &ret, once, ts)) {                   \
+			holes_add(l, sizeof(*l));                                                  \
 			wait_of(t, l, (ts) ? WAIT_OTHER : WAIT_RWLOCK);                           \
 			wait_begin(t);                                                             \
 			ret = REAL(name) args;                                                     \
@@ -320,6 +323,7 @@ EXPORT int pthread_barrier_wait(pthread_barrier_t *b)
 	CALLER();
 	ev(t, RLOG_BARRIER, b, 0, 0);
 	if (G.mode == SHIM_RECORD) {
+		holes_add(b, sizeof(*b));
 		wait_of(t, b, WAIT_BARRIER);
 		wait_begin_event(t);
 		ret = REAL(pthread_barrier_wait)(b);

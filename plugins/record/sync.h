@@ -3,6 +3,7 @@
 #ifndef FRED_RECORD_SYNC_H
 #define FRED_RECORD_SYNC_H
 
+#include "record/holes.h"
 #include "record/shim.h"
 
 #define CALLER() (t->caller = (uint64_t)__builtin_return_address(0))
@@ -45,6 +46,7 @@ static inline int real_first(struct thr *t)
 			return REAL(name)(obj);                                                    \
 		CALLER();                                                                          \
 		ev(t, RLOG_OBJ_DESTROY, obj, 0, 0);                                                \
+		holes_remove(obj);                                                                 \
 		ret = REAL(name)(obj);                                                             \
 		ev_done(t);                                                                        \
 		shim_leave(t);                                                                     \

@@ -51,6 +51,8 @@ static int cond_wait(struct thr *t, enum cond_how how, pthread_cond_t *c, pthrea
 	if (G.mode == SHIM_RECORD) {
 		if (unlikely(!t->cs))
 			cs_outside(t);
+		holes_add(c, sizeof(*c));
+		holes_add(m, sizeof(*m)); /* when it is locked again, that it was waited for is in it */
 		wait_of(t, c, how == COND_PLAIN ? WAIT_COND : WAIT_OTHER);
 		t->waits[1] = m;
 		CANCELLABLE(t, RLOG_COND_WOKE, c, ret, real_cond_wait(how, c, m, clock, ts));
@@ -187,6 +189,7 @@ static int shared_sem(struct thr *t, sem_t *s, int once, clockid_t clock, const 
 		if (is_shared(s))                                                                  \
 			ret = shared_sem(t, s, once, clock, ts);                                   \
 		else if (real_first(t) && !sem_try(s)) {                                           \
+			holes_add(s, sizeof(*s));                                                  \
 			wait_of(t, s, (ts) || (once) ? WAIT_OTHER : WAIT_SEM);                    \
 			CANCELLABLE(t, RLOG_SEM_WAIT, s, ret, REAL(name) args);                    \
 		}                                                                                  \

@@ -379,6 +379,14 @@ uint64_t xlate_natives(const struct xlate *x)
 	return x->natives;
 }
 
+uint64_t xlate_native_top(struct xlate *x)
+{
+	uint64_t top = x->native_top;
+
+	x->native_top = 0;
+	return top;
+}
+
 void xlate_free(struct xlate *x)
 {
 	if (!x)

@@ -12,15 +12,17 @@
 
 /*
  * While this word has another value the function need not be called: found out without leaving the translated code.
- * reg: 0 to 15 as instructions number them. half: only the low 4 bytes, or those at addr. native: this says so too
- * when the recorder has been called since.
+ * reg: 0 to 15 as instructions number them. half: only the low 4 bytes, or those at addr.
  */
 enum { XLATE_MEMORY = -1 /* the 8 bytes at addr */, XLATE_HITS = -2 /* the count of hits */ };
+/* Until when it says so: the recorder is called; the same, from above addr, below which a call leaves what it likes. */
+enum xlate_until { XLATE_CALL, XLATE_CALL_ABOVE, XLATE_FOR_EVER };
 struct xlate_filter {
 	int reg, half;
 	uint64_t addr;
 	uint64_t value;
-	int set, native;
+	int set;
+	enum xlate_until until;
 };
 
 /* How it goes on behind the place: LEAVE: there, in the original code. STEP: the same, with the trap flag set. */
@@ -74,6 +76,7 @@ struct xlate_map {
 unsigned xlate_maps(const struct xlate *x, struct xlate_map m[XLATE_MAPS]);
 uint64_t xlate_hits(const struct xlate *x); /* so far */
 uint64_t xlate_natives(const struct xlate *x); /* how many calls of the recorder there were */
+uint64_t xlate_native_top(struct xlate *x); /* the highest stack pointer of those since this was asked before; 0: none */
 /* The thread has left the translated code. NULL is fine. */
 void xlate_free(struct xlate *x);
 

@@ -153,8 +153,23 @@ static void restore_two(struct cache *c)
 	put_gs(c, LOAD, RAX, GS(kept_rax));
 }
 
+/* The highest stack pointer of a call. */
+static void put_native_top(struct cache *c)
+{
+	uint8_t *below;
+
+	keep_flags(c);
+	put_gs(c, COMPARE, RSP, GS(native_top));
+	BYTES(c, 0x76, 0); /* jbe */
+	below = c->cur;
+	put_gs(c, STORE, RSP, GS(native_top));
+	below[-1] = (uint8_t)(c->cur - below);
+	restore_flags(c);
+}
+
 void emit_native(struct xlate *x, struct cache *c, uint64_t pc)
 {
+	put_native_top(c);
 	keep_two(c);
 	put_gs(c, LOAD, RAX, GS(natives));
 	BYTES(c, 0x48, 0x8d, 0x40, 0x01); /* lea 1(%rax), %rax */
@@ -218,14 +233,14 @@ void emit_filter(struct xlate *x, struct cache *c, const struct site *s, const s
 	uint8_t *value = c->cur, *start, *jump, *native = 0;
 
 	put64(c, f->value);
-	put64(c, x->natives);
+	put64(c, f->until == XLATE_CALL ? x->natives : f->addr);
 	start = c->cur;
 	keep_flags(c);
 	put_gs(c, 0xff, 0, GS(hits)); /* incq */
-	if (!f->native) {
-		put_gs(c, LOAD, RAX, GS(natives));
+	if (f->until != XLATE_FOR_EVER) {
+		put_gs(c, LOAD, RAX, f->until == XLATE_CALL ? GS(natives) : GS(native_top));
 		put_compare(c, value + 8);
-		BYTES(c, 0x75, 0); /* jne */
+		put(c, f->until == XLATE_CALL ? "\x75" : "\x77", 2); /* jne; ja */
 		native = c->cur;
 	}
 	put_filter_load(c, f);

@@ -38,7 +38,7 @@ struct xlate {
 	/* through GS: emitted code and the thunk know these offsets */
 	uint64_t reg[16];
 	uint64_t flags, target, stack, xsave, self, leave, thunk; /* 128 to 176 */
-	uint64_t site, by, hits, kept_rax, kept_rcx, kept_flags, native_at, natives;
+	uint64_t site, by, hits, kept_rax, kept_rcx, kept_flags, native_at, natives, native_top;
 	uint64_t arrivals, nth, sp, outside;
 	uint64_t native[NATIVE]; /* a ring: a jump out of the recorder leaves one behind */
 	struct { /* where branches by registers and memory go, by the low bits of the address */

@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: MIT */
+/* holes.c: see holes.h. An entry is one word, so that threads need no lock: of two that meet, one may be forgotten. */
+#include "record/holes.h"
+
+#define ADDRESS_BITS 47
+#define PROBES 16u
+
+static uint64_t holes[HOLES_MAX]; /* the address, and the bytes above it; 0: none */
+
+static uint64_t *slot(uint64_t addr, uint32_t probe)
+{
+	return &holes[((uint32_t)(addr * 0x9e3779b97f4a7c15ull >> 40) + probe) % HOLES_MAX];
+}
+
+static uint64_t address(uint64_t entry)
+{
+	return entry & ((1ull << ADDRESS_BITS) - 1);
+}
+
+void holes_add(const void *obj, uint64_t bytes)
+{
+	uint64_t addr = (uint64_t)obj, entry = addr | bytes << ADDRESS_BITS, *at, is;
+
+	for (uint32_t i = 0; i < PROBES; i++) {
+		at = slot(addr, i);
+		is = __atomic_load_n(at, __ATOMIC_RELAXED);
+		if (is == entry)
+			return;
+		if (!is || address(is) == addr)
+			break;
+	}
+	__atomic_store_n(at, entry, __ATOMIC_RELAXED);
+}
+
+void holes_remove(const void *obj)
+{
+	for (uint32_t i = 0; i < PROBES; i++) {
+		uint64_t *at = slot((uint64_t)obj, i);
+
+		if (address(__atomic_load_n(at, __ATOMIC_RELAXED)) == (uint64_t)obj)
+			__atomic_store_n(at, 0, __ATOMIC_RELAXED);
+	}
+}
+
+uint32_t holes_list(struct hole out[HOLES_MAX])
+{
+	uint32_t n = 0;
+
+	for (uint32_t i = 0; i < HOLES_MAX; i++) {
+		uint64_t is = __atomic_load_n(&holes[i], __ATOMIC_RELAXED), lo = address(is);
+		uint32_t k = n;
+
+		if (!is)
+			continue;
+		for (; k && out[k - 1].lo > lo; k--)
+			out[k] = out[k - 1];
+		out[k] = (struct hole){lo & ~7ull, (lo + (is >> ADDRESS_BITS) + 7) & ~7ull};
+		n++;
+	}
+	return n;
+}

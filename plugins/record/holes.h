@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * holes.h: memory of the program in which a replay does not have what was recorded: conditions, barriers, semaphores and locks
+ * that somebody has waited for. What libc keeps in them tells of the waits, and in a replay nobody waits there. So it says nothing
+ * about where a thread was interrupted (point.h).
+ */
+#ifndef FRED_RECORD_HOLES_H
+#define FRED_RECORD_HOLES_H
+
+#include <stdint.h>
+
+struct hole {
+	uint64_t lo, hi; /* multiples of 8 */
+};
+
+#define HOLES_MAX 512u
+
+/* Recording, any thread, at each wait: cheap beside that. If there are too many, some are forgotten. */
+void holes_add(const void *obj, uint64_t bytes);
+/* It is destroyed: what is written there from now on is the program's. */
+void holes_remove(const void *obj);
+/* Those that there are, in ascending order; how many. */
+uint32_t holes_list(struct hole out[HOLES_MAX]);
+
+#endif
