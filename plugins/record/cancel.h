@@ -49,14 +49,13 @@ static inline void wait_cancelled(void *p)
 		pthread_cleanup_pop(0);                                                            \
 	} while (0)
 
-/* Replay: handlers that ran in such a wait. */
-static inline void replay_cancellable(struct thr *t)
-{
-	t->cancellable = 1;
-	while (sig_deliver_replay(t))
-		;
-	t->cancellable = 0;
-}
+/* Replay: takes the record of such a wait, `take`, with the handlers that ran in it. */
+#define REPLAY_CANCELLABLE(t, take)                                                                \
+	do {                                                                                       \
+		(t)->cancellable = 1;                                                              \
+		take;                                                                              \
+		(t)->cancellable = 0;                                                              \
+	} while (0)
 
 /* Replay: the recorded wait ended so. */
 static inline void replay_cancelled(struct thr *t)

@@ -98,11 +98,8 @@ static void acquire(struct thr *t, struct lib_lock *l, FILE *f)
 {
 	const void *obj = f ? (void *)f : (void *)l;
 
-	if (G.mode == SHIM_REPLAY) {
-		while (sig_deliver_replay(t))
-			;
+	if (G.mode == SHIM_REPLAY)
 		ev(t, RLOG_LIB_LOCK, obj, 0, 0);
-	}
 	if (f)
 		file_take(t, f);
 	else
@@ -212,8 +209,6 @@ int lib_thread_lock_soon(struct thr *t, unsigned id)
 
 	if (G.mode == SHIM_RECORD)
 		return rec_lock_soon(t, &lib_locks[id]);
-	while (sig_deliver_replay(t))
-		;
 	if (!turn_peek(t, &r) || r.kind != RLOG_LIB_LOCK)
 		return 0;
 	acquire(t, &lib_locks[id], 0);

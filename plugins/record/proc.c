@@ -7,7 +7,9 @@
 #include "launch/notes.h"
 
 #include <elf.h>
+#include <errno.h>
 #include <linux/sched.h>
+#include <poll.h>
 #include <sched.h>
 #include <sys/ptrace.h>
 #include <sys/uio.h>
@@ -141,12 +143,30 @@ static long fork_record(struct thr *t, struct clone_args *c, int shares, uint64_
 	return ret;
 }
 
+/*
+ * The child says who it is, and the parent ends. Its threads wait for their turns in the same page: a turn of the child's that
+ * one of them took would be lost.
+ */
+static void outlive(pid_t parent)
+{
+	struct pollfd gone = {.events = POLLIN};
+
+	G.ctl->pid = (int)raw0(SYS_getpid);
+	raw_futex_wake((uint32_t *)&G.ctl->pid, 1);
+	gone.fd = (int)raw2(SYS_pidfd_open, parent, 0);
+	if (gone.fd < 0)
+		return;
+	while (raw3(SYS_poll, &gone, 1, -1) == -EINTR)
+		;
+	raw1(SYS_close, gone.fd);
+}
+
 static long fork_replay(struct thr *t, struct clone_args *c, int shares, uint64_t sp, ucontext_t *uc)
 {
 	uint64_t child;
 	int64_t ret;
 	int follow, both;
-	pid_t want;
+	pid_t want, me = (pid_t)raw0(SYS_getpid); /* a copy has another one than G.pid */
 
 	group_begin(t);
 	ev(t, RLOG_FORK, 0, 0, 0);
@@ -170,10 +190,12 @@ static long fork_replay(struct thr *t, struct clone_args *c, int shares, uint64_
 		}
 		pid = clone_process(&k);
 		if (pid == 0) {
-			if (both)
+			if (both) {
 				turn_attach((uint32_t)child);
-			else
+			} else {
 				raw0(SYS_setsid); /* CRIU can only dump who leads its session, and the parent ends */
+				outlive(me);
+			}
 			init_fork_child(t, (uint32_t)child, 0);
 			if (c->flags & CLONE_CHILD_SETTID)
 				pid_ns_show((int *)c->child_tid, G.shown_pid);
@@ -181,7 +203,7 @@ static long fork_replay(struct thr *t, struct clone_args *c, int shares, uint64_
 		}
 		if (pid < 0)
 			shim_fail("cannot fork with the recorded PID");
-		/* the child says who it is: it may be several forks further on by now */
+		/* it may be several forks further on by now */
 		while (follow && G.ctl->pid == G.pid)
 			raw_futex_wait((uint32_t *)&G.ctl->pid, (uint32_t)G.pid);
 		while (follow)

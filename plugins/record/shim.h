@@ -68,6 +68,7 @@ struct thr {
 	volatile char selector; /* Syscall User Dispatch: 0 lets calls through, 1 traps them */
 	int depth; /* > 0: inside the shim */
 	volatile int blocking; /* in a call that may block: a signal runs its handler at once */
+	int unrecorded; /* ... whose record comes behind it */
 	enum wait_kind internal; /* ... and only another thread of the process, or a handler, ends it */
 	const void *waits[2]; /* ... for a release of these */
 	const void *released; /* chaos: the object of its last event */
@@ -325,7 +326,8 @@ int sig_call_sync(struct thr *t, int sig, siginfo_t *si, void *uc);
 _Noreturn void sig_die(struct thr *t, int sig);
 void sig_deliver_pending(struct thr *t); /* recording */
 void sig_entry(int sig, siginfo_t *si, void *uc); /* the handler of the program's signals */
-int sig_deliver_replay(struct thr *t); /* replay: runs handlers while the next record is a SIGNAL */
+int sig_deliver_replay(struct thr *t); /* replay: runs the handler, if the next record is a SIGNAL; 0: it is not */
+int sig_deliver_waiting(struct thr *t); /* the same where a record begins: also if it came in a wait before that */
 
 /* --- sigaction.c --- */
 void sig_init(void);
@@ -512,12 +514,13 @@ static inline void wait_begin_event(struct thr *t)
 static inline void wait_begin(struct thr *t)
 {
 	t->clean = 0;
+	t->unrecorded = 1;
 	wait_begin_event(t);
 }
 
 static inline void wait_end(struct thr *t)
 {
-	t->blocking = 0;
+	t->blocking = t->unrecorded = 0;
 	t->internal = 0;
 	t->waits[0] = t->waits[1] = 0;
 	if (unlikely(G.serial))

@@ -25,7 +25,8 @@ struct handler_frame {
 };
 #define FRAME_MARGIN 2048u
 #define WIPE_MAX (2 * LATE_STACK) /* the frame is on another stack, if it is farther away */
-#define FRAME_DEPTH 63u /* bits of its address that say in the log how many handlers were running */
+#define FRAME_DEPTH 31u /* bits of its address that say in the log how many handlers were running */
+#define FRAME_WAITS 32u /* ... and whether it ran in a wait, and the next record of another kind is that wait's */
 
 void call_on_stack(int sig, void *info, void *uc, void *sp, void (*fn)(int, siginfo_t *, void *));
 __asm__(".text\n.type call_on_stack, @function\n"
@@ -101,7 +102,7 @@ static void call_handler(struct thr *t, int sig, const siginfo_t *si, uint64_t s
 	struct ksigaction *u = &sig_user[sig];
 	void (*fn)(int, siginfo_t *, void *) = u->handler;
 	int depth = t->depth, blocking = t->blocking, made_event = t->made_event;
-	int cancellable = t->cancellable;
+	int cancellable = t->cancellable, unrecorded = t->unrecorded;
 	enum wait_kind internal = t->internal;
 	uint64_t mask = handler_mask(sig), old = 0, hidden = t->hidden;
 	uint64_t caller = t->caller;
@@ -113,7 +114,7 @@ static void call_handler(struct thr *t, int sig, const siginfo_t *si, uint64_t s
 		u->handler = (void *)0;
 		sig_apply(sig);
 	}
-	t->blocking = 0; /* what comes from here on waits for the handler's events */
+	t->blocking = t->unrecorded = 0; /* what comes from here on waits for the handler's events */
 	if (uc)
 		__builtin_memcpy(&old, &uc->uc_sigmask, 8);
 	else
@@ -146,6 +147,7 @@ static void call_handler(struct thr *t, int sig, const siginfo_t *si, uint64_t s
 	t->selector = 0;
 	t->depth = depth;
 	t->blocking = blocking;
+	t->unrecorded = unrecorded;
 	t->internal = internal;
 	t->cancellable = cancellable;
 	t->made_event = made_event;
@@ -161,14 +163,14 @@ static void call_handler(struct thr *t, int sig, const siginfo_t *si, uint64_t s
 	t->mask_set = 1;
 }
 
-/* Payload: siginfo_t, address of the handler's stack and in its low bits how many run already. */
+/* Payload: siginfo_t, address of the handler's stack and in its low bits how many run already, and FRAME_WAITS. */
 static void rec_signal(struct thr *t, int sig, const siginfo_t *si, uint64_t sp)
 {
 	uint64_t what = (uint64_t)sig;
 	struct {
 		siginfo_t si;
 		uint64_t place;
-	} p = {*si, sp | (t->handlers & FRAME_DEPTH)};
+	} p = {*si, sp | (t->handlers & FRAME_DEPTH) | (t->unrecorded ? FRAME_WAITS : 0)};
 
 	_Static_assert(sizeof(p) == sizeof(*si) + 8, "no padding");
 	ev_bytes(t, RLOG_SIGNAL, &what, 1, &p, sizeof(p));
@@ -218,9 +220,10 @@ void sig_deliver_pending(struct thr *t)
 
 /*
  * Is the SIGNAL that comes next one for here? Not if fewer handlers ran then: it came behind the last event of one that
- * is still running, and is handled when that has returned.
+ * is still running, and is handled when that has returned. And not where an event ends (waits: 0), if it came in the wait
+ * of the next: code of the program runs before that.
  */
-static int is_for_here(const struct thr *t)
+static int is_for_here(const struct thr *t, int waits)
 {
 	const uint8_t *p = t->log.rd;
 	struct rlog_rec r;
@@ -230,10 +233,10 @@ static int is_for_here(const struct thr *t)
 	if (rlog_next(shim_kinds(), &p, t->log.rd_end, &r) != RLOG_READ_OK || r.payload_len != sizeof(si) + sizeof(place))
 		shim_fail("the record of a signal is damaged");
 	__builtin_memcpy(&place, r.payload + sizeof(si), sizeof(place));
-	return ((place ^ t->handlers) & FRAME_DEPTH) == 0;
+	return ((place ^ t->handlers) & FRAME_DEPTH) == 0 && (waits || !(place & FRAME_WAITS));
 }
 
-int sig_deliver_replay(struct thr *t)
+static int deliver_replay(struct thr *t, int waits)
 {
 	struct rlog_rec r;
 	siginfo_t si;
@@ -243,7 +246,7 @@ int sig_deliver_replay(struct thr *t)
 	if (t->log.rd >= t->log.rd_end || (*t->log.rd != RLOG_SIGNAL && *t->log.rd != RLOG_YIELD))
 		return 0;
 	/* looks only: a yield ahead belongs to the next call, and code of the program may run before that */
-	if (!turn_next_is(t, RLOG_SIGNAL) || !is_for_here(t))
+	if (!turn_next_is(t, RLOG_SIGNAL) || !is_for_here(t, waits))
 		return 0;
 	turn_take(t, &r, RLOG_SIGNAL);
 	__builtin_memcpy(&si, r.payload, sizeof(si));
@@ -251,8 +254,18 @@ int sig_deliver_replay(struct thr *t)
 	turn_done(t);
 	if (!sig_has_handler((int)r.op[0]))
 		turn_diverge(t, &r, RLOG_SIGNAL, 0, 0, "a signal for which there is no handler");
-	call_handler(t, (int)r.op[0], &si, sp & ~(uint64_t)FRAME_DEPTH, 0);
+	call_handler(t, (int)r.op[0], &si, sp & ~(uint64_t)(FRAME_DEPTH | FRAME_WAITS), 0);
 	return 1;
+}
+
+int sig_deliver_replay(struct thr *t)
+{
+	return deliver_replay(t, 0);
+}
+
+int sig_deliver_waiting(struct thr *t)
+{
+	return deliver_replay(t, 1);
 }
 
 /* The default action of a signal that was sent, as kill -SEGV does: the log ends where it came. */

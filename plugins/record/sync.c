@@ -23,7 +23,6 @@ static int replay_mutex(struct thr *t, pthread_mutex_t *m)
 	struct rlog_rec r;
 	int64_t ret = 0;
 
-	replay_waited(t);
 	if (turn_peek(t, &r) && r.kind == RLOG_LOCK_RET)
 		ret = ev_result(t, RLOG_LOCK_RET, m, 0);
 	else
@@ -241,7 +240,6 @@ static int rwlock_event(struct thr *t, enum rlog_kind kind, pthread_rwlock_t *l,
 		ev(t, kind, l, (uint64_t)ret, 0);
 		return ret;
 	}
-	replay_waited(t);
 	ret = (int)ev_result(t, kind, l, 0);
 	if (ret == 0 && (kind == RLOG_RDLOCK ? REAL(pthread_rwlock_tryrdlock)(l)
 					     : REAL(pthread_rwlock_trywrlock)(l)) == EBUSY)
@@ -330,8 +328,6 @@ EXPORT int pthread_barrier_wait(pthread_barrier_t *b)
 		wait_end(t);
 	}
 	ev_done(t);
-	if (G.mode == SHIM_REPLAY)
-		replay_waited(t);
 	ev_half(t, RLOG_BARRIER_LEFT, &ret, 0);
 	shim_leave(t);
 	return (int)ret;

@@ -17,13 +17,6 @@ static inline _Noreturn void held(struct thr *t, enum rlog_kind kind, const void
 		     "the lock is held by another thread at this point of the replay");
 }
 
-/* Replay: handlers that ran while the call waited. */
-static inline void replay_waited(struct thr *t)
-{
-	while (sig_deliver_replay(t))
-		;
-}
-
 /* Is the real acquire made, before its record? */
 static inline int real_first(struct thr *t)
 {

@@ -65,8 +65,7 @@ static int cond_wait(struct thr *t, enum cond_how how, pthread_cond_t *c, pthrea
 	t->at_event = 1; /* who waits here holds no lock inside libc, and would take m: do not lend to it */
 	ev_done(t);
 	t->at_event = 0;
-	replay_cancellable(t);
-	ev_half(t, RLOG_COND_WOKE, &ret, 0);
+	REPLAY_CANCELLABLE(t, ev_half(t, RLOG_COND_WOKE, &ret, 0));
 	if (REAL(pthread_mutex_trylock)(m) == EBUSY)
 		held(t, RLOG_COND_WOKE, m);
 	if (ret == ECANCELED)
@@ -149,8 +148,7 @@ static int sem_event(struct thr *t, sem_t *s, int ret)
 	if (G.mode == SHIM_RECORD) {
 		ev(t, RLOG_SEM_WAIT, s, (uint64_t)r, 0);
 	} else {
-		replay_cancellable(t);
-		r = ev_result(t, RLOG_SEM_WAIT, s, 0);
+		REPLAY_CANCELLABLE(t, r = ev_result(t, RLOG_SEM_WAIT, s, 0));
 		/* keeps the count as it was; a post from outside did not happen here */
 		if (r == 0)
 			REAL(sem_trywait)(s);

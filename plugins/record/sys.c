@@ -246,8 +246,6 @@ long sys_replay_ret(struct thr *t, const struct sys_info *s, const long *a, cons
 	long ret;
 	int k;
 
-	while (sig_deliver_replay(t))
-		;
 	turn_take(t, &r, RLOG_SYSRET);
 	ret = (long)r.op[0];
 	p = r.payload;

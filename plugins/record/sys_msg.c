@@ -88,8 +88,6 @@ long sys_do_walk(struct thr *t, long nr, const long *a, unsigned nargs, uint32_t
 	}
 	sys_replay(t, op, n);
 	turn_done(t);
-	while (sig_deliver_replay(t))
-		;
 	turn_take(t, &r, RLOG_SYSRET);
 	o.from = r.payload;
 	o.end = r.payload + r.payload_len;

@@ -13,6 +13,7 @@
 
 #include <dlfcn.h>
 #include <limits.h>
+#include <unwind.h>
 
 #define STACK_SLOT (1ull << 26)
 #define LARGE_SLOT (1ull << 32)
@@ -308,16 +309,29 @@ long thread_adopt_end(struct thr *t, struct thr *c, long ret)
 	return failed ? failed : (long)tid;
 }
 
+static _Unwind_Reason_Code no_further(struct _Unwind_Context *frame, void *arg)
+{
+	(void)frame, (void)arg;
+	return _URC_END_OF_STACK;
+}
+
 /*
  * libc loads it at the first pthread_exit or cancellation: with many calls under the loader's lock, which
- * other threads need to start. So it is loaded while there is only one thread.
+ * other threads need to start. So it is loaded while there is only one thread, and used once: what it does the first time
+ * (pthread_once) would be an event or none, as a cancellation comes inside a real call when recording, and behind it on replay.
  */
 static void load_unwinder(struct thr *t)
 {
+	_Unwind_Reason_Code (*backtrace)(_Unwind_Trace_Fn, void *);
+	void *lib;
+
 	shim_leave_quiet(t);
-	REAL(dlopen)("libgcc_s.so.1", RTLD_NOW);
+	lib = REAL(dlopen)("libgcc_s.so.1", RTLD_NOW);
+	backtrace = lib ? REAL(dlsym)(lib, "_Unwind_Backtrace") : (void *)0;
 	t->selector = 0;
 	t->depth = 1;
+	if (backtrace)
+		backtrace(no_further, (void *)0);
 }
 
 /*
@@ -470,8 +484,7 @@ static int join(enum join_how how, pthread_t th, void **val, const struct timesp
 		}
 		ev(t, RLOG_JOIN, (void *)th, (uint64_t)ret, 0);
 	} else {
-		replay_cancellable(t);
-		ret = ev_result(t, RLOG_JOIN, (void *)th, 0);
+		REPLAY_CANCELLABLE(t, ret = ev_result(t, RLOG_JOIN, (void *)th, 0));
 		if (ret == 0)
 			REAL(pthread_join)(th, val);
 		ev_done(t);

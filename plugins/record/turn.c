@@ -401,20 +401,6 @@ void turn_skip_page(struct thr *t)
 	pass_turn(t);
 }
 
-/*
- * Serial recordings: the turn was given up inside a call. A signal behind it came while the call waited.
- */
-static void skip_yields(struct thr *t)
-{
-	pages_replay(t);
-	while (unlikely(turn_next_is(t, RLOG_YIELD))) {
-		turn_skip(t);
-		while (sig_deliver_replay(t))
-			;
-		turn_await(t);
-	}
-}
-
 void turn_before_event(struct thr *t)
 {
 	turn_await(t);
@@ -422,11 +408,21 @@ void turn_before_event(struct thr *t)
 		lend_end(t);
 }
 
-/* The next record begins. */
+/*
+ * The next record begins. Before it come signals of its wait, and in serial recordings yields: the turn was given up inside the
+ * call.
+ */
 static void come_to_record(struct thr *t)
 {
 	turn_before_event(t);
-	skip_yields(t);
+	pages_replay(t);
+	while (unlikely(turn_next_is(t, RLOG_YIELD) || turn_next_is(t, RLOG_SIGNAL))) {
+		if (turn_next_is(t, RLOG_YIELD))
+			turn_skip(t);
+		else if (!sig_deliver_waiting(t))
+			break;
+		turn_await(t);
+	}
 }
 
 int turn_peek(struct thr *t, struct rlog_rec *r)
@@ -450,7 +446,10 @@ void turn_take(struct thr *t, struct rlog_rec *r, enum rlog_kind kind)
 	const uint8_t *p;
 
 	t->made_event = 1;
-	come_to_record(t);
+	if (unlikely(kind == RLOG_SIGNAL)) /* it has been seen */
+		turn_before_event(t);
+	else
+		come_to_record(t);
 	p = t->log.rd;
 	if (unlikely(rlog_next(shim_kinds(), &p, t->log.rd_end, r) != RLOG_READ_OK))
 		turn_diverge(t, 0, kind, 0, 0, "the log of this thread ends here");
@@ -579,7 +578,6 @@ void turn_fork_child(struct thr *t)
 		c->tid[i] = 0;
 	c->tid[1] = t->tid;
 	c->pid = G.pid;
-	raw_futex_wake((uint32_t *)&c->pid, 1); /* the parent, see fork_replay() */
 	if (c->process == G.process) { /* own page */
 		c->slot = (uint32_t)G.sched->prefix_slots;
 		c->turn = G.sched->prefix_total;
