@@ -15,6 +15,7 @@
 
 #define ALL "@ARGS@" /* all arguments: GDB 13 knows them one by one only */
 #define ARGS_MAX 24u
+#define ARRIVE "fred-arrive" /* the step; commands.py has another one */
 
 /* The scripts that are made here. */
 #define COMMANDS_GDB "commands.gdb"
@@ -32,8 +33,8 @@ static const struct {
 	bool of_gdb; /* a GDB command's subcommand: its name is all that can be said of it */
 } commands[] = {
 	{"when", "monitor when", "Where this is: event, time, thread."},
-	{"goto", "monitor later goto $arg0\nstepi", "goto POS: to a position of the recording, as `when` says it."},
-	{"reverse-watch", "monitor later reverse-watch " ALL "\nstepi",
+	{"goto", "monitor later goto $arg0\n" ARRIVE, "goto POS: to a position of the recording, as `when` says it."},
+	{"reverse-watch", "monitor later reverse-watch " ALL "\n" ARRIVE,
 	 "reverse-watch [--good POS] EXPR: back to the statement that made EXPR what it is here (good: the first checkpoint, else start)."},
 	{"last", "watch " ALL "\nreverse-continue\ndelete $bpnum", "last EXPR: back to its last change before here."},
 	{"history", "echo fred: history needs a GDB with Python\\n",
@@ -41,14 +42,14 @@ static const struct {
 	{"live", "monitor live\nstepi", "From the program's past back to the program that runs, where it stands (fredctl debug -- PROGRAM)."},
 	{"bookmark", "monitor bookmark " ALL, "bookmark [NAME]: names this position; without a name, a number does."},
 	{"bookmarks", "monitor bookmarks", "Lists the bookmarks."},
-	{"goto-bookmark", "monitor later goto-bookmark $arg0\nstepi", "goto-bookmark NAME: to a bookmark."},
+	{"goto-bookmark", "monitor later goto-bookmark $arg0\n" ARRIVE, "goto-bookmark NAME: to a bookmark."},
 	{"checkpoint", "monitor checkpoint", "Names this position by a number, and keeps an image of the program there."},
 	{"checkpoints", "monitor checkpoints", "Lists the checkpoints."},
 	{"info checkpoints", "monitor checkpoints", "Lists the checkpoints.", true},
-	{"restart", "monitor later restart " ALL "\nstepi", "restart N: to checkpoint N. What is GDB's stays as it is."},
+	{"restart", "monitor later restart " ALL "\n" ARRIVE, "restart N: to checkpoint N. What is GDB's stays as it is."},
 	{"delete checkpoint", "monitor delete-checkpoint " ALL, "delete checkpoint [N...]: forgets these checkpoints, or all.",
 	 true},
-	{"undo", "monitor later undo " ALL "\nstepi", "undo [N]: takes back the last N commands that moved the program."},
+	{"undo", "monitor later undo " ALL "\n" ARRIVE, "undo [N]: takes back the last N commands that moved the program."},
 };
 
 /* The FReD paper's names of what GDB has by itself. */
@@ -103,6 +104,7 @@ static void add_command(struct buf *b, const char *prefix, size_t i)
 
 static void add_commands(struct buf *b)
 {
+	buf_add_str(b, "define " ARRIVE "\nstepi\nend\n");
 	for (size_t i = 0; i < sizeof(commands) / sizeof(commands[0]); i++) {
 		add_command(b, "", i);
 		if (!commands[i].of_gdb)

@@ -52,12 +52,25 @@ class Command(gdb.Command):
             raise gdb.GdbError(str(why))
 
 
+class Arrive(Command):
+    """The step by which GDB learns where a command has led. Forwards from a breakpoint, GDB 13 dies when another thread stops
+    (finish_step_over): it steps over the breakpoint. Backwards it does not."""
+
+    @staticmethod
+    def is_at_breakpoint():
+        pc = gdb.newest_frame().pc()
+        return any(at.address == pc for b in gdb.breakpoints() if b.enabled and hasattr(b, "locations") for at in b.locations)
+
+    def go(self, arg, from_tty):
+        gdb.execute("reverse-stepi" if self.is_at_breakpoint() else "stepi", from_tty)
+
+
 class ReverseWatch(Command):
     """reverse-watch [--good POS] EXPR: back to the statement that made EXPR what it is here (good: the first checkpoint, else start)."""
 
     def go(self, arg, from_tty):
         gdb.execute("monitor later reverse-watch " + substitute(arg))
-        gdb.execute("stepi", from_tty)
+        gdb.execute("fred-arrive", from_tty)
 
 
 class Last(Command):
@@ -81,7 +94,7 @@ class History(Command):
         if value.address is None:
             raise gdb.GdbError("history EXPR: '%s' is nothing in memory" % arg)
         gdb.execute("monitor later history 0x%x %d" % (int(value.address), value.type.sizeof))
-        self.show(gdb.execute("stepi", to_string=True), value.type)
+        self.show(gdb.execute("fred-arrive", to_string=True), value.type)
 
     @staticmethod
     def show(text, t):
@@ -142,6 +155,7 @@ def add_commands():
     for name in ("reverse-step", "reverse-next"):
         gdb.execute("define hook-%s\npython tell_lines()\nend" % name)
     gdb.execute("define info hookpost-breakpoints\npython say_hits()\nend")
+    Arrive("fred-arrive", gdb.COMMAND_RUNNING)
     ReverseStep("fred-reverse-step", gdb.COMMAND_RUNNING, gdb.COMPLETE_NONE)
     for name, made in (("reverse-watch", ReverseWatch), ("last", Last), ("history", History)):
         for prefix in ("", "fred-"):

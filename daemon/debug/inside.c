@@ -473,7 +473,7 @@ int inside_leave(struct inside *in, struct err *e)
 	for (unsigned i = 0; i < in->marks; i++)
 		inside_drop(&in->mark[i]);
 	inside_drop(&in->base);
-	if (in->seg.held.alive && trace_detach(&in->seg.held, false, e))
+	if (in->seg.held.alive && segment_go_on(&in->seg, e))
 		r = -1;
 	if (segment_end_tracing(r ? &why : e))
 		r = -1;

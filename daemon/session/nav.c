@@ -261,6 +261,14 @@ static bool worth_restart(struct nav *n, uint64_t near)
 	return from < 0 || to < 0 || to - from > RESTART_S;
 }
 
+/* One that was let go in a segment is on its way to the event behind it. */
+static uint64_t comes_to(const struct nav *n)
+{
+	const struct replay_ctl *c = n->t.ctl;
+
+	return c->stop_at > c->turn && c->stop_at <= c->total ? c->stop_at : c->turn;
+}
+
 int nav_goto(struct nav *n, uint64_t to, struct err *e)
 {
 	uint64_t at, near;
@@ -268,7 +276,7 @@ int nav_goto(struct nav *n, uint64_t to, struct err *e)
 	if (to > nav_total(n))
 		return err_set(e, ERR_USAGE, "position %llu is past the end (%llu)",
 			       (unsigned long long)to, (unsigned long long)nav_total(n));
-	if (!n->t.pid || to < nav_at(n) ||
+	if (!n->t.pid || to < comes_to(n) ||
 	    (nav_ckpt_before(n, to, &near) && near > nav_at(n) && worth_restart(n, near)))
 		if (nav_restart(n, to, &at, e))
 			return -1;

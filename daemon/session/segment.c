@@ -59,9 +59,11 @@ static void hand_over(struct target *t, uint32_t thread, struct segment_turn *be
 {
 	struct replay_ctl *c = t->ctl;
 
-	*before = (struct segment_turn){c->stop_at, c->cmd, c->go, c->owner, c->wake[thread]};
+	*before = (struct segment_turn){c->stop_at, c->state, c->cmd, c->go, c->owner, c->wake[thread]};
 	c->stop_at = c->turn + 1;
 	c->cmd = REPLAY_CMD_RUN;
+	/* who lets go of it there, and wants it elsewhere, waits for that: target_run_to */
+	__atomic_store_n(&c->state, REPLAY_RUNNING, __ATOMIC_RELEASE);
 	if (c->parked == thread) {
 		__atomic_add_fetch(&c->go, 1, __ATOMIC_SEQ_CST);
 		syscall(SYS_futex, &c->go, FUTEX_WAKE, 0x7fffffff, NULL, NULL, 0);
@@ -94,12 +96,28 @@ int segment_begin(struct segment *s, struct target *t, uint64_t n, struct err *e
 	return 0;
 }
 
+/* Who stands parked at event n is to wait for its turn like all others: it may be the one that moves next. */
+static void unpark(struct target *t)
+{
+	t->ctl->parked = 0; /* what it says of itself must not come later than what the next one says */
+	__atomic_add_fetch(&t->ctl->go, 1, __ATOMIC_SEQ_CST);
+	syscall(SYS_futex, &t->ctl->go, FUTEX_WAKE, 0x7fffffff, NULL, NULL, 0);
+}
+
+int segment_go_on(struct segment *s, struct err *e)
+{
+	if (s->t->ctl->parked != s->thread)
+		unpark(s->t);
+	return trace_detach(&s->held, false, e);
+}
+
 /* It was stopped in its wait, which begins again when it goes on: the words that it waits for are what they were. */
 static void take_back(struct target *t, uint32_t thread, const struct segment_turn *before)
 {
 	struct replay_ctl *c = t->ctl;
 
 	c->stop_at = before->stop_at;
+	c->state = before->state;
 	c->cmd = before->cmd;
 	__atomic_store_n(&c->owner, before->owner, __ATOMIC_RELEASE);
 	__atomic_store_n(&c->go, before->go, __ATOMIC_SEQ_CST);

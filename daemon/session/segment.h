@@ -18,7 +18,7 @@ struct segment {
 	struct trace held;
 	struct segment_turn {
 		uint64_t stop_at;
-		uint32_t cmd, go, owner, wake;
+		uint32_t state, cmd, go, owner, wake;
 	} before; /* it got the turn */
 	int sig; /* to be delivered when it goes on */
 	uint64_t armed; /* where the breakpoint of segment_next is; 0: nowhere */
@@ -40,6 +40,8 @@ int segment_begin(struct segment *s, struct target *t, uint64_t n, struct err *e
  * ended. Another segment_begin may follow.
  */
 int segment_cancel(struct segment *s, struct err *e);
+/* Lets the held thread, which has not moved, do event n + 1 and stand there: target_run_to waits for that. */
+int segment_go_on(struct segment *s, struct err *e);
 /* Lets go of what is still held, by killing it (the target is used up), and ends tracing. */
 int segment_end(struct segment *s, struct err *e);
 /* Ends tracing alone: whoever got the held thread goes on with it. */

@@ -499,14 +499,30 @@ void target_release(struct target *t, uint64_t n)
 	futex_wake(&t->ctl->go);
 }
 
-int target_run_to(struct target *t, uint64_t n, bool *diverged, struct err *e)
+/*
+ * One that was let go in a segment (session/segment.h) is on its way to the event behind it. There it parks: told of another place
+ * while it is about to do that, it would miss it.
+ */
+static int come_to_stop(struct target *t, bool *diverged, struct err *e)
 {
 	uint32_t notify = __atomic_load_n(&t->ctl->notify, __ATOMIC_ACQUIRE);
+
+	if (__atomic_load_n(&t->ctl->state, __ATOMIC_ACQUIRE) != REPLAY_RUNNING)
+		return 0;
+	return wait_state(t, notify, diverged, e) || check_state(t, diverged, e) ? -1 : 0;
+}
+
+int target_run_to(struct target *t, uint64_t n, bool *diverged, struct err *e)
+{
+	uint32_t notify;
 
 	if (diverged)
 		*diverged = false;
 	if (!t->pid)
 		return err_set(e, ERR_INTERNAL, "there is no replaying process");
+	if (come_to_stop(t, diverged, e))
+		return -1;
+	notify = __atomic_load_n(&t->ctl->notify, __ATOMIC_ACQUIRE);
 	if (n > target_total(t) || n < t->ctl->turn)
 		return err_set(e, ERR_INTERNAL, "cannot run from event %llu to %llu of %llu",
 			       (unsigned long long)t->ctl->turn, (unsigned long long)n,

@@ -109,7 +109,8 @@ int group_seize(struct group *g, pid_t pid, struct err *e)
 int group_release(struct group *g, struct err *e)
 {
 	for (unsigned i = 0; i < g->n; i++)
-		if (!g->v[i]->dying && (!g->v[i]->t.alive || g->v[i]->sig || g->v[i]->pending))
+		if (!g->v[i]->dying &&
+		    (!g->v[i]->t.alive || g->v[i]->sig || g->v[i]->pending || trace_has_trap(&g->v[i]->t)))
 			return 1;
 	for (unsigned i = 0; i < g->n; i++)
 		if (g->v[i]->t.alive && trace_detach(&g->v[i]->t, false, e))

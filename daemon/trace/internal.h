@@ -9,6 +9,8 @@
 int trace_wait(struct trace *t, int flags, int *status, struct err *e);
 /* What a wait status means; reads and clears DR6. */
 int trace_classify(struct trace *t, int status, struct trace_stop *out, struct err *e);
+/* Is a trap or a fault, that the last instruction has raised, yet to be told? */
+bool trace_has_trap(const struct trace *t);
 /* Debug register i of the thread, 0 to 7. */
 int trace_peek_debug(struct trace *t, unsigned i, unsigned long *v, struct err *e);
 int trace_poke_debug(struct trace *t, unsigned i, unsigned long v, struct err *e);

@@ -232,7 +232,7 @@ static bool is_interrupt(int status)
  * An interrupt is reported before a signal that the last instruction has raised: a trap, a fault. The thread is then in
  * a state that no program sees, and must not be copied or given other registers.
  */
-static bool trap_is_pending(const struct trace *t)
+bool trace_has_trap(const struct trace *t)
 {
 	struct __ptrace_peeksiginfo_args args = {.nr = 8};
 	siginfo_t info[8];
@@ -265,7 +265,7 @@ static int run(struct trace *t, int how, int sig, const struct trace_limit *limi
 		t->alive = WIFSTOPPED(status);
 		sig = 0;
 		/* without a limit: another interrupt would come before it again */
-		if (t->alive && is_interrupt(status) && trap_is_pending(t)) {
+		if (t->alive && is_interrupt(status) && trace_has_trap(t)) {
 			if (resume(t, how, 0, e) || trace_wait(t, 0, &status, e) < 0)
 				return -1;
 			t->alive = WIFSTOPPED(status);
