@@ -190,12 +190,13 @@ void own_locks_futex(struct thr *t)
 {
 	char text[232], *p;
 
+	/* in a replay too: the record that may come next is another call's, which starts it later */
+	if (!G.mt || in_libc(t->caller))
+		return;
 	if (G.mode == SHIM_REPLAY) {
 		gil_start_replay(t);
 		return;
 	}
-	if (!G.mt || in_libc(t->caller))
-		return;
 	p = fmt_str(text, text + sizeof(text), "one thread ran at a time from its own futex on, at ");
 	describe_caller(t->caller, p, (unsigned)(text + sizeof(text) - p));
 	note(RLOG_NOTE_CHOICE, 0, text);

@@ -4,6 +4,7 @@
  * order in which the threads had it, which only a recording of one thread at a time knows.
  *
  * NONDET-OUTPUT
+ * CFLAGS: -Wl,--no-as-needed -lgcc_s
  * NOTES: one thread ran at a time
  */
 #include "check.h"
@@ -54,6 +55,12 @@ int main(void)
 {
 	pthread_t t[THREADS];
 
+	/*
+	 * Nobody can wait yet: these are no events, also right in front of the one that ends the free running
+	 * of threads, which it is when the unwinder need not be loaded first (-lgcc_s).
+	 */
+	for (int i = 0; i < 3; i++)
+		CHECK(syscall(SYS_futex, &word, FUTEX_WAKE_PRIVATE, 1, NULL, NULL, 0) == 0);
 	for (unsigned long i = 0; i < THREADS; i++)
 		NEED(pthread_create(&t[i], NULL, work, (void *)(i + 1)) == 0);
 	for (int i = 0; i < THREADS; i++)
