@@ -64,15 +64,12 @@ static void met(struct changes *c, uint64_t event, pid_t pid)
 	c->v[c->n++] = now;
 }
 
-/* All segments up to the one behind event `to`, which is left out. */
-static int run(struct changes *c, uint64_t to, struct err *e)
+/* From TRAVEL_GROUP up to event `to`. */
+static int run_to(struct changes *c, uint64_t to, struct err *e)
 {
 	struct travel *t = &c->d->travel;
 	struct stop stop = {0};
 
-	if (travel_hold(t, 0, e))
-		return -1;
-	look(c, travel_memory(t), &c->last);
 	while (stop.kind != STOP_LIMIT && stop.kind != STOP_END) {
 		if (travel_run(t, 0, to, &stop, e))
 			return -1;
@@ -82,6 +79,40 @@ static int run(struct changes *c, uint64_t to, struct err *e)
 			met(c, nav_at(t->nav), travel_memory(t));
 	}
 	return 0;
+}
+
+/* The segment before a fork that is followed, and over that: forks.c. */
+static int run_fork(struct changes *c, uint64_t fork, struct err *e)
+{
+	struct travel *t = &c->d->travel;
+	struct stop stop;
+	pid_t none = 0;
+	int r;
+
+	if (travel_enter_any(t, fork - 1, e))
+		return -1;
+	for (uint64_t k = 1; !(r = inside_nth_stop(&t->in, &t->breaks, k, &stop, e)); k++)
+		met(c, fork - 1, travel_memory(t));
+	return r < 0 ? -1 : travel_cross(t, &none, e);
+}
+
+/* All segments up to the one behind event `to`, which is left out. */
+static int run(struct changes *c, uint64_t to, struct err *e)
+{
+	struct travel *t = &c->d->travel;
+	uint64_t fork = 0;
+
+	if (travel_hold(t, 0, e))
+		return -1;
+	look(c, travel_memory(t), &c->last);
+	for (;;) {
+		if (travel_next_fork(t, fork, &fork, e))
+			return -1;
+		if (!fork || fork > to)
+			return run_to(c, to, e);
+		if (run_to(c, fork - 1, e) || run_fork(c, fork, e))
+			return -1;
+	}
 }
 
 /* The segment in which it stood, up to there. */

@@ -191,8 +191,8 @@ int travel_checkpoint(struct travel *t, struct err *e)
 	return travel_hold(t, here, e);
 }
 
-/* From TRAVEL_GROUP to the next stop. Who has run for long will go back: that is to be near. */
-static int run_on(struct travel *t, pid_t step, struct stop *stop, struct err *e)
+/* ... and no fork is followed on the way. Who has run for long will go back: that is to be near. */
+static int run_from_here(struct travel *t, pid_t step, struct stop *stop, struct err *e)
 {
 	uint64_t cuts[TRAVEL_CUTS], total = travel_total(t), at = 0;
 	unsigned n = travel_cuts(t, 1, total, cuts);
@@ -210,6 +210,29 @@ static int run_on(struct travel *t, pid_t step, struct stop *stop, struct err *e
 	if (travel_run(t, step, total, stop, e))
 		return -1;
 	return t->edge.on && stop->kind == STOP_LIMIT ? travel_enter_last(t, step, stop, e) : 0;
+}
+
+/* From TRAVEL_GROUP to the next stop. */
+static int run_on(struct travel *t, pid_t step, struct stop *stop, struct err *e)
+{
+	uint64_t fork;
+	int r;
+
+	for (;;) {
+		if (travel_next_fork(t, nav_at(t->nav), &fork, e))
+			return -1;
+		if (!fork)
+			return run_from_here(t, step, stop, e);
+		if (travel_run(t, step, fork - 1, stop, e))
+			return -1;
+		if (stop->kind != STOP_LIMIT)
+			return 0;
+		if (stand(t, e) < 0)
+			return -1;
+		r = travel_run_fork(t, fork, &step, stop, e);
+		if (r <= 0)
+			return r;
+	}
 }
 
 int travel_goto(struct travel *t, uint64_t n, struct err *e)
@@ -282,7 +305,7 @@ int travel_goto_end(struct travel *t, uint64_t n, struct err *e)
 /* The segment is over: the process itself does the event and goes on. */
 static int cross(struct travel *t, pid_t step, struct stop *stop, struct err *e)
 {
-	return travel_hold(t, t->in.n + 1, e) || run_on(t, step, stop, e) ? -1 : 0;
+	return travel_cross(t, &step, e) || run_on(t, step, stop, e) ? -1 : 0;
 }
 
 static int go_on(struct travel *t, struct stop *stop, struct err *e)

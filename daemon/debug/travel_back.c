@@ -380,6 +380,35 @@ static int given_up(struct travel *t, uint64_t to, struct stop *stop, struct err
 	return 0;
 }
 
+/*
+ * The last stop before event `to`, which is changed to the one up to which there is none (1). A fork that is followed is gone
+ * around: its segment is looked at by itself.
+ */
+static int last_before(struct travel *t, uint64_t *to, struct stop *stop, struct err *e)
+{
+	struct travel_last last;
+	uint64_t from, fork;
+	int r;
+
+	if (travel_fork_before(t, *to, &fork, e))
+		return -1;
+	from = piece_before(t, *to);
+	if (fork == *to) {
+		from = fork - 1;
+		r = travel_enter_any(t, from, e) ? -1 : inside_last_stop(&t->in, &t->breaks, stop, e);
+		if (r <= 0)
+			return r ? -1 : at_stop(t, stop, e);
+	} else {
+		from = from < fork ? fork : from;
+		if (sweep(t, from, *to, &last, e))
+			return -1;
+		if (last.k)
+			return travel_enter_any(t, last.event, e) || to_last(t, &last, stop, e) ? -1 : 0;
+	}
+	*to = from;
+	return 1;
+}
+
 int travel_back_continue(struct travel *t, struct stop *stop, struct err *e)
 {
 	uint64_t to, here;
@@ -391,14 +420,11 @@ int travel_back_continue(struct travel *t, struct stop *stop, struct err *e)
 		return r ? -1 : at_stop(t, stop, e);
 	to = here = travel_event(t);
 	while (to > nav_first(t->nav) && (!breaks_empty(&t->breaks) || travel_has_signals(t))) {
-		uint64_t from = piece_before(t, to);
-		struct travel_last last;
-
-		if (sweep(t, from, to, &last, e))
+		r = last_before(t, &to, stop, e);
+		if (r < 0)
 			return to == here ? -1 : given_up(t, to, stop, e);
-		if (last.k)
-			return travel_enter_any(t, last.event, e) || to_last(t, &last, stop, e) ? -1 : 0;
-		to = from;
+		if (!r)
+			return 0;
 	}
 	return at_begin(t, stop, e);
 }

@@ -35,6 +35,13 @@ int travel_enter_any(struct travel *t, uint64_t n, struct err *e);
  * there is no store.
  */
 int travel_keep(struct travel *t, uint64_t *id, struct err *e);
+/* The first event behind `from` at which the process becomes its child, or the last one up to `to`; 0: there is none. */
+int travel_next_fork(struct travel *t, uint64_t from, uint64_t *fork, struct err *e);
+int travel_fork_before(struct travel *t, uint64_t to, uint64_t *fork, struct err *e);
+/* Through the segment before that event, as travel_run. 1: nothing stopped it there; what travel_cross says. */
+int travel_run_fork(struct travel *t, uint64_t fork, pid_t *step, struct stop *stop, struct err *e);
+/* From a segment to its end, all threads held. A thread `step` that forks, where that is followed, is another one now. */
+int travel_cross(struct travel *t, pid_t *step, struct err *e);
 /* Event n, all threads held. */
 int travel_hold(struct travel *t, uint64_t n, struct err *e);
 #define TRAVEL_CUTS 12

@@ -507,8 +507,10 @@ static int come_to_stop(struct target *t, bool *diverged, struct err *e)
 {
 	uint32_t notify = __atomic_load_n(&t->ctl->notify, __ATOMIC_ACQUIRE);
 
-	if (__atomic_load_n(&t->ctl->state, __ATOMIC_ACQUIRE) != REPLAY_RUNNING)
+	if (__atomic_load_n(&t->ctl->state, __ATOMIC_ACQUIRE) != REPLAY_RUNNING) {
+		moved_on(t);
 		return 0;
+	}
 	return wait_state(t, notify, diverged, e) || check_state(t, diverged, e) ? -1 : 0;
 }
 

@@ -177,6 +177,9 @@ static long fork_replay(struct thr *t, struct clone_args *c, int shares, uint64_
 		return ret;
 	}
 	follow = in_follow((uint32_t)child);
+	/* a debugger's copy does not become the child: here its segment ends */
+	if (follow && me != G.pid)
+		turn_done(t);
 	both = !follow && (G.ctl->flags & REPLAY_F_FORK) && has_ctl((uint32_t)child);
 	if (follow || both) {
 		long pid;
