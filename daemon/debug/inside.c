@@ -343,29 +343,48 @@ static int find_gaze(struct inside *in, struct trace *t, struct gaze *gaze, stru
 	return 0;
 }
 
+/* On a copy: behind the end of the segment there is no way to look. There is none then. */
+static int step_from_now(struct inside *in, const struct breaks *b, struct trace *t, int *sig, struct stop *stop, struct err *e)
+{
+	struct gaze gaze;
+	int r;
+
+	*sig = in->sig;
+	if (inside_copy(in, &in->now, t, e))
+		return -1;
+	r = find_gaze(in, t, &gaze, e) || step_seeing(in, t, b, gaze, sig, stop, e) ? -1 : 0;
+	if (r || stop->kind == STOP_OVER)
+		inside_drop(t);
+	return r;
+}
+
 int inside_step(struct inside *in, const struct breaks *b, struct stop *stop, struct err *e)
 {
 	struct trace t;
 	bool counted = in->counted;
 	uint64_t steps = in->steps;
-	struct gaze gaze;
-	int sig = in->sig;
+	int sig;
 
-	/* on a copy: behind the end of the segment there is no way to look */
-	if (inside_copy(in, &in->now, &t, e))
+	if (step_from_now(in, b, &t, &sig, stop, e))
 		return -1;
-	if (find_gaze(in, &t, &gaze, e) || step_seeing(in, &t, b, gaze, &sig, stop, e)) {
-		inside_drop(&t);
-		return -1;
-	}
-	if (stop->kind == STOP_OVER) {
-		inside_drop(&t);
+	if (stop->kind == STOP_OVER)
 		return 0;
-	}
 	inside_set_now(in, &t);
 	in->counted = counted;
 	in->steps = steps + 1;
 	in->sig = stop->kind == STOP_SIGNAL ? -stop->sig : sig;
+	return 0;
+}
+
+int inside_look_on(struct inside *in, const struct breaks *b, struct stop *stop, struct err *e)
+{
+	struct trace t;
+	int sig;
+
+	if (step_from_now(in, b, &t, &sig, stop, e))
+		return -1;
+	if (stop->kind != STOP_OVER)
+		inside_drop(&t);
 	return 0;
 }
 

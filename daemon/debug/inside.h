@@ -87,6 +87,8 @@ int inside_rewind(struct inside *in, struct err *e);
  * (NULL: none).
  */
 int inside_step(struct inside *in, const struct breaks *b, struct stop *stop, struct err *e);
+/* What inside_step would say; `now` stays where it is. */
+int inside_look_on(struct inside *in, const struct breaks *b, struct stop *stop, struct err *e);
 /* Runs to the next of b, even if it stands at one. STOP_OVER: no copy is now. */
 int inside_run(struct inside *in, struct breaks *b, struct stop *stop, struct err *e);
 /* To the visible state before. 1: this is the first one. */

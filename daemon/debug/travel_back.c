@@ -220,7 +220,7 @@ static void read_words(const struct travel *t, struct words *w)
 	}
 }
 
-/* A step back over a change is a stop of the watchpoint. One back over a read that is watched is not. */
+/* A step back over a change is a stop of the watchpoint. */
 static void see_change(const struct travel *t, const struct words *was, struct stop *stop)
 {
 	struct words now;
@@ -232,6 +232,23 @@ static void see_change(const struct travel *t, const struct words *was, struct s
 		if (memcmp(was->v[i], now.v[i], sizeof(now.v[i])))
 			*stop = (struct stop){STOP_WATCH, 0, s->addr, s->kind};
 	}
+}
+
+/* One back over an access that is watched is one, too: the same step on would be. */
+static int see_access(struct travel *t, pid_t tid, struct stop *stop, struct err *e)
+{
+	struct stop on = {0};
+	bool watched = false;
+
+	for (unsigned i = 0; i < BREAKS_WATCHES; i++)
+		watched |= t->breaks.watch[i].kind == GROUP_ACCESS;
+	if (!watched || stop->kind != STOP_STEP || t->in.seg.tid != tid)
+		return 0;
+	if (inside_look_on(&t->in, &t->breaks, &on, e))
+		return -1;
+	if (on.watch == GROUP_ACCESS)
+		*stop = (struct stop){STOP_WATCH, 0, on.addr, on.watch};
+	return 0;
 }
 
 static int back_step(struct travel *t, pid_t tid, struct stop *stop, struct err *e)
@@ -258,7 +275,7 @@ int travel_back_step(struct travel *t, pid_t tid, struct stop *stop, struct err 
 	if (back_step(t, tid, stop, e))
 		return -1;
 	see_change(t, &was, stop);
-	return 0;
+	return see_access(t, tid, stop, e);
 }
 
 int travel_back_over(struct travel *t, pid_t tid, uint64_t lo, uint64_t hi, uint64_t sp, struct stop *stop, struct err *e)
