@@ -5,13 +5,15 @@
  *
  * A bug shows when one thread is held up at one place while others come as far as another (Burckhardt et al., "A
  * randomized scheduler with probabilistic guarantees of finding bugs": few such decisions are enough). Nobody knows
- * where, and for how long. Three things make it likely all the same:
+ * where, and for how long. Four things make it likely all the same:
  *
  *  - Most events are those of loops, most bugs are not. So a thread is held at the n-th event at a place (a caller and
  *    its callers) with a probability that falls with n^2: each place has its chance, however often others are passed. The
  *    same for a computation, at the n-th time that an instruction accesses memory.
  *  - Each run has a temper, drawn once: how many such decisions there are, how often the turn changes besides, whether
  *    computations are interrupted, how patient those are that yield.
+ *  - In half of the runs threads are held where they access one variable, until another one comes to it (chaos_hot.c); in the
+ *    others computations are stepped and interrupted (chaos_step.c).
  *  - A thread is held for one to some ten thousand events of others, small numbers as likely as large ones; so is one that
  *    sleeps: whoever relies on a time to be long enough is wrong in some runs. If all are held, the first that is over goes on.
  */
@@ -31,6 +33,7 @@
 #define IDLES 6u /* times that a thread is kept waiting although nobody runs, and others wait for the outside */
 #define SLEEP_NS 200000000ull /* that all sleeps that others are kept waiting for may take together */
 #define MANY 1000u
+#define RARE 64u /* events at a place, until a thread is held there, where it is held in other ways */
 #define FRAMES_WORDS 128u /* of the recorder's own frames */
 #define CALLERS_WORDS 64u
 #define CALLERS 3u
@@ -47,11 +50,12 @@ static struct {
 	uint32_t patience, yields;
 	uint32_t idles;
 	int holds; /* the decision that is due holds the owner */
+	uint64_t frame[CALLERS]; /* of the last look, 0: no more */
 	uint64_t held[RLOG_MAX_THREADS]; /* until so many events */
 	uint16_t seen[PLACES], watched[PLACES], accessed[PLACES];
 } chaos;
 
-static uint32_t rnd(uint32_t below)
+uint32_t chaos_random(uint32_t below)
 {
 	chaos.random ^= chaos.random << 13;
 	chaos.random ^= chaos.random >> 7;
@@ -59,15 +63,25 @@ static uint32_t rnd(uint32_t below)
 	return (uint32_t)((chaos.random >> 32) % below);
 }
 
+int chaos_in_text(uint64_t pc)
+{
+	return pc - chaos.text_lo < chaos.text_size;
+}
+
+void chaos_let_go(uint32_t ordinal)
+{
+	chaos.held[ordinal] = 0;
+}
+
 /* From 1 to 2^(n-1), small numbers as likely as large ones. */
 static uint32_t any_size(uint32_t n)
 {
-	return 1 + rnd(1u << rnd(n));
+	return 1 + chaos_random(1u << chaos_random(n));
 }
 
 static void hold(uint32_t ordinal)
 {
-	chaos.held[ordinal] = chaos.events + (rnd(3) ? any_size(HOLDS) : LONG);
+	chaos.held[ordinal] = chaos.events + (chaos_random(3) ? any_size(HOLDS) : LONG);
 }
 
 static void find_text(void)
@@ -93,21 +107,26 @@ void chaos_init(uint64_t seed)
 	if (!chaos.random)
 		chaos.random = 1;
 	for (int i = 0; i < 8; i++)
-		rnd(2);
-	chaos.pace = rnd(2) ? rnd(PACES) : NEVER;
+		chaos_random(2);
+	chaos.pace = chaos_random(2) ? chaos_random(PACES) : NEVER;
 	chaos.points = any_size(chaos.pace + 1);
-	chaos.cold = 2u << rnd(3);
-	chaos.stops = rnd(3) ? 2u << rnd(3) : 0;
-	chaos.watches = 1u << rnd(4);
+	chaos.cold = 2u << chaos_random(3);
+	chaos.stops = chaos_random(3) ? 2u << chaos_random(3) : 0;
+	chaos.watches = 1u << chaos_random(4);
 	chaos.patience = any_size(PATIENCE);
 	chaos.sleep_ns = SLEEP_NS;
+	if (hot_init(chaos_random(2) ? chaos.text_lo : 0)) { /* that, or steps: who is stepped does not count breakpoints */
+		chaos.stops = 0;
+		if (!chaos_random(4))
+			chaos.cold = RARE;
+	}
 }
 
 /* Code of the program; of its libraries, only about. */
 static int is_near(uint64_t pc, uint64_t caller)
 {
-	if (caller - chaos.text_lo < chaos.text_size)
-		return pc - chaos.text_lo < chaos.text_size;
+	if (chaos_in_text(caller))
+		return chaos_in_text(pc);
 	return pc - caller + NEAR_CODE < 2 * NEAR_CODE && pc - G.text_lo >= G.text_hi - G.text_lo;
 }
 
@@ -121,6 +140,8 @@ static uint64_t callers(const struct thr *t)
 	uint64_t key = 0;
 	unsigned i = 0, found = 0;
 
+	chaos.frame[0] = chaos.frame[1] = chaos.frame[2] = 0;
+
 	while (i < FRAMES_WORDS && sp[i] != t->caller)
 		i++;
 	if (i == FRAMES_WORDS)
@@ -131,7 +152,7 @@ static uint64_t callers(const struct thr *t)
 			break;
 		if (sp[i] != t->caller && is_near(sp[i], t->caller)) {
 			key = (key + sp[i]) * 0xc2b2ae3d27d4eb4full;
-			found++;
+			chaos.frame[found++] = sp[i];
 		}
 	}
 	return key;
@@ -149,18 +170,37 @@ static uint32_t times(uint16_t *seen, uint64_t key)
 /* The first time it is one in so many, then in 3, 6, 10 times as many. */
 static int one_in(uint32_t first, uint32_t n)
 {
-	return rnd(first * n * (n + 1) / 2) == 0;
+	return chaos_random(first * n * (n + 1) / 2) == 0;
+}
+
+/* The owner is at a place where it has not been before. */
+static void see(const struct thr *t)
+{
+	hot_see(t->caller);
+	for (unsigned i = 0; i < CALLERS; i++)
+		hot_see(chaos.frame[i]);
+}
+
+/* How often has it been at this place? */
+static uint32_t comes(const struct thr *t, int before)
+{
+	uint32_t n = times(chaos.seen, (t->caller * 2 + (uint64_t)before) ^ callers(t));
+
+	if (n == 1)
+		see(t);
+	return n;
 }
 
 int chaos_due(struct thr *t, int before)
 {
 	chaos.events++;
-	chaos.holds = G.mt && one_in(chaos.cold, times(chaos.seen, (t->caller * 2 + (uint64_t)before) ^ callers(t)));
+	chaos.holds = G.mt && one_in(chaos.cold, comes(t, before));
+	hot_event(t);
 	if (--chaos.points)
 		return chaos.holds;
 	chaos.points = any_size(chaos.pace + 1);
-	if (chaos.pace < NEVER && rnd(EPOCH) == 0)
-		chaos.pace = rnd(PACES);
+	if (chaos.pace < NEVER && chaos_random(EPOCH) == 0)
+		chaos.pace = chaos_random(PACES);
 	return 1;
 }
 
@@ -215,7 +255,7 @@ uint32_t chaos_choose(uint32_t owner, const uint32_t *waiting, uint32_t n)
 		return chaos.held[owner] <= chaos.events ? CHAOS_STAY : first_of_all(owner, waiting, n);
 	if (chaos.holds)
 		hold(owner);
-	return free[rnd(count)];
+	return free[chaos_random(count)];
 }
 
 uint32_t chaos_yield(const uint32_t *waiting, uint32_t n)
@@ -223,7 +263,7 @@ uint32_t chaos_yield(const uint32_t *waiting, uint32_t n)
 	uint32_t free[CHAOS_CHOICE], count = sort_out(waiting, n, free);
 
 	if (count)
-		return free[rnd(count)];
+		return free[chaos_random(count)];
 	/* who yields again and again may wait for one that is held */
 	if (++chaos.yields < chaos.patience)
 		return CHAOS_STAY;
@@ -245,8 +285,8 @@ uint32_t chaos_next(const uint32_t *waiting, uint32_t n)
 	uint32_t free[CHAOS_CHOICE], count = sort_out(waiting, n, free);
 
 	if (count)
-		return free[rnd(count)];
-	if (chaos.idles < IDLES && others_wait() && rnd(2)) {
+		return free[chaos_random(count)];
+	if (chaos.idles < IDLES && others_wait() && chaos_random(2)) {
 		chaos.idles++;
 		return CHAOS_NOBODY;
 	}
@@ -257,12 +297,15 @@ uint32_t chaos_idled(const uint32_t *waiting, uint32_t n)
 {
 	uint32_t free[CHAOS_CHOICE], count = sort_out(waiting, n, free);
 
-	return count ? free[rnd(count)] : first_of_all(0, waiting, n);
+	return count ? free[chaos_random(count)] : first_of_all(0, waiting, n);
 }
 
 void chaos_spun(uint32_t owner)
 {
-	hold(owner);
+	if (hot_holds(owner))
+		chaos.held[owner] = chaos.events + LONG;
+	else
+		hold(owner);
 }
 
 void chaos_sleeps(struct thr *t, uint64_t ns)
@@ -288,7 +331,7 @@ int chaos_watches(const struct thr *t)
 	n = times(chaos.watched, t->caller ^ callers(t));
 	while ((root + 1) * (root + 1) <= n)
 		root++;
-	return rnd(root) < chaos.watches;
+	return chaos_random(root) < chaos.watches;
 }
 
 int chaos_stops(uint64_t pc)

@@ -34,6 +34,9 @@ int chaos_sleeper_due(const struct thr *t); /* what it sleeps is over, by events
 /* Without the lock: what t, at the end of a call, computes from here on: is it watched? */
 int chaos_watches(const struct thr *t);
 int chaos_stops(uint64_t pc); /* it is about to access memory: is it interrupted here? */
+uint32_t chaos_random(uint32_t below); /* drawn from the seed */
+int chaos_in_text(uint64_t pc); /* of the program itself, not of a library */
+void chaos_let_go(uint32_t ordinal); /* it is held no longer */
 
 /* ---- chaos_settle.c ---- */
 
@@ -53,5 +56,18 @@ void step_begin(struct thr *t, ucontext_t *uc);
 int step_runs(const struct thr *t); /* it is stopped at each instruction, and takes its time */
 void step_cancel(ucontext_t *uc); /* a trapped call: the computation is over */
 int step_trap(siginfo_t *si, ucontext_t *uc); /* 1: this SIGTRAP was a step */
+uint64_t step_address(const ucontext_t *uc, uint64_t pc); /* that the instruction at pc accesses; 0: none, or its thread's own */
+int step_on_shim_stack(const struct thr *t, const void *p);
+
+/* ---- chaos_hot.c: makes threads meet at one variable ---- */
+
+int hot_init(uint64_t any_pc); /* for this run, with some address of code; 0: not in this one. 0: it is off, or cannot be */
+/* The program comes here, back from a call or in a new thread: what is accessed from there on may be chosen. */
+void hot_see(uint64_t pc);
+void hot_event(struct thr *t); /* the owner of the turn has made one, or is before an acquire */
+void hot_arm(struct thr *t); /* it has got the turn */
+int hot_trap(const siginfo_t *si, ucontext_t *uc); /* 1: this SIGTRAP was such a breakpoint */
+void hot_resumes(const struct thr *t, uint64_t pc); /* it goes on here behind an interruption of another kind */
+int hot_holds(uint32_t ordinal); /* the one that is interrupted: until another one is about to access the same */
 
 #endif

@@ -85,29 +85,29 @@ static int is_place(const struct thr *t, const ucontext_t *uc)
 
 /* ---- the computation ---- */
 
-static uint64_t address(const ucontext_t *uc, const struct insn *i)
+uint64_t step_address(const ucontext_t *uc, uint64_t pc)
 {
 	static const uint8_t order[] = {REG_RAX, REG_RCX, REG_RDX, REG_RBX, REG_RSP, REG_RBP, REG_RSI, REG_RDI,
 					REG_R8, REG_R9, REG_R10, REG_R11, REG_R12, REG_R13, REG_R14, REG_R15};
 	const greg_t *g = uc->uc_mcontext.gregs;
 	uint64_t reg[sizeof(order)];
+	struct insn i;
 
+	insn_decode((const uint8_t *)pc, &i);
 	for (unsigned k = 0; k < sizeof(order); k++)
 		reg[k] = (uint64_t)g[order[k]];
-	return insn_address((const uint8_t *)g[REG_RIP], i, reg);
+	return insn_address((const uint8_t *)pc, &i, reg);
 }
 
 /* The thread is about to run this instruction. 1: it is interrupted before. */
 static int look_at(const struct thr *t, const ucontext_t *uc)
 {
 	const greg_t *g = uc->uc_mcontext.gregs;
-	struct insn i;
 	uint64_t a;
 
 	if (!is_place(t, uc))
 		return 0;
-	insn_decode((const uint8_t *)g[REG_RIP], &i);
-	a = address(uc, &i);
+	a = step_address(uc, (uint64_t)g[REG_RIP]);
 	if (!a)
 		return 0;
 	step.path[step.n++] = (uint64_t)g[REG_RIP];
@@ -203,7 +203,7 @@ static uint64_t count_hits(uint64_t pc)
 	return n;
 }
 
-static int on_shim_stack(const struct thr *t, const void *p)
+int step_on_shim_stack(const struct thr *t, const void *p)
 {
 	return (uint64_t)p >= thread_tls_room(t) && (uint64_t)p < thread_alt_stack_end(t);
 }
@@ -218,7 +218,7 @@ int step_trap(siginfo_t *si, ucontext_t *uc)
 		*step.flags &= ~(greg_t)FLAG_TRACE;
 	step.flags = 0;
 	/* on a stack of the program's this frame would be in what the recorder wipes */
-	if (!on_shim_stack(t, uc) || step.t != t || step.cur != t->log.cur || ++step.steps > MAX_STEPS || has_called(t, uc)) {
+	if (!step_on_shim_stack(t, uc) || step.t != t || step.cur != t->log.cur || ++step.steps > MAX_STEPS || has_called(t, uc)) {
 		step_cancel(uc);
 		return 1;
 	}

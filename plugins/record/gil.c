@@ -238,8 +238,10 @@ static void wait_go(struct thr *t)
 		if (G.mode != SHIM_RECORD)
 			return;
 	}
-	if (chaos()) /* who gave it may not have begun to wait yet */
+	if (chaos()) { /* who gave it may not have begun to wait yet */
 		chaos_settle(t);
+		hot_arm(t);
+	}
 	group_enter(t);
 	new_slice();
 }

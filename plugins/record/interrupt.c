@@ -147,13 +147,15 @@ static int log_counted(struct thr *t, const ucontext_t *uc)
 static void take(struct thr *t, const ucontext_t *uc)
 {
 	uint64_t mask = SIG_BIT(SIG_PREEMPT);
-	int preempt = t->preempt || t->place_hits;
+	int counted = t->place_hits != 0, preempt = t->preempt || counted;
 
 	t->depth = 1;
 	t->selector = 0;
 	interrupt_disarm(t);
 	t->preempt = 0;
-	if ((t->place_hits ? log_counted(t, uc) : log_place(t, uc)) == 0) {
+	if ((counted ? log_counted(t, uc) : log_place(t, uc)) == 0) {
+		if (G.chaos && !counted)
+			hot_resumes(t, (uint64_t)uc->uc_mcontext.gregs[REG_RIP]);
 		raw4(SYS_rt_sigprocmask, SIG_UNBLOCK, &mask, 0, 8);
 		if (preempt)
 			gil_preempt(t);

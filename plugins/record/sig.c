@@ -370,7 +370,7 @@ void sig_entry(int sig, siginfo_t *si, void *ucv)
 {
 	struct thr *t = self;
 
-	if (sig == SIGTRAP && (G.mode == SHIM_REPLAY ? seek_trap(si, ucv) : step_trap(si, ucv)))
+	if (sig == SIGTRAP && (G.mode == SHIM_REPLAY ? seek_trap(si, ucv) : step_trap(si, ucv) || hot_trap(si, ucv)))
 		return;
 	if (sig == SIGSEGV && si->si_code == SEGV_ACCERR &&
 	    pages_fault(t, (uint64_t)si->si_addr, ((ucontext_t *)ucv)->uc_mcontext.gregs[REG_ERR] & 2))

@@ -9,6 +9,7 @@
 #include "record/shim.h"
 
 #include "record/cancel.h"
+#include "record/chaos.h"
 #include "record/lib.h"
 
 #include <dlfcn.h>
@@ -379,6 +380,8 @@ EXPORT int pthread_create(pthread_t *out, const pthread_attr_t *attr, void *(*st
 	c = new_thread(t, ordinal);
 	c->start = start;
 	c->arg = arg;
+	if (G.chaos)
+		hot_see((uint64_t)start);
 	ev(t, RLOG_CREATE, 0, ordinal, 0);
 	G.mt = 1;
 	if (make_stack(c, attr, &with_stack)) {

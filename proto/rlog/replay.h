@@ -44,6 +44,7 @@
 #define SHIM_THREADS_ADDR 0x103000000000ull /* the shim's table of threads */
 #define SHIM_TRAPS_ADDR 0x104000000000ull /* struct rlog_traps while recording */
 #define SHIM_REFS_ADDR 0x105000000000ull /* recording: what of kept files is compared with, see plugins/record/refs.c */
+#define SHIM_HOT_ADDR 0x106000000000ull /* recording: 4 pages of thread N at + N << 14: see plugins/record/chaos_hot.c */
 #define SHIM_POINT_ADDR 0x108000000000ull /* 1 MiB of thread N at + N << 20: see plugins/record/point.h */
 #define REPLAY_MOVED_ADDR 0x106000000000ull /* replay: mappings between the halves of an mremap */
 #define SHIM_LOG_ADDR 0x110000000000ull /* recording: window of thread N at + N << 30 */
