@@ -3,6 +3,7 @@
 #include "record/point.h"
 
 #include "record/holes.h"
+#include "record/sys.h"
 
 #include <sys/auxv.h>
 #include <time.h>
@@ -289,6 +290,31 @@ static void add_object(struct look *l, uint64_t p, unsigned lines, uint32_t limi
 		add_line_at(l, p + i * LINE, limit);
 }
 
+static void add_hole(struct look *l, uint64_t lo, uint64_t hi)
+{
+	uint32_t k = l->nholes;
+
+	if (k == HOLES_MAX)
+		return;
+	for (; k && l->hole[k - 1].lo > lo; k--)
+		l->hole[k] = l->hole[k - 1];
+	l->hole[k] = (struct hole){lo & ~7ull, (hi + 7) & ~7ull};
+	l->nholes++;
+}
+
+/* What the kernel may have written for calls of other threads: a replay has that when they have returned. */
+static void add_flights(struct look *l)
+{
+	uint32_t n = __atomic_load_n(&G.next_thread, __ATOMIC_RELAXED);
+
+	for (uint32_t i = 1; i < n && i < RLOG_MAX_THREADS; i++) {
+		const struct thr *t = &G.thr[i];
+
+		for (uint32_t k = 0; t != self && k < t->nflight; k++)
+			add_hole(l, (uint64_t)t->flight[k].p, (uint64_t)t->flight[k].p + t->flight[k].n);
+	}
+}
+
 static void choose_regions(struct look *l, const uint64_t *regs, int alone)
 {
 	struct ranges r = {l, regs[REG_RSP] - RED_ZONE, getauxval(AT_PHDR), ~0ull};
@@ -299,6 +325,7 @@ static void choose_regions(struct look *l, const uint64_t *regs, int alone)
 	l->nranges = l->nregions = l->nwords = l->nlines = l->nblocks = 0;
 	l->out.head.stack_lo = l->out.head.stack_hi = 0;
 	l->nholes = holes_list(l->hole);
+	add_flights(l);
 	__builtin_memset(l->seen, 0, sizeof(l->seen));
 	maps_each(add_range, &r);
 	stack = find_range(l, sp);

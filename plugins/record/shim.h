@@ -63,6 +63,7 @@ struct lib_held {
 	struct _IO_FILE *file; /* or a FILE's own lock */
 };
 
+struct piece;
 struct thr {
 	/* what each lock touches comes first, in as few cache lines as can be */
 	volatile char selector; /* Syscall User Dispatch: 0 lets calls through, 1 traps them */
@@ -91,6 +92,8 @@ struct thr {
 	int arrived; /* futex: replay: the new thread stands in the shim */
 	siginfo_t queue[SIG_QUEUE];
 	uint32_t handlers; /* of asynchronous signals that run; those that were left by a jump count on */
+	const struct piece *flight; /* recording serially, in a call that may wait: what the kernel may write to at any time */
+	uint32_t nflight;
 	const uint64_t *wait_mask; /* in a call that waits with another signal mask: that */
 	uint64_t hidden; /* signals that the program has blocked, but the recorder needs: they are not */
 	int mask_set; /* by a handler's return: in a trap, it is to be kept over the trap's own */

@@ -424,9 +424,14 @@ long sys_do(struct thr *t, const struct sys_info *s, long nr, const long *a)
 			t->wait_mask = waits_with(nr, a);
 			if (unlikely(G.serial) && (ns = sleep_ns(nr, a)))
 				gil_sleeps(t, ns);
+			if (unlikely(G.serial && G.mt)) {
+				t->flight = v;
+				t->nflight = (uint32_t)sys_out_room(s, k, v);
+			}
 			wait_begin_event(t);
 			ret = raw6(nr, k[0], k[1], k[2], k[3], k[4], k[5]);
 			wait_end(t);
+			t->nflight = 0;
 			t->wait_mask = 0;
 		}
 		rec_ret_of(t, nr, a, ret, v, sys_out_pieces(s, k, ret, before, v));

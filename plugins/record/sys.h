@@ -84,6 +84,8 @@ uint32_t sys_check_inputs(const struct sys_info *s, const long *a);
 void sys_lens_before(const struct sys_info *s, const long *a, uint32_t *before);
 /* The pieces that a call with this result wrote, into v[PIECES]. Gives how many. */
 int sys_out_pieces(const struct sys_info *s, const long *a, long ret, const uint32_t *before, struct piece *v);
+/* What a call that is being made may write to, as far as its arguments alone tell that. */
+int sys_out_room(const struct sys_info *s, const long *a, struct piece *v);
 /* How many of n bytes an iovec holds. */
 uint64_t sys_iov_len(const struct iovec *iov, unsigned long cnt, uint64_t n);
 uint32_t sys_check_iov(uint32_t crc, const struct iovec *v, unsigned long n);

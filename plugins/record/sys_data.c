@@ -232,6 +232,31 @@ int sys_out_pieces(const struct sys_info *s, const long *a, long ret, const uint
 	return k;
 }
 
+int sys_out_room(const struct sys_info *s, const long *a, struct piece *v)
+{
+	int k = 0;
+
+	for (int i = 0; i < 4 && s->out[i].how; i++) {
+		const struct io *d = &s->out[i];
+		unsigned len_arg = d->len_arg ? d->len_arg : d->arg + 1u;
+		uint64_t n = 0;
+
+		if (d->how == IO_RET)
+			n = (uint64_t)a[len_arg];
+		else if (d->how == IO_RETMUL)
+			n = d->n & 0x8000 ? (uint64_t)a[d->arg + 1] + (d->n & 0x7fff) : (uint64_t)a[len_arg] * d->n;
+		else if (d->how == IO_FIXED || d->how == IO_FIXED_ERR)
+			n = d->n;
+		else if (d->how == IO_ARGMUL)
+			n = (uint64_t)a[d->len_arg] * d->n;
+		else if (d->how == IO_FDSET)
+			n = ((uint64_t)(uint32_t)a[0] + 63) / 64 * 8;
+		if (n < 1ul << 47)
+			k = add_piece(v, k, (void *)a[d->arg], n);
+	}
+	return k;
+}
+
 void sys_lens_before(const struct sys_info *s, const long *a, uint32_t *before)
 {
 	for (int i = 0; i < 4; i++) {
