@@ -108,6 +108,7 @@ struct thr {
 	uint64_t first_mask; /* of signals, then */
 	void *arg;
 	void *stack;
+	uint64_t frames_end; /* on its stack: above this lies what libc and all libraries keep of the thread; 0: nothing does */
 	uint64_t stack_len;
 	pid_t want_tid; /* replay: TID of the thread that is being created, 0: any */
 	/* replay, see turn.c: whose turn this thread runs in; it lends its own; it stands before its next event */

@@ -178,6 +178,7 @@ static void *trampoline(void *p)
 {
 	struct thr *t = p;
 
+	t->frames_end = (uint64_t)__builtin_frame_address(0);
 	first_steps(t);
 	return t->start(t->arg);
 }

@@ -37,11 +37,14 @@ static struct share *child_share; /* in a vfork child */
 
 extern char data_end __asm__("_end") __attribute__((visibility("hidden")));
 
-/* Is the whole stretch there? The stack's end may be nearer. */
+/* Is the whole stretch there? The stack's end may be nearer, or what is the thread's own: the child is another one. */
 static uint32_t stretch_len(uint64_t sp)
 {
+	uint64_t end = self->frames_end;
 	uint32_t len = STRETCH;
 
+	if (sp < end && end - sp < len)
+		return (uint32_t)(end - sp);
 	while (len > 256 && raw3(SYS_msync, (sp + len) & ~4095ull, 1, 1 /* MS_ASYNC */) < 0)
 		len /= 2;
 	return len;
