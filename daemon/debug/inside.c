@@ -270,16 +270,34 @@ static int next_slice(struct trace *t, uint64_t end, struct trace_limit *slice, 
 	return slice->cpu_ns < LIMIT_NEAR_NS;
 }
 
+/* Nothing has stopped it for a slice: is it behind the segment's end, of which it does not know? Then that is over. */
+static int look_for_end(struct inside *in, struct trace *t, uint64_t since, struct stop *stop, struct err *e)
+{
+	uint64_t now;
+	int lost;
+
+	if (!in->interrupted_at_end)
+		return 0;
+	if (trace_cpu_ns(t->pid, &now, e))
+		return -1;
+	lost = inside_is_lost(in, now - since, e);
+	if (lost > 0)
+		stop->kind = STOP_OVER;
+	return lost < 0 ? -1 : 0;
+}
+
 static int run_inserted(struct inside *in, struct trace *t, int *sig, struct breaks *b,
 			const struct trace_limit *limit, struct stop *stop, struct err *e)
 {
 	struct trace_limit slice;
 	unsigned every = STOPS_ASK;
-	uint64_t end = 0;
+	uint64_t end = 0, since = 0;
 
 	if (limit && trace_cpu_ns(t->pid, &end, e))
 		return -1;
 	end += limit ? limit->cpu_ns : 0;
+	if (in->interrupted_at_end && trace_cpu_ns(t->pid, &since, e))
+		return -1;
 	for (;;) {
 		int late = next_slice(t, end, &slice, e);
 
@@ -292,9 +310,13 @@ static int run_inserted(struct inside *in, struct trace *t, int *sig, struct bre
 			return -1;
 		if (stop->kind == STOP_BREAK)
 			stop->kind = inside_meets(b, t);
+		if (stop->kind == STOP_LIMIT && look_for_end(in, t, since, stop, e))
+			return -1;
 		if (!stop->kind) {
 			*stop = (struct stop){0};
 			if (pass_by(in, t, sig, b, stop, e))
+				return -1;
+			if (in->interrupted_at_end && t->alive && trace_cpu_ns(t->pid, &since, e))
 				return -1;
 		}
 		if (stop->kind && stop->kind != STOP_LIMIT)
@@ -347,9 +369,12 @@ static int find_gaze(struct inside *in, struct trace *t, struct gaze *gaze, stru
 static int step_from_now(struct inside *in, const struct breaks *b, struct trace *t, int *sig, struct stop *stop, struct err *e)
 {
 	struct gaze gaze;
-	int r;
+	int r = inside_is_at_end(in, e);
 
 	*sig = in->sig;
+	*stop = (struct stop){.kind = STOP_OVER};
+	if (r)
+		return r < 0 ? -1 : 0;
 	if (inside_copy(in, &in->now, t, e))
 		return -1;
 	r = find_gaze(in, t, &gaze, e) || step_seeing(in, t, b, gaze, sig, stop, e) ? -1 : 0;
@@ -436,7 +461,8 @@ int inside_enter_any(struct inside *in, struct target *t, uint64_t n, struct out
 	in->outside = o;
 	if (segment_begin(&in->seg, t, n, e) || sight_find(t->pid, &in->sight, e) ||
 	    trace_fork(&in->seg.held, in->seg.gadget, &in->base, e) ||
-	    trace_unshare_memory(&in->base, in->seg.gadget, e) || find_gaze(in, &in->base, &in->gaze, e) || first_visible(in, &stop, e)) {
+	    trace_unshare_memory(&in->base, in->seg.gadget, e) || inside_learn_end(in, e) ||
+	    find_gaze(in, &in->base, &in->gaze, e) || first_visible(in, &stop, e)) {
 		struct err ignored;
 
 		inside_leave(in, &ignored);
@@ -492,6 +518,7 @@ int inside_leave(struct inside *in, struct err *e)
 	for (unsigned i = 0; i < in->marks; i++)
 		inside_drop(&in->mark[i]);
 	inside_drop(&in->base);
+	inside_drop(&in->end);
 	if (in->seg.held.alive && segment_go_on(&in->seg, e))
 		r = -1;
 	if (segment_end_tracing(r ? &why : e))

@@ -53,6 +53,10 @@ struct inside {
 	unsigned marks;
 	struct trace now;
 	uint64_t times; /* at its PC from the first mark up to now; 0: unknown */
+	bool interrupted_at_end; /* inside_end.c */
+	bool to_end; /* a copy is on its way there */
+	struct trace end; /* there; zeroed until somebody asks */
+	uint64_t end_ns; /* CPU time from base to there */
 	bool blind; /* the segment has no visible state; now is one where a breakpoint was met inside the shim's calls */
 	bool counted;
 	uint64_t steps; /* when counted: from the last mark to now */
@@ -93,6 +97,8 @@ int inside_look_on(struct inside *in, const struct breaks *b, struct stop *stop,
 int inside_run(struct inside *in, struct breaks *b, struct stop *stop, struct err *e);
 /* To the visible state before. 1: this is the first one. */
 int inside_back(struct inside *in, struct err *e);
+/* Does the segment end where its thread was interrupted? Then no copy of `now` finds its end (inside_end.c). */
+bool inside_ends_in_program(const struct inside *in);
 /* To the last visible state. */
 int inside_to_end(struct inside *in, struct err *e);
 /* To the state of another process that stands in this segment too. 1: it is not met. */

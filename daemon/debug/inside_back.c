@@ -182,9 +182,16 @@ int inside_back(struct inside *in, struct err *e)
 
 int inside_to_end(struct inside *in, struct err *e)
 {
+	struct trace end;
 	struct goal g;
 	uint64_t steps;
 
+	if (inside_ends_in_program(in)) {
+		if (inside_find_end(in, e) || inside_copy(in, &in->end, &end, e))
+			return -1;
+		inside_set_now(in, &end);
+		return 0;
+	}
 	if (inside_goal_init(&g, NULL, e) || inside_count_back(in, &g, &steps, e))
 		return -1;
 	return go(in, steps, e);
@@ -265,8 +272,8 @@ int inside_find(struct inside *in, struct trace *want, struct err *e)
 	r = find_by_stops(in, &g, in->marks > 0, e);
 	if (r == FIND_HOT)
 		r = find_by_walk(in, &g, e);
-	if (r == FIND_HOT)
-		r = find_by_stops(in, &g, false, e);
+	if (r == FIND_HOT) /* where it ends in the program, this would go on for ever */
+		r = inside_ends_in_program(in) ? 1 : find_by_stops(in, &g, false, e);
 	breaks_fini(&g.stop);
 	return r;
 }

@@ -68,6 +68,15 @@ bool inside_is_plain(const struct inside *in, const struct breaks *b);
 /* Does the user want to stop? Asked only each `every` times, which is a power of 2: the question costs a microsecond. */
 bool inside_is_given_up(struct inside *in, unsigned every);
 
+/* inside_end.c: does the segment end inside the program? Copies of base are not to know of that. */
+int inside_learn_end(struct inside *in, struct err *e);
+/* Is now there? 1: yes; 0: no, or it ends in the shim; -1: error. */
+int inside_is_at_end(struct inside *in, struct err *e);
+/* in->end, if it ends inside the program. */
+int inside_find_end(struct inside *in, struct err *e);
+/* A copy has run for so much CPU time without a stop: must it be behind such an end? 1, 0 or -1. */
+int inside_is_lost(struct inside *in, uint64_t ns, struct err *e);
+
 int inside_copy(struct inside *in, struct trace *from, struct trace *to, struct err *e);
 /* Kills a copy; fine on a zeroed one. */
 void inside_drop(struct trace *t);

@@ -318,8 +318,11 @@ int inside_back_to_stop(struct inside *in, struct breaks *b, struct stop *stop, 
 int inside_last_stop(struct inside *in, struct breaks *b, struct stop *stop, struct err *e)
 {
 	struct goal end = {0};
-	int r = last_to(in, b, &end, stop, e);
+	int r;
 
+	if (inside_ends_in_program(in))
+		return inside_to_end(in, e) ? -1 : inside_back_to_stop(in, b, stop, e);
+	r = last_to(in, b, &end, stop, e);
 	breaks_fini(&end.stop);
 	return r;
 }

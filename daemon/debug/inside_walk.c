@@ -53,6 +53,8 @@ struct walker {
 	int (*is_goal)(void *ctx, struct trace *t, struct walk_tell *tell, struct err *e);
 	void *ctx;
 	double end; /* by clock_s; 0: none */
+	pid_t pid; /* of the copy that walks */
+	bool lost; /* it is behind the segment's end */
 };
 
 static int is_goal(void *ctx, struct trace *t, struct walk_tell *tell, struct err *e)
@@ -69,7 +71,7 @@ static int is_state(void *ctx, struct trace *t, struct walk_tell *tell, struct e
 
 static bool is_late(const struct walker *w)
 {
-	return w->end > 0 && clock_s() > w->end;
+	return w->lost || (w->end > 0 && clock_s() > w->end);
 }
 
 static int ended(void *ctx, struct trace *t, bool *over, struct err *e)
@@ -81,8 +83,11 @@ static int ended(void *ctx, struct trace *t, bool *over, struct err *e)
 
 static bool cancelled(void *ctx)
 {
-	const struct walker *w = ctx;
+	struct walker *w = ctx;
+	struct err ignored;
+	uint64_t ns;
 
+	w->lost = !trace_cpu_ns(w->pid, &ns, &ignored) && inside_is_lost(w->in, ns, &ignored) > 0;
 	return is_late(w) || (w->in->interrupted && w->in->interrupted(w->in->ctx));
 }
 
@@ -118,6 +123,7 @@ static int walk_copy_by(struct walker *walker, struct trace *from, struct walk *
 	w->ctx = walker;
 	if (inside_copy(in, from, t, e))
 		return -1;
+	walker->pid = t->pid;
 	add_points(in, b, w, &rare);
 	r = walk_with(t, w, &rare, e);
 	breaks_fini(&rare);

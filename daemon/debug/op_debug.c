@@ -294,6 +294,9 @@ static int resume(void *arg, enum rsp_resume how, int tid, struct rsp_stop *out,
 		out->tid = tid; /* which has not moved, and stays selected */
 	if (stop.kind == STOP_STEP && out->tid != tid)
 		out->why = RSP_ELSEWHERE;
+	/* who was selected before that is not any more; of commands that are made by one, no prompt will tell */
+	if (how == RSP_CONTINUE || how == RSP_STEP)
+		d->selected = 0;
 	if (!divert_is_on(&d->divert) && stop.kind != STOP_LIBRARY)
 		keep_stop(d);
 	return 0;

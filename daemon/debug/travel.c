@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/str.h"
+#include "debug/inside_int.h"
 #include "debug/travel_int.h"
 
 #define LAY_S 0.5 /* so much recorded time without a checkpoint is given some */
@@ -167,8 +168,7 @@ unsigned travel_cuts(struct travel *t, uint64_t from, uint64_t to, uint64_t cuts
 	return seconds_at(t, to) - seconds_at(t, from) < LAY_S ? 0 : nav_cuts(t->nav, from, to, TRAVEL_CUTS / 2, cuts);
 }
 
-/* Lets go of the process, which goes on standing. 1: it cannot, and is gone. */
-static int stand(struct travel *t, struct err *e)
+int travel_stand(struct travel *t, struct err *e)
 {
 	int r = group_release(&t->group, e);
 
@@ -182,57 +182,13 @@ int travel_checkpoint(struct travel *t, struct err *e)
 {
 	uint64_t here = nav_at(t->nav);
 	struct err ignored;
-	int r = stand(t, e);
+	int r = travel_stand(t, e);
 
 	if (r < 0)
 		return -1;
 	if (!r)
 		nav_checkpoint(t->nav, &ignored);
 	return travel_hold(t, here, e);
-}
-
-/* ... and no fork is followed on the way. Who has run for long will go back: that is to be near. */
-static int run_from_here(struct travel *t, pid_t step, struct stop *stop, struct err *e)
-{
-	uint64_t cuts[TRAVEL_CUTS], total = travel_total(t), at = 0;
-	unsigned n = travel_cuts(t, 1, total, cuts);
-
-	for (unsigned i = 0; i < n; i++) {
-		if (cuts[i] <= nav_at(t->nav) || (nav_ckpt_before(t->nav, cuts[i], &at) && at == cuts[i]))
-			continue;
-		if (travel_run(t, step, cuts[i], stop, e))
-			return -1;
-		if (stop->kind != STOP_LIMIT)
-			return 0;
-		if (travel_checkpoint(t, e))
-			return -1;
-	}
-	if (travel_run(t, step, total, stop, e))
-		return -1;
-	return t->edge.on && stop->kind == STOP_LIMIT ? travel_enter_last(t, step, stop, e) : 0;
-}
-
-/* From TRAVEL_GROUP to the next stop. */
-static int run_on(struct travel *t, pid_t step, struct stop *stop, struct err *e)
-{
-	uint64_t fork;
-	int r;
-
-	for (;;) {
-		if (travel_next_fork(t, nav_at(t->nav), &fork, e))
-			return -1;
-		if (!fork)
-			return run_from_here(t, step, stop, e);
-		if (travel_run(t, step, fork - 1, stop, e))
-			return -1;
-		if (stop->kind != STOP_LIMIT)
-			return 0;
-		if (stand(t, e) < 0)
-			return -1;
-		r = travel_run_fork(t, fork, &step, stop, e);
-		if (r <= 0)
-			return r;
-	}
 }
 
 int travel_goto(struct travel *t, uint64_t n, struct err *e)
@@ -300,114 +256,6 @@ int travel_goto_end(struct travel *t, uint64_t n, struct err *e)
 	if (!r && travel_is_last(t))
 		return travel_run_to_edge(t, true, NULL, &stop, e);
 	return r ? r : inside_to_end(&t->in, e);
-}
-
-/* The segment is over: the process itself does the event and goes on. */
-static int cross(struct travel *t, pid_t step, struct stop *stop, struct err *e)
-{
-	return travel_cross(t, &step, e) || run_on(t, step, stop, e) ? -1 : 0;
-}
-
-static int go_on(struct travel *t, struct stop *stop, struct err *e)
-{
-	if (t->mode == TRAVEL_GROUP)
-		return run_on(t, 0, stop, e);
-	if (travel_is_last(t))
-		return travel_run_to_edge(t, false, &t->breaks, stop, e);
-	if (inside_run(&t->in, &t->breaks, stop, e))
-		return -1;
-	return stop->kind == STOP_OVER ? cross(t, 0, stop, e) : 0;
-}
-
-static int step_last(struct travel *t, pid_t tid, struct stop *stop, struct err *e)
-{
-	bool there;
-
-	if (tid != t->in.seg.tid)
-		return travel_run_to_edge(t, false, &t->breaks, stop, e);
-	if (travel_at_edge(t, &there, e))
-		return -1;
-	*stop = (struct stop){.kind = STOP_END};
-	return there ? 0 : inside_step(&t->in, &t->breaks, stop, e);
-}
-
-static int step(struct travel *t, pid_t tid, struct stop *stop, struct err *e)
-{
-	struct stop met;
-
-	if (t->mode == TRAVEL_GROUP)
-		return run_on(t, tid, stop, e);
-	if (travel_is_last(t))
-		return step_last(t, tid, stop, e);
-	if (tid == t->in.seg.tid ? inside_step(&t->in, &t->breaks, stop, e)
-				 : inside_run(&t->in, &t->breaks, stop, e))
-		return -1;
-	t->tid = t->in.seg.tid;
-	if (stop->kind != STOP_OVER)
-		return 0;
-	met = *stop;
-	if (cross(t, tid, stop, e))
-		return -1;
-	if (stop->kind == STOP_STEP && met.watch)
-		*stop = (struct stop){STOP_WATCH, 0, met.addr, met.watch};
-	return 0;
-}
-
-/* At the end all threads stand in the shim: what a user wants to see is where the last one came from. */
-static int show_end(struct travel *t, const struct stop *stop, struct err *e)
-{
-	return stop->kind == STOP_END && !t->edge.on && travel_last(t, e) < 0 ? -1 : 0;
-}
-
-/* Neither where a user sees the program, nor at the entry of a call into the shim. 1: yes. */
-static int is_hidden(struct travel *t, struct err *e)
-{
-	struct trace *th = travel_thread(t, t->tid, e);
-	struct user_regs_struct r;
-
-	if (!th || trace_get_regs(th, &r, e))
-		return -1;
-	return outside_is_within(&t->outside, &t->sight, th->pid, &r);
-}
-
-/* A watched word was written by the shim, as by a read(): that is seen where the call returns. */
-static int come_out(struct travel *t, struct stop *stop, struct err *e)
-{
-	while (stop->kind == STOP_WATCH) {
-		struct stop next = {0};
-		int hidden = is_hidden(t, e);
-
-		if (hidden <= 0)
-			return hidden;
-		if (step(t, t->tid, &next, e))
-			return -1;
-		if (next.kind != STOP_STEP)
-			*stop = next;
-	}
-	return 0;
-}
-
-int travel_continue(struct travel *t, struct stop *stop, struct err *e)
-{
-	int r;
-
-	t->breaks.libraries = true;
-	r = go_on(t, stop, e) || come_out(t, stop, e) || travel_enter_handler(t, stop, e) ? -1 : 0;
-	t->breaks.libraries = false;
-	return r ? -1 : show_end(t, stop, e);
-}
-
-int travel_step(struct travel *t, pid_t tid, struct stop *stop, struct err *e)
-{
-	int r;
-
-	t->breaks.libraries = true;
-	r = step(t, tid, stop, e) || come_out(t, stop, e) || travel_enter_handler(t, stop, e) ? -1 : 0;
-	t->breaks.libraries = false;
-	/* GDB 13 forgets that one thread is stepped when it hears of libraries from another (TARGET_WAITKIND_LOADED) */
-	if (stop->kind == STOP_LIBRARY && t->tid != tid)
-		stop->kind = STOP_BREAK;
-	return r ? -1 : show_end(t, stop, e);
 }
 
 unsigned travel_threads(const struct travel *t, pid_t *tids, unsigned max)

@@ -10,6 +10,7 @@
 #ifndef FRED_DEBUG_TRAVEL_H
 #define FRED_DEBUG_TRAVEL_H
 
+#include "debug/ahead.h"
 #include "debug/inside.h"
 #include "view/outside.h"
 
@@ -57,6 +58,7 @@ struct travel {
 	unsigned others;
 	pid_t tid; /* the thread of the last stop */
 	uint32_t runs; /* of travel_run */
+	struct ahead ahead; /* of the thread that is stepped */
 	/* Does the user want to stop? May be NULL. */
 	bool (*interrupted)(void *ctx);
 	void *ctx;

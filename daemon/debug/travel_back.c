@@ -37,7 +37,7 @@ int travel_copy(struct travel *t, struct trace *copy, struct err *e)
 }
 
 /* A state of the running process becomes a copy in its segment. */
-static int go_inside(struct travel *t, struct err *e)
+int travel_go_inside(struct travel *t, struct err *e)
 {
 	struct group_thread *th;
 	struct trace here;
@@ -69,7 +69,7 @@ int travel_where(struct travel *t, struct timeline_point *p, struct err *e)
 	struct breaks b = {0};
 	int r;
 
-	if (go_inside(t, e))
+	if (travel_go_inside(t, e))
 		return -1;
 	*p = (struct timeline_point){.event = t->in.n};
 	if (trace_get_pc(&t->in.now, &p->pc, e))
@@ -81,7 +81,7 @@ int travel_where(struct travel *t, struct timeline_point *p, struct err *e)
 	return r;
 }
 
-static uint32_t ordinal(const struct travel *t, pid_t tid)
+uint32_t travel_ordinal(const struct travel *t, pid_t tid)
 {
 	for (uint32_t o = 1; o < RLOG_MAX_THREADS; o++)
 		if (target_tid(&t->nav->t, o) == tid)
@@ -140,7 +140,7 @@ static int at_begin(struct travel *t, struct stop *stop, struct err *e)
 /* To the visible state before. */
 static int one_back(struct travel *t, pid_t tid, struct stop *stop, struct err *e)
 {
-	uint32_t who = ordinal(t, tid);
+	uint32_t who = travel_ordinal(t, tid);
 	uint64_t n = travel_event(t);
 	int r;
 
@@ -269,7 +269,7 @@ int travel_back_step(struct travel *t, pid_t tid, struct stop *stop, struct err 
 {
 	struct words was;
 
-	if (go_inside(t, e))
+	if (travel_go_inside(t, e))
 		return -1;
 	read_words(t, &was);
 	if (back_step(t, tid, stop, e))
@@ -432,7 +432,7 @@ int travel_back_continue(struct travel *t, struct stop *stop, struct err *e)
 	int r;
 
 	*stop = (struct stop){0};
-	r = go_inside(t, e) ? -1 : inside_back_to_stop(&t->in, &t->breaks, stop, e);
+	r = travel_go_inside(t, e) ? -1 : inside_back_to_stop(&t->in, &t->breaks, stop, e);
 	if (r <= 0)
 		return r ? -1 : at_stop(t, stop, e);
 	to = here = travel_event(t);

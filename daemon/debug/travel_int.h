@@ -42,6 +42,10 @@ int travel_fork_before(struct travel *t, uint64_t to, uint64_t *fork, struct err
 int travel_run_fork(struct travel *t, uint64_t fork, pid_t *step, struct stop *stop, struct err *e);
 /* From a segment to its end, all threads held. A thread `step` that forks, where that is followed, is another one now. */
 int travel_cross(struct travel *t, pid_t *step, struct err *e);
+/* TRAVEL_GROUP: what thread t->tid has come to becomes a copy in its segment. */
+int travel_go_inside(struct travel *t, struct err *e);
+/* 0: there is no such thread. */
+uint32_t travel_ordinal(const struct travel *t, pid_t tid);
 /* Event n, all threads held. */
 int travel_hold(struct travel *t, uint64_t n, struct err *e);
 #define TRAVEL_CUTS 12
@@ -50,6 +54,8 @@ int travel_hold(struct travel *t, uint64_t n, struct err *e);
  * How many.
  */
 unsigned travel_cuts(struct travel *t, uint64_t from, uint64_t to, uint64_t cuts[TRAVEL_CUTS]);
+/* TRAVEL_GROUP at an event: lets go of the process, which goes on standing. 1: it cannot, and is gone. */
+int travel_stand(struct travel *t, struct err *e);
 /* From TRAVEL_GROUP at an event, where it stays: leaves a checkpoint there. That there is none is no error. */
 int travel_checkpoint(struct travel *t, struct err *e);
 /* The last visible state of all. 1: there is none; nothing is held. */

@@ -152,8 +152,8 @@ _Noreturn void turn_diverge(struct thr *t, const struct rlog_rec *want, enum rlo
 {
 	struct replay_diverge *d = &G.ctl->diverge;
 
-	/* the program that is being recorded has not come here yet */
-	if (!want && (G.ctl->flags & REPLAY_F_LIVE) && G.ctl->turn + 1 == G.ctl->total) {
+	/* the program that is being recorded has not come here yet; or a copy does not know of the end of its segment */
+	if ((!want && (G.ctl->flags & REPLAY_F_LIVE) && G.ctl->turn + 1 == G.ctl->total) || G.ctl->endless) {
 		G.ctl->turn++;
 		turn_end(t, REPLAY_ENDED);
 	}
@@ -321,7 +321,8 @@ void turn_seek(struct thr *t)
 {
 	if (likely(!turn_next_is(t, RLOG_PREEMPT)) || t->undone || t->seeking)
 		return;
-	begin_seek(t);
+	if (!G.ctl->endless)
+		begin_seek(t);
 	scrub(SEEK_DEEP);
 }
 
@@ -461,8 +462,6 @@ void turn_take(struct thr *t, struct rlog_rec *r, enum rlog_kind kind)
 	t->last_stamp += r->delta;
 	if (r->flags & RF_C)
 		t->undone = 1;
-	else
-		turn_seek(t);
 }
 
 static const void *map_ro(const char *path, void *at, uint64_t *len)

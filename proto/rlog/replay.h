@@ -138,7 +138,11 @@ struct replay_ctl {
 	 * may run in translated code. Another number when there are other int3s.
 	 */
 	uint32_t blind;
-	uint32_t pad2;
+	/*
+	 * Of a copy that leaves the timeline. Not 0: a computation is not interrupted where it was, but goes on, at most up to the next
+	 * call, which counts as an event.
+	 */
+	uint32_t endless;
 };
 
 struct replay_slot {
