@@ -16,8 +16,6 @@
 #include "record/sigaction.h"
 #include "record/sys.h"
 
-#include <linux/hw_breakpoint.h>
-#include <linux/perf_event.h>
 
 #define TRAP_PERF_ 6
 #define SPOTS 4u /* as many as the processor has */
@@ -26,7 +24,11 @@
 #define SCAN_CALLS 2u /* as deep are functions followed that it calls */
 #define RENEWS 6u /* others are drawn after 32 to 32 << 5 events, on average; or when twice as many instructions are known */
 #define DULL 16u /* times that one comes to an instruction, and nobody else comes to the same variable meanwhile */
-#define MAX_HITS 512u /* of a thread, of one set: each takes some microseconds */
+/*
+ * Of a thread, of one set: each takes some microseconds; and where there are more than perf_event_max_sample_rate allows in a tick
+ * of the kernel (100 of 100,000 a second, at 1,000 ticks), it leaves some out.
+ */
+#define MAX_HITS 96u
 #define MAX_STOPS 400u /* of a process: a replay takes some time to find each */
 #define STACK_BYTES (1ull << 20) /* from its pointer on: not shared, as a rule */
 #define RED_ZONE 128u
@@ -246,26 +248,13 @@ static void *page_of(const struct thr *t, uint32_t i)
 
 static int set_spot(const struct thr *t, uint32_t i, uint64_t pc)
 {
-	struct perf_event_attr a;
-	long fd;
+	int fd = point_breakpoint(pc, 1);
 	void *at;
 
-	__builtin_memset(&a, 0, sizeof(a));
-	a.size = sizeof(a);
-	a.type = PERF_TYPE_BREAKPOINT;
-	a.bp_type = HW_BREAKPOINT_X;
-	a.bp_addr = pc;
-	a.bp_len = sizeof(long);
-	a.sample_period = 1;
-	a.exclude_kernel = 1;
-	a.exclude_hv = 1;
-	a.sigtrap = 1;
-	a.remove_on_exec = 1;
-	fd = raw6(SYS_perf_event_open, (long)&a, 0, -1, -1, PERF_FLAG_FD_CLOEXEC, 0);
 	if (fd < 0)
 		return -1;
-	at = raw_mmap(page_of(t, i), PAGE, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, (int)fd, 0);
-	raw_close((int)fd);
+	at = raw_mmap(page_of(t, i), PAGE, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, fd, 0);
+	raw_close(fd);
 	return raw_failed(at) ? -1 : 0;
 }
 

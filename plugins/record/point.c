@@ -5,6 +5,8 @@
 #include "record/holes.h"
 #include "record/sys.h"
 
+#include <linux/hw_breakpoint.h>
+#include <linux/perf_event.h>
 #include <sys/auxv.h>
 #include <time.h>
 
@@ -390,4 +392,22 @@ int point_in_middle(const ucontext_t *uc)
 			break;
 	}
 	return rep && ((*pc >= 0xa4 && *pc <= 0xa7) || (*pc >= 0xaa && *pc <= 0xaf));
+}
+
+int point_breakpoint(uint64_t pc, uint64_t period)
+{
+	struct perf_event_attr a;
+
+	__builtin_memset(&a, 0, sizeof(a));
+	a.size = sizeof(a);
+	a.type = PERF_TYPE_BREAKPOINT;
+	a.bp_type = HW_BREAKPOINT_X;
+	a.bp_addr = pc;
+	a.bp_len = sizeof(long);
+	a.sample_period = period;
+	a.exclude_kernel = 1;
+	a.exclude_hv = 1;
+	a.sigtrap = 1;
+	a.remove_on_exec = 1;
+	return (int)raw6(SYS_perf_event_open, (long)&a, 0, -1, -1, PERF_FLAG_FD_CLOEXEC, 0);
 }

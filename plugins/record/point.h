@@ -55,6 +55,11 @@ void point_regs(const ucontext_t *uc, uint64_t *regs);
 uint64_t point_hash(uint64_t addr, uint64_t bytes);
 /* Recording: the state of the thread that was interrupted here. Its length; NULL: no memory. */
 const struct point *point_look(struct thr *t, const ucontext_t *uc, uint64_t *len);
+/*
+ * A hardware breakpoint of the calling thread's, by perf_event_open(2): SIGTRAP at each hit number `period`; those in between cost
+ * much less. Its descriptor; negative: -errno.
+ */
+int point_breakpoint(uint64_t pc, uint64_t period);
 /* An instruction that is interrupted in its middle is no place: its address is reached only at its start. */
 int point_in_middle(const ucontext_t *uc);
 

@@ -10,8 +10,6 @@
  */
 #include "record/scout.h"
 
-#include <linux/hw_breakpoint.h>
-#include <linux/perf_event.h>
 #include <time.h>
 
 #define TRAP_PERF_ 6
@@ -36,25 +34,6 @@ void seek_arm(const struct seek *s, uint64_t ns)
 	struct itimerspec when = {{0, 0}, {(long)(ns / 1000000000u), (long)(ns % 1000000000u)}};
 
 	raw4(SYS_timer_settime, s->timer, 0, &when, 0);
-}
-
-/* A signal at each hit number `period`: those in between cost much less. */
-static int open_breakpoint(uint64_t pc, uint64_t period)
-{
-	struct perf_event_attr a;
-
-	__builtin_memset(&a, 0, sizeof(a));
-	a.size = sizeof(a);
-	a.type = PERF_TYPE_BREAKPOINT;
-	a.bp_type = HW_BREAKPOINT_X;
-	a.bp_addr = pc;
-	a.bp_len = sizeof(long);
-	a.sample_period = period;
-	a.exclude_kernel = 1;
-	a.exclude_hv = 1;
-	a.sigtrap = 1;
-	a.remove_on_exec = 1;
-	return (int)raw6(SYS_perf_event_open, (long)&a, 0, -1, -1, 8 /* PERF_FLAG_FD_CLOEXEC */, 0);
 }
 
 /* Lets SIGTRAP in; what it was is put back into the state that the program goes on with. */
@@ -90,7 +69,7 @@ void seek_watch(struct seek *s, ucontext_t *uc, uint64_t period)
 	else
 		let_traps_in(s, uc);
 	s->period = period;
-	s->fd = open_breakpoint(s->want[REG_RIP], period);
+	s->fd = point_breakpoint(s->want[REG_RIP], period);
 	s->stepping = s->fd < 0;
 	if (s->stepping && uc)
 		uc->uc_mcontext.gregs[REG_EFL] |= FLAG_TRACE;
