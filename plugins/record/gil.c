@@ -238,6 +238,7 @@ static void wait_go(struct thr *t)
 		if (G.mode != SHIM_RECORD)
 			return;
 	}
+	ending_wait();
 	if (chaos()) { /* who gave it may not have begun to wait yet */
 		chaos_settle(t);
 		hot_arm(t);
@@ -260,6 +261,7 @@ void gil_acquire(struct thr *t)
 		gil.owner = t->ordinal;
 		gil.turns++;
 		gil_unlock();
+		ending_wait();
 		group_enter(t);
 		new_slice();
 		return;
@@ -428,8 +430,10 @@ void gil_unblock(struct thr *t)
 
 void gil_leave(struct thr *t)
 {
-	if (t->gil)
+	if (t->gil) {
 		deadlock_look(t);
+		ending_begin(t);
+	}
 	gil_release(t);
 }
 

@@ -466,6 +466,10 @@ long tsc_set(struct thr *t, long how); /* PR_SET_TSC */
 uint64_t tsc_by_clock(void);
 int tsc_fault(void *uc); /* was it one? */
 
+/* --- ending.c: recording one thread at a time --- */
+void ending_begin(const struct thr *t); /* the calling thread ends, and is about to let the next one go on */
+void ending_wait(void); /* which does so here */
+
 /* --- own_locks.c --- */
 /* Goes over to serial if a library or the program, or one loaded since the last look, has locks of its own. */
 void own_locks_look(struct thr *t);
