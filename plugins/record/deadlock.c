@@ -37,13 +37,14 @@ static uint64_t sleeps_for(const struct thr *x)
 }
 
 /* The process's first thread stays, as a zombie. */
-static int has_ended(const struct thr *x)
+static int has_ended(struct thr *x)
 {
 	char path[64], state;
 
-	if (!x->exited)
-		return 0;
+	if (!x->exited || x->gone)
+		return x->gone;
 	state = read_task_state(task_path(path, path + sizeof(path), x, "stat"));
+	x->gone = !state;
 	return !state || state == 'Z';
 }
 
@@ -61,7 +62,7 @@ static int is_given(const struct thr *x, uint64_t word, const struct thr *t)
 	return x->internal == WAIT_MUTEX && m->__data.__kind & ROBUST;
 }
 
-static enum look look_at(const struct thr *x, const struct thr *t)
+static enum look look_at(struct thr *x, const struct thr *t)
 {
 	uint64_t word;
 
@@ -81,7 +82,7 @@ static enum look look_at_all(const struct thr *t)
 {
 	enum look all = WAITS;
 
-	for (uint32_t i = 1; i < G.next_thread && i < RLOG_MAX_THREADS; i++) {
+	for (uint32_t i = 1; i < G.next_thread && i < RLOG_MAX_THREADS && all != GOES_ON; i++) {
 		enum look one = look_at(&G.thr[i], t);
 
 		if (one < all)
@@ -193,7 +194,7 @@ void deadlock_look(const struct thr *t)
 		return;
 	G.deadlock = 1;
 	for (uint32_t i = 1; i < G.next_thread && i < RLOG_MAX_THREADS && told < TELL_MOST; i++) {
-		const struct thr *x = &G.thr[i];
+		struct thr *x = &G.thr[i];
 
 		if (!x->internal || has_ended(x))
 			continue;
