@@ -39,19 +39,29 @@ static Dwfl_Module *report(Dwfl *dwfl, pid_t pid, const char *path)
 	return mod;
 }
 
+/* The file of the line that pc is in; NULL: not known. Units are gone through: not all compilers list their addresses (.debug_aranges). */
+static const char *find_line(Dwfl_Module *mod, uint64_t pc, int *number)
+{
+	Dwarf_Die *unit = NULL;
+	Dwarf_Line *line = NULL;
+	Dwarf_Addr bias;
+
+	while (!line && (unit = dwfl_module_nextcu(mod, unit, &bias)) != NULL)
+		if (dwarf_haspc(unit, pc - bias) == 1)
+			line = dwarf_getsrc_die(unit, pc - bias);
+	return line && !dwarf_lineno(line, number) ? dwarf_linesrc(line, NULL, NULL) : NULL;
+}
+
 static void add(struct buf *b, Dwfl_Module *mod, const char *path, uint64_t pc)
 {
-	const char *name = dwfl_module_addrname(mod, pc - 1), *source = NULL;
-	Dwfl_Line *line = dwfl_module_getsrc(mod, pc - 1);
+	int number;
+	const char *name = dwfl_module_addrname(mod, pc - 1), *source = find_line(mod, pc - 1, &number);
 	Dwarf_Addr at = pc;
-	int n = 0;
 
-	if (line)
-		source = dwfl_lineinfo(line, NULL, &n, NULL, NULL, NULL);
 	if (name)
 		buf_addf(b, "%s %s ", name, source ? "at" : "in");
 	if (source) {
-		buf_addf(b, "%s:%d", source, n);
+		buf_addf(b, "%s:%d", source, number);
 		return;
 	}
 	dwfl_module_relocate_address(mod, &at);
