@@ -42,20 +42,27 @@ void holes_remove(const void *obj)
 	}
 }
 
+void holes_insert(struct hole *v, uint32_t *n, uint64_t lo, uint64_t hi)
+{
+	uint32_t k = *n;
+
+	if (k == HOLES_MAX)
+		return;
+	for (; k && v[k - 1].lo > lo; k--)
+		v[k] = v[k - 1];
+	v[k] = (struct hole){lo & ~7ull, (hi + 7) & ~7ull};
+	++*n;
+}
+
 uint32_t holes_list(struct hole out[HOLES_MAX])
 {
 	uint32_t n = 0;
 
 	for (uint32_t i = 0; i < HOLES_MAX; i++) {
 		uint64_t is = __atomic_load_n(&holes[i], __ATOMIC_RELAXED), lo = address(is);
-		uint32_t k = n;
 
-		if (!is)
-			continue;
-		for (; k && out[k - 1].lo > lo; k--)
-			out[k] = out[k - 1];
-		out[k] = (struct hole){lo & ~7ull, (lo + (is >> ADDRESS_BITS) + 7) & ~7ull};
-		n++;
+		if (is)
+			holes_insert(out, &n, lo, lo + (is >> ADDRESS_BITS));
 	}
 	return n;
 }

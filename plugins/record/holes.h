@@ -21,5 +21,7 @@ void holes_add(const void *obj, uint64_t bytes);
 void holes_remove(const void *obj);
 /* Those that there are, in ascending order; how many. */
 uint32_t holes_list(struct hole out[HOLES_MAX]);
+/* One more, [lo, hi), among the n of v, at its place. When there are HOLES_MAX already, it is left out. */
+void holes_insert(struct hole *v, uint32_t *n, uint64_t lo, uint64_t hi);
 
 #endif

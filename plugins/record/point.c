@@ -292,18 +292,6 @@ static void add_object(struct look *l, uint64_t p, unsigned lines, uint32_t limi
 		add_line_at(l, p + i * LINE, limit);
 }
 
-static void add_hole(struct look *l, uint64_t lo, uint64_t hi)
-{
-	uint32_t k = l->nholes;
-
-	if (k == HOLES_MAX)
-		return;
-	for (; k && l->hole[k - 1].lo > lo; k--)
-		l->hole[k] = l->hole[k - 1];
-	l->hole[k] = (struct hole){lo & ~7ull, (hi + 7) & ~7ull};
-	l->nholes++;
-}
-
 /* What the kernel may have written for calls of other threads: a replay has that when they have returned. */
 static void add_flights(struct look *l)
 {
@@ -313,7 +301,7 @@ static void add_flights(struct look *l)
 		const struct thr *t = &G.thr[i];
 
 		for (uint32_t k = 0; t != self && k < t->nflight; k++)
-			add_hole(l, (uint64_t)t->flight[k].p, (uint64_t)t->flight[k].p + t->flight[k].n);
+			holes_insert(l->hole, &l->nholes, (uint64_t)t->flight[k].p, (uint64_t)t->flight[k].p + t->flight[k].n);
 	}
 }
 
