@@ -140,8 +140,7 @@ static uint64_t callers(const struct thr *t)
 	uint64_t key = 0;
 	unsigned i = 0, found = 0;
 
-	chaos.frame[0] = chaos.frame[1] = chaos.frame[2] = 0;
-
+	__builtin_memset(chaos.frame, 0, sizeof(chaos.frame));
 	while (i < FRAMES_WORDS && sp[i] != t->caller)
 		i++;
 	if (i == FRAMES_WORDS)

@@ -57,6 +57,9 @@ int step_runs(const struct thr *t); /* it is stopped at each instruction, and ta
 void step_cancel(ucontext_t *uc); /* a trapped call: the computation is over */
 int step_trap(siginfo_t *si, ucontext_t *uc); /* 1: this SIGTRAP was a step */
 uint64_t step_address(const ucontext_t *uc, uint64_t pc); /* that the instruction at pc accesses; 0: none, or its thread's own */
+int step_is_shared(const ucontext_t *uc, uint64_t a); /* that address is not of the thread's stack, as far as can be told */
+/* May a computation be interrupted? Not with a lock of libc, which no event tells (nheld), nor inside a handler. */
+int step_lets_in(const struct thr *t);
 int step_on_shim_stack(const struct thr *t, const void *p);
 
 /* ---- chaos_hot.c: makes threads meet at one variable ---- */

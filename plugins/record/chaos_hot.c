@@ -13,11 +13,7 @@
 #include "record/chaos.h"
 #include "record/insn.h"
 #include "record/point.h"
-#include "record/sigaction.h"
-#include "record/sys.h"
 
-
-#define TRAP_PERF_ 6
 #define SPOTS 4u /* as many as the processor has */
 #define POOL 256u
 #define SCAN_INSNS 160u /* of a function, at most */
@@ -30,8 +26,6 @@
  */
 #define MAX_HITS 96u
 #define MAX_STOPS 400u /* of a process: a replay takes some time to find each */
-#define STACK_BYTES (1ull << 20) /* from its pointer on: not shared, as a rule */
-#define RED_ZONE 128u
 #define PAGE 4096u
 #define MAX_INSN 15u
 #define BY_POINTER (1ull << 63) /* in a key: a member, not a variable */
@@ -61,7 +55,7 @@ static struct {
 	uint32_t passed[SPOTS]; /* times that nobody was held there */
 	uint32_t stops;
 	uint32_t asked, held; /* ordinals: of a thread that is about to be held, of one that is */
-	uint64_t address, asked_address; /* where the one that is held goes on */
+	uint64_t address; /* that this one is about to access */
 	struct thread_spots of[RLOG_MAX_THREADS];
 } hot;
 
@@ -153,7 +147,7 @@ static void scan(uint64_t pc, unsigned depth)
 	uint64_t furthest = pc, calls[8];
 	unsigned n = 0;
 
-	for (unsigned k = 0; k < SCAN_INSNS && chaos_in_text(pc) && chaos_in_text(pc + MAX_INSN); k++) {
+	for (unsigned k = 0; k < SCAN_INSNS && chaos_in_text(pc + MAX_INSN); k++) {
 		struct insn i;
 
 		insn_decode((const uint8_t *)pc, &i);
@@ -317,13 +311,12 @@ static int is_resumed(const struct thr *t, uint64_t pc)
 /* The address that t accesses here, if it may be held; 0: it may not. */
 static uint64_t accessed(const struct thr *t, const ucontext_t *uc, uint64_t insn)
 {
-	uint64_t pc = (uint64_t)uc->uc_mcontext.gregs[REG_RIP], sp = (uint64_t)uc->uc_mcontext.gregs[REG_RSP], a;
+	uint64_t pc = (uint64_t)uc->uc_mcontext.gregs[REG_RIP], a;
 
-	if (!G.mt || !t->gil || t->depth || t->nheld || t->handlers || t->exited || sig_has_handler(SIGTRAP) ||
-	    point_in_middle(uc) || is_resumed(t, pc))
+	if (!step_lets_in(t) || t->depth || point_in_middle(uc) || is_resumed(t, pc))
 		return 0;
 	a = step_address(uc, insn);
-	return a - (sp - RED_ZONE) < STACK_BYTES ? 0 : a;
+	return step_is_shared(uc, a) ? a : 0;
 }
 
 /* Is this one held? Less and less, where nobody else comes. */
@@ -379,7 +372,7 @@ int hot_trap(const siginfo_t *si, ucontext_t *uc)
 		return 1;
 	hot.stops++;
 	hot.asked = t->ordinal;
-	hot.asked_address = address;
+	hot.address = address; /* nobody else is held any more */
 	t->place_hits = o->count[i];
 	interrupt_move(t, uc);
 	return 1;
@@ -397,6 +390,5 @@ int hot_holds(uint32_t ordinal)
 		return 0;
 	hot.asked = 0;
 	hot.held = ordinal;
-	hot.address = hot.asked_address;
 	return 1;
 }

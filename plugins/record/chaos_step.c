@@ -99,6 +99,11 @@ uint64_t step_address(const ucontext_t *uc, uint64_t pc)
 	return insn_address((const uint8_t *)pc, &i, reg);
 }
 
+int step_is_shared(const ucontext_t *uc, uint64_t a)
+{
+	return a - ((uint64_t)uc->uc_mcontext.gregs[REG_RSP] - RED_ZONE) >= STACK_BYTES;
+}
+
 /* The thread is about to run this instruction. 1: it is interrupted before. */
 static int look_at(const struct thr *t, const ucontext_t *uc)
 {
@@ -113,7 +118,7 @@ static int look_at(const struct thr *t, const ucontext_t *uc)
 	step.path[step.n++] = (uint64_t)g[REG_RIP];
 	if (step.n == MAX_PATH) /* does it wait for what another one writes? */
 		return 1;
-	return a - ((uint64_t)g[REG_RSP] - RED_ZONE) >= STACK_BYTES && chaos_stops((uint64_t)g[REG_RIP]);
+	return step_is_shared(uc, a) && chaos_stops((uint64_t)g[REG_RIP]);
 }
 
 /* As popf does it: the next instruction but one traps first. */
@@ -126,11 +131,9 @@ __asm__(".text\n.type step_flag, @function\n"
 	"	ret\n"
 	".size step_flag, .-step_flag\n");
 
-/* Not with a lock of libc, which no event tells (nheld), nor inside a handler. */
-static int may_step(const struct thr *t)
+int step_lets_in(const struct thr *t)
 {
-	return G.mt && step.usable && t->gil && !t->nheld && !t->handlers && !t->exited && step.all <= MAX_ALL &&
-	       !sig_has_handler(SIGTRAP);
+	return G.mt && t->gil && !t->nheld && !t->handlers && !t->exited && !sig_has_handler(SIGTRAP);
 }
 
 void step_begin(struct thr *t, ucontext_t *uc)
@@ -138,7 +141,7 @@ void step_begin(struct thr *t, ucontext_t *uc)
 	uint64_t trap = 1ull << (SIGTRAP - 1), mask;
 
 	step.t = 0;
-	if (!may_step(t) || !chaos_watches(t))
+	if (!step.usable || step.all > MAX_ALL || !step_lets_in(t) || !chaos_watches(t))
 		return;
 	if (uc)
 		__builtin_memcpy(&mask, &uc->uc_sigmask, 8);

@@ -59,6 +59,7 @@ const struct point *point_look(struct thr *t, const ucontext_t *uc, uint64_t *le
  * A hardware breakpoint of the calling thread's, by perf_event_open(2): SIGTRAP at each hit number `period`; those in between cost
  * much less. Its descriptor; negative: -errno.
  */
+#define TRAP_PERF_ 6 /* the si_code of that SIGTRAP; older headers of libc do not have it */
 int point_breakpoint(uint64_t pc, uint64_t period);
 /* An instruction that is interrupted in its middle is no place: its address is reached only at its start. */
 int point_in_middle(const ucontext_t *uc);

@@ -12,7 +12,6 @@
 
 #include <time.h>
 
-#define TRAP_PERF_ 6
 #define FLAG_TRACE 0x100
 #define QUIET_NS 2000u
 #define TRACED_NS 50000u /* the same where a tracer hears of each signal: in less the thread does not get out of the recorder */
