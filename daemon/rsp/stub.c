@@ -349,6 +349,7 @@ static const struct {
 	{"D", stub_detach},
 	{"k", stub_kill_program},
 	{"R", stub_run_again},
+	{"qCRC:", stub_memory_crc},
 	{"qC", current_thread},
 	{"qfThreadInfo", first_threads},
 	{"qsThreadInfo", no_more_threads},
@@ -362,7 +363,7 @@ static const struct {
 	{"!", extended_mode},
 };
 
-/* qC is a whole name: qCRC is another one. */
+/* qC is a whole name. */
 static bool is_name(const char *start, const char *packet)
 {
 	size_t n = strlen(start);

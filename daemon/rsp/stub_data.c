@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* stub_data.c: the packets about registers and memory: g, p, m, G, P, M. */
+/* stub_data.c: the packets about registers and memory: g, p, m, qCRC, G, P, M. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -64,6 +64,45 @@ int stub_read_memory(struct stub *s, const char *args, struct err *e)
 	if (!len)
 		return stub_error(s);
 	rsp_hex(&s->out, data, len);
+	return 0;
+}
+
+/* GDB manual, "General Query Packets", qCRC: from the highest bit on, nothing is inverted (CRC-32/MPEG-2). */
+static uint32_t crc32_add(uint32_t crc, const uint8_t *data, size_t len)
+{
+	static uint32_t table[256];
+
+	if (!table[1])
+		for (uint32_t i = 0; i < 256; i++) {
+			table[i] = i << 24;
+			for (int bit = 0; bit < 8; bit++)
+				table[i] = table[i] << 1 ^ (table[i] >> 31 ? 0x04c11db7u : 0);
+		}
+	while (len--)
+		crc = crc << 8 ^ table[crc >> 24 ^ *data++];
+	return crc;
+}
+
+/* qCRC:ADDR,LEN: what `compare-sections` asks. All of it must be there. */
+int stub_memory_crc(struct stub *s, const char *args, struct err *e)
+{
+	uint32_t crc = UINT32_MAX;
+	uint8_t data[65536];
+	uint64_t addr, len;
+
+	(void)e;
+	if (sscanf(args, "%" SCNx64 ",%" SCNx64, &addr, &len) != 2)
+		return stub_error(s);
+	while (len) {
+		size_t n = len < sizeof(data) ? len : sizeof(data);
+
+		if (s->ops->read(s->ctx, addr, data, n) != n)
+			return stub_error(s);
+		crc = crc32_add(crc, data, n);
+		addr += n;
+		len -= n;
+	}
+	buf_addf(&s->out, "C%08" PRIx32, crc);
 	return 0;
 }
 

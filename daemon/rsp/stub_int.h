@@ -33,6 +33,7 @@ bool stub_thread_id(const char *text, const char **end, int *tid);
 int stub_all_registers(struct stub *s, const char *args, struct err *e);
 int stub_one_register(struct stub *s, const char *args, struct err *e);
 int stub_read_memory(struct stub *s, const char *args, struct err *e);
+int stub_memory_crc(struct stub *s, const char *args, struct err *e);
 int stub_set_all_registers(struct stub *s, const char *args, struct err *e);
 int stub_set_one_register(struct stub *s, const char *args, struct err *e);
 int stub_write_memory(struct stub *s, const char *args, struct err *e);
