@@ -500,6 +500,7 @@ __attribute__((noinline)) static void init_image(int argc, char **argv, char **e
 
 	heap_init();
 	find_text();
+	sys_data_init();
 	if (!fred || !preload || strlen(fred) < 13 || fred[6] != ':' || fred[11] != ':') {
 		find_real();
 		return;

@@ -55,22 +55,32 @@ static inline int cancel_begin(void)
 
 static inline void cancel_end(int old)
 {
-	if (likely(!G.mt))
+	if (likely(!G.mt)) {
+		scrub_stack();
 		return;
+	}
 	if (self)
 		self->cancel_late = 0;
 	if (old != PTHREAD_CANCEL_ASYNCHRONOUS)
 		REAL(pthread_setcanceltype)(old, &old);
-	scrub_stack(); /* that is not called on every replay */
+	scrub_stack(); /* for what the call left, too; pthread_setcanceltype is not called on every replay */
 }
 
-static inline long io_call(struct thr *t, uint64_t caller, long nr, const long *a)
+/* Behind it the stack is not wiped yet. */
+static inline long io_event(struct thr *t, uint64_t caller, long nr, const long *a)
 {
 	long r;
 
 	t->caller = caller;
 	r = sys_event(t, nr, a, 0);
 	shim_leave(self);
+	return r;
+}
+
+static inline long io_call(struct thr *t, uint64_t caller, long nr, const long *a)
+{
+	long r = io_event(t, caller, nr, a);
+
 	scrub_stack();
 	return io_result(r);
 }
@@ -98,7 +108,7 @@ static inline long io_call(struct thr *t, uint64_t caller, long nr, const long *
 		long a[6] = {__VA_ARGS__};                                                         \
 		type ret;                                                                          \
                                                                                                    \
-		ret = t ? (type)io_call(t, CALLER(), nr, a) : REAL_W(name) args;                   \
+		ret = t ? (type)io_result(io_event(t, CALLER(), nr, a)) : REAL_W(name) args;       \
 		cancel_end(old);                                                                   \
 		return ret;                                                                        \
 	}
@@ -133,7 +143,7 @@ static inline int do_openat(void *real, uint64_t caller, int dir, const char *pa
 	long a[6] = {dir, (long)path, flags, mode};
 
 	if (t)
-		ret = (int)io_call(t, caller, SYS_openat, a);
+		ret = (int)io_result(io_event(t, caller, SYS_openat, a));
 	else
 		ret = ((__typeof__(&openat))real)(dir, path, flags, mode);
 	cancel_end(old);

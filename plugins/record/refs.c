@@ -189,10 +189,37 @@ static int same(struct kept *k, uint64_t off, const struct piece *v, uint32_t *s
 	return 1;
 }
 
+/*
+ * What reads of a descriptor are worth. Of a file that is written to, and of what is no file, more and more reads are not looked
+ * at: that costs calls, and makes the kernel note each later write's time in the inode.
+ */
+static struct hope {
+	uint8_t skip, next;
+} hopes[256];
+
+static int is_hopeless(struct hope *h)
+{
+	if (!h->skip)
+		return 0;
+	h->skip--;
+	return 1;
+}
+
+static void lose_hope(struct hope *h)
+{
+	h->next = h->next < 63 ? 2 * h->next + 1 : 63;
+	h->skip = h->next;
+}
+
 static int look(const long *a, uint64_t off, const struct piece *v, const uint64_t *st, struct rlog_ref *ref)
 {
+	struct hope *h = &hopes[a[0] & 255];
 	struct kept *k = find(st);
 
+	if (!k)
+		lose_hope(h);
+	else
+		h->next = 0;
 	if (!k || !have(k, (int)a[0], off, off + v->n))
 		return 0;
 	*ref = (struct rlog_ref){st[0], st[1], st[6], st[11] * 1000000000ull + st[12], k->st[17], off, 0, 0};
@@ -204,14 +231,21 @@ static int look(const long *a, uint64_t off, const struct piece *v, const uint64
 
 int refs_find(long nr, const long *a, long ret, const struct piece *v, struct rlog_ref *ref)
 {
+	struct hope *h = &hopes[a[0] & 255];
 	uint64_t st[18];
 	long off;
 	int r;
 
 	if (ret < READ_LEAST || (uint64_t)ret != v->n || G.control->log_limit) /* copies are for ever */
 		return 0;
+	if (is_hopeless(h))
+		return 0;
 	off = offset_of(nr, a, ret);
-	if (off < 0 || raw2(SYS_fstat, a[0], st) < 0 || !is_regular(st) || st[6] < FILE_LEAST)
+	if (off < 0 || raw2(SYS_fstat, a[0], st) < 0 || !is_regular(st)) {
+		lose_hope(h);
+		return 0;
+	}
+	if (st[6] < FILE_LEAST)
 		return 0;
 	if (__atomic_exchange_n(&busy, 1, __ATOMIC_ACQUIRE))
 		return 0;

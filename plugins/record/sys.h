@@ -55,6 +55,7 @@ static inline void put_bytes(uint8_t *d, const uint8_t *s, uint64_t n)
 }
 
 /* --- sys_data.c --- */
+void sys_data_init(void); /* once a program */
 int sys_plain_memory(const void *p); /* the common cases of good memory: this stack, the shim's heap */
 
 /* --- vdso.c --- */

@@ -5,8 +5,10 @@
  */
 #include "record/sys.h"
 
+#include <elf.h>
 #include <linux/fiemap.h>
 #include <net/if.h>
+#include <sys/auxv.h>
 #include <sys/socket.h>
 #include <sys/uio.h>
 
@@ -16,6 +18,35 @@ int sys_plain_memory(const void *p)
 
 	return (a >= SHIM_HEAP_MAIN_ADDR && a < SHIM_STACK_ADDR + (RLOG_MAX_THREADS << 26ull)) ||
 	       a - here < (1u << 16);
+}
+
+/* The program's own text and constants, up to the first piece that it can write to. Its file cannot be cut while it runs. */
+static struct {
+	uintptr_t lo, hi;
+} constants;
+
+void sys_data_init(void)
+{
+	const Elf64_Phdr *p = (const Elf64_Phdr *)getauxval(AT_PHDR);
+	unsigned long n = getauxval(AT_PHNUM);
+	uintptr_t bias = 0;
+
+	for (unsigned long i = 0; i < n; i++)
+		if (p[i].p_type == PT_PHDR)
+			bias = (uintptr_t)p - p[i].p_vaddr;
+	if (!bias)
+		return;
+	for (unsigned long i = 0; i < n; i++) {
+		uintptr_t at = bias + p[i].p_vaddr;
+
+		if (p[i].p_type != PT_LOAD)
+			continue;
+		if ((p[i].p_flags & (PF_R | PF_W)) != PF_R || (constants.hi && (at & ~4095ull) != constants.hi))
+			return;
+		if (!constants.lo)
+			constants.lo = at;
+		constants.hi = (at + p[i].p_filesz + 4095) & ~4095ull;
+	}
 }
 
 /*
@@ -36,7 +67,7 @@ int sys_readable(const void *p, size_t n)
 		return 0;
 	if (a < 4096 || last < a)
 		return 0;
-	if (sys_plain_memory(p))
+	if (sys_plain_memory(p) || (a >= constants.lo && last < constants.hi))
 		return 1;
 	for (; a <= last; a = (a & ~4095ull) + 4096)
 		if (!is_word(a))
