@@ -6,8 +6,10 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
+#include <stdio.h>
 #include <sys/uio.h>
 #include <time.h>
+#include <unistd.h>
 
 int trace_read(pid_t pid, uint64_t addr, void *buf, size_t len, struct err *e)
 {
@@ -25,13 +27,28 @@ int trace_read(pid_t pid, uint64_t addr, void *buf, size_t len, struct err *e)
 	return 0;
 }
 
+/* Memory that the process itself may not write to, its code for one, as ptrace(2) does. */
+static ssize_t write_by_force(pid_t pid, uint64_t addr, const void *buf, size_t len)
+{
+	cleanup_close int fd = -1;
+	char path[64];
+
+	snprintf(path, sizeof(path), "/proc/%d/mem", (int)pid);
+	fd = open(path, O_WRONLY | O_CLOEXEC);
+	return fd < 0 ? -1 : pwrite(fd, buf, len, (off_t)addr);
+}
+
 int trace_write(pid_t pid, uint64_t addr, const void *buf, size_t len, struct err *e)
 {
 	struct iovec l = {(void *)buf, len}, r = {(void *)(uintptr_t)addr, len};
 	ssize_t n = process_vm_writev(pid, &l, 1, &r, 1, 0);
 
-	if (n < 0 && errno == ESRCH)
-		n = process_vm_writev(maps_owner(pid), &l, 1, &r, 1, 0);
+	if (n < 0 && errno == ESRCH) {
+		pid = maps_owner(pid);
+		n = process_vm_writev(pid, &l, 1, &r, 1, 0);
+	}
+	if (n < 0 && errno == EFAULT)
+		n = write_by_force(pid, addr, buf, len);
 	if (n < 0)
 		return err_errno(e, ERR_INTERNAL, "write %zu bytes at 0x%" PRIx64 " of process %d",
 				 len, addr, (int)pid);

@@ -15,6 +15,8 @@
 
 #define INT3 0xcc
 #define NOP 0x90
+#define RET 0xc3
+#define ENDBR 0xf3
 
 static struct breaks_point *find(const struct breaks *b, uint64_t addr)
 {
@@ -71,24 +73,26 @@ void breaks_condition(struct breaks *b, uint64_t addr, const uint8_t *code, size
 		conds_add(&p->conds, code, len);
 }
 
-/* The loader tells of libraries at probes, which are made of this instruction. */
-static bool is_nop(const struct breaks_point *p, pid_t pid)
+/* The first byte of the instruction there; 0: it cannot be read. */
+static uint8_t opcode(const struct breaks_point *p, pid_t pid)
 {
 	uint8_t op = p->saved;
 	struct err ignored;
 
-	return (p->in || !trace_read(pid, p->addr, &op, 1, &ignored)) && op == NOP;
+	return p->in || !trace_read(pid, p->addr, &op, 1, &ignored) ? op : 0;
 }
 
 /* Of a state that is not visible. */
 static enum breaks_verdict judge_hidden(const struct breaks *b, const struct breaks_point *p, pid_t pid,
 					const struct user_regs_struct *r)
 {
-	bool loader = sight_is_loader(b->scene->sight, r->rip);
+	uint8_t op = sight_is_loader(b->scene->sight, r->rip) ? opcode(p, pid) : 0;
+	/* it tells of libraries at probes, which are made of a nop, or in a function that does nothing */
+	bool tells = op == NOP || op == RET || op == ENDBR;
 
-	if (sight_has_returned(pid, r) && !(loader && is_nop(p, pid)))
+	if (sight_has_returned(pid, r) && op != NOP)
 		return BREAKS_STOP;
-	return loader && b->libraries ? BREAKS_LIBRARY : BREAKS_PASS;
+	return tells && b->libraries ? BREAKS_LIBRARY : BREAKS_PASS;
 }
 
 enum breaks_verdict breaks_wanted(const struct breaks *b, struct trace *t)

@@ -73,8 +73,12 @@ __attribute__((used)) static void stand_offset(void)
 
 void turn_park(struct thr *t, uint32_t state);
 
-/* What a wait left on the stack would show in the frames that come to lie there. */
+/*
+ * What a wait left on the stack would show in the frames that come to lie there, and what an earlier event left there where there
+ * was no wait: behind an event both are wiped, so that every replay has the same bytes.
+ */
 #define WAIT_DEEP 1024u /* bytes */
+#define EVENT_DEEP 2048u
 #define SEEK_DEEP 8192u
 
 static __attribute__((noinline)) void scrub(size_t bytes)
@@ -361,6 +365,7 @@ void turn_done(struct thr *t)
 	pass_turn(t);
 	pages_replay(t);
 	turn_seek(t);
+	scrub(EVENT_DEEP);
 	wipe_registers();
 }
 
