@@ -73,10 +73,7 @@ __attribute__((used)) static void stand_offset(void)
 
 void turn_park(struct thr *t, uint32_t state);
 
-/*
- * What a wait left on the stack would show in the frames that come to lie there, and what an earlier event left there where there
- * was no wait: behind an event both are wiped, so that every replay has the same bytes.
- */
+/* What a wait left on the stack, or, without one, an earlier event, would show in the frames that come to lie there. */
 #define WAIT_DEEP 1024u /* bytes */
 #define EVENT_DEEP 2048u
 #define SEEK_DEEP 8192u
