@@ -103,6 +103,19 @@ bool inside_ends_in_program(const struct inside *in);
 int inside_to_end(struct inside *in, struct err *e);
 /* To the state of another process that stands in this segment too. 1: it is not met. */
 int inside_find(struct inside *in, struct trace *want, struct err *e);
+/* Stops on the way to a state. Free it with inside_count_fini. */
+struct inside_count {
+	uint64_t most; /* of them; 0: any number */
+	uint64_t k; /* those before the state */
+	bool keep;
+	struct trace near; /* keep: a copy at one of the last of them, so that one need not come from the beginning again */
+	uint64_t near_k, near_ns; /* the how manieth it is, and its CPU time */
+};
+/* As inside_find, and how many stops of b are before it. 1: there are too many on the way. */
+int inside_find_counting(struct inside *in, struct trace *want, struct breaks *b, struct inside_count *c, struct err *e);
+/* To the last of those counted. 1: there is none. */
+int inside_to_counted(struct inside *in, struct breaks *b, struct inside_count *c, struct stop *stop, struct err *e);
+void inside_count_fini(struct inside_count *c);
 /* To the k-th stop of b (from 1). 1: there are not so many. */
 int inside_nth_stop(struct inside *in, struct breaks *b, uint64_t k, struct stop *stop, struct err *e);
 /* See travel_back_over: stops of b count. */

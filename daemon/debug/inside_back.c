@@ -48,6 +48,7 @@ int inside_is_goal_tell(struct goal *g, struct trace *t, struct walk_tell *tell,
 	r = same_registers(t, g->want, &regs, e);
 	if (r <= 0 || regs)
 		return r < 0 ? -1 : 0;
+	g->compared++;
 	return same_memory_tell(t, g->want, &differ, tell, e) ? -1 : differ == 0;
 }
 

@@ -11,6 +11,7 @@ struct goal {
 	struct trace *want; /* NULL: the end */
 	uint64_t pc;
 	struct breaks stop; /* at its PC */
+	unsigned compared; /* states whose memory was compared with its */
 	bool is_now; /* what the user looks at: a handler of signals that begins with it has not been met before */
 };
 
@@ -104,6 +105,7 @@ int inside_count_back(struct inside *in, struct goal *g, uint64_t *steps, struct
 enum stop_kind inside_meets(const struct breaks *b, struct trace *t);
 
 /* inside_stops.c */
+#define INSIDE_STOPS 20000 /* up to so many are quicker met than walked to: some tenths of a second */
 #define INSIDE_MANY 2000 /* stops: from then on it is worth while to look for a nearer place to count from */
 /*
  * t stands at a stop of b and the goal's PC: does it count as one of b's? 1, 0 or -1. *to_goal: what a user sees of it is one
@@ -122,10 +124,12 @@ int inside_run_to_nth(struct inside *in, struct trace *from, struct breaks *b, u
 /*
  * Counts the stops of a copy of `from` before the goal: one of b, at which the goal itself is, is none. A data watchpoint traps
  * behind its instruction: that stop is before now only if now is behind it too. 1: there are more than `most` (0: any number),
- * with the times at the goal's PC.
+ * or too many look like the goal until memory is compared.
  */
 int inside_count_to(struct inside *in, struct trace *from, struct breaks *b, struct goal *g, uint64_t most, uint64_t *k,
 		    struct err *e);
+/* From the base, and at most INSIDE_STOPS: *c is for inside_to_counted, and to be freed in any case. */
+int inside_count_keeping(struct inside *in, struct breaks *b, struct goal *g, struct inside_count *c, struct err *e);
 /* Stops before the first mark, where walks begin. */
 int inside_count_before_walks(struct inside *in, struct breaks *b, uint64_t *k, struct err *e);
 /* All stops before the goal, which is now, by walking. More than 0: it cannot be done so. */

@@ -298,19 +298,28 @@ static int last_to(struct inside *in, struct breaks *b, struct goal *g, struct s
 	return r == 2 ? last_of_all(in, b, g, stop, e) : r;
 }
 
+/* Up to the goal. Few are met one by one. */
+static int last_before(struct inside *in, struct breaks *b, struct goal *g, struct stop *stop, struct err *e)
+{
+	struct inside_count c;
+	int r = inside_count_keeping(in, b, g, &c, e);
+
+	if (!r)
+		r = inside_to_counted(in, b, &c, stop, e);
+	else if (r > 0)
+		r = last_to(in, b, g, stop, e);
+	inside_count_fini(&c);
+	return r;
+}
+
 int inside_back_to_stop(struct inside *in, struct breaks *b, struct stop *stop, struct err *e)
 {
 	struct goal g;
-	uint64_t k;
 	int r;
 
 	if (inside_goal_now(in, &g, e))
 		return -1;
-	r = inside_count_to(in, &in->base, b, &g, INSIDE_HOT, &k, e);
-	if (r > 0)
-		r = last_to(in, b, &g, stop, e);
-	else if (!r)
-		r = k ? go_to(in, &in->base, b, k, in->marks ? 1 : 0, stop, e) : 1;
+	r = last_before(in, b, &g, stop, e);
 	breaks_fini(&g.stop);
 	return r;
 }
@@ -322,7 +331,7 @@ int inside_last_stop(struct inside *in, struct breaks *b, struct stop *stop, str
 
 	if (inside_ends_in_program(in))
 		return inside_to_end(in, e) ? -1 : inside_back_to_stop(in, b, stop, e);
-	r = last_to(in, b, &end, stop, e);
+	r = last_before(in, b, &end, stop, e);
 	breaks_fini(&end.stop);
 	return r;
 }

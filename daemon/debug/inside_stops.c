@@ -64,17 +64,39 @@ int inside_is_stop(const struct breaks *b, const struct goal *g, struct trace *t
 	return 1;
 }
 
-/* As inside_count_to, from t on. b and the goal's PC are `all`. */
-static int count_to(struct inside *in, struct trace *t, struct breaks *b, struct breaks *all, struct goal *g, uint64_t most,
-		    uint64_t *k, struct err *e)
+#define KEEP_NS 50000000u /* of CPU time: which is not to be run again */
+
+/* t stands at a stop of b, the last one so far. */
+static int keep_near(struct inside *in, struct trace *t, struct inside_count *c, struct err *e)
+{
+	uint64_t ns;
+
+	if (trace_cpu_ns(t->pid, &ns, e))
+		return -1;
+	if (ns < c->near_ns + KEEP_NS)
+		return 0;
+	inside_drop(&c->near);
+	c->near_ns = ns;
+	c->near_k = c->k;
+	return inside_copy(in, t, &c->near, e);
+}
+
+/* Have there been too many? Comparing memory takes much longer than a stop. */
+static bool is_too_many(const struct inside_count *c, const struct goal *g, uint64_t stops)
+{
+	return c->most && (stops > c->most || g->compared > INSIDE_HOT);
+}
+
+/* t comes to the goal, with *sig still to be delivered. b and the goal's PC are `all`. 1: there are too many on the way. */
+static int count_with(struct inside *in, struct trace *t, struct breaks *b, struct breaks *all, struct goal *g,
+		      struct inside_count *c, int *sig, struct err *e)
 {
 	struct stop stop;
 	bool to_goal = false;
-	int sig = 0;
+	int r = 0;
 
-	for (uint64_t i = 0; !most || i <= most; i++) {
-		int r = inside_next_stop(in, t, all, i, &sig, &stop, e);
-
+	for (uint64_t i = 0; !r; i++) {
+		r = inside_next_stop(in, t, all, i, sig, &stop, e);
 		if (r)
 			return r;
 		if (stop.kind == STOP_OVER)
@@ -83,34 +105,104 @@ static int count_to(struct inside *in, struct trace *t, struct breaks *b, struct
 				       : 0;
 		r = inside_is_goal(g, t, e);
 		if (r > 0)
-			*k = *k + (stop.kind == STOP_WATCH) - to_goal;
+			c->k = c->k + (stop.kind == STOP_WATCH) - to_goal;
 		if (r)
 			return r < 0 ? -1 : 0;
 		r = inside_is_stop(b, g, t, stop.kind, &to_goal, e);
 		if (r < 0)
 			return -1;
-		*k += (uint64_t)r;
+		c->k += (uint64_t)r;
+		if (r && c->keep && stop.kind == STOP_BREAK && !*sig && keep_near(in, t, c, e))
+			return -1;
+		r = is_too_many(c, g, i + 1);
 	}
-	return 1;
+	return r;
+}
+
+static int count_on(struct inside *in, struct trace *t, struct breaks *b, struct goal *g, struct inside_count *c, int *sig,
+		    struct err *e)
+{
+	struct breaks all = {0};
+	int r;
+
+	*sig = 0;
+	breaks_add_all(&all, b);
+	if (g->want)
+		breaks_add(&all, g->pc, 0);
+	r = count_with(in, t, b, &all, g, c, sig, e);
+	breaks_fini(&all);
+	return r;
+}
+
+static int count_from(struct inside *in, struct trace *from, struct breaks *b, struct goal *g, struct inside_count *c, struct err *e)
+{
+	struct trace t;
+	int sig, r;
+
+	if (inside_copy(in, from, &t, e))
+		return -1;
+	r = count_on(in, &t, b, g, c, &sig, e);
+	inside_drop(&t);
+	return r;
 }
 
 int inside_count_to(struct inside *in, struct trace *from, struct breaks *b, struct goal *g, uint64_t most, uint64_t *k,
 		    struct err *e)
 {
-	struct breaks all = {0};
-	struct trace t;
-	int r;
+	struct inside_count c = {.most = most};
+	int r = count_from(in, from, b, g, &c, e);
 
-	*k = 0;
-	if (inside_copy(in, from, &t, e))
-		return -1;
-	breaks_add_all(&all, b);
-	if (g->want)
-		breaks_add(&all, g->pc, 0);
-	r = count_to(in, &t, b, &all, g, most, k, e);
-	inside_drop(&t);
-	breaks_fini(&all);
+	*k = c.k;
 	return r;
+}
+
+int inside_count_keeping(struct inside *in, struct breaks *b, struct goal *g, struct inside_count *c, struct err *e)
+{
+	*c = (struct inside_count){.most = INSIDE_STOPS, .keep = true};
+	return count_from(in, &in->base, b, g, c, e);
+}
+
+int inside_find_counting(struct inside *in, struct trace *want, struct breaks *b, struct inside_count *c, struct err *e)
+{
+	struct goal g;
+	struct trace t;
+	int sig, r;
+
+	*c = (struct inside_count){.most = INSIDE_STOPS, .keep = true};
+	if (inside_goal_init(&g, want, e))
+		return -1;
+	g.is_now = true;
+	r = inside_copy(in, &in->base, &t, e) ? -1 : count_on(in, &t, b, &g, c, &sig, e);
+	if (!r)
+		inside_be_now(in, &t, sig, in->marks ? 1 : 0);
+	else
+		inside_drop(&t);
+	breaks_fini(&g.stop);
+	return r;
+}
+
+int inside_to_counted(struct inside *in, struct breaks *b, struct inside_count *c, struct stop *stop, struct err *e)
+{
+	/* the near one is met again first, where it stands */
+	bool near = c->near.pid && c->near_k <= c->k;
+	uint64_t k = near ? c->k - c->near_k + 1 : c->k;
+	struct trace t;
+	int sig, r;
+
+	if (!c->k)
+		return 1;
+	r = inside_run_to_nth(in, near ? &c->near : &in->base, b, k, &t, &sig, stop, e);
+	if (r)
+		return r > 0 ? err_set(e, ERR_INTERNAL, "stop %llu behind event %llu is not met again", (unsigned long long)c->k,
+				       (unsigned long long)in->n)
+			     : -1;
+	inside_be_now(in, &t, sig, in->marks ? 1 : 0);
+	return 0;
+}
+
+void inside_count_fini(struct inside_count *c)
+{
+	inside_drop(&c->near);
 }
 
 int inside_count_before_walks(struct inside *in, struct breaks *b, uint64_t *k, struct err *e)
@@ -130,7 +222,7 @@ static int walk_to_nth(struct inside *in, struct breaks *b, uint64_t k, struct t
 {
 	uint64_t before;
 
-	if (k <= INSIDE_HOT || !in->marks || !inside_is_plain(in, b))
+	if (k <= INSIDE_STOPS || !in->marks || !inside_is_plain(in, b))
 		return 1;
 	*stop = (struct stop){.kind = STOP_BREAK};
 	if (inside_count_before_walks(in, b, &before, e))
@@ -174,7 +266,7 @@ int inside_count_stops(struct inside *in, struct breaks *b, uint64_t *k, struct 
 
 	if (inside_goal_now(in, &g, e))
 		return -1;
-	r = inside_count_to(in, &in->base, b, &g, in->marks ? INSIDE_HOT : 0, k, e);
+	r = inside_count_to(in, &in->base, b, &g, in->marks ? INSIDE_STOPS : 0, k, e);
 	if (r > 0)
 		r = inside_count_by_walk(in, b, &g, k, e);
 	if (r > 0)

@@ -36,8 +36,19 @@ int travel_copy(struct travel *t, struct trace *copy, struct err *e)
 	return th ? keep_state(t, th, copy, e) : err_set(e, ERR_USAGE, "thread %d is no more", (int)t->tid);
 }
 
-/* A state of the running process becomes a copy in its segment. */
-int travel_go_inside(struct travel *t, struct err *e)
+/* *count: as inside_find_counting, if that is easy; else `most` is 0. */
+static int find_inside(struct travel *t, struct trace *here, struct breaks *b, struct inside_count *count, struct err *e)
+{
+	int r = inside_find_counting(&t->in, here, b, count, e);
+
+	if (!r || (r < 0 && e->kind == ERR_CANCELLED))
+		return r;
+	count->most = 0;
+	return inside_find(&t->in, here, e); /* a place that is not exactly the same may do */
+}
+
+/* The stops of b before it are counted, as find_inside does. */
+static int go_inside(struct travel *t, struct breaks *b, struct inside_count *count, struct err *e)
 {
 	struct group_thread *th;
 	struct trace here;
@@ -54,13 +65,23 @@ int travel_go_inside(struct travel *t, struct err *e)
 		return -1;
 	r = travel_enter_any(t, n, e);
 	if (!r)
-		r = inside_find(&t->in, &here, e);
+		r = find_inside(t, &here, b, count, e);
 	if (!r) /* a fault that has been told: it comes again, and is delivered then */
 		t->in.sig = -sig;
 	inside_drop(&here);
 	if (r > 0)
 		return err_set(e, ERR_INTERNAL, "the state of thread %d behind event %llu is not met again",
 			       (int)t->tid, (unsigned long long)n);
+	return r;
+}
+
+int travel_go_inside(struct travel *t, struct err *e)
+{
+	struct inside_count count = {0};
+	struct breaks none = {0};
+	int r = go_inside(t, &none, &count, e);
+
+	inside_count_fini(&count);
 	return r;
 }
 
@@ -426,13 +447,26 @@ static int last_before(struct travel *t, uint64_t *to, struct stop *stop, struct
 	return 1;
 }
 
+/* To the last stop in this segment. 1: there is none. */
+static int back_inside(struct travel *t, struct stop *stop, struct err *e)
+{
+	struct inside_count count = {0};
+	int r = go_inside(t, &t->breaks, &count, e);
+
+	if (!r)
+		r = count.most ? inside_to_counted(&t->in, &t->breaks, &count, stop, e)
+			       : inside_back_to_stop(&t->in, &t->breaks, stop, e);
+	inside_count_fini(&count);
+	return r;
+}
+
 int travel_back_continue(struct travel *t, struct stop *stop, struct err *e)
 {
 	uint64_t to, here;
 	int r;
 
 	*stop = (struct stop){0};
-	r = travel_go_inside(t, e) ? -1 : inside_back_to_stop(&t->in, &t->breaks, stop, e);
+	r = back_inside(t, stop, e);
 	if (r <= 0)
 		return r ? -1 : at_stop(t, stop, e);
 	to = here = travel_event(t);
