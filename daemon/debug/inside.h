@@ -103,13 +103,19 @@ bool inside_ends_in_program(const struct inside *in);
 int inside_to_end(struct inside *in, struct err *e);
 /* To the state of another process that stands in this segment too. 1: it is not met. */
 int inside_find(struct inside *in, struct trace *want, struct err *e);
+/* A copy at a stop. */
+struct inside_kept {
+	struct trace t;
+	struct stop stop;
+	uint64_t k; /* the how manieth it is */
+	uint64_t ns; /* its CPU time */
+};
 /* Stops on the way to a state. Free it with inside_count_fini. */
 struct inside_count {
 	uint64_t most; /* of them; 0: any number */
 	uint64_t k; /* those before the state */
 	bool keep;
-	struct trace near; /* keep: a copy at one of the last of them, so that one need not come from the beginning again */
-	uint64_t near_k, near_ns; /* the how manieth it is, and its CPU time */
+	struct inside_kept near, before; /* keep: two of the last of them, so that one need not come from the beginning again */
 };
 /* As inside_find, and how many stops of b are before it. 1: there are too many on the way. */
 int inside_find_counting(struct inside *in, struct trace *want, struct breaks *b, struct inside_count *c, struct err *e);

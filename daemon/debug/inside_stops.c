@@ -66,19 +66,24 @@ int inside_is_stop(const struct breaks *b, const struct goal *g, struct trace *t
 
 #define KEEP_NS 50000000u /* of CPU time: which is not to be run again */
 
-/* t stands at a stop of b, the last one so far. */
-static int keep_near(struct inside *in, struct trace *t, struct inside_count *c, struct err *e)
+/* t stands at a stop of b, the last one so far. What waits for a signal, or cannot be seen, is no place to begin at. */
+static int keep_near(struct inside *in, struct trace *t, struct inside_count *c, int sig, const struct stop *stop, struct err *e)
 {
-	uint64_t ns;
+	struct inside_kept at = {.stop = *stop, .k = c->k};
+	uint64_t pc;
 
-	if (trace_cpu_ns(t->pid, &ns, e))
-		return -1;
-	if (ns < c->near_ns + KEEP_NS)
+	if (!c->keep || sig || (stop->kind != STOP_BREAK && stop->kind != STOP_WATCH))
 		return 0;
-	inside_drop(&c->near);
-	c->near_ns = ns;
-	c->near_k = c->k;
-	return inside_copy(in, t, &c->near, e);
+	if (trace_cpu_ns(t->pid, &at.ns, e) || trace_get_pc(t, &pc, e))
+		return -1;
+	if (at.ns < c->near.ns + KEEP_NS || !sight_is_certain(&in->sight, pc))
+		return 0;
+	if (inside_copy(in, t, &at.t, e))
+		return -1;
+	inside_drop(&c->before.t);
+	c->before = c->near;
+	c->near = at;
+	return 0;
 }
 
 /* Have there been too many? Comparing memory takes much longer than a stop. */
@@ -112,7 +117,7 @@ static int count_with(struct inside *in, struct trace *t, struct breaks *b, stru
 		if (r < 0)
 			return -1;
 		c->k += (uint64_t)r;
-		if (r && c->keep && stop.kind == STOP_BREAK && !*sig && keep_near(in, t, c, e))
+		if (r && keep_near(in, t, c, *sig, &stop, e))
 			return -1;
 		r = is_too_many(c, g, i + 1);
 	}
@@ -181,28 +186,43 @@ int inside_find_counting(struct inside *in, struct trace *want, struct breaks *b
 	return r;
 }
 
+/* A copy at the kth stop, from the one kept. */
+static int from_near(struct inside *in, struct breaks *b, struct inside_kept *near, uint64_t k, struct trace *t, int *sig,
+		     struct stop *stop, struct err *e)
+{
+	k -= near->k;
+	if (near->stop.kind == STOP_BREAK)
+		k++; /* it is met again where it stands */
+	*stop = near->stop;
+	return inside_run_to_nth(in, &near->t, b, k, t, sig, stop, e);
+}
+
 int inside_to_counted(struct inside *in, struct breaks *b, struct inside_count *c, struct stop *stop, struct err *e)
 {
-	/* the near one is met again first, where it stands */
-	bool near = c->near.pid && c->near_k <= c->k;
-	uint64_t k = near ? c->k - c->near_k + 1 : c->k;
 	struct trace t;
 	int sig, r;
 
 	if (!c->k)
 		return 1;
-	r = inside_run_to_nth(in, near ? &c->near : &in->base, b, k, &t, &sig, stop, e);
+	if (c->near.t.pid && c->near.k <= c->k)
+		r = from_near(in, b, &c->near, c->k, &t, &sig, stop, e);
+	else
+		r = inside_run_to_nth(in, &in->base, b, c->k, &t, &sig, stop, e);
 	if (r)
 		return r > 0 ? err_set(e, ERR_INTERNAL, "stop %llu behind event %llu is not met again", (unsigned long long)c->k,
 				       (unsigned long long)in->n)
 			     : -1;
 	inside_be_now(in, &t, sig, in->marks ? 1 : 0);
+	/* from where a step back counts */
+	if (in->marks && c->before.t.pid && c->before.k < c->k)
+		inside_push_mark(in, &c->before.t, 0);
 	return 0;
 }
 
 void inside_count_fini(struct inside_count *c)
 {
-	inside_drop(&c->near);
+	inside_drop(&c->near.t);
+	inside_drop(&c->before.t);
 }
 
 int inside_count_before_walks(struct inside *in, struct breaks *b, uint64_t *k, struct err *e)
