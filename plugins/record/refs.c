@@ -197,6 +197,12 @@ static struct hope {
 	uint8_t skip, next;
 } hopes[256];
 
+void refs_opened(long fd)
+{
+	if (fd >= 0)
+		hopes[fd & 255] = (struct hope){0, 0};
+}
+
 static int is_hopeless(struct hope *h)
 {
 	if (!h->skip)

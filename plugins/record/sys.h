@@ -136,6 +136,7 @@ void files_start(const char *execfn);
 void files_loaded(int fd, const uint64_t *st, uint64_t base);
 
 /* --- refs.c --- */
+void refs_opened(long fd); /* a descriptor of another file now; negative: of none */
 /*
  * Recording: a call has read ret bytes, the piece v. 1: they are those of a file that is kept, *ref says of which and
  * where; 0: they must go to the log.
