@@ -87,11 +87,11 @@ static void hold(uint32_t ordinal)
 static void find_text(void)
 {
 	const Elf64_Phdr *p = (const Elf64_Phdr *)getauxval(AT_PHDR);
-	uint64_t bias = 0;
+	uint64_t n = getauxval(AT_PHNUM), bias;
 
-	for (unsigned long i = 0; i < getauxval(AT_PHNUM); i++) {
-		if (p[i].p_type == PT_PHDR)
-			bias = (uint64_t)p - p[i].p_vaddr;
+	if (image_bias(p, n, &bias))
+		return;
+	for (uint64_t i = 0; i < n; i++) {
 		if (p[i].p_type == PT_LOAD && (p[i].p_flags & PF_X)) {
 			chaos.text_lo = bias + p[i].p_vaddr;
 			chaos.text_size = p[i].p_memsz;

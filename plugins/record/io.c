@@ -55,14 +55,12 @@ static inline int cancel_begin(void)
 
 static inline void cancel_end(int old)
 {
-	if (likely(!G.mt)) {
-		scrub_stack();
-		return;
+	if (unlikely(G.mt)) {
+		if (self)
+			self->cancel_late = 0;
+		if (old != PTHREAD_CANCEL_ASYNCHRONOUS)
+			REAL(pthread_setcanceltype)(old, &old);
 	}
-	if (self)
-		self->cancel_late = 0;
-	if (old != PTHREAD_CANCEL_ASYNCHRONOUS)
-		REAL(pthread_setcanceltype)(old, &old);
 	scrub_stack(); /* for what the call left, too; pthread_setcanceltype is not called on every replay */
 }
 

@@ -217,16 +217,15 @@ static void lose_hope(struct hope *h)
 	h->skip = h->next;
 }
 
-static int look(const long *a, uint64_t off, const struct piece *v, const uint64_t *st, struct rlog_ref *ref)
+static int look(struct hope *h, int fd, uint64_t off, const struct piece *v, const uint64_t *st, struct rlog_ref *ref)
 {
-	struct hope *h = &hopes[a[0] & 255];
 	struct kept *k = find(st);
 
 	if (!k)
 		lose_hope(h);
 	else
 		h->next = 0;
-	if (!k || !have(k, (int)a[0], off, off + v->n))
+	if (!k || !have(k, fd, off, off + v->n))
 		return 0;
 	*ref = (struct rlog_ref){st[0], st[1], st[6], st[11] * 1000000000ull + st[12], k->st[17], off, 0, 0};
 	if (same(k, off, v, &ref->sum))
@@ -255,7 +254,7 @@ int refs_find(long nr, const long *a, long ret, const struct piece *v, struct rl
 		return 0;
 	if (__atomic_exchange_n(&busy, 1, __ATOMIC_ACQUIRE))
 		return 0;
-	r = look(a, (uint64_t)off, v, st, ref);
+	r = look(h, (int)a[0], (uint64_t)off, v, st, ref);
 	__atomic_store_n(&busy, 0, __ATOMIC_RELEASE);
 	return r;
 }

@@ -15,6 +15,8 @@
 #define FLAG_TRACE 0x100
 #define QUIET_NS 2000u
 #define TRACED_NS 50000u /* the same where a tracer hears of each signal: in less the thread does not get out of the recorder */
+#define SOON_TRIES 8u
+#define SOON_MOST_NS 1000000u
 #define COUNT_LOOK_NS 20000000u
 #define COUNT_GIVE_UP_NS 5000000000ull
 enum { RUNG_THOROUGH = 1, RUNG_TIME = 2 }; /* of the ladder: from there on; the one on which a thread goes by time */
@@ -132,9 +134,15 @@ void seek_lost(struct thr *t, const char *why)
 
 /* ---- on the way ---- */
 
-static void come_soon(const struct seek *s)
+/* Where signals take longer than that, it does not get out of the recorder: more and more time, while there is enough of it. */
+static void come_soon(struct seek *s)
 {
-	seek_arm(s, s->traced && s->head.least_ns > 8 * TRACED_NS ? TRACED_NS : QUIET_NS);
+	uint64_t ns = s->traced && s->head.least_ns > 8 * TRACED_NS ? TRACED_NS : QUIET_NS;
+
+	for (uint32_t i = SOON_TRIES; i <= s->in_vain && 16 * ns < s->head.least_ns && ns < SOON_MOST_NS; i += SOON_TRIES)
+		ns *= 2;
+	s->in_vain++;
+	seek_arm(s, ns);
 }
 
 static int may_walk(const struct seek *s)
@@ -199,6 +207,7 @@ void seek_tick(struct thr *t, ucontext_t *uc)
 		come_soon(s);
 		return;
 	}
+	s->in_vain = 0;
 	if (s->done) {
 		if (!interrupt_move(t, uc))
 			arrive(t, s);

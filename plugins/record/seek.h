@@ -36,6 +36,7 @@ struct seek {
 	uint64_t least_ns; /* the shortest time between two looks: what stopping alone takes */
 	uint64_t was_left, wanted; /* at the look before; so much of it should be over now */
 	int64_t lead_ns; /* how long before the program really goes on the timer has to be set */
+	uint32_t in_vain; /* ticks that found it in the recorder, since the last one that did not */
 	uint32_t looks, quiet, words, nmust;
 	uint64_t tls; /* the thread pointer */
 	uint64_t image_lo, image_len; /* the program itself */

@@ -182,15 +182,14 @@ static uint32_t find_words(struct seek *s)
 static void find_image(struct seek *s)
 {
 	const Elf64_Phdr *p = (const Elf64_Phdr *)getauxval(AT_PHDR);
-	uint64_t n = getauxval(AT_PHNUM), end = 0;
+	uint64_t n = getauxval(AT_PHNUM), bias, end = 0;
 
 	s->image_lo = (uint64_t)p & ~4095ull;
 	for (uint64_t i = 0; i < n; i++)
 		if (p[i].p_type == PT_LOAD && p[i].p_vaddr + p[i].p_memsz > end)
 			end = p[i].p_vaddr + p[i].p_memsz;
-	for (uint64_t i = 0; i < n; i++)
-		if (p[i].p_type == PT_PHDR)
-			s->image_len = (uint64_t)p - p[i].p_vaddr + end - s->image_lo;
+	if (!image_bias(p, n, &bias))
+		s->image_len = bias + end - s->image_lo;
 }
 
 void seek_start(struct seek *s)

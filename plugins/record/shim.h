@@ -20,6 +20,7 @@
 #include "rlog/replay.h"
 #include "rlog/rlog.h"
 
+#include <elf.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdint.h>
@@ -553,5 +554,7 @@ char read_task_state(const char *stat); /* the letter in a "/proc/PID/stat"; 0: 
 char *task_path(char *path, char *end, const struct thr *x, const char *file);
 /* The digits up to the first other character, which is skipped. Lower case. */
 uint64_t parse_number(const char **s, unsigned base);
+/* *bias: what is added to the addresses in the program's file. -1: its headers do not say where they are. */
+int image_bias(const Elf64_Phdr *p, uint64_t n, uint64_t *bias);
 
 #endif

@@ -28,15 +28,11 @@ static struct {
 void sys_data_init(void)
 {
 	const Elf64_Phdr *p = (const Elf64_Phdr *)getauxval(AT_PHDR);
-	unsigned long n = getauxval(AT_PHNUM);
-	uintptr_t bias = 0;
+	uint64_t n = getauxval(AT_PHNUM), bias;
 
-	for (unsigned long i = 0; i < n; i++)
-		if (p[i].p_type == PT_PHDR)
-			bias = (uintptr_t)p - p[i].p_vaddr;
-	if (!bias)
+	if (image_bias(p, n, &bias))
 		return;
-	for (unsigned long i = 0; i < n; i++) {
+	for (uint64_t i = 0; i < n; i++) {
 		uintptr_t at = bias + p[i].p_vaddr;
 
 		if (p[i].p_type != PT_LOAD)

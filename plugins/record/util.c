@@ -107,3 +107,14 @@ uint64_t parse_number(const char **s, unsigned base)
 		(*s)++;
 	return v;
 }
+
+int image_bias(const Elf64_Phdr *p, uint64_t n, uint64_t *bias)
+{
+	for (uint64_t i = 0; i < n; i++) {
+		if (p[i].p_type != PT_PHDR)
+			continue;
+		*bias = (uint64_t)p - p[i].p_vaddr;
+		return 0;
+	}
+	return -1;
+}
