@@ -50,6 +50,7 @@ struct rsp_ops {
 	/* 1: not of this kind, or not so many. Setting one again gives it other conditions. */
 	int (*set_point)(void *ctx, enum rsp_point p, uint64_t addr, unsigned len, bool on,
 			 const struct rsp_conditions *c, struct err *e);
+	/* tid: which steps; of a step back 0: the debugger does not say. */
 	int (*resume)(void *ctx, enum rsp_resume how, int tid, struct rsp_stop *stop, struct err *e);
 	/* The whole of an object: "auxv", "exec-file". 1: there is none of that name. */
 	int (*object)(void *ctx, const char *name, struct buf *out, struct err *e);

@@ -11,7 +11,7 @@ struct stub {
 	const struct rsp_ops *ops;
 	void *ctx;
 	struct rsp_stop stop;
-	int general, moving; /* chosen by Hg and Hc; 0: the one that stopped */
+	int general, moving; /* chosen by Hg, until the next stop, and by Hc, which stays; 0: the one that stopped */
 	struct buf out; /* the answer */
 	struct hostio files;
 	bool extended; /* the connection outlives the program, which can be run again */

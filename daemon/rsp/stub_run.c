@@ -78,7 +78,7 @@ static int resume(struct stub *s, enum rsp_resume how, int tid, bool alone)
 		rsp_say(s->c, end_text, strlen(end_text), &why);
 	}
 	s->stop = stop;
-	s->general = s->moving = 0;
+	s->general = 0;
 	s->killed = stop.why == RSP_EXITED || stop.why == RSP_DIED;
 	return stop_reply(s);
 }
@@ -156,7 +156,7 @@ int stub_back_step(struct stub *s, const char *args, struct err *e)
 {
 	(void)args;
 	(void)e;
-	return resume(s, RSP_BACK_STEP, stub_thread(s, s->moving), false);
+	return resume(s, RSP_BACK_STEP, s->moving > 0 ? s->moving : 0, false);
 }
 
 static int leave(struct stub *s, const char *args, struct err *e)
@@ -201,7 +201,7 @@ int stub_run_again(struct stub *s, const char *args, struct err *e)
 	if (s->ops->restart(s->ctx, args, &stop, &why))
 		return stub_refuse(s, &why);
 	s->stop = stop;
-	s->general = s->moving = 0;
+	s->general = 0;
 	s->killed = false;
 	return stop_reply(s);
 }

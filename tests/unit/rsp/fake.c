@@ -109,6 +109,8 @@ static int resume(void *ctx, enum rsp_resume how, int tid, struct rsp_stop *stop
 				 [RSP_BACK_STEP] = -1};
 	struct fake *f = ctx;
 
+	if (how == RSP_BACK_STEP && !tid) /* whichever */
+		tid = stop->tid;
 	if (!is_thread(tid))
 		return err_set(e, ERR_USAGE, "there is no thread %d", tid);
 	if (f->conn->interrupted && rsp_interrupted(f->conn)) { /* the end of the connection is one, too */

@@ -43,6 +43,7 @@ static const struct {
 	{{"bs"}, " T05replaylog:begin;thread:10;"},
 	{{"bc"}, " T05replaylog:begin;thread:10;"},
 	{{"s", "bs", "bs"}, " T05thread:10; T05thread:10; T05replaylog:begin;thread:10;"},
+	{{"s", "s", "Hc11", "bs", "bs"}, " T05thread:10; T05thread:10; OK T05thread:11; T05thread:11;"},
 	{{"c", "c"}, " T05thread:10; T05replaylog:end;thread:10;"},
 	{{"vCont;s:10;c", "vCont;c"}, " T05thread:10; T05replaylog:end;thread:10;"},
 	{{"vCont;s:-1", "vCont;s"}, " T05thread:10; T05thread:10;"},
