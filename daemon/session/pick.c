@@ -12,6 +12,8 @@
 #include "reclog/host.h"
 #include "rlog/replay.h"
 
+#define NO_EVENT 9 /* a rank: killed before its first event */
+
 static int check_replayable(const struct rec *rec, struct err *e)
 {
 	if (rec->without_data)
@@ -69,35 +71,54 @@ static enum pick_end end_of_event(const struct reader_event *ev, int32_t pid, in
 	return PICK_RUNNING;
 }
 
-enum pick_end pick_how_ended(const struct rec *rec, const struct rec_image *img, int *value)
+struct ending {
+	enum pick_end how;
+	int value;
+	uint64_t when; /* a stamp */
+};
+
+/* One thread's. */
+static struct ending end_of_log(const struct reader *log, int32_t pid)
 {
-	enum pick_end best = PICK_RUNNING;
+	struct reader_iter it = reader_begin(log);
+	struct reader_event ev, last = {0};
+	struct ending end = {.how = PICK_RUNNING};
+	bool any = false;
+
+	while (reader_next(&it, &ev) == RLOG_READ_OK) {
+		last = ev;
+		any = true;
+	}
+	if (any)
+		end.how = end_of_event(&last, pid, &end.value);
+	end.when = last.stamp;
+	return end;
+}
+
+static struct ending end_of(const struct rec *rec, const struct rec_image *img)
+{
+	struct ending best = {.how = PICK_RUNNING};
 	struct reader *logs;
 	struct err ignored;
 
 	if (rec_logs_open(rec, img, &logs, &ignored))
-		return PICK_RUNNING;
+		return best;
 	for (unsigned i = 0; i < img->nthreads; i++) {
-		struct reader_iter it = reader_begin(&logs[i]);
-		struct reader_event ev, last = {0};
-		bool any = false;
-		enum pick_end end;
-		int v = 0;
+		struct ending end = logs[i].head.own_process ? best : end_of_log(&logs[i], img->head.pid);
 
-		if (logs[i].head.own_process)
-			continue;
-		while (reader_next(&it, &ev) == RLOG_READ_OK) {
-			last = ev;
-			any = true;
-		}
-		end = any ? end_of_event(&last, img->head.pid, &v) : PICK_RUNNING;
-		if (end > best) {
+		if (end.how > best.how)
 			best = end;
-			*value = v;
-		}
 	}
 	rec_logs_free(logs, img->nthreads);
 	return best;
+}
+
+enum pick_end pick_how_ended(const struct rec *rec, const struct rec_image *img, int *value)
+{
+	struct ending end = end_of(rec, img);
+
+	*value = end.value;
+	return end.how;
 }
 
 /* The image that runs at the end in the process that the user started. */
@@ -114,26 +135,36 @@ static uint32_t main_image(const struct rec *rec)
 	return cur;
 }
 
+/* Before the program itself, if that has not failed too, comes a crash, and a failure of which it cannot know any more. */
+static int rank_of(const struct ending *end, const struct ending *program, bool is_main)
+{
+	static const int ranks[] = {
+		[PICK_CRASHED] = 0, [PICK_FAILED] = 2, [PICK_RUNNING] = 6, [PICK_EXITED] = 6, [PICK_EXECED] = 8,
+	};
+	int rank = ranks[end->how];
+
+	if (is_main)
+		return rank < 4 ? rank - 1 : 4;
+	return end->how == PICK_FAILED && program->how == PICK_EXITED && end->when < program->when ? 5 : rank;
+}
+
 unsigned pick_order(const struct rec *rec, uint32_t *ordinals)
 {
 	uint32_t first = main_image(rec);
 	cleanup_free int *rank = xcalloc(rec->nimages ? rec->nimages : 1, sizeof(int));
+	cleanup_free struct ending *end = xcalloc(rec->nimages ? rec->nimages : 1, sizeof(*end));
+	struct ending program = {.how = PICK_RUNNING};
 	unsigned n = 0;
 
 	for (unsigned i = 0; i < rec->nimages; i++) {
-		int value = 0;
-		enum pick_end end = pick_how_ended(rec, &rec->images[i], &value);
-		bool is_main = rec->images[i].ordinal == first;
-
-		if (!rec->images[i].nthreads) { /* killed before its first event */
-			rank[i] = 9;
-			continue;
-		}
-		rank[i] = end == PICK_CRASHED ? 0 : end == PICK_FAILED ? 2 : end == PICK_EXECED ? 8 : 6;
-		if (is_main)
-			rank[i] = rank[i] < 4 ? rank[i] - 1 : 4;
+		end[i] = end_of(rec, &rec->images[i]);
+		if (rec->images[i].ordinal == first)
+			program = end[i];
 	}
-	for (int r = -1; r <= 8; r++)
+	for (unsigned i = 0; i < rec->nimages; i++)
+		rank[i] = rec->images[i].nthreads ? rank_of(&end[i], &program, rec->images[i].ordinal == first)
+						  : NO_EVENT;
+	for (int r = -1; r < NO_EVENT; r++)
 		for (unsigned i = 0; i < rec->nimages; i++)
 			if (rank[i] == r)
 				ordinals[n++] = rec->images[i].ordinal;

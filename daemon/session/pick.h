@@ -12,8 +12,9 @@
 int pick_rec(const json_t *params, struct rec **out, struct err *e);
 /*
  * The images of a recording, those that the user most likely means first: what died of a signal,
- * what exited with a failure, the program that was started (the last image of its PID), the rest. ordinals
- * has room for rec->nimages; returns how many.
+ * what exited with a failure, the program that was started (the last image of its PID), the rest. A failure before
+ * the program's own successful end belongs to the rest: the program has dealt with it. ordinals has room for
+ * rec->nimages; returns how many.
  */
 unsigned pick_order(const struct rec *rec, uint32_t *ordinals);
 /* params' `process` if given, else the first of pick_order. 0 and e set when there is none. */

@@ -16,10 +16,10 @@
 
 enum how { RUNNING, EXIT_0, EXIT_3, CRASH, OWN_KILL, REFUSED_KILL, EXEC, EXEC_FAILED, NO_LOG };
 
-/* An image with one thread that ends like this. */
-static void add(struct recbuild *rb, uint32_t process, uint32_t parent, enum rlog_origin origin, enum how how)
+/* An image with one thread that begins then, and soon ends like this. */
+static void add_at(struct recbuild *rb, uint32_t process, uint32_t parent, enum rlog_origin origin, enum how how, uint64_t at)
 {
-	uint64_t pid = 1000ul * process + 1, at = 1000ul * process;
+	uint64_t pid = 1000ul * process + 1;
 	struct logbuild lb;
 
 	rb_image(rb, process, parent, origin, at);
@@ -54,6 +54,11 @@ static void add(struct recbuild *rb, uint32_t process, uint32_t parent, enum rlo
 	}
 	rb_log(rb, process, 1, &lb);
 	lb_fini(&lb);
+}
+
+static void add(struct recbuild *rb, uint32_t process, uint32_t parent, enum rlog_origin origin, enum how how)
+{
+	add_at(rb, process, parent, origin, how, 1000ul * process);
 }
 
 static struct rec *open_it(struct recbuild *rb)
@@ -151,6 +156,23 @@ static void test_order(void **state)
 	rb_fini(&rb);
 }
 
+/* A child that fails while the program goes on and succeeds is not what the user asks about; one that crashes is. */
+static void test_dealt_with(void **state)
+{
+	struct recbuild rb;
+	struct rec *rec;
+
+	rb_init(&rb, 1000000);
+	add_at(&rb, 1, 0, RLOG_ORIGIN_EXEC, EXIT_0, 5000);
+	add_at(&rb, 2, 1, RLOG_ORIGIN_FORK, EXIT_3, 2000);
+	add_at(&rb, 3, 1, RLOG_ORIGIN_FORK, CRASH, 3000);
+	add_at(&rb, 4, 1, RLOG_ORIGIN_FORK, EXIT_3, 6000);
+	rec = open_it(&rb);
+	expect_order(rec, 4, (const uint32_t[]){3, 4, 1, 2});
+	rec_free(rec);
+	rb_fini(&rb);
+}
+
 /* Of two that crashed, and of two that failed, the program itself comes first. */
 static void test_main_first(void **state)
 {
@@ -219,6 +241,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_how_ended), cmocka_unit_test(test_any_thread),
 		cmocka_unit_test(test_order),	  cmocka_unit_test(test_main_first),
+		cmocka_unit_test(test_dealt_with),
 		cmocka_unit_test(test_process),	  cmocka_unit_test(test_damage),
 	};
 
