@@ -129,6 +129,9 @@ static int wait_worker(struct bridge *b)
 	int status;
 
 	b->worker = bridge_accept(b, b->listener, 0);
+	/* the keeper has drawn a bar on the way to here, which is over */
+	b->bar.progress.drawn = b->bar.progress.on;
+	progress_clear(&b->bar.progress);
 	if (b->worker >= 0)
 		return 0;
 	waitpid(b->keeper, &status, 0);
@@ -172,7 +175,14 @@ int bridge_start(struct bridge *b, const struct cli *cli, json_t *params, int *c
 	if (r || (b->listener = bridge_listen(b, "worker", b->path, e)) < 0)
 		return -1;
 	json_object_set_new(params, "socket", json_string(b->path));
+	snprintf(b->host_files, sizeof(b->host_files), "%s/host-files", b->dir);
+	json_object_set_new(params, "host_files", json_string(b->host_files));
 	return begin(b, code, e);
+}
+
+bool bridge_on_host_files(const struct bridge *b)
+{
+	return b->host_files[0] && !access(b->host_files, F_OK);
 }
 
 bool bridge_is_parent(const struct bridge *b)
@@ -259,6 +269,7 @@ void bridge_end(struct bridge *b)
 	bar_fini(&b->bar);
 	if (b->dir[0]) {
 		unlink(b->path);
+		unlink(b->host_files);
 		rmdir(b->dir);
 	}
 	b->dir[0] = '\0';

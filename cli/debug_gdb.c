@@ -136,6 +136,8 @@ static void add_main(struct buf *b, const struct debug_gdb *g, const char *comma
 	buf_add_str(b, "init-if-undefined $_fred_python = 0\n");
 	for (size_t i = 0; i < sizeof(default_settings) / sizeof(default_settings[0]); i++)
 		buf_addf(b, "%s\n", default_settings[i]);
+	if (g->host_files)
+		buf_add_str(b, "set sysroot /\n");
 	for (const char *const *s = g->settings; s && *s; s++)
 		buf_addf(b, "%s\n", *s);
 	/* GDB asks whether its own checkpoint and restart are to be redefined */

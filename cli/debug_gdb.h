@@ -12,6 +12,7 @@ struct debug_gdb {
 	const char *const *settings; /* commands, ended by NULL; may be NULL */
 	const char *state; /* the file that GDB's own state is taken from and saved to; NULL: it is not kept */
 	const char *tty; /* a terminal for a second user interface, in MI; NULL: none */
+	bool host_files; /* GDB reads the program's files by itself, not from the other side */
 };
 
 /* Writes the scripts; adds the options by which GDB reads them to argv. */

@@ -194,7 +194,7 @@ static void terminal_restore(const struct terminal *t)
 static int run_one(struct bridge *b, const struct gdb_run *how, int listener, const char *path, int *code, struct err *e)
 {
 	struct debug_gdb scripts = {.dir = b->dir, .socket_path = path, .settings = how->settings, .state = how->state,
-				    .tty = how->second ? how->second->tty : NULL};
+				    .tty = how->second ? how->second->tty : NULL, .host_files = bridge_on_host_files(b)};
 	cleanup_strv struct strv argv = {0};
 	bool prompted = false;
 	pid_t filter = 0;

@@ -152,6 +152,7 @@ int travel_enter_last(struct travel *t, pid_t step, struct stop *stop, struct er
 
 struct likeness {
 	uint64_t hit; /* 0: none so far */
+	unsigned registers; /* that differ */
 	size_t stack, data;
 };
 
@@ -163,13 +164,13 @@ static int compare(const struct stance *p, struct trace *now, uint64_t hit, stru
 
 	if (trace_get_regs(now, &r, e))
 		return -1;
-	if (!stance_is_like(p, &r))
+	if (!stance_is_like(p, &r, &here.registers) || (best->hit && here.registers > best->registers))
 		return 0;
 	here.stack = stance_differs(p, now->pid, false);
-	if (best->hit && here.stack > best->stack)
+	if (best->hit && here.registers == best->registers && here.stack > best->stack)
 		return 0;
 	here.data = stance_differs(p, now->pid, true);
-	if (!best->hit || here.stack < best->stack || here.data < best->data)
+	if (!best->hit || here.registers < best->registers || here.stack < best->stack || here.data < best->data)
 		*best = here;
 	return 0;
 }
@@ -186,7 +187,7 @@ static int most_alike(struct travel *t, const struct stance *p, struct breaks *a
 	for (r = inside_nth_stop(&t->in, at, 1, &stop, e); !r && stop.kind != STOP_OVER; r = inside_run(&t->in, at, &stop, e)) {
 		if (stop.kind == STOP_BREAK && compare(p, &t->in.now, ++*hit, best, e))
 			return -1;
-		if (best->hit && !best->stack && !best->data)
+		if (best->hit && !best->registers && !best->stack && !best->data)
 			return 0;
 		if (clock_s() > end)
 			return 1;
@@ -247,7 +248,7 @@ static int find_edge(struct travel *t, const struct stance *p, struct err *e)
 		t->edge.found = EDGE_EARLIER;
 		best = (struct likeness){.hit = hit};
 		r = 0;
-	} else if (best.stack || best.data) {
+	} else if (best.registers || best.stack || best.data) {
 		t->edge.found = EDGE_ALIKE;
 	}
 	if (!r && best.hit) {
@@ -257,8 +258,8 @@ static int find_edge(struct travel *t, const struct stance *p, struct err *e)
 		r = err_set(e, ERR_INTERNAL, "the replay does not come to 0x%llx, where the live program stands, behind event %llu",
 			    (unsigned long long)p->regs.rip, (unsigned long long)t->edge.n);
 	}
-	log_info("event %llu, time %llu at 0x%llx: %zu words of the stack, %zu of the data differ", (unsigned long long)t->edge.n,
-		 (unsigned long long)best.hit, (unsigned long long)p->regs.rip, best.stack, best.data);
+	log_info("event %llu, time %llu at 0x%llx: %u registers, %zu words of the stack, %zu of the data differ", (unsigned long long)t->edge.n,
+		 (unsigned long long)best.hit, (unsigned long long)p->regs.rip, best.registers, best.stack, best.data);
 	breaks_fini(&at);
 	t->edge.hits = best.hit;
 	return r;

@@ -312,6 +312,8 @@ static int run_inserted(struct inside *in, struct trace *t, int *sig, struct bre
 			stop->kind = inside_meets(b, t);
 		if (stop->kind == STOP_LIMIT && look_for_end(in, t, since, stop, e))
 			return -1;
+		if (stop->kind == STOP_LIMIT && !*sig && in->trail && inside_leave_trail(in, t, b, e))
+			return -1;
 		if (!stop->kind) {
 			*stop = (struct stop){0};
 			if (pass_by(in, t, sig, b, stop, e))

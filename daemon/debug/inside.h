@@ -21,7 +21,7 @@ enum stop_kind {
 	STOP_LIBRARY, /* a breakpoint of the debugger's own at which it learns of libraries: BREAKS_LIBRARY */
 	STOP_WATCH, /* addr: what was written or read */
 	STOP_SIGNAL, /* sig is about to be delivered */
-	STOP_HANDLER, /* of sig: at its first instruction */
+	STOP_HANDLER, /* of sig: it is called next */
 	STOP_OVER, /* the segment ends here */
 	STOP_LIMIT, /* CPU time is used up */
 	STOP_INTERRUPT, /* the user wants to stop */
@@ -39,6 +39,7 @@ struct stop {
 };
 
 struct goal;
+struct inside_trail;
 struct outside;
 
 struct inside {
@@ -66,6 +67,7 @@ struct inside {
 	void *ctx;
 	unsigned beats; /* how often that might have been asked */
 	struct goal *goal; /* a step ends there too, though it be invisible; NULL: none */
+	struct inside_trail *trail; /* copies that run for long leave others behind; NULL: they do not */
 };
 
 /*
@@ -103,21 +105,28 @@ bool inside_ends_in_program(const struct inside *in);
 int inside_to_end(struct inside *in, struct err *e);
 /* To the state of another process that stands in this segment too. 1: it is not met. */
 int inside_find(struct inside *in, struct trace *want, struct err *e);
-/* A copy at a stop. */
+/* A copy at a stop, or, kind 0, somewhere. */
 struct inside_kept {
 	struct trace t;
 	struct stop stop;
-	uint64_t k; /* the how manieth it is */
+	uint64_t k; /* its number, or how many were before */
 	uint64_t ns; /* its CPU time */
+};
+/* What one that runs for long has left behind: it is near, so that nobody need come from the beginning again. */
+struct inside_trail {
+	struct inside_kept last; /* at a visible state */
+	const uint64_t *k; /* how many stops there have been, for last.k; NULL: nobody counts */
 };
 /* Stops on the way to a state. Free it with inside_count_fini. */
 struct inside_count {
 	uint64_t most; /* of them; 0: any number */
 	uint64_t k; /* those before the state */
+	bool known; /* they are all counted */
 	bool keep;
-	struct inside_kept near, before; /* keep: two of the last of them, so that one need not come from the beginning again */
+	struct inside_kept near, before; /* keep: one of the last of them, and a state some time before that */
+	struct inside_trail trail; /* keep */
 };
-/* As inside_find, and how many stops of b are before it. 1: there are too many on the way. */
+/* As inside_find, and how many stops of b are before it. 1: there are too many on the way. *c is to be freed in any case. */
 int inside_find_counting(struct inside *in, struct trace *want, struct breaks *b, struct inside_count *c, struct err *e);
 /* To the last of those counted. 1: there is none. */
 int inside_to_counted(struct inside *in, struct breaks *b, struct inside_count *c, struct stop *stop, struct err *e);

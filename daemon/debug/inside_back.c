@@ -24,14 +24,6 @@ int inside_goal_init(struct goal *g, struct trace *want, struct err *e)
 	return 0;
 }
 
-int inside_goal_now(struct inside *in, struct goal *g, struct err *e)
-{
-	if (inside_goal_init(g, &in->now, e))
-		return -1;
-	g->is_now = true;
-	return 0;
-}
-
 int inside_is_goal_tell(struct goal *g, struct trace *t, struct walk_tell *tell, struct err *e)
 {
 	unsigned regs;

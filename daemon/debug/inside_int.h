@@ -12,7 +12,6 @@ struct goal {
 	uint64_t pc;
 	struct breaks stop; /* at its PC */
 	unsigned compared; /* states whose memory was compared with its */
-	bool is_now; /* what the user looks at: a handler of signals that begins with it has not been met before */
 };
 
 /* Is t there? 1: yes; 0: no; -1: error. */
@@ -23,7 +22,6 @@ int inside_is_goal_tell(struct goal *g, struct trace *t, struct walk_tell *tell,
  * The state of another process that is in the segment, which stays the caller's; NULL: the end. Free g->stop with breaks_fini.
  */
 int inside_goal_init(struct goal *g, struct trace *want, struct err *e);
-int inside_goal_now(struct inside *in, struct goal *g, struct err *e);
 
 /*
  * inside_walk.c: hot places. What is passed more often than this on the way to a goal is not stopped at each time, but
@@ -98,6 +96,10 @@ int inside_run_to_goal(struct inside *in, struct goal *g, struct trace *t, uint6
 int inside_distance(struct inside *in, struct trace *from, struct goal *g, unsigned hot, uint64_t *ns, struct err *e);
 /* t, which is zeroed, becomes the last mark, so many steps behind the one before (0: unknown). */
 void inside_push_mark(struct inside *in, struct trace *t, uint64_t steps);
+/* t, in which b is inserted, has run for a slice without a stop: leaves a copy on in->trail, now and then. */
+int inside_leave_trail(struct inside *in, struct trace *t, const struct breaks *b, struct err *e);
+/* The last copy on a trail becomes a mark, if there is one. */
+void inside_mark_trail(struct inside *in, struct inside_trail *trail);
 /* Sets marks up to near the goal: it is *steps visible steps behind the last one. */
 int inside_count_back(struct inside *in, struct goal *g, uint64_t *steps, struct err *e);
 
@@ -107,12 +109,8 @@ enum stop_kind inside_meets(const struct breaks *b, struct trace *t);
 /* inside_stops.c */
 #define INSIDE_STOPS 20000 /* up to so many are quicker met than walked to: some tenths of a second */
 #define INSIDE_MANY 2000 /* stops: from then on it is worth while to look for a nearer place to count from */
-/*
- * t stands at a stop of b and the goal's PC: does it count as one of b's? 1, 0 or -1. *to_goal: what a user sees of it is one
- * instruction later, and that is the goal.
- */
-int inside_is_stop(const struct breaks *b, const struct goal *g, struct trace *t, enum stop_kind kind, bool *to_goal,
-		   struct err *e);
+/* t stands at a stop of b and the goal's PC: does it count as one of b's? 1, 0 or -1. */
+int inside_is_stop(const struct breaks *b, struct trace *t, enum stop_kind kind, struct err *e);
 /* t becomes what the user looks at; so many marks are before it. */
 void inside_be_now(struct inside *in, struct trace *t, int sig, unsigned marks);
 /* The next stop of a copy that has made k of them already. */

@@ -21,9 +21,7 @@ static int go_to(struct inside *in, struct trace *from, struct breaks *b, uint64
 
 	if (!r)
 		inside_be_now(in, &t, sig, marks);
-	return r > 0 ? err_set(e, ERR_INTERNAL, "stop %llu behind event %llu is not met again", (unsigned long long)k,
-			       (unsigned long long)in->n)
-		     : r;
+	return r > 0 ? err_set(e, ERR_INTERNAL, "a stop behind event %llu is not met again", (unsigned long long)in->n) : r;
 }
 
 /*
@@ -135,7 +133,6 @@ struct early {
 static int to_first(struct inside *in, struct trace *t, struct breaks *b, struct breaks *all, struct goal *g,
 		    const struct trace_limit *limit, struct stop *stop, struct err *e)
 {
-	bool to_goal = false;
 	int sig = 0;
 
 	for (unsigned i = 0;; i++) {
@@ -150,9 +147,9 @@ static int to_first(struct inside *in, struct trace *t, struct breaks *b, struct
 		r = inside_is_goal(g, t, e);
 		if (r)
 			return r < 0 ? -1 : stop->kind != STOP_WATCH;
-		r = inside_is_stop(b, g, t, stop->kind, &to_goal, e);
+		r = inside_is_stop(b, t, stop->kind, e);
 		if (r)
-			return r < 0 ? -1 : to_goal;
+			return r < 0 ? -1 : 0;
 		if (stop->kind == STOP_SIGNAL)
 			sig = -stop->sig;
 	}
@@ -268,12 +265,8 @@ static int last_of_many(struct inside *in, struct breaks *b, struct goal *g, str
 /* From the first mark on. As last_of_many. */
 static int last_of_some(struct inside *in, struct breaks *b, struct goal *g, struct stop *stop, struct err *e)
 {
-	uint64_t k;
-	int r = inside_count_to(in, &in->mark[0], b, g, INSIDE_MANY, &k, e);
+	int r = last_of_near(in, b, g, stop, e);
 
-	if (r <= 0)
-		return r ? -1 : k ? go_to(in, &in->mark[0], b, k, 1, stop, e) : 1;
-	r = last_of_near(in, b, g, stop, e);
 	return r > 0 ? last_of_many(in, b, g, stop, e) : r;
 }
 
@@ -298,6 +291,28 @@ static int last_to(struct inside *in, struct breaks *b, struct goal *g, struct s
 	return r == 2 ? last_of_all(in, b, g, stop, e) : r;
 }
 
+int inside_to_counted(struct inside *in, struct breaks *b, struct inside_count *c, struct stop *stop, struct err *e)
+{
+	struct trace *from = &in->base;
+	uint64_t k = c->k;
+
+	if (!k)
+		return 1;
+	if (c->near.t.pid && c->near.k <= k) {
+		from = &c->near.t;
+		k -= c->near.k;
+		if (c->near.stop.kind == STOP_BREAK)
+			k++; /* it is met again where it stands */
+		*stop = c->near.stop;
+	}
+	if (go_to(in, from, b, k, in->marks ? 1 : 0, stop, e))
+		return -1;
+	/* from where a step back counts */
+	if (in->marks && c->before.t.pid && c->before.k < c->k)
+		inside_push_mark(in, &c->before.t, 0);
+	return 0;
+}
+
 /* Up to the goal. Few are met one by one. */
 static int last_before(struct inside *in, struct breaks *b, struct goal *g, struct stop *stop, struct err *e)
 {
@@ -317,7 +332,7 @@ int inside_back_to_stop(struct inside *in, struct breaks *b, struct stop *stop, 
 	struct goal g;
 	int r;
 
-	if (inside_goal_now(in, &g, e))
+	if (inside_goal_init(&g, &in->now, e))
 		return -1;
 	r = last_before(in, b, &g, stop, e);
 	breaks_fini(&g.stop);

@@ -15,6 +15,7 @@
 
 #define NEAR_NS 80000u /* time is of no more use */
 #define LEAST_NS 15000u
+#define TRAIL_PART 4 /* copies are left when the way has become longer by such a part: they are few, and one is near the end */
 #define TRIES 40
 #define ROUNDS 400 /* of bringing the mark nearer by arrivals */
 #define ROUNDS_STEPPED 200 /* ... by steps, since there is no loop */
@@ -106,11 +107,6 @@ int inside_distance(struct inside *in, struct trace *from, struct goal *g, unsig
 	return r;
 }
 
-/* ... from the last mark. */
-static int distance(struct inside *in, struct goal *g, unsigned hot, uint64_t *ns, struct err *e)
-{
-	return inside_distance(in, &in->mark[in->marks - 1], g, hot, ns, e);
-}
 
 void inside_push_mark(struct inside *in, struct trace *t, uint64_t steps)
 {
@@ -124,6 +120,48 @@ void inside_push_mark(struct inside *in, struct trace *t, uint64_t steps)
 	in->mark_steps[in->marks] = steps;
 	in->mark[in->marks++] = *t;
 	memset(t, 0, sizeof(*t));
+}
+
+int inside_leave_trail(struct inside *in, struct trace *t, const struct breaks *b, struct err *e)
+{
+	struct inside_trail *trail = in->trail;
+	struct inside_kept at = {.k = trail->k ? *trail->k : 0};
+	uint64_t pc;
+
+	if (trace_cpu_ns(t->pid, &at.ns, e) || trace_get_pc(t, &pc, e))
+		return -1;
+	if (at.ns < trail->last.ns + trail->last.ns / TRAIL_PART || !sight_is_certain(&in->sight, pc))
+		return 0;
+	if (inside_copy(in, t, &at.t, e) || breaks_clean_copy(b, at.t.pid, e)) {
+		inside_drop(&at.t);
+		return -1;
+	}
+	inside_drop(&trail->last.t);
+	trail->last = at;
+	return 0;
+}
+
+void inside_mark_trail(struct inside *in, struct inside_trail *trail)
+{
+	if (in->marks && trail->last.t.pid)
+		inside_push_mark(in, &trail->last.t, 0);
+}
+
+/* ... from the last mark, which is a nearer one when the way is long. */
+static int distance(struct inside *in, struct goal *g, unsigned hot, uint64_t *ns, struct err *e)
+{
+	struct inside_trail trail = {0};
+	int r;
+
+	in->trail = &trail;
+	r = inside_distance(in, &in->mark[in->marks - 1], g, hot, ns, e);
+	in->trail = NULL;
+	if (r == INSIDE_REACHED && trail.last.t.pid) {
+		inside_mark_trail(in, &trail);
+		return distance(in, g, hot, ns, e);
+	}
+	inside_drop(&trail.last.t);
+	return r;
 }
 
 /*

@@ -6,7 +6,6 @@
 #include <string.h>
 
 #include "debug/inside_int.h"
-#include "view/handlers.h"
 
 int inside_next_stop(struct inside *in, struct trace *t, struct breaks *b, uint64_t k, int *sig, struct stop *stop,
 		     struct err *e)
@@ -44,24 +43,15 @@ int inside_run_to_nth(struct inside *in, struct trace *from, struct breaks *b, u
 	return r;
 }
 
-int inside_is_stop(const struct breaks *b, const struct goal *g, struct trace *t, enum stop_kind kind, bool *to_goal,
-		   struct err *e)
+int inside_is_stop(const struct breaks *b, struct trace *t, enum stop_kind kind, struct err *e)
 {
-	struct user_regs_struct r, want;
+	uint64_t pc;
 
-	*to_goal = false;
 	if (kind == STOP_WATCH || kind == STOP_SIGNAL)
 		return 1;
-	if (trace_get_regs(t, &r, e))
+	if (trace_get_pc(t, &pc, e))
 		return -1;
-	if (!breaks_has(b, r.rip) || !breaks_wanted(b, t))
-		return 0;
-	if (!g->is_now || !breaks_has_handlers(b, r.rip))
-		return 1;
-	if (trace_get_regs(g->want, &want, e))
-		return -1;
-	*to_goal = handlers_leads_to(&r, &want);
-	return 1;
+	return breaks_has(b, pc) && breaks_wanted(b, t);
 }
 
 #define KEEP_NS 50000000u /* of CPU time: which is not to be run again */
@@ -81,7 +71,13 @@ static int keep_near(struct inside *in, struct trace *t, struct inside_count *c,
 	if (inside_copy(in, t, &at.t, e))
 		return -1;
 	inside_drop(&c->before.t);
-	c->before = c->near;
+	if (c->trail.last.t.pid && c->trail.last.ns > c->near.ns) {
+		inside_drop(&c->near.t);
+		c->before = c->trail.last;
+		memset(&c->trail.last.t, 0, sizeof(c->trail.last.t));
+	} else {
+		c->before = c->near;
+	}
 	c->near = at;
 	return 0;
 }
@@ -97,7 +93,6 @@ static int count_with(struct inside *in, struct trace *t, struct breaks *b, stru
 		      struct inside_count *c, int *sig, struct err *e)
 {
 	struct stop stop;
-	bool to_goal = false;
 	int r = 0;
 
 	for (uint64_t i = 0; !r; i++) {
@@ -110,10 +105,10 @@ static int count_with(struct inside *in, struct trace *t, struct breaks *b, stru
 				       : 0;
 		r = inside_is_goal(g, t, e);
 		if (r > 0)
-			c->k = c->k + (stop.kind == STOP_WATCH) - to_goal;
+			c->k += stop.kind == STOP_WATCH;
 		if (r)
 			return r < 0 ? -1 : 0;
-		r = inside_is_stop(b, g, t, stop.kind, &to_goal, e);
+		r = inside_is_stop(b, t, stop.kind, e);
 		if (r < 0)
 			return -1;
 		c->k += (uint64_t)r;
@@ -136,6 +131,19 @@ static int count_on(struct inside *in, struct trace *t, struct breaks *b, struct
 		breaks_add(&all, g->pc, 0);
 	r = count_with(in, t, b, &all, g, c, sig, e);
 	breaks_fini(&all);
+	return r;
+}
+
+/* As that, of *t, a copy of the base, and with what makes the next ones short. */
+static int count_keeping(struct inside *in, struct trace *t, struct breaks *b, struct goal *g, struct inside_count *c, int *sig,
+			 struct err *e)
+{
+	int r;
+
+	*c = (struct inside_count){.most = INSIDE_STOPS, .keep = true, .trail.k = &c->k};
+	in->trail = &c->trail;
+	r = inside_copy(in, &in->base, t, e) ? -1 : count_on(in, t, b, g, c, sig, e);
+	in->trail = NULL;
 	return r;
 }
 
@@ -163,64 +171,37 @@ int inside_count_to(struct inside *in, struct trace *from, struct breaks *b, str
 
 int inside_count_keeping(struct inside *in, struct breaks *b, struct goal *g, struct inside_count *c, struct err *e)
 {
-	*c = (struct inside_count){.most = INSIDE_STOPS, .keep = true};
-	return count_from(in, &in->base, b, g, c, e);
+	struct trace t = {0};
+	int sig, r = count_keeping(in, &t, b, g, c, &sig, e);
+
+	inside_drop(&t);
+	return r;
 }
 
 int inside_find_counting(struct inside *in, struct trace *want, struct breaks *b, struct inside_count *c, struct err *e)
 {
+	struct trace t = {0};
 	struct goal g;
-	struct trace t;
 	int sig, r;
 
-	*c = (struct inside_count){.most = INSIDE_STOPS, .keep = true};
+	*c = (struct inside_count){0};
 	if (inside_goal_init(&g, want, e))
 		return -1;
-	g.is_now = true;
-	r = inside_copy(in, &in->base, &t, e) ? -1 : count_on(in, &t, b, &g, c, &sig, e);
-	if (!r)
+	r = count_keeping(in, &t, b, &g, c, &sig, e);
+	if (!r) {
 		inside_be_now(in, &t, sig, in->marks ? 1 : 0);
-	else
+		inside_mark_trail(in, &c->trail);
+	} else {
 		inside_drop(&t);
+	}
+	c->known = !r;
 	breaks_fini(&g.stop);
 	return r;
 }
 
-/* A copy at the kth stop, from the one kept. */
-static int from_near(struct inside *in, struct breaks *b, struct inside_kept *near, uint64_t k, struct trace *t, int *sig,
-		     struct stop *stop, struct err *e)
-{
-	k -= near->k;
-	if (near->stop.kind == STOP_BREAK)
-		k++; /* it is met again where it stands */
-	*stop = near->stop;
-	return inside_run_to_nth(in, &near->t, b, k, t, sig, stop, e);
-}
-
-int inside_to_counted(struct inside *in, struct breaks *b, struct inside_count *c, struct stop *stop, struct err *e)
-{
-	struct trace t;
-	int sig, r;
-
-	if (!c->k)
-		return 1;
-	if (c->near.t.pid && c->near.k <= c->k)
-		r = from_near(in, b, &c->near, c->k, &t, &sig, stop, e);
-	else
-		r = inside_run_to_nth(in, &in->base, b, c->k, &t, &sig, stop, e);
-	if (r)
-		return r > 0 ? err_set(e, ERR_INTERNAL, "stop %llu behind event %llu is not met again", (unsigned long long)c->k,
-				       (unsigned long long)in->n)
-			     : -1;
-	inside_be_now(in, &t, sig, in->marks ? 1 : 0);
-	/* from where a step back counts */
-	if (in->marks && c->before.t.pid && c->before.k < c->k)
-		inside_push_mark(in, &c->before.t, 0);
-	return 0;
-}
-
 void inside_count_fini(struct inside_count *c)
 {
+	inside_drop(&c->trail.last.t);
 	inside_drop(&c->near.t);
 	inside_drop(&c->before.t);
 }
@@ -284,7 +265,7 @@ int inside_count_stops(struct inside *in, struct breaks *b, uint64_t *k, struct 
 	struct goal g;
 	int r;
 
-	if (inside_goal_now(in, &g, e))
+	if (inside_goal_init(&g, &in->now, e))
 		return -1;
 	r = inside_count_to(in, &in->base, b, &g, in->marks ? INSIDE_STOPS : 0, k, e);
 	if (r > 0)

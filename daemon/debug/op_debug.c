@@ -57,8 +57,8 @@ static int regs(void *arg, int tid, struct rsp_regs *r, struct err *e)
 
 	if (!t || regs_get(t, r, e))
 		return -1;
-	/* others wait their turn */
-	if (tid != d->travel.tid)
+	/* others wait their turn; it may wait for a handler of signals that is called next */
+	if (tid != d->travel.tid || sight_is_call_of_handler(&d->travel.sight, r->r.rip))
 		outside_find(&d->travel.outside, &d->travel.sight, t->pid, &r->r);
 	return 0;
 }
@@ -260,15 +260,15 @@ static void tell_signal(struct debug *d, enum rsp_resume how)
 }
 
 /* GDB does not say which thread goes a step back, unless it locks the others: the one that its user has selected. */
-static int stepped_back(struct debug *d, int tid)
+static int stepped_back(struct debug *d)
 {
 	pid_t tids[RSP_THREADS_MAX];
-	unsigned n = d->selected && tid == d->travel.tid ? travel_threads(&d->travel, tids, RSP_THREADS_MAX) : 0;
+	unsigned n = d->selected ? travel_threads(&d->travel, tids, RSP_THREADS_MAX) : 0;
 
 	for (unsigned i = 0; i < n; i++)
 		if (tids[i] == d->selected)
 			return d->selected;
-	return tid;
+	return d->travel.tid;
 }
 
 static int resume(void *arg, enum rsp_resume how, int tid, struct rsp_stop *out, struct err *e)
@@ -276,8 +276,8 @@ static int resume(void *arg, enum rsp_resume how, int tid, struct rsp_stop *out,
 	struct debug *d = arg;
 	struct stop stop = {0};
 
-	if (how == RSP_BACK_STEP)
-		tid = stepped_back(d, tid);
+	if (how == RSP_BACK_STEP && !tid)
+		tid = stepped_back(d);
 	tell_signal(d, how);
 	busy_begin(d, true);
 	if (move_or_call(d, how, tid, &stop, e)) {
@@ -403,6 +403,12 @@ static int serve_one(struct debug *d, int fd, struct err *e)
 	return r;
 }
 
+/* Tells the client that a debugger may read the program's files by itself: they are the host's. */
+static int tell_host_files(const struct debug *d, const char *path, struct err *e)
+{
+	return !path || d->nav.t.own_root[0] ? 0 : write_file(path, "", 0, 0600, e);
+}
+
 /* One debugger; or with `stay` one after the other, each where the one before left, as long as the client listens. */
 static int serve(struct debug *d, const char *socket_path, bool stay, struct err *e)
 {
@@ -506,7 +512,7 @@ int op_debug(const json_t *params, struct op_ctx *ctx, json_t **result, struct e
 		r = begin(&d, params, &live, e);
 		busy_init(&d, json_is_true(json_object_get(params, "progress")));
 		if (!r)
-			r = serve(&d, path, stay, e);
+			r = tell_host_files(&d, json_string_value(json_object_get(params, "host_files")), e) || serve(&d, path, stay, e) ? -1 : 0;
 		lines_fini(&d.lines);
 		free(d.later);
 		buf_fini(&d.said);

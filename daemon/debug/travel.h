@@ -45,7 +45,6 @@ struct travel {
 	struct travel_last *count; /* travel_run: breakpoints and watchpoints are counted here, and stop nothing; else NULL */
 	struct travel_edge edge; /* the timeline ends there, and not with an event */
 	struct breaks breaks; /* what both directions stop at */
-	uint64_t handlers; /* view/handlers.h */
 	bool faults; /* some were met that are stops */
 	int signals; /* are some recorded? 0: not known yet, 1, or -1 */
 	enum travel_mode mode;

@@ -36,14 +36,13 @@ int travel_copy(struct travel *t, struct trace *copy, struct err *e)
 	return th ? keep_state(t, th, copy, e) : err_set(e, ERR_USAGE, "thread %d is no more", (int)t->tid);
 }
 
-/* *count: as inside_find_counting, if that is easy; else `most` is 0. */
+/* *count: as inside_find_counting, if that is easy. */
 static int find_inside(struct travel *t, struct trace *here, struct breaks *b, struct inside_count *count, struct err *e)
 {
 	int r = inside_find_counting(&t->in, here, b, count, e);
 
 	if (!r || (r < 0 && e->kind == ERR_CANCELLED))
 		return r;
-	count->most = 0;
 	return inside_find(&t->in, here, e); /* a place that is not exactly the same may do */
 }
 
@@ -311,7 +310,8 @@ static int at_stop(struct travel *t, struct stop *stop, struct err *e)
 	struct stop back;
 
 	t->tid = t->in.seg.tid;
-	return stop->kind == STOP_WATCH ? travel_back_step(t, t->tid, &back, e) : travel_enter_handler(t, stop, e);
+	travel_see_signal(t, stop);
+	return stop->kind == STOP_WATCH ? travel_back_step(t, t->tid, &back, e) : 0;
 }
 
 /* The stop k of a segment. */
@@ -454,7 +454,7 @@ static int back_inside(struct travel *t, struct stop *stop, struct err *e)
 	int r = go_inside(t, &t->breaks, &count, e);
 
 	if (!r)
-		r = count.most ? inside_to_counted(&t->in, &t->breaks, &count, stop, e)
+		r = count.known ? inside_to_counted(&t->in, &t->breaks, &count, stop, e)
 			       : inside_back_to_stop(&t->in, &t->breaks, stop, e);
 	inside_count_fini(&count);
 	return r;

@@ -227,8 +227,9 @@ int travel_continue(struct travel *t, struct stop *stop, struct err *e)
 	int r;
 
 	t->breaks.libraries = true;
-	r = go_on(t, stop, e) || come_out(t, stop, e) || travel_enter_handler(t, stop, e) ? -1 : 0;
+	r = go_on(t, stop, e) || come_out(t, stop, e) ? -1 : 0;
 	t->breaks.libraries = false;
+	travel_see_signal(t, stop);
 	return r ? -1 : show_end(t, stop, e);
 }
 
@@ -237,8 +238,9 @@ int travel_step(struct travel *t, pid_t tid, struct stop *stop, struct err *e)
 	int r;
 
 	t->breaks.libraries = true;
-	r = step(t, tid, stop, e) || come_out(t, stop, e) || travel_enter_handler(t, stop, e) ? -1 : 0;
+	r = step(t, tid, stop, e) || come_out(t, stop, e) ? -1 : 0;
 	t->breaks.libraries = false;
+	travel_see_signal(t, stop);
 	/* GDB 13 forgets that one thread is stepped when it hears of libraries from another (TARGET_WAITKIND_LOADED) */
 	if (stop->kind == STOP_LIBRARY && t->tid != tid)
 		stop->kind = STOP_BREAK;

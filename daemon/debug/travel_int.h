@@ -17,8 +17,8 @@ int travel_at_edge(struct travel *t, bool *yes, struct err *e);
 /* The first visible state of the last segment, or STOP_END if another thread than `step` moves there. */
 int travel_enter_last(struct travel *t, pid_t step, struct stop *stop, struct err *e);
 
-/* signals.c: a stop at the call of a handler becomes one in the handler (STOP_HANDLER); others stay what they are. */
-int travel_enter_handler(struct travel *t, struct stop *stop, struct err *e);
+/* signals.c: a stop at the call of a handler becomes STOP_HANDLER, if its signal is one; others stay what they are. */
+void travel_see_signal(struct travel *t, struct stop *stop);
 /* May signals stop it between the beginning and here? */
 bool travel_has_signals(struct travel *t);
 

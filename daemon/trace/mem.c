@@ -30,11 +30,8 @@ int trace_read(pid_t pid, uint64_t addr, void *buf, size_t len, struct err *e)
 /* Memory that the process itself may not write to, its code for one, as ptrace(2) does. */
 static ssize_t write_by_force(pid_t pid, uint64_t addr, const void *buf, size_t len)
 {
-	cleanup_close int fd = -1;
-	char path[64];
+	cleanup_close int fd = maps_open_mem(pid, O_WRONLY);
 
-	snprintf(path, sizeof(path), "/proc/%d/mem", (int)pid);
-	fd = open(path, O_WRONLY | O_CLOEXEC);
 	return fd < 0 ? -1 : pwrite(fd, buf, len, (off_t)addr);
 }
 

@@ -45,13 +45,6 @@ static bool at_handlers(const struct breaks_point *p)
 	return p->kinds >> BREAKS_HANDLERS & 1;
 }
 
-bool breaks_has_handlers(const struct breaks *b, uint64_t addr)
-{
-	const struct breaks_point *p = find(b, addr);
-
-	return p && at_handlers(p);
-}
-
 void breaks_add(struct breaks *b, uint64_t addr, unsigned kind)
 {
 	struct breaks_point *p = find(b, addr);
@@ -107,8 +100,10 @@ enum breaks_verdict breaks_wanted(const struct breaks *b, struct trace *t)
 	p = find(b, r.rip);
 	if (!p)
 		return BREAKS_STOP;
-	if (at_handlers(p))
-		return breaks_stops_at_signal(b, handlers_signal(&r)) ? BREAKS_STOP : BREAKS_PASS;
+	if (at_handlers(p) && breaks_stops_at_signal(b, handlers_signal(&r)))
+		return BREAKS_STOP;
+	if (p->kinds == 1u << BREAKS_HANDLERS)
+		return BREAKS_PASS;
 	if (!conds_hold(&p->conds, t))
 		return BREAKS_PASS;
 	if (!c || !outside_hides(c->outside, c->sight, t->pid, &r))
@@ -245,12 +240,9 @@ void breaks_unwatch(struct breaks *b, enum group_slot_kind kind, uint64_t addr, 
 
 static int open_mem(pid_t pid, struct err *e)
 {
-	char path[64];
-	int fd;
+	int fd = maps_open_mem(pid, O_RDWR);
 
-	snprintf(path, sizeof(path), "/proc/%d/mem", (int)maps_owner(pid));
-	fd = open(path, O_RDWR | O_CLOEXEC);
-	return fd < 0 ? err_errno(e, ERR_HOST, "%s", path) : fd;
+	return fd < 0 ? err_errno(e, ERR_HOST, "open the memory of process %d", (int)pid) : fd;
 }
 
 int breaks_insert(struct breaks *b, pid_t pid, struct err *e)

@@ -45,7 +45,6 @@ enum breaks_verdict {
 /* Forgets all points, and nothing else. */
 void breaks_fini(struct breaks *b);
 bool breaks_stops_at_signal(const struct breaks *b, int sig);
-bool breaks_has_handlers(const struct breaks *b, uint64_t addr);
 /*
  * kind (0 to 31) keeps those apart that are set for different reasons: each is set and removed by itself, and setting it
  * again changes nothing. It has no conditions until it gets some.

@@ -10,9 +10,16 @@
 /* mov %rcx, %rsp; call *%r8; mov %rbp, %rsp; pop %rbp; ret: call_on_stack of plugins/record/sig.c */
 static const uint8_t code[] = {0x48, 0x89, 0xcc, 0x41, 0xff, 0xd0, 0x48, 0x89, 0xec, 0x5d, 0xc3};
 #define CALL_AT 3
-#define CALL_LEN 3
 
-uint64_t handlers_find(pid_t pid, const struct sight *s)
+static bool is_there(pid_t pid, uint64_t addr)
+{
+	uint8_t found[sizeof(code)];
+	struct err ignored;
+
+	return !trace_read(pid, addr, found, sizeof(found), &ignored) && !memcmp(found, code, sizeof(code));
+}
+
+static uint64_t look_for(pid_t pid, const struct sight *s)
 {
 	size_t len = s->shim.hi - s->shim.lo;
 	cleanup_free uint8_t *text = xmalloc(len + 1);
@@ -24,20 +31,16 @@ uint64_t handlers_find(pid_t pid, const struct sight *s)
 	return at ? s->shim.lo + (uint64_t)(at - text) + CALL_AT : 0;
 }
 
+uint64_t handlers_find(pid_t pid, const struct sight *s)
+{
+	static uint64_t found; /* where it was when it was looked for, in this process or another one */
+
+	if (!found || found < s->shim.lo || found >= s->shim.hi || !is_there(pid, found - CALL_AT))
+		found = look_for(pid, s);
+	return found;
+}
+
 int handlers_signal(const struct user_regs_struct *r)
 {
 	return (int)(r->rdi & 0xff);
-}
-
-bool handlers_is_entry(uint64_t call, pid_t pid, const struct user_regs_struct *r)
-{
-	struct err ignored;
-	uint64_t ret;
-
-	return call && r->r8 == r->rip && !trace_read(pid, r->rsp, &ret, sizeof(ret), &ignored) && ret == call + CALL_LEN;
-}
-
-bool handlers_leads_to(const struct user_regs_struct *r, const struct user_regs_struct *entry)
-{
-	return r->r8 == entry->rip && r->rsp - sizeof(uint64_t) == entry->rsp;
 }

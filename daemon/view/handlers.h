@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * handlers.h: where the shim calls a handler of the program's for a signal that was sent to it. A recorded one comes at an
- * event, so that this is the place at which a debugger can stop for it: the handler's first instruction. (A fault is
- * what the program does itself; the kernel reports it where that happens.)
+ * event, so that this is the place at which a debugger stops for it. What a user sees there is where the program was (outside_find).
+ * (A fault is what the program does itself; the kernel reports it where that happens.)
  */
 #ifndef FRED_VIEW_HANDLERS_H
 #define FRED_VIEW_HANDLERS_H
@@ -11,11 +11,7 @@
 
 /* The address of that call, known by its code, so that the recorder of an older recording has one too; 0: it is not found. */
 uint64_t handlers_find(pid_t pid, const struct sight *s);
-/* Of a thread at the call, or behind it: the signal. */
+/* Of a thread at the call: the signal. */
 int handlers_signal(const struct user_regs_struct *r);
-/* Has the thread just made that call? */
-bool handlers_is_entry(uint64_t call, pid_t pid, const struct user_regs_struct *r);
-/* Of a thread at the call: does the next instruction lead to this state? */
-bool handlers_leads_to(const struct user_regs_struct *r, const struct user_regs_struct *entry);
 
 #endif

@@ -15,6 +15,7 @@
 
 /* What the kernel leaves at the stack pointer of a handler's caller: struct ucontext; gregs as in ucontext.h. */
 #define UC_GREGS 40
+#define RESUME_FLAG 0x10000 /* of a processor that goes on from a fault or a trap: the program has never had it */
 
 /* A frame, from the innermost outwards; interrupted: by a signal. false: enough. */
 typedef bool (*frame_fn)(void *arg, const struct user_regs_struct *r, bool interrupted);
@@ -56,7 +57,8 @@ static int interrupted(pid_t pid, uint64_t rsp, struct user_regs_struct *r)
 	r->r12 = g[4], r->r13 = g[5], r->r14 = g[6], r->r15 = g[7];
 	r->rdi = g[8], r->rsi = g[9], r->rbp = g[10], r->rbx = g[11];
 	r->rdx = g[12], r->rax = g[13], r->rcx = g[14];
-	r->rsp = g[15], r->rip = g[16], r->eflags = g[17];
+	r->rsp = g[15], r->rip = g[16];
+	r->eflags = g[17] & ~(uint64_t)RESUME_FLAG;
 	return 0;
 }
 
@@ -216,12 +218,10 @@ static void walk(struct outside *o, const struct sight *s, pid_t pid, const stru
 	struct walk w = {.s = s, .pid = pid, .r = *r, .fn = fn, .arg = arg};
 	cleanup_close int mem = -1;
 	struct user_regs_struct from;
-	char path[64];
 
 	if (open_dwfl(o, pid))
 		return;
-	snprintf(path, sizeof(path), "/proc/%d/mem", (int)maps_owner(pid));
-	mem = open(path, O_RDONLY | O_CLOEXEC);
+	mem = maps_open_mem(pid, O_RDONLY);
 	o->mem = mem;
 	o->from = &from;
 	do {
@@ -338,7 +338,7 @@ static bool find_hidden(void *arg, const struct user_regs_struct *r, bool interr
 
 static void look_out(struct outside *o, pid_t pid, const struct user_regs_struct *r, struct hiding *h)
 {
-	if (sight_is_certain(h->s, r->rip))
+	if (sight_is_certain(h->s, r->rip) || sight_is_call_of_handler(h->s, r->rip))
 		return;
 	walk(o, h->s, pid, r, find_hidden, h);
 	h->inner &= h->frames > 1;

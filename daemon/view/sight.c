@@ -6,6 +6,7 @@
 
 #include "base/maps.h"
 #include "rlog/rlog.h"
+#include "view/handlers.h"
 
 #define RET 0xc3
 
@@ -47,6 +48,7 @@ int sight_find(pid_t pid, struct sight *s, struct err *e)
 		if (t)
 			*t = (struct text){m.lo, m.hi};
 	}
+	s->handlers = handlers_find(pid, s);
 	if (s->shim.lo)
 		return 0;
 	return err_set(e, ERR_INTERNAL, "process %d: no " RLOG_SHIM_NAME " is mapped", (int)pid);
@@ -65,6 +67,11 @@ static bool in_libc(const struct sight *s, uint64_t pc)
 bool sight_is_certain(const struct sight *s, uint64_t pc)
 {
 	return !in(&s->shim, pc) && !in_libc(s, pc);
+}
+
+bool sight_is_call_of_handler(const struct sight *s, uint64_t pc)
+{
+	return s->handlers && pc == s->handlers;
 }
 
 bool sight_has_returned(pid_t pid, const struct user_regs_struct *r)
@@ -142,6 +149,8 @@ bool sight_sees(const struct sight *s, struct gaze *g, pid_t pid, uint64_t befor
 {
 	bool from_shim = in(&s->shim, before), to_shim = in(&s->shim, now->rip);
 
+	if (sight_is_call_of_handler(s, now->rip))
+		return true;
 	if (g->hidden) {
 		if (to_shim && now->rsp == g->hidden + 8)
 			g->hidden = 0;

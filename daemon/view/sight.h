@@ -3,7 +3,7 @@
  * sight.h: what a user sees of a program that runs under the shim. A state is *visible* when its PC is in the program's
  * code or a library's, or at the entry of one of the shim's functions, which is then one step: neither what goes on in
  * there nor in libc's functions that the shim calls is the program's. A function of the program that the shim calls (a
- * thread's, a signal handler) is visible.
+ * thread's, a signal handler) is visible, and so is the call of a signal handler: the signal has come, and has had no effect.
  */
 #ifndef FRED_VIEW_SIGHT_H
 #define FRED_VIEW_SIGHT_H
@@ -17,6 +17,7 @@ struct text {
 /* Where code is. */
 struct sight {
 	struct text shim, libc, loader;
+	uint64_t handlers; /* where the shim calls those of signals (view/handlers.h); 0: not known */
 };
 
 /* Follows one thread from instruction to instruction. Zeroed at a visible state or in the shim. */
@@ -29,6 +30,8 @@ int sight_find(pid_t pid, struct sight *s, struct err *e);
 bool sight_knows(const char *path);
 /* Visible wherever the thread came from: neither the shim nor what it calls. */
 bool sight_is_certain(const struct sight *s, uint64_t pc);
+/* A signal has come, and its handler is called next. */
+bool sight_is_call_of_handler(const struct sight *s, uint64_t pc);
 /* The thread's last instruction was a return to where it stands. */
 bool sight_has_returned(pid_t pid, const struct user_regs_struct *r);
 /* Stands it in the shim, in front of a return to that place, with nothing more on its stack? So it does at a function's entry. */

@@ -141,12 +141,13 @@ void stance_fini(struct stance *p)
 	*p = (struct stance){0};
 }
 
-bool stance_is_like(const struct stance *p, const struct user_regs_struct *r)
+bool stance_is_like(const struct stance *p, const struct user_regs_struct *r, unsigned *differ)
 {
 	const struct user_regs_struct *w = &p->regs;
 
-	return r->rip == w->rip && r->rsp == w->rsp && r->rbp == w->rbp && r->rbx == w->rbx && r->r12 == w->r12 &&
-	       r->r13 == w->r13 && r->r14 == w->r14 && r->r15 == w->r15 && r->fs_base == w->fs_base;
+	*differ = (r->rbp != w->rbp) + (r->rbx != w->rbx) + (r->r12 != w->r12) + (r->r13 != w->r13) + (r->r14 != w->r14) +
+		  (r->r15 != w->r15);
+	return r->rip == w->rip && r->rsp == w->rsp && r->fs_base == w->fs_base;
 }
 
 static size_t differing(const uint8_t *a, const uint8_t *b, size_t len)

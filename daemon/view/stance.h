@@ -32,8 +32,11 @@ int stance_write(const struct stance *p, const char *path, struct err *e);
 int stance_read(struct stance *p, const char *path, struct err *e);
 void stance_fini(struct stance *p);
 
-/* Has the thread the registers that a function keeps for its caller, and the same PC and stack? */
-bool stance_is_like(const struct stance *p, const struct user_regs_struct *r);
+/*
+ * Has the thread the same PC and stack? *differ: of the registers that a function keeps for its caller, so many are others. A signal
+ * handler has in them what the recorder left there, which is not what a replay leaves.
+ */
+bool stance_is_like(const struct stance *p, const struct user_regs_struct *r, unsigned *differ);
 /*
  * How many words of a process's memory are not as there: of the stack, or with `all` of the rest. In what the recorder has
  * left on the stack a replay may differ, so that the least is best.

@@ -4,6 +4,7 @@
 
 #include <dirent.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -34,6 +35,14 @@ pid_t maps_owner(pid_t pid)
 		if (de->d_name[0] != '.' && has_memory(atoi(de->d_name)))
 			return atoi(de->d_name);
 	return pid;
+}
+
+int maps_open_mem(pid_t pid, int flags)
+{
+	char path[64];
+
+	snprintf(path, sizeof(path), "/proc/%d/mem", (int)maps_owner(pid));
+	return open(path, flags | O_CLOEXEC);
 }
 
 int maps_open(struct maps *m, pid_t pid, struct err *e)

@@ -33,6 +33,8 @@ struct maps {
  * TID of any other one. That TID; else pid.
  */
 pid_t maps_owner(pid_t pid);
+/* Its /proc/PID/mem, or that of its owner, with flags as open(2). -1 with errno. */
+int maps_open_mem(pid_t pid, int flags);
 
 /* cleanup_maps struct maps m = {0}; */
 int maps_open(struct maps *m, pid_t pid, struct err *e);
