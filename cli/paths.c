@@ -5,7 +5,6 @@
 #include <ctype.h>
 #include <dirent.h>
 #include <errno.h>
-#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -13,38 +12,9 @@
 
 #include "base/cleanup.h"
 #include "base/home.h"
+#include "base/own.h"
 #include "base/path.h"
 #include "base/str.h"
-
-/* The folder of this executable. malloc'd. */
-static char *own_dir(void)
-{
-	char exe[PATH_MAX];
-	ssize_t n = readlink("/proc/self/exe", exe, sizeof(exe) - 1);
-
-	if (n < 0)
-		return xstrdup("/");
-	exe[n] = '\0';
-	return path_dir(exe);
-}
-
-/* The first of the places, relative to our own folder or absolute, that exists. */
-static char *find(const char *what, const char *const *places, struct err *e)
-{
-	cleanup_free char *dir = own_dir();
-
-	for (; *places; places++) {
-		cleanup_free char *path = path_join(dir, *places);
-		char *real = realpath(path, NULL);
-
-		if (real && !access(real, R_OK))
-			return real;
-		free(real);
-	}
-	err_set(e, ERR_HOST, "%s is missing: looked beside %s/fredctl and in %s", what, dir,
-		FRED_PREFIX);
-	return NULL;
-}
 
 char *paths_shim(struct err *e)
 {
@@ -55,7 +25,7 @@ char *paths_shim(struct err *e)
 		NULL,
 	};
 
-	return find("libfred-record.so", places, e);
+	return own_file("libfred-record.so", places, e);
 }
 
 char *paths_daemon(struct err *e)
@@ -67,7 +37,7 @@ char *paths_daemon(struct err *e)
 		NULL,
 	};
 
-	return find("fredd", places, e);
+	return own_file("fredd", places, e);
 }
 
 char *paths_dap(struct err *e)
@@ -79,7 +49,7 @@ char *paths_dap(struct err *e)
 		NULL,
 	};
 
-	return find("fred-dap", places, e);
+	return own_file("fred-dap", places, e);
 }
 
 char *paths_repl(struct err *e)
@@ -91,7 +61,7 @@ char *paths_repl(struct err *e)
 		NULL,
 	};
 
-	return find("fred-repl", places, e);
+	return own_file("fred-repl", places, e);
 }
 
 static int has_meta(const char *dir)

@@ -3,6 +3,7 @@
  * mi_spawn.c: fork and exec of GDB, from a process with one thread. A failed exec is reported through a
  * close-on-exec pipe.
  */
+#define LOG_DOMAIN "gdb"
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/close_range.h>
@@ -16,7 +17,11 @@
 
 #include "base/cleanup.h"
 #include "base/fdio.h"
+#include "base/log.h"
+#include "base/own.h"
 #include "gdb/mi_spawn.h"
+
+#define HELPER "libfred-gdb.so"
 
 /* The pipe ends that the child gets, and the one on which it reports. */
 struct child_fds {
@@ -58,6 +63,25 @@ static void child_exec(struct child_fds f, char *const argv[])
 	_exit(127);
 }
 
+/* What GDB is to have loaded, see plugins/gdb/xstate.c. Without it GDB does most of what it is asked for. */
+static void set_preload(void)
+{
+	static const char *const places[] = {
+		"../plugins/gdb/" HELPER,
+		"../../../plugins/gdb/" HELPER, /* of the tests' programs */
+		FRED_LIBDIR "/" HELPER,
+		NULL,
+	};
+	cleanup_free char *path = NULL;
+	struct err e;
+
+	path = own_file(HELPER, places, &e);
+	if (path)
+		setenv("LD_PRELOAD", path, 1);
+	else
+		log_warn("%s", e.text);
+}
+
 /* GDB prints messages in the user's language and its Python may read the user's settings: not here. */
 static void set_environment(void)
 {
@@ -66,6 +90,7 @@ static void set_environment(void)
 
 	for (size_t i = 0; i < sizeof(drop) / sizeof(drop[0]); i++)
 		unsetenv(drop[i]);
+	set_preload();
 	setenv("LC_ALL", "C.UTF-8", 1);
 	setenv("TERM", "dumb", 1);
 }

@@ -17,6 +17,7 @@
 #include <sys/types.h>
 #include <sys/user.h>
 
+#define TRACE_XSTATE_MAX 16384 /* of a thread's extended registers: 11,008 bytes with AMX */
 #define TRACE_SLOTS 4
 
 struct trace {

@@ -16,7 +16,6 @@
 
 #include "trace/internal.h"
 
-#define XSTATE_MAX 16384
 #define SLICE_NS 50000000u /* how often the user is asked whether to stop */
 #define PAGE 4096u
 #define MEMORY ((sizeof(struct replay_walk) + REPLAY_WALK_STACK + PAGE - 1) & ~(uint64_t)(PAGE - 1))
@@ -33,7 +32,7 @@ static const size_t greg[REPLAY_WALK_REGS] = {
 /* A thread's state besides its memory. */
 struct state {
 	struct user_regs_struct r;
-	uint8_t x[XSTATE_MAX];
+	uint8_t x[TRACE_XSTATE_MAX];
 	size_t len;
 };
 

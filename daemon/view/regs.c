@@ -16,7 +16,7 @@
 
 static void read_ymm(pid_t tid, struct rsp_regs *r)
 {
-	uint8_t xsave[8192];
+	uint8_t xsave[TRACE_XSTATE_MAX];
 	struct iovec v = {xsave, sizeof(xsave)};
 
 	if (ptrace(PTRACE_GETREGSET, tid, NT_X86_XSTATE, &v) || v.iov_len < XSAVE_AVX + sizeof(r->ymmh) ||
@@ -38,7 +38,7 @@ int regs_get(struct trace *t, struct rsp_regs *r, struct err *e)
 
 static int write_ymm(pid_t tid, const struct rsp_regs *r, struct err *e)
 {
-	uint8_t xsave[8192];
+	uint8_t xsave[TRACE_XSTATE_MAX];
 	struct iovec v = {xsave, sizeof(xsave)};
 
 	if (ptrace(PTRACE_GETREGSET, tid, NT_X86_XSTATE, &v) || v.iov_len < XSAVE_AVX + sizeof(r->ymmh))
