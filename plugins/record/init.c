@@ -534,6 +534,7 @@ __attribute__((noinline)) static void init_image(int argc, char **argv, char **e
 
 __attribute__((constructor)) static void shim_init(int argc, char **argv, char **envp)
 {
+	trap_find_vectors();
 	init_image(argc, argv, envp);
 	scrub_stack_bytes(INIT_STACK);
 }

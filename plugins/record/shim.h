@@ -349,6 +349,7 @@ long sig_procmask_native(const long *a, ucontext_t *uc);
 void traps_count(uint64_t pc, long nr); /* recording: a system call was trapped behind pc */
 
 /* --- trap.c --- */
+void trap_find_vectors(void); /* for scrub_stack */
 void trap_install_filter(void);
 void trap_handler(int sig, siginfo_t *si, void *uc);
 /* clone/clone3/vfork/fork from the program or libc. */
