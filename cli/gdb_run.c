@@ -54,17 +54,22 @@ static int on_signal(struct bridge *b, int sig)
 	if (sig == SIGINT) {
 		interrupt(b);
 	} else if (sig == SIGCHLD) {
-		alarm(is_stopped(b->gdb) ? HANGS_S : 0);
+		if (!b->ending)
+			alarm(is_stopped(b->gdb) ? HANGS_S : 0);
 	} else if (sig == SIGALRM) {
-		if (!is_stopped(b->gdb))
+		if (!b->ending && !is_stopped(b->gdb))
 			return 0;
-		fprintf(stderr, "\nfred: gdb hangs: a SIGSTOP has stopped it\n");
+		if (!b->ending)
+			fprintf(stderr, "\nfred: gdb hangs: a SIGSTOP has stopped it\n");
 		kill(b->gdb, SIGKILL);
 	} else if (sig == SIGQUIT) {
 		kill(b->gdb, SIGKILL);
 	} else {
+		/* it hears of it when it has the answer that it waits for */
 		b->ending = true;
+		interrupt(b);
 		kill(b->gdb, SIGHUP);
+		alarm(HANGS_S);
 	}
 	return 0;
 }

@@ -37,7 +37,10 @@ int inside_learn_end(struct inside *in, struct err *e)
 	if (r < 0)
 		return -1;
 	in->interrupted_at_end = r > 0 && ev.ev.rec.kind == RLOG_PREEMPT;
-	return in->interrupted_at_end ? tell_copy(&in->base, CTL_ADDR(endless), 1, e) : 0;
+	if (!in->interrupted_at_end)
+		return 0;
+	/* what the shim's handlers leave there is not the program's, see same.c */
+	return tell_copy(&in->base, CTL_ADDR(endless), 1, e) || trace_find_alt_stack(&in->base, in->seg.gadget, e) ? -1 : 0;
 }
 
 bool inside_ends_in_program(const struct inside *in)

@@ -8,6 +8,7 @@
 
 #include "base/clock.h"
 #include "debug/inside_int.h"
+#include "view/outside.h"
 
 static bool is_visible_code(const struct inside *in, uint64_t pc)
 {
@@ -99,7 +100,65 @@ static int walk_with(struct trace *t, struct walk *w, struct breaks *rare, struc
 	if (trace_clear_all(t, e) || breaks_insert(rare, t->pid, e))
 		return -1;
 	r = walk_go(w, t, e);
-	return r == WALK_THERE && breaks_take_out(rare, t->pid, e) ? -1 : r;
+	return (r == WALK_THERE || r == WALK_LEFT) && breaks_take_out(rare, t->pid, e) ? -1 : r;
+}
+
+/*
+ * A walk ends in the shim where a handler of signals returns to it. t runs on to where the program goes on: the shim calls none
+ * of its code in between without an event. WALK_THERE, WALK_OVER, or WALK_LEFT: it ended elsewhere.
+ */
+static int pass_shim(struct inside *in, struct trace *t, struct err *e)
+{
+	struct user_regs_struct r, now;
+	struct stop stop = {0};
+	struct breaks b = {0};
+	int sig = 0, got = 0;
+
+	if (trace_get_regs(t, &r, e))
+		return -1;
+	if (!outside_behind(in->outside, &in->sight, t->pid, &r) || !is_visible_code(in, r.rip))
+		return WALK_LEFT;
+	breaks_add(&b, r.rip, 0);
+	got = inside_run_copy(in, t, &sig, &b, NULL, &stop, e);
+	breaks_fini(&b);
+	if (got || trace_get_regs(t, &now, e))
+		return -1;
+	if (stop.kind == STOP_OVER)
+		return WALK_OVER;
+	return stop.kind == STOP_BREAK && now.rip == r.rip && now.rsp == r.rsp ? WALK_THERE : WALK_LEFT;
+}
+
+/* As walk_with, over the ends of handlers. */
+static int walk_on(struct inside *in, struct trace *t, struct walk *w, struct breaks *rare, struct err *e)
+{
+	uint64_t goals = 0, arrivals = 0;
+	int r;
+
+	while ((r = walk_with(t, w, rare, e)) == WALK_LEFT && w->ask.counted) {
+		r = pass_shim(in, t, e);
+		if (r != WALK_THERE)
+			break;
+		goals += w->ask.goals;
+		arrivals += w->ask.arrivals;
+		w->ask.nth -= w->ask.nth ? w->ask.arrivals : 0;
+		w->ask.goals = w->ask.arrivals = 0;
+	}
+	w->ask.goals += goals;
+	w->ask.arrivals += arrivals;
+	return r;
+}
+
+/* Walks begin in the program. From where the shim calls a handler that is the next instruction. 1: this is elsewhere in the shim. */
+static int come_out(struct inside *in, struct trace *t, struct err *e)
+{
+	struct trace_stop stop;
+	uint64_t pc;
+
+	if (trace_get_pc(t, &pc, e))
+		return -1;
+	if (sight_is_call_of_handler(&in->sight, pc) && (trace_step(t, 0, &stop, e) || trace_get_pc(t, &pc, e)))
+		return -1;
+	return pc >= in->sight.shim.lo && pc < in->sight.shim.hi;
 }
 
 /* A copy of `from` walks past the points of b. 0: it is there; else it is gone. */
@@ -109,13 +168,8 @@ static int walk_copy_by(struct walker *walker, struct trace *from, struct walk *
 	static const struct walk_ops ops = {.is_goal = is_goal, .ended = ended, .cancelled = cancelled};
 	struct inside *in = walker->in;
 	struct breaks rare = {0};
-	uint64_t pc;
 	int r;
 
-	if (trace_get_pc(from, &pc, e))
-		return -1;
-	if (pc >= in->sight.shim.lo && pc < in->sight.shim.hi)
-		return 1;
 	w->enter = in->seg.t->ctl->walk_addr;
 	w->gadget = in->seg.gadget;
 	w->end_watch = SEGMENT_TURN_ADDR;
@@ -123,9 +177,14 @@ static int walk_copy_by(struct walker *walker, struct trace *from, struct walk *
 	w->ctx = walker;
 	if (inside_copy(in, from, t, e))
 		return -1;
+	r = come_out(in, t, e);
+	if (r) {
+		inside_drop(t);
+		return r;
+	}
 	walker->pid = t->pid;
 	add_points(in, b, w, &rare);
-	r = walk_with(t, w, &rare, e);
+	r = walk_on(in, t, w, &rare, e);
 	breaks_fini(&rare);
 	if (r == WALK_THERE)
 		return 0;

@@ -15,7 +15,6 @@
 #define LOADER "/ld-linux-x86-64.so"
 #define WORDS_MAX 65536
 #define STACK_WORDS 64
-#define RED_ZONE 128 /* bytes below the stack pointer that a function may use */
 
 /* What a function keeps for its caller, and its result. */
 static bool same_frame(const struct user_regs_struct *a, const struct user_regs_struct *b)
@@ -53,6 +52,13 @@ static bool is_stack(const struct mapping *m)
 	return str_eq(m->path, "[stack]") || shim_is_stack(m->lo);
 }
 
+/* Handlers have left something there. A program that is on it has there what it has. */
+static void exclude_alt_stack(struct ranges *r, const struct trace *t, uint64_t rsp)
+{
+	if (rsp < t->alt_lo || rsp >= t->alt_end)
+		exclude(r, t->alt_lo, t->alt_end);
+}
+
 /*
  * The shim's own data: its file's mappings and the zeroed part behind them. Of the stacks, only the part in
  * use by this thread counts: the others stand in the shim, and wait there one way or another.
@@ -71,7 +77,7 @@ static int find_excluded(pid_t pid, uint64_t rsp, struct ranges *out, struct err
 			exclude(out, m.lo, m.hi);
 			shim_end = m.hi;
 		} else if (mapping_has(&m, rsp)) {
-			exclude(out, m.lo, rsp - RED_ZONE);
+			exclude(out, m.lo, rsp - TRACE_RED_ZONE);
 		} else if (is_stack(&m)) {
 			exclude(out, m.lo, m.hi);
 		}
@@ -121,7 +127,7 @@ static void choose(const struct delta *d, const struct ranges *skip, uint64_t rs
 		if (first == d->n)
 			first = i;
 		last = i;
-		if (near == d->n && d->addr[i] >= rsp - RED_ZONE)
+		if (near == d->n && d->addr[i] >= rsp - TRACE_RED_ZONE)
 			near = i;
 	}
 	if (first == d->n)
@@ -152,7 +158,11 @@ int same_memory_tell(struct trace *a, struct trace *b, size_t *differ, struct wa
 	int r;
 
 	*differ = WORDS_MAX;
-	if (trace_get_regs(a, &ra, e) || find_excluded(a->pid, ra.rsp, &skip, e))
+	if (trace_get_regs(a, &ra, e))
+		return -1;
+	exclude_alt_stack(&skip, a, ra.rsp);
+	exclude_alt_stack(&skip, b, ra.rsp);
+	if (find_excluded(a->pid, ra.rsp, &skip, e))
 		return -1;
 	r = delta_diff(a->pid, b->pid, WORDS_MAX, &d, e);
 	if (r > 0 && tell)

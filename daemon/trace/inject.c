@@ -11,6 +11,7 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <sched.h>
+#include <signal.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/ptrace.h>
@@ -176,6 +177,8 @@ static int adopt(const struct trace *t, struct injection *in, struct trace *c, s
 		return -1;
 	memcpy(c->dr, t->dr, sizeof(c->dr));
 	c->dr7 = t->dr7;
+	c->alt_lo = t->alt_lo;
+	c->alt_end = t->alt_end;
 	return ptrace(PTRACE_SETOPTIONS, c->tid, 0, 0)
 		       ? err_errno(e, ERR_INTERNAL, "PTRACE_SETOPTIONS")
 		       : 0;
@@ -242,6 +245,25 @@ static int call(struct trace *t, uint64_t gadget, const char *what, long nr, con
 		return err_errno(e, ERR_INTERNAL, "%s in process %d", what, (int)t->pid);
 	}
 	*result = (uint64_t)ret;
+	return 0;
+}
+
+/* The kernel writes it to the stack, below what the thread uses. */
+int trace_find_alt_stack(struct trace *t, uint64_t gadget, struct err *e)
+{
+	struct user_regs_struct r;
+	uint64_t at, unused;
+	stack_t was, ss;
+
+	if (trace_get_regs(t, &r, e))
+		return -1;
+	at = (r.rsp - TRACE_RED_ZONE - sizeof(ss)) & ~15ull;
+	if (trace_read(t->pid, at, &was, sizeof(was), e) ||
+	    call(t, gadget, "sigaltstack", SYS_sigaltstack, (const uint64_t[6]){0, at}, &unused, e) ||
+	    trace_read(t->pid, at, &ss, sizeof(ss), e) || trace_write(t->pid, at, &was, sizeof(was), e))
+		return -1;
+	t->alt_lo = ss.ss_flags & SS_DISABLE ? 0 : (uint64_t)ss.ss_sp;
+	t->alt_end = ss.ss_flags & SS_DISABLE ? 0 : t->alt_lo + ss.ss_size;
 	return 0;
 }
 

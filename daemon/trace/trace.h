@@ -19,6 +19,7 @@
 
 #define TRACE_XSTATE_MAX 16384 /* of a thread's extended registers: 11,008 bytes with AMX */
 #define TRACE_SLOTS 4
+#define TRACE_RED_ZONE 128 /* bytes below the stack pointer that a function may use */
 
 struct trace {
 	pid_t pid; /* thread group */
@@ -31,6 +32,7 @@ struct trace {
 	uint64_t dr[TRACE_SLOTS];
 	uint64_t dr7;
 	sigset_t mask; /* used while a system call is injected */
+	uint64_t alt_lo, alt_end; /* trace_find_alt_stack; 0, 0: unknown, or none */
 };
 
 enum trace_why {
@@ -127,6 +129,8 @@ int trace_syscall(struct trace *t, uint64_t gadget, long nr, const uint64_t args
  * signal. Slots are copied. Shared mappings stay shared: see trace_unshare_memory.
  */
 int trace_fork(struct trace *t, uint64_t gadget, struct trace *child, struct err *e);
+/* Learns where the thread's alternate signal stack is (sigaltstack(2)); copies know it, too. */
+int trace_find_alt_stack(struct trace *t, uint64_t gadget, struct err *e);
 /* Replaces [addr, addr + len), page-aligned, by a private copy of its contents (for copies). */
 int trace_privatize(struct trace *t, uint64_t gadget, uint64_t addr, uint64_t len, struct err *e);
 /* Does so for every writable shared mapping of the process. */

@@ -271,6 +271,29 @@ void outside_find(struct outside *o, const struct sight *s, pid_t pid, struct us
 		log_info("0x%llx: no frame outside of the shim is found", (unsigned long long)r->rip);
 }
 
+static bool find_behind(void *arg, const struct user_regs_struct *r, bool interrupted_there)
+{
+	struct finding *f = arg;
+
+	(void)interrupted_there;
+	if (in_shim(f->s, r->rip))
+		return true;
+	f->found = *r;
+	f->done = true;
+	return false;
+}
+
+bool outside_behind(struct outside *o, const struct sight *s, pid_t pid, struct user_regs_struct *r)
+{
+	struct finding f = {.s = s};
+
+	if (in_shim(s, r->rip))
+		walk(o, s, pid, r, find_behind, &f);
+	if (f.done)
+		*r = f.found;
+	return f.done;
+}
+
 struct calling {
 	const struct sight *s;
 	struct user_regs_struct inner, found;

@@ -29,7 +29,12 @@ struct scene {
  */
 void outside_find(struct outside *o, const struct sight *s, pid_t pid, struct user_regs_struct *r);
 /*
- * The same for a thread that may also be in a function of libc's which the shim called. Is it in a call of the shim's? Else *r
+ * A thread stands in the shim: where the program goes on behind that, if no event and no signal comes before: rip and rsp. false:
+ * it is not known.
+ */
+bool outside_behind(struct outside *o, const struct sight *s, pid_t pid, struct user_regs_struct *r);
+/*
+ * outside_find for a thread that may also be in a function of libc's which the shim called. Is it in a call of the shim's? Else *r
  * is unchanged.
  */
 bool outside_of_call(struct outside *o, const struct sight *s, pid_t pid, struct user_regs_struct *r);

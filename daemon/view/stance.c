@@ -17,7 +17,6 @@
 #define MAGIC 0x544f5053444546ull /* "FEDSPOT" */
 #define STACK_MAX (64u << 10)
 #define DATA_MAX (8u << 20)
-#define RED_ZONE 128
 
 struct head {
 	uint64_t magic, n, len;
@@ -47,7 +46,7 @@ static bool is_first_threads(const struct stance *p, uint64_t first_tls, const s
 
 static void add_mapping(struct stance *p, uint64_t first_tls, const struct mapping *m)
 {
-	uint64_t sp = p->regs.rsp - RED_ZONE;
+	uint64_t sp = p->regs.rsp - TRACE_RED_ZONE;
 
 	/* other threads stand still, and in a call libc keeps something of it there */
 	if (mapping_has(m, sp))
@@ -60,7 +59,7 @@ static void add_mapping(struct stance *p, uint64_t first_tls, const struct mappi
 
 static int find_regions(struct stance *p, uint64_t first_tls, struct err *e)
 {
-	uint64_t sp = p->regs.rsp - RED_ZONE, hidden_end = 0;
+	uint64_t sp = p->regs.rsp - TRACE_RED_ZONE, hidden_end = 0;
 	cleanup_maps struct maps maps = {0};
 	struct mapping m;
 

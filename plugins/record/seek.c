@@ -13,6 +13,7 @@
 #include <time.h>
 
 #define FLAG_TRACE 0x100
+#define FLAG_RESUME 0x10000 /* the processor passes over a breakpoint */
 #define QUIET_NS 2000u
 #define TRACED_NS 50000u /* the same where a tracer hears of each signal: in less the thread does not get out of the recorder */
 #define SOON_TRIES 8u
@@ -118,6 +119,8 @@ void seek_found(struct thr *t, struct seek *s, ucontext_t *uc)
 	s->walking = 0;
 	seek_arm(s, 0);
 	s->done = 1;
+	/* a breakpoint at the place itself is met when the program goes on */
+	uc->uc_mcontext.gregs[REG_EFL] &= ~(greg_t)FLAG_RESUME;
 	if (!interrupt_move(t, uc))
 		arrive(t, s);
 }

@@ -36,6 +36,8 @@ static void tell(const struct walking *k, enum replay_walk_state state, uint64_t
 		w->map[i].len = m[i].len;
 	}
 	w->arrivals = *xlate_arrivals(k->x);
+	w->goals = xlate_hits(k->x);
+	w->counted = 1;
 	w->at = at;
 	w->again = state == REPLAY_WALK_LEFT ? 0 : xlate_again(k->x);
 	w->state = state;
@@ -73,7 +75,7 @@ static enum xlate_go hit(void *arg, const uint64_t *regs, uint64_t hits, struct 
 {
 	struct walking *k = arg;
 
-	k->w->goals = hits;
+	(void)hits;
 	if (differs(k->w, regs, f))
 		return XLATE_ON;
 	tell(k, REPLAY_WALK_GOAL, k->w->goal);

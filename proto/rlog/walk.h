@@ -50,6 +50,7 @@ struct replay_walk {
 	struct {
 		uint64_t addr, len;
 	} map[REPLAY_WALK_MAPS];
+	uint64_t counted; /* goals is true at every end; 0: of an older recorder, only at a goal */
 };
 
 #endif
