@@ -302,6 +302,19 @@ static int resume(void *arg, enum rsp_resume how, int tid, struct rsp_stop *out,
 	return 0;
 }
 
+/* GDB's $_siginfo */
+static int add_siginfo(struct debug *d, struct buf *out, struct err *e)
+{
+	siginfo_t info;
+
+	if (divert_is_on(&d->divert))
+		return err_set(e, ERR_NOT_FOUND, "no signal stopped the program");
+	if (travel_siginfo(&d->travel, &info, e))
+		return -1;
+	buf_add(out, (const char *)&info, sizeof(info));
+	return 0;
+}
+
 static int object(void *arg, const char *name, struct buf *out, struct err *e)
 {
 	struct debug *d = arg;
@@ -314,6 +327,8 @@ static int object(void *arg, const char *name, struct buf *out, struct err *e)
 		buf_add_str(out, img->exe);
 		return 0;
 	}
+	if (!strcmp(name, "siginfo"))
+		return add_siginfo(d, out, e);
 	if (strcmp(name, "auxv"))
 		return 1;
 	snprintf(path, sizeof(path), "/proc/%d/auxv", (int)d->nav.t.pid);

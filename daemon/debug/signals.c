@@ -3,6 +3,7 @@
  * signals.c: signals as stops. One that was sent is met where the shim calls its handler (view/handlers.h): by a breakpoint
  * there, like others, so that both directions count it.
  */
+#include "debug/inside_int.h"
 #include "debug/travel_int.h"
 #include "rlog/rlog.h"
 #include "view/handlers.h"
@@ -27,6 +28,39 @@ void travel_see_signal(struct travel *t, struct stop *stop)
 		return;
 	if (breaks_stops_at_signal(&t->breaks, handlers_signal(&r)))
 		*stop = (struct stop){.kind = STOP_HANDLER, .sig = handlers_signal(&r)};
+}
+
+/* A copy raises it again. */
+static int raise_again(struct travel *t, siginfo_t *info, struct err *e)
+{
+	struct trace copy;
+	struct trace_stop s;
+	int r;
+
+	if (inside_copy(&t->in, &t->in.now, &copy, e))
+		return -1;
+	r = trace_step(&copy, 0, &s, e);
+	if (!r && s.why != TRACE_SIGNAL)
+		r = err_set(e, ERR_INTERNAL, "the signal %d does not come again", -t->in.sig);
+	*info = s.info;
+	inside_drop(&copy);
+	return r;
+}
+
+int travel_siginfo(struct travel *t, siginfo_t *info, struct err *e)
+{
+	struct user_regs_struct r;
+	struct trace *th = travel_thread(t, t->tid, e);
+
+	if (!th || !th->alive)
+		return err_set(e, ERR_NOT_FOUND, "no signal stopped the program");
+	if (trace_get_regs(th, &r, e))
+		return -1;
+	if (sight_is_call_of_handler(&t->sight, r.rip))
+		return trace_read(th->pid, r.rsi, info, sizeof(*info), e);
+	if (t->mode == TRAVEL_INSIDE && t->in.sig < 0)
+		return raise_again(t, info, e);
+	return err_set(e, ERR_NOT_FOUND, "no signal stopped the program");
 }
 
 static bool are_recorded(struct travel *t)

@@ -70,6 +70,8 @@ void travel_fini(struct travel *t);
 int travel_goto(struct travel *t, uint64_t n, struct err *e);
 /* From here on signals are stops, too, but those in t->breaks.pass; where it stands now, the shim is mapped. */
 void travel_stop_at_signals(struct travel *t);
+/* Of the signal that stopped it where it stands, what its handler is told (sigaction(2)). ERR_NOT_FOUND: none has. */
+int travel_siginfo(struct travel *t, siginfo_t *info, struct err *e);
 /* To the hits-th time at pc behind event n. */
 int travel_goto_pc(struct travel *t, uint64_t n, uint64_t pc, uint64_t hits, struct err *e);
 

@@ -250,7 +250,7 @@ static int supported(struct stub *s, const char *args, struct err *e)
 	buf_addf(&s->out,
 		 "PacketSize=%x;QStartNoAckMode+;vContSupported+;swbreak+;exec-events+;ReverseStep+;ReverseContinue+;"
 		 "ConditionalBreakpoints+;%s"
-		 "qXfer:features:read+;qXfer:threads:read+;qXfer:auxv:read+;qXfer:exec-file:read+",
+		 "qXfer:features:read+;qXfer:threads:read+;qXfer:auxv:read+;qXfer:exec-file:read+;qXfer:siginfo:read+",
 		 RSP_PACKET_MAX, s->ops->pass_signals ? "QPassSignals+;" : "");
 	return 0;
 }

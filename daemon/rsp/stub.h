@@ -52,7 +52,7 @@ struct rsp_ops {
 			 const struct rsp_conditions *c, struct err *e);
 	/* tid: which steps; of a step back 0: the debugger does not say. */
 	int (*resume)(void *ctx, enum rsp_resume how, int tid, struct rsp_stop *stop, struct err *e);
-	/* The whole of an object: "auxv", "exec-file". 1: there is none of that name. */
+	/* The whole of an object: "auxv", "exec-file", "siginfo" (-1: no signal stopped it). 1: there is none of that name. */
 	int (*object)(void *ctx, const char *name, struct buf *out, struct err *e);
 	/* A command of fred's own; its text goes to the user. */
 	int (*monitor)(void *ctx, const char *command, struct buf *out, struct err *e);

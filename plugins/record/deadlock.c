@@ -22,7 +22,10 @@ static const char *const things[] = {
 
 /* ---- is it one? ---- */
 
-/* The word that x sleeps for, as the kernel says it ("202 0xADDRESS ..."); 0: it does not sleep, or it is not known. */
+/*
+ * The word that x sleeps for, as the kernel says it ("202 0xADDRESS ..."); 0: it does not sleep, or it is not known. Between its
+ * waking and its coming to a processor the kernel still says so, but that it does not sleep.
+ */
 static uint64_t sleeps_for(const struct thr *x)
 {
 	static const char futex[] = "202 0x";
@@ -33,7 +36,10 @@ static uint64_t sleeps_for(const struct thr *x)
 	if (n <= (long)sizeof(futex))
 		return 0;
 	text[n] = 0;
-	return __builtin_memcmp(text, futex, sizeof(futex) - 1) ? 0 : parse_number(&s, 16);
+	if (__builtin_memcmp(text, futex, sizeof(futex) - 1) ||
+	    read_task_state(task_path(path, path + sizeof(path), x, "stat")) != 'S')
+		return 0;
+	return parse_number(&s, 16);
 }
 
 /* The process's first thread stays, as a zombie. */
@@ -127,7 +133,8 @@ static int is_deadlock(const struct thr *t)
 		return 0;
 	for (int i = 0; i < LOOKS && (all = look_at_all(t)) == IS_WOKEN; i++)
 		raw2(SYS_nanosleep, pause, 0);
-	return all == WAITS && !gil_wanted(t) && !is_free(t);
+	/* the second time: one that was seen asleep may have been woken by one that was seen later */
+	return all == WAITS && look_at_all(t) == WAITS && !gil_wanted(t) && !is_free(t);
 }
 
 /* ---- what is said ---- */
