@@ -30,18 +30,29 @@ void travel_see_signal(struct travel *t, struct stop *stop)
 		*stop = (struct stop){.kind = STOP_HANDLER, .sig = handlers_signal(&r)};
 }
 
+/* Of a fault that is told before it is delivered. */
+static int pending(struct travel *t)
+{
+	const struct group_thread *th;
+
+	if (t->mode == TRAVEL_INSIDE)
+		return t->tid == t->in.seg.tid && t->in.sig < 0 ? -t->in.sig : 0;
+	th = group_find(&t->group, t->tid);
+	return th ? th->sig : 0;
+}
+
 /* A copy raises it again. */
-static int raise_again(struct travel *t, siginfo_t *info, struct err *e)
+static int raise_again(struct travel *t, int sig, siginfo_t *info, struct err *e)
 {
 	struct trace copy;
 	struct trace_stop s;
 	int r;
 
-	if (inside_copy(&t->in, &t->in.now, &copy, e))
+	if (travel_copy(t, &copy, e))
 		return -1;
 	r = trace_step(&copy, 0, &s, e);
-	if (!r && s.why != TRACE_SIGNAL)
-		r = err_set(e, ERR_INTERNAL, "the signal %d does not come again", -t->in.sig);
+	if (!r && (s.why != TRACE_SIGNAL || s.info.si_signo != sig))
+		r = err_set(e, ERR_INTERNAL, "signal %d does not come again", sig);
 	*info = s.info;
 	inside_drop(&copy);
 	return r;
@@ -52,14 +63,12 @@ int travel_siginfo(struct travel *t, siginfo_t *info, struct err *e)
 	struct user_regs_struct r;
 	struct trace *th = travel_thread(t, t->tid, e);
 
-	if (!th || !th->alive)
-		return err_set(e, ERR_NOT_FOUND, "no signal stopped the program");
-	if (trace_get_regs(th, &r, e))
+	if (!th || !th->alive || trace_get_regs(th, &r, e))
 		return -1;
 	if (sight_is_call_of_handler(&t->sight, r.rip))
 		return trace_read(th->pid, r.rsi, info, sizeof(*info), e);
-	if (t->mode == TRAVEL_INSIDE && t->in.sig < 0)
-		return raise_again(t, info, e);
+	if (pending(t))
+		return raise_again(t, pending(t), info, e);
 	return err_set(e, ERR_NOT_FOUND, "no signal stopped the program");
 }
 
