@@ -327,12 +327,12 @@ __asm__(".text\n"
 	"	shr $3, %rcx\n"
 	"	xor %eax, %eax\n"
 	"	rep stosq\n"
-	"	cmpl $1, vectors(%rip)\n"
-	"	jae 1f\n"
+	/* by SSE's instructions: VZEROALL would also say that they are not in use, which a signal's return takes back */
 	WIPE_XMM(0) WIPE_XMM(1) WIPE_XMM(2) WIPE_XMM(3) WIPE_XMM(4) WIPE_XMM(5) WIPE_XMM(6) WIPE_XMM(7)
 	WIPE_XMM(8) WIPE_XMM(9) WIPE_XMM(10) WIPE_XMM(11) WIPE_XMM(12) WIPE_XMM(13) WIPE_XMM(14) WIPE_XMM(15)
-	"	jmp 2f\n"
-	"1:	vzeroall\n"
+	"	cmpl $1, vectors(%rip)\n"
+	"	jb 2f\n"
+	"	vzeroupper\n"
 	"	je 2f\n"
 	"	mov $1, %ecx\n"
 	"	xgetbv\n"
