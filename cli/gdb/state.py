@@ -299,6 +299,16 @@ def say_hits():
         the_session.breakpoints.say_hits()
 
 
+def begin_in_program():
+    """A recording begins in the loader. Before its user has been anywhere, `list` and `break LINE` are about the program all the same."""
+    here = gdb.selected_frame().find_sal().symtab
+    if here and here.objfile.filename == gdb.current_progspace().filename:
+        return
+    main = gdb.decode_line("main")[1][0]
+    before = max(main.line - 6, 1)  # what is listed next is around it
+    quietly("list '%s':%d,%d" % (main.symtab.filename, before, before))
+
+
 def begin_session(path):
     global the_session
     the_session = session = Session(path)
@@ -306,6 +316,10 @@ def begin_session(path):
         session.restore()
     except (gdb.error, OSError, ValueError, KeyError) as why:
         say("GDB's state cannot be taken over: %s: %s" % (path, why))
+    try:
+        begin_in_program()
+    except (gdb.error, TypeError, AttributeError):
+        pass  # it has no lines
     gdb.events.before_prompt.connect(session.at_prompt)
 
 

@@ -63,12 +63,12 @@ static void child_exec(struct child_fds f, char *const argv[])
 	_exit(127);
 }
 
-/* What GDB is to have loaded, see plugins/gdb/xstate.c. Without it GDB does most of what it is asked for. */
+/* What GDB is to have loaded, see plugins/regset/xstate.c. Without it GDB does most of what it is asked for. */
 static void set_preload(void)
 {
 	static const char *const places[] = {
-		"../plugins/gdb/" HELPER,
-		"../../../plugins/gdb/" HELPER, /* of the tests' programs */
+		"../plugins/regset/" HELPER,
+		"../../../plugins/regset/" HELPER, /* of the tests' programs */
 		FRED_LIBDIR "/" HELPER,
 		NULL,
 	};
