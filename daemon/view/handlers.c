@@ -7,16 +7,26 @@
 #include "base/str.h"
 #include "base/cleanup.h"
 
-/* mov %rcx, %rsp; call *%r8; mov %rbp, %rsp; pop %rbp; ret: call_on_stack of plugins/record/sig.c */
-static const uint8_t code[] = {0x48, 0x89, 0xcc, 0x41, 0xff, 0xd0, 0x48, 0x89, 0xec, 0x5d, 0xc3};
+/* call_on_stack of plugins/record/sig.c: mov %rcx, %rsp; call *%r8; and what follows, as of recorders up to now */
 #define CALL_AT 3
+#define CODE_BYTES 11
+static const uint8_t codes[][CODE_BYTES] = {
+	{0x48, 0x89, 0xcc, 0x41, 0xff, 0xd0, 0x31, 0xff, 0x48, 0x8d, 0x35}, /* xor %edi, %edi; lea, %rsi */
+	{0x48, 0x89, 0xcc, 0x41, 0xff, 0xd0, 0x48, 0x89, 0xec, 0x5d, 0xc3}, /* mov %rbp, %rsp; pop %rbp; ret */
+};
+enum { CODES = sizeof(codes) / sizeof(codes[0]) };
 
 static bool is_there(pid_t pid, uint64_t addr)
 {
-	uint8_t found[sizeof(code)];
+	uint8_t found[CODE_BYTES];
 	struct err ignored;
+	bool known = false;
 
-	return !trace_read(pid, addr, found, sizeof(found), &ignored) && !memcmp(found, code, sizeof(code));
+	if (trace_read(pid, addr, found, sizeof(found), &ignored))
+		return false;
+	for (unsigned i = 0; i < CODES; i++)
+		known |= !memcmp(found, codes[i], sizeof(found));
+	return known;
 }
 
 static uint64_t look_for(pid_t pid, const struct sight *s)
@@ -27,7 +37,8 @@ static uint64_t look_for(pid_t pid, const struct sight *s)
 	struct err ignored;
 
 	if (len && !trace_read(pid, s->shim.lo, text, len, &ignored))
-		at = memmem(text, len, code, sizeof(code));
+		for (unsigned i = 0; i < CODES && !at; i++)
+			at = memmem(text, len, codes[i], CODE_BYTES);
 	return at ? s->shim.lo + (uint64_t)(at - text) + CALL_AT : 0;
 }
 

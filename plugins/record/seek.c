@@ -198,6 +198,8 @@ void seek_tick(struct thr *t, ucontext_t *uc)
 
 	if (!t->seeking)
 		return;
+	if (!interrupt_in_shim(uc))
+		walk_bring_stack(s, uc);
 	if (s->walking) {
 		walk_tick(t, s);
 		return;

@@ -56,6 +56,9 @@ struct seek {
 	uint64_t until; /* hits, of the place that a scout has seen; SEEK_LATER: not before it stops to walk */
 #define SEEK_LATER UINT64_MAX
 	uint64_t natives; /* calls of the recorder, when what those may leave behind was last looked at */
+	/* The program's signal stack, when it is in use and the kernel has the shim's own instead: see seek_walk.c. */
+	stack_t stack;
+	int stack_is_away;
 	int frozen; /* the clocks are not looked at any more */
 	uint16_t order[POINT_BLOCKS]; /* of the blocks: that which said no first */
 	uint64_t want[MAX_WORDS], now[MAX_WORDS], addr[MAX_WORDS], base[MAX_WORDS];
@@ -125,6 +128,8 @@ void seek_lost(struct thr *t, const char *why);
 /* ---- seek_walk.c ---- */
 
 /* From where it stands, in its signal handler. -1: it cannot walk. */
+/* A tick that finds the program itself running. */
+void walk_bring_stack(struct seek *s, ucontext_t *uc);
 int walk_begin(struct thr *t, struct seek *s, ucontext_t *uc);
 /* At a pass of the place: what has changed? all: in all words. */
 void walk_look(struct seek *s, const uint64_t *regs, int all);

@@ -76,6 +76,29 @@ static enum xlate_go hit(void *arg, const uint64_t *regs, uint64_t hits, struct 
 	return XLATE_ON;
 }
 
+/*
+ * Here it is on the translator's stack. A signal that comes now would be put on top of the program's signal stack, even if a
+ * handler of the program's is running there: the kernel gets another one until the program itself is interrupted.
+ */
+static void keep_off_stack(struct seek *s)
+{
+	uint64_t sp = xlate_sp(s->walk);
+
+	if (raw2(SYS_sigaltstack, 0, &s->stack) || (s->stack.ss_flags & SS_DISABLE) || thread_is_alt_stack(s->stack.ss_sp) ||
+	    sp - (uint64_t)s->stack.ss_sp >= s->stack.ss_size)
+		return;
+	thread_use_alt_stack(self);
+	s->stack_is_away = 1;
+}
+
+void walk_bring_stack(struct seek *s, ucontext_t *uc)
+{
+	if (!s->stack_is_away)
+		return;
+	uc->uc_stack = s->stack;
+	s->stack_is_away = 0;
+}
+
 /* Goes on by itself: behind that, or, if it cannot be, by time. */
 static void stop(void *arg, uint64_t pc, uint64_t next)
 {
@@ -87,6 +110,7 @@ static void stop(void *arg, uint64_t pc, uint64_t next)
 	s->walking = 0;
 	s->until = 0;
 	s->walks = next != 0;
+	keep_off_stack(s);
 	seek_arm(s, QUIET_NS);
 }
 

@@ -28,7 +28,14 @@ struct handler_frame {
 #define FRAME_DEPTH 31u /* bits of its address that say in the log how many handlers were running */
 #define FRAME_WAITS 32u /* ... and whether it ran in a wait, and the next record of another kind is that wait's */
 
-void call_on_stack(int sig, void *info, void *uc, void *sp, void (*fn)(int, siginfo_t *, void *));
+/*
+ * mask: the handler's, from when its stack is in use. All signals are blocked before and behind: of one that comes while this
+ * thread is on another stack, the kernel would put the frame on top of the program's signal stack, where *info and *uc are.
+ * view/handlers.c knows the call by the code around it.
+ */
+void call_on_stack(int sig, void *info, void *uc, void *sp, void (*fn)(int, siginfo_t *, void *), const uint64_t *mask);
+__attribute__((used)) static const uint64_t every_signal = ~0ull;
+#define SET_MASK "	mov $8, %r10d\n	mov $14, %eax\n	syscall\n" /* rt_sigprocmask(edi, rsi, rdx, 8) */
 __asm__(".text\n.type call_on_stack, @function\n"
 	"call_on_stack:\n"
 	"	push %rbp\n"
@@ -37,7 +44,15 @@ __asm__(".text\n.type call_on_stack, @function\n"
 	"	.cfi_def_cfa rbp, 16\n"
 	"	.cfi_offset rbp, -16\n"
 	"	mov %rcx, %rsp\n"
+	"	push %rdi\n	push %rsi\n	push %rdx\n	push %rcx\n"
+	"	mov $2, %edi\n	mov %r9, %rsi\n	xor %edx, %edx\n" /* SIG_SETMASK */
+	SET_MASK
+	"	pop %rcx\n	pop %rdx\n	pop %rsi\n	pop %rdi\n"
+	"	xor %eax, %eax\n	xor %r9d, %r9d\n	xor %r10d, %r10d\n	xor %r11d, %r11d\n"
+	"	mov %rcx, %rsp\n"
 	"	call *%r8\n"
+	"	xor %edi, %edi\n	lea every_signal(%rip), %rsi\n	xor %edx, %edx\n" /* SIG_BLOCK */
+	SET_MASK
 	"	mov %rbp, %rsp\n"
 	"	pop %rbp\n"
 	"	.cfi_def_cfa rsp, 8\n"
@@ -104,7 +119,7 @@ static void call_handler(struct thr *t, int sig, const siginfo_t *si, uint64_t s
 	int depth = t->depth, blocking = t->blocking, made_event = t->made_event;
 	int cancellable = t->cancellable, unrecorded = t->unrecorded;
 	enum wait_kind internal = t->internal;
-	uint64_t mask = handler_mask(sig), old = 0, hidden = t->hidden;
+	uint64_t mask = handler_mask(sig), old = 0, was, hidden = t->hidden;
 	uint64_t caller = t->caller;
 	const uint64_t *wait_mask = t->wait_mask;
 
@@ -115,13 +130,11 @@ static void call_handler(struct thr *t, int sig, const siginfo_t *si, uint64_t s
 		sig_apply(sig);
 	}
 	t->blocking = t->unrecorded = 0; /* what comes from here on waits for the handler's events */
+	raw4(SYS_rt_sigprocmask, SIG_BLOCK, &every_signal, &was, 8);
+	old = was;
 	if (uc)
 		__builtin_memcpy(&old, &uc->uc_sigmask, 8);
-	else
-		raw4(SYS_rt_sigprocmask, SIG_BLOCK, &mask, &old, 8);
 	mask |= wait_mask ? *wait_mask & ~SIG_OURS : old;
-	if (uc || wait_mask)
-		raw4(SYS_rt_sigprocmask, SIG_SETMASK, &mask, 0, 8);
 	t->wait_mask = 0;
 	t->hidden |= blocks(sig) & sig_never_blocked();
 	t->handlers++;
@@ -137,9 +150,12 @@ static void call_handler(struct thr *t, int sig, const siginfo_t *si, uint64_t s
 		t->depth = 0;
 		t->selector = 1;
 	}
-	call_on_stack(sig, &f->info, &f->uc, f, fn);
+	call_on_stack(sig, &f->info, &f->uc, f, fn, &mask);
+	__builtin_memcpy(&old, &f->uc.uc_sigmask, 8);
+	old &= ~SIG_OURS;
 	if (sig == SIG_CANCEL && self->cancel_late) {
 		self->cancel_late = 0;
+		raw4(SYS_rt_sigprocmask, SIG_SETMASK, uc ? &was : &old, 0, 8);
 		pthread_testcancel();
 	}
 	t = self;
@@ -154,12 +170,9 @@ static void call_handler(struct thr *t, int sig, const siginfo_t *si, uint64_t s
 	t->caller = caller;
 	t->wait_mask = wait_mask;
 	t->hidden = hidden;
-	__builtin_memcpy(&old, &f->uc.uc_sigmask, 8);
-	old &= ~SIG_OURS;
 	if (uc)
 		__builtin_memcpy(&uc->uc_sigmask, &old, 8);
-	else
-		raw4(SYS_rt_sigprocmask, SIG_SETMASK, &old, 0, 8);
+	raw4(SYS_rt_sigprocmask, SIG_SETMASK, uc ? &was : &old, 0, 8);
 	t->mask_set = 1;
 }
 

@@ -369,6 +369,11 @@ unsigned xlate_maps(const struct xlate *x, struct xlate_map m[XLATE_MAPS])
 	return n;
 }
 
+uint64_t xlate_sp(const struct xlate *x)
+{
+	return x->reg[RSP];
+}
+
 uint64_t xlate_hits(const struct xlate *x)
 {
 	return x->hits;

@@ -75,6 +75,7 @@ struct xlate_map {
 };
 unsigned xlate_maps(const struct xlate *x, struct xlate_map m[XLATE_MAPS]);
 uint64_t xlate_hits(const struct xlate *x); /* so far */
+uint64_t xlate_sp(const struct xlate *x); /* in a callback: the program's stack pointer */
 uint64_t xlate_natives(const struct xlate *x); /* how many calls of the recorder there were */
 uint64_t xlate_native_top(struct xlate *x); /* the highest stack pointer of those since this was asked before; 0: none */
 /* The thread has left the translated code. NULL is fine. */
