@@ -258,8 +258,9 @@ int trace_find_alt_stack(struct trace *t, uint64_t gadget, struct err *e)
 	if (trace_get_regs(t, &r, e))
 		return -1;
 	at = (r.rsp - TRACE_RED_ZONE - sizeof(ss)) & ~15ull;
-	if (trace_read(t->pid, at, &was, sizeof(was), e) ||
-	    call(t, gadget, "sigaltstack", SYS_sigaltstack, (const uint64_t[6]){0, at}, &unused, e) ||
+	if (trace_read(t->pid, at, &was, sizeof(was), e))
+		return 0; /* at the end of its stack: it stays unknown */
+	if (call(t, gadget, "sigaltstack", SYS_sigaltstack, (const uint64_t[6]){0, at}, &unused, e) ||
 	    trace_read(t->pid, at, &ss, sizeof(ss), e) || trace_write(t->pid, at, &was, sizeof(was), e))
 		return -1;
 	t->alt_lo = ss.ss_flags & SS_DISABLE ? 0 : (uint64_t)ss.ss_sp;

@@ -129,7 +129,7 @@ int trace_syscall(struct trace *t, uint64_t gadget, long nr, const uint64_t args
  * signal. Slots are copied. Shared mappings stay shared: see trace_unshare_memory.
  */
 int trace_fork(struct trace *t, uint64_t gadget, struct trace *child, struct err *e);
-/* Learns where the thread's alternate signal stack is (sigaltstack(2)); copies know it, too. */
+/* Learns where the thread's alternate signal stack is (sigaltstack(2)), if there is room to ask; copies know it, too. */
 int trace_find_alt_stack(struct trace *t, uint64_t gadget, struct err *e);
 /* Replaces [addr, addr + len), page-aligned, by a private copy of its contents (for copies). */
 int trace_privatize(struct trace *t, uint64_t gadget, uint64_t addr, uint64_t len, struct err *e);
