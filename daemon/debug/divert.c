@@ -65,11 +65,23 @@ int divert_in_call(struct divert *d, const struct breaks *b, bool *yes, struct e
 	return 0;
 }
 
+/* What ends a program, if somebody sends it that; a copy has none of the program's handlers. */
+static bool ends(int sig)
+{
+	static const int those[] = {SIGHUP, SIGINT, SIGQUIT, SIGILL, SIGTRAP, SIGABRT, SIGBUS, SIGFPE, SIGUSR1, SIGSEGV, SIGUSR2,
+				    SIGPIPE, SIGALRM, SIGTERM, SIGXCPU, SIGXFSZ, SIGVTALRM, SIGPROF, SIGIO, SIGPWR};
+
+	for (size_t i = 0; i < sizeof(those) / sizeof(those[0]); i++)
+		if (those[i] == sig)
+			return true;
+	return false;
+}
+
 static bool is_fatal(const struct trace_stop *s)
 {
 	int sig = s->info.si_signo;
 
-	return sig == SIGABRT || (s->info.si_code > 0 && (sig == SIGSEGV || sig == SIGBUS || sig == SIGILL ||
+	return (s->info.si_code <= 0 && ends(sig)) || (s->info.si_code > 0 && (sig == SIGSEGV || sig == SIGBUS || sig == SIGILL ||
 							   sig == SIGFPE || sig == SIGTRAP));
 }
 
