@@ -20,6 +20,7 @@
 #include "debug/ops.h"
 #include "rsp/stub.h"
 #include "session/pick.h"
+#include "session/root.h"
 #include "view/regs.h"
 #include "view/stance.h"
 
@@ -421,7 +422,7 @@ static int serve_one(struct debug *d, int fd, struct err *e)
 /* Tells the client that a debugger may read the program's files by itself: they are the host's. */
 static int tell_host_files(const struct debug *d, const char *path, struct err *e)
 {
-	return !path || d->nav.t.own_root[0] ? 0 : write_file(path, "", 0, 0600, e);
+	return !path || d->nav.t.own_root[0] || root_has_other_recorder() ? 0 : write_file(path, "", 0, 0600, e);
 }
 
 /* One debugger; or with `stay` one after the other, each where the one before left, as long as the client listens. */

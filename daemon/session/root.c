@@ -215,6 +215,13 @@ static int build(const struct rec *rec, const struct rec_image *img, const struc
 	return 0;
 }
 
+static bool other_shim; /* ... which is another one */
+
+bool root_has_other_recorder(void)
+{
+	return other_shim;
+}
+
 /* The recorder that made the recording takes the place of the one that is installed now. */
 static int bind_shim(const struct rec *rec, const struct rec_image *img, struct err *e)
 {
@@ -230,6 +237,7 @@ static int bind_shim(const struct rec *rec, const struct rec_image *img, struct 
 	/* an earlier target of this cell has done it */
 	if (!stat(ours, &a) && !stat(path, &b) && a.st_dev == b.st_dev && a.st_ino == b.st_ino)
 		return 0;
+	other_shim = !same_bytes(path, ours);
 	return cell_mount_bind(ours, path, 1, e);
 }
 

@@ -7,6 +7,8 @@
 #ifndef FRED_SESSION_ROOT_H
 #define FRED_SESSION_ROOT_H
 
+#include <stdbool.h>
+
 #include "base/err.h"
 #include "reclog/rec.h"
 
@@ -17,5 +19,7 @@
  */
 int root_prepare(const struct rec *rec, const struct rec_image *img, const uint32_t *follow, char own[64],
 		 struct err *e);
+/* In this cell's root, on the host's files, is the recorder another one than stands at its place outside? */
+bool root_has_other_recorder(void);
 
 #endif
