@@ -279,30 +279,52 @@ static int new_start(struct trim *t, struct nav *n, struct rec_start *s, struct 
 
 static int trim_image(struct trim *t, struct rec_image *img, double part, bool needed, struct err *e);
 
-/* A process that its log does not say the end of may have been killed. One that has just begun was perhaps not seen yet. */
-static bool is_gone(const struct trim *t, const struct rec_image *img)
+/*
+ * Has it ended? Who ran when the caller looked counts as running, also if its log has got its end since: what it left
+ * running, or was killed before it, may still look as if it ran. A process whose log does not say its end and that was
+ * not seen was killed; one that had just begun then was perhaps overlooked.
+ */
+enum ended { RUNS, PERHAPS, ENDED };
+
+static bool was_seen(const struct trim *t, const struct rec_image *img)
 {
-	cleanup_free char *path = str_fmt("%s/p%04u/image", t->rec->dir, img->ordinal);
-	double at = json_number_value(json_object_get(t->running, "at"));
-	struct stat st;
+	const struct rec_image *after = t->rec->images + t->rec->nimages;
 	json_t *pid;
 	size_t i;
 
 	json_array_foreach(json_object_get(t->running, "pids"), i, pid)
-		if (json_integer_value(pid) == img->head.pid || img->head.cell_pid)
-			return false;
-	return at > 0 && !stat(path, &st) && (double)st.st_mtim.tv_sec + (double)st.st_mtim.tv_nsec / 1e9 < at - SEEN_S;
+		if (json_integer_value(pid) == img->head.pid) {
+			for (const struct rec_image *later = img + 1; later < after; later++)
+				if (later->head.pid == img->head.pid)
+					return false; /* the number is that one's now */
+			return true;
+		}
+	return false;
 }
 
-/* The last stamp of a process that has ended; 0: it has not. */
-static uint64_t end_stamp(const struct trim *t, const struct rec_image *img)
+static enum ended has_ended(const struct trim *t, const struct rec_image *img)
+{
+	cleanup_free char *path = str_fmt("%s/p%04u/image", t->rec->dir, img->ordinal);
+	double at = json_number_value(json_object_get(t->running, "at"));
+	struct stat st;
+	int value;
+
+	if (!img->head.cell_pid && was_seen(t, img))
+		return RUNS;
+	if (pick_how_ended(t->rec, img, &value) != PICK_RUNNING)
+		return ENDED;
+	if (at <= 0 || img->head.cell_pid || stat(path, &st))
+		return RUNS;
+	return (double)st.st_mtim.tv_sec + (double)st.st_mtim.tv_nsec / 1e9 < at - SEEN_S ? ENDED : PERHAPS;
+}
+
+static uint64_t last_stamp(const struct trim *t, const struct rec_image *img)
 {
 	uint64_t stamp = 1;
 	struct reader *logs;
 	struct err ignored;
-	int value;
 
-	if ((pick_how_ended(t->rec, img, &value) == PICK_RUNNING && !is_gone(t, img)) || rec_logs_open(t->rec, img, &logs, &ignored))
+	if (rec_logs_open(t->rec, img, &logs, &ignored))
 		return 0;
 	for (unsigned i = 0; i < img->nthreads; i++) {
 		struct reader_iter it = reader_begin(&logs[i]);
@@ -318,7 +340,7 @@ static uint64_t end_stamp(const struct trim *t, const struct rec_image *img)
 
 static bool ended_before(const struct trim *t, const struct rec_image *img, uint64_t stamp)
 {
-	uint64_t end = end_stamp(t, img);
+	uint64_t end = has_ended(t, img) == ENDED ? last_stamp(t, img) : 0;
 
 	return end && end < stamp;
 }
@@ -448,35 +470,39 @@ static bool is_needed(const struct rec *rec, uint32_t process)
 	return false;
 }
 
-struct ended {
+struct old {
 	struct rec_image *img;
+	enum ended ended;
 	uint64_t stamp;
 };
 
 static int by_stamp(const void *a, const void *b)
 {
-	const struct ended *x = a, *y = b;
+	const struct old *x = a, *y = b;
 
 	return x->stamp < y->stamp ? -1 : x->stamp > y->stamp;
 }
 
-/* Processes that have ended, the oldest first, as wholes: while there is enough without them. */
+/*
+ * Processes that have ended, the oldest first, as wholes: while there is enough without them. Not those behind one that has
+ * perhaps ended: it would be its turn.
+ */
 static int drop_ended(struct trim *t, uint64_t *all, uint64_t keep, struct err *e)
 {
-	cleanup_free struct ended *v = xcalloc(t->rec->nimages + 1, sizeof(*v));
+	cleanup_free struct old *v = xcalloc(t->rec->nimages + 1, sizeof(*v));
 	size_t n = 0;
 
 	for (unsigned i = 0; i < t->rec->nimages; i++) {
 		struct rec_image *img = &t->rec->images[i];
 
-		if (img->nthreads && (v[n].stamp = end_stamp(t, img)))
-			v[n++].img = img;
+		v[n] = (struct old){.img = img, .ended = img->nthreads ? has_ended(t, img) : RUNS};
+		n += v[n].ended != RUNS && (v[n].stamp = last_stamp(t, img));
 	}
 	qsort(v, n, sizeof(*v), by_stamp);
 	for (size_t i = 0; i < n; i++) {
 		uint64_t usage = image_usage(t, v[i].img);
 
-		if (*all < keep + usage)
+		if (v[i].ended == PERHAPS || *all < keep + usage)
 			break;
 		if (is_needed(t->rec, v[i].img->ordinal))
 			continue;
