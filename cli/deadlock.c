@@ -7,33 +7,22 @@
 #include <string.h>
 
 #include "base/cleanup.h"
-#include "base/err.h"
 #include "base/fdio.h"
-#include "base/path.h"
+#include "base/maps.h"
 #include "base/str.h"
 #include "cli/control.h"
 
 #define LOOKS 3u
 #define FUTEX "202 "
 
-static int read_of_task(const char *folder, const char *tid, const char *name, struct buf *b)
-{
-	cleanup_free char *path = str_fmt("%s/%s/%s", folder, tid, name);
-	struct err ignored;
-
-	return read_file(path, b, &ignored);
-}
-
 /* In a futex(2), as the kernel says it in /proc/PID/task/TID/syscall; of one that has just been woken, stat knows that. */
 static bool sleeps(const char *folder, const char *tid)
 {
-	cleanup_buf struct buf call = {0}, stat = {0};
-	const char *state;
+	cleanup_free char *call = str_fmt("%s/%s/syscall", folder, tid), *stat = str_fmt("%s/%s/stat", folder, tid);
+	cleanup_buf struct buf b = {0};
+	struct err ignored;
 
-	if (read_of_task(folder, tid, "syscall", &call) || read_of_task(folder, tid, "stat", &stat))
-		return false;
-	state = strrchr(buf_str(&stat), ')');
-	return !strncmp(buf_str(&call), FUTEX, strlen(FUTEX)) && state && !strncmp(state, ") S", 3);
+	return !read_file(call, &b, &ignored) && !strncmp(buf_str(&b), FUTEX, strlen(FUTEX)) && maps_state(stat) == 'S';
 }
 
 static bool all_sleep(pid_t pid)

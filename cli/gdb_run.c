@@ -57,11 +57,12 @@ static int on_signal(struct bridge *b, int sig)
 		if (!b->ending)
 			alarm(is_stopped(b->gdb) ? HANGS_S : 0);
 	} else if (sig == SIGALRM) {
-		if (!b->ending && !is_stopped(b->gdb))
-			return 0;
-		if (!b->ending)
+		bool hangs = is_stopped(b->gdb);
+
+		if (hangs && !b->ending)
 			fprintf(stderr, "\nfred: gdb hangs: a SIGSTOP has stopped it\n");
-		kill(b->gdb, SIGKILL);
+		if (hangs || b->ending)
+			kill(b->gdb, SIGKILL);
 	} else if (sig == SIGQUIT) {
 		kill(b->gdb, SIGKILL);
 	} else {

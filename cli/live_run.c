@@ -11,7 +11,7 @@
 #include <sys/wait.h>
 
 #include "base/cleanup.h"
-#include "base/fdio.h"
+#include "base/maps.h"
 #include "base/str.h"
 #include "cli/live_int.h"
 #include "view/regs.h"
@@ -181,11 +181,9 @@ static pid_t interrupted_thread(struct live *l)
 static bool is_asleep(pid_t pid, pid_t tid)
 {
 	cleanup_free char *path = str_fmt("/proc/%d/task/%d/stat", (int)pid, (int)tid);
-	cleanup_buf struct buf b = {0};
-	struct err ignored;
-	const char *p = read_file(path, &b, &ignored) ? NULL : strrchr(buf_str(&b), ')');
+	char state = maps_state(path);
 
-	return p && p[1] && strchr("SD", p[2]);
+	return state == 'S' || state == 'D';
 }
 
 /* quiet: nothing has happened for a while. Stops that are none of GDB's, how many ever, must not keep it from being heard. */

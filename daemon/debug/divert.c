@@ -81,8 +81,7 @@ static bool is_fatal(const struct trace_stop *s)
 {
 	int sig = s->info.si_signo;
 
-	return (s->info.si_code <= 0 && ends(sig)) || (s->info.si_code > 0 && (sig == SIGSEGV || sig == SIGBUS || sig == SIGILL ||
-							   sig == SIGFPE || sig == SIGTRAP));
+	return s->info.si_code <= 0 ? ends(sig) : sig == SIGTRAP || trace_is_fault(s);
 }
 
 /* A call returned to the stack, where nothing can be executed: that is how its end is noticed. */

@@ -107,7 +107,6 @@ int inside_distance(struct inside *in, struct trace *from, struct goal *g, unsig
 	return r;
 }
 
-
 void inside_push_mark(struct inside *in, struct trace *t, uint64_t steps)
 {
 	if (in->marks == INSIDE_MARKS) { /* the first one stays */

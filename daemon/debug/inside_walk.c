@@ -10,6 +10,11 @@
 #include "debug/inside_int.h"
 #include "view/outside.h"
 
+static bool is_shim(const struct inside *in, uint64_t pc)
+{
+	return pc >= in->sight.shim.lo && pc < in->sight.shim.hi;
+}
+
 static bool is_visible_code(const struct inside *in, uint64_t pc)
 {
 	return sight_is_certain(&in->sight, pc);
@@ -112,7 +117,7 @@ static int pass_shim(struct inside *in, struct trace *t, struct err *e)
 	struct user_regs_struct r, now;
 	struct stop stop = {0};
 	struct breaks b = {0};
-	int sig = 0, got = 0;
+	int sig = 0, got;
 
 	if (trace_get_regs(t, &r, e))
 		return -1;
@@ -148,17 +153,15 @@ static int walk_on(struct inside *in, struct trace *t, struct walk *w, struct br
 	return r;
 }
 
-/* Walks begin in the program. From where the shim calls a handler that is the next instruction. 1: this is elsewhere in the shim. */
-static int come_out(struct inside *in, struct trace *t, struct err *e)
+/* Walks begin in the program: from where the shim calls a handler, at that. 1: it is one of the shim's own functions. */
+static int enter_handler(struct inside *in, struct trace *t, struct err *e)
 {
 	struct trace_stop stop;
 	uint64_t pc;
 
-	if (trace_get_pc(t, &pc, e))
+	if (trace_step(t, 0, &stop, e) || trace_get_pc(t, &pc, e))
 		return -1;
-	if (sight_is_call_of_handler(&in->sight, pc) && (trace_step(t, 0, &stop, e) || trace_get_pc(t, &pc, e)))
-		return -1;
-	return pc >= in->sight.shim.lo && pc < in->sight.shim.hi;
+	return is_shim(in, pc);
 }
 
 /* A copy of `from` walks past the points of b. 0: it is there; else it is gone. */
@@ -168,8 +171,15 @@ static int walk_copy_by(struct walker *walker, struct trace *from, struct walk *
 	static const struct walk_ops ops = {.is_goal = is_goal, .ended = ended, .cancelled = cancelled};
 	struct inside *in = walker->in;
 	struct breaks rare = {0};
+	uint64_t pc;
+	bool calls;
 	int r;
 
+	if (trace_get_pc(from, &pc, e))
+		return -1;
+	calls = sight_is_call_of_handler(&in->sight, pc);
+	if (is_shim(in, pc) && !calls)
+		return 1;
 	w->enter = in->seg.t->ctl->walk_addr;
 	w->gadget = in->seg.gadget;
 	w->end_watch = SEGMENT_TURN_ADDR;
@@ -177,7 +187,7 @@ static int walk_copy_by(struct walker *walker, struct trace *from, struct walk *
 	w->ctx = walker;
 	if (inside_copy(in, from, t, e))
 		return -1;
-	r = come_out(in, t, e);
+	r = calls ? enter_handler(in, t, e) : 0;
 	if (r) {
 		inside_drop(t);
 		return r;

@@ -62,13 +62,14 @@ int travel_siginfo(struct travel *t, siginfo_t *info, struct err *e)
 {
 	struct user_regs_struct r;
 	struct trace *th = travel_thread(t, t->tid, e);
+	int sig = pending(t);
 
 	if (!th || !th->alive || trace_get_regs(th, &r, e))
 		return -1;
 	if (sight_is_call_of_handler(&t->sight, r.rip))
 		return trace_read(th->pid, r.rsi, info, sizeof(*info), e);
-	if (pending(t))
-		return raise_again(t, pending(t), info, e);
+	if (sig)
+		return raise_again(t, sig, info, e);
 	return err_set(e, ERR_NOT_FOUND, "no signal stopped the program");
 }
 

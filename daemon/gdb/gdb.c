@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
-#include "base/fdio.h"
+#include "base/maps.h"
 #include "base/str.h"
 #include "gdb/gdb.h"
 #include "gdb/gdb_scope.h"
@@ -154,14 +154,8 @@ int gdb_file(struct gdb *g, const char *path, struct err *e)
 static char process_state(pid_t pid)
 {
 	cleanup_free char *path = str_fmt("/proc/%d/stat", pid);
-	cleanup_buf struct buf b = {0};
-	struct err ignored;
-	const char *p;
 
-	if (read_file(path, &b, &ignored))
-		return 0;
-	p = strrchr(buf_str(&b), ')');
-	return p && p[1] == ' ' ? p[2] : 0;
+	return maps_state(path);
 }
 
 static int refresh_threads(struct gdb *g, struct err *e)

@@ -72,10 +72,9 @@ static void set_preload(void)
 		FRED_LIBDIR "/" HELPER,
 		NULL,
 	};
-	cleanup_free char *path = NULL;
 	struct err e;
+	cleanup_free char *path = own_file(HELPER, places, &e);
 
-	path = own_file(HELPER, places, &e);
 	if (path)
 		setenv("LD_PRELOAD", path, 1);
 	else

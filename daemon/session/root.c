@@ -215,11 +215,11 @@ static int build(const struct rec *rec, const struct rec_image *img, const struc
 	return 0;
 }
 
-static bool other_shim; /* ... which is another one */
+static bool other_recorder; /* bind_shim has hidden another one than it has put there */
 
 bool root_has_other_recorder(void)
 {
-	return other_shim;
+	return other_recorder;
 }
 
 /* The recorder that made the recording takes the place of the one that is installed now. */
@@ -237,7 +237,7 @@ static int bind_shim(const struct rec *rec, const struct rec_image *img, struct 
 	/* an earlier target of this cell has done it */
 	if (!stat(ours, &a) && !stat(path, &b) && a.st_dev == b.st_dev && a.st_ino == b.st_ino)
 		return 0;
-	other_shim = !same_bytes(path, ours);
+	other_recorder = !same_bytes(path, ours);
 	return cell_mount_bind(ours, path, 1, e);
 }
 

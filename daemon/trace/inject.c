@@ -263,8 +263,9 @@ int trace_find_alt_stack(struct trace *t, uint64_t gadget, struct err *e)
 	if (call(t, gadget, "sigaltstack", SYS_sigaltstack, (const uint64_t[6]){0, at}, &unused, e) ||
 	    trace_read(t->pid, at, &ss, sizeof(ss), e) || trace_write(t->pid, at, &was, sizeof(was), e))
 		return -1;
-	t->alt_lo = ss.ss_flags & SS_DISABLE ? 0 : (uint64_t)ss.ss_sp;
-	t->alt_end = ss.ss_flags & SS_DISABLE ? 0 : t->alt_lo + ss.ss_size;
+	/* if there is none, both are 0 */
+	t->alt_lo = (uint64_t)ss.ss_sp;
+	t->alt_end = t->alt_lo + ss.ss_size;
 	return 0;
 }
 

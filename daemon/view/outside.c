@@ -241,6 +241,7 @@ void outside_fini(struct outside *o)
 struct finding {
 	const struct sight *s;
 	struct user_regs_struct inner, found;
+	struct user_regs_struct behind; /* the first frame outside */
 	bool done;
 };
 
@@ -253,6 +254,7 @@ static bool find_call(void *arg, const struct user_regs_struct *r, bool interrup
 		f->inner = *r;
 		return true;
 	}
+	f->behind = *r;
 	f->found = interrupted_there ? *r : f->inner;
 	f->done = true;
 	return false;
@@ -271,26 +273,14 @@ void outside_find(struct outside *o, const struct sight *s, pid_t pid, struct us
 		log_info("0x%llx: no frame outside of the shim is found", (unsigned long long)r->rip);
 }
 
-static bool find_behind(void *arg, const struct user_regs_struct *r, bool interrupted_there)
-{
-	struct finding *f = arg;
-
-	(void)interrupted_there;
-	if (in_shim(f->s, r->rip))
-		return true;
-	f->found = *r;
-	f->done = true;
-	return false;
-}
-
 bool outside_behind(struct outside *o, const struct sight *s, pid_t pid, struct user_regs_struct *r)
 {
 	struct finding f = {.s = s};
 
 	if (in_shim(s, r->rip))
-		walk(o, s, pid, r, find_behind, &f);
+		walk(o, s, pid, r, find_call, &f);
 	if (f.done)
-		*r = f.found;
+		*r = f.behind;
 	return f.done;
 }
 

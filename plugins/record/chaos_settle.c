@@ -12,14 +12,6 @@
 
 static int tired; /* a thread runs in a call for long, or was not made */
 
-/* The state of a thread as in proc(5); 0: it is gone. */
-static char state_of(const struct thr *x)
-{
-	char path[64];
-
-	return read_task_state(task_path(path, path + sizeof(path), x, "stat"));
-}
-
 static int is_gone(struct thr *x)
 {
 	if (!x->gone && raw3(SYS_tgkill, G.pid, x->tid, 0) == -3 /* ESRCH */)
@@ -40,7 +32,7 @@ static int is_settled(struct thr *x, int tries)
 		return 0;
 	if (x->gil || (!x->blocking && tries < UNSURE))
 		return 0;
-	return state_of(x) == 'S';
+	return task_state(x) == 'S';
 }
 
 static int all_settled(const struct thr *t, int tries, int *sleeps)

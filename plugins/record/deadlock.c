@@ -36,20 +36,17 @@ static uint64_t sleeps_for(const struct thr *x)
 	if (n <= (long)sizeof(futex))
 		return 0;
 	text[n] = 0;
-	if (__builtin_memcmp(text, futex, sizeof(futex) - 1) ||
-	    read_task_state(task_path(path, path + sizeof(path), x, "stat")) != 'S')
-		return 0;
-	return parse_number(&s, 16);
+	return __builtin_memcmp(text, futex, sizeof(futex) - 1) || task_state(x) != 'S' ? 0 : parse_number(&s, 16);
 }
 
 /* The process's first thread stays, as a zombie. */
 static int has_ended(struct thr *x)
 {
-	char path[64], state;
+	char state;
 
 	if (!x->exited || x->gone)
 		return x->gone;
-	state = read_task_state(task_path(path, path + sizeof(path), x, "stat"));
+	state = task_state(x);
 	x->gone = !state;
 	return !state || state == 'Z';
 }

@@ -7,15 +7,6 @@
  */
 #include "record/lib.h"
 
-/* A program may load the C++ runtime late. */
-static void *real(enum real_id id, const char *name)
-{
-	if (unlikely(!real_table[id]))
-		real_table[id] = dl_find_real(name);
-	return real_table[id];
-}
-#define REAL_GUARD(name) ((__typeof__(&w_##name))real(REAL_##name, #name))
-
 static int is_done(const uint64_t *guard)
 {
 	return __atomic_load_n((const uint8_t *)guard, __ATOMIC_ACQUIRE);
@@ -23,7 +14,7 @@ static int is_done(const uint64_t *guard)
 
 LIBC(int, __cxa_guard_acquire, (uint64_t *guard))
 {
-	int (*acquire)(uint64_t *) = REAL_GUARD(__cxa_guard_acquire);
+	int (*acquire)(uint64_t *) = REAL_LATE(__cxa_guard_acquire);
 	struct rlog_rec r;
 	struct thr *t;
 	int ret = 0;
@@ -62,11 +53,11 @@ static void end(struct thr *t, uint64_t *guard, void (*real_end)(uint64_t *))
 		struct thr *t;                                                                     \
                                                                                                    \
 		if (!G.mt || !(t = shim_enter())) {                                                \
-			REAL_GUARD(name)(guard);                                                   \
+			REAL_LATE(name)(guard);                                                   \
 			return;                                                                    \
 		}                                                                                  \
 		t->caller = (uint64_t)__builtin_return_address(0);                                 \
-		end(t, guard, REAL_GUARD(name));                                                   \
+		end(t, guard, REAL_LATE(name));                                                   \
 	}
 
 GUARD_END(__cxa_guard_release)

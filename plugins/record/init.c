@@ -55,6 +55,13 @@ static void find_real(void)
 	}
 }
 
+void *real_late(enum real_id id)
+{
+	if (unlikely(!real_table[id]))
+		real_table[id] = dl_find_real(real_names[id].name);
+	return real_table[id];
+}
+
 extern const char __ehdr_start[] __attribute__((visibility("hidden")));
 
 static void find_text(void)

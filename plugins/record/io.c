@@ -263,12 +263,12 @@ LIBC(unsigned, _ZNSt13random_device9_M_getvalEv, (void *device))
 	int64_t ret = 0;
 
 	if (!t)
-		return REAL_W(_ZNSt13random_device9_M_getvalEv)(device);
+		return REAL_LATE(_ZNSt13random_device9_M_getvalEv)(device);
 	t->caller = CALLER();
 	ev(t, RLOG_CALL, 0, RLOG_CALL_RANDOM_DEVICE, 0);
 	ev_done(t);
 	if (G.mode == SHIM_RECORD)
-		ret = REAL_W(_ZNSt13random_device9_M_getvalEv)(device);
+		ret = REAL_LATE(_ZNSt13random_device9_M_getvalEv)(device);
 	ev_callret(t, &ret, 0, 0);
 	shim_leave(t);
 	return (unsigned)ret;

@@ -54,6 +54,7 @@ extern struct lib_lock lib_locks[LIB_LOCKS];
 	type w_##name params
 /* The real function behind a wrapper that no header declares. */
 #define REAL_W(name) ((__typeof__(&w_##name))real_table[REAL_##name])
+#define REAL_LATE(name) ((__typeof__(&w_##name))real_late(REAL_##name))
 
 /* One call under a lock; the same without a result. */
 #define LIB_CALL(lock, type, name, params, args)                                                   \

@@ -127,9 +127,9 @@ void seek_lost(struct thr *t, const char *why);
 
 /* ---- seek_walk.c ---- */
 
-/* From where it stands, in its signal handler. -1: it cannot walk. */
-/* A tick that finds the program itself running. */
+/* A tick has found the program itself running: its signal stack is the kernel's again, if that had been taken away. */
 void walk_bring_stack(struct seek *s, ucontext_t *uc);
+/* From where it stands, in its signal handler. -1: it cannot walk. */
 int walk_begin(struct thr *t, struct seek *s, ucontext_t *uc);
 /* At a pass of the place: what has changed? all: in all words. */
 void walk_look(struct seek *s, const uint64_t *regs, int all);

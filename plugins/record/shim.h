@@ -187,6 +187,7 @@ enum real_id {
 	REAL_COUNT
 };
 extern void *real_table[REAL_COUNT];
+void *real_late(enum real_id id); /* of a library that the program may load when it already runs */
 void *dl_find_real(const char *name); /* libc_dl.c: a function of the first library that is not the shim */
 /* Reports that the shim cannot go on in replay (the worker shows text) and stops this process. */
 _Noreturn void shim_fail(const char *text);
@@ -553,6 +554,7 @@ long read_head(const char *path, void *buf, size_t size);
 char read_task_state(const char *stat); /* the letter in a "/proc/PID/stat"; 0: there is none */
 /* "/proc/self/task/TID/FILE" in path, which is returned. */
 char *task_path(char *path, char *end, const struct thr *x, const char *file);
+char task_state(const struct thr *x); /* as proc(5) has it; 0: it is gone */
 /* The digits up to the first other character, which is skipped. Lower case. */
 uint64_t parse_number(const char **s, unsigned base);
 /* *bias: what is added to the addresses in the program's file. -1: its headers do not say where they are. */

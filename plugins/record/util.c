@@ -91,6 +91,13 @@ char *task_path(char *path, char *end, const struct thr *x, const char *file)
 	return path;
 }
 
+char task_state(const struct thr *x)
+{
+	char path[64];
+
+	return read_task_state(task_path(path, path + sizeof(path), x, "stat"));
+}
+
 uint64_t parse_number(const char **s, unsigned base)
 {
 	uint64_t v = 0;

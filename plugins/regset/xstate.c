@@ -30,7 +30,7 @@ static ptrace_fn real_ptrace(void)
 
 static long set_whole(pid_t pid, void *type, const struct iovec *part)
 {
-	static _Thread_local unsigned char whole[WHOLE_MAX];
+	unsigned char whole[WHOLE_MAX];
 	struct iovec all = {whole, sizeof(whole)};
 
 	if (real_ptrace()(PTRACE_GETREGSET, pid, type, &all))

@@ -10,7 +10,9 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/buf.h"
 #include "base/cleanup.h"
+#include "base/fdio.h"
 
 /* Without memory it has no program either. */
 static bool has_memory(pid_t tid)
@@ -35,6 +37,18 @@ pid_t maps_owner(pid_t pid)
 		if (de->d_name[0] != '.' && has_memory(atoi(de->d_name)))
 			return atoi(de->d_name);
 	return pid;
+}
+
+char maps_state(const char *stat)
+{
+	cleanup_buf struct buf b = {0};
+	struct err ignored;
+	const char *p;
+
+	if (read_file(stat, &b, &ignored))
+		return 0;
+	p = strrchr(buf_str(&b), ')');
+	return p && p[1] == ' ' ? p[2] : 0;
 }
 
 int maps_open_mem(pid_t pid, int flags)
