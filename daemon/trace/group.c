@@ -52,9 +52,10 @@ static void forget_all(struct group *g)
 	memset(g, 0, sizeof(*g));
 }
 
-static int follow_clones(const struct group *g, const struct group_thread *th, struct err *e)
+static int follow_clones(const struct group *g, struct group_thread *th, struct err *e)
 {
-	if (ptrace(PTRACE_SETOPTIONS, th->t.tid, 0, PTRACE_O_TRACECLONE | g->options) && errno != ESRCH)
+	th->t.options = PTRACE_O_TRACECLONE | g->options;
+	if (ptrace(PTRACE_SETOPTIONS, th->t.tid, 0, th->t.options) && errno != ESRCH)
 		return err_errno(e, ERR_INTERNAL, "PTRACE_SETOPTIONS of %d", (int)th->t.tid);
 	return 0;
 }

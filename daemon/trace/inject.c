@@ -195,7 +195,7 @@ int trace_fork(struct trace *t, uint64_t gadget, struct trace *child, struct err
 	if (ptrace(PTRACE_SETOPTIONS, t->tid, 0, PTRACE_O_TRACEFORK | PTRACE_O_TRACECLONE))
 		return err_errno(e, ERR_INTERNAL, "PTRACE_SETOPTIONS of %d", (int)t->tid);
 	r = inject(t, gadget, SYS_clone, args, &in, &ret, &child->pid, e);
-	if (t->alive && ptrace(PTRACE_SETOPTIONS, t->tid, 0, 0) && !r)
+	if (t->alive && ptrace(PTRACE_SETOPTIONS, t->tid, 0, t->options) && !r)
 		r = err_errno(e, ERR_INTERNAL, "PTRACE_SETOPTIONS of %d", (int)t->tid);
 	child->tid = child->pid;
 	child->own = true;

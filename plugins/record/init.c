@@ -392,6 +392,7 @@ pid_t init_image_pid(uint32_t process)
 static void show_pid(const struct rlog_image *im)
 {
 	G.shown_pid = im->pid;
+	G.shown_ppid = im->ppid;
 	G.pid_ns = im->cell_pid != 0;
 }
 

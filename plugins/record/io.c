@@ -230,9 +230,21 @@ LIBC(int, clock_gettime, (clockid_t clock, struct timespec *ts))
 
 IO(int, gettimeofday, (struct timeval * tv, void *tz), (tv, tz), SYS_gettimeofday, (long)tv, (long)tz)
 IO(time_t, time, (time_t * when), (when), SYS_time, (long)when)
-IO(pid_t, getpid, (void), (), SYS_getpid, 0)
-IO(pid_t, getppid, (void), (), SYS_getppid, 0)
-IO(pid_t, gettid, (void), (), SYS_gettid, 0)
+/* A call that a debugger makes runs in a copy, which is a process of its own: its numbers are not the program's. */
+#define IO_ID(name, nr, shown)                                                                     \
+	LIBC(pid_t, name, (void))                                                                  \
+	{                                                                                          \
+		struct thr *t = shim_enter();                                                      \
+		long a[6] = {0};                                                                   \
+                                                                                                   \
+		if (!t)                                                                            \
+			return G.mode == SHIM_OFF && G.ctl ? (shown) : REAL_W(name)();             \
+		return (pid_t)io_call(t, CALLER(), nr, a);                                         \
+	}
+
+IO_ID(getpid, SYS_getpid, G.shown_pid)
+IO_ID(getppid, SYS_getppid, G.shown_ppid)
+IO_ID(gettid, SYS_gettid, self->ordinal == 1 ? G.shown_pid : self->tid)
 IO(uid_t, getuid, (void), (), SYS_getuid, 0)
 IO(int, sched_yield, (void), (), SYS_sched_yield, 0)
 

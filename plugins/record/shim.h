@@ -159,6 +159,7 @@ struct shim {
 	uint32_t next_thread;
 	int pid; /* as the kernel has it here; on replay in an inner PID namespace not the recorded one */
 	int shown_pid; /* as the program has it */
+	int shown_ppid; /* replay: its parent's, when the image began */
 	int pid_ns; /* recording, and on replay of what was so: in a PID namespace that the program made, see pid_ns.c */
 	int children_ns; /* recording: its children will be in another one */
 	uint64_t text_lo, text_hi; /* the shim's executable segment */

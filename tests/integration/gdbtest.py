@@ -92,10 +92,10 @@ def gdb(s, rec, exe, *commands):
     return r.stdout + r.stderr
 
 
-def debug(s, rec, *commands):
+def debug(s, rec, *commands, options=()):
     """What GDB prints in a session of `fredctl debug`, and fred in it."""
     need_gdb()
-    r = s.fred("debug", rec, stdin="set confirm off\nset width 0\n%s\nquit\n" % "\n".join(commands))
+    r = s.fred("debug", *options, rec, stdin="set confirm off\nset width 0\n%s\nquit\n" % "\n".join(commands))
     check(r.returncode == 0, r.stdout, r.stderr)
     return r.stdout, r.stderr
 
