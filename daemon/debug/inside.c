@@ -270,18 +270,24 @@ static int next_slice(struct trace *t, uint64_t end, struct trace_limit *slice, 
 	return slice->cpu_ns < LIMIT_NEAR_NS;
 }
 
-/* Nothing has stopped it for a slice: is it behind the segment's end, of which it does not know? Then that is over. */
+/*
+ * Nothing has stopped it for a slice: is it behind the segment's end, of which it does not know? Or did it come to another
+ * event than the recorded one? Then that is over; the process itself, when it does the event, finds what differs.
+ */
 static int look_for_end(struct inside *in, struct trace *t, uint64_t since, struct stop *stop, struct err *e)
 {
 	uint64_t now;
-	int lost;
+	bool over;
+	int lost = 0;
 
-	if (!in->interrupted_at_end)
-		return 0;
-	if (trace_cpu_ns(t->pid, &now, e))
+	if (is_over(in, t, &over, e))
 		return -1;
-	lost = inside_is_lost(in, now - since, e);
-	if (lost > 0)
+	if (!over && in->interrupted_at_end) {
+		if (trace_cpu_ns(t->pid, &now, e))
+			return -1;
+		lost = inside_is_lost(in, now - since, e);
+	}
+	if (over || lost > 0)
 		stop->kind = STOP_OVER;
 	return lost < 0 ? -1 : 0;
 }

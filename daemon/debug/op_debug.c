@@ -14,6 +14,7 @@
 #include "base/cleanup.h"
 #include "base/fdio.h"
 #include "base/log.h"
+#include "base/str.h"
 #include "debug/keep.h"
 #include "debug/kept.h"
 #include "debug/monitor.h"
@@ -272,6 +273,35 @@ static int stepped_back(struct debug *d)
 	return d->travel.tid;
 }
 
+/* Where the command began, if that is behind event n, too: breakpoints that have been met are not met again. */
+static int go_behind(struct debug *d, uint64_t n, struct err *e)
+{
+	const struct busy *b = &d->busy;
+	bool exact;
+
+	if (b->known && b->from.event >= n && !spot_goto(&d->travel, &b->from, &exact, e))
+		return 0;
+	return travel_goto(&d->travel, n, e);
+}
+
+/* The replay does not match any more: the last event up to which it did is the end of what can be shown. -1: it is not that. */
+static int stay_true(struct debug *d, struct stop *stop)
+{
+	uint64_t n = d->nav.t.ctl ? d->nav.t.ctl->turn : 0;
+	cleanup_free char *text = NULL;
+	struct err why, ignored;
+
+	if (divert_is_on(&d->divert) || !n || !target_is_lost(&d->nav.t, &why))
+		return -1;
+	if (go_behind(d, n, &ignored) && go_behind(d, n - 1, &ignored))
+		return -1;
+	text = str_fmt("fred: %s\nfred: up to event %llu, behind which it stands now, the replay was as recorded\n", why.text,
+		       (unsigned long long)travel_event(&d->travel));
+	debug_say(d, text);
+	*stop = (struct stop){.kind = STOP_END};
+	return 0;
+}
+
 static int resume(void *arg, enum rsp_resume how, int tid, struct rsp_stop *out, struct err *e)
 {
 	struct debug *d = arg;
@@ -281,7 +311,7 @@ static int resume(void *arg, enum rsp_resume how, int tid, struct rsp_stop *out,
 		tid = stepped_back(d);
 	tell_signal(d, how);
 	busy_begin(d, true);
-	if (move_or_call(d, how, tid, &stop, e)) {
+	if (move_or_call(d, how, tid, &stop, e) && stay_true(d, &stop)) {
 		if (busy_return(d, e))
 			return -1;
 		stop.kind = STOP_INTERRUPT;

@@ -221,18 +221,13 @@ static int judge(struct run *r, struct group_thread *th, const struct trace_stop
 static int hear(struct run *r, struct err *e)
 {
 	struct replay_ctl *c = ctl(r->t);
+	uint32_t state = __atomic_load_n(&c->state, __ATOMIC_ACQUIRE);
 
-	switch (__atomic_load_n(&c->state, __ATOMIC_ACQUIRE)) {
-	case REPLAY_PARKED:
-	case REPLAY_ENDED:
+	if (state == REPLAY_PARKED || state == REPLAY_ENDED) {
 		r->stop->kind = c->turn >= c->total ? STOP_END : STOP_LIMIT;
 		r->t->tid = target_tid(&r->t->nav->t, c->parked);
-		return 0;
-	case REPLAY_RUNNING:
-		return 0;
 	}
-	return err_set(e, ERR_INTERNAL, "the replay diverged at event %llu: %s", (unsigned long long)c->turn + 1,
-		       c->state == REPLAY_DIVERGED ? c->diverge.text : c->text);
+	return target_is_lost(&r->t->nav->t, e) ? -1 : 0;
 }
 
 static int wait_stop(struct run *r, struct err *e)

@@ -160,10 +160,12 @@ int segment_end(struct segment *s, struct err *e)
 int segment_is_over(const struct segment *s, pid_t pid, bool *over, struct err *e)
 {
 	uint64_t turn;
+	uint32_t state;
 
-	if (trace_read(pid, SEGMENT_TURN_ADDR, &turn, sizeof(turn), e))
+	if (trace_read(pid, SEGMENT_TURN_ADDR, &turn, sizeof(turn), e) ||
+	    trace_read(pid, REPLAY_CTL_ADDR + offsetof(struct replay_ctl, state), &state, sizeof(state), e))
 		return -1;
-	*over = turn > s->n;
+	*over = turn > s->n || state == REPLAY_DIVERGED || state == REPLAY_FAILED;
 	return 0;
 }
 

@@ -47,7 +47,7 @@ int segment_end(struct segment *s, struct err *e);
 /* Ends tracing alone: whoever got the held thread goes on with it. */
 int segment_end_tracing(struct err *e);
 
-/* Has this process (the target or a copy) done event n + 1? */
+/* Has this process (the target or a copy) done event n + 1, or tried another one than the recorded? */
 int segment_is_over(const struct segment *s, pid_t pid, bool *over, struct err *e);
 
 enum segment_stop { SEGMENT_HIT = 1, SEGMENT_OVER = 2 };

@@ -337,28 +337,35 @@ static int wait_state(struct target *t, uint32_t notify, bool *diverged, struct 
 	}
 }
 
+bool target_is_lost(const struct target *t, struct err *e)
+{
+	switch (t->pid ? __atomic_load_n(&t->ctl->state, __ATOMIC_ACQUIRE) : REPLAY_RUNNING) {
+	case REPLAY_DIVERGED:
+		diverge_explain(t, e);
+		return true;
+	case REPLAY_UNFIT:
+		err_set(e, ERR_INTERNAL, "event %llu: thread %u waits at %s for a lock that no thread lets go",
+			(unsigned long long)t->ctl->turn + 1, t->ctl->owner, t->ctl->text);
+		return true;
+	case REPLAY_FAILED:
+		err_set(e, ERR_INTERNAL, "the replay cannot go on: %s (event %llu)", t->ctl->text,
+			(unsigned long long)t->ctl->turn + 1);
+		return true;
+	}
+	return false;
+}
+
 static int check_state(struct target *t, bool *diverged, struct err *e)
 {
-	switch (__atomic_load_n(&t->ctl->state, __ATOMIC_ACQUIRE)) {
-	case REPLAY_PARKED:
-	case REPLAY_ENDED:
+	uint32_t state = __atomic_load_n(&t->ctl->state, __ATOMIC_ACQUIRE);
+
+	if (state == REPLAY_PARKED || state == REPLAY_ENDED)
 		return 0;
-	case REPLAY_DIVERGED:
-		if (diverged)
-			*diverged = true;
-		return diverge_explain(t, e);
-	case REPLAY_UNFIT:
-		if (diverged)
-			*diverged = true;
-		return err_set(e, ERR_INTERNAL, "event %llu: thread %u waits at %s for a lock that no thread lets go",
-			       (unsigned long long)t->ctl->turn + 1, t->ctl->owner, t->ctl->text);
-	case REPLAY_FAILED:
-		if (diverged)
-			*diverged = true;
-		return err_set(e, ERR_INTERNAL, "the replay cannot go on: %s (event %llu)", t->ctl->text,
-			       (unsigned long long)t->ctl->turn + 1);
-	}
-	return err_set(e, ERR_INTERNAL, "the replay stopped for no reason");
+	if (!target_is_lost(t, e))
+		return err_set(e, ERR_INTERNAL, "the replay stopped for no reason");
+	if (diverged)
+		*diverged = true;
+	return -1;
 }
 
 /* All threads on one core: a hand-over across cores costs ten times as much. */

@@ -65,6 +65,8 @@ void target_kill(struct target *t);
  * of the difference; *diverged (may be NULL) tells it from other failures.
  */
 int target_run_to(struct target *t, uint64_t n, bool *diverged, struct err *e);
+/* Has it come to where the replay does not match, or cannot go on? *e says what differs. */
+bool target_is_lost(const struct target *t, struct err *e);
 /* Starts it towards n without waiting: n + 1 events, for a tracer that follows it. */
 void target_release(struct target *t, uint64_t n);
 

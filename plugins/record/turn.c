@@ -129,8 +129,11 @@ __attribute__((used)) void turn_park_here(struct thr *t, uint32_t state)
 	scrub(WAIT_DEEP);
 }
 
+/* A copy of the process, in which nobody waits for what is told here, is watched for what is written to the turn. */
 _Noreturn void turn_end(struct thr *t, int state)
 {
+	G.ctl->state = (uint32_t)state;
+	__atomic_store_n(&G.ctl->turn, G.ctl->turn, __ATOMIC_RELEASE);
 	for (;;)
 		turn_park(t, (uint32_t)state);
 }
@@ -162,9 +165,8 @@ _Noreturn void turn_diverge(struct thr *t, const struct rlog_rec *want, enum rlo
 	d->expected_kind = want ? want->kind : 0;
 	d->expected_hash = want && (want->flags & RF_H) ? want->hash : 0;
 	d->got_kind = got;
-	d->expected_n = d->got_n = 0;
-	for (unsigned i = 0; want && i < want->nops && i < 8; i++)
-		d->expected[d->expected_n++] = want->op[i];
+	for (d->expected_n = d->got_n = 0; want && d->expected_n < want->nops && d->expected_n < 8; d->expected_n++)
+		d->expected[d->expected_n] = want->op[d->expected_n];
 	for (unsigned i = 0; i < nops && i < 8; i++)
 		d->got[d->got_n++] = ops[i];
 	d->event = G.ctl->turn + 1;
