@@ -151,7 +151,37 @@ class ReverseStep(Command):
         gdb.execute("frame", from_tty)
 
 
+class Record(Command):
+    """record: everything is recorded already, and each command has its reverse one; `record goto begin` and `end` go there."""
+
+    ENDS = {"begin": "start", "start": "start", "end": "end"}
+    REFUSED = {"save": "the recording is on the disk already; `fredctl pack` makes one file of it",
+               "instruction-history": "there is no list of instructions; `history EXPR` lists the changes of a value",
+               "function-call-history": "there is no list of calls; `history EXPR` lists the changes of a value"}
+
+    def go(self, arg, from_tty):
+        what, _, rest = arg.strip().partition(" ")
+        if what in self.REFUSED:
+            raise gdb.GdbError("record %s: %s" % (what, self.REFUSED[what]))
+        if what != "goto":
+            gdb.write("fred: everything is recorded already: reverse commands need no `record`\n")
+        elif rest.strip() in self.ENDS:
+            gdb.execute("goto " + self.ENDS[rest.strip()], from_tty)
+        else:
+            raise gdb.GdbError("record goto: begin or end; `goto POS` goes to any position, as `when` says them")
+
+
+class InfoRecord(Command):
+    """info record: as `when`: where in the recording this is."""
+
+    def go(self, arg, from_tty):
+        gdb.execute("when", from_tty)
+
+
 def add_commands():
+    for name in ("record", "target record", "target record-full", "target record-btrace"):
+        Record(name, gdb.COMMAND_RUNNING)
+    InfoRecord("info record", gdb.COMMAND_STATUS)
     for name in ("reverse-step", "reverse-next"):
         gdb.execute("define hook-%s\npython tell_lines()\nend" % name)
     gdb.execute("define info hookpost-breakpoints\npython say_hits()\nend")
