@@ -74,6 +74,9 @@ static const struct {
 	{"commands.py",
 #include "commands.py.inc"
 	},
+	{"frames.py",
+#include "frames.py.inc"
+	},
 };
 
 enum { PYTHONS = sizeof(pythons) / sizeof(pythons[0]) };

@@ -4,6 +4,7 @@
 #define FRED_DEBUG_DEBUG_H
 
 #include "base/buf.h"
+#include "debug/behind.h"
 #include "debug/busy.h"
 #include "debug/divert.h"
 #include "debug/lines.h"
@@ -26,6 +27,7 @@ struct debug {
 	bool inexact; /* it does not stand quite where it stood: to be told */
 	struct rsp_conn conn;
 	struct busy busy;
+	struct behind behind;
 	struct op_ctx op; /* of nav */
 	struct lines lines;
 	char *later; /* a command to be run by the next step */

@@ -89,7 +89,11 @@ static int write_memory(void *arg, uint64_t addr, const void *data, size_t len, 
 
 static size_t read_memory(void *arg, uint64_t addr, void *buf, size_t len)
 {
-	return regs_read_memory(memory_of(arg), addr, buf, len);
+	struct debug *d = arg;
+
+	if (behind_is_asked(addr))
+		return behind_answer(&d->behind, &d->travel.outside, &d->travel.sight, memory_of(d), addr, buf, len);
+	return regs_read_memory(memory_of(d), addr, buf, len);
 }
 
 static int set_point(void *arg, enum rsp_point p, uint64_t addr, unsigned len, bool on, const struct rsp_conditions *c,

@@ -29,15 +29,15 @@ struct handler_frame {
 #define FRAME_WAITS 32u /* ... and whether it ran in a wait, and the next record of another kind is that wait's */
 
 /*
- * mask: the handler's, from when its stack is in use. All signals are blocked before and behind: of one that comes while this
+ * mask: the handler's, from when its stack is in use. All signals that come are blocked before and behind: of one that comes while this
  * thread is on another stack, the kernel would put the frame on top of the program's signal stack, where *info and *uc are.
- * view/handlers.c knows the call by the code around it.
+ * view/handlers.c knows the call by the code around it. The name is what a backtrace shows.
  */
-void call_on_stack(int sig, void *info, void *uc, void *sp, void (*fn)(int, siginfo_t *, void *), const uint64_t *mask);
-__attribute__((used)) static const uint64_t every_signal = ~0ull;
+void signal_handler_called(int sig, void *info, void *uc, void *sp, void (*fn)(int, siginfo_t *, void *), const uint64_t *mask);
+__attribute__((used)) static const uint64_t every_signal = ~SIG_BIT(SIGTRAP); /* sigaction.h, SIG_OURS */
 #define SET_MASK "	mov $8, %r10d\n	mov $14, %eax\n	syscall\n" /* rt_sigprocmask(edi, rsi, rdx, 8) */
-__asm__(".text\n.type call_on_stack, @function\n"
-	"call_on_stack:\n"
+__asm__(".text\n.type signal_handler_called, @function\n"
+	"signal_handler_called:\n"
 	"	push %rbp\n"
 	"	mov %rsp, %rbp\n"
 	"	.cfi_startproc\n"
@@ -58,7 +58,7 @@ __asm__(".text\n.type call_on_stack, @function\n"
 	"	.cfi_def_cfa rsp, 8\n"
 	"	ret\n"
 	"	.cfi_endproc\n"
-	".size call_on_stack, .-call_on_stack\n");
+	".size signal_handler_called, .-signal_handler_called\n");
 
 static uint64_t frame_below(const void *here)
 {
@@ -150,7 +150,7 @@ static void call_handler(struct thr *t, int sig, const siginfo_t *si, uint64_t s
 		t->depth = 0;
 		t->selector = 1;
 	}
-	call_on_stack(sig, &f->info, &f->uc, f, fn, &mask);
+	signal_handler_called(sig, &f->info, &f->uc, f, fn, &mask);
 	__builtin_memcpy(&old, &f->uc.uc_sigmask, 8);
 	old &= ~SIG_OURS;
 	if (sig == SIG_CANCEL && self->cancel_late) {
@@ -368,7 +368,7 @@ static int grown(const struct thr *t, const siginfo_t *si)
 }
 
 /* The handler of what the thread did itself. Another fault in there is the end, where the handler does not let it in. */
-static void call_in_place(struct thr *t, int sig, siginfo_t *si, void *ucv, void (*fn)(int, siginfo_t *, void *))
+static void signal_handler_in_place(struct thr *t, int sig, siginfo_t *si, void *ucv, void (*fn)(int, siginfo_t *, void *))
 {
 	uint64_t hidden = t ? t->hidden : 0;
 
@@ -402,7 +402,7 @@ void sig_entry(int sig, siginfo_t *si, void *ucv)
 		}
 		if (u->flags & SA_RESETHAND)
 			u->handler = (void *)0;
-		call_in_place(t, sig, si, ucv, fn);
+		signal_handler_in_place(t, sig, si, ucv, fn);
 		return;
 	}
 	if (!sig_has_handler(sig)) {

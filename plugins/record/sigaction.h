@@ -27,7 +27,8 @@ static inline int sig_has_handler(int sig)
 }
 
 #define SIG_SETXID 33 /* glibc's */
-#define SIG_OURS (SIG_BIT(SIGSYS) | SIG_BIT(SIG_PREEMPT)) /* never blocked */
+/* Never blocked. SIGTRAP: where it is, a debugger's step or breakpoint would make the kernel take its handler away. */
+#define SIG_OURS (SIG_BIT(SIGSYS) | SIG_BIT(SIG_PREEMPT) | SIG_BIT(SIGTRAP))
 /* What the recorder needs, and the program may only believe to be blocked (t->hidden). */
 uint64_t sig_never_blocked(void);
 /* The kernel is to do what it does by default. */
