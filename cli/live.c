@@ -106,6 +106,16 @@ static int set_point(void *arg, enum rsp_point p, uint64_t addr, unsigned len, b
 	return regs_set_point(&l->breaks, p, addr, len, on, c, l->group.pid);
 }
 
+static int add_siginfo(struct live *l, struct buf *out, struct err *e)
+{
+	siginfo_t si;
+
+	if (l->stop.why != RSP_SIGNALLED || ptrace(PTRACE_GETSIGINFO, l->stop.tid, 0, &si))
+		return err_set(e, ERR_NOT_FOUND, "no signal stopped the program");
+	buf_add(out, (const char *)&si, sizeof(si));
+	return 0;
+}
+
 static int object(void *arg, const char *name, struct buf *out, struct err *e)
 {
 	struct live *l = arg;
@@ -113,10 +123,12 @@ static int object(void *arg, const char *name, struct buf *out, struct err *e)
 	ssize_t n;
 
 	snprintf(path, sizeof(path), "/proc/%d/%s", (int)l->group.pid, strcmp(name, "auxv") ? "exe" : "auxv");
-	if (!l->group.n)
-		return 1;
+	if (!l->group.n) /* GDB does not believe that what it was offered is no object any more */
+		return err_set(e, ERR_NOT_FOUND, "the program is not being run");
 	if (!strcmp(name, "auxv"))
 		return read_file(path, out, e);
+	if (!strcmp(name, "siginfo"))
+		return add_siginfo(l, out, e);
 	if (strcmp(name, "exec-file"))
 		return 1;
 	n = readlink(path, exe, sizeof(exe));
@@ -237,6 +249,33 @@ static void forked(void *arg, pid_t child)
 		out_note(l->o->cli, "process %d: %s", (int)child, e.text);
 }
 
+/* Of this process, from which the program gets it. */
+static void set_env(void *arg, const char *variable)
+{
+	struct live *l = arg;
+	cleanup_free char *name = xstrdup(variable ? variable : "");
+	char *is = strchr(name, '=');
+
+	if (!variable) {
+		clearenv();
+		for (char **v = l->env.s; v && *v; v++)
+			putenv(*v);
+	} else if (is) {
+		*is = '\0';
+		setenv(name, is + 1, 1);
+	} else {
+		unsetenv(name);
+	}
+}
+
+static void set_cwd(void *arg, const char *dir)
+{
+	struct live *l = arg;
+
+	free(l->cwd);
+	l->cwd = *dir ? xstrdup(dir) : NULL;
+}
+
 /* vRun's arguments: FILE;ARG..., each in hexadecimal; without a file the program that was named at first. */
 static void take_args(struct live *l, const char *args)
 {
@@ -246,6 +285,9 @@ static void take_args(struct live *l, const char *args)
 		char word[RSP_PACKET_MAX / 2];
 
 		word[rsp_unhex(++p, word, sizeof(word) - 1)] = '\0';
+		if (v.n && strspn(word, "012&") < strlen(word) && strchr("<>", word[strspn(word, "012&")]))
+			out_note(l->o->cli, "no shell starts the program: '%s' is an argument of its own (for redirections: fredctl debug -- sh -c 'exec PROGRAM <FILE')",
+				 word);
 		strv_add(&v, word);
 	}
 	if (!v.n)
@@ -264,6 +306,7 @@ static int start_program(struct live *l, struct err *e)
 	struct record_opts o = l->o->record;
 
 	o.argv = l->o->program.s;
+	o.cwd = l->cwd ? l->cwd : o.cwd;
 	o.hold = true;
 	if (record_start(&l->rec, &o, e)) {
 		record_session_fini(&l->rec);
@@ -355,12 +398,16 @@ static int serve(struct live *l, struct err *e)
 		.signal = set_signal,
 		.kill = kill_program,
 		.detach = detach,
+		.set_env = set_env,
+		.set_cwd = set_cwd,
 		.relay = live_relay,
 	};
 	static const struct rsp_stop none = {.tid = 0};
 	struct err ignored;
 	int r;
 
+	for (char **v = environ; *v; v++)
+		strv_add(&l->env, *v);
 	live_term_init(&l->term);
 	r = rsp_serve(&l->conn, &ops, l, &none, e);
 	kill_program(l, &ignored); /* GDB is gone */
@@ -368,6 +415,9 @@ static int serve(struct live *l, struct err *e)
 	breaks_fini(&l->breaks);
 	buf_fini(&l->conn.in);
 	free(l->lines);
+	free(l->cwd);
+	clearenv();
+	strv_fini(&l->env);
 	for (unsigned i = 0; i < LIVE_CHOICES; i++)
 		free(l->chosen[i]);
 	return r;

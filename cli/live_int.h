@@ -33,6 +33,8 @@ struct live {
 	struct outside outside;
 	struct scene scene; /* both, for breaks */
 	struct live_term term;
+	struct strv env; /* the environment that there was at first */
+	char *cwd; /* of the next program; NULL: this process's */
 	pid_t tid; /* the thread of the last stop */
 	struct rsp_stop stop; /* the last one */
 	int passed; /* the signal with which its thread goes on now; 0: none */

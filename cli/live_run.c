@@ -73,7 +73,7 @@ static int become_another(struct run *r, struct group_thread *th)
 {
 	struct live *l = r->l;
 
-	breaks_forget_text(&l->breaks);
+	breaks_fini(&l->breaks); /* GDB takes them for gone with the old one, and sets them anew */
 	outside_fini(&l->outside);
 	memset(&l->sight, 0, sizeof(l->sight));
 	stop_for(r, RSP_EXECED, th->t.tid, 0);
@@ -235,7 +235,10 @@ static int put_back(struct live *l, struct group_thread *th, struct err *e)
 	return yes < 0 ? -1 : 0;
 }
 
-/* A thread that stands at a breakpoint makes one instruction without it; the others stay. */
+/*
+ * A thread that stands at a breakpoint makes one instruction without it, and who is stepped his first; the others stay, and signals
+ * wait.
+ */
 static int step_off(struct run *r, struct group_thread *th, struct err *e)
 {
 	struct live *l = r->l;
@@ -244,7 +247,7 @@ static int step_off(struct run *r, struct group_thread *th, struct err *e)
 
 	if (!th->t.alive || th->pending || trace_get_pc(&th->t, &pc, e))
 		return th->t.alive && !th->pending ? -1 : 0;
-	if (!breaks_has(&l->breaks, pc))
+	if (!breaks_has(&l->breaks, pc) && th->t.tid != r->s.tid)
 		return 0;
 	if (stepper_off(&r->s, th, &s, e))
 		return -1;

@@ -9,6 +9,7 @@
 
 #define SLICE_NS 20000000u /* how often the user's interrupt is looked for */
 #define FLAGS_TRAPS 0x10100ull
+#define CALL_BELOW (1u << 20) /* of the stack pointer: room for what a call is given */
 
 bool divert_is_on(const struct divert *d)
 {
@@ -58,11 +59,29 @@ int divert_in_call(struct divert *d, const struct breaks *b, bool *yes, struct e
 		return 0;
 	if (trace_get_regs(&d->copy, &r, e))
 		return -1;
-	if (same_registers_all(&r, &d->start))
-		return 0;
-	*yes = d->ran ||
-	       (!trace_read(d->copy.pid, r.rsp, &to, sizeof(to), &ignored) && breaks_has(b, to));
+	if (d->calls)
+		d->calls = r.rsp <= d->entry;
+	else if (!same_registers_all(&r, &d->start))
+		*yes = !trace_read(d->copy.pid, r.rsp, &to, sizeof(to), &ignored) && breaks_has(b, to);
+	*yes |= d->calls;
 	return 0;
+}
+
+/* What a call needs lies below the stack pointer, or was asked for by another call before it. */
+int divert_write(struct divert *d, uint64_t addr, const void *data, size_t len, struct err *e)
+{
+	if (trace_write(d->copy.pid, addr, data, len, e))
+		return -1;
+	d->wrote |= !d->calls && (addr + len > d->start.rsp || addr < d->start.rsp - CALL_BELOW);
+	return 0;
+}
+
+bool divert_has_changes(struct divert *d)
+{
+	struct user_regs_struct r;
+	struct err ignored;
+
+	return d->wrote || (!d->calls && !trace_get_regs(&d->copy, &r, &ignored) && !same_registers_all(&r, &d->start));
 }
 
 /* What ends a program, if somebody sends it that; a copy has none of the program's handlers. */
@@ -171,12 +190,18 @@ static int run(struct divert *d, struct travel *t, bool step, struct stop *stop,
 
 int divert_run(struct divert *d, struct travel *t, bool step, struct stop *stop, int *status, struct err *e)
 {
+	struct user_regs_struct before;
 	struct err why;
 	int r;
 
-	d->ran = true;
+	if (trace_get_regs(&d->copy, &before, e))
+		return -1;
+	if (!d->calls)
+		d->entry = before.rsp;
+	d->calls = true;
 	d->passed = d->sig;
-	if (trace_get_pc(&d->copy, &d->passed_pc, e) || trace_clear_all(&d->copy, e) || breaks_insert(&t->breaks, d->copy.pid, e))
+	d->passed_pc = before.rip;
+	if (trace_clear_all(&d->copy, e) || breaks_insert(&t->breaks, d->copy.pid, e))
 		return -1;
 	r = run(d, t, step, stop, status, e);
 	if (d->copy.alive && breaks_take_out(&t->breaks, d->copy.pid, r ? &why : e))

@@ -11,7 +11,9 @@
 struct divert {
 	struct trace copy; /* of the thread that moved last, alone; pid 0: there is none */
 	struct user_regs_struct start;
-	bool ran; /* a function was called */
+	bool calls; /* a function was called, and has not returned yet, as far as is known */
+	uint64_t entry; /* where its return address is: its frames are below that */
+	bool wrote; /* the debugger wrote what is not for a call */
 	int sig; /* to be delivered when it goes on */
 	int passed; /* it went on with this one, 0: none... */
 	uint64_t passed_pc; /* ...from there */
@@ -22,9 +24,13 @@ bool divert_is_on(const struct divert *d);
 int divert_begin(struct divert *d, struct travel *t, struct err *e);
 void divert_end(struct divert *d);
 
+/* The debugger writes there. */
+int divert_write(struct divert *d, uint64_t addr, const void *data, size_t len, struct err *e);
+/* Will anything be missed when it ends? */
+bool divert_has_changes(struct divert *d);
 /*
  * Is it within a function that the debugger calls? Then it is the copy that goes on. A call returns to a breakpoint;
- * other changes of registers are none.
+ * other changes of registers are none. When it has returned, the debugger puts back the stack pointer that was before.
  */
 int divert_in_call(struct divert *d, const struct breaks *b, bool *yes, struct err *e);
 /*

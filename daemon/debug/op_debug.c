@@ -84,7 +84,7 @@ static int write_memory(void *arg, uint64_t addr, const void *data, size_t len, 
 {
 	struct debug *d = arg;
 
-	return divert_begin(&d->divert, &d->travel, e) || trace_write(d->divert.copy.pid, addr, data, len, e) ? -1 : 0;
+	return divert_begin(&d->divert, &d->travel, e) || divert_write(&d->divert, addr, data, len, e) ? -1 : 0;
 }
 
 static size_t read_memory(void *arg, uint64_t addr, void *buf, size_t len)
@@ -202,7 +202,7 @@ void debug_say(struct debug *d, const char *text)
 
 void debug_end_diversion(struct debug *d)
 {
-	if (divert_is_on(&d->divert) && !d->divert.ran)
+	if (divert_is_on(&d->divert) && divert_has_changes(&d->divert))
 		debug_say(d, "fred: what was written is forgotten: a recording cannot be changed\n");
 	divert_end(&d->divert);
 }

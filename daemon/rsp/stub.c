@@ -249,9 +249,10 @@ static int supported(struct stub *s, const char *args, struct err *e)
 	(void)e;
 	buf_addf(&s->out,
 		 "PacketSize=%x;QStartNoAckMode+;vContSupported+;swbreak+;exec-events+;ReverseStep+;ReverseContinue+;"
-		 "ConditionalBreakpoints+;%s"
+		 "ConditionalBreakpoints+;%s%s"
 		 "qXfer:features:read+;qXfer:threads:read+;qXfer:auxv:read+;qXfer:exec-file:read+;qXfer:siginfo:read+",
-		 RSP_PACKET_MAX, s->ops->pass_signals ? "QPassSignals+;" : "");
+		 RSP_PACKET_MAX, s->ops->pass_signals ? "QPassSignals+;" : "",
+		 s->ops->set_env ? "QEnvironmentHexEncoded+;QEnvironmentReset+;QEnvironmentUnset+;QSetWorkingDir+;" : "");
 	return 0;
 }
 
@@ -279,13 +280,6 @@ static int no_ack(struct stub *s, const char *args, struct err *e)
 	(void)args;
 	(void)e;
 	s->c->no_ack = true;
-	return stub_ok(s);
-}
-
-static int yes(struct stub *s, const char *args, struct err *e)
-{
-	(void)args;
-	(void)e;
 	return stub_ok(s);
 }
 
@@ -355,11 +349,16 @@ static const struct {
 	{"qsThreadInfo", no_more_threads},
 	{"qSupported", supported},
 	{"qAttached", stub_attached},
-	{"qSymbol", yes},
+	{"qSymbol:", stub_symbol},
+	{"qGetTLSAddr:", stub_tls_address},
 	{"qXfer:", transfer},
 	{"qRcmd,", monitor},
 	{"QStartNoAckMode", no_ack},
 	{"QPassSignals:", pass_signals},
+	{"QEnvironmentHexEncoded:", stub_env},
+	{"QEnvironmentUnset:", stub_env},
+	{"QEnvironmentReset", stub_env_reset},
+	{"QSetWorkingDir:", stub_cwd},
 	{"!", extended_mode},
 };
 

@@ -69,6 +69,10 @@ struct rsp_ops {
 	/* Of a program that really runs; NULL for a recorded one: */
 
 	int (*kill)(void *ctx, struct err *e);
+	/* For the next restart: "NAME=VALUE", or "NAME": without that one; NULL: the environment as it was at first. */
+	void (*set_env)(void *ctx, const char *variable);
+	/* ... and in which folder; "": as at first. */
+	void (*set_cwd)(void *ctx, const char *dir);
 	int (*detach)(void *ctx, struct err *e);
 	/* A packet before it is answered here. 1: somebody else has, *answer is what to send; 0; -1 with e set. */
 	int (*relay)(void *ctx, const char *packet, struct buf *answer, struct err *e);

@@ -106,6 +106,70 @@ int stub_memory_crc(struct stub *s, const char *args, struct err *e)
 	return 0;
 }
 
+/* ---- thread-local variables, as libthread_db finds them (glibc's nptl_db/structs.def) ---- */
+
+#define MODID "_thread_db_link_map_l_tls_modid" /* uint32_t: bits, elements, offset */
+#define TCB_DTV 8u /* x86-64's tcbhead_t */
+#define DTV_ENTRY 16u /* dtv_t: a pointer, and what is to be freed */
+#define DTV_NONE UINT64_MAX
+
+/* qSymbol:: GDB has symbols to offer; qSymbol:VALUE:NAME is its answer, without a value if there is none. */
+int stub_symbol(struct stub *s, const char *args, struct err *e)
+{
+	const char *name = strchr(args, ':');
+
+	(void)e;
+	if (!name)
+		return stub_error(s);
+	if (name[1]) {
+		if (name > args)
+			s->modid = strtoull(args, NULL, 16);
+		return stub_ok(s);
+	}
+	buf_add_str(&s->out, "qSymbol:");
+	rsp_hex(&s->out, MODID, strlen(MODID));
+	return 0;
+}
+
+static bool read_word(struct stub *s, uint64_t addr, void *word, size_t size)
+{
+	return s->ops->read(s->ctx, addr, word, size) == size;
+}
+
+static int find_tls(struct stub *s, int tid, uint64_t lm, uint64_t *base, struct err *e)
+{
+	struct rsp_regs r;
+	uint64_t dtv, modid;
+	uint32_t offset;
+
+	if (s->ops->regs(s->ctx, tid, &r, e))
+		return -1;
+	if (!s->modid || !read_word(s, s->modid + 2 * sizeof(offset), &offset, sizeof(offset)) ||
+	    !read_word(s, lm + offset, &modid, sizeof(modid)))
+		return err_set(e, ERR_NOT_FOUND, "the program's libc is not loaded yet, or is not glibc");
+	if (!read_word(s, r.r.fs_base + TCB_DTV, &dtv, sizeof(dtv)) ||
+	    !read_word(s, dtv + modid * DTV_ENTRY, base, sizeof(*base)) || *base == DTV_NONE)
+		return err_set(e, ERR_NOT_FOUND, "thread %d has not used this library's thread-local variables yet", tid);
+	return 0;
+}
+
+/* qGetTLSAddr:THREAD,OFFSET,LINK_MAP */
+int stub_tls_address(struct stub *s, const char *args, struct err *e)
+{
+	uint64_t offset, lm, base;
+	struct err why = {0};
+	const char *rest;
+	int tid;
+
+	(void)e;
+	if (!stub_thread_id(args, &rest, &tid) || sscanf(rest, ",%" SCNx64 ",%" SCNx64, &offset, &lm) != 2)
+		return stub_error(s);
+	if (find_tls(s, stub_thread(s, tid), lm, &base, &why))
+		return stub_refuse(s, &why);
+	buf_addf(&s->out, "%" PRIx64, base + offset);
+	return 0;
+}
+
 static int take_regs(struct stub *s, const struct rsp_regs *r)
 {
 	struct err why = {0};

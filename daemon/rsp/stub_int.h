@@ -16,6 +16,8 @@ struct stub {
 	struct hostio files;
 	bool extended; /* the connection outlives the program, which can be run again */
 	bool killed; /* until it is run again */
+	bool at_end; /* the end of history was told as a step's */
+	uint64_t modid; /* where libc says at which offset a link_map has its l_tls_modid; 0: not known */
 	bool done;
 };
 
@@ -34,6 +36,8 @@ int stub_all_registers(struct stub *s, const char *args, struct err *e);
 int stub_one_register(struct stub *s, const char *args, struct err *e);
 int stub_read_memory(struct stub *s, const char *args, struct err *e);
 int stub_memory_crc(struct stub *s, const char *args, struct err *e);
+int stub_symbol(struct stub *s, const char *args, struct err *e);
+int stub_tls_address(struct stub *s, const char *args, struct err *e);
 int stub_set_all_registers(struct stub *s, const char *args, struct err *e);
 int stub_set_one_register(struct stub *s, const char *args, struct err *e);
 int stub_write_memory(struct stub *s, const char *args, struct err *e);
@@ -48,5 +52,8 @@ int stub_detach(struct stub *s, const char *args, struct err *e);
 int stub_kill_program(struct stub *s, const char *args, struct err *e);
 int stub_run_again(struct stub *s, const char *args, struct err *e);
 int stub_attached(struct stub *s, const char *args, struct err *e);
+int stub_env(struct stub *s, const char *args, struct err *e);
+int stub_env_reset(struct stub *s, const char *args, struct err *e);
+int stub_cwd(struct stub *s, const char *args, struct err *e);
 
 #endif

@@ -63,17 +63,20 @@ int stub_why_stopped(struct stub *s, const char *args, struct err *e)
 
 /*
  * alone: no other thread is to go on. So GDB steps over a breakpoint, and when such a step meets the end of history it
- * never again lets the program go on (infrun.c of GDB 13, TARGET_WAITKIND_NO_HISTORY): it meets it with what comes next.
+ * never again lets the program go on (infrun.c of GDB 13, TARGET_WAITKIND_NO_HISTORY): it meets it with what comes next, which
+ * is a step again if scheduler-locking is set.
  */
 static int resume(struct stub *s, enum rsp_resume how, int tid, bool alone)
 {
 	static const char end_text[] = "No more reverse-execution history.\n";
 	struct rsp_stop stop = s->stop;
 	struct err why = {0};
+	bool again = s->at_end;
 
 	if (s->ops->resume(s->ctx, how, tid, &stop, &why))
 		return stub_refuse(s, &why);
-	if (stop.why == RSP_END && alone) {
+	s->at_end = stop.why == RSP_END && alone && !again;
+	if (s->at_end) {
 		stop.why = RSP_STEPPED;
 		rsp_say(s->c, end_text, strlen(end_text), &why);
 	}
@@ -204,6 +207,41 @@ int stub_run_again(struct stub *s, const char *args, struct err *e)
 	s->general = 0;
 	s->killed = false;
 	return stop_reply(s);
+}
+
+/* HEX of NAME=VALUE, or of a name to be unset. */
+int stub_env(struct stub *s, const char *args, struct err *e)
+{
+	char text[RSP_PACKET_MAX / 2];
+
+	(void)e;
+	if (!s->ops->set_env)
+		return 0;
+	text[rsp_unhex(args, text, sizeof(text) - 1)] = '\0';
+	s->ops->set_env(s->ctx, text);
+	return stub_ok(s);
+}
+
+int stub_env_reset(struct stub *s, const char *args, struct err *e)
+{
+	(void)args;
+	(void)e;
+	if (!s->ops->set_env)
+		return 0;
+	s->ops->set_env(s->ctx, NULL);
+	return stub_ok(s);
+}
+
+int stub_cwd(struct stub *s, const char *args, struct err *e)
+{
+	char text[RSP_PACKET_MAX / 2];
+
+	(void)e;
+	if (!s->ops->set_cwd)
+		return 0;
+	text[rsp_unhex(args, text, sizeof(text) - 1)] = '\0';
+	s->ops->set_cwd(s->ctx, text);
+	return stub_ok(s);
 }
 
 int stub_attached(struct stub *s, const char *args, struct err *e)

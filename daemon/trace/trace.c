@@ -69,6 +69,10 @@ static int classify_trap(struct trace *t, struct trace_stop *out, struct err *e)
 {
 	unsigned long dr6;
 
+	if (out->info.si_code == SIGTRAP) { /* ptrace(2): the step ended where a handler begins */
+		out->why = TRACE_STEPPED;
+		return 0;
+	}
 	if (!is_of_debug_registers(out->info.si_code)) {
 		out->why = TRACE_SIGNAL;
 		return 0;

@@ -2,6 +2,14 @@
 /* stepper.c: see stepper.h. */
 #include "view/stepper.h"
 
+#include <signal.h>
+#include <sys/ptrace.h>
+
+static uint64_t bit(int sig)
+{
+	return 1ull << (sig - 1);
+}
+
 int stepper_begin(struct stepper *s, struct err *e)
 {
 	struct group_thread *th = group_find(s->group, s->tid);
@@ -40,6 +48,21 @@ int stepper_go_on(struct stepper *s, struct group_thread *th, struct err *e)
 	return note(s, th, e) || group_resume_one(s->group, th, e) ? -1 : 0;
 }
 
+/* What other processes and timers send waits: its handler would come in front of the instruction, and that not be made. */
+static int step_undisturbed(struct trace *t, struct trace_stop *stop, struct err *e)
+{
+	const uint64_t faults = bit(SIGSEGV) | bit(SIGBUS) | bit(SIGFPE) | bit(SIGILL) | bit(SIGTRAP) | bit(SIGSYS), others = ~faults;
+	uint64_t was;
+	int r;
+
+	if (ptrace(PTRACE_GETSIGMASK, t->tid, sizeof(was), &was) || ptrace(PTRACE_SETSIGMASK, t->tid, sizeof(others), &others))
+		return err_errno(e, ERR_INTERNAL, "the signal mask of thread %d", (int)t->tid);
+	r = trace_step(t, 0, stop, e);
+	if (t->alive && ptrace(PTRACE_SETSIGMASK, t->tid, sizeof(was), &was) && !r)
+		r = err_errno(e, ERR_INTERNAL, "the signal mask of thread %d", (int)t->tid);
+	return r;
+}
+
 int stepper_off(struct stepper *s, struct group_thread *th, struct trace_stop *stop, struct err *e)
 {
 	int sig = th->sig;
@@ -47,7 +70,7 @@ int stepper_off(struct stepper *s, struct group_thread *th, struct trace_stop *s
 	if (note(s, th, e))
 		return -1;
 	th->sig = 0;
-	return trace_step(&th->t, sig, stop, e);
+	return sig ? trace_step(&th->t, sig, stop, e) : step_undisturbed(&th->t, stop, e);
 }
 
 int stepper_sees(struct stepper *s, struct group_thread *th, const struct trace_stop *stop, struct err *e)
