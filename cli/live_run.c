@@ -11,6 +11,7 @@
 #include <sys/wait.h>
 
 #include "base/cleanup.h"
+#include "base/clock.h"
 #include "base/maps.h"
 #include "base/str.h"
 #include "cli/live_int.h"
@@ -19,7 +20,7 @@
 
 #define POLL_MS 20
 #define STOPS_ASK 64 /* so many stops that are none of GDB's, and it is asked whether it interrupts */
-#define SETTLE_WAITS 5 /* polls in which the thread was asleep: it waits */
+#define SETTLE_WAITS 5 /* looks at which the thread was asleep: it waits */
 #define SETTLE_STOPS 30000 /* about a second of single steps */
 
 struct run {
@@ -27,7 +28,8 @@ struct run {
 	struct stepper s;
 	unsigned stops; /* so far */
 	bool settling;
-	unsigned waits; /* polls in which nothing happened, for the thread was asleep */
+	unsigned waits; /* looks at the thread, one after the other, at which it was asleep */
+	double looked; /* when that was */
 	bool stopped, passed; /* passed: at a breakpoint whose condition is false */
 	struct rsp_stop *stop;
 };
@@ -186,15 +188,25 @@ static bool is_asleep(pid_t pid, pid_t tid)
 	return state == 'S' || state == 'D';
 }
 
+/* Whatever other threads do meanwhile. */
+static bool waits(struct run *r)
+{
+	double now = clock_s();
+
+	if (now - r->looked < POLL_MS / 1000.0)
+		return false;
+	r->looked = now;
+	r->waits = is_asleep(r->l->group.pid, r->s.tid) ? r->waits + 1 : 0;
+	return r->waits > SETTLE_WAITS;
+}
+
 /* quiet: nothing has happened for a while. Stops that are none of GDB's, how many ever, must not keep it from being heard. */
 static bool is_interrupted(struct run *r, bool quiet)
 {
-	if (!quiet && ++r->stops % STOPS_ASK)
-		return false;
-	r->waits += r->settling && quiet && is_asleep(r->l->group.pid, r->s.tid);
-	if (r->settling && (r->waits > SETTLE_WAITS || r->stops > SETTLE_STOPS))
+	r->stops += !quiet;
+	if (r->settling && (waits(r) || r->stops > SETTLE_STOPS))
 		return true;
-	return rsp_interrupted(&r->l->conn);
+	return (quiet || r->stops % STOPS_ASK == 0) && rsp_interrupted(&r->l->conn);
 }
 
 static int wait_stop(struct run *r, struct err *e)
@@ -236,8 +248,8 @@ static int put_back(struct live *l, struct group_thread *th, struct err *e)
 }
 
 /*
- * A thread that stands at a breakpoint makes one instruction without it, and who is stepped his first; the others stay, and signals
- * wait.
+ * A thread that stands at a breakpoint makes one instruction without it, and who is stepped his first, if it cannot wait for
+ * anything; the others stay, and signals wait.
  */
 static int step_off(struct run *r, struct group_thread *th, struct err *e)
 {
@@ -247,7 +259,7 @@ static int step_off(struct run *r, struct group_thread *th, struct err *e)
 
 	if (!th->t.alive || th->pending || trace_get_pc(&th->t, &pc, e))
 		return th->t.alive && !th->pending ? -1 : 0;
-	if (!breaks_has(&l->breaks, pc) && th->t.tid != r->s.tid)
+	if (!breaks_has(&l->breaks, pc) && (th->t.tid != r->s.tid || !sight_is_certain(&l->sight, pc)))
 		return 0;
 	if (stepper_off(&r->s, th, &s, e))
 		return -1;

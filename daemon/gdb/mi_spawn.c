@@ -68,6 +68,7 @@ static void set_preload(void)
 {
 	static const char *const places[] = {
 		"../plugins/regset/" HELPER,
+		"../../plugins/regset/" HELPER, /* of the adapter in cli/dap */
 		"../../../plugins/regset/" HELPER, /* of the tests' programs */
 		FRED_LIBDIR "/" HELPER,
 		NULL,

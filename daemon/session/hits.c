@@ -3,13 +3,13 @@
 #define LOG_DOMAIN "hits"
 #include "session/hits.h"
 
-
 #include "base/clock.h"
 #include "base/log.h"
 #include "session/segment.h"
 
 #define AGAIN_S 0.5 /* of recorded time to be replayed again */
 #define COUNT_S 0.5 /* of going through the segment */
+#define ASK_HITS 256 /* passes, and it is asked whether the user still wants it */
 
 /* How long it took from the nearest checkpoint to the end of the segment when it was recorded. */
 static double way_s(struct nav *n, uint64_t event)
@@ -48,6 +48,8 @@ static bool has_truth(const struct segment *s, const struct expr *x, const struc
 {
 	struct expr_value v;
 
+	if (!x->compiled) /* a call: registers have to do */
+		return true;
 	expr_eval_memory(x, s->held.pid, &v);
 	return v.truth == want->truth;
 }
@@ -58,7 +60,9 @@ static enum likeness compare(struct segment *s, const struct stage_d *d, const s
 {
 	if (!same_frame(regs, &d->r.after) || !has_truth(s, x, &d->after))
 		return NO;
-	return same_regs(regs, &d->r.after) ? CERTAIN : LIKELY;
+	if (!same_regs(regs, &d->r.after))
+		return x->compiled ? LIKELY : NO;
+	return x->compiled ? CERTAIN : LIKELY;
 }
 
 /* Stopped at the PC: is this the time? -1: error. Steps over the instruction to see. */
@@ -81,16 +85,18 @@ static int is_it(struct segment *s, uint64_t pc, const struct stage_d *d, const 
 	return trace_get_regs(&s->held, &regs, e) ? -1 : (int)compare(s, d, x, &regs);
 }
 
-/* The certain one, or the only likely one of the whole segment. 1, 0 or -1. */
-static int count(struct segment *s, uint64_t pc, const struct stage_d *d, const struct expr *x,
+/* The certain one, or the only likely one of the whole segment. 1, 0 or -1. ctx: who may cancel it; NULL: it is to be quick. */
+static int count(struct segment *s, uint64_t pc, const struct stage_d *d, const struct expr *x, const struct op_ctx *ctx,
 		 uint64_t *hits, struct err *e)
 {
 	double until = clock_s() + COUNT_S;
 	uint64_t likely = 0, i;
 
-	for (i = 1; clock_s() < until; i++) {
+	for (i = 1; ctx || clock_s() < until; i++) {
 		int r = segment_next(s, pc, e);
 
+		if (ctx && i % ASK_HITS == 0 && op_cancelled(ctx))
+			return err_set(e, ERR_CANCELLED, "cancelled");
 		if (r == SEGMENT_OVER) {
 			log_info("0x%llx: %llu of %llu hits are like it", (unsigned long long)pc,
 				 (unsigned long long)likely, (unsigned long long)i - 1);
@@ -109,7 +115,7 @@ static int count(struct segment *s, uint64_t pc, const struct stage_d *d, const 
 	return 0;
 }
 
-int hits_count(struct nav *n, uint64_t event, uint64_t pc, const struct stage_d *d, const struct expr *x,
+int hits_count(struct nav *n, uint64_t event, uint64_t pc, const struct stage_d *d, const struct expr *x, bool patient,
 	       uint64_t *hits, struct err *e)
 {
 	struct segment s = {0};
@@ -117,10 +123,10 @@ int hits_count(struct nav *n, uint64_t event, uint64_t pc, const struct stage_d 
 	uint64_t at;
 	int r;
 
-	if (d->r.outcome != TRACE_LOCAL_FOUND || !x->compiled || way_s(n, event) > AGAIN_S)
+	if (d->r.outcome != TRACE_LOCAL_FOUND || (!patient && (!x->compiled || way_s(n, event) > AGAIN_S)))
 		return 0;
 	if (nav_restart(n, event, &at, e) || target_run_to(&n->t, event, NULL, e))
 		return -1;
-	r = segment_begin(&s, &n->t, event, e) ? -1 : count(&s, pc, d, x, hits, e);
+	r = segment_begin(&s, &n->t, event, e) ? -1 : count(&s, pc, d, x, patient ? n->ctx : NULL, hits, e);
 	return segment_end(&s, r < 0 ? &why : e) ? -1 : r;
 }

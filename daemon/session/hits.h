@@ -8,10 +8,10 @@
 
 /*
  * Goes through the segment behind `event` again and counts how often the thread comes to pc, the address of
- * the transition d's instruction (or its pc_after). 1 and *hits; 0 when that would take long (over a
- * second) or the place is not recognised. The target is used up.
+ * the transition d's instruction (or its pc_after). 1 and *hits; 0 when the place is not recognised, or, if nobody is patient,
+ * when that would take long (over a second). The target is used up.
  */
-int hits_count(struct nav *n, uint64_t event, uint64_t pc, const struct stage_d *d, const struct expr *x,
+int hits_count(struct nav *n, uint64_t event, uint64_t pc, const struct stage_d *d, const struct expr *x, bool patient,
 	       uint64_t *hits, struct err *e);
 
 #endif

@@ -449,8 +449,8 @@ static int search(struct watch *w, const struct watch_params *p, double t0, json
 	return WATCH_FOUND;
 }
 
-/* Which time at its PC it was, where that is cheap to find out. The processes of the search are gone. */
-static void add_hits(struct watch *w, json_t *result)
+/* Which time at its PC it was, where that is cheap to find out, or wanted. The processes of the search are gone. */
+static void add_hits(struct watch *w, bool wanted, json_t *result)
 {
 	json_t *position = json_object_get(result, "position");
 	uint64_t event = (uint64_t)json_integer_value(json_object_get(position, "event")), pc, hits;
@@ -458,7 +458,7 @@ static void add_hits(struct watch *w, json_t *result)
 	int r = 0;
 
 	if (!str_u64(json_string_value(json_object_get(position, "pc")), 0, 1, UINT64_MAX, &pc))
-		r = hits_count(&w->nav, event, pc, &w->d, &w->x, &hits, &why);
+		r = hits_count(&w->nav, event, pc, &w->d, &w->x, wanted, &hits, &why);
 	if (r < 0)
 		log_warn("no hits: %s", why.text);
 	json_object_set_new(position, "hits", r > 0 ? json_integer((json_int_t)hits) : json_null());
@@ -487,7 +487,7 @@ int watch_process(const struct rec *rec, uint32_t process, const struct watch_pa
 		target_snap_kill(w.d.r.t.pid);
 	target_snap_kill(w.good_copy);
 	if (r == WATCH_FOUND && *result)
-		add_hits(&w, *result);
+		add_hits(&w, p->exact, *result);
 	if (w.have_expr)
 		expr_fini(&w.x);
 	nav_fini(&w.nav);

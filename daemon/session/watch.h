@@ -15,6 +15,7 @@ struct watch_params {
 	const char *good, *bad; /* positions, NULL: start, end; bad may lie inside a segment */
 	enum search_on_error on_error;
 	bool suggest; /* when both ends are equal: look for a better position */
+	bool exact; /* the position's hits are wanted, however long that takes */
 };
 
 enum watch_outcome { WATCH_FOUND = 0, WATCH_EQUAL = 1, WATCH_NO_SYMBOL = 2 };
