@@ -276,6 +276,14 @@ static void set_cwd(void *arg, const char *dir)
 	l->cwd = *dir ? xstrdup(dir) : NULL;
 }
 
+/* As a shell would take it. */
+static bool is_redirection(const char *word)
+{
+	char c = word[strspn(word, "012&")];
+
+	return c == '<' || c == '>';
+}
+
 /* vRun's arguments: FILE;ARG..., each in hexadecimal; without a file the program that was named at first. */
 static void take_args(struct live *l, const char *args)
 {
@@ -285,7 +293,7 @@ static void take_args(struct live *l, const char *args)
 		char word[RSP_PACKET_MAX / 2];
 
 		word[rsp_unhex(++p, word, sizeof(word) - 1)] = '\0';
-		if (v.n && strspn(word, "012&") < strlen(word) && strchr("<>", word[strspn(word, "012&")]))
+		if (v.n && is_redirection(word))
 			out_note(l->o->cli, "no shell starts the program: '%s' is an argument of its own (for redirections: fredctl debug -- sh -c 'exec PROGRAM <FILE')",
 				 word);
 		strv_add(&v, word);

@@ -182,8 +182,8 @@ static void make_env(struct strv *env, const char *dir, const char *shim)
 static int launch(struct record_session *s, const char *program, const char *shim, struct err *e)
 {
 	cleanup_strv struct strv env = {0};
-	cleanup_free char *absolute = realpath(program, NULL); /* it may begin in another folder */
-	struct launch_spec spec = {.path = s->opts.cwd && absolute ? absolute : program, .argv = s->opts.argv, .cwd = s->opts.cwd, .hold = s->opts.hold,
+	cleanup_free char *absolute = s->opts.cwd ? realpath(program, NULL) : NULL;
+	struct launch_spec spec = {.path = absolute ? absolute : program, .argv = s->opts.argv, .cwd = s->opts.cwd, .hold = s->opts.hold,
 				   .own_group = s->opts.hold};
 	struct err ignored;
 

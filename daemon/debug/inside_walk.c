@@ -10,11 +10,6 @@
 #include "debug/inside_int.h"
 #include "view/outside.h"
 
-static bool is_shim(const struct inside *in, uint64_t pc)
-{
-	return pc >= in->sight.shim.lo && pc < in->sight.shim.hi;
-}
-
 static bool is_visible_code(const struct inside *in, uint64_t pc)
 {
 	return sight_is_certain(&in->sight, pc);
@@ -161,7 +156,7 @@ static int enter_handler(struct inside *in, struct trace *t, struct err *e)
 
 	if (trace_step(t, 0, &stop, e) || trace_get_pc(t, &pc, e))
 		return -1;
-	return is_shim(in, pc);
+	return sight_is_shim(&in->sight, pc);
 }
 
 /* A copy of `from` walks past the points of b. 0: it is there; else it is gone. */
@@ -178,7 +173,7 @@ static int walk_copy_by(struct walker *walker, struct trace *from, struct walk *
 	if (trace_get_pc(from, &pc, e))
 		return -1;
 	calls = sight_is_call_of_handler(&in->sight, pc);
-	if (is_shim(in, pc) && !calls)
+	if (sight_is_shim(&in->sight, pc) && !calls)
 		return 1;
 	w->enter = in->seg.t->ctl->walk_addr;
 	w->gadget = in->seg.gadget;

@@ -209,39 +209,37 @@ int stub_run_again(struct stub *s, const char *args, struct err *e)
 	return stop_reply(s);
 }
 
-/* HEX of NAME=VALUE, or of a name to be unset. */
-int stub_env(struct stub *s, const char *args, struct err *e)
+/* What the next run is to be like. HEX, or NULL. */
+static int tell(struct stub *s, void (*fn)(void *ctx, const char *text), const char *hex)
 {
 	char text[RSP_PACKET_MAX / 2];
 
-	(void)e;
-	if (!s->ops->set_env)
+	if (!fn)
 		return 0;
-	text[rsp_unhex(args, text, sizeof(text) - 1)] = '\0';
-	s->ops->set_env(s->ctx, text);
+	if (hex)
+		text[rsp_unhex(hex, text, sizeof(text) - 1)] = '\0';
+	fn(s->ctx, hex ? text : NULL);
 	return stub_ok(s);
+}
+
+/* HEX of NAME=VALUE, or of a name to be unset. */
+int stub_env(struct stub *s, const char *args, struct err *e)
+{
+	(void)e;
+	return tell(s, s->ops->set_env, args);
 }
 
 int stub_env_reset(struct stub *s, const char *args, struct err *e)
 {
 	(void)args;
 	(void)e;
-	if (!s->ops->set_env)
-		return 0;
-	s->ops->set_env(s->ctx, NULL);
-	return stub_ok(s);
+	return tell(s, s->ops->set_env, NULL);
 }
 
 int stub_cwd(struct stub *s, const char *args, struct err *e)
 {
-	char text[RSP_PACKET_MAX / 2];
-
 	(void)e;
-	if (!s->ops->set_cwd)
-		return 0;
-	text[rsp_unhex(args, text, sizeof(text) - 1)] = '\0';
-	s->ops->set_cwd(s->ctx, text);
-	return stub_ok(s);
+	return tell(s, s->ops->set_cwd, args);
 }
 
 int stub_attached(struct stub *s, const char *args, struct err *e)

@@ -46,7 +46,7 @@ uint64_t handlers_find(pid_t pid, const struct sight *s)
 {
 	static uint64_t found; /* where it was when it was looked for, in this process or another one */
 
-	if (!found || found < s->shim.lo || found >= s->shim.hi || !is_there(pid, found - CALL_AT))
+	if (!found || !sight_is_shim(s, found) || !is_there(pid, found - CALL_AT))
 		found = look_for(pid, s);
 	return found;
 }

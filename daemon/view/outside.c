@@ -29,11 +29,6 @@ struct walk {
 	bool interrupted, again; /* go on from r: what a signal handler interrupted, or behind the back stairs */
 };
 
-static bool in_shim(const struct sight *s, uint64_t pc)
-{
-	return pc >= s->shim.lo && pc < s->shim.hi;
-}
-
 /* A handler returns to `mov $15, %rax; syscall`. */
 static bool is_restorer(pid_t pid, uint64_t pc)
 {
@@ -250,7 +245,7 @@ static bool find_call(void *arg, const struct user_regs_struct *r, bool interrup
 {
 	struct finding *f = arg;
 
-	if (in_shim(f->s, r->rip)) {
+	if (sight_is_shim(f->s, r->rip)) {
 		f->inner = *r;
 		return true;
 	}
@@ -264,7 +259,7 @@ void outside_find(struct outside *o, const struct sight *s, pid_t pid, struct us
 {
 	struct finding f = {.s = s, .inner = *r};
 
-	if (!in_shim(s, r->rip))
+	if (!sight_is_shim(s, r->rip))
 		return;
 	walk(o, s, pid, r, find_call, &f);
 	if (f.done)
@@ -277,7 +272,7 @@ bool outside_behind(struct outside *o, const struct sight *s, pid_t pid, struct 
 {
 	struct finding f = {.s = s};
 
-	if (in_shim(s, r->rip))
+	if (sight_is_shim(s, r->rip))
 		walk(o, s, pid, r, find_call, &f);
 	if (f.done)
 		*r = f.behind;
@@ -295,7 +290,7 @@ static bool find_outermost(void *arg, const struct user_regs_struct *r, bool int
 {
 	struct calling *c = arg;
 
-	if (in_shim(c->s, r->rip)) {
+	if (sight_is_shim(c->s, r->rip)) {
 		c->inner = *r;
 		c->in_shim = c->any = true;
 		return true;
@@ -332,7 +327,7 @@ struct hiding {
 static bool find_hidden(void *arg, const struct user_regs_struct *r, bool interrupted_there)
 {
 	struct hiding *h = arg;
-	bool shim = in_shim(h->s, r->rip);
+	bool shim = sight_is_shim(h->s, r->rip);
 
 	if (!h->frames)
 		h->rsp = r->rsp;
@@ -379,7 +374,7 @@ bool outside_is_within(struct outside *o, const struct sight *s, pid_t pid, cons
 	struct hiding h = {.s = s};
 
 	look_out(o, pid, r, &h);
-	return h.hidden || h.inner || (h.entered && in_shim(s, r->rip));
+	return h.hidden || h.inner || (h.entered && sight_is_shim(s, r->rip));
 }
 
 bool outside_sees(struct outside *o, const struct sight *s, struct gaze *g, pid_t pid, uint64_t before,

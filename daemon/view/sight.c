@@ -64,6 +64,11 @@ static bool in_libc(const struct sight *s, uint64_t pc)
 	return in(&s->libc, pc) || in(&s->loader, pc);
 }
 
+bool sight_is_shim(const struct sight *s, uint64_t pc)
+{
+	return in(&s->shim, pc);
+}
+
 bool sight_is_certain(const struct sight *s, uint64_t pc)
 {
 	return !in(&s->shim, pc) && !in_libc(s, pc);

@@ -28,6 +28,8 @@ struct gaze {
 int sight_find(pid_t pid, struct sight *s, struct err *e);
 /* A file whose code is not simply visible. path may have more behind it. */
 bool sight_knows(const char *path);
+/* The recorder's own code. */
+bool sight_is_shim(const struct sight *s, uint64_t pc);
 /* Visible wherever the thread came from: neither the shim nor what it calls. */
 bool sight_is_certain(const struct sight *s, uint64_t pc);
 /* A signal has come, and its handler is called next. */
