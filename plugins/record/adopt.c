@@ -9,6 +9,7 @@
  * Without CLONE_SETTLS the new one would have its creator's thread pointer, and the recorder would take it for that one.
  * So it gets a copy of what is there: its address depends on the thread's number alone.
  */
+#include "record/own_stack.h"
 #include "record/sys.h"
 #include "record/turn.h"
 
@@ -126,5 +127,5 @@ __asm__(".text\n"
 
 _Noreturn void adopt_exit(struct thr *t, long nr, long status)
 {
-	adopt_leave_on(t, nr, status, thread_alt_stack_end(t), leave);
+	adopt_leave_on(t, nr, status, own_stack_steps(t), leave);
 }

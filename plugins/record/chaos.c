@@ -18,6 +18,7 @@
  *    sleeps: whoever relies on a time to be long enough is wrong in some runs. If all are held, the first that is over goes on.
  */
 #include "record/chaos.h"
+#include "record/own_stack.h"
 #include "record/sys.h"
 
 #include <elf.h>
@@ -141,10 +142,14 @@ static uint64_t callers(const struct thr *t)
 	unsigned i = 0, found = 0;
 
 	__builtin_memset(chaos.frame, 0, sizeof(chaos.frame));
-	while (i < FRAMES_WORDS && sp[i] != t->caller)
-		i++;
-	if (i == FRAMES_WORDS)
-		return 0;
+	if (own_stack_has(t, sp)) {
+		sp = (const uint64_t *)own_stack_program_sp(t, sp) - 1;
+	} else {
+		while (i < FRAMES_WORDS && sp[i] != t->caller)
+			i++;
+		if (i == FRAMES_WORDS)
+			return 0;
+	}
 	for (sp += i, i = 1; i < CALLERS_WORDS && found < CALLERS; i++) {
 		/* the stack may end there */
 		if (!((uint64_t)&sp[i] % PAGE) && !sys_readable(&sp[i], 8))

@@ -60,7 +60,6 @@ uint64_t step_address(const ucontext_t *uc, uint64_t pc); /* that the instructio
 int step_is_shared(const ucontext_t *uc, uint64_t a); /* that address is not of the thread's stack, as far as can be told */
 /* May a computation be interrupted? Not with a lock of libc, which no event tells (nheld), nor inside a handler. */
 int step_lets_in(const struct thr *t);
-int step_on_shim_stack(const struct thr *t, const void *p);
 
 /* ---- chaos_hot.c: makes threads meet at one variable ---- */
 
@@ -70,7 +69,11 @@ void hot_see(uint64_t pc);
 void hot_event(struct thr *t); /* the owner of the turn has made one, or is before an acquire */
 void hot_arm(struct thr *t); /* it has got the turn */
 int hot_trap(const siginfo_t *si, ucontext_t *uc); /* 1: this SIGTRAP was such a breakpoint */
-void hot_resumes(const struct thr *t, uint64_t pc); /* it goes on here behind an interruption of another kind */
+/*
+ * It goes on here behind a PREEMPT. The breakpoint here, if there is one, is met again and counts as the first pass, as in a
+ * replay, where a debugger's breakpoint has to be met too (seek_found).
+ */
+void hot_resumes(const struct thr *t, ucontext_t *uc);
 int hot_holds(uint32_t ordinal); /* the one that is interrupted: until another one is about to access the same */
 
 #endif

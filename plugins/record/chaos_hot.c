@@ -26,6 +26,7 @@
  */
 #define MAX_HITS 96u
 #define MAX_STOPS 400u /* of a process: a replay takes some time to find each */
+#define FLAG_RESUME 0x10000 /* the processor passes over a breakpoint */
 #define PAGE 4096u
 #define MAX_INSN 15u
 #define BY_POINTER (1ull << 63) /* in a key: a member, not a variable */
@@ -39,8 +40,7 @@ struct access {
 struct thread_spots {
 	uint32_t set; /* hot.set when its breakpoints were set */
 	const uint8_t *cur; /* its log's, when counts began */
-	/* it was interrupted here in another way, which may not count as coming here, and has made no event since */
-	uint64_t resumed;
+	uint64_t resumed; /* it was interrupted here, and has made no event since */
 	const uint8_t *resumed_cur;
 	uint32_t hits; /* of this set */
 	uint32_t count[SPOTS];
@@ -301,21 +301,22 @@ int hot_init(uint64_t any_pc)
 
 /* ---- meetings ---- */
 
-static int is_resumed(const struct thr *t, uint64_t pc)
+/* Its first pass is that with which it goes on behind an interruption (hot_resumes): it was held there already. */
+static int is_resumed(const struct thr *t, uint32_t i)
 {
 	const struct thread_spots *o = &hot.of[t->ordinal];
 
-	return o->resumed == pc && o->resumed_cur == t->log.cur;
+	return o->count[i] == 1 && o->resumed == hot.spot[i].pc && o->resumed_cur == t->log.cur;
 }
 
 /* The address that t accesses here, if it may be held; 0: it may not. */
-static uint64_t accessed(const struct thr *t, const ucontext_t *uc, uint64_t insn)
+static uint64_t accessed(const struct thr *t, const ucontext_t *uc, uint32_t i)
 {
-	uint64_t pc = (uint64_t)uc->uc_mcontext.gregs[REG_RIP], a;
+	uint64_t a;
 
-	if (!step_lets_in(t) || t->depth || point_in_middle(uc) || is_resumed(t, pc))
+	if (!step_lets_in(t) || t->depth || point_in_middle(uc) || is_resumed(t, i))
 		return 0;
-	a = step_address(uc, insn);
+	a = step_address(uc, hot.spot[i].insn);
 	return step_is_shared(uc, a) ? a : 0;
 }
 
@@ -367,20 +368,23 @@ int hot_trap(const siginfo_t *si, ucontext_t *uc)
 		clear_spots(t);
 		forget(hot.spot[i].key);
 	}
-	address = accessed(t, uc, hot.spot[i].insn);
-	if (!address || hot.stops >= MAX_STOPS || !step_on_shim_stack(t, uc) || !decide(t, i, address))
+	address = accessed(t, uc, i);
+	if (!address || hot.stops >= MAX_STOPS || !decide(t, i, address))
 		return 1;
 	hot.stops++;
 	hot.asked = t->ordinal;
 	hot.address = address; /* nobody else is held any more */
 	t->place_hits = o->count[i];
-	interrupt_move(t, uc);
+	interrupt_take(t, uc);
 	return 1;
 }
 
-void hot_resumes(const struct thr *t, uint64_t pc)
+void hot_resumes(const struct thr *t, ucontext_t *uc)
 {
-	hot.of[t->ordinal].resumed = pc;
+	greg_t *g = uc->uc_mcontext.gregs;
+
+	g[REG_EFL] &= ~(greg_t)FLAG_RESUME;
+	hot.of[t->ordinal].resumed = (uint64_t)g[REG_RIP];
 	hot.of[t->ordinal].resumed_cur = t->log.cur;
 }
 

@@ -13,6 +13,7 @@
  */
 #include "record/chaos.h"
 #include "record/insn.h"
+#include "record/own_stack.h"
 #include "record/point.h"
 #include "record/sigaction.h"
 
@@ -21,12 +22,10 @@
 #include <sys/auxv.h>
 
 #define FLAG_TRACE 0x100
-#define TRAP_TRACE_ 2
 #define MAX_PATH 1024u /* accesses */
 #define MAX_STEPS 4096u /* all, of one computation */
 #define MAX_ALL 60000u /* of a process: a step takes some microseconds */
 #define STACK_BYTES (1ull << 20) /* from its pointer on: not shared, as a rule */
-#define RED_ZONE 128u
 
 struct text {
 	uint64_t lo, hi;
@@ -39,8 +38,8 @@ static struct {
 	struct thr *t; /* whose computation; NULL: none */
 	const uint8_t *cur; /* its log's, at the start */
 	uint32_t steps, n;
+	const uint8_t *last; /* the instruction that it runs; NULL: not known */
 	int outside; /* it has left the recorder */
-	greg_t *flags; /* in the frame of the trapped call before, which is left below the program's stack; NULL: none */
 	uint64_t path[MAX_PATH];
 } step;
 
@@ -153,13 +152,12 @@ void step_begin(struct thr *t, ucontext_t *uc)
 	step.cur = t->log.cur;
 	step.steps = step.n = 0;
 	step.outside = 0;
-	step.flags = 0;
+	step.last = uc ? (const uint8_t *)uc->uc_mcontext.gregs[REG_RIP] : 0;
 	if (!uc) {
 		step_flag();
 		return;
 	}
-	step.flags = &uc->uc_mcontext.gregs[REG_EFL];
-	*step.flags |= FLAG_TRACE;
+	uc->uc_mcontext.gregs[REG_EFL] |= FLAG_TRACE;
 	look_at(t, uc); /* it comes there without a step: that is no place to stop, an event ends here */
 }
 
@@ -171,7 +169,6 @@ int step_runs(const struct thr *t)
 void step_cancel(ucontext_t *uc)
 {
 	step.t = 0;
-	step.flags = 0;
 	uc->uc_mcontext.gregs[REG_EFL] &= ~(greg_t)FLAG_TRACE;
 }
 
@@ -206,31 +203,23 @@ static uint64_t count_hits(uint64_t pc)
 	return n;
 }
 
-int step_on_shim_stack(const struct thr *t, const void *p)
-{
-	return (uint64_t)p >= thread_tls_room(t) && (uint64_t)p < thread_alt_stack_end(t);
-}
-
 int step_trap(siginfo_t *si, ucontext_t *uc)
 {
 	struct thr *t = self;
 
-	if (si->si_code != TRAP_TRACE_ || !t)
+	if (!t || !insn_stepped(si->si_code, (uint64_t)uc->uc_mcontext.gregs[REG_EFL], step.t == t ? step.last : 0))
 		return 0;
-	if (step.flags) /* as a replay leaves it */
-		*step.flags &= ~(greg_t)FLAG_TRACE;
-	step.flags = 0;
-	/* on a stack of the program's this frame would be in what the recorder wipes */
-	if (!step_on_shim_stack(t, uc) || step.t != t || step.cur != t->log.cur || ++step.steps > MAX_STEPS || has_called(t, uc)) {
+	if (step.t != t || step.cur != t->log.cur || ++step.steps > MAX_STEPS || has_called(t, uc)) {
 		step_cancel(uc);
 		return 1;
 	}
 	step.all++;
 	skip_wiping(uc);
+	step.last = (const uint8_t *)uc->uc_mcontext.gregs[REG_RIP];
 	if (!look_at(t, uc))
 		return 1;
 	t->place_hits = count_hits(step.path[step.n - 1]);
 	step_cancel(uc);
-	interrupt_move(t, uc);
+	interrupt_take(t, uc);
 	return 1;
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* exec.c: exec: is the next program one that can be recorded, and what does it need so that it is? */
 #include "record/group.h"
-#include "record/shim.h"
+#include "record/sys.h"
 
 #include "launch/auxv.h"
 #include "launch/notes.h"
@@ -346,6 +346,18 @@ static char **build_env(char *const *envp, int ours)
 
 #define PATH_BYTES 4000u /* that the log tells */
 
+/* Where it is not, the kernel says so. */
+static int is_list(char *const *v)
+{
+	for (; v; v++) {
+		if (!sys_readable(v, sizeof(*v)) || (*v && !sys_readable(*v, 1)))
+			return 0;
+		if (!*v)
+			break;
+	}
+	return 1;
+}
+
 static void rec_exec(struct thr *t, const char *path)
 {
 	if (ev_bytes(t, RLOG_EXEC, 0, 0, path, strnlen(path, PATH_BYTES)) == 0)
@@ -363,8 +375,8 @@ long proc_exec(struct thr *t, long nr, const long *a)
 	char **env;
 	int kind;
 
-	if ((uintptr_t)path < 4096)
-		return -14;
+	if (!sys_readable(path, 1))
+		return -14; /* EFAULT */
 	if (nr == SYS_execveat && !*path) {
 		p = fmt_str(fdpath, fdpath + sizeof(fdpath), "/proc/self/fd/");
 		fmt_dec(p, fdpath + sizeof(fdpath), (uint64_t)a[0], 1);
@@ -384,7 +396,7 @@ long proc_exec(struct thr *t, long nr, const long *a)
 		gil_block(t);
 	else
 		group_leave();
-	if (raw2(SYS_access, path, 1 /* X_OK */) == 0) {
+	if (is_list(envp) && raw2(SYS_access, path, 1 /* X_OK */) == 0) {
 		kind = exec_kind(path, 0);
 		if (kind == EXEC_OK && !shim_is_readable())
 			kind = EXEC_HIDDEN;

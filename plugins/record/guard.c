@@ -12,6 +12,12 @@ static int is_done(const uint64_t *guard)
 	return __atomic_load_n((const uint8_t *)guard, __ATOMIC_ACQUIRE);
 }
 
+/* libstdc++: another thread is at it */
+static int is_pending(const uint64_t *guard)
+{
+	return __atomic_load_n((const uint8_t *)guard + 1, __ATOMIC_RELAXED) & 1;
+}
+
 LIBC(int, __cxa_guard_acquire, (uint64_t *guard))
 {
 	int (*acquire)(uint64_t *) = REAL_LATE(__cxa_guard_acquire);
@@ -26,6 +32,8 @@ LIBC(int, __cxa_guard_acquire, (uint64_t *guard))
 		turn_peek(t, &r);
 		ret = is_done(guard) ? 0 : acquire(guard);
 	} else {
+		if (is_pending(guard))
+			wait_is_seen(t);
 		wait_begin(t); /* another thread may be at it */
 		ret = acquire(guard);
 		wait_end(t);

@@ -2,10 +2,20 @@
 /* holes.c: see holes.h. An entry is one word, so that threads need no lock: of two that meet, one may be forgotten. */
 #include "record/holes.h"
 
-#define ADDRESS_BITS 47
+#include "record/shim.h"
+
+#define ADDRESS_BITS SHIM_HOLE_BITS
 #define PROBES 16u
 
-static uint64_t holes[HOLES_MAX]; /* the address, and the bytes above it; 0: none */
+static uint64_t unseen[HOLES_MAX], *holes = unseen; /* the address, and the bytes above it; 0: none */
+
+void holes_init(void)
+{
+	void *m = raw_mmap((void *)SHIM_HOLES_ADDR, sizeof(unseen), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0);
+
+	if (!raw_failed(m))
+		holes = m;
+}
 
 static uint64_t *slot(uint64_t addr, uint32_t probe)
 {

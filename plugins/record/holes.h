@@ -9,11 +9,16 @@
 
 #include <stdint.h>
 
+#include "rlog/replay.h"
+
 struct hole {
 	uint64_t lo, hi; /* multiples of 8 */
 };
 
-#define HOLES_MAX 512u
+#define HOLES_MAX SHIM_HOLES
+
+/* Recording: where a debugger of the live process finds them (rlog/replay.h). Before that, and in a replay, they are elsewhere. */
+void holes_init(void);
 
 /* Recording, any thread, at each wait: cheap beside that. If there are too many, some are forgotten. */
 void holes_add(const void *obj, uint64_t bytes);

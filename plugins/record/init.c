@@ -7,6 +7,9 @@
  * those of all other libraries (-z initfirst).
  */
 #include "record/group.h"
+#include "record/holes.h"
+#include "record/own_stack.h"
+#include "record/sig_queue.h"
 #include "record/sys.h"
 #include "record/walk.h"
 
@@ -243,37 +246,16 @@ static int script_args(const char *execfn, int argc, char **argv)
 	return 0;
 }
 
-static int identify(int fd, uint64_t *id)
-{
-	uint64_t st[18];
-
-	if (raw2(SYS_fstat, fd, st) < 0)
-		return -1;
-	id[0] = st[0];
-	id[1] = st[1];
-	id[2] = st[5]; /* st_rdev */
-	return 0;
-}
-
 /* Which descriptors are the recording's standard output and error? The first process says what those are. */
 static uint64_t find_outputs(void)
 {
-	uint64_t (*want)[3] = G.control->output, map = RLOG_OUTPUTS_KNOWN, id[3];
+	uint64_t map = RLOG_OUTPUTS_KNOWN;
 
 	for (int fd = 1; G.process == 1 && fd <= 2; fd++)
-		if (identify(fd, want[fd - 1]))
-			memset(want[fd - 1], 0, sizeof(want[0]));
-	for (int fd = 0; fd < 16; fd++) {
-		int first = fd == 2; /* when both are the same file */
-
-		if (identify(fd, id))
-			continue;
-		for (int i = 0; i < 2; i++)
-			if (!memcmp(id, want[i ^ first], sizeof(id))) {
-				map |= (uint64_t)((i ^ first) + 1) << (2 * fd);
-				break;
-			}
-	}
+		if (sys_show_identify(fd, G.control->output[fd - 1]))
+			memset(G.control->output[fd - 1], 0, sizeof(G.control->output[0]));
+	for (int fd = 0; fd < 16; fd++)
+		map |= (uint64_t)sys_show_output(fd, fd == 2) << (2 * fd);
 	return map;
 }
 
@@ -456,7 +438,8 @@ static void start_record(uint32_t parent, int argc, char **argv, char **envp)
 		gil_init(self);
 	if (G.serial)
 		tsc_begin(self);
-	thread_add_alt_stack(self);
+	own_stack_map(self);
+	own_stack_use(self);
 	arm_thread(self);
 }
 
@@ -486,7 +469,8 @@ static void start_replay(char **argv)
 	if (turn_map_log(self))
 		shim_fail("cannot map the log of the first thread");
 	self->tid = G.pid;
-	thread_add_alt_stack(self);
+	own_stack_map(self);
+	own_stack_use(self);
 	G.ctl->tid[1] = self->tid;
 	if (G.sched->slots) {
 		G.ctl->slot = 0;
@@ -525,10 +509,12 @@ __attribute__((noinline)) static void init_image(int argc, char **argv, char **e
 	adopt_init();
 	thread_find_rseq();
 	thread_leave_rseq();
-	if (fred[5] == 'r')
+	if (fred[5] == 'r') {
+		holes_init();
 		start_record(parent, argc, argv, envp);
-	else
+	} else {
 		start_replay(argv);
+	}
 	env_hide(envp);
 	if (!G.mode) {
 		self->depth = 0;
@@ -558,9 +544,9 @@ void init_fork_child(struct thr *t, uint32_t process, uint32_t parent)
 	n->ordinal = 1;
 	G.pid = G.shown_pid = (int)raw0(SYS_getpid);
 	n->tid = G.pid;
-	n->pending = 0;
+	sig_queue_drop(n);
+	G.waits_told = 0;
 	n->late_timer = n->late_armed = n->preempt = n->poked = n->seeking = 0;
-	n->late_sp = 0;
 	n->undone = 0;
 	self = n;
 	lib_fork_child(was, n);

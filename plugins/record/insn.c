@@ -234,6 +234,7 @@ void insn_decode(const uint8_t *p, struct insn *i)
 	form = opcode(&r, i);
 	operands(&r, i, form);
 	i->len = (uint8_t)r.at;
+	i->map = (uint8_t)r.map;
 	i->kind = r.at > 15 || (r.addr32 && i->rip_at) ? INSN_STOP : kind_of(&r, i, form);
 	if (i->kind == INSN_RET)
 		i->target = i->imm_len ? (uint64_t)(p[i->imm_at] | p[i->imm_at + 1] << 8) : 0;
@@ -287,4 +288,86 @@ uint64_t insn_address(const uint8_t *p, const struct insn *i, const uint64_t *re
 	else if (mod == 2 || (!mod && base == 5))
 		a += (uint64_t)(int64_t)read32(at);
 	return a;
+}
+
+#define TRAP_BRKPT_ 1 /* libc's headers have these in an enum */
+#define TRAP_TRACE_ 2
+#define TRAP_HWBKPT_ 4
+#define FLAG_TRACE 0x100
+#define INT1 0xf1
+
+int insn_stepped(int si_code, uint64_t flags, const uint8_t *last)
+{
+	if (si_code == TRAP_TRACE_)
+		return 1;
+	if (!(flags & FLAG_TRACE))
+		return 0;
+	return si_code == TRAP_HWBKPT_ || (si_code == TRAP_BRKPT_ && !(last && *last == INT1));
+}
+
+/*
+ * Which write, by opcode. '.' does not   r only reads its operand   w may write it, if that is memory   i writes whatever its operand is
+ * c reads if the middle of ModRM is 7   t reads if it is 0 or 1, or from 4 on   b reads if it is 4   p pushes if it is 6
+ * What is not known for certain is a w: to look in vain costs little.
+ */
+static const char writes_one[] = "wwrr..ww" "wwrr..ww" /* 00 */
+				 "wwrr..ww" "wwrr..ww" /* 10 */
+				 "wwrr...." "wwrr...." /* 20 */
+				 "wwrr...." "rrrr...." /* 30 */
+				 "........" "........" /* 40 */
+				 "iiiiiiii" "........" /* 50: push, pop */
+				 "...r...." "irir...." /* 60 */
+				 "........" "........" /* 70 */
+				 "ccwcrrww" "wwrrwrrw" /* 80 */
+				 "........" "....i..." /* 90: pushf */
+				 "..iiii.." "..ii...." /* a0 */
+				 "........" "........" /* b0 */
+				 "ww....ww" "i......." /* c0: enter */
+				 "wwww...." "rwwwrwww" /* d0 */
+				 "........" "........" /* e0 */
+				 "......tt" "......wp"; /* f0 */
+
+static const char writes_two[] = "wwrrwwww" "wwwwwrww" /* 00 */
+				 "rwrwrrrw" "rrrrrrrr" /* 10 */
+				 "wwwwwwww" "rwrwrrrr" /* 20 */
+				 "wwwwwwww" "wwwwwwww" /* 30 */
+				 "rrrrrrrr" "rrrrrrrr" /* 40 */
+				 "rrrrrrrr" "rrrrrrrr" /* 50 */
+				 "rrrrrrrr" "rrrrrrrr" /* 60 */
+				 "rrrrrrr." "wwwwrrww" /* 70 */
+				 "........" "........" /* 80 */
+				 "wwwwwwww" "wwwwwwww" /* 90 */
+				 "i..rwwww" "i..wwwwr" /* a0: push */
+				 "wwwwwwrr" "rwbwrrrr" /* b0 */
+				 "wwrwrrrw" "........" /* c0 */
+				 "rrrrrrwr" "rrrrrrrr" /* d0 */
+				 "rrrrrrrw" "rrrrrrrr" /* e0 */
+				 "rrrrrrri" "rrrrrrrr"; /* f0: maskmov */
+
+int insn_may_write(const uint8_t *p, const struct insn *i)
+{
+	int memory = i->modrm_at && p[i->modrm_at] >> 6 != 3;
+	unsigned middle = i->modrm_at ? p[i->modrm_at] >> 3 & 7 : 0;
+
+	if (i->kind == INSN_CALL || i->kind == INSN_CALL_BY)
+		return 1;
+	if (i->kind != INSN_PLAIN)
+		return 0;
+	switch (i->map == 0 ? writes_one[i->op] : i->map == MAP_0F ? writes_two[i->op] : 'w') {
+	case '.':
+	case 'r':
+		return 0;
+	case 'i':
+		return 1;
+	case 'c':
+		return memory && middle != 7;
+	case 't':
+		return memory && (middle == 2 || middle == 3);
+	case 'b':
+		return memory && middle != 4;
+	case 'p':
+		return memory || middle == 6;
+	default:
+		return memory;
+	}
 }

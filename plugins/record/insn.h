@@ -22,6 +22,7 @@ struct insn {
 	uint8_t len; /* bytes */
 	uint8_t rex; /* 0: none */
 	uint8_t op; /* the last byte of the opcode */
+	uint8_t map; /* which opcode map: 0: one byte; 1: 0f; 2: 0f 38; 3: 0f 3a; others behind EVEX */
 	/* offsets; 0: there is none */
 	uint8_t op_at, modrm_at;
 	uint8_t rip_at; /* 4 bytes: distance of a RIP-relative operand */
@@ -37,5 +38,14 @@ void insn_decode(const uint8_t *p, struct insn *i);
  * numbers them, from rax to r15. Not for those whose registers are vectors (gathers), nor what stands in no ModRM byte.
  */
 uint64_t insn_address(const uint8_t *p, const struct insn *i, const uint64_t *reg);
+/* Can it write to memory? 0: certainly not. Of calls: they do. */
+int insn_may_write(const uint8_t *p, const struct insn *i);
+
+/*
+ * Was a SIGTRAP with this si_code, and these flags in its frame, a step by the trap flag? last: the instruction before, NULL: not
+ * known. In virtual machines the bit that tells a step (DR6.BS) is lost now and then: the kernel then takes it for an int1,
+ * TRAP_BRKPT, or for a breakpoint.
+ */
+int insn_stepped(int si_code, uint64_t flags, const uint8_t *last);
 
 #endif

@@ -3,12 +3,13 @@
  * interrupt.c: recording: interrupts a computation that makes no events, for a signal that waits for one or for
  * another thread that does (serial mode), and logs a PREEMPT with the place, which a replay finds again (seek.c).
  *
- * SIG_PREEMPT comes from a timer or from a thread that waits. Its handler runs on the shim's signal stack, so
- * that a look at a bad moment leaves nothing on the program's. At a good one the signal is sent again, now for
- * the program's stack: from there other threads and handlers can run.
+ * SIG_PREEMPT comes from a timer or from a thread that waits. Its handler runs on the recorder's own stack (own_stack.h): from
+ * there other threads can run, and handlers below what the program has on its stack.
  */
 #include "record/chaos.h"
+#include "record/own_stack.h"
 #include "record/point.h"
+#include "record/sigaction.h"
 
 #include <time.h>
 
@@ -144,24 +145,24 @@ static int log_counted(struct thr *t, const ucontext_t *uc)
 	return write_place(t, &at, sizeof(at));
 }
 
-static void take(struct thr *t, const ucontext_t *uc)
+void interrupt_take(struct thr *t, ucontext_t *uc)
 {
-	uint64_t mask = SIG_BIT(SIG_PREEMPT);
+	uint64_t mask = SIG_OURS;
 	int counted = t->place_hits != 0, preempt = t->preempt || counted;
 
+	own_stack_enter(t, uc);
 	t->depth = 1;
 	t->selector = 0;
 	interrupt_disarm(t);
 	t->preempt = 0;
 	if ((counted ? log_counted(t, uc) : log_place(t, uc)) == 0) {
-		if (G.chaos && !counted)
-			hot_resumes(t, (uint64_t)uc->uc_mcontext.gregs[REG_RIP]);
 		raw4(SYS_rt_sigprocmask, SIG_UNBLOCK, &mask, 0, 8);
 		if (preempt)
 			gil_preempt(t);
-		t->late_sp = (uint64_t)uc->uc_mcontext.gregs[REG_RSP];
 		sig_deliver_pending(t);
 		t = self;
+		if (G.chaos)
+			hot_resumes(t, uc);
 	}
 	t->depth = 0;
 	t->selector = 1;
@@ -174,31 +175,7 @@ int interrupt_in_shim(const ucontext_t *uc)
 	return pc >= G.text_lo && pc < G.text_hi;
 }
 
-int interrupt_on_its_stack(const ucontext_t *uc)
-{
-	uint64_t sp = (uint64_t)uc->uc_mcontext.gregs[REG_RSP];
-	stack_t ss = {0};
-
-	raw2(SYS_sigaltstack, 0, &ss);
-	return !(ss.ss_flags & SS_ONSTACK) || sp - (uint64_t)ss.ss_sp < ss.ss_size;
-}
-
-int interrupt_move(struct thr *t, const ucontext_t *uc)
-{
-	uint64_t mask = SIG_BIT(SIG_PREEMPT);
-
-	if (interrupt_on_its_stack(uc)) {
-		interrupt_arm_trap(SA_ONSTACK);
-		return 0;
-	}
-	t->poked = 1;
-	raw4(SYS_rt_sigprocmask, SIG_BLOCK, &mask, 0, 8); /* until this handler returns */
-	interrupt_arm_trap(0);
-	raw3(SYS_tgkill, raw0(SYS_getpid), raw0(SYS_gettid), SIG_PREEMPT);
-	return 1;
-}
-
-static void tick(struct thr *t, const ucontext_t *uc)
+static void tick(struct thr *t, ucontext_t *uc)
 {
 	if (t->preempt && !gil_wanted(t))
 		t->preempt = 0;
@@ -214,8 +191,7 @@ static void tick(struct thr *t, const ucontext_t *uc)
 		set_timer(t, SOON_NS, AGAIN_NS);
 		return;
 	}
-	if (!interrupt_move(t, uc))
-		take(t, uc);
+	interrupt_take(t, uc);
 }
 
 /* The program may use this signal too. */
@@ -247,13 +223,6 @@ void interrupt_handler(int sig, siginfo_t *si, void *ucv)
 
 	if (t && G.mode == SHIM_REPLAY) {
 		seek_tick(t, ucv);
-		return;
-	}
-	if (t && t->place_hits) {
-		if (!interrupt_move(t, ucv)) {
-			t->poked = 0;
-			take(t, ucv);
-		}
 		return;
 	}
 	if (!is_ours(t, si)) {

@@ -3,7 +3,7 @@
  * lend.c: replay: locks inside libc, which no event tells: what a thread does that has to wait for one. See
  * turn.c for the turn.
  */
-#include "record/shim.h"
+#include "record/sys.h"
 
 #include "record/turn.h"
 
@@ -14,26 +14,23 @@
  * A thread past its EXIT needs a lock that another one holds (pthread_kill does, over its system call): the
  * others must not wait for its death. Who joins it later waits for real.
  */
-static const uint32_t *late[64];
-static unsigned late_count;
-
 static void dying_late(struct thr *t)
 {
 	uint32_t *word = 0;
 
-	(void)t;
 	raw2(SYS_prctl, 40 /* PR_GET_TID_ADDRESS */, &word);
 	if (!word || G.ctl->dying != (uint64_t)word)
 		return;
-	late[late_count++ % 64] = word;
+	t->late_word = word;
 	G.ctl->dying = 0;
 	raw_futex_wake(word, 0x7fffffff);
 }
 
-static int is_late(const uint32_t *word)
+/* The word may be another thread's by now: its number tells. */
+static int is_late(const uint32_t *word, uint32_t tid)
 {
-	for (unsigned i = 0; i < 64; i++)
-		if (late[i] == word)
+	for (uint32_t i = 1; i < G.next_thread && i < RLOG_MAX_THREADS; i++)
+		if (G.thr[i].late_word == word && (uint32_t)G.thr[i].tid == tid)
 			return 1;
 	return 0;
 }
@@ -139,7 +136,7 @@ static long lend_until(struct thr *t, uint32_t *word, uint32_t val, const void *
 			return -11; /* EAGAIN */
 		if (lend_woken == word)
 			return 0;
-		if (!moved && is_late(word))
+		if (!moved && is_late(word, val))
 			return raw4(SYS_futex, word, FUTEX_WAIT, val, timeout);
 		if (timeout && !moved)
 			return -110; /* ETIMEDOUT */
@@ -200,6 +197,8 @@ long turn_futex(struct thr *t, const long *a)
 	int op = (int)a[1] & 127, waits = op == FUTEX_WAIT || op == FUTEX_WAIT_BITSET;
 	long ret;
 
+	if (G.mode == SHIM_REPLAY && waits && !sys_readable((const void *)a[0], 4))
+		return -14; /* EFAULT */
 	if (G.mode == SHIM_REPLAY && t && t->exited && waits)
 		dying_late(t);
 	if (G.mode == SHIM_REPLAY && t && !t->exited && waits && turn_parallel())

@@ -53,6 +53,7 @@ static void lock_take(struct thr *t, struct lib_lock *l)
 			if (G.mode == SHIM_REPLAY)
 				held_by_another(t, l);
 			wait_of(t, l, WAIT_LIBC);
+			wait_is_seen(t);
 			wait_begin(t);
 			lock_wait(l);
 			wait_end(t);
@@ -67,30 +68,62 @@ static void file_take(struct thr *t, FILE *f)
 	if (REAL(ftrylockfile)(f) == 0)
 		return;
 	wait_of(t, f, WAIT_LIBC);
+	wait_is_seen(t);
 	wait_begin(t);
 	REAL(flockfile)(f);
 	wait_end(t);
 }
 
+/* Calls in calls, as a walk of libraries in another one, or a stream that writes to another one: those have an area of their own. */
+#define MORE_MAX ((int)(SHIM_HELD_SIZE / sizeof(struct lib_held)))
+
+static struct lib_held *held_at(struct thr *t, int i)
+{
+	return i < LIB_HELD ? &t->held[i] : &t->held_more[i - LIB_HELD];
+}
+
+static int has_room(struct thr *t)
+{
+	struct lib_held *more = (struct lib_held *)(SHIM_HELD_ADDR + t->ordinal * SHIM_HELD_SIZE);
+
+	if (likely(t->nheld < LIB_HELD))
+		return 1;
+	if (!t->held_more && !raw_failed(raw_mmap(more, SHIM_HELD_SIZE, PROT_READ | PROT_WRITE,
+						  MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0)))
+		t->held_more = more;
+	return t->held_more && t->nheld - LIB_HELD < MORE_MAX;
+}
+
 static void hold(struct thr *t, struct lib_lock *l, FILE *f)
 {
-	if (t->nheld < LIB_HELD) {
-		t->held[t->nheld].lock = l;
-		t->held[t->nheld].file = f;
+	if (!has_room(t)) {
+		t->unheld++;
+		return;
 	}
+	held_at(t, t->nheld)->lock = l;
+	held_at(t, t->nheld)->file = f;
 	t->nheld++;
 }
 
 static void drop(struct thr *t, const struct lib_lock *l, const FILE *f)
 {
-	int i = t->nheld < LIB_HELD ? t->nheld : LIB_HELD;
+	int i = t->nheld;
 
-	while (--i >= 0 && (t->held[i].lock != l || t->held[i].file != f))
+	while (--i >= 0 && (held_at(t, i)->lock != l || held_at(t, i)->file != f))
 		;
-	if (t->nheld)
-		t->nheld--;
-	for (; i >= 0 && i < t->nheld && i + 1 < LIB_HELD; i++)
-		t->held[i] = t->held[i + 1];
+	if (i < 0 || t->unheld) { /* the innermost, which there was no memory for */
+		t->unheld -= t->unheld > 0;
+		return;
+	}
+	for (t->nheld--; i < t->nheld; i++)
+		*held_at(t, i) = *held_at(t, i + 1);
+}
+
+static void take_turn(struct thr *t, const void *obj)
+{
+	wait_is_shown(t, obj, WAIT_LIBC);
+	ev(t, RLOG_LIB_LOCK, obj, 0, 0);
+	wait_was_shown(t);
 }
 
 /* The event of a lock or of a FILE, with the lock taken behind it. */
@@ -99,7 +132,7 @@ static void acquire(struct thr *t, struct lib_lock *l, FILE *f)
 	const void *obj = f ? (void *)f : (void *)l;
 
 	if (G.mode == SHIM_REPLAY)
-		ev(t, RLOG_LIB_LOCK, obj, 0, 0);
+		take_turn(t, obj);
 	if (f)
 		file_take(t, f);
 	else
@@ -295,13 +328,14 @@ int lib_file_trylock(FILE *f)
 
 void lib_thread_end(struct thr *t)
 {
-	while (t->nheld > LIB_HELD)
-		t->nheld--;
 	while (t->nheld > 0) {
-		struct lib_held h = t->held[--t->nheld];
+		struct lib_held h = *held_at(t, --t->nheld);
 
 		release(t, h.lock, h.file);
 	}
+	if (t->held_more)
+		raw2(SYS_munmap, t->held_more, SHIM_HELD_SIZE);
+	t->held_more = 0;
 }
 
 /* Only the forking thread lives on in the child; libc renews the locks of FILEs. */

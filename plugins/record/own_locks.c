@@ -15,7 +15,7 @@
  * A conservative collector of garbage, which has locks of its own too, stops the other threads anywhere and looks for
  * pointers on their stacks.
  */
-#include "record/shim.h"
+#include "record/own_stack.h"
 
 #include <elf.h>
 #include <link.h>
@@ -140,6 +140,11 @@ static const char *find(void)
 	return 0;
 }
 
+static void find_for(void *who)
+{
+	*(const char **)who = find();
+}
+
 void own_locks_look(struct thr *t)
 {
 	const char *who;
@@ -151,7 +156,7 @@ void own_locks_look(struct thr *t)
 	}
 	if (G.mode != SHIM_RECORD || G.serial)
 		return;
-	who = find();
+	own_stack_call(t, find_for, &who);
 	if (!who)
 		return;
 	p = fmt_str(text, text + sizeof(text), "one thread ran at a time, because of the locks of its own in ");
@@ -163,10 +168,10 @@ void own_locks_look(struct thr *t)
 /* The text of libc, whose locks make no events of their own, but its function syscall(). */
 static int in_libc(uint64_t pc)
 {
-	static uint64_t lo, hi;
+	static uint64_t lo, hi; /* lo is set last: other threads look, too */
 	uint64_t fn = (uint64_t)REAL(syscall);
 
-	if (!lo) {
+	if (!__atomic_load_n(&lo, __ATOMIC_ACQUIRE)) {
 		const struct link_map *m = _r_debug.r_map;
 		const Elf64_Ehdr *eh;
 		const Elf64_Phdr *ph;
@@ -179,8 +184,8 @@ static int in_libc(uint64_t pc)
 		ph = (const void *)(m->l_addr + eh->e_phoff);
 		for (int i = 0; i < eh->e_phnum; i++)
 			if (ph[i].p_type == PT_LOAD && (ph[i].p_flags & PF_X)) {
-				lo = m->l_addr + ph[i].p_vaddr;
-				hi = lo + ph[i].p_memsz;
+				hi = m->l_addr + ph[i].p_vaddr + ph[i].p_memsz;
+				__atomic_store_n(&lo, m->l_addr + ph[i].p_vaddr, __ATOMIC_RELEASE);
 			}
 	}
 	return pc >= lo && pc < hi && !(pc >= fn && pc < fn + NEAR);

@@ -3,6 +3,7 @@
 #include "record/point.h"
 
 #include "record/holes.h"
+#include "record/own_stack.h"
 #include "record/sys.h"
 
 #include <linux/hw_breakpoint.h>
@@ -18,7 +19,6 @@
 #define REGIONS (LINES + 16)
 #define STACK_BYTES 16384u
 #define STACK_POINTERS 1024u /* bytes of the stack whose words may be pointers */
-#define RED_ZONE 128u
 #define DATA_BYTES 8192u
 #define PAGE 4096u
 #define STACK_BLOCKS 64u /* of the stack behind that; as many of the data behind DATA_BYTES */
@@ -188,15 +188,12 @@ uint64_t point_hash(uint64_t addr, uint64_t bytes)
 }
 
 /* The program is not on it: what handlers have left there differs. */
-static void find_alt_stack(struct look *l)
+static void find_alt_stack(struct look *l, const struct thr *t, uint64_t sp)
 {
-	stack_t ss = {0};
-
-	l->alt_lo = l->alt_end = 0;
-	if (raw2(SYS_sigaltstack, 0, &ss) || (ss.ss_flags & (SS_DISABLE | SS_ONSTACK)))
-		return;
-	l->alt_lo = (uint64_t)ss.ss_sp;
-	l->alt_end = l->alt_lo + ss.ss_size;
+	l->alt_lo = (uint64_t)t->alt.ss_sp;
+	l->alt_end = l->alt_lo + t->alt.ss_size;
+	if (sp >= l->alt_lo && sp < l->alt_end)
+		l->alt_lo = l->alt_end = 0;
 }
 
 static void add_block(struct look *l, uint64_t lo, uint64_t hi)
@@ -321,7 +318,7 @@ static void choose_regions(struct look *l, const uint64_t *regs, int alone)
 	stack = find_range(l, sp);
 	if (!stack)
 		return;
-	find_alt_stack(l);
+	find_alt_stack(l, self, regs[REG_RSP]);
 	end = sp + STACK_BYTES < stack->hi ? sp + STACK_BYTES : stack->hi;
 	add_region(l, sp, end);
 	add_blocks(l, end, stack->hi, STACK_BLOCKS);

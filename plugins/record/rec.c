@@ -7,7 +7,7 @@
  * mapping make it, since the file system gets many at once. When recording fails the log simply ends; the program
  * goes on unrecorded.
  */
-#include "record/shim.h"
+#include "record/own_stack.h"
 
 #include <sys/uio.h>
 
@@ -221,21 +221,41 @@ int log_open(struct thr *t)
 	return 0;
 }
 
+struct more {
+	struct thr *t;
+	uint64_t off, need;
+	int ret;
+};
+
+static void map_more(void *arg)
+{
+	struct more *m = arg;
+
+	m->ret = log_map(m->t, m->off, m->need, 0);
+}
+
+static __attribute__((noinline)) uint8_t *next_window(struct thr *t, uint64_t n)
+{
+	struct log *l = &t->log;
+	uint64_t at = l->base_off + (uint64_t)(l->cur - l->base);
+	struct more m = {t, at & ~4095ull, n + 1, 0};
+
+	own_stack_call(t, map_more, &m);
+	if (m.ret)
+		return 0;
+	l->cur = l->base + (at - m.off);
+	return l->cur;
+}
+
 uint8_t *log_reserve(struct thr *t, uint64_t n)
 {
 	struct log *l = &t->log;
-	uint64_t at, off;
 
 	if (likely((uint64_t)(l->end - l->cur) > n + 1))
 		return l->cur;
 	if (!l->base || G.mode != SHIM_RECORD)
 		return 0;
-	at = l->base_off + (uint64_t)(l->cur - l->base);
-	off = at & ~4095ull;
-	if (log_map(t, off, n + 1, 0))
-		return 0;
-	l->cur = l->base + (at - off);
-	return l->cur;
+	return next_window(t, n);
 }
 
 /* One that was taken back, or a new one. */
@@ -301,11 +321,19 @@ static int describe(const struct map *m, void *arg)
 	return 1;
 }
 
+static void describe_place(void *at)
+{
+	maps_each(describe, at);
+}
+
 void describe_caller(uint64_t pc, char *out, unsigned n)
 {
 	struct place at = {pc, out, out + n};
 	char *p = fmt_str(out, at.end, "0x");
 
 	fmt_hex(p, at.end, pc);
-	maps_each(describe, &at);
+	if (self)
+		own_stack_call(self, describe_place, &at);
+	else
+		describe_place(&at);
 }

@@ -269,6 +269,19 @@ void refs_fork_child(void)
 
 /* ---- replay ---- */
 
+/* What the kernel writes, no debug register sees: the same bytes are stored once more, so that a watchpoint there is met. */
+static void touch(uint8_t *p, uint64_t n)
+{
+	volatile uint8_t *b = p;
+
+	for (; n && (uint64_t)b % 8; n--, b++)
+		*b = *b;
+	for (; n >= 8; n -= 8, b += 8)
+		*(volatile uint64_t *)b = *(volatile uint64_t *)b;
+	for (; n; n--, b++)
+		*b = *b;
+}
+
 static void fill(int fd, uint64_t off, uint8_t *p, uint64_t n)
 {
 	while (n) {
@@ -276,6 +289,7 @@ static void fill(int fd, uint64_t off, uint8_t *p, uint64_t n)
 
 		if (r <= 0)
 			shim_fail("a file that the program read is shorter in the recording");
+		touch(p, (uint64_t)r);
 		p += r;
 		off += (uint64_t)r;
 		n -= (uint64_t)r;

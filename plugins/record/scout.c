@@ -12,6 +12,8 @@
 #define AHEAD 4u /* recorded runs, from its start, until nothing better is expected; the translation takes longer */
 #define AHEAD_NS 10000000u
 #define QUIET_NS 2000u
+#define SAME_HITS 256u /* passes one behind the other that are all as recorded, in what has changed, and none better than before */
+#define SAME_NS 50000000u /* and so long */
 #define LOOKS 64u /* at all words, at the first hits; later at each power of two */
 
 /* What the copy shares with the original. */
@@ -31,6 +33,7 @@ static uint64_t last_ns; /* the same clock: just before it is killed */
 static int timer;
 static uint64_t best; /* hits; 0: none */
 static uint32_t best_doubts, best_stops, stops;
+static uint64_t same, same_since_ns; /* such passes, and the clock at the first one */
 
 static _Noreturn void end(enum scout_state state, uint64_t hits)
 {
@@ -86,8 +89,14 @@ static void consider(const uint64_t *regs, uint64_t hits)
 {
 	uint32_t doubts = seek_doubts(seek, regs, best_doubts);
 
-	if (doubts >= best_doubts)
+	if (doubts >= best_doubts) {
+		if (!same++)
+			same_since_ns = point_cpu_ns();
+		else if (same >= SAME_HITS && point_cpu_ns() - same_since_ns >= SAME_NS)
+			scout_event(); /* it waits for another thread: nothing will change */
 		return;
+	}
+	same = 0;
 	best = hits;
 	best_doubts = doubts;
 	best_stops = stops;
@@ -112,6 +121,8 @@ enum xlate_go scout_hit(struct seek *s, const uint64_t *regs, uint64_t hits, str
 		looked_ns += point_cpu_ns() - now;
 		if (best)
 			be_patient();
+	} else {
+		same = 0;
 	}
 	seek_filter(s, regs, f);
 	return XLATE_ON;
@@ -186,6 +197,7 @@ static void begin(struct seek *s, uint64_t hits, uint32_t doubts)
 	else
 		patience_ns /= 2;
 	stops = best_stops = 0;
+	same = 0;
 	G.scout = 1;
 	if (seek_make_timer(s))
 		end(SCOUT_UNKNOWN, 0);

@@ -266,8 +266,10 @@ static uint32_t decide(uint32_t number, const struct seccomp_data *d)
 	return result;
 }
 
+#define FRAMES_BELOW 2048 /* of whoever runs the handler */
+
 /* The program's handler runs at the call, and may set its result. */
-static long trap(struct thr *t, const struct seccomp_data *d, uint32_t data, ucontext_t *uc)
+static __attribute__((noinline)) long trap(struct thr *t, const struct seccomp_data *d, uint32_t data, ucontext_t *uc)
 {
 	static const int order[] = {REG_RDI, REG_RSI, REG_RDX, REG_R10, REG_R8, REG_R9};
 	ucontext_t own = {0}, *c = uc ? uc : &own;
@@ -281,6 +283,7 @@ static long trap(struct thr *t, const struct seccomp_data *d, uint32_t data, uco
 	si.si_arch = d->arch;
 	c->uc_mcontext.gregs[REG_RAX] = d->nr;
 	if (!uc) {
+		c->uc_mcontext.gregs[REG_RSP] = (greg_t)__builtin_frame_address(0) - FRAMES_BELOW;
 		c->uc_mcontext.gregs[REG_RIP] = (greg_t)d->instruction_pointer;
 		for (int i = 0; i < 6; i++)
 			c->uc_mcontext.gregs[order[i]] = (greg_t)d->args[i];

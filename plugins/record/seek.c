@@ -8,7 +8,9 @@
  *
  * Nothing of this is open when the thread stands at an event: CRIU can dump no breakpoint.
  */
+#include "record/own_stack.h"
 #include "record/scout.h"
+#include "record/sigaction.h"
 
 #include <time.h>
 
@@ -91,11 +93,12 @@ void seek_unwatch(struct seek *s, ucontext_t *uc)
 
 /* ---- the end ---- */
 
-static void arrive(struct thr *t, struct seek *s)
+static void arrive(struct thr *t, struct seek *s, ucontext_t *uc)
 {
-	uint64_t mask = SIG_BIT(SIG_PREEMPT);
+	uint64_t mask = SIG_OURS;
 	struct rlog_rec r;
 
+	own_stack_enter(t, uc);
 	raw1(SYS_timer_delete, s->timer);
 	t->seeking = 0;
 	t->depth = 1;
@@ -118,11 +121,9 @@ void seek_found(struct thr *t, struct seek *s, ucontext_t *uc)
 	s->walk = 0;
 	s->walking = 0;
 	seek_arm(s, 0);
-	s->done = 1;
 	/* a breakpoint at the place itself is met when the program goes on */
 	uc->uc_mcontext.gregs[REG_EFL] &= ~(greg_t)FLAG_RESUME;
-	if (!interrupt_move(t, uc))
-		arrive(t, s);
+	arrive(t, s, uc);
 }
 
 void seek_lost(struct thr *t, const char *why)
@@ -176,7 +177,7 @@ static void count_tick(struct thr *t, struct seek *s, ucontext_t *uc)
 	if (s->fd < 0 && !s->stepping) {
 		seek_watch(s, uc, s->head.hits);
 		s->at_place_ns = point_cpu_ns();
-	} else if (point_cpu_ns() - s->at_place_ns > COUNT_GIVE_UP_NS) {
+	} else if (point_cpu_ns() - s->at_place_ns > COUNT_GIVE_UP_NS * (s->stepping ? STEPS_SLOWER : 1)) {
 		seek_lost(t, "the place where a computation was interrupted does not come");
 	}
 	seek_arm(s, COUNT_LOOK_NS);
@@ -198,13 +199,11 @@ void seek_tick(struct thr *t, ucontext_t *uc)
 
 	if (!t->seeking)
 		return;
-	if (!interrupt_in_shim(uc))
-		walk_bring_stack(s, uc);
 	if (s->walking) {
 		walk_tick(t, s);
 		return;
 	}
-	if (s->head.hits && !s->done) {
+	if (s->head.hits) {
 		count_tick(t, s, uc);
 		return;
 	}
@@ -213,11 +212,6 @@ void seek_tick(struct thr *t, ucontext_t *uc)
 		return;
 	}
 	s->in_vain = 0;
-	if (s->done) {
-		if (!interrupt_move(t, uc))
-			arrive(t, s);
-		return;
-	}
 	look(s, uc);
 	if (may_walk(s) && !walk_begin(t, s, uc))
 		return;

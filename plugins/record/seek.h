@@ -17,6 +17,7 @@
 #define MAX_WORDS 6144u
 #define CLOCK_STEPS 5u /* from then on a word that moves is a clock */
 #define STOP_NS 15000u /* what a stop takes, at most */
+#define STEPS_SLOWER 5000u /* by the trap flag, where there is no breakpoint of perf's: than the program by itself, at most */
 
 struct clock {
 	uint64_t last, base;
@@ -45,7 +46,7 @@ struct seek {
 	/* what a scout said: hits of the place's address from here to it; and at its first answer, with the time then */
 	int ask, no_scout;
 	uint64_t far, first_far, first_way, first_ns, exact;
-	int timer, fd, stepping, done, trap_was_blocked;
+	int timer, fd, stepping, trap_was_blocked;
 	struct xlate *walk; /* it is there, or was until something that cannot be translated */
 	uint64_t ticks;
 	int walking, walks, thorough; /* a scout goes first */
@@ -56,9 +57,6 @@ struct seek {
 	uint64_t until; /* hits, of the place that a scout has seen; SEEK_LATER: not before it stops to walk */
 #define SEEK_LATER UINT64_MAX
 	uint64_t natives; /* calls of the recorder, when what those may leave behind was last looked at */
-	/* The program's signal stack, when it is in use and the kernel has the shim's own instead: see seek_walk.c. */
-	stack_t stack;
-	int stack_is_away;
 	int frozen; /* the clocks are not looked at any more */
 	uint16_t order[POINT_BLOCKS]; /* of the blocks: that which said no first */
 	uint64_t want[MAX_WORDS], now[MAX_WORDS], addr[MAX_WORDS], base[MAX_WORDS];
@@ -127,8 +125,6 @@ void seek_lost(struct thr *t, const char *why);
 
 /* ---- seek_walk.c ---- */
 
-/* A tick has found the program itself running: its signal stack is the kernel's again, if that had been taken away. */
-void walk_bring_stack(struct seek *s, ucontext_t *uc);
 /* From where it stands, in its signal handler. -1: it cannot walk. */
 int walk_begin(struct thr *t, struct seek *s, ucontext_t *uc);
 /* At a pass of the place: what has changed? all: in all words. */

@@ -128,8 +128,19 @@ static int on_stack(const struct seek *s, uint32_t i)
 	return i >= POINT_REGS && (in_frames(s, i) || in_thread(s, i));
 }
 
+/*
+ * A vector register that the recorder has wiped behind a call, as it does in a serial recording. One that went over to that while
+ * this thread was at the end of its call does so in a replay a little earlier, or later.
+ */
+static int is_wiped(const struct seek *s, uint32_t i)
+{
+	return i >= POINT_GREGS && i < POINT_REGS && !s->want[i];
+}
+
 void seek_demand(struct seek *s, uint32_t i, unsigned must)
 {
+	if (must && is_wiped(s, i))
+		return;
 	if (s->soft && must && on_stack(s, i))
 		return;
 	if (must && !s->must[i])

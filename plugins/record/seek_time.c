@@ -201,7 +201,7 @@ static void change_to_scouts(struct thr *t, struct seek *s, ucontext_t *uc)
 /* It stands at the breakpoint, or does not come there. */
 static void guard(struct thr *t, struct seek *s, ucontext_t *uc)
 {
-	uint64_t ns = point_cpu_ns() - s->at_place_ns;
+	uint64_t ns = (point_cpu_ns() - s->at_place_ns) / (s->stepping ? STEPS_SLOWER : 1);
 
 	look(s, uc, 0);
 	if (!s->ask && seek_left(s) > FAR_NS)

@@ -10,7 +10,8 @@
 #include "record/scout.h"
 
 #define SOONER 8u /* than the recorded run, at most */
-#define SLOWER 12u /* than the recorded run, at most */
+#define SLOWER 12u /* than the recorded run, at most; on the first rungs, behind which a copy goes first: */
+#define FIRST_SLOWER 4u
 #define MORE_NS 300000000u
 #define TICK_NS 100000000u
 #define QUIET_NS 2000u
@@ -76,29 +77,6 @@ static enum xlate_go hit(void *arg, const uint64_t *regs, uint64_t hits, struct 
 	return XLATE_ON;
 }
 
-/*
- * Here it is on the translator's stack. A signal that comes now would be put on top of the program's signal stack, even if a
- * handler of the program's is running there: the kernel gets another one until the program itself is interrupted.
- */
-static void keep_off_stack(struct seek *s)
-{
-	uint64_t sp = xlate_sp(s->walk);
-
-	if (raw2(SYS_sigaltstack, 0, &s->stack) || (s->stack.ss_flags & SS_DISABLE) || thread_is_alt_stack(s->stack.ss_sp) ||
-	    sp - (uint64_t)s->stack.ss_sp >= s->stack.ss_size)
-		return;
-	thread_use_alt_stack(self);
-	s->stack_is_away = 1;
-}
-
-void walk_bring_stack(struct seek *s, ucontext_t *uc)
-{
-	if (!s->stack_is_away)
-		return;
-	uc->uc_stack = s->stack;
-	s->stack_is_away = 0;
-}
-
 /* Goes on by itself: behind that, or, if it cannot be, by time. */
 static void stop(void *arg, uint64_t pc, uint64_t next)
 {
@@ -110,7 +88,6 @@ static void stop(void *arg, uint64_t pc, uint64_t next)
 	s->walking = 0;
 	s->until = 0;
 	s->walks = next != 0;
-	keep_off_stack(s);
 	seek_arm(s, QUIET_NS);
 }
 
@@ -152,9 +129,7 @@ int walk_begin(struct thr *t, struct seek *s, ucontext_t *uc)
 	}
 	*rip = (greg_t)at;
 	s->walking = 1;
-	/* such a signal in the middle of the translator would be put over the program's frames there */
-	if (!interrupt_on_its_stack(uc))
-		seek_arm(s, TICK_NS);
+	seek_arm(s, TICK_NS);
 	return 0;
 }
 
@@ -163,7 +138,7 @@ void walk_tick(struct thr *t, struct seek *s)
 	/* by both clocks: a machine that stood still counts as CPU time, but gives one tick */
 	uint64_t ns = ++s->ticks * TICK_NS, cpu_ns = point_cpu_ns() - s->begin_ns;
 
-	if (!G.scout && (ns < cpu_ns ? ns : cpu_ns) > s->head.run_ns * SLOWER + MORE_NS)
+	if (!G.scout && (ns < cpu_ns ? ns : cpu_ns) > s->head.run_ns * (s->thorough ? SLOWER : FIRST_SLOWER) + MORE_NS)
 		seek_lost(t, "the place where a computation was interrupted is not met");
 	seek_arm(s, TICK_NS);
 }

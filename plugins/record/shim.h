@@ -30,18 +30,6 @@
 #define unlikely(x) __builtin_expect(!!(x), 0)
 #define SIG_BIT(sig) (1ull << ((sig) - 1)) /* in the kernel's sets of signals */
 
-/* What a thread waits for that only another thread of the process gives. WAIT_OTHER: something else, or not for ever. */
-enum wait_kind {
-	WAIT_OTHER = 0,
-	WAIT_MUTEX,
-	WAIT_RWLOCK,
-	WAIT_COND,
-	WAIT_SEM,
-	WAIT_BARRIER,
-	WAIT_JOIN,
-	WAIT_LIBC,
-};
-
 enum shim_mode { SHIM_OFF = 0, SHIM_RECORD = 1, SHIM_REPLAY = 2 };
 
 struct arena;
@@ -65,6 +53,7 @@ struct lib_held {
 };
 
 struct piece;
+struct more;
 struct thr {
 	/* what each lock touches comes first, in as few cache lines as can be */
 	volatile char selector; /* Syscall User Dispatch: 0 lets calls through, 1 traps them */
@@ -91,16 +80,23 @@ struct thr {
 	int exit_rounds; /* see thread.c: destructor rounds seen */
 	int exited; /* past its EXIT event: runs free */
 	int arrived; /* futex: replay: the new thread stands in the shim */
-	siginfo_t queue[SIG_QUEUE];
+	siginfo_t queue[SIG_QUEUE]; /* sig_queue.c, as the next two */
+	struct more *more;
+	uint32_t first;
 	uint32_t handlers; /* of asynchronous signals that run; those that were left by a jump count on */
+	uint32_t in_place; /* of others, the same */
 	const struct piece *flight; /* recording serially, in a call that may wait: what the kernel may write to at any time */
 	uint32_t nflight;
 	const uint64_t *wait_mask; /* in a call that waits with another signal mask: that */
 	uint64_t hidden; /* signals that the program has blocked, but the recorder needs: they are not */
 	int mask_set; /* by a handler's return: in a trap, it is to be kept over the trap's own */
-	/* interrupt.c; late_timer: its number + 1; late_sp: the stack of the computation that is interrupted */
+	/* own_stack.c: the program's alternate signal stack, size 0: none; where its own one is, 0: nowhere; what that interrupted */
+	stack_t alt;
+	uint64_t own_stack;
+	ucontext_t *own_uc;
+	/* interrupt.c; late_timer: its number + 1 */
 	int late_timer, late_armed, preempt, poked;
-	uint64_t late_sp, mark_cpu, mark_stamp;
+	uint64_t mark_cpu, mark_stamp;
 	const uint8_t *mark_cur; /* of the log, then */
 	int in_trap; /* the call in progress came by a trap */
 	int seeking; /* replay, see seek.c */
@@ -120,8 +116,8 @@ struct thr {
 	int cancellable; /* in a wait of cancel.h */
 	int cancel_late; /* replay, see io.c: not cancelled before this call, as it may be already */
 	/* library locks that this thread holds, for its end: see libc.c */
-	struct lib_held held[LIB_HELD];
-	int nheld;
+	struct lib_held held[LIB_HELD], *held_more;
+	int nheld, unheld; /* there was no memory to note so many */
 	/* recording serially, see gil.c */
 	int gil; /* holds it, or waits to get it */
 	uint32_t gil_go, gil_next;
@@ -139,6 +135,7 @@ struct thr {
 	int undone; /* replay: an event is taken that has not been counted */
 	int away; /* replay, in parallel: runs without the turn */
 	struct replay_stand stand; /* replay: waits for the turn, or for a lock */
+	const uint32_t *late_word; /* replay, see lend.c: what the kernel clears at its end, which others do not wait for */
 	uint32_t asleep; /* replay: waits for the turn in the kernel */
 } __attribute__((aligned(64)));
 
@@ -151,6 +148,7 @@ struct shim {
 	int counted; /* recording: stamps are a counter, not the TSC */
 	int no_tsc; /* rdtsc faults, in threads that have reached that: see tsc.c */
 	int group; /* in a group of processes that share memory */
+	int waits_told; /* where the threads' waits are is known outside */
 	int scout; /* replay: this is a copy that looks ahead, see scout.h */
 	int file_maps; /* had a writable shared mapping of a file */
 	int own_processes; /* had such, see adopt.c */
@@ -328,7 +326,7 @@ void sys_set_outputs(uint64_t map); /* replay: rlog_image.outputs */
 
 /* --- sig.c --- */
 /* Runs the program's handler for a signal that a call raised. 0: it has none. */
-int sig_call_sync(struct thr *t, int sig, siginfo_t *si, void *uc);
+int sig_call_sync(struct thr *t, int sig, siginfo_t *si, ucontext_t *uc);
 /* The process ends by this signal, here, in both modes. */
 _Noreturn void sig_die(struct thr *t, int sig);
 void sig_deliver_pending(struct thr *t); /* recording */
@@ -355,10 +353,6 @@ void trap_find_vectors(void); /* for scrub_stack */
 void trap_install_filter(void);
 void trap_handler(int sig, siginfo_t *si, void *uc);
 /* clone/clone3/vfork/fork from the program or libc. */
-/* The shim's signal stack for a thread: mapped and set; set again; is this one such? */
-void thread_add_alt_stack(const struct thr *t);
-void thread_use_alt_stack(const struct thr *t);
-int thread_is_alt_stack(const void *sp);
 long trap_clone(struct thr *t, long nr, const long *a, ucontext_t *uc);
 struct clone_args;
 
@@ -376,6 +370,7 @@ struct share;
 struct share *vfork_begin(ucontext_t *uc);
 void vfork_child(struct share *s);
 void vfork_child_leaves(void);
+void vfork_child_maps(long nr, const long *a, long ret); /* behind a call that changes the address space; recording */
 void vfork_end(struct thr *t, struct share *s, ucontext_t *uc);
 
 /* --- leave.c --- */
@@ -387,7 +382,6 @@ void thread_find_rseq(void);
 void thread_leave_rseq(void);
 void thread_exit_event(struct thr *t); /* EXIT: the thread's last event */
 struct thr *thread_slot(uint32_t ordinal);
-uint64_t thread_alt_stack_end(const struct thr *t);
 uint64_t thread_tls_room(const struct thr *t); /* the end of a part of its stack's slot that the stack does not use */
 /* A thread that libc or the program makes by clone: before (NULL: no more can be numbered) and behind the clone. Gives the result. */
 struct thr *thread_adopt_begin(struct thr *t);
@@ -441,6 +435,7 @@ void gil_unblock(struct thr *t);
 void gil_leave(struct thr *t); /* it ends */
 void deadlock_look(const struct thr *t); /* deadlock.c: t, which runs, is about to wait for another thread, or to end */
 void deadlock_over(void); /* a thread goes on */
+void waits_tell(void); /* waits.c: says outside where this process keeps what its threads wait for: rlog/waits.h */
 void gil_sleeps(struct thr *t, uint64_t ns); /* before a call that does nothing but wait for so long */
 int gil_wanted(const struct thr *t); /* t holds it and others wait */
 uint64_t gil_slice_start(uint64_t *cpu_ns); /* a stamp, and its thread's CPU time then */
@@ -451,10 +446,7 @@ void interrupt_late(struct thr *t); /* recording: a signal waits for the next ev
 void interrupt_disarm(struct thr *t);
 void interrupt_poke(struct thr *t); /* for a thread that waits for t: it makes no event */
 void interrupt_handler(int sig, siginfo_t *si, void *uc); /* of SIG_PREEMPT, in both modes */
-void interrupt_arm_trap(unsigned long flags); /* sigaction.c: installs it: SA_ONSTACK or 0 */
-/* In that handler: 0: this is the program's own stack. 1: it will be, in the next run of the handler, which follows. */
-int interrupt_on_its_stack(const ucontext_t *uc); /* that handler runs on the stack that the program had */
-int interrupt_move(struct thr *t, const ucontext_t *uc);
+void interrupt_take(struct thr *t, ucontext_t *uc); /* in a signal handler: here, and others may go on */
 int interrupt_in_shim(const ucontext_t *uc);
 
 /* --- seek.c: the same on replay --- */
@@ -501,11 +493,44 @@ void cs_resume(struct thr *t);
 void cs_exit(struct thr *t);
 void cs_fork_child(struct thr *t);
 
+/*
+ * Replay: from where an acquire waits for its turn until it has it, for those who look at a position: the object tells whether it
+ * waits for that, too.
+ */
+static inline void wait_is_shown(struct thr *t, const void *obj, enum wait_kind kind)
+{
+	if (unlikely(G.mode != SHIM_REPLAY))
+		return;
+	if (unlikely(!G.ctl->waits.threads))
+		waits_tell();
+	t->internal = kind;
+	t->waits[0] = obj;
+}
+
+static inline void wait_was_shown(struct thr *t)
+{
+	if (unlikely(G.mode == SHIM_REPLAY))
+		t->internal = 0;
+}
+
 /* Before wait_begin: for what. kind: WAIT_OTHER with a time limit. A thread's end: obj is its struct thr, or NULL. */
 static inline void wait_of(struct thr *t, const void *obj, enum wait_kind kind)
 {
+	if (unlikely(!G.waits_told))
+		waits_tell();
 	t->internal = kind;
 	t->waits[0] = obj;
+}
+
+/*
+ * Before wait_begin, recording in parallel: the object is not free. A record says so, so that a replay shows the thread in this
+ * call for as long as it waits, also when the recording ends meanwhile. One thread at a time, and with the turn of cs.c, a wait
+ * has that record in any case.
+ */
+static inline void wait_is_seen(struct thr *t)
+{
+	if (G.mode == SHIM_RECORD && !G.serial && !t->cs)
+		ev(t, RLOG_YIELD, 0, 0, 0);
 }
 
 /* Recording: around a real call that may wait, behind its stamped record: a handler runs at once. */

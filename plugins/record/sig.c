@@ -7,42 +7,48 @@
  * SIGNAL record says where. Synchronous ones (a fault) run where they happen, in both modes.
  */
 #include "record/chaos.h"
+#include "record/own_stack.h"
+#include "record/sig_queue.h"
 #include "record/sigaction.h"
 
-#include <ucontext.h>
 
 #define SIG_CANCEL 32 /* glibc's */
 
-#define LATE_STACK 32768u /* below the place where a computation was interrupted: room for the shim's frames */
-
 /*
- * What a handler gets, and where its stack begins. When recording it may run inside a kernel frame, on replay it
- * is always a plain call: its stack is put at the same address in both, well below the shim's frames.
+ * What a handler gets, and where its stack begins. In a trap, and where a computation was interrupted, that is right below what the
+ * program has there. In a wrapper it is well below the recorder's frames, which differ between recording and replay.
  */
 struct handler_frame {
 	siginfo_t info;
 	ucontext_t uc;
 };
 #define FRAME_MARGIN 2048u
-#define WIPE_MAX (2 * LATE_STACK) /* the frame is on another stack, if it is farther away */
+#define WIPE_MAX 16384u /* the frame is on another stack, if it is farther away */
 #define FRAME_DEPTH 31u /* bits of its address that say in the log how many handlers were running */
 #define FRAME_WAITS 32u /* ... and whether it ran in a wait, and the next record of another kind is that wait's */
 
 /*
  * mask: the handler's, from when its stack is in use. All signals that come are blocked before and behind: of one that comes while this
  * thread is on another stack, the kernel would put the frame on top of the program's signal stack, where *info and *uc are.
- * view/handlers.c knows the call by the code around it. The name is what a backtrace shows.
+ * view/handlers.c knows the call by the code around it. The name is what a backtrace shows. slot: own_stack.h. Of
+ * the recorder's registers the handler sees no other either: what it saves of them on its stack is to be the same in a replay.
  */
-void signal_handler_called(int sig, void *info, void *uc, void *sp, void (*fn)(int, siginfo_t *, void *), const uint64_t *mask);
+#define SAVE(reg, at) "	push %" #reg "\n	.cfi_adjust_cfa_offset 8\n	.cfi_offset " #reg ", -" #at "\n"
+#define SAVE_ALL SAVE(rbp, 16) SAVE(rbx, 24) SAVE(r12, 32) SAVE(r13, 40) SAVE(r14, 48) SAVE(r15, 56)
+#define CFA_BY_SLOT "	.cfi_escape 0x0f, 5, 0x76, 0, 0x06, 0x23, 56\n" /* def_cfa_expression: breg6 0, deref, plus_uconst 56 */
+#define WIPE_SAVED "	xor %ebx, %ebx\n	xor %r12d, %r12d\n	xor %r13d, %r13d\n	xor %r14d, %r14d\n	xor %r15d, %r15d\n"
+#define RESTORE_ALL "	mov (%rbp), %rsp\n	pop %r15\n	pop %r14\n	pop %r13\n	pop %r12\n	pop %rbx\n	pop %rbp\n"
+void signal_handler_called(int sig, void *info, void *uc, void *sp, void (*fn)(int, siginfo_t *, void *), const uint64_t *mask,
+			   uint64_t *slot);
 __attribute__((used)) static const uint64_t every_signal = ~SIG_BIT(SIGTRAP); /* sigaction.h, SIG_OURS */
 #define SET_MASK "	mov $8, %r10d\n	mov $14, %eax\n	syscall\n" /* rt_sigprocmask(edi, rsi, rdx, 8) */
 __asm__(".text\n.type signal_handler_called, @function\n"
 	"signal_handler_called:\n"
-	"	push %rbp\n"
-	"	mov %rsp, %rbp\n"
-	"	.cfi_startproc\n"
-	"	.cfi_def_cfa rbp, 16\n"
-	"	.cfi_offset rbp, -16\n"
+	"	.cfi_startproc\n	.cfi_signal_frame\n"
+	"	mov 8(%rsp), %rax\n"
+	SAVE_ALL
+	"	mov %rsp, (%rax)\n"
+	"	mov %rax, %rbp\n" CFA_BY_SLOT WIPE_SAVED
 	"	mov %rcx, %rsp\n"
 	"	push %rdi\n	push %rsi\n	push %rdx\n	push %rcx\n"
 	"	mov $2, %edi\n	mov %r9, %rsi\n	xor %edx, %edx\n" /* SIG_SETMASK */
@@ -53,27 +59,26 @@ __asm__(".text\n.type signal_handler_called, @function\n"
 	"	call *%r8\n"
 	"	xor %edi, %edi\n	lea every_signal(%rip), %rsi\n	xor %edx, %edx\n" /* SIG_BLOCK */
 	SET_MASK
-	"	mov %rbp, %rsp\n"
-	"	pop %rbp\n"
+	RESTORE_ALL
 	"	.cfi_def_cfa rsp, 8\n"
 	"	ret\n"
 	"	.cfi_endproc\n"
 	".size signal_handler_called, .-signal_handler_called\n");
 
-static uint64_t frame_below(const void *here)
+static uint64_t frame_at(uint64_t sp)
 {
-	return ((uint64_t)here - FRAME_MARGIN - sizeof(struct handler_frame)) & ~63ull;
+	return (sp - sizeof(struct handler_frame)) & ~63ull;
 }
 
-/* Where the handler of a signal that has waited runs: there, or on the program's own signal stack. */
-static uint64_t frame_for(int sig, const void *here)
+/* Where the handler of a signal runs that the recorder delivers, of which `here` is a frame; in a wait, that of the wait. */
+static uint64_t frame_for(const struct thr *t, int sig, const void *here)
 {
-	stack_t ss = {0};
+	uint64_t sp = own_stack_program_sp(t, here);
+	uint64_t end = program_stack_end(t, sp ? sp : (uint64_t)here);
 
-	if (!(sig_user[sig].flags & SA_ONSTACK) || raw2(SYS_sigaltstack, 0, &ss) < 0 ||
-	    (ss.ss_flags & (SS_DISABLE | SS_ONSTACK)) || thread_is_alt_stack(ss.ss_sp))
-		return frame_below(here);
-	return frame_below((uint8_t *)ss.ss_sp + ss.ss_size + FRAME_MARGIN);
+	if ((sig_user[sig].flags & SA_ONSTACK) && end)
+		return frame_at(end);
+	return frame_at(sp ? sp - RED_ZONE : (uint64_t)here - FRAME_MARGIN);
 }
 
 /* What is blocked while the handler of a signal runs, as the program sees it, and as it is. */
@@ -99,11 +104,11 @@ static int is_below(const void *here, uint64_t sp)
  * What is dead between the shim's frames and the handler's differs between recording and replay. A collector of garbage
  * that stops threads by a signal, and takes for a pointer what it finds on their stacks, looks there too.
  */
-static __attribute__((always_inline)) inline void wipe_above(const struct handler_frame *f, const struct ksigaction *u)
+static __attribute__((always_inline)) inline void wipe_above(const struct handler_frame *f)
 {
 	uint64_t n = ((uint64_t)__builtin_frame_address(0) - (uint64_t)f) & ~7ull;
 
-	if (!(u->flags & SA_ONSTACK) && n < WIPE_MAX)
+	if (n < WIPE_MAX)
 		scrub_stack_bytes(n);
 }
 
@@ -122,6 +127,7 @@ static void call_handler(struct thr *t, int sig, const siginfo_t *si, uint64_t s
 	uint64_t mask = handler_mask(sig), old = 0, was, hidden = t->hidden;
 	uint64_t caller = t->caller;
 	const uint64_t *wait_mask = t->wait_mask;
+	ucontext_t *own_uc = t->own_uc;
 
 	if (is_below(__builtin_frame_address(0), sp + sizeof(*f) + 256))
 		shim_fail("a signal handler's stack is not where it was when recording");
@@ -129,6 +135,7 @@ static void call_handler(struct thr *t, int sig, const siginfo_t *si, uint64_t s
 		u->handler = (void *)0;
 		sig_apply(sig);
 	}
+	t->internal = 0;
 	t->blocking = t->unrecorded = 0; /* what comes from here on waits for the handler's events */
 	raw4(SYS_rt_sigprocmask, SIG_BLOCK, &every_signal, &was, 8);
 	old = was;
@@ -138,19 +145,21 @@ static void call_handler(struct thr *t, int sig, const siginfo_t *si, uint64_t s
 	t->wait_mask = 0;
 	t->hidden |= blocks(sig) & sig_never_blocked();
 	t->handlers++;
-	wipe_above(f, u);
+	wipe_above(f);
 	f->info = *si;
 	__builtin_memset(&f->uc, 0, sizeof(f->uc));
 	f->uc.uc_mcontext.gregs[REG_RIP] = (greg_t)caller;
 	f->uc.uc_mcontext.gregs[REG_RSP] = (greg_t)(f + 1);
 	__builtin_memcpy(&f->uc.uc_sigmask, &old, 8);
+	program_stack_save(t, &f->uc.uc_stack);
+	own_stack_leave(t, __builtin_frame_address(0));
 	/* a cancellation unwinds to the wait's own handler (cancel.h) before the program goes on */
 	if (!cancellable || sig != SIG_CANCEL) {
 		t->cancellable = 0;
 		t->depth = 0;
 		t->selector = 1;
 	}
-	signal_handler_called(sig, &f->info, &f->uc, f, fn, &mask);
+	signal_handler_called(sig, &f->info, &f->uc, f, fn, &mask, own_stack_slot(t));
 	__builtin_memcpy(&old, &f->uc.uc_sigmask, 8);
 	old &= ~SIG_OURS;
 	if (sig == SIG_CANCEL && self->cancel_late) {
@@ -159,6 +168,9 @@ static void call_handler(struct thr *t, int sig, const siginfo_t *si, uint64_t s
 		pthread_testcancel();
 	}
 	t = self;
+	own_stack_back(t, __builtin_frame_address(0));
+	program_stack_restore(t, &f->uc.uc_stack, (uint64_t)f);
+	t->own_uc = own_uc;
 	t->handlers--;
 	t->selector = 0;
 	t->depth = depth;
@@ -200,10 +212,6 @@ static long give_back(const struct thr *t, const siginfo_t *si)
 
 void sig_deliver_pending(struct thr *t)
 {
-	const void *place = (const void *)(t->late_sp - LATE_STACK);
-	int late = t->late_sp != 0;
-
-	t->late_sp = 0;
 	if (t->late_armed && !t->preempt)
 		interrupt_disarm(t);
 	while (t->pending) {
@@ -211,10 +219,7 @@ void sig_deliver_pending(struct thr *t)
 		uint64_t all = ~SIG_OURS, old;
 
 		raw4(SYS_rt_sigprocmask, SIG_BLOCK, &all, &old, 8);
-		si = t->queue[0];
-		t->pending--;
-		for (int i = 0; i < t->pending; i++)
-			t->queue[i] = t->queue[i + 1];
+		sig_queue_take(t, &si);
 		raw4(SYS_rt_sigprocmask, SIG_SETMASK, &old, 0, 8);
 		if (!sig_has_handler(si.si_signo)) {
 			if (!sig_user[si.si_signo].handler) /* SA_RESETHAND: what the kernel does */
@@ -223,7 +228,7 @@ void sig_deliver_pending(struct thr *t)
 		}
 		if ((old & SIG_BIT(si.si_signo)) && !give_back(t, &si))
 			continue;
-		uint64_t sp = frame_for(si.si_signo, late ? place : __builtin_frame_address(0));
+		uint64_t sp = frame_for(t, si.si_signo, __builtin_frame_address(0));
 
 		rec_signal(t, si.si_signo, &si, sp);
 		call_handler(t, si.si_signo, &si, sp, 0);
@@ -320,7 +325,7 @@ static void crash(struct thr *t, int sig, siginfo_t *si, ucontext_t *uc)
 		turn_end(t, REPLAY_ENDED);
 	}
 	sig_set_default(sig); /* it does it again */
-	if (sig == SIGTRAP) /* but an int3 is behind it by now */
+	if (sig == SIGTRAP || sig != si->si_signo) /* but an int3 is behind it by now; or this is of the handler's stack */
 		raw3(SYS_tgkill, raw0(SYS_getpid), raw0(SYS_gettid), sig);
 }
 
@@ -335,9 +340,101 @@ _Noreturn void sig_die(struct thr *t, int sig)
 		raw3(SYS_tgkill, raw0(SYS_getpid), raw0(SYS_gettid), sig);
 }
 
-int sig_call_sync(struct thr *t, int sig, siginfo_t *si, void *uc)
+/* ---- a handler of what the thread did itself: in place ---- */
+
+void signal_handler_runs(int sig, void *info, void *uc, void *sp, void (*fn)(int, siginfo_t *, void *), uint64_t *slot);
+__asm__(".text\n.type signal_handler_runs, @function\n"
+	"signal_handler_runs:\n"
+	"	.cfi_startproc\n	.cfi_signal_frame\n"
+	SAVE_ALL
+	"	mov %rsp, (%r9)\n"
+	"	mov %r9, %rbp\n" CFA_BY_SLOT WIPE_SAVED
+	"	mov %rcx, %rsp\n"
+	"	xor %eax, %eax\n	xor %r9d, %r9d\n	xor %r10d, %r10d\n	xor %r11d, %r11d\n"
+	"	call *%r8\n"
+	RESTORE_ALL
+	"	.cfi_def_cfa rsp, 8\n"
+	"	ret\n"
+	"	.cfi_endproc\n"
+	".size signal_handler_runs, .-signal_handler_runs\n");
+
+#define KERNEL_UC (offsetof(ucontext_t, uc_sigmask) + 8)
+#define FX_BYTES 512u
+#define FX_MAGIC 0x46505853u /* FP_XSTATE_MAGIC1, asm/sigcontext.h: then more follows */
+
+/* Of the floating-point state in a signal's frame. */
+static uint64_t fp_bytes(const void *fp)
+{
+	uint32_t magic, all;
+
+	if (!fp)
+		return 0;
+	__builtin_memcpy(&magic, (const uint8_t *)fp + 464, 4);
+	__builtin_memcpy(&all, (const uint8_t *)fp + 468, 4);
+	return magic == FX_MAGIC && all > FX_BYTES ? all : FX_BYTES;
+}
+
+/* The kernel says: it lets the program's stack grow, too. */
+static int is_writable(uint64_t lo, uint64_t hi)
+{
+	for (uint64_t at = lo; at < hi; at = (at & ~4095ull) + 4096)
+		if (raw4(SYS_rt_sigprocmask, SIG_BLOCK, 0, at, 8))
+			return 0;
+	return 1;
+}
+
+static void copy_context(ucontext_t *to, const ucontext_t *from, void *fp, uint64_t n)
+{
+	__builtin_memcpy(fp, from->uc_mcontext.fpregs, n);
+	__builtin_memcpy(to->uc_mcontext.gregs, from->uc_mcontext.gregs, sizeof(to->uc_mcontext.gregs));
+	__builtin_memcpy(&to->uc_sigmask, &from->uc_sigmask, 8);
+}
+
+/*
+ * Runs fn where the kernel would: on the program's stack, with a copy of what the kernel has put on the recorder's, and what it
+ * changes there is changed. -1: there is no room on that stack.
+ */
+static int signal_handler_in_place(struct thr *t, int sig, siginfo_t *si, ucontext_t *uc, void (*fn)(int, siginfo_t *, void *))
+{
+	uint64_t sp = (uint64_t)uc->uc_mcontext.gregs[REG_RSP], n = fp_bytes(uc->uc_mcontext.fpregs), end, fp;
+	uint64_t hidden = t->hidden, mask = ~sig_never_blocked();
+	ucontext_t *own_uc = t->own_uc;
+	struct handler_frame *f;
+
+	own_stack_enter(t, uc);
+	end = (sig_user[sig].flags & SA_ONSTACK) ? program_stack_end(t, sp) : 0;
+	end = end ? end : sp - RED_ZONE;
+	fp = (end - n) & ~63ull;
+	f = (struct handler_frame *)frame_at(fp);
+	if (!is_writable((uint64_t)f - 8, end))
+		return -1;
+	f->info = *si;
+	__builtin_memset(&f->uc, 0, sizeof(f->uc));
+	__builtin_memcpy(&f->uc, uc, KERNEL_UC);
+	copy_context(&f->uc, uc, (void *)fp, n);
+	f->uc.uc_mcontext.fpregs = n ? (void *)fp : 0;
+	program_stack_save(t, &f->uc.uc_stack);
+	t->hidden |= blocks(sig) & sig_never_blocked();
+	own_stack_leave(t, __builtin_frame_address(0));
+	t->in_place++;
+	signal_handler_runs(sig, &f->info, &f->uc, f, fn, own_stack_slot(t));
+	t = self;
+	t->in_place--;
+	own_stack_back(t, __builtin_frame_address(0));
+	program_stack_restore(t, &f->uc.uc_stack, (uint64_t)f);
+	t->own_uc = own_uc;
+	t->hidden = hidden;
+	if (n)
+		__builtin_memcpy(uc->uc_mcontext.fpregs, (void *)fp, n);
+	copy_context(uc, &f->uc, uc->uc_mcontext.fpregs, 0);
+	*(uint64_t *)&uc->uc_sigmask &= mask;
+	return 0;
+}
+
+int sig_call_sync(struct thr *t, int sig, siginfo_t *si, ucontext_t *uc)
 {
 	void (*fn)(int, siginfo_t *, void *) = sig_user[sig].handler;
+	int failed;
 
 	if (!sig_has_handler(sig) || (t->hidden & SIG_BIT(sig)))
 		return 0;
@@ -345,11 +442,11 @@ int sig_call_sync(struct thr *t, int sig, siginfo_t *si, void *uc)
 		sig_user[sig].handler = (void *)0;
 	t->depth = 0;
 	t->selector = 1;
-	fn(sig, si, uc);
+	failed = signal_handler_in_place(t, sig, si, uc, fn);
 	t = self;
 	t->selector = 0;
 	t->depth = 1;
-	return 1;
+	return !failed;
 }
 
 /*
@@ -367,16 +464,17 @@ static int grown(const struct thr *t, const siginfo_t *si)
 				    MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0));
 }
 
-/* The handler of what the thread did itself. Another fault in there is the end, where the handler does not let it in. */
-static void signal_handler_in_place(struct thr *t, int sig, siginfo_t *si, void *ucv, void (*fn)(int, siginfo_t *, void *))
+static void queue(struct thr *t, int sig, const siginfo_t *si)
 {
-	uint64_t hidden = t ? t->hidden : 0;
+	uint64_t all = ~SIG_OURS, old;
 
-	if (t)
-		t->hidden |= blocks(sig) & sig_never_blocked();
-	fn(sig, si, ucv);
-	if (self)
-		self->hidden = hidden;
+	if (likely(sig != SIG_PREEMPT)) { /* whose handler is the recorder's, and does not block the others */
+		sig_queue_put(t, si);
+		return;
+	}
+	raw4(SYS_rt_sigprocmask, SIG_BLOCK, &all, &old, 8);
+	sig_queue_put(t, si);
+	raw4(SYS_rt_sigprocmask, SIG_SETMASK, &old, 0, 8);
 }
 
 void sig_entry(int sig, siginfo_t *si, void *ucv)
@@ -402,7 +500,10 @@ void sig_entry(int sig, siginfo_t *si, void *ucv)
 		}
 		if (u->flags & SA_RESETHAND)
 			u->handler = (void *)0;
-		signal_handler_in_place(t, sig, si, ucv, fn);
+		if (!t)
+			fn(sig, si, ucv);
+		else if (signal_handler_in_place(t, sig, si, ucv, fn))
+			crash(t, SIGSEGV, si, ucv);
 		return;
 	}
 	if (!sig_has_handler(sig)) {
@@ -420,8 +521,11 @@ void sig_entry(int sig, siginfo_t *si, void *ucv)
 	if (G.mode != SHIM_RECORD || setxid_signal(t, sig, si, ucv))
 		return;
 	if (t->blocking) {
-		uint64_t sp = frame_below(__builtin_frame_address(0));
+		const ucontext_t *uc = ucv;
+		const void *wait = (void *)uc->uc_mcontext.gregs[REG_RSP];
+		uint64_t sp = frame_for(t, sig, wait);
 
+		own_stack_enter(t, ucv);
 		if (G.serial)
 			gil_unblock(t);
 		rec_signal(t, sig, si, sp);
@@ -435,9 +539,6 @@ void sig_entry(int sig, siginfo_t *si, void *ucv)
 		}
 		return;
 	}
-	if (t->pending < SIG_QUEUE) {
-		t->queue[t->pending] = *si;
-		t->pending++;
-		interrupt_late(t);
-	}
+	queue(t, sig, si);
+	interrupt_late(t);
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* sigaction.c: see sigaction.h: dispositions and masks, the program's and the kernel's. */
 #include "record/sigaction.h"
+#include "record/sys.h"
 
 #include <ucontext.h>
 
@@ -22,7 +23,8 @@ uint64_t sig_never_blocked(void)
 
 static void install(int sig, void (*fn)(int, siginfo_t *, void *), unsigned long flags, uint64_t mask)
 {
-	struct ksigaction k = {fn, flags | SA_RESTORER_, __restore_rt, mask & ~(SIG_OURS | SIG_BIT(SIGSEGV))};
+	unsigned long own = (unsigned long)fn > 1 ? SA_ONSTACK : 0; /* own_stack.h */
+	struct ksigaction k = {fn, flags | own | SA_RESTORER_, __restore_rt, mask & ~(SIG_OURS | SIG_BIT(SIGSEGV))};
 
 	raw4(SYS_rt_sigaction, sig, &k, 0, 8);
 }
@@ -39,12 +41,12 @@ void sig_set_default(int sig)
 void sig_apply(int sig)
 {
 	const struct ksigaction *u = &sig_user[sig];
-	unsigned long keep = SA_RESTART | SA_NOCLDSTOP | SA_NOCLDWAIT | SA_ONSTACK | SA_NODEFER;
+	unsigned long keep = SA_RESTART | SA_NOCLDSTOP | SA_NOCLDWAIT | SA_NODEFER;
 
 	if (sig == SIGSYS || sig == SIG_PREEMPT)
 		return;
 	if (sig_is_sync(sig) && (unsigned long)u->handler <= 1) {
-		install(sig, sig_entry, SA_SIGINFO | SA_ONSTACK, 0);
+		install(sig, sig_entry, SA_SIGINFO, 0);
 		return;
 	}
 	if (G.mode == SHIM_REPLAY && !sig_is_sync(sig))
@@ -53,11 +55,6 @@ void sig_apply(int sig)
 		install(sig, sig_entry, SA_SIGINFO | (u->flags & keep), sig_is_sync(sig) ? u->mask : ~0ull);
 	else
 		install(sig, u->handler, u->flags & keep, u->mask);
-}
-
-static int bad_ptr(const void *p)
-{
-	return (uintptr_t)p < 4096;
 }
 
 long sig_action(struct thr *t, const long *a)
@@ -69,16 +66,14 @@ long sig_action(struct thr *t, const long *a)
 	(void)t;
 	if (sig < 1 || sig > 64 || a[3] != 8 || ((sig == SIGKILL || sig == SIGSTOP) && act))
 		return -22;
-	if ((act && bad_ptr(act)) || (old && bad_ptr(old)))
-		return -14;
+	if (act && !sys_readable(act, sizeof(*act)))
+		return -14; /* EFAULT */
 	was = sig_user[sig];
 	if (act) {
 		sig_user[sig] = *act;
 		sig_apply(sig);
 	}
-	if (old)
-		*old = was;
-	return 0;
+	return old ? sys_put(old, &was, sizeof(was)) : 0;
 }
 
 static void hide(struct thr *t, int how, uint64_t set)
@@ -110,7 +105,9 @@ long sig_procmask_native(const long *a, ucontext_t *uc)
 	uint64_t want = 0, set = 0, cur = 0, was = self ? self->hidden : 0;
 	long r;
 
-	if (a[1]) {
+	if (a[1] && a[3] == 8 && !sys_readable((const void *)a[1], 8))
+		return -14; /* EFAULT */
+	if (a[1] && a[3] == 8) {
 		want = *(const uint64_t *)a[1];
 		set = a[0] == SIG_UNBLOCK ? want : want & ~sig_never_blocked();
 	}
@@ -127,12 +124,7 @@ long sig_procmask_native(const long *a, ucontext_t *uc)
 void sig_arm_traps(void)
 {
 	install(SIGSYS, trap_handler, SA_SIGINFO | SA_NODEFER, 0);
-	interrupt_arm_trap(SA_ONSTACK);
-}
-
-void interrupt_arm_trap(unsigned long flags)
-{
-	install(SIG_PREEMPT, interrupt_handler, SA_SIGINFO | SA_RESTART | flags, 0);
+	install(SIG_PREEMPT, interrupt_handler, SA_SIGINFO | SA_RESTART, 0);
 }
 
 void sig_inherited(uint64_t *ignored, uint64_t *blocked)

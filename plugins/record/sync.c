@@ -5,7 +5,7 @@
  * Releases are logged before they take effect, acquires after (recording). On replay one thread runs at a
  * time, so the real call never waits: an acquire that would wait is a divergence.
  * While only one thread has ever existed, plain locks make no events.
- * Recorded one thread at a time (gil.c), an acquire tries first, since waiting costs a YIELD.
+ * Recording, an acquire tries first, since a wait costs a YIELD: it gives the turn up (gil.c), and shows where the thread is.
  * A crash inside a real acquire comes before its record: on replay the call is then made at once.
  */
 #include "record/shim.h"
@@ -23,10 +23,12 @@ static int replay_mutex(struct thr *t, pthread_mutex_t *m)
 	struct rlog_rec r;
 	int64_t ret = 0;
 
+	wait_is_shown(t, m, WAIT_MUTEX);
 	if (turn_peek(t, &r) && r.kind == RLOG_LOCK_RET)
 		ret = ev_result(t, RLOG_LOCK_RET, m, 0);
 	else
 		ev(t, RLOG_LOCK, m, 0, 0);
+	wait_was_shown(t);
 	if (ret == 0 || ret == EOWNERDEAD) {
 		int real = REAL(pthread_mutex_trylock)(m);
 
@@ -67,6 +69,7 @@ static int lock_wait(struct thr *t, pthread_mutex_t *m)
 	if (ret == EBUSY) {
 		holes_add(m, sizeof(*m));
 		wait_of(t, m, WAIT_MUTEX);
+		wait_is_seen(t);
 		wait_begin(t);
 		ret = REAL(pthread_mutex_lock)(m);
 		wait_end(t);
@@ -150,6 +153,7 @@ static int lock_timed(struct thr *t, pthread_mutex_t *m, const clockid_t *clock,
 	if (ret == EBUSY) {
 		holes_add(m, sizeof(*m));
 		wait_of(t, m, WAIT_OTHER);
+		wait_is_seen(t);
 		wait_begin(t);
 		ret = clock ? REAL(pthread_mutex_clocklock)(m, *clock, ts) : REAL(pthread_mutex_timedlock)(m, ts);
 		wait_end(t);
@@ -240,7 +244,9 @@ static int rwlock_event(struct thr *t, enum rlog_kind kind, pthread_rwlock_t *l,
 		ev(t, kind, l, (uint64_t)ret, 0);
 		return ret;
 	}
+	wait_is_shown(t, l, WAIT_RWLOCK);
 	ret = (int)ev_result(t, kind, l, 0);
+	wait_was_shown(t);
 	if (ret == 0 && (kind == RLOG_RDLOCK ? REAL(pthread_rwlock_tryrdlock)(l)
 					     : REAL(pthread_rwlock_trywrlock)(l)) == EBUSY)
 		held(t, kind, l);
@@ -248,7 +254,7 @@ static int rwlock_event(struct thr *t, enum rlog_kind kind, pthread_rwlock_t *l,
 	return ret;
 }
 
-/* One thread at a time: 1 when it need not wait. */
+/* 1 when it need not wait. */
 static int rwlock_try(struct thr *t, enum rlog_kind kind, pthread_rwlock_t *l, int *ret, int once,
 		      const struct timespec *ts)
 {
@@ -256,10 +262,8 @@ static int rwlock_try(struct thr *t, enum rlog_kind kind, pthread_rwlock_t *l, i
 		*ret = shared_lock(t, kind == RLOG_RDLOCK ? SHARED_RDLOCK : SHARED_WRLOCK, l, once, CLOCK_REALTIME, ts);
 		return 1;
 	}
-	if (!G.serial)
-		return 0;
 	*ret = kind == RLOG_RDLOCK ? REAL(pthread_rwlock_tryrdlock)(l) : REAL(pthread_rwlock_trywrlock)(l);
-	return *ret != EBUSY;
+	return *ret != EBUSY || (once && !G.serial);
 }
 
 #define RWLOCK(name, params, args, kind, once, ts)                                                 \
@@ -274,6 +278,7 @@ static int rwlock_try(struct thr *t, enum rlog_kind kind, pthread_rwlock_t *l, i
 		if (real_first(t) && !rwlock_try(t, kind, l, &ret, once, ts)) {                   \
 			holes_add(l, sizeof(*l));                                                  \
 			wait_of(t, l, (ts) ? WAIT_OTHER : WAIT_RWLOCK);                           \
+			wait_is_seen(t);                                                           \
 			wait_begin(t);                                                             \
 			ret = REAL(name) args;                                                     \
 			wait_end(t);                                                               \
@@ -327,8 +332,10 @@ EXPORT int pthread_barrier_wait(pthread_barrier_t *b)
 		ret = REAL(pthread_barrier_wait)(b);
 		wait_end(t);
 	}
+	wait_is_shown(t, b, WAIT_BARRIER);
 	ev_done(t);
 	ev_half(t, RLOG_BARRIER_LEFT, &ret, 0);
+	wait_was_shown(t);
 	shim_leave(t);
 	return (int)ret;
 }
@@ -350,16 +357,22 @@ static int spin_event(struct thr *t, pthread_spinlock_t *l, int ret)
 	return ret;
 }
 
-/* One thread at a time: nobody else would let go of it while this one spins. */
+#define SPIN_TRIES 2000u
+
+/* One thread at a time, nobody else would let go of it while this one spins. */
 static int real_spin_lock(struct thr *t, pthread_spinlock_t *l)
 {
-	int ret;
+	int ret = REAL(pthread_spin_trylock)(l);
 
-	if (!G.serial)
-		return REAL(pthread_spin_lock)(l);
-	ret = REAL(pthread_spin_trylock)(l);
+	for (unsigned i = 0; ret == EBUSY && i < SPIN_TRIES && !G.serial; i++) {
+		__builtin_ia32_pause();
+		if (!__atomic_load_n(l, __ATOMIC_RELAXED))
+			continue;
+		ret = REAL(pthread_spin_trylock)(l);
+	}
 	if (ret != EBUSY)
 		return ret;
+	wait_is_seen(t);
 	wait_begin(t);
 	ret = REAL(pthread_spin_lock)(l);
 	wait_end(t);
@@ -444,10 +457,12 @@ EXPORT int pthread_once(pthread_once_t *once, void (*fn)(void))
 		return REAL(pthread_once)(once, fn);
 	CALLER();
 	once_now = &c;
-	if (G.mode == SHIM_REPLAY)
+	if (G.mode == SHIM_REPLAY) {
 		turn_peek(t, &r); /* the turn that follows a wait: by then the routine has run, if it did in another thread */
-	else if (G.mode == SHIM_RECORD && once_running(once))
+	} else if (G.mode == SHIM_RECORD && once_running(once)) {
+		wait_is_seen(t);
 		wait_begin(t);
+	}
 	ret = REAL(pthread_once)(once, once_routine);
 	t = self;
 	if (t->blocking)

@@ -62,10 +62,12 @@ static int cond_wait(struct thr *t, enum cond_how how, pthread_cond_t *c, pthrea
 		return (int)ret;
 	}
 	REAL(pthread_mutex_unlock)(m);
+	wait_is_shown(t, c, WAIT_COND);
 	t->at_event = 1; /* who waits here holds no lock inside libc, and would take m: do not lend to it */
 	ev_done(t);
 	t->at_event = 0;
 	REPLAY_CANCELLABLE(t, ev_half(t, RLOG_COND_WOKE, &ret, 0));
+	wait_was_shown(t);
 	if (REAL(pthread_mutex_trylock)(m) == EBUSY)
 		held(t, RLOG_COND_WOKE, m);
 	if (ret == ECANCELED)
@@ -148,7 +150,9 @@ static int sem_event(struct thr *t, sem_t *s, int ret)
 	if (G.mode == SHIM_RECORD) {
 		ev(t, RLOG_SEM_WAIT, s, (uint64_t)r, 0);
 	} else {
+		wait_is_shown(t, s, WAIT_SEM);
 		REPLAY_CANCELLABLE(t, r = ev_result(t, RLOG_SEM_WAIT, s, 0));
+		wait_was_shown(t);
 		/* keeps the count as it was; a post from outside did not happen here */
 		if (r == 0)
 			REAL(sem_trywait)(s);
@@ -159,10 +163,19 @@ static int sem_event(struct thr *t, sem_t *s, int ret)
 	return (int)r;
 }
 
-/* One thread at a time: 1 when it need not wait. */
-static int sem_try(sem_t *s)
+/*
+ * 1 when it need not wait. In parallel the real wait is made in any case, which a thread that was cancelled does not come back
+ * from.
+ */
+static int sem_try(struct thr *t, sem_t *s, int once)
 {
-	return G.serial && REAL(sem_trywait)(s) == 0;
+	int value;
+
+	if (G.serial)
+		return REAL(sem_trywait)(s) == 0;
+	if (!once && REAL(sem_getvalue)(s, &value) == 0 && value <= 0)
+		wait_is_seen(t);
+	return 0;
 }
 
 static int shared_sem(struct thr *t, sem_t *s, int once, clockid_t clock, const struct timespec *ts)
@@ -186,7 +199,7 @@ static int shared_sem(struct thr *t, sem_t *s, int once, clockid_t clock, const 
 		CALLER();                                                                          \
 		if (is_shared(s))                                                                  \
 			ret = shared_sem(t, s, once, clock, ts);                                   \
-		else if (real_first(t) && !sem_try(s)) {                                           \
+		else if (real_first(t) && !sem_try(t, s, once)) {                                      \
 			holes_add(s, sizeof(*s));                                                  \
 			wait_of(t, s, (ts) || (once) ? WAIT_OTHER : WAIT_SEM);                    \
 			CANCELLABLE(t, RLOG_SEM_WAIT, s, ret, REAL(name) args);                    \

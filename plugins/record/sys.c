@@ -12,6 +12,7 @@
 
 #include "record/sys_nr.h"
 
+#include <linux/futex.h>
 #include <sys/uio.h>
 
 #define NR_LIMIT 512
@@ -276,13 +277,50 @@ long sys_replay_ret(struct thr *t, const struct sys_info *s, const long *a, cons
 
 /* ---- the calls ---- */
 
+/* Others may wait, for a terminal's output (tcdrain) or its lock, or for a disk. */
+static int is_quick_request(unsigned int req)
+{
+	switch (req) {
+	case 0x5401: /* TCGETS */
+	case 0x540f: /* TIOCGPGRP */
+	case 0x5411: /* TIOCOUTQ */
+	case 0x5413: /* TIOCGWINSZ */
+	case 0x541b: /* FIONREAD */
+	case 0x5421: /* FIONBIO */
+	case 0x5450: /* FIONCLEX */
+	case 0x5451: /* FIOCLEX */
+	case 0x5452: /* FIOASYNC */
+		return 1;
+	}
+	return 0;
+}
+
+static int futex_waits(int op)
+{
+	switch (op & FUTEX_CMD_MASK) {
+	case FUTEX_WAKE:
+	case FUTEX_WAKE_OP:
+	case FUTEX_WAKE_BITSET:
+	case FUTEX_REQUEUE:
+	case FUTEX_CMP_REQUEUE:
+	case FUTEX_UNLOCK_PI:
+	case FUTEX_TRYLOCK_PI:
+		return 0;
+	}
+	return 1;
+}
+
 /*
  * Recorded one thread at a time, these keep the turn; all others give it up, if another wants it. A thread in
  * one of these counts as running (gil.c).
  */
-static int never_waits(long nr)
+static int never_waits(long nr, const long *a)
 {
 	switch (nr) {
+	case SYS_ioctl:
+		return is_quick_request((unsigned int)a[1]);
+	case SYS_futex: /* what it changes and whom it wakes are one: nobody runs between the two */
+		return !futex_waits((int)a[1]);
 	case SYS_getpid:
 	case SYS_getppid:
 	case SYS_gettid:
@@ -313,7 +351,6 @@ static int never_waits(long nr)
 	case SYS_sched_getaffinity:
 	case SYS_getcpu:
 	case SYS_sched_yield:
-	case SYS_ioctl:
 	case SYS_epoll_ctl:
 	case SYS_socket:
 	case SYS_pipe:
@@ -401,6 +438,7 @@ long sys_do(struct thr *t, const struct sys_info *s, long nr, const long *a)
 	uint32_t file = 0;
 	uint64_t ns;
 	unsigned n;
+	int shown;
 	long ret;
 
 	if (unlikely(G.file_maps && !G.group))
@@ -415,7 +453,7 @@ long sys_do(struct thr *t, const struct sys_info *s, long nr, const long *a)
 	sys_lens_before(s, a, before);
 	if (likely(G.mode == SHIM_RECORD)) {
 		sys_rec(t, op, n);
-		if (never_waits(nr) || unlikely(file)) {
+		if (never_waits(nr, a) || unlikely(file)) {
 			if (unlikely(G.serial))
 				let_others(t, nr);
 			if (!vdso_call(nr, k, &ret))
@@ -439,22 +477,42 @@ long sys_do(struct thr *t, const struct sys_info *s, long nr, const long *a)
 			pages_return(s, a, k, ret, before);
 		if (unlikely(file))
 			group_file_changed(file);
+		sys_show_given(t, nr, a, ret);
 		return ret;
 	}
 	sys_replay(t, op, n);
+	shown = sys_show_ahead(t, nr, a);
 	turn_done(t);
 	t->wait_mask = waits_with(nr, a);
 	ret = sys_replay_ret(t, s, a, before);
 	t->wait_mask = 0;
-	sys_show(t, nr, a, ret);
+	if (!shown)
+		sys_show(t, nr, a, ret);
+	sys_show_given(t, nr, a, ret);
 	return ret;
 }
 
-long sys_refuse(struct thr *t, long nr)
+/* A library that looks for it does so again and again: the first one is noted. */
+static int is_noted(long nr)
+{
+	const struct rlog_control *c = G.control;
+
+	for (uint32_t i = 0; i < c->note_count && i < RLOG_NOTES; i++)
+		if (c->note[i].ready && c->note[i].kind == RLOG_NOTE_REFUSED_SYSCALL && c->note[i].number == nr)
+			return 1;
+	return 0;
+}
+
+static int is_io_uring(long nr)
+{
+	return nr == SYS_io_uring_setup || nr == SYS_io_uring_enter || nr == SYS_io_uring_register;
+}
+
+__attribute__((noinline)) long sys_refuse(struct thr *t, long nr)
 {
 	char who[232];
 
-	if (G.mode == SHIM_RECORD) {
+	if (G.mode == SHIM_RECORD && !(is_io_uring(nr) && is_noted(nr))) {
 		describe_caller(t->caller, who, sizeof(who));
 		note(RLOG_NOTE_REFUSED_SYSCALL, nr, who);
 	}

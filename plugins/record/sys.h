@@ -91,6 +91,8 @@ int sys_out_room(const struct sys_info *s, const long *a, struct piece *v);
 uint64_t sys_iov_len(const struct iovec *iov, unsigned long cnt, uint64_t n);
 uint32_t sys_check_iov(uint32_t crc, const struct iovec *v, unsigned long n);
 int sys_readable(const void *p, size_t n);
+/* Writes to memory that the program names. -EFAULT, as the kernel would say, if that is none. */
+long sys_put(void *to, const void *from, size_t n);
 
 /* --- sys_msg.c --- */
 /*
@@ -150,6 +152,7 @@ void refs_fork_child(void);
 /* A call that changes the address space: also run when replaying, and must give the same. */
 long sys_mem(struct thr *t, long nr, const long *a, unsigned nargs);
 long sys_mmap(struct thr *t, const long *a);
+/* Replay: the next record is the call's result, and *ret that. */
 int sys_result_ahead(const struct thr *t, long *ret);
 
 static inline int sys_is_error(long ret)
@@ -185,5 +188,13 @@ int seccomp_check(struct thr *t, long nr, const long *a, ucontext_t *uc, long *r
 /* --- sys_show.c --- */
 /* Replay: follows which descriptors are the first standard output and error, and shows what goes there. */
 void sys_show(struct thr *t, long nr, const long *a, long ret);
+/* Recording: what a file is, of which several descriptors may be: three words. -1: there is no such descriptor. */
+int sys_show_identify(long fd, uint64_t *id);
+/* 1: the recording's standard output, 2: its error, 0: neither. When both are the same file, error_first decides. */
+uint32_t sys_show_output(long fd, int error_first);
+/* The same at the record of a write whose result comes next, before its event may be the last one. 1: done. */
+int sys_show_ahead(struct thr *t, long nr, const long *a);
+/* Both modes: behind a call by which the program may have got another descriptor for one of those, as an event of its own. */
+void sys_show_given(struct thr *t, long nr, const long *a, long ret);
 
 #endif

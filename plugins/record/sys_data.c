@@ -3,6 +3,7 @@
  * sys_data.c: the memory that a system call reads, for the check in its record, and the pieces of memory
  * that it wrote, which are its outputs.
  */
+#include "record/group.h"
 #include "record/sys.h"
 
 #include <elf.h>
@@ -69,6 +70,15 @@ int sys_readable(const void *p, size_t n)
 		if (!is_word(a))
 			return 0;
 	return 1;
+}
+
+long sys_put(void *to, const void *from, size_t n)
+{
+	struct iovec local = {(void *)from, n}, remote = {to, n};
+
+	if (unlikely(G.group) && G.mode == SHIM_RECORD)
+		pages_touch(to, n, 1);
+	return raw6(SYS_process_vm_writev, raw0(SYS_getpid), (long)&local, 1, (long)&remote, 1, 0) == (long)n ? 0 : -14;
 }
 
 /* The same for n bytes that a call reads: of many only the first is looked at. */
@@ -207,8 +217,9 @@ int sys_out_pieces(const struct sys_info *s, const long *a, long ret, const uint
 							     : at_most((uint64_t)ret, a, d) * d->n);
 			break;
 		case IO_FIXED:
-		case IO_FIXED_ERR:
-			k = add_piece(v, k, p, d->n);
+		case IO_FIXED_ERR: /* which the call may not have looked at */
+			if (d->how == IO_FIXED || sys_readable(p, d->n))
+				k = add_piece(v, k, p, d->n);
 			break;
 		case IO_ARGMUL:
 			k = add_piece(v, k, p, (uint64_t)a[d->len_arg] * d->n);

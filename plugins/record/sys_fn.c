@@ -1,30 +1,23 @@
 /* SPDX-License-Identifier: MIT */
 /* sys_fn.c: system calls that need more than the table can say. */
 #include "record/group.h"
+#include "record/own_stack.h"
 #include "record/sys.h"
 
 #include <fcntl.h>
 #include <linux/futex.h>
 #include <sys/resource.h>
 
-/* sigaltstack: run in both. The shim's own is there when the program has none; a trap's return sets uc's. */
+/* sigaltstack: run in both. The kernel has the shim's own; what it says of old is only whether that can be written to. */
 static long do_sigaltstack(struct thr *t, const long *a, ucontext_t *uc)
 {
 	const stack_t *set = (const stack_t *)a[0];
-	stack_t *old = (stack_t *)a[1], was = {0};
-	long ret = raw2(SYS_sigaltstack, a[0], &was);
+	stack_t *old = (stack_t *)a[1];
+	uint64_t sp = uc ? (uint64_t)uc->uc_mcontext.gregs[REG_RSP] : (uint64_t)__builtin_frame_address(0);
 
-	if (ret < 0)
-		return ret;
-	if (thread_is_alt_stack(was.ss_sp))
-		was = (stack_t){.ss_flags = SS_DISABLE};
-	if (set && (set->ss_flags & SS_DISABLE))
-		thread_use_alt_stack(t);
-	if (uc)
-		raw2(SYS_sigaltstack, 0, &uc->uc_stack);
-	if ((uintptr_t)old >= 4096)
-		*old = was;
-	return old && (uintptr_t)old < 4096 ? -14 : 0;
+	if ((set && !sys_readable(set, sizeof(*set))) || (old && raw2(SYS_sigaltstack, 0, old)))
+		return -14; /* EFAULT */
+	return program_stack_set(t, set, old, sp);
 }
 
 static _Noreturn void do_exit_group(struct thr *t, const long *a)

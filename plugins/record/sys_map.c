@@ -53,6 +53,7 @@ long sys_mem(struct thr *t, long nr, const long *a, unsigned nargs)
 	if (G.mode == SHIM_RECORD) {
 		sys_rec_stay(t, op, n);
 		ret = change(nr, a);
+		vfork_child_maps(nr, a, ret);
 		sys_rec_ret_point(t, ret);
 		return ret;
 	}
@@ -125,6 +126,30 @@ static void mapped(const long *a, long at, int kind, const uint64_t *st)
 		     kind == REGION_FILE ? st : 0);
 }
 
+/* Where the recorder, or a replay, has its own (rlog/replay.h): not all of it is mapped while recording. */
+static int is_recorders(const long *a)
+{
+	uint64_t lo = (uint64_t)a[0], hi = lo + (uint64_t)a[1];
+
+	return lo && hi > REPLAY_CTL_ADDR && lo < SHIM_HEAP_MAIN_ADDR && hi > lo;
+}
+
+/* As where all of it were mapped; but that the program cannot replace it. */
+static long map_elsewhere(const long *a)
+{
+	char text[120], *end = text + sizeof(text), *p;
+
+	if (a[3] & MAP_FIXED_NOREPLACE)
+		return -17; /* EEXIST */
+	if (!(a[3] & MAP_FIXED))
+		return raw6(SYS_mmap, 0, a[1], a[2], a[3], a[4], a[5]);
+	p = fmt_str(text, end, "a mapping at 0x");
+	p = fmt_hex(p, end, (uint64_t)a[0]);
+	fmt_str(p, end, ", which is the recorder's address (ENOMEM)");
+	note(RLOG_NOTE_UNSUPPORTED, SYS_mmap, text);
+	return -12;
+}
+
 long sys_mmap(struct thr *t, const long *a)
 {
 	int file = !(a[3] & MAP_ANONYMOUS);
@@ -141,11 +166,11 @@ long sys_mmap(struct thr *t, const long *a)
 		join(t, a, kind);
 	if (G.mode == SHIM_RECORD) {
 		sys_rec(t, op, n);
-		if (a[3] & MAP_FIXED)
+		if ((a[3] & MAP_FIXED) && !is_recorders(a))
 			forget(a);
 		if (file && files_keep((int)a[4], st, (a[3] & MAP_SHARED) && (a[2] & PROT_WRITE)) == 0)
 			v.n = sizeof(st);
-		ret = raw6(SYS_mmap, a[0], a[1], a[2], a[3], a[4], a[5]);
+		ret = is_recorders(a) ? map_elsewhere(a) : raw6(SYS_mmap, a[0], a[1], a[2], a[3], a[4], a[5]);
 		if (file && !v.n && ret > 0 && !is_dev_zero((int)a[4])) {
 			char who[232];
 
@@ -156,6 +181,7 @@ long sys_mmap(struct thr *t, const long *a)
 			files_loaded((int)a[4], st, (uint64_t)(ret - a[5]));
 		if (kind == REGION_ANON || v.n)
 			mapped(a, ret, kind, st);
+		vfork_child_maps(SYS_mmap, a, ret);
 		sys_rec_ret(t, ret, &v, v.n ? 1 : 0);
 		return ret;
 	}

@@ -111,6 +111,7 @@ long sys_mremap(struct thr *t, const long *a)
 		ret = raw6(SYS_mremap, a[0], a[1], a[2], a[3], a[4], 0);
 		if (shared && !sys_is_error(ret))
 			pages_moved((uint64_t)a[0], (uint64_t)ret, (uint64_t)a[2]);
+		vfork_child_maps(SYS_mremap, a, ret);
 		sys_rec_ret_point(t, ret);
 		return ret;
 	}

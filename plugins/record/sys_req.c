@@ -16,6 +16,7 @@ static const struct req ioctls[] = {
 	{0x5405 /* TCGETA */, 0, 18}, {0x5406, 18, 0}, {0x5407, 18, 0}, {0x5408, 18, 0},
 	{0x802c542a /* TCGETS2 */, 0, 44}, {0x402c542b, 44, 0}, {0x402c542c, 44, 0}, {0x402c542d, 44, 0},
 	{0x5409 /* TCSBRK */, 0, 0}, {0x540a /* TCXONC */, 0, 0}, {0x540b /* TCFLSH */, 0, 0},
+	{0x5427 /* TIOCSBRK */, 0, 0}, {0x5428 /* TIOCCBRK */, 0, 0}, {0x5456 /* TIOCGLCKTRMIOS */, 0, 36}, {0x5457, 36, 0},
 	{0x5425 /* TCSBRKP */, 0, 0}, {0x540c /* TIOCEXCL */, 0, 0}, {0x540d, 0, 0}, {0x80045440, 0, 4},
 	{0x540e /* TIOCSCTTY */, 0, 0}, {0x540f /* TIOCGPGRP */, 0, 4}, {0x5410, 4, 0},
 	{0x5411 /* TIOCOUTQ */, 0, 4}, {0x5412 /* TIOCSTI */, 1, 0}, {0x5413 /* TIOCGWINSZ */, 0, 8}, {0x5414, 8, 0},

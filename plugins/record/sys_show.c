@@ -4,6 +4,10 @@
  * who watch.
  */
 #include "record/sys.h"
+#include "record/turn.h"
+
+#include <string.h>
+#include <sys/socket.h>
 
 static uint8_t fd_is_out[1024] = {0, 1, 2};
 
@@ -27,6 +31,28 @@ static void append_out(struct thr *t, uint32_t fd, const void *p, uint32_t n)
 		return;
 	raw3(SYS_writev, f, v, 2);
 	raw_close(f);
+}
+
+int sys_show_identify(long fd, uint64_t *id)
+{
+	uint64_t st[18];
+
+	if (raw2(SYS_fstat, fd, st) < 0)
+		return -1;
+	id[0] = st[0];
+	id[1] = st[1];
+	id[2] = st[5]; /* st_rdev */
+	return 0;
+}
+
+uint32_t sys_show_output(long fd, int error_first)
+{
+	uint64_t id[3];
+
+	for (int i = 0; !sys_show_identify(fd, id) && i < 2; i++)
+		if (!memcmp(id, G.control->output[i ^ error_first], sizeof(id)))
+			return (uint32_t)(i ^ error_first) + 1;
+	return 0;
 }
 
 /* Follows which descriptors are the program's first standard output and error, and shows what goes there. */
@@ -67,4 +93,59 @@ void sys_show(struct thr *t, long nr, const long *a, long ret)
 		}
 		return;
 	}
+}
+
+int sys_show_ahead(struct thr *t, long nr, const long *a)
+{
+	long ret;
+
+	if ((nr != SYS_write && nr != SYS_writev) || !sys_result_ahead(t, &ret))
+		return 0;
+	sys_show(t, nr, a, ret);
+	return 1;
+}
+
+/* ---- descriptors that come another way than by dup ---- */
+
+static void given(struct thr *t, long fd)
+{
+	uint32_t out = G.mode == SHIM_RECORD && fd >= 0 && fd < 1024 ? sys_show_output(fd, 0) : 0;
+	int64_t what = fd * 4 + out;
+
+	if (G.mode == SHIM_RECORD ? !out : !turn_next_call_is(t, RLOG_CALL_OUTPUT))
+		return;
+	ev(t, RLOG_CALL, 0, RLOG_CALL_OUTPUT, 0);
+	ev_done(t);
+	ev_callret(t, &what, 0, 0);
+	if (G.mode == SHIM_REPLAY && what >= 0 && what < 4 * 1024)
+		fd_is_out[what / 4] = what & 3;
+}
+
+/* Such as "/dev/stdout", "/dev/fd/1", "/proc/self/fd/1": other files are opened by names of their own. */
+static int names_descriptor(const char *path)
+{
+	return sys_readable(path, 5) && (!memcmp(path, "/dev/", 5) || !memcmp(path, "/proc", 5)) &&
+	       (strstr(path, "/fd/") || strstr(path, "/std"));
+}
+
+static void given_by_message(struct thr *t, struct msghdr *m)
+{
+	for (struct cmsghdr *c = CMSG_FIRSTHDR(m); c; c = CMSG_NXTHDR(m, c))
+		for (size_t at = CMSG_LEN(0); c->cmsg_level == SOL_SOCKET && c->cmsg_type == SCM_RIGHTS &&
+					      at + sizeof(int) <= c->cmsg_len; at += sizeof(int)) {
+			int fd;
+
+			memcpy(&fd, (char *)c + at, sizeof(fd));
+			given(t, fd);
+		}
+}
+
+void sys_show_given(struct thr *t, long nr, const long *a, long ret)
+{
+	if (likely(nr != SYS_recvmsg && nr != SYS_openat && nr != SYS_open && nr != SYS_pidfd_getfd) || ret < 0)
+		return;
+	if (nr == SYS_recvmsg)
+		given_by_message(t, (struct msghdr *)a[1]);
+	else if (nr == SYS_pidfd_getfd || names_descriptor((const char *)a[nr == SYS_openat]))
+		given(t, ret);
 }

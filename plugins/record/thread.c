@@ -10,21 +10,33 @@
 
 #include "record/cancel.h"
 #include "record/chaos.h"
+#include "record/group.h"
 #include "record/lib.h"
+#include "record/own_stack.h"
+#include "record/sig_queue.h"
 
 #include <dlfcn.h>
+#include <linux/futex.h>
 #include <limits.h>
 #include <unwind.h>
 
 #define STACK_SLOT (1ull << 26)
 #define LARGE_SLOT (1ull << 32)
-#define ALT_STACK 65536ull
+#define TLS_END 65536ull /* of a slot; where recorders up to now had their signal stacks */
 
 static pthread_key_t exit_key;
 
 struct thr *thread_slot(uint32_t ordinal)
 {
 	return &G.thr[ordinal];
+}
+
+/* As the kernel does it, which does not mind when the memory is gone; it may be shared with other processes. */
+static void clear_word(uint32_t *word)
+{
+	if (unlikely(G.group) && G.mode == SHIM_RECORD)
+		pages_touch(word, sizeof(*word), 1);
+	raw6(SYS_futex, (long)word, FUTEX_WAKE_OP, 0x7fffffff, 0, (long)word, FUTEX_OP(FUTEX_OP_SET, 0, FUTEX_OP_CMP_EQ, 0));
 }
 
 void thread_exit_event(struct thr *t)
@@ -37,8 +49,7 @@ void thread_exit_event(struct thr *t)
 	ev(t, RLOG_EXIT, 0, 0, 0);
 	if (t->ctid) { /* before others go on, not some time later by the kernel */
 		raw1(SYS_set_tid_address, 0);
-		__atomic_store_n(t->ctid, 0, __ATOMIC_RELEASE);
-		raw3(SYS_futex, t->ctid, FUTEX_WAKE, 0x7fffffff);
+		clear_word(t->ctid);
 	}
 	if (G.mode == SHIM_REPLAY)
 		turn_exit(t);
@@ -46,6 +57,7 @@ void thread_exit_event(struct thr *t)
 		gil_leave(t);
 	else
 		cs_exit(t);
+	sig_queue_drop(t); /* they would come behind its end */
 	t->exited = 1; /* depth stays 1: what libc still does here is not the program's */
 }
 
@@ -69,45 +81,9 @@ void thread_init(void)
 	REAL(pthread_setspecific)(exit_key, &G.thr[1]);
 }
 
-/*
- * A thread whose stack is full can report its crash only on another one: the end of its slot. The program
- * does not see it.
- */
-static uint64_t alt_stack(const struct thr *t)
-{
-	return SHIM_STACK_ADDR + (t->ordinal + 1) * STACK_SLOT - ALT_STACK;
-}
-
-uint64_t thread_alt_stack_end(const struct thr *t)
-{
-	return alt_stack(t) + ALT_STACK;
-}
-
 uint64_t thread_tls_room(const struct thr *t)
 {
-	return alt_stack(t);
-}
-
-void thread_use_alt_stack(const struct thr *t)
-{
-	stack_t ss = {.ss_sp = (void *)alt_stack(t), .ss_size = ALT_STACK};
-
-	raw2(SYS_sigaltstack, &ss, 0);
-}
-
-void thread_add_alt_stack(const struct thr *t)
-{
-	if (!raw_failed(raw_mmap((void *)alt_stack(t), ALT_STACK, PROT_READ | PROT_WRITE,
-				 MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0)))
-		thread_use_alt_stack(t);
-}
-
-int thread_is_alt_stack(const void *p)
-{
-	uint64_t a = (uint64_t)p;
-
-	return a >= SHIM_STACK_ADDR && a < SHIM_STACK_ADDR + (RLOG_MAX_THREADS + 1) * STACK_SLOT &&
-	       a % STACK_SLOT == STACK_SLOT - ALT_STACK;
+	return SHIM_STACK_ADDR + (t->ordinal + 1) * STACK_SLOT - TLS_END;
 }
 
 /*
@@ -145,15 +121,11 @@ static void let_signals_in(const struct thr *t)
 		raw4(SYS_rt_sigprocmask, SIG_SETMASK, &t->first_mask, 0, 8);
 }
 
-static void first_steps(struct thr *t)
+/* On the recorder's own stack: what this leaves on the thread's is to be the same in a replay. */
+static void come_to_turn(void *p)
 {
-	t->depth = 1;
-	t->selector = 0;
-	self = t;
-	t->tid = (int)raw0(SYS_gettid);
-	if (t->start || t->libc_start)
-		REAL(pthread_setspecific)(exit_key, t); /* the program's own clone shares such things with others */
-	thread_add_alt_stack(t);
+	struct thr *t = p;
+
 	thread_leave_rseq();
 	if (G.mode == SHIM_RECORD && log_open(t) == 0)
 		arm_thread(t);
@@ -168,10 +140,25 @@ static void first_steps(struct thr *t)
 		raw_futex_wake((uint32_t *)&t->arrived, 1);
 		turn_wait(t);
 	}
+}
+
+#define START_DEEP 6144u /* libc's calls before these steps: in a replay traps, without a stack of the recorder's yet */
+
+static void first_steps(struct thr *t)
+{
+	t->depth = 1;
+	t->selector = 0;
+	self = t;
+	t->tid = (int)raw0(SYS_gettid);
+	if (t->start || t->libc_start)
+		REAL(pthread_setspecific)(exit_key, t); /* the program's own clone shares such things with others */
+	own_stack_use(t);
+	own_stack_call(t, come_to_turn, t);
 	ev(t, RLOG_START, 0, 0, 0);
 	ev_done(t);
 	shim_leave(t);
-	scrub_stack();
+	if (t->start)
+		scrub_stack_bytes(START_DEEP);
 }
 
 static void *trampoline(void *p)
@@ -207,7 +194,7 @@ static int make_stack(struct thr *t, const pthread_attr_t *user, pthread_attr_t 
 		return -1;
 	guard = (guard + 4095) & ~4095ul;
 	size = ((size + 4095) & ~4095ul) + guard; /* as in libc, all of the size is the thread's */
-	if (size > STACK_SLOT - ALT_STACK)
+	if (size > STACK_SLOT - TLS_END)
 		base = (char *)(SHIM_LARGE_STACK_ADDR + t->ordinal * LARGE_SLOT);
 	if (size > LARGE_SLOT)
 		return -1;
@@ -251,6 +238,7 @@ static struct thr *new_thread(const struct thr *creator, uint32_t ordinal)
 	c->filter = creator->filter;
 	c->hidden = creator->hidden;
 	c->tsc_faults = creator->tsc_faults;
+	own_stack_map(c);
 	return c;
 }
 
@@ -484,11 +472,15 @@ static int join(enum join_how how, pthread_t th, void **val, const struct timesp
 		ret = G.serial ? REAL(pthread_tryjoin_np)(th, val) : EBUSY;
 		if (ret == EBUSY && !(G.serial && how == JOIN_TRY)) {
 			wait_of(t, c, how == JOIN_WAIT ? WAIT_JOIN : WAIT_OTHER);
+			if (how != JOIN_TRY && !(c && c->exited))
+				wait_is_seen(t);
 			CANCELLABLE(t, RLOG_JOIN, (void *)th, ret, real_join(how, th, val, ts));
 		}
 		ev(t, RLOG_JOIN, (void *)th, (uint64_t)ret, 0);
 	} else {
+		wait_is_shown(t, c, WAIT_JOIN);
 		REPLAY_CANCELLABLE(t, ret = ev_result(t, RLOG_JOIN, (void *)th, 0));
+		wait_was_shown(t);
 		if (ret == 0)
 			REAL(pthread_join)(th, val);
 		ev_done(t);
@@ -497,7 +489,7 @@ static int join(enum join_how how, pthread_t th, void **val, const struct timesp
 	}
 	if (ret == 0 && c) {
 		free_stack((uint64_t)c->stack, c->stack_len);
-		free_stack(alt_stack(c), ALT_STACK);
+		own_stack_free(c);
 	}
 	return (int)ret;
 }

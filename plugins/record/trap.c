@@ -9,6 +9,8 @@
  * itself runs the call when the thread is inside the shim (depth > 0).
  */
 #include "record/chaos.h"
+#include "record/own_stack.h"
+#include "record/sys.h"
 
 #include <cpuid.h>
 #include <linux/audit.h>
@@ -179,9 +181,9 @@ static long clone_thread(long nr, const long *a, ucontext_t *uc)
 /*
  * A thread that libc makes for itself (timers with SIGEV_THREAD, aio_read and so on), or the program: not through
  * pthread_create, but by the same call. Its first steps are the recorder's, below what the clone's caller has put on the
- * new stack.
+ * new stack; they run on the recorder's own.
  */
-#define ADOPT_ROOM 4096 /* from the caller's stack pointer down to the first steps' */
+#define ADOPT_ROOM 512 /* from the caller's stack pointer down to where a signal may come before those */
 
 long clone_adopted(const struct clone_args *c, size_t size);
 void thread_adopted(struct thr *c);
@@ -194,9 +196,11 @@ __asm__(".text\n"
 	"	jz 1f\n"
 	"	ret\n"
 	"1:	xor %ebp, %ebp\n"
-	"	mov 4096-264(%rsp), %rdi\n"
+	"	mov 512-264(%rsp), %rdi\n"
+	"	mov %rsp, %rbx\n"
+	"	mov 512-272(%rsp), %rsp\n"
 	"	call thread_adopted\n"
-	"	lea 4096(%rsp), %rsp\n"
+	"	lea 512(%rbx), %rsp\n"
 	"	jmp clone_goes_on\n"
 	".size clone_adopted, .-clone_adopted\n");
 
@@ -232,6 +236,7 @@ static long adopt_thread(struct thr *t, long nr, const long *a, ucontext_t *uc)
 		c.exit_signal = 0;
 	}
 	((uint64_t *)(sp - 264))[0] = (uint64_t)child;
+	((uint64_t *)(sp - 272))[0] = own_stack_steps(child);
 	c.stack = sp - ADOPT_ROOM - 4096; /* the kernel only wants its end */
 	c.stack_size = 4096;
 	return thread_adopt_end(t, child, clone_in_cell(clone_adopted, &c));
@@ -245,6 +250,10 @@ long trap_clone(struct thr *t, long nr, const long *a, ucontext_t *uc)
 	if (nr == SYS_clone3) {
 		uint64_t n = (uint64_t)a[1] < sizeof(c) ? (uint64_t)a[1] : sizeof(c);
 
+		if ((uint64_t)a[1] < CLONE_ARGS_SIZE_VER0 || (uint64_t)a[1] > 4096)
+			return (uint64_t)a[1] > 4096 ? -7 /* E2BIG */ : -22 /* EINVAL */;
+		if (!sys_readable((const void *)a[0], n))
+			return -14; /* EFAULT */
 		__builtin_memcpy(&c, (void *)a[0], n);
 		if (c.stack)
 			sp = c.stack + c.stack_size;
@@ -316,7 +325,7 @@ __asm__(".text\n"
 	".type scrub_stack, @function\n"
 	"scrub_stack:\n"
 	"	.cfi_startproc\n" /* for who unwinds: view/outside.h */
-	"	mov $4096, %edi\n"
+	"	mov $3072, %edi\n"
 	".globl scrub_stack_bytes\n"
 	".hidden scrub_stack_bytes\n"
 	".type scrub_stack_bytes, @function\n"
@@ -369,9 +378,9 @@ static long run_native(long nr, const long *a, ucontext_t *uc)
 	return raw6(nr, a[0], a[1], a[2], a[3], a[4], a[5]);
 }
 
-/* With all that it leaves on the stack below trap_handler(), which wipes it. */
-static __attribute__((noinline)) void handle(int sig, siginfo_t *si, ucontext_t *uc)
+void trap_handler(int sig, siginfo_t *si, void *ucv)
 {
+	ucontext_t *uc = ucv;
 	greg_t *g = uc->uc_mcontext.gregs;
 	long a[6] = {g[REG_RDI], g[REG_RSI], g[REG_RDX], g[REG_R10], g[REG_R8], g[REG_R9]};
 	long nr = si->si_syscall;
@@ -386,6 +395,7 @@ static __attribute__((noinline)) void handle(int sig, siginfo_t *si, ucontext_t 
 		g[REG_RAX] = si->si_arch == AUDIT_ARCH_X86_64 ? run_native(nr, a, uc) : -38;
 		return;
 	}
+	own_stack_enter(t, uc);
 	t->caller = (uint64_t)g[REG_RIP];
 	if (unlikely(G.chaos))
 		step_cancel(uc);
@@ -401,13 +411,4 @@ static __attribute__((noinline)) void handle(int sig, siginfo_t *si, ucontext_t 
 		raw4(SYS_rt_sigprocmask, SIG_BLOCK, 0, &uc->uc_sigmask, 8);
 	if (unlikely(G.chaos) && self->made_event)
 		step_begin(self, uc);
-	/* what the thread's last fault was is there as well: it was another one, or at another time */
-	g[REG_ERR] = g[REG_TRAPNO] = g[REG_CR2] = 0;
-	si->si_code = SI_KERNEL; /* the two ways to trap have different ones, and they stay on the stack too */
-}
-
-void trap_handler(int sig, siginfo_t *si, void *ucv)
-{
-	handle(sig, si, ucv);
-	scrub_stack();
 }

@@ -8,7 +8,7 @@
  *
  * The setting goes along to new threads and processes and through an exec, and is lost in a checkpoint.
  */
-#include "record/shim.h"
+#include "record/own_stack.h"
 
 #include <time.h>
 #include <ucontext.h>
@@ -112,6 +112,8 @@ int tsc_fault(void *ucv)
 		tsc_release();
 		return 1;
 	}
+	if (t)
+		own_stack_enter(t, ucv);
 	value = t ? value_of(t, &cpu) : tsc_by_clock();
 	g[REG_RAX] = (greg_t)(value & 0xffffffffu);
 	g[REG_RDX] = (greg_t)(value >> 32);

@@ -13,6 +13,7 @@
  * unless threads share memory without synchronisation; so the worker believes no difference that it finds.
  */
 #include "record/group.h"
+#include "record/own_stack.h"
 #include "record/scout.h"
 #include "record/turn.h"
 
@@ -26,21 +27,6 @@ static void notify(uint32_t state)
 	__atomic_store_n(&c->state, state, __ATOMIC_RELEASE);
 	__atomic_add_fetch(&c->notify, 1, __ATOMIC_SEQ_CST);
 	raw_futex_wake(&c->notify, 0x7fffffff);
-}
-
-/* A copy of this process for the debugger to run calls in: off the timeline, nothing shared. */
-static void snap_child(void)
-{
-	static uint32_t never;
-	struct replay_ctl *old = G.ctl;
-
-	raw_mmap(old, (sizeof(*old) + 4095) & ~4095ul, PROT_READ | PROT_WRITE,
-		 MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0);
-	G.mode = SHIM_OFF;
-	/* a session of its own: else it keeps the original's PID in use as its session's */
-	raw0(SYS_setsid);
-	for (;;)
-		raw_futex_wait(&never, 0);
 }
 
 /*
@@ -74,9 +60,7 @@ __attribute__((used)) static void stand_offset(void)
 void turn_park(struct thr *t, uint32_t state);
 
 /* What a wait left on the stack, or, without one, an earlier event, would show in the frames that come to lie there. */
-#define WAIT_DEEP 1024u /* bytes */
-#define EVENT_DEEP 2048u
-#define SEEK_DEEP 8192u
+#define LEFT_DEEP 1024u /* bytes */
 
 static __attribute__((noinline)) void scrub(size_t bytes)
 {
@@ -94,6 +78,7 @@ static __attribute__((noinline)) void wait_parked(struct thr *t, uint32_t state)
 
 	if (unlikely(G.scout))
 		scout_event();
+	own_stack_stand(t);
 	t->stand.there = STANDS;
 	c->parked = t->ordinal;
 	notify(state);
@@ -102,12 +87,7 @@ static __attribute__((noinline)) void wait_parked(struct thr *t, uint32_t state)
 			raw_futex_wait(&c->go, go);
 		go = __atomic_load_n(&c->go, __ATOMIC_ACQUIRE);
 		if (c->cmd == REPLAY_CMD_SNAP) {
-			/* CLONE_PARENT: the worker is the copy's parent, this process has no child */
-			long pid = raw6(SYS_clone, CLONE_PARENT | SIGCHLD, 0, 0, 0, 0, 0);
-
-			if (pid == 0)
-				snap_child();
-			c->cmd_result = pid;
+			c->cmd_result = turn_snap(c);
 			c->cmd = REPLAY_CMD_RUN;
 			notify(state);
 			continue;
@@ -126,7 +106,7 @@ static __attribute__((noinline)) void wait_parked(struct thr *t, uint32_t state)
 __attribute__((used)) void turn_park_here(struct thr *t, uint32_t state)
 {
 	wait_parked(t, state);
-	scrub(WAIT_DEEP);
+	scrub(LEFT_DEEP);
 }
 
 /* A copy of the process, in which nobody waits for what is told here, is watched for what is written to the turn. */
@@ -236,6 +216,7 @@ static __attribute__((noinline)) void wait_turn(struct thr *t)
 	int inside = t->away ? at_result(t) : !t->at_event, slept = 0;
 
 	t->away = 0;
+	own_stack_stand(t);
 	__atomic_store_n(&t->stand.there, inside ? STANDS_INSIDE : STANDS, __ATOMIC_RELEASE);
 	if (!turn_soon(t))
 		for (; !has_turn(t); slept = 1)
@@ -251,7 +232,7 @@ __attribute__((used)) void turn_wait_here(struct thr *t)
 	wait_turn(t);
 	if (unlikely(G.ctl->turn == G.ctl->stop_at))
 		wait_parked(t, REPLAY_PARKED); /* behind the end of another */
-	scrub(WAIT_DEEP);
+	scrub(LEFT_DEEP);
 }
 
 void give_turn(uint32_t to)
@@ -310,7 +291,7 @@ int turn_next_is(const struct thr *t, enum rlog_kind kind)
 }
 
 /* No recorder does that: nothing is to show it. */
-static __attribute__((noinline)) void begin_seek(struct thr *t)
+static void begin_seek(void *t)
 {
 	_Alignas(16) uint8_t vectors[512];
 
@@ -325,8 +306,7 @@ void turn_seek(struct thr *t)
 	if (likely(!turn_next_is(t, RLOG_PREEMPT)) || t->undone || t->seeking)
 		return;
 	if (!G.ctl->endless)
-		begin_seek(t);
-	scrub(SEEK_DEEP);
+		own_stack_call(t, begin_seek, t);
 }
 
 /*
@@ -364,7 +344,7 @@ void turn_done(struct thr *t)
 	pass_turn(t);
 	pages_replay(t);
 	turn_seek(t);
-	scrub(EVENT_DEEP);
+	scrub(LEFT_DEEP);
 	wipe_registers();
 }
 

@@ -31,5 +31,7 @@ static inline int turn_parallel(void)
 
 /* A thread that runs in a lent turn comes to a record. */
 void lend_end(struct thr *t);
+/* snap.c, REPLAY_CMD_SNAP: the PID of a copy that has left the timeline; or -errno. */
+long turn_snap(struct replay_ctl *c);
 
 #endif

@@ -5,12 +5,16 @@
  * variables. So the child shows its pages in shared memory when it execs or ends, and the parent, which waits for
  * that, takes over what differs. It is logged as a call of its own behind the fork.
  *
+ * What the child has mapped, unmapped or protected, the parent does again, as calls of its own before that one; a replay finds
+ * them in the log.
+ *
  * A parent with other threads, which go on, takes a stretch of its own stack only: what else differs they may have
  * written. In one without, those pages count that the child has for itself: it has written them. But a child that
  * has used the heap is like the first: the heap's lists are the recorder's own memory, and do not come over.
  */
 #include "record/group.h"
 #include "record/sys.h"
+#include "record/turn.h"
 
 #include <string.h>
 #include <ucontext.h>
@@ -18,6 +22,7 @@
 #define PAGE 4096ul
 #define STRETCH PAGE
 #define PIECES_MAX 1024u
+#define CALLS_MAX 256u
 #define RANGE_MAX (16ul << 30) /* more is address space, not memory */
 
 struct share {
@@ -25,6 +30,10 @@ struct share {
 	uint32_t len;
 	uint32_t done; /* the child has filled in the pieces */
 	uint32_t all, heap; /* not the stretch only; the heap's state before */
+	uint32_t calls; /* of the child's that changed its address space */
+	struct {
+		long nr, a[6];
+	} call[CALLS_MAX];
 	uint32_t n;
 	struct {
 		uint64_t at;
@@ -84,6 +93,29 @@ static void add_piece(struct share *s, uint64_t at, uint32_t len)
 	s->piece[s->n].at = at;
 	s->piece[s->n].len = len;
 	memcpy(s->bytes[s->n++], (void *)at, len);
+}
+
+void vfork_child_maps(long nr, const long *a, long ret)
+{
+	struct share *s = child_share;
+	int file = nr == SYS_mmap && !(a[3] & MAP_ANONYMOUS), shared = nr == SYS_mmap && (a[3] & MAP_SHARED);
+
+	if (likely(!s) || sys_is_error(ret) || (nr == SYS_brk && ret != a[0]))
+		return;
+	if (file || shared || nr == SYS_mremap || s->calls == CALLS_MAX) {
+		note(RLOG_NOTE_UNSUPPORTED, SYS_vfork,
+		     file || shared ? "a vfork child that maps a file or shared memory, which its parent has then"
+				    : "a vfork child that changes much of its parent's address space");
+		return;
+	}
+	s->call[s->calls].nr = nr;
+	memcpy(s->call[s->calls].a, a, sizeof(s->call[0].a));
+	if (nr == SYS_mmap) {
+		s->call[s->calls].a[0] = ret;
+		if (!(a[3] & MAP_FIXED))
+			s->call[s->calls].a[3] |= MAP_FIXED_NOREPLACE;
+	}
+	s->calls++;
 }
 
 /* The pages of [lo, hi) that are there, and in no other process. */
@@ -201,6 +233,31 @@ static void apply(const uint8_t *p, const uint8_t *end)
 	}
 }
 
+static long map_again(struct thr *t, long nr, const long *a)
+{
+	return nr == SYS_mmap ? sys_mmap(t, a) : sys_mem(t, nr, a, nr == SYS_mprotect ? 3 : nr == SYS_munmap ? 2 : 1);
+}
+
+static void record_maps(struct thr *t, const struct share *s)
+{
+	for (uint32_t i = 0; s && i < s->calls; i++)
+		if (sys_is_error(map_again(t, s->call[i].nr, s->call[i].a)))
+			note(RLOG_NOTE_UNSUPPORTED, SYS_vfork, "a vfork child mapped memory where its parent has some by now");
+}
+
+/* Until the call that ends it. */
+static void replay_maps(struct thr *t)
+{
+	struct rlog_rec r;
+	long a[6];
+
+	while (turn_next_is(t, RLOG_SYS) && turn_peek(t, &r) && r.kind == RLOG_SYS) {
+		for (unsigned i = 0; i < 6; i++)
+			a[i] = i + 2u < r.nops ? (long)r.op[i + 1] : 0;
+		map_again(t, (long)r.op[0], a);
+	}
+}
+
 void vfork_end(struct thr *t, struct share *s, ucontext_t *uc)
 {
 	uint64_t len = 0, room = s ? ((uint64_t)s->n * PAGE + PAGE) * 6 : 0;
@@ -210,6 +267,10 @@ void vfork_end(struct thr *t, struct share *s, ucontext_t *uc)
 
 	if (!uc)
 		return;
+	if (G.mode == SHIM_RECORD)
+		record_maps(t, s);
+	else
+		replay_maps(t);
 	if (G.mode == SHIM_RECORD && s && s->done) {
 		diff = raw_mmap(0, room, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 		diff = raw_failed(diff) ? 0 : diff;

@@ -10,7 +10,10 @@
 
 #include "rlog/walk.h"
 
-_Static_assert(REPLAY_WALK_REGS == POINT_GREGS && REPLAY_WALK_MAPS == XLATE_MAPS, "what rlog/walk.h says of others");
+#include <string.h>
+
+_Static_assert(REPLAY_WALK_REGS == POINT_GREGS && REPLAY_WALK_MAPS == XLATE_MAPS && REPLAY_WALK_WATCHES == XLATE_WORDS,
+	       "what rlog/walk.h says of others");
 
 extern const uint8_t walk_end[] __attribute__((visibility("hidden")));
 
@@ -22,6 +25,7 @@ __asm__(".text\n.globl walk_enter\n.hidden walk_enter\n.type walk_enter, @functi
 struct walking {
 	struct replay_walk *w;
 	struct xlate *x;
+	struct xlate_word word[XLATE_WORDS];
 };
 
 /* The answer; it then goes to walk_end. */
@@ -37,7 +41,9 @@ static void tell(const struct walking *k, enum replay_walk_state state, uint64_t
 	}
 	w->arrivals = *xlate_arrivals(k->x);
 	w->goals = xlate_hits(k->x);
+	w->changed = (uint64_t)xlate_has_changed(k->x);
 	w->counted = 1;
+	w->branches = *xlate_branches(k->x);
 	w->at = at;
 	w->again = state == REPLAY_WALK_LEFT ? 0 : xlate_again(k->x);
 	w->state = state;
@@ -51,7 +57,39 @@ static void stop(void *arg, uint64_t pc, uint64_t next)
 
 static void arrived(void *arg, uint64_t pc)
 {
-	tell(arg, REPLAY_WALK_NTH, pc);
+	struct walking *k = arg;
+
+	k->w->changed_now = 0;
+	tell(k, REPLAY_WALK_NTH, pc);
+}
+
+static uint64_t value_of(const struct xlate_word *w)
+{
+	uint64_t v = 0;
+
+	memcpy(&v, (const void *)w->addr, w->len);
+	return v;
+}
+
+static int changed(void *arg, uint64_t from, uint64_t pc, int nth)
+{
+	struct walking *k = arg;
+	struct replay_walk *w = k->w;
+	struct replay_walk_change *log = &w->log[++w->changes % REPLAY_WALK_LOG];
+
+	log->number = w->changes;
+	log->from = from;
+	log->places = xlate_at_places(k->x);
+	for (unsigned i = 0; i < w->watches; i++) {
+		log->was[i] = w->watch[i].value;
+		w->watch[i].value = log->now[i] = value_of(&k->word[i]);
+	}
+	if (!nth && w->changes != w->nth_change)
+		return 0;
+	w->from = from;
+	w->changed_now = 1;
+	tell(k, REPLAY_WALK_NTH, pc);
+	return 1;
 }
 
 /* A register or word that is not as wanted goes into the filter. 0: all are. */
@@ -84,7 +122,7 @@ static enum xlate_go hit(void *arg, const uint64_t *regs, uint64_t hits, struct 
 
 __attribute__((used)) static void walk_begin(struct replay_walk *w)
 {
-	static const struct xlate_ops ops = {.hit = hit, .stop = stop, .arrived = arrived};
+	static const struct xlate_ops ops = {.hit = hit, .stop = stop, .arrived = arrived, .changed = changed};
 	static struct xlate_count count;
 	static struct walking k;
 
@@ -97,13 +135,24 @@ __attribute__((used)) static void walk_begin(struct replay_walk *w)
 		.hi = w->range_hi,
 		.sp = w->range_sp,
 		.nth = w->nth,
+		.word = k.word,
+		.words = (unsigned)w->watches,
+		.branches = w->count_branches != 0,
+		.nth_branch = w->nth_branch,
 	};
 	k.w = w;
+	w->can_watch = 1;
+	w->changes = 0;
+	for (unsigned i = 0; i < w->watches; i++) {
+		k.word[i] = (struct xlate_word){w->watch[i].addr, w->watch[i].len};
+		w->watch[i].value = value_of(&k.word[i]);
+	}
 	k.x = xlate_new(w->goal, &ops, &k);
 	if (!k.x)
 		return;
 	xlate_count(k.x, &count, (uint64_t)walk_end);
 	w->count_at = (uint64_t)xlate_arrivals(k.x);
+	w->branches_at = (uint64_t)xlate_branches(k.x);
 	w->start = xlate_enter(k.x, w->pc);
 	if (!w->start)
 		xlate_free(k.x);

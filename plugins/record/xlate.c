@@ -17,7 +17,7 @@
 #include <string.h>
 
 #define CACHE_BYTES (8u << 20)
-#define ROOM 8192 /* that a block may take */
+#define ROOM 32768 /* that a block may take */
 #define NEAR (1ull << 30)
 #define PROBE (16ull << 20)
 #define BLOCK_INSNS 64
@@ -28,7 +28,7 @@
 #define XSAVE_BYTES 8192
 #define STACK_BYTES 65536
 #define FLAG_TRACE 0x100
-#define SITES_BLOCK (BLOCK_INSNS + 8) /* no block has more */
+#define SITES_BLOCK (3 * BLOCK_INSNS) /* no block has more */
 _Static_assert(CACHES + 1 == XLATE_MAPS, "what xlate_maps tells of");
 
 const uint8_t xlate_reg[XLATE_REGS] = {8, 9, 10, 11, 12, 13, 14, 15, RDI, RSI, RBP, RBX, RDX, RAX, RCX, RSP};
@@ -118,6 +118,8 @@ static int one(struct xlate *x, struct cache *c, const uint8_t *p, const struct 
 	switch (i->kind) {
 	case INSN_PLAIN:
 		emit_plain(x, c, p, i);
+		if (insn_may_write(p, i))
+			emit_words(x, c, (uint64_t)p, (uint64_t)p + i->len);
 		return 1;
 	case INSN_JCC:
 	case INSN_LOOP:
@@ -125,6 +127,7 @@ static int one(struct xlate *x, struct cache *c, const uint8_t *p, const struct 
 		break;
 	case INSN_CALL:
 		emit_return_address(c, (uint64_t)p + i->len);
+		emit_words(x, c, (uint64_t)p, i->target);
 		put_go(x, c, i->target);
 		break;
 	case INSN_JMP:
@@ -251,6 +254,30 @@ static void stop(struct xlate *x, uint64_t pc, uint64_t next)
 	x->ops->stop(x->arg, pc, next);
 }
 
+static int is_counted(const struct xlate *x, uint64_t pc)
+{
+	for (unsigned i = 0; i < x->count->n; i++)
+		if (x->count->at[i] == pc)
+			return 1;
+	return 0;
+}
+
+/* Where pc itself is an arrival, both are one. */
+static void change(struct xlate *x, const struct site *s, uint64_t pc)
+{
+	int nth = x->nth && x->arrivals + 1 == x->nth;
+
+	if (nth || !is_counted(x, pc)) {
+		x->arrivals++;
+		x->changes++;
+	}
+	if (pc == x->place)
+		x->changed_hit = x->hits + 1;
+	nth |= x->ops->changed(x->arg, s->from, pc, nth);
+	xlate_see_words(x);
+	x->target = !nth ? (uint64_t)s->code : x->out ? x->out : pc;
+}
+
 static uint64_t behind(uint64_t pc)
 {
 	struct insn i;
@@ -262,12 +289,16 @@ static uint64_t behind(uint64_t pc)
 __attribute__((used)) static void leave(struct xlate *x)
 {
 	struct site s = x->sites[x->site];
-	uint64_t pc = s.kind == SITE_BY || s.kind == SITE_RET ? x->by : s.pc, code;
+	uint64_t pc = s.kind == SITE_BY || s.kind == SITE_RET || (s.kind == SITE_CHANGED && !s.pc) ? x->by : s.pc, code;
 
 	x->again = (uint64_t)s.code;
 	if (s.kind == SITE_ARRIVED) {
 		x->target = x->out ? x->out : pc;
 		x->ops->arrived(x->arg, pc);
+		return;
+	}
+	if (s.kind == SITE_CHANGED) {
+		change(x, &s, pc);
 		return;
 	}
 	if (s.kind == SITE_PLACE || s.kind == SITE_PASSED) {
@@ -346,12 +377,19 @@ void xlate_count(struct xlate *x, const struct xlate_count *count, uint64_t out)
 	x->count = count;
 	x->nth = count->nth;
 	x->sp = count->sp;
+	x->nth_branch = count->nth_branch;
 	x->out = out;
+	xlate_see_words(x);
 }
 
 const uint64_t *xlate_arrivals(const struct xlate *x)
 {
 	return &x->arrivals;
+}
+
+const uint64_t *xlate_branches(const struct xlate *x)
+{
+	return &x->branches;
 }
 
 uint64_t xlate_again(const struct xlate *x)
@@ -369,14 +407,19 @@ unsigned xlate_maps(const struct xlate *x, struct xlate_map m[XLATE_MAPS])
 	return n;
 }
 
-uint64_t xlate_sp(const struct xlate *x)
-{
-	return x->reg[RSP];
-}
-
 uint64_t xlate_hits(const struct xlate *x)
 {
 	return x->hits;
+}
+
+uint64_t xlate_at_places(const struct xlate *x)
+{
+	return x->arrivals - x->changes;
+}
+
+int xlate_has_changed(const struct xlate *x)
+{
+	return x->changed_hit && x->changed_hit == x->hits;
 }
 
 uint64_t xlate_natives(const struct xlate *x)

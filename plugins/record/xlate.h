@@ -37,6 +37,17 @@ struct xlate_count {
 	unsigned n;
 	uint64_t lo, hi, sp;
 	uint64_t nth; /* ops->arrived is asked at this one, from 1; 0: never */
+	const struct xlate_word *word; /* each change of one of them is an arrival, too, but for one on the way to one of at */
+	unsigned words;
+	/* Branches, calls and returns are counted, too, apart from arrivals; ops->arrived is asked before this one. */
+	int branches;
+	uint64_t nth_branch;
+};
+
+/* Of memory: 1, 2, 4 or 8 bytes. */
+#define XLATE_WORDS 4
+struct xlate_word {
+	uint64_t addr, len;
 };
 
 struct xlate_ops {
@@ -49,6 +60,11 @@ struct xlate_ops {
 	void (*stop)(void *arg, uint64_t pc, uint64_t next);
 	/* Before the instruction at pc, at the nth arrival, where it leaves. May be NULL, if there is none. */
 	void (*arrived)(void *arg, uint64_t pc);
+	/*
+	 * The instruction at `from` (0: a call of the recorder's code) has changed a word, and pc comes next. nth: it is the nth arrival,
+	 * where it leaves, as it does when this is not 0. May be NULL, if no words are watched.
+	 */
+	int (*changed)(void *arg, uint64_t from, uint64_t pc, int nth);
 };
 
 /* The number, as instructions have it, of each general register in gregs[]. */
@@ -66,6 +82,7 @@ uint64_t xlate_enter(struct xlate *x, uint64_t pc);
  */
 void xlate_count(struct xlate *x, const struct xlate_count *count, uint64_t out);
 const uint64_t *xlate_arrivals(const struct xlate *x); /* so far; from now on, too */
+const uint64_t *xlate_branches(const struct xlate *x);
 /* In hit and arrived: the address to go on at, as xlate_enter has one. */
 uint64_t xlate_again(const struct xlate *x);
 /* The pieces of its own memory; how many. */
@@ -75,7 +92,9 @@ struct xlate_map {
 };
 unsigned xlate_maps(const struct xlate *x, struct xlate_map m[XLATE_MAPS]);
 uint64_t xlate_hits(const struct xlate *x); /* so far */
-uint64_t xlate_sp(const struct xlate *x); /* in a callback: the program's stack pointer */
+uint64_t xlate_at_places(const struct xlate *x); /* arrivals so far that are no changes of words */
+/* Has the instruction before changed a word? At the place. */
+int xlate_has_changed(const struct xlate *x);
 uint64_t xlate_natives(const struct xlate *x); /* how many calls of the recorder there were */
 uint64_t xlate_native_top(struct xlate *x); /* the highest stack pointer of those since this was asked before; 0: none */
 /* The thread has left the translated code. NULL is fine. */

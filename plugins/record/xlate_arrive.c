@@ -25,14 +25,14 @@ static void put_land(struct xlate *x, struct cache *c, uint8_t *jump)
 	jump[-1] = (uint8_t)(c->cur - jump);
 }
 
-/* Between keep_flags and restore_flags: counts, and leaves if it is the nth. */
-static void put_count(struct xlate *x, struct cache *c, uint64_t pc)
+/* Between keep_flags and restore_flags: counts, and leaves if it is the one at which it is to: both are fields of struct xlate. */
+static void put_count(struct xlate *x, struct cache *c, uint64_t pc, uint32_t counter, uint32_t limit)
 {
 	uint8_t *jump, *nth;
 
-	put_gs(c, 0xff, 0, GS(arrivals)); /* incq */
-	put_gs(c, LOAD, RAX, GS(arrivals));
-	put_gs(c, COMPARE, RAX, GS(nth));
+	put_gs(c, 0xff, 0, counter); /* incq */
+	put_gs(c, LOAD, RAX, counter);
+	put_gs(c, COMPARE, RAX, limit);
 	nth = put_short(c, JUMP_IF_EQUAL);
 	jump = put_short(c, JUMP);
 	put_land(x, c, nth);
@@ -80,7 +80,7 @@ static void come_inside(struct xlate *x, struct cache *c, uint64_t pc)
 	BYTES(c, 0);
 	not = put_short(c, JUMP_IF_EQUAL);
 	put_outside(c, 0);
-	put_count(x, c, pc);
+	put_count(x, c, pc, GS(arrivals), GS(nth));
 	put_land(x, c, below);
 	put_land(x, c, not);
 	restore_flags(c);
@@ -114,7 +114,12 @@ void emit_arrivals(struct xlate *x, struct cache *c, uint64_t pc, const struct i
 		if (plan->at[k] != pc)
 			continue;
 		keep_flags(c);
-		put_count(x, c, pc);
+		put_count(x, c, pc, GS(arrivals), GS(nth));
+		restore_flags(c);
+	}
+	if (plan->branches && i->kind != INSN_PLAIN && i->kind != INSN_STOP) {
+		keep_flags(c);
+		put_count(x, c, pc, GS(branches), GS(nth_branch));
 		restore_flags(c);
 	}
 	if (plan->lo < plan->hi)

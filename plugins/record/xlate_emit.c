@@ -26,7 +26,7 @@ void emit_jump_at(uint8_t *code, uint64_t to)
 
 void emit_exit(struct xlate *x, struct cache *c, enum site_kind kind, uint64_t pc)
 {
-	x->sites[x->nsites] = (struct site){pc, c->cur, kind};
+	x->sites[x->nsites] = (struct site){pc, c->cur, kind, 0};
 	BYTES(c, 0x65, 0xc7, 0x04, 0x25); /* movl $, %gs: */
 	put32(c, GS(site));
 	put32(c, x->nsites++);
@@ -124,8 +124,10 @@ static void load_by(struct xlate *x, struct cache *c, const uint8_t *p, const st
 void emit_by(struct xlate *x, struct cache *c, const uint8_t *p, const struct insn *i)
 {
 	load_by(x, c, p, i);
-	if (i->kind == INSN_CALL_BY)
+	if (i->kind == INSN_CALL_BY) {
 		emit_return_address(c, (uint64_t)p + i->len);
+		emit_words(x, c, (uint64_t)p, 0);
+	}
 	put_by(x, c, SITE_BY);
 }
 
@@ -198,6 +200,7 @@ void emit_back(struct xlate *x, struct cache *c)
 	BYTES(c, 0x48, 0x89, 0x44, 0x24, 0xf8); /* mov %rax, -8(%rsp) */
 	put_gs(c, STORE, RAX, GS(by));
 	restore_two(c);
+	emit_words(x, c, 0, 0);
 	put_by(x, c, SITE_RET);
 }
 

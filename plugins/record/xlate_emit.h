@@ -22,12 +22,13 @@
 
 enum reg { RAX, RCX, RDX, RBX, RSP, RBP, RSI, RDI };
 
-enum site_kind { SITE_GO, SITE_BY, SITE_RET, SITE_PLACE, SITE_PASSED, SITE_ARRIVED, SITE_STOP };
+enum site_kind { SITE_GO, SITE_BY, SITE_RET, SITE_PLACE, SITE_PASSED, SITE_ARRIVED, SITE_CHANGED, SITE_STOP };
 
 struct site {
-	uint64_t pc; /* GO: where to */
-	uint8_t *code; /* the exit; PLACE, PASSED and ARRIVED: behind it, the instruction there */
+	uint64_t pc; /* GO: where to; CHANGED: 0: where `by` says */
+	uint8_t *code; /* the exit; PLACE, PASSED, ARRIVED and CHANGED: behind it, the instruction there */
 	enum site_kind kind;
+	uint64_t from; /* CHANGED: see xlate_ops.changed */
 };
 
 struct cache {
@@ -39,7 +40,8 @@ struct xlate {
 	uint64_t reg[16];
 	uint64_t flags, target, stack, xsave, self, leave, thunk; /* 128 to 176 */
 	uint64_t site, by, hits, kept_rax, kept_rcx, kept_flags, native_at, natives, native_top;
-	uint64_t arrivals, nth, sp, outside;
+	uint64_t arrivals, nth, sp, outside, branches, nth_branch;
+	uint64_t minus[XLATE_WORDS]; /* what is watched, negative */
 	uint64_t native[NATIVE]; /* a ring: a jump out of the recorder leaves one behind */
 	struct { /* where branches by registers and memory go, by the low bits of the address */
 		uint64_t pc, code;
@@ -51,6 +53,8 @@ struct xlate {
 	const struct xlate_count *count; /* NULL: nothing is */
 	uint64_t out; /* 0, or where it goes instead of going on at pc in the original code */
 	uint64_t again; /* behind the last exit */
+	uint64_t changes; /* that are counted as arrivals */
+	uint64_t changed_hit; /* the hit before which a word was changed last by the instruction in front of the place; 0: none */
 	int failed; /* what is being translated cannot be */
 	unsigned passed, passes; /* filters; when they have let through so many, another one is taken */
 	struct cache cache[CACHES];
@@ -83,6 +87,11 @@ void emit_native(struct xlate *x, struct cache *c, uint64_t pc);
 void emit_back(struct xlate *x, struct cache *c);
 /* In the place of the exit at s: counts, looks at the filter's word, and mostly goes on at once. */
 void emit_filter(struct xlate *x, struct cache *c, const struct site *s, const struct xlate_filter *f);
+
+/* Behind the instruction at `from`: has it changed a word that is watched? pc comes next. As xlate_ops.changed; pc 0: the address in `by`. */
+void emit_words(struct xlate *x, struct cache *c, uint64_t from, uint64_t pc);
+/* What the words are now is what they are compared with from now on. */
+void xlate_see_words(struct xlate *x);
 
 /* Where the instruction before was, as far as the block knows. */
 enum emit_noted { EMIT_ANYWHERE, EMIT_OUTSIDE, EMIT_INSIDE };

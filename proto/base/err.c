@@ -16,7 +16,7 @@ static const struct {
 	[ERR_NONE] = {"none", 0},	    [ERR_NOT_FOUND] = {"not-found", 1},
 	[ERR_USAGE] = {"usage", 2},	    [ERR_INTERNAL] = {"internal", 70},
 	[ERR_BUDGET] = {"budget", 75},	    [ERR_HOST] = {"host", 77},
-	[ERR_CANCELLED] = {"cancelled", 130},
+	[ERR_CANCELLED] = {"cancelled", 130}, [ERR_TIMEOUT] = {"timeout", 70},
 };
 
 #define N_KINDS (sizeof(kinds) / sizeof(kinds[0]))

@@ -17,6 +17,7 @@ enum err_kind {
 	ERR_BUDGET, /* budget used up: exit 75 */
 	ERR_HOST, /* this host cannot do it: exit 77 */
 	ERR_CANCELLED, /* the client asked to stop: exit 130 */
+	ERR_TIMEOUT, /* a program that fred works with (GDB) did not answer in time: exit 70 */
 };
 
 struct err {

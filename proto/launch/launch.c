@@ -28,7 +28,7 @@
 #define PID_TRIES 1500
 
 /* What the child was about to do when it failed. */
-enum stage { STAGE_PERSONALITY, STAGE_STACK, STAGE_SESSION, STAGE_STDIO, STAGE_ROOT, STAGE_CWD, STAGE_EXEC };
+enum stage { STAGE_PERSONALITY, STAGE_STACK, STAGE_SESSION, STAGE_STDIO, STAGE_FDS, STAGE_ROOT, STAGE_CWD, STAGE_EXEC };
 
 struct failure {
 	int stage, error;
@@ -65,6 +65,25 @@ static int null_stdio(int *sock)
 		return -1;
 	*sock = 3;
 	return close_range(4, ~0U, 0);
+}
+
+/* The socket moves out of the way. */
+static int take_fds(const struct launch_spec *s, int *sock)
+{
+	unsigned std = 0;
+
+	*sock = fcntl(*sock, F_DUPFD_CLOEXEC, s->fds[0].fd);
+	if (*sock < 0)
+		return -1;
+	for (unsigned i = 0; i < s->nfds; i++) {
+		if (dup2(s->fds[i].fd, s->fds[i].as) < 0)
+			return -1;
+		std |= s->fds[i].as < 3 ? 1u << s->fds[i].as : 0;
+	}
+	for (int fd = 0; fd < 3; fd++)
+		if (!(std >> fd & 1))
+			close(fd);
+	return 0;
 }
 
 /*
@@ -105,6 +124,8 @@ static enum stage child_exec(const struct launch_spec *s, int *sock, const sigse
 		return STAGE_SESSION;
 	if (s->null_stdio && null_stdio(sock))
 		return STAGE_STDIO;
+	if (s->nfds && take_fds(s, sock))
+		return STAGE_FDS;
 	if (s->root && (chroot(s->root) || chdir("/")))
 		return STAGE_ROOT;
 	if (s->cwd && chdir(s->cwd))
@@ -147,6 +168,8 @@ static int report_failure(const struct launch_spec *s, const struct failure *f, 
 		return err_errno(e, ERR_USAGE, "cannot enter %s", s->cwd);
 	case STAGE_ROOT:
 		return err_errno(e, ERR_HOST, "cannot make %s the root of a process", s->root);
+	case STAGE_FDS:
+		return err_errno(e, ERR_HOST, "cannot pass descriptors on");
 	case STAGE_STDIO:
 		return err_errno(e, ERR_HOST, "cannot open /dev/null");
 	default:

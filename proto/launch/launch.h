@@ -12,6 +12,11 @@
 
 #include "base/err.h"
 
+/* A descriptor of the caller's, and which number the program has it by. */
+struct launch_fd {
+	int fd, as;
+};
+
 struct launch_spec {
 	const char *path; /* as given to execve: no search; also AT_EXECFN. Relative to cwd */
 	char *const *argv, *const *envp; /* NULL-terminated */
@@ -19,6 +24,8 @@ struct launch_spec {
 	const char *root; /* chroot; NULL: none. path is inside */
 	uint64_t stack_limit; /* soft RLIMIT_STACK in bytes, ~0: unlimited, 0: keep. It places mappings */
 	int want_pid; /* 0: any; else this PID (needs CAP_CHECKPOINT_RESTORE) */
+	const struct launch_fd *fds; /* if there are any: the program has these, and 0, 1 and 2 only if they are among them; fd is larger than all `as` */
+	unsigned nfds;
 	int null_stdio; /* 0, 1 and 2 become /dev/null, all other descriptors are closed */
 	int new_session; /* setsid */
 	/*

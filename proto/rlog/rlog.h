@@ -29,6 +29,8 @@
 
 #include <stdint.h>
 
+#include "rlog/waits.h"
+
 #define RLOG_VERSION 2u
 #define RLOG_MAGIC_LOG 0x474f4c44455246ull /* "FREDLOG" */
 #define RLOG_MAGIC_IMAGE 0x474d4944455246ull /* "FREDIMG" */
@@ -130,6 +132,7 @@ enum rlog_note_kind {
 	 * thread goes on.
 	 */
 	RLOG_NOTE_DEADLOCK = 8,
+	RLOG_NOTE_CYCLE = 9, /* text: what of threads wait for each other while others go on; not taken back by those */
 };
 #define RLOG_DEADLOCK_FOR_EVER (-1) /* neither a handler nor another process can help: the client ends the program */
 struct rlog_control {
@@ -153,7 +156,8 @@ struct rlog_control {
 	uint32_t log_chunk; /* how far a log grows at once */
 	uint32_t log_lease; /* who does that lives until this moment, in tenths of a second of CLOCK_MONOTONIC */
 	uint32_t log_freed; /* futex: +1 when something was given up */
-	uint32_t reserved2;
+	uint32_t waiting_count; /* atomically incremented; may exceed RLOG_WAITING */
+	struct rlog_waiting waiting[RLOG_WAITING];
 };
 
 /*
@@ -183,6 +187,7 @@ enum rlog_call {
 	RLOG_CALL_SELF_MEM = 9, /* behind a write to /proc/self/mem: the address */
 	RLOG_CALL_GROUP = 7, /* from here on in a group of processes that share memory (a CALL without CALLRET) */
 	RLOG_CALL_SETXID = 10, /* setuid and its like, in all threads */
+	RLOG_CALL_OUTPUT = 11, /* a descriptor that a call gave is the recording's standard output (4 * it + 1) or error (+ 2) */
 };
 
 /*

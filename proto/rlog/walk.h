@@ -19,15 +19,25 @@
 #define REPLAY_WALK_REGS 18 /* as gregs[] of a ucontext has them, up to the flags */
 #define REPLAY_WALK_MAPS 9
 #define REPLAY_WALK_STACK 65536 /* bytes behind the struct */
+#define REPLAY_WALK_WATCHES 4
+#define REPLAY_WALK_LOG 256
 
 enum replay_walk_state {
-	REPLAY_WALK_NTH = 1,
+	REPLAY_WALK_NTH = 1, /* at a place, or behind the change of a word */
 	REPLAY_WALK_GOAL = 2, /* registers and words are as wanted; it can go on at `again` */
 	REPLAY_WALK_LEFT = 3, /* what comes now cannot be translated, or is the kernel's or the recorder's */
 };
 
 struct replay_walk_word {
 	uint64_t addr, value;
+};
+
+/* One of the last changes of watched words. */
+struct replay_walk_change {
+	uint64_t number; /* from 1 */
+	uint64_t from; /* the instruction that made it; 0: the recorder */
+	uint64_t places; /* arrivals at place[] before it */
+	uint64_t was[REPLAY_WALK_WATCHES], now[REPLAY_WALK_WATCHES];
 };
 
 struct replay_walk {
@@ -51,6 +61,27 @@ struct replay_walk {
 		uint64_t addr, len;
 	} map[REPLAY_WALK_MAPS];
 	uint64_t counted; /* goals is true at every end; 0: of an older recorder, only at a goal */
+	/*
+	 * The worker's: words of 1, 2, 4 or 8 bytes. A change of one of them is an arrival, too; one of which the next instruction is at
+	 * place[] is one with that.
+	 */
+	struct {
+		uint64_t addr, len;
+		uint64_t value; /* the shim's: as it was when it was changed last, or at the start */
+	} watch[REPLAY_WALK_WATCHES];
+	uint64_t watches;
+	uint64_t nth_change; /* it ends at this change, from 1; 0: at none */
+	/* The shim's. */
+	uint64_t can_watch; /* 0: of an older recorder: nothing was watched */
+	uint64_t changes; /* the last one included */
+	uint64_t changed_now; /* NTH: it is a change... */
+	uint64_t from; /* ... made by this instruction; 0: by the recorder */
+	uint64_t changed; /* GOAL: the instruction before has made a change */
+	struct replay_walk_change log[REPLAY_WALK_LOG]; /* change N is at N % REPLAY_WALK_LOG */
+	/* The worker's: count branches, calls and returns, too; it ends before the nth of them, from 1 (NTH); 0: at none. */
+	uint64_t count_branches, nth_branch;
+	/* The shim's: how many, the one before which it ended included; where they are counted, 0: of an older recorder, which cannot. */
+	uint64_t branches, branches_at;
 };
 
 #endif
