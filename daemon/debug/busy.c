@@ -88,7 +88,7 @@ bool busy_beat(void *arg)
 	return busy_is_over(d);
 }
 
-/* Has nothing been moved, or not by more than an error says? */
+/* Has nothing been moved? */
 static bool still_stands(struct debug *d, const struct err *e)
 {
 	struct err ignored;
@@ -98,8 +98,9 @@ static bool still_stands(struct debug *d, const struct err *e)
 		return true;
 	if (d->travel.mode == TRAVEL_NOWHERE)
 		return false;
-	return e->kind != ERR_CANCELLED || (d->busy.known && !spot_take(&d->travel, &here, &ignored) &&
-					    spot_same(&d->busy.from, &here));
+	if (!d->busy.known)
+		return e->kind != ERR_CANCELLED;
+	return !spot_take(&d->travel, &here, &ignored) && spot_same(&d->busy.from, &here);
 }
 
 /* A checkpoint before event n. */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * changes.c: see changes.h. One run at full speed with the bytes in debug registers notes which stops of which segments
- * changed them; then each such segment is entered for the exact positions.
+ * changes.c: see changes.h. The newest come first, piece by piece of the way back, until there are enough: a run at full speed with the
+ * bytes in debug registers tells which segments have changes, and each of those is entered for the last ones in it.
  */
 #define LOG_DOMAIN "changes"
 #include "debug/changes.h"
@@ -14,10 +14,11 @@
 #include "base/cleanup.h"
 #include "base/log.h"
 #include "base/str.h"
+#include "debug/inside_int.h"
 #include "debug/travel_int.h"
 
 #define BYTES_MAX (8u * BREAKS_WATCHES)
-#define SHOWN_MAX 200u
+#define SHOWN_MAX INSIDE_CHANGES
 
 struct bytes {
 	uint8_t v[BYTES_MAX];
@@ -25,7 +26,8 @@ struct bytes {
 };
 
 struct change {
-	uint64_t event, k; /* the k-th stop of the segment behind this event, from 1 */
+	struct timeline_point at; /* of the statement */
+	pid_t tid;
 	struct bytes old, now;
 };
 
@@ -33,104 +35,119 @@ struct changes {
 	struct debug *d;
 	uint64_t addr;
 	unsigned len;
-	struct bytes last;
-	struct change *v;
-	size_t n;
-	uint64_t event, k; /* of the stop that was met last */
+	struct change *v; /* SHOWN_MAX; the newest n are known, at its end */
+	unsigned n;
+	bool more; /* there are earlier ones */
 };
 
-static void look(const struct changes *c, pid_t pid, struct bytes *b)
+static void look(const struct changes *c, struct bytes *b)
 {
 	struct err ignored;
 
 	memset(b, 0, sizeof(*b));
-	b->there = !trace_read(pid, c->addr, b->v, c->len, &ignored);
+	b->there = !trace_read(travel_memory(&c->d->travel), c->addr, b->v, c->len, &ignored);
 }
 
-/* The next stop of the segment behind event. */
-static void met(struct changes *c, uint64_t event, pid_t pid)
+/* What the debug registers watch, one behind the other. */
+static void join(const struct changes *c, const uint64_t *words, struct bytes *b)
 {
-	struct change now = {.event = event};
+	const struct group_slot *w = c->d->travel.breaks.watch;
 
-	c->k = c->k && c->event == event ? c->k + 1 : 1;
-	c->event = event;
-	now.k = c->k;
-	now.old = c->last;
-	look(c, pid, &now.now);
-	if (!memcmp(&now.old, &now.now, sizeof(now.old)))
-		return;
-	c->last = now.now;
-	c->v = xreallocarray(c->v, c->n + 1, sizeof(c->v[0]));
-	c->v[c->n++] = now;
+	b->there = true;
+	for (unsigned i = 0; i < BREAKS_WATCHES; i++)
+		if (w[i].kind)
+			memcpy(b->v + (w[i].addr - c->addr), &words[i], w[i].len);
 }
 
-/* From TRAVEL_GROUP up to event `to`. */
-static int run_to(struct changes *c, uint64_t to, struct err *e)
+/* Room for an older one. NULL: there are enough. */
+static struct change *add(struct changes *c)
+{
+	if (c->n == SHOWN_MAX) {
+		c->more = true;
+		return NULL;
+	}
+	return &c->v[SHOWN_MAX - ++c->n];
+}
+
+/* The kth stop of the segment that it is in, which is behind the statement. */
+static int find_one(struct changes *c, uint64_t event, uint64_t k, struct err *e)
 {
 	struct travel *t = &c->d->travel;
+	struct change *x = add(c);
 	struct stop stop = {0};
 
-	while (stop.kind != STOP_LIMIT && stop.kind != STOP_END) {
-		if (travel_run(t, 0, to, &stop, e))
-			return -1;
-		if (stop.kind == STOP_INTERRUPT)
-			return err_set(e, ERR_CANCELLED, "interrupted");
-		if (stop.kind == STOP_WATCH)
-			met(c, nav_at(t->nav), travel_memory(t));
-	}
+	if (!x)
+		return 0;
+	if (travel_enter_any(t, event, e) || inside_nth_stop(&t->in, &t->breaks, k, &stop, e))
+		return -1;
+	x->tid = t->tid = t->in.seg.tid;
+	look(c, &x->now);
+	if (travel_back_step(t, t->tid, &stop, e) || travel_where(t, &x->at, e))
+		return -1;
+	look(c, &x->old);
 	return 0;
 }
 
-/* The segment before a fork that is followed, and over that: forks.c. */
-static int run_fork(struct changes *c, uint64_t fork, struct err *e)
+/* Those up to stop k, one by one, from the last. */
+static int find_each(struct changes *c, uint64_t event, uint64_t k, struct err *e)
 {
-	struct travel *t = &c->d->travel;
-	struct stop stop;
-	pid_t none = 0;
+	for (; k && c->n < SHOWN_MAX; k--) {
+		if (c->d->travel.interrupted(c->d->travel.ctx))
+			return err_set(e, ERR_CANCELLED, "interrupted");
+		if (find_one(c, event, k, e))
+			return -1;
+	}
+	c->more |= k != 0;
+	return 0;
+}
+
+/* In the segment that it is in, up to here, or to its end. */
+static int find_inside(struct changes *c, bool to_end, struct err *e)
+{
+	struct inside *in = &c->d->travel.in;
+	struct breaks *b = &c->d->travel.breaks;
+	struct inside_change *v;
+	uint64_t all = 0, k = 0, event = in->n;
+	struct goal end = {0};
+	unsigned n = 0;
 	int r;
 
-	if (travel_enter_any(t, fork - 1, e))
-		return -1;
-	for (uint64_t k = 1; !(r = inside_nth_stop(&t->in, &t->breaks, k, &stop, e)); k++)
-		met(c, fork - 1, travel_memory(t));
-	return r < 0 ? -1 : travel_cross(t, &none, e);
+	v = xcalloc(SHOWN_MAX, sizeof(*v));
+	r = in->marks ? inside_changes(in, b, to_end, v, SHOWN_MAX - c->n, &n, &all, e) : 1;
+	for (unsigned i = n; i > 0 && !r; i--) {
+		struct change *x = add(c);
+
+		x->at = (struct timeline_point){event, v[i - 1].pc, v[i - 1].hits};
+		x->tid = in->seg.tid;
+		join(c, v[i - 1].was, &x->old);
+		join(c, v[i - 1].now, &x->now);
+	}
+	free(v);
+	if (!r) {
+		c->more |= all > n;
+		return all > n ? 0 : inside_count_before_walks(in, b, &k, e) || find_each(c, event, k, e) ? -1 : 0;
+	}
+	if (r > 0)
+		r = to_end ? inside_count_to(in, &in->base, b, &end, 0, &k, e) : inside_count_stops(in, b, &k, e);
+	return r ? -1 : find_each(c, event, k, e);
 }
 
-/* All segments up to the one behind event `to`, which is left out. */
-static int run(struct changes *c, uint64_t to, struct err *e)
+/* Before event *to, in the piece of the way that ends there. */
+static int find_before(struct changes *c, uint64_t *to, struct err *e)
 {
 	struct travel *t = &c->d->travel;
-	uint64_t fork = 0;
+	struct travel_last all;
+	int r = travel_stopped_segments(t, to, &all, e);
 
-	if (travel_hold(t, 0, e))
-		return -1;
-	look(c, travel_memory(t), &c->last);
-	for (;;) {
-		if (travel_next_fork(t, fork, &fork, e))
-			return -1;
-		if (!fork || fork > to)
-			return run_to(c, to, e);
-		if (run_to(c, fork - 1, e) || run_fork(c, fork, e))
-			return -1;
+	for (size_t i = all.maybes; i > 0 && !r; i--) {
+		if (c->n == SHOWN_MAX) {
+			c->more = true;
+			break;
+		}
+		r = travel_enter_any(t, all.maybe[i - 1], e) || find_inside(c, true, e) ? -1 : 0;
 	}
-}
-
-/* The segment in which it stood, up to there. */
-static int run_last(struct changes *c, const struct timeline_point *here, struct err *e)
-{
-	struct travel *t = &c->d->travel;
-	uint64_t count;
-
-	if (travel_goto_pc(t, here->event, here->pc, here->hits, e) || inside_count_stops(&t->in, &t->breaks, &count, e))
-		return -1;
-	for (uint64_t k = 1; k <= count; k++) {
-		struct stop stop;
-
-		if (inside_nth_stop(&t->in, &t->breaks, k, &stop, e))
-			return -1;
-		met(c, here->event, travel_memory(t));
-	}
-	return 0;
+	free(all.maybe);
+	return r;
 }
 
 static void add_hex(struct buf *out, const struct bytes *b, unsigned len)
@@ -139,50 +156,36 @@ static void add_hex(struct buf *out, const struct bytes *b, unsigned len)
 		buf_addf(out, "%02x", b->v[i]);
 }
 
-/* Its stop is behind the statement. */
-static int show(struct changes *c, const struct change *x, struct buf *out, struct err *e)
+static void show(const struct changes *c, const struct change *x, struct buf *out)
 {
-	struct travel *t = &c->d->travel;
-	struct timeline_point p;
-	struct stop stop;
-
-	if (travel_enter_any(t, x->event, e) || inside_nth_stop(&t->in, &t->breaks, x->k, &stop, e))
-		return -1;
-	t->tid = t->in.seg.tid;
-	if (travel_back_step(t, t->tid, &stop, e) || travel_where(t, &p, e))
-		return -1;
 	buf_add_str(out, "change ");
-	places_add_position(out, &p);
-	buf_addf(out, " %d %llx ", (int)t->tid, (unsigned long long)p.pc);
+	places_add_position(out, &x->at);
+	buf_addf(out, " %d %llx ", (int)x->tid, (unsigned long long)x->at.pc);
 	add_hex(out, &x->old, c->len);
 	buf_add_char(out, ' ');
 	add_hex(out, &x->now, c->len);
 	buf_add_char(out, '\n');
-	return 0;
-}
-
-static int show_all(struct changes *c, struct buf *out, struct err *e)
-{
-	size_t first = c->n > SHOWN_MAX ? c->n - SHOWN_MAX : 0;
-
-	for (size_t i = first; i < c->n; i++) {
-		if (c->d->travel.interrupted(c->d->travel.ctx))
-			return err_set(e, ERR_CANCELLED, "interrupted");
-		if (show(c, &c->v[i], out, e))
-			return -1;
-	}
-	if (first)
-		buf_addf(out, "fred: %zu earlier changes are left out\n", first);
-	return 0;
 }
 
 /* With these breakpoints in the place of the debugger's. */
 static int find(struct changes *c, const struct timeline_point *here, struct buf *out, struct err *e)
 {
-	if (breaks_watch(&c->d->travel.breaks, GROUP_WRITE, c->addr, c->len))
+	struct travel *t = &c->d->travel;
+	uint64_t to = here->event;
+
+	if (breaks_watch(&t->breaks, GROUP_WRITE, c->addr, c->len))
 		return err_set(e, ERR_USAGE, "history: %u bytes at 0x%llx are more than the debug registers can watch", c->len,
 			       (unsigned long long)c->addr);
-	return run(c, here->event, e) || run_last(c, here, e) || show_all(c, out, e) ? -1 : 0;
+	if (travel_goto_pc(t, here->event, here->pc, here->hits, e) || find_inside(c, false, e))
+		return -1;
+	while (c->n < SHOWN_MAX && to > nav_first(t->nav))
+		if (find_before(c, &to, e))
+			return -1;
+	for (unsigned i = SHOWN_MAX - c->n; i < SHOWN_MAX; i++)
+		show(c, &c->v[i], out);
+	if (c->more || to > nav_first(t->nav))
+		buf_addf(out, "fred: these are the newest %u; earlier changes are not looked for\n", c->n);
+	return 0;
 }
 
 static int parse(const char *args, struct changes *c, struct err *e)
@@ -206,6 +209,7 @@ int changes_list(struct debug *d, const char *args, struct buf *out, struct err 
 	debug_end_diversion(d);
 	if (parse(args, &c, e) || travel_where(&d->travel, &here, e))
 		return -1;
+	c.v = xcalloc(SHOWN_MAX, sizeof(c.v[0]));
 	mine = d->travel.breaks;
 	d->travel.breaks = (struct breaks){0};
 	r = find(&c, &here, out, e);

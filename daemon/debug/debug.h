@@ -10,8 +10,10 @@
 #include "debug/lines.h"
 #include "debug/past.h"
 #include "debug/places.h"
+#include "debug/spoken.h"
 #include "debug/travel.h"
 #include "rsp/packet.h"
+#include "view/lineup.h"
 
 struct debug {
 	struct rec *rec;
@@ -19,6 +21,8 @@ struct debug {
 	struct nav nav;
 	struct travel travel;
 	struct divert divert;
+	struct spoken spoken; /* by functions that were called */
+	uint64_t stdio; /* libc's _IO_2_1_stdout_; 0: not known */
 	struct places places; /* bookmarks */
 	struct places ckpts;
 	struct past past;
@@ -34,10 +38,12 @@ struct debug {
 	struct buf said; /* what commands have said since the last prompt: for a user interface that was not told */
 	int killed_by; /* the signal that ended the recorded process; 0: none did */
 	int told; /* the signal that the last stop was for */
-	int selected; /* the thread that the user looks at; 0: not known */
+	struct lineup lineup; /* threads.h */
+	int selected; /* the thread that the user looks at, as the debugger calls it; 0: not known */
 	bool signalled; /* the last stop was for a signal */
+	int signal; /* which, as the debugger numbers them */
 	bool chooses; /* the debugger says which signals pass */
-	bool passes; /* it lets it have the last one */
+	int passes; /* the one that it lets it have now; 0: none */
 	bool jumped; /* it stands elsewhere than the debugger knows */
 };
 
@@ -45,6 +51,11 @@ struct debug {
 void debug_say(struct debug *d, const char *text);
 /* What was written to the copy is forgotten. */
 void debug_end_diversion(struct debug *d);
+/*
+ * signals.c: the program is about to go on, forwards or not: `signal 0`, or a signal that the user does not let pass, or `signal N` for
+ * another one than it got, change nothing, which is said.
+ */
+void debug_tell_signal(struct debug *d, bool onwards);
 /* To a position as the user wrote it. */
 int debug_goto(struct debug *d, const char *pos, struct err *e);
 

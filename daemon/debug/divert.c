@@ -67,12 +67,23 @@ int divert_in_call(struct divert *d, const struct breaks *b, bool *yes, struct e
 	return 0;
 }
 
+/* A call that has returned is over: the debugger has put the stack pointer back. */
+static void note_return(struct divert *d)
+{
+	struct user_regs_struct r;
+	struct err ignored;
+
+	if (d->calls && !trace_get_regs(&d->copy, &r, &ignored))
+		d->calls = r.rsp <= d->entry;
+}
+
 /* What a call needs lies below the stack pointer, or was asked for by another call before it. */
 int divert_write(struct divert *d, uint64_t addr, const void *data, size_t len, struct err *e)
 {
 	if (trace_write(d->copy.pid, addr, data, len, e))
 		return -1;
-	d->wrote |= !d->calls && (addr + len > d->start.rsp || addr < d->start.rsp - CALL_BELOW);
+	note_return(d);
+	d->wrote |= !d->calls && addr != d->returned && (addr + len > d->start.rsp || addr < d->start.rsp - CALL_BELOW);
 	return 0;
 }
 
@@ -106,11 +117,13 @@ static bool is_fatal(const struct trace_stop *s)
 /* A call returned to the stack, where nothing can be executed: that is how its end is noticed. */
 static int is_back(struct divert *d, const struct breaks *b, bool *yes, struct err *e)
 {
-	uint64_t pc;
+	struct user_regs_struct r;
 
-	if (trace_get_pc(&d->copy, &pc, e))
+	if (trace_get_regs(&d->copy, &r, e))
 		return -1;
-	*yes = breaks_has(b, pc);
+	*yes = breaks_has(b, r.rip);
+	if (*yes)
+		d->returned = r.rax;
 	return 0;
 }
 

@@ -14,6 +14,7 @@ struct divert {
 	bool calls; /* a function was called, and has not returned yet, as far as is known */
 	uint64_t entry; /* where its return address is: its frames are below that */
 	bool wrote; /* the debugger wrote what is not for a call */
+	uint64_t returned; /* by the last call: memory that the debugger asked for, as for a string, begins there */
 	int sig; /* to be delivered when it goes on */
 	int passed; /* it went on with this one, 0: none... */
 	uint64_t passed_pc; /* ...from there */

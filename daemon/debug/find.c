@@ -10,6 +10,7 @@
 #include "base/log.h"
 #include "base/str.h"
 #include "debug/travel_int.h"
+#include "session/show.h"
 #include "session/watch.h"
 
 static void show(void *arg, double fraction, const char *text)
@@ -31,34 +32,52 @@ static int search(struct debug *d, const struct watch_params *p, json_t **result
 	r = watch_process(d->rec, d->nav.t.process, p, g, &ctx, result, e);
 	if (r == WATCH_NO_SYMBOL)
 		err_wrap(e, "%s", p->expr);
+	if (!r)
+		show_sources(*result, d->rec);
 	return r ? -1 : 0;
 }
 
-/* --good POS EXPR; the text is cut. */
+/* Cuts the first word off *args. */
+static char *word(char **args)
+{
+	char *w = *args + strspn(*args, " \t");
+
+	*args = w + strcspn(w, " \t");
+	if (**args)
+		*(*args)++ = '\0';
+	*args += strspn(*args, " \t");
+	return w;
+}
+
+/* [--good POS] [--last | --first | --nth N] EXPR; the text is cut. */
 static int parse(char *args, struct watch_params *p, struct err *e)
 {
-	static const char option[] = "--good ";
-
 	args += strspn(args, " \t");
-	if (str_starts(args, option)) {
-		char *pos = args + sizeof(option) - 1;
+	while (str_starts(args, "--") && args[2] >= 'a' && args[2] <= 'z') {
+		const char *option = word(&args);
 
-		pos += strspn(pos, " \t");
-		args = pos + strcspn(pos, " \t");
-		if (*args)
-			*args++ = '\0';
-		args += strspn(args, " \t");
-		p->good = pos;
+		if (!strcmp(option, "--good"))
+			p->good = word(&args);
+		else if (!strcmp(option, "--last"))
+			p->all = true;
+		else if (!strcmp(option, "--first"))
+			p->nth = 1;
+		else if (strcmp(option, "--nth"))
+			return err_set(e, ERR_USAGE, "reverse-watch: unknown option %s", option);
+		else if (str_u64(word(&args), 10, 1, INT64_MAX, &p->nth))
+			return err_set(e, ERR_USAGE, "reverse-watch --nth N: which one, from 1?");
 	}
 	p->expr = args;
-	return *args ? 0 : err_set(e, ERR_USAGE, "reverse-watch [--good POS] EXPR: which expression?");
+	return *args ? 0
+		     : err_set(e, ERR_USAGE, "reverse-watch [--good POS] [--last|--first|--nth N] EXPR: which expression?");
 }
 
 static void describe(const json_t *r, struct buf *out)
 {
 	const json_t *pos = json_object_get(r, "position"), *loc = json_object_get(r, "location");
 	const json_t *hits = json_object_get(pos, "hits"), *func = json_object_get(loc, "function");
-	const json_t *file = json_object_get(loc, "file"), *text = json_object_get(loc, "text");
+	const json_t *file = json_object_get(loc, "file"), *text = json_object_get(loc, "text"), *note;
+	size_t i;
 
 	buf_addf(out, "%s: %s before, %s after\nat %lld/%s", json_string_value(json_object_get(r, "expr")),
 		 json_string_value(json_object_get(r, "before")), json_string_value(json_object_get(r, "after")),
@@ -75,6 +94,10 @@ static void describe(const json_t *r, struct buf *out)
 		buf_addf(out, ": %s", s + strspn(s, " \t"));
 	}
 	buf_add_char(out, '\n');
+	json_array_foreach(json_object_get(r, "notes"), i, note)
+		buf_addf(out, "(%s)\n", json_string_value(note));
+	if (json_is_true(json_object_get(r, "may_be_later")))
+		buf_addf(out, "(there may be later ones: --last looks for them)\n");
 }
 
 /* Before the instruction, or before the call in which it was made. */

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "debug/inside_int.h"
+#include "trace/rep.h"
 #include "view/outside.h"
 
 #define END_SLOT (TRACE_SLOTS - 1)
@@ -57,12 +58,18 @@ static int set_slots(struct trace *t, const struct breaks *b, struct err *e)
 	return trace_set_watch(t, END_SLOT, SEGMENT_TURN_ADDR, 8, e);
 }
 
-/* 0 or STOP_WATCH */
-static enum stop_kind watch_met(const struct breaks *b, const struct trace_stop *s, struct stop *stop)
+/* 0, STOP_WATCH or STOP_HOT. was: as before what t has just done. */
+static enum stop_kind watch_met(struct inside *in, struct trace *t, const struct breaks *b, const struct trace_stop *s,
+				struct breaks_words *was, struct stop *stop)
 {
-	for (unsigned i = 0; i < BREAKS_WATCHES; i++)
-		if ((s->slots & 1u << i) && b->watch[i].kind)
-			*stop = (struct stop){STOP_WATCH, 0, b->watch[i].addr, b->watch[i].kind};
+	const struct group_slot *w;
+	bool written;
+
+	w = breaks_watch_met(b, t->pid, s->slots, was, &written);
+	if (w)
+		*stop = (struct stop){STOP_WATCH, 0, w->addr, w->kind};
+	else if (written && in->patience && !--in->patience)
+		*stop = (struct stop){.kind = STOP_HOT};
 	return stop->kind;
 }
 
@@ -74,15 +81,18 @@ static enum stop_kind watch_met(const struct breaks *b, const struct trace_stop 
 static int step_raw(struct inside *in, struct trace *t, const struct breaks *b, int *sig, bool *in_handler, struct stop *watched,
 		    struct stop *stop, struct err *e)
 {
+	struct breaks_words was;
 	struct trace_stop s;
 	bool over, pass = *sig < 0;
 
+	if (b)
+		breaks_look(b, t->pid, &was);
 	if (b ? set_slots(t, b, e) : trace_set_watch(t, END_SLOT, SEGMENT_TURN_ADDR, 8, e))
 		return -1;
-	if (trace_step(t, pass ? 0 : *sig, &s, e))
+	if (trace_step(t, pass ? 0 : *sig, &s, e) || trace_finish_rep(t, &s, e))
 		return -1;
 	if (b)
-		watch_met(b, &s, watched);
+		watch_met(in, t, b, &s, &was, watched);
 	*in_handler = *sig > 0;
 	*sig = 0;
 	*stop = (struct stop){.kind = STOP_STEP};
@@ -113,6 +123,9 @@ static int look(struct inside *in, struct trace *t, struct gaze *g, uint64_t *be
 
 	if (trace_get_regs(t, &r, e))
 		return -1;
+	/* a signal has interrupted a `rep` */
+	if (trace_in_rep(t->pid, &r))
+		return 0;
 	if (outside_sees(in->outside, &in->sight, g, t->pid, *before, &r, handler))
 		return STOP_STEP;
 	*before = r.rip;
@@ -178,7 +191,7 @@ static int stray_trap(struct trace *t, struct err *e)
 	return err_set(e, ERR_INTERNAL, "a breakpoint at 0x%" PRIx64 " is not one of ours", pc - 1);
 }
 
-static int judge(struct inside *in, struct trace *t, struct breaks *b, const struct trace_stop *s, int *sig,
+static int judge(struct inside *in, struct trace *t, struct breaks *b, const struct trace_stop *s, struct breaks_words *was, int *sig,
 		 struct stop *stop, struct err *e)
 {
 	bool yes = false, pass = *sig < 0;
@@ -198,7 +211,7 @@ static int judge(struct inside *in, struct trace *t, struct breaks *b, const str
 	}
 	if (stop->kind)
 		return 0;
-	if (watch_met(b, s, stop) || s->why != TRACE_SIGNAL)
+	if (watch_met(in, t, b, s, was, stop) || s->why != TRACE_SIGNAL)
 		return 0;
 	*sig = s->info.si_signo;
 	if (trace_is_int3(s)) {
@@ -218,12 +231,14 @@ static int judge(struct inside *in, struct trace *t, struct breaks *b, const str
 static int run_with(struct inside *in, struct trace *t, int *sig, struct breaks *b,
 		    const struct trace_limit *limit, struct stop *stop, struct err *e)
 {
+	struct breaks_words was;
 	struct trace_stop s;
 
+	breaks_look(b, t->pid, &was);
 	do {
 		if (set_slots(t, b, e) || trace_cont(t, *sig > 0 ? *sig : 0, limit, &s, e))
 			return -1;
-		if (judge(in, t, b, &s, sig, stop, e))
+		if (trace_finish_rep(t, &s, e) || judge(in, t, b, &s, &was, sig, stop, e))
 			return -1;
 	} while (!stop->kind);
 	return 0;
@@ -232,10 +247,13 @@ static int run_with(struct inside *in, struct trace *t, int *sig, struct breaks 
 /* Over the breakpoint at which it stands, with the watchpoints set. stop->kind 0: nothing stops it behind that. */
 static int step_over(struct inside *in, struct trace *t, int *sig, struct breaks *b, struct stop *stop, struct err *e)
 {
+	struct breaks_words was;
 	struct trace_stop s;
 	uint64_t to;
 
-	if (set_slots(t, b, e) || trace_step(t, *sig > 0 ? *sig : 0, &s, e) || judge(in, t, b, &s, sig, stop, e))
+	breaks_look(b, t->pid, &was);
+	if (set_slots(t, b, e) || trace_step(t, *sig > 0 ? *sig : 0, &s, e) || trace_finish_rep(t, &s, e) ||
+	    judge(in, t, b, &s, &was, sig, stop, e))
 		return -1;
 	if (stop->kind)
 		return 0;

@@ -29,6 +29,7 @@ enum stop_kind {
 	STOP_FIRST, /* the thread does */
 	STOP_END, /* ... and ends here */
 	STOP_GOAL, /* inside_int.h: an invisible state that was looked for */
+	STOP_HOT, /* inside_int.h: watched words were written to so often, without a change */
 };
 
 struct stop {
@@ -36,6 +37,7 @@ struct stop {
 	int sig;
 	uint64_t addr;
 	enum group_slot_kind watch;
+	bool before; /* STOP_WATCH: it stands before the instruction that makes the change, not behind it */
 };
 
 struct goal;
@@ -66,6 +68,7 @@ struct inside {
 	bool (*interrupted)(void *ctx);
 	void *ctx;
 	unsigned beats; /* how often that might have been asked */
+	uint64_t patience; /* a copy that runs ends at so many writes that change nothing (STOP_HOT); 0: it does not */
 	struct goal *goal; /* a step ends there too, though it be invisible; NULL: none */
 	struct inside_trail *trail; /* copies that run for long leave others behind; NULL: they do not */
 };
@@ -139,6 +142,18 @@ int inside_back_over(struct inside *in, struct breaks *b, uint64_t lo, uint64_t 
 int inside_last_stop(struct inside *in, struct breaks *b, struct stop *stop, struct err *e);
 /* To the last stop of b before now. 1: there is none. */
 int inside_back_to_stop(struct inside *in, struct breaks *b, struct stop *stop, struct err *e);
+/* A change of what b watches, by slot: the instruction at pc makes it, the hits-th time that it is met. */
+struct inside_change {
+	uint64_t pc, hits;
+	uint64_t was[BREAKS_WATCHES], now[BREAKS_WATCHES];
+};
+#define INSIDE_CHANGES 200 /* no more at once */
+/*
+ * The last changes behind the first visible state, up to now or to the end of the segment: at most `most`, rising, in v; *n: how many of
+ * *all. b watches for writes alone. 1: it cannot be done so.
+ */
+int inside_changes(struct inside *in, struct breaks *b, bool to_end, struct inside_change *v, unsigned most, unsigned *n, uint64_t *all,
+		   struct err *e);
 /* The number of stops of b before now. */
 int inside_count_stops(struct inside *in, struct breaks *b, uint64_t *k, struct err *e);
 

@@ -29,14 +29,16 @@ int inside_goal_init(struct goal *g, struct trace *want, struct err *e);
  */
 #define INSIDE_HOT 300
 #define INSIDE_WALK_OVER 2
+#define INSIDE_WALK_LEFT 3 /* inside_walk.c's own: it stands where the processor itself has to go on */
 /* What a walk to a goal tells. */
 struct walked {
 	uint64_t times; /* at the goal's PC, the goal included */
-	uint64_t stops; /* at points of b, likewise */
+	uint64_t stops; /* at points of b and changes of what it watches, likewise */
+	bool changed; /* the instruction before the goal has changed what b watches */
 	struct trace t; /* the copy, at the goal */
 };
 
-/* A copy of `from` goes to the goal. b: NULL, or plain. */
+/* A copy of `from` goes to the goal. b: NULL, or walkable. */
 int inside_walk_to_goal(struct inside *in, struct trace *from, struct goal *g, const struct breaks *b, struct walked *w,
 			struct err *e);
 /*
@@ -56,12 +58,26 @@ int inside_walk_to_nth(struct inside *in, struct trace *from, const struct break
  * beginning.
  */
 int inside_walk_on(struct inside *in, bool fresh, struct breaks *b, struct goal *g, struct stop *stop, struct err *e);
-/* How many stops of b, which is plain, there are from the first mark to the end of the segment. */
+/*
+ * now becomes the nth stop of b, which is walkable, behind the first mark. STOP_WATCH: it stands before the instruction that makes
+ * the change, or behind it (stop->before).
+ */
+int inside_walk_to_stop(struct inside *in, struct breaks *b, uint64_t nth, struct stop *stop, struct err *e);
+/*
+ * From the first mark to the goal, to the end of the segment (g or g->want is NULL), or to change number `last` of what b watches
+ * (0: to none). *ask: changes, and the log of the last of them, with the arrivals at `place` (0: none) before each. More than 0: it
+ * cannot be done so.
+ */
+int inside_walk_log(struct inside *in, struct goal *g, struct breaks *b, uint64_t place, uint64_t last, struct replay_walk *ask,
+		    struct err *e);
+/* How many stops of b, which is walkable, there are from the first mark to the end of the segment. */
 int inside_walk_all(struct inside *in, struct breaks *b, uint64_t *k, struct err *e);
 /* Marks some times at the goal's PC before the goal. */
 int inside_walk_marks(struct inside *in, struct goal *g, struct err *e);
 /* Can it be walked: are there only a few points in the program's own code, and without conditions? */
 bool inside_is_plain(const struct inside *in, const struct breaks *b);
+/* As that, or with words that are watched for writes. */
+bool inside_is_walkable(const struct inside *in, const struct breaks *b);
 
 #define INSIDE_SLICE_NS 50000000u /* of what runs on: how often the user is asked whether to stop */
 /* Does the user want to stop? Asked only each `every` times, which is a power of 2: the question costs a microsecond. */
@@ -108,6 +124,7 @@ enum stop_kind inside_meets(const struct breaks *b, struct trace *t);
 
 /* inside_stops.c */
 #define INSIDE_STOPS 20000 /* up to so many are quicker met than walked to: some tenths of a second */
+#define INSIDE_WRITES 300 /* that change nothing: likewise */
 #define INSIDE_MANY 2000 /* stops: from then on it is worth while to look for a nearer place to count from */
 /* t stands at a stop of b and the goal's PC: does it count as one of b's? 1, 0 or -1. */
 int inside_is_stop(const struct breaks *b, struct trace *t, enum stop_kind kind, struct err *e);
@@ -128,8 +145,14 @@ int inside_count_to(struct inside *in, struct trace *from, struct breaks *b, str
 		    struct err *e);
 /* From the base, and at most INSIDE_STOPS: *c is for inside_to_counted, and to be freed in any case. */
 int inside_count_keeping(struct inside *in, struct breaks *b, struct goal *g, struct inside_count *c, struct err *e);
+/* Those of t itself, which has made what is here already, up to the end of the segment. 1: there are too many. */
+int inside_count_rest(struct inside *in, struct trace *t, struct breaks *b, uint64_t *k, struct err *e);
+/* t itself goes on to the kth stop behind here. 1: there are not so many, or words are written to very often. */
+int inside_run_on(struct inside *in, struct trace *t, struct breaks *b, uint64_t k, int *sig, struct stop *stop, struct err *e);
 /* Stops before the first mark, where walks begin. */
 int inside_count_before_walks(struct inside *in, struct breaks *b, uint64_t *k, struct err *e);
+/* To the kth stop, by walking, as inside_walk_to_stop. More than 0: it cannot be done so. */
+int inside_walk_to_kth(struct inside *in, struct breaks *b, uint64_t k, struct stop *stop, struct err *e);
 /* All stops before the goal, which is now, by walking. More than 0: it cannot be done so. */
 int inside_count_by_walk(struct inside *in, struct breaks *b, struct goal *g, uint64_t *k, struct err *e);
 

@@ -270,6 +270,14 @@ static int last_of_some(struct inside *in, struct breaks *b, struct goal *g, str
 	return r > 0 ? last_of_many(in, b, g, stop, e) : r;
 }
 
+/* By walking too: words that the recorder writes are counted otherwise then. */
+static int to_counted_by_walk(struct inside *in, struct breaks *b, uint64_t k, struct stop *stop, struct err *e)
+{
+	int r = inside_is_plain(in, b) ? 1 : inside_walk_to_kth(in, b, k, stop, e);
+
+	return r > 0 ? inside_nth_stop(in, b, k, stop, e) : r;
+}
+
 static int last_to(struct inside *in, struct breaks *b, struct goal *g, struct stop *stop, struct err *e)
 {
 	uint64_t k, times = 0;
@@ -280,7 +288,7 @@ static int last_to(struct inside *in, struct breaks *b, struct goal *g, struct s
 		return last_of_all(in, b, g, stop, e);
 	r = g->want ? inside_count_by_walk(in, b, g, &k, e) : inside_walk_all(in, b, &k, e);
 	if (r <= 0)
-		return r ? -1 : k ? inside_nth_stop(in, b, k, stop, e) : 1;
+		return r ? -1 : k ? to_counted_by_walk(in, b, k, stop, e) : 1;
 	r = g->want ? inside_walk_times(in, g, &times, e) : 1;
 	if (r < 0)
 		return -1;

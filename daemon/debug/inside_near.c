@@ -3,15 +3,15 @@
  * inside_near.c: how far is a state from the last mark? When it is too far to be stepped, the mark is brought nearer: by
  * CPU time first, since a copy that has run for most of the way without meeting the state is before it. Time is exact to some
  * microseconds only, in which a program makes 100,000 steps. Then by arrivals: addresses that a thousand steps from the
- * mark came by more than once are those of a loop; the kernel counts how often the copy comes to them up to the state, and
- * another copy goes to the last time at one of them, that of the outermost loop.
+ * mark came by more than once are those of a loop; a copy counts how often it comes to them up to the state, and another copy goes to
+ * the last time at one of them, that of the outermost loop.
  */
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/str.h"
 #include "debug/inside_int.h"
-#include "trace/arrivals.h"
+#include "trace/rep.h"
 
 #define NEAR_NS 80000u /* time is of no more use */
 #define LEAST_NS 15000u
@@ -20,8 +20,8 @@
 #define ROUNDS 400 /* of bringing the mark nearer by arrivals */
 #define ROUNDS_STEPPED 200 /* ... by steps, since there is no loop */
 #define WINDOW 1024u
+#define CANDIDATES 3
 #define LIBC_STEPS 3000
-#define END_SLOT (TRACE_SLOTS - 1)
 
 /* Where some steps from the last mark were. */
 struct window {
@@ -125,11 +125,11 @@ int inside_leave_trail(struct inside *in, struct trace *t, const struct breaks *
 {
 	struct inside_trail *trail = in->trail;
 	struct inside_kept at = {.k = trail->k ? *trail->k : 0};
-	uint64_t pc;
+	struct user_regs_struct r;
 
-	if (trace_cpu_ns(t->pid, &at.ns, e) || trace_get_pc(t, &pc, e))
+	if (trace_cpu_ns(t->pid, &at.ns, e) || trace_get_regs(t, &r, e))
 		return -1;
-	if (at.ns < trail->last.ns + trail->last.ns / TRAIL_PART || !sight_is_certain(&in->sight, pc))
+	if (at.ns < trail->last.ns + trail->last.ns / TRAIL_PART || !sight_is_certain(&in->sight, r.rip) || trace_in_rep(t->pid, &r))
 		return 0;
 	if (inside_copy(in, t, &at.t, e) || breaks_clean_copy(b, at.t.pid, e)) {
 		inside_drop(&at.t);
@@ -306,7 +306,7 @@ static int by_seen(const void *a, const void *b)
 }
 
 /* Of those met more than once, the rarest, one in the middle and the most frequent. */
-static unsigned choose(const struct inside *in, const struct goal *g, struct window *w, struct candidate c[ARRIVALS_MAX])
+static unsigned choose(const struct inside *in, const struct goal *g, struct window *w, struct candidate c[CANDIDATES])
 {
 	struct candidate *all = xcalloc(w->n, sizeof(*all));
 	unsigned n = 0, k = 0;
@@ -319,65 +319,58 @@ static unsigned choose(const struct inside *in, const struct goal *g, struct win
 			all[n++] = (struct candidate){.pc = w->pc[i], .seen = j - i};
 	}
 	qsort(all, n, sizeof(*all), by_seen);
-	for (unsigned i = 0; i < ARRIVALS_MAX && i < n; i++)
-		c[k++] = all[i * (n - 1) / (n < ARRIVALS_MAX ? n : ARRIVALS_MAX - 1)];
+	for (unsigned i = 0; i < CANDIDATES && i < n; i++)
+		c[k++] = all[i * (n - 1) / (n < CANDIDATES ? n : CANDIDATES - 1)];
 	free(all);
 	return k;
 }
 
-/* How often a copy comes to each from the last mark to the goal. 1: that cannot be counted. */
-static int count_arrivals(struct inside *in, struct goal *g, struct candidate *c, unsigned n, struct err *e)
+/* How often a copy comes to pc from the last mark to the goal, walking, or, where that cannot be, by stops. */
+static int count_arrivals(struct inside *in, struct goal *g, uint64_t pc, uint64_t *n, struct err *e)
 {
-	uint64_t pc[ARRIVALS_MAX], ns;
-	struct arrivals a;
-	struct trace t;
+	struct trace *from = &in->mark[in->marks - 1];
+	struct breaks b = {0};
+	struct walked w;
 	int r;
 
-	for (unsigned i = 0; i < n; i++)
-		pc[i] = c[i].pc;
-	if (inside_copy(in, &in->mark[in->marks - 1], &t, e))
-		return -1;
-	r = arrivals_open(&a, &t, pc, n, 0) ? 1 : inside_run_to_goal(in, g, &t, 0, 0, &ns, e) == INSIDE_REACHED ? 0 : -1;
-	for (unsigned i = 0; i < n && !r; i++)
-		r = arrivals_read(&a, i, &c[i].all, e);
-	arrivals_close(&a);
-	inside_drop(&t);
+	breaks_add(&b, pc, 0);
+	r = g->want ? inside_walk_to_goal(in, from, g, &b, &w, e) : 1;
+	if (!r) {
+		inside_drop(&w.t);
+		*n = w.stops;
+	} else if (r > 0) {
+		r = inside_count_to(in, from, &b, g, 0, n, e);
+	}
+	breaks_fini(&b);
 	return r;
 }
 
 /* The last mark's copy goes to the nth arrival at pc. 1: it does not come. */
 static int go_to_arrival(struct inside *in, uint64_t pc, uint64_t nth, struct trace *t, struct err *e)
 {
-	static const struct trace_limit slice = {.wall_ns = INSIDE_SLICE_NS};
-	struct trace_stop s = {0};
-	struct arrivals a;
+	struct trace *from = &in->mark[in->marks - 1];
+	struct stop stop = {0};
+	struct breaks b = {0};
 	int sig = 0, r;
 
-	if (inside_copy(in, &in->mark[in->marks - 1], t, e))
-		return -1;
-	r = arrivals_open(&a, t, &pc, 1, nth);
-	while (!r && !arrivals_is_stop(&s)) {
-		r = trace_set_watch(t, END_SLOT, SEGMENT_TURN_ADDR, 8, e) || trace_cont(t, sig, &slice, &s, e) ? -1 : 0;
-		if (!r && s.why == TRACE_TIMEOUT && inside_is_given_up(in, 1))
-			r = err_set(e, ERR_CANCELLED, "interrupted");
-		sig = s.why == TRACE_SIGNAL ? s.info.si_signo : 0;
-		if (!r && (s.why == TRACE_EXITED || s.slots))
-			r = 1;
-	}
-	arrivals_close(&a);
-	if (r)
-		inside_drop(t);
+	breaks_add(&b, pc, 0);
+	r = inside_walk_to_nth(in, from, &b, nth, t, e);
+	if (r > 0)
+		r = inside_run_to_nth(in, from, &b, nth, t, &sig, &stop, e);
+	breaks_fini(&b);
 	return r;
 }
 
 /* A mark at the last time that the outermost loop came by, before the goal. 1: there is no loop that goes on. */
 static int skip_loop(struct inside *in, struct goal *g, struct window *w, struct err *e)
 {
-	struct candidate c[ARRIVALS_MAX], *best = NULL;
+	struct candidate c[CANDIDATES], *best = NULL;
 	unsigned n = choose(in, g, w, c);
 	struct trace t;
-	int r = n ? count_arrivals(in, g, c, n, e) : 1;
+	int r = n ? 0 : 1;
 
+	for (unsigned i = 0; i < n && !r; i++)
+		r = count_arrivals(in, g, c[i].pc, &c[i].all, e);
 	for (unsigned i = 0; i < n && !r; i++)
 		if (c[i].all > c[i].seen && (!best || c[i].all < best->all))
 			best = &c[i];

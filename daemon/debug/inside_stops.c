@@ -35,7 +35,7 @@ int inside_run_to_nth(struct inside *in, struct trace *from, struct breaks *b, u
 		return -1;
 	for (uint64_t i = 0; i < k && !r; i++) {
 		r = inside_next_stop(in, t, b, i, sig, stop, e);
-		if (!r && stop->kind == STOP_OVER)
+		if (!r && (stop->kind == STOP_OVER || stop->kind == STOP_HOT))
 			r = 1;
 	}
 	if (r)
@@ -99,6 +99,8 @@ static int count_with(struct inside *in, struct trace *t, struct breaks *b, stru
 		r = inside_next_stop(in, t, all, i, sig, &stop, e);
 		if (r)
 			return r;
+		if (stop.kind == STOP_HOT)
+			return 1;
 		if (stop.kind == STOP_OVER)
 			return g->want ? err_set(e, ERR_INTERNAL, "the state here is not met again behind event %llu",
 						 (unsigned long long)in->n)
@@ -119,6 +121,31 @@ static int count_with(struct inside *in, struct trace *t, struct breaks *b, stru
 	return r;
 }
 
+int inside_count_rest(struct inside *in, struct trace *t, struct breaks *b, uint64_t *k, struct err *e)
+{
+	struct stop stop = {0};
+	int sig = 0, r;
+
+	for (*k = 0; !(r = inside_run_on(in, t, b, 1, &sig, &stop, e)); ++*k)
+		if (*k == INSIDE_MANY)
+			return 1;
+	return r < 0 ? -1 : stop.kind != STOP_OVER;
+}
+
+int inside_run_on(struct inside *in, struct trace *t, struct breaks *b, uint64_t k, int *sig, struct stop *stop, struct err *e)
+{
+	int r = 0;
+
+	in->patience = INSIDE_WRITES;
+	while (k-- && !r) {
+		r = inside_next_stop(in, t, b, 1, sig, stop, e);
+		if (!r && (stop->kind == STOP_OVER || stop->kind == STOP_HOT))
+			r = 1;
+	}
+	in->patience = 0;
+	return r;
+}
+
 static int count_on(struct inside *in, struct trace *t, struct breaks *b, struct goal *g, struct inside_count *c, int *sig,
 		    struct err *e)
 {
@@ -129,7 +156,9 @@ static int count_on(struct inside *in, struct trace *t, struct breaks *b, struct
 	breaks_add_all(&all, b);
 	if (g->want)
 		breaks_add(&all, g->pc, 0);
+	in->patience = c->most ? INSIDE_WRITES : 0;
 	r = count_with(in, t, b, &all, g, c, sig, e);
+	in->patience = 0;
 	breaks_fini(&all);
 	return r;
 }
@@ -218,36 +247,49 @@ int inside_count_before_walks(struct inside *in, struct breaks *b, uint64_t *k, 
 	return r;
 }
 
-/* The kth stop, at a point. 1: it cannot be done so. */
-static int walk_to_nth(struct inside *in, struct breaks *b, uint64_t k, struct trace *t, struct stop *stop, struct err *e)
+int inside_walk_to_kth(struct inside *in, struct breaks *b, uint64_t k, struct stop *stop, struct err *e)
 {
 	uint64_t before;
 
-	if (k <= INSIDE_STOPS || !in->marks || !inside_is_plain(in, b))
-		return 1;
-	*stop = (struct stop){.kind = STOP_BREAK};
 	if (inside_count_before_walks(in, b, &before, e))
 		return -1;
-	return before < k ? inside_walk_to_nth(in, &in->mark[0], b, k - before, t, e) : 1;
+	return before < k ? inside_walk_to_stop(in, b, k - before, stop, e) : 1;
+}
+
+#define TOO_HOT 2
+
+/* TOO_HOT: words are written to too often, without a change. */
+static int run_to_nth(struct inside *in, struct breaks *b, uint64_t k, uint64_t patience, struct stop *stop, struct err *e)
+{
+	struct trace t;
+	int sig = 0, r;
+
+	in->patience = patience;
+	r = inside_run_to_nth(in, &in->base, b, k, &t, &sig, stop, e);
+	in->patience = 0;
+	if (!r)
+		inside_be_now(in, &t, sig, 1);
+	return r > 0 && stop->kind == STOP_HOT ? TOO_HOT : r;
 }
 
 int inside_nth_stop(struct inside *in, struct breaks *b, uint64_t k, struct stop *stop, struct err *e)
 {
-	struct trace t;
-	int sig = 0, r = walk_to_nth(in, b, k, &t, stop, e);
+	bool walks = in->marks && inside_is_walkable(in, b);
+	int r = walks && k > INSIDE_STOPS ? inside_walk_to_kth(in, b, k, stop, e) : 1;
 
 	if (r > 0)
-		r = inside_run_to_nth(in, &in->base, b, k, &t, &sig, stop, e);
-	if (!r)
-		inside_be_now(in, &t, sig, 1);
-	return r;
+		r = run_to_nth(in, b, k, walks ? INSIDE_WRITES : 0, stop, e);
+	if (r != TOO_HOT)
+		return r;
+	r = inside_walk_to_kth(in, b, k, stop, e);
+	return r > 0 ? run_to_nth(in, b, k, 0, stop, e) : r;
 }
 
 int inside_count_by_walk(struct inside *in, struct breaks *b, struct goal *g, uint64_t *k, struct err *e)
 {
 	struct walked w;
 	uint64_t before;
-	int r = inside_is_plain(in, b) ? inside_walk_to_goal(in, &in->mark[0], g, b, &w, e) : 1;
+	int r = inside_is_walkable(in, b) ? inside_walk_to_goal(in, &in->mark[0], g, b, &w, e) : 1;
 
 	if (r)
 		return r;
@@ -255,8 +297,8 @@ int inside_count_by_walk(struct inside *in, struct breaks *b, struct goal *g, ui
 	in->times = w.times;
 	if (inside_count_before_walks(in, b, &before, e))
 		return -1;
-	/* now is no stop before now */
-	*k = before + w.stops - breaks_has(b, g->pc);
+	/* now is no stop before now, if it is none of a change */
+	*k = before + w.stops - (breaks_has(b, g->pc) && !w.changed);
 	return 0;
 }
 

@@ -15,13 +15,25 @@ static bool is_visible_code(const struct inside *in, uint64_t pc)
 	return sight_is_certain(&in->sight, pc);
 }
 
+static bool has_watch(const struct breaks *b, bool for_more_than_writes)
+{
+	for (unsigned i = 0; i < BREAKS_WATCHES; i++)
+		if (b->watch[i].kind && (!for_more_than_writes || b->watch[i].kind != GROUP_WRITE))
+			return true;
+	return false;
+}
+
 bool inside_is_plain(const struct inside *in, const struct breaks *b)
+{
+	return !has_watch(b, false) && inside_is_walkable(in, b);
+}
+
+bool inside_is_walkable(const struct inside *in, const struct breaks *b)
 {
 	unsigned n = 0;
 
-	for (unsigned i = 0; i < BREAKS_WATCHES; i++)
-		if (b->watch[i].kind)
-			return false;
+	if (has_watch(b, true))
+		return false;
 	for (unsigned i = 0; i < b->n; i++) {
 		if (b->v[i].data || !is_visible_code(in, b->v[i].addr))
 			continue;
@@ -45,6 +57,16 @@ static void add_points(const struct inside *in, const struct breaks *b, struct w
 			w->ask.place[w->ask.places++] = b->v[i].addr;
 		else
 			breaks_add(rare, b->v[i].addr, 0);
+	}
+}
+
+static void add_words(const struct breaks *b, struct walk *w)
+{
+	for (unsigned i = 0; b && i < BREAKS_WATCHES; i++) {
+		if (!b->watch[i].kind)
+			continue;
+		w->ask.watch[w->ask.watches].addr = b->watch[i].addr;
+		w->ask.watch[w->ask.watches++].len = b->watch[i].len;
 	}
 }
 
@@ -105,7 +127,7 @@ static int walk_with(struct trace *t, struct walk *w, struct breaks *rare, struc
 
 /*
  * A walk ends in the shim where a handler of signals returns to it. t runs on to where the program goes on: the shim calls none
- * of its code in between without an event. WALK_THERE, WALK_OVER, or WALK_LEFT: it ended elsewhere.
+ * of its code in between without an event. WALK_THERE, WALK_OVER, WALK_LEFT: it ended elsewhere, and t stays; or WALK_CANNOT.
  */
 static int pass_shim(struct inside *in, struct trace *t, struct err *e)
 {
@@ -125,7 +147,7 @@ static int pass_shim(struct inside *in, struct trace *t, struct err *e)
 		return -1;
 	if (stop.kind == STOP_OVER)
 		return WALK_OVER;
-	return stop.kind == STOP_BREAK && now.rip == r.rip && now.rsp == r.rsp ? WALK_THERE : WALK_LEFT;
+	return stop.kind == STOP_BREAK && now.rip == r.rip && now.rsp == r.rsp ? WALK_THERE : WALK_CANNOT;
 }
 
 /* As walk_with, over the ends of handlers. */
@@ -138,6 +160,7 @@ static int walk_on(struct inside *in, struct trace *t, struct walk *w, struct br
 		r = pass_shim(in, t, e);
 		if (r != WALK_THERE)
 			break;
+		w->resumed = true;
 		goals += w->ask.goals;
 		arrivals += w->ask.arrivals;
 		w->ask.nth -= w->ask.nth ? w->ask.arrivals : 0;
@@ -159,8 +182,8 @@ static int enter_handler(struct inside *in, struct trace *t, struct err *e)
 	return sight_is_shim(&in->sight, pc);
 }
 
-/* A copy of `from` walks past the points of b. 0: it is there; else it is gone. */
-static int walk_copy_by(struct walker *walker, struct trace *from, struct walk *w, const struct breaks *b, struct trace *t,
+/* A copy of `from` walks past the points of b. 0: it is there; INSIDE_WALK_LEFT: it stands; else it is gone. */
+static int walk_or_leave(struct walker *walker, struct trace *from, struct walk *w, const struct breaks *b, struct trace *t,
 			struct err *e)
 {
 	static const struct walk_ops ops = {.is_goal = is_goal, .ended = ended, .cancelled = cancelled};
@@ -189,14 +212,28 @@ static int walk_copy_by(struct walker *walker, struct trace *from, struct walk *
 	}
 	walker->pid = t->pid;
 	add_points(in, b, w, &rare);
+	add_words(b, w);
 	r = walk_on(in, t, w, &rare, e);
 	breaks_fini(&rare);
 	if (r == WALK_THERE)
 		return 0;
+	if (r == WALK_LEFT && w->ask.counted)
+		return INSIDE_WALK_LEFT;
 	inside_drop(t);
 	if (r < 0 && e->kind == ERR_CANCELLED && is_late(walker))
 		return 1;
 	return r < 0 ? -1 : r == WALK_OVER ? INSIDE_WALK_OVER : 1;
+}
+
+static int walk_copy_by(struct walker *walker, struct trace *from, struct walk *w, const struct breaks *b, struct trace *t,
+			struct err *e)
+{
+	int r = walk_or_leave(walker, from, w, b, t, e);
+
+	if (r != INSIDE_WALK_LEFT)
+		return r;
+	inside_drop(t);
+	return 1;
 }
 
 static int walk_copy(struct inside *in, struct trace *from, struct walk *w, struct goal *g, const struct breaks *b,
@@ -232,6 +269,7 @@ int inside_walk_to_goal(struct inside *in, struct trace *from, struct goal *g, c
 	r = walk_copy(in, from, &w, g, b, &out->t, e);
 	out->times = w.ask.goals;
 	out->stops = w.ask.arrivals;
+	out->changed = w.ask.changed;
 	return r;
 }
 
@@ -274,6 +312,86 @@ int inside_walk_to_nth(struct inside *in, struct trace *from, const struct break
 	struct walk w = {.ask.nth = nth};
 
 	return walk_copy(in, from, &w, NULL, b, t, e);
+}
+
+/* The watched word that the last change was of. */
+static void tell_word(const struct breaks *b, const struct walk *w, struct stop *stop)
+{
+	const struct replay_walk_change *c = &w->ask.log[w->ask.changes % REPLAY_WALK_LOG];
+	unsigned n = 0;
+
+	*stop = (struct stop){.kind = STOP_WATCH, .watch = GROUP_WRITE};
+	for (unsigned i = 0; i < BREAKS_WATCHES; i++) {
+		if (!b->watch[i].kind)
+			continue;
+		if (c->was[n] != c->now[n])
+			stop->addr = b->watch[i].addr;
+		n++;
+	}
+}
+
+/* *t, behind change number n, which the instruction at pc makes, becomes the state before that. More than 0: it stays. */
+static int go_before(struct inside *in, const struct breaks *b, uint64_t n, uint64_t pc, struct trace *t, struct err *e)
+{
+	struct breaks only = {0}, at = {0};
+	struct walk w = {.ask.nth_change = n};
+	struct trace there;
+	int r;
+
+	memcpy(only.watch, b->watch, sizeof(only.watch));
+	breaks_add(&at, pc, 0);
+	w.ask.place[w.ask.places++] = pc;
+	r = walk_copy(in, &in->mark[0], &w, NULL, &only, &there, e);
+	if (!r) {
+		inside_drop(&there);
+		r = inside_walk_to_nth(in, &in->mark[0], &at, w.ask.log[n % REPLAY_WALK_LOG].places, &there, e);
+	}
+	if (!r) {
+		inside_drop(t);
+		*t = there;
+	}
+	breaks_fini(&at);
+	return r;
+}
+
+/* A copy of the first mark past the stops of b, and on by itself from where it cannot walk: as walk_or_leave. */
+static int walk_far(struct inside *in, struct walk *w, const struct breaks *b, struct trace *t, struct err *e)
+{
+	struct walker walker = {.in = in, .is_goal = is_state};
+
+	return walk_or_leave(&walker, &in->mark[0], w, b, t, e);
+}
+
+/* At the change that the walk has come to. */
+static int at_change(struct inside *in, struct walk *w, const struct breaks *b, struct stop *stop, struct trace *t, struct err *e)
+{
+	int r = 1;
+
+	tell_word(b, w, stop);
+	if (!w->resumed && w->ask.from && is_visible_code(in, w->ask.from))
+		r = go_before(in, b, w->ask.changes, w->ask.from, t, e);
+	stop->before = !r;
+	return r < 0 ? -1 : 0;
+}
+
+int inside_walk_to_stop(struct inside *in, struct breaks *b, uint64_t nth, struct stop *stop, struct err *e)
+{
+	struct walk w = {.ask.nth = nth};
+	struct trace t;
+	int sig = 0, r = walk_far(in, &w, b, &t, e);
+
+	if (r < 0 || (r && r != INSIDE_WALK_LEFT))
+		return r;
+	*stop = (struct stop){.kind = STOP_BREAK};
+	if (r)
+		r = inside_run_on(in, &t, b, nth - w.ask.arrivals, &sig, stop, e);
+	else if (w.ask.changed_now)
+		r = at_change(in, &w, b, stop, &t, e);
+	if (r)
+		inside_drop(&t);
+	else
+		inside_be_now(in, &t, sig, 1);
+	return r;
 }
 
 int inside_walk_on(struct inside *in, bool fresh, struct breaks *b, struct goal *g, struct stop *stop, struct err *e)
@@ -345,18 +463,49 @@ int inside_back_over(struct inside *in, struct breaks *b, uint64_t lo, uint64_t 
 	return r < 0 ? -1 : r > 0;
 }
 
+int inside_walk_log(struct inside *in, struct goal *g, struct breaks *b, uint64_t place, uint64_t last, struct replay_walk *ask,
+		    struct err *e)
+{
+	struct walk w = {.ask.nth_change = last};
+	struct walker walker = {.in = in, .is_goal = is_state, .ctx = g};
+	bool to_end = !last && !g->want;
+	struct trace t = {0};
+	uint64_t rest = 0;
+	int r;
+
+	if (place)
+		w.ask.place[w.ask.places++] = place;
+	r = in->marks && inside_is_walkable(in, b) ? 0 : 1;
+	if (!r && !to_end && !last)
+		r = aim(in, &w, g, e);
+	if (!r)
+		r = walk_or_leave(&walker, &in->mark[0], &w, b, &t, e);
+	if (r == INSIDE_WALK_OVER && to_end)
+		r = 0;
+	else if (r == INSIDE_WALK_LEFT && to_end)
+		r = inside_count_rest(in, &t, b, &rest, e);
+	inside_drop(&t);
+	*ask = w.ask;
+	return r ? r : w.resumed || rest;
+}
+
 int inside_walk_all(struct inside *in, struct breaks *b, uint64_t *k, struct err *e)
 {
 	struct walk w = {0};
-	struct trace t;
-	uint64_t before;
-	int r = in->marks && inside_is_plain(in, b) ? walk_copy(in, &in->mark[0], &w, NULL, b, &t, e) : 1;
+	struct trace t = {0};
+	uint64_t before, rest = 0;
+	int r = in->marks && inside_is_walkable(in, b) ? walk_far(in, &w, b, &t, e) : 1;
 
-	if (r != INSIDE_WALK_OVER)
+	if (r == INSIDE_WALK_LEFT)
+		r = inside_count_rest(in, &t, b, &rest, e);
+	else
+		r = r == INSIDE_WALK_OVER ? 0 : r < 0 ? -1 : 1;
+	inside_drop(&t);
+	if (r)
 		return r;
 	if (inside_count_before_walks(in, b, &before, e))
 		return -1;
-	*k = before + w.ask.arrivals;
+	*k = before + w.ask.arrivals + rest;
 	return 0;
 }
 

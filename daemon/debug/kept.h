@@ -11,4 +11,10 @@
  */
 int kept_open(const struct rec *rec, const uint32_t *images, unsigned n, const char *path);
 
+/*
+ * Makes the folder dir with links to these copies, each at the place that the program knew it by: a debugger on this machine takes
+ * it for the program's file system (`set sysroot`). What is there already stays.
+ */
+int kept_link_all(const struct rec *rec, const uint32_t *images, unsigned n, const char *dir, struct err *e);
+
 #endif

@@ -13,6 +13,7 @@
 void lines_fini(struct lines *l)
 {
 	free(l->v);
+	free(l->insn);
 	memset(l, 0, sizeof(*l));
 }
 
@@ -24,7 +25,26 @@ static void add(struct lines *l, uint64_t len, uint64_t line)
 	l->v[l->n++] = (struct lines_range){lo, lo + len, (uint32_t)line};
 }
 
-/* LENGTH:LINE */
+/* The lengths of the instructions in the last range. */
+static int parse_insns(struct lines *l, const char *digits)
+{
+	const struct lines_range *r = &l->v[l->n - 1];
+	uint64_t at = r->lo;
+
+	for (; *digits; digits++) {
+		const char one[] = {*digits, '\0'};
+		uint64_t len;
+
+		if (str_u64(one, 16, 1, 15, &len) || at >= r->hi)
+			return -1;
+		l->insn = xreallocarray(l->insn, l->insns + 1, sizeof(l->insn[0]));
+		l->insn[l->insns++] = at;
+		at += len;
+	}
+	return 0;
+}
+
+/* LENGTH:LINE[:INSNS] */
 static int parse_range(struct lines *l, const char *text)
 {
 	char *end;
@@ -33,10 +53,10 @@ static int parse_range(struct lines *l, const char *text)
 	if (!len || *end != ':')
 		return -1;
 	line = strtoull(end + 1, &end, 16);
-	if (*end || line > UINT32_MAX)
+	if ((*end && *end != ':') || line > UINT32_MAX)
 		return -1;
 	add(l, len, line);
-	return 0;
+	return *end ? parse_insns(l, end + 1) : 0;
 }
 
 static int parse(struct lines *l, const struct strv *words)
@@ -71,28 +91,57 @@ static const struct lines_range *find(const struct lines *l, uint64_t pc)
 	return NULL;
 }
 
+static void begin(struct lines *l, uint64_t event, uint64_t pc, uint64_t sp, uint32_t line)
+{
+	l->event = event;
+	l->sp = sp;
+	l->line = line;
+	l->lo = l->last = l->first = pc;
+	l->steps = l->rounds = 0;
+	l->due = DUE;
+	l->far_due = 1;
+	l->crossed = false;
+}
+
 void lines_note(struct lines *l, uint64_t event, uint64_t pc, uint64_t sp)
 {
 	const struct lines_range *at = find(l, pc);
-	bool same = l->steps && event == l->event;
 
-	if (same && sp < l->sp)
+	if (l->steps && sp < l->sp)
 		return;
 	if (!at) {
 		l->steps = 0;
 		return;
 	}
-	if (!same || sp > l->sp || at->line != l->line) {
-		l->event = event;
-		l->sp = sp;
-		l->line = at->line;
-		l->lo = l->last = pc;
-		l->steps = 0;
-		l->due = DUE;
+	if (!l->steps || sp > l->sp || at->line != l->line) {
+		begin(l, event, pc, sp, at->line);
+	} else {
+		l->rounds += pc == l->first;
+		if (event != l->event) {
+			l->event = event;
+			l->crossed = true;
+			l->steps = 0;
+			l->due = DUE;
+		}
 	}
 	l->lo = pc < l->lo ? pc : l->lo;
 	l->last = pc > l->last ? pc : l->last;
 	l->steps++;
+}
+
+bool lines_far_due(struct lines *l)
+{
+	if (!l->insns || !l->crossed || !l->steps || l->rounds < l->far_due)
+		return false;
+	l->far_due += l->rounds;
+	return true;
+}
+
+bool lines_is_in(const struct lines *l, uint64_t pc)
+{
+	const struct lines_range *r = find(l, pc);
+
+	return r && r->line == l->line;
 }
 
 bool lines_due(struct lines *l, struct lines_range *range, uint64_t *sp)

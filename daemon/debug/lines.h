@@ -20,14 +20,22 @@ struct lines_range {
 struct lines {
 	struct lines_range *v; /* rising, no gaps */
 	unsigned n;
+	uint64_t *insn; /* where instructions are, rising; none: not known */
+	unsigned insns;
 	/* The steps so far that stayed in one line, of the frame with stack pointer sp; those of deeper ones do not count. */
 	uint64_t event, lo, last, sp;
 	uint32_t line;
 	unsigned steps, due;
+	uint64_t first; /* the PC of the first one */
+	bool crossed; /* there were events in between */
+	unsigned rounds, far_due; /* how often they came back to that */
 };
 
 struct debug;
-/* `lines START LENGTH:LINE ...`, in hex: of the function in which GDB is about to step back by lines. */
+/*
+ * `lines START LENGTH:LINE[:INSNS] ...`, in hex: of the function in which GDB is about to step back by lines. INSNS: the length of each
+ * instruction there, a digit each.
+ */
 int lines_set(struct debug *d, const char *args, struct buf *out, struct err *e);
 /* The command is over. */
 void lines_fini(struct lines *l);
@@ -38,5 +46,16 @@ void lines_note(struct lines *l, uint64_t event, uint64_t pc, uint64_t sp);
  * one step. Asked again, it says so after as many steps more.
  */
 bool lines_due(struct lines *l, struct lines_range *range, uint64_t *sp);
+/*
+ * The same where each round has events: has it gone round? Then the last instruction of another line is to be found, of the frame with
+ * stack pointer l->sp.
+ */
+bool lines_far_due(struct lines *l);
+/* Is that an instruction of the line? */
+bool lines_is_in(const struct lines *l, uint64_t pc);
+
+/* line_back.c: a step back of thread tid, or the rounds of a loop that GDB would go back through step by step. */
+struct stop;
+int lines_back_step(struct debug *d, int tid, struct stop *stop, struct err *e);
 
 #endif

@@ -11,13 +11,51 @@
 #include "debug/ckpts.h"
 #include "debug/find.h"
 #include "debug/keep.h"
+#include "debug/proc.h"
+#include "debug/threads.h"
+
+#define CKPT "ckpt:"
+
+/* +N, -N: events from here. */
+static int resolve_relative(struct debug *d, const char *pos, struct timeline_point *p, struct err *e)
+{
+	uint64_t here = travel_event(&d->travel), first = nav_first(&d->nav), total = travel_total(&d->travel), n;
+
+	if (str_u64(pos + 1, 10, 0, INT64_MAX, &n))
+		return err_set(e, ERR_USAGE, "position \"%s\": +N and -N are numbers of events from here", pos);
+	if (*pos == '-' ? n + first > here : n + here > total)
+		return err_set(e, ERR_USAGE, "goto %s: this is event %llu of %llu to %llu", pos, (unsigned long long)here,
+			       (unsigned long long)first, (unsigned long long)total);
+	*p = (struct timeline_point){.event = *pos == '-' ? here - n : here + n};
+	return 0;
+}
+
+/* The session's own checkpoints come before the recording's. */
+static int resolve_ckpt(struct debug *d, const char *pos, struct timeline_point *p, struct err *e)
+{
+	const struct place *own = places_find(&d->ckpts, pos + strlen(CKPT));
+
+	if (own)
+		*p = own->at;
+	if (own || !nav_resolve(&d->nav, pos, p, e))
+		return 0;
+	return err_set(e, ERR_USAGE, "there is no checkpoint %s (`checkpoints` lists those of this session, fredctl checkpoints those of the "
+		       "recording)", pos + strlen(CKPT));
+}
+
+static int resolve(struct debug *d, const char *pos, struct timeline_point *p, struct err *e)
+{
+	if (*pos == '+' || *pos == '-')
+		return resolve_relative(d, pos, p, e);
+	return str_starts(pos, CKPT) ? resolve_ckpt(d, pos, p, e) : nav_resolve(&d->nav, pos, p, e);
+}
 
 int debug_goto(struct debug *d, const char *pos, struct err *e)
 {
 	struct timeline_point p;
 
 	debug_end_diversion(d);
-	if (nav_resolve(&d->nav, pos, &p, e))
+	if (resolve(d, pos, &p, e))
 		return -1;
 	return p.pc ? travel_goto_pc(&d->travel, p.event, p.pc, p.hits, e) : travel_goto(&d->travel, p.event, e);
 }
@@ -40,7 +78,18 @@ static int when(struct debug *d, const char *args, struct buf *out, struct err *
 		 (unsigned long long)p.hits);
 	if (n && !timeline_read(d->nav.t.tl, n, &ev, &ignored) && ev.seconds >= 0)
 		buf_addf(out, ", %.6f s after the start", ev.seconds);
-	buf_addf(out, ", thread %d\n", (int)d->travel.tid);
+	buf_addf(out, ", thread %u (TID %d)\n", threads_number(d, d->travel.tid), (int)d->travel.tid);
+	return 0;
+}
+
+static int diverted(struct debug *d, const char *args, struct buf *out, struct err *e)
+{
+	bool call;
+
+	(void)args;
+	if (divert_in_call(&d->divert, &d->travel.breaks, &call, e))
+		return -1;
+	buf_addf(out, "%s\n", call ? "call" : divert_is_on(&d->divert) && divert_has_changes(&d->divert) ? "written" : "nothing");
 	return 0;
 }
 
@@ -48,7 +97,9 @@ static int go_to(struct debug *d, const char *args, struct buf *out, struct err 
 {
 	(void)out;
 	if (!*args)
-		return err_set(e, ERR_USAGE, "goto POS: which position?");
+		return err_set(e, ERR_USAGE, "goto POS: which position? start, end, an event number N, +N, -N, N/0xPC#HITS, PERCENT%%, @SECONDS or ckpt:ID");
+	if (strpbrk(args, " \t"))
+		return err_set(e, ERR_USAGE, "goto POS: '%s' is more than one position", args);
 	if (debug_goto(d, args, e))
 		return -1;
 	d->jumped = true;
@@ -79,6 +130,31 @@ static int bookmark(struct debug *d, const char *args, struct buf *out, struct e
 	places_add_position(out, &p);
 	buf_add_char(out, '\n');
 	return keep_write(d, e);
+}
+
+static int delete_bookmarks(struct debug *d, const char *args, struct buf *out, struct err *e)
+{
+	cleanup_strv struct strv names = {0};
+
+	strv_split(&names, args, " \t,");
+	for (size_t i = 0; i < names.n; i++)
+		if (!places_find(&d->places, names.s[i]))
+			return err_set(e, ERR_USAGE, "there is no bookmark '%s' (`bookmarks` lists them)", names.s[i]);
+	buf_addf(out, "%zu deleted\n", names.n ? names.n : d->places.n);
+	for (size_t i = 0; i < names.n; i++)
+		places_remove(&d->places, names.s[i]);
+	while (!names.n && d->places.n)
+		places_remove(&d->places, d->places.v[0].name);
+	return keep_write(d, e);
+}
+
+/* The step behind it shows where the program still stands. */
+static int no_live(struct debug *d, const char *args, struct buf *out, struct err *e)
+{
+	(void)args;
+	(void)out;
+	d->jumped = true;
+	return err_set(e, ERR_USAGE, "live: this is a recording; a program that runs is debugged by fredctl debug -- PROGRAM");
 }
 
 static int bookmarks(struct debug *d, const char *args, struct buf *out, struct err *e)
@@ -118,6 +194,8 @@ static const struct {
 	{"later", "later COMMAND: runs with the next step, which can be interrupted", later},
 	{"bookmark", "bookmark [NAME]: names this position (a number, without a name)", bookmark},
 	{"bookmarks", "the bookmarks", bookmarks},
+	{"delete-bookmark", "delete-bookmark [NAME...]: forgets these bookmarks, or all", delete_bookmarks},
+	{"live", "back to a program that runs; this one does not", no_live},
 	{"goto-bookmark", "goto-bookmark NAME: to a bookmark; `stepi` shows it", go_to_bookmark},
 	{"checkpoint", "names this position by a number, and keeps an image of the process", ckpts_take},
 	{"checkpoints", "the checkpoints", ckpts_list},
@@ -128,6 +206,10 @@ static const struct {
 	{"said", "what commands have said since the last prompt, again", said},
 	{"prompt", "prompt [TID]: a command of the debugger's has ended (`undo` counts those); the thread that is selected", keep_prompt},
 	{"undo", "undo [N]: takes back the last N of them that moved the program; `stepi` shows it", keep_undo},
+	{"diverted", "what a copy of the program is there for: a call, what was written, or nothing", diverted},
+	{"proc", "proc WHAT: maps, pid, auxv, exe, cwd or cmdline of the recorded process", proc_tell},
+	{"mover", "the id of the thread that moved last, which is selected now", threads_select_mover},
+	{"threads", "the ids of the threads that have not begun or have ended", threads_tell_absent},
 	{"goto", "goto POS: to a position; `stepi` shows it", go_to},
 };
 

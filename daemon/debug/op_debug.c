@@ -14,30 +14,22 @@
 #include "base/cleanup.h"
 #include "base/fdio.h"
 #include "base/log.h"
+#include "base/path.h"
 #include "base/str.h"
+#include "debug/called.h"
 #include "debug/keep.h"
 #include "debug/kept.h"
 #include "debug/monitor.h"
 #include "debug/ops.h"
+#include "debug/threads.h"
+#include "reclog/procs.h"
 #include "rsp/stub.h"
 #include "session/pick.h"
 #include "session/root.h"
 #include "view/regs.h"
 #include "view/stance.h"
 
-static unsigned threads(void *arg, int *tids, unsigned max)
-{
-	struct debug *d = arg;
-
-	return travel_threads(&d->travel, tids, max);
-}
-
-static void thread_name(void *arg, int tid, char *buf, size_t size)
-{
-	struct debug *d = arg;
-
-	regs_thread_name(d->nav.t.pid, tid, buf, size);
-}
+#define STDIO "_IO_2_1_stdout_"
 
 /* A stopped thread as the debugger sees it. */
 static struct trace *thread_of(struct debug *d, int tid, struct err *e)
@@ -52,10 +44,11 @@ static pid_t memory_of(struct debug *d)
 	return divert_is_on(&d->divert) ? d->divert.copy.pid : travel_memory(&d->travel);
 }
 
-static int regs(void *arg, int tid, struct rsp_regs *r, struct err *e)
+static int regs(void *arg, int id, struct rsp_regs *r, struct err *e)
 {
 	struct debug *d = arg;
-	struct trace *t = thread_of(d, tid, e);
+	pid_t tid = threads_tid(d, id);
+	struct trace *t = thread_of(d, tid ? tid : id, e);
 
 	if (!t || regs_get(t, r, e))
 		return -1;
@@ -65,18 +58,18 @@ static int regs(void *arg, int tid, struct rsp_regs *r, struct err *e)
 	return 0;
 }
 
-static int set_regs(void *arg, int tid, const struct rsp_regs *r, struct err *e)
+static int set_regs(void *arg, int id, const struct rsp_regs *r, struct err *e)
 {
 	struct debug *d = arg;
 	struct rsp_regs now;
 
-	if (regs(arg, tid, &now, e))
+	if (regs(arg, id, &now, e))
 		return -1;
 	if (!memcmp(&now, r, sizeof(now)))
 		return 0;
-	if (tid != d->travel.tid)
-		return err_set(e, ERR_USAGE, "functions are called, and registers set, in the thread that moved last (%d)",
-			       (int)d->travel.tid);
+	if (threads_tid(d, id) != d->travel.tid)
+		return err_set(e, ERR_USAGE, "functions are called, and registers set, in the thread that moved last (%u)",
+			       threads_number(d, d->travel.tid));
 	return divert_begin(&d->divert, &d->travel, e) || regs_set(&d->divert.copy, &now, r, e) ? -1 : 0;
 }
 
@@ -115,7 +108,7 @@ static void translate(struct debug *d, const struct stop *s, struct rsp_stop *ou
 
 	*out = (struct rsp_stop){
 		.why = why[s->kind],
-		.tid = d->travel.tid,
+		.tid = threads_id(d, d->travel.tid),
 		.sig = s->kind == STOP_INTERRUPT ? SIGINT : regs_gdb_signal(s->sig),
 		.addr = s->addr,
 		.point = s->watch == GROUP_ACCESS ? RSP_ACCESS : RSP_WRITE,
@@ -132,33 +125,6 @@ static void run_later(struct debug *d)
 	if (monitor_later(d, command, &text, &why))
 		buf_addf(&text, "fred: %s\n", why.text);
 	rsp_say(&d->conn, text.data, text.len, &why);
-}
-
-static int note_line(struct debug *d, struct err *e)
-{
-	struct trace *t = d->lines.n ? travel_thread(&d->travel, d->travel.tid, e) : NULL;
-	struct user_regs_struct r;
-
-	if (!d->lines.n)
-		return 0;
-	if (!t || trace_get_regs(t, &r, e))
-		return -1;
-	lines_note(&d->lines, travel_event(&d->travel), r.rip, r.rsp);
-	return 0;
-}
-
-/* One step, or the rounds of a loop that GDB would go back through step by step. */
-static int back_step(struct debug *d, int tid, struct stop *stop, struct err *e)
-{
-	struct lines_range range;
-	uint64_t sp;
-	int r = 1;
-
-	if (lines_due(&d->lines, &range, &sp))
-		r = travel_back_over(&d->travel, tid, range.lo, range.hi, sp, stop, e);
-	if (r > 0)
-		r = travel_back_step(&d->travel, tid, stop, e);
-	return r ? r : note_line(d, e);
 }
 
 static int move(struct debug *d, enum rsp_resume how, int tid, struct stop *stop, struct err *e)
@@ -188,7 +154,7 @@ static int move(struct debug *d, enum rsp_resume how, int tid, struct stop *stop
 	case RSP_BACK_CONTINUE:
 		return travel_back_continue(t, stop, e);
 	case RSP_BACK_STEP:
-		return back_step(d, tid, stop, e);
+		return lines_back_step(d, tid, stop, e);
 	}
 	return err_set(e, ERR_INTERNAL, "no such way to go on");
 }
@@ -207,20 +173,6 @@ void debug_end_diversion(struct debug *d)
 	divert_end(&d->divert);
 }
 
-/* A function that the debugger calls goes on. */
-static int run_call(struct debug *d, enum rsp_resume how, struct stop *stop, struct err *e)
-{
-	int status = 0;
-
-	if (divert_run(&d->divert, &d->travel, how == RSP_STEP, stop, &status, e))
-		return -1;
-	if (stop->kind != STOP_OVER)
-		return 0;
-	divert_end(&d->divert);
-	debug_say(d, "fred: the called function ended the program; the recording stands where it stood\n");
-	return 0;
-}
-
 static int move_or_call(struct debug *d, enum rsp_resume how, int tid, struct stop *stop, struct err *e)
 {
 	bool call;
@@ -228,18 +180,18 @@ static int move_or_call(struct debug *d, enum rsp_resume how, int tid, struct st
 	if (divert_in_call(&d->divert, &d->travel.breaks, &call, e))
 		return -1;
 	if (call && (how == RSP_STEP || how == RSP_CONTINUE))
-		return run_call(d, how, stop, e);
+		return called_run(d, how == RSP_STEP, stop, e);
 	debug_end_diversion(d);
 	return move(d, how, tid, stop, e);
 }
 
 /* To a function that the debugger calls: it may have a handler, or die. What is recorded has had its signals. */
-static void set_signal(void *arg, int tid, int sig)
+static void set_signal(void *arg, int id, int sig)
 {
 	struct debug *d = arg;
 
-	d->passes = sig != 0;
-	if (divert_is_on(&d->divert) && tid == d->travel.tid)
+	d->passes = sig;
+	if (divert_is_on(&d->divert) && threads_tid(d, id) == d->travel.tid)
 		d->divert.sig = regs_host_signal(sig);
 }
 
@@ -255,26 +207,12 @@ static void tell_end(struct debug *d, struct stop *stop)
 		d->told = stop->kind == STOP_SIGNAL ? stop->sig : 0;
 }
 
-/* `signal 0`, or a signal that the user does not let pass. */
-static void tell_signal(struct debug *d, enum rsp_resume how)
-{
-	bool onwards = how == RSP_CONTINUE || how == RSP_STEP;
-
-	if (d->signalled && d->chooses && !d->passes && onwards && !d->later && !d->jumped && !divert_is_on(&d->divert))
-		debug_say(d, "fred: the recorded program got this signal, and gets it here: a recording cannot be changed\n");
-	d->passes = false;
-}
-
 /* GDB does not say which thread goes a step back, unless it locks the others: the one that its user has selected. */
-static int stepped_back(struct debug *d)
+static pid_t stepped_back(struct debug *d)
 {
-	pid_t tids[RSP_THREADS_MAX];
-	unsigned n = d->selected ? travel_threads(&d->travel, tids, RSP_THREADS_MAX) : 0;
+	pid_t tid = d->selected ? threads_tid(d, d->selected) : 0;
 
-	for (unsigned i = 0; i < n; i++)
-		if (tids[i] == d->selected)
-			return d->selected;
-	return d->travel.tid;
+	return tid ? tid : d->travel.tid;
 }
 
 /* Where the command began, if that is behind event n, too: breakpoints that have been met are not met again. */
@@ -306,14 +244,33 @@ static int stay_true(struct debug *d, struct stop *stop)
 	return 0;
 }
 
-static int resume(void *arg, enum rsp_resume how, int tid, struct rsp_stop *out, struct err *e)
+/* A thread that is not there makes no step. */
+static bool cannot_step(struct debug *d, int id)
+{
+	cleanup_free char *text = NULL;
+
+	if (threads_tid(d, id) || d->later || d->jumped)
+		return false;
+	text = str_fmt("fred: this thread %s here: `continue`, or select another one\n", threads_absent(d, id));
+	debug_say(d, text);
+	return true;
+}
+
+static int resume(void *arg, enum rsp_resume how, int id, struct rsp_stop *out, struct err *e)
 {
 	struct debug *d = arg;
 	struct stop stop = {0};
+	pid_t tid = threads_tid(d, id);
+	bool jumped = d->later || d->jumped;
 
+	if (how == RSP_STEP && cannot_step(d, id)) {
+		*out = (struct rsp_stop){.why = RSP_ELSEWHERE, .tid = threads_id(d, d->travel.tid)};
+		return 0;
+	}
 	if (how == RSP_BACK_STEP && !tid)
 		tid = stepped_back(d);
-	tell_signal(d, how);
+	tid = tid ? tid : d->travel.tid;
+	debug_tell_signal(d, how == RSP_CONTINUE || how == RSP_STEP);
 	busy_begin(d, true);
 	if (move_or_call(d, how, tid, &stop, e) && stay_true(d, &stop)) {
 		if (busy_return(d, e))
@@ -325,9 +282,11 @@ static int resume(void *arg, enum rsp_resume how, int tid, struct rsp_stop *out,
 	tell_end(d, &stop);
 	d->signalled = stop.kind == STOP_SIGNAL || stop.kind == STOP_HANDLER;
 	translate(d, &stop, out);
+	d->signal = out->sig;
+	out->jumped = jumped;
 	if (stop.kind == STOP_FIRST)
-		out->tid = tid; /* which has not moved, and stays selected */
-	if (stop.kind == STOP_STEP && out->tid != tid)
+		out->tid = threads_id(d, tid); /* which has not moved, and stays selected */
+	if (stop.kind == STOP_STEP && out->tid != threads_id(d, tid))
 		out->why = RSP_ELSEWHERE;
 	/* who was selected before that is not any more; of commands that are made by one, no prompt will tell */
 	if (how == RSP_CONTINUE || how == RSP_STEP)
@@ -383,8 +342,16 @@ static int restart(void *arg, const char *args, struct rsp_stop *out, struct err
 	travel_stop_at_signals(&d->travel);
 	d->jumped = false;
 	keep_stop(d);
-	*out = (struct rsp_stop){.why = RSP_STEPPED, .tid = d->travel.tid};
+	*out = (struct rsp_stop){.why = RSP_STEPPED, .tid = threads_id(d, d->travel.tid)};
 	return 0;
+}
+
+static void symbol(void *arg, const char *name, uint64_t addr)
+{
+	struct debug *d = arg;
+
+	if (str_eq(name, STDIO))
+		d->stdio = addr;
 }
 
 static void pass_signals(void *arg, const int *sigs, unsigned n)
@@ -423,8 +390,9 @@ static int connect_client(const char *path, struct err *e)
 static int serve_one(struct debug *d, int fd, struct err *e)
 {
 	static const struct rsp_ops ops = {
-		.threads = threads,
-		.thread_name = thread_name,
+		.threads = threads_list,
+		.thread_name = threads_name,
+		.absent = threads_absent,
 		.regs = regs,
 		.set_regs = set_regs,
 		.write = write_memory,
@@ -436,9 +404,11 @@ static int serve_one(struct debug *d, int fd, struct err *e)
 		.restart = restart,
 		.open_file = open_file,
 		.pass_signals = pass_signals,
+		.symbol_wanted = STDIO,
+		.symbol = symbol,
 		.signal = set_signal,
 	};
-	struct rsp_stop first = {.why = RSP_STEPPED, .tid = d->travel.tid};
+	struct rsp_stop first = {.why = RSP_STEPPED, .tid = threads_id(d, d->travel.tid)};
 	int r;
 
 	d->conn = (struct rsp_conn){.fd = fd};
@@ -453,10 +423,16 @@ static int serve_one(struct debug *d, int fd, struct err *e)
 	return r;
 }
 
-/* Tells the client that a debugger may read the program's files by itself: they are the host's. */
+/* Tells the client where a debugger finds the program's files: they are the host's, or the recording's (cli/bridge.h). */
 static int tell_host_files(const struct debug *d, const char *path, struct err *e)
 {
-	return !path || d->nav.t.own_root[0] || root_has_other_recorder() ? 0 : write_file(path, "", 0, 0600, e);
+	cleanup_free char *folder = path ? path_dir(path) : NULL, *own = path ? path_join(folder, "recorded") : NULL;
+
+	if (!path)
+		return 0;
+	if (!d->nav.t.own_root[0] && !root_has_other_recorder())
+		return write_file(path, "", 0, 0600, e);
+	return kept_link_all(d->rec, (const uint32_t[]){d->process, d->nav.t.root}, 2, own, e);
 }
 
 /* One debugger; or with `stay` one after the other, each where the one before left, as long as the client listens. */
@@ -522,12 +498,15 @@ static uint32_t choose(struct debug *d, const json_t *params, struct stance *p, 
 static int begin(struct debug *d, const json_t *params, const struct stance *live, struct err *e)
 {
 	const char *at = json_string_value(json_object_get(params, "at"));
+	bool stop = json_is_true(json_object_get(params, "stop"));
 	int r = keep_open(d, json_string_value(json_object_get(params, "session")), e);
 
-	if (!r && live->pid)
-		return travel_goto_live(&d->travel, live, e);
+	if (!r && live->pid) {
+		r = travel_goto_live(&d->travel, live, e);
+		return r || !stop ? r : keep_return(d, stop, e) < 0 ? -1 : 0;
+	}
 	if (!r && !at)
-		r = keep_return(d, json_is_true(json_object_get(params, "stop")), e);
+		r = keep_return(d, stop, e);
 	else if (!r)
 		r = 1;
 	if (r < 0 || (r && debug_goto(d, at ? at : "start", e)))
@@ -540,9 +519,11 @@ static void find_end(struct debug *d)
 {
 	struct err ignored;
 	const struct rec_image *img = rec_image(d->rec, d->process, &ignored);
-	int value = 0;
+	struct procs_ending end = {0};
 
-	d->killed_by = img && pick_how_ended(d->rec, img, &value) == PICK_CRASHED ? value : 0;
+	if (img)
+		end = procs_ending(d->rec, img);
+	d->killed_by = end.how == PROCS_CRASHED ? end.value : 0;
 }
 
 int op_debug(const json_t *params, struct op_ctx *ctx, json_t **result, struct err *e)
@@ -558,12 +539,15 @@ int op_debug(const json_t *params, struct op_ctx *ctx, json_t **result, struct e
 	d.process = choose(&d, params, &live, e);
 	if (d.process && !nav_init(&d.nav, d.rec, d.process, 0, ctx, e)) {
 		travel_init(&d.travel, &d.nav);
+		threads_init(&d);
 		find_end(&d);
 		r = begin(&d, params, &live, e);
 		busy_init(&d, json_is_true(json_object_get(params, "progress")));
 		if (!r)
 			r = tell_host_files(&d, json_string_value(json_object_get(params, "host_files")), e) || serve(&d, path, stay, e) ? -1 : 0;
 		lines_fini(&d.lines);
+		lineup_fini(&d.lineup);
+		spoken_fini(&d.spoken);
 		free(d.later);
 		buf_fini(&d.said);
 		divert_end(&d.divert);

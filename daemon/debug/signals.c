@@ -3,6 +3,7 @@
  * signals.c: signals as stops. One that was sent is met where the shim calls its handler (view/handlers.h): by a breakpoint
  * there, like others, so that both directions count it.
  */
+#include "debug/debug.h"
 #include "debug/inside_int.h"
 #include "debug/travel_int.h"
 #include "rlog/rlog.h"
@@ -94,4 +95,15 @@ bool travel_has_signals(struct travel *t)
 	if (!t->signals)
 		t->signals = are_recorded(t) ? 1 : -1;
 	return t->breaks.signals && (t->signals > 0 || t->faults);
+}
+
+void debug_tell_signal(struct debug *d, bool onwards)
+{
+	if (!onwards || d->later || d->jumped || divert_is_on(&d->divert))
+		;
+	else if (d->signalled && d->chooses && !d->passes)
+		debug_say(d, "fred: the recorded program got this signal, and gets it here: a recording cannot be changed\n");
+	else if (d->passes && (!d->signalled || d->passes != d->signal))
+		debug_say(d, "fred: the recorded program did not get this signal here, and goes on as it did: a recording cannot be changed\n");
+	d->passes = 0;
 }

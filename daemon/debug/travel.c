@@ -258,16 +258,6 @@ int travel_goto_end(struct travel *t, uint64_t n, struct err *e)
 	return r ? r : inside_to_end(&t->in, e);
 }
 
-unsigned travel_threads(const struct travel *t, pid_t *tids, unsigned max)
-{
-	unsigned n = 0;
-
-	for (uint32_t o = 1; o < RLOG_MAX_THREADS && n < max; o++)
-		if (target_tid(&t->nav->t, o))
-			tids[n++] = target_tid(&t->nav->t, o);
-	return n;
-}
-
 /* A thread that does not move in this segment: it stands in the shim. */
 static struct trace *hold_other(struct travel *t, pid_t tid, struct err *e)
 {

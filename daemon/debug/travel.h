@@ -24,6 +24,10 @@ enum travel_mode {
 struct travel_last {
 	uint64_t event, k;
 	bool many; /* it was not counted to the end: the kth, or a later one */
+	bool all; /* every segment with stops is put to `maybe` */
+	uint64_t written, writes; /* watched words were written without being changed: behind which event, and how often there */
+	uint64_t *maybe; /* later segments, by their events, rising: there may be changes in them; malloc'd */
+	size_t maybes;
 };
 
 /* Is that the very place of the live program? */
@@ -104,8 +108,6 @@ int travel_goto_live(struct travel *t, const struct stance *p, struct err *e);
 uint64_t travel_total(const struct travel *t);
 /* Events done. */
 uint64_t travel_event(const struct travel *t);
-/* The live threads' TIDs; how many, at most max. */
-unsigned travel_threads(const struct travel *t, pid_t *tids, unsigned max);
 /* A stopped thread to read registers of; NULL and e set when there is none. */
 struct trace *travel_thread(struct travel *t, pid_t tid, struct err *e);
 /* The process whose memory it is. */

@@ -3,8 +3,11 @@
  * travel_back.c: backwards. A step back is one in the segment, or the end of the thread's segment before. A continue
  * goes through the segments from a checkpoint up to here, counts the stops, and then goes to the last of them.
  */
+#include <stdlib.h>
 #include <string.h>
 #include <sys/syscall.h>
+
+#include "base/str.h"
 
 #include "debug/inside_int.h"
 #include "debug/travel_int.h"
@@ -222,30 +225,12 @@ static int leave_call(struct travel *t, const struct user_regs_struct *here, str
 	return got > 0 ? travel_goto_pc(t, p.event, p.pc, p.hits, e) : got;
 }
 
-/* What is watched, by slot; what cannot be read is 0. */
-struct words {
-	uint8_t v[BREAKS_WATCHES][8];
-};
-
-static void read_words(const struct travel *t, struct words *w)
-{
-	struct err ignored;
-
-	memset(w, 0, sizeof(*w));
-	for (unsigned i = 0; i < BREAKS_WATCHES; i++) {
-		const struct group_slot *s = &t->breaks.watch[i];
-
-		if (s->kind && trace_read(travel_memory(t), s->addr, w->v[i], s->len, &ignored))
-			memset(w->v[i], 0, sizeof(w->v[i]));
-	}
-}
-
 /* A step back over a change is a stop of the watchpoint. */
-static void see_change(const struct travel *t, const struct words *was, struct stop *stop)
+static void see_change(const struct travel *t, const struct breaks_words *was, struct stop *stop)
 {
-	struct words now;
+	struct breaks_words now;
 
-	read_words(t, &now);
+	breaks_look(&t->breaks, travel_memory(t), &now);
 	for (unsigned i = 0; stop->kind == STOP_STEP && i < BREAKS_WATCHES; i++) {
 		const struct group_slot *s = &t->breaks.watch[i];
 
@@ -287,11 +272,11 @@ static int back_step(struct travel *t, pid_t tid, struct stop *stop, struct err 
 
 int travel_back_step(struct travel *t, pid_t tid, struct stop *stop, struct err *e)
 {
-	struct words was;
+	struct breaks_words was;
 
 	if (travel_go_inside(t, e))
 		return -1;
-	read_words(t, &was);
+	breaks_look(&t->breaks, travel_memory(t), &was);
 	if (back_step(t, tid, stop, e))
 		return -1;
 	see_change(t, &was, stop);
@@ -311,7 +296,7 @@ static int at_stop(struct travel *t, struct stop *stop, struct err *e)
 
 	t->tid = t->in.seg.tid;
 	travel_see_signal(t, stop);
-	return stop->kind == STOP_WATCH ? travel_back_step(t, t->tid, &back, e) : 0;
+	return stop->kind == STOP_WATCH && !stop->before ? travel_back_step(t, t->tid, &back, e) : 0;
 }
 
 /* The stop k of a segment. */
@@ -365,20 +350,71 @@ static int run_past(struct travel *t, uint64_t to, struct stop *stop, struct err
 	return r;
 }
 
+void travel_maybe(struct travel_last *last, uint64_t event)
+{
+	if (!last->all && last->k && last->event == event) {
+		last->many = true;
+		return;
+	}
+	if (last->maybes && last->maybe[last->maybes - 1] == event)
+		return;
+	last->maybe = xreallocarray(last->maybe, last->maybes + 1, sizeof(last->maybe[0]));
+	last->maybe[last->maybes++] = event;
+}
+
+static bool changes_memory(const struct rlog_rec *r)
+{
+	static const long calls[] = {SYS_mmap,	SYS_munmap,  SYS_brk,		    SYS_mremap,		SYS_madvise,
+				     SYS_shmat, SYS_shmdt,   SYS_remap_file_pages, SYS_process_madvise};
+
+	if (r->kind == RLOG_PAGE)
+		return true;
+	for (unsigned i = 0; r->kind == RLOG_SYS && r->nops && i < sizeof(calls) / sizeof(calls[0]); i++)
+		if (r->op[0] == (uint64_t)calls[i])
+			return true;
+	return false;
+}
+
+int travel_remaps(struct travel *t, uint64_t from, uint64_t to, struct err *e)
+{
+	struct timeline_event ev;
+	struct timeline_walk w;
+	int r = 0, found = 0;
+
+	if (from >= to)
+		return 0;
+	if (timeline_walk_init(&w, t->nav->t.tl, from + 1, e))
+		return -1;
+	for (uint64_t n = from; n < to && !found && (r = timeline_walk_next(&w, &ev, e)) > 0; n++)
+		found = changes_memory(&ev.ev.rec);
+	timeline_walk_fini(&w);
+	return r < 0 ? -1 : found;
+}
+
+/* The rest of the segment in which it stopped is not counted. */
+static bool is_left(struct travel_last *last, const struct stop *stop, uint64_t event)
+{
+	if (stop->kind == STOP_HOT)
+		travel_maybe(last, event);
+	return stop->kind == STOP_HOT || (last->many && last->event == event);
+}
+
 /* From TRAVEL_GROUP up to event `to`: *last is the last stop on the way, or stays what it is. */
 static int last_stop(struct travel *t, uint64_t to, struct travel_last *last, struct err *e)
 {
 	struct stop stop = {0};
+	uint64_t at;
 	int r = 0;
 
 	while (!r && !is_over(&stop)) {
 		t->count = last;
 		r = run_to(t, to, &stop, e);
 		t->count = NULL;
-		if (r || !last->many || last->event != nav_at(t->nav) || is_over(&stop))
+		if (r || is_over(&stop) || !is_left(last, &stop, nav_at(t->nav)))
 			continue;
-		r = run_past(t, last->event + 1, &stop, e);
-		if (!r && last->event + 1 < to)
+		at = nav_at(t->nav);
+		r = run_past(t, at + 1, &stop, e);
+		if (!r && at + 1 < to)
 			stop.kind = 0;
 	}
 	return r;
@@ -390,7 +426,6 @@ static int sweep(struct travel *t, uint64_t from, uint64_t to, struct travel_las
 	uint64_t cuts[TRAVEL_CUTS];
 	unsigned n;
 
-	*last = (struct travel_last){0};
 	if (travel_hold(t, from, e))
 		return -1;
 	n = travel_cuts(t, from, to, cuts);
@@ -418,13 +453,46 @@ static int given_up(struct travel *t, uint64_t to, struct stop *stop, struct err
 	return 0;
 }
 
+int travel_stopped_segments(struct travel *t, uint64_t *to, struct travel_last *all, struct err *e)
+{
+	uint64_t from = piece_before(t, *to), fork;
+	int r = 0;
+
+	*all = (struct travel_last){.all = true};
+	if (travel_fork_before(t, *to, &fork, e))
+		return -1;
+	if (fork == *to) {
+		from = fork - 1;
+		travel_maybe(all, from);
+	} else {
+		from = from < fork ? fork : from;
+		r = sweep(t, from, *to, all, e);
+	}
+	*to = from;
+	return r;
+}
+
+/* To the last stop of those that a sweep has met. 1: there is none. */
+static int last_swept(struct travel *t, const struct travel_last *last, struct stop *stop, struct err *e)
+{
+	for (size_t i = last->maybes; i > 0; i--) {
+		int r = travel_enter_any(t, last->maybe[i - 1], e) ? -1 : inside_last_stop(&t->in, &t->breaks, stop, e);
+
+		if (r <= 0)
+			return r ? -1 : at_stop(t, stop, e);
+	}
+	if (!last->k)
+		return 1;
+	return travel_enter_any(t, last->event, e) || to_last(t, last, stop, e) ? -1 : 0;
+}
+
 /*
  * The last stop before event `to`, which is changed to the one up to which there is none (1). A fork that is followed is gone
  * around: its segment is looked at by itself.
  */
 static int last_before(struct travel *t, uint64_t *to, struct stop *stop, struct err *e)
 {
-	struct travel_last last;
+	struct travel_last last = {0};
 	uint64_t from, fork;
 	int r;
 
@@ -438,10 +506,10 @@ static int last_before(struct travel *t, uint64_t *to, struct stop *stop, struct
 			return r ? -1 : at_stop(t, stop, e);
 	} else {
 		from = from < fork ? fork : from;
-		if (sweep(t, from, *to, &last, e))
-			return -1;
-		if (last.k)
-			return travel_enter_any(t, last.event, e) || to_last(t, &last, stop, e) ? -1 : 0;
+		r = sweep(t, from, *to, &last, e) ? -1 : last_swept(t, &last, stop, e);
+		free(last.maybe);
+		if (r <= 0)
+			return r;
 	}
 	*to = from;
 	return 1;

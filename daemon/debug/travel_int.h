@@ -54,6 +54,15 @@ int travel_hold(struct travel *t, uint64_t n, struct err *e);
  * How many.
  */
 unsigned travel_cuts(struct travel *t, uint64_t from, uint64_t to, uint64_t cuts[TRAVEL_CUTS]);
+/* The segment behind that event may have stops that are not counted. */
+void travel_maybe(struct travel_last *last, uint64_t event);
+/*
+ * The segments in which there may be stops, in all->maybe (to be freed), of a piece of the way before event *to, which becomes the
+ * piece's beginning.
+ */
+int travel_stopped_segments(struct travel *t, uint64_t *to, struct travel_last *all, struct err *e);
+/* Does memory become other memory with one of the events behind `from`, up to `to`? Then nobody knows what was in there. 1, 0 or -1. */
+int travel_remaps(struct travel *t, uint64_t from, uint64_t to, struct err *e);
 /* TRAVEL_GROUP at an event: lets go of the process, which goes on standing. 1: it cannot, and is gone. */
 int travel_stand(struct travel *t, struct err *e);
 /* From TRAVEL_GROUP at an event, where it stays: leaves a checkpoint there. That there is none is no error. */

@@ -8,9 +8,11 @@
 #include "base/maps.h"
 #include "debug/inside_int.h"
 #include "debug/travel_int.h"
+#include "trace/rep.h"
 
 #define POLL_MS 2
 #define STOPS_ASK 256
+#define MANY_OF_ALL 50 /* stops in a segment: it is known for one with stops then */
 #define SIG_TICK 64 /* by which the shim finds its way to where a computation was interrupted */
 
 struct run {
@@ -18,6 +20,8 @@ struct run {
 	pid_t step;
 	uint64_t before; /* of the stepped thread: its last instruction */
 	bool handler; /* ... and whether a handler began with it */
+	struct breaks_words words; /* of what is watched, as they were... */
+	uint64_t words_at; /* ... behind this event */
 	struct gaze gaze;
 	int held; /* a signal that waits for the end of its step; 0: none */
 	uint32_t notify;
@@ -45,17 +49,44 @@ static int go_on(struct run *r, struct group_thread *th, struct err *e)
 	return note_step(r, th, e) || group_resume_one(&r->t->group, th, e) ? -1 : 0;
 }
 
-static bool is_watch(struct run *r, const struct trace_stop *s)
+/* A watched word was written, and not changed as far as is known here. Who counts gives up when that happens too often. */
+static int note_write(struct run *r, uint64_t event, struct err *e)
 {
-	for (unsigned i = 0; i < BREAKS_WATCHES; i++) {
-		const struct group_slot *w = &r->t->breaks.watch[i];
+	struct travel_last *c = r->t->count;
+	int remapped = 0;
 
-		if ((s->slots & 1u << i) && w->kind) {
-			*r->stop = (struct stop){STOP_WATCH, 0, w->addr, w->kind};
-			return true;
-		}
+	if (!c)
+		return 0;
+	if (c->written != event || !c->writes) {
+		c->written = event;
+		c->writes = 0;
+		remapped = travel_remaps(r->t, r->words_at, event, e);
 	}
-	return false;
+	if (remapped > 0)
+		travel_maybe(c, event);
+	if (++c->writes > INSIDE_WRITES)
+		*r->stop = (struct stop){.kind = STOP_HOT};
+	return remapped < 0 ? -1 : 0;
+}
+
+/* 1: r->stop is set. */
+static int is_watch(struct run *r, const struct trace_stop *s, struct err *e)
+{
+	struct travel *t = r->t;
+	const struct group_slot *w;
+	uint64_t event;
+	bool written;
+
+	w = breaks_watch_met(&t->breaks, t->group.pid, s->slots, &r->words, &written);
+	if (!written)
+		return 0;
+	event = nav_at(t->nav);
+	if (w)
+		*r->stop = (struct stop){STOP_WATCH, 0, w->addr, w->kind};
+	else if (note_write(r, event, e))
+		return -1;
+	r->words_at = event;
+	return r->stop->kind != 0;
 }
 
 /* One that is a stop. */
@@ -93,6 +124,8 @@ static int step_one(struct group_thread *th, struct trace_stop *s, struct err *e
 		if (trace_step(&th->t, 0, s, e))
 			return -1;
 	}
+	if (trace_finish_rep(&th->t, s, e))
+		return -1;
 	if (s->why == TRACE_STEPPED)
 		th->sig = held;
 	return 0;
@@ -104,6 +137,7 @@ static int step_off(struct run *r, struct group_thread *th, struct err *e)
 	struct travel *t = r->t;
 	struct trace_stop s;
 	uint64_t pc;
+	int got;
 
 	if (note_step(r, th, e))
 		return -1;
@@ -111,8 +145,9 @@ static int step_off(struct run *r, struct group_thread *th, struct err *e)
 		return -1;
 	if (s.why == TRACE_EXITED)
 		return 0;
-	if (is_watch(r, &s))
-		return 0;
+	got = is_watch(r, &s, e);
+	if (got)
+		return got < 0 ? -1 : 0;
 	is_fault(r, &s);
 	if (s.why == TRACE_SIGNAL)
 		th->sig = s.info.si_signo;
@@ -134,7 +169,13 @@ static bool is_counted(struct run *r)
 	if (!c || (r->stop->kind != STOP_BREAK && r->stop->kind != STOP_WATCH && r->stop->kind != STOP_SIGNAL))
 		return false;
 	c->k = c->k && c->event == event ? c->k + 1 : 1;
-	c->many = c->k >= INSIDE_MANY;
+	if (c->all) {
+		travel_maybe(c, event);
+		c->many = c->k >= MANY_OF_ALL;
+	} else {
+		c->many = c->k >= INSIDE_MANY || (c->maybes && c->maybe[c->maybes - 1] == event);
+		c->maybes = 0;
+	}
 	c->event = event;
 	if (!c->many)
 		*r->stop = (struct stop){0};
@@ -180,11 +221,11 @@ static bool is_for_later(struct run *r, struct group_thread *th, const struct tr
 }
 
 /* A stop of one thread: r->stop is set when it is the debugger's, else the thread goes on. */
-static int judge(struct run *r, struct group_thread *th, const struct trace_stop *s, struct err *e)
+static int judge(struct run *r, struct group_thread *th, struct trace_stop *s, struct err *e)
 {
-	int yes = trace_is_int3(s) ? breaks_hit(&r->t->breaks, &th->t, e) : 0;
+	int yes = trace_is_int3(s) ? breaks_hit(&r->t->breaks, &th->t, e) : 0, watched;
 
-	if (yes < 0 || (th->t.tid == r->step && trace_hide_step(&th->t, e)))
+	if (yes < 0 || trace_finish_rep(&th->t, s, e) || (th->t.tid == r->step && trace_hide_step(&th->t, e)))
 		return -1;
 	if (is_for_later(r, th, s))
 		return go_on(r, th, e);
@@ -196,9 +237,10 @@ static int judge(struct run *r, struct group_thread *th, const struct trace_stop
 		r->stop->kind = inside_meets(&r->t->breaks, &th->t);
 	if (yes && !r->stop->kind)
 		return pass(r, th, e);
-	if (yes)
-		;
-	else if (is_watch(r, s))
+	watched = yes ? 0 : is_watch(r, s, e);
+	if (watched < 0)
+		return -1;
+	if (yes || watched)
 		;
 	else if (is_fault(r, s))
 		;
@@ -340,6 +382,12 @@ static int leave_walk(struct run *r, struct err *e)
 	return travel_goto(r->t, nav_at(r->t->nav), e);
 }
 
+static void see_words(struct run *r)
+{
+	breaks_look(&r->t->breaks, r->t->group.pid, &r->words);
+	r->words_at = nav_at(r->t->nav);
+}
+
 int travel_run(struct travel *t, pid_t step, uint64_t until, struct stop *stop, struct err *e)
 {
 	struct run r = {.t = t, .step = step, .stop = stop};
@@ -356,6 +404,7 @@ int travel_run(struct travel *t, pid_t step, uint64_t until, struct stop *stop, 
 		return 0;
 	}
 	r.notify = __atomic_load_n(&ctl(t)->notify, __ATOMIC_ACQUIRE);
+	see_words(&r);
 	if (find_gaze(&r, e) || leave_stop(&r, e))
 		return -1;
 	if (stop->kind)

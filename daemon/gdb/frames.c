@@ -10,6 +10,7 @@
 #include "gdb/gdb_scope.h"
 
 #define DEFAULT_FRAMES 200
+#define PRINT_DEPTH 20 /* GDB's default */
 
 static char *dup_or_null(const char *s)
 {
@@ -46,33 +47,100 @@ static int list_frames(struct gdb *g, const char *scope, int from, int to, struc
 	return 0;
 }
 
+/* A structure without a printer, or a reference to one, is `...` in GDB's backtraces. */
+static const char *in_short(const char *value)
+{
+	const char *p = value;
+
+	if (!value)
+		return "...";
+	if (*p == '@' && strchr(p, ':'))
+		p = strchr(p, ':') + 2;
+	return str_eq(p, "{...}") ? "..." : value;
+}
+
+/* Whether it is the value that the argument before it had when the function was entered, and is the same. */
+static bool is_same_at_entry(const struct mi_value *arg, const struct mi_value *next)
+{
+	const char *name = mi_str(arg, "name"), *entry = mi_str(next, "name");
+
+	return name && entry && str_starts(entry, name) && str_eq(entry + strlen(name), "@entry") &&
+	       str_eq(mi_str(arg, "value"), mi_str(next, "value"));
+}
+
 static char *join_args(const struct mi_value *args)
 {
 	struct buf b = {0};
 
 	for (size_t i = 0; args && i < args->n; i++) {
 		const char *name = mi_str(args->item[i], "name");
-		const char *value = mi_str(args->item[i], "value");
 
-		buf_addf(&b, "%s%s=%s", i ? ", " : "", name ? name : "?", value ? value : "...");
+		buf_addf(&b, "%s=", name ? name : "?");
+		if (i + 1 < args->n && is_same_at_entry(args->item[i], args->item[i + 1]))
+			continue;
+		buf_addf(&b, "%s%s", in_short(mi_str(args->item[i], "value")), i + 1 < args->n ? ", " : "");
 	}
 	return b.data ? buf_steal(&b) : xstrdup("");
 }
 
-/* Arguments are an extra: what GDB cannot read of them leaves frames without. */
-static int add_args(struct gdb *g, const char *scope, int to, struct gdb_frame *frames, size_t n,
-		    struct err *e)
+/* A summary of the arguments comes with the news that another frame is selected, and with nothing else in MI. */
+static const struct mi_value *selected_args(const struct mi_reply *r)
+{
+	for (size_t i = 0; i < r->async_n; i++)
+		if (r->async[i]->type == MI_NOTIFY && str_eq(r->async[i]->klass, "thread-selected"))
+			return mi_get(mi_get(r->async[i]->results, "frame"), "args");
+	return NULL;
+}
+
+/* Of a frame that is selected already. Without the arguments that the compiler removed from a copy of the function. */
+static int list_args(struct gdb *g, struct gdb_frame *f, struct err *e)
 {
 	cleanup_mi_reply struct mi_reply r = {0};
-	int w = gdb_cmd(g, 0, &r, e, "-stack-list-arguments %s --simple-values 0 %d", scope, to);
+	int w = gdb_cmd(g, 0, &r, e, "-stack-list-arguments --all-values %d %d", f->level, f->level);
 	const struct mi_value *list;
 
 	if (w)
 		return w < 0 ? -1 : 0;
 	list = mi_get(r.result->results, "stack-args");
-	for (size_t i = 0; list && i < list->n && i < n; i++)
-		frames[i].args = join_args(mi_get(list->item[i], "args"));
+	if (list && list->n)
+		f->args = join_args(mi_get(list->item[0], "args"));
 	return 0;
+}
+
+static int frame_args(struct gdb *g, struct gdb_frame *f, struct err *e)
+{
+	cleanup_mi_reply struct mi_reply r = {0};
+	int w = gdb_cmd(g, 0, &r, e, "-interpreter-exec console \"frame %d\"", f->level);
+	const struct mi_value *args;
+
+	if (w)
+		return w < 0 ? -1 : 0;
+	args = selected_args(&r);
+	if (!args)
+		return list_args(g, f, e);
+	f->args = join_args(args);
+	return 0;
+}
+
+static int set_depth(struct gdb *g, int depth, struct err *e)
+{
+	cleanup_mi_reply struct mi_reply r = {0};
+
+	return gdb_cmd(g, 0, &r, e, "-gdb-set print max-depth %d", depth) < 0 ? -1 : 0;
+}
+
+/*
+ * From the outermost frame on, so that each one is a new selection. With a depth of 0, GDB prints `{...}` for what is
+ * inside of a structure, as `backtrace` does.
+ */
+int gdb_add_args(struct gdb *g, pid_t tid, struct gdb_frame *frames, size_t n, struct err *e)
+{
+	if (gdb_select(g, tid, 0, e) || set_depth(g, 0, e))
+		return err_wrap(e, "arguments of functions");
+	for (size_t i = n; i-- > 0;)
+		if (!frames[i].args && frame_args(g, &frames[i], e))
+			return err_wrap(e, "arguments of functions");
+	return set_depth(g, PRINT_DEPTH, e);
 }
 
 static void add_modules(struct gdb *g, struct gdb_frame *frames, size_t n)
@@ -99,12 +167,6 @@ int gdb_backtrace(struct gdb *g, pid_t tid, int max, struct gdb_frame **frames, 
 	*n = 0;
 	if (gdb_scope(g, tid, -1, &scope, e) || list_frames(g, scope, 0, last, frames, n, e))
 		return err_wrap(e, "backtrace");
-	if (add_args(g, scope, last, *frames, *n, e)) {
-		gdb_frames_free(*frames, *n);
-		*frames = NULL;
-		*n = 0;
-		return err_wrap(e, "backtrace");
-	}
 	add_modules(g, *frames, *n);
 	return 0;
 }

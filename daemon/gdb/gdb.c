@@ -13,9 +13,13 @@
 #include "gdb/gdb_scope.h"
 #include "gdb/mi_quote.h"
 
+#define NO_DEBUG_FILES "/nonexistent"
+
 struct gdb {
 	struct mi_conn *conn;
 	int timeout_ms;
+	char *debug_dir; /* the folders that this GDB was built with */
+	bool debug_read; /* of the libraries of the target */
 	pid_t target;
 	bool has_sysroot; /* the last target had a root of its own */
 	bool target_was_stopped; /* in a job-control stop when attached */
@@ -68,8 +72,41 @@ static int must(int r, const struct mi_reply *reply, enum err_kind kind, struct 
 	return r;
 }
 
+static int set_debug_dir(struct gdb *g, const char *dir, struct err *e)
+{
+	cleanup_mi_reply struct mi_reply r = {0};
+
+	return must(gdb_cmd(g, 0, &r, e, "-gdb-set debug-file-directory %s", dir), &r, ERR_INTERNAL, e);
+}
+
+static int keep_debug_dir(struct gdb *g, struct err *e)
+{
+	cleanup_mi_reply struct mi_reply r = {0};
+	const char *dir;
+
+	if (must(gdb_cmd(g, 0, &r, e, "-gdb-show debug-file-directory"), &r, ERR_INTERNAL, e))
+		return -1;
+	dir = mi_str(r.result->results, "value");
+	g->debug_dir = xstrdup(dir ? dir : "");
+	return gdb_debug_files(g, false, e);
+}
+
+int gdb_debug_files(struct gdb *g, bool on, struct err *e)
+{
+	if (set_debug_dir(g, on ? g->debug_dir : NO_DEBUG_FILES, e))
+		return -1;
+	if (!on || !g->target || g->debug_read)
+		return 0;
+	g->debug_read = true;
+	if (gdb_console(g, "nosharedlibrary", NULL, e) || gdb_console(g, "sharedlibrary", NULL, e))
+		return err_wrap(e, "reading the debug files of libraries");
+	return 0;
+}
+
 static int send_settings(struct gdb *g, struct err *e)
 {
+	if (keep_debug_dir(g, e))
+		return -1;
 	for (size_t i = 0; i < sizeof(settings) / sizeof(settings[0]); i++) {
 		cleanup_mi_reply struct mi_reply r = {0};
 
@@ -93,8 +130,6 @@ static void build_argv(struct strv *v, const struct gdb_opts *o)
 	strv_add(v, "--interpreter=mi3");
 	strv_add(v, "-nx");
 	strv_add(v, "-q");
-	strv_add(v, "-iex");
-	strv_addf(v, "set debug-file-directory %s", o->debug_dir ? o->debug_dir : "/nonexistent");
 	strv_add(v, "-iex");
 	strv_add(v, "set debuginfod enabled off");
 	for (size_t i = 0; !o->auto_load && i < sizeof(scripts) / sizeof(scripts[0]); i++) {
@@ -129,7 +164,13 @@ void gdb_free(struct gdb *g)
 		gdb_detach(g, &ignored);
 	mi_conn_free(g->conn);
 	gdb_threads_free(g->threads, g->threads_n);
+	free(g->debug_dir);
 	free(g);
+}
+
+void gdb_tick(struct gdb *g, void (*tick)(void *ctx), void *ctx)
+{
+	mi_conn_tick(g->conn, tick, ctx);
 }
 
 const char *gdb_dead(const struct gdb *g)
@@ -227,6 +268,7 @@ int gdb_detach(struct gdb *g, struct err *e)
 	if (must(w, &r, ERR_INTERNAL, e))
 		return err_wrap(e, "detaching from process %d", g->target);
 	g->target = 0;
+	g->debug_read = false;
 	return 0;
 }
 

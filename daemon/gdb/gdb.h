@@ -12,7 +12,7 @@
  *   1  (GDB_UNAVAILABLE) well-formed, but has no value in this state of the program: memory not mapped,
  *      optimized out, a call that crashed. e says why (ERR_NOT_FOUND); nothing else is wrong.
  *  -1  ERR_USAGE: GDB does not accept it (syntax, unknown symbol), with GDB's message;
- *      ERR_BUDGET: the deadline; ERR_INTERNAL: GDB died. gdb_dead tells whether it can still be used.
+ *      ERR_TIMEOUT: the deadline; ERR_INTERNAL: GDB died. gdb_dead tells whether it can still be used.
  */
 #ifndef FRED_GDB_GDB_H
 #define FRED_GDB_GDB_H
@@ -30,8 +30,6 @@
 
 struct gdb_opts {
 	const char *program; /* NULL: "gdb" */
-	/* Folders with separate debug files. NULL: none, which makes attaching 10 times faster. */
-	const char *debug_dir;
 	int timeout_ms; /* for each command; 0: GDB_DEFAULT_TIMEOUT_MS */
 	bool auto_load; /* load the printers and methods that come with libraries (slower) */
 };
@@ -49,6 +47,8 @@ static inline void gdb_free_p(struct gdb **g)
 #define cleanup_gdb __attribute__((cleanup(gdb_free_p)))
 /* Why it cannot be used any more; NULL: it can. */
 const char *gdb_dead(const struct gdb *g);
+/* Called from time to time while a command is not answered; NULL: nothing is. It must not send GDB anything. */
+void gdb_tick(struct gdb *g, void (*tick)(void *ctx), void *ctx);
 
 /* Reads the symbols of this program. Not needed before gdb_attach, which finds it by the PID. */
 int gdb_file(struct gdb *g, const char *path, struct err *e);
@@ -59,6 +59,11 @@ int gdb_file(struct gdb *g, const char *path, struct err *e);
 int gdb_attach(struct gdb *g, pid_t pid, struct err *e);
 /* Lets go; a process that was in a job-control stop (T) when attached is left in one. */
 int gdb_detach(struct gdb *g, struct err *e);
+/*
+ * Whether separate debug files of libraries and programs (as of libc6-dbg) are read: from the next attach on, and
+ * those of the libraries at once. At first they are not: reading libc's takes 0.1 s.
+ */
+int gdb_debug_files(struct gdb *g, bool on, struct err *e);
 /* The process it is attached to; 0: none. */
 pid_t gdb_target(const struct gdb *g);
 
@@ -80,12 +85,17 @@ struct gdb_frame {
 	char *fullname; /* absolute; NULL as above */
 	char *module; /* base name of the mapped file that holds addr; NULL: none */
 	int line; /* 0: unknown */
-	char *args; /* "n=3, p=0x..."; NULL: unknown */
+	char *args; /* "n=3, p=0x..."; NULL: not asked for, or unknown */
 	bool signal_handler; /* this "frame" is the kernel's signal frame */
 };
 /* The innermost max frames of a thread (0: 200). */
 int gdb_backtrace(struct gdb *g, pid_t tid, int max, struct gdb_frame **frames, size_t *n,
 		  struct err *e);
+/*
+ * Adds the arguments of a thread's frames, printed as GDB's `backtrace` does: `...` stands for structures. What GDB
+ * cannot tell is left out.
+ */
+int gdb_add_args(struct gdb *g, pid_t tid, struct gdb_frame *frames, size_t n, struct err *e);
 void gdb_frames_free(struct gdb_frame *frames, size_t n);
 /*
  * The level of the first frame that the program's own code owns: the innermost one with a known source

@@ -26,6 +26,7 @@
 #define LINE_MAX_BYTES (64u << 20)
 #define STDERR_KEEP 4096u
 #define INTERRUPT_GRACE_MS 3000
+#define TICK_MS 50 /* mi_conn_tick */
 #define READ_SIZE 65536u
 
 struct mi_conn {
@@ -35,6 +36,8 @@ struct mi_conn {
 	size_t scanned; /* bytes at the head of `in` known to hold no line end */
 	int64_t token;
 	bool eof;
+	void (*tick)(void *ctx);
+	void *tick_ctx;
 	char dead[256]; /* why it is of no use any more; empty: it lives */
 };
 
@@ -325,14 +328,33 @@ static int give_up(struct mi_conn *c, const char *cmd, int64_t token, int timeou
 
 	pidfd_send_signal(c->proc.pidfd, SIGINT, NULL, 0);
 	if (!read_result(c, token, deadline, r, e))
-		return err_set(e, ERR_BUDGET, "GDB was interrupted after %d ms in: %.200s",
-			       timeout_ms, cmd);
+		return err_set(e, ERR_TIMEOUT, "GDB did not answer within %d ms, and was interrupted, in: %.200s", timeout_ms,
+			       cmd);
 	if (!c->dead[0]) {
 		kill_gdb(c);
 		snprintf(c->dead, sizeof(c->dead), "killed after %d ms without an answer to: %.100s",
 			 timeout_ms, cmd);
 	}
-	return err_set(e, ERR_BUDGET, "GDB is gone: %s", c->dead);
+	return err_set(e, ERR_TIMEOUT, "GDB is gone: %s", c->dead);
+}
+
+void mi_conn_tick(struct mi_conn *c, void (*tick)(void *ctx), void *ctx)
+{
+	c->tick = tick;
+	c->tick_ctx = ctx;
+}
+
+/* As read_result; meanwhile there are ticks. */
+static int await_result(struct mi_conn *c, int64_t token, int64_t deadline, struct mi_reply *r, struct err *e)
+{
+	for (;;) {
+		int64_t slice = now_ms() + TICK_MS;
+		int w = read_result(c, token, c->tick && slice < deadline ? slice : deadline, r, e);
+
+		if (w <= 0 || !c->tick || slice >= deadline)
+			return w;
+		c->tick(c->tick_ctx);
+	}
 }
 
 int mi_conn_cmd(struct mi_conn *c, const char *cmd, int timeout_ms, struct mi_reply *r,
@@ -351,7 +373,7 @@ int mi_conn_cmd(struct mi_conn *c, const char *cmd, int timeout_ms, struct mi_re
 	line = str_fmt("%lld%s\n", (long long)token, cmd);
 	w = send_all(c, line, strlen(line), deadline, e);
 	if (!w)
-		w = read_result(c, token, deadline, r, e);
+		w = await_result(c, token, deadline, r, e);
 	if (w > 0)
 		return give_up(c, cmd, token, timeout_ms, r, e);
 	if (w < 0)
@@ -381,7 +403,7 @@ int mi_conn_wait(struct mi_conn *c, const char *klass, int timeout_ms, struct mi
 		if (w < 0)
 			return -1;
 		if (w > 0)
-			return err_set(e, ERR_BUDGET, "GDB did not report '%s' within %d ms", klass,
+			return err_set(e, ERR_TIMEOUT, "GDB did not report '%s' within %d ms", klass,
 				       timeout_ms);
 		file_record(r, rec);
 	}
@@ -400,7 +422,7 @@ static int read_first_prompt(struct mi_conn *c, int timeout_ms, struct err *e)
 		int w = read_record(c, &r, deadline, &rec, e);
 
 		if (w > 0)
-			return err_set(e, ERR_BUDGET, "GDB was not ready within %d ms", timeout_ms);
+			return err_set(e, ERR_TIMEOUT, "GDB was not ready within %d ms", timeout_ms);
 		if (w < 0) {
 			e->kind = ERR_HOST;
 			return err_wrap(e, "cannot start GDB");

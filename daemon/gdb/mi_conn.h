@@ -43,11 +43,13 @@ const char *mi_conn_dead(const struct mi_conn *c);
  * Sends cmd (one line, no token, no newline) and reads until its result.
  *  0: ^done, ^running, ^connected or ^exit
  *  1: ^error: GDB refused; its message is mi_reply_error(r)
- * -1: ERR_BUDGET: the deadline passed (GDB was interrupted or killed: mi_conn_dead); ERR_INTERNAL: GDB
+ * -1: ERR_TIMEOUT: the deadline passed (GDB was interrupted or killed: mi_conn_dead); ERR_INTERNAL: GDB
  *     died or talks nonsense.
  */
 int mi_conn_cmd(struct mi_conn *c, const char *cmd, int timeout_ms, struct mi_reply *r,
 		struct err *e);
+/* Called from time to time while GDB has not answered a command; NULL: nothing is. It must not send GDB anything. */
+void mi_conn_tick(struct mi_conn *c, void (*tick)(void *ctx), void *ctx);
 /*
  * Reads until an exec record of this class ("stopped") has come, unless r->async already holds one.
  * *out is borrowed from r. Returns 0 or -1 as above; a missed deadline kills nothing here.

@@ -19,6 +19,7 @@ struct place {
 	const char *at; /* the scope in which the result is compiled */
 	struct gdb_locals *locals;
 	struct err *e;
+	bool pointer; /* resolve_value: one of the variables was a pointer */
 	bool scoped; /* resolve_absolute: a name had to stay that means this in this frame only */
 };
 
@@ -228,6 +229,27 @@ static enum rewrite_answer resolve_absolute(void *ctx, const char *name, char **
 	return a == REWRITE_REFUSE ? REWRITE_KEEP : a;
 }
 
+/* A variable of the frame becomes the value that it has now, if that is a number or an address. */
+static enum rewrite_answer resolve_value(void *ctx, const char *name, char **by)
+{
+	struct place *p = ctx;
+	struct gdb_locals locals = {0};
+	cleanup_free char *type = NULL;
+	struct err ignored;
+	uint64_t value;
+
+	if (!strcmp(name, "this") || gdb_locals_add(p->g, p->tid, p->frame, name, &locals, &ignored))
+		return resolve_absolute(ctx, name, by);
+	type = ask(p, "whatis/r ", name);
+	if (!type || strstr(type, "float") || strstr(type, "double") || ask_number(p, "", name, &value)) {
+		err_set(p->e, ERR_NOT_FOUND, "the value of '%s' is no number", name);
+		return REWRITE_REFUSE;
+	}
+	p->pointer |= str_ends(type, "*");
+	*by = str_fmt("((%s)0x%llx)", type, (unsigned long long)value);
+	return REWRITE_REPLACE;
+}
+
 static bool no_cast(void *ctx, const char *operand)
 {
 	(void)ctx;
@@ -262,6 +284,21 @@ int gdb_rewrite_absolute(struct gdb *g, const char *expr, pid_t tid, int frame, 
 	struct place place = {.g = g, .tid = tid, .frame = frame, .at = "", .locals = locals, .e = e};
 	int r = rewrite(&place, &ops, expr, out);
 
+	if (r || !place.scoped)
+		return r;
+	free(*out);
+	*out = NULL;
+	return 1;
+}
+
+int gdb_rewrite_values(struct gdb *g, const char *expr, pid_t tid, int frame, char **out, bool *pointer, struct err *e)
+{
+	static const struct rewrite_ops ops = {.resolve = resolve_value, .needs_cast = no_cast};
+	struct gdb_locals locals = {0};
+	struct place place = {.g = g, .tid = tid, .frame = frame, .at = "", .locals = &locals, .e = e};
+	int r = rewrite(&place, &ops, expr, out);
+
+	*pointer = place.pointer;
 	if (r || !place.scoped)
 		return r;
 	free(*out);

@@ -223,7 +223,10 @@ static void primary(struct scan *s, struct buf *out)
 
 		skip_name(s);
 		name = xstrndup(from, (size_t)(s->p - from));
-		put_name(s, name, out);
+		if (*name && !name[strspn(name, ":")]) /* "::" alone: GDB 13 aborts when it is asked about it */
+			s->failed = true;
+		else
+			put_name(s, name, out);
 	}
 }
 

@@ -51,5 +51,11 @@ int gdb_rewrite(struct gdb *g, const char *expr, pid_t tid, int frame, const cha
  */
 int gdb_rewrite_absolute(struct gdb *g, const char *expr, pid_t tid, int frame, char **out,
 			 struct gdb_locals *locals, struct err *e);
+/*
+ * The same, and the frame's own variables become the values that they have now: what it says of memory then holds in any
+ * frame and at any time. *pointer: one of them is a pointer, so that there is an object to look at. 1: one of them is
+ * neither a number nor an address.
+ */
+int gdb_rewrite_values(struct gdb *g, const char *expr, pid_t tid, int frame, char **out, bool *pointer, struct err *e);
 
 #endif

@@ -213,6 +213,32 @@ uint64_t timeline_number(struct timeline *tl, uint32_t process, uint32_t thread,
 	return run_start(tl, t->runs[lo]) + (index - tl->run_index[t->runs[lo]]) + 1;
 }
 
+static void add_part_threads(struct timeline *tl, const struct tl_part *part, bool own, struct timeline_thread *v, unsigned *n)
+{
+	for (unsigned i = 0; i < part->nthreads; i++) {
+		const struct tl_thread *t = &part->threads[i];
+		struct timeline_thread one = {.process = part->process, .ordinal = t->ordinal, .tid = t->log->head.tid};
+
+		if (t->nruns)
+			one.first = run_start(tl, t->runs[0]) + 1;
+		if (t->nruns || own)
+			v[(*n)++] = one;
+	}
+}
+
+unsigned timeline_threads(struct timeline *tl, struct timeline_thread **out)
+{
+	unsigned n = 0, max = 0;
+
+	need_index(tl);
+	for (unsigned i = 0; i < tl->nparts; i++)
+		max += tl->parts[i].nthreads;
+	*out = xcalloc(max ? max : 1, sizeof(**out));
+	for (unsigned i = tl->nparts; i > 0; i--)
+		add_part_threads(tl, &tl->parts[i - 1], i == tl->nparts, *out, &n);
+	return n;
+}
+
 /* ---- the start of what is left ---- */
 
 /* How many of a thread's events come before event `number`. */

@@ -94,6 +94,14 @@ int timeline_write_sched(const struct timeline *tl, const char *path, struct err
 int timeline_find(struct timeline *tl, uint64_t number, struct timeline_where *w, struct err *e);
 /* The number of a thread's event; 0 when it is not on the timeline. */
 uint64_t timeline_number(struct timeline *tl, uint32_t process, uint32_t thread, uint64_t index);
+/* A thread whose events are on the timeline, or that belongs to the image itself. */
+struct timeline_thread {
+	uint32_t process, ordinal;
+	int32_t tid; /* as recorded */
+	uint64_t first; /* the number of its first event; 0: none is on the timeline */
+};
+/* All of them, malloc'd, the image's own first, each process's by ordinal; how many. */
+unsigned timeline_threads(struct timeline *tl, struct timeline_thread **out);
 /* One event, decoded. */
 int timeline_read(struct timeline *tl, uint64_t number, struct timeline_event *ev, struct err *e);
 

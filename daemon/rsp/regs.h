@@ -16,6 +16,8 @@ struct rsp_regs {
 	uint8_t ymmh[16][16]; /* the upper halves */
 };
 
+#define RSP_PC 16u /* the number of rip */
+
 unsigned rsp_regs_count(void);
 /* Register i in hexadecimal, in the target's byte order. */
 void rsp_reg_hex(struct buf *b, const struct rsp_regs *r, unsigned i);

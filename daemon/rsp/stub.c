@@ -128,20 +128,37 @@ static int choose_thread(struct stub *s, const char *args, struct err *e)
 static unsigned list_threads(struct stub *s, int **tids)
 {
 	*tids = xcalloc(RSP_THREADS_MAX, sizeof(**tids));
+	if (s->killed)
+		return 0;
 	return s->ops->threads(s->ctx, *tids, RSP_THREADS_MAX);
+}
+
+static const char *absent(struct stub *s, int tid)
+{
+	return s->ops->absent ? s->ops->absent(s->ctx, tid) : NULL;
+}
+
+bool stub_lists_thread(struct stub *s, int tid)
+{
+	int *tids;
+	unsigned n = list_threads(s, &tids);
+	bool found = false;
+
+	for (unsigned i = 0; i < n; i++)
+		found |= tids[i] == tid;
+	free(tids);
+	return found;
+}
+
+bool stub_is_absent(struct stub *s, int tid)
+{
+	return absent(s, tid) != NULL;
 }
 
 static int is_alive(struct stub *s, const char *args, struct err *e)
 {
-	int tid = (int)strtol(args, NULL, 16), *tids;
-	unsigned n = list_threads(s, &tids);
-	bool found = false;
-
 	(void)e;
-	for (unsigned i = 0; i < n; i++)
-		found |= tids[i] == tid;
-	free(tids);
-	return found ? stub_ok(s) : stub_error(s);
+	return stub_lists_thread(s, (int)strtol(args, NULL, 16)) ? stub_ok(s) : stub_error(s);
 }
 
 static int first_threads(struct stub *s, const char *args, struct err *e)
@@ -197,7 +214,10 @@ static void threads_xml(struct stub *s, struct buf *b)
 		s->ops->thread_name(s->ctx, tids[i], name, sizeof(name));
 		buf_addf(b, "<thread id=\"%x\" name=\"", tids[i]);
 		xml_text(b, name);
-		buf_add_str(b, "\"/>");
+		if (absent(s, tids[i]))
+			buf_addf(b, "\">%s</thread>", absent(s, tids[i]));
+		else
+			buf_add_str(b, "\"/>");
 	}
 	buf_add_str(b, "</threads>");
 	free(tids);
@@ -245,34 +265,45 @@ static int transfer(struct stub *s, const char *args, struct err *e)
 
 static int supported(struct stub *s, const char *args, struct err *e)
 {
-	(void)args;
 	(void)e;
+	s->no_resumed = strstr(args, "no-resumed+") != NULL;
 	buf_addf(&s->out,
 		 "PacketSize=%x;QStartNoAckMode+;vContSupported+;swbreak+;exec-events+;ReverseStep+;ReverseContinue+;"
-		 "ConditionalBreakpoints+;%s%s"
+		 "ConditionalBreakpoints+;%s%s%s"
 		 "qXfer:features:read+;qXfer:threads:read+;qXfer:auxv:read+;qXfer:exec-file:read+;qXfer:siginfo:read+",
-		 RSP_PACKET_MAX, s->ops->pass_signals ? "QPassSignals+;" : "",
+		 RSP_PACKET_MAX, s->ops->pass_signals ? "QPassSignals+;" : "", s->ops->program_signals ? "QProgramSignals+;" : "",
 		 s->ops->set_env ? "QEnvironmentHexEncoded+;QEnvironmentReset+;QEnvironmentUnset+;QSetWorkingDir+;" : "");
 	return 0;
 }
 
 /* SIG;SIG... in hexadecimal: instead of those before. */
-static int pass_signals(struct stub *s, const char *args, struct err *e)
+static int take_signals(struct stub *s, const char *args, void (*fn)(void *ctx, const int *sigs, unsigned n))
 {
 	int sigs[SIGNALS_MAX];
 	unsigned n = 0;
 	char *end;
 
-	(void)e;
-	if (!s->ops->pass_signals)
+	if (!fn)
 		return 0;
 	for (; *args && n < SIGNALS_MAX; args = *end ? end + 1 : end) {
 		sigs[n++] = (int)strtol(args, &end, 16);
 		if (end == args || (*end && *end != ';'))
 			return stub_error(s);
 	}
-	s->ops->pass_signals(s->ctx, sigs, n);
+	fn(s->ctx, sigs, n);
 	return stub_ok(s);
+}
+
+static int pass_signals(struct stub *s, const char *args, struct err *e)
+{
+	(void)e;
+	return take_signals(s, args, s->ops->pass_signals);
+}
+
+static int program_signals(struct stub *s, const char *args, struct err *e)
+{
+	(void)e;
+	return take_signals(s, args, s->ops->program_signals);
 }
 
 static int no_ack(struct stub *s, const char *args, struct err *e)
@@ -355,6 +386,7 @@ static const struct {
 	{"qRcmd,", monitor},
 	{"QStartNoAckMode", no_ack},
 	{"QPassSignals:", pass_signals},
+	{"QProgramSignals:", program_signals},
 	{"QEnvironmentHexEncoded:", stub_env},
 	{"QEnvironmentUnset:", stub_env},
 	{"QEnvironmentReset", stub_env_reset},
@@ -376,6 +408,9 @@ static int answer(struct stub *s, const char *packet, struct err *e)
 {
 	int r;
 
+	/* a command of fred's may move the program; `prompt`, made at each prompt, does not */
+	if (str_starts(packet, "qRcmd,") && (s->held.jumped || !str_starts(packet, "qRcmd,70726f6d7074")))
+		s->held.tid = 0;
 	buf_clear(&s->out);
 	r = s->ops->relay ? s->ops->relay(s->ctx, packet, &s->out, e) : 0;
 	if (r)
@@ -387,6 +422,12 @@ static int answer(struct stub *s, const char *packet, struct err *e)
 				return -1;
 			break;
 		}
+	if (s->again) {
+		s->again = false;
+		buf_clear(&s->out);
+		if (s->ops->relay(s->ctx, packet, &s->out, e) < 0)
+			return -1;
+	}
 	if (packet[0] == 'k' || packet[0] == 'R')
 		return 0; /* no answer is wanted */
 	return rsp_send(s->c, buf_str(&s->out), s->out.len, e);

@@ -31,18 +31,24 @@ struct rsp_stop {
 	int sig; /* RSP_SIGNALLED, RSP_DIED: as GDB numbers them; RSP_EXITED: the exit code */
 	uint64_t addr; /* RSP_WATCHPOINT */
 	enum rsp_point point;
+	bool jumped; /* a command of fred's has moved it, whichever thread the debugger resumed */
 };
 
 #define RSP_THREADS_MAX 8192
 
 /* The program. Functions that return int: 0, or -1 with e set. */
 struct rsp_ops {
-	/* TIDs of the live threads; how many. */
+	/* Names (TIDs, mostly) of the threads; how many. */
 	unsigned (*threads)(void *ctx, int *tids, unsigned max);
+	/* Why a listed thread has no registers ("has ended"); NULL: it has. May be NULL itself: all have. */
+	const char *(*absent)(void *ctx, int tid);
 	/* A name for the list of threads; "" if it has none. */
 	void (*thread_name)(void *ctx, int tid, char *buf, size_t size);
 	int (*regs)(void *ctx, int tid, struct rsp_regs *r, struct err *e);
-	/* Takes these registers, and memory, for what the program has: in a copy that is thrown away when it moves. */
+	/*
+	 * Takes these registers, and memory, for what the program has: in a copy that is thrown away when it moves. 1: `relay` is to
+	 * be asked again, and does.
+	 */
 	int (*set_regs)(void *ctx, int tid, const struct rsp_regs *r, struct err *e);
 	int (*write)(void *ctx, uint64_t addr, const void *data, size_t len, struct err *e);
 	/* How many bytes could be read from addr on. */
@@ -63,8 +69,14 @@ struct rsp_ops {
 
 	/* From now on these signals, as GDB numbers them, are no stops; NULL: all are. */
 	void (*pass_signals)(void *ctx, const int *sigs, unsigned n);
+	/* When it is let go of or killed, only these signals are for the program, as GDB numbers them. NULL: it is not told. */
+	void (*program_signals)(void *ctx, const int *sigs, unsigned n);
 	/* The next resume lets the thread go with this signal, as GDB numbers them. */
 	void (*signal)(void *ctx, int tid, int sig);
+
+	/* A symbol of the program's, and where the debugger says that it is (again with each library). NULL: none is of interest. */
+	const char *symbol_wanted;
+	void (*symbol)(void *ctx, const char *name, uint64_t addr);
 
 	/* Of a program that really runs; NULL for a recorded one: */
 

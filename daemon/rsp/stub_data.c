@@ -7,6 +7,24 @@
 
 #include "rsp/stub_int.h"
 
+/*
+ * Of a thread that is not there: none is available. Only the PC is, 0: without one, GDB 13 continues from nowhere as long as this
+ * thread is selected.
+ */
+static int none_of(struct stub *s, unsigned from, unsigned to)
+{
+	static const struct rsp_regs zero;
+
+	for (unsigned i = from; i < to; i++) {
+		size_t at = s->out.len;
+
+		rsp_reg_hex(&s->out, &zero, i);
+		if (i != RSP_PC)
+			memset(s->out.data + at, 'x', s->out.len - at);
+	}
+	return 0;
+}
+
 static int regs_of(struct stub *s, struct rsp_regs *r)
 {
 	struct err why = {0};
@@ -23,6 +41,8 @@ int stub_all_registers(struct stub *s, const char *args, struct err *e)
 
 	(void)args;
 	(void)e;
+	if (stub_is_absent(s, stub_thread(s, s->general)))
+		return none_of(s, 0, rsp_regs_count());
 	if (regs_of(s, &r))
 		return 0;
 	for (unsigned i = 0; i < rsp_regs_count(); i++)
@@ -39,6 +59,8 @@ int stub_one_register(struct stub *s, const char *args, struct err *e)
 	(void)e;
 	if (end == args || i >= rsp_regs_count())
 		return stub_error(s);
+	if (stub_is_absent(s, stub_thread(s, s->general)))
+		return none_of(s, (unsigned)i, (unsigned)i + 1);
 	if (!regs_of(s, &r))
 		rsp_reg_hex(&s->out, &r, (unsigned)i);
 	return 0;
@@ -113,22 +135,32 @@ int stub_memory_crc(struct stub *s, const char *args, struct err *e)
 #define DTV_ENTRY 16u /* dtv_t: a pointer, and what is to be freed */
 #define DTV_NONE UINT64_MAX
 
+static int ask_symbol(struct stub *s, const char *name)
+{
+	buf_add_str(&s->out, "qSymbol:");
+	rsp_hex(&s->out, name, strlen(name));
+	return 0;
+}
+
 /* qSymbol:: GDB has symbols to offer; qSymbol:VALUE:NAME is its answer, without a value if there is none. */
 int stub_symbol(struct stub *s, const char *args, struct err *e)
 {
-	const char *name = strchr(args, ':');
+	const char *hex = strchr(args, ':');
+	char name[64] = "";
 
 	(void)e;
-	if (!name)
+	if (!hex)
 		return stub_error(s);
-	if (name[1]) {
-		if (name > args)
-			s->modid = strtoull(args, NULL, 16);
-		return stub_ok(s);
-	}
-	buf_add_str(&s->out, "qSymbol:");
-	rsp_hex(&s->out, MODID, strlen(MODID));
-	return 0;
+	name[rsp_unhex(hex + 1, name, sizeof(name) - 1)] = '\0';
+	if (!*name)
+		return ask_symbol(s, MODID);
+	if (hex > args && !strcmp(name, MODID))
+		s->modid = strtoull(args, NULL, 16);
+	else if (hex > args && s->ops->symbol)
+		s->ops->symbol(s->ctx, name, strtoull(args, NULL, 16));
+	if (!strcmp(name, MODID) && s->ops->symbol_wanted)
+		return ask_symbol(s, s->ops->symbol_wanted);
+	return stub_ok(s);
 }
 
 static bool read_word(struct stub *s, uint64_t addr, void *word, size_t size)
@@ -170,11 +202,17 @@ int stub_tls_address(struct stub *s, const char *args, struct err *e)
 	return 0;
 }
 
+static int taken(struct stub *s, int r, const struct err *why)
+{
+	s->again = r > 0;
+	return r < 0 ? stub_refuse(s, why) : stub_ok(s);
+}
+
 static int take_regs(struct stub *s, const struct rsp_regs *r)
 {
 	struct err why = {0};
 
-	return s->ops->set_regs(s->ctx, stub_thread(s, s->general), r, &why) ? stub_refuse(s, &why) : stub_ok(s);
+	return taken(s, s->ops->set_regs(s->ctx, stub_thread(s, s->general), r, &why), &why);
 }
 
 int stub_set_all_registers(struct stub *s, const char *args, struct err *e)
@@ -224,5 +262,5 @@ int stub_write_memory(struct stub *s, const char *args, struct err *e)
 		return stub_error(s);
 	if (!len)
 		return stub_ok(s);
-	return s->ops->write(s->ctx, addr, data, len, &why) ? stub_refuse(s, &why) : stub_ok(s);
+	return taken(s, s->ops->write(s->ctx, addr, data, len, &why), &why);
 }

@@ -18,6 +18,9 @@ struct stub {
 	bool killed; /* until it is run again */
 	bool at_end; /* the end of history was told as a step's */
 	uint64_t modid; /* where libc says at which offset a link_map has its l_tls_modid; 0: not known */
+	bool again; /* rsp_ops.relay answers this packet now */
+	bool no_resumed; /* the debugger knows of stops without a thread */
+	struct rsp_stop held; /* of a thread that it had not resumed: it is told with what all resume next. tid 0: none */
 	bool done;
 };
 
@@ -25,6 +28,9 @@ int stub_ok(struct stub *s);
 /* E01, and the reason for debuggers that show it. */
 int stub_refuse(struct stub *s, const struct err *why);
 int stub_error(struct stub *s);
+/* Is it in the list of threads? There, it may still be absent (rsp_ops). */
+bool stub_lists_thread(struct stub *s, int tid);
+bool stub_is_absent(struct stub *s, int tid);
 /* The chosen thread, or the one that stopped. */
 int stub_thread(const struct stub *s, int chosen);
 

@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/cleanup.h"
+#include "base/str.h"
 #include "rsp/stub_int.h"
 
 static const char *watch_name(enum rsp_point p)
@@ -61,6 +63,85 @@ int stub_why_stopped(struct stub *s, const char *args, struct err *e)
 	return 0;
 }
 
+static void say(struct stub *s, const char *text)
+{
+	struct err ignored;
+
+	rsp_say(s->c, text, strlen(text), &ignored);
+}
+
+static const char end_text[] = "No more reverse-execution history.\n";
+
+static bool is_over(const struct rsp_stop *p)
+{
+	return p->why == RSP_EXITED || p->why == RSP_DIED;
+}
+
+static bool is_at_point(const struct rsp_stop *p)
+{
+	return p->why == RSP_BREAKPOINT || p->why == RSP_WATCHPOINT || p->why == RSP_LIBRARY;
+}
+
+/* GDB_SIGNAL_INT: by the debugger's user, whichever thread it is. */
+static bool is_interrupt(const struct rsp_stop *p)
+{
+	return p->why == RSP_SIGNALLED && p->sig == 2;
+}
+
+/*
+ * The debugger has resumed thread tid alone (scheduler-locking; a step over a breakpoint), but others went on, as a recording has
+ * it, and one of them has stopped. GDB 13 dies of a stop of a thread that it has not resumed (inline-frame.c). So the stop is tid's:
+ * in the end, and when it is stepped, for what remains of its step; the other's is told when all are resumed. A continue is
+ * not stopped by what is at the others' breakpoints: 1, it goes on.
+ */
+static int stop_alone(struct stub *s, enum rsp_resume how, int tid, struct rsp_stop *stop)
+{
+	cleanup_free char *text = NULL;
+	bool forth = how == RSP_CONTINUE || how == RSP_STEP, goes = how == RSP_CONTINUE || how == RSP_BACK_CONTINUE;
+
+	if (goes && is_at_point(stop) && !stop->jumped)
+		return 1;
+	if (stop->jumped || (forth && (is_at_point(stop) || stop->why == RSP_SIGNALLED) && !is_interrupt(stop)))
+		s->held = *stop;
+	if (goes && !stop->jumped && stop->why == RSP_SIGNALLED && !is_interrupt(stop)) {
+		text = str_fmt("fred: thread %d, which is not resumed (scheduler-locking), stops with a signal: `thread` goes to it\n", stop->tid);
+		say(s, text);
+		stop->why = RSP_ELSEWHERE;
+	} else if (!stop->jumped && stop->why != RSP_BEGIN && stop->why != RSP_END && stub_is_absent(s, tid)) {
+		stop->why = RSP_ELSEWHERE; /* it is stepped no further */
+	} else if (stop->why != RSP_BEGIN && stop->why != RSP_END && !is_interrupt(stop)) {
+		stop->why = RSP_STEPPED;
+	}
+	stop->tid = tid;
+	return 0;
+}
+
+/* Moves it. *stop: what the debugger is told; tid 0: the thread that it had resumed alone is no more. */
+static int move(struct stub *s, enum rsp_resume how, int tid, bool alone, struct rsp_stop *stop, struct err *why)
+{
+	int again;
+
+	if (!alone && s->held.tid && (how == RSP_CONTINUE || s->held.jumped)) {
+		*stop = s->held;
+		s->held.tid = 0;
+		return 0;
+	}
+	s->held.tid = 0;
+	do {
+		if (s->ops->resume(s->ctx, how, tid, stop, why))
+			return -1;
+		if (!alone || stop->tid == tid || is_over(stop) || stop->why == RSP_EXECED)
+			return 0;
+		again = stub_lists_thread(s, tid) ? stop_alone(s, how, tid, stop) : 0;
+	} while (again);
+	if (stub_lists_thread(s, tid) || !s->no_resumed)
+		return 0;
+	if (stop->why == RSP_END)
+		say(s, end_text);
+	stop->tid = 0;
+	return 0;
+}
+
 /*
  * alone: no other thread is to go on. So GDB steps over a breakpoint, and when such a step meets the end of history it
  * never again lets the program go on (infrun.c of GDB 13, TARGET_WAITKIND_NO_HISTORY): it meets it with what comes next, which
@@ -68,21 +149,26 @@ int stub_why_stopped(struct stub *s, const char *args, struct err *e)
  */
 static int resume(struct stub *s, enum rsp_resume how, int tid, bool alone)
 {
-	static const char end_text[] = "No more reverse-execution history.\n";
 	struct rsp_stop stop = s->stop;
 	struct err why = {0};
 	bool again = s->at_end;
 
-	if (s->ops->resume(s->ctx, how, tid, &stop, &why))
+	stop.jumped = false;
+	if (move(s, how, tid, alone, &stop, &why))
 		return stub_refuse(s, &why);
-	s->at_end = stop.why == RSP_END && alone && !again;
+	if (!stop.tid && !is_over(&stop)) {
+		s->general = 0;
+		buf_add_char(&s->out, 'N');
+		return 0;
+	}
+	s->at_end = stop.why == RSP_END && alone && how == RSP_STEP && !again;
 	if (s->at_end) {
 		stop.why = RSP_STEPPED;
-		rsp_say(s->c, end_text, strlen(end_text), &why);
+		say(s, end_text);
 	}
 	s->stop = stop;
 	s->general = 0;
-	s->killed = stop.why == RSP_EXITED || stop.why == RSP_DIED;
+	s->killed = is_over(&stop);
 	return stop_reply(s);
 }
 
@@ -116,14 +202,14 @@ int stub_v_cont(struct stub *s, const char *args, struct err *e)
 	do {
 		if (!read_action(&p, &step, &sig, &tid))
 			return stub_error(s);
+		alone &= tid > 0;
 		if (sig && s->ops->signal)
 			s->ops->signal(s->ctx, stub_thread(s, tid), sig);
-		if (step && !found)
+		if (step ? !found : !found && !stepped)
 			stepped = tid;
 		found |= step;
-		alone &= step;
 	} while (*p);
-	return resume(s, found ? RSP_STEP : RSP_CONTINUE, stub_thread(s, found ? stepped : 0), found && alone);
+	return resume(s, found ? RSP_STEP : RSP_CONTINUE, stub_thread(s, stepped), alone);
 }
 
 int stub_v_cont_query(struct stub *s, const char *args, struct err *e)
@@ -152,14 +238,14 @@ int stub_back_continue(struct stub *s, const char *args, struct err *e)
 {
 	(void)args;
 	(void)e;
-	return resume(s, RSP_BACK_CONTINUE, stub_thread(s, s->moving), false);
+	return resume(s, RSP_BACK_CONTINUE, stub_thread(s, s->moving), s->moving > 0);
 }
 
 int stub_back_step(struct stub *s, const char *args, struct err *e)
 {
 	(void)args;
 	(void)e;
-	return resume(s, RSP_BACK_STEP, s->moving > 0 ? s->moving : 0, false);
+	return resume(s, RSP_BACK_STEP, s->moving > 0 ? s->moving : 0, s->moving > 0);
 }
 
 static int leave(struct stub *s, const char *args, struct err *e)
@@ -177,7 +263,7 @@ int stub_detach(struct stub *s, const char *args, struct err *e)
 
 	if (s->ops->detach && s->ops->detach(s->ctx, &why))
 		return stub_refuse(s, &why);
-	s->killed |= s->ops->detach != NULL;
+	s->killed = true; /* a recorded program is out of sight, as behind `kill` */
 	return s->extended ? stub_ok(s) : leave(s, args, e);
 }
 

@@ -2,13 +2,19 @@
 /*
  * pred.c: see pred.h. One definite end fixes the meaning of all values: when errors count as good,
  * bad is exactly the right end's value; when they count as bad, good is exactly the left end's
- * value.
+ * value. When they count as neither, they are bad if the right end is one.
  */
 #include "search/pred.h"
 
+static bool errors_are_bad(const struct pred *p)
+{
+	return p->on_error == SEARCH_ON_ERROR_BAD ||
+	       (p->on_error == SEARCH_ON_ERROR_NEITHER && p->right == SEARCH_ERROR);
+}
+
 bool pred_differ(const struct pred *p)
 {
-	enum search_value definite = p->on_error == SEARCH_ON_ERROR_BAD ? p->left : p->right;
+	enum search_value definite = errors_are_bad(p) ? p->left : p->right;
 
 	return definite != SEARCH_ERROR && p->left != p->right;
 }
@@ -17,5 +23,12 @@ bool pred_is_bad(const void *pred, enum search_value v)
 {
 	const struct pred *p = pred;
 
-	return p->on_error == SEARCH_ON_ERROR_BAD ? v != p->left : v == p->right;
+	return errors_are_bad(p) ? v != p->left : v == p->right;
+}
+
+enum pred_side pred_side(const struct pred *p, enum search_value v)
+{
+	if (v == SEARCH_ERROR && p->right != SEARCH_ERROR && p->on_error == SEARCH_ON_ERROR_NEITHER)
+		return PRED_NONE;
+	return pred_is_bad(p, v) ? PRED_BAD : PRED_GOOD;
 }

@@ -48,7 +48,8 @@ static int run_stages(struct walk *w, struct err *e)
 		return 0;
 	for (int s = SEARCH_A; s < SEARCH_STAGES; s++)
 		if (run_stage(w, (enum search_stage)s, stages[s], e))
-			return err_wrap(e, "stage %s", search_stage_name((enum search_stage)s));
+			return e->kind == ERR_NOT_FOUND ? -1
+							: err_wrap(e, "stage %s", search_stage_name((enum search_stage)s));
 	return 0;
 }
 

@@ -6,8 +6,17 @@
 
 #include "search/ops.h"
 
-/* How a position counts where the expression cannot be evaluated. */
-enum search_on_error { SEARCH_ON_ERROR_GOOD = 0, SEARCH_ON_ERROR_BAD, SEARCH_ON_ERROR_FAIL };
+/*
+ * How a position counts where the expression cannot be evaluated. NEITHER: as the right end says, if that is such a
+ * position (unreadable at the failure is bad); else it is neither good nor bad. The bisection then takes it for not bad,
+ * and whoever wants a change from value to value looks at pred_side (pred.h).
+ */
+enum search_on_error {
+	SEARCH_ON_ERROR_NEITHER = 0,
+	SEARCH_ON_ERROR_GOOD,
+	SEARCH_ON_ERROR_BAD,
+	SEARCH_ON_ERROR_FAIL,
+};
 
 struct search_params {
 	uint64_t left, right; /* positions; left < right */

@@ -15,7 +15,7 @@ static int by_watching(struct walk *w, struct err *e)
 		return -1;
 	w->alive = false;
 	if (w->ops->local(w->ctx, w->b.left, pred_is_bad, &w->pred, &r->local, e))
-		return err_wrap(e, "local search after event %llu", (unsigned long long)w->b.left);
+		return e->kind == ERR_NOT_FOUND ? -1 : err_wrap(e, "local search after event %llu", (unsigned long long)w->b.left);
 	c->checkpoints += l->checkpoints;
 	c->checkpoint_ns += l->checkpoint_ns;
 	c->restarts += l->restarts;

@@ -151,8 +151,9 @@ static int compile(const struct scope *s, const char *text, uint8_t **code, size
 	struct gdb_expr x;
 	int r = decayed(s, text, &what, e);
 
-	if (!r)
-		r = refused(gdb_expr_compile(s->g, what, s->at, &x, e), s);
+	if (r) /* no type: no expression */
+		return r;
+	r = refused(gdb_expr_compile(s->g, what, s->at, &x, e), s);
 	if (r == REFUSED)
 		return expr_float_compile(s->g, what, s->at, code, len, s->locals, e);
 	if (r)
@@ -211,6 +212,32 @@ static int add_args(const struct scope *s, struct call *c, const char *text, siz
 }
 
 /*
+ * How many arguments the function wants, of "{int (char *, int)} 0x401136 <f>" or "(int (C::*)(C * const, int)) 0x401136 <C::f>":
+ * the list that ends in front of the address. 0 also where the value does not say it.
+ */
+static unsigned arguments_wanted(const char *value)
+{
+	const char *end = strstr(value, ") 0x"), *from;
+	unsigned commas = 0;
+	int depth = 0;
+
+	if (!end)
+		end = strstr(value, "} 0x");
+	if (!end || end == value || end[-1] != ')')
+		return 0;
+	for (from = end - 1; from > value; from--) {
+		depth += (*from == ')') - (*from == '(');
+		commas += depth == 1 && *from == ',';
+		if (!depth)
+			break;
+	}
+	/* the list of a pointer to a function that is returned */
+	if (depth || from[1] == ')' || str_starts(from, "(void)") || (from[-1] == ')' && *value == '{'))
+		return 0;
+	return commas + 1;
+}
+
+/*
  * "{int (struct node *)} 0x401136 <list_len>" or "(int (C::*)(C * const)) 0x401136 <C::size()>". Of an indirect
  * function GDB may tell the target, for which it may have called the resolver; its own address is that of the symbol.
  */
@@ -234,6 +261,7 @@ static int address_of(const struct scope *s, const char *what, struct call *c, s
 		return 0;
 	if (!hex || strstr(value, "virtual") || strstr(value, "...") || takes_floating(value))
 		return REFUSED;
+	c->wanted = arguments_wanted(value);
 	c->function = strtoull(hex + 2, NULL, 16);
 	return c->function ? 0 : REFUSED;
 }
@@ -325,7 +353,12 @@ static int one_call(const struct scope *s, const char *text, const struct found 
 		name = str_fmt("*&%.*s", (int)(f->open - f->name), text + f->name);
 		r = address_of(s, name, c, e);
 	}
-	return r ? r : add_args(s, c, text, f->open + 1, f->close, e);
+	if (!r)
+		r = add_args(s, c, text, f->open + 1, f->close, e);
+	if (!r && c->nargs < c->wanted)
+		return err_set(e, ERR_USAGE, "%.*s: too few arguments in a function call: %u, and it takes %u",
+			       (int)(f->open - f->name), text + f->name, c->nargs, c->wanted);
+	return r;
 }
 
 /* Of a method, GDB 13 tells the type also where it does not tell that of a call: "long (geo::shape::*)(...)". */

@@ -34,7 +34,7 @@ struct call {
 	bool is_virtual; /* it stands in the table of the object, the first argument */
 	unsigned slot;
 	bool floating; /* returns a float or double */
-	unsigned nargs;
+	unsigned nargs, wanted; /* how many are given; the function wants so many at least (0: not known) */
 	struct call_arg arg[CALL_ARGS];
 };
 
@@ -50,7 +50,7 @@ struct calls {
 /*
  * Takes text apart in the scope of a place. 0: done, *outer (the caller's) is the rest; calls_fini
  * frees. 1: it has no calls, or such that only GDB can make (with floating-point arguments, overloaded virtual
- * functions, structs by value ...). -1: GDB failed.
+ * functions, structs by value ...). -1: GDB failed, or arguments are missing (ERR_USAGE).
  */
 int calls_init(struct calls *c, struct gdb *g, const char *text, const struct gdb_place *at, char **outer,
 	       struct err *e);
@@ -59,9 +59,22 @@ void calls_fini(struct calls *c);
 /*
  * Makes the calls in process pid, a stopped copy with one thread. Afterwards it is held by ptrace, and
  * only good for looking at its memory and being killed.
- * 0: result[] is filled. 1: a call did not come back (a crash, or timeout_ms is over); e says why.
+ * 0: result[] is filled. 1: a call did not come back: it crashed, timeout_ms of CPU time or of sleep is over, or it waits for a lock
+ * that another thread has, of which there is none in the copy; e says which.
  */
 int calls_run(const struct calls *c, pid_t pid, int timeout_ms, uint64_t result[CALL_MAX], struct err *e);
+
+/*
+ * While GDB makes calls in a copy with one thread: one that waits for a lock that another thread has would wait for ever. The copy
+ * is ended then, and end says true, and why. begin and end come in pairs; in between GDB is asked.
+ */
+struct call_guard {
+	pid_t copy;
+	bool ended;
+	struct err why;
+};
+void call_guard_begin(struct call_guard *c, struct gdb *g, pid_t copy);
+bool call_guard_end(struct call_guard *c, struct gdb *g, struct err *e);
 
 /* Memory of pid as the bytecode sees it: the results at CALL_RESULTS. */
 struct call_memory {

@@ -1,15 +1,17 @@
 /* SPDX-License-Identifier: MIT */
 /* call_run.c: see call.h: the calls themselves. A call has come back when it jumps to RETURN_TO. */
 #include <signal.h>
+#include <stddef.h>
 #include <string.h>
 
 #include "search/agent.h"
 #include "session/call.h"
 #include "session/segment.h"
-#include "trace/trace.h"
+#include "trace/blocked.h"
 
 #define RETURN_TO 0x10ull /* nothing is mapped there */
 #define RED_ZONE 512u
+#define SLICE_NS 20000000u /* how often a call that does not come back is looked at */
 
 int calls_read(void *memory, uint64_t addr, void *out, size_t len)
 {
@@ -53,38 +55,101 @@ static bool is_fatal(int sig)
 	       sig == SIGTRAP;
 }
 
+/* How a call goes on. The limit is one of CPU time, and of time in which it was seen to sleep: not of what it waits for a processor. */
+struct going {
+	uint64_t cpu_from, limit_ns, slept_ns;
+};
+
+/* The thread of the timeline that has this TID; 0: none. */
+static uint32_t thread_of(pid_t pid, pid_t tid)
+{
+	int32_t tids[RLOG_MAX_THREADS];
+
+	if (trace_read(pid, REPLAY_CTL_ADDR + offsetof(struct replay_ctl, tid), tids, sizeof(tids), NULL))
+		return 0;
+	for (uint32_t i = 1; i < RLOG_MAX_THREADS; i++)
+		if (tids[i] == tid)
+			return i;
+	return 0;
+}
+
+/* There is no other thread in a copy. */
+static int never_woken(pid_t pid, uint64_t futex, struct err *e)
+{
+	pid_t owner = blocked_owner(pid, futex);
+	uint32_t thread = owner ? thread_of(pid, owner) : 0;
+
+	if (thread)
+		err_set(e, ERR_NOT_FOUND, "the call waits for the mutex 0x%llx, which thread %u has", (unsigned long long)futex, thread);
+	else
+		err_set(e, ERR_NOT_FOUND, "the call waits for another thread, at 0x%llx", (unsigned long long)futex);
+	return 1;
+}
+
+/* A slice is over. 0: it goes on; 1: it does not come back; -1: error. */
+static int look(struct trace *t, struct going *g, struct err *e)
+{
+	struct user_regs_struct r;
+	uint64_t now, futex;
+	enum blocked b;
+
+	if (trace_get_regs(t, &r, e) || trace_cpu_ns(t->pid, &now, e))
+		return -1;
+	b = blocked_in(&r, &futex);
+	if (b == BLOCKED_UNTIL_WOKEN)
+		return never_woken(t->pid, futex, e);
+	g->slept_ns += b ? SLICE_NS : 0;
+	if (now - g->cpu_from < g->limit_ns && g->slept_ns < g->limit_ns)
+		return 0;
+	err_set(e, ERR_NOT_FOUND, "the call did not return");
+	return 1;
+}
+
+/* What ended it. */
+static int has_ended(const struct trace_stop *stop, struct err *e)
+{
+	if (stop->why == TRACE_SIGNAL)
+		err_set(e, ERR_NOT_FOUND, "the call ended by signal %d", stop->info.si_signo);
+	else
+		err_set(e, ERR_NOT_FOUND, "the call ended the process");
+	return 1;
+}
+
 /*
  * Runs until the call is back. System calls trap into the shim, which passes them on; signals that were
  * on their way, the copy's own SIGSTOP included, are none of the call's.
  */
 static int run(struct trace *t, int timeout_ms, struct user_regs_struct *r, struct err *e)
 {
-	struct trace_limit limit = {.wall_ns = (uint64_t)timeout_ms * 1000000u};
+	static const struct trace_limit slice = {.wall_ns = SLICE_NS};
+	struct going g = {.limit_ns = (uint64_t)timeout_ms * 1000000u};
 	struct trace_stop stop;
-	int sig = 0;
+	int sig = 0, got;
 
+	if (trace_cpu_ns(t->pid, &g.cpu_from, e))
+		return -1;
 	for (;;) {
-		if (trace_cont(t, sig, &limit, &stop, e))
+		if (trace_cont(t, sig, &slice, &stop, e))
 			return -1;
 		sig = 0;
 		if (stop.why == TRACE_STOPPED)
 			continue;
+		if (stop.why == TRACE_TIMEOUT) {
+			got = look(t, &g, e);
+			if (got)
+				return got;
+			continue;
+		}
 		if (stop.why != TRACE_SIGNAL)
-			break;
+			return has_ended(&stop, e);
 		if (trace_get_regs(t, r, e))
 			return -1;
 		if (stop.info.si_signo == SIGSEGV && r->rip == RETURN_TO)
 			return 0;
 		if (is_fatal(stop.info.si_signo))
-			break;
+			return has_ended(&stop, e);
 		sig = stop.info.si_signo == SIGSYS ? SIGSYS : 0;
 	}
-	if (stop.why == TRACE_SIGNAL)
-		err_set(e, ERR_NOT_FOUND, "the call ended by signal %d", stop.info.si_signo);
-	else
-		err_set(e, ERR_NOT_FOUND, "the call %s",
-			stop.why == TRACE_EXITED ? "ended the process" : "did not return");
-	return 1;
 }
 
 /* What a function of a floating-point type has left (System V ABI: in xmm0). */
@@ -185,4 +250,30 @@ int calls_run(const struct calls *c, pid_t pid, int timeout_ms, uint64_t result[
 	if (!begun && segment_end_tracing(r ? &ignored : e))
 		r = -1;
 	return r;
+}
+
+static void guard_tick(void *ctx)
+{
+	struct call_guard *c = ctx;
+	uint64_t futex;
+
+	if (c->ended || blocked_now(c->copy, c->copy, &futex) != BLOCKED_UNTIL_WOKEN)
+		return;
+	never_woken(c->copy, futex, &c->why);
+	c->ended = true;
+	kill(c->copy, SIGKILL);
+}
+
+void call_guard_begin(struct call_guard *c, struct gdb *g, pid_t copy)
+{
+	*c = (struct call_guard){.copy = copy};
+	gdb_tick(g, guard_tick, c);
+}
+
+bool call_guard_end(struct call_guard *c, struct gdb *g, struct err *e)
+{
+	gdb_tick(g, NULL, NULL);
+	if (c->ended && e)
+		*e = c->why;
+	return c->ended;
 }

@@ -4,7 +4,7 @@
 
 #include "base/buf.h"
 #include "reclog/describe.h"
-#include "session/caller.h"
+#include "reclog/caller.h"
 
 /* One side, as `fredctl events` would show it. */
 static void side(struct buf *b, uint32_t kind, uint8_t hash, const uint64_t *op, uint32_t n)

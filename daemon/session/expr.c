@@ -13,6 +13,7 @@
 #include "gdb/containers.h"
 #include "gdb/libc_calls.h"
 #include "gdb/rewrite.h"
+#include "gdb/statics.h"
 #include "session/expr_float.h"
 #include "session/live.h"
 #include "trace/trace.h"
@@ -49,7 +50,8 @@ static int try_calls(struct expr *x, struct gdb *g, const struct gdb_place *at, 
 /* What GDB will evaluate in copies, which stand in other frames. */
 static int for_gdb(struct expr *x, struct gdb *g, const struct gdb_place *at, struct err *e)
 {
-	if (gdb_rewrite_absolute(g, x->text, at->tid, at->frame, &x->absolute, &x->locals, e) < 0)
+	if (gdb_check_optimized(g, x->text, at->tid, at->frame, e) ||
+	    gdb_rewrite_absolute(g, x->text, at->tid, at->frame, &x->absolute, &x->locals, e) < 0)
 		return -1;
 	log_info("%s: by GDB as %s", x->text, x->absolute ? x->absolute : "it is, in its frame");
 	return try_calls(x, g, at, e);
@@ -148,6 +150,18 @@ static int try_frame(struct expr *x, struct gdb *g, const struct gdb_place *at, 
 	return why.kind == ERR_USAGE ? 2 : -1;
 }
 
+/* What the expression says of the objects that the frame's variables point to. Not knowing it is no failure. */
+static void find_object(struct expr *x, struct gdb *g, pid_t tid, int frame)
+{
+	struct err ignored;
+	bool pointer = false;
+
+	if (!x->locals.any || gdb_rewrite_values(g, x->text, tid, frame, &x->object, &pointer, &ignored) || pointer)
+		return;
+	free(x->object);
+	x->object = NULL;
+}
+
 static int try_thread(struct expr *x, struct gdb *g, pid_t tid, struct err *e)
 {
 	struct gdb_frame *frames;
@@ -162,6 +176,8 @@ static int try_thread(struct expr *x, struct gdb *g, pid_t tid, struct err *e)
 		cleanup_place struct gdb_place at = {0};
 
 		r = gdb_keep_language(g, tid, f, e) || gdb_place_init(&at, g, tid, f, e) ? -1 : try_frame(x, g, &at, e);
+		if (r == 0 || r == 1)
+			find_object(x, g, tid, f);
 		if (r == 2 && !first.kind)
 			first = *e;
 		if (r == 2 && !is_unknown_symbol(e))
@@ -175,6 +191,7 @@ static int try_thread(struct expr *x, struct gdb *g, pid_t tid, struct err *e)
 
 int expr_init(struct expr *x, struct gdb *g, const char *text, pid_t tid, struct err *e)
 {
+	cleanup_free char *statics = NULL;
 	struct gdb_thread *threads;
 	struct err first;
 	size_t n;
@@ -184,6 +201,12 @@ int expr_init(struct expr *x, struct gdb *g, const char *text, pid_t tid, struct
 	x->given = xstrdup(text);
 	x->text = xstrdup(text);
 	r = try_thread(x, g, tid, e);
+	if ((r == 2 || x->unsure) && !gdb_name_statics(g, text, &statics, &first)) {
+		expr_fini(x);
+		x->given = xstrdup(text);
+		x->text = steal_ptr(&statics);
+		r = try_thread(x, g, tid, e);
+	}
 	if (r != 2 || !is_unknown_symbol(e))
 		return r == 0 || r == 1 ? 0 : -1;
 	first = *e;
@@ -205,6 +228,7 @@ void expr_fini(struct expr *x)
 	calls_fini(&x->calls);
 	free(x->code);
 	free(x->absolute);
+	free(x->object);
 	free(x->given);
 	free(x->text);
 	memset(x, 0, sizeof(*x));
@@ -326,12 +350,24 @@ static int prepare_copy(const struct expr *x, struct gdb *g, int *frame, struct 
 	return 0;
 }
 
+/* What GDB said; r: 0, or why there is no value. */
+static void set_result(struct expr_value *out, int r, bool truth, const char *text, const struct err *why)
+{
+	out->truth = r == 0 ? (truth ? SEARCH_TRUE : SEARCH_FALSE) : SEARCH_ERROR;
+	out->invalid = r < 0 && why->kind == ERR_USAGE;
+	if (r == 0)
+		snprintf(out->text, sizeof(out->text), "%.150s", text);
+	else
+		snprintf(out->text, sizeof(out->text), "<%.150s>", why->text);
+}
+
 int expr_eval_copy(const struct expr *x, struct gdb *g, pid_t pid, int timeout_ms, struct expr_value *out,
 		   struct err *e)
 {
 	const char *what = x->absolute ? x->absolute : x->text;
 	cleanup_free char *text = NULL;
 	struct err why = {0};
+	struct call_guard guard;
 	bool truth = false;
 	int frame, r = -1;
 
@@ -348,25 +384,84 @@ int expr_eval_copy(const struct expr *x, struct gdb *g, pid_t pid, int timeout_m
 	}
 	if (gdb_attach(g, pid, e) || prepare_copy(x, g, &frame, e))
 		return -1;
+	call_guard_begin(&guard, g, pid);
 	if (frame < 0)
 		err_set(&why, ERR_NOT_FOUND, "not within its function");
 	else
 		r = gdb_eval(g, what, 0, frame, timeout_ms, &text, &why);
 	if (r == 0)
 		r = gdb_eval_bool(g, what, 0, frame, timeout_ms, &truth, &why);
+	if (call_guard_end(&guard, g, &why))
+		r = -1;
 	if (!gdb_dead(g) && gdb_detach(g, e))
 		return -1;
 	if (gdb_dead(g)) {
 		*e = why;
 		return -1;
 	}
-	out->truth = r == 0 ? (truth ? SEARCH_TRUE : SEARCH_FALSE) : SEARCH_ERROR;
-	out->invalid = r < 0 && why.kind == ERR_USAGE;
-	if (r == 0)
-		snprintf(out->text, sizeof(out->text), "%.150s", text);
-	else
-		snprintf(out->text, sizeof(out->text), "<%.150s>", why.text);
+	set_result(out, r, truth, text, &why);
 	return 0;
+}
+
+/* In its frame, of a thread that no copy has. */
+static int eval_in_place(const struct expr *x, struct gdb *g, struct target *t, struct expr_value *out, struct err *e)
+{
+	cleanup_free char *text = NULL;
+	struct err why = {0};
+	bool truth = false;
+	int frame, r = -1;
+
+	memset(out, 0, sizeof(*out));
+	if (!live_locals(&x->locals, t->pid)) {
+		no_frame(out);
+		return 0;
+	}
+	if (gdb_attach(g, t->pid, e))
+		return -1;
+	frame = gdb_locals_frame(g, x->locals.tid, &x->locals);
+	if (frame < 0)
+		err_set(&why, ERR_NOT_FOUND, "not within its function");
+	else
+		r = gdb_eval(g, x->text, x->locals.tid, frame, 0, &text, &why) ||
+				    gdb_eval_bool(g, x->text, x->locals.tid, frame, 0, &truth, &why)
+			    ? -1
+			    : 0;
+	if (gdb_dead(g))
+		return err_set(e, ERR_INTERNAL, "GDB is gone: %s", gdb_dead(g));
+	if (gdb_detach(g, e))
+		return -1;
+	set_result(out, r, truth, text, &why);
+	return 0;
+}
+
+bool expr_needs_thread(const struct expr *x, pid_t tid)
+{
+	return x->locals.any && !x->compiled && !x->absolute && !x->direct && x->locals.tid != tid;
+}
+
+int expr_freeze(const struct expr *x, struct gdb *g, struct target *t, struct expr *out, struct err *e)
+{
+	cleanup_free char *text = NULL;
+	struct err why = {0};
+	bool pointer;
+	int frame, r = 1;
+
+	if (!live_locals(&x->locals, t->pid))
+		return 1;
+	if (gdb_attach(g, t->pid, e))
+		return -1;
+	frame = gdb_locals_frame(g, x->locals.tid, &x->locals);
+	if (frame >= 0)
+		r = gdb_rewrite_values(g, x->text, x->locals.tid, frame, &text, &pointer, &why);
+	if (!r)
+		r = expr_init(out, g, text, x->locals.tid, &why) ? 1 : 0;
+	if (gdb_dead(g))
+		return err_set(e, ERR_INTERNAL, "GDB is gone: %s", gdb_dead(g));
+	if (!r) {
+		out->by_value = x->by_value;
+		out->unequal_to = x->unequal_to;
+	}
+	return gdb_detach(g, e) ? -1 : r;
 }
 
 static int eval_snap(const struct expr *x, struct gdb *g, struct target *t, struct expr_value *out,
@@ -410,6 +505,8 @@ int expr_eval(struct expr *x, struct gdb *g, struct target *t, struct expr_value
 		expr_eval_memory(x, t->pid, out);
 		return 0;
 	}
+	if (expr_needs_thread(x, target_tid(t, t->ctl->parked)))
+		return eval_in_place(x, g, t, out, e);
 	if (eval_snap(x, g, t, out, e))
 		return -1;
 	return x->direct && !x->checked ? check_direct(x, g, t, out, e) : 0;

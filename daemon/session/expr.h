@@ -22,6 +22,7 @@ struct expr {
 	char *given; /* as the user wrote it */
 	char *text; /* as GDB takes it: calls into libc are cast */
 	char *absolute; /* the same for GDB in any frame; NULL: it means this in its frame only */
+	char *object; /* the same, of the objects that its frame's pointers point to where it was compiled; NULL: it has none */
 	bool unsure; /* GDB cannot tell its type: only evaluating shows whether it means anything */
 	struct gdb_locals locals; /* of which frame it uses variables */
 	bool compiled;
@@ -61,7 +62,14 @@ void expr_eval_memory(const struct expr *x, pid_t pid, struct expr_value *out);
  */
 int expr_eval_copy(const struct expr *x, struct gdb *g, pid_t pid, int timeout_ms, struct expr_value *out,
 		   struct err *e);
-/* On the parked target, by the better of the two ways. */
+/* Its variables are in registers of that thread's frame: no copy that lacks the thread can tell its value. */
+bool expr_needs_thread(const struct expr *x, pid_t tid);
+/*
+ * For such an expression, where another thread moves: *out has the values that the variables have now in the place of
+ * them. The caller frees it with expr_fini. 1: there is no such frame now.
+ */
+int expr_freeze(const struct expr *x, struct gdb *g, struct target *t, struct expr *out, struct err *e);
+/* On the parked target, by the best of these ways. */
 int expr_eval(struct expr *x, struct gdb *g, struct target *t, struct expr_value *out, struct err *e);
 
 #endif

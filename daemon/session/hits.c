@@ -65,6 +65,41 @@ static enum likeness compare(struct segment *s, const struct stage_d *d, const s
 	return x->compiled ? CERTAIN : LIKELY;
 }
 
+#define REP_SLOT 2 /* segment.h uses those before */
+
+/* Of a `rep` that begins with *regs, and comes to *now: the address of the last byte that it has written there. 0: it does not. */
+static uint64_t last_written(const struct user_regs_struct *regs, const struct user_regs_struct *now)
+{
+	struct user_regs_struct r = *regs;
+	int64_t done = (int64_t)(regs->rcx - now->rcx), di = (int64_t)(now->rdi - regs->rdi), si = (int64_t)(now->rsi - regs->rsi);
+	int64_t step = done > 0 ? di / done : 0;
+
+	if (done <= 0 || (uint64_t)done > regs->rcx || !step || di != step * done || (si && si != di))
+		return 0;
+	r.rcx = now->rcx;
+	r.rdi = now->rdi;
+	r.rsi = now->rsi;
+	return same_regs(&r, now) ? now->rdi - (step > 0 ? 1 : (uint64_t)step) : 0;
+}
+
+/* The bad state is in the middle of a `rep`, which begins with *regs at the PC. Goes there to see. As is_it. */
+static int is_in_rep(struct segment *s, const struct stage_d *d, const struct expr *x, struct user_regs_struct *regs, struct err *e)
+{
+	uint64_t at = last_written(regs, &d->r.after);
+	struct trace_stop stop;
+
+	if (!at || !has_truth(s, x, &d->before))
+		return NO;
+	if (trace_set_watch(&s->held, REP_SLOT, at, 1, e) || trace_cont(&s->held, s->sig, NULL, &stop, e))
+		return -1;
+	s->sig = stop.why == TRACE_SIGNAL ? stop.info.si_signo : 0;
+	if (!s->held.alive)
+		return NO;
+	if (trace_clear(&s->held, REP_SLOT, e) || trace_get_regs(&s->held, regs, e))
+		return -1;
+	return stop.slots & 1u << REP_SLOT ? (int)compare(s, d, x, regs) : NO;
+}
+
 /* Stopped at the PC: is this the time? -1: error. Steps over the instruction to see. */
 static int is_it(struct segment *s, uint64_t pc, const struct stage_d *d, const struct expr *x, struct err *e)
 {
@@ -75,6 +110,8 @@ static int is_it(struct segment *s, uint64_t pc, const struct stage_d *d, const 
 		return -1;
 	if (pc == d->r.pc_after && pc != d->r.pc_insn)
 		return (int)compare(s, d, x, &regs);
+	if (pc == d->r.after.rip)
+		return is_in_rep(s, d, x, &regs, e);
 	if ((d->r.before_known && !same_frame(&regs, &d->r.before)) || !has_truth(s, x, &d->before))
 		return NO;
 	if (trace_step(&s->held, s->sig, &stop, e))
@@ -85,12 +122,15 @@ static int is_it(struct segment *s, uint64_t pc, const struct stage_d *d, const 
 	return trace_get_regs(&s->held, &regs, e) ? -1 : (int)compare(s, d, x, &regs);
 }
 
-/* The certain one, or the only likely one of the whole segment. 1, 0 or -1. ctx: who may cancel it; NULL: it is to be quick. */
+/*
+ * The only certain one of the whole segment, or, without such, the only likely one: a loop may come back to the very same
+ * registers and words. 1, 0 or -1. ctx: who may cancel it; NULL: it is to be quick.
+ */
 static int count(struct segment *s, uint64_t pc, const struct stage_d *d, const struct expr *x, const struct op_ctx *ctx,
 		 uint64_t *hits, struct err *e)
 {
 	double until = clock_s() + COUNT_S;
-	uint64_t likely = 0, i;
+	uint64_t alike[CERTAIN + 1] = {0}, first[CERTAIN + 1] = {0}, i;
 
 	for (i = 1; ctx || clock_s() < until; i++) {
 		int r = segment_next(s, pc, e);
@@ -98,21 +138,28 @@ static int count(struct segment *s, uint64_t pc, const struct stage_d *d, const 
 		if (ctx && i % ASK_HITS == 0 && op_cancelled(ctx))
 			return err_set(e, ERR_CANCELLED, "cancelled");
 		if (r == SEGMENT_OVER) {
+			enum likeness best = alike[CERTAIN] ? CERTAIN : LIKELY;
+
 			log_info("0x%llx: %llu of %llu hits are like it", (unsigned long long)pc,
-				 (unsigned long long)likely, (unsigned long long)i - 1);
-			return likely == 1;
+				 (unsigned long long)alike[best], (unsigned long long)i - 1);
+			*hits = first[best];
+			return alike[best] == 1;
 		}
 		r = r < 0 ? -1 : is_it(s, pc, d, x, e);
 		if (r < 0)
 			return -1;
-		if (r == CERTAIN || (r == LIKELY && !likely))
-			*hits = i;
-		if (r == CERTAIN)
-			return 1;
-		likely += r == LIKELY;
+		if (!alike[r]++)
+			first[r] = i;
 	}
 	log_info("0x%llx: given up after %llu hits", (unsigned long long)pc, (unsigned long long)i - 1);
 	return 0;
+}
+
+static int go_there(struct nav *n, uint64_t event, struct err *e)
+{
+	uint64_t at;
+
+	return nav_restart(n, event, &at, e) || target_run_to(&n->t, event, NULL, e) ? -1 : 0;
 }
 
 int hits_count(struct nav *n, uint64_t event, uint64_t pc, const struct stage_d *d, const struct expr *x, bool patient,
@@ -120,12 +167,16 @@ int hits_count(struct nav *n, uint64_t event, uint64_t pc, const struct stage_d 
 {
 	struct segment s = {0};
 	struct err why;
-	uint64_t at;
 	int r;
 
-	if (d->r.outcome != TRACE_LOCAL_FOUND || (!patient && (!x->compiled || way_s(n, event) > AGAIN_S)))
+	if (d->r.outcome != TRACE_LOCAL_FOUND || (!patient && way_s(n, event) > AGAIN_S))
 		return 0;
-	if (nav_restart(n, event, &at, e) || target_run_to(&n->t, event, NULL, e))
+	if (go_there(n, event, e))
+		return -1;
+	r = stage_d_passes(&n->t, event, d, pc, hits, e);
+	if (r <= 0 || (!patient && !x->compiled))
+		return r < 0 ? -1 : !r;
+	if (go_there(n, event, e))
 		return -1;
 	r = segment_begin(&s, &n->t, event, e) ? -1 : count(&s, pc, d, x, patient ? n->ctx : NULL, hits, e);
 	return segment_end(&s, r < 0 ? &why : e) ? -1 : r;

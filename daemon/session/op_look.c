@@ -13,6 +13,9 @@
 #include "gdb/agentexpr.h"
 #include "gdb/containers.h"
 #include "gdb/libc_calls.h"
+#include "reclog/waits.h"
+#include "gdb/statics.h"
+#include "session/call.h"
 #include "session/look.h"
 #include "session/ops_list.h"
 #include "session/show.h"
@@ -54,7 +57,8 @@ static bool say_otherwise(struct look *l, json_t *one, pid_t tid, int frame, con
 	cast = gdb_libc_supply(text_of(one), why->text);
 	if (!cast && !json_object_get(one, "spelled")) {
 		json_object_set_new(one, "spelled", json_true());
-		gdb_without_containers(l->g, text_of(one), tid, frame, &spelled, &ignored);
+		if (gdb_name_statics(l->g, text_of(one), &spelled, &ignored))
+			gdb_without_containers(l->g, text_of(one), tid, frame, &spelled, &ignored);
 	}
 	return (cast || spelled) && !json_object_set_new(one, "instead", json_string(cast ? cast : spelled));
 }
@@ -76,6 +80,8 @@ static int eval_into(struct look *l, json_t *one, pid_t tid, int frame, struct e
 	}
 	if (say_otherwise(l, one, tid, frame, &why))
 		return eval_into(l, one, tid, frame, e);
+	if (why.kind == ERR_NOT_FOUND && strstr(why.text, "optimized out"))
+		gdb_check_optimized(l->g, text_of(one), tid, frame, &why);
 	if (is_fatal(l, &why)) {
 		*e = why;
 		return err_wrap(e, "%s", expr_of(one));
@@ -149,6 +155,23 @@ static int first_round(struct look *l, json_t *values, struct err *e)
 	return gdb_detach(l->g, e);
 }
 
+/* In a copy, where it may make calls. */
+static int eval_in_copy(struct look *l, json_t *one, pid_t copy, struct err *e)
+{
+	struct call_guard guard;
+	struct err why;
+	int frame, r;
+
+	if (look_user_frame(l, 0, &frame, e))
+		return -1;
+	call_guard_begin(&guard, l->g, copy);
+	r = eval_into(l, one, 0, frame, e);
+	if (!call_guard_end(&guard, l->g, &why) || gdb_dead(l->g))
+		return r;
+	set_error(one, &why);
+	return 0;
+}
+
 static int second_round(struct look *l, json_t *values, struct err *e)
 {
 	struct err why = {0};
@@ -157,14 +180,14 @@ static int second_round(struct look *l, json_t *values, struct err *e)
 
 	json_array_foreach(values, i, one) {
 		pid_t copy;
-		int frame, r;
+		int r;
 
 		if (!json_object_get(one, "copy"))
 			continue;
 		json_object_del(one, "copy");
 		if (look_attach_copy(l, &copy, e))
 			return err_wrap(e, "%s", expr_of(one));
-		r = look_user_frame(l, 0, &frame, e) || eval_into(l, one, 0, frame, e);
+		r = eval_in_copy(l, one, copy, e);
 		if (look_drop(l, copy, r ? &why : e) || r)
 			return -1;
 	}
@@ -189,8 +212,9 @@ int op_eval(const json_t *params, struct op_ctx *ctx, json_t **result, struct er
 			json_object_del(text, "spelled");
 		}
 		if (!r)
-			*result = json_pack("{s:i, s:O, s:O}", "process", (int)l.nav.t.process,
-					    "position", position, "values", values);
+			*result = json_pack("{s:O, s:O}", "position", position, "values", values);
+		if (!r)
+			show_process(*result, l.rec, l.nav.t.process);
 		json_decref(position);
 	}
 	json_decref(values);
@@ -211,21 +235,49 @@ static uint32_t ordinal_of(const struct look *l, pid_t tid)
 /* The current thread first, the others in GDB's order. */
 static int add_thread(struct look *l, json_t *list, pid_t tid, struct err *e)
 {
-	struct gdb_frame *frames;
-	json_t *thread;
-	size_t n;
+	json_t *thread, *stack = show_stack(l->g, tid, NULL, e);
 
-	if (gdb_backtrace(l->g, tid, 0, &frames, &n, e))
+	if (!stack)
 		return -1;
 	thread = json_pack("{s:o, s:b, s:o}", "thread",
 			   show_thread(&l->nav.t, l->nav.t.pid, ordinal_of(l, tid), tid), "current",
-			   tid == l->tid, "backtrace", show_backtrace(frames, n));
-	gdb_frames_free(frames, n);
+			   tid == l->tid, "backtrace", stack);
 	if (tid == l->tid)
 		json_array_insert_new(list, 0, thread);
 	else
 		json_array_append_new(list, thread);
 	return 0;
+}
+
+/* What the threads that stand in a call wait for, and whether they do so for each other. */
+static void add_waits(const struct look *l, json_t *result)
+{
+	pid_t pid = l->nav.t.pid;
+	json_t *threads = json_object_get(result, "threads"), *one;
+	cleanup_free char *deadlock = NULL;
+	struct waits w;
+	size_t i;
+
+	if (waits_read(&w, pid, &l->nav.t.ctl->waits, WAITS_OF_REPLAY)) {
+		waits_fini(&w);
+		return;
+	}
+	json_array_foreach(threads, i, one) {
+		json_int_t id = json_integer_value(json_object_get(json_object_get(one, "thread"), "id"));
+
+		for (size_t k = 0; k < w.n; k++) {
+			cleanup_free char *text = NULL;
+
+			if (w.v[k].thread != id || !w.v[k].kind)
+				continue;
+			text = waits_text(&w, &w.v[k], pid);
+			json_object_set_new(one, "waits", json_text(text, strlen(text)));
+		}
+	}
+	deadlock = waits_deadlock_text(&w);
+	if (deadlock)
+		json_object_set_new(result, "deadlock", json_text(deadlock, strlen(deadlock)));
+	waits_fini(&w);
 }
 
 int op_backtrace(const json_t *params, struct op_ctx *ctx, json_t **result, struct err *e)
@@ -245,9 +297,11 @@ int op_backtrace(const json_t *params, struct op_ctx *ctx, json_t **result, stru
 	for (size_t i = 0; i < nthreads; i++)
 		if (ordinal_of(&l, threads[i].tid) && add_thread(&l, list, threads[i].tid, e))
 			goto out;
-	*result = json_pack("{s:i, s:O, s:O, s:O}", "process", (int)l.nav.t.process, "position", position,
-			    "backtrace", json_object_get(json_array_get(list, 0), "backtrace"), "threads",
-			    list);
+	*result = json_pack("{s:O, s:O, s:O}", "position", position, "backtrace",
+			    json_object_get(json_array_get(list, 0), "backtrace"), "threads", list);
+	show_process(*result, l.rec, l.nav.t.process);
+	show_sources(*result, l.rec);
+	add_waits(&l, *result);
 	r = 0;
 out:
 	gdb_threads_free(threads, nthreads);

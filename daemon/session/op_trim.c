@@ -22,6 +22,7 @@
 #include "base/log.h"
 #include "base/path.h"
 #include "base/str.h"
+#include "reclog/procs.h"
 #include "session/nav.h"
 #include "session/ops_list.h"
 #include "session/pick.h"
@@ -236,13 +237,12 @@ static int plan_init(const struct trim *t, struct plan *p, struct rec_image *img
 {
 	struct timeline_event ev;
 	uint64_t first, last, number;
-	int ignored;
 
 	*p = (struct plan){.img = img};
 	if (timeline_build(t->rec, img->ordinal, NULL, &p->tl, e))
 		return -1;
 	first = timeline_prefix(p->tl) + 1;
-	last = timeline_total(p->tl) - (pick_how_ended(t->rec, img, &ignored) == PICK_RUNNING);
+	last = timeline_total(p->tl) - (procs_ending(t->rec, img).how == PROCS_RUNNING);
 	if (first > last)
 		return 1;
 	if (choose(p, first, last, part, e) || before_unborn(t, p, first, &number, e))
@@ -307,11 +307,10 @@ static enum ended has_ended(const struct trim *t, const struct rec_image *img)
 	cleanup_free char *path = str_fmt("%s/p%04u/image", t->rec->dir, img->ordinal);
 	double at = json_number_value(json_object_get(t->running, "at"));
 	struct stat st;
-	int value;
 
 	if (!img->head.cell_pid && was_seen(t, img))
 		return RUNS;
-	if (pick_how_ended(t->rec, img, &value) != PICK_RUNNING)
+	if (procs_ending(t->rec, img).how != PROCS_RUNNING)
 		return ENDED;
 	if (at <= 0 || img->head.cell_pid || stat(path, &st))
 		return RUNS;

@@ -7,18 +7,20 @@
 
 #include "base/cleanup.h"
 #include "base/str.h"
+#include "reclog/procs.h"
 #include "session/ops_list.h"
 #include "session/pick.h"
+#include "session/show.h"
 #include "session/watch.h"
 
 static int parse_on_error(const char *s, enum search_on_error *out, struct err *e)
 {
 	static const char *const names[] = {"good", "bad", "fail"};
 
-	*out = SEARCH_ON_ERROR_GOOD;
+	*out = SEARCH_ON_ERROR_NEITHER;
 	for (int i = 0; s && i < 3; i++)
 		if (!strcmp(s, names[i])) {
-			*out = (enum search_on_error)i;
+			*out = (enum search_on_error)(SEARCH_ON_ERROR_GOOD + i);
 			return 0;
 		}
 	return s ? err_set(e, ERR_USAGE, "on_error: '%s' is not good, bad or fail", s) : 0;
@@ -35,8 +37,11 @@ static int try_all(const struct rec *rec, const uint32_t *order, unsigned n, str
 		p->suggest = !equal.kind;
 		r = watch_process(rec, order[i], p, g, ctx, result, &why);
 
-		if (r == WATCH_FOUND)
+		if (r == WATCH_FOUND) {
+			show_process(*result, rec, order[i]);
+			show_sources(*result, rec);
 			return 0;
+		}
 		if (r < 0) {
 			*e = why;
 			return n > 1 ? err_wrap(e, "process %u", order[i]) : -1;
@@ -62,6 +67,9 @@ int op_reverse_watch(const json_t *params, struct op_ctx *ctx, json_t **result, 
 		.expr = json_string_value(json_object_get(params, "expr")),
 		.good = json_string_value(json_object_get(params, "good")),
 		.bad = json_string_value(json_object_get(params, "bad")),
+		.asked = params,
+		.nth = (uint64_t)json_integer_value(json_object_get(params, "nth")),
+		.all = json_is_true(json_object_get(params, "last")),
 	};
 	cleanup_free uint32_t *order = NULL;
 	cleanup_gdb struct gdb *g = NULL;
@@ -77,7 +85,7 @@ int op_reverse_watch(const json_t *params, struct op_ctx *ctx, json_t **result, 
 		order[0] = pick_process(params, rec, e);
 		n = order[0] ? 1 : 0;
 	} else {
-		n = pick_order(rec, order);
+		n = procs_order(rec, order);
 		if (!n)
 			err_set(e, ERR_USAGE, "%s: the recording holds no process", rec->dir);
 	}

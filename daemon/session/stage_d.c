@@ -9,6 +9,7 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "session/segment.h"
+#include "view/outside.h"
 
 /* For a call in a state that never was: so many times what a call has taken, within these bounds. */
 #define MIXTURE_TIMES 10
@@ -22,9 +23,10 @@ struct ctx {
 	struct segment seg;
 	struct gdb *g;
 	const struct expr *x;
-	bool (*is_bad)(const void *pred, enum search_value v);
-	const void *pred;
+	const struct pred *pred;
 	struct stage_d *out;
+	struct sight sight;
+	struct outside outside;
 	uint64_t call_ns; /* the longest evaluation by call in a state that was */
 };
 
@@ -63,8 +65,10 @@ static int eval_by_gdb(struct ctx *c, struct trace *t, struct expr_value *v, str
 	return r;
 }
 
-static int eval(void *arg, struct trace *t, bool *bad, struct trace_words *words, struct err *e)
+static int eval(void *arg, struct trace *t, enum trace_side *side, struct trace_words *words, struct err *e)
 {
+	static const enum trace_side sides[] = {
+		[PRED_GOOD] = TRACE_GOOD, [PRED_BAD] = TRACE_BAD, [PRED_NONE] = TRACE_NONE};
 	struct ctx *c = arg;
 	struct expr_value v;
 
@@ -72,11 +76,11 @@ static int eval(void *arg, struct trace *t, bool *bad, struct trace_words *words
 		expr_eval_memory(c->x, t->pid, &v);
 	else if (eval_by_gdb(c, t, &v, e))
 		return -1;
-	*bad = c->is_bad(c->pred, v.truth);
+	*side = sides[pred_side(c->pred, v.truth)];
 	if (t->mixture) /* only a guess: not what the user is shown */
 		return 0;
 	if (!t->aside)
-		*(*bad ? &c->out->after : &c->out->before) = v;
+		*(*side == TRACE_BAD ? &c->out->after : &c->out->before) = v;
 	if (!c->x->compiled || v.words.ranges_full)
 		return 0;
 	words->complete = true;
@@ -102,10 +106,43 @@ static bool cancelled(void *arg)
 	return op_cancelled(((struct ctx *)arg)->out->op);
 }
 
+static enum trace_recorder leave(void *arg, struct trace *t, uint64_t *pc, uint64_t *sp)
+{
+	struct ctx *c = arg;
+	struct user_regs_struct r;
+	struct err ignored;
+
+	if (trace_get_regs(t, &r, &ignored))
+		return TRACE_LOST_IN_RECORDER;
+	if (!sight_is_shim(&c->sight, r.rip))
+		return TRACE_NOT_IN_RECORDER;
+	if (!outside_behind(&c->outside, &c->sight, t->pid, &r))
+		return TRACE_LOST_IN_RECORDER;
+	*pc = r.rip;
+	*sp = r.rsp;
+	return TRACE_LEAVES_RECORDER;
+}
+
+static const struct trace_local_ops ops = {
+	.eval = eval,
+	.ended = ended,
+	.forked = forked,
+	.cancelled = cancelled,
+	.leave = leave,
+};
+
 static int search(struct ctx *c, struct err *e)
 {
-	static const struct trace_local_ops ops = {.eval = eval, .ended = ended, .forked = forked, .cancelled = cancelled};
-	struct trace_local_params p = {.gadget = c->seg.gadget, .end_watch = SEGMENT_TURN_ADDR, .lasting = !c->out->first};
+	struct trace_local_params p = {
+		.gadget = c->seg.gadget,
+		.end_watch = SEGMENT_TURN_ADDR,
+		.end_break = c->out->end_pc,
+		.end_hits = c->out->end_hits,
+		.nth = c->out->nth,
+		.lasting = !c->out->nth,
+		.lasting_ns = c->out->lasting_ns,
+		.walk = c->seg.t->ctl->walk_addr,
+	};
 	struct trace *held = &c->seg.held;
 	struct stage_d *out = c->out;
 
@@ -129,22 +166,44 @@ static int search(struct ctx *c, struct err *e)
 	return 0;
 }
 
-int stage_d_run(struct target *t, struct gdb *g, const struct expr *x, uint64_t n,
-		bool (*is_bad)(const void *pred, enum search_value v), const void *pred, struct stage_d *out,
-		struct err *e)
+/* The expression as it is in this segment: with the registers of a thread that does not move in it as numbers. 1: it has none. */
+static int in_segment(struct target *t, struct gdb *g, const struct expr *x, uint64_t n, struct expr *own, struct err *e)
 {
-	struct ctx c = {.g = g, .x = x, .is_bad = is_bad, .pred = pred, .out = out};
-	struct err why;
-	int r;
+	struct timeline_where w;
 
-	*out = (struct stage_d){.first = out->first, .op = out->op};
+	if (n >= target_total(t) || timeline_find(t->tl, n + 1, &w, e) || !expr_needs_thread(x, target_tid(t, w.thread)))
+		return 1;
+	return expr_freeze(x, g, t, own, e);
+}
+
+int stage_d_run(struct target *t, struct gdb *g, const struct expr *x, uint64_t n, const struct pred *pred,
+		struct stage_d *out, struct err *e)
+{
+	struct ctx c = {.g = g, .x = x, .pred = pred, .out = out};
+	struct expr own = {0};
+	struct err why;
+	int r = in_segment(t, g, x, n, &own, e);
+
+	*out = (struct stage_d){
+		.nth = out->nth,
+		.lasting_ns = out->lasting_ns,
+		.end_pc = out->end_pc,
+		.end_hits = out->end_hits,
+		.op = out->op,
+	};
+	if (r < 0)
+		return -1;
+	if (!r)
+		c.x = &own;
 	r = segment_begin(&c.seg, t, n, e);
 	out->thread = c.seg.thread;
 	out->tid = c.seg.tid;
 	if (!r)
-		r = search(&c, e);
+		r = sight_find(c.seg.held.pid, &c.sight, e) || search(&c, e) ? -1 : 0;
+	outside_fini(&c.outside);
 	if (segment_end_tracing(r ? &why : e))
 		r = -1;
+	expr_fini(&own);
 	return r;
 }
 
@@ -153,4 +212,25 @@ pid_t stage_d_release(struct stage_d *d, struct err *e)
 	pid_t pid = d->r.t.pid;
 
 	return trace_detach(&d->r.t, true, e) ? -1 : pid;
+}
+
+int stage_d_passes(struct target *t, uint64_t n, const struct stage_d *d, uint64_t pc, uint64_t *passes, struct err *e)
+{
+	struct stage_d unused = {.op = d->op};
+	struct ctx c = {.out = &unused};
+	struct trace_local_params p = {.end_watch = SEGMENT_TURN_ADDR};
+	struct err why;
+	int r;
+
+	if (!d->r.place.known)
+		return 1;
+	r = segment_begin(&c.seg, t, n, e) || sight_find(c.seg.held.pid, &c.sight, e) ? -1 : 0;
+	p.gadget = c.seg.gadget;
+	p.walk = t->ctl->walk_addr;
+	if (!r)
+		r = sight_is_shim(&c.sight, pc)
+			    ? 1
+			    : trace_local_passes(&c.seg.held, &p, &ops, &c, &d->r.place, pc, passes, e);
+	outside_fini(&c.outside);
+	return segment_end(&c.seg, r < 0 ? &why : e) ? -1 : r;
 }

@@ -6,6 +6,7 @@
 #ifndef FRED_SESSION_STAGE_D_H
 #define FRED_SESSION_STAGE_D_H
 
+#include "search/pred.h"
 #include "session/expr.h"
 #include "session/op.h"
 #include "trace/local.h"
@@ -15,17 +16,24 @@ struct stage_d {
 	uint32_t thread; /* ordinal of the thread that moved */
 	pid_t tid;
 	struct expr_value before, after;
-	bool first; /* wanted is the first transition, not the one that lasts */
+	/* What is wanted, set by the caller: */
+	uint64_t nth; /* this transition in the segment, from 1; 0: the last one ... */
+	uint64_t lasting_ns; /* ... as far as this time shows; 0: the default (trace/local.h) */
+	uint64_t end_pc, end_hits; /* the segment ends here before its event; 0: it does not */
 	const struct op_ctx *op; /* who may cancel it; NULL: nobody */
 };
 
 /*
- * The target stands at event n, where the expression is good; it is used up. is_bad says what a value
- * means. On success r.t is held in the first bad state: stage_d_release.
+ * The target stands at event n, which may be bad, too; it is used up. On success r.t is held in the first
+ * bad state: stage_d_release. TRACE_LOCAL_BAD: nothing in the segment made it good.
  */
-int stage_d_run(struct target *t, struct gdb *g, const struct expr *x, uint64_t n,
-		bool (*is_bad)(const void *pred, enum search_value v), const void *pred, struct stage_d *out,
-		struct err *e);
+int stage_d_run(struct target *t, struct gdb *g, const struct expr *x, uint64_t n, const struct pred *pred,
+		struct stage_d *out, struct err *e);
+/*
+ * The target stands at event n, as it did for stage_d_run; it is used up. Which time it was at pc, where the transition was
+ * made, counted from there. 1: that is not known.
+ */
+int stage_d_passes(struct target *t, uint64_t n, const struct stage_d *d, uint64_t pc, uint64_t *passes, struct err *e);
 /* Lets GDB have the held process: it stays stopped at this PC. Returns its PID. */
 pid_t stage_d_release(struct stage_d *d, struct err *e);
 

@@ -4,6 +4,10 @@
 
 #include <string.h>
 
+#include "base/buf.h"
+#include "base/cleanup.h"
+#include "base/str.h"
+
 #define LOOKS 400u
 #define LOOKS_BY_GDB 16u /* each costs some 0.1 s */
 
@@ -41,4 +45,53 @@ int suggest_look(struct nav *n, struct gdb *g, struct expr *x, uint64_t from, ui
 		    look(n, g, x, end, on_error, s, e))
 			return -1;
 	return 0;
+}
+
+/* A word for a shell: in quotes, unless it has nothing in it that means something there. */
+static void add_word(struct buf *b, const char *word)
+{
+	bool plain = *word && !word[strspn(word, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-+=./,:@%")];
+
+	buf_add_str(b, plain ? " " : " '");
+	for (const char *p = word; *p; p++)
+		if (*p == '\'')
+			buf_add_str(b, "'\\''");
+		else
+			buf_add_char(b, *p);
+	buf_add_str(b, plain ? "" : "'");
+}
+
+/* An option has the name of its parameter. */
+static void add_option(struct buf *b, const char *key, const json_t *value)
+{
+	cleanup_free char *name = xstrdup(key);
+
+	for (char *p = name; *p; p++)
+		*p = *p == '_' ? '-' : *p;
+	if (json_is_string(value) || json_is_integer(value) || json_is_true(value))
+		buf_addf(b, " --%s", name);
+	if (json_is_string(value))
+		add_word(b, json_string_value(value));
+	else if (json_is_integer(value))
+		buf_addf(b, " %lld", (long long)json_integer_value(value));
+}
+
+char *suggest_command(const json_t *asked, const struct rec *rec, uint32_t process, const char *end, uint64_t at)
+{
+	const char *expr = json_string_value(json_object_get(asked, "expr")), *key;
+	struct buf b = {0};
+	json_t *value;
+
+	buf_add_str(&b, "fredctl reverse-watch");
+	add_word(&b, rec->dir);
+	json_object_foreach((json_t *)asked, key, value)
+		if (!str_eq(key, "rec") && !str_eq(key, "expr") && !str_eq(key, "process") && !str_eq(key, end))
+			add_option(&b, key, value);
+	if (rec->nimages > 1)
+		buf_addf(&b, " --process %u", process);
+	buf_addf(&b, " --%s %llu", end, (unsigned long long)at);
+	if (expr && *expr == '-')
+		buf_add_str(&b, " --"); /* it is no option */
+	add_word(&b, expr ? expr : "");
+	return buf_steal(&b);
 }

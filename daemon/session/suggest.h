@@ -23,4 +23,10 @@ struct suggestion {
 int suggest_look(struct nav *n, struct gdb *g, struct expr *x, uint64_t from, uint64_t to,
 		 enum search_value end, enum search_value on_error, struct suggestion *s, struct err *e);
 
+/*
+ * The fredctl command of a request of reverse_watch with another end ("good" or "bad") and all its other options, as a
+ * shell takes it; of the process, where the recording has several. malloc'd.
+ */
+char *suggest_command(const json_t *asked, const struct rec *rec, uint32_t process, const char *end, uint64_t at);
+
 #endif

@@ -173,9 +173,21 @@ static void wait_for_ancestors(struct target *t)
 	}
 }
 
+/*
+ * Reaping a process, the kernel goes round until nobody uses its entries in /proc any more. A tracer with SCHED_FIFO keeps
+ * whoever does from its core meanwhile: for 0.95 s, until it is throttled (sched(7)).
+ */
+static void leave_fifo(void)
+{
+	const struct sched_param normal = {0};
+
+	sched_setscheduler(0, SCHED_OTHER, &normal);
+}
+
 void target_kill(struct target *t)
 {
 	if (t->pid > 0) {
+		leave_fifo(); /* trace_prepare takes it again */
 		kill(t->pid, SIGKILL);
 		wait_for(t->pid);
 		/* it followed a fork since the last look */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* watch.c: see watch.h. */
 #define LOG_DOMAIN "watch"
-#include "session/watch.h"
+#include "session/watch_int.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -11,31 +11,13 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/str.h"
-#include "session/expr.h"
 #include "session/hits.h"
-#include "session/nav.h"
 #include "session/segment.h"
 #include "session/show.h"
-#include "session/stage_d.h"
 #include "session/suggest.h"
 
 #define CKPT_EVERY_S 0.5 /* of recorded time, on the first way to the end */
 #define CKPT_MAX 12u
-
-struct watch {
-	struct nav nav;
-	struct gdb *g;
-	struct expr x;
-	bool have_expr;
-	struct op_ctx *ctx;
-	uint64_t good, bad;
-	struct timeline_point here; /* with a pc: the bad end lies inside the segment before `bad` */
-	struct expr_value at_good, at_bad;
-	struct stage_d d;
-	bool have_d;
-	pid_t good_copy; /* a copy of the process at the good end */
-	double replay_s;
-};
 
 static uint64_t op_clock(void *arg)
 {
@@ -124,35 +106,7 @@ static void op_progress_cb(void *arg, const struct search_progress *p)
 	op_progress(w->ctx, 0.5 + 0.5 * (double)p->evaluations / (double)(p->evaluations_max + 1), text);
 }
 
-static int op_local(void *arg, uint64_t n, bool (*is_bad)(const void *pred, enum search_value v),
-		    const void *pred, struct search_local *out, struct err *e)
-{
-	struct watch *w = arg;
-	const struct trace_local_result *r = &w->d.r;
-
-	w->d.op = w->ctx;
-	w->d.first = w->here.pc != 0; /* what comes behind the bad end does not count */
-	if (stage_d_run(&w->nav.t, w->g, &w->x, n, is_bad, pred, &w->d, e))
-		return -1;
-	w->have_d = true;
-	*out = (struct search_local){
-		.exact = r->outcome == TRACE_LOCAL_FOUND,
-		.tid = w->d.tid,
-		.pc_before = r->before_known ? r->before.rip : 0,
-		.pc_after = r->pc_after,
-		.pc_insn = r->pc_insn,
-		.steps = r->steps,
-		.hits = r->hits,
-	};
-	out->costs.evaluations = r->evaluations;
-	out->costs.evaluate_ns = r->evaluate_ns;
-	out->costs.checkpoints = r->forks;
-	out->costs.checkpoint_ns = r->fork_ns;
-	out->costs.run_ns = r->run_ns;
-	return 0;
-}
-
-static const struct search_ops search_ops = {
+const struct search_ops watch_search_ops = {
 	.evaluate = op_evaluate,
 	.restart = op_restart,
 	.run_to = op_run_to,
@@ -164,109 +118,8 @@ static const struct search_ops search_ops = {
 	.clock_ns = op_clock,
 	.progress = op_progress_cb,
 	.cancelled = op_is_cancelled,
-	.local = op_local,
+	.local = watch_stage_d,
 };
-
-/* ---- the result ---- */
-
-static json_t *stats_json(const struct watch *w, const struct search_result *r, double total_s)
-{
-	struct search_costs all = search_total(r);
-	json_t *stages = json_object();
-	double wall = w->nav.t.rec->wall_s;
-
-	for (int s = 0; s < SEARCH_STAGES; s++) {
-		const struct search_costs *c = &r->stage[s];
-
-		json_object_set_new(stages, search_stage_name((enum search_stage)s),
-				    json_pack("{s:I, s:I, s:I, s:f}", "checkpoints",
-					      (json_int_t)c->checkpoints, "restarts",
-					      (json_int_t)c->restarts, "evaluations",
-					      (json_int_t)c->evaluations, "total_s",
-					      (double)c->total_ns / 1e9));
-	}
-	return json_pack("{s:f, s:f, s:f, s:I, s:I, s:I, s:f, s:f, s:f, s:o}", "total_s", total_s,
-			 "record_s", wall, "replay_s", w->replay_s, "checkpoints",
-			 (json_int_t)all.checkpoints, "restarts", (json_int_t)all.restarts, "evaluations",
-			 (json_int_t)all.evaluations, "checkpoint_s", (double)all.checkpoint_ns / 1e9,
-			 "restart_s", (double)all.restart_ns / 1e9, "evaluate_s",
-			 (double)all.evaluate_ns / 1e9, "stages", stages);
-}
-
-/*
- * The held thread stands behind the instruction. For the unwinder it is put back on it, with the registers
- * it had there if they are known, so that inlined functions and the line are those of the instruction.
- */
-static int stand_on_instruction(struct watch *w, struct err *e)
-{
-	struct trace_local_result *r = &w->d.r;
-	struct user_regs_struct regs;
-
-	if (r->outcome != TRACE_LOCAL_FOUND)
-		return 0;
-	if (r->before_known) {
-		regs = r->before;
-	} else {
-		regs = r->after;
-		regs.rip = r->pc_insn ? r->pc_insn : r->pc_inside;
-	}
-	return trace_set_regs(&r->t, &regs, e);
-}
-
-/* The statement: of the instruction itself, or of the call in the program that led to it. */
-static json_t *location_of(const struct gdb_frame *frames, size_t n)
-{
-	const struct gdb_frame *f = &frames[show_user_frame(frames, n)];
-
-	return show_location(f->func, f->file, f->fullname, f->line);
-}
-
-static int check_local(const struct watch *w, struct err *e)
-{
-	switch (w->d.r.outcome) {
-	case TRACE_LOCAL_FOUND:
-	case TRACE_LOCAL_AT_END:
-		return 0;
-	default:
-		return err_set(e, ERR_INTERNAL,
-			       "event %llu, thread %u: the expression turned in this segment, but not when it "
-			       "was gone through again (outcome %d)",
-			       (unsigned long long)nav_at(&w->nav), w->d.thread, (int)w->d.r.outcome);
-	}
-}
-
-static json_t *result_json(struct watch *w, const struct search_result *r, struct err *e)
-{
-	struct gdb_frame *frames = NULL;
-	json_t *loc, *bt, *thread;
-	uint64_t insn;
-	char pc[24];
-	pid_t pid;
-	size_t n = 0;
-
-	if (check_local(w, e) || stand_on_instruction(w, e))
-		return NULL;
-	thread = show_thread(&w->nav.t, w->d.r.t.pid, w->d.thread, w->d.tid);
-	snprintf(pc, sizeof(pc), "0x%llx",
-		 (unsigned long long)(w->d.r.pc_insn ? w->d.r.pc_insn : w->d.r.pc_after));
-	pid = stage_d_release(&w->d, e);
-	if (pid < 0 || gdb_attach(w->g, pid, e) ||
-	    gdb_backtrace(w->g, w->d.r.is_copy ? 0 : w->d.tid, 0, &frames, &n, e)) {
-		json_decref(thread);
-		return NULL;
-	}
-	if (!w->d.r.pc_insn && w->d.r.outcome == TRACE_LOCAL_FOUND &&
-	    gdb_prev_insn(w->g, w->d.r.pc_after, &insn, e) == 0)
-		snprintf(pc, sizeof(pc), "0x%llx", (unsigned long long)insn);
-	loc = location_of(frames, n);
-	bt = show_backtrace(frames, n);
-	gdb_frames_free(frames, n);
-	return json_pack("{s:s, s:b, s:b, s:i, s:{s:I, s:I, s:o, s:s}, s:o, s:s, s:s, s:o}", "expr", w->x.given,
-			 "found", 1, "at_end", w->d.r.outcome == TRACE_LOCAL_AT_END, "process", (int)w->nav.t.process, "position", "event",
-			 (json_int_t)r->left, "events_total", (json_int_t)nav_total(&w->nav), "thread",
-			 thread, "pc", pc, "location", loc, "before", w->d.before.text, "after",
-			 w->d.after.text, "backtrace", bt);
-}
 
 /* ---- from start to end ---- */
 
@@ -340,6 +193,7 @@ static int compile_inside(struct watch *w, const char *text, struct segment *s, 
 	    segment_copy(s, &s->held, &copy, e))
 		return -1;
 	r = compile_at(w, text, copy, 0, e);
+	w->x.locals.tid = s->tid; /* not that of the copy's only thread */
 	if (!r && w->x.compiled)
 		expr_eval_memory(&w->x, copy, &w->at_bad);
 	else if (!r)
@@ -386,20 +240,22 @@ static void choose_predicate(struct watch *w)
 	if (good.known && good.truth == w->at_bad.truth && good.value != w->at_bad.value) {
 		w->x.by_value = true;
 		w->x.unequal_to = w->at_bad.value;
+		w->at_bad.truth = SEARCH_FALSE;
 	}
 }
 
 /* What to type instead: a position at which it differs from the ends. */
-static char *advice(const struct watch *w, const struct suggestion *s, bool ends_true)
+static char *advice(const struct watch *w, const struct watch_params *p, const struct suggestion *s, bool ends_true)
 {
 	uint64_t at = ends_true ? s->first : s->last;
+	cleanup_free char *command = NULL;
 
 	if (!s->found)
 		return str_fmt("%s (--good POS names a position where it is still good, --bad POS one where it is not)",
 			       s->looked ? ", as at all positions in between that were looked at" : "");
-	return str_fmt("; but %s at event %llu. Try: fredctl reverse-watch %s '%s' %s %llu",
-		       (ends_true ? &s->at_first : &s->at_last)->text, (unsigned long long)at,
-		       w->nav.t.rec->dir, w->x.given, ends_true ? "--bad" : "--good", (unsigned long long)at);
+	command = suggest_command(p->asked, w->nav.t.rec, w->nav.t.process, ends_true ? "bad" : "good", at);
+	return str_fmt("; but %s at event %llu. Try: %s", (ends_true ? &s->at_first : &s->at_last)->text,
+		       (unsigned long long)at, command);
 }
 
 /* Both ends count the same. */
@@ -413,7 +269,7 @@ static int equal_ends(struct watch *w, const struct watch_params *p, struct err 
 
 	if (p->suggest && suggest_look(&w->nav, w->g, &w->x, w->good, w->bad, end, on_error, &s, &why))
 		log_warn("no suggestion: %s", why.text);
-	text = advice(w, &s, end == SEARCH_TRUE);
+	text = advice(w, p, &s, end == SEARCH_TRUE);
 	err_set(e, ERR_NOT_FOUND, "%s: the expression is the same at both ends: %s at event %llu, %s at event %llu%s%s",
 		w->x.given, w->at_good.text, (unsigned long long)w->good, w->at_bad.text,
 		(unsigned long long)w->bad,
@@ -424,7 +280,19 @@ static int equal_ends(struct watch *w, const struct watch_params *p, struct err 
 	return WATCH_EQUAL;
 }
 
-static int search(struct watch *w, const struct watch_params *p, double t0, json_t **result, struct err *e)
+/* No value at either end: the last position found at which it has one is where the search begins. 1: there is none. */
+static int find_value(struct watch *w, struct err *e)
+{
+	struct suggestion s = {0};
+
+	if (suggest_look(&w->nav, w->g, &w->x, w->good, w->bad, SEARCH_ERROR, SEARCH_ERROR, &s, e))
+		return -1;
+	if (s.found)
+		w->good = s.last;
+	return !s.found;
+}
+
+static int bisect(struct watch *w, const struct watch_params *p, struct search_result *r, struct err *e)
 {
 	struct search_params sp = {
 		.left = w->good,
@@ -433,19 +301,31 @@ static int search(struct watch *w, const struct watch_params *p, double t0, json
 		.slack = 2,
 		.checkpoint_cost_ns = 25000000,
 	};
+
+	return search_run(&watch_search_ops, w, &sp, r, e);
+}
+
+static int search(struct watch *w, const struct watch_params *p, double t0, json_t **result, struct err *e)
+{
 	struct search_result r;
 
 	choose_predicate(w);
 	target_snap_kill(w->good_copy);
 	w->good_copy = 0;
-	if (search_run(&search_ops, w, &sp, &r, e))
+	if (bisect(w, p, &r, e))
 		return -1;
+	if (r.outcome == SEARCH_EQUAL && r.left_value == SEARCH_ERROR && p->on_error == SEARCH_ON_ERROR_NEITHER) {
+		int none = find_value(w, e);
+
+		if (none < 0 || (!none && bisect(w, p, &r, e)))
+			return -1;
+	}
 	if (r.outcome == SEARCH_EQUAL)
 		return equal_ends(w, p, e);
-	*result = result_json(w, &r, e);
+	*result = watch_result(w, e);
 	if (!*result)
 		return -1;
-	json_object_set_new(*result, "stats", stats_json(w, &r, clock_s() - t0));
+	json_object_set_new(*result, "stats", watch_stats(w, &r, clock_s() - t0));
 	return WATCH_FOUND;
 }
 
@@ -464,32 +344,71 @@ static void add_hits(struct watch *w, bool wanted, json_t *result)
 	json_object_set_new(position, "hits", r > 0 ? json_integer((json_int_t)hits) : json_null());
 }
 
+static int watch_once(struct watch *w, const struct rec *rec, uint32_t process, const struct watch_params *p,
+		      json_t **result, struct err *e)
+{
+	double t0 = clock_s();
+	struct err ignored;
+	int r;
+
+	if (nav_init(&w->nav, rec, process, 0, w->ctx, e))
+		return -1;
+	r = prepare(w, p, e);
+	if (!r)
+		r = compile(w, p->expr, e);
+	if (!r)
+		r = search(w, p, t0, result, e);
+	if (gdb_target(w->g) && !gdb_dead(w->g))
+		gdb_detach(w->g, &ignored);
+	watch_drop_held(w);
+	target_snap_kill(w->good_copy);
+	if (r == WATCH_FOUND && *result)
+		add_hits(w, p->exact, *result);
+	nav_fini(&w->nav);
+	return r;
+}
+
+/*
+ * It got a value by the transition, and had none before: its frame was entered, or a pointer set. The objects that the frame's
+ * pointers point to at the bad end may be older, and there may be a change from value to value in them: then that is it.
+ */
+static void look_at_object(const struct watch *w, const struct rec *rec, uint32_t process, const struct watch_params *p,
+			   json_t **result)
+{
+	struct watch_params of_object = *p;
+	struct watch object = {.g = w->g, .ctx = w->ctx, .params = &of_object};
+	json_t *found = NULL;
+	struct err why;
+
+	of_object.expr = w->x.object;
+	of_object.suggest = false;
+	if (watch_once(&object, rec, process, &of_object, &found, &why) == WATCH_FOUND &&
+	    object.d.before.truth != SEARCH_ERROR) {
+		cleanup_free char *note = str_fmt("before its function has set them, the variables have no values: this is the change "
+						  "of the object that they lead to at the bad end, %s", w->x.object);
+
+		json_object_set_new(found, "expr", json_string(w->x.given));
+		show_note(found, note);
+		json_decref(*result);
+		*result = json_incref(found);
+	}
+	json_decref(found);
+	if (object.have_expr)
+		expr_fini(&object.x);
+}
+
 int watch_process(const struct rec *rec, uint32_t process, const struct watch_params *p, struct gdb *g,
 		  struct op_ctx *ctx, json_t **result, struct err *e)
 {
-	struct watch w = {.g = g, .ctx = ctx};
-	double t0 = clock_s();
-	int r;
+	struct watch w = {.g = g, .ctx = ctx, .params = p};
+	int r = watch_once(&w, rec, process, p, result, e);
 
-	if (nav_init(&w.nav, rec, process, 0, ctx, e))
-		return -1;
-	r = prepare(&w, p, e);
-	if (!r)
-		r = compile(&w, p->expr, e);
-	if (!r)
-		r = search(&w, p, t0, result, e);
-	if (gdb_target(g) && !gdb_dead(g)) {
-		struct err ignored;
-
-		gdb_detach(g, &ignored);
+	if (r == WATCH_FOUND && w.d.before.truth == SEARCH_ERROR && p->on_error == SEARCH_ON_ERROR_NEITHER) {
+		show_note(*result, "the expression has no value before this statement");
+		if (w.x.object)
+			look_at_object(&w, rec, process, p, result);
 	}
-	if (w.have_d && w.d.r.is_copy)
-		target_snap_kill(w.d.r.t.pid);
-	target_snap_kill(w.good_copy);
-	if (r == WATCH_FOUND && *result)
-		add_hits(&w, p->exact, *result);
 	if (w.have_expr)
 		expr_fini(&w.x);
-	nav_fini(&w.nav);
 	return r;
 }

@@ -15,7 +15,10 @@ struct watch_params {
 	const char *good, *bad; /* positions, NULL: start, end; bad may lie inside a segment */
 	enum search_on_error on_error;
 	bool suggest; /* when both ends are equal: look for a better position */
+	uint64_t nth; /* which of several transitions: the nth behind the good position, from 1; 0: the last one ... */
+	bool all; /* ... however long it takes to know that; else as far as a second shows */
 	bool exact; /* the position's hits are wanted, however long that takes */
+	const json_t *asked; /* the request, for the command that an error suggests; NULL: none is */
 };
 
 enum watch_outcome { WATCH_FOUND = 0, WATCH_EQUAL = 1, WATCH_NO_SYMBOL = 2 };

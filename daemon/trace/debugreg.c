@@ -63,6 +63,14 @@ static int set_slot(struct trace *t, unsigned slot, uint64_t addr, unsigned kind
 	return set_dr7(t, dr7, e);
 }
 
+int trace_restore_slot(struct trace *t, unsigned slot, uint64_t addr, uint64_t dr7, struct err *e)
+{
+	if (set_dr7(t, t->dr7 & ~slot_bits(slot), e) || trace_poke_debug(t, slot, addr, e))
+		return -1;
+	t->dr[slot] = addr;
+	return set_dr7(t, dr7, e);
+}
+
 static int set_data(struct trace *t, unsigned slot, unsigned kind, uint64_t addr, unsigned len, struct err *e)
 {
 	static const unsigned bits[9] = {[1] = 0, [2] = 1, [4] = 3, [8] = 2};

@@ -120,6 +120,29 @@ int group_release(struct group *g, struct err *e)
 	return 0;
 }
 
+/* What is to be delivered to it. */
+static int signal_of(const struct group_thread *th)
+{
+	if (!th->pending || th->stop.why != TRACE_SIGNAL)
+		return th->sig;
+	return th->stop.info.si_signo == SIGTRAP && th->stop.info.si_code > 0 ? 0 : th->stop.info.si_signo;
+}
+
+int group_let_go(struct group *g, struct err *e)
+{
+	for (unsigned i = 0; i < g->n; i++)
+		if (!g->v[i]->dying && (!g->v[i]->t.alive || trace_has_trap(&g->v[i]->t)))
+			return 1;
+	for (unsigned i = 0; i < g->n; i++) {
+		struct group_thread *th = g->v[i];
+
+		if (th->t.alive && (trace_clear_all(&th->t, e) || (ptrace(PTRACE_DETACH, th->t.tid, 0, signal_of(th)) && errno != ESRCH)))
+			return err_errno(e, ERR_INTERNAL, "let go of thread %d", (int)th->t.tid);
+	}
+	forget_all(g);
+	return 0;
+}
+
 void group_kill(struct group *g)
 {
 	int status;
@@ -224,6 +247,18 @@ bool group_is_exit(const struct group_thread *th, const struct trace_stop *s, in
 	return true;
 }
 
+bool group_is_dying(const struct trace_stop *s)
+{
+	return WIFSTOPPED(s->status) && is_exit(s->status);
+}
+
+int group_let_die(struct group *g, struct group_thread *th, struct err *e)
+{
+	th->dying = true;
+	th->sig = 0;
+	return group_resume_one(g, th, e);
+}
+
 /* One that was made just now may be yet to come to the group. */
 static bool has_one_thread(const struct group *g)
 {
@@ -258,6 +293,19 @@ static bool is_birth(int status)
 static bool is_interrupt(int status)
 {
 	return status >> 16 == PTRACE_EVENT_STOP && WSTOPSIG(status) == SIGTRAP;
+}
+
+/*
+ * The trap flag of a thread that is not stepped is its own: the recorder counts passes of a place by it, where it may not use
+ * perf_event_open(2). It is to hear of that.
+ */
+static int classify(struct group_thread *th, int status, struct trace_stop *stop, struct err *e)
+{
+	if (trace_classify(&th->t, status, stop, e))
+		return -1;
+	if (stop->why == TRACE_STEPPED && !th->step && stop->info.si_code == TRAP_TRACE)
+		stop->why = TRACE_SIGNAL;
+	return 0;
 }
 
 /* Stops that only this file is concerned with: the thread goes on. 1: it was one. */
@@ -310,7 +358,7 @@ static int take(struct group *g, pid_t tid, int status, struct group_thread **ou
 	r = is_internal(g, th, status, e);
 	if (r)
 		return r < 0 ? -1 : 0;
-	if (trace_classify(&th->t, status, stop, e))
+	if (classify(th, status, stop, e))
 		return -1;
 	*out = th;
 	return 1;
@@ -385,7 +433,7 @@ static int stop_one(struct group *g, struct group_thread *th, struct err *e)
 		return group_resume_one(g, th, e);
 	}
 	th->pending = true;
-	return trace_classify(&th->t, status, &th->stop, e);
+	return classify(th, status, &th->stop, e);
 }
 
 int group_stop(struct group *g, struct err *e)

@@ -48,12 +48,18 @@ bool group_is_exec(const struct trace_stop *s);
 /* PTRACE_O_TRACEEXIT: a stop in the call by which the process exits; it still is all there. *status: as from waitpid. */
 bool group_is_exit(const struct group_thread *th, const struct trace_stop *s, int *status);
 
+/* PTRACE_O_TRACEEXIT, of a thread that the caller has moved by itself; and lets it. */
+bool group_is_dying(const struct trace_stop *s);
+int group_let_die(struct group *g, struct group_thread *th, struct err *e);
+
 /* Takes over a process of one thread that the caller traces already, stopped. */
 int group_adopt(struct group *g, pid_t pid, struct err *e);
 /* Holds every thread of pid, stopped. */
 int group_seize(struct group *g, pid_t pid, struct err *e);
 /* Lets go of all threads, which stand; 1, and nothing happens: a signal is on its way to one of them. */
 int group_release(struct group *g, struct err *e);
+/* As group_release, but signals that stopped a thread, or are its `sig`, are delivered: 1: a trap of the tracer's is on its way. */
+int group_let_go(struct group *g, struct err *e);
 /* Kills the process and reaps its threads. */
 void group_kill(struct group *g);
 

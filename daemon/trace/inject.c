@@ -199,6 +199,7 @@ int trace_fork(struct trace *t, uint64_t gadget, struct trace *child, struct err
 		r = err_errno(e, ERR_INTERNAL, "PTRACE_SETOPTIONS of %d", (int)t->tid);
 	child->tid = child->pid;
 	child->own = true;
+	child->passes = t->passes;
 	if (!r && (ret < 0 || !child->pid)) {
 		errno = (int)-ret;
 		r = err_errno(e, ERR_HOST, "fork process %d", (int)t->pid);

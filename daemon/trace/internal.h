@@ -14,5 +14,7 @@ bool trace_has_trap(const struct trace *t);
 /* Debug register i of the thread, 0 to 7. */
 int trace_peek_debug(struct trace *t, unsigned i, unsigned long *v, struct err *e);
 int trace_poke_debug(struct trace *t, unsigned i, unsigned long v, struct err *e);
+/* The slot and DR7 become what they were: t->dr[slot] and t->dr7 of then. */
+int trace_restore_slot(struct trace *t, unsigned slot, uint64_t addr, uint64_t dr7, struct err *e);
 
 #endif

@@ -2,8 +2,10 @@
 /* local.c: the local search itself. See local.h. */
 #include "trace/local.h"
 #include "base/clock.h"
+#include "trace/local_count.h"
 #include "trace/local_guess.h"
 #include "trace/local_insn.h"
+#include "trace/local_last.h"
 #include <string.h>
 
 #define HITS_LIMIT	5000
@@ -20,21 +22,23 @@
 #define DEAR_NS 300000
 /* Going through with dear evaluations for so long, it goes by time once more. */
 #define DEAR_MAX_NS 500000000u
-/* For a look whether what was found lasts. */
-#define LASTING_NS 300000000u
-#define LASTING_ALL_NS 1500000000u
+/* For a look at what comes behind. */
+#define LASTING_NS 1000000000u
 
 int local_evaluate(struct local *l, struct trace *t, bool *bad, struct trace_words *words,
 		   struct err *e)
 {
 	uint64_t start = clock_ns();
+	enum trace_side side;
 
 	if (l->ops->cancelled && l->ops->cancelled(l->ctx))
 		return err_set(e, ERR_CANCELLED, "the search was cancelled");
 	words->n = 0;
 	words->complete = false;
-	if (l->ops->eval(l->ctx, t, bad, words, e))
+	if (l->ops->eval(l->ctx, t, &side, words, e))
 		return -1;
+	*bad = side == TRACE_BAD;
+	l->none = side == TRACE_NONE;
 	if (words->n > TRACE_WORDS_MAX)
 		return err_set(e, ERR_INTERNAL, "the expression reads too many words");
 	if (l->guess.n)
@@ -73,6 +77,7 @@ void local_replace_left(struct local *l, const struct trace *copy)
 		l->original = l->left;
 	l->left = *copy;
 	l->left_is_copy = true;
+	l->place.known = false; /* who knows sets it */
 }
 
 void local_adopt(struct local *l, const struct trace *copy, const struct trace_words *words)
@@ -108,13 +113,14 @@ static int one_in_place(struct local *l, enum local_unit unit, uint64_t raw, enu
 	}
 	if (how == LOCAL_LIMIT && !done)
 		return 0;
+	*(unit == LOCAL_HIT ? &l->place.changes : &l->place.steps) += done;
 	if (local_evaluate(l, &l->left, &bad, &words, e))
 		return -1;
 	if (bad)
 		*v = local_answer(l, done ? TRACE_LOCAL_FOUND : TRACE_LOCAL_AT_END);
 	else if (how == LOCAL_ENDED)
 		*v = local_answer(l, TRACE_LOCAL_GOOD);
-	if (!bad)
+	if (!bad || l->p->nth)
 		l->words = words;
 	return 0;
 }
@@ -322,7 +328,9 @@ static int search_once(struct local *l, struct err *e)
 
 	if (l->p->no_forks)
 		return local_go_through(l, unit_of(l), 0, &v, e);
-	if (local_watchable(l) && local_go_through(l, LOCAL_HIT, limit, &v, e))
+	if (local_by_branches(l, &v, e))
+		return -1;
+	if (v != LOCAL_ANSWERED && local_watchable(l) && local_go_through(l, LOCAL_HIT, limit, &v, e))
 		return -1;
 	if (v != LOCAL_ANSWERED && !local_watchable(l) && by_guess(l, NO_LIMIT, limit, &v, e))
 		return -1;
@@ -335,88 +343,50 @@ static int search_once(struct local *l, struct err *e)
 	return 0;
 }
 
-/* From the bad state on, on a copy: to a good one again (1), or to the end or a limit (0). */
-static int goes_good(struct local *l, struct trace *copy, struct err *e)
-{
-	uint64_t done;
-	struct trace_words words;
-	enum local_move how;
-	bool bad = true;
-
-	for (unsigned hits = 0; hits < HITS_LIMIT; hits++) {
-		if (local_advance(l, copy, LOCAL_HIT, 1, HITS_LIMIT, &done, &how, e))
-			return -1;
-		if (how != LOCAL_MOVED)
-			return 0;
-		if (local_evaluate(l, copy, &bad, &words, e))
-			return -1;
-		if (!bad)
-			return 1;
-		l->words = words;
-		if (!local_watchable(l))
-			return 0;
-	}
-	return 0;
-}
-
-/*
- * Bad for good, as far as that is quick to see? An expression that ties two variables together is wrong for a
- * moment whenever both change; what matters is the transition after which it stays wrong. 1: it became good again,
- * and the left end is there. 0: the left end is where it was.
- */
-static int recovers(struct local *l, struct err *e)
-{
-	struct user_regs_struct before = l->before;
-	struct trace_words words = l->words;
-	bool known = l->before_known;
-	struct trace copy;
-	int r;
-
-	if (!l->p->lasting || l->p->no_forks || !local_watchable(l))
-		return 0;
-	if (local_fork_left(l, &copy, e))
-		return -1;
-	copy.aside = true;
-	l->deadline_ns = clock_ns() + LASTING_NS;
-	r = goes_good(l, &copy, e);
-	l->deadline_ns = 0;
-	copy.aside = false;
-	if (r == 1) {
-		local_replace_left(l, &copy);
-		l->guess.n = 0;
-		l->words = (struct trace_words){0};
-		l->r->outcome = 0;
-		return 1;
-	}
-	trace_kill(&copy);
-	l->before = before;
-	l->before_known = known;
-	l->words = words;
-	return r;
-}
-
 static int search(struct local *l, struct err *e)
 {
-	uint64_t until = 0;
 	int again = 1;
 
 	while (again == 1) {
-		struct trace_words words;
-		bool bad;
-
 		if (search_once(l, e))
 			return -1;
 		if (l->r->outcome != TRACE_LOCAL_FOUND)
 			return 0;
-		if (!until)
-			until = clock_ns() + LASTING_ALL_NS;
-		again = clock_ns() < until ? recovers(l, e) : 0;
-		if (again == 1 && local_evaluate(l, &l->left, &bad, &words, e))
-			return -1;
-		if (again == 1)
-			l->words = words;
+		if (!l->lasting_until_ns)
+			l->lasting_until_ns = clock_ns() + or_default(l->p->lasting_ns, LASTING_NS);
+		again = local_look_behind(l, e);
 	}
 	return again;
+}
+
+/* From change to change to the nth transition. bad: the first state is. */
+static int search_nth(struct local *l, bool bad, struct err *e)
+{
+	enum local_verdict v = LOCAL_NOT_YET;
+	uint64_t n = 0;
+	bool good = !bad;
+
+	for (;;) {
+		if (one_in_place(l, LOCAL_HIT, 0, &v, e))
+			return -1;
+		bad = v == LOCAL_ANSWERED && l->r->outcome == TRACE_LOCAL_FOUND;
+		if ((v == LOCAL_ANSWERED && !bad) || (bad && good && ++n == l->p->nth))
+			return 0;
+		good = bad ? false : good || !l->none;
+		if (!local_watchable(l))
+			return err_set(e, ERR_HOST, "the expression reads too many words to count its changes");
+	}
+}
+
+/* The segment begins with a bad state: is there a good one, and a bad one behind it? */
+static int begin_bad(struct local *l, struct err *e)
+{
+	int again;
+
+	local_answer(l, TRACE_LOCAL_BAD);
+	l->lasting_until_ns = clock_ns() + or_default(l->p->lasting_ns, LASTING_NS);
+	again = local_look_behind(l, e);
+	return again == 1 ? search(l, e) : again;
 }
 
 /* Hands the final state and the original over to the caller. */
@@ -441,6 +411,7 @@ static int finish(struct local *l, struct trace *t, struct err *e)
 		*t = r->t;
 	r->before_known = l->before_known && r->outcome == TRACE_LOCAL_FOUND;
 	r->before = l->before;
+	r->place = l->place;
 	return local_insn_describe(r, &l->words, e);
 }
 
@@ -470,20 +441,20 @@ static int begin(struct local *l, struct err *e)
 	    local_evaluate(l, &l->left, &bad, &words, e))
 		return -1;
 	l->words = words;
-	if (bad)
-		local_answer(l, TRACE_LOCAL_BAD);
-	return 0;
+	if (l->p->nth && local_watchable(l))
+		return search_nth(l, bad, e);
+	return bad ? begin_bad(l, e) : search(l, e);
 }
 
 int trace_local_search(struct trace *t, const struct trace_local_params *p,
 		       const struct trace_local_ops *ops, void *ctx, struct trace_local_result *r,
 		       struct err *e)
 {
-	struct local l = {.p = p, .ops = ops, .ctx = ctx, .r = r, .left = *t};
+	struct local l = {.p = p, .ops = ops, .ctx = ctx, .r = r, .left = *t, .place = {.known = true}};
 	uint64_t start = clock_ns();
 
 	memset(r, 0, sizeof(*r));
-	if (begin(&l, e) || (!r->outcome && search(&l, e)) || finish(&l, t, e))
+	if (begin(&l, e) || finish(&l, t, e))
 		return give_up(&l, t);
 	r->total_ns = clock_ns() - start;
 	return 0;

@@ -20,60 +20,11 @@ static unsigned end_watch_slot(const struct local *l)
 	return l->p->end_break ? END_BREAK_SLOT - 1 : END_BREAK_SLOT;
 }
 
-/* Splits the words into aligned pieces that a debug register can cover; 0: too many. */
-static unsigned pieces(const struct local *l, struct trace_word out[LOCAL_CHUNKS])
-{
-	unsigned n = 0;
-
-	for (unsigned i = 0; i < l->words.n; i++) {
-		uint64_t from = l->words.w[i].addr, to = from + l->words.w[i].len;
-
-		for (uint64_t c = from & ~7ull; c < to; c += 8) {
-			unsigned k = 0;
-
-			while (k < n && out[k].addr != c)
-				k++;
-			if (k < n)
-				continue;
-			if (n == l->free_slots)
-				return 0;
-			out[n++] = (struct trace_word){c, 8};
-		}
-	}
-	return n;
-}
-
-/* A piece of which only an aligned part is read is watched there only: fewer hits. */
-static void shrink(const struct local *l, struct trace_word *piece)
-{
-	for (uint32_t len = 1; len < 8; len *= 2) {
-		uint64_t start = 0;
-		bool fits = false, all = true;
-
-		for (unsigned i = 0; i < l->words.n; i++) {
-			const struct trace_word *w = &l->words.w[i];
-
-			if (w->addr + w->len <= piece->addr || w->addr >= piece->addr + 8)
-				continue;
-			if (!fits)
-				start = w->addr & ~(uint64_t)(len - 1);
-			fits = true;
-			if (w->addr < start || w->addr + w->len > start + len)
-				all = false;
-		}
-		if (fits && all) {
-			piece->addr = start;
-			piece->len = len;
-			return;
-		}
-	}
-}
-
 bool local_watchable(const struct local *l)
 {
 	struct trace_word out[LOCAL_CHUNKS];
 
-	return !l->p->no_watch && l->words.complete && l->words.n && pieces(l, out);
+	return !l->p->no_watch && trace_words_pieces(&l->words, l->free_slots, out);
 }
 
 int local_arm_end(struct local *l, struct trace *t, struct err *e)
@@ -99,15 +50,12 @@ static unsigned end_slots(const struct local *l)
 static int arm_words(struct local *l, struct trace *t, struct err *e)
 {
 	struct trace_word out[LOCAL_CHUNKS];
-	unsigned n = pieces(l, out);
+	unsigned n = trace_words_pieces(&l->words, l->free_slots, out);
 
-	for (unsigned i = 0; i < l->free_slots; i++) {
-		if (i < n)
-			shrink(l, &out[i]);
+	for (unsigned i = 0; i < l->free_slots; i++)
 		if (i < n ? trace_set_watch(t, i, out[i].addr, out[i].len, e)
 			  : trace_clear(t, i, e))
 			return -1;
-	}
 	return 0;
 }
 
@@ -169,6 +117,14 @@ static uint64_t slice(const struct local *l)
 	return l->p->slice_ns ? l->p->slice_ns : 50000000u;
 }
 
+/* At end_break, which is the end when it is met for the end_hits-th time. */
+static bool is_last_pass(const struct local *l, struct trace *t, const struct trace_stop *s)
+{
+	if (!l->p->end_hits || s->why != TRACE_HIT || !(s->slots & 1u << END_BREAK_SLOT))
+		return false;
+	return ++t->passes >= l->p->end_hits;
+}
+
 /* One start and stop. *ended: the segment's end; *sig: to deliver next. */
 static int resume(struct local *l, struct trace *t, bool step, const struct trace_limit *limit,
 		  int *sig, struct trace_stop *s, bool *ended, struct err *e)
@@ -179,7 +135,11 @@ static int resume(struct local *l, struct trace *t, bool step, const struct trac
 	if (step ? trace_step(t, *sig, s, e) : trace_cont(t, *sig, limit, s, e))
 		return -1;
 	*sig = s->why == TRACE_SIGNAL ? s->info.si_signo : 0;
-	ends = s->slots & end_slots(l);
+	if (is_last_pass(l, t, s)) {
+		*ended = true;
+		return 0;
+	}
+	ends = s->slots & end_slots(l) & ~(l->p->end_hits ? 1u << END_BREAK_SLOT : 0);
 	look = ends || s->why == TRACE_TIMEOUT;
 	return look && s->why != TRACE_EXITED ? check_ended(l, t, ends, ended, e) : 0;
 }
@@ -293,4 +253,20 @@ int local_run(struct local *l, struct trace *t, uint64_t cpu_ns, uint64_t *ran,
 	if (ended)
 		*how = LOCAL_ENDED;
 	return 0;
+}
+
+int local_run_to_slot(struct local *l, struct trace *t, unsigned slot, enum local_move *how, struct err *e)
+{
+	const struct trace_limit limit = {.wall_ns = slice(l)};
+	struct trace_stop s;
+	bool ended;
+	int sig = 0;
+
+	for (;;) {
+		if (resume(l, t, false, &limit, &sig, &s, &ended, e))
+			return -1;
+		*how = s.why == TRACE_EXITED ? LOCAL_EXITED : ended ? LOCAL_ENDED : LOCAL_MOVED;
+		if (*how != LOCAL_MOVED || (s.why == TRACE_HIT && (s.slots & 1u << slot)))
+			return 0;
+	}
 }

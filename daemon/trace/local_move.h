@@ -25,9 +25,12 @@ struct local {
 	struct trace_words words;	/* as of the last evaluation at left */
 	uint64_t span_ns;		/* narrowed: a copy that ran from left for so long ended bad */
 	uint64_t deadline_ns;		/* local_advance gives up then; 0: never */
+	uint64_t lasting_until_ns;	/* for looking at what comes behind; 0: not begun */
 	unsigned free_slots;		/* slots not needed for the end */
 	struct user_regs_struct before; /* before the last single step */
 	bool before_known;
+	struct trace_local_place place; /* of the left end */
+	bool none; /* the state evaluated last has no value */
 };
 
 enum local_move {
@@ -47,6 +50,8 @@ int local_arm_end(struct local *l, struct trace *t, struct err *e);
  */
 int local_advance(struct local *l, struct trace *t, enum local_unit unit, uint64_t count,
 		  uint64_t raw_max, uint64_t *done, enum local_move *how, struct err *e);
+/* Runs t until it meets the breakpoint in this slot: LOCAL_MOVED, LOCAL_ENDED or LOCAL_EXITED. */
+int local_run_to_slot(struct local *l, struct trace *t, unsigned slot, enum local_move *how, struct err *e);
 /* Runs t without watchpoints for cpu_ns; *ran is the CPU time it was. */
 int local_run(struct local *l, struct trace *t, uint64_t cpu_ns, uint64_t *ran,
 	      enum local_move *how, struct err *e);

@@ -186,9 +186,10 @@ static void sleep_for_child(uint64_t left)
 	sigtimedwait(&set, NULL, &ts);
 }
 
-/* Waits for a stop; interrupts the thread when a limit is reached. */
-static int wait_limited(struct trace *t, const struct deadline *d, int *status, struct err *e)
+/* Waits for a stop; interrupts the thread when a limit is reached. *late: that is why it stopped. */
+static int wait_limited(struct trace *t, const struct deadline *d, int *status, bool *late, struct err *e)
 {
+	*late = false;
 	if (!d->wall && !d->cpu)
 		return trace_wait(t, 0, status, e) < 0 ? -1 : 0;
 	for (;;) {
@@ -209,8 +210,8 @@ static int wait_limited(struct trace *t, const struct deadline *d, int *status, 
 	if (trace_wait(t, 0, status, e) < 0)
 		return -1;
 	/* if it had stopped by itself just before, the interrupt comes after the next start */
-	if (WIFSTOPPED(*status) && *status >> 16 == PTRACE_EVENT_STOP)
-		t->stale_interrupt = false;
+	*late = WIFSTOPPED(*status) && *status >> 16 == PTRACE_EVENT_STOP;
+	t->stale_interrupt = !*late;
 	return 0;
 }
 
@@ -256,7 +257,7 @@ static int run(struct trace *t, int how, int sig, const struct trace_limit *limi
 	       struct trace_stop *out, struct err *e)
 {
 	struct deadline d;
-	bool stale;
+	bool stale, late;
 	int status;
 
 	if (deadline_set(t, limit, &d, e))
@@ -264,7 +265,7 @@ static int run(struct trace *t, int how, int sig, const struct trace_limit *limi
 	do {
 		stale = t->stale_interrupt;
 		t->stale_interrupt = false;
-		if (resume(t, how, sig, e) || wait_limited(t, &d, &status, e))
+		if (resume(t, how, sig, e) || wait_limited(t, &d, &status, &late, e))
 			return -1;
 		t->alive = WIFSTOPPED(status);
 		sig = 0;
@@ -275,7 +276,12 @@ static int run(struct trace *t, int how, int sig, const struct trace_limit *limi
 			t->alive = WIFSTOPPED(status);
 		}
 	} while (stale && is_interrupt(status));
-	return trace_classify(t, status, out, e);
+	if (trace_classify(t, status, out, e))
+		return -1;
+	/* of a process in a group stop, an interrupt is reported as that stop */
+	if (late && out->why == TRACE_STOPPED)
+		out->why = TRACE_TIMEOUT;
+	return 0;
 }
 
 int trace_cont(struct trace *t, int sig, const struct trace_limit *limit, struct trace_stop *out,

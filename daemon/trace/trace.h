@@ -33,6 +33,7 @@ struct trace {
 	uint64_t dr7;
 	sigset_t mask; /* used while a system call is injected */
 	unsigned long options; /* PTRACE_O_..., to be had again after trace_fork has set its own */
+	uint64_t passes; /* of a local search (local.h): how often it came to end_break */
 	uint64_t alt_lo, alt_end; /* trace_find_alt_stack; 0, 0: unknown, or none */
 };
 

@@ -119,9 +119,19 @@ static int arm(struct walk *w, struct trace *t, struct err *e)
 	return trace_set_watch(t, END_SLOT, w->end_watch, 8, e);
 }
 
-/* 1: at the int3; 0: nothing yet; else -enum walk_end, or -100: error. */
+static int read_counts(struct walk *w, struct trace *t, struct err *e)
+{
+	if (trace_read(t->pid, w->ask.count_at, &w->ask.arrivals, 8, e))
+		return -1;
+	return w->ask.branches_at ? trace_read(t->pid, w->ask.branches_at, &w->ask.branches, 8, e) : 0;
+}
+
+/*
+ * 1: at the int3; 0: nothing yet; else -enum walk_end, or -100: error. *sig is to be delivered: SIGSYS of a call of the kernel that a
+ * function makes which the recorder has called: neither is translated.
+ */
 #define FAILED (-100)
-static int heard(struct walk *w, struct trace *t, const struct trace_stop *s, struct err *e)
+static int heard(struct walk *w, struct trace *t, const struct trace_stop *s, int *sig, struct err *e)
 {
 	struct user_regs_struct r;
 	bool over = false;
@@ -132,12 +142,16 @@ static int heard(struct walk *w, struct trace *t, const struct trace_stop *s, st
 		if (w->ops->ended(w->ctx, t, &over, e))
 			return FAILED;
 		if (over)
-			return trace_read(t->pid, w->ask.count_at, &w->ask.arrivals, 8, e) ? FAILED : -WALK_OVER;
+			return -WALK_OVER;
 	}
 	if (s->slots & ~(1u << END_SLOT))
 		return -WALK_CANNOT;
 	if (s->why != TRACE_SIGNAL)
 		return 0;
+	if (s->info.si_signo == SIGSYS) {
+		*sig = SIGSYS;
+		return 0;
+	}
 	if (trace_get_regs(t, &r, e))
 		return FAILED;
 	return trace_is_int3(s) && r.rip - 1 == w->ask.end ? 1 : -WALK_CANNOT;
@@ -148,12 +162,13 @@ static int run(struct walk *w, struct trace *t, struct err *e)
 {
 	static const struct trace_limit slice = {.wall_ns = SLICE_NS};
 	struct trace_stop s;
-	int r;
+	int sig = 0, r;
 
 	do {
-		if (trace_cont(t, 0, &slice, &s, e))
+		if (trace_cont(t, sig, &slice, &s, e))
 			return FAILED;
-		r = heard(w, t, &s, e);
+		sig = 0;
+		r = heard(w, t, &s, &sig, e);
 		if (!r && w->ops->cancelled && w->ops->cancelled(w->ctx)) {
 			err_set(e, ERR_CANCELLED, "interrupted");
 			return FAILED;
@@ -171,7 +186,7 @@ static int begin(struct walk *w, struct trace *t, struct state *s, uint64_t *mem
 	if (keep(t, s, e))
 		return FAILED;
 	w->ask.pc = s->r.rip;
-	w->ask.start = w->ask.end = 0;
+	w->ask.start = w->ask.end = w->ask.branches_at = 0;
 	if (map_memory(w, t, memory, e) || call_recorder(w, t, s, *memory, e) || trace_cont(t, 0, NULL, &stop, e))
 		return FAILED;
 	if (!t->alive || !trace_is_int3(&stop))
@@ -180,7 +195,7 @@ static int begin(struct walk *w, struct trace *t, struct state *s, uint64_t *mem
 		return FAILED;
 	if (r.rip - 1 != w->ask.end)
 		return -WALK_CANNOT;
-	return w->ask.start ? 1 : -WALK_LEFT;
+	return w->ask.start && (!w->ask.watches || w->ask.can_watch) ? 1 : -WALK_LEFT;
 }
 
 /* The state at the int3 becomes the program's. */
@@ -235,6 +250,21 @@ static int go(struct walk *w, struct trace *t, uint64_t memory, struct err *e)
 	}
 }
 
+/* Behind the segment's end: have the words been changed by the recorder, on its way to that? Then nobody knows how often. */
+static int settle(struct walk *w, struct trace *t, uint64_t memory, struct err *e)
+{
+	if (read_answer(w, t, memory, e) || read_counts(w, t, e))
+		return FAILED;
+	for (unsigned i = 0; i < w->ask.watches; i++) {
+		struct err gone;
+		uint64_t v = 0;
+
+		if (!trace_read(t->pid, w->ask.watch[i].addr, &v, w->ask.watch[i].len, &gone) && v != w->ask.watch[i].value)
+			return -WALK_CANNOT;
+	}
+	return -WALK_OVER;
+}
+
 static int clean_up(struct walk *w, struct trace *t, uint64_t memory, struct err *e)
 {
 	for (uint32_t i = 0; i < w->ask.maps && i < REPLAY_WALK_MAPS; i++)
@@ -257,6 +287,8 @@ int walk_go(struct walk *w, struct trace *t, struct err *e)
 		return put_back(t, &s, s.r.rip, e) || clean_up(w, t, memory, e) ? -1 : WALK_LEFT;
 	if (r == 1)
 		r = put_back(t, &s, w->ask.start, e) || arm(w, t, e) ? FAILED : go(w, t, memory, e);
+	if (r == -WALK_OVER)
+		r = settle(w, t, memory, e);
 	if (r == FAILED)
 		return -1;
 	if (r == -WALK_OVER || r == -WALK_CANNOT)

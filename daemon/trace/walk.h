@@ -41,6 +41,7 @@ struct walk {
 	const struct walk_ops *ops;
 	void *ctx;
 	struct replay_walk ask; /* what is asked, besides pc, and the answer */
+	bool resumed; /* the caller's: arrivals and goals are of more than one walk_go, changes and log only of the last */
 };
 
 /* The registers of the goal. */

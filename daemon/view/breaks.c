@@ -238,6 +238,34 @@ void breaks_unwatch(struct breaks *b, enum group_slot_kind kind, uint64_t addr, 
 	}
 }
 
+void breaks_look(const struct breaks *b, pid_t pid, struct breaks_words *w)
+{
+	struct err ignored;
+
+	memset(w, 0, sizeof(*w));
+	for (unsigned i = 0; i < BREAKS_WATCHES; i++)
+		if (b->watch[i].kind && trace_read(pid, b->watch[i].addr, w->v[i], b->watch[i].len, &ignored))
+			memset(w->v[i], 0, sizeof(w->v[i]));
+}
+
+const struct group_slot *breaks_watch_met(const struct breaks *b, pid_t pid, unsigned slots, struct breaks_words *w, bool *written)
+{
+	const struct group_slot *met = NULL;
+	struct breaks_words was = *w;
+
+	*written = false;
+	for (unsigned i = 0; i < BREAKS_WATCHES; i++)
+		*written |= (slots & 1u << i) && b->watch[i].kind;
+	if (!*written)
+		return NULL;
+	breaks_look(b, pid, w);
+	for (unsigned i = 0; i < BREAKS_WATCHES; i++)
+		if ((slots & 1u << i) && b->watch[i].kind &&
+		    (b->watch[i].kind != GROUP_WRITE || memcmp(was.v[i], w->v[i], sizeof(was.v[i]))))
+			met = &b->watch[i];
+	return met;
+}
+
 static int open_mem(pid_t pid, struct err *e)
 {
 	int fd = maps_open_mem(pid, O_RDWR);

@@ -68,6 +68,17 @@ enum breaks_verdict breaks_wanted(const struct breaks *b, struct trace *t);
 /* No breakpoint and no watchpoint: nothing but a signal stops. */
 bool breaks_empty(const struct breaks *b);
 
+/* What is watched, by slot; what cannot be read is 0. */
+struct breaks_words {
+	uint8_t v[BREAKS_WATCHES][8];
+};
+void breaks_look(const struct breaks *b, pid_t pid, struct breaks_words *w);
+/*
+ * A stop in which these debug registers were hit: the one of b that it is for, and *w is brought up to date. A write of what was there
+ * already is none: the debugger would only go on. *written: one of b's was hit. NULL: it is for none of them.
+ */
+const struct group_slot *breaks_watch_met(const struct breaks *b, pid_t pid, unsigned slots, struct breaks_words *w, bool *written);
+
 /* Aligned pieces of up to 8 bytes. 1: there are not so many debug registers. */
 int breaks_watch(struct breaks *b, enum group_slot_kind kind, uint64_t addr, unsigned len);
 void breaks_unwatch(struct breaks *b, enum group_slot_kind kind, uint64_t addr, unsigned len);

@@ -193,10 +193,17 @@ static int report(Dwfl *dwfl, pid_t pid)
 	return dwfl_report_end(dwfl, NULL, NULL);
 }
 
-static int open_dwfl(struct outside *o, pid_t pid)
+static bool knows(Dwfl *dwfl, const struct text *t)
 {
-	if (o->dwfl)
+	return !t->lo || dwfl_addrmodule(dwfl, t->lo);
+}
+
+/* A live program begins with the loader alone. */
+static int open_dwfl(struct outside *o, const struct sight *s, pid_t pid)
+{
+	if (o->dwfl && knows(o->dwfl, &s->shim) && knows(o->dwfl, &s->libc))
 		return 0;
+	dwfl_end(o->dwfl);
 	o->dwfl = dwfl_begin(&callbacks);
 	if (!o->dwfl)
 		return -1;
@@ -214,7 +221,7 @@ static void walk(struct outside *o, const struct sight *s, pid_t pid, const stru
 	cleanup_close int mem = -1;
 	struct user_regs_struct from;
 
-	if (open_dwfl(o, pid))
+	if (open_dwfl(o, s, pid))
 		return;
 	mem = maps_open_mem(pid, O_RDONLY);
 	o->mem = mem;

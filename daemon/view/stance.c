@@ -19,7 +19,7 @@
 #define DATA_MAX (8u << 20)
 
 struct head {
-	uint64_t magic, n, len;
+	uint64_t magic, n, len, holes;
 	int32_t pid, tid;
 	uint64_t in_call;
 	struct user_regs_struct regs;
@@ -79,6 +79,42 @@ static int find_regions(struct stance *p, uint64_t first_tls, struct err *e)
 	return 0;
 }
 
+static int by_address(const void *a, const void *b)
+{
+	const struct stance_region *x = a, *y = b;
+
+	return x->addr < y->addr ? -1 : x->addr > y->addr;
+}
+
+/* A program that has waited for no lock, or an older recorder, has none. */
+static void find_holes(struct stance *p)
+{
+	cleanup_free uint64_t *word = xcalloc(SHIM_HOLES, sizeof(*word));
+	size_t got = regs_read_memory(p->pid, SHIM_HOLES_ADDR, word, SHIM_HOLES * sizeof(*word));
+
+	p->hole = xcalloc(SHIM_HOLES, sizeof(p->hole[0]));
+	for (size_t i = 0; i < got / sizeof(*word); i++)
+		if (word[i])
+			p->hole[p->holes++] = (struct stance_region){word[i] & ((1ull << SHIM_HOLE_BITS) - 1), word[i] >> SHIM_HOLE_BITS};
+	qsort(p->hole, p->holes, sizeof(p->hole[0]), by_address);
+}
+
+/* Is this word a part of such a lock? */
+static bool in_hole(const struct stance *p, uint64_t addr)
+{
+	unsigned lo = 0, hi = p->holes;
+
+	while (lo < hi) {
+		unsigned mid = (lo + hi) / 2;
+
+		if (p->hole[mid].addr < addr + 8)
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	return lo && addr < p->hole[lo - 1].addr + p->hole[lo - 1].len;
+}
+
 int stance_look(struct stance *p, struct trace *t, uint64_t first_tls, bool in_call, struct err *e)
 {
 	uint8_t *at;
@@ -86,6 +122,7 @@ int stance_look(struct stance *p, struct trace *t, uint64_t first_tls, bool in_c
 	*p = (struct stance){.pid = t->pid, .tid = t->tid, .in_call = in_call};
 	if (trace_get_regs(t, &p->regs, e) || find_regions(p, first_tls, e))
 		return -1;
+	find_holes(p);
 	at = p->data = xcalloc(p->len + 1, 1);
 	for (unsigned i = 0; i < p->n; i++) {
 		regs_read_memory(p->pid, p->region[i].addr, at, p->region[i].len);
@@ -96,12 +133,13 @@ int stance_look(struct stance *p, struct trace *t, uint64_t first_tls, bool in_c
 
 int stance_write(const struct stance *p, const char *path, struct err *e)
 {
-	struct head h = {.magic = MAGIC, .n = p->n, .len = p->len, .pid = p->pid, .tid = p->tid,
+	struct head h = {.magic = MAGIC, .n = p->n, .len = p->len, .holes = p->holes, .pid = p->pid, .tid = p->tid,
 			 .in_call = p->in_call, .regs = p->regs};
 	cleanup_buf struct buf b = {0};
 
 	buf_add(&b, (const char *)&h, sizeof(h));
 	buf_add(&b, (const char *)p->region, p->n * sizeof(p->region[0]));
+	buf_add(&b, (const char *)p->hole, p->holes * sizeof(p->hole[0]));
 	buf_add(&b, (const char *)p->data, p->len);
 	return write_file(path, b.data, b.len, 0600, e);
 }
@@ -110,24 +148,27 @@ int stance_read(struct stance *p, const char *path, struct err *e)
 {
 	cleanup_buf struct buf b = {0};
 	struct head h;
-	size_t regions, sum = 0;
+	size_t regions, holes, sum = 0;
 
 	*p = (struct stance){0};
 	if (read_file(path, &b, e))
 		return -1;
 	if (b.len >= sizeof(h))
 		memcpy(&h, b.data, sizeof(h));
-	if (b.len < sizeof(h) || h.magic != MAGIC || h.n > b.len / sizeof(p->region[0]))
+	if (b.len < sizeof(h) || h.magic != MAGIC || h.n > b.len / sizeof(p->region[0]) || h.holes > SHIM_HOLES)
 		return err_set(e, ERR_USAGE, "%s: no file about a live program", path);
 	regions = h.n * sizeof(p->region[0]);
-	if (b.len != sizeof(h) + regions + h.len)
+	holes = h.holes * sizeof(p->hole[0]);
+	if (b.len != sizeof(h) + regions + holes + h.len)
 		return err_set(e, ERR_USAGE, "%s: cut short", path);
 	*p = (struct stance){.pid = h.pid, .tid = h.tid, .in_call = h.in_call != 0, .regs = h.regs,
-			    .n = (unsigned)h.n, .len = h.len};
+			    .n = (unsigned)h.n, .holes = (unsigned)h.holes, .len = h.len};
 	p->region = xmalloc(regions + 1);
 	p->data = xmalloc(h.len + 1);
+	p->hole = xmalloc(holes + 1);
 	memcpy(p->region, b.data + sizeof(h), regions);
-	memcpy(p->data, b.data + sizeof(h) + regions, h.len);
+	memcpy(p->hole, b.data + sizeof(h) + regions, holes);
+	memcpy(p->data, b.data + sizeof(h) + regions + holes, h.len);
 	for (unsigned i = 0; i < p->n; i++)
 		sum += p->region[i].len;
 	return sum == p->len ? 0 : err_set(e, ERR_USAGE, "%s: damaged", path);
@@ -136,6 +177,7 @@ int stance_read(struct stance *p, const char *path, struct err *e)
 void stance_fini(struct stance *p)
 {
 	free(p->region);
+	free(p->hole);
 	free(p->data);
 	*p = (struct stance){0};
 }
@@ -149,23 +191,23 @@ bool stance_is_like(const struct stance *p, const struct user_regs_struct *r, un
 	return r->rip == w->rip && r->rsp == w->rsp && r->fs_base == w->fs_base;
 }
 
-static size_t differing(const uint8_t *a, const uint8_t *b, size_t len)
+static size_t differing(const struct stance *p, uint64_t addr, const uint8_t *a, const uint8_t *b, size_t len)
 {
 	size_t n = 0;
 
-	for (; len >= 8; a += 8, b += 8, len -= 8)
-		n += memcmp(a, b, 8) != 0;
+	for (; len >= 8; a += 8, b += 8, len -= 8, addr += 8)
+		n += memcmp(a, b, 8) && !in_hole(p, addr);
 	return n + (len && memcmp(a, b, len));
 }
 
 /* The first word of a region that tells. */
-static void tell_region(const struct stance_region *g, const uint8_t *want, pid_t pid, pid_t base, struct walk_tell *tell)
+static void tell_region(const struct stance *p, const struct stance_region *g, const uint8_t *want, pid_t pid, pid_t base, struct walk_tell *tell)
 {
 	cleanup_free uint8_t *now = xmalloc(g->len + 1), *before = NULL;
 	size_t got = regs_read_memory(pid, g->addr, now, g->len), old = 0;
 
 	for (size_t i = 0; i + 8 <= got; i += 8) {
-		if (!memcmp(now + i, want + i, 8))
+		if (!memcmp(now + i, want + i, 8) || in_hole(p, g->addr + i))
 			continue;
 		if (!before) {
 			before = xmalloc(g->len + 1);
@@ -184,7 +226,7 @@ void stance_tell(const struct stance *p, pid_t pid, pid_t base, struct walk_tell
 	const uint8_t *want = p->data;
 
 	for (unsigned i = 0; i < p->n && tell->n < WALK_TELL; want += p->region[i++].len)
-		tell_region(&p->region[i], want, pid, base, tell);
+		tell_region(p, &p->region[i], want, pid, base, tell);
 }
 
 size_t stance_differs(const struct stance *p, pid_t pid, bool all)
@@ -198,7 +240,7 @@ size_t stance_differs(const struct stance *p, pid_t pid, bool all)
 		cleanup_free uint8_t *now = xmalloc(len + 1);
 
 		got = regs_read_memory(pid, p->region[i].addr, now, len);
-		words += differing(now, want, got) + (len - got) / 8;
+		words += differing(p, p->region[i].addr, now, want, got) + (len - got) / 8;
 		want += len;
 	}
 	return words;

@@ -19,6 +19,8 @@ struct stance {
 	struct user_regs_struct regs;
 	struct stance_region *region; /* the first one is the stack's; as far as they are not too large */
 	unsigned n;
+	struct stance_region *hole; /* in ascending order: locks that were waited for, which says nothing (plugins/record/holes.h) */
+	unsigned holes;
 	uint8_t *data; /* of all regions, one behind the other */
 	size_t len;
 };
@@ -38,7 +40,7 @@ void stance_fini(struct stance *p);
  */
 bool stance_is_like(const struct stance *p, const struct user_regs_struct *r, unsigned *differ);
 /*
- * How many words of a process's memory are not as there: of the stack, or with `all` of the rest. In what the recorder has
+ * How many words of a process's memory are not as there, locks left out: of the stack, or with `all` of the rest. In what the recorder has
  * left on the stack a replay may differ, so that the least is best.
  */
 size_t stance_differs(const struct stance *p, pid_t pid, bool all);

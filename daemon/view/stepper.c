@@ -5,6 +5,8 @@
 #include <signal.h>
 #include <sys/ptrace.h>
 
+#include "trace/rep.h"
+
 static uint64_t bit(int sig)
 {
 	return 1ull << (sig - 1);
@@ -70,7 +72,9 @@ int stepper_off(struct stepper *s, struct group_thread *th, struct trace_stop *s
 	if (note(s, th, e))
 		return -1;
 	th->sig = 0;
-	return sig ? trace_step(&th->t, sig, stop, e) : step_undisturbed(&th->t, stop, e);
+	if (sig ? trace_step(&th->t, sig, stop, e) : step_undisturbed(&th->t, stop, e))
+		return -1;
+	return trace_finish_rep(&th->t, stop, e);
 }
 
 int stepper_sees(struct stepper *s, struct group_thread *th, const struct trace_stop *stop, struct err *e)

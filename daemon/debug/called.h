@@ -1,0 +1,11 @@
+/* SPDX-License-Identifier: MIT */
+/* called.h: functions that the debugger calls run in the copy (debug/divert.h); what they write is shown to the user. */
+#ifndef FRED_DEBUG_CALLED_H
+#define FRED_DEBUG_CALLED_H
+
+#include "debug/debug.h"
+
+/* Such a function goes on, or makes one step. stop->kind STOP_OVER: it has ended the copy, and the user was told. */
+int called_run(struct debug *d, bool step, struct stop *stop, struct err *e);
+
+#endif

@@ -1,0 +1,148 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * line_back.c: steps back in a loop of one line (lines.h). Where its rounds have no events, a walk of the segment tells where the thread
+ * came into the line (travel_back_over). Else it is looked for by breakpoints at all instructions of the function's other lines: the last
+ * of them that was met in this frame, and from there on.
+ */
+#include <string.h>
+
+#include "debug/debug.h"
+#include "debug/travel_int.h"
+#include "search/agent.h"
+
+#define STEPS_IN 50 /* from the other line into this one: mostly it is one */
+#define FRAME 65536 /* bytes of the stack in which the frame and its caller's are, and no other thread's */
+
+static int note_line(struct debug *d, struct err *e)
+{
+	struct trace *t = d->lines.n ? travel_thread(&d->travel, d->travel.tid, e) : NULL;
+	struct user_regs_struct r;
+
+	if (!d->lines.n)
+		return 0;
+	if (!t || trace_get_regs(t, &r, e))
+		return -1;
+	lines_note(&d->lines, travel_event(&d->travel), r.rip, r.rsp);
+	return 0;
+}
+
+static size_t put(uint8_t *to, uint8_t op, uint64_t operand, unsigned bytes)
+{
+	*to++ = op;
+	for (unsigned i = 0; i < bytes; i++)
+		to[i] = (uint8_t)(operand >> (8 * (bytes - 1 - i)));
+	return 1 + bytes;
+}
+
+/* rsp - sp < FRAME, in agent expression bytecode. */
+static size_t in_frame(uint64_t sp, uint8_t code[32])
+{
+	size_t n = put(code, AGENT_reg, 7, 2);
+
+	n += put(code + n, AGENT_const64, sp, 8);
+	n += put(code + n, AGENT_sub, 0, 0);
+	n += put(code + n, AGENT_const32, FRAME, 4);
+	n += put(code + n, AGENT_less_unsigned, 0, 0);
+	return n + put(code + n, AGENT_end, 0, 0);
+}
+
+/* Breakpoints at all instructions of other lines; *any: there are some. */
+static void stop_at_others(const struct lines *l, struct breaks *b, bool *any)
+{
+	uint8_t code[32];
+	size_t len = in_frame(l->sp, code);
+
+	*any = false;
+	for (unsigned i = 0; i < l->insns; i++) {
+		if (lines_is_in(l, l->insn[i]))
+			continue;
+		breaks_add(b, l->insn[i], 0);
+		breaks_condition(b, l->insn[i], code, len);
+		*any = true;
+	}
+}
+
+/*
+ * From an instruction of another line to the first one that the rounds have: what the line has in front of those, the debugger steps
+ * through, which looks for the line's beginning. 1: it is not known how one comes there.
+ */
+static int come_in(struct debug *d, pid_t tid, struct stop *stop, struct err *e)
+{
+	struct travel *t = &d->travel;
+
+	for (unsigned i = 0; i < STEPS_IN; i++) {
+		struct user_regs_struct r;
+		struct trace *th;
+
+		if (travel_step(t, tid, stop, e))
+			return -1;
+		if (stop->kind != STOP_STEP || t->tid != tid)
+			return 1;
+		th = travel_thread(t, tid, e);
+		if (!th || trace_get_regs(th, &r, e))
+			return -1;
+		if (r.rip >= d->lines.lo && r.rip <= d->lines.last && r.rsp - d->lines.sp < FRAME)
+			return 0;
+	}
+	return 1;
+}
+
+/* To the last stop of the debugger's own, or where the thread has come into the line. 1: neither. */
+static int back_to_other(struct debug *d, pid_t tid, struct breaks *others, struct stop *stop, struct err *e)
+{
+	struct travel *t = &d->travel;
+	struct breaks mine = t->breaks;
+	struct trace *th;
+	uint64_t pc;
+	int r;
+
+	others->scene = mine.scene;
+	breaks_add_all(others, &mine);
+	t->breaks = *others;
+	r = travel_back_continue(t, stop, e);
+	*others = t->breaks;
+	t->breaks = mine;
+	if (r)
+		return -1;
+	if (stop->kind != STOP_BREAK)
+		return stop->kind == STOP_BEGIN || stop->kind == STOP_FIRST;
+	th = travel_thread(t, t->tid, e);
+	if (!th || trace_get_pc(th, &pc, e))
+		return -1;
+	if (breaks_has(&mine, pc))
+		return 0;
+	return t->tid == tid ? come_in(d, tid, stop, e) : 1;
+}
+
+/* 1: nothing is gained, and nothing has happened. */
+static int back_far(struct debug *d, pid_t tid, struct stop *stop, struct err *e)
+{
+	struct travel *t = &d->travel;
+	struct timeline_point here;
+	struct breaks others = {0};
+	bool any;
+	int r = 1;
+
+	stop_at_others(&d->lines, &others, &any);
+	if (any && tid == t->tid)
+		r = travel_where(t, &here, e) ? -1 : back_to_other(d, tid, &others, stop, e);
+	breaks_fini(&others);
+	if (r == 1 && any && tid == t->tid && travel_goto_pc(t, here.event, here.pc, here.hits, e))
+		return -1;
+	return r;
+}
+
+int lines_back_step(struct debug *d, int tid, struct stop *stop, struct err *e)
+{
+	struct lines_range range;
+	uint64_t sp;
+	int r = 1;
+
+	if (lines_due(&d->lines, &range, &sp))
+		r = travel_back_over(&d->travel, tid, range.lo, range.hi, sp, stop, e);
+	if (r > 0 && lines_far_due(&d->lines))
+		r = back_far(d, tid, stop, e);
+	if (r > 0)
+		r = travel_back_step(&d->travel, tid, stop, e);
+	return r ? r : note_line(d, e);
+}

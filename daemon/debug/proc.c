@@ -1,0 +1,96 @@
+/* SPDX-License-Identifier: MIT */
+/* proc.c: see proc.h. */
+#include "debug/proc.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "base/fdio.h"
+#include "base/str.h"
+#include "reclog/procs.h"
+#include "rlog/replay.h"
+#include "rsp/packet.h"
+
+static int read_of(struct debug *d, const char *name, struct buf *out, struct err *e)
+{
+	char path[64];
+
+	snprintf(path, sizeof(path), "/proc/%d/%s", (int)travel_memory(&d->travel), name);
+	return read_file(path, out, e);
+}
+
+/* What the recorder and the replay have mapped for themselves. */
+static bool is_ours(const char *line)
+{
+	unsigned long long first;
+
+	return sscanf(line, "%llx-", &first) == 1 && first >= REPLAY_CTL_ADDR && first < SHIM_HEAP_MAIN_ADDR;
+}
+
+/* Files by the names that the program knew: a root of its own is no part of them. */
+static int add_maps(struct debug *d, struct buf *out, struct err *e)
+{
+	cleanup_buf struct buf text = {0};
+	cleanup_strv struct strv lines = {0};
+	size_t root = strlen(d->nav.t.own_root);
+
+	if (read_of(d, "maps", &text, e))
+		return -1;
+	strv_split(&lines, buf_str(&text), "\n");
+	for (size_t i = 0; i < lines.n; i++) {
+		const char *name = strchr(lines.s[i], '/');
+		size_t skip = name && root && !strncmp(name, d->nav.t.own_root, root) ? root : 0;
+
+		if (!is_ours(lines.s[i]))
+			buf_addf(out, "%.*s%s\n", name ? (int)(name - lines.s[i]) : (int)strlen(lines.s[i]), lines.s[i], name ? name + skip : "");
+	}
+	return 0;
+}
+
+static int add_pid(struct debug *d, struct buf *out, struct err *e)
+{
+	(void)e;
+	buf_addf(out, "%d\n", (int)d->nav.t.pid);
+	return 0;
+}
+
+static int add_auxv(struct debug *d, struct buf *out, struct err *e)
+{
+	cleanup_buf struct buf data = {0};
+
+	if (read_of(d, "auxv", &data, e))
+		return -1;
+	rsp_hex(out, data.data, data.len);
+	buf_add_char(out, '\n');
+	return 0;
+}
+
+static int add_image(struct debug *d, const char *what, struct buf *out, struct err *e)
+{
+	const struct rec_image *own = rec_image(d->rec, d->process, e), *root = own ? rec_image(d->rec, d->nav.t.root, e) : NULL;
+
+	if (!root)
+		return -1;
+	if (str_eq(what, "exe") || str_eq(what, "cwd")) {
+		buf_addf(out, "%s\n", str_eq(what, "exe") ? root->exe : root->cwd);
+		return 0;
+	}
+	for (char *const *arg = procs_argv(d->rec, own); *arg; arg++)
+		buf_addf(out, "%s%s", out->len ? " " : "", *arg);
+	buf_add_char(out, '\n');
+	return 0;
+}
+
+int proc_tell(struct debug *d, const char *args, struct buf *out, struct err *e)
+{
+	if (str_eq(args, "maps"))
+		return add_maps(d, out, e);
+	if (str_eq(args, "pid"))
+		return add_pid(d, out, e);
+	if (str_eq(args, "auxv"))
+		return add_auxv(d, out, e);
+	if (str_eq(args, "exe") || str_eq(args, "cwd") || str_eq(args, "cmdline"))
+		return add_image(d, args, out, e);
+	return err_set(e, ERR_USAGE, "proc: maps, pid, auxv, exe, cwd or cmdline");
+}

@@ -1,0 +1,108 @@
+/* SPDX-License-Identifier: MIT */
+/* threads.c: see threads.h. */
+#include "debug/threads.h"
+
+#include <stdlib.h>
+
+#include "base/cleanup.h"
+#include "debug/travel_int.h"
+#include "view/regs.h"
+
+/* Those of the process itself at their places; then those of its ancestors, which lived before it was forked. */
+void threads_init(struct debug *d)
+{
+	cleanup_free struct timeline_thread *v = NULL;
+	unsigned n = timeline_threads(d->nav.t.tl, &v);
+
+	for (unsigned i = 0; i < n; i++)
+		lineup_add(&d->lineup, v[i].process, v[i].ordinal, v[i].tid, v[i].first);
+}
+
+/* As it is known by. One that is on no log is taken up. */
+static const struct lineup_thread *known(struct debug *d, uint32_t ordinal, pid_t tid)
+{
+	const struct lineup_thread *t = lineup_find(&d->lineup, ordinal, tid);
+
+	if (t)
+		return t;
+	lineup_add(&d->lineup, d->process, ordinal, tid, 0);
+	return lineup_find(&d->lineup, ordinal, tid);
+}
+
+unsigned threads_list(void *arg, int *ids, unsigned max)
+{
+	struct debug *d = arg;
+	unsigned n = 0;
+
+	for (; n < d->lineup.n && n < max; n++)
+		ids[n] = d->lineup.v[n].id;
+	return n;
+}
+
+pid_t threads_tid(const struct debug *d, int id)
+{
+	const struct lineup_thread *t = lineup_by_id(&d->lineup, id);
+	pid_t tid = t && t->process ? target_tid(&d->nav.t, t->ordinal) : 0;
+
+	/* one that has stopped is there, also before the recorder has counted it and after its last event */
+	if (!tid && t && t->process && t->tid == d->travel.tid)
+		return t->tid;
+	return tid && lineup_find(&d->lineup, t->ordinal, tid) == t ? tid : 0;
+}
+
+int threads_id(struct debug *d, pid_t tid)
+{
+	uint32_t ordinal = travel_ordinal(&d->travel, tid);
+
+	return ordinal ? known(d, ordinal, tid)->id : tid;
+}
+
+unsigned threads_number(struct debug *d, pid_t tid)
+{
+	uint32_t ordinal = travel_ordinal(&d->travel, tid);
+
+	return ordinal ? (unsigned)(known(d, ordinal, tid) - d->lineup.v) + 1 : 0;
+}
+
+void threads_name(void *arg, int id, char *buf, size_t size)
+{
+	struct debug *d = arg;
+	pid_t tid = threads_tid(d, id);
+
+	if (tid)
+		regs_thread_name(d->nav.t.pid, tid, buf, size);
+}
+
+const char *threads_absent(void *arg, int id)
+{
+	struct debug *d = arg;
+	const struct lineup_thread *t = lineup_by_id(&d->lineup, id);
+
+	if (!t || threads_tid(d, id))
+		return NULL;
+	if (!t->process)
+		return "never began";
+	return t->first && t->first <= travel_event(&d->travel) ? "has ended" : "has not begun";
+}
+
+int threads_tell_absent(struct debug *d, const char *args, struct buf *out, struct err *e)
+{
+	(void)args;
+	(void)e;
+	for (unsigned i = 0; i < d->lineup.n; i++) {
+		const char *why = threads_absent(d, d->lineup.v[i].id);
+
+		if (why)
+			buf_addf(out, "%d %s\n", d->lineup.v[i].id, why);
+	}
+	return 0;
+}
+
+int threads_select_mover(struct debug *d, const char *args, struct buf *out, struct err *e)
+{
+	(void)args;
+	(void)e;
+	d->selected = threads_id(d, d->travel.tid);
+	buf_addf(out, "%d\n", d->selected);
+	return 0;
+}

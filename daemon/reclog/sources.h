@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * sources.h: the program's source files as they were when it was recorded (meta.json, "sources"; their text is in one file
+ * of REC/files, each compressed by itself), and what to show and to say when the files on the disk are others.
+ */
+#ifndef FRED_RECLOG_SOURCES_H
+#define FRED_RECLOG_SOURCES_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/stat.h>
+
+#include "base/buf.h"
+#include "base/str.h"
+#include "reclog/rec.h"
+
+struct source {
+	const char *name; /* absolute, as compiled, after source_clean */
+	const char *dir; /* where the compiler ran, if the file was named relative to that; else "" */
+	const char *stamp; /* "DEV-INO-SIZE-MTIMENS" in hexadecimal, as it was */
+	uint64_t at, bytes; /* its text in the file that holds them; 0 bytes: it was not kept */
+	bool newer; /* than the program, when it was recorded */
+	int state; /* enum source_state, once sources_use has looked; else -1 */
+};
+
+/* What is to be said of files, by kind. */
+enum source_note { NOTE_CHANGED, NOTE_GONE, NOTE_UNKEPT, NOTE_NEWER, NOTE_RECENT, SOURCE_NOTES };
+
+struct sources {
+	const struct rec *rec;
+	char *path; /* of the file with the texts; NULL: there is none */
+	struct source *v;
+	size_t n;
+	unsigned long long program_ns; /* when the program was written, once that was asked for */
+	struct strv notes[SOURCE_NOTES]; /* names of files */
+};
+
+/* None for a recording that has no list. The strings are the recording's. */
+void sources_init(struct sources *s, const struct rec *rec);
+void sources_fini(struct sources *s);
+
+#define SOURCE_MAX (1u << 20) /* bytes of a file that is kept */
+
+/* malloc'd. */
+char *source_stamp(const struct stat *st);
+/* An absolute path without ".", ".." and empty parts, symbolic links not resolved; malloc'd. */
+char *source_clean(const char *path);
+
+/* What is known of the file that a debugger calls so (it may have resolved symbolic links); NULL: nothing. */
+struct source *sources_find(const struct sources *s, const char *fullname);
+
+enum source_state {
+	SOURCE_SAME, /* the file on the disk is what it was */
+	SOURCE_CHANGED,
+	SOURCE_GONE,
+};
+enum source_state source_state(const struct sources *s, const struct source *f);
+/* The text as it was, appended. ERR_NOT_FOUND when it was not kept. */
+int source_read(const struct sources *s, const struct source *f, struct buf *out, struct err *e);
+
+/*
+ * Where the source lines of fullname come from: true: from the recording: then they are appended to `text`, unless that is NULL;
+ * else from the disk. Notes what the user must know: that the file has changed, or is newer than the program.
+ */
+bool sources_use(struct sources *s, const char *fullname, struct buf *text);
+void sources_note(struct sources *s, enum source_note kind, const char *name);
+/* All that was noted, one text for each kind. */
+void sources_notes(const struct sources *s, struct strv *out);
+
+#endif

@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * waits.h: what the threads of a process wait for, and which of them wait for each other: of a recorded process that is alive, or of
+ * one of a replay at a position. It is read from outside (rlog/waits.h).
+ */
+#ifndef FRED_RECLOG_WAITS_H
+#define FRED_RECLOG_WAITS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "base/str.h"
+#include "rlog/waits.h"
+
+struct waits_thread {
+	uint32_t thread; /* its number */
+	pid_t tid;
+	enum wait_kind kind; /* 0: it does not wait for another thread, or not for ever */
+	uint64_t object, caller, log; /* as in rlog/waits.h */
+	uint32_t owner; /* who has that, or is to end; 0: not known, or nobody in particular */
+	bool readers; /* owner is not known: those who read have it */
+	bool ended; /* it has: nobody gives what it has */
+	bool in_cycle; /* it waits for itself, by way of those for whom it waits */
+	bool stuck; /* it waits for one in a cycle, or for one that has ended, by way of others or not; or it is in a cycle */
+};
+
+struct waits {
+	struct waits_thread *v; /* by number; those that have ended are among them */
+	size_t n;
+	bool all; /* of a recording: each thread that has not ended waits: nobody in it helps */
+	bool stuck; /* some are */
+	bool group; /* other processes share the memory, and may help */
+};
+
+enum waits_of {
+	WAITS_OF_REPLAY, /* at a position */
+	WAITS_OF_RECORDING, /* what the recorder says of threads that run */
+	WAITS_CONFIRMED, /* the same, where the kernel says that they sleep; only then is `all` certain */
+};
+
+/* -1: it cannot be read, or is about to end. waits_fini in any case. */
+int waits_read(struct waits *w, pid_t pid, const struct rlog_waits *at, enum waits_of how);
+void waits_fini(struct waits *w);
+/* Has the process handlers for signals that others send? true when that cannot be told. */
+bool waits_has_handlers(pid_t pid, const struct rlog_waits *at);
+/* Are these the same waits of the same threads, with no event between? */
+bool waits_same(const struct waits *a, const struct waits *b);
+
+/* "waits for the mutex NAME, which thread N (NAME) has; called from FUNCTION at FILE:LINE", malloc'd. */
+char *waits_text(const struct waits *w, const struct waits_thread *t, pid_t pid);
+/* "thread N", or "thread N (NAME)" where its name is not the process's, malloc'd. */
+char *waits_thread_text(const struct waits *w, const struct waits_thread *t, pid_t pid);
+/* "threads 2 and 3 wait for each other (deadlock)", malloc'd; NULL: none do. */
+char *waits_deadlock_text(const struct waits *w);
+
+#endif

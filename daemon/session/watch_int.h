@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: MIT */
+/* watch_int.h: what watch.c, watch_last.c (which of several transitions) and watch_result.c (the object of the contract) share. */
+#ifndef FRED_SESSION_WATCH_INT_H
+#define FRED_SESSION_WATCH_INT_H
+
+#include "search/pred.h"
+#include "session/expr.h"
+#include "session/nav.h"
+#include "session/stage_d.h"
+#include "session/watch.h"
+
+struct watch {
+	struct nav nav;
+	struct gdb *g;
+	struct expr x;
+	bool have_expr;
+	struct op_ctx *ctx;
+	uint64_t good, bad;
+	struct timeline_point here; /* with a pc: the bad end lies inside the segment before `bad` */
+	struct expr_value at_good, at_bad;
+	const struct watch_params *params;
+	struct pred pred;
+	struct stage_d d;
+	bool have_d;
+	uint64_t in_segment; /* with params->nth: which one there */
+	uint64_t turn; /* the transition is in the segment behind this event */
+	bool sure; /* nothing behind it makes the expression good again */
+	uint64_t later_evaluations, later_ns; /* what it took to know that */
+	pid_t good_copy; /* a copy of the process at the good end */
+	double replay_s;
+};
+
+/* watch.c: the search's view of the world; the context is a struct watch. */
+extern const struct search_ops watch_search_ops;
+
+/*
+ * Stage D (search/ops.h, `local`), and before it: which transition, if there are later ones than that behind event n. pred is
+ * the search's struct pred.
+ */
+int watch_stage_d(void *arg, uint64_t n, bool (*is_bad)(const void *pred, enum search_value v), const void *pred,
+		  struct search_local *out, struct err *e);
+/* Ends what stage D still holds. */
+void watch_drop_held(struct watch *w);
+
+/* What stage D found, as JSON without `stats`. GDB then is attached to the process. NULL: e says why. */
+json_t *watch_result(struct watch *w, struct err *e);
+json_t *watch_stats(const struct watch *w, const struct search_result *r, double total_s);
+
+#endif

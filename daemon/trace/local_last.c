@@ -1,0 +1,148 @@
+/* SPDX-License-Identifier: MIT */
+/* local_last.c: see local_last.h. */
+#include "trace/local_last.h"
+
+/* What a copy met that went on from a bad state. */
+struct later {
+	uint64_t changes; /* so many in all */
+	uint64_t turn; /* the last one that turned it from good to bad; 0: none did */
+	bool good; /* it has become good again, and was not bad since */
+	bool end; /* it came to the end of the segment */
+};
+
+/* From change to change, to the end of the segment or of the time; with `first`, to a good state at most. */
+static int look_ahead(struct local *l, struct trace *copy, bool first, struct later *a, struct err *e)
+{
+	uint64_t done;
+	struct trace_words words;
+	enum local_move how;
+	bool bad;
+
+	*a = (struct later){0};
+	while (local_watchable(l)) {
+		if (local_advance(l, copy, LOCAL_HIT, 1, 0, &done, &how, e))
+			return -1;
+		a->end = how == LOCAL_ENDED;
+		if (how != LOCAL_MOVED)
+			return 0;
+		if (local_evaluate(l, copy, &bad, &words, e))
+			return -1;
+		a->changes++;
+		if (bad && a->good)
+			a->turn = a->changes;
+		if (bad || !l->none)
+			a->good = !bad;
+		if (first && a->good)
+			return 0;
+		l->words = words;
+	}
+	return 0;
+}
+
+/* The left end goes on by so many changes. */
+static int go_on(struct local *l, uint64_t changes, struct err *e)
+{
+	while (changes--) {
+		struct trace_words words;
+		enum local_move how;
+		uint64_t done;
+		bool bad;
+
+		if (local_advance(l, &l->left, LOCAL_HIT, 1, 0, &done, &how, e) ||
+		    local_evaluate(l, &l->left, &bad, &words, e))
+			return -1;
+		if (!done)
+			return err_set(e, ERR_INTERNAL, "the thread's changes are not the same each time");
+		l->place.changes++;
+		if (changes)
+			l->words = words; /* those that are watched for the last one tell what it was */
+	}
+	return 0;
+}
+
+/* The copy is where it became good, and has not been bad since: it is the left end, to search from. */
+static int from_there(struct local *l, struct trace *copy)
+{
+	local_replace_left(l, copy);
+	l->guess.n = 0;
+	return 1;
+}
+
+/* By the words that the expression reads. 1: to search from the left end; 0: the left end is at the last bad state. */
+static int later_exactly(struct local *l, struct trace *copy, struct later *a, struct err *e)
+{
+	struct trace_words words = l->words;
+	int r = look_ahead(l, copy, false, a, e);
+
+	l->words = words;
+	if (!r && a->good)
+		return from_there(l, copy);
+	trace_kill(copy);
+	if (r)
+		return -1;
+	l->r->lasts = a->end;
+	l->deadline_ns = 0;
+	if (!a->turn)
+		return 0;
+	local_answer(l, TRACE_LOCAL_FOUND);
+	return go_on(l, a->turn, e);
+}
+
+/* By guessed words: the same. */
+static int later_by_guess(struct local *l, struct trace *copy, struct later *a, struct err *e)
+{
+	struct trace_words words = l->words;
+	int r = look_ahead(l, copy, true, a, e);
+
+	l->words = words;
+	if (!r && a->good)
+		return from_there(l, copy);
+	trace_kill(copy);
+	return r;
+}
+
+static int fork_to_look(struct local *l, struct trace *copy, struct err *e)
+{
+	if (local_fork_left(l, copy, e))
+		return -1;
+	copy->aside = true;
+	l->deadline_ns = l->lasting_until_ns;
+	return 0;
+}
+
+/* The left end is at a good state that was found behind a bad one: its words. */
+static int begin_again(struct local *l, struct err *e)
+{
+	struct trace_words words;
+	bool bad;
+
+	l->left.aside = false;
+	if (local_evaluate(l, &l->left, &bad, &words, e))
+		return -1;
+	l->words = words;
+	l->r->outcome = 0;
+	return 0;
+}
+
+int local_look_behind(struct local *l, struct err *e)
+{
+	struct user_regs_struct before = l->before;
+	bool known = l->before_known, guessed = l->guess.n;
+	uint64_t evaluations = l->r->evaluations;
+	struct later a = {0};
+	struct trace copy;
+	int r;
+
+	if (!l->p->lasting || l->p->no_forks || !local_watchable(l))
+		return 0;
+	if (fork_to_look(l, &copy, e))
+		return -1;
+	r = guessed ? later_by_guess(l, &copy, &a, e) : later_exactly(l, &copy, &a, e);
+	l->r->later_evaluations += l->r->evaluations - evaluations;
+	l->deadline_ns = 0;
+	l->before = before;
+	l->before_known = known && !a.turn && !r;
+	if (r == 1 && begin_again(l, e))
+		return -1;
+	return r;
+}
