@@ -5,8 +5,10 @@
  */
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "cli/cmd.h"
+#include "cli/nearest.h"
 
 static const struct cli_option global_options[] = {
 	{"json", NULL, "print one JSON object on standard output"},
@@ -108,6 +110,10 @@ static int set_option(struct cli *cli, const struct cli_option *o, const char *v
 		return err_set(e, ERR_USAGE, "--%s: '%s' is none of: %s", o->name, value,
 			       o->choices);
 	strv_add(v, value ? value : "");
+	if (o->gdb)
+		strv_addf(&cli->gdb, "-%s", o->name);
+	if (o->gdb && value)
+		strv_add(&cli->gdb, value);
 	return 0;
 }
 
@@ -143,9 +149,29 @@ static const struct cli_option *find_option(const struct cli *cli, const char *n
 static int unknown(const struct cli *cli, const char *word, struct err *e)
 {
 	const char *name = cli->command ? cli->command->name : NULL;
+	struct nearest near = {.word = word + 2, .len = strcspn(word, "=") - 2};
 
-	return err_set(e, ERR_USAGE, "unknown option '%s'; see fredctl help%s%s", word,
+	for (const struct cli_option *o = cli->command ? cli->command->options : NULL; o && o->name && word[1] == '-'; o++)
+		nearest_try(&near, o->name);
+	for (const struct cli_option *o = global_options; o->name && word[1] == '-'; o++)
+		nearest_try(&near, o->name);
+	return err_set(e, ERR_USAGE, "unknown option '%s'%s%s%s; see fredctl help%s%s", word,
+		       near.name ? "; did you mean --" : "", near.name ? near.name : "", near.name ? "?" : "",
 		       name ? " " : "", name ? name : "");
+}
+
+int cli_unknown_command(const char *word, struct err *e)
+{
+	struct nearest near = {.word = word, .len = strlen(word)};
+
+	for (const struct cli_command *const *c = cli_commands(); *c; c++)
+		if (!(*c)->hidden)
+			nearest_try(&near, (*c)->name);
+	if (near.name)
+		return err_set(e, ERR_USAGE, "unknown command '%s'; did you mean %s? See fredctl help", word, near.name);
+	if (strchr(word, '/') && !access(word, X_OK))
+		return err_set(e, ERR_USAGE, "unknown command '%s'; to record that program: fredctl record -- %s", word, word);
+	return err_set(e, ERR_USAGE, "unknown command '%s'; see fredctl help", word);
 }
 
 static int parse_long(struct parser *p, const char *word, struct err *e)
@@ -161,6 +187,11 @@ static int parse_long(struct parser *p, const char *word, struct err *e)
 /* "-qv" is "-q -v"; "-oDIR" is "-o DIR". */
 static int parse_short(struct parser *p, const char *word, struct err *e)
 {
+	const char *name = word + 1, *eq = strchr(name, '=');
+	const struct cli_option *whole = find_option(p->cli, name, eq ? (size_t)(eq - name) : strlen(name), 0);
+
+	if (whole && whole->gdb)
+		return got_option(p, whole, eq ? eq + 1 : NULL, e);
 	for (const char *l = word + 1; *l; l++) {
 		const struct cli_option *o = find_option(p->cli, NULL, 0, *l);
 
@@ -178,8 +209,7 @@ static int parse_arg(struct parser *p, const char *word, struct err *e)
 {
 	if (!p->cli->command) {
 		p->cli->command = cli_command_find(word);
-		return p->cli->command ? 0 : err_set(e, ERR_USAGE,
-						     "unknown command '%s'; see fredctl help", word);
+		return p->cli->command ? 0 : cli_unknown_command(word, e);
 	}
 	strv_add(&p->cli->args, word);
 	if (p->cli->command->program)
@@ -255,6 +285,7 @@ int cli_parse(struct cli *cli, int argc, char **argv, struct err *e)
 void cli_fini(struct cli *cli)
 {
 	strv_fini(&cli->args);
+	strv_fini(&cli->gdb);
 	for (size_t i = 0; i < CLI_MAX_OPTIONS; i++)
 		strv_fini(&cli->values[i]);
 }

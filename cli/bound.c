@@ -111,7 +111,7 @@ static void *keep_bound(void *arg)
 	}
 	if (failures < MAX_FAILURES)
 		return NULL;
-	control_add_note(b->c, RLOG_NOTE_BOUND, why.text);
+	control_add_note(b->c, RLOG_NOTE_BOUND, 0, 0, why.text);
 	end(b);
 	return NULL;
 }

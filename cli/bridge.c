@@ -19,6 +19,8 @@
 
 #include "base/cleanup.h"
 #include "base/fdio.h"
+#include "base/path.h"
+#include "base/str.h"
 #include "cli/client.h"
 #include "cli/out.h"
 
@@ -180,9 +182,26 @@ int bridge_start(struct bridge *b, const struct cli *cli, json_t *params, int *c
 	return begin(b, code, e);
 }
 
-bool bridge_on_host_files(const struct bridge *b)
+char *bridge_sysroot(const struct bridge *b)
 {
-	return b->host_files[0] && !access(b->host_files, F_OK);
+	cleanup_free char *own = path_join(b->dir, "recorded");
+
+	if (!b->host_files[0])
+		return NULL;
+	if (!access(b->host_files, F_OK))
+		return xstrdup("/");
+	return path_is_dir(own) ? steal_ptr(&own) : NULL;
+}
+
+static void remove_files(struct bridge *b)
+{
+	cleanup_free char *own = path_join(b->dir, "recorded");
+	struct err ignored;
+
+	if (!b->host_files[0])
+		return;
+	unlink(b->host_files);
+	rm_rf(own, &ignored);
 }
 
 bool bridge_is_parent(const struct bridge *b)
@@ -269,7 +288,7 @@ void bridge_end(struct bridge *b)
 	bar_fini(&b->bar);
 	if (b->dir[0]) {
 		unlink(b->path);
-		unlink(b->host_files);
+		remove_files(b);
 		rmdir(b->dir);
 	}
 	b->dir[0] = '\0';

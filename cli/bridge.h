@@ -26,7 +26,7 @@ struct bridge {
 	struct bar bar; /* of what the worker is doing */
 	int listener; /* where the worker connects */
 	char path[108]; /* the same */
-	char host_files[108]; /* made by the worker: see bridge_on_host_files */
+	char host_files[108]; /* made by the worker: see bridge_sysroot */
 };
 
 /* Without an operation: for one whose worker is the caller's own. bridge_end in any case. */
@@ -37,10 +37,11 @@ int bridge_open(struct bridge *b, const struct cli *cli, struct err *e);
  */
 int bridge_start(struct bridge *b, const struct cli *cli, json_t *params, int *code, struct err *e);
 /*
- * The program's files are the host's own, as they were: a debugger may read them by itself, with "set sysroot /", and finds what
- * belongs to them (printers of a library's types, for one).
+ * Where a debugger finds the program's files, for "set sysroot": "/" where they are the host's own, as they were (so it also finds what
+ * belongs to them: printers of a library's types, for one), else a folder of the recording's copies. malloc'd; NULL: it must ask the other
+ * side for them.
  */
-bool bridge_on_host_files(const struct bridge *b);
+char *bridge_sysroot(const struct bridge *b);
 /* After bridge_start has given 1: is this the process that called it? */
 bool bridge_is_parent(const struct bridge *b);
 /*

@@ -26,6 +26,7 @@ struct cli_option {
 	char letter; /* 0: none */
 	bool required;
 	bool repeated; /* may be given several times */
+	bool gdb; /* one of GDB's own, with one dash or two: for cli->gdb */
 	bool joined; /* the value may be left out, and else comes as --name=VALUE only */
 };
 
@@ -52,6 +53,7 @@ struct cli {
 	bool background; /* signals are for someone else in this process */
 	unsigned verbose;
 	struct strv args;
+	struct strv gdb; /* GDB's own options, as they came, for it */
 	bool dashes; /* "--" stood before the first of them */
 	struct strv values[CLI_MAX_OPTIONS]; /* by index into command->options */
 };
@@ -59,6 +61,8 @@ struct cli {
 /* All commands, ended by NULL. */
 const struct cli_command *const *cli_commands(void);
 const struct cli_command *cli_command_find(const char *name);
+/* -1 with ERR_USAGE: there is no such command, and what was perhaps meant. */
+int cli_unknown_command(const char *word, struct err *e);
 /* The options that every command takes, ended by a NULL name. */
 const struct cli_option *cli_global_options(void);
 

@@ -20,15 +20,19 @@ static void print(const struct cli *cli, const json_t *r)
 	size_t i;
 
 	if (!cli->quiet)
-		text_position(json_object_get(r, "position"));
+		text_position(r);
 	json_array_foreach(json_object_get(r, "threads"), i, t) {
 		const json_t *id = json_object_get(t, "thread");
 
 		printf("%sthread %lld (TID %lld)%s\n", i ? "\n" : "", (long long)out_int(id, "id"),
 		       (long long)out_int(id, "tid"),
 		       json_is_true(json_object_get(t, "current")) ? ", the one that moved last" : "");
+		if (json_object_get(t, "waits"))
+			printf("  %s\n", out_str(t, "waits", ""));
 		text_frames(json_object_get(t, "backtrace"));
 	}
+	if (json_object_get(r, "deadlock"))
+		printf("\n%s\n", out_str(r, "deadlock", ""));
 }
 
 static int exec_backtrace(struct cli *cli, struct err *e)
@@ -43,6 +47,7 @@ static int exec_backtrace(struct cli *cli, struct err *e)
 		return -1;
 	if (cli->json)
 		return out_json(result, e);
+	text_notes(cli, result);
 	print(cli, result);
 	return 0;
 }

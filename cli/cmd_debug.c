@@ -3,6 +3,7 @@
 #include <signal.h>
 #include <string.h>
 
+#include "base/cleanup.h"
 #include "base/jsonx.h"
 #include "base/str.h"
 #include "cli/attach.h"
@@ -10,9 +11,11 @@
 #include "cli/commands.h"
 #include "cli/gdb_run.h"
 #include "cli/live.h"
+#include "cli/out.h"
 #include "cli/recarg.h"
 #include "cli/second.h"
 #include "cli/session.h"
+#include "reclog/procs.h"
 
 static const struct cli_option options[] = {
 	{"at", "POS", "begin at this position (start)", .word = WORD_POS},
@@ -21,6 +24,9 @@ static const struct cli_option options[] = {
 	{"output", "DIR", "of a PROGRAM: make the recording of the first run there instead of under $FRED_HOME", .word = WORD_DIR,
 	 .letter = 'o'},
 	{"sched", "MODE", "of a PROGRAM: as of record (serial)", "parallel serial chaos chaos:"},
+	{"x", "FILE", "GDB's own: commands from a file", .word = WORD_FILE, .repeated = true, .gdb = true},
+	{"ex", "CMD", "GDB's own: a command; -x and -ex in their order", .repeated = true, .gdb = true},
+	{"batch", NULL, "GDB's own: no questions, and end behind those commands", .gdb = true},
 	{0},
 };
 
@@ -55,18 +61,41 @@ static void say_saved(struct err *e, const char *id)
 	err_set(e, was.kind, "%s; the session is saved: fredctl debug --resume %s", was.text, id);
 }
 
+/* Of several. */
+static void say_process(const struct cli *cli, const json_t *params)
+{
+	uint32_t n = (uint32_t)json_integer_value(json_object_get(params, "process"));
+	const struct rec_image *img;
+	struct err ignored;
+	struct rec *rec;
+
+	if (rec_open(json_string_value(json_object_get(params, "rec")), &rec, &ignored))
+		return;
+	img = rec->nimages > 1 ? rec_image(rec, n ? n : procs_default(rec), &ignored) : NULL;
+	if (img) {
+		struct procs_ending end = procs_ending(rec, img);
+		cleanup_free char *how = procs_ending_text(&end);
+		const char *argv0 = procs_argv(rec, img)[0];
+
+		out_note(cli, "process %u of %u, PID %d, %s, which %s; fredctl ps lists them, --process takes a number, a PID or a name", img->ordinal,
+			 rec->nimages, (int)img->head.pid, argv0 ? argv0 : "?", how);
+	}
+	rec_free(rec);
+}
+
 static int debug_recording(const struct cli *cli, struct err *e)
 {
 	cleanup_session struct session s = {.lock = -1};
 	cleanup_strv struct strv args = {0};
 	struct second second = {.master = -1, .slave = -1, .listener = -1, .client = -1};
-	struct gdb_run how = {.args = &args, .second = &second};
+	struct gdb_run how = {.args = &args, .once = &cli->gdb, .second = &second};
 	struct bridge b;
 	json_t *params = open_session(cli, &s, e);
 	int code = 0, r;
 
 	if (!params)
 		return -1;
+	say_process(cli, params);
 	how.state = s.state;
 	json_object_set_new(params, "session", json_text(s.dir, strlen(s.dir)));
 	r = bridge_start(&b, cli, params, &code, e);
@@ -103,7 +132,7 @@ static int exec_debug(struct cli *cli, struct err *e)
 const struct cli_command cmd_debug = {
 	.name = "debug",
 	.help = "GDB on a recording or on a program, forwards and backwards",
-	.usage = "[REC] [--at POS] [--process N] | --resume ID [--at POS] | [-o DIR] [--sched MODE] -- PROGRAM [ARG...]",
+	.usage = "[REC] [--at POS] [--process N] | --resume ID [--at POS] | [-o DIR] [--sched MODE] -- PROGRAM [ARG...]  [-x FILE] [-ex CMD] [-batch]",
 	.options = options,
 	.exec = exec_debug,
 	.max_args = 10000,

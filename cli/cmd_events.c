@@ -7,13 +7,14 @@
 #include "cli/out.h"
 #include "cli/recarg.h"
 #include "reclog/describe.h"
+#include "reclog/procs.h"
 #include "reclog/timeline.h"
 
 static const struct cli_option options[] = {
 	{"from", "POS", "the first event (start)", .word = WORD_POS},
 	{"to", "POS", "the last event (end)", .word = WORD_POS},
 	{"thread", "N", "only those of this thread"},
-	{"process", "N", "the timeline of this process (1)"},
+	RECARG_PROCESS_OPTION,
 	{0},
 };
 
@@ -113,11 +114,22 @@ static int print(const struct cli *cli, const struct rec *rec, uint32_t process,
 	if (!cli_has(cli, "from"))
 		r.from = 1;
 	if (cli->json)
-		printf("{\"events_total\":%llu,\"events\":[", (unsigned long long)timeline_total(tl));
+		printf("{\"process\":%u,\"pid\":%d,\"processes\":%u,\"events_total\":%llu,\"events\":[", process,
+		       (int)img->head.pid, rec->nimages, (unsigned long long)timeline_total(tl));
 	ret = r.from <= r.to ? print_range(cli, tl, &r, e) : 0;
 	if (cli->json)
 		puts("]}");
 	return ret;
+}
+
+/* As for the commands that look at one process. */
+static uint32_t default_process(const struct cli *cli, const struct rec *rec)
+{
+	uint32_t process = procs_default(rec);
+
+	if (process && rec->nimages > 1)
+		out_note(cli, "process %u of %u; fredctl ps lists them, --process N is another one", process, rec->nimages);
+	return process ? process : 1;
 }
 
 static int open_timeline(const struct cli *cli, struct rec *rec, uint64_t *process,
@@ -127,7 +139,10 @@ static int open_timeline(const struct cli *cli, struct rec *rec, uint64_t *proce
 
 	if (incomplete)
 		out_note(cli, "%s", incomplete);
-	if (number(cli, "process", 1, process, e) || rec_verify_manifest(rec, e))
+	if (rec_verify_manifest(rec, e))
+		return -1;
+	*process = cli_has(cli, "process") ? procs_find(rec, cli_value(cli, "process"), e) : default_process(cli, rec);
+	if (!*process)
 		return -1;
 	return timeline_build(rec, (uint32_t)*process, NULL, tl, e);
 }

@@ -13,8 +13,7 @@ static int exec_help(struct cli *cli, struct err *e)
 	if (cli->args.n) {
 		c = cli_command_find(cli->args.s[0]);
 		if (!c)
-			return err_set(e, ERR_USAGE, "unknown command '%s'; see fredctl help",
-				       cli->args.s[0]);
+			return cli_unknown_command(cli->args.s[0], e);
 	}
 	if (cli->json) {
 		json_auto_t *v = help_json();

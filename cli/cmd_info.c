@@ -16,6 +16,7 @@
 #include "reclog/counts.h"
 #include "reclog/frames.h"
 #include "reclog/rec.h"
+#include "reclog/sources.h"
 #include "reclog/traps.h"
 
 #define TOP 10
@@ -134,6 +135,28 @@ static void print_notes(const json_t *list)
 		printf("  %s\n", json_string_value(note) ? json_string_value(note) : "?");
 }
 
+/* Those that are not on the disk any more as they were, and how many there are. */
+static void print_sources(const json_t *list)
+{
+	size_t i, kept = 0, others = 0;
+	json_t *s;
+
+	if (!json_array_size(list))
+		return;
+	json_array_foreach((json_t *)list, i, s)
+		kept += json_is_true(json_object_get(s, "kept"));
+	printf("\nsource files: %zu, %zu of them kept\n", json_array_size(list), kept);
+	json_array_foreach((json_t *)list, i, s) {
+		const char *state = out_str(s, "state", "");
+
+		if (!str_eq(state, "same") && ++others <= TOP)
+			printf("  %s  %s%s\n", out_str(s, "name", "?"), state,
+			       json_is_true(json_object_get(s, "kept")) ? "" : ", not kept");
+	}
+	if (others > TOP)
+		printf("  and %zu others that changed or are gone\n", others - TOP);
+}
+
 static void print_starts(const json_t *list)
 {
 	json_t *s;
@@ -182,6 +205,7 @@ static void print(const json_t *info)
 	print_traps(json_object_get(info, "traps"));
 	print_processes(json_object_get(counts, "processes"));
 	print_checkpoints(json_object_get(info, "checkpoints"));
+	print_sources(json_object_get(info, "sources"));
 	print_notes(json_object_get(info, "notes"));
 }
 
@@ -239,6 +263,21 @@ static json_t *make_starts(const struct rec *rec)
 	return list;
 }
 
+/* The list with the state of each file now: what can be said of it. */
+static json_t *make_sources(const struct rec *rec)
+{
+	static const char *const states[] = {[SOURCE_SAME] = "same", [SOURCE_CHANGED] = "changed", [SOURCE_GONE] = "gone"};
+	json_t *list = json_array();
+	struct sources s;
+
+	sources_init(&s, rec);
+	for (size_t i = 0; i < s.n; i++)
+		json_array_append_new(list, json_pack("{s:s, s:b, s:s, s:b}", "name", s.v[i].name, "kept", s.v[i].bytes != 0,
+						      "state", states[source_state(&s, &s.v[i])], "newer", s.v[i].newer));
+	sources_fini(&s);
+	return list;
+}
+
 static json_t *make_info(const struct rec *rec, struct err *e)
 {
 	json_t *counts = counts_json(rec, e), *traps = counts ? traps_json(rec, e) : NULL;
@@ -260,6 +299,8 @@ static json_t *make_info(const struct rec *rec, struct err *e)
 	json_object_set_new(info, "bytes", json_integer((json_int_t)own));
 	json_object_set_new(info, "shared_bytes", json_integer((json_int_t)shared));
 	json_object_set_new(info, "log_disk_bytes", json_integer((json_int_t)log_disk_bytes(rec)));
+	if (json_object_get(info, "sources"))
+		json_object_set_new(info, "sources", make_sources(rec));
 	if (json_array_size(starts))
 		json_object_set(info, "starts", starts);
 	json_object_set_new(info, "counts", counts);

@@ -10,6 +10,7 @@
 #include "base/path.h"
 #include "cli/commands.h"
 #include "cli/out.h"
+#include "cli/out_text.h"
 #include "cli/paths.h"
 #include "cli/shared.h"
 
@@ -64,36 +65,19 @@ static int list(const char *all, json_t *out, struct err *e)
 	return 0;
 }
 
-static void exit_text(const json_t *o, char buf[32])
-{
-	const json_t *x = json_object_get(o, "exit");
-	const char *name;
-
-	if (json_object_get(o, "damaged"))
-		snprintf(buf, 32, "damaged");
-	else if (!x)
-		snprintf(buf, 32, "unfinished");
-	else if (!json_object_get(x, "signal"))
-		snprintf(buf, 32, "exit %lld", (long long)out_int(x, "code"));
-	else if ((name = sigabbrev_np((int)out_int(x, "signal"))))
-		snprintf(buf, 32, "SIG%s", name);
-	else
-		snprintf(buf, 32, "signal %lld", (long long)out_int(x, "signal"));
-}
-
 static void print(const json_t *recordings)
 {
 	char end[32], size[32];
-	json_t *o, *arg;
-	size_t i, k;
+	json_t *o;
+	size_t i;
 
 	json_array_foreach((json_t *)recordings, i, o) {
-		exit_text(o, end);
+		text_exit(json_object_get(o, "damaged") ? NULL : json_object_get(o, "exit"),
+			  json_object_get(o, "damaged") ? "damaged" : "unfinished", end);
 		printf("%-20s %.19s  %-10s %8.2f s %9s ", out_str(o, "name", "?"),
 		       out_str(o, "created", "?"), end, out_real(o, "wall_s"),
 		       out_bytes((unsigned long long)out_int(o, "bytes"), size));
-		json_array_foreach(json_object_get(o, "argv"), k, arg)
-			printf(" %s", json_string_value(arg) ? json_string_value(arg) : "?");
+		text_argv(json_object_get(o, "argv"));
 		putchar('\n');
 	}
 }

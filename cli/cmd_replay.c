@@ -36,7 +36,7 @@ static void print(const struct cli *cli, const json_t *r)
 		return;
 	if (position) {
 		printf("replayed process %lld to ", (long long)out_int(r, "process"));
-		text_position(position);
+		text_position(r);
 		return;
 	}
 	printf("replayed %lld events of %lld process%s in %.2f s: all as recorded\n",

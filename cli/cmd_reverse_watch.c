@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/jsonx.h"
+#include "base/str.h"
 #include "cli/client.h"
 #include "cli/commands.h"
 #include "cli/out.h"
@@ -13,8 +14,11 @@
 static const struct cli_option options[] = {
 	{"good", "POS", "where the expression is good (start)", .word = WORD_POS},
 	{"bad", "POS", "where it is bad (end)", .word = WORD_POS},
-	{"on-error", "WHAT", "what an expression counts as that cannot be evaluated (good)",
+	{"on-error", "WHAT", "what an expression counts as that cannot be evaluated (neither)",
 	 "good bad fail"},
+	{"last", NULL, "of several transitions the last one, however long that takes"},
+	{"first", NULL, "the first one behind the good position"},
+	{"nth", "N", "the Nth one behind the good position"},
 	RECARG_PROCESS_OPTION,
 	{0},
 };
@@ -52,13 +56,33 @@ static void print(const struct cli *cli, const json_t *r)
 		return;
 	}
 	printf("%s turned at ", out_str(r, "expr", "?"));
-	text_position(json_object_get(r, "position"));
+	text_position(r);
 	text_location(json_object_get(r, "location"));
 	print_value("before: ", json_object_get(r, "before"));
 	print_value("after:  ", json_object_get(r, "after"));
+	if (json_is_true(json_object_get(r, "may_be_later")))
+		puts(cli_has(cli, "last") ? "there may be later ones: not all that the expression reads could be watched"
+					  : "there may be later ones: --last looks for them, however long that takes");
 	text_frames(json_object_get(r, "backtrace"));
 	if (!cli->quiet)
 		print_stats(json_object_get(r, "stats"));
+}
+
+/* --last, --first, --nth: at most one of them. */
+static int which_transition(json_t *params, const struct cli *cli, struct err *e)
+{
+	const char *nth = cli_value(cli, "nth");
+	uint64_t n = 1;
+
+	if (cli_has(cli, "last") + cli_has(cli, "first") + cli_has(cli, "nth") > 1)
+		return err_set(e, ERR_USAGE, "--last, --first and --nth exclude each other");
+	if (nth && str_u64(nth, 10, 1, INT64_MAX, &n))
+		return err_set(e, ERR_USAGE, "--nth: '%s' is not a number from 1", nth);
+	if (nth || cli_has(cli, "first"))
+		json_object_set_new(params, "nth", json_integer((json_int_t)n));
+	if (cli_has(cli, "last"))
+		json_object_set_new(params, "last", json_true());
+	return 0;
 }
 
 static int exec_reverse_watch(struct cli *cli, struct err *e)
@@ -76,23 +100,25 @@ static int exec_reverse_watch(struct cli *cli, struct err *e)
 	recarg_option(params, cli, "good", "good");
 	recarg_option(params, cli, "bad", "bad");
 	recarg_option(params, cli, "on-error", "on_error");
-	if (recarg_process(params, cli, e)) {
+	if (which_transition(params, cli, e) || recarg_process(params, cli, e)) {
 		json_decref(params);
 		return -1;
 	}
 	if (client_run(cli, "reverse_watch", params, &result, e))
 		return -1;
-	if (!cli->json)
-		print(cli, result);
-	else if (out_json(result, e))
+	if (cli->json && out_json(result, e))
 		return -1;
+	if (!cli->json) {
+		text_notes(cli, result);
+		print(cli, result);
+	}
 	return json_is_true(json_object_get(result, "found")) ? 0 : 1;
 }
 
 const struct cli_command cmd_reverse_watch = {
 	.name = "reverse-watch",
 	.help = "find the statement that turned an expression from good to bad",
-	.usage = "[REC] EXPR [--good POS] [--bad POS] [--on-error good|bad|fail] [--process N]",
+	.usage = "[REC] EXPR [--good POS] [--bad POS] [--on-error good|bad|fail] [--last|--first|--nth N] [--process N]",
 	.options = options,
 	.exec = exec_reverse_watch,
 	.min_args = 1,

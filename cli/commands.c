@@ -20,6 +20,7 @@ static const struct cli_command *const commands[] = {
 	&cmd_eval,
 	&cmd_backtrace,
 	&cmd_events,
+	&cmd_ps,
 	&cmd_ls,
 	&cmd_info,
 	&cmd_rm,

@@ -86,6 +86,7 @@ static char *describe(const struct rlog_note *n)
 	case RLOG_NOTE_NONE:
 		return xstrdup("");
 	case RLOG_NOTE_DEADLOCK:
+	case RLOG_NOTE_CYCLE:
 	case RLOG_NOTE_CHOICE:
 		return str_fmt("process %u: %.231s", n->process, n->text);
 	}
@@ -126,14 +127,39 @@ bool control_is_deadlock(const struct rlog_control *c)
 	return false;
 }
 
-void control_add_note(struct rlog_control *c, enum rlog_note_kind kind, const char *text)
+void control_drop_waits(struct rlog_control *c, uint32_t process)
 {
-	uint32_t i = __atomic_fetch_add(&c->note_count, 1, __ATOMIC_ACQ_REL);
+	for (unsigned i = 0; i < RLOG_NOTES && i < c->note_count; i++) {
+		struct rlog_note *n = &c->note[i];
+
+		if ((n->kind == RLOG_NOTE_DEADLOCK || n->kind == RLOG_NOTE_CYCLE) && n->process == process)
+			__atomic_store_n(&n->kind, RLOG_NOTE_NONE, __ATOMIC_RELEASE);
+	}
+}
+
+/* One that was taken back, or a new one. */
+static uint32_t note_place(struct rlog_control *c, uint32_t kind)
+{
+	for (uint32_t i = 0; i < RLOG_NOTES && i < c->note_count; i++) {
+		uint32_t none = RLOG_NOTE_NONE;
+
+		if (c->note[i].ready && __atomic_compare_exchange_n(&c->note[i].kind, &none, kind, 0, __ATOMIC_ACQ_REL,
+								    __ATOMIC_RELAXED))
+			return i;
+	}
+	return __atomic_fetch_add(&c->note_count, 1, __ATOMIC_ACQ_REL);
+}
+
+void control_add_note(struct rlog_control *c, enum rlog_note_kind kind, uint32_t process, int64_t number, const char *text)
+{
+	uint32_t i = note_place(c, kind);
 	struct rlog_note *n = &c->note[i];
 
 	if (i >= RLOG_NOTES)
 		return;
 	n->kind = kind;
+	n->process = process;
+	n->number = number;
 	n->count = 1;
 	snprintf(n->text, sizeof(n->text), "%s", text);
 	__atomic_store_n(&n->ready, 1, __ATOMIC_RELEASE);

@@ -19,7 +19,9 @@ char *control_note(const struct rlog_control *c, unsigned i);
 bool control_is_deadlock(const struct rlog_control *c);
 /* Takes back what is noted of threads that wait for each other: the program ended by itself all the same. */
 void control_forget_deadlocks(struct rlog_control *c);
-/* Adds a note of our own to those of the recorder. */
-void control_add_note(struct rlog_control *c, enum rlog_note_kind kind, const char *text);
+/* Takes back what is noted of what threads of a process wait for. */
+void control_drop_waits(struct rlog_control *c, uint32_t process);
+/* Adds a note of our own to those of the recorder. process, number: as in struct rlog_note, or 0. */
+void control_add_note(struct rlog_control *c, enum rlog_note_kind kind, uint32_t process, int64_t number, const char *text);
 
 #endif

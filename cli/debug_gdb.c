@@ -14,6 +14,7 @@
 #include "base/fdio.h"
 
 #define ALL "@ARGS@" /* all arguments: GDB 13 knows them one by one only */
+#define WELCOME "reverse-continue and reverse-step go back; reverse-watch EXPR finds the statement that made EXPR what it is; help fred: all commands"
 #define ARGS_MAX 24u
 #define ARRIVE "fred-arrive" /* the step; commands.py has another one */
 
@@ -33,7 +34,8 @@ static const struct {
 	bool of_gdb; /* a GDB command's subcommand: its name is all that can be said of it */
 } commands[] = {
 	{"when", "monitor when", "Where this is: event, time, thread."},
-	{"goto", "monitor later goto $arg0\n" ARRIVE, "goto POS: to a position of the recording, as `when` says it."},
+	{"goto", "monitor later goto " ALL "\n" ARRIVE,
+	 "goto POS: to a position of the recording, as `when` says it; +N and -N: events from here; ckpt:N: checkpoint N."},
 	{"reverse-watch", "monitor later reverse-watch " ALL "\n" ARRIVE,
 	 "reverse-watch [--good POS] EXPR: back to the statement that made EXPR what it is here (good: the first checkpoint, else start)."},
 	{"last", "watch " ALL "\nreverse-continue\ndelete $bpnum", "last EXPR: back to its last change before here."},
@@ -43,6 +45,8 @@ static const struct {
 	{"bookmark", "monitor bookmark " ALL, "bookmark [NAME]: names this position; without a name, a number does."},
 	{"bookmarks", "monitor bookmarks", "Lists the bookmarks."},
 	{"goto-bookmark", "monitor later goto-bookmark $arg0\n" ARRIVE, "goto-bookmark NAME: to a bookmark."},
+	{"info bookmarks", "monitor bookmarks", "Lists the bookmarks.", true},
+	{"delete bookmark", "monitor delete-bookmark " ALL, "delete bookmark [NAME...]: forgets these bookmarks, or all.", true},
 	{"checkpoint", "monitor checkpoint", "Names this position by a number, and keeps an image of the program there."},
 	{"checkpoints", "monitor checkpoints", "Lists the checkpoints."},
 	{"info checkpoints", "monitor checkpoints", "Lists the checkpoints.", true},
@@ -71,8 +75,14 @@ static const struct {
 	{"settings.py",
 #include "settings.py.inc"
 	},
+	{"printers.py",
+#include "printers.py.inc"
+	},
 	{"commands.py",
 #include "commands.py.inc"
+	},
+	{"core.py",
+#include "core.py.inc"
 	},
 	{"frames.py",
 #include "frames.py.inc"
@@ -105,6 +115,21 @@ static void add_command(struct buf *b, const char *prefix, size_t i)
 	buf_addf(b, "end\ndocument %s%s\n%s\nend\n", prefix, commands[i].name, commands[i].help);
 }
 
+/* `help fred` */
+static void add_overview(struct buf *b)
+{
+	buf_add_str(b, "define fred\nhelp fred\nend\ndocument fred\nfred's commands, beside GDB's own and its reverse-step, reverse-next, "
+		       "reverse-finish, reverse-continue\n(each fred-NAME, too; help NAME says more):\n");
+	for (size_t i = 0; i < sizeof(commands) / sizeof(commands[0]); i++) {
+		const char *colon = strstr(commands[i].help, ": ");
+		bool usage = colon && !strncmp(commands[i].help, commands[i].name, strlen(commands[i].name));
+
+		buf_addf(b, "\n  %-28.*s %s", usage ? (int)(colon - commands[i].help) : (int)strlen(commands[i].name),
+			 usage ? commands[i].help : commands[i].name, usage ? colon + 2 : commands[i].help);
+	}
+	buf_add_str(b, "\nend\n");
+}
+
 static void add_commands(struct buf *b)
 {
 	buf_add_str(b, "define " ARRIVE "\nstepi\nend\n");
@@ -115,7 +140,14 @@ static void add_commands(struct buf *b)
 	}
 	for (size_t i = 0; i < sizeof(of_paper) / sizeof(of_paper[0]); i++)
 		buf_addf(b, "alias fred-%s = %s\n", of_paper[i], of_paper[i]);
-	buf_add_str(b, "if $_fred_python == 1\npython add_commands()\nend\n");
+	add_overview(b);
+	buf_add_str(b, "if $_fred_python == 1\npython add_commands()\npython add_core_commands()\npython fred_names = '");
+	for (size_t i = 0; i < sizeof(commands) / sizeof(commands[0]); i++)
+		if (!commands[i].of_gdb)
+			buf_addf(b, "%s fred-%s ", commands[i].name, commands[i].name);
+	for (size_t i = 0; i < sizeof(of_paper) / sizeof(of_paper[0]); i++)
+		buf_addf(b, "fred-%s ", of_paper[i]);
+	buf_add_str(b, "'.split()\nend\n");
 }
 
 /* Without Python the program's part is kept, and breakpoints are as far as GDB can write them. */
@@ -134,15 +166,28 @@ static void add_state(struct buf *b, const char *state)
 	buf_addf(b, "define hook-stop\nmonitor prompt\nsave breakpoints %s\nend\nend\n", breakpoints);
 }
 
+/* A line for the user. */
+static void add_echo(struct buf *b, const char *text)
+{
+	buf_add_str(b, "echo fred: ");
+	for (; *text; text++)
+		buf_addf(b, "%s%c", *text == '\\' ? "\\" : "", *text);
+	buf_add_str(b, "\\n\n");
+}
+
 static void add_main(struct buf *b, const struct debug_gdb *g, const char *commands_path)
 {
 	buf_add_str(b, "init-if-undefined $_fred_python = 0\n");
 	for (size_t i = 0; i < sizeof(default_settings) / sizeof(default_settings[0]); i++)
 		buf_addf(b, "%s\n", default_settings[i]);
-	if (g->host_files)
-		buf_add_str(b, "set sysroot /\n");
+	if (g->sysroot)
+		buf_addf(b, "set sysroot %s\n", g->sysroot);
 	for (const char *const *s = g->settings; s && *s; s++)
 		buf_addf(b, "%s\n", *s);
+	for (size_t i = 0; g->sources && i < g->sources->n; i++)
+		buf_addf(b, "%s\n", g->sources->s[i]);
+	for (size_t i = 0; g->notes && i < g->notes->n; i++)
+		add_echo(b, g->notes->s[i]);
 	/* GDB asks whether its own checkpoint and restart are to be redefined */
 	buf_addf(b, "with confirm off -- source %s\n", commands_path);
 	/* GDB 13 goes on writing what `monitor` says to the new one, unless its output was redirected meanwhile */
@@ -150,6 +195,8 @@ static void add_main(struct buf *b, const struct debug_gdb *g, const char *comma
 		buf_addf(b, "if $_fred_python == 1\npython quietly('new-ui mi3 %s')\nend\n", g->tty);
 	buf_addf(b, "target extended-remote %s\n", g->socket_path);
 	add_state(b, g->state);
+	if (!g->mi && (!g->state || access(g->state, F_OK)))
+		add_echo(b, WELCOME);
 }
 
 /* From the folder of the session's scripts; as an argument too, unless another one calls it. */

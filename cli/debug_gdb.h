@@ -10,9 +10,11 @@ struct debug_gdb {
 	const char *dir; /* where the scripts are written */
 	const char *socket_path; /* what GDB connects to */
 	const char *const *settings; /* commands, ended by NULL; may be NULL */
+	const struct strv *sources, *notes; /* commands, and what to tell the user; may be NULL */
 	const char *state; /* the file that GDB's own state is taken from and saved to; NULL: it is not kept */
+	bool mi; /* an editor speaks with it */
 	const char *tty; /* a terminal for a second user interface, in MI; NULL: none */
-	bool host_files; /* GDB reads the program's files by itself, not from the other side */
+	const char *sysroot; /* where GDB reads the program's files by itself; NULL: from the other side */
 };
 
 /* Writes the scripts; adds the options by which GDB reads them to argv. */

@@ -3,7 +3,8 @@
 #include "cli/doctor.h"
 
 static const struct doctor_check checks[] = {
-	{"kernel", "Linux 5.11 or later on x86-64", "use a newer kernel", doctor_kernel},
+	{"kernel", "Linux 5.16 or later on x86-64: replays wait by futex_waitv (5.11 is enough to record)",
+	 "use a newer kernel", doctor_kernel},
 	{"recorder", "libfred-record.so, which records from inside the program",
 	 "build it: scripts/setup, or install fred", doctor_shim},
 	{"user-dispatch", "Syscall User Dispatch: records system calls that have no wrapper",

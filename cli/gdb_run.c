@@ -15,6 +15,7 @@
 
 #include "base/cleanup.h"
 #include "cli/debug_gdb.h"
+#include "cli/srctree.h"
 #include "cli/mi_reason.h"
 #include "cli/relay.h"
 
@@ -197,18 +198,24 @@ static void terminal_restore(const struct terminal *t)
 }
 
 /* One GDB, from its start to its end. 1: another one is to go on. */
-static int run_one(struct bridge *b, const struct gdb_run *how, int listener, const char *path, int *code, struct err *e)
+static int run_one(struct bridge *b, const struct gdb_run *how, bool first, int listener, const char *path, int *code, struct err *e)
 {
-	struct debug_gdb scripts = {.dir = b->dir, .socket_path = path, .settings = how->settings, .state = how->state,
-				    .tty = how->second ? how->second->tty : NULL, .host_files = bridge_on_host_files(b)};
+	cleanup_strv struct strv sources = {0}, notes = {0};
+	cleanup_free char *tree = str_fmt("%s/sources", b->dir), *sysroot = bridge_sysroot(b);
+	struct debug_gdb scripts = {.dir = b->dir, .socket_path = path, .settings = how->settings, .state = how->state, .mi = how->mi || how->unseen,
+				    .sources = &sources, .notes = &notes, .tty = how->second ? how->second->tty : NULL,
+				    .sysroot = sysroot};
 	cleanup_strv struct strv argv = {0};
 	bool prompted = false;
 	pid_t filter = 0;
 	int status = 0, r;
 
+	srctree_make(json_string_value(json_object_get(b->params, "rec")), tree, &sources, &notes);
 	strv_add(&argv, "gdb");
 	r = debug_gdb_scripts(&scripts, &argv, e);
 	strv_add_all(&argv, (const char *const *)how->args->s);
+	if (first && how->once && how->once->n)
+		strv_add_all(&argv, (const char *const *)how->once->s);
 	if (!r)
 		r = start(b, how, &argv, &filter, e);
 	if (!r) {
@@ -221,6 +228,7 @@ static int run_one(struct bridge *b, const struct gdb_run *how, int listener, co
 	if (filter)
 		wait_for(filter);
 	debug_gdb_remove(&scripts);
+	srctree_remove(tree);
 	if (r)
 		return r;
 	if (how->state && WIFSIGNALED(status) && !b->ending)
@@ -234,7 +242,7 @@ int gdb_run(struct bridge *b, const struct gdb_run *how, int *code, struct err *
 	struct terminal terminal = {.is = !how->mi && isatty(0)};
 	char path[108];
 	sigset_t set;
-	int r;
+	int r = 0;
 
 	watched_signals(how, &set);
 	sigprocmask(SIG_BLOCK, &set, NULL);
@@ -245,10 +253,10 @@ int gdb_run(struct bridge *b, const struct gdb_run *how, int *code, struct err *
 	listener = bridge_listen(b, "gdb", path, e);
 	if (listener < 0)
 		return -1;
-	do {
-		r = run_one(b, how, listener, path, code, e);
+	for (bool first = true; first || r > 0; first = false) {
+		r = run_one(b, how, first, listener, path, code, e);
 		terminal_restore(&terminal);
-	} while (r > 0);
+	}
 	unlink(path);
 	b->signal_fd = -1;
 	return r;

@@ -10,6 +10,7 @@
 
 struct gdb_run {
 	const struct strv *args; /* GDB's */
+	const struct strv *once; /* more of them, not for one that takes the place of another; may be NULL */
 	const char *const *settings; /* as debug_gdb_script has it */
 	bool mi; /* an editor speaks with it; else a user at a terminal */
 	bool unseen; /* nobody looks at it but by its second user interface: what it complains about is dropped */

@@ -24,24 +24,12 @@
 #include "base/str.h"
 #include "cli/record.h"
 #include "rlog/keeper.h"
+#include "cli/wait.h"
 
 struct keeper {
 	int sock, dir;
 	char *name; /* of the directory */
 };
-
-static pid_t parent_of(pid_t pid)
-{
-	cleanup_free char *path = str_fmt("/proc/%d/stat", (int)pid);
-	cleanup_buf struct buf b = {0};
-	struct err ignored;
-	const char *p;
-	int parent = 0;
-
-	if (read_file(path, &b, &ignored) || !(p = strrchr(buf_str(&b), ')')))
-		return 0;
-	return sscanf(p, ") %*c %d", &parent) == 1 ? parent : 0;
-}
 
 static bool is_ours(const struct keeper *k, int fd)
 {
@@ -51,7 +39,7 @@ static bool is_ours(const struct keeper *k, int fd)
 
 	if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &len))
 		return false;
-	for (pid = peer.pid; pid > 1; pid = parent_of(pid))
+	for (pid = peer.pid; pid > 1; pid = wait_parent_of(pid))
 		if (pid == getpid() || record_maps(k->name, pid))
 			return true;
 	return false;

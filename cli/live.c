@@ -12,7 +12,6 @@
 #include <sys/ptrace.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
@@ -24,7 +23,6 @@
 
 #define OPTIONS (PTRACE_O_EXITKILL | PTRACE_O_TRACEFORK | PTRACE_O_TRACEVFORK | PTRACE_O_TRACEEXEC | \
 		 PTRACE_O_TRACEEXIT)
-#define KILLED SIGKILL /* as a status of waitpid */
 
 #ifndef KCMP_VM
 #define KCMP_VM 1
@@ -68,12 +66,14 @@ static int regs(void *arg, int tid, struct rsp_regs *r, struct err *e)
 	return 0;
 }
 
-static int no_writes(struct live *l, struct err *e)
+/* Not to the program: what is done there would not be recorded. */
+static int write_aside(struct live *l, struct err *e)
 {
-	err_set(e, ERR_USAGE, "what is written to a live program is not recorded: go back first (reverse-stepi), there a "
-				     "copy is written to");
-	out_note(l->o->cli, "%s", e->text); /* GDB does not show it */
-	return -1;
+	int r = live_write_aside(l, e);
+
+	if (r < 0)
+		out_note(l->o->cli, "nothing is written, and no function called: %s", e->text); /* GDB does not show it */
+	return r;
 }
 
 static int set_regs(void *arg, int tid, const struct rsp_regs *r, struct err *e)
@@ -83,13 +83,13 @@ static int set_regs(void *arg, int tid, const struct rsp_regs *r, struct err *e)
 	if (regs(arg, tid, &now, e))
 		return -1;
 	now.r.orig_rax = r->r.orig_rax; /* GDB sets it with the PC, also to what that is */
-	return memcmp(&now, r, sizeof(now)) ? no_writes(arg, e) : 0;
+	return memcmp(&now, r, sizeof(now)) ? write_aside(arg, e) : 0;
 }
 
 static int write_memory(void *arg, uint64_t addr, const void *data, size_t len, struct err *e)
 {
 	(void)addr, (void)data, (void)len;
-	return no_writes(arg, e);
+	return write_aside(arg, e);
 }
 
 static size_t read_memory(void *arg, uint64_t addr, void *buf, size_t len)
@@ -175,69 +175,12 @@ static void pass_signals(void *arg, const int *sigs, unsigned n)
 	((struct live *)arg)->breaks.pass = regs_signal_set(sigs, n);
 }
 
+static void program_signals(void *arg, const int *sigs, unsigned n)
+{
+	((struct live *)arg)->kept_back = ~regs_signal_set(sigs, n);
+}
+
 /* ---- its life ---- */
-
-static void notes(struct live *l)
-{
-	json_t *note;
-	size_t i;
-
-	json_array_foreach(json_object_get(l->rec.result.meta, "notes"), i, note)
-		out_note(l->o->cli, "%s", json_string_value(note));
-	out_note(l->o->cli, "recorded %s", l->rec.result.dir);
-}
-
-/* The program has ended: its recording is finished. */
-static void finish(struct live *l, int status)
-{
-	struct err e = {0};
-
-	live_return(l);
-	live_term_to_debugger(&l->term);
-	breaks_forget_text(&l->breaks);
-	outside_fini(&l->outside);
-	memset(&l->sight, 0, sizeof(l->sight));
-	l->group.n = 0;
-	if (record_end(&l->rec, status, &e))
-		out_note(l->o->cli, "%s", e.text);
-	else
-		notes(l);
-	record_session_fini(&l->rec);
-}
-
-/* It runs on, and is recorded to its end. */
-static int detach(void *arg, struct err *e)
-{
-	struct live *l = arg;
-	pid_t pid = l->group.pid;
-	int status = 0, r;
-
-	if (!l->group.n)
-		return 0;
-	live_return(l);
-	live_term_to_program(&l->term, pid);
-	r = group_release(&l->group, e);
-	if (r)
-		return r < 0 ? -1 : err_set(e, ERR_USAGE, "a signal is on its way to it: continue first");
-	while (waitpid(pid, &status, 0) != pid)
-		if (errno != EINTR)
-			return err_errno(e, ERR_INTERNAL, "wait for the program");
-	finish(l, status);
-	return 0;
-}
-
-static int kill_program(void *arg, struct err *e)
-{
-	struct live *l = arg;
-
-	if (!l->group.n)
-		return 0;
-	if (l->ending) /* it is not this by which it ends */
-		return detach(arg, e);
-	group_kill(&l->group);
-	finish(l, KILLED);
-	return 0;
-}
 
 static void forked(void *arg, pid_t child)
 {
@@ -284,22 +227,46 @@ static bool is_redirection(const char *word)
 	return c == '<' || c == '>';
 }
 
+/* The line that GDB's user typed, if these words are made of it. NULL: they are not, or a shell would change nothing. */
+static const char *typed_line(const struct live *l, const struct strv *words)
+{
+	cleanup_strv struct strv of_line = {0};
+
+	if (!l->line || !live_shell_is_needed(l->line))
+		return NULL;
+	live_shell_split(l->line, &of_line);
+	for (size_t i = 0; of_line.n + 1 == words->n && i < of_line.n; i++)
+		if (strcmp(of_line.s[i], words->s[i + 1]) != 0)
+			return NULL;
+	return of_line.n + 1 == words->n ? l->line : NULL;
+}
+
 /* vRun's arguments: FILE;ARG..., each in hexadecimal; without a file the program that was named at first. */
-static void take_args(struct live *l, const char *args)
+static int take_args(struct live *l, const char *args, struct live_start *start, struct err *e)
 {
 	cleanup_strv struct strv v = {0};
+	const char *line;
 
 	for (const char *p = strchr(args, ';'); p; p = strchr(p, ';')) {
 		char word[RSP_PACKET_MAX / 2];
 
 		word[rsp_unhex(++p, word, sizeof(word) - 1)] = '\0';
-		if (v.n && is_redirection(word))
-			out_note(l->o->cli, "no shell starts the program: '%s' is an argument of its own (for redirections: fredctl debug -- sh -c 'exec PROGRAM <FILE')",
-				 word);
 		strv_add(&v, word);
 	}
 	if (!v.n)
-		return;
+		return 0;
+	line = typed_line(l, &v);
+	if (line) {
+		if (live_shell_start(line, l->cwd, start, e))
+			return -1;
+		while (v.n > 1)
+			free(v.s[--v.n]);
+		v.s[v.n] = NULL;
+		strv_add_all(&v, (const char *const *)start->args.s);
+	}
+	for (size_t i = 1; i < v.n && !line && (l->line || !l->told); i++)
+		if (is_redirection(v.s[i]))
+			out_note(l->o->cli, "no shell starts the program: '%s' is an argument of its own (`set args`, then `run`)", v.s[i]);
 	if (!v.s[0][0]) {
 		free(v.s[0]);
 		v.s[0] = xstrdup(l->o->program.s[0]);
@@ -307,15 +274,18 @@ static void take_args(struct live *l, const char *args)
 	strv_fini(&l->o->program);
 	l->o->program = v;
 	v = (struct strv){0};
+	return 0;
 }
 
-static int start_program(struct live *l, struct err *e)
+static int start_program(struct live *l, const struct live_start *start, struct err *e)
 {
 	struct record_opts o = l->o->record;
 
 	o.argv = l->o->program.s;
 	o.cwd = l->cwd ? l->cwd : o.cwd;
 	o.hold = true;
+	o.fds = start->fds;
+	o.nfds = start->nfds;
 	if (record_start(&l->rec, &o, e)) {
 		record_session_fini(&l->rec);
 		return -1;
@@ -335,15 +305,24 @@ static int start_program(struct live *l, struct err *e)
 static int restart(void *arg, const char *args, struct rsp_stop *stop, struct err *e)
 {
 	struct live *l = arg;
+	struct live_start start = {0};
 	struct err ignored;
+	int r;
 
-	if (kill_program(l, e))
+	if (live_kill(l, e))
 		return -1;
-	take_args(l, args);
 	breaks_fini(&l->breaks);
 	rm_rf(l->session, &ignored);
-	if (start_program(l, e))
+	if (l->stuck)
+		r = err_set(e, ERR_HOST, "the last program died while GDB stepped it over a breakpoint: GDB can run no other one; leave it and begin again");
+	else
+		r = take_args(l, args, &start, e) || start_program(l, &start, e) ? -1 : 0;
+	live_start_fini(&start);
+	free(steal_ptr(&l->line));
+	if (r) {
+		out_note(l->o->cli, "%s", e->text); /* GDB does not show it */
 		return -1;
+	}
 	l->stop = *stop = (struct rsp_stop){.why = RSP_STEPPED, .tid = l->tid};
 	return 0;
 }
@@ -356,6 +335,7 @@ static int tell_again(struct live *l, int tid, struct rsp_stop *stop, struct err
 
 	l->jumped = false;
 	*stop = l->stop;
+	stop->jumped = true;
 	if (!t || trace_get_regs(t, &r, e))
 		return -1;
 	if (stop->why != RSP_SIGNALLED && (stop->why != RSP_BREAKPOINT || !breaks_has(&l->breaks, r.rip)))
@@ -366,6 +346,7 @@ static int tell_again(struct live *l, int tid, struct rsp_stop *stop, struct err
 static int resume(void *arg, enum rsp_resume how, int tid, struct rsp_stop *stop, struct err *e)
 {
 	struct live *l = arg;
+	bool over = how == RSP_STEP && l->stop.why == RSP_BREAKPOINT; /* a step over that breakpoint */
 	int r;
 
 	if (l->jumped)
@@ -376,7 +357,8 @@ static int resume(void *arg, enum rsp_resume how, int tid, struct rsp_stop *stop
 	r = live_resume(l, how, tid, stop, e);
 	live_term_to_debugger(&l->term);
 	if (!r && (stop->why == RSP_EXITED || stop->why == RSP_DIED))
-		finish(l, l->group.status);
+		live_finish(l, l->group.status);
+	l->stuck |= !r && over && (stop->why == RSP_EXITED || stop->why == RSP_DIED);
 	return r;
 }
 
@@ -403,9 +385,10 @@ static int serve(struct live *l, struct err *e)
 		.restart = restart,
 		.open_file = open_file,
 		.pass_signals = pass_signals,
+		.program_signals = program_signals,
 		.signal = set_signal,
-		.kill = kill_program,
-		.detach = detach,
+		.kill = live_kill,
+		.detach = live_detach,
 		.set_env = set_env,
 		.set_cwd = set_cwd,
 		.relay = live_relay,
@@ -418,12 +401,14 @@ static int serve(struct live *l, struct err *e)
 		strv_add(&l->env, *v);
 	live_term_init(&l->term);
 	r = rsp_serve(&l->conn, &ops, l, &none, e);
-	kill_program(l, &ignored); /* GDB is gone */
+	live_kill(l, &ignored); /* GDB is gone */
 	rm_rf(l->session, &ignored);
 	breaks_fini(&l->breaks);
 	buf_fini(&l->conn.in);
 	free(l->lines);
+	strv_fini(&l->later);
 	free(l->cwd);
+	free(l->line);
 	clearenv();
 	strv_fini(&l->env);
 	for (unsigned i = 0; i < LIVE_CHOICES; i++)

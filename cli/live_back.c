@@ -17,10 +17,12 @@
 #include "base/path.h"
 #include "base/str.h"
 #include "cli/live_int.h"
+#include "cli/out.h"
 #include "view/stance.h"
 
 #define INTERRUPT "\3"
 #define COMMAND "qRcmd,"
+#define LOST_MAX 3u
 
 void live_say(struct live *l, const char *text)
 {
@@ -32,7 +34,7 @@ void live_say(struct live *l, const char *text)
 /* What is answered here in any case: the connection, files, and the program's life. */
 static bool is_ours(const char *packet)
 {
-	static const char *const starts[] = {"qSupported", "QStartNoAckMode", "!", "qAttached", "vFile:", "vRun",
+	static const char *const starts[] = {"qSupported", "QStartNoAckMode", "QProgramSignals:", "!", "qAttached", "vFile:", "vRun",
 					     "vKill", "k", "R", "D"};
 
 	for (size_t i = 0; i < sizeof(starts) / sizeof(starts[0]); i++)
@@ -65,13 +67,17 @@ static int hear_past(struct live *l, struct buf *answer, struct err *e)
 
 	do {
 		got = rsp_receive(&l->past, &p, e);
-		if (got <= 0)
+		if (got <= 0) {
+			l->past.fd = -1; /* the bridge's */
 			return got < 0 ? -1 : err_set(e, ERR_INTERNAL, "the replay has ended: `live` returns to the program");
+		}
 		if (got == RSP_PACKET && !is_text(&p)) {
 			rsp_escape(answer, p.data, p.len);
 			return 1;
 		}
-		if (got == RSP_NOTE ? rsp_note(&l->conn, p.data, p.len, e) : rsp_send(&l->conn, p.data, p.len, e))
+		if (l->quiet && got == RSP_PACKET)
+			strv_add(&l->later, buf_str(&p));
+		else if (got == RSP_NOTE ? rsp_note(&l->conn, p.data, p.len, e) : rsp_send(&l->conn, p.data, p.len, e))
 			return -1;
 	} while (l->past.in.len);
 	return 0;
@@ -84,15 +90,19 @@ static int ask_past(struct live *l, const char *packet, struct buf *answer, stru
 	bool early = l->conn.interrupted; /* before this packet */
 	int r = 0;
 
-	if (send_past(l, packet, e))
+	if (l->past.fd < 0)
+		return err_set(e, ERR_INTERNAL, "the replay has ended: `live` returns to the program");
+	if (send_past(l, packet, e)) {
+		l->past.fd = -1;
 		return -1;
+	}
 	while (!r) {
 		if (!early && poll(p, 2, -1) < 0)
 			continue;
 		if ((early || p[1].revents) && rsp_interrupted(&l->conn)) {
 			early = false;
 			if (write(l->past.fd, INTERRUPT, 1) != 1)
-				return err_errno(e, ERR_INTERNAL, "the replay has ended");
+				early = false; /* that shows when it is read from */
 			p[1].fd = p[1].revents & POLLHUP ? -1 : p[1].fd;
 		}
 		if (p[0].revents)
@@ -198,9 +208,10 @@ static void block_children(int how)
 	sigprocmask(how, &set, NULL);
 }
 
-static int start_worker(struct live *l, struct err *e)
+/* stop: it stands where the last one stopped, not where the program does. */
+static int start_worker(struct live *l, bool stop, struct err *e)
 {
-	json_t *params = json_pack("{s:o, s:o, s:o}", "rec", json_text(l->rec.result.dir, strlen(l->rec.result.dir)), "live",
+	json_t *params = json_pack("{s:b, s:o, s:o, s:o}", "stop", stop, "rec", json_text(l->rec.result.dir, strlen(l->rec.result.dir)), "live",
 				   json_text(l->stance, strlen(l->stance)), "session", json_text(l->session, strlen(l->session)));
 	pid_t self = getpid();
 	int code = 0, r;
@@ -219,13 +230,13 @@ static int start_worker(struct live *l, struct err *e)
 	return r ? -1 : 0;
 }
 
-static int go_back(struct live *l, struct err *e)
+static int go_back(struct live *l, bool stop, struct err *e)
 {
 	if (!l->group.n)
 		return err_set(e, ERR_USAGE, "the program is not being run");
 	if (mkdir_p(l->session, 0700, e) || write_stance(l, e))
 		return -1;
-	if (start_worker(l, e)) {
+	if (start_worker(l, stop, e)) {
 		bridge_end(&l->bridge);
 		return -1;
 	}
@@ -241,7 +252,7 @@ void live_return(struct live *l)
 {
 	if (!l->back)
 		return;
-	l->back = false;
+	l->back = l->aside = false;
 	buf_fini(&l->past.in);
 	bridge_end(&l->bridge);
 }
@@ -277,31 +288,98 @@ static int refuse(struct live *l, const char *packet, const struct err *why, str
 	return 1;
 }
 
+static bool is_resume(const char *packet)
+{
+	return str_starts(packet, "vCont;") || str_eq(packet, "bs") || str_eq(packet, "bc") || strchr("cCsS", packet[0]);
+}
+
+/* The worker is gone, or its daemon: another one goes back to the last stop, and GDB gets an answer. */
+static int recover(struct live *l, const char *packet, struct buf *answer, struct err *e)
+{
+	cleanup_buf struct buf stop = {0};
+	bool aside = l->aside;
+
+	live_return(l);
+	out_note(l->o->cli, "the replay of this session has ended; another one goes back to %s",
+		 aside ? "where the program stands, without what was written" : "the last stop");
+	if (go_back(l, !aside, e))
+		return -1;
+	l->aside = aside;
+	if (str_starts(packet, COMMAND)) /* it is not made twice */
+		return buf_add_str(answer, "OK"), 0;
+	if (!is_resume(packet))
+		return ask_past(l, packet, answer, e);
+	if (ask_past(l, "?", &stop, e))
+		return -1;
+	buf_addf(answer, "T02%s", stop.len > 3 ? stop.data + 3 : ""); /* an interrupt */
+	return 0;
+}
+
+/* GDB takes text in front of the answers to these only. */
+static void let_speak(struct live *l, const char *packet)
+{
+	struct err ignored;
+
+	l->quiet = l->aside && !is_resume(packet) && !str_starts(packet, COMMAND);
+	for (size_t i = 0; !l->quiet && i < l->later.n; i++)
+		rsp_send(&l->conn, l->later.s[i], strlen(l->later.s[i]), &ignored);
+	if (!l->quiet)
+		strv_fini(&l->later);
+}
+
 static int pass(struct live *l, const char *packet, struct buf *answer)
 {
 	struct err why = {0};
+	int r;
 
-	return ask_past(l, packet, answer, &why) ? refuse(l, packet, &why, answer) : 1;
+	let_speak(l, packet);
+	r = ask_past(l, packet, answer, &why);
+
+	while (r && l->past.fd < 0 && l->lost < LOST_MAX) {
+		l->lost++;
+		buf_clear(answer);
+		r = recover(l, packet, answer, &why);
+		if (r && !l->back)
+			break;
+	}
+	if (!r && l->lost && is_resume(packet))
+		l->lost = 0;
+	if (!r)
+		return 1;
+	if (!l->back) { /* GDB knows of the past only, until `live` */
+		l->back = true;
+		l->past.fd = -1;
+	}
+	return refuse(l, packet, &why, answer);
 }
+
+static const char past_text[] = "fred: this is the program's past; it stands still meanwhile, and `live` returns to it\n";
 
 /* To the replay; with a question only, and at once back. */
 static int from_live(struct live *l, const char *packet, bool question, struct buf *answer)
 {
 	struct err why = {0};
 
-	if (go_back(l, &why))
+	if (go_back(l, false, &why))
 		return refuse(l, packet, &why, answer);
 	if (!question)
-		live_say(l, "fred: this is the program's past; it stands still meanwhile, and `live` returns to it\n");
+		live_say(l, past_text);
 	pass(l, packet, answer);
 	if (question)
 		live_return(l);
 	return 1;
 }
 
+/* The replay at this place is the past from now on. */
+static void stay_behind(struct live *l)
+{
+	l->aside = false;
+	live_say(l, past_text);
+}
+
 static int return_to_live(struct live *l, struct buf *answer)
 {
-	live_say(l, l->back ? "fred: back in the live program\n" : "fred: this is the live program\n");
+	live_say(l, l->back && !l->aside ? "fred: back in the live program\n" : "fred: this is the live program\n");
 	live_return(l);
 	l->jumped = true;
 	buf_add_str(answer, "OK");
@@ -311,37 +389,120 @@ static int return_to_live(struct live *l, struct buf *answer)
 /* What is of no interest to the live program. */
 static bool is_for_later(struct live *l, const char *name, const char *packet)
 {
-	if (l->back)
+	if (l->back && !l->aside)
 		return false;
 	if (str_eq(name, "lines"))
 		str_set(&l->lines, "%s", packet);
 	if (str_eq(name, "prompt"))
 		free(steal_ptr(&l->lines));
-	return str_eq(name, "lines") || str_eq(name, "prompt");
+	return str_eq(name, "lines") || str_eq(name, "prompt") || str_eq(name, "threads");
+}
+
+/* The debugger is to select the thread of the last stop. */
+static int tell_mover(struct live *l, struct buf *answer)
+{
+	cleanup_free char *text = str_fmt("%d\n", l->group.n ? l->stop.tid : 0);
+
+	live_say(l, text);
+	buf_add_str(answer, "OK");
+	return 1;
 }
 
 /* `monitor COMMAND`. */
 static int command(struct live *l, const char *packet, struct buf *answer)
 {
 	static const char *const questions[] = {"when", "bookmark", "bookmarks", "checkpoint", "checkpoints",
-						"delete-checkpoint", "help"};
-	char text[4096];
+						"delete-checkpoint", "help", "proc"};
+	static const char typed[] = "typed-args";
+	size_t room = strlen(packet);
+	cleanup_free char *text = xmalloc(room);
 	bool question = false;
 
 	l->conn.interrupted = false; /* GDB is at its prompt again */
-	text[rsp_unhex(packet + strlen(COMMAND), text, sizeof(text) - 1)] = '\0';
+	text[rsp_unhex(packet + strlen(COMMAND), text, room - 1)] = '\0';
+	if (str_starts(text, typed)) {
+		l->told = true;
+		free(steal_ptr(&l->line));
+		if (text[strlen(typed)])
+			str_set(&l->line, "%s", text + strlen(typed) + 1);
+		buf_add_str(answer, "OK");
+		return 1;
+	}
 	if (str_starts(text, "prompt "))
 		l->selected = (int)strtol(text + strlen("prompt "), NULL, 10);
 	text[strcspn(text, " \t")] = '\0';
 	if (str_eq(text, "live"))
 		return return_to_live(l, answer);
+	if ((!l->back || l->aside) && str_eq(text, "mover"))
+		return tell_mover(l, answer);
 	if (is_for_later(l, text, packet)) {
 		buf_add_str(answer, "OK");
 		return 1;
 	}
 	for (size_t i = 0; i < sizeof(questions) / sizeof(questions[0]); i++)
 		question |= str_eq(text, questions[i]);
+	if (l->aside && !question)
+		stay_behind(l);
 	return l->back ? pass(l, packet, answer) : from_live(l, packet, question, answer);
+}
+
+/* ---- calls, and what is written ---- */
+
+int live_write_aside(struct live *l, struct err *e)
+{
+	if (l->back)
+		return 1;
+	l->quiet = true;
+	if (go_back(l, false, e)) {
+		l->quiet = false;
+		return -1;
+	}
+	l->aside = true;
+	return 1;
+}
+
+/* What the copy is for now: "call", "written" or "nothing"; NULL: it is gone. */
+static char *ask_use(struct live *l)
+{
+	cleanup_buf struct buf b = {0}, answer = {0};
+	size_t n = l->later.n;
+	struct err ignored;
+	char text[32] = "";
+
+	buf_add_str(&b, COMMAND);
+	rsp_hex(&b, "diverted", strlen("diverted"));
+	l->quiet = true;
+	if (ask_past(l, buf_str(&b), &answer, &ignored))
+		return NULL;
+	while (l->later.n > n) {
+		char *last = l->later.s[--l->later.n];
+
+		text[rsp_unhex(last + 1, text, sizeof(text) - 1)] = '\0';
+		text[strcspn(text, "\n")] = '\0';
+		free(last);
+		l->later.s[l->later.n] = NULL;
+	}
+	return xstrdup(text);
+}
+
+/* GDB goes on, in a call or, and then with the program itself: false. */
+static bool goes_aside(struct live *l, const char *packet)
+{
+	cleanup_free char *use = NULL;
+
+	if (!l->aside || !is_resume(packet))
+		return l->back;
+	use = ask_use(l);
+	if (use && str_eq(use, "call"))
+		return true;
+	if (use && packet[0] == 'b') {
+		stay_behind(l);
+		return true;
+	}
+	if (!use || str_eq(use, "written"))
+		live_say(l, "fred: what was written to a copy of the program is forgotten: what is recorded cannot be changed\n");
+	live_return(l);
+	return false;
 }
 
 int live_relay(void *arg, const char *packet, struct buf *answer, struct err *e)
@@ -354,7 +515,7 @@ int live_relay(void *arg, const char *packet, struct buf *answer, struct err *e)
 	note_choice(l, packet);
 	if (str_starts(packet, COMMAND))
 		return command(l, packet, answer);
-	if (l->back)
+	if (goes_aside(l, packet))
 		return pass(l, packet, answer) && !(is_for_both(packet) && str_eq(buf_str(answer), "OK"));
 	if (str_eq(packet, "bs") || str_eq(packet, "bc"))
 		return from_live(l, packet, false, answer);

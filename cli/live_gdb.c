@@ -31,7 +31,7 @@ int live_debug(const struct cli *cli, int *code, struct err *e)
 	cleanup_strv struct strv args = {0};
 	cleanup_buf struct buf program_args = {0};
 	struct live_opts o = {.cli = cli, .record = {.dir = cli_value(cli, "output")}};
-	const char *sched = cli_value(cli, "sched"), *settings[] = {NULL, "set sysroot /", NULL};
+	const char *sched = cli_value(cli, "sched"), *settings[] = {NULL, "set sysroot /", "set startup-with-shell on", "if $_fred_python == 1\npython add_run()\nend", NULL};
 	struct bridge b;
 	int r;
 
@@ -44,6 +44,8 @@ int live_debug(const struct cli *cli, int *code, struct err *e)
 	r = live_start(&b, &o, code, e);
 	if (!r) {
 		strv_add_all(&args, (const char *const[]){"-q", cli->args.s[0], NULL});
+		if (cli->gdb.n)
+			strv_add_all(&args, (const char *const *)cli->gdb.s);
 		r = gdb_run(&b, &(struct gdb_run){.args = &args, .settings = settings}, code, e);
 	}
 	bridge_end(&b);

@@ -15,6 +15,8 @@
 #include "base/maps.h"
 #include "base/str.h"
 #include "cli/live_int.h"
+#include "launch/fix_auxv.h"
+#include "trace/rep.h"
 #include "view/regs.h"
 #include "view/stepper.h"
 
@@ -71,10 +73,16 @@ static void look_around(struct live *l)
 		sight_find(l->group.pid, &l->sight, &ignored);
 }
 
+/*
+ * The recorder, which has a new image begin as a replay's does (plugins/record/exec.c), cannot trace it: this process does. It fails
+ * for a 32-bit program, which is not recorded.
+ */
 static int become_another(struct run *r, struct group_thread *th)
 {
 	struct live *l = r->l;
+	struct err ignored;
 
+	launch_fix_auxv(th->t.pid, &ignored);
 	breaks_fini(&l->breaks); /* GDB takes them for gone with the old one, and sets them anew */
 	outside_fini(&l->outside);
 	memset(&l->sight, 0, sizeof(l->sight));
@@ -131,10 +139,12 @@ static void at_break(struct run *r, struct group_thread *th)
 }
 
 /* A stop of one thread: GDB's, else the thread goes on. */
-static int judge(struct run *r, struct group_thread *th, const struct trace_stop *s, struct err *e)
+static int judge(struct run *r, struct group_thread *th, struct trace_stop *s, struct err *e)
 {
 	int yes = trace_is_int3(s) ? breaks_hit(&r->l->breaks, &th->t, e) : 0, status;
 
+	if (trace_finish_rep(&th->t, s, e))
+		return -1;
 	if (group_is_exec(s))
 		return become_another(r, th);
 	if (group_is_exit(th, s, &status))
@@ -263,7 +273,11 @@ static int step_off(struct run *r, struct group_thread *th, struct err *e)
 		return 0;
 	if (stepper_off(&r->s, th, &s, e))
 		return -1;
-	if (s.why == TRACE_EXITED || is_watch(r, th, &s))
+	if (s.why == TRACE_EXITED)
+		return 0;
+	if (group_is_dying(&s)) /* of the signal with which it went on */
+		return group_let_die(&l->group, th, e);
+	if (is_watch(r, th, &s))
 		return 0;
 	if (s.why == TRACE_SIGNAL)
 		take_signal(r, th, &s);
@@ -330,6 +344,8 @@ static int settle(struct live *l, struct rsp_stop *out, struct err *e)
 		return 0;
 	if (run_on(&r, e))
 		return -1;
+	if (now.why == RSP_LIBRARY) /* GDB goes on from there by itself */
+		l->conn.interrupted = true;
 	if (now.why == RSP_STEPPED || (now.why == RSP_SIGNALLED && now.sig == SIGINT))
 		out->tid = now.tid;
 	else

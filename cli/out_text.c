@@ -3,6 +3,7 @@
 #include "cli/out_text.h"
 
 #include <stdio.h>
+#include <string.h>
 
 #include "cli/out.h"
 
@@ -16,13 +17,17 @@ static void text_thread(const json_t *t)
 	printf("%s%s)", *name ? ", " : "", name);
 }
 
-void text_position(const json_t *p)
+void text_position(const json_t *result)
 {
+	const json_t *p = json_object_get(result, "position");
 	const json_t *pc = json_object_get(p, "pc");
 
 	printf("event %lld", (long long)out_int(p, "event"));
 	if (json_object_get(p, "events_total"))
 		printf(" of %lld", (long long)out_int(p, "events_total"));
+	if (out_int(result, "processes") > 1)
+		printf(", process %lld (PID %lld)", (long long)out_int(result, "process"),
+		       (long long)out_int(result, "pid"));
 	text_thread(json_object_get(p, "thread"));
 	if (json_is_string(pc))
 		printf(", %s", json_string_value(pc));
@@ -39,10 +44,13 @@ static void text_place(const json_t *o)
 {
 	const char *file = out_str(o, "file", NULL), *pc = out_str(o, "pc", NULL);
 	const char *module = out_str(o, "module", NULL);
+	const json_t *args = json_object_get(o, "args");
 
 	if (!file && pc)
 		printf("%s in ", pc);
 	fputs(out_str(o, "function", "??"), stdout);
+	if (json_is_string(args))
+		printf(" (%s)", json_string_value(args));
 	if (file)
 		printf(" at %s:%lld", file, (long long)out_int(o, "line"));
 	else if (module)
@@ -71,4 +79,41 @@ void text_frames(const json_t *frames)
 		printf("#%-3lld", (long long)out_int(f, "level"));
 		text_place(f);
 	}
+}
+
+void text_exit(const json_t *end, const char *otherwise, char buf[32])
+{
+	const char *name;
+
+	if (!end)
+		snprintf(buf, 32, "%s", otherwise);
+	else if (!json_object_get(end, "signal"))
+		snprintf(buf, 32, "exit %lld", (long long)out_int(end, "code"));
+	else if ((name = sigabbrev_np((int)out_int(end, "signal"))))
+		snprintf(buf, 32, "SIG%s", name);
+	else
+		snprintf(buf, 32, "signal %lld", (long long)out_int(end, "signal"));
+}
+
+void text_argv(const json_t *argv)
+{
+	json_t *arg;
+	size_t i;
+
+	json_array_foreach((json_t *)argv, i, arg) {
+		const char *s = json_string_value(arg);
+
+		putchar(' ');
+		for (s = s ? s : "?"; *s; s++)
+			putchar((unsigned char)*s < ' ' || *s == 0x7f ? ' ' : *s);
+	}
+}
+
+void text_notes(const struct cli *cli, const json_t *result)
+{
+	json_t *note;
+	size_t i;
+
+	json_array_foreach(json_object_get(result, "notes"), i, note)
+		out_note(cli, "%s", json_string_value(note) ? json_string_value(note) : "?");
 }

@@ -7,7 +7,7 @@
 #include "base/cleanup.h"
 #include "base/jsonx.h"
 #include "cli/paths.h"
-#include "rlog/rlog.h"
+#include "reclog/procs.h"
 
 char *recarg(const struct cli *cli, size_t rest, size_t most, size_t *first, struct err *e)
 {
@@ -36,14 +36,17 @@ void recarg_option(json_t *params, const struct cli *cli, const char *option, co
 int recarg_process(json_t *params, const struct cli *cli, struct err *e)
 {
 	const char *v = cli_value(cli, "process");
-	uint64_t n;
+	struct rec *rec;
+	uint32_t n;
 
 	if (!v)
 		return 0;
-	if (str_u64(v, 10, 1, RLOG_MAX_PROCESSES, &n))
-		return err_set(e, ERR_USAGE, "--process: '%s' is not a process number", v);
+	if (rec_open(json_string_value(json_object_get(params, "rec")), &rec, e))
+		return -1;
+	n = procs_find(rec, v, e);
+	rec_free(rec);
 	json_object_set_new(params, "process", json_integer((json_int_t)n));
-	return 0;
+	return n ? 0 : -1;
 }
 
 json_t *recarg_add_at(json_t *params, const struct cli *cli, struct err *e)

@@ -22,12 +22,12 @@ json_t *recarg_add_at(json_t *params, const struct cli *cli, struct err *e);
 json_t *recarg_at_params(const struct cli *cli, struct err *e);
 /* Adds the option's value under key if it was given. */
 void recarg_option(json_t *params, const struct cli *cli, const char *option, const char *key);
-/* Adds --process N as "process" if it was given. */
+/* Adds the number of --process, which may be a PID or a name, as "process" if it was given. */
 int recarg_process(json_t *params, const struct cli *cli, struct err *e);
 /* The option that goes with it. */
 #define RECARG_PROCESS_OPTION                                                                      \
 	{                                                                                          \
-		"process", "N", "which process of the recording (the one that failed)"             \
+		"process", "N", "which process: its number, PID or name (the one that failed)"     \
 	}
 
 #endif

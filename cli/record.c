@@ -34,6 +34,7 @@
 #include "cli/keeper.h"
 #include "cli/paths.h"
 #include "cli/shared.h"
+#include "cli/sources.h"
 #include "cli/squeeze.h"
 #include "cli/tsc.h"
 #include "cli/wait.h"
@@ -43,6 +44,7 @@
 #define MIN_FREE_BYTES (16ull << 20)
 /* how long the end of a run may take to compress what there was no time for, as a part of the run */
 #define SQUEEZE_PART 0.005
+#define SOURCES_S 0.2 /* how long source files may be copied */
 #define MAX_DIR 240 /* the recorder, which cannot allocate, keeps the path in a buffer of 256 bytes */
 
 extern char **environ;
@@ -108,6 +110,7 @@ static json_t *host(void)
 static json_t *make_meta(const struct record_opts *o, const char *program, const struct rlog_control *c)
 {
 	char cwd[PATH_MAX];
+	bool known = o->cwd ? realpath(o->cwd, cwd) != NULL : getcwd(cwd, sizeof(cwd)) != NULL;
 	json_t *argv = json_array();
 	json_t *meta;
 
@@ -115,7 +118,7 @@ static json_t *make_meta(const struct record_opts *o, const char *program, const
 		json_array_append_new(argv, text(*a));
 	meta = json_pack("{s:i, s:s, s:o, s:o, s:o, s:s, s:s, s:o, s:s, s:I, s:o, s:b}", "format",
 			 (int)RLOG_VERSION, "version", FRED_VERSION, "program", text(program),
-			 "argv", argv, "cwd", text(getcwd(cwd, sizeof(cwd)) ? cwd : "/"), "sched",
+			 "argv", argv, "cwd", text(known ? cwd : "/"), "sched",
 			 sched_name(o->sched), "malloc",
 			 o->malloc_mode == RLOG_MALLOC_SYSTEM ? "system" : "fred", "host", host(),
 			 "clock", c->clock ? "counter" : "tsc",
@@ -184,6 +187,7 @@ static int launch(struct record_session *s, const char *program, const char *shi
 	cleanup_strv struct strv env = {0};
 	cleanup_free char *absolute = s->opts.cwd ? realpath(program, NULL) : NULL;
 	struct launch_spec spec = {.path = absolute ? absolute : program, .argv = s->opts.argv, .cwd = s->opts.cwd, .hold = s->opts.hold,
+				   .fds = s->opts.fds, .nfds = s->opts.nfds,
 				   .own_group = s->opts.hold};
 	struct err ignored;
 
@@ -222,7 +226,7 @@ static json_t *notes(const struct rlog_control *c)
 static int complete(const struct record_result *r, const struct rlog_control *c, double squeeze_s, struct err *e)
 {
 	cleanup_free char *group = path_join(r->dir, "group");
-	json_t *manifest;
+	json_t *manifest, *sources;
 	struct err why;
 
 	unlink(group); /* the processes' own, see plugins/record/group.c */
@@ -230,6 +234,9 @@ static int complete(const struct record_result *r, const struct rlog_control *c,
 	if (squeeze_rest(r->dir, squeeze_s, &why))
 		json_array_append_new(json_object_get(r->meta, "notes"),
 				      json_sprintf("logs are not compressed: %s", why.text));
+	sources = sources_keep(r->dir, SOURCES_S);
+	if (sources)
+		json_object_set_new(r->meta, "sources", sources);
 	manifest = rec_make_manifest(r->dir, e);
 	if (!manifest)
 		return -1;
@@ -392,6 +399,7 @@ static int run_to_end(struct record_session *s, const struct record_opts *o, str
 
 	if (record_start(s, o, e))
 		return -1;
+	wait_started();
 	run.deadlock = (struct deadlock){.control = s->control, .pid = s->pid};
 	s->control->client = (uint64_t)getpid();
 	bound = bound_start(s->result.dir, s->control);
@@ -399,6 +407,7 @@ static int run_to_end(struct record_session *s, const struct record_opts *o, str
 	r = wait_for_program(s->pid, &status, &calls, e);
 	squeeze_stop(squeeze);
 	bound_stop(bound);
+	deadlock_fini(&run.deadlock);
 	return r || record_end(s, status, e) ? -1 : 0;
 }
 

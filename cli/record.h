@@ -11,6 +11,7 @@
 #include "base/err.h"
 #include "cli/keeper.h"
 #include "cli/tsc.h"
+#include "launch/launch.h"
 #include "rlog/rlog.h"
 
 struct record_opts {
@@ -21,6 +22,8 @@ struct record_opts {
 	uint64_t chaos_seed;
 	uint64_t max_log; /* bytes of logs, 0: not bounded */
 	const char *cwd; /* NULL: the caller's */
+	const struct launch_fd *fds; /* its descriptors, if it has not the caller's (launch/launch.h) */
+	unsigned nfds;
 	bool hold; /* for record_start: it is traced, stands before its first instruction, and has a process group of its own */
 };
 

@@ -20,7 +20,7 @@
 #include "cli/out.h"
 
 #define VERSION 1
-#define KEPT_MAX 50u /* of those that do not run; older ones go when a new one begins */
+#define KEPT_MAX 50u /* of those that do not run and hold no bookmark or checkpoint; older ones go when a new one begins */
 
 char *session_folder(struct err *e)
 {
@@ -97,6 +97,12 @@ static uint64_t number_of(const char *id)
 	return str_u64(id, 10, 1, 1u << 30, &n) ? 0 : n;
 }
 
+/* Nobody has named anything in it. */
+static bool is_nothing_special(const json_t *v)
+{
+	return str_eq(out_str(v, "state", ""), "saved") && !out_int(v, "bookmarks") && !out_int(v, "checkpoints");
+}
+
 /* The oldest of too many. */
 static void thin(struct err *e)
 {
@@ -105,11 +111,11 @@ static void thin(struct err *e)
 	json_t *v;
 
 	json_array_foreach(all, i, v)
-		saved += str_eq(out_str(v, "state", ""), "saved");
+		saved += is_nothing_special(v);
 	json_array_foreach(all, i, v) {
 		if (saved <= KEPT_MAX)
 			return;
-		if (!str_eq(out_str(v, "state", ""), "saved"))
+		if (!is_nothing_special(v))
 			continue;
 		session_remove(out_str(v, "id", ""), e);
 		saved--;

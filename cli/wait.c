@@ -7,10 +7,18 @@
 
 #include <errno.h>
 #include <signal.h>
+#include <stdio.h>
+#include <string.h>
 #include <sys/wait.h>
 #include <time.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "base/fdio.h"
+#include "base/str.h"
 
 #define LATER_NS 100000000l
+#define LOOK_NS 250000000l
 
 static void nothing(int signo)
 {
@@ -29,14 +37,22 @@ void wait_prepare(void)
 	}
 }
 
-static void block(sigset_t *set)
+/* All that would end us, and those that we wait for. What stops us, as Ctrl-Z does, is left as it is. */
+static void waited(sigset_t *set)
 {
-	static const int signals[] = {SIGCHLD, SIGINT, SIGQUIT, SIGTERM, SIGHUP, SIGUSR1, SIGUSR2};
+	static const int others[] = {SIGCONT, SIGTSTP, SIGTTIN, SIGTTOU, SIGURG, SIGWINCH};
 
-	sigemptyset(set);
-	for (unsigned i = 0; i < sizeof(signals) / sizeof(signals[0]); i++)
-		sigaddset(set, signals[i]);
-	sigprocmask(SIG_BLOCK, set, NULL);
+	sigfillset(set);
+	for (unsigned i = 0; i < sizeof(others) / sizeof(others[0]); i++)
+		sigdelset(set, others[i]);
+}
+
+void wait_started(void)
+{
+	sigset_t set;
+
+	waited(&set);
+	sigprocmask(SIG_BLOCK, &set, NULL);
 }
 
 /* 1: pid has ended. */
@@ -54,29 +70,78 @@ static int reap(pid_t pid, int *status)
 	return got < 0 && errno == ECHILD ? -1 : 0;
 }
 
+pid_t wait_parent_of(pid_t pid)
+{
+	cleanup_free char *path = str_fmt("/proc/%d/stat", (int)pid);
+	cleanup_buf struct buf b = {0};
+	struct err ignored;
+	const char *p;
+	int parent = 0;
+
+	if (read_file(path, &b, &ignored) || !(p = strrchr(buf_str(&b), ')')))
+		return 0;
+	return sscanf(p, ") %*c %d", &parent) == 1 ? parent : 0;
+}
+
+/* The program, or a process of it: orphans become our children. */
+static bool is_below_us(pid_t pid)
+{
+	pid_t self = getpid();
+
+	while (pid > 1 && pid != self)
+		pid = wait_parent_of(pid);
+	return pid == self;
+}
+
+static bool is_for_program(const siginfo_t *si)
+{
+	switch (si->si_signo) {
+	case SIGCHLD:
+		return false;
+	case SIGALRM:
+	case SIGVTALRM:
+	case SIGPROF:
+		break; /* from the kernel: a timer that was set before we were started, for whoever runs then */
+	default:
+		/* from the terminal, the kernel has sent it to the child too; any other is about us */
+		if (si->si_code == SI_KERNEL)
+			return false;
+	}
+	return si->si_code == SI_KERNEL || !is_below_us(si->si_pid);
+}
+
+/* What the program sent last, or was sent behind its end, must not end us before the recording is complete. */
+static void forget_waiting(const sigset_t *set)
+{
+	static const struct timespec now = {0};
+
+	while (sigtimedwait(set, NULL, &now) > 0)
+		;
+}
+
 int wait_for_program(pid_t pid, int *status, const struct wait_calls *calls, struct err *e)
 {
-	static const struct timespec soon = {.tv_nsec = LATER_NS};
+	static const struct timespec soon = {.tv_nsec = LATER_NS}, look = {.tv_nsec = LOOK_NS};
 	void (*later)(void *) = calls->later;
 	bool again = false;
 	sigset_t set;
 	int r;
 
-	block(&set);
+	waited(&set);
 	while (!(r = reap(pid, status))) {
 		siginfo_t si;
-		int signo = later || again ? sigtimedwait(&set, &si, &soon) : sigwaitinfo(&set, &si);
+		int signo = sigtimedwait(&set, &si, later || again ? &soon : &look);
 
 		if (signo < 0 && errno == EAGAIN && later) {
 			later(calls->arg);
 			later = NULL;
 		}
-		if (signo == SIGCHLD || again)
+		if (signo == SIGCHLD || signo < 0)
 			again = calls->told(calls->arg);
-		/* from the terminal, the kernel has sent it to the child too */
-		if (signo > 0 && signo != SIGCHLD && si.si_code != SI_KERNEL)
+		if (signo > 0 && is_for_program(&si))
 			kill(pid, signo);
 	}
+	forget_waiting(&set);
 	sigprocmask(SIG_UNBLOCK, &set, NULL);
 	return r > 0 ? 0 : err_set(e, ERR_INTERNAL, "the program was reaped by someone else");
 }

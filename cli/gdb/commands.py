@@ -2,7 +2,10 @@
 """commands.py: those of fred's commands in GDB that look at their expression before fred does. fredctl puts this text
 into GDB, behind state.py.
 """
+import difflib
+import os
 import re
+import sys
 
 import gdb
 
@@ -54,15 +57,41 @@ class Command(gdb.Command):
 
 class Arrive(Command):
     """The step by which GDB learns where a command has led. Forwards from a breakpoint, GDB 13 dies when another thread stops
-    (finish_step_over): it steps over the breakpoint. Backwards it does not."""
+    (finish_step_over): it steps over the breakpoint, of the thread that moved last. Backwards it does not, if that is selected."""
 
     @staticmethod
     def is_at_breakpoint():
         pc = gdb.newest_frame().pc()
         return any(at.address == pc for b in gdb.breakpoints() if b.enabled and hasattr(b, "locations") for at in b.locations)
 
+    @staticmethod
+    def select_mover():
+        mover = quietly("monitor mover").strip()
+        for thread in gdb.selected_inferior().threads():
+            if str(thread.ptid[1]) == mover:
+                thread.switch()
+
     def go(self, arg, from_tty):
+        self.select_mover()
         gdb.execute("reverse-stepi" if self.is_at_breakpoint() else "stepi", from_tty)
+        self.follow(from_tty)
+
+    @classmethod
+    def follow(cls, from_tty):
+        """A thread that is resumed alone is the one that stops, though another has moved."""
+        before = gdb.selected_thread()
+        cls.select_mover()
+        if gdb.selected_thread() != before:
+            gdb.execute("frame", from_tty)
+
+
+class Live(Command):
+    """From the program's past back to the program that runs, where it stands (fredctl debug -- PROGRAM)."""
+
+    def go(self, arg, from_tty):
+        gdb.execute("monitor live", from_tty)
+        gdb.execute("stepi", from_tty)
+        Arrive.follow(from_tty)
 
 
 class ReverseWatch(Command):
@@ -102,11 +131,15 @@ class History(Command):
         for number, (position, tid, pc, old, new) in enumerate(changes, 1):
             before, after = (gdb.Value(bytes.fromhex(b), t).format_string() if b else "<not mapped>" for b in (old, new))
             gdb.write("%-3d %-28s thread %s, %s: %s -> %s\n" % (number, position, tid, where(int(pc, 16)), before, after))
-        for line in re.findall(r"^fred: .*$", text, re.M):
+        notes = re.findall(r"^fred: .*$", text, re.M)
+        for line in notes:
             gdb.write(line + "\n", gdb.STDERR)
+        if not changes and not notes:
+            gdb.write("fred: no change between the start and here\n")
 
 
-LINES_TEXT = 4000  # of a request; a function with more lines than that is stepped through
+LINES_TEXT = 12000  # of a request; a function with more lines than that is stepped through
+LINES_BYTES = 8000  # of a function whose instructions are told, too
 
 
 def lines_here():
@@ -115,11 +148,14 @@ def lines_here():
     while block.function is None:
         block = block.superblock
     at, numbers, words = block.start, {}, ["%x" % block.start]
+    machine = gdb.newest_frame().architecture() if block.end - block.start <= LINES_BYTES else None
     while at < block.end and len(words) < LINES_TEXT:
         line = gdb.find_pc_line(at)
         end = min(max(line.last or at, at) + 1, block.end)
         number = numbers.setdefault((line.symtab and line.symtab.filename, line.line), len(numbers))
         words.append("%x:%x" % (end - at, number))
+        if machine:
+            words[-1] += ":" + "".join("%x" % insn["length"] for insn in machine.disassemble(at, end - 1))
         at = end
     return " ".join(words)
 
@@ -151,6 +187,101 @@ class ReverseStep(Command):
         gdb.execute("frame", from_tty)
 
 
+# ---- threads: all that the program ever has are listed (daemon/view/lineup.h); what is about all is about those that are there ----
+
+def absent_threads():
+    """{TID, as GDB has it: "has ended" or the like}"""
+    return {int(tid): why for tid, why in re.findall(r"^(\d+) (.+)$", quietly("monitor threads"), re.M)}
+
+
+def numbers_of_live():
+    absent = absent_threads()
+    return sorted(t.num for t in gdb.selected_inferior().threads() if t.ptid[1] not in absent)
+
+
+class Threads(Command):
+    """info threads [-gid] [ID...]: the threads that are there, or those that are named."""
+
+    def go(self, args, from_tty):
+        words = args.split()
+        numbers = " ".join(word for word in words if word != "-gid") or " ".join(map(str, numbers_of_live()))
+        if not numbers:
+            gdb.write("No threads.\n")
+            return
+        self.show(self.rows(numbers, absent_threads()), "-gid" in words)
+
+    @staticmethod
+    def row(thread, absent):
+        name = ' "%s"' % thread.name if thread.name else ""
+        why = " (%s)" % absent[thread.ptid[1]] if thread.ptid[1] in absent else ""
+        frame = "(running)" if thread.is_running() else quietly("with print frame-info location -- frame").strip()
+        return thread.num, thread.global_num, "Thread %d%s%s" % (thread.ptid[1], name, why), re.sub(r"^#\d+ +", "", frame)
+
+    def rows(self, numbers, absent):
+        """GDB reads the list; in the selected thread, another frame may be selected."""
+        global add_row
+        selected, found = gdb.selected_thread(), {}
+        first = selected and self.row(selected, absent)
+
+        def add_row(thread):
+            found[thread.num] = first if selected and thread.num == selected.num else self.row(thread, absent)
+        try:
+            gdb.execute("thread apply %s -q python add_row(gdb.selected_thread())" % numbers)
+        except gdb.error as why:
+            raise gdb.GdbError(re.sub(" -q python .*", "", str(why)))
+        return [found[number] for number in sorted(found)]
+
+    @staticmethod
+    def show(rows, with_global):
+        width = max((len(row[2]) for row in rows), default=0)
+        selected = gdb.selected_thread()
+        gdb.write("  %-4s %s%-*s Frame \n" % ("Id", "GId  " if with_global else "", width, "Target Id"))
+        for number, overall, target, frame in rows:
+            gdb.write("%s %-4d %s%-*s %s\n" % ("*" if selected and number == selected.num else " ", number,
+                                               "%-4d " % overall if with_global else "", width, target, frame))
+
+
+class ApplyAll(Command):
+    """thread apply all [-ascending] [FLAG]... COMMAND: in each thread that is there."""
+
+    def go(self, args, from_tty):
+        numbers, flags = numbers_of_live(), re.match(r"(?:-\w+\s+)*", args).group(0).split()
+        if "-ascending" not in flags:
+            numbers.reverse()
+        command = args[len(re.match(r"(?:-\w+\s+)*", args).group(0)):]
+        flags = [flag for flag in flags if flag != "-ascending"]
+        if not command:
+            raise gdb.GdbError("Please specify a command at the end of 'thread apply all'")
+        if numbers:
+            gdb.execute("thread apply %s %s %s" % (" ".join(map(str, numbers)), " ".join(flags), command), from_tty)
+
+
+class DidYouMean:
+    """GDB says of a mistyped command that it is not defined: which of fred's may have been meant? Of what was typed at a terminal."""
+
+    def __init__(self):
+        self.seen = None
+        gdb.events.before_prompt.connect(self.look)
+
+    @staticmethod
+    def is_unknown(word):
+        try:
+            quietly("help " + word)
+        except gdb.error as why:
+            return "Undefined" in str(why)
+        return False
+
+    def look(self):
+        typed = re.findall(r"^ *(\d+)  (.*)$", quietly("show commands"), re.M)
+        if not typed or typed[-1] == self.seen:
+            return
+        self.seen = typed[-1]
+        word = re.match(r"\s*([A-Za-z][\w-]*)", self.seen[1])
+        near = word and self.is_unknown(word.group(1)) and difflib.get_close_matches(word.group(1), fred_names, 1, 0.7)
+        if near:
+            gdb.write("fred: did you mean %s?\n" % near[0], gdb.STDERR)
+
+
 class Record(Command):
     """record: everything is recorded already, and each command has its reverse one; `record goto begin` and `end` go there."""
 
@@ -178,14 +309,74 @@ class InfoRecord(Command):
         gdb.execute("when", from_tty)
 
 
+# ---- of a program that runs ----
+
+def tell_args():
+    """GDB splits the arguments of a remote program into words; what a shell makes of them is made of what was typed."""
+    quietly("monitor typed-args " + (gdb.parameter("args") if gdb.parameter("startup-with-shell") else ""))
+
+
+class Run(Command):
+    """run [ARGS]: starts the program, and its recording. ARGS may include "*", or "[...]"; they are expanded by the shell that will start
+the program (`set startup-with-shell`). Input and output redirection with ">", "<", or ">>" are also allowed.
+
+With no arguments, uses the arguments that were given to the last `run` or `set args`."""
+
+    def go(self, arg, from_tty):
+        background = arg.endswith("&")
+        arg = arg[:-1] if background else arg
+        self.dont_repeat()
+        if arg.strip():
+            gdb.execute("set args " + arg.strip())
+        if gdb.selected_inferior().pid and from_tty:
+            gdb.execute("kill", from_tty)  # which asks
+        # its own `run` cannot be had any more: this is the same, in two parts
+        gdb.write(self.silently("starti", from_tty))
+        gdb.execute("continue &" if background else "continue")
+
+
+    @staticmethod
+    def silently(command, from_tty):
+        """What the command says; that the program stops is told behind Python's back."""
+        sys.stdout.flush()
+        stdout, null = os.dup(1), os.open(os.devnull, os.O_WRONLY)
+        os.dup2(null, 1)
+        try:
+            return gdb.execute("with suppress-cli-notifications on -- " + command, from_tty, True)
+        finally:
+            sys.stdout.flush()
+            os.dup2(stdout, 1)
+            os.close(stdout)
+            os.close(null)
+
+
+def add_run():
+    gdb.execute("define hook-starti\npython tell_args()\nend")
+    gdb.execute("define hook-start\npython tell_args()\nend")
+    Run("run", gdb.COMMAND_RUNNING, gdb.COMPLETE_FILENAME)
+
+
+class Attach(Command):
+    """attach: a program is recorded from its beginning on: fredctl debug -- PROGRAM, or fredctl record."""
+
+    def go(self, arg, from_tty):
+        raise gdb.GdbError("fred cannot attach: a program is recorded from its beginning on (fredctl debug -- PROGRAM [ARG...])")
+
+
 def add_commands():
+    DidYouMean()
+    Attach("attach", gdb.COMMAND_RUNNING)
     for name in ("record", "target record", "target record-full", "target record-btrace"):
         Record(name, gdb.COMMAND_RUNNING)
     InfoRecord("info record", gdb.COMMAND_STATUS)
     for name in ("reverse-step", "reverse-next"):
         gdb.execute("define hook-%s\npython tell_lines()\nend" % name)
     gdb.execute("define info hookpost-breakpoints\npython say_hits()\nend")
+    Threads("info threads", gdb.COMMAND_STATUS)
+    ApplyAll("thread apply all", gdb.COMMAND_RUNNING)
     Arrive("fred-arrive", gdb.COMMAND_RUNNING)
+    for name in ("live", "fred-live"):
+        Live(name, gdb.COMMAND_RUNNING, gdb.COMPLETE_NONE)
     ReverseStep("fred-reverse-step", gdb.COMMAND_RUNNING, gdb.COMPLETE_NONE)
     for name, made in (("reverse-watch", ReverseWatch), ("last", Last), ("history", History)):
         for prefix in ("", "fred-"):

@@ -207,9 +207,17 @@ def put_variables(saved):
             say("$%s is lost: %s" % (name, why))
 
 
+def selected_thread():
+    """None: there is none, or it has ended."""
+    try:
+        return gdb.selected_thread()
+    except SystemError:  # GDB 13, of one that has ended
+        return None
+
+
 def selection():
     try:
-        return {"tid": gdb.selected_thread().ptid[1], "frame": gdb.selected_frame().level()}
+        return {"tid": selected_thread().ptid[1], "frame": gdb.selected_frame().level()}
     except (gdb.error, AttributeError):
         return None
 
@@ -273,7 +281,7 @@ class Session:
         try:
             if not gdb.selected_inferior().pid:
                 return
-            thread = gdb.selected_thread()  # `bs` does not say which one is to go back
+            thread = selected_thread()  # `bs` does not say which one is to go back
             text = quietly("monitor prompt %d" % (thread.ptid[1] if thread else 0))
             if text:
                 gdb.write(text, gdb.STDERR)

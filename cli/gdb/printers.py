@@ -1,0 +1,34 @@
+# SPDX-License-Identifier: MIT
+"""printers.py: GDB finds what prints a library's types by the library's path. Where it reads the recording's copies in their places, that
+path is another one: what belongs to the library of that name on this host is taken. fredctl puts this text into GDB.
+"""
+import os
+import re
+import sys
+
+import gdb
+
+AUTO_LOAD = "/usr/share/gdb/auto-load"
+
+
+def run_script(path):
+    """libstdc++'s finds its module by the place of the library, which is not where it should be."""
+    with open(path, encoding="utf-8") as f:
+        text = f.read()
+    sys.path += re.findall(r"^pythondir = '(.*)'$", text, re.M)
+    exec(compile(text, path, "exec"), {"__name__": "__main__", "__file__": path})
+
+
+def take_printers(event):
+    sysroot, name = gdb.parameter("sysroot"), event.new_objfile.username or ""
+    if len(sysroot) < 2 or not name.startswith(sysroot + "/"):
+        return
+    script = AUTO_LOAD + os.path.realpath(name[len(sysroot):]) + "-gdb.py"
+    try:
+        if os.path.exists(script):
+            run_script(script)
+    except Exception:  # a stranger's program: types are printed without it
+        pass
+
+
+gdb.events.new_objfile.connect(take_printers)
