@@ -100,6 +100,32 @@ const cases = {
 		await c.stop();
 	},
 
+	async threads() {
+		const c = await begin({program}, null, [{name: 'work'}]);
+		const alive = async () => (await c.threadsRequest()).body.threads.map(t => t.id);
+		let s = await stop(c, () => c.configurationDoneRequest());
+		for (const id of [2, 3]) {
+			assert.strictEqual(s.threadId, id);
+			assert.deepStrictEqual(await alive(), [1, id]);
+			s = await stop(c, () => c.continueRequest({threadId: id}));
+		}
+		s = await stop(c, () => c.reverseContinueRequest({threadId: 1}));
+		assert.strictEqual(s.threadId, 3);
+		s = await stop(c, () => c.reverseContinueRequest({threadId: 3}));
+		assert.strictEqual(s.threadId, 2);
+		await c.stop();
+	},
+
+	async edited() {
+		const c = await begin({program}, [{line: +line}]);
+		const s = await stop(c, () => c.configurationDoneRequest());
+		assert.deepStrictEqual([s.reason, s.frame.name, s.frame.line], ['breakpoint', 'twice', +line]);
+		assert.notStrictEqual(s.frame.source.path, source.path);
+		const shown = require('fs').readFileSync(s.frame.source.path, 'utf8').split('\n');
+		assert.match(shown[line - 1], /twice: first/);
+		await c.stop();
+	},
+
 	async interrupted() {
 		const c = await begin({program});
 		const running = c.configurationDoneRequest();

@@ -42,6 +42,23 @@ static void test_settings(void)
 	step("settings");
 }
 
+/* Which settings may not be changed: as flags in a struct that is the kernel's own. */
+static void test_locked(void)
+{
+	unsigned char locked[36] = {0}, back[36];
+
+	memset(back, 0xff, sizeof(back));
+	CHECK(ioctl(slave, TIOCGLCKTRMIOS, back) == 0 && !memcmp(back, locked, sizeof(locked)));
+	locked[12] = 2; /* c_lflag: ICANON */
+	if (ioctl(slave, TIOCSLCKTRMIOS, locked) == 0) { /* not without rights */
+		CHECK(ioctl(slave, TIOCGLCKTRMIOS, back) == 0 && !memcmp(back, locked, sizeof(locked)));
+		locked[12] = 0;
+		CHECK(ioctl(slave, TIOCSLCKTRMIOS, locked) == 0);
+	}
+	CHECK(ioctl(slave, TIOCSBRK, 0) == ioctl(slave, TIOCCBRK, 0));
+	step("locked settings");
+}
+
 static volatile sig_atomic_t resized;
 
 static void on_resize(int sig)
@@ -123,6 +140,7 @@ static void test_forkpty(void)
 int main(void)
 {
 	test_settings();
+	test_locked();
 	test_session();
 	test_forkpty();
 	return check_status();

@@ -86,7 +86,7 @@ static void exit_codes_of_the_contract(void **state)
 		{ERR_NONE, 0, "none"},	     {ERR_NOT_FOUND, 1, "not-found"},
 		{ERR_USAGE, 2, "usage"},     {ERR_INTERNAL, 70, "internal"},
 		{ERR_BUDGET, 75, "budget"},  {ERR_HOST, 77, "host"},
-		{ERR_CANCELLED, 130, "cancelled"},
+		{ERR_CANCELLED, 130, "cancelled"}, {ERR_TIMEOUT, 70, "timeout"},
 	};
 
 	for (size_t i = 0; i < sizeof(want) / sizeof(want[0]); i++) {

@@ -115,7 +115,15 @@ static void negative_numbers_are_arguments(void **state)
 static void refused(void **state)
 {
 	static const char *const bad[][2] = {
-		{"nope", "unknown command 'nope'"},
+		{"nope", "unknown command 'nope'; see"},
+		{"reverse-wacth", "did you mean reverse-watch?"},
+		{"replya", "did you mean replay?"},
+		{"back", "did you mean backtrace?"},
+		{"/bin/sh", "fredctl record -- /bin/sh"},
+		{"reverse-watch --proces 3 x", "unknown option '--proces'; did you mean --process?"},
+		{"replay --utnil=3", "did you mean --until?"},
+		{"replay --jsno", "did you mean --json?"},
+		{"replay --frobnicate", "'--frobnicate'; see fredctl help replay"},
 		{"status --nope", "unknown option '--nope'"},
 		{"status -z", "unknown option '-z'"},
 		{"status x", "too many arguments"},

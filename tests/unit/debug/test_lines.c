@@ -94,9 +94,36 @@ static void other_code_in_between(void **state)
 	lines_fini(&d.lines);
 }
 
+static void rounds_with_events(void **state)
+{
+	struct lines_range r;
+	struct debug d = {0};
+	uint64_t sp;
+	struct err e;
+
+	assert_int_equal(lines_set(&d, "1000 10:0:88 10:1:4444 8:2:8", NULL, &e), 0);
+	assert_int_equal(d.lines.insns, 7);
+	assert_true(d.lines.insn[1] == 0x1008 && d.lines.insn[6] == 0x1020);
+	for (unsigned i = 0; i < 2; i++) {
+		assert_false(lines_far_due(&d.lines));
+		lines_note(&d.lines, 9 - i, 0x1018, SP);
+		lines_note(&d.lines, 9 - i, 0x9000, SP - 8);
+		lines_note(&d.lines, 9 - i, 0x1014, SP);
+	}
+	assert_false(lines_due(&d.lines, &r, &sp));
+	assert_true(lines_far_due(&d.lines));
+	assert_false(lines_far_due(&d.lines));
+	assert_true(lines_is_in(&d.lines, 0x1010) && !lines_is_in(&d.lines, 0x100f) && !lines_is_in(&d.lines, 0x1020));
+	/* another line */
+	lines_note(&d.lines, 7, 0x1008, SP);
+	lines_note(&d.lines, 6, 0x1000, SP);
+	assert_false(lines_far_due(&d.lines));
+	lines_fini(&d.lines);
+}
+
 static void nonsense_is_refused(void **state)
 {
-	static const char *const bad[] = {"", "x", "1000 10", "1000 0:1", "1000 10:z", "1000 10:1 :", "1000 10:100000000"};
+	static const char *const bad[] = {"", "x", "1000 10", "1000 0:1", "1000 10:z", "1000 10:1 :", "1000 10:100000000", "1000 10:1:0", "1000 4:1:444"};
 	struct lines_range r;
 	struct debug d = {0};
 	uint64_t sp;
@@ -117,6 +144,7 @@ int main(void)
 		cmocka_unit_test(deeper_frames_do_not_count),
 		cmocka_unit_test(what_ends_a_line),
 		cmocka_unit_test(other_code_in_between),
+		cmocka_unit_test(rounds_with_events),
 		cmocka_unit_test(nonsense_is_refused),
 	};
 

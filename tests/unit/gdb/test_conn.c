@@ -128,7 +128,7 @@ static void test_stopped(void **state)
 	(void)state;
 	kill(mi_conn_pid(c), SIGSTOP);
 	assert_int_equal(mi_conn_cmd(c, "-gdb-version", 200, &r, &e), -1);
-	assert_int_equal(e.kind, ERR_BUDGET);
+	assert_int_equal(e.kind, ERR_TIMEOUT);
 	assert_non_null(mi_conn_dead(c));
 	assert_true(seconds() - t0 < 15);
 	mi_conn_free(c);
@@ -146,7 +146,7 @@ static void test_busy(void **state)
 				     &r, &e), -1);
 	if (mi_conn_dead(c))
 		skip(); /* a GDB without Python: nothing to be busy with */
-	assert_int_equal(e.kind, ERR_BUDGET);
+	assert_int_equal(e.kind, ERR_TIMEOUT);
 	assert_int_equal(mi_conn_cmd(c, "-data-evaluate-expression 1+1", TIMEOUT_MS, &r, &e), 0);
 	assert_string_equal(mi_str(r.result->results, "value"), "2");
 	mi_conn_free(c);
@@ -167,7 +167,7 @@ static void test_start_failures(void **state)
 	assert_null(fake("echo 'cannot open shared object' >&2; exit 127", TIMEOUT_MS, &e));
 	assert_non_null(strstr(e.text, "cannot open shared object"));
 	assert_null(fake("echo hello; exec cat", 300, &e));
-	assert_int_equal(e.kind, ERR_BUDGET);
+	assert_int_equal(e.kind, ERR_TIMEOUT);
 	/* No child is left over from any of these. */
 	assert_int_equal(waitpid(-1, NULL, WNOHANG), -1);
 }
@@ -230,7 +230,7 @@ static void test_stops_reading(void **state)
 	memset(big, 'x', (1 << 20) - 1);
 	big[(1 << 20) - 1] = '\0';
 	assert_int_equal(mi_conn_cmd(c, big, 200, &r, &e), -1);
-	assert_int_equal(e.kind, ERR_BUDGET);
+	assert_int_equal(e.kind, ERR_TIMEOUT);
 	assert_true(seconds() - t0 < 15);
 	assert_non_null(mi_conn_dead(c));
 	mi_conn_free(c);
@@ -264,7 +264,7 @@ static void test_wait(void **state)
 	assert_string_equal(mi_str(stop->results, "reason"), "x");
 	assert_int_equal(mi_conn_cmd(c, "-y", TIMEOUT_MS, &r, &e), 0);
 	assert_int_equal(mi_conn_wait(c, "stopped", 100, &r, &stop, &e), -1);
-	assert_int_equal(e.kind, ERR_BUDGET);
+	assert_int_equal(e.kind, ERR_TIMEOUT);
 	assert_null(mi_conn_dead(c));
 	mi_conn_free(c);
 }

@@ -87,7 +87,8 @@ static void test_rewritten(void **state)
 
 static void test_refused(void **state)
 {
-	static const char *const bad[] = {"", "R", "A + R", "(A", "A)", "A[1", "A]", "\"abc", "'a", "A[R]", "(A]"};
+	static const char *const bad[] = {"",   "R",  "A + R", "(A", "A)", "A[1", "A]", "\"abc",
+					  "'a", "A[R]", "(A]", "::", "A ::", ":: (A)"};
 
 	(void)state;
 	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {

@@ -101,12 +101,90 @@ static void test_anything(void **state)
 	}
 }
 
+/* As kernels tell of a step, in virtual machines that lose DR6.BS too. */
+static void test_steps(void **state)
+{
+	static const uint8_t nop[] = {0x90}, int1[] = {0xf1};
+	const uint64_t traced = 0x302, not_traced = 0x202;
+
+	(void)state;
+	assert_true(insn_stepped(2 /* TRAP_TRACE */, traced, nop));
+	assert_true(insn_stepped(2, not_traced, NULL)); /* popf has just cleared it */
+	assert_true(insn_stepped(1 /* TRAP_BRKPT */, traced, nop));
+	assert_true(insn_stepped(1, traced, NULL));
+	assert_true(insn_stepped(4 /* TRAP_HWBKPT */, traced, nop));
+	assert_false(insn_stepped(1, traced, int1)); /* the program's own */
+	assert_false(insn_stepped(1, not_traced, nop));
+	assert_false(insn_stepped(6 /* TRAP_PERF */, traced, nop));
+	assert_false(insn_stepped(0x80 /* SI_KERNEL: int3 */, traced, nop));
+}
+
+static const struct {
+	uint8_t bytes[16];
+	int writes;
+} written[] = {
+	{{0x48, 0x89, 0x07}, 1}, /* mov %rax, (%rdi) */
+	{{0x48, 0x8b, 0x07}, 0},
+	{{0x48, 0x89, 0xc7}, 0}, /* mov %rax, %rdi */
+	{{0x83, 0x07, 0x01}, 1}, /* addl $1, (%rdi) */
+	{{0x83, 0x3f, 0x01}, 0}, /* cmpl */
+	{{0x01, 0x07}, 1},
+	{{0x03, 0x07}, 0},
+	{{0x39, 0x07}, 0},
+	{{0x87, 0x07}, 1}, /* xchg */
+	{{0x85, 0x07}, 0},
+	{{0xc6, 0x07, 0x01}, 1},
+	{{0xf7, 0x07, 1, 0, 0, 0}, 0}, /* testl */
+	{{0xf7, 0x17}, 1}, /* notl */
+	{{0xf7, 0x27}, 0}, /* mull */
+	{{0xff, 0x07}, 1},
+	{{0xff, 0xc0}, 0},
+	{{0xff, 0xf0}, 1}, /* push %rax, the long form */
+	{{0x50}, 1},
+	{{0x58}, 0},
+	{{0x8f, 0x07}, 1}, /* pop (%rdi) */
+	{{0xe8, 0, 1, 0, 0}, 1},
+	{{0xc3}, 0},
+	{{0xf3, 0x48, 0xa5}, 1}, /* rep movsq */
+	{{0xf3, 0xaa}, 1},
+	{{0xa3, 1, 2, 3, 4, 5, 6, 7, 8}, 1},
+	{{0xa1, 1, 2, 3, 4, 5, 6, 7, 8}, 0},
+	{{0x0f, 0x11, 0x07}, 1}, /* movups %xmm0, (%rdi) */
+	{{0x0f, 0x10, 0x07}, 0},
+	{{0x0f, 0x94, 0x07}, 1}, /* sete */
+	{{0x0f, 0xb6, 0x07}, 0}, /* movzbl */
+	{{0xf0, 0x48, 0x0f, 0xb1, 0x0f}, 1}, /* lock cmpxchg */
+	{{0x0f, 0xba, 0x27, 1}, 0}, /* bt */
+	{{0x0f, 0xba, 0x2f, 1}, 1}, /* bts */
+	{{0x66, 0x0f, 0xf7, 0xc1}, 1}, /* maskmovdqu: to (%rdi), which no operand says */
+	{{0x66, 0x0f, 0xd6, 0x07}, 1},
+	{{0xc5, 0xfd, 0x7f, 0x07}, 1}, /* vmovdqa %ymm0, (%rdi) */
+	{{0xc5, 0xfd, 0x6f, 0x07}, 0},
+	{{0xc4, 0xe2, 0x7d, 0x2e, 0x07}, 1}, /* vmaskmovps */
+	{{0x62, 0xf1, 0xfe, 0x48, 0x7f, 0x07}, 1}, /* vmovdqu64 %zmm0, (%rdi) */
+	{{0xdd, 0x1f}, 1}, /* fstpl */
+	{{0xc8, 0x10, 0x00, 0x00}, 1},
+};
+
+static void test_writes(void **state)
+{
+	struct insn i;
+
+	(void)state;
+	for (size_t k = 0; k < sizeof(written) / sizeof(written[0]); k++) {
+		insn_decode(written[k].bytes, &i);
+		assert_int_equal(insn_may_write(written[k].bytes, &i), written[k].writes);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_known),
 		cmocka_unit_test(test_targets),
 		cmocka_unit_test(test_anything),
+		cmocka_unit_test(test_steps),
+		cmocka_unit_test(test_writes),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

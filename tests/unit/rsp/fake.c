@@ -95,7 +95,7 @@ static int set_point(void *ctx, enum rsp_point p, uint64_t addr, unsigned len, b
 	struct fake *f = ctx;
 
 	f->conditions = c->n;
-	(void)addr;
+	f->met = on && addr == FAKE_ADDR + 8;
 	(void)e;
 	if (p == RSP_ACCESS && len > 8)
 		return 1;
@@ -115,6 +115,11 @@ static int resume(void *ctx, enum rsp_resume how, int tid, struct rsp_stop *stop
 		return err_set(e, ERR_USAGE, "there is no thread %d", tid);
 	if (f->conn->interrupted && rsp_interrupted(f->conn)) { /* the end of the connection is one, too */
 		*stop = (struct rsp_stop){.why = RSP_SIGNALLED, .tid = tid, .sig = 2};
+		return 0;
+	}
+	if (f->met) { /* by the other thread */
+		f->met = false;
+		*stop = (struct rsp_stop){.why = RSP_BREAKPOINT, .tid = 0x11};
 		return 0;
 	}
 	f->at += to[how];

@@ -17,6 +17,7 @@ struct fake {
 	struct rsp_regs regs;
 	unsigned points; /* set now */
 	unsigned conditions; /* of the last one */
+	bool met; /* a breakpoint at FAKE_ADDR + 8, which the other thread comes to next */
 	unsigned passed; /* signals that are no stops */
 	int at; /* 0 .. FAKE_END */
 	int tid;

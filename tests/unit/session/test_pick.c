@@ -12,6 +12,7 @@
 
 #include "base/fdio.h"
 #include "logbuild.h"
+#include "reclog/procs.h"
 #include "session/pick.h"
 
 enum how { RUNNING, EXIT_0, EXIT_3, CRASH, OWN_KILL, REFUSED_KILL, EXEC, EXEC_FAILED, NO_LOG };
@@ -76,7 +77,7 @@ static void expect_order(const struct rec *rec, unsigned n, const uint32_t *want
 {
 	uint32_t got[16] = {0};
 
-	assert_int_equal(pick_order(rec, got), n);
+	assert_int_equal(procs_order(rec, got), n);
 	assert_memory_equal(got, want, n * sizeof(*want));
 }
 
@@ -84,13 +85,13 @@ static void test_how_ended(void **state)
 {
 	static const struct {
 		enum how how;
-		enum pick_end end;
+		enum procs_end end;
 		int value;
 	} rows[] = {
-		{RUNNING, PICK_RUNNING, 0},   {EXIT_0, PICK_EXITED, 0},
-		{EXIT_3, PICK_FAILED, 3},     {CRASH, PICK_CRASHED, SIGSEGV},
-		{OWN_KILL, PICK_CRASHED, SIGABRT}, {REFUSED_KILL, PICK_RUNNING, 0},
-		{EXEC, PICK_EXECED, 0},
+		{RUNNING, PROCS_RUNNING, 0},   {EXIT_0, PROCS_EXITED, 0},
+		{EXIT_3, PROCS_FAILED, 3},     {CRASH, PROCS_CRASHED, SIGSEGV},
+		{OWN_KILL, PROCS_CRASHED, SIGABRT}, {REFUSED_KILL, PROCS_RUNNING, 0},
+		{EXEC, PROCS_EXECED, 0},
 	};
 	struct recbuild rb;
 	struct rec *rec;
@@ -100,10 +101,10 @@ static void test_how_ended(void **state)
 		add(&rb, i + 1, i ? 1 : 0, i ? RLOG_ORIGIN_FORK : RLOG_ORIGIN_EXEC, rows[i].how);
 	rec = open_it(&rb);
 	for (uint32_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
-		int value = 0;
+		struct procs_ending end = procs_ending(rec, &rec->images[i]);
 
-		assert_int_equal(pick_how_ended(rec, &rec->images[i], &value), rows[i].end);
-		assert_int_equal(value, rows[i].value);
+		assert_int_equal(end.how, rows[i].end);
+		assert_int_equal(end.value, rows[i].value);
 	}
 	rec_free(rec);
 	rb_fini(&rb);
@@ -114,8 +115,8 @@ static void test_any_thread(void **state)
 {
 	struct recbuild rb;
 	struct logbuild lb;
+	struct procs_ending end;
 	struct rec *rec;
-	int value = 0;
 
 	rb_init(&rb, 1000000);
 	rb_image(&rb, 1, 0, RLOG_ORIGIN_EXEC, 100);
@@ -131,8 +132,11 @@ static void test_any_thread(void **state)
 	rb_log(&rb, 1, 2, &lb);
 	lb_fini(&lb);
 	rec = open_it(&rb);
-	assert_int_equal(pick_how_ended(rec, &rec->images[0], &value), PICK_CRASHED);
-	assert_int_equal(value, SIGBUS);
+	end = procs_ending(rec, &rec->images[0]);
+	assert_int_equal(end.how, PROCS_CRASHED);
+	assert_int_equal(end.value, SIGBUS);
+	assert_int_equal(end.when, 130);
+	assert_int_equal(end.events, 4);
 	rec_free(rec);
 	rb_fini(&rb);
 }

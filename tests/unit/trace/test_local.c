@@ -38,7 +38,7 @@ static uint64_t peek(struct trace *t, struct trace_words *words, uint64_t addr, 
 	return v;
 }
 
-static int eval(void *ctx, struct trace *t, bool *bad, struct trace_words *words, struct err *e)
+static int eval(void *ctx, struct trace *t, enum trace_side *side, struct trace_words *words, struct err *e)
 {
 	struct question *q = ctx;
 	uint64_t start = now();
@@ -48,7 +48,7 @@ static int eval(void *ctx, struct trace *t, bool *bad, struct trace_words *words
 	if (++q->calls == q->fail_call)
 		return err_set(e, ERR_HOST, "injected fault");
 	words->complete = true;
-	*bad = q->bad(t, words, q);
+	*side = q->bad(t, words, q) ? TRACE_BAD : TRACE_GOOD;
 	if (q->hide_words) {
 		words->complete = false;
 		words->n = 0;

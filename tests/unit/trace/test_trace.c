@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* test_trace.c: hold, run, watch, break, step, limits, signals, letting go. */
 #include "scenarios.h"
+#include "trace/blocked.h"
 #include <errno.h>
 #include <string.h>
 #include <sys/wait.h>
@@ -274,6 +275,56 @@ static void moves_alone_in_a_stopped_process(void **state)
 	target_stop(&g);
 }
 
+/* In a stopped process an interrupt is reported as that stop: a limit is a limit there, too. */
+static void limits_in_a_stopped_process(void **state)
+{
+	static const struct trace_limit limit = {.wall_ns = 20000000};
+	struct user_regs_struct r;
+	struct trace_stop s = {0};
+	struct target g;
+	uint64_t futex;
+
+	target_start(&g, scenario_spin);
+	target_release(&g);
+	kill(g.pid, SIGSTOP);
+	while (s.why != TRACE_STOPPED)
+		OK(trace_cont(&g.t, s.why == TRACE_SIGNAL ? s.info.si_signo : 0, NULL, &s, &e));
+	OK(trace_cont(&g.t, 0, &limit, &s, &e));
+	assert_int_equal(s.why, TRACE_TIMEOUT);
+	r = regs_of(&g);
+	assert_int_equal(blocked_in(&r, &futex), BLOCKED_NOT);
+	OK(trace_cont(&g.t, 0, &limit, &s, &e));
+	assert_int_equal(s.why, TRACE_TIMEOUT);
+	target_stop(&g);
+}
+
+/* Who waits, and whether that may end by itself. */
+static void blocked_threads(void **state)
+{
+	static const struct trace_limit limit = {.wall_ns = 20000000};
+	struct user_regs_struct r;
+	struct trace_stop s;
+	struct target g;
+	uint64_t futex = 0;
+
+	target_start(&g, scenario_exit); /* waits in target_wait */
+	OK(trace_cont(&g.t, 0, &limit, &s, &e));
+	assert_int_equal(s.why, TRACE_TIMEOUT);
+	r = regs_of(&g);
+	assert_int_equal(blocked_in(&r, &futex), BLOCKED_UNTIL_WOKEN);
+	assert_int_equal(futex, ADDR(&g.ctl->go));
+	assert_int_equal(blocked_owner(g.pid, futex), 0);
+	target_stop(&g);
+
+	target_start(&g, scenario_sleep);
+	target_release(&g);
+	OK(trace_cont(&g.t, 0, &limit, &s, &e));
+	assert_int_equal(s.why, TRACE_TIMEOUT);
+	r = regs_of(&g);
+	assert_int_equal(blocked_in(&r, &futex), BLOCKED_FOR_A_TIME);
+	target_stop(&g);
+}
+
 /* Let go in a group stop, seized again: not one instruction was executed. */
 static void detach_stopped(void **state)
 {
@@ -345,6 +396,8 @@ int main(void)
 		cmocka_unit_test(fatal_signal),
 		cmocka_unit_test(one_of_many_threads),
 		cmocka_unit_test(moves_alone_in_a_stopped_process),
+		cmocka_unit_test(limits_in_a_stopped_process),
+		cmocka_unit_test(blocked_threads),
 		cmocka_unit_test(detach_stopped),
 		cmocka_unit_test(detach_running),
 		cmocka_unit_test(kills_and_reaps),

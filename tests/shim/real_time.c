@@ -1,0 +1,140 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * real_time.c: real-time signals queue, and each one of them comes, in its order and with its value, however many there are; a
+ * SIGTERM among them comes too. To the process and to a thread; let in by a mask, by a wait, and while the program computes.
+ */
+#include "check.h"
+
+#include <limits.h>
+#include <pthread.h>
+#include <semaphore.h>
+#include <signal.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+
+#define MANY 10000
+
+static volatile int hits[65], terms, out_of_order, next_value[65];
+
+static void on_real_time(int sig, siginfo_t *si, void *uc)
+{
+	(void)uc;
+	if (si->si_value.sival_int != next_value[sig]++)
+		out_of_order++;
+	hits[sig]++;
+}
+
+static void on_term(int sig)
+{
+	(void)sig;
+	terms++;
+}
+
+static void handle(int sig)
+{
+	struct sigaction sa = {.sa_sigaction = on_real_time, .sa_flags = SA_SIGINFO};
+
+	CHECK(sigaction(sig, &sa, NULL) == 0);
+}
+
+static void let_in(int how, int sig)
+{
+	sigset_t set;
+
+	sigemptyset(&set);
+	sigaddset(&set, sig);
+	sigaddset(&set, SIGTERM);
+	CHECK(pthread_sigmask(how, &set, NULL) == 0);
+}
+
+static void send(int sig, int n)
+{
+	for (int i = 0; i < n; i++)
+		NEED(sigqueue(getpid(), sig, (union sigval){.sival_int = i}) == 0);
+}
+
+static int many(void)
+{
+	struct rlimit r;
+
+	NEED(getrlimit(RLIMIT_SIGPENDING, &r) == 0);
+	return r.rlim_cur < MANY + 1000 ? (int)r.rlim_cur / 2 : MANY;
+}
+
+static void test_blocked(int sig)
+{
+	int n = many();
+
+	handle(sig);
+	let_in(SIG_BLOCK, sig);
+	send(sig, n);
+	kill(getpid(), SIGTERM);
+	let_in(SIG_UNBLOCK, sig);
+	CHECK(hits[sig] == n && terms == 1 && !out_of_order);
+	terms = 0;
+	step("blocked");
+}
+
+/* All at once, while nothing that the program does is a call. */
+static void test_computing(void)
+{
+	int sig = SIGRTMIN + 3, n = 300;
+	pid_t child, self = getpid();
+	union sigval v;
+
+	handle(sig);
+	child = fork();
+	if (!child) {
+		for (v.sival_int = 0; v.sival_int < n; v.sival_int++)
+			if (sigqueue(self, sig, v))
+				_exit(1);
+		_exit(0);
+	}
+	while (hits[sig] < n)
+		;
+	CHECK(hits[sig] == n && !out_of_order && child > 0);
+	step("computing");
+}
+
+static sem_t sent;
+
+static void *waits(void *arg)
+{
+	int sig = SIGRTMIN + 4;
+	sigset_t set;
+
+	while (sem_wait(&sent))
+		;
+	pthread_sigmask(SIG_SETMASK, NULL, &set);
+	sigdelset(&set, sig);
+	while (hits[sig] < 500)
+		sigsuspend(&set);
+	return arg;
+}
+
+static void test_thread(void)
+{
+	int sig = SIGRTMIN + 4;
+	pthread_t t;
+
+	handle(sig);
+	let_in(SIG_BLOCK, sig);
+	sem_init(&sent, 0, 0);
+	NEED(pthread_create(&t, NULL, waits, NULL) == 0);
+	for (int i = 0; i < 500; i++)
+		NEED(pthread_sigqueue(t, sig, (union sigval){.sival_int = i}) == 0);
+	sem_post(&sent);
+	pthread_join(t, NULL);
+	CHECK(hits[sig] == 500 && !out_of_order);
+	step("thread");
+}
+
+int main(void)
+{
+	signal(SIGTERM, on_term);
+	test_blocked(SIGRTMIN);
+	test_blocked(SIGRTMAX);
+	test_computing();
+	test_thread();
+	return check_status();
+}
