@@ -17,7 +17,11 @@
 /* What the watched expression gives as a truth value; ERROR: it cannot be evaluated here. */
 enum search_value { SEARCH_FALSE = 0, SEARCH_TRUE = 1, SEARCH_ERROR = 2 };
 
-/* The stages of FReD section 3.2, and the check of the two ends before them. */
+/*
+ * The stages of FReD section 3.2, and the check of the two ends before them. Stage B does nothing: the debugger's
+ * commands are positions on the timeline, which stages A and C search (docs/architecture.md, "Stage B"). Its costs,
+ * always 0, stay among the others, as results have a column for each stage of the paper.
+ */
 enum search_stage {
 	SEARCH_ENDS = 0,
 	SEARCH_A, /* Search-Ckpts */
@@ -72,9 +76,6 @@ struct search_ops {
 	/* The last checkpoint at or before n, the first one after n: true and *at, or false. */
 	bool (*ckpt_before)(void *ctx, uint64_t n, uint64_t *at);
 	bool (*ckpt_after)(void *ctx, uint64_t n, uint64_t *at);
-	/* The debug history: the last stop at or before n, the first one after it. */
-	bool (*stop_before)(void *ctx, uint64_t n, uint64_t *at);
-	bool (*stop_after)(void *ctx, uint64_t n, uint64_t *at);
 	/* Time at which event n was recorded, in any unit, never falling: midpoints go by it. */
 	uint64_t (*weight)(void *ctx, uint64_t n);
 	/* A monotonic clock in nanoseconds, for the costs and the decision to checkpoint. */
@@ -87,13 +88,6 @@ struct search_ops {
 	 * is_bad tells what a value means. The process may be used up. */
 	int (*local)(void *ctx, uint64_t n, bool (*is_bad)(const void *pred, enum search_value v),
 		     const void *pred, struct search_local *out, struct err *e);
-	/* Stage D without `local`: how many instructions lie between n, where the process stands,
-	 * and n + 1 (the process is used up by counting) ... */
-	int (*steps)(void *ctx, uint64_t n, uint64_t *count, struct err *e);
-	/* ... and moving the live process to k instructions after n; not before where it stands. */
-	int (*step_to)(void *ctx, uint64_t n, uint64_t k, struct err *e);
-	/* PC and TID of the thread that moves; asked at the two final states. */
-	int (*where)(void *ctx, int32_t *tid, uint64_t *pc, struct err *e);
 };
 
 #endif

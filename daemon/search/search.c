@@ -37,7 +37,6 @@ static int run_stages(struct walk *w, struct err *e)
 {
 	static stage_fn *const stages[SEARCH_STAGES] = {
 		[SEARCH_A] = stage_ckpt,
-		[SEARCH_B] = stage_hist,
 		[SEARCH_C] = stage_event,
 		[SEARCH_D] = stage_local,
 	};
@@ -47,7 +46,7 @@ static int run_stages(struct walk *w, struct err *e)
 	if (w->result->outcome == SEARCH_EQUAL)
 		return 0;
 	for (int s = SEARCH_A; s < SEARCH_STAGES; s++)
-		if (run_stage(w, (enum search_stage)s, stages[s], e))
+		if (stages[s] && run_stage(w, (enum search_stage)s, stages[s], e))
 			return e->kind == ERR_NOT_FOUND ? -1
 							: err_wrap(e, "stage %s", search_stage_name((enum search_stage)s));
 	return 0;

@@ -47,7 +47,6 @@ struct search_costs *walk_costs(struct walk *w);
 
 /* The stages; each narrows w->b. */
 int stage_ckpt(struct walk *w, struct err *e);
-int stage_hist(struct walk *w, struct err *e);
 int stage_event(struct walk *w, struct err *e);
 int stage_local(struct walk *w, struct err *e);
 

@@ -117,30 +117,6 @@ static bool op_ckpt_after(void *ctx, uint64_t n, uint64_t *at)
 	return i < w->ckpts;
 }
 
-static bool op_stop_before(void *ctx, uint64_t n, uint64_t *at)
-{
-	struct world *w = ctx;
-	unsigned i = w->stops;
-
-	while (i && w->stop[i - 1] > n)
-		i--;
-	if (i)
-		*at = w->stop[i - 1];
-	return i > 0;
-}
-
-static bool op_stop_after(void *ctx, uint64_t n, uint64_t *at)
-{
-	struct world *w = ctx;
-	unsigned i = 0;
-
-	while (i < w->stops && w->stop[i] <= n)
-		i++;
-	if (i < w->stops)
-		*at = w->stop[i];
-	return i < w->stops;
-}
-
 static int op_restart(void *ctx, uint64_t at_most, uint64_t *at, struct err *e)
 {
 	struct world *w = ctx;
@@ -224,38 +200,37 @@ static uint64_t op_weight(void *ctx, uint64_t n)
 	return n <= half ? n / 1000000 : half / 1000000 + (n - half);
 }
 
-static int op_steps(void *ctx, uint64_t n, uint64_t *count, struct err *e)
+/* Looks at all instructions of the segment; the one that insn_at names made the difference. */
+static int op_local(void *ctx, uint64_t n, bool (*is_bad)(const void *pred, enum search_value v), const void *pred,
+		    struct search_local *out, struct err *e)
 {
 	struct world *w = ctx;
+	enum search_value v;
 
 	if (enter(w, e))
 		return -1;
 	assert_true(w->alive && w->at == n && !w->k);
-	*count = w->insns;
+	for (w->k = 0; w->k <= w->insns; w->k++) {
+		if (op_cancelled(ctx))
+			return err_set(e, ERR_CANCELLED, "the search was cancelled");
+		if (op_evaluate(ctx, &v, e))
+			return -1;
+		out->costs.evaluations++;
+		if (is_bad(pred, v))
+			break;
+	}
+	assert_true(w->k && w->k <= w->insns);
+	*out = (struct search_local){
+		.exact = true,
+		.tid = 7,
+		.steps = w->k - 1,
+		.pc_before = 0x1000 + w->k - 1,
+		.pc_insn = 0x1000 + w->k - 1,
+		.pc_after = 0x1000 + w->k,
+		.costs = out->costs,
+	};
 	w->alive = false;
-	return 0;
-}
-
-static int op_step_to(void *ctx, uint64_t n, uint64_t k, struct err *e)
-{
-	struct world *w = ctx;
-
-	if (enter(w, e))
-		return -1;
-	assert_true(w->alive && w->at == n && k > w->k && k <= w->insns);
-	w->k = k;
-	return 0;
-}
-
-static int op_where(void *ctx, int32_t *tid, uint64_t *pc, struct err *e)
-{
-	struct world *w = ctx;
-
-	if (enter(w, e))
-		return -1;
-	assert_true(w->alive);
-	*tid = 7;
-	*pc = 0x1000 + w->k;
+	w->k = 0;
 	return 0;
 }
 
@@ -268,12 +243,10 @@ static void op_progress(void *ctx, const struct search_progress *p)
 #define REQUIRED .evaluate = op_evaluate, .restart = op_restart, .run_to = op_run_to
 #define USUAL                                                                                      \
 	REQUIRED, .checkpoint = op_checkpoint, .drop = op_drop, .ckpt_before = op_ckpt_before,     \
-		  .ckpt_after = op_ckpt_after, .stop_before = op_stop_before,                      \
-		  .stop_after = op_stop_after, .clock_ns = op_clock, .cancelled = op_cancelled,    \
+		  .ckpt_after = op_ckpt_after, .clock_ns = op_clock, .cancelled = op_cancelled,            \
 		  .progress = op_progress
-#define STEPS .steps = op_steps, .step_to = op_step_to, .where = op_where
 
 const struct search_ops world_ops_bare = {REQUIRED};
 const struct search_ops world_ops = {USUAL};
-const struct search_ops world_ops_steps = {USUAL, STEPS};
+const struct search_ops world_ops_local = {USUAL, .local = op_local};
 const struct search_ops world_ops_weight = {USUAL, .weight = op_weight};

@@ -26,8 +26,6 @@ struct world {
 	uint64_t error_from, error_to; /* positions in which the expression cannot be evaluated */
 	uint64_t ckpt[WORLD_CKPTS];    /* sorted; 0 is always there */
 	unsigned ckpts;
-	uint64_t stop[WORLD_CKPTS];
-	unsigned stops;
 
 	/* Each event's segment has `insns` instructions; the flip at event n + 1 comes after
 	 * insn_at. */
@@ -53,9 +51,9 @@ bool world_value(const struct world *w, uint64_t n);
 bool world_is_transition(const struct world *w, uint64_t left, uint64_t n);
 uint64_t world_random(uint64_t *seed);
 
-/* All ops except stage D's; with stage D by counting; and a weight op that is heavily uneven. */
+/* All ops except stage D's; with stage D; and a weight op that is heavily uneven. */
 extern const struct search_ops world_ops;
-extern const struct search_ops world_ops_steps;
+extern const struct search_ops world_ops_local;
 extern const struct search_ops world_ops_weight;
 extern const struct search_ops world_ops_bare; /* only the required ones */
 
