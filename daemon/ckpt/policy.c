@@ -5,13 +5,6 @@
 #include "base/cleanup.h"
 #include "base/str.h"
 
-/* A dump may cost this share of the run it saves. */
-#define COST_SHARE 10.0
-/* What a dump is taken to cost before one was measured: a small target's. */
-#define COST_GUESS_S 0.02
-/* Shorter runs are re-run sooner than restored. */
-#define RUN_MIN_S 0.1
-
 size_t ckpt_policy_victim(const struct ckpt_point *p, size_t n, uint64_t total)
 {
 	uint64_t best = UINT64_MAX;
@@ -78,16 +71,4 @@ size_t ckpt_policy_thin(const struct ckpt_point *p, size_t n, uint64_t total, si
 		take_out(left, index, count--, i);
 	}
 	return n - count;
-}
-
-bool ckpt_policy_due(const struct ckpt_pace *pace)
-{
-	double cost = pace->last_cost_s > 0 ? pace->last_cost_s : COST_GUESS_S;
-	double least = cost * COST_SHARE;
-
-	if (least < RUN_MIN_S)
-		least = RUN_MIN_S;
-	if (pace->max_count && pace->expect_s / (double)(pace->max_count + 1) > least)
-		least = pace->expect_s / (double)(pace->max_count + 1);
-	return pace->run_s >= least;
 }

@@ -29,19 +29,4 @@ size_t ckpt_policy_victim(const struct ckpt_point *p, size_t n, uint64_t total);
 size_t ckpt_policy_thin(const struct ckpt_point *p, size_t n, uint64_t total, size_t max_count,
 			uint64_t max_bytes, bool *drop);
 
-/* What a replay knows when it asks whether a checkpoint is due. */
-struct ckpt_pace {
-	double run_s; /* replay time since the last checkpoint or restart */
-	double last_cost_s; /* of the last dump; 0: none yet */
-	double expect_s; /* replay time of the whole timeline, 0: unknown */
-	size_t max_count; /* of checkpoints, 0: no bound */
-};
-
-/*
- * True when the run since the last checkpoint is long enough that a dump costs at most a tenth of
- * it, is worth coming back to, and, if the whole length is known, that max_count checkpoints are
- * not used up before the end.
- */
-bool ckpt_policy_due(const struct ckpt_pace *pace);
-
 #endif

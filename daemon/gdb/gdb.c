@@ -183,14 +183,6 @@ pid_t gdb_target(const struct gdb *g)
 	return g->target;
 }
 
-int gdb_file(struct gdb *g, const char *path, struct err *e)
-{
-	cleanup_mi_reply struct mi_reply r = {0};
-	cleanup_free char *q = mi_quote(path);
-
-	return must(gdb_cmd(g, 0, &r, e, "-file-exec-and-symbols %s", q), &r, ERR_USAGE, e);
-}
-
 /* The state letter of a process; 0: there is no such process. */
 static char process_state(pid_t pid)
 {

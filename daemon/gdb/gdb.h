@@ -50,8 +50,6 @@ const char *gdb_dead(const struct gdb *g);
 /* Called from time to time while a command is not answered; NULL: nothing is. It must not send GDB anything. */
 void gdb_tick(struct gdb *g, void (*tick)(void *ctx), void *ctx);
 
-/* Reads the symbols of this program. Not needed before gdb_attach, which finds it by the PID. */
-int gdb_file(struct gdb *g, const char *path, struct err *e);
 /*
  * Attaches: all threads stop where they are (in a system call, or in a job-control stop) and execute
  * nothing. From then on whatever runs runs one thread alone ("scheduler-locking on"). ERR_HOST when ptrace is not permitted, ERR_USAGE when there is no such process.

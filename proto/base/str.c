@@ -116,21 +116,6 @@ int str_u64(const char *s, int base, uint64_t min, uint64_t max, uint64_t *out)
 	return 0;
 }
 
-int str_i64(const char *s, int base, int64_t min, int64_t max, int64_t *out)
-{
-	long long v;
-	char *end;
-
-	if (!s || !isalnum((unsigned char)(*s == '-' ? s[1] : *s)))
-		return -1;
-	errno = 0;
-	v = strtoll(s, &end, base);
-	if (errno || *end || v < min || v > max)
-		return -1;
-	*out = v;
-	return 0;
-}
-
 void strv_fini(struct strv *v)
 {
 	for (size_t i = 0; i < v->n; i++)

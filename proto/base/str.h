@@ -35,7 +35,6 @@ bool str_eq(const char *a, const char *b); /* NULL equals only NULL */
  * no number or out of range (then *out is untouched). No leading blanks.
  */
 int str_u64(const char *s, int base, uint64_t min, uint64_t max, uint64_t *out);
-int str_i64(const char *s, int base, int64_t min, int64_t max, int64_t *out);
 
 /* A vector of owned strings, always followed by a NULL (v.s can be an argv). Zero-initialised: empty. */
 struct strv {

@@ -127,22 +127,6 @@ static void test_thin_bytes(void **state)
 	assert_int_equal(ckpt_policy_thin(p, 0, 50, 1, 1, drop), 0);
 }
 
-static void test_due(void **state)
-{
-	/* Short runs are never worth one. */
-	assert_false(ckpt_policy_due(&(struct ckpt_pace){.run_s = 0.05, .last_cost_s = 0.001}));
-	/* At most a tenth of the time goes into dumps. */
-	assert_false(ckpt_policy_due(&(struct ckpt_pace){.run_s = 0.9, .last_cost_s = 0.1}));
-	assert_true(ckpt_policy_due(&(struct ckpt_pace){.run_s = 1.1, .last_cost_s = 0.1}));
-	/* Before the first one is measured, a guess. */
-	assert_true(ckpt_policy_due(&(struct ckpt_pace){.run_s = 0.3}));
-	/* Nine for 100 seconds: one each ten. */
-	assert_false(ckpt_policy_due(
-		&(struct ckpt_pace){.run_s = 9.9, .expect_s = 100, .max_count = 9}));
-	assert_true(ckpt_policy_due(
-		&(struct ckpt_pace){.run_s = 10.1, .expect_s = 100, .max_count = 9}));
-}
-
 static void test_log(void **state)
 {
 	static const char text[] = "(00.000010) Version: 4.2\n"
@@ -176,7 +160,7 @@ int main(void)
 		cmocka_unit_test(test_victim_closest), cmocka_unit_test(test_victim_ends),
 		cmocka_unit_test(test_victim_keep),    cmocka_unit_test(test_thin_balanced),
 		cmocka_unit_test(test_thin_growing),   cmocka_unit_test(test_thin_bytes),
-		cmocka_unit_test(test_due),	       cmocka_unit_test(test_log),
+			       cmocka_unit_test(test_log),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

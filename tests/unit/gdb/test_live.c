@@ -438,23 +438,6 @@ static void test_target_killed(void **state)
 	live_end(&l);
 }
 
-static void test_file(void **state)
-{
-	struct live l = {0};
-	struct err e = {0};
-
-	(void)state;
-	l.pid = live_start(c_plain, NULL, 1);
-	l.gdb = gdb_new(NULL, &e);
-	assert_non_null(l.gdb);
-	assert_int_equal(gdb_file(l.gdb, "/nonexistent/program", &e), -1);
-	assert_int_equal(e.kind, ERR_USAGE);
-	assert_int_equal(gdb_file(l.gdb, c_plain, &e), 0);
-	assert_int_equal(gdb_attach(l.gdb, l.pid, &e), 0);
-	expect(&l, "file_static", 0, 0, "7");
-	live_end(&l);
-}
-
 int main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
@@ -464,7 +447,6 @@ int main(int argc, char **argv)
 		cmocka_unit_test(test_line_at),	       cmocka_unit_test(test_prev_insn),
 		cmocka_unit_test(test_eval),	       cmocka_unit_test(test_calls),
 		cmocka_unit_test(test_calls_cxx), cmocka_unit_test(test_call_one_thread),      cmocka_unit_test(test_target_killed),
-		cmocka_unit_test(test_file),
 	};
 
 	if (argc < 3)
