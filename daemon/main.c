@@ -23,6 +23,7 @@
 #include "base/path.h"
 #include "base/str.h"
 #include "cell/cell.h"
+#include "cell/userns.h"
 #include "ckpt/ckpt.h"
 #include "config.h"
 #include "loop/loop.h"
@@ -202,6 +203,11 @@ static int start(const struct config *c, int *ready_fd, struct err *e)
 		return -1;
 	if (!c->foreground && (detach(e) || redirect(log_path, e)))
 		return -1;
+	/* What needs no cell works without: each command that needs one says why there is none. */
+	if (userns_enter(e)) {
+		log_warn("%s", e->text);
+		*e = (struct err){0};
+	}
 	if (*ready_fd < 0) {
 		start_lock = take_lock(home, "fredd.start", e);
 		if (start_lock < 0)
@@ -223,7 +229,7 @@ static int check_criu(char *criu, struct err *e)
 	struct cell cell;
 	int status;
 
-	if (cell_start(exec_criu_check, criu, &cell, e) || cell_join(&cell, &status, e))
+	if (userns_enter(e) || cell_start(exec_criu_check, criu, &cell, e) || cell_join(&cell, &status, e))
 		return -1;
 	return status ? err_set(e, ERR_HOST, "criu check failed") : 0;
 }

@@ -2,9 +2,10 @@
 /*
  * cell.c: starts and ends cells.
  *
- * Why unshare + fork + setns and not clone3(CLONE_NEWPID): only libc's own fork gives the child a
- * libc in order (its cached TID, its locks). The setns takes the caller back: without it, all of
- * its later children would land in the new PID namespace.
+ * Why a thread that unshares and forks, and not clone3(CLONE_NEWPID): only libc's own fork gives the child a libc in
+ * order (its cached TID, its locks). What unshare(CLONE_NEWPID) changes is the calling thread's, and it can be undone
+ * only by a process with rights over the old PID namespace, which an ordinary user's daemon has not: so each cell has
+ * a thread, which ends with it.
  *
  * Handshake over a socket: the child arms its parent-death signal, says so, and waits for an
  * answer; an answer proves that the parent lived after the arming, so no cell outlives its daemon.
@@ -13,8 +14,10 @@
 #include "cell/cell.h"
 
 #include <errno.h>
-#include <fcntl.h>
+#include <poll.h>
+#include <pthread.h>
 #include <sched.h>
+#include <semaphore.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
@@ -28,6 +31,7 @@
 #include "base/cleanup.h"
 #include "base/fdio.h"
 #include "cell/ns.h"
+#include "cell/userns.h"
 #include "cell/wait.h"
 
 static void default_signals(void)
@@ -100,51 +104,88 @@ static int died(int status, struct err *e)
 	return err_set(e, ERR_INTERNAL, "its first process ended with status %d", WEXITSTATUS(status));
 }
 
-/* fork, with the child as pid 1 of a new PID namespace. */
-static pid_t fork_pid1(struct err *e)
-{
-	cleanup_close int own = open("/proc/self/ns/pid", O_RDONLY | O_CLOEXEC);
-	int saved;
-	pid_t pid;
+/* What cell_start asks of the thread that forks, and what that one answers. */
+struct forker {
+	int (*init)(void *arg);
+	void *arg;
+	int ours, theirs; /* the ends of the handshake's socket */
+	pid_t pid;	  /* the answer: of the cell's pid 1; -1: `error` is errno's value of what failed */
+	int error;
+	sem_t answered;
+};
 
-	if (own < 0)
-		return err_errno(e, ERR_HOST, "cannot open /proc/self/ns/pid");
-	if (unshare(CLONE_NEWPID)) {
-		if (errno == EPERM)
-			return err_set(e, ERR_HOST, "CAP_SYS_ADMIN is missing (run as root)");
-		return err_errno(e, ERR_HOST, "cannot make a pid namespace");
+/* Waits until the process has ended: its parent-death signal is that of the thread that forked it. */
+static void stay_until_end(int pidfd)
+{
+	struct pollfd p = {.fd = pidfd, .events = POLLIN};
+
+	while (poll(&p, 1, -1) < 0 && errno == EINTR)
+		;
+	close(pidfd);
+}
+
+static void *forker_run(void *p)
+{
+	struct forker *f = p;
+	int pidfd = -1;
+
+	f->pid = unshare(CLONE_NEWPID) ? -1 : fork();
+	if (!f->pid) {
+		close(f->ours);
+		pid1(f->theirs, f->init, f->arg);
 	}
-	pid = fork();
-	saved = errno;
-	if (pid && setns(own, CLONE_NEWPID)) {
-		err_errno(e, ERR_INTERNAL, "cannot go back to the own pid namespace");
-		if (pid > 0) {
-			kill(pid, SIGKILL);
-			cell_wait_pid(pid, NULL, e);
-		}
-		return -1;
+	f->error = errno;
+	if (f->pid > 0)
+		pidfd = (int)syscall(SYS_pidfd_open, f->pid, 0);
+	sem_post(&f->answered); /* f is gone from here on */
+	if (pidfd >= 0)
+		stay_until_end(pidfd);
+	return NULL;
+}
+
+/* fork, with the child as pid 1 of a new PID namespace. */
+static int fork_pid1(struct forker *f, struct err *e)
+{
+	sigset_t all, old;
+	pthread_t thread;
+	int r;
+
+	sem_init(&f->answered, 0, 0);
+	sigfillset(&all);
+	pthread_sigmask(SIG_SETMASK, &all, &old); /* the daemon's signals are for its main thread */
+	r = pthread_create(&thread, NULL, forker_run, f);
+	pthread_sigmask(SIG_SETMASK, &old, NULL);
+	if (r) {
+		errno = r;
+		return err_errno(e, ERR_HOST, "cannot make a thread");
 	}
-	errno = saved;
-	return pid < 0 ? err_errno(e, ERR_HOST, "cannot fork") : pid;
+	pthread_detach(thread);
+	while (sem_wait(&f->answered) && errno == EINTR)
+		;
+	sem_destroy(&f->answered);
+	if (f->pid > 0)
+		return 0;
+	if (f->error == EPERM)
+		return userns_refused(f->error, e);
+	errno = f->error;
+	return err_errno(e, ERR_HOST, "cannot make a process in a new pid namespace");
 }
 
 int cell_start(int (*init)(void *arg), void *arg, struct cell *out, struct err *e)
 {
 	cleanup_close int ours = -1, theirs = -1;
 	struct cell c = {.pidfd = -1};
+	struct forker f;
 	int sk[2], r = -1;
 
 	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, sk))
 		return err_errno(e, ERR_INTERNAL, "cannot make a cell: socketpair");
 	ours = sk[0];
 	theirs = sk[1];
-	c.pid = fork_pid1(e);
-	if (c.pid < 0)
+	f = (struct forker){.init = init, .arg = arg, .ours = ours, .theirs = theirs};
+	if (fork_pid1(&f, e))
 		return err_wrap(e, "cannot make a cell");
-	if (!c.pid) {
-		close(ours);
-		pid1(theirs, init, arg);
-	}
+	c.pid = f.pid;
 	close(steal_fd(&theirs));
 	c.pidfd = (int)syscall(SYS_pidfd_open, c.pid, 0);
 	if (c.pidfd < 0)

@@ -28,7 +28,8 @@ struct cell {
  * status. The child has default signal dispositions, nothing blocked, the SIGCHLD handler of
  * cell/wait.h, and the caller's memory and descriptors. Returns when the cell is ready (some
  * milliseconds), or with the error of its set-up: ERR_HOST names what the host lacks. The caller
- * must be a thread whose death may end the cell, and reaps out->pid. Needs CAP_SYS_ADMIN.
+ * must be a thread whose death may end the cell, and reaps out->pid. Needs CAP_SYS_ADMIN
+ * in the caller's user namespace: userns_enter gives it to an ordinary user's daemon.
  */
 int cell_start(int (*init)(void *arg), void *arg, struct cell *out, struct err *e);
 /*

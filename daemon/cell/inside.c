@@ -71,9 +71,12 @@ static int make_target(const char *src, const char *dst)
 
 int cell_mount_bind(const char *src, const char *dst, int read_only, struct err *e)
 {
+	struct mount_attr ro = {.attr_set = MOUNT_ATTR_RDONLY};
+
 	if (make_target(src, dst) || mount(src, dst, NULL, MS_BIND, NULL))
 		return err_errno(e, ERR_HOST, "cannot mount %s on %s", src, dst);
-	if (read_only && mount(NULL, dst, NULL, MS_BIND | MS_REMOUNT | MS_RDONLY, NULL))
+	/* Not by mount(2), which sets all flags: a user namespace may not clear nosuid, nodev and noexec. */
+	if (read_only && mount_setattr(AT_FDCWD, dst, 0, &ro, sizeof(ro)))
 		return err_errno(e, ERR_HOST, "cannot make %s read-only", dst);
 	return 0;
 }
