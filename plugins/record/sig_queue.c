@@ -12,7 +12,7 @@ struct more {
 	uint32_t waiting[FIRST_REAL_TIME]; /* how many of each of these signals are in the queue */
 	siginfo_t at[];
 };
-#define MORE_MAX ((SHIM_SIGNALS_SIZE - sizeof(struct more)) / sizeof(siginfo_t))
+#define MORE_MAX ((SHIM_QUEUE_SIZE - sizeof(struct more)) / sizeof(siginfo_t))
 
 static siginfo_t *place(struct thr *t, uint32_t i)
 {
@@ -28,9 +28,9 @@ static void count(struct thr *t, int sig, uint32_t by)
 /* -1: there is no memory. */
 static int grow(struct thr *t)
 {
-	struct more *m = (struct more *)(SHIM_SIGNALS_ADDR + t->ordinal * SHIM_SIGNALS_SIZE);
+	struct more *m = (struct more *)(SHIM_QUEUE_ADDR + t->ordinal * SHIM_QUEUE_SIZE);
 
-	if (raw_failed(raw_mmap(m, SHIM_SIGNALS_SIZE, PROT_READ | PROT_WRITE,
+	if (raw_failed(raw_mmap(m, SHIM_QUEUE_SIZE, PROT_READ | PROT_WRITE,
 				MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0)))
 		return -1;
 	for (int i = 0; i < t->pending; i++)
@@ -72,7 +72,7 @@ static void shrink(struct thr *t)
 
 	t->more = 0;
 	t->first = 0;
-	raw2(SYS_munmap, m, SHIM_SIGNALS_SIZE);
+	raw2(SYS_munmap, m, SHIM_QUEUE_SIZE);
 }
 
 void sig_queue_take(struct thr *t, siginfo_t *si)

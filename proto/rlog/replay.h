@@ -46,8 +46,6 @@
 #define SHIM_REFS_ADDR 0x105000000000ull /* recording: what of kept files is compared with, see plugins/record/refs.c */
 #define SHIM_HOT_ADDR 0x106000000000ull /* recording: 4 pages of thread N at + N << 14: see plugins/record/chaos_hot.c */
 #define SHIM_POINT_ADDR 0x108000000000ull /* 1 MiB of thread N at + N << 20: see plugins/record/point.h */
-#define SHIM_SIGNALS_ADDR 0x10a000000000ull /* recording: signals of thread N that wait, at + N * SIZE */
-#define SHIM_SIGNALS_SIZE (1ull << 25)
 #define SHIM_HOLES_ADDR 0x10f000000000ull /* recording: uint64_t[SHIM_HOLES], see plugins/record/holes.h */
 #define SHIM_HOLES 512u
 #define SHIM_HOLE_BITS 47 /* the address of such a word's object; its bytes are in the bits above */
@@ -56,6 +54,8 @@
 #define REPLAY_MOVED_ADDR 0x106000000000ull /* replay: mappings between the halves of an mremap */
 #define SHIM_SIGNALS_ADDR 0x10a000000000ull /* of thread N at + N << 20: see plugins/record/own_stack.h */
 #define SHIM_SIGNALS_SHIFT 20
+#define SHIM_QUEUE_ADDR 0x10b000000000ull /* recording: signals of thread N that wait, at + N * SIZE */
+#define SHIM_QUEUE_SIZE (1ull << 24)
 #define SHIM_LOG_ADDR 0x110000000000ull /* recording: window of thread N at + N << 30 */
 #define REPLAY_LOG_ADDR 0x190000000000ull /* replay: whole logs, one behind the other */
 #define SHIM_HEAP_MAIN_ADDR 0x200000000000ull /* arena of the first thread, 8 TiB */

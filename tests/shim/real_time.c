@@ -129,6 +129,57 @@ static void test_thread(void)
 	step("thread");
 }
 
+#define BESIDE 70
+
+static sem_t ready, flooded[2]; /* the second: no signal waits any more */
+static atomic_int handled;
+
+static void on_usr1(int sig)
+{
+	(void)sig;
+	handled++;
+}
+
+static void *handles(void *arg)
+{
+	sem_post(&ready);
+	while (sem_wait(arg))
+		;
+	raise(SIGUSR1);
+	return arg;
+}
+
+/* Each of many threads can still handle a signal while and after another one's queue was long. */
+static void test_many_threads(void)
+{
+	int sig = SIGRTMIN + 5;
+	pthread_t t[BESIDE];
+
+	handle(sig);
+	signal(SIGUSR1, on_usr1);
+	sem_init(&ready, 0, 0);
+	sem_init(&flooded[0], 0, 0);
+	sem_init(&flooded[1], 0, 0);
+	for (int i = 0; i < BESIDE; i++)
+		NEED(pthread_create(&t[i], NULL, handles, &flooded[i % 2]) == 0);
+	for (int i = 0; i < BESIDE; i++)
+		while (sem_wait(&ready))
+			;
+	let_in(SIG_BLOCK, sig);
+	for (int i = 0; i < 3000; i++)
+		NEED(pthread_sigqueue(pthread_self(), sig, (union sigval){.sival_int = i}) == 0);
+	for (int half = 0; half < 2; half++) {
+		for (int i = 0; i < BESIDE / 2; i++)
+			sem_post(&flooded[half]);
+		for (int i = half; i < BESIDE; i += 2)
+			pthread_join(t[i], NULL);
+		if (!half)
+			let_in(SIG_UNBLOCK, sig);
+	}
+	CHECK(hits[sig] == 3000 && !out_of_order && handled == BESIDE);
+	step("many threads");
+}
+
 int main(void)
 {
 	signal(SIGTERM, on_term);
@@ -136,5 +187,6 @@ int main(void)
 	test_blocked(SIGRTMAX);
 	test_computing();
 	test_thread();
+	test_many_threads();
 	return check_status();
 }
