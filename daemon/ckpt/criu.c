@@ -24,8 +24,10 @@
 #include "base/path.h"
 #include "base/str.h"
 #include "cell/cell.h"
+#include "cell/userns.h"
 #include "ckpt/ckpt.h"
 #include "ckpt/criu_log.h"
+#include "ckpt/dispatch.h"
 #include "ckpt/image_pids.h"
 
 #define LOG_ROOM 65536u /* bytes */
@@ -34,6 +36,9 @@
 #define PID_TAKEN "Unable to create a thread: -17"
 
 enum { LOG_LEVEL_DEFAULT = 2, ERROR_LINES = 4, RESTORE_TRIES = 20 };
+
+/* libcriu 4.2 has it, and no header declares it. */
+void criu_local_set_unprivileged(criu_opts *opts, bool unprivileged);
 
 struct request {
 	criu_opts *opts;
@@ -89,6 +94,7 @@ static int request_init(struct request *r, const struct ckpt_env *env, const cha
 	criu_local_set_manage_cgroups(r->opts, true);
 	criu_local_set_manage_cgroups_mode(r->opts, CRIU_CG_MODE_IGNORE);
 	criu_local_set_network_lock(r->opts, CRIU_NETWORK_LOCK_SKIP);
+	criu_local_set_unprivileged(r->opts, userns_is_own());
 	if (env && env->helper_pid && cell_set_last_pid(env->helper_pid, e))
 		return -1;
 	return 0;
@@ -126,15 +132,14 @@ static int failed(const char *what, int code, const char *log, struct err *e)
 	return err_set(e, ERR_INTERNAL, "%s: CRIU: %s, see %s", what, strerror(-code), log);
 }
 
-int ckpt_dump(const struct ckpt_env *env, pid_t pid, const char *dir, struct err *e)
+/* dir/dump.log is the log. */
+static int dump(const struct ckpt_env *env, pid_t pid, const char *dir, struct err *e)
 {
 	__attribute__((cleanup(request_fini))) struct request r = {.images = -1, .work = -1};
 	cleanup_free char *log = str_fmt("%s/dump.log", dir);
 	sigset_t old;
 	int code;
 
-	if (mkdir(dir, 0700) && errno != EEXIST)
-		return err_errno(e, ERR_INTERNAL, "cannot make %s", dir);
 	unlink(log);
 	if (request_init(&r, env, dir, dir, "dump.log", e))
 		return err_wrap(e, "cannot checkpoint process %d", pid);
@@ -148,6 +153,25 @@ int ckpt_dump(const struct ckpt_env *env, pid_t pid, const char *dir, struct err
 		return err_wrap(e, "process %d", pid);
 	}
 	return 0;
+}
+
+int ckpt_dump(const struct ckpt_env *env, pid_t pid, const char *dir, struct err *e)
+{
+	__attribute__((cleanup(dispatch_fini))) struct dispatch d = {0};
+	struct err again;
+	int r;
+
+	if (mkdir(dir, 0700) && errno != EEXIST)
+		return err_errno(e, ERR_INTERNAL, "cannot make %s", dir);
+	r = dispatch_suspend(pid, &d, e);
+	if (r)
+		err_wrap(e, "cannot checkpoint process %d", pid);
+	else
+		r = dump(env, pid, dir, e) || dispatch_write(&d, dir, e) ? -1 : 0;
+	if (!dispatch_resume(&d, &again))
+		return r;
+	*e = again;
+	return err_wrap(e, "process %d", pid);
 }
 
 static int restore_once(const struct ckpt_env *env, const char *dir, pid_t *pid, struct err *e)
@@ -173,14 +197,15 @@ static int restore_once(const struct ckpt_env *env, const char *dir, pid_t *pid,
 int ckpt_restore(const struct ckpt_env *env, const char *dir, pid_t *pid, struct err *e)
 {
 	__attribute__((cleanup(image_pids_fini))) struct image_pids p = {0};
+	__attribute__((cleanup(dispatch_fini))) struct dispatch d = {0};
 
-	if (image_pids_read(dir, &p, e) || image_pids_check_free(&p, e))
+	if (dispatch_read(&d, dir, e) || image_pids_read(dir, &p, e) || image_pids_check_free(&p, e))
 		return err_wrap(e, "cannot restore %s", dir);
 	for (int left = RESTORE_TRIES;; left--) {
 		struct err taken;
 
 		if (!restore_once(env, dir, pid, e))
-			return 0;
+			return dispatch_resume(&d, e);
 		image_pids_clear(&p);
 		if (left <= 1 || !strstr(e->text, PID_TAKEN) || image_pids_check_free(&p, &taken))
 			return -1;

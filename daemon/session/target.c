@@ -22,6 +22,7 @@
 #include "base/crc32c.h"
 #include "base/path.h"
 #include "base/str.h"
+#include "cell/userns.h"
 #include "cell/cell.h"
 #include "cell/wait.h"
 #include "launch/launch.h"
@@ -112,7 +113,7 @@ int target_init(struct target *t, const struct rec *rec, uint32_t process, unsig
 	t->root = root->ordinal;
 	t->base = base->ordinal;
 	t->rung = rung;
-	t->flags = flags | (rec->live.process == process ? REPLAY_F_LIVE : 0);
+	t->flags = flags | (rec->live.process == process ? REPLAY_F_LIVE : 0) | (userns_is_own() ? REPLAY_F_DISPATCH : 0);
 	t->cpu = -1;
 	t->slow_s = TARGET_SLOW_S;
 	if (bind_rec(rec, e))
@@ -488,7 +489,8 @@ int target_launch(struct target *t, struct err *e)
 void target_adopt(struct target *t, pid_t pid)
 {
 	t->pid = pid;
-	t->ctl->flags = t->flags;
+	/* how calls are caught is in the image: another user may have made it */
+	t->ctl->flags = (t->flags & ~(uint32_t)REPLAY_F_DISPATCH) | (t->ctl->flags & REPLAY_F_DISPATCH);
 	pin(t);
 }
 

@@ -8,6 +8,7 @@
  */
 #include "trace/internal.h"
 #include "base/maps.h"
+#include "base/sud.h"
 #include <errno.h>
 #include <inttypes.h>
 #include <sched.h>
@@ -154,6 +155,18 @@ int trace_syscall(struct trace *t, uint64_t gadget, long nr, const uint64_t args
 	return inject(t, gadget, nr, args, &in, ret, &child, e);
 }
 
+/* A fork does not inherit Syscall User Dispatch. An older kernel, which cannot say, has targets with filters only. */
+static int copy_dispatch(const struct trace *t, struct trace *c, struct err *e)
+{
+	struct sud_config on;
+
+	if (sud_get(t->tid, &on))
+		return errno == EIO ? 0 : err_errno(e, ERR_HOST, "cannot read the Syscall User Dispatch of %d", t->tid);
+	if (on.mode && sud_set(c->tid, &on))
+		return err_errno(e, ERR_HOST, "cannot set the Syscall User Dispatch of %d", c->tid);
+	return 0;
+}
+
 /* The child's first stop; then it gets the parent's registers, mask and slots. */
 static int adopt(const struct trace *t, struct injection *in, struct trace *c, struct err *e)
 {
@@ -179,6 +192,8 @@ static int adopt(const struct trace *t, struct injection *in, struct trace *c, s
 	c->dr7 = t->dr7;
 	c->alt_lo = t->alt_lo;
 	c->alt_end = t->alt_end;
+	if (copy_dispatch(t, c, e))
+		return -1;
 	return ptrace(PTRACE_SETOPTIONS, c->tid, 0, 0)
 		       ? err_errno(e, ERR_INTERNAL, "PTRACE_SETOPTIONS")
 		       : 0;

@@ -478,7 +478,7 @@ static void start_replay(char **argv)
 		G.ctl->owner = 1;
 		G.ctl->total = G.sched->total;
 	}
-	trap_install_filter();
+	trap_start_replay();
 	if (G.serial)
 		tsc_begin(self);
 	/* position 0: everything is in place, nothing has happened */
@@ -567,6 +567,7 @@ void init_fork_child(struct thr *t, uint32_t process, uint32_t parent)
 	}
 	if (read_image(process, &im) == 0)
 		show_pid(&im);
+	arm_replay_thread();
 	turn_fork_child(n);
 	n->tid = G.pid;
 	ev(n, RLOG_START, 0, 0, 0);

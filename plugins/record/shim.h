@@ -350,7 +350,8 @@ void traps_count(uint64_t pc, long nr); /* recording: a system call was trapped 
 
 /* --- trap.c --- */
 void trap_find_vectors(void); /* for scrub_stack */
-void trap_install_filter(void);
+void trap_start_replay(void); /* catches the system calls of a replay; new threads and fork children: */
+void arm_replay_thread(void);
 void trap_handler(int sig, siginfo_t *si, void *uc);
 /* clone/clone3/vfork/fork from the program or libc. */
 long trap_clone(struct thr *t, long nr, const long *a, ucontext_t *uc);

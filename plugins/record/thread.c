@@ -135,6 +135,7 @@ static void come_to_turn(void *p)
 		if (G.serial)
 			gil_acquire(t);
 	} else if (G.mode == SHIM_REPLAY) {
+		arm_replay_thread();
 		G.ctl->tid[t->ordinal] = t->tid;
 		__atomic_store_n(&t->arrived, 1, __ATOMIC_RELEASE);
 		raw_futex_wake((uint32_t *)&t->arrived, 1);

@@ -6,7 +6,8 @@
  * thread and not inherited, so exec and vfork children start without it. Calls from the shim's text
  * always pass; calls from elsewhere pass while the thread's selector byte is 0.
  * Replaying: a seccomp filter, which CRIU can carry over a checkpoint; no selector, so the handler
- * itself runs the call when the thread is inside the shim (depth > 0).
+ * itself runs the call when the thread is inside the shim (depth > 0). With REPLAY_F_DISPATCH, which an ordinary user's
+ * replay has, Syscall User Dispatch does the same: its selector byte is always 1.
  */
 #include "record/chaos.h"
 #include "record/own_stack.h"
@@ -20,10 +21,29 @@
 #include <sched.h>
 #include <ucontext.h>
 
+static const char always = 1;
+
+static int dispatch(const volatile char *selector)
+{
+	return (int)raw6(SYS_prctl, 59 /* PR_SET_SYSCALL_USER_DISPATCH */, 1, (long)G.text_lo,
+			 (long)(G.text_hi - G.text_lo), (long)selector, 0);
+}
+
+void arm_replay_thread(void)
+{
+	uint64_t sigsys = SIG_BIT(SIGSYS);
+
+	if (!(G.ctl->flags & REPLAY_F_DISPATCH))
+		return;
+	/* libc may have begun the thread with all signals blocked */
+	raw4(SYS_rt_sigprocmask, SIG_UNBLOCK, &sigsys, 0, 8);
+	if (dispatch(&always) < 0)
+		shim_fail("cannot switch Syscall User Dispatch on");
+}
+
 void arm_thread(struct thr *t)
 {
-	long r = raw6(SYS_prctl, 59 /* PR_SET_SYSCALL_USER_DISPATCH */, 1, (long)G.text_lo,
-		      (long)(G.text_hi - G.text_lo), (long)&t->selector, 0);
+	int r = dispatch(&t->selector);
 
 	if (r < 0) {
 		G.mode = SHIM_OFF;
@@ -31,7 +51,7 @@ void arm_thread(struct thr *t)
 	}
 }
 
-void trap_install_filter(void)
+static void install_filter(void)
 {
 	uint32_t hi = (uint32_t)(G.text_lo >> 32), lo = (uint32_t)G.text_lo, end = (uint32_t)G.text_hi;
 	struct sock_filter f[] = {
@@ -51,6 +71,14 @@ void trap_install_filter(void)
 	raw6(SYS_prctl, 38 /* PR_SET_NO_NEW_PRIVS */, 1, 0, 0, 0, 0);
 	if (raw3(SYS_seccomp, SECCOMP_SET_MODE_FILTER, 0, &prog) < 0)
 		shim_fail("cannot install the seccomp filter");
+}
+
+void trap_start_replay(void)
+{
+	if (G.ctl->flags & REPLAY_F_DISPATCH)
+		arm_replay_thread();
+	else
+		install_filter();
 }
 
 /*
