@@ -91,7 +91,14 @@ static void child_result(struct doctor_result *r, int error)
 
 static int try_namespaces(void)
 {
-	return unshare(CLONE_NEWPID | CLONE_NEWNS | CLONE_NEWNET | CLONE_NEWIPC) ? errno : 0;
+	const int all = CLONE_NEWPID | CLONE_NEWNS | CLONE_NEWNET | CLONE_NEWIPC;
+
+	return unshare(all) && (errno != EPERM || unshare(all | CLONE_NEWUSER)) ? errno : 0;
+}
+
+static int try_user_namespace(void)
+{
+	return unshare(CLONE_NEWUSER) ? errno : 0;
 }
 
 void doctor_namespaces(struct doctor_result *r)
@@ -156,15 +163,25 @@ void doctor_privileges(struct doctor_result *r)
 		{CAP_BIT_CHECKPOINT_RESTORE, "CAP_CHECKPOINT_RESTORE"},
 	};
 	uint64_t have = effective_caps();
+	bool all = true;
+	int error;
 
 	buf_addf(&r->found, "user %u", geteuid());
 	for (size_t i = 0; i < sizeof(caps) / sizeof(caps[0]); i++) {
 		int has = have >> caps[i].bit & 1;
 
 		buf_addf(&r->found, ", %s%s", has ? "" : "no ", caps[i].name);
-		if (!has)
-			r->status = DOCTOR_MISSING;
+		all = all && has;
 	}
+	if (have >> CAP_BIT_SYS_ADMIN & 1) {
+		if (!all)
+			r->status = DOCTOR_MISSING;
+		return;
+	}
+	error = in_child(try_user_namespace);
+	buf_add_str(&r->found, error ? ", no user namespace: " : ", but user namespaces");
+	if (error)
+		child_result(r, error);
 }
 
 void doctor_clock(struct doctor_result *r)

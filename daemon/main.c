@@ -218,7 +218,7 @@ static int start(const struct config *c, int *ready_fd, struct err *e)
 
 static int exec_criu_check(void *criu)
 {
-	execl(criu, criu, "check", NULL);
+	execl(criu, criu, "check", userns_is_own() ? "--unprivileged" : NULL, NULL);
 	fprintf(stderr, "%s: %s\n", (const char *)criu, strerror(errno));
 	return 127;
 }

@@ -76,12 +76,13 @@ int userns_refused(int error, struct err *e)
 	const char *type = forbidden_by();
 
 	if (type)
-		return err_set(e, ERR_HOST, "user %u may make no user namespace: %s (type as root: %s), or run as root",
-			       geteuid(), strerror(error), type);
+		return err_set(e, ERR_HOST,
+			       "neither CAP_SYS_ADMIN nor user namespaces: %s (type as root: %s; or run fredctl as root)",
+			       strerror(error), type);
 	return err_set(e, ERR_HOST,
-		       "user %u may make no user namespace: %s (in a container, allow unshare(2): "
-		       "--security-opt seccomp=unconfined), or run as root",
-		       geteuid(), strerror(error));
+		       "neither CAP_SYS_ADMIN nor user namespaces: %s (run fredctl as root; in a container, allow unshare(2) or "
+		       "run it privileged)",
+		       strerror(error));
 }
 
 int userns_enter(struct err *e)

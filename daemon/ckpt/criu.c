@@ -15,6 +15,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/statvfs.h>
@@ -94,7 +95,11 @@ static int request_init(struct request *r, const struct ckpt_env *env, const cha
 	criu_local_set_manage_cgroups(r->opts, true);
 	criu_local_set_manage_cgroups_mode(r->opts, CRIU_CG_MODE_IGNORE);
 	criu_local_set_network_lock(r->opts, CRIU_NETWORK_LOCK_SKIP);
-	criu_local_set_unprivileged(r->opts, userns_is_own());
+	if (userns_is_own()) {
+		criu_local_set_unprivileged(r->opts, true);
+		/* where CRIU keeps what it has found out about the kernel; a privileged one has /run */
+		setenv("XDG_RUNTIME_DIR", CELL_RUN_DIR, 1);
+	}
 	if (env && env->helper_pid && cell_set_last_pid(env->helper_pid, e))
 		return -1;
 	return 0;
