@@ -19,6 +19,7 @@ static const struct cli_option options[] = {
 	{"last", NULL, "of several transitions the last one, however long that takes"},
 	{"first", NULL, "the first one behind the good position"},
 	{"nth", "N", "the Nth one behind the good position"},
+	{"insn", NULL, "what the expression is inside of a statement counts, too"},
 	RECARG_PROCESS_OPTION,
 	{0},
 };
@@ -68,7 +69,7 @@ static void print(const struct cli *cli, const json_t *r)
 		print_stats(json_object_get(r, "stats"));
 }
 
-/* --last, --first, --nth: at most one of them. */
+/* --last, --first, --nth: at most one of them; --insn with each. */
 static int which_transition(json_t *params, const struct cli *cli, struct err *e)
 {
 	const char *nth = cli_value(cli, "nth");
@@ -82,6 +83,8 @@ static int which_transition(json_t *params, const struct cli *cli, struct err *e
 		json_object_set_new(params, "nth", json_integer((json_int_t)n));
 	if (cli_has(cli, "last"))
 		json_object_set_new(params, "last", json_true());
+	if (cli_has(cli, "insn"))
+		json_object_set_new(params, "insn", json_true());
 	return 0;
 }
 
@@ -118,7 +121,7 @@ static int exec_reverse_watch(struct cli *cli, struct err *e)
 const struct cli_command cmd_reverse_watch = {
 	.name = "reverse-watch",
 	.help = "find the statement that turned an expression from good to bad",
-	.usage = "[REC] EXPR [--good POS] [--bad POS] [--on-error good|bad|fail] [--last|--first|--nth N] [--process N]",
+	.usage = "[REC] EXPR [--good POS] [--bad POS] [--on-error good|bad|fail] [--last|--first|--nth N] [--insn] [--process N]",
 	.options = options,
 	.exec = exec_reverse_watch,
 	.min_args = 1,

@@ -60,6 +60,8 @@ static int parse(char *args, struct watch_params *p, struct err *e)
 			p->good = word(&args);
 		else if (!strcmp(option, "--last"))
 			p->all = true;
+		else if (!strcmp(option, "--insn"))
+			p->insn = true;
 		else if (!strcmp(option, "--first"))
 			p->nth = 1;
 		else if (strcmp(option, "--nth"))

@@ -9,7 +9,9 @@
 #include "base/log.h"
 #include "session/segment.h"
 #include "trace/group.h"
+#include "trace/line.h"
 #include "trace/words.h"
+#include "view/sight.h"
 
 #define POLL_MS 2
 #define ASK_STOPS 256 /* stops between two looks at the clock and the client */
@@ -21,6 +23,8 @@ struct following {
 	uint64_t until_ns;
 	struct trace_words words;
 	struct group group;
+	uint64_t gadget; /* a `syscall` instruction in the process, for copies */
+	struct sight sight;
 	uint32_t notify; /* the shim's count of news, as heard last */
 	bool over;
 };
@@ -115,14 +119,82 @@ static bool same_words(const struct trace_words *a, const struct trace_words *b)
 	return a->n == b->n && a->complete == b->complete && !memcmp(a->w, b->w, a->n * sizeof(a->w[0]));
 }
 
-/* A watched word was written. 1: what is read now cannot be watched. */
-static int changed(struct following *w, struct err *e)
+/* ---- to the end of the statement ---- */
+
+/* At the next instruction of a copy: is it another statement's, or the recorder's, who would wait there for ever? */
+static int look_at_line(struct following *w, struct trace *t, struct trace_line *line, bool *over, struct err *e)
+{
+	uint64_t pc, number;
+	uint16_t code;
+	bool begins;
+
+	if (trace_get_pc(t, &pc, e))
+		return -1;
+	number = statements_at(w->f->statements, t->pid, pc, &begins);
+	*over = trace_line_begins(line, number, begins) || sight_is_shim(&w->sight, pc) ||
+		trace_read(t->pid, pc, &code, sizeof(code), NULL) || code == 0x050f;
+	return 0;
+}
+
+static int go_through(struct following *w, struct trace *t, struct trace_line *line, enum pred_side *side, struct err *e)
+{
+	bool over = false;
+
+	for (unsigned i = 0; i < TRACE_LINE_STEPS && !over; i++) {
+		struct trace_stop stop;
+		struct expr_value v;
+		enum pred_side now;
+
+		if (trace_step(t, 0, &stop, e))
+			return -1;
+		if (!t->alive || stop.why == TRACE_SIGNAL)
+			return 0;
+		expr_eval_memory(w->f->x, t->pid, &v);
+		now = pred_side(w->f->pred, v.truth);
+		if (now != PRED_NONE)
+			*side = now;
+		if (look_at_line(w, t, line, &over, e))
+			return -1;
+	}
+	return 0;
+}
+
+/* It has come to be *side by the last instruction of this thread. *side: what it is when the statement is over, as far as that is looked for. */
+static int end_statement(struct following *w, struct trace *t, enum pred_side *side, struct err *e)
+{
+	struct trace_line line = {0};
+	struct trace copy;
+	uint64_t pc;
+	bool over, ignored;
+	int r;
+
+	if (trace_get_pc(t, &pc, e))
+		return -1;
+	line.now = statements_at(w->f->statements, t->pid, pc - 1, &ignored);
+	if (look_at_line(w, t, &line, &over, e))
+		return -1;
+	if (over)
+		return 0;
+	if (trace_fork(t, w->gadget, &copy, e))
+		return -1;
+	r = segment_unshare(&copy, e) || trace_clear_all(&copy, e) || go_through(w, &copy, &line, side, e) ? -1 : 0;
+	trace_kill(&copy);
+	return r;
+}
+
+/* A watched word was written by this thread. 1: what is read now cannot be watched. */
+static int changed(struct following *w, struct trace *t, struct err *e)
 {
 	struct trace_words words;
 	struct expr_value v;
+	enum pred_side side, then;
 
 	evaluate(w, &v);
-	put(w, v.truth, ctl(w)->turn);
+	then = side = pred_side(w->f->pred, v.truth);
+	if (w->f->statements && side != PRED_NONE && side != w->r->last && end_statement(w, t, &then, e))
+		return -1;
+	if (then == side)
+		put(w, v.truth, ctl(w)->turn);
 	to_words(&v.words, &words);
 	if (same_words(&words, &w->words))
 		return 0;
@@ -159,7 +231,7 @@ static int take(struct following *w, struct group_thread *th, const struct trace
 	if (s->why == TRACE_SIGNAL)
 		th->sig = s->info.si_signo;
 	if (s->why == TRACE_HIT)
-		r = changed(w, e);
+		r = changed(w, &th->t, e);
 	if (r)
 		return r;
 	return th->t.alive ? group_resume_one(&w->group, th, e) : 0;
@@ -198,6 +270,8 @@ static int begin_group(struct following *w, struct err *e)
 	struct target *t = &w->f->nav->t;
 
 	if (trace_prepare(true, e) || (t->cpu >= 0 && trace_pin(0, t->cpu, e)) || group_seize(&w->group, t->pid, e))
+		return -1;
+	if (w->f->statements && (segment_find_gadget(t->pid, &w->gadget, e) || sight_find(t->pid, &w->sight, e)))
 		return -1;
 	arm(w);
 	ctl(w)->blind++; /* data is watched, not code: computations may run translated */

@@ -10,6 +10,7 @@
 #include "search/pred.h"
 #include "session/expr.h"
 #include "session/nav.h"
+#include "session/statements.h"
 
 struct follow {
 	struct nav *nav;
@@ -18,6 +19,7 @@ struct follow {
 	const struct pred *pred;
 	uint64_t until; /* the event at which it ends, at the latest */
 	uint64_t nth; /* it ends at the nth change from good to bad, from 1; 0: at none */
+	struct statements *statements; /* what it is inside of one does not count, as far as that is soon seen; NULL: it does */
 	uint64_t budget_ns; /* wall time after which it ends, at the latest */
 };
 

@@ -169,7 +169,13 @@ int hits_count(struct nav *n, uint64_t event, uint64_t pc, const struct stage_d 
 	struct err why;
 	int r;
 
-	if (d->r.outcome != TRACE_LOCAL_FOUND || (!patient && way_s(n, event) > AGAIN_S))
+	if (d->r.outcome != TRACE_LOCAL_FOUND)
+		return 0;
+	if (d->r.turn_hits && d->r.turn_pc == pc) {
+		*hits = d->r.turn_hits;
+		return 1;
+	}
+	if (!patient && way_s(n, event) > AGAIN_S)
 		return 0;
 	if (go_there(n, event, e))
 		return -1;

@@ -70,6 +70,7 @@ int op_reverse_watch(const json_t *params, struct op_ctx *ctx, json_t **result, 
 		.asked = params,
 		.nth = (uint64_t)json_integer_value(json_object_get(params, "nth")),
 		.all = json_is_true(json_object_get(params, "last")),
+		.insn = json_is_true(json_object_get(params, "insn")),
 	};
 	cleanup_free uint32_t *order = NULL;
 	cleanup_gdb struct gdb *g = NULL;

@@ -123,6 +123,20 @@ static enum trace_recorder leave(void *arg, struct trace *t, uint64_t *pc, uint6
 	return TRACE_LEAVES_RECORDER;
 }
 
+static uint64_t line(void *arg, struct trace *t, uint64_t pc, bool *begins)
+{
+	return statements_at(((struct ctx *)arg)->out->statements, t->pid, pc, begins);
+}
+
+static const struct trace_local_ops by_statements = {
+	.eval = eval,
+	.ended = ended,
+	.forked = forked,
+	.cancelled = cancelled,
+	.line = line,
+	.leave = leave,
+};
+
 static const struct trace_local_ops ops = {
 	.eval = eval,
 	.ended = ended,
@@ -148,7 +162,7 @@ static int search(struct ctx *c, struct err *e)
 
 	/* registers are in no mixture of memory */
 	p.no_guess = c->x->locals.any && !c->x->compiled && !c->x->direct && !c->x->absolute;
-	if (trace_local_search(held, &p, &ops, c, &out->r, e)) {
+	if (trace_local_search(held, &p, out->statements ? &by_statements : &ops, c, &out->r, e)) {
 		trace_kill(held);
 		c->seg.t->pid = 0;
 		return -1;
@@ -189,6 +203,7 @@ int stage_d_run(struct target *t, struct gdb *g, const struct expr *x, uint64_t 
 		.lasting_ns = out->lasting_ns,
 		.end_pc = out->end_pc,
 		.end_hits = out->end_hits,
+		.statements = out->statements,
 		.op = out->op,
 	};
 	if (r < 0)

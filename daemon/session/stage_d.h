@@ -9,6 +9,7 @@
 #include "search/pred.h"
 #include "session/expr.h"
 #include "session/op.h"
+#include "session/statements.h"
 #include "trace/local.h"
 
 struct stage_d {
@@ -20,6 +21,7 @@ struct stage_d {
 	uint64_t nth; /* this transition in the segment, from 1; 0: the last one ... */
 	uint64_t lasting_ns; /* ... as far as this time shows; 0: the default (trace/local.h) */
 	uint64_t end_pc, end_hits; /* the segment ends here before its event; 0: it does not */
+	struct statements *statements; /* what counts is the state between two of them; NULL: between two instructions */
 	const struct op_ctx *op; /* who may cancel it; NULL: nobody */
 };
 

@@ -353,6 +353,8 @@ static int watch_once(struct watch *w, const struct rec *rec, uint32_t process, 
 
 	if (nav_init(&w->nav, rec, process, 0, w->ctx, e))
 		return -1;
+	if (!p->insn)
+		w->statements = statements_new();
 	r = prepare(w, p, e);
 	if (!r)
 		r = compile(w, p->expr, e);
@@ -365,6 +367,8 @@ static int watch_once(struct watch *w, const struct rec *rec, uint32_t process, 
 	if (r == WATCH_FOUND && *result)
 		add_hits(w, p->exact, *result);
 	nav_fini(&w->nav);
+	statements_free(w->statements);
+	w->statements = NULL;
 	return r;
 }
 

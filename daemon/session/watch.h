@@ -17,6 +17,7 @@ struct watch_params {
 	bool suggest; /* when both ends are equal: look for a better position */
 	uint64_t nth; /* which of several transitions: the nth behind the good position, from 1; 0: the last one ... */
 	bool all; /* ... however long it takes to know that; else as far as a second shows */
+	bool insn; /* what it is between two instructions counts, not only between two statements */
 	bool exact; /* the position's hits are wanted, however long that takes */
 	const json_t *asked; /* the request, for the command that an error suggests; NULL: none is */
 };

@@ -13,6 +13,7 @@ struct watch {
 	struct nav nav;
 	struct gdb *g;
 	struct expr x;
+	struct statements *statements; /* NULL: each instruction counts */
 	bool have_expr;
 	struct op_ctx *ctx;
 	uint64_t good, bad;

@@ -11,6 +11,7 @@
 #include "session/segment.h"
 
 #define LATER_NS 1000000000u /* for following the changes behind what was found */
+#define STATEMENTS_MAX 100 /* in which it was good for a moment, one after the other */
 #define WHOLE_NS (3600ull * 1000000000u) /* the same when the user asked for all of them */
 
 /* In the segment behind event n, up to the bad end if that is in there. */
@@ -24,6 +25,7 @@ static int turn_in(struct watch *w, uint64_t n, struct err *e)
 		.lasting_ns = w->params->all ? WHOLE_NS : 0,
 		.end_pc = bounded ? w->here.pc : 0,
 		.end_hits = bounded ? w->here.hits : 0,
+		.statements = w->statements,
 	};
 	w->have_d = true;
 	w->turn = n;
@@ -80,6 +82,7 @@ static int follow_to(struct watch *w, uint64_t from, uint64_t to, uint64_t *turn
 		.g = w->g,
 		.pred = &w->pred,
 		.until = to,
+		.statements = w->statements,
 		.budget_ns = w->params->all ? WHOLE_NS : LATER_NS,
 	};
 	struct follow_result r;
@@ -169,6 +172,7 @@ static int nth_turn(struct watch *w, uint64_t *turn, struct err *e)
 		.pred = &w->pred,
 		.until = last_whole_event(w),
 		.nth = w->params->nth,
+		.statements = w->statements,
 		.budget_ns = WHOLE_NS,
 	};
 	struct follow_result r;
@@ -236,18 +240,57 @@ static int turn_nearby(struct watch *w, uint64_t n, struct err *e)
 	return r ? (r < 0 ? -1 : 0) : turn_in(w, turn, e);
 }
 
+/*
+ * The transition in hand is inside a statement that began with a bad state: the wanted one is before that, which becomes the bad
+ * end. 1: so it is, and the search has to be done again behind event *turn.
+ */
+static int within_statement(struct watch *w, uint64_t *turn, struct err *e)
+{
+	const struct trace_local_statement *s = &w->d.r.statement;
+	struct timeline_point here = {.event = w->turn};
+	int r;
+
+	if (w->params->nth || w->d.r.outcome != TRACE_LOCAL_FOUND || !s->known || (!s->at_begin && s->side != TRACE_BAD))
+		return 0;
+	if (s->at_begin && (!w->d.r.begins_bad || w->turn <= w->good))
+		return 0;
+	if (!s->at_begin) {
+		here.pc = s->pc;
+		here.hits = s->hits;
+	}
+	log_info("event %llu: turned inside of a statement, which begins bad at 0x%llx#%llu", (unsigned long long)w->turn,
+		 (unsigned long long)here.pc, (unsigned long long)here.hits);
+	watch_drop_held(w);
+	w->here = here;
+	w->bad = here.event + (here.pc != 0);
+	r = bisect_events(w, w->good, w->bad, w->pred.on_error, turn, e);
+	return r < 0 ? -1 : !r;
+}
+
+static int find_turn(struct watch *w, uint64_t n, struct err *e)
+{
+	int r = w->params->nth ? nth_turn(w, &n, e) : last_turn(w, &n, e);
+
+	if (!r)
+		r = turn_in(w, n, e);
+	return r < 0 || (!is_found(w) && turn_nearby(w, n, e)) ? -1 : 0;
+}
+
 int watch_stage_d(void *arg, uint64_t n, bool (*is_bad)(const void *pred, enum search_value v),
 		  const void *pred, struct search_local *out, struct err *e)
 {
 	struct watch *w = arg;
-	int r = 0;
+	unsigned again = 0;
+	int r;
 
 	(void)is_bad;
 	w->pred = *(const struct pred *)pred;
-	r = w->params->nth ? nth_turn(w, &n, e) : last_turn(w, &n, e);
-	if (!r)
-		r = turn_in(w, n, e);
-	if (r < 0 || (!is_found(w) && turn_nearby(w, n, e)))
+	do {
+		if (find_turn(w, n, e))
+			return -1;
+		r = again < STATEMENTS_MAX ? within_statement(w, &n, e) : 0;
+	} while (r == 1 && ++again);
+	if (r < 0)
 		return -1;
 	if (!w->params->nth)
 		w->sure &= w->d.r.lasts || w->d.r.outcome == TRACE_LOCAL_AT_END;

@@ -6,6 +6,7 @@
 #include "trace/local_guess.h"
 #include "trace/local_insn.h"
 #include "trace/local_last.h"
+#include "trace/local_line.h"
 #include <string.h>
 
 #define HITS_LIMIT	5000
@@ -54,11 +55,11 @@ static bool dear(const struct local *l)
 	       l->r->evaluate_ns / l->r->evaluations > DEAR_NS;
 }
 
-int local_fork_left(struct local *l, struct trace *copy, struct err *e)
+int local_fork(struct local *l, struct trace *from, struct trace *copy, struct err *e)
 {
 	uint64_t start = clock_ns();
 
-	if (trace_fork(&l->left, l->p->gadget, copy, e))
+	if (trace_fork(from, l->p->gadget, copy, e))
 		return -1;
 	if (l->ops->forked && l->ops->forked(l->ctx, copy, e)) {
 		trace_kill(copy);
@@ -67,6 +68,11 @@ int local_fork_left(struct local *l, struct trace *copy, struct err *e)
 	l->r->forks++;
 	l->r->fork_ns += clock_ns() - start;
 	return 0;
+}
+
+int local_fork_left(struct local *l, struct trace *copy, struct err *e)
+{
+	return local_fork(l, &l->left, copy, e);
 }
 
 void local_replace_left(struct local *l, const struct trace *copy)
@@ -364,15 +370,20 @@ static int search_nth(struct local *l, bool bad, struct err *e)
 {
 	enum local_verdict v = LOCAL_NOT_YET;
 	uint64_t n = 0;
-	bool good = !bad;
+	bool good = !bad, stays;
 
 	for (;;) {
 		if (one_in_place(l, LOCAL_HIT, 0, &v, e))
 			return -1;
 		bad = v == LOCAL_ANSWERED && l->r->outcome == TRACE_LOCAL_FOUND;
-		if ((v == LOCAL_ANSWERED && !bad) || (bad && good && ++n == l->p->nth))
+		stays = !l->none && bad == good;
+		if (v == LOCAL_ANSWERED && !bad)
 			return 0;
-		good = bad ? false : good || !l->none;
+		if (stays && local_stays(l, &l->left, bad, &stays, e))
+			return -1;
+		if (stays && bad && ++n == l->p->nth)
+			return 0;
+		good = stays ? !bad : good;
 		if (!local_watchable(l))
 			return err_set(e, ERR_HOST, "the expression reads too many words to count its changes");
 	}
@@ -383,6 +394,15 @@ static int begin_bad(struct local *l, struct err *e)
 {
 	int again;
 
+	if (!l->p->no_forks) { /* the beginning may be needed again */
+		struct trace copy;
+
+		if (local_fork_left(l, &copy, e))
+			return -1;
+		local_replace_left(l, &copy);
+		l->place.known = true;
+	}
+	l->r->begins_bad = true;
 	local_answer(l, TRACE_LOCAL_BAD);
 	l->lasting_until_ns = clock_ns() + or_default(l->p->lasting_ns, LASTING_NS);
 	again = local_look_behind(l, e);
@@ -455,6 +475,8 @@ int trace_local_search(struct trace *t, const struct trace_local_params *p,
 
 	memset(r, 0, sizeof(*r));
 	if (begin(&l, e) || finish(&l, t, e))
+		return give_up(&l, t);
+	if (r->outcome == TRACE_LOCAL_FOUND && r->is_copy && local_statement(&l, t, e))
 		return give_up(&l, t);
 	r->total_ns = clock_ns() - start;
 	return 0;

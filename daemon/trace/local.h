@@ -47,6 +47,11 @@ struct trace_local_ops {
 	int (*forked)(void *ctx, struct trace *copy, struct err *e);
 	/* The client wants to stop. May be NULL. Ends with ERR_CANCELLED. */
 	bool (*cancelled)(void *ctx);
+	/*
+	 * A number for the statement that the instruction at pc is in, in the program's own source; 0: in none. *begins: it is the
+	 * first one of a piece of its code. What the expression is inside of a statement then does not count. May be NULL.
+	 */
+	uint64_t (*line)(void *ctx, struct trace *t, uint64_t pc, bool *begins);
 	/* t stands in the recorder's code, which cannot be walked: where it gets back into the program's. With params.walk. */
 	enum trace_recorder (*leave)(void *ctx, struct trace *t, uint64_t *pc, uint64_t *sp);
 };
@@ -88,11 +93,20 @@ struct trace_local_place {
 	uint64_t gaps, branches, changes, steps;
 };
 
+/* The statement in which the transition was made. */
+struct trace_local_statement {
+	bool known;
+	bool at_begin; /* it has begun with the segment, or before that */
+	enum trace_side side; /* before its first instruction */
+	uint64_t pc, hits; /* of that; the hits-th time in the segment */
+};
+
 struct trace_local_result {
 	enum trace_local_outcome outcome;
 	/* The thread in the final state, held: the one given, or a copy (t.own: trace_kill it). */
 	struct trace t;
 	bool is_copy;
+	bool begins_bad; /* the segment did */
 	bool lasts; /* FOUND: no change behind it up to the end of the segment makes it good again */
 	bool before_known;
 	struct user_regs_struct before; /* registers before the instruction, if known */
@@ -101,6 +115,8 @@ struct trace_local_result {
 	uint64_t pc_insn;   /* address of the instruction, 0: unknown */
 	uint64_t pc_inside; /* an address inside it: what to look a source line up by */
 	struct trace_local_place place;
+	uint64_t turn_pc, turn_hits; /* FOUND: the instruction, and which time in the segment it was; 0, 0: not known */
+	struct trace_local_statement statement; /* FOUND, with ops->line and without params.nth */
 	uint64_t hits, steps, evaluations, forks;
 	uint64_t later_evaluations; /* of those, for looking at what comes behind */
 	uint64_t evaluate_ns, fork_ns, run_ns, total_ns; /* wall */

@@ -7,7 +7,6 @@
 
 #include "base/clock.h"
 #include "base/log.h"
-#include "trace/walk.h"
 
 #define STEPS_MAX 200000u /* up to the next branch: the recorder's own code may lie in between */
 #define BREAK_SLOT 0
@@ -92,8 +91,7 @@ static bool walk_cancelled(void *ctx)
 	return l->ops->cancelled && l->ops->cancelled(l->ctx);
 }
 
-/* As w->ask says. *ended: that is the end of the search. enum walk_end, or -1. */
-static int walk_on(struct local *l, struct trace *t, struct walk *w, bool *ended, struct err *e)
+int local_walk_on(struct local *l, struct trace *t, struct walk *w, bool *ended, struct err *e)
 {
 	static const struct walk_ops ops = {.ended = walk_ended, .cancelled = walk_cancelled};
 	uint64_t start = clock_ns();
@@ -126,7 +124,7 @@ static int walk_copy(struct local *l, struct trace *copy, uint64_t nth, struct w
 		w->ask.place[0] = l->p->end_break;
 		w->ask.nth = l->p->end_hits - copy->passes;
 	}
-	r = walk_on(l, copy, w, ended, e);
+	r = local_walk_on(l, copy, w, ended, e);
 	copy->passes += w->ask.arrivals;
 	*ended |= r == WALK_THERE && l->p->end_break && copy->passes == l->p->end_hits;
 	return r;
@@ -275,11 +273,7 @@ static int find_end_pc(struct counting *c, struct err *e)
 	return r < 0 ? -1 : 0;
 }
 
-/*
- * Over what cannot be walked: the recorder's code, a call of the kernel, which is the recorder's to make, or one other
- * instruction. 1: it does not come behind it.
- */
-static int cross_gap(struct local *l, struct trace *t, struct err *e)
+int local_cross_gap(struct local *l, struct trace *t, struct err *e)
 {
 	struct user_regs_struct r;
 	struct trace_stop s;
@@ -311,7 +305,7 @@ static int left_over_gap(struct local *l, struct err *e)
 
 	if (local_fork_left(l, &copy, e))
 		return -1;
-	r = cross_gap(l, &copy, e);
+	r = local_cross_gap(l, &copy, e);
 	if (!r && local_evaluate(l, &copy, &bad, &words, e))
 		r = -1;
 	if (r || bad) {
@@ -333,14 +327,14 @@ static int bisect_branches(struct counting *c, enum local_verdict *v, struct err
 	return r < 0 ? -1 : r ? 0 : last_unit(c, v, e);
 }
 
-static bool is_in_recorder(struct local *l, struct trace *t)
+bool local_is_in_recorder(struct local *l, struct trace *t)
 {
 	uint64_t pc, sp;
 
 	return l->ops->leave(l->ctx, t, &pc, &sp) != TRACE_NOT_IN_RECORDER;
 }
 
-static bool can_walk(const struct local *l)
+bool local_can_walk(const struct local *l)
 {
 	return l->p->walk && l->p->end_watch && !l->p->no_forks && l->ops->leave;
 }
@@ -351,9 +345,9 @@ int local_by_branches(struct local *l, enum local_verdict *v, struct err *e)
 	int r;
 
 	*v = LOCAL_NOT_YET;
-	if (!can_walk(l))
+	if (!local_can_walk(l))
 		return 0;
-	r = is_in_recorder(l, &l->left) ? left_over_gap(l, e) : 0;
+	r = local_is_in_recorder(l, &l->left) ? left_over_gap(l, e) : 0;
 	while (!r) {
 		r = count_branches(&c, e);
 		if (r == COUNTED_END || r == COUNTED_BAD)
@@ -362,65 +356,4 @@ int local_by_branches(struct local *l, enum local_verdict *v, struct err *e)
 	}
 	l->place.known = false;
 	return r < 0 ? -1 : 0;
-}
-
-/* ---- how often an address is passed ---- */
-
-/* Counts passes of pc up to before the nth branch, or (0) up to where it cannot be walked. 1: it does not come there. */
-static int pass_walking(struct local *l, uint64_t nth, uint64_t pc, uint64_t *passes, struct err *e)
-{
-	struct walk w = {.ask.nth_branch = nth, .ask.places = 1};
-	bool ended;
-	int r;
-
-	w.ask.place[0] = pc;
-	r = walk_on(l, &l->left, &w, &ended, e);
-	*passes += w.ask.arrivals;
-	return r < 0 ? -1 : r != (nth ? WALK_THERE : WALK_LEFT);
-}
-
-/* From before the last branch on: there is one more pass, that of the transition, unless the branch itself made it. */
-static int pass_rest(struct local *l, const struct trace_local_place *place, uint64_t pc, uint64_t *passes, struct err *e)
-{
-	uint64_t at;
-
-	if (place->changes > 1 || trace_get_pc(&l->left, &at, e))
-		return place->changes > 1 ? 1 : -1;
-	*passes += !place->branches || at != pc;
-	return 0;
-}
-
-/* 1: somewhere on the way it was not as it was when the transition was found. */
-static int pass_all(struct local *l, const struct trace_local_place *place, uint64_t pc, uint64_t *passes, struct err *e)
-{
-	uint64_t gaps = place->gaps;
-	int r = 0;
-
-	if (gaps && is_in_recorder(l, &l->left)) {
-		r = cross_gap(l, &l->left, e);
-		gaps--;
-	}
-	while (!r && gaps--) {
-		r = pass_walking(l, 0, pc, passes, e);
-		r = r ? r : cross_gap(l, &l->left, e);
-	}
-	if (!r && place->branches)
-		r = pass_walking(l, place->branches, pc, passes, e);
-	return r ? r : pass_rest(l, place, pc, passes, e);
-}
-
-int trace_local_passes(struct trace *t, const struct trace_local_params *p, const struct trace_local_ops *ops, void *ctx,
-		       const struct trace_local_place *place, uint64_t pc, uint64_t *passes, struct err *e)
-{
-	struct trace_local_result unused = {0};
-	struct local l = {.p = p, .ops = ops, .ctx = ctx, .r = &unused, .left = *t};
-	int r;
-
-	*passes = 0;
-	if (!can_walk(&l) || !place->known)
-		return 1;
-	l.free_slots = TRACE_SLOTS - !!p->end_break - !!p->end_watch;
-	r = trace_clear_all(&l.left, e) || local_arm_end(&l, &l.left, e) ? -1 : pass_all(&l, place, pc, passes, e);
-	*t = l.left;
-	return r;
 }

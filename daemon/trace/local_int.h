@@ -14,6 +14,8 @@ enum local_verdict {
 int local_evaluate(struct local *l, struct trace *t, bool *bad, struct trace_words *words,
 		   struct err *e);
 int local_fork_left(struct local *l, struct trace *copy, struct err *e);
+/* A copy of any state. */
+int local_fork(struct local *l, struct trace *from, struct trace *copy, struct err *e);
 /* A copy takes the left end's place, which is killed unless it is the original. */
 void local_replace_left(struct local *l, const struct trace *copy);
 /* As that, of a copy just evaluated as good. */

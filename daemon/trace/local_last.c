@@ -2,6 +2,8 @@
 /* local_last.c: see local_last.h. */
 #include "trace/local_last.h"
 
+#include "trace/local_line.h"
+
 /* What a copy met that went on from a bad state. */
 struct later {
 	uint64_t changes; /* so many in all */
@@ -9,6 +11,21 @@ struct later {
 	bool good; /* it has become good again, and was not bad since */
 	bool end; /* it came to the end of the segment */
 };
+
+/* The last change turned it; not by what is undone within its statement. */
+static int put(struct local *l, struct trace *copy, bool bad, struct later *a, struct err *e)
+{
+	bool stays;
+
+	if (local_stays(l, copy, bad, &stays, e))
+		return -1;
+	if (!stays)
+		return 0;
+	a->good = !bad;
+	if (bad)
+		a->turn = a->changes;
+	return 0;
+}
 
 /* From change to change, to the end of the segment or of the time; with `first`, to a good state at most. */
 static int look_ahead(struct local *l, struct trace *copy, bool first, struct later *a, struct err *e)
@@ -28,13 +45,11 @@ static int look_ahead(struct local *l, struct trace *copy, bool first, struct la
 		if (local_evaluate(l, copy, &bad, &words, e))
 			return -1;
 		a->changes++;
-		if (bad && a->good)
-			a->turn = a->changes;
-		if (bad || !l->none)
-			a->good = !bad;
+		l->words = words;
+		if (!l->none && bad == a->good && put(l, copy, bad, a, e))
+			return -1;
 		if (first && a->good)
 			return 0;
-		l->words = words;
 	}
 	return 0;
 }

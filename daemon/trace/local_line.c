@@ -1,0 +1,358 @@
+/* SPDX-License-Identifier: MIT */
+/* local_line.c: see local_line.h. */
+#define LOG_DOMAIN "line"
+#include "trace/local_line.h"
+
+#include "base/log.h"
+#include "trace/line.h"
+#include "trace/local_count.h"
+#include "trace/local_place.h"
+
+#define NEAR_STEPS 4096u /* from before the last branch to the transition: functions of the recorder may lie in between */
+#define BACK_STEPS 60000u /* from where the beginning of a statement is looked for: 0.3 s */
+
+/* One instruction. *over: the thread has come to the end of the segment, or died. */
+static int step(struct local *l, struct trace *t, bool *changed, bool *over, struct err *e)
+{
+	enum local_move how;
+	uint64_t done;
+
+	if (local_advance(l, t, LOCAL_STEP, 1, 1, &done, &how, e))
+		return -1;
+	*changed = done;
+	*over = how == LOCAL_ENDED || how == LOCAL_EXITED;
+	return 0;
+}
+
+static int begins(struct local *l, struct trace *t, struct trace_line *line, bool *yes, uint64_t *pc, struct err *e)
+{
+	bool first = false;
+	uint64_t number;
+
+	if (trace_get_pc(t, pc, e))
+		return -1;
+	number = l->ops->line(l->ctx, t, *pc, &first);
+	*yes = trace_line_begins(line, number, first);
+	return 0;
+}
+
+/* ---- behind a change ---- */
+
+static int go_through(struct local *l, struct trace *copy, struct trace_line *line, bool *bad, struct err *e)
+{
+	bool other = false, over = false, changed;
+	struct trace_words words;
+	uint64_t pc;
+
+	for (unsigned i = 0; i < TRACE_LINE_STEPS && !over && !other; i++) {
+		if (step(l, copy, &changed, &over, e))
+			return -1;
+		if (!copy->alive)
+			return 0;
+		if (changed) {
+			bool now;
+
+			if (local_evaluate(l, copy, &now, &words, e))
+				return -1;
+			if (!l->none)
+				*bad = now;
+			l->words = words;
+		}
+		if (!over && begins(l, copy, line, &other, &pc, e))
+			return -1;
+	}
+	return 0;
+}
+
+/* What a look aside must leave as it was. */
+struct kept {
+	struct trace_words words;
+	struct user_regs_struct before;
+	bool before_known, none;
+	uint64_t steps;
+};
+
+static void keep(const struct local *l, struct kept *k)
+{
+	*k = (struct kept){l->words, l->before, l->before_known, l->none, l->r->steps};
+}
+
+static void put_back(struct local *l, const struct kept *k)
+{
+	l->words = k->words;
+	l->before = k->before;
+	l->before_known = k->before_known;
+	l->none = k->none;
+	l->r->steps = k->steps;
+}
+
+int local_stays(struct local *l, struct trace *t, bool bad, bool *stays, struct err *e)
+{
+	struct trace_line line = {0};
+	struct trace copy;
+	struct kept kept;
+	bool other, ignored, now = bad;
+	uint64_t pc;
+	int r;
+
+	*stays = true;
+	if (!l->ops->line || l->p->no_forks)
+		return 0;
+	if (trace_get_pc(t, &pc, e))
+		return -1;
+	line.now = l->ops->line(l->ctx, t, pc - 1, &ignored);
+	if (begins(l, t, &line, &other, &pc, e))
+		return -1;
+	if (other)
+		return 0;
+	if (local_fork(l, t, &copy, e))
+		return -1;
+	copy.aside = true;
+	keep(l, &kept);
+	r = go_through(l, &copy, &line, &now, e);
+	put_back(l, &kept);
+	trace_kill(&copy);
+	*stays = now == bad;
+	return r;
+}
+
+/* ---- where the statement of a transition began ---- */
+
+/* The search for it. */
+struct way {
+	struct local *l;
+	struct trace *begin;
+	struct trace_local_place near; /* before the last branch that the transition comes behind, or where code that can be walked begins */
+	uint64_t pc; /* there */
+	uint64_t arrivals; /* at that, up to there */
+	uint64_t steps; /* from there to behind the transition */
+	uint64_t turn; /* address of the instruction that made it */
+};
+
+static bool same_registers(const struct user_regs_struct *a, const struct user_regs_struct *b)
+{
+	return a->rip == b->rip && a->rsp == b->rsp && a->rbp == b->rbp && a->rax == b->rax && a->rbx == b->rbx && a->rcx == b->rcx &&
+	       a->rdx == b->rdx && a->rsi == b->rsi && a->rdi == b->rdi && a->r8 == b->r8 && a->r9 == b->r9 && a->r10 == b->r10 &&
+	       a->r11 == b->r11 && a->r12 == b->r12 && a->r13 == b->r13 && a->r14 == b->r14 && a->r15 == b->r15;
+}
+
+/* A copy at a place, pc counted on the way to it, that state included. 1: it does not come there. */
+static int copy_at(struct way *w, const struct trace_local_place *place, uint64_t pc, uint64_t *arrivals, struct trace *copy, struct err *e)
+{
+	uint64_t here;
+	int r;
+
+	*arrivals = 0;
+	if (local_fork(w->l, w->begin, copy, e))
+		return -1;
+	copy->aside = true;
+	r = local_go_to(w->l, copy, place, pc, arrivals, e);
+	if (!r && !place->branches) { /* not walked to, so not counted */
+		r = trace_get_pc(copy, &here, e);
+		*arrivals += !r && here == pc;
+	}
+	if (r)
+		trace_kill(copy);
+	return r;
+}
+
+/* The change of the place is one of several behind its branch: w->near is nearer to it. 1: not known. */
+static int come_near(struct way *w, const struct trace_local_place *place, struct err *e)
+{
+	struct local *l = w->l;
+	struct trace_word piece[REPLAY_WALK_WATCHES];
+	unsigned n = trace_words_pieces(&l->words, REPLAY_WALK_WATCHES, piece);
+	struct walk walk = {.ask.nth_change = place->changes, .ask.watches = n};
+	struct trace copy;
+	uint64_t none;
+	bool ended;
+	int r;
+
+	w->near = (struct trace_local_place){true, place->gaps, place->branches};
+	if (place->changes <= 1)
+		return 0;
+	for (unsigned i = 0; i < n; i++) {
+		walk.ask.watch[i].addr = piece[i].addr;
+		walk.ask.watch[i].len = piece[i].len;
+	}
+	r = n ? copy_at(w, &w->near, 0, &none, &copy, e) : 1;
+	if (r)
+		return r;
+	r = local_walk_on(l, &copy, &walk, &ended, e);
+	trace_kill(&copy);
+	if (r < 0)
+		return -1;
+	if (r != WALK_THERE || !walk.ask.can_watch || !walk.ask.branches_at)
+		return 1;
+	if (walk.ask.branches) /* before the nth one, or behind the one that it stood before */
+		w->near.branches += walk.ask.branches - (place->branches != 0);
+	return 0;
+}
+
+/* From w->near to the transition: w->steps. 1: it is not met. */
+static int find_turn(struct way *w, struct err *e)
+{
+	struct local *l = w->l;
+	const struct trace_local_result *found = l->r;
+	struct user_regs_struct regs;
+	struct trace_words words;
+	struct trace copy;
+	bool over = false, bad = false, changed;
+	uint64_t none;
+	int r = copy_at(w, &w->near, 0, &none, &copy, e);
+
+	if (r)
+		return r;
+	r = trace_get_pc(&copy, &w->pc, e);
+	for (w->steps = 0; !r && !bad && !over && w->steps < NEAR_STEPS;) {
+		r = trace_get_pc(&copy, &w->turn, e) || step(l, &copy, &changed, &over, e) ? -1 : 0;
+		w->steps++;
+		if (!r && !over)
+			r = trace_get_regs(&copy, &regs, e);
+		if (!r && !over && same_registers(&regs, &found->after))
+			r = local_evaluate(l, &copy, &bad, &words, e);
+	}
+	trace_kill(&copy);
+	return r ? -1 : !bad;
+}
+
+/*
+ * From `back` branches before w->near to the transition: *first is the number of instructions up to the last beginning of a
+ * statement on the way; 0: there is none. 1: too far.
+ */
+static int go_back(struct way *w, const struct trace_local_place *from, uint64_t *first, struct err *e)
+{
+	struct local *l = w->l;
+	struct trace_line line = {0};
+	struct trace copy;
+	uint64_t seen, pc, left = 0;
+	bool other = false, over = false, changed;
+	int r = copy_at(w, from, w->pc, &seen, &copy, e);
+
+	if (r)
+		return r;
+	*first = 0;
+	r = begins(l, &copy, &line, &other, &pc, e);
+	if (seen == w->arrivals)
+		left = w->steps;
+	for (uint64_t i = 1; !r && !over && left != 1 && i < BACK_STEPS; i++) {
+		r = step(l, &copy, &changed, &over, e);
+		if (r || over)
+			break;
+		left -= left != 0;
+		r = begins(l, &copy, &line, &other, &pc, e);
+		if (other)
+			*first = i;
+		if (!left && pc == w->pc && ++seen == w->arrivals)
+			left = w->steps;
+	}
+	trace_kill(&copy);
+	return r ? -1 : left != 1;
+}
+
+/* How often pc has been come to in the state so many instructions behind a place. 1: it does not come there. */
+static int count_hits(struct way *w, const struct trace_local_place *from, uint64_t steps, uint64_t pc, uint64_t *hits, struct err *e)
+{
+	bool over = false, changed;
+	struct trace copy;
+	uint64_t at;
+	int r = copy_at(w, from, pc, hits, &copy, e);
+
+	if (r)
+		return r;
+	for (uint64_t i = 0; !r && !over && i < steps; i++) {
+		r = step(w->l, &copy, &changed, &over, e) || trace_get_pc(&copy, &at, e) ? -1 : 0;
+		*hits += !r && at == pc;
+	}
+	trace_kill(&copy);
+	return r ? -1 : over;
+}
+
+/* The state so many instructions behind a place is what is asked for. 1: it does not come there. */
+static int describe(struct way *w, const struct trace_local_place *from, uint64_t steps, struct err *e)
+{
+	struct trace_local_statement *s = &w->l->r->statement;
+	struct trace_words words;
+	struct trace copy;
+	bool over = false, changed, bad;
+	uint64_t none;
+	int r = copy_at(w, from, 0, &none, &copy, e);
+
+	for (uint64_t i = 0; !r && !over && i < steps; i++)
+		r = step(w->l, &copy, &changed, &over, e);
+	if (r)
+		return r;
+	r = trace_get_pc(&copy, &s->pc, e) || local_evaluate(w->l, &copy, &bad, &words, e) ? -1 : 0;
+	s->side = w->l->none ? TRACE_NONE : bad ? TRACE_BAD : TRACE_GOOD;
+	trace_kill(&copy);
+	if (r || over)
+		return r ? -1 : 1;
+	return count_hits(w, from, steps, s->pc, &s->hits, e);
+}
+
+/* 1: it is not found. */
+static int find_begin(struct way *w, struct err *e)
+{
+	struct trace_local_statement *s = &w->l->r->statement;
+	uint64_t first = 0;
+
+	for (uint64_t back = 0;; back = back ? back * 4 : 1) {
+		struct trace_local_place from = w->near;
+		int r;
+
+		from.branches -= back < from.branches ? back : from.branches;
+		r = go_back(w, &from, &first, e);
+		if (r)
+			return r;
+		if (first)
+			return describe(w, &from, first, e);
+		if (!from.branches) {
+			s->at_begin = from.gaps <= 1;
+			return !s->at_begin;
+		}
+	}
+}
+
+static int find(struct way *w, const struct trace_local_place *place, struct err *e)
+{
+	struct trace_local_result *l = w->l->r;
+	struct trace copy;
+	int r = come_near(w, place, e);
+
+	r = r ? r : find_turn(w, e);
+	r = r ? r : count_hits(w, &w->near, w->steps - 1, w->turn, &l->turn_hits, e);
+	if (r)
+		return r;
+	l->turn_pc = w->turn;
+	if (!w->l->ops->line || w->l->p->nth)
+		return 1;
+	r = copy_at(w, &w->near, w->pc, &w->arrivals, &copy, e);
+	if (r)
+		return r;
+	trace_kill(&copy);
+	return find_begin(w, e);
+}
+
+int local_statement(struct local *l, struct trace *begin, struct err *e)
+{
+	struct way w = {.l = l, .begin = begin};
+	struct trace_local_place place = l->place;
+	uint64_t evaluations = l->r->evaluations;
+	struct kept kept;
+	int r = 1;
+
+	l->r->statement = (struct trace_local_statement){0};
+	if (!place.known || !local_can_walk(l))
+		return 0;
+	keep(l, &kept);
+	if (local_arm_end(l, begin, e))
+		return -1;
+	l->deadline_ns = 0;
+	r = find(&w, &place, e);
+	put_back(l, &kept);
+	l->r->later_evaluations += l->r->evaluations - evaluations;
+	l->r->statement.known = !r;
+	log_info("%s, 0x%llx, %llu steps behind branch %llu", r ? "not known where the statement begins" : "the statement begins",
+		 (unsigned long long)l->r->statement.pc, (unsigned long long)w.steps, (unsigned long long)w.near.branches);
+	return r < 0 || trace_clear_all(begin, e) ? -1 : 0;
+}
