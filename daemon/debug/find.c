@@ -49,7 +49,7 @@ static char *word(char **args)
 	return w;
 }
 
-/* [--good POS] [--last | --first | --nth N] EXPR; the text is cut. */
+/* [--good POS] [--bad POS] [--last | --first | --nth N] [--insn] EXPR; the text is cut. */
 static int parse(char *args, struct watch_params *p, struct err *e)
 {
 	args += strspn(args, " \t");
@@ -58,6 +58,8 @@ static int parse(char *args, struct watch_params *p, struct err *e)
 
 		if (!strcmp(option, "--good"))
 			p->good = word(&args);
+		else if (!strcmp(option, "--bad"))
+			p->bad = word(&args);
 		else if (!strcmp(option, "--last"))
 			p->all = true;
 		else if (!strcmp(option, "--insn"))
@@ -71,7 +73,7 @@ static int parse(char *args, struct watch_params *p, struct err *e)
 	}
 	p->expr = args;
 	return *args ? 0
-		     : err_set(e, ERR_USAGE, "reverse-watch [--good POS] [--last|--first|--nth N] EXPR: which expression?");
+		     : err_set(e, ERR_USAGE, "reverse-watch [--good POS] [--bad POS] [--last|--first|--nth N] [--insn] EXPR: which expression?");
 }
 
 static void describe(const json_t *r, struct buf *out)
@@ -144,7 +146,8 @@ int debug_reverse_watch(struct debug *d, const char *args, struct buf *out, stru
 	good_by_default(d, here.event, good, sizeof(good), &p);
 	snprintf(bad, sizeof(bad), "%llu/0x%llx#%llu", (unsigned long long)here.event,
 		 (unsigned long long)here.pc, (unsigned long long)here.hits);
-	p.bad = bad;
+	if (!p.bad)
+		p.bad = bad;
 	d->jumped = true;
 	if (!search(d, &p, &result, e)) {
 		describe(result, out);

@@ -9,7 +9,7 @@
 
 #include "debug/debug.h"
 
-/* args: [--good POS] EXPR. What was found goes to out. Cancelled when the debugger interrupts. */
+/* args: [--good POS] [--bad POS] [--last | --first | --nth N] [--insn] EXPR. What was found goes to out. Cancelled when the debugger interrupts. */
 int debug_reverse_watch(struct debug *d, const char *args, struct buf *out, struct err *e);
 
 #endif

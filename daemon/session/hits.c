@@ -162,6 +162,24 @@ static int go_there(struct nav *n, uint64_t event, struct err *e)
 	return nav_restart(n, event, &at, e) || target_run_to(&n->t, event, NULL, e) ? -1 : 0;
 }
 
+int hits_of_segment(struct nav *n, uint64_t event, const struct stage_d *d, uint64_t pc, uint64_t *hits, struct err *e)
+{
+	struct segment s = {0};
+	struct err why;
+	uint64_t passed;
+	int r;
+
+	if (!d->begin_pc)
+		return 0;
+	if (go_there(n, event, e))
+		return -1;
+	r = segment_begin(&s, &n->t, event, e) || segment_run_counting(&s, d->begin_pc, d->begin_hits, pc, &passed, e) ? -1 : 0;
+	if (segment_end(&s, r ? &why : e) || r)
+		return -1;
+	*hits += passed - (pc == d->begin_pc); /* counted there, too */
+	return 0;
+}
+
 int hits_count(struct nav *n, uint64_t event, uint64_t pc, const struct stage_d *d, const struct expr *x, bool patient,
 	       uint64_t *hits, struct err *e)
 {
@@ -173,7 +191,7 @@ int hits_count(struct nav *n, uint64_t event, uint64_t pc, const struct stage_d 
 		return 0;
 	if (d->r.turn_hits && d->r.turn_pc == pc) {
 		*hits = d->r.turn_hits;
-		return 1;
+		return hits_of_segment(n, event, d, pc, hits, e) ? -1 : 1;
 	}
 	if (!patient && way_s(n, event) > AGAIN_S)
 		return 0;

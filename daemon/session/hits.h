@@ -13,5 +13,7 @@
  */
 int hits_count(struct nav *n, uint64_t event, uint64_t pc, const struct stage_d *d, const struct expr *x, bool patient,
 	       uint64_t *hits, struct err *e);
+/* What was counted from where the search d began, as times in the segment. The target is used up. */
+int hits_of_segment(struct nav *n, uint64_t event, const struct stage_d *d, uint64_t pc, uint64_t *hits, struct err *e);
 
 #endif

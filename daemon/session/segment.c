@@ -199,6 +199,8 @@ static int arm(struct segment *s, uint64_t pc, struct err *e)
 	return 0;
 }
 
+#define OTHER_SLOT 2
+
 int segment_next(struct segment *s, uint64_t pc, struct err *e)
 {
 	static const struct trace_limit limit = {.wall_ns = SLICE_NS};
@@ -214,6 +216,8 @@ int segment_next(struct segment *s, uint64_t pc, struct err *e)
 		s->sig = stop.why == TRACE_SIGNAL ? stop.info.si_signo : 0;
 		if (stop.why == TRACE_EXITED)
 			return SEGMENT_OVER;
+		if (stop.why == TRACE_HIT && stop.slots & 1u << OTHER_SLOT)
+			s->passed++;
 		if (stop.why == TRACE_HIT && stop.slots == 1)
 			return SEGMENT_HIT;
 		if (segment_is_over(s, s->held.pid, &over, e))
@@ -239,6 +243,17 @@ int segment_run_to(struct segment *s, uint64_t pc, uint64_t hits, struct err *e)
 				       (unsigned long long)s->n);
 	}
 	return 0;
+}
+
+int segment_run_counting(struct segment *s, uint64_t pc, uint64_t hits, uint64_t other, uint64_t *passed, struct err *e)
+{
+	s->passed = 0;
+	if (other != pc && trace_set_break(&s->held, OTHER_SLOT, other, e))
+		return -1;
+	if (segment_run_to(s, pc, hits, e))
+		return -1;
+	*passed = other == pc ? hits : s->passed;
+	return other != pc ? trace_clear(&s->held, OTHER_SLOT, e) : 0;
 }
 
 int segment_unshare(struct trace *copy, struct err *e)

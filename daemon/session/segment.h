@@ -21,6 +21,7 @@ struct segment {
 		uint32_t state, cmd, go, owner, wake;
 	} before; /* it got the turn */
 	int sig; /* to be delivered when it goes on */
+	uint64_t passed; /* segment_run_counting */
 	uint64_t armed; /* where the breakpoint of segment_next is; 0: nowhere */
 };
 
@@ -55,6 +56,11 @@ enum segment_stop { SEGMENT_HIT = 1, SEGMENT_OVER = 2 };
 int segment_next(struct segment *s, uint64_t pc, struct err *e);
 /* To just before the hits-th time (from 1). ERR_USAGE when there are not so many. */
 int segment_run_to(struct segment *s, uint64_t pc, uint64_t hits, struct err *e);
+
+/*
+ * The same, and how often it comes to another address on the way; where it stops counts, where it stood does not. Uses slots 0 to 2.
+ */
+int segment_run_counting(struct segment *s, uint64_t pc, uint64_t hits, uint64_t other, uint64_t *passed, struct err *e);
 
 /*
  * A copy of the process as it is, with the held thread alone, off the timeline: calls in it go

@@ -145,6 +145,24 @@ static const struct trace_local_ops ops = {
 	.leave = leave,
 };
 
+/* To where the search begins. *end_hits: of those at the end, how many are left. */
+static int go_to_begin(struct ctx *c, uint64_t *end_hits, struct err *e)
+{
+	const struct stage_d *d = c->out;
+	uint64_t passed;
+
+	if (!d->begin_pc)
+		return 0;
+	if (segment_run_counting(&c->seg, d->begin_pc, d->begin_hits, d->end_pc ? d->end_pc : d->begin_pc, &passed, e))
+		return -1;
+	if (d->end_pc && passed >= d->end_hits)
+		return err_set(e, ERR_USAGE, "the good position (%llu/0x%llx#%llu) is not before the bad one (%llu/0x%llx#%llu)",
+			       (unsigned long long)c->seg.n, (unsigned long long)d->begin_pc, (unsigned long long)d->begin_hits,
+			       (unsigned long long)c->seg.n, (unsigned long long)d->end_pc, (unsigned long long)d->end_hits);
+	*end_hits -= d->end_pc ? passed : 0;
+	return 0;
+}
+
 static int search(struct ctx *c, struct err *e)
 {
 	struct trace_local_params p = {
@@ -161,6 +179,8 @@ static int search(struct ctx *c, struct err *e)
 	struct stage_d *out = c->out;
 
 	/* registers are in no mixture of memory */
+	if (go_to_begin(c, &p.end_hits, e))
+		return -1;
 	p.no_guess = c->x->locals.any && !c->x->compiled && !c->x->direct && !c->x->absolute;
 	if (trace_local_search(held, &p, out->statements ? &by_statements : &ops, c, &out->r, e)) {
 		trace_kill(held);
@@ -203,6 +223,8 @@ int stage_d_run(struct target *t, struct gdb *g, const struct expr *x, uint64_t 
 		.lasting_ns = out->lasting_ns,
 		.end_pc = out->end_pc,
 		.end_hits = out->end_hits,
+		.begin_pc = out->begin_pc,
+		.begin_hits = out->begin_hits,
 		.statements = out->statements,
 		.op = out->op,
 	};
@@ -237,7 +259,7 @@ int stage_d_passes(struct target *t, uint64_t n, const struct stage_d *d, uint64
 	struct err why;
 	int r;
 
-	if (!d->r.place.known)
+	if (!d->r.place.known || d->begin_pc)
 		return 1;
 	r = segment_begin(&c.seg, t, n, e) || sight_find(c.seg.held.pid, &c.sight, e) ? -1 : 0;
 	p.gadget = c.seg.gadget;

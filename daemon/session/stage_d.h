@@ -20,6 +20,7 @@ struct stage_d {
 	/* What is wanted, set by the caller: */
 	uint64_t nth; /* this transition in the segment, from 1; 0: the last one ... */
 	uint64_t lasting_ns; /* ... as far as this time shows; 0: the default (trace/local.h) */
+	uint64_t begin_pc, begin_hits; /* the search begins here; 0: with the segment */
 	uint64_t end_pc, end_hits; /* the segment ends here before its event; 0: it does not */
 	struct statements *statements; /* what counts is the state between two of them; NULL: between two instructions */
 	const struct op_ctx *op; /* who may cancel it; NULL: nobody */

@@ -36,6 +36,10 @@ static int op_evaluate(void *arg, enum search_value *v, struct err *e)
 		*v = w->at_bad.truth;
 		return 0;
 	}
+	if (w->from.pc && nav_at(&w->nav) == w->good) {
+		*v = w->at_good.truth;
+		return 0;
+	}
 	if (expr_eval(&w->x, w->g, &w->nav.t, &val, e))
 		return -1;
 	*v = val.truth;
@@ -135,6 +139,22 @@ static unsigned checkpoints_wanted(struct nav *n, uint64_t from, uint64_t to)
 	return s < 1 ? 0 : s > CKPT_MAX ? CKPT_MAX : (unsigned)s;
 }
 
+/* The good end is inside a segment: a copy of the process there. That is used up; while there is a copy, none can be started. */
+static int copy_inside(struct watch *w, struct err *e)
+{
+	struct segment s = {0};
+	struct err why;
+	int r;
+
+	if (nav_goto(&w->nav, w->good, e))
+		return -1;
+	r = segment_begin(&s, &w->nav.t, w->from.event, e) || segment_run_to(&s, w->from.pc, w->from.hits, e) ||
+			    segment_copy(&s, &s.held, &w->good_copy, e)
+		    ? -1
+		    : 0;
+	return segment_end(&s, r ? &why : e) ? -1 : r;
+}
+
 /* Replays to the bad end for the first time, and has GDB compile the expression there. */
 static int prepare(struct watch *w, const struct watch_params *p, struct err *e)
 {
@@ -146,19 +166,18 @@ static int prepare(struct watch *w, const struct watch_params *p, struct err *e)
 	if (nav_resolve(&w->nav, p->good ? p->good : "start", &good, e) ||
 	    nav_resolve(&w->nav, p->bad ? p->bad : "end", &bad, e))
 		return -1;
-	if (good.pc)
-		return err_set(e, ERR_USAGE, "reverse-watch takes a good position between events");
+	w->from = good;
 	w->here = bad;
 	bad.event += bad.pc != 0;
-	if (good.event >= bad.event)
-		return err_set(e, ERR_USAGE, "the good position (%llu) is not before the bad one (%llu)",
-			       (unsigned long long)good.event, (unsigned long long)bad.event);
+	if (good.event >= bad.event || (good.pc && good.pc == w->here.pc && good.event == w->here.event && good.hits >= w->here.hits))
+		return err_set(e, ERR_USAGE, "the good position (%s) is not before the bad one (%s)", p->good ? p->good : "start",
+			       p->bad ? p->bad : "end");
 	w->good = good.event;
 	w->bad = bad.event;
 	w->nav.what = "replaying to the bad end";
 	w->nav.span_hi = 0.5;
 	t0 = clock_s();
-	if (nav_goto(&w->nav, w->good, e) || target_snap(&w->nav.t, &w->good_copy, e))
+	if (nav_goto(&w->nav, w->good, e) || (!w->from.pc && target_snap(&w->nav.t, &w->good_copy, e)))
 		return -1;
 	if (nav_ckpt_after(&w->nav, w->good, &near) && near < w->bad)
 		r = nav_goto(&w->nav, w->here.event, e);
@@ -258,21 +277,26 @@ static char *advice(const struct watch *w, const struct watch_params *p, const s
 		       (unsigned long long)at, command);
 }
 
+static char *point_text(const struct timeline_point *p)
+{
+	return p->pc ? str_fmt("%llu/0x%llx#%llu", (unsigned long long)p->event, (unsigned long long)p->pc, (unsigned long long)p->hits)
+		     : str_fmt("%llu", (unsigned long long)p->event);
+}
+
 /* Both ends count the same. */
 static int equal_ends(struct watch *w, const struct watch_params *p, struct err *e)
 {
 	enum search_value on_error = p->on_error == SEARCH_ON_ERROR_BAD ? SEARCH_FALSE : SEARCH_TRUE;
 	enum search_value end = w->at_bad.truth == SEARCH_ERROR ? on_error : w->at_bad.truth;
-	cleanup_free char *text = NULL;
+	cleanup_free char *text = NULL, *left = point_text(&w->from), *right = point_text(&w->here);
 	struct suggestion s = {0};
 	struct err why;
 
 	if (p->suggest && suggest_look(&w->nav, w->g, &w->x, w->good, w->bad, end, on_error, &s, &why))
 		log_warn("no suggestion: %s", why.text);
 	text = advice(w, p, &s, end == SEARCH_TRUE);
-	err_set(e, ERR_NOT_FOUND, "%s: the expression is the same at both ends: %s at event %llu, %s at event %llu%s%s",
-		w->x.given, w->at_good.text, (unsigned long long)w->good, w->at_bad.text,
-		(unsigned long long)w->bad,
+	err_set(e, ERR_NOT_FOUND, "%s: the expression is the same at both ends: %s at event %s, %s at event %s%s%s",
+		w->x.given, w->at_good.text, left, w->at_bad.text, right,
 		w->good && w->good == nav_first(&w->nav)
 			? "; what was before the first of them is gone, since the recording was bounded (--max-log)"
 			: "",
@@ -287,8 +311,10 @@ static int find_value(struct watch *w, struct err *e)
 
 	if (suggest_look(&w->nav, w->g, &w->x, w->good, w->bad, SEARCH_ERROR, SEARCH_ERROR, &s, e))
 		return -1;
-	if (s.found)
+	if (s.found) {
 		w->good = s.last;
+		w->from = (struct timeline_point){.event = s.last};
+	}
 	return !s.found;
 }
 
@@ -309,7 +335,13 @@ static int search(struct watch *w, const struct watch_params *p, double t0, json
 {
 	struct search_result r;
 
+	if (w->from.pc && copy_inside(w, e))
+		return -1;
 	choose_predicate(w);
+	if (w->from.pc && w->x.compiled)
+		expr_eval_memory(&w->x, w->good_copy, &w->at_good);
+	else if (w->from.pc && expr_eval_copy(&w->x, w->g, w->good_copy, 0, &w->at_good, e))
+		return -1;
 	target_snap_kill(w->good_copy);
 	w->good_copy = 0;
 	if (bisect(w, p, &r, e))

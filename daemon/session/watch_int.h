@@ -17,6 +17,7 @@ struct watch {
 	bool have_expr;
 	struct op_ctx *ctx;
 	uint64_t good, bad;
+	struct timeline_point from; /* the good end; with a pc: inside the segment behind `good` */
 	struct timeline_point here; /* with a pc: the bad end lies inside the segment before `bad` */
 	struct expr_value at_good, at_bad;
 	const struct watch_params *params;

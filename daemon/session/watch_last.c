@@ -8,6 +8,7 @@
 
 #include "base/log.h"
 #include "session/follow.h"
+#include "session/hits.h"
 #include "session/segment.h"
 
 #define LATER_NS 1000000000u /* for following the changes behind what was found */
@@ -23,6 +24,8 @@ static int turn_in(struct watch *w, uint64_t n, struct err *e)
 		.op = w->ctx,
 		.nth = w->in_segment,
 		.lasting_ns = w->params->all ? WHOLE_NS : 0,
+		.begin_pc = n == w->from.event ? w->from.pc : 0,
+		.begin_hits = n == w->from.event ? w->from.hits : 0,
 		.end_pc = bounded ? w->here.pc : 0,
 		.end_hits = bounded ? w->here.hits : 0,
 		.statements = w->statements,
@@ -162,7 +165,17 @@ static int last_turn(struct watch *w, uint64_t *turn, struct err *e)
 	return from_value_to_value(w, turn, e);
 }
 
-/* The nth transition behind the good end. ERR_NOT_FOUND: there are fewer. */
+/* missing: how many of them were not found, before the bad end's segment where that is inside one. */
+static int too_few(struct watch *w, uint64_t missing, struct err *e)
+{
+	uint64_t found = w->params->nth - missing + (w->have_d && w->turn == w->here.event ? w->d.r.turns : 0);
+
+	watch_drop_held(w);
+	return err_set(e, ERR_NOT_FOUND, "%s: there are only %llu transitions between %s and %s", w->x.given, (unsigned long long)found,
+		       w->params->good ? w->params->good : "start", w->params->bad ? w->params->bad : "end");
+}
+
+/* The nth transition behind the good end; 1: stage D has it already. ERR_NOT_FOUND: there are fewer. */
 static int nth_turn(struct watch *w, uint64_t *turn, struct err *e)
 {
 	struct follow f = {
@@ -177,20 +190,29 @@ static int nth_turn(struct watch *w, uint64_t *turn, struct err *e)
 	};
 	struct follow_result r;
 
-	if (nav_goto(&w->nav, w->good, e) || follow_run(&f, &r, e))
+	if (w->from.pc) { /* first what is left of its segment */
+		w->in_segment = f.nth;
+		if (turn_in(w, w->good, e))
+			return -1;
+		if (w->d.r.outcome == TRACE_LOCAL_FOUND) {
+			w->sure = true;
+			return 1;
+		}
+		f.nth -= w->d.r.turns;
+		watch_drop_held(w);
+	}
+	if (nav_goto(&w->nav, w->good + (w->from.pc != 0), e) || follow_run(&f, &r, e))
 		return -1;
 	w->later_evaluations += r.evaluations;
 	w->later_ns += r.total_ns;
-	w->sure = r.turns == w->params->nth;
-	if (!w->sure && w->here.pc) {
+	w->sure = r.turns == f.nth;
+	if (!w->sure && w->here.pc && w->here.event != w->from.event) {
 		*turn = w->here.event;
-		w->in_segment = w->params->nth - r.turns;
-		return 0;
+		w->in_segment = f.nth - r.turns;
+		return turn_in(w, *turn, e) ? -1 : w->d.r.outcome == TRACE_LOCAL_FOUND ? 1 : too_few(w, f.nth - r.turns, e);
 	}
 	if (!w->sure)
-		return err_set(e, ERR_NOT_FOUND, "%s: there are only %llu transitions between events %llu and %llu",
-			       w->x.given, (unsigned long long)r.turns, (unsigned long long)w->good,
-			       (unsigned long long)w->bad);
+		return too_few(w, f.nth - r.turns, e);
 	*turn = r.turn;
 	w->in_segment = r.in_segment;
 	return 0;
@@ -261,6 +283,8 @@ static int within_statement(struct watch *w, uint64_t *turn, struct err *e)
 	log_info("event %llu: turned inside of a statement, which begins bad at 0x%llx#%llu", (unsigned long long)w->turn,
 		 (unsigned long long)here.pc, (unsigned long long)here.hits);
 	watch_drop_held(w);
+	if (here.pc && hits_of_segment(&w->nav, here.event, &w->d, here.pc, &here.hits, e))
+		return -1;
 	w->here = here;
 	w->bad = here.event + (here.pc != 0);
 	r = bisect_events(w, w->good, w->bad, w->pred.on_error, turn, e);

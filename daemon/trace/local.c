@@ -365,6 +365,20 @@ static int search(struct local *l, struct err *e)
 	return again;
 }
 
+/* A copy goes on: the beginning is needed again. */
+static int leave_begin(struct local *l, struct err *e)
+{
+	struct trace copy;
+
+	if (l->p->no_forks)
+		return 0;
+	if (local_fork_left(l, &copy, e))
+		return -1;
+	local_replace_left(l, &copy);
+	l->place.known = true;
+	return 0;
+}
+
 /* From change to change to the nth transition. bad: the first state is. */
 static int search_nth(struct local *l, bool bad, struct err *e)
 {
@@ -372,16 +386,21 @@ static int search_nth(struct local *l, bool bad, struct err *e)
 	uint64_t n = 0;
 	bool good = !bad, stays;
 
+	if (leave_begin(l, e))
+		return -1;
 	for (;;) {
 		if (one_in_place(l, LOCAL_HIT, 0, &v, e))
 			return -1;
 		bad = v == LOCAL_ANSWERED && l->r->outcome == TRACE_LOCAL_FOUND;
 		stays = !l->none && bad == good;
-		if (v == LOCAL_ANSWERED && !bad)
+		if (v == LOCAL_ANSWERED && !bad) {
+			if (!good)
+				local_answer(l, TRACE_LOCAL_BAD);
 			return 0;
+		}
 		if (stays && local_stays(l, &l->left, bad, &stays, e))
 			return -1;
-		if (stays && bad && ++n == l->p->nth)
+		if (stays && bad && (l->r->turns = ++n) == l->p->nth)
 			return 0;
 		good = stays ? !bad : good;
 		if (!local_watchable(l))
@@ -394,14 +413,8 @@ static int begin_bad(struct local *l, struct err *e)
 {
 	int again;
 
-	if (!l->p->no_forks) { /* the beginning may be needed again */
-		struct trace copy;
-
-		if (local_fork_left(l, &copy, e))
-			return -1;
-		local_replace_left(l, &copy);
-		l->place.known = true;
-	}
+	if (leave_begin(l, e))
+		return -1;
 	l->r->begins_bad = true;
 	local_answer(l, TRACE_LOCAL_BAD);
 	l->lasting_until_ns = clock_ns() + or_default(l->p->lasting_ns, LASTING_NS);

@@ -106,6 +106,7 @@ struct trace_local_result {
 	/* The thread in the final state, held: the one given, or a copy (t.own: trace_kill it). */
 	struct trace t;
 	bool is_copy;
+	uint64_t turns; /* params.nth: so many transitions there were, up to that one */
 	bool begins_bad; /* the segment did */
 	bool lasts; /* FOUND: no change behind it up to the end of the segment makes it good again */
 	bool before_known;

@@ -116,16 +116,20 @@ int local_walk_on(struct local *l, struct trace *t, struct walk *w, bool *ended,
 /* Walks a copy to before its nth branch (0: none) or to the end of what is searched. */
 static int walk_copy(struct local *l, struct trace *copy, uint64_t nth, struct walk *w, bool *ended, struct err *e)
 {
+	uint64_t pc, here = 0;
 	int r;
 
 	*w = (struct walk){.ask.nth_branch = nth};
 	if (l->p->end_break) {
+		if (trace_get_pc(copy, &pc, e))
+			return -1;
+		here = pc == l->p->end_break; /* where it stands has been counted, and is counted again */
 		w->ask.places = 1;
 		w->ask.place[0] = l->p->end_break;
-		w->ask.nth = l->p->end_hits - copy->passes;
+		w->ask.nth = l->p->end_hits - copy->passes + here;
 	}
 	r = local_walk_on(l, copy, w, ended, e);
-	copy->passes += w->ask.arrivals;
+	copy->passes += w->ask.arrivals - (w->ask.arrivals ? here : 0);
 	*ended |= r == WALK_THERE && l->p->end_break && copy->passes == l->p->end_hits;
 	return r;
 }

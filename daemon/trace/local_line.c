@@ -169,7 +169,9 @@ static int come_near(struct way *w, const struct trace_local_place *place, struc
 	int r;
 
 	w->near = (struct trace_local_place){true, place->gaps, place->branches};
-	if (place->changes <= 1)
+	if (!place->gaps && local_is_in_recorder(l, w->begin))
+		w->near.gaps = 1; /* no change is in there: else this is another place, and find_turn does not meet it */
+	if (place->changes <= 1 && place->gaps == w->near.gaps)
 		return 0;
 	for (unsigned i = 0; i < n; i++) {
 		walk.ask.watch[i].addr = piece[i].addr;
