@@ -133,7 +133,7 @@ static void good_by_default(const struct debug *d, uint64_t n, char *buf, size_t
 int debug_reverse_watch(struct debug *d, const char *args, struct buf *out, struct err *e)
 {
 	cleanup_free char *text = xstrdup(args);
-	struct watch_params p = {.exact = true};
+	struct watch_params p = {.exact = true, .suggest = true, .inside = true};
 	struct timeline_point here;
 	json_auto_t *result = NULL;
 	char bad[80], good[24];

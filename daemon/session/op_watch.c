@@ -26,32 +26,53 @@ static int parse_on_error(const char *s, enum search_on_error *out, struct err *
 	return s ? err_set(e, ERR_USAGE, "on_error: '%s' is not good, bad or fail", s) : 0;
 }
 
+/* As watch_process. */
+static int try_one(const struct rec *rec, uint32_t process, struct watch_params *p, struct gdb *g, struct op_ctx *ctx,
+		   json_t **result, struct err *e)
+{
+	int r = watch_process(rec, process, p, g, ctx, result, e);
+
+	if (r == WATCH_FOUND) {
+		show_process(*result, rec, process);
+		show_sources(*result, rec);
+	}
+	if (r == WATCH_NO_SYMBOL)
+		err_wrap(e, "%s", p->expr);
+	return r;
+}
+
 static int try_all(const struct rec *rec, const uint32_t *order, unsigned n, struct watch_params *p,
 		   struct gdb *g, struct op_ctx *ctx, json_t **result, struct err *e)
 {
 	struct err first = {0}, equal = {0}, why;
+	unsigned of_equal = 0;
 
+	p->inside = n == 1;
 	for (unsigned i = 0; i < n; i++) {
 		int r;
 
 		p->suggest = !equal.kind;
-		r = watch_process(rec, order[i], p, g, ctx, result, &why);
-
-		if (r == WATCH_FOUND) {
-			show_process(*result, rec, order[i]);
-			show_sources(*result, rec);
+		r = try_one(rec, order[i], p, g, ctx, result, &why);
+		if (r == WATCH_FOUND)
 			return 0;
-		}
 		if (r < 0) {
 			*e = why;
 			return n > 1 ? err_wrap(e, "process %u", order[i]) : -1;
 		}
-		if (r == WATCH_NO_SYMBOL)
-			err_wrap(&why, "%s", p->expr);
-		if (r == WATCH_EQUAL && !equal.kind)
+		if (r == WATCH_EQUAL && !equal.kind) {
 			equal = why;
+			of_equal = order[i];
+		}
 		if (!first.kind)
 			first = why;
+	}
+	/* what turns from end to end in no process may do so in between in the likeliest one */
+	p->suggest = p->inside = true;
+	if (n > 1 && of_equal) {
+		int r = try_one(rec, of_equal, p, g, ctx, result, &equal);
+
+		if (r == WATCH_FOUND)
+			return 0;
 	}
 	/* an expression that has a value somewhere is not misspelt */
 	*e = equal.kind ? equal : first;

@@ -264,15 +264,15 @@ static void choose_predicate(struct watch *w)
 }
 
 /* What to type instead: a position at which it differs from the ends. */
-static char *advice(const struct watch *w, const struct watch_params *p, const struct suggestion *s, bool ends_true)
+static char *advice(const struct watch *w, const struct watch_params *p, const struct suggestion *s, bool ends_true, const char *how)
 {
 	uint64_t at = ends_true ? s->first : s->last;
 	cleanup_free char *command = NULL;
 
 	if (!s->found)
-		return str_fmt("%s (--good POS names a position where it is still good, --bad POS one where it is not)",
-			       s->looked ? ", as at all positions in between that were looked at" : "");
-	command = suggest_command(p->asked, w->nav.t.rec, w->nav.t.process, ends_true ? "bad" : "good", at);
+		return str_fmt("%s (--good POS names a position where it is still good, --bad POS one where it is not)", how);
+	command = !p->asked ? str_fmt("reverse-watch --%s %llu %s", ends_true ? "bad" : "good", (unsigned long long)at, p->expr)
+			    : suggest_command(p->asked, w->nav.t.rec, w->nav.t.process, ends_true ? "bad" : "good", at);
 	return str_fmt("; but %s at event %llu. Try: %s", (ends_true ? &s->at_first : &s->at_last)->text,
 		       (unsigned long long)at, command);
 }
@@ -283,18 +283,36 @@ static char *point_text(const struct timeline_point *p)
 		     : str_fmt("%llu", (unsigned long long)p->event);
 }
 
-/* Both ends count the same. */
-static int equal_ends(struct watch *w, const struct watch_params *p, struct err *e)
+/* How far it was looked for. */
+static char *what_was_looked_at(const struct watch_looked *l, const struct suggestion *s, bool insn)
+{
+	if (l->watched && l->all)
+		return str_fmt(", and so it is behind each %s in between that changes what it reads", insn ? "instruction" : "statement");
+	if (l->watched)
+		return str_fmt(", and so it is up to event %llu behind each %s that changes what it reads, which took a second: --last goes on",
+			       (unsigned long long)l->at, insn ? "instruction" : "statement");
+	return xstrdup(s->looked ? ", as at all positions in between that were looked at" : "");
+}
+
+/* Both ends count the same. WATCH_FOUND: it is good in between, and stage D has where it turned. */
+static int equal_ends(struct watch *w, const struct watch_params *p, struct search_result *r, struct err *e)
 {
 	enum search_value on_error = p->on_error == SEARCH_ON_ERROR_BAD ? SEARCH_FALSE : SEARCH_TRUE;
 	enum search_value end = w->at_bad.truth == SEARCH_ERROR ? on_error : w->at_bad.truth;
-	cleanup_free char *text = NULL, *left = point_text(&w->from), *right = point_text(&w->here);
+	cleanup_free char *text = NULL, *left = point_text(&w->from), *right = point_text(&w->here), *how = NULL;
+	struct watch_looked looked = {0};
 	struct suggestion s = {0};
 	struct err why;
+	int inside = 0;
 
 	if (p->suggest && suggest_look(&w->nav, w->g, &w->x, w->good, w->bad, end, on_error, &s, &why))
 		log_warn("no suggestion: %s", why.text);
-	text = advice(w, p, &s, end == SEARCH_TRUE);
+	if (!s.found && p->inside && r->left_value == SEARCH_FALSE && r->right_value == SEARCH_FALSE)
+		inside = watch_inside(w, p->on_error, &r->local, &looked, e);
+	if (inside)
+		return inside < 0 ? -1 : WATCH_FOUND;
+	how = what_was_looked_at(&looked, &s, p->insn);
+	text = advice(w, p, &s, end == SEARCH_TRUE, how);
 	err_set(e, ERR_NOT_FOUND, "%s: the expression is the same at both ends: %s at event %s, %s at event %s%s%s",
 		w->x.given, w->at_good.text, left, w->at_bad.text, right,
 		w->good && w->good == nav_first(&w->nav)
@@ -334,6 +352,7 @@ static int bisect(struct watch *w, const struct watch_params *p, struct search_r
 static int search(struct watch *w, const struct watch_params *p, double t0, json_t **result, struct err *e)
 {
 	struct search_result r;
+	bool inside = false;
 
 	if (w->from.pc && copy_inside(w, e))
 		return -1;
@@ -352,11 +371,18 @@ static int search(struct watch *w, const struct watch_params *p, double t0, json
 		if (none < 0 || (!none && bisect(w, p, &r, e)))
 			return -1;
 	}
-	if (r.outcome == SEARCH_EQUAL)
-		return equal_ends(w, p, e);
+	if (r.outcome == SEARCH_EQUAL) {
+		int equal = equal_ends(w, p, &r, e);
+
+		if (equal != WATCH_FOUND)
+			return equal;
+		inside = true;
+	}
 	*result = watch_result(w, e);
 	if (!*result)
 		return -1;
+	if (inside)
+		show_note(*result, "the expression is bad at both ends, and good only in between");
 	json_object_set_new(*result, "stats", watch_stats(w, &r, clock_s() - t0));
 	return WATCH_FOUND;
 }

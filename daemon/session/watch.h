@@ -14,12 +14,13 @@ struct watch_params {
 	const char *expr;
 	const char *good, *bad; /* positions, NULL: start, end; bad may lie inside a segment */
 	enum search_on_error on_error;
+	bool inside; /* bad at both ends: look for good states in between, inside of segments, too */
 	bool suggest; /* when both ends are equal: look for a better position */
 	uint64_t nth; /* which of several transitions: the nth behind the good position, from 1; 0: the last one ... */
 	bool all; /* ... however long it takes to know that; else as far as a second shows */
 	bool insn; /* what it is between two instructions counts, not only between two statements */
 	bool exact; /* the position's hits are wanted, however long that takes */
-	const json_t *asked; /* the request, for the command that an error suggests; NULL: none is */
+	const json_t *asked; /* the request, for the command that an error suggests; NULL: a session's */
 };
 
 enum watch_outcome { WATCH_FOUND = 0, WATCH_EQUAL = 1, WATCH_NO_SYMBOL = 2 };

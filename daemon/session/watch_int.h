@@ -41,6 +41,16 @@ extern const struct search_ops watch_search_ops;
  */
 int watch_stage_d(void *arg, uint64_t n, bool (*is_bad)(const void *pred, enum search_value v), const void *pred,
 		  struct search_local *out, struct err *e);
+/*
+ * Both ends are bad: is it good in between, as the changes of what it reads show, within a second by default? 1: so it is, and
+ * stage D has the transition; 0: *looked says how far that was looked for.
+ */
+struct watch_looked {
+	bool watched; /* its changes were followed ... */
+	bool all; /* ... from end to end, or */
+	uint64_t at; /* ... up to this event */
+};
+int watch_inside(struct watch *w, enum search_on_error on_error, struct search_local *out, struct watch_looked *looked, struct err *e);
 /* Ends what stage D still holds. */
 void watch_drop_held(struct watch *w);
 

@@ -323,3 +323,54 @@ int watch_stage_d(void *arg, uint64_t n, bool (*is_bad)(const void *pred, enum s
 	return 0;
 }
 
+
+/* Of the segments in which an end lies. 1: stage D has the transition. */
+static int inside_of(struct watch *w, uint64_t n, struct err *e)
+{
+	if (turn_in(w, n, e))
+		return -1;
+	if (w->d.r.outcome == TRACE_LOCAL_FOUND)
+		return 1;
+	watch_drop_held(w);
+	return 0;
+}
+
+int watch_inside(struct watch *w, enum search_on_error on_error, struct search_local *out, struct watch_looked *looked, struct err *e)
+{
+	struct pred pred = {.on_error = on_error, .left = SEARCH_TRUE, .right = SEARCH_FALSE};
+	struct follow f = {
+		.nav = &w->nav,
+		.x = &w->x,
+		.g = w->g,
+		.pred = &pred,
+		.until = last_whole_event(w),
+		.statements = w->statements,
+		.budget_ns = w->params->all || w->params->nth ? WHOLE_NS : LATER_NS,
+	};
+	uint64_t from = w->good + (w->from.pc != 0), n = 0;
+	struct follow_result r = {.reached = true, .exact = true};
+	int found = 0;
+
+	*looked = (struct watch_looked){0};
+	w->pred = pred;
+	if (!w->x.compiled)
+		return 0;
+	if (from <= f.until && (nav_goto(&w->nav, from, e) || follow_run(&f, &r, e)))
+		return -1;
+	*looked = (struct watch_looked){true, r.reached && r.exact, r.at};
+	w->later_evaluations += r.evaluations;
+	w->later_ns += r.total_ns;
+	if (r.turned) {
+		n = r.turn;
+		found = 1;
+	} else if (w->from.pc) {
+		n = w->good;
+		found = inside_of(w, n, e);
+	}
+	if (!found && w->here.pc && w->here.event != w->from.event) {
+		n = w->here.event;
+		found = inside_of(w, n, e);
+	}
+	watch_drop_held(w);
+	return found <= 0 ? found : watch_stage_d(w, n, NULL, &pred, out, e) ? -1 : 1;
+}
