@@ -103,16 +103,25 @@ class ReverseWatch(Command):
 
 
 class Last(Command):
-    """last EXPR: back to its last change before here."""
+    """last EXPR: back to the last change, before here, of the object that EXPR is now; of an EXPR that is none in memory, of its value."""
 
     def go(self, arg, from_tty):
-        gdb.execute("watch " + substitute(arg), from_tty)
+        gdb.execute(self.watch(substitute(arg)), from_tty)
         number = int(gdb.convenience_variable("bpnum"))
         try:
             gdb.execute("reverse-continue", from_tty)
         finally:
             if any(b.number == number for b in gdb.breakpoints()):
                 gdb.execute("delete %d" % number)
+
+    @staticmethod
+    def watch(arg):
+        """By its address: a local variable is watched in other calls and callers, too, and what a pointer leads to does not change with it."""
+        if re.match(r"-l(ocation)?\s", arg):
+            return "watch " + arg
+        value = gdb.parse_and_eval(arg)
+        in_memory = not value.is_optimized_out and value.address is not None
+        return "watch %s%s" % ("-location " if in_memory else "", arg)
 
 
 class History(Command):

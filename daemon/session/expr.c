@@ -403,8 +403,7 @@ int expr_eval_copy(const struct expr *x, struct gdb *g, pid_t pid, int timeout_m
 	return 0;
 }
 
-/* In its frame, of a thread that no copy has. */
-static int eval_in_place(const struct expr *x, struct gdb *g, struct target *t, struct expr_value *out, struct err *e)
+int expr_eval_in_place(const struct expr *x, struct gdb *g, struct target *t, struct expr_value *out, struct err *e)
 {
 	cleanup_free char *text = NULL;
 	struct err why = {0};
@@ -506,7 +505,7 @@ int expr_eval(struct expr *x, struct gdb *g, struct target *t, struct expr_value
 		return 0;
 	}
 	if (expr_needs_thread(x, target_tid(t, t->ctl->parked)))
-		return eval_in_place(x, g, t, out, e);
+		return expr_eval_in_place(x, g, t, out, e);
 	if (eval_snap(x, g, t, out, e))
 		return -1;
 	return x->direct && !x->checked ? check_direct(x, g, t, out, e) : 0;

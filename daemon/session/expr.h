@@ -64,6 +64,8 @@ int expr_eval_copy(const struct expr *x, struct gdb *g, pid_t pid, int timeout_m
 		   struct err *e);
 /* Its variables are in registers of that thread's frame: no copy that lacks the thread can tell its value. */
 bool expr_needs_thread(const struct expr *x, pid_t tid);
+/* By GDB in its frame, of a thread that no copy has: all threads stand. As expr_eval_copy. */
+int expr_eval_in_place(const struct expr *x, struct gdb *g, struct target *t, struct expr_value *out, struct err *e);
 /*
  * For such an expression, where another thread moves: *out has the values that the variables have now in the place of
  * them. The caller frees it with expr_fini. 1: there is no such frame now.

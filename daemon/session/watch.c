@@ -203,21 +203,25 @@ static int compile_at(struct watch *w, const char *text, pid_t pid, pid_t tid, s
 	return gdb_detach(w->g, e);
 }
 
+/* The process is stopped there with all its threads, whose variables the expression may use; calls need a copy. It is used up. */
 static int compile_inside(struct watch *w, const char *text, struct segment *s, struct err *e)
 {
+	struct target *t = &w->nav.t;
 	pid_t copy;
 	int r;
 
-	if (segment_begin(s, &w->nav.t, w->here.event, e) || segment_run_to(s, w->here.pc, w->here.hits, e) ||
+	if (segment_begin(s, t, w->here.event, e) || segment_run_to(s, w->here.pc, w->here.hits, e) ||
 	    segment_copy(s, &s->held, &copy, e))
 		return -1;
-	r = compile_at(w, text, copy, 0, e);
-	w->x.locals.tid = s->tid; /* not that of the copy's only thread */
+	r = segment_release(s, e) ? -1 : compile_at(w, text, t->pid, s->tid, e);
 	if (!r && w->x.compiled)
-		expr_eval_memory(&w->x, copy, &w->at_bad);
+		expr_eval_memory(&w->x, t->pid, &w->at_bad);
+	else if (!r && expr_needs_thread(&w->x, s->tid))
+		r = expr_eval_in_place(&w->x, w->g, t, &w->at_bad, e);
 	else if (!r)
 		r = expr_eval_copy(&w->x, w->g, copy, 0, &w->at_bad, e);
 	target_snap_kill(copy);
+	target_kill(t);
 	return r;
 }
 
