@@ -114,7 +114,10 @@ static int send_settings(struct gdb *g, struct err *e)
 			return -1;
 	}
 	/* The shim's traps are part of how a recorded program works, not news for the user. */
-	return gdb_console(g, "handle SIGSYS nostop noprint pass", NULL, e);
+	if (gdb_console(g, "handle SIGSYS nostop noprint pass", NULL, e))
+		return -1;
+	/* Stop signals are how a process is kept still that GDB attaches to: none of a call's business. */
+	return gdb_console(g, "handle SIGSTOP SIGCONT nostop noprint nopass", NULL, e);
 }
 
 /*

@@ -329,16 +329,13 @@ static void eval_direct(const struct expr *x, pid_t pid, int timeout_ms, struct 
 }
 
 /*
- * Attached to a copy: the frame in which the expression means something, and no stop signals into the call. *frame
- * is -1 when there is no such frame.
+ * Attached to a copy: the frame in which the expression means something. *frame is -1 when there is no such frame.
  */
 static int prepare_copy(const struct expr *x, struct gdb *g, int *frame, struct err *e)
 {
 	struct gdb_frame *frames;
 	size_t n;
 
-	if (gdb_console(g, "handle SIGSTOP SIGCONT nostop noprint nopass", NULL, e))
-		return -1;
 	if (!x->absolute && x->locals.any) {
 		*frame = gdb_locals_frame(g, 0, &x->locals);
 		return gdb_dead(g) ? err_set(e, ERR_INTERNAL, "GDB is gone: %s", gdb_dead(g)) : 0;

@@ -68,9 +68,7 @@ int look_attach_copy(struct look *l, pid_t *copy, struct err *e)
 
 	if (r)
 		return -1;
-	/* stop signals are how a copy is kept still: none of the call's business */
-	if (!gdb_attach(l->g, *copy, e) &&
-	    !gdb_console(l->g, "handle SIGSTOP SIGCONT nostop noprint nopass", NULL, e))
+	if (!gdb_attach(l->g, *copy, e))
 		return 0;
 	target_snap_kill(*copy);
 	return -1;

@@ -2,7 +2,6 @@
 /*
  * optimised.c: arguments and locals that an optimising compiler moves between registers and the stack, in functions with calls.
  *
- * WAYS: command
  * LEVELS: -O1 -O2
  * EXPR: spent < 40
  * IN: spend

@@ -2,7 +2,6 @@
 /*
  * registers.c: local variables that an optimising compiler keeps in registers.
  *
- * WAYS: command
  * EXPR: count < 7
  * IN: main
  * EXPR: best <= 30

@@ -2,7 +2,6 @@
 /*
  * registers_threads.c: variables in registers of a thread that is not the one that moved last.
  *
- * WAYS: command
  * LEVELS: -O1 -O2
  * EXPR: sum < 20
  * IN: adder

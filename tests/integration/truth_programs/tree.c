@@ -2,7 +2,6 @@
 /*
  * tree.c: calls with arguments, of functions that read much memory.
  *
- * WAYS: command
  * EXPR: count(root) < 9
  * AS: py: nodes(v("root")) < 9
  * MAYBE: yes
