@@ -124,7 +124,7 @@ static int look(struct inside *in, struct trace *t, struct gaze *g, uint64_t *be
 	if (trace_get_regs(t, &r, e))
 		return -1;
 	/* a signal has interrupted a `rep` */
-	if (trace_in_rep(t->pid, &r))
+	if (trace_in_rep(t, &r))
 		return 0;
 	if (outside_sees(in->outside, &in->sight, g, t->pid, *before, &r, handler))
 		return STOP_STEP;

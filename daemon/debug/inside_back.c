@@ -81,6 +81,11 @@ static int go(struct inside *in, uint64_t steps, struct err *e)
 			inside_drop(&t);
 			return -1;
 		}
+		if (stop.kind == STOP_OVER) {
+			inside_drop(&t);
+			return err_set(e, ERR_INTERNAL, "the steps behind event %llu are not as many each time",
+				       (unsigned long long)in->n);
+		}
 		if (stop.kind == STOP_SIGNAL)
 			sig = -stop.sig;
 	}

@@ -129,7 +129,7 @@ int inside_leave_trail(struct inside *in, struct trace *t, const struct breaks *
 
 	if (trace_cpu_ns(t->pid, &at.ns, e) || trace_get_regs(t, &r, e))
 		return -1;
-	if (at.ns < trail->last.ns + trail->last.ns / TRAIL_PART || !sight_is_certain(&in->sight, r.rip) || trace_in_rep(t->pid, &r))
+	if (at.ns < trail->last.ns + trail->last.ns / TRAIL_PART || !sight_is_certain(&in->sight, r.rip) || trace_at_rep(t->pid, &r))
 		return 0;
 	if (inside_copy(in, t, &at.t, e) || breaks_clean_copy(b, at.t.pid, e)) {
 		inside_drop(&at.t);

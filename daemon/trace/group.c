@@ -192,6 +192,7 @@ int group_resume_one(struct group *g, struct group_thread *th, struct err *e)
 		return -1;
 	th->sig = 0;
 	th->t.alive = false;
+	trace_note_step(&th->t, th->step);
 	if (ptrace(th->step ? PTRACE_SINGLESTEP : PTRACE_CONT, th->t.tid, 0, sig) && errno != ESRCH)
 		return err_errno(e, ERR_INTERNAL, "resume thread %d", (int)th->t.tid);
 	return 0;

@@ -9,6 +9,8 @@
 int trace_wait(struct trace *t, int flags, int *status, struct err *e);
 /* What a wait status means; reads and clears DR6. */
 int trace_classify(struct trace *t, int status, struct trace_stop *out, struct err *e);
+/* In front of a start: where a single step begins. */
+void trace_note_step(struct trace *t, bool step);
 /* Is a trap or a fault, that the last instruction has raised, yet to be told? */
 bool trace_has_trap(const struct trace *t);
 /* Debug register i of the thread, 0 to 7. */

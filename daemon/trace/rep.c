@@ -7,43 +7,140 @@
 #include "trace/internal.h"
 
 #define RESUME_FLAG 0x10000ull
+#define DIRECTION_FLAG 0x400ull
+#define SLOT_EXECUTE 0 /* types of slots, in DR7 */
+#define SLOT_ACCESS 3
 #define INSN_MAX    15
 #define LAST	    (TRACE_SLOTS - 1)
 
-/* How long the instruction in these n bytes is, if it is a repeated one; else 0. */
-static unsigned repeated(const uint8_t *code, unsigned n)
+/* A repeated string instruction. */
+struct rep {
+	unsigned len; /* of its code */
+	unsigned size; /* of an element, in bytes */
+	bool from_si, at_di, stores; /* whether it reads at rsi, reads or writes at rdi, and the latter of both */
+};
+
+struct string_op {
+	uint8_t byte; /* the opcode for single bytes; that for other sizes is one more */
+	bool from_si, at_di, stores;
+};
+
+static const struct string_op string_ops[] = {
+	{0xa4, true, true, true}, /* movs */
+	{0xa6, true, true, false}, /* cmps */
+	{0xaa, false, true, true}, /* stos */
+	{0xac, true, false, false}, /* lods */
+	{0xae, false, true, false}, /* scas */
+};
+
+static bool is_prefix(uint8_t b)
 {
-	bool rep = false;
-	unsigned i = 0;
-
-	for (; i < n; i++) {
-		uint8_t b = code[i];
-
-		if (b == 0xf2 || b == 0xf3)
-			rep = true;
-		else if (b != 0x66 && b != 0x67 && b != 0x2e && b != 0x36 && b != 0x3e &&
-			 b != 0x26 && b != 0x64 && b != 0x65 && (b & 0xf0) != 0x40)
-			break;
-	}
-	if (!rep || i == n)
-		return 0;
-	/* movs, cmps; stos, lods, scas */
-	return (code[i] >= 0xa4 && code[i] <= 0xa7) || (code[i] >= 0xaa && code[i] <= 0xaf) ? i + 1
-											    : 0;
+	return b == 0xf2 || b == 0xf3 || b == 0x66 || b == 0x67 || b == 0x2e || b == 0x36 || b == 0x3e || b == 0x26 || b == 0x64 ||
+	       b == 0x65 || (b & 0xf0) == 0x40;
 }
 
-uint64_t trace_in_rep(pid_t pid, const struct user_regs_struct *r)
+/* Is there one in these n bytes? */
+static bool decode(const uint8_t *code, unsigned n, struct rep *out)
+{
+	bool repeated = false, wide = false, half = false;
+	unsigned i = 0;
+
+	for (; i < n && is_prefix(code[i]); i++) {
+		repeated |= code[i] == 0xf2 || code[i] == 0xf3;
+		half |= code[i] == 0x66;
+		wide = (code[i] & 0xf8) == 0x48;
+	}
+	if (!repeated || i == n)
+		return false;
+	for (unsigned k = 0; k < sizeof(string_ops) / sizeof(string_ops[0]); k++) {
+		const struct string_op *op = &string_ops[k];
+
+		if ((code[i] & 0xfe) != op->byte)
+			continue;
+		*out = (struct rep){
+			.len = i + 1,
+			.size = !(code[i] & 1) ? 1 : wide ? 8 : half ? 2 : 4,
+			.from_si = op->from_si,
+			.at_di = op->at_di,
+			.stores = op->stores,
+		};
+		return true;
+	}
+	return false;
+}
+
+/* Is one at the PC, with elements to do? */
+static bool find(pid_t pid, const struct user_regs_struct *r, struct rep *out)
 {
 	uint8_t code[INSN_MAX];
 	struct err ignored;
-	unsigned n = sizeof(code), len;
+	unsigned n = sizeof(code);
 
-	if (!(r->eflags & RESUME_FLAG) || !r->rcx)
-		return 0;
+	if (!r->rcx)
+		return false;
 	while (n && trace_read(pid, r->rip, code, n, &ignored))
 		n--; /* a mapping ends there */
-	len = repeated(code, n);
-	return len ? r->rip + len : 0;
+	return decode(code, n, out);
+}
+
+bool trace_at_rep(pid_t pid, const struct user_regs_struct *r)
+{
+	struct rep rep;
+
+	return find(pid, r, &rep);
+}
+
+static bool is_stepped_in(const struct trace *t, const struct user_regs_struct *r)
+{
+	return r->eflags & RESUME_FLAG || r->rip == t->stepped_from;
+}
+
+bool trace_in_rep(const struct trace *t, const struct user_regs_struct *r)
+{
+	struct rep rep;
+
+	return is_stepped_in(t, r) && find(t->pid, r, &rep);
+}
+
+/* Type and length of a slot in DR7: Intel SDM vol. 3, "Debug Control Register". */
+static unsigned slot_type(const struct trace *t, unsigned slot)
+{
+	return (unsigned)(t->dr7 >> (16 + 4 * slot)) & 3;
+}
+
+static unsigned slot_len(const struct trace *t, unsigned slot)
+{
+	static const unsigned len[] = {1, 2, 8, 4};
+
+	return len[(t->dr7 >> (18 + 4 * slot)) & 3];
+}
+
+/* Does the element behind which `index` points overlap with [addr, addr + len)? */
+static bool is_done_at(const struct rep *rep, uint64_t index, bool down, uint64_t addr, unsigned len)
+{
+	uint64_t at = down ? index + rep->size : index - rep->size;
+
+	return at < addr + len && addr < at + rep->size;
+}
+
+/* Was what the slots met made by an element of the instruction, not by the instruction before it? */
+static bool is_hit_in(const struct trace *t, unsigned slots, const struct user_regs_struct *r, const struct rep *rep)
+{
+	bool down = r->eflags & DIRECTION_FLAG;
+
+	for (unsigned i = 0; i < TRACE_SLOTS; i++) {
+		unsigned type = slot_type(t, i), len = slot_len(t, i);
+
+		if (!(slots & 1u << i) || type == SLOT_EXECUTE)
+			continue;
+		if (r->eflags & RESUME_FLAG)
+			return true;
+		if (rep->at_di && (rep->stores || type == SLOT_ACCESS) && is_done_at(rep, r->rdi, down, t->dr[i], len))
+			return true;
+		if (rep->from_si && type == SLOT_ACCESS && is_done_at(rep, r->rsi, down, t->dr[i], len))
+			return true;
+	}
+	return false;
 }
 
 static int clear_resume_flag(struct trace *t, struct err *e)
@@ -102,18 +199,18 @@ static int run_undisturbed(struct trace *t, struct trace_stop *s, struct err *e)
 
 int trace_finish_rep(struct trace *t, struct trace_stop *s, struct err *e)
 {
-	uint64_t dr = t->dr[LAST], dr7 = t->dr7, behind;
+	uint64_t dr = t->dr[LAST], dr7 = t->dr7;
 	struct user_regs_struct r;
+	struct rep rep;
 	int got;
 
 	if (!t->alive || (s->why != TRACE_HIT && s->why != TRACE_STEPPED))
 		return 0;
 	if (trace_get_regs(t, &r, e))
 		return -1;
-	behind = trace_in_rep(t->pid, &r);
-	if (!behind)
+	if (!find(t->pid, &r, &rep) || !(s->why == TRACE_STEPPED ? is_stepped_in(t, &r) : is_hit_in(t, s->slots, &r, &rep)))
 		return 0;
-	if (trace_set_break(t, LAST, behind, e))
+	if (trace_set_break(t, LAST, r.rip + rep.len, e))
 		return -1;
 	got = run_undisturbed(t, s, e);
 	return t->alive && trace_restore_slot(t, LAST, dr, dr7, e) ? -1 : got;

@@ -10,12 +10,13 @@
 
 #include "trace/trace.h"
 
+/* Is one at the PC, in front of its first element or of a later one? */
+bool trace_at_rep(pid_t pid, const struct user_regs_struct *r);
 /*
- * The address behind it, if r, the registers of a stopped thread of pid, are in the middle of one:
- * some elements are done, and some are not. Else 0. (Intel SDM vol. 3, "Resume Flag": only then a
- * trap leaves that flag set.)
+ * Is t, which has made a single step, in the middle of one: some elements are done, and some are not? Intel's processors set the
+ * resume flag then (SDM vol. 3, "Resume Flag"), AMD's do not; but there is nowhere else that a step leads back to where it began.
  */
-uint64_t trace_in_rep(pid_t pid, const struct user_regs_struct *r);
+bool trace_in_rep(const struct trace *t, const struct user_regs_struct *r);
 /*
  * t has stopped for *s. If that is in the middle of one, it is done to its end, and what is hit by
  * that is added to s->slots. A fault or the thread's end in it becomes *s. Signals that are sent

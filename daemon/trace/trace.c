@@ -6,6 +6,7 @@
 #include <elf.h>
 #include <errno.h>
 #include <sched.h>
+#include <stddef.h>
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/ptrace.h>
@@ -253,6 +254,13 @@ bool trace_has_trap(const struct trace *t)
 	return false;
 }
 
+void trace_note_step(struct trace *t, bool step)
+{
+	long pc = step ? ptrace(PTRACE_PEEKUSER, t->tid, offsetof(struct user, regs.rip), 0) : 0;
+
+	t->stepped_from = (uint64_t)pc;
+}
+
 static int run(struct trace *t, int how, int sig, const struct trace_limit *limit,
 	       struct trace_stop *out, struct err *e)
 {
@@ -262,6 +270,7 @@ static int run(struct trace *t, int how, int sig, const struct trace_limit *limi
 
 	if (deadline_set(t, limit, &d, e))
 		return -1;
+	trace_note_step(t, how == PTRACE_SINGLESTEP);
 	do {
 		stale = t->stale_interrupt;
 		t->stale_interrupt = false;

@@ -31,6 +31,7 @@ struct trace {
 	bool stale_interrupt; /* an interrupt may be pending that nobody waits for */
 	uint64_t dr[TRACE_SLOTS];
 	uint64_t dr7;
+	uint64_t stepped_from; /* the PC where the last start was, if that was for a single step; else 0 */
 	sigset_t mask; /* used while a system call is injected */
 	unsigned long options; /* PTRACE_O_..., to be had again after trace_fork has set its own */
 	uint64_t passes; /* of a local search (local.h): how often it came to end_break */

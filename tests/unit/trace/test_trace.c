@@ -2,6 +2,7 @@
 /* test_trace.c: hold, run, watch, break, step, limits, signals, letting go. */
 #include "scenarios.h"
 #include "trace/blocked.h"
+#include "trace/rep.h"
 #include <errno.h>
 #include <string.h>
 #include <sys/wait.h>
@@ -48,6 +49,75 @@ static void watch_and_break(void **state)
 	assert_int_equal(s.slots, 5);
 	OK(trace_read(g.pid, ADDR(&flag), &v, 4, &e));
 	assert_int_equal(v, 2);
+	target_stop(&g);
+}
+
+/* Comes to `rep movsb`. Its pages have been written to: no fault happens in it, which would set the resume flag. */
+static void come_to_rep(struct target *g)
+{
+	static const char zeros[sizeof(near)];
+	struct trace_stop s;
+
+	target_start(g, scenario_memcpy);
+	target_release(g);
+	OK(trace_write(g->pid, ADDR(&near), zeros, sizeof(zeros), &e));
+	OK(trace_set_break(&g->t, 0, ADDR(rep_movs), &e));
+	OK(trace_cont(&g->t, 0, NULL, &s, &e));
+	assert_int_equal(regs_of(g).rip, ADDR(rep_movs));
+	OK(trace_clear_all(&g->t, &e));
+}
+
+/* It is one step, whether the processor has a mark for being in the middle of one (Intel) or not (AMD). */
+static void rep_is_one_step(void **state)
+{
+	struct user_regs_struct r;
+	struct trace_stop s;
+	struct target g;
+
+	come_to_rep(&g);
+	OK(trace_step(&g.t, 0, &s, &e));
+	r = regs_of(&g);
+	assert_int_equal(r.rip, ADDR(rep_movs));
+	assert_int_equal(r.rcx, 79);
+	assert_true(trace_in_rep(&g.t, &r));
+	OK(trace_finish_rep(&g.t, &s, &e));
+	assert_int_equal(s.why, TRACE_STEPPED);
+	r = regs_of(&g);
+	assert_int_equal(r.rip, ADDR(rep_movs_end));
+	assert_false(trace_in_rep(&g.t, &r));
+	target_stop(&g);
+}
+
+/* What a debug register meets is in it, or the instruction before it. */
+static void rep_meets_a_watch(void **state)
+{
+	struct trace_stop s;
+	struct target g;
+
+	come_to_rep(&g);
+	OK(trace_set_watch(&g.t, 1, ADDR(&near.buffer[20]), 1, &e));
+	OK(trace_set_watch(&g.t, 2, ADDR(&near.buffer[30]), 2, &e));
+	OK(trace_cont(&g.t, 0, NULL, &s, &e));
+	assert_int_equal(s.why, TRACE_HIT);
+	assert_int_equal(s.slots, 2);
+	assert_int_equal(regs_of(&g).rip, ADDR(rep_movs));
+	OK(trace_finish_rep(&g.t, &s, &e));
+	assert_int_equal(s.slots, 6);
+	assert_int_equal(regs_of(&g).rip, ADDR(rep_movs_end));
+	target_stop(&g);
+
+	target_start(&g, scenario_memcpy);
+	target_release(&g);
+	OK(trace_set_watch(&g.t, 1, ADDR(&big[70]) & ~7ull, 8, &e));
+	OK(trace_cont(&g.t, 0, NULL, &s, &e));
+	assert_int_equal(s.slots, 2);
+	OK(trace_set_break(&g.t, 0, ADDR(rep_movs), &e));
+	s.why = TRACE_HIT;
+	while (regs_of(&g).rip != ADDR(rep_movs))
+		OK(trace_step(&g.t, 0, &s, &e));
+	s = (struct trace_stop){.why = TRACE_HIT, .slots = 2}; /* as if that were the next instruction */
+	OK(trace_finish_rep(&g.t, &s, &e));
+	assert_int_equal(regs_of(&g).rip, ADDR(rep_movs));
 	target_stop(&g);
 }
 
@@ -386,6 +456,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(watch_and_break),
+		cmocka_unit_test(rep_is_one_step),
+		cmocka_unit_test(rep_meets_a_watch),
 		cmocka_unit_test(bad_watch),
 		cmocka_unit_test(steps),
 		cmocka_unit_test(step_with_watch),
