@@ -296,7 +296,7 @@ static int start_program(struct live *l, const struct live_start *start, struct 
 		 "stopped may stand elsewhere in the past");
 	l->ending = false;
 	l->sent = 0;
-	l->group = (struct group){.options = OPTIONS, .forked = forked, .arg = l};
+	l->group = (struct group){.mortal = true, .options = OPTIONS, .forked = forked, .arg = l};
 	l->term.program = 0;
 	l->tid = l->rec.pid;
 	return trace_prepare(false, e) || group_adopt(&l->group, l->rec.pid, e) ? -1 : 0;

@@ -10,10 +10,12 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "debug/debug.h"
+#include "debug/revive.h"
 
 #define SHOW_AFTER_S 1.0
 #define SHOW_EVERY_S 0.25
 #define RETURN_S 0.7
+#define RETURN_KILLED_S 5 /* a new process comes from a checkpoint, or from the start */
 
 void busy_init(struct debug *d, bool shown)
 {
@@ -29,7 +31,8 @@ void busy_begin(struct debug *d, bool resumed)
 	d->busy.resumed = resumed;
 	d->busy.stop = false;
 	d->busy.since = clock_s();
-	d->busy.known = !spot_take(&d->travel, &d->busy.from, &ignored);
+	d->busy.known = !spot_take(&d->travel, &d->busy.from, &ignored) ||
+			(revive(d, &ignored) && !spot_take(&d->travel, &d->busy.from, &ignored));
 	d->busy.from.event = travel_event(&d->travel);
 }
 
@@ -88,6 +91,12 @@ bool busy_beat(void *arg)
 	return busy_is_over(d);
 }
 
+/* The user, or what was killed, has ended it: it is a matter of seconds. */
+static bool is_short(const struct err *e)
+{
+	return e->kind == ERR_CANCELLED || e->kind == ERR_KILLED;
+}
+
 /* Has nothing been moved? */
 static bool still_stands(struct debug *d, const struct err *e)
 {
@@ -133,10 +142,10 @@ int busy_return(struct debug *d, const struct err *e)
 	int r = -1;
 
 	if (still_stands(d, e))
-		return e->kind == ERR_CANCELLED ? 0 : -1;
+		return is_short(e) ? 0 : -1;
 	/* What is asked without a step leaves the program where the debugger believes it to be, unless the user insists. */
 	b->stop = false;
-	b->until = b->resumed && e->kind == ERR_CANCELLED ? clock_s() + RETURN_S : 0;
+	b->until = b->resumed && is_short(e) ? clock_s() + (e->kind == ERR_KILLED ? RETURN_KILLED_S : RETURN_S) : 0;
 	if (b->known)
 		r = spot_goto(&d->travel, &b->from, &exact, &why);
 	b->until = 0;
@@ -147,5 +156,5 @@ int busy_return(struct debug *d, const struct err *e)
 	else if (!exact)
 		tell(d);
 	d->jumped |= !exact && !b->resumed;
-	return e->kind == ERR_CANCELLED && !r ? 0 : -1;
+	return is_short(e) && !r ? 0 : -1;
 }

@@ -43,8 +43,8 @@ bool busy_is_over(void *arg);
 bool busy_beat(void *arg);
 void busy_show(struct debug *d, double fraction, const char *text);
 /*
- * A command has failed with e: the program stands where it stood, or, the user having ended it, near to there. 0: the user
- * did; -1: for another reason.
+ * A command has failed with e: the program stands where it stood, or, the user or a SIGKILL having ended it, near to there. 0: one of
+ * these did; -1: for another reason.
  */
 int busy_return(struct debug *d, const struct err *e);
 

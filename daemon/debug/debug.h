@@ -28,6 +28,8 @@ struct debug {
 	struct past past;
 	struct keep_slot *slots; /* keep.h; NULL: no folder */
 	char *program; /* keep.h: the file */
+	struct spot here; /* where the debugger saw it last; words 0: not known */
+	bool revived; /* processes of it were killed, and others are in their place: to be told */
 	bool inexact; /* it does not stand quite where it stood: to be told */
 	struct rsp_conn conn;
 	struct busy busy;

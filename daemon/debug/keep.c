@@ -121,15 +121,18 @@ void keep_stop(struct debug *d)
 	const struct keep_slot *last = d->slots ? newest(d->slots) : NULL;
 	struct keep_slot *to = d->slots ? &d->slots[last == d->slots] : NULL;
 	uint64_t number = last ? last->number + 1 : 1;
+	struct spot here;
 	struct err why;
 
-	if (!to)
-		return;
-	to->magic = 0;
-	if (spot_take(&d->travel, &to->spot, &why)) {
+	if (spot_take(&d->travel, &here, &why)) {
 		log_warn("this stop is not kept: %s", why.text);
 		return;
 	}
+	d->here = here;
+	if (!to)
+		return;
+	to->magic = 0;
+	to->spot = here;
 	to->number = number;
 	to->crc = sum(to);
 	__atomic_store_n(&to->magic, MAGIC, __ATOMIC_RELEASE);
@@ -169,12 +172,18 @@ int keep_prompt(struct debug *d, const char *args, struct buf *out, struct err *
 	if (d->inexact)
 		buf_add_str(out, "fred: the state of the last stop is not met again exactly; this is the one most like it\n");
 	d->inexact = false;
+	if (d->revived)
+		buf_add_str(out, "fred: the process that was replayed here was killed (SIGKILL); another one stands in its place\n");
+	d->revived = false;
 	if (d->travel.edge.on)
 		buf_add_str(out, edge_says[d->travel.edge.found]);
 	d->travel.edge.found = EDGE_EXACT; /* told */
 	if (divert_is_on(&d->divert))
 		return 0; /* off the timeline; the program has not moved */
-	if (spot_take(&d->travel, &here, e) || past_prompt(&d->past, &here, e))
+	if (spot_take(&d->travel, &here, e))
+		return -1;
+	d->here = here;
+	if (past_prompt(&d->past, &here, e))
 		return -1;
 	return d->past.n != before ? keep_write(d, e) : 0;
 }

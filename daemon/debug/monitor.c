@@ -12,6 +12,7 @@
 #include "debug/find.h"
 #include "debug/keep.h"
 #include "debug/proc.h"
+#include "debug/revive.h"
 #include "debug/threads.h"
 
 #define CKPT "ckpt:"
@@ -238,8 +239,10 @@ int monitor_later(struct debug *d, const char *command, struct buf *out, struct 
 	size_t had = out->len;
 	int r = run(d, command, out, e);
 
-	if (r)
+	if (r) {
+		revive_clear(d, e);
 		busy_return(d, e);
+	}
 	if (!strcmp(command, "said"))
 		return r;
 	if (str_starts(command, "prompt"))

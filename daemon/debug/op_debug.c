@@ -21,6 +21,7 @@
 #include "debug/kept.h"
 #include "debug/monitor.h"
 #include "debug/ops.h"
+#include "debug/revive.h"
 #include "debug/threads.h"
 #include "reclog/procs.h"
 #include "rsp/stub.h"
@@ -44,9 +45,8 @@ static pid_t memory_of(struct debug *d)
 	return divert_is_on(&d->divert) ? d->divert.copy.pid : travel_memory(&d->travel);
 }
 
-static int regs(void *arg, int id, struct rsp_regs *r, struct err *e)
+static int get_regs(struct debug *d, int id, struct rsp_regs *r, struct err *e)
 {
-	struct debug *d = arg;
 	pid_t tid = threads_tid(d, id);
 	struct trace *t = thread_of(d, tid ? tid : id, e);
 
@@ -56,6 +56,13 @@ static int regs(void *arg, int id, struct rsp_regs *r, struct err *e)
 	if (tid != d->travel.tid || sight_is_call_of_handler(&d->travel.sight, r->r.rip))
 		outside_find(&d->travel.outside, &d->travel.sight, t->pid, &r->r);
 	return 0;
+}
+
+static int regs(void *arg, int id, struct rsp_regs *r, struct err *e)
+{
+	struct debug *d = arg;
+
+	return !get_regs(d, id, r, e) || (revive(d, e) && !get_regs(d, id, r, e)) ? 0 : -1;
 }
 
 static int set_regs(void *arg, int id, const struct rsp_regs *r, struct err *e)
@@ -83,10 +90,13 @@ static int write_memory(void *arg, uint64_t addr, const void *data, size_t len, 
 static size_t read_memory(void *arg, uint64_t addr, void *buf, size_t len)
 {
 	struct debug *d = arg;
+	struct err why = {0};
+	size_t n;
 
 	if (behind_is_asked(addr))
 		return behind_answer(&d->behind, &d->travel.outside, &d->travel.sight, memory_of(d), addr, buf, len);
-	return regs_read_memory(memory_of(d), addr, buf, len);
+	n = regs_read_memory(memory_of(d), addr, buf, len);
+	return n || !revive(d, &why) ? n : regs_read_memory(memory_of(d), addr, buf, len);
 }
 
 static int set_point(void *arg, enum rsp_point p, uint64_t addr, unsigned len, bool on, const struct rsp_conditions *c,
@@ -256,6 +266,20 @@ static bool cannot_step(struct debug *d, int id)
 	return true;
 }
 
+/* Back to where it stood; of what was killed another one comes there. 0: *stop is what the debugger is told. */
+static int has_failed(struct debug *d, struct stop *stop, struct err *e)
+{
+	bool killed = revive_clear(d, e);
+	cleanup_free char *text = killed ? str_fmt("fred: %s\n", e->text) : NULL;
+
+	if (killed)
+		debug_say(d, text);
+	if (busy_return(d, e))
+		return -1;
+	stop->kind = killed ? STOP_OVER : STOP_INTERRUPT;
+	return 0;
+}
+
 static int resume(void *arg, enum rsp_resume how, int id, struct rsp_stop *out, struct err *e)
 {
 	struct debug *d = arg;
@@ -272,11 +296,8 @@ static int resume(void *arg, enum rsp_resume how, int id, struct rsp_stop *out, 
 	tid = tid ? tid : d->travel.tid;
 	debug_tell_signal(d, how == RSP_CONTINUE || how == RSP_STEP);
 	busy_begin(d, true);
-	if (move_or_call(d, how, tid, &stop, e) && stay_true(d, &stop)) {
-		if (busy_return(d, e))
-			return -1;
-		stop.kind = STOP_INTERRUPT;
-	}
+	if (move_or_call(d, how, tid, &stop, e) && stay_true(d, &stop) && has_failed(d, &stop, e))
+		return -1;
 	if (stop.kind == STOP_FIRST)
 		debug_say(d, "fred: this thread begins here; reverse-continue goes on to what was before\n");
 	tell_end(d, &stop);

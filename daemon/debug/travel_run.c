@@ -8,6 +8,7 @@
 #include "base/maps.h"
 #include "debug/inside_int.h"
 #include "debug/travel_int.h"
+#include "session/stuck.h"
 #include "trace/rep.h"
 
 #define POLL_MS 2
@@ -275,6 +276,7 @@ static int hear(struct run *r, struct err *e)
 static int wait_stop(struct run *r, struct err *e)
 {
 	struct travel *t = r->t;
+	struct stuck stuck = {0};
 	unsigned stops = 0;
 
 	while (!r->stop->kind) {
@@ -290,6 +292,8 @@ static int wait_stop(struct run *r, struct err *e)
 			r->stop->kind = STOP_END;
 			return 0;
 		}
+		if (got)
+			stuck_reset(&stuck);
 		/* many stops that are none must not keep it from hearing */
 		if (got && ++stops % STOPS_ASK)
 			continue;
@@ -299,6 +303,8 @@ static int wait_stop(struct run *r, struct err *e)
 			r->stop->kind = STOP_INTERRUPT;
 			t->tid = target_tid(&t->nav->t, ctl(t)->owner);
 		}
+		if (!r->stop->kind && !got && stuck_look(&stuck, &t->nav->t, e))
+			return -1;
 	}
 	return group_stop(&t->group, e);
 }

@@ -6,9 +6,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
 
 #include "base/cleanup.h"
 #include "base/log.h"
+#include "base/maps.h"
 #include "base/str.h"
 #include "gdb/containers.h"
 #include "gdb/libc_calls.h"
@@ -300,7 +302,7 @@ void expr_eval_memory(const struct expr *x, pid_t pid, struct expr_value *out)
 		snprintf(out->text, sizeof(out->text), "<%s>", agent_status_text(s));
 }
 
-static void eval_direct(const struct expr *x, pid_t pid, int timeout_ms, struct expr_value *out)
+static int eval_direct(const struct expr *x, pid_t pid, int timeout_ms, struct expr_value *out, struct err *e)
 {
 	static const struct agent_ops ops = {.read_mem = calls_read};
 	struct call_memory m = {.pid = pid, .n = x->calls.n};
@@ -314,18 +316,20 @@ static void eval_direct(const struct expr *x, pid_t pid, int timeout_ms, struct 
 	if (calls_run(&x->calls, pid, timeout_ms, result, &why)) {
 		snprintf(out->text, sizeof(out->text), "<%.150s>", why.text);
 		log_debug("%s: %s", x->text, why.text);
-		return;
+		*e = why;
+		return why.kind == ERR_KILLED ? -1 : 0;
 	}
 	s = agent_run(x->calls.code, x->calls.len, &ops, &m, &r);
 	if (s != AGENT_OK) {
 		snprintf(out->text, sizeof(out->text), "<%s>", agent_status_text(s));
-		return;
+		return 0;
 	}
 	cleanup_free char *text = gdb_type_format(&x->x.type, r.value);
 
 	out->truth = truth_of(x, r.value);
 	snprintf(out->text, sizeof(out->text), "%.150s", text);
 	log_debug("%s: %s", x->text, text);
+	return 0;
 }
 
 /*
@@ -375,10 +379,8 @@ int expr_eval_copy(const struct expr *x, struct gdb *g, pid_t pid, int timeout_m
 		no_frame(out);
 		return 0;
 	}
-	if (x->direct) {
-		eval_direct(x, pid, timeout_ms, out);
-		return 0;
-	}
+	if (x->direct)
+		return eval_direct(x, pid, timeout_ms, out, e);
 	if (gdb_attach(g, pid, e) || prepare_copy(x, g, &frame, e))
 		return -1;
 	call_guard_begin(&guard, g, pid);
@@ -468,7 +470,7 @@ static int eval_snap(const struct expr *x, struct gdb *g, struct target *t, stru
 
 	if (target_snap(t, &copy, e))
 		return -1;
-	r = expr_eval_copy(x, g, copy, 0, out, e);
+	r = expr_eval_copy(x, g, copy, 0, out, e) || expr_check_alive(out, copy, e) ? -1 : 0;
 	target_snap_kill(copy);
 	return r;
 }
@@ -495,15 +497,31 @@ static int check_direct(struct expr *x, struct gdb *g, struct target *t, struct 
 	return 0;
 }
 
+/* A child of this process. One that a call into it has ended is no such case. */
+static bool was_killed(pid_t pid)
+{
+	siginfo_t info = {0};
+
+	if (waitid(P_PID, (id_t)pid, &info, WEXITED | WNOHANG | WNOWAIT | __WALL))
+		return false;
+	/* as long as threads of it are held, the kernel does not tell of its end */
+	return info.si_pid ? info.si_code == CLD_KILLED && info.si_status == SIGKILL : maps_is_dead(pid);
+}
+
+int expr_check_alive(const struct expr_value *v, pid_t pid, struct err *e)
+{
+	return v->truth == SEARCH_ERROR && was_killed(pid) ? err_set(e, ERR_KILLED, "process %d was killed", (int)pid) : 0;
+}
+
 int expr_eval(struct expr *x, struct gdb *g, struct target *t, struct expr_value *out, struct err *e)
 {
-	if (x->compiled) {
+	int r = 0;
+
+	if (x->compiled)
 		expr_eval_memory(x, t->pid, out);
-		return 0;
-	}
-	if (expr_needs_thread(x, target_tid(t, t->ctl->parked)))
-		return expr_eval_in_place(x, g, t, out, e);
-	if (eval_snap(x, g, t, out, e))
-		return -1;
-	return x->direct && !x->checked ? check_direct(x, g, t, out, e) : 0;
+	else if (expr_needs_thread(x, target_tid(t, t->ctl->parked)))
+		r = expr_eval_in_place(x, g, t, out, e);
+	else
+		r = eval_snap(x, g, t, out, e) || (x->direct && !x->checked && check_direct(x, g, t, out, e)) ? -1 : 0;
+	return r || expr_check_alive(out, t->pid, e) ? -1 : 0;
 }

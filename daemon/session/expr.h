@@ -71,6 +71,8 @@ int expr_eval_in_place(const struct expr *x, struct gdb *g, struct target *t, st
  * them. The caller frees it with expr_fini. 1: there is no such frame now.
  */
 int expr_freeze(const struct expr *x, struct gdb *g, struct target *t, struct expr *out, struct err *e);
+/* Has it no value because the process was killed? -1: that is so (ERR_KILLED). */
+int expr_check_alive(const struct expr_value *v, pid_t pid, struct err *e);
 /* On the parked target, by the best of these ways. */
 int expr_eval(struct expr *x, struct gdb *g, struct target *t, struct expr_value *out, struct err *e);
 

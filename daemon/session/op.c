@@ -10,6 +10,7 @@
 
 #include "base/clock.h"
 #include "base/jsonx.h"
+#include "session/target.h"
 #include "wire/base64.h"
 
 #define MIN_INTERVAL_NS 50000000ull
@@ -70,12 +71,22 @@ void op_output(struct op_ctx *ctx, int fd, const void *data, size_t len)
 	}
 }
 
+/* What was killed may have no name: a copy. */
+static void explain_killed(struct err *e)
+{
+	if (e->kind == ERR_KILLED && !strstr(e->text, TARGET_KILLED_BY))
+		err_wrap(e, "a process of the replay was killed (SIGKILL): " TARGET_KILLED_BY);
+}
+
 void op_finish(struct op_ctx *ctx, json_t *result, const struct err *e)
 {
+	struct err killed = *e;
+
 	if (result) {
 		write_line(ctx, json_pack("{s:o}", "result", result));
 		return;
 	}
-	write_line(ctx, json_pack("{s:{s:s, s:o}}", "error", "kind", err_kind_name(e->kind), "text",
-				  json_text(e->text, strlen(e->text))));
+	explain_killed(&killed);
+	write_line(ctx, json_pack("{s:{s:s, s:o}}", "error", "kind", err_kind_name(killed.kind), "text",
+				  json_text(killed.text, strlen(killed.text))));
 }

@@ -12,9 +12,10 @@
 #include "base/maps.h"
 #include "cell/wait.h"
 #include "session/show.h"
+#include "trace/blocked.h"
 
 #define SLICE_NS 1000000000ull
-#define STALLED_SLICES 30 /* seconds without CPU time after which it will not come any more */
+#define STALLED_SLICES 5 /* at whose ends it slept: it will not come any more */
 
 /* The `syscall` instruction in [lo, hi) of the shim's text. 1: there is none. */
 static int scan(pid_t pid, uint64_t lo, uint64_t hi, uint64_t *gadget, struct err *e)
@@ -169,21 +170,16 @@ int segment_is_over(const struct segment *s, pid_t pid, bool *over, struct err *
 	return 0;
 }
 
-struct stall {
-	uint64_t cpu_ns;
-	unsigned slices;
-};
-
-/* A slice has passed without a hit: a thread that does not even run waits for something that never comes. */
-static int check_stall(const struct segment *s, struct stall *st, struct err *e)
+/* A slice has passed without a hit. *asleep: at how many such ends in a row it waited; what waits for a processor does not. */
+static int check_stall(struct segment *s, unsigned *asleep, struct err *e)
 {
-	uint64_t cpu_ns;
+	struct user_regs_struct r;
+	uint64_t futex;
 
-	if (trace_thread_cpu_ns(s->held.pid, s->held.tid, &cpu_ns, e))
+	if (trace_get_regs(&s->held, &r, e))
 		return -1;
-	st->slices = cpu_ns > st->cpu_ns + SLICE_NS / 1000 ? 0 : st->slices + 1;
-	st->cpu_ns = cpu_ns;
-	if (st->slices < STALLED_SLICES)
+	*asleep = blocked_in(&r, &futex) ? *asleep + 1 : 0;
+	if (*asleep < STALLED_SLICES)
 		return 0;
 	return err_set(e, ERR_INTERNAL, "thread %u does not get from event %llu to the next", s->thread,
 		       (unsigned long long)s->n);
@@ -204,8 +200,8 @@ static int arm(struct segment *s, uint64_t pc, struct err *e)
 int segment_next(struct segment *s, uint64_t pc, struct err *e)
 {
 	static const struct trace_limit limit = {.wall_ns = SLICE_NS};
-	struct stall stall = {0};
 	struct trace_stop stop;
+	unsigned asleep = 0;
 	bool over = false;
 
 	if (arm(s, pc, e))
@@ -224,7 +220,7 @@ int segment_next(struct segment *s, uint64_t pc, struct err *e)
 			return -1;
 		if (over)
 			return SEGMENT_OVER;
-		if (stop.why == TRACE_TIMEOUT && check_stall(s, &stall, e))
+		if (stop.why == TRACE_TIMEOUT && check_stall(s, &asleep, e))
 			return -1;
 	}
 }

@@ -58,7 +58,10 @@ static int eval_by_gdb(struct ctx *c, struct trace *t, struct expr_value *v, str
 	if (segment_copy(&c->seg, t, &copy, e))
 		return -1;
 	/* a mixture of two states never existed: a call in it may not come back */
-	r = expr_eval_copy(c->x, c->g, copy, t->mixture ? mixture_timeout_ms(c) : real_timeout_ms(c), v, e);
+	r = expr_eval_copy(c->x, c->g, copy, t->mixture ? mixture_timeout_ms(c) : real_timeout_ms(c), v, e) ||
+			    (!t->mixture && expr_check_alive(v, copy, e))
+		    ? -1
+		    : 0;
 	target_snap_kill(copy);
 	if (!t->mixture && !r && v->truth != SEARCH_ERROR && clock_ns() - start > c->call_ns)
 		c->call_ns = clock_ns() - start;
@@ -75,6 +78,8 @@ static int eval(void *arg, struct trace *t, enum trace_side *side, struct trace_
 	if (c->x->compiled)
 		expr_eval_memory(c->x, t->pid, &v);
 	else if (eval_by_gdb(c, t, &v, e))
+		return -1;
+	if (expr_check_alive(&v, t->pid, e))
 		return -1;
 	*side = sides[pred_side(c->pred, v.truth)];
 	if (t->mixture) /* only a guess: not what the user is shown */

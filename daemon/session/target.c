@@ -2,6 +2,7 @@
 /* target.c: see target.h. The protocol with the shim is in rlog/replay.h. */
 #include "session/target.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <limits.h>
 #include <fcntl.h>
@@ -12,13 +13,13 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/ptrace.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
-#include "base/clock.h"
 #include "base/crc32c.h"
 #include "base/path.h"
 #include "base/str.h"
@@ -31,6 +32,7 @@
 #include "session/diverge.h"
 #include "session/logs.h"
 #include "session/root.h"
+#include "session/stuck.h"
 
 #define REC_MOUNT REPLAY_DIR "/rec"
 #define WAIT_MS 100
@@ -153,12 +155,35 @@ static bool moved_on(struct target *t)
 	return true;
 }
 
-static void wait_for(pid_t pid)
+/* A thread that is traced may stop once more (PTRACE_EVENT_EXIT). */
+static void wait_for_thread(pid_t tid)
 {
 	int status;
+	pid_t r;
 
-	while (waitpid(pid, &status, __WALL) < 0 && errno == EINTR)
-		;
+	while ((r = waitpid(tid, &status, __WALL)) == tid || (r < 0 && errno == EINTR))
+		if (r == tid && WIFSTOPPED(status))
+			ptrace(PTRACE_CONT, tid, 0, 0);
+		else if (r == tid)
+			return;
+}
+
+/* The first thread of a process can be reaped only when its tracer has seen the others go. */
+static void wait_for(pid_t pid)
+{
+	char path[64];
+	struct dirent *d;
+	cleanup_closedir DIR *dir = NULL;
+
+	snprintf(path, sizeof(path), "/proc/%d/task", (int)pid);
+	dir = opendir(path);
+	while (dir && (d = readdir(dir))) {
+		pid_t tid = (pid_t)strtol(d->d_name, NULL, 10);
+
+		if (tid > 0 && tid != pid)
+			wait_for_thread(tid);
+	}
+	wait_for_thread(pid);
 }
 
 /* The processes that became their children at a fork end by themselves, but their PIDs are wanted again. */
@@ -252,42 +277,27 @@ static void reset_ctl(struct target *t)
 	t->ctl->total = timeline_total(t->tl);
 }
 
-/* How many times longer than alone all takes, as so many threads want a processor: 1 and more. */
-static double crowding(void)
+static const char *program_of(const struct target *t)
 {
-	long processors = sysconf(_SC_NPROCESSORS_ONLN);
-	double load;
-
-	if (getloadavg(&load, 1) != 1 || processors < 1 || load < (double)processors)
-		return 1;
-	return load / (double)processors;
-}
-
-/* How long this slot took when it was recorded. */
-static double slot_limit_s(const struct target *t)
-{
-	struct timeline_event ev;
 	struct err ignored;
-	double from = 0, to = 0;
+	const struct rec_image *img = rec_image(t->rec, t->process, &ignored);
+	const char *name = img && img->exe ? strrchr(img->exe, '/') : NULL;
 
-	if (t->ctl->turn && !timeline_read(t->tl, t->ctl->turn, &ev, &ignored))
-		from = ev.seconds;
-	if (!timeline_read(t->tl, t->ctl->turn + 1, &ev, &ignored))
-		to = ev.seconds;
-	return t->slow_s + (to > from && from >= 0 ? 10 * (to - from) : 0);
+	return name ? name + 1 : "?";
 }
 
-static int stuck(const struct target *t, struct err *e)
+int target_say_killed(const struct target *t, struct err *e)
 {
-	return err_set(e, ERR_INTERNAL,
-		       "the replay diverged: event %llu of thread %u does not come (a spin-wait or "
-		       "a lock that is held?); record with --sched serial",
-		       (unsigned long long)t->ctl->turn + 1, t->ctl->owner);
+	return err_set(e, ERR_KILLED,
+		       "process %u (%s), which was replayed up to event %llu, was killed (SIGKILL): " TARGET_KILLED_BY, t->process,
+		       program_of(t), (unsigned long long)t->ctl->turn);
 }
 
 static int ended_early(struct target *t, int status, struct err *e)
 {
 	t->pid = 0;
+	if (WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL)
+		return target_say_killed(t, e);
 	if (WIFSIGNALED(status))
 		return err_set(e, ERR_INTERNAL,
 			       "the replay diverged: the process died of signal %d (%s) after event %llu",
@@ -307,8 +317,7 @@ static int cancelled(struct target *t, struct err *e)
 /* Waits until the shim reports a state. notify: its count before the shim was let go. */
 static int wait_state(struct target *t, uint32_t notify, bool *diverged, struct err *e)
 {
-	uint64_t turn = t->ctl->turn;
-	double since = clock_s(), limit = -1, waited;
+	struct stuck stuck = {0};
 	int status = 0;
 
 	for (;;) {
@@ -319,9 +328,10 @@ static int wait_state(struct target *t, uint32_t notify, bool *diverged, struct 
 		case CELL_WAIT_ENDED:
 			if (moved_on(t))
 				continue;
+			ended_early(t, status, e);
 			if (diverged)
-				*diverged = true;
-			return ended_early(t, status, e);
+				*diverged = e->kind != ERR_KILLED;
+			return -1;
 		case CELL_WAIT_ERROR:
 			if (moved_on(t))
 				continue;
@@ -333,20 +343,11 @@ static int wait_state(struct target *t, uint32_t notify, bool *diverged, struct 
 			t->progress(t->progress_ctx, t->ctl->turn, t->ctl->total);
 		if (t->cancelled && t->cancelled(t->progress_ctx))
 			return cancelled(t, e);
-		waited = (clock_s() - since) / crowding();
-		if (t->ctl->turn != turn) {
-			turn = t->ctl->turn;
-			since = clock_s();
-			limit = -1;
-		} else if (waited > t->slow_s) {
-			if (limit < 0)
-				limit = slot_limit_s(t);
-			if (waited < limit)
-				continue;
-			if (diverged)
-				*diverged = true;
-			return stuck(t, e);
-		}
+		if (!stuck_look(&stuck, t, e))
+			continue;
+		if (diverged)
+			*diverged = true;
+		return -1;
 	}
 }
 

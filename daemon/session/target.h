@@ -17,7 +17,9 @@
 #include "reclog/timeline.h"
 #include "rlog/replay.h"
 
-#define TARGET_SLOW_S 20.0
+#define TARGET_KILLED_BY \
+	"by somebody, or by the kernel for want of memory, as `dmesg` tells; the recording is as it was, and the command can be given again"
+#define TARGET_SLOW_S 5.0
 
 struct target {
 	const struct rec *rec; /* borrowed */
@@ -33,7 +35,7 @@ struct target {
 	char ctl_path[64]; /* its file in the cell */
 	pid_t pid; /* 0: none is alive */
 	int cpu; /* the core it is pinned to; -1: none */
-	double slow_s; /* a slot that takes longer than this without an event is stuck */
+	double slow_s; /* of processor time: a segment that takes longer, and far longer than when it was recorded, is stuck (stuck.h) */
 	/* called while a run goes on, some times a second; may be NULL */
 	void (*progress)(void *ctx, uint64_t event, uint64_t total);
 	/* is the run to end, with ERR_CANCELLED? Asked as often; may be NULL */
@@ -67,6 +69,8 @@ void target_kill(struct target *t);
 int target_run_to(struct target *t, uint64_t n, bool *diverged, struct err *e);
 /* Has it come to where the replay does not match, or cannot go on? *e says what differs. */
 bool target_is_lost(const struct target *t, struct err *e);
+/* Sets e: somebody, or the kernel, has killed the process (ERR_KILLED). -1. */
+int target_say_killed(const struct target *t, struct err *e);
 /* Starts it towards n without waiting: n + 1 events, for a tracer that follows it. */
 void target_release(struct target *t, uint64_t n);
 

@@ -220,6 +220,8 @@ static int compile_inside(struct watch *w, const char *text, struct segment *s, 
 		r = expr_eval_in_place(&w->x, w->g, t, &w->at_bad, e);
 	else if (!r)
 		r = expr_eval_copy(&w->x, w->g, copy, 0, &w->at_bad, e);
+	if (!r && (expr_check_alive(&w->at_bad, t->pid, e) || expr_check_alive(&w->at_bad, copy, e)))
+		r = -1;
 	target_snap_kill(copy);
 	target_kill(t);
 	return r;
@@ -253,18 +255,21 @@ static int compile(struct watch *w, const char *text, struct err *e)
  * Both ends true, or both false, but with different values: then what counts is whether the value is
  * the one at the bad end.
  */
-static void choose_predicate(struct watch *w)
+static int choose_predicate(struct watch *w, struct err *e)
 {
 	struct expr_value good;
 
 	if (!w->x.compiled || !w->at_bad.known)
-		return;
+		return 0;
 	expr_eval_memory(&w->x, w->good_copy, &good);
+	if (expr_check_alive(&good, w->good_copy, e))
+		return -1;
 	if (good.known && good.truth == w->at_bad.truth && good.value != w->at_bad.value) {
 		w->x.by_value = true;
 		w->x.unequal_to = w->at_bad.value;
 		w->at_bad.truth = SEARCH_FALSE;
 	}
+	return 0;
 }
 
 /* What to type instead: a position at which it differs from the ends. */
@@ -360,10 +365,13 @@ static int search(struct watch *w, const struct watch_params *p, double t0, json
 
 	if (w->from.pc && copy_inside(w, e))
 		return -1;
-	choose_predicate(w);
+	if (choose_predicate(w, e))
+		return -1;
 	if (w->from.pc && w->x.compiled)
 		expr_eval_memory(&w->x, w->good_copy, &w->at_good);
 	else if (w->from.pc && expr_eval_copy(&w->x, w->g, w->good_copy, 0, &w->at_good, e))
+		return -1;
+	if (w->from.pc && expr_check_alive(&w->at_good, w->good_copy, e))
 		return -1;
 	target_snap_kill(w->good_copy);
 	w->good_copy = 0;

@@ -19,7 +19,7 @@ int trace_peek_debug(struct trace *t, unsigned i, unsigned long *v, struct err *
 	errno = 0;
 	*v = (unsigned long)ptrace(PTRACE_PEEKUSER, t->tid, debug_offset(i), 0);
 	if (errno)
-		return err_errno(e, ERR_INTERNAL, "read debug register %u of thread %d", i,
+		return err_errno(e, trace_why_failed(), "read debug register %u of thread %d", i,
 				 (int)t->tid);
 	return 0;
 }
@@ -27,7 +27,7 @@ int trace_peek_debug(struct trace *t, unsigned i, unsigned long *v, struct err *
 int trace_poke_debug(struct trace *t, unsigned i, unsigned long v, struct err *e)
 {
 	if (ptrace(PTRACE_POKEUSER, t->tid, debug_offset(i), v))
-		return err_errno(e, ERR_HOST, "set debug register %u of thread %d", i, (int)t->tid);
+		return err_errno(e, errno == ESRCH ? ERR_KILLED : ERR_HOST, "set debug register %u of thread %d", i, (int)t->tid);
 	return 0;
 }
 

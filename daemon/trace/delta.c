@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* delta.c: see delta.h. */
 #include "trace/delta.h"
+#include "trace/internal.h"
 #include "base/cleanup.h"
 #include "base/maps.h"
 #include <fcntl.h>
@@ -183,7 +184,7 @@ int delta_apply(pid_t pid, const struct delta *d, size_t from, size_t to, const 
 		struct iovec local = {(void *)(contents + begin), (from - begin) * 8};
 
 		if (process_vm_writev(pid, &local, 1, remote, n, 0) != (ssize_t)local.iov_len)
-			return err_errno(e, ERR_INTERNAL, "write %zu words of process %d",
+			return err_errno(e, trace_why_failed(), "write %zu words of process %d",
 					 from - begin, (int)pid);
 	}
 	return 0;

@@ -31,6 +31,7 @@ static struct group_thread *add(struct group *g, pid_t tid)
 
 	th->t.pid = g->pid;
 	th->t.tid = tid;
+	th->t.mortal = g->mortal;
 	g->v = xreallocarray(g->v, g->n + 1, sizeof(g->v[0]));
 	g->v[g->n++] = th;
 	return th;
@@ -56,7 +57,7 @@ static int follow_clones(const struct group *g, struct group_thread *th, struct 
 {
 	th->t.options = PTRACE_O_TRACECLONE | g->options;
 	if (ptrace(PTRACE_SETOPTIONS, th->t.tid, 0, th->t.options) && errno != ESRCH)
-		return err_errno(e, ERR_INTERNAL, "PTRACE_SETOPTIONS of %d", (int)th->t.tid);
+		return err_errno(e, trace_why_failed(), "PTRACE_SETOPTIONS of %d", (int)th->t.tid);
 	return 0;
 }
 
@@ -71,7 +72,7 @@ static int seize_new(struct group *g, struct err *e)
 	snprintf(path, sizeof(path), "/proc/%d/task", (int)g->pid);
 	dir = opendir(path);
 	if (!dir)
-		return err_errno(e, ERR_INTERNAL, "%s", path);
+		return err_errno(e, trace_why_failed(), "%s", path);
 	while (r >= 0 && (d = readdir(dir))) {
 		pid_t tid = (pid_t)strtol(d->d_name, NULL, 10);
 		struct group_thread *th;
@@ -137,7 +138,7 @@ int group_let_go(struct group *g, struct err *e)
 		struct group_thread *th = g->v[i];
 
 		if (th->t.alive && (trace_clear_all(&th->t, e) || (ptrace(PTRACE_DETACH, th->t.tid, 0, signal_of(th)) && errno != ESRCH)))
-			return err_errno(e, ERR_INTERNAL, "let go of thread %d", (int)th->t.tid);
+			return err_errno(e, trace_why_failed(), "let go of thread %d", (int)th->t.tid);
 	}
 	forget_all(g);
 	return 0;
@@ -194,7 +195,7 @@ int group_resume_one(struct group *g, struct group_thread *th, struct err *e)
 	th->t.alive = false;
 	trace_note_step(&th->t, th->step);
 	if (ptrace(th->step ? PTRACE_SINGLESTEP : PTRACE_CONT, th->t.tid, 0, sig) && errno != ESRCH)
-		return err_errno(e, ERR_INTERNAL, "resume thread %d", (int)th->t.tid);
+		return err_errno(e, trace_why_failed(), "resume thread %d", (int)th->t.tid);
 	return 0;
 }
 
@@ -225,7 +226,7 @@ static int let_child_go(struct group *g, pid_t pid, struct err *e)
 	g->forked(g->arg, pid);
 	if (!ptrace(PTRACE_DETACH, pid, 0, 0) || errno == ESRCH)
 		return 0;
-	return err_errno(e, ERR_INTERNAL, "let go of the new process %d", (int)pid);
+	return err_errno(e, trace_why_failed(), "let go of the new process %d", (int)pid);
 }
 
 bool group_is_exec(const struct trace_stop *s)
@@ -342,9 +343,10 @@ static int take(struct group *g, pid_t tid, int status, struct group_thread **ou
 	if (!WIFSTOPPED(status)) {
 		if (th)
 			forget(g, th);
-		if (tid == g->pid)
-			g->status = status;
-		return tid == g->pid ? 2 : 0;
+		if (tid != g->pid)
+			return 0;
+		g->status = status;
+		return trace_was_killed(&(struct trace){.pid = tid, .mortal = g->mortal}, status, e) ? -1 : 2;
 	}
 	if (!th && is_child(g, tid))
 		return let_child_go(g, tid, e);
@@ -391,7 +393,7 @@ int group_wait(struct group *g, unsigned ms, struct group_thread **out, struct t
 		pid_t tid = waitpid(-1, &status, __WALL | WNOHANG);
 
 		if (tid < 0 && errno == ECHILD)
-			return 2;
+			return g->mortal ? 2 : err_set(e, ERR_KILLED, "process %d is gone", (int)g->pid);
 		if (tid > 0) {
 			r = take(g, tid, status, out, stop, e);
 			if (r)
@@ -411,10 +413,12 @@ static int stop_one(struct group *g, struct group_thread *th, struct err *e)
 	int status;
 
 	if (ptrace(PTRACE_INTERRUPT, th->t.tid, 0, 0) && errno != ESRCH)
-		return err_errno(e, ERR_INTERNAL, "PTRACE_INTERRUPT of %d", (int)th->t.tid);
+		return err_errno(e, trace_why_failed(), "PTRACE_INTERRUPT of %d", (int)th->t.tid);
 	if (trace_wait(&th->t, 0, &status, e) < 0)
 		return -1;
 	if (!WIFSTOPPED(status)) {
+		if (trace_was_killed(&th->t, status, e))
+			return -1;
 		forget(g, th);
 		return 1;
 	}

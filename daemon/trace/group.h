@@ -36,6 +36,7 @@ struct group {
 	struct group_thread **v;
 	struct group_slot slot[TRACE_SLOTS]; /* debug registers of every thread; set before group_resume */
 	int status; /* of the process, once it is gone; as from waitpid */
+	bool mortal; /* no replay: its end is no failure; set before group_adopt */
 	unsigned long options; /* PTRACE_O_..., besides that new threads join; set before group_seize or group_adopt */
 	/* PTRACE_O_TRACEFORK: a child process, stopped in its first instruction; it is let go of afterwards. */
 	void (*forked)(void *arg, pid_t child);
@@ -71,7 +72,7 @@ int group_resume(struct group *g, pid_t step, struct err *e);
 int group_resume_one(struct group *g, struct group_thread *th, struct err *e);
 /*
  * Waits for the next stop, at most ms. 1: *th stopped for *stop, the others may still run; 0: nothing so far; 2: the
- * process is gone. A thread that ended is forgotten without notice.
+ * process is gone; a replay that was killed is ERR_KILLED. A thread that ended is forgotten without notice.
  */
 int group_wait(struct group *g, unsigned ms, struct group_thread **th, struct trace_stop *stop, struct err *e);
 /* Stops those that still run. What one of them stopped for just then is reported by the next group_wait. */

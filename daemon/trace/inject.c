@@ -43,7 +43,7 @@ static int begin(struct trace *t, uint64_t gadget, long nr, const uint64_t a[6],
 	in->dr7 = t->dr7;
 	if (ptrace(PTRACE_GETSIGMASK, t->tid, KERNEL_SIGSET_BYTES, &in->mask) ||
 	    ptrace(PTRACE_SETSIGMASK, t->tid, KERNEL_SIGSET_BYTES, &block))
-		return err_errno(e, ERR_INTERNAL, "signal mask of thread %d", (int)t->tid);
+		return err_errno(e, trace_why_failed(), "signal mask of thread %d", (int)t->tid);
 	r = in->saved;
 	r.rip = gadget;
 	r.rax = (unsigned long long)nr;
@@ -62,7 +62,7 @@ static int begin(struct trace *t, uint64_t gadget, long nr, const uint64_t a[6],
 static int put_back(struct trace *t, const struct injection *in, struct err *e)
 {
 	if (ptrace(PTRACE_SETSIGMASK, t->tid, KERNEL_SIGSET_BYTES, &in->mask))
-		return err_errno(e, ERR_INTERNAL, "signal mask of thread %d", (int)t->tid);
+		return err_errno(e, trace_why_failed(), "signal mask of thread %d", (int)t->tid);
 	return trace_set_regs(t, &in->saved, e);
 }
 
@@ -74,18 +74,20 @@ static int step_over(struct trace *t, pid_t *child, struct err *e)
 
 	for (;;) {
 		if (ptrace(PTRACE_SINGLESTEP, t->tid, 0, 0) && errno != ESRCH)
-			return err_errno(e, ERR_INTERNAL, "step thread %d", (int)t->tid);
+			return err_errno(e, trace_why_failed(), "step thread %d", (int)t->tid);
 		if (trace_wait(t, 0, &status, e) < 0)
 			return -1;
 		if (!WIFSTOPPED(status)) {
 			t->alive = false;
+			if (trace_was_killed(t, status, e))
+				return -1;
 			return err_set(e, ERR_INTERNAL, "process %d ended in an injected call",
 				       (int)t->pid);
 		}
 		event = status >> 16;
 		if (event == PTRACE_EVENT_FORK || event == PTRACE_EVENT_CLONE) {
 			if (ptrace(PTRACE_GETEVENTMSG, t->tid, 0, &msg))
-				return err_errno(e, ERR_INTERNAL, "PTRACE_GETEVENTMSG");
+				return err_errno(e, trace_why_failed(), "PTRACE_GETEVENTMSG");
 			*child = (pid_t)msg;
 		} else if (event == PTRACE_EVENT_STOP) {
 			t->stale_interrupt = false;
@@ -176,7 +178,7 @@ static int adopt(const struct trace *t, struct injection *in, struct trace *c, s
 	if (trace_wait(c, 0, &status, e) < 0)
 		return -1;
 	if (!WIFSTOPPED(status))
-		return err_set(e, ERR_INTERNAL, "the copy %d ended at once", (int)c->pid);
+		return trace_was_killed(c, status, e) ? -1 : err_set(e, ERR_INTERNAL, "the copy %d ended at once", (int)c->pid);
 	c->alive = true;
 	/* the restart block is not inherited: begin the interrupted call anew */
 	if ((int64_t)in->saved.orig_rax >= 0 && ax == -KERNEL_ERESTART_RESTARTBLOCK)
@@ -195,7 +197,7 @@ static int adopt(const struct trace *t, struct injection *in, struct trace *c, s
 	if (copy_dispatch(t, c, e))
 		return -1;
 	return ptrace(PTRACE_SETOPTIONS, c->tid, 0, 0)
-		       ? err_errno(e, ERR_INTERNAL, "PTRACE_SETOPTIONS")
+		       ? err_errno(e, trace_why_failed(), "PTRACE_SETOPTIONS")
 		       : 0;
 }
 
@@ -208,10 +210,10 @@ int trace_fork(struct trace *t, uint64_t gadget, struct trace *child, struct err
 
 	memset(child, 0, sizeof(*child));
 	if (ptrace(PTRACE_SETOPTIONS, t->tid, 0, PTRACE_O_TRACEFORK | PTRACE_O_TRACECLONE))
-		return err_errno(e, ERR_INTERNAL, "PTRACE_SETOPTIONS of %d", (int)t->tid);
+		return err_errno(e, trace_why_failed(), "PTRACE_SETOPTIONS of %d", (int)t->tid);
 	r = inject(t, gadget, SYS_clone, args, &in, &ret, &child->pid, e);
 	if (t->alive && ptrace(PTRACE_SETOPTIONS, t->tid, 0, t->options) && !r)
-		r = err_errno(e, ERR_INTERNAL, "PTRACE_SETOPTIONS of %d", (int)t->tid);
+		r = err_errno(e, trace_why_failed(), "PTRACE_SETOPTIONS of %d", (int)t->tid);
 	child->tid = child->pid;
 	child->own = true;
 	child->passes = t->passes;
@@ -258,7 +260,7 @@ static int call(struct trace *t, uint64_t gadget, const char *what, long nr, con
 		return -1;
 	if (ret < 0 && ret > -4096) {
 		errno = (int)-ret;
-		return err_errno(e, ERR_INTERNAL, "%s in process %d", what, (int)t->pid);
+		return err_errno(e, trace_why_failed(), "%s in process %d", what, (int)t->pid);
 	}
 	*result = (uint64_t)ret;
 	return 0;

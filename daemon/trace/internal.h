@@ -3,7 +3,19 @@
 #ifndef FRED_TRACE_INTERNAL_H
 #define FRED_TRACE_INTERNAL_H
 
+#include <errno.h>
+#include <sys/wait.h>
+
 #include "trace/trace.h"
+
+/* By errno. ESRCH: a process that is held does not end by itself. */
+static inline enum err_kind trace_why_failed(void)
+{
+	return errno == ESRCH ? ERR_KILLED : ERR_INTERNAL;
+}
+
+/* Sets e if that is the end of a process that somebody killed, and is no program's own (t->mortal). */
+bool trace_was_killed(const struct trace *t, int status, struct err *e);
 
 /* 1: status is there; 0: with WNOHANG, nothing yet; -1: error. */
 int trace_wait(struct trace *t, int flags, int *status, struct err *e);

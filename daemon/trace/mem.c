@@ -2,6 +2,7 @@
 /* mem.c: the target's memory and CPU time. */
 #include "base/cleanup.h"
 #include "base/maps.h"
+#include "trace/internal.h"
 #include "trace/trace.h"
 #include <errno.h>
 #include <fcntl.h>
@@ -19,7 +20,7 @@ int trace_read(pid_t pid, uint64_t addr, void *buf, size_t len, struct err *e)
 	if (n < 0 && errno == ESRCH)
 		n = process_vm_readv(maps_owner(pid), &l, 1, &r, 1, 0);
 	if (n < 0)
-		return err_errno(e, ERR_INTERNAL, "read %zu bytes at 0x%" PRIx64 " of process %d",
+		return err_errno(e, trace_why_failed(), "read %zu bytes at 0x%" PRIx64 " of process %d",
 				 len, addr, (int)pid);
 	if ((size_t)n != len)
 		return err_set(e, ERR_INTERNAL, "read %zd of %zu bytes at 0x%" PRIx64, n, len,
@@ -47,7 +48,7 @@ int trace_write(pid_t pid, uint64_t addr, const void *buf, size_t len, struct er
 	if (n < 0 && errno == EFAULT)
 		n = write_by_force(pid, addr, buf, len);
 	if (n < 0)
-		return err_errno(e, ERR_INTERNAL, "write %zu bytes at 0x%" PRIx64 " of process %d",
+		return err_errno(e, trace_why_failed(), "write %zu bytes at 0x%" PRIx64 " of process %d",
 				 len, addr, (int)pid);
 	if ((size_t)n != len)
 		return err_set(e, ERR_INTERNAL, "wrote %zd of %zu bytes at 0x%" PRIx64, n, len,
@@ -61,7 +62,7 @@ int trace_cpu_ns(pid_t pid, uint64_t *ns, struct err *e)
 	clockid_t id;
 
 	if ((errno = clock_getcpuclockid(pid, &id)) || clock_gettime(id, &ts))
-		return err_errno(e, ERR_INTERNAL, "CPU time of process %d", (int)pid);
+		return err_errno(e, trace_why_failed(), "CPU time of process %d", (int)pid);
 	*ns = (uint64_t)ts.tv_sec * 1000000000u + (uint64_t)ts.tv_nsec;
 	return 0;
 }

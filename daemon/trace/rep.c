@@ -177,7 +177,7 @@ static int run_to(struct trace *t, struct trace_stop *s, struct err *e)
 static int set_mask(struct trace *t, uint64_t mask, struct err *e)
 {
 	return ptrace(PTRACE_SETSIGMASK, t->tid, sizeof(mask), &mask)
-		       ? err_errno(e, ERR_INTERNAL, "the signal mask of thread %d", (int)t->tid)
+		       ? err_errno(e, trace_why_failed(), "the signal mask of thread %d", (int)t->tid)
 		       : 0;
 }
 
@@ -190,7 +190,7 @@ static int run_undisturbed(struct trace *t, struct trace_stop *s, struct err *e)
 	int r;
 
 	if (ptrace(PTRACE_GETSIGMASK, t->tid, sizeof(was), &was))
-		return err_errno(e, ERR_INTERNAL, "the signal mask of thread %d", (int)t->tid);
+		return err_errno(e, trace_why_failed(), "the signal mask of thread %d", (int)t->tid);
 	if (set_mask(t, ~faults, e))
 		return -1;
 	r = run_to(t, s, e);

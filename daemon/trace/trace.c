@@ -2,6 +2,7 @@
 /* trace.c: hold, run and let go of one thread. See trace.h and ptrace(2), "PTRACE_SEIZE". */
 #include "trace/trace.h"
 #include "trace/internal.h"
+#include "base/maps.h"
 #include "base/clock.h"
 #include <elf.h>
 #include <errno.h>
@@ -118,7 +119,7 @@ int trace_classify(struct trace *t, int status, struct trace_stop *out, struct e
 		return 0;
 	}
 	if (ptrace(PTRACE_GETSIGINFO, t->tid, 0, &out->info))
-		return err_errno(e, ERR_INTERNAL, "PTRACE_GETSIGINFO of %d", (int)t->tid);
+		return err_errno(e, trace_why_failed(), "PTRACE_GETSIGINFO of %d", (int)t->tid);
 	if (WSTOPSIG(status) == SIGTRAP)
 		return classify_trap(t, out, e);
 	out->why = TRACE_SIGNAL;
@@ -133,8 +134,16 @@ int trace_wait(struct trace *t, int flags, int *status, struct err *e)
 		r = waitpid(t->tid, status, __WALL | flags);
 	while (r < 0 && errno == EINTR);
 	if (r < 0)
-		return err_errno(e, ERR_INTERNAL, "wait for traced thread %d", (int)t->tid);
+		return err_errno(e, trace_why_failed(), "wait for traced thread %d", (int)t->tid);
 	return r == t->tid;
+}
+
+bool trace_was_killed(const struct trace *t, int status, struct err *e)
+{
+	if (t->mortal || !WIFSIGNALED(status) || WTERMSIG(status) != SIGKILL)
+		return false;
+	err_set(e, ERR_KILLED, "process %d was killed", (int)t->pid);
+	return true;
 }
 
 struct deadline {
@@ -206,7 +215,7 @@ static int wait_limited(struct trace *t, const struct deadline *d, int *status, 
 		sleep_for_child(left);
 	}
 	if (ptrace(PTRACE_INTERRUPT, t->tid, 0, 0) && errno != ESRCH)
-		return err_errno(e, ERR_INTERNAL, "PTRACE_INTERRUPT of %d", (int)t->tid);
+		return err_errno(e, trace_why_failed(), "PTRACE_INTERRUPT of %d", (int)t->tid);
 	t->stale_interrupt = true;
 	if (trace_wait(t, 0, status, e) < 0)
 		return -1;
@@ -222,7 +231,7 @@ static int resume(struct trace *t, int how, int sig, struct err *e)
 		return err_set(e, ERR_INTERNAL, "thread %d is not held", (int)t->tid);
 	if (ptrace(how, t->tid, 0, sig)) {
 		if (errno != ESRCH) /* killed meanwhile: the wait will say so */
-			return err_errno(e, ERR_INTERNAL, "resume thread %d", (int)t->tid);
+			return err_errno(e, trace_why_failed(), "resume thread %d", (int)t->tid);
 	}
 	t->alive = false;
 	return 0;
@@ -285,6 +294,8 @@ static int run(struct trace *t, int how, int sig, const struct trace_limit *limi
 			t->alive = WIFSTOPPED(status);
 		}
 	} while (stale && is_interrupt(status));
+	if (trace_was_killed(t, status, e))
+		return -1;
 	if (trace_classify(t, status, out, e))
 		return -1;
 	/* of a process in a group stop, an interrupt is reported as that stop */
@@ -328,9 +339,9 @@ int trace_seize(struct trace *t, pid_t pid, pid_t tid, struct err *e)
 	t->pid = pid;
 	t->tid = tid;
 	if (ptrace(PTRACE_SEIZE, tid, 0, 0))
-		return err_errno(e, ERR_HOST, "PTRACE_SEIZE of thread %d", (int)tid);
+		return err_errno(e, errno == ESRCH || maps_is_dead(pid) ? ERR_KILLED : ERR_HOST, "PTRACE_SEIZE of thread %d", (int)tid);
 	if (ptrace(PTRACE_INTERRUPT, tid, 0, 0))
-		return err_errno(e, ERR_INTERNAL, "PTRACE_INTERRUPT of thread %d", (int)tid);
+		return err_errno(e, trace_why_failed(), "PTRACE_INTERRUPT of thread %d", (int)tid);
 	if (trace_wait(t, 0, &status, e) < 0)
 		return -1;
 	if (!WIFSTOPPED(status))
@@ -352,9 +363,9 @@ int trace_detach(struct trace *t, bool stopped, struct err *e)
 		return -1;
 	/* pending before the thread can run: it is taken on the way out of this very stop */
 	if (stopped && kill(t->pid, SIGSTOP))
-		return err_errno(e, ERR_INTERNAL, "stop process %d", (int)t->pid);
+		return err_errno(e, trace_why_failed(), "stop process %d", (int)t->pid);
 	if (ptrace(PTRACE_DETACH, t->tid, 0, 0))
-		return err_errno(e, ERR_INTERNAL, "PTRACE_DETACH of %d", (int)t->tid);
+		return err_errno(e, trace_why_failed(), "PTRACE_DETACH of %d", (int)t->tid);
 	t->alive = false;
 	return 0;
 }
@@ -376,7 +387,7 @@ void trace_kill(struct trace *t)
 int trace_get_regs(struct trace *t, struct user_regs_struct *r, struct err *e)
 {
 	if (ptrace(PTRACE_GETREGS, t->tid, 0, r))
-		return err_errno(e, ERR_INTERNAL, "registers of thread %d", (int)t->tid);
+		return err_errno(e, trace_why_failed(), "registers of thread %d", (int)t->tid);
 	return 0;
 }
 
@@ -393,14 +404,14 @@ int trace_get_pc(struct trace *t, uint64_t *pc, struct err *e)
 int trace_set_regs(struct trace *t, const struct user_regs_struct *r, struct err *e)
 {
 	if (ptrace(PTRACE_SETREGS, t->tid, 0, r))
-		return err_errno(e, ERR_INTERNAL, "set registers of thread %d", (int)t->tid);
+		return err_errno(e, trace_why_failed(), "set registers of thread %d", (int)t->tid);
 	return 0;
 }
 
 int trace_get_fpregs(struct trace *t, struct user_fpregs_struct *r, struct err *e)
 {
 	if (ptrace(PTRACE_GETFPREGS, t->tid, 0, r))
-		return err_errno(e, ERR_INTERNAL, "floating-point registers of thread %d", (int)t->tid);
+		return err_errno(e, trace_why_failed(), "floating-point registers of thread %d", (int)t->tid);
 	return 0;
 }
 
@@ -409,7 +420,7 @@ int trace_get_xsave(struct trace *t, void *xsave, size_t *len, struct err *e)
 	struct iovec v = {xsave, *len};
 
 	if (ptrace(PTRACE_GETREGSET, t->tid, NT_X86_XSTATE, &v))
-		return err_errno(e, ERR_INTERNAL, "vector registers of thread %d", (int)t->tid);
+		return err_errno(e, trace_why_failed(), "vector registers of thread %d", (int)t->tid);
 	*len = v.iov_len;
 	return 0;
 }

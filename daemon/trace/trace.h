@@ -28,6 +28,7 @@ struct trace {
 	bool mixture; /* memory of two states in one: an expression may make no sense, or not end */
 	bool aside;   /* goes on for a look only: its values are not those around the transition */
 	bool own;     /* made by trace_fork: to be killed, not detached */
+	bool mortal;  /* no replay: that it is killed is what it does, and no failure (ERR_KILLED) */
 	bool stale_interrupt; /* an interrupt may be pending that nobody waits for */
 	uint64_t dr[TRACE_SLOTS];
 	uint64_t dr7;

@@ -63,7 +63,7 @@ static int put_back(struct trace *t, const struct state *s, uint64_t rip, struct
 	if (trace_set_regs(t, &r, e))
 		return -1;
 	return ptrace(PTRACE_SETREGSET, t->tid, NT_X86_XSTATE, &v)
-		       ? err_errno(e, ERR_INTERNAL, "set registers of thread %d", (int)t->tid)
+		       ? err_errno(e, trace_why_failed(), "set registers of thread %d", (int)t->tid)
 		       : 0;
 }
 

@@ -17,6 +17,7 @@ static const struct {
 	[ERR_USAGE] = {"usage", 2},	    [ERR_INTERNAL] = {"internal", 70},
 	[ERR_BUDGET] = {"budget", 75},	    [ERR_HOST] = {"host", 77},
 	[ERR_CANCELLED] = {"cancelled", 130}, [ERR_TIMEOUT] = {"timeout", 70},
+	[ERR_KILLED] = {"killed", 70},
 };
 
 #define N_KINDS (sizeof(kinds) / sizeof(kinds[0]))

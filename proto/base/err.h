@@ -18,6 +18,7 @@ enum err_kind {
 	ERR_HOST, /* this host cannot do it: exit 77 */
 	ERR_CANCELLED, /* the client asked to stop: exit 130 */
 	ERR_TIMEOUT, /* a program that fred works with (GDB) did not answer in time: exit 70 */
+	ERR_KILLED, /* a process of the replay was killed from outside: exit 70 */
 };
 
 struct err {

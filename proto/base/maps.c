@@ -39,6 +39,11 @@ pid_t maps_owner(pid_t pid)
 	return pid;
 }
 
+bool maps_is_dead(pid_t pid)
+{
+	return !has_memory(maps_owner(pid));
+}
+
 char maps_state(const char *stat)
 {
 	cleanup_buf struct buf b = {0};

@@ -87,6 +87,7 @@ static void exit_codes_of_the_contract(void **state)
 		{ERR_USAGE, 2, "usage"},     {ERR_INTERNAL, 70, "internal"},
 		{ERR_BUDGET, 75, "budget"},  {ERR_HOST, 77, "host"},
 		{ERR_CANCELLED, 130, "cancelled"}, {ERR_TIMEOUT, 70, "timeout"},
+		{ERR_KILLED, 70, "killed"},
 	};
 
 	for (size_t i = 0; i < sizeof(want) / sizeof(want[0]); i++) {
