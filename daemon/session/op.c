@@ -80,12 +80,13 @@ static void explain_killed(struct err *e)
 
 void op_finish(struct op_ctx *ctx, json_t *result, const struct err *e)
 {
-	struct err killed = *e;
+	struct err killed;
 
 	if (result) {
 		write_line(ctx, json_pack("{s:o}", "result", result));
 		return;
 	}
+	killed = *e;
 	explain_killed(&killed);
 	write_line(ctx, json_pack("{s:{s:s, s:o}}", "error", "kind", err_kind_name(killed.kind), "text",
 				  json_text(killed.text, strlen(killed.text))));
