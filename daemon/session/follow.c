@@ -8,6 +8,7 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "session/segment.h"
+#include "trace/alias.h"
 #include "trace/group.h"
 #include "trace/line.h"
 #include "trace/words.h"
@@ -49,11 +50,15 @@ static void put(struct following *w, enum search_value v, uint64_t event)
 		w->r->last = s;
 }
 
-static void to_words(const struct agent_result *from, struct trace_words *to)
+static void to_words(const struct following *w, const struct agent_result *from, struct trace_words *to)
 {
+	struct err ignored;
+
 	*to = (struct trace_words){.complete = !from->ranges_full};
 	for (size_t i = 0; i < from->ranges_n && i < TRACE_WORDS_MAX; i++)
 		to->w[to->n++] = (struct trace_word){from->range[i].addr, from->range[i].len};
+	if (w->f->nav->t.ctl->aliases && alias_add_words(w->f->nav->t.pid, to, &ignored))
+		to->complete = false;
 }
 
 static void evaluate(struct following *w, struct expr_value *v)
@@ -195,7 +200,7 @@ static int changed(struct following *w, struct trace *t, struct err *e)
 		return -1;
 	if (then == side)
 		put(w, v.truth, ctl(w)->turn);
-	to_words(&v.words, &words);
+	to_words(w, &v.words, &words);
 	if (same_words(&words, &w->words))
 		return 0;
 	w->words = words;
@@ -315,7 +320,7 @@ static int begin(struct following *w, struct err *e)
 	w->r->evaluations++;
 	put(w, v.truth, nav_at(n) ? nav_at(n) - 1 : 0);
 	if (w->f->x->compiled)
-		to_words(&v.words, &w->words);
+		to_words(w, &v.words, &w->words);
 	return 0;
 }
 

@@ -9,6 +9,7 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "session/segment.h"
+#include "trace/alias.h"
 #include "view/outside.h"
 
 /* For a call in a state that never was: so many times what a call has taken, within these bounds. */
@@ -91,7 +92,7 @@ static int eval(void *arg, struct trace *t, enum trace_side *side, struct trace_
 	words->complete = true;
 	for (size_t i = 0; i < v.words.ranges_n && i < TRACE_WORDS_MAX; i++)
 		words->w[words->n++] = (struct trace_word){v.words.range[i].addr, v.words.range[i].len};
-	return 0;
+	return c->seg.t->ctl->aliases ? alias_add_words(t->pid, words, e) : 0;
 }
 
 /* The segment ends when its event is counted, also in a copy with a control page of its own. */

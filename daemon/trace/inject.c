@@ -6,6 +6,7 @@
  * the kernel does not take the injected call for the interrupted one; with the registers put back,
  * the kernel's own restart logic (arch_do_signal_or_restart) goes on with the interrupted call.
  */
+#include "trace/alias.h"
 #include "trace/internal.h"
 #include "base/maps.h"
 #include "base/sud.h"
@@ -223,13 +224,14 @@ int trace_fork(struct trace *t, uint64_t gadget, struct trace *child, struct err
 	}
 	if (!r)
 		r = adopt(t, &in, child, e);
+	if (!r)
+		r = alias_own(child, gadget, e);
 	if (r && child->pid)
 		trace_kill(child);
 	return r;
 }
 
-/* Moves the contents over in pieces; a page that cannot be read stays zero. */
-static int copy_range(pid_t pid, uint64_t from, uint64_t to, uint64_t len, struct err *e)
+int trace_copy_range(pid_t pid, uint64_t from, uint64_t to, uint64_t len, struct err *e)
 {
 	const uint64_t page = 4096;
 	char buf[65536];
@@ -251,7 +253,7 @@ static int copy_range(pid_t pid, uint64_t from, uint64_t to, uint64_t len, struc
 	return 0;
 }
 
-static int call(struct trace *t, uint64_t gadget, const char *what, long nr, const uint64_t a[6],
+int trace_call(struct trace *t, uint64_t gadget, const char *what, long nr, const uint64_t a[6],
 		uint64_t *result, struct err *e)
 {
 	int64_t ret;
@@ -278,7 +280,7 @@ int trace_find_alt_stack(struct trace *t, uint64_t gadget, struct err *e)
 	at = (r.rsp - TRACE_RED_ZONE - sizeof(ss)) & ~15ull;
 	if (trace_read(t->pid, at, &was, sizeof(was), e))
 		return 0; /* at the end of its stack: it stays unknown */
-	if (call(t, gadget, "sigaltstack", SYS_sigaltstack, (const uint64_t[6]){0, at}, &unused, e) ||
+	if (trace_call(t, gadget, "sigaltstack", SYS_sigaltstack, (const uint64_t[6]){0, at}, &unused, e) ||
 	    trace_read(t->pid, at, &ss, sizeof(ss), e) || trace_write(t->pid, at, &was, sizeof(was), e))
 		return -1;
 	/* if there is none, both are 0 */
@@ -294,18 +296,18 @@ static int privatize(struct trace *t, uint64_t gadget, uint64_t addr, uint64_t l
 		0, len, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, (uint64_t)-1, 0};
 	uint64_t copy, unused;
 
-	if (call(t, gadget, "mmap", SYS_mmap, map, &copy, e) ||
-	    copy_range(t->pid, addr, copy, len, e))
+	if (trace_call(t, gadget, "mmap", SYS_mmap, map, &copy, e) ||
+	    trace_copy_range(t->pid, addr, copy, len, e))
 		return -1;
 	if (prot != (PROT_READ | PROT_WRITE)) {
 		const uint64_t protect[6] = {copy, len, (uint64_t)prot};
 
-		if (call(t, gadget, "mprotect", SYS_mprotect, protect, &unused, e))
+		if (trace_call(t, gadget, "mprotect", SYS_mprotect, protect, &unused, e))
 			return -1;
 	}
 	const uint64_t move[6] = {copy, len, len, MREMAP_MAYMOVE | MREMAP_FIXED, addr};
 
-	return call(t, gadget, "mremap", SYS_mremap, move, &unused, e);
+	return trace_call(t, gadget, "mremap", SYS_mremap, move, &unused, e);
 }
 
 int trace_privatize(struct trace *t, uint64_t gadget, uint64_t addr, uint64_t len, struct err *e)
@@ -323,7 +325,7 @@ int trace_unshare_memory(struct trace *t, uint64_t gadget, struct err *e)
 	while (maps_next(&maps, &m)) {
 		int prot = PROT_READ | PROT_WRITE | (m.exec ? PROT_EXEC : 0);
 
-		if (!m.shared || !m.write)
+		if (!m.shared || !m.write || alias_is(&m))
 			continue;
 		if (privatize(t, gadget, m.lo, m.hi - m.lo, prot, e))
 			return err_wrap(e, "make 0x%" PRIx64 " %.80s private", m.lo, m.path);

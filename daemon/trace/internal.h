@@ -30,5 +30,9 @@ int trace_peek_debug(struct trace *t, unsigned i, unsigned long *v, struct err *
 int trace_poke_debug(struct trace *t, unsigned i, unsigned long v, struct err *e);
 /* The slot and DR7 become what they were: t->dr[slot] and t->dr7 of then. */
 int trace_restore_slot(struct trace *t, unsigned slot, uint64_t addr, uint64_t dr7, struct err *e);
+/* An injected call; one that fails is an error, by the name of `what`. */
+int trace_call(struct trace *t, uint64_t gadget, const char *what, long nr, const uint64_t a[6], uint64_t *result, struct err *e);
+/* Moves the contents over in pieces; a page that cannot be read stays as it is. */
+int trace_copy_range(pid_t pid, uint64_t from, uint64_t to, uint64_t len, struct err *e);
 
 #endif

@@ -130,7 +130,8 @@ int trace_syscall(struct trace *t, uint64_t gadget, long nr, const uint64_t args
 /*
  * Forks the thread's process: the child has this one thread, stands in the same state and is
  * traced. It is a child of the target's parent (CLONE_PARENT), and its death sends the target no
- * signal. Slots are copied. Shared mappings stay shared: see trace_unshare_memory.
+ * signal. Slots are copied. Shared mappings stay shared, see trace_unshare_memory; but memory that
+ * the process has mapped more than once becomes the copy's own.
  */
 int trace_fork(struct trace *t, uint64_t gadget, struct trace *child, struct err *e);
 /* Learns where the thread's alternate signal stack is (sigaltstack(2)), if there is room to ask; copies know it, too. */

@@ -57,6 +57,8 @@ void pages_protected(uint64_t lo, uint64_t len, int prot);
  */
 int pages_move(struct thr *t, uint64_t from, uint64_t len, uint64_t to_len);
 void pages_moved(uint64_t from, uint64_t to, uint64_t len);
+/* The same memory was mapped at another address as well: mremap of 0 bytes. */
+void pages_duplicated(uint64_t from, uint64_t to, uint64_t len);
 uint64_t pages_attached(const void *p); /* bytes of the System V segment that was attached there, 0: none */
 int pages_any(void); /* are there such mappings? */
 int pages_of_file(uint64_t dev, uint64_t ino); /* of this file? */
@@ -76,5 +78,16 @@ void pages_stale(uint32_t region, uint32_t page); /* to be looked at again */
 const long *pages_lend(const struct sys_info *s, const long *a, long *b);
 void pages_return(const struct sys_info *s, const long *a, const long *b, long ret, const uint32_t *before);
 void pages_replay(struct thr *t); /* takes over what the next records bring */
+
+/* --- alias.c --- */
+int pages_grown(uint64_t page); /* replay: zeros in a file's page behind the end that it had; 0: of no such mapping */
+/*
+ * Replay: a copy's own of what a fork would share with it: made before the fork, or in the copy while its original stands; taken in
+ * the copy; dropped in the original. NULL: there is nothing of that kind.
+ */
+struct alias_own;
+struct alias_own *alias_own_make(void);
+void alias_own_take(struct alias_own *own);
+void alias_own_drop(struct alias_own *own);
 
 #endif

@@ -115,33 +115,37 @@ static void add_dirty(const struct mapping *m, uint32_t i)
 	dirty[ndirty++].page = i;
 }
 
+/* What the process knows of the page, whichever mapping it looks at. In a replay those are the same memory (alias.c). */
+static void know(struct mapping *m, uint32_t i, const uint8_t *now)
+{
+	struct mapping *o;
+
+	if (memcmp(shadow_at(m, i), now, PAGE))
+		memcpy(shadow_at(m, i), now, PAGE);
+	for (uint32_t k = 0, j; (o = mapping_alias(m, i, &k, &j));)
+		if (o->state && memcmp(shadow_at(o, j), now, PAGE))
+			memcpy(shadow_at(o, j), now, PAGE);
+}
+
 /* The process's writes to it are known to itself and told to the others. 1: there were some. */
 static int publish(struct mapping *m, uint32_t i)
 {
 	if (!memcmp(shadow_at(m, i), page_at(m, i), PAGE))
 		return 0;
-	memcpy(shadow_at(m, i), page_at(m, i), PAGE);
+	know(m, i, page_at(m, i));
 	group_journal(m->region, m->first + i, 1);
 	return 1;
 }
 
-/* The same page at other addresses of this process: on replay these are pages of their own. */
-static void for_aliases(const struct mapping *m, uint32_t i, int write)
+/* Has the process seen all that is in the page at another address? What it has written since is its own. */
+static int seen_elsewhere(const struct mapping *m, uint32_t i)
 {
-	for (uint32_t k = 0; k < pages.nmaps; k++) {
-		struct mapping *o = &pages.maps[k];
-		uint32_t j = m->first + i - o->first;
+	struct mapping *o;
 
-		if (o == m || !o->state || o->region != m->region || m->first + i < o->first || j >= pages_of(o) ||
-		    (o->state[j] & GONE))
-			continue;
-		if ((o->state[j] & STATE) == WRITE)
-			publish(o, j);
-		if (write && (o->state[j] & STATE) != STALE)
-			pages_set(o, j, j + 1, STALE);
-		else if (!write && (o->state[j] & STATE) == WRITE)
-			pages_set(o, j, j + 1, READ);
-	}
+	for (uint32_t k = 0, j; (o = mapping_alias(m, i, &k, &j));)
+		if (o->state && (o->state[j] & STATE) != STALE)
+			return 1;
+	return 0;
 }
 
 /* Makes a page accessible. 1: it changed something, or may be tried again. */
@@ -153,13 +157,13 @@ static int open_page(struct thr *t, struct mapping *m, uint32_t i, int writes)
 		return 0;
 	if ((s & STATE) == WRITE || ((s & STATE) == READ && !writes))
 		return 0;
-	for_aliases(m, i, writes);
 	if ((s & STATE) == STALE) {
+		int seen = seen_elsewhere(m, i);
+
 		pages_set(m, i, i + 1, READ);
-		if (page_is_backed(m, page_at(m, i))) {
+		if (!seen && page_is_backed(m, page_at(m, i))) {
 			rec_page(t, page_at(m, i), page_at(m, i), shadow_at(m, i));
-			if (memcmp(shadow_at(m, i), page_at(m, i), PAGE))
-				memcpy(shadow_at(m, i), page_at(m, i), PAGE);
+			know(m, i, page_at(m, i));
 		}
 	}
 	if (writes && page_is_backed(m, page_at(m, i))) {
@@ -245,18 +249,19 @@ void pages_kernel_word(struct thr *t, const uint32_t *word)
 {
 	struct mapping *m = mapping_of((uint64_t)word);
 	static uint8_t page[PAGE];
-	uint32_t i, *known;
+	uint32_t i;
+	const uint32_t *known;
 
 	if (!m || !m->state)
 		return;
 	i = (uint32_t)(((uint64_t)word - m->lo) / PAGE);
-	known = (uint32_t *)(shadow_at(m, i) + ((uint64_t)word & (PAGE - 1)));
+	known = (const uint32_t *)(shadow_at(m, i) + ((uint64_t)word & (PAGE - 1)));
 	if (!((*word & ~*known) & FUTEX_OWNER_DIED))
 		return;
 	memcpy(page, shadow_at(m, i), PAGE);
 	*(uint32_t *)(page + ((uint64_t)word & (PAGE - 1))) = *word;
 	rec_page(t, page_at(m, i), page, shadow_at(m, i));
-	*known = *word;
+	know(m, i, page);
 }
 
 /* Changes of others, and of the kernel, are logged at the beginning of a turn; the process's own behind it. */
@@ -272,7 +277,7 @@ static void look_at_pins(int leaving)
 			publish(m, i);
 		} else if (self && memcmp(shadow_at(m, i), page_at(m, i), PAGE)) {
 			rec_page(self, page_at(m, i), page_at(m, i), shadow_at(m, i));
-			memcpy(shadow_at(m, i), page_at(m, i), PAGE);
+			know(m, i, page_at(m, i));
 		}
 	}
 }
@@ -353,16 +358,6 @@ void pages_settle(void)
 
 /* ---- replay ---- */
 
-/* Past the end of the file's copy when it was mapped: the file has grown since. */
-static void make_room(uint8_t *page)
-{
-	uint8_t probe = 0;
-	struct iovec l = {&probe, 1}, r = {page, 1};
-
-	if (raw6(SYS_process_vm_readv, G.pid, (long)&l, 1, (long)&r, 1, 0) != 1)
-		raw_mmap(page, PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0);
-}
-
 static void apply(const struct rlog_rec *r)
 {
 	uint8_t *page = (uint8_t *)r->op[0];
@@ -372,9 +367,9 @@ static void apply(const struct rlog_rec *r)
 
 	if (!m)
 		shim_fail("shared memory is not mapped where it was when recording");
-	if (m->kind == REGION_FILE)
-		make_room(page);
 	raw3(SYS_mprotect, page, PAGE, PROT_READ | PROT_WRITE | ((m->may & MAY_EXEC) ? PROT_EXEC : 0));
+	if (!page_is_backed(m, page)) /* past the end of the file's copy when it was mapped: the file has grown since */
+		alias_make_room(m, (uint32_t)(((uint64_t)page - m->lo) / PAGE));
 	for (; p + 4 <= end; p += 4 + n) {
 		memcpy(&at, p, 2);
 		memcpy(&n, p + 2, 2);

@@ -5,6 +5,7 @@
  *   pages.c        the states of pages, what differs, turns, replay
  *   pages_map.c    the mappings
  *   pages_lend.c   system calls
+ *   alias.c        replay: memory that the process has mapped more than once
  */
 #ifndef FRED_RECORD_PAGES_H
 #define FRED_RECORD_PAGES_H
@@ -56,11 +57,24 @@ static inline void *pages_alloc(uint64_t len)
 }
 
 struct mapping *mapping_of(uint64_t a); /* or NULL */
+/*
+ * The next mapping of the process, from *k on, in which page i of m lies, too: m itself is not among them. *j: its number there;
+ * *k: where to go on. NULL: no more. Pages that were unmapped are left out.
+ */
+struct mapping *mapping_alias(const struct mapping *m, uint32_t i, uint32_t *k, uint32_t *j);
+/* Are both of the same memory? They need not overlap. */
+int mapping_same(const struct mapping *a, const struct mapping *b);
 /* Sets the states of pages [i, end), and protects them accordingly. */
 void pages_set(struct mapping *m, uint32_t i, uint32_t end, uint8_t state);
 /* PROT_* as MAY_*. */
 uint8_t pages_may(int prot);
 /* Is there anything behind the page? Past the end of a file is a SIGBUS, for the program to get. */
 int page_is_backed(const struct mapping *m, const uint8_t *page);
+
+/* --- alias.c --- */
+/* A mapping was made: what of it is in others already becomes the same memory as there. */
+void alias_join(const struct mapping *m);
+/* There is something behind page i of m, a file's, from here on: zeros. */
+void alias_make_room(const struct mapping *m, uint32_t i);
 
 #endif

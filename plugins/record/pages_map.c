@@ -65,6 +65,29 @@ int pages_of_file(uint64_t dev, uint64_t ino)
 	return 0;
 }
 
+/* ---- one memory at several addresses ---- */
+
+int mapping_same(const struct mapping *a, const struct mapping *b)
+{
+	return a->hi && b->hi && a->kind == b->kind && a->ino == b->ino && a->dev == b->dev && (a->ino || a->dev);
+}
+
+struct mapping *mapping_alias(const struct mapping *m, uint32_t i, uint32_t *k, uint32_t *j)
+{
+	uint64_t page = (uint64_t)m->first + i;
+
+	while (*k < pages.nmaps) {
+		struct mapping *o = &pages.maps[(*k)++];
+
+		if (o == m || !mapping_same(o, m) || page < o->first || page - o->first >= pages_of(o))
+			continue;
+		*j = (uint32_t)(page - o->first);
+		if (!o->state || !(o->state[*j] & GONE))
+			return o;
+	}
+	return 0;
+}
+
 /* ---- mappings come and go ---- */
 
 static void *map_copy(const char *kept, uint64_t len, uint64_t off)
@@ -85,6 +108,24 @@ static void *map_copy(const char *kept, uint64_t len, uint64_t off)
 	return at;
 }
 
+/* What the process knows of it by its other mappings. */
+static void *as_elsewhere(const struct mapping *m, uint8_t *shadow)
+{
+	for (uint32_t k = 0; !raw_failed(shadow) && k < pages.nmaps; k++) {
+		const struct mapping *o = &pages.maps[k];
+		uint64_t lo = o->first > m->first ? o->first : m->first, end = (uint64_t)o->first + pages_of(o);
+
+		if (o == m || !o->state || !mapping_same(o, m))
+			continue;
+		if (end > (uint64_t)m->first + pages_of(m))
+			end = (uint64_t)m->first + pages_of(m);
+		for (; lo < end; lo++)
+			if (!(o->state[lo - o->first] & GONE))
+				memcpy(shadow + (lo - m->first) * PAGE, shadow_at(o, (uint32_t)(lo - o->first)), PAGE);
+	}
+	return shadow;
+}
+
 /* From here on the mapping is followed. Its content now: what the process knows (anonymous), or as kept. */
 static void *new_shadow(const struct mapping *m)
 {
@@ -92,7 +133,7 @@ static void *new_shadow(const struct mapping *m)
 
 	if (m->kept[1])
 		files_copy_path(path, path + sizeof(path), m->kept);
-	return map_copy(m->kept[1] ? path : 0, m->hi - m->lo, m->first * PAGE);
+	return as_elsewhere(m, map_copy(m->kept[1] ? path : 0, m->hi - m->lo, m->first * PAGE));
 }
 
 static void follow(struct mapping *m, void *shadow)
@@ -113,6 +154,14 @@ uint8_t pages_may(int prot)
 			 ((prot & PROT_EXEC) ? MAY_EXEC : 0));
 }
 
+/* As PROT_*, at an address of it. */
+static int may_of(const struct mapping *m, uint64_t a)
+{
+	uint8_t may = m->state ? m->state[(a - m->lo) / PAGE] : m->may;
+
+	return ((may & MAY_READ) ? PROT_READ : 0) | ((may & MAY_WRITE) ? PROT_WRITE : 0) | ((may & MAY_EXEC) ? PROT_EXEC : 0);
+}
+
 static void widen(uint64_t lo, uint64_t hi)
 {
 	if (lo < pages.lo)
@@ -121,18 +170,26 @@ static void widen(uint64_t lo, uint64_t hi)
 		pages.hi = hi;
 }
 
+static struct mapping *free_entry(void)
+{
+	for (uint32_t i = 0; i < MAPPINGS; i++)
+		if (!pages.maps[i].hi) {
+			if (i >= pages.nmaps)
+				pages.nmaps = i + 1;
+			return &pages.maps[i];
+		}
+	return 0;
+}
+
 void pages_mapped(uint64_t lo, uint64_t len, int prot, enum region_kind kind, uint64_t dev, uint64_t ino,
 		  uint64_t off, const uint64_t *kept)
 {
-	struct mapping *m = 0;
-	uint32_t i;
+	struct mapping *m;
 
 	len = (len + PAGE - 1) & ~(PAGE - 1);
 	pages_unmapped(lo, len);
 	table_lock();
-	for (i = 0; i < MAPPINGS && !m; i++)
-		if (!pages.maps[i].hi)
-			m = &pages.maps[i];
+	m = free_entry();
 	if (!m) {
 		table_unlock();
 		note(RLOG_NOTE_UNSUPPORTED, 0, "more shared mappings than fred can follow");
@@ -143,10 +200,10 @@ void pages_mapped(uint64_t lo, uint64_t len, int prot, enum region_kind kind, ui
 			      .first = (uint32_t)(off / PAGE), .may = pages_may(prot)};
 	if (kept)
 		memcpy(m->kept, kept, sizeof(m->kept));
-	if (i > pages.nmaps)
-		pages.nmaps = i;
 	widen(lo, lo + len);
 	table_unlock();
+	if (G.mode == SHIM_REPLAY)
+		alias_join(m);
 	if (!G.group || G.mode != SHIM_RECORD)
 		return;
 	follow(m, new_shadow(m));
@@ -182,12 +239,22 @@ void pages_begin(void)
 /* Pages [lo, hi) of a mapping that goes on. */
 static void cut(struct mapping *m, uint64_t lo, uint64_t hi)
 {
+	struct mapping *rest;
+
 	if (m->state) {
 		for (uint32_t i = 0; i < pages_of(m); i++)
 			if ((uint64_t)page_at(m, i) >= lo && (uint64_t)page_at(m, i) < hi)
 				m->state[i] |= GONE;
 	} else if (lo > m->lo) {
-		m->hi = lo; /* what is behind a hole is private from here on */
+		table_lock();
+		rest = hi < m->hi ? free_entry() : 0; /* none: what is behind a hole is private from here on */
+		if (rest) {
+			*rest = *m;
+			rest->first += (uint32_t)((hi - m->lo) / PAGE);
+			rest->lo = hi;
+		}
+		m->hi = lo;
+		table_unlock();
 	} else {
 		m->first += (uint32_t)((hi - m->lo) / PAGE);
 		m->lo = hi;
@@ -284,16 +351,40 @@ void pages_moved(uint64_t from, uint64_t to, uint64_t len)
 	raw2(SYS_munmap, was.shadow, was.hi - was.lo);
 }
 
+void pages_duplicated(uint64_t from, uint64_t to, uint64_t len)
+{
+	static uint32_t serial;
+	struct mapping *m = mapping_of(from), was, *n;
+
+	if (!m)
+		return;
+	/* anonymous memory has no number that says what is the same; no device has this one */
+	if (!m->dev && !m->ino) {
+		m->dev = ~1ull;
+		m->ino = (uint64_t)G.process << 32 | __atomic_add_fetch(&serial, 1, __ATOMIC_RELAXED);
+	}
+	was = *m;
+	if (G.mode == SHIM_REPLAY)
+		raw_mmap((void *)to, len, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0);
+	pages_mapped(to, len, may_of(&was, from), was.kind, was.dev, was.ino, (from - was.lo) + was.first * PAGE,
+		     was.kept[1] ? was.kept : 0);
+	n = mapping_of(to);
+	if (n && n->state)
+		n->region = was.region;
+}
+
 uint64_t pages_attached(const void *p)
 {
 	uint64_t at = (uint64_t)p;
 
-	/* its first pages may have been unmapped since */
+	uint64_t end = at;
+
+	/* parts of it may have been unmapped since */
 	for (uint32_t k = 0; k < pages.nmaps; k++)
-		if (pages.maps[k].hi && pages.maps[k].kind == REGION_SYSV &&
+		if (pages.maps[k].hi > end && pages.maps[k].kind == REGION_SYSV &&
 		    pages.maps[k].lo - pages.maps[k].first * PAGE == at)
-			return pages.maps[k].hi - at;
-	return 0;
+			end = pages.maps[k].hi;
+	return end - at;
 }
 
 void pages_protected(uint64_t lo, uint64_t len, int prot)

@@ -182,6 +182,7 @@ static long fork_replay(struct thr *t, struct clone_args *c, int shares, uint64_
 		turn_done(t);
 	both = !follow && (G.ctl->flags & REPLAY_F_FORK) && has_ctl((uint32_t)child);
 	if (follow || both) {
+		struct alias_own *own;
 		long pid;
 
 		struct clone_args k = {.flags = c->flags & REPLAYED, .exit_signal = c->exit_signal, .tls = c->tls,
@@ -191,10 +192,12 @@ static long fork_replay(struct thr *t, struct clone_args *c, int shares, uint64_
 			k.flags |= CLONE_PARENT;
 			k.exit_signal = 0;
 		}
+		own = both ? alias_own_make() : 0;
 		pid = clone_process(&k);
 		if (pid == 0) {
 			if (both) {
 				turn_attach((uint32_t)child);
+				alias_own_take(own);
 			} else {
 				raw0(SYS_setsid); /* CRIU can only dump who leads its session, and the parent ends */
 				outlive(me);
@@ -204,6 +207,7 @@ static long fork_replay(struct thr *t, struct clone_args *c, int shares, uint64_
 				pid_ns_show((int *)c->child_tid, G.shown_pid);
 			return child_return(self, sp, uc);
 		}
+		alias_own_drop(own);
 		if (pid < 0)
 			shim_fail("cannot fork with the recorded PID");
 		/* it may be several forks further on by now */

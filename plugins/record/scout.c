@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* scout.c: see scout.h. */
+#include "record/group.h"
 #include "record/scout.h"
 
 #include <errno.h>
@@ -260,6 +261,7 @@ static int copy(struct seek *s, struct scout_answer *a)
 	/* no signal at its end; and not traced, if this process is */
 	pid = raw6(SYS_clone, CLONE_UNTRACED, 0, 0, 0, 0, 0);
 	if (pid == 0) {
+		alias_own_take(alias_own_make());
 		shared = at;
 		return 1;
 	}

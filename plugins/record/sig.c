@@ -7,6 +7,7 @@
  * SIGNAL record says where. Synchronous ones (a fault) run where they happen, in both modes.
  */
 #include "record/chaos.h"
+#include "record/group.h"
 #include "record/own_stack.h"
 #include "record/sig_queue.h"
 #include "record/sigaction.h"
@@ -460,6 +461,8 @@ static int grown(const struct thr *t, const siginfo_t *si)
 	if (G.mode != SHIM_REPLAY || si->si_code != BUS_ADRERR || !t || sig_has_handler(SIGBUS) ||
 	    turn_next_is(t, RLOG_CRASH))
 		return 0;
+	if (pages_grown((uint64_t)page))
+		return 1;
 	return !raw_failed(raw_mmap((void *)page, 4096, PROT_READ | PROT_WRITE,
 				    MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0));
 }

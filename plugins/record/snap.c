@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* snap.c: replay: copies of the process in which the debugger makes calls: see REPLAY_CMD_SNAP in rlog/replay.h. */
+#include "record/group.h"
 #include "record/turn.h"
 
 #include <sched.h>
@@ -23,6 +24,7 @@ static _Noreturn void snap_child(void)
 		raw_mmap(own, len, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0);
 		__builtin_memcpy(own->tid, shared->tid, sizeof(own->tid));
 	}
+	alias_own_take(alias_own_make());
 	G.mode = SHIM_OFF;
 	/* a session of its own: else it keeps the original's PID in use as its session's */
 	raw0(SYS_setsid);

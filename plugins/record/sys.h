@@ -162,6 +162,7 @@ static inline int sys_is_error(long ret)
 
 /* --- sys_remap.c --- */
 long sys_mremap(struct thr *t, const long *a);
+long spare_place(long len); /* replay: for so many bytes where no program's mapping comes */
 
 /* --- sys_shm.c --- */
 long sys_shm(struct thr *t, long nr, const long *a);

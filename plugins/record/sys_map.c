@@ -102,10 +102,10 @@ static int shared_kind(const long *a)
 		return 0;
 	if ((a[3] & MAP_ANONYMOUS) || is_dev_zero((int)a[4]))
 		return REGION_ANON;
-	if ((raw3(SYS_fcntl, a[4], F_GETFL, 0) & O_ACCMODE) != O_RDWR || raw2(SYS_fstat, a[4], st) < 0 ||
-	    (((uint32_t *)st)[6] & 0170000) != 0100000)
+	if (raw2(SYS_fstat, a[4], st) < 0 || (((uint32_t *)st)[6] & 0170000) != 0100000)
 		return 0;
-	return REGION_FILE;
+	/* what is only read: where the process writes there by another mapping */
+	return (raw3(SYS_fcntl, a[4], F_GETFL, 0) & O_ACCMODE) == O_RDWR || pages_of_file(st[0], st[1]) ? REGION_FILE : 0;
 }
 
 /* Is it worth to follow it from the start? While there is only one process, big ones wait for a fork. */

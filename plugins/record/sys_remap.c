@@ -62,8 +62,7 @@ static void remap(long from, long len, long to_len, long flags, long to)
 		shim_fail("cannot move a mapping to its recorded place");
 }
 
-/* A place for so many bytes where no program's mapping comes. */
-static long spare_place(long len)
+long spare_place(long len)
 {
 	long at = REPLAY_MOVED_ADDR;
 
@@ -102,13 +101,16 @@ long sys_mremap(struct thr *t, const long *a)
 	uint64_t op[10];
 	/* the new address only with MREMAP_FIXED or MREMAP_DONTUNMAP: else whatever was in the register */
 	unsigned n = sys_pack(op, SYS_mremap, a, a[3] & 6 ? 5 : 4, 0);
-	int shared = pages_range((void *)a[0], (uint64_t)a[1]) &&
+	int again = !a[1]; /* what is shared is mapped a second time */
+	int shared = !again && pages_range((void *)a[0], (uint64_t)a[1]) &&
 		     pages_move(t, (uint64_t)a[0], (uint64_t)a[1], (a[3] & MREMAP_DONTUNMAP) ? 0 : (uint64_t)a[2]);
 	long ret, from = 0;
 
 	if (G.mode == SHIM_RECORD) {
 		sys_rec_stay(t, op, n);
 		ret = raw6(SYS_mremap, a[0], a[1], a[2], a[3], a[4], 0);
+		if (again && !sys_is_error(ret))
+			pages_duplicated((uint64_t)a[0], (uint64_t)ret, (uint64_t)WHOLE(a[2]));
 		if (shared && !sys_is_error(ret))
 			pages_moved((uint64_t)a[0], (uint64_t)ret, (uint64_t)a[2]);
 		vfork_child_maps(SYS_mremap, a, ret);
@@ -116,10 +118,12 @@ long sys_mremap(struct thr *t, const long *a)
 		return ret;
 	}
 	sys_replay(t, op, n);
-	if (sys_result_ahead(t, &ret) && !sys_is_error(ret))
+	if (!again && sys_result_ahead(t, &ret) && !sys_is_error(ret))
 		from = move_away(t, a, ret);
 	turn_done(t);
 	ret = sys_replay_ret(t, &none, a, 0);
+	if (again && !sys_is_error(ret))
+		pages_duplicated((uint64_t)a[0], (uint64_t)ret, (uint64_t)WHOLE(a[2]));
 	if (from)
 		remap(from, a[1], a[2], a[3], ret);
 	if (shared && !sys_is_error(ret))

@@ -154,6 +154,7 @@ struct replay_ctl {
 	 */
 	uint32_t endless;
 	struct rlog_waits waits; /* of an older recorder: all 0 */
+	uint32_t aliases; /* the program has memory that it has mapped more than once: plugins/record/alias.c */
 };
 
 struct replay_slot {
