@@ -428,7 +428,6 @@ static void start_record(uint32_t parent, int argc, char **argv, char **envp)
 	if (begin_process(parent, RLOG_ORIGIN_EXEC, argc, argv, envp))
 		return;
 	files_start(find_execfn(envp));
-	vdso_init(envp);
 	if (G.pid_ns)
 		exec_reap_helper();
 	G.mode = SHIM_RECORD;
@@ -511,8 +510,11 @@ __attribute__((noinline)) static void init_image(int argc, char **argv, char **e
 	thread_leave_rseq();
 	if (fred[5] == 'r') {
 		holes_init();
+		vdso_init(envp);
+		vdso_give(envp);
 		start_record(parent, argc, argv, envp);
 	} else {
+		vdso_give(envp);
 		start_replay(argv);
 	}
 	env_hide(envp);

@@ -152,6 +152,7 @@ struct shim {
 	int scout; /* replay: this is a copy that looks ahead, see scout.h */
 	int file_maps; /* had a writable shared mapping of a file */
 	int own_processes; /* had such, see adopt.c */
+	int auxv_files; /* has opened its auxiliary vector in /proc, see vdso_image.c */
 	int mem_files; /* has opened a file that may be its own memory, see mem_file.c */
 	uint32_t process; /* ordinal of this image */
 	uint32_t next_thread;
@@ -315,6 +316,10 @@ int maps_each(int (*fn)(const struct map *m, void *arg), void *arg);
 
 /* --- vdso.c --- */
 void vdso_init(char **envp); /* as it is at the exec, the auxiliary vector behind it */
+Elf64_auxv_t *vdso_entry(char **envp); /* the hidden one's; NULL: there is none */
+
+/* --- vdso_image.c --- */
+void vdso_give(char **envp); /* behind vdso_init */
 
 /* --- sys.c --- */
 /* One system call of the program, recorded or replayed. uc: the trap's context, NULL from a wrapper. */

@@ -472,6 +472,8 @@ long sys_do(struct thr *t, const struct sys_info *s, long nr, const long *a)
 			t->nflight = 0;
 			t->wait_mask = 0;
 		}
+		if (unlikely(G.auxv_files))
+			vdso_auxv_read(nr, k, ret);
 		rec_ret_of(t, nr, a, ret, v, sys_out_pieces(s, k, ret, before, v));
 		if (unlikely(k != a))
 			pages_return(s, a, k, ret, before);

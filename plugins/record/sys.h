@@ -58,6 +58,10 @@ static inline void put_bytes(uint8_t *d, const uint8_t *s, uint64_t n)
 void sys_data_init(void); /* once a program */
 int sys_plain_memory(const void *p); /* the common cases of good memory: this stack, the shim's heap */
 
+/* --- vdso_image.c --- */
+void vdso_auxv_opened(const char *path, long fd); /* fd: the result of an open */
+void vdso_auxv_read(long nr, const long *a, long ret); /* recording, behind a call; only if G.auxv_files */
+
 /* --- vdso.c --- */
 int vdso_call(long nr, const long *a, long *ret); /* recording: 1: made without the kernel */
 

@@ -208,6 +208,7 @@ static long do_open(struct thr *t, long nr, const long *a)
 		b[2 + path] = 0;
 	ret = sys_do(t, &s, nr, b);
 	mem_file_opened((const char *)a[path], a[1 + path], ret);
+	vdso_auxv_opened((const char *)a[path], ret);
 	refs_opened(ret);
 	return ret;
 }

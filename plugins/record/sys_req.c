@@ -277,6 +277,7 @@ long sys_prctl(struct thr *t, const long *a)
 	case 0x41555856: /* PR_GET_AUXV */
 		s.out[0] = (struct io){IO_RET, 1, 2, 1};
 		s.nargs = 3;
+		G.auxv_files = 1;
 		return sys_do(t, &s, SYS_prctl, a);
 	case PR_SET_MM:
 		if (a[1] == 15 /* PR_SET_MM_MAP_SIZE */)

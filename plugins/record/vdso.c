@@ -21,21 +21,21 @@ static const struct {
 };
 static long (*found[VDSO_CALLS])(long, long);
 
-/* Its header, where the auxiliary vector had it before its type was overwritten; 0: there is none. */
-static const Elf64_Ehdr *find_vdso(char **envp)
+/* Where the auxiliary vector had its header, before the type was overwritten. */
+Elf64_auxv_t *vdso_entry(char **envp)
 {
-	const Elf64_auxv_t *av;
+	Elf64_auxv_t *av;
 	Elf64_Ehdr h;
 	struct iovec l = {&h, sizeof(h)}, r = {0, sizeof(h)};
 
 	while (*envp)
 		envp++;
-	for (av = (const Elf64_auxv_t *)(envp + 1); av->a_type; av++) {
+	for (av = (Elf64_auxv_t *)(envp + 1); av->a_type; av++) {
 		r.iov_base = (void *)av->a_un.a_val;
 		if (av->a_type == AT_IGNORE && av->a_un.a_val &&
 		    raw6(SYS_process_vm_readv, G.pid, (long)&l, 1, (long)&r, 1, 0) == sizeof(h) &&
 		    !memcmp(h.e_ident, ELFMAG, SELFMAG) && h.e_type == ET_DYN)
-			return (const Elf64_Ehdr *)av->a_un.a_val;
+			return av;
 	}
 	return 0;
 }
@@ -56,7 +56,8 @@ static const void *dynamic(const char *base, const Elf64_Ehdr *eh, int64_t tag)
 
 void vdso_init(char **envp)
 {
-	const Elf64_Ehdr *eh = find_vdso(envp);
+	const Elf64_auxv_t *entry = vdso_entry(envp);
+	const Elf64_Ehdr *eh = entry ? (const Elf64_Ehdr *)entry->a_un.a_val : 0;
 	const char *base = (const char *)eh, *names;
 	const Elf64_Sym *sym;
 	const uint32_t *hash;

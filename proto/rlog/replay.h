@@ -48,6 +48,7 @@
 #define SHIM_POINT_ADDR 0x108000000000ull /* 1 MiB of thread N at + N << 20: see plugins/record/point.h */
 #define SHIM_HOLES_ADDR 0x10f000000000ull /* recording: uint64_t[SHIM_HOLES], see plugins/record/holes.h */
 #define SHIM_HOLES 512u
+#define SHIM_VDSO_ADDR 0x10fc00000000ull /* a page: see plugins/record/vdso_image.c */
 #define SHIM_HOLE_BITS 47 /* the address of such a word's object; its bytes are in the bits above */
 #define SHIM_HELD_ADDR 0x10e000000000ull /* locks inside libc that thread N holds, when they are many: at + N * SIZE */
 #define SHIM_HELD_SIZE (1ull << 20)

@@ -8,7 +8,6 @@
  * EXPECT-FUNC: put
  * EXPECT-EXIT: 1
  */
-#define _GNU_SOURCE
 #include <stdio.h>
 #include <sys/mman.h>
 #include <time.h>
