@@ -10,6 +10,8 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/random.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
@@ -17,6 +19,21 @@
 #include "base/str.h"
 #include "cli/tsc.h"
 #include "reclog/describe.h"
+
+static int identify(struct rlog_control *c, const char *rec, int fd, struct err *e)
+{
+	struct stat dir, self;
+
+	if (stat(rec, &dir) || fstat(fd, &self))
+		return err_errno(e, ERR_HOST, "%s", rec);
+	if (getrandom(c->secret, sizeof(c->secret), 0) != sizeof(c->secret))
+		return err_errno(e, ERR_HOST, "getrandom");
+	c->dir[0] = dir.st_dev;
+	c->dir[1] = dir.st_ino;
+	c->self[0] = self.st_dev;
+	c->self[1] = self.st_ino;
+	return 0;
+}
 
 struct rlog_control *control_create(const char *rec, enum rlog_sched sched, uint64_t chaos_seed,
 				    enum rlog_malloc malloc_mode, struct err *e)
@@ -45,6 +62,10 @@ struct rlog_control *control_create(const char *rec, enum rlog_sched sched, uint
 	c->chaos_seed = chaos_seed;
 	c->clock = tsc_is_reliable() ? 0 : 1;
 	c->tsc_hz = c->clock ? 0 : tsc_known_hz();
+	if (identify(c, rec, fd, e)) {
+		control_unmap(c);
+		return NULL;
+	}
 	c->magic = RLOG_MAGIC_CONTROL;
 	return c;
 }

@@ -197,7 +197,7 @@ static int launch(struct record_session *s, const char *program, const char *shi
 	if (prctl(PR_SET_CHILD_SUBREAPER, 1))
 		return err_errno(e, ERR_HOST, "PR_SET_CHILD_SUBREAPER");
 	/* without it, a process that gives up its rights says that its log ends */
-	s->keeper = keeper_new(s->result.dir, &ignored);
+	s->keeper = keeper_new(s->result.dir, s->control, &ignored);
 	if (s->keeper)
 		keeper_serve(s->keeper, &ignored);
 	wait_prepare();

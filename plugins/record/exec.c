@@ -15,12 +15,15 @@
 #include <sys/user.h>
 #include <sys/wait.h>
 
-enum { EXEC_OK, EXEC_STATIC, EXEC_SETUID, EXEC_FOREIGN, EXEC_UNKNOWN, EXEC_HIDDEN, EXEC_GO, EXEC_NO_CHILD };
+enum { EXEC_OK, EXEC_STATIC, EXEC_SETUID, EXEC_FOREIGN, EXEC_UNKNOWN, EXEC_HIDDEN, EXEC_GO, EXEC_NO_CHILD,
+       EXEC_UNREACHED, EXEC_NO_HELPER };
 static const char *const exec_why[] = {
 	"", "static binary", "setuid or setgid binary", "not a 64-bit x86 glibc binary", "cannot be read",
 	"its user cannot read the recorder, which lies in a private folder",
 	"Go program, on whose stacks the recorder has no room",
 	"started by a process whose next child begins a PID namespace",
+	"the recording cannot be reached from where it is started",
+	"the recorder cannot make a process to start it by",
 };
 
 static int starts(const char *s, const char *with)
@@ -402,9 +405,11 @@ long proc_exec(struct thr *t, long nr, const long *a)
 			kind = EXEC_HIDDEN;
 		if (kind == EXEC_OK && G.children_ns)
 			kind = EXEC_NO_CHILD;
-		if (kind == EXEC_OK || kind == EXEC_UNKNOWN) {
-			h = start_helper();
-		} else {
+		if (kind == EXEC_OK && !keep_reaches())
+			kind = EXEC_UNREACHED;
+		if ((kind == EXEC_OK || kind == EXEC_UNKNOWN) && !(h = start_helper()))
+			kind = EXEC_NO_HELPER;
+		if (!h) {
 			p = fmt_str(text, text + sizeof(text), path);
 			p = fmt_str(p, text + sizeof(text), ": ");
 			fmt_str(p, text + sizeof(text), exec_why[kind]);
@@ -412,6 +417,7 @@ long proc_exec(struct thr *t, long nr, const long *a)
 		}
 		env = build_env(envp, h != 0);
 		tsc_release();
+		limits_before_exec();
 		sig_show_hidden(t, 1);
 		if (env)
 			ret = nr == SYS_execve ? raw3(nr, a[0], a[1], env)
@@ -422,6 +428,7 @@ long proc_exec(struct thr *t, long nr, const long *a)
 		if (h)
 			dismiss_helper(h);
 	} else {
+		limits_before_exec();
 		ret = nr == SYS_execve ? raw3(nr, a[0], a[1], a[2])
 				       : raw6(nr, a[0], a[1], a[2], a[3], a[4], 0);
 	}

@@ -96,7 +96,8 @@ static int is_sparse(const uint64_t *st)
 
 static int copy_clone(int from, int to, const uint64_t *st)
 {
-	(void)st;
+	if (keep_limited(st[6]))
+		return -1;
 	return raw3(SYS_ioctl, to, 0x40049409 /* FICLONE */, from) < 0 ? -1 : 0;
 }
 
@@ -140,7 +141,7 @@ static long make_copy(void *arg)
 	 * Through the program's own descriptor: to close another one would end the process's record locks on the
 	 * file. What cannot be read cannot be mapped.
 	 */
-	r = c->copy(c->fd, to, c->st);
+	r = c->copy == copy_whole && keep_limited(c->st[6]) ? keep_copy(tmp, c->fd, 0, c->st[6]) : c->copy(c->fd, to, c->st);
 	raw_close(to);
 	if (r == 0)
 		r = keep_rename(tmp, path);
@@ -187,16 +188,12 @@ struct list {
 static void list_flush(struct list *l)
 {
 	char path[400], *p = fmt_str(path, path + sizeof(path), G.rec);
-	int fd;
 
 	p = fmt_str(p, path + sizeof(path), "/p");
 	p = fmt_dec(p, path + sizeof(path), G.process, 4);
 	fmt_str(p, path + sizeof(path), "/files");
-	fd = l->n ? keep_open(path, O_WRONLY | O_CREAT | O_APPEND, 0600) : -1;
-	if (fd >= 0) {
-		raw3(SYS_write, fd, l->text, l->n);
-		raw_close(fd);
-	}
+	if (l->n)
+		keep_append(path, l->text, l->n);
 	l->n = 0;
 }
 

@@ -323,7 +323,10 @@ static int map_page(void)
 	fd = keep_open(path, O_RDWR | O_CREAT, 0600);
 	if (fd < 0)
 		return -1;
-	raw2(SYS_ftruncate, fd, sizeof(struct group_page));
+	if (keep_limited(sizeof(struct group_page)))
+		keep_grow(path, 0, sizeof(struct group_page));
+	else
+		raw2(SYS_ftruncate, fd, sizeof(struct group_page));
 	m = raw_mmap((void *)SHIM_GROUP_ADDR, sizeof(struct group_page), PROT_READ | PROT_WRITE,
 		     MAP_SHARED | MAP_FIXED, fd, 0);
 	raw_close(fd);

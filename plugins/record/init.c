@@ -138,23 +138,40 @@ static void parse_env(char *fred, char *preload)
 	copy_until(G.shim_path, sizeof(G.shim_path), preload + 11, ':');
 }
 
+static int is_control(const struct rlog_control *c, int fd, int check_self)
+{
+	uint64_t st[18];
+
+	if (c->magic != RLOG_MAGIC_CONTROL || c->version != RLOG_VERSION)
+		return 0;
+	return !check_self || (raw2(SYS_fstat, fd, st) == 0 && st[0] == c->self[0] && st[1] == c->self[1]);
+}
+
+static int use_control(int fd, int check_self)
+{
+	struct rlog_control *m = raw_mmap((void *)SHIM_CONTROL_ADDR, sizeof(*m), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, fd, 0);
+	int ok = !raw_failed(m) && is_control(m, fd, check_self);
+
+	raw_close(fd);
+	if (ok)
+		G.control = m;
+	else if (!raw_failed(m))
+		raw2(SYS_munmap, m, sizeof(*m));
+	return ok ? 0 : -1;
+}
+
+/* Under its path there may be a copy, which an overlay file system made for a process before. */
 static int map_control(void)
 {
 	char path[400], *p = fmt_str(path, path + sizeof(path), G.rec);
 	int fd;
-	void *m;
 
 	fmt_str(p, path + sizeof(path), "/control");
-	fd = keep_open(path, O_RDWR, 0);
-	if (fd < 0)
-		return -1;
-	m = raw_mmap((void *)SHIM_CONTROL_ADDR, sizeof(struct rlog_control), PROT_READ | PROT_WRITE,
-		     MAP_SHARED | MAP_FIXED, fd, 0);
-	raw_close(fd);
-	if (raw_failed(m))
-		return -1;
-	G.control = m;
-	return G.control->magic == RLOG_MAGIC_CONTROL && G.control->version == RLOG_VERSION ? 0 : -1;
+	fd = raw_open(path, O_RDWR, 0);
+	if (fd >= 0 && use_control(fd, 1) == 0)
+		return 0;
+	fd = keep_open_asked(path, O_RDWR);
+	return fd < 0 ? -1 : use_control(fd, 0);
 }
 
 static int make_dir(void)
@@ -176,24 +193,10 @@ struct out {
 	char buf[4096];
 };
 
-static long out_append(void *arg)
-{
-	const struct out *o = arg;
-	int fd = keep_open(o->path, O_WRONLY | O_CREAT | O_APPEND, 0600);
-	long r = fd < 0 ? fd : 0;
-
-	for (size_t at = 0; fd >= 0 && at < o->n; at += (size_t)r)
-		if ((r = raw3(SYS_write, fd, o->buf + at, o->n - at)) <= 0)
-			break;
-	if (fd >= 0)
-		raw_close(fd);
-	return r < 0 ? r : 0;
-}
-
 static void out_flush(struct out *o)
 {
 	if (!o->failed)
-		o->failed = keep_with_room(out_append, o, -1);
+		o->failed = keep_append(o->path, o->buf, o->n);
 	o->n = 0;
 }
 
@@ -262,11 +265,20 @@ static uint64_t find_outputs(void)
 static int read_image(uint32_t process, struct rlog_image *im)
 {
 	char path[400], *p = fmt_str(path, path + sizeof(path), G.rec);
+	long n;
+	int fd;
 
 	p = fmt_str(p, path + sizeof(path), "/p");
 	p = fmt_dec(p, path + sizeof(path), process, 4);
 	fmt_str(p, path + sizeof(path), "/image");
-	return read_head(path, im, sizeof(*im)) == sizeof(*im) ? 0 : -1;
+	if (G.mode == SHIM_REPLAY)
+		return read_head(path, im, sizeof(*im)) == sizeof(*im) ? 0 : -1;
+	fd = keep_open(path, O_RDONLY, 0);
+	if (fd < 0)
+		return -1;
+	n = raw3(SYS_read, fd, im, sizeof(*im));
+	raw_close(fd);
+	return n == sizeof(*im) ? 0 : -1;
 }
 
 /* A process keeps its PID over an exec. */

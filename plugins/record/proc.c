@@ -114,6 +114,7 @@ static long fork_record(struct thr *t, struct clone_args *c, int shares, uint64_
 	uint64_t ordinal;
 	int64_t ret, fd;
 	struct share *share;
+	int net;
 
 	if (pages_any())
 		group_begin(t);
@@ -125,7 +126,9 @@ static long fork_record(struct thr *t, struct clone_args *c, int shares, uint64_
 	/* such a child needs the group's turn before its parent goes on */
 	if (G.group && (c->flags & CLONE_VFORK))
 		gil_release(t);
+	net = c->flags & CLONE_NEWNET ? keep_connect() : -1;
 	ret = clone_process(c);
+	keep_follow(net, ret == 0);
 	if (ret == 0) {
 		vfork_child(share);
 		pid_ns_child(c->flags);

@@ -48,11 +48,11 @@ static void rec_failed(int64_t err, const char *what)
 }
 
 /* The next record is a late one: whoever looks for the end of the log need not read what is before. */
-static void write_boundary(const struct log *l, int fd)
+static void write_boundary(const struct log *l, int fd, const char *path)
 {
 	uint64_t at = l->base_off + (uint64_t)(l->cur - l->base);
 
-	raw4(SYS_pwrite64, fd, &at, sizeof(at), offsetof(struct rlog_head, boundary));
+	keep_write(path, fd, &at, sizeof(at), offsetof(struct rlog_head, boundary));
 }
 
 void log_mark(struct thr *t)
@@ -63,10 +63,10 @@ void log_mark(struct thr *t)
 	if (G.mode != SHIM_RECORD || !t->log.base)
 		return;
 	log_path(t, path, path + sizeof(path));
-	fd = raw_open(path, O_WRONLY, 0);
+	fd = keep_open(path, O_WRONLY, 0);
 	if (fd < 0)
 		return;
-	write_boundary(&t->log, fd);
+	write_boundary(&t->log, fd, path);
 	raw_close(fd);
 }
 
@@ -127,20 +127,20 @@ static void wait_room(struct rlog_control *c, uint64_t more, int first)
 	__atomic_add_fetch(&c->log_used, more, __ATOMIC_ACQ_REL);
 }
 
-static long log_grow(struct log *l, int fd, uint64_t to)
+static long log_grow(struct log *l, int fd, const char *path, uint64_t to)
 {
 	uint64_t from = l->base ? l->base_off + (uint64_t)(l->end - l->base) : 0;
 
 	if (unlikely(G.control->log_limit))
 		wait_room(G.control, to - from, !from);
-	return write_zeros(fd, from, to);
+	return keep_limited(to) ? keep_grow(path, from, to) : write_zeros(fd, from, to);
 }
 
-static void log_unmap(struct log *l, int fd)
+static void log_unmap(struct log *l, int fd, const char *path)
 {
 	if (!l->base)
 		return;
-	write_boundary(l, fd);
+	write_boundary(l, fd, path);
 	raw2(SYS_munmap, l->base, l->end - l->base);
 }
 
@@ -162,9 +162,9 @@ static long map_window(void *arg)
 
 	if (fd < 0)
 		return fd;
-	r = log_grow(w->log, fd, w->off + w->len);
+	r = log_grow(w->log, fd, w->path, w->off + w->len);
 	if (r == 0) {
-		log_unmap(w->log, fd);
+		log_unmap(w->log, fd, w->path);
 		w->log->base = 0;
 		m = raw_mmap(w->at, w->len, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, fd, (long)w->off);
 		r = raw_failed(m) ? (long)m : 0;

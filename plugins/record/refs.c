@@ -118,12 +118,21 @@ static int open_copy(const struct kept *k, int flags)
 static int grow(struct kept *k, int fd, uint64_t end)
 {
 	uint64_t to = end + (end < AHEAD ? end : AHEAD), st[18];
-	int copy = open_copy(k, O_WRONLY | O_CREAT), r;
+	int copy = open_copy(k, O_WRONLY | O_CREAT), limited, r;
 
 	if (copy < 0)
 		return -1;
-	r = files_copy_range(fd, copy, k->have, to < k->st[6] ? to : k->st[6]);
-	if (r) /* a full disk, most likely */
+	to = to < k->st[6] ? to : k->st[6];
+	limited = keep_limited(to);
+	if (limited) {
+		char path[400];
+
+		files_copy_path(path, path + sizeof(path), k->st);
+		r = (int)keep_copy(path, fd, k->have, to);
+	} else {
+		r = files_copy_range(fd, copy, k->have, to);
+	}
+	if (r && !limited) /* a full disk, most likely */
 		raw2(SYS_ftruncate, copy, k->have);
 	else if (raw2(SYS_fstat, copy, st) == 0)
 		k->have = st[6];

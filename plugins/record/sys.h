@@ -179,6 +179,11 @@ long sys_prctl(struct thr *t, const long *a);
 long sys_semctl(struct thr *t, const long *a);
 long sys_command(struct thr *t, long nr, const long *a);
 
+/* --- limits.c --- */
+int limits_are_ours(long nr, const long *a); /* getrlimit, setrlimit, prlimit64: about RLIMIT_NOFILE of this process? */
+long limits_call(struct thr *t, const struct sys_info *s, long nr, const long *a);
+void limits_before_exec(void); /* the kernel's own are now those that the program has set */
+
 /* --- sys_fn.c --- */
 /* The calls that the table gives to a function. */
 long sys_special(struct thr *t, long nr, const long *a, ucontext_t *uc);

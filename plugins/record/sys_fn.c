@@ -6,6 +6,7 @@
 
 #include <fcntl.h>
 #include <linux/futex.h>
+#include <sched.h>
 #include <sys/resource.h>
 
 /* sigaltstack: run in both. The kernel has the shim's own; what it says of old is only whether that can be written to. */
@@ -190,8 +191,11 @@ static long do_rseq(struct thr *t, const long *a)
 static long do_namespace(struct thr *t, long nr, const long *a)
 {
 	struct sys_info s = {CLASS_REC, nr == SYS_setns ? 2 : 1, {{0}}, {{0}}};
+	uint64_t kinds = (uint64_t)(nr == SYS_setns ? a[1] : a[0]);
+	int net = (kinds & CLONE_NEWNET) || (nr == SYS_setns && !kinds) ? keep_connect() : -1;
 	long ret = sys_do(t, &s, nr, a);
 
+	keep_follow(net, ret == 0);
 	if (ret == 0 && G.mode == SHIM_RECORD)
 		pid_ns_moved();
 	return ret;
@@ -240,10 +244,12 @@ static long do_rlimit(struct thr *t, long nr, const long *a)
 {
 	static const struct sys_info set = {CLASS_REC, 2, {{IO_FIXED, 1, 0, 16}}, {{0}}},
 				     both = {CLASS_REC, 4, {{IO_FIXED, 2, 0, 16}}, {{IO_FIXED, 3, 0, 16}}};
-	int at = nr == SYS_setrlimit ? 0 : 1;
-	long ret = sys_do(t, at ? &both : &set, nr, a);
+	static const struct sys_info get = {CLASS_REC, 2, {{0}}, {{IO_FIXED, 1, 0, 16}}};
+	const struct sys_info *s = nr == SYS_getrlimit ? &get : nr == SYS_setrlimit ? &set : &both;
+	int at = nr == SYS_prlimit64;
+	long ret = limits_are_ours(nr, a) ? limits_call(t, s, nr, a) : sys_do(t, s, nr, a);
 
-	if (G.mode == SHIM_REPLAY && ret == 0 && a[at] == RLIMIT_STACK && a[at + 1] &&
+	if (nr != SYS_getrlimit && G.mode == SHIM_REPLAY && ret == 0 && a[at] == RLIMIT_STACK && a[at + 1] &&
 	    (!at || a[0] == 0 || (int)a[0] == G.shown_pid))
 		raw4(SYS_prlimit64, 0, RLIMIT_STACK, a[at + 1], 0);
 	return ret;
@@ -279,6 +285,7 @@ long sys_special(struct thr *t, long nr, const long *a, ucontext_t *uc)
 	case SYS_munlockall:
 	case SYS_mlock2:
 		return do_lock(t, nr, a);
+	case SYS_getrlimit:
 	case SYS_setrlimit:
 	case SYS_prlimit64:
 		return do_rlimit(t, nr, a);

@@ -1,23 +1,45 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * keeper.h: how a recorded process that has given up rights (setuid, chroot) still gets at its recording:
- * `fredctl record` listens on an abstract socket (no path, no permissions) and opens files on its behalf.
- * One request a connection (SOCK_SEQPACKET); the answer is an int32_t, 0 or -errno, with a descriptor (SCM_RIGHTS)
- * for OPEN. Only descendants of the recording client are answered.
+ * keeper.h: how a recorded process that has given up rights (setuid, chroot, a read-only or other root, limits) still gets at
+ * its recording: `fredctl record` listens on an abstract socket (no path, no permissions) and does there what the process may not.
+ * One request a connection (SOCK_SEQPACKET); the answer is a struct keeper_answer, with a descriptor (SCM_RIGHTS)
+ * for OPEN. Only processes that record into it, and descendants of the recording client, are answered.
+ *
+ * An abstract name is known in one network namespace. A process that enters another one connects before it does, binds the name
+ * there, and sends the listening socket over that connection (LISTEN).
  */
 #ifndef FRED_RLOG_KEEPER_H
 #define FRED_RLOG_KEEPER_H
 
 #include <stdint.h>
 
-enum keeper_op { KEEPER_OPEN = 1, KEEPER_MKDIR = 2, KEEPER_RENAME = 3, KEEPER_UNLINK = 4, KEEPER_ACCESS = 5 };
+enum keeper_op {
+	KEEPER_OPEN = 1,
+	KEEPER_MKDIR = 2,
+	KEEPER_RENAME = 3,
+	KEEPER_UNLINK = 4,
+	KEEPER_ACCESS = 5,
+	KEEPER_GROW = 6, /* writes zeros to [off, end): beyond its RLIMIT_FSIZE */
+	KEEPER_WRITE = 7, /* the bytes behind the request, at off */
+	KEEPER_APPEND = 8, /* the same at the end, to a file that is made if need be */
+	KEEPER_COPY = 9, /* [off, end) of the file whose descriptor came along, to the same place of one that is made if need be */
+	KEEPER_LISTEN = 10, /* a listening socket came along */
+};
 
 struct keeper_req {
 	uint32_t op; /* enum keeper_op */
 	uint32_t flags; /* OPEN: as for open */
 	uint32_t mode; /* OPEN, MKDIR */
 	uint32_t pad;
+	uint64_t off, end;
 	char path[160], to[160]; /* in the recording, relative; to: RENAME */
+};
+#define KEEPER_DATA 4096 /* bytes behind a request, at most */
+
+struct keeper_answer {
+	int32_t ret; /* 0 or -errno */
+	uint32_t pad;
+	uint64_t secret[2]; /* of the control page */
 };
 
 #define KEEPER_NAME_LEN 24

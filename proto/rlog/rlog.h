@@ -158,6 +158,9 @@ struct rlog_control {
 	uint32_t log_freed; /* futex: +1 when something was given up */
 	uint32_t waiting_count; /* atomically incremented; may exceed RLOG_WAITING */
 	struct rlog_waiting waiting[RLOG_WAITING];
+	/* rlog/keeper.h; absent in those of an older recorder */
+	uint64_t secret[2]; /* random: who knows it answers for this recording */
+	uint64_t dir[2], self[2]; /* device and inode, as the client sees them: of the recording, and of this page */
 };
 
 /*
