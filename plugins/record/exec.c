@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* exec.c: exec: is the next program one that can be recorded, and what does it need so that it is? */
 #include "record/group.h"
+#include "record/keep.h"
 #include "record/sys.h"
 
 #include "launch/auxv.h"

@@ -4,6 +4,7 @@
  * kernel and the dynamic linker had read before the recorder was there. Later ones that hold code are added to it, so
  * that a debugger finds them.
  */
+#include "record/keep.h"
 #include "record/sys.h"
 
 #include <link.h>

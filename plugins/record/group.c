@@ -14,6 +14,7 @@
  * REC/group is the group's page: only the recorder looks at it. It may be killed at any moment.
  */
 #include "record/group.h"
+#include "record/keep.h"
 
 #include <signal.h>
 #include <time.h>

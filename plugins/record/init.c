@@ -8,6 +8,7 @@
  */
 #include "record/group.h"
 #include "record/holes.h"
+#include "record/keep.h"
 #include "record/own_stack.h"
 #include "record/sig_queue.h"
 #include "record/sys.h"

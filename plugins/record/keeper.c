@@ -7,6 +7,7 @@
  * Under the recording's path a process may have something else than the client: another root, an overlay, which would take the
  * logs for itself. So a path is used while it leads to the recording's own folder.
  */
+#include "record/keep.h"
 #include "record/shim.h"
 
 #include "rlog/keeper.h"

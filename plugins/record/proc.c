@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* proc.c: fork: processes that come to be. exec.c has what becomes of them. */
 #include "record/group.h"
+#include "record/keep.h"
 #include "record/shim.h"
 
 #include "launch/auxv.h"

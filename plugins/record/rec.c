@@ -7,6 +7,7 @@
  * mapping make it, since the file system gets many at once. When recording fails the log simply ends; the program
  * goes on unrecorded.
  */
+#include "record/keep.h"
 #include "record/own_stack.h"
 
 #include <sys/uio.h>

@@ -11,6 +11,7 @@
  *
  * One thread at a time does this; another one that reads meanwhile logs bytes.
  */
+#include "record/keep.h"
 #include "record/sys.h"
 
 #include <string.h>

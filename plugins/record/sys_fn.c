@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* sys_fn.c: system calls that need more than the table can say. */
 #include "record/group.h"
+#include "record/keep.h"
 #include "record/own_stack.h"
 #include "record/sys.h"
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* traps.c: recording: counts trapped system calls by the instruction that made them, for `fredctl info`. */
+#include "record/keep.h"
 #include "record/shim.h"
 
 #define AFTER_FAILURE ((struct rlog_traps *)-1)
