@@ -151,8 +151,8 @@ static uint64_t callers(const struct thr *t)
 			return 0;
 	}
 	for (sp += i, i = 1; i < CALLERS_WORDS && found < CALLERS; i++) {
-		/* the stack may end there */
-		if (!((uint64_t)&sp[i] % PAGE) && !sys_readable(&sp[i], 8))
+		/* the stack may end there, or the program have none */
+		if ((i == 1 || (uint64_t)&sp[i] % PAGE < 8) && !sys_readable(&sp[i], 8))
 			break;
 		if (sp[i] != t->caller && is_near(sp[i], t->caller)) {
 			key = (key + sp[i]) * 0xc2b2ae3d27d4eb4full;
