@@ -98,6 +98,7 @@ struct thr {
 	int late_timer, late_armed, preempt, poked;
 	uint64_t mark_cpu, mark_stamp;
 	const uint8_t *mark_cur; /* of the log, then */
+	struct copied *copied; /* recording: sys_copy.c */
 	int in_trap; /* the call in progress came by a trap */
 	int seeking; /* replay, see seek.c */
 	/* a new thread's start */

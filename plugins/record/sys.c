@@ -456,7 +456,9 @@ long sys_do(struct thr *t, const struct sys_info *s, long nr, const long *a)
 		if (never_waits(nr, a) || unlikely(file)) {
 			if (unlikely(G.serial))
 				let_others(t, nr);
-			if (!vdso_call(nr, k, &ret))
+			if (unlikely(sys_copies(nr)))
+				ret = sys_copy(t, nr, k);
+			else if (!vdso_call(nr, k, &ret))
 				ret = raw6(nr, k[0], k[1], k[2], k[3], k[4], k[5]);
 		} else {
 			t->wait_mask = waits_with(nr, a);
@@ -467,7 +469,7 @@ long sys_do(struct thr *t, const struct sys_info *s, long nr, const long *a)
 				t->nflight = (uint32_t)sys_out_room(s, k, v);
 			}
 			wait_begin_event(t);
-			ret = raw6(nr, k[0], k[1], k[2], k[3], k[4], k[5]);
+			ret = unlikely(sys_copies(nr)) ? sys_copy(t, nr, k) : raw6(nr, k[0], k[1], k[2], k[3], k[4], k[5]);
 			wait_end(t);
 			t->nflight = 0;
 			t->wait_mask = 0;

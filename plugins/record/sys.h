@@ -195,9 +195,21 @@ int seccomp_mode(void); /* as prctl(PR_GET_SECCOMP) gives it */
 /* Does a filter decide about this call? Then *ret is its result, 1; 0: it is allowed. */
 int seccomp_check(struct thr *t, long nr, const long *a, ucontext_t *uc, long *ret);
 
+/* --- sys_copy.c: calls that bring bytes from one descriptor to another --- */
+static inline int sys_copies(long nr)
+{
+	return nr == SYS_sendfile || nr == SYS_splice || nr == SYS_tee || nr == SYS_copy_file_range;
+}
+
+long sys_copy(struct thr *t, long nr, const long *a); /* recording: makes the call */
+/* Both modes, behind the call: what it brought to standard output or error, as events of their own. */
+void sys_copy_log(struct thr *t, long nr, const long *a, long ret);
+
 /* --- sys_show.c --- */
 /* Replay: follows which descriptors are the first standard output and error, and shows what goes there. */
 void sys_show(struct thr *t, long nr, const long *a, long ret);
+uint32_t sys_shown(unsigned long fd); /* replay: one of those, of somebody who watches: which; 0: not */
+void sys_show_copied(uint64_t stamp, unsigned long fd, const void *p, uint64_t n); /* replay: this went there */
 /* Recording: what a file is, of which several descriptors may be: three words. -1: there is no such descriptor. */
 int sys_show_identify(long fd, uint64_t *id);
 /* 1: the recording's standard output, 2: its error, 0: neither. When both are the same file, error_first decides. */

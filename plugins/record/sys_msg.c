@@ -92,6 +92,7 @@ long sys_do_walk(struct thr *t, long nr, const long *a, unsigned nargs, uint32_t
 	o.from = r.payload;
 	o.end = r.payload + r.payload_len;
 	walk(&o, a, (long)r.op[0], arg);
+	sys_show(t, nr, a, (long)r.op[0]);
 	return (long)r.op[0];
 }
 

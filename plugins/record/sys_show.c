@@ -17,9 +17,9 @@ void sys_set_outputs(uint64_t map)
 		fd_is_out[fd] = (uint8_t)(map >> (2 * fd) & 3);
 }
 
-static void append_out(struct thr *t, uint32_t fd, const void *p, uint32_t n)
+static void append_out(uint64_t stamp, uint32_t fd, const void *p, uint32_t n)
 {
-	struct replay_out h = {t->last_stamp, fd, n};
+	struct replay_out h = {stamp, fd, n};
 	char path[64], *q;
 	struct iovec v[2] = {{&h, sizeof(h)}, {(void *)p, n}};
 	int f;
@@ -55,7 +55,60 @@ uint32_t sys_show_output(long fd, int error_first)
 	return 0;
 }
 
-/* Follows which descriptors are the program's first standard output and error, and shows what goes there. */
+static void show_iov(const struct thr *t, uint32_t out, const struct iovec *v, unsigned long cnt, uint64_t ret)
+{
+	uint64_t left = sys_iov_len(v, cnt, ret), n;
+
+	for (; left; left -= n, v++) {
+		n = v->iov_len < left ? v->iov_len : left;
+		append_out(t->last_stamp, out, v->iov_base, (uint32_t)n);
+	}
+}
+
+static void show_messages(const struct thr *t, uint32_t out, const struct mmsghdr *v, long ret)
+{
+	for (; ret > 0; ret--, v++)
+		show_iov(t, out, v->msg_hdr.msg_iov, v->msg_hdr.msg_iovlen, v->msg_len);
+}
+
+static void show_bytes(const struct thr *t, uint32_t out, long nr, const long *a, long ret)
+{
+	const struct msghdr *m = (const struct msghdr *)a[1];
+
+	switch (nr) {
+	case SYS_write:
+	case SYS_pwrite64:
+	case SYS_sendto:
+		append_out(t->last_stamp, out, (void *)a[1], (uint32_t)ret);
+		return;
+	case SYS_writev:
+	case SYS_pwritev:
+	case SYS_pwritev2:
+	case SYS_vmsplice:
+		show_iov(t, out, (const struct iovec *)a[1], (unsigned long)a[2], (uint64_t)ret);
+		return;
+	case SYS_sendmsg:
+		show_iov(t, out, m->msg_iov, m->msg_iovlen, (uint64_t)ret);
+		return;
+	case SYS_sendmmsg:
+		show_messages(t, out, (const struct mmsghdr *)a[1], ret);
+		return;
+	}
+}
+
+uint32_t sys_shown(unsigned long fd)
+{
+	return fd < 1024 && (G.ctl->flags & REPLAY_F_OUTPUT) ? fd_is_out[fd] : 0;
+}
+
+void sys_show_copied(uint64_t stamp, unsigned long fd, const void *p, uint64_t n)
+{
+	uint32_t out = sys_shown(fd);
+
+	if (out && n)
+		append_out(stamp, out, p, (uint32_t)n);
+}
+
 void sys_show(struct thr *t, long nr, const long *a, long ret)
 {
 	unsigned long fd = (unsigned long)a[0];
@@ -77,29 +130,32 @@ void sys_show(struct thr *t, long nr, const long *a, long ret)
 		if (fd < 1024)
 			fd_is_out[fd] = 0;
 		return;
-	case SYS_write:
-		if (fd < 1024 && fd_is_out[fd] && (G.ctl->flags & REPLAY_F_OUTPUT))
-			append_out(t, fd_is_out[fd], (void *)a[1], (uint32_t)ret);
-		return;
-	case SYS_writev:
-		if (fd < 1024 && fd_is_out[fd] && (G.ctl->flags & REPLAY_F_OUTPUT)) {
-			const struct iovec *v = (const struct iovec *)a[1];
-			uint64_t left = sys_iov_len(v, (unsigned long)a[2], (uint64_t)ret), n;
-
-			for (; left; left -= n, v++) {
-				n = v->iov_len < left ? v->iov_len : left;
-				append_out(t, fd_is_out[fd], v->iov_base, (uint32_t)n);
-			}
-		}
-		return;
 	}
+	if (sys_shown(fd))
+		show_bytes(t, fd_is_out[fd], nr, a, ret);
+}
+
+/* Its bytes are in memory before the call, and how many of them, if its result is, too. */
+static int is_known_ahead(long nr)
+{
+	switch (nr) {
+	case SYS_write:
+	case SYS_writev:
+	case SYS_pwrite64:
+	case SYS_pwritev:
+	case SYS_pwritev2:
+	case SYS_sendto:
+	case SYS_sendmsg:
+		return 1;
+	}
+	return 0;
 }
 
 int sys_show_ahead(struct thr *t, long nr, const long *a)
 {
 	long ret;
 
-	if ((nr != SYS_write && nr != SYS_writev) || !sys_result_ahead(t, &ret))
+	if (!is_known_ahead(nr) || !sys_result_ahead(t, &ret))
 		return 0;
 	sys_show(t, nr, a, ret);
 	return 1;
@@ -142,6 +198,8 @@ static void given_by_message(struct thr *t, struct msghdr *m)
 
 void sys_show_given(struct thr *t, long nr, const long *a, long ret)
 {
+	if (unlikely(sys_copies(nr)))
+		sys_copy_log(t, nr, a, ret);
 	if (likely(nr != SYS_recvmsg && nr != SYS_openat && nr != SYS_open && nr != SYS_pidfd_getfd) || ret < 0)
 		return;
 	if (nr == SYS_recvmsg)
