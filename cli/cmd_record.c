@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* cmd_record.c: fredctl record. The only command whose exit code is the program's. */
+#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/random.h>
@@ -10,6 +11,7 @@
 #include "base/path.h"
 #include "base/str.h"
 #include "cli/bound.h"
+#include "cli/client.h"
 #include "cli/commands.h"
 #include "cli/out.h"
 #include "cli/record.h"
@@ -63,6 +65,45 @@ static int set_max_log(struct record_opts *o, const char *text, struct err *e)
 	return 0;
 }
 
+static bool was_ended_by_others(const struct record_result *r)
+{
+	switch (r->exit_code - 128) {
+	case SIGHUP:
+	case SIGINT:
+	case SIGKILL:
+	case SIGTERM:
+		return true;
+	}
+	return false;
+}
+
+/*
+ * A failure under chaos is found when it can be looked at: its replay fails, too. New reference: true or false; NULL: it did not
+ * fail, or that cannot be told.
+ */
+static json_t *verify(const struct cli *cli, const struct record_opts *o, const struct record_result *r)
+{
+	json_auto_t *replay = NULL;
+	struct cli loud = *cli;
+	struct err e;
+
+	if (o->sched != RLOG_SCHED_CHAOS || !r->exit_code || was_ended_by_others(r) || !json_is_true(json_object_get(r->meta, "complete")))
+		return NULL;
+	if (!client_run(cli, "replay", json_pack("{s:o, s:b}", "rec", json_text(r->dir, strlen(r->dir)), "verify", 1), &replay, &e)) {
+		out_note(cli, "found: it failed (exit code %d), and its %lld events were replayed as recorded (--sched chaos:%lld)",
+			 r->exit_code, (long long)out_int(replay, "events"), (long long)out_int(r->meta, "chaos_seed"));
+		return json_true();
+	}
+	if (e.kind != ERR_NOT_FOUND) {
+		out_note(cli, "it failed (exit code %d); whether its replay does is not known: %s", r->exit_code, e.text);
+		return NULL;
+	}
+	loud.quiet = false;
+	out_note(&loud, "it failed (exit code %d), but its replay does not fail in the same way, so that this is not found: try other seeds. %s",
+		 r->exit_code, e.text);
+	return json_false();
+}
+
 static void print_notes(const struct cli *cli, const struct record_result *r)
 {
 	json_t *note;
@@ -77,11 +118,12 @@ static void print_notes(const struct cli *cli, const struct record_result *r)
 		out_note(cli, "recorded %s", r->dir);
 }
 
-static int report(struct cli *cli, const struct record_result *r, struct err *e)
+static int report(struct cli *cli, const struct record_opts *o, const struct record_result *r, struct err *e)
 {
-	json_auto_t *v = NULL;
+	json_auto_t *v = NULL, *verified = NULL;
 
 	print_notes(cli, r);
+	verified = verify(cli, o, r);
 	if (!cli->json)
 		return 0;
 	v = json_pack("{s:o, s:o, s:O, s:O, s:O, s:O, s:i}", "name",
@@ -90,6 +132,8 @@ static int report(struct cli *cli, const struct record_result *r, struct err *e)
 		      "complete", json_object_get(r->meta, "complete"), "wall_s",
 		      json_object_get(r->meta, "wall_s"), "notes",
 		      json_object_get(r->meta, "notes"), "exit_code", r->exit_code);
+	if (verified)
+		json_object_set(v, "verified", verified);
 	return out_json(v, e);
 }
 
@@ -107,7 +151,7 @@ static int exec_record(struct cli *cli, struct err *e)
 					    "out, the recorder's own heap replays exactly");
 	ret = record_run(&o, &r, e);
 	if (!ret)
-		ret = report(cli, &r, e) ? -1 : r.exit_code;
+		ret = report(cli, &o, &r, e) ? -1 : r.exit_code;
 	record_result_fini(&r);
 	return ret;
 }
