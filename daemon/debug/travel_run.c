@@ -5,10 +5,11 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/maps.h"
 #include "debug/inside_int.h"
 #include "debug/travel_int.h"
-#include "session/stuck.h"
+#include "session/stall.h"
 #include "trace/rep.h"
 
 #define POLL_MS 2
@@ -26,6 +27,8 @@ struct run {
 	struct gaze gaze;
 	int held; /* a signal that waits for the end of its step; 0: none */
 	uint32_t notify;
+	struct stall stall;
+	double next_look; /* at that */
 	struct stop *stop;
 };
 
@@ -273,12 +276,36 @@ static int hear(struct run *r, struct err *e)
 	return target_is_lost(&r->t->nav->t, e) ? -1 : 0;
 }
 
+/* Nothing has happened for a while. -1: the replay gets no further. */
+static int look_for_stall(struct run *r, struct err *e)
+{
+	struct target *target = &r->t->nav->t;
+	struct group_thread *th;
+	uint64_t pc = 0;
+
+	if (clock_s() < r->next_look)
+		return 0;
+	r->next_look = clock_s() + STALL_LOOK_MS / 1000.0;
+	if (!stall_look(&r->stall, target))
+		return 0;
+	if (group_stop(&r->t->group, e))
+		return -1;
+	if (__atomic_load_n(&ctl(r->t)->notify, __ATOMIC_ACQUIRE) != r->notify)
+		return group_resume(&r->t->group, 0, e);
+	th = group_find(&r->t->group, target_tid(target, ctl(r->t)->owner));
+	if (th && th->t.alive && trace_get_pc(&th->t, &pc, e))
+		return -1;
+	stall_explain(&r->stall, target, pc, &target->lost);
+	*e = target->lost;
+	return -1;
+}
+
 static int wait_stop(struct run *r, struct err *e)
 {
 	struct travel *t = r->t;
-	struct stuck stuck = {0};
 	unsigned stops = 0;
 
+	stall_begin(&r->stall, &t->nav->t);
 	while (!r->stop->kind) {
 		struct group_thread *th = NULL;
 		struct trace_stop s;
@@ -292,8 +319,11 @@ static int wait_stop(struct run *r, struct err *e)
 			r->stop->kind = STOP_END;
 			return 0;
 		}
+		/* who is stopped all the time does not get on by himself */
 		if (got)
-			stuck_reset(&stuck);
+			stall_begin(&r->stall, &t->nav->t);
+		else if (look_for_stall(r, e))
+			return -1;
 		/* many stops that are none must not keep it from hearing */
 		if (got && ++stops % STOPS_ASK)
 			continue;
@@ -303,8 +333,6 @@ static int wait_stop(struct run *r, struct err *e)
 			r->stop->kind = STOP_INTERRUPT;
 			t->tid = target_tid(&t->nav->t, ctl(t)->owner);
 		}
-		if (!r->stop->kind && !got && stuck_look(&stuck, &t->nav->t, e))
-			return -1;
 	}
 	return group_stop(&t->group, e);
 }

@@ -45,6 +45,8 @@ static bool goes_on_at_once(uint8_t kind)
 	case RLOG_COND_BROADCAST:
 	case RLOG_ONCE_DONE:
 	case RLOG_DETACH:
+	case RLOG_CREATE:
+	case RLOG_START:
 		return true;
 	default:
 		return false;

@@ -17,6 +17,7 @@
 
 #define RUNGS 8
 #define RUNGS_ONE_ORDER 3 /* ways to find where computations were interrupted: plugins/record/seek.c */
+#define STALLS 2 /* replays that got no further, each of which takes some seconds: another order of events is no help */
 #define MAX_CKPTS 64
 #define MAX_CKPT_BYTES (4ull << 30)
 #define LONG_SEGMENT_S 0.2
@@ -500,8 +501,9 @@ int nav_climb(const struct rec *rec, uint32_t process, uint32_t flags, bool para
 	unsigned first = (unsigned)known_rung(rec, process);
 	unsigned rungs = rec_one_order(rec, process) ? RUNGS_ONE_ORDER : RUNGS;
 	struct err why = {0};
+	unsigned stalls = 0;
 
-	for (unsigned i = 0; i < rungs; i++) {
+	for (unsigned i = 0; i < rungs && stalls < STALLS; i++) {
 		unsigned rung = i == 0 ? first : i <= first ? i - 1 : i;
 		bool diverged = false, one_order;
 		struct err *to = i ? &why : e;
@@ -516,6 +518,7 @@ int nav_climb(const struct rec *rec, uint32_t process, uint32_t flags, bool para
 		}
 		log_info("process %u, rung %u: %s", process, rung, to->text);
 		one_order = timeline_base(out->t.tl) != 0;
+		stalls += out->t.stalls;
 		nav_fini(out);
 		if (one_order) /* from a checkpoint on */
 			return -1;

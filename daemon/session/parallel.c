@@ -8,7 +8,7 @@
 
 #include "base/log.h"
 
-#define STUCK_S 3.0
+#define STUCK_S 0.5 /* CPU time; a linear replay follows */
 
 static bool is_switch(const struct reader_event *ev)
 {
@@ -105,4 +105,5 @@ void parallel_end(struct target *t)
 {
 	target_kill(t);
 	t->slow_s = TARGET_SLOW_S;
+	t->stalls = 0;
 }

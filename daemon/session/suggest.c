@@ -7,6 +7,7 @@
 #include "base/buf.h"
 #include "base/cleanup.h"
 #include "base/str.h"
+#include "session/advice.h"
 
 #define LOOKS 400u
 #define LOOKS_BY_GDB 16u /* each costs some 0.1 s */
@@ -47,20 +48,6 @@ int suggest_look(struct nav *n, struct gdb *g, struct expr *x, uint64_t from, ui
 	return 0;
 }
 
-/* A word for a shell: in quotes, unless it has nothing in it that means something there. */
-static void add_word(struct buf *b, const char *word)
-{
-	bool plain = *word && !word[strspn(word, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-+=./,:@%")];
-
-	buf_add_str(b, plain ? " " : " '");
-	for (const char *p = word; *p; p++)
-		if (*p == '\'')
-			buf_add_str(b, "'\\''");
-		else
-			buf_add_char(b, *p);
-	buf_add_str(b, plain ? "" : "'");
-}
-
 /* An option has the name of its parameter. */
 static void add_option(struct buf *b, const char *key, const json_t *value)
 {
@@ -71,7 +58,7 @@ static void add_option(struct buf *b, const char *key, const json_t *value)
 	if (json_is_string(value) || json_is_integer(value) || json_is_true(value))
 		buf_addf(b, " --%s", name);
 	if (json_is_string(value))
-		add_word(b, json_string_value(value));
+		advice_add_word(b, json_string_value(value));
 	else if (json_is_integer(value))
 		buf_addf(b, " %lld", (long long)json_integer_value(value));
 }
@@ -83,7 +70,7 @@ char *suggest_command(const json_t *asked, const struct rec *rec, uint32_t proce
 	json_t *value;
 
 	buf_add_str(&b, "fredctl reverse-watch");
-	add_word(&b, rec->dir);
+	advice_add_word(&b, rec->dir);
 	json_object_foreach((json_t *)asked, key, value)
 		if (!str_eq(key, "rec") && !str_eq(key, "expr") && !str_eq(key, "process") && !str_eq(key, end))
 			add_option(&b, key, value);
@@ -92,6 +79,6 @@ char *suggest_command(const json_t *asked, const struct rec *rec, uint32_t proce
 	buf_addf(&b, " --%s %llu", end, (unsigned long long)at);
 	if (expr && *expr == '-')
 		buf_add_str(&b, " --"); /* it is no option */
-	add_word(&b, expr ? expr : "");
+	advice_add_word(&b, expr ? expr : "");
 	return buf_steal(&b);
 }

@@ -29,13 +29,13 @@
 #include "launch/launch.h"
 #include "reclog/describe.h"
 #include "reclog/files.h"
+#include "session/advice.h"
 #include "session/diverge.h"
 #include "session/logs.h"
 #include "session/root.h"
-#include "session/stuck.h"
+#include "session/stall.h"
 
 #define REC_MOUNT REPLAY_DIR "/rec"
-#define WAIT_MS 100
 
 #define SCHED_ROOM (1ll << 34) /* of a bounded recording: what a checkpoint has mapped must not change its size */
 
@@ -212,6 +212,7 @@ static void leave_fifo(void)
 
 void target_kill(struct target *t)
 {
+	t->lost.kind = ERR_NONE;
 	if (t->pid > 0) {
 		leave_fifo(); /* trace_prepare takes it again */
 		kill(t->pid, SIGKILL);
@@ -299,12 +300,15 @@ static int ended_early(struct target *t, int status, struct err *e)
 	if (WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL)
 		return target_say_killed(t, e);
 	if (WIFSIGNALED(status))
-		return err_set(e, ERR_INTERNAL,
-			       "the replay diverged: the process died of signal %d (%s) after event %llu",
-			       WTERMSIG(status), strsignal(WTERMSIG(status)),
-			       (unsigned long long)t->ctl->turn);
-	return err_set(e, ERR_INTERNAL, "the replay diverged: the process exited with %d after event %llu",
-		       WEXITSTATUS(status), (unsigned long long)t->ctl->turn);
+		err_set(e, ERR_INTERNAL,
+			"the replay diverged: the process died of signal %d (%s) after event %llu",
+			WTERMSIG(status), strsignal(WTERMSIG(status)),
+			(unsigned long long)t->ctl->turn);
+	else
+		err_set(e, ERR_INTERNAL, "the replay diverged: the process exited with %d after event %llu",
+			WEXITSTATUS(status), (unsigned long long)t->ctl->turn);
+	advice_add(t, e);
+	return -1;
 }
 
 /* It is on its way to a place where nobody waits for it any more. */
@@ -317,11 +321,12 @@ static int cancelled(struct target *t, struct err *e)
 /* Waits until the shim reports a state. notify: its count before the shim was let go. */
 static int wait_state(struct target *t, uint32_t notify, bool *diverged, struct err *e)
 {
-	struct stuck stuck = {0};
+	struct stall stall;
 	int status = 0;
 
+	stall_begin(&stall, t);
 	for (;;) {
-		switch (cell_wait_notify(&t->ctl->notify, notify, t->pid, WAIT_MS, &status)) {
+		switch (cell_wait_notify(&t->ctl->notify, notify, t->pid, STALL_LOOK_MS, &status)) {
 		case CELL_WAIT_NOTIFIED:
 			moved_on(t);
 			return 0;
@@ -343,23 +348,32 @@ static int wait_state(struct target *t, uint32_t notify, bool *diverged, struct 
 			t->progress(t->progress_ctx, t->ctl->turn, t->ctl->total);
 		if (t->cancelled && t->cancelled(t->progress_ctx))
 			return cancelled(t, e);
-		if (!stuck_look(&stuck, t, e))
+		/* it may have come to it meanwhile */
+		if (!stall_look(&stall, t) || __atomic_load_n(&t->ctl->notify, __ATOMIC_ACQUIRE) != notify)
 			continue;
+		stall_explain(&stall, t, 0, e);
 		if (diverged)
 			*diverged = true;
+		t->stalls++;
 		return -1;
 	}
 }
 
 bool target_is_lost(const struct target *t, struct err *e)
 {
+	if (t->lost.kind) {
+		*e = t->lost;
+		return true;
+	}
 	switch (t->pid ? __atomic_load_n(&t->ctl->state, __ATOMIC_ACQUIRE) : REPLAY_RUNNING) {
 	case REPLAY_DIVERGED:
 		diverge_explain(t, e);
+		advice_add(t, e);
 		return true;
 	case REPLAY_UNFIT:
 		err_set(e, ERR_INTERNAL, "event %llu: thread %u waits at %s for a lock that no thread lets go",
 			(unsigned long long)t->ctl->turn + 1, t->ctl->owner, t->ctl->text);
+		advice_add(t, e);
 		return true;
 	case REPLAY_FAILED:
 		err_set(e, ERR_INTERNAL, "the replay cannot go on: %s (event %llu)", t->ctl->text,

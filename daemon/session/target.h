@@ -19,7 +19,7 @@
 
 #define TARGET_KILLED_BY \
 	"by somebody, or by the kernel for want of memory, as `dmesg` tells; the recording is as it was, and the command can be given again"
-#define TARGET_SLOW_S 5.0
+#define TARGET_SLOW_S 1.0
 
 struct target {
 	const struct rec *rec; /* borrowed */
@@ -35,7 +35,9 @@ struct target {
 	char ctl_path[64]; /* its file in the cell */
 	pid_t pid; /* 0: none is alive */
 	int cpu; /* the core it is pinned to; -1: none */
-	double slow_s; /* of processor time: a segment that takes longer, and far longer than when it was recorded, is stuck (stuck.h) */
+	double slow_s; /* of CPU time between two events, besides what it took when recorded: see stall.h */
+	unsigned stalls; /* runs that got no further */
+	struct err lost; /* who lets it go forward in another way found that it gets no further; kind 0: no */
 	/* called while a run goes on, some times a second; may be NULL */
 	void (*progress)(void *ctx, uint64_t event, uint64_t total);
 	/* is the run to end, with ERR_CANCELLED? Asked as often; may be NULL */

@@ -24,6 +24,8 @@
 #define PATIENCE_MAX 100000000l /* ns without an event: a spin-wait; less while there are many */
 #define PATIENCE_MIN 5000000l
 #define PATIENCE_CHAOS 50000000l /* always: the schedule is not to depend on the time */
+#define LOOK_MIN 250000l /* ns: is it a spin-wait for certain? */
+#define LOOKS_MIN 8
 #define CALM_TURNS 32u
 
 static struct gil {
@@ -82,7 +84,7 @@ static void enqueue(struct thr *t)
 		G.thr[gil.last].gil_next = t->ordinal;
 	else
 		gil.first = t->ordinal;
-	gil.last = t->ordinal;
+	__atomic_store_n(&gil.last, t->ordinal, __ATOMIC_RELAXED);
 	gil.waiters++;
 	__atomic_store_n(&t->queued, 1, __ATOMIC_RELEASE);
 }
@@ -95,7 +97,7 @@ static struct thr *unlink_after(uint32_t prev)
 
 	*link = t->gil_next;
 	if (gil.last == t->ordinal)
-		gil.last = prev;
+		__atomic_store_n(&gil.last, prev, __ATOMIC_RELAXED);
 	gil.waiters--;
 	t->queued = 0;
 	return t;
@@ -183,29 +185,38 @@ static int hand_over_or_stay(int yields)
 	return 0;
 }
 
-/* The owner has made no event while this thread waited for it: is it spinning? */
-static void watchdog(struct thr *t)
+/*
+ * Has the owner made no event since the last look? The last one that came looks: it is awake. patient: for so long that it is
+ * interrupted in any case, else only if it spins.
+ */
+static int watchdog(struct thr *t, int patient)
 {
 	struct thr *o;
+	int same;
 
 	gil_lock();
 	o = &G.thr[gil.owner];
 	if (gil.owner && o->own_process && group_is_dead((uint32_t)o->tid)) { /* killed by itself, see adopt.c */
 		hand_over();
 		gil_unlock();
-		return;
+		return 0;
 	}
-	if (gil.first == t->ordinal && gil.owner && gil.seen_turns == gil.turns && gil.seen_cur == o->log.cur &&
-	    !o->depth) {
+	if (gil.last != t->ordinal) {
+		gil_unlock();
+		return 0;
+	}
+	same = gil.owner && gil.seen_turns == gil.turns && gil.seen_cur == o->log.cur && !o->depth;
+	if (same && patient) {
 		interrupt_poke(o);
 		if (gil.patience > PATIENCE_MIN && !G.chaos)
 			gil.patience /= 2;
+	} else if (same) {
+		interrupt_sample(o);
 	}
-	if (gil.first == t->ordinal) {
-		gil.seen_turns = gil.turns;
-		gil.seen_cur = o->log.cur;
-	}
+	gil.seen_turns = gil.turns;
+	gil.seen_cur = o->log.cur;
 	gil_unlock();
+	return same;
 }
 
 /* Chaos: is it still so that nobody runs? */
@@ -224,16 +235,37 @@ static void end_idling(void)
 		come();
 }
 
+static int is_last(const struct thr *t)
+{
+	return __atomic_load_n(&gil.last, __ATOMIC_RELAXED) == t->ordinal;
+}
+
+/* Often at first, since who spins does so from the start. waited: for how long the owner has made no event, as far as that was seen. */
+static long next_look(const struct thr *t, long waited)
+{
+	long left = gil.patience - waited;
+
+	if (chaos() || !is_last(t))
+		return gil.patience;
+	if (waited < LOOKS_MIN * LOOK_MIN)
+		return LOOK_MIN;
+	return left > waited ? waited : left > LOOK_MIN ? left : LOOK_MIN;
+}
+
 static void wait_go(struct thr *t)
 {
+	long waited = 0;
+
 	while (!__atomic_load_n(&t->gil_go, __ATOMIC_ACQUIRE)) {
-		long spin[2] = {0, gil.idle ? CHAOS_IDLE_NS : gil.patience};
+		long look = next_look(t, waited), spin[2] = {0, gil.idle ? CHAOS_IDLE_NS : look};
 
 		if (raw4(SYS_futex, &t->gil_go, FUTEX_WAIT, 0, spin) == -110 /* ETIMEDOUT */) {
 			if (gil.idle)
 				end_idling();
 			else
-				watchdog(t);
+				waited = watchdog(t, chaos() || waited + look >= gil.patience) ? waited + look : 0;
+			if (waited >= gil.patience)
+				waited = 0;
 		}
 		if (G.mode != SHIM_RECORD)
 			return;
@@ -461,6 +493,7 @@ void gil_init(struct thr *t)
 #define SHORT_WAIT_US 20000u
 #define STOP_TRIES 500
 #define STOP_NS 200000l
+#define STOP_POKE 10
 
 /* In the program's code; with in_shim, also in a wrapper, but not in a call that may wait. */
 static int runs(const struct thr *x, int in_shim)
@@ -471,7 +504,7 @@ static int runs(const struct thr *x, int in_shim)
 static int others_run(const struct thr *t, int in_shim)
 {
 	for (uint32_t i = 1; i < G.next_thread && i < RLOG_MAX_THREADS; i++)
-		if (&G.thr[i] != t && runs(&G.thr[i], in_shim))
+		if (&G.thr[i] != t && (runs(&G.thr[i], in_shim) || (G.thr[i].joins && !G.thr[i].gil)))
 			return 1;
 	return 0;
 }
@@ -493,6 +526,16 @@ static int was_short(const struct thr *t, const struct timespec *end)
 	return us <= SHORT_WAIT_US;
 }
 
+static void poke_others(const struct thr *t)
+{
+	for (uint32_t i = 1; i < G.next_thread && i < RLOG_MAX_THREADS; i++) {
+		struct thr *x = &G.thr[i];
+
+		if (x != t && !x->gil && !x->own_process && runs(x, 0))
+			interrupt_poke(x);
+	}
+}
+
 static uint32_t started;
 
 static void start_serial(struct thr *t)
@@ -506,9 +549,12 @@ static void start_serial(struct thr *t)
 	sig_arm_traps();
 	tsc_begin(t);
 	raw2(SYS_membarrier, 1 /* MEMBARRIER_CMD_GLOBAL */, 0);
-	/* all others stop at the end of their next event; one that comes to none goes on for a while */
-	for (int i = 0; i < STOP_TRIES && others_run(t, 0); i++)
+	/* all others stop at the end of their next event; one that comes to none is interrupted, or goes on for a while */
+	for (int i = 0; i < STOP_TRIES && others_run(t, 0); i++) {
+		if (i % STOP_POKE == STOP_POKE - 1)
+			poke_others(t);
 		raw2(SYS_nanosleep, pause, 0);
+	}
 }
 
 void gil_start(struct thr *t, const struct timespec *end)

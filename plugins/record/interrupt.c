@@ -10,12 +10,14 @@
 #include "record/own_stack.h"
 #include "record/point.h"
 #include "record/sigaction.h"
+#include "record/spin.h"
 
 #include <time.h>
 
 #define LATE_NS 20000000l /* without an event, until a waiting signal interrupts the program */
 #define AGAIN_NS 1000000l /* when that was inside the shim */
 #define SOON_NS 30000l /* at its edge, or in the middle of an instruction */
+#define SPUN_NS 500000u /* the same of one that spins */
 #define LEAST_NS 1000000u /* of CPU time without an event: who has only waited for a processor does not compute */
 
 static char our_timer; /* its address in a signal says that it is one of these */
@@ -62,10 +64,10 @@ static void arm(struct thr *t, long first_ns)
  * Has the thread computed for a while, and made no event? On a busy machine it may have waited for a processor; and
  * a few instructions behind an event a replay is there before it can look.
  */
-static int computes(struct thr *t)
+static int computes(struct thr *t, uint64_t least_ns)
 {
 	if (t->mark_cur == t->log.cur)
-		return point_cpu_ns() - t->mark_cpu >= LEAST_NS;
+		return point_cpu_ns() - t->mark_cpu >= least_ns;
 	t->preempt = 0; /* no spin */
 	mark(t);
 	return 0;
@@ -97,7 +99,7 @@ static void run_time(const struct thr *t, struct point *p)
 		before = (t->mark_stamp - t->last_stamp) / mhz * 1000;
 	p->run_ns = now - t->mark_cpu + before / 2;
 	p->least_ns = now - t->mark_cpu + before / 8;
-	if (!G.serial || !mhz)
+	if (!G.serial || !t->gil || !mhz)
 		return;
 	slice = gil_slice_start(&since_slice);
 	since_slice = now - since_slice;
@@ -151,19 +153,23 @@ void interrupt_take(struct thr *t, ucontext_t *uc)
 	int counted = t->place_hits != 0, preempt = t->preempt || counted;
 
 	own_stack_enter(t, uc);
+	t->joins = G.serial && !t->gil; /* it ran in parallel until now; who made it stop waits for its record */
 	t->depth = 1;
 	t->selector = 0;
 	interrupt_disarm(t);
 	t->preempt = 0;
 	if ((counted ? log_counted(t, uc) : log_place(t, uc)) == 0) {
 		raw4(SYS_rt_sigprocmask, SIG_UNBLOCK, &mask, 0, 8);
-		if (preempt)
+		if (t->joins)
+			gil_acquire(t);
+		else if (preempt)
 			gil_preempt(t);
 		sig_deliver_pending(t);
 		t = self;
 		if (G.chaos)
 			hot_resumes(t, uc);
 	}
+	t->joins = 0;
 	t->depth = 0;
 	t->selector = 1;
 }
@@ -175,17 +181,43 @@ int interrupt_in_shim(const ucontext_t *uc)
 	return pc >= G.text_lo && pc < G.text_hi;
 }
 
+/* Poked in parallel, as one that makes no event: does it wait for what another thread writes? */
+static void look_in_parallel(struct thr *t, const ucontext_t *uc)
+{
+	t->preempt = t->sampled = 0;
+	if (!t->depth && !t->blocking && !interrupt_in_shim(uc) && spin_here(uc))
+		__atomic_store_n(&G.spins, 1, __ATOMIC_RELAXED);
+}
+
+/* Others wait, and it has made no event for a little while: if it spins, it gives the turn up at once. */
+static void sample(struct thr *t, const ucontext_t *uc)
+{
+	t->sampled = 0;
+	if (t->preempt || t->depth || t->blocking || !t->gil || interrupt_in_shim(uc) || !computes(t, SPUN_NS) || !spin_here(uc))
+		return;
+	t->preempt = t->spins = 1;
+}
+
 static void tick(struct thr *t, ucontext_t *uc)
 {
-	if (t->preempt && !gil_wanted(t))
+	int joins = G.serial && !t->gil && !G.chaos;
+
+	if ((t->preempt || t->sampled) && !G.serial)
+		look_in_parallel(t, uc);
+	if (t->sampled)
+		sample(t, uc);
+	if (t->preempt && !joins && !gil_wanted(t))
 		t->preempt = 0;
+	if (!t->preempt)
+		t->spins = 0;
 	if (t->preempt)
 		arm(t, AGAIN_NS); /* if it cannot be now */
 	if (!t->pending && !t->preempt) {
 		interrupt_disarm(t);
 		return;
 	}
-	if (t->depth || t->blocking || (G.serial && !t->gil) || (G.chaos && step_runs(t)) || !computes(t))
+	if (t->depth || t->blocking || (G.serial && !t->gil && !joins) || (G.chaos && step_runs(t)) ||
+	    !computes(t, t->spins ? SPUN_NS : LEAST_NS))
 		return; /* the timer comes again */
 	if (interrupt_in_shim(uc) || point_in_middle(uc)) {
 		set_timer(t, SOON_NS, AGAIN_NS);
@@ -203,6 +235,8 @@ static int is_ours(struct thr *t, const siginfo_t *si)
 		t->poked = 0;
 		return 1;
 	}
+	if (t->sampled)
+		return 1;
 	/* another process of the group waits */
 	if (!gil_wanted(t) || si->si_pid == raw0(SYS_getpid))
 		return 0;
@@ -214,6 +248,12 @@ void interrupt_poke(struct thr *t)
 {
 	t->preempt = 1;
 	t->poked = 1;
+	raw2(SYS_tkill, t->tid, SIG_PREEMPT);
+}
+
+void interrupt_sample(struct thr *t)
+{
+	t->sampled = 1;
 	raw2(SYS_tkill, t->tid, SIG_PREEMPT);
 }
 

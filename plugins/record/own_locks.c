@@ -9,6 +9,8 @@
  *	mov $202, %edi ... call syscall		in an object that imports syscall()
  *	mov $202, %eax ... syscall
  *
+ * Locks of the program's own that never wait in the kernel are found by the loops in which it tries to take them (spin.h).
+ *
  * When there is some, one thread runs at a time from the program's second thread on (gil.c). Code that is
  * not found so, as generated code, shows at its first call (sys_fn.c), perhaps late.
  *
@@ -16,6 +18,7 @@
  * pointers on their stacks.
  */
 #include "record/own_stack.h"
+#include "record/spin.h"
 
 #include <elf.h>
 #include <link.h>
@@ -92,7 +95,7 @@ static int text_calls_futex(const uint8_t *p, const uint8_t *end, int by_functio
 	return 0;
 }
 
-static int object_calls_futex(const struct link_map *m)
+static int object_has_locks(const struct link_map *m)
 {
 	int by_function = imports(m, "syscall", sizeof("syscall"));
 	uint8_t head[4096];
@@ -112,7 +115,8 @@ static int object_calls_futex(const struct link_map *m)
 		const uint8_t *at = (const uint8_t *)(m->l_addr + ph[i].p_vaddr);
 
 		if (ph[i].p_type == PT_LOAD && (ph[i].p_flags & (PF_X | PF_R)) == (PF_X | PF_R) &&
-		    text_calls_futex(at, at + ph[i].p_filesz, by_function))
+		    (text_calls_futex(at, at + ph[i].p_filesz, by_function) ||
+		     (!*m->l_name && spin_in_text(at, at + ph[i].p_filesz))))
 			return 1;
 	}
 	return 0;
@@ -133,7 +137,7 @@ static const char *find(void)
 		seen = m;
 		if (is_wrapped(m->l_name) || (uint64_t)m->l_ld < 4096)
 			continue;
-		if (is_collector(m->l_name) || object_calls_futex(m) ||
+		if (is_collector(m->l_name) || object_has_locks(m) ||
 		    imports(m, atomic_futex, sizeof(atomic_futex) - 1))
 			return *m->l_name ? m->l_name : "the program";
 	}

@@ -95,7 +95,9 @@ struct thr {
 	uint64_t own_stack;
 	ucontext_t *own_uc;
 	/* interrupt.c; late_timer: its number + 1 */
-	int late_timer, late_armed, preempt, poked;
+	int late_timer, late_armed, preempt, poked, sampled;
+	int spins; /* it is to be interrupted because it spins */
+	volatile int joins; /* it is interrupted because one thread runs at a time from now on */
 	uint64_t mark_cpu, mark_stamp;
 	const uint8_t *mark_cur; /* of the log, then */
 	struct copied *copied; /* recording: sys_copy.c */
@@ -133,6 +135,9 @@ struct thr {
 	uint32_t filter; /* seccomp.c: number of the program's newest one */
 	int no_tsc;
 	int tsc_faults; /* the program wants it so: PR_SET_TSC */
+	/* recording in parallel, see spin.c: the end of its log behind its last sleep, the number of that call */
+	const uint8_t *slept_to;
+	uint32_t slept_nr;
 	int undone; /* replay: an event is taken that has not been counted */
 	int away; /* replay, in parallel: runs without the turn */
 	struct replay_stand stand; /* replay: waits for the turn, or for a lock */
@@ -146,6 +151,7 @@ struct shim {
 	int serial;
 	int chaos; /* recording with --sched chaos */
 	int deadlock; /* recording: all threads wait for each other, and that is noted */
+	int spins; /* recording: a thread that waits for memory was seen */
 	int counted; /* recording: stamps are a counter, not the TSC */
 	int no_tsc; /* rdtsc faults, in threads that have reached that: see tsc.c */
 	int group; /* in a group of processes that share memory */
@@ -441,6 +447,7 @@ void gil_preempt(struct thr *t); /* behind the PREEMPT record of t */
 void interrupt_late(struct thr *t); /* recording: a signal waits for the next event of t */
 void interrupt_disarm(struct thr *t);
 void interrupt_poke(struct thr *t); /* for a thread that waits for t: it makes no event */
+void interrupt_sample(struct thr *t); /* the same, if it spins */
 void interrupt_handler(int sig, siginfo_t *si, void *uc); /* of SIG_PREEMPT, in both modes */
 void interrupt_take(struct thr *t, ucontext_t *uc); /* in a signal handler: here, and others may go on */
 int interrupt_in_shim(const ucontext_t *uc);

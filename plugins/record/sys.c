@@ -8,6 +8,7 @@
  * Replay: the same, but the outputs come from the log.
  */
 #include "record/group.h"
+#include "record/spin.h"
 #include "record/sys.h"
 
 #include "record/sys_nr.h"
@@ -389,8 +390,7 @@ static uint64_t ns_of(const struct timespec *ts)
 	return sys_readable(ts, sizeof(*ts)) ? (uint64_t)ts->tv_sec * 1000000000u + (uint64_t)ts->tv_nsec : 0;
 }
 
-/* How long does a call sleep that does nothing else? 0: it is none, or it is not known. */
-static uint64_t sleep_ns(long nr, const long *a)
+uint64_t sys_sleep_ns(long nr, const long *a)
 {
 	switch (nr) {
 	case SYS_nanosleep:
@@ -399,6 +399,11 @@ static uint64_t sleep_ns(long nr, const long *a)
 		return a[1] ? 0 : ns_of((const struct timespec *)a[2]);
 	case SYS_poll:
 		return a[1] == 0 && a[2] > 0 ? (uint64_t)a[2] * 1000000u : 0;
+	case SYS_select:
+		return a[0] == 0 && a[4] && sys_readable((void *)a[4], sizeof(struct timeval))
+			       ? (uint64_t)((struct timeval *)a[4])->tv_sec * 1000000000u +
+					 (uint64_t)((struct timeval *)a[4])->tv_usec * 1000u
+			       : 0;
 	}
 	return 0;
 }
@@ -435,6 +440,7 @@ long sys_do(struct thr *t, const struct sys_info *s, long nr, const long *a)
 	uint32_t before[4];
 	const long *k = a; /* what the kernel gets */
 	long lent[6];
+	const uint8_t *from = t->log.cur;
 	uint32_t file = 0;
 	uint64_t ns;
 	unsigned n;
@@ -462,7 +468,7 @@ long sys_do(struct thr *t, const struct sys_info *s, long nr, const long *a)
 				ret = raw6(nr, k[0], k[1], k[2], k[3], k[4], k[5]);
 		} else {
 			t->wait_mask = waits_with(nr, a);
-			if (unlikely(G.serial) && (ns = sleep_ns(nr, a)))
+			if (unlikely(G.serial) && (ns = sys_sleep_ns(nr, a)))
 				gil_sleeps(t, ns);
 			if (unlikely(G.serial && G.mt)) {
 				t->flight = v;
@@ -482,6 +488,8 @@ long sys_do(struct thr *t, const struct sys_info *s, long nr, const long *a)
 		if (unlikely(file))
 			group_file_changed(file);
 		sys_show_given(t, nr, a, ret);
+		if (unlikely(G.mt && !G.serial))
+			spin_behind_call(t, nr, a, from);
 		return ret;
 	}
 	sys_replay(t, op, n);
@@ -493,6 +501,8 @@ long sys_do(struct thr *t, const struct sys_info *s, long nr, const long *a)
 	if (!shown)
 		sys_show(t, nr, a, ret);
 	sys_show_given(t, nr, a, ret);
+	if (unlikely(G.mt && !G.serial) && G.mode == SHIM_REPLAY)
+		spin_behind_call(t, nr, a, 0);
 	return ret;
 }
 

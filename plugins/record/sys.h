@@ -95,6 +95,8 @@ int sys_out_room(const struct sys_info *s, const long *a, struct piece *v);
 uint64_t sys_iov_len(const struct iovec *iov, unsigned long cnt, uint64_t n);
 uint32_t sys_check_iov(uint32_t crc, const struct iovec *v, unsigned long n);
 int sys_readable(const void *p, size_t n);
+/* How long does a call sleep that does nothing else? In ns; 0: it is none, or it is not known. */
+uint64_t sys_sleep_ns(long nr, const long *a);
 /* Writes to memory that the program names. -EFAULT, as the kernel would say, if that is none. */
 long sys_put(void *to, const void *from, size_t n);
 

@@ -473,7 +473,7 @@ static int join(enum join_how how, pthread_t th, void **val, const struct timesp
 		ret = G.serial ? REAL(pthread_tryjoin_np)(th, val) : EBUSY;
 		if (ret == EBUSY && !(G.serial && how == JOIN_TRY)) {
 			wait_of(t, c, how == JOIN_WAIT ? WAIT_JOIN : WAIT_OTHER);
-			if (how != JOIN_TRY && !(c && c->exited))
+			if (how != JOIN_TRY) /* also if it has ended: what t wrote before this may be what it waited for */
 				wait_is_seen(t);
 			CANCELLABLE(t, RLOG_JOIN, (void *)th, ret, real_join(how, th, val, ts));
 		}
