@@ -8,6 +8,8 @@ static const struct cli_command *const commands[] = {
 	&cmd_record,
 	&cmd_replay,
 	&cmd_reverse_watch,
+	&cmd_explain,
+	&cmd_diff,
 	&cmd_debug,
 	&cmd_repl,
 	&cmd_sessions,

@@ -12,6 +12,7 @@
 
 #include "base/log.h"
 #include "debug/ops.h"
+#include "explain/ops.h"
 #include "rpc/rpc.h"
 #include "session/op.h"
 
@@ -33,8 +34,11 @@ static int keep_only(int fd)
 /* Above the operations of session/session.c. */
 static int run(const struct operation *op, struct op_ctx *ctx, json_t **result, struct err *e)
 {
-	if (!strcmp(op->method->name, "debug"))
-		return op_debug(op->params, ctx, result, e);
+	static const struct session_op above[] = {{"debug", op_debug}, {"explain", op_explain}, {"diff", op_diff}};
+
+	for (size_t i = 0; i < sizeof(above) / sizeof(above[0]); i++)
+		if (!strcmp(op->method->name, above[i].method))
+			return above[i].fn(op->params, ctx, result, e);
 	return session_op_run(op->method->name, op->params, ctx, result, e);
 }
 

@@ -170,6 +170,7 @@ int group_set_slot(struct trace *t, unsigned i, const struct group_slot *s, stru
 	case GROUP_BREAK:
 		return trace_set_break(t, i, s->addr, e);
 	case GROUP_WRITE:
+	case GROUP_STORE:
 		return trace_set_watch(t, i, s->addr, s->len, e);
 	case GROUP_ACCESS:
 		break;

@@ -17,27 +17,24 @@
 #include "record/shim.h"
 
 #include "record/lib.h"
+#include "rlog/heap.h"
 
 #include <errno.h>
 #include <malloc.h>
 #include <stdlib.h>
 #include <string.h>
 
-#define CLASSES 200
-#define SMALL_MAX 512u
+#define CLASSES HEAP_CLASSES
+#define SMALL_MAX HEAP_SMALL_MAX
 #define DROP_MIN (32u << 20)
 #define ASK_BYTES (128u << 10)
 #define HUGE (2u << 20) /* a page of a kind that is faulted in at once */
-#define MAGIC_USED 0x5553u
-#define MAGIC_FREE 0x4652u
-#define MAGIC_ALIGNED 0x414cu
-
-struct block { /* right before the memory that the program gets */
-	uint16_t magic;
-	uint16_t cls;
-	uint32_t pad;
-	uint64_t size; /* MAGIC_USED: what was asked for; MAGIC_ALIGNED: distance to the real block's memory */
-};
+#define MAGIC_USED HEAP_USED
+#define MAGIC_FREE HEAP_FREE
+#define MAGIC_ALIGNED HEAP_ALIGNED
+#define block heap_block
+#define class_of heap_class_of
+#define class_size heap_class_size
 
 struct free_block {
 	struct free_block *next;
@@ -57,29 +54,6 @@ static struct free_block *depot[CLASSES]; /* batches; under LIB_DEPOT */
 static struct arena main_arena;
 static struct arena shared_arena; /* for threads that the shim did not see start */
 static volatile int shared_lock;
-
-static inline unsigned class_of(size_t n)
-{
-	unsigned log, sub;
-
-	if (n <= SMALL_MAX)
-		return n ? (unsigned)((n - 1) / 16) : 0;
-	log = 63 - (unsigned)__builtin_clzl(n - 1); /* 9 for 513..1024 */
-	sub = (unsigned)((n - 1) >> (log - 2)) & 3;
-	return SMALL_MAX / 16 + (log - 9) * 4 + sub;
-}
-
-static size_t class_size(unsigned c)
-{
-	unsigned log, sub;
-
-	if (c < SMALL_MAX / 16)
-		return (c + 1) * 16ul;
-	c -= SMALL_MAX / 16;
-	log = c / 4 + 9;
-	sub = c % 4;
-	return (1ul << log) + ((sub + 1ul) << (log - 2));
-}
 
 /* Blocks of one class that a thread keeps in its list: about 256 KiB, at least one. */
 static uint32_t list_max(unsigned c)
@@ -105,10 +79,10 @@ struct arena *heap_arena(uint32_t ordinal)
 	uint64_t base = SHIM_HEAP_ADDR + ((uint64_t)ordinal << 32);
 	struct arena *a = (struct arena *)base;
 
-	if (raw_failed(raw_mmap(a, 65536, PROT_READ | PROT_WRITE,
+	if (raw_failed(raw_mmap(a, HEAP_ARENA_HEAD, PROT_READ | PROT_WRITE,
 				MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0)))
 		return &shared_arena;
-	arena_init(a, base + 65536, (1ull << 32) - 65536);
+	arena_init(a, base + HEAP_ARENA_HEAD, (1ull << 32) - HEAP_ARENA_HEAD);
 	return a;
 }
 

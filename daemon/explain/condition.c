@@ -1,0 +1,369 @@
+/* SPDX-License-Identifier: MIT */
+/* condition.c: see condition.h. */
+#define LOG_DOMAIN "explain"
+#include "explain/condition.h"
+
+#include <ctype.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "base/fdio.h"
+#include "base/log.h"
+#include "base/str.h"
+#include "debug/travel_int.h"
+#include "explain/flow.h"
+#include "gdb/rewrite.h"
+#include "reclog/sources.h"
+#include "session/watch.h"
+
+/* ---- the source ---- */
+
+static void blank(char *s, char *end)
+{
+	for (; s < end; s++)
+		if (*s != '\n')
+			*s = ' ';
+}
+
+/* The end of a literal or comment that begins at s; s: it is none. */
+static char *end_of_literal(char *s)
+{
+	char quote = *s, *end;
+
+	if (!strncmp(s, "//", 2))
+		return s + strcspn(s, "\n");
+	if (!strncmp(s, "/*", 2)) {
+		end = strstr(s + 2, "*/");
+		return end ? end + 2 : s + strlen(s);
+	}
+	if (quote != '"' && quote != '\'')
+		return s;
+	for (end = s + 1; *end && *end != quote && *end != '\n'; end++)
+		if (*end == '\\' && end[1])
+			end++;
+	return *end ? end + 1 : end;
+}
+
+/* Comments, literals and the preprocessor's lines become blanks, so that what is left can be scanned. */
+static void strip(char *text)
+{
+	bool fresh = true;
+
+	for (char *s = text; *s;) {
+		char *end = end_of_literal(s);
+
+		if (end > s) {
+			blank(s, end);
+			s = end;
+			continue;
+		}
+		if (*s == '#' && fresh) {
+			end = s;
+			while (*end && (*end != '\n' || end[-1] == '\\'))
+				end++;
+			blank(s, end);
+			s = end;
+			continue;
+		}
+		fresh = *s == '\n' || (fresh && isspace((unsigned char)*s));
+		s++;
+	}
+}
+
+static const char *skip_blanks(const char *s)
+{
+	return s + strspn(s, " \t\r\n");
+}
+
+/* The end of the brackets that open at s; NULL: they do not close. */
+static const char *matching(const char *s, char open, char close)
+{
+	int depth = 0;
+
+	for (; *s; s++) {
+		depth += *s == open ? 1 : *s == close ? -1 : 0;
+		if (!depth)
+			return s + 1;
+	}
+	return NULL;
+}
+
+static bool is_word(const char *s, const char *word)
+{
+	size_t n = strlen(word);
+
+	return !strncmp(s, word, n) && !isalnum((unsigned char)s[n]) && s[n] != '_';
+}
+
+static const char *end_of_statement(const char *s);
+
+/* What stands behind a word, with its condition in brackets and its statement. */
+static const char *end_of_control(const char *s)
+{
+	s = skip_blanks(s);
+	if (*s != '(')
+		return NULL;
+	s = matching(s, '(', ')');
+	return s ? end_of_statement(s) : NULL;
+}
+
+/* NULL: not understood. */
+static const char *end_of_statement(const char *s)
+{
+	s = skip_blanks(s);
+	if (*s == '{')
+		return matching(s, '{', '}');
+	if (is_word(s, "if")) {
+		const char *next;
+
+		s = end_of_control(s + 2);
+		next = s ? skip_blanks(s) : NULL;
+		return next && is_word(next, "else") ? end_of_statement(next + 4) : s;
+	}
+	if (is_word(s, "for"))
+		return end_of_control(s + 3);
+	if (is_word(s, "while") || is_word(s, "switch"))
+		return end_of_control(s + (*s == 'w' ? 5 : 6));
+	if (is_word(s, "do")) {
+		s = end_of_statement(s + 2);
+		return s ? end_of_statement(s) : NULL;
+	}
+	for (int depth = 0; *s; s++) {
+		depth += *s == '(' || *s == '{' || *s == '[' ? 1 : *s == ')' || *s == '}' || *s == ']' ? -1 : 0;
+		if (depth < 0)
+			return NULL;
+		if (*s == ';' && !depth)
+			return s + 1;
+	}
+	return NULL;
+}
+
+/* The last character of a line that is none of a blank; NULL: there is none. */
+static const char *in_line(const char *text, int line)
+{
+	const char *s = text, *last = NULL;
+
+	for (int i = 1; i < line && s; i++) {
+		s = strchr(s, '\n');
+		s = s ? s + 1 : NULL;
+	}
+	for (; s && *s && *s != '\n'; s++)
+		if (!isspace((unsigned char)*s) && *s != '}' && *s != '{')
+			last = s;
+	return last;
+}
+
+char *condition_around(const char *source, int line, bool *negated)
+{
+	cleanup_free char *text = xstrdup(source);
+	const char *at, *found = NULL, *found_end = NULL;
+
+	strip(text);
+	at = in_line(text, line);
+	for (const char *s = text; at && s <= at; s++) {
+		const char *open, *close, *end, *other;
+
+		if (!is_word(s, "if") || (s > text && (isalnum((unsigned char)s[-1]) || s[-1] == '_')))
+			continue;
+		open = skip_blanks(s + 2);
+		close = *open == '(' ? matching(open, '(', ')') : NULL;
+		end = close ? end_of_statement(close) : NULL;
+		if (!end)
+			continue;
+		other = skip_blanks(end);
+		if (at >= close && at < end) {
+			*negated = false;
+		} else if (is_word(other, "else") && at >= other && (other = end_of_statement(other + 4)) && at < other) {
+			*negated = true;
+		} else {
+			continue;
+		}
+		found = open;
+		found_end = close;
+	}
+	/* with the literals in it */
+	return found ? xstrndup(source + (found + 1 - text), (size_t)(found_end - found - 2)) : NULL;
+}
+
+/* It would change what it looks at. */
+static bool has_effects(const char *expr)
+{
+	if (strstr(expr, "++") || strstr(expr, "--"))
+		return true;
+	for (const char *s = expr; (s = strchr(s, '=')); s++)
+		if (s[1] == '=')
+			s++;
+		else if (s == expr || !strchr("=!<>", s[-1]))
+			return true;
+	return false;
+}
+
+char *condition_at(struct place *p, int level, bool *negated)
+{
+	const struct gdb_frame *f = level >= 0 && (size_t)level < p->nframes ? &p->frames[level] : NULL;
+	cleanup_buf struct buf text = {0}, kept = {0};
+	struct sources s;
+	struct err ignored;
+	char *cond;
+
+	if (!f || !f->fullname || f->line <= 0)
+		return NULL;
+	sources_init(&s, p->x->rec);
+	if (sources_use(&s, f->fullname, &kept) && kept.len)
+		buf_add(&text, kept.data, kept.len);
+	else if (read_file(f->fullname, &text, &ignored))
+		text.len = 0;
+	sources_fini(&s);
+	cond = text.len ? condition_around(buf_str(&text), f->line, negated) : NULL;
+	if (cond)
+		for (char *c = cond; *c; c++)
+			if (*c == '\n' || *c == '\t' || *c == '\r')
+				*c = ' ';
+	if (cond && has_effects(cond)) {
+		free(cond);
+		cond = NULL;
+	}
+	return cond;
+}
+
+/* ---- the search ---- */
+
+static uint64_t event_of(const json_t *r)
+{
+	return (uint64_t)json_integer_value(json_object_get(json_object_get(r, "position"), "event"));
+}
+
+static bool has_no_value(const json_t *r)
+{
+	const char *before = json_string_value(json_object_get(r, "before"));
+
+	return !before || *before == '<';
+}
+
+static void add_transition(struct explain *x, const json_t *r, const char *text)
+{
+	const json_t *pos = json_object_get(r, "position"), *hits = json_object_get(pos, "hits");
+	const char *pc = json_string_value(json_object_get(pos, "pc")), *was = json_string_value(json_object_get(r, "before")),
+		   *is = json_string_value(json_object_get(r, "after"));
+	cleanup_free char *words = NULL, *at = NULL;
+	const json_t *note;
+	size_t i;
+
+	words = has_no_value(r) ? str_fmt("from this statement on `%s' is wrong: it is %s; before it had no value", text, is ? is : "?")
+				: str_fmt("this turned `%s': it was %s, became %s", text, was, is ? is : "?");
+	at = json_is_integer(hits) ? str_fmt("%llu/%s#%lld", (unsigned long long)event_of(r), pc, json_integer_value(hits))
+				   : str_fmt("%llu/%s", (unsigned long long)event_of(r), pc ? pc : "0");
+	json_array_append_new(x->chain,
+			      json_pack("{s:s, s:s, s:s, s:i, s:O, s:O, s:s, s:O, s:O, s:O}", "role", "transition", "words", words, "at", at,
+					"process", (int)x->process, "position", pos, "location", json_object_get(r, "location"), "expression",
+					text, "before", json_object_get(r, "before"), "after", json_object_get(r, "after"), "backtrace",
+					json_object_get(r, "backtrace")));
+	json_array_foreach(json_object_get(r, "notes"), i, note)
+		if (!has_no_value(r))
+			json_array_append(x->notes, (json_t *)note);
+	if (json_is_true(json_object_get(r, "may_be_later")))
+		explain_note(x, "`%s' may have turned again later: `fredctl reverse-watch --last' looks for that", text);
+}
+
+/* Returns enum watch_outcome or -1. The travel stands nowhere afterwards. */
+static int watch(struct explain *x, const char *expr, const char *bad, json_t **r, struct err *e)
+{
+	struct watch_params p = {.expr = expr, .bad = bad, .exact = true};
+	struct err ignored;
+
+	if (travel_leave(&x->t, &ignored))
+		log_warn("%s", ignored.text);
+	target_kill(&x->nav.t);
+	return watch_process(x->rec, x->process, &p, x->g, x->ctx, r, e);
+}
+
+/* The statement that made the variable: its value may have come from elsewhere. */
+static int follow_on(struct explain *x, const json_t *r, struct err *e)
+{
+	const json_t *pos = json_object_get(r, "position"), *hits = json_object_get(pos, "hits");
+	uint64_t pc;
+
+	if (str_u64(json_string_value(json_object_get(pos, "pc")), 0, 1, UINT64_MAX, &pc) || !json_is_integer(hits))
+		return 0;
+	if (travel_goto_pc(&x->t, event_of(r), pc, (uint64_t)json_integer_value(hits), e))
+		return -1;
+	return flow_follow_write(x, x->t.in.seg.tid, e);
+}
+
+/* The expression with the variables of its frame replaced by their values at the failure. malloc'd; NULL: nothing to replace. */
+static char *freeze(struct place *p, int level, const char *expr)
+{
+	struct err ignored;
+	char *out = NULL;
+	bool pointer = false;
+
+	if (gdb_rewrite_values(p->x->g, expr, 0, level, &out, &pointer, &ignored) || !pointer || str_eq(out, expr)) {
+		free(out);
+		return NULL;
+	}
+	return out;
+}
+
+/* Is a found before b found? */
+static bool is_before(const json_t *a, const json_t *b)
+{
+	return event_of(a) < event_of(b);
+}
+
+static int search(struct explain *x, const char *expr, const char *frozen, const char *bad, struct err *e)
+{
+	json_auto_t *own = NULL, *object = NULL;
+	struct err why = {0};
+	int r = watch(x, expr, bad, &own, e), of_object = 1;
+
+	if (r < 0 && e->kind != ERR_INTERNAL && e->kind != ERR_USAGE)
+		return -1;
+	if (r)
+		why = *e;
+	if (frozen)
+		of_object = watch(x, frozen, bad, &object, e);
+	if (of_object < 0 && e->kind == ERR_CANCELLED)
+		return -1;
+	if (of_object || has_no_value(object) || (own && !is_before(object, own))) {
+		json_decref(object);
+		object = NULL;
+	}
+	if (!own && !object) {
+		explain_note(x, "`%s': %s", expr, why.text);
+		return 1;
+	}
+	if (own)
+		add_transition(x, own, expr);
+	if (object) {
+		add_transition(x, object, expr);
+		explain_note(x, "with the variables of the failing statement as they were there, `%s' is `%s'", expr, frozen);
+	}
+	explain_end(x, "transition", "the statement turned `%s'", expr);
+	x->found = true;
+	if (!object && has_no_value(own)) {
+		x->end_kind = NULL;
+		if (follow_on(x, own, e))
+			return -1;
+		explain_end(x, "transition", "the statement turned `%s'", expr);
+	}
+	return 0;
+}
+
+int condition_search(struct explain *x, struct place *p, int level, const char *expr, struct err *e)
+{
+	cleanup_free char *truth = str_fmt("(%s) ? 1 : 0", expr), *value = place_eval(p, level, truth), *frozen = NULL;
+	cleanup_free char *bad = str_fmt("%llu/0x%llx#%llu", (unsigned long long)p->at.event, (unsigned long long)p->at.pc,
+					 (unsigned long long)p->at.hits);
+
+	if (!value || !str_eq(value, "0")) {
+		explain_note(x, value ? "`%s' is not false at the failure: it is not searched for" : "`%s' has no value at the failure", expr);
+		place_close(p);
+		return 1;
+	}
+	frozen = freeze(p, level, expr);
+	place_close(p);
+	op_progress(x->ctx, 0.4, "searching for what turned the condition");
+	return search(x, expr, frozen, bad, e);
+}

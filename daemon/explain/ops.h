@@ -1,0 +1,13 @@
+/* SPDX-License-Identifier: MIT */
+/* ops.h: the operations of this folder, for rpc's table. */
+#ifndef FRED_EXPLAIN_OPS_H
+#define FRED_EXPLAIN_OPS_H
+
+#include "session/op.h"
+
+/* params: rec, process, depth. Why the recorded program failed: a chain of positions from the failure back to its cause. */
+int op_explain(const json_t *params, struct op_ctx *ctx, json_t **result, struct err *e);
+/* params: good, bad, and of which process each. Where two recordings of one program part. */
+int op_diff(const json_t *params, struct op_ctx *ctx, json_t **result, struct err *e);
+
+#endif

@@ -1,0 +1,374 @@
+/* SPDX-License-Identifier: MIT */
+/* place.c: see place.h. */
+#define LOG_DOMAIN "explain"
+#include "explain/place.h"
+
+#include <ctype.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "base/jsonx.h"
+#include "base/log.h"
+#include "base/str.h"
+#include "debug/travel_int.h"
+#include "rlog/heap.h"
+#include "rlog/replay.h"
+#include "session/show.h"
+
+#define FRAMES 64 /* those whose variables are looked at */
+#define VARIABLES 200 /* of a frame */
+
+/* ---- opening ---- */
+
+/* GDB gets a copy of the thread that moves, with nothing of the recorder's at work. */
+static int copy_for_gdb(struct explain *x, pid_t *copy, struct err *e)
+{
+	return travel_go_inside(&x->t, e) || segment_copy(&x->t.in.seg, &x->t.in.now, copy, e) ? -1 : 0;
+}
+
+static void find_copying(struct place *p)
+{
+	static const char *const names[] = {"memcpy", "memmove", "mempcpy", "memset", "strcpy", "stpcpy", "strncpy",
+					    "strcat", "strncat", "bcopy", "bzero", "wmemset", "wmemcpy"};
+	const char *f = place_function(p, 0);
+
+	for (unsigned i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+		p->to_copy |= strstr(f, names[i]) != NULL;
+}
+
+int place_open(struct place *p, struct explain *x, struct err *e)
+{
+	memset(p, 0, sizeof(*p));
+	p->x = x;
+	if (travel_where(&x->t, &p->at, e) || copy_for_gdb(x, &p->copy, e))
+		return -1;
+	p->thread = show_thread(&x->nav.t, p->copy, x->t.in.seg.thread, x->t.in.seg.tid);
+	if (gdb_attach(x->g, p->copy, e))
+		return -1;
+	p->backtrace = show_stack(x->g, 0, &p->location, e);
+	if (!p->backtrace || gdb_backtrace(x->g, 0, 0, &p->frames, &p->nframes, e))
+		return -1;
+	p->user = (int)show_user_frame(p->frames, p->nframes);
+	find_copying(p);
+	return 0;
+}
+
+void place_close(struct place *p)
+{
+	struct err ignored;
+
+	if (gdb_target(p->x->g) && !gdb_dead(p->x->g))
+		gdb_detach(p->x->g, &ignored);
+	target_snap_kill(p->copy);
+	gdb_frames_free(p->frames, p->nframes);
+	json_decref(p->thread);
+	json_decref(p->location);
+	json_decref(p->backtrace);
+	p->copy = 0;
+	p->frames = NULL;
+	p->nframes = 0;
+	p->thread = p->location = p->backtrace = NULL;
+}
+
+static json_t *text_or_null(const char *s)
+{
+	return s ? json_text(s, strlen(s)) : json_null();
+}
+
+void place_step(struct place *p, const char *role, const char *expression, const char *before, const char *after, const char *fmt, ...)
+{
+	struct explain *x = p->x;
+	cleanup_free char *words = NULL, *at = NULL, *pc = str_fmt("0x%llx", (unsigned long long)p->at.pc);
+	va_list ap;
+	json_t *step;
+
+	va_start(ap, fmt);
+	words = str_vfmt(fmt, ap);
+	va_end(ap);
+	at = str_fmt("%llu/%s#%llu", (unsigned long long)p->at.event, pc, (unsigned long long)p->at.hits);
+	step = json_pack("{s:s, s:o, s:s, s:i, s:{s:I, s:I, s:O, s:s, s:I}, s:O, s:o, s:o, s:o, s:O}", "role", role, "words",
+			 json_text(words, strlen(words)), "at", at, "process", (int)x->process, "position", "event",
+			 (json_int_t)p->at.event, "events_total", (json_int_t)nav_total(&x->nav), "thread", p->thread, "pc", pc,
+			 "hits", (json_int_t)p->at.hits, "location", p->location, "expression", text_or_null(expression),
+			 "before", text_or_null(before), "after", text_or_null(after), "backtrace", p->backtrace);
+	json_array_append_new(x->chain, step);
+	op_progress(x->ctx, 0.35 + 0.6 * (double)json_array_size(x->chain) / (double)(x->depth + 1), "following the failure back");
+}
+
+/* ---- frames and values ---- */
+
+const char *place_function(const struct place *p, size_t level)
+{
+	return level < p->nframes && p->frames[level].func ? p->frames[level].func : "?";
+}
+
+int place_find(const struct place *p, const char *const *functions)
+{
+	for (size_t i = 0; i < p->nframes; i++)
+		for (const char *const *f = functions; *f; f++) {
+			const char *name = place_function(p, i);
+			size_t n = strcspn(name, "(@");
+
+			if (strlen(*f) == n && !strncmp(name, *f, n))
+				return (int)i;
+		}
+	return -1;
+}
+
+char *place_eval(struct place *p, int level, const char *expr)
+{
+	struct err ignored;
+	char *value = NULL;
+
+	return gdb_eval(p->x->g, expr, 0, level, 0, &value, &ignored) ? NULL : value;
+}
+
+bool place_number(struct place *p, int level, const char *expr, uint64_t *v)
+{
+	cleanup_free char *unsigned_expr = str_fmt("(unsigned long)(%s)", expr), *text = place_eval(p, level, unsigned_expr);
+
+	return text && !str_u64(text, 0, 0, UINT64_MAX, v);
+}
+
+/* ---- the heap ---- */
+
+#define CHUNK 65536u
+
+/* Walks over the blocks of the arena that addr is in. */
+static bool find_block(pid_t pid, uint64_t addr, struct object *o)
+{
+	uint64_t at, limit, end = 0, got = 0;
+	static uint8_t chunk[CHUNK];
+	struct heap_block b;
+	struct err ignored;
+
+	if (addr >= SHIM_HEAP_MAIN_ADDR && addr < SHIM_HEAP_ADDR) {
+		at = SHIM_HEAP_MAIN_ADDR;
+		limit = SHIM_HEAP_ADDR;
+	} else if (addr >= SHIM_HEAP_ADDR && addr < SHIM_HEAP_ADDR + ((uint64_t)RLOG_MAX_THREADS << 32)) {
+		at = SHIM_HEAP_ADDR + ((addr - SHIM_HEAP_ADDR) >> 32 << 32);
+		limit = at + (1ull << 32);
+		at += addr < SHIM_HEAP_ADDR + (1ull << 32) ? 0 : HEAP_ARENA_HEAD;
+	} else {
+		return false;
+	}
+	while (at <= addr && at < limit) {
+		if (at < got || at + sizeof(b) > end) {
+			size_t n = CHUNK;
+
+			while (n > sizeof(b) && trace_read(pid, at, chunk, n, &ignored))
+				n /= 2;
+			if (n <= sizeof(b))
+				return false;
+			got = at;
+			end = at + n;
+		}
+		memcpy(&b, chunk + (at - got), sizeof(b));
+		if ((b.magic != HEAP_USED && b.magic != HEAP_FREE) || b.cls >= HEAP_CLASSES)
+			return false;
+		if (addr < at + sizeof(b) + heap_class_size(b.cls)) {
+			*o = (struct object){.lo = at + sizeof(b), .len = b.magic == HEAP_USED ? b.size : heap_class_size(b.cls),
+					     .heap = true, .freed = b.magic == HEAP_FREE, .header = at};
+			snprintf(o->name, sizeof(o->name), "the block of %llu bytes at 0x%llx", (unsigned long long)o->len,
+				 (unsigned long long)o->lo);
+			return addr >= o->lo;
+		}
+		at += sizeof(b) + heap_class_size(b.cls);
+	}
+	return false;
+}
+
+/* ---- variables ---- */
+
+/* Is it in [&name, &name + sizeof name)? */
+static bool is_in(struct place *p, int level, const char *name, uint64_t addr, struct object *o)
+{
+	cleanup_free char *at = str_fmt("&(%s)", name), *size = str_fmt("sizeof(%s)", name);
+	uint64_t lo, len;
+
+	if (!place_number(p, level, at, &lo) || lo > addr || !place_number(p, level, size, &len) || addr - lo >= len)
+		return false;
+	*o = (struct object){.lo = lo, .len = len};
+	snprintf(o->name, sizeof(o->name), "%s", name);
+	return true;
+}
+
+static bool find_local(struct place *p, int level, uint64_t addr, struct object *o)
+{
+	cleanup_mi_reply struct mi_reply r = {0};
+	const struct mi_value *list;
+	struct err ignored;
+	bool found = false;
+
+	if (gdb_select(p->x->g, 0, level, &ignored) ||
+	    gdb_cmd(p->x->g, 0, &r, &ignored, "-stack-list-variables --no-values"))
+		return false;
+	list = mi_get(r.result->results, "variables");
+	for (size_t i = 0; list && i < list->n && i < VARIABLES && !found; i++) {
+		const char *name = mi_str(list->item[i], "name");
+
+		found = name && !strchr(name, '@') && is_in(p, level, name, addr, o);
+	}
+	return found;
+}
+
+/* The level of the frame whose part of the stack has addr; -1: none. */
+static int frame_of(struct place *p, uint64_t addr, struct gdb_locals *l)
+{
+	memset(l, 0, sizeof(*l));
+	if (gdb_locals_owner(p->x->g, 0, 0, addr, l) || !l->any)
+		return -1;
+	return gdb_locals_frame(p->x->g, 0, l);
+}
+
+uint64_t place_birth(struct place *p, uint64_t addr, char *function, size_t size)
+{
+	struct gdb_locals l;
+	uint64_t ret = 0;
+	struct err ignored;
+
+	if (frame_of(p, addr, &l) < 0 || addr + 8 >= l.cfa)
+		return 0;
+	/* where the call has put it */
+	if (trace_read(p->copy, l.cfa - 8, &ret, sizeof(ret), &ignored) || ret != l.ret)
+		return 0;
+	snprintf(function, size, "%s", l.func);
+	return l.cfa - 8;
+}
+
+/* "name + 8 in section .data of FILE", or without "+ 8" */
+static bool find_symbol(struct place *p, uint64_t addr, struct object *o)
+{
+	cleanup_free char *cmd = str_fmt("info symbol 0x%llx", (unsigned long long)addr), *text = NULL;
+	struct err ignored;
+	uint64_t offset = 0;
+	char *end, *plus;
+
+	if (gdb_console(p->x->g, cmd, &text, &ignored) || !text || !(end = strstr(text, " in section ")))
+		return false;
+	*end = '\0';
+	plus = strstr(text, " + ");
+	if (plus) {
+		*plus = '\0';
+		if (str_u64(plus + 3, 10, 0, UINT64_MAX, &offset))
+			return false;
+	}
+	if (is_in(p, p->user, text, addr, o))
+		return true;
+	*o = (struct object){.lo = addr - offset};
+	snprintf(o->name, sizeof(o->name), "%s", text);
+	return true;
+}
+
+bool place_object(struct place *p, uint64_t addr, struct object *o)
+{
+	struct gdb_locals l;
+	int level;
+
+	*o = (struct object){0};
+	if (find_block(p->copy, addr, o))
+		return true;
+	level = frame_of(p, addr, &l);
+	if (level >= 0)
+		return find_local(p, level, addr, o);
+	return find_symbol(p, addr, o);
+}
+
+/* ---- names ---- */
+
+static bool is_word(char c)
+{
+	return isalnum((unsigned char)c) || c == '_';
+}
+
+/* The end of a bracket that opens at s; NULL: it does not close. */
+static const char *close_of(const char *s)
+{
+	char open = *s, close = open == '[' ? ']' : ')';
+	int depth = 0;
+
+	for (; *s; s++) {
+		depth += *s == open ? 1 : *s == close ? -1 : 0;
+		if (!depth)
+			return s + 1;
+	}
+	return NULL;
+}
+
+/* One member or index behind an expression; NULL: there is none. */
+static const char *more_of(const char *s)
+{
+	const char *end;
+
+	s += strspn(s, " ");
+	if (*s == '[')
+		return close_of(s);
+	if (!strncmp(s, "->", 2))
+		s += 2;
+	else if (*s == '.')
+		s++;
+	else
+		return NULL;
+	s += strspn(s, " ");
+	for (end = s; is_word(*end); end++)
+		;
+	return end > s ? end : NULL;
+}
+
+/* Is that expression the memory at addr? It calls and changes nothing. */
+static bool means(struct place *p, const char *expr, uint64_t addr, unsigned len)
+{
+	cleanup_free char *at = str_fmt("&(%s)", expr), *size = str_fmt("sizeof(%s)", expr);
+	uint64_t lo, n;
+
+	return !strpbrk(expr, "(=") && !strstr(expr, "++") && !strstr(expr, "--") && place_number(p, p->user, at, &lo) && lo == addr &&
+	       place_number(p, p->user, size, &n) && n >= len && n <= 16;
+}
+
+/* The longest piece of the statement that means the memory. */
+static char *in_statement(struct place *p, uint64_t addr, unsigned len)
+{
+	const char *text = json_string_value(json_object_get(p->location, "text"));
+	bool quoted = false;
+
+	for (const char *s = text; s && *s; s++) {
+		const char *end = s;
+
+		if (*s == '"')
+			quoted = !quoted;
+		if (quoted || !is_word(*s) || isdigit((unsigned char)*s) || (s > text && (is_word(s[-1]) || s[-1] == '.' || s[-1] == '>')))
+			continue;
+		while (is_word(*end))
+			end++;
+		for (const char *next = end; next; next = more_of(next)) {
+			cleanup_free char *expr = xstrndup(s, (size_t)(next - s)), *star = str_fmt("*%s", expr);
+
+			if (means(p, expr, addr, len))
+				return xstrdup(expr);
+			if (means(p, star, addr, len))
+				return xstrdup(star);
+		}
+		s = end - 1;
+	}
+	return NULL;
+}
+
+char *place_name(struct place *p, uint64_t addr, unsigned len, bool *exact)
+{
+	struct object o;
+	char *name = in_statement(p, addr, len);
+
+	*exact = true;
+	if (name)
+		return name;
+	if (place_object(p, addr, &o)) {
+		*exact = o.lo == addr && o.len == len && !o.heap;
+		if (o.lo == addr && !o.heap)
+			return xstrdup(o.name);
+		return str_fmt("%llu bytes into %s", (unsigned long long)(addr - o.lo), o.name);
+	}
+	*exact = false;
+	return str_fmt("*(%s *) 0x%llx", len == 8 ? "long" : len == 4 ? "int" : len == 2 ? "short" : "char", (unsigned long long)addr);
+}

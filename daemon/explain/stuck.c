@@ -1,0 +1,298 @@
+/* SPDX-License-Identifier: MIT */
+/* stuck.c: see stuck.h. */
+#define LOG_DOMAIN "explain"
+#include "explain/stuck.h"
+
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "base/jsonx.h"
+#include "base/log.h"
+#include "base/str.h"
+#include "debug/travel_int.h"
+#include "explain/place.h"
+#include "reclog/describe.h"
+#include "reclog/waits.h"
+#include "session/show.h"
+
+static void kind(struct explain *x, const char *name, const char *text)
+{
+	json_object_set_new(x->failure, "kind", json_string(name));
+	json_object_set_new(x->failure, "text", json_text(text, strlen(text)));
+}
+
+bool stuck_is(struct explain *x)
+{
+	struct waits w;
+	bool is = !waits_read(&w, x->nav.t.pid, &x->nav.t.ctl->waits, WAITS_OF_REPLAY) && (w.stuck || w.all);
+
+	waits_fini(&w);
+	return is;
+}
+
+static const struct waits_thread *waiting(const struct waits *w, uint32_t thread)
+{
+	for (size_t i = 0; i < w->n; i++)
+		if (w->v[i].thread == thread)
+			return &w->v[i];
+	return NULL;
+}
+
+/* The last event of a thread; 0: none. */
+static uint64_t last_event_of(struct explain *x, uint32_t thread)
+{
+	struct timeline_where w;
+	struct err ignored;
+
+	for (uint64_t n = nav_total(&x->nav); n > nav_first(&x->nav); n--)
+		if (!timeline_find(x->nav.t.tl, n, &w, &ignored) && w.thread == thread && w.process == x->process)
+			return n;
+	return 0;
+}
+
+struct thread_look {
+	uint32_t thread;
+	pid_t tid;
+	json_t *shown; /* {id, tid, name} */
+	json_t *location, *backtrace;
+	char *text; /* "waits for ..."; NULL: it does not */
+	bool in_cycle;
+	uint64_t last; /* its last event */
+	const struct waits_thread *wait; /* NULL: none */
+};
+
+static void add_step(struct explain *x, const struct thread_look *t, const char *role, const char *words)
+{
+	json_t *step = json_pack("{s:s, s:o, s:s, s:i, s:{s:I, s:I, s:O}, s:O, s:n, s:n, s:n, s:O}", "role", role, "words",
+				 json_text(words, strlen(words)), "at", "end", "process", (int)x->process, "position", "event",
+				 (json_int_t)nav_total(&x->nav), "events_total", (json_int_t)nav_total(&x->nav), "thread", t->shown,
+				 "location", t->location, "expression", "before", "after", "backtrace", t->backtrace);
+
+	json_array_append_new(x->chain, step);
+}
+
+/* All of them, as they stand at the end. */
+static int look_at_all(struct explain *x, const struct waits *w, struct thread_look **out, size_t *n, struct err *e)
+{
+	struct gdb_thread *threads = NULL;
+	size_t nthreads = 0;
+	struct err ignored;
+	int r = -1;
+
+	*n = 0;
+	*out = NULL;
+	if (gdb_attach(x->g, x->nav.t.pid, e) || gdb_threads(x->g, &threads, &nthreads, e))
+		goto out;
+	*out = xcalloc(nthreads + 1, sizeof(**out));
+	for (size_t i = 0; i < nthreads; i++) {
+		struct thread_look *t = &(*out)[*n];
+
+		t->tid = threads[i].tid;
+		for (uint32_t o = 1; o < RLOG_MAX_THREADS && !t->thread; o++)
+			if (target_tid(&x->nav.t, o) == t->tid)
+				t->thread = o;
+		if (!t->thread)
+			continue;
+		t->backtrace = show_stack(x->g, t->tid, &t->location, e);
+		if (!t->backtrace)
+			goto out;
+		t->shown = show_thread(&x->nav.t, x->nav.t.pid, t->thread, t->tid);
+		t->wait = waiting(w, t->thread);
+		if (t->wait && !t->wait->kind)
+			t->wait = NULL;
+		if (t->wait)
+			t->text = waits_text(w, t->wait, x->nav.t.pid);
+		t->in_cycle = t->wait && t->wait->in_cycle;
+		t->last = last_event_of(x, t->thread);
+		++*n;
+	}
+	r = 0;
+out:
+	gdb_threads_free(threads, nthreads);
+	if (gdb_target(x->g) && !gdb_dead(x->g))
+		gdb_detach(x->g, r ? &ignored : e);
+	return r;
+}
+
+static void drop(struct thread_look *v, size_t n)
+{
+	for (size_t i = 0; i < n; i++) {
+		json_decref(v[i].shown);
+		json_decref(v[i].location);
+		json_decref(v[i].backtrace);
+		free(v[i].text);
+	}
+	free(v);
+}
+
+/* Who came last closed the cycle. */
+static int latest_first(const void *a, const void *b)
+{
+	const struct thread_look *x = a, *y = b;
+
+	return x->last == y->last ? 0 : x->last < y->last ? 1 : -1;
+}
+
+/* Where a thread got the lock at that address: its last event of that kind. 0: not found. */
+static uint64_t acquisition(struct explain *x, uint32_t thread, uint64_t object)
+{
+	uint8_t hash = rlog_hash_addr((const void *)(uintptr_t)object);
+	struct timeline_event ev;
+	struct timeline_where w;
+	struct err ignored;
+	unsigned released = 0;
+
+	for (uint64_t n = nav_total(&x->nav); n > nav_first(&x->nav); n--) {
+		if (timeline_find(x->nav.t.tl, n, &w, &ignored) || w.thread != thread || timeline_read(x->nav.t.tl, n, &ev, &ignored) ||
+		    !(ev.ev.rec.flags & RF_H) || ev.ev.rec.hash != hash)
+			continue;
+		switch (ev.ev.rec.kind) {
+		case RLOG_UNLOCK:
+		case RLOG_RWUNLOCK:
+		case RLOG_SPIN_UNLOCK:
+			released++;
+			break;
+		case RLOG_LOCK:
+		case RLOG_RDLOCK:
+		case RLOG_WRLOCK:
+		case RLOG_SPIN_LOCK:
+			if (!released)
+				return n;
+			released--;
+			break;
+		default:
+			break;
+		}
+	}
+	return 0;
+}
+
+/* A step at the call by which the owner of what `t` waits for got it. */
+static int tell_acquisition(struct explain *x, const struct thread_look *t, struct err *e)
+{
+	uint64_t n = t->wait->owner ? acquisition(x, t->wait->owner, t->wait->object) : 0;
+	struct place p;
+	struct err why;
+	int r;
+
+	if (!n)
+		return 0;
+	r = travel_goto_end(&x->t, n - 1, &why);
+	if (r < 0 && why.kind == ERR_CANCELLED) {
+		*e = why;
+		return -1;
+	}
+	if (r)
+		return 0;
+	if (place_open(&p, x, e)) {
+		place_close(&p);
+		return -1;
+	}
+	if (x->t.in.seg.thread == t->wait->owner)
+		place_step(&p, "acquire", NULL, NULL, NULL, "thread %u got here what thread %u waits for (event %llu)", t->wait->owner,
+			   t->thread, (unsigned long long)n);
+	place_close(&p);
+	return 0;
+}
+
+static json_t *threads_json(const struct thread_look *v, size_t n)
+{
+	json_t *list = json_array();
+
+	for (size_t i = 0; i < n; i++)
+		json_array_append_new(list, json_pack("{s:O, s:o, s:b, s:O}", "thread", v[i].shown, "waits",
+						      v[i].text ? json_text(v[i].text, strlen(v[i].text)) : json_null(), "in_cycle",
+						      v[i].in_cycle, "backtrace", v[i].backtrace));
+	return list;
+}
+
+/* The waits of the cycle, from the one that closed it; then what they got before. */
+static int tell_cycle(struct explain *x, struct thread_look *v, size_t n, struct err *e)
+{
+	size_t cycle = 0;
+
+	for (size_t i = 0; i < n; i++)
+		cycle += v[i].in_cycle;
+	for (size_t i = 0, told = 0; i < n; i++) {
+		cleanup_free char *words = NULL;
+
+		if (!v[i].text || (cycle && !v[i].in_cycle))
+			continue;
+		words = str_fmt("thread %u %s", v[i].thread, v[i].text);
+		add_step(x, &v[i], told++ ? "wait" : "failure", words);
+	}
+	for (size_t i = 0; i < n; i++)
+		if (v[i].text && (!cycle || v[i].in_cycle) && tell_acquisition(x, &v[i], e))
+			return -1;
+	return 0;
+}
+
+/* The steps by which the locks were got come before those of the waits: the cause is the wait that began the cycle. */
+static void order_steps(struct explain *x)
+{
+	json_t *sorted = json_array(), *step;
+	size_t i;
+
+	json_array_foreach(x->chain, i, step)
+		if (!i || str_eq(json_string_value(json_object_get(step, "role")), "acquire"))
+			json_array_append(sorted, step);
+	json_array_foreach(x->chain, i, step)
+		if (i && !str_eq(json_string_value(json_object_get(step, "role")), "acquire"))
+			json_array_append(sorted, step);
+	json_decref(x->chain);
+	x->chain = sorted;
+}
+
+static int hung(struct explain *x, struct thread_look *v, size_t n)
+{
+	const char *name = x->rec->end == REC_END_SIGNAL ? sigabbrev_np(x->rec->end_value) : NULL;
+	cleanup_free char *text = name ? str_fmt("the program was ended from outside by SIG%s", name)
+				       : xstrdup("the recording does not tell how the program ended");
+
+	kind(x, "signal", text);
+	if (x->rec->end == REC_END_SIGNAL) {
+		json_object_set_new(x->failure, "signal", json_integer(x->rec->end_value));
+		if (name)
+			json_object_set_new(x->failure, "signal_name", json_sprintf("SIG%s", name));
+	}
+	for (size_t i = 0; i < n; i++) {
+		cleanup_free char *words = v[i].text ? str_fmt("%s; thread %u %s", text, v[i].thread, v[i].text) : xstrdup(text);
+
+		if (i == 0)
+			add_step(x, &v[i], "failure", words);
+	}
+	explain_end(x, "unknown", "what the threads were at is shown; nothing says that it is wrong");
+	return 0;
+}
+
+int stuck_explain(struct explain *x, struct err *e)
+{
+	cleanup_free char *text = NULL;
+	struct thread_look *v = NULL;
+	struct waits w;
+	size_t n = 0;
+	int r;
+
+	if (waits_read(&w, x->nav.t.pid, &x->nav.t.ctl->waits, WAITS_OF_REPLAY))
+		log_info("the waits of the threads cannot be read");
+	r = look_at_all(x, &w, &v, &n, e);
+	if (!r) {
+		qsort(v, n, sizeof(*v), latest_first);
+		x->threads = threads_json(v, n);
+		text = waits_deadlock_text(&w);
+	}
+	if (!r && (w.stuck || w.all)) {
+		kind(x, "deadlock", text ? text : "all threads wait, and nobody is left to wake them");
+		r = tell_cycle(x, v, n, e);
+		order_steps(x);
+		explain_end(x, "cycle", "%s", text ? text : "all threads wait");
+		x->found = json_array_size(x->chain) > 0;
+	} else if (!r) {
+		r = hung(x, v, n);
+	}
+	drop(v, n);
+	waits_fini(&w);
+	return r;
+}

@@ -1,0 +1,80 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * insn.h: what one instruction of x86-64 does to registers and memory, as far as is needed to follow a value back to where it
+ * came from (Zydis decodes it). All questions are asked of the state before the instruction.
+ */
+#ifndef FRED_INSN_INSN_H
+#define FRED_INSN_INSN_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/user.h>
+
+#define INSN_BYTES 15 /* the longest instruction */
+
+/* Registers: the general ones as the processor numbers them, then the vector ones. */
+enum { INSN_RAX = 0, INSN_RCX, INSN_RDX, INSN_RBX, INSN_RSP, INSN_RBP, INSN_RSI, INSN_RDI, INSN_R12 = 12, INSN_R15 = 15,
+       INSN_XMM0 = 16, INSN_FLAGS = 48, INSN_NO_REG = 255 };
+
+enum insn_where { INSN_NOWHERE = 0, INSN_IN_REG, INSN_IN_MEM };
+
+/* Some bytes of a register or of memory. */
+struct insn_loc {
+	enum insn_where where;
+	unsigned reg, off; /* INSN_IN_REG: from byte `off` on */
+	uint64_t addr; /* INSN_IN_MEM */
+	unsigned len;
+};
+
+struct insn {
+	const uint8_t *code;
+	size_t n; /* bytes at `code` */
+	const struct user_regs_struct *regs; /* before it */
+};
+
+enum insn_kind { INSN_OTHER = 0, INSN_BAD, INSN_CALL, INSN_RET, INSN_JUMP, INSN_BRANCH, INSN_SYSCALL };
+enum insn_kind insn_kind(const struct insn *i);
+/* Its length; 0: it cannot be decoded. */
+unsigned insn_len(const struct insn *i);
+/* "mov rax, [rax+0x08]" */
+void insn_text(const struct insn *i, char *buf, size_t size);
+
+enum insn_effect {
+	INSN_KEEPS = 0, /* it does not write there */
+	INSN_COPIES, /* from[0], perhaps extended or cut */
+	INSN_DERIVES, /* from[0] and constants */
+	INSN_SETS, /* a constant */
+	INSN_COMPUTES, /* from several places, or in a way that is not known */
+};
+
+#define INSN_SOURCES 4
+struct insn_origin {
+	enum insn_effect effect;
+	struct insn_loc what; /* the part of what was asked for that it writes */
+	struct insn_loc from[INSN_SOURCES];
+	unsigned n;
+};
+/* Where does what is in `l` behind the instruction come from? */
+void insn_origin(const struct insn *i, const struct insn_loc *l, struct insn_origin *o);
+
+/* A piece of memory that it reads or writes. */
+struct insn_access {
+	uint64_t addr;
+	unsigned len;
+	bool writes;
+	unsigned base, index; /* INSN_NO_REG: none */
+	unsigned scale;
+	int64_t disp;
+	bool stack; /* push, call, pop, ret: by the stack pointer alone */
+};
+#define INSN_ACCESSES 4
+unsigned insn_accesses(const struct insn *i, struct insn_access v[INSN_ACCESSES]);
+
+/* What it compares, divides by, or jumps to, without constants: at most `most`. */
+unsigned insn_operands(const struct insn *i, struct insn_loc *v, unsigned most);
+
+uint64_t insn_reg(const struct user_regs_struct *r, unsigned reg);
+const char *insn_reg_name(unsigned reg);
+
+#endif
