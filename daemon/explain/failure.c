@@ -306,39 +306,123 @@ static void name_fault(struct explain *x, const struct fault *f, const char *wor
 	set_kind(x, "segfault", "SIG%s: %s", name ? name : "?", words);
 }
 
-/* Jumped to where there is no code: by what the instruction before read. */
+/* The call that returns to ret: its address; 0: what is there is none. */
+static uint64_t call_before(struct explain *x, uint64_t ret)
+{
+	struct user_regs_struct r = {0};
+	uint8_t code[INSN_BYTES];
+	struct err ignored;
+
+	for (unsigned n = 2; n <= 8; n++) {
+		struct insn i = {code, n, &r};
+
+		r.rip = ret - n;
+		if (!trace_read(travel_memory(&x->t), r.rip, code, n, &ignored) && insn_len(&i) == n && insn_kind(&i) == INSN_CALL)
+			return r.rip;
+	}
+	return 0;
+}
+
+static uint64_t memory_word(struct explain *x, uint64_t addr)
+{
+	struct err ignored;
+	uint64_t v = 0;
+
+	return trace_read(travel_memory(&x->t), addr, &v, sizeof(v), &ignored) ? 0 : v;
+}
+
+/*
+ * To the last call in this segment of the instruction at pc, if it went to `target`. 0: there; 1: it did not; -1.
+ */
+static int to_call(struct explain *x, uint64_t pc, uint64_t target, struct insn_loc *l, struct err *e)
+{
+	struct breaks b = {.scene = x->t.breaks.scene};
+	uint64_t event = x->t.in.n, v = 0;
+	struct user_regs_struct r;
+	uint8_t code[INSN_BYTES];
+	struct stop stop;
+	struct insn i;
+	int got;
+
+	breaks_add(&b, pc, 0);
+	got = inside_last_stop(&x->t.in, &b, &stop, e);
+	breaks_fini(&b);
+	if (got < 0)
+		return -1;
+	x->t.tid = x->t.in.seg.tid;
+	if (!got && !explain_regs(x, x->t.tid, &r, e) && !explain_insn(x, &r, code, &i, e) && insn_operands(&i, l, 1))
+		v = l->where == INSN_IN_REG ? insn_reg(&r, l->reg) : memory_word(x, l->addr);
+	if (!got && v == target) {
+		x->no_code = false;
+		return 0;
+	}
+	return travel_goto_end(&x->t, event, e) ? -1 : 1;
+}
+
+/* Went to where there is no code: by what the instruction before read. */
 static int explain_jump(struct explain *x, const struct fault *f, struct err *e)
 {
 	cleanup_free char *addr = str_fmt("0x%llx", (unsigned long long)f->pc);
 	struct user_regs_struct r;
-	uint8_t code[INSN_BYTES];
-	struct insn_loc l;
+	const char *how = "went to";
+	struct insn_loc l = {0};
 	struct place p;
-	struct stop stop;
-	struct insn i;
-	enum insn_kind kind;
+	uint64_t call;
+	int got = 1;
 
 	set_text(x, "address", addr);
-	set_kind(x, "jump", "the program went to %s, where there is no code", addr);
 	if (explain_regs(x, x->tid, &r, e))
 		return -1;
-	if (r.rip == f->pc && (travel_back_step(&x->t, x->tid, &stop, e) || explain_regs(x, x->tid, &r, e)))
+	call = x->no_code ? call_before(x, memory_word(x, r.rsp)) : 0;
+	if (call)
+		got = to_call(x, call, f->pc, &l, e);
+	if (got < 0)
 		return -1;
-	if (failed_here(x, e) || explain_insn(x, &r, code, &i, e))
-		return -1;
-	kind = insn_kind(&i);
-	set_kind(x, "jump", "the program %s %s, where there is no code",
-		 kind == INSN_RET ? "returned to" : kind == INSN_CALL ? "called a function at" : "jumped to", addr);
+	if (!got) {
+		how = "called a function at";
+		if (failed_here(x, e))
+			return -1;
+	} else if (memory_word(x, r.rsp - 8) == f->pc) {
+		how = "returned to";
+		l = (struct insn_loc){.where = INSN_IN_MEM, .addr = r.rsp - 8, .len = 8};
+	}
+	set_kind(x, "jump", "the program %s %s, where there is no code", how, addr);
 	if (tell_failure(x, &p, e)) {
 		place_close(&p);
 		return -1;
 	}
 	place_close(&p);
-	if (!insn_operands(&i, &l, 1)) {
-		explain_end(x, "unknown", "the address is none that was read");
+	if (!l.len) {
+		explain_end(x, "unknown", "the instruction that went there is not known");
 		return 0;
 	}
 	return flow_follow(x, x->tid, &l, true, e);
+}
+
+/* Does the instruction go to an address that none can be? (not canonical: the processor faults before it goes) */
+static bool goes_astray(struct explain *x, const struct insn *i, struct insn_loc *l, uint64_t *target)
+{
+	enum insn_kind kind = insn_kind(i);
+
+	if ((kind != INSN_RET && kind != INSN_CALL && kind != INSN_JUMP) || !insn_operands(i, l, 1))
+		return false;
+	*target = l->where == INSN_IN_REG ? insn_reg(i->regs, l->reg) : memory_word(x, l->addr);
+	return *target >> 47 && *target >> 47 != 0x1ffff;
+}
+
+/* It stands at an instruction that goes to the address at l. */
+static int explain_target(struct explain *x, const struct insn_loc *l, enum insn_kind kind, uint64_t target, struct err *e)
+{
+	cleanup_free char *addr = str_fmt("0x%llx", (unsigned long long)target);
+	struct place p;
+	int r;
+
+	set_text(x, "address", addr);
+	set_kind(x, "jump", "the program %s %s, which is no address",
+		 kind == INSN_RET ? "returned to" : kind == INSN_CALL ? "called a function at" : "went to", addr);
+	r = tell_failure(x, &p, e);
+	place_close(&p);
+	return r ? -1 : flow_follow(x, x->tid, l, true, e);
 }
 
 static int explain_division(struct explain *x, struct err *e)
@@ -377,6 +461,7 @@ static int explain_fault(struct explain *x, const struct fault *f, struct err *e
 	uint8_t code[INSN_BYTES];
 	struct insn_loc l;
 	struct place p;
+	uint64_t target;
 	bool known, shim;
 	struct insn i;
 
@@ -389,6 +474,10 @@ static int explain_fault(struct explain *x, const struct fault *f, struct err *e
 	if (place_open(&p, x, e)) {
 		place_close(&p);
 		return -1;
+	}
+	if (!explain_insn(x, &r, code, &i, e) && goes_astray(x, &i, &l, &target)) {
+		place_close(&p);
+		return explain_target(x, &l, insn_kind(&i), target, e);
 	}
 	cycle = is_below_stack(x, f, &r) ? cycle_of(&p) : NULL;
 	if (cycle) {
@@ -489,6 +578,8 @@ static char *symbol_at(struct place *p, uint64_t addr)
 	if (gdb_console(p->x->g, cmd, &text, &ignored) || !text || !(end = strstr(text, " in section ")))
 		return NULL;
 	*end = '\0';
+	if (strstr(text, "@"))
+		*strstr(text, "@") = '\0'; /* a version */
 	return xstrdup(text);
 }
 
@@ -561,7 +652,8 @@ static int explain_exception(struct explain *x, struct err *e)
 
 static const char *const terminating[] = {"std::terminate", "__gnu_cxx::__verbose_terminate_handler", "__cxxabiv1::__terminate",
 					  "__cxa_pure_virtual", "__cxa_bad_cast", NULL};
-static const char *const checking[] = {"malloc_printerr", "__libc_message", NULL};
+/* A frame of these, and abort above it: libc's own allocator found something. */
+static const char *const checking[] = {"malloc_printerr", "free", "malloc", "calloc", "realloc", "cfree", "__libc_free", NULL};
 static const char *const smashed[] = {"__stack_chk_fail", NULL};
 static const char *const aborting[] = {"abort", NULL};
 static const char *const freeing[] = {"free", "cfree", "realloc", NULL};
@@ -631,13 +723,32 @@ static int explain_abort(struct explain *x, struct err *e)
 /* ---- exit ---- */
 
 static const char *const exiting[] = {"exit", "_exit", "_Exit", "quick_exit", NULL};
+static const char *const exit_alone[] = {"exit", "quick_exit", NULL};
+
+/* To the call by which the program, or main's caller, ended it. As to_entry. */
+static int to_exit(struct explain *x, struct err *e)
+{
+	int got = to_entry(x, exiting, e);
+	bool inner;
+	struct place p;
+
+	if (got)
+		return got;
+	if (place_open(&p, x, e)) {
+		place_close(&p);
+		return -1;
+	}
+	inner = place_find(&p, exit_alone) > 0;
+	place_close(&p);
+	return inner ? to_entry(x, exit_alone, e) : 0;
+}
 
 static int explain_exit(struct explain *x, struct err *e)
 {
 	struct insn_loc l = {.where = INSN_IN_REG, .reg = INSN_RDI, .len = 4};
 	struct user_regs_struct r;
 	struct place p;
-	int got = to_entry(x, exiting, e);
+	int got = to_exit(x, e);
 
 	set_kind(x, "exit", "the program exited with status %d", x->ending.value);
 	json_object_set_new(x->failure, "code", json_integer(x->ending.value));

@@ -84,6 +84,21 @@ static bool is_mapped(const struct flow *f, uint64_t addr)
 
 /* ---- memory ---- */
 
+/* As travel_back_continue, from the end of a segment, at whose PC there is no code: the state itself is not looked for. */
+static int back_from_end(struct explain *x, struct stop *stop, struct err *e)
+{
+	struct stop back;
+	int r = inside_last_stop(&x->t.in, &x->t.breaks, stop, e);
+
+	if (r < 0)
+		return -1;
+	x->no_code = false;
+	if (r)
+		return travel_enter(&x->t, x->t.in.n, e) || travel_back_continue(&x->t, stop, e) ? -1 : 0;
+	x->t.tid = x->t.in.seg.tid;
+	return stop->kind == STOP_WATCH && !stop->before ? travel_back_step(&x->t, x->t.tid, &back, e) : 0;
+}
+
 int flow_last_write(struct explain *x, uint64_t addr, unsigned len, uint64_t birth, bool *is_birth, struct err *e)
 {
 	struct breaks *b = &x->t.breaks;
@@ -97,7 +112,7 @@ int flow_last_write(struct explain *x, uint64_t addr, unsigned len, uint64_t bir
 		memset(b->watch, 0, sizeof(b->watch));
 		return 2;
 	}
-	r = travel_back_continue(&x->t, &stop, e);
+	r = x->no_code ? back_from_end(x, &stop, e) : travel_back_continue(&x->t, &stop, e);
 	memset(b->watch, 0, sizeof(b->watch));
 	if (r && e->kind == ERR_CANCELLED && !op_cancelled(x->ctx)) {
 		explain_end(x, "limit", "the last write was not found in time");
@@ -244,6 +259,7 @@ static int is_overrun(struct flow *f, struct place *p, const struct insn *i, con
 		      struct err *e)
 {
 	struct object meant, hit;
+	bool member;
 	uint64_t base = 0;
 
 	if (p->to_copy) {
@@ -252,12 +268,14 @@ static int is_overrun(struct flow *f, struct place *p, const struct insn *i, con
 	} else {
 		base = base_of_store(f, i);
 	}
-	if (base <= SMALL || !place_object(p, base, &meant) || !meant.len || !meant.name[0] || !place_object(p, f->l.addr, &hit))
+	if (base <= SMALL)
+		return 0;
+	member = p->to_copy && place_array(p, base, &meant);
+	if (!member && (!place_object(p, base, &meant) || !meant.len || !meant.name[0]))
 		return 0;
 	if (f->l.addr >= meant.lo && f->l.addr < meant.lo + meant.len)
 		return 0;
-	/* a member of a variable that was named is in that variable */
-	if (hit.lo == meant.lo || !hit.name[0])
+	if (!member && (!place_object(p, f->l.addr, &hit) || hit.lo == meant.lo || !hit.name[0]))
 		return 0;
 	if (f->l.addr < meant.lo)
 		place_step(p, "write", name, before, after, "this wrote in front of %s, and so to %s: it was %s, became %s", meant.name, name,
@@ -388,12 +406,15 @@ static int written_here(struct flow *f, const char *name, struct err *e)
 
 			place_step(&p, copies ? "copy" : "write", exact ? here : name, before, after,
 				   "this wrote %s: it was %s, became %s", exact ? here : name, before, after);
-			if (o.what.len < f->l.len && o.effect != INSN_KEEPS) {
+			if (o.what.len < f->l.len && f->pointer && o.effect != INSN_KEEPS) {
+				explain_end(x, "computed", "only %u of its %u bytes were written here: the write was not meant for it", o.what.len,
+					    f->l.len);
+			} else if (o.what.len < f->l.len && o.effect != INSN_KEEPS) {
 				memmove(f->value, f->value + (o.what.addr - f->l.addr), o.what.len);
 				f->l = o.what;
 			}
 			/* behind here the travel may have come back from elsewhere: registers are of this state in any case */
-			got = take_origin(f, &r, &o, name);
+			got = x->end_kind ? FLOW_ENDED : take_origin(f, &r, &o, name);
 		}
 	}
 	place_close(&p);
@@ -499,6 +520,15 @@ static bool is_kept(unsigned reg)
 	return reg == INSN_RBX || reg == INSN_RBP || reg == INSN_RSP || (reg >= INSN_R12 && reg <= INSN_R15);
 }
 
+static bool is_same_state(const struct user_regs_struct *a, const struct user_regs_struct *b)
+{
+	bool same = a->rip == b->rip;
+
+	for (unsigned reg = 0; same && reg < INSN_XMM0; reg++)
+		same = insn_reg(a, reg) == insn_reg(b, reg);
+	return same;
+}
+
 /* Over a function that returned, to its call. 1: it did not come there, and the chain has ended. */
 static int skip_callee(struct flow *f, uint64_t slot, struct err *e)
 {
@@ -602,7 +632,7 @@ static int tell(struct flow *f, const char *role, const char *front, const char 
 
 	if (place_open(&p, f->x, e))
 		r = -1;
-	else if (even_here || !same_line(f->x, &p))
+	else if (even_here || (json_is_string(json_object_get(p.location, "file")) && !same_line(f->x, &p)))
 		place_step(&p, role, NULL, NULL, v, "%s%s%s", front, v, behind);
 	place_close(&p);
 	return r;
@@ -634,6 +664,8 @@ static int follow_register(struct flow *f, struct err *e)
 			return began_with_it(f, e);
 		if (explain_regs(x, f->tid, &was, e))
 			return -1;
+		if (is_same_state(&was, &now)) /* with a fault that is yet to come */
+			continue;
 		if (sight_is_shim(&x->t.sight, was.rip)) {
 			if (is_kept(f->l.reg))
 				continue;

@@ -8,6 +8,7 @@
 #include "base/clock.h"
 #include "base/jsonx.h"
 #include "base/log.h"
+#include "base/maps.h"
 #include "base/str.h"
 #include "explain/explain.h"
 #include "explain/failure.h"
@@ -116,6 +117,16 @@ static int verify(struct explain *x, struct err *e)
 	return nav_run_with_checkpoints(&x->nav, total, checkpoints_wanted(&x->nav, start.event, total), e);
 }
 
+/* Is there code at the PC? */
+static bool has_code(struct explain *x)
+{
+	struct user_regs_struct r;
+	struct err ignored;
+	struct mapping m;
+
+	return explain_regs(x, x->tid, &r, &ignored) || (maps_find(travel_memory(&x->t), r.rip, &m) && m.exec);
+}
+
 int explain_goto_failure(struct explain *x, struct err *e)
 {
 	uint64_t total = nav_total(&x->nav);
@@ -138,7 +149,8 @@ int explain_goto_failure(struct explain *x, struct err *e)
 		if (r < 0)
 			return -1;
 		x->tid = x->t.tid;
-		return travel_where(&x->t, &x->at, e);
+		x->no_code = !has_code(x);
+		return x->no_code ? 0 : travel_where(&x->t, &x->at, e);
 	}
 	return err_set(e, ERR_NOT_FOUND, "thread %u has executed nothing of the program's own", last.thread);
 }

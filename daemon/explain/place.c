@@ -17,7 +17,7 @@
 #include "rlog/replay.h"
 #include "session/show.h"
 
-#define FRAMES 64 /* those whose variables are looked at */
+#define STACK 80 /* frames that are looked at, and shown */
 #define VARIABLES 200 /* of a frame */
 
 /* ---- opening ---- */
@@ -25,7 +25,7 @@
 /* GDB gets a copy of the thread that moves, with nothing of the recorder's at work. */
 static int copy_for_gdb(struct explain *x, pid_t *copy, struct err *e)
 {
-	return travel_go_inside(&x->t, e) || segment_copy(&x->t.in.seg, &x->t.in.now, copy, e) ? -1 : 0;
+	return (!x->no_code && travel_go_inside(&x->t, e)) || segment_copy(&x->t.in.seg, &x->t.in.now, copy, e) ? -1 : 0;
 }
 
 static void find_copying(struct place *p)
@@ -38,17 +38,38 @@ static void find_copying(struct place *p)
 		p->to_copy |= strstr(f, names[i]) != NULL;
 }
 
+/* The innermost frame has no name: libc's debug file may have one. */
+static int name_library(struct place *p, struct err *e)
+{
+	struct gdb *g = p->x->g;
+
+	gdb_frames_free(p->frames, p->nframes);
+	p->frames = NULL;
+	p->nframes = 0;
+	json_decref(p->backtrace);
+	json_decref(p->location);
+	p->location = NULL;
+	if (gdb_debug_files(g, true, e) || !(p->backtrace = show_stack_top(g, 0, STACK, &p->location, e)) ||
+	    gdb_backtrace(g, 0, STACK, &p->frames, &p->nframes, e))
+		return -1;
+	return gdb_debug_files(g, false, e);
+}
+
 int place_open(struct place *p, struct explain *x, struct err *e)
 {
 	memset(p, 0, sizeof(*p));
 	p->x = x;
-	if (travel_where(&x->t, &p->at, e) || copy_for_gdb(x, &p->copy, e))
+	p->at = (struct timeline_point){.event = nav_total(&x->nav)};
+	if ((!x->no_code && travel_where(&x->t, &p->at, e)) || copy_for_gdb(x, &p->copy, e))
 		return -1;
 	p->thread = show_thread(&x->nav.t, p->copy, x->t.in.seg.thread, x->t.in.seg.tid);
-	if (gdb_attach(x->g, p->copy, e))
+	/* stop signals are how a copy is kept still: no business of a call's */
+	if (gdb_attach(x->g, p->copy, e) || gdb_console(x->g, "handle SIGSTOP SIGCONT nostop noprint nopass", NULL, e))
 		return -1;
-	p->backtrace = show_stack(x->g, 0, &p->location, e);
-	if (!p->backtrace || gdb_backtrace(x->g, 0, 0, &p->frames, &p->nframes, e))
+	p->backtrace = show_stack_top(x->g, 0, STACK, &p->location, e);
+	if (!p->backtrace || gdb_backtrace(x->g, 0, STACK, &p->frames, &p->nframes, e))
+		return -1;
+	if (p->nframes && !p->frames[0].func && name_library(p, e))
 		return -1;
 	p->user = (int)show_user_frame(p->frames, p->nframes);
 	find_copying(p);
@@ -87,12 +108,16 @@ void place_step(struct place *p, const char *role, const char *expression, const
 	va_start(ap, fmt);
 	words = str_vfmt(fmt, ap);
 	va_end(ap);
-	at = str_fmt("%llu/%s#%llu", (unsigned long long)p->at.event, pc, (unsigned long long)p->at.hits);
+	at = p->at.pc ? str_fmt("%llu/%s#%llu", (unsigned long long)p->at.event, pc, (unsigned long long)p->at.hits) : xstrdup("end");
 	step = json_pack("{s:s, s:o, s:s, s:i, s:{s:I, s:I, s:O, s:s, s:I}, s:O, s:o, s:o, s:o, s:O}", "role", role, "words",
 			 json_text(words, strlen(words)), "at", at, "process", (int)x->process, "position", "event",
 			 (json_int_t)p->at.event, "events_total", (json_int_t)nav_total(&x->nav), "thread", p->thread, "pc", pc,
 			 "hits", (json_int_t)p->at.hits, "location", p->location, "expression", text_or_null(expression),
 			 "before", text_or_null(before), "after", text_or_null(after), "backtrace", p->backtrace);
+	if (!p->at.pc) {
+		json_object_del(json_object_get(step, "position"), "pc");
+		json_object_del(json_object_get(step, "position"), "hits");
+	}
 	json_array_append_new(x->chain, step);
 	op_progress(x->ctx, 0.35 + 0.6 * (double)json_array_size(x->chain) / (double)(x->depth + 1), "following the failure back");
 }
@@ -101,7 +126,9 @@ void place_step(struct place *p, const char *role, const char *expression, const
 
 const char *place_function(const struct place *p, size_t level)
 {
-	return level < p->nframes && p->frames[level].func ? p->frames[level].func : "?";
+	const char *name = level < p->nframes && p->frames[level].func ? p->frames[level].func : "?";
+
+	return str_starts(name, "__GI_") ? name + strlen("__GI_") : name; /* glibc's name for its own calls of it */
 }
 
 int place_find(const struct place *p, const char *const *functions)
@@ -317,23 +344,24 @@ static const char *more_of(const char *s)
 	return end > s ? end : NULL;
 }
 
-/* Is that expression the memory at addr? It calls and changes nothing. */
+/* Is that expression the memory at addr, and so many bytes? It calls and changes nothing. */
 static bool means(struct place *p, const char *expr, uint64_t addr, unsigned len)
 {
 	cleanup_free char *at = str_fmt("&(%s)", expr), *size = str_fmt("sizeof(%s)", expr);
 	uint64_t lo, n;
 
 	return !strpbrk(expr, "(=") && !strstr(expr, "++") && !strstr(expr, "--") && place_number(p, p->user, at, &lo) && lo == addr &&
-	       place_number(p, p->user, size, &n) && n >= len && n <= 16;
+	       place_number(p, p->user, size, &n) && n == len;
 }
 
 /* The longest piece of the statement that means the memory. */
 static char *in_statement(struct place *p, uint64_t addr, unsigned len)
 {
 	const char *text = json_string_value(json_object_get(p->location, "text"));
+	char *best = NULL;
 	bool quoted = false;
 
-	for (const char *s = text; s && *s; s++) {
+	for (const char *s = text; s && *s && !best; s++) {
 		const char *end = s;
 
 		if (*s == '"')
@@ -345,14 +373,45 @@ static char *in_statement(struct place *p, uint64_t addr, unsigned len)
 		for (const char *next = end; next; next = more_of(next)) {
 			cleanup_free char *expr = xstrndup(s, (size_t)(next - s)), *star = str_fmt("*%s", expr);
 
-			if (means(p, expr, addr, len))
-				return xstrdup(expr);
-			if (means(p, star, addr, len))
-				return xstrdup(star);
+			bool plain = means(p, expr, addr, len);
+
+			if (plain || means(p, star, addr, len)) {
+				free(best);
+				best = xstrdup(plain ? expr : star);
+			}
 		}
 		s = end - 1;
 	}
-	return NULL;
+	return best;
+}
+
+bool place_array(struct place *p, uint64_t addr, struct object *o)
+{
+	const char *text = json_string_value(json_object_get(p->location, "text"));
+	bool found = false;
+
+	for (const char *s = text; s && *s; s++) {
+		const char *end = s;
+
+		if (!is_word(*s) || isdigit((unsigned char)*s) || (s > text && is_word(s[-1])))
+			continue;
+		while (is_word(*end))
+			end++;
+		for (const char *next = end; next; next = more_of(next)) {
+			cleanup_free char *expr = xstrndup(s, (size_t)(next - s)), *cmd = str_fmt("whatis %s", expr), *type = NULL;
+			struct object one;
+			struct err ignored;
+
+			if (strpbrk(expr, "(=") || gdb_console_at(p->x->g, 0, p->user, 0, cmd, &type, &ignored) || !type)
+				continue;
+			if (strchr(type, '[') && is_in(p, p->user, expr, addr, &one) && one.lo == addr && (!found || one.len < o->len)) {
+				*o = one;
+				found = true;
+			}
+		}
+		s = end - 1;
+	}
+	return found;
 }
 
 char *place_name(struct place *p, uint64_t addr, unsigned len, bool *exact)

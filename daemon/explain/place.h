@@ -44,6 +44,8 @@ struct object {
 };
 /* The object that an address is in; false: none is known. */
 bool place_object(struct place *p, uint64_t addr, struct object *o);
+/* An array in the statement that begins at addr, the smallest one; false: none does. */
+bool place_array(struct place *p, uint64_t addr, struct object *o);
 /*
  * How the program would name this memory: an expression of the statement that stands there, or a variable, else its address.
  * malloc'd. *exact: it is an lvalue that means just this memory.

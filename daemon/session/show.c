@@ -157,6 +157,22 @@ static int name_libraries(struct gdb *g, pid_t tid, struct gdb_frame **frames, s
 	return 0;
 }
 
+json_t *show_stack_top(struct gdb *g, pid_t tid, int most, json_t **location, struct err *e)
+{
+	struct gdb_frame *frames = NULL;
+	json_t *list = NULL;
+	size_t n = 0;
+
+	if (gdb_backtrace(g, tid, most, &frames, &n, e))
+		return NULL;
+	if (!gdb_add_args(g, tid, frames, n, e)) {
+		*location = show_location(&frames[show_user_frame(frames, n)]);
+		list = show_backtrace(frames, n);
+	}
+	gdb_frames_free(frames, n);
+	return list;
+}
+
 json_t *show_stack(struct gdb *g, pid_t tid, json_t **location, struct err *e)
 {
 	struct gdb_frame *frames = NULL;
