@@ -299,7 +299,7 @@ static char *freeze(struct place *p, int level, const char *expr)
 	char *out = NULL;
 	bool pointer = false;
 
-	if (gdb_rewrite_values(p->x->g, expr, 0, level, &out, &pointer, &ignored) || !pointer || str_eq(out, expr)) {
+	if (gdb_rewrite_values(p->x->g, expr, 0, level, &out, &pointer, &ignored) || str_eq(out, expr)) {
 		free(out);
 		return NULL;
 	}
@@ -351,8 +351,40 @@ static int search(struct explain *x, const char *expr, const char *frozen, const
 	return 0;
 }
 
-int condition_search(struct explain *x, struct place *p, int level, const char *expr, struct err *e)
+/* Calls of the object's own methods, which GDB does not find without it. malloc'd; NULL: there are none. */
+static char *with_this(struct place *p, int level, const char *expr)
 {
+	cleanup_free char *this = place_eval(p, level, "this");
+	struct buf b = {0};
+	bool any = false;
+
+	for (const char *s = expr; this && *s;) {
+		size_t n = 0;
+
+		while (isalnum((unsigned char)s[n]) || s[n] == '_')
+			n++;
+		if (n && !isdigit((unsigned char)*s) && s[n] == '(' && !(s > expr && strchr(".>:", s[-1]))) {
+			cleanup_free char *method = str_fmt("sizeof(this->%.*s)", (int)n, s), *known = place_eval(p, level, method);
+
+			if (known) {
+				buf_add_str(&b, "this->");
+				any = true;
+			}
+		}
+		n = n ? n : 1;
+		buf_add(&b, s, n);
+		s += n;
+	}
+	if (any)
+		return buf_steal(&b);
+	buf_fini(&b);
+	return NULL;
+}
+
+int condition_search(struct explain *x, struct place *p, int level, const char *given, struct err *e)
+{
+	cleanup_free char *own = with_this(p, level, given);
+	const char *expr = own ? own : given;
 	cleanup_free char *truth = str_fmt("(%s) ? 1 : 0", expr), *value = place_eval(p, level, truth), *frozen = NULL;
 	cleanup_free char *bad = str_fmt("%llu/0x%llx#%llu", (unsigned long long)p->at.event, (unsigned long long)p->at.pc,
 					 (unsigned long long)p->at.hits);

@@ -471,6 +471,13 @@ static int explain_fault(struct explain *x, const struct fault *f, struct err *e
 		return -1;
 	if (!is_code(x, f->pc))
 		return explain_jump(x, f, e);
+	if (outside_hides(&x->t.outside, &x->t.sight, travel_memory(&x->t), &r)) {
+		struct stop stop;
+
+		/* in what the recorder's function has called: to the program's call of that */
+		if (travel_back_step(&x->t, x->tid, &stop, e) || failed_here(x, e) || explain_regs(x, x->tid, &r, e))
+			return -1;
+	}
 	if (place_open(&p, x, e)) {
 		place_close(&p);
 		return -1;
@@ -722,6 +729,64 @@ static int explain_abort(struct explain *x, struct err *e)
 
 /* ---- exit ---- */
 
+/* What a return statement returns, malloc'd; NULL: it is none, or a constant. */
+static char *returned(const struct place *p, bool constant)
+{
+	const char *text = json_string_value(json_object_get(p->location, "text"));
+	const char *s = text ? strstr(text, "return ") : NULL, *end = s ? strchr(s, ';') : NULL;
+	char *expr;
+
+	if (!end)
+		return NULL;
+	s += strlen("return ");
+	if (constant) /* one of two, by a condition */
+		end = memchr(s, '?', (size_t)(end - s));
+	if (!end)
+		return NULL;
+	expr = xstrndup(s, (size_t)(end - s));
+	if (strspn(expr, "0123456789 ()-") == strlen(expr)) {
+		free(expr);
+		return NULL;
+	}
+	return expr;
+}
+
+/* The status was made by a statement: its condition, or what it returns, turned somewhere. */
+static int why_status(struct explain *x, struct err *e)
+{
+	const json_t *last = json_array_get(x->chain, json_array_size(x->chain) - 1), *pos = json_object_get(last, "position");
+	const char *kind = x->end_kind ? x->end_kind : "";
+	cleanup_free char *text = x->end_text ? xstrdup(x->end_text) : NULL, *expr = NULL, *not = NULL;
+	uint64_t pc;
+	struct place p;
+	int r = 1;
+
+	if (!(str_eq(kind, "constant") || str_eq(kind, "computed")) ||
+	    str_u64(json_string_value(json_object_get(pos, "pc")), 0, 1, UINT64_MAX, &pc))
+		return 0;
+	if (travel_goto_pc(&x->t, (uint64_t)json_integer_value(json_object_get(pos, "event")), pc,
+			   (uint64_t)json_integer_value(json_object_get(pos, "hits")), e) ||
+	    place_open(&p, x, e)) {
+		place_close(&p);
+		return -1;
+	}
+	x->end_kind = NULL;
+	expr = returned(&p, str_eq(kind, "constant"));
+	if (expr) {
+		cleanup_free char *truth = str_fmt("(%s) ? 1 : 0", expr), *value = place_eval(&p, p.user, truth);
+
+		not = value && str_eq(value, "0") ? xstrdup(expr) : str_fmt("!(%s)", expr);
+		r = condition_search(x, &p, p.user, not, e);
+	} else {
+		r = by_condition(x, &p, p.user, e);
+	}
+	if (r < 0)
+		return -1;
+	if (r)
+		explain_end_instead(x, str_eq(kind, "constant") ? "constant" : "computed", "%s", text);
+	return 0;
+}
+
 static const char *const exiting[] = {"exit", "_exit", "_Exit", "quick_exit", NULL};
 static const char *const exit_alone[] = {"exit", "quick_exit", NULL};
 
@@ -763,7 +828,9 @@ static int explain_exit(struct explain *x, struct err *e)
 		return 0;
 	}
 	x->found = true;
-	return flow_follow(x, x->tid, &l, false, e);
+	if (flow_follow(x, x->tid, &l, false, e))
+		return -1;
+	return why_status(x, e);
 }
 
 /* ---- all ---- */

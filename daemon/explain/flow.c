@@ -25,6 +25,8 @@ struct flow {
 	struct insn_loc l; /* where the value is, in the state in which the travel stands */
 	uint8_t value[8]; /* of it, little-endian */
 	bool pointer;
+	uint64_t last; /* the memory whose writing was told last; 0: none */
+	bool derived; /* since then, something was added to the value */
 };
 
 enum next { FLOW_ON = 0, FLOW_ENDED = 1 };
@@ -181,6 +183,18 @@ static char *event_text(struct explain *x)
 	return buf_steal(&b);
 }
 
+/* Has a statement of the program taken the value over? Then that is what could have checked it. */
+static bool was_copied(const struct explain *x)
+{
+	const json_t *step;
+	size_t i;
+
+	json_array_foreach(x->chain, i, step)
+		if (str_eq(json_string_value(json_object_get(step, "role")), "copy"))
+			return true;
+	return false;
+}
+
 /* A function of the recorder's, that stands for one of libc's, wrote the memory. */
 static int written_by_library(struct flow *f, struct place *p, const char *name, const char *before, const char *after)
 {
@@ -198,7 +212,8 @@ static int written_by_library(struct flow *f, struct place *p, const char *name,
 		return FLOW_ENDED;
 	}
 	event = event_text(f->x);
-	place_step(p, "input", name, before, after, "%s wrote it: %s was %s, became %s", who, name, before, after);
+	if (!was_copied(f->x))
+		place_step(p, "input", name, before, after, "%s wrote it: %s was %s, became %s", who, name, before, after);
 	explain_end(f->x, "input", "the value came from outside: %s", event ? event : who);
 	return FLOW_ENDED;
 }
@@ -340,6 +355,27 @@ static int go_on_with(struct flow *f, const struct user_regs_struct *r, const st
 	return FLOW_ON;
 }
 
+/* A truth value of flags, or these of an operand that was compared with a constant. */
+static bool is_comparison(const struct insn_origin *o)
+{
+	return (o->what.where == INSN_IN_REG && o->what.reg == INSN_FLAGS) || (o->from[0].where == INSN_IN_REG && o->from[0].reg == INSN_FLAGS);
+}
+
+/* Does the chain go on behind it, or is it a statement that made the value? */
+static bool is_made(struct flow *f, const struct user_regs_struct *r, const struct insn_origin *o)
+{
+	switch (o->effect) {
+	case INSN_SETS:
+		return true;
+	case INSN_COMPUTES:
+		return !wrong_one(f, r, o);
+	case INSN_DERIVES:
+		return !f->pointer && !is_comparison(o);
+	default:
+		return false;
+	}
+}
+
 /* What an instruction, in front of which it stands, makes of its operands. p: closed here; NULL: it writes a register. */
 static int take_origin(struct flow *f, const struct user_regs_struct *r, const struct insn_origin *o, const char *name)
 {
@@ -349,20 +385,28 @@ static int take_origin(struct flow *f, const struct user_regs_struct *r, const s
 	case INSN_COPIES:
 		return go_on_with(f, r, &o->from[0], true);
 	case INSN_DERIVES:
-		return go_on_with(f, r, &o->from[0], false);
+		if (o->from[0].where == INSN_IN_MEM && o->what.where == INSN_IN_MEM && o->from[0].addr == o->what.addr)
+			break;
+		if (is_comparison(o) || f->pointer) {
+			f->derived = true;
+			return go_on_with(f, r, &o->from[0], false);
+		}
+		break;
 	case INSN_SETS:
 		explain_end(f->x, "constant", "the statement set %s to a constant", name);
 		return FLOW_ENDED;
 	case INSN_COMPUTES:
 		wrong = wrong_one(f, r, o);
-		if (wrong)
+		if (wrong) {
+			f->derived = true;
 			return go_on_with(f, r, wrong, false);
-		explain_end(f->x, "computed", "the statement computed %s", name);
-		return FLOW_ENDED;
-	case INSN_KEEPS:
+		}
 		break;
+	case INSN_KEEPS:
+		explain_end(f->x, "unknown", "the instruction that wrote %s is not understood", name);
+		return FLOW_ENDED;
 	}
-	explain_end(f->x, "unknown", "the instruction that wrote %s is not understood", name);
+	explain_end(f->x, "computed", "the statement computed %s", name);
 	return FLOW_ENDED;
 }
 
@@ -383,6 +427,8 @@ static int written_here(struct flow *f, const char *name, struct err *e)
 	else
 		before = xstrdup("not there");
 	f->tid = x->t.in.seg.tid;
+	f->last = f->l.addr;
+	f->derived = false;
 	if (place_open(&p, x, e)) {
 		place_close(&p);
 		return -1;
@@ -402,7 +448,7 @@ static int written_here(struct flow *f, const char *name, struct err *e)
 		if (!got) {
 			bool exact;
 			cleanup_free char *here = place_name(&p, f->l.addr, f->l.len, &exact);
-			bool copies = o.effect == INSN_COPIES || o.effect == INSN_DERIVES;
+			bool copies = o.effect == INSN_COPIES || (o.effect == INSN_DERIVES && f->pointer);
 
 			place_step(&p, copies ? "copy" : "write", exact ? here : name, before, after,
 				   "this wrote %s: it was %s, became %s", exact ? here : name, before, after);
@@ -492,6 +538,11 @@ static int follow_memory(struct flow *f, struct err *e)
 	birth = place_birth(&p, f->l.addr, function, sizeof(function));
 	if (!birth && place_object(&p, f->l.addr, &o) && o.heap)
 		birth = o.header;
+	if (f->derived && f->last == f->l.addr) {
+		place_close(&p);
+		explain_end(x, "computed", "the statement made %s from its own value before", name);
+		return FLOW_ENDED;
+	}
 	if (same_line(x, &p)) {
 		name_last(x, name);
 	} else {
@@ -700,7 +751,7 @@ static int follow_register(struct flow *f, struct err *e)
 			}
 			f->l.len = o.what.len;
 		}
-		if ((o.effect == INSN_SETS || (o.effect == INSN_COMPUTES && !wrong_one(f, &was, &o))) &&
+		if (is_made(f, &was, &o) &&
 		    tell(f, "write", o.effect == INSN_SETS ? "this set the value to " : "this computed the value ", "", true, e))
 			return -1;
 		return take_origin(f, &was, &o, "the value");

@@ -41,17 +41,20 @@ static void find_copying(struct place *p)
 /* The innermost frame has no name: libc's debug file may have one. */
 static int name_library(struct place *p, struct err *e)
 {
+	uint64_t addr = p->frames[p->user].addr;
+	cleanup_free char *func = p->frames[p->user].func ? xstrdup(p->frames[p->user].func) : NULL;
 	struct gdb *g = p->x->g;
+	size_t user = 0;
 
 	gdb_frames_free(p->frames, p->nframes);
 	p->frames = NULL;
 	p->nframes = 0;
-	json_decref(p->backtrace);
-	json_decref(p->location);
-	p->location = NULL;
-	if (gdb_debug_files(g, true, e) || !(p->backtrace = show_stack_top(g, 0, STACK, &p->location, e)) ||
-	    gdb_backtrace(g, 0, STACK, &p->frames, &p->nframes, e))
+	if (gdb_debug_files(g, true, e) || gdb_backtrace(g, 0, STACK, &p->frames, &p->nframes, e))
 		return -1;
+	/* what a user means is still the program's own statement */
+	while (user < p->nframes && !(p->frames[user].addr == addr && str_eq(p->frames[user].func, func)))
+		user++;
+	p->user = user < p->nframes ? (int)user : 0;
 	return gdb_debug_files(g, false, e);
 }
 
@@ -69,9 +72,9 @@ int place_open(struct place *p, struct explain *x, struct err *e)
 	p->backtrace = show_stack_top(x->g, 0, STACK, &p->location, e);
 	if (!p->backtrace || gdb_backtrace(x->g, 0, STACK, &p->frames, &p->nframes, e))
 		return -1;
+	p->user = (int)show_user_frame(p->frames, p->nframes);
 	if (p->nframes && !p->frames[0].func && name_library(p, e))
 		return -1;
-	p->user = (int)show_user_frame(p->frames, p->nframes);
 	find_copying(p);
 	return 0;
 }
