@@ -12,7 +12,7 @@
 #include "base/err.h"
 #include "base/str.h"
 
-#define CLI_MAX_OPTIONS 16
+#define CLI_MAX_OPTIONS 32
 
 /* What a word on the command line is, for completion. */
 enum cli_word { WORD_NONE, WORD_REC, WORD_EXPR, WORD_POS, WORD_DIR, WORD_FILE, WORD_PROGRAM, WORD_COMMAND };

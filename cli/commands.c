@@ -10,6 +10,8 @@ static const struct cli_command *const commands[] = {
 	&cmd_reverse_watch,
 	&cmd_explain,
 	&cmd_diff,
+	&cmd_bisect,
+	&cmd_report,
 	&cmd_debug,
 	&cmd_repl,
 	&cmd_sessions,

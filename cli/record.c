@@ -408,6 +408,9 @@ static int run_to_end(struct record_session *s, const struct record_opts *o, str
 	squeeze_stop(squeeze);
 	bound_stop(bound);
 	deadlock_fini(&run.deadlock);
+	s->result.unwanted = !r && o->ended && !o->ended(o->arg, status);
+	if (s->result.unwanted)
+		return 0;
 	return r || record_end(s, status, e) ? -1 : 0;
 }
 

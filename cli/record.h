@@ -25,12 +25,16 @@ struct record_opts {
 	const struct launch_fd *fds; /* its descriptors, if it has not the caller's (launch/launch.h) */
 	unsigned nfds;
 	bool hold; /* for record_start: it is traced, stands before its first instruction, and has a process group of its own */
+	/* for record_run: called when the program has ended; false: nobody wants the recording, which then stays unfinished */
+	bool (*ended)(void *arg, int status);
+	void *arg;
 };
 
 struct record_result {
 	char *dir; /* malloc'd */
 	json_t *meta; /* what is in meta.json */
 	int exit_code; /* the program's: its own or 128 + signal */
+	bool unwanted; /* opts->ended said so */
 };
 
 /* A program that is being recorded. */

@@ -1,0 +1,323 @@
+/* SPDX-License-Identifier: MIT */
+/* cause.c: see cause.h. */
+#include "hunt/cause.h"
+
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <unistd.h>
+
+#include "base/buf.h"
+#include "base/cleanup.h"
+#include "base/jsonx.h"
+#include "base/path.h"
+#include "hunt/tool.h"
+
+#define TRIES 3 /* of a command whose daemon died */
+#define WHY_BYTES 600
+
+struct search {
+	const json_t *fail;
+	const char *rec;
+	json_t *out; /* of cause.json */
+};
+
+static void add_error(struct search *s, const char *command, int status, const struct buf *why)
+{
+	const char *text = buf_str(why);
+
+	text += str_starts(text, "fred: ") ? 6 : 0;
+	json_array_append_new(json_object_get(s->out, "errors"),
+			      json_sprintf("%s (exit %d): %.*s", command, status, (int)(strcspn(text, "\n") < WHY_BYTES ? strcspn(text, "\n") : WHY_BYTES), text));
+}
+
+/* Again, while the daemon is what failed. */
+static int fredctl(struct search *s, const char *const *words, json_t **result)
+{
+	struct err e;
+	int status = -1;
+
+	for (int i = 0; i < TRIES; i++) {
+		cleanup_buf struct buf why = {0};
+
+		json_decref(*result);
+		*result = NULL;
+		status = tool_fredctl(words, result, &why, &e);
+		if (status == TOOL_LOST_DAEMON && strstr(buf_str(&why), "fredd has closed") && i + 1 < TRIES)
+			continue;
+		if (status && !(*result && !json_object_get(*result, "error")))
+			add_error(s, words[0], status, &why);
+		break;
+	}
+	return status;
+}
+
+static void copy(struct search *s, const json_t *from, const char *key, const char *as)
+{
+	json_t *v = json_object_get(from, key);
+
+	if (v && !json_is_null(v))
+		json_object_set(s->out, as, v);
+}
+
+static bool verify(struct search *s)
+{
+	const char *words[] = {"replay", "--verify", s->rec, NULL};
+	json_t *result = NULL;
+	int status = fredctl(s, words, &result);
+
+	copy(s, result, "events", "events");
+	json_object_set_new(s->out, "replays", json_boolean(!status));
+	json_decref(result);
+	return !status;
+}
+
+/* "281/0x555555555319#1" */
+static void set_at(struct search *s, const json_t *position)
+{
+	const json_t *pc = json_object_get(position, "pc"), *hits = json_object_get(position, "hits");
+	json_int_t event = json_integer_value(json_object_get(position, "event"));
+
+	if (!position)
+		return;
+	if (json_is_string(pc))
+		json_object_set_new(s->out, "at", json_sprintf("%lld/%s#%lld", (long long)event, json_string_value(pc),
+								 (long long)(hits ? json_integer_value(hits) : 1)));
+	else
+		json_object_set_new(s->out, "at", json_sprintf("%lld", (long long)event));
+}
+
+static bool by_watch(struct search *s)
+{
+	json_t *list = json_object_get(s->fail, "invariants");
+	const char *expr = json_string_value(json_array_get(list, 0));
+	const char *words[] = {"reverse-watch", s->rec, "--", expr, NULL, NULL};
+	json_t *result = NULL;
+	bool found = false;
+
+	if (json_is_true(json_object_get(s->fail, "always")))
+		memcpy(words, (const char *[]){"reverse-watch", "--first", s->rec, "--", expr, NULL}, sizeof(words));
+	if (expr && !fredctl(s, words, &result) && json_is_true(json_object_get(result, "found"))) {
+		found = true;
+		json_object_set_new(s->out, "by", json_string("reverse-watch"));
+		copy(s, result, "location", "culprit");
+		copy(s, result, "backtrace", "backtrace");
+		copy(s, result, "position", "position");
+		copy(s, result, "expr", "expr");
+		copy(s, result, "before", "before");
+		copy(s, result, "after", "after");
+		copy(s, result, "may_be_later", "may_be_later");
+		copy(s, result, "notes", "notes");
+		set_at(s, json_object_get(result, "position"));
+		json_object_set_new(s->out, "words", json_sprintf("%s turned", expr));
+	}
+	json_decref(result);
+	return found;
+}
+
+/* The last step of its chain is the cause; without one, the first step is where it failed. */
+static bool by_explain(struct search *s)
+{
+	const char *words[] = {"explain", s->rec, NULL};
+	json_t *result = NULL, *step;
+	bool found;
+
+	fredctl(s, words, &result);
+	found = json_is_true(json_object_get(result, "found"));
+	step = json_object_get(result, "cause");
+	if (!json_is_object(step))
+		step = json_array_get(json_object_get(result, "chain"), 0);
+	copy(s, result, "failure", "failure");
+	copy(s, result, "chain", "chain");
+	copy(s, result, "threads", "threads");
+	copy(s, result, "end", "end");
+	copy(s, result, "notes", "notes");
+	if (json_is_object(step)) {
+		json_object_set_new(s->out, "by", json_string("explain"));
+		copy(s, step, "location", "culprit");
+		copy(s, step, "backtrace", "backtrace");
+		copy(s, step, "position", "position");
+		copy(s, step, "at", "at");
+		copy(s, step, "words", "words");
+		copy(s, step, "expression", "expr");
+		copy(s, step, "before", "before");
+		copy(s, step, "after", "after");
+	}
+	json_decref(result);
+	return found && json_is_object(step);
+}
+
+/* The program's own: with a source line, and not of libc or the loader. */
+static bool is_own(const json_t *frame)
+{
+	static const char *const others[] = {"libc.so", "ld-linux", "libpthread.so", "libfred-record.so", "libstdc++.so",
+					     "libgcc_s.so", "libm.so"};
+	const char *module = json_string_value(json_object_get(frame, "module"));
+
+	for (unsigned i = 0; module && i < sizeof(others) / sizeof(others[0]); i++)
+		if (str_starts(module, others[i]))
+			return false;
+	return json_is_string(json_object_get(frame, "file"));
+}
+
+static json_t *own_frame(const json_t *frames)
+{
+	json_t *frame;
+	size_t i;
+
+	json_array_foreach((json_t *)frames, i, frame)
+		if (is_own(frame))
+			return frame;
+	return NULL;
+}
+
+/* Where it ended: the stacks of all threads. */
+static void by_backtrace(struct search *s)
+{
+	const char *words[] = {"backtrace", s->rec, "--at", "end", NULL};
+	json_t *result = NULL, *frames, *frame;
+
+	fredctl(s, words, &result);
+	frames = json_object_get(result, "backtrace");
+	frame = own_frame(frames);
+	if (!json_object_get(s->out, "threads"))
+		copy(s, result, "threads", "threads");
+	if (frames && !json_is_string(json_object_get(s->out, "by"))) {
+		json_object_set_new(s->out, "by", json_string("backtrace"));
+		copy(s, result, "backtrace", "backtrace");
+		copy(s, result, "position", "position");
+		set_at(s, json_object_get(result, "position"));
+		if (frame)
+			json_object_set_new(s->out, "culprit",
+					    json_pack("{s:O, s:O, s:O, s:n}", "function", json_object_get(frame, "function"), "file",
+						      json_object_get(frame, "file"), "line", json_object_get(frame, "line"), "text"));
+	}
+	json_decref(result);
+}
+
+/* ---- keys ---- */
+
+static void add_place(struct buf *b, const json_t *place)
+{
+	const char *file = json_string_value(json_object_get(place, "file"));
+	const char *function = json_string_value(json_object_get(place, "function"));
+
+	buf_addf(b, "%s:%lld %s", file ? path_base(file) : "?", (long long)json_integer_value(json_object_get(place, "line")),
+		 function ? function : "?");
+}
+
+/* Functions that follow themselves count once: recursion is as deep as it is. Outside of main and a thread's function there is nothing of interest. */
+static void add_stack(struct buf *b, const json_t *frames)
+{
+	const char *last = NULL;
+	json_t *frame;
+	size_t i;
+
+	json_array_foreach((json_t *)frames, i, frame) {
+		const char *function = json_string_value(json_object_get(frame, "function"));
+
+		if (!function || !is_own(frame) || str_eq(function, last))
+			continue;
+		buf_addf(b, " < %s", function);
+		last = function;
+	}
+}
+
+/* Where all threads stand, in whatever order they are. */
+static void add_threads(struct buf *b, const json_t *threads)
+{
+	cleanup_strv struct strv places = {0};
+	cleanup_free char *all = NULL;
+	json_t *t;
+	size_t i;
+
+	json_array_foreach((json_t *)threads, i, t) {
+		json_t *frame = own_frame(json_object_get(t, "backtrace"));
+		cleanup_buf struct buf place = {0};
+
+		if (!frame)
+			continue;
+		add_place(&place, frame);
+		if (!strv_has(&places, buf_str(&place)))
+			strv_add(&places, buf_str(&place));
+	}
+	strv_sort(&places);
+	all = strv_join(&places, ", ");
+	buf_addf(b, " [%s]", all ? all : "");
+}
+
+char *cause_key(const json_t *cause)
+{
+	const char *by = json_string_value(json_object_get(cause, "by"));
+	struct buf b = {0};
+
+	if (json_is_true(json_object_get(cause, "found"))) {
+		add_place(&b, json_object_get(cause, "culprit"));
+		add_stack(&b, json_object_get(cause, "backtrace"));
+	} else if (by) {
+		buf_add_str(&b, "failed at ");
+		if (json_is_true(json_object_get(cause, "hangs"))) {
+			add_threads(&b, json_object_get(cause, "threads"));
+		} else {
+			add_place(&b, json_object_get(cause, "culprit"));
+			add_stack(&b, json_object_get(cause, "backtrace"));
+		}
+	}
+	return b.data ? buf_steal(&b) : xstrdup("");
+}
+
+/* ---- the child ---- */
+
+static void look(struct search *s)
+{
+	const char *kind = json_string_value(json_object_get(s->fail, "kind"));
+	bool hangs = str_eq(kind, "timeout") || str_eq(kind, "deadlock"), found;
+
+	json_object_set_new(s->out, "hangs", json_boolean(hangs));
+	if (!verify(s))
+		return;
+	found = json_object_get(s->fail, "invariants") && by_watch(s);
+	if (!found && !str_eq(kind, "invariant"))
+		found = by_explain(s);
+	json_object_set_new(s->out, "found", json_boolean(found));
+	if (!found || (hangs && !json_object_get(s->out, "threads")))
+		by_backtrace(s);
+}
+
+json_t *cause_of(const char *rec, const json_t *fail)
+{
+	struct search s = {.fail = fail, .rec = rec};
+	cleanup_free char *key = NULL;
+
+	s.out = json_pack("{s:b, s:b, s:n, s:n, s:[]}", "replays", 0, "found", 0, "by", "culprit", "errors");
+	look(&s);
+	key = cause_key(s.out);
+	json_object_set_new(s.out, "key", json_text(key, strlen(key)));
+	return s.out;
+}
+
+static _Noreturn void child(const struct failure *f)
+{
+	cleanup_free char *path = path_join(f->dir, "cause.json"), *rec = path_join(f->dir, "rec");
+	struct err ignored;
+
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	_exit(json_write_path(path, cause_of(rec, f->fail), 0600, &ignored) ? 1 : 0);
+}
+
+pid_t cause_start(const struct failure *f, struct err *e)
+{
+	pid_t pid = fork();
+
+	if (!pid)
+		child(f);
+	return pid < 0 ? err_errno(e, ERR_HOST, "fork") : pid;
+}
+
+json_t *cause_read(const struct failure *f, struct err *e)
+{
+	cleanup_free char *path = path_join(f->dir, "cause.json");
+
+	return json_load_path(path, e);
+}

@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * cause.h: the cause of one failure, from its recording, by other commands of fredctl: the replay is verified, then reverse-watch
+ * searches for the invariant, or explain for what it finds itself. In a child, which leaves DIR/cause.json:
+ *
+ *   replays     the replay is that of the recording
+ *   by          "reverse-watch", "explain", "backtrace" (no cause: where it failed), or null
+ *   found       a cause is known
+ *   culprit     {function, file, line, text} or null;  functions: of its stack, innermost first;  backtrace: the frames
+ *   at          what --at takes;  words: one line
+ *   expr, before, after;  failure, chain, threads, end: as of explain;  notes
+ *   events      of the recording
+ *   errors      what went wrong, in words
+ *   key         failures with the same one have the same cause; "" when nothing is known
+ *   assumed     it is not of this recording (groups.h)
+ */
+#ifndef FRED_HUNT_CAUSE_H
+#define FRED_HUNT_CAUSE_H
+
+#include <jansson.h>
+#include <sys/types.h>
+
+#include "hunt/ledger.h"
+
+/* The child's PID, or -1. */
+pid_t cause_start(const struct failure *f, struct err *e);
+/* What it found. New reference; an error when it died. */
+json_t *cause_read(const struct failure *f, struct err *e);
+/* The same in this process: of a recording, and how it failed. New reference. */
+json_t *cause_of(const char *rec, const json_t *fail);
+/* For tests: the key of a cause without one. malloc'd. */
+char *cause_key(const json_t *cause);
+
+#endif

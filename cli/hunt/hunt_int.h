@@ -1,0 +1,64 @@
+/* SPDX-License-Identifier: MIT */
+/* hunt_int.h: what the files of the hunt share: hunt.c (the loop), settle.c (what comes of a child that has ended), room.c (the disk). */
+#ifndef FRED_HUNT_HUNT_INT_H
+#define FRED_HUNT_HUNT_INT_H
+
+#include "hunt/cause.h"
+#include "hunt/hunt.h"
+#include "hunt/ledger.h"
+#include "hunt/run.h"
+#include "hunt/state.h"
+
+enum job_kind { JOB_NONE, JOB_RUN, JOB_VERDICT, JOB_CAUSE };
+
+struct job {
+	enum job_kind kind;
+	pid_t pid; /* of the verdict or the search; a run has its own */
+	struct run run;
+	uint64_t n; /* whose cause */
+	double deadline_s; /* of a verdict */
+};
+
+struct hunt {
+	const struct hunt_spec *spec;
+	const struct hunt_hooks *hooks;
+	struct state state;
+	struct ledger ledger;
+	struct job *jobs;
+	unsigned njobs, busy;
+	double began_s, looked_s, read_s;
+	uint64_t limit; /* local runs; UINT64_MAX: no bound */
+	uint64_t block; /* runs of a claim */
+	uint64_t next, end; /* what is left of the claim that is being worked off */
+	uint64_t *again; /* runs that were lost, to be done once more */
+	size_t nagain;
+	unsigned lost;
+	int signals; /* signalfd */
+	bool stopping; /* nothing is begun any more */
+	bool hurry; /* what is under way is ended */
+	enum hunt_stop why;
+	struct err error; /* of HUNT_ERROR */
+	int signal;
+};
+
+/* Stops for this reason, unless it stops already. hurry: without waiting for what is under way. */
+void hunt_stop(struct hunt *h, enum hunt_stop why, bool hurry);
+/* Stops, since fred has failed. */
+void hunt_fail(struct hunt *h, const struct err *e);
+void hunt_note(const struct hunt *h, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+
+/* A child of a job has ended with this status; the job goes on, or is over (JOB_NONE). */
+void settle(struct hunt *h, struct job *j, int status);
+/* Failures whose cause nobody looks for yet: the next one is ours from now on. NULL: there is none. */
+struct failure *settle_next_cause(struct hunt *h);
+/* "b0000000012" of a block of runs. malloc'd. */
+char *settle_block(const struct hunt *h, uint64_t local);
+
+/* How the disk stands: removes recordings that are not needed, ends runs that take too much, and stops when it is full. */
+void room_look(struct hunt *h);
+/* Of each group, recordings are kept as the spec says. most: at most that many. */
+void room_prune(struct hunt *h, unsigned most);
+/* Is there enough to trust what was written? */
+bool room_is_full(const struct hunt *h);
+
+#endif

@@ -1,0 +1,13 @@
+/* SPDX-License-Identifier: MIT */
+/* page.h: the report of one recording: what a search in it finds, as if it were the only run of a hunt. */
+#ifndef FRED_HUNT_PAGE_H
+#define FRED_HUNT_PAGE_H
+
+#include <jansson.h>
+
+#include "base/err.h"
+
+/* rec: absolute. expr: for reverse-watch; NULL: what explain finds. New reference; NULL: it is no recording that can be used. */
+json_t *page_of_recording(const char *rec, const char *expr, struct err *e);
+
+#endif

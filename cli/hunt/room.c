@@ -1,0 +1,90 @@
+/* SPDX-License-Identifier: MIT */
+/* room.c: the disk: what a hunt may take of it (--max-disk), and what to do when it is full. */
+#include <stdlib.h>
+#include <sys/statvfs.h>
+
+#include "base/cleanup.h"
+#include "base/path.h"
+#include "hunt/groups.h"
+#include "hunt/hunt_int.h"
+
+#define MIN_FREE_BYTES (16ull << 20) /* as `record` has it */
+
+bool room_is_full(const struct hunt *h)
+{
+	struct statvfs st;
+
+	return !statvfs(h->state.dir, &st) && (unsigned long long)st.f_bavail * st.f_frsize < MIN_FREE_BYTES;
+}
+
+static void drop_recording(const struct failure *f)
+{
+	cleanup_free char *rec = path_join(f->dir, "rec"), *cwd = path_join(f->dir, "cwd");
+	struct err ignored;
+
+	rm_rf(rec, &ignored);
+	rm_rf(cwd, &ignored);
+}
+
+void room_prune(struct hunt *h, unsigned most)
+{
+	struct ledger *l = &h->ledger;
+
+	for (size_t i = 0; i < l->nfailures; i++) {
+		unsigned better = 0;
+
+		if (!l->failures[i].cause)
+			continue;
+		for (size_t k = 0; k < l->nfailures; k++)
+			better += k != i && groups_same(&l->failures[k], &l->failures[i]) &&
+				  groups_better(&l->failures[k], &l->failures[i]);
+		if (better >= most)
+			drop_recording(&l->failures[i]);
+	}
+}
+
+static unsigned long long kept_bytes(const struct hunt *h)
+{
+	cleanup_free char *failures = state_path(&h->state, "failures", NULL);
+
+	return path_disk_usage(failures);
+}
+
+/* The run whose recording takes most is ended. */
+static void end_largest(struct hunt *h, unsigned long long kept)
+{
+	unsigned long long sum = kept, most = 0;
+	struct job *largest = NULL;
+
+	for (unsigned i = 0; i < h->njobs; i++) {
+		unsigned long long n;
+
+		if (h->jobs[i].kind != JOB_RUN)
+			continue;
+		n = path_disk_usage(h->jobs[i].run.dir);
+		sum += n;
+		if (!largest || n > most) {
+			largest = &h->jobs[i];
+			most = n;
+		}
+	}
+	if (largest && sum > h->spec->max_disk)
+		run_end(&largest->run, "disk");
+}
+
+void room_look(struct hunt *h)
+{
+	unsigned long long kept = kept_bytes(h);
+	struct err e;
+
+	if (kept > h->spec->max_disk) {
+		room_prune(h, 1);
+		kept = kept_bytes(h);
+	}
+	if (kept > h->spec->max_disk) {
+		err_set(&e, ERR_HOST, "%s: the recordings of failures take more than --max-disk, one of each group", h->state.dir);
+		hunt_fail(h, &e);
+		return;
+	}
+	end_largest(h, kept);
+}

@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * run.h: one run of the program, in a child of the hunt: it records the program, waits for it, ends what it left behind, and
+ * removes the recording when nobody wants it. The child leads a session of its own; all that the run consists of is below it.
+ */
+#ifndef FRED_HUNT_RUN_H
+#define FRED_HUNT_RUN_H
+
+#include <jansson.h>
+#include <sys/types.h>
+
+#include "hunt/hunt.h"
+
+#define RUN_OUTPUT (256u << 10) /* bytes kept of the output's beginning, and of its end */
+
+/* The first and the last bytes of what the program wrote to its standard output and error. */
+struct run_output {
+	char *head, *tail; /* tail: a ring */
+	size_t nhead;
+	uint64_t total;
+};
+
+struct run {
+	uint64_t local, n; /* its number in this shard, and of all */
+	enum hunt_class sched;
+	uint64_t seed;
+	char *dir; /* in runs/ */
+	pid_t pid; /* 0: it has ended, or was not started */
+	int out; /* what it writes; -1: closed */
+	struct run_output output;
+	struct hunt_outcome *outcome; /* shared with the child */
+	double started_s, deadline_s; /* clock_s; 0: no deadline */
+	const char *ended_for; /* why we end it: "timeout", "disk", "stop"; NULL: we do not */
+	double ended_s; /* since when */
+};
+
+/* Starts it; keep: a recording is wanted also when the program exits with 0. run_fini in any case. */
+int run_start(struct run *r, const struct hunt_spec *spec, const struct hunt_hooks *hooks, bool keep, struct err *e);
+/* Takes what it has written; never waits. */
+void run_read(struct run *r);
+/* Ends the program and all that it started, for the reason; its recording is finished then, if it is wanted. To be called again until the child has ended. */
+void run_end(struct run *r, const char *reason);
+/* The child has ended. Its output goes to DIR/output. */
+int run_save_output(const struct run *r, struct err *e);
+void run_fini(struct run *r);
+
+/* How it failed by itself: {kind, text, signal or code, notes}; NULL: it did not. New reference. */
+json_t *run_failure(const struct run *r);
+
+#endif

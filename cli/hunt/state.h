@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * state.h: the folder of a hunt. All in it outlives a kill -9 of everything and a reboot, and tasks on several machines may work
+ * in it at the same time, if it is on a file system that they share:
+ *
+ *   hunt.json          the spec (spec.h); made once, atomically
+ *   tasks/TASK.json    who works or worked here: host, boot, PID; its mtime says that it lives
+ *   journal/TASK.jsonl what it has found out (journal.h)
+ *   claims/WHAT.N      the N-th claim of runs or of a failure's search: the highest N counts, made by O_EXCL
+ *   runs/TASK.RUN/     a run in flight: rec/ (its recording), cwd/ (--isolate)
+ *   failures/RUN/      a run that failed: rec/, output, cwd/, cause.json
+ *   good/              a run that passed, to compare with: rec/
+ *
+ * A failing run is complete when the journal has it: its folder is renamed to failures/ before.
+ */
+#ifndef FRED_HUNT_STATE_H
+#define FRED_HUNT_STATE_H
+
+#include <jansson.h>
+#include <stdint.h>
+
+#include "base/err.h"
+#include "hunt/journal.h"
+#include "hunt/spec.h"
+
+struct state {
+	char *dir; /* absolute */
+	char *task; /* our name; NULL: we only look */
+	int lock; /* our task file, which is locked while we live; -1 */
+	struct journal journal;
+	double beat_s; /* when we last said that we live (clock_s) */
+};
+
+/* Is there a hunt? */
+bool state_exists(const char *dir);
+/*
+ * Makes the folder of a hunt with this spec, or opens the one that is there, of the same spec (by another task of it).
+ * ERR_USAGE: it is of another hunt. state_fini in any case.
+ */
+int state_create(struct state *s, const char *dir, const json_t *spec, struct err *e);
+/* Opens it; *spec: a new reference. ERR_USAGE: there is none. */
+int state_open(struct state *s, const char *dir, json_t **spec, struct err *e);
+void state_fini(struct state *s);
+/* From now on we are a task of it; what dead ones of this machine have left in flight is ended and removed. */
+int state_join(struct state *s, struct err *e);
+/* Says that we live, if that is not long ago. */
+void state_beat(struct state *s);
+
+/* Which task may do WHAT? 1: we, from now on; 0: another one that lives; -1: e (ERR_HOST). */
+int state_claim(struct state *s, const char *what, struct err *e);
+/* WHAT is done, and the journal says so. */
+void state_release(struct state *s, const char *what);
+
+/* DIR/a/b, b may be NULL; malloc'd. */
+char *state_path(const struct state *s, const char *a, const char *b);
+
+#endif

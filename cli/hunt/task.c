@@ -1,0 +1,179 @@
+/* SPDX-License-Identifier: MIT */
+/* task.c: see task.h. */
+#include "hunt/task.h"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "base/fdio.h"
+#include "base/jsonx.h"
+#include "base/path.h"
+#include "base/str.h"
+
+#define FRESH_S 60
+#define BELOW_MOST 65536u /* processes */
+
+/* ---- who lives ---- */
+
+static json_t *first_line(const char *path)
+{
+	cleanup_buf struct buf b = {0};
+	struct err ignored;
+
+	if (read_file(path, &b, &ignored))
+		return json_string("?");
+	return json_text(buf_str(&b), strcspn(buf_str(&b), "\n"));
+}
+
+json_t *task_self(void)
+{
+	char host[256] = "?";
+
+	gethostname(host, sizeof(host) - 1);
+	return json_pack("{s:o, s:o, s:i}", "host", json_text(host, strlen(host)), "boot",
+			 first_line("/proc/sys/kernel/random/boot_id"), "pid", (int)getpid());
+}
+
+/* The lock is the process's (fcntl(2)): a child that it leaves behind does not hold it. */
+bool task_lock(int fd)
+{
+	struct flock lock = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
+
+	return fcntl(fd, F_SETLK, &lock) == 0;
+}
+
+static bool is_locked(const char *path)
+{
+	cleanup_close int fd = open(path, O_RDWR | O_CLOEXEC);
+	struct flock lock = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
+
+	return fd >= 0 && !fcntl(fd, F_GETLK, &lock) && lock.l_type != F_UNLCK;
+}
+
+bool task_file_is_fresh(const char *path, const char *dir)
+{
+	cleanup_free char *probe = str_fmt("%s/.clock.%d", dir, (int)getpid());
+	struct stat st, now;
+	bool known;
+	int fd;
+
+	if (stat(path, &st))
+		return false;
+	fd = open(probe, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+	known = fd >= 0 && !fstat(fd, &now);
+	if (fd >= 0)
+		close(fd);
+	unlink(probe);
+	return !known || now.st_mtime - st.st_mtime < FRESH_S;
+}
+
+bool task_lives(const char *path, const char *dir)
+{
+	struct err ignored;
+	json_auto_t *self = task_self(), *v = json_load_path(path, &ignored);
+
+	if (v && json_equal(json_object_get(self, "boot"), json_object_get(v, "boot")))
+		return is_locked(path);
+	return task_file_is_fresh(path, dir); /* on another machine, or it is about to be written */
+}
+
+/* ---- processes left behind ---- */
+
+static bool has_word(pid_t pid, const char *file, const char *word)
+{
+	cleanup_free char *path = str_fmt("/proc/%d/%s", (int)pid, file);
+	cleanup_buf struct buf b = {0};
+	struct err ignored;
+
+	return !read_file(path, &b, &ignored) && b.len && memmem(b.data, b.len, word, strlen(word));
+}
+
+/* The parent and the state of a process; false: there is no such process. */
+static bool stat_of(pid_t pid, int *parent, char *state)
+{
+	cleanup_free char *path = str_fmt("/proc/%d/stat", (int)pid);
+	cleanup_buf struct buf b = {0};
+	struct err ignored;
+	const char *p;
+
+	if (read_file(path, &b, &ignored) || !(p = strrchr(buf_str(&b), ')')))
+		return false;
+	return sscanf(p, ") %c %d", state, parent) == 2;
+}
+
+/* Calls what for each process of this PID namespace but ours. */
+static void each_process(void (*what)(pid_t pid, void *arg), void *arg)
+{
+	cleanup_closedir DIR *d = opendir("/proc");
+	struct dirent *de;
+	uint64_t pid;
+
+	while (d && (de = readdir(d)))
+		if (!str_u64(de->d_name, 10, 1, INT32_MAX, &pid) && (pid_t)pid != getpid())
+			what((pid_t)pid, arg);
+}
+
+static void end_recorder(pid_t pid, void *word)
+{
+	if (has_word(pid, "environ", word) || has_word(pid, "maps", word))
+		kill(pid, SIGKILL);
+}
+
+void task_end_recorders(const char *folder)
+{
+	cleanup_free char *word = str_fmt("%s/", folder);
+
+	each_process(end_recorder, word);
+}
+
+struct table {
+	struct {
+		pid_t pid, parent;
+		bool below;
+	} v[BELOW_MOST];
+	unsigned n;
+};
+
+static void add_process(pid_t pid, void *arg)
+{
+	struct table *t = arg;
+	int parent;
+	char state;
+
+	if (t->n < BELOW_MOST && stat_of(pid, &parent, &state) && state != 'Z') {
+		t->v[t->n].pid = pid;
+		t->v[t->n].parent = (pid_t)parent;
+		t->v[t->n++].below = false;
+	}
+}
+
+unsigned task_end_below(pid_t top)
+{
+	cleanup_free struct table *t = xcalloc(1, sizeof(*t));
+	unsigned found = 0;
+	bool more = true;
+
+	each_process(add_process, t);
+	while (more) {
+		more = false;
+		for (unsigned i = 0; i < t->n; i++) {
+			bool below = t->v[i].parent == top;
+
+			for (unsigned k = 0; k < t->n && !below; k++)
+				below = t->v[k].below && t->v[k].pid == t->v[i].parent;
+			if (below && !t->v[i].below) {
+				t->v[i].below = more = true;
+				found++;
+				kill(t->v[i].pid, SIGKILL);
+			}
+		}
+	}
+	return found;
+}

@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * verdict.h: does a run fail that ended by itself? What the user's --fail-if and the invariants say, which takes a while: in a
+ * child, which leaves its answer in DIR/verdict.json: {fail: {kind, text, ...} or null, skip: bool, error: text or null}.
+ */
+#ifndef FRED_HUNT_VERDICT_H
+#define FRED_HUNT_VERDICT_H
+
+#include <jansson.h>
+#include <sys/types.h>
+
+#include "hunt/run.h"
+
+bool verdict_is_needed(const struct hunt_spec *spec);
+/* fail: how the run failed by itself, or NULL; borrowed. The child's PID, or -1. */
+pid_t verdict_start(const struct hunt_spec *spec, const struct run *r, const json_t *fail, struct err *e);
+/* Its answer, a new reference; an error when there is none. */
+json_t *verdict_read(const char *dir, struct err *e);
+
+#endif
