@@ -275,6 +275,10 @@ static int resume(const struct cli *cli, const char *dir, struct hunt_spec *s, s
 		return err_set(e, ERR_USAGE, "%s is the hunt of another program; choose another --state", dir);
 	if (cli_has(cli, "timeout"))
 		json_object_set(kept, "timeout_s", json_object_get(asked, "timeout_s"));
+	if (cli_has(cli, "runs") || cli_has(cli, "until-failure")) {
+		json_object_set(kept, "runs", json_object_get(asked, "runs"));
+		json_object_set(kept, "until_failure", json_object_get(asked, "until_failure"));
+	}
 	return hunt_spec_from_json(s, kept, e) ? err_wrap(e, "%s/hunt.json", dir) : 0;
 }
 

@@ -225,7 +225,7 @@ static void add_stack(struct buf *b, const json_t *frames)
 }
 
 /* Where all threads stand, in whatever order they are. */
-static void add_threads(struct buf *b, const json_t *threads)
+static bool add_threads(struct buf *b, const json_t *threads)
 {
 	cleanup_strv struct strv places = {0};
 	cleanup_free char *all = NULL;
@@ -245,26 +245,25 @@ static void add_threads(struct buf *b, const json_t *threads)
 	strv_sort(&places);
 	all = strv_join(&places, ", ");
 	buf_addf(b, " [%s]", all ? all : "");
+	return places.n > 0;
 }
 
 char *cause_key(const json_t *cause)
 {
-	const char *by = json_string_value(json_object_get(cause, "by"));
+	bool found = json_is_true(json_object_get(cause, "found"));
 	struct buf b = {0};
 
-	if (json_is_true(json_object_get(cause, "found"))) {
+	if (!found)
+		buf_add_str(&b, "failed at ");
+	if (!found && json_is_true(json_object_get(cause, "hangs")) && add_threads(&b, json_object_get(cause, "threads")))
+		return buf_steal(&b);
+	if (json_is_object(json_object_get(cause, "culprit"))) {
 		add_place(&b, json_object_get(cause, "culprit"));
 		add_stack(&b, json_object_get(cause, "backtrace"));
-	} else if (by) {
-		buf_add_str(&b, "failed at ");
-		if (json_is_true(json_object_get(cause, "hangs"))) {
-			add_threads(&b, json_object_get(cause, "threads"));
-		} else {
-			add_place(&b, json_object_get(cause, "culprit"));
-			add_stack(&b, json_object_get(cause, "backtrace"));
-		}
+		return buf_steal(&b);
 	}
-	return b.data ? buf_steal(&b) : xstrdup("");
+	buf_fini(&b);
+	return xstrdup("");
 }
 
 /* ---- the child ---- */

@@ -228,6 +228,13 @@ static int by_count(const void *a, const void *b)
 	return x->v[0]->n < y->v[0]->n ? -1 : 1;
 }
 
+static int by_run(const void *a, const void *b)
+{
+	const struct failure *x = *(const struct failure *const *)a, *y = *(const struct failure *const *)b;
+
+	return x->n < y->n ? -1 : x->n > y->n;
+}
+
 static json_t *argv_json(const struct hunt_spec *spec)
 {
 	json_t *list = json_array();
@@ -276,6 +283,8 @@ json_t *groups_report(const struct ledger *const *l, unsigned n, const struct gr
 			explained += json_is_true(json_object_get(l[k]->failures[i].cause, "found"));
 		}
 	}
+	for (size_t i = 0; i < gs.n; i++)
+		qsort(gs.v[i].v, gs.v[i].n, sizeof(*gs.v[i].v), by_run);
 	if (gs.n)
 		qsort(gs.v, gs.n, sizeof(*gs.v), by_count);
 	for (size_t i = 0; i < gs.n; i++) {

@@ -421,6 +421,7 @@ static void finish(struct hunt *h, const sigset_t *old)
 	state_fini(&h->state);
 	free(h->jobs);
 	free(h->again);
+	free(h->no_value);
 }
 
 int hunt_run(const struct hunt_spec *spec, const char *dir, const struct hunt_hooks *hooks, json_t **report, struct err *e)
@@ -435,6 +436,8 @@ int hunt_run(const struct hunt_spec *spec, const char *dir, const struct hunt_ho
 		struct groups_facts facts = {.spec = spec, .dir = h.state.dir};
 
 		loop(&h);
+		if (h.why != HUNT_INTERRUPTED)
+			settle_check_values(&h);
 		facts.seconds = clock_s() - h.began_s;
 		facts.why = h.why;
 		facts.error = &h.error;

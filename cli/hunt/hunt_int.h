@@ -34,6 +34,9 @@ struct hunt {
 	size_t nagain;
 	unsigned lost;
 	int signals; /* signalfd */
+	bool has_values; /* all invariants had a value at the end of some run */
+	unsigned without_values; /* runs at whose end one had none, if that was so of all: why */
+	char *no_value;
 	bool stopping; /* nothing is begun any more */
 	bool hurry; /* what is under way is ended */
 	enum hunt_stop why;
@@ -49,6 +52,8 @@ void hunt_note(const struct hunt *h, const char *fmt, ...) __attribute__((format
 
 /* A child of a job has ended with this status; the job goes on, or is over (JOB_NONE). */
 void settle(struct hunt *h, struct job *j, int status);
+/* An invariant that never had a value is a mistake, unless runs have shown otherwise. */
+void settle_check_values(struct hunt *h);
 /* Failures whose cause nobody looks for yet: the next one is ours from now on. NULL: there is none. */
 struct failure *settle_next_cause(struct hunt *h);
 /* "b0000000012" of a block of runs. malloc'd. */

@@ -203,8 +203,9 @@ static json_t *sarif_message(const json_t *g, const json_t *report)
 	cleanup_free char *place = report_place(json_object_get(g, "culprit"));
 	bool found = json_is_true(json_object_get(g, "found"));
 
-	return json_sprintf("%s: %s in %s. %s", title, place ? (found ? "caused by" : "it failed at") : "its cause is not known",
-			    place ? place : "any source", rate);
+	if (!place)
+		return json_sprintf("%s: its cause is not known. %s", title, rate);
+	return json_sprintf("%s: %s %s. %s", title, found ? "the cause is" : "no cause was found; it failed in", place, rate);
 }
 
 static json_t *sarif_result(const json_t *g, const char *rule, size_t index, const json_t *report)

@@ -15,6 +15,7 @@
 #include "hunt/verdict.h"
 
 #define LOST_MOST 5u /* runs whose process died, in a row */
+#define VALUES_MOST 3u /* runs after which it is a mistake when an invariant never had a value */
 #define SAME_MOST 8u /* failures with the same signs that are searched; if they all have one cause, it is that of the others too */
 
 char *settle_block(const struct hunt *h, uint64_t local)
@@ -80,6 +81,20 @@ static void passed(struct hunt *h, const struct run *r, bool skip)
 		release_block(h, r->local);
 }
 
+/* Of those that look the same, nobody wants to hear for ever. */
+static bool is_news(const struct hunt *h, const json_t *fail)
+{
+	cleanup_free char *signs = groups_signs(fail);
+	unsigned same = 0;
+
+	for (size_t i = 0; i < h->ledger.nfailures; i++) {
+		cleanup_free char *others = groups_signs(h->ledger.failures[i].fail);
+
+		same += str_eq(signs, others);
+	}
+	return same <= SAME_MOST;
+}
+
 /* The folder comes first: a line in the journal means that it is there. */
 static void failed(struct hunt *h, const struct run *r, json_t *fail)
 {
@@ -103,8 +118,9 @@ static void failed(struct hunt *h, const struct run *r, json_t *fail)
 	if (write_down(h, line, true))
 		return;
 	release_block(h, r->local);
-	hunt_note(h, "run %llu (%s) failed: %s", (unsigned long long)r->n, sched,
-		  json_string_value(json_object_get(fail, "text")));
+	if (is_news(h, fail))
+		hunt_note(h, "run %llu (%s) failed: %s", (unsigned long long)r->n, sched,
+			  json_string_value(json_object_get(fail, "text")));
 	if (h->spec->until_failure)
 		hunt_stop(h, HUNT_FAILURE, false);
 }
@@ -199,6 +215,34 @@ static bool run_over(struct hunt *h, struct job *j, int status)
 	return false;
 }
 
+void settle_check_values(struct hunt *h)
+{
+	struct err e;
+
+	if (h->has_values || !h->no_value)
+		return;
+	err_set(&e, ERR_USAGE, "--invariant: it had no value at the end of any run: %s", h->no_value);
+	hunt_fail(h, &e);
+}
+
+static void look_at_values(struct hunt *h, const json_t *verdict)
+{
+	const char *unknown = json_string_value(json_object_get(verdict, "unknown"));
+
+	if (!h->spec->invariants.n || json_is_true(json_object_get(verdict, "skip")))
+		return;
+	h->has_values |= !unknown;
+	if (!unknown || h->no_value) {
+		h->without_values += unknown != NULL;
+	} else {
+		h->no_value = xstrdup(unknown);
+		h->without_values = 1;
+		hunt_note(h, "an invariant has no value at the end of a run: %s", unknown);
+	}
+	if (h->without_values >= VALUES_MOST)
+		settle_check_values(h);
+}
+
 static void verdict_over(struct hunt *h, struct job *j)
 {
 	struct err e;
@@ -209,6 +253,8 @@ static void verdict_over(struct hunt *h, struct job *j)
 		return;
 	}
 	v = verdict_read(j->run.dir, &e);
+	if (v)
+		look_at_values(h, v);
 	if (!v)
 		lost(h, &j->run, &e);
 	else if (json_is_object(json_object_get(v, "fail")))

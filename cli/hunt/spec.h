@@ -35,9 +35,11 @@ struct hunt_spec {
 	bool isolate; /* each run has a working directory of its own */
 	double timeout_s; /* or HUNT_TIMEOUT_... */
 
-	/* of this start */
+	/* kept, and changed by a start that says otherwise */
 	uint64_t runs; /* in all, of all shards; 0: no bound */
 	bool until_failure;
+
+	/* of this start */
 	double budget_s; /* 0: none */
 	unsigned jobs;
 	unsigned keep; /* recordings kept of each group */

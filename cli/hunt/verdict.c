@@ -21,6 +21,7 @@ struct verdict {
 	const struct run *run;
 	char *rec, *output;
 	json_t *fail; /* NULL: it has not failed so far */
+	json_t *unknown; /* an invariant that has no value, and why; NULL: all have one */
 	bool skip;
 };
 
@@ -96,9 +97,13 @@ static int ask_at_end(struct verdict *v, struct err *e)
 	if (!json_is_array(json_object_get(result, "values")))
 		return err_set(e, status == 77 ? ERR_HOST : ERR_INTERNAL, "the invariants of run %llu cannot be evaluated: %.*s",
 			       (unsigned long long)v->run->n, 700, buf_str(&why));
-	json_array_foreach(json_object_get(result, "values"), i, item)
+	json_array_foreach(json_object_get(result, "values"), i, item) {
 		if (is_false(json_string_value(json_object_get(item, "value"))))
 			json_array_append(list, json_object_get(item, "expr"));
+		if (!v->unknown && json_is_string(json_object_get(item, "error")))
+			v->unknown = json_sprintf("%s: %s", json_string_value(json_object_get(item, "expr")),
+						  json_string_value(json_object_get(item, "error")));
+	}
 	if (json_array_size(list))
 		broken(v, list, "at the end");
 	return 0;
@@ -148,7 +153,8 @@ static _Noreturn void child(struct verdict *v)
 
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	failed = ask(v, &e) < 0;
-	answer = json_pack("{s:o, s:b, s:o, s:s}", "fail", v->fail && !v->skip ? v->fail : json_null(), "skip", v->skip, "error",
+	answer = json_pack("{s:o, s:b, s:o, s:o, s:s}", "fail", v->fail && !v->skip ? v->fail : json_null(), "skip", v->skip, "unknown",
+			   v->unknown ? v->unknown : json_null(), "error",
 			   failed ? json_text(e.text, strlen(e.text)) : json_null(), "kind", err_kind_name(e.kind));
 	json_write_path(path, answer, 0600, &ignored);
 	_exit(0);
