@@ -109,6 +109,7 @@ static bool by_watch(struct search *s)
 		copy(s, result, "after", "after");
 		copy(s, result, "may_be_later", "may_be_later");
 		copy(s, result, "notes", "notes");
+		copy(s, result, "stats", "stats");
 		set_at(s, json_object_get(result, "position"));
 		json_object_set_new(s->out, "words", json_sprintf("%s turned", expr));
 	}
