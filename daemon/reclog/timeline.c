@@ -255,6 +255,11 @@ uint64_t timeline_cut(const struct timeline *tl)
 	return tl->cut;
 }
 
+uint32_t timeline_process(const struct timeline *tl)
+{
+	return tl->process;
+}
+
 const struct replay_slot *timeline_runs(const struct timeline *tl, uint64_t *n)
 {
 	*n = tl->nruns;

@@ -81,6 +81,7 @@ uint64_t timeline_prefix(const struct timeline *tl);
 uint64_t timeline_base(const struct timeline *tl);
 /* Events of the image's own logs that were cut off. */
 uint64_t timeline_cut(const struct timeline *tl);
+uint32_t timeline_process(const struct timeline *tl);
 
 /* All runs, and how many. Borrowed. */
 const struct replay_slot *timeline_runs(const struct timeline *tl, uint64_t *n);

@@ -185,6 +185,11 @@ int json_opt_i64(const json_t *o, const char *key, int64_t *out, struct err *e)
 	return absent(o, key) ? 0 : json_get_i64(o, key, out, e);
 }
 
+int json_opt_u64(const json_t *o, const char *key, uint64_t *out, struct err *e)
+{
+	return absent(o, key) ? 0 : json_get_u64(o, key, out, e);
+}
+
 int json_opt_bool(const json_t *o, const char *key, bool *out, struct err *e)
 {
 	return absent(o, key) ? 0 : json_get_bool(o, key, out, e);

@@ -39,6 +39,7 @@ int json_get_arr(const json_t *o, const char *key, json_t **out, struct err *e);
 /* As above, but a missing or null field leaves *out as it was. */
 int json_opt_str(const json_t *o, const char *key, const char **out, struct err *e);
 int json_opt_i64(const json_t *o, const char *key, int64_t *out, struct err *e);
+int json_opt_u64(const json_t *o, const char *key, uint64_t *out, struct err *e);
 int json_opt_bool(const json_t *o, const char *key, bool *out, struct err *e);
 int json_opt_real(const json_t *o, const char *key, double *out, struct err *e);
 int json_opt_obj(const json_t *o, const char *key, json_t **out, struct err *e);

@@ -22,7 +22,7 @@ static void getters_take_the_right_type(void **state)
 	assert_string_equal(s, "x");
 	assert_int_equal(json_get_i64(v, "i", &i, NULL), 0);
 	assert_int_equal(i, -3);
-	assert_int_equal(json_get_u64(v, "u", &u, NULL), 0);
+	assert_int_equal(json_opt_u64(v, "u", &u, NULL), 0);
 	assert_int_equal(u, 9);
 	assert_int_equal(json_get_bool(v, "b", &b, NULL), 0);
 	assert_true(b);
@@ -70,7 +70,7 @@ static void optional_fields_keep_their_default(void **state)
 	assert_true(b);
 	assert_int_equal(json_get_u64(v, "u", &u, NULL), 0);
 	assert_int_equal(u, 9);
-	assert_int_equal(json_get_u64(v, "s", &u, NULL), -1);
+	assert_int_equal(json_opt_u64(v, "s", &u, NULL), -1);
 }
 
 static void bad_text_is_located(void **state)

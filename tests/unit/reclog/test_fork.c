@@ -64,6 +64,7 @@ static void check_sched_file(struct timeline *tl, const char *path, uint64_t pre
 	s = (const struct replay_sched *)b.data;
 	assert_int_equal(b.len, sizeof(*s) + n * sizeof(s->slot[0]));
 	assert_true(s->magic == RLOG_MAGIC_SCHED && s->version == RLOG_VERSION);
+	assert_int_equal(s->process, timeline_process(tl));
 	assert_int_equal(s->total, timeline_total(tl));
 	assert_int_equal(s->prefix_total, timeline_prefix(tl));
 	assert_int_equal(s->prefix_slots, prefix_slots);
