@@ -125,8 +125,8 @@ static bool by_explain(struct search *s)
 	bool found;
 
 	fredctl(s, words, &result);
-	found = json_is_true(json_object_get(result, "found"));
 	step = json_object_get(result, "cause");
+	found = json_is_true(json_object_get(result, "found")) && json_is_object(step);
 	if (!json_is_object(step))
 		step = json_array_get(json_object_get(result, "chain"), 0);
 	copy(s, result, "failure", "failure");
@@ -146,7 +146,7 @@ static bool by_explain(struct search *s)
 		copy(s, step, "after", "after");
 	}
 	json_decref(result);
-	return found && json_is_object(step);
+	return found;
 }
 
 /* The program's own: with a source line, and not of libc or the loader. */
