@@ -91,6 +91,8 @@ int dispatch_suspend(pid_t pid, struct dispatch *d, struct err *e)
 	cleanup_closedir DIR *dir = opendir(path);
 	struct dirent *de;
 
+	if (!dir && errno == ENOENT)
+		return 0; /* it has ended: CRIU says so */
 	if (!dir)
 		return err_errno(e, ERR_INTERNAL, "%s", path);
 	while ((de = readdir(dir))) {

@@ -320,7 +320,7 @@ static void test_rung_moves(void **state)
 	tl_expect_runs(tl, "1*2 2*3 1*2 2*2");
 	timeline_free(tl);
 	tl = tl_make(rec, 1, 1);
-	tl_expect_runs(tl, "1*2 2*5 1*2");
+	tl_expect_runs(tl, "1*3 2*5 1*1");
 	timeline_free(tl);
 	rec_free(rec);
 	rb_fini(&rb);
