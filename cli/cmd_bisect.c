@@ -309,10 +309,15 @@ static int git_code(int code)
 static int show(struct cli *cli, const json_t *report, struct err *e)
 {
 	const struct strv *kinds = cli_values(cli, "report");
+	bool shown = false; /* on standard output */
 
-	for (size_t i = 0; i < kinds->n; i++)
+	for (size_t i = 0; i < kinds->n; i++) {
+		shown |= str_ends(kinds->s[i], "=-");
 		if (report_write(kinds->s[i], report, e))
 			return -1;
+	}
+	if (shown)
+		return 0;
 	if (cli->json)
 		return out_json(report, e);
 	return report_write("text=-", report, e);
@@ -357,9 +362,12 @@ static int exec_bisect(struct cli *cli, struct err *e)
 	struct hunt_spec s = {0};
 	int r;
 
-	for (size_t i = 0; i < kinds->n; i++)
+	for (size_t i = 0; i < kinds->n; i++) {
 		if (report_check(kinds->s[i], e))
 			return -1;
+		if (cli->json && str_ends(kinds->s[i], "=-"))
+			return err_set(e, ERR_USAGE, "--report %s: with --json, standard output is for the one object", kinds->s[i]);
+	}
 	if (cli_has(cli, "collect")) {
 		json_auto_t *report = collect(cli_values(cli, "collect"), e);
 
