@@ -20,6 +20,7 @@ static const struct cli_option options[] = {
 	{"first", NULL, "the first one behind the good position"},
 	{"nth", "N", "the Nth one behind the good position"},
 	{"insn", NULL, "what the expression is inside of a statement counts, too"},
+	{"anywhere", NULL, "if it is true at both ends: up to the first event at which it is false"},
 	RECARG_PROCESS_OPTION,
 	{0},
 };
@@ -85,6 +86,8 @@ static int which_transition(json_t *params, const struct cli *cli, struct err *e
 		json_object_set_new(params, "last", json_true());
 	if (cli_has(cli, "insn"))
 		json_object_set_new(params, "insn", json_true());
+	if (cli_has(cli, "anywhere"))
+		json_object_set_new(params, "anywhere", json_true());
 	return 0;
 }
 
@@ -121,7 +124,7 @@ static int exec_reverse_watch(struct cli *cli, struct err *e)
 const struct cli_command cmd_reverse_watch = {
 	.name = "reverse-watch",
 	.help = "find the statement that turned an expression from good to bad",
-	.usage = "[REC] EXPR [--good POS] [--bad POS] [--on-error good|bad|fail] [--last|--first|--nth N] [--insn] [--process N]",
+	.usage = "[REC] EXPR [--good POS] [--bad POS] [--on-error good|bad|fail] [--last|--first|--nth N] [--insn] [--anywhere] [--process N]",
 	.options = options,
 	.exec = exec_reverse_watch,
 	.min_args = 1,

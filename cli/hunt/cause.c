@@ -97,7 +97,7 @@ static bool by_watch(struct search *s)
 	bool found = false;
 
 	if (json_is_true(json_object_get(s->fail, "always")))
-		memcpy(words, (const char *[]){"reverse-watch", "--first", s->rec, "--", expr, NULL}, sizeof(words));
+		memcpy(words, (const char *[]){"reverse-watch", "--anywhere", s->rec, "--", expr, NULL}, sizeof(words));
 	if (expr && !fredctl(s, words, &result) && json_is_true(json_object_get(result, "found"))) {
 		found = true;
 		json_object_set_new(s->out, "by", json_string("reverse-watch"));

@@ -114,7 +114,7 @@ static int ask_always(struct verdict *v, struct err *e)
 {
 	for (size_t i = 0; i < v->spec->invariants.n && !json_object_get(v->fail, "invariants"); i++) {
 		const char *expr = v->spec->invariants.s[i];
-		const char *words[] = {"reverse-watch", "--first", v->rec, "--", expr, NULL};
+		const char *words[] = {"reverse-watch", "--anywhere", v->rec, "--", expr, NULL};
 		json_auto_t *result = NULL, *list = NULL;
 		cleanup_buf struct buf why = {0};
 		int status = tool_fredctl(words, &result, &why, e);

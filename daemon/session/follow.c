@@ -28,6 +28,10 @@ struct following {
 	struct sight sight;
 	uint32_t notify; /* the shim's count of news, as heard last */
 	bool over;
+	/* with at_events: the latest value in the segment behind an event, which is that of the next event if nothing follows */
+	bool pending;
+	enum search_value latest;
+	uint64_t latest_event;
 };
 
 static struct replay_ctl *ctl(const struct following *w)
@@ -48,6 +52,27 @@ static void put(struct following *w, enum search_value v, uint64_t event)
 	}
 	if (s != PRED_NONE)
 		w->r->last = s;
+}
+
+/* The latest value is that of the event behind its segment. */
+static void settle_latest(struct following *w)
+{
+	if (w->pending)
+		put(w, w->latest, w->latest_event);
+	w->pending = false;
+}
+
+static void put_change(struct following *w, enum search_value v, uint64_t event)
+{
+	if (!w->f->at_events) {
+		put(w, v, event);
+		return;
+	}
+	if (event != w->latest_event)
+		settle_latest(w);
+	w->latest = v;
+	w->latest_event = event;
+	w->pending = !w->over;
 }
 
 static void to_words(const struct following *w, const struct agent_result *from, struct trace_words *to)
@@ -199,7 +224,7 @@ static int changed(struct following *w, struct trace *t, struct err *e)
 	if (w->f->statements && side != PRED_NONE && side != w->r->last && end_statement(w, t, &then, e))
 		return -1;
 	if (then == side)
-		put(w, v.truth, ctl(w)->turn);
+		put_change(w, v.truth, ctl(w)->turn);
 	to_words(w, &v.words, &words);
 	if (same_words(&words, &w->words))
 		return 0;
@@ -294,6 +319,7 @@ static int by_changes(struct following *w, struct err *e)
 
 	if (!r)
 		r = wait_for_changes(w, e);
+	settle_latest(w);
 	w->r->at = ctl(w)->turn;
 	w->r->exact = !r && w->r->reached;
 	group_kill(&w->group);

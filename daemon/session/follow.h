@@ -18,6 +18,7 @@ struct follow {
 	struct gdb *g;
 	const struct pred *pred;
 	uint64_t until; /* the event at which it ends, at the latest */
+	bool at_events; /* what it is at events counts, not what it becomes in a segment and ceases to be before its end */
 	uint64_t nth; /* it ends at the nth change from good to bad, from 1; 0: at none */
 	struct statements *statements; /* what it is inside of one does not count, as far as that is soon seen; NULL: it does */
 	uint64_t budget_ns; /* wall time after which it ends, at the latest */

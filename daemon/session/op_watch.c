@@ -90,6 +90,7 @@ int op_reverse_watch(const json_t *params, struct op_ctx *ctx, json_t **result, 
 		.bad = json_string_value(json_object_get(params, "bad")),
 		.asked = params,
 		.nth = (uint64_t)json_integer_value(json_object_get(params, "nth")),
+		.anywhere = json_is_true(json_object_get(params, "anywhere")),
 		.all = json_is_true(json_object_get(params, "last")),
 		.insn = json_is_true(json_object_get(params, "insn")),
 	};

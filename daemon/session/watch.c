@@ -383,6 +383,10 @@ static int search(struct watch *w, const struct watch_params *p, double t0, json
 		if (none < 0 || (!none && bisect(w, p, &r, e)))
 			return -1;
 	}
+	if (r.outcome == SEARCH_EQUAL && p->anywhere && r.left_value == SEARCH_TRUE && watch_anywhere(w, e))
+		return -1;
+	if (r.outcome == SEARCH_EQUAL && w->false_at)
+		return WATCH_EQUAL;
 	if (r.outcome == SEARCH_EQUAL) {
 		int equal = equal_ends(w, p, &r, e);
 
@@ -471,13 +475,32 @@ static void look_at_object(const struct watch *w, const struct rec *rec, uint32_
 		expr_fini(&object.x);
 }
 
+/* The same with that event as the bad end. */
+static int look_before(const struct watch *w, const struct rec *rec, uint32_t process, const struct watch_params *p, json_t **result,
+		       struct err *e)
+{
+	cleanup_free char *bad = str_fmt("%llu", (unsigned long long)w->false_at);
+	struct watch_params before = *p;
+	struct watch again = {.g = w->g, .ctx = w->ctx, .params = &before};
+	int r;
+
+	before.bad = bad;
+	before.anywhere = false;
+	r = watch_once(&again, rec, process, &before, result, e);
+	if (again.have_expr)
+		expr_fini(&again.x);
+	return r;
+}
+
 int watch_process(const struct rec *rec, uint32_t process, const struct watch_params *p, struct gdb *g,
 		  struct op_ctx *ctx, json_t **result, struct err *e)
 {
 	struct watch w = {.g = g, .ctx = ctx, .params = p};
 	int r = watch_once(&w, rec, process, p, result, e);
 
-	if (r == WATCH_FOUND && w.d.before.truth == SEARCH_ERROR && p->on_error == SEARCH_ON_ERROR_NEITHER) {
+	if (r == WATCH_EQUAL && w.false_at)
+		r = look_before(&w, rec, process, p, result, e);
+	else if (r == WATCH_FOUND && w.d.before.truth == SEARCH_ERROR && p->on_error == SEARCH_ON_ERROR_NEITHER) {
 		show_note(*result, "the expression has no value before this statement");
 		if (w.x.object)
 			look_at_object(&w, rec, process, p, result);

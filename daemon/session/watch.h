@@ -20,6 +20,7 @@ struct watch_params {
 	bool all; /* ... however long it takes to know that; else as far as a second shows */
 	bool insn; /* what it is between two instructions counts, not only between two statements */
 	bool exact; /* the position's hits are wanted, however long that takes */
+	bool anywhere; /* true at both ends: the first event at which it is false is the bad end, if there is one */
 	const json_t *asked; /* the request, for the command that an error suggests; NULL: a session's */
 };
 

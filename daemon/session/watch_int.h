@@ -26,6 +26,7 @@ struct watch {
 	bool have_d;
 	uint64_t in_segment; /* with params->nth: which one there */
 	uint64_t turn; /* the transition is in the segment behind this event */
+	uint64_t false_at; /* with params->anywhere: the first event at which it is false, though it is true at both ends; 0: none */
 	bool sure; /* nothing behind it makes the expression good again */
 	uint64_t later_evaluations, later_ns; /* what it took to know that */
 	pid_t good_copy; /* a copy of the process at the good end */
@@ -51,6 +52,8 @@ struct watch_looked {
 	uint64_t at; /* ... up to this event */
 };
 int watch_inside(struct watch *w, enum search_on_error on_error, struct search_local *out, struct watch_looked *looked, struct err *e);
+/* It is true at both ends: sets w->false_at. The process is used up. */
+int watch_anywhere(struct watch *w, struct err *e);
 /* Ends what stage D still holds. */
 void watch_drop_held(struct watch *w);
 

@@ -218,6 +218,30 @@ static int nth_turn(struct watch *w, uint64_t *turn, struct err *e)
 	return 0;
 }
 
+int watch_anywhere(struct watch *w, struct err *e)
+{
+	const struct pred pred = {.on_error = SEARCH_ON_ERROR_NEITHER, .left = SEARCH_TRUE, .right = SEARCH_FALSE};
+	struct follow f = {
+		.nav = &w->nav,
+		.x = &w->x,
+		.g = w->g,
+		.pred = &pred,
+		.until = last_whole_event(w),
+		.at_events = true,
+		.nth = 1,
+		.budget_ns = WHOLE_NS,
+	};
+	struct follow_result r;
+
+	if (nav_goto(&w->nav, w->good, e) || follow_run(&f, &r, e))
+		return -1;
+	w->false_at = r.turned ? r.turn + 1 : 0;
+	if (!r.turned && !r.reached)
+		return err_set(e, ERR_INTERNAL, "%s: it is true up to event %llu of %llu; it could not be followed further", w->x.given,
+			       (unsigned long long)r.at, (unsigned long long)w->bad);
+	return 0;
+}
+
 static void describe_local(const struct watch *w, struct search_local *out)
 {
 	const struct trace_local_result *r = &w->d.r;
