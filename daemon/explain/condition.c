@@ -155,11 +155,34 @@ static const char *in_line(const char *text, int line)
 	return last;
 }
 
-char *condition_around(const char *source, int line, bool *negated)
+/* It would change what it looks at. */
+static bool has_effects(const char *expr)
+{
+	if (strstr(expr, "++") || strstr(expr, "--"))
+		return true;
+	for (const char *s = expr; (s = strchr(s, '=')); s++)
+		if (s[1] == '=')
+			s++;
+		else if (s == expr || !strchr("=!<>", s[-1]))
+			return true;
+	return false;
+}
+
+static int line_of(const char *text, const char *at)
+{
+	int n = 1;
+
+	for (const char *s = text; s < at; s++)
+		n += *s == '\n';
+	return n;
+}
+
+void condition_around(const char *source, int line, struct condition *c)
 {
 	cleanup_free char *text = xstrdup(source);
 	const char *at, *found = NULL, *found_end = NULL;
 
+	*c = (struct condition){0};
 	strip(text);
 	at = in_line(text, line);
 	for (const char *s = text; at && s <= at; s++) {
@@ -174,58 +197,67 @@ char *condition_around(const char *source, int line, bool *negated)
 			continue;
 		other = skip_blanks(end);
 		if (at >= close && at < end) {
-			*negated = false;
+			c->negated = false;
 		} else if (is_word(other, "else") && at >= other && (other = end_of_statement(other + 4)) && at < other) {
-			*negated = true;
+			c->negated = true;
 		} else {
 			continue;
 		}
 		found = open;
 		found_end = close;
 	}
+	if (!found)
+		return;
+	c->from = line_of(text, found);
+	c->to = line_of(text, found_end - 1);
 	/* with the literals in it */
-	return found ? xstrndup(source + (found + 1 - text), (size_t)(found_end - found - 2)) : NULL;
+	c->text = xstrndup(source + (found + 1 - text), (size_t)(found_end - found - 2));
+	for (char *s = c->text; *s; s++)
+		if (*s == '\n' || *s == '\t' || *s == '\r')
+			*s = ' ';
+	c->effects = has_effects(c->text);
 }
 
-/* It would change what it looks at. */
-static bool has_effects(const char *expr)
+void condition_fini(struct condition *c)
 {
-	if (strstr(expr, "++") || strstr(expr, "--"))
-		return true;
-	for (const char *s = expr; (s = strchr(s, '=')); s++)
-		if (s[1] == '=')
-			s++;
-		else if (s == expr || !strchr("=!<>", s[-1]))
-			return true;
-	return false;
+	free(c->text);
+	c->text = NULL;
 }
 
-char *condition_at(struct place *p, int level, bool *negated)
+/* Nothing but names, members and indices, so that what is in front of it is about all of it. */
+static bool is_primary(const char *s)
+{
+	return strspn(s, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_[].") == strlen(s) ||
+	       (!strpbrk(s, " +*/%&|<=!?,(") && strstr(s, "->"));
+}
+
+char *condition_good(const struct condition *c)
+{
+	if (c->negated)
+		return xstrdup(c->text);
+	if (*c->text == '!' && is_primary(c->text + 1))
+		return xstrdup(c->text + 1);
+	return str_fmt("!(%s)", c->text);
+}
+
+void condition_at(struct place *p, int level, struct condition *c)
 {
 	const struct gdb_frame *f = level >= 0 && (size_t)level < p->nframes ? &p->frames[level] : NULL;
 	cleanup_buf struct buf text = {0}, kept = {0};
 	struct sources s;
 	struct err ignored;
-	char *cond;
 
+	*c = (struct condition){0};
 	if (!f || !f->fullname || f->line <= 0)
-		return NULL;
+		return;
 	sources_init(&s, p->x->rec);
 	if (sources_use(&s, f->fullname, &kept) && kept.len)
 		buf_add(&text, kept.data, kept.len);
 	else if (read_file(f->fullname, &text, &ignored))
 		text.len = 0;
 	sources_fini(&s);
-	cond = text.len ? condition_around(buf_str(&text), f->line, negated) : NULL;
-	if (cond)
-		for (char *c = cond; *c; c++)
-			if (*c == '\n' || *c == '\t' || *c == '\r')
-				*c = ' ';
-	if (cond && has_effects(cond)) {
-		free(cond);
-		cond = NULL;
-	}
-	return cond;
+	if (text.len)
+		condition_around(buf_str(&text), f->line, c);
 }
 
 /* ---- the search ---- */

@@ -6,13 +6,20 @@
 #include "explain/explain.h"
 #include "explain/place.h"
 
-/*
- * The condition of the innermost `if` around a line of source, malloc'd; *negated: the line is in its `else`. NULL: there is none, or
- * it cannot be told. Pure.
- */
-char *condition_around(const char *source, int line, bool *negated);
+struct condition {
+	char *text; /* malloc'd; NULL: there is none, or it cannot be told */
+	bool negated; /* the statement is in its `else` */
+	bool effects; /* evaluating it would change something */
+	int from, to; /* its lines, from 1 */
+};
+
+/* The condition of the innermost `if` around a line of source. Pure. */
+void condition_around(const char *source, int line, struct condition *c);
 /* The same at the statement of a frame. */
-char *condition_at(struct place *p, int level, bool *negated);
+void condition_at(struct place *p, int level, struct condition *c);
+/* What holds where the statement is not executed: true while all is well. malloc'd. */
+char *condition_good(const struct condition *c);
+void condition_fini(struct condition *c);
 
 /*
  * The expression is false at the failure, in the frame `level` of p, which is open: what turned it? Adds steps. 0: found;

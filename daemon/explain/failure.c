@@ -98,6 +98,32 @@ static char *string_at(struct explain *x, uint64_t addr)
 	return n ? xstrdup(s) : NULL;
 }
 
+#define NEAR_STEPS 12u
+
+/* To the branch by which the thread has just come here. 0: there; 1: it was none; -1. */
+static int to_near_branch(struct explain *x, struct err *e)
+{
+	struct user_regs_struct r;
+	uint8_t code[INSN_BYTES];
+	struct stop stop;
+	struct insn i;
+
+	for (unsigned n = 0; n < NEAR_STEPS; n++) {
+		enum insn_kind kind;
+
+		if (travel_back_step(&x->t, x->tid, &stop, e) || explain_regs(x, x->tid, &r, e))
+			return -1;
+		if (stop.kind != STOP_STEP || sight_is_shim(&x->t.sight, r.rip) || explain_insn(x, &r, code, &i, e))
+			return 1;
+		kind = insn_kind(&i);
+		if (kind == INSN_BRANCH)
+			return 0;
+		if (kind == INSN_CALL || kind == INSN_RET)
+			return 1;
+	}
+	return 1;
+}
+
 /* A step for the failure, where it stands. */
 static int tell_failure(struct explain *x, struct place *p, struct err *e)
 {
@@ -148,18 +174,106 @@ static int explain_assertion(struct explain *x, struct err *e)
 
 /* ---- what a condition of the program's own has decided ---- */
 
-/* Whether the `if` around the statement of the last step tells more. p is open at that place, and is closed. */
-static int by_condition(struct explain *x, struct place *p, int level, struct err *e)
-{
-	bool negated = false;
-	cleanup_free char *cond = level >= 0 ? condition_at(p, level, &negated) : NULL, *expr = NULL;
+#define BRANCH_STEPS 3000u
 
-	if (!cond) {
-		place_close(p);
-		return 1;
+/*
+ * From the entry of a function back to its caller, and there to the branch in the lines of the condition; c NULL: to the last one. 0:
+ * there; 1: none was met; -1. What it called meanwhile is skipped.
+ */
+static int to_branch(struct explain *x, const struct condition *c, struct err *e)
+{
+	struct user_regs_struct r;
+	uint64_t frame;
+	bool ignored;
+
+	/* from the entry of what was called, over a loader that may have looked it up */
+	if (explain_regs(x, x->tid, &r, e) || flow_last_write(x, r.rsp, 8, 0, &ignored, e) || explain_regs(x, x->tid, &r, e))
+		return x->end_kind ? 1 : -1;
+	frame = r.rsp;
+	for (unsigned n = 0; n < BRANCH_STEPS && !explain_is_over(x); n++) {
+		uint8_t code[INSN_BYTES];
+		struct gdb_line line = {0};
+		enum insn_kind kind;
+		struct place p;
+		struct stop stop;
+		struct insn i;
+		bool is;
+
+		if (travel_back_step(&x->t, x->tid, &stop, e))
+			return -1;
+		if (stop.kind != STOP_STEP)
+			return 1;
+		if (explain_regs(x, x->tid, &r, e) || sight_is_shim(&x->t.sight, r.rip) || explain_insn(x, &r, code, &i, e))
+			continue;
+		kind = insn_kind(&i);
+		if (kind == INSN_RET && r.rsp < frame) {
+			if (flow_last_write(x, r.rsp, 8, 0, &ignored, e))
+				return x->end_kind ? 1 : -1;
+			continue;
+		}
+		if (r.rsp > frame + 8)
+			return 1;
+		if (kind != INSN_BRANCH || r.rsp != frame)
+			continue;
+		if (place_open(&p, x, e) || gdb_line_at(x->g, r.rip, &line, e)) {
+			place_close(&p);
+			return -1;
+		}
+		is = line.line >= c->from && line.line <= c->to;
+		gdb_line_fini(&line);
+		place_close(&p);
+		if (is)
+			return 0;
 	}
-	expr = negated ? xstrdup(cond) : str_fmt("!(%s)", cond);
-	return condition_search(x, p, level, expr, e);
+	return 1;
+}
+
+/* The condition cannot be evaluated: what the instruction compared that decided its branch. 0: found; 1: not. */
+static int by_branch(struct explain *x, const struct condition *c, struct err *e)
+{
+	struct insn_loc flags = {.where = INSN_IN_REG, .reg = INSN_FLAGS, .len = 8};
+	size_t before = json_array_size(x->chain);
+	int r = explain_goto_failure(x, e) ? -1 : to_branch(x, c, e);
+
+	if (r < 0 && e->kind == ERR_CANCELLED && !op_cancelled(x->ctx))
+		r = 1;
+	if (!r)
+		r = flow_follow(x, x->tid, &flags, false, e);
+	if (r)
+		return r;
+	if (json_array_size(x->chain) > before && !str_eq(x->end_kind, "unknown") && !str_eq(x->end_kind, "limit"))
+		return 0;
+	/* it led nowhere */
+	while (json_array_size(x->chain) > before)
+		json_array_remove(x->chain, before);
+	x->end_kind = NULL;
+	return 1;
+}
+
+/*
+ * Whether the `if` around the statement of a frame tells more. p is open at that place, and is closed. called: it stands at a function
+ * that the statement has called.
+ */
+static int by_condition(struct explain *x, struct place *p, int level, bool called, struct err *e)
+{
+	cleanup_free char *expr = NULL;
+	struct condition c = {0};
+	int r = 1;
+
+	if (level >= 0)
+		condition_at(p, level, &c);
+	if (c.text && !c.effects) {
+		expr = condition_good(&c);
+		r = condition_search(x, p, level, expr, e);
+	} else {
+		place_close(p);
+	}
+	if (r == 1 && c.text && called)
+		r = by_branch(x, &c, e);
+	if (!r && called && json_array_size(x->chain) > 1)
+		x->found = true;
+	condition_fini(&c);
+	return r;
 }
 
 /*
@@ -183,7 +297,7 @@ static int why_here(struct explain *x, struct err *e)
 		cleanup_free char *text = xstrdup(x->end_text);
 
 		x->end_kind = NULL;
-		r = by_condition(x, &p, p.user, e);
+		r = by_condition(x, &p, p.user, false, e);
 		if (r < 0)
 			return -1;
 		if (r)
@@ -453,6 +567,29 @@ static bool is_code(struct explain *x, uint64_t pc)
 	return maps_find(travel_memory(&x->t), pc, &m) && m.exec;
 }
 
+/* Does it access an address that no register is part of? The compiler knew what the pointer is. */
+static bool is_absolute(const struct insn *i)
+{
+	struct insn_access v[INSN_ACCESSES];
+	unsigned n = insn_accesses(i, v);
+
+	return n && v[0].base == INSN_NO_REG && v[0].index == INSN_NO_REG && !v[0].stack;
+}
+
+/* The compiler knew the pointer where it made this path of the code: what the branch to it has tested is the pointer, or its value. */
+static int known_address(struct explain *x, struct err *e)
+{
+	struct insn_loc flags = {.where = INSN_IN_REG, .reg = INSN_FLAGS, .len = 8};
+	int r = to_near_branch(x, e);
+
+	if (r < 0)
+		return -1;
+	if (!r)
+		return flow_follow(x, x->tid, &flags, false, e);
+	explain_end(x, "unknown", "the address is a constant of the instruction: the compiler knew that the pointer is wrong there");
+	return 0;
+}
+
 static int explain_fault(struct explain *x, const struct fault *f, struct err *e)
 {
 	cleanup_buf struct buf words = {0};
@@ -498,7 +635,7 @@ static int explain_fault(struct explain *x, const struct fault *f, struct err *e
 		place_step(&p, "failure", NULL, NULL, NULL, "%s", failure_text(x));
 		explain_end(x, "decided", "the program executed this instruction: a trap of its own, or a compiler's, or no code");
 		x->found = true;
-		if (by_condition(x, &p, p.user, e) < 0)
+		if (by_condition(x, &p, p.user, false, e) < 0)
 			return -1;
 		return 0;
 	}
@@ -512,6 +649,8 @@ static int explain_fault(struct explain *x, const struct fault *f, struct err *e
 	place_step(&p, "failure", NULL, NULL, NULL, "%s", failure_text(x));
 	place_close(&p);
 	if (!known) {
+		if (!shim && !explain_insn(x, &r, code, &i, e) && is_absolute(&i))
+			return known_address(x, e);
 		explain_end(x, "unknown", "what made the address is not known");
 		return 0;
 	}
@@ -678,7 +817,7 @@ static int plain_abort(struct explain *x, struct err *e)
 		return -1;
 	}
 	x->found = true;
-	if (by_condition(x, &p, with_source(&p, 0), e) < 0)
+	if (by_condition(x, &p, with_source(&p, 0), true, e) < 0)
 		return -1;
 	explain_end(x, "decided", "the program called abort here");
 	return 0;
@@ -778,7 +917,7 @@ static int why_status(struct explain *x, struct err *e)
 		not = value && str_eq(value, "0") ? xstrdup(expr) : str_fmt("!(%s)", expr);
 		r = condition_search(x, &p, p.user, not, e);
 	} else {
-		r = by_condition(x, &p, p.user, e);
+		r = by_condition(x, &p, p.user, false, e);
 	}
 	if (r < 0)
 		return -1;

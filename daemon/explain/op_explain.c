@@ -17,7 +17,7 @@
 #include "session/show.h"
 
 #define DEPTH 24 /* steps */
-#define PATIENCE_S 240.0
+#define PATIENCE_S 100.0 /* then nothing more is begun */
 #define CKPT_EVERY_S 0.5 /* of recorded time, on the way to the failure */
 #define CKPT_MAX 12u
 
