@@ -383,6 +383,22 @@ static int search(struct explain *x, const char *expr, const char *frozen, const
 	return 0;
 }
 
+/* As search, with values of the frame's variables in their places. */
+static int search_objects(struct explain *x, const char *expr, const char *frozen, const char *bad, struct err *e)
+{
+	json_auto_t *r = NULL;
+	int got = watch(x, frozen, bad, &r, e);
+
+	if (got < 0 && e->kind == ERR_CANCELLED)
+		return -1;
+	if (got || has_no_value(r))
+		return 1;
+	add_transition(x, r, expr);
+	explain_end(x, "transition", "the statement turned `%s'", expr);
+	x->found = true;
+	return 0;
+}
+
 /* Calls of the object's own methods, which GDB does not find without it. malloc'd; NULL: there are none. */
 static char *with_this(struct place *p, int level, const char *expr)
 {
@@ -413,7 +429,7 @@ static char *with_this(struct place *p, int level, const char *expr)
 	return NULL;
 }
 
-int condition_search(struct explain *x, struct place *p, int level, const char *given, struct err *e)
+int condition_search(struct explain *x, struct place *p, int level, const char *given, enum condition_of of, struct err *e)
 {
 	cleanup_free char *own = with_this(p, level, given);
 	const char *expr = own ? own : given;
@@ -429,5 +445,7 @@ int condition_search(struct explain *x, struct place *p, int level, const char *
 	frozen = freeze(p, level, expr);
 	place_close(p);
 	op_progress(x->ctx, 0.4, "searching for what turned the condition");
+	if (of == CONDITION_OF_OBJECTS)
+		return search_objects(x, expr, frozen ? frozen : expr, bad, e);
 	return search(x, expr, frozen, bad, e);
 }

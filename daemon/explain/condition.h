@@ -21,10 +21,13 @@ void condition_at(struct place *p, int level, struct condition *c);
 char *condition_good(const struct condition *c);
 void condition_fini(struct condition *c);
 
+/* OBJECTS: the frame's own variables count with the values that they have there: only memory can have turned it. */
+enum condition_of { CONDITION_OF_ALL, CONDITION_OF_OBJECTS };
+
 /*
  * The expression is false at the failure, in the frame `level` of p, which is open: what turned it? Adds steps. 0: found;
  * 1: not found, why is in x's notes; -1: the replay failed. p is closed.
  */
-int condition_search(struct explain *x, struct place *p, int level, const char *expr, struct err *e);
+int condition_search(struct explain *x, struct place *p, int level, const char *expr, enum condition_of of, struct err *e);
 
 #endif

@@ -46,6 +46,11 @@ void explain_end(struct explain *x, const char *kind, const char *fmt, ...) __at
 /* As explain_end, whatever was said before. */
 void explain_end_instead(struct explain *x, const char *kind, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
 void explain_note(struct explain *x, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+/*
+ * A step back has failed: is it one that has taken too long, or a state that the debugger could not find again? Then what was found so
+ * far holds. The program stands nowhere any more.
+ */
+bool explain_may_go_on(struct explain *x, const struct err *e);
 /* Is there neither time nor room for a further step? Then the chain ends, and says so. */
 bool explain_is_over(struct explain *x);
 /* The program stands at its failure again. */

@@ -98,10 +98,18 @@ static char *string_at(struct explain *x, uint64_t addr)
 	return n ? xstrdup(s) : NULL;
 }
 
-#define NEAR_STEPS 12u
+static uint64_t memory_word(struct explain *x, uint64_t addr)
+{
+	struct err ignored;
+	uint64_t v = 0;
 
-/* To the branch by which the thread has just come here. 0: there; 1: it was none; -1. */
-static int to_near_branch(struct explain *x, struct err *e)
+	return trace_read(travel_memory(&x->t), addr, &v, sizeof(v), &ignored) ? 0 : v;
+}
+
+#define NEAR_STEPS 64u
+
+/* Back in the function, to the last instruction that has compared a pointer which is null: *l. 0: there; 1: none was met; -1. */
+static int to_null_test(struct explain *x, struct insn_loc *l, struct err *e)
 {
 	struct user_regs_struct r;
 	uint8_t code[INSN_BYTES];
@@ -109,6 +117,8 @@ static int to_near_branch(struct explain *x, struct err *e)
 	struct insn i;
 
 	for (unsigned n = 0; n < NEAR_STEPS; n++) {
+		struct insn_loc flags = {.where = INSN_IN_REG, .reg = INSN_FLAGS, .len = 8};
+		struct insn_origin o;
 		enum insn_kind kind;
 
 		if (travel_back_step(&x->t, x->tid, &stop, e) || explain_regs(x, x->tid, &r, e))
@@ -116,10 +126,13 @@ static int to_near_branch(struct explain *x, struct err *e)
 		if (stop.kind != STOP_STEP || sight_is_shim(&x->t.sight, r.rip) || explain_insn(x, &r, code, &i, e))
 			return 1;
 		kind = insn_kind(&i);
-		if (kind == INSN_BRANCH)
-			return 0;
 		if (kind == INSN_CALL || kind == INSN_RET)
 			return 1;
+		insn_origin(&i, &flags, &o);
+		if (o.effect != INSN_DERIVES || o.from[0].len != 8 || insn_operands(&i, l, 1) != 1)
+			continue;
+		if ((l->where == INSN_IN_REG ? insn_reg(&r, l->reg) : memory_word(x, l->addr)) == 0)
+			return 0;
 	}
 	return 1;
 }
@@ -169,7 +182,7 @@ static int explain_assertion(struct explain *x, struct err *e)
 		explain_end(x, "unknown", "the assertion's text, or its frame, is not known");
 		return got;
 	}
-	return condition_search(x, &p, level, expr, e) < 0 ? -1 : 0;
+	return condition_search(x, &p, level, expr, CONDITION_OF_ALL, e) < 0 ? -1 : 0;
 }
 
 /* ---- what a condition of the program's own has decided ---- */
@@ -185,10 +198,14 @@ static int to_branch(struct explain *x, const struct condition *c, struct err *e
 	struct user_regs_struct r;
 	uint64_t frame;
 	bool ignored;
+	int got;
 
 	/* from the entry of what was called, over a loader that may have looked it up */
-	if (explain_regs(x, x->tid, &r, e) || flow_last_write(x, r.rsp, 8, 0, &ignored, e) || explain_regs(x, x->tid, &r, e))
-		return x->end_kind ? 1 : -1;
+	if (explain_regs(x, x->tid, &r, e))
+		return -1;
+	got = flow_last_write(x, r.rsp, 8, 0, &ignored, e);
+	if (got || explain_regs(x, x->tid, &r, e))
+		return got > 0 ? 1 : -1;
 	frame = r.rsp;
 	for (unsigned n = 0; n < BRANCH_STEPS && !explain_is_over(x); n++) {
 		uint8_t code[INSN_BYTES];
@@ -235,13 +252,11 @@ static int by_branch(struct explain *x, const struct condition *c, struct err *e
 	size_t before = json_array_size(x->chain);
 	int r = explain_goto_failure(x, e) ? -1 : to_branch(x, c, e);
 
-	if (r < 0 && e->kind == ERR_CANCELLED && !op_cancelled(x->ctx))
-		r = 1;
 	if (!r)
 		r = flow_follow(x, x->tid, &flags, false, e);
-	if (r)
-		return r;
-	if (json_array_size(x->chain) > before && !str_eq(x->end_kind, "unknown") && !str_eq(x->end_kind, "limit"))
+	if (r < 0 && !explain_may_go_on(x, e))
+		return -1;
+	if (!r && json_array_size(x->chain) > before && !str_eq(x->end_kind, "unknown") && !str_eq(x->end_kind, "limit"))
 		return 0;
 	/* it led nowhere */
 	while (json_array_size(x->chain) > before)
@@ -254,7 +269,7 @@ static int by_branch(struct explain *x, const struct condition *c, struct err *e
  * Whether the `if` around the statement of a frame tells more. p is open at that place, and is closed. called: it stands at a function
  * that the statement has called.
  */
-static int by_condition(struct explain *x, struct place *p, int level, bool called, struct err *e)
+static int by_condition(struct explain *x, struct place *p, int level, bool called, enum condition_of of, struct err *e)
 {
 	cleanup_free char *expr = NULL;
 	struct condition c = {0};
@@ -264,7 +279,7 @@ static int by_condition(struct explain *x, struct place *p, int level, bool call
 		condition_at(p, level, &c);
 	if (c.text && !c.effects) {
 		expr = condition_good(&c);
-		r = condition_search(x, p, level, expr, e);
+		r = condition_search(x, p, level, expr, of, e);
 	} else {
 		place_close(p);
 	}
@@ -297,7 +312,7 @@ static int why_here(struct explain *x, struct err *e)
 		cleanup_free char *text = xstrdup(x->end_text);
 
 		x->end_kind = NULL;
-		r = by_condition(x, &p, p.user, false, e);
+		r = by_condition(x, &p, p.user, false, CONDITION_OF_ALL, e);
 		if (r < 0)
 			return -1;
 		if (r)
@@ -437,14 +452,6 @@ static uint64_t call_before(struct explain *x, uint64_t ret)
 	return 0;
 }
 
-static uint64_t memory_word(struct explain *x, uint64_t addr)
-{
-	struct err ignored;
-	uint64_t v = 0;
-
-	return trace_read(travel_memory(&x->t), addr, &v, sizeof(v), &ignored) ? 0 : v;
-}
-
 /*
  * To the last call in this segment of the instruction at pc, if it went to `target`. 0: there; 1: it did not; -1.
  */
@@ -576,17 +583,17 @@ static bool is_absolute(const struct insn *i)
 	return n && v[0].base == INSN_NO_REG && v[0].index == INSN_NO_REG && !v[0].stack;
 }
 
-/* The compiler knew the pointer where it made this path of the code: what the branch to it has tested is the pointer, or its value. */
+/* The compiler knew that the pointer is null where it made this path of the code: a test in front of it has said so. */
 static int known_address(struct explain *x, struct err *e)
 {
-	struct insn_loc flags = {.where = INSN_IN_REG, .reg = INSN_FLAGS, .len = 8};
-	int r = to_near_branch(x, e);
+	struct insn_loc l;
+	int r = to_null_test(x, &l, e);
 
 	if (r < 0)
 		return -1;
 	if (!r)
-		return flow_follow(x, x->tid, &flags, false, e);
-	explain_end(x, "unknown", "the address is a constant of the instruction: the compiler knew that the pointer is wrong there");
+		return flow_follow(x, x->tid, &l, true, e);
+	explain_end(x, "constant", "the address is a constant of the instruction");
 	return 0;
 }
 
@@ -635,7 +642,7 @@ static int explain_fault(struct explain *x, const struct fault *f, struct err *e
 		place_step(&p, "failure", NULL, NULL, NULL, "%s", failure_text(x));
 		explain_end(x, "decided", "the program executed this instruction: a trap of its own, or a compiler's, or no code");
 		x->found = true;
-		if (by_condition(x, &p, p.user, false, e) < 0)
+		if (by_condition(x, &p, p.user, false, CONDITION_OF_ALL, e) < 0)
 			return -1;
 		return 0;
 	}
@@ -817,7 +824,7 @@ static int plain_abort(struct explain *x, struct err *e)
 		return -1;
 	}
 	x->found = true;
-	if (by_condition(x, &p, with_source(&p, 0), true, e) < 0)
+	if (by_condition(x, &p, with_source(&p, 0), true, CONDITION_OF_ALL, e) < 0)
 		return -1;
 	explain_end(x, "decided", "the program called abort here");
 	return 0;
@@ -915,9 +922,9 @@ static int why_status(struct explain *x, struct err *e)
 		cleanup_free char *truth = str_fmt("(%s) ? 1 : 0", expr), *value = place_eval(&p, p.user, truth);
 
 		not = value && str_eq(value, "0") ? xstrdup(expr) : str_fmt("!(%s)", expr);
-		r = condition_search(x, &p, p.user, not, e);
+		r = condition_search(x, &p, p.user, not, CONDITION_OF_OBJECTS, e);
 	} else {
-		r = by_condition(x, &p, p.user, false, e);
+		r = by_condition(x, &p, p.user, false, CONDITION_OF_OBJECTS, e);
 	}
 	if (r < 0)
 		return -1;
@@ -1052,6 +1059,10 @@ int failure_explain(struct explain *x, struct err *e)
 		set_kind(x, "none", x->ending.how == PROCS_EXITED ? "the process exited with status 0" : "the process became another program");
 		explain_end(x, "decided", "nothing failed");
 		return 0;
+	}
+	if (r && json_array_size(x->chain) && explain_may_go_on(x, e)) {
+		explain_end(x, "unknown", "%s", e->text);
+		r = 0;
 	}
 	if (!r)
 		judge(x);

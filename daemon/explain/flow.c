@@ -766,8 +766,9 @@ static int follow(struct flow *f, struct err *e)
 
 	while (r == FLOW_ON && !explain_is_over(f->x))
 		r = f->l.where == INSN_IN_MEM ? follow_memory(f, e) : follow_register(f, e);
-	if (r < 0 && e->kind == ERR_CANCELLED && !op_cancelled(f->x->ctx)) {
-		explain_end(f->x, "limit", "the search has taken too long to go on");
+	if (r < 0 && explain_may_go_on(f->x, e)) {
+		explain_end(f->x, e->kind == ERR_CANCELLED ? "limit" : "unknown", "%s",
+			    e->kind == ERR_CANCELLED ? "the search has taken too long to go on" : e->text);
 		r = FLOW_ENDED;
 	}
 	return r < 0 ? -1 : 0;

@@ -10,6 +10,7 @@
 #include "base/log.h"
 #include "base/maps.h"
 #include "base/str.h"
+#include "debug/travel_int.h"
 #include "explain/explain.h"
 #include "explain/failure.h"
 #include "explain/ops.h"
@@ -67,6 +68,20 @@ bool explain_is_over(struct explain *x)
 	else if (clock_s() > x->until)
 		explain_end(x, "limit", "the search has taken too long to go on");
 	return x->end_kind != NULL;
+}
+
+bool explain_may_go_on(struct explain *x, const struct err *e)
+{
+	struct err ignored;
+
+	if (op_cancelled(x->ctx) || gdb_dead(x->g) || (e->kind != ERR_CANCELLED && e->kind != ERR_INTERNAL))
+		return false;
+	log_info("%s", e->text);
+	breaks_fini(&x->t.breaks);
+	if (travel_leave(&x->t, &ignored))
+		log_info("%s", ignored.text);
+	target_kill(&x->nav.t);
+	return true;
 }
 
 int explain_regs(struct explain *x, pid_t tid, struct user_regs_struct *r, struct err *e)

@@ -427,7 +427,7 @@ char *place_name(struct place *p, uint64_t addr, unsigned len, bool *exact)
 		return name;
 	if (place_object(p, addr, &o)) {
 		*exact = o.lo == addr && o.len == len && !o.heap;
-		if (o.lo == addr && !o.heap)
+		if (o.lo == addr)
 			return xstrdup(o.name);
 		return str_fmt("%llu bytes into %s", (unsigned long long)(addr - o.lo), o.name);
 	}
