@@ -31,7 +31,7 @@ struct explain {
 	struct gdb *g;
 	pid_t tid; /* of the thread that failed */
 	struct timeline_point at; /* its last visible state */
-	bool no_code; /* it stands at the end, at a PC without code: a state that is not met again by its PC */
+	bool no_code; /* it stands at the end, at a PC without code, or for another reason in a state that is not met again by its PC */
 	json_t *failure, *chain, *threads; /* as in fredctl(1) */
 	json_t *notes; /* of the result */
 	const char *end_kind; /* why the chain ends; NULL: nobody has said yet */

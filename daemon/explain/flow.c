@@ -662,7 +662,7 @@ static int began_with_it(struct flow *f, struct err *e)
 	if (r < 0)
 		return -1;
 	if (r) {
-		explain_end(f->x, "initial", "the thread began with it");
+		explain_end(f->x, "initial", "the function that the library called began with it");
 		return FLOW_ENDED;
 	}
 	if (place_open(&p, f->x, e)) {
@@ -689,6 +689,14 @@ static int tell(struct flow *f, const char *role, const char *front, const char 
 	return r;
 }
 
+static uint64_t word_at(struct explain *x, uint64_t addr)
+{
+	struct err ignored;
+	uint64_t v = 0;
+
+	return trace_read(travel_memory(&x->t), addr, &v, sizeof(v), &ignored) ? 0 : v;
+}
+
 /* The value is in a register: to the instruction that put it there. */
 static int follow_register(struct flow *f, struct err *e)
 {
@@ -704,6 +712,7 @@ static int follow_register(struct flow *f, struct err *e)
 		return -1;
 	for (unsigned n = 0;; n++, now = was) {
 		enum insn_kind kind;
+		uint64_t back = word_at(x, now.rsp); /* in the recorder, where that called the function that begins here */
 
 		if (n == BACK_STEPS || clock_s() > until) {
 			explain_end(x, "limit", "%s was set more than %u instructions before", insn_reg_name(f->l.reg), n);
@@ -718,6 +727,8 @@ static int follow_register(struct flow *f, struct err *e)
 		if (is_same_state(&was, &now)) /* with a fault that is yet to come */
 			continue;
 		if (sight_is_shim(&x->t.sight, was.rip)) {
+			if (sight_is_shim(&x->t.sight, back))
+				return began_with_it(f, e);
 			if (is_kept(f->l.reg))
 				continue;
 			return by_library(f, e);
@@ -725,6 +736,8 @@ static int follow_register(struct flow *f, struct err *e)
 		if (explain_insn(x, &was, code, &i, e))
 			return -1;
 		kind = insn_kind(&i);
+		if (kind == INSN_CALL && sight_is_shim(&x->t.sight, back) && back != was.rip + insn_len(&i))
+			return began_with_it(f, e);
 		if (kind == INSN_RET && is_kept(f->l.reg) && f->l.reg != INSN_RSP && now.rsp > was.rsp) {
 			int r = skip_callee(f, was.rsp, e);
 

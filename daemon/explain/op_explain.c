@@ -146,6 +146,7 @@ int explain_goto_failure(struct explain *x, struct err *e)
 {
 	uint64_t total = nav_total(&x->nav);
 	struct timeline_where last, w;
+	struct err why;
 
 	if (x->at.pc)
 		return travel_goto_pc(&x->t, x->at.event, x->at.pc, x->at.hits, e);
@@ -164,8 +165,10 @@ int explain_goto_failure(struct explain *x, struct err *e)
 		if (r < 0)
 			return -1;
 		x->tid = x->t.tid;
-		x->no_code = !has_code(x);
-		return x->no_code ? 0 : travel_where(&x->t, &x->at, e);
+		x->no_code = !has_code(x) || travel_where(&x->t, &x->at, &why);
+		if (x->no_code)
+			x->at.pc = 0;
+		return 0;
 	}
 	return err_set(e, ERR_NOT_FOUND, "thread %u has executed nothing of the program's own", last.thread);
 }

@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: MIT */
+/* A pointer is read out of a block that was freed. KIND: segfault */
+#include <stdio.h>
+#include <stdlib.h>
+
+struct s {
+	struct s *p;
+	int n;
+};
+
+static struct s *cache;
+
+static __attribute__((noinline)) void done(struct s *s)
+{
+	free(s); /* BUG */
+}
+
+int main(void)
+{
+	cache = malloc(sizeof(*cache));
+	cache->p = cache;
+	cache->n = 4;
+	puts("a");
+	done(cache);
+	puts("b");
+	printf("%d\n", cache->p->n);
+	return 0;
+}
