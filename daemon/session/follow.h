@@ -2,7 +2,7 @@
 /*
  * follow.h: what becomes of an expression behind a position. The process goes on, all of its threads held by ptrace, with
  * the words that the expression reads in debug registers; it is evaluated wherever one of them changes. An expression that
- * does not say what it reads, or reads too much for the debug registers, is evaluated at every event instead.
+ * does not say what it reads, or reads too much for the debug registers, is evaluated at every event instead, and, when the time is over, at some further ones.
  */
 #ifndef FRED_SESSION_FOLLOW_H
 #define FRED_SESSION_FOLLOW_H
@@ -25,7 +25,7 @@ struct follow {
 };
 
 struct follow_result {
-	bool reached; /* it came to `until` */
+	bool reached; /* it came to `until`, and has left out no event */
 	bool exact; /* ... and every change on the way was looked at, inside segments, too */
 	uint64_t at; /* the event that it came to */
 	enum pred_side last; /* what the expression was there, or before its stretch without a value */

@@ -123,8 +123,8 @@ static int is_it(struct segment *s, uint64_t pc, const struct stage_d *d, const 
 }
 
 /*
- * The only certain one of the whole segment, or, without such, the only likely one: a loop may come back to the very same
- * registers and words. 1, 0 or -1. ctx: who may cancel it; NULL: it is to be quick.
+ * The only one of the whole segment that is like it: a loop may come back to the very same registers and words, and longjmp to
+ * some of them. 1, 0 or -1. ctx: who may cancel it; NULL: it is to be quick.
  */
 static int count(struct segment *s, uint64_t pc, const struct stage_d *d, const struct expr *x, const struct op_ctx *ctx,
 		 uint64_t *hits, struct err *e)
@@ -138,12 +138,10 @@ static int count(struct segment *s, uint64_t pc, const struct stage_d *d, const 
 		if (ctx && i % ASK_HITS == 0 && op_cancelled(ctx))
 			return err_set(e, ERR_CANCELLED, "cancelled");
 		if (r == SEGMENT_OVER) {
-			enum likeness best = alike[CERTAIN] ? CERTAIN : LIKELY;
-
-			log_info("0x%llx: %llu of %llu hits are like it", (unsigned long long)pc,
-				 (unsigned long long)alike[best], (unsigned long long)i - 1);
-			*hits = first[best];
-			return alike[best] == 1;
+			log_info("0x%llx: of %llu hits, %llu are like it, and %llu more may be it", (unsigned long long)pc,
+				 (unsigned long long)i - 1, (unsigned long long)alike[CERTAIN], (unsigned long long)alike[LIKELY]);
+			*hits = first[alike[CERTAIN] ? CERTAIN : LIKELY];
+			return alike[CERTAIN] + alike[LIKELY] == 1;
 		}
 		r = r < 0 ? -1 : is_it(s, pc, d, x, e);
 		if (r < 0)

@@ -113,8 +113,7 @@ int local_walk_on(struct local *l, struct trace *t, struct walk *w, bool *ended,
 	return r;
 }
 
-/* Walks a copy to before its nth branch (0: none) or to the end of what is searched. */
-static int walk_copy(struct local *l, struct trace *copy, uint64_t nth, struct walk *w, bool *ended, struct err *e)
+int local_walk_copy(struct local *l, struct trace *copy, uint64_t nth, struct walk *w, bool *ended, struct err *e)
 {
 	uint64_t pc, here = 0;
 	int r;
@@ -139,7 +138,7 @@ static int move_branches(struct counting *c, struct trace *copy, uint64_t units,
 {
 	struct walk w;
 	bool ended;
-	int r = walk_copy(c->l, copy, units + (c->at > 0), &w, &ended, e);
+	int r = local_walk_copy(c->l, copy, units + (c->at > 0), &w, &ended, e);
 
 	*missed = r != WALK_THERE || ended;
 	return r < 0 ? -1 : 0;
@@ -165,7 +164,7 @@ static int count_branches(struct counting *c, struct err *e)
 
 	if (local_fork_left(l, &copy, e))
 		return -1;
-	r = walk_copy(l, &copy, 0, &w, &ended, e);
+	r = local_walk_copy(l, &copy, 0, &w, &ended, e);
 	if (r == WALK_LEFT && local_evaluate(l, &copy, &bad, &words, e))
 		r = -1;
 	*c = (struct counting){.l = l, .base = l->place, .end = w.ask.branches + 1, .end_pc = r == WALK_LEFT ? w.ask.at : 0};
@@ -270,7 +269,7 @@ static int find_end_pc(struct counting *c, struct err *e)
 
 	if (local_fork_left(c->l, &copy, e))
 		return -1;
-	r = walk_copy(c->l, &copy, 1 + (c->at > 0), &w, &ended, e);
+	r = local_walk_copy(c->l, &copy, 1 + (c->at > 0), &w, &ended, e);
 	trace_kill(&copy);
 	if (r == WALK_THERE && !ended)
 		c->end_pc = w.ask.at;

@@ -16,6 +16,8 @@ int local_by_branches(struct local *l, enum local_verdict *v, struct err *e);
 bool local_can_walk(const struct local *l);
 /* As w->ask says. *ended: that is the end of the search. enum walk_end, or -1. */
 int local_walk_on(struct local *l, struct trace *t, struct walk *w, bool *ended, struct err *e);
+/* Walks a copy to before its nth branch (0: none) or to the end of what is searched. As local_walk_on. */
+int local_walk_copy(struct local *l, struct trace *copy, uint64_t nth, struct walk *w, bool *ended, struct err *e);
 bool local_is_in_recorder(struct local *l, struct trace *t);
 /*
  * Over what cannot be walked: the recorder's code, a call of the kernel, which is the recorder's to make, or one other

@@ -2,7 +2,12 @@
 /* local_last.c: see local_last.h. */
 #include "trace/local_last.h"
 
+#include "base/clock.h"
+#include "trace/local_count.h"
 #include "trace/local_line.h"
+
+#define SAMPLES_MIN 16 /* however long that takes */
+#define SAMPLES_MAX 4000
 
 /* What a copy met that went on from a bad state. */
 struct later {
@@ -116,6 +121,79 @@ static int later_by_guess(struct local *l, struct trace *copy, struct later *a, 
 	return r;
 }
 
+/* ---- what it reads is not known: some states ---- */
+
+/* Of [1, n], the ith number in an order in which the first k of them are about equally far apart, and the powers of two, in turn. */
+static uint64_t sample(uint64_t i, uint64_t n)
+{
+	uint64_t at = 0, half = (n + 1) / 2;
+
+	if (i % 2)
+		return i / 2 < 63 && 1ull << (i / 2) <= n ? 1ull << (i / 2) : n;
+	for (i = i / 2 + 1; i; i >>= 1, half = (half + 1) / 2)
+		at += i & 1 ? half : 0;
+	return at < 1 ? 1 : at > n ? n : at;
+}
+
+/* A copy before the nth branch behind the left end. 1: it is good there, and the left end. */
+static int look_at_branch(struct local *l, uint64_t nth, struct err *e)
+{
+	struct walk w;
+	struct trace_local_place place = l->place;
+	struct trace_words words;
+	struct trace copy;
+	bool ended, bad = true;
+	int r;
+
+	if (local_fork_left(l, &copy, e))
+		return -1;
+	copy.aside = true;
+	r = local_walk_copy(l, &copy, nth, &w, &ended, e);
+	if (r == WALK_THERE && !ended && local_evaluate(l, &copy, &bad, &words, e))
+		r = -1;
+	if (r != WALK_THERE || ended || bad || l->none) {
+		trace_kill(&copy);
+		return r < 0 ? -1 : 0;
+	}
+	local_replace_left(l, &copy);
+	/* counting on from here, the first branch is the one that it stands before */
+	place.branches += nth - 1;
+	place.changes = place.steps = 0;
+	l->place = place;
+	l->guess.n = 0;
+	return 1;
+}
+
+/* How many branches there are behind the left end, as far as can be walked. */
+static int count_behind(struct local *l, uint64_t *n, struct err *e)
+{
+	struct walk w;
+	struct trace copy;
+	bool ended;
+	int r;
+
+	if (local_fork_left(l, &copy, e))
+		return -1;
+	r = local_walk_copy(l, &copy, 0, &w, &ended, e);
+	trace_kill(&copy);
+	*n = w.ask.branches_at ? w.ask.branches : 0;
+	return r < 0 ? -1 : 0;
+}
+
+/* Is it good somewhere behind the left end? At states chosen by the number of their branch, as far as there is time. As local_look_behind. */
+static int later_by_samples(struct local *l, struct err *e)
+{
+	uint64_t n, until = l->lasting_until_ns;
+	int r;
+
+	if (!local_can_walk(l) || !l->place.known)
+		return 0;
+	r = count_behind(l, &n, e);
+	for (uint64_t i = 0; !r && i < 2 * n && i < SAMPLES_MAX && (i < SAMPLES_MIN || clock_ns() < until); i++)
+		r = look_at_branch(l, sample(i, n), e);
+	return r;
+}
+
 static int fork_to_look(struct local *l, struct trace *copy, struct err *e)
 {
 	if (local_fork_left(l, copy, e))
@@ -148,8 +226,15 @@ int local_look_behind(struct local *l, struct err *e)
 	struct trace copy;
 	int r;
 
-	if (!l->p->lasting || l->p->no_forks || !local_watchable(l))
+	if (!l->p->lasting || l->p->no_forks)
 		return 0;
+	if (!local_watchable(l)) {
+		r = later_by_samples(l, e);
+		l->r->later_evaluations += l->r->evaluations - evaluations;
+		l->before = before;
+		l->before_known = known && !r;
+		return r == 1 && begin_again(l, e) ? -1 : r;
+	}
 	if (fork_to_look(l, &copy, e))
 		return -1;
 	r = guessed ? later_by_guess(l, &copy, &a, e) : later_exactly(l, &copy, &a, e);
