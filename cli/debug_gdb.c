@@ -37,7 +37,7 @@ static const struct {
 	{"goto", "monitor later goto " ALL "\n" ARRIVE,
 	 "goto POS: to a position of the recording, as `when` says it; +N and -N: events from here; ckpt:N: checkpoint N."},
 	{"reverse-watch", "monitor later reverse-watch " ALL "\n" ARRIVE,
-	 "reverse-watch [--good POS] EXPR: back to the statement that made EXPR what it is here (good: the first checkpoint, else start)."},
+	 "reverse-watch [--good POS] [--bad POS] [--insn] EXPR: back to the statement that made EXPR what it is here (good: the first checkpoint, else start)."},
 	{"last", "watch -location " ALL "\nreverse-continue\ndelete $bpnum",
 	 "last EXPR: back to the last change, before here, of the object that EXPR is now."},
 	{"history", "echo fred: history needs a GDB with Python\\n",

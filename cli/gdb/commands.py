@@ -95,7 +95,7 @@ class Live(Command):
 
 
 class ReverseWatch(Command):
-    """reverse-watch [--good POS] EXPR: back to the statement that made EXPR what it is here (good: the first checkpoint, else start)."""
+    """reverse-watch [--good POS] [--bad POS] [--insn] EXPR: back to the statement that made EXPR what it is here (good: the first checkpoint, else start)."""
 
     def go(self, arg, from_tty):
         gdb.execute("monitor later reverse-watch " + substitute(arg))

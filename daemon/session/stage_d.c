@@ -161,10 +161,6 @@ static int go_to_begin(struct ctx *c, uint64_t *end_hits, struct err *e)
 		return 0;
 	if (segment_run_counting(&c->seg, d->begin_pc, d->begin_hits, d->end_pc ? d->end_pc : d->begin_pc, &passed, e))
 		return -1;
-	if (d->end_pc && passed >= d->end_hits)
-		return err_set(e, ERR_USAGE, "the good position (%llu/0x%llx#%llu) is not before the bad one (%llu/0x%llx#%llu)",
-			       (unsigned long long)c->seg.n, (unsigned long long)d->begin_pc, (unsigned long long)d->begin_hits,
-			       (unsigned long long)c->seg.n, (unsigned long long)d->end_pc, (unsigned long long)d->end_hits);
 	*end_hits -= d->end_pc ? passed : 0;
 	return 0;
 }

@@ -142,16 +142,20 @@ static unsigned checkpoints_wanted(struct nav *n, uint64_t from, uint64_t to)
 /* The good end is inside a segment: a copy of the process there. That is used up; while there is a copy, none can be started. */
 static int copy_inside(struct watch *w, struct err *e)
 {
+	bool bounded = w->here.pc && w->here.event == w->from.event;
 	struct segment s = {0};
 	struct err why;
+	uint64_t passed;
 	int r;
 
 	if (nav_goto(&w->nav, w->good, e))
 		return -1;
-	r = segment_begin(&s, &w->nav.t, w->from.event, e) || segment_run_to(&s, w->from.pc, w->from.hits, e) ||
-			    segment_copy(&s, &s.held, &w->good_copy, e)
-		    ? -1
-		    : 0;
+	r = segment_begin(&s, &w->nav.t, w->from.event, e) ||
+	    segment_run_counting(&s, w->from.pc, w->from.hits, bounded ? w->here.pc : w->from.pc, &passed, e);
+	if (!r && bounded && passed >= w->here.hits)
+		r = err_set(e, ERR_USAGE, "the good position (%s) is not before the bad one (%s)", w->params->good, w->params->bad);
+	if (!r)
+		r = segment_copy(&s, &s.held, &w->good_copy, e);
 	return segment_end(&s, r ? &why : e) ? -1 : r;
 }
 
@@ -397,6 +401,8 @@ static int search(struct watch *w, const struct watch_params *p, double t0, json
 	*result = watch_result(w, e);
 	if (!*result)
 		return -1;
+	if (w->within)
+		show_note(*result, "before this statement it is bad, too: it is good inside only, and the search went no further back; --last goes on");
 	if (inside)
 		show_note(*result, "the expression is bad at both ends, and good only in between");
 	json_object_set_new(*result, "stats", watch_stats(w, &r, clock_s() - t0));

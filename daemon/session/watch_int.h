@@ -27,6 +27,7 @@ struct watch {
 	uint64_t in_segment; /* with params->nth: which one there */
 	uint64_t turn; /* the transition is in the segment behind this event */
 	uint64_t false_at; /* with params->anywhere: the first event at which it is false, though it is true at both ends; 0: none */
+	bool within; /* it is only inside of a statement that it was good there: there was no time to go back further */
 	bool sure; /* nothing behind it makes the expression good again */
 	uint64_t later_evaluations, later_ns; /* what it took to know that */
 	pid_t good_copy; /* a copy of the process at the good end */

@@ -6,13 +6,14 @@
 #define LOG_DOMAIN "watch"
 #include "session/watch_int.h"
 
+#include "base/clock.h"
 #include "base/log.h"
 #include "session/follow.h"
 #include "session/hits.h"
 #include "session/segment.h"
 
 #define LATER_NS 1000000000u /* for following the changes behind what was found */
-#define STATEMENTS_MAX 100 /* in which it was good for a moment, one after the other */
+#define WITHIN_NS 4000000000u /* for going back over statements inside of which alone it was good */
 #define WHOLE_NS (3600ull * 1000000000u) /* the same when the user asked for all of them */
 
 /* In the segment behind event n, up to the bad end if that is in there. */
@@ -290,7 +291,7 @@ static int turn_nearby(struct watch *w, uint64_t n, struct err *e)
  * The transition in hand is inside a statement that began with a bad state: the wanted one is before that, which becomes the bad
  * end. 1: so it is, and the search has to be done again behind event *turn.
  */
-static int within_statement(struct watch *w, uint64_t *turn, struct err *e)
+static int within_statement(struct watch *w, bool may_go_back, uint64_t *turn, struct err *e)
 {
 	const struct trace_local_statement *s = &w->d.r.statement;
 	struct timeline_point here = {.event = w->turn};
@@ -300,6 +301,11 @@ static int within_statement(struct watch *w, uint64_t *turn, struct err *e)
 		return 0;
 	if (s->at_begin && (!w->d.r.begins_bad || w->turn <= w->good))
 		return 0;
+	if (!may_go_back) {
+		w->within = true;
+		w->sure = false;
+		return 0;
+	}
 	if (!s->at_begin) {
 		here.pc = s->pc;
 		here.hits = s->hits;
@@ -309,6 +315,9 @@ static int within_statement(struct watch *w, uint64_t *turn, struct err *e)
 	watch_drop_held(w);
 	if (here.pc && hits_of_segment(&w->nav, here.event, &w->d, here.pc, &here.hits, e))
 		return -1;
+	if (here.event == w->here.event && here.pc == w->here.pc && here.hits >= w->here.hits)
+		return err_set(e, ERR_INTERNAL, "event %llu: passes of 0x%llx are not counted the same each time",
+			       (unsigned long long)here.event, (unsigned long long)here.pc);
 	w->here = here;
 	w->bad = here.event + (here.pc != 0);
 	r = bisect_events(w, w->good, w->bad, w->pred.on_error, turn, e);
@@ -328,16 +337,17 @@ int watch_stage_d(void *arg, uint64_t n, bool (*is_bad)(const void *pred, enum s
 		  const void *pred, struct search_local *out, struct err *e)
 {
 	struct watch *w = arg;
-	unsigned again = 0;
+	uint64_t until = clock_ns() + (w->params->all ? WHOLE_NS : WITHIN_NS);
 	int r;
 
 	(void)is_bad;
 	w->pred = *(const struct pred *)pred;
+	w->within = false;
 	do {
 		if (find_turn(w, n, e))
 			return -1;
-		r = again < STATEMENTS_MAX ? within_statement(w, &n, e) : 0;
-	} while (r == 1 && ++again);
+		r = within_statement(w, clock_ns() < until, &n, e);
+	} while (r == 1);
 	if (r < 0)
 		return -1;
 	if (!w->params->nth)

@@ -6,7 +6,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#define TRACE_LINE_STEPS 400u /* instructions that the end of a statement is looked for */
+#define TRACE_LINE_STEPS 3000u /* instructions that the end of a statement is looked for */
 
 /* The statement that a thread is in; 0: not known yet, it is in a library. */
 struct trace_line {

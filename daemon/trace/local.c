@@ -365,20 +365,6 @@ static int search(struct local *l, struct err *e)
 	return again;
 }
 
-/* A copy goes on: the beginning is needed again. */
-static int leave_begin(struct local *l, struct err *e)
-{
-	struct trace copy;
-
-	if (l->p->no_forks)
-		return 0;
-	if (local_fork_left(l, &copy, e))
-		return -1;
-	local_replace_left(l, &copy);
-	l->place.known = true;
-	return 0;
-}
-
 /* From change to change to the nth transition. bad: the first state is. */
 static int search_nth(struct local *l, bool bad, struct err *e)
 {
@@ -386,8 +372,6 @@ static int search_nth(struct local *l, bool bad, struct err *e)
 	uint64_t n = 0;
 	bool good = !bad, stays;
 
-	if (leave_begin(l, e))
-		return -1;
 	for (;;) {
 		if (one_in_place(l, LOCAL_HIT, 0, &v, e))
 			return -1;
@@ -413,8 +397,6 @@ static int begin_bad(struct local *l, struct err *e)
 {
 	int again;
 
-	if (leave_begin(l, e))
-		return -1;
 	l->r->begins_bad = true;
 	local_answer(l, TRACE_LOCAL_BAD);
 	l->lasting_until_ns = clock_ns() + or_default(l->p->lasting_ns, LASTING_NS);
@@ -464,6 +446,18 @@ static int give_up(struct local *l, struct trace *t)
 	return -1;
 }
 
+/* A copy goes on: the beginning is needed again. */
+static int leave_begin(struct local *l, struct err *e)
+{
+	struct trace copy;
+
+	if (local_fork_left(l, &copy, e))
+		return -1;
+	local_replace_left(l, &copy);
+	l->place.known = true;
+	return 0;
+}
+
 static int begin(struct local *l, struct err *e)
 {
 	struct trace_words words;
@@ -474,6 +468,8 @@ static int begin(struct local *l, struct err *e)
 	    local_evaluate(l, &l->left, &bad, &words, e))
 		return -1;
 	l->words = words;
+	if (local_can_walk(l) && leave_begin(l, e))
+		return -1;
 	if (l->p->nth && local_watchable(l))
 		return search_nth(l, bad, e);
 	return bad ? begin_bad(l, e) : search(l, e);

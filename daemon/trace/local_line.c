@@ -9,6 +9,8 @@
 #include "trace/local_place.h"
 
 #define NEAR_STEPS 4096u /* from before the last branch to the transition: functions of the recorder may lie in between */
+#define NO_STEPS_MAX 16 /* stops for other reasons, one after the other */
+#define PARTS_MAX 64u
 #define BACK_STEPS 60000u /* from where the beginning of a statement is looked for: 0.3 s */
 
 /* One instruction. *over: the thread has come to the end of the segment, or died. */
@@ -22,6 +24,21 @@ static int step(struct local *l, struct trace *t, bool *changed, bool *over, str
 	*changed = done;
 	*over = how == LOCAL_ENDED || how == LOCAL_EXITED;
 	return 0;
+}
+
+/* The same of a copy in which only the end is watched, and no more told. */
+static int quick_step(struct local *l, struct trace *t, bool *over, struct err *e)
+{
+	struct trace_stop s = {0};
+
+	for (unsigned i = 0; s.why != TRACE_STEPPED && s.why != TRACE_SIGNAL; i++) {
+		if (trace_step(t, 0, &s, e))
+			return -1;
+		if (!t->alive || i == NO_STEPS_MAX)
+			break;
+	}
+	*over = !t->alive || s.why != TRACE_STEPPED;
+	return !*over && s.slots && l->ops->ended ? l->ops->ended(l->ctx, t, over, e) : 0;
 }
 
 static int begins(struct local *l, struct trace *t, struct trace_line *line, bool *yes, uint64_t *pc, struct err *e)
@@ -156,39 +173,101 @@ static int copy_at(struct way *w, const struct trace_local_place *place, uint64_
 	return r;
 }
 
-/* The change of the place is one of several behind its branch: w->near is nearer to it. 1: not known. */
-static int come_near(struct way *w, const struct trace_local_place *place, struct err *e)
+/* What is left of the segment: stretches that can be walked, with gaps in between, and how many branches each has. */
+struct rest {
+	unsigned n;
+	uint64_t branches[PARTS_MAX];
+};
+
+/* t goes to the segment's end. 1: not known. */
+static int walk_rest(struct local *l, struct trace *t, struct rest *rest, struct err *e)
+{
+	for (rest->n = 0; rest->n < PARTS_MAX;) {
+		struct walk walk = {.ask.nth_branch = 0};
+		bool ended;
+		int r = local_walk_on(l, t, &walk, &ended, e);
+
+		if (r < 0)
+			return -1;
+		if (!walk.ask.branches_at || (r != WALK_LEFT && r != WALK_OVER))
+			return 1;
+		rest->branches[rest->n++] = walk.ask.branches;
+		if (r == WALK_OVER)
+			return 0;
+		r = local_cross_gap(l, t, e);
+		if (r) /* the last one: it does not come behind that */
+			return r < 0 ? -1 : 0;
+	}
+	return 1;
+}
+
+/* From the place, or from the transition, which is where the held thread stands now. */
+static int rest_of(struct way *w, const struct trace_local_place *place, struct rest *rest, struct err *e)
 {
 	struct local *l = w->l;
-	struct trace_word piece[REPLAY_WALK_WATCHES];
-	unsigned n = trace_words_pieces(&l->words, REPLAY_WALK_WATCHES, piece);
-	struct walk walk = {.ask.nth_change = place->changes, .ask.watches = n};
 	struct trace copy;
 	uint64_t none;
-	bool ended;
 	int r;
 
-	w->near = (struct trace_local_place){true, place->gaps, place->branches};
-	if (!place->gaps && local_is_in_recorder(l, w->begin))
-		w->near.gaps = 1; /* no change is in there: else this is another place, and find_turn does not meet it */
-	if (place->changes <= 1 && place->gaps == w->near.gaps)
-		return 0;
-	for (unsigned i = 0; i < n; i++) {
-		walk.ask.watch[i].addr = piece[i].addr;
-		walk.ask.watch[i].len = piece[i].len;
+	if (place) {
+		r = copy_at(w, place, 0, &none, &copy, e);
+	} else {
+		r = local_is_in_recorder(l, &l->r->t) ? 1 : local_fork(l, &l->r->t, &copy, e);
+		if (!r && local_arm_end(l, &copy, e)) {
+			trace_kill(&copy);
+			return -1;
+		}
 	}
-	r = n ? copy_at(w, &w->near, 0, &none, &copy, e) : 1;
 	if (r)
 		return r;
-	r = local_walk_on(l, &copy, &walk, &ended, e);
+	r = walk_rest(l, &copy, rest, e);
 	trace_kill(&copy);
-	if (r < 0)
-		return -1;
-	if (r != WALK_THERE || !walk.ask.can_watch || !walk.ask.branches_at)
+	return r;
+}
+
+/* Where the transition is, by what is left behind it. 1: not known. */
+static int come_near(struct way *w, const struct trace_local_place *place, struct err *e)
+{
+	struct rest all, behind;
+	unsigned part;
+	int r;
+
+	w->near = (struct trace_local_place){.known = true, .gaps = local_is_in_recorder(w->l, w->begin)};
+	if (place->known && place->changes <= 1 && place->gaps >= w->near.gaps) {
+		w->near.gaps = place->gaps;
+		w->near.branches = place->branches;
+		return 0;
+	}
+	r = rest_of(w, NULL, &behind, e);
+	r = r ? r : rest_of(w, &w->near, &all, e);
+	if (r)
+		return r;
+	if (behind.n > all.n || behind.branches[0] > all.branches[all.n - behind.n])
 		return 1;
-	if (walk.ask.branches) /* before the nth one, or behind the one that it stood before */
-		w->near.branches += walk.ask.branches - (place->branches != 0);
+	part = all.n - behind.n;
+	w->near.gaps += part;
+	w->near.branches = all.branches[part] - behind.branches[0];
 	return 0;
+}
+
+/* One instruction less: there it is not bad yet, if this is the transition. */
+static int is_good_before(struct way *w, bool *good, struct err *e)
+{
+	struct trace_words words;
+	struct trace copy;
+	bool over = false, changed, bad = true;
+	uint64_t none;
+	int r = copy_at(w, &w->near, 0, &none, &copy, e);
+
+	if (r)
+		return -1;
+	for (uint64_t i = 1; !r && !over && i < w->steps; i++)
+		r = step(w->l, &copy, &changed, &over, e);
+	if (!r && !over)
+		r = local_evaluate(w->l, &copy, &bad, &words, e);
+	trace_kill(&copy);
+	*good = !bad;
+	return r;
 }
 
 /* From w->near to the transition: w->steps. 1: it is not met. */
@@ -215,20 +294,22 @@ static int find_turn(struct way *w, struct err *e)
 			r = local_evaluate(l, &copy, &bad, &words, e);
 	}
 	trace_kill(&copy);
+	if (!r && bad && w->steps > 1)
+		r = is_good_before(w, &bad, e);
 	return r ? -1 : !bad;
 }
 
 /*
  * From `back` branches before w->near to the transition: *first is the number of instructions up to the last beginning of a
- * statement on the way; 0: there is none. 1: too far.
+ * statement on the way, *first_pc its address; 0: there is none. 1: too far.
  */
-static int go_back(struct way *w, const struct trace_local_place *from, uint64_t *first, struct err *e)
+static int go_back(struct way *w, const struct trace_local_place *from, uint64_t *first, uint64_t *first_pc, struct err *e)
 {
 	struct local *l = w->l;
 	struct trace_line line = {0};
 	struct trace copy;
 	uint64_t seen, pc, left = 0;
-	bool other = false, over = false, changed;
+	bool other = false, over = false;
 	int r = copy_at(w, from, w->pc, &seen, &copy, e);
 
 	if (r)
@@ -238,13 +319,15 @@ static int go_back(struct way *w, const struct trace_local_place *from, uint64_t
 	if (seen == w->arrivals)
 		left = w->steps;
 	for (uint64_t i = 1; !r && !over && left != 1 && i < BACK_STEPS; i++) {
-		r = step(l, &copy, &changed, &over, e);
+		r = quick_step(l, &copy, &over, e);
 		if (r || over)
 			break;
 		left -= left != 0;
 		r = begins(l, &copy, &line, &other, &pc, e);
-		if (other)
+		if (other) {
 			*first = i;
+			*first_pc = pc;
+		}
 		if (!left && pc == w->pc && ++seen == w->arrivals)
 			left = w->steps;
 	}
@@ -252,10 +335,15 @@ static int go_back(struct way *w, const struct trace_local_place *from, uint64_t
 	return r ? -1 : left != 1;
 }
 
-/* How often pc has been come to in the state so many instructions behind a place. 1: it does not come there. */
-static int count_hits(struct way *w, const struct trace_local_place *from, uint64_t steps, uint64_t pc, uint64_t *hits, struct err *e)
+/*
+ * The state so many instructions behind a place: how often its address pc has been come to. side: what the expression is there;
+ * NULL: not asked for. 1: it does not come there.
+ */
+static int describe(struct way *w, const struct trace_local_place *from, uint64_t steps, uint64_t pc, uint64_t *hits,
+		    enum trace_side *side, struct err *e)
 {
-	bool over = false, changed;
+	bool over = false, bad = false;
+	struct trace_words words;
 	struct trace copy;
 	uint64_t at;
 	int r = copy_at(w, from, pc, hits, &copy, e);
@@ -263,33 +351,15 @@ static int count_hits(struct way *w, const struct trace_local_place *from, uint6
 	if (r)
 		return r;
 	for (uint64_t i = 0; !r && !over && i < steps; i++) {
-		r = step(w->l, &copy, &changed, &over, e) || trace_get_pc(&copy, &at, e) ? -1 : 0;
-		*hits += !r && at == pc;
+		r = quick_step(w->l, &copy, &over, e) || (!over && trace_get_pc(&copy, &at, e)) ? -1 : 0;
+		*hits += !r && !over && at == pc;
+	}
+	if (!r && !over && side) {
+		r = local_evaluate(w->l, &copy, &bad, &words, e);
+		*side = w->l->none ? TRACE_NONE : bad ? TRACE_BAD : TRACE_GOOD;
 	}
 	trace_kill(&copy);
 	return r ? -1 : over;
-}
-
-/* The state so many instructions behind a place is what is asked for. 1: it does not come there. */
-static int describe(struct way *w, const struct trace_local_place *from, uint64_t steps, struct err *e)
-{
-	struct trace_local_statement *s = &w->l->r->statement;
-	struct trace_words words;
-	struct trace copy;
-	bool over = false, changed, bad;
-	uint64_t none;
-	int r = copy_at(w, from, 0, &none, &copy, e);
-
-	for (uint64_t i = 0; !r && !over && i < steps; i++)
-		r = step(w->l, &copy, &changed, &over, e);
-	if (r)
-		return r;
-	r = trace_get_pc(&copy, &s->pc, e) || local_evaluate(w->l, &copy, &bad, &words, e) ? -1 : 0;
-	s->side = w->l->none ? TRACE_NONE : bad ? TRACE_BAD : TRACE_GOOD;
-	trace_kill(&copy);
-	if (r || over)
-		return r ? -1 : 1;
-	return count_hits(w, from, steps, s->pc, &s->hits, e);
 }
 
 /* 1: it is not found. */
@@ -298,16 +368,16 @@ static int find_begin(struct way *w, struct err *e)
 	struct trace_local_statement *s = &w->l->r->statement;
 	uint64_t first = 0;
 
-	for (uint64_t back = 0;; back = back ? back * 4 : 1) {
+	for (uint64_t back = 0;; back = back ? back * 2 : 4) {
 		struct trace_local_place from = w->near;
 		int r;
 
 		from.branches -= back < from.branches ? back : from.branches;
-		r = go_back(w, &from, &first, e);
+		r = go_back(w, &from, &first, &s->pc, e);
 		if (r)
 			return r;
 		if (first)
-			return describe(w, &from, first, e);
+			return describe(w, &from, first, s->pc, &s->hits, &s->side, e);
 		if (!from.branches) {
 			s->at_begin = from.gaps <= 1;
 			return !s->at_begin;
@@ -322,7 +392,7 @@ static int find(struct way *w, const struct trace_local_place *place, struct err
 	int r = come_near(w, place, e);
 
 	r = r ? r : find_turn(w, e);
-	r = r ? r : count_hits(w, &w->near, w->steps - 1, w->turn, &l->turn_hits, e);
+	r = r ? r : describe(w, &w->near, w->steps - 1, w->turn, &l->turn_hits, NULL, e);
 	if (r)
 		return r;
 	l->turn_pc = w->turn;
@@ -344,7 +414,7 @@ int local_statement(struct local *l, struct trace *begin, struct err *e)
 	int r = 1;
 
 	l->r->statement = (struct trace_local_statement){0};
-	if (!place.known || !local_can_walk(l))
+	if (!local_can_walk(l))
 		return 0;
 	keep(l, &kept);
 	if (local_arm_end(l, begin, e))
