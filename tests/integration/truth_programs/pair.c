@@ -3,6 +3,7 @@
  * pair.c: two words that belong together are for a moment wrong at each change of both.
  *
  * CI: -O0
+ * RIGHTS: yes
  * EXPR: a[1] - a[0] < 10
  * EXPR: a[0] > -1500
  */
