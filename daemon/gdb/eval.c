@@ -40,8 +40,13 @@ static const char *const unavailable[] = {
 	"virtual baseclass botch",
 };
 
+/* ... and of the expression, although one of the above is in it. */
+#define TOO_WIDE "not available on integers of more than"
+
 int gdb_refusal(const char *message, struct err *e)
 {
+	if (strstr(message, TOO_WIDE))
+		return err_set(e, ERR_USAGE, "%s", message);
 	for (size_t i = 0; i < sizeof(unavailable) / sizeof(unavailable[0]); i++)
 		if (strstr(message, unavailable[i])) {
 			err_set(e, ERR_NOT_FOUND, "%s", message);

@@ -318,6 +318,10 @@ static int equal_ends(struct watch *w, const struct watch_params *p, struct sear
 	struct err why;
 	int inside = 0;
 
+	if (w->at_good.invalid && w->at_bad.invalid) {
+		err_set(e, ERR_USAGE, "%.*s", (int)strcspn(w->at_bad.text + 1, ">"), w->at_bad.text + 1);
+		return WATCH_NO_SYMBOL;
+	}
 	if (p->suggest && suggest_look(&w->nav, w->g, &w->x, w->good, w->bad, end, on_error, &s, &why))
 		log_warn("no suggestion: %s", why.text);
 	if (!s.found && p->inside && r->left_value == SEARCH_FALSE && r->right_value == SEARCH_FALSE)
