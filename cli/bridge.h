@@ -23,6 +23,7 @@ struct bridge {
 	json_t *params; /* of the operation, for another worker */
 	pid_t gdb; /* gdb_run.h */
 	bool interrupts, ending; /* likewise */
+	bool heard; /* a SIGINT, when not to be passed on at once: see relay.h */
 	struct bar bar; /* of what the worker is doing */
 	int listener; /* where the worker connects */
 	char path[108]; /* the same */

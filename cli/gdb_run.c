@@ -38,6 +38,7 @@ static void watched_signals(const struct gdb_run *how, sigset_t *set)
 /* GDB's own way to interrupt fails while the program runs in the background, as mi-async has it. */
 static void interrupt(struct bridge *b)
 {
+	b->heard = true;
 	if (b->interrupts && b->worker >= 0 && write(b->worker, INTERRUPT, 1) != 1)
 		return; /* it is ending */
 }
@@ -133,14 +134,31 @@ static bool is_alive(pid_t pid)
 	return !waitid(P_PID, (id_t)pid, &info, WEXITED | WNOWAIT | WNOHANG) && !info.si_pid;
 }
 
+static void relay_to(struct bridge *b, int fd)
+{
+	struct relay relay;
+	struct err ignored;
+
+	relay_init(&relay, b, NULL, fd);
+	relay.only = true;
+	relay_run(&relay, &ignored);
+	relay_fini(&relay);
+	close(fd);
+	close(b->worker);
+	b->worker = -1;
+}
+
 /* While GDB has the connection; then, until GDB ends: the worker may have gone first. */
-static void serve(struct bridge *b, int listener)
+static void serve(struct bridge *b, bool mi, int listener)
 {
 	int fd = bridge_accept(b, listener, b->gdb);
 
 	if (fd < 0)
 		return;
-	bridge_copy(b, fd);
+	if (mi)
+		bridge_copy(b, fd);
+	else
+		relay_to(b, fd);
 	bridge_wait(b, b->gdb);
 }
 
@@ -222,7 +240,7 @@ static int run_one(struct bridge *b, const struct gdb_run *how, bool first, int 
 		if (how->state)
 			r = serve_on(b, how->second, listener, &prompted, e);
 		else
-			serve(b, listener);
+			serve(b, how->mi, listener);
 		status = wait_for(b->gdb);
 	}
 	if (filter)

@@ -16,6 +16,7 @@
 #define ANSWER_MS 60000
 
 /* The worker's answers while it is set up; `monitor prompt` and what else tells by its beginning. */
+#define INTERRUPT "\3" /* of the remote protocol */
 #define PROMPT "$qRcmd,70726f6d7074"
 
 void relay_init(struct relay *r, struct bridge *b, struct second *second, int gdb)
@@ -100,6 +101,10 @@ static void note_asked(struct relay *r, const struct buf *p)
 		strv_add(&r->setup, buf_str(p));
 	if (is(p, "z"))
 		setup_remove_point(r, p);
+	if (is_resume(p))
+		r->interrupted = false;
+	if (is_resume(p) || is(p, "qRcmd,"))
+		r->at_prompt = str_starts(p->data, PROMPT);
 	r->leaving |= is(p, "D") || is(p, "k") || is(p, "vKill");
 	r->prompted |= str_starts(p->data, PROMPT);
 	buf_clear(&r->asked);
@@ -223,6 +228,29 @@ static int recover(struct relay *r, struct err *e)
 
 /* ---- the loop ---- */
 
+/* At its prompt, a Ctrl-C is about what is being typed. */
+static void pass_interrupt(struct relay *r)
+{
+	if (r->at_prompt || !r->prompted)
+		r->b->heard = false;
+	if (!r->b->heard || !is_resume(&r->asked))
+		return;
+	r->b->heard = false;
+	if (!r->interrupted && write(r->b->worker, INTERRUPT, 1) == 1)
+		r->interrupted = true;
+}
+
+/* GDB's own, which the program has had already. */
+static bool is_second_interrupt(struct relay *r, const char *data, ssize_t n)
+{
+	bool again = r->interrupted;
+
+	if (n != 1 || data[0] != *INTERRUPT)
+		return false;
+	r->interrupted = true;
+	return again;
+}
+
 /* false: it has closed its side. That the other one has shows when that is read from. */
 static bool pass(struct relay *r, struct relay_stream *s, int from, int to)
 {
@@ -236,6 +264,8 @@ static bool pass(struct relay *r, struct relay_stream *s, int from, int to)
 		return false;
 	if (s == &r->from_worker)
 		n = (ssize_t)bar_take(&r->b->bar, data, (size_t)n);
+	if (s == &r->from_gdb && is_second_interrupt(r, data, n))
+		return true;
 	note(r, s, data, (size_t)n);
 	if (write_full(to, data, (size_t)n))
 		return true;
@@ -259,7 +289,7 @@ int relay_run(struct relay *r, struct err *e)
 			continue;
 		}
 		if (p[1].revents && !pass(r, &r->from_worker, b->worker, r->gdb)) {
-			if (r->leaving)
+			if (r->leaving || r->only)
 				return 0;
 			if (recover(r, e))
 				return -1;
@@ -273,5 +303,6 @@ int relay_run(struct relay *r, struct err *e)
 		b->interrupts = is(&r->asked, "qRcmd,") && !str_starts(r->asked.data, PROMPT);
 		if (bridge_signalled(b, &p[2]))
 			return 1;
+		pass_interrupt(r);
 	}
 }

@@ -28,9 +28,16 @@ struct relay {
 	struct strv setup; /* the packets that another worker has to be told, in order */
 	bool leaving; /* GDB has said that it goes */
 	bool prompted; /* GDB was at its prompt */
+	bool at_prompt; /* ... and has not begun another command that moves the program */
+	bool interrupted; /* the program, since GDB has resumed it */
+	bool only; /* there is no other worker */
 	unsigned lost; /* workers, since one has answered */
 };
 
+/*
+ * A Ctrl-C goes to GDB and to us. GDB 13 loses it where it comes while Python looks at an event: a library is loaded, a breakpoint is hit. So
+ * the program is interrupted from here too, as soon as GDB has resumed it; the worker sees one interrupt.
+ */
 void relay_init(struct relay *r, struct bridge *b, struct second *second, int gdb);
 void relay_fini(struct relay *r);
 /* Until GDB closes its side or says that it goes (0), the user wants to stop (1), or no worker comes any more (-1 with e set). */

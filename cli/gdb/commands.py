@@ -5,6 +5,7 @@ into GDB, behind state.py.
 import difflib
 import os
 import re
+import signal
 import sys
 
 import gdb
@@ -348,6 +349,7 @@ With no arguments, uses the arguments that were given to the last `run` or `set 
     def silently(command, from_tty):
         """What the command says; that the program stops is told behind Python's back."""
         sys.stdout.flush()
+        mask = signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGINT])  # which would come in between
         stdout, null = os.dup(1), os.open(os.devnull, os.O_WRONLY)
         os.dup2(null, 1)
         try:
@@ -357,6 +359,7 @@ With no arguments, uses the arguments that were given to the last `run` or `set 
             os.dup2(stdout, 1)
             os.close(stdout)
             os.close(null)
+            signal.pthread_sigmask(signal.SIG_SETMASK, mask)
 
 
 def add_run():

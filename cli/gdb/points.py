@@ -3,6 +3,7 @@
 with what that leaves out: `enable once` and its like, what a catchpoint matches, the address, frame and thread that were meant
 where GDB writes a text that means another one later, and how often it was hit.
 """
+import collections
 import errno
 import os
 import re
@@ -65,17 +66,15 @@ class Breakpoints:
 
     def __init__(self, scratch):
         self.scratch = scratch
-        self.changed = True
+        # Python is not asked while the program runs: it would swallow a Ctrl-C
+        self.changes = collections.deque([True], 1)
         self.known = []
         self.meant = {}
         self.before = {}  # hits in GDBs before this one
         self.seen = {}  # hits in this one
         for event in (gdb.events.breakpoint_created, gdb.events.breakpoint_modified, gdb.events.breakpoint_deleted):
-            event.connect(self.note)
+            event.connect(self.changes.append)
         gdb.events.breakpoint_created.connect(self.note_new)
-
-    def note(self, _):
-        self.changed = True
 
     def note_new(self, point):
         try:
@@ -85,9 +84,9 @@ class Breakpoints:
             pass  # its text is all that is known of it
 
     def get(self):
-        if self.changed:
+        if self.changes:
             self.known = self.read()
-            self.changed = False
+            self.changes.clear()
         return self.known
 
     @staticmethod

@@ -290,6 +290,8 @@ class Session:
                 self.save()
         except (gdb.error, OSError, ValueError) as why:
             say("this state is not saved: %s" % why)
+        except KeyboardInterrupt:
+            pass  # the next prompt's is
 
 
 def at_prompt():
