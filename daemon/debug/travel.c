@@ -17,6 +17,7 @@ void travel_init(struct travel *t, struct nav *nav)
 	t->nav = nav;
 	t->scene = (struct scene){&t->sight, &t->outside};
 	t->breaks.scene = &t->scene;
+	t->breaks.many = true;
 }
 
 void travel_fini(struct travel *t)
@@ -109,7 +110,7 @@ int travel_keep(struct travel *t, uint64_t *id, struct err *e)
 
 	if (let_others_go(t, e) || inside_release(&t->in, e))
 		return -1;
-	r = nav_keep(t->nav, id, &why);
+	r = id ? nav_keep(t->nav, id, &why) : nav_checkpoint(t->nav, &why);
 	if (inside_take(&t->in, e))
 		return -1;
 	if (r < 0)

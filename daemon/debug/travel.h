@@ -60,6 +60,7 @@ struct travel {
 	struct group_thread *other; /* TRAVEL_INSIDE: threads held to be looked at */
 	unsigned others;
 	pid_t tid; /* the thread of the last stop */
+	uint64_t least, most; /* events between which a stop is looked for: behind, and before; 0: everywhere. travel_many.c */
 	uint32_t runs; /* of travel_run */
 	struct ahead ahead; /* of the thread that is stepped */
 	/* Does the user want to stop? May be NULL. */

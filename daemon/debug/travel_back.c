@@ -270,7 +270,7 @@ static int back_step(struct travel *t, pid_t tid, struct stop *stop, struct err 
 	return returned && stop->kind == STOP_STEP && t->in.seg.tid == tid ? leave_call(t, &here, e) : 0;
 }
 
-int travel_back_step(struct travel *t, pid_t tid, struct stop *stop, struct err *e)
+int travel_back_step_few(struct travel *t, pid_t tid, struct stop *stop, struct err *e)
 {
 	struct breaks_words was;
 
@@ -296,7 +296,7 @@ static int at_stop(struct travel *t, struct stop *stop, struct err *e)
 
 	t->tid = t->in.seg.tid;
 	travel_see_signal(t, stop);
-	return stop->kind == STOP_WATCH && !stop->before ? travel_back_step(t, t->tid, &back, e) : 0;
+	return stop->kind == STOP_WATCH && !stop->before ? travel_back_step_few(t, t->tid, &back, e) : 0;
 }
 
 /* The stop k of a segment. */
@@ -528,7 +528,7 @@ static int back_inside(struct travel *t, struct stop *stop, struct err *e)
 	return r;
 }
 
-int travel_back_continue(struct travel *t, struct stop *stop, struct err *e)
+int travel_back_continue_few(struct travel *t, struct stop *stop, struct err *e)
 {
 	uint64_t to, here;
 	int r;
@@ -538,12 +538,16 @@ int travel_back_continue(struct travel *t, struct stop *stop, struct err *e)
 	if (r <= 0)
 		return r ? -1 : at_stop(t, stop, e);
 	to = here = travel_event(t);
-	while (to > nav_first(t->nav) && (!breaks_empty(&t->breaks) || travel_has_signals(t))) {
+	while (to > nav_first(t->nav) && to > t->least && (!breaks_empty(&t->breaks) || travel_has_signals(t))) {
 		r = last_before(t, &to, stop, e);
 		if (r < 0)
 			return to == here ? -1 : given_up(t, to, stop, e);
 		if (!r)
 			return 0;
+	}
+	if (t->least && to > nav_first(t->nav)) {
+		stop->kind = STOP_LIMIT;
+		return 0;
 	}
 	return at_begin(t, stop, e);
 }

@@ -94,7 +94,7 @@ static int go_on(struct travel *t, struct stop *stop, struct err *e)
 {
 	if (t->mode == TRAVEL_INSIDE && travel_is_last(t))
 		return travel_run_to_edge(t, false, &t->breaks, stop, e);
-	return run(t, 0, travel_total(t), stop, e);
+	return run(t, 0, t->most && t->most < travel_total(t) ? t->most : travel_total(t), stop, e);
 }
 
 static int step_last(struct travel *t, pid_t tid, struct stop *stop, struct err *e)
@@ -222,7 +222,7 @@ static int come_out(struct travel *t, struct stop *stop, struct err *e)
 	return 0;
 }
 
-int travel_continue(struct travel *t, struct stop *stop, struct err *e)
+int travel_continue_few(struct travel *t, struct stop *stop, struct err *e)
 {
 	int r;
 
@@ -233,7 +233,7 @@ int travel_continue(struct travel *t, struct stop *stop, struct err *e)
 	return r ? -1 : show_end(t, stop, e);
 }
 
-int travel_step(struct travel *t, pid_t tid, struct stop *stop, struct err *e)
+int travel_step_few(struct travel *t, pid_t tid, struct stop *stop, struct err *e)
 {
 	int r;
 

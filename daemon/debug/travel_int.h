@@ -5,6 +5,12 @@
 
 #include "debug/travel.h"
 
+/* As those of travel.h without `_few`, but for the words of breaks.more, of which these do not know. */
+int travel_continue_few(struct travel *t, struct stop *stop, struct err *e);
+int travel_step_few(struct travel *t, pid_t tid, struct stop *stop, struct err *e);
+int travel_back_continue_few(struct travel *t, struct stop *stop, struct err *e);
+int travel_back_step_few(struct travel *t, pid_t tid, struct stop *stop, struct err *e);
+
 /* In the segment that a live program is in? */
 bool travel_is_last(const struct travel *t);
 /*
@@ -31,8 +37,8 @@ int travel_enter(struct travel *t, uint64_t n, struct err *e);
 /* As that, also into a segment in which only the shim's own calls can stop: see inside_enter_any. */
 int travel_enter_any(struct travel *t, uint64_t n, struct err *e);
 /*
- * TRAVEL_INSIDE, where it stays: a checkpoint of the event before it, which lasts until it is removed; *id in the store. 1:
- * there is no store.
+ * TRAVEL_INSIDE, where it stays: a checkpoint of the event before it, which lasts until it is removed; *id in the store. id NULL: it
+ * lasts as long as there is room. 1: there is no store.
  */
 int travel_keep(struct travel *t, uint64_t *id, struct err *e);
 /* The first event behind `from` at which the process becomes its child, or the last one up to `to`; 0: there is none. */

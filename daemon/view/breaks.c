@@ -13,6 +13,8 @@
 #include "base/str.h"
 #include "view/handlers.h"
 
+#define MORE_MAX 256u /* words without a debug register: the way is gone again for each few of them */
+
 #define INT3 0xcc
 #define NOP 0x90
 #define RET 0xc3
@@ -31,7 +33,8 @@ void breaks_fini(struct breaks *b)
 	for (unsigned i = 0; i < b->n; i++)
 		conds_fini(&b->v[i].conds);
 	free(b->v);
-	*b = (struct breaks){.scene = b->scene, .libraries = b->libraries, .signals = b->signals, .pass = b->pass};
+	free(b->more);
+	*b = (struct breaks){.scene = b->scene, .many = b->many, .libraries = b->libraries, .signals = b->signals, .pass = b->pass};
 }
 
 /* Two of them are libc's own. */
@@ -208,15 +211,21 @@ static struct group_slot *slot_of(struct breaks *b, enum group_slot_kind kind, u
 int breaks_watch(struct breaks *b, enum group_slot_kind kind, uint64_t addr, unsigned len)
 {
 	struct group_slot before[BREAKS_WATCHES];
+	unsigned nmore = b->nmore;
 
 	memcpy(before, b->watch, sizeof(before));
 	while (len) {
 		unsigned n = piece(addr, len);
 		struct group_slot *s = slot_of(b, GROUP_OFF, 0, 0);
 
-		if (!s) {
+		if (!s && (!b->many || b->nmore == MORE_MAX)) {
 			memcpy(b->watch, before, sizeof(before));
+			b->nmore = nmore;
 			return 1;
+		}
+		if (!s) {
+			b->more = xreallocarray(b->more, b->nmore + 1, sizeof(b->more[0]));
+			s = &b->more[b->nmore++];
 		}
 		*s = (struct group_slot){kind, addr, n};
 		addr += n;
@@ -225,17 +234,32 @@ int breaks_watch(struct breaks *b, enum group_slot_kind kind, uint64_t addr, uns
 	return 0;
 }
 
+static void forget_more(struct breaks *b, enum group_slot_kind kind, uint64_t addr, unsigned len)
+{
+	for (unsigned i = 0; i < b->nmore; i++)
+		if (b->more[i].kind == kind && b->more[i].addr == addr && b->more[i].len == len) {
+			b->more[i] = b->more[--b->nmore];
+			return;
+		}
+}
+
 void breaks_unwatch(struct breaks *b, enum group_slot_kind kind, uint64_t addr, unsigned len)
 {
+	struct group_slot *s;
+
 	while (len) {
 		unsigned n = piece(addr, len);
-		struct group_slot *s = slot_of(b, kind, addr, n);
 
+		s = slot_of(b, kind, addr, n);
 		if (s)
 			s->kind = GROUP_OFF;
+		else
+			forget_more(b, kind, addr, n);
 		addr += n;
 		len -= n;
 	}
+	while (b->nmore && (s = slot_of(b, GROUP_OFF, 0, 0)))
+		*s = b->more[--b->nmore];
 }
 
 void breaks_look(const struct breaks *b, pid_t pid, struct breaks_words *w)

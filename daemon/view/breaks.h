@@ -26,6 +26,9 @@ struct breaks {
 	struct breaks_point *v;
 	unsigned n;
 	struct group_slot watch[BREAKS_WATCHES];
+	struct group_slot *more; /* for which there is no debug register; those are all taken then */
+	unsigned nmore;
+	bool many; /* may there be such? */
 	const struct scene *scene; /* of a user's, who sees only what is visible in there; NULL: all states are wanted */
 	bool libraries; /* breaks_wanted: BREAKS_LIBRARY, too */
 	bool signals; /* are stops too, but those that pass */
@@ -79,7 +82,7 @@ void breaks_look(const struct breaks *b, pid_t pid, struct breaks_words *w);
  */
 const struct group_slot *breaks_watch_met(const struct breaks *b, pid_t pid, unsigned slots, struct breaks_words *w, bool *written);
 
-/* Aligned pieces of up to 8 bytes. 1: there are not so many debug registers. */
+/* Aligned pieces of up to 8 bytes. 1: there are not so many debug registers, and no more are allowed. */
 int breaks_watch(struct breaks *b, enum group_slot_kind kind, uint64_t addr, unsigned len);
 void breaks_unwatch(struct breaks *b, enum group_slot_kind kind, uint64_t addr, unsigned len);
 
