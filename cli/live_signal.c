@@ -10,18 +10,6 @@
 
 #define SIG_PREEMPT 64 /* the recorder's, see plugins/record/shim.h */
 
-/* rdtsc, rdtscp: the recorder has them trapped. */
-static bool is_tsc(struct trace *t)
-{
-	struct user_regs_struct r;
-	struct err ignored;
-	uint8_t op[3];
-
-	if (trace_get_regs(t, &r, &ignored) || trace_read(t->pid, r.rip, op, sizeof(op), &ignored))
-		return false;
-	return op[0] == 0x0f && (op[1] == 0x31 || (op[1] == 0x01 && op[2] == 0xf9));
-}
-
 /* Memory shared with other processes: the recorder has it protected (plugins/record/pages.c). */
 static bool is_shared(pid_t pid, uint64_t addr)
 {
@@ -40,7 +28,7 @@ bool live_is_internal(struct trace *t, const siginfo_t *si)
 	case 33:
 		return true;
 	case SIGSEGV:
-		return (si->si_code == SI_KERNEL && is_tsc(t)) ||
+		return (si->si_code == SI_KERNEL && trace_at_input(t)) ||
 		       (si->si_code == SEGV_ACCERR && is_shared(t->pid, (uint64_t)si->si_addr));
 	}
 	return false;

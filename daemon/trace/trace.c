@@ -95,13 +95,26 @@ bool trace_is_fault(const struct trace_stop *s)
 {
 	int sig = s->info.si_signo;
 
-	return s->why == TRACE_SIGNAL && s->info.si_code > 0 &&
+	return s->why == TRACE_SIGNAL && s->info.si_code > 0 && !s->input &&
 	       (sig == SIGSEGV || sig == SIGBUS || sig == SIGILL || sig == SIGFPE);
 }
 
 bool trace_is_int3(const struct trace_stop *s)
 {
 	return s->why == TRACE_SIGNAL && s->info.si_signo == SIGTRAP && s->info.si_code == SI_KERNEL;
+}
+
+bool trace_at_input(struct trace *t)
+{
+	uint8_t op[6], *p = op;
+	struct err ignored;
+	uint64_t pc;
+
+	if (trace_get_pc(t, &pc, &ignored) || trace_read(t->pid, pc, op, sizeof(op), &ignored))
+		return false;
+	while (p < op + 3 && (*p == 0x66 || *p == 0xf3 || (*p & 0xf0) == 0x40))
+		p++;
+	return p[0] == 0x0f && (p[1] == 0x31 || p[1] == 0x30 || p[1] == 0x32 || (p[1] == 0x01 && p[2] == 0xf9));
 }
 
 int trace_classify(struct trace *t, int status, struct trace_stop *out, struct err *e)
@@ -123,6 +136,7 @@ int trace_classify(struct trace *t, int status, struct trace_stop *out, struct e
 	if (WSTOPSIG(status) == SIGTRAP)
 		return classify_trap(t, out, e);
 	out->why = TRACE_SIGNAL;
+	out->input = WSTOPSIG(status) == SIGSEGV && out->info.si_code == SI_KERNEL && trace_at_input(t);
 	return 0;
 }
 

@@ -54,10 +54,16 @@ struct trace_stop {
 	unsigned slots; /* bit i: slot i */
 	siginfo_t info;
 	int status;
+	bool input; /* the fault of an instruction that brings input in: the recorder's */
 };
 
 /* A fault of the program's own: the kernel raised it, and nothing of ours works by it. */
 bool trace_is_fault(const struct trace_stop *s);
+/*
+ * Does the thread stand at rdtsc, or at one of those that the recorder has changed to be rdmsr or wrmsr (plugins/record/patch.c)? Their
+ * faults have si_code SI_KERNEL.
+ */
+bool trace_at_input(struct trace *t);
 /* The program has executed an int3, ours or its own. */
 bool trace_is_int3(const struct trace_stop *s);
 

@@ -446,6 +446,7 @@ static void start_record(uint32_t parent, int argc, char **argv, char **envp)
 	G.mode = SHIM_RECORD;
 	if (log_open(self))
 		return;
+	patch_loaded();
 	if (G.serial)
 		gil_init(self);
 	if (G.serial)
@@ -491,6 +492,7 @@ static void start_replay(char **argv)
 		G.ctl->total = G.sched->total;
 	}
 	trap_start_replay();
+	patch_loaded();
 	if (G.serial)
 		tsc_begin(self);
 	/* position 0: everything is in place, nothing has happened */

@@ -159,6 +159,7 @@ struct shim {
 	int scout; /* replay: this is a copy that looks ahead, see scout.h */
 	int file_maps; /* had a writable shared mapping of a file */
 	int own_processes; /* had such, see adopt.c */
+	int patched; /* instructions that bring input in fault: see patch.c */
 	int auxv_files; /* has opened its auxiliary vector in /proc, see vdso_image.c */
 	int mem_files; /* has opened a file that may be its own memory, see mem_file.c */
 	uint32_t process; /* ordinal of this image */
@@ -456,6 +457,11 @@ int interrupt_in_shim(const ucontext_t *uc);
 void seek_begin(struct thr *t); /* the next record of t is a PREEMPT */
 void seek_tick(struct thr *t, ucontext_t *uc);
 int seek_trap(siginfo_t *si, ucontext_t *uc); /* 1: this SIGTRAP was for it */
+
+/* --- patch.c --- */
+void patch_loaded(void); /* what the linker has loaded at the start */
+/* A file was mapped to be executed: len bytes from its offset off on. st: its struct stat */
+void patch_mapped(int fd, uint64_t at, uint64_t len, uint64_t off, const uint64_t *st);
 
 /* --- tsc.c --- */
 void tsc_begin(struct thr *t); /* the calling thread's rdtsc is an event from here on */

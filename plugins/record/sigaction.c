@@ -18,7 +18,7 @@ __asm__(".text\n.balign 16\n.type __restore_rt, @function\n__restore_rt:\n"
 
 uint64_t sig_never_blocked(void)
 {
-	return SIG_OURS | (G.group || G.no_tsc ? SIG_BIT(SIGSEGV) : 0);
+	return SIG_OURS | (G.group || G.no_tsc || G.patched ? SIG_BIT(SIGSEGV) : 0);
 }
 
 static void install(int sig, void (*fn)(int, siginfo_t *, void *), unsigned long flags, uint64_t mask)

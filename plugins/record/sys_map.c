@@ -66,23 +66,38 @@ long sys_mem(struct thr *t, long nr, const long *a, unsigned nargs)
 	return sys_replay_ret(t, &none, a, 0);
 }
 
-/* Replay: maps the kept copy. Past the end of the copy a page is a SIGBUS, as in the original. */
-static long map_kept(const uint64_t *st, const long *a, long addr)
+static int open_kept(const uint64_t *st)
 {
 	char path[400];
 	int fd;
-	long r;
 
 	files_copy_path(path, path + sizeof(path), st);
 	fd = raw_open(path, O_RDONLY, 0);
 	if (fd < 0)
 		shim_fail("a file that the program mapped is missing from the recording");
+	return fd;
+}
+
+/* Replay: maps the kept copy. Past the end of the copy a page is a SIGBUS, as in the original. */
+static long map_kept(const uint64_t *st, const long *a, long addr)
+{
+	int fd = open_kept(st);
+	long r;
+
 	r = (long)raw_mmap((void *)addr, (size_t)a[1], (int)a[2],
 			   (int)((a[3] & ~(MAP_SHARED | MAP_SHARED_VALIDATE | 0x100000)) | MAP_PRIVATE | MAP_FIXED |
 				 MAP_NORESERVE),
 			   fd, a[5]);
 	raw_close(fd);
 	return r;
+}
+
+static void patch_kept(const long *a, long at, const uint64_t *st)
+{
+	int fd = open_kept(st);
+
+	patch_mapped(fd, (uint64_t)at, (uint64_t)a[1], (uint64_t)a[5], st);
+	raw_close(fd);
 }
 
 static int is_dev_zero(int fd)
@@ -179,6 +194,8 @@ long sys_mmap(struct thr *t, const long *a)
 		}
 		if (v.n && (a[2] & PROT_EXEC) && ret > 0)
 			files_loaded((int)a[4], st, (uint64_t)(ret - a[5]));
+		if (v.n && (a[2] & PROT_EXEC) && ret > 0 && !(a[3] & MAP_SHARED))
+			patch_mapped((int)a[4], (uint64_t)ret, (uint64_t)a[1], (uint64_t)a[5], st);
 		if (kind == REGION_ANON || v.n)
 			mapped(a, ret, kind, st);
 		vfork_child_maps(SYS_mmap, a, ret);
@@ -199,6 +216,8 @@ long sys_mmap(struct thr *t, const long *a)
 			shim_fail("cannot map a file of the recording at its place");
 		if (a[3] & MAP_SHARED)
 			mapped(a, ret, REGION_FILE, st);
+		else if (a[2] & PROT_EXEC)
+			patch_kept(a, ret, st);
 		return ret;
 	}
 	if ((long)raw_mmap((void *)ret, (size_t)a[1], (int)a[2],

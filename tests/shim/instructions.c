@@ -1,0 +1,203 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * instructions.c: instructions that bring input in without a call: rdrand, rdseed, rdtsc, rdtscp and rdpid, with all registers and
+ * widths, in the program, in a library and in its constructor, by threads and children. Bytes that look like them are left alone.
+ *
+ * NONDET-OUTPUT
+ * PLUGIN: -DPLUGIN
+ */
+#include "check.h"
+
+#include <cpuid.h>
+#include <dlfcn.h>
+#include <pthread.h>
+#include <stdint.h>
+#include <sys/wait.h>
+
+#define RAND(reg, as)                                                                              \
+	static int rand_##reg(uint64_t *v)                                                         \
+	{                                                                                          \
+		uint64_t r = 0;                                                                    \
+		uint64_t flags;                                                                    \
+                                                                                                   \
+		__asm__ volatile("mov $-1, %%" as "; rdrand %%" #reg "; mov %%" as                 \
+				 ", %0; lea -128(%%rsp), %%rsp; pushfq; popq %1; lea 128(%%rsp), %%rsp"              \
+				 : "=&a"(r), "=&D"(flags)::"cc", "rdx", "rbx", "rsi", "r8", "r12", "r13", "r15");  \
+		*v = r;                                                                            \
+		CHECK((flags & 0x8d4) == 0); /* all but the carry are cleared */                   \
+		return (int)(flags & 1);                                                           \
+	}
+RAND(rdx, "rdx")
+RAND(r12, "r12")
+RAND(r13, "r13")
+RAND(ebx, "rbx")
+RAND(esi, "rsi")
+RAND(r15d, "r15")
+RAND(dx, "rdx")
+RAND(r8w, "r8")
+
+static uint64_t seed(void)
+{
+	uint64_t v;
+	uint8_t ok;
+
+	do
+		__asm__ volatile("rdseed %0; setc %1" : "=r"(v), "=qm"(ok)::"cc");
+	while (!ok);
+	return v;
+}
+
+static uint64_t tsc(void)
+{
+	uint32_t lo, hi;
+
+	__asm__ volatile("rdtsc" : "=a"(lo), "=d"(hi));
+	return (uint64_t)hi << 32 | lo;
+}
+
+static uint64_t tscp(uint32_t *cpu)
+{
+	uint32_t lo, hi;
+
+	__asm__ volatile("rdtscp" : "=a"(lo), "=d"(hi), "=c"(*cpu));
+	return (uint64_t)hi << 32 | lo;
+}
+
+static int has_rand, has_seed, has_pid;
+
+static void features(void)
+{
+	unsigned a, b = 0, c = 0, d;
+
+	NEED(__get_cpuid(1, &a, &b, &c, &d));
+	has_rand = c >> 30 & 1;
+	if (__get_cpuid_count(7, 0, &a, &b, &c, &d)) {
+		has_seed = b >> 18 & 1;
+		has_pid = c >> 22 & 1;
+	}
+}
+
+static void draw(const char *who)
+{
+	static int (*const all[])(uint64_t *) = {rand_rdx, rand_r12, rand_r13, rand_ebx, rand_esi, rand_r15d, rand_dx, rand_r8w};
+	static const int width[] = {64, 64, 64, 32, 32, 32, 16, 16};
+	uint64_t v = 0, t[3];
+	uint32_t cpu;
+
+	printf("%s:", who);
+	for (unsigned i = 0; has_rand && i < sizeof(all) / sizeof(all[0]); i++) {
+		for (int k = 0; k < 100 && !all[i](&v); k++)
+			;
+		if (width[i] == 32)
+			CHECK(v >> 32 == 0);
+		if (width[i] == 16)
+			CHECK(v >> 16 == 0xffffffffffff);
+		printf(" %llx", (unsigned long long)v);
+	}
+	if (has_seed)
+		printf(" %llx", (unsigned long long)seed());
+	t[0] = tsc();
+	t[1] = tscp(&cpu);
+	t[2] = tsc();
+	CHECK(t[0] <= t[1] && t[1] <= t[2]);
+	printf(" %llx %llx\n", (unsigned long long)t[0], (unsigned long long)t[2]);
+	fflush(stdout);
+}
+
+#ifdef PLUGIN
+
+static uint64_t at_start;
+
+__attribute__((constructor)) static void start(void)
+{
+	features();
+	if (has_rand)
+		while (!rand_rdx(&at_start))
+			;
+}
+
+void plugin(void);
+void plugin(void)
+{
+	printf("constructor %llx\n", (unsigned long long)at_start);
+	draw("library");
+}
+
+#else
+
+/* The bytes of rdrand, rdtsc and rdtscp, as numbers, as ends and beginnings of others, and behind a jump. */
+static uint32_t lookalikes(uint32_t x)
+{
+	uint32_t a, b, c = x;
+
+	__asm__ volatile("mov $0xf0c70f12, %0\n"
+			 "	mov $0x90310f90, %1\n"
+			 "	xor $0xf9010f, %2\n"
+			 "	jmp 1f\n"
+			 "	.byte 0xb8, 0x0f, 0xc7, 0xf0, 0x0f\n" /* mov $0x0ff0c70f, %eax */
+			 "1:	nop"
+			 : "=&r"(a), "=&r"(b), "+r"(c)::"rax", "cc");
+	return a ^ b ^ c;
+}
+
+/* movzbl (%rdi), %ecx; xor %eax, %eax: 0f b6 0f 31 c0 */
+static uint32_t middle(const uint8_t *p)
+{
+	uint32_t a = 5, c;
+
+	__asm__ volatile("movzbl (%%rdi), %%ecx; xor %%eax, %%eax" : "=c"(c), "+a"(a) : "D"(p) : "cc");
+	return c + a;
+}
+
+static void *thread(void *arg)
+{
+	for (int i = 0; i < 20; i++)
+		draw(arg);
+	return NULL;
+}
+
+int main(int argc, char **argv)
+{
+	char path[4096];
+	void (*plugin)(void), *so;
+	pthread_t t[2];
+	uint8_t byte = 7;
+	int status;
+	pid_t pid;
+
+	(void)argc;
+	features();
+	CHECK(lookalikes(1) == (0xf0c70f12u ^ 0x90310f90u ^ (1u ^ 0xf9010fu)));
+	CHECK(middle(&byte) == 7);
+	draw("program");
+	if (has_pid) {
+		uint64_t p;
+
+		__asm__ volatile("rdpid %0" : "=r"(p));
+		printf("processor %llu\n", (unsigned long long)p);
+	}
+	step("the program");
+	snprintf(path, sizeof(path), "%s.so", argv[0]);
+	so = dlopen(path, RTLD_NOW);
+	NEED(so);
+	*(void **)&plugin = dlsym(so, "plugin");
+	NEED(plugin);
+	plugin();
+	step("a library");
+	for (int i = 0; i < 2; i++)
+		NEED(pthread_create(&t[i], NULL, thread, i ? "one" : "two") == 0);
+	for (int i = 0; i < 2; i++)
+		pthread_join(t[i], NULL);
+	step("threads");
+	fflush(stdout);
+	pid = fork();
+	if (!pid) {
+		draw("child");
+		_exit(check_status());
+	}
+	CHECK(waitpid(pid, &status, 0) == pid && status == 0);
+	step("a child");
+	return check_status();
+}
+
+#endif
