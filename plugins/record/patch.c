@@ -11,7 +11,8 @@
  *
  * Text is searched when it is mapped, in a replay as when recording. The bytes may be a part of another instruction: what is changed
  * begins an instruction of a function whose bounds are known (.eh_frame), when that is decoded from its start to its end.
- * What is outside of such functions is left alone, and noted. Intel's manual, volume 2; LSB, "Exception Frames".
+ * Elsewhere, it is what all ways to decode the text before it agree on, and its result is used as one uses it; else rdrand is noted.
+ * Intel's manual, volume 2; LSB, "Exception Frames".
  */
 #include "record/insn.h"
 #include "record/sys.h"
@@ -136,6 +137,12 @@ static unsigned stop_length(const uint8_t *p, const struct insn *i)
 	return i->modrm_at ? i->len : 0;
 }
 
+static unsigned length_at(const uint8_t *p, struct insn *i)
+{
+	insn_decode(p, i);
+	return i->kind == INSN_STOP ? stop_length(p, i) : i->len;
+}
+
 /* Is there an instruction whose opcode begins with these bytes? p lies in [lo, end), a function. */
 static int begins_there(const uint8_t *lo, const uint8_t *end, const uint8_t *p)
 {
@@ -145,8 +152,7 @@ static int begins_there(const uint8_t *lo, const uint8_t *end, const uint8_t *p)
 		struct insn i;
 		unsigned len;
 
-		insn_decode(lo, &i);
-		len = i.kind == INSN_STOP ? stop_length(lo, &i) : i.len;
+		len = length_at(lo, &i);
 		if (!len)
 			return 0;
 		met |= i.map == 1 && i.op_at && lo + i.op_at - 1 == p;
@@ -174,14 +180,69 @@ static int may_begin(const uint8_t *lo, const uint8_t *p)
 
 		if (!begins[k])
 			continue;
-		insn_decode(from + k, &i);
-		len = i.kind == INSN_STOP ? stop_length(from + k, &i) : i.len;
+		len = length_at(from + k, &i);
 		if (i.map == 1 && i.op_at && from + k + i.op_at - 1 == p)
 			return 1;
 		if (len && len < 16)
 			begins[k + len] = 1;
 	}
 	return begins[BEFORE + 15];
+}
+
+/* From one place before it. 1: it begins there, 0: it does not, -1: what comes before cannot be decoded. */
+static int begins_from(const uint8_t *from, const uint8_t *p)
+{
+	struct insn i;
+
+	while (from <= p) {
+		unsigned len = length_at(from, &i);
+
+		if (!len)
+			return -1;
+		if (i.map == 1 && i.op_at && from + i.op_at - 1 == p)
+			return 1;
+		from += len;
+	}
+	return 0;
+}
+
+/* jb, jae, setb, setae, cmovb, cmovae, adc, sbb: by the carry that rdrand gives. shl $32, %rdx: the halves of rdtsc. */
+static int is_used(const uint8_t *p, int random)
+{
+	struct insn i;
+
+	for (unsigned k = 0, len = 1; k < 8 && len; k++, p += len) {
+		len = length_at(p, &i);
+		if (random && k && k <= 3 &&
+		    ((i.map == 0 && ((i.op | 1) == 0x73 || (i.op & 0xfe) == 0x10 || (i.op & 0xfe) == 0x12 || (i.op & 0xfe) == 0x18 ||
+				     (i.op & 0xfe) == 0x1a || (i.op == 0x83 && ((p[i.modrm_at] >> 3 & 7) == 2 || (p[i.modrm_at] >> 3 & 7) == 3)))) ||
+		     (i.map == 1 && ((i.op | 1) == 0x83 || (i.op | 1) == 0x93 || (i.op | 1) == 0x43))))
+			return 1;
+		if (!random && k && len == 4 && !memcmp(p, "\x48\xc1\xe2\x20", 4))
+			return 1;
+	}
+	return 0;
+}
+
+/*
+ * Where no table says where functions begin: all ways to decode the text before it, of which one is the right one, meet it. The text
+ * begins at lo.
+ */
+#define FAR 256
+static int begins_surely(const uint8_t *lo, const uint8_t *p)
+{
+	int good = 0;
+
+	if (p - lo < FAR + 15)
+		return 0;
+	for (int k = 0; k < 15; k++) {
+		int begins = begins_from(p - FAR - k, p);
+
+		if (!begins)
+			return 0;
+		good += begins > 0;
+	}
+	return good >= 8;
 }
 
 /* ---- changes ---- */
@@ -225,14 +286,26 @@ static int is_other(const uint8_t *p, uint64_t vaddr, uint64_t lo)
 	return p[1] == 0xc7 && p[2] < 0xf8 && vaddr - rex > lo && p[-1 - rex] == 0xf3;
 }
 
-static void consider(struct image *im, uint8_t *p, uint64_t vaddr)
+/* start: that of the text in memory */
+static void consider_alone(struct image *im, const uint8_t *start, uint8_t *p, uint64_t vaddr)
+{
+	int random = p[1] == 0xc7;
+
+	if (!may_begin(start, p) || !begins_surely(start, p) || p[-1] == 0xf3 || p[-2] == 0xf3)
+		return;
+	if (is_used(p, random))
+		change(im, p);
+	else if (random)
+		note_left(im, vaddr);
+}
+
+static void consider(struct image *im, const uint8_t *start, uint8_t *p, uint64_t vaddr)
 {
 	uint64_t lo, hi;
 	const uint8_t *text;
 
 	if (function_of(im, vaddr, &lo, &hi)) {
-		if (p[1] == 0xc7)
-			note_left(im, vaddr);
+		consider_alone(im, start, p, vaddr);
 		return;
 	}
 	text = image_at(im, lo, hi - lo);
@@ -270,7 +343,7 @@ static void search(struct image *im, uint8_t *p, uint8_t *end, uint64_t vaddr)
 		}
 		for (int i = 0; i < 8 && p < end; i++, p++)
 			if (*p == 0x0f && pattern(p, end))
-				consider(im, p, vaddr + (uint64_t)(p - start));
+				consider(im, start, p, vaddr + (uint64_t)(p - start));
 	}
 }
 
