@@ -169,7 +169,7 @@ bool place_number(struct place *p, int level, const char *expr, uint64_t *v)
 /* Walks over the blocks of the arena that addr is in. */
 static bool find_block(pid_t pid, uint64_t addr, struct object *o)
 {
-	uint64_t at, limit, end = 0, got = 0;
+	uint64_t at, limit, first, end = 0, got = 0;
 	static uint8_t chunk[CHUNK];
 	struct heap_block b;
 	struct err ignored;
@@ -184,6 +184,7 @@ static bool find_block(pid_t pid, uint64_t addr, struct object *o)
 	} else {
 		return false;
 	}
+	first = at;
 	while (at <= addr && at < limit) {
 		if (at < got || at + sizeof(b) > end) {
 			size_t n = CHUNK;
@@ -196,8 +197,12 @@ static bool find_block(pid_t pid, uint64_t addr, struct object *o)
 			end = at + n;
 		}
 		memcpy(&b, chunk + (at - got), sizeof(b));
-		if ((b.magic != HEAP_USED && b.magic != HEAP_FREE) || b.cls >= HEAP_CLASSES)
-			return false;
+		if ((b.magic != HEAP_USED && b.magic != HEAP_FREE) || b.cls >= HEAP_CLASSES) {
+			if (at != first)
+				return false;
+			at += HEAP_FIRST;
+			continue;
+		}
 		if (addr < at + sizeof(b) + heap_class_size(b.cls)) {
 			*o = (struct object){.lo = at + sizeof(b), .len = b.magic == HEAP_USED ? b.size : heap_class_size(b.cls),
 					     .heap = true, .freed = b.magic == HEAP_FREE, .header = at};

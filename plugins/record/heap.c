@@ -11,8 +11,12 @@
  * An arena that has grown to some megabytes grows in huge pages, where the kernel has them: that is one fault in the place of 512,
  * and saves the processor most of its walks through page tables, in a replay too.
  *
- * A block has a 16-byte header. Size classes: steps of 16 up to 512, then four per doubling. Blocks of
- * DROP_MIN and more give their pages back when they are freed.
+ * A block has a 16-byte header, and as many bytes behind that as glibc's would have. Size classes: steps of 16 up to 512, then four
+ * per doubling. Blocks of DROP_MIN and more give their pages back when they are freed.
+ *
+ * A program that damages its heap fails as it does with glibc's: where glibc would have the size of the next chunk stands a
+ * word, which is looked at when glibc looks at that size, and its value then says what glibc would. With --malloc system all of this
+ * is glibc's; only what was allocated before the recorder's start is not.
  */
 #include "record/shim.h"
 
@@ -23,12 +27,16 @@
 #include <malloc.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/uio.h>
 
 #define CLASSES HEAP_CLASSES
 #define SMALL_MAX HEAP_SMALL_MAX
 #define DROP_MIN (32u << 20)
 #define ASK_BYTES (128u << 10)
 #define HUGE (2u << 20) /* a page of a kind that is faulted in at once */
+#define WORD 0x21ull /* behind a block's memory: as glibc has the size of a small chunk, with one in use before it */
+#define CACHED_MAX 1032u /* glibc keeps freed blocks up to this size aside, without a look at the next one */
+#define MAPPED_MIN (128u << 10) /* glibc maps blocks from this size on by themselves */
 #define MAGIC_USED HEAP_USED
 #define MAGIC_FREE HEAP_FREE
 #define MAGIC_ALIGNED HEAP_ALIGNED
@@ -43,6 +51,7 @@ struct free_block {
 
 struct arena {
 	char *cur, *mapped, *limit;
+	struct block *last; /* in front of cur */
 	uint64_t step;
 	char *ask; /* cur has come this far: look into the depot before it goes on */
 	struct free_block *list[CLASSES], *spare[CLASSES]; /* spare: a full list */
@@ -66,9 +75,34 @@ static uint32_t list_max(unsigned c)
 	return n ? n : 1;
 }
 
+/* Bytes that the program may use when it asks for n: as glibc's. Behind them is a WORD. */
+static inline size_t usable_of(size_t n)
+{
+	return n <= 24 ? 24 : ((n + 23) & ~15ul) - 8;
+}
+
+static inline uint64_t *word_behind(struct block *b)
+{
+	return (uint64_t *)((char *)(b + 1) + usable_of(b->size));
+}
+
+/* At the end of all that the block has: in front of the next one's header. */
+static inline uint64_t *word_at_end(struct block *b)
+{
+	return (uint64_t *)((char *)(b + 1) + class_size(b->cls)) - 1;
+}
+
+static inline void set_words(struct block *b)
+{
+	*word_at_end(b) = WORD;
+	if (b->size < MAPPED_MIN)
+		*word_behind(b) = WORD;
+}
+
 static void arena_init(struct arena *a, uint64_t base, uint64_t len)
 {
-	a->cur = a->mapped = (char *)base;
+	a->mapped = (char *)base;
+	a->cur = a->mapped + HEAP_FIRST; /* the first block has a word before it, too */
 	a->limit = (char *)base + len;
 	a->step = 1u << 18;
 }
@@ -145,6 +179,8 @@ static __attribute__((noinline)) int grow(struct arena *a, size_t need)
 	/* not what is made for one large block, of which the program may use some places only */
 	if (n >= HUGE && n == a->step)
 		raw3(SYS_madvise, a->mapped, n, MADV_HUGEPAGE);
+	if (a->cur == a->mapped + HEAP_FIRST)
+		((uint64_t *)a->cur)[-1] = WORD;
 	a->mapped += n;
 	if (a->step < (32u << 20))
 		a->step *= 2;
@@ -229,7 +265,48 @@ void heap_thread_end(struct thr *t)
 
 static int has_room(const struct arena *a, size_t need)
 {
-	return (uint64_t)(a->mapped - a->cur) >= need;
+	return a->mapped - a->cur >= (int64_t)need;
+}
+
+static _Noreturn __attribute__((cold)) void broken(const char *what)
+{
+	struct iovec v[2] = {{(void *)what, strlen(what)}, {"\n", 1}};
+
+	writev(2, v, 2); /* the wrapper: an event */
+	REAL(abort)(); /* as glibc does: the program may handle SIGABRT */
+}
+
+static inline int is_heap(const void *p)
+{
+	return (uintptr_t)p >= SHIM_HEAP_MAIN_ADDR && (uintptr_t)p < SHIM_HEAP_ADDR + ((uint64_t)RLOG_MAX_THREADS << 32);
+}
+
+/*
+ * The first one of a list is not a free block: somebody wrote to freed memory. If the list has had its blocks, glibc would not
+ * look at it.
+ */
+static __attribute__((noinline, cold)) void bad_list(struct arena *a, unsigned c)
+{
+	if (!a->count[c]) {
+		a->list[c] = 0;
+		return;
+	}
+	release_arena(a);
+	broken("malloc(): unaligned tcache chunk detected");
+}
+
+static inline int is_free_block(const struct free_block *f)
+{
+	return !((uintptr_t)f & 15) && is_heap(f) && ((const struct block *)f - 1)->magic == MAGIC_FREE;
+}
+
+/* What glibc would have as the size of b; before: the block before it, if that is known. */
+static inline uint64_t word_before(const struct block *b, struct block *before)
+{
+	if (before && before->magic == MAGIC_USED && before->size < MAPPED_MIN && before->cls >= SMALL_MAX / 16 &&
+	    *word_behind(before) != WORD)
+		return *word_behind(before);
+	return ((const uint64_t *)b)[-1];
 }
 
 /* *zero: the memory is fresh from the kernel. */
@@ -244,9 +321,11 @@ static void *take(size_t n, int *zero)
 		errno = ENOMEM;
 		return 0;
 	}
-	c = class_of(n);
+	c = class_of(usable_of(n) + sizeof(uint64_t));
 	size = class_size(c);
 	a = my_arena();
+	if (unlikely(a->list[c] && !is_free_block(a->list[c])))
+		bad_list(a, c);
 	if (likely(a->list[c]) || refill(a, c) || depot_get(a, c, size + sizeof(*b))) {
 		struct free_block *f = a->list[c];
 
@@ -262,21 +341,23 @@ static void *take(size_t n, int *zero)
 			return 0;
 		}
 		b = (struct block *)a->cur;
+		if (unlikely(word_before(b, a->last) > SHIM_HEAP_MAIN_ADDR || b->magic)) {
+			release_arena(a);
+			broken("malloc(): corrupted top size");
+		}
+		b->before = a->last && a->last->cls >= SMALL_MAX / 16 && (uint64_t)((char *)b - (char *)a->last) < MAPPED_MIN * 2
+				    ? (uint32_t)((char *)b - (char *)a->last)
+				    : 0;
+		a->last = b;
 		a->cur += size + sizeof(*b);
 		*zero = 1;
 	}
 	b->magic = MAGIC_USED;
 	b->cls = (uint16_t)c;
 	b->size = n;
+	set_words(b);
 	release_arena(a);
 	return b + 1;
-}
-
-static _Noreturn __attribute__((cold)) void broken(const char *what)
-{
-	raw_write_str(2, what);
-	raw_write_str(2, "\n");
-	REAL(abort)(); /* as glibc does: the program may handle SIGABRT */
 }
 
 /* As glibc reports it: a recorded program fails as it would alone. */
@@ -286,14 +367,64 @@ static inline struct block *block_of(void *p, const char *bad, const char *twice
 
 	if (unlikely((uintptr_t)p & 15))
 		broken(bad);
-	if (unlikely((uintptr_t)p < SHIM_HEAP_MAIN_ADDR ||
-		     (uintptr_t)p >= SHIM_HEAP_ADDR + ((uint64_t)RLOG_MAX_THREADS << 32)))
+	if (unlikely(!is_heap(p)))
 		broken(bad);
 	if (b->magic == MAGIC_ALIGNED)
 		b = (struct block *)((char *)p - b->size) - 1;
 	if (unlikely(b->magic != MAGIC_USED))
 		broken(b->magic == MAGIC_FREE ? twice : bad);
 	return b;
+}
+
+/* The word in front of a block that is freed is no WORD: in its place is glibc's size of that block. */
+static __attribute__((noinline, cold)) void check_own(const struct block *b, uint64_t v)
+{
+	uint64_t size = v & ~7ull;
+
+	if (v & 2) /* it was mapped by itself */
+		broken("munmap_chunk(): invalid pointer");
+	if ((uintptr_t)(b + 1) - 16 > -size || (b->magic != MAGIC_USED && size <= CACHED_MAX + 8))
+		broken("free(): invalid pointer");
+	if (size < 32 || (size & 15))
+		broken("free(): invalid size");
+	if (size > CACHED_MAX + 8)
+		broken(size < 1u << 21 ? "free(): invalid next size (normal)" : "double free or corruption (out)");
+}
+
+/* The word behind a block that is freed or resized is no WORD: it is glibc's size of the next one. */
+static __attribute__((noinline, cold)) void check_next(uint64_t v, const char *bad)
+{
+	if (bad)
+		broken(bad);
+	if (!(v & 1))
+		broken("double free or corruption (!prev)");
+	if ((v & ~7ull) <= 16 || v >= 1u << 21)
+		broken("free(): invalid next size (normal)");
+}
+
+/* p is the program's, in the heap. */
+static inline void check(void *p)
+{
+	const struct block *b = (const struct block *)p - 1;
+	uint64_t v;
+
+	if (unlikely(((uintptr_t)p & 15) || !is_heap(p) || b->magic == MAGIC_ALIGNED))
+		return; /* the former is told elsewhere */
+	v = word_before(b, b->before && b->magic == MAGIC_USED ? (struct block *)((char *)(uintptr_t)b - b->before) : 0);
+	if (unlikely(v != WORD))
+		check_own(b, v);
+}
+
+static const char *twice(const void *p)
+{
+	const struct block *b = (const struct block *)p - 1;
+	const struct arena *a = my_arena();
+	int last = (const char *)p + class_size(b->cls < CLASSES ? b->cls : 0) == a->cur;
+
+	release_arena((struct arena *)a);
+	return b->size <= CACHED_MAX ? "free(): double free detected in tcache 2"
+	       : last		     ? "double free or corruption (top)"
+				     : "double free or corruption (!prev)";
 }
 
 EXPORT void *malloc(size_t n)
@@ -311,12 +442,16 @@ EXPORT void free(void *p)
 
 	if (!p)
 		return;
-	b = block_of(p, "free(): invalid pointer", "free(): double free detected in tcache 2");
+	check(p);
+	b = (struct block *)p - 1;
+	b = block_of(p, "free(): invalid pointer", is_heap(b) && b->magic == MAGIC_FREE ? twice(p) : "free(): invalid pointer");
+	if (unlikely(b->size > CACHED_MAX && b->size < MAPPED_MIN && *word_behind(b) != WORD))
+		check_next(*word_behind(b), 0);
 	b->magic = MAGIC_FREE;
 	f = (struct free_block *)(b + 1);
 	if (unlikely(b->cls >= class_of(DROP_MIN))) {
 		uintptr_t lo = ((uintptr_t)f + 16 + 4095) & ~4095ul;
-		uintptr_t hi = ((uintptr_t)f + class_size(b->cls)) & ~4095ul;
+		uintptr_t hi = ((uintptr_t)f + class_size(b->cls) - sizeof(uint64_t)) & ~4095ul;
 
 		raw3(SYS_madvise, lo, hi - lo, 4 /* MADV_DONTNEED */);
 	}
@@ -348,7 +483,15 @@ static size_t usable(void *p)
 {
 	struct block *b = block_of(p, "malloc(): invalid pointer", "malloc(): pointer already freed");
 
-	return class_size(b->cls) - (size_t)((char *)p - (char *)(b + 1));
+	return usable_of(b->size) - (size_t)((char *)p - (char *)(b + 1));
+}
+
+/* The same up to where the block could grow. */
+static size_t room(void *p)
+{
+	struct block *b = block_of(p, "malloc(): invalid pointer", "malloc(): pointer already freed");
+
+	return class_size(b->cls) - sizeof(uint64_t) - (size_t)((char *)p - (char *)(b + 1));
 }
 
 EXPORT void *realloc(void *p, size_t n)
@@ -364,11 +507,15 @@ EXPORT void *realloc(void *p, size_t n)
 		return 0;
 	}
 	b = block_of(p, "realloc(): invalid pointer", "realloc(): invalid old size");
-	have = usable(p);
+	if (unlikely(b->size < MAPPED_MIN && *word_behind(b) != WORD && *word_behind(b) >= 1u << 21))
+		check_next(*word_behind(b), "realloc(): invalid next size");
+	have = room(p);
 	if (n <= have && (n >= have / 2 || have <= 64)) {
-		b->size = n;
+		b->size = n + (size_t)((char *)p - (char *)(b + 1));
+		set_words(b);
 		return p;
 	}
+	have = usable(p);
 	q = malloc(n);
 	if (!q)
 		return 0;

@@ -13,6 +13,7 @@
 #define HEAP_CLASSES 200
 #define HEAP_SMALL_MAX 512u
 #define HEAP_ARENA_HEAD 65536u /* at the start of the arena of each thread but the first */
+#define HEAP_FIRST 16u /* the first block, from there; 0 in recordings of older recorders */
 #define HEAP_USED 0x5553u
 #define HEAP_FREE 0x4652u
 #define HEAP_ALIGNED 0x414cu
@@ -20,7 +21,7 @@
 struct heap_block { /* right before the memory that the program gets */
 	uint16_t magic;
 	uint16_t cls;
-	uint32_t pad;
+	uint32_t before; /* its distance from the header of the block before it, if that one is large; 0: it is not, or has none */
 	uint64_t size; /* HEAP_USED: what was asked for; HEAP_ALIGNED: distance to the real block's memory */
 };
 
