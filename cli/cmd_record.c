@@ -22,7 +22,7 @@ static const struct cli_option options[] = {
 	{"sched", "MODE", "parallel (default); serial: one thread at a time, exact for programs with "
 			  "races; chaos[:SEED]: serial, with perturbed switching",
 	 "parallel serial chaos chaos:"},
-	{"malloc", "WHICH", "fred: deterministic heap (default); system: glibc's (not supported yet)",
+	{"malloc", "WHICH", "fred: deterministic heap (default); system: glibc's, and one thread at a time",
 	 "fred system"},
 	{"max-log", "SIZE", "keep the newest SIZE of logs (bytes, or 64K, 8M, 1G), and give up what is older"},
 	{0},
@@ -145,10 +145,8 @@ static int exec_record(struct cli *cli, struct err *e)
 
 	if (record_set_sched(&o, cli_value(cli, "sched"), e) || set_max_log(&o, cli_value(cli, "max-log"), e))
 		return -1;
-	/* the format has room for it; the recorder does not log glibc's heap yet */
 	if (str_eq(cli_value(cli, "malloc"), "system"))
-		return err_set(e, ERR_HOST, "--malloc system is not supported by this version: leave it "
-					    "out, the recorder's own heap replays exactly");
+		o.malloc_mode = RLOG_MALLOC_SYSTEM;
 	ret = record_run(&o, &r, e);
 	if (!ret)
 		ret = report(cli, &o, &r, e) ? -1 : r.exit_code;

@@ -427,9 +427,32 @@ static const char *twice(const void *p)
 				     : "double free or corruption (!prev)";
 }
 
+/* ---- glibc's: with --malloc system, for what is allocated from the recorder's start on ---- */
+
+static int system_heap;
+
+extern void *__libc_malloc(size_t n);
+extern void *__libc_calloc(size_t n, size_t m);
+extern void *__libc_realloc(void *p, size_t n);
+extern void *__libc_memalign(size_t align, size_t n);
+extern void __libc_free(void *p);
+
+void heap_use_system(void)
+{
+	system_heap = 1;
+}
+
+static inline int is_systems(const void *p)
+{
+	return unlikely(system_heap) && !is_heap(p);
+}
+
 EXPORT void *malloc(size_t n)
 {
 	int zero;
+
+	if (unlikely(system_heap))
+		return __libc_malloc(n);
 
 	return take(n, &zero);
 }
@@ -442,6 +465,10 @@ EXPORT void free(void *p)
 
 	if (!p)
 		return;
+	if (is_systems(p)) {
+		__libc_free(p);
+		return;
+	}
 	check(p);
 	b = (struct block *)p - 1;
 	b = block_of(p, "free(): invalid pointer", is_heap(b) && b->magic == MAGIC_FREE ? twice(p) : "free(): invalid pointer");
@@ -469,6 +496,8 @@ EXPORT void *calloc(size_t n, size_t m)
 	void *p;
 	int zero;
 
+	if (unlikely(system_heap))
+		return __libc_calloc(n, m);
 	if (__builtin_mul_overflow(n, m, &total)) {
 		errno = ENOMEM;
 		return 0;
@@ -502,6 +531,8 @@ EXPORT void *realloc(void *p, size_t n)
 
 	if (!p)
 		return malloc(n);
+	if (is_systems(p))
+		return __libc_realloc(p, n);
 	if (!n) {
 		free(p);
 		return 0;
@@ -510,7 +541,7 @@ EXPORT void *realloc(void *p, size_t n)
 	if (unlikely(b->size < MAPPED_MIN && *word_behind(b) != WORD && *word_behind(b) >= 1u << 21))
 		check_next(*word_behind(b), "realloc(): invalid next size");
 	have = room(p);
-	if (n <= have && (n >= have / 2 || have <= 64)) {
+	if (n <= have && (n >= have / 2 || have <= 64) && likely(!system_heap)) {
 		b->size = n + (size_t)((char *)p - (char *)(b + 1));
 		set_words(b);
 		return p;
@@ -541,6 +572,8 @@ static void *aligned(size_t align, size_t n)
 	uintptr_t q;
 	char *p;
 
+	if (unlikely(system_heap))
+		return __libc_memalign(align, n);
 	if (align <= 16)
 		return malloc(n);
 	p = malloc(n + align);
@@ -603,5 +636,7 @@ EXPORT void *pvalloc(size_t n)
 
 EXPORT size_t malloc_usable_size(void *p)
 {
+	if (p && is_systems(p))
+		return REAL(malloc_usable_size)(p);
 	return p ? usable(p) : 0;
 }

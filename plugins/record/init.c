@@ -438,6 +438,8 @@ static void start_record(uint32_t parent, int argc, char **argv, char **envp)
 	G.process = __atomic_add_fetch(&G.control->next_process, 1, __ATOMIC_RELAXED);
 	G.serial = G.control->sched != RLOG_SCHED_PARALLEL;
 	G.counted = G.control->clock != 0;
+	if (G.control->malloc_mode == RLOG_MALLOC_SYSTEM)
+		heap_use_system();
 	if (begin_process(parent, RLOG_ORIGIN_EXEC, argc, argv, envp))
 		return;
 	files_start(find_execfn(envp));
@@ -456,20 +458,24 @@ static void start_record(uint32_t parent, int argc, char **argv, char **envp)
 	arm_thread(self);
 }
 
-/* Was the recording made one thread at a time? */
-static int recorded_serially(void)
+/* Replay: how was it recorded? */
+static void read_modes(void)
 {
 	char path[400], *p = fmt_str(path, path + sizeof(path), G.rec);
 	struct rlog_control c;
 
 	fmt_str(p, path + sizeof(path), "/control");
-	return read_head(path, &c, sizeof(c)) == sizeof(c) && c.sched != RLOG_SCHED_PARALLEL;
+	if (read_head(path, &c, sizeof(c)) != sizeof(c))
+		return;
+	G.serial = c.sched != RLOG_SCHED_PARALLEL;
+	if (c.malloc_mode == RLOG_MALLOC_SYSTEM)
+		heap_use_system();
 }
 
 static void start_replay(char **argv)
 {
 	G.mode = SHIM_REPLAY;
-	G.serial = recorded_serially();
+	read_modes();
 	G.replay_log_next = (uint8_t *)REPLAY_LOG_ADDR;
 	turn_attach(G.process);
 	check_image(argv);

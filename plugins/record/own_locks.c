@@ -160,6 +160,11 @@ void own_locks_look(struct thr *t)
 	}
 	if (G.mode != SHIM_RECORD || G.serial)
 		return;
+	if (G.control->malloc_mode == RLOG_MALLOC_SYSTEM) {
+		note(RLOG_NOTE_CHOICE, 0, "one thread ran at a time, because of glibc's heap (--malloc system)");
+		gil_start_now(t);
+		return;
+	}
 	own_stack_call(t, find_for, &who);
 	if (!who)
 		return;

@@ -413,6 +413,7 @@ _Noreturn void adopt_exit(struct thr *t, long nr, long status);
 struct arena *heap_arena(uint32_t ordinal);
 struct arena *heap_arena_main(void);
 void heap_init(void);
+void heap_use_system(void); /* glibc's from here on */
 uint32_t heap_check(void); /* of the lists of a process without other threads: it changes with each allocation */
 void heap_thread_end(struct thr *t); /* gives what the thread has freed to the others */
 
