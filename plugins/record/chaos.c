@@ -37,6 +37,7 @@
 #define RARE 64u /* events at a place, until a thread is held there, where it is held in other ways */
 #define FRAMES_WORDS 128u /* of the recorder's own frames */
 #define CALLERS_WORDS 64u
+#define LIBRARY_WORDS 256u /* of a library's frames */
 #define CALLERS 3u
 #define PAGE 4096u
 #define NEAR_CODE (16ull << 20)
@@ -52,6 +53,7 @@ static struct {
 	uint32_t idles;
 	int holds; /* the decision that is due holds the owner */
 	uint64_t frame[CALLERS]; /* of the last look, 0: no more */
+	const uint64_t *above; /* the stack there; NULL: unknown */
 	uint64_t held[RLOG_MAX_THREADS]; /* until so many events */
 	uint16_t seen[PLACES], watched[PLACES], accessed[PLACES];
 } chaos;
@@ -142,6 +144,7 @@ static uint64_t callers(const struct thr *t)
 	unsigned i = 0, found = 0;
 
 	__builtin_memset(chaos.frame, 0, sizeof(chaos.frame));
+	chaos.above = 0;
 	if (own_stack_has(t, sp)) {
 		sp = (const uint64_t *)own_stack_program_sp(t, sp) - 1;
 	} else {
@@ -150,6 +153,7 @@ static uint64_t callers(const struct thr *t)
 		if (i == FRAMES_WORDS)
 			return 0;
 	}
+	chaos.above = sp + i;
 	for (sp += i, i = 1; i < CALLERS_WORDS && found < CALLERS; i++) {
 		/* the stack may end there, or the program have none */
 		if ((i == 1 || (uint64_t)&sp[i] % PAGE < 8) && !sys_readable(&sp[i], 8))
@@ -177,12 +181,25 @@ static int one_in(uint32_t first, uint32_t n)
 	return chaos_random(first * n * (n + 1) / 2) == 0;
 }
 
-/* The owner is at a place where it has not been before. */
+/* The owner is at a place where it has not been before. In a library: what of the program has called that, however deep it is. */
 static void see(const struct thr *t)
 {
+	const uint64_t *sp = chaos.above;
+	unsigned found = 0;
+
 	hot_see(t->caller);
 	for (unsigned i = 0; i < CALLERS; i++)
 		hot_see(chaos.frame[i]);
+	if (chaos_in_text(t->caller))
+		return;
+	for (unsigned i = 1; sp && i < LIBRARY_WORDS && found < CALLERS; i++) {
+		if ((i == 1 || (uint64_t)&sp[i] % PAGE < 8) && !sys_readable(&sp[i], 8))
+			break;
+		if (chaos_in_text(sp[i])) {
+			hot_see(sp[i]);
+			found++;
+		}
+	}
 }
 
 /* How often has it been at this place? */
@@ -326,13 +343,13 @@ int chaos_sleeper_due(const struct thr *t)
 	return t->sleeps && chaos.held[t->ordinal] <= chaos.events;
 }
 
-int chaos_watches(const struct thr *t)
+int chaos_watches(const struct thr *t, uint64_t interrupted)
 {
 	uint32_t n, root = 0;
 
 	if (!chaos.stops)
 		return 0;
-	n = times(chaos.watched, t->caller ^ callers(t));
+	n = times(chaos.watched, interrupted ? interrupted : t->caller ^ callers(t));
 	while ((root + 1) * (root + 1) <= n)
 		root++;
 	return chaos_random(root) < chaos.watches;

@@ -31,8 +31,8 @@ void chaos_spun(uint32_t owner); /* it was interrupted in a computation */
 /* Without the lock: t is about to sleep for so long: how many events of others is that? */
 void chaos_sleeps(struct thr *t, uint64_t ns);
 int chaos_sleeper_due(const struct thr *t); /* what it sleeps is over, by events */
-/* Without the lock: what t, at the end of a call, computes from here on: is it watched? */
-int chaos_watches(const struct thr *t);
+/* Without the lock: what t, at the end of a call, or where it was interrupted (0: not), computes from here on: is it watched? */
+int chaos_watches(const struct thr *t, uint64_t interrupted);
 int chaos_stops(uint64_t pc); /* it is about to access memory: is it interrupted here? */
 uint32_t chaos_random(uint32_t below); /* drawn from the seed */
 int chaos_in_text(uint64_t pc); /* of the program itself, not of a library */
@@ -53,6 +53,7 @@ void chaos_await(const struct thr *c); /* until a new thread waits for the turn 
 void step_init(void);
 /* At the end of a call that made an event. uc: of the trap that this is in, or NULL. */
 void step_begin(struct thr *t, ucontext_t *uc);
+void step_resumes(struct thr *t, ucontext_t *uc); /* it goes on here behind a PREEMPT */
 int step_runs(const struct thr *t); /* it is stopped at each instruction, and takes its time */
 void step_cancel(ucontext_t *uc); /* a trapped call: the computation is over */
 int step_trap(siginfo_t *si, ucontext_t *uc); /* 1: this SIGTRAP was a step */
@@ -60,6 +61,16 @@ uint64_t step_address(const ucontext_t *uc, uint64_t pc); /* that the instructio
 int step_is_shared(const ucontext_t *uc, uint64_t a); /* that address is not of the thread's stack, as far as can be told */
 /* May a computation be interrupted? Not with a lock of libc, which no event tells (nheld), nor inside a handler. */
 int step_lets_in(const struct thr *t);
+
+/* ---- chaos_split.c: divides an instruction that reads and writes ---- */
+
+struct split {
+	uint64_t at, bytes; /* what it reads and writes; 0: it is not divided */
+	uint64_t value;
+};
+void split_look(struct split *s, const ucontext_t *uc); /* it is interrupted here */
+void split_write(struct thr *t, const struct split *s); /* it has the turn again, and goes on */
+void split_replay(struct thr *t); /* the same: if it was done */
 
 /* ---- chaos_hot.c: makes threads meet at one variable ---- */
 

@@ -6,8 +6,8 @@
  * however long the computation before is.
  *
  * A hardware breakpoint each stands on up to four instructions that access one variable: the same address relative to their own,
- * or the same member behind some pointer. They are drawn from what stands in the program's code where its threads begin and
- * behind the calls that it makes. A breakpoint counts, so a place is known as in chaos_step.c: by its address and the number of
+ * or the same member behind some pointer. They are drawn from what stands in the program's code where its threads begin,
+ * behind the calls that it makes, in functions whose addresses those are given, and where it is interrupted. A breakpoint counts, so a place is known as in chaos_step.c: by its address and the number of
  * times that it was come to since the event. Each thread's breakpoints are set when it gets the turn.
  */
 #include "record/chaos.h"
@@ -18,6 +18,7 @@
 #define POOL 256u
 #define SCAN_INSNS 160u /* of a function, at most */
 #define SCAN_CALLS 2u /* as deep are functions followed that it calls */
+#define ARGUMENT_BYTES 80u /* of code in front of a call */
 #define RENEWS 6u /* others are drawn after 32 to 32 << 5 events, on average; or when twice as many instructions are known */
 #define DULL 16u /* times that one comes to an instruction, and nobody else comes to the same variable meanwhile */
 /*
@@ -141,6 +142,21 @@ static void look_at(uint64_t pc, const struct insn *i)
 	}
 }
 
+/* lea DISTANCE(%rip), or mov $ADDRESS to a 32-bit register: where that leads, as the address of a function that is passed on does. */
+static uint64_t passed_on(const uint8_t *p)
+{
+	int32_t value;
+
+	if ((*p & 0xfb) == 0x48 && p[1] == 0x8d && (p[2] & 0xc7) == 5) {
+		__builtin_memcpy(&value, p + 3, sizeof(value));
+		return (uint64_t)p + 7 + (uint64_t)(int64_t)value;
+	}
+	if ((*p & 0xf8) != 0xb8)
+		return 0;
+	__builtin_memcpy(&value, p + 1, sizeof(value));
+	return (uint64_t)value;
+}
+
 /* From pc to the end of its function, as far as that can be seen. */
 static void scan(uint64_t pc, unsigned depth)
 {
@@ -155,6 +171,8 @@ static void scan(uint64_t pc, unsigned depth)
 			furthest = i.target;
 		if (i.kind == INSN_CALL && chaos_in_text(i.target) && n < sizeof(calls) / sizeof(calls[0]))
 			calls[n++] = i.target;
+		if (chaos_in_text(passed_on((const uint8_t *)pc)) && n < sizeof(calls) / sizeof(calls[0]))
+			calls[n++] = passed_on((const uint8_t *)pc);
 		if (i.kind == INSN_STOP || (i.kind != INSN_PLAIN && i.kind != INSN_JCC && i.kind != INSN_CALL &&
 					    i.kind != INSN_CALL_BY && i.kind != INSN_LOOP && pc >= furthest))
 			break;
@@ -165,10 +183,23 @@ static void scan(uint64_t pc, unsigned depth)
 		scan(calls[k], depth - 1);
 }
 
+/* Functions whose addresses the code in front of a call loads: for a library that calls them, in threads of its own perhaps (OpenMP). */
+static void scan_arguments(uint64_t pc)
+{
+	for (unsigned back = 5; back <= ARGUMENT_BYTES; back++) {
+		uint64_t fn = chaos_in_text(pc - back) ? passed_on((const uint8_t *)pc - back) : 0;
+
+		if (chaos_in_text(fn))
+			scan(fn, SCAN_CALLS);
+	}
+}
+
 void hot_see(uint64_t pc)
 {
-	if (hot.on && chaos_in_text(pc))
-		scan(pc, SCAN_CALLS);
+	if (!hot.on || !chaos_in_text(pc))
+		return;
+	scan(pc, SCAN_CALLS);
+	scan_arguments(pc);
 }
 
 /* Is it written to anywhere? What is only read makes no difference to others. */

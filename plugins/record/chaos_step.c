@@ -40,6 +40,7 @@ static struct {
 	uint32_t steps, n;
 	const uint8_t *last; /* the instruction that it runs; NULL: not known */
 	int outside; /* it has left the recorder */
+	int spins; /* it has executed a PAUSE, as who waits for another thread's write does */
 	uint64_t path[MAX_PATH];
 } step;
 
@@ -115,7 +116,8 @@ static int look_at(const struct thr *t, const ucontext_t *uc)
 	if (!a)
 		return 0;
 	step.path[step.n++] = (uint64_t)g[REG_RIP];
-	if (step.n == MAX_PATH) /* does it wait for what another one writes? */
+	/* does it wait for what another one writes? */
+	if (step.n == MAX_PATH || step.spins)
 		return 1;
 	return step_is_shared(uc, a) && chaos_stops((uint64_t)g[REG_RIP]);
 }
@@ -135,12 +137,12 @@ int step_lets_in(const struct thr *t)
 	return G.mt && t->gil && !t->nheld && !t->handlers && !t->exited && !sig_has_handler(SIGTRAP);
 }
 
-void step_begin(struct thr *t, ucontext_t *uc)
+static void begin(struct thr *t, ucontext_t *uc, uint64_t interrupted)
 {
 	uint64_t trap = 1ull << (SIGTRAP - 1), mask;
 
 	step.t = 0;
-	if (!step.usable || step.all > MAX_ALL || !step_lets_in(t) || !chaos_watches(t))
+	if (!step.usable || step.all > MAX_ALL || !step_lets_in(t) || !chaos_watches(t, interrupted))
 		return;
 	if (uc)
 		__builtin_memcpy(&mask, &uc->uc_sigmask, 8);
@@ -151,7 +153,7 @@ void step_begin(struct thr *t, ucontext_t *uc)
 	step.t = t;
 	step.cur = t->log.cur;
 	step.steps = step.n = 0;
-	step.outside = 0;
+	step.outside = step.spins = 0;
 	step.last = uc ? (const uint8_t *)uc->uc_mcontext.gregs[REG_RIP] : 0;
 	if (!uc) {
 		step_flag();
@@ -159,6 +161,16 @@ void step_begin(struct thr *t, ucontext_t *uc)
 	}
 	uc->uc_mcontext.gregs[REG_EFL] |= FLAG_TRACE;
 	look_at(t, uc); /* it comes there without a step: that is no place to stop, an event ends here */
+}
+
+void step_begin(struct thr *t, ucontext_t *uc)
+{
+	begin(t, uc, 0);
+}
+
+void step_resumes(struct thr *t, ucontext_t *uc)
+{
+	begin(t, uc, (uint64_t)uc->uc_mcontext.gregs[REG_RIP]);
 }
 
 int step_runs(const struct thr *t)
@@ -194,6 +206,11 @@ static int has_called(const struct thr *t, const ucontext_t *uc)
 	return step.outside && interrupt_in_shim(uc);
 }
 
+static int is_pause(const uint8_t *p)
+{
+	return p && p[0] == 0xf3 && p[1] == 0x90;
+}
+
 static uint64_t count_hits(uint64_t pc)
 {
 	uint64_t n = 0;
@@ -215,6 +232,7 @@ int step_trap(siginfo_t *si, ucontext_t *uc)
 	}
 	step.all++;
 	skip_wiping(uc);
+	step.spins |= is_pause(step.last) && !interrupt_in_shim(uc);
 	step.last = (const uint8_t *)uc->uc_mcontext.gregs[REG_RIP];
 	if (!look_at(t, uc))
 		return 1;

@@ -150,7 +150,8 @@ static int log_counted(struct thr *t, const ucontext_t *uc)
 void interrupt_take(struct thr *t, ucontext_t *uc)
 {
 	uint64_t mask = SIG_OURS;
-	int counted = t->place_hits != 0, preempt = t->preempt || counted;
+	int counted = t->place_hits != 0, preempt = t->preempt || counted, logged = 0;
+	struct split split = {0};
 
 	own_stack_enter(t, uc);
 	t->joins = G.serial && !t->gil; /* it ran in parallel until now; who made it stop waits for its record */
@@ -158,20 +159,28 @@ void interrupt_take(struct thr *t, ucontext_t *uc)
 	t->selector = 0;
 	interrupt_disarm(t);
 	t->preempt = 0;
+	if (counted && G.chaos)
+		split_look(&split, uc);
 	if ((counted ? log_counted(t, uc) : log_place(t, uc)) == 0) {
 		raw4(SYS_rt_sigprocmask, SIG_UNBLOCK, &mask, 0, 8);
 		if (t->joins)
 			gil_acquire(t);
 		else if (preempt)
 			gil_preempt(t);
+		split_write(t, &split);
 		sig_deliver_pending(t);
 		t = self;
-		if (G.chaos)
+		if (G.chaos) {
+			hot_see((uint64_t)uc->uc_mcontext.gregs[REG_RIP]);
 			hot_resumes(t, uc);
+		}
+		logged = 1;
 	}
 	t->joins = 0;
 	t->depth = 0;
 	t->selector = 1;
+	if (G.chaos && logged)
+		step_resumes(t, uc);
 }
 
 int interrupt_in_shim(const ucontext_t *uc)

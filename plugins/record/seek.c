@@ -8,6 +8,7 @@
  *
  * Nothing of this is open when the thread stands at an event: CRIU can dump no breakpoint.
  */
+#include "record/chaos.h"
 #include "record/own_stack.h"
 #include "record/scout.h"
 #include "record/sigaction.h"
@@ -106,6 +107,7 @@ static void arrive(struct thr *t, struct seek *s, ucontext_t *uc)
 	raw4(SYS_rt_sigprocmask, SIG_UNBLOCK, &mask, 0, 8);
 	turn_take(t, &r, RLOG_PREEMPT);
 	turn_done(t);
+	split_replay(t);
 	while (sig_deliver_replay(t))
 		;
 	t = self;
