@@ -59,7 +59,7 @@ void split_look(struct split *s, const ucontext_t *uc)
 	insn_decode((const uint8_t *)pc, &i);
 	s->bytes = operand_bytes((const uint8_t *)pc, &i);
 	s->at = s->bytes ? step_address(uc, pc) : 0;
-	if (!s->at || !sys_readable((const void *)s->at, s->bytes) || chaos_random(2))
+	if (!step_is_shared(uc, s->at) || !sys_readable((const void *)s->at, s->bytes) || chaos_random(2))
 		s->bytes = 0;
 	else
 		__builtin_memcpy(&s->value, (const void *)s->at, s->bytes);
@@ -95,4 +95,5 @@ void split_replay(struct thr *t)
 	__builtin_memcpy(&s, payload, sizeof(s));
 	if (s.bytes <= sizeof(s.value))
 		sys_put((void *)s.at, &s.value, s.bytes);
+	turn_seek(t);
 }
