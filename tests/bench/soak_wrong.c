@@ -269,12 +269,12 @@ static void omp_barriers(void)
 	volatile long a = 0;
 
 #pragma omp parallel num_threads(2)
-	for (int i = 0; i < 200; i++) {
-		for (int k = 0; k < 100; k++)
+	for (int i = 0; i < 10; i++) {
+		for (int k = 0; k < 2000; k++)
 			a = a + 1; /* BUG */
 #pragma omp barrier
 	}
-	tell(a, 2 * 200 * 100);
+	tell(a, 2 * 10 * 2000);
 }
 #endif
 
