@@ -135,7 +135,7 @@ struct thr {
 	uint32_t filter; /* seccomp.c: number of the program's newest one */
 	int no_tsc;
 	int tsc_faults; /* the program wants it so: PR_SET_TSC */
-	/* recording in parallel, see spin.c: the end of its log behind its last sleep, the number of that call */
+	/* recording in parallel, see spin_watch.c: the end of its log behind its last sleep, the number of that call */
 	const uint8_t *slept_to;
 	uint32_t slept_nr;
 	int undone; /* replay: an event is taken that has not been counted */

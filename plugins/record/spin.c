@@ -15,7 +15,7 @@
 #include "record/spin.h"
 
 #include "record/insn.h"
-#include "record/sys.h"
+#include "record/spin_insn.h"
 
 #include <string.h>
 
@@ -24,26 +24,7 @@
 #define NEAR_LOOP 192 /* bytes that a loop in the text goes back, at most */
 #define STACK_NEAR (1u << 20) /* bytes: of a frame */
 #define SHORT_LOOP 6u /* instructions */
-#define RSP 4u
-#define RBP 5u
 #define ALL_REGS 0xffffu
-
-enum effect_flags {
-	READS = 1, /* memory */
-	WRITES = 2,
-	ATOMIC = 4, /* cmpxchg, xchg */
-	ON_STACK = 8, /* that memory is named by rsp or rbp */
-	PAUSES = 16,
-	UNKNOWN = 32, /* no loop that waits has such an instruction */
-	TESTS = 64, /* compares, and keeps nothing */
-};
-
-struct effect {
-	unsigned flags;
-	unsigned computed, moved; /* registers, as bits: what it computes; what it copies, from `from` or from memory */
-	unsigned from, base; /* the register that it copies; those of the address */
-	uint64_t where; /* the same for two operands that name the same memory */
-};
 
 struct node {
 	const uint8_t *at;
@@ -66,251 +47,6 @@ struct loop {
 	const uint8_t *lo, *hi; /* only in there; NULL: anywhere */
 	int frames_by_rbp; /* rbp points to the stack */
 };
-
-/* ---- what one instruction does ---- */
-
-static unsigned reg_field(const uint8_t *p, const struct insn *i)
-{
-	return 1u << ((p[i->modrm_at] >> 3 & 7) | (i->rex & 4 ? 8 : 0));
-}
-
-static unsigned rm_field(const uint8_t *p, const struct insn *i)
-{
-	return 1u << ((p[i->modrm_at] & 7) | (i->rex & 1 ? 8 : 0));
-}
-
-static int is_memory(const uint8_t *p, const struct insn *i)
-{
-	return i->modrm_at && p[i->modrm_at] >> 6 != 3;
-}
-
-static void find_address(const uint8_t *p, const struct insn *i, int by_rbp, struct effect *e)
-{
-	static const uint64_t none[16];
-	unsigned m = p[i->modrm_at], sib = (m & 7) == 4 ? p[i->modrm_at + 1] : 0, base = (m & 7) == 4 ? sib & 7 : m & 7;
-
-	e->where = insn_address(p, i, none);
-	if (i->rip_at)
-		return;
-	if ((m & 7) == 4 && ((sib >> 3 & 7) != 4 || (i->rex & 2)))
-		e->base |= 1u << ((sib >> 3 & 7) | (i->rex & 2 ? 8 : 0));
-	if (m >> 6 || base != 5)
-		e->base |= 1u << (base | (i->rex & 1 ? 8 : 0));
-	e->where ^= (uint64_t)e->base << 48;
-	if (e->base == 1u << RSP || (by_rbp && e->base == 1u << RBP))
-		e->flags |= ON_STACK;
-}
-
-/* r/m is what it writes: a register that is computed, or memory. */
-static void computes_rm(const uint8_t *p, const struct insn *i, struct effect *e)
-{
-	if (!is_memory(p, i))
-		e->computed |= rm_field(p, i);
-}
-
-static void moves_rm_to_reg(const uint8_t *p, const struct insn *i, struct effect *e)
-{
-	e->moved = reg_field(p, i);
-	e->from = is_memory(p, i) ? 0 : rm_field(p, i);
-}
-
-static void moves_reg_to_rm(const uint8_t *p, const struct insn *i, struct effect *e)
-{
-	e->from = reg_field(p, i);
-	e->moved = is_memory(p, i) ? 0 : rm_field(p, i);
-}
-
-/* add, or, adc, sbb, and, sub, xor, cmp: op's middle says which; its low bits the operands. */
-static void arithmetic(const uint8_t *p, const struct insn *i, struct effect *e)
-{
-	unsigned which = i->op >> 3 & 7, form = i->op & 7;
-	int same = form < 4 && !is_memory(p, i) && reg_field(p, i) == rm_field(p, i);
-
-	if (which == 7)
-		e->flags |= TESTS;
-	else if (which == 6 && same) /* it becomes 0 */
-		e->moved = rm_field(p, i);
-	else if ((which == 1 || which == 4) && same)
-		e->flags |= TESTS;
-	else if (form < 2)
-		computes_rm(p, i, e);
-	else
-		e->computed |= form < 4 ? reg_field(p, i) : 1;
-}
-
-static void by_middle(const uint8_t *p, const struct insn *i, struct effect *e)
-{
-	unsigned middle = p[i->modrm_at] >> 3 & 7;
-
-	switch (i->op) {
-	case 0x80:
-	case 0x81:
-	case 0x83:
-		if (middle == 7)
-			e->flags |= TESTS;
-		else
-			computes_rm(p, i, e);
-		break;
-	case 0xf6:
-	case 0xf7:
-		if (middle < 2)
-			e->flags |= TESTS;
-		else if (middle < 4)
-			computes_rm(p, i, e);
-		else
-			e->computed |= 1u | 1u << 2;
-		break;
-	default: /* fe, ff */
-		if (middle < 2)
-			computes_rm(p, i, e);
-		else if (middle != 6 && i->kind == INSN_PLAIN)
-			e->flags |= UNKNOWN;
-	}
-}
-
-static void lea(const uint8_t *p, const struct insn *i, int by_rbp, struct effect *e)
-{
-	struct effect address = {0};
-
-	find_address(p, i, by_rbp, &address);
-	if (i->rip_at || (address.flags & ON_STACK))
-		e->moved = reg_field(p, i);
-	else
-		e->computed = reg_field(p, i);
-}
-
-static void one_byte(const uint8_t *p, const struct insn *i, int by_rbp, struct effect *e)
-{
-	unsigned low = 1u << ((i->op & 7) | (i->rex & 1 ? 8 : 0));
-
-	if (i->op < 0x40) {
-		arithmetic(p, i, e);
-		return;
-	}
-	switch (i->op) {
-	case 0x50 ... 0x57:
-	case 0x68:
-	case 0x6a:
-	case 0xa8 ... 0xa9:
-	case 0x9b:
-		break;
-	case 0x58 ... 0x5f:
-		e->moved = low;
-		e->flags |= READS | ON_STACK;
-		break;
-	case 0x69:
-	case 0x6b:
-		e->computed = reg_field(p, i);
-		break;
-	case 0x80 ... 0x83:
-	case 0xf6 ... 0xf7:
-	case 0xfe ... 0xff:
-		by_middle(p, i, e);
-		break;
-	case 0x84 ... 0x85:
-		e->flags |= TESTS;
-		break;
-	case 0x86 ... 0x87:
-		e->flags |= ATOMIC;
-		e->moved = reg_field(p, i);
-		break;
-	case 0x88 ... 0x89:
-		moves_reg_to_rm(p, i, e);
-		break;
-	case 0x63:
-	case 0x8a ... 0x8b:
-		moves_rm_to_reg(p, i, e);
-		break;
-	case 0x8d:
-		lea(p, i, by_rbp, e);
-		break;
-	case 0x90:
-		e->flags |= p[0] == 0xf3 ? PAUSES : 0;
-		break;
-	case 0x98: /* cltq */
-		e->moved = e->from = 1;
-		break;
-	case 0x99:
-		e->moved = 1u << 2;
-		e->from = 1;
-		break;
-	case 0xb0 ... 0xbf:
-		e->moved = low;
-		break;
-	case 0xc0 ... 0xc1:
-	case 0xd0 ... 0xd3:
-		computes_rm(p, i, e);
-		break;
-	case 0xc6 ... 0xc7:
-		if (!is_memory(p, i))
-			e->moved = rm_field(p, i);
-		break;
-	case 0xc9: /* leave */
-		break;
-	default:
-		e->flags |= UNKNOWN;
-	}
-}
-
-static void two_bytes(const uint8_t *p, const struct insn *i, struct effect *e)
-{
-	switch (i->op) {
-	case 0x0d:
-	case 0x1e ... 0x1f:
-	case 0xae: /* fences */
-		break;
-	case 0x40 ... 0x4f:
-	case 0xb6 ... 0xb7:
-	case 0xbe ... 0xbf:
-		moves_rm_to_reg(p, i, e);
-		break;
-	case 0x90 ... 0x9f: /* set */
-		if (!is_memory(p, i))
-			e->moved = rm_field(p, i);
-		break;
-	case 0xa3:
-		e->flags |= TESTS;
-		break;
-	case 0xb0 ... 0xb1:
-		e->flags |= ATOMIC | TESTS;
-		e->moved = 1;
-		break;
-	case 0xaf:
-	case 0xbc ... 0xbd:
-		e->computed = reg_field(p, i);
-		break;
-	case 0xab:
-	case 0xb3:
-	case 0xba:
-	case 0xbb: /* lock bts and the like */
-		e->flags |= ATOMIC | TESTS;
-		computes_rm(p, i, e);
-		break;
-	default:
-		e->flags |= UNKNOWN;
-	}
-}
-
-static void find_effect(const uint8_t *p, const struct insn *i, int by_rbp, struct effect *e)
-{
-	memset(e, 0, sizeof(*e));
-	if (i->kind == INSN_STOP || i->kind == INSN_LOOP)
-		e->flags = UNKNOWN;
-	if (i->kind != INSN_PLAIN)
-		return;
-	if (i->map == 0)
-		one_byte(p, i, by_rbp, e);
-	else if (i->map == 1 && i->op_at && p[i->op_at - 1] == 0x0f)
-		two_bytes(p, i, e);
-	else
-		e->flags |= UNKNOWN;
-	if (!is_memory(p, i) || !(i->map == 0 ? i->op != 0x8d : i->op != 0x0d && (i->op & 0xf8) != 0x18))
-		return;
-	find_address(p, i, by_rbp, e);
-	e->flags |= insn_may_write(p, i) ? WRITES : READS;
-	if (e->flags & ATOMIC)
-		e->flags |= READS;
-}
 
 /* ---- the loop ---- */
 
@@ -344,7 +80,7 @@ static void lead(struct loop *l, unsigned k, const uint8_t *at, unsigned frame)
 		to = (int)l->n++;
 		l->node[to] = (struct node){.at = at, .frame = (uint8_t)frame};
 		insn_decode(at, &l->node[to].i);
-		find_effect(at, &l->node[to].i, l->frames_by_rbp, &l->node[to].e);
+		spin_effect(at, &l->node[to].i, l->frames_by_rbp, &l->node[to].e);
 	}
 	l->node[k].next[l->node[k].nnext++] = (uint8_t)to;
 }
@@ -391,7 +127,7 @@ static int find_loop(struct loop *l, const uint8_t *at)
 	l->nframes = 1;
 	l->node[0] = (struct node){.at = at};
 	insn_decode(at, &l->node[0].i);
-	find_effect(at, &l->node[0].i, l->frames_by_rbp, &l->node[0].e);
+	spin_effect(at, &l->node[0].i, l->frames_by_rbp, &l->node[0].e);
 	for (unsigned k = 0; k < l->n; k++)
 		follow(l, k);
 	while (more) {
@@ -609,90 +345,4 @@ int spin_in_text(const uint8_t *from, const uint8_t *end)
 			return 1;
 	}
 	return 0;
-}
-
-/* ---- threads that sleep between two looks ---- */
-
-#define WATCH_NS 4000000u /* without an event; from one look at the others to the next, at least, and at most: */
-#define WATCH_MOST_NS 256000000u
-#define ANSWER_NS 20000000l /* it may wait for a processor */
-#define ANSWER_LOOKS 400
-
-static int is_alone(const struct thr *t)
-{
-	for (uint32_t i = 1; i < G.next_thread && i < RLOG_MAX_THREADS; i++)
-		if (&G.thr[i] != t && G.thr[i].tid && !G.thr[i].exited)
-			return 0;
-	return 1;
-}
-
-/*
- * A thread that sleeps, or gives way, and does so again without another call in between, has looked at memory for what another
- * thread is to write there: nothing else can have changed.
- */
-static int polls(struct thr *t, long nr, const long *a, const uint8_t *from)
-{
-	int again;
-
-	if (nr != SYS_sched_yield && !sys_sleep_ns(nr, a))
-		return 0;
-	again = t->slept_to == from && t->slept_nr == nr;
-	t->slept_to = t->log.cur;
-	t->slept_nr = (uint32_t)nr;
-	return again && !is_alone(t);
-}
-
-/* Its handler has looked, or it waits for a processor. */
-static void await_answer(const struct thr *x)
-{
-	const long pause[2] = {0, ANSWER_NS / ANSWER_LOOKS};
-
-	for (int i = 0; i < ANSWER_LOOKS && __atomic_load_n(&x->preempt, __ATOMIC_ACQUIRE); i++)
-		raw2(SYS_nanosleep, pause, 0);
-}
-
-/* Asks those that have made no event for a while whether they spin (interrupt.c); more and more rarely, while none of them does. */
-static void watch_others(const struct thr *t)
-{
-	static uint64_t next, every_ns = WATCH_NS;
-	uint64_t now = stamp_now(), mhz = G.control->tsc_hz / 1000000, was = __atomic_load_n(&next, __ATOMIC_RELAXED);
-
-	if (now < was ||
-	    !__atomic_compare_exchange_n(&next, &was, now + every_ns / 1000 * mhz, 0, __ATOMIC_RELAXED, __ATOMIC_RELAXED))
-		return;
-	for (uint32_t i = 1; i < G.next_thread && i < RLOG_MAX_THREADS; i++) {
-		struct thr *x = &G.thr[i];
-
-		if (x == t || !x->tid || x->exited || x->own_process || x->depth || x->blocking ||
-		    x->last_stamp + WATCH_NS / 1000 * mhz > now)
-			continue;
-		interrupt_poke(x);
-		await_answer(x);
-		if (every_ns < WATCH_MOST_NS)
-			every_ns *= 2;
-	}
-}
-
-void spin_behind_call(struct thr *t, long nr, const long *a, const uint8_t *from)
-{
-	const char *why = 0;
-	char text[232], *p;
-
-	if (G.mode == SHIM_REPLAY) {
-		gil_start_replay(t);
-		return;
-	}
-	if (G.control->clock || G.control->tsc_hz < 1000000)
-		return;
-	watch_others(t);
-	if (polls(t, nr, a, from))
-		why = "one thread ran at a time from where one looked at memory between two sleeps, at ";
-	else if (__atomic_load_n(&G.spins, __ATOMIC_RELAXED))
-		why = "one thread ran at a time from where one spun, as seen at ";
-	if (!why)
-		return;
-	p = fmt_str(text, text + sizeof(text), why);
-	describe_caller(t->caller, p, (unsigned)(text + sizeof(text) - p));
-	note(RLOG_NOTE_CHOICE, 0, text);
-	gil_start_now(t);
 }

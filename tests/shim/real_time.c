@@ -2,6 +2,7 @@
 /*
  * real_time.c: real-time signals queue, and each one of them comes, in its order and with its value, however many there are; a
  * SIGTERM among them comes too. To the process and to a thread; let in by a mask, by a wait, and while the program computes.
+ * NOTES: one thread ran at a time
  */
 #include "check.h"
 

@@ -10,6 +10,7 @@
 static sem_t ping, pong, pool;
 static unsigned long turns;
 static atomic_int inside, most;
+static pthread_mutex_t most_lock = PTHREAD_MUTEX_INITIALIZER;
 
 static void *player(void *arg)
 {
@@ -41,13 +42,14 @@ static void test_ping_pong(void)
 static void *guest(void *arg)
 {
 	for (int i = 0; i < 500; i++) {
-		int now, before;
+		int now;
 
 		sem_wait(&pool);
 		now = atomic_fetch_add(&inside, 1) + 1;
-		before = atomic_load(&most);
-		while (now > before && !atomic_compare_exchange_weak(&most, &before, now))
-			;
+		pthread_mutex_lock(&most_lock); /* a loop of compare and exchange would let one thread run at a time */
+		if (now > most)
+			most = now;
+		pthread_mutex_unlock(&most_lock);
 		atomic_fetch_sub(&inside, 1);
 		sem_post(&pool);
 	}

@@ -3,6 +3,7 @@
  * small_stacks.c: stacks that are just large enough: alternate signal stacks, those of makecontext, and of threads. Nothing below
  * them changes, handlers run where they should, and sigaltstack tells what the program has set.
  * CFLAGS: -Wl,-z,now
+ * NOTES: one thread ran at a time
  */
 #include "check.h"
 
