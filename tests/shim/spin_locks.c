@@ -9,10 +9,11 @@
 #include <pthread.h>
 #include <unistd.h>
 
-#define ROUNDS 20000
+#define ROUNDS 3000000
 
 static int locked;
 static unsigned order = 1;
+static pthread_barrier_t begin;
 
 static void lock(void)
 {
@@ -26,11 +27,12 @@ static void *worker(void *arg)
 {
 	unsigned id = (unsigned)(size_t)arg;
 
+	pthread_barrier_wait(&begin);
 	for (int i = 0; i < ROUNDS; i++) {
 		lock();
 		order = order * 31 + id;
 		__atomic_store_n(&locked, 0, __ATOMIC_RELEASE);
-		if (i % 100 == 0)
+		if (i % 10000 == 0)
 			getppid();
 	}
 	return NULL;
@@ -40,6 +42,7 @@ int main(void)
 {
 	pthread_t t[3];
 
+	NEED(pthread_barrier_init(&begin, NULL, 3) == 0);
 	for (size_t i = 0; i < 3; i++)
 		NEED(pthread_create(&t[i], NULL, worker, (void *)(i + 1)) == 0);
 	for (int i = 0; i < 3; i++)
