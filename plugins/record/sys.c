@@ -14,6 +14,7 @@
 #include "record/sys_nr.h"
 
 #include <linux/futex.h>
+#include <sys/stat.h>
 #include <sys/uio.h>
 
 #define NR_LIMIT 512
@@ -370,6 +371,54 @@ static int never_waits(long nr, const long *a)
 	return 0;
 }
 
+static int is_regular(long fd)
+{
+	uint64_t st[18];
+
+	return raw2(SYS_fstat, fd, st) == 0 && ((uint32_t)st[3] & S_IFMT) == S_IFREG;
+}
+
+static int is_nonblocking(long fd)
+{
+	long flags = raw3(SYS_fcntl, fd, F_GETFL, 0);
+
+	return flags >= 0 && (flags & O_NONBLOCK);
+}
+
+/*
+ * The same for what depends on the descriptor: one that does not block; and in a group of processes, where it takes much longer to give
+ * the turn up and to get it back than to read or write it, a regular file.
+ */
+static int answers_at_once(long nr, const long *a)
+{
+	if (likely(!G.serial) || G.chaos)
+		return 0;
+	switch (nr) {
+	case SYS_sendto:
+	case SYS_recvfrom:
+	case SYS_sendmsg:
+	case SYS_recvmsg:
+	case SYS_accept:
+	case SYS_accept4:
+		return is_nonblocking(a[0]);
+	case SYS_read:
+	case SYS_write:
+	case SYS_readv:
+	case SYS_writev:
+		return is_nonblocking(a[0]) || (G.group && is_regular(a[0]));
+	case SYS_pread64:
+	case SYS_pwrite64:
+	case SYS_preadv:
+	case SYS_pwritev:
+	case SYS_ftruncate:
+		return G.group && is_regular(a[0]);
+	case SYS_kill:
+	case SYS_tgkill:
+		return G.group && a[0] != G.shown_pid && a[0] != G.pid && a[0] > 0; /* a signal to itself is delivered in the call */
+	}
+	return 0;
+}
+
 /* Recorded one thread at a time: who yields or asks for the time again and again may wait for what another one does. */
 static void let_others(struct thr *t, long nr)
 {
@@ -459,7 +508,7 @@ long sys_do(struct thr *t, const struct sys_info *s, long nr, const long *a)
 	sys_lens_before(s, a, before);
 	if (likely(G.mode == SHIM_RECORD)) {
 		sys_rec(t, op, n);
-		if (never_waits(nr, a) || unlikely(file)) {
+		if (never_waits(nr, a) || unlikely(file) || answers_at_once(nr, k)) {
 			if (unlikely(G.serial))
 				let_others(t, nr);
 			if (unlikely(sys_copies(nr)))
