@@ -8,6 +8,9 @@
  *	READ	read-only: the process has seen all that is in it
  *	WRITE	the process writes it: at the end of its turn it goes into the group's journal
  *
+ * A page that this process has written in its last turns stays so while others write it in theirs: what they wrote is logged when the
+ * next turn begins, which costs less than to find out when it is looked at.
+ *
  * Pages with robust mutexes are PINNED: always writable, for the kernel to mark them when a process dies, and looked
  * at in each turn's beginning.
  *
@@ -21,8 +24,10 @@
 #include <sys/uio.h>
 
 #define DIRTY_MAX 65536u
+#define QUIET_TURNS 4u
 static struct dirty {
 	uint16_t map;
+	uint16_t quiet; /* turns in which it was not written, one behind the other */
 	uint32_t page;
 } dirty[DIRTY_MAX];
 static uint32_t ndirty;
@@ -111,8 +116,7 @@ static void add_dirty(const struct mapping *m, uint32_t i)
 {
 	if (ndirty == DIRTY_MAX)
 		pages_settle();
-	dirty[ndirty].map = (uint16_t)(m - pages.maps);
-	dirty[ndirty++].page = i;
+	dirty[ndirty++] = (struct dirty){.map = (uint16_t)(m - pages.maps), .page = i};
 }
 
 /* What the process knows of the page, whichever mapping it looks at. In a replay those are the same memory (alias.c). */
@@ -223,6 +227,38 @@ void pages_stale(uint32_t region, uint32_t page)
 	}
 }
 
+static int is_mapped_once(uint32_t region, uint32_t page)
+{
+	uint32_t n = 0;
+
+	for (uint32_t k = 0; k < pages.nmaps; k++) {
+		const struct mapping *m = &pages.maps[k];
+
+		n += m->state && m->region == region && page >= m->first && page - m->first < pages_of(m);
+	}
+	return n == 1;
+}
+
+/* Another process has written it. One that this process is writing, too, is looked at now. */
+static void others_wrote(uint32_t region, uint32_t page)
+{
+	for (uint32_t k = 0; k < pages.nmaps; k++) {
+		struct mapping *m = &pages.maps[k];
+		uint32_t j = page - m->first;
+
+		if (!m->state || m->region != region || page < m->first || j >= pages_of(m))
+			continue;
+		if (!self || m->kind != REGION_ANON || (m->state[j] & (STATE | GONE | PINNED)) != WRITE || !is_mapped_once(region, page))
+			break;
+		if (!memcmp(shadow_at(m, j), page_at(m, j), PAGE))
+			return;
+		rec_page(self, page_at(m, j), page_at(m, j), shadow_at(m, j));
+		memcpy(shadow_at(m, j), page_at(m, j), PAGE);
+		return;
+	}
+	pages_stale(region, page);
+}
+
 /* ---- turns ---- */
 
 #define PINS 64u
@@ -242,7 +278,7 @@ void pages_pin(const void *p)
 	pages_touch(p, 1, 1);
 	m->state[i] |= PINNED;
 	pages_set(m, i, i + 1, WRITE);
-	pins[npins++] = (struct dirty){(uint16_t)(m - pages.maps), i};
+	pins[npins++] = (struct dirty){.map = (uint16_t)(m - pages.maps), .page = i};
 }
 
 void pages_kernel_word(struct thr *t, const uint32_t *word)
@@ -320,7 +356,7 @@ void pages_enter(uint64_t *pos, uint64_t head, const uint64_t *journal, uint32_t
 		uint64_t e = journal[*pos % size];
 
 		if (e >> 48 != me)
-			pages_stale((uint32_t)(e >> 32) & 0xffff, (uint32_t)e);
+			others_wrote((uint32_t)(e >> 32) & 0xffff, (uint32_t)e);
 	}
 	for (uint32_t k = 0; k < pages.nmaps; k++)
 		if (pages.maps[k].hi)
@@ -340,7 +376,8 @@ void pages_leave(void)
 
 		if (!m->hi || i >= pages_of(m) || (m->state[i] & STATE) != WRITE || (m->state[i] & (GONE | PINNED)))
 			continue;
-		if (publish(m, i))
+		dirty[k].quiet = publish(m, i) ? 0 : dirty[k].quiet + 1;
+		if (dirty[k].quiet < (m->kind == REGION_ANON ? QUIET_TURNS : 1))
 			dirty[kept++] = dirty[k];
 		else
 			pages_set(m, i, i + 1, READ);

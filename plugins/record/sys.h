@@ -95,10 +95,18 @@ int sys_out_room(const struct sys_info *s, const long *a, struct piece *v);
 uint64_t sys_iov_len(const struct iovec *iov, unsigned long cnt, uint64_t n);
 uint32_t sys_check_iov(uint32_t crc, const struct iovec *v, unsigned long n);
 int sys_readable(const void *p, size_t n);
-/* How long does a call sleep that does nothing else? In ns; 0: it is none, or it is not known. */
-uint64_t sys_sleep_ns(long nr, const long *a);
 /* Writes to memory that the program names. -EFAULT, as the kernel would say, if that is none. */
 long sys_put(void *to, const void *from, size_t n);
+
+/* --- sys_waits.c --- */
+int sys_never_waits(long nr, const long *a);
+int sys_answers_at_once(long nr, const long *a); /* the same for what depends on the descriptor */
+/* Recorded one thread at a time: who yields or asks for the time again and again may wait for what another one does. */
+void sys_let_others(struct thr *t, long nr);
+/* How long does a call sleep that does nothing else? In ns; 0: it is none, or it is not known. */
+uint64_t sys_sleep_ns(long nr, const long *a);
+/* The other signal mask with which a call waits, and runs handlers; NULL: none. */
+const uint64_t *sys_waits_with(long nr, const long *a);
 
 /* --- sys_msg.c --- */
 /*
