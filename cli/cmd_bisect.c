@@ -389,8 +389,10 @@ static int exec_bisect(struct cli *cli, struct err *e)
 const struct cli_command cmd_bisect = {
 	.name = "bisect",
 	.help = "run a program until it fails, find the causes, and report",
-	.usage = "[--invariant EXPR]... [--runs N] [--until-failure] [--budget TIME] [--report KIND=FILE]... [OPTION...] "
-		 "-- PROGRAM [ARG...] | --resume [--state DIR] | --collect DIR",
+	.usage = "[--invariant EXPR]... [--watch-always] [--fail-if CMD] [--timeout TIME] [--runs N] [--until-failure] [--budget TIME] "
+		 "[--jobs N] [--sched LIST] [--isolate] [--state DIR] [--keep N] [--max-disk SIZE] [--record-only] "
+		 "[--report KIND=FILE]... [--git] [--shard I/N] [--slurm[=OPTIONS]] -- PROGRAM [ARG...] | --resume [--state DIR] | "
+		 "--collect DIR",
 	.options = options,
 	.exec = exec_bisect,
 	.max_args = ~0u,

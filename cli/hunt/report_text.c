@@ -134,6 +134,8 @@ static void add_group(struct buf *b, size_t number, const json_t *g, const json_
 	if (json_array_size(json_object_get(g, "chain")) > 1) {
 		buf_add_str(b, "   from the cause to the failure:\n");
 		add_chain(b, json_object_get(g, "chain"), "      ");
+		if (*report_str(json_object_get(g, "end"), "text"))
+			buf_addf(b, "   it goes back no further: %s\n", report_str(json_object_get(g, "end"), "text"));
 	}
 	if (json_array_size(json_object_get(g, "backtrace"))) {
 		buf_add_str(b, "   stack:\n");

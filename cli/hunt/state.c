@@ -22,7 +22,7 @@
 #define BEAT_S 10.0
 #define MAX_TASKS 100000u
 
-static const char *const folders[] = {"tasks", "journal", "claims", "runs", "failures", "good"};
+static const char *const folders[] = {"tasks", "journal", "claims", "runs", "failures"};
 
 char *state_path(const struct state *s, const char *a, const char *b)
 {

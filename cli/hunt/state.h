@@ -9,7 +9,6 @@
  *   claims/WHAT.N      the N-th claim of runs or of a failure's search: the highest N counts, made by O_EXCL
  *   runs/TASK.RUN/     a run in flight: rec/ (its recording), cwd/ (--isolate)
  *   failures/RUN/      a run that failed: rec/, output, cwd/, cause.json
- *   good/              a run that passed, to compare with: rec/
  *
  * A failing run is complete when the journal has it: its folder is renamed to failures/ before.
  */
