@@ -351,9 +351,14 @@ static int hunt(struct cli *cli, struct hunt_spec *s, struct err *e)
 		out_note(cli, "the hunt is in %s", dir);
 	r = hunt_run(s, dir, &hooks, &report, e);
 	progress_clear(&screen.progress);
-	if (report && show(cli, report, r ? &why : e))
+	if (!report)
 		return -1;
-	return r ? -1 : exit_code(cli, report, s);
+	if (show(cli, report, r ? &why : e))
+		return -1;
+	if (!r)
+		return exit_code(cli, report, s);
+	fprintf(stderr, "fred: %s\n", e->text); /* the object on standard output has it too */
+	return cli_has(cli, "git") ? 125 : err_exit_code(e->kind);
 }
 
 static int exec_bisect(struct cli *cli, struct err *e)

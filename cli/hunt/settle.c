@@ -243,12 +243,12 @@ static void look_at_values(struct hunt *h, const json_t *verdict)
 		settle_check_values(h);
 }
 
-static void verdict_over(struct hunt *h, struct job *j)
+static void verdict_over(struct hunt *h, struct job *j, int status)
 {
 	struct err e;
 	json_auto_t *v = NULL;
 
-	if (h->hurry) {
+	if (h->hurry || (h->stopping && WIFSIGNALED(status))) { /* ended by us */
 		remove_run(&j->run);
 		return;
 	}
@@ -369,7 +369,7 @@ void settle(struct hunt *h, struct job *j, int status)
 			return;
 		break;
 	case JOB_VERDICT:
-		verdict_over(h, j);
+		verdict_over(h, j, status);
 		break;
 	default:
 		cause_over(h, j->n, status);
