@@ -137,46 +137,38 @@ static int failed(const char *what, int code, const char *log, struct err *e)
 	return err_set(e, ERR_INTERNAL, "%s: CRIU: %s, see %s", what, strerror(-code), log);
 }
 
-/* dir/dump.log is the log. */
-static int dump(const struct ckpt_env *env, pid_t pid, const char *dir, struct err *e)
+static int dump(struct request *r, pid_t pid, const char *log, struct err *e)
 {
-	__attribute__((cleanup(request_fini))) struct request r = {.images = -1, .work = -1};
-	cleanup_free char *log = str_fmt("%s/dump.log", dir);
 	sigset_t old;
 	int code;
 
-	unlink(log);
-	if (request_init(&r, env, dir, dir, "dump.log", e))
-		return err_wrap(e, "cannot checkpoint process %d", pid);
-	criu_local_set_pid(r.opts, pid);
-	criu_local_set_leave_running(r.opts, true);
+	criu_local_set_pid(r->opts, pid);
+	criu_local_set_leave_running(r->opts, true);
 	block_sigchld(&old);
-	code = criu_local_dump(r.opts);
+	code = criu_local_dump(r->opts);
 	sigprocmask(SIG_SETMASK, &old, NULL);
-	if (code < 0) {
-		failed("cannot checkpoint", code, log, e);
-		return err_wrap(e, "process %d", pid);
-	}
-	return 0;
+	return code < 0 ? failed("cannot checkpoint", code, log, e) : 0;
 }
 
 int ckpt_dump(const struct ckpt_env *env, pid_t pid, const char *dir, struct err *e)
 {
+	__attribute__((cleanup(request_fini))) struct request r = {.images = -1, .work = -1};
 	__attribute__((cleanup(dispatch_fini))) struct dispatch d = {0};
+	cleanup_free char *log = str_fmt("%s/dump.log", dir);
 	struct err again;
-	int r;
+	int ret;
 
 	if (mkdir(dir, 0700) && errno != EEXIST)
 		return err_errno(e, ERR_INTERNAL, "cannot make %s", dir);
-	r = dispatch_suspend(pid, &d, e);
-	if (r)
-		err_wrap(e, "cannot checkpoint process %d", pid);
-	else
-		r = dump(env, pid, dir, e) || dispatch_write(&d, dir, e) ? -1 : 0;
-	if (!dispatch_resume(&d, &again))
-		return r;
-	*e = again;
-	return err_wrap(e, "process %d", pid);
+	unlink(log);
+	if (request_init(&r, env, dir, dir, "dump.log", e))
+		return err_wrap(e, "cannot checkpoint process %d", pid);
+	ret = dispatch_suspend(pid, &d, e) || dump(&r, pid, log, e) || dispatch_write(&d, dir, e) ? -1 : 0;
+	if (dispatch_resume(&d, &again)) {
+		*e = again;
+		ret = -1;
+	}
+	return ret ? err_wrap(e, "process %d", pid) : 0;
 }
 
 static int restore_once(const struct ckpt_env *env, const char *dir, pid_t *pid, struct err *e)

@@ -6,6 +6,7 @@
 #include "base/log.h"
 #include "base/maps.h"
 #include "debug/travel_int.h"
+#include "session/advice.h"
 
 static bool is_dead(pid_t pid)
 {
@@ -32,7 +33,7 @@ bool revive_clear(struct debug *d, struct err *e)
 
 	if (e->kind != ERR_KILLED && !diverted && !dead)
 		return false;
-	target_say_killed(&t->nav->t, e);
+	advice_say_killed(&t->nav->t, e);
 	divert_end(&d->divert);
 	if (diverted && !dead)
 		return true;

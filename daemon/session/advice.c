@@ -2,7 +2,9 @@
 /* advice.c: see advice.h. */
 #include "session/advice.h"
 
+#include <signal.h>
 #include <string.h>
+#include <sys/wait.h>
 
 #include "base/cleanup.h"
 
@@ -53,4 +55,34 @@ void advice_add(const struct target *t, struct err *e)
 	if (!rec_one_order(t->rec, t->process) && program(t->rec))
 		add_serial(&b, t->rec);
 	err_set(e, e->kind, "%s", buf_str(&b));
+}
+
+static const char *program_of(const struct target *t)
+{
+	struct err ignored;
+	const struct rec_image *img = rec_image(t->rec, t->process, &ignored);
+	const char *name = img && img->exe ? strrchr(img->exe, '/') : NULL;
+
+	return name ? name + 1 : "?";
+}
+
+int advice_say_killed(const struct target *t, struct err *e)
+{
+	return err_set(e, ERR_KILLED,
+		       "process %u (%s), which was replayed up to event %llu, was killed (SIGKILL): " TARGET_KILLED_BY, t->process,
+		       program_of(t), (unsigned long long)t->ctl->turn);
+}
+
+int advice_say_ended(const struct target *t, int status, struct err *e)
+{
+	if (WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL)
+		return advice_say_killed(t, e);
+	if (WIFSIGNALED(status))
+		err_set(e, ERR_INTERNAL, "the replay diverged: the process died of signal %d (%s) after event %llu", WTERMSIG(status),
+			strsignal(WTERMSIG(status)), (unsigned long long)t->ctl->turn);
+	else
+		err_set(e, ERR_INTERNAL, "the replay diverged: the process exited with %d after event %llu", WEXITSTATUS(status),
+			(unsigned long long)t->ctl->turn);
+	advice_add(t, e);
+	return -1;
 }

@@ -14,4 +14,9 @@ void advice_add(const struct target *t, struct err *e);
 /* A word for a shell, with a blank in front: in quotes, unless it has nothing in it that means something there. */
 void advice_add_word(struct buf *b, const char *word);
 
+/* Sets e: somebody, or the kernel, has killed the process (ERR_KILLED). -1. */
+int advice_say_killed(const struct target *t, struct err *e);
+/* The process of *t has ended before the replay's end, with this wait status. Returns -1. */
+int advice_say_ended(const struct target *t, int status, struct err *e);
+
 #endif

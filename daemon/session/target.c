@@ -278,37 +278,10 @@ static void reset_ctl(struct target *t)
 	t->ctl->total = timeline_total(t->tl);
 }
 
-static const char *program_of(const struct target *t)
-{
-	struct err ignored;
-	const struct rec_image *img = rec_image(t->rec, t->process, &ignored);
-	const char *name = img && img->exe ? strrchr(img->exe, '/') : NULL;
-
-	return name ? name + 1 : "?";
-}
-
-int target_say_killed(const struct target *t, struct err *e)
-{
-	return err_set(e, ERR_KILLED,
-		       "process %u (%s), which was replayed up to event %llu, was killed (SIGKILL): " TARGET_KILLED_BY, t->process,
-		       program_of(t), (unsigned long long)t->ctl->turn);
-}
-
 static int ended_early(struct target *t, int status, struct err *e)
 {
 	t->pid = 0;
-	if (WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL)
-		return target_say_killed(t, e);
-	if (WIFSIGNALED(status))
-		err_set(e, ERR_INTERNAL,
-			"the replay diverged: the process died of signal %d (%s) after event %llu",
-			WTERMSIG(status), strsignal(WTERMSIG(status)),
-			(unsigned long long)t->ctl->turn);
-	else
-		err_set(e, ERR_INTERNAL, "the replay diverged: the process exited with %d after event %llu",
-			WEXITSTATUS(status), (unsigned long long)t->ctl->turn);
-	advice_add(t, e);
-	return -1;
+	return advice_say_ended(t, status, e);
 }
 
 /* It is on its way to a place where nobody waits for it any more. */

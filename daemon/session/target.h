@@ -71,8 +71,6 @@ void target_kill(struct target *t);
 int target_run_to(struct target *t, uint64_t n, bool *diverged, struct err *e);
 /* Has it come to where the replay does not match, or cannot go on? *e says what differs. */
 bool target_is_lost(const struct target *t, struct err *e);
-/* Sets e: somebody, or the kernel, has killed the process (ERR_KILLED). -1. */
-int target_say_killed(const struct target *t, struct err *e);
 /* Starts it towards n without waiting: n + 1 events, for a tracer that follows it. */
 void target_release(struct target *t, uint64_t n);
 
