@@ -34,6 +34,7 @@ enum search_stage {
 /* Costs of one stage: the columns of FReD's Table 1. */
 struct search_costs {
 	uint64_t checkpoints, restarts, evaluations;
+	uint64_t states; /* among which the stage finds one, at its beginning; 0: it did not bisect */
 	uint64_t checkpoint_ns, restart_ns, evaluate_ns;
 	uint64_t run_ns;   /* moving forward */
 	uint64_t total_ns; /* the whole stage */

@@ -26,6 +26,8 @@ static int run_stage(struct walk *w, enum search_stage s, stage_fn *fn, struct e
 	int ret;
 
 	w->stage = s;
+	if (s == SEARCH_A || s == SEARCH_B || s == SEARCH_C)
+		walk_costs(w)->states = w->b.right - w->b.left;
 	ret = fn(w, e);
 	walk_costs(w)->total_ns += walk_clock(w) - t;
 	w->result->left = w->b.left;

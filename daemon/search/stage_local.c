@@ -20,6 +20,7 @@ static int by_watching(struct walk *w, struct err *e)
 	c->restarts += l->restarts;
 	c->restart_ns += l->restart_ns;
 	c->evaluations += l->evaluations;
+	c->states = l->states;
 	c->evaluate_ns += l->evaluate_ns;
 	c->run_ns += l->run_ns;
 	return 0;

@@ -13,7 +13,7 @@
 #include "session/segment.h"
 
 #define LATER_NS 1000000000u /* for following the changes behind what was found */
-#define WITHIN_NS 4000000000u /* for going back over statements inside of which alone it was good */
+#define WITHIN_NS 20000000000u /* for going back over statements inside of which alone it was good */
 #define WHOLE_NS (3600ull * 1000000000u) /* the same when the user asked for all of them */
 
 /* In the segment behind event n, up to the bad end if that is in there. */
@@ -257,6 +257,7 @@ static void describe_local(const struct watch *w, struct search_local *out)
 		.hits = r->hits,
 	};
 	out->costs.evaluations = r->evaluations - r->later_evaluations;
+	out->costs.states = r->branches * (r->instructions ? r->instructions : 1);
 	out->costs.evaluate_ns = r->evaluate_ns;
 	out->costs.checkpoints = r->forks;
 	out->costs.checkpoint_ns = r->fork_ns;
@@ -313,6 +314,7 @@ static int within_statement(struct watch *w, bool may_go_back, uint64_t *turn, s
 	log_info("event %llu: turned inside of a statement, which begins bad at 0x%llx#%llu", (unsigned long long)w->turn,
 		 (unsigned long long)here.pc, (unsigned long long)here.hits);
 	watch_drop_held(w);
+	w->later_evaluations += w->d.r.evaluations;
 	if (here.pc && hits_of_segment(&w->nav, here.event, &w->d, here.pc, &here.hits, e))
 		return -1;
 	if (here.event == w->here.event && here.pc == w->here.pc && here.hits >= w->here.hits)

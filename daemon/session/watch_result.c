@@ -16,10 +16,10 @@ json_t *watch_stats(const struct watch *w, const struct search_result *r, double
 		const struct search_costs *c = &r->stage[s];
 
 		json_object_set_new(stages, search_stage_name((enum search_stage)s),
-				    json_pack("{s:I, s:I, s:I, s:f}", "checkpoints",
+				    json_pack("{s:I, s:I, s:I, s:I, s:f}", "checkpoints",
 					      (json_int_t)c->checkpoints, "restarts",
 					      (json_int_t)c->restarts, "evaluations",
-					      (json_int_t)c->evaluations, "total_s",
+					      (json_int_t)c->evaluations, "states", (json_int_t)c->states, "total_s",
 					      (double)c->total_ns / 1e9));
 	}
 	return json_pack("{s:f, s:f, s:f, s:I, s:I, s:I, s:I, s:f, s:f, s:f, s:f, s:o}", "total_s", total_s,

@@ -351,16 +351,20 @@ static int search_once(struct local *l, struct err *e)
 
 static int search(struct local *l, struct err *e)
 {
+	uint64_t before = 0;
 	int again = 1;
 
 	while (again == 1) {
 		if (search_once(l, e))
 			return -1;
+		if (before) /* it is of a later one */
+			l->r->later_evaluations += l->r->evaluations - before;
 		if (l->r->outcome != TRACE_LOCAL_FOUND)
 			return 0;
 		if (!l->lasting_until_ns)
 			l->lasting_until_ns = clock_ns() + or_default(l->p->lasting_ns, LASTING_NS);
 		again = local_look_behind(l, e);
+		before = l->r->evaluations;
 	}
 	return again;
 }

@@ -119,6 +119,7 @@ struct trace_local_result {
 	uint64_t turn_pc, turn_hits; /* FOUND: the instruction, and which time in the segment it was; 0, 0: not known */
 	struct trace_local_statement statement; /* FOUND, with ops->line and without params.nth */
 	uint64_t hits, steps, evaluations, forks;
+	uint64_t branches, instructions; /* so many states were bisected: before branches, and then between two of them; 0: they were not */
 	uint64_t later_evaluations; /* of those, for looking at what comes behind */
 	uint64_t evaluate_ns, fork_ns, run_ns, total_ns; /* wall */
 };

@@ -251,6 +251,7 @@ static int last_unit(struct counting *c, enum local_verdict *v, struct err *e)
 	if (local_watchable(c->l))
 		return local_go_through(c->l, LOCAL_HIT, 0, v, e);
 	r = count_steps(c, &s.end, e);
+	c->l->r->instructions = s.end;
 	if (!r)
 		r = halve(&s, move_steps, e);
 	if (r)
@@ -323,7 +324,10 @@ static int left_over_gap(struct local *l, struct err *e)
 static int bisect_branches(struct counting *c, enum local_verdict *v, struct err *e)
 {
 	uint64_t counted = c->end;
-	int r = halve(c, move_branches, e);
+	int r;
+
+	c->l->r->branches = c->end;
+	r = halve(c, move_branches, e);
 
 	if (!r && c->end != counted)
 		r = find_end_pc(c, e);
