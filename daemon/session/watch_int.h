@@ -27,6 +27,8 @@ struct watch {
 	uint64_t in_segment; /* with params->nth: which one there */
 	uint64_t turn; /* the transition is in the segment behind this event */
 	uint64_t false_at; /* with params->anywhere: the first event at which it is false, though it is true at both ends; 0: none */
+	bool inside; /* both ends are bad */
+	bool again; /* ... and the bad one has moved to the beginning of a statement, inside of which alone it was good */
 	bool within; /* it is only inside of a statement that it was good there: there was no time to go back further */
 	bool sure; /* nothing behind it makes the expression good again */
 	uint64_t later_evaluations, later_ns; /* what it took to know that */

@@ -322,6 +322,9 @@ static int within_statement(struct watch *w, bool may_go_back, uint64_t *turn, s
 			       (unsigned long long)here.event, (unsigned long long)here.pc);
 	w->here = here;
 	w->bad = here.event + (here.pc != 0);
+	w->again = w->inside;
+	if (w->inside) /* both ends are bad: watch_inside follows the changes again */
+		return 0;
 	r = bisect_events(w, w->good, w->bad, w->pred.on_error, turn, e);
 	return r < 0 ? -1 : !r;
 }
@@ -344,14 +347,14 @@ int watch_stage_d(void *arg, uint64_t n, bool (*is_bad)(const void *pred, enum s
 
 	(void)is_bad;
 	w->pred = *(const struct pred *)pred;
-	w->within = false;
+	w->within = w->again = false;
 	do {
 		if (find_turn(w, n, e))
 			return -1;
 		r = within_statement(w, clock_ns() < until, &n, e);
 	} while (r == 1);
-	if (r < 0)
-		return -1;
+	if (r < 0 || w->again)
+		return r < 0 ? -1 : 0;
 	if (!w->params->nth)
 		w->sure &= w->d.r.lasts || w->d.r.outcome == TRACE_LOCAL_AT_END;
 	w->later_evaluations += w->d.r.later_evaluations;
@@ -371,14 +374,13 @@ static int inside_of(struct watch *w, uint64_t n, struct err *e)
 	return 0;
 }
 
-int watch_inside(struct watch *w, enum search_on_error on_error, struct search_local *out, struct watch_looked *looked, struct err *e)
+static int look_inside(struct watch *w, const struct pred *pred, struct search_local *out, struct watch_looked *looked, struct err *e)
 {
-	struct pred pred = {.on_error = on_error, .left = SEARCH_TRUE, .right = SEARCH_FALSE};
 	struct follow f = {
 		.nav = &w->nav,
 		.x = &w->x,
 		.g = w->g,
-		.pred = &pred,
+		.pred = pred,
 		.until = last_whole_event(w),
 		.statements = w->statements,
 		.budget_ns = w->params->all || w->params->nth ? WHOLE_NS : LATER_NS,
@@ -388,9 +390,6 @@ int watch_inside(struct watch *w, enum search_on_error on_error, struct search_l
 	int found = 0;
 
 	*looked = (struct watch_looked){0};
-	w->pred = pred;
-	if (!w->x.compiled)
-		return 0;
 	if (from <= f.until && (nav_goto(&w->nav, from, e) || follow_run(&f, &r, e)))
 		return -1;
 	*looked = (struct watch_looked){true, r.reached && r.exact, r.at};
@@ -408,5 +407,28 @@ int watch_inside(struct watch *w, enum search_on_error on_error, struct search_l
 		found = inside_of(w, n, e);
 	}
 	watch_drop_held(w);
-	return found <= 0 ? found : watch_stage_d(w, n, NULL, &pred, out, e) ? -1 : 1;
+	if (found > 0 && watch_stage_d(w, n, NULL, pred, out, e))
+		return -1;
+	if (found > 0 && !w->again && !is_found(w)) {
+		watch_drop_held(w);
+		found = 0;
+	}
+	return found;
+}
+
+int watch_inside(struct watch *w, enum search_on_error on_error, struct search_local *out, struct watch_looked *looked, struct err *e)
+{
+	struct pred pred = {.on_error = on_error, .left = SEARCH_TRUE, .right = SEARCH_FALSE};
+	int r;
+
+	*looked = (struct watch_looked){0};
+	w->pred = pred;
+	w->inside = true;
+	if (!w->x.compiled)
+		return 0;
+	do {
+		w->again = false;
+		r = look_inside(w, &pred, out, looked, e);
+	} while (r == 1 && w->again && !op_cancelled(w->ctx));
+	return r == 1 && w->again ? err_set(e, ERR_CANCELLED, "cancelled") : r;
 }

@@ -7,6 +7,7 @@
 #include "trace/line.h"
 #include "trace/local_count.h"
 #include "trace/local_place.h"
+#include "trace/rep.h"
 
 #define NEAR_STEPS 4096u /* from before the last branch to the transition: functions of the recorder may lie in between */
 #define NO_STEPS_MAX 16 /* stops for other reasons, one after the other */
@@ -39,6 +40,17 @@ static int quick_step(struct local *l, struct trace *t, bool *over, struct err *
 	}
 	*over = !t->alive || s.why != TRACE_STEPPED;
 	return !*over && s.slots && l->ops->ended ? l->ops->ended(l->ctx, t, over, e) : 0;
+}
+
+/* Has it come to pc? An instruction that is repeated is come to once. */
+static int comes_to(struct trace *t, uint64_t pc, bool *yes, struct err *e)
+{
+	struct user_regs_struct r;
+
+	if (trace_get_regs(t, &r, e))
+		return -1;
+	*yes = r.rip == pc && !trace_in_rep(t->pid, &r);
+	return 0;
 }
 
 static int begins(struct local *l, struct trace *t, struct trace_line *line, bool *yes, uint64_t *pc, struct err *e)
@@ -342,17 +354,16 @@ static int go_back(struct way *w, const struct trace_local_place *from, uint64_t
 static int describe(struct way *w, const struct trace_local_place *from, uint64_t steps, uint64_t pc, uint64_t *hits,
 		    enum trace_side *side, struct err *e)
 {
-	bool over = false, bad = false;
+	bool over = false, bad = false, comes = false;
 	struct trace_words words;
 	struct trace copy;
-	uint64_t at;
 	int r = copy_at(w, from, pc, hits, &copy, e);
 
 	if (r)
 		return r;
 	for (uint64_t i = 0; !r && !over && i < steps; i++) {
-		r = quick_step(w->l, &copy, &over, e) || (!over && trace_get_pc(&copy, &at, e)) ? -1 : 0;
-		*hits += !r && !over && at == pc;
+		r = quick_step(w->l, &copy, &over, e) || (!over && comes_to(&copy, pc, &comes, e)) ? -1 : 0;
+		*hits += !r && !over && comes;
 	}
 	if (!r && !over && side) {
 		r = local_evaluate(w->l, &copy, &bad, &words, e);
