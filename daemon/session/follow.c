@@ -9,6 +9,7 @@
 #include "base/log.h"
 #include "session/segment.h"
 #include "trace/alias.h"
+#include "trace/budget.h"
 #include "trace/group.h"
 #include "trace/line.h"
 #include "trace/words.h"
@@ -23,7 +24,7 @@
 struct following {
 	const struct follow *f;
 	struct follow_result *r;
-	uint64_t until_ns;
+	struct trace_budget budget, half;
 	struct trace_words words;
 	struct group group;
 	uint64_t gadget; /* a `syscall` instruction in the process, for copies */
@@ -98,9 +99,14 @@ static void evaluate(struct following *w, struct expr_value *v)
 	w->r->evaluate_ns += clock_ns() - start;
 }
 
-static bool is_late(const struct following *w)
+static bool is_late(struct following *w)
 {
-	return clock_ns() > w->until_ns;
+	return trace_budget_is_over(&w->budget, w->f->nav->t.pid);
+}
+
+static bool is_half_over(struct following *w)
+{
+	return trace_budget_is_over(&w->half, w->f->nav->t.pid);
 }
 
 static bool is_cancelled(const struct following *w)
@@ -152,10 +158,10 @@ static int by_some_events(struct following *w, uint64_t to, uint64_t looks, stru
 static int by_events(struct following *w, uint64_t to, struct err *e)
 {
 	struct nav *n = w->f->nav;
-	uint64_t from = nav_at(n), half_ns = w->until_ns - w->f->budget_ns / 2;
+	uint64_t from = nav_at(n);
 
 	while (nav_at(n) < to && !is_late(w) && !w->over) {
-		if (!w->f->nth && w->r->last != PRED_GOOD && clock_ns() > half_ns && is_near(n, to))
+		if (!w->f->nth && w->r->last != PRED_GOOD && is_half_over(w) && is_near(n, to))
 			return by_some_events(w, to, nav_at(n) - from, e);
 		if (nav_goto(n, nav_at(n) + 1, e) || look_here(w, e))
 			return -1;
@@ -417,11 +423,13 @@ static int run(struct following *w, struct err *e)
 
 int follow_run(const struct follow *f, struct follow_result *r, struct err *e)
 {
-	struct following w = {.f = f, .r = r, .until_ns = clock_ns() + f->budget_ns};
+	struct following w = {.f = f, .r = r};
 	uint64_t start = clock_ns(), from = nav_at(f->nav);
 	int status;
 
 	*r = (struct follow_result){.last = PRED_NONE};
+	trace_budget_begin(&w.budget, f->budget_ns, f->nav->t.pid);
+	trace_budget_begin(&w.half, f->budget_ns / 2, f->nav->t.pid);
 	status = run(&w, e);
 	r->total_ns = clock_ns() - start;
 	log_info("from event %llu to %llu of %llu: %llu evaluations, %s%s", (unsigned long long)from,

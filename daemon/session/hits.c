@@ -3,12 +3,12 @@
 #define LOG_DOMAIN "hits"
 #include "session/hits.h"
 
-#include "base/clock.h"
 #include "base/log.h"
 #include "session/segment.h"
+#include "trace/budget.h"
 
 #define AGAIN_S 0.5 /* of recorded time to be replayed again */
-#define COUNT_S 0.5 /* of going through the segment */
+#define COUNT_NS 500000000u /* of going through the segment */
 #define ASK_HITS 256 /* passes, and it is asked whether the user still wants it */
 
 /* How long it took from the nearest checkpoint to the end of the segment when it was recorded. */
@@ -129,10 +129,11 @@ static int is_it(struct segment *s, uint64_t pc, const struct stage_d *d, const 
 static int count(struct segment *s, uint64_t pc, const struct stage_d *d, const struct expr *x, const struct op_ctx *ctx,
 		 uint64_t *hits, struct err *e)
 {
-	double until = clock_s() + COUNT_S;
+	struct trace_budget quick;
 	uint64_t alike[CERTAIN + 1] = {0}, first[CERTAIN + 1] = {0}, i;
 
-	for (i = 1; ctx || clock_s() < until; i++) {
+	trace_budget_begin(&quick, COUNT_NS, s->held.pid);
+	for (i = 1; ctx || !trace_budget_is_over(&quick, s->held.pid); i++) {
 		int r = segment_next(s, pc, e);
 
 		if (ctx && i % ASK_HITS == 0 && op_cancelled(ctx))

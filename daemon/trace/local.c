@@ -361,8 +361,8 @@ static int search(struct local *l, struct err *e)
 			l->r->later_evaluations += l->r->evaluations - before;
 		if (l->r->outcome != TRACE_LOCAL_FOUND)
 			return 0;
-		if (!l->lasting_until_ns)
-			l->lasting_until_ns = clock_ns() + or_default(l->p->lasting_ns, LASTING_NS);
+		if (!l->lasting.ns)
+			trace_budget_begin(&l->lasting, or_default(l->p->lasting_ns, LASTING_NS), l->left.pid);
 		again = local_look_behind(l, e);
 		before = l->r->evaluations;
 	}
@@ -403,7 +403,7 @@ static int begin_bad(struct local *l, struct err *e)
 
 	l->r->begins_bad = true;
 	local_answer(l, TRACE_LOCAL_BAD);
-	l->lasting_until_ns = clock_ns() + or_default(l->p->lasting_ns, LASTING_NS);
+	trace_budget_begin(&l->lasting, or_default(l->p->lasting_ns, LASTING_NS), l->left.pid);
 	again = local_look_behind(l, e);
 	return again == 1 ? search(l, e) : again;
 }

@@ -101,7 +101,7 @@ static int later_exactly(struct local *l, struct trace *copy, struct later *a, s
 	if (r)
 		return -1;
 	l->r->lasts = a->end;
-	l->deadline_ns = 0;
+	l->hurry = false;
 	if (!a->turn)
 		return 0;
 	local_answer(l, TRACE_LOCAL_FOUND);
@@ -199,7 +199,7 @@ static int fork_to_look(struct local *l, struct trace *copy, struct err *e)
 	if (local_fork_left(l, copy, e))
 		return -1;
 	copy->aside = true;
-	l->deadline_ns = l->lasting_until_ns;
+	l->hurry = true;
 	return 0;
 }
 
@@ -239,7 +239,7 @@ int local_look_behind(struct local *l, struct err *e)
 		return -1;
 	r = guessed ? later_by_guess(l, &copy, &a, e) : later_exactly(l, &copy, &a, e);
 	l->r->later_evaluations += l->r->evaluations - evaluations;
-	l->deadline_ns = 0;
+	l->hurry = false;
 	l->before = before;
 	l->before_known = known && !a.turn && !r;
 	if (r == 1 && begin_again(l, e))

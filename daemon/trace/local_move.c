@@ -184,7 +184,7 @@ static int advance(struct local *l, struct trace *t, bool step, uint64_t count, 
 	while (*done < count) {
 		bool moved;
 
-		if ((raw_max && raw == raw_max) || (l->deadline_ns && clock_ns() > l->deadline_ns)) {
+		if ((raw_max && raw == raw_max) || (l->hurry && trace_budget_is_over(&l->lasting, t->pid))) {
 			*how = LOCAL_LIMIT;
 			return 0;
 		}

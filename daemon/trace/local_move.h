@@ -3,6 +3,7 @@
 #ifndef FRED_TRACE_LOCAL_MOVE_H
 #define FRED_TRACE_LOCAL_MOVE_H
 
+#include "trace/budget.h"
 #include "trace/local.h"
 
 #define LOCAL_CHUNKS TRACE_SLOTS
@@ -24,8 +25,8 @@ struct local {
 	uint64_t guess_before[2];	/* their contents before the last unit */
 	struct trace_words words;	/* as of the last evaluation at left */
 	uint64_t span_ns;		/* narrowed: a copy that ran from left for so long ended bad */
-	uint64_t deadline_ns;		/* local_advance gives up then; 0: never */
-	uint64_t lasting_until_ns;	/* for looking at what comes behind; 0: not begun */
+	bool hurry;			/* local_advance gives up when the time for looking behind is over */
+	struct trace_budget lasting;	/* for looking at what comes behind */
 	unsigned free_slots;		/* slots not needed for the end */
 	struct user_regs_struct before; /* before the last single step */
 	bool before_known;
