@@ -92,7 +92,7 @@ static void setup_remove_point(struct relay *r, const struct buf *p)
 
 static void note_asked(struct relay *r, const struct buf *p)
 {
-	static const char *const kept[] = {"qSupported", "QStartNoAckMode", "!", "Hg", "Hc", "QPassSignals"};
+	static const char *const kept[] = {"qSupported", "QStartNoAckMode", "!", "Hg", "Hc", "QPassSignals", "QCatchSyscalls"};
 
 	for (size_t i = 0; i < sizeof(kept) / sizeof(kept[0]); i++)
 		if (is(p, kept[i]))

@@ -368,6 +368,26 @@ def add_run():
     Run("run", gdb.COMMAND_RUNNING, gdb.COMPLETE_FILENAME)
 
 
+class Catch(Command):
+    """Of a recording: the calls of the kernel by which the program does that."""
+
+    CALLS = {"fork": "fork", "vfork": "vfork", "exec": "execve"}
+
+    def __init__(self, what):
+        self.what = what
+        super().__init__("catch " + what, gdb.COMMAND_BREAKPOINTS)
+
+    def go(self, arg, from_tty):
+        if arg.strip():
+            raise gdb.GdbError("catch %s: a condition is given by `condition N EXPR`" % self.what)
+        gdb.execute("catch syscall " + self.CALLS[self.what], from_tty)
+
+
+def add_catches():
+    for what in Catch.CALLS:
+        Catch(what)
+
+
 class Attach(Command):
     """attach: a program is recorded from its beginning on: fredctl debug -- PROGRAM, or fredctl record."""
 

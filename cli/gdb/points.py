@@ -69,6 +69,7 @@ class Breakpoints:
         # Python is not asked while the program runs: it would swallow a Ctrl-C
         self.changes = collections.deque([True], 1)
         self.known = []
+        self.told = False
         self.meant = {}
         self.before = {}  # hits in GDBs before this one
         self.seen = {}  # hits in this one
@@ -89,15 +90,17 @@ class Breakpoints:
             self.changes.clear()
         return self.known
 
-    @staticmethod
-    def refuse_system_calls():
-        """The target has none to stop at; and GDB 13 dies when it saves such a catchpoint."""
-        for n in re.findall(r"^(\d+) +catchpoint .* (?:syscalls? |<any syscall>)", quietly("info breakpoints"), re.M):
-            quietly("delete " + n)
-            say("catchpoint %s is deleted: a recording cannot be stopped at system calls (fredctl events lists them)" % n)
+    def has_calls(self):
+        """GDB 13 dies when it saves a catchpoint of system calls."""
+        found = re.search(r"^\d+ +catchpoint .* (?:syscalls? |<any syscall>)", quietly("info breakpoints"), re.M)
+        if found and not self.told:
+            say("as long as there is a catchpoint of system calls, breakpoints are not kept for `fredctl debug --resume`")
+        self.told = found is not None
+        return self.told
 
     def read(self):
-        self.refuse_system_calls()
+        if self.has_calls():
+            return self.known
         rows = Row.all()
         if not rows:
             return []

@@ -326,6 +326,8 @@ def begin_session(path):
         session.restore()
     except (gdb.error, OSError, ValueError, KeyError) as why:
         say("GDB's state cannot be taken over: %s: %s" % (path, why))
+    if "currently enabled" in quietly("show remote catch-syscalls-packet"):  # a program that runs has none
+        add_catches()
     try:
         begin_in_program()
     except (gdb.error, TypeError, AttributeError):

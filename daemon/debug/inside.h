@@ -29,6 +29,7 @@ enum stop_kind {
 	STOP_FIRST, /* the thread does */
 	STOP_END, /* ... and ends here */
 	STOP_GOAL, /* inside_int.h: an invisible state that was looked for */
+	STOP_CALL, /* of the kernel, which comes next; addr: its number */
 	STOP_HOT, /* inside_int.h: watched words were written to so often, without a change */
 };
 

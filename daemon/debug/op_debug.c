@@ -114,7 +114,7 @@ static void translate(struct debug *d, const struct stop *s, struct rsp_stop *ou
 		[STOP_STEP] = RSP_STEPPED,	[STOP_BREAK] = RSP_BREAKPOINT, [STOP_WATCH] = RSP_WATCHPOINT,
 		[STOP_SIGNAL] = RSP_SIGNALLED,	[STOP_OVER] = RSP_ELSEWHERE,   [STOP_LIMIT] = RSP_STEPPED,
 		[STOP_INTERRUPT] = RSP_SIGNALLED, [STOP_BEGIN] = RSP_BEGIN,    [STOP_END] = RSP_END,
-		[STOP_LIBRARY] = RSP_LIBRARY,	[STOP_FIRST] = RSP_ELSEWHERE,  [STOP_HANDLER] = RSP_SIGNALLED};
+		[STOP_CALL] = RSP_SYSCALL,     [STOP_LIBRARY] = RSP_LIBRARY,	[STOP_FIRST] = RSP_ELSEWHERE,  [STOP_HANDLER] = RSP_SIGNALLED};
 
 	*out = (struct rsp_stop){
 		.why = why[s->kind],
@@ -383,6 +383,16 @@ static void pass_signals(void *arg, const int *sigs, unsigned n)
 	d->chooses = true;
 }
 
+static void catch_calls(void *arg, bool on, const int *nr, unsigned n)
+{
+	struct travel_calls *c = &((struct debug *)arg)->travel.calls;
+
+	*c = (struct travel_calls){.on = on, .all = on && !n, .at = c->at};
+	for (unsigned i = 0; i < n; i++)
+		if (nr[i] >= 0 && nr[i] < TRAVEL_CALLS_MAX)
+			c->set[nr[i] / 64] |= 1ull << nr[i] % 64;
+}
+
 static int open_file(void *arg, const char *path)
 {
 	struct debug *d = arg;
@@ -425,6 +435,7 @@ static int serve_one(struct debug *d, int fd, struct err *e)
 		.restart = restart,
 		.open_file = open_file,
 		.pass_signals = pass_signals,
+		.catch_calls = catch_calls,
 		.symbol_wanted = STDIO,
 		.symbol = symbol,
 		.signal = set_signal,

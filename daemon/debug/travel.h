@@ -44,11 +44,21 @@ struct travel_edge {
 	uint64_t n, pc, hits;
 };
 
+#define TRAVEL_CALLS_MAX 512
+
+/* Calls of the kernel that are stops. */
+struct travel_calls {
+	bool on, all;
+	uint64_t set[TRAVEL_CALLS_MAX / 64]; /* bit N of them: number N */
+	struct timeline_point at; /* the last stop for one; pc 0: there was none */
+};
+
 struct travel {
 	struct nav *nav; /* borrowed */
 	struct travel_last *count; /* travel_run: breakpoints and watchpoints are counted here, and stop nothing; else NULL */
 	struct travel_edge edge; /* the timeline ends there, and not with an event */
 	struct breaks breaks; /* what both directions stop at */
+	struct travel_calls calls;
 	bool faults; /* some were met that are stops */
 	int signals; /* are some recorded? 0: not known yet, 1, or -1 */
 	enum travel_mode mode;

@@ -545,7 +545,7 @@ int travel_back_continue_few(struct travel *t, struct stop *stop, struct err *e)
 		if (!r)
 			return 0;
 	}
-	if (t->least && to > nav_first(t->nav)) {
+	if (t->least) {
 		stop->kind = STOP_LIMIT;
 		return 0;
 	}

@@ -5,6 +5,10 @@
 
 #include "debug/travel.h"
 
+typedef int (*travel_go_fn)(struct travel *t, struct stop *stop, struct err *e);
+/* travel_calls.c: as go, to the next or last stop, but to a call of the kernel that is caught, if it comes first. */
+int travel_calls_forth(struct travel *t, travel_go_fn go, struct stop *stop, struct err *e);
+int travel_calls_back(struct travel *t, travel_go_fn go, struct stop *stop, struct err *e);
 /* As those of travel.h without `_few`, but for the words of breaks.more, of which these do not know. */
 int travel_continue_few(struct travel *t, struct stop *stop, struct err *e);
 int travel_step_few(struct travel *t, pid_t tid, struct stop *stop, struct err *e);

@@ -11,8 +11,6 @@
 #include "debug/inside_int.h"
 #include "debug/travel_int.h"
 
-typedef int (*go_fn)(struct travel *t, struct stop *stop, struct err *e);
-
 struct reached {
 	bool any;
 	struct timeline_point at;
@@ -21,7 +19,7 @@ struct reached {
 
 struct many {
 	struct travel *t;
-	go_fn go;
+	travel_go_fn go;
 	bool back;
 	struct timeline_point from;
 	struct group_slot first[BREAKS_WATCHES]; /* those that are in registers otherwise */
@@ -92,9 +90,9 @@ static int go_all(struct many *m, struct stop *stop, struct err *e)
 		if (i && travel_goto_pc(m->t, m->from.event, m->from.pc, m->from.hits, e))
 			return -1;
 		choose(m, i);
-		if (m->best.any && m->back)
+		if (m->best.any && m->back && m->best.at.event > m->t->least)
 			m->t->least = m->best.at.event;
-		else if (m->best.any)
+		else if (m->best.any && !m->back && (!m->t->most || m->best.at.event + 1 < m->t->most))
 			m->t->most = m->best.at.event + 1;
 		if (m->go(m->t, stop, e))
 			return -1;
@@ -121,9 +119,10 @@ static int finish(struct many *m, struct stop *stop, struct err *e)
 	return 0;
 }
 
-static int go(struct travel *t, go_fn fn, bool back, struct stop *stop, struct err *e)
+static int go(struct travel *t, travel_go_fn fn, bool back, struct stop *stop, struct err *e)
 {
 	struct many m = {.t = t, .go = fn, .back = back};
+	uint64_t least = t->least, most = t->most;
 	struct err ignored;
 	int r;
 
@@ -136,19 +135,30 @@ static int go(struct travel *t, go_fn fn, bool back, struct stop *stop, struct e
 		return -1;
 	memcpy(m.first, t->breaks.watch, sizeof(m.first));
 	r = go_all(&m, stop, e);
-	t->least = t->most = 0;
+	t->least = least;
+	t->most = most;
 	choose(&m, 0);
 	return r ? (r < 0 ? -1 : 0) : finish(&m, stop, e);
 }
 
-int travel_continue(struct travel *t, struct stop *stop, struct err *e)
+static int forth(struct travel *t, struct stop *stop, struct err *e)
 {
 	return go(t, travel_continue_few, false, stop, e);
 }
 
-int travel_back_continue(struct travel *t, struct stop *stop, struct err *e)
+static int back(struct travel *t, struct stop *stop, struct err *e)
 {
 	return go(t, travel_back_continue_few, true, stop, e);
+}
+
+int travel_continue(struct travel *t, struct stop *stop, struct err *e)
+{
+	return t->calls.on ? travel_calls_forth(t, forth, stop, e) : forth(t, stop, e);
+}
+
+int travel_back_continue(struct travel *t, struct stop *stop, struct err *e)
+{
+	return t->calls.on ? travel_calls_back(t, back, stop, e) : back(t, stop, e);
 }
 
 /* What the others have, one behind the other; malloc'd; NULL: there are none. */

@@ -13,6 +13,7 @@
 
 #define CONDITION_MAX 4096u
 #define SIGNALS_MAX 256u
+#define CALLS_MAX 1024
 
 typedef int (*packet_fn)(struct stub *s, const char *args, struct err *e);
 
@@ -269,9 +270,9 @@ static int supported(struct stub *s, const char *args, struct err *e)
 	s->no_resumed = strstr(args, "no-resumed+") != NULL;
 	buf_addf(&s->out,
 		 "PacketSize=%x;QStartNoAckMode+;vContSupported+;swbreak+;exec-events+;ReverseStep+;ReverseContinue+;"
-		 "ConditionalBreakpoints+;%s%s%s"
+		 "ConditionalBreakpoints+;%s%s%s%s"
 		 "qXfer:features:read+;qXfer:threads:read+;qXfer:auxv:read+;qXfer:exec-file:read+;qXfer:siginfo:read+",
-		 RSP_PACKET_MAX, s->ops->pass_signals ? "QPassSignals+;" : "", s->ops->program_signals ? "QProgramSignals+;" : "",
+		 RSP_PACKET_MAX, s->ops->pass_signals ? "QPassSignals+;" : "", s->ops->catch_calls ? "QCatchSyscalls+;" : "", s->ops->program_signals ? "QProgramSignals+;" : "",
 		 s->ops->set_env ? "QEnvironmentHexEncoded+;QEnvironmentReset+;QEnvironmentUnset+;QSetWorkingDir+;" : "");
 	return 0;
 }
@@ -304,6 +305,29 @@ static int program_signals(struct stub *s, const char *args, struct err *e)
 {
 	(void)e;
 	return take_signals(s, args, s->ops->program_signals);
+}
+
+/* 0, or 1;NR;NR... in hexadecimal; without any: all. */
+static int catch_calls(struct stub *s, const char *args, struct err *e)
+{
+	int nr[CALLS_MAX];
+	unsigned n = 0;
+	char *end;
+
+	(void)e;
+	if (!s->ops->catch_calls)
+		return 0;
+	if (*args != '0' && *args != '1')
+		return stub_error(s);
+	for (const char *p = args + 1; *p; p = end) {
+		if (*p != ';' || n == CALLS_MAX)
+			return stub_error(s);
+		nr[n++] = (int)strtol(p + 1, &end, 16);
+		if (end == p + 1)
+			return stub_error(s);
+	}
+	s->ops->catch_calls(s->ctx, *args == '1', nr, n);
+	return stub_ok(s);
 }
 
 static int no_ack(struct stub *s, const char *args, struct err *e)
@@ -387,6 +411,7 @@ static const struct {
 	{"QStartNoAckMode", no_ack},
 	{"QPassSignals:", pass_signals},
 	{"QProgramSignals:", program_signals},
+	{"QCatchSyscalls:", catch_calls},
 	{"QEnvironmentHexEncoded:", stub_env},
 	{"QEnvironmentUnset:", stub_env},
 	{"QEnvironmentReset", stub_env_reset},

@@ -11,7 +11,7 @@
 
 enum rsp_resume { RSP_CONTINUE, RSP_STEP, RSP_BACK_CONTINUE, RSP_BACK_STEP };
 enum rsp_why { RSP_STEPPED, RSP_ELSEWHERE, RSP_BREAKPOINT, RSP_WATCHPOINT, RSP_SIGNALLED, RSP_BEGIN, RSP_END, RSP_EXITED, RSP_DIED, RSP_EXECED,
-	       RSP_LIBRARY /* the list of libraries may have changed; the debugger goes on */ };
+	       RSP_SYSCALL, RSP_LIBRARY /* the list of libraries may have changed; the debugger goes on */ };
 /* As the Z packets number them. */
 enum rsp_point { RSP_SW_BREAK, RSP_HW_BREAK, RSP_WRITE, RSP_READ, RSP_ACCESS };
 
@@ -29,7 +29,7 @@ struct rsp_stop {
 	enum rsp_why why;
 	int tid;
 	int sig; /* RSP_SIGNALLED, RSP_DIED: as GDB numbers them; RSP_EXITED: the exit code */
-	uint64_t addr; /* RSP_WATCHPOINT */
+	uint64_t addr; /* RSP_WATCHPOINT; RSP_SYSCALL: the number of the call that comes next */
 	enum rsp_point point;
 	bool jumped; /* a command of fred's has moved it, whichever thread the debugger resumed */
 };
@@ -71,6 +71,8 @@ struct rsp_ops {
 	void (*pass_signals)(void *ctx, const int *sigs, unsigned n);
 	/* When it is let go of or killed, only these signals are for the program, as GDB numbers them. NULL: it is not told. */
 	void (*program_signals)(void *ctx, const int *sigs, unsigned n);
+	/* From now on these calls of the kernel are stops (n 0: all), or none are. NULL: they cannot be. */
+	void (*catch_calls)(void *ctx, bool on, const int *nr, unsigned n);
 	/* The next resume lets the thread go with this signal, as GDB numbers them. */
 	void (*signal)(void *ctx, int tid, int sig);
 

@@ -39,6 +39,8 @@ static int stop_reply(struct stub *s)
 	buf_addf(&s->out, "T%02x", p->why == RSP_SIGNALLED ? p->sig : p->why == RSP_ELSEWHERE ? 0 : 5);
 	if (p->why == RSP_WATCHPOINT)
 		buf_addf(&s->out, "%s:%" PRIx64 ";", watch_name(p->point), p->addr);
+	if (p->why == RSP_SYSCALL)
+		buf_addf(&s->out, "syscall_entry:%" PRIx64 ";", p->addr);
 	if (p->why == RSP_BEGIN)
 		buf_add_str(&s->out, "replaylog:begin;");
 	if (p->why == RSP_END)
@@ -79,7 +81,7 @@ static bool is_over(const struct rsp_stop *p)
 
 static bool is_at_point(const struct rsp_stop *p)
 {
-	return p->why == RSP_BREAKPOINT || p->why == RSP_WATCHPOINT || p->why == RSP_LIBRARY;
+	return p->why == RSP_BREAKPOINT || p->why == RSP_WATCHPOINT || p->why == RSP_LIBRARY || p->why == RSP_SYSCALL;
 }
 
 /* GDB_SIGNAL_INT: by the debugger's user, whichever thread it is. */
