@@ -11,6 +11,7 @@
 
 #define NEAR_STEPS 4096u /* from before the last branch to the transition: functions of the recorder may lie in between */
 #define NO_STEPS_MAX 16 /* stops for other reasons, one after the other */
+#define BASE_BRANCHES 16384u /* not less than in BACK_STEPS, about */
 #define PARTS_MAX 64u
 #define BACK_STEPS 60000u /* from where the beginning of a statement is looked for: 0.3 s */
 
@@ -151,9 +152,11 @@ int local_stays(struct local *l, struct trace *t, bool bad, bool *stays, struct 
 struct way {
 	struct local *l;
 	struct trace *begin;
+	struct trace base; /* alive: a copy that stands some branches before `near`, so that the long way is gone once */
+	uint64_t base_branches;
 	struct trace_local_place near; /* before the last branch that the transition comes behind, or where code that can be walked begins */
 	uint64_t pc; /* there */
-	uint64_t arrivals; /* at that, up to there */
+	uint64_t arrivals; /* at that, from the base up to there */
 	uint64_t steps; /* from there to behind the transition */
 	uint64_t turn; /* address of the instruction that made it */
 };
@@ -165,24 +168,68 @@ static bool same_registers(const struct user_regs_struct *a, const struct user_r
 	       a->r11 == b->r11 && a->r12 == b->r12 && a->r13 == b->r13 && a->r14 == b->r14 && a->r15 == b->r15;
 }
 
-/* A copy at a place, pc counted on the way to it, that state included. 1: it does not come there. */
-static int copy_at(struct way *w, const struct trace_local_place *place, uint64_t pc, uint64_t *arrivals, struct trace *copy, struct err *e)
+/* Before the nth branch of the base's stretch, which is not before the base. */
+static int walk_from_base(struct way *w, struct trace *copy, uint64_t nth, uint64_t pc, uint64_t *arrivals, struct err *e)
 {
-	uint64_t here;
+	struct walk walk = {.ask.nth_branch = nth - w->base_branches + (w->base_branches != 0), .ask.places = pc != 0};
+	bool ended;
 	int r;
 
+	walk.ask.place[0] = pc;
+	r = local_walk_on(w->l, copy, &walk, &ended, e);
+	*arrivals = walk.ask.arrivals;
+	return r < 0 ? -1 : r != WALK_THERE;
+}
+
+/*
+ * A copy at a place, pc counted on the way to it, that state included; as the way is gone from the base, if there is one, or else from
+ * the segment's begin. 1: it does not come there.
+ */
+static int copy_at(struct way *w, const struct trace_local_place *place, uint64_t pc, uint64_t *arrivals, struct trace *copy, struct err *e)
+{
+	bool walks = place->branches > (w->base.alive ? w->base_branches : 0);
+	uint64_t here;
+	int r = 0;
+
 	*arrivals = 0;
-	if (local_fork(w->l, w->begin, copy, e))
+	if (local_fork(w->l, w->base.alive ? &w->base : w->begin, copy, e))
 		return -1;
 	copy->aside = true;
-	r = local_go_to(w->l, copy, place, pc, arrivals, e);
-	if (!r && !place->branches) { /* not walked to, so not counted */
+	if (!w->base.alive)
+		r = local_go_to(w->l, copy, place, pc, arrivals, e);
+	else if (walks)
+		r = walk_from_base(w, copy, place->branches, pc, arrivals, e);
+	if (!r && !walks) { /* not walked to, so not counted */
 		r = trace_get_pc(copy, &here, e);
 		*arrivals += !r && here == pc;
 	}
 	if (r)
 		trace_kill(copy);
 	return r;
+}
+
+/* Once w->near is known. */
+static int make_base(struct way *w, struct err *e)
+{
+	struct trace_local_place at = w->near;
+	struct trace base;
+	uint64_t none;
+	int r;
+
+	at.branches -= at.branches < BASE_BRANCHES ? at.branches : BASE_BRANCHES;
+	r = copy_at(w, &at, 0, &none, &base, e);
+	if (r)
+		return r;
+	w->base = base;
+	w->base_branches = at.branches;
+	return 0;
+}
+
+static void drop_base(struct way *w)
+{
+	if (w->base.alive)
+		trace_kill(&w->base);
+	w->base.alive = false;
 }
 
 /* What is left of the segment: stretches that can be walked, with gaps in between, and how many branches each has. */
@@ -383,14 +430,18 @@ static int find_begin(struct way *w, struct err *e)
 		struct trace_local_place from = w->near;
 		int r;
 
-		from.branches -= back < from.branches ? back : from.branches;
+		from.branches = back < from.branches - w->base_branches ? from.branches - back : w->base_branches;
 		r = go_back(w, &from, &first, &s->pc, e);
 		if (r)
 			return r;
-		if (first)
-			return describe(w, &from, first, s->pc, &s->hits, &s->side, e);
-		if (!from.branches) {
-			s->at_begin = from.gaps <= 1;
+		if (first) {
+			r = describe(w, &from, first, s->pc, &s->hits, &s->side, e);
+			drop_base(w);
+			/* the passes of its address are wanted for another search up to there: from the segment's begin */
+			return r || s->side != TRACE_BAD ? r : describe(w, &from, first, s->pc, &s->hits, NULL, e);
+		}
+		if (from.branches == w->base_branches) {
+			s->at_begin = !from.branches && from.gaps <= 1;
 			return !s->at_begin;
 		}
 	}
@@ -398,22 +449,27 @@ static int find_begin(struct way *w, struct err *e)
 
 static int find(struct way *w, const struct trace_local_place *place, struct err *e)
 {
-	struct trace_local_result *l = w->l->r;
+	struct trace_local_result *found = w->l->r;
 	struct trace copy;
 	int r = come_near(w, place, e);
 
+	r = r ? r : make_base(w, e);
 	r = r ? r : find_turn(w, e);
-	r = r ? r : describe(w, &w->near, w->steps - 1, w->turn, &l->turn_hits, NULL, e);
-	if (r)
-		return r;
-	l->turn_pc = w->turn;
-	if (!w->l->ops->line || w->l->p->nth)
-		return 1;
-	r = copy_at(w, &w->near, w->pc, &w->arrivals, &copy, e);
-	if (r)
-		return r;
-	trace_kill(&copy);
-	return find_begin(w, e);
+	if (!r && w->l->ops->line && !w->l->p->nth) {
+		r = copy_at(w, &w->near, w->pc, &w->arrivals, &copy, e);
+		if (!r)
+			trace_kill(&copy);
+		r = r ? r : find_begin(w, e);
+		if (r < 0)
+			return -1;
+		found->statement.known = !r;
+		r = 0;
+	}
+	drop_base(w);
+	r = r ? r : describe(w, &w->near, w->steps - 1, w->turn, &found->turn_hits, NULL, e);
+	if (!r)
+		found->turn_pc = w->turn;
+	return r;
 }
 
 int local_statement(struct local *l, struct trace *begin, struct err *e)
@@ -432,10 +488,10 @@ int local_statement(struct local *l, struct trace *begin, struct err *e)
 		return -1;
 	l->deadline_ns = 0;
 	r = find(&w, &place, e);
+	drop_base(&w);
 	put_back(l, &kept);
 	l->r->later_evaluations += l->r->evaluations - evaluations;
-	l->r->statement.known = !r;
-	log_info("%s, 0x%llx, %llu steps behind branch %llu", r ? "not known where the statement begins" : "the statement begins",
+	log_info("%s, 0x%llx, %llu steps behind branch %llu", l->r->statement.known ? "the statement begins" : "not known where the statement begins",
 		 (unsigned long long)l->r->statement.pc, (unsigned long long)w.steps, (unsigned long long)w.near.branches);
 	return r < 0 || trace_clear_all(begin, e) ? -1 : 0;
 }
