@@ -102,6 +102,7 @@ struct thr {
 	const uint8_t *mark_cur; /* of the log, then */
 	struct copied *copied; /* recording: sys_copy.c */
 	int in_trap; /* the call in progress came by a trap */
+	int call_over, call_left; /* in_trap: it has its result; a handler went on elsewhere */
 	int seeking; /* replay, see seek.c */
 	/* a new thread's start */
 	void *(*start)(void *);
@@ -311,11 +312,9 @@ struct map {
  */
 int maps_each(int (*fn)(const struct map *m, void *arg), void *arg);
 
-/* --- vdso.c --- */
+/* --- vdso.c, vdso_image.c --- */
 void vdso_init(char **envp); /* as it is at the exec, the auxiliary vector behind it */
 Elf64_auxv_t *vdso_entry(char **envp); /* the hidden one's; NULL: there is none */
-
-/* --- vdso_image.c --- */
 void vdso_give(char **envp); /* behind vdso_init */
 
 /* --- sys.c --- */
@@ -459,12 +458,10 @@ void seek_begin(struct thr *t); /* the next record of t is a PREEMPT */
 void seek_tick(struct thr *t, ucontext_t *uc);
 int seek_trap(siginfo_t *si, ucontext_t *uc); /* 1: this SIGTRAP was for it */
 
-/* --- patch.c --- */
+/* --- patch.c and tsc.c --- */
 void patch_loaded(void); /* what the linker has loaded at the start */
 /* A file was mapped to be executed: len bytes from its offset off on. st: its struct stat */
 void patch_mapped(int fd, uint64_t at, uint64_t len, uint64_t off, const uint64_t *st);
-
-/* --- tsc.c --- */
 void tsc_begin(struct thr *t); /* the calling thread's rdtsc is an event from here on */
 void tsc_arm(void); /* in the calling thread, again */
 void tsc_release(void); /* before an exec */

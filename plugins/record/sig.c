@@ -12,7 +12,6 @@
 #include "record/sig_queue.h"
 #include "record/sigaction.h"
 
-
 #define SIG_CANCEL 32 /* glibc's */
 
 /*
@@ -114,10 +113,10 @@ static __attribute__((always_inline)) inline void wipe_above(const struct handle
 }
 
 /*
- * Calls the program's handler for an asynchronous signal. uc: the kernel's, in whose frame this is, or NULL. What the
- * handler finds as the interrupted state is the same in both modes: the call's place and the mask, which it may change.
+ * Calls the program's handler for an asynchronous signal. uc: the kernel's, in whose frame this is, or NULL. call: see own_call.
+ * The handler may change the registers and the mask that it finds.
  */
-static void call_handler(struct thr *t, int sig, const siginfo_t *si, uint64_t sp, ucontext_t *uc)
+static void call_handler(struct thr *t, int sig, const siginfo_t *si, uint64_t sp, ucontext_t *uc, ucontext_t *call)
 {
 	struct handler_frame *f = (struct handler_frame *)sp;
 	struct ksigaction *u = &sig_user[sig];
@@ -129,6 +128,7 @@ static void call_handler(struct thr *t, int sig, const siginfo_t *si, uint64_t s
 	uint64_t caller = t->caller;
 	const uint64_t *wait_mask = t->wait_mask;
 	ucontext_t *own_uc = t->own_uc;
+	int call_over = t->call_over, in_trap = t->in_trap, restarts = (u->flags & SA_RESTART) != 0;
 
 	if (is_below(__builtin_frame_address(0), sp + sizeof(*f) + 256))
 		shim_fail("a signal handler's stack is not where it was when recording");
@@ -149,8 +149,9 @@ static void call_handler(struct thr *t, int sig, const siginfo_t *si, uint64_t s
 	wipe_above(f);
 	f->info = *si;
 	__builtin_memset(&f->uc, 0, sizeof(f->uc));
-	f->uc.uc_mcontext.gregs[REG_RIP] = (greg_t)caller;
 	f->uc.uc_mcontext.gregs[REG_RSP] = (greg_t)(f + 1);
+	sig_show_state(t, restarts, call, f->uc.uc_mcontext.gregs);
+	t->in_trap = 0;
 	__builtin_memcpy(&f->uc.uc_sigmask, &old, 8);
 	program_stack_save(t, &f->uc.uc_stack);
 	own_stack_leave(t, __builtin_frame_address(0));
@@ -172,6 +173,8 @@ static void call_handler(struct thr *t, int sig, const siginfo_t *si, uint64_t s
 	own_stack_back(t, __builtin_frame_address(0));
 	program_stack_restore(t, &f->uc.uc_stack, (uint64_t)f);
 	t->own_uc = own_uc;
+	t->call_over = call_over;
+	t->in_trap = in_trap;
 	t->handlers--;
 	t->selector = 0;
 	t->depth = depth;
@@ -183,6 +186,7 @@ static void call_handler(struct thr *t, int sig, const siginfo_t *si, uint64_t s
 	t->caller = caller;
 	t->wait_mask = wait_mask;
 	t->hidden = hidden;
+	sig_take_state(t, restarts, call, &f->uc, uc);
 	if (uc)
 		__builtin_memcpy(&uc->uc_sigmask, &old, 8);
 	raw4(SYS_rt_sigprocmask, SIG_SETMASK, uc ? &was : &old, 0, 8);
@@ -232,7 +236,7 @@ void sig_deliver_pending(struct thr *t)
 		uint64_t sp = frame_for(t, si.si_signo, __builtin_frame_address(0));
 
 		rec_signal(t, si.si_signo, &si, sp);
-		call_handler(t, si.si_signo, &si, sp, 0);
+		call_handler(t, si.si_signo, &si, sp, 0, sig_own_call(t, __builtin_frame_address(0)));
 		t = self;
 	}
 }
@@ -273,7 +277,8 @@ static int deliver_replay(struct thr *t, int waits)
 	turn_done(t);
 	if (!sig_has_handler((int)r.op[0]))
 		turn_diverge(t, &r, RLOG_SIGNAL, 0, 0, "a signal for which there is no handler");
-	call_handler(t, (int)r.op[0], &si, sp & ~(uint64_t)(FRAME_DEPTH | FRAME_WAITS), 0);
+	call_handler(t, (int)r.op[0], &si, sp & ~(uint64_t)(FRAME_DEPTH | FRAME_WAITS), 0,
+		     sig_own_call(t, __builtin_frame_address(0)));
 	return 1;
 }
 
@@ -527,12 +532,13 @@ void sig_entry(int sig, siginfo_t *si, void *ucv)
 		const ucontext_t *uc = ucv;
 		const void *wait = (void *)uc->uc_mcontext.gregs[REG_RSP];
 		uint64_t sp = frame_for(t, sig, wait);
+		ucontext_t *call = sig_own_call(t, wait);
 
 		own_stack_enter(t, ucv);
 		if (G.serial)
 			gil_unblock(t);
 		rec_signal(t, sig, si, sp);
-		call_handler(t, sig, si, sp, ucv);
+		call_handler(t, sig, si, sp, ucv, call);
 		t = self;
 		if (G.serial) {
 			t->clean = 0;

@@ -411,7 +411,7 @@ void trap_handler(int sig, siginfo_t *si, void *ucv)
 	ucontext_t *uc = ucv;
 	greg_t *g = uc->uc_mcontext.gregs;
 	long a[6] = {g[REG_RDI], g[REG_RSI], g[REG_RDX], g[REG_R10], g[REG_R8], g[REG_R9]};
-	long nr = si->si_syscall;
+	long nr = si->si_syscall, ret;
 	struct thr *t;
 
 	if (si->si_code <= 0) { /* sent, as by kill() */
@@ -431,7 +431,11 @@ void trap_handler(int sig, siginfo_t *si, void *ucv)
 	if (G.mode == SHIM_RECORD)
 		traps_count(t->caller, nr);
 	t->mask_set = 0;
-	g[REG_RAX] = si->si_arch == AUDIT_ARCH_X86_64 ? sys_event(t, nr, a, uc) : sys_refuse_32bit(t, nr);
+	t->call_over = t->call_left = 0;
+	ret = si->si_arch == AUDIT_ARCH_X86_64 ? sys_event(t, nr, a, uc) : sys_refuse_32bit(t, nr);
+	if (!self->call_left)
+		g[REG_RAX] = ret;
+	self->call_over = 1;
 	/* a fork child has another struct thr */
 	shim_leave(self);
 	self->in_trap = 0;
