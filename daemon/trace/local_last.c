@@ -183,13 +183,13 @@ static int count_behind(struct local *l, uint64_t *n, struct err *e)
 /* Is it good somewhere behind the left end? At states chosen by the number of their branch, as far as there is time. As local_look_behind. */
 static int later_by_samples(struct local *l, struct err *e)
 {
-	uint64_t n, until = l->lasting_until_ns;
+	uint64_t n;
 	int r;
 
 	if (!local_can_walk(l) || !l->place.known)
 		return 0;
 	r = count_behind(l, &n, e);
-	for (uint64_t i = 0; !r && i < 2 * n && i < SAMPLES_MAX && (i < SAMPLES_MIN || clock_ns() < until); i++)
+	for (uint64_t i = 0; !r && i < 2 * n && i < SAMPLES_MAX && (i < SAMPLES_MIN || !trace_budget_is_over(&l->lasting, l->left.pid)); i++)
 		r = look_at_branch(l, sample(i, n), e);
 	return r;
 }

@@ -50,7 +50,7 @@ static int comes_to(struct trace *t, uint64_t pc, bool *yes, struct err *e)
 
 	if (trace_get_regs(t, &r, e))
 		return -1;
-	*yes = r.rip == pc && !trace_in_rep(t->pid, &r);
+	*yes = r.rip == pc && !trace_in_rep(t, &r);
 	return 0;
 }
 
@@ -486,7 +486,7 @@ int local_statement(struct local *l, struct trace *begin, struct err *e)
 	keep(l, &kept);
 	if (local_arm_end(l, begin, e))
 		return -1;
-	l->deadline_ns = 0;
+	l->hurry = false;
 	r = find(&w, &place, e);
 	drop_base(&w);
 	put_back(l, &kept);
