@@ -85,6 +85,25 @@ static int find_excluded(pid_t pid, uint64_t rsp, struct ranges *out, struct err
 	return 0;
 }
 
+/*
+ * The recorder's translated code, and what it keeps of it: of a thread that was stopped in such code, at the end of a computation that
+ * was interrupted. They are the thread's own as long as it has a GS base, which programs have not (plugins/record/xlate.c).
+ */
+static int exclude_translation(struct ranges *out, pid_t pid, const struct user_regs_struct *r, struct err *e)
+{
+	cleanup_maps struct maps maps = {0};
+	struct mapping m;
+
+	if (!r->gs_base)
+		return 0;
+	if (maps_open(&maps, pid, e))
+		return -1;
+	while (maps_next(&maps, &m))
+		if (mapping_has(&m, r->gs_base) || (!m.path[0] && m.write && m.exec && !m.shared))
+			exclude(out, m.lo, m.hi);
+	return 0;
+}
+
 static bool counts(const struct ranges *r, uint64_t addr)
 {
 	for (unsigned i = 0; i < r->n; i++)
@@ -152,13 +171,15 @@ static void choose_on_stack(struct trace *a, struct trace *b, uint64_t rsp, stru
 
 int same_memory_tell(struct trace *a, struct trace *b, size_t *differ, struct walk_tell *tell, struct err *e)
 {
-	struct user_regs_struct ra;
+	struct user_regs_struct ra, rb;
 	struct ranges skip = {0};
 	struct delta d = {0};
 	int r;
 
 	*differ = WORDS_MAX;
-	if (trace_get_regs(a, &ra, e))
+	if (trace_get_regs(a, &ra, e) || trace_get_regs(b, &rb, e))
+		return -1;
+	if (exclude_translation(&skip, a->pid, &ra, e) || exclude_translation(&skip, b->pid, &rb, e))
 		return -1;
 	exclude_alt_stack(&skip, a, ra.rsp);
 	exclude_alt_stack(&skip, b, ra.rsp);
