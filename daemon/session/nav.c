@@ -301,7 +301,7 @@ int nav_checkpoint(struct nav *n, struct err *e)
 	struct ckpt_meta m = like(n, nav_at(n));
 	uint64_t at;
 
-	if (!n->store)
+	if (!n->store || n->t.ctl->no_checkpoint)
 		return 1;
 	if (nav_ckpt_before(n, nav_at(n), &at) && at == nav_at(n))
 		return 0;
@@ -313,7 +313,7 @@ int nav_keep(struct nav *n, uint64_t *id, struct err *e)
 	struct ckpt_meta m = like(n, nav_at(n));
 
 	m.keep = true;
-	if (!n->store)
+	if (!n->store || n->t.ctl->no_checkpoint)
 		return 1;
 	if (dump(n, &m, e))
 		return -1;

@@ -166,6 +166,7 @@ void refs_fork_child(void);
 /* A call that changes the address space: also run when replaying, and must give the same. */
 long sys_mem(struct thr *t, long nr, const long *a, unsigned nargs);
 long sys_mmap(struct thr *t, const long *a);
+long sys_ldt(struct thr *t, const long *a);
 /* Replay: the next record is the call's result, and *ret that. */
 int sys_result_ahead(const struct thr *t, long *ret);
 

@@ -343,6 +343,8 @@ long sys_special(struct thr *t, long nr, const long *a, ucontext_t *uc)
 		return do_sigaltstack(t, a, uc);
 	case SYS_prctl:
 		return sys_prctl(t, a);
+	case SYS_modify_ldt:
+		return sys_ldt(t, a);
 	case SYS_arch_prctl:
 	case SYS_personality:
 		return raw2(nr, a[0], a[1]);

@@ -78,6 +78,36 @@ static int open_kept(const uint64_t *st)
 	return fd;
 }
 
+/* Segments of the program's own: also made in a replay. CRIU does not know them: from then on there are no checkpoints. */
+long sys_ldt(struct thr *t, const long *a)
+{
+	static const struct sys_info none, read = {CLASS_REC, 3, {{0}}, {{IO_RET, 1, 2, 1}}};
+	static const struct sys_info write = {CLASS_REC, 3, {{IO_FIXED, 1, 0, 16}}, {{0}}}; /* struct user_desc */
+	uint64_t op[10];
+	unsigned n;
+	long ret;
+
+	if ((int)a[0] != 1 && (int)a[0] != 0x11)
+		return sys_do(t, &read, SYS_modify_ldt, a);
+	if (!sys_readable((const void *)a[1], 16))
+		return -14; /* EFAULT */
+	n = sys_pack(op, SYS_modify_ldt, a, 3, sys_check_inputs(&write, a));
+	if (G.mode == SHIM_RECORD) {
+		sys_rec_stay(t, op, n);
+		ret = raw3(SYS_modify_ldt, a[0], a[1], a[2]);
+		sys_rec_ret_point(t, ret);
+		return ret;
+	}
+	sys_replay(t, op, n);
+	if (sys_result_ahead(t, &ret) && ret == 0) {
+		G.ctl->no_checkpoint = 1;
+		if (raw3(SYS_modify_ldt, a[0], a[1], a[2]) != 0)
+			shim_fail("cannot make a segment as it was when recording (modify_ldt)");
+	}
+	turn_done(t);
+	return sys_replay_ret(t, &none, a, 0);
+}
+
 /* Replay: maps the kept copy. Past the end of the copy a page is a SIGBUS, as in the original. */
 static long map_kept(const uint64_t *st, const long *a, long addr)
 {

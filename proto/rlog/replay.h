@@ -155,6 +155,7 @@ struct replay_ctl {
 	 */
 	uint32_t endless;
 	struct rlog_waits waits; /* of an older recorder: all 0 */
+	uint32_t no_checkpoint; /* there is state that CRIU does not keep */
 	uint32_t aliases; /* the program has memory that it has mapped more than once: plugins/record/alias.c */
 };
 
