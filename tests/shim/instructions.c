@@ -149,6 +149,14 @@ static uint32_t middle(const uint8_t *p)
 	return c + a;
 }
 
+/* As assemblers' code without unwind tables is. */
+uint64_t bare_rand(void), bare_tsc(void);
+__asm__(".text\n"
+	"	.rept 100\n	mov %rsi, %rax\n	add $7, %rax\n	.endr\n	ret\n"
+	"bare_rand:\n	rdrand %rax\n	jnc bare_rand\n	ret\n"
+	"	.rept 100\n	mov %rsi, %rax\n	xor $0x1234567, %eax\n	.endr\n	ret\n"
+	"bare_tsc:\n	rdtsc\n	shl $32, %rdx\n	or %rdx, %rax\n	ret\n");
+
 static void *thread(void *arg)
 {
 	for (int i = 0; i < 20; i++)
@@ -170,6 +178,9 @@ int main(int argc, char **argv)
 	CHECK(lookalikes(1) == (0xf0c70f12u ^ 0x90310f90u ^ (1u ^ 0xf9010fu)));
 	CHECK(middle(&byte) == 7);
 	draw("program");
+	if (has_rand)
+		printf("bare %llx\n", (unsigned long long)bare_rand());
+	printf("bare %llx\n", (unsigned long long)bare_tsc());
 	if (has_pid) {
 		uint64_t p;
 
