@@ -69,7 +69,7 @@ struct split {
 	uint64_t value;
 };
 void split_look(struct split *s, const ucontext_t *uc); /* it is interrupted here */
-void split_write(struct thr *t, const struct split *s); /* it has the turn again, and goes on */
+void split_write(struct thr *t, struct split *s); /* it has the turn again, and goes on */
 void split_replay(struct thr *t); /* the same: if it was done */
 
 /* ---- chaos_hot.c: makes threads meet at one variable ---- */

@@ -65,7 +65,7 @@ void split_look(struct split *s, const ucontext_t *uc)
 		__builtin_memcpy(&s->value, (const void *)s->at, s->bytes);
 }
 
-void split_write(struct thr *t, const struct split *s)
+void split_write(struct thr *t, struct split *s)
 {
 	uint64_t len = sizeof(*s);
 	int64_t zero = 0;
@@ -74,6 +74,8 @@ void split_write(struct thr *t, const struct split *s)
 		return;
 	ev(t, RLOG_CALL, 0, RLOG_CALL_SPLIT, 0);
 	ev_done(t);
+	if (t->pending) /* since then */
+		s->bytes = 0;
 	ev_callret(t, &zero, s, &len);
 	sys_put((void *)s->at, &s->value, s->bytes);
 }
