@@ -17,7 +17,7 @@
 #include <sys/wait.h>
 
 enum { EXEC_OK, EXEC_STATIC, EXEC_SETUID, EXEC_FOREIGN, EXEC_UNKNOWN, EXEC_HIDDEN, EXEC_GO, EXEC_NO_CHILD,
-       EXEC_UNREACHED, EXEC_NO_HELPER };
+       EXEC_UNREACHED, EXEC_NO_HELPER, EXEC_UNSEEN };
 static const char *const exec_why[] = {
 	"", "static binary", "setuid or setgid binary", "not a 64-bit x86 glibc binary", "cannot be read",
 	"its user cannot read the recorder, which lies in a private folder",
@@ -25,6 +25,7 @@ static const char *const exec_why[] = {
 	"started by a process whose next child begins a PID namespace",
 	"the recording cannot be reached from where it is started",
 	"the recorder cannot make a process to start it by",
+	"the recorder's library is not to be found below its root folder",
 };
 
 static int starts(const char *s, const char *with)
@@ -105,10 +106,12 @@ static int exec_kind(const char *path, int depth)
 	return phdrs_kind(b, (const Elf64_Phdr *)(b + eh->e_phoff), eh->e_phnum, (uint64_t)n);
 }
 
-/* Can the dynamic linker load the shim there? Who gave up rights may not get at it. */
-static int shim_is_readable(void)
+/* Can the dynamic linker load the shim there? Who gave up rights may not get at it, nor who has another root. */
+static int shim_kind(void)
 {
-	return raw4(SYS_faccessat2, AT_FDCWD, G.shim_path, R_OK, AT_EACCESS) == 0;
+	long r = raw4(SYS_faccessat2, AT_FDCWD, G.shim_path, R_OK, AT_EACCESS);
+
+	return r == 0 ? EXEC_OK : r == -2 /* ENOENT */ ? EXEC_UNSEEN : EXEC_HIDDEN;
 }
 
 /*
@@ -402,8 +405,8 @@ long proc_exec(struct thr *t, long nr, const long *a)
 		group_leave();
 	if (is_list(envp) && raw2(SYS_access, path, 1 /* X_OK */) == 0) {
 		kind = exec_kind(path, 0);
-		if (kind == EXEC_OK && !shim_is_readable())
-			kind = EXEC_HIDDEN;
+		if (kind == EXEC_OK)
+			kind = shim_kind();
 		if (kind == EXEC_OK && G.children_ns)
 			kind = EXEC_NO_CHILD;
 		if (kind == EXEC_OK && !keep_reaches())
