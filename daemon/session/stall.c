@@ -21,6 +21,7 @@
 #define IDLE_LOOKS 20u /* so many, and most of them found nobody who runs: all threads wait */
 #define SLOWER 3.0 /* than the recorded run, at most */
 #define SEEK_SLOWER 40.0 /* where it looks for the place of an interruption, and gives up by itself: plugins/record/seek.c */
+#define UNKNOWN_S 60.0 /* where the log does not tell how long it took */
 #define COPIES 8 /* of the process, which go ahead of it */
 
 /* ---- who runs ---- */
@@ -126,7 +127,7 @@ static void set_limit(struct stall *s, const struct target *t)
 	struct err ignored;
 
 	s->recorded_s = -1;
-	s->limit_s = t->slow_s;
+	s->limit_s = UNKNOWN_S;
 	if (timeline_read(t->tl, t->ctl->turn + 1, &next, &ignored) || next.seconds < 0)
 		return;
 	if (next.ev.rec.kind == RLOG_PREEMPT)
@@ -134,7 +135,7 @@ static void set_limit(struct stall *s, const struct target *t)
 	if (before && !timeline_read(t->tl, before, &last, &ignored) && last.seconds >= 0)
 		from = last.seconds;
 	s->recorded_s = next.seconds > from ? next.seconds - from : 0;
-	s->limit_s += slower * s->recorded_s;
+	s->limit_s = t->slow_s + slower * s->recorded_s;
 }
 
 /* ---- what is said ---- */
