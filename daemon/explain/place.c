@@ -96,6 +96,13 @@ void place_close(struct place *p)
 	p->thread = p->location = p->backtrace = NULL;
 }
 
+void place_look_at(struct place *p, int level)
+{
+	json_decref(p->location);
+	p->location = show_location_of(&p->frames[level]);
+	p->user = level;
+}
+
 static json_t *text_or_null(const char *s)
 {
 	return s ? json_text(s, strlen(s)) : json_null();

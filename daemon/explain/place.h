@@ -27,6 +27,8 @@ void place_close(struct place *p);
 void place_step(struct place *p, const char *role, const char *expression, const char *before, const char *after, const char *fmt, ...)
 	__attribute__((format(printf, 6, 7)));
 
+/* The steps that follow are about the statement of this frame. */
+void place_look_at(struct place *p, int level);
 /* The name of the function in a frame; "?" where it has none. */
 const char *place_function(const struct place *p, size_t level);
 /* The level of the innermost frame of one of these functions (NULL at the end of the list); -1: none. */

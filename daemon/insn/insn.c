@@ -154,16 +154,6 @@ enum insn_kind insn_kind(const struct insn *i)
 	}
 }
 
-void insn_text(const struct insn *i, char *buf, size_t size)
-{
-	ZydisFormatter f;
-	struct decoded d;
-
-	snprintf(buf, size, "?");
-	if (decode(i, &d) && ZYAN_SUCCESS(ZydisFormatterInit(&f, ZYDIS_FORMATTER_STYLE_INTEL)))
-		ZydisFormatterFormatInstruction(&f, &d.in, d.op, d.in.operand_count_visible, buf, size, i->regs->rip, NULL);
-}
-
 /* ---- where a value comes from ---- */
 
 static bool is_string(const struct decoded *d)

@@ -37,8 +37,6 @@ enum insn_kind { INSN_OTHER = 0, INSN_BAD, INSN_CALL, INSN_RET, INSN_JUMP, INSN_
 enum insn_kind insn_kind(const struct insn *i);
 /* Its length; 0: it cannot be decoded. */
 unsigned insn_len(const struct insn *i);
-/* "mov rax, [rax+0x08]" */
-void insn_text(const struct insn *i, char *buf, size_t size);
 
 enum insn_effect {
 	INSN_KEEPS = 0, /* it does not write there */

@@ -71,7 +71,7 @@ static const char *path_of(const struct gdb_frame *f)
 }
 
 /* The statement: of the instruction itself, or of the call in the program that led to it. */
-static json_t *show_location(const struct gdb_frame *f)
+json_t *show_location_of(const struct gdb_frame *f)
 {
 	cleanup_free char *text = source_line(f->fullname, f->line);
 
@@ -166,7 +166,7 @@ json_t *show_stack_top(struct gdb *g, pid_t tid, int most, json_t **location, st
 	if (gdb_backtrace(g, tid, most, &frames, &n, e))
 		return NULL;
 	if (!gdb_add_args(g, tid, frames, n, e)) {
-		*location = show_location(&frames[show_user_frame(frames, n)]);
+		*location = show_location_of(&frames[show_user_frame(frames, n)]);
 		list = show_backtrace(frames, n);
 	}
 	gdb_frames_free(frames, n);
@@ -182,7 +182,7 @@ json_t *show_stack(struct gdb *g, pid_t tid, json_t **location, struct err *e)
 	if (gdb_backtrace(g, tid, 0, &frames, &n, e))
 		return NULL;
 	if (location)
-		*location = show_location(&frames[show_user_frame(frames, n)]);
+		*location = show_location_of(&frames[show_user_frame(frames, n)]);
 	if ((!lacks_debug_file(frames, n) || !name_libraries(g, tid, &frames, &n, e)) &&
 	    !gdb_add_args(g, tid, frames, n, e) && !gdb_debug_files(g, false, e))
 		list = show_backtrace(frames, n);

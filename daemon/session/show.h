@@ -24,6 +24,8 @@ json_t *show_stack(struct gdb *g, pid_t tid, json_t **location, struct err *e);
 /* The innermost `most` frames, and without the debug files of libraries: that is quicker. */
 json_t *show_stack_top(struct gdb *g, pid_t tid, int most, json_t **location, struct err *e);
 
+/* The statement of a frame, {function, file, line, text}. */
+json_t *show_location_of(const struct gdb_frame *f);
 /* Adds a text to `notes` of a result: what a user should know of it. */
 void show_note(json_t *result, const char *text);
 /*

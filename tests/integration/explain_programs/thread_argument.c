@@ -9,9 +9,9 @@ struct job {
 
 static struct job job;
 
-static __attribute__((noinline)) void prepare(struct job *j, int i)
+static __attribute__((noinline)) void prepare(struct job *j)
 {
-	j->input = (int *)(0x30ul + (unsigned)i); /* BUG */
+	j->input = (int *)0x30ul; /* BUG */
 }
 
 static void *work(void *arg)
@@ -22,12 +22,11 @@ static void *work(void *arg)
 	return arg;
 }
 
-int main(int argc, char **argv)
+int main(void)
 {
 	pthread_t t;
 
-	(void)argv;
-	prepare(&job, argc);
+	prepare(&job);
 	puts("a");
 	pthread_create(&t, NULL, work, job.input);
 	pthread_join(t, NULL);

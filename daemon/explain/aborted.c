@@ -1,0 +1,270 @@
+/* SPDX-License-Identifier: MIT */
+/* aborted.c: programs that ended by abort: failed assertions, checks of the heap, exceptions, and abort itself. */
+#define LOG_DOMAIN "explain"
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "base/log.h"
+#include "base/maps.h"
+#include "base/str.h"
+#include "debug/travel_int.h"
+#include "explain/condition.h"
+#include "explain/failure_int.h"
+#include "explain/flow.h"
+#include "explain/place.h"
+
+#define NEAR 65536u /* a smaller number is no pointer */
+
+static char *string_at(struct explain *x, uint64_t addr)
+{
+	char s[512];
+	struct err ignored;
+	size_t n = 0;
+
+	while (n + 1 < sizeof(s) && !trace_read(travel_memory(&x->t), addr + n, &s[n], 1, &ignored) && s[n])
+		n++;
+	s[n] = '\0';
+	return n ? xstrdup(s) : NULL;
+}
+
+/* ---- assertions ---- */
+
+static const char *const asserting[] = {"__assert_fail", "__assert", NULL};
+
+static int explain_assertion(struct explain *x, struct err *e)
+{
+	struct user_regs_struct r;
+	cleanup_free char *expr = NULL;
+	struct place p = {.x = x};
+	int level, got;
+
+	got = failure_to_entry(x, asserting, e);
+	if (got)
+		return got;
+	if (failure_is_here(x, e) || explain_regs(x, x->tid, &r, e))
+		return -1;
+	expr = string_at(x, r.rdi);
+	failure_set_kind(x, "assertion", "the assertion `%s' failed", expr ? expr : "?");
+	if (expr)
+		failure_set(x, "expression", expr);
+	got = failure_tell(x, &p, e);
+	level = got ? -1 : failure_with_source(&p, 1);
+	if (got || !expr || level < 0) {
+		place_close(&p);
+		explain_end(x, "unknown", "the assertion's text, or its frame, is not known");
+		return got;
+	}
+	return condition_search(x, &p, level, expr, CONDITION_OF_ALL, e) < 0 ? -1 : 0;
+}
+
+/* ---- the heap ---- */
+
+static const char *const releasing[] = {"free", "realloc", "reallocarray", "cfree", NULL};
+
+/* It stands at the call of free or realloc that was refused. */
+static int explain_release(struct explain *x, struct err *e)
+{
+	struct user_regs_struct r;
+	struct object o = {0};
+	bool freed, is_birth;
+	struct place p;
+	int got;
+
+	if (failure_is_here(x, e) || explain_regs(x, x->tid, &r, e) || place_open(&p, x, e))
+		return -1;
+	freed = place_object(&p, r.rdi, &o) && o.heap && o.freed && o.lo == r.rdi;
+	if (freed)
+		failure_set_kind(x, "double-free", "%s was called for the block at 0x%llx, which is free already", place_function(&p, 0),
+			 (unsigned long long)r.rdi);
+	else
+		failure_set_kind(x, "heap", "%s was called for 0x%llx, which is no block of the heap", place_function(&p, 0), (unsigned long long)r.rdi);
+	place_step(&p, "failure", NULL, NULL, NULL, "%s", failure_text(x));
+	place_close(&p);
+	if (!freed) {
+		struct insn_loc l = {.where = INSN_IN_REG, .reg = INSN_RDI, .len = 8};
+
+		if (o.heap && o.lo != r.rdi) /* in the middle of one */
+			return flow_follow(x, x->tid, &l, true, e);
+		if (r.rdi % 16 == 0 && r.rdi > NEAR) {
+			struct insn_loc head = {.where = INSN_IN_MEM, .addr = r.rdi - 16, .len = 8};
+			struct err ignored;
+			uint64_t v;
+
+			/* a block whose header was overwritten */
+			if (r.rdi >= 0x200000000000ull && r.rdi < 0x500000000000ull &&
+			    !trace_read(travel_memory(&x->t), head.addr, &v, sizeof(v), &ignored))
+				return flow_follow(x, x->tid, &head, false, e);
+		}
+		return flow_follow(x, x->tid, &l, true, e);
+	}
+	got = flow_last_write(x, o.header, 8, 0, &is_birth, e);
+	if (got)
+		return got < 0 ? -1 : 0;
+	if (place_open(&p, x, e)) {
+		place_close(&p);
+		return -1;
+	}
+	place_step(&p, "free", o.name, NULL, NULL, "%s was freed here for the first time", o.name);
+	explain_end(x, "freed", "the block was freed here, and once more at the failure");
+	x->found = true;
+	place_close(&p);
+	return 0;
+}
+
+/* ---- exceptions ---- */
+
+static const char *const throwing[] = {"__cxa_throw", NULL};
+
+static char *symbol_at(struct place *p, uint64_t addr)
+{
+	cleanup_free char *cmd = str_fmt("info symbol 0x%llx", (unsigned long long)addr), *text = NULL;
+	struct err ignored;
+	char *end;
+
+	if (gdb_console(p->x->g, cmd, &text, &ignored) || !text || !(end = strstr(text, " in section ")))
+		return NULL;
+	*end = '\0';
+	if (strstr(text, "@"))
+		*strstr(text, "@") = '\0'; /* a version */
+	return xstrdup(text);
+}
+
+static uint64_t word_at(struct place *p, uint64_t addr)
+{
+	struct err ignored;
+	uint64_t v = 0;
+
+	return trace_read(p->copy, addr, &v, sizeof(v), &ignored) ? 0 : v;
+}
+
+/* What an object of a class derived from std::exception says; malloc'd. NULL: it is none. */
+static char *what_of(struct place *p, uint64_t object)
+{
+	uint64_t what = word_at(p, word_at(p, object) + 16);
+	cleanup_free char *name = what ? symbol_at(p, what) : NULL, *call = NULL, *value = NULL;
+	char *open, *close;
+
+	if (!name || !strstr(name, "::what() const"))
+		return NULL;
+	call = str_fmt("((const char *(*)(void *)) 0x%llx)((void *) 0x%llx)", (unsigned long long)what, (unsigned long long)object);
+	value = place_eval(p, 0, call);
+	open = value ? strchr(value, '"') : NULL;
+	close = open ? strrchr(open + 1, '"') : NULL;
+	return close ? xstrndup(open + 1, (size_t)(close - open - 1)) : NULL;
+}
+
+static int explain_exception(struct explain *x, struct err *e)
+{
+	cleanup_free char *type = NULL, *what = NULL, *name = NULL;
+	struct user_regs_struct r;
+	struct place p;
+	int got;
+
+	failure_set_kind(x, "terminate", "std::terminate was called");
+	got = failure_tell(x, &p, e);
+	place_close(&p);
+	if (got)
+		return -1;
+	got = failure_to_entry(x, throwing, e);
+	if (got < 0)
+		return -1;
+	if (got) {
+		explain_end(x, "decided", "no exception was thrown before");
+		x->found = true;
+		return 0;
+	}
+	if (explain_regs(x, x->t.in.seg.tid, &r, e) || place_open(&p, x, e)) {
+		place_close(&p);
+		return -1;
+	}
+	name = symbol_at(&p, r.rsi);
+	type = name && str_starts(name, "typeinfo for ") ? xstrdup(name + strlen("typeinfo for ")) : xstrdup("?");
+	what = what_of(&p, r.rdi);
+	failure_set_kind(x, "exception", "nobody caught an exception of type %s%s%s", type, what ? ": " : "", what ? what : "");
+	failure_set(x, "type", type);
+	if (what)
+		failure_set(x, "what", what);
+	json_object_set(json_array_get(x->chain, 0), "words", json_object_get(x->failure, "text"));
+	if (x->t.in.seg.tid != x->tid)
+		explain_note(x, "the last exception before the failure was thrown by another thread");
+	place_step(&p, "throw", NULL, NULL, what, "an exception of type %s was thrown here%s%s", type, what ? ": " : "", what ? what : "");
+	place_close(&p);
+	explain_end(x, "thrown", "the exception was thrown here");
+	x->found = true;
+	return 0;
+}
+
+/* ---- abort ---- */
+
+static const char *const terminating[] = {"std::terminate", "__gnu_cxx::__verbose_terminate_handler", "__cxxabiv1::__terminate",
+					  "__cxa_pure_virtual", "__cxa_bad_cast", NULL};
+/* A frame of these, and abort above it: libc's own allocator found something. */
+static const char *const checking[] = {"malloc_printerr", "free", "malloc", "calloc", "realloc", "cfree", "__libc_free", NULL};
+static const char *const smashed[] = {"__stack_chk_fail", NULL};
+static const char *const aborting[] = {"abort", NULL};
+static const char *const freeing[] = {"free", "cfree", "realloc", NULL};
+
+static int plain_abort(struct explain *x, struct err *e)
+{
+	struct place p;
+	int got = failure_to_entry(x, aborting, e);
+
+	if (got < 0 || failure_is_here(x, e))
+		return -1;
+	failure_set_kind(x, "abort", "the program aborted");
+	if (failure_tell(x, &p, e)) {
+		place_close(&p);
+		return -1;
+	}
+	x->found = true;
+	if (because_of_condition(x, &p, failure_with_source(&p, 0), true, CONDITION_OF_ALL, e) < 0)
+		return -1;
+	explain_end(x, "decided", "the program called abort here");
+	return 0;
+}
+
+int failure_abort(struct explain *x, struct err *e)
+{
+	bool asserts, terminates, checks, smashes;
+	struct user_regs_struct r;
+	bool shim;
+	struct place p;
+
+	if (explain_regs(x, x->tid, &r, e) || place_open(&p, x, e)) {
+		place_close(&p);
+		return -1;
+	}
+	asserts = place_find(&p, asserting) >= 0;
+	terminates = place_find(&p, terminating) >= 0;
+	checks = place_find(&p, checking) >= 0;
+	smashes = place_find(&p, smashed) >= 0;
+	shim = sight_is_shim(&x->t.sight, r.rip) && place_find(&p, releasing) == 0;
+	place_close(&p);
+	if (asserts)
+		return explain_assertion(x, e);
+	if (terminates)
+		return explain_exception(x, e);
+	if (shim)
+		return explain_release(x, e);
+	if (checks || smashes) {
+		int got = checks ? failure_to_entry(x, freeing, e) : 1;
+
+		if (got < 0)
+			return -1;
+		if (!got)
+			return explain_release(x, e);
+		failure_set_kind(x, smashes ? "smashed-stack" : "heap", smashes ? "a function's stack was overwritten (stack smashing detected)"
+									: "a check of the C library failed");
+		if (failure_tell(x, &p, e)) {
+			place_close(&p);
+			return -1;
+		}
+		place_close(&p);
+		explain_end(x, "unknown", "what was overwritten is not followed");
+		return 0;
+	}
+	return plain_abort(x, e);
+}

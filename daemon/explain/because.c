@@ -1,0 +1,155 @@
+/* SPDX-License-Identifier: MIT */
+/* because.c: why a statement was executed: see failure_int.h. */
+#define LOG_DOMAIN "explain"
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "base/log.h"
+#include "base/maps.h"
+#include "base/str.h"
+#include "debug/travel_int.h"
+#include "explain/condition.h"
+#include "explain/failure_int.h"
+#include "explain/flow.h"
+#include "explain/place.h"
+
+/* ---- what a condition of the program's own has decided ---- */
+
+#define BRANCH_STEPS 3000u
+
+/*
+ * From the entry of a function back to its caller, and there to the branch in the lines of the condition; c NULL: to the last one. 0:
+ * there; 1: none was met; -1. What it called meanwhile is skipped.
+ */
+static int to_branch(struct explain *x, const struct condition *c, struct err *e)
+{
+	struct user_regs_struct r;
+	uint64_t frame;
+	bool ignored;
+	int got;
+
+	/* from the entry of what was called, over a loader that may have looked it up */
+	if (explain_regs(x, x->tid, &r, e))
+		return -1;
+	got = flow_last_write(x, r.rsp, 8, 0, &ignored, e);
+	if (got || explain_regs(x, x->tid, &r, e))
+		return got > 0 ? 1 : -1;
+	frame = r.rsp;
+	for (unsigned n = 0; n < BRANCH_STEPS && !explain_is_over(x); n++) {
+		uint8_t code[INSN_BYTES];
+		struct gdb_line line = {0};
+		enum insn_kind kind;
+		struct place p;
+		struct stop stop;
+		struct insn i;
+		bool is;
+
+		if (travel_back_step(&x->t, x->tid, &stop, e))
+			return -1;
+		if (stop.kind != STOP_STEP)
+			return 1;
+		if (explain_regs(x, x->tid, &r, e) || sight_is_shim(&x->t.sight, r.rip) || explain_insn(x, &r, code, &i, e))
+			continue;
+		kind = insn_kind(&i);
+		if (kind == INSN_RET && r.rsp < frame) {
+			if (flow_last_write(x, r.rsp, 8, 0, &ignored, e))
+				return x->end_kind ? 1 : -1;
+			continue;
+		}
+		if (r.rsp > frame + 8)
+			return 1;
+		if (kind != INSN_BRANCH || r.rsp != frame)
+			continue;
+		if (place_open(&p, x, e) || gdb_line_at(x->g, r.rip, &line, e)) {
+			place_close(&p);
+			return -1;
+		}
+		is = line.line >= c->from && line.line <= c->to;
+		gdb_line_fini(&line);
+		place_close(&p);
+		if (is)
+			return 0;
+	}
+	return 1;
+}
+
+/* The condition cannot be evaluated: what the instruction compared that decided its branch. 0: found; 1: not. */
+static int by_branch(struct explain *x, const struct condition *c, struct err *e)
+{
+	struct insn_loc flags = {.where = INSN_IN_REG, .reg = INSN_FLAGS, .len = 8};
+	size_t before = json_array_size(x->chain);
+	int r = explain_goto_failure(x, e) ? -1 : to_branch(x, c, e);
+
+	if (!r)
+		r = flow_follow(x, x->tid, &flags, false, e);
+	if (r < 0 && !explain_may_go_on(x, e))
+		return -1;
+	if (!r && json_array_size(x->chain) > before && !str_eq(x->end_kind, "unknown") && !str_eq(x->end_kind, "limit"))
+		return 0;
+	/* it led nowhere */
+	while (json_array_size(x->chain) > before)
+		json_array_remove(x->chain, before);
+	x->end_kind = NULL;
+	return 1;
+}
+
+/*
+ * Whether the `if` around the statement of a frame tells more. p is open at that place, and is closed. called: it stands at a function
+ * that the statement has called.
+ */
+int because_of_condition(struct explain *x, struct place *p, int level, bool called, enum condition_of of, struct err *e)
+{
+	cleanup_free char *expr = NULL;
+	struct condition c = {0};
+	int r = 1;
+
+	if (level >= 0)
+		condition_at(p, level, &c);
+	if (c.text && !c.effects) {
+		expr = condition_good(&c);
+		r = condition_search(x, p, level, expr, of, e);
+	} else {
+		place_close(p);
+	}
+	if (r == 1 && c.text && called)
+		r = by_branch(x, &c, e);
+	if (!r && called && json_array_size(x->chain) > 1)
+		x->found = true;
+	condition_fini(&c);
+	return r;
+}
+
+/*
+ * Where the value came from says nothing of why it was used there. The chain ended at its first step: the condition under which the
+ * statement was executed is the next thing to ask about.
+ */
+int because_here(struct explain *x, struct err *e)
+{
+	struct place p;
+	int r;
+
+	if (json_array_size(x->chain) != 1 || !x->end_kind ||
+	    !(str_eq(x->end_kind, "initial") || str_eq(x->end_kind, "constant")))
+		return 0;
+	if (explain_goto_failure(x, e) || place_open(&p, x, e)) {
+		place_close(&p);
+		return -1;
+	}
+	{
+		const char *kind = x->end_kind;
+		cleanup_free char *text = xstrdup(x->end_text);
+
+		x->end_kind = NULL;
+		r = because_of_condition(x, &p, p.user, false, CONDITION_OF_ALL, e);
+		if (r < 0)
+			return -1;
+		if (r)
+			explain_end_instead(x, kind, "%s", text);
+		else
+			explain_note(x, "%s; so this is about why the statement was executed", text);
+	}
+	return 0;
+}

@@ -1,0 +1,389 @@
+/* SPDX-License-Identifier: MIT */
+/* fault.c: faults: an access to memory that is not there, a jump to where there is no code, a division by zero, a stack that is full. */
+#define LOG_DOMAIN "explain"
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "base/log.h"
+#include "base/maps.h"
+#include "base/str.h"
+#include "debug/travel_int.h"
+#include "explain/condition.h"
+#include "explain/failure_int.h"
+#include "explain/flow.h"
+#include "explain/place.h"
+
+#define NEAR 65536u /* bytes: so far is a member of an object from its beginning */
+#define CYCLE_MAX 16u
+#define CYCLE_FRAMES 48u /* that must repeat */
+
+#define NEAR_STEPS 64u
+
+/* Back in the function, to the last instruction that has compared a pointer which is null: *l. 0: there; 1: none was met; -1. */
+static int to_null_test(struct explain *x, struct insn_loc *l, struct err *e)
+{
+	struct user_regs_struct r;
+	uint8_t code[INSN_BYTES];
+	struct stop stop;
+	struct insn i;
+
+	for (unsigned n = 0; n < NEAR_STEPS; n++) {
+		struct insn_loc flags = {.where = INSN_IN_REG, .reg = INSN_FLAGS, .len = 8};
+		struct insn_origin o;
+		enum insn_kind kind;
+
+		if (travel_back_step(&x->t, x->tid, &stop, e) || explain_regs(x, x->tid, &r, e))
+			return -1;
+		if (stop.kind != STOP_STEP || sight_is_shim(&x->t.sight, r.rip) || explain_insn(x, &r, code, &i, e))
+			return 1;
+		kind = insn_kind(&i);
+		if (kind == INSN_CALL || kind == INSN_RET)
+			return 1;
+		insn_origin(&i, &flags, &o);
+		if (o.effect != INSN_DERIVES || o.from[0].len != 8 || insn_operands(&i, l, 1) != 1)
+			continue;
+		if ((l->where == INSN_IN_REG ? insn_reg(&r, l->reg) : failure_word(x, l->addr)) == 0)
+			return 0;
+	}
+	return 1;
+}
+
+/* Do the innermost frames repeat? The names of one round, joined; NULL: they do not. malloc'd. */
+static char *cycle_of(const struct place *p)
+{
+	size_t first = (size_t)p->user;
+
+	for (unsigned period = 1; period <= CYCLE_MAX; period++) {
+		struct buf b = {0};
+		bool same = p->nframes >= first + CYCLE_FRAMES + period;
+
+		for (size_t i = first; same && i < first + CYCLE_FRAMES; i++)
+			same = str_eq(place_function(p, i), place_function(p, i + period));
+		if (!same)
+			continue;
+		for (unsigned i = period; i > 0; i--)
+			buf_addf(&b, "%s calls ", place_function(p, first + i - 1));
+		buf_add_str(&b, place_function(p, first + period - 1));
+		return buf_steal(&b);
+	}
+	return NULL;
+}
+
+/* Below the stack, and near to its pointer? */
+static bool is_below_stack(struct explain *x, const struct failure_fault *f, const struct user_regs_struct *r)
+{
+	struct mapping m;
+	int64_t away = (int64_t)(r->rsp - f->addr);
+
+	if (away > (int64_t)(8u << 20) || away < -4096)
+		return false;
+	return !maps_find(travel_memory(&x->t), f->addr, &m) || !m.write;
+}
+
+static int explain_overflow(struct explain *x, struct place *p, const char *cycle)
+{
+	cleanup_free char *text = xstrdup(cycle);
+
+	place_step(p, "failure", NULL, NULL, NULL, "%s", failure_text(x));
+	/* the innermost call of the cycle: where it stands now may be a function's first instruction */
+	if (p->user + 1 < (int)p->nframes && p->frames[p->user + 1].line > 0)
+		place_look_at(p, p->user + 1);
+	place_step(p, "recursion", NULL, NULL, NULL, "the recursion does not end: %s", text);
+	explain_end(x, "recursion", "the functions call each other without end: %s", text);
+	x->found = true;
+	return 0;
+}
+
+/* The operand that made the access bad. false: nobody can say. */
+static bool bad_operand(struct explain *x, const struct insn *i, const struct failure_fault *f, struct insn_loc *l, struct buf *words)
+{
+	struct insn_access v[INSN_ACCESSES];
+	unsigned n = insn_accesses(i, v), reg;
+	const struct insn_access *a = NULL;
+	struct mapping m;
+
+	for (unsigned k = 0; k < n; k++)
+		if (!a || (f->addr >= v[k].addr && f->addr < v[k].addr + v[k].len))
+			a = &v[k];
+	if (!a)
+		return false;
+	reg = a->base;
+	if (a->index != INSN_NO_REG) {
+		uint64_t base = a->base == INSN_NO_REG ? (uint64_t)a->disp : insn_reg(i->regs, a->base);
+
+		/* an index into something that is there is what is wrong */
+		if (reg == INSN_NO_REG || maps_find(travel_memory(&x->t), base + (a->base == INSN_NO_REG ? 0 : 0), &m))
+			reg = a->index;
+	}
+	if (reg == INSN_NO_REG)
+		return false;
+	*l = (struct insn_loc){.where = INSN_IN_REG, .reg = reg, .len = 8};
+	buf_addf(words, "%s 0x%llx, %s being 0x%llx", a->writes ? "it wrote to" : "it read", (unsigned long long)a->addr,
+		 insn_reg_name(reg), (unsigned long long)insn_reg(i->regs, reg));
+	return true;
+}
+
+/* In a function of the recorder's that stands for one of libc's: the argument that the access began from. */
+static bool bad_argument(const struct user_regs_struct *r, const struct failure_fault *f, struct insn_loc *l, struct buf *words)
+{
+	static const unsigned args[] = {INSN_RDI, INSN_RSI, INSN_RDX, INSN_RCX, 8, 9};
+	unsigned best = INSN_NO_REG;
+
+	for (unsigned k = 0; k < sizeof(args) / sizeof(args[0]); k++) {
+		uint64_t v = insn_reg(r, args[k]);
+		bool wild = v >> 47 && v >> 47 != 0x1ffff;
+
+		if (wild ? f->addr == 0 : f->addr >= v && f->addr - v < NEAR) {
+			if (best == INSN_NO_REG || insn_reg(r, best) < v)
+				best = args[k];
+		}
+	}
+	if (best == INSN_NO_REG)
+		return false;
+	*l = (struct insn_loc){.where = INSN_IN_REG, .reg = best, .len = 8};
+	buf_addf(words, "its argument in %s is 0x%llx", insn_reg_name(best), (unsigned long long)insn_reg(r, best));
+	return true;
+}
+
+static void name_fault(struct explain *x, const struct failure_fault *f, const char *words)
+{
+	const char *name = sigabbrev_np(f->sig);
+	bool freed = false;
+	cleanup_free char *addr = str_fmt("0x%llx", (unsigned long long)f->addr);
+
+	(void)freed;
+	failure_set(x, "address", addr);
+	failure_set_kind(x, "segfault", "SIG%s: %s", name ? name : "?", words);
+}
+
+/* The call that returns to ret: its address; 0: what is there is none. */
+static uint64_t call_before(struct explain *x, uint64_t ret)
+{
+	struct user_regs_struct r = {0};
+	uint8_t code[INSN_BYTES];
+	struct err ignored;
+
+	for (unsigned n = 2; n <= 8; n++) {
+		struct insn i = {code, n, &r};
+
+		r.rip = ret - n;
+		if (!trace_read(travel_memory(&x->t), r.rip, code, n, &ignored) && insn_len(&i) == n && insn_kind(&i) == INSN_CALL)
+			return r.rip;
+	}
+	return 0;
+}
+
+/*
+ * To the last call in this segment of the instruction at pc, if it went to `target`. 0: there; 1: it did not; -1.
+ */
+static int to_call(struct explain *x, uint64_t pc, uint64_t target, struct insn_loc *l, struct err *e)
+{
+	struct breaks b = {.scene = x->t.breaks.scene};
+	uint64_t event = x->t.in.n, v = 0;
+	struct user_regs_struct r;
+	uint8_t code[INSN_BYTES];
+	struct stop stop;
+	struct insn i;
+	int got;
+
+	breaks_add(&b, pc, 0);
+	got = inside_last_stop(&x->t.in, &b, &stop, e);
+	breaks_fini(&b);
+	if (got < 0)
+		return -1;
+	x->t.tid = x->t.in.seg.tid;
+	if (!got && !explain_regs(x, x->t.tid, &r, e) && !explain_insn(x, &r, code, &i, e) && insn_operands(&i, l, 1))
+		v = l->where == INSN_IN_REG ? insn_reg(&r, l->reg) : failure_word(x, l->addr);
+	if (!got && v == target) {
+		x->no_code = false;
+		return 0;
+	}
+	return travel_goto_end(&x->t, event, e) ? -1 : 1;
+}
+
+/* Went to where there is no code: by what the instruction before read. */
+static int explain_jump(struct explain *x, const struct failure_fault *f, struct err *e)
+{
+	cleanup_free char *addr = str_fmt("0x%llx", (unsigned long long)f->pc);
+	struct user_regs_struct r;
+	const char *how = "went to";
+	struct insn_loc l = {0};
+	struct place p;
+	uint64_t call;
+	int got = 1;
+
+	failure_set(x, "address", addr);
+	if (explain_regs(x, x->tid, &r, e))
+		return -1;
+	call = x->no_code ? call_before(x, failure_word(x, r.rsp)) : 0;
+	if (call)
+		got = to_call(x, call, f->pc, &l, e);
+	if (got < 0)
+		return -1;
+	if (!got) {
+		how = "called a function at";
+		if (failure_is_here(x, e))
+			return -1;
+	} else if (failure_word(x, r.rsp - 8) == f->pc) {
+		how = "returned to";
+		l = (struct insn_loc){.where = INSN_IN_MEM, .addr = r.rsp - 8, .len = 8};
+	}
+	failure_set_kind(x, "jump", "the program %s %s, where there is no code", how, addr);
+	if (failure_tell(x, &p, e)) {
+		place_close(&p);
+		return -1;
+	}
+	place_close(&p);
+	if (!l.len) {
+		explain_end(x, "unknown", "the instruction that went there is not known");
+		return 0;
+	}
+	return flow_follow(x, x->tid, &l, true, e);
+}
+
+/* Does the instruction go to an address that none can be? (not canonical: the processor faults before it goes) */
+static bool goes_astray(struct explain *x, const struct insn *i, struct insn_loc *l, uint64_t *target)
+{
+	enum insn_kind kind = insn_kind(i);
+
+	if ((kind != INSN_RET && kind != INSN_CALL && kind != INSN_JUMP) || !insn_operands(i, l, 1))
+		return false;
+	*target = l->where == INSN_IN_REG ? insn_reg(i->regs, l->reg) : failure_word(x, l->addr);
+	return *target >> 47 && *target >> 47 != 0x1ffff;
+}
+
+/* It stands at an instruction that goes to the address at l. */
+static int explain_target(struct explain *x, const struct insn_loc *l, enum insn_kind kind, uint64_t target, struct err *e)
+{
+	cleanup_free char *addr = str_fmt("0x%llx", (unsigned long long)target);
+	struct place p;
+	int r;
+
+	failure_set(x, "address", addr);
+	failure_set_kind(x, "jump", "the program %s %s, which is no address",
+		 kind == INSN_RET ? "returned to" : kind == INSN_CALL ? "called a function at" : "went to", addr);
+	r = failure_tell(x, &p, e);
+	place_close(&p);
+	return r ? -1 : flow_follow(x, x->tid, l, true, e);
+}
+
+static int explain_division(struct explain *x, struct err *e)
+{
+	struct user_regs_struct r;
+	uint8_t code[INSN_BYTES];
+	struct insn_loc l;
+	struct place p;
+	struct insn i;
+
+	failure_set_kind(x, "divide", "SIGFPE: an integer was divided by zero, or the result is too large");
+	if (explain_regs(x, x->tid, &r, e) || failure_tell(x, &p, e)) {
+		place_close(&p);
+		return -1;
+	}
+	place_close(&p);
+	if (explain_insn(x, &r, code, &i, e) || !insn_operands(&i, &l, 1)) {
+		explain_end(x, "unknown", "the divisor is not known");
+		return 0;
+	}
+	return flow_follow(x, x->tid, &l, false, e);
+}
+
+static bool is_code(struct explain *x, uint64_t pc)
+{
+	struct mapping m;
+
+	return maps_find(travel_memory(&x->t), pc, &m) && m.exec;
+}
+
+/* Does it access an address that no register is part of? The compiler knew what the pointer is. */
+static bool is_absolute(const struct insn *i)
+{
+	struct insn_access v[INSN_ACCESSES];
+	unsigned n = insn_accesses(i, v);
+
+	return n && v[0].base == INSN_NO_REG && v[0].index == INSN_NO_REG && !v[0].stack;
+}
+
+/* The compiler knew that the pointer is null where it made this path of the code: a test in front of it has said so. */
+static int known_address(struct explain *x, struct err *e)
+{
+	struct insn_loc l;
+	int r = to_null_test(x, &l, e);
+
+	if (r < 0)
+		return -1;
+	if (!r)
+		return flow_follow(x, x->tid, &l, true, e);
+	explain_end(x, "constant", "the address is a constant of the instruction");
+	return 0;
+}
+
+int failure_fault(struct explain *x, const struct failure_fault *f, struct err *e)
+{
+	cleanup_buf struct buf words = {0};
+	cleanup_free char *cycle = NULL;
+	struct user_regs_struct r;
+	uint8_t code[INSN_BYTES];
+	struct insn_loc l;
+	struct place p;
+	uint64_t target;
+	bool known, shim;
+	struct insn i;
+
+	if (f->sig == SIGFPE)
+		return explain_division(x, e);
+	if (explain_regs(x, x->tid, &r, e))
+		return -1;
+	if (!is_code(x, f->pc))
+		return explain_jump(x, f, e);
+	if (outside_hides(&x->t.outside, &x->t.sight, travel_memory(&x->t), &r)) {
+		struct stop stop;
+
+		/* in what the recorder's function has called: to the program's call of that */
+		if (travel_back_step(&x->t, x->tid, &stop, e) || failure_is_here(x, e) || explain_regs(x, x->tid, &r, e))
+			return -1;
+	}
+	if (place_open(&p, x, e)) {
+		place_close(&p);
+		return -1;
+	}
+	if (!explain_insn(x, &r, code, &i, e) && goes_astray(x, &i, &l, &target)) {
+		place_close(&p);
+		return explain_target(x, &l, insn_kind(&i), target, e);
+	}
+	cycle = is_below_stack(x, f, &r) ? cycle_of(&p) : NULL;
+	if (cycle) {
+		failure_set_kind(x, "stack-overflow", "the stack overflowed");
+		explain_overflow(x, &p, cycle);
+		place_close(&p);
+		return 0;
+	}
+	if (f->sig != SIGSEGV && f->sig != SIGBUS) {
+		failure_set_kind(x, "illegal", "SIG%s at 0x%llx", sigabbrev_np(f->sig), (unsigned long long)f->pc);
+		place_step(&p, "failure", NULL, NULL, NULL, "%s", failure_text(x));
+		explain_end(x, "decided", "the program executed this instruction: a trap of its own, or a compiler's, or no code");
+		x->found = true;
+		if (because_of_condition(x, &p, p.user, false, CONDITION_OF_ALL, e) < 0)
+			return -1;
+		return 0;
+	}
+	shim = sight_is_shim(&x->t.sight, r.rip);
+	if (shim)
+		buf_addf(&words, "in %s, ", place_function(&p, 0));
+	known = shim ? bad_argument(&r, f, &l, &words) : !explain_insn(x, &r, code, &i, e) && bad_operand(x, &i, f, &l, &words);
+	if (!known)
+		buf_addf(&words, "access to 0x%llx", (unsigned long long)f->addr);
+	name_fault(x, f, buf_str(&words));
+	place_step(&p, "failure", NULL, NULL, NULL, "%s", failure_text(x));
+	place_close(&p);
+	if (!known) {
+		if (!shim && !explain_insn(x, &r, code, &i, e) && is_absolute(&i))
+			return known_address(x, e);
+		explain_end(x, "unknown", "what made the address is not known");
+		return 0;
+	}
+	return flow_follow(x, x->tid, &l, true, e);
+}

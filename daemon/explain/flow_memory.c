@@ -1,0 +1,349 @@
+/* SPDX-License-Identifier: MIT */
+/* flow_memory.c: a value in memory: to the last write of it. */
+#define LOG_DOMAIN "explain"
+#include "explain/flow_int.h"
+
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "base/jsonx.h"
+#include "base/clock.h"
+#include "base/log.h"
+#include "base/maps.h"
+#include "base/str.h"
+#include "debug/travel_int.h"
+#include "explain/place.h"
+#include "reclog/describe.h"
+
+#define SMALL 0x10000ull /* an offset or an index, rather than an address */
+
+/* ---- memory ---- */
+
+/* As travel_back_continue, from the end of a segment, at whose PC there is no code: the state itself is not looked for. */
+static int back_from_end(struct explain *x, struct stop *stop, struct err *e)
+{
+	struct stop back;
+	int r = inside_last_stop(&x->t.in, &x->t.breaks, stop, e);
+
+	if (r < 0)
+		return -1;
+	x->no_code = false;
+	if (r)
+		return travel_enter(&x->t, x->t.in.n, e) || travel_back_continue(&x->t, stop, e) ? -1 : 0;
+	x->t.tid = x->t.in.seg.tid;
+	return stop->kind == STOP_WATCH && !stop->before ? travel_back_step(&x->t, x->t.tid, &back, e) : 0;
+}
+
+int flow_last_write(struct explain *x, uint64_t addr, unsigned len, uint64_t birth, bool *is_birth, struct err *e)
+{
+	struct breaks *b = &x->t.breaks;
+	struct stop stop = {0};
+	int r = 0;
+
+	*is_birth = false;
+	memset(b->watch, 0, sizeof(b->watch));
+	if (breaks_watch(b, GROUP_STORE, addr, len) || (birth && breaks_watch(b, GROUP_STORE, birth, 8))) {
+		explain_end(x, "unknown", "the memory at 0x%llx cannot be watched", (unsigned long long)addr);
+		memset(b->watch, 0, sizeof(b->watch));
+		return 2;
+	}
+	r = x->no_code ? back_from_end(x, &stop, e) : travel_back_continue(&x->t, &stop, e);
+	memset(b->watch, 0, sizeof(b->watch));
+	if (r && e->kind == ERR_CANCELLED && !op_cancelled(x->ctx)) {
+		explain_end(x, "limit", "the last write was not found in time");
+		return 2;
+	}
+	if (r)
+		return -1;
+	switch (stop.kind) {
+	case STOP_WATCH:
+		*is_birth = birth && stop.addr >= birth && stop.addr < birth + 8;
+		return 0;
+	case STOP_BEGIN:
+		return 1;
+	default:
+		explain_end(x, "limit", "the last write was not found in time");
+		return 2;
+	}
+}
+
+static void never_written(struct flow *f, const char *name)
+{
+	struct mapping m;
+
+	if (!maps_find(travel_memory(&f->x->t), f->l.addr, &m))
+		m.path[0] = '\0';
+	if (str_eq(m.path, "[stack]"))
+		explain_end(f->x, "initial", "%s has had this value since the program was started: an argument, or its environment", name);
+	else if (m.path[0] == '/' || m.path[0] == '\0')
+		explain_end(f->x, "initial", "%s has had this value from the beginning: nothing ever wrote to it", name);
+	else
+		explain_end(f->x, "never-written", "%s was never written to", name);
+}
+
+/* Has a statement of the program taken the value over? Then that is what could have checked it. */
+static bool was_copied(const struct explain *x)
+{
+	const json_t *step;
+	size_t i;
+
+	json_array_foreach(x->chain, i, step)
+		if (str_eq(json_string_value(json_object_get(step, "role")), "copy"))
+			return true;
+	return false;
+}
+
+/* A function of the recorder's, that stands for one of libc's, wrote the memory. */
+static int written_by_library(struct flow *f, struct place *p, const char *name, const char *before, const char *after)
+{
+	const char *who = place_function(p, 0);
+	cleanup_free char *event = NULL;
+
+	if (flow_is_one_of(who, flow_freeing)) {
+		place_step(p, "free", name, before, after, "%s was freed here: what was in it is gone since", name);
+		explain_end(f->x, "freed", "the memory was used after it was freed");
+		return FLOW_ENDED;
+	}
+	if (flow_is_one_of(who, flow_allocating)) {
+		place_step(p, "alloc", name, before, after, "%s was allocated here", name);
+		explain_end(f->x, "never-written", "nothing was written to it since it was allocated");
+		return FLOW_ENDED;
+	}
+	event = flow_event(f->x);
+	if (!was_copied(f->x))
+		place_step(p, "input", name, before, after, "%s wrote it: %s was %s, became %s", who, name, before, after);
+	explain_end(f->x, "input", "the value came from outside: %s", event ? event : who);
+	return FLOW_ENDED;
+}
+
+/* Where the store at the PC begins, as the program sees it: the object that it meant. 0: that is not known. */
+static uint64_t base_of_store(struct flow *f, const struct insn *i)
+{
+	struct insn_access v[INSN_ACCESSES];
+	unsigned n = insn_accesses(i, v);
+
+	for (unsigned k = 0; k < n; k++) {
+		uint64_t base;
+
+		if (!v[k].writes || v[k].stack || f->l.addr + f->l.len <= v[k].addr || f->l.addr >= v[k].addr + v[k].len)
+			continue;
+		base = v[k].base == INSN_NO_REG ? 0 : insn_reg(i->regs, v[k].base);
+		if (v[k].index != INSN_NO_REG || v[k].base == INSN_RBP || v[k].base == INSN_RSP)
+			base += (uint64_t)v[k].disp;
+		return base;
+	}
+	return 0;
+}
+
+/* In a function of libc's that copies: its destination. 0: not known. The travel stands where it stood. */
+static int destination_of_copy(struct flow *f, struct place *p, uint64_t *dest, struct err *e)
+{
+	struct explain *x = f->x;
+	struct timeline_point here = p->at;
+	cleanup_free char *cmd = str_fmt("info symbol 0x%llx", (unsigned long long)here.pc), *text = NULL;
+	struct user_regs_struct r;
+	struct stop stop = {0};
+	uint64_t offset = 0;
+	struct err ignored;
+	char *plus;
+	int got;
+
+	*dest = 0;
+	if (gdb_console(x->g, cmd, &text, &ignored) || !text || !strstr(text, " in section "))
+		return 0;
+	*strstr(text, " in section ") = '\0';
+	plus = strstr(text, " + ");
+	if (plus && str_u64(plus + 3, 10, 0, UINT64_MAX, &offset))
+		return 0;
+	if (offset) {
+		breaks_add(&x->t.breaks, here.pc - offset, 0);
+		got = travel_back_continue(&x->t, &stop, e);
+		breaks_remove(&x->t.breaks, here.pc - offset, 0);
+		if (got)
+			return -1;
+	}
+	if ((!offset || stop.kind == STOP_BREAK) && !explain_regs(x, x->t.in.seg.tid, &r, &ignored))
+		*dest = r.rdi;
+	return offset ? travel_goto_pc(&x->t, here.event, here.pc, here.hits, e) : 0;
+}
+
+/* Was something written that the statement did not mean? 1: yes, and the chain ends. */
+static int is_overrun(struct flow *f, struct place *p, const struct insn *i, const char *name, const char *before, const char *after,
+		      struct err *e)
+{
+	struct object meant, hit;
+	bool member;
+	uint64_t base = 0;
+
+	if (p->to_copy) {
+		if (destination_of_copy(f, p, &base, e))
+			return -1;
+	} else {
+		base = base_of_store(f, i);
+	}
+	if (base <= SMALL)
+		return 0;
+	member = p->to_copy && place_array(p, base, &meant);
+	if (!member && (!place_object(p, base, &meant) || !meant.len || !meant.name[0]))
+		return 0;
+	if (f->l.addr >= meant.lo && f->l.addr < meant.lo + meant.len)
+		return 0;
+	if (!member && (!place_object(p, f->l.addr, &hit) || hit.lo == meant.lo || !hit.name[0]))
+		return 0;
+	if (f->l.addr < meant.lo)
+		place_step(p, "write", name, before, after, "this wrote in front of %s, and so to %s: it was %s, became %s", meant.name, name,
+			   before, after);
+	else
+		place_step(p, "write", name, before, after, "this wrote behind the end of %s (%llu bytes), and so to %s: it was %s, became %s",
+			   meant.name, (unsigned long long)meant.len, name, before, after);
+	explain_end(f->x, "computed", "the write was not meant for %s", name);
+	return 1;
+}
+
+/* In front of the instruction that wrote f->l, in memory. */
+static int written_here(struct flow *f, const char *name, struct err *e)
+{
+	struct explain *x = f->x;
+	uint8_t code[INSN_BYTES], was[8];
+	cleanup_free char *before = NULL, *after = flow_text(f, f->value, f->l.len);
+	struct user_regs_struct r;
+	struct insn_origin o;
+	struct place p;
+	struct insn i;
+	int got;
+
+	if (flow_read(x, NULL, &f->l, was))
+		before = flow_text(f, was, f->l.len);
+	else
+		before = xstrdup("not there");
+	f->tid = x->t.in.seg.tid;
+	f->last = f->l.addr;
+	f->derived = false;
+	if (place_open(&p, x, e)) {
+		place_close(&p);
+		return -1;
+	}
+	if (explain_regs(x, f->tid, &r, e))
+		got = -1;
+	else if (sight_is_shim(&x->t.sight, r.rip))
+		got = written_by_library(f, &p, name, before, after);
+	else if (explain_insn(x, &r, code, &i, e)) {
+		got = -1;
+	} else if (insn_origin(&i, &f->l, &o), sight_is_loader(&x->t.sight, r.rip)) {
+		/* it keeps arguments of the call that it resolves; all else is the program's own data */
+		if (o.effect == INSN_COPIES && o.from[0].where == INSN_IN_REG) {
+			got = flow_take_origin(f, &r, &o, name);
+		} else {
+			never_written(f, name);
+			got = FLOW_ENDED;
+		}
+	} else {
+		got = is_overrun(f, &p, &i, name, before, after, e);
+		if (!got) {
+			bool exact;
+			cleanup_free char *here = place_name(&p, f->l.addr, f->l.len, &exact);
+			bool copies = o.effect == INSN_COPIES || (o.effect == INSN_DERIVES && f->pointer);
+
+			place_step(&p, copies ? "copy" : "write", exact ? here : name, before, after,
+				   "this wrote %s: it was %s, became %s", exact ? here : name, before, after);
+			if (o.what.len < f->l.len && f->pointer && o.effect != INSN_KEEPS) {
+				explain_end(x, "computed", "only %u of its %u bytes were written here: the write was not meant for it", o.what.len,
+					    f->l.len);
+			} else if (o.what.len < f->l.len && o.effect != INSN_KEEPS) {
+				memmove(f->value, f->value + (o.what.addr - f->l.addr), o.what.len);
+				f->l = o.what;
+			}
+			/* behind here the travel may have come back from elsewhere: registers are of this state in any case */
+			got = x->end_kind ? FLOW_ENDED : flow_take_origin(f, &r, &o, name);
+		}
+	}
+	place_close(&p);
+	return got;
+}
+
+/* The last step has no name for its value yet. */
+static void name_last(struct explain *x, const char *name)
+{
+	size_t n = json_array_size(x->chain);
+	json_t *last = n ? json_array_get(x->chain, n - 1) : NULL;
+
+	if (last && json_is_null(json_object_get(last, "expression")))
+		json_object_set_new(last, "expression", json_text(name, strlen(name)));
+}
+
+/* Allocated, or freed: the life of the memory begins or ends there. */
+static int at_birth(struct flow *f, const char *name, const char *function, struct err *e)
+{
+	struct explain *x = f->x;
+	struct user_regs_struct r;
+	struct place p;
+	int got = FLOW_ENDED;
+
+	if (place_open(&p, x, e) || explain_regs(x, x->t.in.seg.tid, &r, e)) {
+		got = -1;
+	} else if (*function) {
+		explain_end(x, "never-written", "%s was not set in this call of %s: it still has what lay there before", name, function);
+	} else {
+		const char *who = place_function(&p, 0);
+		bool frees = flow_is_one_of(who, flow_freeing);
+
+		if (!sight_is_shim(&x->t.sight, r.rip)) {
+			place_step(&p, "write", name, NULL, NULL, "this wrote over malloc's administration of %s", name);
+			explain_end(x, "computed", "the heap was damaged");
+		} else if (frees) {
+			place_step(&p, "free", name, NULL, NULL, "the block with %s was freed here, and used afterwards", name);
+			explain_end(x, "freed", "the memory was used after it was freed");
+		} else {
+			place_step(&p, "alloc", name, NULL, NULL, "%s allocated the block with %s", who, name);
+			explain_end(x, "never-written", "%s was never set since then: it has what was there before", name);
+		}
+	}
+	place_close(&p);
+	return got;
+}
+
+/* The value is in memory. */
+int flow_memory(struct flow *f, struct err *e)
+{
+	struct explain *x = f->x;
+	char function[128] = "";
+	cleanup_free char *name = NULL;
+	uint64_t birth;
+	struct object o;
+	struct place p;
+	bool exact, is_birth;
+	int r;
+
+	if (place_open(&p, x, e)) {
+		place_close(&p);
+		return -1;
+	}
+	name = place_name(&p, f->l.addr, f->l.len, &exact);
+	birth = place_birth(&p, f->l.addr, function, sizeof(function));
+	if (!birth && place_object(&p, f->l.addr, &o) && o.heap)
+		birth = o.header;
+	if (f->derived && f->last == f->l.addr) {
+		place_close(&p);
+		explain_end(x, "computed", "the statement made %s from its own value before", name);
+		return FLOW_ENDED;
+	}
+	if (flow_same_line(x, &p)) {
+		name_last(x, name);
+	} else {
+		cleanup_free char *v = flow_text(f, f->value, f->l.len);
+
+		place_step(&p, "load", name, v, v, "this read %s, which is %s", name, v);
+	}
+	place_close(&p);
+	if (explain_is_over(x))
+		return FLOW_ENDED;
+	r = flow_last_write(x, f->l.addr, f->l.len, birth, &is_birth, e);
+	if (r < 0)
+		return -1;
+	if (r == 1)
+		never_written(f, name);
+	if (r)
+		return FLOW_ENDED;
+	return is_birth ? at_birth(f, name, function, e) : written_here(f, name, e);
+}
+

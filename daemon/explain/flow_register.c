@@ -1,0 +1,251 @@
+/* SPDX-License-Identifier: MIT */
+/* flow_register.c: a value in a register: to the instruction that put it there. */
+#define LOG_DOMAIN "explain"
+#include "explain/flow_int.h"
+
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "base/jsonx.h"
+#include "base/clock.h"
+#include "base/log.h"
+#include "base/maps.h"
+#include "base/str.h"
+#include "debug/travel_int.h"
+#include "explain/place.h"
+#include "reclog/describe.h"
+
+#define BACK_STEPS 4000u /* instructions, in search of what set a register */
+#define BACK_S 40.0
+
+/* ---- registers ---- */
+
+/* Does a function keep it for its caller? (System V ABI) */
+static bool is_kept(unsigned reg)
+{
+	return reg == INSN_RBX || reg == INSN_RBP || reg == INSN_RSP || (reg >= INSN_R12 && reg <= INSN_R15);
+}
+
+static bool is_same_state(const struct user_regs_struct *a, const struct user_regs_struct *b)
+{
+	bool same = a->rip == b->rip;
+
+	for (unsigned reg = 0; same && reg < INSN_XMM0; reg++)
+		same = insn_reg(a, reg) == insn_reg(b, reg);
+	return same;
+}
+
+/* Over a function that returned, to its call. 1: it did not come there, and the chain has ended. */
+static int skip_callee(struct flow *f, uint64_t slot, struct err *e)
+{
+	struct explain *x = f->x;
+	uint8_t code[INSN_BYTES];
+	struct user_regs_struct r;
+	bool ignored;
+	struct insn i;
+	int got = flow_last_write(x, slot, 8, 0, &ignored, e);
+
+	if (got)
+		return got < 0 ? -1 : 1;
+	if (x->t.in.seg.tid == f->tid && !explain_regs(x, f->tid, &r, e) && !explain_insn(x, &r, code, &i, e) && insn_kind(&i) == INSN_CALL)
+		return 0;
+	explain_end(x, "unknown", "the call of a function that the value outlived is not found");
+	return 1;
+}
+
+/* A call of the library, as one step, returned it. */
+static int by_library(struct flow *f, struct err *e)
+{
+	struct explain *x = f->x;
+	cleanup_free char *v = flow_text(f, f->value, f->l.len), *event = NULL;
+	struct place p;
+	int r = FLOW_ENDED;
+
+	if (place_open(&p, x, e)) {
+		r = -1;
+	} else {
+		const char *who = place_function(&p, 0);
+
+		event = flow_event(x);
+		place_step(&p, "return", NULL, NULL, v, "%s returned %s", who, v);
+		if (flow_is_one_of(who, flow_allocating))
+			explain_end(x, "input", "the value is what %s returned", who);
+		else
+			explain_end(x, "input", "the value is what %s returned (%s)", who, event ? event : "no event");
+	}
+	place_close(&p);
+	return r;
+}
+
+/* Inside pthread_create: to its entry. 1: that is not met. */
+static int to_creation(struct explain *x, struct err *e)
+{
+	struct stop stop = {0};
+	struct place p;
+	uint64_t entry = 0;
+	int r = 0;
+
+	if (place_open(&p, x, e))
+		r = -1;
+	else if (!place_number(&p, 0, "&pthread_create", &entry))
+		r = 1;
+	place_close(&p);
+	if (r || p.at.pc == entry)
+		return r;
+	breaks_add(&x->t.breaks, entry, 0);
+	r = travel_back_continue(&x->t, &stop, e);
+	breaks_remove(&x->t.breaks, entry, 0);
+	return r ? -1 : stop.kind != STOP_BREAK;
+}
+
+/* The argument of the thread's function: to its creation. 1: that is not where the value came from. */
+static int to_creator(struct flow *f, struct err *e)
+{
+	struct explain *x = f->x;
+	uint32_t thread = travel_ordinal(&x->t, f->tid);
+	uint64_t total = travel_event(&x->t);
+	struct user_regs_struct r;
+	struct timeline_event ev;
+	struct timeline_walk w;
+	uint64_t made = 0;
+	int got;
+
+	if (f->l.where != INSN_IN_REG || f->l.reg != INSN_RDI || thread <= 1)
+		return 1;
+	if (timeline_walk_init(&w, x->nav.t.tl, 1, e))
+		return -1;
+	while ((got = timeline_walk_next(&w, &ev, e)) > 0 && ev.where.number <= total && !made)
+		if (ev.ev.rec.kind == RLOG_CREATE && ev.ev.rec.op[0] == thread)
+			made = ev.where.number;
+	timeline_walk_fini(&w);
+	if (got < 0 || !made)
+		return got < 0 ? -1 : 1;
+	got = travel_goto_end(&x->t, made - 1, e);
+	if (!got)
+		got = to_creation(x, e);
+	if (got)
+		return got;
+	f->tid = x->t.in.seg.tid;
+	if (explain_regs(x, f->tid, &r, e))
+		return -1;
+	f->l.reg = INSN_RCX;
+	return flow_go_on(f, &r, &f->l, true) == FLOW_ON ? 0 : 2;
+}
+
+static int began_with_it(struct flow *f, struct err *e)
+{
+	int r = to_creator(f, e);
+	struct place p;
+
+	if (r < 0)
+		return -1;
+	if (r) {
+		explain_end(f->x, "initial", "the function that the library called began with it");
+		return FLOW_ENDED;
+	}
+	if (place_open(&p, f->x, e)) {
+		place_close(&p);
+		return -1;
+	}
+	place_step(&p, "call", NULL, NULL, NULL, "the thread was created here, and got the value as its argument");
+	place_close(&p);
+	return FLOW_ON;
+}
+
+/* A step for a statement that made or passed the value. */
+static int tell(struct flow *f, const char *role, const char *front, const char *behind, bool even_here, struct err *e)
+{
+	cleanup_free char *v = flow_text(f, f->value, f->l.len);
+	struct place p;
+	int r = 0;
+
+	if (place_open(&p, f->x, e))
+		r = -1;
+	else if (even_here || (json_is_string(json_object_get(p.location, "file")) && !flow_same_line(f->x, &p)))
+		place_step(&p, role, NULL, NULL, v, "%s%s%s", front, v, behind);
+	place_close(&p);
+	return r;
+}
+
+static uint64_t word_at(struct explain *x, uint64_t addr)
+{
+	struct err ignored;
+	uint64_t v = 0;
+
+	return trace_read(travel_memory(&x->t), addr, &v, sizeof(v), &ignored) ? 0 : v;
+}
+
+/* The value is in a register: to the instruction that put it there. */
+int flow_register(struct flow *f, struct err *e)
+{
+	struct explain *x = f->x;
+	double until = clock_s() + BACK_S;
+	struct user_regs_struct now, was;
+	uint8_t code[INSN_BYTES];
+	struct insn_origin o;
+	struct stop stop;
+	struct insn i;
+
+	if (explain_regs(x, f->tid, &now, e))
+		return -1;
+	for (unsigned n = 0;; n++, now = was) {
+		enum insn_kind kind;
+		uint64_t back = word_at(x, now.rsp); /* in the recorder, where that called the function that begins here */
+
+		if (n == BACK_STEPS || clock_s() > until) {
+			explain_end(x, "limit", "%s was set more than %u instructions before", insn_reg_name(f->l.reg), n);
+			return FLOW_ENDED;
+		}
+		if (travel_back_step(&x->t, f->tid, &stop, e))
+			return -1;
+		if (stop.kind == STOP_FIRST || stop.kind == STOP_BEGIN)
+			return began_with_it(f, e);
+		if (explain_regs(x, f->tid, &was, e))
+			return -1;
+		if (is_same_state(&was, &now)) /* with a fault that is yet to come */
+			continue;
+		if (sight_is_shim(&x->t.sight, was.rip)) {
+			if (sight_is_shim(&x->t.sight, back))
+				return began_with_it(f, e);
+			if (is_kept(f->l.reg))
+				continue;
+			return by_library(f, e);
+		}
+		if (explain_insn(x, &was, code, &i, e))
+			return -1;
+		kind = insn_kind(&i);
+		if (kind == INSN_CALL && sight_is_shim(&x->t.sight, back) && back != was.rip + insn_len(&i))
+			return began_with_it(f, e);
+		if (kind == INSN_RET && is_kept(f->l.reg) && f->l.reg != INSN_RSP && now.rsp > was.rsp) {
+			int r = skip_callee(f, was.rsp, e);
+
+			if (r)
+				return r < 0 ? -1 : FLOW_ENDED;
+			if (explain_regs(x, f->tid, &was, e))
+				return -1;
+			continue;
+		}
+		if (kind == INSN_CALL && !is_kept(f->l.reg)) {
+			if (tell(f, "call", "", " was passed to the function that is called here", false, e))
+				return -1;
+			if (explain_is_over(x))
+				return FLOW_ENDED;
+		}
+		insn_origin(&i, &f->l, &o);
+		if (o.effect == INSN_KEEPS)
+			continue;
+		if (o.what.len < f->l.len && o.effect != INSN_SETS) {
+			/* the rest comes from elsewhere, as an upper half that is 0 */
+			if (o.what.off != f->l.off) {
+				explain_end(x, "computed", "the value was put together in a register");
+				return tell(f, "write", "this made the value ", "", true, e) ? -1 : FLOW_ENDED;
+			}
+			f->l.len = o.what.len;
+		}
+		if (flow_is_made(f, &was, &o) &&
+		    tell(f, "write", o.effect == INSN_SETS ? "this set the value to " : "this computed the value ", "", true, e))
+			return -1;
+		return flow_take_origin(f, &was, &o, "the value");
+	}
+}
+

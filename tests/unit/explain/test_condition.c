@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: MIT */
+/* test_condition.c: the condition around a line of source. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "explain/condition.h"
+
+static const struct {
+	const char *source; /* the line with `abort` is asked about */
+	const char *good; /* NULL: there is none */
+	bool effects;
+} rows[] = {
+	{"if (!p->ok)\n\tabort();\n", "p->ok", false},
+	{"if (n > max) {\n\tputs(\"if (x)\");\n\tabort();\n}\n", "!(n > max)", false},
+	{"if (a)\n\tf();\nelse\n\tabort();\n", "a", false},
+	{"if (a) {\n} else if (b == 2) {\n\tabort();\n}\n", "!(b == 2)", false},
+	{"if (a) { if (b) x(); abort(); }\n", "!(a)", false},
+	{"if (a)\n\tx();\nabort();\n", NULL, false},
+	{"if (a &&\n    b) /* if (c) */\n\tabort();\n", "!(a &&     b)", false},
+	{"// if (c)\nabort();\n", NULL, false},
+	{"#define F if (x)\nwhile (1)\n\tif (q)\n\t\tfor (;;)\n\t\t\tabort();\n", "!(q)", false},
+	{"if (--n < 0)\n\tabort();\n", "!(--n < 0)", true},
+	{"if ((p = next()))\n\tabort();\n", "!((p = next()))", true},
+	{"if (c == '\"' || !strcmp(s, \")\"))\n\tabort();\n", "!(c == '\"' || !strcmp(s, \")\"))", false},
+	{"if (!a || b)\n\tabort();\n", "!(!a || b)", false},
+	{"if (a", NULL, false},
+	{"", NULL, false},
+};
+
+static int line_of_abort(const char *s)
+{
+	const char *at = strstr(s, "abort");
+	int line = 1;
+
+	for (; at && s < at; s++)
+		line += *s == '\n';
+	return line;
+}
+
+static void around(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		struct condition c;
+		char *good;
+
+		condition_around(rows[i].source, line_of_abort(rows[i].source), &c);
+		if (!c.text != !rows[i].good)
+			fail_msg("row %zu: %s", i, c.text ? c.text : "none");
+		if (c.text) {
+			good = condition_good(&c);
+			assert_string_equal(good, rows[i].good);
+			assert_int_equal(c.effects, rows[i].effects);
+			free(good);
+		}
+		condition_fini(&c);
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {cmocka_unit_test(around)};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
