@@ -15,28 +15,35 @@
 #include "explain/failure_int.h"
 #include "explain/flow.h"
 #include "explain/place.h"
+#include "rlog/replay.h"
 
 /* ---- what a condition of the program's own has decided ---- */
 
 #define BRANCH_STEPS 3000u
 
-/*
- * From the entry of a function back to its caller, and there to the branch in the lines of the condition; c NULL: to the last one. 0:
- * there; 1: none was met; -1. What it called meanwhile is skipped.
- */
-static int to_branch(struct explain *x, const struct condition *c, struct err *e)
+/* From the entry of a function back to its caller, over a loader that may have looked it up. 1: not met. */
+static int to_caller(struct explain *x, struct err *e)
 {
 	struct user_regs_struct r;
-	uint64_t frame;
 	bool ignored;
 	int got;
 
-	/* from the entry of what was called, over a loader that may have looked it up */
-	if (explain_regs(x, x->tid, &r, e))
+	if (explain_regs(x, x->t.in.seg.tid, &r, e))
 		return -1;
 	got = flow_last_write(x, r.rsp, 8, 0, &ignored, e);
-	if (got || explain_regs(x, x->tid, &r, e))
-		return got > 0 ? 1 : -1;
+	return got > 0 ? 1 : got;
+}
+
+/* Back in the function to the branch in the lines of the condition. 0: there; 1: none was met; -1. What it called is skipped. */
+static int to_branch(struct explain *x, const struct condition *c, struct err *e)
+{
+	pid_t tid = x->t.in.seg.tid;
+	struct user_regs_struct r;
+	uint64_t frame;
+	bool ignored;
+
+	if (explain_regs(x, tid, &r, e))
+		return -1;
 	frame = r.rsp;
 	for (unsigned n = 0; n < BRANCH_STEPS && !explain_is_over(x); n++) {
 		uint8_t code[INSN_BYTES];
@@ -47,11 +54,11 @@ static int to_branch(struct explain *x, const struct condition *c, struct err *e
 		struct insn i;
 		bool is;
 
-		if (travel_back_step(&x->t, x->tid, &stop, e))
+		if (travel_back_step(&x->t, tid, &stop, e))
 			return -1;
 		if (stop.kind != STOP_STEP)
 			return 1;
-		if (explain_regs(x, x->tid, &r, e) || sight_is_shim(&x->t.sight, r.rip) || explain_insn(x, &r, code, &i, e))
+		if (explain_regs(x, tid, &r, e) || sight_is_shim(&x->t.sight, r.rip) || explain_insn(x, &r, code, &i, e))
 			continue;
 		kind = insn_kind(&i);
 		if (kind == INSN_RET && r.rsp < frame) {
@@ -76,18 +83,34 @@ static int to_branch(struct explain *x, const struct condition *c, struct err *e
 	return 1;
 }
 
-/* The condition cannot be evaluated: what the instruction compared that decided its branch. 0: found; 1: not. */
-static int by_branch(struct explain *x, const struct condition *c, struct err *e)
+/* Is what the last value was found in a variable of a function, and no object? */
+static bool is_on_stack(struct explain *x)
+{
+	struct mapping m;
+
+	return shim_is_stack(x->memory) || (x->t.mode && maps_find(travel_memory(&x->t), x->memory, &m) && str_eq(m.path, "[stack]"));
+}
+
+/*
+ * The condition cannot be evaluated: what the instruction compared that decided its branch. at: where the statement stands; called: at the
+ * entry of what it called. 0: found; 1: not.
+ */
+static int by_branch(struct explain *x, const struct condition *c, const struct timeline_point *at, bool called, enum condition_of of,
+		     struct err *e)
 {
 	struct insn_loc flags = {.where = INSN_IN_REG, .reg = INSN_FLAGS, .len = 8};
 	size_t before = json_array_size(x->chain);
-	int r = explain_goto_failure(x, e) ? -1 : to_branch(x, c, e);
+	int r = travel_goto_pc(&x->t, at->event, at->pc, at->hits, e);
 
+	if (!r && called)
+		r = to_caller(x, e);
 	if (!r)
-		r = flow_follow(x, x->tid, &flags, false, e);
+		r = to_branch(x, c, e);
+	if (!r)
+		r = flow_follow(x, x->t.in.seg.tid, &flags, false, e);
 	if (r < 0 && !explain_may_go_on(x, e))
 		return -1;
-	if (!r && json_array_size(x->chain) > before && !str_eq(x->end_kind, "unknown") && !str_eq(x->end_kind, "limit"))
+	if (!r && json_array_size(x->chain) > before && !(of == CONDITION_OF_OBJECTS && is_on_stack(x)) && !str_eq(x->end_kind, "unknown") && !str_eq(x->end_kind, "limit"))
 		return 0;
 	/* it led nowhere */
 	while (json_array_size(x->chain) > before)
@@ -102,6 +125,7 @@ static int by_branch(struct explain *x, const struct condition *c, struct err *e
  */
 int because_of_condition(struct explain *x, struct place *p, int level, bool called, enum condition_of of, struct err *e)
 {
+	struct timeline_point at = p->at;
 	cleanup_free char *expr = NULL;
 	struct condition c = {0};
 	int r = 1;
@@ -114,9 +138,9 @@ int because_of_condition(struct explain *x, struct place *p, int level, bool cal
 	} else {
 		place_close(p);
 	}
-	if (r == 1 && c.text && called)
-		r = by_branch(x, &c, e);
-	if (!r && called && json_array_size(x->chain) > 1)
+	if (r == 1 && c.text && at.pc)
+		r = by_branch(x, &c, &at, called, of, e);
+	if (!r && json_array_size(x->chain) > 1)
 		x->found = true;
 	condition_fini(&c);
 	return r;

@@ -34,6 +34,7 @@ struct explain {
 	bool no_code; /* it stands at the end, at a PC without code, or for another reason in a state that is not met again by its PC */
 	json_t *failure, *chain, *threads; /* as in fredctl(1) */
 	json_t *notes; /* of the result */
+	uint64_t memory; /* where a value was followed to last; 0: to none */
 	const char *end_kind; /* why the chain ends; NULL: nobody has said yet */
 	char *end_text;
 	bool found; /* the chain leads to a cause */

@@ -314,6 +314,7 @@ int flow_memory(struct flow *f, struct err *e)
 	bool exact, is_birth;
 	int r;
 
+	x->memory = f->l.addr;
 	if (place_open(&p, x, e)) {
 		place_close(&p);
 		return -1;
