@@ -344,6 +344,32 @@ static bool is_before(const json_t *a, const json_t *b)
 	return event_of(a) < event_of(b);
 }
 
+/* Is it in the function that failed? Then it has set one of its variables, or arguments. */
+static bool is_in_failing(const struct explain *x, const json_t *r)
+{
+	const json_t *first = json_object_get(json_array_get(x->chain, 0), "location"), *l = json_object_get(r, "location");
+
+	return json_equal(json_object_get(first, "function"), json_object_get(l, "function")) &&
+	       json_equal(json_object_get(first, "file"), json_object_get(l, "file"));
+}
+
+/* The statement has set a variable: as far as it only copied the value, to where that came from. */
+static int follow_variable(struct explain *x, const json_t *r, const char *expr, struct err *e)
+{
+	size_t before = json_array_size(x->chain);
+
+	x->end_kind = NULL;
+	if (follow_on(x, r, e) && !explain_may_go_on(x, e))
+		return -1;
+	if (x->end_kind && (str_eq(x->end_kind, "unknown") || str_eq(x->end_kind, "limit"))) {
+		while (json_array_size(x->chain) > before)
+			json_array_remove(x->chain, before);
+		x->end_kind = NULL;
+	}
+	explain_end(x, "transition", "the statement turned `%s'", expr);
+	return 0;
+}
+
 static int search(struct explain *x, const char *expr, const char *frozen, const char *bad, struct err *e)
 {
 	json_auto_t *own = NULL, *object = NULL;
@@ -374,13 +400,7 @@ static int search(struct explain *x, const char *expr, const char *frozen, const
 	}
 	explain_end(x, "transition", "the statement turned `%s'", expr);
 	x->found = true;
-	if (!object && has_no_value(own)) {
-		x->end_kind = NULL;
-		if (follow_on(x, own, e))
-			return -1;
-		explain_end(x, "transition", "the statement turned `%s'", expr);
-	}
-	return 0;
+	return !object && (has_no_value(own) || is_in_failing(x, own)) ? follow_variable(x, own, expr, e) : 0;
 }
 
 /* As search, with values of the frame's variables in their places. */
