@@ -338,6 +338,36 @@ static char *freeze(struct place *p, int level, const char *expr)
 	return out;
 }
 
+/*
+ * An object on the stack is there while the function lasts whose variable it is: its name, of the first address in the expression that is
+ * on a stack; "": there is none.
+ */
+static void find_owner(struct place *p, const char *frozen, char owner[128])
+{
+	*owner = '\0';
+	for (const char *s = frozen; s && (s = strstr(s, "0x")) && !*owner; s += 2) {
+		uint64_t addr = strtoull(s, NULL, 16);
+
+		if (place_birth(p, addr, owner, 128) == 0)
+			*owner = '\0';
+	}
+}
+
+/* Was that function running there? */
+static bool is_alive(const json_t *r, const char *owner)
+{
+	const json_t *frame;
+	size_t i;
+
+	json_array_foreach(json_object_get(r, "backtrace"), i, frame) {
+		const char *name = json_string_value(json_object_get(frame, "function"));
+
+		if (name && !strncmp(name, owner, strlen(name)))
+			return true;
+	}
+	return !*owner;
+}
+
 /* Is a found before b found? */
 static bool is_before(const json_t *a, const json_t *b)
 {
@@ -370,7 +400,7 @@ static int follow_variable(struct explain *x, const json_t *r, const char *expr,
 	return 0;
 }
 
-static int search(struct explain *x, const char *expr, const char *frozen, const char *bad, struct err *e)
+static int search(struct explain *x, const char *expr, const char *frozen, const char *owner, const char *bad, struct err *e)
 {
 	json_auto_t *own = NULL, *object = NULL;
 	struct err why = {0};
@@ -384,7 +414,7 @@ static int search(struct explain *x, const char *expr, const char *frozen, const
 		of_object = watch(x, frozen, bad, &object, e);
 	if (of_object < 0 && e->kind == ERR_CANCELLED)
 		return -1;
-	if (of_object || has_no_value(object) || (own && !is_before(object, own))) {
+	if (of_object || has_no_value(object) || !is_alive(object, owner) || (own && !is_before(object, own))) {
 		json_decref(object);
 		object = NULL;
 	}
@@ -404,14 +434,14 @@ static int search(struct explain *x, const char *expr, const char *frozen, const
 }
 
 /* As search, with values of the frame's variables in their places. */
-static int search_objects(struct explain *x, const char *expr, const char *frozen, const char *bad, struct err *e)
+static int search_objects(struct explain *x, const char *expr, const char *frozen, const char *owner, const char *bad, struct err *e)
 {
 	json_auto_t *r = NULL;
 	int got = watch(x, frozen, bad, &r, e);
 
 	if (got < 0 && e->kind == ERR_CANCELLED)
 		return -1;
-	if (got || has_no_value(r))
+	if (got || has_no_value(r) || !is_alive(r, owner))
 		return 1;
 	add_transition(x, r, expr);
 	explain_end(x, "transition", "the statement turned `%s'", expr);
@@ -453,6 +483,7 @@ int condition_search(struct explain *x, struct place *p, int level, const char *
 {
 	cleanup_free char *own = with_this(p, level, given);
 	const char *expr = own ? own : given;
+	char owner[128];
 	cleanup_free char *truth = str_fmt("(%s) ? 1 : 0", expr), *value = place_eval(p, level, truth), *frozen = NULL;
 	cleanup_free char *bad = str_fmt("%llu/0x%llx#%llu", (unsigned long long)p->at.event, (unsigned long long)p->at.pc,
 					 (unsigned long long)p->at.hits);
@@ -463,9 +494,10 @@ int condition_search(struct explain *x, struct place *p, int level, const char *
 		return 1;
 	}
 	frozen = freeze(p, level, expr);
+	find_owner(p, frozen, owner);
 	place_close(p);
 	op_progress(x->ctx, 0.4, "searching for what turned the condition");
 	if (of == CONDITION_OF_OBJECTS)
-		return search_objects(x, expr, frozen ? frozen : expr, bad, e);
-	return search(x, expr, frozen, bad, e);
+		return search_objects(x, expr, frozen ? frozen : expr, owner, bad, e);
+	return search(x, expr, frozen, owner, bad, e);
 }
