@@ -144,7 +144,7 @@ char *report_summary(const json_t *report)
 	size_t groups = json_array_size(json_object_get(report, "groups"));
 	cleanup_free char *skipped = report_int(runs, "skipped") ? str_fmt(", %lld left out", report_int(runs, "skipped")) : xstrdup("");
 
-	return str_fmt("%lld runs in %s: %lld failed, %lld passed%s; %zu cause%s%s", report_int(runs, "done"), time,
+	return str_fmt("%lld run%s in %s: %lld failed, %lld passed%s; %zu cause%s%s", report_int(runs, "done"), report_int(runs, "done") == 1 ? "" : "s", time,
 		       report_int(runs, "failed"), report_int(runs, "passed"), skipped, groups, groups == 1 ? "" : "s",
 		       why_stopped(report_str(report, "stopped")));
 }

@@ -53,7 +53,7 @@ static int own_words(struct strv *out, bool reports, struct err *e)
 /* sbatch with these words; its standard input is a script that runs the command. The job's ID. */
 static int submit(struct strv *words, const struct strv *command, char id[64], struct err *e)
 {
-	cleanup_free char *line = hunt_command_text(command), *sbatch = NULL, *full = NULL;
+	cleanup_free char *line = hunt_command_text(command), *sbatch = NULL;
 	cleanup_free char *path = xstrdup("/tmp/fred-slurm.XXXXXX");
 	int fd = mkstemp(path), status;
 	FILE *f;
