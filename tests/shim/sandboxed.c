@@ -2,6 +2,8 @@
 /*
  * sandboxed.c: children that lose more than their user: files that may not grow, no descriptors, no processes, another
  * network namespace, a read-only root, an overlay over it. What they do then is recorded as before.
+ *
+ * NOTES: that a program in a root without the recorder's library is not recorded
  */
 #include "check.h"
 

@@ -126,6 +126,7 @@ static void test_journal_without_its_end(void **state)
 	}
 	journal_close(&j);
 	assert_int_equal(journal_create(&j, path, &e), -1); /* nobody writes behind another one's end */
+	journal_close(&j);
 	fd = open(path, O_WRONLY | O_APPEND);
 	assert_int_equal(write(fd, "{\"n\":3", 6), 6);
 	assert_int_equal(journal_read(path, &offset, take_line, &n, &lost, &e), 0);
@@ -148,7 +149,7 @@ static void test_claims(void **state)
 	json_t *spec = json_pack("{s:i}", "format", 1);
 	struct state a, b;
 	struct err e;
-	char *path;
+	char *path, *from;
 
 	(void)state;
 	assert_non_null(mkdtemp(dir));
@@ -163,7 +164,9 @@ static void test_claims(void **state)
 	assert_int_equal(state_claim(&a, "b1", &e), 0);
 	/* of one who is dead: of this boot, and without the lock of a process that lives */
 	path = path_join(dir, "tasks/t0099.json");
-	assert_int_equal(copy_file(path_join(dir, "tasks/t0001.json"), path, &e), 0);
+	from = path_join(dir, "tasks/t0001.json");
+	assert_int_equal(copy_file(from, path, &e), 0);
+	free(from);
 	free(path);
 	path = path_join(dir, "claims/b2.0");
 	assert_int_equal(write_file(path, "t0099", 5, 0600, &e), 0);
