@@ -368,6 +368,12 @@ static bool is_alive(const json_t *r, const char *owner)
 	return !*owner;
 }
 
+/* Is a line of the program's known for it? What changes where none is, as before `main`, is no statement about an object of the program's. */
+static bool has_line(const json_t *r)
+{
+	return json_is_string(json_object_get(json_object_get(r, "location"), "file"));
+}
+
 /* Is a found before b found? */
 static bool is_before(const json_t *a, const json_t *b)
 {
@@ -414,7 +420,7 @@ static int search(struct explain *x, const char *expr, const char *frozen, const
 		of_object = watch(x, frozen, bad, &object, e);
 	if (of_object < 0 && e->kind == ERR_CANCELLED)
 		return -1;
-	if (of_object || has_no_value(object) || !is_alive(object, owner) || (own && !is_before(object, own))) {
+	if (of_object || has_no_value(object) || !has_line(object) || !is_alive(object, owner) || (own && !is_before(object, own))) {
 		json_decref(object);
 		object = NULL;
 	}
@@ -441,7 +447,7 @@ static int search_objects(struct explain *x, const char *expr, const char *froze
 
 	if (got < 0 && e->kind == ERR_CANCELLED)
 		return -1;
-	if (got || has_no_value(r) || !is_alive(r, owner))
+	if (got || has_no_value(r) || !has_line(r) || !is_alive(r, owner))
 		return 1;
 	add_transition(x, r, expr);
 	explain_end(x, "transition", "the statement turned `%s'", expr);
