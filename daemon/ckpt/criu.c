@@ -201,8 +201,12 @@ int ckpt_restore(const struct ckpt_env *env, const char *dir, pid_t *pid, struct
 	for (int left = RESTORE_TRIES;; left--) {
 		struct err taken;
 
-		if (!restore_once(env, dir, pid, e))
-			return dispatch_resume(&d, e);
+		if (!restore_once(env, dir, pid, e)) {
+			if (!dispatch_resume(&d, e))
+				return 0;
+			image_pids_clear(&p);
+			return -1;
+		}
 		image_pids_clear(&p);
 		if (left <= 1 || !strstr(e->text, PID_TAKEN) || image_pids_check_free(&p, &taken))
 			return -1;

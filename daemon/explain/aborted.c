@@ -70,11 +70,13 @@ static int explain_release(struct explain *x, struct err *e)
 	struct user_regs_struct r;
 	struct object o = {0};
 	bool freed, is_birth;
-	struct place p;
+	struct place p = {0};
 	int got;
 
-	if (failure_is_here(x, e) || explain_regs(x, x->tid, &r, e) || place_open(&p, x, e))
+	if (failure_is_here(x, e) || explain_regs(x, x->tid, &r, e) || place_open(&p, x, e)) {
+		place_close(&p);
 		return -1;
+	}
 	freed = place_object(&p, r.rdi, &o) && o.heap && o.freed && o.lo == r.rdi;
 	if (freed)
 		failure_set_kind(x, "double-free", "%s was called for the block at 0x%llx, which is free already", place_function(&p, 0),
@@ -160,7 +162,7 @@ static int explain_exception(struct explain *x, struct err *e)
 {
 	cleanup_free char *type = NULL, *what = NULL, *name = NULL;
 	struct user_regs_struct r;
-	struct place p;
+	struct place p = {0};
 	int got;
 
 	failure_set_kind(x, "terminate", "std::terminate was called");
@@ -209,7 +211,7 @@ static const char *const freeing[] = {"free", "cfree", "realloc", NULL};
 
 static int plain_abort(struct explain *x, struct err *e)
 {
-	struct place p;
+	struct place p = {0};
 	int got = failure_to_entry(x, aborting, e);
 
 	if (got < 0 || failure_is_here(x, e))
@@ -231,7 +233,7 @@ int failure_abort(struct explain *x, struct err *e)
 	bool asserts, terminates, checks, smashes;
 	struct user_regs_struct r;
 	bool shim;
-	struct place p;
+	struct place p = {0};
 
 	if (explain_regs(x, x->tid, &r, e) || place_open(&p, x, e)) {
 		place_close(&p);

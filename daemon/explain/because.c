@@ -49,7 +49,7 @@ static int to_branch(struct explain *x, const struct condition *c, struct err *e
 		uint8_t code[INSN_BYTES];
 		struct gdb_line line = {0};
 		enum insn_kind kind;
-		struct place p;
+		struct place p = {0};
 		struct stop stop;
 		struct insn i;
 		bool is;
@@ -62,8 +62,10 @@ static int to_branch(struct explain *x, const struct condition *c, struct err *e
 			continue;
 		kind = insn_kind(&i);
 		if (kind == INSN_RET && r.rsp < frame) {
-			if (flow_last_write(x, r.rsp, 8, 0, &ignored, e))
-				return x->end_kind ? 1 : -1;
+			int got = flow_last_write(x, r.rsp, 8, 0, &ignored, e);
+
+			if (got)
+				return got < 0 ? -1 : 1;
 			continue;
 		}
 		if (r.rsp > frame + 8)
@@ -152,7 +154,7 @@ int because_of_condition(struct explain *x, struct place *p, int level, bool cal
  */
 int because_here(struct explain *x, struct err *e)
 {
-	struct place p;
+	struct place p = {0};
 	int r;
 
 	if (json_array_size(x->chain) != 1 || !x->end_kind ||

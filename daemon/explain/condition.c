@@ -362,7 +362,9 @@ static bool is_alive(const json_t *r, const char *owner)
 	json_array_foreach(json_object_get(r, "backtrace"), i, frame) {
 		const char *name = json_string_value(json_object_get(frame, "function"));
 
-		if (name && !strncmp(name, owner, strlen(name)))
+		size_t len = name ? strlen(name) : 0;
+
+		if (len && !strncmp(name, owner, len) && (!owner[len] || owner[len] == '('))
 			return true;
 	}
 	return !*owner;

@@ -45,7 +45,7 @@ static int why_status(struct explain *x, struct err *e)
 	const char *kind = x->end_kind ? x->end_kind : "";
 	cleanup_free char *text = x->end_text ? xstrdup(x->end_text) : NULL, *expr = NULL, *not = NULL;
 	uint64_t pc;
-	struct place p;
+	struct place p = {0};
 	int r = 1;
 
 	if (!(str_eq(kind, "constant") || str_eq(kind, "computed")) ||
@@ -82,7 +82,7 @@ static int to_exit(struct explain *x, struct err *e)
 {
 	int got = failure_to_entry(x, exiting, e);
 	bool inner;
-	struct place p;
+	struct place p = {0};
 
 	if (got)
 		return got;
@@ -99,7 +99,7 @@ int failure_exit(struct explain *x, struct err *e)
 {
 	struct insn_loc l = {.where = INSN_IN_REG, .reg = INSN_RDI, .len = 4};
 	struct user_regs_struct r;
-	struct place p;
+	struct place p = {0};
 	int got = to_exit(x, e);
 
 	failure_set_kind(x, "exit", "the program exited with status %d", x->ending.value);

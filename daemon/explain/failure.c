@@ -48,7 +48,7 @@ int failure_to_entry(struct explain *x, const char *const *functions, struct err
 {
 	struct breaks *b = &x->t.breaks;
 	struct stop stop = {0};
-	struct place p;
+	struct place p = {0};
 	int r = 0;
 
 	if (place_open(&p, x, e))
@@ -123,7 +123,7 @@ static int read_fault(struct explain *x, struct failure_fault *f, struct err *e)
 static int explain_signal(struct explain *x, const struct failure_fault *f, struct err *e)
 {
 	const char *name = sigabbrev_np(f->sig);
-	struct place p;
+	struct place p = {0};
 	int r;
 
 	failure_set_kind(x, "signal", "the program was ended by SIG%s", name ? name : "?");
@@ -153,18 +153,10 @@ static int explain_crash(struct explain *x, struct err *e)
 	return r ? -1 : because_here(x, e);
 }
 
-/* A chain of more than the failure leads somewhere, if nothing was left open. */
+/* What could not be followed to its end is shown, and is no cause. */
 static void judge(struct explain *x)
 {
-	static const char *const open[] = {"unknown", "limit", NULL};
-
-	if (json_array_size(x->chain) > 1)
-		x->found = true;
-	for (const char *const *k = open; *k; k++)
-		if (str_eq(x->end_kind, *k) && json_array_size(x->chain) <= 1)
-			x->found = false;
-	if (json_array_size(x->chain) == 1 && x->end_kind && !str_eq(x->end_kind, "unknown") && !str_eq(x->end_kind, "limit"))
-		x->found = true;
+	x->found = json_array_size(x->chain) && x->end_kind && !str_eq(x->end_kind, "unknown") && !str_eq(x->end_kind, "limit");
 }
 
 int failure_explain(struct explain *x, struct err *e)

@@ -211,7 +211,7 @@ static int explain_jump(struct explain *x, const struct failure_fault *f, struct
 	struct user_regs_struct r;
 	const char *how = "went to";
 	struct insn_loc l = {0};
-	struct place p;
+	struct place p = {0};
 	uint64_t call;
 	int got = 1;
 
@@ -259,7 +259,7 @@ static bool goes_astray(struct explain *x, const struct insn *i, struct insn_loc
 static int explain_target(struct explain *x, const struct insn_loc *l, enum insn_kind kind, uint64_t target, struct err *e)
 {
 	cleanup_free char *addr = str_fmt("0x%llx", (unsigned long long)target);
-	struct place p;
+	struct place p = {0};
 	int r;
 
 	failure_set(x, "address", addr);
@@ -275,7 +275,7 @@ static int explain_division(struct explain *x, struct err *e)
 	struct user_regs_struct r;
 	uint8_t code[INSN_BYTES];
 	struct insn_loc l;
-	struct place p;
+	struct place p = {0};
 	struct insn i;
 
 	failure_set_kind(x, "divide", "SIGFPE: an integer was divided by zero, or the result is too large");
@@ -328,7 +328,7 @@ int failure_fault(struct explain *x, const struct failure_fault *f, struct err *
 	struct user_regs_struct r;
 	uint8_t code[INSN_BYTES];
 	struct insn_loc l;
-	struct place p;
+	struct place p = {0};
 	uint64_t target;
 	bool known, shim;
 	struct insn i;

@@ -34,6 +34,12 @@ static int back_from_end(struct explain *x, struct stop *stop, struct err *e)
 	return stop->kind == STOP_WATCH && !stop->before ? travel_back_step(&x->t, x->t.tid, &back, e) : 0;
 }
 
+static void watch_nothing(struct breaks *b)
+{
+	memset(b->watch, 0, sizeof(b->watch));
+	b->nmore = 0;
+}
+
 int flow_last_write(struct explain *x, uint64_t addr, unsigned len, uint64_t birth, bool *is_birth, struct err *e)
 {
 	struct breaks *b = &x->t.breaks;
@@ -41,14 +47,15 @@ int flow_last_write(struct explain *x, uint64_t addr, unsigned len, uint64_t bir
 	int r = 0;
 
 	*is_birth = false;
-	memset(b->watch, 0, sizeof(b->watch));
+	watch_nothing(b);
+	b->many = !x->no_code; /* back_from_end knows of the debug registers only */
 	if (breaks_watch(b, GROUP_STORE, addr, len) || (birth && breaks_watch(b, GROUP_STORE, birth, 8))) {
 		explain_end(x, "unknown", "the memory at 0x%llx cannot be watched", (unsigned long long)addr);
-		memset(b->watch, 0, sizeof(b->watch));
+		watch_nothing(b);
 		return 2;
 	}
 	r = x->no_code ? back_from_end(x, &stop, e) : travel_back_continue(&x->t, &stop, e);
-	memset(b->watch, 0, sizeof(b->watch));
+	watch_nothing(b);
 	if (r && e->kind == ERR_CANCELLED && !op_cancelled(x->ctx)) {
 		explain_end(x, "limit", "the last write was not found in time");
 		return 2;
@@ -208,7 +215,7 @@ static int written_here(struct flow *f, const char *name, struct err *e)
 	cleanup_free char *before = NULL, *after = flow_text(f, f->value, f->l.len);
 	struct user_regs_struct r;
 	struct insn_origin o;
-	struct place p;
+	struct place p = {0};
 	struct insn i;
 	int got;
 
@@ -276,7 +283,7 @@ static int at_birth(struct flow *f, const char *name, const char *function, stru
 {
 	struct explain *x = f->x;
 	struct user_regs_struct r;
-	struct place p;
+	struct place p = {0};
 	int got = FLOW_ENDED;
 
 	if (place_open(&p, x, e) || explain_regs(x, x->t.in.seg.tid, &r, e)) {
@@ -310,7 +317,7 @@ int flow_memory(struct flow *f, struct err *e)
 	cleanup_free char *name = NULL;
 	uint64_t birth;
 	struct object o;
-	struct place p;
+	struct place p = {0};
 	bool exact, is_birth;
 	int r;
 

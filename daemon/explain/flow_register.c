@@ -58,7 +58,7 @@ static int by_library(struct flow *f, struct err *e)
 {
 	struct explain *x = f->x;
 	cleanup_free char *v = flow_text(f, f->value, f->l.len), *event = NULL;
-	struct place p;
+	struct place p = {0};
 	int r = FLOW_ENDED;
 
 	if (place_open(&p, x, e)) {
@@ -81,7 +81,7 @@ static int by_library(struct flow *f, struct err *e)
 static int to_creation(struct explain *x, struct err *e)
 {
 	struct stop stop = {0};
-	struct place p;
+	struct place p = {0};
 	uint64_t entry = 0;
 	int r = 0;
 
@@ -135,7 +135,7 @@ static int to_creator(struct flow *f, struct err *e)
 static int began_with_it(struct flow *f, struct err *e)
 {
 	int r = to_creator(f, e);
-	struct place p;
+	struct place p = {0};
 
 	if (r < 0)
 		return -1;
@@ -156,7 +156,7 @@ static int began_with_it(struct flow *f, struct err *e)
 static int tell(struct flow *f, const char *role, const char *front, const char *behind, bool even_here, struct err *e)
 {
 	cleanup_free char *v = flow_text(f, f->value, f->l.len);
-	struct place p;
+	struct place p = {0};
 	int r = 0;
 
 	if (place_open(&p, f->x, e))

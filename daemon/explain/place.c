@@ -83,6 +83,8 @@ void place_close(struct place *p)
 {
 	struct err ignored;
 
+	if (!p->x) /* never opened */
+		return;
 	if (gdb_target(p->x->g) && !gdb_dead(p->x->g))
 		gdb_detach(p->x->g, &ignored);
 	target_snap_kill(p->copy);

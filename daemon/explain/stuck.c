@@ -173,7 +173,7 @@ static uint64_t acquisition(struct explain *x, uint32_t thread, uint64_t object)
 static int tell_acquisition(struct explain *x, const struct thread_look *t, struct err *e)
 {
 	uint64_t n = t->wait->owner ? acquisition(x, t->wait->owner, t->wait->object) : 0;
-	struct place p;
+	struct place p = {0};
 	struct err why;
 	int r;
 

@@ -232,14 +232,16 @@ static int go_through(struct following *w, struct trace *t, struct trace_line *l
 static int end_statement(struct following *w, struct trace *t, enum pred_side *side, struct err *e)
 {
 	struct trace_line line = {0};
+	struct user_regs_struct regs;
 	struct trace copy;
-	uint64_t pc;
 	bool over, ignored;
 	int r;
 
-	if (trace_get_pc(t, &pc, e))
+	if (trace_get_regs(t, &regs, e))
 		return -1;
-	line.now = statements_at(w->f->statements, t->pid, pc - 1, &ignored);
+	if (regs.gs_base) /* in the recorder's translation, whose addresses are of no statement */
+		return 0;
+	line.now = statements_at(w->f->statements, t->pid, regs.rip - 1, &ignored);
 	if (look_at_line(w, t, &line, &over, e))
 		return -1;
 	if (over)

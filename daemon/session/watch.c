@@ -154,8 +154,15 @@ static int copy_inside(struct watch *w, struct err *e)
 	    segment_run_counting(&s, w->from.pc, w->from.hits, bounded ? w->here.pc : w->from.pc, &passed, e);
 	if (!r && bounded && passed >= w->here.hits)
 		r = err_set(e, ERR_USAGE, "the good position (%s) is not before the bad one (%s)", w->params->good, w->params->bad);
-	if (!r)
+	if (!r && expr_needs_thread(&w->x, s.tid)) {
+		r = segment_release(&s, e) || expr_eval_in_place(&w->x, w->g, &w->nav.t, &w->at_good, e) ||
+				    expr_check_alive(&w->at_good, w->nav.t.pid, e)
+			    ? -1
+			    : 0;
+		target_kill(&w->nav.t);
+	} else if (!r) {
 		r = segment_copy(&s, &s.held, &w->good_copy, e);
+	}
 	return segment_end(&s, r ? &why : e) ? -1 : r;
 }
 
@@ -377,9 +384,9 @@ static int search(struct watch *w, const struct watch_params *p, double t0, json
 		return -1;
 	if (w->from.pc && w->x.compiled)
 		expr_eval_memory(&w->x, w->good_copy, &w->at_good);
-	else if (w->from.pc && expr_eval_copy(&w->x, w->g, w->good_copy, 0, &w->at_good, e))
+	else if (w->from.pc && w->good_copy && expr_eval_copy(&w->x, w->g, w->good_copy, 0, &w->at_good, e))
 		return -1;
-	if (w->from.pc && expr_check_alive(&w->at_good, w->good_copy, e))
+	if (w->from.pc && w->good_copy && expr_check_alive(&w->at_good, w->good_copy, e))
 		return -1;
 	target_snap_kill(w->good_copy);
 	w->good_copy = 0;

@@ -326,7 +326,9 @@ static int within_statement(struct watch *w, bool may_go_back, uint64_t *turn, s
 	if (w->inside) /* both ends are bad: watch_inside follows the changes again */
 		return 0;
 	r = bisect_events(w, w->good, w->bad, w->pred.on_error, turn, e);
-	return r < 0 ? -1 : !r;
+	if (r > 0)
+		err_set(e, ERR_INTERNAL, "event %llu: the expression is not bad there when it is evaluated again", (unsigned long long)w->bad);
+	return r ? -1 : 1;
 }
 
 static int find_turn(struct watch *w, uint64_t n, struct err *e)

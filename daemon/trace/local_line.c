@@ -318,8 +318,9 @@ static int is_good_before(struct way *w, bool *good, struct err *e)
 	uint64_t none;
 	int r = copy_at(w, &w->near, 0, &none, &copy, e);
 
+	*good = false;
 	if (r)
-		return -1;
+		return r < 0 ? -1 : 0;
 	for (uint64_t i = 1; !r && !over && i < w->steps; i++)
 		r = step(w->l, &copy, &changed, &over, e);
 	if (!r && !over)

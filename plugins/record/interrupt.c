@@ -209,7 +209,8 @@ static void sample(struct thr *t, const ucontext_t *uc)
 
 static void tick(struct thr *t, ucontext_t *uc)
 {
-	int joins = G.serial && !t->gil && !G.chaos;
+	/* one that is inside the recorder, or in a call that waits, joins when it comes out */
+	int joins = G.serial && !t->gil && !G.chaos && !t->depth && !t->blocking;
 
 	if ((t->preempt || t->sampled) && !G.serial)
 		look_in_parallel(t, uc);

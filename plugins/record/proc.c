@@ -200,7 +200,10 @@ static long fork_replay(struct thr *t, struct clone_args *c, int shares, uint64_
 		pid = clone_process(&k);
 		if (pid == 0) {
 			if (both) {
+				uint32_t none = G.ctl->no_checkpoint;
+
 				turn_attach((uint32_t)child);
+				G.ctl->no_checkpoint = none;
 				alias_own_take(own);
 			} else {
 				raw0(SYS_setsid); /* CRIU can only dump who leads its session, and the parent ends */

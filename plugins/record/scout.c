@@ -261,6 +261,7 @@ static int copy(struct seek *s, struct scout_answer *a)
 	/* no signal at its end; and not traced, if this process is */
 	pid = raw6(SYS_clone, CLONE_UNTRACED, 0, 0, 0, 0, 0);
 	if (pid == 0) {
+		arm_replay_thread(); /* a clone does not inherit it */
 		alias_own_take(alias_own_make());
 		shared = at;
 		return 1;

@@ -50,7 +50,10 @@ void sig_take_state(struct thr *t, int restarts, ucontext_t *call, const ucontex
 	for (int i = REG_R8; i <= REG_EFL; i++)
 		if (g[i] != shown[i])
 			call->uc_mcontext.gregs[i] = g[i];
-	t->call_left = g[REG_RAX] != shown[REG_RAX]; /* else its result is what it gives */
+	if (g[REG_RAX] != shown[REG_RAX])
+		t->call_left = 1; /* else its result is what it gives */
+	call->uc_mcontext.gregs[REG_RAX] = g[REG_RAX];
+	t->call_over = 1; /* the next handler finds this, as it is */
 	/* not made again; it would not be in a replay */
 	if (kernel && *(const uint16_t *)kernel[REG_RIP] == 0x050f) {
 		kernel[REG_RIP] += 2;

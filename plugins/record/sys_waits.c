@@ -176,6 +176,8 @@ uint64_t sys_sleep_ns(long nr, const long *a)
 		return a[1] ? 0 : ns_of((const struct timespec *)a[2]);
 	case SYS_poll:
 		return a[1] == 0 && a[2] > 0 ? (uint64_t)a[2] * 1000000u : 0;
+	case SYS_pselect6:
+		return a[0] == 0 && a[4] ? ns_of((const struct timespec *)a[4]) : 0;
 	case SYS_select:
 		return a[0] == 0 && a[4] && sys_readable((void *)a[4], sizeof(struct timeval))
 			       ? (uint64_t)((struct timeval *)a[4])->tv_sec * 1000000000u +
