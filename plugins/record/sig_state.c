@@ -7,6 +7,9 @@
 #include <string.h>
 #include <ucontext.h>
 
+#define FLAG_TRAP 0x100
+#define FLAG_RESUME 0x10000
+
 /* The program's registers at the system call that it makes with an instruction of its own, of which `here` is a frame; or NULL. */
 ucontext_t *sig_own_call(const struct thr *t, const void *here)
 {
@@ -24,6 +27,11 @@ void sig_show_state(const struct thr *t, int restarts, const ucontext_t *call, g
 		return;
 	}
 	__builtin_memcpy(g, call->uc_mcontext.gregs, sizeof(call->uc_mcontext.gregs));
+	/* `syscall` leaves these in rcx and r11 (Intel's manual); what a debugger's steps and earlier faults leave is not the program's */
+	g[REG_EFL] &= ~(greg_t)(FLAG_TRAP | FLAG_RESUME);
+	g[REG_RCX] = g[REG_RIP];
+	g[REG_R11] = g[REG_EFL];
+	g[REG_ERR] = g[REG_TRAPNO] = g[REG_CR2] = g[REG_OLDMASK] = 0;
 	if (t->call_over)
 		return;
 	if (restarts)
