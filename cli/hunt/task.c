@@ -4,6 +4,7 @@
 
 #include <dirent.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -13,6 +14,7 @@
 
 #include "base/cleanup.h"
 #include "base/fdio.h"
+#include "base/home.h"
 #include "base/jsonx.h"
 #include "base/path.h"
 #include "base/str.h"
@@ -95,6 +97,38 @@ static bool has_word(pid_t pid, const char *file, const char *word)
 	return !read_file(path, &b, &ignored) && b.len && memmem(b.data, b.len, word, strlen(word));
 }
 
+/* The process that $FRED_HOME/fredd.lock names. 0: none. */
+static pid_t daemon_pid(void)
+{
+	struct err ignored;
+	cleanup_free char *home = home_dir(&ignored), *path = home ? path_join(home, "fredd.lock") : NULL;
+	cleanup_buf struct buf b = {0};
+	cleanup_free char *line = NULL;
+	uint64_t pid;
+
+	if (!path || read_file(path, &b, &ignored))
+		return 0;
+	line = xstrndup(buf_str(&b), strcspn(buf_str(&b), "\n"));
+	return str_u64(line, 10, 1, INT32_MAX, &pid) ? 0 : (pid_t)pid;
+}
+
+/*
+ * Is it the daemon of our $FRED_HOME? A search may have started it, but it serves all commands of the user. The file's PID alone
+ * may be that of a daemon that has ended, and of another process by now.
+ */
+static bool is_daemon(pid_t pid)
+{
+	cleanup_free char *path = str_fmt("/proc/%d/exe", (int)pid);
+	char exe[PATH_MAX];
+	ssize_t n = readlink(path, exe, sizeof(exe) - 1);
+
+	if (n < 0)
+		return false;
+	exe[n] = '\0';
+	return (str_eq(path_base(exe), "fredd") || str_eq(path_base(exe), "fredd (deleted)")) && has_word(pid, "cmdline", "--ready-fd") &&
+	       pid == daemon_pid();
+}
+
 /* The parent and the state of a process; false: there is no such process. */
 static bool stat_of(pid_t pid, int *parent, char *state)
 {
@@ -168,7 +202,7 @@ unsigned task_end_below(pid_t top)
 
 			for (unsigned k = 0; k < t->n && !below; k++)
 				below = t->v[k].below && t->v[k].pid == t->v[i].parent;
-			if (below && !t->v[i].below) {
+			if (below && !t->v[i].below && !is_daemon(t->v[i].pid)) {
 				t->v[i].below = more = true;
 				found++;
 				kill(t->v[i].pid, SIGKILL);

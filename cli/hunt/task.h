@@ -22,7 +22,7 @@ bool task_file_is_fresh(const char *path, const char *dir);
 
 /* Ends (SIGKILL) all processes of this machine that record into a folder below this one. */
 void task_end_recorders(const char *folder);
-/* Ends all processes below a process, once; how many there were. */
+/* Ends all processes below a process, once, but the daemon of our $FRED_HOME and what is below that; how many there were. */
 unsigned task_end_below(pid_t pid);
 
 #endif
