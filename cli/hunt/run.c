@@ -79,6 +79,12 @@ static _Noreturn void child(const struct run *r, const struct hunt_spec *spec, c
 	signal(SIGPIPE, SIG_DFL);
 	sigemptyset(&none);
 	sigprocmask(SIG_SETMASK, &none, NULL);
+	/* as when the hunt was begun: a program's path may be relative */
+	if (!spec->isolate && chdir(spec->cwd)) {
+		err_errno(&e, ERR_HOST, "%s", spec->cwd);
+		fail(o, &e);
+		_exit(0);
+	}
 	if (mkdir_p(spec->isolate ? cwd : r->dir, 0700, &e)) {
 		e.kind = ERR_HOST;
 		fail(o, &e);

@@ -37,6 +37,8 @@ static int ask_command(struct verdict *v, struct err *e)
 	cleanup_strv struct strv vars = {0};
 	int status;
 
+	if (chdir(v->spec->cwd)) /* the command may have a relative path */
+		return err_errno(e, ERR_HOST, "%s", v->spec->cwd);
 	strv_addf(&vars, "FRED_STATUS=%d", o->signal ? 128 + o->signal : o->code);
 	strv_addf(&vars, "FRED_TIMED_OUT=%d", o->timed_out);
 	strv_addf(&vars, "FRED_OUTPUT=%s", v->output);
