@@ -275,11 +275,17 @@ static int resume(const struct cli *cli, const char *dir, struct hunt_spec *s, s
 		return err_set(e, ERR_USAGE, "%s is the hunt of another program; choose another --state", dir);
 	if (cli_has(cli, "timeout"))
 		json_object_set(kept, "timeout_s", json_object_get(asked, "timeout_s"));
+	if (cli_has(cli, "budget"))
+		json_object_set(kept, "budget_s", json_object_get(asked, "budget_s"));
 	if (cli_has(cli, "runs") || cli_has(cli, "until-failure")) {
 		json_object_set(kept, "runs", json_object_get(asked, "runs"));
 		json_object_set(kept, "until_failure", json_object_get(asked, "until_failure"));
 	}
-	return hunt_spec_from_json(s, kept, e) ? err_wrap(e, "%s/hunt.json", dir) : 0;
+	if (hunt_spec_from_json(s, kept, e))
+		return err_wrap(e, "%s/hunt.json", dir);
+	if (!s->runs && !s->until_failure && s->budget_s <= 0)
+		return err_set(e, ERR_USAGE, "%s: nothing says when the hunt is to stop: --runs, --until-failure or --budget is needed", dir);
+	return 0;
 }
 
 /* Makes the state, or takes up the one that is there. */
@@ -301,9 +307,19 @@ static int open_state(const struct cli *cli, const char *dir, struct hunt_spec *
 
 /* ---- the result ---- */
 
-static int git_code(int code)
+/* As git bisect run takes it. only_budget: the time was all that was to end it. */
+static int git_code(const json_t *report, bool only_budget)
 {
-	return code == 1 ? 0 : code == 0 || code == 70 ? 1 : 125;
+	const json_t *runs = json_object_get(report, "runs");
+	int code = hunt_exit_code(report);
+
+	if (code == err_exit_code(ERR_CANCELLED))
+		return code;
+	if (json_integer_value(json_object_get(runs, "failed")))
+		return 1;
+	if (!json_integer_value(json_object_get(runs, "passed")))
+		return 125;
+	return code == 1 || (only_budget && code == err_exit_code(ERR_BUDGET)) ? 0 : 125;
 }
 
 static int show(struct cli *cli, const json_t *report, struct err *e)
@@ -325,14 +341,7 @@ static int show(struct cli *cli, const json_t *report, struct err *e)
 
 static int exit_code(const struct cli *cli, const json_t *report, const struct hunt_spec *s)
 {
-	int code = hunt_exit_code(report);
-	bool only_budget = code == 75 && !s->runs && !json_integer_value(json_object_get(json_object_get(report, "runs"), "failed"));
-
-	if (!cli_has(cli, "git") || code == 130)
-		return code;
-	if (json_integer_value(json_object_get(json_object_get(report, "runs"), "failed")))
-		return 1;
-	return only_budget ? 0 : git_code(code); /* the time was all that was wanted */
+	return cli_has(cli, "git") ? git_code(report, !s->runs) : hunt_exit_code(report);
 }
 
 static int hunt(struct cli *cli, struct hunt_spec *s, struct err *e)
@@ -376,7 +385,7 @@ static int exec_bisect(struct cli *cli, struct err *e)
 	if (cli_has(cli, "collect")) {
 		json_auto_t *report = collect(cli_values(cli, "collect"), e);
 
-		return !report || show(cli, report, e) ? -1 : hunt_exit_code(report);
+		return !report || show(cli, report, e) ? -1 : cli_has(cli, "git") ? git_code(report, false) : hunt_exit_code(report);
 	}
 	if (!cli->args.n && !cli_has(cli, "resume"))
 		return err_set(e, ERR_USAGE, "bisect: which program? usage: fredctl bisect [OPTION...] -- PROGRAM [ARG...]");
@@ -384,10 +393,6 @@ static int exec_bisect(struct cli *cli, struct err *e)
 	if (!r)
 		r = cli_has(cli, "slurm") ? slurm_submit(cli_values(cli, "slurm"), cli_value(cli, "state"), e) : hunt(cli, &s, e);
 	hunt_spec_fini(&s);
-	if (r < 0 && cli_has(cli, "git")) { /* a commit that cannot be tried says nothing */
-		out_error(cli, e, 125);
-		return 125;
-	}
 	return r;
 }
 

@@ -11,8 +11,22 @@
 /* fredctl record's own failures: not to be mistaken for the program's exit codes. */
 #define EXIT_RECORD 125
 
-static int exit_code(const struct cli *cli, const struct err *e)
+/* fredctl bisect --git: what could not be tried says nothing about the commit. */
+#define EXIT_UNKNOWN 125
+
+/* Does an option stand on a command line, also on one that could not be parsed up to it? */
+static bool has_option(char **argv, const char *option)
 {
+	for (; *argv && !str_eq(*argv, "--"); argv++)
+		if (str_eq(*argv, option))
+			return true;
+	return false;
+}
+
+static int exit_code(const struct cli *cli, char **argv, const struct err *e)
+{
+	if (cli->command == &cmd_bisect && has_option(argv, "--git") && e->kind != ERR_CANCELLED)
+		return EXIT_UNKNOWN;
 	return cli->command == &cmd_record ? EXIT_RECORD : err_exit_code(e->kind);
 }
 
@@ -38,19 +52,10 @@ static int print_help(const struct cli *cli, struct err *e)
 	return 0;
 }
 
-/* For the errors of command lines that could not be parsed up to it. */
-static bool wants_json(char **argv)
-{
-	for (; *argv && !str_eq(*argv, "--"); argv++)
-		if (str_eq(*argv, "--json"))
-			return true;
-	return false;
-}
-
 static int run(struct cli *cli, int argc, char **argv, struct err *e)
 {
 	if (cli_parse(cli, argc, argv, e)) {
-		cli->json |= wants_json(argv);
+		cli->json |= has_option(argv, "--json");
 		return -1;
 	}
 	set_log_level(cli);
@@ -85,7 +90,7 @@ int main(int argc, char **argv)
 	if (r >= 0 && out_finish(&e))
 		r = -1;
 	if (r < 0) {
-		r = exit_code(&cli, &e);
+		r = exit_code(&cli, argv, &e);
 		out_error(&cli, &e, r);
 	}
 	cli_fini(&cli);

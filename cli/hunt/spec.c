@@ -91,12 +91,12 @@ json_t *hunt_spec_json(const struct hunt_spec *s)
 	for (unsigned c = 0; c < HUNT_CLASSES; c++)
 		if (s->scheds & 1u << c)
 			json_array_append_new(scheds, json_string(class_names[c]));
-	return json_pack("{s:i, s:o, s:o, s:o, s:b, s:o, s:o, s:I, s:I, s:I, s:b, s:f, s:I, s:b}", "format", 1, "argv", strings(&s->argv),
+	return json_pack("{s:i, s:o, s:o, s:o, s:b, s:o, s:o, s:I, s:I, s:I, s:b, s:f, s:I, s:b, s:f}", "format", 1, "argv", strings(&s->argv),
 			 "cwd", json_text(s->cwd, strlen(s->cwd)), "invariants", strings(&s->invariants), "watch_always",
 			 s->watch_always, "fail_if", s->fail_if ? json_text(s->fail_if, strlen(s->fail_if)) : json_null(),
 			 "scheds", scheds, "seed", (json_int_t)s->seed, "shard", (json_int_t)s->shard, "shards",
 			 (json_int_t)s->shards, "isolate", s->isolate, "timeout_s", s->timeout_s, "runs", (json_int_t)s->runs,
-			 "until_failure", s->until_failure);
+			 "until_failure", s->until_failure, "budget_s", s->budget_s);
 }
 
 static int get_scheds(struct hunt_spec *s, const json_t *v, struct err *e)
@@ -125,7 +125,8 @@ int hunt_spec_from_json(struct hunt_spec *s, const json_t *v, struct err *e)
 	    json_get_bool(v, "watch_always", &s->watch_always, e) || json_get_u64(v, "seed", &s->seed, e) ||
 	    json_get_u64(v, "shard", &s->shard, e) || json_get_u64(v, "shards", &s->shards, e) ||
 	    json_get_bool(v, "isolate", &s->isolate, e) || json_get_real(v, "timeout_s", &s->timeout_s, e) ||
-	    json_get_u64(v, "runs", &s->runs, e) || json_get_bool(v, "until_failure", &s->until_failure, e) || get_scheds(s, v, e))
+	    json_get_u64(v, "runs", &s->runs, e) || json_get_bool(v, "until_failure", &s->until_failure, e) ||
+	    json_opt_real(v, "budget_s", &s->budget_s, e) || get_scheds(s, v, e))
 		return -1;
 	if (!s->argv.n || !s->shards || s->shard >= s->shards)
 		return err_set(e, ERR_USAGE, "it names no program, or no shard");

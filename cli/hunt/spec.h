@@ -38,9 +38,9 @@ struct hunt_spec {
 	/* kept, and changed by a start that says otherwise */
 	uint64_t runs; /* in all, of all shards; 0: no bound */
 	bool until_failure;
+	double budget_s; /* of each start; 0: none */
 
 	/* of this start */
-	double budget_s; /* 0: none */
 	unsigned jobs;
 	unsigned keep; /* recordings kept of each group */
 	uint64_t max_disk; /* bytes */

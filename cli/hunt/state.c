@@ -79,7 +79,8 @@ static int same_spec(const struct state *s, const json_t *a, const json_t *b, st
 
 	json_object_foreach((json_t *)a, key, v) {
 		/* a fresh seed is another one each time, and when to stop may change */
-		if (str_eq(key, "seed") || str_eq(key, "runs") || str_eq(key, "until_failure") || str_eq(key, "timeout_s") || json_equal(v, json_object_get(b, key)))
+		if (str_eq(key, "seed") || str_eq(key, "runs") || str_eq(key, "until_failure") || str_eq(key, "timeout_s") ||
+		    str_eq(key, "budget_s") || json_equal(v, json_object_get(b, key)))
 			continue;
 		return err_set(e, ERR_USAGE, "%s is of another hunt: its %s differs; choose another --state", s->dir, key);
 	}
