@@ -16,7 +16,6 @@ struct job {
 	pid_t pid; /* of the verdict or the search; a run has its own */
 	struct run run;
 	uint64_t n; /* whose cause */
-	double deadline_s; /* of a verdict */
 };
 
 struct hunt {

@@ -229,7 +229,7 @@ static void look_at_values(struct hunt *h, const json_t *verdict)
 {
 	const char *unknown = json_string_value(json_object_get(verdict, "unknown"));
 
-	if (!h->spec->invariants.n || json_is_true(json_object_get(verdict, "skip")))
+	if (!h->spec->invariants.n || json_is_true(json_object_get(verdict, "skip")) || json_is_true(json_object_get(verdict, "unasked")))
 		return;
 	h->has_values |= !unknown;
 	if (!unknown || h->no_value) {
@@ -330,6 +330,26 @@ static bool is_searched(const struct hunt *h, uint64_t n)
 	return false;
 }
 
+/*
+ * Of a failure whose search is ours from now on: what others wrote before we claimed it, we may not have read. NULL: its cause is
+ * known by now (then the claim is given back, as its recording may be gone), or we fail.
+ */
+static struct failure *still_unknown(struct hunt *h, uint64_t n, const char *claim)
+{
+	struct failure *f;
+	struct err e;
+
+	if (ledger_read(&h->ledger, &e)) {
+		hunt_fail(h, &e);
+		return NULL;
+	}
+	f = ledger_failure(&h->ledger, n);
+	if (f && !f->cause)
+		return f;
+	state_release(&h->state, claim);
+	return NULL;
+}
+
 struct failure *settle_next_cause(struct hunt *h)
 {
 	for (size_t i = 0; i < h->ledger.nfailures && !h->hurry && !h->spec->record_only; i++) {
@@ -355,7 +375,8 @@ struct failure *settle_next_cause(struct hunt *h)
 		r = state_claim(&h->state, claim, &e);
 		if (r < 0)
 			hunt_fail(h, &e);
-		if (r > 0)
+		f = r > 0 ? still_unknown(h, f->n, claim) : NULL;
+		if (f)
 			return f;
 	}
 	return NULL;

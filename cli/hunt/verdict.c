@@ -23,6 +23,7 @@ struct verdict {
 	json_t *fail; /* NULL: it has not failed so far */
 	json_t *unknown; /* an invariant that has no value, and why; NULL: all have one */
 	bool skip;
+	bool unasked; /* the invariants could not be evaluated, of a run that failed by itself */
 };
 
 bool verdict_is_needed(const struct hunt_spec *spec)
@@ -46,7 +47,7 @@ static int ask_command(struct verdict *v, struct err *e)
 	strv_addf(&vars, "FRED_RUN=%llu", (unsigned long long)v->run->n);
 	status = tool_shell(v->spec->fail_if, v->output, (const char *const *)vars.s, e);
 	if (status < 0)
-		return -1;
+		return err_wrap(e, "--fail-if");
 	v->skip = status == SKIP;
 	if (status > 1 && !v->skip)
 		return err_set(e, ERR_USAGE, "--fail-if: '%s' ended with %d: 0 says that the run fails, 1 that it does not, 125 that it "
@@ -96,6 +97,10 @@ static int ask_at_end(struct verdict *v, struct err *e)
 	status = tool_fredctl((const char *const *)words.s, &result, &why, e);
 	if (status < 0)
 		return -1;
+	/* it has failed all the same: the search will say that its recording does not replay */
+	v->unasked = v->fail && status == err_exit_code(ERR_INTERNAL) && !json_is_array(json_object_get(result, "values"));
+	if (v->unasked)
+		return 0;
 	if (!json_is_array(json_object_get(result, "values")))
 		return err_set(e, status == 77 ? ERR_HOST : ERR_INTERNAL, "the invariants of run %llu cannot be evaluated: %.*s",
 			       (unsigned long long)v->run->n, 700, buf_str(&why));
@@ -143,7 +148,7 @@ static int ask(struct verdict *v, struct err *e)
 		return 0;
 	if (ask_at_end(v, e))
 		return -1;
-	return v->spec->watch_always ? ask_always(v, e) : 0;
+	return v->spec->watch_always && !v->unasked ? ask_always(v, e) : 0;
 }
 
 static _Noreturn void child(struct verdict *v)
@@ -155,8 +160,8 @@ static _Noreturn void child(struct verdict *v)
 
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	failed = ask(v, &e) < 0;
-	answer = json_pack("{s:o, s:b, s:o, s:o, s:s}", "fail", v->fail && !v->skip ? v->fail : json_null(), "skip", v->skip, "unknown",
-			   v->unknown ? v->unknown : json_null(), "error",
+	answer = json_pack("{s:o, s:b, s:b, s:o, s:o, s:s}", "fail", v->fail && !v->skip ? v->fail : json_null(), "skip", v->skip, "unasked",
+			   v->unasked, "unknown", v->unknown ? v->unknown : json_null(), "error",
 			   failed ? json_text(e.text, strlen(e.text)) : json_null(), "kind", err_kind_name(e.kind));
 	json_write_path(path, answer, 0600, &ignored);
 	_exit(0);
