@@ -9,12 +9,15 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/clock.h"
 #include "base/jsonx.h"
 #include "base/str.h"
+#include "hunt/task.h"
 
 static int status_of(pid_t pid, struct err *e)
 {
@@ -105,9 +108,31 @@ int tool_fredctl(const char *const *words, json_t **result, struct buf *why, str
 	return status_of(pid, e);
 }
 
+/* Waits for its end, for so long; what has not ended by then is ended. true: it has ended by itself. */
+static bool ends_within(pid_t pid, int seconds)
+{
+	double end = clock_s() + seconds, left = seconds;
+	int fd = (int)syscall(SYS_pidfd_open, pid, 0);
+	struct pollfd p = {fd, POLLIN, 0};
+	int n = 0;
+
+	if (fd < 0)
+		return true; /* a kernel without it: waitpid is without a bound */
+	while (left > 0 && (n = poll(&p, 1, (int)(left * 1000) + 1)) <= 0)
+		left = end - clock_s();
+	close(fd);
+	if (n > 0)
+		return true;
+	task_end_below(pid);
+	kill(pid, SIGKILL);
+	return false;
+}
+
 int tool_shell(const char *command, const char *input, const char *const *vars, struct err *e)
 {
 	pid_t pid = fork();
+	bool in_time;
+	int status;
 
 	if (pid < 0)
 		return err_errno(e, ERR_HOST, "fork");
@@ -122,5 +147,7 @@ int tool_shell(const char *command, const char *input, const char *const *vars, 
 		execl("/bin/sh", "sh", "-c", command, (char *)NULL);
 		_exit(127);
 	}
-	return status_of(pid, e);
+	in_time = ends_within(pid, TOOL_SHELL_S);
+	status = status_of(pid, e);
+	return in_time ? status : err_set(e, ERR_USAGE, "'%s' did not end within %d s", command, TOOL_SHELL_S);
 }
