@@ -17,12 +17,32 @@
 
 #define TASKS "1-8" /* of the array, unless --array says otherwise */
 
+/* The words of sbatch's --array at words[i], whose value may be the next one; 0: it is another option. */
+static size_t array_words(const struct strv *words, size_t i)
+{
+	const char *w = words->s[i];
+
+	if (str_eq(w, "-a") || str_eq(w, "--array"))
+		return i + 1 < words->n ? 2 : 1;
+	return str_starts(w, "--array=") || str_starts(w, "-a") ? 1 : 0;
+}
+
 static bool has_array(const struct strv *words)
 {
 	for (size_t i = 0; i < words->n; i++)
-		if (str_starts(words->s[i], "--array") || str_starts(words->s[i], "-a"))
+		if (array_words(words, i))
 			return true;
 	return false;
+}
+
+/* The same options for the one job behind the array. */
+static void without_array(struct strv *out, const struct strv *words)
+{
+	for (size_t i = 0, n; i < words->n; i += n ? n : 1) {
+		n = array_words(words, i);
+		if (!n)
+			strv_add(out, words->s[i]);
+	}
 }
 
 /* Our own command line, without --slurm; reports: with --report. */
@@ -94,9 +114,7 @@ int slurm_submit(const struct strv *options, const char *state, struct err *e)
 		strv_split(&array, options->s[i], " ");
 	if (!has_array(&array))
 		strv_add(&array, "--array=" TASKS);
-	for (size_t i = 0; i < array.n; i++)
-		if (!str_starts(array.s[i], "--array") && !str_starts(array.s[i], "-a"))
-			strv_add(&last, array.s[i]);
+	without_array(&last, &array);
 	if (own_words(&command, false, e) || own_words(&rest, true, e) || submit(&array, &command, id, e))
 		return -1;
 	strv_addf(&last, "--dependency=afterany:%s", id);
