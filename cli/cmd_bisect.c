@@ -181,6 +181,28 @@ static int get_limits(const struct cli *cli, struct hunt_spec *s, struct err *e)
 	return 0;
 }
 
+/* hunt.json could not keep another one as it is, and --resume would run something else. */
+static int check_text(const char *what, const char *text, struct err *e)
+{
+	json_auto_t *v = text ? json_string(text) : NULL;
+
+	return text && !v ? err_set(e, ERR_USAGE, "%s is not UTF-8, which bisect needs", what) : 0;
+}
+
+static int check_texts(const struct hunt_spec *s, struct err *e)
+{
+	for (size_t i = 0; i < s->argv.n; i++) {
+		cleanup_free char *what = i ? str_fmt("argument %zu of the program", i) : xstrdup("the program's name");
+
+		if (check_text(what, s->argv.s[i], e))
+			return -1;
+	}
+	for (size_t i = 0; i < s->invariants.n; i++)
+		if (check_text("an --invariant", s->invariants.s[i], e))
+			return -1;
+	return check_text("--fail-if", s->fail_if, e) || check_text("the path of the working directory", s->cwd, e) ? -1 : 0;
+}
+
 /* The same as `record` will have, or say, for each run; and absolute for --isolate. */
 static int get_program(const struct cli *cli, struct hunt_spec *s, struct err *e)
 {
@@ -229,7 +251,7 @@ static int get_spec(const struct cli *cli, struct hunt_spec *s, struct err *e)
 		return err_wrap(e, "--timeout");
 	if (hunt_parse_scheds(sched ? sched : SEEDS, &s->scheds, &s->seed, e) || get_shard(cli, s, e))
 		return -1;
-	return get_limits(cli, s, e) || get_program(cli, s, e) ? -1 : 0;
+	return get_limits(cli, s, e) || get_program(cli, s, e) || check_texts(s, e) ? -1 : 0;
 }
 
 /* ---- where its state is ---- */
