@@ -30,12 +30,12 @@
 #define SEEDS "parallel,serial,chaos"
 
 static const struct cli_option options[] = {
-	{"invariant", "EXPR", "true while all is well: a run fails when it is false at its end", .word = WORD_EXPR, .repeated = true},
+	{"invariant", "EXPR", "true while all is well: a run fails when it is false when the run ends", .word = WORD_EXPR, .repeated = true},
 	{"watch-always", NULL, "a run fails, too, when an invariant was false at any time"},
 	{"fail-if", "CMD", "a run fails, too, when this shell command, which reads the output, exits with 0"},
 	{"timeout", "TIME", "a run that takes longer fails: 90, 90s, 15m, none (20 times the longest that passed)"},
 	{"runs", "N", "stop after so many runs (100, unless --until-failure or --budget is given)"},
-	{"until-failure", NULL, "stop when a run has failed"},
+	{"until-failure", NULL, "stop after the first failure, once its cause has been looked for"},
 	{"budget", "TIME", "stop after this time: exit code 75, and --resume goes on"},
 	{"jobs", "N", "so many runs and searches at a time (the processors)", .letter = 'j'},
 	{"sched", "LIST", "schedules, of parallel, serial, chaos, chaos:SEED, separated by commas (all of them)"},
