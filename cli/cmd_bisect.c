@@ -30,7 +30,7 @@
 #define SEEDS "parallel,serial,chaos"
 
 static const struct cli_option options[] = {
-	{"invariant", "EXPR", "true while all is well: a run fails when it is false when the run ends", .word = WORD_EXPR, .repeated = true},
+	{"invariant", "EXPR", "true while all is well: a run fails if it is false when the run ends", .word = WORD_EXPR, .repeated = true},
 	{"watch-always", NULL, "a run fails, too, when an invariant was false at any time"},
 	{"fail-if", "CMD", "a run fails, too, when this shell command, which reads the output, exits with 0"},
 	{"timeout", "TIME", "a run that takes longer fails: 90, 90s, 15m, none (20 times the longest that passed)"},
