@@ -196,7 +196,8 @@ static bool run_over(struct hunt *h, struct job *j, int status)
 		lost(h, &j->run, o->failed ? &o->error : &e);
 		return false;
 	}
-	h->lost = 0;
+	if (!verdict_is_needed(h->spec))
+		h->lost = 0;
 	if (!o->recorded) {
 		passed(h, &j->run, false);
 		return false;
@@ -253,8 +254,10 @@ static void verdict_over(struct hunt *h, struct job *j, int status)
 		return;
 	}
 	v = verdict_read(j->run.dir, &e);
-	if (v)
+	if (v) {
+		h->lost = 0;
 		look_at_values(h, v);
+	}
 	if (!v)
 		lost(h, &j->run, &e);
 	else if (json_is_object(json_object_get(v, "fail")))
