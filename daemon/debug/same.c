@@ -169,6 +169,64 @@ static void choose_on_stack(struct trace *a, struct trace *b, uint64_t rsp, stru
 			tell->v[tell->n++] = (struct replay_walk_word){rsp + i * sizeof(left[0]), right[i]};
 }
 
+/*
+ * An area that XSAVEC filled (Intel's manual, volume 1, 13.4): XSTATE_BV, the state components that are in it, and XCOMP_BV behind it. A
+ * component that has its initial value is in it, or not, as the processor happens to keep track of it: on AMD's, a context switch
+ * changes that. The dynamic linker fills such an area on the stack when a function is bound, and restores the registers from it.
+ */
+#define XSTATE_BV 512u
+#define XCOMP_COMPACT (1ull << 63)
+#define SAVED_FAR (8ull << 20) /* above the stack pointer, at most */
+#define XCOMP_MASK 0xffull /* components that the dynamic linker saves are of these */
+
+/* What a component has there; of those that libc's resolvers and small programs use. */
+static const struct {
+	unsigned component, from, to; /* bytes */
+} saved[] = {{0, 0, 24}, {0, 32, 160}, {1, 24, 32}, {1, 160, 416}, {2, 576, 832}};
+
+/* The components that are in one of the two areas only. 0: the word at addr is no XSTATE_BV. */
+static uint64_t differs_in(pid_t pid, uint64_t rsp, const struct delta *d, size_t i)
+{
+	uint64_t comp, in_one = d->left[i] ^ d->right[i];
+	struct err ignored;
+
+	if (d->addr[i] % 64 || d->addr[i] < rsp - TRACE_RED_ZONE || d->addr[i] - rsp > SAVED_FAR || (i + 1 < d->n && d->addr[i + 1] == d->addr[i] + 8) ||
+	    trace_read(pid, d->addr[i] + 8, &comp, sizeof(comp), &ignored))
+		return 0;
+	if ((comp & ~XCOMP_MASK) != XCOMP_COMPACT || (d->left[i] | d->right[i]) & ~comp)
+		return 0;
+	return in_one;
+}
+
+static bool is_saved(uint64_t offset, uint64_t components)
+{
+	for (size_t k = 0; k < sizeof(saved) / sizeof(saved[0]); k++)
+		if (components >> saved[k].component & 1 && offset >= saved[k].from && offset < saved[k].to)
+			return true;
+	return offset == XSTATE_BV;
+}
+
+/* Takes the words of such areas out, where the two differ in what is in use only. */
+static void drop_saved_states(pid_t pid, uint64_t rsp, struct delta *d)
+{
+	for (size_t i = 0; i < d->n; i++) {
+		uint64_t in_one = differs_in(pid, rsp, d, i), area = d->addr[i] - XSTATE_BV;
+		size_t n = 0;
+
+		if (!in_one)
+			continue;
+		for (size_t k = 0; k < d->n; k++) {
+			if (is_saved(d->addr[k] - area, in_one))
+				continue;
+			d->addr[n] = d->addr[k];
+			d->left[n] = d->left[k];
+			d->right[n++] = d->right[k];
+		}
+		d->n = n;
+		i = (size_t)-1; /* from the beginning: there are few of them */
+	}
+}
+
 int same_memory_tell(struct trace *a, struct trace *b, size_t *differ, struct walk_tell *tell, struct err *e)
 {
 	struct user_regs_struct ra, rb;
@@ -190,6 +248,7 @@ int same_memory_tell(struct trace *a, struct trace *b, size_t *differ, struct wa
 		choose_on_stack(a, b, ra.rsp & ~7ull, tell);
 	if (r)
 		return r < 0 ? -1 : 0;
+	drop_saved_states(a->pid, ra.rsp, &d);
 	*differ = 0;
 	for (size_t i = 0; i < d.n; i++)
 		*differ += counts(&skip, d.addr[i]);

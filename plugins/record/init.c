@@ -6,6 +6,7 @@
  * LD_PRELOAD are taken out of the environment before the program sees it. The constructor runs before
  * those of all other libraries (-z initfirst).
  */
+#include "record/spin.h"
 #include "record/group.h"
 #include "record/holes.h"
 #include "record/keep.h"
@@ -570,12 +571,7 @@ void init_fork_child(struct thr *t, uint32_t process, uint32_t parent)
 	sig_queue_drop(n);
 	G.waits_told = 0;
 	n->late_timer = n->late_armed = n->preempt = n->poked = n->seeking = 0;
-	n->sampled = n->spins = 0;
-	G.spins = 0;
-	/* the other threads are the parent's: nobody here may signal them, or wait for them */
-	for (uint32_t i = 1; G.mode == SHIM_RECORD && i < G.next_thread && i < RLOG_MAX_THREADS; i++)
-		if (&G.thr[i] != n)
-			G.thr[i].tid = 0;
+	spin_fork_child(n);
 	n->undone = 0;
 	self = n;
 	lib_fork_child(was, n);

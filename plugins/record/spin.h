@@ -24,4 +24,7 @@ int spin_in_text(const uint8_t *from, const uint8_t *end);
 struct thr;
 void spin_behind_call(struct thr *t, long nr, const long *a, const uint8_t *from);
 
+/* In a fork's child: the other threads are its parent's, and nobody here may signal them, or wait for them. */
+void spin_fork_child(struct thr *now);
+
 #endif

@@ -67,6 +67,15 @@ static void watch_others(const struct thr *t)
 	}
 }
 
+void spin_fork_child(struct thr *now)
+{
+	now->sampled = now->spins = 0;
+	G.spins = 0;
+	for (uint32_t i = 1; G.mode == SHIM_RECORD && i < G.next_thread && i < RLOG_MAX_THREADS; i++)
+		if (&G.thr[i] != now)
+			G.thr[i].tid = 0;
+}
+
 void spin_behind_call(struct thr *t, long nr, const long *a, const uint8_t *from)
 {
 	const char *why = 0;
