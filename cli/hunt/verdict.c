@@ -97,8 +97,9 @@ static int ask_at_end(struct verdict *v, struct err *e)
 	status = tool_fredctl((const char *const *)words.s, &result, &why, e);
 	if (status < 0)
 		return -1;
-	/* it has failed all the same: the search will say that its recording does not replay */
-	v->unasked = v->fail && status == err_exit_code(ERR_INTERNAL) && !json_is_array(json_object_get(result, "values"));
+	/* it has failed all the same: the search will say that its recording does not replay. Not where the daemon has died */
+	v->unasked = v->fail && status == err_exit_code(ERR_INTERNAL) && !strstr(buf_str(&why), "fredd") &&
+		     !json_is_array(json_object_get(result, "values"));
 	if (v->unasked)
 		return 0;
 	if (!json_is_array(json_object_get(result, "values")))

@@ -6,12 +6,12 @@
  * LD_PRELOAD are taken out of the environment before the program sees it. The constructor runs before
  * those of all other libraries (-z initfirst).
  */
-#include "record/spin.h"
 #include "record/group.h"
 #include "record/holes.h"
 #include "record/keep.h"
 #include "record/own_stack.h"
 #include "record/sig_queue.h"
+#include "record/spin.h"
 #include "record/sys.h"
 #include "record/walk.h"
 
