@@ -19,8 +19,6 @@
 
 #define DEPTH 24 /* steps */
 #define PATIENCE_S 100.0 /* then nothing more is begun */
-#define CKPT_EVERY_S 0.5 /* of recorded time, on the way to the failure */
-#define CKPT_MAX 12u
 
 static void set_end(struct explain *x, const char *kind, const char *fmt, va_list ap)
 {
@@ -105,18 +103,6 @@ int explain_insn(struct explain *x, const struct user_regs_struct *r, uint8_t *c
 
 /* ---- to the failure ---- */
 
-static unsigned checkpoints_wanted(struct nav *n, uint64_t from, uint64_t to)
-{
-	struct timeline_event a, b;
-	struct err ignored;
-	double s;
-
-	if (!from || timeline_read(n->t.tl, from, &a, &ignored) || timeline_read(n->t.tl, to, &b, &ignored))
-		return 0;
-	s = (b.seconds - a.seconds) / CKPT_EVERY_S;
-	return s < 1 ? 0 : s > CKPT_MAX ? CKPT_MAX : (unsigned)s;
-}
-
 /* Does the replay reach its end? */
 static int verify(struct explain *x, struct err *e)
 {
@@ -129,7 +115,7 @@ static int verify(struct explain *x, struct err *e)
 		return -1;
 	if (nav_ckpt_after(&x->nav, start.event, &near))
 		return nav_goto(&x->nav, total, e);
-	return nav_run_with_checkpoints(&x->nav, total, checkpoints_wanted(&x->nav, start.event, total), e);
+	return nav_run_with_checkpoints(&x->nav, total, nav_checkpoints_wanted(&x->nav, start.event, total), e);
 }
 
 /* Is there code at the PC? */

@@ -12,23 +12,6 @@
 #include "base/path.h"
 #include "base/str.h"
 
-/* Where the file of that mapping begins. */
-static bool find_start(pid_t pid, const char *path, uint64_t *lo)
-{
-	cleanup_maps struct maps maps = {0};
-	struct mapping m;
-	struct err ignored;
-
-	if (maps_open(&maps, pid, &ignored))
-		return false;
-	while (maps_next(&maps, &m))
-		if (!m.offset && !strcmp(m.path, path)) {
-			*lo = m.lo;
-			return true;
-		}
-	return false;
-}
-
 static Dwfl_Module *report(Dwfl *dwfl, pid_t pid, const char *path)
 {
 	cleanup_free char *file = str_fmt("/proc/%d/root%s", (int)maps_owner(pid), path);
@@ -36,7 +19,7 @@ static Dwfl_Module *report(Dwfl *dwfl, pid_t pid, const char *path)
 	uint64_t lo;
 
 	dwfl_report_begin(dwfl);
-	mod = find_start(pid, path, &lo) ? dwfl_report_elf(dwfl, path, file, -1, lo, false) : NULL;
+	mod = maps_find_start(pid, path, &lo) ? dwfl_report_elf(dwfl, path, file, -1, lo, false) : NULL;
 	dwfl_report_end(dwfl, NULL, NULL);
 	return mod;
 }

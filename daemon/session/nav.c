@@ -417,6 +417,21 @@ unsigned nav_cuts(struct nav *n, uint64_t from, uint64_t to, unsigned count, uin
 	return k;
 }
 
+#define CKPT_EVERY_S 0.5 /* of recorded time */
+#define CKPT_MAX 12u
+
+unsigned nav_checkpoints_wanted(struct nav *n, uint64_t from, uint64_t to)
+{
+	struct timeline_event a, b;
+	struct err ignored;
+	double s;
+
+	if (!from || timeline_read(n->t.tl, from, &a, &ignored) || timeline_read(n->t.tl, to, &b, &ignored))
+		return 0;
+	s = (b.seconds - a.seconds) / CKPT_EVERY_S;
+	return s < 1 ? 0 : s > CKPT_MAX ? CKPT_MAX : (unsigned)s;
+}
+
 int nav_run_with_checkpoints(struct nav *n, uint64_t to, unsigned count, struct err *e)
 {
 	uint64_t cuts[2 * NAV_CUTS_MAX];

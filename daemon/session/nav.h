@@ -54,6 +54,8 @@ int nav_restart(struct nav *n, uint64_t at_most, uint64_t *at, struct err *e);
  * 2 * count, rising. How many.
  */
 unsigned nav_cuts(struct nav *n, uint64_t from, uint64_t to, unsigned count, uint64_t *cuts);
+/* How many checkpoints are worth making on a first way between these events. */
+unsigned nav_checkpoints_wanted(struct nav *n, uint64_t from, uint64_t to);
 /* Runs to the end, taking checkpoints there; count is at most NAV_CUTS_MAX. */
 int nav_run_with_checkpoints(struct nav *n, uint64_t to, unsigned count, struct err *e);
 /* A checkpoint of where it stands. 1: there is no store. */

@@ -58,28 +58,12 @@ static bool is_system(const char *path)
 	return false;
 }
 
-static bool find_start(pid_t pid, const char *path, uint64_t *lo)
-{
-	cleanup_maps struct maps maps = {0};
-	struct mapping m;
-	struct err ignored;
-
-	if (maps_open(&maps, pid, &ignored))
-		return false;
-	while (maps_next(&maps, &m))
-		if (!m.offset && str_eq(m.path, path)) {
-			*lo = m.lo;
-			return true;
-		}
-	return false;
-}
-
 static void read_file(struct module *m, pid_t pid)
 {
 	cleanup_free char *file = str_fmt("/proc/%d/root%s", (int)maps_owner(pid), m->path);
 	uint64_t lo;
 
-	if (m->path[0] != '/' || is_system(m->path) || strstr(m->path, "libfred-record.so") || !find_start(pid, m->path, &lo))
+	if (m->path[0] != '/' || is_system(m->path) || strstr(m->path, "libfred-record.so") || !maps_find_start(pid, m->path, &lo))
 		return;
 	m->dwfl = dwfl_begin(&callbacks);
 	if (!m->dwfl)

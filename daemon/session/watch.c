@@ -16,8 +16,6 @@
 #include "session/show.h"
 #include "session/suggest.h"
 
-#define CKPT_EVERY_S 0.5 /* of recorded time, on the first way to the end */
-#define CKPT_MAX 12u
 
 static uint64_t op_clock(void *arg)
 {
@@ -127,18 +125,6 @@ const struct search_ops watch_search_ops = {
 
 /* ---- from start to end ---- */
 
-static unsigned checkpoints_wanted(struct nav *n, uint64_t from, uint64_t to)
-{
-	struct timeline_event a, b;
-	struct err ignored;
-	double s;
-
-	if (!from || timeline_read(n->t.tl, from, &a, &ignored) || timeline_read(n->t.tl, to, &b, &ignored))
-		return 0;
-	s = (b.seconds - a.seconds) / CKPT_EVERY_S;
-	return s < 1 ? 0 : s > CKPT_MAX ? CKPT_MAX : (unsigned)s;
-}
-
 /* The good end is inside a segment: a copy of the process there. That is used up; while there is a copy, none can be started. */
 static int copy_inside(struct watch *w, struct err *e)
 {
@@ -194,7 +180,7 @@ static int prepare(struct watch *w, const struct watch_params *p, struct err *e)
 		r = nav_goto(&w->nav, w->here.event, e);
 	else
 		r = nav_run_with_checkpoints(&w->nav, w->here.event,
-					     checkpoints_wanted(&w->nav, w->good, w->bad), e);
+					     nav_checkpoints_wanted(&w->nav, w->good, w->bad), e);
 	w->replay_s = clock_s() - t0;
 	return r;
 }

@@ -68,6 +68,7 @@ struct split {
 	uint64_t at, bytes; /* what it reads and writes; 0: it is not divided */
 	uint64_t value;
 };
+int split_changes(unsigned op, unsigned middle); /* opcodes of one byte that read and write memory; middle: of ModRM */
 void split_look(struct split *s, const ucontext_t *uc); /* it is interrupted here */
 void split_write(struct thr *t, struct split *s); /* it has the turn again, and goes on */
 void split_replay(struct thr *t); /* the same: if it was done */

@@ -65,16 +65,7 @@ static struct {
 /* Opcodes with an operand in memory that they write to; middle: of ModRM. */
 static int writes_one_byte(unsigned op, unsigned middle)
 {
-	if (op < 0x40)
-		return (op & 6) == 0 && (op & 0x38) != 0x38;
-	if (op == 0x80 || op == 0x81 || op == 0x83)
-		return middle != 7;
-	if (op == 0xf6 || op == 0xf7)
-		return middle == 2 || middle == 3;
-	if (op == 0xfe || op == 0xff)
-		return middle < 2;
-	return (op >= 0x86 && op <= 0x89) || op == 0x8f || op == 0xc0 || op == 0xc1 || op == 0xc6 || op == 0xc7 ||
-	       (op >= 0xd0 && op <= 0xd3);
+	return split_changes(op, middle) || (op >= 0x86 && op <= 0x89) || op == 0x8f || op == 0xc6 || op == 0xc7;
 }
 
 static int writes(const uint8_t *p, const struct insn *i)

@@ -15,7 +15,7 @@
 #define LOCK 0xf0
 
 /* Opcodes of one byte that read and write their operand in memory; middle: of ModRM. xchg locks by itself. */
-static int changes(unsigned op, unsigned middle)
+int split_changes(unsigned op, unsigned middle)
 {
 	if (op < 0x40)
 		return (op & 6) == 0 && (op & 0x38) != 0x38;
@@ -41,7 +41,7 @@ static unsigned operand_bytes(const uint8_t *p, const struct insn *i)
 		size16 |= p[k] == 0x66;
 	}
 	/* cmpxchg, xadd */
-	if (two ? (i->op & 0xfe) != 0xb0 && (i->op & 0xfe) != 0xc0 : !changes(i->op, p[i->modrm_at] >> 3 & 7))
+	if (two ? (i->op & 0xfe) != 0xb0 && (i->op & 0xfe) != 0xc0 : !split_changes(i->op, p[i->modrm_at] >> 3 & 7))
 		return 0;
 	if (!(i->op & 1))
 		return 1;

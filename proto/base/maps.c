@@ -118,3 +118,19 @@ bool maps_find(pid_t pid, uint64_t addr, struct mapping *v)
 			return true;
 	return false;
 }
+
+bool maps_find_start(pid_t pid, const char *path, uint64_t *lo)
+{
+	cleanup_maps struct maps maps = {0};
+	struct mapping m;
+	struct err ignored;
+
+	if (maps_open(&maps, pid, &ignored))
+		return false;
+	while (maps_next(&maps, &m))
+		if (!m.offset && !strcmp(m.path, path)) {
+			*lo = m.lo;
+			return true;
+		}
+	return false;
+}

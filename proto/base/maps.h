@@ -47,6 +47,8 @@ bool maps_next(struct maps *m, struct mapping *v);
 void maps_close(struct maps *m);
 /* The mapping in which addr lies. false: none, or the process cannot be seen. */
 bool maps_find(pid_t pid, uint64_t addr, struct mapping *v);
+/* Where the mapping of the first bytes of this file begins; false: there is none. */
+bool maps_find_start(pid_t pid, const char *path, uint64_t *lo);
 
 static inline bool mapping_has(const struct mapping *v, uint64_t addr)
 {
