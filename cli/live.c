@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* live.c: see live.h: the child, and what GDB asks about the live program. */
+/* frame_alive.c: see frame_alive.h: the child, and what GDB asks about the live program. */
 #include "cli/live.h"
 
 #include <errno.h>
@@ -19,7 +19,7 @@
 #include "base/path.h"
 #include "cli/live_int.h"
 #include "cli/out.h"
-#include "view/regs.h"
+#include "visibility/regs.h"
 
 #define OPTIONS (PTRACE_O_EXITKILL | PTRACE_O_TRACEFORK | PTRACE_O_TRACEVFORK | PTRACE_O_TRACEEXEC | \
 		 PTRACE_O_TRACEEXIT)
@@ -419,13 +419,13 @@ static int serve(struct live *l, struct err *e)
 int live_start(struct bridge *b, struct live_opts *o, int *code, struct err *e)
 {
 	pid_t self = getpid();
-	struct live l = {.o = o, .scene = {&l.sight, &l.outside},
-			 .breaks = {.scene = &l.scene, .libraries = true, .signals = true}};
+	struct live l = {.o = o, .view = {&l.visibility, &l.shim_frames},
+			 .breaks = {.view = &l.view, .libraries = true, .signals = true}};
 	int fd[2];
 
 	if (bridge_open(b, o->cli, e))
 		return -1;
-	snprintf(l.stance, sizeof(l.stance), "%s/stance", b->dir);
+	snprintf(l.snapshot, sizeof(l.snapshot), "%s/stance", b->dir);
 	snprintf(l.session, sizeof(l.session), "%s/session", b->dir);
 	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, fd))
 		return err_errno(e, ERR_HOST, "socketpair");

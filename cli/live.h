@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * live.h: a program that is debugged while it is recorded. A child of the command answers GDB's remote protocol for it: it
+ * frame_alive.h: a program that is debugged while it is recorded. A child of the command answers GDB's remote protocol for it: it
  * starts the program as `record` does, holds its threads by ptrace, and stops where GDB wants. What only a recording can
  * do (go back, search) is done by a replay of what is recorded so far: a worker of the daemon is brought to the very state in
  * which the live process stands, and GDB speaks with it from there on. The live process stays stopped; `live` returns to it.

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * live_back.c: from the live process to a replay of what is recorded so far, and back. The replay is a worker of the daemon,
- * which is told where the live process stands (view/stance.h) and begins there: GDB sees no difference. Then its packets and
+ * which is told where the live process stands (visibility/thread_snapshot.h) and begins there: GDB sees no difference. Then its packets and
  * the answers are passed on as they are.
  */
 #include <ctype.h>
@@ -18,7 +18,7 @@
 #include "base/str.h"
 #include "cli/live_int.h"
 #include "cli/out.h"
-#include "view/stance.h"
+#include "visibility/thread_snapshot.h"
 
 #define INTERRUPT "\3"
 #define COMMAND "qRcmd,"
@@ -185,16 +185,16 @@ static int write_stance(struct live *l, struct err *e)
 {
 	struct group_thread *th = group_find(&l->group, l->tid);
 	struct user_regs_struct r;
-	struct stance s = {0};
+	struct thread_snapshot s = {0};
 	int ret = 0;
 
 	if (!th || !th->t.alive)
 		return err_set(e, ERR_USAGE, "thread %d is no more", (int)l->tid);
 	if (trace_get_regs(&th->t, &r, e))
 		return -1;
-	if (stance_look(&s, &th->t, first_tls(l), live_in_call(l, &th->t, &r), e) || stance_write(&s, l->stance, e))
+	if (thread_snapshot_look(&s, &th->t, first_tls(l), live_in_call(l, &th->t, &r), e) || thread_snapshot_write(&s, l->snapshot, e))
 		ret = -1;
-	stance_fini(&s);
+	thread_snapshot_fini(&s);
 	return ret;
 }
 
@@ -212,7 +212,7 @@ static void block_children(int how)
 static int start_worker(struct live *l, bool stop, struct err *e)
 {
 	json_t *params = json_pack("{s:b, s:o, s:o, s:o}", "stop", stop, "rec", json_text(l->rec.result.dir, strlen(l->rec.result.dir)), "live",
-				   json_text(l->stance, strlen(l->stance)), "session", json_text(l->session, strlen(l->session)));
+				   json_text(l->snapshot, strlen(l->snapshot)), "session", json_text(l->session, strlen(l->session)));
 	pid_t self = getpid();
 	int code = 0, r;
 
@@ -224,7 +224,7 @@ static int start_worker(struct live *l, bool stop, struct err *e)
 			fprintf(stderr, "fred: %s\n", e->text);
 		_exit(code < 0 || r < 0 ? 70 : code);
 	}
-	unlink(l->stance);
+	unlink(l->snapshot);
 	if (r > 0)
 		err_set(e, ERR_INTERNAL, "the program's past cannot be replayed");
 	return r ? -1 : 0;

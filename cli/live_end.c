@@ -12,7 +12,7 @@
 #include "base/cleanup.h"
 #include "cli/live_int.h"
 #include "cli/out.h"
-#include "view/regs.h"
+#include "visibility/regs.h"
 
 #define KILLED SIGKILL /* as a status of waitpid */
 #define LAST_MS 2000 /* for a handler of the signal that the program is killed at, as it writes a report and exits */
@@ -34,8 +34,8 @@ void live_finish(struct live *l, int status)
 	live_return(l);
 	live_term_to_debugger(&l->term);
 	breaks_forget_text(&l->breaks);
-	outside_fini(&l->outside);
-	memset(&l->sight, 0, sizeof(l->sight));
+	shim_frames_fini(&l->shim_frames);
+	memset(&l->visibility, 0, sizeof(l->visibility));
 	l->group.n = 0;
 	if (record_end(&l->rec, status, &e))
 		out_note(l->o->cli, "%s", e.text);

@@ -7,8 +7,8 @@
 
 #include "cli/live.h"
 #include "rsp/stub.h"
-#include "view/breaks.h"
-#include "view/outside.h"
+#include "visibility/breakpoints.h"
+#include "visibility/shim_frames.h"
 
 #define LIVE_CHOICES 3
 
@@ -30,15 +30,15 @@ struct live_start {
 
 struct live {
 	struct live_opts *o;
-	char stance[108]; /* path of a file, see view/stance.h */
+	char snapshot[108]; /* path of a file, see visibility/thread_snapshot.h */
 	char session[108]; /* a folder: what replays keep for the next one, as bookmarks */
 	struct rsp_conn conn; /* GDB's */
 	struct record_session rec;
 	struct group group; /* pid 0: no program runs */
 	struct breaks breaks;
-	struct sight sight;
-	struct outside outside;
-	struct scene scene; /* both, for breaks */
+	struct visibility visibility;
+	struct shim_frames shim_frames;
+	struct process_view view; /* both, for breaks */
 	struct live_term term;
 	struct strv env; /* the environment that there was at first */
 	char *line; /* of the next one, for a shell: the arguments as GDB's user has typed them; NULL: none, or not known */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * live_run.c: forwards in the live process, with all its threads. The recorder's own signals pass unseen, and so do its steps:
- * a call into it is one step (view/sight.h).
+ * a call into it is one step (visibility/visibility.h).
  */
 #include <fcntl.h>
 #include <inttypes.h>
@@ -17,8 +17,8 @@
 #include "cli/live_int.h"
 #include "launch/fix_auxv.h"
 #include "trace/rep.h"
-#include "view/regs.h"
-#include "view/stepper.h"
+#include "visibility/regs.h"
+#include "visibility/stepper.h"
 
 #define POLL_MS 20
 #define STOPS_ASK 64 /* so many stops that are none of GDB's, and it is asked whether it interrupts */
@@ -44,12 +44,12 @@ static void stop_for(struct run *r, enum rsp_why why, pid_t tid, int sig)
 
 bool live_in_call(struct live *l, struct trace *t, struct user_regs_struct *r)
 {
-	return outside_of_call(&l->outside, &l->sight, t->pid, r);
+	return shim_frames_of_call(&l->shim_frames, &l->visibility, t->pid, r);
 }
 
 static struct stepper stepper_of(struct live *l, pid_t tid)
 {
-	return (struct stepper){.group = &l->group, .breaks = &l->breaks, .outside = &l->outside, .sight = &l->sight, .tid = tid};
+	return (struct stepper){.group = &l->group, .breaks = &l->breaks, .shim_frames = &l->shim_frames, .visibility = &l->visibility, .tid = tid};
 }
 
 static bool is_watch(struct run *r, struct group_thread *th, const struct trace_stop *s)
@@ -69,8 +69,8 @@ static void look_around(struct live *l)
 {
 	struct err ignored;
 
-	if (!l->sight.shim.lo)
-		sight_find(l->group.pid, &l->sight, &ignored);
+	if (!l->visibility.shim.lo)
+		visibility_find(l->group.pid, &l->visibility, &ignored);
 }
 
 /*
@@ -84,8 +84,8 @@ static int become_another(struct run *r, struct group_thread *th)
 
 	launch_fix_auxv(th->t.pid, &ignored);
 	breaks_fini(&l->breaks); /* GDB takes them for gone with the old one, and sets them anew */
-	outside_fini(&l->outside);
-	memset(&l->sight, 0, sizeof(l->sight));
+	shim_frames_fini(&l->shim_frames);
+	memset(&l->visibility, 0, sizeof(l->visibility));
 	stop_for(r, RSP_EXECED, th->t.tid, 0);
 	return 0;
 }
@@ -269,7 +269,7 @@ static int step_off(struct run *r, struct group_thread *th, struct err *e)
 
 	if (!th->t.alive || th->pending || trace_get_pc(&th->t, &pc, e))
 		return th->t.alive && !th->pending ? -1 : 0;
-	if (!breaks_has(&l->breaks, pc) && (th->t.tid != r->s.tid || !sight_is_certain(&l->sight, pc)))
+	if (!breaks_has(&l->breaks, pc) && (th->t.tid != r->s.tid || !visibility_is_certain(&l->visibility, pc)))
 		return 0;
 	if (stepper_off(&r->s, th, &s, e))
 		return -1;

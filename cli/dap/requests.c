@@ -101,7 +101,7 @@ static void threads(struct dap *d, const json_t *request, const json_t *args)
 		int id = 0;
 
 		if (mi_str(list->item[i], "details"))
-			continue; /* it has not begun, or has ended (daemon/view/lineup.h) */
+			continue; /* it has not begun, or has ended (daemon/visibility/thread_list.h) */
 		mi_int(list->item[i], "id", &id);
 		json_array_append_new(out, json_pack("{s:i, s:o}", "id", id, "name", json_text(shown, strlen(shown))));
 	}

@@ -197,7 +197,7 @@ class ReverseStep(Command):
         gdb.execute("frame", from_tty)
 
 
-# ---- threads: all that the program ever has are listed (daemon/view/lineup.h); what is about all is about those that are there ----
+# ---- threads: all that the program ever has are listed (daemon/visibility/thread_list.h); what is about all is about those that are there ----
 
 def absent_threads():
     """{TID, as GDB has it: "has ended" or the like}"""

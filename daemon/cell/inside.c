@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* inside.c: what the pid 1 of a cell needs: reaping, bind mounts, the choice of PIDs. */
+/* segcursor.c: what the pid 1 of a cell needs: reaping, bind mounts, the choice of PIDs. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>

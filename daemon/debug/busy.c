@@ -31,9 +31,9 @@ void busy_begin(struct debug *d, bool resumed)
 	d->busy.resumed = resumed;
 	d->busy.stop = false;
 	d->busy.since = clock_s();
-	d->busy.known = !spot_take(&d->travel, &d->busy.from, &ignored) ||
-			(revive(d, &ignored) && !spot_take(&d->travel, &d->busy.from, &ignored));
-	d->busy.from.event = travel_event(&d->travel);
+	d->busy.known = !mark_take(&d->cursor, &d->busy.from, &ignored) ||
+			(revive(d, &ignored) && !mark_take(&d->cursor, &d->busy.from, &ignored));
+	d->busy.from.event = cursor_event(&d->cursor);
 }
 
 bool busy_is_over(void *arg)
@@ -75,7 +75,7 @@ void busy_show(struct debug *d, double fraction, const char *text)
 
 static void show_place(struct debug *d)
 {
-	uint64_t at = travel_event(&d->travel), total = travel_total(&d->travel);
+	uint64_t at = cursor_event(&d->cursor), total = cursor_total(&d->cursor);
 	char text[64];
 
 	snprintf(text, sizeof(text), "event %llu of %llu", (unsigned long long)at, (unsigned long long)total);
@@ -101,15 +101,15 @@ static bool is_short(const struct err *e)
 static bool still_stands(struct debug *d, const struct err *e)
 {
 	struct err ignored;
-	struct spot here;
+	struct mark here;
 
-	if (divert_is_on(&d->divert))
+	if (diversion_is_on(&d->diversion))
 		return true;
-	if (d->travel.mode == TRAVEL_NOWHERE)
+	if (d->cursor.mode == CURSOR_NOWHERE)
 		return false;
 	if (!d->busy.known)
 		return e->kind != ERR_CANCELLED;
-	return !spot_take(&d->travel, &here, &ignored) && spot_same(&d->busy.from, &here);
+	return !mark_take(&d->cursor, &here, &ignored) && mark_same(&d->busy.from, &here);
 }
 
 /* A checkpoint before event n. */
@@ -120,7 +120,7 @@ static int go_near(struct debug *d, uint64_t n, struct err *e)
 
 	nav_ckpt_before(&d->nav, n, &at);
 	d->busy.deaf = true;
-	r = travel_goto(&d->travel, at, e);
+	r = cursor_goto(&d->cursor, at, e);
 	d->busy.deaf = false;
 	return r;
 }
@@ -130,7 +130,7 @@ static void tell(struct debug *d)
 	char text[160];
 
 	snprintf(text, sizeof(text), "fred: the way back to where it stood is long: it stands behind event %llu now%s\n",
-		 (unsigned long long)travel_event(&d->travel), d->busy.resumed ? " (`undo` goes back)" : ", as `stepi` will show");
+		 (unsigned long long)cursor_event(&d->cursor), d->busy.resumed ? " (`undo` goes back)" : ", as `stepi` will show");
 	debug_say(d, text);
 }
 
@@ -147,7 +147,7 @@ int busy_return(struct debug *d, const struct err *e)
 	b->stop = false;
 	b->until = b->resumed && is_short(e) ? clock_s() + (e->kind == ERR_KILLED ? RETURN_KILLED_S : RETURN_S) : 0;
 	if (b->known)
-		r = spot_goto(&d->travel, &b->from, &exact, &why);
+		r = mark_goto(&d->cursor, &b->from, &exact, &why);
 	b->until = 0;
 	if (r)
 		r = go_near(d, b->from.event, &why);

@@ -16,7 +16,7 @@
 #include <stdbool.h>
 
 #include "base/err.h"
-#include "debug/spot.h"
+#include "timetravel/mark.h"
 
 #define BUSY_NOTE "fred:"
 
@@ -30,7 +30,7 @@ struct busy {
 	double since, said; /* by clock_s */
 	double until; /* when to give up the way back; 0: never */
 	bool known; /* all of from is */
-	struct spot from; /* where the command began */
+	struct mark from; /* where the command began */
 };
 
 /* From here on d's process is moved for a debugger. shown: its client draws how far it is. */

@@ -16,18 +16,18 @@ int called_run(struct debug *d, bool step, struct stop *stop, struct err *e)
 	int status = 0, r;
 	struct err why;
 
-	if (!d->divert.calls && spoken_begin(&d->spoken, &d->divert.copy, d->stdio, &why)) {
+	if (!d->diversion.calls && spoken_begin(&d->spoken, &d->diversion.copy, d->stdio, &why)) {
 		debug_say(d, "fred: what the function writes is not shown: ");
 		debug_say(d, why.text);
 		debug_say(d, "\n");
 	}
-	r = divert_run(&d->divert, &d->travel, step, stop, &status, e);
+	r = diversion_run(&d->diversion, &d->cursor, step, stop, &status, e);
 	say_spoken(d);
 	if (r)
 		return -1;
 	if (stop->kind != STOP_OVER)
 		return 0;
-	divert_end(&d->divert);
+	diversion_end(&d->diversion);
 	debug_say(d, "fred: the called function ended the program; the recording stands where it stood\n");
 	return 0;
 }

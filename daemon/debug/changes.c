@@ -14,11 +14,11 @@
 #include "base/cleanup.h"
 #include "base/log.h"
 #include "base/str.h"
-#include "debug/inside_int.h"
-#include "debug/travel_int.h"
+#include "segcursor/segcursor_int.h"
+#include "timetravel/cursor_int.h"
 
 #define BYTES_MAX (8u * BREAKS_WATCHES)
-#define SHOWN_MAX INSIDE_CHANGES
+#define SHOWN_MAX SEGCUR_CHANGES
 
 struct bytes {
 	uint8_t v[BYTES_MAX];
@@ -45,13 +45,13 @@ static void look(const struct changes *c, struct bytes *b)
 	struct err ignored;
 
 	memset(b, 0, sizeof(*b));
-	b->there = !trace_read(travel_memory(&c->d->travel), c->addr, b->v, c->len, &ignored);
+	b->there = !trace_read(cursor_memory(&c->d->cursor), c->addr, b->v, c->len, &ignored);
 }
 
 /* What the debug registers watch, one behind the other. */
 static void join(const struct changes *c, const uint64_t *words, struct bytes *b)
 {
-	const struct group_slot *w = c->d->travel.breaks.watch;
+	const struct group_slot *w = c->d->cursor.breaks.watch;
 
 	b->there = true;
 	for (unsigned i = 0; i < BREAKS_WATCHES; i++)
@@ -72,17 +72,17 @@ static struct change *add(struct changes *c)
 /* The kth stop of the segment that it is in, which is behind the statement. */
 static int find_one(struct changes *c, uint64_t event, uint64_t k, struct err *e)
 {
-	struct travel *t = &c->d->travel;
+	struct cursor *t = &c->d->cursor;
 	struct change *x = add(c);
 	struct stop stop = {0};
 
 	if (!x)
 		return 0;
-	if (travel_enter_any(t, event, e) || inside_nth_stop(&t->in, &t->breaks, k, &stop, e))
+	if (cursor_enter_any(t, event, e) || segcur_nth_stop(&t->in, &t->breaks, k, &stop, e))
 		return -1;
 	x->tid = t->tid = t->in.seg.tid;
 	look(c, &x->now);
-	if (travel_back_step(t, t->tid, &stop, e) || travel_where(t, &x->at, e))
+	if (cursor_back_step(t, t->tid, &stop, e) || cursor_where(t, &x->at, e))
 		return -1;
 	look(c, &x->old);
 	return 0;
@@ -92,7 +92,7 @@ static int find_one(struct changes *c, uint64_t event, uint64_t k, struct err *e
 static int find_each(struct changes *c, uint64_t event, uint64_t k, struct err *e)
 {
 	for (; k && c->n < SHOWN_MAX; k--) {
-		if (c->d->travel.interrupted(c->d->travel.ctx))
+		if (c->d->cursor.interrupted(c->d->cursor.ctx))
 			return err_set(e, ERR_CANCELLED, "interrupted");
 		if (find_one(c, event, k, e))
 			return -1;
@@ -104,16 +104,16 @@ static int find_each(struct changes *c, uint64_t event, uint64_t k, struct err *
 /* In the segment that it is in, up to here, or to its end. */
 static int find_inside(struct changes *c, bool to_end, struct err *e)
 {
-	struct inside *in = &c->d->travel.in;
-	struct breaks *b = &c->d->travel.breaks;
-	struct inside_change *v;
+	struct segcur *in = &c->d->cursor.in;
+	struct breaks *b = &c->d->cursor.breaks;
+	struct segcur_change *v;
 	uint64_t all = 0, k = 0, event = in->n;
 	struct goal end = {0};
 	unsigned n = 0;
 	int r;
 
 	v = xcalloc(SHOWN_MAX, sizeof(*v));
-	r = in->marks ? inside_changes(in, b, to_end, v, SHOWN_MAX - c->n, &n, &all, e) : 1;
+	r = in->marks ? segcur_changes(in, b, to_end, v, SHOWN_MAX - c->n, &n, &all, e) : 1;
 	for (unsigned i = n; i > 0 && !r; i--) {
 		struct change *x = add(c);
 
@@ -125,26 +125,26 @@ static int find_inside(struct changes *c, bool to_end, struct err *e)
 	free(v);
 	if (!r) {
 		c->more |= all > n;
-		return all > n ? 0 : inside_count_before_walks(in, b, &k, e) || find_each(c, event, k, e) ? -1 : 0;
+		return all > n ? 0 : segcur_count_before_walks(in, b, &k, e) || find_each(c, event, k, e) ? -1 : 0;
 	}
 	if (r > 0)
-		r = to_end ? inside_count_to(in, &in->base, b, &end, 0, &k, e) : inside_count_stops(in, b, &k, e);
+		r = to_end ? segcur_count_to(in, &in->base, b, &end, 0, &k, e) : segcur_count_stops(in, b, &k, e);
 	return r ? -1 : find_each(c, event, k, e);
 }
 
 /* Before event *to, in the piece of the way that ends there. */
 static int find_before(struct changes *c, uint64_t *to, struct err *e)
 {
-	struct travel *t = &c->d->travel;
-	struct travel_last all;
-	int r = travel_stopped_segments(t, to, &all, e);
+	struct cursor *t = &c->d->cursor;
+	struct cursor_last all;
+	int r = cursor_stopped_segments(t, to, &all, e);
 
 	for (size_t i = all.maybes; i > 0 && !r; i--) {
 		if (c->n == SHOWN_MAX) {
 			c->more = true;
 			break;
 		}
-		r = travel_enter_any(t, all.maybe[i - 1], e) || find_inside(c, true, e) ? -1 : 0;
+		r = cursor_enter_any(t, all.maybe[i - 1], e) || find_inside(c, true, e) ? -1 : 0;
 	}
 	free(all.maybe);
 	return r;
@@ -159,7 +159,7 @@ static void add_hex(struct buf *out, const struct bytes *b, unsigned len)
 static void show(const struct changes *c, const struct change *x, struct buf *out)
 {
 	buf_add_str(out, "change ");
-	places_add_position(out, &x->at);
+	bookmarks_add_position(out, &x->at);
 	buf_addf(out, " %d %llx ", (int)x->tid, (unsigned long long)x->at.pc);
 	add_hex(out, &x->old, c->len);
 	buf_add_char(out, ' ');
@@ -170,13 +170,13 @@ static void show(const struct changes *c, const struct change *x, struct buf *ou
 /* With these breakpoints in the place of the debugger's. */
 static int find(struct changes *c, const struct timeline_point *here, struct buf *out, struct err *e)
 {
-	struct travel *t = &c->d->travel;
+	struct cursor *t = &c->d->cursor;
 	uint64_t to = here->event;
 
 	if (breaks_watch(&t->breaks, GROUP_WRITE, c->addr, c->len))
 		return err_set(e, ERR_USAGE, "history: %u bytes at 0x%llx are more than the debug registers can watch", c->len,
 			       (unsigned long long)c->addr);
-	if (travel_goto_pc(t, here->event, here->pc, here->hits, e) || find_inside(c, false, e))
+	if (cursor_goto_pc(t, here->event, here->pc, here->hits, e) || find_inside(c, false, e))
 		return -1;
 	while (c->n < SHOWN_MAX && to > nav_first(t->nav))
 		if (find_before(c, &to, e))
@@ -207,19 +207,19 @@ int changes_list(struct debug *d, const char *args, struct buf *out, struct err 
 	int r;
 
 	debug_end_diversion(d);
-	if (parse(args, &c, e) || travel_where(&d->travel, &here, e))
+	if (parse(args, &c, e) || cursor_where(&d->cursor, &here, e))
 		return -1;
 	c.v = xcalloc(SHOWN_MAX, sizeof(c.v[0]));
-	mine = d->travel.breaks;
-	d->travel.breaks = (struct breaks){0};
+	mine = d->cursor.breaks;
+	d->cursor.breaks = (struct breaks){0};
 	r = find(&c, &here, out, e);
-	breaks_fini(&d->travel.breaks);
-	d->travel.breaks = mine;
+	breaks_fini(&d->cursor.breaks);
+	d->cursor.breaks = mine;
 	free(c.v);
 	d->jumped = true;
 	if (r && e->kind == ERR_CANCELLED)
 		return -1;
-	if (travel_goto_pc(&d->travel, here.event, here.pc, here.hits, r ? &why : e)) {
+	if (cursor_goto_pc(&d->cursor, here.event, here.pc, here.hits, r ? &why : e)) {
 		if (r)
 			log_warn("the session does not come back: %s", why.text);
 		r = -1;

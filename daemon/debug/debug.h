@@ -4,36 +4,36 @@
 #define FRED_DEBUG_DEBUG_H
 
 #include "base/buf.h"
-#include "debug/behind.h"
+#include "visibility/unwind_window.h"
 #include "debug/busy.h"
-#include "debug/divert.h"
+#include "debug/diversion.h"
 #include "debug/lines.h"
-#include "debug/past.h"
-#include "debug/places.h"
+#include "debug/undo_log.h"
+#include "debug/bookmarks.h"
 #include "debug/spoken.h"
-#include "debug/travel.h"
+#include "timetravel/cursor.h"
 #include "rsp/packet.h"
-#include "view/lineup.h"
+#include "visibility/thread_list.h"
 
 struct debug {
 	struct rec *rec;
 	uint32_t process;
 	struct nav nav;
-	struct travel travel;
-	struct divert divert;
+	struct cursor cursor;
+	struct diversion diversion;
 	struct spoken spoken; /* by functions that were called */
 	uint64_t stdio; /* libc's _IO_2_1_stdout_; 0: not known */
-	struct places places; /* bookmarks */
-	struct places ckpts;
-	struct past past;
-	struct keep_slot *slots; /* keep.h; NULL: no folder */
-	char *program; /* keep.h: the file */
-	struct spot here; /* where the debugger saw it last; words 0: not known */
+	struct bookmarks bookmarks; /* bookmarks */
+	struct bookmarks ckpts;
+	struct undo_log undo_log;
+	struct session_state_slot *slots; /* session_state.h; NULL: no folder */
+	char *program; /* session_state.h: the file */
+	struct mark here; /* where the debugger saw it last; words 0: not known */
 	bool revived; /* processes of it were killed, and others are in their place: to be told */
 	bool inexact; /* it does not stand quite where it stood: to be told */
 	struct rsp_conn conn;
 	struct busy busy;
-	struct behind behind;
+	struct unwind_window behind;
 	struct op_ctx op; /* of nav */
 	struct lines lines;
 	char *later; /* a command to be run by the next step */

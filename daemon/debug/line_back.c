@@ -1,28 +1,28 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * line_back.c: steps back in a loop of one line (lines.h). Where its rounds have no events, a walk of the segment tells where the thread
- * came into the line (travel_back_over). Else it is looked for by breakpoints at all instructions of the function's other lines: the last
+ * came into the line (cursor_back_over). Else it is looked for by breakpoints at all instructions of the function's other lines: the last
  * of them that was met in this frame, and from there on.
  */
 #include <string.h>
 
 #include "debug/debug.h"
-#include "debug/travel_int.h"
-#include "search/agent.h"
+#include "timetravel/cursor_int.h"
+#include "agent/agent.h"
 
 #define STEPS_IN 50 /* from the other line into this one: mostly it is one */
 #define FRAME 65536 /* bytes of the stack in which the frame and its caller's are, and no other thread's */
 
 static int note_line(struct debug *d, struct err *e)
 {
-	struct trace *t = d->lines.n ? travel_thread(&d->travel, d->travel.tid, e) : NULL;
+	struct trace *t = d->lines.n ? cursor_thread(&d->cursor, d->cursor.tid, e) : NULL;
 	struct user_regs_struct r;
 
 	if (!d->lines.n)
 		return 0;
 	if (!t || trace_get_regs(t, &r, e))
 		return -1;
-	lines_note(&d->lines, travel_event(&d->travel), r.rip, r.rsp);
+	lines_note(&d->lines, cursor_event(&d->cursor), r.rip, r.rsp);
 	return 0;
 }
 
@@ -68,17 +68,17 @@ static void stop_at_others(const struct lines *l, struct breaks *b, bool *any)
  */
 static int come_in(struct debug *d, pid_t tid, struct stop *stop, struct err *e)
 {
-	struct travel *t = &d->travel;
+	struct cursor *t = &d->cursor;
 
 	for (unsigned i = 0; i < STEPS_IN; i++) {
 		struct user_regs_struct r;
 		struct trace *th;
 
-		if (travel_step(t, tid, stop, e))
+		if (cursor_step(t, tid, stop, e))
 			return -1;
 		if (stop->kind != STOP_STEP || t->tid != tid)
 			return 1;
-		th = travel_thread(t, tid, e);
+		th = cursor_thread(t, tid, e);
 		if (!th || trace_get_regs(th, &r, e))
 			return -1;
 		if (r.rip >= d->lines.lo && r.rip <= d->lines.last && r.rsp - d->lines.sp < FRAME)
@@ -90,23 +90,23 @@ static int come_in(struct debug *d, pid_t tid, struct stop *stop, struct err *e)
 /* To the last stop of the debugger's own, or where the thread has come into the line. 1: neither. */
 static int back_to_other(struct debug *d, pid_t tid, struct breaks *others, struct stop *stop, struct err *e)
 {
-	struct travel *t = &d->travel;
+	struct cursor *t = &d->cursor;
 	struct breaks mine = t->breaks;
 	struct trace *th;
 	uint64_t pc;
 	int r;
 
-	others->scene = mine.scene;
+	others->view = mine.view;
 	breaks_add_all(others, &mine);
 	t->breaks = *others;
-	r = travel_back_continue(t, stop, e);
+	r = cursor_back_continue(t, stop, e);
 	*others = t->breaks;
 	t->breaks = mine;
 	if (r)
 		return -1;
 	if (stop->kind != STOP_BREAK)
 		return stop->kind == STOP_BEGIN || stop->kind == STOP_FIRST;
-	th = travel_thread(t, t->tid, e);
+	th = cursor_thread(t, t->tid, e);
 	if (!th || trace_get_pc(th, &pc, e))
 		return -1;
 	if (breaks_has(&mine, pc))
@@ -117,7 +117,7 @@ static int back_to_other(struct debug *d, pid_t tid, struct breaks *others, stru
 /* 1: nothing is gained, and nothing has happened. */
 static int back_far(struct debug *d, pid_t tid, struct stop *stop, struct err *e)
 {
-	struct travel *t = &d->travel;
+	struct cursor *t = &d->cursor;
 	struct timeline_point here;
 	struct breaks others = {0};
 	bool any;
@@ -125,9 +125,9 @@ static int back_far(struct debug *d, pid_t tid, struct stop *stop, struct err *e
 
 	stop_at_others(&d->lines, &others, &any);
 	if (any && tid == t->tid)
-		r = travel_where(t, &here, e) ? -1 : back_to_other(d, tid, &others, stop, e);
+		r = cursor_where(t, &here, e) ? -1 : back_to_other(d, tid, &others, stop, e);
 	breaks_fini(&others);
-	if (r == 1 && any && tid == t->tid && travel_goto_pc(t, here.event, here.pc, here.hits, e))
+	if (r == 1 && any && tid == t->tid && cursor_goto_pc(t, here.event, here.pc, here.hits, e))
 		return -1;
 	return r;
 }
@@ -139,10 +139,10 @@ int lines_back_step(struct debug *d, int tid, struct stop *stop, struct err *e)
 	int r = 1;
 
 	if (lines_due(&d->lines, &range, &sp))
-		r = travel_back_over(&d->travel, tid, range.lo, range.hi, sp, stop, e);
+		r = cursor_back_over(&d->cursor, tid, range.lo, range.hi, sp, stop, e);
 	if (r > 0 && lines_far_due(&d->lines))
 		r = back_far(d, tid, stop, e);
 	if (r > 0)
-		r = travel_back_step(&d->travel, tid, stop, e);
+		r = cursor_back_step(&d->cursor, tid, stop, e);
 	return r ? r : note_line(d, e);
 }

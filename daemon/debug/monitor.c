@@ -8,9 +8,9 @@
 
 #include "base/str.h"
 #include "debug/changes.h"
-#include "debug/ckpts.h"
-#include "debug/find.h"
-#include "debug/keep.h"
+#include "debug/user_checkpoints.h"
+#include "debug/reverse_watch.h"
+#include "debug/session_state.h"
 #include "debug/proc.h"
 #include "debug/revive.h"
 #include "debug/threads.h"
@@ -20,7 +20,7 @@
 /* +N, -N: events from here. */
 static int resolve_relative(struct debug *d, const char *pos, struct timeline_point *p, struct err *e)
 {
-	uint64_t here = travel_event(&d->travel), first = nav_first(&d->nav), total = travel_total(&d->travel), n;
+	uint64_t here = cursor_event(&d->cursor), first = nav_first(&d->nav), total = cursor_total(&d->cursor), n;
 
 	if (str_u64(pos + 1, 10, 0, INT64_MAX, &n))
 		return err_set(e, ERR_USAGE, "position \"%s\": +N and -N are numbers of events from here", pos);
@@ -34,7 +34,7 @@ static int resolve_relative(struct debug *d, const char *pos, struct timeline_po
 /* The session's own checkpoints come before the recording's. */
 static int resolve_ckpt(struct debug *d, const char *pos, struct timeline_point *p, struct err *e)
 {
-	const struct place *own = places_find(&d->ckpts, pos + strlen(CKPT));
+	const struct bookmark *own = bookmarks_find(&d->ckpts, pos + strlen(CKPT));
 
 	if (own)
 		*p = own->at;
@@ -58,7 +58,7 @@ int debug_goto(struct debug *d, const char *pos, struct err *e)
 	debug_end_diversion(d);
 	if (resolve(d, pos, &p, e))
 		return -1;
-	return p.pc ? travel_goto_pc(&d->travel, p.event, p.pc, p.hits, e) : travel_goto(&d->travel, p.event, e);
+	return p.pc ? cursor_goto_pc(&d->cursor, p.event, p.pc, p.hits, e) : cursor_goto(&d->cursor, p.event, e);
 }
 
 typedef int (*command_fn)(struct debug *d, const char *args, struct buf *out, struct err *e);
@@ -71,15 +71,15 @@ static int when(struct debug *d, const char *args, struct buf *out, struct err *
 	uint64_t n;
 
 	(void)args;
-	if (travel_where(&d->travel, &p, e))
+	if (cursor_where(&d->cursor, &p, e))
 		return -1;
 	n = p.event;
 	buf_addf(out, "event %llu of %llu, %llu/0x%llx#%llu", (unsigned long long)n,
-		 (unsigned long long)travel_total(&d->travel), (unsigned long long)n, (unsigned long long)p.pc,
+		 (unsigned long long)cursor_total(&d->cursor), (unsigned long long)n, (unsigned long long)p.pc,
 		 (unsigned long long)p.hits);
 	if (n && !timeline_read(d->nav.t.tl, n, &ev, &ignored) && ev.seconds >= 0)
 		buf_addf(out, ", %.6f s after the start", ev.seconds);
-	buf_addf(out, ", thread %u (TID %d)\n", threads_number(d, d->travel.tid), (int)d->travel.tid);
+	buf_addf(out, ", thread %u (TID %d)\n", threads_number(d, d->cursor.tid), (int)d->cursor.tid);
 	return 0;
 }
 
@@ -88,9 +88,9 @@ static int diverted(struct debug *d, const char *args, struct buf *out, struct e
 	bool call;
 
 	(void)args;
-	if (divert_in_call(&d->divert, &d->travel.breaks, &call, e))
+	if (diversion_in_call(&d->diversion, &d->cursor.breaks, &call, e))
 		return -1;
-	buf_addf(out, "%s\n", call ? "call" : divert_is_on(&d->divert) && divert_has_changes(&d->divert) ? "written" : "nothing");
+	buf_addf(out, "%s\n", call ? "call" : diversion_is_on(&d->diversion) && diversion_has_changes(&d->diversion) ? "written" : "nothing");
 	return 0;
 }
 
@@ -109,13 +109,13 @@ static int go_to(struct debug *d, const char *args, struct buf *out, struct err 
 
 static int go_to_bookmark(struct debug *d, const char *args, struct buf *out, struct err *e)
 {
-	const struct place *p = places_find(&d->places, args);
+	const struct bookmark *p = bookmarks_find(&d->bookmarks, args);
 
 	(void)out;
 	if (!p)
 		return err_set(e, ERR_USAGE, "there is no bookmark '%s' (`bookmarks` lists them)", args);
 	debug_end_diversion(d);
-	if (travel_goto_pc(&d->travel, p->at.event, p->at.pc, p->at.hits, e))
+	if (cursor_goto_pc(&d->cursor, p->at.event, p->at.pc, p->at.hits, e))
 		return -1;
 	d->jumped = true;
 	return 0;
@@ -125,12 +125,12 @@ static int bookmark(struct debug *d, const char *args, struct buf *out, struct e
 {
 	struct timeline_point p;
 
-	if (travel_where(&d->travel, &p, e))
+	if (cursor_where(&d->cursor, &p, e))
 		return -1;
-	buf_addf(out, "bookmark %s: ", places_set(&d->places, args, &p)->name);
-	places_add_position(out, &p);
+	buf_addf(out, "bookmark %s: ", bookmarks_set(&d->bookmarks, args, &p)->name);
+	bookmarks_add_position(out, &p);
 	buf_add_char(out, '\n');
-	return keep_write(d, e);
+	return session_state_write(d, e);
 }
 
 static int delete_bookmarks(struct debug *d, const char *args, struct buf *out, struct err *e)
@@ -139,14 +139,14 @@ static int delete_bookmarks(struct debug *d, const char *args, struct buf *out, 
 
 	strv_split(&names, args, " \t,");
 	for (size_t i = 0; i < names.n; i++)
-		if (!places_find(&d->places, names.s[i]))
+		if (!bookmarks_find(&d->bookmarks, names.s[i]))
 			return err_set(e, ERR_USAGE, "there is no bookmark '%s' (`bookmarks` lists them)", names.s[i]);
-	buf_addf(out, "%zu deleted\n", names.n ? names.n : d->places.n);
+	buf_addf(out, "%zu deleted\n", names.n ? names.n : d->bookmarks.n);
 	for (size_t i = 0; i < names.n; i++)
-		places_remove(&d->places, names.s[i]);
-	while (!names.n && d->places.n)
-		places_remove(&d->places, d->places.v[0].name);
-	return keep_write(d, e);
+		bookmarks_remove(&d->bookmarks, names.s[i]);
+	while (!names.n && d->bookmarks.n)
+		bookmarks_remove(&d->bookmarks, d->bookmarks.v[0].name);
+	return session_state_write(d, e);
 }
 
 /* The step behind it shows where the program still stands. */
@@ -162,7 +162,7 @@ static int bookmarks(struct debug *d, const char *args, struct buf *out, struct 
 {
 	(void)args;
 	(void)e;
-	places_list(&d->places, "no bookmarks", out);
+	bookmarks_list(&d->bookmarks, "no bookmarks", out);
 	return 0;
 }
 
@@ -205,8 +205,8 @@ static const struct {
 	{"history", "history ADDR LENGTH: all changes of these bytes up to here", changes_list},
 	{"lines", "lines START LENGTH:LINE ...: the function's, for steps back that are to be quick in a loop", lines_set},
 	{"said", "what commands have said since the last prompt, again", said},
-	{"prompt", "prompt [TID]: a command of the debugger's has ended (`undo` counts those); the thread that is selected", keep_prompt},
-	{"undo", "undo [N]: takes back the last N of them that moved the program; `stepi` shows it", keep_undo},
+	{"prompt", "prompt [TID]: a command of the debugger's has ended (`undo` counts those); the thread that is selected", session_state_prompt},
+	{"undo", "undo [N]: takes back the last N of them that moved the program; `stepi` shows it", session_state_undo},
 	{"diverted", "what a copy of the program is there for: a call, what was written, or nothing", diverted},
 	{"proc", "proc WHAT: maps, pid, auxv, exe, cwd or cmdline of the recorded process", proc_tell},
 	{"mover", "the id of the thread that moved last, which is selected now", threads_select_mover},

@@ -17,32 +17,32 @@
 #include "base/path.h"
 #include "base/str.h"
 #include "debug/called.h"
-#include "debug/keep.h"
-#include "debug/kept.h"
+#include "debug/session_state.h"
+#include "debug/recorded_files.h"
 #include "debug/monitor.h"
 #include "debug/ops.h"
 #include "debug/revive.h"
 #include "debug/threads.h"
 #include "reclog/procs.h"
 #include "rsp/stub.h"
-#include "session/pick.h"
-#include "session/root.h"
-#include "view/regs.h"
-#include "view/stance.h"
+#include "replay/pick.h"
+#include "replay/root.h"
+#include "visibility/regs.h"
+#include "visibility/thread_snapshot.h"
 
 #define STDIO "_IO_2_1_stdout_"
 
 /* A stopped thread as the debugger sees it. */
 static struct trace *thread_of(struct debug *d, int tid, struct err *e)
 {
-	if (divert_is_on(&d->divert) && tid == d->travel.tid)
-		return &d->divert.copy;
-	return travel_thread(&d->travel, tid, e);
+	if (diversion_is_on(&d->diversion) && tid == d->cursor.tid)
+		return &d->diversion.copy;
+	return cursor_thread(&d->cursor, tid, e);
 }
 
 static pid_t memory_of(struct debug *d)
 {
-	return divert_is_on(&d->divert) ? d->divert.copy.pid : travel_memory(&d->travel);
+	return diversion_is_on(&d->diversion) ? d->diversion.copy.pid : cursor_memory(&d->cursor);
 }
 
 static int get_regs(struct debug *d, int id, struct rsp_regs *r, struct err *e)
@@ -53,8 +53,8 @@ static int get_regs(struct debug *d, int id, struct rsp_regs *r, struct err *e)
 	if (!t || regs_get(t, r, e))
 		return -1;
 	/* others wait their turn; it may wait for a handler of signals that is called next */
-	if (tid != d->travel.tid || sight_is_call_of_handler(&d->travel.sight, r->r.rip))
-		outside_find(&d->travel.outside, &d->travel.sight, t->pid, &r->r);
+	if (tid != d->cursor.tid || visibility_is_call_of_handler(&d->cursor.visibility, r->r.rip))
+		shim_frames_find(&d->cursor.shim_frames, &d->cursor.visibility, t->pid, &r->r);
 	return 0;
 }
 
@@ -74,17 +74,17 @@ static int set_regs(void *arg, int id, const struct rsp_regs *r, struct err *e)
 		return -1;
 	if (!memcmp(&now, r, sizeof(now)))
 		return 0;
-	if (threads_tid(d, id) != d->travel.tid)
+	if (threads_tid(d, id) != d->cursor.tid)
 		return err_set(e, ERR_USAGE, "functions are called, and registers set, in the thread that moved last (%u)",
-			       threads_number(d, d->travel.tid));
-	return divert_begin(&d->divert, &d->travel, e) || regs_set(&d->divert.copy, &now, r, e) ? -1 : 0;
+			       threads_number(d, d->cursor.tid));
+	return diversion_begin(&d->diversion, &d->cursor, e) || regs_set(&d->diversion.copy, &now, r, e) ? -1 : 0;
 }
 
 static int write_memory(void *arg, uint64_t addr, const void *data, size_t len, struct err *e)
 {
 	struct debug *d = arg;
 
-	return divert_begin(&d->divert, &d->travel, e) || divert_write(&d->divert, addr, data, len, e) ? -1 : 0;
+	return diversion_begin(&d->diversion, &d->cursor, e) || diversion_write(&d->diversion, addr, data, len, e) ? -1 : 0;
 }
 
 static size_t read_memory(void *arg, uint64_t addr, void *buf, size_t len)
@@ -93,8 +93,8 @@ static size_t read_memory(void *arg, uint64_t addr, void *buf, size_t len)
 	struct err why = {0};
 	size_t n;
 
-	if (behind_is_asked(addr))
-		return behind_answer(&d->behind, &d->travel.outside, &d->travel.sight, memory_of(d), addr, buf, len);
+	if (unwind_window_is_asked(addr))
+		return unwind_window_answer(&d->behind, &d->cursor.shim_frames, &d->cursor.visibility, memory_of(d), addr, buf, len);
 	n = regs_read_memory(memory_of(d), addr, buf, len);
 	return n || !revive(d, &why) ? n : regs_read_memory(memory_of(d), addr, buf, len);
 }
@@ -105,7 +105,7 @@ static int set_point(void *arg, enum rsp_point p, uint64_t addr, unsigned len, b
 	struct debug *d = arg;
 
 	(void)e;
-	return regs_set_point(&d->travel.breaks, p, addr, len, on, c, memory_of(d));
+	return regs_set_point(&d->cursor.breaks, p, addr, len, on, c, memory_of(d));
 }
 
 static void translate(struct debug *d, const struct stop *s, struct rsp_stop *out)
@@ -118,7 +118,7 @@ static void translate(struct debug *d, const struct stop *s, struct rsp_stop *ou
 
 	*out = (struct rsp_stop){
 		.why = why[s->kind],
-		.tid = threads_id(d, d->travel.tid),
+		.tid = threads_id(d, d->cursor.tid),
 		.sig = s->kind == STOP_INTERRUPT ? SIGINT : regs_gdb_signal(s->sig),
 		.addr = s->addr,
 		.point = s->watch == GROUP_ACCESS ? RSP_ACCESS : RSP_WRITE,
@@ -139,7 +139,7 @@ static void run_later(struct debug *d)
 
 static int move(struct debug *d, enum rsp_resume how, int tid, struct stop *stop, struct err *e)
 {
-	struct travel *t = &d->travel;
+	struct cursor *t = &d->cursor;
 
 	if (d->later) {
 		run_later(d);
@@ -158,11 +158,11 @@ static int move(struct debug *d, enum rsp_resume how, int tid, struct stop *stop
 	}
 	switch (how) {
 	case RSP_CONTINUE:
-		return travel_continue(t, stop, e);
+		return cursor_continue(t, stop, e);
 	case RSP_STEP:
-		return travel_step(t, tid, stop, e);
+		return cursor_step(t, tid, stop, e);
 	case RSP_BACK_CONTINUE:
-		return travel_back_continue(t, stop, e);
+		return cursor_back_continue(t, stop, e);
 	case RSP_BACK_STEP:
 		return lines_back_step(d, tid, stop, e);
 	}
@@ -178,16 +178,16 @@ void debug_say(struct debug *d, const char *text)
 
 void debug_end_diversion(struct debug *d)
 {
-	if (divert_is_on(&d->divert) && divert_has_changes(&d->divert))
+	if (diversion_is_on(&d->diversion) && diversion_has_changes(&d->diversion))
 		debug_say(d, "fred: what was written is forgotten: a recording cannot be changed\n");
-	divert_end(&d->divert);
+	diversion_end(&d->diversion);
 }
 
 static int move_or_call(struct debug *d, enum rsp_resume how, int tid, struct stop *stop, struct err *e)
 {
 	bool call;
 
-	if (divert_in_call(&d->divert, &d->travel.breaks, &call, e))
+	if (diversion_in_call(&d->diversion, &d->cursor.breaks, &call, e))
 		return -1;
 	if (call && (how == RSP_STEP || how == RSP_CONTINUE))
 		return called_run(d, how == RSP_STEP, stop, e);
@@ -201,8 +201,8 @@ static void set_signal(void *arg, int id, int sig)
 	struct debug *d = arg;
 
 	d->passes = sig;
-	if (divert_is_on(&d->divert) && threads_tid(d, id) == d->travel.tid)
-		d->divert.sig = regs_host_signal(sig);
+	if (diversion_is_on(&d->diversion) && threads_tid(d, id) == d->cursor.tid)
+		d->diversion.sig = regs_host_signal(sig);
 }
 
 /*
@@ -222,7 +222,7 @@ static pid_t stepped_back(struct debug *d)
 {
 	pid_t tid = d->selected ? threads_tid(d, d->selected) : 0;
 
-	return tid ? tid : d->travel.tid;
+	return tid ? tid : d->cursor.tid;
 }
 
 /* Where the command began, if that is behind event n, too: breakpoints that have been met are not met again. */
@@ -231,9 +231,9 @@ static int go_behind(struct debug *d, uint64_t n, struct err *e)
 	const struct busy *b = &d->busy;
 	bool exact;
 
-	if (b->known && b->from.event >= n && !spot_goto(&d->travel, &b->from, &exact, e))
+	if (b->known && b->from.event >= n && !mark_goto(&d->cursor, &b->from, &exact, e))
 		return 0;
-	return travel_goto(&d->travel, n, e);
+	return cursor_goto(&d->cursor, n, e);
 }
 
 /* The replay does not match any more: the last event up to which it did is the end of what can be shown. -1: it is not that. */
@@ -243,12 +243,12 @@ static int stay_true(struct debug *d, struct stop *stop)
 	cleanup_free char *text = NULL;
 	struct err why, ignored;
 
-	if (divert_is_on(&d->divert) || !n || !target_is_lost(&d->nav.t, &why))
+	if (diversion_is_on(&d->diversion) || !n || !target_is_lost(&d->nav.t, &why))
 		return -1;
 	if (go_behind(d, n, &ignored) && go_behind(d, n - 1, &ignored))
 		return -1;
 	text = str_fmt("fred: %s\nfred: up to event %llu, behind which it stands now, the replay was as recorded\n", why.text,
-		       (unsigned long long)travel_event(&d->travel));
+		       (unsigned long long)cursor_event(&d->cursor));
 	debug_say(d, text);
 	*stop = (struct stop){.kind = STOP_END};
 	return 0;
@@ -288,12 +288,12 @@ static int resume(void *arg, enum rsp_resume how, int id, struct rsp_stop *out, 
 	bool jumped = d->later || d->jumped;
 
 	if (how == RSP_STEP && cannot_step(d, id)) {
-		*out = (struct rsp_stop){.why = RSP_ELSEWHERE, .tid = threads_id(d, d->travel.tid)};
+		*out = (struct rsp_stop){.why = RSP_ELSEWHERE, .tid = threads_id(d, d->cursor.tid)};
 		return 0;
 	}
 	if (how == RSP_BACK_STEP && !tid)
 		tid = stepped_back(d);
-	tid = tid ? tid : d->travel.tid;
+	tid = tid ? tid : d->cursor.tid;
 	debug_tell_signal(d, how == RSP_CONTINUE || how == RSP_STEP);
 	busy_begin(d, true);
 	if (move_or_call(d, how, tid, &stop, e) && stay_true(d, &stop) && has_failed(d, &stop, e))
@@ -312,8 +312,8 @@ static int resume(void *arg, enum rsp_resume how, int id, struct rsp_stop *out, 
 	/* who was selected before that is not any more; of commands that are made by one, no prompt will tell */
 	if (how == RSP_CONTINUE || how == RSP_STEP)
 		d->selected = 0;
-	if (!divert_is_on(&d->divert) && stop.kind != STOP_LIBRARY)
-		keep_stop(d);
+	if (!diversion_is_on(&d->diversion) && stop.kind != STOP_LIBRARY)
+		session_state_stop(d);
 	return 0;
 }
 
@@ -322,9 +322,9 @@ static int add_siginfo(struct debug *d, struct buf *out, struct err *e)
 {
 	siginfo_t info;
 
-	if (divert_is_on(&d->divert))
+	if (diversion_is_on(&d->diversion))
 		return err_set(e, ERR_NOT_FOUND, "no signal stopped the program");
-	if (travel_siginfo(&d->travel, &info, e))
+	if (cursor_siginfo(&d->cursor, &info, e))
 		return -1;
 	buf_add(out, (const char *)&info, sizeof(info));
 	return 0;
@@ -356,14 +356,14 @@ static int restart(void *arg, const char *args, struct rsp_stop *out, struct err
 
 	(void)args; /* whatever program and arguments are named: they are the recorded ones */
 	/* the debugger counts on its breakpoints being gone with the program */
-	breaks_fini(&d->travel.breaks);
+	breaks_fini(&d->cursor.breaks);
 	busy_begin(d, true);
 	if (debug_goto(d, "start", e) && busy_return(d, e))
 		return -1;
-	travel_stop_at_signals(&d->travel);
+	cursor_stop_at_signals(&d->cursor);
 	d->jumped = false;
-	keep_stop(d);
-	*out = (struct rsp_stop){.why = RSP_STEPPED, .tid = threads_id(d, d->travel.tid)};
+	session_state_stop(d);
+	*out = (struct rsp_stop){.why = RSP_STEPPED, .tid = threads_id(d, d->cursor.tid)};
 	return 0;
 }
 
@@ -379,17 +379,17 @@ static void pass_signals(void *arg, const int *sigs, unsigned n)
 {
 	struct debug *d = arg;
 
-	d->travel.breaks.pass = regs_signal_set(sigs, n);
+	d->cursor.breaks.pass = regs_signal_set(sigs, n);
 	d->chooses = true;
 }
 
 static void catch_calls(void *arg, bool on, const int *nr, unsigned n)
 {
-	struct travel_calls *c = &((struct debug *)arg)->travel.calls;
+	struct cursor_calls *c = &((struct debug *)arg)->cursor.calls;
 
-	*c = (struct travel_calls){.on = on, .all = on && !n, .at = c->at};
+	*c = (struct cursor_calls){.on = on, .all = on && !n, .at = c->at};
 	for (unsigned i = 0; i < n; i++)
-		if (nr[i] >= 0 && nr[i] < TRAVEL_CALLS_MAX)
+		if (nr[i] >= 0 && nr[i] < CURSOR_CALLS_MAX)
 			c->set[nr[i] / 64] |= 1ull << nr[i] % 64;
 }
 
@@ -398,7 +398,7 @@ static int open_file(void *arg, const char *path)
 	struct debug *d = arg;
 	uint32_t images[] = {d->process, d->nav.t.root};
 
-	return kept_open(d->rec, images, 2, path);
+	return recorded_files_open(d->rec, images, 2, path);
 }
 
 static int connect_client(const char *path, struct err *e)
@@ -440,18 +440,18 @@ static int serve_one(struct debug *d, int fd, struct err *e)
 		.symbol = symbol,
 		.signal = set_signal,
 	};
-	struct rsp_stop first = {.why = RSP_STEPPED, .tid = threads_id(d, d->travel.tid)};
+	struct rsp_stop first = {.why = RSP_STEPPED, .tid = threads_id(d, d->cursor.tid)};
 	int r;
 
 	d->conn = (struct rsp_conn){.fd = fd};
 	d->jumped = false;
-	divert_end(&d->divert);
-	travel_stop_at_signals(&d->travel);
+	diversion_end(&d->diversion);
+	cursor_stop_at_signals(&d->cursor);
 	r = rsp_serve(&d->conn, &ops, d, &first, e);
 	buf_fini(&d->conn.in);
 	close(fd);
 	/* those of a debugger that died; one that left has taken them with it */
-	breaks_fini(&d->travel.breaks);
+	breaks_fini(&d->cursor.breaks);
 	return r;
 }
 
@@ -464,7 +464,7 @@ static int tell_host_files(const struct debug *d, const char *path, struct err *
 		return 0;
 	if (!d->nav.t.own_root[0] && !root_has_other_recorder())
 		return write_file(path, "", 0, 0600, e);
-	return kept_link_all(d->rec, (const uint32_t[]){d->process, d->nav.t.root}, 2, own, e);
+	return recorded_files_link_all(d->rec, (const uint32_t[]){d->process, d->nav.t.root}, 2, own, e);
 }
 
 /* One debugger; or with `stay` one after the other, each where the one before left, as long as the client listens. */
@@ -475,8 +475,8 @@ static int serve(struct debug *d, const char *socket_path, bool stay, struct err
 
 	if (fd < 0)
 		return -1;
-	d->travel.interrupted = busy_beat;
-	d->travel.ctx = d;
+	d->cursor.interrupted = busy_beat;
+	d->cursor.ctx = d;
 	for (;;) {
 		r = serve_one(d, fd, e);
 		if (!stay)
@@ -490,7 +490,7 @@ static int serve(struct debug *d, const char *socket_path, bool stay, struct err
 }
 
 /* The thread of the process that the stance is of: what it will do next is on no log yet. */
-static int set_live(struct rec *rec, const struct stance *p, struct err *e)
+static int set_live(struct rec *rec, const struct thread_snapshot *p, struct err *e)
 {
 	const struct rec_image *img = NULL;
 	struct reader *logs;
@@ -511,14 +511,14 @@ static int set_live(struct rec *rec, const struct stance *p, struct err *e)
 }
 
 /* The image that is meant; with the stance of a live program that one's. 0: e is set. */
-static uint32_t choose(struct debug *d, const json_t *params, struct stance *p, struct err *e)
+static uint32_t choose(struct debug *d, const json_t *params, struct thread_snapshot *p, struct err *e)
 {
 	const char *live = json_string_value(json_object_get(params, "live"));
 	uint32_t process;
 
 	if (!live)
 		return pick_process(params, d->rec, e);
-	if (stance_read(p, live, e) || set_live(d->rec, p, e))
+	if (thread_snapshot_read(p, live, e) || set_live(d->rec, p, e))
 		return 0;
 	process = d->rec->live.process;
 	if (p->in_call)
@@ -527,23 +527,23 @@ static uint32_t choose(struct debug *d, const json_t *params, struct stance *p, 
 }
 
 /* Where the live program stands, where the session left it, or where the user wants to begin. */
-static int begin(struct debug *d, const json_t *params, const struct stance *live, struct err *e)
+static int begin(struct debug *d, const json_t *params, const struct thread_snapshot *live, struct err *e)
 {
 	const char *at = json_string_value(json_object_get(params, "at"));
 	bool stop = json_is_true(json_object_get(params, "stop"));
-	int r = keep_open(d, json_string_value(json_object_get(params, "session")), e);
+	int r = session_state_open(d, json_string_value(json_object_get(params, "session")), e);
 
 	if (!r && live->pid) {
-		r = travel_goto_live(&d->travel, live, e);
-		return r || !stop ? r : keep_return(d, stop, e) < 0 ? -1 : 0;
+		r = cursor_goto_live(&d->cursor, live, e);
+		return r || !stop ? r : session_state_return(d, stop, e) < 0 ? -1 : 0;
 	}
 	if (!r && !at)
-		r = keep_return(d, stop, e);
+		r = session_state_return(d, stop, e);
 	else if (!r)
 		r = 1;
 	if (r < 0 || (r && debug_goto(d, at ? at : "start", e)))
 		return -1;
-	keep_stop(d);
+	session_state_stop(d);
 	return 0;
 }
 
@@ -562,7 +562,7 @@ int op_debug(const json_t *params, struct op_ctx *ctx, json_t **result, struct e
 {
 	const char *path = json_string_value(json_object_get(params, "socket"));
 	bool stay = json_is_true(json_object_get(params, "stay"));
-	struct stance live = {0};
+	struct thread_snapshot live = {0};
 	struct debug d = {0};
 	int r = -1;
 
@@ -570,7 +570,7 @@ int op_debug(const json_t *params, struct op_ctx *ctx, json_t **result, struct e
 		return -1;
 	d.process = choose(&d, params, &live, e);
 	if (d.process && !nav_init(&d.nav, d.rec, d.process, 0, ctx, e)) {
-		travel_init(&d.travel, &d.nav);
+		cursor_init(&d.cursor, &d.nav);
 		threads_init(&d);
 		find_end(&d);
 		r = begin(&d, params, &live, e);
@@ -582,14 +582,14 @@ int op_debug(const json_t *params, struct op_ctx *ctx, json_t **result, struct e
 		spoken_fini(&d.spoken);
 		free(d.later);
 		buf_fini(&d.said);
-		divert_end(&d.divert);
-		keep_close(&d);
-		travel_fini(&d.travel);
+		diversion_end(&d.diversion);
+		session_state_close(&d);
+		cursor_fini(&d.cursor);
 		nav_fini(&d.nav);
 	}
 	if (!r)
 		*result = json_pack("{s:i}", "process", (int)d.process);
-	stance_fini(&live);
+	thread_snapshot_fini(&live);
 	rec_free(d.rec);
 	return r;
 }

@@ -16,7 +16,7 @@ static int read_of(struct debug *d, const char *name, struct buf *out, struct er
 {
 	char path[64];
 
-	snprintf(path, sizeof(path), "/proc/%d/%s", (int)travel_memory(&d->travel), name);
+	snprintf(path, sizeof(path), "/proc/%d/%s", (int)cursor_memory(&d->cursor), name);
 	return read_file(path, out, e);
 }
 

@@ -5,20 +5,20 @@
 
 #include "base/log.h"
 #include "base/maps.h"
-#include "debug/travel_int.h"
-#include "session/advice.h"
+#include "timetravel/cursor_int.h"
+#include "replay/advice.h"
 
 static bool is_dead(pid_t pid)
 {
 	return pid > 0 && maps_is_dead(pid);
 }
 
-static bool has_dead(const struct travel *t)
+static bool has_dead(const struct cursor *t)
 {
-	const struct inside *in = &t->in;
-	bool dead = t->mode != TRAVEL_NOWHERE && is_dead(t->nav->t.pid);
+	const struct segcur *in = &t->in;
+	bool dead = t->mode != CURSOR_NOWHERE && is_dead(t->nav->t.pid);
 
-	if (t->mode != TRAVEL_INSIDE)
+	if (t->mode != CURSOR_INSIDE)
 		return dead;
 	for (unsigned i = 0; i < in->marks; i++)
 		dead |= is_dead(in->mark[i].pid);
@@ -27,17 +27,17 @@ static bool has_dead(const struct travel *t)
 
 bool revive_clear(struct debug *d, struct err *e)
 {
-	struct travel *t = &d->travel;
-	bool diverted = divert_is_on(&d->divert) && is_dead(d->divert.copy.pid), dead = has_dead(t);
+	struct cursor *t = &d->cursor;
+	bool diverted = diversion_is_on(&d->diversion) && is_dead(d->diversion.copy.pid), dead = has_dead(t);
 	struct err ignored;
 
 	if (e->kind != ERR_KILLED && !diverted && !dead)
 		return false;
 	advice_say_killed(&t->nav->t, e);
-	divert_end(&d->divert);
+	diversion_end(&d->diversion);
 	if (diverted && !dead)
 		return true;
-	travel_leave(t, &ignored);
+	cursor_leave(t, &ignored);
 	target_kill(&t->nav->t);
 	return true;
 }
@@ -50,7 +50,7 @@ bool revive(struct debug *d, struct err *e)
 	if (!revive_clear(d, &why))
 		return false;
 	*e = why;
-	if (d->travel.mode == TRAVEL_NOWHERE && (!d->here.words || spot_goto(&d->travel, &d->here, &exact, &why))) {
+	if (d->cursor.mode == CURSOR_NOWHERE && (!d->here.words || mark_goto(&d->cursor, &d->here, &exact, &why))) {
 		log_warn("the session does not come back to event %llu: %s", (unsigned long long)d->here.event, why.text);
 		return false;
 	}

@@ -13,7 +13,7 @@
 #include "base/cleanup.h"
 #include "base/fdio.h"
 #include "base/str.h"
-#include "session/segment.h"
+#include "replay/segment.h"
 
 #define WRITE_BASE 32u /* in struct _IO_FILE; behind it _IO_write_ptr */
 #define NAME_BELOW 8192u /* of the stack pointer: what a call is given lies above it */

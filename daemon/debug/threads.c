@@ -5,8 +5,8 @@
 #include <stdlib.h>
 
 #include "base/cleanup.h"
-#include "debug/travel_int.h"
-#include "view/regs.h"
+#include "timetravel/cursor_int.h"
+#include "visibility/regs.h"
 
 /* Those of the process itself at their places; then those of its ancestors, which lived before it was forked. */
 void threads_init(struct debug *d)
@@ -45,21 +45,21 @@ pid_t threads_tid(const struct debug *d, int id)
 	pid_t tid = t && t->process ? target_tid(&d->nav.t, t->ordinal) : 0;
 
 	/* one that has stopped is there, also before the recorder has counted it and after its last event */
-	if (!tid && t && t->process && t->tid == d->travel.tid)
+	if (!tid && t && t->process && t->tid == d->cursor.tid)
 		return t->tid;
 	return tid && lineup_find(&d->lineup, t->ordinal, tid) == t ? tid : 0;
 }
 
 int threads_id(struct debug *d, pid_t tid)
 {
-	uint32_t ordinal = travel_ordinal(&d->travel, tid);
+	uint32_t ordinal = cursor_ordinal(&d->cursor, tid);
 
 	return ordinal ? known(d, ordinal, tid)->id : tid;
 }
 
 unsigned threads_number(struct debug *d, pid_t tid)
 {
-	uint32_t ordinal = travel_ordinal(&d->travel, tid);
+	uint32_t ordinal = cursor_ordinal(&d->cursor, tid);
 
 	return ordinal ? (unsigned)(known(d, ordinal, tid) - d->lineup.v) + 1 : 0;
 }
@@ -82,7 +82,7 @@ const char *threads_absent(void *arg, int id)
 		return NULL;
 	if (!t->process)
 		return "never began";
-	return t->first && t->first <= travel_event(&d->travel) ? "has ended" : "has not begun";
+	return t->first && t->first <= cursor_event(&d->cursor) ? "has ended" : "has not begun";
 }
 
 int threads_tell_absent(struct debug *d, const char *args, struct buf *out, struct err *e)
@@ -102,7 +102,7 @@ int threads_select_mover(struct debug *d, const char *args, struct buf *out, str
 {
 	(void)args;
 	(void)e;
-	d->selected = threads_id(d, d->travel.tid);
+	d->selected = threads_id(d, d->cursor.tid);
 	buf_addf(out, "%d\n", d->selected);
 	return 0;
 }

@@ -10,7 +10,7 @@
 #include "base/log.h"
 #include "base/maps.h"
 #include "base/str.h"
-#include "debug/travel_int.h"
+#include "timetravel/cursor_int.h"
 #include "explain/condition.h"
 #include "explain/failure_int.h"
 #include "explain/flow.h"
@@ -24,7 +24,7 @@ static char *string_at(struct explain *x, uint64_t addr)
 	struct err ignored;
 	size_t n = 0;
 
-	while (n + 1 < sizeof(s) && !trace_read(travel_memory(&x->t), addr + n, &s[n], 1, &ignored) && s[n])
+	while (n + 1 < sizeof(s) && !trace_read(cursor_memory(&x->t), addr + n, &s[n], 1, &ignored) && s[n])
 		n++;
 	s[n] = '\0';
 	return n ? xstrdup(s) : NULL;
@@ -97,7 +97,7 @@ static int explain_release(struct explain *x, struct err *e)
 
 			/* a block whose header was overwritten */
 			if (r.rdi >= 0x200000000000ull && r.rdi < 0x500000000000ull &&
-			    !trace_read(travel_memory(&x->t), head.addr, &v, sizeof(v), &ignored))
+			    !trace_read(cursor_memory(&x->t), head.addr, &v, sizeof(v), &ignored))
 				return flow_follow(x, x->tid, &head, false, e);
 		}
 		return flow_follow(x, x->tid, &l, true, e);
@@ -243,7 +243,7 @@ int failure_abort(struct explain *x, struct err *e)
 	terminates = place_find(&p, terminating) >= 0;
 	checks = place_find(&p, checking) >= 0;
 	smashes = place_find(&p, smashed) >= 0;
-	shim = sight_is_shim(&x->t.sight, r.rip) && place_find(&p, releasing) == 0;
+	shim = visibility_is_shim(&x->t.visibility, r.rip) && place_find(&p, releasing) == 0;
 	place_close(&p);
 	if (asserts)
 		return explain_assertion(x, e);

@@ -10,7 +10,7 @@
 #include "base/log.h"
 #include "base/maps.h"
 #include "base/str.h"
-#include "debug/travel_int.h"
+#include "timetravel/cursor_int.h"
 #include "explain/condition.h"
 #include "explain/failure_int.h"
 #include "explain/flow.h"
@@ -54,11 +54,11 @@ static int to_branch(struct explain *x, const struct condition *c, struct err *e
 		struct insn i;
 		bool is;
 
-		if (travel_back_step(&x->t, tid, &stop, e))
+		if (cursor_back_step(&x->t, tid, &stop, e))
 			return -1;
 		if (stop.kind != STOP_STEP)
 			return 1;
-		if (explain_regs(x, tid, &r, e) || sight_is_shim(&x->t.sight, r.rip) || explain_insn(x, &r, code, &i, e))
+		if (explain_regs(x, tid, &r, e) || visibility_is_shim(&x->t.visibility, r.rip) || explain_insn(x, &r, code, &i, e))
 			continue;
 		kind = insn_kind(&i);
 		if (kind == INSN_RET && r.rsp < frame) {
@@ -90,7 +90,7 @@ static bool is_on_stack(struct explain *x)
 {
 	struct mapping m;
 
-	return shim_is_stack(x->memory) || (x->t.mode && maps_find(travel_memory(&x->t), x->memory, &m) && str_eq(m.path, "[stack]"));
+	return shim_is_stack(x->memory) || (x->t.mode && maps_find(cursor_memory(&x->t), x->memory, &m) && str_eq(m.path, "[stack]"));
 }
 
 /*
@@ -102,7 +102,7 @@ static int by_branch(struct explain *x, const struct condition *c, const struct 
 {
 	struct insn_loc flags = {.where = INSN_IN_REG, .reg = INSN_FLAGS, .len = 8};
 	size_t before = json_array_size(x->chain);
-	int r = travel_goto_pc(&x->t, at->event, at->pc, at->hits, e);
+	int r = cursor_goto_pc(&x->t, at->event, at->pc, at->hits, e);
 
 	if (!r && called)
 		r = to_caller(x, e);

@@ -12,11 +12,11 @@
 #include "base/fdio.h"
 #include "base/log.h"
 #include "base/str.h"
-#include "debug/travel_int.h"
+#include "timetravel/cursor_int.h"
 #include "explain/flow.h"
-#include "gdb/rewrite.h"
+#include "expr/rewrite.h"
 #include "reclog/sources.h"
-#include "session/watch.h"
+#include "watch/watch.h"
 
 /* ---- the source ---- */
 
@@ -305,7 +305,7 @@ static int watch(struct explain *x, const char *expr, const char *bad, json_t **
 	struct watch_params p = {.expr = expr, .bad = bad, .exact = true};
 	struct err ignored;
 
-	if (travel_leave(&x->t, &ignored))
+	if (cursor_leave(&x->t, &ignored))
 		log_warn("%s", ignored.text);
 	target_kill(&x->nav.t);
 	return watch_process(x->rec, x->process, &p, x->g, x->ctx, r, e);
@@ -319,7 +319,7 @@ static int follow_on(struct explain *x, const json_t *r, struct err *e)
 
 	if (str_u64(json_string_value(json_object_get(pos, "pc")), 0, 1, UINT64_MAX, &pc) || !json_is_integer(hits))
 		return 0;
-	if (travel_goto_pc(&x->t, event_of(r), pc, (uint64_t)json_integer_value(hits), e))
+	if (cursor_goto_pc(&x->t, event_of(r), pc, (uint64_t)json_integer_value(hits), e))
 		return -1;
 	return flow_follow_write(x, x->t.in.seg.tid, e);
 }

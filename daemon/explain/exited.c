@@ -10,7 +10,7 @@
 #include "base/log.h"
 #include "base/maps.h"
 #include "base/str.h"
-#include "debug/travel_int.h"
+#include "timetravel/cursor_int.h"
 #include "explain/condition.h"
 #include "explain/failure_int.h"
 #include "explain/flow.h"
@@ -51,7 +51,7 @@ static int why_status(struct explain *x, struct err *e)
 	if (!(str_eq(kind, "constant") || str_eq(kind, "computed")) ||
 	    str_u64(json_string_value(json_object_get(pos, "pc")), 0, 1, UINT64_MAX, &pc))
 		return 0;
-	if (travel_goto_pc(&x->t, (uint64_t)json_integer_value(json_object_get(pos, "event")), pc,
+	if (cursor_goto_pc(&x->t, (uint64_t)json_integer_value(json_object_get(pos, "event")), pc,
 			   (uint64_t)json_integer_value(json_object_get(pos, "hits")), e) ||
 	    place_open(&p, x, e)) {
 		place_close(&p);

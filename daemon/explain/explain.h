@@ -5,7 +5,7 @@
  * program itself has checked by reverse-watch (condition.h), a value by following it back from instruction to
  * instruction (flow.h). Each step of the chain is a state in which the program stood; nothing is claimed that was not seen there.
  *
- * The folder stands above daemon/debug, whose travel.h moves the program through time.
+ * The folder stands above daemon/debug, whose cursor.h moves the program through time.
  */
 #ifndef FRED_EXPLAIN_EXPLAIN_H
 #define FRED_EXPLAIN_EXPLAIN_H
@@ -13,12 +13,12 @@
 #include <jansson.h>
 
 #include "base/buf.h"
-#include "debug/travel.h"
+#include "timetravel/cursor.h"
 #include "gdb/gdb.h"
 #include "insn/insn.h"
 #include "reclog/procs.h"
-#include "session/nav.h"
-#include "session/op.h"
+#include "replay/navigate.h"
+#include "replay/operation.h"
 
 struct explain {
 	struct rec *rec;
@@ -27,7 +27,7 @@ struct explain {
 	struct procs_ending ending;
 	struct nav nav;
 	bool have_nav;
-	struct travel t;
+	struct cursor t;
 	struct gdb *g;
 	pid_t tid; /* of the thread that failed */
 	struct timeline_point at; /* its last visible state */

@@ -10,7 +10,7 @@
 #include "base/log.h"
 #include "base/maps.h"
 #include "base/str.h"
-#include "debug/travel_int.h"
+#include "timetravel/cursor_int.h"
 #include "explain/condition.h"
 #include "explain/failure_int.h"
 #include "explain/flow.h"
@@ -64,7 +64,7 @@ int failure_to_entry(struct explain *x, const char *const *functions, struct err
 	if (!r && !b->n)
 		return 1;
 	if (!r)
-		r = travel_back_continue(&x->t, &stop, e);
+		r = cursor_back_continue(&x->t, &stop, e);
 	breaks_fini(b);
 	if (r && (e->kind != ERR_CANCELLED || op_cancelled(x->ctx)))
 		return -1;
@@ -77,7 +77,7 @@ int failure_to_entry(struct explain *x, const char *const *functions, struct err
 int failure_is_here(struct explain *x, struct err *e)
 {
 	x->tid = x->t.in.seg.tid;
-	return travel_where(&x->t, &x->at, e);
+	return cursor_where(&x->t, &x->at, e);
 }
 
 uint64_t failure_word(struct explain *x, uint64_t addr)
@@ -85,7 +85,7 @@ uint64_t failure_word(struct explain *x, uint64_t addr)
 	struct err ignored;
 	uint64_t v = 0;
 
-	return trace_read(travel_memory(&x->t), addr, &v, sizeof(v), &ignored) ? 0 : v;
+	return trace_read(cursor_memory(&x->t), addr, &v, sizeof(v), &ignored) ? 0 : v;
 }
 
 /* A step for the failure, where it stands. */

@@ -10,7 +10,7 @@
 #include "base/log.h"
 #include "base/maps.h"
 #include "base/str.h"
-#include "debug/travel_int.h"
+#include "timetravel/cursor_int.h"
 #include "explain/condition.h"
 #include "explain/failure_int.h"
 #include "explain/flow.h"
@@ -35,9 +35,9 @@ static int to_null_test(struct explain *x, struct insn_loc *l, struct err *e)
 		struct insn_origin o;
 		enum insn_kind kind;
 
-		if (travel_back_step(&x->t, x->tid, &stop, e) || explain_regs(x, x->tid, &r, e))
+		if (cursor_back_step(&x->t, x->tid, &stop, e) || explain_regs(x, x->tid, &r, e))
 			return -1;
-		if (stop.kind != STOP_STEP || sight_is_shim(&x->t.sight, r.rip) || explain_insn(x, &r, code, &i, e))
+		if (stop.kind != STOP_STEP || visibility_is_shim(&x->t.visibility, r.rip) || explain_insn(x, &r, code, &i, e))
 			return 1;
 		kind = insn_kind(&i);
 		if (kind == INSN_CALL || kind == INSN_RET)
@@ -80,7 +80,7 @@ static bool is_below_stack(struct explain *x, const struct failure_fault *f, con
 
 	if (away > (int64_t)(8u << 20) || away < -4096)
 		return false;
-	return !maps_find(travel_memory(&x->t), f->addr, &m) || !m.write;
+	return !maps_find(cursor_memory(&x->t), f->addr, &m) || !m.write;
 }
 
 static int explain_overflow(struct explain *x, struct place *p, const char *cycle)
@@ -115,7 +115,7 @@ static bool bad_operand(struct explain *x, const struct insn *i, const struct fa
 		uint64_t base = a->base == INSN_NO_REG ? (uint64_t)a->disp : insn_reg(i->regs, a->base);
 
 		/* an index into something that is there is what is wrong */
-		if (reg == INSN_NO_REG || maps_find(travel_memory(&x->t), base + (a->base == INSN_NO_REG ? 0 : 0), &m))
+		if (reg == INSN_NO_REG || maps_find(cursor_memory(&x->t), base + (a->base == INSN_NO_REG ? 0 : 0), &m))
 			reg = a->index;
 	}
 	if (reg == INSN_NO_REG)
@@ -170,7 +170,7 @@ static uint64_t call_before(struct explain *x, uint64_t ret)
 		struct insn i = {code, n, &r};
 
 		r.rip = ret - n;
-		if (!trace_read(travel_memory(&x->t), r.rip, code, n, &ignored) && insn_len(&i) == n && insn_kind(&i) == INSN_CALL)
+		if (!trace_read(cursor_memory(&x->t), r.rip, code, n, &ignored) && insn_len(&i) == n && insn_kind(&i) == INSN_CALL)
 			return r.rip;
 	}
 	return 0;
@@ -181,7 +181,7 @@ static uint64_t call_before(struct explain *x, uint64_t ret)
  */
 static int to_call(struct explain *x, uint64_t pc, uint64_t target, struct insn_loc *l, struct err *e)
 {
-	struct breaks b = {.scene = x->t.breaks.scene};
+	struct breaks b = {.view = x->t.breaks.view};
 	uint64_t event = x->t.in.n, v = 0;
 	struct user_regs_struct r;
 	uint8_t code[INSN_BYTES];
@@ -190,7 +190,7 @@ static int to_call(struct explain *x, uint64_t pc, uint64_t target, struct insn_
 	int got;
 
 	breaks_add(&b, pc, 0);
-	got = inside_last_stop(&x->t.in, &b, &stop, e);
+	got = segcur_last_stop(&x->t.in, &b, &stop, e);
 	breaks_fini(&b);
 	if (got < 0)
 		return -1;
@@ -201,7 +201,7 @@ static int to_call(struct explain *x, uint64_t pc, uint64_t target, struct insn_
 		x->no_code = false;
 		return 0;
 	}
-	return travel_goto_end(&x->t, event, e) ? -1 : 1;
+	return cursor_goto_end(&x->t, event, e) ? -1 : 1;
 }
 
 /* Went to where there is no code: by what the instruction before read. */
@@ -295,7 +295,7 @@ static bool is_code(struct explain *x, uint64_t pc)
 {
 	struct mapping m;
 
-	return maps_find(travel_memory(&x->t), pc, &m) && m.exec;
+	return maps_find(cursor_memory(&x->t), pc, &m) && m.exec;
 }
 
 /* Does it access an address that no register is part of? The compiler knew what the pointer is. */
@@ -339,11 +339,11 @@ int failure_fault(struct explain *x, const struct failure_fault *f, struct err *
 		return -1;
 	if (!is_code(x, f->pc))
 		return explain_jump(x, f, e);
-	if (outside_hides(&x->t.outside, &x->t.sight, travel_memory(&x->t), &r)) {
+	if (shim_frames_hides(&x->t.shim_frames, &x->t.visibility, cursor_memory(&x->t), &r)) {
 		struct stop stop;
 
 		/* in what the recorder's function has called: to the program's call of that */
-		if (travel_back_step(&x->t, x->tid, &stop, e) || failure_is_here(x, e) || explain_regs(x, x->tid, &r, e))
+		if (cursor_back_step(&x->t, x->tid, &stop, e) || failure_is_here(x, e) || explain_regs(x, x->tid, &r, e))
 			return -1;
 	}
 	if (place_open(&p, x, e)) {
@@ -370,7 +370,7 @@ int failure_fault(struct explain *x, const struct failure_fault *f, struct err *
 			return -1;
 		return 0;
 	}
-	shim = sight_is_shim(&x->t.sight, r.rip);
+	shim = visibility_is_shim(&x->t.visibility, r.rip);
 	if (shim)
 		buf_addf(&words, "in %s, ", place_function(&p, 0));
 	known = shim ? bad_argument(&r, f, &l, &words) : !explain_insn(x, &r, code, &i, e) && bad_operand(x, &i, f, &l, &words);

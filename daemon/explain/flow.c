@@ -11,7 +11,7 @@
 #include "base/log.h"
 #include "base/maps.h"
 #include "base/str.h"
-#include "debug/travel_int.h"
+#include "timetravel/cursor_int.h"
 #include "explain/place.h"
 #include "reclog/describe.h"
 
@@ -30,7 +30,7 @@ bool flow_read(struct explain *x, const struct user_regs_struct *r, const struct
 	if (!l->len || l->len > 8)
 		return false;
 	if (l->where == INSN_IN_MEM)
-		return !trace_read(travel_memory(&x->t), l->addr, v, l->len, &ignored);
+		return !trace_read(cursor_memory(&x->t), l->addr, v, l->len, &ignored);
 	if (l->reg < INSN_XMM0 || l->reg == INSN_FLAGS) {
 		if (l->off + l->len > 8)
 			return false;
@@ -38,7 +38,7 @@ bool flow_read(struct explain *x, const struct user_regs_struct *r, const struct
 		memcpy(v, &reg, l->len);
 		return true;
 	}
-	t = travel_thread(&x->t, x->t.in.seg.tid, &ignored);
+	t = cursor_thread(&x->t, x->t.in.seg.tid, &ignored);
 	if (l->reg >= INSN_XMM0 + 16 || l->off + l->len > 16 || !t || trace_get_fpregs(t, &fp, &ignored))
 		return false;
 	memcpy(v, (uint8_t *)&fp.xmm_space[(l->reg - INSN_XMM0) * 4] + l->off, l->len);
@@ -67,7 +67,7 @@ static bool is_mapped(const struct flow *f, uint64_t addr)
 {
 	struct mapping m;
 
-	return maps_find(travel_memory(&f->x->t), addr, &m) && (m.read || m.write);
+	return maps_find(cursor_memory(&f->x->t), addr, &m) && (m.read || m.write);
 }
 
 bool flow_is_one_of(const char *name, const char *const *names)
@@ -85,7 +85,7 @@ const char *const flow_allocating[] = {"malloc", "calloc", "realloc", "reallocar
 /* The event that the call makes, in words; malloc'd. NULL: none. */
 char *flow_event(struct explain *x)
 {
-	uint64_t n = travel_event(&x->t) + 1;
+	uint64_t n = cursor_event(&x->t) + 1;
 	struct buf b = {0};
 	struct timeline_event ev;
 	struct err ignored;
@@ -259,7 +259,7 @@ int flow_follow_write(struct explain *x, pid_t tid, struct err *e)
 
 	if (explain_regs(x, tid, &r, e))
 		return -1;
-	if (sight_is_shim(&x->t.sight, r.rip) || explain_insn(x, &r, code, &i, e))
+	if (visibility_is_shim(&x->t.visibility, r.rip) || explain_insn(x, &r, code, &i, e))
 		return 0;
 	n = insn_accesses(&i, v);
 	for (unsigned k = 0; k < n; k++) {

@@ -11,7 +11,7 @@
 #include "base/log.h"
 #include "base/maps.h"
 #include "base/str.h"
-#include "debug/travel_int.h"
+#include "timetravel/cursor_int.h"
 #include "explain/place.h"
 #include "reclog/describe.h"
 
@@ -19,19 +19,19 @@
 
 /* ---- memory ---- */
 
-/* As travel_back_continue, from the end of a segment, at whose PC there is no code: the state itself is not looked for. */
+/* As cursor_back_continue, from the end of a segment, at whose PC there is no code: the state itself is not looked for. */
 static int back_from_end(struct explain *x, struct stop *stop, struct err *e)
 {
 	struct stop back;
-	int r = inside_last_stop(&x->t.in, &x->t.breaks, stop, e);
+	int r = segcur_last_stop(&x->t.in, &x->t.breaks, stop, e);
 
 	if (r < 0)
 		return -1;
 	x->no_code = false;
 	if (r)
-		return travel_enter(&x->t, x->t.in.n, e) || travel_back_continue(&x->t, stop, e) ? -1 : 0;
+		return cursor_enter(&x->t, x->t.in.n, e) || cursor_back_continue(&x->t, stop, e) ? -1 : 0;
 	x->t.tid = x->t.in.seg.tid;
-	return stop->kind == STOP_WATCH && !stop->before ? travel_back_step(&x->t, x->t.tid, &back, e) : 0;
+	return stop->kind == STOP_WATCH && !stop->before ? cursor_back_step(&x->t, x->t.tid, &back, e) : 0;
 }
 
 static void watch_nothing(struct breaks *b)
@@ -54,7 +54,7 @@ int flow_last_write(struct explain *x, uint64_t addr, unsigned len, uint64_t bir
 		watch_nothing(b);
 		return 2;
 	}
-	r = x->no_code ? back_from_end(x, &stop, e) : travel_back_continue(&x->t, &stop, e);
+	r = x->no_code ? back_from_end(x, &stop, e) : cursor_back_continue(&x->t, &stop, e);
 	watch_nothing(b);
 	if (r && e->kind == ERR_CANCELLED && !op_cancelled(x->ctx)) {
 		explain_end(x, "limit", "the last write was not found in time");
@@ -78,7 +78,7 @@ static void never_written(struct flow *f, const char *name)
 {
 	struct mapping m;
 
-	if (!maps_find(travel_memory(&f->x->t), f->l.addr, &m))
+	if (!maps_find(cursor_memory(&f->x->t), f->l.addr, &m))
 		m.path[0] = '\0';
 	if (str_eq(m.path, "[stack]"))
 		explain_end(f->x, "initial", "%s has had this value since the program was started: an argument, or its environment", name);
@@ -164,14 +164,14 @@ static int destination_of_copy(struct flow *f, struct place *p, uint64_t *dest, 
 		return 0;
 	if (offset) {
 		breaks_add(&x->t.breaks, here.pc - offset, 0);
-		got = travel_back_continue(&x->t, &stop, e);
+		got = cursor_back_continue(&x->t, &stop, e);
 		breaks_remove(&x->t.breaks, here.pc - offset, 0);
 		if (got)
 			return -1;
 	}
 	if ((!offset || stop.kind == STOP_BREAK) && !explain_regs(x, x->t.in.seg.tid, &r, &ignored))
 		*dest = r.rdi;
-	return offset ? travel_goto_pc(&x->t, here.event, here.pc, here.hits, e) : 0;
+	return offset ? cursor_goto_pc(&x->t, here.event, here.pc, here.hits, e) : 0;
 }
 
 /* Was something written that the statement did not mean? 1: yes, and the chain ends. */
@@ -232,11 +232,11 @@ static int written_here(struct flow *f, const char *name, struct err *e)
 	}
 	if (explain_regs(x, f->tid, &r, e))
 		got = -1;
-	else if (sight_is_shim(&x->t.sight, r.rip))
+	else if (visibility_is_shim(&x->t.visibility, r.rip))
 		got = written_by_library(f, &p, name, before, after);
 	else if (explain_insn(x, &r, code, &i, e)) {
 		got = -1;
-	} else if (insn_origin(&i, &f->l, &o), sight_is_loader(&x->t.sight, r.rip)) {
+	} else if (insn_origin(&i, &f->l, &o), visibility_is_loader(&x->t.visibility, r.rip)) {
 		/* it keeps arguments of the call that it resolves; all else is the program's own data */
 		if (o.effect == INSN_COPIES && o.from[0].where == INSN_IN_REG) {
 			got = flow_take_origin(f, &r, &o, name);
@@ -294,7 +294,7 @@ static int at_birth(struct flow *f, const char *name, const char *function, stru
 		const char *who = place_function(&p, 0);
 		bool frees = flow_is_one_of(who, flow_freeing);
 
-		if (!sight_is_shim(&x->t.sight, r.rip)) {
+		if (!visibility_is_shim(&x->t.visibility, r.rip)) {
 			place_step(&p, "write", name, NULL, NULL, "this wrote over malloc's administration of %s", name);
 			explain_end(x, "computed", "the heap was damaged");
 		} else if (frees) {

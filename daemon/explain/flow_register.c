@@ -11,7 +11,7 @@
 #include "base/log.h"
 #include "base/maps.h"
 #include "base/str.h"
-#include "debug/travel_int.h"
+#include "timetravel/cursor_int.h"
 #include "explain/place.h"
 #include "reclog/describe.h"
 
@@ -93,7 +93,7 @@ static int to_creation(struct explain *x, struct err *e)
 	if (r || p.at.pc == entry)
 		return r;
 	breaks_add(&x->t.breaks, entry, 0);
-	r = travel_back_continue(&x->t, &stop, e);
+	r = cursor_back_continue(&x->t, &stop, e);
 	breaks_remove(&x->t.breaks, entry, 0);
 	return r ? -1 : stop.kind != STOP_BREAK;
 }
@@ -102,8 +102,8 @@ static int to_creation(struct explain *x, struct err *e)
 static int to_creator(struct flow *f, struct err *e)
 {
 	struct explain *x = f->x;
-	uint32_t thread = travel_ordinal(&x->t, f->tid);
-	uint64_t total = travel_event(&x->t);
+	uint32_t thread = cursor_ordinal(&x->t, f->tid);
+	uint64_t total = cursor_event(&x->t);
 	struct user_regs_struct r;
 	struct timeline_event ev;
 	struct timeline_walk w;
@@ -120,7 +120,7 @@ static int to_creator(struct flow *f, struct err *e)
 	timeline_walk_fini(&w);
 	if (got < 0 || !made)
 		return got < 0 ? -1 : 1;
-	got = travel_goto_end(&x->t, made - 1, e);
+	got = cursor_goto_end(&x->t, made - 1, e);
 	if (!got)
 		got = to_creation(x, e);
 	if (got)
@@ -172,7 +172,7 @@ static uint64_t word_at(struct explain *x, uint64_t addr)
 	struct err ignored;
 	uint64_t v = 0;
 
-	return trace_read(travel_memory(&x->t), addr, &v, sizeof(v), &ignored) ? 0 : v;
+	return trace_read(cursor_memory(&x->t), addr, &v, sizeof(v), &ignored) ? 0 : v;
 }
 
 /* The value is in a register: to the instruction that put it there. */
@@ -196,7 +196,7 @@ int flow_register(struct flow *f, struct err *e)
 			explain_end(x, "limit", "%s was set more than %u instructions before", insn_reg_name(f->l.reg), n);
 			return FLOW_ENDED;
 		}
-		if (travel_back_step(&x->t, f->tid, &stop, e))
+		if (cursor_back_step(&x->t, f->tid, &stop, e))
 			return -1;
 		if (stop.kind == STOP_FIRST || stop.kind == STOP_BEGIN)
 			return began_with_it(f, e);
@@ -204,8 +204,8 @@ int flow_register(struct flow *f, struct err *e)
 			return -1;
 		if (is_same_state(&was, &now)) /* with a fault that is yet to come */
 			continue;
-		if (sight_is_shim(&x->t.sight, was.rip)) {
-			if (sight_is_shim(&x->t.sight, back))
+		if (visibility_is_shim(&x->t.visibility, was.rip)) {
+			if (visibility_is_shim(&x->t.visibility, back))
 				return began_with_it(f, e);
 			if (is_kept(f->l.reg))
 				continue;
@@ -214,7 +214,7 @@ int flow_register(struct flow *f, struct err *e)
 		if (explain_insn(x, &was, code, &i, e))
 			return -1;
 		kind = insn_kind(&i);
-		if (kind == INSN_CALL && sight_is_shim(&x->t.sight, back) && back != was.rip + insn_len(&i))
+		if (kind == INSN_CALL && visibility_is_shim(&x->t.visibility, back) && back != was.rip + insn_len(&i))
 			return began_with_it(f, e);
 		if (kind == INSN_RET && is_kept(f->l.reg) && f->l.reg != INSN_RSP && now.rsp > was.rsp) {
 			int r = skip_callee(f, was.rsp, e);

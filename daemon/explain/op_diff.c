@@ -20,9 +20,9 @@
 #include "reclog/describe.h"
 #include "reclog/timeline.h"
 #include "rlog/rlog.h"
-#include "session/look.h"
-#include "session/pick.h"
-#include "session/show.h"
+#include "replay/look.h"
+#include "replay/pick.h"
+#include "replay/show.h"
 
 #define PLAIN 0x10000ull /* larger values are addresses, or sizes of mappings */
 #define OBJECTS 256 /* as many as hashes */

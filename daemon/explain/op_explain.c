@@ -10,12 +10,12 @@
 #include "base/log.h"
 #include "base/maps.h"
 #include "base/str.h"
-#include "debug/travel_int.h"
+#include "timetravel/cursor_int.h"
 #include "explain/explain.h"
 #include "explain/failure.h"
 #include "explain/ops.h"
-#include "session/pick.h"
-#include "session/show.h"
+#include "replay/pick.h"
+#include "replay/show.h"
 
 #define DEPTH 24 /* steps */
 #define PATIENCE_S 100.0 /* then nothing more is begun */
@@ -76,7 +76,7 @@ bool explain_may_go_on(struct explain *x, const struct err *e)
 		return false;
 	log_info("%s", e->text);
 	breaks_fini(&x->t.breaks);
-	if (travel_leave(&x->t, &ignored))
+	if (cursor_leave(&x->t, &ignored))
 		log_info("%s", ignored.text);
 	target_kill(&x->nav.t);
 	return true;
@@ -84,7 +84,7 @@ bool explain_may_go_on(struct explain *x, const struct err *e)
 
 int explain_regs(struct explain *x, pid_t tid, struct user_regs_struct *r, struct err *e)
 {
-	struct trace *t = travel_thread(&x->t, tid, e);
+	struct trace *t = cursor_thread(&x->t, tid, e);
 
 	return t ? trace_get_regs(t, r, e) : -1;
 }
@@ -94,7 +94,7 @@ int explain_insn(struct explain *x, const struct user_regs_struct *r, uint8_t *c
 	struct err ignored;
 
 	for (size_t n = INSN_BYTES; n; n--)
-		if (!trace_read(travel_memory(&x->t), r->rip, code, n, &ignored)) {
+		if (!trace_read(cursor_memory(&x->t), r->rip, code, n, &ignored)) {
 			*i = (struct insn){code, n, r};
 			return 0;
 		}
@@ -125,7 +125,7 @@ static bool has_code(struct explain *x)
 	struct err ignored;
 	struct mapping m;
 
-	return explain_regs(x, x->tid, &r, &ignored) || (maps_find(travel_memory(&x->t), r.rip, &m) && m.exec);
+	return explain_regs(x, x->tid, &r, &ignored) || (maps_find(cursor_memory(&x->t), r.rip, &m) && m.exec);
 }
 
 int explain_goto_failure(struct explain *x, struct err *e)
@@ -135,7 +135,7 @@ int explain_goto_failure(struct explain *x, struct err *e)
 	struct err why;
 
 	if (x->at.pc)
-		return travel_goto_pc(&x->t, x->at.event, x->at.pc, x->at.hits, e);
+		return cursor_goto_pc(&x->t, x->at.event, x->at.pc, x->at.hits, e);
 	if (!total || timeline_find(x->nav.t.tl, total, &last, e))
 		return total ? -1 : err_set(e, ERR_USAGE, "%s: nothing was recorded", x->rec->dir);
 	for (uint64_t n = total; n > nav_first(&x->nav); n--) {
@@ -145,13 +145,13 @@ int explain_goto_failure(struct explain *x, struct err *e)
 			return -1;
 		if (w.thread != last.thread || w.process != last.process)
 			continue;
-		r = travel_goto_end(&x->t, n - 1, e);
+		r = cursor_goto_end(&x->t, n - 1, e);
 		if (r > 0)
 			continue;
 		if (r < 0)
 			return -1;
 		x->tid = x->t.tid;
-		x->no_code = !has_code(x) || travel_where(&x->t, &x->at, &why);
+		x->no_code = !has_code(x) || cursor_where(&x->t, &x->at, &why);
 		if (x->no_code)
 			x->at.pc = 0;
 		return 0;
@@ -224,7 +224,7 @@ static int explain(struct explain *x, struct err *e)
 	if (nav_init(&x->nav, x->rec, x->process, 0, x->ctx, e))
 		return -1;
 	x->have_nav = true;
-	travel_init(&x->t, &x->nav);
+	cursor_init(&x->t, &x->nav);
 	x->t.interrupted = is_over_time;
 	x->t.ctx = x;
 	if (verify(x, e))
@@ -252,7 +252,7 @@ int op_explain(const json_t *params, struct op_ctx *ctx, json_t **result, struct
 	if (!r)
 		*result = result_of(&x, since);
 	if (x.have_nav)
-		travel_fini(&x.t);
+		cursor_fini(&x.t);
 	gdb_free(x.g);
 	if (x.have_nav)
 		nav_fini(&x.nav);

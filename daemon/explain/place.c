@@ -12,10 +12,10 @@
 #include "base/jsonx.h"
 #include "base/log.h"
 #include "base/str.h"
-#include "debug/travel_int.h"
+#include "timetravel/cursor_int.h"
 #include "rlog/heap.h"
 #include "rlog/replay.h"
-#include "session/show.h"
+#include "replay/show.h"
 
 #define STACK 80 /* frames that are looked at, and shown */
 #define VARIABLES 200 /* of a frame */
@@ -25,7 +25,7 @@
 /* GDB gets a copy of the thread that moves, with nothing of the recorder's at work. */
 static int copy_for_gdb(struct explain *x, pid_t *copy, struct err *e)
 {
-	return (!x->no_code && travel_go_inside(&x->t, e)) || segment_copy(&x->t.in.seg, &x->t.in.now, copy, e) ? -1 : 0;
+	return (!x->no_code && cursor_go_inside(&x->t, e)) || segment_copy(&x->t.in.seg, &x->t.in.now, copy, e) ? -1 : 0;
 }
 
 static void find_copying(struct place *p)
@@ -63,7 +63,7 @@ int place_open(struct place *p, struct explain *x, struct err *e)
 	memset(p, 0, sizeof(*p));
 	p->x = x;
 	p->at = (struct timeline_point){.event = nav_total(&x->nav)};
-	if ((!x->no_code && travel_where(&x->t, &p->at, e)) || copy_for_gdb(x, &p->copy, e))
+	if ((!x->no_code && cursor_where(&x->t, &p->at, e)) || copy_for_gdb(x, &p->copy, e))
 		return -1;
 	p->thread = show_thread(&x->nav.t, p->copy, x->t.in.seg.thread, x->t.in.seg.tid);
 	/* stop signals are how a copy is kept still: no business of a call's */

@@ -4,7 +4,7 @@
 #define FRED_EXPLAIN_PLACE_H
 
 #include "explain/explain.h"
-#include "gdb/locals.h"
+#include "expr/locals.h"
 
 struct place {
 	struct explain *x;

@@ -11,11 +11,11 @@
 #include "base/jsonx.h"
 #include "base/log.h"
 #include "base/str.h"
-#include "debug/travel_int.h"
+#include "timetravel/cursor_int.h"
 #include "explain/place.h"
 #include "reclog/describe.h"
 #include "reclog/waits.h"
-#include "session/show.h"
+#include "replay/show.h"
 
 static void kind(struct explain *x, const char *name, const char *text)
 {
@@ -179,7 +179,7 @@ static int tell_acquisition(struct explain *x, const struct thread_look *t, stru
 
 	if (!n)
 		return 0;
-	r = travel_goto_end(&x->t, n - 1, &why);
+	r = cursor_goto_end(&x->t, n - 1, &why);
 	if (r < 0 && why.kind == ERR_CANCELLED) {
 		*e = why;
 		return -1;

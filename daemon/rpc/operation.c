@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * operation.c: a long method, run by a worker process. Its lines (session/op.h) become notifications
+ * operation.c: a long method, run by a worker process. Its lines (replay/operation.h) become notifications
  * to the client; its death ends the operation, whatever it has said before.
  */
 #define LOG_DOMAIN "op"

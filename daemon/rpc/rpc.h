@@ -51,7 +51,7 @@ struct operation {
 	struct wire_frame in;
 	json_t *final; /* the worker's last line */
 	bool cancelled;
-	bool garbled; /* the worker wrote something else than op.h says */
+	bool garbled; /* the worker wrote something else than operation.h says */
 	uint64_t started_ms;
 	double fraction;
 	json_t *text;

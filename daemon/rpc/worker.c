@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * worker.c: the worker process, up to the point where session_op_run takes over. It is a fork of the
+ * worker.c: the worker process, up to the point where operations_run takes over. It is a fork of the
  * daemon in a new cell, so it must first give up what is the daemon's: descriptors and the log.
  */
 #define LOG_DOMAIN "worker"
@@ -11,10 +11,8 @@
 #include <unistd.h>
 
 #include "base/log.h"
-#include "debug/ops.h"
-#include "explain/ops.h"
+#include "ops/operations.h"
 #include "rpc/rpc.h"
-#include "session/op.h"
 
 struct worker_arg {
 	const struct operation *op;
@@ -29,17 +27,6 @@ static int keep_only(int fd)
 	if (fcntl(3, F_SETFD, FD_CLOEXEC) || close_range(4, ~0u, 0))
 		return -1;
 	return 3;
-}
-
-/* Above the operations of session/session.c. */
-static int run(const struct operation *op, struct op_ctx *ctx, json_t **result, struct err *e)
-{
-	static const struct session_op above[] = {{"debug", op_debug}, {"explain", op_explain}, {"diff", op_diff}};
-
-	for (size_t i = 0; i < sizeof(above) / sizeof(above[0]); i++)
-		if (!strcmp(op->method->name, above[i].method))
-			return above[i].fn(op->params, ctx, result, e);
-	return session_op_run(op->method->name, op->params, ctx, result, e);
 }
 
 static int worker_main(void *arg)
@@ -60,7 +47,7 @@ static int worker_main(void *arg)
 		log_warn("%s", e.text);
 	snprintf(name, sizeof(name), "op%llu", (unsigned long long)op->id);
 	log_session(name);
-	if (run(op, &ctx, &result, &e))
+	if (operations_run(op->method->name, op->params, &ctx, &result, &e))
 		op_finish(&ctx, NULL, &e);
 	else
 		op_finish(&ctx, result, NULL);

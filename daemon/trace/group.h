@@ -19,7 +19,7 @@ struct group_thread {
 	struct trace_stop stop;
 };
 
-/* STORE: a write that changes nothing is a stop, too, for who tells them apart (view/breaks.h). */
+/* STORE: a write that changes nothing is a stop, too, for who tells them apart (visibility/breakpoints.h). */
 enum group_slot_kind { GROUP_OFF = 0, GROUP_BREAK, GROUP_WRITE, GROUP_ACCESS, GROUP_STORE };
 
 struct group_slot {

@@ -161,7 +161,7 @@ struct way {
 	uint64_t turn; /* address of the instruction that made it */
 };
 
-static bool same_registers(const struct user_regs_struct *a, const struct user_regs_struct *b)
+static bool state_equal_registers(const struct user_regs_struct *a, const struct user_regs_struct *b)
 {
 	return a->rip == b->rip && a->rsp == b->rsp && a->rbp == b->rbp && a->rax == b->rax && a->rbx == b->rbx && a->rcx == b->rcx &&
 	       a->rdx == b->rdx && a->rsi == b->rsi && a->rdi == b->rdi && a->r8 == b->r8 && a->r9 == b->r9 && a->r10 == b->r10 &&
@@ -350,7 +350,7 @@ static int find_turn(struct way *w, struct err *e)
 		w->steps++;
 		if (!r && !over)
 			r = trace_get_regs(&copy, &regs, e);
-		if (!r && !over && same_registers(&regs, &found->after))
+		if (!r && !over && state_equal_registers(&regs, &found->after))
 			r = local_evaluate(l, &copy, &bad, &words, e);
 	}
 	trace_kill(&copy);

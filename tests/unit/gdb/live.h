@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT */
-/* live.h: for tests with a real GDB: start a target program, wait until it blocks, end it. */
+/* frame_alive.h: for tests with a real GDB: start a target program, wait until it blocks, end it. */
 #ifndef FRED_TEST_GDB_LIVE_H
 #define FRED_TEST_GDB_LIVE_H
 
 #include <sys/types.h>
 
 #include "base/err.h"
-#include "gdb/agentexpr.h"
+#include "expr/compile.h"
 #include "gdb/gdb.h"
-#include "search/agent.h"
+#include "agent/agent.h"
 
 struct live {
 	pid_t pid;

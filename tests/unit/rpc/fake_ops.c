@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: MIT
 /*
- * fake_ops.c: stands in for daemon/session/session.c. The recording's name says what the operation
+ * fake_ops.c: stands in for daemon/ops/operations.c. The recording's name says what the operation
  * does, good or bad.
  */
 #include <signal.h>
 #include <string.h>
 #include <unistd.h>
 
-#include "session/op.h"
+#include "ops/operations.h"
 
 static void output(struct op_ctx *ctx)
 {
@@ -51,7 +51,7 @@ static json_t *big_result(void)
 	return list;
 }
 
-int session_op_run(const char *method, const json_t *params, struct op_ctx *ctx, json_t **result,
+int operations_run(const char *method, const json_t *params, struct op_ctx *ctx, json_t **result,
 		   struct err *e)
 {
 	const char *what = json_string_value(json_object_get(params, "rec"));

@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * undo_log.h: the debug history of a session (FReD 2.1): where the program stood at each prompt of the debugger, in a file
+ * that grows with it. To take a command back is to go to the place before: positions are exact, so that nothing need
+ * be issued again.
+ */
+#ifndef FRED_DEBUG_UNDO_LOG_H
+#define FRED_DEBUG_UNDO_LOG_H
+
+#include "timetravel/mark.h"
+
+struct undo_log {
+	struct mark *v; /* the last one is the last prompt's */
+	unsigned n;
+	int fd; /* -1: no file */
+};
+
+/* Goes on with the file, which is made if need be; NULL: in memory alone. What was torn by a crash is dropped. */
+int undo_log_open(struct undo_log *p, const char *path, struct err *e);
+void undo_log_close(struct undo_log *p);
+/* The debugger is at its prompt, and the program here; nothing happens when it has not moved. */
+int undo_log_prompt(struct undo_log *p, const struct mark *here, struct err *e);
+/* Where it stood n commands ago; NULL and e set: there were not so many. */
+const struct mark *undo_log_find(const struct undo_log *p, uint64_t n, struct err *e);
+/* They have been taken back: it stands `here`. */
+int undo_log_forget(struct undo_log *p, uint64_t n, const struct mark *here, struct err *e);
+
+#endif

@@ -1,0 +1,463 @@
+/* SPDX-License-Identifier: MIT */
+/* call.c: see call.h. Taking an expression apart; making the calls is in call_run.c. */
+#define LOG_DOMAIN "call"
+#include "expr/call.h"
+
+#include <ctype.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "base/log.h"
+#include "base/str.h"
+#include "expr/compile.h"
+#include "expr/libc_calls.h"
+#include "expr/text.h"
+#include "agent/agent.h"
+#include "expr/expr_float.h"
+
+#define REFUSED 1
+
+struct scope {
+	struct gdb *g;
+	const struct gdb_place *at;
+	struct gdb_locals *locals;
+};
+
+/* One call in a text: [name, open) the function, (open, close) the arguments. */
+struct found {
+	size_t object; /* where a member call's object begins; == name: no member */
+	size_t object_end;
+	bool arrow;
+	size_t name, open, close;
+};
+
+static bool is_keyword(const char *s, size_t n)
+{
+	static const char *const words[] = {"sizeof", "typeof", "decltype", "alignof", "_Alignof", "unsigned"};
+
+	for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++)
+		if (strlen(words[i]) == n && !memcmp(words[i], s, n))
+			return true;
+	return false;
+}
+
+/* Where the name that ends before `end` begins, scopes included. */
+static size_t name_begin(const char *s, size_t end)
+{
+	while (end && (text_is_name(s[end - 1]) || s[end - 1] == ':'))
+		end--;
+	return end;
+}
+
+/* Where the operand a.b->c[i] that ends before `end` begins; end: none that this understands. */
+static size_t operand_begin(const char *s, size_t end)
+{
+	size_t at = end;
+
+	for (;;) {
+		size_t b;
+
+		while (at && s[at - 1] == ']') {
+			int depth = 0;
+
+			do {
+				at--;
+				depth += (s[at] == ']') - (s[at] == '[');
+			} while (at && depth);
+		}
+		b = name_begin(s, at);
+		if (b == at)
+			return end;
+		if (b && s[b - 1] == '.')
+			at = b - 1;
+		else if (b > 1 && s[b - 1] == '>' && s[b - 2] == '-')
+			at = b - 2;
+		else
+			return b;
+	}
+}
+
+/* The last call in the text, which has no other in its arguments. False: there is none. */
+static bool last_call(const char *s, struct found *f)
+{
+	bool any = false;
+	const char *behind;
+
+	*f = (struct found){0};
+	for (size_t i = 0; s[i]; i++) {
+		size_t b;
+
+		if (text_is_quote(s[i])) {
+			behind = text_behind_quote(s + i);
+			if (!behind)
+				return false;
+			i = (size_t)(behind - s) - 1;
+			continue;
+		}
+		if (s[i] != '(' || !i || !text_is_name(s[i - 1]))
+			continue;
+		b = name_begin(s, i);
+		if (isdigit((unsigned char)s[b]) || is_keyword(s + b, i - b))
+			continue;
+		*f = (struct found){.object = b, .name = b, .open = i};
+		any = true;
+	}
+	behind = any ? text_behind_group(s + f->open) : NULL;
+	if (!behind)
+		return false;
+	f->close = (size_t)(behind - s) - 1;
+	f->arrow = f->name > 1 && s[f->name - 1] == '>' && s[f->name - 2] == '-';
+	if (f->arrow || (f->name && s[f->name - 1] == '.')) {
+		f->object_end = f->name - (f->arrow ? 2 : 1);
+		f->object = operand_begin(s, f->object_end);
+		return f->object < f->object_end;
+	}
+	return true;
+}
+
+/* GDB's refusals end the attempt; its death is an error. */
+static int refused(int r, const struct scope *s)
+{
+	return r < 0 && gdb_dead(s->g) ? -1 : r ? REFUSED : 0;
+}
+
+/* Of "{int (double, int)} 0x401136 <f>": these are not passed as the others are. */
+static bool takes_floating(const char *value)
+{
+	size_t n = strcspn(value, ")");
+	const char *list = memchr(value, '(', n);
+
+	return list && (memmem(list, n - (size_t)(list - value), "double", 6) ||
+			memmem(list, n - (size_t)(list - value), "float", 5));
+}
+
+/* An array is passed as the address of its first element. */
+static int decayed(const struct scope *s, const char *text, char **out, struct err *e)
+{
+	struct gdb_type t;
+	int r = refused(gdb_type_of(s->g, text, s->at->tid, s->at->frame, &t, e), s);
+
+	if (r)
+		return r;
+	*out = str_fmt(t.kind == GDB_TYPE_AGGREGATE && str_ends(t.definition, "]") ? "&(%s)[0]" : "%s", text);
+	gdb_type_fini(&t);
+	return 0;
+}
+
+static int compile(const struct scope *s, const char *text, uint8_t **code, size_t *len, struct err *e)
+{
+	cleanup_free char *what = NULL;
+	struct gdb_expr x;
+	int r = decayed(s, text, &what, e);
+
+	if (r) /* no type: no expression */
+		return r;
+	r = refused(gdb_expr_compile(s->g, what, s->at, &x, e), s);
+	if (r == REFUSED)
+		return expr_float_compile(s->g, what, s->at, code, len, s->locals, e);
+	if (r)
+		return r;
+	r = gdb_type_is_scalar(&x.type) && !agent_assemble(x.listing, code, len, e) ? 0 : REFUSED;
+	if (x.locals.any)
+		*s->locals = x.locals;
+	gdb_expr_fini(&x);
+	return r;
+}
+
+/* "text" without escapes, as an argument. */
+static char *plain_string(const char *arg)
+{
+	size_t n = strlen(arg);
+
+	if (*arg != '"' || text_behind_quote(arg) != arg + n || memchr(arg, '\\', n))
+		return NULL;
+	return xstrndup(arg + 1, n - 2);
+}
+
+static int add_arg(const struct scope *s, struct call *c, const char *from, size_t n, struct err *e)
+{
+	cleanup_free char *text = NULL;
+	struct call_arg *a;
+
+	while (n && isspace((unsigned char)*from))
+		from++, n--;
+	while (n && isspace((unsigned char)from[n - 1]))
+		n--;
+	if (c->nargs == CALL_ARGS || !n)
+		return REFUSED;
+	text = xstrndup(from, n);
+	a = &c->arg[c->nargs++];
+	a->string = plain_string(text);
+	return a->string ? 0 : compile(s, text, &a->code, &a->len, e);
+}
+
+static int add_args(const struct scope *s, struct call *c, const char *text, size_t from, size_t to,
+		    struct err *e)
+{
+	const char *p = text + from, *arg = p, *end = text + to;
+	int r = 0;
+
+	if (p[strspn(p, " \t")] == ')')
+		return 0;
+	while (!r && p && p <= end) {
+		if (*p == ',' || p == end) {
+			r = add_arg(s, c, arg, (size_t)(p - arg), e);
+			arg = ++p;
+		} else {
+			p = strchr("([\"'", *p) ? text_behind_group(p) : p + 1;
+		}
+	}
+	return r;
+}
+
+/*
+ * How many arguments the function wants, of "{int (char *, int)} 0x401136 <f>" or "(int (C::*)(C * const, int)) 0x401136 <C::f>":
+ * the list that ends in front of the address. 0 also where the value does not say it.
+ */
+static unsigned arguments_wanted(const char *value)
+{
+	const char *end = strstr(value, ") 0x"), *from;
+	unsigned commas = 0;
+	int depth = 0;
+
+	if (!end)
+		end = strstr(value, "} 0x");
+	if (!end || end == value || end[-1] != ')')
+		return 0;
+	for (from = end - 1; from > value; from--) {
+		depth += (*from == ')') - (*from == '(');
+		commas += depth == 1 && *from == ',';
+		if (!depth)
+			break;
+	}
+	/* the list of a pointer to a function that is returned */
+	if (depth || from[1] == ')' || str_starts(from, "(void)") || (from[-1] == ')' && *value == '{'))
+		return 0;
+	return commas + 1;
+}
+
+/*
+ * "{int (struct node *)} 0x401136 <list_len>" or "(int (C::*)(C * const)) 0x401136 <C::size()>". Of an indirect
+ * function GDB may tell the target, for which it may have called the resolver; its own address is that of the symbol.
+ */
+static int address_of(const struct scope *s, const char *what, struct call *c, struct err *e)
+{
+	cleanup_free char *value = NULL;
+	const char *hex;
+	int r = refused(gdb_eval(s->g, what, s->at->tid, s->at->frame, 0, &value, e), s);
+
+	if (r)
+		return r;
+	if (strstr(value, "gnu-indirect-function") && str_starts(what, "*&")) {
+		c->indirect = true;
+		return address_of(s, what + 1, c, e);
+	}
+	hex = c->indirect && str_starts(value, "0x") ? value - 2 : strstr(value, ") 0x");
+	if (!hex)
+		hex = strstr(value, "} 0x");
+	c->is_virtual = str_starts(value, "&virtual");
+	if (c->is_virtual)
+		return 0;
+	if (!hex || strstr(value, "virtual") || strstr(value, "...") || takes_floating(value))
+		return REFUSED;
+	c->wanted = arguments_wanted(value);
+	c->function = strtoull(hex + 2, NULL, 16);
+	return c->function ? 0 : REFUSED;
+}
+
+/* The class of the object of a member call, "Ledger" of "const Ledger *". */
+static int class_of(const struct scope *s, const char *object, bool arrow, char **name, struct err *e)
+{
+	static const char *const prefixes[] = {"volatile ", "const ", "class ", "struct "};
+	struct gdb_type t;
+	const char *from;
+	size_t n;
+	int r = refused(gdb_type_of(s->g, object, s->at->tid, s->at->frame, &t, e), s);
+
+	if (r)
+		return r;
+	from = t.name;
+	if (t.is_reference || (t.kind == GDB_TYPE_POINTER) != arrow)
+		r = REFUSED;
+	for (size_t i = 0; i < sizeof(prefixes) / sizeof(prefixes[0]); i++)
+		if (str_starts(from, prefixes[i]))
+			from += strlen(prefixes[i]);
+	n = strcspn(from, "*&");
+	while (n && from[n - 1] == ' ')
+		n--;
+	if (!r)
+		*name = xstrndup(from, n);
+	gdb_type_fini(&t);
+	return r;
+}
+
+/*
+ * The place of a method in the object's table: "[2]: 0x40116e <geo::rect::area() const>", of the first table that is
+ * listed. Not for one of several of that name.
+ */
+static int find_slot(const struct scope *s, const char *object, const char *name, struct call *c, struct err *e)
+{
+	cleanup_free char *cmd = str_fmt("info vtbl %s", object), *text = NULL, *method = str_fmt("::%s(", name);
+	int r = refused(gdb_console_at(s->g, s->at->tid, s->at->frame, 0, cmd, &text, e), s);
+	unsigned found = 0;
+	char *second;
+
+	if (r)
+		return r;
+	second = strstr(text, "\n\nvtable for ");
+	if (second)
+		*second = '\0';
+	for (const char *p = text; (p = strstr(p, "\n[")); p++) {
+		cleanup_free char *line = xstrndup(p + 1, strcspn(p + 1, "\n"));
+
+		if (strstr(line, method)) {
+			c->slot = (unsigned)strtoul(line + 1, NULL, 10);
+			found++;
+		}
+	}
+	return found == 1 ? 0 : REFUSED;
+}
+
+static int member(const struct scope *s, const char *text, const struct found *f, struct call *c,
+		  struct err *e)
+{
+	cleanup_free char *object = xstrndup(text + f->object, f->object_end - f->object);
+	cleanup_free char *class = NULL, *what = NULL, *self = NULL;
+	int r = class_of(s, object, f->arrow, &class, e);
+
+	if (r)
+		return r;
+	what = str_fmt("&%s::%.*s", class, (int)(f->open - f->name), text + f->name);
+	r = address_of(s, what, c, e);
+	if (!r && c->is_virtual) {
+		cleanup_free char *name = xstrndup(text + f->name, f->open - f->name);
+
+		r = find_slot(s, object, name, c, e);
+	}
+	if (r)
+		return r;
+	self = f->arrow ? xstrdup(object) : str_fmt("&(%s)", object);
+	return add_arg(s, c, self, strlen(self), e);
+}
+
+static int one_call(const struct scope *s, const char *text, const struct found *f, struct call *c,
+		    struct err *e)
+{
+	cleanup_free char *name = NULL;
+	int r;
+
+	if (f->object < f->name) {
+		r = member(s, text, f, c, e);
+	} else {
+		name = str_fmt("*&%.*s", (int)(f->open - f->name), text + f->name);
+		r = address_of(s, name, c, e);
+	}
+	if (!r)
+		r = add_args(s, c, text, f->open + 1, f->close, e);
+	if (!r && c->nargs < c->wanted)
+		return err_set(e, ERR_USAGE, "%.*s: too few arguments in a function call: %u, and it takes %u",
+			       (int)(f->open - f->name), text + f->name, c->nargs, c->wanted);
+	return r;
+}
+
+/* Of a method, GDB 13 tells the type also where it does not tell that of a call: "long (geo::shape::*)(...)". */
+static int type_of_method(const struct scope *s, const char *text, const struct found *f, struct gdb_type *t,
+			  struct err *e)
+{
+	cleanup_free char *object = xstrndup(text + f->object, f->object_end - f->object);
+	cleanup_free char *class = NULL, *method = NULL, *returned = NULL;
+	int r = class_of(s, object, f->arrow, &class, e);
+
+	if (r)
+		return r;
+	method = str_fmt("&%s::%.*s", class, (int)(f->open - f->name), text + f->name);
+	r = refused(gdb_type_of(s->g, method, s->at->tid, s->at->frame, t, e), s);
+	if (r)
+		return r;
+	returned = xstrndup(t->definition, strcspn(t->definition, "("));
+	gdb_type_fini(t);
+	return *returned ? refused(gdb_type_of(s->g, returned, s->at->tid, s->at->frame, t, e), s) : REFUSED;
+}
+
+/* The name of the type of number that the call returns. */
+static int type_of_call(const struct scope *s, const char *text, const struct found *f, struct call *c, char **name,
+			struct err *e)
+{
+	cleanup_free char *whole = xstrndup(text + f->object, f->close + 1 - f->object);
+	const char *known = f->object == f->name ? gdb_libc_type(text + f->name, f->open - f->name) : NULL;
+	struct gdb_type t;
+	int r = refused(gdb_type_of(s->g, whole, s->at->tid, s->at->frame, &t, e), s);
+
+	if (r == REFUSED && known && strcmp(known, "double") && strcmp(known, "float")) {
+		*name = xstrdup(known);
+		return 0;
+	}
+	if (r == REFUSED && f->object < f->name)
+		r = type_of_method(s, text, f, &t, e);
+	if (r)
+		return r;
+	c->floating = !t.is_reference && gdb_type_is_floating(&t);
+	if ((gdb_type_is_scalar(&t) || c->floating) && !strpbrk(t.name, "([{"))
+		*name = xstrdup(t.name);
+	else
+		r = REFUSED;
+	gdb_type_fini(&t);
+	return r;
+}
+
+/* The text with the call replaced by its result. */
+static int replace(const struct scope *s, const char *text, const struct found *f, struct calls *c, char **out,
+		   struct err *e)
+{
+	cleanup_free char *type = NULL;
+	int r = type_of_call(s, text, f, &c->call[c->n], &type, e);
+
+	if (!r)
+		*out = str_fmt("%.*s(*(%s*)0x%llx)%s", (int)f->object, text, type, CALL_RESULTS + 16ull * c->n,
+			       text + f->close + 1);
+	return r;
+}
+
+int calls_init(struct calls *c, struct gdb *g, const char *text, const struct gdb_place *at, char **outer,
+	       struct err *e)
+{
+	const struct scope s = {g, at, &c->locals};
+	cleanup_free char *cur = xstrdup(text);
+	struct found f;
+	int r = 0;
+
+	memset(c, 0, sizeof(*c));
+	while (!r && last_call(cur, &f)) {
+		char *next = NULL;
+
+		r = c->n == CALL_MAX ? REFUSED : one_call(&s, cur, &f, &c->call[c->n], e);
+		if (!r)
+			r = replace(&s, cur, &f, c, &next, e);
+		c->n++;
+		if (!r) {
+			free(cur);
+			cur = next;
+		}
+	}
+	if (!r)
+		r = c->n ? compile(&s, cur, &c->code, &c->len, e) : REFUSED;
+	if (r) {
+		log_info("%s: calls are left to GDB, at: %s: %s", text, cur, e->text);
+		calls_fini(c);
+		return r;
+	}
+	*outer = steal_ptr(&cur);
+	return 0;
+}
+
+void calls_fini(struct calls *c)
+{
+	for (unsigned i = 0; i < CALL_MAX; i++)
+		for (unsigned k = 0; k < CALL_ARGS; k++) {
+			free(c->call[i].arg[k].code);
+			free(c->call[i].arg[k].string);
+		}
+	free(c->code);
+	memset(c, 0, sizeof(*c));
+}

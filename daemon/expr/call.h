@@ -1,0 +1,87 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * call.h: calls into the program without GDB. An expression such as `list_len(head) <= 10` is taken apart
+ * once: GDB compiles the arguments, and the rest with each call replaced by an object at an address where
+ * nothing can be mapped (CALL_RESULTS). To evaluate, a throw-away copy of the process makes the calls one
+ * after the other, held by ptrace; that takes a millisecond, where attaching GDB takes a hundred.
+ */
+#ifndef FRED_EXPR_CALL_H
+#define FRED_EXPR_CALL_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "base/err.h"
+#include "expr/compile.h"
+#include "gdb/gdb.h"
+#include "expr/locals.h"
+
+#define CALL_MAX 8
+#define CALL_ARGS 6 /* those that are passed in registers */
+#define CALL_RESULTS 0x1000ull /* result I is at + I * 16: below vm.mmap_min_addr */
+
+struct call_arg {
+	uint8_t *code; /* agent bytecode; NULL: a string */
+	size_t len;
+	char *string;
+};
+
+struct call {
+	uint64_t function;
+	bool indirect; /* the function returns the one to call (STT_GNU_IFUNC) */
+	bool is_virtual; /* it stands in the table of the object, the first argument */
+	unsigned slot;
+	bool floating; /* returns a float or double */
+	unsigned nargs, wanted; /* how many are given; the function wants so many at least (0: not known) */
+	struct call_arg arg[CALL_ARGS];
+};
+
+struct calls {
+	unsigned n;
+	struct call call[CALL_MAX]; /* in the order in which they are made */
+	/* The rest of the expression, over the results. */
+	uint8_t *code;
+	size_t len;
+	struct gdb_locals locals; /* of arguments and rest */
+};
+
+/*
+ * Takes text apart in the scope of a place. 0: done, *outer (the caller's) is the rest; calls_fini
+ * frees. 1: it has no calls, or such that only GDB can make (with floating-point arguments, overloaded virtual
+ * functions, structs by value ...). -1: GDB failed, or arguments are missing (ERR_USAGE).
+ */
+int calls_init(struct calls *c, struct gdb *g, const char *text, const struct gdb_place *at, char **outer,
+	       struct err *e);
+void calls_fini(struct calls *c);
+
+/*
+ * Makes the calls in process pid, a stopped copy with one thread. Afterwards it is held by ptrace, and
+ * only good for looking at its memory and being killed.
+ * 0: result[] is filled. 1: a call did not come back: it crashed, timeout_ms of CPU time or of sleep is over, or it waits for a lock
+ * that another thread has, of which there is none in the copy; e says which.
+ */
+int calls_run(const struct calls *c, pid_t pid, int timeout_ms, uint64_t result[CALL_MAX], struct err *e);
+
+/*
+ * While GDB makes calls in a copy with one thread: one that waits for a lock that another thread has would wait for ever. The copy
+ * is ended then, and end says true, and why. begin and end come in pairs; in between GDB is asked.
+ */
+struct call_guard {
+	pid_t copy;
+	bool ended;
+	struct err why;
+};
+void call_guard_begin(struct call_guard *c, struct gdb *g, pid_t copy);
+bool call_guard_end(struct call_guard *c, struct gdb *g, struct err *e);
+
+/* Memory of pid as the bytecode sees it: the results at CALL_RESULTS. */
+struct call_memory {
+	pid_t pid;
+	const uint64_t *result;
+	unsigned n;
+};
+int calls_read(void *memory, uint64_t addr, void *out, size_t len);
+
+#endif

@@ -1,0 +1,279 @@
+/* SPDX-License-Identifier: MIT */
+/* call_run.c: see call.h: the calls themselves. A call has come back when it jumps to RETURN_TO. */
+#include <signal.h>
+#include <stddef.h>
+#include <string.h>
+
+#include "agent/agent.h"
+#include "expr/call.h"
+#include "replay/segment.h"
+#include "trace/blocked.h"
+
+#define RETURN_TO 0x10ull /* nothing is mapped there */
+#define RED_ZONE 512u
+#define SLICE_NS 20000000u /* how often a call that does not come back is looked at */
+
+int calls_read(void *memory, uint64_t addr, void *out, size_t len)
+{
+	const struct call_memory *m = memory;
+	uint64_t i = (addr - CALL_RESULTS) / 16;
+
+	if (addr < CALL_RESULTS || i >= m->n)
+		return trace_read(m->pid, addr, out, len, NULL);
+	if ((addr - CALL_RESULTS) % 16 + len > 8)
+		return -1;
+	memcpy(out, (const uint8_t *)&m->result[i] + (addr - CALL_RESULTS) % 16, len);
+	return 0;
+}
+
+/* The value of an argument; a string is put on the stack below *sp. */
+static int argument(const struct call_arg *a, struct call_memory *m, uint64_t *sp, uint64_t *value,
+		    struct err *e)
+{
+	static const struct agent_ops ops = {.read_mem = calls_read};
+	struct agent_result r;
+	enum agent_status s;
+
+	if (a->string) {
+		size_t len = strlen(a->string) + 1;
+
+		*sp -= len;
+		*value = *sp;
+		return trace_write(m->pid, *sp, a->string, len, e);
+	}
+	s = agent_run(a->code, a->len, &ops, m, &r);
+	*value = (uint64_t)r.value;
+	if (s == AGENT_OK)
+		return 0;
+	err_set(e, ERR_NOT_FOUND, "an argument: %s", agent_status_text(s));
+	return 1;
+}
+
+static bool is_fatal(int sig)
+{
+	return sig == SIGSEGV || sig == SIGBUS || sig == SIGILL || sig == SIGFPE || sig == SIGABRT ||
+	       sig == SIGTRAP;
+}
+
+/* How a call goes on. The limit is one of CPU time, and of time in which it was seen to sleep: not of what it waits for a processor. */
+struct going {
+	uint64_t cpu_from, limit_ns, slept_ns;
+};
+
+/* The thread of the timeline that has this TID; 0: none. */
+static uint32_t thread_of(pid_t pid, pid_t tid)
+{
+	int32_t tids[RLOG_MAX_THREADS];
+
+	if (trace_read(pid, REPLAY_CTL_ADDR + offsetof(struct replay_ctl, tid), tids, sizeof(tids), NULL))
+		return 0;
+	for (uint32_t i = 1; i < RLOG_MAX_THREADS; i++)
+		if (tids[i] == tid)
+			return i;
+	return 0;
+}
+
+/* There is no other thread in a copy. */
+static int never_woken(pid_t pid, uint64_t futex, struct err *e)
+{
+	pid_t owner = blocked_owner(pid, futex);
+	uint32_t thread = owner ? thread_of(pid, owner) : 0;
+
+	if (thread)
+		err_set(e, ERR_NOT_FOUND, "the call waits for the mutex 0x%llx, which thread %u has", (unsigned long long)futex, thread);
+	else
+		err_set(e, ERR_NOT_FOUND, "the call waits for another thread, at 0x%llx", (unsigned long long)futex);
+	return 1;
+}
+
+/* A slice is over. 0: it goes on; 1: it does not come back; -1: error. */
+static int look(struct trace *t, struct going *g, struct err *e)
+{
+	struct user_regs_struct r;
+	uint64_t now, futex;
+	enum blocked b;
+
+	if (trace_get_regs(t, &r, e) || trace_cpu_ns(t->pid, &now, e))
+		return -1;
+	b = blocked_in(&r, &futex);
+	if (b == BLOCKED_UNTIL_WOKEN)
+		return never_woken(t->pid, futex, e);
+	g->slept_ns += b ? SLICE_NS : 0;
+	if (now - g->cpu_from < g->limit_ns && g->slept_ns < g->limit_ns)
+		return 0;
+	err_set(e, ERR_NOT_FOUND, "the call did not return");
+	return 1;
+}
+
+/* What ended it. */
+static int has_ended(const struct trace_stop *stop, struct err *e)
+{
+	if (stop->why == TRACE_SIGNAL)
+		err_set(e, ERR_NOT_FOUND, "the call ended by signal %d", stop->info.si_signo);
+	else
+		err_set(e, ERR_NOT_FOUND, "the call ended the process");
+	return 1;
+}
+
+/*
+ * Runs until the call is back. System calls trap into the shim, which passes them on; signals that were
+ * on their way, the copy's own SIGSTOP included, are none of the call's.
+ */
+static int run(struct trace *t, int timeout_ms, struct user_regs_struct *r, struct err *e)
+{
+	static const struct trace_limit slice = {.wall_ns = SLICE_NS};
+	struct going g = {.limit_ns = (uint64_t)timeout_ms * 1000000u};
+	struct trace_stop stop;
+	int sig = 0, got;
+
+	if (trace_cpu_ns(t->pid, &g.cpu_from, e))
+		return -1;
+	for (;;) {
+		if (trace_cont(t, sig, &slice, &stop, e))
+			return -1;
+		sig = 0;
+		if (stop.why == TRACE_STOPPED)
+			continue;
+		if (stop.why == TRACE_TIMEOUT) {
+			got = look(t, &g, e);
+			if (got)
+				return got;
+			continue;
+		}
+		if (stop.why != TRACE_SIGNAL)
+			return has_ended(&stop, e);
+		if (trace_get_regs(t, r, e))
+			return -1;
+		if (stop.info.si_signo == SIGSEGV && r->rip == RETURN_TO)
+			return 0;
+		if (is_fatal(stop.info.si_signo))
+			return has_ended(&stop, e);
+		sig = stop.info.si_signo == SIGSYS ? SIGSYS : 0;
+	}
+}
+
+/* What a function of a floating-point type has left (System V ABI: in xmm0). */
+static int floating_result(struct trace *t, uint64_t *result, struct err *e)
+{
+	struct user_fpregs_struct r;
+
+	if (trace_get_fpregs(t, &r, e))
+		return -1;
+	memcpy(result, r.xmm_space, sizeof(*result));
+	return 0;
+}
+
+static int jump(struct trace *t, const struct user_regs_struct *base, uint64_t function, uint64_t sp,
+		const uint64_t arg[CALL_ARGS], int timeout_ms, uint64_t *result, struct err *e)
+{
+	struct user_regs_struct r = *base;
+	const uint64_t back = RETURN_TO;
+	int w;
+
+	r.rip = function;
+	r.rsp = (sp & ~15ull) - 8;
+	r.rdi = arg[0];
+	r.rsi = arg[1];
+	r.rdx = arg[2];
+	r.rcx = arg[3];
+	r.r8 = arg[4];
+	r.r9 = arg[5];
+	r.rax = 0;
+	r.orig_rax = (unsigned long long)-1;
+	r.eflags &= ~0x500ull; /* trap and direction flag */
+	if (trace_write(t->pid, r.rsp, &back, sizeof(back), e) || trace_set_regs(t, &r, e))
+		return -1;
+	w = run(t, timeout_ms, &r, e);
+	*result = r.rax;
+	return w;
+}
+
+/* What the object's table of virtual functions has there. */
+static int dispatch(const struct call *c, pid_t pid, uint64_t object, uint64_t *function, struct err *e)
+{
+	uint64_t table;
+
+	if (!trace_read(pid, object, &table, sizeof(table), NULL) &&
+	    !trace_read(pid, table + 8ull * c->slot, function, sizeof(*function), NULL))
+		return 0;
+	err_set(e, ERR_NOT_FOUND, "the object has no table of virtual functions");
+	return 1;
+}
+
+static int one(const struct call *c, struct trace *t, const struct user_regs_struct *base,
+	       struct call_memory *m, int timeout_ms, uint64_t *result, struct err *e)
+{
+	uint64_t sp = base->rsp - RED_ZONE, arg[CALL_ARGS] = {0}, function = c->function;
+	int r = 0;
+
+	for (unsigned i = 0; i < c->nargs && !r; i++)
+		r = argument(&c->arg[i], m, &sp, &arg[i], e);
+	if (!r && c->is_virtual)
+		r = dispatch(c, t->pid, arg[0], &function, e);
+	if (!r && c->indirect)
+		r = jump(t, base, c->function, sp, arg, timeout_ms, &function, e);
+	if (!r)
+		r = jump(t, base, function, sp, arg, timeout_ms, result, e);
+	return r || !c->floating ? r : floating_result(t, result, e);
+}
+
+static int all(const struct calls *c, struct trace *t, int timeout_ms, uint64_t *result, struct err *e)
+{
+	struct call_memory m = {.pid = t->pid, .result = result};
+	struct user_regs_struct base;
+	int r = trace_clear_all(t, e) || trace_get_regs(t, &base, e) ? -1 : 0;
+
+	for (; m.n < c->n && !r; m.n++)
+		r = one(&c->call[m.n], t, &base, &m, timeout_ms, &result[m.n], e);
+	return r;
+}
+
+static bool is_tracing(void)
+{
+	sigset_t set;
+
+	return !sigprocmask(SIG_BLOCK, NULL, &set) && sigismember(&set, SIGCHLD) == 1;
+}
+
+int calls_run(const struct calls *c, pid_t pid, int timeout_ms, uint64_t result[CALL_MAX], struct err *e)
+{
+	bool begun = is_tracing();
+	struct err ignored;
+	struct trace t;
+	int r;
+
+	if (!begun && trace_prepare(false, e))
+		return -1;
+	r = trace_seize(&t, pid, pid, e);
+	if (!r)
+		r = all(c, &t, timeout_ms, result, e);
+	if (!begun && segment_end_tracing(r ? &ignored : e))
+		r = -1;
+	return r;
+}
+
+static void guard_tick(void *ctx)
+{
+	struct call_guard *c = ctx;
+	uint64_t futex;
+
+	if (c->ended || blocked_now(c->copy, c->copy, &futex) != BLOCKED_UNTIL_WOKEN)
+		return;
+	never_woken(c->copy, futex, &c->why);
+	c->ended = true;
+	kill(c->copy, SIGKILL);
+}
+
+void call_guard_begin(struct call_guard *c, struct gdb *g, pid_t copy)
+{
+	*c = (struct call_guard){.copy = copy};
+	gdb_tick(g, guard_tick, c);
+}
+
+bool call_guard_end(struct call_guard *c, struct gdb *g, struct err *e)
+{
+	gdb_tick(g, NULL, NULL);
+	if (c->ended && e)
+		*e = c->why;
+	return c->ended;
+}

@@ -1,0 +1,237 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * compile.c: `maint agent-eval`. The command takes the scope of frame 0, whatever is selected, so that
+ * the right types are found it is given the frame's source line with -at. A line may have code in
+ * several places: then the bytecode must be the same for all.
+ */
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "base/str.h"
+#include "expr/compile.h"
+#include "expr/rewrite.h"
+
+#define INLINED_MAX 16 /* functions in one another */
+
+/* A refusal by the agent compiler: valid all the same, unless it is no value at all. */
+static int not_compilable(struct err *e)
+{
+	if (e->kind == ERR_USAGE && strstr(e->text, "type as an expression"))
+		return -1;
+	if (e->kind == ERR_USAGE || e->kind == ERR_NOT_FOUND) {
+		e->kind = ERR_NOT_FOUND;
+		return GDB_NOT_COMPILABLE;
+	}
+	return -1;
+}
+
+/* Cuts out to its first scope's instructions; -1 when another scope has other instructions. */
+static int take_first_scope(char *listing)
+{
+	const char *first = strstr(listing, "Reg mask:"), *next;
+	char *end = first ? strstr(first, "\nScope:") : NULL;
+	size_t len;
+
+	if (!first)
+		return -1;
+	first += strcspn(first, "\n");
+	len = end ? (size_t)(end - first) : strlen(first);
+	for (const char *p = end; p; p = strstr(p + 1, "\nScope:")) {
+		next = strstr(p, "Reg mask:");
+		if (!next)
+			return -1;
+		next += strcspn(next, "\n");
+		if (strncmp(next, first, len))
+			return -1;
+	}
+	memmove(listing, first, len);
+	listing[len] = '\0';
+	return 0;
+}
+
+/* Of a line of which nothing is left but a part that was inlined, GDB says that there is none. */
+static bool is_line(struct gdb *g, pid_t tid, int frame, const char *at)
+{
+	cleanup_free char *cmd = str_fmt("maint agent-eval %s1", at), *out = NULL;
+	struct err ignored;
+
+	return !gdb_console_at(g, tid, frame, 0, cmd, &out, &ignored);
+}
+
+/*
+ * "-at FILE:LINE," for the frame, or for the one into which it was inlined, which is of the same file or at least of the
+ * same unit; "" when its code has no source.
+ */
+int gdb_place_init(struct gdb_place *p, struct gdb *g, pid_t tid, int frame, struct err *e)
+{
+	char *line = NULL;
+	struct gdb_frame *f;
+	size_t n, i = (size_t)frame;
+
+	*p = (struct gdb_place){.tid = tid, .frame = frame};
+	if (gdb_backtrace(g, tid, frame + 1 + INLINED_MAX, &f, &n, e))
+		return -1;
+	for (; !line && i < n && f[i].addr == f[frame].addr && f[i].fullname && f[i].line; i++) {
+		line = str_fmt("-at \"%s\":%d,", f[i].fullname, f[i].line);
+		if (!is_line(g, tid, frame, line)) {
+			free(line);
+			line = NULL;
+		}
+	}
+	p->line = line ? line : xstrdup("");
+	gdb_frames_free(f, n);
+	return gdb_dead(g) ? err_set(e, ERR_INTERNAL, "GDB is gone: %s", gdb_dead(g)) : 0;
+}
+
+void gdb_place_fini(struct gdb_place *p)
+{
+	free(p->line);
+	p->line = NULL;
+}
+
+static int list(struct gdb *g, struct gdb_expr *x, const struct gdb_place *at, struct err *e)
+{
+	cleanup_free char *cmd = str_fmt("maint agent-eval %s%s", at->line, x->compiled);
+
+	if (gdb_console_at(g, at->tid, at->frame, 0, cmd, &x->listing, e))
+		return not_compilable(e);
+	if (take_first_scope(x->listing)) {
+		err_set(e, ERR_NOT_FOUND, "it means different things in the copies of this code");
+		return GDB_NOT_COMPILABLE;
+	}
+	if (strstr(x->listing, " reg ")) {
+		err_set(e, ERR_NOT_FOUND, "it uses registers");
+		return GDB_NOT_COMPILABLE;
+	}
+	return 0;
+}
+
+/* What `print` takes and a compiled expression cannot mean: state of GDB's, or of this moment. */
+static int check_text(const char *expr, struct err *e)
+{
+	static const char *const tags[] = {"struct ", "union ", "class ", "enum "};
+
+	expr += strspn(expr, " \t");
+	if (!*expr)
+		return err_set(e, ERR_USAGE, "an empty expression");
+	if (strpbrk(expr, "\r\n"))
+		return err_set(e, ERR_USAGE, "an expression has to be one line");
+	for (size_t i = 0; i < sizeof(tags) / sizeof(tags[0]); i++)
+		if (str_starts(expr, tags[i]))
+			return err_set(e, ERR_USAGE, "a type, not an expression: %.200s", expr);
+	if (strchr(expr, '$')) {
+		err_set(e, ERR_NOT_FOUND, "registers and convenience variables belong to one moment");
+		return GDB_NOT_COMPILABLE;
+	}
+	return 0;
+}
+
+/*
+ * The expression's type, and the expression resolved. GDB 13's `whatis` refuses what `print` takes when
+ * a function without debug information is compared: then the resolved form tells the type.
+ */
+static int type_and_resolve(struct gdb *g, struct gdb_expr *x, const struct gdb_place *at, char **resolved,
+			    struct err *e)
+{
+	int r = gdb_type_of(g, x->text, at->tid, at->frame, &x->type, e);
+	struct err other = {0};
+
+	if (!r)
+		return gdb_rewrite(g, x->text, at->tid, at->frame, at->line, resolved, &x->locals, e);
+	if (r < 0 && e->kind != ERR_USAGE)
+		return r;
+	if (gdb_rewrite(g, x->text, at->tid, at->frame, at->line, resolved, &x->locals, &other))
+		return r;
+	return gdb_type_of(g, *resolved, at->tid, at->frame, &x->type, &other) ? r : 0;
+}
+
+/*
+ * GDB 13 compiles the name of a type, to nothing useful; print refuses it. What consists of such
+ * characters only is no call or assignment, so that asking print changes nothing.
+ */
+static int check_no_type(struct gdb *g, const char *expr, pid_t tid, int frame, struct err *e)
+{
+	cleanup_free char *value = NULL;
+	struct err why;
+
+	if (expr[strspn(expr, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_ *:")])
+		return 0;
+	if (gdb_eval(g, expr, tid, frame, 0, &value, &why) < 0) {
+		*e = why;
+		return -1;
+	}
+	return 0;
+}
+
+static int compile(struct gdb *g, struct gdb_expr *x, const char *how, const struct gdb_place *at, struct err *e)
+{
+	cleanup_free char *resolved = NULL;
+	int r = type_and_resolve(g, x, at, &resolved, e);
+
+	if (r)
+		return r;
+	if (check_no_type(g, x->text, at->tid, at->frame, e))
+		return -1;
+	if (!how)
+		how = gdb_type_is_floating(&x->type) ? "&" : "";
+	x->compiled = *how ? str_fmt("%s(%s)", how, resolved) : steal_ptr(&resolved);
+	return list(g, x, at, e);
+}
+
+/* Compiles the expression with `how` before it (NULL: as gdb_expr_compile_number), but tells the type of expr. */
+static int compile_as(struct gdb *g, const char *expr, const char *how, const struct gdb_place *at,
+		      struct gdb_expr *out, struct err *e)
+{
+	struct gdb_expr x = {0};
+	int r = check_text(expr, e);
+
+	if (r < 0)
+		return r;
+	x.text = xstrdup(expr);
+	if (r > 0) {
+		struct err syntax;
+		int t = gdb_type_of(g, expr, at->tid, at->frame, &x.type, &syntax);
+
+		if (t < 0) {
+			*e = syntax;
+			r = -1;
+		}
+	} else {
+		r = compile(g, &x, how, at, e);
+	}
+	if (r) {
+		gdb_expr_fini(&x);
+		return r;
+	}
+	*out = x;
+	return 0;
+}
+
+int gdb_expr_compile(struct gdb *g, const char *expr, const struct gdb_place *at, struct gdb_expr *out,
+		     struct err *e)
+{
+	return compile_as(g, expr, "", at, out, e);
+}
+
+int gdb_expr_compile_address(struct gdb *g, const char *expr, const struct gdb_place *at,
+			     struct gdb_expr *out, struct err *e)
+{
+	return compile_as(g, expr, "&", at, out, e);
+}
+
+int gdb_expr_compile_number(struct gdb *g, const char *expr, const struct gdb_place *at,
+			    struct gdb_expr *out, struct err *e)
+{
+	return compile_as(g, expr, NULL, at, out, e);
+}
+
+void gdb_expr_fini(struct gdb_expr *x)
+{
+	free(x->text);
+	free(x->compiled);
+	free(x->listing);
+	gdb_type_fini(&x->type);
+	*x = (struct gdb_expr){0};
+}

@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * compile.h: has GDB compile an expression to agent bytecode, in the scope of a thread's frame. The
+ * caller assembles the listing (agent/agent.h) and evaluates it on the process's memory without GDB.
+ *
+ * Variables of the frame become their addresses when the expression is compiled (rewrite.h), so that
+ * at other times the same memory is read, as with `watch -location`; `this` keeps its value. The
+ * bytecode uses no registers.
+ *
+ * Compiled: globals, statics ('file.c'::v, func::v), locals in memory, thread-local variables (of that
+ * thread), members (. -> this-> and implicit ones), array elements, bit-fields, casts, integer
+ * and pointer arithmetic, comparisons, && || ! ?:, addresses, function pointers, enumerations.
+ * Not: floating point, calls, assignments, structs and arrays as values, variables in registers, what
+ * starts with $, locals of unnamed types.
+ */
+#ifndef FRED_EXPR_COMPILE_H
+#define FRED_EXPR_COMPILE_H
+
+#include "gdb/gdb.h"
+#include "expr/locals.h"
+#include "expr/type.h"
+
+#define GDB_NOT_COMPILABLE 1
+
+/* A frame of a thread, for expressions to be compiled in, as long as the program stands still. */
+struct gdb_place {
+	pid_t tid;
+	int frame;
+	char *line; /* how `maint agent-eval` is told of its line of source; "": it has none */
+};
+
+struct gdb_expr {
+	char *text; /* as the user wrote it */
+	char *compiled; /* as GDB compiled it: rewritten */
+	char *listing; /* GDB's listing of the bytecode */
+	struct gdb_type type; /* of text */
+	struct gdb_locals locals;
+};
+
+/* -1: GDB failed. gdb_place_fini frees. */
+int gdb_place_init(struct gdb_place *p, struct gdb *g, pid_t tid, int frame, struct err *e);
+void gdb_place_fini(struct gdb_place *p);
+#define cleanup_place __attribute__((cleanup(gdb_place_fini)))
+
+/*
+ * Compiles. Returns
+ *   0  done: gdb_expr_fini frees
+ *   1  (GDB_NOT_COMPILABLE) a valid expression that the bytecode cannot express: evaluate it with
+ *      gdb_eval. e is GDB's reason (ERR_NOT_FOUND)
+ *  -1  ERR_USAGE: a syntax error or an unknown symbol; others as gdb.h
+ */
+int gdb_expr_compile(struct gdb *g, const char *expr, const struct gdb_place *at, struct gdb_expr *out,
+		     struct err *e);
+/*
+ * The address of what the expression denotes (a struct, a double, an array ...), for comparing
+ * or watching its type.size bytes. type is that of the object. Returns as above; 1 also for what has no
+ * address.
+ */
+int gdb_expr_compile_address(struct gdb *g, const char *expr, const struct gdb_place *at,
+			     struct gdb_expr *out, struct err *e);
+/* The address of a float or double (gdb_type_is_floating), the value of anything else. */
+int gdb_expr_compile_number(struct gdb *g, const char *expr, const struct gdb_place *at,
+			    struct gdb_expr *out, struct err *e);
+void gdb_expr_fini(struct gdb_expr *x);
+
+#endif

@@ -1,0 +1,292 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * containers.c: see containers.h. The layouts are those of libstdc++'s ABI (GCC 5 and later), as its own GDB scripts
+ * know them. What is not in the table stays as it is.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/buf.h"
+#include "base/cleanup.h"
+#include "base/str.h"
+#include "expr/containers.h"
+#include "expr/rewrite.h"
+
+#define VECTOR "std::vector<"
+#define STRING "std::__cxx11::basic_string<"
+#define LIST "std::__cxx11::list<"
+#define DEQUE "std::deque<"
+#define UNIQUE "std::unique_ptr<"
+#define SHARED "std::shared_ptr<"
+#define ATOMIC "std::atomic<"
+#define OPTIONAL "std::optional<"
+#define ARRAY "std::array<"
+#define VIEW "std::basic_string_view<"
+#define HELD "(*(%T **)&(%o))" /* the pointer comes first */
+#define ATOMIC_VALUE "(*(%T *)&(%o))"
+#define OPTIONAL_VALUE "((%o)._M_payload._M_payload._M_value)"
+#define DEQUE_NODE "((%o)._M_impl._M_start._M_last-(%o)._M_impl._M_start._M_first)" /* elements of a node */
+#define DEQUE_INDEX "((%i)+((%o)._M_impl._M_start._M_cur-(%o)._M_impl._M_start._M_first))"
+
+/*
+ * what: a method without arguments, or as rewrite.h has it. In the text %o is the object, %i the index, %T the first
+ * type, %% a percent sign; methods in it are looked up in turn.
+ */
+static const struct {
+	const char *type, *what, *text;
+} methods[] = {
+	{VECTOR, "size", "((unsigned long)((%o)._M_impl._M_finish-(%o)._M_impl._M_start))"},
+	{VECTOR, "capacity", "((unsigned long)((%o)._M_impl._M_end_of_storage-(%o)._M_impl._M_start))"},
+	{VECTOR, "empty", "((%o)._M_impl._M_finish==(%o)._M_impl._M_start)"},
+	{VECTOR, "data", "((%o)._M_impl._M_start)"},
+	{VECTOR, "front", "((%o)._M_impl._M_start[0])"},
+	{VECTOR, "back", "((%o)._M_impl._M_finish[-1])"},
+	{VECTOR, "[", "((%o)._M_impl._M_start[%i])"},
+	{STRING, "size", "((%o)._M_string_length)"},
+	{STRING, "length", "((%o)._M_string_length)"},
+	{STRING, "empty", "((%o)._M_string_length==0)"},
+	{STRING, "c_str", "((%o)._M_dataplus._M_p)"},
+	{STRING, "data", "((%o)._M_dataplus._M_p)"},
+	{STRING, "front", "((%o)._M_dataplus._M_p[0])"},
+	{STRING, "back", "((%o)._M_dataplus._M_p[(%o)._M_string_length-1])"},
+	{STRING, "[", "((%o)._M_dataplus._M_p[%i])"},
+	{LIST, "size", "((%o)._M_impl._M_node._M_size)"},
+	{LIST, "empty", "((%o)._M_impl._M_node._M_size==0)"},
+	{"std::map<", "size", "((%o)._M_t._M_impl._M_node_count)"},
+	{"std::map<", "empty", "((%o)._M_t._M_impl._M_node_count==0)"},
+	{"std::multimap<", "size", "((%o)._M_t._M_impl._M_node_count)"},
+	{"std::multimap<", "empty", "((%o)._M_t._M_impl._M_node_count==0)"},
+	{"std::set<", "size", "((%o)._M_t._M_impl._M_node_count)"},
+	{"std::set<", "empty", "((%o)._M_t._M_impl._M_node_count==0)"},
+	{"std::multiset<", "size", "((%o)._M_t._M_impl._M_node_count)"},
+	{"std::multiset<", "empty", "((%o)._M_t._M_impl._M_node_count==0)"},
+	{"std::unordered_map<", "size", "((%o)._M_h._M_element_count)"},
+	{"std::unordered_map<", "empty", "((%o)._M_h._M_element_count==0)"},
+	{"std::unordered_set<", "size", "((%o)._M_h._M_element_count)"},
+	{"std::unordered_set<", "empty", "((%o)._M_h._M_element_count==0)"},
+	{DEQUE, "size",
+	 "((unsigned long)(((%o)._M_impl._M_finish._M_node-(%o)._M_impl._M_start._M_node-1)"
+	 "*((%o)._M_impl._M_start._M_last-(%o)._M_impl._M_start._M_first)"
+	 "+((%o)._M_impl._M_finish._M_cur-(%o)._M_impl._M_finish._M_first)"
+	 "+((%o)._M_impl._M_start._M_last-(%o)._M_impl._M_start._M_cur)))"},
+	{DEQUE, "empty", "((%o)._M_impl._M_finish._M_cur==(%o)._M_impl._M_start._M_cur)"},
+	{DEQUE, "front", "((%o)._M_impl._M_start._M_cur[0])"},
+	{DEQUE, "back",
+	 "((%o)._M_impl._M_finish._M_cur!=(%o)._M_impl._M_finish._M_first?(%o)._M_impl._M_finish._M_cur[-1]"
+	 ":(%o)._M_impl._M_finish._M_node[-1][" DEQUE_NODE "-1])"},
+	{DEQUE, "[", "((%o)._M_impl._M_start._M_node[" DEQUE_INDEX "/" DEQUE_NODE "][" DEQUE_INDEX "%%" DEQUE_NODE "])"},
+	{"std::queue<", "size", "((%o).c.size())"},
+	{"std::queue<", "empty", "((%o).c.empty())"},
+	{"std::queue<", "front", "((%o).c.front())"},
+	{"std::queue<", "back", "((%o).c.back())"},
+	{"std::stack<", "size", "((%o).c.size())"},
+	{"std::stack<", "empty", "((%o).c.empty())"},
+	{"std::stack<", "top", "((%o).c.back())"},
+	{"std::priority_queue<", "size", "((%o).c.size())"},
+	{"std::priority_queue<", "empty", "((%o).c.empty())"},
+	{"std::priority_queue<", "top", "((%o).c.front())"},
+	{ARRAY, "[", "(((%T *)&(%o))[%i])"},
+	{ARRAY, "data", "((%T *)&(%o))"},
+	{ARRAY, "front", "(*(%T *)&(%o))"},
+	{ARRAY, "size", "(sizeof(%o)/sizeof(%T))"},
+	{VIEW, "size", "((%o)._M_len)"},
+	{VIEW, "length", "((%o)._M_len)"},
+	{VIEW, "empty", "((%o)._M_len==0)"},
+	{VIEW, "data", "((%o)._M_str)"},
+	{VIEW, "[", "((%o)._M_str[%i])"},
+	{OPTIONAL, "has_value", "((%o)._M_payload._M_engaged)"},
+	{OPTIONAL, "value", OPTIONAL_VALUE},
+	{OPTIONAL, "->", "(&" OPTIONAL_VALUE ")"},
+	{ATOMIC, "load", ATOMIC_VALUE},
+	{ATOMIC, "", ATOMIC_VALUE},
+	{UNIQUE, "get", HELD},
+	{UNIQUE, "->", HELD},
+	{UNIQUE, "", HELD},
+	{SHARED, "get", "((%o)._M_ptr)"},
+	{SHARED, "->", "((%o)._M_ptr)"},
+	{SHARED, "", "((%o)._M_ptr)"},
+	{SHARED, "use_count", "((%o)._M_refcount._M_pi?(%o)._M_refcount._M_pi->_M_use_count:0)"},
+};
+
+/* Of other shape than their general template, or than the table says. */
+static const char *const special[] = {"std::vector<bool,", "std::unique_ptr<void,"};
+
+struct place {
+	struct gdb *g;
+	pid_t tid;
+	int frame;
+	bool any;
+};
+
+static enum rewrite_answer keep(void *ctx, const char *name, char **by)
+{
+	(void)ctx;
+	(void)name;
+	(void)by;
+	return REWRITE_KEEP;
+}
+
+static bool no_cast(void *ctx, const char *operand)
+{
+	(void)ctx;
+	(void)operand;
+	return false;
+}
+
+/* "std::vector<int, std::allocator<int> >" of an object, or of what a pointer (*points) leads to. NULL: no class. */
+static char *class_of(const struct place *p, const char *object, bool *points)
+{
+	cleanup_free char *cmd = str_fmt("ptype/rmt %s", object), *text = NULL;
+	const char *from, *to, *behind;
+	struct err ignored;
+
+	if (gdb_console_at(p->g, p->tid, p->frame, 0, cmd, &text, &ignored))
+		return NULL;
+	from = text + (str_starts(text, "type = ") ? strlen("type = ") : 0);
+	from += str_starts(from, "const ") ? strlen("const ") : 0;
+	behind = strrchr(text, '}');
+	if (!behind || !(str_starts(from, "class ") || str_starts(from, "struct ")) || !strstr(from, "<"))
+		return NULL;
+	from += strcspn(from, " ") + 1;
+	to = from + strcspn(from, "{\n");
+	for (const char *base = from; (base = strstr(base, " : ")) && base < to;)
+		to = base;
+	while (to > from && to[-1] == ' ')
+		to--;
+	*points = strchr(behind, '*') != NULL;
+	return strchr(behind, '[') || strstr(behind, "**") ? NULL : xstrndup(from, (size_t)(to - from));
+}
+
+/* The first of a template's arguments. */
+static char *first_argument(const char *type)
+{
+	const char *from = strchr(type, '<') + 1, *p = from;
+
+	for (int depth = 0; *p && (depth || (*p != ',' && *p != '>')); p++)
+		depth += (*p == '<') - (*p == '>');
+	while (p > from && p[-1] == ' ')
+		p--;
+	return xstrndup(from, (size_t)(p - from));
+}
+
+static char *fill(const char *text, const char *object, const char *index, const char *type)
+{
+	cleanup_free char *first = first_argument(type);
+	struct buf out = {0};
+
+	for (const char *p = text; *p; p++)
+		if (p[0] == '%' && p[1])
+			buf_add_str(&out, *++p == 'o' ? object : *p == 'i' ? index : *p == '%' ? "%" : first);
+		else
+			buf_add_char(&out, *p);
+	return buf_steal(&out);
+}
+
+static const char *text_for(const char *type, const char *what)
+{
+	for (size_t i = 0; i < sizeof(special) / sizeof(special[0]); i++)
+		if (str_starts(type, special[i]))
+			return NULL;
+	for (size_t i = 0; i < sizeof(methods) / sizeof(methods[0]); i++)
+		if (str_starts(type, methods[i].type) && !strcmp(what, methods[i].what))
+			return methods[i].text;
+	return NULL;
+}
+
+static bool known(const char *what)
+{
+	for (size_t i = 0; i < sizeof(methods) / sizeof(methods[0]); i++)
+		if (!strcmp(what, methods[i].what))
+			return true;
+	return false;
+}
+
+/* The bytes of a string literal, which is all that there is. -1: it is none, or has an escape that is not known here. */
+static int literal(const char *text, struct buf *bytes)
+{
+	static const char escapes[] = "n\nt\tr\r\\\\\"\"0\0";
+	const char *p = text + 1, *known_as;
+
+	if (*text != '"')
+		return -1;
+	for (; *p && *p != '"'; p++) {
+		if (*p != '\\') {
+			buf_add_char(bytes, *p);
+			continue;
+		}
+		known_as = *++p ? memchr(escapes, *p, sizeof(escapes) - 1) : NULL;
+		if (!known_as || (known_as - escapes) % 2 || (*p == '0' && p[1] >= '0' && p[1] <= '7'))
+			return -1;
+		buf_add_char(bytes, known_as[1]);
+	}
+	return *p == '"' && !p[1 + strspn(p + 1, " \t")] ? 0 : -1;
+}
+
+/* object == "text" (or !=), byte by byte: no call, and only what differs is read. */
+static char *compare_text(struct place *p, const char *object, const char *with, bool equal)
+{
+	cleanup_free char *type = NULL, *size = NULL, *data = NULL;
+	cleanup_buf struct buf bytes = {0}, out = {0};
+	bool points;
+
+	if (literal(with, &bytes))
+		return NULL;
+	type = class_of(p, object, &points);
+	if (!type || points || !(str_starts(type, STRING "char,") || str_starts(type, VIEW "char,")))
+		return NULL;
+	size = fill(text_for(type, "size"), object, "", type);
+	data = fill(text_for(type, "data"), object, "", type);
+	buf_addf(&out, "(%s%s%zu", size, equal ? "==" : "!=", bytes.len);
+	for (size_t i = 0; i < bytes.len; i++)
+		buf_addf(&out, "%s%s[%zu]%s%d", equal ? "&&" : "||", data, i, equal ? "==" : "!=",
+			 buf_str(&bytes)[i]);
+	buf_add_char(&out, ')');
+	p->any = true;
+	return buf_steal(&out);
+}
+
+static char *spelled_out(void *ctx, const char *object, const char *what, bool arrow, const char *index);
+
+static const struct rewrite_ops spelling = {.resolve = keep, .needs_cast = no_cast, .member = spelled_out};
+
+/* Through pointers that are themselves objects, to what a method is called on. */
+static char *spelled_out(void *ctx, const char *object, const char *what, bool arrow, const char *index)
+{
+	struct place *p = ctx;
+	cleanup_free char *type = NULL, *on = NULL, *by = NULL;
+	const char *text;
+	bool points, equal = !strcmp(what, "==");
+	char *inner;
+
+	if (equal || !strcmp(what, "!="))
+		return *index == '"' ? compare_text(p, object, index, equal) : compare_text(p, index, object, equal);
+	if (!known(what))
+		return NULL;
+	type = class_of(p, object, &points);
+	text = type && points == arrow ? text_for(type, what) : NULL;
+	if (!text)
+		return NULL;
+	p->any = true;
+	on = arrow ? str_fmt("*(%s)", object) : xstrdup(object);
+	by = fill(text, on, index ? index : "", type);
+	if (!strstr(text, "()") || rewrite_expr(by, &spelling, p, &inner))
+		return steal_ptr(&by);
+	return inner;
+}
+
+int gdb_without_containers(struct gdb *g, const char *expr, pid_t tid, int frame, char **out, struct err *e)
+{
+	struct place place = {.g = g, .tid = tid, .frame = frame};
+	cleanup_free char *text = NULL;
+	int r;
+
+	if (!strpbrk(expr, "-.[=!<>+*/&|?"))
+		return 1;
+	r = rewrite_expr(expr, &spelling, &place, &text);
+	if (gdb_dead(g))
+		return err_set(e, ERR_INTERNAL, "GDB is gone: %s", gdb_dead(g));
+	if (r || !place.any)
+		return 1;
+	*out = steal_ptr(&text);
+	return 0;
+}

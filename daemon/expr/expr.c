@@ -1,0 +1,527 @@
+/* SPDX-License-Identifier: MIT */
+/* expr.c: see expr.h. */
+#define LOG_DOMAIN "expr"
+#include "expr/expr.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+
+#include "base/cleanup.h"
+#include "base/log.h"
+#include "base/maps.h"
+#include "base/str.h"
+#include "expr/containers.h"
+#include "expr/libc_calls.h"
+#include "expr/rewrite.h"
+#include "expr/statics.h"
+#include "expr/expr_float.h"
+#include "expr/frame_alive.h"
+#include "trace/trace.h"
+
+#define FRAMES_MAX 64
+#define CALL_TIMEOUT_MS 20000
+
+/* An operator is no name that another frame may know. */
+static bool is_unknown_symbol(const struct err *e)
+{
+	if (strstr(e->text, "No symbol \"operator"))
+		return false;
+	return strstr(e->text, "No symbol") || strstr(e->text, "no member") ||
+	       strstr(e->text, "No frame");
+}
+
+/* Expressions with calls. 1: they are made, or GDB must evaluate them. -1: GDB failed. */
+static int try_calls(struct expr *x, struct gdb *g, const struct gdb_place *at, struct err *e)
+{
+	cleanup_free char *outer = NULL;
+	int r = calls_init(&x->calls, g, x->text, at, &outer, e);
+
+	if (r)
+		return r;
+	if (x->calls.locals.any)
+		x->locals = x->calls.locals;
+	if (gdb_type_of(g, outer, at->tid, at->frame, &x->x.type, e) == 0)
+		x->direct = true;
+	else
+		calls_fini(&x->calls);
+	return gdb_dead(g) ? -1 : 1;
+}
+
+/* What GDB will evaluate in copies, which stand in other frames. */
+static int for_gdb(struct expr *x, struct gdb *g, const struct gdb_place *at, struct err *e)
+{
+	if (gdb_check_optimized(g, x->text, at->tid, at->frame, e) ||
+	    gdb_rewrite_absolute(g, x->text, at->tid, at->frame, &x->absolute, &x->locals, e) < 0)
+		return -1;
+	log_info("%s: by GDB as %s", x->text, x->absolute ? x->absolute : "it is, in its frame");
+	return try_calls(x, g, at, e);
+}
+
+/* The types of libc's functions, one after the other. */
+static int compile(struct expr *x, struct gdb *g, const struct gdb_place *at, struct err *e)
+{
+	for (;;) {
+		int r = gdb_expr_compile(g, x->text, at, &x->x, e);
+		char *cast = r < 0 && e->kind == ERR_USAGE ? gdb_libc_supply(x->text, e->text) : NULL;
+
+		if (!cast)
+			return r;
+		free(x->text);
+		x->text = cast;
+	}
+}
+
+/* As try_frame, without 2. */
+static int try_float(struct expr *x, struct gdb *g, const struct gdb_place *at, struct err *e)
+{
+	int r = expr_float_compile(g, x->text, at, &x->code, &x->len, &x->locals, e);
+
+	if (!r)
+		r = gdb_type_of(g, x->text, at->tid, at->frame, &x->x.type, e);
+	x->compiled = !r;
+	if (!r)
+		return 0;
+	free(x->code);
+	x->code = NULL;
+	x->locals = (struct gdb_locals){0};
+	return gdb_dead(g) ? -1 : 1;
+}
+
+/* With the methods of libstdc++ spelled out, it may be compiled after all: 0. Else 1, or -1. */
+static int try_spelled_out(struct expr *x, struct gdb *g, const struct gdb_place *at, struct err *e)
+{
+	cleanup_free char *text = NULL;
+	struct err why = {0};
+	int r = gdb_without_containers(g, x->text, at->tid, at->frame, &text, e);
+
+	if (r)
+		return r;
+	r = gdb_expr_compile(g, text, at, &x->x, &why);
+	log_info("%s: as %s: %s", x->text, text, r ? why.text : "compiled");
+	if (r == GDB_NOT_COMPILABLE) { /* a call's argument, maybe */
+		free(x->text);
+		x->text = steal_ptr(&text);
+	}
+	if (r)
+		return gdb_dead(g) ? -1 : 1;
+	if (!agent_assemble(x->x.listing, &x->code, &x->len, &why)) {
+		x->compiled = true;
+		x->locals = x->x.locals;
+		return 0;
+	}
+	gdb_expr_fini(&x->x);
+	return 1;
+}
+
+/* 0: compiled. 1: valid, GDB must evaluate it. 2: no such symbol here. -1: failure. */
+static int try_frame(struct expr *x, struct gdb *g, const struct gdb_place *at, struct err *e)
+{
+	struct err why = {0};
+	int r = compile(x, g, at, &why);
+
+	if (r == 0) {
+		if (agent_assemble(x->x.listing, &x->code, &x->len, &why)) {
+			log_info("%s: %s", x->text, why.text);
+			gdb_expr_fini(&x->x);
+			memset(&x->x, 0, sizeof(x->x));
+			return 1;
+		}
+		x->compiled = true;
+		x->locals = x->x.locals;
+		return 0;
+	}
+	if (r == GDB_NOT_COMPILABLE) {
+		int f = try_float(x, g, at, e);
+
+		if (f <= 0)
+			return f;
+	}
+	/* GDB 13 evaluates virtual functions, but does not tell their types */
+	if (r == GDB_NOT_COMPILABLE || (why.kind == ERR_USAGE && !is_unknown_symbol(&why))) {
+		int s = try_spelled_out(x, g, at, e);
+
+		if (s <= 0)
+			return s;
+	}
+	x->unsure = r < 0 && why.kind == ERR_USAGE && strchr(x->text, '(') && !is_unknown_symbol(&why);
+	if (r == GDB_NOT_COMPILABLE || x->unsure)
+		return for_gdb(x, g, at, e);
+	*e = why;
+	return why.kind == ERR_USAGE ? 2 : -1;
+}
+
+/* What the expression says of the objects that the frame's variables point to. Not knowing it is no failure. */
+static void find_object(struct expr *x, struct gdb *g, pid_t tid, int frame)
+{
+	struct err ignored;
+	bool pointer = false;
+
+	if (!x->locals.any || gdb_rewrite_values(g, x->text, tid, frame, &x->object, &pointer, &ignored) || pointer)
+		return;
+	free(x->object);
+	x->object = NULL;
+}
+
+static int try_thread(struct expr *x, struct gdb *g, pid_t tid, struct err *e)
+{
+	struct gdb_frame *frames;
+	struct err first = {0};
+	size_t n;
+	int user, r = 2;
+
+	if (gdb_backtrace(g, tid, FRAMES_MAX, &frames, &n, e))
+		return -1;
+	user = gdb_frames_user(frames, n, "libfred-record.so");
+	for (int f = user; f < (int)n && r == 2; f++) {
+		cleanup_place struct gdb_place at = {0};
+
+		r = gdb_keep_language(g, tid, f, e) || gdb_place_init(&at, g, tid, f, e) ? -1 : try_frame(x, g, &at, e);
+		if (r == 0 || r == 1)
+			find_object(x, g, tid, f);
+		if (r == 2 && !first.kind)
+			first = *e;
+		if (r == 2 && !is_unknown_symbol(e))
+			break;
+	}
+	gdb_frames_free(frames, n);
+	if (r == 2 && first.kind)
+		*e = first;
+	return r;
+}
+
+int expr_init(struct expr *x, struct gdb *g, const char *text, pid_t tid, struct err *e)
+{
+	cleanup_free char *statics = NULL;
+	struct gdb_thread *threads;
+	struct err first;
+	size_t n;
+	int r;
+
+	memset(x, 0, sizeof(*x));
+	x->given = xstrdup(text);
+	x->text = xstrdup(text);
+	r = try_thread(x, g, tid, e);
+	if ((r == 2 || x->unsure) && !gdb_name_statics(g, text, &statics, &first)) {
+		expr_fini(x);
+		x->given = xstrdup(text);
+		x->text = steal_ptr(&statics);
+		r = try_thread(x, g, tid, e);
+	}
+	if (r != 2 || !is_unknown_symbol(e))
+		return r == 0 || r == 1 ? 0 : -1;
+	first = *e;
+	if (gdb_threads(g, &threads, &n, e))
+		return -1;
+	for (size_t i = 0; i < n && r == 2; i++)
+		if (threads[i].tid != tid)
+			r = try_thread(x, g, threads[i].tid, e);
+	gdb_threads_free(threads, n);
+	if (r == 2)
+		*e = first;
+	return r == 0 || r == 1 ? 0 : -1;
+}
+
+void expr_fini(struct expr *x)
+{
+	if (x->compiled || x->direct)
+		gdb_expr_fini(&x->x);
+	calls_fini(&x->calls);
+	free(x->code);
+	free(x->absolute);
+	free(x->object);
+	free(x->given);
+	free(x->text);
+	memset(x, 0, sizeof(*x));
+}
+
+struct reading {
+	const struct expr *x;
+	pid_t pid;
+};
+
+static int read_mem(void *ctx, uint64_t addr, void *out, size_t len)
+{
+	const struct reading *r = ctx;
+
+	return trace_read(r->pid, addr, out, len, NULL);
+}
+
+static enum search_value truth_of(const struct expr *x, int64_t value)
+{
+	bool t = x->by_value ? value != x->unequal_to : value != 0;
+
+	return t ? SEARCH_TRUE : SEARCH_FALSE;
+}
+
+static void no_frame(struct expr_value *out)
+{
+	out->truth = SEARCH_ERROR;
+	snprintf(out->text, sizeof(out->text), "<not within its function>");
+}
+
+/* The return address, too, decides whether the expression has a value. */
+static void add_frame_word(const struct expr *x, struct agent_result *words)
+{
+	if (!x->locals.any)
+		return;
+	if (words->ranges_n == AGENT_MAX_RANGES)
+		words->ranges_full = true;
+	else
+		words->range[words->ranges_n++] = (struct agent_range){x->locals.cfa - 8, 8};
+}
+
+void expr_eval_memory(const struct expr *x, pid_t pid, struct expr_value *out)
+{
+	static const struct agent_ops ops = {.read_mem = read_mem};
+	struct reading r = {.x = x, .pid = pid};
+	enum agent_status s = agent_run(x->code, x->len, &ops, &r, &out->words);
+	cleanup_free char *text = NULL;
+
+	out->invalid = false;
+	add_frame_word(x, &out->words);
+	out->known = s == AGENT_OK;
+	out->value = out->words.value;
+	if (!live_locals(&x->locals, pid)) {
+		out->known = false;
+		no_frame(out);
+		return;
+	}
+	if (s == AGENT_OK) {
+		out->truth = truth_of(x, out->value);
+		text = gdb_type_format(&x->x.type, out->value);
+		snprintf(out->text, sizeof(out->text), "%.150s", text);
+		return;
+	}
+	out->truth = SEARCH_ERROR;
+	if (s == AGENT_BAD_MEMORY)
+		snprintf(out->text, sizeof(out->text), "<cannot access memory at address 0x%llx>",
+			 (unsigned long long)out->words.fault_addr);
+	else
+		snprintf(out->text, sizeof(out->text), "<%s>", agent_status_text(s));
+}
+
+static int eval_direct(const struct expr *x, pid_t pid, int timeout_ms, struct expr_value *out, struct err *e)
+{
+	static const struct agent_ops ops = {.read_mem = calls_read};
+	struct call_memory m = {.pid = pid, .n = x->calls.n};
+	uint64_t result[CALL_MAX] = {0};
+	struct agent_result r;
+	enum agent_status s;
+	struct err why = {0};
+
+	m.result = result;
+	out->truth = SEARCH_ERROR;
+	if (calls_run(&x->calls, pid, timeout_ms, result, &why)) {
+		snprintf(out->text, sizeof(out->text), "<%.150s>", why.text);
+		log_debug("%s: %s", x->text, why.text);
+		*e = why;
+		return why.kind == ERR_KILLED ? -1 : 0;
+	}
+	s = agent_run(x->calls.code, x->calls.len, &ops, &m, &r);
+	if (s != AGENT_OK) {
+		snprintf(out->text, sizeof(out->text), "<%s>", agent_status_text(s));
+		return 0;
+	}
+	cleanup_free char *text = gdb_type_format(&x->x.type, r.value);
+
+	out->truth = truth_of(x, r.value);
+	snprintf(out->text, sizeof(out->text), "%.150s", text);
+	log_debug("%s: %s", x->text, text);
+	return 0;
+}
+
+/*
+ * Attached to a copy: the frame in which the expression means something. *frame is -1 when there is no such frame.
+ */
+static int prepare_copy(const struct expr *x, struct gdb *g, int *frame, struct err *e)
+{
+	struct gdb_frame *frames;
+	size_t n;
+
+	if (!x->absolute && x->locals.any) {
+		*frame = gdb_locals_frame(g, 0, &x->locals);
+		return gdb_dead(g) ? err_set(e, ERR_INTERNAL, "GDB is gone: %s", gdb_dead(g)) : 0;
+	}
+	if (gdb_backtrace(g, 0, FRAMES_MAX, &frames, &n, e))
+		return -1;
+	*frame = gdb_frames_user(frames, n, "libfred-record.so");
+	gdb_frames_free(frames, n);
+	return 0;
+}
+
+/* What GDB said; r: 0, or why there is no value. */
+static void set_result(struct expr_value *out, int r, bool truth, const char *text, const struct err *why)
+{
+	out->truth = r == 0 ? (truth ? SEARCH_TRUE : SEARCH_FALSE) : SEARCH_ERROR;
+	out->invalid = r < 0 && why->kind == ERR_USAGE;
+	if (r == 0)
+		snprintf(out->text, sizeof(out->text), "%.150s", text);
+	else
+		snprintf(out->text, sizeof(out->text), "<%.150s>", why->text);
+}
+
+int expr_eval_copy(const struct expr *x, struct gdb *g, pid_t pid, int timeout_ms, struct expr_value *out,
+		   struct err *e)
+{
+	const char *what = x->absolute ? x->absolute : x->text;
+	cleanup_free char *text = NULL;
+	struct err why = {0};
+	struct call_guard guard;
+	bool truth = false;
+	int frame, r = -1;
+
+	if (!timeout_ms)
+		timeout_ms = CALL_TIMEOUT_MS;
+	memset(out, 0, sizeof(*out));
+	if (!live_locals(&x->locals, pid)) {
+		no_frame(out);
+		return 0;
+	}
+	if (x->direct)
+		return eval_direct(x, pid, timeout_ms, out, e);
+	if (gdb_attach(g, pid, e) || prepare_copy(x, g, &frame, e))
+		return -1;
+	call_guard_begin(&guard, g, pid);
+	if (frame < 0)
+		err_set(&why, ERR_NOT_FOUND, "not within its function");
+	else
+		r = gdb_eval(g, what, 0, frame, timeout_ms, &text, &why);
+	if (r == 0)
+		r = gdb_eval_bool(g, what, 0, frame, timeout_ms, &truth, &why);
+	if (call_guard_end(&guard, g, &why))
+		r = -1;
+	if (!gdb_dead(g) && gdb_detach(g, e))
+		return -1;
+	if (gdb_dead(g)) {
+		*e = why;
+		return -1;
+	}
+	set_result(out, r, truth, text, &why);
+	return 0;
+}
+
+int expr_eval_in_place(const struct expr *x, struct gdb *g, struct target *t, struct expr_value *out, struct err *e)
+{
+	cleanup_free char *text = NULL;
+	struct err why = {0};
+	bool truth = false;
+	int frame, r = -1;
+
+	memset(out, 0, sizeof(*out));
+	if (!live_locals(&x->locals, t->pid)) {
+		no_frame(out);
+		return 0;
+	}
+	if (gdb_attach(g, t->pid, e))
+		return -1;
+	frame = gdb_locals_frame(g, x->locals.tid, &x->locals);
+	if (frame < 0)
+		err_set(&why, ERR_NOT_FOUND, "not within its function");
+	else
+		r = gdb_eval(g, x->text, x->locals.tid, frame, 0, &text, &why) ||
+				    gdb_eval_bool(g, x->text, x->locals.tid, frame, 0, &truth, &why)
+			    ? -1
+			    : 0;
+	if (gdb_dead(g))
+		return err_set(e, ERR_INTERNAL, "GDB is gone: %s", gdb_dead(g));
+	if (gdb_detach(g, e))
+		return -1;
+	set_result(out, r, truth, text, &why);
+	return 0;
+}
+
+bool expr_needs_thread(const struct expr *x, pid_t tid)
+{
+	return x->locals.any && !x->compiled && !x->absolute && !x->direct && x->locals.tid != tid;
+}
+
+int expr_freeze(const struct expr *x, struct gdb *g, struct target *t, struct expr *out, struct err *e)
+{
+	cleanup_free char *text = NULL;
+	struct err why = {0};
+	bool pointer;
+	int frame, r = 1;
+
+	if (!live_locals(&x->locals, t->pid))
+		return 1;
+	if (gdb_attach(g, t->pid, e))
+		return -1;
+	frame = gdb_locals_frame(g, x->locals.tid, &x->locals);
+	if (frame >= 0)
+		r = gdb_rewrite_values(g, x->text, x->locals.tid, frame, &text, &pointer, &why);
+	if (!r)
+		r = expr_init(out, g, text, x->locals.tid, &why) ? 1 : 0;
+	if (gdb_dead(g))
+		return err_set(e, ERR_INTERNAL, "GDB is gone: %s", gdb_dead(g));
+	if (!r) {
+		out->by_value = x->by_value;
+		out->unequal_to = x->unequal_to;
+	}
+	return gdb_detach(g, e) ? -1 : r;
+}
+
+static int eval_snap(const struct expr *x, struct gdb *g, struct target *t, struct expr_value *out,
+		     struct err *e)
+{
+	pid_t copy;
+	int r;
+
+	if (target_snap(t, &copy, e))
+		return -1;
+	r = expr_eval_copy(x, g, copy, 0, out, e) || expr_check_alive(out, copy, e) ? -1 : 0;
+	target_snap_kill(copy);
+	return r;
+}
+
+/* Once, GDB is asked too: if it does not say the same, the calls are left to it. */
+static int check_direct(struct expr *x, struct gdb *g, struct target *t, struct expr_value *out,
+			struct err *e)
+{
+	struct expr_value by_gdb;
+	int r;
+
+	x->direct = false;
+	r = eval_snap(x, g, t, &by_gdb, e);
+	x->direct = true;
+	if (r || by_gdb.truth == SEARCH_ERROR)
+		return r;
+	x->checked = true;
+	if (by_gdb.truth == out->truth && !strcmp(by_gdb.text, out->text))
+		return 0;
+	log_warn("%s: %s by direct calls, %s by GDB", x->text, out->text, by_gdb.text);
+	x->direct = false;
+	gdb_expr_fini(&x->x);
+	*out = by_gdb;
+	return 0;
+}
+
+/* A child of this process. One that a call into it has ended is no such case. */
+static bool was_killed(pid_t pid)
+{
+	siginfo_t info = {0};
+
+	if (waitid(P_PID, (id_t)pid, &info, WEXITED | WNOHANG | WNOWAIT | __WALL))
+		return false;
+	/* as long as threads of it are held, the kernel does not tell of its end */
+	return info.si_pid ? info.si_code == CLD_KILLED && info.si_status == SIGKILL : maps_is_dead(pid);
+}
+
+int expr_check_alive(const struct expr_value *v, pid_t pid, struct err *e)
+{
+	return v->truth == SEARCH_ERROR && was_killed(pid) ? err_set(e, ERR_KILLED, "process %d was killed", (int)pid) : 0;
+}
+
+int expr_eval(struct expr *x, struct gdb *g, struct target *t, struct expr_value *out, struct err *e)
+{
+	int r = 0;
+
+	if (x->compiled)
+		expr_eval_memory(x, t->pid, out);
+	else if (expr_needs_thread(x, target_tid(t, t->ctl->parked)))
+		r = expr_eval_in_place(x, g, t, out, e);
+	else
+		r = eval_snap(x, g, t, out, e) || (x->direct && !x->checked && check_direct(x, g, t, out, e)) ? -1 : 0;
+	return r || expr_check_alive(out, t->pid, e) ? -1 : 0;
+}

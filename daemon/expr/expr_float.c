@@ -1,0 +1,464 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * expr_float.c: see expr_float.h. A text is an operand that GDB compiles, a number, a float or double in memory, or two such
+ * texts at the operator that binds least. What is no part of this grammar is refused, by GDB at the latest: nothing is
+ * guessed. Numbers are converted as GDB converts them (agent_float.c).
+ */
+#define LOG_DOMAIN "expr"
+#include "expr/expr_float.h"
+
+#include <ctype.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "base/log.h"
+#include "base/str.h"
+#include "expr/compile.h"
+#include "expr/containers.h"
+#include "expr/rewrite.h"
+#include "expr/text.h"
+#include "agent/agent.h"
+
+#define REFUSED	  1
+#define DEPTH_MAX 32
+
+enum kind { SIGNED, UNSIGNED, POINTER, FLOAT, DOUBLE };
+
+struct place {
+	struct gdb *g;
+	const struct gdb_place *at;
+	int depth;
+	bool refused; /* GDB has seen the text at depth 1, and compiles it not */
+	bool any; /* a floating-point number was there */
+};
+
+/* Bytecode that leaves one slot; without its `end`. */
+struct piece {
+	struct buf code;
+	enum kind kind;
+};
+
+static int build(struct place *p, const char *text, struct piece *out, struct err *e);
+
+static void piece_fini(struct piece *p)
+{
+	buf_fini(&p->code);
+}
+
+#define cleanup_piece __attribute__((cleanup(piece_fini)))
+
+static bool is_floating(const struct piece *p)
+{
+	return p->kind == FLOAT || p->kind == DOUBLE;
+}
+
+static int refuse(struct err *e, const char *text)
+{
+	err_set(e, ERR_NOT_FOUND, "not compiled: %.200s", text);
+	return REFUSED;
+}
+
+/* ---- bytecode ---- */
+
+static void op(struct piece *p, enum agent_op o)
+{
+	buf_add_char(&p->code, (char)o);
+}
+
+static void op_with(struct piece *p, enum agent_op o, uint64_t operand, unsigned bytes)
+{
+	op(p, o);
+	while (bytes--)
+		buf_add_char(&p->code, (char)(operand >> (8 * bytes)));
+}
+
+/* Behind what is there: the targets of jumps move along. */
+static void append(struct piece *p, const struct buf *code)
+{
+	const uint8_t *c = (const uint8_t *)code->data;
+	size_t base = p->code.len;
+
+	for (size_t i = 0, n; i < code->len; i += n) {
+		n = 1 + agent_operand_size(c[i]);
+		if (c[i] == AGENT_goto || c[i] == AGENT_if_goto)
+			op_with(p, (enum agent_op)c[i], (uint64_t)(c[i + 1] << 8 | c[i + 2]) + base, 2);
+		else
+			buf_add(&p->code, code->data + i, n);
+	}
+}
+
+static void to_floating(struct piece *p, enum kind as)
+{
+	if (!is_floating(p))
+		op(p, p->kind == SIGNED ? AGENT_of_signed : AGENT_of_unsigned);
+	if (as == FLOAT && p->kind != FLOAT)
+		op(p, AGENT_round_float);
+	p->kind = as;
+}
+
+/* 0 or 1, by whether it is zero */
+static void to_truth(struct piece *p)
+{
+	if (is_floating(p)) {
+		op_with(p, AGENT_const8, 0, 1);
+		op(p, AGENT_fequal);
+	} else {
+		op(p, AGENT_log_not);
+	}
+	op(p, AGENT_log_not);
+	p->kind = SIGNED;
+}
+
+/* ---- operands ---- */
+
+/* What GDB has compiled, without its `end`. */
+static int take_listing(const struct gdb_expr *x, struct piece *out, struct err *e)
+{
+	uint8_t *code;
+	size_t len;
+
+	if (agent_assemble(x->listing, &code, &len, e))
+		return REFUSED;
+	buf_add(&out->code, (char *)code, len - 1);
+	free(code);
+	return 0;
+}
+
+static void read_floating(struct place *p, unsigned size, struct piece *out)
+{
+	op(out, size == 4 ? AGENT_ref32 : AGENT_ref64);
+	if (size == 4)
+		op(out, AGENT_of_float);
+	out->kind = size == 4 ? FLOAT : DOUBLE;
+	p->any = true;
+}
+
+/* What GDB compiles: an integer, or the address of a float or double. */
+static int compiled(struct place *p, const char *text, struct piece *out, struct err *e)
+{
+	struct gdb_expr x;
+	int r = gdb_expr_compile_number(p->g, text, p->at, &x, e);
+
+	if (r)
+		return gdb_dead(p->g) ? -1 : REFUSED;
+	if (gdb_type_is_scalar(&x.type) || gdb_type_is_floating(&x.type))
+		r = take_listing(&x, out, e);
+	else
+		r = refuse(e, text);
+	out->kind = x.type.kind == GDB_TYPE_POINTER ? POINTER : x.type.is_signed ? SIGNED : UNSIGNED;
+	if (!r && gdb_type_is_floating(&x.type))
+		read_floating(p, x.type.size, out);
+	gdb_expr_fini(&x);
+	return r;
+}
+
+/* 1.5, 1e300, 2.5f; not 1.5L. */
+static bool literal(const char *text, struct piece *out)
+{
+	uint64_t v;
+	double d;
+	char *end;
+
+	if (!isdigit((unsigned char)*text) && *text != '.')
+		return false;
+	if (!strpbrk(text, ".eEpP") || (text[0] == '0' && tolower((unsigned char)text[1]) == 'x'))
+		return false;
+	d = strtod(text, &end);
+	out->kind = *end == 'f' || *end == 'F' ? FLOAT : DOUBLE;
+	if (out->kind == FLOAT)
+		d = strtof(text, &end), end++;
+	if (*end)
+		return false;
+	memcpy(&v, &d, sizeof(v));
+	op_with(out, AGENT_const64, v, 8);
+	return true;
+}
+
+/* ---- operators ---- */
+
+#define INSIDE (-1) /* of an operand */
+
+static const struct operator {
+	const char *text;
+	int level; /* the lowest binds least */
+} operators[] = {
+	{"||", 0}, {"&&", 1}, {"==", 5}, {"!=", 5}, {"<=", 6}, {">=", 6}, {"<<", INSIDE}, {">>", INSIDE},
+	{"->", INSIDE}, {"::", INSIDE}, {"<", 6}, {">", 6}, {"+", 8}, {"-", 8}, {"*", 9}, {"/", 9}, {"%", 9},
+};
+
+static const struct operator *operator_at(const char *s)
+{
+	for (size_t i = 0; i < sizeof(operators) / sizeof(operators[0]); i++)
+		if (str_starts(s, operators[i].text))
+			return &operators[i];
+	return NULL;
+}
+
+/* Behind a name or number, with the sign of its exponent. */
+static const char *skip_word(const char *s)
+{
+	bool number = isdigit((unsigned char)*s) || *s == '.', hex = s[0] == '0' && (s[1] | 32) == 'x';
+
+	while (text_is_name(*s) || *s == '.' ||
+	       (number && (*s == '+' || *s == '-') && (s[-1] | 32) == (hex ? 'p' : 'e')))
+		s++;
+	return s;
+}
+
+/*
+ * The operator that binds least, the last one of them. NULL: there is none outside of brackets, or another one than
+ * those of the table, which may bind less still.
+ */
+static const char *split_at(const char *text, const struct operator **which)
+{
+	bool behind_operand = false, behind_cast = false;
+	const char *found = NULL, *s = text;
+
+	while (s && *s) {
+		const struct operator *o = operator_at(s);
+
+		if (isspace((unsigned char)*s)) {
+			s++;
+		} else if (strchr("([\"'", *s)) {
+			const char *behind = text_behind_group(s);
+
+			/* (T)x: what follows a cast is its operand; a - there may be either, and GDB will not have it */
+			behind_cast = *s == '(' && !behind_operand;
+			behind_operand = true;
+			s = behind;
+		} else if (text_is_name(*s) || *s == '.') {
+			s = skip_word(s);
+			behind_operand = true;
+			behind_cast = false;
+		} else if (o && behind_operand) {
+			if (o->level != INSIDE && (!found || o->level <= (*which)->level) &&
+			    !(behind_cast && strchr("*-+", *s) && s[1] != ' ')) {
+				found = s;
+				*which = o;
+			}
+			s += strlen(o->text);
+			behind_operand = behind_cast = false;
+		} else if (behind_operand) {
+			return NULL;
+		} else {
+			s++;
+		}
+	}
+	return s ? found : NULL;
+}
+
+/* a && b: a is left on the stack as it stands for the whole, or b takes its place. */
+static void connect(struct piece *out, struct piece *a, struct piece *b, bool is_or)
+{
+	size_t length;
+
+	to_truth(a);
+	to_truth(b);
+	append(out, &a->code);
+	op(out, AGENT_dup);
+	if (!is_or)
+		op(out, AGENT_log_not);
+	length = out->code.len + 3 + 1 + b->code.len;
+	op_with(out, AGENT_if_goto, length, 2);
+	op(out, AGENT_pop);
+	append(out, &b->code);
+	out->kind = SIGNED;
+}
+
+/* Comparisons of <= and >= are not the opposites of > and <: with a NaN all four are false. */
+static void compare(struct piece *out, const char *o, struct piece *a, struct piece *b)
+{
+	struct piece *first = *o == '>' ? b : a, *second = *o == '>' ? a : b;
+	enum agent_op less = is_floating(a) ? AGENT_fless : AGENT_less_signed;
+	enum agent_op equal = is_floating(a) ? AGENT_fequal : AGENT_equal;
+
+	append(out, &first->code);
+	append(out, &second->code);
+	if (str_eq(o, "<") || str_eq(o, ">")) {
+		op(out, less);
+	} else if (str_eq(o, "<=") || str_eq(o, ">=")) {
+		append(out, &first->code);
+		append(out, &second->code);
+		op(out, less);
+		/* a b (a < b) */
+		op(out, AGENT_rot);
+		op(out, equal);
+		op(out, AGENT_bit_or);
+	} else {
+		op(out, equal);
+		if (*o == '!')
+			op(out, AGENT_log_not);
+	}
+	out->kind = SIGNED;
+}
+
+static void compute(struct piece *out, char o, struct piece *a, struct piece *b, enum kind as)
+{
+	append(out, &a->code);
+	append(out, &b->code);
+	op(out, o == '+' ? AGENT_fadd : o == '-' ? AGENT_fsub : o == '*' ? AGENT_fmul : AGENT_fdiv);
+	if (as == FLOAT)
+		op(out, AGENT_round_float);
+	out->kind = as;
+}
+
+static int binary(struct place *p, const char *text, const char *at, const struct operator *o, struct piece *out,
+		  struct err *e)
+{
+	cleanup_free char *left = xstrndup(text, (size_t)(at - text)), *right = xstrdup(at + strlen(o->text));
+	cleanup_piece struct piece a = {0}, b = {0};
+	enum kind as;
+	bool compares;
+	int r = build(p, left, &a, e);
+
+	if (!r)
+		r = build(p, right, &b, e);
+	if (r)
+		return r;
+	if (o->level <= 1) {
+		connect(out, &a, &b, o->level == 0);
+		return 0;
+	}
+	compares = o->level < 8;
+	/* of what a cast or a comparison has made integers, only this: it needs no width */
+	if (compares && a.kind == SIGNED && b.kind == SIGNED) {
+		compare(out, o->text, &a, &b);
+		return 0;
+	}
+	if ((!is_floating(&a) && !is_floating(&b)) || a.kind == POINTER || b.kind == POINTER || *o->text == '%')
+		return refuse(e, text);
+	as = a.kind == DOUBLE || b.kind == DOUBLE ? DOUBLE : FLOAT;
+	to_floating(&a, as);
+	to_floating(&b, as);
+	if (compares)
+		compare(out, o->text, &a, &b);
+	else
+		compute(out, *o->text, &a, &b, as);
+	return 0;
+}
+
+/* ---- what is in front of an operand ---- */
+
+static int cast_to(struct piece *out, const struct gdb_type *t, const char *text, struct err *e)
+{
+	if (gdb_type_is_floating(t)) {
+		to_floating(out, t->size == 4 ? FLOAT : DOUBLE);
+		return 0;
+	}
+	if (!gdb_type_is_scalar(t) || t->kind == GDB_TYPE_BOOL || t->kind == GDB_TYPE_POINTER)
+		return refuse(e, text);
+	if (is_floating(out))
+		op(out, t->is_signed || t->size < 8 ? AGENT_to_signed : AGENT_to_unsigned);
+	if (t->size < 8)
+		op_with(out, t->is_signed ? AGENT_ext : AGENT_zero_ext, 8u * t->size, 1);
+	out->kind = t->is_signed ? SIGNED : UNSIGNED;
+	return 0;
+}
+
+/* (TYPE)operand, where only a type can stand in front of a number. */
+static int cast(struct place *p, const char *text, const char *behind, struct piece *out, struct err *e)
+{
+	cleanup_free char *as_type = str_fmt("%.*s0", (int)(behind - text), text);
+	struct gdb_type t;
+	struct err why;
+	int r = gdb_type_of(p->g, as_type, p->at->tid, p->at->frame, &t, &why);
+
+	if (r)
+		return gdb_dead(p->g) ? err_set(e, ERR_INTERNAL, "%s", why.text) : refuse(e, text);
+	r = build(p, behind, out, e);
+	if (!r)
+		r = cast_to(out, &t, text, e);
+	gdb_type_fini(&t);
+	return r;
+}
+
+static int prefixed(struct place *p, const char *text, struct piece *out, struct err *e)
+{
+	const char *behind = *text == '(' ? text_behind_group(text) : NULL;
+	int r;
+
+	if (behind && !*behind) {
+		cleanup_free char *inner = xstrndup(text + 1, (size_t)(behind - text) - 2);
+
+		return build(p, inner, out, e);
+	}
+	if (behind)
+		return cast(p, text, behind, out, e);
+	if (!strchr("!-+", *text))
+		return refuse(e, text);
+	r = build(p, text + 1, out, e);
+	if (r)
+		return r;
+	if (*text == '!') {
+		to_truth(out);
+		op(out, AGENT_log_not);
+	} else if (!is_floating(out)) {
+		return refuse(e, text);
+	} else if (*text == '-') {
+		op(out, AGENT_neg);
+	}
+	return 0;
+}
+
+static int build_trimmed(struct place *p, const char *text, struct piece *out, struct err *e)
+{
+	const struct operator *o = NULL;
+	const char *at;
+	int r = REFUSED;
+
+	if (literal(text, out)) {
+		p->any = true;
+		return 0;
+	}
+	if (p->depth > 1 || !p->refused)
+		r = compiled(p, text, out, e);
+	if (r <= 0)
+		return r;
+	out->code.len = 0;
+	at = split_at(text, &o);
+	return at ? binary(p, text, at, o, out, e) : prefixed(p, text, out, e);
+}
+
+static int build(struct place *p, const char *text, struct piece *out, struct err *e)
+{
+	cleanup_free char *trimmed = NULL;
+	size_t n;
+	int r;
+
+	text += strspn(text, " \t");
+	n = strlen(text);
+	while (n && isspace((unsigned char)text[n - 1]))
+		n--;
+	if (!n || p->depth == DEPTH_MAX)
+		return refuse(e, text);
+	trimmed = xstrndup(text, n);
+	p->depth++;
+	r = build_trimmed(p, trimmed, out, e);
+	p->depth--;
+	return r;
+}
+
+int expr_float_compile(struct gdb *g, const char *text, const struct gdb_place *at, uint8_t **code, size_t *len,
+		       struct gdb_locals *locals, struct err *e)
+{
+	cleanup_free char *plain = NULL, *absolute = NULL;
+	struct place p = {.g = g, .at = at};
+	cleanup_piece struct piece whole = {0};
+	int r = gdb_without_containers(g, text, at->tid, at->frame, &plain, e);
+
+	p.refused = !plain;
+	if (r >= 0)
+		r = build(&p, plain ? plain : text, &whole, e);
+	if (!r && (!p.any || is_floating(&whole)))
+		r = refuse(e, text);
+	if (!r && gdb_rewrite_absolute(g, plain ? plain : text, at->tid, at->frame, &absolute, locals, e) < 0)
+		r = -1;
+	if (r)
+		return r;
+	op(&whole, AGENT_end);
+	*len = whole.code.len;
+	*code = (uint8_t *)buf_steal(&whole.code);
+	log_info("%s: compiled with floating-point numbers, %zu bytes", text, *len);
+	return 0;
+}

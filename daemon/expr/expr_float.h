@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * expr_float.h: expressions with floating-point numbers, which GDB does not compile. They are taken apart at their
+ * operators, as far as a float or double is involved; GDB compiles the rest, and the addresses of the numbers.
+ */
+#ifndef FRED_EXPR_EXPR_FLOAT_H
+#define FRED_EXPR_EXPR_FLOAT_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "expr/compile.h"
+#include "gdb/gdb.h"
+#include "expr/locals.h"
+
+/*
+ * A text that gdb_expr_compile has refused, to agent bytecode (agent/agent.h) whose value is an integer. 0: *code is the caller's, *locals tells of the frame whose
+ * variables are used. 1: it has no such numbers, or is not made of + - * / < <= > >= == != && || ! and casts between them:
+ * e says why. -1: GDB failed.
+ */
+int expr_float_compile(struct gdb *g, const char *text, const struct gdb_place *at, uint8_t **code, size_t *len,
+		       struct gdb_locals *locals, struct err *e);
+
+#endif

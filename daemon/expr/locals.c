@@ -1,0 +1,226 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * locals.c: see locals.h. GDB's Python tells whether a symbol needs a frame, and the lines of its function; a GDB
+ * without it knows of no local variables here.
+ *
+ * A variable counts as not declared yet in the code of earlier lines of its function, and of its own line up to
+ * where that line's code ends for the first time (the rest is what a for statement does after each round).
+ */
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "base/maps.h"
+#include "base/str.h"
+#include "expr/locals.h"
+
+/* Prints "code LO HI", and "unset LO HI" for each stretch; nothing when the symbol needs no frame. */
+static const char script[] =
+	"python exec(\""
+	"f = gdb.selected_frame()\\n"
+	"s = gdb.lookup_symbol('%s')[0]\\n"
+	"b = f.block() if s and s.needs_frame else None\\n"
+	"while b and not b.function: b = b.superblock\\n"
+	"if b:\\n"
+	" fn = b.function\\n"
+	" print('code', b.start, b.end, fn.name)\\n"
+	" own = 0\\n"
+	" last = None\\n"
+	" for i in sorted(fn.symtab.linetable(), key=lambda i: i.pc):\\n"
+	"  if i.pc < b.start or i.pc > b.end: continue\\n"
+	"  if last and last[1] != s.line and i.line == s.line: own += 1\\n"
+	"  if last and (fn.line <= last[1] < s.line or (last[1] == s.line and own <= 1)):\\n"
+	"   print('unset', last[0], i.pc)\\n"
+	"  last = (i.pc, i.line)\\n"
+	"\")";
+
+static void add_unset(struct gdb_locals *l, uint64_t lo, uint64_t hi)
+{
+	struct gdb_range *last = l->unset_n ? &l->unset[l->unset_n - 1] : NULL;
+
+	if (lo == hi)
+		return;
+	if (last && last->hi == lo)
+		last->hi = hi;
+	else if (l->unset_n < GDB_UNSET_MAX)
+		l->unset[l->unset_n++] = (struct gdb_range){lo, hi};
+}
+
+/* Whether the symbol needs a frame: then its code and its unset ranges are taken over. */
+static bool take(const char *text, struct gdb_locals *l)
+{
+	bool any = false;
+
+	for (const char *p = text; *p; p = strchrnul(p, '\n'), p += *p == '\n') {
+		uint64_t lo, hi;
+
+		if (sscanf(p, "code %" SCNu64 " %" SCNu64 " %127[^\n]", &lo, &hi, l->func) == 3) {
+			l->code = (struct gdb_range){lo, hi};
+			any = true;
+		} else if (sscanf(p, "unset %" SCNu64 " %" SCNu64, &lo, &hi) == 2) {
+			add_unset(l, lo, hi);
+		}
+	}
+	return any;
+}
+
+static bool contains(const struct gdb_range *r, uint64_t pc)
+{
+	return pc >= r->lo && pc < r->hi;
+}
+
+/* Where the frame stands now, the expression is taken at its word. */
+static void drop_ranges_at(struct gdb_locals *l, uint64_t pc)
+{
+	unsigned n = 0;
+
+	for (unsigned i = 0; i < l->unset_n; i++)
+		if (!contains(&l->unset[i], pc))
+			l->unset[n++] = l->unset[i];
+	l->unset_n = n;
+}
+
+static int number(struct gdb *g, pid_t tid, int frame, const char *expr, uint64_t *value)
+{
+	cleanup_free char *text = NULL;
+	struct err ignored;
+
+	if (gdb_eval(g, expr, tid, frame, 0, &text, &ignored))
+		return -1;
+	return str_u64(text, 10, 1, UINT64_MAX, value);
+}
+
+static int find_cfa(struct gdb *g, pid_t tid, int frame, uint64_t *cfa)
+{
+	cleanup_free char *text = NULL;
+	const char *at;
+	struct err ignored;
+
+	if (gdb_console_at(g, tid, frame, 0, "info frame", &text, &ignored))
+		return -1;
+	at = strstr(text, "rame at 0x");
+	if (!at)
+		return -1;
+	*cfa = strtoull(at + 8, NULL, 16);
+	return 0;
+}
+
+static int identify(struct gdb *g, pid_t tid, int frame, struct gdb_locals *l)
+{
+	cleanup_free char *at = NULL;
+
+	if (find_cfa(g, tid, frame, &l->cfa))
+		return -1;
+	at = str_fmt("*(unsigned long *)0x%" PRIx64, l->cfa - 8);
+	l->tid = tid;
+	return number(g, tid, frame, "(unsigned long)$sp", &l->sp) || number(g, tid, frame, at, &l->ret);
+}
+
+int gdb_locals_add(struct gdb *g, pid_t tid, int frame, const char *name, struct gdb_locals *l,
+		   struct err *e)
+{
+	cleanup_free char *cmd = NULL, *text = NULL;
+	struct gdb_regs regs;
+
+	if (!name[strspn(name, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_")])
+		cmd = str_fmt(script, name);
+	if (!cmd || gdb_console_at(g, tid, frame, 0, cmd, &text, e))
+		return gdb_dead(g) ? -1 : 1;
+	if (!take(text, l))
+		return 1;
+	if (gdb_frame_regs(g, tid, frame, &regs, e))
+		return -1;
+	drop_ranges_at(l, regs.scope_pc);
+	if (!l->any && identify(g, tid, frame, l))
+		return gdb_dead(g) ? -1 : 1;
+	l->any = true;
+	return 0;
+}
+
+/* Do both lie in one mapping of the thread's process, that is, on its stack? */
+static bool is_on_stack(pid_t tid, uint64_t sp, uint64_t addr)
+{
+	struct mapping m;
+
+	return maps_find(tid, sp, &m) && addr >= sp && addr < m.hi;
+}
+
+/* Of the frames (lo, hi], of which hi reaches beyond addr: the innermost that does. */
+static int bisect_frames(struct gdb *g, pid_t tid, int lo, int hi, uint64_t addr)
+{
+	uint64_t cfa;
+
+	while (hi - lo > 1) {
+		int mid = lo + (hi - lo) / 2;
+
+		if (find_cfa(g, tid, mid, &cfa))
+			return -1;
+		if (addr < cfa)
+			hi = mid;
+		else
+			lo = mid;
+	}
+	return hi;
+}
+
+/* The innermost frame, from `frame` on, whose part of the stack reaches beyond addr; -1: none. A stack may be deep. */
+static int frame_of(struct gdb *g, pid_t tid, int frame, uint64_t addr)
+{
+	int lo = frame - 1, step = 1;
+	bool grows = true;
+	uint64_t cfa;
+
+	while (step) {
+		if (!find_cfa(g, tid, lo + step, &cfa)) {
+			if (addr < cfa)
+				return bisect_frames(g, tid, lo, lo + step, addr);
+			lo += step;
+		} else {
+			grows = false; /* there is no such frame: the last ones in smaller steps */
+		}
+		step = grows ? step * 2 : step / 2;
+	}
+	return -1;
+}
+
+int gdb_locals_owner(struct gdb *g, pid_t tid, int frame, uint64_t addr, struct gdb_locals *l)
+{
+	uint64_t sp;
+	int f;
+
+	if (number(g, tid, frame, "(unsigned long)$sp", &sp) || !is_on_stack(tid, sp, addr))
+		return 1;
+	f = frame_of(g, tid, frame, addr);
+	if (f < 0)
+		return 1;
+	l->any = !identify(g, tid, f, l);
+	return !l->any;
+}
+
+/* A frame's name comes without parameters. */
+static bool is_named(const struct gdb_frame *f, const char *func)
+{
+	size_t n = f->func ? strlen(f->func) : 0;
+
+	return n && !strncmp(func, f->func, n) && (!func[n] || func[n] == '(');
+}
+
+/* Inlined functions share the frame of the one they are in: the function's name tells. */
+int gdb_locals_frame(struct gdb *g, pid_t tid, const struct gdb_locals *l)
+{
+	struct gdb_frame *frames;
+	struct err ignored;
+	uint64_t cfa;
+	int found = -1;
+	size_t n;
+
+	if (gdb_backtrace(g, tid, 0, &frames, &n, &ignored))
+		return -1;
+	for (size_t i = 0; i < n && found < 0; i++)
+		if (is_named(&frames[i], l->func) && !find_cfa(g, tid, (int)i, &cfa) && cfa == l->cfa)
+			found = (int)i;
+	gdb_frames_free(frames, n);
+	return found;
+}

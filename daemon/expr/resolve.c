@@ -1,0 +1,307 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * resolve.c: rewrite.h with GDB's answers: what the names in an expression are, seen from a thread and a frame.
+ */
+#include <ctype.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "base/str.h"
+#include "expr/rewrite.h"
+#include "expr/type.h"
+
+struct place {
+	struct gdb *g;
+	pid_t tid;
+	int frame;
+	const char *at; /* the scope in which the result is compiled */
+	struct gdb_locals *locals;
+	struct err *e;
+	bool pointer; /* resolve_value: one of the variables was a pointer */
+	bool scoped; /* resolve_absolute: a name had to stay that means this in this frame only */
+};
+
+/* What GDB prints for a console command, without "type = " and the line end; NULL: it refused. */
+static char *ask(const struct place *p, const char *command, const char *operand)
+{
+	cleanup_free char *cmd = str_fmt("%s%s", command, operand), *text = NULL;
+	struct err ignored;
+
+	if (gdb_console_at(p->g, p->tid, p->frame, 0, cmd, &text, &ignored))
+		return NULL;
+	text[strcspn(text, "\n")] = '\0';
+	return xstrdup(str_starts(text, "type = ") ? text + 7 : text);
+}
+
+/* Enumerations and truth values; "!" takes no bool in GDB 13. */
+static bool ask_cast(void *ctx, const char *operand)
+{
+	cleanup_free char *type = ask(ctx, "ptype/r ", operand);
+
+	if (!type)
+		return false;
+	return (str_starts(type, "enum") && str_ends(type, "}")) || !strcmp(type, "bool") ||
+	       !strcmp(type, "_Bool");
+}
+
+static int ask_number(const struct place *p, const char *prefix, const char *name, uint64_t *value)
+{
+	cleanup_free char *expr = str_fmt("(unsigned long)%s(%s)", prefix, name), *text = NULL;
+	struct err ignored;
+
+	if (gdb_eval(p->g, expr, p->tid, p->frame, 0, &text, &ignored))
+		return -1;
+	return str_u64(text, 10, 1, UINT64_MAX, value);
+}
+
+/* An object on the stack, or a member of one by its name alone. */
+static void note_owner(const struct place *p, uint64_t addr)
+{
+	if (!p->locals->any)
+		gdb_locals_owner(p->g, p->tid, p->frame, addr, p->locals);
+}
+
+/* `this` is no variable to GDB: it has no address, and never changes. */
+static enum rewrite_answer resolve_this(const struct place *p, char **by)
+{
+	cleanup_free char *type = ask(p, "whatis/r ", "this");
+	uint64_t value;
+
+	if (!type || ask_number(p, "", "this", &value))
+		return REWRITE_KEEP;
+	note_owner(p, value);
+	*by = str_fmt("((%s)0x%llx)", type, (unsigned long long)value);
+	return REWRITE_REPLACE;
+}
+
+/* A name without an address: a constant or type may stay, a variable is in a register or nowhere. */
+static enum rewrite_answer resolve_unaddressed(const struct place *p, const char *name)
+{
+	cleanup_free char *where = ask(p, "info address ", name);
+
+	if (!where || !(strstr(where, "a variable") || strstr(where, "optimized out") ||
+			strstr(where, "multi-location") || strstr(where, "complex DWARF")))
+		return REWRITE_KEEP;
+	err_set(p->e, ERR_NOT_FOUND, "'%s' is not in memory here (a register, or optimized out)",
+		name);
+	return REWRITE_REFUSE;
+}
+
+/*
+ * A function becomes its address as a number: GDB 13 compiles `&f` to 0, and f without debug
+ * information not at all. An indirect function's address is not what pointers to it hold.
+ */
+static enum rewrite_answer resolve_function(const struct place *p, const char *type, const char *name,
+					    char **by)
+{
+	uint64_t addr;
+
+	if (strstr(type, "indirect") || ask_number(p, "&", name, &addr)) {
+		err_set(p->e, ERR_NOT_FOUND, "the function '%s'", name);
+		return REWRITE_REFUSE;
+	}
+	*by = str_fmt("((long)0x%llx)", (unsigned long long)addr);
+	return REWRITE_REPLACE;
+}
+
+/* 'a': GDB compiles no character constants. ('file.c'::x looks alike, but has an address.) */
+static enum rewrite_answer resolve_character(const struct place *p, const char *name, char **by)
+{
+	cleanup_free char *type = ask(p, "whatis/r ", name), *expr = str_fmt("(long)%s", name);
+	cleanup_free char *number = NULL;
+	struct err ignored;
+
+	if (!type || gdb_eval(p->g, expr, p->tid, p->frame, 0, &number, &ignored))
+		return REWRITE_KEEP;
+	*by = str_fmt("((%s)%s)", type, number);
+	return REWRITE_REPLACE;
+}
+
+/*
+ * Whether the agent compiler, in its scope, takes the name for the same static object: then it needs no
+ * replacement. Its listing of the address is a single constant.
+ */
+static bool compiles_as(const struct place *p, const char *name, uint64_t addr)
+{
+	cleanup_free char *cmd = str_fmt("maint agent-eval %s&(%s)", p->at, name), *out = NULL;
+	struct err ignored;
+	unsigned long long value;
+	const char *body;
+	int end = 0;
+
+	if (gdb_console_at(p->g, p->tid, p->frame, 0, cmd, &out, &ignored))
+		return false;
+	body = strstr(out, "Reg mask:");
+	body = body ? strchr(body, '\n') : NULL;
+	return body && sscanf(body, " 0 const%*u %llu %*u end%n", &value, &end) == 1 && end &&
+	       !strstr(body, "Scope:") && value == addr;
+}
+
+/*
+ * (*(TYPE *)ADDRESS). The name of the type may mean another type in the frame's scope than where the
+ * variable was declared: then it is refused.
+ */
+static enum rewrite_answer resolve_variable(const struct place *p, const char *name, const char *type,
+					    uint64_t addr, char **by)
+{
+	cleanup_free char *cast = str_fmt("(*(%s)0x%llx)", type, (unsigned long long)addr);
+	struct gdb_type want = {0}, got = {0};
+	struct err ignored;
+	bool same = !gdb_type_of(p->g, name, p->tid, p->frame, &want, &ignored) &&
+		    !gdb_type_of(p->g, cast, p->tid, p->frame, &got, &ignored);
+
+	/* A reference is its object: the address taken is the object's. */
+	if (same && !want.is_reference)
+		same = !strcmp(want.definition, got.definition) && want.size == got.size;
+	gdb_type_fini(&want);
+	gdb_type_fini(&got);
+	if (!same) {
+		err_set(p->e, ERR_NOT_FOUND, "the type of '%s' has no name here", name);
+		return REWRITE_REFUSE;
+	}
+	*by = steal_ptr(&cast);
+	return REWRITE_REPLACE;
+}
+
+static bool is_function(const char *type)
+{
+	return strstr(type, "(*)(") || str_starts(type, "<text");
+}
+
+/* GDB's death shows at the next question. */
+static void note_local(const struct place *p, const char *name)
+{
+	struct err ignored;
+
+	gdb_locals_add(p->g, p->tid, p->frame, name, p->locals, &ignored);
+}
+
+static enum rewrite_answer resolve(void *ctx, const char *name, char **by)
+{
+	const struct place *p = ctx;
+	cleanup_free char *address_of = str_fmt("&(%s)", name), *type = NULL;
+	uint64_t addr;
+
+	if (!strcmp(name, "this"))
+		return resolve_this(p, by);
+	if (!strcmp(name, "bool") || !strcmp(name, "_Bool")) {
+		/* Compiled to a cut to 8 bits. */
+		err_set(p->e, ERR_NOT_FOUND, "a cast to bool");
+		return REWRITE_REFUSE;
+	}
+	type = ask(p, "whatis/r ", address_of);
+	if (type && is_function(type))
+		return resolve_function(p, type, name, by);
+	if (!type && *name == '\'')
+		return resolve_character(p, name, by);
+	note_local(p, name);
+	if (!type || ask_number(p, "&", name, &addr))
+		return resolve_unaddressed(p, name);
+	note_owner(p, addr);
+	if (compiles_as(p, name, addr))
+		return REWRITE_KEEP;
+	return resolve_variable(p, name, type, addr, by);
+}
+
+/* As resolve, for print: functions and constants may stay. */
+static enum rewrite_answer resolve_absolute(void *ctx, const char *name, char **by)
+{
+	struct place *p = ctx;
+	cleanup_free char *address_of = str_fmt("&(%s)", name), *type = NULL;
+	enum rewrite_answer a;
+	uint64_t addr;
+
+	if (!strcmp(name, "this"))
+		return resolve_this(p, by);
+	type = ask(p, "whatis/r ", address_of);
+	if ((type && is_function(type)) || (!type && *name == '\''))
+		return REWRITE_KEEP;
+	note_local(p, name);
+	if (!type || ask_number(p, "&", name, &addr)) {
+		a = resolve_unaddressed(p, name);
+	} else {
+		note_owner(p, addr);
+		a = resolve_variable(p, name, type, addr, by);
+	}
+	p->scoped |= a == REWRITE_REFUSE;
+	return a == REWRITE_REFUSE ? REWRITE_KEEP : a;
+}
+
+/* A variable of the frame becomes the value that it has now, if that is a number or an address. */
+static enum rewrite_answer resolve_value(void *ctx, const char *name, char **by)
+{
+	struct place *p = ctx;
+	struct gdb_locals locals = {0};
+	cleanup_free char *type = NULL;
+	struct err ignored;
+	uint64_t value;
+
+	if (!strcmp(name, "this") || gdb_locals_add(p->g, p->tid, p->frame, name, &locals, &ignored))
+		return resolve_absolute(ctx, name, by);
+	type = ask(p, "whatis/r ", name);
+	if (!type || strstr(type, "float") || strstr(type, "double") || ask_number(p, "", name, &value)) {
+		err_set(p->e, ERR_NOT_FOUND, "the value of '%s' is no number", name);
+		return REWRITE_REFUSE;
+	}
+	p->pointer |= str_ends(type, "*");
+	*by = str_fmt("((%s)0x%llx)", type, (unsigned long long)value);
+	return REWRITE_REPLACE;
+}
+
+static bool no_cast(void *ctx, const char *operand)
+{
+	(void)ctx;
+	(void)operand;
+	return false;
+}
+
+static int rewrite(struct place *p, const struct rewrite_ops *ops, const char *expr, char **out)
+{
+	int r;
+
+	err_set(p->e, ERR_NOT_FOUND, "too complicated to be compiled");
+	r = rewrite_expr(expr, ops, p, out);
+	if (gdb_dead(p->g))
+		return err_set(p->e, ERR_INTERNAL, "GDB is gone: %s", gdb_dead(p->g));
+	return r;
+}
+
+int gdb_rewrite(struct gdb *g, const char *expr, pid_t tid, int frame, const char *at, char **out,
+		struct gdb_locals *locals, struct err *e)
+{
+	static const struct rewrite_ops ops = {.resolve = resolve, .needs_cast = ask_cast};
+	struct place place = {.g = g, .tid = tid, .frame = frame, .at = at, .locals = locals, .e = e};
+
+	return rewrite(&place, &ops, expr, out);
+}
+
+int gdb_rewrite_absolute(struct gdb *g, const char *expr, pid_t tid, int frame, char **out,
+			 struct gdb_locals *locals, struct err *e)
+{
+	static const struct rewrite_ops ops = {.resolve = resolve_absolute, .needs_cast = no_cast};
+	struct place place = {.g = g, .tid = tid, .frame = frame, .at = "", .locals = locals, .e = e};
+	int r = rewrite(&place, &ops, expr, out);
+
+	if (r || !place.scoped)
+		return r;
+	free(*out);
+	*out = NULL;
+	return 1;
+}
+
+int gdb_rewrite_values(struct gdb *g, const char *expr, pid_t tid, int frame, char **out, bool *pointer, struct err *e)
+{
+	static const struct rewrite_ops ops = {.resolve = resolve_value, .needs_cast = no_cast};
+	struct gdb_locals locals = {0};
+	struct place place = {.g = g, .tid = tid, .frame = frame, .at = "", .locals = &locals, .e = e};
+	int r = rewrite(&place, &ops, expr, out);
+
+	*pointer = place.pointer;
+	if (r || !place.scoped)
+		return r;
+	free(*out);
+	*out = NULL;
+	return 1;
+}

@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * rewrite.h: an expression with its names resolved. GDB's agent compiler (GDB 13 to 16) takes names in
+ * the scope of a source line at best, never of a frame; it refuses thread-local variables, and
+ * arithmetic and comparisons on enumerations, and `!` of a bool. So each variable that this
+ * scope does not show as it is becomes the object at its address, and operands of such types get a cast to long.
+ */
+#ifndef FRED_EXPR_REWRITE_H
+#define FRED_EXPR_REWRITE_H
+
+#include "gdb/gdb.h"
+#include "expr/locals.h"
+
+enum rewrite_answer {
+	REWRITE_KEEP, /* a constant, a function, a type, a keyword ... */
+	REWRITE_REPLACE,
+	REWRITE_REFUSE, /* a variable that is not in memory */
+};
+
+/* What rewriting asks about the pieces of an expression. */
+struct rewrite_ops {
+	/* What stands for this name; with REWRITE_REPLACE *by is the text, owned by the caller. */
+	enum rewrite_answer (*resolve)(void *ctx, const char *name, char **by);
+	/* Whether the agent compiler needs this operand cast to long. */
+	bool (*needs_cast)(void *ctx, const char *operand);
+	/*
+	 * What stands for object.what(), object->what() (arrow), object[index] or object.at(index) (what: "["), in
+	 * front of a member object-> (what: "->"), object == index and object != index (what: "==", "!="), and the
+	 * object itself where its value is wanted (what: ""): the caller's; NULL: it may stay. May be NULL.
+	 */
+	char *(*member)(void *ctx, const char *object, const char *what, bool arrow, const char *index);
+};
+
+/*
+ * Returns 0 and *out (the caller's; the same text if there was nothing to do), or 1: a name was refused,
+ * or the syntax is beyond this scanner. Pure: all knowledge comes from ops.
+ */
+int rewrite_expr(const char *expr, const struct rewrite_ops *ops, void *ctx, char **out);
+
+/*
+ * The same with GDB's answers in a thread and frame. at: the option and comma that `maint agent-eval` will
+ * be given ("-at FILE:LINE,"), or "". *locals tells of the frame whose variables are used (also on 1).
+ * 1: e says why (ERR_NOT_FOUND); -1: GDB failed.
+ */
+int gdb_rewrite(struct gdb *g, const char *expr, pid_t tid, int frame, const char *at, char **out,
+		struct gdb_locals *locals, struct err *e);
+/*
+ * For GDB to evaluate in any frame: variables become the objects at their addresses, the rest stays. 1: it has
+ * names that mean this only in this frame (in a register, of a type without a name), or it is beyond the
+ * scanner; 0 and -1 as above.
+ */
+int gdb_rewrite_absolute(struct gdb *g, const char *expr, pid_t tid, int frame, char **out,
+			 struct gdb_locals *locals, struct err *e);
+/*
+ * The same, and the frame's own variables become the values that they have now: what it says of memory then holds in any
+ * frame and at any time. *pointer: one of them is a pointer, so that there is an object to look at. 1: one of them is
+ * neither a number nor an address.
+ */
+int gdb_rewrite_values(struct gdb *g, const char *expr, pid_t tid, int frame, char **out, bool *pointer, struct err *e);
+
+#endif

@@ -1,0 +1,157 @@
+/* SPDX-License-Identifier: MIT */
+/* statics.c: see statics.h. */
+#include "expr/statics.h"
+
+#include <ctype.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "base/str.h"
+#include "expr/text.h"
+
+/*
+ * Prints "POINTER TYPE|ADDRESS" of the variable v of the function f. GDB finds the places of an inlined function as it does for
+ * breakpoints; its inner blocks can be found by their addresses only.
+ */
+#define FIND \
+	"import re\\n" \
+	"def fred_is(n, f):\\n" \
+	"  n = '::' + re.sub('[(].*', '', n)\\n" \
+	"  return n.endswith('::' + f) or re.sub('<.*>', '', n).endswith('::' + f)\\n" \
+	"def fred_static(f, v):\\n" \
+	"  for sal in gdb.decode_line(f)[1] or ():\\n" \
+	"    top = gdb.block_for_pc(sal.pc)\\n" \
+	"    while top and not (top.function and fred_is(top.function.print_name, f)):\\n" \
+	"      top = top.superblock\\n" \
+	"    seen = set()\\n" \
+	"    for pc in range(top.start, min(top.end, top.start + 65536)) if top else ():\\n" \
+	"      b = gdb.block_for_pc(pc)\\n" \
+	"      while b and b.start >= top.start and b.end <= top.end and (b.start, b.end) not in seen:\\n" \
+	"        for s in b:\\n" \
+	"          if s.name.split('::')[-1] == v and s.addr_class == gdb.SYMBOL_LOC_STATIC:\\n" \
+	"            return print('{}|{}'.format(s.type.pointer(), int(s.value().address)))\\n" \
+	"        seen.add((b.start, b.end))\\n" \
+	"        b = b.superblock\\n"
+
+/* (*(TYPE)ADDRESS); NULL: there is no such variable, or this GDB cannot tell. */
+static char *find_static(struct gdb *g, const char *function, const char *variable)
+{
+	cleanup_free char *cmd = str_fmt("python exec(\"" FIND "fred_static('%s', '%s')\")", function, variable), *out = NULL;
+	unsigned long long addr;
+	struct err ignored;
+	char *bar;
+
+	if (gdb_console_at(g, 0, -1, 0, cmd, &out, &ignored))
+		return NULL;
+	bar = strrchr(out, '|');
+	if (!bar || !(addr = strtoull(bar + 1, NULL, 10)))
+		return NULL;
+	*bar = '\0';
+	return str_fmt("(*(%s)0x%llx)", out, addr);
+}
+
+/* Behind "<int>" where a scope follows, so that it is no comparison; else p. */
+static const char *behind_template(const char *p)
+{
+	const char *end = p;
+	int depth = 0;
+
+	do {
+		if (!*end || strchr("&|;\"'", *end))
+			return p;
+		depth += (*end == '<') - (*end == '>');
+		end++;
+	} while (depth);
+	return str_starts(end, "::") || *end == '(' ? end : p;
+}
+
+/* Behind a name with its scopes, "a::f<int>(int)::x", at p; *last: its last "::", NULL without one. */
+static const char *behind_scoped(const char *p, const char **last)
+{
+	*last = NULL;
+	for (;;) {
+		const char *group;
+
+		while (text_is_name(*p))
+			p++;
+		if (*p == '<')
+			p = behind_template(p);
+		group = *p == '(' ? text_behind_group(p) : NULL;
+		if (group && str_starts(group, "::"))
+			p = group;
+		if (!str_starts(p, "::") || !text_is_name(p[2]))
+			return p;
+		*last = p;
+		p += 2;
+	}
+}
+
+/* Without the types of its arguments, which decide about no static variable's name. */
+static char *function_name(const char *from, const char *to)
+{
+	char *name = xstrndup(from, (size_t)(to - from));
+
+	name[strcspn(name, "(")] = '\0';
+	return name;
+}
+
+int gdb_name_statics(struct gdb *g, const char *expr, char **out, struct err *e)
+{
+	cleanup_buf struct buf b = {0};
+	bool any = false;
+
+	for (const char *p = expr, *end, *last; *p; p = end) {
+		cleanup_free char *by = NULL, *function = NULL, *variable = NULL;
+
+		last = NULL;
+		end = text_is_quote(*p) ? text_behind_quote(p) : p + 1;
+		if (!end)
+			end = p + strlen(p);
+		if (text_is_name(*p))
+			end = behind_scoped(p, &last);
+		if (last) {
+			function = function_name(p, last);
+			variable = xstrndup(last + 2, (size_t)(end - last - 2));
+			by = find_static(g, function, variable);
+		}
+		if (by)
+			buf_add_str(&b, by);
+		else
+			buf_add(&b, p, (size_t)(end - p));
+		any |= by != NULL;
+	}
+	if (gdb_dead(g))
+		return err_set(e, ERR_INTERNAL, "GDB is gone: %s", gdb_dead(g));
+	if (!any)
+		return 1;
+	*out = buf_steal(&b);
+	return 0;
+}
+
+static bool is_optimized(struct gdb *g, const char *name, pid_t tid, int frame)
+{
+	cleanup_free char *cmd = str_fmt("info address %s", name), *out = NULL;
+	struct err ignored;
+
+	return !gdb_console_at(g, tid, frame, 0, cmd, &out, &ignored) && strstr(out, "is optimized out");
+}
+
+int gdb_check_optimized(struct gdb *g, const char *expr, pid_t tid, int frame, struct err *e)
+{
+	for (const char *p = expr, *end; *p; p = end) {
+		cleanup_free char *name = NULL;
+		bool member = p > expr && (p[-1] == '.' || (p[-1] == '>' && p - expr > 1 && p[-2] == '-'));
+
+		end = p + 1;
+		while (text_is_name(*p) && text_is_name(*end))
+			end++;
+		if (!text_is_name(*p) || isdigit((unsigned char)*p) || member)
+			continue;
+		name = xstrndup(p, (size_t)(end - p));
+		if (is_optimized(g, name, tid, frame))
+			return err_set(e, ERR_USAGE, "%s is <optimized out>: the program has it nowhere; compile with less optimization, "
+				       "or declare it volatile", name);
+	}
+	return 0;
+}

@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: MIT */
+/* text.h: where the parts of an expression end: names, quoted texts and what stands in brackets. Pure. */
+#ifndef FRED_EXPR_TEXT_H
+#define FRED_EXPR_TEXT_H
+
+#include <stdbool.h>
+
+/* A letter, a digit or _. */
+bool text_is_name(char c);
+/* " or ' */
+bool text_is_quote(char c);
+/* Behind the text in quotes at s; NULL: it is not closed. */
+const char *text_behind_quote(const char *s);
+/* Behind what closes the ( or [ or quote at s, whatever is quoted in between; NULL: it is not closed. */
+const char *text_behind_group(const char *s);
+
+#endif

@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: MIT */
+/* type.h: what an expression's type is, as far as is needed to show a value as GDB shows it. */
+#ifndef FRED_EXPR_TYPE_H
+#define FRED_EXPR_TYPE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "base/err.h"
+#include "gdb/gdb.h"
+
+enum gdb_type_kind {
+	GDB_TYPE_INT,
+	GDB_TYPE_BOOL,
+	GDB_TYPE_CHAR,
+	GDB_TYPE_ENUM,
+	GDB_TYPE_POINTER, /* up to here: scalar */
+	GDB_TYPE_FLOAT,
+	GDB_TYPE_AGGREGATE, /* struct, union, class, array */
+	GDB_TYPE_FUNCTION,
+	GDB_TYPE_OTHER, /* void, complex, vector, 128-bit integers ... */
+};
+
+struct gdb_type {
+	enum gdb_type_kind kind;
+	unsigned size; /* bytes; 0: unknown */
+	bool is_signed; /* INT, CHAR, ENUM */
+	bool is_reference; /* a C++ reference to a kind */
+	char *name; /* as written, "size_t" */
+	char *definition; /* without typedefs: "unsigned long", "enum col {RED, GREEN = 5}" */
+};
+
+/*
+ * The type of an expression in a thread and frame; the expression is not evaluated, so no memory of
+ * the program is needed. Returns as gdb_eval: -1 with ERR_USAGE for a syntax error or unknown symbol.
+ */
+int gdb_type_of(struct gdb *g, const char *expr, pid_t tid, int frame, struct gdb_type *type,
+		struct err *e);
+void gdb_type_fini(struct gdb_type *type);
+
+/* A number or address that fits into a register, not by reference. */
+bool gdb_type_is_scalar(const struct gdb_type *type);
+/* A float or double, or a reference to one. */
+bool gdb_type_is_floating(const struct gdb_type *type);
+
+/* Works out kind and signedness from GDB's text of a type without typedefs. Pure. */
+void gdb_type_classify(struct gdb_type *type);
+/* A value as GDB's print shows it ("-3", "97 'a'", "GREEN", "0x4c3010", "true"). The caller's. Pure. */
+char *gdb_type_format(const struct gdb_type *type, int64_t value);
+
+#endif

@@ -1,0 +1,228 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * op_replay.c: replays every process image of a recording to its end (or one of them to a position). The
+ * shim compares each event, the bytes of each output and the exit status with the log.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/buf.h"
+#include "base/cleanup.h"
+#include "base/clock.h"
+#include "base/fdio.h"
+#include "base/path.h"
+#include "base/str.h"
+#include "replay/navigate.h"
+#include "ops/operations.h"
+#include "replay/pick.h"
+
+struct run {
+	const struct rec *rec;
+	struct op_ctx *ctx;
+	bool output, verify, linear, memory;
+	uint64_t looked, compared; /* positions, with memory */
+	unsigned parallel; /* processes that were replayed in parallel */
+	uint64_t events;
+	struct buf out; /* struct replay_out records of all processes */
+};
+
+/* What the image and its fork ancestors wrote; each image's own part only. */
+static int collect_output(struct run *r, const struct nav *n, struct err *e)
+{
+	cleanup_free char *path = str_fmt(REPLAY_DIR "/out.%04u", n->t.process);
+	cleanup_buf struct buf b = {0};
+
+	if (access(path, F_OK))
+		return 0;
+	if (read_file(path, &b, e))
+		return -1;
+	buf_add(&r->out, b.data, b.len);
+	return 0;
+}
+
+static void remove_outputs(const struct rec *rec)
+{
+	for (unsigned i = 0; i < rec->nimages; i++) {
+		cleanup_free char *path = str_fmt(REPLAY_DIR "/out.%04u", rec->images[i].ordinal);
+
+		unlink(path);
+	}
+}
+
+static int by_stamp(const void *a, const void *b)
+{
+	const struct replay_out *x = *(const struct replay_out *const *)a;
+	const struct replay_out *y = *(const struct replay_out *const *)b;
+
+	if (x->stamp != y->stamp)
+		return x->stamp < y->stamp ? -1 : 1;
+	return x < y ? -1 : x > y;
+}
+
+/* All processes' output in the order in which it was written. */
+static void send_output(struct run *r)
+{
+	cleanup_free const struct replay_out **v = NULL;
+	size_t n = 0, cap = 0;
+
+	for (size_t at = 0; at + sizeof(struct replay_out) <= r->out.len;) {
+		const struct replay_out *o = (const void *)((char *)r->out.data + at);
+
+		if (n == cap) {
+			cap = cap ? cap * 2 : 64;
+			v = xrealloc(v, cap * sizeof(*v));
+		}
+		v[n++] = o;
+		at += sizeof(*o) + o->len;
+	}
+	if (n)
+		qsort(v, n, sizeof(*v), by_stamp);
+	for (size_t i = 0; i < n; i++)
+		op_output(r->ctx, (int)v[i]->fd, v[i]->data, v[i]->len);
+}
+
+static int replay_image(struct run *r, uint32_t process, struct err *e)
+{
+	struct memory_check memory = {0};
+	struct nav n;
+	int ret;
+
+	remove_outputs(r->rec);
+	ret = nav_climb(r->rec, process, r->output ? REPLAY_F_OUTPUT : 0, !r->linear, r->memory ? &memory : NULL,
+			r->ctx, &n, e);
+	r->looked += memory.positions;
+	r->compared += memory.compares ? memory.positions : 0;
+	memory_fini(&memory);
+	if (ret)
+		return err_wrap(e, "process %u", process);
+	r->parallel += n.parallel;
+	r->events += nav_total(&n) - timeline_prefix(n.t.tl);
+	if (r->output && collect_output(r, &n, e)) {
+		nav_fini(&n);
+		return -1;
+	}
+	nav_fini(&n);
+	return 0;
+}
+
+/* One that was killed before its first event has none; its log may have been begun. */
+static bool has_events(const struct rec *rec, const struct rec_image *img)
+{
+	cleanup_free char *packed = str_fmt("%s/p%04u/t0001.zst", rec->dir, img->ordinal);
+	struct reader *logs;
+	struct err ignored;
+	bool any = true;
+
+	if (path_exists(packed))
+		return true;
+	if (img->nthreads != 1 || rec_logs_open(rec, img, &logs, &ignored))
+		return img->nthreads > 0;
+	if (!img->start) {
+		struct reader_iter it = reader_begin(&logs[0]);
+		struct reader_event ev;
+
+		any = reader_next(&it, &ev) == RLOG_READ_OK;
+	}
+	rec_logs_free(logs, 1);
+	return any;
+}
+
+static int replay_all(struct run *r, json_t **result, struct err *e)
+{
+	for (unsigned i = 0; i < r->rec->nimages; i++) {
+		if (!has_events(r->rec, &r->rec->images[i]))
+			continue;
+		if (replay_image(r, r->rec->images[i].ordinal, e)) {
+			/* a difference is an answer of --verify, and a failure of anything else */
+			if (r->verify && e->kind == ERR_INTERNAL)
+				e->kind = ERR_NOT_FOUND;
+			return -1;
+		}
+	}
+	if (!r->events)
+		return err_set(e, ERR_USAGE, "%s: nothing was recorded: the program was ended before its first event",
+			       r->rec->dir);
+	if (r->output)
+		send_output(r);
+	*result = json_pack("{s:s, s:b, s:I, s:I, s:I}", "recording", r->rec->dir, "verified", 1, "processes",
+			    (json_int_t)r->rec->nimages, "parallel", (json_int_t)r->parallel, "events",
+			    (json_int_t)r->events);
+	if (r->memory)
+		json_object_set_new(*result, "memory",
+				    json_pack("{s:I, s:I}", "positions", (json_int_t)r->looked, "compared",
+					      (json_int_t)r->compared));
+	return 0;
+}
+
+/* A replay shows nothing: where to stop inside a segment is a matter of eval and backtrace. */
+static int refuse_inside(const struct timeline_point *p, const char *until, struct err *e)
+{
+	return p->pc ? err_set(e, ERR_USAGE, "%s: a replay stops at an event, not inside a segment", until)
+		     : 0;
+}
+
+static int replay_until(struct run *r, const json_t *params, const char *until, json_t **result,
+			struct err *e)
+{
+	uint32_t process = pick_process(params, r->rec, e);
+	struct timeline_point p;
+	struct nav n;
+	int ret = -1;
+
+	if (!process)
+		return -1;
+	remove_outputs(r->rec);
+	if (nav_init(&n, r->rec, process, r->output ? REPLAY_F_OUTPUT : 0, r->ctx, e))
+		return -1;
+	/* output is what came from the start on: no checkpoint then */
+	if (!nav_resolve(&n, until, &p, e) && !refuse_inside(&p, until, e) &&
+	    !(r->output ? nav_begin(&n, e) || target_run_to(&n.t, p.event, NULL, e)
+			: nav_goto(&n, p.event, e))) {
+		ret = 0;
+		*result = json_pack("{s:s, s:i, s:{s:I, s:I}, s:I}", "recording", r->rec->dir, "process",
+				    (int)process, "position", "event", (json_int_t)p.event,
+				    "events_total", (json_int_t)nav_total(&n), "events",
+				    (json_int_t)p.event);
+		if (r->output && !(ret = collect_output(r, &n, e)))
+			send_output(r);
+	}
+	nav_fini(&n);
+	return ret;
+}
+
+int op_replay(const json_t *params, struct op_ctx *ctx, json_t **result, struct err *e)
+{
+	const char *until = json_string_value(json_object_get(params, "until"));
+	struct run r = {
+		.ctx = ctx,
+		.output = json_is_true(json_object_get(params, "output")),
+		.verify = json_is_true(json_object_get(params, "verify")),
+		.linear = json_is_true(json_object_get(params, "linear")),
+		.memory = json_is_true(json_object_get(params, "memory")),
+	};
+	double began, took;
+	struct rec *rec;
+	int ret;
+
+	if (until && r.memory)
+		return err_set(e, ERR_USAGE, "memory is compared in a whole replay: leave out --until");
+	if (pick_rec(params, &rec, e))
+		return -1;
+	r.rec = rec;
+	began = clock_s();
+	ret = until ? replay_until(&r, params, until, result, e) : replay_all(&r, result, e);
+	took = clock_s() - began;
+	if (!ret) {
+		cleanup_free char *warning = rec_incomplete_text(rec);
+
+		json_object_set_new(*result, "wall_s",
+				    json_real(took));
+		if (warning)
+			json_object_set_new(*result, "warning", json_string(warning));
+	}
+	buf_fini(&r.out);
+	rec_free(rec);
+	return ret;
+}

@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * operations.h: the long operations, by the names of their methods (wire/methods.def). Each is a function op_NAME in a file of
+ * that name: those on a replay are here, debugging is in daemon/debug, explaining and comparing in daemon/explain.
+ */
+#ifndef FRED_OPS_OPERATIONS_H
+#define FRED_OPS_OPERATIONS_H
+
+#include "replay/operation.h"
+
+/* Runs the operation of that name. ERR_USAGE if there is none. */
+int operations_run(const char *method, const json_t *params, struct op_ctx *ctx, json_t **result,
+		   struct err *e);
+
+int op_replay(const json_t *params, struct op_ctx *ctx, json_t **result, struct err *e);
+int op_reverse_watch(const json_t *params, struct op_ctx *ctx, json_t **result, struct err *e);
+int op_eval(const json_t *params, struct op_ctx *ctx, json_t **result, struct err *e);
+int op_trim(const json_t *params, struct op_ctx *ctx, json_t **result, struct err *e);
+int op_backtrace(const json_t *params, struct op_ctx *ctx, json_t **result, struct err *e);
+
+#endif

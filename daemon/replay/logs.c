@@ -1,0 +1,72 @@
+/* SPDX-License-Identifier: MIT */
+/* logs.c: see logs.h. */
+#include "replay/logs.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "base/path.h"
+#include "base/str.h"
+#include "reclog/frames.h"
+#include "rlog/replay.h"
+
+/*
+ * In a bounded recording a checkpoint is the start, and the process in it has the logs mapped: so these must never change
+ * their size, and are far larger than they will be (a hole takes no memory). All have their place between
+ * REPLAY_LOG_ADDR and SHIM_HEAP_MAIN_ADDR.
+ */
+static uint64_t room_of(const struct rec *rec, uint32_t thread)
+{
+	if (!rec->control.log_limit)
+		return 0;
+	return thread <= 32 ? 1ull << 36 : 1ull << 28;
+}
+
+static int prepare_log(const char *from, const char *to, uint64_t room, struct err *e)
+{
+	struct stat st;
+
+	cleanup_close int fd = open(to, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+
+	if (fd < 0)
+		return errno == EEXIST ? 0 : err_errno(e, ERR_HOST, "%s", to);
+	if (!frames_unpack(from, fd, room, e)) {
+		if (!room || (!fstat(fd, &st) && (uint64_t)st.st_size == room))
+			return 0;
+		err_set(e, ERR_HOST, "%s: too long for a bounded recording", from);
+	}
+	unlink(to);
+	return -1;
+}
+
+static int prepare_image(const struct rec *rec, const struct rec_image *img, struct err *e)
+{
+	cleanup_free char *dir = str_fmt(REPLAY_LOGS "/p%04u", img->ordinal);
+
+	for (unsigned i = 0; i < img->nthreads; i++) {
+		cleanup_free char *from = rec_log_path(rec, img->ordinal, img->threads[i]);
+		cleanup_free char *to = str_fmt("%s/t%04u.log", dir, img->threads[i]);
+
+		if (!rec_log_changes(rec, from))
+			continue;
+		if (mkdir_p(dir, 0700, e) || prepare_log(from, to, room_of(rec, img->threads[i]), e))
+			return -1;
+	}
+	return 0;
+}
+
+int logs_prepare(const struct rec *rec, uint32_t root, uint32_t process, struct err *e)
+{
+	const struct rec_image *img;
+
+	do {
+		img = rec_image(rec, process, e);
+		if (!img || prepare_image(rec, img, e))
+			return -1;
+		process = img->head.parent;
+	} while (img->ordinal != root);
+	return 0;
+}

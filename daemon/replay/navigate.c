@@ -1,0 +1,548 @@
+/* SPDX-License-Identifier: MIT */
+/* navigate.c: see navigate.h. */
+#define LOG_DOMAIN "nav"
+#include "replay/navigate.h"
+
+#include <sched.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "base/clock.h"
+#include "base/jsonx.h"
+#include "base/log.h"
+#include "base/path.h"
+#include "base/str.h"
+#include "replay/parallel.h"
+
+#define RUNGS 8
+#define RUNGS_ONE_ORDER 3 /* ways to find where computations were interrupted: plugins/record/seek.c */
+#define STALLS 2 /* replays that got no further, each of which takes some seconds: another order of events is no help */
+#define MAX_CKPTS 64
+#define MAX_CKPT_BYTES (4ull << 30)
+#define LONG_SEGMENT_S 0.2
+#define RESTART_S 0.05
+
+/*
+ * REC/rungs.json: {"PROCESS": rung} of timelines that have replayed to their end; {"linear PROCESS": 1} of those
+ * that did not in parallel.
+ */
+static char *rungs_path(const struct rec *rec)
+{
+	return path_join(rec->dir, "rungs.json");
+}
+
+static int known(const struct rec *rec, const char *key)
+{
+	cleanup_free char *path = rungs_path(rec);
+	json_auto_t *j = NULL;
+	struct err ignored;
+
+	j = json_load_path(path, &ignored);
+	return j ? (int)json_integer_value(json_object_get(j, key)) : 0;
+}
+
+static void remember(const struct rec *rec, const char *key, unsigned value)
+{
+	cleanup_free char *path = rungs_path(rec);
+	json_auto_t *j = NULL;
+	struct err ignored;
+
+	if ((unsigned)known(rec, key) == value)
+		return;
+	j = json_load_path(path, &ignored);
+	if (!json_is_object(j)) {
+		json_decref(j);
+		j = json_object();
+	}
+	json_object_set_new(j, key, json_integer((json_int_t)value));
+	if (json_write_path(path, j, 0600, &ignored))
+		log_warn("%s", ignored.text);
+}
+
+static int known_rung(const struct rec *rec, uint32_t process)
+{
+	cleanup_free char *key = str_fmt("%u", process);
+
+	return known(rec, key);
+}
+
+static void remember_rung(const struct rec *rec, uint32_t process, unsigned rung)
+{
+	cleanup_free char *key = str_fmt("%u", process);
+
+	remember(rec, key, rung);
+}
+
+static void show_progress(void *arg, uint64_t event, uint64_t total)
+{
+	struct nav *n = arg;
+	double f = total ? (double)event / (double)total : 0;
+
+	if (n->ctx)
+		op_progress(n->ctx, n->span_lo + f * (n->span_hi - n->span_lo), n->what);
+}
+
+static bool is_cancelled(void *arg)
+{
+	return op_cancelled(((struct nav *)arg)->ctx);
+}
+
+static int init_rung(struct nav *n, const struct rec *rec, uint32_t process, unsigned rung, uint32_t flags,
+		     struct op_ctx *ctx, struct err *e)
+{
+	cleanup_free char *root = path_join(rec->dir, "checkpoints");
+	struct ckpt_limits limits = {.max_count = MAX_CKPTS, .max_bytes = MAX_CKPT_BYTES};
+	struct err why;
+
+	memset(n, 0, sizeof(*n));
+	n->ctx = ctx;
+	n->what = "replaying";
+	n->span_hi = 1;
+	if (target_init(&n->t, rec, process, rung, flags, e)) {
+		nav_fini(n);
+		return -1;
+	}
+	n->t.cpu = sched_getcpu(); /* where the kernel put this worker: replays side by side get several */
+	n->t.progress = show_progress;
+	n->t.cancelled = is_cancelled;
+	n->t.progress_ctx = n;
+	/* without a place for checkpoints everything still works, from the start each time */
+	if (ckpt_store_open(root, &n->store, &why))
+		log_warn("no checkpoints: %s", why.text);
+	limits.total = nav_total(n);
+	if (n->store && ckpt_store_gc(n->store, &limits, NULL, &why))
+		log_warn("%s", why.text);
+	return 0;
+}
+
+int nav_init(struct nav *n, const struct rec *rec, uint32_t process, uint32_t flags, struct op_ctx *ctx,
+	     struct err *e)
+{
+	return init_rung(n, rec, process, (unsigned)known_rung(rec, process), flags, ctx, e);
+}
+
+void nav_fini(struct nav *n)
+{
+	target_fini(&n->t);
+	ckpt_store_free(n->store);
+	memset(n, 0, sizeof(*n));
+}
+
+uint64_t nav_at(const struct nav *n)
+{
+	return n->t.ctl->turn;
+}
+
+uint64_t nav_total(const struct nav *n)
+{
+	return target_total(&n->t);
+}
+
+uint64_t nav_first(const struct nav *n)
+{
+	uint64_t base = timeline_base(n->t.tl);
+
+	return base ? base + 1 : 0;
+}
+
+static struct ckpt_meta like(const struct nav *n, uint64_t event)
+{
+	return (struct ckpt_meta){
+		.event = event,
+		.process = n->t.process,
+		.rung = n->t.rung,
+		.sched_crc = n->t.sched_crc,
+	};
+}
+
+/* The checkpoint that a bounded recording begins with. */
+static int restore_start(struct nav *n, const struct rec_image *base, struct err *e)
+{
+	cleanup_free char *root = nav_start_store(n->t.rec, base->ordinal);
+	struct ckpt_store *store;
+	struct ckpt_meta m;
+	pid_t pid;
+	int r;
+
+	target_kill(&n->t);
+	if (ckpt_store_open(root, &store, e))
+		return -1;
+	r = ckpt_store_get(store, base->start->checkpoint, &m, e) || ckpt_store_restore(store, &n->env, &m, &pid, e) ||
+			    target_adopt_start(&n->t, pid, e)
+		    ? -1
+		    : 0;
+	ckpt_store_free(store);
+	return r ? err_wrap(e, "process %u begins with a checkpoint, which cannot be used", base->ordinal) : 0;
+}
+
+char *nav_start_store(const struct rec *rec, uint32_t process)
+{
+	return str_fmt("%s/p%04u/ckpt", rec->dir, process);
+}
+
+int nav_begin(struct nav *n, struct err *e)
+{
+	const struct rec_image *base = rec_image(n->t.rec, n->t.base, e);
+	double t0 = clock_s();
+	int r = !base ? -1 : base->start ? restore_start(n, base, e) : target_launch(&n->t, e);
+
+	n->stats.restarts++;
+	n->stats.restart_s += clock_s() - t0;
+	return r;
+}
+
+/* 1: this checkpoint cannot be used; the next one may. */
+static int restore(struct nav *n, const struct ckpt_meta *m, struct err *e)
+{
+	double t0 = clock_s();
+	pid_t pid;
+	int r;
+
+	target_kill(&n->t);
+	r = ckpt_store_restore(n->store, &n->env, m, &pid, e);
+	if (r) {
+		log_warn("checkpoint %llu is of no use: %s", (unsigned long long)m->id, e->text);
+		return 1;
+	}
+	target_adopt(&n->t, pid);
+	if (nav_at(n) != m->event) {
+		log_warn("checkpoint %llu stands at event %llu", (unsigned long long)m->id, (unsigned long long)nav_at(n));
+		return 1;
+	}
+	n->stats.restarts++;
+	n->stats.restart_s += clock_s() - t0;
+	return 0;
+}
+
+int nav_restart(struct nav *n, uint64_t at_most, uint64_t *at, struct err *e)
+{
+	struct ckpt_meta want = like(n, at_most), m;
+	struct err ignored;
+
+	while (n->store && ckpt_store_nearest(n->store, &want, &m, &ignored) == 1) {
+		if (restore(n, &m, &ignored) == 0) {
+			*at = nav_at(n);
+			return 0;
+		}
+		ckpt_store_remove(n->store, m.id, &ignored);
+	}
+	if (nav_begin(n, e))
+		return -1;
+	*at = nav_at(n);
+	return 0;
+}
+
+static int run_to(struct nav *n, uint64_t to, bool *diverged, struct err *e)
+{
+	double t0 = clock_s();
+	int r;
+
+	if (n->ctx) /* something to see at once, however short it is */
+		op_progress(n->ctx, n->span_lo, n->what);
+	r = target_run_to(&n->t, to, diverged, e);
+
+	n->stats.run_s += clock_s() - t0;
+	return r;
+}
+
+static double seconds_at(struct nav *n, uint64_t event)
+{
+	struct timeline_event ev;
+	struct err ignored;
+
+	return event && !timeline_read(n->t.tl, event, &ev, &ignored) ? ev.seconds : -1;
+}
+
+/* Is it quicker to go on from the checkpoint at `near`, by what the way there took when it was recorded? */
+static bool worth_restart(struct nav *n, uint64_t near)
+{
+	double from = seconds_at(n, nav_at(n)), to = seconds_at(n, near);
+
+	return from < 0 || to < 0 || to - from > RESTART_S;
+}
+
+/* One that was let go in a segment is on its way to the event behind it. */
+static uint64_t comes_to(const struct nav *n)
+{
+	const struct replay_ctl *c = n->t.ctl;
+
+	return c->stop_at > c->turn && c->stop_at <= c->total ? c->stop_at : c->turn;
+}
+
+int nav_goto(struct nav *n, uint64_t to, struct err *e)
+{
+	uint64_t at, near;
+
+	if (to > nav_total(n))
+		return err_set(e, ERR_USAGE, "position %llu is past the end (%llu)",
+			       (unsigned long long)to, (unsigned long long)nav_total(n));
+	if (!n->t.pid || to < comes_to(n) ||
+	    (nav_ckpt_before(n, to, &near) && near > nav_at(n) && worth_restart(n, near)))
+		if (nav_restart(n, to, &at, e))
+			return -1;
+	return run_to(n, to, NULL, e);
+}
+
+static int dump(struct nav *n, struct ckpt_meta *m, struct err *e)
+{
+	const char *files[] = {n->t.ctl_path, NULL};
+	double t0 = clock_s();
+
+	if (ckpt_store_add(n->store, &n->env, n->t.pid, files, m, e))
+		return -1;
+	n->stats.checkpoints++;
+	n->stats.checkpoint_s += clock_s() - t0;
+	return 0;
+}
+
+int nav_checkpoint(struct nav *n, struct err *e)
+{
+	struct ckpt_meta m = like(n, nav_at(n));
+	uint64_t at;
+
+	if (!n->store || n->t.ctl->no_checkpoint)
+		return 1;
+	if (nav_ckpt_before(n, nav_at(n), &at) && at == nav_at(n))
+		return 0;
+	return dump(n, &m, e);
+}
+
+int nav_keep(struct nav *n, uint64_t *id, struct err *e)
+{
+	struct ckpt_meta m = like(n, nav_at(n));
+
+	m.keep = true;
+	if (!n->store || n->t.ctl->no_checkpoint)
+		return 1;
+	if (dump(n, &m, e))
+		return -1;
+	*id = m.id;
+	return 0;
+}
+
+bool nav_ckpt_before(struct nav *n, uint64_t event, uint64_t *at)
+{
+	struct ckpt_meta want = like(n, event), m;
+	struct err ignored;
+
+	if (!n->store || ckpt_store_nearest(n->store, &want, &m, &ignored) != 1)
+		return false;
+	*at = m.event;
+	return true;
+}
+
+static bool same_timeline(const struct nav *n, const struct ckpt_meta *m)
+{
+	return m->process == n->t.process && m->rung == n->t.rung && m->sched_crc == n->t.sched_crc;
+}
+
+bool nav_ckpt_after(struct nav *n, uint64_t event, uint64_t *at)
+{
+	struct ckpt_list l = {0};
+	struct err ignored;
+	bool found = false;
+
+	if (!n->store || ckpt_store_list(n->store, &l, &ignored))
+		return false;
+	for (size_t i = 0; i < l.n; i++) {
+		if (!same_timeline(n, &l.v[i]) || l.v[i].event <= event || (found && l.v[i].event >= *at))
+			continue;
+		*at = l.v[i].event;
+		found = true;
+	}
+	ckpt_list_fini(&l);
+	return found;
+}
+
+int nav_drop_checkpoint(struct nav *n, uint64_t event, struct err *e)
+{
+	struct ckpt_meta want = like(n, event), m;
+
+	if (!n->store || ckpt_store_nearest(n->store, &want, &m, e) != 1 || m.event != event || m.keep)
+		return 0;
+	return ckpt_store_remove(n->store, m.id, e);
+}
+
+/* The event at which this much of the recorded time between a and b has passed. */
+static uint64_t at_time(struct nav *n, uint64_t a, uint64_t b, double part)
+{
+	struct timeline_event ea, eb, em;
+	struct err ignored;
+	uint64_t lo = a, hi = b;
+	double want;
+
+	if (!a)
+		a = 1;
+	if (timeline_read(n->t.tl, a, &ea, &ignored) || timeline_read(n->t.tl, b, &eb, &ignored) ||
+	    ea.seconds < 0)
+		return a + (uint64_t)(part * (double)(b - a));
+	want = ea.seconds + part * (eb.seconds - ea.seconds);
+	while (lo + 1 < hi) {
+		uint64_t mid = lo + (hi - lo) / 2;
+
+		if (timeline_read(n->t.tl, mid, &em, &ignored))
+			break;
+		if (em.seconds <= want)
+			lo = mid;
+		else
+			hi = mid;
+	}
+	return lo;
+}
+
+static unsigned add_cut(uint64_t at, uint64_t from, uint64_t to, uint64_t *cuts, unsigned k)
+{
+	if (at <= (k ? cuts[k - 1] : from) || at >= to)
+		return k;
+	cuts[k] = at;
+	return k + 1;
+}
+
+/*
+ * A point in the middle of a long segment gives a checkpoint on each side of it, so that no probe has to
+ * run through it.
+ */
+unsigned nav_cuts(struct nav *n, uint64_t from, uint64_t to, unsigned count, uint64_t *cuts)
+{
+	unsigned k = 0;
+
+	for (unsigned i = 1; i <= count && from < to; i++) {
+		uint64_t at = at_time(n, from, to, (double)i / (count + 1));
+
+		k = add_cut(at, from, to, cuts, k);
+		if (seconds_at(n, at + 1) - seconds_at(n, at) > LONG_SEGMENT_S)
+			k = add_cut(at + 1, from, to, cuts, k);
+	}
+	return k;
+}
+
+#define CKPT_EVERY_S 0.5 /* of recorded time */
+#define CKPT_MAX 12u
+
+unsigned nav_checkpoints_wanted(struct nav *n, uint64_t from, uint64_t to)
+{
+	struct timeline_event a, b;
+	struct err ignored;
+	double s;
+
+	if (!from || timeline_read(n->t.tl, from, &a, &ignored) || timeline_read(n->t.tl, to, &b, &ignored))
+		return 0;
+	s = (b.seconds - a.seconds) / CKPT_EVERY_S;
+	return s < 1 ? 0 : s > CKPT_MAX ? CKPT_MAX : (unsigned)s;
+}
+
+int nav_run_with_checkpoints(struct nav *n, uint64_t to, unsigned count, struct err *e)
+{
+	uint64_t cuts[2 * NAV_CUTS_MAX];
+	unsigned k = nav_cuts(n, nav_at(n), to, count, cuts);
+	struct err why;
+
+	for (unsigned i = 0; i < k; i++) {
+		if (run_to(n, cuts[i], NULL, e))
+			return -1;
+		if (nav_checkpoint(n, &why) < 0)
+			log_warn("no checkpoint at %llu: %s", (unsigned long long)cuts[i], why.text);
+	}
+	return run_to(n, to, NULL, e);
+}
+
+static int resolve_ckpt(struct nav *n, const char *id_text, struct timeline_point *p, struct err *e)
+{
+	struct ckpt_meta m;
+	uint64_t id;
+
+	if (!n->store || str_u64(id_text, 10, 1, UINT64_MAX, &id))
+		return err_set(e, ERR_USAGE, "ckpt:%s: there is no such checkpoint", id_text);
+	if (ckpt_store_get(n->store, id, &m, e))
+		return -1;
+	if (!same_timeline(n, &m))
+		return err_set(e, ERR_USAGE, "ckpt:%s is a checkpoint of process %u", id_text, m.process);
+	*p = (struct timeline_point){.event = m.event};
+	return 0;
+}
+
+int nav_resolve(struct nav *n, const char *text, struct timeline_point *p, struct err *e)
+{
+	struct pos pos;
+
+	if (pos_parse(text, &pos, e))
+		return -1;
+	if (pos.kind == POS_CKPT)
+		return resolve_ckpt(n, pos.ckpt, p, e);
+	return timeline_resolve(n->t.tl, &pos, p, e);
+}
+
+/* Did it replay to its end with its threads side by side? A difference is not believed, but remembered. */
+static bool try_parallel(struct nav *n)
+{
+	cleanup_free char *key = str_fmt("linear %u", n->t.process);
+	struct err why = {0};
+	uint64_t bound;
+
+	if (n->t.rung || known(n->t.rec, key) || !(bound = parallel_bound(&n->t)))
+		return false;
+	if (!nav_begin(n, &why)) {
+		parallel_begin(&n->t, bound);
+		n->parallel = !run_to(n, nav_total(n), NULL, &why);
+	}
+	if (n->parallel)
+		return true;
+	log_info("process %u, in parallel: %s", n->t.process, why.text);
+	remember(n->t.rec, key, 1);
+	parallel_end(&n->t);
+	return false;
+}
+
+static int run_to_end(struct nav *n, struct memory_check *memory, bool *diverged, struct err *e)
+{
+	if (!memory)
+		return run_to(n, nav_total(n), diverged, e);
+	memory_begin(memory, &n->t);
+	for (unsigned i = 1; i <= MEMORY_POSITIONS; i++) {
+		uint64_t at = memory_position(&n->t, i);
+
+		if (at <= nav_at(n))
+			continue;
+		if (run_to(n, at, diverged, e) || memory_look(memory, &n->t, e))
+			return -1;
+	}
+	return memory_end(memory, e);
+}
+
+int nav_climb(const struct rec *rec, uint32_t process, uint32_t flags, bool parallel, struct memory_check *memory,
+	      struct op_ctx *ctx, struct nav *out, struct err *e)
+{
+	unsigned first = (unsigned)known_rung(rec, process);
+	unsigned rungs = rec_one_order(rec, process) ? RUNGS_ONE_ORDER : RUNGS;
+	struct err why = {0};
+	unsigned stalls = 0;
+
+	for (unsigned i = 0; i < rungs && stalls < STALLS; i++) {
+		unsigned rung = i == 0 ? first : i <= first ? i - 1 : i;
+		bool diverged = false, one_order;
+		struct err *to = i ? &why : e;
+
+		if (init_rung(out, rec, process, rung, flags, ctx, to))
+			return -1;
+		if (parallel && !memory && !i && try_parallel(out))
+			return 0;
+		if (!nav_begin(out, to) && !run_to_end(out, memory, &diverged, to)) {
+			remember_rung(rec, process, rung);
+			return 0;
+		}
+		log_info("process %u, rung %u: %s", process, rung, to->text);
+		one_order = timeline_base(out->t.tl) != 0;
+		stalls += out->t.stalls;
+		nav_fini(out);
+		if (one_order) /* from a checkpoint on */
+			return -1;
+		if (i && !diverged && to->kind == ERR_NOT_FOUND)
+			*e = *to;
+		if (i && !diverged)
+			break;
+		if (!diverged)
+			return -1;
+	}
+	return -1;
+}

@@ -1,0 +1,82 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * navigate.h: going to a position of a recording, forward or back, with checkpoints: the store of the
+ * recording (ckpt/store.h) is filled while replaying and used to go back.
+ */
+#ifndef FRED_REPLAY_NAVIGATE_H
+#define FRED_REPLAY_NAVIGATE_H
+
+#include "ckpt/store.h"
+#include "reclog/pos.h"
+#include "replay/memory.h"
+#include "replay/operation.h"
+#include "replay/target.h"
+
+struct nav_stats {
+	uint64_t checkpoints, restarts;
+	double checkpoint_s, restart_s, run_s;
+};
+
+struct nav {
+	struct target t;
+	struct ckpt_store *store; /* NULL: this recording's folder cannot be written: no checkpoints */
+	struct ckpt_env env;
+	struct op_ctx *ctx; /* for progress; may be NULL */
+	const char *what; /* text of the progress */
+	double span_lo, span_hi; /* the part of the progress bar that a run fills */
+	struct nav_stats stats;
+	bool parallel; /* nav_climb: the threads ran side by side */
+};
+
+/*
+ * Opens an image of a recording at the rung of the ladder that is known to replay it. Nothing
+ * is launched yet.
+ */
+int nav_init(struct nav *n, const struct rec *rec, uint32_t process, uint32_t flags, struct op_ctx *ctx,
+	     struct err *e);
+void nav_fini(struct nav *n);
+
+uint64_t nav_at(const struct nav *n); /* the position it stands at */
+uint64_t nav_total(const struct nav *n);
+uint64_t nav_first(const struct nav *n); /* the least position: 0, or what a bounded recording begins with */
+
+/* Launches the process, or restores the checkpoint that a bounded recording begins with. */
+int nav_begin(struct nav *n, struct err *e);
+/* Where such checkpoints are, malloc'd. */
+char *nav_start_store(const struct rec *rec, uint32_t process);
+/* Goes to position `to`; from a checkpoint when that is nearer than where it stands. */
+int nav_goto(struct nav *n, uint64_t to, struct err *e);
+/* Goes on from the nearest checkpoint at or before at_most (or from the start), even if it stands nearer. */
+int nav_restart(struct nav *n, uint64_t at_most, uint64_t *at, struct err *e);
+#define NAV_CUTS_MAX 32
+/*
+ * Between two events: the places for `count` checkpoints at about equal distances in time, at most
+ * 2 * count, rising. How many.
+ */
+unsigned nav_cuts(struct nav *n, uint64_t from, uint64_t to, unsigned count, uint64_t *cuts);
+/* How many checkpoints are worth making on a first way between these events. */
+unsigned nav_checkpoints_wanted(struct nav *n, uint64_t from, uint64_t to);
+/* Runs to the end, taking checkpoints there; count is at most NAV_CUTS_MAX. */
+int nav_run_with_checkpoints(struct nav *n, uint64_t to, unsigned count, struct err *e);
+/* A checkpoint of where it stands. 1: there is no store. */
+int nav_checkpoint(struct nav *n, struct err *e);
+/* As that, and it stays until it is removed: *id is its number in the store. */
+int nav_keep(struct nav *n, uint64_t *id, struct err *e);
+int nav_drop_checkpoint(struct nav *n, uint64_t event, struct err *e);
+/* The last checkpoint at or before event, or the first after it. */
+bool nav_ckpt_before(struct nav *n, uint64_t event, uint64_t *at);
+bool nav_ckpt_after(struct nav *n, uint64_t event, uint64_t *at);
+
+/* A position as the user wrote it. */
+int nav_resolve(struct nav *n, const char *text, struct timeline_point *p, struct err *e);
+
+/*
+ * Replays to the end by one rung after the other until one does not diverge, and remembers it in the
+ * recording. The error of the first rung stays when none does. With `parallel`, threads first run side by side;
+ * what then differs is not believed. With `memory`, linear only, it stops and looks at its positions; that they differ
+ * is ERR_NOT_FOUND.
+ */
+int nav_climb(const struct rec *rec, uint32_t process, uint32_t flags, bool parallel, struct memory_check *memory,
+	      struct op_ctx *ctx, struct nav *out, struct err *e);
+
+#endif

@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * parallel.h: a whole replay whose threads run side by side, as far as the order of the events allows it
+ * (rlog/replay.h). Without races it is the linear replay, only sooner; with some it may differ, and its
+ * differences mean nothing.
+ */
+#ifndef FRED_REPLAY_PARALLEL_H
+#define FRED_REPLAY_PARALLEL_H
+
+#include "replay/target.h"
+
+/* The event up to which threads can overlap; 0: not at all. */
+uint64_t parallel_bound(struct target *t);
+/* Sets up a launched target at position 0 to run so up to there, on all cores. */
+void parallel_begin(struct target *t, uint64_t bound);
+/* For the next launch: one thread at a time again. */
+void parallel_end(struct target *t);
+
+#endif

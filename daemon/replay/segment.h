@@ -1,0 +1,76 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * segment.h: inside a segment: between two neighbouring events exactly one thread moves. That thread is held
+ * by ptrace from the event on, goes to the n-th time at an address, and can be copied or handed to GDB.
+ */
+#ifndef FRED_REPLAY_SEGMENT_H
+#define FRED_REPLAY_SEGMENT_H
+
+#include "replay/target.h"
+#include "trace/trace.h"
+
+struct segment {
+	struct target *t; /* borrowed */
+	uint64_t n; /* the event before the segment */
+	uint32_t thread; /* ordinal of the thread that moves */
+	pid_t tid;
+	uint64_t gadget; /* a `syscall` instruction that the shim's filter lets through */
+	struct trace held;
+	struct segment_turn {
+		uint64_t stop_at;
+		uint32_t state, cmd, go, owner, wake;
+	} before; /* it got the turn */
+	int sig; /* to be delivered when it goes on */
+	uint64_t passed; /* segment_run_counting */
+	uint64_t armed; /* where the breakpoint of segment_next is; 0: nowhere */
+};
+
+/* Addresses in the control page as the target has it mapped. */
+#define SEGMENT_TURN_ADDR (REPLAY_CTL_ADDR + offsetof(struct replay_ctl, turn))
+
+/* A `syscall` instruction of the shim in a process. */
+int segment_find_gadget(pid_t pid, uint64_t *gadget, struct err *e);
+
+/*
+ * The target stands at event n: takes hold of the thread that does event n + 1 and gives it the turn; it
+ * has not moved yet. ERR_USAGE when n is the last event. segment_end in any case.
+ */
+int segment_begin(struct segment *s, struct target *t, uint64_t n, struct err *e);
+/*
+ * The held thread has not moved: takes the turn back and lets go of it. The target stands at event n as before; tracing has
+ * ended. Another segment_begin may follow.
+ */
+int segment_cancel(struct segment *s, struct err *e);
+/* Lets the held thread, which has not moved, do event n + 1 and stand there: target_run_to waits for that. */
+int segment_go_on(struct segment *s, struct err *e);
+/* Lets go of what is still held, by killing it (the target is used up), and ends tracing. */
+int segment_end(struct segment *s, struct err *e);
+/* Ends tracing alone: whoever got the held thread goes on with it. */
+int segment_end_tracing(struct err *e);
+
+/* Has this process (the target or a copy) done event n + 1, or tried another one than the recorded? */
+int segment_is_over(const struct segment *s, pid_t pid, bool *over, struct err *e);
+
+enum segment_stop { SEGMENT_HIT = 1, SEGMENT_OVER = 2 };
+/* Goes on to just before the next time at pc: enum segment_stop, or -1. Uses slots 0 and 1. */
+int segment_next(struct segment *s, uint64_t pc, struct err *e);
+/* To just before the hits-th time (from 1). ERR_USAGE when there are not so many. */
+int segment_run_to(struct segment *s, uint64_t pc, uint64_t hits, struct err *e);
+
+/*
+ * The same, and how often it comes to another address on the way; where it stops counts, where it stood does not. Uses slots 0 to 2.
+ */
+int segment_run_counting(struct segment *s, uint64_t pc, uint64_t hits, uint64_t other, uint64_t *passed, struct err *e);
+
+/*
+ * A copy of the process as it is, with the held thread alone, off the timeline: calls in it go
+ * straight to libc. It is stopped for GDB to attach; kill it with target_snap_kill. `from` is the held thread
+ * or a copy of it.
+ */
+int segment_copy(const struct segment *s, struct trace *from, pid_t *pid, struct err *e);
+/* A trace_fork shares the control page and more with its original: this gives it its own. */
+int segment_unshare(struct trace *copy, struct err *e);
+/* Lets GDB have the process: it stays stopped where it is. */
+int segment_release(struct segment *s, struct err *e);
+
+#endif

@@ -1,0 +1,586 @@
+/* SPDX-License-Identifier: MIT */
+/* target.c: see target.h. The protocol with the shim is in rlog/replay.h. */
+#include "replay/target.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <limits.h>
+#include <fcntl.h>
+#include <linux/futex.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/ptrace.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "base/crc32c.h"
+#include "base/path.h"
+#include "base/str.h"
+#include "cell/userns.h"
+#include "cell/cell.h"
+#include "cell/wait.h"
+#include "launch/launch.h"
+#include "reclog/describe.h"
+#include "reclog/files.h"
+#include "replay/advice.h"
+#include "replay/diverge.h"
+#include "replay/logs.h"
+#include "replay/root.h"
+#include "replay/stall.h"
+
+#define REC_MOUNT REPLAY_DIR "/rec"
+
+#define SCHED_ROOM (1ll << 34) /* of a bounded recording: what a checkpoint has mapped must not change its size */
+
+/* What a process is launched as; or, if that comes first, the image whose start is what is left. */
+static const struct rec_image *first_image(const struct rec *rec, uint32_t process, bool with_start, struct err *e)
+{
+	const struct rec_image *img = rec_image(rec, process, e);
+
+	for (unsigned depth = 0; img && img->head.origin == RLOG_ORIGIN_FORK && !(with_start && img->start); depth++) {
+		if (depth > RLOG_MAX_PROCESSES) {
+			err_set(e, ERR_USAGE, "process %u: its ancestors form a circle", process);
+			return NULL;
+		}
+		img = rec_image(rec, img->head.parent, e);
+	}
+	return img;
+}
+
+/* The forks at which the process must become the child: the images from the root's child to the wanted one. */
+static int fill_follow(const struct target *t, uint32_t follow[32], struct err *e)
+{
+	const struct rec_image *img = rec_image(t->rec, t->process, e);
+	unsigned n = 0;
+
+	memset(follow, 0, 32 * sizeof(*follow));
+	while (img && img->ordinal != t->base) {
+		if (n == 31)
+			return err_set(e, ERR_USAGE, "process %u: more than 31 forks without an exec",
+				       t->process);
+		follow[n++] = img->ordinal;
+		img = rec_image(t->rec, img->head.parent, e);
+	}
+	return img ? 0 : -1;
+}
+
+static int make_ctl(struct target *t, struct err *e)
+{
+	size_t size = (sizeof(struct replay_ctl) + 4095) & ~(size_t)4095;
+	cleanup_close int fd = -1;
+
+	snprintf(t->ctl_path, sizeof(t->ctl_path), REPLAY_DIR "/ctl.%04u", t->root);
+	fd = open(t->ctl_path, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+	if (fd < 0 || ftruncate(fd, (off_t)size))
+		return err_errno(e, ERR_INTERNAL, "%s", t->ctl_path);
+	t->ctl = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	if (t->ctl == MAP_FAILED) {
+		t->ctl = NULL;
+		return err_errno(e, ERR_INTERNAL, "%s", t->ctl_path);
+	}
+	return 0;
+}
+
+/* Once in a cell: one mount more for each process would be thousands, and each in every root (replay/root.h). */
+static int bind_rec(const struct rec *rec, struct err *e)
+{
+	struct stat a, b;
+
+	if (!stat(rec->dir, &a) && !stat(REC_MOUNT, &b) && a.st_dev == b.st_dev && a.st_ino == b.st_ino)
+		return 0;
+	return cell_mount_bind(rec->dir, REC_MOUNT, 1, e);
+}
+
+int target_init(struct target *t, const struct rec *rec, uint32_t process, unsigned rung, uint32_t flags,
+		struct err *e)
+{
+	const struct rec_image *root = first_image(rec, process, false, e), *base = first_image(rec, process, true, e);
+	struct timeline_opts opts = {.rung = rec_one_order(rec, process) ? 0 : rung, .seed = 1};
+	uint32_t follow[32];
+	char sched[64];
+	uint64_t size;
+
+	memset(t, 0, sizeof(*t));
+	if (!root || !base)
+		return -1;
+	t->rec = rec;
+	t->process = process;
+	t->root = root->ordinal;
+	t->base = base->ordinal;
+	t->rung = rung;
+	t->flags = flags | (rec->live.process == process ? REPLAY_F_LIVE : 0) | (userns_is_own() ? REPLAY_F_DISPATCH : 0);
+	t->cpu = -1;
+	t->slow_s = TARGET_SLOW_S;
+	if (bind_rec(rec, e))
+		return err_wrap(e, "%s", rec->dir);
+	if (fill_follow(t, follow, e) || root_prepare(rec, root, follow, t->own_root, e))
+		return -1;
+	if (logs_prepare(rec, root->ordinal, process, e) || timeline_build(rec, process, &opts, &t->tl, e))
+		return -1;
+	snprintf(sched, sizeof(sched), REPLAY_DIR "/sched.%04u", t->root);
+	if (timeline_write_sched(t->tl, sched, e) || crc32c_file(sched, &t->sched_crc, &size, e))
+		return -1;
+	if (rec->control.log_limit && truncate(sched, SCHED_ROOM))
+		return err_errno(e, ERR_INTERNAL, "%s", sched);
+	return make_ctl(t, e);
+}
+
+void target_fini(struct target *t)
+{
+	target_kill(t);
+	if (t->ctl)
+		munmap(t->ctl, (sizeof(struct replay_ctl) + 4095) & ~(size_t)4095);
+	timeline_free(t->tl);
+	memset(t, 0, sizeof(*t));
+}
+
+uint64_t target_total(const struct target *t)
+{
+	return timeline_total(t->tl);
+}
+
+/* A process that followed a fork has another PID; the old one's end is no news. */
+static bool moved_on(struct target *t)
+{
+	if (t->ctl->pid <= 0 || t->ctl->pid == t->pid)
+		return false;
+	t->pid = t->ctl->pid;
+	return true;
+}
+
+/* A thread that is traced may stop once more (PTRACE_EVENT_EXIT). */
+static void wait_for_thread(pid_t tid)
+{
+	int status;
+	pid_t r;
+
+	while ((r = waitpid(tid, &status, __WALL)) == tid || (r < 0 && errno == EINTR))
+		if (r == tid && WIFSTOPPED(status))
+			ptrace(PTRACE_CONT, tid, 0, 0);
+		else if (r == tid)
+			return;
+}
+
+/* The first thread of a process can be reaped only when its tracer has seen the others go. */
+static void wait_for(pid_t pid)
+{
+	char path[64];
+	struct dirent *d;
+	cleanup_closedir DIR *dir = NULL;
+
+	snprintf(path, sizeof(path), "/proc/%d/task", (int)pid);
+	dir = opendir(path);
+	while (dir && (d = readdir(dir))) {
+		pid_t tid = (pid_t)strtol(d->d_name, NULL, 10);
+
+		if (tid > 0 && tid != pid)
+			wait_for_thread(tid);
+	}
+	wait_for_thread(pid);
+}
+
+/* The processes that became their children at a fork end by themselves, but their PIDs are wanted again. */
+static void wait_for_ancestors(struct target *t)
+{
+	struct err ignored;
+	const struct rec_image *img = rec_image(t->rec, t->process, &ignored);
+
+	while (img && img->ordinal != t->base) {
+		img = rec_image(t->rec, img->head.parent, &ignored);
+		if (img)
+			wait_for(rec_image_pid(img));
+	}
+}
+
+/*
+ * Reaping a process, the kernel goes round until nobody uses its entries in /proc any more. A tracer with SCHED_FIFO keeps
+ * whoever does from its core meanwhile: for 0.95 s, until it is throttled (sched(7)).
+ */
+static void leave_fifo(void)
+{
+	const struct sched_param normal = {0};
+
+	sched_setscheduler(0, SCHED_OTHER, &normal);
+}
+
+void target_kill(struct target *t)
+{
+	t->lost.kind = ERR_NONE;
+	if (t->pid > 0) {
+		leave_fifo(); /* trace_prepare takes it again */
+		kill(t->pid, SIGKILL);
+		wait_for(t->pid);
+		/* it followed a fork since the last look */
+		if (moved_on(t)) {
+			kill(t->pid, SIGKILL);
+			wait_for(t->pid);
+		}
+		wait_for_ancestors(t);
+	}
+	t->pid = 0;
+	cell_reap_except(NULL, 0);
+}
+
+static long futex_wake(uint32_t *word)
+{
+	return syscall(SYS_futex, word, FUTEX_WAKE, 0x7fffffff, NULL, NULL, 0);
+}
+
+/* FRED=r:NNNN:DIR becomes FRED=p:ROOT:/run/fred/rec////, of the same length: it places the stack. */
+static char *replay_env(const char *recorded, uint32_t root, struct err *e)
+{
+	size_t len = strlen(recorded);
+	char *s = xmalloc(len + 64);
+	int n = snprintf(s, len + 64, "FRED=p:%04u:%s", root, REC_MOUNT);
+
+	if ((size_t)n > len) {
+		free(s);
+		err_set(e, ERR_USAGE, "the recording was made in a folder whose name is too short");
+		return NULL;
+	}
+	memset(s + n, '/', len - (size_t)n);
+	s[len] = '\0';
+	return s;
+}
+
+static int make_env(const struct rec_image *img, struct strv *env, struct err *e)
+{
+	for (char **v = img->envp; *v; v++) {
+		cleanup_free char *ours = NULL;
+
+		if (!str_starts(*v, "FRED=")) {
+			strv_add(env, *v);
+			continue;
+		}
+		ours = replay_env(*v, img->ordinal, e);
+		if (!ours)
+			return -1;
+		strv_add(env, ours);
+	}
+	return 0;
+}
+
+static void reset_ctl(struct target *t)
+{
+	memset(t->ctl, 0, sizeof(*t->ctl));
+	t->ctl->magic = REPLAY_MAGIC;
+	t->ctl->version = RLOG_VERSION;
+	t->ctl->process = t->root;
+	t->ctl->flags = t->flags;
+	t->ctl->rung = t->rung;
+	t->ctl->total = timeline_total(t->tl);
+}
+
+static int ended_early(struct target *t, int status, struct err *e)
+{
+	t->pid = 0;
+	return advice_say_ended(t, status, e);
+}
+
+/* It is on its way to a place where nobody waits for it any more. */
+static int cancelled(struct target *t, struct err *e)
+{
+	target_kill(t);
+	return err_set(e, ERR_CANCELLED, "cancelled");
+}
+
+/* Waits until the shim reports a state. notify: its count before the shim was let go. */
+static int wait_state(struct target *t, uint32_t notify, bool *diverged, struct err *e)
+{
+	struct stall stall;
+	int status = 0;
+
+	stall_begin(&stall, t);
+	for (;;) {
+		switch (cell_wait_notify(&t->ctl->notify, notify, t->pid, STALL_LOOK_MS, &status)) {
+		case CELL_WAIT_NOTIFIED:
+			moved_on(t);
+			return 0;
+		case CELL_WAIT_ENDED:
+			if (moved_on(t))
+				continue;
+			ended_early(t, status, e);
+			if (diverged)
+				*diverged = e->kind != ERR_KILLED;
+			return -1;
+		case CELL_WAIT_ERROR:
+			if (moved_on(t))
+				continue;
+			return err_errno(e, ERR_INTERNAL, "waiting for the replay");
+		default:
+			break;
+		}
+		if (t->progress)
+			t->progress(t->progress_ctx, t->ctl->turn, t->ctl->total);
+		if (t->cancelled && t->cancelled(t->progress_ctx))
+			return cancelled(t, e);
+		/* it may have come to it meanwhile */
+		if (!stall_look(&stall, t) || __atomic_load_n(&t->ctl->notify, __ATOMIC_ACQUIRE) != notify)
+			continue;
+		stall_explain(&stall, t, 0, e);
+		if (diverged)
+			*diverged = true;
+		t->stalls++;
+		return -1;
+	}
+}
+
+bool target_is_lost(const struct target *t, struct err *e)
+{
+	if (t->lost.kind) {
+		*e = t->lost;
+		return true;
+	}
+	switch (t->pid ? __atomic_load_n(&t->ctl->state, __ATOMIC_ACQUIRE) : REPLAY_RUNNING) {
+	case REPLAY_DIVERGED:
+		diverge_explain(t, e);
+		advice_add(t, e);
+		return true;
+	case REPLAY_UNFIT:
+		err_set(e, ERR_INTERNAL, "event %llu: thread %u waits at %s for a lock that no thread lets go",
+			(unsigned long long)t->ctl->turn + 1, t->ctl->owner, t->ctl->text);
+		advice_add(t, e);
+		return true;
+	case REPLAY_FAILED:
+		err_set(e, ERR_INTERNAL, "the replay cannot go on: %s (event %llu)", t->ctl->text,
+			(unsigned long long)t->ctl->turn + 1);
+		return true;
+	}
+	return false;
+}
+
+static int check_state(struct target *t, bool *diverged, struct err *e)
+{
+	uint32_t state = __atomic_load_n(&t->ctl->state, __ATOMIC_ACQUIRE);
+
+	if (state == REPLAY_PARKED || state == REPLAY_ENDED)
+		return 0;
+	if (!target_is_lost(t, e))
+		return err_set(e, ERR_INTERNAL, "the replay stopped for no reason");
+	if (diverged)
+		*diverged = true;
+	return -1;
+}
+
+/* All threads on one core: a hand-over across cores costs ten times as much. */
+static void pin(struct target *t)
+{
+	cpu_set_t set;
+
+	if (t->cpu < 0)
+		return;
+	CPU_ZERO(&set);
+	CPU_SET((unsigned)t->cpu, &set);
+	sched_setaffinity(t->pid, sizeof(set), &set);
+}
+
+/* A program without a path, as from a memfd, or by one into a folder that nobody sees any more: the kept copy of it. */
+static char *program_path(const struct target *t, const struct rec_image *img, struct err *e)
+{
+	cleanup_free char *real = str_fmt("%s%s", t->own_root, img->exe);
+	struct rec_files l;
+	char *path;
+	struct stat st;
+
+	if (!stat(real, &st) && S_ISREG(st.st_mode))
+		return xstrdup(img->exe);
+	if (rec_files_read(t->rec, img->ordinal, &l, e))
+		return NULL;
+	path = l.n ? str_fmt(REC_MOUNT "/files/%s", l.f[0].copy) : xstrdup(img->exe);
+	rec_files_fini(&l);
+	return path;
+}
+
+/*
+ * The path to start an image by. /proc/self/exe and the like name another file here: instead, a link to what
+ * they named, whose path is as long, since it stands on the stack.
+ */
+static int exec_path(const struct target *t, const struct rec_image *img, char **path, struct err *e)
+{
+	static const char dir[] = "/run/"; /* the cell's own; /dev/fd/3 leaves no room for more */
+	size_t n = strlen(img->execfn);
+	cleanup_free char *link = NULL, *program = NULL;
+
+	*path = xstrdup(img->execfn);
+	if (!str_starts(img->execfn, "/proc/") && !str_starts(img->execfn, "/dev/fd/"))
+		return 0;
+	program = program_path(t, img, e);
+	if (!program)
+		return -1;
+	if (n <= strlen(dir) || n - strlen(dir) > NAME_MAX) {
+		str_set(path, "%s", program);
+		return 0;
+	}
+	memset(*path, 'x', n);
+	memcpy(*path, dir, strlen(dir));
+	link = str_fmt("%s%s", t->own_root, *path);
+	unlink(link); /* of another image */
+	if (symlink(program, link))
+		return err_errno(e, ERR_HOST, "link %s to %s", link, program);
+	return 0;
+}
+
+/* Of an attempt before this one. */
+static void forget_output(const struct target *t)
+{
+	cleanup_free char *path = str_fmt(REPLAY_DIR "/out.%04u", t->process);
+
+	unlink(path);
+}
+
+int target_launch(struct target *t, struct err *e)
+{
+	const struct rec_image *img = rec_image(t->rec, t->root, e);
+	cleanup_strv struct strv env = {0};
+	cleanup_free char *path = NULL;
+	struct launch_spec spec;
+
+	if (t->base != t->root || (img && img->start))
+		return err_set(e, ERR_INTERNAL, "process %u begins with a checkpoint", t->process);
+	if (!img || make_env(img, &env, e) || exec_path(t, img, &path, e))
+		return -1;
+	target_kill(t);
+	reset_ctl(t);
+	forget_output(t);
+	if (fill_follow(t, t->ctl->follow, e))
+		return -1;
+	spec = (struct launch_spec){
+		.path = path,
+		.root = t->own_root[0] ? t->own_root : NULL,
+		.argv = img->argv,
+		.envp = env.s,
+		.cwd = img->cwd,
+		.stack_limit = img->head.stack_limit,
+		.want_pid = rec_image_pid(img),
+		.null_stdio = 1,
+		.new_session = 1,
+		.default_signals = 1,
+		.every_cpu = 1,
+	};
+	if (!t->own_root[0] && access(img->cwd, X_OK) && img->execfn[0] == '/')
+		spec.cwd = "/";
+	if (launch_program(&spec, &t->pid, e))
+		return err_wrap(e, "starting %s for the replay", img->execfn);
+	if (wait_state(t, 0, NULL, e) || check_state(t, NULL, e))
+		return -1;
+	pin(t);
+	return 0;
+}
+
+void target_adopt(struct target *t, pid_t pid)
+{
+	t->pid = pid;
+	/* how calls are caught is in the image: another user may have made it */
+	t->ctl->flags = (t->flags & ~(uint32_t)REPLAY_F_DISPATCH) | (t->ctl->flags & REPLAY_F_DISPATCH);
+	pin(t);
+}
+
+int target_adopt_start(struct target *t, pid_t pid, struct err *e)
+{
+	uint64_t n;
+	const struct replay_slot *runs = timeline_runs(t->tl, &n);
+	struct replay_ctl *c = t->ctl;
+
+	target_adopt(t, pid);
+	if (c->turn != timeline_base(t->tl) + 1)
+		return err_set(e, ERR_USAGE, "the checkpoint is of event %llu, and the logs begin at event %llu",
+			       (unsigned long long)c->turn, (unsigned long long)timeline_base(t->tl) + 1);
+	c->rung = t->rung;
+	c->total = timeline_total(t->tl);
+	/* the first event of the first run has taken effect */
+	c->slot = runs[0].count == 1 && n > 1;
+	c->slot_left = c->slot ? runs[1].count : runs[0].count - 1;
+	return fill_follow(t, c->follow, e);
+}
+
+void target_release(struct target *t, uint64_t n)
+{
+	t->ctl->stop_at = n;
+	t->ctl->cmd = REPLAY_CMD_RUN;
+	__atomic_add_fetch(&t->ctl->go, 1, __ATOMIC_SEQ_CST);
+	futex_wake(&t->ctl->go);
+}
+
+/*
+ * One that was let go in a segment (replay/segment.h) is on its way to the event behind it. There it parks: told of another place
+ * while it is about to do that, it would miss it.
+ */
+static int come_to_stop(struct target *t, bool *diverged, struct err *e)
+{
+	uint32_t notify = __atomic_load_n(&t->ctl->notify, __ATOMIC_ACQUIRE);
+
+	if (__atomic_load_n(&t->ctl->state, __ATOMIC_ACQUIRE) != REPLAY_RUNNING) {
+		moved_on(t);
+		return 0;
+	}
+	return wait_state(t, notify, diverged, e) || check_state(t, diverged, e) ? -1 : 0;
+}
+
+int target_run_to(struct target *t, uint64_t n, bool *diverged, struct err *e)
+{
+	uint32_t notify;
+
+	if (diverged)
+		*diverged = false;
+	if (!t->pid)
+		return err_set(e, ERR_INTERNAL, "there is no replaying process");
+	if (come_to_stop(t, diverged, e))
+		return -1;
+	notify = __atomic_load_n(&t->ctl->notify, __ATOMIC_ACQUIRE);
+	if (n > target_total(t) || n < t->ctl->turn)
+		return err_set(e, ERR_INTERNAL, "cannot run from event %llu to %llu of %llu",
+			       (unsigned long long)t->ctl->turn, (unsigned long long)n,
+			       (unsigned long long)target_total(t));
+	if (n == t->ctl->turn)
+		return check_state(t, diverged, e);
+	target_release(t, n);
+	do {
+		if (wait_state(t, notify, diverged, e) || check_state(t, diverged, e))
+			return -1;
+		notify = __atomic_load_n(&t->ctl->notify, __ATOMIC_ACQUIRE);
+	} while (t->ctl->turn < n && t->ctl->state == REPLAY_RUNNING);
+	if (t->ctl->turn != n)
+		return err_set(e, ERR_INTERNAL, "the replay stopped at event %llu instead of %llu",
+			       (unsigned long long)t->ctl->turn, (unsigned long long)n);
+	return 0;
+}
+
+int target_snap(struct target *t, pid_t *pid, struct err *e)
+{
+	uint32_t notify = __atomic_load_n(&t->ctl->notify, __ATOMIC_ACQUIRE);
+
+	t->ctl->cmd = REPLAY_CMD_SNAP;
+	__atomic_add_fetch(&t->ctl->go, 1, __ATOMIC_SEQ_CST);
+	futex_wake(&t->ctl->go);
+	if (wait_state(t, notify, NULL, e))
+		return -1;
+	if (t->ctl->cmd_result < 0) {
+		errno = (int)-t->ctl->cmd_result;
+		return err_errno(e, ERR_INTERNAL, "cannot copy the process");
+	}
+	*pid = (pid_t)t->ctl->cmd_result;
+	return 0;
+}
+
+void target_snap_kill(pid_t pid)
+{
+	int status;
+
+	if (pid <= 0)
+		return;
+	kill(pid, SIGKILL);
+	while (waitpid(pid, &status, __WALL) < 0 && errno == EINTR)
+		;
+}
+
+pid_t target_tid(const struct target *t, uint32_t thread)
+{
+	return thread < RLOG_MAX_THREADS ? t->ctl->tid[thread] : 0;
+}

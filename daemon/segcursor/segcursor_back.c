@@ -1,0 +1,277 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * segcursor_back.c: backwards inside a segment. The state before `now` is found from an earlier one, the last mark: a copy of
+ * it goes on step by step until it is what `now` is, and another copy goes one step less (segcursor_near.c: from a near mark).
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "segcursor/segcursor_int.h"
+#include "segcursor/state_equal.h"
+
+#define COMPARE_MAX 300 /* of a whole memory */
+#define STEPS_MARK 64 /* who steps back goes on stepping back: not further than this each time */
+
+int segcur_goal_init(struct goal *g, struct trace *want, struct err *e)
+{
+	memset(g, 0, sizeof(*g));
+	g->want = want;
+	if (!want)
+		return 0;
+	if (trace_get_pc(want, &g->pc, e))
+		return -1;
+	breaks_add(&g->stop, g->pc, 0);
+	return 0;
+}
+
+int segcur_is_goal_tell(struct goal *g, struct trace *t, struct walk_tell *tell, struct err *e)
+{
+	unsigned regs;
+	size_t differ;
+	uint64_t pc;
+	int r;
+
+	if (!g->want)
+		return 0;
+	if (trace_get_pc(t, &pc, e))
+		return -1;
+	if (pc != g->pc)
+		return 0;
+	r = state_equal_registers(t, g->want, &regs, e);
+	if (r <= 0 || regs)
+		return r < 0 ? -1 : 0;
+	g->compared++;
+	return state_equal_memory_tell(t, g->want, &differ, tell, e) ? -1 : differ == 0;
+}
+
+int segcur_is_goal(struct goal *g, struct trace *t, struct err *e)
+{
+	return segcur_is_goal_tell(g, t, NULL, e);
+}
+
+static int leave_mark(struct segcur *in, struct trace *t, uint64_t steps, struct err *e)
+{
+	struct trace mark;
+
+	if (segcur_copy(in, t, &mark, e))
+		return -1;
+	segcur_push_mark(in, &mark, steps);
+	return 0;
+}
+
+/* now = the last mark and so many steps. */
+static int go(struct segcur *in, uint64_t steps, struct err *e)
+{
+	struct stop stop = {.kind = STOP_STEP};
+	struct trace t;
+	int sig = 0;
+
+	if (segcur_copy(in, &in->mark[in->marks - 1], &t, e))
+		return -1;
+	for (uint64_t i = 0; i < steps; i++) {
+		if (steps - i == STEPS_MARK && i >= STEPS_MARK && !sig) {
+			if (leave_mark(in, &t, i, e)) {
+				segcur_drop(&t);
+				return -1;
+			}
+			steps -= i;
+			i = 0;
+		}
+		if (segcur_step_copy(in, &t, &sig, &stop, e)) {
+			segcur_drop(&t);
+			return -1;
+		}
+		if (stop.kind == STOP_OVER) {
+			segcur_drop(&t);
+			return err_set(e, ERR_INTERNAL, "the steps behind event %llu are not as many each time",
+				       (unsigned long long)in->n);
+		}
+		if (stop.kind == STOP_SIGNAL)
+			sig = -stop.sig;
+	}
+	segcur_set_now(in, &t);
+	in->sig = sig;
+	in->counted = true;
+	in->steps = steps;
+	return 0;
+}
+
+static void pop_mark(struct segcur *in)
+{
+	segcur_drop(&in->mark[--in->marks]);
+}
+
+/* Runs a copy that is at the segment's start until it is at one of both: 1: at a; 0: at b, or not at all. */
+static int which_comes_first(struct segcur *in, struct trace *t, struct goal *a, struct goal *b, struct err *e)
+{
+	struct breaks both = {0};
+	struct stop stop = {0};
+	int sig = 0, r = 0;
+
+	breaks_add(&both, a->pc, 0);
+	breaks_add(&both, b->pc, 0);
+	for (uint64_t i = 0; !r; i++) {
+		r = segcur_next_stop(in, t, &both, i, &sig, &stop, e);
+		if (r || stop.kind == STOP_OVER)
+			break;
+		r = segcur_is_goal(b, t, e);
+		if (r) {
+			r = r < 0 ? -1 : 0;
+			break;
+		}
+		r = segcur_is_goal(a, t, e);
+	}
+	breaks_fini(&both);
+	return r;
+}
+
+/* Is now in front of the first visible state? So it is when something stopped it in the shim: 1. */
+static int is_early(struct segcur *in, struct err *e)
+{
+	struct goal here = {0}, first = {0};
+	struct trace t = {0};
+	uint64_t pc;
+	int r;
+
+	if (in->counted || in->marks > 1)
+		return 0;
+	if (trace_get_pc(&in->now, &pc, e))
+		return -1;
+	if (visibility_is_certain(&in->visibility, pc))
+		return 0;
+	r = segcur_goal_init(&here, &in->now, e) || segcur_goal_init(&first, &in->mark[0], e) || segcur_copy(in, &in->base, &t, e)
+		    ? -1
+		    : which_comes_first(in, &t, &here, &first, e);
+	segcur_drop(&t);
+	breaks_fini(&here.stop);
+	breaks_fini(&first.stop);
+	return r;
+}
+
+int segcur_back(struct segcur *in, struct err *e)
+{
+	int early = in->blind ? 1 : is_early(in, e);
+
+	if (early)
+		return early;
+	while (!in->counted || !in->steps) {
+		struct goal g;
+		uint64_t steps = 0;
+		int r;
+
+		/* at a mark: from the one before */
+		if (in->counted && in->marks == 1)
+			return 1;
+		if (in->counted) {
+			in->steps = in->mark_steps[in->marks - 1];
+			pop_mark(in);
+			if (in->steps)
+				break;
+		}
+		r = segcur_goal_init(&g, &in->now, e) || segcur_count_back(in, &g, &steps, e);
+		breaks_fini(&g.stop);
+		if (r)
+			return -1;
+		in->counted = true;
+		in->steps = steps;
+	}
+	return go(in, in->steps - 1, e);
+}
+
+int segcur_to_end(struct segcur *in, struct err *e)
+{
+	struct trace end;
+	struct goal g;
+	uint64_t steps;
+
+	if (segcur_ends_in_program(in)) {
+		if (segcur_find_end(in, e) || segcur_copy(in, &in->end, &end, e))
+			return -1;
+		segcur_set_now(in, &end);
+		return 0;
+	}
+	if (segcur_goal_init(&g, NULL, e) || segcur_count_back(in, &g, &steps, e))
+		return -1;
+	return go(in, steps, e);
+}
+
+/*
+ * The arrival at the goal's PC that is most like it: *best, counted from 1; 0: none has its registers. 1: it is passed very
+ * often.
+ */
+static int most_alike(struct segcur *in, struct goal *g, struct trace *t, bool hot, uint64_t *best, struct err *e)
+{
+	size_t least = (size_t)-1, differ;
+	struct stop stop = {0};
+	unsigned compared = 0, regs;
+	int sig = 0;
+
+	*best = 0;
+	for (uint64_t i = 1; compared < COMPARE_MAX && least; i++) {
+		int r;
+
+		if (segcur_to_arrival(in, g, t, &sig, NULL, &stop, e))
+			return -1;
+		if (stop.kind == STOP_OVER)
+			break;
+		if (hot && i > SEGCUR_HOT)
+			return 1;
+		r = state_equal_registers(t, g->want, &regs, e);
+		if (r < 0 || (r && state_equal_memory(t, g->want, &differ, e)))
+			return -1;
+		compared += (unsigned)r;
+		if (!r || differ + regs >= least)
+			continue;
+		least = differ + regs;
+		*best = i;
+	}
+	return 0;
+}
+
+#define FIND_HOT 2
+
+/* 1: it is not met. FIND_HOT: its PC is passed very often. */
+static int find_by_stops(struct segcur *in, struct goal *g, bool hot, struct err *e)
+{
+	uint64_t best = 0;
+	struct stop stop;
+	struct trace t;
+	int r;
+
+	if (segcur_copy(in, &in->base, &t, e))
+		return -1;
+	r = most_alike(in, g, &t, hot, &best, e);
+	segcur_drop(&t);
+	if (r)
+		return r < 0 ? -1 : FIND_HOT;
+	return best ? segcur_nth_stop(in, &g->stop, best, &stop, e) : 1;
+}
+
+/* FIND_HOT: it cannot be done so. */
+static int find_by_walk(struct segcur *in, struct goal *g, struct err *e)
+{
+	struct walked w;
+	int r = segcur_walk_to_goal(in, &in->mark[0], g, NULL, &w, e);
+
+	if (r)
+		return r < 0 ? -1 : FIND_HOT;
+	segcur_set_now(in, &w.t);
+	in->times = w.times;
+	return 0;
+}
+
+int segcur_find(struct segcur *in, struct trace *want, struct err *e)
+{
+	struct goal g;
+	int r;
+
+	if (segcur_goal_init(&g, want, e))
+		return -1;
+	r = find_by_stops(in, &g, in->marks > 0, e);
+	if (r == FIND_HOT)
+		r = find_by_walk(in, &g, e);
+	if (r == FIND_HOT) /* where it ends in the program, this would go on for ever */
+		r = segcur_ends_in_program(in) ? 1 : find_by_stops(in, &g, false, e);
+	breaks_fini(&g.stop);
+	return r;
+}

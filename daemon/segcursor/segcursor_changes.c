@@ -1,0 +1,83 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * segcursor_changes.c: the last changes of watched words in a segment: which instruction made each, and what they were. Copies walk
+ * through it (segcursor_walk.c), and the recorder notes the last of them: once for the instructions, and once for each of those, for how often
+ * it had been executed then. It does not matter how many changes there are.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/str.h"
+#include "segcursor/segcursor_int.h"
+
+/* The entry of a change in a log that still has it. */
+static const struct replay_walk_change *entry(const struct replay_walk *ask, uint64_t number)
+{
+	const struct replay_walk_change *c = &ask->log[number % REPLAY_WALK_LOG];
+
+	return c->number == number ? c : NULL;
+}
+
+/* The pass of each of v[0..n) that the instruction at pc made; the last one is change number `last`. 1: it cannot be done so. */
+static int find_hits(struct segcur *in, struct breaks *b, uint64_t pc, uint64_t last, struct segcur_change *v, unsigned n, struct err *e)
+{
+	struct replay_walk *ask = xcalloc(1, sizeof(*ask));
+	struct breaks at = {0};
+	uint64_t before = 0;
+	int r;
+
+	breaks_add(&at, pc, 0);
+	r = segcur_walk_log(in, NULL, b, pc, last, ask, e);
+	if (!r && segcur_count_before_walks(in, &at, &before, e))
+		r = -1;
+	for (unsigned i = 0; i < n && !r; i++) {
+		const struct replay_walk_change *c = entry(ask, last - (n - 1 - i));
+
+		if (v[i].pc != pc)
+			continue;
+		if (!c || c->from != pc)
+			r = 1;
+		else
+			v[i].hits = before + c->places;
+	}
+	breaks_fini(&at);
+	free(ask);
+	return r;
+}
+
+static void take(struct segcur_change *to, const struct replay_walk_change *c)
+{
+	*to = (struct segcur_change){.pc = c->from};
+	for (unsigned i = 0; i < BREAKS_WATCHES; i++) {
+		to->was[i] = c->was[i];
+		to->now[i] = c->now[i];
+	}
+}
+
+int segcur_changes(struct segcur *in, struct breaks *b, bool to_end, struct segcur_change *v, unsigned most, unsigned *n, uint64_t *all,
+		   struct err *e)
+{
+	struct replay_walk *ask = xcalloc(1, sizeof(*ask));
+	struct goal g = {0};
+	int r = to_end ? 0 : segcur_goal_init(&g, &in->now, e);
+
+	if (!r)
+		r = segcur_walk_log(in, &g, b, 0, 0, ask, e);
+	*all = ask->changes;
+	*n = ask->changes < most ? (unsigned)ask->changes : most;
+	for (unsigned i = 0; i < *n && !r; i++) {
+		const struct replay_walk_change *c = entry(ask, *all - (*n - 1 - i));
+
+		/* one that the recorder made has no instruction of the program's */
+		if (!c || !c->from)
+			r = 1;
+		else
+			take(&v[i], c);
+	}
+	for (unsigned i = 0; i < *n && !r; i++)
+		if (!v[i].hits)
+			r = find_hits(in, b, v[i].pc, *all, v, *n, e);
+	breaks_fini(&g.stop);
+	free(ask);
+	return r;
+}

@@ -1,0 +1,168 @@
+/* SPDX-License-Identifier: MIT */
+/* segcursor_int.h: what segcursor.c lends to segcursor_back.c. */
+#ifndef FRED_SEGCURSOR_SEGCURSOR_INT_H
+#define FRED_SEGCURSOR_SEGCURSOR_INT_H
+
+#include "segcursor/segcursor.h"
+#include "trace/walk.h"
+
+/* What a copy runs towards: a state, or the end of the segment. */
+struct goal {
+	struct trace *want; /* NULL: the end */
+	uint64_t pc;
+	struct breaks stop; /* at its PC */
+	unsigned compared; /* states whose memory was compared with its */
+};
+
+/* Is t there? 1: yes; 0: no; -1: error. */
+int segcur_is_goal(struct goal *g, struct trace *t, struct err *e);
+/* As that; if only memory says no, tell gets words that do. May be NULL. */
+int segcur_is_goal_tell(struct goal *g, struct trace *t, struct walk_tell *tell, struct err *e);
+/*
+ * The state of another process that is in the segment, which stays the caller's; NULL: the end. Free g->stop with breaks_fini.
+ */
+int segcur_goal_init(struct goal *g, struct trace *want, struct err *e);
+
+/*
+ * segcursor_walk.c: hot places. What is passed more often than this on the way to a goal is not stopped at each time, but
+ * walked (trace/walk.h). All of these return 1 when they cannot, and SEGCUR_WALK_OVER when the segment ends before.
+ */
+#define SEGCUR_HOT 300
+#define SEGCUR_WALK_OVER 2
+#define SEGCUR_WALK_LEFT 3 /* segcursor_walk.c's own: it stands where the processor itself has to go on */
+/* What a walk to a goal tells. */
+struct walked {
+	uint64_t times; /* at the goal's PC, the goal included */
+	uint64_t stops; /* at points of b and changes of what it watches, likewise */
+	bool changed; /* the instruction before the goal has changed what b watches */
+	struct trace t; /* the copy, at the goal */
+};
+
+/* A copy of `from` goes to the goal. b: NULL, or walkable. */
+int segcur_walk_to_goal(struct segcur *in, struct trace *from, struct goal *g, const struct breaks *b, struct walked *w,
+			struct err *e);
+/*
+ * A copy of the first mark goes to the state that has these registers, and of which is_goal says that it is the one
+ * (struct walk_ops), for so many seconds at most; then 1 as well.
+ */
+int segcur_walk_to_state(struct segcur *in, const struct user_regs_struct *want, double seconds,
+			 int (*is_goal)(void *ctx, struct trace *t, struct walk_tell *tell, struct err *e), void *ctx,
+			 struct walked *w, struct err *e);
+/* How often it is at now's PC from the first mark up to now, which g is. */
+int segcur_walk_times(struct segcur *in, struct goal *g, uint64_t *times, struct err *e);
+/* *t, a copy of `from`, goes to the nth time at a point of b, which is plain. */
+int segcur_walk_to_nth(struct segcur *in, struct trace *from, const struct breaks *b, uint64_t nth, struct trace *t,
+		       struct err *e);
+/*
+ * now goes on to the next stop of b, or to the goal if that comes first: STOP_BREAK or STOP_GOAL. fresh: from the segment's
+ * beginning.
+ */
+int segcur_walk_on(struct segcur *in, bool fresh, struct breaks *b, struct goal *g, struct stop *stop, struct err *e);
+/*
+ * now becomes the nth stop of b, which is walkable, behind the first mark. STOP_WATCH: it stands before the instruction that makes
+ * the change, or behind it (stop->before).
+ */
+int segcur_walk_to_stop(struct segcur *in, struct breaks *b, uint64_t nth, struct stop *stop, struct err *e);
+/*
+ * From the first mark to the goal, to the end of the segment (g or g->want is NULL), or to change number `last` of what b watches
+ * (0: to none). *ask: changes, and the log of the last of them, with the arrivals at `place` (0: none) before each. More than 0: it
+ * cannot be done so.
+ */
+int segcur_walk_log(struct segcur *in, struct goal *g, struct breaks *b, uint64_t place, uint64_t last, struct replay_walk *ask,
+		    struct err *e);
+/* How many stops of b, which is walkable, there are from the first mark to the end of the segment. */
+int segcur_walk_all(struct segcur *in, struct breaks *b, uint64_t *k, struct err *e);
+/* Marks some times at the goal's PC before the goal. */
+int segcur_walk_marks(struct segcur *in, struct goal *g, struct err *e);
+/* Can it be walked: are there only a few points in the program's own code, and without conditions? */
+bool segcur_is_plain(const struct segcur *in, const struct breaks *b);
+/* As that, or with words that are watched for writes. */
+bool segcur_is_walkable(const struct segcur *in, const struct breaks *b);
+
+#define SEGCUR_SLICE_NS 50000000u /* of what runs on: how often the user is asked whether to stop */
+/* Does the user want to stop? Asked only each `every` times, which is a power of 2: the question costs a microsecond. */
+bool segcur_is_given_up(struct segcur *in, unsigned every);
+
+/* segcursor_end.c: does the segment end inside the program? Copies of base are not to know of that. */
+int segcur_learn_end(struct segcur *in, struct err *e);
+/* Is now there? 1: yes; 0: no, or it ends in the shim; -1: error. */
+int segcur_is_at_end(struct segcur *in, struct err *e);
+/* in->end, if it ends inside the program. */
+int segcur_find_end(struct segcur *in, struct err *e);
+/* A copy has run for so much CPU time without a stop: must it be behind such an end? 1, 0 or -1. */
+int segcur_is_lost(struct segcur *in, uint64_t ns, struct err *e);
+
+int segcur_copy(struct segcur *in, struct trace *from, struct trace *to, struct err *e);
+/* Kills a copy; fine on a zeroed one. */
+void segcur_drop(struct trace *t);
+/* t, which is zeroed, becomes what the user looks at. */
+void segcur_set_now(struct segcur *in, struct trace *t);
+
+/* On to the next time at the goal's PC, or the end of the segment, or of the time. */
+int segcur_to_arrival(struct segcur *in, struct goal *g, struct trace *t, int *sig, const struct trace_limit *limit,
+		      struct stop *stop, struct err *e);
+enum segcur_reach { SEGCUR_REACHED = 0, SEGCUR_PASSED = 1, SEGCUR_SHORT = 2, SEGCUR_TOO_HOT = 3 };
+/*
+ * Runs a copy until it is at the goal, for at most limit_ns (0: any time), or, TOO_HOT, it has been at most `hot` times at its PC
+ * (0: any number). *ns: the CPU time it was.
+ */
+int segcur_run_to_goal(struct segcur *in, struct goal *g, struct trace *t, uint64_t limit_ns, unsigned hot, uint64_t *ns,
+		       struct err *e);
+/* How far the goal is from another state, in CPU time. */
+int segcur_distance(struct segcur *in, struct trace *from, struct goal *g, unsigned hot, uint64_t *ns, struct err *e);
+/* t, which is zeroed, becomes the last mark, so many steps behind the one before (0: unknown). */
+void segcur_push_mark(struct segcur *in, struct trace *t, uint64_t steps);
+/* t, in which b is inserted, has run for a slice without a stop: leaves a copy on in->trail, now and then. */
+int segcur_leave_trail(struct segcur *in, struct trace *t, const struct breaks *b, struct err *e);
+/* The last copy on a trail becomes a mark, if there is one. */
+void segcur_mark_trail(struct segcur *in, struct segcur_trail *trail);
+/* Sets marks up to near the goal: it is *steps visible steps behind the last one. */
+int segcur_count_back(struct segcur *in, struct goal *g, uint64_t *steps, struct err *e);
+
+/* t stands at one of b's points: STOP_BREAK, STOP_LIBRARY, or 0: it goes on. */
+enum stop_kind segcur_meets(const struct breaks *b, struct trace *t);
+
+/* segcursor_stops.c */
+#define SEGCUR_STOPS 20000 /* up to so many are quicker met than walked to: some tenths of a second */
+#define SEGCUR_WRITES 300 /* that change nothing: likewise */
+#define SEGCUR_MANY 2000 /* stops: from then on it is worth while to look for a nearer place to count from */
+/* t stands at a stop of b and the goal's PC: does it count as one of b's? 1, 0 or -1. */
+int segcur_is_stop(const struct breaks *b, struct trace *t, enum stop_kind kind, struct err *e);
+/* t becomes what the user looks at; so many marks are before it. */
+void segcur_be_now(struct segcur *in, struct trace *t, int sig, unsigned marks);
+/* The next stop of a copy that has made k of them already. */
+int segcur_next_stop(struct segcur *in, struct trace *t, struct breaks *b, uint64_t k, int *sig, struct stop *stop,
+		     struct err *e);
+/* A copy of `from` at the kth stop becomes *t. 1: there are not so many. */
+int segcur_run_to_nth(struct segcur *in, struct trace *from, struct breaks *b, uint64_t k, struct trace *t, int *sig,
+		      struct stop *stop, struct err *e);
+/*
+ * Counts the stops of a copy of `from` before the goal: one of b, at which the goal itself is, is none. A data watchpoint traps
+ * behind its instruction: that stop is before now only if now is behind it too. 1: there are more than `most` (0: any number),
+ * or too many look like the goal until memory is compared.
+ */
+int segcur_count_to(struct segcur *in, struct trace *from, struct breaks *b, struct goal *g, uint64_t most, uint64_t *k,
+		    struct err *e);
+/* From the base, and at most SEGCUR_STOPS: *c is for segcur_to_counted, and to be freed in any case. */
+int segcur_count_keeping(struct segcur *in, struct breaks *b, struct goal *g, struct segcur_count *c, struct err *e);
+/* Those of t itself, which has made what is here already, up to the end of the segment. 1: there are too many. */
+int segcur_count_rest(struct segcur *in, struct trace *t, struct breaks *b, uint64_t *k, struct err *e);
+/* t itself goes on to the kth stop behind here. 1: there are not so many, or words are written to very often. */
+int segcur_run_on(struct segcur *in, struct trace *t, struct breaks *b, uint64_t k, int *sig, struct stop *stop, struct err *e);
+/* Stops before the first mark, where walks begin. */
+int segcur_count_before_walks(struct segcur *in, struct breaks *b, uint64_t *k, struct err *e);
+/* To the kth stop, by walking, as segcur_walk_to_stop. More than 0: it cannot be done so. */
+int segcur_walk_to_kth(struct segcur *in, struct breaks *b, uint64_t k, struct stop *stop, struct err *e);
+/* All stops before the goal, which is now, by walking. More than 0: it cannot be done so. */
+int segcur_count_by_walk(struct segcur *in, struct breaks *b, struct goal *g, uint64_t *k, struct err *e);
+
+/* One visible step of a copy from a visible state; *sig is to be delivered first, and afterwards what is still to be. */
+int segcur_step_copy(struct segcur *in, struct trace *t, int *sig, struct stop *stop, struct err *e);
+/* Runs a copy to the next stop; one at its very PC counts. */
+int segcur_run_copy(struct segcur *in, struct trace *t, int *sig, struct breaks *b,
+		    const struct trace_limit *limit, struct stop *stop, struct err *e);
+/* As that; one at its very PC does not count. */
+int segcur_onwards(struct segcur *in, struct trace *t, int *sig, struct breaks *b, struct stop *stop,
+		   struct err *e);
+
+#endif

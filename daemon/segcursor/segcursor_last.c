@@ -1,0 +1,360 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * segcursor_last.c: the last stop before `now`, or of the whole segment, so that it does not matter how many there are before.
+ * They are counted by a walk (segcursor_walk.c), if that is possible; else from a stop near to the last one, which is
+ * looked for by CPU time. That is not exact, but what is behind that stop is counted. Where now's PC is passed very often,
+ * walks tell what comes before what.
+ */
+#include <string.h>
+
+#include "segcursor/segcursor_int.h"
+
+#define NEAR_NS 60000u /* of CPU time: nearer than that is not told apart */
+#define HALVINGS 60
+
+/* To the kth stop of a copy of `from`, a mark or the base; marks: so many are before it. */
+static int go_to(struct segcur *in, struct trace *from, struct breaks *b, uint64_t k, unsigned marks, struct stop *stop,
+		 struct err *e)
+{
+	struct trace t;
+	int sig = 0, r = segcur_run_to_nth(in, from, b, k, &t, &sig, stop, e);
+
+	if (!r)
+		segcur_be_now(in, &t, sig, marks);
+	return r > 0 ? err_set(e, ERR_INTERNAL, "a stop behind event %llu is not met again", (unsigned long long)in->n) : r;
+}
+
+/*
+ * The last stop within so many times at now's PC before now. 2: there is none there, but there may be one before.
+ * times: those from the first mark up to now.
+ */
+static int last_within(struct segcur *in, struct breaks *b, struct goal *g, uint64_t times, uint64_t within, struct stop *stop,
+		       struct err *e)
+{
+	struct trace from;
+	uint64_t k = 0;
+	int r;
+
+	if (times <= within)
+		return 2;
+	r = segcur_walk_to_nth(in, &in->mark[0], &g->stop, times - within, &from, e);
+	if (r)
+		return r < 0 ? -1 : 2;
+	r = segcur_count_to(in, &from, b, g, 0, &k, e);
+	if (!r)
+		r = k ? go_to(in, &from, b, k, 1, stop, e) : 2;
+	segcur_drop(&from);
+	return r;
+}
+
+/* Is the kth stop before now? 1: yes; 0: no; 2: nobody knows. A copy walks from there: does it come to now? */
+static int is_before(struct segcur *in, struct breaks *b, struct goal *g, uint64_t k, struct err *e)
+{
+	struct stop stop = {0};
+	struct walked w;
+	struct trace t;
+	int sig, r = segcur_run_to_nth(in, &in->base, b, k, &t, &sig, &stop, e);
+
+	if (r)
+		return r < 0 ? -1 : 0;
+	r = segcur_is_goal(g, &t, e);
+	if (r > 0) {
+		r = stop.kind == STOP_WATCH;
+	} else if (!r) {
+		r = segcur_walk_to_goal(in, &t, g, NULL, &w, e);
+		if (!r)
+			segcur_drop(&w.t);
+		r = r < 0 ? -1 : r == SEGCUR_WALK_OVER ? 0 : r ? 2 : 1;
+	}
+	segcur_drop(&t);
+	return r;
+}
+
+/* Of all those in the segment, by halving. 2: there are too many, or it cannot be done so. */
+static int last_of_few(struct segcur *in, struct breaks *b, struct goal *g, struct stop *stop, struct err *e)
+{
+	uint64_t before = 0, behind;
+	struct goal end = {0};
+	int r = segcur_count_to(in, &in->base, b, &end, SEGCUR_MANY, &behind, e);
+
+	if (r)
+		return r < 0 ? -1 : 2;
+	for (behind++; before + 1 < behind;) {
+		uint64_t k = before + (behind - before) / 2;
+
+		r = is_before(in, b, g, k, e);
+		if (r < 0 || r == 2)
+			return r;
+		*(r ? &before : &behind) = k;
+	}
+	return before ? go_to(in, &in->base, b, before, 1, stop, e) : 1;
+}
+
+/* Now's PC is passed very often: stops are in the last rounds, or they are few, or it takes its time. */
+static int last_of_hot(struct segcur *in, struct breaks *b, struct goal *g, uint64_t times, struct stop *stop, struct err *e)
+{
+	int r = last_within(in, b, g, times, SEGCUR_HOT, stop, e);
+
+	if (r == 2)
+		r = last_of_few(in, b, g, stop, e);
+	for (uint64_t within = 30 * SEGCUR_HOT; r == 2 && within < times; within *= 30)
+		r = last_within(in, b, g, times, within, stop, e);
+	return r;
+}
+
+/* From the base on, whatever it takes. */
+static int last_of_all(struct segcur *in, struct breaks *b, struct goal *g, struct stop *stop, struct err *e)
+{
+	uint64_t k;
+
+	if (segcur_count_to(in, &in->base, b, g, 0, &k, e))
+		return -1;
+	return k ? go_to(in, &in->base, b, k, 1, stop, e) : 1;
+}
+
+/* The mark is all that is before: what is before that. */
+static int before_marks(struct segcur *in, struct breaks *b, struct stop *stop, struct err *e)
+{
+	uint64_t k;
+
+	if (segcur_count_before_walks(in, b, &k, e))
+		return -1;
+	return k ? go_to(in, &in->base, b, k, 1, stop, e) : 1;
+}
+
+/* A stop: other ones may be between it and the goal. */
+struct early {
+	struct trace t;
+	struct stop stop; /* kind 0: it is none, but the first mark */
+	uint64_t ns; /* CPU time from there */
+};
+
+/* t goes on to the first stop before the goal. 1: there is none, or not within the limit. */
+static int to_first(struct segcur *in, struct trace *t, struct breaks *b, struct breaks *all, struct goal *g,
+		    const struct trace_limit *limit, struct stop *stop, struct err *e)
+{
+	int sig = 0;
+
+	for (unsigned i = 0;; i++) {
+		int r = i ? segcur_onwards(in, t, &sig, all, stop, e) : segcur_run_copy(in, t, &sig, all, limit, stop, e);
+
+		if (r)
+			return r;
+		if (stop->kind == STOP_INTERRUPT)
+			return err_set(e, ERR_CANCELLED, "interrupted");
+		if (stop->kind == STOP_OVER || stop->kind == STOP_LIMIT)
+			return 1;
+		r = segcur_is_goal(g, t, e);
+		if (r)
+			return r < 0 ? -1 : stop->kind != STOP_WATCH;
+		r = segcur_is_stop(b, t, stop->kind, e);
+		if (r)
+			return r < 0 ? -1 : 0;
+		if (stop->kind == STOP_SIGNAL)
+			sig = -stop->sig;
+	}
+}
+
+/* The first stop, if it comes soon, some time behind another one. 1: there is none. */
+static int stop_behind(struct segcur *in, struct early *from, uint64_t ns, struct breaks *b, struct goal *g, struct early *to,
+		       struct err *e)
+{
+	struct trace_limit limit = {.cpu_ns = ns + ns / 4};
+	struct breaks all = {0};
+	uint64_t ran = 0;
+	int r;
+
+	*to = (struct early){.ns = from->ns};
+	if (segcur_copy(in, &from->t, &to->t, e))
+		return -1;
+	r = segcur_run_to_goal(in, g, &to->t, ns, 0, &ran, e);
+	if (r >= 0 && r != SEGCUR_SHORT) {
+		segcur_drop(&to->t);
+		return 1;
+	}
+	breaks_add_all(&all, b);
+	if (g->want)
+		breaks_add(&all, g->pc, 0);
+	if (r == SEGCUR_SHORT)
+		r = to_first(in, &to->t, b, &all, g, &limit, &to->stop, e);
+	if (!r)
+		r = trace_cpu_ns(to->t.pid, &ran, e);
+	breaks_fini(&all);
+	to->ns += ran;
+	if (r)
+		segcur_drop(&to->t);
+	return r;
+}
+
+/* Brings *lo, by halving, near to the last stop; what is between is to be counted. */
+static int come_near(struct segcur *in, struct breaks *b, struct goal *g, uint64_t high, struct early *lo, struct err *e)
+{
+	for (unsigned i = 0; i < HALVINGS && lo->ns + NEAR_NS < high; i++) {
+		uint64_t part = (high - lo->ns) / 2;
+		struct early at;
+		int r = stop_behind(in, lo, part, b, g, &at, e);
+
+		if (r < 0)
+			return -1;
+		if (r) {
+			high = lo->ns + part;
+			continue;
+		}
+		segcur_drop(&lo->t);
+		*lo = at;
+	}
+	return 0;
+}
+
+/* From a place some hundred steps before the goal. 1: there is none. */
+static int last_of_near(struct segcur *in, struct breaks *b, struct goal *g, struct stop *stop, struct err *e)
+{
+	uint64_t steps, k;
+
+	in->counted = false; /* from another mark */
+	if (segcur_count_back(in, g, &steps, e) || segcur_count_to(in, &in->mark[in->marks - 1], b, g, 0, &k, e))
+		return -1;
+	return k ? go_to(in, &in->mark[in->marks - 1], b, k, in->marks, stop, e) : 1;
+}
+
+/* *lo, the first mark, becomes a stop near to the last one. 2: the goal's PC is passed very often. */
+static int approach(struct segcur *in, struct breaks *b, struct goal *g, struct early *lo, struct err *e)
+{
+	uint64_t high, before = UINT64_MAX;
+
+	/* each copy takes some time for itself: they add up */
+	while (lo->ns = 0, true) {
+		int r = segcur_distance(in, &lo->t, g, SEGCUR_HOT, &high, e);
+
+		if (r == SEGCUR_TOO_HOT)
+			return 2;
+		if (r == SEGCUR_PASSED)
+			return err_set(e, ERR_INTERNAL, "the state here is not met again behind event %llu", (unsigned long long)in->n);
+		if (r || high > before / 2)
+			return r;
+		before = high;
+		if (come_near(in, b, g, high, lo, e))
+			return -1;
+	}
+}
+
+/* The last stop behind the first mark. 1: there is none. 2: as approach. */
+static int last_of_many(struct segcur *in, struct breaks *b, struct goal *g, struct stop *stop, struct err *e)
+{
+	struct early lo = {0};
+	uint64_t k;
+	int r;
+
+	if (segcur_copy(in, &in->mark[0], &lo.t, e))
+		return -1;
+	r = approach(in, b, g, &lo, e);
+	if (!r)
+		r = segcur_count_to(in, &lo.t, b, g, 0, &k, e);
+	if (!r && k) {
+		r = go_to(in, &lo.t, b, k, 1, stop, e);
+	} else if (!r && lo.stop.kind) {
+		*stop = lo.stop;
+		segcur_be_now(in, &lo.t, 0, 1);
+	} else if (!r) {
+		r = 1;
+	}
+	segcur_drop(&lo.t);
+	return r;
+}
+
+/* From the first mark on. As last_of_many. */
+static int last_of_some(struct segcur *in, struct breaks *b, struct goal *g, struct stop *stop, struct err *e)
+{
+	int r = last_of_near(in, b, g, stop, e);
+
+	return r > 0 ? last_of_many(in, b, g, stop, e) : r;
+}
+
+/* By walking too: words that the recorder writes are counted otherwise then. */
+static int to_counted_by_walk(struct segcur *in, struct breaks *b, uint64_t k, struct stop *stop, struct err *e)
+{
+	int r = segcur_is_plain(in, b) ? 1 : segcur_walk_to_kth(in, b, k, stop, e);
+
+	return r > 0 ? segcur_nth_stop(in, b, k, stop, e) : r;
+}
+
+static int last_to(struct segcur *in, struct breaks *b, struct goal *g, struct stop *stop, struct err *e)
+{
+	uint64_t k, times = 0;
+	int r;
+
+	/* in a library it may be in front of the first mark */
+	if (!in->marks || (g->want && !visibility_is_certain(&in->visibility, g->pc)))
+		return last_of_all(in, b, g, stop, e);
+	r = g->want ? segcur_count_by_walk(in, b, g, &k, e) : segcur_walk_all(in, b, &k, e);
+	if (r <= 0)
+		return r ? -1 : k ? to_counted_by_walk(in, b, k, stop, e) : 1;
+	r = g->want ? segcur_walk_times(in, g, &times, e) : 1;
+	if (r < 0)
+		return -1;
+	if (times > SEGCUR_HOT)
+		r = last_of_hot(in, b, g, times, stop, e);
+	else if ((r = last_of_some(in, b, g, stop, e)) == 1)
+		return before_marks(in, b, stop, e);
+	return r == 2 ? last_of_all(in, b, g, stop, e) : r;
+}
+
+int segcur_to_counted(struct segcur *in, struct breaks *b, struct segcur_count *c, struct stop *stop, struct err *e)
+{
+	struct trace *from = &in->base;
+	uint64_t k = c->k;
+
+	if (!k)
+		return 1;
+	if (c->near.t.pid && c->near.k <= k) {
+		from = &c->near.t;
+		k -= c->near.k;
+		if (c->near.stop.kind == STOP_BREAK)
+			k++; /* it is met again where it stands */
+		*stop = c->near.stop;
+	}
+	if (go_to(in, from, b, k, in->marks ? 1 : 0, stop, e))
+		return -1;
+	/* from where a step back counts */
+	if (in->marks && c->before.t.pid && c->before.k < c->k)
+		segcur_push_mark(in, &c->before.t, 0);
+	return 0;
+}
+
+/* Up to the goal. Few are met one by one. */
+static int last_before(struct segcur *in, struct breaks *b, struct goal *g, struct stop *stop, struct err *e)
+{
+	struct segcur_count c;
+	int r = segcur_count_keeping(in, b, g, &c, e);
+
+	if (!r)
+		r = segcur_to_counted(in, b, &c, stop, e);
+	else if (r > 0)
+		r = last_to(in, b, g, stop, e);
+	segcur_count_fini(&c);
+	return r;
+}
+
+int segcur_back_to_stop(struct segcur *in, struct breaks *b, struct stop *stop, struct err *e)
+{
+	struct goal g;
+	int r;
+
+	if (segcur_goal_init(&g, &in->now, e))
+		return -1;
+	r = last_before(in, b, &g, stop, e);
+	breaks_fini(&g.stop);
+	return r;
+}
+
+int segcur_last_stop(struct segcur *in, struct breaks *b, struct stop *stop, struct err *e)
+{
+	struct goal end = {0};
+	int r;
+
+	if (segcur_ends_in_program(in))
+		return segcur_to_end(in, e) ? -1 : segcur_back_to_stop(in, b, stop, e);
+	r = last_before(in, b, &end, stop, e);
+	breaks_fini(&end.stop);
+	return r;
+}

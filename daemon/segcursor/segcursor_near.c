@@ -1,0 +1,418 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * segcursor_near.c: how far is a state from the last mark? When it is too far to be stepped, the mark is brought nearer: by
+ * CPU time first, since a copy that has run for most of the way without meeting the state is before it. Time is exact to some
+ * microseconds only, in which a program makes 100,000 steps. Then by arrivals: addresses that a thousand steps from the
+ * mark came by more than once are those of a loop; a copy counts how often it comes to them up to the state, and another copy goes to
+ * the last time at one of them, that of the outermost loop.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/str.h"
+#include "segcursor/segcursor_int.h"
+#include "trace/rep.h"
+
+#define NEAR_NS 80000u /* time is of no more use */
+#define LEAST_NS 15000u
+#define TRAIL_PART 4 /* copies are left when the way has become longer by such a part: they are few, and one is near the end */
+#define TRIES 40
+#define ROUNDS 400 /* of bringing the mark nearer by arrivals */
+#define ROUNDS_STEPPED 200 /* ... by steps, since there is no loop */
+#define WINDOW 1024u
+#define CANDIDATES 3
+#define LIBC_STEPS 3000
+
+/* Where some steps from the last mark were. */
+struct window {
+	uint64_t pc[WINDOW];
+	unsigned n;
+};
+
+/* From an arrival that was not the goal: over its int3. 1: there was none. */
+static int step_off(struct segcur *in, struct goal *g, struct trace *t, int *sig, struct stop *stop,
+		    struct err *e)
+{
+	uint64_t pc;
+
+	if (!g->want)
+		return 1;
+	if (trace_get_pc(t, &pc, e))
+		return -1;
+	return pc == g->pc ? segcur_step_copy(in, t, sig, stop, e) : 1;
+}
+
+/* On to the next time at the goal's PC, or the end of the segment, or of the time. */
+int segcur_to_arrival(struct segcur *in, struct goal *g, struct trace *t, int *sig, const struct trace_limit *limit,
+		      struct stop *stop, struct err *e)
+{
+	uint64_t pc;
+	int r = step_off(in, g, t, sig, stop, e);
+
+	if (r < 0)
+		return -1;
+	if (!r && stop->kind == STOP_SIGNAL)
+		*sig = -stop->sig;
+	if (!r && stop->kind == STOP_OVER)
+		return 0;
+	if (!r && (trace_get_pc(t, &pc, e) || pc == g->pc))
+		return pc == g->pc ? 0 : -1;
+	do {
+		if (segcur_run_copy(in, t, sig, &g->stop, limit, stop, e))
+			return -1;
+		if (stop->kind == STOP_SIGNAL)
+			*sig = -stop->sig;
+	} while (stop->kind == STOP_SIGNAL);
+	return stop->kind == STOP_INTERRUPT ? err_set(e, ERR_CANCELLED, "interrupted") : 0;
+}
+
+int segcur_run_to_goal(struct segcur *in, struct goal *g, struct trace *t, uint64_t limit_ns, unsigned hot, uint64_t *ns,
+		       struct err *e)
+{
+	struct trace_limit limit = {.cpu_ns = limit_ns};
+	struct stop stop = {0};
+	uint64_t from, to;
+	unsigned times = 0;
+	int sig = 0, r;
+
+	if (trace_cpu_ns(t->pid, &from, e))
+		return -1;
+	for (to = from; !(r = segcur_is_goal(g, t, e));) {
+		if (segcur_to_arrival(in, g, t, &sig, limit_ns ? &limit : NULL, &stop, e))
+			return -1;
+		if (t->alive && trace_cpu_ns(t->pid, &to, e))
+			return -1;
+		*ns = to - from;
+		if (stop.kind == STOP_OVER)
+			return g->want ? SEGCUR_PASSED : SEGCUR_REACHED;
+		if (limit_ns && (stop.kind == STOP_LIMIT || *ns >= limit_ns))
+			return SEGCUR_SHORT;
+		if (hot && ++times > hot)
+			return SEGCUR_TOO_HOT;
+		limit.cpu_ns = limit_ns ? limit_ns - *ns : 0;
+	}
+	*ns = to - from;
+	return r < 0 ? -1 : SEGCUR_REACHED;
+}
+
+int segcur_distance(struct segcur *in, struct trace *from, struct goal *g, unsigned hot, uint64_t *ns, struct err *e)
+{
+	struct trace t;
+	int r;
+
+	if (segcur_copy(in, from, &t, e))
+		return -1;
+	r = segcur_run_to_goal(in, g, &t, 0, hot, ns, e);
+	segcur_drop(&t);
+	return r;
+}
+
+void segcur_push_mark(struct segcur *in, struct trace *t, uint64_t steps)
+{
+	if (in->marks == SEGCUR_MARKS) { /* the first one stays */
+		segcur_drop(&in->mark[1]);
+		memmove(&in->mark[1], &in->mark[2], (SEGCUR_MARKS - 2) * sizeof(in->mark[0]));
+		memmove(&in->mark_steps[1], &in->mark_steps[2], (SEGCUR_MARKS - 2) * sizeof(in->mark_steps[0]));
+		in->mark_steps[1] = 0;
+		in->marks--;
+	}
+	in->mark_steps[in->marks] = steps;
+	in->mark[in->marks++] = *t;
+	memset(t, 0, sizeof(*t));
+}
+
+int segcur_leave_trail(struct segcur *in, struct trace *t, const struct breaks *b, struct err *e)
+{
+	struct segcur_trail *trail = in->trail;
+	struct segcur_kept at = {.k = trail->k ? *trail->k : 0};
+	struct user_regs_struct r;
+
+	if (trace_cpu_ns(t->pid, &at.ns, e) || trace_get_regs(t, &r, e))
+		return -1;
+	if (at.ns < trail->last.ns + trail->last.ns / TRAIL_PART || !visibility_is_certain(&in->visibility, r.rip) || trace_at_rep(t->pid, &r))
+		return 0;
+	if (segcur_copy(in, t, &at.t, e) || breaks_clean_copy(b, at.t.pid, e)) {
+		segcur_drop(&at.t);
+		return -1;
+	}
+	segcur_drop(&trail->last.t);
+	trail->last = at;
+	return 0;
+}
+
+void segcur_mark_trail(struct segcur *in, struct segcur_trail *trail)
+{
+	if (in->marks && trail->last.t.pid)
+		segcur_push_mark(in, &trail->last.t, 0);
+}
+
+/* ... from the last mark, which is a nearer one when the way is long. */
+static int distance(struct segcur *in, struct goal *g, unsigned hot, uint64_t *ns, struct err *e)
+{
+	struct segcur_trail trail = {0};
+	int r;
+
+	in->trail = &trail;
+	r = segcur_distance(in, &in->mark[in->marks - 1], g, hot, ns, e);
+	in->trail = NULL;
+	if (r == SEGCUR_REACHED && trail.last.t.pid) {
+		segcur_mark_trail(in, &trail);
+		return distance(in, g, hot, ns, e);
+	}
+	segcur_drop(&trail.last.t);
+	return r;
+}
+
+/*
+ * A copy that time has stopped becomes a mark if it is visible and still before the goal. 1: it is not. In libc it may
+ * have been called by the shim, so it goes on until it is out of there; one step in any case: a signal may be
+ * under way to it.
+ */
+static int leave_libc(struct segcur *in, struct goal *g, struct trace *t, struct err *e)
+{
+	struct stop stop;
+	int sig = 0;
+
+	for (unsigned i = 0; i < LIBC_STEPS; i++) {
+		uint64_t pc;
+		int r = segcur_is_goal(g, t, e);
+
+		if (r)
+			return r;
+		if (segcur_step_copy(in, t, &sig, &stop, e) || trace_get_pc(t, &pc, e))
+			return -1;
+		if (stop.kind != STOP_STEP)
+			return 1;
+		if (!sig && visibility_is_certain(&in->visibility, pc))
+			return segcur_is_goal(g, t, e);
+	}
+	return 1;
+}
+
+static int make_visible(struct segcur *in, struct goal *g, struct trace *t, struct err *e)
+{
+	int r;
+
+	in->goal = g->want ? g : NULL;
+	r = leave_libc(in, g, t, e);
+	in->goal = NULL;
+	return r;
+}
+
+/* Marks nearer to the goal, as far as time is exact. */
+static int approach(struct segcur *in, struct goal *g, struct err *e)
+{
+	uint64_t left, ran, part = 0;
+	int r = distance(in, g, SEGCUR_HOT, &left, e);
+
+	if (r == SEGCUR_TOO_HOT && segcur_walk_marks(in, g, e) < 0)
+		return -1;
+	if (r == SEGCUR_TOO_HOT)
+		r = distance(in, g, 0, &left, e);
+	for (unsigned i = 0; r == SEGCUR_REACHED && left > NEAR_NS && i < TRIES; i++) {
+		struct trace t;
+
+		if (!part || part >= left)
+			part = left - left / 6 - LEAST_NS;
+		if (segcur_copy(in, &in->mark[in->marks - 1], &t, e))
+			return -1;
+		r = segcur_run_to_goal(in, g, &t, part, 0, &ran, e);
+		if (r == SEGCUR_SHORT) {
+			int late = make_visible(in, g, &t, e);
+
+			r = late < 0 ? -1 : late ? SEGCUR_REACHED : SEGCUR_SHORT;
+		}
+		if (r != SEGCUR_SHORT) {
+			segcur_drop(&t);
+			if (r < 0)
+				return -1;
+			r = SEGCUR_REACHED; /* too far: time is not exact */
+			part /= 2;
+			if (part < LEAST_NS)
+				break;
+			continue;
+		}
+		segcur_push_mark(in, &t, 0);
+		part = 0;
+		r = distance(in, g, 0, &left, e);
+	}
+	if (r == SEGCUR_PASSED)
+		return err_set(e, ERR_INTERNAL, "a state behind event %llu is not met again",
+			       (unsigned long long)in->n);
+	return r == SEGCUR_REACHED ? 0 : -1;
+}
+
+/*
+ * Steps from the last mark to the goal: SEGCUR_REACHED; to an invisible one, those to the visible state before it and one more.
+ * SEGCUR_SHORT: w is full, and *at is the last visible state.
+ */
+static int count_steps(struct segcur *in, struct goal *g, struct window *w, struct trace *at, uint64_t *steps,
+		       struct err *e)
+{
+	struct stop stop = {0};
+	int sig = 0, r;
+
+	if (segcur_copy(in, &in->mark[in->marks - 1], at, e))
+		return -1;
+	in->goal = g->want ? g : NULL;
+	for (*steps = w->n = 0;; ++*steps) {
+		r = segcur_is_goal(g, at, e);
+		if (r)
+			break;
+		if (w->n >= WINDOW && !sig) {
+			in->goal = NULL;
+			return SEGCUR_SHORT;
+		}
+		if (w->n < WINDOW && trace_get_pc(at, &w->pc[w->n++], e))
+			r = -1;
+		r = r ? r : segcur_step_copy(in, at, &sig, &stop, e);
+		if (r || stop.kind == STOP_OVER)
+			break;
+		if (stop.kind == STOP_GOAL) {
+			++*steps;
+			r = 1;
+			break;
+		}
+		if (stop.kind == STOP_SIGNAL)
+			sig = -stop.sig;
+	}
+	in->goal = NULL;
+	segcur_drop(at);
+	if (r < 0)
+		return -1;
+	if (r == 0 && g->want)
+		return err_set(e, ERR_INTERNAL, "a state behind event %llu is not met again",
+			       (unsigned long long)in->n);
+	return SEGCUR_REACHED;
+}
+
+static int by_value(const void *a, const void *b)
+{
+	uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
+
+	return x < y ? -1 : x > y;
+}
+
+/* An address and how often it was met: in the window, and up to the goal. */
+struct candidate {
+	uint64_t pc, seen, all;
+};
+
+static int by_seen(const void *a, const void *b)
+{
+	const struct candidate *x = a, *y = b;
+
+	return x->seen < y->seen ? -1 : x->seen > y->seen;
+}
+
+/* Of those met more than once, the rarest, one in the middle and the most frequent. */
+static unsigned choose(const struct segcur *in, const struct goal *g, struct window *w, struct candidate c[CANDIDATES])
+{
+	struct candidate *all = xcalloc(w->n, sizeof(*all));
+	unsigned n = 0, k = 0;
+
+	qsort(w->pc, w->n, sizeof(w->pc[0]), by_value);
+	for (unsigned i = 0, j; i < w->n; i = j) {
+		for (j = i; j < w->n && w->pc[j] == w->pc[i]; j++)
+			;
+		if (j - i > 1 && w->pc[i] != g->pc && visibility_is_certain(&in->visibility, w->pc[i]))
+			all[n++] = (struct candidate){.pc = w->pc[i], .seen = j - i};
+	}
+	qsort(all, n, sizeof(*all), by_seen);
+	for (unsigned i = 0; i < CANDIDATES && i < n; i++)
+		c[k++] = all[i * (n - 1) / (n < CANDIDATES ? n : CANDIDATES - 1)];
+	free(all);
+	return k;
+}
+
+/* How often a copy comes to pc from the last mark to the goal, walking, or, where that cannot be, by stops. */
+static int count_arrivals(struct segcur *in, struct goal *g, uint64_t pc, uint64_t *n, struct err *e)
+{
+	struct trace *from = &in->mark[in->marks - 1];
+	struct breaks b = {0};
+	struct walked w;
+	int r;
+
+	breaks_add(&b, pc, 0);
+	r = g->want ? segcur_walk_to_goal(in, from, g, &b, &w, e) : 1;
+	if (!r) {
+		segcur_drop(&w.t);
+		*n = w.stops;
+	} else if (r > 0) {
+		r = segcur_count_to(in, from, &b, g, 0, n, e);
+	}
+	breaks_fini(&b);
+	return r;
+}
+
+/* The last mark's copy goes to the nth arrival at pc. 1: it does not come. */
+static int go_to_arrival(struct segcur *in, uint64_t pc, uint64_t nth, struct trace *t, struct err *e)
+{
+	struct trace *from = &in->mark[in->marks - 1];
+	struct stop stop = {0};
+	struct breaks b = {0};
+	int sig = 0, r;
+
+	breaks_add(&b, pc, 0);
+	r = segcur_walk_to_nth(in, from, &b, nth, t, e);
+	if (r > 0)
+		r = segcur_run_to_nth(in, from, &b, nth, t, &sig, &stop, e);
+	breaks_fini(&b);
+	return r;
+}
+
+/* A mark at the last time that the outermost loop came by, before the goal. 1: there is no loop that goes on. */
+static int skip_loop(struct segcur *in, struct goal *g, struct window *w, struct err *e)
+{
+	struct candidate c[CANDIDATES], *best = NULL;
+	unsigned n = choose(in, g, w, c);
+	struct trace t;
+	int r = n ? 0 : 1;
+
+	for (unsigned i = 0; i < n && !r; i++)
+		r = count_arrivals(in, g, c[i].pc, &c[i].all, e);
+	for (unsigned i = 0; i < n && !r; i++)
+		if (c[i].all > c[i].seen && (!best || c[i].all < best->all))
+			best = &c[i];
+	if (r || !best)
+		return r < 0 ? -1 : 1;
+	r = go_to_arrival(in, best->pc, best->all, &t, e);
+	if (!r)
+		segcur_push_mark(in, &t, 0);
+	return r;
+}
+
+static int come_near(struct segcur *in, struct goal *g, struct window *w, uint64_t *steps, struct err *e)
+{
+	unsigned stepped = 0;
+
+	for (unsigned i = 0; i < ROUNDS && stepped < ROUNDS_STEPPED; i++) {
+		struct trace at;
+		int r = count_steps(in, g, w, &at, steps, e);
+
+		if (r != SEGCUR_SHORT)
+			return r;
+		r = skip_loop(in, g, w, e);
+		stepped += r > 0;
+		if (r > 0)
+			segcur_push_mark(in, &at, *steps);
+		segcur_drop(&at);
+		if (r < 0)
+			return -1;
+	}
+	return err_set(e, ERR_HOST, "this is too far to go back step by step: set a breakpoint before it and use "
+				    "reverse-continue");
+}
+
+int segcur_count_back(struct segcur *in, struct goal *g, uint64_t *steps, struct err *e)
+{
+	struct window *w;
+	int r;
+
+	if (approach(in, g, e))
+		return -1;
+	w = xmalloc(sizeof(*w));
+	r = come_near(in, g, w, steps, e);
+	free(w);
+	return r;
+}

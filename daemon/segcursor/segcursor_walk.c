@@ -1,0 +1,542 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * segcursor_walk.c: hot places in a segment. A breakpoint costs ten microseconds each time; where an address is passed a million
+ * times on the way to a goal, a copy walks there in translated code instead (trace/walk.h). Nothing is guessed: a walk that
+ * does not come to what was asked for says nothing, and the slow way is gone.
+ */
+#include <string.h>
+
+#include "base/clock.h"
+#include "segcursor/segcursor_int.h"
+#include "visibility/shim_frames.h"
+
+static bool is_visible_code(const struct segcur *in, uint64_t pc)
+{
+	return visibility_is_certain(&in->visibility, pc);
+}
+
+static bool has_watch(const struct breaks *b, bool for_more_than_writes)
+{
+	for (unsigned i = 0; i < BREAKS_WATCHES; i++)
+		if (b->watch[i].kind && (!for_more_than_writes || b->watch[i].kind != GROUP_WRITE))
+			return true;
+	return false;
+}
+
+bool segcur_is_plain(const struct segcur *in, const struct breaks *b)
+{
+	return !has_watch(b, false) && segcur_is_walkable(in, b);
+}
+
+bool segcur_is_walkable(const struct segcur *in, const struct breaks *b)
+{
+	unsigned n = 0;
+
+	if (has_watch(b, true))
+		return false;
+	for (unsigned i = 0; i < b->n; i++) {
+		if (b->v[i].data || !is_visible_code(in, b->v[i].addr))
+			continue;
+		if (b->v[i].conds.n)
+			return false;
+		n++;
+	}
+	return n < TRACE_SLOTS - 1;
+}
+
+/*
+ * GDB always has some points in the dynamic linker. What is in libraries that the recorder calls too is not counted: who
+ * meets it there gives up.
+ */
+static void add_points(const struct segcur *in, const struct breaks *b, struct walk *w, struct breaks *rare)
+{
+	for (unsigned i = 0; b && i < b->n; i++) {
+		if (b->v[i].data)
+			continue;
+		if (is_visible_code(in, b->v[i].addr))
+			w->ask.place[w->ask.places++] = b->v[i].addr;
+		else
+			breaks_add(rare, b->v[i].addr, 0);
+	}
+}
+
+static void add_words(const struct breaks *b, struct walk *w)
+{
+	for (unsigned i = 0; b && i < BREAKS_WATCHES; i++) {
+		if (!b->watch[i].kind)
+			continue;
+		w->ask.watch[w->ask.watches].addr = b->watch[i].addr;
+		w->ask.watch[w->ask.watches++].len = b->watch[i].len;
+	}
+}
+
+/* What a walk is to come to, and when it is to end. */
+struct walker {
+	struct segcur *in;
+	int (*is_goal)(void *ctx, struct trace *t, struct walk_tell *tell, struct err *e);
+	void *ctx;
+	double end; /* by clock_s; 0: none */
+	pid_t pid; /* of the copy that walks */
+	bool lost; /* it is behind the segment's end */
+};
+
+static int is_goal(void *ctx, struct trace *t, struct walk_tell *tell, struct err *e)
+{
+	struct walker *w = ctx;
+
+	return w->is_goal(w->ctx, t, tell, e);
+}
+
+static int is_state(void *ctx, struct trace *t, struct walk_tell *tell, struct err *e)
+{
+	return segcur_is_goal_tell(ctx, t, tell, e);
+}
+
+static bool is_late(const struct walker *w)
+{
+	return w->lost || (w->end > 0 && clock_s() > w->end);
+}
+
+static int ended(void *ctx, struct trace *t, bool *over, struct err *e)
+{
+	struct walker *w = ctx;
+
+	return segment_is_over(&w->in->seg, t->pid, over, e);
+}
+
+static bool cancelled(void *ctx)
+{
+	struct walker *w = ctx;
+	struct err ignored;
+	uint64_t ns;
+
+	w->lost = !trace_cpu_ns(w->pid, &ns, &ignored) && segcur_is_lost(w->in, ns, &ignored) > 0;
+	return is_late(w) || (w->in->interrupted && w->in->interrupted(w->in->ctx));
+}
+
+/* With int3s at the rare points meanwhile. */
+static int walk_with(struct trace *t, struct walk *w, struct breaks *rare, struct err *e)
+{
+	int r;
+
+	if (trace_clear_all(t, e) || breaks_insert(rare, t->pid, e))
+		return -1;
+	r = walk_go(w, t, e);
+	return (r == WALK_THERE || r == WALK_LEFT) && breaks_take_out(rare, t->pid, e) ? -1 : r;
+}
+
+/*
+ * A walk ends in the shim where a handler of signals returns to it. t runs on to where the program goes on: the shim calls none
+ * of its code in between without an event. WALK_THERE, WALK_OVER, WALK_LEFT: it ended elsewhere, and t stays; or WALK_CANNOT.
+ */
+static int pass_shim(struct segcur *in, struct trace *t, struct err *e)
+{
+	struct user_regs_struct r, now;
+	struct stop stop = {0};
+	struct breaks b = {0};
+	int sig = 0, got;
+
+	if (trace_get_regs(t, &r, e))
+		return -1;
+	if (!shim_frames_behind(in->shim_frames, &in->visibility, t->pid, &r) || !is_visible_code(in, r.rip))
+		return WALK_LEFT;
+	breaks_add(&b, r.rip, 0);
+	got = segcur_run_copy(in, t, &sig, &b, NULL, &stop, e);
+	breaks_fini(&b);
+	if (got || trace_get_regs(t, &now, e))
+		return -1;
+	if (stop.kind == STOP_OVER)
+		return WALK_OVER;
+	return stop.kind == STOP_BREAK && now.rip == r.rip && now.rsp == r.rsp ? WALK_THERE : WALK_CANNOT;
+}
+
+/* As walk_with, over the ends of handlers. */
+static int walk_on(struct segcur *in, struct trace *t, struct walk *w, struct breaks *rare, struct err *e)
+{
+	uint64_t goals = 0, arrivals = 0;
+	int r;
+
+	while ((r = walk_with(t, w, rare, e)) == WALK_LEFT && w->ask.counted) {
+		r = pass_shim(in, t, e);
+		if (r != WALK_THERE)
+			break;
+		w->resumed = true;
+		goals += w->ask.goals;
+		arrivals += w->ask.arrivals;
+		w->ask.nth -= w->ask.nth ? w->ask.arrivals : 0;
+		w->ask.goals = w->ask.arrivals = 0;
+	}
+	w->ask.goals += goals;
+	w->ask.arrivals += arrivals;
+	return r;
+}
+
+/* Walks begin in the program: from where the shim calls a handler, at that. 1: it is one of the shim's own functions. */
+static int enter_handler(struct segcur *in, struct trace *t, struct err *e)
+{
+	struct trace_stop stop;
+	uint64_t pc;
+
+	if (trace_step(t, 0, &stop, e) || trace_get_pc(t, &pc, e))
+		return -1;
+	return visibility_is_shim(&in->visibility, pc);
+}
+
+/* A copy of `from` walks past the points of b. 0: it is there; SEGCUR_WALK_LEFT: it stands; else it is gone. */
+static int walk_or_leave(struct walker *walker, struct trace *from, struct walk *w, const struct breaks *b, struct trace *t,
+			struct err *e)
+{
+	static const struct walk_ops ops = {.is_goal = is_goal, .ended = ended, .cancelled = cancelled};
+	struct segcur *in = walker->in;
+	struct breaks rare = {0};
+	uint64_t pc;
+	bool calls;
+	int r;
+
+	if (trace_get_pc(from, &pc, e))
+		return -1;
+	calls = visibility_is_call_of_handler(&in->visibility, pc);
+	if (visibility_is_shim(&in->visibility, pc) && !calls)
+		return 1;
+	w->enter = in->seg.t->ctl->walk_addr;
+	w->gadget = in->seg.gadget;
+	w->end_watch = SEGMENT_TURN_ADDR;
+	w->ops = &ops;
+	w->ctx = walker;
+	if (segcur_copy(in, from, t, e))
+		return -1;
+	r = calls ? enter_handler(in, t, e) : 0;
+	if (r) {
+		segcur_drop(t);
+		return r;
+	}
+	walker->pid = t->pid;
+	add_points(in, b, w, &rare);
+	add_words(b, w);
+	r = walk_on(in, t, w, &rare, e);
+	breaks_fini(&rare);
+	if (r == WALK_THERE)
+		return 0;
+	if (r == WALK_LEFT && w->ask.counted)
+		return SEGCUR_WALK_LEFT;
+	segcur_drop(t);
+	if (r < 0 && e->kind == ERR_CANCELLED && is_late(walker))
+		return 1;
+	return r < 0 ? -1 : r == WALK_OVER ? SEGCUR_WALK_OVER : 1;
+}
+
+static int walk_copy_by(struct walker *walker, struct trace *from, struct walk *w, const struct breaks *b, struct trace *t,
+			struct err *e)
+{
+	int r = walk_or_leave(walker, from, w, b, t, e);
+
+	if (r != SEGCUR_WALK_LEFT)
+		return r;
+	segcur_drop(t);
+	return 1;
+}
+
+static int walk_copy(struct segcur *in, struct trace *from, struct walk *w, struct goal *g, const struct breaks *b,
+		     struct trace *t, struct err *e)
+{
+	struct walker walker = {.in = in, .is_goal = is_state, .ctx = g};
+
+	return walk_copy_by(&walker, from, w, b, t, e);
+}
+
+/* The goal's registers. 1: it is where no walk comes. */
+static int aim(const struct segcur *in, struct walk *w, const struct goal *g, struct err *e)
+{
+	struct user_regs_struct want;
+
+	if (!is_visible_code(in, g->pc))
+		return 1;
+	if (trace_get_regs(g->want, &want, e))
+		return -1;
+	w->ask.goal = g->pc;
+	walk_want(w, &want);
+	return 0;
+}
+
+int segcur_walk_to_goal(struct segcur *in, struct trace *from, struct goal *g, const struct breaks *b, struct walked *out,
+			struct err *e)
+{
+	struct walk w = {0};
+	int r = g->want ? aim(in, &w, g, e) : 1;
+
+	if (r)
+		return r;
+	r = walk_copy(in, from, &w, g, b, &out->t, e);
+	out->times = w.ask.goals;
+	out->stops = w.ask.arrivals;
+	out->changed = w.ask.changed;
+	return r;
+}
+
+int segcur_walk_to_state(struct segcur *in, const struct user_regs_struct *want, double seconds,
+			 int (*is_goal)(void *ctx, struct trace *t, struct walk_tell *tell, struct err *e), void *ctx,
+			 struct walked *out, struct err *e)
+{
+	struct walker walker = {in, is_goal, ctx, clock_s() + seconds};
+	struct walk w = {.ask.goal = want->rip};
+	int r;
+
+	if (!in->marks || !is_visible_code(in, want->rip))
+		return 1;
+	walk_want(&w, want);
+	r = walk_copy_by(&walker, &in->mark[0], &w, NULL, &out->t, e);
+	out->times = w.ask.goals;
+	out->stops = 0;
+	return r;
+}
+
+int segcur_walk_times(struct segcur *in, struct goal *g, uint64_t *times, struct err *e)
+{
+	struct walked w;
+	int r;
+
+	if (!in->times) {
+		r = segcur_walk_to_goal(in, &in->mark[0], g, NULL, &w, e);
+		if (r)
+			return r;
+		segcur_drop(&w.t);
+		in->times = w.times;
+	}
+	*times = in->times;
+	return 0;
+}
+
+int segcur_walk_to_nth(struct segcur *in, struct trace *from, const struct breaks *b, uint64_t nth, struct trace *t,
+		       struct err *e)
+{
+	struct walk w = {.ask.nth = nth};
+
+	return walk_copy(in, from, &w, NULL, b, t, e);
+}
+
+/* The watched word that the last change was of. */
+static void tell_word(const struct breaks *b, const struct walk *w, struct stop *stop)
+{
+	const struct replay_walk_change *c = &w->ask.log[w->ask.changes % REPLAY_WALK_LOG];
+	unsigned n = 0;
+
+	*stop = (struct stop){.kind = STOP_WATCH, .watch = GROUP_WRITE};
+	for (unsigned i = 0; i < BREAKS_WATCHES; i++) {
+		if (!b->watch[i].kind)
+			continue;
+		if (c->was[n] != c->now[n])
+			stop->addr = b->watch[i].addr;
+		n++;
+	}
+}
+
+/* *t, behind change number n, which the instruction at pc makes, becomes the state before that. More than 0: it stays. */
+static int go_before(struct segcur *in, const struct breaks *b, uint64_t n, uint64_t pc, struct trace *t, struct err *e)
+{
+	struct breaks only = {0}, at = {0};
+	struct walk w = {.ask.nth_change = n};
+	struct trace there;
+	int r;
+
+	memcpy(only.watch, b->watch, sizeof(only.watch));
+	breaks_add(&at, pc, 0);
+	w.ask.place[w.ask.places++] = pc;
+	r = walk_copy(in, &in->mark[0], &w, NULL, &only, &there, e);
+	if (!r) {
+		segcur_drop(&there);
+		r = segcur_walk_to_nth(in, &in->mark[0], &at, w.ask.log[n % REPLAY_WALK_LOG].places, &there, e);
+	}
+	if (!r) {
+		segcur_drop(t);
+		*t = there;
+	}
+	breaks_fini(&at);
+	return r;
+}
+
+/* A copy of the first mark past the stops of b, and on by itself from where it cannot walk: as walk_or_leave. */
+static int walk_far(struct segcur *in, struct walk *w, const struct breaks *b, struct trace *t, struct err *e)
+{
+	struct walker walker = {.in = in, .is_goal = is_state};
+
+	return walk_or_leave(&walker, &in->mark[0], w, b, t, e);
+}
+
+/* At the change that the walk has come to. */
+static int at_change(struct segcur *in, struct walk *w, const struct breaks *b, struct stop *stop, struct trace *t, struct err *e)
+{
+	int r = 1;
+
+	tell_word(b, w, stop);
+	if (!w->resumed && w->ask.from && is_visible_code(in, w->ask.from))
+		r = go_before(in, b, w->ask.changes, w->ask.from, t, e);
+	stop->before = !r;
+	return r < 0 ? -1 : 0;
+}
+
+int segcur_walk_to_stop(struct segcur *in, struct breaks *b, uint64_t nth, struct stop *stop, struct err *e)
+{
+	struct walk w = {.ask.nth = nth};
+	struct trace t;
+	int sig = 0, r = walk_far(in, &w, b, &t, e);
+
+	if (r < 0 || (r && r != SEGCUR_WALK_LEFT))
+		return r;
+	*stop = (struct stop){.kind = STOP_BREAK};
+	if (r)
+		r = segcur_run_on(in, &t, b, nth - w.ask.arrivals, &sig, stop, e);
+	else if (w.ask.changed_now)
+		r = at_change(in, &w, b, stop, &t, e);
+	if (r)
+		segcur_drop(&t);
+	else
+		segcur_be_now(in, &t, sig, 1);
+	return r;
+}
+
+int segcur_walk_on(struct segcur *in, bool fresh, struct breaks *b, struct goal *g, struct stop *stop, struct err *e)
+{
+	struct walk w = {.ask.nth = 1};
+	struct trace t;
+	uint64_t pc, before = 0;
+	int r = in->marks && segcur_is_plain(in, b) ? aim(in, &w, g, e) : 1;
+
+	if (r)
+		return r;
+	if (trace_get_pc(&in->now, &pc, e))
+		return -1;
+	if (fresh && segcur_count_before_walks(in, b, &before, e))
+		return -1;
+	if (before)
+		return 1;
+	if (!fresh && breaks_has(b, pc))
+		w.ask.nth++; /* where it stands is the first */
+	r = walk_copy(in, fresh ? &in->mark[0] : &in->now, &w, g, b, &t, e);
+	if (r)
+		return r;
+	*stop = (struct stop){.kind = w.ask.state == REPLAY_WALK_GOAL ? STOP_GOAL : STOP_BREAK};
+	segcur_be_now(in, &t, 0, 1);
+	return 0;
+}
+
+/* From the first mark to now, and to the last of the arrivals on that way. */
+static int walk_over(struct segcur *in, struct breaks *b, struct walk *w, struct goal *g, struct trace *t, struct err *e)
+{
+	uint64_t times, last;
+	int r = walk_copy(in, &in->mark[0], w, g, b, t, e);
+
+	if (r)
+		return r;
+	segcur_drop(t);
+	times = w->ask.goals;
+	last = w->ask.arrivals - breaks_has(b, g->pc);
+	in->times = times;
+	if (!last)
+		return 1;
+	w->ask.nth = last;
+	w->ask.goal = w->ask.words = w->ask.places = 0;
+	return walk_copy(in, &in->mark[0], w, NULL, b, t, e);
+}
+
+int segcur_back_over(struct segcur *in, struct breaks *b, uint64_t lo, uint64_t hi, uint64_t sp, struct err *e)
+{
+	struct walk w = {.ask = {.range_lo = lo, .range_hi = hi, .range_sp = sp}};
+	struct trace t = {0};
+	struct goal g;
+	int r;
+
+	if (!in->marks || !segcur_is_plain(in, b))
+		return 1;
+	if (segcur_goal_init(&g, &in->now, e))
+		return -1;
+	r = aim(in, &w, &g, e);
+	if (!r)
+		r = walk_over(in, b, &w, &g, &t, e);
+	/* where it came in may be here */
+	if (!r)
+		r = segcur_is_goal(&g, &t, e);
+	breaks_fini(&g.stop);
+	if (!r)
+		segcur_be_now(in, &t, 0, 1);
+	else if (r == 1 && t.pid)
+		segcur_drop(&t);
+	return r < 0 ? -1 : r > 0;
+}
+
+int segcur_walk_log(struct segcur *in, struct goal *g, struct breaks *b, uint64_t place, uint64_t last, struct replay_walk *ask,
+		    struct err *e)
+{
+	struct walk w = {.ask.nth_change = last};
+	struct walker walker = {.in = in, .is_goal = is_state, .ctx = g};
+	bool to_end = !last && !g->want;
+	struct trace t = {0};
+	uint64_t rest = 0;
+	int r;
+
+	if (place)
+		w.ask.place[w.ask.places++] = place;
+	r = in->marks && segcur_is_walkable(in, b) ? 0 : 1;
+	if (!r && !to_end && !last)
+		r = aim(in, &w, g, e);
+	if (!r)
+		r = walk_or_leave(&walker, &in->mark[0], &w, b, &t, e);
+	if (r == SEGCUR_WALK_OVER && to_end)
+		r = 0;
+	else if (r == SEGCUR_WALK_LEFT && to_end)
+		r = segcur_count_rest(in, &t, b, &rest, e);
+	segcur_drop(&t);
+	*ask = w.ask;
+	return r ? r : w.resumed || rest;
+}
+
+int segcur_walk_all(struct segcur *in, struct breaks *b, uint64_t *k, struct err *e)
+{
+	struct walk w = {0};
+	struct trace t = {0};
+	uint64_t before, rest = 0;
+	int r = in->marks && segcur_is_walkable(in, b) ? walk_far(in, &w, b, &t, e) : 1;
+
+	if (r == SEGCUR_WALK_LEFT)
+		r = segcur_count_rest(in, &t, b, &rest, e);
+	else
+		r = r == SEGCUR_WALK_OVER ? 0 : r < 0 ? -1 : 1;
+	segcur_drop(&t);
+	if (r)
+		return r;
+	if (segcur_count_before_walks(in, b, &before, e))
+		return -1;
+	*k = before + w.ask.arrivals + rest;
+	return 0;
+}
+
+int segcur_walk_marks(struct segcur *in, struct goal *g, struct err *e)
+{
+	static const uint64_t before[] = {4096, 64, 1};
+	uint64_t times, at = 1;
+	struct walked w;
+	int r;
+
+	if (in->marks == 1) {
+		r = segcur_walk_times(in, g, &times, e);
+	} else {
+		r = segcur_walk_to_goal(in, &in->mark[in->marks - 1], g, NULL, &w, e);
+		times = w.times;
+		if (!r)
+			segcur_drop(&w.t);
+	}
+
+	for (unsigned i = 0; !r && i < sizeof(before) / sizeof(before[0]); i++) {
+		uint64_t to = times > before[i] ? times - before[i] : 0;
+		struct trace t;
+
+		if (!to)
+			continue;
+		/* where it stands counts, if that is at the PC: then it is the at-th time */
+		r = segcur_walk_to_nth(in, &in->mark[in->marks - 1], &g->stop, to - at + 1, &t, e);
+		if (r)
+			break;
+		segcur_push_mark(in, &t, 0);
+		at = to;
+	}
+	return r;
+}

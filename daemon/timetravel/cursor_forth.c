@@ -1,0 +1,248 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * cursor_forth.c: forwards: to the next stop, and steps. A step over the end of a thread's segment is made where its next one
+ * begins: up to there the others run at full speed, and where segments end in the middle of the program, because somebody was
+ * interrupted there (segcursor_end.c), nobody is stepped on his way to such a place.
+ */
+#include "segcursor/segcursor_int.h"
+#include "timetravel/cursor_int.h"
+
+/*
+ * From CURSOR_GROUP to the next stop, or event `until` (STOP_LIMIT), and no fork is followed on the way. Who has run for long will
+ * go back: that is to be near.
+ */
+static int run_from_here(struct cursor *t, pid_t step, uint64_t until, struct stop *stop, struct err *e)
+{
+	uint64_t cuts[CURSOR_CUTS], total = cursor_total(t), at = 0;
+	unsigned n = cursor_cuts(t, 1, total, cuts);
+
+	for (unsigned i = 0; i < n && cuts[i] < until; i++) {
+		if (cuts[i] <= nav_at(t->nav) || (nav_ckpt_before(t->nav, cuts[i], &at) && at == cuts[i]))
+			continue;
+		if (cursor_run(t, step, cuts[i], stop, e))
+			return -1;
+		if (stop->kind != STOP_LIMIT)
+			return 0;
+		if (cursor_checkpoint(t, e))
+			return -1;
+	}
+	if (cursor_run(t, step, until, stop, e))
+		return -1;
+	return t->history_end.on && until == total && stop->kind == STOP_LIMIT ? cursor_enter_last(t, step, stop, e) : 0;
+}
+
+/* As that, over forks. */
+static int run_on(struct cursor *t, pid_t step, uint64_t until, struct stop *stop, struct err *e)
+{
+	uint64_t fork;
+	int r;
+
+	for (;;) {
+		if (cursor_next_fork(t, nav_at(t->nav), &fork, e))
+			return -1;
+		if (!fork || fork > until)
+			return run_from_here(t, step, until, stop, e);
+		if (cursor_run(t, step, fork - 1, stop, e))
+			return -1;
+		if (stop->kind != STOP_LIMIT)
+			return 0;
+		if (cursor_stand(t, e) < 0)
+			return -1;
+		r = cursor_run_fork(t, fork, &step, stop, e);
+		if (r <= 0)
+			return r;
+	}
+}
+
+/*
+ * The segment ends where its thread was interrupted: the process itself, which finds that, makes the way again, past the stops up
+ * to here.
+ */
+static int go_again(struct cursor *t, pid_t step, uint64_t until, struct stop *stop, struct err *e)
+{
+	uint64_t k, pc, n = t->in.n;
+
+	if (segcur_count_stops(&t->in, &t->breaks, &k, e) || trace_get_pc(&t->in.now, &pc, e))
+		return -1;
+	k += breaks_has(&t->breaks, pc) && segcur_meets(&t->breaks, &t->in.now);
+	if (cursor_hold(t, n, e))
+		return -1;
+	do
+		if (run_on(t, step, until, stop, e))
+			return -1;
+	while (k-- && nav_at(t->nav) == n && stop->kind != STOP_INTERRUPT && stop->kind != STOP_END);
+	return 0;
+}
+
+/* As run_on, from wherever it stands; from inside a segment, `step` is not the thread there. */
+static int run(struct cursor *t, pid_t step, uint64_t until, struct stop *stop, struct err *e)
+{
+	if (t->mode == CURSOR_GROUP)
+		return run_on(t, step, until, stop, e);
+	if (segcur_ends_in_program(&t->in))
+		return go_again(t, step, until, stop, e);
+	if (segcur_run(&t->in, &t->breaks, stop, e))
+		return -1;
+	t->tid = t->in.seg.tid;
+	if (stop->kind != STOP_OVER)
+		return 0;
+	/* the process itself does the event and goes on */
+	return cursor_cross(t, &step, e) || run_on(t, step, until, stop, e) ? -1 : 0;
+}
+
+static int go_on(struct cursor *t, struct stop *stop, struct err *e)
+{
+	if (t->mode == CURSOR_INSIDE && cursor_is_last(t))
+		return cursor_run_to_edge(t, false, &t->breaks, stop, e);
+	return run(t, 0, t->most && t->most < cursor_total(t) ? t->most : cursor_total(t), stop, e);
+}
+
+static int step_last(struct cursor *t, pid_t tid, struct stop *stop, struct err *e)
+{
+	bool there;
+
+	if (tid != t->in.seg.tid)
+		return cursor_run_to_edge(t, false, &t->breaks, stop, e);
+	if (cursor_at_edge(t, &there, e))
+		return -1;
+	*stop = (struct stop){.kind = STOP_END};
+	return there ? 0 : segcur_step(&t->in, &t->breaks, stop, e);
+}
+
+/* To the first visible state behind event n, at which the process stands. STOP_LIMIT: there is none; it stands at the next one. */
+static int enter(struct cursor *t, uint64_t n, struct stop *stop, struct err *e)
+{
+	int r = cursor_enter(t, n, e);
+
+	*stop = (struct stop){.kind = r ? STOP_LIMIT : STOP_STEP};
+	return r > 0 ? cursor_hold(t, n + 1, e) : r;
+}
+
+static int step_inside(struct cursor *t, struct stop *stop, struct err *e);
+
+/* A thread that stands in its segment `ahead`, or, fresh, before it. STOP_LIMIT: it comes out at its end without a visible state. */
+static int step_segment(struct cursor *t, pid_t tid, bool fresh, struct stop *stop, struct err *e)
+{
+	if (!t->next.soft)
+		return run_on(t, tid, t->next.end, stop, e);
+	if (!fresh)
+		return cursor_go_inside(t, e) || step_inside(t, stop, e) ? -1 : 0;
+	return enter(t, t->next.n, stop, e);
+}
+
+/* fresh: it stands at an event, with all threads held, where the step is not over yet. */
+static int step_from(struct cursor *t, pid_t tid, bool fresh, struct stop *stop, struct err *e)
+{
+	uint64_t total = cursor_total(t), fork;
+	uint32_t who = cursor_ordinal(t, tid);
+
+	if (cursor_next_fork(t, cursor_event(t), &fork, e))
+		return -1;
+	if (fork) /* behind which all threads are others */
+		return run(t, tid, total, stop, e);
+	for (;; fresh = true) {
+		uint64_t n = cursor_event(t);
+
+		if (next_segment_find(&t->next, t->nav->t.tl, total, who, n, e))
+			return -1;
+		if (t->next.n == total)
+			return run(t, tid, total, stop, e);
+		if (n < t->next.n) {
+			if (run(t, 0, t->next.n, stop, e))
+				return -1;
+			if (stop->kind != STOP_LIMIT)
+				return 0;
+			fresh = true;
+		}
+		if (step_segment(t, tid, fresh, stop, e))
+			return -1;
+		if (stop->kind != STOP_LIMIT || cursor_event(t) == total)
+			return 0;
+	}
+}
+
+/* The thread that moves here. */
+static int step_inside(struct cursor *t, struct stop *stop, struct err *e)
+{
+	pid_t tid = t->in.seg.tid;
+	struct stop met;
+
+	if (segcur_step(&t->in, &t->breaks, stop, e))
+		return -1;
+	t->tid = tid;
+	if (stop->kind != STOP_OVER)
+		return 0;
+	met = *stop;
+	if (cursor_cross(t, &tid, e) || step_from(t, tid, true, stop, e))
+		return -1;
+	if (stop->kind == STOP_STEP && met.watch)
+		*stop = (struct stop){STOP_WATCH, 0, met.addr, met.watch};
+	return 0;
+}
+
+static int step(struct cursor *t, pid_t tid, struct stop *stop, struct err *e)
+{
+	if (t->mode == CURSOR_INSIDE && cursor_is_last(t))
+		return step_last(t, tid, stop, e);
+	return t->mode == CURSOR_INSIDE && tid == t->in.seg.tid ? step_inside(t, stop, e)
+								  : step_from(t, tid, false, stop, e);
+}
+
+/* At the end all threads stand in the shim: what a user wants to see is where the last one came from. */
+static int show_end(struct cursor *t, const struct stop *stop, struct err *e)
+{
+	return stop->kind == STOP_END && !t->history_end.on && cursor_last(t, e) < 0 ? -1 : 0;
+}
+
+/* Neither where a user sees the program, nor at the entry of a call into the shim. 1: yes. */
+static int is_hidden(struct cursor *t, struct err *e)
+{
+	struct trace *th = cursor_thread(t, t->tid, e);
+	struct user_regs_struct r;
+
+	if (!th || trace_get_regs(th, &r, e))
+		return -1;
+	return shim_frames_is_within(&t->shim_frames, &t->visibility, th->pid, &r);
+}
+
+/* A watched word was written by the shim, as by a read(): that is seen where the call returns. */
+static int come_out(struct cursor *t, struct stop *stop, struct err *e)
+{
+	while (stop->kind == STOP_WATCH) {
+		struct stop next = {0};
+		int hidden = is_hidden(t, e);
+
+		if (hidden <= 0)
+			return hidden;
+		if (step(t, t->tid, &next, e))
+			return -1;
+		if (next.kind != STOP_STEP)
+			*stop = next;
+	}
+	return 0;
+}
+
+int cursor_continue_few(struct cursor *t, struct stop *stop, struct err *e)
+{
+	int r;
+
+	t->breaks.libraries = true;
+	r = go_on(t, stop, e) || come_out(t, stop, e) ? -1 : 0;
+	t->breaks.libraries = false;
+	cursor_see_signal(t, stop);
+	return r ? -1 : show_end(t, stop, e);
+}
+
+int cursor_step_few(struct cursor *t, pid_t tid, struct stop *stop, struct err *e)
+{
+	int r;
+
+	t->breaks.libraries = true;
+	r = step(t, tid, stop, e) || come_out(t, stop, e) ? -1 : 0;
+	t->breaks.libraries = false;
+	cursor_see_signal(t, stop);
+	/* GDB 13 forgets that one thread is stepped when it hears of libraries from another (TARGET_WAITKIND_LOADED) */
+	if (stop->kind == STOP_LIBRARY && t->tid != tid)
+		stop->kind = STOP_BREAK;
+	return r ? -1 : show_end(t, stop, e);
+}

@@ -1,0 +1,457 @@
+/* SPDX-License-Identifier: MIT */
+/* cursor_run.c: forwards at full speed: all threads of the process are held by ptrace. */
+#include <linux/futex.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/maps.h"
+#include "segcursor/segcursor_int.h"
+#include "timetravel/cursor_int.h"
+#include "replay/stall.h"
+#include "trace/rep.h"
+
+#define POLL_MS 2
+#define STOPS_ASK 256
+#define MANY_OF_ALL 50 /* stops in a segment: it is known for one with stops then */
+#define SIG_TICK 64 /* by which the shim finds its way to where a computation was interrupted */
+
+struct run {
+	struct cursor *t;
+	pid_t step;
+	uint64_t before; /* of the stepped thread: its last instruction */
+	bool handler; /* ... and whether a handler began with it */
+	struct breaks_words words; /* of what is watched, as they were... */
+	uint64_t words_at; /* ... behind this event */
+	struct shim_call shim_call;
+	int held; /* a signal that waits for the end of its step; 0: none */
+	uint32_t notify;
+	struct stall stall;
+	double next_look; /* at that */
+	struct stop *stop;
+};
+
+static struct replay_ctl *ctl(const struct cursor *t)
+{
+	return t->nav->t.ctl;
+}
+
+/* Where the stepped thread stands before it goes on. */
+static int note_step(struct run *r, struct group_thread *th, struct err *e)
+{
+	if (th->t.tid != r->step)
+		return 0;
+	if (trace_get_pc(&th->t, &r->before, e))
+		return -1;
+	r->handler = th->sig != 0;
+	return 0;
+}
+
+static int go_on(struct run *r, struct group_thread *th, struct err *e)
+{
+	return note_step(r, th, e) || group_resume_one(&r->t->group, th, e) ? -1 : 0;
+}
+
+/* A watched word was written, and not changed as far as is known here. Who counts gives up when that happens too often. */
+static int note_write(struct run *r, uint64_t event, struct err *e)
+{
+	struct cursor_last *c = r->t->count;
+	int remapped = 0;
+
+	if (!c)
+		return 0;
+	if (c->written != event || !c->writes) {
+		c->written = event;
+		c->writes = 0;
+		remapped = cursor_remaps(r->t, r->words_at, event, e);
+	}
+	if (remapped > 0)
+		cursor_maybe(c, event);
+	if (++c->writes > SEGCUR_WRITES)
+		*r->stop = (struct stop){.kind = STOP_HOT};
+	return remapped < 0 ? -1 : 0;
+}
+
+/* 1: r->stop is set. */
+static int is_watch(struct run *r, const struct trace_stop *s, struct err *e)
+{
+	struct cursor *t = r->t;
+	const struct group_slot *w;
+	uint64_t event;
+	bool written;
+
+	w = breaks_watch_met(&t->breaks, t->group.pid, s->slots, &r->words, &written);
+	if (!written)
+		return 0;
+	event = nav_at(t->nav);
+	if (w)
+		*r->stop = (struct stop){STOP_WATCH, 0, w->addr, w->kind};
+	else if (note_write(r, event, e))
+		return -1;
+	r->words_at = event;
+	return r->stop->kind != 0;
+}
+
+/* One that is a stop. */
+static bool is_fault(struct run *r, const struct trace_stop *s)
+{
+	if (!trace_is_fault(s) || !breaks_stops_at_signal(&r->t->breaks, s->info.si_signo))
+		return false;
+	*r->stop = (struct stop){.kind = STOP_SIGNAL, .sig = s->info.si_signo};
+	r->t->faults = true;
+	return true;
+}
+
+/* 1: the stepped thread is at a visible state. */
+static int is_stepped(struct run *r, struct group_thread *th, const struct trace_stop *s, struct err *e)
+{
+	struct user_regs_struct regs;
+
+	if (th->t.tid != r->step || s->why != TRACE_STEPPED)
+		return 0;
+	if (trace_get_regs(&th->t, &regs, e))
+		return -1;
+	return shim_frames_sees(&r->t->shim_frames, &r->t->visibility, &r->shim_call, th->t.pid, r->before, &regs, r->handler);
+}
+
+/* A signal of the shim's that comes meanwhile waits: its handler would end in front of the instruction, and another one come. */
+static int step_one(struct group_thread *th, struct trace_stop *s, struct err *e)
+{
+	int sig = th->sig, held = sig == SIG_TICK ? sig : 0;
+
+	th->sig = 0;
+	if (trace_step(&th->t, held ? 0 : sig, s, e))
+		return -1;
+	if (s->why == TRACE_SIGNAL && s->info.si_signo == SIG_TICK) {
+		held = SIG_TICK;
+		if (trace_step(&th->t, 0, s, e))
+			return -1;
+	}
+	if (trace_finish_rep(&th->t, s, e))
+		return -1;
+	if (s->why == TRACE_STEPPED)
+		th->sig = held;
+	return 0;
+}
+
+/* A thread at a breakpoint makes one instruction without it; the others stay. */
+static int step_off(struct run *r, struct group_thread *th, struct err *e)
+{
+	struct cursor *t = r->t;
+	struct trace_stop s;
+	uint64_t pc;
+	int got;
+
+	if (note_step(r, th, e))
+		return -1;
+	if (step_one(th, &s, e))
+		return -1;
+	if (s.why == TRACE_EXITED)
+		return 0;
+	got = is_watch(r, &s, e);
+	if (got)
+		return got < 0 ? -1 : 0;
+	is_fault(r, &s);
+	if (s.why == TRACE_SIGNAL)
+		th->sig = s.info.si_signo;
+	if (r->stop->kind || s.why != TRACE_STEPPED || trace_get_pc(&th->t, &pc, e))
+		return r->stop->kind || s.why != TRACE_STEPPED ? 0 : -1;
+	if (breaks_has(&t->breaks, pc))
+		r->stop->kind = segcur_meets(&t->breaks, &th->t);
+	if (!r->stop->kind && is_stepped(r, th, &s, e) > 0)
+		r->stop->kind = STOP_STEP;
+	return 0;
+}
+
+/* Who only counts has counted this stop. */
+static bool is_counted(struct run *r)
+{
+	struct cursor_last *c = r->t->count;
+	uint64_t event = nav_at(r->t->nav);
+
+	if (!c || (r->stop->kind != STOP_BREAK && r->stop->kind != STOP_WATCH && r->stop->kind != STOP_SIGNAL))
+		return false;
+	c->k = c->k && c->event == event ? c->k + 1 : 1;
+	if (c->all) {
+		cursor_maybe(c, event);
+		c->many = c->k >= MANY_OF_ALL;
+	} else {
+		c->many = c->k >= SEGCUR_MANY || (c->maybes && c->maybe[c->maybes - 1] == event);
+		c->maybes = 0;
+	}
+	c->event = event;
+	if (!c->many)
+		*r->stop = (struct stop){0};
+	return !c->many;
+}
+
+/* Past a stop that is none, at a breakpoint or behind the write to a watched word, and on. */
+static int pass(struct run *r, struct group_thread *th, struct err *e)
+{
+	struct breaks *b = &r->t->breaks;
+	uint64_t pc;
+
+	do {
+		if (trace_get_pc(&th->t, &pc, e))
+			return -1;
+		if (!breaks_has(b, pc))
+			break;
+		if (breaks_lift(b, th->t.pid, pc, true, e) || step_off(r, th, e))
+			return -1;
+		if (!th->t.alive)
+			return 0; /* group_wait hears of it */
+		if (breaks_lift(b, th->t.pid, pc, false, e))
+			return -1;
+	} while (is_counted(r));
+	if (!r->stop->kind)
+		return go_on(r, th, e);
+	r->t->tid = th->t.tid;
+	return 0;
+}
+
+/* Of the shim's, in front of a step in the program: nobody knows when the step would be made, and what would come before. */
+static bool is_for_later(struct run *r, struct group_thread *th, const struct trace_stop *s)
+{
+	struct err ignored;
+	uint64_t pc;
+
+	if (th->t.tid != r->step || s->why != TRACE_SIGNAL || r->held || s->info.si_signo != SIG_TICK)
+		return false;
+	if (trace_get_pc(&th->t, &pc, &ignored) || pc != r->before || !visibility_is_certain(&r->t->visibility, pc))
+		return false;
+	r->held = SIG_TICK;
+	return true;
+}
+
+/* A stop of one thread: r->stop is set when it is the debugger's, else the thread goes on. */
+static int judge(struct run *r, struct group_thread *th, struct trace_stop *s, struct err *e)
+{
+	int yes = trace_is_int3(s) ? breaks_hit(&r->t->breaks, &th->t, e) : 0, watched;
+
+	if (yes < 0 || trace_finish_rep(&th->t, s, e) || (th->t.tid == r->step && trace_hide_step(&th->t, e)))
+		return -1;
+	if (is_for_later(r, th, s))
+		return go_on(r, th, e);
+	if (r->held && th->t.tid == r->step && s->why == TRACE_STEPPED) {
+		th->sig = r->held;
+		r->held = 0;
+	}
+	if (yes)
+		r->stop->kind = segcur_meets(&r->t->breaks, &th->t);
+	if (yes && !r->stop->kind)
+		return pass(r, th, e);
+	watched = yes ? 0 : is_watch(r, s, e);
+	if (watched < 0)
+		return -1;
+	if (yes || watched)
+		;
+	else if (is_fault(r, s))
+		;
+	else if ((yes = is_stepped(r, th, s, e)) != 0)
+		r->stop->kind = STOP_STEP;
+	if (yes < 0)
+		return -1;
+	if (s->why == TRACE_SIGNAL && !yes)
+		th->sig = s->info.si_signo;
+	if (is_counted(r))
+		return pass(r, th, e);
+	if (r->stop->kind) {
+		r->t->tid = th->t.tid;
+		return 0;
+	}
+	return go_on(r, th, e);
+}
+
+/* The shim has something to say: it stands where it was told to stop, or cannot go on. */
+static int hear(struct run *r, struct err *e)
+{
+	struct replay_ctl *c = ctl(r->t);
+	uint32_t state = __atomic_load_n(&c->state, __ATOMIC_ACQUIRE);
+
+	if (state == REPLAY_PARKED || state == REPLAY_ENDED) {
+		r->stop->kind = c->turn >= c->total ? STOP_END : STOP_LIMIT;
+		r->t->tid = target_tid(&r->t->nav->t, c->parked);
+	}
+	return target_is_lost(&r->t->nav->t, e) ? -1 : 0;
+}
+
+/* Nothing has happened for a while. -1: the replay gets no further. */
+static int look_for_stall(struct run *r, struct err *e)
+{
+	struct target *target = &r->t->nav->t;
+	struct group_thread *th;
+	uint64_t pc = 0;
+
+	if (clock_s() < r->next_look)
+		return 0;
+	r->next_look = clock_s() + STALL_LOOK_MS / 1000.0;
+	if (!stall_look(&r->stall, target))
+		return 0;
+	if (group_stop(&r->t->group, e))
+		return -1;
+	if (__atomic_load_n(&ctl(r->t)->notify, __ATOMIC_ACQUIRE) != r->notify)
+		return group_resume(&r->t->group, 0, e);
+	th = group_find(&r->t->group, target_tid(target, ctl(r->t)->owner));
+	if (th && th->t.alive && trace_get_pc(&th->t, &pc, e))
+		return -1;
+	stall_explain(&r->stall, target, pc, &target->lost);
+	*e = target->lost;
+	return -1;
+}
+
+static int wait_stop(struct run *r, struct err *e)
+{
+	struct cursor *t = r->t;
+	unsigned stops = 0;
+
+	stall_begin(&r->stall, &t->nav->t);
+	while (!r->stop->kind) {
+		struct group_thread *th = NULL;
+		struct trace_stop s;
+		int got = group_wait(&t->group, POLL_MS, &th, &s, e);
+
+		if (got < 0)
+			return -1;
+		if (got == 1 && judge(r, th, &s, e))
+			return -1;
+		if (got == 2) {
+			r->stop->kind = STOP_END;
+			return 0;
+		}
+		/* who is stopped all the time does not get on by himself */
+		if (got)
+			stall_begin(&r->stall, &t->nav->t);
+		else if (look_for_stall(r, e))
+			return -1;
+		/* many stops that are none must not keep it from hearing */
+		if (got && ++stops % STOPS_ASK)
+			continue;
+		if (__atomic_load_n(&ctl(t)->notify, __ATOMIC_ACQUIRE) != r->notify && hear(r, e))
+			return -1;
+		if (!r->stop->kind && t->interrupted && t->interrupted(t->ctx)) {
+			r->stop->kind = STOP_INTERRUPT;
+			t->tid = target_tid(&t->nav->t, ctl(t)->owner);
+		}
+	}
+	return group_stop(&t->group, e);
+}
+
+/* The thread that stopped here before. */
+static int leave_stop(struct run *r, struct err *e)
+{
+	struct group_thread *th = group_find(&r->t->group, r->t->tid);
+	uint64_t pc;
+
+	if (!th || !th->t.alive || th->pending)
+		return 0;
+	if (trace_get_pc(&th->t, &pc, e))
+		return -1;
+	return breaks_has(&r->t->breaks, pc) ? step_off(r, th, e) : 0;
+}
+
+static void release(struct cursor *t, uint64_t until)
+{
+	struct replay_ctl *c = ctl(t);
+
+	c->stop_at = until;
+	c->cmd = REPLAY_CMD_RUN;
+	__atomic_add_fetch(&c->go, 1, __ATOMIC_SEQ_CST);
+	syscall(SYS_futex, &c->go, FUTEX_WAKE, 0x7fffffff, NULL, NULL, 0);
+}
+
+/* How the stepped thread got to where it stands. */
+static int find_shim_call(struct run *r, struct err *e)
+{
+	struct group_thread *th = group_find(&r->t->group, r->step);
+	struct user_regs_struct regs;
+
+	if (!th || !th->t.alive)
+		return 0;
+	if (trace_get_regs(&th->t, &regs, e))
+		return -1;
+	shim_frames_shim_call(&r->t->shim_frames, &r->t->visibility, th->t.pid, &regs, &r->shim_call);
+	return 0;
+}
+
+/* May threads run in translated code? There are no watchpoints, and nobody steps. */
+static bool looks_away(const struct run *r)
+{
+	for (unsigned i = 0; i < BREAKS_WATCHES; i++)
+		if (r->t->breaks.watch[i].kind)
+			return false;
+	return !r->step;
+}
+
+static int resume(struct run *r, struct err *e)
+{
+	struct cursor *t = r->t;
+	struct group_thread *th = group_find(&t->group, r->step);
+
+	for (unsigned i = 0; i < BREAKS_WATCHES; i++)
+		t->group.slot[i] = t->breaks.watch[i];
+	if (th && th->t.alive && th->sig == SIG_TICK) {
+		r->held = SIG_TICK;
+		th->sig = 0;
+	}
+	if (th && th->t.alive && note_step(r, th, e))
+		return -1;
+	ctl(t)->blind = looks_away(r) ? ++t->runs : 0;
+	return breaks_insert(&t->breaks, t->group.pid, e) || group_resume(&t->group, r->step, e) ? -1 : 0;
+}
+
+/* Interrupted in translated code, it stands at no place of the program's: to the beginning of the segment, from where it goes again. */
+static int leave_walk(struct run *r, struct err *e)
+{
+	struct group_thread *th = group_find(&r->t->group, r->t->tid);
+	struct user_regs_struct regs;
+	struct mapping m;
+
+	if (r->stop->kind != STOP_INTERRUPT || !th || !th->t.alive)
+		return 0;
+	if (trace_get_regs(&th->t, &regs, e))
+		return -1;
+	if (!regs.gs_base || !maps_find(th->t.pid, regs.rip, &m) || m.path[0] || !m.write || !m.exec)
+		return 0;
+	return cursor_goto(r->t, nav_at(r->t->nav), e);
+}
+
+static void see_words(struct run *r)
+{
+	breaks_look(&r->t->breaks, r->t->group.pid, &r->words);
+	r->words_at = nav_at(r->t->nav);
+}
+
+int cursor_run(struct cursor *t, pid_t step, uint64_t until, struct stop *stop, struct err *e)
+{
+	struct run r = {.t = t, .step = step, .stop = stop};
+	struct err why;
+	int got;
+
+	*stop = (struct stop){0};
+	if (ctl(t)->turn >= nav_total(t->nav) && ctl(t)->state != REPLAY_RUNNING) {
+		stop->kind = STOP_END;
+		return 0;
+	}
+	if (ctl(t)->turn >= until) {
+		stop->kind = STOP_LIMIT;
+		return 0;
+	}
+	r.notify = __atomic_load_n(&ctl(t)->notify, __ATOMIC_ACQUIRE);
+	see_words(&r);
+	if (find_shim_call(&r, e) || leave_stop(&r, e))
+		return -1;
+	if (stop->kind)
+		return 0;
+	got = resume(&r, e);
+	if (!got) {
+		release(t, until);
+		got = wait_stop(&r, e);
+	}
+	if (t->group.pid && group_stop(&t->group, got ? &why : e))
+		got = -1;
+	if (t->group.n && breaks_take_out(&t->breaks, t->group.pid, got ? &why : e))
+		got = -1;
+	ctl(t)->blind = 0;
+	return got ? got : leave_walk(&r, e);
+}

@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * condition.h: the conditions of a breakpoint as GDB compiled them (agent expression bytecode, agent/agent.h), evaluated on
+ * a stopped thread: one that is false costs the debugger nothing.
+ */
+#ifndef FRED_VISIBILITY_CONDITION_H
+#define FRED_VISIBILITY_CONDITION_H
+
+#include "trace/trace.h"
+
+struct cond {
+	uint8_t *code;
+	size_t len;
+};
+
+struct conds {
+	unsigned n;
+	struct cond *v;
+};
+
+void conds_fini(struct conds *c);
+/* Copies the code. */
+void conds_add(struct conds *c, const uint8_t *code, size_t len);
+void conds_copy(struct conds *to, const struct conds *from);
+/*
+ * Is one of them true, or are there none? What cannot be evaluated is true: the debugger has a look, and says why.
+ */
+bool conds_hold(const struct conds *c, struct trace *t);
+
+#endif

@@ -1,0 +1,441 @@
+/* SPDX-License-Identifier: MIT */
+/* follow.c: see follow.h. How threads wait for their turn is in rlog/replay.h. */
+#define LOG_DOMAIN "follow"
+#include "watch/follow.h"
+
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/log.h"
+#include "replay/segment.h"
+#include "trace/alias.h"
+#include "trace/budget.h"
+#include "trace/group.h"
+#include "trace/line.h"
+#include "trace/words.h"
+#include "visibility/visibility.h"
+
+#define POLL_MS 2
+#define ASK_STOPS 256 /* stops between two looks at the clock and the client */
+#define NEAR_S 2 /* of recorded time that is gone over for a few looks more */
+#define LOOKS_MIN 32
+#define WATCHES TRACE_SLOTS
+
+struct following {
+	const struct follow *f;
+	struct follow_result *r;
+	struct trace_budget budget, half;
+	struct trace_words words;
+	struct group group;
+	uint64_t gadget; /* a `syscall` instruction in the process, for copies */
+	struct visibility visibility;
+	uint32_t notify; /* the shim's count of news, as heard last */
+	bool over;
+	/* with at_events: the latest value in the segment behind an event, which is that of the next event if nothing follows */
+	bool pending;
+	enum search_value latest;
+	uint64_t latest_event;
+	bool skipped; /* not each event was looked at */
+};
+
+static struct replay_ctl *ctl(const struct following *w)
+{
+	return w->f->nav->t.ctl;
+}
+
+/* The next value, in the segment behind `event`. */
+static void put(struct following *w, enum search_value v, uint64_t event)
+{
+	enum pred_side s = pred_side(w->f->pred, v);
+
+	if (s == PRED_BAD && w->r->last == PRED_GOOD) {
+		w->r->in_segment = w->r->turned && w->r->turn == event ? w->r->in_segment + 1 : 1;
+		w->r->turned = true;
+		w->r->turn = event;
+		w->over = ++w->r->turns == w->f->nth;
+	}
+	if (s != PRED_NONE)
+		w->r->last = s;
+}
+
+/* The latest value is that of the event behind its segment. */
+static void settle_latest(struct following *w)
+{
+	if (w->pending)
+		put(w, w->latest, w->latest_event);
+	w->pending = false;
+}
+
+static void put_change(struct following *w, enum search_value v, uint64_t event)
+{
+	if (!w->f->at_events) {
+		put(w, v, event);
+		return;
+	}
+	if (event != w->latest_event)
+		settle_latest(w);
+	w->latest = v;
+	w->latest_event = event;
+	w->pending = !w->over;
+}
+
+static void to_words(const struct following *w, const struct agent_result *from, struct trace_words *to)
+{
+	struct err ignored;
+
+	*to = (struct trace_words){.complete = !from->ranges_full};
+	for (size_t i = 0; i < from->ranges_n && i < TRACE_WORDS_MAX; i++)
+		to->w[to->n++] = (struct trace_word){from->range[i].addr, from->range[i].len};
+	if (w->f->nav->t.ctl->aliases && alias_add_words(w->f->nav->t.pid, to, &ignored))
+		to->complete = false;
+}
+
+static void evaluate(struct following *w, struct expr_value *v)
+{
+	uint64_t start = clock_ns();
+
+	expr_eval_memory(w->f->x, w->f->nav->t.pid, v);
+	w->r->evaluations++;
+	w->r->evaluate_ns += clock_ns() - start;
+}
+
+static bool is_late(struct following *w)
+{
+	return trace_budget_is_over(&w->budget, w->f->nav->t.pid);
+}
+
+static bool is_half_over(struct following *w)
+{
+	return trace_budget_is_over(&w->half, w->f->nav->t.pid);
+}
+
+static bool is_cancelled(const struct following *w)
+{
+	return op_cancelled(w->f->nav->ctx);
+}
+
+/* ---- event by event ---- */
+
+static int look_here(struct following *w, struct err *e)
+{
+	uint64_t start = clock_ns();
+	struct expr_value v;
+
+	if (expr_eval(w->f->x, w->f->g, &w->f->nav->t, &v, e))
+		return -1;
+	w->r->evaluations++;
+	w->r->evaluate_ns += clock_ns() - start;
+	put(w, v.truth, nav_at(w->f->nav) - 1);
+	return 0;
+}
+
+/* Is the way to there short enough to be gone for a few more looks? */
+static bool is_near(struct nav *n, uint64_t to)
+{
+	struct timeline_event a, b;
+	struct err ignored;
+
+	return nav_at(n) && !timeline_read(n->t.tl, nav_at(n), &a, &ignored) && !timeline_read(n->t.tl, to, &b, &ignored) &&
+	       b.seconds - a.seconds < NEAR_S;
+}
+
+/*
+ * There is no time to look at each: at equal distances, so many as there is time for, up to one at which it is good. `looks` were
+ * made in half of the time.
+ */
+static int by_some_events(struct following *w, uint64_t to, uint64_t looks, struct err *e)
+{
+	struct nav *n = w->f->nav;
+	uint64_t stride = (to - nav_at(n)) / (looks < LOOKS_MIN ? LOOKS_MIN : looks) + 1;
+
+	while (nav_at(n) < to && w->r->last != PRED_GOOD && !is_cancelled(w))
+		if (nav_goto(n, to - nav_at(n) > stride ? nav_at(n) + stride : to, e) || look_here(w, e))
+			return -1;
+	w->skipped = true;
+	return 0;
+}
+
+static int by_events(struct following *w, uint64_t to, struct err *e)
+{
+	struct nav *n = w->f->nav;
+	uint64_t from = nav_at(n);
+
+	while (nav_at(n) < to && !is_late(w) && !w->over) {
+		if (!w->f->nth && w->r->last != PRED_GOOD && is_half_over(w) && is_near(n, to))
+			return by_some_events(w, to, nav_at(n) - from, e);
+		if (nav_goto(n, nav_at(n) + 1, e) || look_here(w, e))
+			return -1;
+	}
+	return 0;
+}
+
+/* ---- from change to change ---- */
+
+/* The words' pieces become the debug registers of every thread. 1: there are too many. */
+static int arm(struct following *w)
+{
+	struct trace_word piece[WATCHES];
+	unsigned n = trace_words_pieces(&w->words, WATCHES, piece);
+
+	for (unsigned i = 0; i < WATCHES; i++)
+		w->group.slot[i] = i < n ? (struct group_slot){GROUP_WRITE, piece[i].addr, piece[i].len}
+					 : (struct group_slot){0};
+	return n ? 0 : 1;
+}
+
+static bool same_words(const struct trace_words *a, const struct trace_words *b)
+{
+	return a->n == b->n && a->complete == b->complete && !memcmp(a->w, b->w, a->n * sizeof(a->w[0]));
+}
+
+/* ---- to the end of the statement ---- */
+
+/* At the next instruction of a copy: is it another statement's, or the recorder's, who would wait there for ever? */
+static int look_at_line(struct following *w, struct trace *t, struct trace_line *line, bool *over, struct err *e)
+{
+	uint64_t pc, number;
+	uint16_t code;
+	bool begins;
+
+	if (trace_get_pc(t, &pc, e))
+		return -1;
+	number = statements_at(w->f->statements, t->pid, pc, &begins);
+	*over = trace_line_begins(line, number, begins) || visibility_is_shim(&w->visibility, pc) ||
+		trace_read(t->pid, pc, &code, sizeof(code), NULL) || code == 0x050f;
+	return 0;
+}
+
+static int go_through(struct following *w, struct trace *t, struct trace_line *line, enum pred_side *side, struct err *e)
+{
+	bool over = false;
+
+	for (unsigned i = 0; i < TRACE_LINE_STEPS && !over; i++) {
+		struct trace_stop stop;
+		struct expr_value v;
+		enum pred_side now;
+
+		if (trace_step(t, 0, &stop, e))
+			return -1;
+		if (!t->alive || stop.why == TRACE_SIGNAL)
+			return 0;
+		expr_eval_memory(w->f->x, t->pid, &v);
+		now = pred_side(w->f->pred, v.truth);
+		if (now != PRED_NONE)
+			*side = now;
+		if (look_at_line(w, t, line, &over, e))
+			return -1;
+	}
+	return 0;
+}
+
+/* It has come to be *side by the last instruction of this thread. *side: what it is when the statement is over, as far as that is looked for. */
+static int end_statement(struct following *w, struct trace *t, enum pred_side *side, struct err *e)
+{
+	struct trace_line line = {0};
+	struct user_regs_struct regs;
+	struct trace copy;
+	bool over, ignored;
+	int r;
+
+	if (trace_get_regs(t, &regs, e))
+		return -1;
+	if (regs.gs_base) /* in the recorder's translation, whose addresses are of no statement */
+		return 0;
+	line.now = statements_at(w->f->statements, t->pid, regs.rip - 1, &ignored);
+	if (look_at_line(w, t, &line, &over, e))
+		return -1;
+	if (over)
+		return 0;
+	if (trace_fork(t, w->gadget, &copy, e))
+		return -1;
+	r = segment_unshare(&copy, e) || trace_clear_all(&copy, e) || go_through(w, &copy, &line, side, e) ? -1 : 0;
+	trace_kill(&copy);
+	return r;
+}
+
+/* A watched word was written by this thread. 1: what is read now cannot be watched. */
+static int changed(struct following *w, struct trace *t, struct err *e)
+{
+	struct trace_words words;
+	struct expr_value v;
+	enum pred_side side, then;
+
+	evaluate(w, &v);
+	then = side = pred_side(w->f->pred, v.truth);
+	if (w->f->statements && side != PRED_NONE && side != w->r->last && end_statement(w, t, &then, e))
+		return -1;
+	if (then == side)
+		put_change(w, v.truth, ctl(w)->turn);
+	to_words(w, &v.words, &words);
+	if (same_words(&words, &w->words))
+		return 0;
+	w->words = words;
+	/* debug registers are set while all threads stand */
+	if (group_stop(&w->group, e))
+		return -1;
+	return arm(w) ? 1 : group_resume(&w->group, 0, e);
+}
+
+/* Has the process come to where it was to stop, or can it not go on? */
+static void hear(struct following *w)
+{
+	uint32_t notify = __atomic_load_n(&ctl(w)->notify, __ATOMIC_ACQUIRE);
+	uint32_t state = __atomic_load_n(&ctl(w)->state, __ATOMIC_ACQUIRE);
+	struct err why;
+
+	if (notify == w->notify)
+		return;
+	w->notify = notify;
+	if (state == REPLAY_PARKED || state == REPLAY_ENDED) {
+		w->over = w->r->reached = true;
+	} else if (target_is_lost(&w->f->nav->t, &why)) {
+		log_warn("%s", why.text);
+		w->over = true;
+	}
+}
+
+/* One stop of one thread, which then goes on. 1: it cannot be followed any more. */
+static int take(struct following *w, struct group_thread *th, const struct trace_stop *s, struct err *e)
+{
+	int r = 0;
+
+	if (s->why == TRACE_SIGNAL)
+		th->sig = s->info.si_signo;
+	if (s->why == TRACE_HIT)
+		r = changed(w, &th->t, e);
+	if (r)
+		return r;
+	return th->t.alive ? group_resume_one(&w->group, th, e) : 0;
+}
+
+static int wait_for_changes(struct following *w, struct err *e)
+{
+	unsigned stops = 0;
+
+	while (!w->over) {
+		struct group_thread *th = NULL;
+		struct trace_stop s;
+		int got = group_wait(&w->group, POLL_MS, &th, &s, e), r = 0;
+
+		if (got == 2) {
+			w->r->reached = ctl(w)->turn >= w->f->until;
+			return 0;
+		}
+		if (got == 1)
+			r = take(w, th, &s, e);
+		if (got < 0 || r)
+			return got < 0 ? -1 : r;
+		if (got == 1 && ++stops % ASK_STOPS)
+			continue;
+		hear(w);
+		if (is_cancelled(w))
+			return err_set(e, ERR_CANCELLED, "cancelled");
+		if (is_late(w))
+			return 0;
+	}
+	return 0;
+}
+
+static int begin_group(struct following *w, struct err *e)
+{
+	struct target *t = &w->f->nav->t;
+
+	if (trace_prepare(true, e) || (t->cpu >= 0 && trace_pin(0, t->cpu, e)) || group_seize(&w->group, t->pid, e))
+		return -1;
+	if (w->f->statements && (segment_find_gadget(t->pid, &w->gadget, e) || visibility_find(t->pid, &w->visibility, e)))
+		return -1;
+	arm(w);
+	ctl(w)->blind++; /* data is watched, not code: computations may run translated */
+	w->notify = __atomic_load_n(&ctl(w)->notify, __ATOMIC_ACQUIRE);
+	target_release(t, w->f->until);
+	return group_resume(&w->group, 0, e);
+}
+
+/* The process is used up. 1: the words became too many for the debug registers. */
+static int by_changes(struct following *w, struct err *e)
+{
+	struct target *t = &w->f->nav->t;
+	struct err why;
+	int r = begin_group(w, e);
+
+	if (!r)
+		r = wait_for_changes(w, e);
+	settle_latest(w);
+	w->r->at = ctl(w)->turn;
+	w->r->exact = !r && w->r->reached;
+	group_kill(&w->group);
+	t->pid = 0;
+	target_kill(t);
+	if (segment_end_tracing(r < 0 ? &why : e))
+		r = -1;
+	return r;
+}
+
+/* The process becomes its child at forks on the way: no tracer comes along. */
+static bool has_forks_ahead(const struct nav *n)
+{
+	return nav_at(n) < timeline_prefix(n->t.tl) && timeline_prefix(n->t.tl) > timeline_base(n->t.tl);
+}
+
+static int begin(struct following *w, struct err *e)
+{
+	struct nav *n = w->f->nav;
+	struct expr_value v;
+
+	if (expr_eval(w->f->x, w->f->g, &n->t, &v, e))
+		return -1;
+	w->r->evaluations++;
+	put(w, v.truth, nav_at(n) ? nav_at(n) - 1 : 0);
+	if (w->f->x->compiled)
+		to_words(w, &v.words, &w->words);
+	return 0;
+}
+
+static int run(struct following *w, struct err *e)
+{
+	struct nav *n = w->f->nav;
+	bool gap = has_forks_ahead(n);
+	struct trace_word piece[WATCHES];
+	int r;
+
+	if (begin(w, e))
+		return -1;
+	if (nav_at(n) >= w->f->until) {
+		w->r->at = nav_at(n);
+		w->r->reached = w->r->exact = true;
+		return 0;
+	}
+	if (gap && w->f->x->compiled) {
+		uint64_t prefix = timeline_prefix(n->t.tl);
+
+		if (by_events(w, prefix < w->f->until ? prefix : w->f->until, e) || begin(w, e))
+			return -1;
+	}
+	if (is_late(w) || nav_at(n) >= w->f->until || w->over || !trace_words_pieces(&w->words, WATCHES, piece)) {
+		if (by_events(w, w->f->until, e))
+			return -1;
+		w->r->at = nav_at(n);
+		w->r->reached = w->r->at >= w->f->until && !w->skipped;
+		return 0;
+	}
+	r = by_changes(w, e);
+	w->r->exact &= !gap;
+	return r < 0 ? -1 : 0;
+}
+
+int follow_run(const struct follow *f, struct follow_result *r, struct err *e)
+{
+	struct following w = {.f = f, .r = r};
+	uint64_t start = clock_ns(), from = nav_at(f->nav);
+	int status;
+
+	*r = (struct follow_result){.last = PRED_NONE};
+	trace_budget_begin(&w.budget, f->budget_ns, f->nav->t.pid);
+	trace_budget_begin(&w.half, f->budget_ns / 2, f->nav->t.pid);
+	status = run(&w, e);
+	r->total_ns = clock_ns() - start;
+	log_info("from event %llu to %llu of %llu: %llu evaluations, %s%s", (unsigned long long)from,
+		 (unsigned long long)r->at, (unsigned long long)f->until, (unsigned long long)r->evaluations,
+		 r->exact ? "all changes" : "not all changes", r->turned ? ", it turned again" : "");
+	return status;
+}

@@ -1,0 +1,275 @@
+/* SPDX-License-Identifier: MIT */
+/* stage_d.c: see stage_d.h; the search itself is trace/local.h. */
+#define LOG_DOMAIN "stage_d"
+#include "watch/stage_d.h"
+
+#include <stddef.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/log.h"
+#include "replay/segment.h"
+#include "trace/alias.h"
+#include "visibility/shim_frames.h"
+
+/* For a call in a state that never was: so many times what a call has taken, within these bounds. */
+#define MIXTURE_TIMES 10
+#define MIXTURE_MIN_MS 20
+#define MIXTURE_MAX_MS 200
+#define REAL_TIMES 200
+#define REAL_MIN_MS 500
+#define REAL_MAX_MS 10000
+
+struct ctx {
+	struct segment seg;
+	struct gdb *g;
+	const struct expr *x;
+	const struct pred *pred;
+	struct stage_d *out;
+	struct visibility visibility;
+	struct shim_frames shim_frames;
+	uint64_t call_ns; /* the longest evaluation by call in a state that was */
+};
+
+static int mixture_timeout_ms(const struct ctx *c)
+{
+	uint64_t ms = MIXTURE_TIMES * c->call_ns / 1000000u;
+
+	return ms < MIXTURE_MIN_MS ? MIXTURE_MIN_MS : ms > MIXTURE_MAX_MS ? MIXTURE_MAX_MS : (int)ms;
+}
+
+/*
+ * Also a state that was may be one in the middle of a change, in which a call goes round for ever: what takes so much
+ * longer than all before it has no value. 0: nothing is known yet, the default.
+ */
+static int real_timeout_ms(const struct ctx *c)
+{
+	uint64_t ms = REAL_TIMES * c->call_ns / 1000000u;
+
+	return !ms || ms > REAL_MAX_MS ? 0 : ms < REAL_MIN_MS ? REAL_MIN_MS : (int)ms;
+}
+
+/* A call expression runs on a copy of the stopped thread's process, off the timeline. */
+static int eval_by_gdb(struct ctx *c, struct trace *t, struct expr_value *v, struct err *e)
+{
+	uint64_t start = clock_ns();
+	pid_t copy;
+	int r;
+
+	if (segment_copy(&c->seg, t, &copy, e))
+		return -1;
+	/* a mixture of two states never existed: a call in it may not come back */
+	r = expr_eval_copy(c->x, c->g, copy, t->mixture ? mixture_timeout_ms(c) : real_timeout_ms(c), v, e) ||
+			    (!t->mixture && expr_check_alive(v, copy, e))
+		    ? -1
+		    : 0;
+	target_snap_kill(copy);
+	if (!t->mixture && !r && v->truth != SEARCH_ERROR && clock_ns() - start > c->call_ns)
+		c->call_ns = clock_ns() - start;
+	return r;
+}
+
+static int eval(void *arg, struct trace *t, enum trace_side *side, struct trace_words *words, struct err *e)
+{
+	static const enum trace_side sides[] = {
+		[PRED_GOOD] = TRACE_GOOD, [PRED_BAD] = TRACE_BAD, [PRED_NONE] = TRACE_NONE};
+	struct ctx *c = arg;
+	struct expr_value v;
+
+	if (c->x->compiled)
+		expr_eval_memory(c->x, t->pid, &v);
+	else if (eval_by_gdb(c, t, &v, e))
+		return -1;
+	if (expr_check_alive(&v, t->pid, e))
+		return -1;
+	*side = sides[pred_side(c->pred, v.truth)];
+	if (t->mixture) /* only a guess: not what the user is shown */
+		return 0;
+	if (!t->aside)
+		*(*side == TRACE_BAD ? &c->out->after : &c->out->before) = v;
+	if (!c->x->compiled || v.words.ranges_full)
+		return 0;
+	words->complete = true;
+	for (size_t i = 0; i < v.words.ranges_n && i < TRACE_WORDS_MAX; i++)
+		words->w[words->n++] = (struct trace_word){v.words.range[i].addr, v.words.range[i].len};
+	return c->seg.t->ctl->aliases ? alias_add_words(t->pid, words, e) : 0;
+}
+
+/* The segment ends when its event is counted, also in a copy with a control page of its own. */
+static int ended(void *arg, struct trace *t, bool *end, struct err *e)
+{
+	return segment_is_over(&((struct ctx *)arg)->seg, t->pid, end, e);
+}
+
+static int forked(void *arg, struct trace *copy, struct err *e)
+{
+	(void)arg;
+	return segment_unshare(copy, e);
+}
+
+static bool cancelled(void *arg)
+{
+	return op_cancelled(((struct ctx *)arg)->out->op);
+}
+
+static enum trace_recorder leave(void *arg, struct trace *t, uint64_t *pc, uint64_t *sp)
+{
+	struct ctx *c = arg;
+	struct user_regs_struct r;
+	struct err ignored;
+
+	if (trace_get_regs(t, &r, &ignored))
+		return TRACE_LOST_IN_RECORDER;
+	if (!visibility_is_shim(&c->visibility, r.rip))
+		return TRACE_NOT_IN_RECORDER;
+	if (!shim_frames_behind(&c->shim_frames, &c->visibility, t->pid, &r))
+		return TRACE_LOST_IN_RECORDER;
+	*pc = r.rip;
+	*sp = r.rsp;
+	return TRACE_LEAVES_RECORDER;
+}
+
+static uint64_t line(void *arg, struct trace *t, uint64_t pc, bool *begins)
+{
+	return statements_at(((struct ctx *)arg)->out->statements, t->pid, pc, begins);
+}
+
+static const struct trace_local_ops by_statements = {
+	.eval = eval,
+	.ended = ended,
+	.forked = forked,
+	.cancelled = cancelled,
+	.line = line,
+	.leave = leave,
+};
+
+static const struct trace_local_ops ops = {
+	.eval = eval,
+	.ended = ended,
+	.forked = forked,
+	.cancelled = cancelled,
+	.leave = leave,
+};
+
+/* To where the search begins. *end_hits: of those at the end, how many are left. */
+static int go_to_begin(struct ctx *c, uint64_t *end_hits, struct err *e)
+{
+	const struct stage_d *d = c->out;
+	uint64_t passed;
+
+	if (!d->begin_pc)
+		return 0;
+	if (segment_run_counting(&c->seg, d->begin_pc, d->begin_hits, d->end_pc ? d->end_pc : d->begin_pc, &passed, e))
+		return -1;
+	*end_hits -= d->end_pc ? passed : 0;
+	return 0;
+}
+
+static int search(struct ctx *c, struct err *e)
+{
+	struct trace_local_params p = {
+		.gadget = c->seg.gadget,
+		.end_watch = SEGMENT_TURN_ADDR,
+		.end_break = c->out->end_pc,
+		.end_hits = c->out->end_hits,
+		.nth = c->out->nth,
+		.lasting = !c->out->nth,
+		.lasting_ns = c->out->lasting_ns,
+		.walk = c->seg.t->ctl->walk_addr,
+	};
+	struct trace *held = &c->seg.held;
+	struct stage_d *out = c->out;
+
+	/* registers are in no mixture of memory */
+	if (go_to_begin(c, &p.end_hits, e))
+		return -1;
+	p.no_guess = c->x->locals.any && !c->x->compiled && !c->x->direct && !c->x->absolute;
+	if (trace_local_search(held, &p, out->statements ? &by_statements : &ops, c, &out->r, e)) {
+		trace_kill(held);
+		c->seg.t->pid = 0;
+		return -1;
+	}
+	if (out->r.is_copy) {
+		struct err ignored;
+
+		trace_detach(held, true, &ignored);
+		target_kill(c->seg.t);
+	}
+	log_info("event %llu: outcome %d, %llu hits, %llu steps, %llu evaluations, %llu copies",
+		 (unsigned long long)c->seg.n, (int)out->r.outcome, (unsigned long long)out->r.hits,
+		 (unsigned long long)out->r.steps, (unsigned long long)out->r.evaluations,
+		 (unsigned long long)out->r.forks);
+	return 0;
+}
+
+/* The expression as it is in this segment: with the registers of a thread that does not move in it as numbers. 1: it has none. */
+static int in_segment(struct target *t, struct gdb *g, const struct expr *x, uint64_t n, struct expr *own, struct err *e)
+{
+	struct timeline_where w;
+
+	if (n >= target_total(t) || timeline_find(t->tl, n + 1, &w, e) || !expr_needs_thread(x, target_tid(t, w.thread)))
+		return 1;
+	return expr_freeze(x, g, t, own, e);
+}
+
+int stage_d_run(struct target *t, struct gdb *g, const struct expr *x, uint64_t n, const struct pred *pred,
+		struct stage_d *out, struct err *e)
+{
+	struct ctx c = {.g = g, .x = x, .pred = pred, .out = out};
+	struct expr own = {0};
+	struct err why;
+	int r = in_segment(t, g, x, n, &own, e);
+
+	*out = (struct stage_d){
+		.nth = out->nth,
+		.lasting_ns = out->lasting_ns,
+		.end_pc = out->end_pc,
+		.end_hits = out->end_hits,
+		.begin_pc = out->begin_pc,
+		.begin_hits = out->begin_hits,
+		.statements = out->statements,
+		.op = out->op,
+	};
+	if (r < 0)
+		return -1;
+	if (!r)
+		c.x = &own;
+	r = segment_begin(&c.seg, t, n, e);
+	out->thread = c.seg.thread;
+	out->tid = c.seg.tid;
+	if (!r)
+		r = visibility_find(c.seg.held.pid, &c.visibility, e) || search(&c, e) ? -1 : 0;
+	shim_frames_fini(&c.shim_frames);
+	if (segment_end_tracing(r ? &why : e))
+		r = -1;
+	expr_fini(&own);
+	return r;
+}
+
+pid_t stage_d_release(struct stage_d *d, struct err *e)
+{
+	pid_t pid = d->r.t.pid;
+
+	return trace_detach(&d->r.t, true, e) ? -1 : pid;
+}
+
+int stage_d_passes(struct target *t, uint64_t n, const struct stage_d *d, uint64_t pc, uint64_t *passes, struct err *e)
+{
+	struct stage_d unused = {.op = d->op};
+	struct ctx c = {.out = &unused};
+	struct trace_local_params p = {.end_watch = SEGMENT_TURN_ADDR};
+	struct err why;
+	int r;
+
+	if (!d->r.place.known || d->begin_pc)
+		return 1;
+	r = segment_begin(&c.seg, t, n, e) || visibility_find(c.seg.held.pid, &c.visibility, e) ? -1 : 0;
+	p.gadget = c.seg.gadget;
+	p.walk = t->ctl->walk_addr;
+	if (!r)
+		r = visibility_is_shim(&c.visibility, pc)
+			    ? 1
+			    : trace_local_passes(&c.seg.held, &p, &ops, &c, &d->r.place, pc, passes, e);
+	shim_frames_fini(&c.shim_frames);
+	return segment_end(&c.seg, r < 0 ? &why : e) ? -1 : r;
+}

@@ -1,0 +1,514 @@
+/* SPDX-License-Identifier: MIT */
+/* watch.c: see watch.h. */
+#define LOG_DOMAIN "watch"
+#include "watch/watch_int.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "base/clock.h"
+#include "base/log.h"
+#include "base/str.h"
+#include "watch/hits.h"
+#include "replay/segment.h"
+#include "replay/show.h"
+#include "watch/suggest.h"
+
+
+static uint64_t op_clock(void *arg)
+{
+	(void)arg;
+	return clock_ns();
+}
+
+/* ---- the search's view of the world ---- */
+
+static int op_evaluate(void *arg, enum search_value *v, struct err *e)
+{
+	struct watch *w = arg;
+	struct expr_value val;
+
+	if (w->here.pc && nav_at(&w->nav) == w->bad) {
+		*v = w->at_bad.truth;
+		return 0;
+	}
+	if (w->from.pc && nav_at(&w->nav) == w->good) {
+		*v = w->at_good.truth;
+		return 0;
+	}
+	if (expr_eval(&w->x, w->g, &w->nav.t, &val, e))
+		return -1;
+	*v = val.truth;
+	if (nav_at(&w->nav) == w->good)
+		w->at_good = val;
+	return 0;
+}
+
+static bool op_is_cancelled(void *arg)
+{
+	return op_cancelled(((struct watch *)arg)->ctx);
+}
+
+static int op_restart(void *arg, uint64_t at_most, uint64_t *at, struct err *e)
+{
+	return nav_restart(&((struct watch *)arg)->nav, at_most, at, e);
+}
+
+static int op_run_to(void *arg, uint64_t n, struct err *e)
+{
+	return nav_goto(&((struct watch *)arg)->nav, n, e);
+}
+
+static int op_checkpoint(void *arg, struct err *e)
+{
+	struct err why;
+	int r = nav_checkpoint(&((struct watch *)arg)->nav, &why);
+
+	(void)e;
+	if (r < 0)
+		log_warn("%s", why.text);
+	return r ? 1 : 0; /* the search does without */
+}
+
+static int op_drop(void *arg, uint64_t at, struct err *e)
+{
+	return nav_drop_checkpoint(&((struct watch *)arg)->nav, at, e);
+}
+
+static bool op_ckpt_before(void *arg, uint64_t n, uint64_t *at)
+{
+	return nav_ckpt_before(&((struct watch *)arg)->nav, n, at);
+}
+
+static bool op_ckpt_after(void *arg, uint64_t n, uint64_t *at)
+{
+	return nav_ckpt_after(&((struct watch *)arg)->nav, n, at);
+}
+
+static uint64_t op_weight(void *arg, uint64_t n)
+{
+	struct watch *w = arg;
+	struct timeline_event ev;
+	struct err ignored;
+
+	if (!n || timeline_read(w->nav.t.tl, n, &ev, &ignored))
+		return 0;
+	return ev.ev.stamp;
+}
+
+static void op_progress_cb(void *arg, const struct search_progress *p)
+{
+	struct watch *w = arg;
+	char text[80];
+
+	snprintf(text, sizeof(text), "searching, stage %s: events %llu to %llu", search_stage_name(p->stage),
+		 (unsigned long long)p->left, (unsigned long long)p->right);
+	op_progress(w->ctx, 0.5 + 0.5 * (double)p->evaluations / (double)(p->evaluations_max + 1), text);
+}
+
+const struct search_ops watch_search_ops = {
+	.evaluate = op_evaluate,
+	.restart = op_restart,
+	.run_to = op_run_to,
+	.checkpoint = op_checkpoint,
+	.drop = op_drop,
+	.ckpt_before = op_ckpt_before,
+	.ckpt_after = op_ckpt_after,
+	.weight = op_weight,
+	.clock_ns = op_clock,
+	.progress = op_progress_cb,
+	.cancelled = op_is_cancelled,
+	.local = watch_stage_d,
+};
+
+/* ---- from start to end ---- */
+
+/* The good end is inside a segment: a copy of the process there. That is used up; while there is a copy, none can be started. */
+static int copy_inside(struct watch *w, struct err *e)
+{
+	bool bounded = w->here.pc && w->here.event == w->from.event;
+	struct segment s = {0};
+	struct err why;
+	uint64_t passed;
+	int r;
+
+	if (nav_goto(&w->nav, w->good, e))
+		return -1;
+	r = segment_begin(&s, &w->nav.t, w->from.event, e) ||
+	    segment_run_counting(&s, w->from.pc, w->from.hits, bounded ? w->here.pc : w->from.pc, &passed, e);
+	if (!r && bounded && passed >= w->here.hits)
+		r = err_set(e, ERR_USAGE, "the good position (%s) is not before the bad one (%s)", w->params->good, w->params->bad);
+	if (!r && expr_needs_thread(&w->x, s.tid)) {
+		r = segment_release(&s, e) || expr_eval_in_place(&w->x, w->g, &w->nav.t, &w->at_good, e) ||
+				    expr_check_alive(&w->at_good, w->nav.t.pid, e)
+			    ? -1
+			    : 0;
+		target_kill(&w->nav.t);
+	} else if (!r) {
+		r = segment_copy(&s, &s.held, &w->good_copy, e);
+	}
+	return segment_end(&s, r ? &why : e) ? -1 : r;
+}
+
+/* Replays to the bad end for the first time, and has GDB compile the expression there. */
+static int prepare(struct watch *w, const struct watch_params *p, struct err *e)
+{
+	struct timeline_point good, bad;
+	uint64_t near;
+	double t0;
+	int r;
+
+	if (nav_resolve(&w->nav, p->good ? p->good : "start", &good, e) ||
+	    nav_resolve(&w->nav, p->bad ? p->bad : "end", &bad, e))
+		return -1;
+	w->from = good;
+	w->here = bad;
+	bad.event += bad.pc != 0;
+	if (good.event >= bad.event || (good.pc && good.pc == w->here.pc && good.event == w->here.event && good.hits >= w->here.hits))
+		return err_set(e, ERR_USAGE, "the good position (%s) is not before the bad one (%s)", p->good ? p->good : "start",
+			       p->bad ? p->bad : "end");
+	w->good = good.event;
+	w->bad = bad.event;
+	w->nav.what = "replaying to the bad end";
+	w->nav.span_hi = 0.5;
+	t0 = clock_s();
+	if (nav_goto(&w->nav, w->good, e) || (!w->from.pc && target_snap(&w->nav.t, &w->good_copy, e)))
+		return -1;
+	if (nav_ckpt_after(&w->nav, w->good, &near) && near < w->bad)
+		r = nav_goto(&w->nav, w->here.event, e);
+	else
+		r = nav_run_with_checkpoints(&w->nav, w->here.event,
+					     nav_checkpoints_wanted(&w->nav, w->good, w->bad), e);
+	w->replay_s = clock_s() - t0;
+	return r;
+}
+
+static int compile_at(struct watch *w, const char *text, pid_t pid, pid_t tid, struct err *e)
+{
+	if (gdb_attach(w->g, pid, e))
+		return -1;
+	if (expr_init(&w->x, w->g, text, tid, e)) {
+		struct err ignored;
+
+		if (!gdb_dead(w->g))
+			gdb_detach(w->g, &ignored);
+		return e->kind == ERR_USAGE ? WATCH_NO_SYMBOL : -1;
+	}
+	w->have_expr = true;
+	return gdb_detach(w->g, e);
+}
+
+/* The process is stopped there with all its threads, whose variables the expression may use; calls need a copy. It is used up. */
+static int compile_inside(struct watch *w, const char *text, struct segment *s, struct err *e)
+{
+	struct target *t = &w->nav.t;
+	pid_t copy;
+	int r;
+
+	if (segment_begin(s, t, w->here.event, e) || segment_run_to(s, w->here.pc, w->here.hits, e) ||
+	    segment_copy(s, &s->held, &copy, e))
+		return -1;
+	r = segment_release(s, e) ? -1 : compile_at(w, text, t->pid, s->tid, e);
+	if (!r && w->x.compiled)
+		expr_eval_memory(&w->x, t->pid, &w->at_bad);
+	else if (!r && expr_needs_thread(&w->x, s->tid))
+		r = expr_eval_in_place(&w->x, w->g, t, &w->at_bad, e);
+	else if (!r)
+		r = expr_eval_copy(&w->x, w->g, copy, 0, &w->at_bad, e);
+	if (!r && (expr_check_alive(&w->at_bad, t->pid, e) || expr_check_alive(&w->at_bad, copy, e)))
+		r = -1;
+	target_snap_kill(copy);
+	target_kill(t);
+	return r;
+}
+
+/* In the state at the bad end, and its value there. */
+static int compile(struct watch *w, const char *text, struct err *e)
+{
+	struct segment s = {0};
+	struct err why;
+	int r;
+
+	if (w->here.pc) {
+		r = nav_goto(&w->nav, w->here.event, e) ? -1 : compile_inside(w, text, &s, e);
+		if (segment_end(&s, r ? &why : e))
+			r = -1;
+	} else {
+		r = compile_at(w, text, w->nav.t.pid, target_tid(&w->nav.t, w->nav.t.ctl->parked), e);
+		if (!r)
+			r = expr_eval(&w->x, w->g, &w->nav.t, &w->at_bad, e);
+	}
+	if (r)
+		return r;
+	if (!w->x.unsure || !w->at_bad.invalid)
+		return 0;
+	err_set(e, ERR_USAGE, "%.*s", (int)strcspn(w->at_bad.text + 1, ">"), w->at_bad.text + 1);
+	return WATCH_NO_SYMBOL;
+}
+
+/*
+ * Both ends true, or both false, but with different values: then what counts is whether the value is
+ * the one at the bad end.
+ */
+static int choose_predicate(struct watch *w, struct err *e)
+{
+	struct expr_value good;
+
+	if (!w->x.compiled || !w->at_bad.known)
+		return 0;
+	expr_eval_memory(&w->x, w->good_copy, &good);
+	if (expr_check_alive(&good, w->good_copy, e))
+		return -1;
+	if (good.known && good.truth == w->at_bad.truth && good.value != w->at_bad.value) {
+		w->x.by_value = true;
+		w->x.unequal_to = w->at_bad.value;
+		w->at_bad.truth = SEARCH_FALSE;
+	}
+	return 0;
+}
+
+/* What to type instead: a position at which it differs from the ends. */
+static char *advice(const struct watch *w, const struct watch_params *p, const struct suggestion *s, bool ends_true, const char *how)
+{
+	uint64_t at = ends_true ? s->first : s->last;
+	cleanup_free char *command = NULL;
+
+	if (!s->found)
+		return str_fmt("%s (--good POS names a position where it is still good, --bad POS one where it is not)", how);
+	command = !p->asked ? str_fmt("reverse-watch --%s %llu %s", ends_true ? "bad" : "good", (unsigned long long)at, p->expr)
+			    : suggest_command(p->asked, w->nav.t.rec, w->nav.t.process, ends_true ? "bad" : "good", at);
+	return str_fmt("; but %s at event %llu. Try: %s", (ends_true ? &s->at_first : &s->at_last)->text,
+		       (unsigned long long)at, command);
+}
+
+static char *point_text(const struct timeline_point *p)
+{
+	return p->pc ? str_fmt("%llu/0x%llx#%llu", (unsigned long long)p->event, (unsigned long long)p->pc, (unsigned long long)p->hits)
+		     : str_fmt("%llu", (unsigned long long)p->event);
+}
+
+/* How far it was looked for. */
+static char *what_was_looked_at(const struct watch_looked *l, const struct suggestion *s, bool insn)
+{
+	if (l->watched && l->all)
+		return str_fmt(", and so it is behind each %s in between that changes what it reads", insn ? "instruction" : "statement");
+	if (l->watched)
+		return str_fmt(", and so it is up to event %llu behind each %s that changes what it reads, which took a second: --last goes on",
+			       (unsigned long long)l->at, insn ? "instruction" : "statement");
+	return xstrdup(s->looked ? ", as at all positions in between that were looked at" : "");
+}
+
+/* Both ends count the same. WATCH_FOUND: it is good in between, and stage D has where it turned. */
+static int equal_ends(struct watch *w, const struct watch_params *p, struct search_result *r, struct err *e)
+{
+	enum search_value on_error = p->on_error == SEARCH_ON_ERROR_BAD ? SEARCH_FALSE : SEARCH_TRUE;
+	enum search_value end = w->at_bad.truth == SEARCH_ERROR ? on_error : w->at_bad.truth;
+	cleanup_free char *text = NULL, *left = point_text(&w->from), *right = point_text(&w->here), *how = NULL;
+	struct watch_looked looked = {0};
+	struct suggestion s = {0};
+	struct err why;
+	int inside = 0;
+
+	if (w->at_good.invalid && w->at_bad.invalid) {
+		err_set(e, ERR_USAGE, "%.*s", (int)strcspn(w->at_bad.text + 1, ">"), w->at_bad.text + 1);
+		return WATCH_NO_SYMBOL;
+	}
+	if (p->suggest && suggest_look(&w->nav, w->g, &w->x, w->good, w->bad, end, on_error, &s, &why))
+		log_warn("no suggestion: %s", why.text);
+	if (!s.found && p->inside && r->left_value == SEARCH_FALSE && r->right_value == SEARCH_FALSE)
+		inside = watch_inside(w, p->on_error, &r->local, &looked, e);
+	if (inside)
+		return inside < 0 ? -1 : WATCH_FOUND;
+	how = what_was_looked_at(&looked, &s, p->insn);
+	text = advice(w, p, &s, end == SEARCH_TRUE, how);
+	err_set(e, ERR_NOT_FOUND, "%s: the expression is the same at both ends: %s at event %s, %s at event %s%s%s",
+		w->x.given, w->at_good.text, left, w->at_bad.text, right,
+		w->good && w->good == nav_first(&w->nav)
+			? "; what was before the first of them is gone, since the recording was bounded (--max-log)"
+			: "",
+		text);
+	return WATCH_EQUAL;
+}
+
+/* No value at either end: the last position found at which it has one is where the search begins. 1: there is none. */
+static int find_value(struct watch *w, struct err *e)
+{
+	struct suggestion s = {0};
+
+	if (suggest_look(&w->nav, w->g, &w->x, w->good, w->bad, SEARCH_ERROR, SEARCH_ERROR, &s, e))
+		return -1;
+	if (s.found) {
+		w->good = s.last;
+		w->from = (struct timeline_point){.event = s.last};
+	}
+	return !s.found;
+}
+
+static int bisect(struct watch *w, const struct watch_params *p, struct search_result *r, struct err *e)
+{
+	struct search_params sp = {
+		.left = w->good,
+		.right = w->bad,
+		.on_error = p->on_error,
+		.slack = 2,
+		.checkpoint_cost_ns = 25000000,
+	};
+
+	return search_run(&watch_search_ops, w, &sp, r, e);
+}
+
+static int search(struct watch *w, const struct watch_params *p, double t0, json_t **result, struct err *e)
+{
+	struct search_result r;
+	bool inside = false;
+
+	if (w->from.pc && copy_inside(w, e))
+		return -1;
+	if (choose_predicate(w, e))
+		return -1;
+	if (w->from.pc && w->x.compiled)
+		expr_eval_memory(&w->x, w->good_copy, &w->at_good);
+	else if (w->from.pc && w->good_copy && expr_eval_copy(&w->x, w->g, w->good_copy, 0, &w->at_good, e))
+		return -1;
+	if (w->from.pc && w->good_copy && expr_check_alive(&w->at_good, w->good_copy, e))
+		return -1;
+	target_snap_kill(w->good_copy);
+	w->good_copy = 0;
+	if (bisect(w, p, &r, e))
+		return -1;
+	if (r.outcome == SEARCH_EQUAL && r.left_value == SEARCH_ERROR && p->on_error == SEARCH_ON_ERROR_NEITHER) {
+		int none = find_value(w, e);
+
+		if (none < 0 || (!none && bisect(w, p, &r, e)))
+			return -1;
+	}
+	if (r.outcome == SEARCH_EQUAL && p->anywhere && r.left_value == SEARCH_TRUE && watch_anywhere(w, e))
+		return -1;
+	if (r.outcome == SEARCH_EQUAL && w->false_at)
+		return WATCH_EQUAL;
+	if (r.outcome == SEARCH_EQUAL) {
+		int equal = equal_ends(w, p, &r, e);
+
+		if (equal != WATCH_FOUND)
+			return equal;
+		inside = true;
+	}
+	*result = watch_result(w, e);
+	if (!*result)
+		return -1;
+	if (w->within)
+		show_note(*result, "before this statement it is bad, too: it is good inside only, and the search went no further back; --last goes on");
+	if (inside)
+		show_note(*result, "the expression is bad at both ends, and good only in between");
+	json_object_set_new(*result, "stats", watch_stats(w, &r, clock_s() - t0));
+	return WATCH_FOUND;
+}
+
+/* Which time at its PC it was, where that is cheap to find out, or wanted. The processes of the search are gone. */
+static void add_hits(struct watch *w, bool wanted, json_t *result)
+{
+	json_t *position = json_object_get(result, "position");
+	uint64_t event = (uint64_t)json_integer_value(json_object_get(position, "event")), pc, hits;
+	struct err why;
+	int r = 0;
+
+	if (!str_u64(json_string_value(json_object_get(position, "pc")), 0, 1, UINT64_MAX, &pc))
+		r = hits_count(&w->nav, event, pc, &w->d, &w->x, wanted, &hits, &why);
+	if (r < 0)
+		log_warn("no hits: %s", why.text);
+	json_object_set_new(position, "hits", r > 0 ? json_integer((json_int_t)hits) : json_null());
+}
+
+static int watch_once(struct watch *w, const struct rec *rec, uint32_t process, const struct watch_params *p,
+		      json_t **result, struct err *e)
+{
+	double t0 = clock_s();
+	struct err ignored;
+	int r;
+
+	if (nav_init(&w->nav, rec, process, 0, w->ctx, e))
+		return -1;
+	if (!p->insn)
+		w->statements = statements_new();
+	r = prepare(w, p, e);
+	if (!r)
+		r = compile(w, p->expr, e);
+	if (!r)
+		r = search(w, p, t0, result, e);
+	if (gdb_target(w->g) && !gdb_dead(w->g))
+		gdb_detach(w->g, &ignored);
+	watch_drop_held(w);
+	target_snap_kill(w->good_copy);
+	if (r == WATCH_FOUND && *result)
+		add_hits(w, p->exact, *result);
+	nav_fini(&w->nav);
+	statements_free(w->statements);
+	w->statements = NULL;
+	return r;
+}
+
+/*
+ * It got a value by the transition, and had none before: its frame was entered, or a pointer set. The objects that the frame's
+ * pointers point to at the bad end may be older, and there may be a change from value to value in them: then that is it.
+ */
+static void look_at_object(const struct watch *w, const struct rec *rec, uint32_t process, const struct watch_params *p,
+			   json_t **result)
+{
+	struct watch_params of_object = *p;
+	struct watch object = {.g = w->g, .ctx = w->ctx, .params = &of_object};
+	json_t *found = NULL;
+	struct err why;
+
+	of_object.expr = w->x.object;
+	of_object.suggest = false;
+	if (watch_once(&object, rec, process, &of_object, &found, &why) == WATCH_FOUND &&
+	    object.d.before.truth != SEARCH_ERROR) {
+		cleanup_free char *note = str_fmt("before its function has set them, the variables have no values: this is the change "
+						  "of the object that they lead to at the bad end, %s", w->x.object);
+
+		json_object_set_new(found, "expr", json_string(w->x.given));
+		show_note(found, note);
+		json_decref(*result);
+		*result = json_incref(found);
+	}
+	json_decref(found);
+	if (object.have_expr)
+		expr_fini(&object.x);
+}
+
+/* The same with that event as the bad end. */
+static int look_before(const struct watch *w, const struct rec *rec, uint32_t process, const struct watch_params *p, json_t **result,
+		       struct err *e)
+{
+	cleanup_free char *bad = str_fmt("%llu", (unsigned long long)w->false_at);
+	struct watch_params before = *p;
+	struct watch again = {.g = w->g, .ctx = w->ctx, .params = &before};
+	int r;
+
+	before.bad = bad;
+	before.anywhere = false;
+	r = watch_once(&again, rec, process, &before, result, e);
+	if (again.have_expr)
+		expr_fini(&again.x);
+	return r;
+}
+
+int watch_process(const struct rec *rec, uint32_t process, const struct watch_params *p, struct gdb *g,
+		  struct op_ctx *ctx, json_t **result, struct err *e)
+{
+	struct watch w = {.g = g, .ctx = ctx, .params = p};
+	int r = watch_once(&w, rec, process, p, result, e);
+
+	if (r == WATCH_EQUAL && w.false_at)
+		r = look_before(&w, rec, process, p, result, e);
+	else if (r == WATCH_FOUND && w.d.before.truth == SEARCH_ERROR && p->on_error == SEARCH_ON_ERROR_NEITHER) {
+		show_note(*result, "the expression has no value before this statement");
+		if (w.x.object)
+			look_at_object(&w, rec, process, p, result);
+	}
+	if (w.have_expr)
+		expr_fini(&w.x);
+	return r;
+}

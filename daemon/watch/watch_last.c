@@ -1,0 +1,436 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * watch_last.c: which of several transitions: the last one, from which on the expression stays bad. The bisection finds one;
+ * the changes behind it are followed (follow.h), for a second by default.
+ */
+#define LOG_DOMAIN "watch"
+#include "watch/watch_int.h"
+
+#include "base/clock.h"
+#include "base/log.h"
+#include "watch/follow.h"
+#include "watch/hits.h"
+#include "replay/segment.h"
+
+#define LATER_NS 1000000000u /* for following the changes behind what was found */
+#define WITHIN_NS 20000000000u /* for going back over statements inside of which alone it was good */
+#define WHOLE_NS (3600ull * 1000000000u) /* the same when the user asked for all of them */
+
+/* In the segment behind event n, up to the bad end if that is in there. */
+static int turn_in(struct watch *w, uint64_t n, struct err *e)
+{
+	bool bounded = w->here.pc && n == w->here.event;
+
+	w->d = (struct stage_d){
+		.op = w->ctx,
+		.nth = w->in_segment,
+		.lasting_ns = w->params->all ? WHOLE_NS : 0,
+		.begin_pc = n == w->from.event ? w->from.pc : 0,
+		.begin_hits = n == w->from.event ? w->from.hits : 0,
+		.end_pc = bounded ? w->here.pc : 0,
+		.end_hits = bounded ? w->here.hits : 0,
+		.statements = w->statements,
+	};
+	w->have_d = true;
+	w->turn = n;
+	return nav_goto(&w->nav, n, e) || stage_d_run(&w->nav.t, w->g, &w->x, n, &w->pred, &w->d, e) ? -1 : 0;
+}
+
+void watch_drop_held(struct watch *w)
+{
+	struct err ignored;
+
+	if (!w->have_d)
+		return;
+	if (w->d.r.t.alive) {
+		trace_kill(&w->d.r.t);
+		if (!w->d.r.is_copy)
+			w->nav.t.pid = 0;
+		segment_end_tracing(&ignored);
+	} else if (w->d.r.is_copy) {
+		target_snap_kill(w->d.r.t.pid);
+	}
+	target_kill(&w->nav.t);
+	w->have_d = false;
+}
+
+/* Bisects the events between two positions; on_error: see search.h. 1: both ends count the same. */
+static int bisect_events(struct watch *w, uint64_t left, uint64_t right, enum search_on_error on_error, uint64_t *turn,
+			 struct err *e)
+{
+	struct search_params p = {.left = left, .right = right, .on_error = on_error, .slack = 2, .events_only = true};
+	struct search_result r;
+
+	if (left + 1 >= right) {
+		*turn = left;
+		return 0;
+	}
+	if (search_run(&watch_search_ops, w, &p, &r, e))
+		return -1;
+	w->later_evaluations += search_total(&r).evaluations;
+	*turn = r.left;
+	return r.outcome == SEARCH_EQUAL;
+}
+
+static uint64_t last_whole_event(const struct watch *w)
+{
+	return w->here.pc ? w->here.event : w->bad;
+}
+
+/* Follows the changes from `from` to `to`: *turn becomes the last transition on the way. *last: what it was at the end. */
+static int follow_to(struct watch *w, uint64_t from, uint64_t to, uint64_t *turn, enum pred_side *last, struct err *e)
+{
+	struct follow f = {
+		.nav = &w->nav,
+		.x = &w->x,
+		.g = w->g,
+		.pred = &w->pred,
+		.until = to,
+		.statements = w->statements,
+		.budget_ns = w->params->all ? WHOLE_NS : LATER_NS,
+	};
+	struct follow_result r;
+
+	if (nav_goto(&w->nav, from, e) || follow_run(&f, &r, e))
+		return -1;
+	w->later_evaluations += r.evaluations;
+	w->later_ns += r.total_ns;
+	w->sure &= r.exact;
+	if (r.turned)
+		*turn = r.turn;
+	*last = r.last;
+	if (!r.reached && r.last == PRED_GOOD) {
+		int b = bisect_events(w, r.at, w->bad, w->pred.on_error, turn, e);
+
+		if (b < 0)
+			return -1;
+		*last = PRED_BAD;
+	}
+	return 0;
+}
+
+/*
+ * It has no value before the transition, but was good long before: was there a change from value to value? Then that is it.
+ */
+static int from_value_to_value(struct watch *w, uint64_t *turn, struct err *e)
+{
+	struct expr_value v;
+	enum pred_side last;
+	uint64_t at;
+
+	if (w->pred.left == SEARCH_ERROR || *turn <= w->good)
+		return 0;
+	if (nav_goto(&w->nav, *turn, e) || expr_eval(&w->x, w->g, &w->nav.t, &v, e))
+		return -1;
+	if (pred_side(&w->pred, v.truth) != PRED_NONE)
+		return 0;
+	if (bisect_events(w, w->good, *turn, SEARCH_ON_ERROR_BAD, &at, e) < 0)
+		return -1;
+	if (nav_goto(&w->nav, at + 1, e) || expr_eval(&w->x, w->g, &w->nav.t, &v, e))
+		return -1;
+	if (pred_side(&w->pred, v.truth) != PRED_BAD)
+		return 0;
+	if (follow_to(w, at + 1, *turn, &at, &last, e))
+		return -1;
+	*turn = at;
+	return 0;
+}
+
+/* The bad end is inside a segment, and the expression is bad already when that begins: was it good in between? 1: it was. */
+static int turns_at_last(struct watch *w, struct err *e)
+{
+	if (turn_in(w, w->here.event, e))
+		return -1;
+	if (w->d.r.outcome == TRACE_LOCAL_FOUND)
+		return 1;
+	watch_drop_held(w);
+	return 0;
+}
+
+static int last_turn(struct watch *w, uint64_t *turn, struct err *e)
+{
+	uint64_t end = last_whole_event(w);
+	enum pred_side last = PRED_BAD;
+
+	w->sure = true;
+	if (*turn + 1 <= end && follow_to(w, *turn + 1, end, turn, &last, e))
+		return -1;
+	if (w->here.pc && *turn < w->here.event && last == PRED_GOOD)
+		*turn = w->here.event;
+	if (w->here.pc && *turn < w->here.event) {
+		int r = turns_at_last(w, e);
+
+		if (r)
+			return r;
+	}
+	return from_value_to_value(w, turn, e);
+}
+
+/* missing: how many of them were not found, before the bad end's segment where that is inside one. */
+static int too_few(struct watch *w, uint64_t missing, struct err *e)
+{
+	uint64_t found = w->params->nth - missing + (w->have_d && w->turn == w->here.event ? w->d.r.turns : 0);
+
+	watch_drop_held(w);
+	return err_set(e, ERR_NOT_FOUND, "%s: there are only %llu transitions between %s and %s", w->x.given, (unsigned long long)found,
+		       w->params->good ? w->params->good : "start", w->params->bad ? w->params->bad : "end");
+}
+
+/* The nth transition behind the good end; 1: stage D has it already. ERR_NOT_FOUND: there are fewer. */
+static int nth_turn(struct watch *w, uint64_t *turn, struct err *e)
+{
+	struct follow f = {
+		.nav = &w->nav,
+		.x = &w->x,
+		.g = w->g,
+		.pred = &w->pred,
+		.until = last_whole_event(w),
+		.nth = w->params->nth,
+		.statements = w->statements,
+		.budget_ns = WHOLE_NS,
+	};
+	struct follow_result r;
+
+	if (w->from.pc) { /* first what is left of its segment */
+		w->in_segment = f.nth;
+		if (turn_in(w, w->good, e))
+			return -1;
+		if (w->d.r.outcome == TRACE_LOCAL_FOUND) {
+			w->sure = true;
+			return 1;
+		}
+		f.nth -= w->d.r.turns;
+		watch_drop_held(w);
+	}
+	if (nav_goto(&w->nav, w->good + (w->from.pc != 0), e) || follow_run(&f, &r, e))
+		return -1;
+	w->later_evaluations += r.evaluations;
+	w->later_ns += r.total_ns;
+	w->sure = r.turns == f.nth;
+	if (!w->sure && w->here.pc && w->here.event != w->from.event) {
+		*turn = w->here.event;
+		w->in_segment = f.nth - r.turns;
+		return turn_in(w, *turn, e) ? -1 : w->d.r.outcome == TRACE_LOCAL_FOUND ? 1 : too_few(w, f.nth - r.turns, e);
+	}
+	if (!w->sure)
+		return too_few(w, f.nth - r.turns, e);
+	*turn = r.turn;
+	w->in_segment = r.in_segment;
+	return 0;
+}
+
+int watch_anywhere(struct watch *w, struct err *e)
+{
+	const struct pred pred = {.on_error = SEARCH_ON_ERROR_NEITHER, .left = SEARCH_TRUE, .right = SEARCH_FALSE};
+	struct follow f = {
+		.nav = &w->nav,
+		.x = &w->x,
+		.g = w->g,
+		.pred = &pred,
+		.until = last_whole_event(w),
+		.at_events = true,
+		.nth = 1,
+		.budget_ns = WHOLE_NS,
+	};
+	struct follow_result r;
+
+	if (nav_goto(&w->nav, w->good, e) || follow_run(&f, &r, e))
+		return -1;
+	w->false_at = r.turned ? r.turn + 1 : 0;
+	if (!r.turned && !r.reached)
+		return err_set(e, ERR_INTERNAL, "%s: it is true up to event %llu of %llu; it could not be followed further", w->x.given,
+			       (unsigned long long)r.at, (unsigned long long)w->bad);
+	return 0;
+}
+
+static void describe_local(const struct watch *w, struct search_local *out)
+{
+	const struct trace_local_result *r = &w->d.r;
+
+	*out = (struct search_local){
+		.exact = r->outcome == TRACE_LOCAL_FOUND,
+		.tid = w->d.tid,
+		.pc_before = r->before_known ? r->before.rip : 0,
+		.pc_after = r->pc_after,
+		.pc_insn = r->pc_insn,
+		.steps = r->steps,
+		.hits = r->hits,
+	};
+	out->costs.evaluations = r->evaluations - r->later_evaluations;
+	out->costs.states = r->branches * (r->instructions ? r->instructions : 1);
+	out->costs.evaluate_ns = r->evaluate_ns;
+	out->costs.checkpoints = r->forks;
+	out->costs.checkpoint_ns = r->fork_ns;
+	out->costs.run_ns = r->run_ns;
+}
+
+static bool is_found(const struct watch *w)
+{
+	return w->d.r.outcome == TRACE_LOCAL_FOUND || w->d.r.outcome == TRACE_LOCAL_AT_END;
+}
+
+/*
+ * Following, the change was seen in a segment in which it is not: two threads were on their way. Bisecting the events tells which
+ * it is.
+ */
+static int turn_nearby(struct watch *w, uint64_t n, struct err *e)
+{
+	bool later = w->d.r.outcome == TRACE_LOCAL_GOOD;
+	uint64_t turn;
+	int r;
+
+	log_info("event %llu: the expression does not turn there", (unsigned long long)n);
+	watch_drop_held(w);
+	w->sure = false;
+	w->in_segment = 0;
+	r = later ? bisect_events(w, n + 1, w->bad, w->pred.on_error, &turn, e)
+		  : bisect_events(w, w->good, n, w->pred.on_error, &turn, e);
+	return r ? (r < 0 ? -1 : 0) : turn_in(w, turn, e);
+}
+
+/*
+ * The transition in hand is inside a statement that began with a bad state: the wanted one is before that, which becomes the bad
+ * end. 1: so it is, and the search has to be done again behind event *turn.
+ */
+static int within_statement(struct watch *w, bool may_go_back, uint64_t *turn, struct err *e)
+{
+	const struct trace_local_statement *s = &w->d.r.statement;
+	struct timeline_point here = {.event = w->turn};
+	int r;
+
+	if (w->params->nth || w->d.r.outcome != TRACE_LOCAL_FOUND || !s->known || (!s->at_begin && s->side != TRACE_BAD))
+		return 0;
+	if (s->at_begin && (!w->d.r.begins_bad || w->turn <= w->good))
+		return 0;
+	if (!may_go_back) {
+		w->within = true;
+		w->sure = false;
+		return 0;
+	}
+	if (!s->at_begin) {
+		here.pc = s->pc;
+		here.hits = s->hits;
+	}
+	log_info("event %llu: turned inside of a statement, which begins bad at 0x%llx#%llu", (unsigned long long)w->turn,
+		 (unsigned long long)here.pc, (unsigned long long)here.hits);
+	watch_drop_held(w);
+	w->later_evaluations += w->d.r.evaluations;
+	if (here.pc && hits_of_segment(&w->nav, here.event, &w->d, here.pc, &here.hits, e))
+		return -1;
+	if (here.event == w->here.event && here.pc == w->here.pc && here.hits >= w->here.hits)
+		return err_set(e, ERR_INTERNAL, "event %llu: passes of 0x%llx are not counted the same each time",
+			       (unsigned long long)here.event, (unsigned long long)here.pc);
+	w->here = here;
+	w->bad = here.event + (here.pc != 0);
+	w->again = w->inside;
+	if (w->inside) /* both ends are bad: watch_inside follows the changes again */
+		return 0;
+	r = bisect_events(w, w->good, w->bad, w->pred.on_error, turn, e);
+	if (r > 0)
+		err_set(e, ERR_INTERNAL, "event %llu: the expression is not bad there when it is evaluated again", (unsigned long long)w->bad);
+	return r ? -1 : 1;
+}
+
+static int find_turn(struct watch *w, uint64_t n, struct err *e)
+{
+	int r = w->params->nth ? nth_turn(w, &n, e) : last_turn(w, &n, e);
+
+	if (!r)
+		r = turn_in(w, n, e);
+	return r < 0 || (!is_found(w) && turn_nearby(w, n, e)) ? -1 : 0;
+}
+
+int watch_stage_d(void *arg, uint64_t n, bool (*is_bad)(const void *pred, enum search_value v),
+		  const void *pred, struct search_local *out, struct err *e)
+{
+	struct watch *w = arg;
+	uint64_t until = clock_ns() + (w->params->all ? WHOLE_NS : WITHIN_NS);
+	int r;
+
+	(void)is_bad;
+	w->pred = *(const struct pred *)pred;
+	w->within = w->again = false;
+	do {
+		if (find_turn(w, n, e))
+			return -1;
+		r = within_statement(w, clock_ns() < until, &n, e);
+	} while (r == 1);
+	if (r < 0 || w->again)
+		return r < 0 ? -1 : 0;
+	if (!w->params->nth)
+		w->sure &= w->d.r.lasts || w->d.r.outcome == TRACE_LOCAL_AT_END;
+	w->later_evaluations += w->d.r.later_evaluations;
+	describe_local(w, out);
+	return 0;
+}
+
+
+/* Of the segments in which an end lies. 1: stage D has the transition. */
+static int inside_of(struct watch *w, uint64_t n, struct err *e)
+{
+	if (turn_in(w, n, e))
+		return -1;
+	if (w->d.r.outcome == TRACE_LOCAL_FOUND)
+		return 1;
+	watch_drop_held(w);
+	return 0;
+}
+
+static int look_inside(struct watch *w, const struct pred *pred, struct search_local *out, struct watch_looked *looked, struct err *e)
+{
+	struct follow f = {
+		.nav = &w->nav,
+		.x = &w->x,
+		.g = w->g,
+		.pred = pred,
+		.until = last_whole_event(w),
+		.statements = w->statements,
+		.budget_ns = w->params->all || w->params->nth ? WHOLE_NS : LATER_NS,
+	};
+	uint64_t from = w->good + (w->from.pc != 0), n = 0;
+	struct follow_result r = {.reached = true, .exact = true};
+	int found = 0;
+
+	*looked = (struct watch_looked){0};
+	if (from <= f.until && (nav_goto(&w->nav, from, e) || follow_run(&f, &r, e)))
+		return -1;
+	*looked = (struct watch_looked){true, r.reached && r.exact, r.at};
+	w->later_evaluations += r.evaluations;
+	w->later_ns += r.total_ns;
+	if (r.turned) {
+		n = r.turn;
+		found = 1;
+	} else if (w->from.pc) {
+		n = w->good;
+		found = inside_of(w, n, e);
+	}
+	if (!found && w->here.pc && w->here.event != w->from.event) {
+		n = w->here.event;
+		found = inside_of(w, n, e);
+	}
+	watch_drop_held(w);
+	if (found > 0 && watch_stage_d(w, n, NULL, pred, out, e))
+		return -1;
+	if (found > 0 && !w->again && !is_found(w)) {
+		watch_drop_held(w);
+		found = 0;
+	}
+	return found;
+}
+
+int watch_inside(struct watch *w, enum search_on_error on_error, struct search_local *out, struct watch_looked *looked, struct err *e)
+{
+	struct pred pred = {.on_error = on_error, .left = SEARCH_TRUE, .right = SEARCH_FALSE};
+	int r;
+
+	*looked = (struct watch_looked){0};
+	w->pred = pred;
+	w->inside = true;
+	if (!w->x.compiled)
+		return 0;
+	do {
+		w->again = false;
+		r = look_inside(w, &pred, out, looked, e);
+	} while (r == 1 && w->again && !op_cancelled(w->ctx));
+	return r == 1 && w->again ? err_set(e, ERR_CANCELLED, "cancelled") : r;
+}
