@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
 """frames.py: a handler of signals is called by the recorder, through functions that nobody wants to see: behind each frame of the
-recorder's comes the program's, which fred knows (daemon/debug/behind.h). fredctl puts this text into GDB.
+recorder's comes the program's, which fred knows (daemon/visibility/unwind_window.h). fredctl puts this text into GDB.
 """
 import struct
 
