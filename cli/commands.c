@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* commands.c: the list of commands, in the order of the help. */
-#include "cli/commands.h"
+#include "cmd/commands.h"
 
 #include <string.h>
 

@@ -4,9 +4,9 @@
 
 #include "base/log.h"
 #include "base/path.h"
-#include "cli/commands.h"
-#include "cli/help.h"
-#include "cli/out.h"
+#include "cmd/commands.h"
+#include "args/help.h"
+#include "client/out.h"
 
 /* fredctl record's own failures: not to be mistaken for the program's exit codes. */
 #define EXIT_RECORD 125

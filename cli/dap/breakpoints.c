@@ -61,7 +61,7 @@ static char *pattern_of(const char *name)
 
 /*
  * The path by which GDB knows a source file that has been edited since: that of the recording's copy, below a folder of its own
- * (cli/srctree.h). NULL: there is no such.
+ * (cli/frontend/source_tree.h). NULL: there is no such.
  */
 static char *copy_of(struct dap *d, const char *source)
 {

@@ -16,7 +16,7 @@
 #include "repl/repl.h"
 
 #define INTERRUPT "\3"
-#define BUSY "fred-busy" /* the code of cli/second.c for one too many */
+#define BUSY "fred-busy" /* the code of cli/bridge/second_ui.c for one too many */
 #define TARGET "target:" /* in front of a file that GDB reads from its target */
 
 static volatile sig_atomic_t interrupts;

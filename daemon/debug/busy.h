@@ -7,7 +7,7 @@
  * How far it is goes out as a notification of the remote protocol, %fred:HEX, where HEX is "FRACTION;TEXT" in hexadecimal
  * (FRACTION from 0 to 1), when the command has run for a second, and some times a second then. Not as text for the console
  * (`O` packets): GDB would put it into MI's records and into what is piped, and nobody here knows of what GDB's user sees.
- * Who started the session knows: fredctl takes these notifications out of the stream and draws them (cli/bar.h). Where it
+ * Who started the session knows: fredctl takes these notifications out of the stream and draws them (cli/bridge/progress_line.h). Where it
  * has no terminal, none are sent; a GDB that got one would ignore it.
  */
 #ifndef FRED_DEBUG_BUSY_H

@@ -455,7 +455,7 @@ static int serve_one(struct debug *d, int fd, struct err *e)
 	return r;
 }
 
-/* Tells the client where a debugger finds the program's files: they are the host's, or the recording's (cli/bridge.h). */
+/* Tells the client where a debugger finds the program's files: they are the host's, or the recording's (cli/bridge/bridge.h). */
 static int tell_host_files(const struct debug *d, const char *path, struct err *e)
 {
 	cleanup_free char *folder = path ? path_dir(path) : NULL, *own = path ? path_join(folder, "recorded") : NULL;

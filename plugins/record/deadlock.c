@@ -4,7 +4,7 @@
  * the process gives (a lock, a condition, the end of a thread), and all others do so already. That is for ever, unless a handler
  * of a signal or another process helps. It is noted who waits for what. The note is
  * taken back when a thread goes on. Where neither can be, `fredctl record` is told, and ends the program when it has seen
- * that it stands still (cli/deadlock.h): it could not do anything else any more.
+ * that it stands still (cli/supervisor/deadlock.h): it could not do anything else any more.
  */
 #include "record/sigaction.h"
 

@@ -8,7 +8,7 @@
 
 #include <cmocka.h>
 
-#include "cli/cmd.h"
+#include "args/args.h"
 
 /* Parses a command line given as one string of words. */
 static int parse(struct cli *cli, const char *words, struct err *e)

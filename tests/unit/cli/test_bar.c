@@ -11,7 +11,7 @@
 
 #include <cmocka.h>
 
-#include "cli/bar.h"
+#include "bridge/progress_line.h"
 
 #define NOTE "%fred:302e35303b68616c66#00" /* 0.50;half */
 #define ERASE "\r\033[K"

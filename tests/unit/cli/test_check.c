@@ -16,7 +16,7 @@
 #include "base/fdio.h"
 #include "base/path.h"
 #include "base/str.h"
-#include "cli/check.h"
+#include "supervisor/check.h"
 
 #define LOADER "/lib64/ld-linux-x86-64.so.2"
 

@@ -16,7 +16,7 @@
 #include "base/fdio.h"
 #include "base/path.h"
 #include "base/str.h"
-#include "cli/paths.h"
+#include "client/paths.h"
 
 static int setup(void **state)
 {

@@ -1,0 +1,110 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * completion.c: the bash completion, as data for one small function: per command its options, the
+ * choices of their values, and what its arguments are.
+ */
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "base/str.h"
+#include "args/help.h"
+
+static const char *word_name(enum cli_word w)
+{
+	static const char *const names[] = {
+		[WORD_NONE] = "none",	  [WORD_REC] = "rec",	[WORD_EXPR] = "none",
+		[WORD_POS] = "pos",	  [WORD_DIR] = "dir",	[WORD_FILE] = "file",
+		[WORD_PROGRAM] = "program", [WORD_COMMAND] = "command",
+	};
+
+	return names[w];
+}
+
+static void print_names(FILE *f, const struct cli_option *o)
+{
+	for (; o && o->name; o++) {
+		fprintf(f, " --%s", o->name);
+		if (o->letter)
+			fprintf(f, " -%c", o->letter);
+		if (o->joined)
+			fprintf(f, " --%s=%s", o->name, o->choices);
+	}
+}
+
+static void print_value_case(FILE *f, const struct cli_command *c, const struct cli_option *o)
+{
+	fprintf(f, "\t%s:--%s", c->name, o->name);
+	if (o->letter)
+		fprintf(f, "|%s:-%c", c->name, o->letter);
+	if (o->choices)
+		fprintf(f, ") COMPREPLY=($(compgen -W '%s' -- \"$cur\")); return ;;\n", o->choices);
+	else
+		fprintf(f, ") _fredctl_word %s; return ;;\n", word_name(o->word));
+}
+
+static void print_values(FILE *f)
+{
+	fputs("\tcase \"$command:$prev\" in\n", f);
+	for (const struct cli_command *const *c = cli_commands(); *c; c++)
+		for (const struct cli_option *o = (*c)->options; o && o->name; o++)
+			if (o->metavar && !o->joined)
+				print_value_case(f, *c, o);
+	fputs("\tesac\n", f);
+}
+
+static void print_commands(FILE *f)
+{
+	fputs("\tcase \"$command\" in\n\t'') words=\"", f);
+	for (const struct cli_command *const *c = cli_commands(); *c; c++)
+		if (!(*c)->hidden)
+			fprintf(f, "%s ", (*c)->name);
+	fputs("\" ;;\n", f);
+	for (const struct cli_command *const *c = cli_commands(); *c; c++) {
+		fprintf(f, "\t%s) words=\"", (*c)->name);
+		print_names(f, (*c)->options);
+		fprintf(f, "\"; kind=%s ;;\n", word_name((*c)->word));
+	}
+	fputs("\tesac\n\twords+=\"", f);
+	print_names(f, cli_global_options());
+	fputs("\"\n", f);
+}
+
+static const char head[] =
+	"# bash completion for fredctl; made by: fredctl completion bash\n"
+	"_fredctl_word() {\n"
+	"\tlocal home=${FRED_HOME:-${XDG_DATA_HOME:-$HOME/.local/share}/fred}\n"
+	"\tcase $1 in\n"
+	"\trec) COMPREPLY=($(compgen -W \"$(command ls \"$home/recordings\" 2>/dev/null)\" -- \"$cur\")"
+	" $(compgen -d -- \"$cur\")) ;;\n"
+	"\tpos) COMPREPLY=($(compgen -W 'start end' -- \"$cur\")) ;;\n"
+	"\tdir) COMPREPLY=($(compgen -d -- \"$cur\")) ;;\n"
+	"\tfile) COMPREPLY=($(compgen -f -- \"$cur\")) ;;\n"
+	"\tprogram) COMPREPLY=($(compgen -c -f -- \"$cur\")) ;;\n"
+	"\tcommand) COMPREPLY=($(compgen -W \"$(fredctl help 2>/dev/null | awk '/^  [a-z]/ {print $1}')\""
+	" -- \"$cur\")) ;;\n"
+	"\tesac\n"
+	"}\n"
+	"\n"
+	"_fredctl() {\n"
+	"\tlocal cur=${COMP_WORDS[COMP_CWORD]} prev=${COMP_WORDS[COMP_CWORD-1]}\n"
+	"\tlocal command= words= kind=none i\n"
+	"\tfor ((i = 1; i < COMP_CWORD; i++)); do\n"
+	"\t\tcase ${COMP_WORDS[i]} in -*) ;; *) command=${COMP_WORDS[i]}; break ;; esac\n"
+	"\tdone\n";
+
+static const char tail[] =
+	"\tif [[ $cur == -* || -z $command ]]; then\n"
+	"\t\tCOMPREPLY=($(compgen -W \"$words\" -- \"$cur\"))\n"
+	"\telse\n"
+	"\t\t_fredctl_word \"$kind\"\n"
+	"\tfi\n"
+	"}\n"
+	"complete -F _fredctl fredctl\n";
+
+void completion_bash(FILE *f)
+{
+	fputs(head, f);
+	print_values(f);
+	print_commands(f);
+	fputs(tail, f);
+}

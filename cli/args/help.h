@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: MIT */
+/* help.h: help texts and completion, made from the tables of commands. */
+#ifndef FRED_ARGS_HELP_H
+#define FRED_ARGS_HELP_H
+
+#include <jansson.h>
+#include <stdio.h>
+
+#include "args/args.h"
+
+/* All commands, one line each. */
+void help_overview(FILE *f);
+/* Usage and options of one command. */
+void help_command(FILE *f, const struct cli_command *c);
+/* {commands: [...], options: [...]}; new reference. */
+json_t *help_json(void);
+/* A completion script for bash. */
+void completion_bash(FILE *f);
+
+#endif

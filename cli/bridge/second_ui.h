@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * second_ui.h: a second user interface of a session's GDB, in GDB/MI on a terminal of its own (GDB's new-ui), for who connects
+ * to a socket: fredctl repl, checkpoint, restart. One at a time. What they send goes to GDB, but the byte 3 (Ctrl-C), which
+ * interrupts the program.
+ */
+#ifndef FRED_BRIDGE_SECOND_UI_H
+#define FRED_BRIDGE_SECOND_UI_H
+
+#include <poll.h>
+
+#include "bridge/bridge.h"
+
+#define SECOND_FDS 3
+
+struct second {
+	int master, slave; /* of the terminal; the slave stays open, so that one GDB after the other may use it */
+	char tty[64];
+	int listener, client;
+	char path[108]; /* of the socket */
+	char *link; /* the file of the session's folder that names it */
+};
+
+/* What a socket's path is written to in a session's folder. */
+#define SECOND_LINK "control"
+
+/* second_close in any case. */
+int second_open(struct second *s, const struct bridge *b, const char *session_dir, struct err *e);
+void second_close(struct second *s);
+void second_poll(const struct second *s, struct pollfd p[SECOND_FDS]);
+/* worker: where an interrupt goes. */
+void second_handle(struct second *s, const struct pollfd p[SECOND_FDS], int worker);
+
+#endif

@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: MIT */
+/* client.h: talks to fredd, starting it if need be. */
+#ifndef FRED_CLIENT_CLIENT_H
+#define FRED_CLIENT_CLIENT_H
+
+#include <jansson.h>
+#include <stdbool.h>
+
+#include "base/err.h"
+#include "args/args.h"
+#include "client/progress.h"
+#include "wire/framing.h"
+#include "wire/message.h"
+
+struct client {
+	int fd; /* -1: not connected */
+	struct wire_frame in;
+	json_int_t next_id;
+	const struct cli *cli;
+};
+
+enum client_open { CLIENT_START, CLIENT_ONLY_RUNNING };
+
+/*
+ * Connects. With CLIENT_START a daemon is started when none runs, and replaced when it is of another
+ * build and idle. With CLIENT_ONLY_RUNNING c->fd stays -1 when there is none. Close in any case.
+ */
+int client_open(struct client *c, const struct cli *cli, enum client_open how, struct err *e);
+void client_close(struct client *c);
+/*
+ * Calls a method; params (stolen) may be NULL. Shows its progress, prints its output. Ctrl-C cancels it, a
+ * second Ctrl-C stops waiting. 0 and *result (a new reference), or -1 with the daemon's error.
+ */
+int client_call(struct client *c, const char *method, json_t *params, json_t **result, struct err *e);
+/* Both of the above and client_close, for the usual command. */
+int client_run(const struct cli *cli, const char *method, json_t *params, json_t **result,
+	       struct err *e);
+/* Waits until the daemon has closed the connection. */
+void client_wait_close(struct client *c);
+
+/* spawn.c: connects as wire_connect does, but starts a daemon when nobody listens. */
+int spawn_connect(const char *home, struct err *e);
+/* What fredd on disk would answer as `build`; malloc'd, NULL if it is not found. */
+char *spawn_build_id(void);
+
+#endif

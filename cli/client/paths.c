@@ -1,0 +1,207 @@
+/* SPDX-License-Identifier: MIT */
+/* paths.c: see paths.h. */
+#include "client/paths.h"
+
+#include <ctype.h>
+#include <dirent.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "base/home.h"
+#include "base/own.h"
+#include "base/path.h"
+#include "base/str.h"
+
+char *paths_shim(struct err *e)
+{
+	static const char *const places[] = {
+		"../plugins/record/libfred-record.so",
+		FRED_LIBDIR "/fred/libfred-record.so",
+		FRED_LIBDIR "/libfred-record.so",
+		NULL,
+	};
+
+	return own_file("libfred-record.so", places, e);
+}
+
+char *paths_daemon(struct err *e)
+{
+	static const char *const places[] = {
+		"../daemon/fredd",
+		"fredd",
+		FRED_BINDIR "/fredd",
+		NULL,
+	};
+
+	return own_file("fredd", places, e);
+}
+
+char *paths_dap(struct err *e)
+{
+	static const char *const places[] = {
+		"dap/fred-dap",
+		"fred-dap",
+		FRED_BINDIR "/fred-dap",
+		NULL,
+	};
+
+	return own_file("fred-dap", places, e);
+}
+
+char *paths_repl(struct err *e)
+{
+	static const char *const places[] = {
+		"repl/fred-repl",
+		"fred-repl",
+		FRED_BINDIR "/fred-repl",
+		NULL,
+	};
+
+	return own_file("fred-repl", places, e);
+}
+
+static int has_meta(const char *dir)
+{
+	cleanup_free char *meta = path_join(dir, "meta.json");
+
+	return path_exists(meta);
+}
+
+/* The recording made last: by its directory's meta.json, which is written when it begins and ends. */
+static char *latest(const char *all, struct err *e)
+{
+	cleanup_closedir DIR *d = opendir(all);
+	struct timespec best = {0};
+	char *found = NULL;
+	struct dirent *de;
+
+	while (d && (de = readdir(d))) {
+		cleanup_free char *meta = str_fmt("%s/%s/meta.json", all, de->d_name);
+		struct stat st;
+
+		if (de->d_name[0] == '.' || stat(meta, &st))
+			continue;
+		if (found && (st.st_mtim.tv_sec < best.tv_sec ||
+			      (st.st_mtim.tv_sec == best.tv_sec &&
+			       st.st_mtim.tv_nsec <= best.tv_nsec)))
+			continue;
+		best = st.st_mtim;
+		free(found);
+		found = path_join(all, de->d_name);
+	}
+	if (!found)
+		err_set(e, ERR_USAGE, "there is no recording yet: fredctl record -- PROGRAM");
+	return found;
+}
+
+char *paths_recording(const char *name, struct err *e)
+{
+	cleanup_free char *all = home_subdir("recordings", e);
+	cleanup_free char *named = NULL;
+
+	if (!all)
+		return NULL;
+	if (!name)
+		return latest(all, e);
+	if (has_meta(name) || (strchr(name, '/') && path_is_dir(name)))
+		return realpath(name, NULL);
+	named = path_join(all, name);
+	if (!strchr(name, '/') && *name && *name != '.' && path_is_dir(named))
+		return steal_ptr(&named);
+	if (path_is_dir(name))
+		return realpath(name, NULL);
+	err_set(e, ERR_USAGE, "no such recording: %s (fredctl ls)", name);
+	return NULL;
+}
+
+int paths_is_recording(const char *name)
+{
+	struct err ignored;
+	cleanup_free char *dir = paths_recording(name, &ignored);
+
+	return dir && has_meta(dir);
+}
+
+/* Letters, digits and a few signs of the program's name, so that it is easy to type. */
+static char *plain_name(const char *program)
+{
+	char *name = xstrndup(path_base(program), 60);
+
+	for (char *p = name; *p; p++)
+		if (!isalnum((unsigned char)*p) && !strchr("._+-", *p))
+			*p = '_';
+	if (*name == '.' || *name == '-')
+		*name = '_';
+	return name;
+}
+
+static uint64_t highest_number(const char *all, const char *name)
+{
+	cleanup_closedir DIR *d = opendir(all);
+	size_t len = strlen(name);
+	uint64_t max = 0, n;
+	struct dirent *de;
+
+	while (d && (de = readdir(d)))
+		if (!strncmp(de->d_name, name, len) && de->d_name[len] == '-' &&
+		    !str_u64(de->d_name + len + 1, 10, 1, 1u << 30, &n) && n > max)
+			max = n;
+	return max;
+}
+
+static char *make_numbered(const char *program, struct err *e)
+{
+	cleanup_free char *all = home_subdir("recordings", e);
+	cleanup_free char *name = plain_name(program);
+
+	for (uint64_t n = all ? highest_number(all, name) + 1 : 0; all; n++) {
+		char *dir = str_fmt("%s/%s-%llu", all, name, (unsigned long long)n);
+
+		if (!mkdir(dir, 0700))
+			return dir;
+		if (errno != EEXIST) { /* else another one was quicker */
+			err_errno(e, ERR_HOST, "%s", dir);
+			free(dir);
+			return NULL;
+		}
+		free(dir);
+	}
+	return NULL;
+}
+
+static int check_empty(const char *dir, struct err *e)
+{
+	cleanup_closedir DIR *d = opendir(dir);
+	struct dirent *de;
+
+	if (!d)
+		return err_errno(e, ERR_USAGE, "%s", dir);
+	while ((de = readdir(d)))
+		if (strcmp(de->d_name, ".") && strcmp(de->d_name, ".."))
+			return err_set(e, ERR_USAGE, "%s exists and is not empty", dir);
+	return 0;
+}
+
+static char *make_wanted(const char *wanted, struct err *e)
+{
+	char *dir;
+
+	if (path_exists(wanted) ? check_empty(wanted, e) : mkdir_p(wanted, 0700, e))
+		return NULL;
+	dir = realpath(wanted, NULL);
+	if (!dir || chmod(dir, 0700) || access(dir, W_OK | X_OK)) {
+		err_errno(e, ERR_USAGE, "%s", wanted);
+		free(dir);
+		return NULL;
+	}
+	return dir;
+}
+
+char *paths_new_recording(const char *wanted, const char *program, struct err *e)
+{
+	return wanted ? make_wanted(wanted, e) : make_numbered(program, e);
+}

@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: MIT */
+/* paths.h: where fred's own files and the user's recordings are. */
+#ifndef FRED_CLIENT_PATHS_H
+#define FRED_CLIENT_PATHS_H
+
+#include "base/err.h"
+
+/* libfred-record.so: in the build tree beside fredctl, else where it was installed. malloc'd, or NULL: ERR_HOST. */
+char *paths_shim(struct err *e);
+/* fredd, likewise. */
+char *paths_daemon(struct err *e);
+/* fred-dap, likewise. */
+char *paths_dap(struct err *e);
+/* fred-repl, likewise. */
+char *paths_repl(struct err *e);
+
+/*
+ * The recording that the user means: a directory, or a name in $FRED_HOME/recordings, or the most
+ * recent one there for NULL. An absolute path, malloc'd; NULL: ERR_USAGE, there is none.
+ */
+char *paths_recording(const char *name, struct err *e);
+/* Would paths_recording find something of that name? */
+int paths_is_recording(const char *name);
+/*
+ * A new recording's directory, made with mode 0700: `wanted` (which must be absent or empty) or
+ * $FRED_HOME/recordings/PROGRAM-N for NULL. Absolute, malloc'd, or NULL.
+ */
+char *paths_new_recording(const char *wanted, const char *program, struct err *e);
+
+#endif

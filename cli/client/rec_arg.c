@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: MIT */
+/* rec_arg.c: see recarg.h. */
+#include "client/rec_arg.h"
+
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "base/jsonx.h"
+#include "client/paths.h"
+#include "reclog/procs.h"
+
+char *recarg(const struct cli *cli, size_t rest, size_t most, size_t *first, struct err *e)
+{
+	const struct strv *a = &cli->args;
+	bool named = a->n > most || (a->n > rest && paths_is_recording(a->s[0]));
+
+	*first = named;
+	return paths_recording(named ? a->s[0] : NULL, e);
+}
+
+json_t *recarg_params(const struct cli *cli, size_t rest, size_t most, size_t *first, struct err *e)
+{
+	cleanup_free char *rec = recarg(cli, rest, most, first, e);
+
+	return rec ? json_pack("{s:o}", "rec", json_text(rec, strlen(rec))) : NULL;
+}
+
+void recarg_option(json_t *params, const struct cli *cli, const char *option, const char *key)
+{
+	const char *v = cli_value(cli, option);
+
+	if (v)
+		json_object_set_new(params, key, json_text(v, strlen(v)));
+}
+
+int recarg_process(json_t *params, const struct cli *cli, struct err *e)
+{
+	const char *v = cli_value(cli, "process");
+	struct rec *rec;
+	uint32_t n;
+
+	if (!v)
+		return 0;
+	if (rec_open(json_string_value(json_object_get(params, "rec")), &rec, e))
+		return -1;
+	n = procs_find(rec, v, e);
+	rec_free(rec);
+	json_object_set_new(params, "process", json_integer((json_int_t)n));
+	return n ? 0 : -1;
+}
+
+json_t *recarg_add_at(json_t *params, const struct cli *cli, struct err *e)
+{
+	if (!params)
+		return NULL;
+	recarg_option(params, cli, "at", "at");
+	if (!recarg_process(params, cli, e))
+		return params;
+	json_decref(params);
+	return NULL;
+}
+
+json_t *recarg_at_params(const struct cli *cli, struct err *e)
+{
+	size_t first;
+
+	return recarg_add_at(recarg_params(cli, 0, 0, &first, e), cli, e);
+}

@@ -1,0 +1,119 @@
+/* SPDX-License-Identifier: MIT */
+/* cmd_explain.c: fredctl explain. */
+#include <stdio.h>
+#include <string.h>
+
+#include "base/jsonx.h"
+#include "base/str.h"
+#include "client/client.h"
+#include "cmd/commands.h"
+#include "client/out.h"
+#include "client/out_text.h"
+#include "client/rec_arg.h"
+
+static const struct cli_option options[] = {
+	{"depth", "N", "at most so many steps back (24)"},
+	RECARG_PROCESS_OPTION,
+	{0},
+};
+
+/* "thread 2, event 281 (--at 281/0x555555555319#1)" */
+static void print_position(const json_t *step)
+{
+	const json_t *pos = json_object_get(step, "position"), *thread = json_object_get(pos, "thread");
+
+	printf("   thread %lld, event %lld of %lld (--at %s)\n", (long long)out_int(thread, "id"), (long long)out_int(pos, "event"),
+	       (long long)out_int(pos, "events_total"), out_str(step, "at", "?"));
+}
+
+static void print_place(const json_t *step)
+{
+	const json_t *l = json_object_get(step, "location");
+	const char *file = out_str(l, "file", NULL), *text = out_str(l, "text", NULL);
+
+	if (file)
+		printf("   %s at %s:%lld\n", out_str(l, "function", "??"), file, (long long)out_int(l, "line"));
+	else
+		printf("   %s\n", out_str(l, "function", "??"));
+	if (text)
+		printf("   %s%lld\t%s%s\n", out_style(OUT_BOLD), (long long)out_int(l, "line"), text, out_style(OUT_PLAIN));
+}
+
+static void print_threads(const json_t *r)
+{
+	json_t *t;
+	size_t i;
+
+	json_array_foreach(json_object_get(r, "threads"), i, t) {
+		const json_t *id = json_object_get(t, "thread");
+
+		printf("\nthread %lld (TID %lld)%s%s\n", (long long)out_int(id, "id"), (long long)out_int(id, "tid"),
+		       json_is_string(json_object_get(t, "waits")) ? " " : "", out_str(t, "waits", ""));
+		text_frames(json_object_get(t, "backtrace"));
+	}
+}
+
+static void print(const struct cli *cli, const json_t *r)
+{
+	const json_t *chain = json_object_get(r, "chain"), *end = json_object_get(r, "end"), *cause = json_object_get(r, "cause");
+	size_t i, n = json_array_size(chain);
+	json_t *step;
+
+	printf("%s%s%s\n", out_style(OUT_BOLD), out_str(json_object_get(r, "failure"), "text", "?"), out_style(OUT_PLAIN));
+	json_array_foreach((json_t *)chain, i, step) {
+		bool last = i + 1 == n && json_is_object(cause);
+
+		printf("\n%zu. %s%s\n", i + 1, last && n > 1 ? "cause: " : "", out_str(step, "words", "?"));
+		print_place(step);
+		print_position(step);
+	}
+	if (n)
+		printf("\n%s%s\n", json_is_object(cause) ? "" : "the cause was not found: ", out_str(end, "text", ""));
+	if (json_is_object(cause)) {
+		putchar('\n');
+		text_frames(json_object_get(cause, "backtrace"));
+	}
+	print_threads(r);
+	if (!cli->quiet)
+		printf("\n%.2f s\n", out_real(json_object_get(r, "stats"), "total_s"));
+}
+
+static int exec_explain(struct cli *cli, struct err *e)
+{
+	const char *depth = cli_value(cli, "depth");
+	json_auto_t *result = NULL;
+	uint64_t n = 0;
+	json_t *params;
+	size_t first;
+
+	if (depth && str_u64(depth, 10, 1, 1000, &n))
+		return err_set(e, ERR_USAGE, "--depth: '%s' is not a number from 1 to 1000", depth);
+	params = recarg_params(cli, 0, 0, &first, e);
+	if (!params)
+		return -1;
+	if (n)
+		json_object_set_new(params, "depth", json_integer((json_int_t)n));
+	if (recarg_process(params, cli, e)) {
+		json_decref(params);
+		return -1;
+	}
+	if (client_run(cli, "explain", params, &result, e))
+		return -1;
+	if (cli->json && out_json(result, e))
+		return -1;
+	if (!cli->json) {
+		text_notes(cli, result);
+		print(cli, result);
+	}
+	return json_is_true(json_object_get(result, "found")) ? 0 : 1;
+}
+
+const struct cli_command cmd_explain = {
+	.name = "explain",
+	.help = "find the cause of a failure: from a crash, a failed assertion, a deadlock or an exit status back to where it came from",
+	.usage = "[REC] [--depth N] [--process N]",
+	.options = options,
+	.exec = exec_explain,
+	.max_args = 1,
+	.word = WORD_REC,
+};

@@ -1,0 +1,168 @@
+/* SPDX-License-Identifier: MIT */
+/* cmd_record.c: fredctl record. The only command whose exit code is the program's. */
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/random.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "base/jsonx.h"
+#include "base/path.h"
+#include "base/str.h"
+#include "supervisor/log_limit.h"
+#include "client/client.h"
+#include "cmd/commands.h"
+#include "client/out.h"
+#include "supervisor/record.h"
+
+static const struct cli_option options[] = {
+	{"output", "DIR", "make the recording there instead of under $FRED_HOME", .word = WORD_DIR,
+	 .letter = 'o'},
+	{"sched", "MODE", "parallel (default); serial: one thread at a time, exact for programs with "
+			  "races; chaos[:SEED]: serial, with perturbed switching",
+	 "parallel serial chaos chaos:"},
+	{"malloc", "WHICH", "fred: deterministic heap (default); system: glibc's, and one thread at a time",
+	 "fred system"},
+	{"max-log", "SIZE", "keep the newest SIZE of logs (bytes, or 64K, 8M, 1G), and give up what is older"},
+	{0},
+};
+
+int record_set_sched(struct record_opts *o, const char *sched, struct err *e)
+{
+	if (!sched || str_eq(sched, "parallel"))
+		return 0;
+	if (str_eq(sched, "serial")) {
+		o->sched = RLOG_SCHED_SERIAL;
+		return 0;
+	}
+	o->sched = RLOG_SCHED_CHAOS;
+	if (sched[5] == ':')
+		return str_u64(sched + 6, 10, 0, INT64_MAX, &o->chaos_seed)
+			       ? err_set(e, ERR_USAGE, "--sched: '%s' is no seed", sched + 6)
+			       : 0;
+	if (getrandom(&o->chaos_seed, 4, 0) != 4)
+		return err_errno(e, ERR_HOST, "getrandom");
+	return 0;
+}
+
+static int set_max_log(struct record_opts *o, const char *text, struct err *e)
+{
+	static const char units[] = "KMG";
+	cleanup_free char *number = xstrdup(text ? text : "0");
+	size_t n = strlen(number);
+	const char *unit = n ? strchr(units, number[n - 1]) : NULL;
+	unsigned shift = 0;
+
+	if (!text)
+		return 0;
+	if (unit && *unit) {
+		shift = 10 * (unsigned)(unit - units + 1);
+		number[n - 1] = '\0';
+	}
+	if (str_u64(number, 10, 1, INT64_MAX >> 30, &o->max_log) || (o->max_log <<= shift) < BOUND_MIN)
+		return err_set(e, ERR_USAGE, "--max-log: '%s' is not a size of 1M or more", text);
+	return 0;
+}
+
+static bool was_ended_by_others(const struct record_result *r)
+{
+	switch (r->exit_code - 128) {
+	case SIGHUP:
+	case SIGINT:
+	case SIGKILL:
+	case SIGTERM:
+		return true;
+	}
+	return false;
+}
+
+/*
+ * A failure under chaos is found when it can be looked at: its replay fails, too. New reference: true or false; NULL: it did not
+ * fail, or that cannot be told.
+ */
+static json_t *verify(const struct cli *cli, const struct record_opts *o, const struct record_result *r)
+{
+	json_auto_t *replay = NULL;
+	struct cli loud = *cli;
+	struct err e;
+
+	if (o->sched != RLOG_SCHED_CHAOS || !r->exit_code || was_ended_by_others(r) || !json_is_true(json_object_get(r->meta, "complete")))
+		return NULL;
+	if (!client_run(cli, "replay", json_pack("{s:o, s:b}", "rec", json_text(r->dir, strlen(r->dir)), "verify", 1), &replay, &e)) {
+		out_note(cli, "found: it failed (exit code %d), and its %lld events were replayed as recorded (--sched chaos:%lld)",
+			 r->exit_code, (long long)out_int(replay, "events"), (long long)out_int(r->meta, "chaos_seed"));
+		return json_true();
+	}
+	if (e.kind != ERR_NOT_FOUND) {
+		out_note(cli, "it failed (exit code %d); whether its replay does is not known: %s", r->exit_code, e.text);
+		return NULL;
+	}
+	loud.quiet = false;
+	out_note(&loud, "it failed (exit code %d), but its replay does not fail in the same way, so that this is not found: try other seeds. %s",
+		 r->exit_code, e.text);
+	return json_false();
+}
+
+static void print_notes(const struct cli *cli, const struct record_result *r)
+{
+	json_t *note;
+	size_t i;
+
+	json_array_foreach(json_object_get(r->meta, "notes"), i, note)
+		out_note(cli, "%s", json_string_value(note));
+	if (json_object_get(r->meta, "still_running"))
+		out_note(cli, "%lld recorded processes still run; the recording is finished when they end",
+			 (long long)out_int(r->meta, "still_running"));
+	if (cli->verbose || isatty(STDERR_FILENO))
+		out_note(cli, "recorded %s", r->dir);
+}
+
+static int report(struct cli *cli, const struct record_opts *o, const struct record_result *r, struct err *e)
+{
+	json_auto_t *v = NULL, *verified = NULL;
+
+	print_notes(cli, r);
+	verified = verify(cli, o, r);
+	if (!cli->json)
+		return 0;
+	v = json_pack("{s:o, s:o, s:O, s:O, s:O, s:O, s:i}", "name",
+		      json_text(path_base(r->dir), strlen(path_base(r->dir))), "recording",
+		      json_text(r->dir, strlen(r->dir)), "exit", json_object_get(r->meta, "exit"),
+		      "complete", json_object_get(r->meta, "complete"), "wall_s",
+		      json_object_get(r->meta, "wall_s"), "notes",
+		      json_object_get(r->meta, "notes"), "exit_code", r->exit_code);
+	if (verified)
+		json_object_set(v, "verified", verified);
+	return out_json(v, e);
+}
+
+static int exec_record(struct cli *cli, struct err *e)
+{
+	struct record_opts o = {.dir = cli_value(cli, "output"), .argv = cli->args.s};
+	struct record_result r;
+	int ret;
+
+	if (record_set_sched(&o, cli_value(cli, "sched"), e) || set_max_log(&o, cli_value(cli, "max-log"), e))
+		return -1;
+	if (str_eq(cli_value(cli, "malloc"), "system"))
+		o.malloc_mode = RLOG_MALLOC_SYSTEM;
+	ret = record_run(&o, &r, e);
+	if (!ret)
+		ret = report(cli, &o, &r, e) ? -1 : r.exit_code;
+	record_result_fini(&r);
+	return ret;
+}
+
+const struct cli_command cmd_record = {
+	.name = "record",
+	.help = "run a program and record it",
+	.usage = "[-o DIR] [--sched parallel|serial|chaos[:SEED]] [--malloc fred|system] [--max-log SIZE] -- PROGRAM "
+		 "[ARG...]",
+	.options = options,
+	.exec = exec_record,
+	.min_args = 1,
+	.max_args = ~0u,
+	.word = WORD_PROGRAM,
+	.program = true,
+};

@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: MIT */
+/* doctor.h: what this host has of what fred needs. */
+#ifndef FRED_DOCTOR_DOCTOR_H
+#define FRED_DOCTOR_DOCTOR_H
+
+#include <stddef.h>
+
+#include "base/buf.h"
+
+enum doctor_status { DOCTOR_OK, DOCTOR_WARN, DOCTOR_MISSING };
+
+/* What a check found. */
+struct doctor_result {
+	enum doctor_status status;
+	struct buf found; /* what there is: "6.1.0", "not found" ... */
+	const char *advice; /* what to do when it is not ok; NULL: see the check's own */
+};
+
+struct doctor_check {
+	const char *name;
+	const char *means; /* what it is needed for */
+	const char *advice; /* what to do when it is missing */
+	void (*run)(struct doctor_result *r);
+};
+
+/* All checks, ended by a NULL name. */
+const struct doctor_check *doctor_checks(void);
+const char *doctor_status_name(enum doctor_status s);
+
+/* doctor_host.c: checks of the kernel and the machine. */
+void doctor_kernel(struct doctor_result *r);
+void doctor_user_dispatch(struct doctor_result *r);
+void doctor_seccomp(struct doctor_result *r);
+void doctor_namespaces(struct doctor_result *r);
+void doctor_privileges(struct doctor_result *r);
+void doctor_ptrace(struct doctor_result *r);
+void doctor_clock(struct doctor_result *r);
+void doctor_pmu(struct doctor_result *r);
+/* doctor_tools.c: checks of programs and folders. */
+void doctor_criu(struct doctor_result *r);
+void doctor_criu_check(struct doctor_result *r);
+void doctor_gdb(struct doctor_result *r);
+void doctor_shim(struct doctor_result *r);
+void doctor_daemon(struct doctor_result *r);
+void doctor_home(struct doctor_result *r);
+
+#endif

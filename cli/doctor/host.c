@@ -1,0 +1,215 @@
+/* SPDX-License-Identifier: MIT */
+/* host.c: checks of the kernel and the machine. Each tries the thing itself where that is harmless. */
+#include <errno.h>
+#include <linux/perf_event.h>
+#include <linux/seccomp.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/ptrace.h>
+#include <sys/syscall.h>
+#include <sys/utsname.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/fdio.h"
+#include "base/str.h"
+#include "doctor/doctor.h"
+#include "supervisor/tsc.h"
+
+#ifndef PR_SET_SYSCALL_USER_DISPATCH
+#define PR_SET_SYSCALL_USER_DISPATCH 59
+#define PR_SYS_DISPATCH_OFF 0
+#endif
+
+/* linux/capability.h's numbers, without its clash with libcap */
+#define CAP_BIT_SYS_PTRACE 19
+#define CAP_BIT_SYS_ADMIN 21
+#define CAP_BIT_CHECKPOINT_RESTORE 40
+
+void doctor_kernel(struct doctor_result *r)
+{
+	struct utsname un;
+	int major = 0, minor = 0;
+
+	uname(&un);
+	buf_addf(&r->found, "%s %s", un.release, un.machine);
+	if (sscanf(un.release, "%d.%d", &major, &minor) != 2 || strcmp(un.machine, "x86_64") ||
+	    major < 5 || (major == 5 && minor < 16))
+		r->status = DOCTOR_MISSING;
+}
+
+void doctor_user_dispatch(struct doctor_result *r)
+{
+	if (prctl(PR_SET_SYSCALL_USER_DISPATCH, PR_SYS_DISPATCH_OFF, 0, 0, 0)) {
+		buf_add_str(&r->found, strerror(errno));
+		r->status = DOCTOR_MISSING;
+		return;
+	}
+	buf_add_str(&r->found, "available");
+}
+
+void doctor_seccomp(struct doctor_result *r)
+{
+	uint32_t action = SECCOMP_RET_TRAP;
+
+	if (syscall(SYS_seccomp, SECCOMP_GET_ACTION_AVAIL, 0, &action)) {
+		buf_add_str(&r->found, strerror(errno));
+		r->status = DOCTOR_MISSING;
+		return;
+	}
+	buf_add_str(&r->found, "available, with SECCOMP_RET_TRAP");
+}
+
+/* Runs fn in a child, returns the errno it gives; -1 if the child died. */
+static int in_child(int (*fn)(void))
+{
+	int status;
+	pid_t pid = fork();
+
+	if (pid < 0)
+		return errno;
+	if (pid == 0)
+		_exit(fn());
+	while (waitpid(pid, &status, 0) < 0)
+		if (errno != EINTR)
+			return errno;
+	return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+}
+
+static void child_result(struct doctor_result *r, int error)
+{
+	if (!error) {
+		buf_add_str(&r->found, "available");
+		return;
+	}
+	buf_add_str(&r->found, error > 0 ? strerror(error) : "the attempt was killed");
+	r->status = DOCTOR_MISSING;
+}
+
+static int try_namespaces(void)
+{
+	const int all = CLONE_NEWPID | CLONE_NEWNS | CLONE_NEWNET | CLONE_NEWIPC;
+
+	return unshare(all) && (errno != EPERM || unshare(all | CLONE_NEWUSER)) ? errno : 0;
+}
+
+static int try_user_namespace(void)
+{
+	return unshare(CLONE_NEWUSER) ? errno : 0;
+}
+
+void doctor_namespaces(struct doctor_result *r)
+{
+	child_result(r, in_child(try_namespaces));
+}
+
+/* A tracee stopped by its own request, as launch does it. */
+static int try_ptrace(void)
+{
+	int status, error = 0;
+	pid_t pid = fork();
+
+	if (pid == 0) {
+		if (ptrace(PTRACE_TRACEME, 0, NULL, NULL))
+			_exit(errno);
+		raise(SIGSTOP);
+		_exit(0);
+	}
+	if (pid < 0 || waitpid(pid, &status, 0) != pid)
+		return errno;
+	if (WIFSTOPPED(status)) {
+		if (ptrace(PTRACE_DETACH, pid, NULL, NULL))
+			error = errno;
+		waitpid(pid, &status, 0);
+	}
+	return error ? error : WIFEXITED(status) ? WEXITSTATUS(status) : EPERM;
+}
+
+void doctor_ptrace(struct doctor_result *r)
+{
+	cleanup_buf struct buf scope = {0};
+	struct err ignored;
+
+	child_result(r, in_child(try_ptrace));
+	if (!read_file("/proc/sys/kernel/yama/ptrace_scope", &scope, &ignored) && scope.len)
+		buf_addf(&r->found, ", yama scope %c", scope.data[0]);
+	if (scope.len && scope.data[0] == '3')
+		r->status = DOCTOR_MISSING;
+}
+
+static uint64_t effective_caps(void)
+{
+	cleanup_buf struct buf b = {0};
+	struct err ignored;
+	unsigned long long caps = 0;
+	const char *p;
+
+	if (!read_file("/proc/self/status", &b, &ignored) && (p = strstr(buf_str(&b), "\nCapEff:")))
+		sscanf(p, "\nCapEff: %llx", &caps);
+	return caps;
+}
+
+void doctor_privileges(struct doctor_result *r)
+{
+	static const struct {
+		int bit;
+		const char *name;
+	} caps[] = {
+		{CAP_BIT_SYS_ADMIN, "CAP_SYS_ADMIN"},
+		{CAP_BIT_SYS_PTRACE, "CAP_SYS_PTRACE"},
+		{CAP_BIT_CHECKPOINT_RESTORE, "CAP_CHECKPOINT_RESTORE"},
+	};
+	uint64_t have = effective_caps();
+	bool all = true;
+	int error;
+
+	buf_addf(&r->found, "user %u", geteuid());
+	for (size_t i = 0; i < sizeof(caps) / sizeof(caps[0]); i++) {
+		int has = have >> caps[i].bit & 1;
+
+		buf_addf(&r->found, ", %s%s", has ? "" : "no ", caps[i].name);
+		all = all && has;
+	}
+	if (have >> CAP_BIT_SYS_ADMIN & 1) {
+		if (!all)
+			r->status = DOCTOR_MISSING;
+		return;
+	}
+	error = in_child(try_user_namespace);
+	buf_add_str(&r->found, error ? ", no user namespace: " : ", but user namespaces");
+	if (error)
+		child_result(r, error);
+}
+
+void doctor_clock(struct doctor_result *r)
+{
+	bool invariant = tsc_is_invariant(), source = tsc_is_clocksource();
+
+	buf_addf(&r->found, "TSC %s, %s", invariant ? "invariant" : "not invariant",
+		 source ? "a clock source of the kernel" : "no clock source of the kernel");
+	if (!invariant || !source)
+		r->status = DOCTOR_WARN;
+	else
+		buf_addf(&r->found, ", %.0f MHz", (double)tsc_hz() / 1e6);
+}
+
+void doctor_pmu(struct doctor_result *r)
+{
+	struct perf_event_attr attr = {
+		.type = PERF_TYPE_HARDWARE,
+		.size = sizeof(attr),
+		.config = PERF_COUNT_HW_BRANCH_INSTRUCTIONS,
+		.exclude_kernel = 1,
+	};
+	int fd = (int)syscall(SYS_perf_event_open, &attr, 0, -1, -1, PERF_FLAG_FD_CLOEXEC);
+
+	if (fd < 0) {
+		buf_addf(&r->found, "none (%s)", strerror(errno));
+		return;
+	}
+	buf_add_str(&r->found, "available");
+	close(fd);
+}

@@ -1,0 +1,198 @@
+/* SPDX-License-Identifier: MIT */
+/* tools.c: checks of programs and folders. */
+#include <stdio.h>
+#include <string.h>
+#include <sys/statvfs.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "base/home.h"
+#include "base/str.h"
+#include "doctor/capture.h"
+#include "doctor/doctor.h"
+#include "client/out.h"
+#include "client/paths.h"
+
+#define TIMEOUT_S 20
+#define LOW_SPACE (1ull << 30)
+#define NO_SPACE (64ull << 20)
+
+static void missing(struct doctor_result *r, const char *what)
+{
+	buf_add_str(&r->found, what);
+	r->status = DOCTOR_MISSING;
+}
+
+/* Cuts the text after its first line. */
+static char *first_line(const struct buf *b)
+{
+	const char *s = buf_str(b);
+
+	return xstrndup(s, strcspn(s, "\n"));
+}
+
+/* The last line that says something. */
+static char *last_line(const struct buf *b)
+{
+	cleanup_strv struct strv lines = {0};
+
+	strv_split(&lines, buf_str(b), "\n");
+	return xstrdup(lines.n ? lines.s[lines.n - 1] : "no output");
+}
+
+/* The first line with that text in it (warnings may come before it); else the first line. */
+static char *line_with(const char *text, const struct buf *b)
+{
+	cleanup_strv struct strv lines = {0};
+
+	strv_split(&lines, buf_str(b), "\n");
+	for (size_t i = 0; i < lines.n; i++)
+		if (strstr(lines.s[i], text))
+			return xstrdup(lines.s[i]);
+	return first_line(b);
+}
+
+/* The last line that CRIU marks as an error; else the last line. */
+static char *criu_verdict(const struct buf *b)
+{
+	cleanup_strv struct strv lines = {0};
+
+	strv_split(&lines, buf_str(b), "\n");
+	for (size_t i = lines.n; i-- > 0;)
+		if (!strncmp(lines.s[i], "Error", 5))
+			return xstrdup(lines.s[i]);
+	return last_line(b);
+}
+
+/* fredd knows which CRIU it would use. malloc'd; NULL: *why says. */
+static char *criu_path(char **why)
+{
+	struct err e;
+	cleanup_free char *fredd = paths_daemon(&e);
+	char *argv[] = {fredd, "--print-criu", NULL};
+	cleanup_buf struct buf out = {0};
+	int status;
+
+	if (!fredd || capture(argv, TIMEOUT_S, &out, &status, &e)) {
+		*why = xstrdup(e.text);
+		return NULL;
+	}
+	if (!WIFEXITED(status) || WEXITSTATUS(status)) {
+		*why = last_line(&out);
+		return NULL;
+	}
+	return first_line(&out);
+}
+
+void doctor_criu(struct doctor_result *r)
+{
+	cleanup_free char *why = NULL;
+	cleanup_free char *path = criu_path(&why);
+	cleanup_free char *line = NULL;
+	char *argv[] = {path, "--version", NULL};
+	cleanup_buf struct buf out = {0};
+	int status, major = 0, minor = 0;
+	struct err e;
+
+	if (!path) {
+		missing(r, why);
+		return;
+	}
+	if (capture(argv, TIMEOUT_S, &out, &status, &e)) {
+		missing(r, e.text);
+		return;
+	}
+	line = first_line(&out);
+	buf_addf(&r->found, "%s, %s", path, line);
+	if (sscanf(line, "Version: %d.%d", &major, &minor) != 2 || major < 4 ||
+	    (major == 4 && minor < 1))
+		r->status = DOCTOR_MISSING;
+}
+
+void doctor_criu_check(struct doctor_result *r)
+{
+	struct err e;
+	cleanup_free char *fredd = paths_daemon(&e);
+	cleanup_free char *line = NULL;
+	char *argv[] = {fredd, "--check-criu", NULL};
+	cleanup_buf struct buf out = {0};
+	int status;
+
+	if (!fredd || capture(argv, TIMEOUT_S, &out, &status, &e)) {
+		missing(r, e.text);
+		return;
+	}
+	line = criu_verdict(&out);
+	buf_add_str(&r->found, line);
+	if (!WIFEXITED(status) || WEXITSTATUS(status))
+		r->status = DOCTOR_MISSING;
+}
+
+void doctor_gdb(struct doctor_result *r)
+{
+	char *argv[] = {"gdb", "-nx", "--version", NULL};
+	cleanup_buf struct buf out = {0};
+	cleanup_free char *line = NULL;
+	struct err e;
+	int status;
+
+	if (capture(argv, TIMEOUT_S, &out, &status, &e)) {
+		missing(r, e.text);
+		return;
+	}
+	line = line_with("GNU gdb", &out);
+	buf_add_str(&r->found, line);
+	if (!WIFEXITED(status) || WEXITSTATUS(status))
+		r->status = DOCTOR_MISSING;
+}
+
+static void found_path(struct doctor_result *r, char *path, const struct err *e)
+{
+	if (path)
+		buf_add_str(&r->found, path);
+	else
+		missing(r, e->text);
+	free(path);
+}
+
+void doctor_shim(struct doctor_result *r)
+{
+	struct err e;
+	char *path = paths_shim(&e);
+
+	found_path(r, path, &e);
+}
+
+void doctor_daemon(struct doctor_result *r)
+{
+	struct err e;
+	char *path = paths_daemon(&e);
+
+	found_path(r, path, &e);
+}
+
+void doctor_home(struct doctor_result *r)
+{
+	struct err e;
+	cleanup_free char *home = home_dir(&e);
+	unsigned long long space;
+	struct statvfs st;
+	char text[32];
+
+	if (!home) {
+		missing(r, e.text);
+		return;
+	}
+	buf_add_str(&r->found, home);
+	if (access(home, W_OK | X_OK) || statvfs(home, &st)) {
+		missing(r, ", not writable");
+		return;
+	}
+	space = (unsigned long long)st.f_bavail * st.f_frsize;
+	buf_addf(&r->found, ", %s free", out_bytes(space, text));
+	if (space < NO_SPACE)
+		r->status = DOCTOR_MISSING;
+	else if (space < LOW_SPACE)
+		r->status = DOCTOR_WARN;
+}

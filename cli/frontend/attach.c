@@ -1,0 +1,160 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * attach.c: see attach.h. A session that does not run is run by a `fredctl debug` in the background: its GDB reads commands
+ * from a pipe in which none come, until it is closed.
+ */
+#include "frontend/attach.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "base/fdio.h"
+#include "base/path.h"
+#include "base/str.h"
+#include "client/out.h"
+#include "client/paths.h"
+#include "bridge/second_ui.h"
+#include "bridge/session.h"
+
+#define ATTACH_READY_FD "FRED_READY_FD"
+
+static _Noreturn void become_debug(const char *const *argv, int in, int ready)
+{
+	int null = open("/dev/null", O_WRONLY);
+	char fd[16];
+
+	snprintf(fd, sizeof(fd), "%d", ready);
+	setpgid(0, 0); /* a Ctrl-C is not for it */
+	if (null < 0 || dup2(in, 0) < 0 || dup2(null, 1) < 0 || fcntl(ready, F_SETFD, 0) || setenv(ATTACH_READY_FD, fd, 1))
+		_exit(70);
+	execv("/proc/self/exe", (char *const *)argv);
+	_exit(70);
+}
+
+/* *ready: from which the session's folder can be read, with a line end, when it can be connected to. */
+static int start(struct attach *a, const char *const *argv, int *ready, struct err *e)
+{
+	int in[2] = {-1, -1}, out[2] = {-1, -1};
+
+	if (pipe2(in, O_CLOEXEC) || pipe2(out, O_CLOEXEC))
+		return err_errno(e, ERR_HOST, "pipe");
+	a->child = fork();
+	if (!a->child)
+		become_debug(argv, in[0], out[1]);
+	close(in[0]);
+	close(out[1]);
+	a->hold = in[1];
+	*ready = out[0];
+	return a->child < 0 ? err_errno(e, ERR_HOST, "fork") : 0;
+}
+
+static int start_for(struct attach *a, const char *id, const char *rec, struct err *e)
+{
+	const char *resume[] = {"fredctl", "debug", "-q", "--resume", id, NULL};
+	const char *begin[] = {"fredctl", "debug", "-q", rec, NULL};
+	cleanup_close int ready = -1;
+	cleanup_fclose FILE *f = NULL;
+	char dir[4096];
+
+	if (start(a, rec ? begin : resume, &ready, e))
+		return -1;
+	f = fdopen(ready, "r");
+	if (f)
+		steal_fd(&ready);
+	if (!f || !fgets(dir, sizeof(dir), f))
+		return err_set(e, ERR_HOST, "the session could not be started"); /* it has said why */
+	dir[strcspn(dir, "\n")] = '\0';
+	str_set(&a->dir, "%s", dir);
+	str_set(&a->id, "%s", path_base(dir));
+	return 0;
+}
+
+bool attach_tell_ready(const char *dir)
+{
+	const char *text = getenv(ATTACH_READY_FD);
+	cleanup_free char *line = str_fmt("%s\n", dir);
+	uint64_t fd;
+
+	if (!text || str_u64(text, 10, 3, 1u << 20, &fd))
+		return false;
+	unsetenv(ATTACH_READY_FD);
+	if (!write_full((int)fd, line, strlen(line))) /* else whoever asked has gone */
+		close((int)fd);
+	return true;
+}
+
+int attach_open(struct attach *a, const char *id, const char *rec, struct err *e)
+{
+	cleanup_free char *all = session_folder(e), *link = NULL;
+	cleanup_buf struct buf path = {0};
+	struct err ignored;
+	json_auto_t *one = NULL;
+
+	*a = (struct attach){.hold = -1};
+	if (!all)
+		return -1;
+	if (!rec)
+		one = id ? NULL : session_find(NULL, 1, &ignored);
+	if (!rec && !one)
+		one = session_find(id, 0, e);
+	if (!rec && !one)
+		return -1;
+	if (one) {
+		a->id = xstrdup(out_str(one, "id", ""));
+		a->dir = path_join(all, a->id);
+	}
+	if ((!one || !str_eq(out_str(one, "state", ""), "running")) && start_for(a, a->id, rec, e))
+		return -1;
+	link = path_join(a->dir, SECOND_LINK);
+	if (read_file(link, &path, e))
+		return err_wrap(e, "session %s", a->id);
+	a->path = buf_steal(&path);
+	return 0;
+}
+
+void attach_close(struct attach *a)
+{
+	if (a->hold >= 0)
+		close(a->hold); /* GDB has no more input */
+	while (a->child > 0 && waitpid(a->child, NULL, 0) < 0 && errno == EINTR)
+		;
+	free(a->id);
+	free(a->dir);
+	free(a->path);
+	*a = (struct attach){.hold = -1};
+}
+
+static _Noreturn void become_repl(const char *repl, const struct attach *a, const char *const *more)
+{
+	cleanup_strv struct strv argv = {0};
+
+	strv_add_all(&argv, (const char *const[]){repl, a->path, a->dir, NULL});
+	strv_add_all(&argv, more);
+	execv(repl, argv.s);
+	_exit(77);
+}
+
+int attach_repl(const struct attach *a, const char *const *more, struct err *e)
+{
+	cleanup_free char *repl = paths_repl(e);
+	pid_t pid = repl ? fork() : -1;
+	int status = 0;
+
+	if (!repl)
+		return -1;
+	if (pid < 0)
+		return err_errno(e, ERR_HOST, "fork");
+	if (!pid)
+		become_repl(repl, a, more);
+	signal(SIGINT, SIG_IGN); /* it is for the other one */
+	while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
+		;
+	return WIFEXITED(status) ? WEXITSTATUS(status) : 70;
+}

@@ -1,0 +1,247 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * gdb_setup.c: see debug_gdb.h. fred's commands are GDB user-defined commands over `monitor`: they need nothing of GDB
+ * but what every build of it has. One that moves the program ends with a `stepi`, by which GDB learns where
+ * it stands now. What looks at expressions, and what saves GDB's state, needs a GDB with Python (cli/gdb).
+ */
+#include "frontend/gdb_setup.h"
+
+#include <string.h>
+#include <unistd.h>
+
+#include "base/buf.h"
+#include "base/cleanup.h"
+#include "base/fdio.h"
+
+#define ALL "@ARGS@" /* all arguments: GDB 13 knows them one by one only */
+#define WELCOME "reverse-continue and reverse-step go back; reverse-watch EXPR finds the statement that made EXPR what it is; help fred: all commands"
+#define ARGS_MAX 24u
+#define ARRIVE "fred-arrive" /* the step; commands.py has another one */
+
+/* The scripts that are made here. */
+#define COMMANDS_GDB "commands.gdb"
+#define MAIN_GDB "main.gdb"
+
+static const char *const default_settings[] = {
+	"set breakpoint pending on",
+	"set remotetimeout 3600",
+	"set startup-with-shell off",
+	"set stack-cache off", /* a call is made in a copy: what it left on the stack is gone with it */
+};
+
+static const struct {
+	const char *name, *body, *help;
+	bool of_gdb; /* a GDB command's subcommand: its name is all that can be said of it */
+} commands[] = {
+	{"when", "monitor when", "Where this is: event, time, thread."},
+	{"goto", "monitor later goto " ALL "\n" ARRIVE,
+	 "goto POS: to a position of the recording, as `when` says it; +N and -N: events from here; ckpt:N: checkpoint N."},
+	{"reverse-watch", "monitor later reverse-watch " ALL "\n" ARRIVE,
+	 "reverse-watch [--good POS] [--bad POS] [--insn] EXPR: back to the statement that made EXPR what it is here (good: the first checkpoint, else start)."},
+	{"last", "watch -location " ALL "\nreverse-continue\ndelete $bpnum",
+	 "last EXPR: back to the last change, before here, of the object that EXPR is now."},
+	{"history", "echo fred: history needs a GDB with Python\\n",
+	 "history EXPR: all changes of a value in memory up to here, with positions that `goto` takes."},
+	{"live", "monitor live\nstepi", "From the program's past back to the program that runs, where it stands (fredctl debug -- PROGRAM)."},
+	{"bookmark", "monitor bookmark " ALL, "bookmark [NAME]: names this position; without a name, a number does."},
+	{"bookmarks", "monitor bookmarks", "Lists the bookmarks."},
+	{"goto-bookmark", "monitor later goto-bookmark $arg0\n" ARRIVE, "goto-bookmark NAME: to a bookmark."},
+	{"info bookmarks", "monitor bookmarks", "Lists the bookmarks.", true},
+	{"delete bookmark", "monitor delete-bookmark " ALL, "delete bookmark [NAME...]: forgets these bookmarks, or all.", true},
+	{"checkpoint", "monitor checkpoint", "Names this position by a number, and keeps an image of the program there."},
+	{"checkpoints", "monitor checkpoints", "Lists the checkpoints."},
+	{"info checkpoints", "monitor checkpoints", "Lists the checkpoints.", true},
+	{"restart", "monitor later restart " ALL "\n" ARRIVE, "restart N: to checkpoint N. What is GDB's stays as it is."},
+	{"delete checkpoint", "monitor delete-checkpoint " ALL, "delete checkpoint [N...]: forgets these checkpoints, or all.",
+	 true},
+	{"undo", "monitor later undo " ALL "\n" ARRIVE, "undo [N]: takes back the last N commands that moved the program."},
+};
+
+/* The FReD paper's names of what GDB has by itself. */
+static const char *const of_paper[] = {
+	"list", "break", "print", "backtrace", "continue", "next", "step", "finish", "until", "reverse-continue",
+	"reverse-next", "reverse-step", "reverse-finish",
+};
+
+/* Python's parts, as they are in cli/gdb. */
+static const struct {
+	const char *name, *text;
+} pythons[] = {
+	{"state.py",
+#include "state.py.inc"
+	},
+	{"points.py",
+#include "points.py.inc"
+	},
+	{"settings.py",
+#include "settings.py.inc"
+	},
+	{"printers.py",
+#include "printers.py.inc"
+	},
+	{"commands.py",
+#include "commands.py.inc"
+	},
+	{"core.py",
+#include "core.py.inc"
+	},
+	{"frames.py",
+#include "frames.py.inc"
+	},
+};
+
+enum { PYTHONS = sizeof(pythons) / sizeof(pythons[0]) };
+
+/* A body with ALL, for each number of arguments. */
+static void add_body(struct buf *b, const char *body)
+{
+	const char *all = strstr(body, ALL);
+
+	if (!all) {
+		buf_addf(b, "%s\n", body);
+		return;
+	}
+	for (unsigned n = 0; n <= ARGS_MAX; n++) {
+		buf_addf(b, "if $argc == %u\n%.*s", n, (int)(all - body), body);
+		for (unsigned i = 0; i < n; i++)
+			buf_addf(b, "%s$arg%u", i ? " " : "", i);
+		buf_addf(b, "%s\nend\n", all + strlen(ALL));
+	}
+}
+
+static void add_command(struct buf *b, const char *prefix, size_t i)
+{
+	buf_addf(b, "define %s%s\n", prefix, commands[i].name);
+	add_body(b, commands[i].body);
+	buf_addf(b, "end\ndocument %s%s\n%s\nend\n", prefix, commands[i].name, commands[i].help);
+}
+
+/* `help fred` */
+static void add_overview(struct buf *b)
+{
+	buf_add_str(b, "define fred\nhelp fred\nend\ndocument fred\nfred's commands, beside GDB's own and its reverse-step, reverse-next, "
+		       "reverse-finish, reverse-continue\n(each fred-NAME, too; help NAME says more):\n");
+	for (size_t i = 0; i < sizeof(commands) / sizeof(commands[0]); i++) {
+		const char *colon = strstr(commands[i].help, ": ");
+		bool usage = colon && !strncmp(commands[i].help, commands[i].name, strlen(commands[i].name));
+
+		buf_addf(b, "\n  %-28.*s %s", usage ? (int)(colon - commands[i].help) : (int)strlen(commands[i].name),
+			 usage ? commands[i].help : commands[i].name, usage ? colon + 2 : commands[i].help);
+	}
+	buf_add_str(b, "\nend\n");
+}
+
+static void add_commands(struct buf *b)
+{
+	buf_add_str(b, "define " ARRIVE "\nstepi\nend\n");
+	for (size_t i = 0; i < sizeof(commands) / sizeof(commands[0]); i++) {
+		add_command(b, "", i);
+		if (!commands[i].of_gdb)
+			add_command(b, "fred-", i);
+	}
+	for (size_t i = 0; i < sizeof(of_paper) / sizeof(of_paper[0]); i++)
+		buf_addf(b, "alias fred-%s = %s\n", of_paper[i], of_paper[i]);
+	add_overview(b);
+	buf_add_str(b, "if $_fred_python == 1\npython add_commands()\npython add_core_commands()\npython fred_names = '");
+	for (size_t i = 0; i < sizeof(commands) / sizeof(commands[0]); i++)
+		if (!commands[i].of_gdb)
+			buf_addf(b, "%s fred-%s ", commands[i].name, commands[i].name);
+	for (size_t i = 0; i < sizeof(of_paper) / sizeof(of_paper[0]); i++)
+		buf_addf(b, "fred-%s ", of_paper[i]);
+	buf_add_str(b, "'.split()\nend\n");
+}
+
+/* Without Python the program's part is kept, and breakpoints are as far as GDB can write them. */
+static void add_state(struct buf *b, const char *state)
+{
+	cleanup_free char *breakpoints = str_fmt("%s.breakpoints", state ? state : "");
+
+	if (!state) {
+		buf_add_str(b, "if $_fred_python == 1\npython begin_session(None)\nelse\ndefine hook-stop\nmonitor prompt\nend\nend\n");
+		return;
+	}
+	buf_addf(b, "if $_fred_python == 1\npython begin_session(r'''%s''')\nelse\n", state);
+	buf_addf(b, "echo fred: this GDB is without Python: of its own state, only breakpoints are kept\\n\n");
+	if (!access(breakpoints, F_OK))
+		buf_addf(b, "source %s\n", breakpoints);
+	buf_addf(b, "define hook-stop\nmonitor prompt\nsave breakpoints %s\nend\nend\n", breakpoints);
+}
+
+/* A line for the user. */
+static void add_echo(struct buf *b, const char *text)
+{
+	buf_add_str(b, "echo fred: ");
+	for (; *text; text++)
+		buf_addf(b, "%s%c", *text == '\\' ? "\\" : "", *text);
+	buf_add_str(b, "\\n\n");
+}
+
+static void add_main(struct buf *b, const struct debug_gdb *g, const char *commands_path)
+{
+	buf_add_str(b, "init-if-undefined $_fred_python = 0\n");
+	for (size_t i = 0; i < sizeof(default_settings) / sizeof(default_settings[0]); i++)
+		buf_addf(b, "%s\n", default_settings[i]);
+	if (g->sysroot)
+		buf_addf(b, "set sysroot %s\n", g->sysroot);
+	for (const char *const *s = g->settings; s && *s; s++)
+		buf_addf(b, "%s\n", *s);
+	for (size_t i = 0; g->sources && i < g->sources->n; i++)
+		buf_addf(b, "%s\n", g->sources->s[i]);
+	for (size_t i = 0; g->notes && i < g->notes->n; i++)
+		add_echo(b, g->notes->s[i]);
+	/* GDB asks whether its own checkpoint and restart are to be redefined */
+	buf_addf(b, "with confirm off -- source %s\n", commands_path);
+	/* GDB 13 goes on writing what `monitor` says to the new one, unless its output was redirected meanwhile */
+	if (g->tty)
+		buf_addf(b, "if $_fred_python == 1\npython quietly('new-ui mi3 %s')\nend\n", g->tty);
+	buf_addf(b, "target extended-remote %s\n", g->socket_path);
+	add_state(b, g->state);
+	if (!g->mi && (!g->state || access(g->state, F_OK)))
+		add_echo(b, WELCOME);
+}
+
+/* From the folder of the session's scripts; as an argument too, unless another one calls it. */
+static int put_script(const struct debug_gdb *g, const char *name, const char *text, struct strv *argv, struct err *e)
+{
+	cleanup_free char *path = str_fmt("%s/%s", g->dir, name);
+
+	if (write_file(path, text, strlen(text), 0600, e))
+		return -1;
+	if (argv) {
+		strv_add(argv, "-x");
+		strv_add(argv, path);
+	}
+	return 0;
+}
+
+int debug_gdb_scripts(const struct debug_gdb *g, struct strv *argv, struct err *e)
+{
+	cleanup_free char *commands_path = str_fmt("%s/" COMMANDS_GDB, g->dir);
+	struct buf commands_text = {0}, main_text = {0};
+	int r = 0;
+
+	add_commands(&commands_text);
+	add_main(&main_text, g, commands_path);
+	for (size_t i = 0; i < PYTHONS && !r; i++)
+		r = put_script(g, pythons[i].name, pythons[i].text, argv, e);
+	r = r ? r : put_script(g, COMMANDS_GDB, commands_text.data, NULL, e);
+	r = r ? r : put_script(g, MAIN_GDB, main_text.data, argv, e);
+	buf_fini(&commands_text);
+	buf_fini(&main_text);
+	return r;
+}
+
+static void remove_script(const struct debug_gdb *g, const char *name)
+{
+	cleanup_free char *path = str_fmt("%s/%s", g->dir, name);
+
+	unlink(path);
+}
+
+void debug_gdb_remove(const struct debug_gdb *g)
+{
+	for (size_t i = 0; i < PYTHONS; i++)
+		remove_script(g, pythons[i].name);
+	remove_script(g, COMMANDS_GDB);
+	remove_script(g, MAIN_GDB);
+}

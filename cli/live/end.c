@@ -1,0 +1,145 @@
+/* SPDX-License-Identifier: MIT */
+/* end.c: see internal.h: how a live program ends, and its recording with it. */
+#include <errno.h>
+#include <poll.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/ptrace.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "live/internal.h"
+#include "client/out.h"
+#include "visibility/regs.h"
+
+#define KILLED SIGKILL /* as a status of waitpid */
+#define LAST_MS 2000 /* for a handler of the signal that the program is killed at, as it writes a report and exits */
+
+static void notes(struct live *l)
+{
+	json_t *note;
+	size_t i;
+
+	json_array_foreach(json_object_get(l->rec.result.meta, "notes"), i, note)
+		out_note(l->o->cli, "%s", json_string_value(note));
+	out_note(l->o->cli, "recorded %s", l->rec.result.dir);
+}
+
+void live_finish(struct live *l, int status)
+{
+	struct err e = {0};
+
+	live_return(l);
+	live_term_to_debugger(&l->term);
+	breaks_forget_text(&l->breaks);
+	shim_frames_fini(&l->shim_frames);
+	memset(&l->visibility, 0, sizeof(l->visibility));
+	l->group.n = 0;
+	if (record_end(&l->rec, status, &e))
+		out_note(l->o->cli, "%s", e.text);
+	else
+		notes(l);
+	record_session_fini(&l->rec);
+}
+
+/* The signal by which it stopped and which is to be delivered to it, as GDB has it; 0: none. */
+static int stopped_by(const struct live *l)
+{
+	int sig = l->stop.why == RSP_SIGNALLED ? regs_host_signal(l->stop.sig) : 0;
+	siginfo_t si;
+
+	/* an interrupt of GDB's is no signal of the program's */
+	if (!sig || ptrace(PTRACE_GETSIGINFO, l->stop.tid, 0, &si) || si.si_signo != sig || si.si_code >> 8 == PTRACE_EVENT_STOP)
+		return 0;
+	return l->kept_back >> (sig - 1) & 1 ? 0 : sig;
+}
+
+/* Does its default action end the program? */
+static bool is_fatal(int sig)
+{
+	static const int others[] = {0, SIGCHLD, SIGCONT, SIGSTOP, SIGTSTP, SIGTTIN, SIGTTOU, SIGURG, SIGWINCH};
+
+	for (size_t i = 0; i < sizeof(others) / sizeof(others[0]); i++)
+		if (sig == others[i])
+			return false;
+	return true;
+}
+
+/* It runs on without a debugger, with the signal by which it stopped. 1: it cannot just now. */
+static int let_go(struct live *l, struct err *e)
+{
+	struct group_thread *th = group_find(&l->group, l->stop.tid);
+	int r;
+
+	if (th && th->t.alive && !th->sig)
+		th->sig = stopped_by(l);
+	live_term_to_program(&l->term, l->group.pid);
+	r = group_let_go(&l->group, e);
+	if (r)
+		live_term_to_debugger(&l->term);
+	return r;
+}
+
+static int wait_end(struct live *l, pid_t pid, struct err *e)
+{
+	int status = 0;
+
+	while (waitpid(pid, &status, 0) != pid)
+		if (errno != EINTR)
+			return err_errno(e, ERR_INTERNAL, "wait for the program");
+	live_finish(l, status);
+	return 0;
+}
+
+int live_detach(void *arg, struct err *e)
+{
+	struct live *l = arg;
+	pid_t pid = l->group.pid;
+	int r;
+
+	if (!l->group.n)
+		return 0;
+	live_return(l);
+	r = let_go(l, e);
+	if (r)
+		return r < 0 ? -1 : err_set(e, ERR_USAGE, "a signal is on its way to it: continue first");
+	out_note(l->o->cli, "process %d runs on, and is recorded to its end, which is waited for", (int)pid);
+	return wait_end(l, pid, e);
+}
+
+/* With a handler it may live on. */
+static void end_within(struct live *l, pid_t pid, unsigned ms)
+{
+	cleanup_close int fd = (int)syscall(SYS_pidfd_open, pid, 0);
+	struct pollfd p = {.fd = fd, .events = POLLIN};
+	int r;
+
+	do
+		r = fd < 0 ? 0 : poll(&p, 1, (int)ms);
+	while (r < 0 && errno == EINTR);
+	if (!r) {
+		out_note(l->o->cli, "the program ran on behind SIG%s, and was killed", sigabbrev_np(regs_host_signal(l->stop.sig)));
+		kill(pid, SIGKILL);
+	}
+}
+
+int live_kill(void *arg, struct err *e)
+{
+	struct live *l = arg;
+	pid_t pid = l->group.pid;
+
+	if (!l->group.n)
+		return 0;
+	live_return(l);
+	if (l->ending) /* it is not this by which it ends */
+		return live_detach(arg, e);
+	if (is_fatal(stopped_by(l)) && !let_go(l, e)) {
+		end_within(l, pid, LAST_MS);
+		return wait_end(l, pid, e);
+	}
+	group_kill(&l->group);
+	live_finish(l, KILLED);
+	return 0;
+}

@@ -1,0 +1,107 @@
+/* SPDX-License-Identifier: MIT */
+/* internal.h: what the live_*.c share. */
+#ifndef FRED_LIVE_INTERNAL_H
+#define FRED_LIVE_INTERNAL_H
+
+#include <termios.h>
+
+#include "live/live.h"
+#include "rsp/stub.h"
+#include "visibility/breakpoints.h"
+#include "visibility/shim_frames.h"
+
+#define LIVE_CHOICES 3
+
+/* The terminal belongs to GDB while the program is stopped, and to the program while it runs. */
+struct live_term {
+	bool on; /* there is one, and it was ours */
+	pid_t debugger; /* its process group */
+	pid_t program; /* that of the program which had it last; 0: none */
+	bool known; /* program_modes are set */
+	struct termios debugger_modes, program_modes;
+};
+
+/* What a shell has made of a command line. */
+struct live_start {
+	struct strv args; /* without the program */
+	struct launch_fd *fds; /* this process's; live_start_fini closes them */
+	unsigned nfds;
+};
+
+struct live {
+	struct live_opts *o;
+	char snapshot[108]; /* path of a file, see visibility/thread_snapshot.h */
+	char session[108]; /* a folder: what replays keep for the next one, as bookmarks */
+	struct rsp_conn conn; /* GDB's */
+	struct record_session rec;
+	struct group group; /* pid 0: no program runs */
+	struct breaks breaks;
+	struct visibility visibility;
+	struct shim_frames shim_frames;
+	struct process_view view; /* both, for breaks */
+	struct live_term term;
+	struct strv env; /* the environment that there was at first */
+	char *line; /* of the next one, for a shell: the arguments as GDB's user has typed them; NULL: none, or not known */
+	bool told; /* GDB tells what was typed */
+	char *cwd; /* of the next program; NULL: this process's */
+	pid_t tid; /* the thread of the last stop */
+	struct rsp_stop stop; /* the last one */
+	int passed; /* the signal with which its thread goes on now; 0: none */
+	uint64_t kept_back; /* bit N - 1: signal N is not for the program (GDB's `handle ... nopass`) */
+	int sent; /* one of GDB's that is on its way, and does not stop it again; 0: none */
+	bool stuck; /* GDB 13 never ends a step over a breakpoint in which the program dies, and resumes no other one */
+	bool ending; /* it stands in its exit */
+	bool jumped; /* GDB learns by its next step where this is */
+
+	bool back; /* GDB speaks with a replay */
+	struct bridge bridge; /* to it */
+	struct rsp_conn past;
+	unsigned lost; /* workers, one after the other, while GDB speaks with a replay */
+	bool aside; /* it does so for a call or a write only, at the place where the program stands */
+	struct strv later; /* packets with text, until GDB can take it */
+	bool quiet; /* it cannot */
+	int selected; /* the thread that GDB's user looks at; 0: not known */
+	char *lines; /* its packet `monitor lines` of the command that is made; NULL: none */
+	char *chosen[LIVE_CHOICES]; /* GDB's last packets Hg, Hc and QPassSignals; NULL: none */
+};
+
+/* live_term.c */
+void live_term_init(struct live_term *t);
+void live_term_to_program(struct live_term *t, pid_t pid);
+void live_term_to_debugger(struct live_term *t);
+
+/* live_run.c: the program goes on until something happens that GDB wants to know. */
+int live_resume(struct live *l, enum rsp_resume how, pid_t tid, struct rsp_stop *out, struct err *e);
+/* A stopped thread is in a call of the recorder's: *r becomes what its caller has there. */
+bool live_in_call(struct live *l, struct trace *t, struct user_regs_struct *r);
+
+/* live_signal.c: a signal by which the recorder or libc works: it passes unseen. */
+bool live_is_internal(struct trace *t, const siginfo_t *si);
+/* Has the process a handler for it? */
+bool live_is_caught(pid_t pid, int sig);
+
+/* live_end.c: the program has ended, with this status as from waitpid: its recording is finished. */
+void live_finish(struct live *l, int status);
+/* rsp_ops.kill: 0, also when none runs. A signal by which it is about to die ends it: that is the end of its recording. */
+int live_kill(void *arg, struct err *e);
+/* rsp_ops.detach: it runs on, and is recorded to its end. */
+int live_detach(void *arg, struct err *e);
+
+/* live_shell.c: `exec PROGRAM ARGS` by $SHELL (or /bin/sh), in folder cwd (NULL: this one). live_start_fini in any case. */
+int live_shell_start(const char *args, const char *cwd, struct live_start *s, struct err *e);
+void live_start_fini(struct live_start *s);
+/* Would a shell make anything but words of it? */
+bool live_shell_is_needed(const char *args);
+/* As GDB makes words of a command line for a remote program: libiberty's buildargv. */
+void live_shell_split(const char *args, struct strv *words);
+
+/* live_back.c: what is written goes to a copy: a replay that stands where the program does. 1: live_relay answers from now on. */
+int live_write_aside(struct live *l, struct err *e);
+/* live_back.c: rsp_ops.relay. */
+int live_relay(void *arg, const char *packet, struct buf *answer, struct err *e);
+/* Ends the replay, if there is one. */
+void live_return(struct live *l);
+/* Text for the user, while GDB waits for an answer. */
+void live_say(struct live *l, const char *text);
+
+#endif

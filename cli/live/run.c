@@ -1,0 +1,372 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * run.c: forwards in the live process, with all its threads. The recorder's own signals pass unseen, and so do its steps:
+ * a call into it is one step (visibility/visibility.h).
+ */
+#include <fcntl.h>
+#include <inttypes.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/wait.h>
+
+#include "base/cleanup.h"
+#include "base/clock.h"
+#include "base/maps.h"
+#include "base/str.h"
+#include "live/internal.h"
+#include "launch/fix_auxv.h"
+#include "trace/rep.h"
+#include "visibility/regs.h"
+#include "visibility/stepper.h"
+
+#define POLL_MS 20
+#define STOPS_ASK 64 /* so many stops that are none of GDB's, and it is asked whether it interrupts */
+#define SETTLE_WAITS 5 /* looks at which the thread was asleep: it waits */
+#define SETTLE_STOPS 30000 /* about a second of single steps */
+
+struct run {
+	struct live *l;
+	struct stepper s;
+	unsigned stops; /* so far */
+	bool settling;
+	unsigned waits; /* looks at the thread, one after the other, at which it was asleep */
+	double looked; /* when that was */
+	bool stopped, passed; /* passed: at a breakpoint whose condition is false */
+	struct rsp_stop *stop;
+};
+
+static void stop_for(struct run *r, enum rsp_why why, pid_t tid, int sig)
+{
+	*r->stop = (struct rsp_stop){.why = why, .tid = tid, .sig = sig};
+	r->stopped = true;
+}
+
+bool live_in_call(struct live *l, struct trace *t, struct user_regs_struct *r)
+{
+	return shim_frames_of_call(&l->shim_frames, &l->visibility, t->pid, r);
+}
+
+static struct stepper stepper_of(struct live *l, pid_t tid)
+{
+	return (struct stepper){.group = &l->group, .breaks = &l->breaks, .shim_frames = &l->shim_frames, .visibility = &l->visibility, .tid = tid};
+}
+
+static bool is_watch(struct run *r, struct group_thread *th, const struct trace_stop *s)
+{
+	const struct group_slot *w = stepper_watch(&r->s, s);
+
+	if (!w)
+		return false;
+	stop_for(r, RSP_WATCHPOINT, th->t.tid, 0);
+	r->stop->addr = w->addr;
+	r->stop->point = w->kind == GROUP_ACCESS ? RSP_ACCESS : RSP_WRITE;
+	return true;
+}
+
+/* The recorder is mapped some time after the start, and elsewhere after an exec. */
+static void look_around(struct live *l)
+{
+	struct err ignored;
+
+	if (!l->visibility.shim.lo)
+		visibility_find(l->group.pid, &l->visibility, &ignored);
+}
+
+/*
+ * The recorder, which has a new image begin as a replay's does (plugins/record/exec.c), cannot trace it: this process does. It fails
+ * for a 32-bit program, which is not recorded.
+ */
+static int become_another(struct run *r, struct group_thread *th)
+{
+	struct live *l = r->l;
+	struct err ignored;
+
+	launch_fix_auxv(th->t.pid, &ignored);
+	breaks_fini(&l->breaks); /* GDB takes them for gone with the old one, and sets them anew */
+	shim_frames_fini(&l->shim_frames);
+	memset(&l->visibility, 0, sizeof(l->visibility));
+	stop_for(r, RSP_EXECED, th->t.tid, 0);
+	return 0;
+}
+
+/* Its memory is still there, and GDB speaks of no past of a program that has exited: it has its say first. */
+static int hold_at_end(struct run *r, struct group_thread *th, int status)
+{
+	struct live *l = r->l;
+	cleanup_free char *text = str_fmt("fred: the program exits with code %d: reverse commands go back from here, `continue` ends it\n",
+					  WEXITSTATUS(status));
+
+	live_say(l, text);
+	l->ending = true;
+	stop_for(r, RSP_END, th->t.tid, 0);
+	return 0;
+}
+
+/* GDB has let it die of this fault. The recorder, which noted that in its handler, lets it happen again without one. */
+static bool is_fault_again(struct run *r, struct group_thread *th, const struct trace_stop *s)
+{
+	const struct rsp_stop *last = &r->l->stop;
+
+	return trace_is_fault(s) && last->why == RSP_SIGNALLED && last->tid == th->t.tid &&
+	       last->sig == regs_gdb_signal(s->info.si_signo) && r->l->passed == s->info.si_signo &&
+	       !live_is_caught(th->t.pid, s->info.si_signo);
+}
+
+/* Signals are GDB's to pass on, but for the internal ones. */
+static void take_signal(struct run *r, struct group_thread *th, const struct trace_stop *s)
+{
+	bool sent = s->info.si_signo == r->l->sent;
+
+	if (sent)
+		r->l->sent = 0;
+	if (sent || !breaks_stops_at_signal(&r->l->breaks, s->info.si_signo) || live_is_internal(&th->t, &s->info) || is_fault_again(r, th, s))
+		th->sig = s->info.si_signo;
+	else
+		stop_for(r, RSP_SIGNALLED, th->t.tid, regs_gdb_signal(s->info.si_signo));
+}
+
+/* GDB 13 forgets that one thread is stepped when it hears of libraries from another (TARGET_WAITKIND_LOADED). */
+static void at_break(struct run *r, struct group_thread *th)
+{
+	enum breaks_verdict v = breaks_wanted(&r->l->breaks, &th->t);
+	bool library = v == BREAKS_LIBRARY && (!r->s.tid || r->s.tid == th->t.tid);
+
+	if (v == BREAKS_PASS)
+		r->passed = true;
+	else
+		stop_for(r, library ? RSP_LIBRARY : RSP_BREAKPOINT, th->t.tid, 0);
+}
+
+/* A stop of one thread: GDB's, else the thread goes on. */
+static int judge(struct run *r, struct group_thread *th, struct trace_stop *s, struct err *e)
+{
+	int yes = trace_is_int3(s) ? breaks_hit(&r->l->breaks, &th->t, e) : 0, status;
+
+	if (trace_finish_rep(&th->t, s, e))
+		return -1;
+	if (group_is_exec(s))
+		return become_another(r, th);
+	if (group_is_exit(th, s, &status))
+		return hold_at_end(r, th, status);
+	if (yes > 0)
+		at_break(r, th);
+	else if (!yes && !is_watch(r, th, s) && s->why == TRACE_SIGNAL)
+		take_signal(r, th, s);
+	if (r->passed)
+		return 0;
+	if (!yes && !r->stopped && (yes = stepper_sees(&r->s, th, s, e)) > 0)
+		stop_for(r, RSP_STEPPED, th->t.tid, 0);
+	if (yes < 0)
+		return -1;
+	return r->stopped ? 0 : stepper_go_on(&r->s, th, e);
+}
+
+static void gone(struct run *r)
+{
+	int status = r->l->group.status;
+
+	if (WIFSIGNALED(status))
+		stop_for(r, RSP_DIED, 0, regs_gdb_signal(WTERMSIG(status)));
+	else
+		stop_for(r, RSP_EXITED, 0, WEXITSTATUS(status));
+	r->l->group.n = 0;
+}
+
+/* Which thread an interrupt is shown in: the last one, if it runs the program's code; one that does; the last one. */
+static pid_t interrupted_thread(struct live *l)
+{
+	struct group_thread *last = group_find(&l->group, l->tid);
+	struct user_regs_struct regs;
+	struct err ignored;
+
+	for (unsigned i = 0; i <= l->group.n; i++) {
+		struct group_thread *th = i ? l->group.v[i - 1] : last;
+
+		if (th && th->t.alive && !trace_get_regs(&th->t, &regs, &ignored) && !live_in_call(l, &th->t, &regs))
+			return th->t.tid;
+	}
+	return last ? last->t.tid : l->group.v[0]->t.tid;
+}
+
+/* On a busy machine one that runs may stand still for long, too. */
+static bool is_asleep(pid_t pid, pid_t tid)
+{
+	cleanup_free char *path = str_fmt("/proc/%d/task/%d/stat", (int)pid, (int)tid);
+	char state = maps_state(path);
+
+	return state == 'S' || state == 'D';
+}
+
+/* Whatever other threads do meanwhile. */
+static bool waits(struct run *r)
+{
+	double now = clock_s();
+
+	if (now - r->looked < POLL_MS / 1000.0)
+		return false;
+	r->looked = now;
+	r->waits = is_asleep(r->l->group.pid, r->s.tid) ? r->waits + 1 : 0;
+	return r->waits > SETTLE_WAITS;
+}
+
+/* quiet: nothing has happened for a while. Stops that are none of GDB's, how many ever, must not keep it from being heard. */
+static bool is_interrupted(struct run *r, bool quiet)
+{
+	r->stops += !quiet;
+	if (r->settling && (waits(r) || r->stops > SETTLE_STOPS))
+		return true;
+	return (quiet || r->stops % STOPS_ASK == 0) && rsp_interrupted(&r->l->conn);
+}
+
+static int wait_stop(struct run *r, struct err *e)
+{
+	struct live *l = r->l;
+
+	while (!r->stopped && !r->passed) {
+		struct group_thread *th = NULL;
+		struct trace_stop s;
+		int got = group_wait(&l->group, POLL_MS, &th, &s, e);
+
+		/* one that was pending: the others have not gone on yet */
+		if (got < 0 || (got == 1 && (judge(r, th, &s, e) || (!r->stopped && !r->passed && group_resume(&l->group, r->s.tid, e)))))
+			return -1;
+		if (got == 2) {
+			gone(r);
+			return 0;
+		}
+		if (!r->stopped && is_interrupted(r, !got)) {
+			if (group_stop(&l->group, e))
+				return -1;
+			stop_for(r, RSP_SIGNALLED, interrupted_thread(l), SIGINT);
+		}
+	}
+	return group_stop(&l->group, e);
+}
+
+/* It stopped at a breakpoint together with another thread: it comes to it again. */
+static int put_back(struct live *l, struct group_thread *th, struct err *e)
+{
+	int yes;
+
+	if (!th->pending || !trace_is_int3(&th->stop))
+		return 0;
+	yes = breaks_hit(&l->breaks, &th->t, e);
+	if (yes > 0)
+		th->pending = false;
+	return yes < 0 ? -1 : 0;
+}
+
+/*
+ * A thread that stands at a breakpoint makes one instruction without it, and who is stepped his first, if it cannot wait for
+ * anything; the others stay, and signals wait.
+ */
+static int step_off(struct run *r, struct group_thread *th, struct err *e)
+{
+	struct live *l = r->l;
+	struct trace_stop s;
+	uint64_t pc;
+
+	if (!th->t.alive || th->pending || trace_get_pc(&th->t, &pc, e))
+		return th->t.alive && !th->pending ? -1 : 0;
+	if (!breaks_has(&l->breaks, pc) && (th->t.tid != r->s.tid || !visibility_is_certain(&l->visibility, pc)))
+		return 0;
+	if (stepper_off(&r->s, th, &s, e))
+		return -1;
+	if (s.why == TRACE_EXITED)
+		return 0;
+	if (group_is_dying(&s)) /* of the signal with which it went on */
+		return group_let_die(&l->group, th, e);
+	if (is_watch(r, th, &s))
+		return 0;
+	if (s.why == TRACE_SIGNAL)
+		take_signal(r, th, &s);
+	if (r->stopped || s.why != TRACE_STEPPED || trace_get_pc(&th->t, &pc, e))
+		return r->stopped || s.why != TRACE_STEPPED ? 0 : -1;
+	if (breaks_has(&l->breaks, pc) && th->t.tid == r->s.tid)
+		at_break(r, th);
+	r->passed = false;
+	if (!r->stopped && stepper_sees(&r->s, th, &s, e) > 0)
+		stop_for(r, RSP_STEPPED, th->t.tid, 0);
+	return 0;
+}
+
+static int run(struct run *r, struct err *e)
+{
+	struct live *l = r->l;
+	struct err why;
+	int got = 0;
+
+	if (stepper_begin(&r->s, e))
+		return -1;
+	for (unsigned i = 0; i < l->group.n && !r->stopped; i++)
+		if (step_off(r, l->group.v[i], e))
+			return -1;
+	if (r->stopped)
+		return 0;
+	got = stepper_resume(&r->s, e) || wait_stop(r, e) ? -1 : 0;
+	if (l->group.n && group_stop(&l->group, got ? &why : e))
+		got = -1;
+	for (unsigned i = 0; i < l->group.n && !got; i++)
+		got = put_back(l, l->group.v[i], e);
+	if (l->group.n && breaks_take_out(&l->breaks, l->group.pid, got ? &why : e))
+		got = -1;
+	return got;
+}
+
+static int run_on(struct run *r, struct err *e)
+{
+	int ret;
+
+	do {
+		r->passed = false;
+		ret = run(r, e);
+	} while (!ret && r->passed && !r->stopped);
+	return ret;
+}
+
+/*
+ * An interrupt comes anywhere, in the recorder's code too, where nobody can tell what of a call is recorded already. The
+ * thread goes on until it is out of there, or waits.
+ */
+static int settle(struct live *l, struct rsp_stop *out, struct err *e)
+{
+	struct rsp_stop now;
+	struct run r = {.l = l, .s = stepper_of(l, out->tid), .stop = &now, .settling = true};
+	struct group_thread *th = group_find(&l->group, out->tid);
+	struct user_regs_struct regs;
+
+	if (!th || !th->t.alive || th->pending)
+		return 0;
+	if (trace_get_regs(&th->t, &regs, e))
+		return -1;
+	if (!live_in_call(l, &th->t, &regs))
+		return 0;
+	if (run_on(&r, e))
+		return -1;
+	if (now.why == RSP_LIBRARY) /* GDB goes on from there by itself */
+		l->conn.interrupted = true;
+	if (now.why == RSP_STEPPED || (now.why == RSP_SIGNALLED && now.sig == SIGINT))
+		out->tid = now.tid;
+	else
+		*out = now;
+	return 0;
+}
+
+int live_resume(struct live *l, enum rsp_resume how, pid_t tid, struct rsp_stop *out, struct err *e)
+{
+	struct run r = {.l = l, .s = stepper_of(l, how == RSP_STEP ? tid : 0), .stop = out};
+	int ret;
+
+	look_around(l);
+	ret = run_on(&r, e);
+	l->passed = 0;
+	if (!ret && out->why == RSP_SIGNALLED && out->sig == SIGINT)
+		ret = settle(l, out, e);
+	if (ret)
+		return -1;
+	look_around(l);
+	l->tid = out->tid;
+	l->stop = *out;
+	return 0;
+}

@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: MIT */
+/* signal.c: see internal.h: which signals of the live process are GDB's. */
+#include <inttypes.h>
+#include <signal.h>
+#include <stdio.h>
+
+#include "base/cleanup.h"
+#include "base/maps.h"
+#include "live/internal.h"
+
+#define SIG_PREEMPT 64 /* the recorder's, see plugins/record/shim.h */
+
+/* Memory shared with other processes: the recorder has it protected (plugins/record/pages.c). */
+static bool is_shared(pid_t pid, uint64_t addr)
+{
+	struct mapping m;
+
+	return maps_find(pid, addr, &m) && m.shared;
+}
+
+bool live_is_internal(struct trace *t, const siginfo_t *si)
+{
+	switch (si->si_signo) {
+	case SIGSYS:
+		return si->si_code > 0;
+	case SIG_PREEMPT:
+	case 32: /* glibc's: cancellation, setxid */
+	case 33:
+		return true;
+	case SIGSEGV:
+		return (si->si_code == SI_KERNEL && trace_at_input(t)) ||
+		       (si->si_code == SEGV_ACCERR && is_shared(t->pid, (uint64_t)si->si_addr));
+	}
+	return false;
+}
+
+bool live_is_caught(pid_t pid, int sig)
+{
+	char path[64], line[256];
+	cleanup_fclose FILE *f = NULL;
+	uint64_t caught = 0;
+
+	snprintf(path, sizeof(path), "/proc/%d/status", (int)pid);
+	f = fopen(path, "re");
+	while (f && fgets(line, sizeof(line), f) && sscanf(line, "SigCgt: %" SCNx64, &caught) != 1)
+		;
+	return caught >> (sig - 1) & 1;
+}

@@ -1,0 +1,158 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * shared_files.c: see shared.h. Nothing is locked: an object is made by link(2), which does not replace anything, and one that
+ * is swept away while another recording takes it only costs that one the sharing.
+ */
+#include "recfiles/shared_files.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "base/crc32c.h"
+#include "base/fdio.h"
+#include "base/home.h"
+#include "base/path.h"
+#include "base/str.h"
+
+#define STORE "files"
+#define MODE 0555 /* a replay may execute it */
+#define SAME_NAMES 4 /* objects of one sum and size, and other bytes */
+
+static bool same_inode(const char *a, const char *b)
+{
+	struct stat x, y;
+
+	return !stat(a, &x) && !stat(b, &y) && x.st_dev == y.st_dev && x.st_ino == y.st_ino;
+}
+
+/* Puts a link of the object into the place of the file. */
+static bool replace_by(const char *object, const char *path)
+{
+	cleanup_free char *dir = path_dir(path), *temp = str_fmt("%s/.%s", dir, path_base(path));
+
+	unlink(temp); /* of someone who was killed here */
+	if (link(object, temp))
+		return false;
+	if (!rename(temp, path))
+		return true;
+	unlink(temp);
+	return false;
+}
+
+/* When what was copied was written to, which the copy's name tells (plugins/record/files.c). */
+static bool time_of(const char *path, struct timespec *at)
+{
+	unsigned long long dev, ino, size, ns;
+
+	if (sscanf(path_base(path), "%llx-%llx-%llx-%llx", &dev, &ino, &size, &ns) != 4)
+		return false;
+	*at = (struct timespec){.tv_sec = (time_t)(ns / 1000000000), .tv_nsec = (long)(ns % 1000000000)};
+	return true;
+}
+
+/* An object, which path is a link of, keeps that as its own. */
+static void keep_time(const char *path)
+{
+	struct timespec times[2] = {{.tv_nsec = UTIME_OMIT}};
+
+	if (time_of(path, &times[1]))
+		utimensat(AT_FDCWD, path, times, AT_SYMLINK_NOFOLLOW);
+}
+
+/* Of the same sum and size: also written in the same nanosecond is enough to say so, without a look at large files. */
+static bool same_file(const char *object, const char *path)
+{
+	struct timespec at;
+	struct stat st;
+
+	if (time_of(path, &at) && !stat(object, &st) && st.st_mtim.tv_sec == at.tv_sec && st.st_mtim.tv_nsec == at.tv_nsec)
+		return true;
+	return same_bytes(object, path);
+}
+
+static void share(const char *store, const char *path, const char *sum, unsigned long long size)
+{
+	for (unsigned i = 0; i < SAME_NAMES; i++) {
+		cleanup_free char *object = str_fmt("%s/%s-%llx-%u", store, sum, size, i);
+
+		if (!link(path, object)) {
+			chmod(object, MODE);
+			keep_time(path);
+			return;
+		}
+		if (errno != EEXIST || same_inode(object, path))
+			return;
+		if (same_file(object, path)) {
+			replace_by(object, path);
+			return;
+		}
+	}
+}
+
+void shared_files(const char *rec, const json_t *manifest)
+{
+	struct err ignored;
+	cleanup_free char *store = home_subdir(STORE, &ignored);
+	const json_t *entry;
+	size_t i;
+
+	if (!store)
+		return;
+	json_array_foreach((json_t *)manifest, i, entry) {
+		const char *name = json_string_value(json_object_get(entry, "path"));
+		const char *sum = json_string_value(json_object_get(entry, "crc32c"));
+		cleanup_free char *path = NULL;
+
+		if (!name || !sum || !str_starts(name, "files/"))
+			continue;
+		path = path_join(rec, name);
+		share(store, path, sum, (unsigned long long)json_integer_value(json_object_get(entry, "size")));
+	}
+}
+
+void shared_file(const char *path)
+{
+	struct err ignored;
+	cleanup_free char *store = home_subdir(STORE, &ignored);
+	char sum[16];
+	uint64_t size;
+	uint32_t crc;
+
+	if (!store || crc32c_file(path, &crc, &size, &ignored))
+		return;
+	snprintf(sum, sizeof(sum), "%08x", crc);
+	share(store, path, sum, size);
+}
+
+void shared_sweep(void)
+{
+	struct err ignored;
+	cleanup_free char *store = home_subdir(STORE, &ignored);
+	cleanup_closedir DIR *d = store ? opendir(store) : NULL;
+	struct dirent *de;
+	struct stat st;
+
+	while (d && (de = readdir(d)))
+		if (!fstatat(dirfd(d), de->d_name, &st, AT_SYMLINK_NOFOLLOW) && S_ISREG(st.st_mode) && st.st_nlink == 1)
+			unlinkat(dirfd(d), de->d_name, 0);
+}
+
+void shared_usage(const char *rec, unsigned long long *own, unsigned long long *shared)
+{
+	cleanup_free char *dir = path_join(rec, "files");
+	cleanup_closedir DIR *d = opendir(dir);
+	struct dirent *de;
+	struct stat st;
+
+	*shared = 0;
+	while (d && (de = readdir(d)))
+		if (!fstatat(dirfd(d), de->d_name, &st, AT_SYMLINK_NOFOLLOW) && S_ISREG(st.st_mode) && st.st_nlink > 2)
+			*shared += (unsigned long long)st.st_blocks * 512;
+	*own = path_disk_usage(rec) - *shared;
+}

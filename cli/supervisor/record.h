@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: MIT */
+/* record.h: runs a program under the recorder and finishes its recording. */
+#ifndef FRED_SUPERVISOR_RECORD_H
+#define FRED_SUPERVISOR_RECORD_H
+
+#include <jansson.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "base/err.h"
+#include "supervisor/keeper.h"
+#include "supervisor/tsc.h"
+#include "launch/launch.h"
+#include "rlog/rlog.h"
+
+struct record_opts {
+	const char *dir; /* NULL: a new one in $FRED_HOME/recordings */
+	char *const *argv; /* program and arguments, NULL-terminated */
+	enum rlog_sched sched;
+	enum rlog_malloc malloc_mode;
+	uint64_t chaos_seed;
+	uint64_t max_log; /* bytes of logs, 0: not bounded */
+	const char *cwd; /* NULL: the caller's */
+	const struct launch_fd *fds; /* its descriptors, if it has not the caller's (launch/launch.h) */
+	unsigned nfds;
+	bool hold; /* for record_start: it is traced, stands before its first instruction, and has a process group of its own */
+	/* for record_run: called when the program has ended; false: nobody wants the recording, which then stays unfinished */
+	bool (*ended)(void *arg, int status);
+	void *arg;
+};
+
+struct record_result {
+	char *dir; /* malloc'd */
+	json_t *meta; /* what is in meta.json */
+	int exit_code; /* the program's: its own or 128 + signal */
+	bool unwanted; /* opts->ended said so */
+};
+
+/* A program that is being recorded. */
+struct record_session {
+	struct record_opts opts;
+	struct record_result result; /* exit_code: once it has ended */
+	struct rlog_control *control;
+	struct keeper *keeper;
+	struct tsc_moment begin;
+	double start_s;
+	pid_t pid; /* the caller's child, and to be reaped by it */
+};
+
+/* Starts it. -1: nothing is left behind. record_session_fini in any case. */
+int record_start(struct record_session *s, const struct record_opts *o, struct err *e);
+/* It has ended with this status, as from waitpid: finishes the recording. */
+int record_end(struct record_session *s, int status, struct err *e);
+void record_session_fini(struct record_session *s);
+
+/*
+ * Records. 0 when the program ran, whatever came of it; -1 when fred failed, before the program ran or
+ * while finishing (then r->dir is set). Fini in any case.
+ */
+int record_run(const struct record_opts *o, struct record_result *r, struct err *e);
+void record_result_fini(struct record_result *r);
+
+/* cmd_record.c: what --sched says; NULL: parallel. */
+int record_set_sched(struct record_opts *o, const char *sched, struct err *e);
+
+/* record.c: once all have ended: trims, notes, checksums, and says that the recording is complete. */
+int record_complete(const struct record_result *r, const struct rlog_control *c, struct err *e);
+
+#endif
