@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* main.c: fredctl. Parses, runs one command, and turns what came of it into an exit code. */
+/* main.c: fredctl: parses the command line, runs one command, and turns its outcome into an exit code. */
 #include <stdio.h>
 
 #include "base/log.h"
@@ -8,13 +8,13 @@
 #include "args/help.h"
 #include "client/out.h"
 
-/* fredctl record's own failures: not to be mistaken for the program's exit codes. */
+/* For failures of fredctl record itself: they must not be mistaken for exit codes of the program. */
 #define EXIT_RECORD 125
 
-/* fredctl bisect --git: what could not be tried says nothing about the commit. */
+/* fredctl bisect --git: a commit that could not be tested (git-bisect(1): 125 skips it). */
 #define EXIT_UNKNOWN 125
 
-/* Does an option stand on a command line, also on one that could not be parsed up to it? */
+/* Has the command line this option? For command lines that could not be parsed up to it, too. */
 static bool has_option(char **argv, const char *option)
 {
 	for (; *argv && !str_eq(*argv, "--"); argv++)
@@ -41,20 +41,20 @@ static void set_log_level(const struct cli *cli)
 static int print_help(const struct cli *cli, struct err *e)
 {
 	if (cli->json) {
-		json_auto_t *v = help_json();
+		json_auto_t *v = help_json(commands);
 
 		return out_json(v, e);
 	}
 	if (cli->command)
 		help_command(stdout, cli->command);
 	else
-		help_overview(stdout);
+		help_overview(stdout, commands);
 	return 0;
 }
 
 static int run(struct cli *cli, int argc, char **argv, struct err *e)
 {
-	if (cli_parse(cli, argc, argv, e)) {
+	if (cli_parse(cli, commands, argc, argv, e)) {
 		cli->json |= has_option(argv, "--json");
 		return -1;
 	}
@@ -62,13 +62,13 @@ static int run(struct cli *cli, int argc, char **argv, struct err *e)
 	if (cli->help)
 		return print_help(cli, e);
 	if (!cli->command) {
-		help_overview(stderr);
+		help_overview(stderr, commands);
 		return err_set(e, ERR_USAGE, "a command is needed");
 	}
 	return cli->command->exec(cli, e);
 }
 
-/* An editor's setting for its debugger has room for one path: fred-gdb ARG... is fredctl mi --as-gdb ARG... */
+/* fred-gdb ARG... is fredctl mi --as-gdb ARG...: an editor's setting for its debugger often takes a path alone. */
 static void called_as_gdb(struct strv *words, int argc, char **argv)
 {
 	if (argc < 1 || !str_eq(path_base(argv[0]), "fred-gdb"))

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * args.c: parses a command line by the tables. Options and arguments may be mixed; "--" ends the
- * options; a command that runs a program ends them at its first argument.
+ * args.c: parses a command line. Options and arguments may be mixed; "--" ends the options, and so does the first
+ * argument of a command that runs a program.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -58,7 +58,7 @@ bool cli_has(const struct cli *cli, const char *name)
 	return cli_values(cli, name)->n > 0;
 }
 
-/* The option in a table by its long name (len bytes) or letter; NULL if it has none such. */
+/* An option by its long name (len bytes) or its letter; NULL if the table has none such. */
 static const struct cli_option *lookup(const struct cli_option *o, const char *name, size_t len,
 				       char letter)
 {
@@ -85,19 +85,14 @@ static bool is_choice(const char *choices, const char *value)
 
 static void set_global(struct cli *cli, const struct cli_option *o)
 {
-	switch (o - global_options) {
-	case 0:
-		cli->json = true;
-		break;
-	case 1:
-		cli->quiet = true;
-		break;
-	case 2:
+	if (o->letter == 'v')
 		cli->verbose++;
-		break;
-	default:
+	else if (o->letter == 'q')
+		cli->quiet = true;
+	else if (o->letter == 'h')
 		cli->help = true;
-	}
+	else
+		cli->json = true;
 }
 
 static int set_option(struct cli *cli, const struct cli_option *o, const char *value, struct err *e)
@@ -117,7 +112,7 @@ static int set_option(struct cli *cli, const struct cli_option *o, const char *v
 	return 0;
 }
 
-/* value: what is joined to the option ("--x=v", "-ov"), or NULL. Takes the next word if need be. */
+/* value: the part joined to the option ("--x=v", "-ov"), or NULL: then the next word, if the option needs a value. */
 static int got_option(struct parser *p, const struct cli_option *o, const char *value,
 		      struct err *e)
 {
@@ -160,11 +155,11 @@ static int unknown(const struct cli *cli, const char *word, struct err *e)
 		       name ? " " : "", name ? name : "");
 }
 
-int cli_unknown_command(const char *word, struct err *e)
+static int unknown_command(const struct cli *cli, const char *word, struct err *e)
 {
 	struct nearest near = {.word = word, .len = strlen(word)};
 
-	for (const struct cli_command *const *c = cli_commands(); *c; c++)
+	for (const struct cli_command *const *c = cli->commands; *c; c++)
 		if (!(*c)->hidden)
 			nearest_try(&near, (*c)->name);
 	if (near.name)
@@ -172,6 +167,15 @@ int cli_unknown_command(const char *word, struct err *e)
 	if (strchr(word, '/') && !access(word, X_OK))
 		return err_set(e, ERR_USAGE, "unknown command '%s'; to record that program: fredctl record -- %s", word, word);
 	return err_set(e, ERR_USAGE, "unknown command '%s'; see fredctl help", word);
+}
+
+const struct cli_command *cli_command_find(const struct cli *cli, const char *name, struct err *e)
+{
+	for (const struct cli_command *const *c = cli->commands; *c; c++)
+		if (!strcmp((*c)->name, name))
+			return *c;
+	unknown_command(cli, name, e);
+	return NULL;
 }
 
 static int parse_long(struct parser *p, const char *word, struct err *e)
@@ -208,8 +212,8 @@ static int parse_short(struct parser *p, const char *word, struct err *e)
 static int parse_arg(struct parser *p, const char *word, struct err *e)
 {
 	if (!p->cli->command) {
-		p->cli->command = cli_command_find(word);
-		return p->cli->command ? 0 : cli_unknown_command(word, e);
+		p->cli->command = cli_command_find(p->cli, word, e);
+		return p->cli->command ? 0 : -1;
 	}
 	strv_add(&p->cli->args, word);
 	if (p->cli->command->program)
@@ -217,7 +221,7 @@ static int parse_arg(struct parser *p, const char *word, struct err *e)
 	return 0;
 }
 
-/* Only its own long options are a foreign command's: "-q" and the like are the other program's. */
+/* A foreign command takes its own long options only: "-q" and the like belong to the other program. */
 static int parse_foreign(struct parser *p, const char *word, struct err *e)
 {
 	const struct cli_command *c = p->cli->command;
@@ -262,11 +266,12 @@ static int check(const struct cli *cli, struct err *e)
 	return 0;
 }
 
-int cli_parse(struct cli *cli, int argc, char **argv, struct err *e)
+int cli_parse(struct cli *cli, const struct cli_command *const *commands, int argc, char **argv,
+	      struct err *e)
 {
 	struct parser p = {.cli = cli, .argv = argv + (argc > 0)};
 
-	memset(cli, 0, sizeof(*cli));
+	*cli = (struct cli){.commands = commands};
 	while (*p.argv) {
 		const char *word = *p.argv++;
 

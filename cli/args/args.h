@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * args.h: a command is one const struct. The parser, help, `help --json`, completion and the test of
- * the manual all read these tables.
+ * args.h: the command line. A command is a const struct cli_command; the parser, help, `help --json`, completion and
+ * the lint check of the manual read the table of all commands, which is an argument (cmd/commands.c has fredctl's).
  */
 #ifndef FRED_ARGS_ARGS_H
 #define FRED_ARGS_ARGS_H
@@ -14,7 +14,7 @@
 
 #define CLI_MAX_OPTIONS 32
 
-/* What a word on the command line is, for completion. */
+/* What a word on the command line stands for, for completion. */
 enum cli_word { WORD_NONE, WORD_REC, WORD_EXPR, WORD_POS, WORD_DIR, WORD_FILE, WORD_PROGRAM, WORD_COMMAND };
 
 struct cli_option {
@@ -41,38 +41,36 @@ struct cli_command {
 	int (*exec)(struct cli *cli, struct err *e);
 	unsigned min_args, max_args;
 	enum cli_word word; /* of the arguments */
-	bool program; /* the first argument and all behind it are a program and its arguments */
-	bool foreign; /* options that are not its own are another program's, and arguments like any */
+	bool program; /* the first argument and all after it are a program and its arguments */
+	bool foreign; /* options that it does not know are another program's: they become arguments */
 	bool hidden;
 };
 
 /* A parsed command line. */
 struct cli {
+	const struct cli_command *const *commands; /* all, ended by NULL */
 	const struct cli_command *command;
 	bool json, quiet, help;
-	bool background; /* signals are for someone else in this process */
+	bool background; /* another thread of this process handles signals */
 	unsigned verbose;
 	struct strv args;
-	struct strv gdb; /* GDB's own options, as they came, for it */
-	bool dashes; /* "--" stood before the first of them */
+	struct strv gdb; /* GDB's own options, in their order, to be passed to it */
+	bool dashes; /* "--" came before the first argument */
 	struct strv values[CLI_MAX_OPTIONS]; /* by index into command->options */
 };
 
-/* All commands, ended by NULL. */
-const struct cli_command *const *cli_commands(void);
-const struct cli_command *cli_command_find(const char *name);
-/* -1 with ERR_USAGE: there is no such command, and what was perhaps meant. */
-int cli_unknown_command(const char *word, struct err *e);
+/* The command of this name; NULL with ERR_USAGE, and what may have been meant. */
+const struct cli_command *cli_command_find(const struct cli *cli, const char *name, struct err *e);
 /* The options that every command takes, ended by a NULL name. */
 const struct cli_option *cli_global_options(void);
 
-/* The value of an option; NULL if it was not given. A name that the command has not aborts. */
+/* The value of an option; NULL if it was not given. Aborts if the command has no option of that name. */
 const char *cli_value(const struct cli *cli, const char *name);
 const struct strv *cli_values(const struct cli *cli, const char *name);
 bool cli_has(const struct cli *cli, const char *name);
 
 /* ERR_USAGE for wrong command lines. Zeroes *cli first; cli_fini in any case. */
-int cli_parse(struct cli *cli, int argc, char **argv, struct err *e);
+int cli_parse(struct cli *cli, const struct cli_command *const *commands, int argc, char **argv, struct err *e);
 void cli_fini(struct cli *cli);
 
 #endif

@@ -42,24 +42,24 @@ static void print_value_case(FILE *f, const struct cli_command *c, const struct 
 		fprintf(f, ") _fredctl_word %s; return ;;\n", word_name(o->word));
 }
 
-static void print_values(FILE *f)
+static void print_values(FILE *f, const struct cli_command *const *commands)
 {
 	fputs("\tcase \"$command:$prev\" in\n", f);
-	for (const struct cli_command *const *c = cli_commands(); *c; c++)
+	for (const struct cli_command *const *c = commands; *c; c++)
 		for (const struct cli_option *o = (*c)->options; o && o->name; o++)
 			if (o->metavar && !o->joined)
 				print_value_case(f, *c, o);
 	fputs("\tesac\n", f);
 }
 
-static void print_commands(FILE *f)
+static void print_commands(FILE *f, const struct cli_command *const *commands)
 {
 	fputs("\tcase \"$command\" in\n\t'') words=\"", f);
-	for (const struct cli_command *const *c = cli_commands(); *c; c++)
+	for (const struct cli_command *const *c = commands; *c; c++)
 		if (!(*c)->hidden)
 			fprintf(f, "%s ", (*c)->name);
 	fputs("\" ;;\n", f);
-	for (const struct cli_command *const *c = cli_commands(); *c; c++) {
+	for (const struct cli_command *const *c = commands; *c; c++) {
 		fprintf(f, "\t%s) words=\"", (*c)->name);
 		print_names(f, (*c)->options);
 		fprintf(f, "\"; kind=%s ;;\n", word_name((*c)->word));
@@ -101,10 +101,10 @@ static const char tail[] =
 	"}\n"
 	"complete -F _fredctl fredctl\n";
 
-void completion_bash(FILE *f)
+void completion_bash(FILE *f, const struct cli_command *const *commands)
 {
 	fputs(head, f);
-	print_values(f);
-	print_commands(f);
+	print_values(f, commands);
+	print_commands(f, commands);
 	fputs(tail, f);
 }

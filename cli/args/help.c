@@ -15,12 +15,12 @@ static void print_option(FILE *f, const struct cli_option *o)
 	fprintf(f, "  %-26s %s%s\n", left, o->help, o->required ? " (needed)" : "");
 }
 
-void help_overview(FILE *f)
+void help_overview(FILE *f, const struct cli_command *const *commands)
 {
 	fputs("usage: fredctl [--json] [-q] [-v] COMMAND ...\n\n"
 	      "fred finds the statement that made an expression go wrong.\n\n",
 	      f);
-	for (const struct cli_command *const *c = cli_commands(); *c; c++)
+	for (const struct cli_command *const *c = commands; *c; c++)
 		if (!(*c)->hidden)
 			fprintf(f, "  %-14s %s\n", (*c)->name, (*c)->help);
 	fputs("\n", f);
@@ -75,11 +75,11 @@ static json_t *options_json(const struct cli_option *o)
 	return list;
 }
 
-json_t *help_json(void)
+json_t *help_json(const struct cli_command *const *commands)
 {
 	json_t *list = json_array();
 
-	for (const struct cli_command *const *c = cli_commands(); *c; c++)
+	for (const struct cli_command *const *c = commands; *c; c++)
 		if (!(*c)->hidden)
 			json_array_append_new(list, json_pack("{s:s, s:s, s:s, s:o}", "name",
 							      (*c)->name, "help", (*c)->help,

@@ -9,12 +9,12 @@
 #include "args/args.h"
 
 /* All commands, one line each. */
-void help_overview(FILE *f);
+void help_overview(FILE *f, const struct cli_command *const *commands);
 /* Usage and options of one command. */
 void help_command(FILE *f, const struct cli_command *c);
 /* {commands: [...], options: [...]}; new reference. */
-json_t *help_json(void);
+json_t *help_json(const struct cli_command *const *commands);
 /* A completion script for bash. */
-void completion_bash(FILE *f);
+void completion_bash(FILE *f, const struct cli_command *const *commands);
 
 #endif

@@ -8,7 +8,7 @@
 #include "args/help.h"
 #include "client/out.h"
 
-static int print_json(struct err *e)
+static int print_json(const struct cli *cli, struct err *e)
 {
 	json_auto_t *v = NULL;
 	cleanup_free char *script = NULL;
@@ -17,7 +17,7 @@ static int print_json(struct err *e)
 
 	if (!f)
 		return err_errno(e, ERR_INTERNAL, "open_memstream");
-	completion_bash(f);
+	completion_bash(f, cli->commands);
 	fclose(f);
 	v = json_pack("{s:s, s:s}", "shell", "bash", "script", script);
 	return out_json(v, e);
@@ -29,8 +29,8 @@ static int exec_completion(struct cli *cli, struct err *e)
 		return err_set(e, ERR_USAGE, "completion: there is none for '%s', only for bash",
 			       cli->args.s[0]);
 	if (cli->json)
-		return print_json(e);
-	completion_bash(stdout);
+		return print_json(cli, e);
+	completion_bash(stdout, cli->commands);
 	return 0;
 }
 

@@ -10,20 +10,17 @@ static int exec_help(struct cli *cli, struct err *e)
 {
 	const struct cli_command *c = NULL;
 
-	if (cli->args.n) {
-		c = cli_command_find(cli->args.s[0]);
-		if (!c)
-			return cli_unknown_command(cli->args.s[0], e);
-	}
+	if (cli->args.n && !(c = cli_command_find(cli, cli->args.s[0], e)))
+		return -1;
 	if (cli->json) {
-		json_auto_t *v = help_json();
+		json_auto_t *v = help_json(cli->commands);
 
 		return out_json(v, e);
 	}
 	if (c)
 		help_command(stdout, c);
 	else
-		help_overview(stdout);
+		help_overview(stdout, cli->commands);
 	return 0;
 }
 

@@ -2,9 +2,7 @@
 /* commands.c: the list of commands, in the order of the help. */
 #include "cmd/commands.h"
 
-#include <string.h>
-
-static const struct cli_command *const commands[] = {
+const struct cli_command *const commands[] = {
 	&cmd_record,
 	&cmd_replay,
 	&cmd_reverse_watch,
@@ -38,16 +36,3 @@ static const struct cli_command *const commands[] = {
 	&cmd_completion,
 	NULL,
 };
-
-const struct cli_command *const *cli_commands(void)
-{
-	return commands;
-}
-
-const struct cli_command *cli_command_find(const char *name)
-{
-	for (const struct cli_command *const *c = commands; *c; c++)
-		if (!strcmp((*c)->name, name))
-			return *c;
-	return NULL;
-}
