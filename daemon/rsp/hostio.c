@@ -56,7 +56,6 @@ static int *file_of(const struct request *r, const char *args, const char **rest
 
 static void set_fs(const struct request *r, const char *args)
 {
-	(void)args;
 	buf_add_str(r->out, "F0");
 }
 
@@ -165,7 +164,6 @@ static void read_link(const struct request *r, const char *args)
 
 static void read_only(const struct request *r, const char *args)
 {
-	(void)args;
 	failed(r, EROFS);
 }
 

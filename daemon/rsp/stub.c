@@ -17,44 +17,6 @@
 
 typedef int (*packet_fn)(struct stub *s, const char *args, struct err *e);
 
-int stub_ok(struct stub *s)
-{
-	buf_add_str(&s->out, "OK");
-	return 0;
-}
-
-/* E01, and the reason for debuggers that show it. */
-int stub_refuse(struct stub *s, const struct err *why)
-{
-	buf_clear(&s->out);
-	buf_addf(&s->out, "E.%s", why->text);
-	return 0;
-}
-
-int stub_error(struct stub *s)
-{
-	buf_clear(&s->out);
-	buf_add_str(&s->out, "E01");
-	return 0;
-}
-
-int stub_thread(const struct stub *s, int chosen)
-{
-	return chosen > 0 ? chosen : s->stop.tid;
-}
-
-bool stub_thread_id(const char *text, const char **end, int *tid)
-{
-	char *e;
-	long n = strtol(text, &e, 16);
-
-	if (e == text || n < -1 || n > INT32_MAX)
-		return false;
-	*end = e;
-	*tid = n > 0 ? (int)n : 0;
-	return true;
-}
-
 /* ;XLEN,HEX... behind a breakpoint. -1: damaged. More than there is room for: all are left to the debugger. */
 static int read_conditions(const char *args, struct buf *code, struct rsp_conditions *c)
 {
@@ -104,124 +66,12 @@ static int set_point(struct stub *s, const char *args, bool on)
 
 static int insert_point(struct stub *s, const char *args, struct err *e)
 {
-	(void)e;
 	return set_point(s, args, true);
 }
 
 static int remove_point(struct stub *s, const char *args, struct err *e)
 {
-	(void)e;
 	return set_point(s, args, false);
-}
-
-static int choose_thread(struct stub *s, const char *args, struct err *e)
-{
-	const char *end;
-	int tid;
-
-	(void)e;
-	if ((args[0] != 'g' && args[0] != 'c') || !stub_thread_id(args + 1, &end, &tid))
-		return stub_error(s);
-	*(args[0] == 'g' ? &s->general : &s->moving) = tid;
-	return stub_ok(s);
-}
-
-static unsigned list_threads(struct stub *s, int **tids)
-{
-	*tids = xcalloc(RSP_THREADS_MAX, sizeof(**tids));
-	if (s->killed)
-		return 0;
-	return s->ops->threads(s->ctx, *tids, RSP_THREADS_MAX);
-}
-
-static const char *absent(struct stub *s, int tid)
-{
-	return s->ops->absent ? s->ops->absent(s->ctx, tid) : NULL;
-}
-
-bool stub_lists_thread(struct stub *s, int tid)
-{
-	int *tids;
-	unsigned n = list_threads(s, &tids);
-	bool found = false;
-
-	for (unsigned i = 0; i < n; i++)
-		found |= tids[i] == tid;
-	free(tids);
-	return found;
-}
-
-bool stub_is_absent(struct stub *s, int tid)
-{
-	return absent(s, tid) != NULL;
-}
-
-static int is_alive(struct stub *s, const char *args, struct err *e)
-{
-	(void)e;
-	return stub_lists_thread(s, (int)strtol(args, NULL, 16)) ? stub_ok(s) : stub_error(s);
-}
-
-static int first_threads(struct stub *s, const char *args, struct err *e)
-{
-	int *tids;
-	unsigned n = list_threads(s, &tids);
-
-	(void)args;
-	(void)e;
-	for (unsigned i = 0; i < n; i++)
-		buf_addf(&s->out, "%c%x", i ? ',' : 'm', tids[i]);
-	if (!n)
-		buf_add_char(&s->out, 'l');
-	free(tids);
-	return 0;
-}
-
-static int no_more_threads(struct stub *s, const char *args, struct err *e)
-{
-	(void)args;
-	(void)e;
-	buf_add_char(&s->out, 'l');
-	return 0;
-}
-
-static int current_thread(struct stub *s, const char *args, struct err *e)
-{
-	(void)args;
-	(void)e;
-	buf_addf(&s->out, "QC%x", stub_thread(s, s->general));
-	return 0;
-}
-
-static void xml_text(struct buf *b, const char *text)
-{
-	for (; *text; text++) {
-		if (strchr("<>&\"", *text) || (unsigned char)*text < ' ')
-			buf_addf(b, "&#%d;", *text);
-		else
-			buf_add_char(b, *text);
-	}
-}
-
-static void threads_xml(struct stub *s, struct buf *b)
-{
-	int *tids;
-	unsigned n = list_threads(s, &tids);
-
-	buf_add_str(b, "<?xml version=\"1.0\"?><threads>");
-	for (unsigned i = 0; i < n; i++) {
-		char name[64] = "";
-
-		s->ops->thread_name(s->ctx, tids[i], name, sizeof(name));
-		buf_addf(b, "<thread id=\"%x\" name=\"", tids[i]);
-		xml_text(b, name);
-		if (absent(s, tids[i]))
-			buf_addf(b, "\">%s</thread>", absent(s, tids[i]));
-		else
-			buf_add_str(b, "\"/>");
-	}
-	buf_add_str(b, "</threads>");
-	free(tids);
 }
 
 /* 1: there is no such object. */
@@ -230,7 +80,7 @@ static int whole_object(struct stub *s, const char *name, struct buf *b, struct 
 	if (!strcmp(name, "features"))
 		rsp_regs_xml(b);
 	else if (!strcmp(name, "threads"))
-		threads_xml(s, b);
+		stub_threads_xml(s, b);
 	else
 		return s->ops->object(s->ctx, name, b, e);
 	return 0;
@@ -246,7 +96,6 @@ static int transfer(struct stub *s, const char *args, struct err *e)
 	struct err why = {0};
 	int r;
 
-	(void)e;
 	if (n >= sizeof(name) || !str_starts(args + n, ":read:") || !range ||
 	    sscanf(range, ":%zx,%zx", &off, &len) != 2)
 		return 0;
@@ -266,7 +115,6 @@ static int transfer(struct stub *s, const char *args, struct err *e)
 
 static int supported(struct stub *s, const char *args, struct err *e)
 {
-	(void)e;
 	s->no_resumed = strstr(args, "no-resumed+") != NULL;
 	buf_addf(&s->out,
 		 "PacketSize=%x;QStartNoAckMode+;vContSupported+;swbreak+;exec-events+;ReverseStep+;ReverseContinue+;"
@@ -297,13 +145,11 @@ static int take_signals(struct stub *s, const char *args, void (*fn)(void *ctx, 
 
 static int pass_signals(struct stub *s, const char *args, struct err *e)
 {
-	(void)e;
 	return take_signals(s, args, s->ops->pass_signals);
 }
 
 static int program_signals(struct stub *s, const char *args, struct err *e)
 {
-	(void)e;
 	return take_signals(s, args, s->ops->program_signals);
 }
 
@@ -314,7 +160,6 @@ static int catch_calls(struct stub *s, const char *args, struct err *e)
 	unsigned n = 0;
 	char *end;
 
-	(void)e;
 	if (!s->ops->catch_calls)
 		return 0;
 	if (*args != '0' && *args != '1')
@@ -332,8 +177,6 @@ static int catch_calls(struct stub *s, const char *args, struct err *e)
 
 static int no_ack(struct stub *s, const char *args, struct err *e)
 {
-	(void)args;
-	(void)e;
 	s->c->no_ack = true;
 	return stub_ok(s);
 }
@@ -355,15 +198,12 @@ static int monitor(struct stub *s, const char *args, struct err *e)
 
 static int extended_mode(struct stub *s, const char *args, struct err *e)
 {
-	(void)args;
-	(void)e;
 	s->extended = true;
 	return stub_ok(s);
 }
 
 static int host_file(struct stub *s, const char *args, struct err *e)
 {
-	(void)e;
 	hostio_answer(&s->files, s->ops, s->ctx, args, &s->out);
 	return 0;
 }
@@ -382,8 +222,8 @@ static const struct {
 	{"M", stub_write_memory},
 	{"Z", insert_point},
 	{"z", remove_point},
-	{"H", choose_thread},
-	{"T", is_alive},
+	{"H", stub_choose_thread},
+	{"T", stub_is_alive},
 	{"vCont?", stub_v_cont_query},
 	{"vCont", stub_v_cont},
 	{"vKill", stub_kill_program},
@@ -399,9 +239,9 @@ static const struct {
 	{"k", stub_kill_program},
 	{"R", stub_run_again},
 	{"qCRC:", stub_memory_crc},
-	{"qC", current_thread},
-	{"qfThreadInfo", first_threads},
-	{"qsThreadInfo", no_more_threads},
+	{"qC", stub_current_thread},
+	{"qfThreadInfo", stub_first_threads},
+	{"qsThreadInfo", stub_no_more_threads},
 	{"qSupported", supported},
 	{"qAttached", stub_attached},
 	{"qSymbol:", stub_symbol},

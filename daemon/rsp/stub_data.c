@@ -39,8 +39,6 @@ int stub_all_registers(struct stub *s, const char *args, struct err *e)
 {
 	struct rsp_regs r;
 
-	(void)args;
-	(void)e;
 	if (stub_is_absent(s, stub_thread(s, s->general)))
 		return none_of(s, 0, rsp_regs_count());
 	if (regs_of(s, &r))
@@ -56,7 +54,6 @@ int stub_one_register(struct stub *s, const char *args, struct err *e)
 	unsigned long i = strtoul(args, &end, 16);
 	struct rsp_regs r;
 
-	(void)e;
 	if (end == args || i >= rsp_regs_count())
 		return stub_error(s);
 	if (stub_is_absent(s, stub_thread(s, s->general)))
@@ -73,7 +70,6 @@ int stub_read_memory(struct stub *s, const char *args, struct err *e)
 	size_t len;
 	char *end;
 
-	(void)e;
 	addr = strtoull(args, &end, 16);
 	if (*end != ',')
 		return stub_error(s);
@@ -112,7 +108,6 @@ int stub_memory_crc(struct stub *s, const char *args, struct err *e)
 	uint8_t data[65536];
 	uint64_t addr, len;
 
-	(void)e;
 	if (sscanf(args, "%" SCNx64 ",%" SCNx64, &addr, &len) != 2)
 		return stub_error(s);
 	while (len) {
@@ -148,7 +143,6 @@ int stub_symbol(struct stub *s, const char *args, struct err *e)
 	const char *hex = strchr(args, ':');
 	char name[64] = "";
 
-	(void)e;
 	if (!hex)
 		return stub_error(s);
 	name[rsp_unhex(hex + 1, name, sizeof(name) - 1)] = '\0';
@@ -193,7 +187,6 @@ int stub_tls_address(struct stub *s, const char *args, struct err *e)
 	const char *rest;
 	int tid;
 
-	(void)e;
 	if (!stub_thread_id(args, &rest, &tid) || sscanf(rest, ",%" SCNx64 ",%" SCNx64, &offset, &lm) != 2)
 		return stub_error(s);
 	if (find_tls(s, stub_thread(s, tid), lm, &base, &why))
@@ -219,7 +212,6 @@ int stub_set_all_registers(struct stub *s, const char *args, struct err *e)
 {
 	struct rsp_regs r;
 
-	(void)e;
 	if (regs_of(s, &r))
 		return 0;
 	for (unsigned i = 0; i < rsp_regs_count(); i++) {
@@ -239,7 +231,6 @@ int stub_set_one_register(struct stub *s, const char *args, struct err *e)
 	char *end;
 	unsigned long i = strtoul(args, &end, 16);
 
-	(void)e;
 	if (regs_of(s, &r))
 		return 0;
 	if (end == args || *end != '=' || i >= rsp_regs_count() || !rsp_reg_set(&r, (unsigned)i, end + 1))
@@ -256,7 +247,6 @@ int stub_write_memory(struct stub *s, const char *args, struct err *e)
 	unsigned long len;
 	uint64_t addr;
 
-	(void)e;
 	if (!hex || sscanf(args, "%" SCNx64 ",%lx", &addr, &len) != 2 || len > sizeof(data) ||
 	    rsp_unhex(hex + 1, data, len) != len)
 		return stub_error(s);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* stub_int.h: what stub.c, stub_data.c and stub_run.c share: the connection's state, and the usual answers. */
+/* stub_int.h: what the files of the stub share: the connection's state, and the usual answers. */
 #ifndef FRED_RSP_STUB_INT_H
 #define FRED_RSP_STUB_INT_H
 
@@ -24,10 +24,29 @@ struct stub {
 	bool done;
 };
 
-int stub_ok(struct stub *s);
-/* E01, and the reason for debuggers that show it. */
-int stub_refuse(struct stub *s, const struct err *why);
-int stub_error(struct stub *s);
+/* The usual answers: OK; the reason, for debuggers that show it (E.TEXT); and E01. */
+static inline int stub_ok(struct stub *s)
+{
+	buf_add_str(&s->out, "OK");
+	return 0;
+}
+
+static inline int stub_refuse(struct stub *s, const struct err *why)
+{
+	buf_clear(&s->out);
+	buf_addf(&s->out, "E.%s", why->text);
+	return 0;
+}
+
+static inline int stub_error(struct stub *s)
+{
+	buf_clear(&s->out);
+	buf_add_str(&s->out, "E01");
+	return 0;
+}
+
+/* ---- stub_threads.c ---- */
+
 /* Is it in the list of threads? There, it may still be absent (rsp_ops). */
 bool stub_lists_thread(struct stub *s, int tid);
 bool stub_is_absent(struct stub *s, int tid);
@@ -37,7 +56,16 @@ int stub_thread(const struct stub *s, int chosen);
 /* A thread as GDB names it; 0: any. false: that is no name. */
 bool stub_thread_id(const char *text, const char **end, int *tid);
 
-/* Packets, behind their names: 0, or -1 when the connection is of no more use. */
+/* The <threads> document of qXfer:threads:read. */
+void stub_threads_xml(struct stub *s, struct buf *b);
+
+/* ---- packets, from behind their names: 0, or -1 when the connection is of no more use ---- */
+
+int stub_choose_thread(struct stub *s, const char *args, struct err *e);
+int stub_is_alive(struct stub *s, const char *args, struct err *e);
+int stub_first_threads(struct stub *s, const char *args, struct err *e);
+int stub_no_more_threads(struct stub *s, const char *args, struct err *e);
+int stub_current_thread(struct stub *s, const char *args, struct err *e);
 int stub_all_registers(struct stub *s, const char *args, struct err *e);
 int stub_one_register(struct stub *s, const char *args, struct err *e);
 int stub_read_memory(struct stub *s, const char *args, struct err *e);

@@ -57,8 +57,6 @@ static int stop_reply(struct stub *s)
 
 int stub_why_stopped(struct stub *s, const char *args, struct err *e)
 {
-	(void)args;
-	(void)e;
 	if (!s->killed)
 		return stop_reply(s);
 	buf_add_str(&s->out, "W00");
@@ -200,7 +198,6 @@ int stub_v_cont(struct stub *s, const char *args, struct err *e)
 	int tid = 0, sig = 0, stepped = 0;
 	const char *p = args;
 
-	(void)e;
 	do {
 		if (!read_action(&p, &step, &sig, &tid))
 			return stub_error(s);
@@ -216,44 +213,32 @@ int stub_v_cont(struct stub *s, const char *args, struct err *e)
 
 int stub_v_cont_query(struct stub *s, const char *args, struct err *e)
 {
-	(void)args;
-	(void)e;
 	buf_add_str(&s->out, "vCont;c;C;s;S");
 	return 0;
 }
 
 int stub_go_on(struct stub *s, const char *args, struct err *e)
 {
-	(void)args;
-	(void)e;
 	return resume(s, RSP_CONTINUE, stub_thread(s, s->moving), false);
 }
 
 int stub_one_step(struct stub *s, const char *args, struct err *e)
 {
-	(void)args;
-	(void)e;
 	return resume(s, RSP_STEP, stub_thread(s, s->moving), false);
 }
 
 int stub_back_continue(struct stub *s, const char *args, struct err *e)
 {
-	(void)args;
-	(void)e;
 	return resume(s, RSP_BACK_CONTINUE, stub_thread(s, s->moving), s->moving > 0);
 }
 
 int stub_back_step(struct stub *s, const char *args, struct err *e)
 {
-	(void)args;
-	(void)e;
 	return resume(s, RSP_BACK_STEP, s->moving > 0 ? s->moving : 0, s->moving > 0);
 }
 
 static int leave(struct stub *s, const char *args, struct err *e)
 {
-	(void)args;
-	(void)e;
 	s->done = true;
 	return stub_ok(s);
 }
@@ -288,7 +273,6 @@ int stub_run_again(struct stub *s, const char *args, struct err *e)
 	struct rsp_stop stop = {.why = RSP_STEPPED};
 	struct err why = {0};
 
-	(void)e;
 	if (s->ops->restart(s->ctx, args, &stop, &why))
 		return stub_refuse(s, &why);
 	s->stop = stop;
@@ -313,27 +297,21 @@ static int tell(struct stub *s, void (*fn)(void *ctx, const char *text), const c
 /* HEX of NAME=VALUE, or of a name to be unset. */
 int stub_env(struct stub *s, const char *args, struct err *e)
 {
-	(void)e;
 	return tell(s, s->ops->set_env, args);
 }
 
 int stub_env_reset(struct stub *s, const char *args, struct err *e)
 {
-	(void)args;
-	(void)e;
 	return tell(s, s->ops->set_env, NULL);
 }
 
 int stub_cwd(struct stub *s, const char *args, struct err *e)
 {
-	(void)e;
 	return tell(s, s->ops->set_cwd, args);
 }
 
 int stub_attached(struct stub *s, const char *args, struct err *e)
 {
-	(void)args;
-	(void)e;
 	buf_add_char(&s->out, s->ops->kill ? '0' : '1');
 	return 0;
 }

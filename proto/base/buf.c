@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/str.h"
+#include "base/alloc.h"
 
 void buf_fini(struct buf *b)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * str.h: strings and vectors of strings. Functions that allocate abort when memory runs out (and only
- * then), so that their results need no check.
+ * str.h: strings, checked numbers, and vectors of strings. Functions that allocate abort when memory
+ * runs out (alloc.h), so their results need no check.
  */
 #ifndef FRED_BASE_STR_H
 #define FRED_BASE_STR_H
@@ -11,14 +11,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* As malloc, calloc, realloc, strdup, but never NULL. */
-void *xmalloc(size_t n);
-void *xcalloc(size_t count, size_t size);
-void *xrealloc(void *p, size_t n);
-/* As realloc of count * size bytes; aborts on overflow too. */
-void *xreallocarray(void *p, size_t count, size_t size);
-char *xstrdup(const char *s);
-char *xstrndup(const char *s, size_t n);
+#include "base/alloc.h"
 
 /* A malloc'd formatted string. */
 char *str_fmt(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
