@@ -97,15 +97,15 @@ uint64_t store_content_bytes(const char *dir)
 
 static int parse_meta(const json_t *o, struct ckpt_meta *m, struct err *e)
 {
-	uint64_t process, rung, crc;
+	uint64_t process, variant, crc;
 
 	if (json_get_u64(o, "event", &m->event, e) || json_get_u64(o, "process", &process, e) ||
-	    json_get_u64(o, "rung", &rung, e) || json_get_u64(o, "sched_crc", &crc, e) ||
+	    json_get_u64(o, "rung", &variant, e) || json_get_u64(o, "sched_crc", &crc, e) ||
 	    json_get_bool(o, "keep", &m->keep, e) || json_get_u64(o, "created", &m->created, e) ||
 	    json_get_u64(o, "bytes", &m->bytes, e) || json_get_real(o, "cost_s", &m->cost_s, e))
 		return -1;
 	m->process = (uint32_t)process;
-	m->rung = (uint32_t)rung;
+	m->variant = (uint32_t)variant;
 	m->sched_crc = (uint32_t)crc;
 	return 0;
 }
@@ -203,7 +203,7 @@ int ckpt_store_nearest(const struct ckpt_store *s, const struct ckpt_meta *like,
 	for (size_t i = 0; i < l.n; i++) {
 		const struct ckpt_meta *m = &l.v[i];
 
-		if (m->process != like->process || m->rung != like->rung ||
+		if (m->process != like->process || m->variant != like->variant ||
 		    m->sched_crc != like->sched_crc || m->event > like->event)
 			continue;
 		*out = *m;

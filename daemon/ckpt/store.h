@@ -29,7 +29,7 @@ struct ckpt_meta {
 	uint64_t id; /* 0: not stored yet */
 	uint64_t event; /* position: events 1..event have taken effect */
 	uint32_t process; /* ordinal of the image whose timeline it is on */
-	uint32_t rung; /* of the divergence ladder */
+	uint32_t variant; /* of the schedule (reclog/timeline.h); "rung" in its meta.json */
 	uint32_t sched_crc; /* CRC32C of the timeline it was made with */
 	bool keep; /* asked for by the user: never thinned out */
 	uint64_t created; /* seconds since the epoch */
@@ -52,7 +52,7 @@ void ckpt_list_fini(struct ckpt_list *l);
 /* ERR_USAGE when there is none of this id. */
 int ckpt_store_get(const struct ckpt_store *s, uint64_t id, struct ckpt_meta *out, struct err *e);
 /*
- * The checkpoint with the greatest event <= like->event, on like's timeline (process, rung,
+ * The checkpoint with the greatest event <= like->event, on like's timeline (process, variant,
  * sched_crc). Returns 1 and *out, 0 when there is none, -1 on error.
  */
 int ckpt_store_nearest(const struct ckpt_store *s, const struct ckpt_meta *like,
@@ -79,7 +79,7 @@ int ckpt_store_gc(const struct ckpt_store *s, const struct ckpt_limits *limits,
 
 /*
  * Dumps process pid (ckpt_dump) with copies of these files (NULL-terminated absolute paths; what
- * changes during a replay, not what can be made again). m: event, process, rung, sched_crc and
+ * changes during a replay, not what can be made again). m: event, process, variant, sched_crc and
  * keep are the caller's; the rest is filled in.
  */
 int ckpt_store_add(const struct ckpt_store *s, const struct ckpt_env *env, pid_t pid,

@@ -77,7 +77,7 @@ static int write_meta(const struct ckpt_add *a, const struct ckpt_meta *m, struc
 	json_auto_t *o = json_pack(
 		"{s:i s:s s:I s:I s:I s:I s:b s:I s:I s:f s:O}", "format", STORE_FORMAT, "host",
 		a->store->host, "event", (json_int_t)m->event, "process", (json_int_t)m->process,
-		"rung", (json_int_t)m->rung, "sched_crc", (json_int_t)m->sched_crc, "keep",
+		"rung", (json_int_t)m->variant, "sched_crc", (json_int_t)m->sched_crc, "keep",
 		(int)m->keep, "created", (json_int_t)m->created, "bytes", (json_int_t)m->bytes,
 		"cost_s", m->cost_s, "files", a->files);
 

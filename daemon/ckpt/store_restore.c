@@ -49,7 +49,7 @@ static int put_files_back(const char *dir, const json_t *files, struct err *e)
 
 static bool same(const struct ckpt_meta *a, const struct ckpt_meta *b)
 {
-	return a->event == b->event && a->process == b->process && a->rung == b->rung &&
+	return a->event == b->event && a->process == b->process && a->variant == b->variant &&
 	       a->sched_crc == b->sched_crc;
 }
 

@@ -228,39 +228,6 @@ char *rec_incomplete_text(const struct rec *r)
 		r->dir);
 }
 
-/* ---- meta.json's own sum: over its values, so that blanks do not count ---- */
-
-static void meta_sum(const json_t *meta, char hex[9])
-{
-	json_auto_t *rest = json_copy((json_t *)meta);
-	cleanup_free char *text = NULL;
-
-	json_object_del(rest, "crc32c");
-	text = json_dumps(rest, JSON_COMPACT | JSON_SORT_KEYS);
-	snprintf(hex, 9, "%08x", text ? crc32c(0, text, strlen(text)) : 0);
-}
-
-void rec_seal_meta(json_t *meta)
-{
-	char hex[9];
-
-	meta_sum(meta, hex);
-	json_object_set_new(meta, "crc32c", json_string(hex));
-}
-
-int rec_check_meta(const json_t *meta, struct err *e)
-{
-	const char *told = "none";
-	char hex[9];
-
-	if (json_opt_str(meta, "crc32c", &told, e))
-		return -1;
-	meta_sum(meta, hex);
-	if (strcmp(hex, told))
-		return err_set(e, ERR_USAGE, "damaged: the checksum of its values is %s, not %s", told, hex);
-	return 0;
-}
-
 /* ---- making ---- */
 
 static int add_file(const char *dir, const char *name, json_t *list, struct err *e)

@@ -168,6 +168,27 @@ static void end_process(struct tl_merge *m, const struct tl_cursor *last)
 	place_tails(m, &lost);
 }
 
+void tl_emit(struct timeline *tl, const struct tl_part *part, uint32_t thread, uint64_t events)
+{
+	struct replay_slot *last = tl->nruns > part->first_run ? &tl->runs[tl->nruns - 1] : NULL;
+
+	tl->total += events;
+	if (last && last->thread == thread && events <= UINT32_MAX - last->count) {
+		last->count += (uint32_t)events;
+		return;
+	}
+	while (events) {
+		uint32_t n = events > UINT32_MAX ? UINT32_MAX : (uint32_t)events;
+
+		if (tl->nruns == tl->runs_cap) {
+			tl->runs_cap = tl->runs_cap ? tl->runs_cap * 2 : 256;
+			tl->runs = xreallocarray(tl->runs, tl->runs_cap, sizeof(*tl->runs));
+		}
+		tl->runs[tl->nruns++] = (struct replay_slot){thread, n};
+		events -= n;
+	}
+}
+
 /* ---- merge ---- */
 
 static void sink_emit(struct tl_merge *m, struct tl_cursor *c, uint64_t events, bool tail)

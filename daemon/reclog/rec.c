@@ -9,6 +9,7 @@
 #include <sys/stat.h>
 
 #include "base/cleanup.h"
+#include "base/crc32c.h"
 #include "base/fdio.h"
 #include "base/jsonx.h"
 #include "base/str.h"
@@ -17,6 +18,38 @@
 #include "reclog/torn.h"
 
 /* ---- meta.json ---- */
+
+/* The checksum that meta.json holds of itself: over its values, so that white space does not count. */
+static void meta_sum(const json_t *meta, char hex[9])
+{
+	json_auto_t *rest = json_copy((json_t *)meta);
+	cleanup_free char *text = NULL;
+
+	json_object_del(rest, "crc32c");
+	text = json_dumps(rest, JSON_COMPACT | JSON_SORT_KEYS);
+	snprintf(hex, 9, "%08x", text ? crc32c(0, text, strlen(text)) : 0);
+}
+
+void rec_seal_meta(json_t *meta)
+{
+	char hex[9];
+
+	meta_sum(meta, hex);
+	json_object_set_new(meta, "crc32c", json_string(hex));
+}
+
+static int meta_check(const json_t *meta, struct err *e)
+{
+	const char *told = "none";
+	char hex[9];
+
+	if (json_opt_str(meta, "crc32c", &told, e))
+		return -1;
+	meta_sum(meta, hex);
+	if (strcmp(hex, told))
+		return err_set(e, ERR_USAGE, "damaged: the checksum of its values is %s, not %s", told, hex);
+	return 0;
+}
 
 static int meta_exit(struct rec *r, struct err *e)
 {
@@ -61,7 +94,7 @@ static int meta_fields(struct rec *r, struct err *e)
 		return -1;
 	if (r->complete && !list)
 		return err_set(e, ERR_USAGE, "damaged: complete, but without a manifest");
-	if ((r->complete || json_object_get(m, "crc32c")) && rec_check_meta(m, e))
+	if ((r->complete || json_object_get(m, "crc32c")) && meta_check(m, e))
 		return -1;
 	r->torn = !r->complete && rec_host_rebooted(m);
 	return meta_exit(r, e);

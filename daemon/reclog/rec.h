@@ -72,7 +72,6 @@ void rec_logs_free(struct reader *logs, unsigned n);
 int rec_verify_manifest(const struct rec *r, struct err *e);
 /* meta.json of a finished recording has a checksum of its own, "crc32c": to be set last. */
 void rec_seal_meta(json_t *meta);
-int rec_check_meta(const json_t *meta, struct err *e);
 /* What to tell the user when a recording is not complete; NULL when it is. malloc'd. */
 char *rec_incomplete_text(const struct rec *r);
 /*

@@ -14,27 +14,6 @@
 #include "base/str.h"
 #include "reclog/timeline_priv.h"
 
-void tl_emit(struct timeline *tl, const struct tl_part *part, uint32_t thread, uint64_t events)
-{
-	struct replay_slot *last = tl->nruns > part->first_run ? &tl->runs[tl->nruns - 1] : NULL;
-
-	tl->total += events;
-	if (last && last->thread == thread && events <= UINT32_MAX - last->count) {
-		last->count += (uint32_t)events;
-		return;
-	}
-	while (events) {
-		uint32_t n = events > UINT32_MAX ? UINT32_MAX : (uint32_t)events;
-
-		if (tl->nruns == tl->runs_cap) {
-			tl->runs_cap = tl->runs_cap ? tl->runs_cap * 2 : 256;
-			tl->runs = xreallocarray(tl->runs, tl->runs_cap, sizeof(*tl->runs));
-		}
-		tl->runs[tl->nruns++] = (struct replay_slot){thread, n};
-		events -= n;
-	}
-}
-
 /* ---- parts ---- */
 
 static int part_open(struct tl_part *part, const struct rec *rec, const struct rec_image *img,
@@ -159,8 +138,8 @@ static int part_merge(struct timeline *tl, unsigned i, const struct rec_live *li
 	if (part->first_thread)
 		tl_emit(tl, part, part->first_thread, 1);
 	/* from a checkpoint there is one order */
-	if (opts && opts->rung && !tl->base) {
-		r = tl_merge_rung(tl, part, &limit, opts, e);
+	if (opts && opts->variant && !tl->base) {
+		r = tl_merge_variant(tl, part, &limit, opts, e);
 	} else {
 		m.limit = limit;
 		r = tl_merge_part(&m, e);

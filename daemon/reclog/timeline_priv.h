@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* timeline_priv.h: shared by timeline.c, merge.c, rungs.c and lookup.c only. */
+/* timeline_priv.h: shared by timeline.c, merge.c, variants.c and lookup.c only. */
 #ifndef FRED_RECLOG_TIMELINE_PRIV_H
 #define FRED_RECLOG_TIMELINE_PRIV_H
 
@@ -62,7 +62,7 @@ struct tl_cursor {
 	bool in_heap, cut;
 	uint8_t prev_kind; /* of the stamped event that ended the slot before */
 	uint64_t tail;	   /* events behind the last slot */
-	/* rungs.c: a key for each slot of this thread */
+	/* variants.c: a key for each slot of this thread */
 	uint64_t *keys;
 	size_t nkeys, keys_cap, next_key;
 	uint64_t admitted; /* events of the tail that are on the timeline */
@@ -95,8 +95,8 @@ void tl_emit(struct timeline *tl, const struct tl_part *part, uint32_t thread, u
 int tl_merge_part(struct tl_merge *m, struct err *e);
 void tl_merge_fini(struct tl_merge *m);
 void tl_heap_sift(struct tl_cursor **heap, unsigned n, unsigned at);
-/* rungs.c: the same by other keys, to the timeline. */
-int tl_merge_rung(struct timeline *tl, struct tl_part *part, const struct tl_limit *limit,
+/* variants.c: the same by other keys, to the timeline. */
+int tl_merge_variant(struct timeline *tl, struct tl_part *part, const struct tl_limit *limit,
 		  const struct timeline_opts *opts, struct err *e);
 
 #endif

@@ -25,7 +25,7 @@
 
 struct head {
 	uint64_t magic;
-	uint32_t version, rung, sched_crc, positions;
+	uint32_t version, variant, sched_crc, positions;
 };
 
 struct place {
@@ -365,7 +365,7 @@ uint64_t memory_position(const struct target *t, unsigned i)
 
 void memory_begin(struct memory_check *m, const struct target *t)
 {
-	struct head head = {MAGIC, RLOG_VERSION, t->rung, t->sched_crc, MEMORY_POSITIONS};
+	struct head head = {MAGIC, RLOG_VERSION, t->variant, t->sched_crc, MEMORY_POSITIONS};
 	struct err ignored;
 
 	memory_fini(m);

@@ -15,8 +15,8 @@
 #include "base/str.h"
 #include "replay/parallel.h"
 
-#define RUNGS 8
-#define RUNGS_ONE_ORDER 3 /* ways to find where computations were interrupted: plugins/record/seek.c */
+#define VARIANTS 8
+#define VARIANTS_ONE_ORDER 3 /* ways to find where computations were interrupted: plugins/record/seek.c */
 #define STALLS 2 /* replays that got no further, each of which takes some seconds: another order of events is no help */
 #define MAX_CKPTS 64
 #define MAX_CKPT_BYTES (4ull << 30)
@@ -24,7 +24,7 @@
 #define RESTART_S 0.05
 
 /*
- * REC/rungs.json: {"PROCESS": rung} of timelines that have replayed to their end; {"linear PROCESS": 1} of those
+ * REC/rungs.json: {"PROCESS": variant} of timelines that have replayed to their end; {"linear PROCESS": 1} of those
  * that did not in parallel.
  */
 static char *rungs_path(const struct rec *rec)
@@ -60,18 +60,18 @@ static void remember(const struct rec *rec, const char *key, unsigned value)
 		log_warn("%s", ignored.text);
 }
 
-static int known_rung(const struct rec *rec, uint32_t process)
+static int known_variant(const struct rec *rec, uint32_t process)
 {
 	cleanup_free char *key = str_fmt("%u", process);
 
 	return known(rec, key);
 }
 
-static void remember_rung(const struct rec *rec, uint32_t process, unsigned rung)
+static void remember_variant(const struct rec *rec, uint32_t process, unsigned variant)
 {
 	cleanup_free char *key = str_fmt("%u", process);
 
-	remember(rec, key, rung);
+	remember(rec, key, variant);
 }
 
 static void show_progress(void *arg, uint64_t event, uint64_t total)
@@ -88,7 +88,7 @@ static bool is_cancelled(void *arg)
 	return op_cancelled(((struct nav *)arg)->ctx);
 }
 
-static int init_rung(struct nav *n, const struct rec *rec, uint32_t process, unsigned rung, uint32_t flags,
+static int init_variant(struct nav *n, const struct rec *rec, uint32_t process, unsigned variant, uint32_t flags,
 		     struct op_ctx *ctx, struct err *e)
 {
 	cleanup_free char *root = path_join(rec->dir, "checkpoints");
@@ -99,7 +99,7 @@ static int init_rung(struct nav *n, const struct rec *rec, uint32_t process, uns
 	n->ctx = ctx;
 	n->what = "replaying";
 	n->span_hi = 1;
-	if (target_init(&n->t, rec, process, rung, flags, e)) {
+	if (target_init(&n->t, rec, process, variant, flags, e)) {
 		nav_fini(n);
 		return -1;
 	}
@@ -119,7 +119,7 @@ static int init_rung(struct nav *n, const struct rec *rec, uint32_t process, uns
 int nav_init(struct nav *n, const struct rec *rec, uint32_t process, uint32_t flags, struct op_ctx *ctx,
 	     struct err *e)
 {
-	return init_rung(n, rec, process, (unsigned)known_rung(rec, process), flags, ctx, e);
+	return init_variant(n, rec, process, (unsigned)known_variant(rec, process), flags, ctx, e);
 }
 
 void nav_fini(struct nav *n)
@@ -151,7 +151,7 @@ static struct ckpt_meta like(const struct nav *n, uint64_t event)
 	return (struct ckpt_meta){
 		.event = event,
 		.process = n->t.process,
-		.rung = n->t.rung,
+		.variant = n->t.variant,
 		.sched_crc = n->t.sched_crc,
 	};
 }
@@ -334,7 +334,7 @@ bool nav_ckpt_before(struct nav *n, uint64_t event, uint64_t *at)
 
 static bool same_timeline(const struct nav *n, const struct ckpt_meta *m)
 {
-	return m->process == n->t.process && m->rung == n->t.rung && m->sched_crc == n->t.sched_crc;
+	return m->process == n->t.process && m->variant == n->t.variant && m->sched_crc == n->t.sched_crc;
 }
 
 bool nav_ckpt_after(struct nav *n, uint64_t event, uint64_t *at)
@@ -480,7 +480,7 @@ static bool try_parallel(struct nav *n)
 	struct err why = {0};
 	uint64_t bound;
 
-	if (n->t.rung || known(n->t.rec, key) || !(bound = parallel_bound(&n->t)))
+	if (n->t.variant || known(n->t.rec, key) || !(bound = parallel_bound(&n->t)))
 		return false;
 	if (!nav_begin(n, &why)) {
 		parallel_begin(&n->t, bound);
@@ -513,25 +513,25 @@ static int run_to_end(struct nav *n, struct memory_check *memory, bool *diverged
 int nav_climb(const struct rec *rec, uint32_t process, uint32_t flags, bool parallel, struct memory_check *memory,
 	      struct op_ctx *ctx, struct nav *out, struct err *e)
 {
-	unsigned first = (unsigned)known_rung(rec, process);
-	unsigned rungs = rec_one_order(rec, process) ? RUNGS_ONE_ORDER : RUNGS;
+	unsigned first = (unsigned)known_variant(rec, process);
+	unsigned variants = rec_one_order(rec, process) ? VARIANTS_ONE_ORDER : VARIANTS;
 	struct err why = {0};
 	unsigned stalls = 0;
 
-	for (unsigned i = 0; i < rungs && stalls < STALLS; i++) {
-		unsigned rung = i == 0 ? first : i <= first ? i - 1 : i;
+	for (unsigned i = 0; i < variants && stalls < STALLS; i++) {
+		unsigned variant = i == 0 ? first : i <= first ? i - 1 : i;
 		bool diverged = false, one_order;
 		struct err *to = i ? &why : e;
 
-		if (init_rung(out, rec, process, rung, flags, ctx, to))
+		if (init_variant(out, rec, process, variant, flags, ctx, to))
 			return -1;
 		if (parallel && !memory && !i && try_parallel(out))
 			return 0;
 		if (!nav_begin(out, to) && !run_to_end(out, memory, &diverged, to)) {
-			remember_rung(rec, process, rung);
+			remember_variant(rec, process, variant);
 			return 0;
 		}
-		log_info("process %u, rung %u: %s", process, rung, to->text);
+		log_info("process %u, variant %u: %s", process, variant, to->text);
 		one_order = timeline_base(out->t.tl) != 0;
 		stalls += out->t.stalls;
 		nav_fini(out);

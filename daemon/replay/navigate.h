@@ -29,7 +29,7 @@ struct nav {
 };
 
 /*
- * Opens an image of a recording at the rung of the ladder that is known to replay it. Nothing
+ * Opens an image of a recording by the schedule variant that is known to replay it. Nothing
  * is launched yet.
  */
 int nav_init(struct nav *n, const struct rec *rec, uint32_t process, uint32_t flags, struct op_ctx *ctx,
@@ -71,8 +71,8 @@ bool nav_ckpt_after(struct nav *n, uint64_t event, uint64_t *at);
 int nav_resolve(struct nav *n, const char *text, struct timeline_point *p, struct err *e);
 
 /*
- * Replays to the end by one rung after the other until one does not diverge, and remembers it in the
- * recording. The error of the first rung stays when none does. With `parallel`, threads first run side by side;
+ * Replays to the end by one variant after the other until one does not diverge, and remembers it in the
+ * recording. The error of the first variant stays when none does. With `parallel`, threads first run side by side;
  * what then differs is not believed. With `memory`, linear only, it stops and looks at its positions; that they differ
  * is ERR_NOT_FOUND.
  */

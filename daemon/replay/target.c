@@ -98,11 +98,11 @@ static int bind_rec(const struct rec *rec, struct err *e)
 	return cell_mount_bind(rec->dir, REC_MOUNT, 1, e);
 }
 
-int target_init(struct target *t, const struct rec *rec, uint32_t process, unsigned rung, uint32_t flags,
+int target_init(struct target *t, const struct rec *rec, uint32_t process, unsigned variant, uint32_t flags,
 		struct err *e)
 {
 	const struct rec_image *root = first_image(rec, process, false, e), *base = first_image(rec, process, true, e);
-	struct timeline_opts opts = {.rung = rec_one_order(rec, process) ? 0 : rung, .seed = 1};
+	struct timeline_opts opts = {.variant = rec_one_order(rec, process) ? 0 : variant, .seed = 1};
 	uint32_t follow[32];
 	char sched[64];
 	uint64_t size;
@@ -114,7 +114,7 @@ int target_init(struct target *t, const struct rec *rec, uint32_t process, unsig
 	t->process = process;
 	t->root = root->ordinal;
 	t->base = base->ordinal;
-	t->rung = rung;
+	t->variant = variant;
 	t->flags = flags | (rec->live.process == process ? REPLAY_F_LIVE : 0) | (userns_is_own() ? REPLAY_F_DISPATCH : 0);
 	t->cpu = -1;
 	t->slow_s = TARGET_SLOW_S;
@@ -274,7 +274,7 @@ static void reset_ctl(struct target *t)
 	t->ctl->version = RLOG_VERSION;
 	t->ctl->process = t->root;
 	t->ctl->flags = t->flags;
-	t->ctl->rung = t->rung;
+	t->ctl->variant = t->variant;
 	t->ctl->total = timeline_total(t->tl);
 }
 
@@ -492,7 +492,7 @@ int target_adopt_start(struct target *t, pid_t pid, struct err *e)
 	if (c->turn != timeline_base(t->tl) + 1)
 		return err_set(e, ERR_USAGE, "the checkpoint is of event %llu, and the logs begin at event %llu",
 			       (unsigned long long)c->turn, (unsigned long long)timeline_base(t->tl) + 1);
-	c->rung = t->rung;
+	c->variant = t->variant;
 	c->total = timeline_total(t->tl);
 	/* the first event of the first run has taken effect */
 	c->slot = runs[0].count == 1 && n > 1;

@@ -27,7 +27,7 @@ struct target {
 	uint32_t process; /* the image whose timeline this is */
 	uint32_t root; /* its nearest ancestor of origin EXEC: what is launched, and whose control page it has */
 	uint32_t base; /* the image that it begins with: root, or in a bounded recording one that has a start */
-	unsigned rung;
+	unsigned variant;
 	char own_root[64]; /* what the process is started in; "": the host's root. See root.h */
 	uint32_t flags; /* enum replay_flags */
 	uint32_t sched_crc; /* identifies the timeline: a checkpoint of another one does not fit */
@@ -46,10 +46,10 @@ struct target {
 };
 
 /*
- * Binds the recording into the cell, merges the timeline of the image by this rung of the ladder and
+ * Binds the recording into the cell, merges the timeline of the image by this schedule variant and
  * writes it where the shim finds it.
  */
-int target_init(struct target *t, const struct rec *rec, uint32_t process, unsigned rung, uint32_t flags,
+int target_init(struct target *t, const struct rec *rec, uint32_t process, unsigned variant, uint32_t flags,
 		struct err *e);
 /* Kills the process, frees the rest. Fine on a zeroed struct. */
 void target_fini(struct target *t);

@@ -23,7 +23,7 @@
 #define SOON_MOST_NS 1000000u
 #define COUNT_LOOK_NS 20000000u
 #define COUNT_GIVE_UP_NS 5000000000ull
-enum { RUNG_THOROUGH = 1, RUNG_TIME = 2 }; /* of the ladder: from there on; the one on which a thread goes by time */
+enum { VARIANT_THOROUGH = 1, VARIANT_TIME = 2 }; /* schedule variants: from this one on; the one in which a thread goes by time */
 
 extern const struct rlog_kind_info *shim_kinds(void);
 
@@ -285,10 +285,10 @@ void seek_begin(struct thr *t)
 		shim_fail("no memory for the place of an interruption");
 	read_record(t, s);
 	seek_start(s);
-	s->walks = G.ctl->rung != RUNG_TIME;
+	s->walks = G.ctl->variant != VARIANT_TIME;
 	/* whoever traces it is to see the program's code, but where it says that it does not look */
 	s->traced = point_traced();
-	s->thorough = G.ctl->rung >= RUNG_THOROUGH;
+	s->thorough = G.ctl->variant >= VARIANT_THOROUGH;
 	s->least_ns = STOP_NS;
 	s->fd = -1;
 	if (seek_make_timer(s))

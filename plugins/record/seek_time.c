@@ -71,7 +71,7 @@ static uint64_t floor_ns(const struct seek *s)
 {
 	uint64_t ns = seek_has_clock(s) ? s->head.least_ns / 2 : (s->head.least_ns + s->head.run_ns) / 4;
 
-	return ns >> (G.ctl->rung < 8 ? G.ctl->rung : 8);
+	return ns >> (G.ctl->variant < 8 ? G.ctl->variant : 8);
 }
 
 /* For about ns of the program's time. The last time shows how much goes by before it runs. */
@@ -108,10 +108,10 @@ static uint64_t next_step(struct seek *s, const struct scout_answer *a)
 	hits = (double)s->first_far - (double)a->hits;
 	way = (double)s->first_way - (double)a->way_ns;
 	if (ran < SURE_NS || hits < (double)s->first_far / 16 || way < (double)s->first_way / 16)
-		return (a->way_ns > 2 * SCOUT_NS ? a->way_ns - SCOUT_NS : SCOUT_NS) / (8u << G.ctl->rung);
+		return (a->way_ns > 2 * SCOUT_NS ? a->way_ns - SCOUT_NS : SCOUT_NS) / (8u << G.ctl->variant);
 	hits = ran / hits * (double)a->hits;
 	way = ran / way * (double)a->way_ns;
-	return (uint64_t)((hits < way ? hits : way) * (G.ctl->rung ? 0.25 : 0.5));
+	return (uint64_t)((hits < way ? hits : way) * (G.ctl->variant ? 0.25 : 0.5));
 }
 
 /* Asks how far it is, and goes nearer or sets the breakpoint. */
@@ -158,7 +158,7 @@ static int in_doubt(const struct seek *s, uint64_t left_ns)
 /* The clocks have been wrong. */
 static int asks_first(const struct seek *s)
 {
-	return G.ctl->rung && !s->no_scout;
+	return G.ctl->variant && !s->no_scout;
 }
 
 /* Goes on for a part of what is left, sets the breakpoint, or asks. */
@@ -227,7 +227,7 @@ static void look_and_go(struct thr *t, struct seek *s, ucontext_t *uc)
 	here = is_here(s, uc);
 	if (here == HERE)
 		seek_found(t, s, uc);
-	else if (here == PERHAPS || s->ask || (asks_first(s) && s->ran_ns >= s->head.least_ns >> (G.ctl->rung + 1)))
+	else if (here == PERHAPS || s->ask || (asks_first(s) && s->ran_ns >= s->head.least_ns >> (G.ctl->variant + 1)))
 		ask(t, s, uc);
 	else
 		approach(t, s, uc);

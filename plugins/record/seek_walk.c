@@ -5,12 +5,12 @@
  *
  * Where all that has changed is as recorded, but something else is not, it may be what was left there before, or what the
  * program has yet to write. A copy of the process goes ahead then, once, and sees whether there is a better place. When
- * this has failed (the next rung of the ladder), a copy goes first in any case.
+ * this has failed (the next schedule variant), a copy goes first in any case.
  */
 #include "record/scout.h"
 
 #define SOONER 8u /* than the recorded run, at most */
-#define SLOWER 12u /* than the recorded run, at most; on the first rungs, behind which a copy goes first: */
+#define SLOWER 12u /* than the recorded run, at most; on the first variants, behind which a copy goes first: */
 #define FIRST_SLOWER 4u
 #define MORE_NS 300000000u
 #define TICK_NS 100000000u

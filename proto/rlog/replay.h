@@ -117,7 +117,7 @@ struct replay_ctl {
 	uint32_t version;
 	uint32_t process; /* ordinal of the image that uses this page */
 	uint32_t flags;
-	uint32_t rung; /* of the ladder of retries */
+	uint32_t variant; /* of the schedule: how many replays before this one diverged (reclog/timeline.h) */
 	uint32_t follow[32]; /* at a fork of one of these images: become the child; 0: end of the list */
 	uint32_t state;
 	uint32_t notify; /* futex: +1 at every change of state or end of a command */

@@ -102,12 +102,12 @@ static void test_list_sorted(void **state)
 
 	for (int i = 0; i < 4; i++)
 		must_add(&(struct ckpt_meta){.event = events[i], .process = 2});
-	must_add(&(struct ckpt_meta){.event = 900, .process = 1, .rung = 3, .keep = true,
+	must_add(&(struct ckpt_meta){.event = 900, .process = 1, .variant = 3, .keep = true,
 				     .sched_crc = 0xffffffff, .cost_s = 0.25});
 	assert_int_equal(ckpt_store_list(store, &l, &e), 0);
 	assert_int_equal(l.n, 5);
 	assert_int_equal(l.v[0].event, 900);
-	assert_int_equal(l.v[0].rung, 3);
+	assert_int_equal(l.v[0].variant, 3);
 	assert_int_equal(l.v[0].sched_crc, 0xffffffff);
 	assert_true(l.v[0].keep);
 	assert_true(l.v[0].cost_s == 0.25);
@@ -130,7 +130,7 @@ static void test_nearest(void **state)
 		must_add(&(struct ckpt_meta){.event = event, .process = 1, .sched_crc = 7});
 	must_add(&(struct ckpt_meta){.event = 50, .process = 1, .sched_crc = 8});
 	must_add(&(struct ckpt_meta){.event = 60, .process = 2, .sched_crc = 7});
-	must_add(&(struct ckpt_meta){.event = 70, .process = 1, .sched_crc = 7, .rung = 1});
+	must_add(&(struct ckpt_meta){.event = 70, .process = 1, .sched_crc = 7, .variant = 1});
 	assert_int_equal(ckpt_store_nearest(store, &like, &m, &e), 0);
 	like.event = 100;
 	assert_int_equal(ckpt_store_nearest(store, &like, &m, &e), 1);

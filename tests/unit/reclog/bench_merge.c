@@ -34,9 +34,9 @@ static void fill(struct logbuild *lb, uint32_t thread, uint64_t events)
 	}
 }
 
-static int measure(const char *dir, unsigned rung)
+static int measure(const char *dir, unsigned variant)
 {
-	struct timeline_opts opts = {.rung = rung};
+	struct timeline_opts opts = {.variant = variant};
 	struct timeline *tl;
 	struct timeline_where w;
 	struct rec *rec;
@@ -54,9 +54,9 @@ static int measure(const char *dir, unsigned rung)
 		return 1;
 	t2 = now();
 	timeline_runs(tl, &runs);
-	printf("rung %u: %" PRIu64 " events, %" PRIu64
+	printf("variant %u: %" PRIu64 " events, %" PRIu64
 	       " runs, %.1f ns an event; first lookup %.1f ms\n",
-	       rung, total, runs, (t1 - t0) * 1e9 / (double)total, (t2 - t1) * 1e3);
+	       variant, total, runs, (t1 - t0) * 1e9 / (double)total, (t2 - t1) * 1e3);
 	timeline_free(tl);
 	rec_free(rec);
 	return 0;

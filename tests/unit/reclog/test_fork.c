@@ -91,8 +91,8 @@ static void test_fork_prefix(void **state)
 	tl_expect_runs(tl, "1*2 2*2 1*1 2*1 1*2");
 	assert_int_equal(timeline_prefix(tl), 0);
 	timeline_free(tl);
-	for (unsigned rung = 0; rung < 3; rung++) {
-		tl = tl_make(rec, 2, rung);
+	for (unsigned variant = 0; variant < 3; variant++) {
+		tl = tl_make(rec, 2, variant);
 		tl_expect_runs(tl, "1*2 2*2 1*1 1*3");
 		assert_int_equal(timeline_prefix(tl), 5);
 		check_sched_file(tl, rb_path(&rb, "sched"), 3);

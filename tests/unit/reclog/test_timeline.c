@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The merge: small cases by hand, and random programs whose linear order must run through: no
- * hand-over reversed, on any rung, whatever ended the process.
+ * hand-over reversed, in any variant, whatever ended the process.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -30,15 +30,15 @@ static void check_lookup(struct timeline *tl, uint64_t number, const struct time
 	assert_int_equal(timeline_number(tl, 1, ev.where.thread, ev.where.index), number);
 }
 
-/* On rung 0, times never fall. */
-static void check_time(unsigned rung, double *last, const struct timeline_event *ev)
+/* In variant 0, times never fall. */
+static void check_time(unsigned variant, double *last, const struct timeline_event *ev)
 {
-	if (!rung)
+	if (!variant)
 		assert_true(ev->seconds >= *last);
 	*last = ev->seconds;
 }
 
-static void check_order(const struct sim *s, struct timeline *tl, unsigned seed, unsigned rung)
+static void check_order(const struct sim *s, struct timeline *tl, unsigned seed, unsigned variant)
 {
 	struct timeline_event ev = {0};
 	struct timeline_walk w;
@@ -54,10 +54,10 @@ static void check_order(const struct sim *s, struct timeline *tl, unsigned seed,
 		assert_int_equal(ev.where.number, n);
 		assert_int_equal(ev.where.index, c.done[ev.where.thread]);
 		if ((why = sim_check_step(&c, ev.where.thread)))
-			fail_msg("seed %u rung %u: event %lu, thread %u: %s", seed, rung,
+			fail_msg("seed %u variant %u: event %lu, thread %u: %s", seed, variant,
 				 (unsigned long)n, ev.where.thread, why);
 		check_lookup(tl, n, &ev);
-		check_time(rung, &last, &ev);
+		check_time(variant, &last, &ev);
 	}
 	timeline_walk_fini(&w);
 	for (unsigned t = 1; t <= s->nthreads; t++)
@@ -98,10 +98,10 @@ static void one_program(unsigned seed, enum sim_end end, uint8_t hash_mod)
 	for (unsigned t = 1; t <= s.nthreads; t++)
 		rb_log(&rb, 1, t, &s.thread[t].log);
 	rec = tl_open(&rb);
-	for (unsigned rung = 0; rung < 4; rung++) {
-		struct timeline *tl = tl_make(rec, 1, rung);
+	for (unsigned variant = 0; variant < 4; variant++) {
+		struct timeline *tl = tl_make(rec, 1, variant);
 
-		check_order(&s, tl, seed, rung);
+		check_order(&s, tl, seed, variant);
 		check_kept(&s, tl);
 		timeline_free(tl);
 	}
@@ -255,8 +255,8 @@ static void test_first_end_counts(void **state)
 	lb_add(&b, RLOG_EXECRET, 0, 0, 1, -2ul);
 	lb_add_v(&b, RLOG_EXEC, 300, 0, 0, NULL, "/bin/true", 9);
 	rec = tl_write_two(&rb, &a, &b);
-	for (unsigned rung = 0; rung < 3; rung++) {
-		tl = tl_make(rec, 1, rung);
+	for (unsigned variant = 0; variant < 3; variant++) {
+		tl = tl_make(rec, 1, variant);
 		tl_expect_runs(tl, "1*2 2*3");
 		assert_int_equal(timeline_cut(tl), 1);
 		timeline_free(tl);
@@ -300,8 +300,8 @@ static void test_own_kill(void **state)
 	expect_kill(62, 1, 9, 0, false, goes_on);
 }
 
-/* Rung 1 moves an unsynchronised segment to its start. */
-static void test_rung_moves(void **state)
+/* Variant 1 moves an unsynchronised segment to its start. */
+static void test_variant_moves(void **state)
 {
 	struct logbuild a, b;
 	struct recbuild rb;
@@ -337,8 +337,8 @@ static void expect_same_runs(struct timeline *a, struct timeline *b)
 	assert_memory_equal(x, y, n * sizeof(*x));
 }
 
-/* Randomised rungs are reproducible, and differ from each other. */
-static void test_rung_random(void **state)
+/* Randomised variants are reproducible, and differ from each other. */
+static void test_variant_random(void **state)
 {
 	unsigned differ = 0;
 	struct recbuild rb;
@@ -351,9 +351,9 @@ static void test_rung_random(void **state)
 	for (unsigned t = 1; t <= s.nthreads; t++)
 		rb_log(&rb, 1, t, &s.thread[t].log);
 	rec = tl_open(&rb);
-	for (unsigned rung = 2; rung < 5; rung++) {
-		struct timeline *a = tl_make(rec, 1, rung), *b = tl_make(rec, 1, rung),
-				*c = tl_make(rec, 1, rung + 1);
+	for (unsigned variant = 2; variant < 5; variant++) {
+		struct timeline *a = tl_make(rec, 1, variant), *b = tl_make(rec, 1, variant),
+				*c = tl_make(rec, 1, variant + 1);
 		const struct replay_slot *x, *y;
 		uint64_t n, m;
 
@@ -380,8 +380,8 @@ int main(void)
 		cmocka_unit_test(test_tail_waits),
 		cmocka_unit_test(test_first_end_counts),
 		cmocka_unit_test(test_own_kill),
-		cmocka_unit_test(test_rung_moves),
-		cmocka_unit_test(test_rung_random),
+		cmocka_unit_test(test_variant_moves),
+		cmocka_unit_test(test_variant_random),
 		cmocka_unit_test(test_random_programs),
 		cmocka_unit_test(test_checker_sees),
 	};

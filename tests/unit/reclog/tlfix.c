@@ -21,9 +21,9 @@ struct rec *tl_open(struct recbuild *rb)
 	return rec;
 }
 
-struct timeline *tl_make(struct rec *rec, uint32_t process, unsigned rung)
+struct timeline *tl_make(struct rec *rec, uint32_t process, unsigned variant)
 {
-	struct timeline_opts o = {.rung = rung, .seed = 7};
+	struct timeline_opts o = {.variant = variant, .seed = 7};
 	struct timeline *tl;
 	struct err e = {0};
 

@@ -7,8 +7,8 @@
 #include "reclog/timeline.h"
 
 struct rec *tl_open(struct recbuild *rb);
-/* The timeline of a process on a rung, seed 7. */
-struct timeline *tl_make(struct rec *rec, uint32_t process, unsigned rung);
+/* The timeline of a process in a variant, seed 7. */
+struct timeline *tl_make(struct rec *rec, uint32_t process, unsigned variant);
 /* Compares the runs with "THREAD*COUNT THREAD*COUNT ...". */
 void tl_expect_runs(struct timeline *tl, const char *want);
 /* Adds a log to a recording, and frees it. */

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * rungs.c: other linear orders than by end stamp, for a replay that diverged: in a program with
+ * variants.c: other linear orders than by end stamp, for a replay that diverged: in a program with
  * races, the slot of a thread may have run at any time between its start and its end stamp.
  *
- * First the merge by end stamp (rung 0) gives each slot a key, in that order: a moment between the
+ * First the merge by end stamp (variant 0) gives each slot a key, in that order: a moment between the
  * slot's start and end, but later than the key of each earlier slot that it depends on: its own
  * thread's, and the last release of every object that it touches. Then the slots are merged again
  * by these keys. Objects are told apart by the one-byte hash only; a collision means an order kept
@@ -12,7 +12,7 @@
 #include "base/str.h"
 #include "reclog/timeline_priv.h"
 
-struct rung {
+struct variant {
 	unsigned number;
 	uint64_t seed;
 	uint64_t released[256]; /* by object hash: the greatest key of a slot that ended in a
@@ -58,8 +58,8 @@ static uint64_t max64(uint64_t a, uint64_t b)
 	return a > b ? a : b;
 }
 
-/* A moment of the slot's segment, by the rung. */
-static uint64_t raw_key(const struct rung *r, const struct tl_cursor *c)
+/* A moment of the slot's segment, by the variant. */
+static uint64_t raw_key(const struct variant *r, const struct tl_cursor *c)
 {
 	uint64_t start = c->before.stamp, end = c->it.stamp;
 
@@ -73,7 +73,7 @@ static uint64_t raw_key(const struct rung *r, const struct tl_cursor *c)
 }
 
 /* The least key that lets the slot come behind all that it depends on. */
-static uint64_t dependency_key(const struct rung *r, const struct tl_cursor *c)
+static uint64_t dependency_key(const struct variant *r, const struct tl_cursor *c)
 {
 	struct reader_iter it = c->before;
 	uint64_t key = c->nkeys ? c->keys[c->nkeys - 1] : 0;
@@ -91,7 +91,7 @@ static uint64_t dependency_key(const struct rung *r, const struct tl_cursor *c)
 }
 
 /* The hash of the slot's last record: of the stamped one. */
-static void note_release(struct rung *r, const struct tl_cursor *c, uint64_t key)
+static void note_release(struct variant *r, const struct tl_cursor *c, uint64_t key)
 {
 	struct reader_iter it = c->before;
 	struct rlog_rec rec, last = {0};
@@ -116,7 +116,7 @@ static void key_add(struct tl_cursor *c, uint64_t key)
 
 static void sink_key(struct tl_merge *m, struct tl_cursor *c, uint64_t events, bool tail)
 {
-	struct rung *r = m->sink_data;
+	struct variant *r = m->sink_data;
 	uint64_t key;
 
 	if (tail) {
@@ -178,12 +178,12 @@ static void merge_by_keys(struct tl_merge *m)
 	emit_tails(m);
 }
 
-int tl_merge_rung(struct timeline *tl, struct tl_part *part, const struct tl_limit *limit,
+int tl_merge_variant(struct timeline *tl, struct tl_part *part, const struct tl_limit *limit,
 		  const struct timeline_opts *opts, struct err *e)
 {
-	struct rung rung = {.number = opts->rung, .seed = opts->seed};
+	struct variant variant = {.number = opts->variant, .seed = opts->seed};
 	struct tl_merge m = {
-		.tl = tl, .part = part, .limit = *limit, .sink = sink_key, .sink_data = &rung};
+		.tl = tl, .part = part, .limit = *limit, .sink = sink_key, .sink_data = &variant};
 	int r = tl_merge_part(&m, e);
 
 	if (!r)
