@@ -176,6 +176,7 @@ class Suite:
         if not fnmatch.fnmatch(name, os.environ.get("ONLY", "*")):
             return
         self.count += 1
+        begin = time.monotonic()
         try:
             fn(self)
             print("ok %d - %s" % (self.count, name), flush=True)
@@ -186,6 +187,7 @@ class Suite:
             print("not ok %d - %s" % (self.count, name))
             text = str(why) if isinstance(why, AssertionError) else traceback.format_exc()
             print("\n".join("#   " + line for line in text.splitlines()), flush=True)
+        print("# %.1f s" % (time.monotonic() - begin), flush=True)
 
     def end(self):
         subprocess.run([FREDCTL, "shutdown"], env=self.env, capture_output=True, timeout=DEADLINE)

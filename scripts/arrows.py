@@ -5,10 +5,10 @@
 File A uses file B when A's object file refers to a function or variable that B's defines, or when A includes B.
 Files that use each other, directly or not, are a circle.
 
-  tests/lint/arrows.py [--build DIR] circles [FOLDER...]     circles, with the arrows in them
-  tests/lint/arrows.py [--build DIR] folders [FOLDER...]     arrows between folders, and which of them go both ways
-  tests/lint/arrows.py [--build DIR] uses FILE               what a file uses, and who uses it
-  tests/lint/arrows.py [--build DIR] only-tests              functions that only tests use
+  scripts/arrows.py [--build DIR] circles [FOLDER...]     circles, with the arrows in them
+  scripts/arrows.py [--build DIR] folders [FOLDER...]     arrows between folders, and which of them go both ways
+  scripts/arrows.py [--build DIR] uses FILE               what a file uses, and who uses it
+  scripts/arrows.py [--build DIR] only-tests              functions that only tests use
 
 FOLDER and FILE are paths relative to the root. The build has to be whole and newer than the sources.
 """
@@ -19,7 +19,7 @@ import re
 import subprocess
 import sys
 
-ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 TOPS = ("proto", "plugins", "daemon", "cli")
 # Files that are linked with files of their own program only: the recorder defines malloc, read and the like.
 APART = ("plugins/record/",)
