@@ -540,6 +540,21 @@ static inline void wait_is_seen(struct thr *t)
 		ev(t, RLOG_YIELD, 0, 0, 0);
 }
 
+/*
+ * Recording: from here on a handler runs at once, and writes its records where it interrupts: so those of signals that wait are
+ * written while others still queue.
+ */
+static inline void wait_lets_signals_in(struct thr *t)
+{
+	t->blocking = 1;
+	while (unlikely(t->pending)) {
+		t->blocking = 0;
+		sig_deliver_pending(t);
+		t = self;
+		t->blocking = 1;
+	}
+}
+
 /* Recording: around a real call that may wait, behind its stamped record: a handler runs at once. */
 static inline void wait_begin_event(struct thr *t)
 {
@@ -549,9 +564,7 @@ static inline void wait_begin_event(struct thr *t)
 	}
 	if (unlikely(t->cs))
 		cs_pause(t);
-	t->blocking = 1;
-	if (unlikely(t->pending))
-		sig_deliver_pending(t);
+	wait_lets_signals_in(t);
 }
 
 /* The same in an acquire, whose record comes behind the wait. */

@@ -535,6 +535,7 @@ void sig_entry(int sig, siginfo_t *si, void *ucv)
 		ucontext_t *call = sig_own_call(t, wait);
 
 		own_stack_enter(t, ucv);
+		t->blocking = 0; /* SIG_PREEMPT's handler blocks no signals, and nothing blocks that */
 		if (G.serial)
 			gil_unblock(t);
 		rec_signal(t, sig, si, sp);
@@ -543,8 +544,8 @@ void sig_entry(int sig, siginfo_t *si, void *ucv)
 		if (G.serial) {
 			t->clean = 0;
 			gil_block(t);
-		} else if (t->pending) {
-			sig_deliver_pending(t); /* those that came while it ran: the call may wait for long */
+		} else {
+			wait_lets_signals_in(t); /* those that came while it ran: the call may wait for long */
 		}
 		return;
 	}
