@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * lookup.c: from event numbers to places in logs and back. Two arrays over the runs (events before
+ * lookup.c: from event numbers to places in logs. Two arrays over the runs (events before
  * each block of runs; the thread's own events before each run), each thread's list of its runs, and
  * the readers' marks. Built at the first lookup: a replay alone does not need them.
  */
@@ -188,29 +188,6 @@ static uint64_t run_start(const struct timeline *tl, uint64_t run)
 	while (i < run)
 		at += tl->runs[i++].count;
 	return at;
-}
-
-uint64_t timeline_number(struct timeline *tl, uint32_t process, uint32_t thread, uint64_t index)
-{
-	const struct tl_thread *t = NULL;
-	uint64_t lo = 0, hi;
-
-	need_index(tl);
-	for (unsigned i = 0; i < tl->nparts; i++)
-		if (tl->parts[i].process == process)
-			t = part_thread(&tl->parts[i], thread);
-	if (!t || index >= t->events || !t->nruns)
-		return 0;
-	hi = t->nruns - 1;
-	while (lo < hi) { /* the thread's last run that starts at or before index */
-		uint64_t mid = lo + (hi - lo + 1) / 2;
-
-		if (tl->run_index[t->runs[mid]] <= index)
-			lo = mid;
-		else
-			hi = mid - 1;
-	}
-	return run_start(tl, t->runs[lo]) + (index - tl->run_index[t->runs[lo]]) + 1;
 }
 
 static void add_part_threads(struct timeline *tl, const struct tl_part *part, bool own, struct timeline_thread *v, unsigned *n)

@@ -103,14 +103,12 @@ static bool lost_blocks(const struct lost *l, const struct rlog_rec *rec)
 /*
  * Everything from a place to the end of its log is cut off. Damage there does not matter any more.
  */
-static void lose_rest(struct tl_merge *m, struct reader_iter it, struct lost *l)
+static void lose_rest(struct reader_iter it, struct lost *l)
 {
 	struct rlog_rec rec;
 
-	while (reader_next_record(&it, &rec) == RLOG_READ_OK) {
-		m->tl->cut += (rec.flags & RF_C) != 0;
+	while (reader_next_record(&it, &rec) == RLOG_READ_OK)
 		lost_add(l, &rec);
-	}
 }
 
 /* How many events of a tail can take place at replay. */
@@ -145,7 +143,6 @@ static void place_tails(struct tl_merge *m, const struct lost *l)
 		if (c->in_heap || c->cut || !c->tail)
 			continue;
 		n = admit(c, l);
-		m->tl->cut += c->tail - n;
 		c->t->events += n;
 		if (n)
 			m->sink(m, c, n, true);
@@ -161,9 +158,9 @@ static void end_process(struct tl_merge *m, const struct tl_cursor *last)
 		struct tl_cursor *c = &m->cursors[i];
 
 		if (c == last)
-			lose_rest(m, c->it, &lost);
+			lose_rest(c->it, &lost);
 		else if (c->in_heap || c->cut)
-			lose_rest(m, c->before, &lost);
+			lose_rest(c->before, &lost);
 	}
 	place_tails(m, &lost);
 }

@@ -115,32 +115,3 @@ int pos_parse(const char *s, struct pos *p, struct err *e)
 		return bad(s, "not an event number", e);
 	return 0;
 }
-
-const char *pos_format(const struct pos *p, char buf[POS_TEXT_MAX])
-{
-	switch (p->kind) {
-	case POS_START:
-		strcpy(buf, "start");
-		break;
-	case POS_END:
-		strcpy(buf, "end");
-		break;
-	case POS_EVENT:
-		snprintf(buf, POS_TEXT_MAX, "%" PRIu64, p->event);
-		break;
-	case POS_PC:
-		snprintf(buf, POS_TEXT_MAX, "%" PRIu64 "/0x%" PRIx64 "#%" PRIu64, p->event, p->pc,
-			 p->hits);
-		break;
-	case POS_PERCENT:
-		snprintf(buf, POS_TEXT_MAX, "%.6f%%", p->number);
-		break;
-	case POS_SECONDS:
-		snprintf(buf, POS_TEXT_MAX, "@%.9f", p->number);
-		break;
-	case POS_CKPT:
-		snprintf(buf, POS_TEXT_MAX, "ckpt:%s", p->ckpt);
-		break;
-	}
-	return buf;
-}

@@ -24,11 +24,7 @@ struct pos {
 	char ckpt[POS_CKPT_MAX + 1];
 };
 
-#define POS_TEXT_MAX 96
-
 /* Parses all of s; ERR_USAGE says what a position looks like. "N/0xPC" means hit 1. */
 int pos_parse(const char *s, struct pos *p, struct err *e);
-/* Writes p so that pos_parse reads it back; returns buf. */
-const char *pos_format(const struct pos *p, char buf[POS_TEXT_MAX]);
 
 #endif

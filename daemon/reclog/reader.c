@@ -24,11 +24,6 @@ static const uint8_t result_kinds[RLOG_KIND_LIMIT] = {
 	[RLOG_CALL] = RLOG_CALLRET,
 };
 
-enum rlog_kind reader_result_kind(unsigned kind)
-{
-	return kind < RLOG_KIND_LIMIT ? result_kinds[kind] : RLOG_END;
-}
-
 const struct rlog_kind_info *reader_kind(unsigned kind)
 {
 	return &rlog_kinds[kind < RLOG_KIND_LIMIT ? kind : 0];

@@ -110,8 +110,6 @@ enum rlog_read reader_next_slot(struct reader_iter *it, struct reader_slot *slot
 /* Sets "NAME: damaged at offset N: why" (ERR_USAGE); returns -1. Call after RLOG_READ_BAD. */
 int reader_explain(const struct reader_iter *it, struct err *e);
 
-/* The kind of the result record that may follow an event of this kind; RLOG_END: none. */
-enum rlog_kind reader_result_kind(unsigned kind);
 /* Flags, operands and name of a kind below RLOG_KIND_LIMIT. */
 const struct rlog_kind_info *reader_kind(unsigned kind);
 

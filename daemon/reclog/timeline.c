@@ -229,11 +229,6 @@ uint64_t timeline_base(const struct timeline *tl)
 	return tl->base;
 }
 
-uint64_t timeline_cut(const struct timeline *tl)
-{
-	return tl->cut;
-}
-
 uint32_t timeline_process(const struct timeline *tl)
 {
 	return tl->process;

@@ -80,8 +80,6 @@ uint64_t timeline_total(const struct timeline *tl);
 uint64_t timeline_prefix(const struct timeline *tl);
 /* Events that a bounded recording has no more: the first number is the next one. The state behind that is its start. */
 uint64_t timeline_base(const struct timeline *tl);
-/* Events of the image's own logs that were cut off. */
-uint64_t timeline_cut(const struct timeline *tl);
 uint32_t timeline_process(const struct timeline *tl);
 
 /* All runs, and how many. Borrowed. */
@@ -94,8 +92,6 @@ int timeline_write_sched(const struct timeline *tl, const char *path, struct err
 
 /* ERR_USAGE when number is 0 or past the end. */
 int timeline_find(struct timeline *tl, uint64_t number, struct timeline_where *w, struct err *e);
-/* The number of a thread's event; 0 when it is not on the timeline. */
-uint64_t timeline_number(struct timeline *tl, uint32_t process, uint32_t thread, uint64_t index);
 /* A thread whose events are on the timeline, or that belongs to the image itself. */
 struct timeline_thread {
 	uint32_t process, ordinal;

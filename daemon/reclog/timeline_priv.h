@@ -35,7 +35,7 @@ struct timeline {
 	unsigned nparts;
 	struct replay_slot *runs;
 	uint64_t nruns, runs_cap;
-	uint64_t total, cut;
+	uint64_t total;
 	uint64_t base; /* events that a bounded recording has no more */
 	bool live; /* the last event is yet to come */
 	uint64_t start_stamp, last_stamp;

@@ -1,15 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * inject.c: system calls done by the target on our behalf, and forks of it.
+ * inject.c: system calls that the target makes on our behalf.
  *
  * The thread is stepped over an existing `syscall` instruction. orig_rax is -1 meanwhile, so that
  * the kernel does not take the injected call for the interrupted one; with the registers put back,
  * the kernel's own restart logic (arch_do_signal_or_restart) goes on with the interrupted call.
  */
-#include "trace/alias.h"
 #include "trace/internal.h"
-#include "base/maps.h"
-#include "base/sud.h"
 #include <errno.h>
 #include <inttypes.h>
 #include <sched.h>
@@ -21,20 +18,12 @@
 #include <sys/wait.h>
 
 /* linux/errno.h, internal to the kernel but visible to tracers */
-#define KERNEL_ERESTARTSYS	     512
-#define KERNEL_ERESTARTNOINTR	     513
-#define KERNEL_ERESTART_RESTARTBLOCK 516
-#define KERNEL_SIGSET_BYTES	     8
-
-struct injection {
-	struct user_regs_struct saved, call;
-	uint64_t mask; /* the thread's blocked signals */
-	uint64_t dr7;
-};
+#define KERNEL_ERESTARTSYS 512
+#define KERNEL_SIGSET_BYTES 8
 
 /* All but SIGTRAP: a forced SIGTRAP that is blocked would lose its handler. */
 static int begin(struct trace *t, uint64_t gadget, long nr, const uint64_t a[6],
-		 struct injection *in, struct err *e)
+		 struct trace_injection *in, struct err *e)
 {
 	uint64_t block = ~(1ull << (SIGTRAP - 1));
 	struct user_regs_struct r;
@@ -60,7 +49,7 @@ static int begin(struct trace *t, uint64_t gadget, long nr, const uint64_t a[6],
 	return trace_set_regs(t, &r, e);
 }
 
-static int put_back(struct trace *t, const struct injection *in, struct err *e)
+int trace_put_back(struct trace *t, const struct trace_injection *in, struct err *e)
 {
 	if (ptrace(PTRACE_SETSIGMASK, t->tid, KERNEL_SIGSET_BYTES, &in->mask))
 		return err_errno(e, trace_why_failed(), "signal mask of thread %d", (int)t->tid);
@@ -103,7 +92,7 @@ static int step_over(struct trace *t, pid_t *child, struct err *e)
 
 static bool wants_restart(int64_t ret)
 {
-	return ret <= -KERNEL_ERESTARTSYS && ret >= -KERNEL_ERESTART_RESTARTBLOCK;
+	return ret <= -KERNEL_ERESTARTSYS && ret >= -TRACE_ERESTART_RESTARTBLOCK;
 }
 
 /*
@@ -130,8 +119,8 @@ static int execute(struct trace *t, uint64_t gadget, const struct user_regs_stru
 	return err_set(e, ERR_INTERNAL, "interrupted again and again");
 }
 
-static int inject(struct trace *t, uint64_t gadget, long nr, const uint64_t a[6],
-		  struct injection *in, int64_t *ret, pid_t *child, struct err *e)
+int trace_inject(struct trace *t, uint64_t gadget, long nr, const uint64_t a[6],
+		 struct trace_injection *in, int64_t *ret, pid_t *child, struct err *e)
 {
 	struct err ignored;
 	int r;
@@ -141,7 +130,7 @@ static int inject(struct trace *t, uint64_t gadget, long nr, const uint64_t a[6]
 	if (begin(t, gadget, nr, a, in, e))
 		return -1;
 	r = trace_clear_all(t, e) || execute(t, gadget, &in->call, ret, child, e) ? -1 : 0;
-	if (t->alive && put_back(t, in, r ? &ignored : e))
+	if (t->alive && trace_put_back(t, in, r ? &ignored : e))
 		r = -1;
 	if (!r && in->dr7)
 		r = trace_poke_debug(t, 7, in->dr7, e);
@@ -152,83 +141,10 @@ static int inject(struct trace *t, uint64_t gadget, long nr, const uint64_t a[6]
 int trace_syscall(struct trace *t, uint64_t gadget, long nr, const uint64_t args[6], int64_t *ret,
 		  struct err *e)
 {
-	struct injection in;
+	struct trace_injection in;
 	pid_t child;
 
-	return inject(t, gadget, nr, args, &in, ret, &child, e);
-}
-
-/* A fork does not inherit Syscall User Dispatch. An older kernel, which cannot say, has targets with filters only. */
-static int copy_dispatch(const struct trace *t, struct trace *c, struct err *e)
-{
-	struct sud_config on;
-
-	if (sud_get(t->tid, &on))
-		return errno == EIO ? 0 : err_errno(e, ERR_HOST, "cannot read the Syscall User Dispatch of %d", t->tid);
-	if (on.mode && sud_set(c->tid, &on))
-		return err_errno(e, ERR_HOST, "cannot set the Syscall User Dispatch of %d", c->tid);
-	return 0;
-}
-
-/* The child's first stop; then it gets the parent's registers, mask and slots. */
-static int adopt(const struct trace *t, struct injection *in, struct trace *c, struct err *e)
-{
-	int64_t ax = (int64_t)in->saved.rax;
-	int status;
-
-	if (trace_wait(c, 0, &status, e) < 0)
-		return -1;
-	if (!WIFSTOPPED(status))
-		return trace_was_killed(c, status, e) ? -1 : err_set(e, ERR_INTERNAL, "the copy %d ended at once", (int)c->pid);
-	c->alive = true;
-	/* the restart block is not inherited: begin the interrupted call anew */
-	if ((int64_t)in->saved.orig_rax >= 0 && ax == -KERNEL_ERESTART_RESTARTBLOCK)
-		in->saved.rax = (unsigned long long)-KERNEL_ERESTARTNOINTR;
-	if (put_back(c, in, e))
-		return -1;
-	for (unsigned i = 0; i < TRACE_SLOTS; i++)
-		if ((t->dr7 >> (2 * i) & 3) && trace_poke_debug(c, i, t->dr[i], e))
-			return -1;
-	if (t->dr7 && trace_poke_debug(c, 7, t->dr7, e))
-		return -1;
-	memcpy(c->dr, t->dr, sizeof(c->dr));
-	c->dr7 = t->dr7;
-	c->alt_lo = t->alt_lo;
-	c->alt_end = t->alt_end;
-	if (copy_dispatch(t, c, e))
-		return -1;
-	return ptrace(PTRACE_SETOPTIONS, c->tid, 0, 0)
-		       ? err_errno(e, trace_why_failed(), "PTRACE_SETOPTIONS")
-		       : 0;
-}
-
-int trace_fork(struct trace *t, uint64_t gadget, struct trace *child, struct err *e)
-{
-	const uint64_t args[6] = {CLONE_PARENT};
-	struct injection in;
-	int64_t ret = 0;
-	int r;
-
-	memset(child, 0, sizeof(*child));
-	if (ptrace(PTRACE_SETOPTIONS, t->tid, 0, PTRACE_O_TRACEFORK | PTRACE_O_TRACECLONE))
-		return err_errno(e, trace_why_failed(), "PTRACE_SETOPTIONS of %d", (int)t->tid);
-	r = inject(t, gadget, SYS_clone, args, &in, &ret, &child->pid, e);
-	if (t->alive && ptrace(PTRACE_SETOPTIONS, t->tid, 0, t->options) && !r)
-		r = err_errno(e, trace_why_failed(), "PTRACE_SETOPTIONS of %d", (int)t->tid);
-	child->tid = child->pid;
-	child->own = true;
-	child->passes = t->passes;
-	if (!r && (ret < 0 || !child->pid)) {
-		errno = (int)-ret;
-		r = err_errno(e, ERR_HOST, "fork process %d", (int)t->pid);
-	}
-	if (!r)
-		r = adopt(t, &in, child, e);
-	if (!r)
-		r = alias_own(child, gadget, e);
-	if (r && child->pid)
-		trace_kill(child);
-	return r;
+	return trace_inject(t, gadget, nr, args, &in, ret, &child, e);
 }
 
 int trace_copy_range(pid_t pid, uint64_t from, uint64_t to, uint64_t len, struct err *e)
@@ -286,49 +202,5 @@ int trace_find_alt_stack(struct trace *t, uint64_t gadget, struct err *e)
 	/* if there is none, both are 0 */
 	t->alt_lo = (uint64_t)ss.ss_sp;
 	t->alt_end = t->alt_lo + ss.ss_size;
-	return 0;
-}
-
-static int privatize(struct trace *t, uint64_t gadget, uint64_t addr, uint64_t len, int prot,
-		     struct err *e)
-{
-	const uint64_t map[6] = {
-		0, len, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, (uint64_t)-1, 0};
-	uint64_t copy, unused;
-
-	if (trace_call(t, gadget, "mmap", SYS_mmap, map, &copy, e) ||
-	    trace_copy_range(t->pid, addr, copy, len, e))
-		return -1;
-	if (prot != (PROT_READ | PROT_WRITE)) {
-		const uint64_t protect[6] = {copy, len, (uint64_t)prot};
-
-		if (trace_call(t, gadget, "mprotect", SYS_mprotect, protect, &unused, e))
-			return -1;
-	}
-	const uint64_t move[6] = {copy, len, len, MREMAP_MAYMOVE | MREMAP_FIXED, addr};
-
-	return trace_call(t, gadget, "mremap", SYS_mremap, move, &unused, e);
-}
-
-int trace_privatize(struct trace *t, uint64_t gadget, uint64_t addr, uint64_t len, struct err *e)
-{
-	return privatize(t, gadget, addr, len, PROT_READ | PROT_WRITE, e);
-}
-
-int trace_unshare_memory(struct trace *t, uint64_t gadget, struct err *e)
-{
-	cleanup_maps struct maps maps = {0};
-	struct mapping m;
-
-	if (maps_open(&maps, t->pid, e))
-		return -1;
-	while (maps_next(&maps, &m)) {
-		int prot = PROT_READ | PROT_WRITE | (m.exec ? PROT_EXEC : 0);
-
-		if (!m.shared || !m.write || alias_is(&m))
-			continue;
-		if (privatize(t, gadget, m.lo, m.hi - m.lo, prot, e))
-			return err_wrap(e, "make 0x%" PRIx64 " %.80s private", m.lo, m.path);
-	}
 	return 0;
 }

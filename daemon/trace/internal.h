@@ -30,6 +30,21 @@ int trace_peek_debug(struct trace *t, unsigned i, unsigned long *v, struct err *
 int trace_poke_debug(struct trace *t, unsigned i, unsigned long v, struct err *e);
 /* The slot and DR7 become what they were: t->dr[slot] and t->dr7 of then. */
 int trace_restore_slot(struct trace *t, unsigned slot, uint64_t addr, uint64_t dr7, struct err *e);
+
+#define TRACE_ERESTART_RESTARTBLOCK 516 /* linux/errno.h: internal to the kernel, but tracers see it */
+
+/* What an injected call changes. */
+struct trace_injection {
+	struct user_regs_struct saved, call;
+	uint64_t mask; /* the thread's blocked signals */
+	uint64_t dr7;
+};
+
+/* A call made by the target, and its state as before. *ret: the kernel's; *child: of a fork. */
+int trace_inject(struct trace *t, uint64_t gadget, long nr, const uint64_t a[6],
+		 struct trace_injection *in, int64_t *ret, pid_t *child, struct err *e);
+/* Gives a thread, or its copy, the registers and signal mask from before the call. */
+int trace_put_back(struct trace *t, const struct trace_injection *in, struct err *e);
 /* An injected call; one that fails is an error, by the name of `what`. */
 int trace_call(struct trace *t, uint64_t gadget, const char *what, long nr, const uint64_t a[6], uint64_t *result, struct err *e);
 /* Moves the contents over in pieces; a page that cannot be read stays as it is. */

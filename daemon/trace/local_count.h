@@ -6,7 +6,7 @@
 #ifndef FRED_TRACE_LOCAL_COUNT_H
 #define FRED_TRACE_LOCAL_COUNT_H
 
-#include "trace/local_int.h"
+#include "trace/local_state.h"
 #include "trace/walk.h"
 
 /* May end with NOT_YET: the left end is good and may have moved on; another way has to do. */

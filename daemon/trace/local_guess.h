@@ -11,7 +11,7 @@
 #ifndef FRED_TRACE_LOCAL_GUESS_H
 #define FRED_TRACE_LOCAL_GUESS_H
 
-#include "trace/local_int.h"
+#include "trace/local_state.h"
 
 /* Looks for words to watch, by a copy that runs for cpu_ns: l->guess, n == 0 if there are none. May
  * answer (good at the end). */

@@ -3,7 +3,7 @@
 #ifndef FRED_TRACE_LOCAL_LAST_H
 #define FRED_TRACE_LOCAL_LAST_H
 
-#include "trace/local_int.h"
+#include "trace/local_state.h"
 
 /*
  * The left end is bad. Bad for good, as far as there is time to see it (l->lasting)? An expression that ties two

@@ -6,7 +6,7 @@
 #ifndef FRED_TRACE_LOCAL_LINE_H
 #define FRED_TRACE_LOCAL_LINE_H
 
-#include "trace/local_int.h"
+#include "trace/local_state.h"
 
 /*
  * The expression has just become bad, or good, in t. *stays: it still is where the statement is over, or as far as that is looked

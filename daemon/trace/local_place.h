@@ -3,7 +3,7 @@
 #ifndef FRED_TRACE_LOCAL_PLACE_H
 #define FRED_TRACE_LOCAL_PLACE_H
 
-#include "trace/local_int.h"
+#include "trace/local_state.h"
 
 /*
  * t stands where the segment begins: goes over the place's gaps and up to before its branch; its changes and steps are left to

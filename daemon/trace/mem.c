@@ -66,17 +66,3 @@ int trace_cpu_ns(pid_t pid, uint64_t *ns, struct err *e)
 	*ns = (uint64_t)ts.tv_sec * 1000000000u + (uint64_t)ts.tv_nsec;
 	return 0;
 }
-
-/* The kernel gives no other process's thread clock (pid_for_clock); schedstat has the same number.
- */
-int trace_thread_cpu_ns(pid_t pid, pid_t tid, uint64_t *ns, struct err *e)
-{
-	char path[64];
-	cleanup_fclose FILE *f = NULL;
-
-	snprintf(path, sizeof(path), "/proc/%d/task/%d/schedstat", (int)pid, (int)tid);
-	f = fopen(path, "re");
-	if (!f || fscanf(f, "%" SCNu64, ns) != 1)
-		return err_errno(e, ERR_HOST, "read %s", path);
-	return 0;
-}

@@ -33,7 +33,6 @@ struct trace {
 	uint64_t dr[TRACE_SLOTS];
 	uint64_t dr7;
 	uint64_t stepped_from; /* the PC where the last start was, if that was for a single step; else 0 */
-	sigset_t mask; /* used while a system call is injected */
 	unsigned long options; /* PTRACE_O_..., to be had again after trace_fork has set its own */
 	uint64_t passes; /* of a local search (local.h): how often it came to end_break */
 	uint64_t alt_lo, alt_end; /* trace_find_alt_stack; 0, 0: unknown, or none */
@@ -117,10 +116,8 @@ int trace_set_break(struct trace *t, unsigned slot, uint64_t addr, struct err *e
 int trace_clear(struct trace *t, unsigned slot, struct err *e);
 int trace_clear_all(struct trace *t, struct err *e);
 
-/* CPU time so far: of process pid, updated also while it runs; of thread tid, exact when stopped.
- */
+/* CPU time of process pid so far; updated also while it runs. */
 int trace_cpu_ns(pid_t pid, uint64_t *ns, struct err *e);
-int trace_thread_cpu_ns(pid_t pid, pid_t tid, uint64_t *ns, struct err *e);
 
 /* Exactly len bytes, or -1. */
 int trace_read(pid_t pid, uint64_t addr, void *buf, size_t len, struct err *e);
@@ -142,9 +139,7 @@ int trace_syscall(struct trace *t, uint64_t gadget, long nr, const uint64_t args
 int trace_fork(struct trace *t, uint64_t gadget, struct trace *child, struct err *e);
 /* Learns where the thread's alternate signal stack is (sigaltstack(2)), if there is room to ask; copies know it, too. */
 int trace_find_alt_stack(struct trace *t, uint64_t gadget, struct err *e);
-/* Replaces [addr, addr + len), page-aligned, by a private copy of its contents (for copies). */
-int trace_privatize(struct trace *t, uint64_t gadget, uint64_t addr, uint64_t len, struct err *e);
-/* Does so for every writable shared mapping of the process. */
+/* For copies: replaces every writable shared mapping by a private one with the same contents. */
 int trace_unshare_memory(struct trace *t, uint64_t gadget, struct err *e);
 
 #endif

@@ -71,16 +71,6 @@ ssize_t wire_frame_read(struct wire_frame *f, int fd)
 	return n;
 }
 
-int wire_frame_feed(struct wire_frame *f, const void *data, size_t len)
-{
-	if (make_room(f, len))
-		return -1;
-	if (len)
-		memcpy(f->data + f->len, data, len);
-	f->len += len;
-	return 0;
-}
-
 enum wire_frame_result wire_frame_next(struct wire_frame *f, const char **line, size_t *len)
 {
 	while (f->scan < f->len) {

@@ -29,8 +29,6 @@ void wire_frame_fini(struct wire_frame *f);
  * ENOMEM). Lines got before are invalid afterwards.
  */
 ssize_t wire_frame_read(struct wire_frame *f, int fd);
-/* Appends bytes, as if read. 0, or -1: no memory. */
-int wire_frame_feed(struct wire_frame *f, const void *data, size_t len);
 /* The next message: *line has *len bytes, no newline, not NUL-terminated, borrowed. */
 enum wire_frame_result wire_frame_next(struct wire_frame *f, const char **line, size_t *len);
 

@@ -22,11 +22,6 @@ static const struct wire_param params_table[] = {
 
 #define COUNT(a) (sizeof(a) / sizeof((a)[0]))
 
-const struct wire_method *wire_method_at(size_t i)
-{
-	return i < COUNT(methods) ? &methods[i] : NULL;
-}
-
 const struct wire_method *wire_method_find(const char *name)
 {
 	for (size_t i = 0; i < COUNT(methods); i++)

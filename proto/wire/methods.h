@@ -27,8 +27,6 @@ struct wire_method {
 
 /* The method of that name, or NULL. Borrowed from a constant table. */
 const struct wire_method *wire_method_find(const char *name);
-/* The i-th method, NULL past the last. */
-const struct wire_method *wire_method_at(size_t i);
 /* The i-th parameter of a method, NULL past the last. */
 const struct wire_param *wire_param_at(const struct wire_method *m, size_t i);
 const char *wire_type_name(enum wire_type t);

@@ -64,7 +64,6 @@ static void compare(struct timeline *whole, struct timeline *left, uint64_t firs
 		assert_int_equal(y.ev.stamp, x.ev.stamp);
 		assert_int_equal(timeline_read(left, n, &y, &e), 0);
 		assert_int_equal(y.where.offset, x.where.offset);
-		assert_int_equal(timeline_number(left, 1, y.where.thread, y.where.index), n);
 	}
 	assert_int_equal(w.number, timeline_total(whole) + 1);
 	timeline_walk_fini(&w);

@@ -58,13 +58,6 @@ static int eval(void *ctx, struct trace *t, enum trace_side *side, struct trace_
 	return 0;
 }
 
-static int forked(void *ctx, struct trace *copy, struct err *e)
-{
-	struct question *q = ctx;
-
-	return trace_privatize(copy, GADGET, ADDR(q->g->ctl), 4096, e);
-}
-
 static bool cancelled(void *ctx)
 {
 	struct question *q = ctx;
@@ -72,7 +65,7 @@ static bool cancelled(void *ctx)
 	return q->cancel_call && q->calls >= q->cancel_call;
 }
 
-static const struct trace_local_ops ops = {.eval = eval, .forked = forked, .cancelled = cancelled};
+static const struct trace_local_ops ops = {.eval = eval, .cancelled = cancelled};
 
 static int search(struct target *g, void (*fn)(struct target_ctl *), struct question *q,
 		  struct trace_local_params p, struct trace_local_result *r, struct err *e)

@@ -199,9 +199,9 @@ static void limits(void **state)
 	/* stopped means stopped */
 	OK(trace_read(g.pid, ADDR(&counter), &a, 8, &e));
 	assert_true(a == b);
-	OK(trace_thread_cpu_ns(g.pid, g.t.tid, &t1, &e));
+	OK(trace_cpu_ns(g.pid, &t1, &e));
 	OK(trace_cont(&g.t, 0, &little, &s, &e));
-	OK(trace_thread_cpu_ns(g.pid, g.t.tid, &t0, &e));
+	OK(trace_cpu_ns(g.pid, &t0, &e));
 	assert_in_range(t0 - t1, 200000, 20000000);
 	target_stop(&g);
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* local_int.h: what local.c lends to local_guess.c. */
-#ifndef FRED_TRACE_LOCAL_INT_H
-#define FRED_TRACE_LOCAL_INT_H
+/* local_state.h: the left end of the local search, the last state known to be good: evaluating, copying, moving on. */
+#ifndef FRED_TRACE_LOCAL_STATE_H
+#define FRED_TRACE_LOCAL_STATE_H
 
 #include "trace/local_move.h"
 
@@ -21,6 +21,9 @@ void local_replace_left(struct local *l, const struct trace *copy);
 /* As that, of a copy just evaluated as good. */
 void local_adopt(struct local *l, const struct trace *copy, const struct trace_words *words);
 enum local_verdict local_answer(struct local *l, enum trace_local_outcome o);
+/* Moves the left end itself by one unit and evaluates; raw: at most so many hits or steps, 0: no limit. */
+int local_one_in_place(struct local *l, enum local_unit unit, uint64_t raw, enum local_verdict *v,
+		       struct err *e);
 /*
  * Goes on unit by unit. Cheap expressions are evaluated after each; dear ones after blocks that
  * double while they end good, and are halved once one ended bad, so that the last unit is a single
