@@ -54,7 +54,7 @@ void debug_say(struct debug *d, const char *text);
 /* What was written to the copy is forgotten. */
 void debug_end_diversion(struct debug *d);
 /*
- * signals.c: the program is about to go on, forwards or not: `signal 0`, or a signal that the user does not let pass, or `signal N` for
+ * The program is about to go on, forwards or not: `signal 0`, or a signal that the user does not let pass, or `signal N` for
  * another one than it got, change nothing, which is said.
  */
 void debug_tell_signal(struct debug *d, bool onwards);

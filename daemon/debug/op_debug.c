@@ -169,20 +169,6 @@ static int move(struct debug *d, enum rsp_resume how, int tid, struct stop *stop
 	return err_set(e, ERR_INTERNAL, "no such way to go on");
 }
 
-void debug_say(struct debug *d, const char *text)
-{
-	struct err ignored;
-
-	rsp_say(&d->conn, text, strlen(text), &ignored);
-}
-
-void debug_end_diversion(struct debug *d)
-{
-	if (diversion_is_on(&d->diversion) && diversion_has_changes(&d->diversion))
-		debug_say(d, "fred: what was written is forgotten: a recording cannot be changed\n");
-	diversion_end(&d->diversion);
-}
-
 static int move_or_call(struct debug *d, enum rsp_resume how, int tid, struct stop *stop, struct err *e)
 {
 	bool call;

@@ -12,43 +12,6 @@
 #define COMPARE_MAX 300 /* of a whole memory */
 #define STEPS_MARK 64 /* who steps back goes on stepping back: not further than this each time */
 
-int segcur_goal_init(struct goal *g, struct trace *want, struct err *e)
-{
-	memset(g, 0, sizeof(*g));
-	g->want = want;
-	if (!want)
-		return 0;
-	if (trace_get_pc(want, &g->pc, e))
-		return -1;
-	breaks_add(&g->stop, g->pc, 0);
-	return 0;
-}
-
-int segcur_is_goal_tell(struct goal *g, struct trace *t, struct walk_tell *tell, struct err *e)
-{
-	unsigned regs;
-	size_t differ;
-	uint64_t pc;
-	int r;
-
-	if (!g->want)
-		return 0;
-	if (trace_get_pc(t, &pc, e))
-		return -1;
-	if (pc != g->pc)
-		return 0;
-	r = state_equal_registers(t, g->want, &regs, e);
-	if (r <= 0 || regs)
-		return r < 0 ? -1 : 0;
-	g->compared++;
-	return state_equal_memory_tell(t, g->want, &differ, tell, e) ? -1 : differ == 0;
-}
-
-int segcur_is_goal(struct goal *g, struct trace *t, struct err *e)
-{
-	return segcur_is_goal_tell(g, t, NULL, e);
-}
-
 static int leave_mark(struct segcur *in, struct trace *t, uint64_t steps, struct err *e)
 {
 	struct trace mark;

@@ -156,6 +156,12 @@ int segcur_walk_to_kth(struct segcur *in, struct breaks *b, uint64_t k, struct s
 /* All stops before the goal, which is now, by walking. More than 0: it cannot be done so. */
 int segcur_count_by_walk(struct segcur *in, struct breaks *b, struct goal *g, uint64_t *k, struct err *e);
 
+/*
+ * To the next visible state. shim_call: how the thread got to where it stands. A word of b (NULL: none) that changes on the
+ * way is told there, as STOP_WATCH, or together with STOP_OVER.
+ */
+int segcur_step_seeing(struct segcur *in, struct trace *t, const struct breaks *b, struct shim_call shim_call, int *sig,
+		       struct stop *stop, struct err *e);
 /* One visible step of a copy from a visible state; *sig is to be delivered first, and afterwards what is still to be. */
 int segcur_step_copy(struct segcur *in, struct trace *t, int *sig, struct stop *stop, struct err *e);
 /* Runs a copy to the next stop; one at its very PC counts. */

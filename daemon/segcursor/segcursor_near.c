@@ -15,7 +15,6 @@
 
 #define NEAR_NS 80000u /* time is of no more use */
 #define LEAST_NS 15000u
-#define TRAIL_PART 4 /* copies are left when the way has become longer by such a part: they are few, and one is near the end */
 #define TRIES 40
 #define ROUNDS 400 /* of bringing the mark nearer by arrivals */
 #define ROUNDS_STEPPED 200 /* ... by steps, since there is no loop */
@@ -105,45 +104,6 @@ int segcur_distance(struct segcur *in, struct trace *from, struct goal *g, unsig
 	r = segcur_run_to_goal(in, g, &t, 0, hot, ns, e);
 	segcur_drop(&t);
 	return r;
-}
-
-void segcur_push_mark(struct segcur *in, struct trace *t, uint64_t steps)
-{
-	if (in->marks == SEGCUR_MARKS) { /* the first one stays */
-		segcur_drop(&in->mark[1]);
-		memmove(&in->mark[1], &in->mark[2], (SEGCUR_MARKS - 2) * sizeof(in->mark[0]));
-		memmove(&in->mark_steps[1], &in->mark_steps[2], (SEGCUR_MARKS - 2) * sizeof(in->mark_steps[0]));
-		in->mark_steps[1] = 0;
-		in->marks--;
-	}
-	in->mark_steps[in->marks] = steps;
-	in->mark[in->marks++] = *t;
-	memset(t, 0, sizeof(*t));
-}
-
-int segcur_leave_trail(struct segcur *in, struct trace *t, const struct breaks *b, struct err *e)
-{
-	struct segcur_trail *trail = in->trail;
-	struct segcur_kept at = {.k = trail->k ? *trail->k : 0};
-	struct user_regs_struct r;
-
-	if (trace_cpu_ns(t->pid, &at.ns, e) || trace_get_regs(t, &r, e))
-		return -1;
-	if (at.ns < trail->last.ns + trail->last.ns / TRAIL_PART || !visibility_is_certain(&in->visibility, r.rip) || trace_at_rep(t->pid, &r))
-		return 0;
-	if (segcur_copy(in, t, &at.t, e) || breaks_clean_copy(b, at.t.pid, e)) {
-		segcur_drop(&at.t);
-		return -1;
-	}
-	segcur_drop(&trail->last.t);
-	trail->last = at;
-	return 0;
-}
-
-void segcur_mark_trail(struct segcur *in, struct segcur_trail *trail)
-{
-	if (in->marks && trail->last.t.pid)
-		segcur_push_mark(in, &trail->last.t, 0);
 }
 
 /* ... from the last mark, which is a nearer one when the way is long. */

@@ -29,25 +29,25 @@ static bool is_there(pid_t pid, uint64_t addr)
 	return known;
 }
 
-static uint64_t look_for(pid_t pid, const struct visibility *s)
+static uint64_t look_for(pid_t pid, const struct text *shim)
 {
-	size_t len = s->shim.hi - s->shim.lo;
+	size_t len = shim->hi - shim->lo;
 	cleanup_free uint8_t *text = xmalloc(len + 1);
 	const uint8_t *at = NULL;
 	struct err ignored;
 
-	if (len && !trace_read(pid, s->shim.lo, text, len, &ignored))
+	if (len && !trace_read(pid, shim->lo, text, len, &ignored))
 		for (unsigned i = 0; i < CODES && !at; i++)
 			at = memmem(text, len, codes[i], CODE_BYTES);
-	return at ? s->shim.lo + (uint64_t)(at - text) + CALL_AT : 0;
+	return at ? shim->lo + (uint64_t)(at - text) + CALL_AT : 0;
 }
 
-uint64_t handlers_find(pid_t pid, const struct visibility *s)
+uint64_t handlers_find(pid_t pid, const struct text *shim)
 {
-	static uint64_t found; /* where it was when it was looked for, in this process or another one */
+	static uint64_t found; /* of the last process that was looked at: mostly the same in the next */
 
-	if (!found || !visibility_is_shim(s, found) || !is_there(pid, found - CALL_AT))
-		found = look_for(pid, s);
+	if (found < shim->lo || found >= shim->hi || !is_there(pid, found - CALL_AT))
+		found = look_for(pid, shim);
 	return found;
 }
 

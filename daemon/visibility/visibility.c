@@ -48,7 +48,7 @@ int visibility_find(pid_t pid, struct visibility *s, struct err *e)
 		if (t)
 			*t = (struct text){m.lo, m.hi};
 	}
-	s->handlers = handlers_find(pid, s);
+	s->handlers = handlers_find(pid, &s->shim);
 	if (s->shim.lo)
 		return 0;
 	return err_set(e, ERR_INTERNAL, "process %d: no " RLOG_SHIM_NAME " is mapped", (int)pid);

@@ -1,6 +1,22 @@
 /* SPDX-License-Identifier: MIT */
-/* signals.c: see debug.h: signals that the debugger delivers or drops. */
+/* debug.c: see debug.h. */
 #include "debug/debug.h"
+
+#include <string.h>
+
+void debug_say(struct debug *d, const char *text)
+{
+	struct err ignored;
+
+	rsp_say(&d->conn, text, strlen(text), &ignored);
+}
+
+void debug_end_diversion(struct debug *d)
+{
+	if (diversion_is_on(&d->diversion) && diversion_has_changes(&d->diversion))
+		debug_say(d, "fred: what was written is forgotten: a recording cannot be changed\n");
+	diversion_end(&d->diversion);
+}
 
 void debug_tell_signal(struct debug *d, bool onwards)
 {
