@@ -131,9 +131,9 @@ static int wait_worker(struct bridge *b)
 	int status;
 
 	b->worker = bridge_accept(b, b->listener, 0);
-	/* the keeper has drawn a bar on the way to here, which is over */
-	b->bar.progress.drawn = b->bar.progress.on;
-	progress_clear(&b->bar.progress);
+	/* the keeper has drawn a line on the way to here, which is over */
+	b->line.progress.drawn = b->line.progress.on;
+	progress_clear(&b->line.progress);
 	if (b->worker >= 0)
 		return 0;
 	waitpid(b->keeper, &status, 0);
@@ -164,7 +164,7 @@ static int begin(struct bridge *b, int *code, struct err *e)
 int bridge_open(struct bridge *b, const struct cli *cli, struct err *e)
 {
 	*b = (struct bridge){.worker = -1, .signal_fd = -1, .listener = -1, .cli = cli};
-	bar_init(&b->bar, cli);
+	progress_line_init(&b->line, cli);
 	return make_dir(b, e);
 }
 
@@ -173,7 +173,7 @@ int bridge_start(struct bridge *b, const struct cli *cli, json_t *params, int *c
 	int r = bridge_open(b, cli, e);
 
 	b->params = params;
-	json_object_set_new(params, "progress", json_boolean(b->bar.progress.on));
+	json_object_set_new(params, "progress", json_boolean(b->line.progress.on));
 	if (r || (b->listener = bridge_listen(b, "worker", b->path, e)) < 0)
 		return -1;
 	json_object_set_new(params, "socket", json_string(b->path));
@@ -241,8 +241,8 @@ int bridge_restart(struct bridge *b, bool stop, struct err *e)
 	_exit(code < 0 ? err_exit_code(e->kind) : code);
 }
 
-/* 0: this direction is over. bar: what goes there is not for the debugger; or NULL. */
-static int pass(int from, int to, struct bar *bar)
+/* 0: this direction is over. line: what goes there is not for the debugger; or NULL. */
+static int pass(int from, int to, struct progress_line *line)
 {
 	char data[65536];
 	ssize_t n;
@@ -250,7 +250,7 @@ static int pass(int from, int to, struct bar *bar)
 	do
 		n = read(from, data, sizeof(data));
 	while (n < 0 && errno == EINTR);
-	return n > 0 && !write_full(to, data, bar ? bar_take(bar, data, (size_t)n) : (size_t)n);
+	return n > 0 && !write_full(to, data, line ? progress_line_take(line, data, (size_t)n) : (size_t)n);
 }
 
 int bridge_copy(struct bridge *b, int fd)
@@ -268,7 +268,7 @@ int bridge_copy(struct bridge *b, int fd)
 		if (p[0].revents)
 			going = pass(fd, b->worker, NULL);
 		if (going && p[1].revents)
-			going = pass(b->worker, fd, &b->bar);
+			going = pass(b->worker, fd, &b->line);
 		stop = bridge_signalled(b, &p[2]);
 	}
 	close(fd);
@@ -285,7 +285,7 @@ void bridge_end(struct bridge *b)
 	b->listener = -1;
 	json_decref(b->params);
 	b->params = NULL;
-	bar_fini(&b->bar);
+	progress_line_fini(&b->line);
 	if (b->dir[0]) {
 		unlink(b->path);
 		remove_files(b);

@@ -24,7 +24,7 @@ struct bridge {
 	pid_t gdb; /* gdb_run.h */
 	bool interrupts, ending; /* likewise */
 	bool heard; /* a SIGINT, when not to be passed on at once: see relay.h */
-	struct bar bar; /* of what the worker is doing */
+	struct progress_line line; /* of what the worker is doing */
 	int listener; /* where the worker connects */
 	char path[108]; /* the same */
 	char host_files[108]; /* made by the worker: see bridge_sysroot */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* progress_line.c: see bar.h. */
+/* progress_line.c: see progress_line.h. */
 #include "bridge/progress_line.h"
 
 #include <stdlib.h>
@@ -10,20 +10,20 @@
 
 #define NOTE "%fred:"
 
-void bar_init(struct bar *b, const struct cli *cli)
+void progress_line_init(struct progress_line *b, const struct cli *cli)
 {
-	*b = (struct bar){0};
+	*b = (struct progress_line){0};
 	progress_init(&b->progress, cli);
 }
 
-void bar_fini(struct bar *b)
+void progress_line_fini(struct progress_line *b)
 {
 	progress_clear(&b->progress);
 	buf_fini(&b->note);
 }
 
 /* FRACTION;TEXT in hexadecimal. */
-static void draw(struct bar *b)
+static void draw(struct progress_line *b)
 {
 	char line[256], *text;
 	double fraction;
@@ -37,7 +37,7 @@ static void draw(struct bar *b)
 }
 
 /* Is this byte one of a notification's? */
-static bool is_note(struct bar *b, char c)
+static bool is_note(struct progress_line *b, char c)
 {
 	bool note;
 
@@ -59,7 +59,7 @@ static bool is_note(struct bar *b, char c)
 	return note;
 }
 
-size_t bar_take(struct bar *b, char *data, size_t n)
+size_t progress_line_take(struct progress_line *b, char *data, size_t n)
 {
 	size_t kept = 0;
 

@@ -12,16 +12,16 @@
 #include "base/buf.h"
 #include "client/progress.h"
 
-struct bar {
+struct progress_line {
 	struct progress progress;
 	char kind; /* of what is under way: '$', '%', or 0 */
 	unsigned left; /* bytes of its checksum to come, when its # has come */
 	struct buf note;
 };
 
-void bar_init(struct bar *b, const struct cli *cli);
-void bar_fini(struct bar *b);
+void progress_line_init(struct progress_line *b, const struct cli *cli);
+void progress_line_fini(struct progress_line *b);
 /* Of n bytes from the worker those that are for the debugger, moved together; how many. */
-size_t bar_take(struct bar *b, char *data, size_t n);
+size_t progress_line_take(struct progress_line *b, char *data, size_t n);
 
 #endif

@@ -19,7 +19,7 @@
 #define INTERRUPT "\3" /* of the remote protocol */
 #define PROMPT "$qRcmd,70726f6d7074"
 
-void relay_init(struct relay *r, struct bridge *b, struct second *second, int gdb)
+void relay_init(struct relay *r, struct bridge *b, struct second_ui *second, int gdb)
 {
 	*r = (struct relay){.b = b, .second = second, .gdb = gdb};
 }
@@ -215,8 +215,8 @@ static int recover(struct relay *r, struct err *e)
 	do {
 		if (r->lost++ == LOST_MAX)
 			return err_set(e, ERR_INTERNAL, "%u workers were lost one after the other", LOST_MAX);
-		bar_fini(&r->b->bar);
-		bar_init(&r->b->bar, r->b->cli);
+		progress_line_fini(&r->b->line);
+		progress_line_init(&r->b->line, r->b->cli);
 		fprintf(stderr, "\nfred: the worker of this session has ended; another one goes back to the last stop\n");
 		buf_clear(&r->from_worker.packet);
 		r->from_worker.left = 0;
@@ -263,7 +263,7 @@ static bool pass(struct relay *r, struct relay_stream *s, int from, int to)
 	if (n <= 0)
 		return false;
 	if (s == &r->from_worker)
-		n = (ssize_t)bar_take(&r->b->bar, data, (size_t)n);
+		n = (ssize_t)progress_line_take(&r->b->line, data, (size_t)n);
 	if (s == &r->from_gdb && is_second_interrupt(r, data, n))
 		return true;
 	note(r, s, data, (size_t)n);
@@ -277,13 +277,13 @@ int relay_run(struct relay *r, struct err *e)
 	struct bridge *b = r->b;
 
 	for (;;) {
-		struct pollfd p[3 + SECOND_FDS] = {{.fd = r->gdb, .events = POLLIN},
+		struct pollfd p[3 + SECOND_UI_FDS] = {{.fd = r->gdb, .events = POLLIN},
 						   {.fd = b->worker, .events = POLLIN},
 						   {.fd = b->signal_fd, .events = POLLIN}};
 
 		if (r->second)
-			second_poll(r->second, p + 3);
-		if (poll(p, r->second ? 3 + SECOND_FDS : 3, -1) < 0) {
+			second_ui_poll(r->second, p + 3);
+		if (poll(p, r->second ? 3 + SECOND_UI_FDS : 3, -1) < 0) {
 			if (errno != EINTR)
 				return err_errno(e, ERR_INTERNAL, "poll");
 			continue;
@@ -298,7 +298,7 @@ int relay_run(struct relay *r, struct err *e)
 		if (p[0].revents && !pass(r, &r->from_gdb, r->gdb, b->worker))
 			return 0;
 		if (r->second)
-			second_handle(r->second, p + 3, b->worker);
+			second_ui_handle(r->second, p + 3, b->worker);
 		/* GDB does not pass a Ctrl-C on while it waits for a command of fred's that is no step of the program's */
 		b->interrupts = is(&r->asked, "qRcmd,") && !str_starts(r->asked.data, PROMPT);
 		if (bridge_signalled(b, &p[2]))

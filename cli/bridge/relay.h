@@ -21,7 +21,7 @@ struct relay_stream {
 
 struct relay {
 	struct bridge *b;
-	struct second *second; /* NULL: none */
+	struct second_ui *second; /* NULL: none */
 	int gdb;
 	struct relay_stream from_gdb, from_worker;
 	struct buf asked; /* the packet that GDB waits for an answer to; empty: none */
@@ -38,7 +38,7 @@ struct relay {
  * A Ctrl-C goes to GDB and to us. GDB 13 loses it where it comes while Python looks at an event: a library is loaded, a breakpoint is hit. So
  * the program is interrupted from here too, as soon as GDB has resumed it; the worker sees one interrupt.
  */
-void relay_init(struct relay *r, struct bridge *b, struct second *second, int gdb);
+void relay_init(struct relay *r, struct bridge *b, struct second_ui *second, int gdb);
 void relay_fini(struct relay *r);
 /* Until GDB closes its side or says that it goes (0), the user wants to stop (1), or no worker comes any more (-1 with e set). */
 int relay_run(struct relay *r, struct err *e);

@@ -16,7 +16,7 @@
 
 #define INTERRUPT '\3'
 
-static int open_terminal(struct second *s, struct err *e)
+static int open_terminal(struct second_ui *s, struct err *e)
 {
 	struct termios t;
 
@@ -30,9 +30,9 @@ static int open_terminal(struct second *s, struct err *e)
 	return tcsetattr(s->slave, TCSANOW, &t) ? err_errno(e, ERR_HOST, "%s", s->tty) : 0;
 }
 
-int second_open(struct second *s, const struct bridge *b, const char *session_dir, struct err *e)
+int second_ui_open(struct second_ui *s, const struct bridge *b, const char *session_dir, struct err *e)
 {
-	*s = (struct second){.master = -1, .slave = -1, .listener = -1, .client = -1};
+	*s = (struct second_ui){.master = -1, .slave = -1, .listener = -1, .client = -1};
 	if (open_terminal(s, e))
 		return -1;
 	s->listener = bridge_listen(b, "control", s->path, e);
@@ -49,7 +49,7 @@ static void close_fd(int *fd)
 	*fd = -1;
 }
 
-void second_close(struct second *s)
+void second_ui_close(struct second_ui *s)
 {
 	close_fd(&s->client);
 	close_fd(&s->master);
@@ -63,7 +63,7 @@ void second_close(struct second *s)
 	s->link = NULL;
 }
 
-void second_poll(const struct second *s, struct pollfd p[SECOND_FDS])
+void second_ui_poll(const struct second_ui *s, struct pollfd p[SECOND_UI_FDS])
 {
 	p[0] = (struct pollfd){.fd = s->master, .events = POLLIN};
 	p[1] = (struct pollfd){.fd = s->listener, .events = POLLIN};
@@ -81,7 +81,7 @@ static size_t take(int fd, char *data, size_t size)
 	return n > 0 ? (size_t)n : 0;
 }
 
-static void from_gdb(struct second *s)
+static void from_gdb(struct second_ui *s)
 {
 	char data[4096];
 	size_t n = take(s->master, data, sizeof(data));
@@ -90,7 +90,7 @@ static void from_gdb(struct second *s)
 		close_fd(&s->client);
 }
 
-static void welcome(struct second *s)
+static void welcome(struct second_ui *s)
 {
 	/* to the first command of this connection */
 	static const char busy[] = "1^error,msg=\"another one is connected to this session\",code=\"fred-busy\"\n";
@@ -106,7 +106,7 @@ static void welcome(struct second *s)
 	close(fd);
 }
 
-static void from_client(struct second *s, int worker)
+static void from_client(struct second_ui *s, int worker)
 {
 	char data[4096], *end, *p = data;
 	size_t n = take(s->client, data, sizeof(data));
@@ -127,7 +127,7 @@ static void from_client(struct second *s, int worker)
 		close_fd(&s->client);
 }
 
-void second_handle(struct second *s, const struct pollfd p[SECOND_FDS], int worker)
+void second_ui_handle(struct second_ui *s, const struct pollfd p[SECOND_UI_FDS], int worker)
 {
 	if (p[0].revents)
 		from_gdb(s);

@@ -11,9 +11,9 @@
 
 #include "bridge/bridge.h"
 
-#define SECOND_FDS 3
+#define SECOND_UI_FDS 3
 
-struct second {
+struct second_ui {
 	int master, slave; /* of the terminal; the slave stays open, so that one GDB after the other may use it */
 	char tty[64];
 	int listener, client;
@@ -25,10 +25,10 @@ struct second {
 #define SECOND_LINK "control"
 
 /* second_close in any case. */
-int second_open(struct second *s, const struct bridge *b, const char *session_dir, struct err *e);
-void second_close(struct second *s);
-void second_poll(const struct second *s, struct pollfd p[SECOND_FDS]);
+int second_ui_open(struct second_ui *s, const struct bridge *b, const char *session_dir, struct err *e);
+void second_ui_close(struct second_ui *s);
+void second_ui_poll(const struct second_ui *s, struct pollfd p[SECOND_UI_FDS]);
 /* worker: where an interrupt goes. */
-void second_handle(struct second *s, const struct pollfd p[SECOND_FDS], int worker);
+void second_ui_handle(struct second_ui *s, const struct pollfd p[SECOND_UI_FDS], int worker);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* rec_arg.c: see recarg.h. */
+/* rec_arg.c: see rec_arg.h. */
 #include "client/rec_arg.h"
 
 #include <string.h>
@@ -9,7 +9,7 @@
 #include "client/paths.h"
 #include "reclog/procs.h"
 
-char *recarg(const struct cli *cli, size_t rest, size_t most, size_t *first, struct err *e)
+char *rec_arg(const struct cli *cli, size_t rest, size_t most, size_t *first, struct err *e)
 {
 	const struct strv *a = &cli->args;
 	bool named = a->n > most || (a->n > rest && paths_is_recording(a->s[0]));
@@ -18,14 +18,14 @@ char *recarg(const struct cli *cli, size_t rest, size_t most, size_t *first, str
 	return paths_recording(named ? a->s[0] : NULL, e);
 }
 
-json_t *recarg_params(const struct cli *cli, size_t rest, size_t most, size_t *first, struct err *e)
+json_t *rec_arg_params(const struct cli *cli, size_t rest, size_t most, size_t *first, struct err *e)
 {
-	cleanup_free char *rec = recarg(cli, rest, most, first, e);
+	cleanup_free char *rec = rec_arg(cli, rest, most, first, e);
 
 	return rec ? json_pack("{s:o}", "rec", json_text(rec, strlen(rec))) : NULL;
 }
 
-void recarg_option(json_t *params, const struct cli *cli, const char *option, const char *key)
+void rec_arg_option(json_t *params, const struct cli *cli, const char *option, const char *key)
 {
 	const char *v = cli_value(cli, option);
 
@@ -33,7 +33,7 @@ void recarg_option(json_t *params, const struct cli *cli, const char *option, co
 		json_object_set_new(params, key, json_text(v, strlen(v)));
 }
 
-int recarg_process(json_t *params, const struct cli *cli, struct err *e)
+int rec_arg_process(json_t *params, const struct cli *cli, struct err *e)
 {
 	const char *v = cli_value(cli, "process");
 	struct rec *rec;
@@ -49,20 +49,20 @@ int recarg_process(json_t *params, const struct cli *cli, struct err *e)
 	return n ? 0 : -1;
 }
 
-json_t *recarg_add_at(json_t *params, const struct cli *cli, struct err *e)
+json_t *rec_arg_add_at(json_t *params, const struct cli *cli, struct err *e)
 {
 	if (!params)
 		return NULL;
-	recarg_option(params, cli, "at", "at");
-	if (!recarg_process(params, cli, e))
+	rec_arg_option(params, cli, "at", "at");
+	if (!rec_arg_process(params, cli, e))
 		return params;
 	json_decref(params);
 	return NULL;
 }
 
-json_t *recarg_at_params(const struct cli *cli, struct err *e)
+json_t *rec_arg_at_params(const struct cli *cli, struct err *e)
 {
 	size_t first;
 
-	return recarg_add_at(recarg_params(cli, 0, 0, &first, e), cli, e);
+	return rec_arg_add_at(rec_arg_params(cli, 0, 0, &first, e), cli, e);
 }

@@ -13,19 +13,19 @@
  * `most` others: REC is there if there are more than `most`, or if the first argument names a recording
  * and enough others follow. *first: the index of the first other argument. malloc'd; NULL: ERR_USAGE.
  */
-char *recarg(const struct cli *cli, size_t rest, size_t most, size_t *first, struct err *e);
+char *rec_arg(const struct cli *cli, size_t rest, size_t most, size_t *first, struct err *e);
 /* {"rec": PATH} of the same, or NULL. */
-json_t *recarg_params(const struct cli *cli, size_t rest, size_t most, size_t *first, struct err *e);
+json_t *rec_arg_params(const struct cli *cli, size_t rest, size_t most, size_t *first, struct err *e);
 /* Of {"rec": PATH}, which it takes (NULL: nor will there be any): with "at" and "process" as far as given, or NULL. */
-json_t *recarg_add_at(json_t *params, const struct cli *cli, struct err *e);
+json_t *rec_arg_add_at(json_t *params, const struct cli *cli, struct err *e);
 /* {"rec": PATH, "at": POS, "process": N} of a command whose only argument is [REC], as far as given, or NULL. */
-json_t *recarg_at_params(const struct cli *cli, struct err *e);
+json_t *rec_arg_at_params(const struct cli *cli, struct err *e);
 /* Adds the option's value under key if it was given. */
-void recarg_option(json_t *params, const struct cli *cli, const char *option, const char *key);
+void rec_arg_option(json_t *params, const struct cli *cli, const char *option, const char *key);
 /* Adds the number of --process, which may be a PID or a name, as "process" if it was given. */
-int recarg_process(json_t *params, const struct cli *cli, struct err *e);
+int rec_arg_process(json_t *params, const struct cli *cli, struct err *e);
 /* The option that goes with it. */
-#define RECARG_PROCESS_OPTION                                                                      \
+#define REC_ARG_PROCESS_OPTION                                                                      \
 	{                                                                                          \
 		"process", "N", "which process: its number, PID or name (the one that failed)"     \
 	}

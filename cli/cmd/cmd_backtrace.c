@@ -10,7 +10,7 @@
 
 static const struct cli_option options[] = {
 	{"at", "POS", "the position", .word = WORD_POS, .required = true},
-	RECARG_PROCESS_OPTION,
+	REC_ARG_PROCESS_OPTION,
 	{0},
 };
 
@@ -40,7 +40,7 @@ static int exec_backtrace(struct cli *cli, struct err *e)
 	json_auto_t *result = NULL;
 	json_t *params;
 
-	params = recarg_at_params(cli, e);
+	params = rec_arg_at_params(cli, e);
 	if (!params)
 		return -1;
 	if (client_run(cli, "backtrace", params, &result, e))

@@ -20,7 +20,7 @@
 static const struct cli_option options[] = {
 	{"at", "POS", "begin at this position (start)", .word = WORD_POS},
 	{"resume", "ID", "go on with this session (fredctl sessions; latest: the one that ran last)"},
-	RECARG_PROCESS_OPTION,
+	REC_ARG_PROCESS_OPTION,
 	{"output", "DIR", "of a PROGRAM: make the recording of the first run there instead of under $FRED_HOME", .word = WORD_DIR,
 	 .letter = 'o'},
 	{"sched", "MODE", "of a PROGRAM: as of record (serial)", "parallel serial chaos chaos:"},
@@ -43,14 +43,14 @@ static json_t *open_session(const struct cli *cli, struct session *s, struct err
 	}
 	if (id)
 		r = session_resume(s, id, &params, e);
-	else if ((params = recarg_at_params(cli, e)))
+	else if ((params = rec_arg_at_params(cli, e)))
 		r = session_new(s, params, e);
 	if (r) {
 		json_decref(params);
 		return NULL;
 	}
 	if (id && params)
-		recarg_option(params, cli, "at", "at");
+		rec_arg_option(params, cli, "at", "at");
 	return params;
 }
 
@@ -87,7 +87,7 @@ static int debug_recording(const struct cli *cli, struct err *e)
 {
 	cleanup_session struct session s = {.lock = -1};
 	cleanup_strv struct strv args = {0};
-	struct second second = {.master = -1, .slave = -1, .listener = -1, .client = -1};
+	struct second_ui second = {.master = -1, .slave = -1, .listener = -1, .client = -1};
 	struct gdb_run how = {.args = &args, .once = &cli->gdb, .second = &second};
 	struct bridge b;
 	json_t *params = open_session(cli, &s, e);
@@ -101,14 +101,14 @@ static int debug_recording(const struct cli *cli, struct err *e)
 	r = bridge_start(&b, cli, params, &code, e);
 	if (!r) {
 		strv_add(&args, "-q");
-		r = second_open(&second, &b, s.dir, e);
+		r = second_ui_open(&second, &b, s.dir, e);
 		if (!r) {
 			how.unseen = attach_tell_ready(s.dir);
 			r = gdb_run(&b, &how, &code, e);
 		}
 		if (r < 0)
 			say_saved(e, s.id);
-		second_close(&second);
+		second_ui_close(&second);
 	} else if (bridge_is_parent(&b) && !cli_has(cli, "resume")) {
 		session_discard(&s); /* it never began */
 	}

@@ -11,7 +11,7 @@
 
 static const struct cli_option options[] = {
 	{"at", "POS", "the position", .word = WORD_POS, .required = true},
-	RECARG_PROCESS_OPTION,
+	REC_ARG_PROCESS_OPTION,
 	{0},
 };
 
@@ -54,7 +54,7 @@ static int exec_eval(struct cli *cli, struct err *e)
 	json_t *params, *exprs;
 	size_t first;
 
-	params = recarg_add_at(recarg_params(cli, 1, ~(size_t)0, &first, e), cli, e);
+	params = rec_arg_add_at(rec_arg_params(cli, 1, ~(size_t)0, &first, e), cli, e);
 	if (!params)
 		return -1;
 	exprs = json_array();

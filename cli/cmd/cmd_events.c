@@ -14,7 +14,7 @@ static const struct cli_option options[] = {
 	{"from", "POS", "the first event (start)", .word = WORD_POS},
 	{"to", "POS", "the last event (end)", .word = WORD_POS},
 	{"thread", "N", "only those of this thread"},
-	RECARG_PROCESS_OPTION,
+	REC_ARG_PROCESS_OPTION,
 	{0},
 };
 
@@ -150,7 +150,7 @@ static int open_timeline(const struct cli *cli, struct rec *rec, uint64_t *proce
 static int exec_events(struct cli *cli, struct err *e)
 {
 	size_t first;
-	cleanup_free char *dir = recarg(cli, 0, 0, &first, e);
+	cleanup_free char *dir = rec_arg(cli, 0, 0, &first, e);
 	struct timeline *tl = NULL;
 	uint64_t process;
 	struct rec *rec;

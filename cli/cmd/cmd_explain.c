@@ -13,7 +13,7 @@
 
 static const struct cli_option options[] = {
 	{"depth", "N", "at most so many steps back (24)"},
-	RECARG_PROCESS_OPTION,
+	REC_ARG_PROCESS_OPTION,
 	{0},
 };
 
@@ -88,12 +88,12 @@ static int exec_explain(struct cli *cli, struct err *e)
 
 	if (depth && str_u64(depth, 10, 1, 1000, &n))
 		return err_set(e, ERR_USAGE, "--depth: '%s' is not a number from 1 to 1000", depth);
-	params = recarg_params(cli, 0, 0, &first, e);
+	params = rec_arg_params(cli, 0, 0, &first, e);
 	if (!params)
 		return -1;
 	if (n)
 		json_object_set_new(params, "depth", json_integer((json_int_t)n));
-	if (recarg_process(params, cli, e)) {
+	if (rec_arg_process(params, cli, e)) {
 		json_decref(params);
 		return -1;
 	}

@@ -295,7 +295,7 @@ static json_t *make_info(const struct rec *rec, struct err *e)
 	json_object_set_new(info, "recording", json_text(rec->dir, strlen(rec->dir)));
 	json_object_set_new(info, "name",
 			    json_text(path_base(rec->dir), strlen(path_base(rec->dir))));
-	shared_usage(rec->dir, &own, &shared);
+	shared_files_usage(rec->dir, &own, &shared);
 	json_object_set_new(info, "bytes", json_integer((json_int_t)own));
 	json_object_set_new(info, "shared_bytes", json_integer((json_int_t)shared));
 	json_object_set_new(info, "log_disk_bytes", json_integer((json_int_t)log_disk_bytes(rec)));
@@ -312,7 +312,7 @@ static json_t *make_info(const struct rec *rec, struct err *e)
 static int exec_info(struct cli *cli, struct err *e)
 {
 	size_t first;
-	cleanup_free char *dir = recarg(cli, 0, 0, &first, e);
+	cleanup_free char *dir = rec_arg(cli, 0, 0, &first, e);
 	cleanup_free char *incomplete = NULL;
 	json_auto_t *info = NULL;
 	struct rec *rec;

@@ -26,7 +26,7 @@ static json_t *describe(const char *all, const char *name)
 	static const char *const keys[] = {"program", "argv",	"created", "ended", "exit",
 					   "wall_s",  "sched", "malloc",  "complete", "max_log"};
 
-	shared_usage(dir, &own, &shared);
+	shared_files_usage(dir, &own, &shared);
 	o = json_pack("{s:o, s:o, s:I, s:I}", "name", json_text(name, strlen(name)), "recording",
 		      json_text(dir, strlen(dir)), "bytes", (json_int_t)own, "shared_bytes", (json_int_t)shared);
 	for (size_t i = 0; i < sizeof(keys) / sizeof(keys[0]); i++)

@@ -23,7 +23,7 @@
 static const struct cli_option options[] = {
 	{"rec", "REC", "this recording (else that of the program that is named, else the last one)", .word = WORD_REC},
 	{"at", "POS", "begin at this position (start)", .word = WORD_POS},
-	RECARG_PROCESS_OPTION,
+	REC_ARG_PROCESS_OPTION,
 	{"as-gdb", NULL, "only what the options say: no MI unless they ask for it"},
 	{0},
 };
@@ -55,7 +55,7 @@ static json_t *params_of(const struct cli *cli, const struct gdb_args *a, bool *
 {
 	cleanup_free char *rec = choose(cli, a, rec_word, e);
 
-	return recarg_add_at(rec ? json_pack("{s:o}", "rec", json_text(rec, strlen(rec))) : NULL, cli, e);
+	return rec_arg_add_at(rec ? json_pack("{s:o}", "rec", json_text(rec, strlen(rec))) : NULL, cli, e);
 }
 
 static bool speaks_mi(const struct cli *cli, const struct gdb_args *a)

@@ -23,7 +23,7 @@ static const struct cli_option pack_options[] = {
 static int exec_pack(struct cli *cli, struct err *e)
 {
 	size_t first;
-	cleanup_free char *dir = recarg(cli, 1, 1, &first, e);
+	cleanup_free char *dir = rec_arg(cli, 1, 1, &first, e);
 	bool without_data = cli_has(cli, "without-data");
 	json_auto_t *v = NULL;
 	const char *file;
@@ -82,7 +82,7 @@ static int unpack_to(struct cli *cli, struct pack *p, char **dir, struct err *e)
 	if (!*dir)
 		return -1;
 	if (!pack_extract(p, *dir, e)) {
-		shared_files(*dir, json_object_get(pack_meta(p), "manifest"));
+		shared_files_link(*dir, json_object_get(pack_meta(p), "manifest"));
 		return 0;
 	}
 	rm_rf(*dir, &ignored);

@@ -64,7 +64,7 @@ static void print(const json_t *list)
 static int exec_ps(struct cli *cli, struct err *e)
 {
 	size_t first;
-	cleanup_free char *dir = recarg(cli, 0, 0, &first, e);
+	cleanup_free char *dir = rec_arg(cli, 0, 0, &first, e);
 	cleanup_free char *incomplete = NULL;
 	json_auto_t *v = NULL;
 	struct rec *rec;

@@ -3,14 +3,12 @@
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/random.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
 #include "base/jsonx.h"
 #include "base/path.h"
 #include "base/str.h"
-#include "supervisor/log_limit.h"
 #include "client/client.h"
 #include "cmd/commands.h"
 #include "client/out.h"
@@ -27,43 +25,6 @@ static const struct cli_option options[] = {
 	{"max-log", "SIZE", "keep the newest SIZE of logs (bytes, or 64K, 8M, 1G), and give up what is older"},
 	{0},
 };
-
-int record_set_sched(struct record_opts *o, const char *sched, struct err *e)
-{
-	if (!sched || str_eq(sched, "parallel"))
-		return 0;
-	if (str_eq(sched, "serial")) {
-		o->sched = RLOG_SCHED_SERIAL;
-		return 0;
-	}
-	o->sched = RLOG_SCHED_CHAOS;
-	if (sched[5] == ':')
-		return str_u64(sched + 6, 10, 0, INT64_MAX, &o->chaos_seed)
-			       ? err_set(e, ERR_USAGE, "--sched: '%s' is no seed", sched + 6)
-			       : 0;
-	if (getrandom(&o->chaos_seed, 4, 0) != 4)
-		return err_errno(e, ERR_HOST, "getrandom");
-	return 0;
-}
-
-static int set_max_log(struct record_opts *o, const char *text, struct err *e)
-{
-	static const char units[] = "KMG";
-	cleanup_free char *number = xstrdup(text ? text : "0");
-	size_t n = strlen(number);
-	const char *unit = n ? strchr(units, number[n - 1]) : NULL;
-	unsigned shift = 0;
-
-	if (!text)
-		return 0;
-	if (unit && *unit) {
-		shift = 10 * (unsigned)(unit - units + 1);
-		number[n - 1] = '\0';
-	}
-	if (str_u64(number, 10, 1, INT64_MAX >> 30, &o->max_log) || (o->max_log <<= shift) < BOUND_MIN)
-		return err_set(e, ERR_USAGE, "--max-log: '%s' is not a size of 1M or more", text);
-	return 0;
-}
 
 static bool was_ended_by_others(const struct record_result *r)
 {
@@ -143,7 +104,7 @@ static int exec_record(struct cli *cli, struct err *e)
 	struct record_result r;
 	int ret;
 
-	if (record_set_sched(&o, cli_value(cli, "sched"), e) || set_max_log(&o, cli_value(cli, "max-log"), e))
+	if (record_set_sched(&o, cli_value(cli, "sched"), e) || record_set_max_log(&o, cli_value(cli, "max-log"), e))
 		return -1;
 	if (str_eq(cli_value(cli, "malloc"), "system"))
 		o.malloc_mode = RLOG_MALLOC_SYSTEM;

@@ -14,7 +14,7 @@ static const struct cli_option options[] = {
 	{"linear", NULL, "one thread at a time even where several could run"},
 	{"verify", "WHAT", "exit 1, not 70, when the replay differs; memory: also from an earlier replay's memory",
 	 .choices = "memory", .joined = true},
-	RECARG_PROCESS_OPTION,
+	REC_ARG_PROCESS_OPTION,
 	{0},
 };
 
@@ -54,10 +54,10 @@ static int exec_replay(struct cli *cli, struct err *e)
 	json_t *params;
 	size_t first;
 
-	params = recarg_params(cli, 0, 0, &first, e);
+	params = rec_arg_params(cli, 0, 0, &first, e);
 	if (!params)
 		return -1;
-	recarg_option(params, cli, "until", "until");
+	rec_arg_option(params, cli, "until", "until");
 	if (cli_has(cli, "output"))
 		json_object_set_new(params, "output", json_true());
 	if (cli_has(cli, "verify"))
@@ -66,7 +66,7 @@ static int exec_replay(struct cli *cli, struct err *e)
 		json_object_set_new(params, "memory", json_true());
 	if (cli_has(cli, "linear"))
 		json_object_set_new(params, "linear", json_true());
-	if (recarg_process(params, cli, e)) {
+	if (rec_arg_process(params, cli, e)) {
 		json_decref(params);
 		return -1;
 	}

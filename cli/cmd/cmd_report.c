@@ -32,7 +32,7 @@ static int exec_report(struct cli *cli, struct err *e)
 		return -1;
 	if (cli->json && str_eq(html, "-"))
 		return err_set(e, ERR_USAGE, "--html -: with --json, standard output is for the one object");
-	rec = recarg(cli, 0, 0, &first, e);
+	rec = rec_arg(cli, 0, 0, &first, e);
 	if (!rec)
 		return -1;
 	report = page_of_recording(rec, cli_value(cli, "expr"), e);

@@ -21,7 +21,7 @@ static const struct cli_option options[] = {
 	{"nth", "N", "the Nth one behind the good position"},
 	{"insn", NULL, "what the expression is inside of a statement counts, too"},
 	{"anywhere", NULL, "if it is true at both ends: up to the first event at which it is false"},
-	RECARG_PROCESS_OPTION,
+	REC_ARG_PROCESS_OPTION,
 	{0},
 };
 
@@ -98,15 +98,15 @@ static int exec_reverse_watch(struct cli *cli, struct err *e)
 	json_t *params;
 	size_t first;
 
-	params = recarg_params(cli, 1, 1, &first, e);
+	params = rec_arg_params(cli, 1, 1, &first, e);
 	if (!params)
 		return -1;
 	expr = cli->args.s[first];
 	json_object_set_new(params, "expr", json_text(expr, strlen(expr)));
-	recarg_option(params, cli, "good", "good");
-	recarg_option(params, cli, "bad", "bad");
-	recarg_option(params, cli, "on-error", "on_error");
-	if (which_transition(params, cli, e) || recarg_process(params, cli, e)) {
+	rec_arg_option(params, cli, "good", "good");
+	rec_arg_option(params, cli, "bad", "bad");
+	rec_arg_option(params, cli, "on-error", "on_error");
+	if (which_transition(params, cli, e) || rec_arg_process(params, cli, e)) {
 		json_decref(params);
 		return -1;
 	}

@@ -129,7 +129,7 @@ static int exec_rm(struct cli *cli, struct err *e)
 		why.kind = ERR_HOST;
 		add_failure(&failed, &why);
 	}
-	shared_sweep();
+	shared_files_sweep();
 	if (end_failures(&failed, dirs.n, "the others were", e))
 		return -1;
 	v = json_pack("{s:O}", "removed", list);

@@ -19,7 +19,7 @@
 static const struct cli_option options[] = {
 	{"rsp", "PORT", "listen on 127.0.0.1:PORT; 0: any free one", .required = true},
 	{"at", "POS", "begin at this position (start)", .word = WORD_POS},
-	RECARG_PROCESS_OPTION,
+	REC_ARG_PROCESS_OPTION,
 	{"once", NULL, "end with the first debugger that goes"},
 	{0},
 };
@@ -102,7 +102,7 @@ static int exec_serve(struct cli *cli, struct err *e)
 
 	if (str_u64(cli_value(cli, "rsp"), 10, 0, 65535, &port))
 		return err_set(e, ERR_USAGE, "--rsp %s: a port is a number up to 65535", cli_value(cli, "rsp"));
-	params = recarg_at_params(cli, e);
+	params = rec_arg_at_params(cli, e);
 	if (!params)
 		return -1;
 	json_object_set_new(params, "stay", json_boolean(!cli_has(cli, "once")));

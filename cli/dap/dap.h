@@ -65,12 +65,13 @@ bool dap_try(struct dap *d, struct mi_record **out, const json_t *request, const
 /* What GDB has said so far. */
 void dap_listen(struct dap *d);
 void dap_stop_gdb(struct dap *d);
+/* The program moves: variablesReferences are no longer valid. */
+void dap_refs_clear(struct dap *d);
 const char *dap_error(const struct mi_record *r);
 
 /* ---- requests.c, breakpoints.c, values.c ---- */
 
 void dap_request(struct dap *d, const json_t *request);
-void dap_stopped(struct dap *d, const struct mi_value *results);
 typedef void (*dap_fn)(struct dap *d, const json_t *request, const json_t *args);
 void dap_set_breakpoints(struct dap *d, const json_t *request, const json_t *args);
 void dap_set_functions(struct dap *d, const json_t *request, const json_t *args);
@@ -79,7 +80,6 @@ void dap_stack(struct dap *d, const json_t *request, const json_t *args);
 void dap_scopes(struct dap *d, const json_t *request, const json_t *args);
 void dap_variables(struct dap *d, const json_t *request, const json_t *args);
 void dap_evaluate(struct dap *d, const json_t *request, const json_t *args);
-void dap_refs_clear(struct dap *d);
 
 /* A member of an object, or what is to be taken instead. */
 const char *dap_str(const json_t *o, const char *key, const char *instead);

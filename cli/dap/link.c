@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* link.c: GDB at the other side. It answers at once even while the program runs (mi-async): so each command is waited for. */
+/*
+ * link.c: GDB: commands and their results, and its other records, which become events for the editor. With mi-async GDB
+ * answers a command at once even while the program runs, so the adapter waits for each answer.
+ */
 #include <errno.h>
 #include <poll.h>
 #include <signal.h>
@@ -8,6 +11,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/jsonx.h"
 #include "dap/dap.h"
 #include "gdb/mi_quote.h"
 
@@ -80,12 +84,64 @@ static bool fill(struct dap *d, bool wait)
 	return !p[0].revents || take(d->gdb.out, &d->said) > 0;
 }
 
+void dap_refs_clear(struct dap *d)
+{
+	for (size_t i = 0; i < d->nrefs; i++)
+		free(d->refs[i].object);
+	free(d->refs);
+	d->refs = NULL;
+	d->nrefs = 0;
+}
+
+static const struct {
+	const char *gdb, *reason;
+} reasons[] = {
+	{"breakpoint-hit", "breakpoint"}, {"end-stepping-range", "step"}, {"function-finished", "step"},
+	{"watchpoint-trigger", "data breakpoint"}, {"signal-received", "exception"}, {"no-history", "pause"},
+};
+
+static const char *reason_of(const struct dap *d, const struct mi_value *results)
+{
+	const char *why = mi_str(results, "reason"), *sig = mi_str(results, "signal-name");
+
+	if (d->entry)
+		return "entry";
+	if (str_eq(sig, "SIGINT") || str_eq(sig, "0"))
+		return "pause";
+	for (size_t i = 0; why && i < sizeof(reasons) / sizeof(reasons[0]); i++)
+		if (str_eq(reasons[i].gdb, why))
+			return reasons[i].reason;
+	return "pause";
+}
+
+static void stopped(struct dap *d, const struct mi_value *results)
+{
+	const char *why = mi_str(results, "reason"), *sig = mi_str(results, "signal-meaning");
+	json_t *body;
+	int thread = 1, number;
+
+	/* without a reason: the state when GDB connected, which is no event */
+	if (!why)
+		return;
+	dap_refs_clear(d);
+	mi_int(results, "thread-id", &thread);
+	body = json_pack("{s:s, s:i, s:b}", "reason", reason_of(d, results), "threadId", thread, "allThreadsStopped", 1);
+	if (str_eq(why, "no-history"))
+		json_object_set_new(body, "description", json_string(d->back ? "The recording begins here" : "The recording ends here"));
+	else if (sig)
+		json_object_set_new(body, "description", json_text(sig, strlen(sig)));
+	if (!mi_int(results, "bkptno", &number))
+		json_object_set_new(body, "hitBreakpointIds", json_pack("[i]", number));
+	d->entry = false;
+	dap_event(d, "stopped", body);
+}
+
 static void tell(struct dap *d, const struct mi_record *r)
 {
 	static const char *const categories[] = {[MI_CONSOLE] = "console", [MI_TARGET] = "stdout", [MI_LOG] = "stderr"};
 
 	if (r->type == MI_EXEC && str_eq(r->klass, "stopped"))
-		dap_stopped(d, r->results);
+		stopped(d, r->results);
 	else if (r->type == MI_CONSOLE || r->type == MI_TARGET || r->type == MI_LOG)
 		dap_output(d, categories[r->type], r->text, r->text_len);
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* requests.c: the requests, one table; and what becomes of a stop. */
+/* requests.c: the table of requests, and those that start, move and end the program. */
 #include <string.h>
 
 #include "base/cleanup.h"
@@ -215,47 +215,4 @@ void dap_request(struct dap *d, const json_t *request)
 		return;
 	}
 	dap_refuse(d, request, "not supported");
-}
-
-static const struct {
-	const char *gdb, *reason;
-} reasons[] = {
-	{"breakpoint-hit", "breakpoint"}, {"end-stepping-range", "step"}, {"function-finished", "step"},
-	{"watchpoint-trigger", "data breakpoint"}, {"signal-received", "exception"}, {"no-history", "pause"},
-};
-
-static const char *reason_of(const struct dap *d, const struct mi_value *results)
-{
-	const char *why = mi_str(results, "reason"), *sig = mi_str(results, "signal-name");
-
-	if (d->entry)
-		return "entry";
-	if (str_eq(sig, "SIGINT") || str_eq(sig, "0"))
-		return "pause";
-	for (size_t i = 0; why && i < sizeof(reasons) / sizeof(reasons[0]); i++)
-		if (str_eq(reasons[i].gdb, why))
-			return reasons[i].reason;
-	return "pause";
-}
-
-void dap_stopped(struct dap *d, const struct mi_value *results)
-{
-	const char *why = mi_str(results, "reason"), *sig = mi_str(results, "signal-meaning");
-	json_t *body;
-	int thread = 1, number;
-
-	/* how it stands when it is connected is nothing new */
-	if (!why)
-		return;
-	dap_refs_clear(d);
-	mi_int(results, "thread-id", &thread);
-	body = json_pack("{s:s, s:i, s:b}", "reason", reason_of(d, results), "threadId", thread, "allThreadsStopped", 1);
-	if (str_eq(why, "no-history"))
-		json_object_set_new(body, "description", json_string(d->back ? "The recording begins here" : "The recording ends here"));
-	else if (sig)
-		json_object_set_new(body, "description", json_text(sig, strlen(sig)));
-	if (!mi_int(results, "bkptno", &number))
-		json_object_set_new(body, "hitBreakpointIds", json_pack("[i]", number));
-	d->entry = false;
-	dap_event(d, "stopped", body);
 }

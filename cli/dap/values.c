@@ -23,15 +23,6 @@ static int new_ref(struct dap *d, struct dap_ref ref)
 	return (int)d->nrefs;
 }
 
-void dap_refs_clear(struct dap *d)
-{
-	for (size_t i = 0; i < d->nrefs; i++)
-		free(d->refs[i].object);
-	free(d->refs);
-	d->refs = NULL;
-	d->nrefs = 0;
-}
-
 static json_t *frame_json(int thread, const struct mi_value *f)
 {
 	const char *function = mi_str(f, "func"), *file = mi_str(f, "file"), *path = mi_str(f, "fullname");

@@ -174,7 +174,7 @@ static int accept_gdb(struct bridge *b, int listener, struct err *e)
 }
 
 /* serve, for a GDB whose workers may be lost. *prompted: it was at its prompt. */
-static int serve_on(struct bridge *b, struct second *second, int listener, bool *prompted, struct err *e)
+static int serve_on(struct bridge *b, struct second_ui *second, int listener, bool *prompted, struct err *e)
 {
 	cleanup_close int fd = accept_gdb(b, listener, e);
 	struct relay relay;
@@ -220,7 +220,7 @@ static int run_one(struct bridge *b, const struct gdb_run *how, bool first, int 
 {
 	cleanup_strv struct strv sources = {0}, notes = {0};
 	cleanup_free char *tree = str_fmt("%s/sources", b->dir), *sysroot = bridge_sysroot(b);
-	struct debug_gdb scripts = {.dir = b->dir, .socket_path = path, .settings = how->settings, .state = how->state, .mi = how->mi || how->unseen,
+	struct gdb_setup scripts = {.dir = b->dir, .socket_path = path, .settings = how->settings, .state = how->state, .mi = how->mi || how->unseen,
 				    .sources = &sources, .notes = &notes, .tty = how->second ? how->second->tty : NULL,
 				    .sysroot = sysroot};
 	cleanup_strv struct strv argv = {0};
@@ -228,9 +228,9 @@ static int run_one(struct bridge *b, const struct gdb_run *how, bool first, int 
 	pid_t filter = 0;
 	int status = 0, r;
 
-	srctree_make(json_string_value(json_object_get(b->params, "rec")), tree, &sources, &notes);
+	source_tree_make(json_string_value(json_object_get(b->params, "rec")), tree, &sources, &notes);
 	strv_add(&argv, "gdb");
-	r = debug_gdb_scripts(&scripts, &argv, e);
+	r = gdb_setup_scripts(&scripts, &argv, e);
 	strv_add_all(&argv, (const char *const *)how->args->s);
 	if (first && how->once && how->once->n)
 		strv_add_all(&argv, (const char *const *)how->once->s);
@@ -245,8 +245,8 @@ static int run_one(struct bridge *b, const struct gdb_run *how, bool first, int 
 	}
 	if (filter)
 		wait_for(filter);
-	debug_gdb_remove(&scripts);
-	srctree_remove(tree);
+	gdb_setup_remove(&scripts);
+	source_tree_remove(tree);
 	if (r)
 		return r;
 	if (how->state && WIFSIGNALED(status) && !b->ending)

@@ -11,10 +11,10 @@
 struct gdb_run {
 	const struct strv *args; /* GDB's */
 	const struct strv *once; /* more of them, not for one that takes the place of another; may be NULL */
-	const char *const *settings; /* as debug_gdb_script has it */
+	const char *const *settings; /* as gdb_setup_scripts has it */
 	bool mi; /* an editor speaks with it; else a user at a terminal */
 	bool unseen; /* nobody looks at it but by its second user interface: what it complains about is dropped */
-	struct second *second; /* NULL: none; with a state only */
+	struct second_ui *second; /* NULL: none; with a state only */
 	const char *state; /* as debug_gdb.h has it: then a worker, the daemon or GDB may die, and another one goes on */
 };
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * gdb_setup.c: see debug_gdb.h. fred's commands are GDB user-defined commands over `monitor`: they need nothing of GDB
+ * gdb_setup.c: see gdb_setup.h. fred's commands are GDB user-defined commands over `monitor`: they need nothing of GDB
  * but what every build of it has. One that moves the program ends with a `stepi`, by which GDB learns where
  * it stands now. What looks at expressions, and what saves GDB's state, needs a GDB with Python (cli/gdb).
  */
@@ -176,7 +176,7 @@ static void add_echo(struct buf *b, const char *text)
 	buf_add_str(b, "\\n\n");
 }
 
-static void add_main(struct buf *b, const struct debug_gdb *g, const char *commands_path)
+static void add_main(struct buf *b, const struct gdb_setup *g, const char *commands_path)
 {
 	buf_add_str(b, "init-if-undefined $_fred_python = 0\n");
 	for (size_t i = 0; i < sizeof(default_settings) / sizeof(default_settings[0]); i++)
@@ -201,7 +201,7 @@ static void add_main(struct buf *b, const struct debug_gdb *g, const char *comma
 }
 
 /* From the folder of the session's scripts; as an argument too, unless another one calls it. */
-static int put_script(const struct debug_gdb *g, const char *name, const char *text, struct strv *argv, struct err *e)
+static int put_script(const struct gdb_setup *g, const char *name, const char *text, struct strv *argv, struct err *e)
 {
 	cleanup_free char *path = str_fmt("%s/%s", g->dir, name);
 
@@ -214,7 +214,7 @@ static int put_script(const struct debug_gdb *g, const char *name, const char *t
 	return 0;
 }
 
-int debug_gdb_scripts(const struct debug_gdb *g, struct strv *argv, struct err *e)
+int gdb_setup_scripts(const struct gdb_setup *g, struct strv *argv, struct err *e)
 {
 	cleanup_free char *commands_path = str_fmt("%s/" COMMANDS_GDB, g->dir);
 	struct buf commands_text = {0}, main_text = {0};
@@ -231,14 +231,14 @@ int debug_gdb_scripts(const struct debug_gdb *g, struct strv *argv, struct err *
 	return r;
 }
 
-static void remove_script(const struct debug_gdb *g, const char *name)
+static void remove_script(const struct gdb_setup *g, const char *name)
 {
 	cleanup_free char *path = str_fmt("%s/%s", g->dir, name);
 
 	unlink(path);
 }
 
-void debug_gdb_remove(const struct debug_gdb *g)
+void gdb_setup_remove(const struct gdb_setup *g)
 {
 	for (size_t i = 0; i < PYTHONS; i++)
 		remove_script(g, pythons[i].name);

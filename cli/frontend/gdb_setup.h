@@ -6,7 +6,7 @@
 #include "base/err.h"
 #include "base/str.h"
 
-struct debug_gdb {
+struct gdb_setup {
 	const char *dir; /* where the scripts are written */
 	const char *socket_path; /* what GDB connects to */
 	const char *const *settings; /* commands, ended by NULL; may be NULL */
@@ -18,7 +18,7 @@ struct debug_gdb {
 };
 
 /* Writes the scripts; adds the options by which GDB reads them to argv. */
-int debug_gdb_scripts(const struct debug_gdb *g, struct strv *argv, struct err *e);
-void debug_gdb_remove(const struct debug_gdb *g);
+int gdb_setup_scripts(const struct gdb_setup *g, struct strv *argv, struct err *e);
+void gdb_setup_remove(const struct gdb_setup *g);
 
 #endif

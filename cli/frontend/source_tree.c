@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * source_tree.c: see srctree.h. A file that the compiler was given relative to a folder is found by GDB below that folder, which
+ * source_tree.c: see source_tree.h. A file that the compiler was given relative to a folder is found by GDB below that folder, which
  * `set substitute-path` replaces as a whole; one with an absolute name is replaced by itself. The tree repeats all folders from
  * the root on, so that names with .. lead to the same files.
  */
@@ -106,7 +106,7 @@ static void compare_times(struct sources *s)
 		sources_note(s, NOTE_RECENT, names.s[i]);
 }
 
-void srctree_make(const char *dir, const char *tree, struct strv *commands, struct strv *notes)
+void source_tree_make(const char *dir, const char *tree, struct strv *commands, struct strv *notes)
 {
 	cleanup_free bool *shown = NULL;
 	struct rec *rec;
@@ -134,7 +134,7 @@ void srctree_make(const char *dir, const char *tree, struct strv *commands, stru
 	rec_free(rec);
 }
 
-void srctree_remove(const char *tree)
+void source_tree_remove(const char *tree)
 {
 	struct err ignored;
 

@@ -10,7 +10,7 @@
  * them, and links to the others that were compiled in the same place. Adds to `commands` what makes GDB look there, and to
  * `notes` what the user must know. Nothing of this is vital: what cannot be done is left out, and said.
  */
-void srctree_make(const char *rec, const char *tree, struct strv *commands, struct strv *notes);
-void srctree_remove(const char *tree);
+void source_tree_make(const char *rec, const char *tree, struct strv *commands, struct strv *notes);
+void source_tree_remove(const char *tree);
 
 #endif

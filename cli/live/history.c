@@ -24,7 +24,8 @@
 #define COMMAND "qRcmd,"
 #define LOST_MAX 3u
 
-void live_say(struct live *l, const char *text)
+/* Text for the user, while GDB waits for an answer. */
+static void say(struct live *l, const char *text)
 {
 	struct err ignored;
 
@@ -281,9 +282,9 @@ static int refuse(struct live *l, const char *packet, const struct err *why, str
 		buf_addf(answer, "E.%s", why->text);
 		return 1;
 	}
-	live_say(l, "fred: ");
-	live_say(l, why->text);
-	live_say(l, "\n");
+	say(l, "fred: ");
+	say(l, why->text);
+	say(l, "\n");
 	buf_add_str(answer, "OK");
 	return 1;
 }
@@ -363,7 +364,7 @@ static int from_live(struct live *l, const char *packet, bool question, struct b
 	if (go_back(l, false, &why))
 		return refuse(l, packet, &why, answer);
 	if (!question)
-		live_say(l, past_text);
+		say(l, past_text);
 	pass(l, packet, answer);
 	if (question)
 		live_return(l);
@@ -374,12 +375,12 @@ static int from_live(struct live *l, const char *packet, bool question, struct b
 static void stay_behind(struct live *l)
 {
 	l->aside = false;
-	live_say(l, past_text);
+	say(l, past_text);
 }
 
 static int return_to_live(struct live *l, struct buf *answer)
 {
-	live_say(l, l->back && !l->aside ? "fred: back in the live program\n" : "fred: this is the live program\n");
+	say(l, l->back && !l->aside ? "fred: back in the live program\n" : "fred: this is the live program\n");
 	live_return(l);
 	l->jumped = true;
 	buf_add_str(answer, "OK");
@@ -403,7 +404,7 @@ static int tell_mover(struct live *l, struct buf *answer)
 {
 	cleanup_free char *text = str_fmt("%d\n", l->group.n ? l->stop.tid : 0);
 
-	live_say(l, text);
+	say(l, text);
 	buf_add_str(answer, "OK");
 	return 1;
 }
@@ -500,7 +501,7 @@ static bool goes_aside(struct live *l, const char *packet)
 		return true;
 	}
 	if (!use || str_eq(use, "written"))
-		live_say(l, "fred: what was written to a copy of the program is forgotten: what is recorded cannot be changed\n");
+		say(l, "fred: what was written to a copy of the program is forgotten: what is recorded cannot be changed\n");
 	live_return(l);
 	return false;
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* internal.h: what the live_*.c share. */
+/* internal.h: what the files of this folder share; begin with live.h and live.c. */
 #ifndef FRED_LIVE_INTERNAL_H
 #define FRED_LIVE_INTERNAL_H
 
@@ -21,7 +21,7 @@ struct live_term {
 	struct termios debugger_modes, program_modes;
 };
 
-/* What a shell has made of a command line. */
+/* What a shell would start. */
 struct live_start {
 	struct strv args; /* without the program */
 	struct launch_fd *fds; /* this process's; live_start_fini closes them */
@@ -65,43 +65,55 @@ struct live {
 	char *chosen[LIVE_CHOICES]; /* GDB's last packets Hg, Hc and QPassSignals; NULL: none */
 };
 
-/* live_term.c */
+/* ---- terminal.c ---- */
+
 void live_term_init(struct live_term *t);
 void live_term_to_program(struct live_term *t, pid_t pid);
 void live_term_to_debugger(struct live_term *t);
 
-/* live_run.c: the program goes on until something happens that GDB wants to know. */
+/* ---- run.c ---- */
+
+/* Resumes the program until an event that GDB has to be told of. */
 int live_resume(struct live *l, enum rsp_resume how, pid_t tid, struct rsp_stop *out, struct err *e);
-/* A stopped thread is in a call of the recorder's: *r becomes what its caller has there. */
+/* Is the stopped thread in a call of the recorder's? Then *r becomes the registers of the caller. */
 bool live_in_call(struct live *l, struct trace *t, struct user_regs_struct *r);
 
-/* live_signal.c: a signal by which the recorder or libc works: it passes unseen. */
+/* ---- signal.c ---- */
+
+/* Is it a signal that the recorder or libc uses internally? GDB does not see it. */
 bool live_is_internal(struct trace *t, const siginfo_t *si);
 /* Has the process a handler for it? */
 bool live_is_caught(pid_t pid, int sig);
 
-/* live_end.c: the program has ended, with this status as from waitpid: its recording is finished. */
+/* ---- end.c ---- */
+
+/* The program has ended, with this status as from waitpid: completes its recording. */
 void live_finish(struct live *l, int status);
-/* rsp_ops.kill: 0, also when none runs. A signal by which it is about to die ends it: that is the end of its recording. */
+/* rsp_ops.kill: 0, also when no program runs. If it has stopped by a fatal signal, it dies of that one, as recorded. */
 int live_kill(void *arg, struct err *e);
-/* rsp_ops.detach: it runs on, and is recorded to its end. */
+/* rsp_ops.detach: the program runs on, and is recorded to its end. */
 int live_detach(void *arg, struct err *e);
 
-/* live_shell.c: `exec PROGRAM ARGS` by $SHELL (or /bin/sh), in folder cwd (NULL: this one). live_start_fini in any case. */
+/* ---- shell.c ---- */
+
+/*
+ * The arguments and descriptors that $SHELL (or /bin/sh) would give to the program in `exec PROGRAM ARGS`, in folder cwd
+ * (NULL: this one). live_start_fini in any case.
+ */
 int live_shell_start(const char *args, const char *cwd, struct live_start *s, struct err *e);
 void live_start_fini(struct live_start *s);
-/* Would a shell make anything but words of it? */
+/* Does the command line use anything of the shell but spaces between words? */
 bool live_shell_is_needed(const char *args);
-/* As GDB makes words of a command line for a remote program: libiberty's buildargv. */
+/* Splits a command line as GDB does for a remote program: libiberty's buildargv. */
 void live_shell_split(const char *args, struct strv *words);
 
-/* live_back.c: what is written goes to a copy: a replay that stands where the program does. 1: live_relay answers from now on. */
+/* ---- history.c ---- */
+
+/* Before a write to memory or registers: makes a replay at the position of the program, which gets it. 1: live_relay answers from now on. */
 int live_write_aside(struct live *l, struct err *e);
-/* live_back.c: rsp_ops.relay. */
+/* rsp_ops.relay. */
 int live_relay(void *arg, const char *packet, struct buf *answer, struct err *e);
 /* Ends the replay, if there is one. */
 void live_return(struct live *l);
-/* Text for the user, while GDB waits for an answer. */
-void live_say(struct live *l, const char *text);
 
 #endif

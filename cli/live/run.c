@@ -90,14 +90,15 @@ static int become_another(struct run *r, struct group_thread *th)
 	return 0;
 }
 
-/* Its memory is still there, and GDB speaks of no past of a program that has exited: it has its say first. */
+/* Holds the program at its exit: its memory is still there, and GDB knows no history of a program that has exited. */
 static int hold_at_end(struct run *r, struct group_thread *th, int status)
 {
 	struct live *l = r->l;
 	cleanup_free char *text = str_fmt("fred: the program exits with code %d: reverse commands go back from here, `continue` ends it\n",
 					  WEXITSTATUS(status));
+	struct err ignored;
 
-	live_say(l, text);
+	rsp_say(&l->conn, text, strlen(text), &ignored);
 	l->ending = true;
 	stop_for(r, RSP_END, th->t.tid, 0);
 	return 0;

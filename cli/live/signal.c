@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* signal.c: see internal.h: which signals of the live process are GDB's. */
+/* signal.c: which signals of the live process GDB is told of. */
 #include <inttypes.h>
 #include <signal.h>
 #include <stdio.h>

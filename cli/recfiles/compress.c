@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * compress.c: see squeeze.h. The order makes it safe to be killed: a part is in the file of frames, and while the program
+ * compress.c: see compress.h. The order makes it safe to be killed: a part is in the file of frames, and while the program
  * runs also on the disk, before it is cut out of the log. What of a log is done with says rlog_head.boundary: behind
  * it its thread writes. Waiting for the disk, which may hold up the program's own writes, is for many parts at once, or for
  * when there is nothing else to do.
@@ -51,7 +51,7 @@ struct part {
 	size_t packed; /* as from ZSTD_compress2 */
 };
 
-struct squeeze {
+struct compressor {
 	char *rec;
 	pthread_t files, idle;
 	pthread_mutex_t lock;
@@ -65,7 +65,7 @@ struct squeeze {
 
 /* One go over a recording. When its time is up, what is compressed is still cut out. */
 struct pass {
-	struct squeeze *running; /* NULL: all have ended */
+	struct compressor *running; /* NULL: all have ended */
 	double until; /* CLOCK_MONOTONIC */
 	struct part *part;
 	bool did; /* has compressed something */
@@ -101,7 +101,7 @@ static void compress(struct part *p)
 }
 
 /* Has the idle thread compress it. false: all is to end before it was done. */
-static bool compress_idle(struct squeeze *s, struct part *p)
+static bool compress_idle(struct compressor *s, struct part *p)
 {
 	bool done;
 
@@ -156,7 +156,7 @@ static uint64_t first_data(int log)
 }
 
 /* The log up to `end` is done with. */
-static int squeeze_open(struct pass *p, int log, int out, const struct frames *had, uint64_t end, struct err *e)
+static int compress_open(struct pass *p, int log, int out, const struct frames *had, uint64_t end, struct err *e)
 {
 	uint64_t cut = first_data(log), from = had->size ? had->end : cut, at = from, size = had->size;
 
@@ -184,7 +184,7 @@ static int squeeze_open(struct pass *p, int log, int out, const struct frames *h
 	return cut_out(p, log, out, cut, at, !p->running && at == end, e);
 }
 
-static int squeeze_log(struct pass *p, const char *path, struct err *e)
+static int compress_log(struct pass *p, const char *path, struct err *e)
 {
 	cleanup_close int log = open(path, O_RDWR | O_CLOEXEC | O_NOFOLLOW), out = -1;
 	cleanup_free char *to = frames_path(path);
@@ -201,13 +201,13 @@ static int squeeze_log(struct pass *p, const char *path, struct err *e)
 	if (had.end > first_data(log) ||
 	    (!is_over(p) && end >= (had.size ? had.end : RLOG_FRAME_START) + (p->running ? PART : 1))) {
 		out = open(to, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
-		r = out < 0 ? err_errno(e, ERR_HOST, "%s", to) : squeeze_open(p, log, out, &had, end, e);
+		r = out < 0 ? err_errno(e, ERR_HOST, "%s", to) : compress_open(p, log, out, &had, end, e);
 	}
 	frames_close(&had);
 	return r ? err_wrap(e, "%s", path) : 0;
 }
 
-static int squeeze_process(struct pass *p, const char *dir, struct err *e)
+static int compress_process(struct pass *p, const char *dir, struct err *e)
 {
 	cleanup_closedir DIR *d = opendir(dir);
 	struct dirent *de;
@@ -218,13 +218,13 @@ static int squeeze_process(struct pass *p, const char *dir, struct err *e)
 		if (de->d_name[0] != 't' || !str_ends(de->d_name, ".log"))
 			continue;
 		path = path_join(dir, de->d_name);
-		if (squeeze_log(p, path, e))
+		if (compress_log(p, path, e))
 			return -1;
 	}
 	return 0;
 }
 
-static int squeeze_all(struct pass *p, const char *rec, struct err *e)
+static int compress_all(struct pass *p, const char *rec, struct err *e)
 {
 	int r = 0;
 
@@ -233,7 +233,7 @@ static int squeeze_all(struct pass *p, const char *rec, struct err *e)
 
 		if (!path_is_dir(dir))
 			break;
-		r = squeeze_process(p, dir, e);
+		r = compress_process(p, dir, e);
 	}
 	return r;
 }
@@ -254,21 +254,21 @@ static void part_fini(struct part *p)
 	free(p->out);
 }
 
-int squeeze_rest(const char *rec, double seconds, struct err *e)
+int compress_rest(const char *rec, double seconds, struct err *e)
 {
 	struct part part;
 	struct pass p = {.until = clock_s() + seconds, .part = &part};
 	int r;
 
 	part_init(&part, LEVEL_WAITED_FOR);
-	r = squeeze_all(&p, rec, e);
+	r = compress_all(&p, rec, e);
 	part_fini(&part);
 	return r;
 }
 
 /* ---- while the program runs ---- */
 
-static void leave(struct squeeze *s)
+static void leave(struct compressor *s)
 {
 	bool last;
 
@@ -284,13 +284,13 @@ static void leave(struct squeeze *s)
 
 static void *work_files(void *arg)
 {
-	struct squeeze *s = arg;
+	struct compressor *s = arg;
 	struct pass p = {.running = s, .part = &s->part};
 	struct err ignored;
 	unsigned ms = BUSY_MS;
 
 	/* a failure (a full disk) is none of the recording's: it stays larger */
-	while (!pause_ms(&s->lock, &s->wake, &s->stop, ms) && !squeeze_all(&p, s->rec, &ignored)) {
+	while (!pause_ms(&s->lock, &s->wake, &s->stop, ms) && !compress_all(&p, s->rec, &ignored)) {
 		ms = p.did ? BUSY_MS : 2 * ms < QUIET_MS ? 2 * ms : QUIET_MS;
 		p.did = false;
 	}
@@ -301,7 +301,7 @@ static void *work_files(void *arg)
 static void *work_idle(void *arg)
 {
 	static const struct sched_param none;
-	struct squeeze *s = arg;
+	struct compressor *s = arg;
 
 	sched_setscheduler(0, SCHED_IDLE, &none);
 	pthread_mutex_lock(&s->lock);
@@ -323,7 +323,7 @@ static void *work_idle(void *arg)
 	return NULL;
 }
 
-static void stop(struct squeeze *s)
+static void stop(struct compressor *s)
 {
 	pthread_mutex_lock(&s->lock);
 	s->stop = true;
@@ -331,7 +331,7 @@ static void stop(struct squeeze *s)
 	pthread_mutex_unlock(&s->lock);
 }
 
-static int start_threads(struct squeeze *s)
+static int start_threads(struct compressor *s)
 {
 	s->users = 2;
 	if (pthread_create(&s->files, NULL, work_files, s))
@@ -344,9 +344,9 @@ static int start_threads(struct squeeze *s)
 	return 0;
 }
 
-struct squeeze *squeeze_start(const char *rec)
+struct compressor *compressor_start(const char *rec)
 {
-	struct squeeze *s = xcalloc(1, sizeof(*s));
+	struct compressor *s = xcalloc(1, sizeof(*s));
 	sigset_t all, was;
 	int r;
 
@@ -365,7 +365,7 @@ struct squeeze *squeeze_start(const char *rec)
 	return NULL;
 }
 
-void squeeze_stop(struct squeeze *s)
+void compressor_stop(struct compressor *s)
 {
 	pthread_t files;
 

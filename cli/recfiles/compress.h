@@ -8,16 +8,16 @@
 
 #include "base/err.h"
 
-struct squeeze;
+struct compressor;
 
 /* Begins with a recording that is being made. NULL: it cannot; nothing is lost by that. */
-struct squeeze *squeeze_start(const char *rec);
+struct compressor *compressor_start(const char *rec);
 /* Ends that, in some milliseconds. NULL is fine. */
-void squeeze_stop(struct squeeze *s);
+void compressor_stop(struct compressor *s);
 /*
  * Compresses logs to which nobody writes any more, cut to what was written, for about `seconds`; what is not reached
  * then stays as it is.
  */
-int squeeze_rest(const char *rec, double seconds, struct err *e);
+int compress_rest(const char *rec, double seconds, struct err *e);
 
 #endif

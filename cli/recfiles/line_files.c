@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * line_files.c: see linefiles.h. DWARF 2 to 5, section "The Line Number Program Header". libdw's own dwarf_getsrcfiles reads
+ * line_files.c: see line_files.h. DWARF 2 to 5, section "The Line Number Program Header". libdw's own dwarf_getsrcfiles reads
  * all lines too, which takes seconds for large programs.
  */
 #include "recfiles/line_files.h"
@@ -266,7 +266,7 @@ static int list_units(Dwarf *dw, const struct tables *t, double until, struct fo
 	return 0;
 }
 
-int linefiles_each(const char *path, double until, void (*add)(void *arg, const char *dir, const char *name), void *arg)
+int line_files_each(const char *path, double until, void (*add)(void *arg, const char *dir, const char *name), void *arg)
 {
 	cleanup_close int fd = open(path, O_RDONLY | O_CLOEXEC);
 	struct found f = {.add = add, .arg = arg};

@@ -8,6 +8,6 @@
  * ""; name: relative to that, or absolute. Ends at the time `until` (clock_s) with 1; else 0: a file without line tables, or
  * that is no program, has none.
  */
-int linefiles_each(const char *path, double until, void (*add)(void *arg, const char *dir, const char *name), void *arg);
+int line_files_each(const char *path, double until, void (*add)(void *arg, const char *dir, const char *name), void *arg);
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * shared_files.c: see shared.h. Nothing is locked: an object is made by link(2), which does not replace anything, and one that
+ * shared_files.c: see shared_files.h. Nothing is locked: an object is made by link(2), which does not replace anything, and one that
  * is swept away while another recording takes it only costs that one the sharing.
  */
 #include "recfiles/shared_files.h"
@@ -95,7 +95,7 @@ static void share(const char *store, const char *path, const char *sum, unsigned
 	}
 }
 
-void shared_files(const char *rec, const json_t *manifest)
+void shared_files_link(const char *rec, const json_t *manifest)
 {
 	struct err ignored;
 	cleanup_free char *store = home_subdir(STORE, &ignored);
@@ -116,7 +116,7 @@ void shared_files(const char *rec, const json_t *manifest)
 	}
 }
 
-void shared_file(const char *path)
+void shared_files_link_one(const char *path)
 {
 	struct err ignored;
 	cleanup_free char *store = home_subdir(STORE, &ignored);
@@ -130,7 +130,7 @@ void shared_file(const char *path)
 	share(store, path, sum, size);
 }
 
-void shared_sweep(void)
+void shared_files_sweep(void)
 {
 	struct err ignored;
 	cleanup_free char *store = home_subdir(STORE, &ignored);
@@ -143,7 +143,7 @@ void shared_sweep(void)
 			unlinkat(dirfd(d), de->d_name, 0);
 }
 
-void shared_usage(const char *rec, unsigned long long *own, unsigned long long *shared)
+void shared_files_usage(const char *rec, unsigned long long *own, unsigned long long *shared)
 {
 	cleanup_free char *dir = path_join(rec, "files");
 	cleanup_closedir DIR *d = opendir(dir);

@@ -109,7 +109,7 @@ static void add_program(struct keeping *k, const struct rec_file *f)
 	    sscanf(f->copy, "%llx-%llx-%llx-%llx", &dev, &ino, &size, &k->program_ns) != 4)
 		return;
 	json_object_set_new(k->seen, f->copy, json_true());
-	linefiles_each(path, k->until, add_name, k);
+	line_files_each(path, k->until, add_name, k);
 }
 
 /* Under a name of the kind that copies have: no device, no inode, its size and its sum. */

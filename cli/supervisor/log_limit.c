@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * log_limit.c: see bound.h. Two threads: one tells the recorded ones that somebody is there, the other waits for the daemon. What
+ * log_limit.c: see log_limit.h. Two threads: one tells the recorded ones that somebody is there, the other waits for the daemon. What
  * cannot be kept within its bound is not lost: then the recording grows, and a note says why.
  */
 #include "supervisor/log_limit.h"
@@ -30,7 +30,7 @@
 #define CHUNK_MIN (64u << 10)
 #define CHUNK_MAX (1u << 20)
 
-struct bound {
+struct log_limit {
 	char *rec;
 	struct rlog_control *c;
 	struct cli cli;
@@ -41,12 +41,12 @@ struct bound {
 };
 
 /* True: the end has come. */
-static bool rest(struct bound *b, unsigned ms)
+static bool rest(struct log_limit *b, unsigned ms)
 {
 	return pause_ms(&b->lock, &b->wake, &b->stop, ms);
 }
 
-static void end(struct bound *b)
+static void end(struct log_limit *b)
 {
 	pthread_mutex_lock(&b->lock);
 	b->stop = true;
@@ -56,7 +56,7 @@ static void end(struct bound *b)
 
 static void *keep_lease(void *arg)
 {
-	struct bound *b = arg;
+	struct log_limit *b = arg;
 	do {
 		__atomic_store_n(&b->c->log_lease,
 				 (uint32_t)(clock_ns() / 100000000) + LEASE_DS, __ATOMIC_RELEASE);
@@ -72,7 +72,7 @@ static void got_room(struct rlog_control *c, uint64_t freed)
 	syscall(SYS_futex, &c->log_freed, FUTEX_WAKE, INT_MAX, NULL, NULL, 0);
 }
 
-static int trim(struct bound *b, uint64_t *freed, struct err *e)
+static int trim(struct log_limit *b, uint64_t *freed, struct err *e)
 {
 	json_auto_t *result = NULL;
 
@@ -87,14 +87,14 @@ static int trim(struct bound *b, uint64_t *freed, struct err *e)
 	return 0;
 }
 
-static bool is_full(const struct bound *b)
+static bool is_full(const struct log_limit *b)
 {
 	return __atomic_load_n(&b->c->log_used, __ATOMIC_ACQUIRE) > b->c->log_limit / 4 * 3;
 }
 
-static void *keep_bound(void *arg)
+static void *keep_limit(void *arg)
 {
-	struct bound *b = arg;
+	struct log_limit *b = arg;
 	unsigned failures = 0;
 	struct err why = {0};
 	uint64_t freed;
@@ -116,7 +116,7 @@ static void *keep_bound(void *arg)
 	return NULL;
 }
 
-int bound_prepare(struct rlog_control *c, uint64_t limit, struct err *e)
+int log_limit_prepare(struct rlog_control *c, uint64_t limit, struct err *e)
 {
 	static const struct cli quiet = {.quiet = true};
 	struct client client;
@@ -131,9 +131,9 @@ int bound_prepare(struct rlog_control *c, uint64_t limit, struct err *e)
 	return r;
 }
 
-struct bound *bound_start(const char *rec, struct rlog_control *c)
+struct log_limit *log_limit_start(const char *rec, struct rlog_control *c)
 {
-	struct bound *b;
+	struct log_limit *b;
 	sigset_t all, was;
 
 	if (!c->log_limit)
@@ -149,13 +149,13 @@ struct bound *bound_start(const char *rec, struct rlog_control *c)
 	/* without them nobody waits, and nothing is given up */
 	if (pthread_create(&b->lease, NULL, keep_lease, b))
 		b->lease = 0;
-	if (!b->lease || pthread_create(&b->trim, NULL, keep_bound, b))
+	if (!b->lease || pthread_create(&b->trim, NULL, keep_limit, b))
 		b->trim = 0;
 	pthread_sigmask(SIG_SETMASK, &was, NULL);
 	return b;
 }
 
-void bound_stop(struct bound *b)
+void log_limit_stop(struct log_limit *b)
 {
 	if (!b)
 		return;

@@ -12,15 +12,15 @@
 #include "base/err.h"
 #include "rlog/rlog.h"
 
-#define BOUND_MIN (1ull << 20)
+#define LOG_LIMIT_MIN (1ull << 20)
 
 /* Before the program runs: the limit, and is there a daemon that can keep it? ERR_HOST if not. */
-int bound_prepare(struct rlog_control *c, uint64_t limit, struct err *e);
+int log_limit_prepare(struct rlog_control *c, uint64_t limit, struct err *e);
 
-struct bound;
+struct log_limit;
 /* NULL: the recording is not bounded. */
-struct bound *bound_start(const char *rec, struct rlog_control *c);
+struct log_limit *log_limit_start(const char *rec, struct rlog_control *c);
 /* Waits for what is under way. NULL is fine. */
-void bound_stop(struct bound *b);
+void log_limit_stop(struct log_limit *b);
 
 #endif

@@ -7,153 +7,78 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <limits.h>
-#include <math.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/prctl.h>
+#include <sys/random.h>
 #include <sys/stat.h>
 #include <sys/statvfs.h>
-#include <sys/utsname.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
 #include "base/clock.h"
-#include "base/cpu.h"
 #include "base/fdio.h"
 #include "base/jsonx.h"
 #include "base/path.h"
 #include "base/str.h"
 #include "recfiles/running.h"
-#include "supervisor/background.h"
+#include "supervisor/complete.h"
 #include "supervisor/log_limit.h"
 #include "supervisor/check.h"
 #include "supervisor/control.h"
 #include "supervisor/deadlock.h"
 #include "supervisor/keeper.h"
+#include "supervisor/meta.h"
 #include "client/paths.h"
 #include "recfiles/shared_files.h"
-#include "recfiles/sources.h"
 #include "recfiles/compress.h"
 #include "supervisor/tsc.h"
 #include "supervisor/wait.h"
 #include "launch/launch.h"
-#include "reclog/rec.h"
 
 #define MIN_FREE_BYTES (16ull << 20)
-/* how long the end of a run may take to compress what there was no time for, as a part of the run */
-#define SQUEEZE_PART 0.005
-#define SOURCES_S 0.2 /* how long source files may be copied */
+/* limit for compressing the rest of the logs at the end, as a part of the run's time */
+#define COMPRESS_PART 0.005
 #define MAX_DIR 240 /* the recorder, which cannot allocate, keeps the path in a buffer of 256 bytes */
 
 extern char **environ;
 
-/* RFC 3339, UTC, with milliseconds. */
-static json_t *now_text(void)
+int record_set_sched(struct record_opts *o, const char *sched, struct err *e)
 {
-	struct timespec ts;
-	struct tm tm;
-	char date[32], text[48];
-
-	clock_gettime(CLOCK_REALTIME, &ts);
-	gmtime_r(&ts.tv_sec, &tm);
-	strftime(date, sizeof(date), "%Y-%m-%dT%H:%M:%S", &tm);
-	snprintf(text, sizeof(text), "%s.%03ldZ", date, ts.tv_nsec / 1000000);
-	return json_string(text);
+	if (!sched || str_eq(sched, "parallel"))
+		return 0;
+	if (str_eq(sched, "serial")) {
+		o->sched = RLOG_SCHED_SERIAL;
+		return 0;
+	}
+	o->sched = RLOG_SCHED_CHAOS;
+	if (sched[5] == ':')
+		return str_u64(sched + 6, 10, 0, INT64_MAX, &o->chaos_seed)
+			       ? err_set(e, ERR_USAGE, "--sched: '%s' is no seed", sched + 6)
+			       : 0;
+	if (getrandom(&o->chaos_seed, 4, 0) != 4)
+		return err_errno(e, ERR_HOST, "getrandom");
+	return 0;
 }
 
-static json_t *cpu_model(void)
+int record_set_max_log(struct record_opts *o, const char *text, struct err *e)
 {
-	cleanup_buf struct buf b = {0};
-	struct err ignored;
-	const char *p;
+	static const char units[] = "KMG";
+	cleanup_free char *number = xstrdup(text ? text : "0");
+	size_t n = strlen(number);
+	const char *unit = n ? strchr(units, number[n - 1]) : NULL;
+	unsigned shift = 0;
 
-	if (read_file("/proc/cpuinfo", &b, &ignored) || !(p = strstr(buf_str(&b), "model name")))
-		return json_string("unknown");
-	p += strcspn(p, ":\n");
-	p += strspn(p, ": \t");
-	return json_text(p, strcspn(p, "\n"));
-}
-
-static const char *sched_name(enum rlog_sched s)
-{
-	static const char *const names[] = {"parallel", "serial", "chaos"};
-
-	return names[s];
-}
-
-static json_t *text(const char *s)
-{
-	return json_text(s, strlen(s));
-}
-
-/* Where it ran; a replay compares the features, and a reader of an unfinished recording the boot. */
-static json_t *host(void)
-{
-	cleanup_strv struct strv features = {0};
-	cleanup_buf struct buf boot = {0};
-	struct utsname un;
-	struct err ignored;
-	json_t *list = json_array();
-
-	uname(&un);
-	cpu_features(&features);
-	for (size_t i = 0; i < features.n; i++)
-		json_array_append_new(list, text(features.s[i]));
-	if (!read_file("/proc/sys/kernel/random/boot_id", &boot, &ignored))
-		boot.len = strcspn(buf_str(&boot), "\n");
-	return json_pack("{s:s, s:o, s:o, s:I, s:o}", "kernel", un.release, "cpu", cpu_model(), "cpu_features", list,
-			 "xcr0", (json_int_t)cpu_xcr0(), "boot_id", json_text(buf_str(&boot), boot.len));
-}
-
-static json_t *make_meta(const struct record_opts *o, const char *program, const struct rlog_control *c)
-{
-	char cwd[PATH_MAX];
-	bool known = o->cwd ? realpath(o->cwd, cwd) != NULL : getcwd(cwd, sizeof(cwd)) != NULL;
-	json_t *argv = json_array();
-	json_t *meta;
-
-	for (char *const *a = o->argv; *a; a++)
-		json_array_append_new(argv, text(*a));
-	meta = json_pack("{s:i, s:s, s:o, s:o, s:o, s:s, s:s, s:o, s:s, s:I, s:o, s:b}", "format",
-			 (int)RLOG_VERSION, "version", FRED_VERSION, "program", text(program),
-			 "argv", argv, "cwd", text(known ? cwd : "/"), "sched",
-			 sched_name(o->sched), "malloc",
-			 o->malloc_mode == RLOG_MALLOC_SYSTEM ? "system" : "fred", "host", host(),
-			 "clock", c->clock ? "counter" : "tsc",
-			 "tsc_hz", (json_int_t)c->tsc_hz, "created", now_text(), "complete", 0);
-	if (o->max_log)
-		json_object_set_new(meta, "max_log", json_integer((json_int_t)o->max_log));
-	if (o->sched == RLOG_SCHED_CHAOS)
-		json_object_set_new(meta, "chaos_seed", json_integer((json_int_t)o->chaos_seed));
-	return meta;
-}
-
-/*
- * Whoever opens it sees the old or the new one. On the disk it comes by itself, as the logs do: it must not
- * say there that the recording is complete before they are.
- */
-static int write_meta(const char *dir, const json_t *meta, struct err *e)
-{
-	cleanup_free char *path = path_join(dir, "meta.json"), *temp = str_fmt("%s.new", path);
-	cleanup_free char *data = json_dumps(meta, JSON_INDENT(2));
-
-	if (!data || write_file(temp, data, strlen(data), 0600, e))
-		return -1;
-	return rename(temp, path) ? err_errno(e, ERR_HOST, "%s", path) : 0;
-}
-
-/* For a power cut during the run: nothing is to be done when it fails. */
-static void sync_meta(const char *dir)
-{
-	cleanup_free char *path = path_join(dir, "meta.json");
-	cleanup_close int file = open(path, O_RDONLY | O_CLOEXEC);
-	cleanup_close int folder = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-
-	if (file >= 0 && folder >= 0 && !fsync(file) && fsync(folder))
-		return;
+	if (!text)
+		return 0;
+	if (unit && *unit) {
+		shift = 10 * (unsigned)(unit - units + 1);
+		number[n - 1] = '\0';
+	}
+	if (str_u64(number, 10, 1, INT64_MAX >> 30, &o->max_log) || (o->max_log <<= shift) < LOG_LIMIT_MIN)
+		return err_set(e, ERR_USAGE, "--max-log: '%s' is not a size of 1M or more", text);
+	return 0;
 }
 
 static int check_space(const char *dir, struct err *e)
@@ -207,57 +132,6 @@ static int launch(struct record_session *s, const char *program, const char *shi
 	return launch_program(&spec, &s->pid, e);
 }
 
-static json_t *notes(const struct rlog_control *c)
-{
-	json_t *list = json_array();
-	char *s;
-
-	for (unsigned i = 0; (s = control_note(c, i)); i++) {
-		if (*s)
-			json_array_append_new(list, text(s));
-		free(s);
-	}
-	if (c->note_count > RLOG_NOTES)
-		json_array_append_new(list, json_sprintf("%u more notes were dropped",
-							 c->note_count - RLOG_NOTES));
-	return list;
-}
-
-/* squeeze_s: how long logs may be compressed */
-static int complete(const struct record_result *r, const struct rlog_control *c, double squeeze_s, struct err *e)
-{
-	cleanup_free char *group = path_join(r->dir, "group");
-	json_t *manifest, *sources;
-	struct err why;
-
-	unlink(group); /* the processes' own, see plugins/record/group.c */
-	json_object_set_new(r->meta, "notes", notes(c));
-	if (squeeze_rest(r->dir, squeeze_s, &why))
-		json_array_append_new(json_object_get(r->meta, "notes"),
-				      json_sprintf("logs are not compressed: %s", why.text));
-	sources = sources_keep(r->dir, SOURCES_S);
-	if (sources)
-		json_object_set_new(r->meta, "sources", sources);
-	manifest = rec_make_manifest(r->dir, e);
-	if (!manifest)
-		return -1;
-	json_object_set_new(r->meta, "manifest", manifest);
-	json_object_set_new(r->meta, "complete", json_true());
-	json_object_del(r->meta, "still_running");
-	rec_seal_meta(r->meta);
-	if (write_meta(r->dir, r->meta, e))
-		return -1;
-	shared_files(r->dir, manifest);
-	return 0;
-}
-
-int record_complete(const struct record_result *r, const struct rlog_control *c, struct err *e)
-{
-	unsigned running;
-
-	return running_trim_logs(r->dir, &running, e) ? -1 : complete(r, c, INFINITY, e);
-}
-
 static int finish(struct record_session *s, int status, struct err *e)
 {
 	struct record_result *r = &s->result;
@@ -269,19 +143,19 @@ static int finish(struct record_session *s, int status, struct err *e)
 	if (!signo)
 		control_forget_deadlocks(c);
 	r->exit_code = signo ? 128 + signo : WEXITSTATUS(status);
-	json_object_set_new(r->meta, "ended", now_text());
+	json_object_set_new(r->meta, "ended", meta_now());
 	json_object_set_new(r->meta, "exit", signo ? json_pack("{s:i}", "signal", signo)
 						   : json_pack("{s:i}", "code", r->exit_code));
 	json_object_set_new(r->meta, "wall_s", json_real(wall_s));
-	json_object_set_new(r->meta, "notes", notes(c));
+	json_object_set_new(r->meta, "notes", meta_notes(c));
 	if (running_trim_logs(r->dir, &running, e))
 		return -1;
 	if (!running)
-		return complete(r, c, wall_s * SQUEEZE_PART, e);
+		return complete_recording(r->dir, r->meta, c, wall_s * COMPRESS_PART, e);
 	json_object_set_new(r->meta, "still_running", json_integer(running));
-	if (write_meta(r->dir, r->meta, e))
+	if (meta_write(r->dir, r->meta, e))
 		return -1;
-	background_finish(r, c, s->keeper);
+	complete_in_background(r->dir, r->meta, c, s->keeper);
 	return 0;
 }
 
@@ -295,7 +169,7 @@ static int keep_shim(const char *dir, const char *shim, struct err *e)
 		return -1;
 	if (chmod(copy, 0555))
 		return err_errno(e, ERR_HOST, "%s", copy);
-	shared_file(copy);
+	shared_files_link_one(copy);
 	return 0;
 }
 
@@ -319,8 +193,8 @@ static int prepare(const struct record_opts *o, const char *program, const char 
 		return -1;
 	if (!c->clock && !c->tsc_hz)
 		c->tsc_hz = tsc_hz_since(&begin);
-	r->meta = make_meta(o, program, c);
-	if (!write_meta(r->dir, r->meta, e))
+	r->meta = meta_new(o, program, c);
+	if (!meta_write(r->dir, r->meta, e))
 		return 0;
 	json_object_clear(r->meta);
 	return -1;
@@ -333,7 +207,7 @@ static int start_in(struct record_session *s, const char *program, const char *s
 	if (check_dir(s->result.dir, e))
 		return -1;
 	s->control = control_create(s->result.dir, o->sched, o->chaos_seed, o->malloc_mode, e);
-	if (!s->control || (o->max_log && bound_prepare(s->control, o->max_log, e)) || prepare(o, program, shim, s->control, &s->result, e))
+	if (!s->control || (o->max_log && log_limit_prepare(s->control, o->max_log, e)) || prepare(o, program, shim, s->control, &s->result, e))
 		return -1;
 	if (!launch(s, program, shim, e))
 		return 0;
@@ -382,7 +256,7 @@ struct run {
 
 static void while_it_runs(void *run)
 {
-	sync_meta(((const struct run *)run)->session->result.dir);
+	meta_sync(((const struct run *)run)->session->result.dir);
 }
 
 static bool when_told(void *run)
@@ -394,8 +268,8 @@ static int run_to_end(struct record_session *s, const struct record_opts *o, str
 {
 	struct run run = {.session = s};
 	const struct wait_calls calls = {.later = while_it_runs, .told = when_told, .arg = &run};
-	struct squeeze *squeeze;
-	struct bound *bound;
+	struct compressor *compressor;
+	struct log_limit *limit;
 	int status = 0, r;
 
 	if (record_start(s, o, e))
@@ -403,11 +277,11 @@ static int run_to_end(struct record_session *s, const struct record_opts *o, str
 	wait_started();
 	run.deadlock = (struct deadlock){.control = s->control, .pid = s->pid};
 	s->control->client = (uint64_t)getpid();
-	bound = bound_start(s->result.dir, s->control);
-	squeeze = bound ? NULL : squeeze_start(s->result.dir); /* what is bounded is small, and given up in parts of its own */
+	limit = log_limit_start(s->result.dir, s->control);
+	compressor = limit ? NULL : compressor_start(s->result.dir); /* what is bounded is small, and given up in parts of its own */
 	r = wait_for_program(s->pid, &status, &calls, e);
-	squeeze_stop(squeeze);
-	bound_stop(bound);
+	compressor_stop(compressor);
+	log_limit_stop(limit);
 	deadlock_fini(&run.deadlock);
 	s->result.unwanted = !r && o->ended && !o->ended(o->arg, status);
 	if (s->result.unwanted)

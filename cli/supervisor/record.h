@@ -61,10 +61,8 @@ void record_session_fini(struct record_session *s);
 int record_run(const struct record_opts *o, struct record_result *r, struct err *e);
 void record_result_fini(struct record_result *r);
 
-/* cmd_record.c: what --sched says; NULL: parallel. */
+/* The value of --sched (NULL: parallel) and of --max-log (NULL: no limit). ERR_USAGE. */
 int record_set_sched(struct record_opts *o, const char *sched, struct err *e);
-
-/* record.c: once all have ended: trims, notes, checksums, and says that the recording is complete. */
-int record_complete(const struct record_result *r, const struct rlog_control *c, struct err *e);
+int record_set_max_log(struct record_opts *o, const char *size, struct err *e);
 
 #endif

@@ -20,7 +20,7 @@ static const char stream[] = "+$T05thread:1;#00" NOTE "$O25667265643a#00" NOTE "
 static const char kept[] = "+$T05thread:1;#00$O25667265643a#00$OK#00";
 
 /* Bytes of the stream in pieces of so many; what is drawn goes to the pipe. */
-static void cut_into(struct bar *b, size_t piece, char *out)
+static void cut_into(struct progress_line *b, size_t piece, char *out)
 {
 	char data[sizeof(stream)];
 
@@ -29,7 +29,7 @@ static void cut_into(struct bar *b, size_t piece, char *out)
 		size_t n = sizeof(stream) - 1 - at < piece ? sizeof(stream) - 1 - at : piece;
 
 		memcpy(data, stream + at, n);
-		strncat(out, data, bar_take(b, data, n));
+		strncat(out, data, progress_line_take(b, data, n));
 	}
 }
 
@@ -39,17 +39,17 @@ static void test_pieces(void **state)
 
 	(void)state;
 	for (size_t piece = 1; piece < sizeof(stream); piece++) {
-		struct bar b = {0};
+		struct progress_line b = {0};
 
 		cut_into(&b, piece, out);
 		assert_string_equal(out, kept);
-		bar_fini(&b);
+		progress_line_fini(&b);
 	}
 }
 
 static void test_drawn(void **state)
 {
-	struct bar b = {.progress.on = true};
+	struct progress_line b = {.progress.on = true};
 	char out[sizeof(stream)], drawn[512] = "";
 	const char *bar, *again;
 	int fd[2], was = dup(2);
@@ -66,7 +66,7 @@ static void test_drawn(void **state)
 	again = strstr(bar, ERASE ERASE "["); /* erased for the text, and drawn behind it */
 	assert_non_null(again);
 	assert_string_equal(strstr(again, "half"), "half" ERASE);
-	bar_fini(&b);
+	progress_line_fini(&b);
 	close(fd[0]);
 	close(fd[1]);
 	close(was);
