@@ -8,7 +8,7 @@
 
 #include <cmocka.h>
 
-#include "record/insn.h"
+#include "record/dbt/insn.h"
 
 static const struct {
 	uint8_t bytes[16];

@@ -1,0 +1,241 @@
+/* SPDX-License-Identifier: MIT */
+/* own_stack.c: see own_stack.h. Runs in signal handlers. */
+#include "record/core/own_stack.h"
+
+#include "record/sys/sys.h"
+
+#define BYTES (512u << 10)
+#define STEPS (32u << 10) /* at its end: see own_stack_steps */
+#define PAGE 4096u
+#define MARGIN 1024u /* of whoever lets a handler run, below the frame that it gives */
+#define LEVELS 120u
+#define SLOTS 64u
+#define FEW (BYTES / 2) /* bytes: then frames that nobody returns to are looked for */
+#define SAME_STACK (8ull << 20)
+#define AUTODISARM 0x80000000u /* SS_AUTODISARM, linux/signal.h */
+#define MIN_BYTES 2048u /* MINSIGSTKSZ, as the kernel has it */
+
+/* Frames to which a handler of the program's returns. */
+struct level {
+	uint64_t top; /* of what is registered meanwhile */
+	uint64_t sp; /* the program's, where it was interrupted */
+};
+
+/* In its first page. */
+struct levels {
+	uint64_t n;
+	struct level level[LEVELS];
+	uint64_t slot[SLOTS];
+};
+_Static_assert(sizeof(struct levels) <= PAGE, "struct levels");
+
+static struct levels *levels_of(const struct thr *t)
+{
+	return (struct levels *)t->own_stack;
+}
+
+static uint64_t lowest(const struct thr *t)
+{
+	return t->own_stack + PAGE;
+}
+
+static uint64_t top_of(const struct thr *t, uint64_t levels)
+{
+	return levels ? levels_of(t)->level[levels - 1].top : t->own_stack + BYTES - STEPS;
+}
+
+static void use(const struct thr *t, uint64_t top)
+{
+	stack_t ss = {.ss_sp = (void *)lowest(t), .ss_size = top - lowest(t), .ss_flags = (int)AUTODISARM};
+
+	raw2(SYS_sigaltstack, &ss, 0);
+}
+
+void own_stack_map(struct thr *t)
+{
+	uint64_t at = SHIM_SIGNALS_ADDR + ((uint64_t)t->ordinal << SHIM_SIGNALS_SHIFT);
+
+	if (!raw_failed(raw_mmap((void *)at, BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED,
+				 -1, 0)))
+		t->own_stack = at;
+}
+
+void own_stack_use(const struct thr *t)
+{
+	if (t->own_stack)
+		use(t, top_of(t, 0));
+}
+
+void own_stack_free(const struct thr *t)
+{
+	if (t->own_stack)
+		raw2(SYS_munmap, t->own_stack, BYTES);
+}
+
+uint64_t own_stack_steps(const struct thr *t)
+{
+	return t->own_stack + BYTES;
+}
+
+void own_stack_switch(void *arg, void (*fn)(void *), uint64_t top);
+__asm__(".text\n.type own_stack_switch, @function\n"
+	"own_stack_switch:\n"
+	"	.cfi_startproc\n"
+	"	push %rbp\n"
+	"	mov %rsp, %rbp\n"
+	"	.cfi_def_cfa rbp, 16\n"
+	"	.cfi_offset rbp, -16\n"
+	"	mov %rdx, %rsp\n"
+	"	call *%rsi\n"
+	"	leave\n"
+	"	.cfi_def_cfa rsp, 8\n"
+	"	ret\n"
+	"	.cfi_endproc\n"
+	".size own_stack_switch, .-own_stack_switch\n");
+
+void own_stack_call(const struct thr *t, void (*fn)(void *), void *arg)
+{
+	if (!t->own_stack || own_stack_has(t, __builtin_frame_address(0)))
+		fn(arg);
+	else
+		own_stack_switch(arg, fn, own_stack_steps(t));
+}
+
+int own_stack_has(const struct thr *t, const void *p)
+{
+	return t->own_stack && (uint64_t)p - t->own_stack < BYTES;
+}
+
+static uint64_t sp_of(const ucontext_t *uc)
+{
+	return (uint64_t)uc->uc_mcontext.gregs[REG_RSP];
+}
+
+uint64_t own_stack_program_sp(const struct thr *t, const void *here)
+{
+	return own_stack_has(t, here) && t->own_uc ? sp_of(t->own_uc) : 0;
+}
+
+/* Has its handler been left by a jump? The program is further up the same stack than where it was interrupted. */
+static int is_left(const struct level *l, uint64_t sp)
+{
+	return sp >= l->sp && sp - l->sp < SAME_STACK;
+}
+
+static void forget_left(const struct thr *t, ucontext_t *uc)
+{
+	struct levels *s = levels_of(t);
+	uint64_t sp = sp_of(uc);
+
+	if (sp - (uint64_t)t->alt.ss_sp < t->alt.ss_size)
+		return; /* it may be anywhere */
+	while (s->n && is_left(&s->level[s->n - 1], sp))
+		s->n--;
+	uc->uc_stack.ss_size = top_of(t, s->n) - lowest(t);
+}
+
+void own_stack_enter(struct thr *t, ucontext_t *uc)
+{
+	if (!own_stack_has(t, (void *)sp_of(uc)))
+		t->own_uc = uc;
+	if (unlikely(uc->uc_stack.ss_size < FEW) && (uint64_t)uc->uc_stack.ss_sp == lowest(t) && t->own_uc == uc)
+		forget_left(t, uc);
+}
+
+void own_stack_stand(struct thr *t)
+{
+	static const uint8_t order[] = {REG_RBX, REG_RBP, REG_R12, REG_R13, REG_R14, REG_R15, REG_RSP, REG_RIP};
+
+	if (!own_stack_program_sp(t, (void *)t->stand.reg[6]))
+		return;
+	for (unsigned i = 0; i < sizeof(order); i++)
+		t->stand.reg[i] = (uint64_t)t->own_uc->uc_mcontext.gregs[order[i]];
+}
+
+void own_stack_leave(struct thr *t, const void *here)
+{
+	struct levels *s = levels_of(t);
+
+	if (!own_stack_has(t, here) || !t->own_uc)
+		return;
+	if (s->n == LEVELS)
+		__builtin_memmove(s->level, s->level + 1, --s->n * sizeof(s->level[0]));
+	s->level[s->n++] = (struct level){((uint64_t)here - MARGIN) & ~63ull, sp_of(t->own_uc)};
+	use(t, top_of(t, s->n));
+}
+
+void own_stack_back(struct thr *t, const void *here)
+{
+	struct levels *s = levels_of(t);
+	stack_t none = {.ss_flags = SS_DISABLE};
+
+	if (!own_stack_has(t, here) || !t->own_uc)
+		return;
+	raw2(SYS_sigaltstack, &none, 0);
+	while (s->n && s->level[s->n - 1].top < (uint64_t)here)
+		s->n--;
+}
+
+uint64_t *own_stack_slot(const struct thr *t)
+{
+	return &levels_of(t)->slot[(t->handlers + t->in_place) % SLOTS];
+}
+
+/* ---- the program's ---- */
+
+int program_stack_has(const struct thr *t, uint64_t sp)
+{
+	return !((unsigned)t->alt.ss_flags & AUTODISARM) && sp > (uint64_t)t->alt.ss_sp &&
+	       sp - (uint64_t)t->alt.ss_sp <= t->alt.ss_size;
+}
+
+uint64_t program_stack_end(const struct thr *t, uint64_t sp)
+{
+	return t->alt.ss_size && !program_stack_has(t, sp) ? (uint64_t)t->alt.ss_sp + t->alt.ss_size : 0;
+}
+
+/* struct stack_t has a hole. */
+static void write_stack(stack_t *to, void *sp, int flags, uint64_t size)
+{
+	to->ss_sp = sp;
+	to->ss_flags = flags;
+	to->ss_size = size;
+}
+
+static int shown_flags(const struct thr *t, uint64_t sp)
+{
+	int state = !t->alt.ss_size ? SS_DISABLE : program_stack_has(t, sp) ? SS_ONSTACK : 0;
+
+	return state | (int)((unsigned)t->alt.ss_flags & AUTODISARM);
+}
+
+long program_stack_set(struct thr *t, const stack_t *set, stack_t *old, uint64_t sp)
+{
+	int flags = shown_flags(t, sp), mode = set ? (int)((unsigned)set->ss_flags & ~AUTODISARM) : 0;
+	stack_t was = t->alt;
+
+	if (set) {
+		if (program_stack_has(t, sp))
+			return -1; /* EPERM */
+		if (mode != SS_DISABLE && mode != SS_ONSTACK && mode)
+			return -22; /* EINVAL */
+		if (mode != SS_DISABLE && set->ss_size < MIN_BYTES)
+			return -12; /* ENOMEM */
+		write_stack(&t->alt, mode == SS_DISABLE ? 0 : set->ss_sp, set->ss_flags, mode == SS_DISABLE ? 0 : set->ss_size);
+	}
+	if (old)
+		write_stack(old, was.ss_sp, flags, was.ss_size);
+	return 0;
+}
+
+void program_stack_save(struct thr *t, stack_t *to)
+{
+	write_stack(to, t->alt.ss_sp, t->alt.ss_size ? t->alt.ss_flags : SS_DISABLE, t->alt.ss_size);
+	if ((unsigned)t->alt.ss_flags & AUTODISARM)
+		write_stack(&t->alt, 0, SS_DISABLE, 0);
+}
+
+void program_stack_restore(struct thr *t, const stack_t *from, uint64_t sp)
+{
+	program_stack_set(t, from, 0, sp);
+}

@@ -1,0 +1,169 @@
+/* SPDX-License-Identifier: MIT */
+/* sigaction.c: see sigaction.h: dispositions and masks, the program's and the kernel's. */
+#include "record/core/sigaction.h"
+#include "record/sys/sys.h"
+
+#include <ucontext.h>
+
+#define SA_RESTORER_ 0x04000000ul
+
+struct ksigaction sig_user[65];
+
+/* GDB knows a signal frame by these very bytes, and only in a function of this name or of none. */
+void __restore_rt(void);
+__asm__(".text\n.balign 16\n.type __restore_rt, @function\n__restore_rt:\n"
+	"	mov $15, %rax\n"
+	"	syscall\n"
+	".size __restore_rt, .-__restore_rt\n");
+
+uint64_t sig_never_blocked(void)
+{
+	return SIG_OURS | (G.group || G.no_tsc || G.patched ? SIG_BIT(SIGSEGV) : 0);
+}
+
+static void install(int sig, void (*fn)(int, siginfo_t *, void *), unsigned long flags, uint64_t mask)
+{
+	unsigned long own = (unsigned long)fn > 1 ? SA_ONSTACK : 0; /* own_stack.h */
+	struct ksigaction k = {fn, flags | own | SA_RESTORER_, __restore_rt, mask & ~(SIG_OURS | SIG_BIT(SIGSEGV))};
+
+	raw4(SYS_rt_sigaction, sig, &k, 0, 8);
+}
+
+void sig_set_default(int sig)
+{
+	install(sig, (void *)0, 0, 0);
+}
+
+/*
+ * What the kernel must do for this signal in this mode. All others wait until it is clear where the handler runs: else
+ * of some that come together the last one's would run first, on top of the frames of the others.
+ */
+void sig_apply(int sig)
+{
+	const struct ksigaction *u = &sig_user[sig];
+	unsigned long keep = SA_RESTART | SA_NOCLDSTOP | SA_NOCLDWAIT | SA_NODEFER;
+
+	if (sig == SIGSYS || sig == SIG_PREEMPT)
+		return;
+	if (sig_is_sync(sig) && (unsigned long)u->handler <= 1) {
+		install(sig, sig_entry, SA_SIGINFO, 0);
+		return;
+	}
+	if (G.mode == SHIM_REPLAY && !sig_is_sync(sig))
+		return;
+	if (sig_has_handler(sig))
+		install(sig, sig_entry, SA_SIGINFO | (u->flags & keep), sig_is_sync(sig) ? u->mask : ~0ull);
+	else
+		install(sig, u->handler, u->flags & keep, u->mask);
+}
+
+long sig_action(struct thr *t, const long *a)
+{
+	int sig = (int)a[0];
+	const struct ksigaction *act = (const void *)a[1];
+	struct ksigaction *old = (void *)a[2], was;
+
+	(void)t;
+	if (sig < 1 || sig > 64 || a[3] != 8 || ((sig == SIGKILL || sig == SIGSTOP) && act))
+		return -22;
+	if (act && !sys_readable(act, sizeof(*act)))
+		return -14; /* EFAULT */
+	was = sig_user[sig];
+	if (act) {
+		sig_user[sig] = *act;
+		sig_apply(sig);
+	}
+	return old ? sys_put(old, &was, sizeof(was)) : 0;
+}
+
+static void hide(struct thr *t, int how, uint64_t set)
+{
+	if (how == SIG_BLOCK)
+		t->hidden |= set & sig_never_blocked();
+	else if (how == SIG_UNBLOCK)
+		t->hidden &= ~set;
+	else
+		t->hidden = set & sig_never_blocked();
+}
+
+void sig_need_segv(struct thr *t)
+{
+	uint64_t segv = SIG_BIT(SIGSEGV), old = 0;
+
+	raw4(SYS_rt_sigprocmask, SIG_UNBLOCK, &segv, &old, 8);
+	t->hidden |= old & segv;
+	t->mask_set = 1;
+}
+
+void sig_show_hidden(const struct thr *t, int blocked)
+{
+	raw4(SYS_rt_sigprocmask, blocked ? SIG_BLOCK : SIG_UNBLOCK, &t->hidden, 0, 8);
+}
+
+long sig_procmask_native(const long *a, ucontext_t *uc)
+{
+	uint64_t want = 0, set = 0, cur = 0, was = self ? self->hidden : 0;
+	long r;
+
+	if (a[1] && a[3] == 8 && !sys_readable((const void *)a[1], 8))
+		return -14; /* EFAULT */
+	if (a[1] && a[3] == 8) {
+		want = *(const uint64_t *)a[1];
+		set = a[0] == SIG_UNBLOCK ? want : want & ~sig_never_blocked();
+	}
+	r = raw4(SYS_rt_sigprocmask, a[0], a[1] ? &set : 0, a[2], a[3]);
+	if (r == 0 && a[2])
+		*(uint64_t *)a[2] |= was;
+	if (r == 0 && a[1] && self)
+		hide(self, (int)a[0], want);
+	if (r == 0 && uc && raw4(SYS_rt_sigprocmask, SIG_BLOCK, 0, &cur, 8) == 0)
+		__builtin_memcpy(&uc->uc_sigmask, &cur, 8); /* the handler's return sets it */
+	return r;
+}
+
+void sig_arm_traps(void)
+{
+	install(SIGSYS, trap_handler, SA_SIGINFO | SA_NODEFER, 0);
+	install(SIG_PREEMPT, interrupt_handler, SA_SIGINFO | SA_RESTART, 0);
+}
+
+void sig_inherited(uint64_t *ignored, uint64_t *blocked)
+{
+	struct ksigaction k;
+
+	*ignored = 0;
+	for (int sig = 1; sig <= 64; sig++)
+		if (raw4(SYS_rt_sigaction, sig, 0, &k, 8) == 0 && k.handler == (void *)1)
+			*ignored |= SIG_BIT(sig);
+	raw4(SYS_rt_sigprocmask, SIG_BLOCK, 0, blocked, 8);
+}
+
+void sig_inherit(uint64_t ignored, uint64_t blocked)
+{
+	struct ksigaction k = {0};
+
+	for (int sig = 1; sig <= 64; sig++) {
+		k.handler = (ignored & SIG_BIT(sig)) ? (void *)1 : (void *)0;
+		raw4(SYS_rt_sigaction, sig, &k, 0, 8);
+	}
+	raw4(SYS_rt_sigprocmask, SIG_SETMASK, &blocked, 0, 8);
+}
+
+void sig_init(void)
+{
+	uint64_t ours = SIG_OURS;
+
+	for (int sig = 1; sig <= 64; sig++) {
+		struct ksigaction k;
+
+		/* dispositions that came through exec: ignored ones */
+		if (raw4(SYS_rt_sigaction, sig, 0, &k, 8) == 0)
+			sig_user[sig] = k;
+	}
+	sig_user[SIGSYS].handler = 0;
+	raw4(SYS_rt_sigprocmask, SIG_UNBLOCK, &ours, 0, 8);
+	for (int sig = 1; sig <= 64; sig++)
+		if (sig_is_sync(sig))
+			sig_apply(sig);
+	sig_arm_traps();
+}

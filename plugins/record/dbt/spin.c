@@ -1,0 +1,348 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * spin.c: see spin.h. The loop that an instruction is in: those instructions from which control may come back to it, calls of
+ * functions of a few instructions included. It waits if
+ *
+ *  - it reads memory at an address that is the same in each round, and
+ *  - it writes only to the stack, or to other such addresses, or takes a lock there by an atomic instruction;
+ *
+ * or if it has a `pause`. A compiler reads memory again, in a loop that does not write, only where it must: of volatile and
+ * atomic variables.
+ *
+ * A register varies if the loop computes with it, or loads it from where a varying one points, or from where it itself points
+ * (as one that goes along a list does).
+ */
+#include "record/dbt/spin.h"
+
+#include "record/dbt/insn.h"
+#include "record/dbt/spin_insn.h"
+
+#include <string.h>
+
+#define NODES 64u
+#define FRAMES 6u
+#define NEAR_LOOP 192 /* bytes that a loop in the text goes back, at most */
+#define STACK_NEAR (1u << 20) /* bytes: of a frame */
+#define SHORT_LOOP 6u /* instructions */
+#define ALL_REGS 0xffffu
+
+struct node {
+	const uint8_t *at;
+	struct insn i;
+	struct effect e;
+	uint8_t frame, nnext, in_loop;
+	uint8_t next[2];
+};
+
+/* A function that is called in the loop, and where it returns to. 0: the loop's own. */
+struct frame {
+	const uint8_t *back;
+	uint8_t up;
+};
+
+struct loop {
+	struct node node[NODES];
+	struct frame frame[FRAMES];
+	unsigned n, nframes;
+	const uint8_t *lo, *hi; /* only in there; NULL: anywhere */
+	int frames_by_rbp; /* rbp points to the stack */
+};
+
+/* ---- the loop ---- */
+
+static int find_node(const struct loop *l, const uint8_t *at, unsigned frame)
+{
+	for (unsigned k = 0; k < l->n; k++)
+		if (l->node[k].at == at && l->node[k].frame == frame)
+			return (int)k;
+	return -1;
+}
+
+static int find_frame(struct loop *l, const uint8_t *back, unsigned up)
+{
+	for (unsigned k = 1; k < l->nframes; k++)
+		if (l->frame[k].back == back && l->frame[k].up == up)
+			return (int)k;
+	if (l->nframes == FRAMES)
+		return -1;
+	l->frame[l->nframes] = (struct frame){back, (uint8_t)up};
+	return (int)l->nframes++;
+}
+
+/* From node k on to this one. There may be too many: then the way ends here. */
+static void lead(struct loop *l, unsigned k, const uint8_t *at, unsigned frame)
+{
+	int to = find_node(l, at, frame);
+
+	if (to < 0) {
+		if (l->n == NODES || (l->lo && (at < l->lo || at >= l->hi)))
+			return;
+		to = (int)l->n++;
+		l->node[to] = (struct node){.at = at, .frame = (uint8_t)frame};
+		insn_decode(at, &l->node[to].i);
+		spin_effect(at, &l->node[to].i, l->frames_by_rbp, &l->node[to].e);
+	}
+	l->node[k].next[l->node[k].nnext++] = (uint8_t)to;
+}
+
+static void follow(struct loop *l, unsigned k)
+{
+	const struct node *x = &l->node[k];
+	const uint8_t *behind = x->at + x->i.len, *target = (const uint8_t *)x->i.target;
+	int frame;
+
+	if (x->e.flags & UNKNOWN)
+		return;
+	switch (x->i.kind) {
+	case INSN_PLAIN:
+		lead(l, k, behind, x->frame);
+		break;
+	case INSN_JCC:
+		lead(l, k, target, x->frame);
+		lead(l, k, behind, x->frame);
+		break;
+	case INSN_JMP:
+		lead(l, k, target, x->frame);
+		break;
+	case INSN_CALL:
+		frame = l->lo ? -1 : find_frame(l, behind, x->frame);
+		if (frame > 0)
+			lead(l, k, target, (unsigned)frame);
+		break;
+	case INSN_RET:
+		if (x->frame)
+			lead(l, k, l->frame[x->frame].back, l->frame[x->frame].up);
+		break;
+	default:
+		break;
+	}
+}
+
+/* All that may follow `at`, and of it what may come back there. 0: it is in no loop. */
+static int find_loop(struct loop *l, const uint8_t *at)
+{
+	int more = 1, any = 0;
+
+	l->n = 1;
+	l->nframes = 1;
+	l->node[0] = (struct node){.at = at};
+	insn_decode(at, &l->node[0].i);
+	spin_effect(at, &l->node[0].i, l->frames_by_rbp, &l->node[0].e);
+	for (unsigned k = 0; k < l->n; k++)
+		follow(l, k);
+	while (more) {
+		more = 0;
+		for (unsigned k = 0; k < l->n; k++) {
+			struct node *x = &l->node[k];
+
+			for (unsigned j = 0; j < x->nnext && !x->in_loop; j++)
+				if (x->next[j] == 0 || l->node[x->next[j]].in_loop)
+					more = x->in_loop = 1;
+			any |= x->in_loop;
+		}
+	}
+	return any && l->node[0].in_loop;
+}
+
+#define EACH(l, x) for (struct node *x = (l)->node; x < (l)->node + (l)->n; x++) if (x->in_loop)
+
+struct sum {
+	unsigned flags, computed, varying;
+	int stack_varies; /* what is kept there */
+	int stack_stores;
+};
+
+static int is_written(struct loop *l, uint64_t where)
+{
+	EACH(l, x)
+		if ((x->e.flags & (WRITES | ATOMIC)) == WRITES && x->e.where == where)
+			return 1;
+	return 0;
+}
+
+static void spread_one(struct loop *l, const struct effect *e, struct sum *s)
+{
+	unsigned to = e->moved;
+
+	if (e->flags & WRITES) {
+		if ((e->flags & ON_STACK) && (!e->from || (e->from & s->varying)) && !(e->flags & ATOMIC))
+			s->stack_varies = 1;
+		if (!(e->flags & ATOMIC))
+			return;
+	}
+	if (!(e->flags & READS))
+		s->varying |= e->from & s->varying ? to : 0;
+	else if (e->flags & ON_STACK)
+		s->varying |= s->stack_varies ? to : 0;
+	else if ((e->base & (s->varying | to)) || is_written(l, e->where))
+		s->varying |= to;
+}
+
+/* Writes of a constant to the stack count as such of a varying value: they may be steps of a computation there. */
+static void spread(struct loop *l, struct sum *s)
+{
+	for (int round = 0; round < 4; round++)
+		EACH(l, x)
+			spread_one(l, &x->e, s);
+	s->varying &= ~(1u << RSP);
+}
+
+/* Does this instruction leave in its register what each round leaves there? stays: registers that the loop leaves as they are, or so. */
+static int is_same_each_round(struct loop *l, const struct effect *e, unsigned stays)
+{
+	if (e->flags & (READS | ATOMIC))
+		return !(e->flags & (ATOMIC | ON_STACK)) && !(e->base & ~stays) && !is_written(l, e->where);
+	return !(e->from & ~stays);
+}
+
+static unsigned moved_only_so(struct loop *l, unsigned reg, unsigned stays)
+{
+	EACH(l, x)
+		if ((x->e.moved & reg) && !is_same_each_round(l, &x->e, stays))
+			return 0;
+	return reg;
+}
+
+/* The other way round, for certain: all registers vary but those of which it is known that they do not. */
+static void keep_certain(struct loop *l, struct sum *s)
+{
+	unsigned moved = 0, stays, before;
+
+	EACH(l, x)
+		moved |= x->e.moved;
+	stays = ALL_REGS & ~(moved | s->computed);
+	do {
+		before = stays;
+		for (unsigned r = 0; r < 16; r++)
+			if (moved & ~s->computed & ~stays & 1u << r)
+				stays |= moved_only_so(l, 1u << r, stays);
+	} while (stays != before);
+	s->varying = ALL_REGS & ~stays & ~(1u << RSP);
+}
+
+static struct sum add_up(struct loop *l, int strict)
+{
+	struct sum s = {0};
+
+	EACH(l, x) {
+		s.flags |= x->e.flags & (PAUSES | UNKNOWN | TESTS | ATOMIC);
+		s.computed |= x->e.computed & ~(1u << RSP);
+		s.stack_stores |= (x->e.flags & (WRITES | ON_STACK)) == (WRITES | ON_STACK);
+	}
+	s.varying = s.computed;
+	if (strict)
+		keep_certain(l, &s);
+	else
+		spread(l, &s);
+	return s;
+}
+
+/* Is it memory that is in the same place in each round, and that the loop itself does not change? */
+static int looks(struct loop *l, const struct effect *e, const struct sum *s)
+{
+	if (!(e->flags & READS) || (e->base & s->varying))
+		return 0;
+	if (e->flags & ATOMIC)
+		return 1;
+	/* a compiler keeps there what it has no register for */
+	if ((e->flags & ON_STACK) && (s->computed || s->stack_stores))
+		return 0;
+	return !is_written(l, e->where);
+}
+
+static int any_looks(struct loop *l, const struct sum *s)
+{
+	EACH(l, x)
+		if (looks(l, &x->e, s))
+			return 1;
+	return 0;
+}
+
+/* All that it reads. */
+static int only_looks(struct loop *l, const struct sum *s)
+{
+	EACH(l, x)
+		if ((x->e.flags & READS) && !(x->e.flags & ON_STACK) && !looks(l, &x->e, s))
+			return 0;
+	return any_looks(l, s);
+}
+
+static int is_on_stack(const struct effect *e)
+{
+	return (e->flags & ON_STACK) || e->base == 1u << RBP;
+}
+
+/* strict: to the stack only around an atomic instruction, and elsewhere only by one. */
+static int writes_too_much(struct loop *l, const struct sum *s, int strict)
+{
+	EACH(l, x) {
+		if (!(x->e.flags & WRITES) || (x->e.flags & ATOMIC))
+			continue;
+		if (strict ? !is_on_stack(&x->e) || !(s->flags & ATOMIC) : !(x->e.flags & ON_STACK) && (x->e.base & s->varying))
+			return 1;
+	}
+	return 0;
+}
+
+static unsigned length(struct loop *l)
+{
+	unsigned n = 0;
+
+	EACH(l, x)
+		n++;
+	return n;
+}
+
+static int waits(struct loop *l, const uint8_t *at, int strict)
+{
+	struct sum s;
+
+	if (!find_loop(l, at))
+		return 0;
+	s = add_up(l, strict);
+	if (s.flags & PAUSES)
+		return 1;
+	if ((s.flags & UNKNOWN) || writes_too_much(l, &s, strict))
+		return 0;
+	if (!strict)
+		return any_looks(l, &s);
+	/* one that computes, as one that counts how often it has looked, or a long one, may be a part of a larger loop that does more */
+	return (s.flags & TESTS) && ((s.flags & ATOMIC) || (!s.computed && length(l) <= SHORT_LOOP)) && only_looks(l, &s);
+}
+
+int spin_here(const ucontext_t *uc)
+{
+	const greg_t *reg = uc->uc_mcontext.gregs;
+	struct loop l;
+
+	l.lo = l.hi = 0;
+	l.frames_by_rbp = (uint64_t)reg[REG_RBP] - (uint64_t)reg[REG_RSP] < STACK_NEAR;
+	return waits(&l, (const uint8_t *)reg[REG_RIP], 0);
+}
+
+int spin_in_text(const uint8_t *from, const uint8_t *end)
+{
+	struct insn i;
+	struct loop l;
+
+	l.frames_by_rbp = 0;
+	for (const uint8_t *p = from; p + 32 < end; p += i.len) {
+		const uint8_t *target;
+
+		insn_decode(p, &i);
+		if (i.kind == INSN_STOP || !i.len) {
+			i.len = 1;
+			continue;
+		}
+		if (i.kind != INSN_JCC && i.kind != INSN_JMP)
+			continue;
+		target = (const uint8_t *)i.target;
+		if (target > p || p - target > NEAR_LOOP || target < from)
+			continue;
+		l.lo = target;
+		l.hi = p + i.len;
+		if (waits(&l, target, 1))
+			return 1;
+	}
+	return 0;
+}

@@ -1,0 +1,446 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * xlate.c: see xlate.h.
+ *
+ * A block is copied up to its first branch. What a branch leads to is translated when it is first taken: until then there
+ * is an exit in its place, which tells its number and jumps to the thunk, which saves all registers and calls leave().
+ *
+ * Calls into the recorder run as they are, with another return address: in front of one there is a stub that keeps the
+ * right one, and behind it `back` goes on there.
+ */
+#include "record/dbt/xlate_emit.h"
+
+#include "record/preempt/point.h"
+
+#include <asm/prctl.h>
+#include <cpuid.h>
+#include <string.h>
+
+#define CACHE_BYTES (8u << 20)
+#define ROOM 32768 /* that a block may take */
+#define NEAR (1ull << 30)
+#define PROBE (16ull << 20)
+#define BLOCK_INSNS 64
+#define FIRST_HITS 64 /* without a filter: to see what changes */
+#define PASSES 64
+#define XSAVE_MASK 0xe7 /* x87, SSE, AVX, AVX-512 */
+#define XSAVE_XMM 160
+#define XSAVE_BYTES 8192
+#define STACK_BYTES 65536
+#define FLAG_TRACE 0x100
+#define SITES_BLOCK (3 * BLOCK_INSNS) /* no block has more */
+_Static_assert(CACHES + 1 == XLATE_MAPS, "what xlate_maps tells of");
+
+const uint8_t xlate_reg[XLATE_REGS] = {8, 9, 10, 11, 12, 13, 14, 15, RDI, RSI, RBP, RBX, RDX, RAX, RCX, RSP};
+_Static_assert(REG_R8 == 0 && REG_RDI == 8 && REG_RSP == 15, "the order of gregs[]");
+
+extern const uint8_t xlate_thunk[] __attribute__((visibility("hidden")));
+
+__asm__(".text\n.hidden xlate_thunk\n.type xlate_thunk, @function\nxlate_thunk:\n"
+	"	mov %rax, %gs:0\n	mov %rcx, %gs:8\n	mov %rdx, %gs:16\n	mov %rbx, %gs:24\n"
+	"	mov %rsp, %gs:32\n	mov %rbp, %gs:40\n	mov %rsi, %gs:48\n	mov %rdi, %gs:56\n"
+	"	mov %r8, %gs:64\n	mov %r9, %gs:72\n	mov %r10, %gs:80\n	mov %r11, %gs:88\n"
+	"	mov %r12, %gs:96\n	mov %r13, %gs:104\n	mov %r14, %gs:112\n	mov %r15, %gs:120\n"
+	"	mov %gs:144, %rsp\n	pushfq\n	pop %rax\n	mov %rax, %gs:128\n	cld\n"
+	"	mov %gs:152, %rbx\n	mov $0xe7, %eax\n	xor %edx, %edx\n	xsave64 (%rbx)\n"
+	"	mov %gs:160, %rdi\n	call *%gs:168\n"
+	"	mov $0xe7, %eax\n	xor %edx, %edx\n	xrstor64 (%rbx)\n"
+	"	mov %gs:128, %rax\n	push %rax\n	popfq\n"
+	"	mov %gs:0, %rax\n	mov %gs:8, %rcx\n	mov %gs:16, %rdx\n	mov %gs:24, %rbx\n"
+	"	mov %gs:40, %rbp\n	mov %gs:48, %rsi\n	mov %gs:56, %rdi\n"
+	"	mov %gs:64, %r8\n	mov %gs:72, %r9\n	mov %gs:80, %r10\n	mov %gs:88, %r11\n"
+	"	mov %gs:96, %r12\n	mov %gs:104, %r13\n	mov %gs:112, %r14\n	mov %gs:120, %r15\n"
+	"	mov %gs:32, %rsp\n	jmp *%gs:136\n"
+	".size xlate_thunk, .-xlate_thunk\n");
+
+/* ---- what is translated already ---- */
+
+static uint8_t **slot_of(struct xlate *x, uint64_t pc)
+{
+	uint32_t h = (uint32_t)(pc * 0x9e3779b97f4a7c15ull >> 40) % BLOCKS;
+
+	while (x->block[h].pc && x->block[h].pc != pc)
+		h = (h + 1) % BLOCKS;
+	x->block[h].pc = pc;
+	return &x->block[h].code;
+}
+
+static void put_go(struct xlate *x, struct cache *c, uint64_t pc)
+{
+	uint8_t *at = c->cur, *known = *slot_of(x, pc);
+
+	emit_exit(x, c, SITE_GO, pc);
+	if (known)
+		emit_jump_at(at, (uint64_t)known);
+}
+
+/* Code can reach what the original reaches relative to its own address. NULL: there is no room. */
+static struct cache *cache_near(struct xlate *x, uint64_t pc)
+{
+	struct cache *c;
+
+	for (unsigned i = 0; i < x->ncaches; i++) {
+		c = &x->cache[i];
+		if (pc - (uint64_t)c->base + NEAR < 2 * NEAR && c->end - c->cur > ROOM)
+			return c;
+	}
+	for (uint64_t d = PROBE; d < NEAR && x->ncaches < CACHES; d += PROBE) {
+		for (int up = 1; up >= 0; up--) {
+			uint64_t at = ((up ? pc + d : pc - d) & ~4095ull);
+			uint8_t *m;
+
+			if (!up && d + CACHE_BYTES >= pc)
+				continue;
+			m = raw_mmap((void *)at, CACHE_BYTES, PROT_READ | PROT_WRITE | PROT_EXEC,
+				     MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED_NOREPLACE, -1, 0);
+			if (raw_failed(m))
+				continue;
+			c = &x->cache[x->ncaches++];
+			*c = (struct cache){m, m, m + CACHE_BYTES};
+			return c;
+		}
+	}
+	return 0;
+}
+
+/* ---- translating ---- */
+
+static void conditional(struct xlate *x, struct cache *c, const uint8_t *p, const struct insn *i)
+{
+	emit_condition(c, p, i);
+	put_go(x, c, (uint64_t)p + i->len);
+	put_go(x, c, i->target);
+}
+
+/* 1: the block goes on behind it. */
+static int one(struct xlate *x, struct cache *c, const uint8_t *p, const struct insn *i)
+{
+	switch (i->kind) {
+	case INSN_PLAIN:
+		emit_plain(x, c, p, i);
+		if (insn_may_write(p, i))
+			emit_words(x, c, (uint64_t)p, (uint64_t)p + i->len);
+		return 1;
+	case INSN_JCC:
+	case INSN_LOOP:
+		conditional(x, c, p, i);
+		break;
+	case INSN_CALL:
+		emit_return_address(c, (uint64_t)p + i->len);
+		emit_words(x, c, (uint64_t)p, i->target);
+		put_go(x, c, i->target);
+		break;
+	case INSN_JMP:
+		put_go(x, c, i->target);
+		break;
+	case INSN_RET:
+		emit_ret(x, c, i);
+		break;
+	case INSN_JMP_BY:
+	case INSN_CALL_BY:
+		emit_by(x, c, p, i);
+		break;
+	case INSN_STOP:
+		emit_exit(x, c, SITE_STOP, (uint64_t)p);
+		break;
+	}
+	return 0;
+}
+
+static int is_recorder(uint64_t pc)
+{
+	return pc >= G.text_lo && pc < G.text_hi;
+}
+
+static void put_block(struct xlate *x, struct cache *c, uint64_t pc)
+{
+	const uint8_t *p = (const uint8_t *)pc;
+	enum emit_noted noted = EMIT_ANYWHERE;
+	struct insn i;
+
+	for (unsigned n = 0;; n++) {
+		if (n == BLOCK_INSNS) { /* what is counted at p is counted there */
+			put_go(x, c, (uint64_t)p);
+			return;
+		}
+		insn_decode(p, &i);
+		emit_arrivals(x, c, (uint64_t)p, &i, &noted);
+		if ((uint64_t)p == x->place) {
+			emit_exit(x, c, SITE_PLACE, (uint64_t)p);
+			x->sites[x->nsites - 1].code = c->cur;
+		}
+		if (!one(x, c, p, &i))
+			return;
+		p += i.len;
+	}
+}
+
+static int has_room(const struct xlate *x)
+{
+	return x->nsites + SITES_BLOCK < SITES;
+}
+
+/* NULL: it cannot be. */
+static uint8_t *translate(struct xlate *x, uint64_t pc)
+{
+	struct cache *c = has_room(x) ? cache_near(x, pc) : 0;
+	uint8_t *start = c ? c->cur : 0;
+
+	if (!start)
+		return 0;
+	*slot_of(x, pc) = start;
+	x->failed = 0;
+	if (is_recorder(pc))
+		emit_native(x, c, pc);
+	else
+		put_block(x, c, pc);
+	if (!x->failed)
+		return start;
+	*slot_of(x, pc) = 0;
+	return 0;
+}
+
+static uint64_t code_for(struct xlate *x, uint64_t pc)
+{
+	uint8_t *code = *slot_of(x, pc);
+
+	return (uint64_t)(code ? code : translate(x, pc));
+}
+
+/* ---- leaving the translated code ---- */
+
+static void describe(const struct xlate *x, uint64_t pc, uint64_t *regs)
+{
+	for (unsigned i = 0; i < XLATE_REGS; i++)
+		regs[i] = x->reg[xlate_reg[i]];
+	regs[REG_RIP] = pc;
+	regs[REG_EFL] = x->flags & POINT_FLAGS;
+	memcpy(regs + POINT_GREGS, (const uint8_t *)x->xsave + XSAVE_XMM, 32 * sizeof(*regs));
+}
+
+static void at_place(struct xlate *x, const struct site *s)
+{
+	struct xlate_filter f = {0};
+	uint64_t regs[POINT_REGS];
+	struct cache *c;
+	enum xlate_go go;
+
+	if (s->kind == SITE_PLACE)
+		x->hits++;
+	describe(x, s->pc, regs);
+	go = x->ops->hit(x->arg, regs, x->hits, &f);
+	if (go != XLATE_ON) {
+		x->target = x->out ? x->out : s->pc;
+		x->flags |= go == XLATE_STEP ? FLAG_TRACE : 0;
+		return;
+	}
+	x->target = (uint64_t)s->code;
+	if (!f.set || (s->kind == SITE_PLACE && x->hits < FIRST_HITS))
+		return;
+	if (s->kind == SITE_PASSED && ++x->passed < x->passes)
+		return;
+	if (s->kind == SITE_PASSED) {
+		x->passed = 0;
+		x->passes += PASSES;
+	}
+	c = has_room(x) ? cache_near(x, (uint64_t)s->code) : 0;
+	if (c)
+		emit_filter(x, c, s, &f);
+}
+
+static void stop(struct xlate *x, uint64_t pc, uint64_t next)
+{
+	x->target = x->out ? x->out : pc;
+	x->ops->stop(x->arg, pc, next);
+}
+
+static int is_counted(const struct xlate *x, uint64_t pc)
+{
+	for (unsigned i = 0; i < x->count->n; i++)
+		if (x->count->at[i] == pc)
+			return 1;
+	return 0;
+}
+
+/* Where pc itself is an arrival, both are one. */
+static void change(struct xlate *x, const struct site *s, uint64_t pc)
+{
+	int nth = x->nth && x->arrivals + 1 == x->nth;
+
+	if (nth || !is_counted(x, pc)) {
+		x->arrivals++;
+		x->changes++;
+	}
+	if (pc == x->place)
+		x->changed_hit = x->hits + 1;
+	nth |= x->ops->changed(x->arg, s->from, pc, nth);
+	xlate_see_words(x);
+	x->target = !nth ? (uint64_t)s->code : x->out ? x->out : pc;
+}
+
+static uint64_t behind(uint64_t pc)
+{
+	struct insn i;
+
+	insn_decode((const uint8_t *)pc, &i);
+	return pc + i.len;
+}
+
+__attribute__((used)) static void leave(struct xlate *x)
+{
+	struct site s = x->sites[x->site];
+	uint64_t pc = s.kind == SITE_BY || s.kind == SITE_RET || (s.kind == SITE_CHANGED && !s.pc) ? x->by : s.pc, code;
+
+	x->again = (uint64_t)s.code;
+	if (s.kind == SITE_ARRIVED) {
+		x->target = x->out ? x->out : pc;
+		x->ops->arrived(x->arg, pc);
+		return;
+	}
+	if (s.kind == SITE_CHANGED) {
+		change(x, &s, pc);
+		return;
+	}
+	if (s.kind == SITE_PLACE || s.kind == SITE_PASSED) {
+		at_place(x, &s);
+		return;
+	}
+	if (s.kind == SITE_STOP) {
+		stop(x, pc, behind(pc));
+		return;
+	}
+	/* a handler of signals ends, which the recorder has called */
+	if (s.kind == SITE_RET && is_recorder(pc)) {
+		stop(x, pc, pc);
+		return;
+	}
+	code = code_for(x, pc);
+	if (!code) {
+		stop(x, pc, 0);
+		return;
+	}
+	x->target = code;
+	if (s.kind == SITE_GO) {
+		emit_jump_at(s.code, code);
+		return;
+	}
+	x->quick[pc % QUICK].pc = pc;
+	x->quick[pc % QUICK].code = code;
+}
+
+/* ---- the start ---- */
+
+static int can_save_registers(void)
+{
+	unsigned a, b, c, d;
+
+	return __get_cpuid(1, &a, &b, &c, &d) && (c & bit_OSXSAVE);
+}
+
+struct xlate *xlate_new(uint64_t place, const struct xlate_ops *ops, void *arg)
+{
+	uint64_t len = (sizeof(struct xlate) + STACK_BYTES + XSAVE_BYTES + 4095) & ~4095ull, gs = 0;
+	struct xlate *x;
+
+	if (!can_save_registers() || raw2(SYS_arch_prctl, ARCH_GET_GS, &gs) || gs)
+		return 0;
+	x = raw_mmap(0, len, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	if (raw_failed(x))
+		return 0;
+	x->ops = ops;
+	x->arg = arg;
+	x->place = place;
+	x->len = len;
+	x->passes = PASSES;
+	x->self = (uint64_t)x;
+	x->leave = (uint64_t)leave;
+	x->thunk = (uint64_t)xlate_thunk;
+	x->stack = (uint64_t)x + len;
+	x->xsave = ((uint64_t)(x + 1) + 63) & ~63ull;
+	return x;
+}
+
+uint64_t xlate_enter(struct xlate *x, uint64_t pc)
+{
+	struct cache *c = x->back ? 0 : cache_near(x, pc);
+
+	if (!x->back && !c)
+		return 0;
+	if (c)
+		emit_back(x, c);
+	raw2(SYS_arch_prctl, ARCH_SET_GS, x);
+	return code_for(x, pc);
+}
+
+void xlate_count(struct xlate *x, const struct xlate_count *count, uint64_t out)
+{
+	x->count = count;
+	x->nth = count->nth;
+	x->sp = count->sp;
+	x->nth_branch = count->nth_branch;
+	x->out = out;
+	xlate_see_words(x);
+}
+
+const uint64_t *xlate_arrivals(const struct xlate *x)
+{
+	return &x->arrivals;
+}
+
+const uint64_t *xlate_branches(const struct xlate *x)
+{
+	return &x->branches;
+}
+
+uint64_t xlate_again(const struct xlate *x)
+{
+	return x->again;
+}
+
+unsigned xlate_maps(const struct xlate *x, struct xlate_map m[XLATE_MAPS])
+{
+	unsigned n = 0;
+
+	for (; n < x->ncaches; n++)
+		m[n] = (struct xlate_map){(uint64_t)x->cache[n].base, CACHE_BYTES};
+	m[n++] = (struct xlate_map){(uint64_t)x, x->len};
+	return n;
+}
+
+uint64_t xlate_hits(const struct xlate *x)
+{
+	return x->hits;
+}
+
+uint64_t xlate_at_places(const struct xlate *x)
+{
+	return x->arrivals - x->changes;
+}
+
+int xlate_has_changed(const struct xlate *x)
+{
+	return x->changed_hit && x->changed_hit == x->hits;
+}
+
+uint64_t xlate_natives(const struct xlate *x)
+{
+	return x->natives;
+}
+
+uint64_t xlate_native_top(struct xlate *x)
+{
+	uint64_t top = x->native_top;
+
+	x->native_top = 0;
+	return top;
+}
+
+void xlate_free(struct xlate *x)
+{
+	if (!x)
+		return;
+	raw2(SYS_arch_prctl, ARCH_SET_GS, 0);
+	for (unsigned i = 0; i < x->ncaches; i++)
+		raw2(SYS_munmap, x->cache[i].base, CACHE_BYTES);
+	raw2(SYS_munmap, x, x->len);
+}

@@ -1,0 +1,102 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * xlate_emit.h: the instructions of translated code (xlate.h), and what they share with xlate.c, through GS.
+ *
+ * The translated code uses the program's stack and registers just as the original: calls push the original return
+ * address, so nothing in memory is different. What it needs for itself is reached through GS.
+ */
+#ifndef FRED_RECORD_XLATE_EMIT_H
+#define FRED_RECORD_XLATE_EMIT_H
+
+#include "record/dbt/insn.h"
+#include "record/dbt/xlate.h"
+
+#include <stddef.h>
+
+#define CACHES 8
+#define SITES (1u << 18)
+#define BLOCKS (1u << 19) /* a power of two */
+#define QUICK (1u << 20)
+#define EXIT_BYTES 20 /* of an exit, and no less than of a jump in its place */
+#define NATIVE 32 /* calls into the recorder inside each other; 8 bytes each: their offsets are a byte */
+
+enum reg { RAX, RCX, RDX, RBX, RSP, RBP, RSI, RDI };
+
+enum site_kind { SITE_GO, SITE_BY, SITE_RET, SITE_PLACE, SITE_PASSED, SITE_ARRIVED, SITE_CHANGED, SITE_STOP };
+
+struct site {
+	uint64_t pc; /* GO: where to; CHANGED: 0: where `by` says */
+	uint8_t *code; /* the exit; PLACE, PASSED, ARRIVED and CHANGED: behind it, the instruction there */
+	enum site_kind kind;
+	uint64_t from; /* CHANGED: see xlate_ops.changed */
+};
+
+struct cache {
+	uint8_t *base, *cur, *end;
+};
+
+struct xlate {
+	/* through GS: emitted code and the thunk know these offsets */
+	uint64_t reg[16];
+	uint64_t flags, target, stack, xsave, self, leave, thunk; /* 128 to 176 */
+	uint64_t site, by, hits, kept_rax, kept_rcx, kept_flags, native_at, natives, native_top;
+	uint64_t arrivals, nth, sp, outside, branches, nth_branch;
+	uint64_t minus[XLATE_WORDS]; /* what is watched, negative */
+	uint64_t native[NATIVE]; /* a ring: a jump out of the recorder leaves one behind */
+	struct { /* where branches by registers and memory go, by the low bits of the address */
+		uint64_t pc, code;
+	} quick[QUICK];
+
+	const struct xlate_ops *ops;
+	void *arg;
+	uint64_t place, len;
+	const struct xlate_count *count; /* NULL: nothing is */
+	uint64_t out; /* 0, or where it goes instead of going on at pc in the original code */
+	uint64_t again; /* behind the last exit */
+	uint64_t changes; /* that are counted as arrivals */
+	uint64_t changed_hit; /* the hit before which a word was changed last by the instruction in front of the place; 0: none */
+	int failed; /* what is being translated cannot be */
+	unsigned passed, passes; /* filters; when they have let through so many, another one is taken */
+	struct cache cache[CACHES];
+	unsigned ncaches;
+	uint32_t nsites;
+	uint8_t *back; /* where the recorder returns to */
+	struct site sites[SITES];
+	struct {
+		uint64_t pc;
+		uint8_t *code;
+	} block[BLOCKS];
+};
+_Static_assert(offsetof(struct xlate, flags) == 128 && offsetof(struct xlate, thunk) == 176, "the thunk's offsets");
+
+#define GS(field) ((uint32_t)offsetof(struct xlate, field))
+
+/* An exit: tells its number and jumps to the thunk, which calls leave(). */
+void emit_exit(struct xlate *x, struct cache *c, enum site_kind kind, uint64_t pc);
+/* A jump in the place of an exit. */
+void emit_jump_at(uint8_t *code, uint64_t to);
+/* A plain instruction, or one that ends a block: the same as it does, up to where a branch goes to. */
+void emit_plain(struct xlate *x, struct cache *c, const uint8_t *p, const struct insn *i);
+void emit_return_address(struct cache *c, uint64_t pc);
+void emit_condition(struct cache *c, const uint8_t *p, const struct insn *i); /* two exits follow: if not, and if so */
+void emit_by(struct xlate *x, struct cache *c, const uint8_t *p, const struct insn *i);
+void emit_ret(struct xlate *x, struct cache *c, const struct insn *i);
+/* The recorder's own code runs as it is, and comes back behind the call. Changes no flag. */
+void emit_native(struct xlate *x, struct cache *c, uint64_t pc);
+/* Behind it: the stack is as if it had returned by itself. */
+void emit_back(struct xlate *x, struct cache *c);
+/* In the place of the exit at s: counts, looks at the filter's word, and mostly goes on at once. */
+void emit_filter(struct xlate *x, struct cache *c, const struct site *s, const struct xlate_filter *f);
+
+/* Behind the instruction at `from`: has it changed a word that is watched? pc comes next. As xlate_ops.changed; pc 0: the address in `by`. */
+void emit_words(struct xlate *x, struct cache *c, uint64_t from, uint64_t pc);
+/* What the words are now is what they are compared with from now on. */
+void xlate_see_words(struct xlate *x);
+
+/* Where the instruction before was, as far as the block knows. */
+enum emit_noted { EMIT_ANYWHERE, EMIT_OUTSIDE, EMIT_INSIDE };
+
+/* What counts arrivals, before the instruction at pc. */
+void emit_arrivals(struct xlate *x, struct cache *c, uint64_t pc, const struct insn *i, enum emit_noted *noted);
+
+#endif

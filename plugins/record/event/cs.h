@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: MIT */
+/* cs.h: the part of cs.c that a lock and an unlock run through, inline. */
+#ifndef FRED_RECORD_CS_H
+#define FRED_RECORD_CS_H
+
+#include "record/core/shim.h"
+
+#define CS_WAITS_MAX 8
+
+struct cs {
+	uint32_t turn; /* futex: 0 free, 1 taken, 2 taken and waited for */
+	int long_waits;
+	uint64_t stamp; /* the highest one taken with the turn; whoever has the turn reads and writes it */
+	uint64_t outside; /* the highest one of a mutex that was let go without the turn */
+} __attribute__((aligned(64)));
+extern struct cs cs;
+
+static inline void cs_locked(struct thr *t) /* t has taken a mutex */
+{
+	if (t->mutexes++ == 0 && !G.serial && cs.long_waits < CS_WAITS_MAX)
+		cs_acquire(t);
+}
+
+static inline void cs_unlocked(struct thr *t) /* behind the stamped record of the release */
+{
+	/* a mutex from before the second thread was not counted */
+	if (t->mutexes)
+		t->mutexes--;
+	if (likely(t->cs)) {
+		if (!t->mutexes)
+			cs_release(t);
+	} else if (!G.serial) {
+		cs_outside(t);
+	}
+}
+
+/* The stamp of t's next record, not written yet: see cs.c. */
+static inline uint64_t stamp_next(struct thr *t)
+{
+	uint32_t lo, hi;
+	uint64_t now;
+
+	if (unlikely(!t->cs || t->fence || G.serial || G.counted)) {
+		t->fence = 0;
+		return stamp_now();
+	}
+	__asm__ volatile("rdtsc" : "=a"(lo), "=d"(hi)::"memory");
+	now = (uint64_t)hi << 32 | lo;
+	/* branches, which are foreseen, where a maximum would be waited for */
+	if (unlikely(now <= cs.stamp))
+		now = cs.stamp + 1;
+	if (unlikely(now <= cs.outside))
+		now = cs.outside + 1;
+	if (unlikely(now <= t->last_stamp))
+		now = t->last_stamp + 1;
+	return now;
+}
+
+#endif

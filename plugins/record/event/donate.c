@@ -1,0 +1,215 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * lend.c: replay: locks inside libc, which no event tells: what a thread does that has to wait for one. See
+ * turn.c for the turn.
+ */
+#include "record/sys/sys.h"
+
+#include "record/event/turn.h"
+
+#define TICK_NS 1000000u
+#define TICKS 20 /* with the turn, while nobody runs */
+
+/*
+ * A thread past its EXIT needs a lock that another one holds (pthread_kill does, over its system call): the
+ * others must not wait for its death. Who joins it later waits for real.
+ */
+static void dying_late(struct thr *t)
+{
+	uint32_t *word = 0;
+
+	raw2(SYS_prctl, 40 /* PR_GET_TID_ADDRESS */, &word);
+	if (!word || G.ctl->dying != (uint64_t)word)
+		return;
+	t->late_word = word;
+	G.ctl->dying = 0;
+	raw_futex_wake(word, 0x7fffffff);
+}
+
+/* The word may be another thread's by now: its number tells. */
+static int is_late(const uint32_t *word, uint32_t tid)
+{
+	for (uint32_t i = 1; i < G.next_thread && i < RLOG_MAX_THREADS; i++)
+		if (G.thr[i].late_word == word && (uint32_t)G.thr[i].tid == tid)
+			return 1;
+	return 0;
+}
+
+/*
+ * Lending. A slot ends in the middle of an event, and its thread may hold a lock inside libc there that
+ * the next owner needs (when recording it was let go before the owner's next event). The owner then
+ * lends its turn to the others, one after the other, each up to the start of its own next event.
+ */
+static uint32_t lend_round;
+static int lend_moved; /* a borrower got on */
+static const uint32_t *lend_woken; /* the word that a borrower woke last */
+
+static void lend_return(struct thr *t, int at_event)
+{
+	uint32_t to = t->lender;
+
+	lend_moved |= at_event;
+	t->lender = 0;
+	t->at_event = at_event;
+	t->away = !at_event && turn_runs_ahead(t);
+	give_turn(to);
+	if (!t->away)
+		turn_wait(t);
+	t->at_event = 0;
+}
+
+/* A borrower lets go of the lock: its turn is over, before it takes the next one. */
+static void lend_wake(struct thr *t, const uint32_t *word)
+{
+	lend_woken = word;
+	lend_moved = 1;
+	if (t->lender && G.thr[t->lender].lend_word == word)
+		lend_return(t, 0);
+}
+
+/* A borrower comes to a record: at that of its next event its turn is over, not at a second half. */
+void lend_end(struct thr *t)
+{
+	const uint8_t *p = t->log.rd;
+
+	if (p >= t->log.rd_end || *p >= RLOG_KIND_LIMIT || (shim_kinds()[*p].flags & RF_C))
+		lend_return(t, 1);
+}
+
+static int can_borrow(const struct thr *t, uint32_t to, uint32_t round)
+{
+	const struct thr *b = &G.thr[to];
+
+	return b != t && G.ctl->tid[to] && !b->exited && !b->at_event && !b->lending && b->lend_mark != round &&
+	       (!turn_parallel() || __atomic_load_n(&b->stand.there, __ATOMIC_ACQUIRE) == STANDS_INSIDE);
+}
+
+/* The next thread in the order of the slots that may still hold the lock, or 0. */
+static uint32_t borrower(const struct thr *t, uint32_t round)
+{
+	uint64_t end = (uint64_t)G.ctl->slot + 4096;
+
+	for (uint64_t i = G.ctl->slot; i < G.sched->slots && i < end; i++)
+		if (can_borrow(t, G.sched->slot[i].thread, round))
+			return G.sched->slot[i].thread;
+	for (uint32_t i = 1; i < G.next_thread; i++)
+		if (can_borrow(t, i, round))
+			return i;
+	return 0;
+}
+
+static void lend(struct thr *t, uint32_t to, uint32_t round)
+{
+	G.thr[to].lend_mark = round;
+	G.thr[to].lender = t->ordinal;
+	t->lending = 1;
+	give_turn(to);
+	turn_wait(t);
+	t->lending = 0;
+}
+
+/* Each of the others once. 1: something has moved. */
+static int lend_around(struct thr *t, const uint32_t *word, uint32_t val)
+{
+	uint32_t round = ++lend_round, to;
+
+	lend_moved = 0;
+	while (__atomic_load_n(word, __ATOMIC_ACQUIRE) == val && lend_woken != word &&
+	       (to = borrower(t, round)) != 0)
+		lend(t, to, round);
+	return lend_moved;
+}
+
+/*
+ * Waits until *word is not val: 0, -EAGAIN or -ETIMEDOUT, as the kernel would say. A borrower that has to
+ * wait gives the turn back: the first lender goes round until nothing moves any more.
+ */
+static long lend_until(struct thr *t, uint32_t *word, uint32_t val, const void *timeout)
+{
+	int moved;
+
+	for (;;) {
+		lend_woken = 0;
+		t->lend_word = word;
+		moved = !t->lender && lend_around(t, word, val);
+		if (__atomic_load_n(word, __ATOMIC_ACQUIRE) != val)
+			return -11; /* EAGAIN */
+		if (lend_woken == word)
+			return 0;
+		if (!moved && is_late(word, val))
+			return raw4(SYS_futex, word, FUTEX_WAIT, val, timeout);
+		if (timeout && !moved)
+			return -110; /* ETIMEDOUT */
+		if (t->lender)
+			lend_return(t, 0);
+		else if (!moved)
+			turn_diverge(t, 0, RLOG_LIB_LOCK, (uint64_t[]){(uint64_t)word}, 1,
+				     "waits for a lock inside a library that no thread lets go");
+	}
+}
+
+static int others_run(const struct thr *t)
+{
+	for (uint32_t i = 1; i < G.next_thread; i++)
+		if (&G.thr[i] != t && G.ctl->tid[i] && !G.thr[i].exited &&
+		    !__atomic_load_n(&G.thr[i].stand.there, __ATOMIC_ACQUIRE))
+			return 1;
+	return 0;
+}
+
+/*
+ * The same in parallel. Who holds the lock may just run: that is waited for. With the turn it is lent, too, to those
+ * that stand inside an event. How long timed waits take is in no log.
+ */
+static long wait_parallel(struct thr *t, const long *a)
+{
+	static const uint64_t tick[2] = {0, TICK_NS};
+	uint32_t *word = (uint32_t *)a[0], val = (uint32_t)a[2], to;
+	int ticks = a[3] ? TICKS : 0;
+	long ret;
+
+	t->lend_word = word;
+	for (ret = -110; ret == -110 && ticks < TICKS;) { /* ETIMEDOUT */
+		if (__atomic_load_n(word, __ATOMIC_ACQUIRE) != val)
+			return -11; /* EAGAIN */
+		if (t->lender) {
+			lend_return(t, 0);
+		} else if (has_turn(t)) {
+			if ((to = borrower(t, ++lend_round)) != 0) {
+				lend(t, to, lend_round);
+				continue;
+			}
+			ticks += !others_run(t);
+		}
+		t->stand.there = STANDS;
+		ret = raw4(SYS_futex, word, FUTEX_WAIT | (a[1] & FUTEX_PRIVATE_FLAG), val, tick);
+		t->stand.there = 0;
+	}
+	if (ret == -110) {
+		describe_caller(t->caller, G.ctl->text, sizeof(G.ctl->text));
+		turn_end(t, REPLAY_UNFIT);
+	}
+	return ret;
+}
+
+long turn_futex(struct thr *t, const long *a)
+{
+	int op = (int)a[1] & 127, waits = op == FUTEX_WAIT || op == FUTEX_WAIT_BITSET;
+	long ret;
+
+	if (G.mode == SHIM_REPLAY && waits && !sys_readable((const void *)a[0], 4))
+		return -14; /* EFAULT */
+	if (G.mode == SHIM_REPLAY && t && t->exited && waits)
+		dying_late(t);
+	if (G.mode == SHIM_REPLAY && t && !t->exited && waits && turn_parallel())
+		return wait_parallel(t, a);
+	if (G.mode != SHIM_REPLAY || !t || t->exited || G.ctl->owner != t->ordinal)
+		return raw6(SYS_futex, a[0], a[1], a[2], a[3], a[4], a[5]);
+	if (!waits) {
+		ret = raw6(SYS_futex, a[0], a[1], a[2], a[3], a[4], a[5]);
+		if (op == FUTEX_WAKE || op == FUTEX_WAKE_BITSET)
+			lend_wake(t, (const uint32_t *)a[0]);
+		return ret;
+	}
+	return lend_until(t, (uint32_t *)a[0], (uint32_t)a[2], (const void *)a[3]);
+}

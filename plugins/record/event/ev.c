@@ -1,0 +1,202 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * ev.c: events without payload, in both modes. System calls have their own code in sys.c.
+ *
+ * The record is built behind the cursor and its kind byte is stored last: the log is complete up to
+ * the last whole record at any moment.
+ */
+#include "record/chaos/chaos.h"
+#include "record/shm/group.h"
+#include "record/core/shim.h"
+
+#include "record/event/cs.h"
+#include "rlog/kinds.h"
+
+const struct rlog_kind_info *shim_kinds(void)
+{
+	return rlog_kinds;
+}
+
+static void rec_event(struct thr *t, enum rlog_kind kind, const void *obj, uint64_t a, uint64_t b)
+{
+	unsigned flags = rlog_kinds[kind].flags, nops = rlog_kinds[kind].nops;
+	uint8_t *p0, *p;
+
+	t->made_event = 1;
+	t->clean = (flags & RF_S) != 0;
+	p0 = log_reserve(t, 48);
+	if (unlikely(!p0))
+		return;
+	p = p0 + 1;
+	if (flags & RF_S) {
+		uint64_t now = stamp_next(t);
+
+		p = rlog_put(p, now - t->last_stamp);
+		t->last_stamp = now;
+		t->released = obj;
+	} else {
+		t->fence = 1;
+	}
+	if (flags & RF_H)
+		*p++ = rlog_hash_addr(obj);
+	if (nops)
+		p = rlog_put(p, (flags & RF_Z) ? rlog_zigzag((int64_t)a) : a);
+	if (nops > 1)
+		p = rlog_put(p, b);
+	for (unsigned i = 2; i < nops; i++)
+		p = rlog_put(p, 0);
+	t->log.cur = p;
+	__atomic_store_n(p0, (uint8_t)kind, __ATOMIC_RELEASE);
+}
+
+int ev_bytes(struct thr *t, enum rlog_kind kind, const uint64_t *op, unsigned nops, const void *bytes, uint64_t n)
+{
+	uint8_t *p0 = log_reserve(t, 24 + 10 * nops + n), *p;
+	uint64_t now;
+
+	if (!p0)
+		return -1;
+	now = stamp_now();
+	p = rlog_put(p0 + 1, now - t->last_stamp);
+	t->last_stamp = now;
+	for (unsigned i = 0; i < nops; i++)
+		p = rlog_put(p, op[i]);
+	if (bytes) {
+		p = rlog_put(p, n);
+		__builtin_memcpy(p, bytes, n);
+		p += n;
+	}
+	t->log.cur = p;
+	__atomic_store_n(p0, (uint8_t)kind, __ATOMIC_RELEASE);
+	return 0;
+}
+
+static void check_hash(struct thr *t, const struct rlog_rec *r, enum rlog_kind kind, const void *obj)
+{
+	if (unlikely((r->flags & RF_H) && r->hash != rlog_hash_addr(obj))) {
+		uint64_t got = (uint64_t)(uintptr_t)obj;
+
+		turn_diverge(t, r, kind, &got, 1, "another object");
+	}
+}
+
+void ev(struct thr *t, enum rlog_kind kind, const void *obj, uint64_t a, uint64_t b)
+{
+	struct rlog_rec r;
+
+	if (likely(G.mode == SHIM_RECORD)) {
+		rec_event(t, kind, obj, a, b);
+		return;
+	}
+	if (G.mode != SHIM_REPLAY)
+		return;
+	turn_take(t, &r, kind);
+	check_hash(t, &r, kind, obj);
+}
+
+int64_t ev_result(struct thr *t, enum rlog_kind kind, const void *obj, uint64_t *b)
+{
+	struct rlog_rec r;
+
+	turn_take(t, &r, kind);
+	check_hash(t, &r, kind, obj);
+	if (b)
+		*b = r.op[1];
+	return (int64_t)r.op[0];
+}
+
+void ev_half(struct thr *t, enum rlog_kind kind, int64_t *a, uint64_t *b)
+{
+	struct rlog_rec r;
+
+	if (likely(G.mode == SHIM_RECORD)) {
+		rec_event(t, kind, 0, (uint64_t)*a, b ? *b : 0);
+		return;
+	}
+	if (G.mode != SHIM_REPLAY)
+		return;
+	turn_take(t, &r, kind);
+	*a = (int64_t)r.op[0];
+	if (b)
+		*b = r.op[1];
+}
+
+const uint8_t *ev_callret(struct thr *t, int64_t *ret, const void *payload, uint64_t *len)
+{
+	uint64_t n = len ? *len : 0;
+	struct rlog_rec r;
+	uint8_t *p0, *p;
+
+	if (G.mode == SHIM_REPLAY) {
+		turn_take(t, &r, RLOG_CALLRET);
+		*ret = (int64_t)r.op[0];
+		if (len)
+			*len = r.payload_len;
+		return r.payload;
+	}
+	t->fence = 1;
+	p0 = G.mode == SHIM_RECORD ? log_reserve(t, 32 + n) : 0;
+	if (!p0)
+		return 0;
+	p = rlog_put(p0 + 1, rlog_zigzag(*ret));
+	p = rlog_put(p, n);
+	if (n)
+		__builtin_memcpy(p, payload, n);
+	t->log.cur = p + n;
+	__atomic_store_n(p0, RLOG_CALLRET, __ATOMIC_RELEASE);
+	return 0;
+}
+
+void ev_done(struct thr *t)
+{
+	if (G.mode == SHIM_REPLAY)
+		turn_done(t);
+	else if (unlikely(G.serial) && t->clean)
+		gil_point(t);
+}
+
+static void leave_replay(struct thr *t)
+{
+	while (sig_deliver_replay(t))
+		;
+	pages_replay(t);
+	turn_seek(t);
+}
+
+/*
+ * What a call leaves on the stack is no input of the program, but of a collector of garbage that takes for a pointer what it
+ * finds there; and so is what was there before, where the frame of a signal has holes. Only a serial recording is exact for
+ * what such a collector does anyway.
+ */
+void shim_scrub(void)
+{
+	if (unlikely(G.serial))
+		scrub_stack();
+}
+
+void shim_leave(struct thr *t)
+{
+	if (t->made_event) {
+		if (unlikely(t->pending) && G.mode == SHIM_RECORD)
+			sig_deliver_pending(t);
+		else if (G.mode == SHIM_REPLAY)
+			leave_replay(t);
+		if (unlikely(G.serial && !t->gil) && G.mode == SHIM_RECORD)
+			gil_join(t);
+		if (unlikely(G.serial && !t->no_tsc))
+			tsc_begin(t);
+	}
+	shim_scrub();
+	t->depth = 0;
+	t->selector = 1;
+	/* came behind the look above: the program may now look at what the handler does, without an event */
+	if (unlikely(t->pending) && t->made_event && G.mode == SHIM_RECORD) {
+		t->selector = 0;
+		t->depth = 1;
+		sig_deliver_pending(t);
+		shim_leave(self);
+		return;
+	}
+	if (unlikely(G.chaos) && t->made_event && !t->in_trap)
+		step_begin(t, 0);
+}

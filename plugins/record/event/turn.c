@@ -1,0 +1,580 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * turn.c: replay: whose turn it is, stopping at an event, divergences. See rlog/replay.h.
+ *
+ * One thread runs at a time: the owner. Waiting threads sleep on their own futex word; ctl->owner is
+ * the truth, the words only wake. All of it lives in the control page, which the worker keeps with a
+ * checkpoint, so a restored process goes on where it was.
+ *
+ * In parallel (ahead_until): a thread whose slot is over is away: it runs on without the turn, and waits for
+ * it where its next record begins, or where the state of others would show (turn_await). So events keep
+ * their order, and with them all that a slot does behind its first record: only what a thread computes
+ * between a release and its next event overlaps. Up to the bound that is what it does in a linear replay too,
+ * unless threads share memory without synchronisation; so the worker believes no difference that it finds.
+ */
+#include "record/shm/group.h"
+#include "record/core/own_stack.h"
+#include "record/preempt/lookahead.h"
+#include "record/event/turn.h"
+
+#define NEAR 3 /* slots */
+#define SPINS 2000
+
+static void notify(uint32_t state)
+{
+	struct replay_ctl *c = G.ctl;
+
+	__atomic_store_n(&c->state, state, __ATOMIC_RELEASE);
+	__atomic_add_fetch(&c->notify, 1, __ATOMIC_SEQ_CST);
+	raw_futex_wake(&c->notify, 0x7fffffff);
+}
+
+/*
+ * Both ways to stand still begin here: what the program has in registers and on its stack is the same each time a replay
+ * stands there; how it then waits is not.
+ */
+#define STAND(name)                                                                                \
+	__asm__(".text\n.globl " #name "\n.hidden " #name "\n.type " #name ", @function\n" #name ":\n" \
+		"	.cfi_startproc\n"                                                          \
+		"	mov %rbx, turn_stand_at+0(%rdi)\n"                                         \
+		"	mov %rbp, turn_stand_at+8(%rdi)\n"                                         \
+		"	mov %r12, turn_stand_at+16(%rdi)\n"                                        \
+		"	mov %r13, turn_stand_at+24(%rdi)\n"                                        \
+		"	mov %r14, turn_stand_at+32(%rdi)\n"                                        \
+		"	mov %r15, turn_stand_at+40(%rdi)\n"                                        \
+		"	lea 8(%rsp), %rax\n"                                                       \
+		"	mov %rax, turn_stand_at+48(%rdi)\n"                                        \
+		"	mov (%rsp), %rax\n"                                                        \
+		"	mov %rax, turn_stand_at+56(%rdi)\n"                                        \
+		"	jmp " #name "_here\n"                                                      \
+		"	.cfi_endproc\n"                                                            \
+		".size " #name ", .-" #name "\n")
+STAND(turn_wait);
+STAND(turn_park);
+
+__attribute__((used)) static void stand_offset(void)
+{
+	__asm__ volatile(".set turn_stand_at, %c0" ::"i"(offsetof(struct thr, stand)));
+}
+
+void turn_park(struct thr *t, uint32_t state);
+
+/* What a wait left on the stack, or, without one, an earlier event, would show in the frames that come to lie there. */
+#define LEFT_DEEP 1024u /* bytes */
+
+static __attribute__((noinline)) void scrub(size_t bytes)
+{
+	uint8_t below[bytes];
+
+	__builtin_memset(below, 0, bytes);
+	__asm__ volatile("" ::"r"(below) : "memory");
+}
+
+/* Stands still until the worker lets this thread go on. */
+static __attribute__((noinline)) void wait_parked(struct thr *t, uint32_t state)
+{
+	struct replay_ctl *c = G.ctl;
+	uint32_t go = __atomic_load_n(&c->go, __ATOMIC_ACQUIRE);
+
+	if (unlikely(G.scout))
+		scout_event();
+	own_stack_stand(t);
+	t->stand.there = STANDS;
+	c->parked = t->ordinal;
+	notify(state);
+	for (;;) {
+		while (__atomic_load_n(&c->go, __ATOMIC_ACQUIRE) == go)
+			raw_futex_wait(&c->go, go);
+		go = __atomic_load_n(&c->go, __ATOMIC_ACQUIRE);
+		if (c->cmd == REPLAY_CMD_SNAP) {
+			c->cmd_result = turn_snap(c);
+			c->cmd = REPLAY_CMD_RUN;
+			notify(state);
+			continue;
+		}
+		if (state == REPLAY_PARKED)
+			break;
+		notify(state); /* nothing can go on from here */
+	}
+	t->stand.there = 0;
+	/* one that stood here while another went on (session/segment.h) may come late: that one stands now */
+	if (c->parked == t->ordinal)
+		__atomic_store_n(&c->state, REPLAY_RUNNING, __ATOMIC_RELEASE);
+	tsc_arm();
+}
+
+__attribute__((used)) void turn_park_here(struct thr *t, uint32_t state)
+{
+	wait_parked(t, state);
+	scrub(LEFT_DEEP);
+}
+
+/* A copy of the process, in which nobody waits for what is told here, is watched for what is written to the turn. */
+_Noreturn void turn_end(struct thr *t, int state)
+{
+	G.ctl->state = (uint32_t)state;
+	__atomic_store_n(&G.ctl->turn, G.ctl->turn, __ATOMIC_RELEASE);
+	for (;;)
+		turn_park(t, (uint32_t)state);
+}
+
+_Noreturn void shim_fail(const char *text)
+{
+	if (G.mode == SHIM_REPLAY && G.ctl) {
+		fmt_str(G.ctl->text, G.ctl->text + sizeof(G.ctl->text), text);
+		turn_end(self ? self : &G.thr[1], REPLAY_FAILED);
+	}
+	raw_write_str(2, "fred: ");
+	raw_write_str(2, text);
+	raw_write_str(2, "\n");
+	for (;;)
+		raw1(SYS_exit_group, 125);
+}
+
+_Noreturn void turn_diverge(struct thr *t, const struct rlog_rec *want, enum rlog_kind got,
+			    const uint64_t *ops, unsigned nops, const char *text)
+{
+	struct replay_diverge *d = &G.ctl->diverge;
+
+	/* the program that is being recorded has not come here yet; or a copy does not know of the end of its segment */
+	if ((!want && (G.ctl->flags & REPLAY_F_LIVE) && G.ctl->turn + 1 == G.ctl->total) || G.ctl->endless) {
+		G.ctl->turn++;
+		turn_end(t, REPLAY_ENDED);
+	}
+	d->thread = t->ordinal;
+	d->expected_kind = want ? want->kind : 0;
+	d->expected_hash = want && (want->flags & RF_H) ? want->hash : 0;
+	d->got_kind = got;
+	for (d->expected_n = d->got_n = 0; want && d->expected_n < want->nops && d->expected_n < 8; d->expected_n++)
+		d->expected[d->expected_n] = want->op[d->expected_n];
+	for (unsigned i = 0; i < nops && i < 8; i++)
+		d->got[d->got_n++] = ops[i];
+	d->event = G.ctl->turn + 1;
+	d->caller = t->caller;
+	fmt_str(d->text, d->text + sizeof(d->text), text);
+	turn_end(t, REPLAY_DIVERGED);
+}
+
+/* The word of a thread that is past its EXIT becomes 0 when the kernel is done with it. */
+static void wait_dying(void)
+{
+	struct replay_ctl *c = G.ctl;
+	uint32_t *word = (uint32_t *)c->dying, tid;
+	static const uint64_t retry[2] = {0, 10000000}; /* struct timespec */
+
+	if (likely(!word))
+		return;
+	/* the timeout only helps when dying_late() comes between the test and the wait */
+	while (c->dying == (uint64_t)word && (tid = __atomic_load_n(word, __ATOMIC_ACQUIRE)) != 0)
+		raw4(SYS_futex, word, FUTEX_WAIT, tid, &retry);
+	c->dying = 0;
+}
+
+/* Is one of the next slots this thread's? */
+static int is_near(const struct thr *t)
+{
+	uint64_t i = G.ctl->slot, end = i + NEAR;
+
+	for (; i < end && i < G.sched->slots; i++)
+		if (G.sched->slot[i].thread == t->ordinal)
+			return 1;
+	return 0;
+}
+
+/* With a core for each of two threads a turn comes sooner than a wake-up would. */
+static int turn_soon(const struct thr *t)
+{
+	for (int i = 0; i < SPINS && (i % 64 || (turn_parallel() && is_near(t))); i++) {
+		if (has_turn(t))
+			return 1;
+		__builtin_ia32_pause();
+	}
+	return 0;
+}
+
+static void sleep_for_turn(struct thr *t)
+{
+	uint32_t *word = &G.ctl->wake[t->ordinal], seq = __atomic_load_n(word, __ATOMIC_ACQUIRE);
+
+	__atomic_store_n(&t->asleep, 1, __ATOMIC_SEQ_CST);
+	if (!has_turn(t))
+		raw_futex_wait(word, seq);
+	__atomic_store_n(&t->asleep, 0, __ATOMIC_RELAXED);
+}
+
+/* The other halves are acquires themselves. */
+static int at_result(const struct thr *t)
+{
+	const uint8_t *p = t->log.rd;
+
+	return p < t->log.rd_end && *p < RLOG_KIND_LIMIT && !(shim_kinds()[*p].flags & RF_C) &&
+	       *p != RLOG_COND_WOKE && *p != RLOG_BARRIER_LEFT;
+}
+
+static __attribute__((noinline)) void wait_turn(struct thr *t)
+{
+	int inside = t->away ? at_result(t) : !t->at_event, slept = 0;
+
+	t->away = 0;
+	own_stack_stand(t);
+	__atomic_store_n(&t->stand.there, inside ? STANDS_INSIDE : STANDS, __ATOMIC_RELEASE);
+	if (!turn_soon(t))
+		for (; !has_turn(t); slept = 1)
+			sleep_for_turn(t);
+	t->stand.there = 0;
+	wait_dying();
+	if (unlikely(slept && G.no_tsc))
+		tsc_arm(); /* perhaps in a checkpoint */
+}
+
+__attribute__((used)) void turn_wait_here(struct thr *t)
+{
+	wait_turn(t);
+	if (unlikely(G.ctl->turn == G.ctl->stop_at))
+		wait_parked(t, REPLAY_PARKED); /* behind the end of another */
+	scrub(LEFT_DEEP);
+}
+
+void give_turn(uint32_t to)
+{
+	struct replay_ctl *c = G.ctl;
+
+	__atomic_store_n(&c->owner, to, __ATOMIC_SEQ_CST);
+	if (!__atomic_load_n(&G.thr[to].asleep, __ATOMIC_SEQ_CST))
+		return;
+	__atomic_add_fetch(&c->wake[to], 1, __ATOMIC_SEQ_CST);
+	raw_futex_wake(&c->wake[to], 1);
+}
+
+/* Counts the event; the thread whose slot is next, or 0 when this was the last event. */
+static uint32_t count_event(void)
+{
+	struct replay_ctl *c = G.ctl;
+
+	c->turn++;
+	if (--c->slot_left == 0 && c->turn < c->total) {
+		c->slot++;
+		c->slot_left = G.sched->slot[c->slot].count;
+	}
+	return likely(c->turn < c->total) ? G.sched->slot[c->slot].thread : 0;
+}
+
+/* Stops here if wanted. 1: the turn is given, as others went on meanwhile (session/segment.h); it may be back already. */
+static int stop_here(struct thr *t)
+{
+	struct replay_ctl *c = G.ctl;
+	uint64_t turn = c->turn;
+
+	if (likely(turn != c->stop_at))
+		return 0;
+	turn_park(t, REPLAY_PARKED);
+	return __atomic_load_n(&c->owner, __ATOMIC_ACQUIRE) != t->ordinal || c->turn != turn;
+}
+
+int turn_stays(const struct thr *t)
+{
+	const struct replay_ctl *c = G.ctl;
+
+	return c->slot_left > 1 || (c->slot + 1ull < G.sched->slots && G.sched->slot[c->slot + 1].thread == t->ordinal);
+}
+
+int turn_runs_ahead(const struct thr *t)
+{
+	const struct replay_ctl *c = G.ctl;
+
+	return turn_parallel() && !G.serial && c->slot > c->ahead_from && c->slot < c->ahead_end[t->ordinal];
+}
+
+int turn_next_is(const struct thr *t, enum rlog_kind kind)
+{
+	return t->log.rd < t->log.rd_end && *t->log.rd == kind;
+}
+
+/* No recorder does that: nothing is to show it. */
+static void begin_seek(void *t)
+{
+	_Alignas(16) uint8_t vectors[512];
+
+	__asm__ volatile("fxsave64 %0" : "=m"(vectors));
+	seek_begin(t);
+	__asm__ volatile("fxrstor64 %0" : : "m"(vectors));
+}
+
+/* An event is over, with its second half if it has one: is its thread to be interrupted before the next? */
+void turn_seek(struct thr *t)
+{
+	if (likely(!turn_next_is(t, RLOG_PREEMPT)) || t->undone || t->seeking)
+		return;
+	if (!G.ctl->endless)
+		own_stack_call(t, begin_seek, t);
+}
+
+/*
+ * How a thread waited shows in the registers that a function need not keep. They are the same each time, so that a
+ * debugger sees the same state behind a call each time that it comes there.
+ */
+static inline void wipe_registers(void)
+{
+	__asm__ volatile("xor %%eax, %%eax\n\txor %%ecx, %%ecx\n\txor %%edx, %%edx\n\txor %%esi, %%esi\n\t"
+			 "xor %%edi, %%edi\n\txor %%r8d, %%r8d\n\txor %%r9d, %%r9d\n\txor %%r10d, %%r10d\n\t"
+			 "xor %%r11d, %%r11d" ::
+				 : "rax", "rcx", "rdx", "rsi", "rdi", "r8", "r9", "r10", "r11", "cc", "memory");
+}
+
+static void pass_turn(struct thr *t)
+{
+	uint32_t next = count_event();
+	int given = next && stop_here(t), away;
+
+	t->undone = 0;
+	if (unlikely(!next))
+		turn_end(t, REPLAY_ENDED);
+	if (next != t->ordinal) {
+		away = turn_runs_ahead(t);
+		t->away = away;
+		if (!given)
+			give_turn(next);
+		if (!away)
+			turn_wait(t);
+	}
+}
+
+void turn_done(struct thr *t)
+{
+	pass_turn(t);
+	pages_replay(t);
+	turn_seek(t);
+	scrub(LEFT_DEEP);
+	wipe_registers();
+}
+
+void turn_exit(struct thr *t)
+{
+	uint32_t next, *word = 0;
+
+	raw2(SYS_prctl, 40 /* PR_GET_TID_ADDRESS */, &word);
+	G.ctl->tid[t->ordinal] = 0;
+	t->undone = 0;
+	next = count_event(); /* who comes next stops, if wanted: this one is to end there */
+	if (!next)
+		turn_end(t, REPLAY_ENDED);
+	t->exited = 1;
+	G.ctl->dying = (uint64_t)word;
+	give_turn(next);
+}
+
+static void skip_record(struct thr *t)
+{
+	const uint8_t *p = t->log.rd;
+	struct rlog_rec r;
+
+	if (rlog_next(shim_kinds(), &p, t->log.rd_end, &r) != RLOG_READ_OK)
+		turn_diverge(t, 0, RLOG_YIELD, 0, 0, "the log of this thread is damaged");
+	t->log.rd = p;
+	t->last_stamp += r.delta;
+}
+
+void turn_skip(struct thr *t)
+{
+	skip_record(t);
+	turn_done(t);
+}
+
+void turn_skip_page(struct thr *t)
+{
+	skip_record(t);
+	pass_turn(t);
+}
+
+void turn_before_event(struct thr *t)
+{
+	turn_await(t);
+	if (unlikely(t->lender))
+		lend_end(t);
+}
+
+/*
+ * The next record begins. Before it come signals of its wait, and in serial recordings yields: the turn was given up inside the
+ * call.
+ */
+static void come_to_record(struct thr *t)
+{
+	turn_before_event(t);
+	pages_replay(t);
+	while (unlikely(turn_next_is(t, RLOG_YIELD) || turn_next_is(t, RLOG_SIGNAL))) {
+		if (turn_next_is(t, RLOG_YIELD))
+			turn_skip(t);
+		else if (!sig_deliver_waiting(t))
+			break;
+		turn_await(t);
+	}
+}
+
+int turn_peek(struct thr *t, struct rlog_rec *r)
+{
+	const uint8_t *p;
+
+	come_to_record(t);
+	p = t->log.rd;
+	return rlog_next(shim_kinds(), &p, t->log.rd_end, r) == RLOG_READ_OK;
+}
+
+int turn_next_call_is(struct thr *t, enum rlog_call which)
+{
+	struct rlog_rec r;
+
+	return turn_next_is(t, RLOG_CALL) && turn_peek(t, &r) && r.op[0] == which;
+}
+
+void turn_take(struct thr *t, struct rlog_rec *r, enum rlog_kind kind)
+{
+	const uint8_t *p;
+
+	t->made_event = 1;
+	if (unlikely(kind == RLOG_SIGNAL)) /* it has been seen */
+		turn_before_event(t);
+	else
+		come_to_record(t);
+	p = t->log.rd;
+	if (unlikely(rlog_next(shim_kinds(), &p, t->log.rd_end, r) != RLOG_READ_OK))
+		turn_diverge(t, 0, kind, 0, 0, "the log of this thread ends here");
+	if (unlikely(r->kind != kind))
+		turn_diverge(t, r, kind, 0, 0,
+			     r->kind == RLOG_PREEMPT ? "the computation was interrupted before it came to this"
+						     : "another event");
+	t->log.rd = p;
+	t->last_stamp += r->delta;
+	if (r->flags & RF_C)
+		t->undone = 1;
+}
+
+static const void *map_ro(const char *path, void *at, uint64_t *len)
+{
+	int fd = raw_open(path, O_RDONLY, 0);
+	long n;
+	void *m;
+
+	if (fd < 0)
+		return 0;
+	n = raw3(SYS_lseek, fd, 0, 2);
+	if (n <= 0) {
+		raw_close(fd);
+		return 0;
+	}
+	m = raw_mmap(at, (size_t)n, PROT_READ, MAP_PRIVATE | (at ? MAP_FIXED : 0), fd, 0);
+	raw_close(fd);
+	*len = (uint64_t)n;
+	return raw_failed(m) ? 0 : m;
+}
+
+static const struct rlog_head *map_log_in(const char *dir, const struct thr *t, uint64_t *len)
+{
+	char path[400], *end = path + sizeof(path), *p = fmt_str(path, end, dir);
+
+	p = fmt_str(p, end, "/p");
+	p = fmt_dec(p, end, G.process, 4);
+	p = fmt_str(p, end, "/t");
+	p = fmt_dec(p, end, t->ordinal, 4);
+	fmt_str(p, end, ".log");
+	return map_ro(path, G.replay_log_next, len);
+}
+
+int turn_map_log(struct thr *t)
+{
+	static const uint8_t nothing[1];
+	const struct rlog_head *h;
+	uint64_t len;
+
+	h = map_log_in(REPLAY_LOGS, t, &len);
+	if (!h)
+		h = map_log_in(G.rec, t, &len);
+	if (!h) {
+		t->log.rd = t->log.rd_end = nothing;
+		return -1;
+	}
+	if (!h->magic) { /* the process ended before the thread could begin its log */
+		t->log.rd = t->log.rd_end = nothing;
+		return -1;
+	}
+	if (h->magic != RLOG_MAGIC_LOG || h->version != RLOG_VERSION)
+		shim_fail("cannot map the log of a thread");
+	G.replay_log_next += (len + 8191) & ~4095ull;
+	t->log.rd = (const uint8_t *)(h + 1);
+	t->log.rd_end = (const uint8_t *)h + len;
+	t->last_stamp = h->stamp0;
+	t->tid = h->tid;
+	return 0;
+}
+
+static void dir_file(char *buf, char *end, const char *name, uint32_t process)
+{
+	char *p = fmt_str(buf, end, REPLAY_DIR "/");
+
+	p = fmt_str(p, end, name);
+	p = fmt_str(p, end, ".");
+	fmt_dec(p, end, process, 4);
+}
+
+void turn_attach(uint32_t process)
+{
+	char path[100];
+	struct replay_ctl *c;
+	uint64_t len;
+	int fd;
+
+	dir_file(path, path + sizeof(path), "ctl", process);
+	fd = raw_open(path, O_RDWR, 0);
+	if (fd < 0)
+		shim_fail("no control page");
+	c = raw_mmap((void *)REPLAY_CTL_ADDR, sizeof(*c), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED,
+		     fd, 0);
+	raw_close(fd);
+	if (raw_failed(c) || c->magic != REPLAY_MAGIC || c->version != RLOG_VERSION)
+		shim_fail("control page of another version");
+	G.ctl = c;
+	dir_file(path, path + sizeof(path), "sched", process);
+	if (G.sched)
+		raw2(SYS_munmap, G.sched, sizeof(*G.sched) + G.sched->slots * sizeof(struct replay_slot));
+	G.sched = (struct replay_sched *)map_ro(path, (void *)REPLAY_SCHED_ADDR, &len);
+	if (!G.sched || G.sched->magic != RLOG_MAGIC_SCHED)
+		shim_fail("no schedule");
+}
+
+void turn_start(struct thr *t)
+{
+	if (G.ctl->total == 0)
+		turn_end(t, REPLAY_ENDED);
+	if (G.ctl->stop_at == 0)
+		turn_park(t, REPLAY_PARKED);
+	turn_wait(t);
+}
+
+/*
+ * The FORK event has been compared and its child is running here. In `follow` mode the control page is the
+ * parent's and the event is not counted yet; else the worker has set up the child's own page.
+ */
+void turn_fork_child(struct thr *t)
+{
+	struct replay_ctl *c = G.ctl;
+
+	for (unsigned i = 0; i < RLOG_MAX_THREADS; i++)
+		c->tid[i] = 0;
+	c->tid[1] = t->tid;
+	c->pid = G.pid;
+	if (c->process == G.process) { /* own page */
+		c->slot = (uint32_t)G.sched->prefix_slots;
+		c->turn = G.sched->prefix_total;
+		c->total = G.sched->total;
+		c->slot_left = c->slot < G.sched->slots ? G.sched->slot[c->slot].count : 0;
+		c->owner = 1;
+	}
+	if (turn_map_log(t))
+		shim_fail("cannot map the log of a child's first thread");
+	if (c->process != G.process) {
+		c->process = G.process;
+		if (!count_event())
+			turn_end(t, REPLAY_ENDED);
+		stop_here(t);
+		c->owner = 1;
+	}
+}

@@ -1,0 +1,232 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * tsc.c: the program's own rdtsc and rdtscp, rdrand, rdseed and rdpid: each is an event.
+ *
+ * Those that stand in the text of programs and libraries are changed so that they fault (patch.c). In serial recordings the kernel
+ * makes rdtsc a SIGSEGV wherever it is, for a thread (PR_SET_TSC). The recorder's stamps cannot use it then
+ * either: they come from the clock, in the unit of the TSC. In a parallel recording that would be too slow: there the counter is
+ * not recorded where code is made at run time.
+ *
+ * The setting goes along to new threads and processes and through an exec, and is lost in a checkpoint.
+ */
+#include "record/core/own_stack.h"
+
+#include <time.h>
+#include <ucontext.h>
+
+#define PR_SET_TSC_ 26
+#define READABLE 1
+#define FAULTS 2
+
+/* Without floating point: that leaves marks (inexact) in the thread's registers. */
+#define TICKS_SHIFT 30
+static uint64_t base_tsc, base_ns;
+static uint64_t ticks = 1ull << TICKS_SHIFT; /* in 2^TICKS_SHIFT ns */
+
+static uint64_t clock_ns(void)
+{
+	struct timespec ts;
+
+	raw2(SYS_clock_gettime, CLOCK_MONOTONIC, &ts);
+	return (uint64_t)ts.tv_sec * 1000000000u + (uint64_t)ts.tv_nsec;
+}
+
+uint64_t tsc_by_clock(void)
+{
+	return base_tsc + (uint64_t)((unsigned __int128)(clock_ns() - base_ns) * ticks >> TICKS_SHIFT);
+}
+
+void tsc_begin(struct thr *t)
+{
+	if (G.mode == SHIM_RECORD && !G.no_tsc) {
+		base_tsc = __builtin_ia32_rdtsc();
+		base_ns = clock_ns();
+		if (G.control->tsc_hz)
+			ticks = (G.control->tsc_hz << TICKS_SHIFT) / 1000000000u;
+	}
+	G.no_tsc = 1;
+	t->no_tsc = 1;
+	sig_need_segv(t);
+	tsc_arm();
+}
+
+void tsc_arm(void)
+{
+	if (G.no_tsc)
+		raw2(SYS_prctl, PR_SET_TSC_, FAULTS);
+}
+
+void tsc_release(void)
+{
+	if (G.no_tsc)
+		raw2(SYS_prctl, PR_SET_TSC_, READABLE);
+}
+
+long tsc_set(struct thr *t, long how)
+{
+	if (how != READABLE && how != FAULTS)
+		return -22; /* EINVAL */
+	/* the recorder's own stamps must do without it */
+	if (how == FAULTS && G.mode == SHIM_REPLAY)
+		gil_start_replay(t);
+	else if (how == FAULTS)
+		gil_start_now(t);
+	t->tsc_faults = how == FAULTS;
+	return 0;
+}
+
+/* ---- instructions that fault ---- */
+
+enum input_kind { INPUT_NONE, INPUT_TSC, INPUT_TSCP, INPUT_RAND, INPUT_SEED, INPUT_PID };
+
+struct input {
+	enum input_kind kind;
+	unsigned len, width; /* bytes: of the instruction, of its register */
+	unsigned reg; /* as the processor numbers them */
+};
+
+/* As the processor has them, and as patch.c changes them. */
+static struct input input_at(const uint8_t *pc)
+{
+	struct input in = {.width = 4};
+	const uint8_t *p = pc;
+	int f3 = 0;
+
+	for (; *p == 0x66 || *p == 0xf3; p++) {
+		f3 |= *p == 0xf3;
+		in.width = *p == 0x66 ? 2 : in.width;
+	}
+	if ((*p & 0xf0) == 0x40) {
+		in.reg = *p & 1 ? 8 : 0;
+		in.width = *p & 8 ? 8 : in.width;
+		p++;
+	}
+	if (*p++ != 0x0f)
+		return in;
+	if (*p == 0x31 || *p == 0x30)
+		in.kind = INPUT_TSC;
+	else if ((p[0] == 0x01 && p[1] == 0xf9) || (p[0] == 0x32 && p[1] == 0x01))
+		in.kind = INPUT_TSCP;
+	else if (*p == 0x32 && p[1] >= 0xf0)
+		in.kind = p[1] < 0xf8 ? INPUT_RAND : f3 ? INPUT_PID : INPUT_SEED;
+	if (in.kind >= INPUT_RAND)
+		in.reg |= p[1] & 7;
+	if (in.kind == INPUT_PID)
+		in.width = 8;
+	in.len = (unsigned)(p - pc) + (in.kind == INPUT_TSC ? 1 : 2);
+	return in;
+}
+
+static uint64_t tsc_now(void)
+{
+	return G.no_tsc ? tsc_by_clock() : __builtin_ia32_rdtsc();
+}
+
+#define DRAW(name)                                                                                 \
+	static uint32_t name(unsigned width, uint64_t *to)                                         \
+	{                                                                                          \
+		uint16_t h = 0;                                                                    \
+		uint32_t w = 0;                                                                    \
+		uint64_t d = 0;                                                                    \
+		uint8_t ok;                                                                        \
+                                                                                                   \
+		if (width == 2)                                                                    \
+			__asm__ volatile(#name " %0; setc %1" : "=r"(h), "=qm"(ok)::"cc");         \
+		else if (width == 4)                                                               \
+			__asm__ volatile(#name " %0; setc %1" : "=r"(w), "=qm"(ok)::"cc");         \
+		else                                                                               \
+			__asm__ volatile(#name " %0; setc %1" : "=r"(d), "=qm"(ok)::"cc");         \
+		*to = h | w | d;                                                                   \
+		return ok;                                                                         \
+	}
+DRAW(rdrand)
+DRAW(rdseed)
+
+/* What it gives now. more: the processor, or whether there was a number. */
+static uint64_t input_now(const struct input *in, uint32_t *more)
+{
+	uint32_t cpu = 0, node = 0;
+	uint64_t value = 0;
+
+	switch (in->kind) {
+	case INPUT_RAND:
+		*more = rdrand(in->width, &value);
+		return value;
+	case INPUT_SEED:
+		*more = rdseed(in->width, &value);
+		return value;
+	default:
+		raw3(SYS_getcpu, &cpu, &node, 0);
+		*more = in->kind == INPUT_PID ? 1 : cpu;
+		return in->kind == INPUT_PID ? (node << 12 | cpu) : tsc_now();
+	}
+}
+
+static uint64_t value_of(struct thr *t, const struct input *in, uint32_t *more)
+{
+	uint64_t len = sizeof(*more);
+	int64_t ret = 0;
+	const uint8_t *p;
+
+	ev(t, RLOG_CALL, 0, in->kind >= INPUT_RAND ? RLOG_CALL_RANDOM : RLOG_CALL_TSC, 0);
+	ev_done(t);
+	if (G.mode == SHIM_RECORD) {
+		ret = (int64_t)input_now(in, more);
+		ev_callret(t, &ret, more, &len);
+	} else if (G.mode == SHIM_REPLAY) {
+		p = ev_callret(t, &ret, 0, &len);
+		if (p && len == sizeof(*more))
+			__builtin_memcpy(more, p, sizeof(*more));
+	}
+	return (uint64_t)ret;
+}
+
+#define FLAG_CARRY 1ll
+#define FLAGS_CLEARED (FLAG_CARRY | 4 | 16 | 64 | 128 | 2048) /* by rdrand: parity, adjust, zero, sign, overflow */
+
+static void give(greg_t *g, const struct input *in, uint64_t value, uint32_t more)
+{
+	static const uint8_t regs[16] = {REG_RAX, REG_RCX, REG_RDX, REG_RBX, REG_RSP, REG_RBP, REG_RSI, REG_RDI,
+					 REG_R8,  REG_R9,  REG_R10, REG_R11, REG_R12, REG_R13, REG_R14, REG_R15};
+	greg_t *to = &g[regs[in->reg]];
+
+	g[REG_RIP] += in->len;
+	if (in->kind < INPUT_RAND) {
+		g[REG_RAX] = (greg_t)(value & 0xffffffffu);
+		g[REG_RDX] = (greg_t)(value >> 32);
+		if (in->kind == INPUT_TSCP)
+			g[REG_RCX] = more;
+		return;
+	}
+	*to = in->width == 2 ? (greg_t)(((uint64_t)*to & ~0xffffull) | value) : (greg_t)value;
+	if (in->kind != INPUT_PID)
+		g[REG_EFL] = (g[REG_EFL] & ~FLAGS_CLEARED) | (more ? FLAG_CARRY : 0);
+}
+
+int tsc_fault(void *ucv)
+{
+	greg_t *g = ((ucontext_t *)ucv)->uc_mcontext.gregs;
+	const uint8_t *pc = (const uint8_t *)g[REG_RIP];
+	struct input in = input_at(pc);
+	int tsc = in.kind == INPUT_TSC || in.kind == INPUT_TSCP;
+	uint32_t more = 0;
+	uint64_t value;
+	struct thr *t;
+
+	if (tsc && self && self->tsc_faults && !self->depth)
+		return 0;
+	if (in.kind == INPUT_NONE || !(G.patched || (G.no_tsc && tsc)))
+		return 0;
+	t = shim_enter();
+	if (!t && G.mode == SHIM_OFF && G.no_tsc && tsc && (pc[1] == 0x31 || pc[1] == 0x01)) {
+		tsc_release();
+		return 1;
+	}
+	if (t)
+		own_stack_enter(t, ucv);
+	value = t ? value_of(t, &in, &more) : input_now(&in, &more);
+	give(g, &in, value, more);
+	if (t)
+		shim_leave(t);
+	return 1;
+}

@@ -1,0 +1,223 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * libc_dl.c: the dynamic linker: which thread loads, unloads and looks up first is logged.
+ *
+ * Loading makes system calls under the linker's own locks. A library's constructors and destructors run
+ * as the program's code, with LIB_DL taken by their thread, as natively.
+ *
+ * dlopen (RUNPATH), dlmopen, dlsym and dlvsym (RTLD_NEXT) look at their return address to see which library
+ * called: call_from() makes the real function return to a ret instruction of that library, and that one to us.
+ */
+#include "record/core/shim.h"
+
+#include "record/sync/lib.h"
+
+#include <dlfcn.h>
+#include <link.h>
+
+#define RET 0xc3 /* the instruction */
+#define PAGE 4096ul
+#define SEARCH_MAX (1ul << 24)
+
+void *call_from(const uint8_t *ret, void *fn, const void *a, const void *b, const void *c);
+__asm__(".text\n"
+	".hidden call_from\n"
+	".type call_from, @function\n"
+	"call_from:\n"
+	"	mov %rsi, %r11\n"
+	"	mov %rdi, %r10\n"
+	"	mov %rdx, %rdi\n"
+	"	mov %rcx, %rsi\n"
+	"	mov %r8, %rdx\n"
+	"	lea 1f(%rip), %rax\n"
+	"	push %rax\n"
+	"	push %r10\n"
+	"	jmp *%r11\n"
+	"1:	ret\n"
+	".size call_from, .-call_from\n");
+
+static int is_mapped(uint64_t page)
+{
+	unsigned char in_core;
+
+	return raw3(SYS_mincore, page, 1, &in_core) == 0;
+}
+
+/* A ret instruction, or a byte like one, in the text behind pc; 0: there is none. */
+static const uint8_t *find_ret(const void *pc)
+{
+	const uint8_t *p = pc;
+
+	for (uint64_t n = 0; n < SEARCH_MAX; n++, p++) {
+		if ((uint64_t)p % PAGE == 0 && !is_mapped((uint64_t)p))
+			break;
+		if (*p == RET)
+			return p;
+	}
+	return 0;
+}
+
+static void *call_for(const void *caller, void *fn, const void *a, const void *b, const void *c)
+{
+	const uint8_t *ret = find_ret(caller);
+
+	if (!ret)
+		return ((void *(*)(const void *, const void *, const void *))fn)(a, b, c);
+	return call_from(ret, fn, a, b, c);
+}
+
+/* What was loaded may have locks of its own. */
+static void look_at_new(void)
+{
+	struct thr *t;
+
+	if (likely(!G.mt || G.serial) || !(t = shim_enter()))
+		return;
+	own_locks_look(t);
+	shim_leave(t);
+}
+
+#define CALL_FOR(name, params, a, b, c, after)                                                            \
+	LIBC(void *, name, params)                                                                 \
+	{                                                                                          \
+		const void *caller = __builtin_return_address(0);                                  \
+		int locked = lib_enter(LIB_DL);                                                    \
+		void *ret = call_for(caller, real_table[REAL_##name], a, b, c);                    \
+                                                                                                   \
+		lib_leave(LIB_DL, locked);                                                         \
+		after;                                                                             \
+		return ret;                                                                        \
+	}
+
+/* A library that is bound to its own dependencies first would pass the wrappers by, and free what they gave. */
+static const void *open_mode(int mode)
+{
+	return (const void *)(long)(mode & ~RTLD_DEEPBIND);
+}
+
+CALL_FOR(dlopen, (const char *name, int mode), name, open_mode(mode), 0, look_at_new())
+CALL_FOR(dlmopen, (Lmid_t ns, const char *name, int mode), (const void *)ns, name, open_mode(mode),
+	 look_at_new())
+LIB_CALL(LIB_DL, int, dlclose, (void *handle), (handle))
+LIB_CALL(LIB_DL, int, dlinfo, (void *handle, int request, void *arg), (handle, request, arg))
+LIB_CALL(LIB_DL, int, dladdr, (const void *at, Dl_info *info), (at, info))
+LIB_CALL(LIB_DL, int, dladdr1, (const void *at, Dl_info *info, void **extra, int flags), (at, info,
+	 extra, flags))
+/* has a lock of its own, which is free while constructors run */
+LIB_CALL(LIB_PHDR, int, dl_iterate_phdr,
+	 (int (*fn)(struct dl_phdr_info *, size_t, void *), void *arg), (fn, arg))
+
+/* ---- the real dlsym, which dlsym cannot tell ---- */
+
+struct symbols {
+	const ElfW(Sym) *sym;
+	const char *str;
+	const uint32_t *hash; /* DT_GNU_HASH */
+};
+
+/* 0, or -1: without what a lookup needs (the vDSO, whose addresses are not relocated, too). */
+static int find_symbols(const struct link_map *m, struct symbols *s)
+{
+	*s = (struct symbols){0};
+	for (const ElfW(Dyn) *d = m->l_ld; d && d->d_tag != DT_NULL; d++) {
+		if (d->d_tag == DT_SYMTAB)
+			s->sym = (const void *)d->d_un.d_ptr;
+		else if (d->d_tag == DT_STRTAB)
+			s->str = (const void *)d->d_un.d_ptr;
+		else if (d->d_tag == DT_GNU_HASH)
+			s->hash = (const void *)d->d_un.d_ptr;
+	}
+	return s->sym && s->str && s->hash && (uint64_t)s->hash >= m->l_addr ? 0 : -1;
+}
+
+static int same(const char *a, const char *b)
+{
+	while (*a && *a == *b)
+		a++, b++;
+	return *a == *b;
+}
+
+static uint32_t gnu_hash(const char *name)
+{
+	uint32_t h = 5381;
+
+	while (*name)
+		h = h * 33 + (uint8_t)*name++;
+	return h;
+}
+
+static void *find_in(const struct link_map *m, const char *name)
+{
+	struct symbols s;
+	uint32_t h = gnu_hash(name), i, first;
+	const uint32_t *buckets, *chain;
+
+	if (find_symbols(m, &s) || s.hash[0] == 0)
+		return 0;
+	first = s.hash[1];
+	buckets = s.hash + 4 + s.hash[2] * (sizeof(ElfW(Addr)) / 4);
+	chain = buckets + s.hash[0];
+	i = buckets[h % s.hash[0]];
+	if (i < first)
+		return 0;
+	for (;; i++) {
+		if ((chain[i - first] | 1) == (h | 1) && s.sym[i].st_shndx != SHN_UNDEF &&
+		    same(s.str + s.sym[i].st_name, name))
+			return (void *)(m->l_addr + s.sym[i].st_value);
+		if (chain[i - first] & 1)
+			return 0;
+	}
+}
+
+/*
+ * What a library finds behind us (RTLD_NEXT, as allocators that wrap pthread_create do) or asks libc itself for is
+ * the function that we wrap: it gets the wrapper, as the program does.
+ */
+static void *wrapper_of(void *found, const char *name)
+{
+	void *ours = 0;
+	int wrapped = 0;
+
+	if (!found)
+		return 0;
+	for (int i = 0; i < REAL_COUNT && !wrapped; i++)
+		wrapped = real_table[i] == found;
+	for (const struct link_map *m = _r_debug.r_map; m; m = m->l_next) {
+		if (m->l_ld == _DYNAMIC)
+			ours = find_in(m, name);
+		else if (!wrapped && find_in(m, "__libc_start_main")) /* malloc and its like are not in the table */
+			wrapped = find_in(m, name) == found;
+	}
+	return wrapped && ours ? ours : found;
+}
+
+LIBC(void *, dlsym, (void *handle, const char *name))
+{
+	const void *caller = __builtin_return_address(0);
+	int locked = lib_enter(LIB_DL);
+	void *ret = wrapper_of(call_for(caller, real_table[REAL_dlsym], handle, name, 0), name);
+
+	lib_leave(LIB_DL, locked);
+	return ret;
+}
+
+LIBC(void *, dlvsym, (void *handle, const char *name, const char *version))
+{
+	const void *caller = __builtin_return_address(0);
+	int locked = lib_enter(LIB_DL);
+	void *ret = wrapper_of(call_for(caller, real_table[REAL_dlvsym], handle, name, version), name);
+
+	lib_leave(LIB_DL, locked);
+	return ret;
+}
+
+void *dl_find_real(const char *name)
+{
+	const ElfW(Dyn) *ours = _DYNAMIC;
+	void *at;
+
+	for (const struct link_map *m = _r_debug.r_map; m; m = m->l_next)
+		if (m->l_ld != ours && (at = find_in(m, name)) != 0)
+			return at;
+	return 0;
+}

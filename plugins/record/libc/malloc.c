@@ -1,0 +1,274 @@
+/* SPDX-License-Identifier: MIT */
+/* malloc.c: the functions of the heap (heap.c), and where they find that the program has damaged it. */
+#include "record/sync/heap.h"
+
+#include <errno.h>
+#include <malloc.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* As glibc reports it: a recorded program fails as it would alone. */
+static inline struct block *block_of(void *p, const char *bad, const char *twice)
+{
+	struct block *b = (struct block *)p - 1;
+
+	if (unlikely((uintptr_t)p & 15))
+		heap_broken(bad);
+	if (unlikely(!is_heap(p)))
+		heap_broken(bad);
+	if (b->magic == MAGIC_ALIGNED)
+		b = (struct block *)((char *)p - b->size) - 1;
+	if (unlikely(b->magic != MAGIC_USED))
+		heap_broken(b->magic == MAGIC_FREE ? twice : bad);
+	return b;
+}
+
+/* The word in front of a block that is freed is no WORD: in its place is glibc's size of that block. */
+static __attribute__((noinline, cold)) void check_own(const struct block *b, uint64_t v)
+{
+	uint64_t size = v & ~7ull;
+
+	if (v & 2) /* it was mapped by itself */
+		heap_broken("munmap_chunk(): invalid pointer");
+	if ((uintptr_t)(b + 1) - 16 > -size || (b->magic != MAGIC_USED && size <= CACHED_MAX + 8))
+		heap_broken("free(): invalid pointer");
+	if (size < 32 || (size & 15))
+		heap_broken("free(): invalid size");
+	if (size > CACHED_MAX + 8)
+		heap_broken(size < 1u << 21 ? "free(): invalid next size (normal)" : "double free or corruption (out)");
+}
+
+/* The word behind a block that is freed or resized is no WORD: it is glibc's size of the next one. */
+static __attribute__((noinline, cold)) void check_next(uint64_t v, const char *bad)
+{
+	if (bad)
+		heap_broken(bad);
+	if (!(v & 1))
+		heap_broken("double free or corruption (!prev)");
+	if ((v & ~7ull) <= 16 || v >= 1u << 21)
+		heap_broken("free(): invalid next size (normal)");
+}
+
+/* p is the program's, in the heap. */
+static inline void check(void *p)
+{
+	const struct block *b = (const struct block *)p - 1;
+	uint64_t v;
+
+	if (unlikely(((uintptr_t)p & 15) || !is_heap(p) || b->magic == MAGIC_ALIGNED))
+		return; /* the former is told elsewhere */
+	v = word_before(b, b->before && b->magic == MAGIC_USED ? (struct block *)((char *)(uintptr_t)b - b->before) : 0);
+	if (unlikely(v != WORD))
+		check_own(b, v);
+}
+
+static const char *twice(const void *p)
+{
+	const struct block *b = (const struct block *)p - 1;
+	const struct arena *a = my_arena();
+	int last = (const char *)p + class_size(b->cls < CLASSES ? b->cls : 0) == a->cur;
+
+	release_arena((struct arena *)a);
+	return b->size <= CACHED_MAX ? "free(): double free detected in tcache 2"
+	       : last		     ? "double free or corruption (top)"
+				     : "double free or corruption (!prev)";
+}
+
+/* ---- glibc's: with --malloc system, for what is allocated from the recorder's start on ---- */
+
+static int system_heap;
+
+extern void *__libc_malloc(size_t n);
+extern void *__libc_calloc(size_t n, size_t m);
+extern void *__libc_realloc(void *p, size_t n);
+extern void *__libc_memalign(size_t align, size_t n);
+extern void __libc_free(void *p);
+
+void heap_use_system(void)
+{
+	system_heap = 1;
+}
+
+static inline int is_systems(const void *p)
+{
+	return unlikely(system_heap) && !is_heap(p);
+}
+
+EXPORT void *malloc(size_t n)
+{
+	int zero;
+
+	if (unlikely(system_heap))
+		return __libc_malloc(n);
+
+	return heap_take(n, &zero);
+}
+
+EXPORT void free(void *p)
+{
+	struct block *b;
+
+	if (!p)
+		return;
+	if (is_systems(p)) {
+		__libc_free(p);
+		return;
+	}
+	check(p);
+	b = (struct block *)p - 1;
+	b = block_of(p, "free(): invalid pointer", is_heap(b) && b->magic == MAGIC_FREE ? twice(p) : "free(): invalid pointer");
+	if (unlikely(b->size > CACHED_MAX && b->size < MAPPED_MIN && *word_behind(b) != WORD))
+		check_next(*word_behind(b), 0);
+	heap_put(b);
+}
+
+EXPORT void *calloc(size_t n, size_t m)
+{
+	size_t total;
+	void *p;
+	int zero;
+
+	if (unlikely(system_heap))
+		return __libc_calloc(n, m);
+	if (__builtin_mul_overflow(n, m, &total)) {
+		errno = ENOMEM;
+		return 0;
+	}
+	p = heap_take(total, &zero);
+	if (p && !zero)
+		memset(p, 0, total);
+	return p;
+}
+
+static size_t usable(void *p)
+{
+	struct block *b = block_of(p, "malloc(): invalid pointer", "malloc(): pointer already freed");
+
+	return usable_of(b->size) - (size_t)((char *)p - (char *)(b + 1));
+}
+
+/* The same up to where the block could grow. */
+static size_t room(void *p)
+{
+	struct block *b = block_of(p, "malloc(): invalid pointer", "malloc(): pointer already freed");
+
+	return class_size(b->cls) - sizeof(uint64_t) - (size_t)((char *)p - (char *)(b + 1));
+}
+
+EXPORT void *realloc(void *p, size_t n)
+{
+	struct block *b;
+	size_t have;
+	void *q;
+
+	if (!p)
+		return malloc(n);
+	if (is_systems(p))
+		return __libc_realloc(p, n);
+	if (!n) {
+		free(p);
+		return 0;
+	}
+	b = block_of(p, "realloc(): invalid pointer", "realloc(): invalid old size");
+	if (unlikely(b->size < MAPPED_MIN && *word_behind(b) != WORD && *word_behind(b) >= 1u << 21))
+		check_next(*word_behind(b), "realloc(): invalid next size");
+	have = room(p);
+	if (n <= have && (n >= have / 2 || have <= 64) && likely(!system_heap)) {
+		b->size = n + (size_t)((char *)p - (char *)(b + 1));
+		set_words(b);
+		return p;
+	}
+	have = usable(p);
+	q = malloc(n);
+	if (!q)
+		return 0;
+	memcpy(q, p, have < n ? have : n);
+	free(p);
+	return q;
+}
+
+EXPORT void *reallocarray(void *p, size_t n, size_t m)
+{
+	size_t total;
+
+	if (__builtin_mul_overflow(n, m, &total)) {
+		errno = ENOMEM;
+		return 0;
+	}
+	return realloc(p, total);
+}
+
+static void *aligned(size_t align, size_t n)
+{
+	struct block *h;
+	uintptr_t q;
+	char *p;
+
+	if (unlikely(system_heap))
+		return __libc_memalign(align, n);
+	if (align <= 16)
+		return malloc(n);
+	p = malloc(n + align);
+	if (!p)
+		return 0;
+	q = ((uintptr_t)p + align - 1) & ~(align - 1);
+	if (q == (uintptr_t)p)
+		return p;
+	h = (struct block *)q - 1;
+	h->magic = MAGIC_ALIGNED;
+	h->size = q - (uintptr_t)p;
+	return (void *)q;
+}
+
+EXPORT void *memalign(size_t align, size_t n)
+{
+	if (align & (align - 1)) {
+		size_t up = 16;
+
+		while (up < align)
+			up *= 2;
+		align = up;
+	}
+	return aligned(align, n);
+}
+
+EXPORT void *aligned_alloc(size_t align, size_t n)
+{
+	if (!align || (align & (align - 1))) {
+		errno = EINVAL;
+		return 0;
+	}
+	return aligned(align, n);
+}
+
+EXPORT int posix_memalign(void **out, size_t align, size_t n)
+{
+	int saved = errno;
+	void *p;
+
+	if (!align || (align & (align - 1)) || align % sizeof(void *))
+		return EINVAL;
+	p = aligned(align, n);
+	errno = saved;
+	if (!p)
+		return ENOMEM;
+	*out = p;
+	return 0;
+}
+
+EXPORT void *valloc(size_t n)
+{
+	return aligned(4096, n);
+}
+
+EXPORT void *pvalloc(size_t n)
+{
+	return aligned(4096, (n + 4095) & ~4095ul);
+}
+
+EXPORT size_t malloc_usable_size(void *p)
+{
+	if (p && is_systems(p))
+		return REAL(malloc_usable_size)(p);
+	return p ? usable(p) : 0;
+}

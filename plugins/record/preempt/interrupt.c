@@ -1,0 +1,284 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * interrupt.c: recording: interrupts a computation that makes no events, for a signal that waits for one or for
+ * another thread that does (serial mode), and logs a PREEMPT with the place, which a replay finds again (seek.c).
+ *
+ * SIG_PREEMPT comes from a timer or from a thread that waits. Its handler runs on the recorder's own stack (own_stack.h): from
+ * there other threads can run, and handlers below what the program has on its stack.
+ */
+#include "record/chaos/chaos.h"
+#include "record/core/own_stack.h"
+#include "record/preempt/point.h"
+#include "record/core/sigaction.h"
+#include "record/dbt/spin.h"
+
+#include <time.h>
+
+#define LATE_NS 20000000l /* without an event, until a waiting signal interrupts the program */
+#define AGAIN_NS 1000000l /* when that was inside the shim */
+#define SOON_NS 30000l /* at its edge, or in the middle of an instruction */
+#define SPUN_NS 500000u /* the same of one that spins */
+#define LEAST_NS 1000000u /* of CPU time without an event: who has only waited for a processor does not compute */
+
+static char our_timer; /* its address in a signal says that it is one of these */
+
+static void set_timer(const struct thr *t, long first_ns, long again_ns)
+{
+	struct itimerspec when = {{0, again_ns}, {0, first_ns}};
+
+	raw4(SYS_timer_settime, t->late_timer - 1, 0, &when, 0);
+}
+
+static int make_timer(struct thr *t)
+{
+	struct sigevent ev = {.sigev_notify = SIGEV_THREAD_ID, .sigev_signo = SIG_PREEMPT};
+	int id;
+
+	if (t->late_timer)
+		return 0;
+	ev.sigev_value.sival_ptr = &our_timer;
+	ev._sigev_un._tid = t->tid;
+	if (raw3(SYS_timer_create, CLOCK_MONOTONIC, &ev, &id))
+		return -1;
+	t->late_timer = id + 1;
+	return 0;
+}
+
+static void mark(struct thr *t)
+{
+	t->mark_cpu = point_cpu_ns();
+	t->mark_stamp = stamp_now();
+	t->mark_cur = t->log.cur;
+}
+
+static void arm(struct thr *t, long first_ns)
+{
+	if (t->late_armed || make_timer(t))
+		return;
+	t->late_armed = 1;
+	mark(t);
+	set_timer(t, first_ns, AGAIN_NS);
+}
+
+/*
+ * Has the thread computed for a while, and made no event? On a busy machine it may have waited for a processor; and
+ * a few instructions behind an event a replay is there before it can look.
+ */
+static int computes(struct thr *t, uint64_t least_ns)
+{
+	if (t->mark_cur == t->log.cur)
+		return point_cpu_ns() - t->mark_cpu >= least_ns;
+	t->preempt = 0; /* no spin */
+	mark(t);
+	return 0;
+}
+
+void interrupt_late(struct thr *t)
+{
+	arm(t, LATE_NS);
+}
+
+void interrupt_disarm(struct thr *t)
+{
+	if (!t->late_armed)
+		return;
+	t->late_armed = 0;
+	set_timer(t, 0, 0);
+}
+
+/*
+ * The CPU time since the last event, as far as it is known: since the mark; before that only the time that went by,
+ * of which other processes may have had a part. A thread that runs alone knows it since its slice began.
+ */
+static void run_time(const struct thr *t, struct point *p)
+{
+	uint64_t mhz = G.control->clock ? 0 : G.control->tsc_hz / 1000000, now = point_cpu_ns(), before = 0;
+	uint64_t slice, since_slice;
+
+	if (mhz && t->last_stamp < t->mark_stamp)
+		before = (t->mark_stamp - t->last_stamp) / mhz * 1000;
+	p->run_ns = now - t->mark_cpu + before / 2;
+	p->least_ns = now - t->mark_cpu + before / 8;
+	if (!G.serial || !t->gil || !mhz)
+		return;
+	slice = gil_slice_start(&since_slice);
+	since_slice = now - since_slice;
+	before = t->last_stamp > slice ? (t->last_stamp - slice) / mhz * 1000 : 0;
+	p->run_ns = since_slice > before ? since_slice - before : 0;
+	if (slice > t->last_stamp || p->run_ns > p->least_ns)
+		p->least_ns = p->run_ns;
+	if (p->run_ns < p->least_ns)
+		p->run_ns = p->least_ns;
+}
+
+/* Payload: a struct point, and what belongs to it. */
+static int write_place(struct thr *t, const void *at, uint64_t len)
+{
+	if (ev_bytes(t, RLOG_PREEMPT, 0, 0, at, len))
+		return -1;
+	t->clean = 1;
+	return 0;
+}
+
+/* -1: it cannot be told where this is. */
+static int log_place(struct thr *t, const ucontext_t *uc)
+{
+	uint64_t len;
+	struct point *at = (struct point *)(uintptr_t)point_look(t, uc, &len);
+
+	if (!at)
+		return -1;
+	at->hits = 0;
+	run_time(t, at);
+	return write_place(t, at, len);
+}
+
+/* The same where the place is known by how often it was come to (chaos_step.c). -1: nobody else waits. */
+static int log_counted(struct thr *t, const ucontext_t *uc)
+{
+	struct point at = {.hits = t->place_hits};
+
+	t->place_hits = 0;
+	chaos_settle(t);
+	if (!gil_wanted(t))
+		return -1;
+	at.reg[REG_RIP] = (uint64_t)uc->uc_mcontext.gregs[REG_RIP];
+	at.reg[REG_RSP] = (uint64_t)uc->uc_mcontext.gregs[REG_RSP];
+	return write_place(t, &at, sizeof(at));
+}
+
+void interrupt_take(struct thr *t, ucontext_t *uc)
+{
+	uint64_t mask = SIG_OURS;
+	int counted = t->place_hits != 0, preempt = t->preempt || counted, logged = 0;
+	struct split split = {0};
+
+	own_stack_enter(t, uc);
+	t->joins = G.serial && !t->gil; /* it ran in parallel until now; who made it stop waits for its record */
+	t->depth = 1;
+	t->selector = 0;
+	interrupt_disarm(t);
+	t->preempt = 0;
+	if (counted && G.chaos)
+		split_look(&split, uc);
+	if ((counted ? log_counted(t, uc) : log_place(t, uc)) == 0) {
+		raw4(SYS_rt_sigprocmask, SIG_UNBLOCK, &mask, 0, 8);
+		if (t->joins)
+			gil_acquire(t);
+		else if (preempt)
+			gil_preempt(t);
+		split_write(t, &split);
+		sig_deliver_pending(t);
+		t = self;
+		if (G.chaos) {
+			hot_see((uint64_t)uc->uc_mcontext.gregs[REG_RIP]);
+			hot_resumes(t, uc);
+		}
+		logged = 1;
+	}
+	t->joins = 0;
+	t->depth = 0;
+	t->selector = 1;
+	if (G.chaos && logged)
+		step_resumes(t, uc);
+}
+
+int interrupt_in_shim(const ucontext_t *uc)
+{
+	uint64_t pc = (uint64_t)uc->uc_mcontext.gregs[REG_RIP];
+
+	return pc >= G.text_lo && pc < G.text_hi;
+}
+
+/* Poked in parallel, as one that makes no event: does it wait for what another thread writes? */
+static void look_in_parallel(struct thr *t, const ucontext_t *uc)
+{
+	t->preempt = t->sampled = 0;
+	if (!t->depth && !t->blocking && !interrupt_in_shim(uc) && spin_here(uc))
+		__atomic_store_n(&G.spins, 1, __ATOMIC_RELAXED);
+}
+
+/* Others wait, and it has made no event for a little while: if it spins, it gives the turn up at once. */
+static void sample(struct thr *t, const ucontext_t *uc)
+{
+	t->sampled = 0;
+	if (t->preempt || t->depth || t->blocking || !t->gil || interrupt_in_shim(uc) || !computes(t, SPUN_NS) || !spin_here(uc))
+		return;
+	t->preempt = t->spins = 1;
+}
+
+static void tick(struct thr *t, ucontext_t *uc)
+{
+	/* one that is inside the recorder, or in a call that waits, joins when it comes out */
+	int joins = G.serial && !t->gil && !G.chaos && !t->depth && !t->blocking;
+
+	if ((t->preempt || t->sampled) && !G.serial)
+		look_in_parallel(t, uc);
+	if (t->sampled)
+		sample(t, uc);
+	if (t->preempt && !joins && !gil_wanted(t))
+		t->preempt = 0;
+	if (!t->preempt)
+		t->spins = 0;
+	if (t->preempt)
+		arm(t, AGAIN_NS); /* if it cannot be now */
+	if (!t->pending && !t->preempt) {
+		interrupt_disarm(t);
+		return;
+	}
+	if (t->depth || t->blocking || (G.serial && !t->gil && !joins) || (G.chaos && step_runs(t)) ||
+	    !computes(t, t->spins ? SPUN_NS : LEAST_NS))
+		return; /* the timer comes again */
+	if (interrupt_in_shim(uc) || point_in_middle(uc)) {
+		set_timer(t, SOON_NS, AGAIN_NS);
+		return;
+	}
+	interrupt_take(t, uc);
+}
+
+/* The program may use this signal too. */
+static int is_ours(struct thr *t, const siginfo_t *si)
+{
+	if (!t || si->si_code != SI_TKILL)
+		return si->si_code == SI_TIMER && si->si_value.sival_ptr == &our_timer;
+	if (t->poked) {
+		t->poked = 0;
+		return 1;
+	}
+	if (t->sampled)
+		return 1;
+	/* another process of the group waits */
+	if (!gil_wanted(t) || si->si_pid == raw0(SYS_getpid))
+		return 0;
+	t->preempt = 1;
+	return 1;
+}
+
+void interrupt_poke(struct thr *t)
+{
+	t->preempt = 1;
+	t->poked = 1;
+	raw2(SYS_tkill, t->tid, SIG_PREEMPT);
+}
+
+void interrupt_sample(struct thr *t)
+{
+	t->sampled = 1;
+	raw2(SYS_tkill, t->tid, SIG_PREEMPT);
+}
+
+void interrupt_handler(int sig, siginfo_t *si, void *ucv)
+{
+	struct thr *t = self;
+
+	if (t && G.mode == SHIM_REPLAY) {
+		seek_tick(t, ucv);
+		return;
+	}
+	if (!is_ours(t, si)) {
+		sig_entry(sig, si, ucv);
+		return;
+	}
+	if (G.mode == SHIM_RECORD)
+		tick(t, ucv);
+}

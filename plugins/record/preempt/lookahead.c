@@ -1,0 +1,300 @@
+/* SPDX-License-Identifier: MIT */
+/* scout.c: see scout.h. */
+#include "record/shm/group.h"
+#include "record/preempt/lookahead.h"
+
+#include <errno.h>
+#include <sched.h>
+#include <sys/wait.h>
+#include <time.h>
+
+#define SLOWER 12u /* than the recorded run, at most */
+#define MORE_NS 300000000u
+#define AHEAD 4u /* recorded runs, from its start, until nothing better is expected; the translation takes longer */
+#define AHEAD_NS 10000000u
+#define QUIET_NS 2000u
+#define SAME_HITS 256u /* passes one behind the other that are all as recorded, in what has changed, and none better than before */
+#define SAME_NS 50000000u /* and so long */
+#define LOOKS 64u /* at all words, at the first hits; later at each power of two */
+
+/* What the copy shares with the original. */
+struct shared {
+	struct scout_answer answer;
+	uint8_t must[MAX_WORDS];
+};
+#define SHARED_BYTES ((sizeof(struct shared) + 4095) & ~4095ul)
+_Static_assert(sizeof(struct seek) + SHARED_BYTES <= POINT_AREA_BYTES, "struct seek, and what a scout shares");
+
+/* In the copy. */
+static struct seek *seek;
+static struct shared *shared;
+static uint64_t begun_ns, looked_ns; /* CPU time when it went, and that the looks took */
+static uint64_t patience_ns; /* CPU time, from there on: for something better than the best place so far */
+static uint64_t last_ns; /* the same clock: just before it is killed */
+static int timer;
+static uint64_t best; /* hits; 0: none */
+static uint32_t best_doubts, best_stops, stops;
+static uint64_t same, same_since_ns; /* such passes, and the clock at the first one */
+
+static _Noreturn void end(enum scout_state state, uint64_t hits)
+{
+	__builtin_memcpy(shared->must, seek->must, sizeof(shared->must));
+	shared->answer.hits = hits;
+	shared->answer.stops = best_stops;
+	shared->answer.way_ns = point_cpu_ns() - begun_ns - looked_ns;
+	shared->answer.state = state;
+	for (;;)
+		raw1(SYS_exit_group, 0);
+}
+
+/* Nothing more comes, or no more is waited for. */
+void scout_event(void)
+{
+	end(best ? SCOUT_FOUND : SCOUT_NEVER, best);
+}
+
+void scout_stop(void)
+{
+	end(best ? SCOUT_FOUND : SCOUT_UNKNOWN, best);
+}
+
+void scout_leaves(int goes_on)
+{
+	if (!goes_on)
+		scout_stop();
+	stops++;
+}
+
+static void on_time(int sig)
+{
+	(void)sig;
+	scout_event();
+}
+
+static void wait_until(uint64_t ns)
+{
+	struct itimerspec when = {.it_value = {(long)(ns / 1000000000u), (long)(ns % 1000000000u)}};
+
+	raw4(SYS_timer_settime, timer, 1 /* TIMER_ABSTIME */, &when, 0);
+}
+
+/* The looks themselves do not count, as long as the copy lives. */
+static void be_patient(void)
+{
+	uint64_t until = begun_ns + patience_ns + looked_ns;
+
+	wait_until(until < last_ns ? until : last_ns);
+}
+
+static void consider(const uint64_t *regs, uint64_t hits)
+{
+	uint32_t doubts = seek_doubts(seek, regs, best_doubts);
+
+	if (doubts >= best_doubts) {
+		if (!same++)
+			same_since_ns = point_cpu_ns();
+		else if (same >= SAME_HITS && point_cpu_ns() - same_since_ns >= SAME_NS)
+			scout_event(); /* it waits for another thread: nothing will change */
+		return;
+	}
+	same = 0;
+	best = hits;
+	best_doubts = doubts;
+	best_stops = stops;
+	if (!doubts)
+		scout_event();
+}
+
+enum xlate_go scout_hit(struct seek *s, const uint64_t *regs, uint64_t hits, struct xlate_filter *f)
+{
+	static uint64_t calls;
+	uint64_t now = point_cpu_ns();
+
+	if (++calls <= LOOKS || !(calls & (calls - 1))) {
+		walk_look(s, regs, 1);
+		looked_ns += point_cpu_ns() - now;
+	} else {
+		walk_look(s, regs, 0);
+	}
+	if (seek_matches(s, regs)) {
+		now = point_cpu_ns();
+		consider(regs, hits);
+		looked_ns += point_cpu_ns() - now;
+		if (best)
+			be_patient();
+	} else {
+		same = 0;
+	}
+	seek_filter(s, regs, f);
+	return XLATE_ON;
+}
+
+static int make_timer(int clock, int sig, uint64_t ns)
+{
+	struct sigevent ev = {.sigev_notify = SIGEV_SIGNAL, .sigev_signo = sig};
+	struct itimerspec when = {.it_value = {(long)(ns / 1000000000u), (long)(ns % 1000000000u)}};
+	int id;
+
+	if (raw3(SYS_timer_create, clock, &ev, &id) || raw4(SYS_timer_settime, id, 0, &when, 0))
+		end(SCOUT_UNKNOWN, 0);
+	return id;
+}
+
+/* Whatever happens to it, the copy ends. */
+static void limit(uint64_t ns)
+{
+	struct {
+		void (*handler)(int);
+		uint64_t flags, restorer, mask; /* on_time does not return */
+	} act = {.handler = on_time, .flags = SA_ONSTACK | 0x04000000 /* SA_RESTORER */};
+	uint64_t alarm = SIG_BIT(SIGALRM);
+
+	raw4(SYS_rt_sigaction, SIGALRM, &act, 0, 8);
+	raw4(SYS_rt_sigprocmask, SIG_UNBLOCK, &alarm, 0, 8);
+	raw4(SYS_prctl, 4 /* PR_SET_DUMPABLE */, 0, 0, 0);
+	raw4(SYS_prctl, 1 /* PR_SET_PDEATHSIG */, SIGKILL, 0, 0); /* or it would keep its PID from the next attempt */
+	make_timer(CLOCK_PROCESS_CPUTIME_ID, SIGKILL, ns);
+	make_timer(CLOCK_MONOTONIC, SIGKILL, ns * 20); /* if it waits */
+	timer = make_timer(CLOCK_PROCESS_CPUTIME_ID, SIGALRM, 0);
+}
+
+/* What the copy does to the control page is nobody's concern. */
+static void leave_control(void)
+{
+	uint64_t len = (sizeof(*G.ctl) + 4095) & ~4095ull;
+	uint8_t *copy = raw_mmap(0, len, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	if (raw_failed(copy))
+		end(SCOUT_UNKNOWN, 0);
+	__builtin_memcpy(copy, G.ctl, sizeof(*G.ctl));
+	raw6(SYS_mremap, (long)copy, (long)len, (long)len, MREMAP_MAYMOVE | MREMAP_FIXED, (long)G.ctl, 0);
+}
+
+static enum xlate_go hit(void *arg, const uint64_t *regs, uint64_t hits, struct xlate_filter *f)
+{
+	return scout_hit(arg, regs, hits, f);
+}
+
+static void stop(void *arg, uint64_t pc, uint64_t next)
+{
+	struct seek *s = arg;
+
+	(void)pc;
+	scout_leaves(next != 0);
+	s->walking = 0;
+	seek_arm(s, QUIET_NS);
+}
+
+static void begin(struct seek *s, uint64_t hits, uint32_t doubts)
+{
+	seek = s;
+	best = hits;
+	best_doubts = doubts;
+	looked_ns = 0;
+	begun_ns = point_cpu_ns();
+	patience_ns = s->head.run_ns * AHEAD + AHEAD_NS;
+	if (patience_ns > 2 * s->gone_ns)
+		patience_ns -= s->gone_ns;
+	else
+		patience_ns /= 2;
+	stops = best_stops = 0;
+	same = 0;
+	G.scout = 1;
+	if (seek_make_timer(s))
+		end(SCOUT_UNKNOWN, 0);
+	limit(s->head.run_ns * SLOWER + MORE_NS);
+	last_ns = s->head.run_ns * SLOWER + MORE_NS / 2;
+	leave_control();
+	if (best)
+		be_patient();
+}
+
+static void send_copy(struct seek *s, ucontext_t *uc)
+{
+	static const struct xlate_ops ops = {hit, stop};
+	greg_t *rip = &uc->uc_mcontext.gregs[REG_RIP];
+	uint64_t regs[POINT_REGS], at;
+
+	begin(s, 0, SEEK_WRONG);
+	s->walk = xlate_new(s->want[REG_RIP], &ops, s);
+	point_regs(uc, regs);
+	seek_rebase(s, regs, SEEK_ALL);
+	s->natives = 0;
+	at = s->walk ? xlate_enter(s->walk, (uint64_t)*rip) : 0;
+	if (!at)
+		scout_stop();
+	s->walking = s->walks = 1;
+	s->traced = 0;
+	begun_ns = point_cpu_ns();
+	*rip = (greg_t)at;
+}
+
+static int wait_for(long pid)
+{
+	int status = 0;
+	long r;
+
+	do
+		r = raw4(SYS_wait4, pid, &status, __WALL, 0);
+	while (r == -EINTR);
+	return r == pid ? status : -1;
+}
+
+/* The words that the copy saw change change here too. */
+static void learn(struct seek *s, const struct shared *from)
+{
+	for (uint32_t i = 0; i < s->words; i++)
+		seek_demand(s, i, from->must[i]);
+}
+
+/* 0: the answer is in a. 1: this is the copy. */
+static int copy(struct seek *s, struct scout_answer *a)
+{
+	int prot = PROT_READ | PROT_WRITE, flags = MAP_ANONYMOUS | MAP_FIXED;
+	void *at = (uint8_t *)s + POINT_AREA_BYTES - SHARED_BYTES;
+	long pid;
+	int status;
+
+	a->state = SCOUT_UNKNOWN;
+	if (raw_failed(raw_mmap(at, SHARED_BYTES, prot, MAP_SHARED | flags, -1, 0)))
+		return 0;
+	/* no signal at its end; and not traced, if this process is */
+	pid = raw6(SYS_clone, CLONE_UNTRACED, 0, 0, 0, 0, 0);
+	if (pid == 0) {
+		arm_replay_thread(); /* a clone does not inherit it */
+		alias_own_take(alias_own_make());
+		shared = at;
+		return 1;
+	}
+	status = pid > 0 ? wait_for(pid) : -1;
+	*a = ((struct shared *)at)->answer;
+	if (WIFSIGNALED(status))
+		a->state = WTERMSIG(status) == SIGKILL ? SCOUT_NEVER : SCOUT_UNKNOWN;
+	if (a->state == SCOUT_FOUND)
+		learn(s, at);
+	/* nothing shared stays behind: a checkpoint may follow */
+	raw_mmap(at, SHARED_BYTES, prot, MAP_PRIVATE | MAP_NORESERVE | flags, -1, 0);
+	return 0;
+}
+
+int scout_ask(struct seek *s, ucontext_t *uc, struct scout_answer *a)
+{
+	s->gone_ns = s->ran_ns;
+	for (;; s->soft = 1) {
+		if (copy(s, a)) {
+			send_copy(s, uc);
+			return 1;
+		}
+		if (a->state != SCOUT_NEVER || s->soft)
+			return 0;
+	}
+}
+
+int scout_ahead(struct seek *s, uint64_t hits, uint32_t doubts, struct scout_answer *a)
+{
+	s->gone_ns = point_cpu_ns() - s->begin_ns;
+	if (!copy(s, a))
+		return 0;
+	begin(s, hits, doubts);
+	return 1;
+}

@@ -1,0 +1,302 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * seek.c: replay: a PREEMPT record interrupts a computation (point.h): finds the place and goes on with the record.
+ *
+ * It begins inside the event before. The first tick of its timer that finds the program running looks at its registers,
+ * and sends it on its way: in translated code, as a rule (seek_walk.c), which is exact whatever else the machine does; where
+ * a debugger looks at each instruction, and where that has failed, by time (seek_time.c).
+ *
+ * Nothing of this is open when the thread stands at an event: CRIU can dump no breakpoint.
+ */
+#include "record/chaos/chaos.h"
+#include "record/core/own_stack.h"
+#include "record/preempt/lookahead.h"
+#include "record/core/sigaction.h"
+
+#include <time.h>
+
+#define FLAG_TRACE 0x100
+#define FLAG_RESUME 0x10000 /* the processor passes over a breakpoint */
+#define QUIET_NS 2000u
+#define TRACED_NS 50000u /* the same where a tracer hears of each signal: in less the thread does not get out of the recorder */
+#define SOON_TRIES 8u
+#define SOON_MOST_NS 1000000u
+#define COUNT_LOOK_NS 20000000u
+#define COUNT_GIVE_UP_NS 5000000000ull
+enum { VARIANT_THOROUGH = 1, VARIANT_TIME = 2 }; /* schedule variants: from this one on; the one in which a thread goes by time */
+
+extern const struct rlog_kind_info *shim_kinds(void);
+
+static struct seek *of(const struct thr *t)
+{
+	return (struct seek *)(SHIM_POINT_ADDR + (uint64_t)t->ordinal * POINT_AREA_BYTES);
+}
+
+/* ---- stopping ---- */
+
+void seek_arm(const struct seek *s, uint64_t ns)
+{
+	struct itimerspec when = {{0, 0}, {(long)(ns / 1000000000u), (long)(ns % 1000000000u)}};
+
+	raw4(SYS_timer_settime, s->timer, 0, &when, 0);
+}
+
+/* Lets SIGTRAP in; what it was is put back into the state that the program goes on with. */
+static void let_traps_in(struct seek *s, ucontext_t *uc)
+{
+	uint64_t trap = SIG_BIT(SIGTRAP), mask = 0;
+
+	if (uc) {
+		__builtin_memcpy(&mask, &uc->uc_sigmask, 8);
+		s->trap_was_blocked = (mask & trap) != 0;
+		mask &= ~trap;
+		__builtin_memcpy(&uc->uc_sigmask, &mask, 8);
+		return;
+	}
+	raw4(SYS_rt_sigprocmask, SIG_UNBLOCK, &trap, &mask, 8);
+	s->trap_was_blocked = (mask & trap) != 0;
+}
+
+static void keep_traps_out(const struct seek *s, ucontext_t *uc)
+{
+	uint64_t mask;
+
+	__builtin_memcpy(&mask, &uc->uc_sigmask, 8);
+	if (s->trap_was_blocked)
+		mask |= SIG_BIT(SIGTRAP);
+	__builtin_memcpy(&uc->uc_sigmask, &mask, 8);
+}
+
+void seek_watch(struct seek *s, ucontext_t *uc, uint64_t period)
+{
+	if (s->fd >= 0)
+		raw_close(s->fd);
+	else
+		let_traps_in(s, uc);
+	s->period = period;
+	s->fd = point_breakpoint(s->want[REG_RIP], period);
+	s->stepping = s->fd < 0;
+	if (s->stepping && uc)
+		uc->uc_mcontext.gregs[REG_EFL] |= FLAG_TRACE;
+}
+
+void seek_unwatch(struct seek *s, ucontext_t *uc)
+{
+	if (s->fd < 0 && !s->stepping)
+		return;
+	if (s->fd >= 0)
+		raw_close(s->fd);
+	s->fd = -1;
+	s->stepping = 0;
+	uc->uc_mcontext.gregs[REG_EFL] &= ~(greg_t)FLAG_TRACE;
+	keep_traps_out(s, uc);
+}
+
+/* ---- the end ---- */
+
+static void arrive(struct thr *t, struct seek *s, ucontext_t *uc)
+{
+	uint64_t mask = SIG_OURS;
+	struct rlog_rec r;
+
+	own_stack_enter(t, uc);
+	raw1(SYS_timer_delete, s->timer);
+	t->seeking = 0;
+	t->depth = 1;
+	t->selector = 0;
+	raw4(SYS_rt_sigprocmask, SIG_UNBLOCK, &mask, 0, 8);
+	turn_take(t, &r, RLOG_PREEMPT);
+	turn_done(t);
+	split_replay(t);
+	while (sig_deliver_replay(t))
+		;
+	t = self;
+	t->depth = 0;
+	t->selector = 1;
+}
+
+void seek_found(struct thr *t, struct seek *s, ucontext_t *uc)
+{
+	seek_unwatch(s, uc);
+	seek_remember(s);
+	xlate_free(s->walk);
+	s->walk = 0;
+	s->walking = 0;
+	seek_arm(s, 0);
+	/* a breakpoint at the place itself is met when the program goes on */
+	uc->uc_mcontext.gregs[REG_EFL] &= ~(greg_t)FLAG_RESUME;
+	arrive(t, s, uc);
+}
+
+void seek_lost(struct thr *t, const char *why)
+{
+	struct rlog_rec r = {.kind = RLOG_PREEMPT};
+
+	t->depth = 1;
+	t->seeking = 0;
+	t->caller = of(t)->want[REG_RIP];
+	turn_diverge(t, &r, RLOG_PREEMPT, 0, 0, why);
+}
+
+/* ---- on the way ---- */
+
+/* Where signals take longer than that, it does not get out of the recorder: more and more time, while there is enough of it. */
+static void come_soon(struct seek *s)
+{
+	uint64_t ns = s->traced && s->head.least_ns > 8 * TRACED_NS ? TRACED_NS : QUIET_NS;
+
+	for (uint32_t i = SOON_TRIES; i <= s->in_vain && 16 * ns < s->head.least_ns && ns < SOON_MOST_NS; i += SOON_TRIES)
+		ns *= 2;
+	s->in_vain++;
+	seek_arm(s, ns);
+}
+
+static int may_walk(const struct seek *s)
+{
+	return s->walks && s->fd < 0 && !s->stepping && (!s->traced || G.ctl->blind);
+}
+
+/* It has come out of the recorder, which leaves something behind. */
+static void look(struct seek *s, const ucontext_t *uc)
+{
+	uint64_t regs[POINT_REGS];
+
+	if (s->looks && !may_walk(s))
+		return;
+	point_regs(uc, regs);
+	seek_look(s, regs, 1);
+	seek_rebase(s, regs, SEEK_ALL);
+}
+
+/* ---- to a place that is known by how often it is come to (chaos_step.c) ---- */
+
+/*
+ * The kernel counts; a signal at each time would come too often for it, and it would leave some out (perf's limit of
+ * samples in a tick). The first tick is that of seek_begin(), inside the recorder.
+ */
+static void count_tick(struct thr *t, struct seek *s, ucontext_t *uc)
+{
+	if (s->fd < 0 && !s->stepping) {
+		seek_watch(s, uc, s->head.hits);
+		s->at_place_ns = point_cpu_ns();
+	} else if (point_cpu_ns() - s->at_place_ns > COUNT_GIVE_UP_NS * (s->stepping ? STEPS_SLOWER : 1)) {
+		seek_lost(t, "the place where a computation was interrupted does not come");
+	}
+	seek_arm(s, COUNT_LOOK_NS);
+}
+
+static void count_trap(struct thr *t, struct seek *s, ucontext_t *uc)
+{
+	s->hits += s->stepping ? 1 : s->period;
+	if (s->hits < s->head.hits)
+		return;
+	if ((uint64_t)uc->uc_mcontext.gregs[REG_RSP] != s->want[REG_RSP])
+		seek_lost(t, "the place where a computation was interrupted is come to on another way");
+	seek_found(t, s, uc);
+}
+
+void seek_tick(struct thr *t, ucontext_t *uc)
+{
+	struct seek *s = of(t);
+
+	if (!t->seeking)
+		return;
+	if (s->walking) {
+		walk_tick(t, s);
+		return;
+	}
+	if (s->head.hits) {
+		count_tick(t, s, uc);
+		return;
+	}
+	if (t->depth || (!t->away && G.ctl->owner != t->ordinal) || interrupt_in_shim(uc)) {
+		come_soon(s);
+		return;
+	}
+	s->in_vain = 0;
+	look(s, uc);
+	if (may_walk(s) && !walk_begin(t, s, uc))
+		return;
+	if (G.scout)
+		scout_stop();
+	time_tick(t, s, uc);
+}
+
+int seek_trap(siginfo_t *si, ucontext_t *uc)
+{
+	struct thr *t = self;
+	struct seek *s;
+
+	if (!t || !t->seeking || (si->si_code != TRAP_PERF_ && !of(t)->stepping))
+		return 0;
+	s = of(t);
+	if (s->fd < 0 && !s->stepping)
+		return 1; /* was on its way when the breakpoint went */
+	if (t->depth || (!t->away && G.ctl->owner != t->ordinal))
+		return 1;
+	if ((uint64_t)uc->uc_mcontext.gregs[REG_RIP] != s->want[REG_RIP])
+		return 1;
+	if (s->head.hits)
+		count_trap(t, s, uc);
+	else if (s->walking)
+		seek_found(t, s, uc);
+	else
+		time_trap(t, s, uc);
+	return 1;
+}
+
+/* ---- the start ---- */
+
+static void read_record(struct thr *t, struct seek *s)
+{
+	const uint8_t *at = t->log.rd;
+	struct rlog_rec r;
+	uint64_t len;
+
+	if (rlog_next(shim_kinds(), &at, t->log.rd_end, &r) != RLOG_READ_OK || r.payload_len < sizeof(s->head))
+		shim_fail("the record of an interruption is damaged");
+	__builtin_memset(s, 0, offsetof(struct seek, want));
+	__builtin_memset(s->must, 0, sizeof(s->must));
+	__builtin_memcpy(&s->head, r.payload, sizeof(s->head));
+	s->words = (uint32_t)(POINT_REGS + s->head.words);
+	len = sizeof(s->head) + s->head.regions * sizeof(struct point_region) + s->head.words * 8;
+	if (s->words > MAX_WORDS || s->head.blocks > POINT_BLOCKS ||
+	    r.payload_len != len + s->head.blocks * sizeof(struct point_block))
+		shim_fail("the record of an interruption is damaged");
+	s->regions = r.payload + sizeof(s->head);
+	s->blocks = r.payload + len;
+	__builtin_memcpy(s->want, s->head.reg, sizeof(s->head.reg));
+	__builtin_memcpy(s->want + POINT_REGS, s->blocks - s->head.words * 8, s->head.words * 8);
+}
+
+int seek_make_timer(struct seek *s)
+{
+	struct sigevent ev = {.sigev_notify = SIGEV_THREAD_ID, .sigev_signo = SIG_PREEMPT};
+
+	ev._sigev_un._tid = (int)raw0(SYS_gettid);
+	return raw3(SYS_timer_create, CLOCK_MONOTONIC, &ev, &s->timer) ? -1 : 0;
+}
+
+void seek_begin(struct thr *t)
+{
+	struct seek *s = point_area(t);
+
+	if (!s)
+		shim_fail("no memory for the place of an interruption");
+	read_record(t, s);
+	seek_start(s);
+	s->walks = G.ctl->variant != VARIANT_TIME;
+	/* whoever traces it is to see the program's code, but where it says that it does not look */
+	s->traced = point_traced();
+	s->thorough = G.ctl->variant >= VARIANT_THOROUGH;
+	s->least_ns = STOP_NS;
+	s->fd = -1;
+	if (seek_make_timer(s))
+		shim_fail("cannot make a timer");
+	t->seeking = 1;
+	s->begin_ns = point_cpu_ns();
+	if (s->head.hits) /* it may be anywhere from here on: to the handler, now */
+		raw3(SYS_tgkill, raw0(SYS_getpid), raw0(SYS_gettid), SIG_PREEMPT);
+	else
+		come_soon(s);
+}

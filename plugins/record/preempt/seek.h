@@ -1,0 +1,139 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * seek.h: the search for the place of a PREEMPT record (point.h): what its parts share.
+ *
+ * seek.c       begins and ends it
+ * seek_walk.c  the thread goes there in translated code, which compares at each pass of the place's address
+ * seek_time.c  it goes by itself, by time and breakpoints: where it is traced, or its code cannot be translated
+ * seek_look.c  compares it with the record
+ * scout.c      a copy of the process goes ahead, to see what comes
+ */
+#ifndef FRED_RECORD_SEEK_H
+#define FRED_RECORD_SEEK_H
+
+#include "record/preempt/point.h"
+#include "record/dbt/xlate.h"
+
+#define MAX_WORDS 6144u
+#define CLOCK_STEPS 5u /* from then on a word that moves is a clock */
+#define STOP_NS 15000u /* what a stop takes, at most */
+#define STEPS_SLOWER 5000u /* by the trap flag, where there is no breakpoint of perf's: than the program by itself, at most */
+
+struct clock {
+	uint64_t last, base;
+	uint64_t last_ns, base_ns;
+	uint64_t step; /* it moves by multiples of this */
+	double fast; /* the fastest pace that was seen, in units per ns */
+	int32_t dir;
+	uint32_t n;
+};
+
+struct seek {
+	struct point head;
+	const uint8_t *regions, *blocks; /* struct point_region and point_block, not aligned */
+	uint64_t begin_ns; /* clock at the last return to the program */
+	uint64_t ran_ns, gone_ns; /* CPU time of the program so far; of whoever goes for it */
+	uint64_t at_place_ns; /* when the breakpoint was set */
+	uint64_t least_ns; /* the shortest time between two looks: what stopping alone takes */
+	uint64_t was_left, wanted; /* at the look before; so much of it should be over now */
+	int64_t lead_ns; /* how long before the program really goes on the timer has to be set */
+	uint32_t in_vain; /* ticks that found it in the recorder, since the last one that did not */
+	uint32_t looks, quiet, words, nmust;
+	uint64_t tls; /* the thread pointer */
+	uint64_t image_lo, image_len; /* the program itself */
+	uint32_t missing; /* at the start: regions and blocks that could not be read */
+	uint64_t hits, period; /* of the breakpoint; it stops at each so many */
+	/* what a scout said: hits of the place's address from here to it; and at its first answer, with the time then */
+	int ask, no_scout;
+	uint64_t far, first_far, first_way, first_ns, exact;
+	int timer, fd, stepping, trap_was_blocked;
+	struct xlate *walk; /* it is there, or was until something that cannot be translated */
+	uint64_t ticks;
+	int walking, walks, thorough; /* a scout goes first */
+	int traced;
+	uint32_t blind; /* replay_ctl.blind when the walk was made */
+	/* What has changed on the stack may be other than recorded: a signal that came left something there. */
+	int soft;
+	uint64_t until; /* hits, of the place that a scout has seen; SEEK_LATER: not before it stops to walk */
+#define SEEK_LATER UINT64_MAX
+	uint64_t natives; /* calls of the recorder, when what those may leave behind was last looked at */
+	int frozen; /* the clocks are not looked at any more */
+	uint16_t order[POINT_BLOCKS]; /* of the blocks: that which said no first */
+	uint64_t want[MAX_WORDS], now[MAX_WORDS], addr[MAX_WORDS], base[MAX_WORDS];
+	uint8_t must[MAX_WORDS]; /* 1: its low half, 2: its high half has changed and must be as recorded */
+	uint16_t list[MAX_WORDS]; /* those that must */
+	struct clock clock[MAX_WORDS];
+};
+_Static_assert(sizeof(struct seek) <= POINT_AREA_BYTES, "struct seek");
+
+/* Words are registers (POINT_REGS), then those at addr. regs: as point_regs gives them. */
+static inline uint64_t seek_word(const struct seek *s, const uint64_t *regs, uint32_t i)
+{
+	return i < POINT_REGS ? regs[i] : *(const volatile uint64_t *)s->addr[i];
+}
+
+/* Of a stack slot, half may be what someone left there. */
+static inline uint64_t seek_mask(unsigned must)
+{
+	return (must & 1 ? 0xffffffffull : 0) | (must & 2 ? 0xffffffffull << 32 : 0);
+}
+
+/* Is this value of word i as recorded, in what must be? */
+static inline int seek_same(const struct seek *s, uint32_t i, uint64_t v)
+{
+	return !((v ^ s->want[i]) & seek_mask(s->must[i]));
+}
+
+/* ---- seek_look.c ---- */
+
+/* The words as they are before the program goes on; registers follow with the first look. */
+void seek_start(struct seek *s);
+/* Compares all words with the look before: those that change must be as recorded. clocks: the time was the program's. */
+void seek_look(struct seek *s, const uint64_t *regs, int clocks);
+void seek_demand(struct seek *s, uint32_t i, unsigned must); /* these halves of a word must be as recorded */
+/* Is all as recorded that must be? The word that says no is asked first the next time. */
+int seek_matches(struct seek *s, const uint64_t *regs);
+/*
+ * Where it is: how many other words, and blocks, are not as recorded. None of them has been changed by the program, so
+ * they may be what was left there, or what it has yet to write. It stops at limit. SEEK_WRONG: this is not the place.
+ */
+#define SEEK_WRONG UINT32_MAX
+uint32_t seek_doubts(struct seek *s, const uint64_t *regs, uint32_t limit);
+/* It stands at the place: what is not as recorded is no doubt the next time. */
+void seek_remember(const struct seek *s);
+/*
+ * The recorder has run, and left something in registers and on the stack below top: of those, only what changes from here
+ * on must.
+ */
+void seek_rebase(struct seek *s, const uint64_t *regs, uint64_t top);
+#define SEEK_ALL UINT64_MAX
+/* A word that says no, and that translated code can look at. */
+void seek_filter(const struct seek *s, const uint64_t *regs, struct xlate_filter *f);
+/* At the last look: the longest time in ns, until the place, that a clock says; is there one? */
+uint64_t seek_left(const struct seek *s);
+int seek_has_clock(const struct seek *s);
+
+/* ---- seek.c ---- */
+
+int seek_make_timer(struct seek *s); /* -1: there is none */
+void seek_arm(const struct seek *s, uint64_t ns); /* the next tick */
+/* A breakpoint stops it at the place, each time or at each so many. uc: where it stands; NULL: in translated code. */
+void seek_watch(struct seek *s, ucontext_t *uc, uint64_t period);
+void seek_unwatch(struct seek *s, ucontext_t *uc);
+void seek_found(struct thr *t, struct seek *s, ucontext_t *uc); /* it stands there */
+void seek_lost(struct thr *t, const char *why);
+
+/* ---- seek_walk.c ---- */
+
+/* From where it stands, in its signal handler. -1: it cannot walk. */
+int walk_begin(struct thr *t, struct seek *s, ucontext_t *uc);
+/* At a pass of the place: what has changed? all: in all words. */
+void walk_look(struct seek *s, const uint64_t *regs, int all);
+void walk_tick(struct thr *t, struct seek *s);
+
+/* ---- seek_time.c ---- */
+
+void time_tick(struct thr *t, struct seek *s, ucontext_t *uc);
+void time_trap(struct thr *t, struct seek *s, ucontext_t *uc); /* at the breakpoint */
+
+#endif

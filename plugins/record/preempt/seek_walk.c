@@ -1,0 +1,144 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * seek_walk.c: the thread goes to the place of a PREEMPT record (seek.h) in translated code, which compares each time it comes
+ * by the place's address. No clock has a part in this.
+ *
+ * Where all that has changed is as recorded, but something else is not, it may be what was left there before, or what the
+ * program has yet to write. A copy of the process goes ahead then, once, and sees whether there is a better place. When
+ * this has failed (the next schedule variant), a copy goes first in any case.
+ */
+#include "record/preempt/lookahead.h"
+
+#define SOONER 8u /* than the recorded run, at most */
+#define SLOWER 12u /* than the recorded run, at most; on the first variants, behind which a copy goes first: */
+#define FIRST_SLOWER 4u
+#define MORE_NS 300000000u
+#define TICK_NS 100000000u
+#define QUIET_NS 2000u
+#define LOOKS 64u /* at all words, at the first hits; later at each power of two */
+
+void walk_look(struct seek *s, const uint64_t *regs, int all)
+{
+	uint64_t natives = xlate_natives(s->walk);
+
+	if (natives != s->natives)
+		seek_rebase(s, regs, xlate_native_top(s->walk));
+	s->natives = natives;
+	if (all)
+		seek_look(s, regs, 0);
+}
+
+static enum xlate_go here(struct seek *s)
+{
+	seek_watch(s, 0, 1);
+	return s->stepping ? XLATE_STEP : XLATE_LEAVE;
+}
+
+/* All that must is as recorded. */
+static int is_place(struct seek *s, const uint64_t *regs, uint64_t hits)
+{
+	struct scout_answer a;
+	uint32_t doubts;
+
+	doubts = seek_doubts(s, regs, SEEK_WRONG);
+	if (doubts == SEEK_WRONG)
+		return 0;
+	if (!doubts)
+		return 1;
+	/* nothing has changed yet, perhaps */
+	if (point_cpu_ns() - s->begin_ns < s->head.least_ns / SOONER)
+		return 0;
+	if (scout_ahead(s, hits, doubts, &a))
+		return 0; /* the copy */
+	s->until = hits;
+	if (a.state == SCOUT_FOUND)
+		s->until = a.stops ? SEEK_LATER : a.hits;
+	return s->until == hits;
+}
+
+static enum xlate_go hit(void *arg, const uint64_t *regs, uint64_t hits, struct xlate_filter *f)
+{
+	struct seek *s = arg;
+
+	if (G.scout)
+		return scout_hit(s, regs, hits, f);
+	if (hits == s->until)
+		return here(s);
+	if (!s->until) {
+		walk_look(s, regs, hits <= LOOKS || !(hits & (hits - 1)));
+		if (seek_matches(s, regs) && is_place(s, regs, hits))
+			return here(s);
+	}
+	/* there may be one now */
+	if (s->until)
+		*f = (struct xlate_filter){.set = 1, .until = XLATE_FOR_EVER, .reg = XLATE_HITS, .value = s->until};
+	else
+		seek_filter(s, regs, f);
+	return XLATE_ON;
+}
+
+/* Goes on by itself: behind that, or, if it cannot be, by time. */
+static void stop(void *arg, uint64_t pc, uint64_t next)
+{
+	struct seek *s = arg;
+
+	(void)pc;
+	if (G.scout)
+		scout_leaves(next != 0);
+	s->walking = 0;
+	s->until = 0;
+	s->walks = next != 0;
+	seek_arm(s, QUIET_NS);
+}
+
+/* 1: this is the copy. */
+static int ask(struct thr *t, struct seek *s, ucontext_t *uc)
+{
+	struct scout_answer a;
+
+	if (scout_ask(s, uc, &a))
+		return 1;
+	if (a.state == SCOUT_NEVER)
+		seek_lost(t, "the place where a computation was interrupted is not met");
+	if (a.state == SCOUT_FOUND)
+		s->until = a.stops ? SEEK_LATER : a.hits;
+	return 0;
+}
+
+int walk_begin(struct thr *t, struct seek *s, ucontext_t *uc)
+{
+	static const struct xlate_ops ops = {hit, stop};
+	greg_t *rip = &uc->uc_mcontext.gregs[REG_RIP];
+	uint64_t at;
+
+	if (s->thorough && !G.scout && ask(t, s, uc))
+		return 0;
+	if (s->until && s->until != SEEK_LATER && s->walk)
+		s->until += xlate_hits(s->walk);
+	if (s->walk && s->traced && s->blind != G.ctl->blind) { /* it has been made of code with other int3s */
+		xlate_free(s->walk);
+		s->walk = 0;
+	}
+	s->blind = G.ctl->blind;
+	if (!s->walk)
+		s->walk = xlate_new(s->want[REG_RIP], &ops, s);
+	at = s->walk ? xlate_enter(s->walk, (uint64_t)*rip) : 0;
+	if (!at) {
+		s->walks = 0;
+		return -1;
+	}
+	*rip = (greg_t)at;
+	s->walking = 1;
+	seek_arm(s, TICK_NS);
+	return 0;
+}
+
+void walk_tick(struct thr *t, struct seek *s)
+{
+	/* by both clocks: a machine that stood still counts as CPU time, but gives one tick */
+	uint64_t ns = ++s->ticks * TICK_NS, cpu_ns = point_cpu_ns() - s->begin_ns;
+
+	if (!G.scout && (ns < cpu_ns ? ns : cpu_ns) > s->head.run_ns * (s->thorough ? SLOWER : FIRST_SLOWER) + MORE_NS)
+		seek_lost(t, "the place where a computation was interrupted is not met");
+	seek_arm(s, TICK_NS);
+}

@@ -1,0 +1,159 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * walk.c: see rlog/walk.h and walk.h. Nothing here is of the timeline: no event is made and no lock is taken. The tracer hears
+ * of the end by an int3, which is executed with all of the program's registers in their places.
+ */
+#include "record/preempt/walk.h"
+
+#include "record/preempt/point.h"
+#include "record/dbt/xlate.h"
+
+#include "rlog/walk.h"
+
+#include <string.h>
+
+_Static_assert(REPLAY_WALK_REGS == POINT_GREGS && REPLAY_WALK_MAPS == XLATE_MAPS && REPLAY_WALK_WATCHES == XLATE_WORDS,
+	       "what rlog/walk.h says of others");
+
+extern const uint8_t walk_end[] __attribute__((visibility("hidden")));
+
+__asm__(".text\n.globl walk_enter\n.hidden walk_enter\n.type walk_enter, @function\nwalk_enter:\n"
+	"	call walk_begin\n"
+	".hidden walk_end\nwalk_end:\n	int3\n"
+	".size walk_enter, .-walk_enter\n");
+
+struct walking {
+	struct replay_walk *w;
+	struct xlate *x;
+	struct xlate_word word[XLATE_WORDS];
+};
+
+/* The answer; it then goes to walk_end. */
+static void tell(const struct walking *k, enum replay_walk_state state, uint64_t at)
+{
+	struct replay_walk *w = k->w;
+	struct xlate_map m[XLATE_MAPS];
+
+	w->maps = xlate_maps(k->x, m);
+	for (unsigned i = 0; i < w->maps; i++) {
+		w->map[i].addr = m[i].addr;
+		w->map[i].len = m[i].len;
+	}
+	w->arrivals = *xlate_arrivals(k->x);
+	w->goals = xlate_hits(k->x);
+	w->changed = (uint64_t)xlate_has_changed(k->x);
+	w->counted = 1;
+	w->branches = *xlate_branches(k->x);
+	w->at = at;
+	w->again = state == REPLAY_WALK_LEFT ? 0 : xlate_again(k->x);
+	w->state = state;
+}
+
+static void stop(void *arg, uint64_t pc, uint64_t next)
+{
+	(void)next;
+	tell(arg, REPLAY_WALK_LEFT, pc);
+}
+
+static void arrived(void *arg, uint64_t pc)
+{
+	struct walking *k = arg;
+
+	k->w->changed_now = 0;
+	tell(k, REPLAY_WALK_NTH, pc);
+}
+
+static uint64_t value_of(const struct xlate_word *w)
+{
+	uint64_t v = 0;
+
+	memcpy(&v, (const void *)w->addr, w->len);
+	return v;
+}
+
+static int changed(void *arg, uint64_t from, uint64_t pc, int nth)
+{
+	struct walking *k = arg;
+	struct replay_walk *w = k->w;
+	struct replay_walk_change *log = &w->log[++w->changes % REPLAY_WALK_LOG];
+
+	log->number = w->changes;
+	log->from = from;
+	log->places = xlate_at_places(k->x);
+	for (unsigned i = 0; i < w->watches; i++) {
+		log->was[i] = w->watch[i].value;
+		w->watch[i].value = log->now[i] = value_of(&k->word[i]);
+	}
+	if (!nth && w->changes != w->nth_change)
+		return 0;
+	w->from = from;
+	w->changed_now = 1;
+	tell(k, REPLAY_WALK_NTH, pc);
+	return 1;
+}
+
+/* A register or word that is not as wanted goes into the filter. 0: all are. */
+static int differs(const struct replay_walk *w, const uint64_t *regs, struct xlate_filter *f)
+{
+	for (int i = XLATE_REGS - 1; i >= 0; i--)
+		if (regs[i] != w->reg[i]) {
+			*f = (struct xlate_filter){.set = 1, .reg = xlate_reg[i], .value = w->reg[i]};
+			return 1;
+		}
+	for (uint32_t i = 0; i < w->words; i++)
+		if (*(const volatile uint64_t *)w->word[i].addr != w->word[i].value) {
+			*f = (struct xlate_filter){
+				.set = 1, .reg = XLATE_MEMORY, .addr = w->word[i].addr, .value = w->word[i].value};
+			return 1;
+		}
+	return ((regs[REG_EFL] ^ w->reg[REG_EFL]) & POINT_FLAGS) != 0;
+}
+
+static enum xlate_go hit(void *arg, const uint64_t *regs, uint64_t hits, struct xlate_filter *f)
+{
+	struct walking *k = arg;
+
+	(void)hits;
+	if (differs(k->w, regs, f))
+		return XLATE_ON;
+	tell(k, REPLAY_WALK_GOAL, k->w->goal);
+	return XLATE_LEAVE;
+}
+
+__attribute__((used)) static void walk_begin(struct replay_walk *w)
+{
+	static const struct xlate_ops ops = {.hit = hit, .stop = stop, .arrived = arrived, .changed = changed};
+	static struct xlate_count count;
+	static struct walking k;
+
+	w->end = (uint64_t)walk_end;
+	w->start = 0;
+	count = (struct xlate_count){
+		.at = w->place,
+		.n = w->places,
+		.lo = w->range_lo,
+		.hi = w->range_hi,
+		.sp = w->range_sp,
+		.nth = w->nth,
+		.word = k.word,
+		.words = (unsigned)w->watches,
+		.branches = w->count_branches != 0,
+		.nth_branch = w->nth_branch,
+	};
+	k.w = w;
+	w->can_watch = 1;
+	w->changes = 0;
+	for (unsigned i = 0; i < w->watches; i++) {
+		k.word[i] = (struct xlate_word){w->watch[i].addr, w->watch[i].len};
+		w->watch[i].value = value_of(&k.word[i]);
+	}
+	k.x = xlate_new(w->goal, &ops, &k);
+	if (!k.x)
+		return;
+	xlate_count(k.x, &count, (uint64_t)walk_end);
+	w->count_at = (uint64_t)xlate_arrivals(k.x);
+	w->branches_at = (uint64_t)xlate_branches(k.x);
+	w->start = xlate_enter(k.x, w->pc);
+	if (!w->start)
+		xlate_free(k.x);
+}

@@ -1,0 +1,446 @@
+/* SPDX-License-Identifier: MIT */
+/* exec.c: exec: is the next program one that can be recorded, and what does it need so that it is? */
+#include "record/shm/group.h"
+#include "record/core/keep.h"
+#include "record/sys/sys.h"
+
+#include "launch/auxv.h"
+#include "launch/notes.h"
+
+#include <elf.h>
+#include <linux/sched.h>
+#include <sched.h>
+#include <string.h>
+#include <sys/ptrace.h>
+#include <sys/uio.h>
+#include <sys/user.h>
+#include <sys/wait.h>
+
+enum { EXEC_OK, EXEC_STATIC, EXEC_SETUID, EXEC_FOREIGN, EXEC_UNKNOWN, EXEC_HIDDEN, EXEC_GO, EXEC_NO_CHILD,
+       EXEC_UNREACHED, EXEC_NO_HELPER, EXEC_UNSEEN };
+static const char *const exec_why[] = {
+	"", "static binary", "setuid or setgid binary", "not a 64-bit x86 glibc binary", "cannot be read",
+	"its user cannot read the recorder, which lies in a private folder",
+	"Go program, on whose stacks the recorder has no room",
+	"started by a process whose next child begins a PID namespace",
+	"the recording cannot be reached from where it is started",
+	"the recorder cannot make a process to start it by",
+	"the recorder's library is not to be found below its root folder",
+};
+
+static int starts(const char *s, const char *with)
+{
+	while (*with)
+		if (*s++ != *with++)
+			return 0;
+	return 1;
+}
+
+static int same_str(const char *a, const char *b)
+{
+	while (*a && *a == *b) {
+		a++;
+		b++;
+	}
+	return *a == *b;
+}
+
+/* b: the file's first n bytes. */
+static int phdrs_kind(const uint8_t *b, const Elf64_Phdr *ph, unsigned count, uint64_t n)
+{
+	const Elf64_Phdr *interp = 0;
+
+	for (unsigned i = 0; i < count; i++) {
+		if (ph[i].p_type != PT_INTERP && ph[i].p_type != PT_NOTE)
+			continue;
+		if (ph[i].p_offset > n || ph[i].p_filesz > n - ph[i].p_offset) {
+			if (ph[i].p_type == PT_NOTE)
+				continue;
+			return EXEC_FOREIGN;
+		}
+		if (ph[i].p_type == PT_INTERP)
+			interp = &ph[i];
+		else if (launch_notes_are_go(b + ph[i].p_offset, ph[i].p_filesz))
+			return EXEC_GO;
+	}
+	if (!interp)
+		return EXEC_STATIC;
+	return same_str((const char *)b + interp->p_offset, "/lib64/ld-linux-x86-64.so.2") ? EXEC_OK : EXEC_FOREIGN;
+}
+
+/* Can the program at path carry the shim? */
+static int exec_kind(const char *path, int depth)
+{
+	uint8_t b[4096 + 1];
+	uint64_t st[18];
+	const Elf64_Ehdr *eh = (const Elf64_Ehdr *)b;
+	int fd = raw_open(path, O_RDONLY, 0);
+	long n;
+
+	if (fd < 0)
+		return EXEC_UNKNOWN;
+	n = raw4(SYS_pread64, fd, b, sizeof(b) - 1, 0);
+	if (raw2(SYS_fstat, fd, st) < 0)
+		st[3] = 0;
+	raw_close(fd);
+	if (n < 4)
+		return EXEC_UNKNOWN;
+	b[n] = 0;
+	if (b[0] == '#' && b[1] == '!' && depth < 4) {
+		char *p = (char *)b + 2, *q;
+
+		while (*p == ' ' || *p == '\t')
+			p++;
+		for (q = p; *q && *q != ' ' && *q != '\t' && *q != '\n'; q++)
+			;
+		*q = 0;
+		return exec_kind(p, depth + 1);
+	}
+	if (((uint32_t)st[3] & 06000) && raw0(SYS_geteuid) != 0)
+		return EXEC_SETUID;
+	if (n < (long)sizeof(*eh) || b[0] != 0x7f || b[1] != 'E' || eh->e_ident[EI_CLASS] != ELFCLASS64 ||
+	    eh->e_machine != EM_X86_64)
+		return EXEC_FOREIGN;
+	if (eh->e_phoff + (uint64_t)eh->e_phnum * sizeof(Elf64_Phdr) > (uint64_t)n)
+		return EXEC_FOREIGN;
+	return phdrs_kind(b, (const Elf64_Phdr *)(b + eh->e_phoff), eh->e_phnum, (uint64_t)n);
+}
+
+/* Can the dynamic linker load the shim there? Who gave up rights may not get at it, nor who has another root. */
+static int shim_kind(void)
+{
+	long r = raw4(SYS_faccessat2, AT_FDCWD, G.shim_path, R_OK, AT_EACCESS);
+
+	return r == 0 ? EXEC_OK : r == -2 /* ENOENT */ ? EXEC_UNSEEN : EXEC_HIDDEN;
+}
+
+/*
+ * The new image must start as a replay starts it: no vDSO, known AT_RANDOM bytes. A helper process
+ * that shares our memory until the exec traces us over it and edits the new stack.
+ */
+enum helper_state { HELPER_GONE = 0, HELPER_STARTS, HELPER_TRACES, HELPER_FAILED, HELPER_LEAVES };
+struct helper {
+	uint32_t state; /* futex: enum helper_state; the kernel clears it at the helper's end, even if it is killed */
+	pid_t target, pid;
+};
+
+static void fix_stack(pid_t pid, uint64_t sp)
+{
+	uint64_t w[512], at, zero = AT_IGNORE;
+	struct iovec l = {w, sizeof(w)}, r = {(void *)sp, sizeof(w)};
+	int state = 0;
+
+	/* argc, argv..., 0, envp..., 0, auxv pairs */
+	for (at = sp;; at += sizeof(w)) {
+		long n;
+
+		r.iov_base = (void *)at;
+		n = raw6(SYS_process_vm_readv, pid, (long)&l, 1, (long)&r, 1, 0);
+		if (n < 16)
+			return;
+		for (long i = (at == sp); i < n / 8; i++) {
+			if (state < 2) {
+				state += w[i] == 0;
+				continue;
+			}
+			/* the pairs start here: read them alone */
+			uint64_t aux = at + (uint64_t)i * 8, pair[2];
+
+			for (int k = 0; k < 64; k++, aux += 16) {
+				struct iovec pl = {pair, 16}, pr = {(void *)aux, 16};
+
+				if (raw6(SYS_process_vm_readv, pid, (long)&pl, 1, (long)&pr, 1, 0) != 16 ||
+				    pair[0] == AT_NULL)
+					return;
+				if (pair[0] == AT_SYSINFO_EHDR) {
+					struct iovec wl = {&zero, 8}, wr = {(void *)aux, 8};
+
+					raw6(SYS_process_vm_writev, pid, (long)&wl, 1, (long)&wr, 1, 0);
+				}
+				if (pair[0] == AT_RANDOM) {
+					uint8_t bytes[16] = LAUNCH_AT_RANDOM_BYTES;
+					struct iovec wl = {bytes, 16}, wr = {(void *)pair[1], 16};
+
+					raw6(SYS_process_vm_writev, pid, (long)&wl, 1, (long)&wr, 1, 0);
+				}
+			}
+			return;
+		}
+	}
+}
+
+static int helper_main(void *arg)
+{
+	struct helper *h = arg;
+	struct user_regs_struct regs;
+	int status;
+	long r = raw4(SYS_ptrace, PTRACE_SEIZE, h->target, 0, PTRACE_O_TRACEEXEC);
+
+	h->pid = (pid_t)raw0(SYS_getpid);
+	__atomic_store_n(&h->state, r < 0 ? HELPER_FAILED : HELPER_TRACES, __ATOMIC_RELEASE);
+	raw_futex_wake(&h->state, 1);
+	if (r < 0)
+		return 0;
+	/* the one tracee, whatever its TID: a thread that is not the first one gets another by its exec */
+	for (;;) {
+		r = raw4(SYS_wait4, -1, &status, 0x40000000 /* __WALL */, 0);
+		if (r == -4)
+			continue;
+		if (r < 0 || (status & 0x7f) != 0x7f)
+			return 0;
+		if (status >> 16 == PTRACE_EVENT_EXEC) {
+			raw4(SYS_ptrace, PTRACE_GETREGS, r, 0, &regs);
+			fix_stack((pid_t)r, regs.rsp);
+			raw4(SYS_ptrace, PTRACE_DETACH, r, 0, 0);
+			return 0;
+		}
+		if (status >> 8 == SIGSYS && __atomic_load_n(&h->state, __ATOMIC_ACQUIRE) == HELPER_LEAVES) {
+			raw4(SYS_ptrace, PTRACE_DETACH, r, 0, 0);
+			return 0;
+		}
+		raw4(SYS_ptrace, PTRACE_CONT, r, 0, status >> 16 ? 0 : (status >> 8) & 0xff);
+	}
+}
+
+__asm__(".text\n.globl clone_fn\n.hidden clone_fn\n.type clone_fn, @function\n"
+	"clone_fn:\n"
+	"	mov %r8, %r10\n"
+	"	mov %rdx, %r8\n" /* fn */
+	"	mov %rcx, %r9\n" /* arg */
+	"	xor %edx, %edx\n"
+	"	mov $56, %eax\n"
+	"	mov %r8, -8(%rsi)\n"
+	"	mov %r9, -16(%rsi)\n"
+	"	xor %r8d, %r8d\n"
+	"	syscall\n"
+	"	test %rax, %rax\n"
+	"	jz 1f\n"
+	"	ret\n"
+	"1:	xor %ebp, %ebp\n"
+	"	mov -16(%rsp), %rdi\n"
+	"	mov -8(%rsp), %rax\n"
+	"	and $-16, %rsp\n"
+	"	sub $32, %rsp\n"
+	"	call *%rax\n"
+	"	mov %eax, %edi\n"
+	"	mov $60, %eax\n"
+	"	syscall\n"
+	"	hlt\n"
+	".size clone_fn, .-clone_fn\n");
+
+struct middle {
+	struct helper h;
+	void *stack;
+};
+
+/* The helper must not be our child: the program would see it in wait(). */
+static int middle_main(void *arg)
+{
+	struct middle *m = arg;
+
+	if (clone_fn(CLONE_VM | CLONE_FILES | CLONE_FS | CLONE_CHILD_CLEARTID | SIGCHLD, m->stack,
+		     helper_main, &m->h, &m->h.state) < 0)
+		m->h.state = HELPER_FAILED;
+	return 0;
+}
+
+static struct helper *start_helper(void)
+{
+	uint8_t *mem = raw_mmap(0, 65536, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	struct middle *m = (struct middle *)mem;
+	uint32_t starts = HELPER_STARTS;
+	long pid;
+	int status = 0;
+
+	if (raw_failed(mem))
+		return 0;
+	m->stack = mem + 32768;
+	m->h.target = (pid_t)raw0(SYS_gettid);
+	m->h.state = HELPER_STARTS;
+	/*
+	 * Whom it is left to in a PID namespace, that one's first process, the program knows too, and may be it: there it stays
+	 * a child that only who asks for such sees, until the next image's recorder takes it away (init.c).
+	 */
+	if (G.pid_ns) {
+		pid = clone_fn(CLONE_VM | CLONE_FILES | CLONE_FS | CLONE_CHILD_CLEARTID, mem + 65536, helper_main, &m->h,
+			       &m->h.state);
+		if (pid < 0)
+			return 0;
+	} else {
+		pid = clone_fn(CLONE_VM | CLONE_FILES | CLONE_FS, mem + 65536, middle_main, m, 0);
+		if (pid < 0)
+			return 0;
+		while (raw4(SYS_wait4, pid, &status, 0x40000000, 0) == -4)
+			;
+	}
+	if (status) /* killed: nobody else can start the helper, or has */
+		__atomic_compare_exchange_n(&m->h.state, &starts, HELPER_FAILED, 0, __ATOMIC_ACQ_REL,
+					    __ATOMIC_RELAXED);
+	while (__atomic_load_n(&m->h.state, __ATOMIC_ACQUIRE) == HELPER_STARTS)
+		raw_futex_wait(&m->h.state, HELPER_STARTS);
+	return &m->h;
+}
+
+#define REAP_TRIES 100
+#define REAP_NS 100000l
+
+void exec_reap_helper(void)
+{
+	long pause[2] = {0, REAP_NS};
+
+	for (int i = 0; i < REAP_TRIES && raw4(SYS_wait4, -1, 0, WNOHANG | 0x80000000ul /* __WCLONE */, 0) == 0; i++)
+		raw2(SYS_nanosleep, pause, 0);
+}
+
+/*
+ * The exec has failed. A helper that is killed takes the signal with it that its target just stops for, and a trap is
+ * one: so it is asked to leave, by a signal that it keeps to itself.
+ */
+static void dismiss_helper(struct helper *h)
+{
+	uint32_t traces = HELPER_TRACES;
+
+	if (__atomic_compare_exchange_n(&h->state, &traces, HELPER_LEAVES, 0, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED))
+		raw2(SYS_tkill, h->target, SIGSYS);
+}
+
+/* envp with our two variables at its end; in one mapping that the exec discards. */
+static char **build_env(char *const *envp, int ours)
+{
+	size_t n = 0, bytes;
+	char **out, *str;
+	const char *user_preload = 0;
+	size_t k = 0;
+
+	while (envp && envp[n])
+		n++;
+	bytes = (n + 4) * sizeof(char *) + 8192;
+	out = raw_mmap(0, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	if (raw_failed(out))
+		return 0;
+	str = (char *)(out + n + 4);
+	for (size_t i = 0; i < n; i++) {
+		if (starts(envp[i], "FRED="))
+			continue;
+		if (ours && starts(envp[i], "LD_PRELOAD=")) {
+			user_preload = envp[i] + 11;
+			continue;
+		}
+		out[k++] = envp[i];
+	}
+	if (ours) {
+		char *end = (char *)out + bytes, *p = str;
+
+		out[k++] = p;
+		p = fmt_str(p, end, "LD_PRELOAD=");
+		p = fmt_str(p, end, G.shim_path);
+		if (user_preload && *user_preload && !starts(user_preload, G.shim_path)) {
+			p = fmt_str(p, end, ":");
+			p = fmt_str(p, end, user_preload);
+		}
+		out[k++] = ++p;
+		p = fmt_str(p, end, "FRED=r:");
+		p = fmt_dec(p, end, G.process, 4);
+		p = fmt_str(p, end, ":");
+		str = p;
+		p = fmt_str(p, end, G.rec);
+		while (p - str < 24) /* room for a replay's own path, see session/target.c */
+			p = fmt_str(p, end, "/");
+	}
+	out[k] = 0;
+	return out;
+}
+
+#define PATH_BYTES 4000u /* that the log tells */
+
+/* Where it is not, the kernel says so. */
+static int is_list(char *const *v)
+{
+	for (; v; v++) {
+		if (!sys_readable(v, sizeof(*v)) || (*v && !sys_readable(*v, 1)))
+			return 0;
+		if (!*v)
+			break;
+	}
+	return 1;
+}
+
+static void rec_exec(struct thr *t, const char *path)
+{
+	if (ev_bytes(t, RLOG_EXEC, 0, 0, path, strnlen(path, PATH_BYTES)) == 0)
+		t->clean = 1;
+}
+
+long proc_exec(struct thr *t, long nr, const long *a)
+{
+	const char *path = (const char *)(nr == SYS_execve ? a[0] : a[1]);
+	char *const *envp = (char *const *)(nr == SYS_execve ? a[2] : a[3]);
+	char fdpath[64], text[232], *p;
+	struct rlog_rec r;
+	struct helper *h = 0;
+	int64_t ret = 0;
+	char **env;
+	int kind;
+
+	if (!sys_readable(path, 1))
+		return -14; /* EFAULT */
+	if (nr == SYS_execveat && !*path) {
+		p = fmt_str(fdpath, fdpath + sizeof(fdpath), "/proc/self/fd/");
+		fmt_dec(p, fdpath + sizeof(fdpath), (uint64_t)a[0], 1);
+		path = fdpath;
+	}
+	if (G.mode == SHIM_REPLAY) {
+		turn_take(t, &r, RLOG_EXEC);
+		turn_done(t);
+		ev_half(t, RLOG_EXECRET, &ret, 0);
+		return ret;
+	}
+	if (t->filter)
+		note(RLOG_NOTE_UNSUPPORTED, SYS_seccomp, "the program's seccomp filter is not kept over an exec");
+	rec_exec(t, path);
+	vfork_child_leaves();
+	if (t->own_process) /* the others go on */
+		gil_block(t);
+	else
+		group_leave();
+	if (is_list(envp) && raw2(SYS_access, path, 1 /* X_OK */) == 0) {
+		kind = exec_kind(path, 0);
+		if (kind == EXEC_OK)
+			kind = shim_kind();
+		if (kind == EXEC_OK && G.children_ns)
+			kind = EXEC_NO_CHILD;
+		if (kind == EXEC_OK && !keep_reaches())
+			kind = EXEC_UNREACHED;
+		if ((kind == EXEC_OK || kind == EXEC_UNKNOWN) && !(h = start_helper()))
+			kind = EXEC_NO_HELPER;
+		if (!h) {
+			p = fmt_str(text, text + sizeof(text), path);
+			p = fmt_str(p, text + sizeof(text), ": ");
+			fmt_str(p, text + sizeof(text), exec_why[kind]);
+			note(RLOG_NOTE_UNRECORDED_EXEC, 0, text);
+		}
+		env = build_env(envp, h != 0);
+		tsc_release();
+		limits_before_exec();
+		sig_show_hidden(t, 1);
+		if (env)
+			ret = nr == SYS_execve ? raw3(nr, a[0], a[1], env)
+					       : raw6(nr, a[0], a[1], a[2], (long)env, a[4], 0);
+		else
+			ret = -12;
+		sig_show_hidden(t, 0);
+		if (h)
+			dismiss_helper(h);
+	} else {
+		limits_before_exec();
+		ret = nr == SYS_execve ? raw3(nr, a[0], a[1], a[2])
+				       : raw6(nr, a[0], a[1], a[2], a[3], a[4], 0);
+	}
+	tsc_arm();
+	if (t->own_process)
+		gil_unblock(t);
+	else
+		group_enter(t);
+	ev_half(t, RLOG_EXECRET, &ret, 0);
+	return ret;
+}

@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * pid_ns.c: PID namespaces that the program makes (CLONE_NEWPID). A process has a PID for itself there, 1 for instance, and
+ * another one for those outside; its parent's log has the one, its own log the other. A replay's cell has one namespace,
+ * with the recorded PIDs: in there such a process has a number of its own (cell_pid of its image), and its threads any.
+ * What the kernel writes into the program's memory at their start is put right.
+ *
+ * The first process that is made there ends it with its own end: so the recorder must not be the one to make it.
+ */
+#include "record/core/shim.h"
+
+#include <sched.h>
+
+#define CELL_PIDS 12000u /* from the highest PID down: more than RLOG_MAX_PROCESSES */
+
+uint64_t pid_ns_cell_pid(uint32_t process)
+{
+	char buf[32] = "";
+	const char *s = buf;
+	uint64_t max;
+
+	read_head("/proc/sys/kernel/pid_max", buf, sizeof(buf) - 1);
+	max = parse_number(&s, 10);
+	return (max > 2 * CELL_PIDS ? max : 32768) - CELL_PIDS + process;
+}
+
+void pid_ns_child(uint64_t flags)
+{
+	G.pid_ns |= G.children_ns || (flags & CLONE_NEWPID);
+	G.children_ns = 0;
+}
+
+/* Before there is a first child in a new one, the second link leads nowhere. */
+void pid_ns_moved(void)
+{
+	char own[64], next[64];
+	long n = raw3(SYS_readlink, "/proc/self/ns/pid", own, sizeof(own));
+	long m = raw3(SYS_readlink, "/proc/self/ns/pid_for_children", next, sizeof(next));
+
+	G.children_ns = n <= 0 || n != m || __builtin_memcmp(own, next, (size_t)n) != 0;
+}
+
+void pid_ns_show(int *word, int tid)
+{
+	if (G.pid_ns && word && tid > 0)
+		*word = tid;
+}
+
+void pid_ns_show_self(int tid)
+{
+	int *word = 0;
+
+	if (G.pid_ns && raw2(SYS_prctl, 40 /* PR_GET_TID_ADDRESS */, &word) == 0)
+		pid_ns_show(word, tid);
+}

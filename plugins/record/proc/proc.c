@@ -1,0 +1,246 @@
+/* SPDX-License-Identifier: MIT */
+/* proc.c: fork: processes that come to be. exec.c has what becomes of them. */
+#include "record/shm/group.h"
+#include "record/core/keep.h"
+#include "record/core/shim.h"
+
+#include "launch/auxv.h"
+#include "launch/notes.h"
+
+#include <elf.h>
+#include <errno.h>
+#include <linux/sched.h>
+#include <poll.h>
+#include <sched.h>
+#include <sys/ptrace.h>
+#include <sys/uio.h>
+#include <sys/user.h>
+#include <ucontext.h>
+
+/* With a wanted PID: it may still be taken by a killed process's thread for a while, see trap.c. */
+static long clone_process(struct clone_args *c)
+{
+	long pause[2] = {0, 1000000}, ret = raw2(SYS_clone3, c, sizeof(*c));
+
+	for (int i = 0; i < 3000 && ret == -17 /* EEXIST */ && c->set_tid_size; i++) {
+		raw2(SYS_nanosleep, pause, 0);
+		ret = raw2(SYS_clone3, c, sizeof(*c));
+	}
+	return ret;
+}
+
+static int in_follow(uint32_t process)
+{
+	for (int i = 0; i < 32 && G.ctl->follow[i]; i++)
+		if (G.ctl->follow[i] == process)
+			return 1;
+	return 0;
+}
+
+/* The image after ours on the way to the one that is wanted; 0: ours is the last, or not on it. */
+static uint32_t next_to_follow(void)
+{
+	int i = 0;
+
+	while (i < 32 && G.ctl->follow[i] && G.ctl->follow[i] != G.process)
+		i++;
+	if (i < 31 && G.ctl->follow[i])
+		return G.ctl->follow[i + 1];
+	return G.process == G.ctl->process ? G.ctl->follow[0] : 0;
+}
+
+/*
+ * The child of the fork that is being replayed. A parent that was killed before it wrote the result leaves a
+ * fork without: a timeline that goes on behind it is that of the child. 0: there is none.
+ */
+static int fork_result(struct thr *t, pid_t *pid, uint64_t *child)
+{
+	struct rlog_rec r;
+
+	if (turn_peek(t, &r)) {
+		*child = r.op[1];
+		*pid = r.kind == RLOG_FORKED && (int64_t)r.op[0] >= 0 ? init_image_pid((uint32_t)*child) : -1;
+		if (*pid == 0) /* it was killed before it had an image */
+			*pid = (pid_t)r.op[0];
+		return *pid > 0;
+	}
+	*child = next_to_follow();
+	*pid = *child ? init_image_pid((uint32_t)*child) : 0;
+	return *pid > 0;
+}
+
+static int has_ctl(uint32_t process)
+{
+	char path[64], *p = fmt_str(path, path + sizeof(path), REPLAY_DIR "/ctl.");
+
+	fmt_dec(p, path + sizeof(path), process, 4);
+	return raw2(SYS_access, path, 0) == 0;
+}
+
+static long child_return(struct thr *t, uint64_t sp, ucontext_t *uc)
+{
+	(void)t;
+	if (sp)
+		uc->uc_mcontext.gregs[REG_RSP] = (greg_t)sp;
+	return 0;
+}
+
+/* CLONE_PIDFD: the parent's descriptor for the child. */
+static void pidfd_event(struct thr *t, struct clone_args *c, int64_t pid, int64_t fd)
+{
+	int *at = (int *)c->pidfd;
+
+	if (!(c->flags & CLONE_PIDFD) || pid <= 0 || !at)
+		return;
+	ev(t, RLOG_CALL, 0, RLOG_CALL_PIDFD, 0);
+	ev_done(t);
+	ev_callret(t, &fd, 0, 0);
+	*at = (int)fd;
+}
+
+/* What a child of a replay gets: memory and a PID. Where it was in the recorded world, no call will show. */
+#define REPLAYED (CLONE_CHILD_SETTID | CLONE_CHILD_CLEARTID | CLONE_SETTLS)
+
+/* What the kernel told the parent alone, when a vfork child's memory has come over that. */
+static void told(struct thr *t, struct clone_args *c, int64_t pid, int64_t fd)
+{
+	if ((c->flags & CLONE_PARENT_SETTID) && c->parent_tid && pid > 0)
+		*(pid_t *)c->parent_tid = (pid_t)pid;
+	pidfd_event(t, c, pid, fd);
+}
+
+static long fork_record(struct thr *t, struct clone_args *c, int shares, uint64_t sp, ucontext_t *uc)
+{
+	uint32_t child, parent = G.process;
+	uint64_t ordinal;
+	int64_t ret, fd;
+	struct share *share;
+	int net;
+
+	if (pages_any())
+		group_begin(t);
+	if (G.group)
+		pages_settle();
+	share = shares ? vfork_begin(uc) : 0;
+	child = __atomic_add_fetch(&G.control->next_process, 1, __ATOMIC_RELAXED);
+	ev(t, RLOG_FORK, 0, 0, 0);
+	/* such a child needs the group's turn before its parent goes on */
+	if (G.group && (c->flags & CLONE_VFORK))
+		gil_release(t);
+	net = c->flags & CLONE_NEWNET ? keep_connect() : -1;
+	ret = clone_process(c);
+	keep_follow(net, ret == 0);
+	if (ret == 0) {
+		vfork_child(share);
+		pid_ns_child(c->flags);
+		init_fork_child(t, child, parent);
+		return child_return(self, sp, uc);
+	}
+	if (G.group && (c->flags & CLONE_VFORK))
+		gil_acquire(t);
+	ordinal = child;
+	ev_half(t, RLOG_FORKED, &ret, &ordinal);
+	fd = (c->flags & CLONE_PIDFD) && c->pidfd && ret > 0 ? *(int *)c->pidfd : -1;
+	if (shares && ret > 0)
+		vfork_end(t, share, uc);
+	told(t, c, ret, fd);
+	return ret;
+}
+
+/*
+ * The child says who it is, and the parent ends. Its threads wait for their turns in the same page: a turn of the child's that
+ * one of them took would be lost.
+ */
+static void outlive(pid_t parent)
+{
+	struct pollfd gone = {.events = POLLIN};
+
+	G.ctl->pid = (int)raw0(SYS_getpid);
+	raw_futex_wake((uint32_t *)&G.ctl->pid, 1);
+	gone.fd = (int)raw2(SYS_pidfd_open, parent, 0);
+	if (gone.fd < 0)
+		return;
+	while (raw3(SYS_poll, &gone, 1, -1) == -EINTR)
+		;
+	raw1(SYS_close, gone.fd);
+}
+
+static long fork_replay(struct thr *t, struct clone_args *c, int shares, uint64_t sp, ucontext_t *uc)
+{
+	uint64_t child;
+	int64_t ret;
+	int follow, both;
+	pid_t want, me = (pid_t)raw0(SYS_getpid); /* a copy has another one than G.pid */
+
+	group_begin(t);
+	ev(t, RLOG_FORK, 0, 0, 0);
+	/* the second half is not ours to consume before the turn comes back: only look */
+	if (!fork_result(t, &want, &child)) {
+		turn_done(t);
+		ev_half(t, RLOG_FORKED, &ret, &child);
+		return ret;
+	}
+	follow = in_follow((uint32_t)child);
+	/* a debugger's copy does not become the child: here its segment ends */
+	if (follow && me != G.pid)
+		turn_done(t);
+	both = !follow && (G.ctl->flags & REPLAY_F_FORK) && has_ctl((uint32_t)child);
+	if (follow || both) {
+		struct alias_own *own;
+		long pid;
+
+		struct clone_args k = {.flags = c->flags & REPLAYED, .exit_signal = c->exit_signal, .tls = c->tls,
+				       .child_tid = c->child_tid, .set_tid = (uint64_t)&want, .set_tid_size = 1};
+
+		if (follow) {
+			k.flags |= CLONE_PARENT;
+			k.exit_signal = 0;
+		}
+		own = both ? alias_own_make() : 0;
+		pid = clone_process(&k);
+		if (pid == 0) {
+			if (both) {
+				uint32_t none = G.ctl->no_checkpoint;
+
+				turn_attach((uint32_t)child);
+				G.ctl->no_checkpoint = none;
+				alias_own_take(own);
+			} else {
+				raw0(SYS_setsid); /* CRIU can only dump who leads its session, and the parent ends */
+				outlive(me);
+			}
+			init_fork_child(t, (uint32_t)child, 0);
+			if (c->flags & CLONE_CHILD_SETTID)
+				pid_ns_show((int *)c->child_tid, G.shown_pid);
+			return child_return(self, sp, uc);
+		}
+		alias_own_drop(own);
+		if (pid < 0)
+			shim_fail("cannot fork with the recorded PID");
+		/* it may be several forks further on by now */
+		while (follow && G.ctl->pid == G.pid)
+			raw_futex_wait((uint32_t *)&G.ctl->pid, (uint32_t)G.pid);
+		while (follow)
+			raw1(SYS_exit_group, 0);
+	}
+	turn_done(t);
+	ev_half(t, RLOG_FORKED, &ret, &child);
+	if (shares && ret > 0)
+		vfork_end(t, 0, uc);
+	told(t, c, ret, -1);
+	return ret;
+}
+
+/* sp: the child's stack pointer, 0: the parent's. */
+long proc_fork(struct thr *t, struct clone_args *c, uint64_t sp, ucontext_t *uc)
+{
+	int shares = (c->flags & CLONE_VM) != 0;
+
+	/* A child that would share our memory until its exec gets a copy instead: it is recorded too. Handlers need memory. */
+	if (shares)
+		c->flags &= ~(uint64_t)(CLONE_VM | CLONE_SIGHAND);
+	/* the recorder could not find its own data in such a child; nor could libc */
+	if ((c->flags & CLONE_SETTLS) && !adopt_is_thread_pointer(c->tls))
+		c->flags &= ~(uint64_t)CLONE_SETTLS;
+	return G.mode == SHIM_RECORD ? fork_record(t, c, shares, sp, uc) : fork_replay(t, c, shares, sp, uc);
+}

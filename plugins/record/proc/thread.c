@@ -1,0 +1,536 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * thread.c: create, join, detach, exit.
+ *
+ * A thread gets its ordinal, stack and heap arena from its creator, so that they are the same at replay.
+ * Its EXIT event must come after all destructors of the program's thread-specific data: a key of our own
+ * asks for one more round until the last, and logs it there. After EXIT a thread runs free.
+ */
+#include "record/core/shim.h"
+
+#include "record/sched/cancel.h"
+#include "record/chaos/chaos.h"
+#include "record/shm/group.h"
+#include "record/sync/lib.h"
+#include "record/core/own_stack.h"
+#include "record/core/sig_queue.h"
+
+#include <dlfcn.h>
+#include <linux/futex.h>
+#include <limits.h>
+#include <unwind.h>
+
+#define STACK_SLOT (1ull << 26)
+#define LARGE_SLOT (1ull << 32)
+#define TLS_END 65536ull /* of a slot; where recorders up to now had their signal stacks */
+
+static pthread_key_t exit_key;
+
+struct thr *thread_slot(uint32_t ordinal)
+{
+	return &G.thr[ordinal];
+}
+
+/* As the kernel does it, which does not mind when the memory is gone; it may be shared with other processes. */
+static void clear_word(uint32_t *word)
+{
+	if (unlikely(G.group) && G.mode == SHIM_RECORD)
+		pages_touch(word, sizeof(*word), 1);
+	raw6(SYS_futex, (long)word, FUTEX_WAKE_OP, 0x7fffffff, 0, (long)word, FUTEX_OP(FUTEX_OP_SET, 0, FUTEX_OP_CMP_EQ, 0));
+}
+
+void thread_exit_event(struct thr *t)
+{
+	t->depth = 1;
+	t->selector = 0;
+	lib_thread_end(t);
+	heap_thread_end(t);
+	log_mark(t);
+	ev(t, RLOG_EXIT, 0, 0, 0);
+	if (t->ctid) { /* before others go on, not some time later by the kernel */
+		raw1(SYS_set_tid_address, 0);
+		clear_word(t->ctid);
+	}
+	if (G.mode == SHIM_REPLAY)
+		turn_exit(t);
+	else if (G.serial)
+		gil_leave(t);
+	else
+		cs_exit(t);
+	sig_queue_drop(t); /* they would come behind its end */
+	t->exited = 1; /* depth stays 1: what libc still does here is not the program's */
+}
+
+static void exit_destructor(void *p)
+{
+	struct thr *t = p;
+
+	if (t != self || t->depth || !G.mode)
+		return;
+	if (++t->exit_rounds < PTHREAD_DESTRUCTOR_ITERATIONS) {
+		REAL(pthread_setspecific)(exit_key, t);
+		return;
+	}
+	thread_exit_event(t);
+}
+
+void thread_init(void)
+{
+	REAL(pthread_key_create)(&exit_key, exit_destructor);
+	/* the key's block in struct pthread is set up now, not at a moment that matters */
+	REAL(pthread_setspecific)(exit_key, &G.thr[1]);
+}
+
+uint64_t thread_tls_room(const struct thr *t)
+{
+	return SHIM_STACK_ADDR + (t->ordinal + 1) * STACK_SLOT - TLS_END;
+}
+
+/*
+ * libc has registered each thread for rseq before the shim sees it, and the kernel then writes into it on which
+ * processor it runs. Without, all ask by a call.
+ */
+static char *rseq_offset; /* of a thread's area from its thread pointer; NULL: this libc has none */
+
+void thread_find_rseq(void)
+{
+	const ptrdiff_t *at = REAL(dlsym)(RTLD_DEFAULT, "__rseq_offset");
+	const unsigned *size = REAL(dlsym)(RTLD_DEFAULT, "__rseq_size");
+
+	rseq_offset = at && size && *size ? (char *)*at : 0;
+}
+
+void thread_leave_rseq(void)
+{
+	if (rseq_offset)
+		raw4(SYS_rseq, (uint64_t)__builtin_thread_pointer() + (uint64_t)rseq_offset, 32, 1 /* UNREGISTER */,
+		     0x53053053);
+}
+
+static const uint64_t no_signals = ~(SIG_BIT(SIGSYS) | SIG_BIT(SIG_PREEMPT) | SIG_BIT(SIGSEGV) | SIG_BIT(SIGBUS) |
+				     SIG_BIT(SIGFPE) | SIG_BIT(SIGILL) | SIG_BIT(SIGTRAP) | SIG_BIT(SIGKILL) |
+				     SIG_BIT(SIGSTOP) | SIG_BIT(32) | SIG_BIT(33) /* libc's own */);
+
+/* Unless its attributes have a mask of their own. */
+static void let_signals_in(const struct thr *t)
+{
+	uint64_t mask = 0;
+
+	raw4(SYS_rt_sigprocmask, SIG_BLOCK, 0, &mask, 8);
+	if (mask == (t->first_mask | no_signals))
+		raw4(SYS_rt_sigprocmask, SIG_SETMASK, &t->first_mask, 0, 8);
+}
+
+/* On the recorder's own stack: what this leaves on the thread's is to be the same in a replay. */
+static void come_to_turn(void *p)
+{
+	struct thr *t = p;
+
+	thread_leave_rseq();
+	if (G.mode == SHIM_RECORD && log_open(t) == 0)
+		arm_thread(t);
+	if (t->start)
+		let_signals_in(t);
+	if (G.mode == SHIM_RECORD) {
+		if (G.serial)
+			gil_acquire(t);
+	} else if (G.mode == SHIM_REPLAY) {
+		arm_replay_thread();
+		G.ctl->tid[t->ordinal] = t->tid;
+		__atomic_store_n(&t->arrived, 1, __ATOMIC_RELEASE);
+		raw_futex_wake((uint32_t *)&t->arrived, 1);
+		turn_wait(t);
+	}
+}
+
+#define START_DEEP 6144u /* libc's calls before these steps: in a replay traps, without a stack of the recorder's yet */
+
+static void first_steps(struct thr *t)
+{
+	t->depth = 1;
+	t->selector = 0;
+	self = t;
+	t->tid = (int)raw0(SYS_gettid);
+	if (t->start || t->libc_start)
+		REAL(pthread_setspecific)(exit_key, t); /* the program's own clone shares such things with others */
+	own_stack_use(t);
+	own_stack_call(t, come_to_turn, t);
+	ev(t, RLOG_START, 0, 0, 0);
+	ev_done(t);
+	shim_leave(t);
+	if (t->start)
+		scrub_stack_bytes(START_DEEP);
+}
+
+static void *trampoline(void *p)
+{
+	struct thr *t = p;
+
+	t->frames_end = (uint64_t)__builtin_frame_address(0);
+	first_steps(t);
+	return t->start(t->arg);
+}
+
+void thread_adopted(struct thr *c);
+void thread_adopted(struct thr *c)
+{
+	first_steps(c);
+}
+
+/* The thread's stack, at an address that depends on its ordinal alone. */
+static int make_stack(struct thr *t, const pthread_attr_t *user, pthread_attr_t *out)
+{
+	void *addr;
+	size_t size, guard = 0;
+	char *base = (char *)(SHIM_STACK_ADDR + t->ordinal * STACK_SLOT);
+
+	if (user)
+		__builtin_memcpy(out, user, sizeof(*out));
+	else if (pthread_getattr_default_np(out))
+		return -1;
+	/* an end of NULL: there is only a size */
+	if (user && pthread_attr_getstack(user, &addr, &size) == 0 && (uintptr_t)addr + size)
+		return 0; /* the program brought its own */
+	if (pthread_attr_getstacksize(out, &size) || pthread_attr_getguardsize(out, &guard))
+		return -1;
+	guard = (guard + 4095) & ~4095ul;
+	size = ((size + 4095) & ~4095ul) + guard; /* as in libc, all of the size is the thread's */
+	if (size > STACK_SLOT - TLS_END)
+		base = (char *)(SHIM_LARGE_STACK_ADDR + t->ordinal * LARGE_SLOT);
+	if (size > LARGE_SLOT)
+		return -1;
+	if (raw_failed(raw_mmap(base, size, PROT_READ | PROT_WRITE,
+				MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_STACK | MAP_FIXED, -1, 0)))
+		return -1;
+	if (guard)
+		raw3(SYS_mprotect, base, guard, PROT_NONE);
+	t->stack = base;
+	t->stack_len = size;
+	pthread_attr_setguardsize(out, 0);
+	return pthread_attr_setstack(out, base + guard, size - guard);
+}
+
+static void wait_arrived(struct thr *c)
+{
+	while (!__atomic_load_n(&c->arrived, __ATOMIC_ACQUIRE))
+		raw_futex_wait((uint32_t *)&c->arrived, 0);
+}
+
+static uint32_t next_ordinal(struct thr *t)
+{
+	struct rlog_rec r;
+
+	if (G.mode == SHIM_RECORD)
+		return __atomic_fetch_add(&G.next_thread, 1, __ATOMIC_RELAXED);
+	if (!turn_peek(t, &r) || r.kind != RLOG_CREATE)
+		turn_take(t, &r, RLOG_CREATE); /* reports the divergence */
+	if (r.op[0] >= G.next_thread)
+		G.next_thread = (uint32_t)r.op[0] + 1;
+	return (uint32_t)r.op[0];
+}
+
+static struct thr *new_thread(const struct thr *creator, uint32_t ordinal)
+{
+	struct thr *c = thread_slot(ordinal);
+
+	__builtin_memset(c, 0, sizeof(*c));
+	c->ordinal = ordinal;
+	c->arena = heap_arena(ordinal);
+	c->filter = creator->filter;
+	c->hidden = creator->hidden;
+	c->tsc_faults = creator->tsc_faults;
+	own_stack_map(c);
+	return c;
+}
+
+/* There are no numbers left: the event of a thread that could not be made. Gives the error. */
+static int no_number(struct thr *t)
+{
+	int64_t ret = 11; /* EAGAIN */
+	uint64_t none = 0;
+
+	note(RLOG_NOTE_UNSUPPORTED, RLOG_MAX_THREADS, "more threads than fred can number in one process: pthread_create gave EAGAIN");
+	ev(t, RLOG_CREATE, 0, RLOG_MAX_THREADS, 0);
+	ev_done(t);
+	ev_half(t, RLOG_CREATED, &ret, &none);
+	return (int)ret;
+}
+
+struct thr *thread_adopt_begin(struct thr *t)
+{
+	struct rlog_rec r;
+	struct thr *c;
+	uint32_t ordinal;
+
+	/* libc's own threads share its queues under locks that make no event */
+	if (G.mode == SHIM_REPLAY)
+		gil_start_replay(t);
+	else
+		gil_start_now(t);
+	ordinal = next_ordinal(t);
+	if (ordinal >= RLOG_MAX_THREADS) {
+		no_number(t);
+		return 0;
+	}
+	c = new_thread(t, ordinal);
+	ev(t, RLOG_CREATE, 0, ordinal, 0);
+	G.mt = 1;
+	if (G.mode == SHIM_REPLAY) {
+		if (turn_map_log(c) && turn_peek(t, &r) && r.kind == RLOG_CREATED)
+			c->tid = r.op[0] ? -1 : (int)r.op[1]; /* -1: it could not be made */
+		t->want_tid = c->tid;
+	}
+	return c;
+}
+
+long thread_adopt_end(struct thr *t, struct thr *c, long ret)
+{
+	int64_t failed = ret < 0 ? ret : 0;
+	uint64_t tid = failed ? 0 : (uint64_t)ret;
+	int wanted = t->want_tid >= 0;
+
+	t->want_tid = 0;
+	if (G.mode == SHIM_REPLAY && wanted) {
+		if (failed)
+			shim_fail("cannot create a thread with the recorded TID");
+		wait_arrived(c);
+	}
+	ev_done(t);
+	ev_half(t, RLOG_CREATED, &failed, &tid);
+	return failed ? failed : (long)tid;
+}
+
+static _Unwind_Reason_Code no_further(struct _Unwind_Context *frame, void *arg)
+{
+	(void)frame, (void)arg;
+	return _URC_END_OF_STACK;
+}
+
+/*
+ * libc loads it at the first pthread_exit or cancellation: with many calls under the loader's lock, which
+ * other threads need to start. So it is loaded while there is only one thread, and used once: what it does the first time
+ * (pthread_once) would be an event or none, as a cancellation comes inside a real call when recording, and behind it on replay.
+ */
+static void load_unwinder(struct thr *t)
+{
+	_Unwind_Reason_Code (*backtrace)(_Unwind_Trace_Fn, void *);
+	void *lib;
+
+	shim_leave_quiet(t);
+	lib = REAL(dlopen)("libgcc_s.so.1", RTLD_NOW);
+	backtrace = lib ? REAL(dlsym)(lib, "_Unwind_Backtrace") : (void *)0;
+	t->selector = 0;
+	t->depth = 1;
+	if (backtrace)
+		backtrace(no_further, (void *)0);
+}
+
+/*
+ * A signal must not come to it before it is known whose it is: its first steps let them in. On replay none comes, but libc
+ * keeps the mask, and the program's memory is to be the same.
+ */
+static int create_quietly(pthread_t *out, const pthread_attr_t *attr, struct thr *c)
+{
+	int ret;
+
+	raw4(SYS_rt_sigprocmask, SIG_BLOCK, &no_signals, &c->first_mask, 8);
+	ret = REAL(pthread_create)(out, attr, trampoline, c);
+	raw4(SYS_rt_sigprocmask, SIG_SETMASK, &c->first_mask, 0, 8);
+	return ret;
+}
+
+EXPORT int pthread_create(pthread_t *out, const pthread_attr_t *attr, void *(*start)(void *), void *arg)
+{
+	struct thr *t = shim_enter(), *c;
+	pthread_attr_t with_stack;
+	struct rlog_rec r;
+	uint32_t ordinal;
+	int64_t ret = 0;
+	uint64_t tid = 0;
+	int locked = 0;
+
+	if (!t)
+		return REAL(pthread_create)(out, attr, start, arg);
+	t->caller = (uint64_t)__builtin_return_address(0);
+	/* the real call takes a lock that others hold while they load a library */
+	if (G.mt)
+		locked = lib_thread_lock_soon(t, LIB_DL);
+	else
+		load_unwinder(t);
+	if (G.next_thread == 2)
+		own_locks_look(t);
+	ordinal = next_ordinal(t);
+	if (ordinal >= RLOG_MAX_THREADS) {
+		ret = no_number(t);
+		if (locked)
+			lib_thread_unlock(t, LIB_DL);
+		shim_leave(t);
+		return (int)ret;
+	}
+	c = new_thread(t, ordinal);
+	c->start = start;
+	c->arg = arg;
+	if (G.chaos)
+		hot_see((uint64_t)start);
+	ev(t, RLOG_CREATE, 0, ordinal, 0);
+	G.mt = 1;
+	if (make_stack(c, attr, &with_stack)) {
+		ret = 11;
+	} else if (G.mode == SHIM_REPLAY) {
+		int created = turn_peek(t, &r) && r.kind == RLOG_CREATED;
+
+		/* neither an attempt that failed when recording, nor one in the middle of which the process ended */
+		if (created && (int64_t)r.op[0] != 0) {
+			ret = (int64_t)r.op[0];
+		} else if (turn_map_log(c) == 0 || created) {
+			if (!c->tid) /* the process ended before the thread got to its first event */
+				c->tid = (int)r.op[1];
+			t->want_tid = c->tid;
+			ret = create_quietly(out, &with_stack, c);
+			t->want_tid = 0;
+			if (ret)
+				shim_fail("cannot create a thread with the recorded TID");
+			wait_arrived(c);
+		}
+	} else {
+		/* takes locks of the dynamic linker, whose holder may wait for its turn */
+		int lets_go = G.serial && gil_lets_create(t);
+
+		c->coming = 1;
+		ret = create_quietly(out, &with_stack, c);
+		if (ret)
+			c->coming = 0;
+		if (lets_go)
+			gil_acquire(t);
+		if (G.serial && ret == 0)
+			gil_created(c);
+	}
+	ev_done(t);
+	ev_half(t, RLOG_CREATED, &ret, &tid);
+	if (locked)
+		lib_thread_unlock(t, LIB_DL);
+	shim_leave(t);
+	return (int)ret;
+}
+
+/* Of a stack that it was given, libc says that it has no guard; there is one, of the size that was asked for. */
+EXPORT int pthread_getattr_np(pthread_t thread, pthread_attr_t *attr)
+{
+	int ret = REAL(pthread_getattr_np)(thread, attr);
+	uint32_t n = G.thr ? __atomic_load_n(&G.next_thread, __ATOMIC_ACQUIRE) : 0;
+	size_t size;
+	void *addr;
+
+	if (ret || pthread_attr_getstack(attr, &addr, &size))
+		return ret;
+	for (uint32_t i = 2; i < n && i < RLOG_MAX_THREADS; i++) {
+		uint64_t guard = (uint64_t)addr - (uint64_t)G.thr[i].stack;
+
+		if (G.thr[i].stack && guard < G.thr[i].stack_len)
+			pthread_attr_setguardsize(attr, guard);
+	}
+	return 0;
+}
+
+static void free_stack(uint64_t stack, uint64_t len)
+{
+	if (stack)
+		raw2(SYS_munmap, stack, len);
+}
+
+/* which thread is th? Its struct pthread lies in its stack. */
+static struct thr *find(pthread_t th)
+{
+	uint64_t a = (uint64_t)th, at = a - SHIM_STACK_ADDR, large = a - SHIM_LARGE_STACK_ADDR;
+
+	if (at < RLOG_MAX_THREADS * STACK_SLOT)
+		return thread_slot((uint32_t)(at / STACK_SLOT));
+	if (large < RLOG_MAX_THREADS * LARGE_SLOT)
+		return thread_slot((uint32_t)(large / LARGE_SLOT));
+	return 0;
+}
+
+enum join_how { JOIN_WAIT, JOIN_TRY, JOIN_TIMED };
+
+static int real_join(enum join_how how, pthread_t th, void **val, const struct timespec *ts)
+{
+	switch (how) {
+	case JOIN_WAIT:
+		return REAL(pthread_join)(th, val);
+	case JOIN_TRY:
+		return REAL(pthread_tryjoin_np)(th, val);
+	default:
+		return REAL(pthread_timedjoin_np)(th, val, ts);
+	}
+}
+
+static int join(enum join_how how, pthread_t th, void **val, const struct timespec *ts)
+{
+	struct thr *t = self, *c = find(th);
+	int64_t ret;
+
+	if (G.mode == SHIM_RECORD) {
+		ret = G.serial ? REAL(pthread_tryjoin_np)(th, val) : EBUSY;
+		if (ret == EBUSY && !(G.serial && how == JOIN_TRY)) {
+			wait_of(t, c, how == JOIN_WAIT ? WAIT_JOIN : WAIT_OTHER);
+			if (how != JOIN_TRY) /* also if it has ended: what t wrote before this may be what it waited for */
+				wait_is_seen(t);
+			CANCELLABLE(t, RLOG_JOIN, (void *)th, ret, real_join(how, th, val, ts));
+		}
+		ev(t, RLOG_JOIN, (void *)th, (uint64_t)ret, 0);
+	} else {
+		wait_is_shown(t, c, WAIT_JOIN);
+		REPLAY_CANCELLABLE(t, ret = ev_result(t, RLOG_JOIN, (void *)th, 0));
+		wait_was_shown(t);
+		if (ret == 0)
+			REAL(pthread_join)(th, val);
+		ev_done(t);
+		if (ret == ECANCELED)
+			replay_cancelled(t);
+	}
+	if (ret == 0 && c) {
+		free_stack((uint64_t)c->stack, c->stack_len);
+		own_stack_free(c);
+	}
+	return (int)ret;
+}
+
+#define JOIN_BODY(how, real_call, ts)                                                              \
+	struct thr *t = shim_enter();                                                              \
+	int ret;                                                                                   \
+                                                                                                   \
+	if (!t)                                                                                    \
+		return real_call;                                                                  \
+	t->caller = (uint64_t)__builtin_return_address(0);                                         \
+	ret = join(how, th, val, ts);                                                              \
+	shim_leave(t);                                                                             \
+	return ret
+
+EXPORT int pthread_join(pthread_t th, void **val)
+{
+	JOIN_BODY(JOIN_WAIT, REAL(pthread_join)(th, val), 0);
+}
+
+EXPORT int pthread_tryjoin_np(pthread_t th, void **val)
+{
+	JOIN_BODY(JOIN_TRY, REAL(pthread_tryjoin_np)(th, val), 0);
+}
+
+EXPORT int pthread_timedjoin_np(pthread_t th, void **val, const struct timespec *ts)
+{
+	JOIN_BODY(JOIN_TIMED, REAL(pthread_timedjoin_np)(th, val, ts), ts);
+}
+
+EXPORT int pthread_detach(pthread_t th)
+{
+	struct thr *t = shim_enter();
+	int ret;
+
+	if (!t)
+		return REAL(pthread_detach)(th);
+	ev(t, RLOG_DETACH, (void *)th, 0, 0);
+	ret = REAL(pthread_detach)(th);
+	ev_done(t);
+	shim_leave(t);
+	return ret;
+}

@@ -1,0 +1,290 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * vfork.c: what a vfork child leaves in its parent's memory. The recorder gives such a child a copy, to record it like any
+ * other. But libc's posix_spawn has it report an error through the parent's stack, and programs have it set
+ * variables. So the child shows its pages in shared memory when it execs or ends, and the parent, which waits for
+ * that, takes over what differs. It is logged as a call of its own behind the fork.
+ *
+ * What the child has mapped, unmapped or protected, the parent does again, as calls of its own before that one; a replay finds
+ * them in the log.
+ *
+ * A parent with other threads, which go on, takes a stretch of its own stack only: what else differs they may have
+ * written. In one without, those pages count that the child has for itself: it has written them. But a child that
+ * has used the heap is like the first: the heap's lists are the recorder's own memory, and do not come over.
+ */
+#include "record/shm/group.h"
+#include "record/sys/sys.h"
+#include "record/event/turn.h"
+
+#include <string.h>
+#include <ucontext.h>
+
+#define PAGE 4096ul
+#define STRETCH PAGE
+#define PIECES_MAX 1024u
+#define CALLS_MAX 256u
+#define RANGE_MAX (16ul << 30) /* more is address space, not memory */
+
+struct share {
+	uint64_t sp; /* start of the stretch */
+	uint32_t len;
+	uint32_t done; /* the child has filled in the pieces */
+	uint32_t all, heap; /* not the stretch only; the heap's state before */
+	uint32_t calls; /* of the child's that changed its address space */
+	struct {
+		long nr, a[6];
+	} call[CALLS_MAX];
+	uint32_t n;
+	struct {
+		uint64_t at;
+		uint32_t len;
+	} piece[PIECES_MAX];
+	uint8_t bytes[PIECES_MAX][PAGE];
+};
+
+static struct share *child_share; /* in a vfork child */
+
+extern char data_end __asm__("_end") __attribute__((visibility("hidden")));
+
+/* Is the whole stretch there? The stack's end may be nearer, or what is the thread's own: the child is another one. */
+static uint32_t stretch_len(uint64_t sp)
+{
+	uint64_t end = self->frames_end;
+	uint32_t len = STRETCH;
+
+	if (sp < end && end - sp < len)
+		return (uint32_t)(end - sp);
+	while (len > 256 && raw3(SYS_msync, (sp + len) & ~4095ull, 1, 1 /* MS_ASYNC */) < 0)
+		len /= 2;
+	return len;
+}
+
+struct share *vfork_begin(ucontext_t *uc)
+{
+	struct share *s;
+
+	if (!uc)
+		return 0;
+	s = raw_mmap(0, sizeof(*s), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	if (raw_failed(s))
+		return 0;
+	s->sp = (uint64_t)uc->uc_mcontext.gregs[REG_RSP];
+	s->len = stretch_len(s->sp);
+	s->all = !G.mt && !G.group;
+	s->heap = heap_check();
+	return s;
+}
+
+void vfork_child(struct share *s)
+{
+	child_share = s;
+}
+
+/* ---- the child ---- */
+
+static void add_piece(struct share *s, uint64_t at, uint32_t len)
+{
+	if (s->n == PIECES_MAX) {
+		note(RLOG_NOTE_UNSUPPORTED, SYS_vfork, "a vfork child that writes much of its parent's memory");
+		s->n++;
+	}
+	if (s->n > PIECES_MAX)
+		return;
+	s->piece[s->n].at = at;
+	s->piece[s->n].len = len;
+	memcpy(s->bytes[s->n++], (void *)at, len);
+}
+
+void vfork_child_maps(long nr, const long *a, long ret)
+{
+	struct share *s = child_share;
+	int file = nr == SYS_mmap && !(a[3] & MAP_ANONYMOUS), shared = nr == SYS_mmap && (a[3] & MAP_SHARED);
+
+	if (likely(!s) || sys_is_error(ret) || (nr == SYS_brk && ret != a[0]))
+		return;
+	if (file || shared || nr == SYS_mremap || s->calls == CALLS_MAX) {
+		note(RLOG_NOTE_UNSUPPORTED, SYS_vfork,
+		     file || shared ? "a vfork child that maps a file or shared memory, which its parent has then"
+				    : "a vfork child that changes much of its parent's address space");
+		return;
+	}
+	s->call[s->calls].nr = nr;
+	memcpy(s->call[s->calls].a, a, sizeof(s->call[0].a));
+	if (nr == SYS_mmap) {
+		s->call[s->calls].a[0] = ret;
+		if (!(a[3] & MAP_FIXED))
+			s->call[s->calls].a[3] |= MAP_FIXED_NOREPLACE;
+	}
+	s->calls++;
+}
+
+/* The pages of [lo, hi) that are there, and in no other process. */
+static void add_own_pages(struct share *s, int pagemap, uint64_t lo, uint64_t hi)
+{
+	uint64_t entry[512];
+	long n;
+
+	for (uint64_t at = lo; at < hi; at += (uint64_t)n / 8 * PAGE) {
+		n = (long)((hi - at) / PAGE < 512 ? (hi - at) / PAGE : 512) * 8;
+		n = raw4(SYS_pread64, pagemap, entry, n, at / PAGE * 8);
+		if (n < 8)
+			return;
+		for (long i = 0; i < n / 8; i++)
+			if (entry[i] >> 63 && (entry[i] >> 56 & 1))
+				add_piece(s, at + (uint64_t)i * PAGE, PAGE);
+	}
+}
+
+/* Memory of the program. Frames below the vfork's caller are this process's own. */
+static void add_range(struct share *s, int pagemap, uint64_t lo, uint64_t hi)
+{
+	uint64_t own = (uint64_t)(void *)&child_share, end = (uint64_t)(void *)&data_end;
+
+	if (lo <= s->sp && s->sp < hi)
+		lo = s->sp & ~(PAGE - 1);
+	if (hi - lo > RANGE_MAX || (lo >= SHIM_CONTROL_ADDR && lo < SHIM_HEAP_MAIN_ADDR) || shim_is_stack(lo) ||
+	    (lo <= own && own < hi) || (lo < end && end < hi))
+		return;
+	add_own_pages(s, pagemap, lo, hi);
+}
+
+struct ranges {
+	struct share *s;
+	int pagemap;
+};
+
+/* All writable private mappings. */
+static int add_private(const struct map *m, void *arg)
+{
+	const struct ranges *r = arg;
+
+	if (m->perms[0] == 'r' && m->perms[1] == 'w' && m->perms[3] == 'p')
+		add_range(r->s, r->pagemap, m->lo, m->hi);
+	return 0;
+}
+
+void vfork_child_leaves(void)
+{
+	struct share *s = child_share;
+	struct ranges r = {s, -1};
+
+	if (!s)
+		return;
+	s->n = 0;
+	if (s->all && heap_check() == s->heap)
+		r.pagemap = raw_open("/proc/self/pagemap", O_RDONLY, 0);
+	if (r.pagemap < 0 || maps_each(add_private, &r) < 0)
+		add_piece(s, s->sp, s->len);
+	if (r.pagemap >= 0)
+		raw_close(r.pagemap);
+	s->done = 1;
+}
+
+/* ---- the parent ---- */
+
+/* What differs: each as address (8 bytes), length (2 bytes), bytes; up to three times as much as all. */
+static uint8_t *encode_piece(uint8_t *p, uint64_t piece, const uint8_t *after, uint32_t len, uint64_t sp)
+{
+	const uint8_t *before = (const uint8_t *)piece;
+
+	for (uint32_t i = 0; i < len; i++) {
+		uint64_t at = piece + i;
+		uint16_t n = 0;
+
+		while (i + n < len && at + n >= sp && before[i + n] != after[i + n])
+			n++;
+		if (!n)
+			continue;
+		memcpy(p, &at, 8);
+		memcpy(p + 8, &n, 2);
+		memcpy(p + 10, after + i, n);
+		p += 10 + n;
+		i += n;
+	}
+	return p;
+}
+
+static uint64_t encode(const struct share *s, uint8_t *out)
+{
+	uint8_t *p = out;
+
+	for (uint32_t k = 0; k < s->n && k < PIECES_MAX; k++) {
+		uint64_t at = s->piece[k].at;
+
+		/* the child may have mapped it */
+		if (sys_readable((const void *)at, s->piece[k].len))
+			p = encode_piece(p, at, s->bytes[k], s->piece[k].len,
+					 at >> 12 == s->sp >> 12 ? s->sp : 0);
+	}
+	return (uint64_t)(p - out);
+}
+
+static void apply(const uint8_t *p, const uint8_t *end)
+{
+	uint64_t at;
+	uint16_t n;
+
+	for (; p + 10 <= end; p += 10 + n) {
+		memcpy(&at, p, 8);
+		memcpy(&n, p + 8, 2);
+		if (n > end - p - 10)
+			shim_fail("the record of a vfork child's writes is damaged");
+		memcpy((void *)at, p + 10, n);
+	}
+}
+
+static long map_again(struct thr *t, long nr, const long *a)
+{
+	return nr == SYS_mmap ? sys_mmap(t, a) : sys_mem(t, nr, a, nr == SYS_mprotect ? 3 : nr == SYS_munmap ? 2 : 1);
+}
+
+static void record_maps(struct thr *t, const struct share *s)
+{
+	for (uint32_t i = 0; s && i < s->calls; i++)
+		if (sys_is_error(map_again(t, s->call[i].nr, s->call[i].a)))
+			note(RLOG_NOTE_UNSUPPORTED, SYS_vfork, "a vfork child mapped memory where its parent has some by now");
+}
+
+/* Until the call that ends it. */
+static void replay_maps(struct thr *t)
+{
+	struct rlog_rec r;
+	long a[6];
+
+	while (turn_next_is(t, RLOG_SYS) && turn_peek(t, &r) && r.kind == RLOG_SYS) {
+		for (unsigned i = 0; i < 6; i++)
+			a[i] = i + 2u < r.nops ? (long)r.op[i + 1] : 0;
+		map_again(t, (long)r.op[0], a);
+	}
+}
+
+void vfork_end(struct thr *t, struct share *s, ucontext_t *uc)
+{
+	uint64_t len = 0, room = s ? ((uint64_t)s->n * PAGE + PAGE) * 6 : 0;
+	uint8_t *diff = 0;
+	const uint8_t *p;
+	int64_t zero = 0;
+
+	if (!uc)
+		return;
+	if (G.mode == SHIM_RECORD)
+		record_maps(t, s);
+	else
+		replay_maps(t);
+	if (G.mode == SHIM_RECORD && s && s->done) {
+		diff = raw_mmap(0, room, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+		diff = raw_failed(diff) ? 0 : diff;
+		len = diff ? encode(s, diff) : 0;
+	}
+	ev(t, RLOG_CALL, 0, RLOG_CALL_SPAWN_ERROR, 0);
+	ev_done(t);
+	p = ev_callret(t, &zero, diff, &len);
+	if (G.mode == SHIM_RECORD)
+		p = diff;
+	if (p)
+		apply(p, p + len);
+	if (diff)
+		raw2(SYS_munmap, diff, room);
+	if (s)
+		raw2(SYS_munmap, s, sizeof(*s));
+}

@@ -1,0 +1,504 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * gil.c: recording with --sched serial or chaos: one thread at a time runs the program's code.
+ *
+ * A thread holds the gil while it runs, and gives it up only right behind a stamped record: at an event
+ * when its slice is over and others wait (gil_point), or around a call that may wait (gil_block, which
+ * logs a YIELD when the last record is none of its own that is stamped). So the segments of the timeline
+ * are what really ran without interruption, and data races, atomics and lock-free code replay exactly.
+ *
+ * A thread that has made no event for a while, although others wait, may spin until one of them does
+ * something. The first of those sends it SIG_PREEMPT, and it logs a PREEMPT there (interrupt.c).
+ *
+ * Forbidden: to be interrupted by a handler that comes here too. Signals queue while blocking is 0.
+ */
+#include "record/chaos/chaos.h"
+#include "record/shm/group.h"
+#include "record/preempt/point.h"
+
+#include <time.h>
+
+#define SLICE_HZ 1000u /* slices a second */
+#define SLICE_LOOKS 64u /* at the clock */
+#define SLICE_COUNTED 500u /* stamps, where they are a counter */
+#define PATIENCE_MAX 100000000l /* ns without an event: a spin-wait; less while there are many */
+#define PATIENCE_MIN 5000000l
+#define PATIENCE_CHAOS 50000000l /* always: the schedule is not to depend on the time */
+#define LOOK_MIN 250000l /* ns: is it a spin-wait for certain? */
+#define LOOKS_MIN 8
+#define CALM_TURNS 32u
+
+static struct gil {
+	uint32_t lock; /* futex: 0 free, 1 taken, 2 taken and waited for; guards the rest */
+	uint32_t owner; /* ordinal, 0: nobody */
+	uint32_t first, last; /* waiting threads by ordinal, through gil_next */
+	uint32_t waiters;
+	uint32_t looks; /* the owner's, in this slice */
+	int idle; /* chaos: nobody runs, though a thread waits */
+	uint64_t slice_end; /* a stamp */
+	uint64_t slice_start, slice_cpu; /* its stamp; its owner's CPU time in ns */
+	long patience; /* ns */
+	uint64_t turns; /* how often it changed hands */
+	uint64_t seen_turns; /* the watchdog's last look */
+	const uint8_t *seen_cur;
+} gil;
+
+static void gil_lock(void)
+{
+	uint32_t zero = 0;
+
+	if (__atomic_compare_exchange_n(&gil.lock, &zero, 1, 0, __ATOMIC_ACQUIRE, __ATOMIC_RELAXED))
+		return;
+	while (__atomic_exchange_n(&gil.lock, 2, __ATOMIC_ACQUIRE))
+		raw_futex_wait(&gil.lock, 2);
+}
+
+static void gil_unlock(void)
+{
+	if (__atomic_exchange_n(&gil.lock, 0, __ATOMIC_RELEASE) == 2)
+		raw_futex_wake(&gil.lock, 1);
+}
+
+static int chaos(void)
+{
+	return G.mode == SHIM_RECORD && G.control->sched == RLOG_SCHED_CHAOS;
+}
+
+/* A new slice for the thread that now holds the gil. */
+static void new_slice(void)
+{
+	uint64_t hz = G.control->tsc_hz ? G.control->tsc_hz : 2000000000u;
+
+	gil.slice_start = G.control->clock ? __atomic_load_n(&G.control->next_stamp, __ATOMIC_RELAXED)
+					   : stamp_now();
+	gil.slice_cpu = point_cpu_ns();
+	gil.slice_end = gil.slice_start + (G.control->clock ? SLICE_COUNTED : hz / SLICE_HZ);
+	gil.looks = 0;
+}
+
+static void enqueue(struct thr *t)
+{
+	t->gil_next = 0;
+	t->gil_go = 0;
+	if (gil.last)
+		G.thr[gil.last].gil_next = t->ordinal;
+	else
+		gil.first = t->ordinal;
+	__atomic_store_n(&gil.last, t->ordinal, __ATOMIC_RELAXED);
+	gil.waiters++;
+	__atomic_store_n(&t->queued, 1, __ATOMIC_RELEASE);
+}
+
+/* Takes the thread behind prev (0: the first one) out of the queue. */
+static struct thr *unlink_after(uint32_t prev)
+{
+	uint32_t *link = prev ? &G.thr[prev].gil_next : &gil.first;
+	struct thr *t = &G.thr[*link];
+
+	*link = t->gil_next;
+	if (gil.last == t->ordinal)
+		__atomic_store_n(&gil.last, prev, __ATOMIC_RELAXED);
+	gil.waiters--;
+	t->queued = 0;
+	return t;
+}
+
+/* Chaos: in the order of their numbers: in which order they came may be chance. */
+static uint32_t list_waiting(uint32_t *waiting)
+{
+	uint32_t n = 0, i;
+
+	for (uint32_t at = gil.first; at && n < CHAOS_CHOICE; at = G.thr[at].gil_next) {
+		for (i = n++; i && waiting[i - 1] > at; i--)
+			waiting[i] = waiting[i - 1];
+		waiting[i] = at;
+	}
+	return n;
+}
+
+static struct thr *unlink_thread(uint32_t ordinal)
+{
+	uint32_t prev = 0;
+
+	for (uint32_t at = gil.first; at != ordinal; at = G.thr[at].gil_next)
+		prev = at;
+	return unlink_after(prev);
+}
+
+static void give(struct thr *to)
+{
+	gil.owner = to->ordinal;
+	__atomic_store_n(&to->gil_go, 1, __ATOMIC_RELEASE);
+	raw_futex_wake(&to->gil_go, 1);
+}
+
+/* Chaos: to this one of those that wait, or to nobody for a while. */
+static void give_chosen(const uint32_t *waiting, uint32_t i)
+{
+	gil.idle = i == CHAOS_NOBODY;
+	if (gil.idle)
+		gil.owner = 0;
+	else
+		give(unlink_thread(waiting[i]));
+}
+
+/* Chaos: nobody runs: a thread has come, or the time is over. */
+static void give_again(void)
+{
+	uint32_t waiting[CHAOS_CHOICE], n = list_waiting(waiting);
+
+	gil.turns++;
+	give_chosen(waiting, chaos_idled(waiting, n));
+}
+
+/* Hands the gil to a waiting thread, or to nobody. With the lock held. */
+static void hand_over(void)
+{
+	uint32_t waiting[CHAOS_CHOICE], n;
+
+	if (++gil.turns % CALM_TURNS == 0 && gil.patience < PATIENCE_MAX && !G.chaos)
+		gil.patience *= 2;
+	if (!gil.waiters || group_wanted())
+		group_leave();
+	if (!gil.waiters) {
+		gil.owner = 0;
+		return;
+	}
+	if (!chaos()) {
+		give(unlink_after(0));
+		return;
+	}
+	n = list_waiting(waiting);
+	give_chosen(waiting, chaos_next(waiting, n));
+}
+
+/* Chaos: the same where the owner could go on. 1: it does. */
+static int hand_over_or_stay(int yields)
+{
+	uint32_t waiting[CHAOS_CHOICE], n = list_waiting(waiting), i;
+
+	i = yields ? chaos_yield(waiting, n) : chaos_choose(gil.owner, waiting, n);
+	if (i == CHAOS_STAY)
+		return 1;
+	gil.turns++;
+	give_chosen(waiting, i);
+	return 0;
+}
+
+/*
+ * Has the owner made no event since the last look? The last one that came looks: it is awake. patient: for so long that it is
+ * interrupted in any case, else only if it spins.
+ */
+static int watchdog(struct thr *t, int patient)
+{
+	struct thr *o;
+	int same;
+
+	gil_lock();
+	o = &G.thr[gil.owner];
+	if (gil.owner && o->own_process && group_is_dead((uint32_t)o->tid)) { /* killed by itself, see adopt.c */
+		hand_over();
+		gil_unlock();
+		return 0;
+	}
+	if (gil.last != t->ordinal) {
+		gil_unlock();
+		return 0;
+	}
+	same = gil.owner && gil.seen_turns == gil.turns && gil.seen_cur == o->log.cur && !o->depth;
+	if (same && patient) {
+		interrupt_poke(o);
+		if (gil.patience > PATIENCE_MIN && !G.chaos)
+			gil.patience /= 2;
+	} else if (same) {
+		interrupt_sample(o);
+	}
+	gil.seen_turns = gil.turns;
+	gil.seen_cur = o->log.cur;
+	gil_unlock();
+	return same;
+}
+
+/* Chaos: is it still so that nobody runs? */
+static void come(void)
+{
+	gil_lock();
+	if (!gil.owner && gil.first)
+		give_again();
+	gil_unlock();
+}
+
+/* Chaos: nobody has run for long enough. */
+static void end_idling(void)
+{
+	if (gil.idle)
+		come();
+}
+
+static int is_last(const struct thr *t)
+{
+	return __atomic_load_n(&gil.last, __ATOMIC_RELAXED) == t->ordinal;
+}
+
+/* Often at first, since who spins does so from the start. waited: for how long the owner has made no event, as far as that was seen. */
+static long next_look(const struct thr *t, long waited)
+{
+	long left = gil.patience - waited;
+
+	if (chaos() || !is_last(t))
+		return gil.patience;
+	if (waited < LOOKS_MIN * LOOK_MIN)
+		return LOOK_MIN;
+	return left > waited ? waited : left > LOOK_MIN ? left : LOOK_MIN;
+}
+
+static void wait_go(struct thr *t)
+{
+	long waited = 0;
+
+	while (!__atomic_load_n(&t->gil_go, __ATOMIC_ACQUIRE)) {
+		long look = next_look(t, waited), spin[2] = {0, gil.idle ? CHAOS_IDLE_NS : look};
+
+		if (raw4(SYS_futex, &t->gil_go, FUTEX_WAIT, 0, spin) == -110 /* ETIMEDOUT */) {
+			if (gil.idle)
+				end_idling();
+			else
+				waited = watchdog(t, chaos() || waited + look >= gil.patience) ? waited + look : 0;
+			if (waited >= gil.patience)
+				waited = 0;
+		}
+		if (G.mode != SHIM_RECORD)
+			return;
+	}
+	ending_wait();
+	if (chaos()) { /* who gave it may not have begun to wait yet */
+		chaos_settle(t);
+		hot_arm(t);
+	}
+	group_enter(t);
+	new_slice();
+}
+
+void gil_acquire(struct thr *t)
+{
+	if (t->gil || G.mode != SHIM_RECORD)
+		return;
+	__atomic_store_n(&t->gil, 1, __ATOMIC_RELEASE); /* on its way: see chaos_settle.c */
+	t->coming = 0;
+	if (unlikely(G.deadlock))
+		deadlock_over();
+	gil_lock();
+	t->sleeps = 0;
+	if (!gil.owner && !chaos()) {
+		gil.owner = t->ordinal;
+		gil.turns++;
+		gil_unlock();
+		ending_wait();
+		group_enter(t);
+		new_slice();
+		return;
+	}
+	enqueue(t);
+	gil_unlock();
+	if (chaos() && !gil.owner) {
+		/* all those that were woken come: not the first of them */
+		chaos_settle(t);
+		come();
+	}
+	wait_go(t);
+}
+
+void gil_release(struct thr *t)
+{
+	if (!t->gil)
+		return;
+	if (chaos())
+		chaos_settle(t);
+	t->gil = 0;
+	gil_lock();
+	hand_over();
+	gil_unlock();
+}
+
+int gil_lets_create(struct thr *t)
+{
+	/* the new thread is not to be faster than the one that made it, or not, by chance */
+	if (chaos() && !__atomic_load_n(&gil.waiters, __ATOMIC_RELAXED))
+		return 0;
+	gil_release(t);
+	return 1;
+}
+
+void gil_created(const struct thr *c)
+{
+	if (chaos())
+		chaos_await(c);
+}
+
+/* No other thread waits, but perhaps another process. */
+static void switch_process(struct thr *t)
+{
+	if (!group_wanted())
+		return;
+	group_leave();
+	group_enter(t);
+	new_slice();
+}
+
+void gil_sleeps(struct thr *t, uint64_t ns)
+{
+	if (chaos() && t->gil)
+		chaos_sleeps(t, ns);
+}
+
+/* Chaos: with others waiting, or perhaps about to. */
+static void decide(struct thr *t, int yields)
+{
+	int stays;
+
+	chaos_settle(t);
+	if (!__atomic_load_n(&gil.waiters, __ATOMIC_RELAXED)) {
+		switch_process(t);
+		return;
+	}
+	gil_lock();
+	stays = !gil.waiters || hand_over_or_stay(yields);
+	if (!stays)
+		enqueue(t);
+	gil_unlock();
+	if (!stays)
+		wait_go(t);
+}
+
+/* To another one, if there is one. */
+static void switch_now(struct thr *t)
+{
+	if (!__atomic_load_n(&gil.waiters, __ATOMIC_RELAXED)) {
+		switch_process(t);
+		return;
+	}
+	gil_lock();
+	if (!gil.waiters) {
+		gil_unlock();
+		return;
+	}
+	/* not by hand_over with this thread queued: a switch to itself is none */
+	hand_over();
+	enqueue(t);
+	gil_unlock();
+	wait_go(t);
+}
+
+void gil_switch(struct thr *t)
+{
+	if (!t->gil || G.mode != SHIM_RECORD)
+		return;
+	if (chaos())
+		decide(t, 1);
+	else
+		switch_now(t);
+}
+
+void gil_before(struct thr *t)
+{
+	if (!chaos() || !t->gil || G.mode != SHIM_RECORD || !chaos_due(t, 1))
+		return;
+	t->clean = 0;
+	ev(t, RLOG_YIELD, 0, 0, 0);
+	decide(t, 0);
+}
+
+void gil_point(struct thr *t)
+{
+	if (chaos()) {
+		if (!t->gil || G.mode != SHIM_RECORD)
+			return;
+		if (chaos_due(t, 0))
+			decide(t, 0);
+		else
+			chaos_woke(t);
+		return;
+	}
+	if (!__atomic_load_n(&gil.waiters, __ATOMIC_RELAXED) && !group_wanted())
+		return;
+	if (t->last_stamp < gil.slice_end)
+		return;
+	gil_switch(t);
+}
+
+void gil_look(struct thr *t)
+{
+	if (t->gil && ++gil.looks >= SLICE_LOOKS) {
+		gil.looks = 0;
+		gil_switch(t);
+	}
+}
+
+void gil_block(struct thr *t)
+{
+	for (;;) {
+		if (t->pending) {
+			sig_deliver_pending(t);
+			t->clean = 0;
+		}
+		if (!t->clean)
+			ev(t, RLOG_YIELD, 0, 0, 0);
+		if (t->internal)
+			deadlock_look(t);
+		gil_release(t);
+		t->blocking = 1;
+		if (!t->pending)
+			return;
+		t->blocking = 0;
+		gil_acquire(t);
+	}
+}
+
+void gil_unblock(struct thr *t)
+{
+	t->blocking = 0;
+	gil_acquire(t);
+}
+
+void gil_leave(struct thr *t)
+{
+	if (t->gil) {
+		deadlock_look(t);
+		ending_begin(t);
+	}
+	gil_release(t);
+}
+
+void gil_init(struct thr *t)
+{
+	__builtin_memset(&gil, 0, sizeof(gil));
+	G.chaos = chaos();
+	if (G.chaos) {
+		chaos_init(G.control->chaos_seed + G.process * 0x10001ull);
+		step_init();
+	}
+	gil.owner = t->ordinal;
+	gil.patience = G.chaos ? PATIENCE_CHAOS : PATIENCE_MAX;
+	t->gil = 1;
+	new_slice();
+}
+
+/* ---- who spins without events ---- */
+
+int gil_wanted(const struct thr *t)
+{
+	return G.serial && t->gil && (__atomic_load_n(&gil.waiters, __ATOMIC_RELAXED) || group_wanted());
+}
+
+uint64_t gil_slice_start(uint64_t *cpu_ns)
+{
+	*cpu_ns = gil.slice_cpu;
+	return gil.slice_start;
+}
+
+void gil_preempt(struct thr *t)
+{
+	if (chaos())
+		chaos_spun(t->ordinal);
+	switch_now(t);
+}

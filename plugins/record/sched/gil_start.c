@@ -1,0 +1,114 @@
+/* SPDX-License-Identifier: MIT */
+/* gil_start.c: a recording goes over from threads side by side to one thread at a time (gil.c). */
+#include "record/core/shim.h"
+
+#include "record/event/turn.h"
+
+#include <time.h>
+
+/*
+ * A thread whose short wait has expired while another one runs is about to ask that one, through memory
+ * alone, to give way (as interpreters with a lock of their own do). Where it sees that, no log tells,
+ * unless one thread runs at a time from here on.
+ */
+#define SHORT_WAIT_US 20000u
+#define STOP_TRIES 500
+#define STOP_NS 200000l
+#define STOP_POKE 10
+
+/* In the program's code; with in_shim, also in a wrapper, but not in a call that may wait. */
+static int runs(const struct thr *x, int in_shim)
+{
+	return x->tid && !x->exited && (!x->depth || (in_shim && !x->blocking));
+}
+
+static int others_run(const struct thr *t, int in_shim)
+{
+	for (uint32_t i = 1; i < G.next_thread && i < RLOG_MAX_THREADS; i++)
+		if (&G.thr[i] != t && (runs(&G.thr[i], in_shim) || (G.thr[i].joins && !G.thr[i].gil)))
+			return 1;
+	return 0;
+}
+
+/* The wait until *end, on whichever clock: for how long was it asked? A busy machine makes it longer. */
+static int was_short(const struct thr *t, const struct timespec *end)
+{
+	uint64_t us = (stamp_now() - t->last_stamp) / (G.control->tsc_hz / 1000000);
+	struct timespec now;
+
+	for (long clock = CLOCK_REALTIME; clock <= CLOCK_MONOTONIC; clock++) {
+		int64_t over;
+
+		raw2(SYS_clock_gettime, clock, &now);
+		over = (now.tv_sec - end->tv_sec) * 1000000 + (now.tv_nsec - end->tv_nsec) / 1000;
+		if (over >= 0 && (uint64_t)over <= us)
+			return us - (uint64_t)over <= SHORT_WAIT_US;
+	}
+	return us <= SHORT_WAIT_US;
+}
+
+static void poke_others(const struct thr *t)
+{
+	for (uint32_t i = 1; i < G.next_thread && i < RLOG_MAX_THREADS; i++) {
+		struct thr *x = &G.thr[i];
+
+		if (x != t && !x->gil && !x->own_process && runs(x, 0))
+			interrupt_poke(x);
+	}
+}
+
+static uint32_t started;
+
+static void start_serial(struct thr *t)
+{
+	long pause[2] = {0, STOP_NS};
+
+	gil_init(t);
+	__atomic_store_n(&G.control->went_serial, 1, __ATOMIC_RELAXED);
+	ev(t, RLOG_CALL, 0, RLOG_CALL_SERIAL, 0);
+	__atomic_store_n(&G.serial, 1, __ATOMIC_SEQ_CST);
+	sig_arm_traps();
+	tsc_begin(t);
+	raw2(SYS_membarrier, 1 /* MEMBARRIER_CMD_GLOBAL */, 0);
+	/* all others stop at the end of their next event; one that comes to none is interrupted, or goes on for a while */
+	for (int i = 0; i < STOP_TRIES && others_run(t, 0); i++) {
+		if (i % STOP_POKE == STOP_POKE - 1)
+			poke_others(t);
+		raw2(SYS_nanosleep, pause, 0);
+	}
+}
+
+void gil_start(struct thr *t, const struct timespec *end)
+{
+	if (G.mode != SHIM_RECORD || G.control->clock || G.control->tsc_hz < 1000000 || !was_short(t, end) ||
+	    !others_run(t, 1) || __atomic_exchange_n(&started, 1, __ATOMIC_ACQ_REL))
+		return;
+	start_serial(t);
+}
+
+void gil_start_now(struct thr *t)
+{
+	if (G.mode == SHIM_RECORD && !G.serial && !__atomic_exchange_n(&started, 1, __ATOMIC_ACQ_REL))
+		start_serial(t);
+}
+
+void gil_start_replay(struct thr *t)
+{
+	struct rlog_rec r;
+
+	/* not a peek behind a YIELD: the program's code may run before that */
+	if (!turn_next_is(t, RLOG_CALL) || !turn_peek(t, &r) || r.op[0] != RLOG_CALL_SERIAL)
+		return;
+	turn_take(t, &r, RLOG_CALL);
+	G.serial = 1;
+	sig_arm_traps();
+	tsc_begin(t);
+	turn_done(t);
+}
+
+void gil_join(struct thr *t)
+{
+	if (!t->clean)
+		ev(t, RLOG_YIELD, 0, 0, 0);
+	gil_acquire(t);
+}

@@ -1,0 +1,101 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * spin_watch.c: recording in parallel: threads that wait by looking at memory (spin.h) are noticed behind the system calls of others,
+ * or of their own. No log tells when they see what another thread writes, unless one thread runs at a time from then on.
+ */
+#include "record/dbt/spin.h"
+
+#include "record/sys/sys.h"
+
+#define WATCH_NS 4000000u /* without an event; from one look at the others to the next, at least, and at most: */
+#define WATCH_MOST_NS 256000000u
+#define ANSWER_NS 20000000l /* it may wait for a processor */
+#define ANSWER_LOOKS 400
+
+static int is_alone(const struct thr *t)
+{
+	for (uint32_t i = 1; i < G.next_thread && i < RLOG_MAX_THREADS; i++)
+		if (&G.thr[i] != t && G.thr[i].tid && !G.thr[i].exited)
+			return 0;
+	return 1;
+}
+
+/*
+ * A thread that sleeps, or gives way, and does so again without another call in between, has looked at memory for what another
+ * thread is to write there: nothing else can have changed.
+ */
+static int polls(struct thr *t, long nr, const long *a, const uint8_t *from)
+{
+	int again;
+
+	if (nr != SYS_sched_yield && !sys_sleep_ns(nr, a))
+		return 0;
+	again = t->slept_to == from && t->slept_nr == nr;
+	t->slept_to = t->log.cur;
+	t->slept_nr = (uint32_t)nr;
+	return again && !is_alone(t);
+}
+
+/* Its handler has looked, or it waits for a processor. */
+static void await_answer(const struct thr *x)
+{
+	const long pause[2] = {0, ANSWER_NS / ANSWER_LOOKS};
+
+	for (int i = 0; i < ANSWER_LOOKS && __atomic_load_n(&x->preempt, __ATOMIC_ACQUIRE); i++)
+		raw2(SYS_nanosleep, pause, 0);
+}
+
+/* Asks those that have made no event for a while whether they spin (interrupt.c); more and more rarely, while none of them does. */
+static void watch_others(const struct thr *t)
+{
+	static uint64_t next, every_ns = WATCH_NS;
+	uint64_t now = stamp_now(), mhz = G.control->tsc_hz / 1000000, was = __atomic_load_n(&next, __ATOMIC_RELAXED);
+
+	if (now < was ||
+	    !__atomic_compare_exchange_n(&next, &was, now + every_ns / 1000 * mhz, 0, __ATOMIC_RELAXED, __ATOMIC_RELAXED))
+		return;
+	for (uint32_t i = 1; i < G.next_thread && i < RLOG_MAX_THREADS; i++) {
+		struct thr *x = &G.thr[i];
+
+		if (x == t || !x->tid || x->exited || x->own_process || x->depth || x->blocking ||
+		    x->last_stamp + WATCH_NS / 1000 * mhz > now)
+			continue;
+		interrupt_poke(x);
+		await_answer(x);
+		if (every_ns < WATCH_MOST_NS)
+			every_ns *= 2;
+	}
+}
+
+void spin_fork_child(struct thr *now)
+{
+	now->sampled = now->spins = 0;
+	G.spins = 0;
+	for (uint32_t i = 1; G.mode == SHIM_RECORD && i < G.next_thread && i < RLOG_MAX_THREADS; i++)
+		if (&G.thr[i] != now)
+			G.thr[i].tid = 0;
+}
+
+void spin_behind_call(struct thr *t, long nr, const long *a, const uint8_t *from)
+{
+	const char *why = 0;
+	char text[232], *p;
+
+	if (G.mode == SHIM_REPLAY) {
+		gil_start_replay(t);
+		return;
+	}
+	if (G.control->clock || G.control->tsc_hz < 1000000)
+		return;
+	watch_others(t);
+	if (polls(t, nr, a, from))
+		why = "one thread ran at a time from where one looked at memory between two sleeps, at ";
+	else if (__atomic_load_n(&G.spins, __ATOMIC_RELAXED))
+		why = "one thread ran at a time from where one spun, as seen at ";
+	if (!why)
+		return;
+	p = fmt_str(text, text + sizeof(text), why);
+	describe_caller(t->caller, p, (unsigned)(text + sizeof(text) - p));
+	note(RLOG_NOTE_CHOICE, 0, text);
+	gil_start_now(t);
+}

@@ -1,0 +1,93 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * group.h: processes of one recording that share writable memory. See group.c (whose turn it is) and pages.c
+ * (what the others changed).
+ */
+#ifndef FRED_RECORD_GROUP_H
+#define FRED_RECORD_GROUP_H
+
+#include "record/core/shim.h"
+
+struct sys_info;
+
+/* --- group.c --- */
+/* Recording: this process joins, if it has not yet. Replay: as the log says. */
+void group_begin(struct thr *t);
+void group_enter(struct thr *t); /* waits until it is this process's turn */
+void group_leave(void);
+void group_fault(void); /* the process has looked at a page */
+int group_is_dead(uint32_t pid); /* gone, or a zombie */
+int group_wanted(void); /* does another process wait for the turn? */
+void group_fork_child(void);
+/* One of the group's numbers for memory that it shares: a file's device and inode, or 0, 0: a new one. */
+uint32_t group_region(uint64_t dev, uint64_t ino);
+/*
+ * A system call that changes a file which a process of the group has mapped: its region's number + 1, else 0. It is
+ * made with the turn; then group_file_changed().
+ */
+uint32_t group_file(long nr, const long *a);
+void group_file_changed(uint32_t region);
+/*
+ * The same in a process that is alone: what it writes there shows in its own mappings. It joins, so that they are
+ * followed. Replay: as the log says.
+ */
+void group_before_write(struct thr *t, long nr, const long *a);
+/* The journal: pages that changed, for the others to read. PAGES_ALL: any of that region; region ~0: all. */
+#define PAGES_ALL 0xffffffffu
+#define REGIONS_ALL 0xffffu
+void group_journal(uint32_t region, uint32_t page, int own);
+/*
+ * Waits and wake-ups for an object in shared memory. The wait ends at a wake-up behind `seen`, a signal, or
+ * after a while. 0, or -EINTR.
+ */
+uint32_t group_seen(const void *obj);
+long group_wait(const void *obj, uint32_t seen);
+void group_wake(const void *obj);
+
+/* --- pages.c --- */
+enum region_kind { REGION_ANON = 1, REGION_FILE, REGION_SYSV };
+/* A mapping that others may share was made. kept: struct stat of the file that the recording has a copy of, or NULL. */
+void pages_mapped(uint64_t lo, uint64_t len, int prot, enum region_kind kind, uint64_t dev, uint64_t ino,
+		  uint64_t off, const uint64_t *kept);
+void pages_unmapped(uint64_t lo, uint64_t len);
+void pages_protected(uint64_t lo, uint64_t len, int prot);
+/*
+ * About to be moved or resized. A whole mapping is followed to where it goes: 1, and pages_moved() comes behind. If it
+ * is a part, or stays there as well (to_len 0), it is like private memory from here on: 0.
+ */
+int pages_move(struct thr *t, uint64_t from, uint64_t len, uint64_t to_len);
+void pages_moved(uint64_t from, uint64_t to, uint64_t len);
+/* The same memory was mapped at another address as well: mremap of 0 bytes. */
+void pages_duplicated(uint64_t from, uint64_t to, uint64_t len);
+uint64_t pages_attached(const void *p); /* bytes of the System V segment that was attached there, 0: none */
+int pages_any(void); /* are there such mappings? */
+int pages_of_file(uint64_t dev, uint64_t ino); /* of this file? */
+int pages_at(const void *p); /* is this in one? */
+int pages_range(const void *p, uint64_t len);
+void pages_begin(void); /* from here on they are followed */
+void pages_enter(uint64_t *pos, uint64_t head, const uint64_t *journal, uint32_t size, uint32_t me);
+void pages_leave(void);
+void pages_pin(const void *p); /* the kernel may write there when a process dies */
+void pages_kernel_word(struct thr *t, const uint32_t *word); /* it has set FUTEX_OWNER_DIED there? */
+void pages_settle(void); /* before a fork */
+int pages_fault(struct thr *t, uint64_t addr, int writes);
+/* Makes memory that the kernel is about to read, or to write, accessible. */
+void pages_touch(const void *p, uint64_t len, int writes);
+void pages_stale(uint32_t region, uint32_t page); /* to be looked at again */
+/* A system call's arguments with memory of our own in place of what lies in shared memory; and back. */
+const long *pages_lend(const struct sys_info *s, const long *a, long *b);
+void pages_return(const struct sys_info *s, const long *a, const long *b, long ret, const uint32_t *before);
+void pages_replay(struct thr *t); /* takes over what the next records bring */
+
+/* --- alias.c --- */
+int pages_grown(uint64_t page); /* replay: zeros in a file's page behind the end that it had; 0: of no such mapping */
+/*
+ * Replay: a copy's own of what a fork would share with it: made before the fork, or in the copy while its original stands; taken in
+ * the copy; dropped in the original. NULL: there is nothing of that kind.
+ */
+struct alias_own;
+struct alias_own *alias_own_make(void);
+void alias_own_take(struct alias_own *own);
+void alias_own_drop(struct alias_own *own);
+
+#endif

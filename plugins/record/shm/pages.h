@@ -1,0 +1,80 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * pages.h: what the pages*.c share (group.h is for the others).
+ *
+ *   pages.c        the states of pages, what differs, turns, replay
+ *   pages_map.c    the mappings
+ *   pages_lend.c   system calls
+ *   alias.c        replay: memory that the process has mapped more than once
+ */
+#ifndef FRED_RECORD_PAGES_H
+#define FRED_RECORD_PAGES_H
+
+#include "record/shm/group.h"
+
+#define MAPPINGS 512u
+#define PAGE 4096ul
+
+enum { STALE = 0, READ = 1, WRITE = 2, STATE = 3, MAY_READ = 4, MAY_WRITE = 8, GONE = 16, PINNED = 32, MAY_EXEC = 64 };
+#define MAY (MAY_READ | MAY_WRITE | MAY_EXEC)
+
+struct mapping {
+	uint64_t lo, hi; /* hi 0: free */
+	uint32_t region, first; /* the group's number; page of it at lo */
+	enum region_kind kind;
+	uint8_t may; /* MAY_*, while it is not followed */
+	uint64_t dev, ino;
+	uint64_t kept[18]; /* struct stat of the file, by which the recording's copy of it is named; all 0: none */
+	uint8_t *state, *shadow; /* a byte for each page; what the process knows; NULL: not followed */
+};
+
+struct pages {
+	struct mapping maps[MAPPINGS];
+	uint32_t nmaps; /* ever used */
+	uint64_t lo, hi; /* all of them lie in there */
+};
+extern struct pages pages;
+
+static inline uint8_t *page_at(const struct mapping *m, uint32_t i)
+{
+	return (uint8_t *)(m->lo + i * PAGE);
+}
+
+static inline uint8_t *shadow_at(const struct mapping *m, uint32_t i)
+{
+	return m->shadow + i * PAGE;
+}
+
+static inline uint32_t pages_of(const struct mapping *m)
+{
+	return (uint32_t)((m->hi - m->lo) / PAGE);
+}
+
+/* Zeroed memory of the recorder's own. */
+static inline void *pages_alloc(uint64_t len)
+{
+	return raw_mmap(0, len, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+}
+
+struct mapping *mapping_of(uint64_t a); /* or NULL */
+/*
+ * The next mapping of the process, from *k on, in which page i of m lies, too: m itself is not among them. *j: its number there;
+ * *k: where to go on. NULL: no more. Pages that were unmapped are left out.
+ */
+struct mapping *mapping_alias(const struct mapping *m, uint32_t i, uint32_t *k, uint32_t *j);
+/* Are both of the same memory? They need not overlap. */
+int mapping_same(const struct mapping *a, const struct mapping *b);
+/* Sets the states of pages [i, end), and protects them accordingly. */
+void pages_set(struct mapping *m, uint32_t i, uint32_t end, uint8_t state);
+/* PROT_* as MAY_*. */
+uint8_t pages_may(int prot);
+/* Is there anything behind the page? Past the end of a file is a SIGBUS, for the program to get. */
+int page_is_backed(const struct mapping *m, const uint8_t *page);
+
+/* --- alias.c --- */
+/* A mapping was made: what of it is in others already becomes the same memory as there. */
+void alias_join(const struct mapping *m);
+/* There is something behind page i of m, a file's, from here on: zeros. */
+void alias_make_room(const struct mapping *m, uint32_t i);
+
+#endif

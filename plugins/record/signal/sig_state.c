@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: MIT */
+/* sig_state.c: the state that a handler of an asynchronous signal finds as the interrupted one, and may change. */
+#include "record/core/own_stack.h"
+#include "record/core/sigaction.h"
+
+#include <errno.h>
+#include <string.h>
+#include <ucontext.h>
+
+#define FLAG_TRAP 0x100
+#define FLAG_RESUME 0x10000
+
+/* The program's registers at the system call that it makes with an instruction of its own, of which `here` is a frame; or NULL. */
+ucontext_t *sig_own_call(const struct thr *t, const void *here)
+{
+	return t->in_trap && own_stack_has(t, here) ? t->own_uc : 0;
+}
+
+/*
+ * What a handler finds as the interrupted state, the same in both modes. Of a call by libc, that is its place. As the kernel has
+ * it, a call that is interrupted has failed already, or is about to be made again.
+ */
+void sig_show_state(const struct thr *t, int restarts, const ucontext_t *call, greg_t *g)
+{
+	if (!call) {
+		g[REG_RIP] = (greg_t)t->caller;
+		return;
+	}
+	__builtin_memcpy(g, call->uc_mcontext.gregs, sizeof(call->uc_mcontext.gregs));
+	/* `syscall` leaves these in rcx and r11 (Intel's manual); what a debugger's steps and earlier faults leave is not the program's */
+	g[REG_EFL] &= ~(greg_t)(FLAG_TRAP | FLAG_RESUME);
+	g[REG_RCX] = g[REG_RIP];
+	g[REG_R11] = g[REG_EFL];
+	g[REG_ERR] = g[REG_TRAPNO] = g[REG_CR2] = g[REG_OLDMASK] = 0;
+	if (t->call_over)
+		return;
+	if (restarts)
+		g[REG_RIP] -= 2;
+	else
+		g[REG_RAX] = -EINTR;
+}
+
+/* The handler has changed where the program goes on, or what is in its registers there: the call is over. uc: the kernel's, in it */
+void sig_take_state(struct thr *t, int restarts, ucontext_t *call, const ucontext_t *now, ucontext_t *uc)
+{
+	const greg_t *g = now->uc_mcontext.gregs;
+	greg_t *kernel = uc ? uc->uc_mcontext.gregs : 0;
+	gregset_t shown;
+
+	sig_show_state(t, restarts, call, shown);
+	if (call ? !memcmp(shown, g, sizeof(shown)) : g[REG_RIP] == shown[REG_RIP])
+		return;
+	if (!call) {
+		if (G.mode == SHIM_RECORD)
+			note(RLOG_NOTE_UNSUPPORTED, 0, "a handler that changes where an interrupted call of a library returns");
+		return;
+	}
+	for (int i = REG_R8; i <= REG_EFL; i++)
+		if (g[i] != shown[i])
+			call->uc_mcontext.gregs[i] = g[i];
+	if (g[REG_RAX] != shown[REG_RAX])
+		t->call_left = 1; /* else its result is what it gives */
+	call->uc_mcontext.gregs[REG_RAX] = g[REG_RAX];
+	t->call_over = 1; /* the next handler finds this, as it is */
+	/* not made again; it would not be in a replay */
+	if (kernel && *(const uint16_t *)kernel[REG_RIP] == 0x050f) {
+		kernel[REG_RIP] += 2;
+		kernel[REG_RAX] = -EINTR;
+	}
+}

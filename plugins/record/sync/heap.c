@@ -1,0 +1,300 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * heap.c: malloc with addresses that depend only on what each thread did (ireplayer section 2.2.4): every
+ * thread has an arena at a fixed place, a freed block goes to the thread that freed it, and most calls
+ * share nothing with other threads, so they need no log.
+ *
+ * What a thread frees beyond a bound goes to a depot, from where a thread that would have to use fresh memory
+ * takes it: blocks that one thread allocates and another frees do not pile up. The depot has a library
+ * lock, so its order is in the log.
+ *
+ * An arena that has grown to some megabytes grows in huge pages, where the kernel has them: that is one fault in the place of 512,
+ * and saves the processor most of its walks through page tables, in a replay too.
+ *
+ * A block has a 16-byte header, and as many bytes behind that as glibc's would have. Size classes: steps of 16 up to 512, then four
+ * per doubling. Blocks of DROP_MIN and more give their pages back when they are freed.
+ *
+ * A program that damages its heap fails as it does with glibc's: where glibc would have the size of the next chunk stands a
+ * word, which is looked at when glibc looks at that size, and its value then says what glibc would. With --malloc system all of this
+ * is glibc's; only what was allocated before the recorder's start is not.
+ */
+#include "record/sync/heap.h"
+
+#include "record/sync/lib.h"
+
+#include <errno.h>
+#include <malloc.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/uio.h>
+
+static struct free_block *depot[CLASSES]; /* batches; under LIB_DEPOT */
+
+static struct arena main_arena;
+struct arena heap_shared; /* for threads that the shim did not see start */
+volatile int heap_shared_lock;
+
+/* Blocks of one class that a thread keeps in its list: about 256 KiB, at least one. */
+static uint32_t list_max(unsigned c)
+{
+	uint32_t n;
+
+	if (c < SMALL_MAX / 16)
+		return 1024;
+	n = 512u >> (c - SMALL_MAX / 16) / 4;
+	return n ? n : 1;
+}
+
+static void arena_init(struct arena *a, uint64_t base, uint64_t len)
+{
+	a->mapped = (char *)base;
+	a->cur = a->mapped + HEAP_FIRST; /* the first block has a word before it, too */
+	a->limit = (char *)base + len;
+	a->step = 1u << 18;
+}
+
+/* The arena of a new thread; it lives at the start of its own memory. */
+struct arena *heap_arena(uint32_t ordinal)
+{
+	uint64_t base = SHIM_HEAP_ADDR + ((uint64_t)ordinal << 32);
+	struct arena *a = (struct arena *)base;
+
+	if (raw_failed(raw_mmap(a, HEAP_ARENA_HEAD, PROT_READ | PROT_WRITE,
+				MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0)))
+		return &heap_shared;
+	arena_init(a, base + HEAP_ARENA_HEAD, (1ull << 32) - HEAP_ARENA_HEAD);
+	return a;
+}
+
+void heap_init(void)
+{
+	if (!main_arena.cur)
+		arena_init(&main_arena, SHIM_HEAP_MAIN_ADDR, SHIM_HEAP_ADDR - SHIM_HEAP_MAIN_ADDR);
+	if (!heap_shared.cur)
+		arena_init(&heap_shared, SHIM_HEAP_ADDR, 1ull << 32);
+}
+
+struct arena *heap_arena_main(void)
+{
+	return &main_arena;
+}
+
+uint32_t heap_check(void)
+{
+	return crc32c(crc32c(0, &main_arena, sizeof(main_arena)), depot, sizeof(depot));
+}
+
+__attribute__((noinline)) struct arena *heap_other_arena(void)
+{
+	if (!main_arena.cur)
+		heap_init();
+	/* before the shim's own start there is only the first thread */
+	if (!G.mode && !G.thr)
+		return &main_arena;
+	while (__atomic_exchange_n(&heap_shared_lock, 1, __ATOMIC_ACQUIRE))
+		raw0(SYS_sched_yield);
+	return &heap_shared;
+}
+
+static __attribute__((noinline)) int grow(struct arena *a, size_t need)
+{
+	uint64_t n = a->step;
+
+	while (n < need)
+		n *= 2;
+	if (n > (uint64_t)(a->limit - a->mapped))
+		n = (need + 4095) & ~4095ul;
+	if (n > (uint64_t)(a->limit - a->mapped))
+		return -1;
+	if (raw_failed(raw_mmap(a->mapped, n, PROT_READ | PROT_WRITE,
+				MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0)))
+		return -1;
+	/* not what is made for one large block, of which the program may use some places only */
+	if (n >= HUGE && n == a->step)
+		raw3(SYS_madvise, a->mapped, n, MADV_HUGEPAGE);
+	if (a->cur == a->mapped + HEAP_FIRST)
+		((uint64_t *)a->cur)[-1] = WORD;
+	a->mapped += n;
+	if (a->step < (32u << 20))
+		a->step *= 2;
+	return 0;
+}
+
+/* ---- the depot: only from the program's code, where an event may be made ---- */
+
+static int depot_usable(const struct arena *a)
+{
+	const struct thr *t = self;
+
+	return G.mt && G.mode && t && t->arena == a && !t->depth && !t->exited;
+}
+
+static void depot_put(unsigned c, struct free_block *batch)
+{
+	if (!batch)
+		return;
+	batch->next_batch = depot[c];
+	depot[c] = batch;
+}
+
+/* The list of this class is full. */
+static void overflow(struct arena *a, unsigned c)
+{
+	if (a->spare[c]) {
+		if (!lib_quiet_enter(LIB_DEPOT))
+			return;
+		depot_put(c, a->spare[c]);
+		lib_quiet_leave(LIB_DEPOT);
+	}
+	a->spare[c] = a->list[c];
+	a->list[c] = 0;
+	a->count[c] = 0;
+}
+
+static int refill(struct arena *a, unsigned c)
+{
+	if (a->spare[c]) {
+		a->list[c] = a->spare[c];
+		a->spare[c] = 0;
+		return 1;
+	}
+	return 0;
+}
+
+/* Instead of fresh memory: once in a while, and again as long as something is found. */
+static int depot_get(struct arena *a, unsigned c, size_t need)
+{
+	if (likely(!G.mt) || likely(a->cur + need <= a->ask) || !depot_usable(a) || !lib_quiet_enter(LIB_DEPOT))
+		return 0;
+	a->list[c] = depot[c];
+	if (depot[c])
+		depot[c] = depot[c]->next_batch;
+	lib_quiet_leave(LIB_DEPOT);
+	if (!a->list[c])
+		a->ask = a->cur + need + ASK_BYTES;
+	return a->list[c] != 0;
+}
+
+void heap_thread_end(struct thr *t)
+{
+	struct arena *a = t->arena;
+	unsigned c;
+
+	if (!a || a == &heap_shared)
+		return;
+	for (c = 0; c < CLASSES && !a->list[c] && !a->spare[c]; c++)
+		;
+	if (c == CLASSES)
+		return;
+	lib_thread_lock(t, LIB_DEPOT);
+	for (; c < CLASSES; c++) {
+		depot_put(c, a->list[c]);
+		depot_put(c, a->spare[c]);
+		a->list[c] = a->spare[c] = 0;
+		a->count[c] = 0;
+	}
+	lib_thread_unlock(t, LIB_DEPOT);
+}
+
+static int has_room(const struct arena *a, size_t need)
+{
+	return a->mapped - a->cur >= (int64_t)need;
+}
+
+_Noreturn void heap_broken(const char *what)
+{
+	struct iovec v[2] = {{(void *)what, strlen(what)}, {"\n", 1}};
+
+	writev(2, v, 2); /* the wrapper: an event */
+	REAL(abort)(); /* as glibc does: the program may handle SIGABRT */
+}
+
+/*
+ * The first one of a list is not a free block: somebody wrote to freed memory. If the list has had its blocks, glibc would not
+ * look at it.
+ */
+static __attribute__((noinline, cold)) void bad_list(struct arena *a, unsigned c)
+{
+	if (!a->count[c]) {
+		a->list[c] = 0;
+		return;
+	}
+	release_arena(a);
+	heap_broken("malloc(): unaligned tcache chunk detected");
+}
+
+static inline int is_free_block(const struct free_block *f)
+{
+	return !((uintptr_t)f & 15) && is_heap(f) && ((const struct block *)f - 1)->magic == MAGIC_FREE;
+}
+
+/* *zero: the memory is fresh from the kernel. */
+void *heap_take(size_t n, int *zero)
+{
+	struct arena *a;
+	struct block *b;
+	unsigned c;
+	size_t size;
+
+	if (unlikely(n > (1ull << 42))) {
+		errno = ENOMEM;
+		return 0;
+	}
+	c = class_of(usable_of(n) + sizeof(uint64_t));
+	size = class_size(c);
+	a = my_arena();
+	if (unlikely(a->list[c] && !is_free_block(a->list[c])))
+		bad_list(a, c);
+	if (likely(a->list[c]) || refill(a, c) || depot_get(a, c, size + sizeof(*b))) {
+		struct free_block *f = a->list[c];
+
+		a->list[c] = f->next;
+		a->count[c] -= a->count[c] > 0;
+		b = (struct block *)f - 1;
+		*zero = 0;
+	} else {
+		if (unlikely(!has_room(a, size + sizeof(*b))) &&
+		    grow(a, size + sizeof(*b) - (size_t)(a->mapped - a->cur))) {
+			release_arena(a);
+			errno = ENOMEM;
+			return 0;
+		}
+		b = (struct block *)a->cur;
+		if (unlikely(word_before(b, a->last) > SHIM_HEAP_MAIN_ADDR || b->magic)) {
+			release_arena(a);
+			heap_broken("malloc(): corrupted top size");
+		}
+		b->before = a->last && a->last->cls >= SMALL_MAX / 16 && (uint64_t)((char *)b - (char *)a->last) < MAPPED_MIN * 2
+				    ? (uint32_t)((char *)b - (char *)a->last)
+				    : 0;
+		a->last = b;
+		a->cur += size + sizeof(*b);
+		*zero = 1;
+	}
+	b->magic = MAGIC_USED;
+	b->cls = (uint16_t)c;
+	b->size = n;
+	set_words(b);
+	release_arena(a);
+	return b + 1;
+}
+
+void heap_put(struct block *b)
+{
+	struct free_block *f = (struct free_block *)(b + 1);
+	struct arena *a;
+
+	b->magic = MAGIC_FREE;
+	if (unlikely(b->cls >= class_of(DROP_MIN))) {
+		uintptr_t lo = ((uintptr_t)f + 16 + 4095) & ~4095ul;
+		uintptr_t hi = ((uintptr_t)f + class_size(b->cls) - sizeof(uint64_t)) & ~4095ul;
+
+		raw3(SYS_madvise, lo, hi - lo, 4 /* MADV_DONTNEED */);
+	}
+	a = my_arena();
+	f->next = a->list[b->cls];
+	a->list[b->cls] = f;
+	if (unlikely(++a->count[b->cls] > list_max(b->cls)) && depot_usable(a))
+		overflow(a, b->cls);
+	release_arena(a);
+}

@@ -1,0 +1,99 @@
+/* SPDX-License-Identifier: MIT */
+/* heap.h: what heap.c and malloc.c share. */
+#ifndef FRED_RECORD_HEAP_H
+#define FRED_RECORD_HEAP_H
+
+#include "record/core/shim.h"
+#include "rlog/heap.h"
+
+#define CLASSES HEAP_CLASSES
+#define SMALL_MAX HEAP_SMALL_MAX
+#define DROP_MIN (32u << 20)
+#define ASK_BYTES (128u << 10)
+#define HUGE (2u << 20) /* a page of a kind that is faulted in at once */
+#define MAGIC_USED HEAP_USED
+#define MAGIC_FREE HEAP_FREE
+#define MAGIC_ALIGNED HEAP_ALIGNED
+#define block heap_block
+#define class_of heap_class_of
+#define class_size heap_class_size
+#define WORD 0x21ull /* behind a block's memory: as glibc has the size of a small chunk, with one in use before it */
+#define CACHED_MAX 1032u /* glibc keeps freed blocks up to this size aside, without a look at the next one */
+#define MAPPED_MIN (128u << 10) /* glibc maps blocks from this size on by themselves */
+
+struct free_block {
+	struct free_block *next;
+	struct free_block *next_batch; /* in the depot: the first block of a batch */
+};
+
+struct arena {
+	char *cur, *mapped, *limit;
+	struct block *last; /* in front of cur */
+	uint64_t step;
+	char *ask; /* cur has come this far: look into the depot before it goes on */
+	struct free_block *list[CLASSES], *spare[CLASSES]; /* spare: a full list */
+	uint32_t count[CLASSES]; /* blocks in list */
+};
+
+/* Bytes that the program may use when it asks for n: as glibc's. Behind them is a WORD. */
+static inline size_t usable_of(size_t n)
+{
+	return n <= 24 ? 24 : ((n + 23) & ~15ul) - 8;
+}
+
+static inline uint64_t *word_behind(struct block *b)
+{
+	return (uint64_t *)((char *)(b + 1) + usable_of(b->size));
+}
+
+/* At the end of all that the block has: in front of the next one's header. */
+static inline uint64_t *word_at_end(struct block *b)
+{
+	return (uint64_t *)((char *)(b + 1) + class_size(b->cls)) - 1;
+}
+
+static inline void set_words(struct block *b)
+{
+	*word_at_end(b) = WORD;
+	if (b->size < MAPPED_MIN)
+		*word_behind(b) = WORD;
+}
+
+static inline int is_heap(const void *p)
+{
+	return (uintptr_t)p >= SHIM_HEAP_MAIN_ADDR && (uintptr_t)p < SHIM_HEAP_ADDR + ((uint64_t)RLOG_MAX_THREADS << 32);
+}
+
+extern struct arena heap_shared; /* for threads that the shim did not see start */
+extern volatile int heap_shared_lock;
+struct arena *heap_other_arena(void);
+
+static inline struct arena *my_arena(void)
+{
+	struct thr *t = self;
+
+	return likely(t && t->arena) ? t->arena : heap_other_arena();
+}
+
+static inline void release_arena(struct arena *a)
+{
+	if (unlikely(a == &heap_shared))
+		__atomic_store_n(&heap_shared_lock, 0, __ATOMIC_RELEASE);
+}
+
+/* What glibc would have as the size of b; before: the block before it, if that is known. */
+static inline uint64_t word_before(const struct block *b, struct block *before)
+{
+	if (before && before->magic == MAGIC_USED && before->size < MAPPED_MIN && before->cls >= SMALL_MAX / 16 &&
+	    *word_behind(before) != WORD)
+		return *word_behind(before);
+	return ((const uint64_t *)b)[-1];
+}
+
+/* Ends the program, as glibc does. */
+_Noreturn void heap_broken(const char *what);
+/* A block's memory, NULL with errno: there is none. *zero: it is fresh from the kernel. */
+void *heap_take(size_t n, int *zero);
+void heap_put(struct block *b);
+
+#endif

@@ -1,0 +1,233 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * sys.h: what the sys_*.c share: how a system call is described, and the steps of recording and replaying it.
+ *
+ *   sys.c        the table, the records of a call, calls that need nothing else
+ *   mem_file.c   what is written to /proc/self/mem
+ *   files.c      copies of mapped files, and of what a process is started from
+ *   refs.c       what is read from files that do not change
+ *   sys_data.c   the memory that a call reads and writes
+ *   sys_map.c    mmap, brk and others; copies of mapped files
+ *   sys_remap.c  mremap
+ *   sys_msg.c    calls with many or nested outputs: messages, native AIO
+ *   sys_req.c    ioctl, fcntl, prctl and others: by request
+ *   sys_shm.c    System V shared memory
+ *   sys_walk.c   rare ones with nested outputs: bpf and the like
+ *   sys_nr.h     numbers that the C library's headers may not have yet
+ *   sys_fn.c     the rest that needs thought
+ *   sys_show.c   standard output and error, for those who watch a replay
+ */
+#ifndef FRED_RECORD_SYS_H
+#define FRED_RECORD_SYS_H
+
+#include "record/core/shim.h"
+
+enum sys_class { CLASS_UNKNOWN = 0, CLASS_REC, CLASS_MEM, CLASS_RAW, CLASS_FN, CLASS_NOSYS };
+
+enum io_how {
+	IO_END = 0, IO_STR, IO_BYTES, IO_FIXED, IO_IOV, IO_MSG, IO_ADDR,
+	IO_RET, IO_RETMUL, IO_FIXED_ERR, IO_ARGMUL, IO_VALRES, IO_FDSET, IO_IFCONF, IO_FIEMAP,
+	IO_ARRAY,
+};
+
+struct io {
+	uint8_t how, arg, len_arg; /* IO_FIXED, what is read: len_arg is the offset */
+	uint16_t n;
+};
+
+struct sys_info {
+	uint8_t cls, nargs;
+	struct io in[2], out[4];
+};
+
+/* A piece of memory that a call wrote */
+struct piece {
+	uint8_t *p;
+	uint64_t n;
+	const struct iovec *iov; /* n bytes in all, spread over these; else at p */
+};
+
+#define PIECES 16
+
+static inline void put_bytes(uint8_t *d, const uint8_t *s, uint64_t n)
+{
+	__builtin_memcpy(d, s, n);
+}
+
+/* --- sys_data.c --- */
+void sys_data_init(void); /* once a program */
+int sys_plain_memory(const void *p); /* the common cases of good memory: this stack, the shim's heap */
+
+/* --- vdso_image.c --- */
+void vdso_auxv_opened(const char *path, long fd); /* fd: the result of an open */
+void vdso_auxv_read(long nr, const long *a, long ret); /* recording, behind a call; only if G.auxv_files */
+
+/* --- vdso.c --- */
+int vdso_call(long nr, const long *a, long *ret); /* recording: 1: made without the kernel */
+
+/* --- sys.c --- */
+/* The operands of a call's record: number, arguments, check of the inputs. Gives how many. */
+unsigned sys_pack(uint64_t *op, long nr, const long *a, unsigned nargs, uint32_t check);
+/* The two records of a call, recording: SYS, and SYSRET with the k pieces of v. */
+void sys_rec(struct thr *t, const uint64_t *op, unsigned n);
+void sys_rec_ret(struct thr *t, long ret, const struct piece *v, int k);
+/* The same for a call that takes effect before another thread runs, in a serial recording too: no output. */
+void sys_rec_stay(struct thr *t, const uint64_t *op, unsigned n);
+void sys_rec_ret_point(struct thr *t, long ret);
+/* The same, replaying: compares; fills in the outputs and gives the result. */
+void sys_replay(struct thr *t, const uint64_t *op, unsigned n);
+long sys_replay_ret(struct thr *t, const struct sys_info *s, const long *a, const uint32_t *before);
+/* A recordable call: results from the kernel when recording, from the log when replaying. */
+long sys_do(struct thr *t, const struct sys_info *s, long nr, const long *a);
+
+/* Notes that a call was refused, for the user; gives -ENOSYS. */
+long sys_refuse(struct thr *t, long nr);
+
+/* --- sys_data.c --- */
+uint32_t sys_check_inputs(const struct sys_info *s, const long *a);
+/* before: what the value-result lengths were before the call; the kernel reports the full ones */
+void sys_lens_before(const struct sys_info *s, const long *a, uint32_t *before);
+/* The pieces that a call with this result wrote, into v[PIECES]. Gives how many. */
+int sys_out_pieces(const struct sys_info *s, const long *a, long ret, const uint32_t *before, struct piece *v);
+/* What a call that is being made may write to, as far as its arguments alone tell that. */
+int sys_out_room(const struct sys_info *s, const long *a, struct piece *v);
+/* How many of n bytes an iovec holds. */
+uint64_t sys_iov_len(const struct iovec *iov, unsigned long cnt, uint64_t n);
+uint32_t sys_check_iov(uint32_t crc, const struct iovec *v, unsigned long n);
+int sys_readable(const void *p, size_t n);
+/* Writes to memory that the program names. -EFAULT, as the kernel would say, if that is none. */
+long sys_put(void *to, const void *from, size_t n);
+
+/* --- sys_waits.c --- */
+int sys_never_waits(long nr, const long *a);
+int sys_answers_at_once(long nr, const long *a); /* the same for what depends on the descriptor */
+/* Recorded one thread at a time: who yields or asks for the time again and again may wait for what another one does. */
+void sys_let_others(struct thr *t, long nr);
+/* How long does a call sleep that does nothing else? In ns; 0: it is none, or it is not known. */
+uint64_t sys_sleep_ns(long nr, const long *a);
+/* The other signal mask with which a call waits, and runs handlers; NULL: none. */
+const uint64_t *sys_waits_with(long nr, const long *a);
+
+/* --- sys_msg.c --- */
+/*
+ * The outputs of a call, one behind the other, for what the table cannot describe: a walk names them in order, and
+ * is called to count, to write and to read them. A length comes before what has it.
+ */
+struct outs {
+	enum { OUTS_COUNT, OUTS_WRITE, OUTS_READ } mode;
+	uint64_t total;
+	uint8_t *to;
+	const uint8_t *from, *end;
+};
+void outs_add(struct outs *o, void *p, uint64_t n);
+typedef void outs_walk(struct outs *o, const long *a, long ret, void *arg);
+/* A recordable call whose outputs walk names. */
+long sys_do_walk(struct thr *t, long nr, const long *a, unsigned nargs, uint32_t check, outs_walk *walk, void *arg);
+long sys_mmsg(struct thr *t, long nr, const long *a);
+long sys_vmsplice(struct thr *t, const long *a);
+long sys_aio(struct thr *t, long nr, const long *a);
+
+/* --- mem_file.c --- */
+void mem_file_opened(const char *path, long flags, long fd); /* fd: the result of an open */
+void mem_file_written(struct thr *t, long nr, const long *a, long ret); /* behind a call; only if G.mem_files */
+
+/* --- sys_walk.c --- */
+long sys_bpf(struct thr *t, const long *a);
+long sys_sysfs(struct thr *t, const long *a);
+long sys_setsockopt(struct thr *t, const long *a);
+long sys_bridges(struct thr *t, const long *a); /* ioctl with SIOCGIFBR or SIOCSIFBR */
+
+/* --- files.c --- */
+/* The copy of a file in the recording, by its struct stat (144 bytes). */
+void files_copy_path(char *buf, char *end, const uint64_t *st);
+/* Copies the file behind fd into the recording, once. Gives its struct stat. 0, or -errno. */
+long files_keep(int fd, uint64_t *st, int shared);
+/* The same with the struct stat given, and only if that needs no copying: it is there, or the file system shares blocks. */
+long files_clone(int fd, const uint64_t *st);
+/* Copies bytes [off, end), or as many of them as there are. 0, or -1. */
+int files_copy_range(int from, int to, uint64_t off, uint64_t end);
+/* Recording: keeps and lists what this image was started from. */
+void files_start(const char *execfn);
+/* Recording: lists a file with code that was mapped, and kept, later. */
+void files_loaded(int fd, const uint64_t *st, uint64_t base);
+
+/* --- refs.c --- */
+void refs_opened(long fd); /* a descriptor of another file now; negative: of none */
+/*
+ * Recording: a call has read ret bytes, the piece v. 1: they are those of a file that is kept, *ref says of which and
+ * where; 0: they must go to the log.
+ */
+int refs_find(long nr, const long *a, long ret, const struct piece *v, struct rlog_ref *ref);
+/* Replaying: fills the piece. */
+void refs_read(const struct rlog_ref *ref, const struct piece *v);
+void refs_fork_child(void);
+
+/* --- sys_map.c --- */
+/* A call that changes the address space: also run when replaying, and must give the same. */
+long sys_mem(struct thr *t, long nr, const long *a, unsigned nargs);
+long sys_mmap(struct thr *t, const long *a);
+long sys_ldt(struct thr *t, const long *a);
+/* Replay: the next record is the call's result, and *ret that. */
+int sys_result_ahead(const struct thr *t, long *ret);
+
+static inline int sys_is_error(long ret)
+{
+	return ret < 0 && ret > -4096;
+}
+
+/* --- sys_remap.c --- */
+long sys_mremap(struct thr *t, const long *a);
+long spare_place(long len); /* replay: for so many bytes where no program's mapping comes */
+
+/* --- sys_shm.c --- */
+long sys_shm(struct thr *t, long nr, const long *a);
+
+/* --- sys_req.c --- */
+long sys_ioctl(struct thr *t, const long *a);
+long sys_fcntl(struct thr *t, const long *a);
+long sys_prctl(struct thr *t, const long *a);
+/* What semctl, msgctl, quotactl, keyctl and syslog write depends on the command. */
+long sys_semctl(struct thr *t, const long *a);
+long sys_command(struct thr *t, long nr, const long *a);
+
+/* --- limits.c --- */
+int limits_are_ours(long nr, const long *a); /* getrlimit, setrlimit, prlimit64: about RLIMIT_NOFILE of this process? */
+long limits_call(struct thr *t, const struct sys_info *s, long nr, const long *a);
+void limits_before_exec(void); /* the kernel's own are now those that the program has set */
+
+/* --- sys_fn.c --- */
+/* The calls that the table gives to a function. */
+long sys_special(struct thr *t, long nr, const long *a, ucontext_t *uc);
+
+/* --- seccomp.c --- */
+/* seccomp(2): the program's own filters are kept and run by the recorder. */
+long seccomp_call(struct thr *t, const long *a);
+int seccomp_mode(void); /* as prctl(PR_GET_SECCOMP) gives it */
+/* Does a filter decide about this call? Then *ret is its result, 1; 0: it is allowed. */
+int seccomp_check(struct thr *t, long nr, const long *a, ucontext_t *uc, long *ret);
+
+/* --- sys_copy.c: calls that bring bytes from one descriptor to another --- */
+static inline int sys_copies(long nr)
+{
+	return nr == SYS_sendfile || nr == SYS_splice || nr == SYS_tee || nr == SYS_copy_file_range;
+}
+
+long sys_copy(struct thr *t, long nr, const long *a); /* recording: makes the call */
+/* Both modes, behind the call: what it brought to standard output or error, as events of their own. */
+void sys_copy_log(struct thr *t, long nr, const long *a, long ret);
+
+/* --- sys_show.c --- */
+/* Replay: follows which descriptors are the first standard output and error, and shows what goes there. */
+void sys_show(struct thr *t, long nr, const long *a, long ret);
+uint32_t sys_shown(unsigned long fd); /* replay: one of those, of somebody who watches: which; 0: not */
+void sys_show_copied(uint64_t stamp, unsigned long fd, const void *p, uint64_t n); /* replay: this went there */
+/* Recording: what a file is, of which several descriptors may be: three words. -1: there is no such descriptor. */
+int sys_show_identify(long fd, uint64_t *id);
+/* 1: the recording's standard output, 2: its error, 0: neither. When both are the same file, error_first decides. */
+uint32_t sys_show_output(long fd, int error_first);
+/* The same at the record of a write whose result comes next, before its event may be the last one. 1: done. */
+int sys_show_ahead(struct thr *t, long nr, const long *a);
+/* Both modes: behind a call by which the program may have got another descriptor for one of those, as an event of its own. */
+void sys_show_given(struct thr *t, long nr, const long *a, long ret);
+
+#endif

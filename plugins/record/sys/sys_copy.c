@@ -1,0 +1,186 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * sys_copy.c: sendfile, splice, tee and copy_file_range to standard output or error: a replay has neither file nor pipe, so
+ * that what they brought there is recorded as well, behind the call. Of a file it is read again behind the call; what a pipe or a
+ * socket has is gone by then, so that it is looked at before: as much as is there is what the call gets, which may give less than
+ * it was asked for in any case. (Another reader of the same pipe may take some of it in between.)
+ */
+#include "record/sys/sys.h"
+
+#include <errno.h>
+#include <sys/socket.h>
+
+#define PART (64u << 10) /* bytes in one event */
+#define PEEK (64u << 10) /* bytes that are looked at in a socket */
+#define NONBLOCK 2l /* SPLICE_F_NONBLOCK */
+
+struct copied {
+	uint64_t size; /* of this mapping */
+	uint64_t n; /* bytes */
+	uint8_t bytes[];
+};
+
+/* From where, to where, and how many. */
+struct way {
+	int in, out;
+	long *offset; /* in in; NULL: its position */
+	unsigned len_at; /* which argument is the length */
+};
+
+static struct way way_of(long nr, const long *a)
+{
+	switch (nr) {
+	case SYS_sendfile:
+		return (struct way){(int)a[1], (int)a[0], (long *)a[2], 3};
+	case SYS_tee:
+		return (struct way){(int)a[0], (int)a[1], 0, 2};
+	}
+	return (struct way){(int)a[0], (int)a[2], (long *)a[1], 4};
+}
+
+static unsigned kind_of(int fd)
+{
+	uint64_t st[18];
+
+	return raw2(SYS_fstat, fd, st) < 0 ? 0 : ((uint32_t *)st)[6] & 0170000;
+}
+
+static struct copied *room(struct thr *t, uint64_t n)
+{
+	uint64_t size = (sizeof(struct copied) + n + 4095) & ~4095ull;
+	struct copied *c = raw_mmap(0, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	if (raw_failed(c))
+		return 0;
+	c->size = size;
+	t->copied = c;
+	return c;
+}
+
+static void drop(struct thr *t)
+{
+	if (t->copied)
+		raw2(SYS_munmap, t->copied, t->copied->size);
+	t->copied = 0;
+}
+
+/* In a pipe of our own, as large as that: waits as the call would. Bytes that are there, or its error. */
+static long see_pipe(struct thr *t, const struct way *w, long len, long flags)
+{
+	long size = raw2(SYS_fcntl, w->in, F_GETPIPE_SZ), n, got;
+	struct copied *c;
+	int p[2];
+
+	if (size <= 0 || raw2(SYS_pipe2, p, O_CLOEXEC) < 0)
+		return -EMFILE;
+	raw3(SYS_fcntl, p[0], F_SETPIPE_SZ, size);
+	n = raw4(SYS_tee, w->in, p[1], len, flags & NONBLOCK);
+	c = n > 0 ? room(t, (uint64_t)n) : 0;
+	while (c && c->n < (uint64_t)n && (got = raw3(SYS_read, p[0], c->bytes + c->n, (uint64_t)n - c->n)) > 0)
+		c->n += (uint64_t)got;
+	raw_close(p[0]);
+	raw_close(p[1]);
+	return n;
+}
+
+static long see_socket(struct thr *t, const struct way *w, long len, long flags)
+{
+	struct copied *c = room(t, len < PEEK ? (uint64_t)len : PEEK);
+	long n;
+
+	if (!c)
+		return -ENOMEM;
+	n = raw6(SYS_recvfrom, w->in, (long)c->bytes, len < PEEK ? len : PEEK, MSG_PEEK | (flags & NONBLOCK ? MSG_DONTWAIT : 0), 0, 0);
+	if (n > 0)
+		c->n = (uint64_t)n;
+	else
+		drop(t);
+	return n;
+}
+
+/* ret bytes of a file have been copied, from here. */
+static void see_file(struct thr *t, const struct way *w, long ret)
+{
+	long at = w->offset ? *w->offset - ret : raw3(SYS_lseek, w->in, 0, 1 /* SEEK_CUR */) - ret, n;
+	struct copied *c = at >= 0 ? room(t, (uint64_t)ret) : 0;
+
+	while (c && c->n < (uint64_t)ret) {
+		n = raw4(SYS_pread64, w->in, c->bytes + c->n, (uint64_t)ret - c->n, at + (long)c->n);
+		if (n <= 0)
+			break;
+		c->n += (uint64_t)n;
+	}
+}
+
+static long call(long nr, const long *a)
+{
+	return raw6(nr, a[0], a[1], a[2], a[3], a[4], a[5]);
+}
+
+long sys_copy(struct thr *t, long nr, const long *a)
+{
+	struct way w = way_of(nr, a);
+	long b[6] = {a[0], a[1], a[2], a[3], a[4], a[5]}, len = a[w.len_at], n, ret;
+	long flags = nr == SYS_splice ? a[5] : nr == SYS_tee ? a[3] : 0;
+	unsigned from = len > 0 && sys_show_output(w.out, 0) ? kind_of(w.in) : 0;
+
+	drop(t);
+	if (from == 0100000 || from == 0060000) { /* a file, or a disk */
+		ret = call(nr, a);
+		if (ret > 0)
+			see_file(t, &w, ret);
+		return ret;
+	}
+	if (from != 0010000 && from != 0140000)
+		return call(nr, a);
+	n = from == 0010000 ? see_pipe(t, &w, len, flags) : see_socket(t, &w, len, flags);
+	if (n == -EINTR)
+		return n;
+	if (n > 0)
+		b[w.len_at] = n < len ? n : len;
+	ret = call(nr, b);
+	if (t->copied && ret >= 0 && t->copied->n > (uint64_t)ret)
+		t->copied->n = (uint64_t)ret;
+	if (ret <= 0)
+		drop(t);
+	return ret;
+}
+
+static void log_part(struct thr *t, const uint8_t *p, uint64_t n)
+{
+	int64_t zero = 0;
+
+	ev(t, RLOG_CALL, 0, RLOG_CALL_COPIED, 0);
+	ev_done(t);
+	ev_callret(t, &zero, p, &n);
+}
+
+static void show_part(struct thr *t, unsigned long fd, uint64_t stamp)
+{
+	const uint8_t *p;
+	uint64_t n = 0;
+	int64_t zero;
+
+	ev(t, RLOG_CALL, 0, RLOG_CALL_COPIED, 0);
+	ev_done(t);
+	p = ev_callret(t, &zero, 0, &n);
+	sys_show_copied(stamp, fd, p, n);
+}
+
+void sys_copy_log(struct thr *t, long nr, const long *a, long ret)
+{
+	unsigned long out = (unsigned long)way_of(nr, a).out;
+	struct copied *c = t->copied;
+	uint64_t stamp = t->last_stamp;
+
+	if (ret <= 0)
+		return;
+	if (G.mode != SHIM_RECORD) {
+		while (turn_next_call_is(t, RLOG_CALL_COPIED))
+			show_part(t, out, stamp);
+		return;
+	}
+	for (uint64_t at = 0; c && at < c->n; at += PART)
+		log_part(t, c->bytes + at, c->n - at < PART ? c->n - at : PART);
+	drop(t);
+}

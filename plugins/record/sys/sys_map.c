@@ -1,0 +1,261 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * sys_map.c: system calls that change the address space. Files are copied into the recording when they are
+ * mapped, so that a replay maps what the program mapped.
+ *
+ * To unmap is a release, to get an address an acquire, as with locks: memory becomes free at the stamp of the first half,
+ * before the turn is passed on, and an address is taken in the second half. So a replay never unmaps what another
+ * thread got there since. Recorded one thread at a time, what a first half does is done before another thread runs.
+ */
+#include "record/shm/group.h"
+#include "record/sys/sys.h"
+#include "record/event/turn.h"
+
+/* What is about to be unmapped, or mapped over. */
+static void forget(const long *a)
+{
+	if (unlikely(pages_range((void *)a[0], (uint64_t)a[1])))
+		pages_unmapped((uint64_t)a[0], (uint64_t)a[1]);
+}
+
+/* Replay: the result of a call whose first half has been taken. 0: the log ends before it. */
+int sys_result_ahead(const struct thr *t, long *ret)
+{
+	const uint8_t *p = t->log.rd;
+	struct rlog_rec r;
+
+	if (rlog_next(shim_kinds(), &p, t->log.rd_end, &r) != RLOG_READ_OK || r.kind != RLOG_SYSRET)
+		return 0;
+	*ret = (long)r.op[0];
+	return 1;
+}
+
+static long change(long nr, const long *a)
+{
+	long ret;
+
+	if (nr == SYS_munmap)
+		forget(a);
+	ret = raw6(nr, a[0], a[1], a[2], a[3], a[4], a[5]);
+	if (nr == SYS_mprotect && ret == 0 && pages_range((void *)a[0], (uint64_t)a[1]))
+		pages_protected((uint64_t)a[0], (uint64_t)a[1], (int)a[2]);
+	return ret;
+}
+
+/* A call that changes the address space: also run when replaying, and must give the same. */
+long sys_mem(struct thr *t, long nr, const long *a, unsigned nargs)
+{
+	static const struct sys_info none;
+	uint64_t op[10];
+	unsigned n = sys_pack(op, nr, a, nargs, 0);
+	long ret;
+
+	if (G.mode == SHIM_RECORD) {
+		sys_rec_stay(t, op, n);
+		ret = change(nr, a);
+		vfork_child_maps(nr, a, ret);
+		sys_rec_ret_point(t, ret);
+		return ret;
+	}
+	sys_replay(t, op, n);
+	/* the break, when it is asked for or refused, is only told; one that met a hole has changed what is before it */
+	if (sys_result_ahead(t, &ret) && (!sys_is_error(ret) || (nr == SYS_mprotect && ret == -12 /* ENOMEM */)) &&
+	    (nr != SYS_brk || ret == a[0]) && change(nr, a) != ret)
+		shim_fail("a change of the address space did not give the recorded result");
+	turn_done(t);
+	return sys_replay_ret(t, &none, a, 0);
+}
+
+static int open_kept(const uint64_t *st)
+{
+	char path[400];
+	int fd;
+
+	files_copy_path(path, path + sizeof(path), st);
+	fd = raw_open(path, O_RDONLY, 0);
+	if (fd < 0)
+		shim_fail("a file that the program mapped is missing from the recording");
+	return fd;
+}
+
+/* Segments of the program's own: also made in a replay. CRIU does not know them: from then on there are no checkpoints. */
+long sys_ldt(struct thr *t, const long *a)
+{
+	static const struct sys_info none, read = {CLASS_REC, 3, {{0}}, {{IO_RET, 1, 2, 1}}};
+	static const struct sys_info write = {CLASS_REC, 3, {{IO_FIXED, 1, 0, 16}}, {{0}}}; /* struct user_desc */
+	uint64_t op[10];
+	unsigned n;
+	long ret;
+
+	if ((int)a[0] != 1 && (int)a[0] != 0x11)
+		return sys_do(t, &read, SYS_modify_ldt, a);
+	if (!sys_readable((const void *)a[1], 16))
+		return -14; /* EFAULT */
+	n = sys_pack(op, SYS_modify_ldt, a, 3, sys_check_inputs(&write, a));
+	if (G.mode == SHIM_RECORD) {
+		sys_rec_stay(t, op, n);
+		ret = raw3(SYS_modify_ldt, a[0], a[1], a[2]);
+		sys_rec_ret_point(t, ret);
+		return ret;
+	}
+	sys_replay(t, op, n);
+	if (sys_result_ahead(t, &ret) && ret == 0) {
+		G.ctl->no_checkpoint = 1;
+		if (raw3(SYS_modify_ldt, a[0], a[1], a[2]) != 0)
+			shim_fail("cannot make a segment as it was when recording (modify_ldt)");
+	}
+	turn_done(t);
+	return sys_replay_ret(t, &none, a, 0);
+}
+
+/* Replay: maps the kept copy. Past the end of the copy a page is a SIGBUS, as in the original. */
+static long map_kept(const uint64_t *st, const long *a, long addr)
+{
+	int fd = open_kept(st);
+	long r;
+
+	r = (long)raw_mmap((void *)addr, (size_t)a[1], (int)a[2],
+			   (int)((a[3] & ~(MAP_SHARED | MAP_SHARED_VALIDATE | 0x100000)) | MAP_PRIVATE | MAP_FIXED |
+				 MAP_NORESERVE),
+			   fd, a[5]);
+	raw_close(fd);
+	return r;
+}
+
+static void patch_kept(const long *a, long at, const uint64_t *st)
+{
+	int fd = open_kept(st);
+
+	patch_mapped(fd, (uint64_t)at, (uint64_t)a[1], (uint64_t)a[5], st);
+	raw_close(fd);
+}
+
+static int is_dev_zero(int fd)
+{
+	uint64_t st[18];
+
+	return raw2(SYS_fstat, fd, st) == 0 && (((uint32_t *)st)[6] & 0170000) == 0020000 &&
+	       st[5] == 0x105;
+}
+
+/* Memory that other processes may come to share: which kind, or 0. */
+static int shared_kind(const long *a)
+{
+	uint64_t st[18];
+
+	if ((a[3] & 0xf) != MAP_SHARED && (a[3] & 0xf) != MAP_SHARED_VALIDATE)
+		return 0;
+	if ((a[3] & MAP_ANONYMOUS) || is_dev_zero((int)a[4]))
+		return REGION_ANON;
+	if (raw2(SYS_fstat, a[4], st) < 0 || (((uint32_t *)st)[6] & 0170000) != 0100000)
+		return 0;
+	/* what is only read: where the process writes there by another mapping */
+	return (raw3(SYS_fcntl, a[4], F_GETFL, 0) & O_ACCMODE) == O_RDWR || pages_of_file(st[0], st[1]) ? REGION_FILE : 0;
+}
+
+/* Is it worth to follow it from the start? While there is only one process, big ones wait for a fork. */
+#define SMALL 65536
+
+static void join(struct thr *t, const long *a, int kind)
+{
+	if (G.mode == SHIM_REPLAY || (kind == REGION_FILE && (G.control->next_process > 2 || a[1] <= SMALL)))
+		group_begin(t);
+}
+
+static void mapped(const long *a, long at, int kind, const uint64_t *st)
+{
+	if (!kind || at <= 0)
+		return;
+	pages_mapped((uint64_t)at, (uint64_t)a[1], (int)a[2], (enum region_kind)kind, kind == REGION_FILE ? st[0] : 0,
+		     kind == REGION_FILE ? st[1] : 0, kind == REGION_FILE ? (uint64_t)a[5] : 0,
+		     kind == REGION_FILE ? st : 0);
+}
+
+/* Where the recorder, or a replay, has its own (rlog/replay.h): not all of it is mapped while recording. */
+static int is_recorders(const long *a)
+{
+	uint64_t lo = (uint64_t)a[0], hi = lo + (uint64_t)a[1];
+
+	return lo && hi > REPLAY_CTL_ADDR && lo < SHIM_HEAP_MAIN_ADDR && hi > lo;
+}
+
+/* As where all of it were mapped; but that the program cannot replace it. */
+static long map_elsewhere(const long *a)
+{
+	char text[120], *end = text + sizeof(text), *p;
+
+	if (a[3] & MAP_FIXED_NOREPLACE)
+		return -17; /* EEXIST */
+	if (!(a[3] & MAP_FIXED))
+		return raw6(SYS_mmap, 0, a[1], a[2], a[3], a[4], a[5]);
+	p = fmt_str(text, end, "a mapping at 0x");
+	p = fmt_hex(p, end, (uint64_t)a[0]);
+	fmt_str(p, end, ", which is the recorder's address (ENOMEM)");
+	note(RLOG_NOTE_UNSUPPORTED, SYS_mmap, text);
+	return -12;
+}
+
+long sys_mmap(struct thr *t, const long *a)
+{
+	int file = !(a[3] & MAP_ANONYMOUS);
+	uint64_t op[10], st[18];
+	struct piece v = {(uint8_t *)st, 0};
+	unsigned n = sys_pack(op, SYS_mmap, a, 6, 0);
+	struct rlog_rec r;
+	int kind = 0;
+	long ret;
+
+	if (G.mode == SHIM_RECORD)
+		kind = shared_kind(a);
+	if (unlikely(kind) || (G.mode == SHIM_REPLAY && (a[3] & MAP_SHARED)))
+		join(t, a, kind);
+	if (G.mode == SHIM_RECORD) {
+		sys_rec(t, op, n);
+		if ((a[3] & MAP_FIXED) && !is_recorders(a))
+			forget(a);
+		if (file && files_keep((int)a[4], st, (a[3] & MAP_SHARED) && (a[2] & PROT_WRITE)) == 0)
+			v.n = sizeof(st);
+		ret = is_recorders(a) ? map_elsewhere(a) : raw6(SYS_mmap, a[0], a[1], a[2], a[3], a[4], a[5]);
+		if (file && !v.n && ret > 0 && !is_dev_zero((int)a[4])) {
+			char who[232];
+
+			describe_caller(t->caller, who, sizeof(who));
+			note(RLOG_NOTE_UNSUPPORTED, SYS_mmap, who);
+		}
+		if (v.n && (a[2] & PROT_EXEC) && ret > 0)
+			files_loaded((int)a[4], st, (uint64_t)(ret - a[5]));
+		if (v.n && (a[2] & PROT_EXEC) && ret > 0 && !(a[3] & MAP_SHARED))
+			patch_mapped((int)a[4], (uint64_t)ret, (uint64_t)a[1], (uint64_t)a[5], st);
+		if (kind == REGION_ANON || v.n)
+			mapped(a, ret, kind, st);
+		vfork_child_maps(SYS_mmap, a, ret);
+		sys_rec_ret(t, ret, &v, v.n ? 1 : 0);
+		return ret;
+	}
+	sys_replay(t, op, n);
+	turn_done(t);
+	turn_take(t, &r, RLOG_SYSRET);
+	ret = (long)r.op[0];
+	if (ret < 0 && ret > -4096)
+		return ret;
+	if (a[3] & MAP_FIXED)
+		forget(a);
+	if (r.payload_len > sizeof(st)) {
+		put_bytes((uint8_t *)st, r.payload + r.payload_len - sizeof(st), sizeof(st));
+		if (map_kept(st, a, ret) != ret)
+			shim_fail("cannot map a file of the recording at its place");
+		if (a[3] & MAP_SHARED)
+			mapped(a, ret, REGION_FILE, st);
+		else if (a[2] & PROT_EXEC)
+			patch_kept(a, ret, st);
+		return ret;
+	}
+	if ((long)raw_mmap((void *)ret, (size_t)a[1], (int)a[2],
+			   (int)((a[3] & ~(MAP_FIXED_NOREPLACE | MAP_SHARED | MAP_SHARED_VALIDATE)) | MAP_FIXED |
+				 MAP_ANONYMOUS | MAP_PRIVATE | ((a[3] & MAP_SHARED) ? MAP_NORESERVE : 0)),
+			   -1, 0) != ret)
+		shim_fail("cannot map memory at the recorded address");
+	if (a[3] & MAP_SHARED)
+		mapped(a, ret, REGION_ANON, 0);
+	return ret;
+}

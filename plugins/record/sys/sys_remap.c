@@ -1,0 +1,132 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * sys_remap.c: mremap. What is given up is free at the stamp of the first half of the event, where it goes is taken
+ * with the second (sys_map.c).
+ */
+#include "record/shm/group.h"
+#include "record/sys/sys.h"
+#include "record/event/turn.h"
+
+#define WHOLE(len) (((len) + 4095) & ~4095l)
+
+static long move(long from, long len, long to_len, long flags, long to)
+{
+	return raw6(SYS_mremap, from, len, to_len, flags | MREMAP_MAYMOVE | MREMAP_FIXED, to, 0);
+}
+
+struct place {
+	uint64_t at, end;
+};
+
+static int ends_at(const struct map *m, void *arg)
+{
+	struct place *p = arg;
+
+	p->end = m->hi;
+	return m->lo <= p->at && p->at < m->hi;
+}
+
+/*
+ * What was one mapping when recording may be several here: with copies of a file, and with pages of shared memory that
+ * have been taken over. The last one grows.
+ */
+static long by_pieces(long from, long len, long to_len, long flags, long to)
+{
+	long end = from + WHOLE(len), want;
+
+	to_len = WHOLE(to_len);
+	if (to_len < end - from) {
+		raw2(SYS_munmap, from + to_len, end - from - to_len);
+		end = from + to_len;
+	}
+	for (long at = from, n; at < end; at += n) {
+		struct place p = {.at = (uint64_t)at};
+
+		if (maps_each(ends_at, &p) != 1)
+			return -14; /* EFAULT */
+		n = ((long)p.end < end ? (long)p.end : end) - at;
+		want = at + n == end ? to_len - (at - from) : n;
+		if (to != from ? move(at, n, want, flags, to + (at - from)) != to + (at - from)
+			       : want != n && raw6(SYS_mremap, at, n, want, 0, 0, 0) != at)
+			return -14;
+	}
+	return to;
+}
+
+/* Replay: to the recorded place. */
+static void remap(long from, long len, long to_len, long flags, long to)
+{
+	long ret = to == from ? raw6(SYS_mremap, from, len, to_len, 0, 0, 0) : move(from, len, to_len, flags, to);
+
+	if (ret != to && by_pieces(from, len, to_len, flags, to) != to)
+		shim_fail("cannot move a mapping to its recorded place");
+}
+
+long spare_place(long len)
+{
+	long at = REPLAY_MOVED_ADDR;
+
+	while (raw_failed(raw_mmap((void *)at, (size_t)len, PROT_NONE,
+				   MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED_NOREPLACE, -1, 0))) {
+		at += (len + 4095) & ~4095l;
+		if (at >= (long)SHIM_LOG_ADDR)
+			shim_fail("no place for a mapping that is being moved");
+	}
+	return at;
+}
+
+/*
+ * Replay, the first half: what is given up must be free before others go on, and where it goes to may not be free
+ * yet. So it waits elsewhere, if others go on before the second half. Gives the place from which that moves it, or 0:
+ * nothing is left to do.
+ */
+static long move_away(struct thr *t, const long *a, long want)
+{
+	long place;
+
+	if (turn_stays(t) || (want == a[0] && (unsigned long)a[2] <= (unsigned long)a[1])) {
+		remap(a[0], a[1], a[2], a[3], want);
+		return 0;
+	}
+	if (want == a[0] || !a[1] || (a[3] & MREMAP_DONTUNMAP))
+		return a[0];
+	place = spare_place(a[1]);
+	remap(a[0], a[1], a[1], 0, place);
+	return place;
+}
+
+long sys_mremap(struct thr *t, const long *a)
+{
+	static const struct sys_info none;
+	uint64_t op[10];
+	/* the new address only with MREMAP_FIXED or MREMAP_DONTUNMAP: else whatever was in the register */
+	unsigned n = sys_pack(op, SYS_mremap, a, a[3] & 6 ? 5 : 4, 0);
+	int again = !a[1]; /* what is shared is mapped a second time */
+	int shared = !again && pages_range((void *)a[0], (uint64_t)a[1]) &&
+		     pages_move(t, (uint64_t)a[0], (uint64_t)a[1], (a[3] & MREMAP_DONTUNMAP) ? 0 : (uint64_t)a[2]);
+	long ret, from = 0;
+
+	if (G.mode == SHIM_RECORD) {
+		sys_rec_stay(t, op, n);
+		ret = raw6(SYS_mremap, a[0], a[1], a[2], a[3], a[4], 0);
+		if (again && !sys_is_error(ret))
+			pages_duplicated((uint64_t)a[0], (uint64_t)ret, (uint64_t)WHOLE(a[2]));
+		if (shared && !sys_is_error(ret))
+			pages_moved((uint64_t)a[0], (uint64_t)ret, (uint64_t)a[2]);
+		vfork_child_maps(SYS_mremap, a, ret);
+		sys_rec_ret_point(t, ret);
+		return ret;
+	}
+	sys_replay(t, op, n);
+	if (!again && sys_result_ahead(t, &ret) && !sys_is_error(ret))
+		from = move_away(t, a, ret);
+	turn_done(t);
+	ret = sys_replay_ret(t, &none, a, 0);
+	if (again && !sys_is_error(ret))
+		pages_duplicated((uint64_t)a[0], (uint64_t)ret, (uint64_t)WHOLE(a[2]));
+	if (from)
+		remap(from, a[1], a[2], a[3], ret);
+	if (shared && !sys_is_error(ret))
+		pages_moved((uint64_t)a[0], (uint64_t)ret, (uint64_t)a[2]);
+	return ret;
+}
