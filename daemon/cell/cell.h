@@ -46,6 +46,11 @@ int cell_join(struct cell *c, int *status, struct err *e);
 int cell_wait_pid(pid_t pid, int *status, struct err *e);
 /* Reaps every dead child that is not in keep[0..n). Never blocks. Returns how many it reaped. */
 int cell_reap_except(const pid_t *keep, size_t n);
+/*
+ * Ends what is left of the process group that pid led, and reaps it: a PID can be chosen again only when no process is
+ * in a group or session of that number. Does nothing while pid itself is there.
+ */
+void cell_free_pid(pid_t pid);
 /* Binds the folder or file src on dst, which is made if it does not exist (its parent must). */
 int cell_mount_bind(const char *src, const char *dst, int read_only, struct err *e);
 /*

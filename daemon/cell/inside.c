@@ -2,10 +2,12 @@
 /* segcursor.c: what the pid 1 of a cell needs: reaping, bind mounts, the choice of PIDs. */
 #include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mount.h>
+#include <sys/ptrace.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -51,6 +53,18 @@ int cell_reap_except(const pid_t *keep, size_t n)
 			reaped++;
 	}
 	return reaped;
+}
+
+void cell_free_pid(pid_t pid)
+{
+	int status;
+	pid_t r;
+
+	if (pid <= 1 || !kill(pid, 0) || errno != ESRCH || kill(-pid, SIGKILL))
+		return;
+	while ((r = waitpid(-pid, &status, __WALL)) > 0 || (r < 0 && errno == EINTR))
+		if (r > 0 && WIFSTOPPED(status)) /* traced: one more stop, on its way out */
+			ptrace(PTRACE_CONT, r, 0, 0);
 }
 
 static int make_target(const char *src, const char *dst)

@@ -9,6 +9,7 @@
 
 #include "base/cleanup.h"
 #include "base/str.h"
+#include "cell/cell.h"
 
 /* N of "PREFIXN.img", or 0. */
 static pid_t number_in(const char *name, const char *prefix)
@@ -56,6 +57,8 @@ void image_pids_fini(struct image_pids *p)
 
 int image_pids_check_free(const struct image_pids *p, struct err *e)
 {
+	for (size_t i = 0; i < p->processes; i++)
+		cell_free_pid(p->process[i]);
 	/* kill finds any thread by its TID, zombies included. */
 	for (size_t i = 0; i < p->threads; i++)
 		if (!kill(p->thread[i], 0) || errno != ESRCH)

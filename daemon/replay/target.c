@@ -447,6 +447,7 @@ int target_launch(struct target *t, struct err *e)
 	if (!img || make_env(img, &env, e) || exec_path(t, img, &path, e))
 		return -1;
 	target_kill(t);
+	cell_free_pid(rec_image_pid(img)); /* a scout may have been left behind */
 	reset_ctl(t);
 	forget_output(t);
 	if (fill_follow(t, t->ctl->follow, e))

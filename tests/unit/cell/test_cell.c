@@ -11,6 +11,7 @@
 #include <cmocka.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/sched.h>
 #include <net/if.h>
 #include <poll.h>
 #include <sched.h>
@@ -292,6 +293,50 @@ static void test_reap(void **state)
 	in_cell(check_reap, NULL);
 }
 
+/* A process with this PID that ends at once: its PID, or -1. */
+static pid_t fork_as(pid_t want)
+{
+	struct clone_args args = {.exit_signal = SIGCHLD, .set_tid = (uintptr_t)&want, .set_tid_size = 1};
+	long pid = syscall(SYS_clone3, &args, sizeof(args));
+
+	if (!pid)
+		_exit(0);
+	return (pid_t)pid;
+}
+
+/* While a process's orphan is in its session, its PID stays taken. */
+static int check_free_pid(void *arg)
+{
+	pid_t leader;
+	int ready[2];
+	char c;
+
+	CHECK(!pipe(ready));
+	leader = fork();
+	if (!leader) {
+		setsid();
+		if (!fork() && write(ready[1], "r", 1) != 1)
+			_exit(1);
+		for (;;)
+			pause();
+	}
+	CHECK(read(ready[0], &c, 1) == 1);
+	cell_free_pid(leader);
+	CHECK(waitpid(leader, NULL, WNOHANG) == 0); /* it lives, so it was let alone */
+	CHECK(!kill(leader, SIGKILL) && waitpid(leader, NULL, 0) == leader);
+	CHECK(fork_as(leader) == -1 && errno == EEXIST);
+	cell_free_pid(leader);
+	CHECK(fork_as(leader) == leader && waitpid(leader, NULL, 0) == leader);
+	cell_free_pid(leader);
+	CHECK(waitpid(-1, NULL, WNOHANG) == -1 && errno == ECHILD);
+	return 0;
+}
+
+static void test_free_pid(void **state)
+{
+	in_cell(check_free_pid, NULL);
+}
+
 static int sleeper(void *arg)
 {
 	int *fds = arg;
@@ -435,6 +480,7 @@ int main(void)
 		cmocka_unit_test(test_chroot),
 		cmocka_unit_test(test_last_pid),
 		cmocka_unit_test(test_reap),
+		cmocka_unit_test(test_free_pid),
 		cmocka_unit_test(test_kill),
 		cmocka_unit_test(test_daemon_dies),
 		cmocka_unit_test(test_caller_unchanged),
