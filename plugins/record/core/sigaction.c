@@ -6,6 +6,7 @@
 #include <ucontext.h>
 
 #define SA_RESTORER_ 0x04000000ul
+#define SYNCHRONOUS (SIG_BIT(SIGSEGV) | SIG_BIT(SIGBUS) | SIG_BIT(SIGFPE) | SIG_BIT(SIGILL) | SIG_BIT(SIGTRAP)) /* sig_is_sync */
 
 struct ksigaction sig_user[65];
 
@@ -123,8 +124,11 @@ long sig_procmask_native(const long *a, ucontext_t *uc)
 
 void sig_arm_traps(void)
 {
+	/* in a wait, another one's handler is to see that, not this one's frame */
+	uint64_t others = G.mode == SHIM_RECORD ? ~SYNCHRONOUS : 0;
+
 	install(SIGSYS, trap_handler, SA_SIGINFO | SA_NODEFER, 0);
-	install(SIG_PREEMPT, interrupt_handler, SA_SIGINFO | SA_RESTART, 0);
+	install(SIG_PREEMPT, interrupt_handler, SA_SIGINFO | SA_RESTART, others);
 }
 
 void sig_inherited(uint64_t *ignored, uint64_t *blocked)

@@ -149,7 +149,7 @@ static int log_counted(struct thr *t, const ucontext_t *uc)
 
 void interrupt_take(struct thr *t, ucontext_t *uc)
 {
-	uint64_t mask = SIG_OURS;
+	uint64_t mask = *(uint64_t *)&uc->uc_sigmask & ~SIG_OURS;
 	int counted = t->place_hits != 0, preempt = t->preempt || counted, logged = 0;
 	struct split split = {0};
 
@@ -162,7 +162,7 @@ void interrupt_take(struct thr *t, ucontext_t *uc)
 	if (counted && G.chaos)
 		split_look(&split, uc);
 	if ((counted ? log_counted(t, uc) : log_place(t, uc)) == 0) {
-		raw4(SYS_rt_sigprocmask, SIG_UNBLOCK, &mask, 0, 8);
+		raw4(SYS_rt_sigprocmask, SIG_SETMASK, &mask, 0, 8);
 		if (t->joins)
 			gil_acquire(t);
 		else if (preempt)
