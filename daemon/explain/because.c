@@ -34,8 +34,7 @@ static int to_caller(struct explain *x, struct err *e)
 	return got > 0 ? 1 : got;
 }
 
-/* Back in the function to the branch in the lines of the condition. 0: there; 1: none was met; -1. What it called is skipped. */
-static int to_branch(struct explain *x, const struct condition *c, struct err *e)
+int because_to_branch(struct explain *x, const struct condition *c, struct err *e)
 {
 	pid_t tid = x->t.in.seg.tid;
 	struct user_regs_struct r;
@@ -107,7 +106,7 @@ static int by_branch(struct explain *x, const struct condition *c, const struct 
 	if (!r && called)
 		r = to_caller(x, e);
 	if (!r)
-		r = to_branch(x, c, e);
+		r = because_to_branch(x, c, e);
 	if (!r)
 		r = flow_follow(x, x->t.in.seg.tid, &flags, false, e);
 	if (r < 0 && !explain_may_go_on(x, e))
@@ -133,7 +132,7 @@ int because_of_condition(struct explain *x, struct place *p, int level, bool cal
 	int r = 1;
 
 	if (level >= 0)
-		condition_at(p, level, &c);
+		condition_at(p, level, condition_around, &c);
 	if (c.text && !c.effects) {
 		expr = condition_good(&c);
 		r = condition_search(x, p, level, expr, of, e);

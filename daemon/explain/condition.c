@@ -177,45 +177,123 @@ static int line_of(const char *text, const char *at)
 	return n;
 }
 
-void condition_around(const char *source, int line, struct condition *c)
+/* Brackets with a condition in them, and what depends on it. */
+struct control {
+	const char *open, *close; /* the condition: from its bracket to behind the closing one */
+	const char *from, *to; /* that in which a place depends on it */
+	bool negated;
+};
+
+/* Is `at` in the part of an `if` that begins at s? */
+static bool is_in_if(const char *s, const char *at, struct control *k)
+{
+	const char *end, *other;
+
+	k->open = skip_blanks(s + 2);
+	k->close = *k->open == '(' ? matching(k->open, '(', ')') : NULL;
+	end = k->close ? end_of_statement(k->close) : NULL;
+	if (!end)
+		return false;
+	other = skip_blanks(end);
+	k->negated = false;
+	if (at >= k->close && at < end)
+		return true;
+	k->negated = true;
+	return is_word(other, "else") && at >= other && (other = end_of_statement(other + 4)) && at < other;
+}
+
+/* The second part of what is in the brackets of a `for`. false: there is none. */
+static bool narrow_for(struct control *k)
+{
+	const char *first = memchr(k->open, ';', (size_t)(k->close - k->open)), *second;
+
+	second = first ? memchr(first + 1, ';', (size_t)(k->close - first - 1)) : NULL;
+	if (!second || skip_blanks(first + 1) == second)
+		return false;
+	k->open = first;
+	k->close = second + 1;
+	return true;
+}
+
+/* Is `at` in the loop that begins at s, or in its condition? */
+static bool is_in_loop(const char *s, const char *at, struct control *k)
+{
+	bool does = is_word(s, "do"), counts = is_word(s, "for");
+	const char *body = does ? end_of_statement(s + 2) : NULL, *end;
+
+	k->negated = false;
+	if (does && !(body && is_word(skip_blanks(body), "while")))
+		return false;
+	k->open = skip_blanks(does ? skip_blanks(body) + 5 : s + (counts ? 3 : 5));
+	k->close = *k->open == '(' ? matching(k->open, '(', ')') : NULL;
+	end = k->close ? (does ? k->close : end_of_statement(k->close)) : NULL;
+	return end && at >= (does ? s : k->open) && at < end && (!counts || narrow_for(k));
+}
+
+/* Has the loop done nothing else, in a turn, before the line of `at`? */
+static bool is_first_in_body(const char *text, const struct control *k, const char *at)
+{
+	const char *line = at;
+
+	while (line > text && line[-1] != '\n')
+		line--;
+	return line <= k->close || !memchr(k->close, ';', (size_t)(line - k->close));
+}
+
+enum { OF_IFS = 1, OF_LOOPS = 2, OF_FIRST = 4 /* loops whose first statement it is */ };
+
+static void take(const char *source, const char *text, const struct control *k, struct condition *c)
+{
+	c->negated = k->negated;
+	c->from = line_of(text, k->open);
+	c->to = line_of(text, k->close - 1);
+	/* with the literals in it */
+	c->text = xstrndup(source + (k->open + 1 - text), (size_t)(k->close - k->open - 2));
+	for (char *s = c->text; *s; s++)
+		if (*s == '\n' || *s == '\t' || *s == '\r')
+			*s = ' ';
+	c->effects = has_effects(c->text);
+}
+
+static void around(const char *source, int line, unsigned which, struct condition *c)
 {
 	cleanup_free char *text = xstrdup(source);
-	const char *at, *found = NULL, *found_end = NULL;
+	struct control found = {0};
+	const char *at;
 
 	*c = (struct condition){0};
 	strip(text);
 	at = in_line(text, line);
 	for (const char *s = text; at && s <= at; s++) {
-		const char *open, *close, *end, *other;
+		struct control k;
+		bool is = false;
 
-		if (!is_word(s, "if") || (s > text && (isalnum((unsigned char)s[-1]) || s[-1] == '_')))
+		if (s > text && (isalnum((unsigned char)s[-1]) || s[-1] == '_'))
 			continue;
-		open = skip_blanks(s + 2);
-		close = *open == '(' ? matching(open, '(', ')') : NULL;
-		end = close ? end_of_statement(close) : NULL;
-		if (!end)
-			continue;
-		other = skip_blanks(end);
-		if (at >= close && at < end) {
-			c->negated = false;
-		} else if (is_word(other, "else") && at >= other && (other = end_of_statement(other + 4)) && at < other) {
-			c->negated = true;
-		} else {
-			continue;
-		}
-		found = open;
-		found_end = close;
+		if (is_word(s, "if"))
+			is = (which & OF_IFS) && is_in_if(s, at, &k);
+		else if (is_word(s, "while") || is_word(s, "for") || is_word(s, "do"))
+			is = (which & OF_LOOPS) && is_in_loop(s, at, &k) && (!(which & OF_FIRST) || is_first_in_body(text, &k, at));
+		if (is)
+			found = k;
 	}
-	if (!found)
-		return;
-	c->from = line_of(text, found);
-	c->to = line_of(text, found_end - 1);
-	/* with the literals in it */
-	c->text = xstrndup(source + (found + 1 - text), (size_t)(found_end - found - 2));
-	for (char *s = c->text; *s; s++)
-		if (*s == '\n' || *s == '\t' || *s == '\r')
-			*s = ' ';
-	c->effects = has_effects(c->text);
+	if (found.open)
+		take(source, text, &found, c);
+}
+
+void condition_around(const char *source, int line, struct condition *c)
+{
+	around(source, line, OF_IFS, c);
+}
+
+void condition_of_wait(const char *source, int line, struct condition *c)
+{
+	around(source, line, OF_IFS | OF_LOOPS | OF_FIRST, c);
+}
+
+void condition_of_loop(const char *source, int line, struct condition *c)
+{
+	around(source, line, OF_LOOPS, c);
 }
 
 void condition_fini(struct condition *c)
@@ -240,7 +318,7 @@ char *condition_good(const struct condition *c)
 	return str_fmt("!(%s)", c->text);
 }
 
-void condition_at(struct place *p, int level, struct condition *c)
+void condition_at(struct place *p, int level, condition_finder *find, struct condition *c)
 {
 	const struct gdb_frame *f = level >= 0 && (size_t)level < p->nframes ? &p->frames[level] : NULL;
 	cleanup_buf struct buf text = {0}, kept = {0};
@@ -257,7 +335,7 @@ void condition_at(struct place *p, int level, struct condition *c)
 		text.len = 0;
 	sources_fini(&s);
 	if (text.len)
-		condition_around(buf_str(&text), f->line, c);
+		find(buf_str(&text), f->line, c);
 }
 
 /* ---- the search ---- */
@@ -267,6 +345,7 @@ static uint64_t event_of(const json_t *r)
 	return (uint64_t)json_integer_value(json_object_get(json_object_get(r, "position"), "event"));
 }
 
+/* A transition that tells of nothing before it. */
 static bool has_no_value(const json_t *r)
 {
 	const char *before = json_string_value(json_object_get(r, "before"));
@@ -299,10 +378,10 @@ static void add_transition(struct explain *x, const json_t *r, const char *text)
 		explain_note(x, "`%s' may have turned again later: `fredctl reverse-watch --last' looks for that", text);
 }
 
-/* Returns enum watch_outcome or -1. The travel stands nowhere afterwards. */
-static int watch(struct explain *x, const char *expr, const char *bad, json_t **r, struct err *e)
+/* Returns enum watch_outcome or -1. inside: it is false at both ends. The travel stands nowhere afterwards. */
+static int watch(struct explain *x, const char *expr, const char *bad, bool inside, json_t **r, struct err *e)
 {
-	struct watch_params p = {.expr = expr, .bad = bad, .exact = true};
+	struct watch_params p = {.expr = expr, .bad = bad, .inside = inside, .exact = true};
 	struct err ignored;
 
 	if (cursor_leave(&x->t, &ignored))
@@ -412,14 +491,14 @@ static int search(struct explain *x, const char *expr, const char *frozen, const
 {
 	json_auto_t *own = NULL, *object = NULL;
 	struct err why = {0};
-	int r = watch(x, expr, bad, &own, e), of_object = 1;
+	int r = watch(x, expr, bad, false, &own, e), of_object = 1;
 
 	if (r < 0 && e->kind != ERR_INTERNAL && e->kind != ERR_USAGE)
 		return -1;
 	if (r)
 		why = *e;
 	if (frozen)
-		of_object = watch(x, frozen, bad, &object, e);
+		of_object = watch(x, frozen, bad, false, &object, e);
 	if (of_object < 0 && e->kind == ERR_CANCELLED)
 		return -1;
 	if (of_object || has_no_value(object) || !has_line(object) || !is_alive(object, owner) || (own && !is_before(object, own))) {
@@ -445,7 +524,7 @@ static int search(struct explain *x, const char *expr, const char *frozen, const
 static int search_objects(struct explain *x, const char *expr, const char *frozen, const char *owner, const char *bad, struct err *e)
 {
 	json_auto_t *r = NULL;
-	int got = watch(x, frozen, bad, &r, e);
+	int got = watch(x, frozen, bad, false, &r, e);
 
 	if (got < 0 && e->kind == ERR_CANCELLED)
 		return -1;
@@ -454,6 +533,37 @@ static int search_objects(struct explain *x, const char *expr, const char *froze
 	add_transition(x, r, expr);
 	explain_end(x, "transition", "the statement turned `%s'", expr);
 	x->found = true;
+	return 0;
+}
+
+char *condition_freeze(struct place *p, int level, const char *expr)
+{
+	char *frozen = freeze(p, level, expr);
+
+	return frozen ? frozen : xstrdup(expr);
+}
+
+/* "0", "0x0", "false", "0 '\\000'" */
+static bool is_false(const json_t *r)
+{
+	const char *after = json_string_value(json_object_get(r, "after"));
+	char *end;
+
+	return after && (str_starts(after, "false") || (strtoull(after, &end, 0) == 0 && end > after));
+}
+
+int condition_turned(struct explain *x, const char *text, const char *frozen, const char *bad, struct err *e)
+{
+	json_auto_t *r = NULL;
+	int got = watch(x, frozen, bad, false, &r, e);
+
+	if (got == WATCH_EQUAL) /* at the start it was false too */
+		got = watch(x, frozen, bad, true, &r, e);
+	if (got < 0 && (e->kind == ERR_CANCELLED || gdb_dead(x->g)))
+		return -1;
+	if (got || has_no_value(r) || !has_line(r) || !is_false(r))
+		return 1;
+	add_transition(x, r, text);
 	return 0;
 }
 

@@ -15,8 +15,13 @@ struct condition {
 
 /* The condition of the innermost `if` around a line of source. Pure. */
 void condition_around(const char *source, int line, struct condition *c);
-/* The same at the statement of a frame. */
-void condition_at(struct place *p, int level, struct condition *c);
+/* As that, or of the innermost loop whose first statement it is, or in whose condition: what a statement that waits is waiting for. */
+void condition_of_wait(const char *source, int line, struct condition *c);
+/* Of the innermost loop around it, as long as which is true it goes on. */
+void condition_of_loop(const char *source, int line, struct condition *c);
+/* One of these, at the statement of a frame. */
+typedef void condition_finder(const char *source, int line, struct condition *c);
+void condition_at(struct place *p, int level, condition_finder *find, struct condition *c);
 /* What holds where the statement is not executed: true while all is well. malloc'd. */
 char *condition_good(const struct condition *c);
 void condition_fini(struct condition *c);
@@ -29,5 +34,13 @@ enum condition_of { CONDITION_OF_ALL, CONDITION_OF_OBJECTS };
  * 1: not found, why is in x's notes; -1: the replay failed. p is closed.
  */
 int condition_search(struct explain *x, struct place *p, int level, const char *expr, enum condition_of of, struct err *e);
+
+/* The expression with the variables of its frame replaced by their values, as far as there are any; malloc'd. */
+char *condition_freeze(struct place *p, int level, const char *expr);
+/*
+ * Which statement turned such an expression, that was true and is false at the position `bad` (NULL: the end)? Adds a step, in which it
+ * is called `text`; the end of the chain is the caller's. 0; 1: it did not turn so; -1. The travel stands nowhere afterwards.
+ */
+int condition_turned(struct explain *x, const char *text, const char *frozen, const char *bad, struct err *e);
 
 #endif

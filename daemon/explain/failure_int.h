@@ -38,6 +38,8 @@ uint64_t failure_word(struct explain *x, uint64_t addr);
  * the entry of a function that the statement has called. 0: a cause was found; 1: none; -1.
  */
 int because_of_condition(struct explain *x, struct place *p, int level, bool called, enum condition_of of, struct err *e);
+/* Back in the function to the branch in the lines of the condition. 0: there; 1: none was met; -1. What it called is skipped. */
+int because_to_branch(struct explain *x, const struct condition *c, struct err *e);
 /*
  * Where the value came from says nothing of why it was used there, if the chain ended at its first step: then the condition under which
  * the statement was executed is the next thing to ask about.

@@ -3,6 +3,7 @@
 #define LOG_DOMAIN "explain"
 #include "explain/flow_int.h"
 
+#include <errno.h>
 #include <string.h>
 
 #include "base/cleanup.h"
@@ -13,6 +14,7 @@
 #include "base/str.h"
 #include "timetravel/cursor_int.h"
 #include "explain/place.h"
+#include "explain/vain.h"
 #include "reclog/describe.h"
 
 #define BACK_STEPS 4000u /* instructions, in search of what set a register */
@@ -53,6 +55,30 @@ static int skip_callee(struct flow *f, uint64_t slot, struct err *e)
 	return 1;
 }
 
+static uint32_t number_of(const struct flow *f)
+{
+	uint32_t n;
+
+	memcpy(&n, f->value, sizeof(n));
+	return n;
+}
+
+/* The time-out of a wait for other threads: why has it expired? What was said of the call's result is the end unless that is known. */
+static int why_timeout(struct explain *x, struct err *e)
+{
+	cleanup_free char *text = x->end_text ? xstrdup(x->end_text) : NULL;
+	const char *kind = x->end_kind;
+	int r;
+
+	x->end_kind = NULL;
+	r = vain_explain_timeout(x, e);
+	if (r < 0 && !explain_may_go_on(x, e))
+		return -1;
+	if (r && text)
+		explain_end_instead(x, kind, "%s", text);
+	return FLOW_ENDED;
+}
+
 /* A call of the library, as one step, returned it. */
 static int by_library(struct flow *f, struct err *e)
 {
@@ -74,6 +100,8 @@ static int by_library(struct flow *f, struct err *e)
 			explain_end(x, "input", "the value is what %s returned (%s)", who, event ? event : "no event");
 	}
 	place_close(&p);
+	if (r == FLOW_ENDED && f->l.len >= 4 && number_of(f) == ETIMEDOUT)
+		return why_timeout(x, e);
 	return r;
 }
 

@@ -13,6 +13,7 @@
 #include "base/str.h"
 #include "timetravel/cursor_int.h"
 #include "explain/place.h"
+#include "explain/vain.h"
 #include "reclog/describe.h"
 #include "reclog/waits.h"
 #include "replay/show.h"
@@ -152,12 +153,14 @@ static uint64_t acquisition(struct explain *x, uint32_t thread, uint64_t object)
 		case RLOG_UNLOCK:
 		case RLOG_RWUNLOCK:
 		case RLOG_SPIN_UNLOCK:
+		case RLOG_SEM_POST:
 			released++;
 			break;
 		case RLOG_LOCK:
 		case RLOG_RDLOCK:
 		case RLOG_WRLOCK:
 		case RLOG_SPIN_LOCK:
+		case RLOG_SEM_WAIT:
 			if (!released)
 				return n;
 			released--;
@@ -245,25 +248,97 @@ static void order_steps(struct explain *x)
 	x->chain = sorted;
 }
 
-static int hung(struct explain *x, struct thread_look *v, size_t n)
+/* Semaphores do not say who has them; where they are used as locks, the events do. */
+static void find_owners(struct explain *x, struct waits *w)
+{
+	bool any = false;
+
+	for (size_t i = 0; i < w->n; i++) {
+		struct waits_thread *t = &w->v[i];
+
+		if (t->kind == WAIT_SEM && !t->owner)
+			t->owner = vain_owner_of_semaphore(x, t->thread, t->object);
+		any |= t->kind == WAIT_SEM && t->owner;
+	}
+	if (any)
+		waits_conclude(w);
+	w->all = false;
+}
+
+/* Do all threads wait for each other? fredctl record has ended it because of that. */
+static bool is_all(const struct explain *x, const struct waits *w, const struct thread_look *v, size_t n)
+{
+	bool all = n > 0 && !w->group && x->rec->end == REC_END_SIGNAL && x->rec->end_value == SIGABRT;
+
+	for (size_t i = 0; i < n; i++)
+		all &= v[i].text != NULL;
+	return all;
+}
+
+/* Is it known for whom it waits? Then that one is to be asked. */
+static bool waits_for_one(const struct thread_look *t)
+{
+	return t->wait && (t->wait->owner || t->wait->kind == WAIT_JOIN);
+}
+
+#define ASKED_MOST 4u /* threads that wait */
+
+/* Why does what the threads wait for not come? */
+static int why_not(struct explain *x, const struct thread_look *v, size_t n, struct err *e)
+{
+	unsigned asked = 0;
+	int r = 1;
+
+	for (size_t i = 0; i < n && asked < ASKED_MOST && r == 1 && !explain_is_over(x); i++) {
+		struct vain vain = {.thread = v[i].thread, .wait = v[i].last, .until = nav_total(&x->nav)};
+
+		if (waits_for_one(&v[i]) || !v[i].last)
+			continue;
+		asked++;
+		if (v[i].wait && (v[i].wait->kind == WAIT_COND || v[i].wait->kind == WAIT_SEM))
+			vain.object = v[i].wait->object;
+		r = vain_explain(x, &vain, e);
+		if (r < 0 && explain_may_go_on(x, e))
+			r = 1;
+	}
+	return r;
+}
+
+static void set_ended(struct explain *x, char **text)
 {
 	const char *name = x->rec->end == REC_END_SIGNAL ? sigabbrev_np(x->rec->end_value) : NULL;
-	cleanup_free char *text = name ? str_fmt("the program was ended from outside by SIG%s", name)
-				       : xstrdup("the recording does not tell how the program ended");
 
-	kind(x, "signal", text);
-	if (x->rec->end == REC_END_SIGNAL) {
-		json_object_set_new(x->failure, "signal", json_integer(x->rec->end_value));
-		if (name)
-			json_object_set_new(x->failure, "signal_name", json_sprintf("SIG%s", name));
+	*text = name ? str_fmt("the program was ended from outside by SIG%s", name)
+		     : xstrdup("the recording does not tell how the program ended");
+	if (x->rec->end != REC_END_SIGNAL)
+		return;
+	json_object_set_new(x->failure, "signal", json_integer(x->rec->end_value));
+	if (name)
+		json_object_set_new(x->failure, "signal_name", json_sprintf("SIG%s", name));
+}
+
+static int hung(struct explain *x, const struct waits *w, struct thread_look *v, size_t n, struct err *e)
+{
+	bool all = is_all(x, w, v, n);
+	cleanup_free char *text = NULL;
+	int r;
+
+	set_ended(x, &text);
+	if (all) {
+		free(text);
+		text = xstrdup("all threads wait, and nobody is left to wake them (deadlock)");
 	}
-	for (size_t i = 0; i < n; i++) {
+	kind(x, all ? "deadlock" : "signal", text);
+	for (size_t i = 0; i < n && i < 1; i++) {
 		cleanup_free char *words = v[i].text ? str_fmt("%s; thread %u %s", text, v[i].thread, v[i].text) : xstrdup(text);
 
-		if (i == 0)
-			add_step(x, &v[i], "failure", words);
+		add_step(x, &v[i], "failure", words);
 	}
-	explain_end(x, "unknown", "what the threads were at is shown; nothing says that it is wrong");
+	r = why_not(x, v, n, e);
+	if (r < 0)
+		return -1;
+	if (r)
+		explain_end(x, "unknown", "what the threads were at is shown; nothing says that it is wrong");
 	return 0;
 }
 
@@ -277,6 +352,7 @@ int stuck_explain(struct explain *x, struct err *e)
 
 	if (waits_read(&w, x->nav.t.pid, &x->nav.t.ctl->waits, WAITS_OF_REPLAY))
 		log_info("the waits of the threads cannot be read");
+	find_owners(x, &w);
 	r = look_at_all(x, &w, &v, &n, e);
 	if (!r) {
 		qsort(v, n, sizeof(*v), latest_first);
@@ -290,7 +366,7 @@ int stuck_explain(struct explain *x, struct err *e)
 		explain_end(x, "cycle", "%s", text ? text : "all threads wait");
 		x->found = json_array_size(x->chain) > 0;
 	} else if (!r) {
-		r = hung(x, v, n);
+		r = hung(x, &w, v, n, e);
 	}
 	drop(v, n);
 	waits_fini(&w);

@@ -203,7 +203,7 @@ static int read_all(struct waits *w, const struct source *s, bool blocking)
 	return 0;
 }
 
-static void conclude(struct waits *w)
+void waits_conclude(struct waits *w)
 {
 	w->all = w->n > 0;
 	w->stuck = false;
@@ -230,7 +230,7 @@ static void confirm(struct waits *w, const struct source *s)
 		if (t->kind && (w->all || t->stuck) && !sleeps(s, t->tid))
 			t->kind = WAIT_OTHER;
 	}
-	conclude(w);
+	waits_conclude(w);
 	w->all = w->all && alive == count_tasks(s);
 }
 
@@ -257,7 +257,7 @@ int waits_read(struct waits *w, pid_t pid, const struct rlog_waits *at, enum wai
 	*w = (struct waits){0};
 	if (read_all(w, &s, how != WAITS_OF_REPLAY))
 		return -1;
-	conclude(w);
+	waits_conclude(w);
 	if (how == WAITS_CONFIRMED && (w->all || w->stuck)) {
 		if (is_ending(pid))
 			return -1;

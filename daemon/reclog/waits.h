@@ -42,6 +42,8 @@ enum waits_of {
 /* -1: it cannot be read, or is about to end. waits_fini in any case. */
 int waits_read(struct waits *w, pid_t pid, const struct rlog_waits *at, enum waits_of how);
 void waits_fini(struct waits *w);
+/* An owner is known from elsewhere, too: who is in a cycle, and stuck? */
+void waits_conclude(struct waits *w);
 /* Has the process handlers for signals that others send? true when that cannot be told. */
 bool waits_has_handlers(pid_t pid, const struct rlog_waits *at);
 /* Are these the same waits of the same threads, with no event between? */

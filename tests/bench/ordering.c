@@ -16,7 +16,7 @@ static void *order_thread(void *arg)
 {
 	count(10);
 	usleep(2000);
-	if (!config)
+	if (!config) /* PART */
 		failed = 1;
 	return arg;
 }
@@ -54,9 +54,9 @@ static void *lost_waiter(void *arg)
 static void *lost_waker(void *arg)
 {
 	count(60);
-	ready = 1;
+	ready = 1; /* PART */
 	pthread_mutex_lock(&lock);
-	pthread_cond_signal(&cond);
+	pthread_cond_signal(&cond); /* PART */
 	pthread_mutex_unlock(&lock);
 	return arg;
 }
@@ -76,10 +76,10 @@ static void *pay(void *arg)
 
 	count(arg ? 20 : 0);
 	pthread_mutex_lock(&lock);
-	was = balance;
+	was = balance; /* PART */
 	pthread_mutex_unlock(&lock);
 	pthread_mutex_lock(&lock); /* BUG: another one may have paid */
-	balance = was + 1;
+	balance = was + 1; /* PART */
 	pthread_mutex_unlock(&lock);
 	return arg;
 }
@@ -101,7 +101,7 @@ static struct object *object;
 static void put(struct object *o)
 {
 	if (atomic_fetch_sub(&o->refs, 1) == 1) {
-		o->alive = 0;
+		o->alive = 0; /* PART */
 		count(1);
 	}
 }
@@ -130,7 +130,7 @@ static void *owner(void *arg)
 
 	count(60);
 	pthread_mutex_lock(&lock);
-	object = NULL;
+	object = NULL; /* PART */
 	pthread_mutex_unlock(&lock);
 	put(o);
 	return arg;
@@ -159,7 +159,7 @@ static int *get(void)
 		if (!single) {
 			single = (void *)&storage; /* BUG: published before it is complete */
 			count(1);
-			storage.b = 1;
+			storage.b = 1; /* PART */
 		}
 		pthread_mutex_unlock(&lock);
 	}
@@ -284,7 +284,7 @@ static void missed(void)
 	pthread_create(&t[1], NULL, wait_job, NULL);
 	count(20);
 	pthread_mutex_lock(&lock);
-	jobs++;
+	jobs++; /* PART */
 	pthread_cond_signal(&cond); /* BUG: wakes one, perhaps the one that waits for the stop */
 	pthread_mutex_unlock(&lock);
 	pthread_join(t[1], NULL);
@@ -303,7 +303,7 @@ static void *locks_two(void *arg)
 	struct timespec ts;
 
 	count(arg ? 200 : 0);
-	pthread_mutex_lock(first);
+	pthread_mutex_lock(first); /* PART */
 	later(&ts, 200);
 	if (pthread_mutex_timedlock(second, &ts)) /* BUG */
 		failed = 1;
@@ -325,7 +325,7 @@ static atomic_int registered;
 static void *registers(void *arg)
 {
 	count(1);
-	registered = 1;
+	registered = 1; /* PART */
 	return arg;
 }
 
@@ -355,7 +355,7 @@ static void *consumer(void *arg)
 	count((int)(size_t)arg * 60);
 	for (int i = 0; i < 2; i++) {
 		pthread_mutex_lock(&lock);
-		some = length > 0;
+		some = length > 0; /* PART */
 		pthread_mutex_unlock(&lock);
 		count(1);
 		if (!some)

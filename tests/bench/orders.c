@@ -25,9 +25,9 @@ static void *waits(void *arg)
 static void *posts(void *arg)
 {
 	count(80);
-	posted = 1;
+	posted = 1; /* PART */
 	pthread_mutex_lock(&lock);
-	pthread_cond_broadcast(&cond);
+	pthread_cond_broadcast(&cond); /* PART */
 	pthread_mutex_unlock(&lock);
 	return arg;
 }
@@ -46,7 +46,7 @@ static void *moves(void *arg)
 	pthread_mutex_t *first = arg ? &other : &lock, *second = arg ? &lock : &other;
 
 	count(arg ? 150 : 10);
-	pthread_mutex_lock(first);
+	pthread_mutex_lock(first); /* PART */
 	work(20);
 	pthread_mutex_lock(second); /* BUG */
 	from--;
@@ -74,7 +74,7 @@ static void *hit(void *arg)
 	work(50);
 	x = hits; /* BUG */
 	x += (int)(work(3) & 1) | 1;
-	hits = x > 2 ? 2 : x;
+	hits = x > 2 ? 2 : x; /* PART */
 	work(50);
 	count(5);
 	return arg;
@@ -96,7 +96,7 @@ static void *claims(void *arg)
 
 	count(arg ? 60 : 8);
 	if (!place) { /* BUG */
-		place = me;
+		place = me; /* PART */
 		work(10);
 		if (place != me)
 			failed = 1;
@@ -125,7 +125,7 @@ static void *sends(void *arg)
 	count(70);
 	mailbox = &m; /* BUG: too early */
 	m.length = (int)(work(5) | 1);
-	m.check = ~m.length;
+	m.check = ~m.length; /* PART */
 	count(3);
 	return arg;
 }
@@ -171,7 +171,7 @@ static void torn_down(void)
 	while (!pool.ready)
 		usleep(500);
 	count(30);
-	pool.valid = 0;
+	pool.valid = 0; /* PART */
 	pthread_join(t, NULL);
 }
 
@@ -185,7 +185,7 @@ static void *leaves(void *arg)
 
 	count(arg ? 90 : 10);
 	left = refs - 1; /* BUG: not atomic */
-	refs = left;
+	refs = left; /* PART */
 	if (left == 0)
 		freed++;
 	count(4);
@@ -210,7 +210,7 @@ static void *produces(void *arg)
 
 		count(10);
 		head = h + 1; /* BUG */
-		ring[h % 8] = 1000 + i;
+		ring[h % 8] = 1000 + i; /* PART */
 	}
 	return arg;
 }
@@ -245,10 +245,10 @@ static void *upgrades(void *arg)
 
 	count(arg ? 45 : 0);
 	pthread_rwlock_rdlock(&rw);
-	was = version;
+	was = version; /* PART */
 	pthread_rwlock_unlock(&rw);
 	pthread_rwlock_wrlock(&rw); /* BUG: another one may have been here */
-	version = was + 1;
+	version = was + 1; /* PART */
 	updates++;
 	pthread_rwlock_unlock(&rw);
 	count(20);
@@ -267,7 +267,7 @@ static volatile sig_atomic_t poked;
 
 static void on_poke(int sig)
 {
-	poked = sig;
+	poked = sig; /* PART */
 }
 
 static void *naps(void *arg)
@@ -315,7 +315,7 @@ static void shut_down(void)
 	usleep(1000);
 	stopping = 1;
 	usleep(20000); /* BUG: long enough? */
-	open_file = 0;
+	open_file = 0; /* PART */
 	pthread_join(t, NULL);
 }
 
@@ -327,10 +327,10 @@ static void *in_two_steps(void *arg)
 {
 	count(30);
 	pthread_mutex_lock(&lock);
-	first_half = 1;
+	first_half = 1; /* PART */
 	pthread_mutex_unlock(&lock); /* BUG */
 	pthread_mutex_lock(&lock);
-	second_half = 1;
+	second_half = 1; /* PART */
 	pthread_mutex_unlock(&lock);
 	return arg;
 }
@@ -374,7 +374,7 @@ static void *spins(void *arg)
 	while (busy)
 		;
 	busy = 1; /* BUG */
-	inside++;
+	inside++; /* PART */
 	work(30);
 	if (inside != 1)
 		failed = 1;

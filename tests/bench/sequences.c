@@ -37,7 +37,7 @@ static void overwritten(void)
 	pthread_create(&t, NULL, service, NULL);
 	count(30);
 	usleep(3000);
-	state = STOPPING;
+	state = STOPPING; /* PART */
 	pthread_join(t, NULL);
 }
 
@@ -92,7 +92,7 @@ static atomic_int slots = 1;
 static void *takes_slot(void *arg)
 {
 	work(arg ? 400000 : 1000);
-	if (atomic_load(&slots) > 0) {
+	if (atomic_load(&slots) > 0) { /* PART */
 		if (atomic_fetch_sub(&slots, 1) <= 0) /* BUG */
 			failed = 1;
 		work(100);
@@ -115,10 +115,10 @@ static void *transfers(void *arg)
 	for (int i = 0; i < 3; i++) {
 		count(20);
 		pthread_mutex_lock(&lock);
-		left_side -= 10;
+		left_side -= 10; /* PART */
 		pthread_mutex_unlock(&lock); /* BUG */
 		pthread_mutex_lock(&lock);
-		right_side += 10;
+		right_side += 10; /* PART */
 		pthread_mutex_unlock(&lock);
 	}
 	return arg;
@@ -209,7 +209,7 @@ static void *sets_stamp(void *arg)
 	for (int i = 1; i <= 5; i++) {
 		count(15);
 		work(500);
-		stamp.seconds = i;
+		stamp.seconds = i; /* PART */
 		stamp.rest = -i; /* BUG */
 	}
 	return arg;
@@ -245,7 +245,7 @@ static void *sleeps_in_poll(void *arg)
 		done += atomic_exchange(&queued, 0);
 		if (done == 4)
 			break;
-		if (!queued) {
+		if (!queued) { /* PART */
 			asleep = 1; /* BUG: and nobody looks again */
 			poll(&p, 1, -1);
 			asleep = 0;
@@ -261,8 +261,8 @@ static void *rings(void *arg)
 	for (int i = 0; i < 4; i++) {
 		usleep(700);
 		count(10);
-		queued++;
-		if (asleep && write(bell[1], "", 1) != 1)
+		queued++; /* PART */
+		if (asleep && write(bell[1], "", 1) != 1) /* PART */
 			failed = 1;
 	}
 	return arg;
@@ -322,7 +322,7 @@ static void *eats(void *arg)
 
 	count(me * 40);
 	for (int i = 0; i < 2; i++) {
-		sem_wait(&fork_free[me]);
+		sem_wait(&fork_free[me]); /* PART */
 		sem_wait(&fork_free[(me + 1) % 3]); /* BUG */
 		work(50);
 		sem_post(&fork_free[(me + 1) % 3]);
@@ -350,7 +350,7 @@ static void *makes_file(void *arg)
 
 	count(arg ? 80 : 5);
 	usleep(arg ? 1500 : 0);
-	if (access(lock_path, F_OK)) {
+	if (access(lock_path, F_OK)) { /* PART */
 		fd = open(lock_path, O_CREAT | O_RDWR, 0600); /* BUG */
 		if (fd >= 0)
 			close(fd);
@@ -402,7 +402,7 @@ static void *asks(void *arg)
 		if (pthread_cond_timedwait(&cond, &lock, &ts))
 			break;
 	pthread_mutex_unlock(&lock);
-	request->valid = 0;
+	request->valid = 0; /* PART */
 	return arg;
 }
 
@@ -448,7 +448,7 @@ static void *evicts(void *arg)
 	for (int i = 0; i < 4; i++) {
 		pthread_mutex_lock(&lock);
 		if (!entries[i].users)
-			entries[i].dead = 1;
+			entries[i].dead = 1; /* PART */
 		pthread_mutex_unlock(&lock);
 		count(2);
 	}
@@ -484,8 +484,8 @@ static void registers_threads(void)
 
 	for (int i = 0; i < 3; i++) {
 		pthread_create(&t[i], NULL, looks_itself_up, NULL);
-		registry[i] = t[i];
-		entered++;
+		registry[i] = t[i]; /* PART */
+		entered++; /* PART */
 	}
 	for (int i = 0; i < 3; i++)
 		pthread_join(t[i], NULL);
@@ -517,7 +517,7 @@ static void logger(void)
 	usleep(2000);
 	count(20);
 	closing = 1;
-	buffer = NULL;
+	buffer = NULL; /* PART */
 	pthread_join(t, NULL);
 }
 

@@ -1,0 +1,323 @@
+/* SPDX-License-Identifier: MIT */
+/* vain.c: see vain.h. */
+#define LOG_DOMAIN "explain"
+#include "explain/vain.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "base/log.h"
+#include "base/str.h"
+#include "debug/travel_int.h"
+#include "explain/condition.h"
+#include "explain/failure_int.h"
+#include "explain/flow.h"
+#include "explain/place.h"
+#include "rlog/rlog.h"
+
+/* What one event of another thread gives. */
+static const struct {
+	uint8_t kind;
+	const char *const *calls;
+} wakes[] = {
+	{RLOG_COND_SIGNAL, (const char *const[]){"pthread_cond_signal", "cnd_signal", NULL}},
+	{RLOG_COND_BROADCAST, (const char *const[]){"pthread_cond_broadcast", "cnd_broadcast", NULL}},
+	{RLOG_SEM_POST, (const char *const[]){"sem_post", NULL}},
+};
+
+static bool is_wake(const struct reader_event *ev, uint8_t hash)
+{
+	for (size_t i = 0; i < sizeof(wakes) / sizeof(wakes[0]); i++)
+		if (ev->rec.kind == wakes[i].kind)
+			return (ev->rec.flags & RF_H) && ev->rec.hash == hash;
+	return false;
+}
+
+/* Into the state before an event. 0; 1: its thread has none there; -1. */
+static int to_event(struct explain *x, uint64_t n, struct err *e)
+{
+	struct err why;
+	int r = cursor_goto_end(&x->t, n - 1, &why);
+
+	if (r >= 0)
+		return r;
+	if (why.kind == ERR_CANCELLED) {
+		*e = why;
+		return -1;
+	}
+	log_info("event %llu: %s", (unsigned long long)n, why.text);
+	return 1;
+}
+
+#define EVENTS_BACK 8u
+
+/* As to_event, of an event of the thread, or of one before: what it does in a call of the kernel has no state in front of it. */
+static int to_event_of(struct explain *x, uint32_t thread, uint64_t n, struct err *e)
+{
+	struct timeline_where w;
+	int r = to_event(x, n, e);
+
+	for (unsigned tries = 0; r == 1 && tries < EVENTS_BACK && --n > nav_first(&x->nav);) {
+		if (timeline_find(x->nav.t.tl, n, &w, e))
+			return -1;
+		if (w.thread != thread || w.process != x->process)
+			continue;
+		r = to_event(x, n, e);
+		tries++;
+	}
+	return r;
+}
+
+/* The last wake-up of the object by another thread, up to the event v->until: hashes are short, so that it may be another object's. 0: none. */
+static uint64_t last_wake(struct explain *x, const struct vain *v)
+{
+	uint8_t hash = rlog_hash_addr((const void *)(uintptr_t)v->object);
+	struct timeline_event ev;
+	struct err ignored;
+
+	for (uint64_t n = v->until; v->object && n > nav_first(&x->nav); n--)
+		if (!timeline_read(x->nav.t.tl, n, &ev, &ignored) && ev.where.process == x->process && ev.where.thread != v->thread &&
+		    is_wake(&ev.ev, hash))
+			return n;
+	return 0;
+}
+
+/* ---- what it waits for ---- */
+
+struct reason {
+	struct condition c;
+	char *frozen, *good; /* of the condition, and of what holds when it need not wait; malloc'd */
+	uint64_t caller; /* where the return address of the call is, from the function with the condition; 0: it stands in that itself */
+};
+
+static void reason_fini(struct reason *r)
+{
+	condition_fini(&r->c);
+	free(r->frozen);
+	free(r->good);
+}
+
+/* The condition around the statement that waits. The travel stands there. 0; 1: there is none; -1. */
+static int read_reason(struct explain *x, struct reason *r, struct err *e)
+{
+	cleanup_free char *good = NULL;
+	struct gdb_regs regs;
+	struct place p = {0};
+	struct err ignored;
+	int level, got = 1;
+
+	if (place_open(&p, x, e)) {
+		place_close(&p);
+		return -1;
+	}
+	level = failure_with_source(&p, p.user);
+	if (level >= 0)
+		condition_at(&p, level, condition_of_wait, &r->c);
+	if (r->c.text && !r->c.effects) {
+		cleanup_free char *plain = r->c.negated ? str_fmt("!(%s)", r->c.text) : xstrdup(r->c.text);
+
+		good = condition_good(&r->c);
+		r->frozen = condition_freeze(&p, level, plain);
+		r->good = condition_freeze(&p, level, good);
+		if (level > 0 && !gdb_frame_regs(x->g, 0, level, &regs, &ignored))
+			r->caller = regs.value[GDB_REG_SP] - 8;
+		got = 0;
+	}
+	place_close(&p);
+	return got;
+}
+
+/* To the branch by which the thread came to wait. 0; 1: it is not met; -1. */
+static int to_test(struct explain *x, const struct vain *v, const struct reason *r, struct err *e)
+{
+	bool ignored;
+	int got = to_event_of(x, v->thread, v->wait, e);
+
+	if (!got && r->caller)
+		got = flow_last_write(x, r->caller, 8, 0, &ignored, e);
+	if (!got)
+		got = because_to_branch(x, &r->c, e);
+	x->end_kind = got > 0 ? NULL : x->end_kind;
+	return got > 0 ? 1 : got;
+}
+
+/* ---- what is told ---- */
+
+static int tell_wake(struct explain *x, const struct vain *v, uint64_t wake, struct err *e)
+{
+	struct place p = {0};
+	int r = to_event(x, wake, e);
+
+	if (r)
+		return r;
+	if (place_open(&p, x, e)) {
+		place_close(&p);
+		return -1;
+	}
+	if (wake > v->wait)
+		place_step(&p, "wake", NULL, NULL, NULL, "this was the last wake-up, and it did not wake thread %u, which waited (event %llu)",
+			   v->thread, (unsigned long long)wake);
+	else
+		place_step(&p, "wake", NULL, NULL, NULL, "this was the last wake-up, before thread %u waited for it (event %llu)", v->thread,
+			   (unsigned long long)wake);
+	place_close(&p);
+	return 0;
+}
+
+static int tell_test(struct explain *x, const struct vain *v, const struct reason *r, struct err *e)
+{
+	struct place p = {0};
+	int got = to_test(x, v, r, e);
+
+	if (got)
+		return got;
+	if (place_open(&p, x, e)) {
+		place_close(&p);
+		return -1;
+	}
+	place_step(&p, "test", r->c.text, NULL, NULL, "thread %u tested `%s' here, found that it is to wait, and waited when that was not so any more",
+		   v->thread, r->c.text);
+	place_close(&p);
+	return 0;
+}
+
+/* The last step becomes the one in front of so many others. */
+static void move_last(json_t *chain, size_t others)
+{
+	size_t n = json_array_size(chain);
+	json_t *last = json_incref(json_array_get(chain, n - 1));
+
+	json_array_remove(chain, n - 1);
+	json_array_insert_new(chain, n - 1 - others, last);
+}
+
+/* What it waited for was there: since it had looked, or all the time while it slept. */
+static int came_unseen(struct explain *x, const struct vain *v, const struct reason *r, uint64_t wake, struct err *e)
+{
+	cleanup_free char *text = r->c.negated ? str_fmt("!(%s)", r->c.text) : xstrdup(r->c.text);
+	int got = condition_turned(x, text, r->frozen, v->bad, e);
+
+	if (got)
+		return got;
+	if (wake > v->wait) {
+		got = tell_wake(x, v, wake, e);
+		explain_end(x, "wake-up", "what thread %u waited for had come, but the wake-up went to another thread", v->thread);
+		return got < 0 ? -1 : 0;
+	}
+	got = tell_test(x, v, r, e);
+	explain_end(x, "wake-up", "what thread %u waits for came between its look and its wait", v->thread);
+	return got < 0 ? -1 : 0;
+}
+
+int vain_explain(struct explain *x, const struct vain *v, struct err *e)
+{
+	size_t before = json_array_size(x->chain);
+	uint64_t wake = last_wake(x, v);
+	struct reason r = {0};
+	int got = to_event_of(x, v->thread, v->wait, e), told;
+
+	if (!got)
+		got = read_reason(x, &r, e);
+	if (!got) {
+		got = condition_turned(x, r.c.text, r.good, v->bad, e);
+		if (!got)
+			explain_end(x, "transition", "the statement turned what thread %u waits for", v->thread);
+		else if (got > 0)
+			got = came_unseen(x, v, &r, wake, e);
+	}
+	if (got > 0 && wake) {
+		got = tell_wake(x, v, wake, e);
+		if (!got)
+			explain_end(x, "wake-up", wake > v->wait ? "the wake-up went to another thread"
+								   : "the wake-up came when thread %u did not wait yet", v->thread);
+	} else if (!got && wake && wake < v->wait) {
+		told = tell_wake(x, v, wake, e);
+		if (!told)
+			move_last(x->chain, json_array_size(x->chain) - 1 - before);
+		got = told < 0 ? -1 : 0;
+	}
+	reason_fini(&r);
+	x->found |= !got;
+	return got;
+}
+
+/* ---- time-outs ---- */
+
+/* The event of the thread behind event n; the last one, if there is none. */
+static uint64_t next_of_thread(struct explain *x, uint32_t thread, uint64_t n)
+{
+	uint64_t total = nav_total(&x->nav);
+	struct timeline_where w;
+	struct err ignored;
+
+	while (++n <= total)
+		if (!timeline_find(x->nav.t.tl, n, &w, &ignored) && w.thread == thread && w.process == x->process)
+			return n;
+	return total;
+}
+
+static bool waits_for_others(uint32_t kind)
+{
+	return kind == RLOG_COND_WAIT || kind == RLOG_SEM_WAIT;
+}
+
+int vain_explain_timeout(struct explain *x, struct err *e)
+{
+	struct vain v = {.thread = x->t.in.seg.thread, .wait = cursor_event(&x->t) + 1};
+	pid_t tid = x->t.in.seg.tid;
+	struct user_regs_struct r;
+	struct timeline_event ev;
+	struct timeline_point at;
+	cleanup_free char *bad = NULL;
+	struct stop stop;
+
+	if (v.wait > nav_total(&x->nav) || timeline_read(x->nav.t.tl, v.wait, &ev, e) || !waits_for_others(ev.ev.rec.kind))
+		return 1;
+	if (explain_regs(x, tid, &r, e))
+		return -1;
+	if (rlog_hash_addr((const void *)(uintptr_t)r.rdi) == ev.ev.rec.hash)
+		v.object = r.rdi;
+	if (cursor_step(&x->t, tid, &stop, e) || cursor_where(&x->t, &at, e))
+		return -1;
+	v.until = next_of_thread(x, v.thread, v.wait) - 1;
+	bad = str_fmt("%llu/0x%llx#%llu", (unsigned long long)at.event, (unsigned long long)at.pc, (unsigned long long)at.hits);
+	v.bad = at.pc ? bad : NULL;
+	return vain_explain(x, &v, e);
+}
+
+/* ---- semaphores that are used as locks ---- */
+
+uint32_t vain_owner_of_semaphore(struct explain *x, uint32_t waiter, uint64_t object)
+{
+	uint8_t hash = rlog_hash_addr((const void *)(uintptr_t)object);
+	uint64_t total = nav_total(&x->nav);
+	int *has = xcalloc(RLOG_MAX_THREADS, sizeof(*has));
+	struct timeline_event ev;
+	struct timeline_walk w;
+	struct err ignored;
+	uint32_t owner = 0, owners = 0;
+	bool is_lock = true;
+
+	if (timeline_walk_init(&w, x->nav.t.tl, 1, &ignored)) {
+		free(has);
+		return 0;
+	}
+	while (timeline_walk_next(&w, &ev, &ignored) > 0 && ev.where.number <= total) {
+		bool about = ev.where.process == x->process && (ev.ev.rec.flags & RF_H) && ev.ev.rec.hash == hash &&
+			     ev.where.thread < RLOG_MAX_THREADS;
+
+		if (about && ev.ev.rec.kind == RLOG_SEM_WAIT && ev.ev.rec.op[0] == 0)
+			has[ev.where.thread]++;
+		else if (about && ev.ev.rec.kind == RLOG_SEM_POST)
+			is_lock &= --has[ev.where.thread] >= 0;
+	}
+	timeline_walk_fini(&w);
+	for (uint32_t i = 1; i < RLOG_MAX_THREADS; i++)
+		if (i != waiter && has[i] > 0) {
+			owner = i;
+			owners++;
+		}
+	free(has);
+	return is_lock && owners == 1 ? owner : 0;
+}
