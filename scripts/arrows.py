@@ -22,7 +22,7 @@ import sys
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 TOPS = ("proto", "plugins", "daemon", "cli")
 # Files that are linked with files of their own program only: the recorder defines malloc, read and the like.
-APART = ("plugins/record/",)
+APART = ("plugins/record/", "plugins/regset/", "cli/dap/", "cli/repl/")
 
 
 def objects(build):
@@ -95,7 +95,8 @@ def arrows(build):
             owner[program_of(source)].setdefault(name, source)
     for source, (_, used) in syms.items():
         for name in used:
-            at = owner[program_of(source)].get(name)
+            program = program_of(source)
+            at = owner[program].get(name) or (owner[""].get(name) if program.startswith("cli/") else None)
             if at and at != source:
                 found[source, at].add(name)
     for path, headers in includes().items():
