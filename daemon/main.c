@@ -28,6 +28,7 @@
 #include "config.h"
 #include "loop/loop.h"
 #include "loop/sig.h"
+#include "ops/operations.h"
 #include "rpc/server.h"
 #include "wire/addr.h"
 
@@ -172,6 +173,7 @@ static int serve(const struct config *c, const char *home, const char *log_path,
 	struct server_config sc = {
 		.home = home,
 		.build = build,
+		.ops = operations,
 		.log_path = log_path,
 		.start_cell = cell_start,
 		.idle_ms = c->idle_s * 1000,

@@ -2,15 +2,10 @@
 /* operations.c: see operations.h: the table. */
 #include "ops/operations.h"
 
-#include <string.h>
-
 #include "debug/ops.h"
 #include "explain/ops.h"
 
-static const struct {
-	const char *method;
-	op_fn fn;
-} operations[] = {
+const struct op_entry operations[] = {
 	{"replay", op_replay},
 	{"reverse_watch", op_reverse_watch},
 	{"eval", op_eval},
@@ -19,13 +14,5 @@ static const struct {
 	{"debug", op_debug},
 	{"explain", op_explain},
 	{"diff", op_diff},
+	{NULL, NULL},
 };
-
-int operations_run(const char *method, const json_t *params, struct op_ctx *ctx, json_t **result,
-		   struct err *e)
-{
-	for (size_t i = 0; i < sizeof(operations) / sizeof(operations[0]); i++)
-		if (!strcmp(operations[i].method, method))
-			return operations[i].fn(params, ctx, result, e);
-	return err_set(e, ERR_USAGE, "%s: this version of fredd has no such operation", method);
-}

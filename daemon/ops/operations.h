@@ -8,9 +8,8 @@
 
 #include "replay/operation.h"
 
-/* Runs the operation of that name. ERR_USAGE if there is none. */
-int operations_run(const char *method, const json_t *params, struct op_ctx *ctx, json_t **result,
-		   struct err *e);
+/* Ended by a NULL method. */
+extern const struct op_entry operations[];
 
 int op_replay(const json_t *params, struct op_ctx *ctx, json_t **result, struct err *e);
 int op_reverse_watch(const json_t *params, struct op_ctx *ctx, json_t **result, struct err *e);

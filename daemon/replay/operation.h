@@ -34,6 +34,11 @@ struct op_ctx {
 /* One long method: params have passed wire_params_check. 0 and *result (a new object), or -1. */
 typedef int (*op_fn)(const json_t *params, struct op_ctx *ctx, json_t **result, struct err *e);
 
+struct op_entry {
+	const char *method; /* as in wire/methods.def */
+	op_fn fn;
+};
+
 /*
  * How far it is: fraction in [0, 1], or negative when unknown. Cheap: calls that would not change what
  * the user sees (under 50 ms or 0.1 % since the last one) are dropped, unless the text is not NULL and

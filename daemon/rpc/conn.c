@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * conn.c: one client. Reads lines and hands them to rpc_dispatch, sends what was queued. A client that
- * does not read is not read from either, so it costs bounded memory.
+ * conn.c: one client. Reads lines and hands them to server_events.line, sends what was queued. A
+ * client that does not read is not read from either, so it costs bounded memory.
  */
 #define LOG_DOMAIN "rpc"
 #include <errno.h>
@@ -87,7 +87,7 @@ static void handle_lines(struct conn *c)
 		}
 		switch (wire_frame_next(&c->in, &line, &len)) {
 		case WIRE_FRAME_LINE:
-			rpc_dispatch(c, line, len);
+			c->server->on->line(c, line, len);
 			break;
 		case WIRE_FRAME_MORE:
 			return;
@@ -118,7 +118,7 @@ static void resume(struct conn *c)
 		return;
 	c->paused = false;
 	handle_lines(c);
-	operation_resume_all(c);
+	c->server->on->drained(c);
 }
 
 static void conn_ready(struct loop_source *src, uint32_t events)
@@ -162,13 +162,12 @@ void conn_free(struct conn *c)
 {
 	struct server *s = c->server;
 
-	operation_orphan_all(c);
 	LIST_REMOVE(c, link);
 	s->conn_count--;
+	s->on->conn_gone(c);
 	loop_del(s->loop, &c->source);
 	close(c->source.fd);
 	wire_frame_fini(&c->in);
 	buf_fini(&c->out);
 	free(c);
-	server_conn_gone(s);
 }

@@ -11,6 +11,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/log.h"
 #include "base/str.h"
 #include "rpc/rpc.h"
@@ -160,14 +161,14 @@ static void worker_ended(struct loop_child *child, int code, int status)
 	LIST_REMOVE(op, link);
 	s->operation_count--;
 	log_info("operation %llu: %s ended after %llu ms", (unsigned long long)op->id,
-		 op->method->name, (unsigned long long)(rpc_now_ms() - op->started_ms));
+		 op->method->name, (unsigned long long)(clock_ms() - op->started_ms));
 	if (op->conn) {
 		op->conn->operations--;
 		conn_send(op->conn, final_answer(op, code, status));
 		conn_wake(op->conn);
 	}
 	operation_free(op);
-	server_operation_gone(s);
+	s->on->operation_gone(s);
 }
 
 static int start_worker(struct operation *op, struct err *e)
@@ -196,7 +197,7 @@ static struct operation *operation_new(struct conn *c, const struct wire_method 
 	op->method = m;
 	op->request_id = json_incref(id);
 	op->params = params ? json_incref(params) : json_object();
-	op->started_ms = rpc_now_ms();
+	op->started_ms = clock_ms();
 	op->id = c->server->next_operation++;
 	op->pipe.fd = -1;
 	op->child.source.fd = -1;
@@ -262,6 +263,6 @@ json_t *operation_describe(const struct operation *op)
 {
 	return json_pack("{s:I, s:s, s:i, s:f, s:f, s:O*, s:O*}", "op", (json_int_t)op->id,
 			 "method", op->method->name, "pid", (int)op->child.pid, "elapsed_s",
-			 (double)(rpc_now_ms() - op->started_ms) / 1000, "fraction", op->fraction,
+			 (double)(clock_ms() - op->started_ms) / 1000, "fraction", op->fraction,
 			 "text", op->text, "rec", json_object_get(op->params, "rec"));
 }

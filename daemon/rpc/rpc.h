@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * rpc.h: the parts of the RPC server, shared by its files. Others include server.h.
+ * rpc.h: the parts of the RPC server, shared by its files: conn.c, worker.c below operation.c, stop.c,
+ * dispatch.c, server.c on top. Others include server.h.
  *
  * Who frees what: a connection is freed in its own event callback or by server_free only, an operation
  * when its worker was reaped; so either may use the other freely inside a callback. Sending never fails:
@@ -58,7 +59,16 @@ struct operation {
 };
 LIST_HEAD(operation_list, operation);
 
+/* What the lower files tell the upper ones. */
+struct server_events {
+	void (*line)(struct conn *c, const char *line, size_t len); /* a client sent one */
+	void (*drained)(struct conn *c); /* it is no longer full */
+	void (*conn_gone)(struct conn *c); /* off the list of connections, about to be freed */
+	void (*operation_gone)(struct server *s);
+};
+
 struct server {
+	const struct server_events *on;
 	struct loop *loop;
 	struct server_config config;
 	struct loop_source listener;
@@ -69,8 +79,6 @@ struct server {
 	uint64_t next_operation, started_ms;
 	bool stopping;
 };
-
-uint64_t rpc_now_ms(void);
 
 /* conn.c */
 /* Takes fd over. */
@@ -86,10 +94,6 @@ void conn_flush(struct conn *c);
 
 /* dispatch.c: one line from a client. */
 void rpc_dispatch(struct conn *c, const char *line, size_t len);
-
-/* methods.c: answers a QUICK method; *result is a new object. */
-int rpc_quick(struct conn *c, const struct wire_method *m, json_t *params, json_t **result,
-	      struct err *e);
 
 /* operation.c */
 /* Starts a worker that will answer request `id` of c. params may be NULL. */
@@ -107,8 +111,10 @@ json_t *operation_describe(const struct operation *op);
 /* Forks the worker of op; the cell and *fd (the reading end of its pipe, non-blocking) are the caller's. */
 int worker_start(const struct operation *op, struct cell *cell, int *fd, struct err *e);
 
-/* server.c */
-void server_conn_gone(struct server *s);
-void server_operation_gone(struct server *s);
+/* stop.c; server_stop is in server.h. */
+/* Starts the idle timer, or stops it while there are clients or operations. */
+void stop_arm_idle(struct server *s);
+void stop_idle_fired(struct loop_timer *t);
+void stop_operation_gone(struct server *s);
 
 #endif

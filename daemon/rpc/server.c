@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* server.c: the listening socket, the idle timer, and the orderly end. */
+/* server.c: the listening socket; joins the parts of rpc.h. */
 #define LOG_DOMAIN "rpc"
 #include "rpc/server.h"
 
@@ -14,28 +14,6 @@
 #include "rpc/rpc.h"
 #include "wire/addr.h"
 #include "wire/message.h"
-
-uint64_t rpc_now_ms(void)
-{
-	return clock_ns() / 1000000;
-}
-
-static void arm_idle(struct server *s)
-{
-	bool busy = s->conn_count || s->operation_count;
-
-	loop_timer_set(&s->idle, busy ? 0 : s->config.idle_ms);
-}
-
-static void idle_fired(struct loop_timer *t)
-{
-	struct server *s = container_of(t, struct server, idle);
-
-	if (s->conn_count || s->operation_count)
-		return;
-	log_info("idle, ending");
-	server_stop(s);
-}
 
 /* One line, best effort: the client is not ours or is one too many. */
 static void turn_away(int fd, int code, const char *text)
@@ -68,7 +46,7 @@ static void accepted(struct server *s, int fd)
 		log_warn("client refused: %s", e.text);
 		return;
 	}
-	arm_idle(s);
+	stop_arm_idle(s);
 }
 
 static void listener_ready(struct loop_source *src, uint32_t events)
@@ -88,19 +66,41 @@ static void listener_ready(struct loop_source *src, uint32_t events)
 	}
 }
 
+/* A descriptor and a place are free: the listener may have waited for them. */
+static void conn_gone(struct conn *c)
+{
+	struct server *s = c->server;
+	struct err e;
+
+	operation_orphan_all(c);
+	if (s->stopping)
+		return;
+	if (loop_mod(s->loop, &s->listener, EPOLLIN, &e))
+		log_error("%s", e.text);
+	stop_arm_idle(s);
+}
+
+static const struct server_events events = {
+	.line = rpc_dispatch,
+	.drained = operation_resume_all,
+	.conn_gone = conn_gone,
+	.operation_gone = stop_operation_gone,
+};
+
 struct server *server_new(struct loop *l, const struct server_config *config, struct err *e)
 {
 	struct server *s = xcalloc(1, sizeof(*s));
 
 	s->loop = l;
 	s->config = *config;
-	s->started_ms = rpc_now_ms();
+	s->on = &events;
+	s->started_ms = clock_ms();
 	s->next_operation = 1;
 	LIST_INIT(&s->conns);
 	LIST_INIT(&s->operations);
 	s->listener.fd = config->listen_fd;
 	s->listener.fn = listener_ready;
-	if (loop_timer_init(&s->idle, l, idle_fired, e)) {
+	if (loop_timer_init(&s->idle, l, stop_idle_fired, e)) {
 		free(s);
 		return NULL;
 	}
@@ -109,49 +109,8 @@ struct server *server_new(struct loop *l, const struct server_config *config, st
 		free(s);
 		return NULL;
 	}
-	arm_idle(s);
+	stop_arm_idle(s);
 	return s;
-}
-
-static void stop_if_done(struct server *s)
-{
-	struct conn *c;
-
-	if (!s->stopping || s->operation_count)
-		return;
-	LIST_FOREACH(c, &s->conns, link)
-		conn_flush(c);
-	loop_stop(s->loop);
-}
-
-void server_conn_gone(struct server *s)
-{
-	struct err e;
-
-	if (s->stopping)
-		return;
-	if (loop_mod(s->loop, &s->listener, EPOLLIN, &e))
-		log_error("%s", e.text);
-	arm_idle(s);
-}
-
-void server_operation_gone(struct server *s)
-{
-	arm_idle(s);
-	stop_if_done(s);
-}
-
-void server_stop(struct server *s)
-{
-	struct operation *op;
-
-	if (s->stopping)
-		return;
-	s->stopping = true;
-	loop_del(s->loop, &s->listener);
-	LIST_FOREACH(op, &s->operations, link)
-		operation_cancel(op);
-	stop_if_done(s);
 }
 
 void server_free(struct server *s)

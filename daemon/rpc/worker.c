@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * worker.c: the worker process, up to the point where operations_run takes over. It is a fork of the
+ * worker.c: the worker process, up to the point where the operation takes over. It is a fork of the
  * daemon in a new cell, so it must first give up what is the daemon's: descriptors and the log.
  */
 #define LOG_DOMAIN "worker"
@@ -11,7 +11,7 @@
 #include <unistd.h>
 
 #include "base/log.h"
-#include "ops/operations.h"
+#include "replay/operation.h"
 #include "rpc/rpc.h"
 
 struct worker_arg {
@@ -27,6 +27,14 @@ static int keep_only(int fd)
 	if (fcntl(3, F_SETFD, FD_CLOEXEC) || close_range(4, ~0u, 0))
 		return -1;
 	return 3;
+}
+
+static int run(const struct operation *op, struct op_ctx *ctx, json_t **result, struct err *e)
+{
+	for (const struct op_entry *o = op->server->config.ops; o->method; o++)
+		if (!strcmp(o->method, op->method->name))
+			return o->fn(op->params, ctx, result, e);
+	return err_set(e, ERR_USAGE, "%s: this version of fredd has no such operation", op->method->name);
 }
 
 static int worker_main(void *arg)
@@ -47,7 +55,7 @@ static int worker_main(void *arg)
 		log_warn("%s", e.text);
 	snprintf(name, sizeof(name), "op%llu", (unsigned long long)op->id);
 	log_session(name);
-	if (operations_run(op->method->name, op->params, &ctx, &result, &e))
+	if (run(op, &ctx, &result, &e))
 		op_finish(&ctx, NULL, &e);
 	else
 		op_finish(&ctx, result, NULL);

@@ -14,6 +14,11 @@ static inline uint64_t clock_ns(void)
 	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
 }
 
+static inline uint64_t clock_ms(void)
+{
+	return clock_ns() / 1000000;
+}
+
 /* Seconds, with their fraction. */
 static inline double clock_s(void)
 {

@@ -36,6 +36,7 @@ static _Noreturn void run_server(const struct harness *h, int listen_fd, uint64_
 		.listen_fd = listen_fd,
 		.home = h->dir,
 		.build = "test",
+		.ops = fake_ops,
 		.start_cell = start_plain,
 		.idle_ms = idle_ms,
 	};

@@ -18,9 +18,12 @@
 #include <jansson.h>
 #include <sys/types.h>
 
+#include "replay/operation.h"
 #include "wire/framing.h"
 
 #define DEADLINE_S 60
+
+extern const struct op_entry fake_ops[]; /* fake_ops.c */
 
 struct harness {
 	char dir[64];
