@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* because.c: why a statement was executed: see failure_int.h. */
+/* because.c: why a statement was executed: see failure.h. */
 #define LOG_DOMAIN "explain"
 #include <signal.h>
 #include <stdio.h>
@@ -12,7 +12,7 @@
 #include "base/str.h"
 #include "timetravel/cursor_int.h"
 #include "explain/condition.h"
-#include "explain/failure_int.h"
+#include "explain/failure.h"
 #include "explain/flow.h"
 #include "explain/place.h"
 #include "rlog/replay.h"

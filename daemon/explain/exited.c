@@ -12,7 +12,7 @@
 #include "base/str.h"
 #include "timetravel/cursor_int.h"
 #include "explain/condition.h"
-#include "explain/failure_int.h"
+#include "explain/failure.h"
 #include "explain/flow.h"
 #include "explain/place.h"
 

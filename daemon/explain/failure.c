@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* failure.c: see failure.h. What concerns deadlocks is in stuck.c. */
+/* failure.c: see failure.h. */
 #define LOG_DOMAIN "explain"
 #include <signal.h>
 #include <stdio.h>
@@ -12,10 +12,9 @@
 #include "base/str.h"
 #include "timetravel/cursor_int.h"
 #include "explain/condition.h"
-#include "explain/failure_int.h"
+#include "explain/failure.h"
 #include "explain/flow.h"
 #include "explain/place.h"
-#include "explain/stuck.h"
 #include "base/jsonx.h"
 
 void failure_set_kind(struct explain *x, const char *kind, const char *fmt, ...)
@@ -104,86 +103,4 @@ int failure_with_source(const struct place *p, int level)
 		if (p->frames[i].fullname && p->frames[i].line > 0)
 			return (int)i;
 	return -1;
-}
-
-/* ---- all ---- */
-
-static int read_fault(struct explain *x, struct failure_fault *f, struct err *e)
-{
-	struct timeline_event ev;
-
-	if (timeline_read(x->nav.t.tl, nav_total(&x->nav), &ev, e))
-		return -1;
-	*f = (struct failure_fault){.sig = x->ending.value, .code = 0};
-	if (ev.ev.rec.kind == RLOG_CRASH)
-		*f = (struct failure_fault){(int)ev.ev.rec.op[0], (int)(int64_t)ev.ev.rec.op[1], ev.ev.rec.op[2], ev.ev.rec.op[3]};
-	return 0;
-}
-
-static int explain_signal(struct explain *x, const struct failure_fault *f, struct err *e)
-{
-	const char *name = sigabbrev_np(f->sig);
-	struct place p = {0};
-	int r;
-
-	failure_set_kind(x, "signal", "the program was ended by SIG%s", name ? name : "?");
-	r = failure_tell(x, &p, e);
-	place_close(&p);
-	explain_end(x, "decided", "the signal was sent");
-	return r;
-}
-
-static int explain_crash(struct explain *x, struct err *e)
-{
-	struct failure_fault f;
-	int r;
-
-	if (read_fault(x, &f, e))
-		return -1;
-	json_object_set_new(x->failure, "signal", json_integer(f.sig));
-	if (sigabbrev_np(f.sig))
-		json_object_set_new(x->failure, "signal_name", json_sprintf("SIG%s", sigabbrev_np(f.sig)));
-	if (f.sig == SIGABRT && stuck_is(x))
-		return stuck_explain(x, e);
-	if (explain_goto_failure(x, e))
-		return -1;
-	if (f.sig == SIGABRT)
-		return failure_abort(x, e);
-	r = f.code > 0 ? failure_fault(x, &f, e) : explain_signal(x, &f, e);
-	return r ? -1 : because_here(x, e);
-}
-
-/* What could not be followed to its end is shown, and is no cause. */
-static void judge(struct explain *x)
-{
-	x->found = json_array_size(x->chain) && x->end_kind && !str_eq(x->end_kind, "unknown") && !str_eq(x->end_kind, "limit");
-}
-
-int failure_explain(struct explain *x, struct err *e)
-{
-	int r = 0;
-
-	switch (x->ending.how) {
-	case PROCS_CRASHED:
-		r = explain_crash(x, e);
-		break;
-	case PROCS_FAILED:
-		r = explain_goto_failure(x, e) ? -1 : failure_exit(x, e);
-		break;
-	case PROCS_RUNNING:
-		r = stuck_explain(x, e);
-		break;
-	case PROCS_EXITED:
-	case PROCS_EXECED:
-		failure_set_kind(x, "none", x->ending.how == PROCS_EXITED ? "the process exited with status 0" : "the process became another program");
-		explain_end(x, "decided", "nothing failed");
-		return 0;
-	}
-	if (r && json_array_size(x->chain) && explain_may_go_on(x, e)) {
-		explain_end(x, "unknown", "%s", e->text);
-		r = 0;
-	}
-	if (!r)
-		judge(x);
-	return r;
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* op_explain.c: the operation: to the failure and back, and the object of fredctl explain. */
 #define LOG_DOMAIN "explain"
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,92 +15,12 @@
 #include "explain/explain.h"
 #include "explain/failure.h"
 #include "explain/ops.h"
+#include "explain/stuck.h"
 #include "replay/pick.h"
 #include "replay/show.h"
 
 #define DEPTH 24 /* steps */
 #define PATIENCE_S 100.0 /* then nothing more is begun */
-
-static void set_end(struct explain *x, const char *kind, const char *fmt, va_list ap)
-{
-	x->end_kind = kind;
-	free(x->end_text);
-	x->end_text = str_vfmt(fmt, ap);
-}
-
-void explain_end(struct explain *x, const char *kind, const char *fmt, ...)
-{
-	va_list ap;
-
-	if (x->end_kind)
-		return;
-	va_start(ap, fmt);
-	set_end(x, kind, fmt, ap);
-	va_end(ap);
-}
-
-void explain_end_instead(struct explain *x, const char *kind, const char *fmt, ...)
-{
-	va_list ap;
-
-	va_start(ap, fmt);
-	set_end(x, kind, fmt, ap);
-	va_end(ap);
-}
-
-void explain_note(struct explain *x, const char *fmt, ...)
-{
-	char *text;
-	va_list ap;
-
-	va_start(ap, fmt);
-	text = str_vfmt(fmt, ap);
-	va_end(ap);
-	json_array_append_new(x->notes, json_text(text, strlen(text)));
-	free(text);
-}
-
-bool explain_is_over(struct explain *x)
-{
-	if (json_array_size(x->chain) >= x->depth)
-		explain_end(x, "limit", "the chain has as many steps as were asked for (--depth)");
-	else if (clock_s() > x->until)
-		explain_end(x, "limit", "the search has taken too long to go on");
-	return x->end_kind != NULL;
-}
-
-bool explain_may_go_on(struct explain *x, const struct err *e)
-{
-	struct err ignored;
-
-	if (op_cancelled(x->ctx) || gdb_dead(x->g) || (e->kind != ERR_CANCELLED && e->kind != ERR_INTERNAL))
-		return false;
-	log_info("%s", e->text);
-	breaks_fini(&x->t.breaks);
-	if (cursor_leave(&x->t, &ignored))
-		log_info("%s", ignored.text);
-	target_kill(&x->nav.t);
-	return true;
-}
-
-int explain_regs(struct explain *x, pid_t tid, struct user_regs_struct *r, struct err *e)
-{
-	struct trace *t = cursor_thread(&x->t, tid, e);
-
-	return t ? trace_get_regs(t, r, e) : -1;
-}
-
-int explain_insn(struct explain *x, const struct user_regs_struct *r, uint8_t *code, struct insn *i, struct err *e)
-{
-	struct err ignored;
-
-	for (size_t n = INSN_BYTES; n; n--)
-		if (!trace_read(cursor_memory(&x->t), r->rip, code, n, &ignored)) {
-			*i = (struct insn){code, n, r};
-			return 0;
-		}
-	return err_set(e, ERR_NOT_FOUND, "there is no code at 0x%llx", (unsigned long long)r->rip);
-}
 
 /* ---- to the failure ---- */
 
@@ -118,45 +39,86 @@ static int verify(struct explain *x, struct err *e)
 	return nav_run_with_checkpoints(&x->nav, total, nav_checkpoints_wanted(&x->nav, start.event, total), e);
 }
 
-/* Is there code at the PC? */
-static bool has_code(struct explain *x)
-{
-	struct user_regs_struct r;
-	struct err ignored;
-	struct mapping m;
+/* ---- what failed ---- */
 
-	return explain_regs(x, x->tid, &r, &ignored) || (maps_find(cursor_memory(&x->t), r.rip, &m) && m.exec);
+static int read_fault(struct explain *x, struct failure_fault *f, struct err *e)
+{
+	struct timeline_event ev;
+
+	if (timeline_read(x->nav.t.tl, nav_total(&x->nav), &ev, e))
+		return -1;
+	*f = (struct failure_fault){.sig = x->ending.value, .code = 0};
+	if (ev.ev.rec.kind == RLOG_CRASH)
+		*f = (struct failure_fault){(int)ev.ev.rec.op[0], (int)(int64_t)ev.ev.rec.op[1], ev.ev.rec.op[2], ev.ev.rec.op[3]};
+	return 0;
 }
 
-int explain_goto_failure(struct explain *x, struct err *e)
+static int explain_signal(struct explain *x, const struct failure_fault *f, struct err *e)
 {
-	uint64_t total = nav_total(&x->nav);
-	struct timeline_where last, w;
-	struct err why;
+	const char *name = sigabbrev_np(f->sig);
+	struct place p = {0};
+	int r;
 
-	if (x->at.pc)
-		return cursor_goto_pc(&x->t, x->at.event, x->at.pc, x->at.hits, e);
-	if (!total || timeline_find(x->nav.t.tl, total, &last, e))
-		return total ? -1 : err_set(e, ERR_USAGE, "%s: nothing was recorded", x->rec->dir);
-	for (uint64_t n = total; n > nav_first(&x->nav); n--) {
-		int r;
+	failure_set_kind(x, "signal", "the program was ended by SIG%s", name ? name : "?");
+	r = failure_tell(x, &p, e);
+	place_close(&p);
+	explain_end(x, "decided", "the signal was sent");
+	return r;
+}
 
-		if (timeline_find(x->nav.t.tl, n, &w, e))
-			return -1;
-		if (w.thread != last.thread || w.process != last.process)
-			continue;
-		r = cursor_goto_end(&x->t, n - 1, e);
-		if (r > 0)
-			continue;
-		if (r < 0)
-			return -1;
-		x->tid = x->t.tid;
-		x->no_code = !has_code(x) || cursor_where(&x->t, &x->at, &why);
-		if (x->no_code)
-			x->at.pc = 0;
+static int explain_crash(struct explain *x, struct err *e)
+{
+	struct failure_fault f;
+	int r;
+
+	if (read_fault(x, &f, e))
+		return -1;
+	json_object_set_new(x->failure, "signal", json_integer(f.sig));
+	if (sigabbrev_np(f.sig))
+		json_object_set_new(x->failure, "signal_name", json_sprintf("SIG%s", sigabbrev_np(f.sig)));
+	if (f.sig == SIGABRT && stuck_is(x))
+		return stuck_explain(x, e);
+	if (explain_goto_failure(x, e))
+		return -1;
+	if (f.sig == SIGABRT)
+		return failure_abort(x, e);
+	r = f.code > 0 ? failure_fault(x, &f, e) : explain_signal(x, &f, e);
+	return r ? -1 : because_here(x, e);
+}
+
+/* What could not be followed to its end is shown, and is no cause. */
+static void judge(struct explain *x)
+{
+	x->found = json_array_size(x->chain) && x->end_kind && !str_eq(x->end_kind, "unknown") && !str_eq(x->end_kind, "limit");
+}
+
+static int explain_failure(struct explain *x, struct err *e)
+{
+	int r = 0;
+
+	switch (x->ending.how) {
+	case PROCS_CRASHED:
+		r = explain_crash(x, e);
+		break;
+	case PROCS_FAILED:
+		r = explain_goto_failure(x, e) ? -1 : failure_exit(x, e);
+		break;
+	case PROCS_RUNNING:
+		r = stuck_explain(x, e);
+		break;
+	case PROCS_EXITED:
+	case PROCS_EXECED:
+		failure_set_kind(x, "none", x->ending.how == PROCS_EXITED ? "the process exited with status 0" : "the process became another program");
+		explain_end(x, "decided", "nothing failed");
 		return 0;
 	}
-	return err_set(e, ERR_NOT_FOUND, "thread %u has executed nothing of the program's own", last.thread);
+	if (r && json_array_size(x->chain) && explain_may_go_on(x, e)) {
+		explain_end(x, "unknown", "%s", e->text);
+		r = 0;
+	}
+	if (!r)
+		judge(x);
+	return r;
 }
 
 /* ---- the result ---- */
@@ -231,7 +193,7 @@ static int explain(struct explain *x, struct err *e)
 		return err_wrap(e, "the failure is not reached");
 	op_progress(x->ctx, 0.35, "looking at the failure");
 	x->g = gdb_new(&with_scripts, e);
-	return x->g ? failure_explain(x, e) : -1;
+	return x->g ? explain_failure(x, e) : -1;
 }
 
 int op_explain(const json_t *params, struct op_ctx *ctx, json_t **result, struct err *e)
