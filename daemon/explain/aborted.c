@@ -14,7 +14,7 @@
 #include "explain/condition.h"
 #include "explain/failure.h"
 #include "explain/flow.h"
-#include "explain/place.h"
+#include "explain/inspect.h"
 
 #define NEAR 65536u /* a smaller number is no pointer */
 
@@ -38,7 +38,7 @@ static int explain_assertion(struct explain *x, struct err *e)
 {
 	struct user_regs_struct r;
 	cleanup_free char *expr = NULL;
-	struct place p = {.x = x};
+	struct inspect p = {.x = x};
 	int level, got;
 
 	got = failure_to_entry(x, asserting, e);
@@ -49,12 +49,12 @@ static int explain_assertion(struct explain *x, struct err *e)
 	expr = string_at(x, r.rdi);
 	failure_set_kind(x, "assertion", "the assertion `%s' failed", expr ? expr : "?");
 	if (expr)
-		failure_set(x, "expression", expr);
+		str_set(&x->failure.expression, "%s", expr);
 	got = failure_tell(x, &p, e);
 	level = got ? -1 : failure_with_source(&p, 1);
 	if (got || !expr || level < 0) {
-		place_close(&p);
-		explain_end(x, "unknown", "the assertion's text, or its frame, is not known");
+		inspect_close(&p);
+		explain_end(x, END_UNKNOWN, "the assertion's text, or its frame, is not known");
 		return got;
 	}
 	return condition_search(x, &p, level, expr, CONDITION_OF_ALL, e) < 0 ? -1 : 0;
@@ -70,21 +70,21 @@ static int explain_release(struct explain *x, struct err *e)
 	struct user_regs_struct r;
 	struct object o = {0};
 	bool freed, is_birth;
-	struct place p = {0};
+	struct inspect p = {0};
 	int got;
 
-	if (failure_is_here(x, e) || explain_regs(x, x->tid, &r, e) || place_open(&p, x, e)) {
-		place_close(&p);
+	if (failure_is_here(x, e) || explain_regs(x, x->tid, &r, e) || inspect_open(&p, x, e)) {
+		inspect_close(&p);
 		return -1;
 	}
-	freed = place_object(&p, r.rdi, &o) && o.heap && o.freed && o.lo == r.rdi;
+	freed = inspect_object(&p, r.rdi, &o) && o.heap && o.freed && o.lo == r.rdi;
 	if (freed)
-		failure_set_kind(x, "double-free", "%s was called for the block at 0x%llx, which is free already", place_function(&p, 0),
+		failure_set_kind(x, "double-free", "%s was called for the block at 0x%llx, which is free already", inspect_function(&p, 0),
 			 (unsigned long long)r.rdi);
 	else
-		failure_set_kind(x, "heap", "%s was called for 0x%llx, which is no block of the heap", place_function(&p, 0), (unsigned long long)r.rdi);
-	place_step(&p, "failure", NULL, NULL, NULL, "%s", failure_text(x));
-	place_close(&p);
+		failure_set_kind(x, "heap", "%s was called for 0x%llx, which is no block of the heap", inspect_function(&p, 0), (unsigned long long)r.rdi);
+	inspect_step(&p, STEP_FAILURE, NULL, NULL, NULL, "%s", x->failure.text);
+	inspect_close(&p);
 	if (!freed) {
 		struct insn_loc l = {.where = INSN_IN_REG, .reg = INSN_RDI, .len = 8};
 
@@ -105,14 +105,14 @@ static int explain_release(struct explain *x, struct err *e)
 	got = flow_last_write(x, o.header, 8, 0, &is_birth, e);
 	if (got)
 		return got < 0 ? -1 : 0;
-	if (place_open(&p, x, e)) {
-		place_close(&p);
+	if (inspect_open(&p, x, e)) {
+		inspect_close(&p);
 		return -1;
 	}
-	place_step(&p, "free", o.name, NULL, NULL, "%s was freed here for the first time", o.name);
-	explain_end(x, "freed", "the block was freed here, and once more at the failure");
+	inspect_step(&p, STEP_FREE, o.name, NULL, NULL, "%s was freed here for the first time", o.name);
+	explain_end(x, END_FREED, "the block was freed here, and once more at the failure");
 	x->found = true;
-	place_close(&p);
+	inspect_close(&p);
 	return 0;
 }
 
@@ -120,7 +120,7 @@ static int explain_release(struct explain *x, struct err *e)
 
 static const char *const throwing[] = {"__cxa_throw", NULL};
 
-static char *symbol_at(struct place *p, uint64_t addr)
+static char *symbol_at(struct inspect *p, uint64_t addr)
 {
 	cleanup_free char *cmd = str_fmt("info symbol 0x%llx", (unsigned long long)addr), *text = NULL;
 	struct err ignored;
@@ -134,7 +134,7 @@ static char *symbol_at(struct place *p, uint64_t addr)
 	return xstrdup(text);
 }
 
-static uint64_t word_at(struct place *p, uint64_t addr)
+static uint64_t word_at(struct inspect *p, uint64_t addr)
 {
 	struct err ignored;
 	uint64_t v = 0;
@@ -143,7 +143,7 @@ static uint64_t word_at(struct place *p, uint64_t addr)
 }
 
 /* What an object of a class derived from std::exception says; malloc'd. NULL: it is none. */
-static char *what_of(struct place *p, uint64_t object)
+static char *what_of(struct inspect *p, uint64_t object)
 {
 	uint64_t what = word_at(p, word_at(p, object) + 16);
 	cleanup_free char *name = what ? symbol_at(p, what) : NULL, *call = NULL, *value = NULL;
@@ -152,7 +152,7 @@ static char *what_of(struct place *p, uint64_t object)
 	if (!name || !strstr(name, "::what() const"))
 		return NULL;
 	call = str_fmt("((const char *(*)(void *)) 0x%llx)((void *) 0x%llx)", (unsigned long long)what, (unsigned long long)object);
-	value = place_eval(p, 0, call);
+	value = inspect_eval(p, 0, call);
 	open = value ? strchr(value, '"') : NULL;
 	close = open ? strrchr(open + 1, '"') : NULL;
 	return close ? xstrndup(open + 1, (size_t)(close - open - 1)) : NULL;
@@ -162,39 +162,39 @@ static int explain_exception(struct explain *x, struct err *e)
 {
 	cleanup_free char *type = NULL, *what = NULL, *name = NULL;
 	struct user_regs_struct r;
-	struct place p = {0};
+	struct inspect p = {0};
 	int got;
 
 	failure_set_kind(x, "terminate", "std::terminate was called");
 	got = failure_tell(x, &p, e);
-	place_close(&p);
+	inspect_close(&p);
 	if (got)
 		return -1;
 	got = failure_to_entry(x, throwing, e);
 	if (got < 0)
 		return -1;
 	if (got) {
-		explain_end(x, "decided", "no exception was thrown before");
+		explain_end(x, END_DECIDED, "no exception was thrown before");
 		x->found = true;
 		return 0;
 	}
-	if (explain_regs(x, x->t.in.seg.tid, &r, e) || place_open(&p, x, e)) {
-		place_close(&p);
+	if (explain_regs(x, x->t.in.seg.tid, &r, e) || inspect_open(&p, x, e)) {
+		inspect_close(&p);
 		return -1;
 	}
 	name = symbol_at(&p, r.rsi);
 	type = name && str_starts(name, "typeinfo for ") ? xstrdup(name + strlen("typeinfo for ")) : xstrdup("?");
 	what = what_of(&p, r.rdi);
 	failure_set_kind(x, "exception", "nobody caught an exception of type %s%s%s", type, what ? ": " : "", what ? what : "");
-	failure_set(x, "type", type);
+	str_set(&x->failure.type, "%s", type);
 	if (what)
-		failure_set(x, "what", what);
-	json_object_set(json_array_get(x->chain, 0), "words", json_object_get(x->failure, "text"));
+		str_set(&x->failure.what, "%s", what);
+	str_set(&x->chain.v[0].words, "%s", x->failure.text);
 	if (x->t.in.seg.tid != x->tid)
 		explain_note(x, "the last exception before the failure was thrown by another thread");
-	place_step(&p, "throw", NULL, NULL, what, "an exception of type %s was thrown here%s%s", type, what ? ": " : "", what ? what : "");
-	place_close(&p);
-	explain_end(x, "thrown", "the exception was thrown here");
+	inspect_step(&p, STEP_THROW, NULL, NULL, what, "an exception of type %s was thrown here%s%s", type, what ? ": " : "", what ? what : "");
+	inspect_close(&p);
+	explain_end(x, END_THROWN, "the exception was thrown here");
 	x->found = true;
 	return 0;
 }
@@ -211,20 +211,20 @@ static const char *const freeing[] = {"free", "cfree", "realloc", NULL};
 
 static int plain_abort(struct explain *x, struct err *e)
 {
-	struct place p = {0};
+	struct inspect p = {0};
 	int got = failure_to_entry(x, aborting, e);
 
 	if (got < 0 || failure_is_here(x, e))
 		return -1;
 	failure_set_kind(x, "abort", "the program aborted");
 	if (failure_tell(x, &p, e)) {
-		place_close(&p);
+		inspect_close(&p);
 		return -1;
 	}
 	x->found = true;
 	if (because_of_condition(x, &p, failure_with_source(&p, 0), true, CONDITION_OF_ALL, e) < 0)
 		return -1;
-	explain_end(x, "decided", "the program called abort here");
+	explain_end(x, END_DECIDED, "the program called abort here");
 	return 0;
 }
 
@@ -233,18 +233,18 @@ int failure_abort(struct explain *x, struct err *e)
 	bool asserts, terminates, checks, smashes;
 	struct user_regs_struct r;
 	bool shim;
-	struct place p = {0};
+	struct inspect p = {0};
 
-	if (explain_regs(x, x->tid, &r, e) || place_open(&p, x, e)) {
-		place_close(&p);
+	if (explain_regs(x, x->tid, &r, e) || inspect_open(&p, x, e)) {
+		inspect_close(&p);
 		return -1;
 	}
-	asserts = place_find(&p, asserting) >= 0;
-	terminates = place_find(&p, terminating) >= 0;
-	checks = place_find(&p, checking) >= 0;
-	smashes = place_find(&p, smashed) >= 0;
-	shim = visibility_is_shim(&x->t.visibility, r.rip) && place_find(&p, releasing) == 0;
-	place_close(&p);
+	asserts = inspect_find(&p, asserting) >= 0;
+	terminates = inspect_find(&p, terminating) >= 0;
+	checks = inspect_find(&p, checking) >= 0;
+	smashes = inspect_find(&p, smashed) >= 0;
+	shim = visibility_is_shim(&x->t.visibility, r.rip) && inspect_find(&p, releasing) == 0;
+	inspect_close(&p);
 	if (asserts)
 		return explain_assertion(x, e);
 	if (terminates)
@@ -261,11 +261,11 @@ int failure_abort(struct explain *x, struct err *e)
 		failure_set_kind(x, smashes ? "smashed-stack" : "heap", smashes ? "a function's stack was overwritten (stack smashing detected)"
 									: "a check of the C library failed");
 		if (failure_tell(x, &p, e)) {
-			place_close(&p);
+			inspect_close(&p);
 			return -1;
 		}
-		place_close(&p);
-		explain_end(x, "unknown", "what was overwritten is not followed");
+		inspect_close(&p);
+		explain_end(x, END_UNKNOWN, "what was overwritten is not followed");
 		return 0;
 	}
 	return plain_abort(x, e);

@@ -14,7 +14,7 @@
 #include "explain/condition.h"
 #include "explain/failure.h"
 #include "explain/flow.h"
-#include "explain/place.h"
+#include "explain/inspect.h"
 #include "rlog/replay.h"
 
 /* ---- what a condition of the program's own has decided ---- */
@@ -48,7 +48,7 @@ int because_to_branch(struct explain *x, const struct condition *c, struct err *
 		uint8_t code[INSN_BYTES];
 		struct gdb_line line = {0};
 		enum insn_kind kind;
-		struct place p = {0};
+		struct inspect p = {0};
 		struct stop stop;
 		struct insn i;
 		bool is;
@@ -71,13 +71,13 @@ int because_to_branch(struct explain *x, const struct condition *c, struct err *
 			return 1;
 		if (kind != INSN_BRANCH || r.rsp != frame)
 			continue;
-		if (place_open(&p, x, e) || gdb_line_at(x->g, r.rip, &line, e)) {
-			place_close(&p);
+		if (inspect_open(&p, x, e) || gdb_line_at(x->g, r.rip, &line, e)) {
+			inspect_close(&p);
 			return -1;
 		}
 		is = line.line >= c->from && line.line <= c->to;
 		gdb_line_fini(&line);
-		place_close(&p);
+		inspect_close(&p);
 		if (is)
 			return 0;
 	}
@@ -100,7 +100,7 @@ static int by_branch(struct explain *x, const struct condition *c, const struct 
 		     struct err *e)
 {
 	struct insn_loc flags = {.where = INSN_IN_REG, .reg = INSN_FLAGS, .len = 8};
-	size_t before = json_array_size(x->chain);
+	size_t before = x->chain.n;
 	int r = cursor_goto_pc(&x->t, at->event, at->pc, at->hits, e);
 
 	if (!r && called)
@@ -111,12 +111,11 @@ static int by_branch(struct explain *x, const struct condition *c, const struct 
 		r = flow_follow(x, x->t.in.seg.tid, &flags, false, e);
 	if (r < 0 && !explain_may_go_on(x, e))
 		return -1;
-	if (!r && json_array_size(x->chain) > before && !(of == CONDITION_OF_OBJECTS && is_on_stack(x)) && !str_eq(x->end_kind, "unknown") && !str_eq(x->end_kind, "limit"))
+	if (!r && x->chain.n > before && !(of == CONDITION_OF_OBJECTS && is_on_stack(x)) && !chain_led_nowhere(x->end))
 		return 0;
 	/* it led nowhere */
-	while (json_array_size(x->chain) > before)
-		json_array_remove(x->chain, before);
-	x->end_kind = NULL;
+	chain_cut(&x->chain, before);
+	x->end = END_OPEN;
 	return 1;
 }
 
@@ -124,7 +123,7 @@ static int by_branch(struct explain *x, const struct condition *c, const struct 
  * Whether the `if` around the statement of a frame tells more. p is open at that place, and is closed. called: it stands at a function
  * that the statement has called.
  */
-int because_of_condition(struct explain *x, struct place *p, int level, bool called, enum condition_of of, struct err *e)
+int because_of_condition(struct explain *x, struct inspect *p, int level, bool called, enum condition_of of, struct err *e)
 {
 	struct timeline_point at = p->at;
 	cleanup_free char *expr = NULL;
@@ -137,11 +136,11 @@ int because_of_condition(struct explain *x, struct place *p, int level, bool cal
 		expr = condition_good(&c);
 		r = condition_search(x, p, level, expr, of, e);
 	} else {
-		place_close(p);
+		inspect_close(p);
 	}
 	if (r == 1 && c.text && at.pc)
 		r = by_branch(x, &c, &at, called, of, e);
-	if (!r && json_array_size(x->chain) > 1)
+	if (!r && x->chain.n > 1)
 		x->found = true;
 	condition_fini(&c);
 	return r;
@@ -153,26 +152,26 @@ int because_of_condition(struct explain *x, struct place *p, int level, bool cal
  */
 int because_here(struct explain *x, struct err *e)
 {
-	struct place p = {0};
+	struct inspect p = {0};
 	int r;
 
-	if (json_array_size(x->chain) != 1 || !x->end_kind ||
-	    !(str_eq(x->end_kind, "initial") || str_eq(x->end_kind, "constant")))
+	if (x->chain.n != 1 || !x->end ||
+	    !(x->end == END_INITIAL || x->end == END_CONSTANT))
 		return 0;
-	if (explain_goto_failure(x, e) || place_open(&p, x, e)) {
-		place_close(&p);
+	if (explain_goto_failure(x, e) || inspect_open(&p, x, e)) {
+		inspect_close(&p);
 		return -1;
 	}
 	{
-		const char *kind = x->end_kind;
+		enum chain_end end = x->end;
 		cleanup_free char *text = xstrdup(x->end_text);
 
-		x->end_kind = NULL;
+		x->end = END_OPEN;
 		r = because_of_condition(x, &p, p.user, false, CONDITION_OF_ALL, e);
 		if (r < 0)
 			return -1;
 		if (r)
-			explain_end_instead(x, kind, "%s", text);
+			explain_end_instead(x, end, "%s", text);
 		else
 			explain_note(x, "%s; so this is about why the statement was executed", text);
 	}

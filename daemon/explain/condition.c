@@ -318,7 +318,7 @@ char *condition_good(const struct condition *c)
 	return str_fmt("!(%s)", c->text);
 }
 
-void condition_at(struct place *p, int level, condition_finder *find, struct condition *c)
+void condition_at(struct inspect *p, int level, condition_finder *find, struct condition *c)
 {
 	const struct gdb_frame *f = level >= 0 && (size_t)level < p->nframes ? &p->frames[level] : NULL;
 	cleanup_buf struct buf text = {0}, kept = {0};
@@ -340,71 +340,107 @@ void condition_at(struct place *p, int level, condition_finder *find, struct con
 
 /* ---- the search ---- */
 
-static uint64_t event_of(const json_t *r)
+/* What a reverse-watch found. */
+struct transition {
+	struct step step; /* its words come when it is told */
+	struct strv notes;
+	bool found, may_be_later;
+	bool told; /* the chain owns the step */
+};
+
+static char *string_of(const json_t *o, const char *key)
 {
-	return (uint64_t)json_integer_value(json_object_get(json_object_get(r, "position"), "event"));
+	const char *s = json_string_value(json_object_get(o, key));
+
+	return s ? xstrdup(s) : NULL;
 }
 
-/* A transition that tells of nothing before it. */
-static bool has_no_value(const json_t *r)
+/* r: the object of fredctl reverse-watch, see fredctl(1). */
+static void read_transition(struct transition *t, const json_t *r)
 {
-	const char *before = json_string_value(json_object_get(r, "before"));
-
-	return !before || *before == '<';
-}
-
-static void add_transition(struct explain *x, const json_t *r, const char *text)
-{
-	const json_t *pos = json_object_get(r, "position"), *hits = json_object_get(pos, "hits");
-	const char *pc = json_string_value(json_object_get(pos, "pc")), *was = json_string_value(json_object_get(r, "before")),
-		   *is = json_string_value(json_object_get(r, "after"));
-	cleanup_free char *words = NULL, *at = NULL;
-	const json_t *note;
+	const json_t *pos = json_object_get(r, "position"), *note;
 	size_t i;
 
-	words = has_no_value(r) ? str_fmt("from this statement on `%s' is wrong: it is %s; before it had no value", text, is ? is : "?")
-				: str_fmt("this turned `%s': it was %s, became %s", text, was, is ? is : "?");
-	at = json_is_integer(hits) ? str_fmt("%llu/%s#%lld", (unsigned long long)event_of(r), pc, json_integer_value(hits))
-				   : str_fmt("%llu/%s", (unsigned long long)event_of(r), pc ? pc : "0");
-	json_array_append_new(x->chain,
-			      json_pack("{s:s, s:s, s:s, s:i, s:O, s:O, s:s, s:O, s:O, s:O}", "role", "transition", "words", words, "at", at,
-					"process", (int)x->process, "position", pos, "location", json_object_get(r, "location"), "expression",
-					text, "before", json_object_get(r, "before"), "after", json_object_get(r, "after"), "backtrace",
-					json_object_get(r, "backtrace")));
+	t->found = true;
+	t->may_be_later = json_is_true(json_object_get(r, "may_be_later"));
+	t->step = (struct step){
+		.role = STEP_TRANSITION,
+		.at = {.event = (uint64_t)json_integer_value(json_object_get(pos, "event")),
+		       .hits = (uint64_t)json_integer_value(json_object_get(pos, "hits"))},
+		.before = string_of(r, "before"),
+		.after = string_of(r, "after"),
+		.thread = json_incref(json_object_get(pos, "thread")),
+		.location = json_incref(json_object_get(r, "location")),
+		.backtrace = json_incref(json_object_get(r, "backtrace")),
+	};
+	if (str_u64(json_string_value(json_object_get(pos, "pc")), 0, 0, UINT64_MAX, &t->step.at.pc))
+		t->step.at.pc = 0;
 	json_array_foreach(json_object_get(r, "notes"), i, note)
-		if (!has_no_value(r))
-			json_array_append(x->notes, (json_t *)note);
-	if (json_is_true(json_object_get(r, "may_be_later")))
+		strv_add(&t->notes, json_string_value(note));
+}
+
+static void drop_transition(struct transition *t)
+{
+	struct chain one = {0};
+
+	if (t->found && !t->told)
+		chain_add(&one, &t->step);
+	chain_fini(&one);
+	strv_fini(&t->notes);
+	t->found = false;
+}
+
+static bool has_no_value(const struct transition *t)
+{
+	return !t->step.before || *t->step.before == '<';
+}
+
+/* text: the expression. The step goes to the chain, of which t->step is a view from then on. */
+static void add_transition(struct explain *x, struct transition *t, const char *text)
+{
+	struct step *s = &t->step;
+	const char *is = s->after ? s->after : "?";
+
+	s->expression = xstrdup(text);
+	s->words = has_no_value(t) ? str_fmt("from this statement on `%s' is wrong: it is %s; before it had no value", text, is)
+				   : str_fmt("this turned `%s': it was %s, became %s", text, s->before, is);
+	chain_add(&x->chain, s);
+	t->told = true;
+	if (!has_no_value(t))
+		strv_add_all(&x->notes, (const char *const *)t->notes.s);
+	if (t->may_be_later)
 		explain_note(x, "`%s' may have turned again later: `fredctl reverse-watch --last' looks for that", text);
 }
 
-/* Returns enum watch_outcome or -1. inside: it is false at both ends. The travel stands nowhere afterwards. */
-static int watch(struct explain *x, const char *expr, const char *bad, bool inside, json_t **r, struct err *e)
+/* Returns enum watch_outcome or -1; t is empty before. inside: it is false at both ends. The cursor stands nowhere afterwards. */
+static int watch(struct explain *x, const char *expr, const char *bad, bool inside, struct transition *t, struct err *e)
 {
 	struct watch_params p = {.expr = expr, .bad = bad, .inside = inside, .exact = true};
+	json_auto_t *r = NULL;
 	struct err ignored;
+	int got;
 
 	if (cursor_leave(&x->t, &ignored))
 		log_warn("%s", ignored.text);
 	target_kill(&x->nav.t);
-	return watch_process(x->rec, x->process, &p, x->g, x->ctx, r, e);
+	got = watch_process(x->rec, x->process, &p, x->g, x->ctx, &r, e);
+	if (got == WATCH_FOUND)
+		read_transition(t, r);
+	return got;
 }
 
 /* The statement that made the variable: its value may have come from elsewhere. */
-static int follow_on(struct explain *x, const json_t *r, struct err *e)
+static int follow_on(struct explain *x, const struct timeline_point *at, struct err *e)
 {
-	const json_t *pos = json_object_get(r, "position"), *hits = json_object_get(pos, "hits");
-	uint64_t pc;
-
-	if (str_u64(json_string_value(json_object_get(pos, "pc")), 0, 1, UINT64_MAX, &pc) || !json_is_integer(hits))
+	if (!at->pc || !at->hits)
 		return 0;
-	if (cursor_goto_pc(&x->t, event_of(r), pc, (uint64_t)json_integer_value(hits), e))
+	if (cursor_goto_pc(&x->t, at->event, at->pc, at->hits, e))
 		return -1;
 	return flow_follow_write(x, x->t.in.seg.tid, e);
 }
 
 /* The expression with the variables of its frame replaced by their values at the failure. malloc'd; NULL: nothing to replace. */
-static char *freeze(struct place *p, int level, const char *expr)
+static char *freeze(struct inspect *p, int level, const char *expr)
 {
 	struct err ignored;
 	char *out = NULL;
@@ -421,24 +457,24 @@ static char *freeze(struct place *p, int level, const char *expr)
  * An object on the stack is there while the function lasts whose variable it is: its name, of the first address in the expression that is
  * on a stack; "": there is none.
  */
-static void find_owner(struct place *p, const char *frozen, char owner[128])
+static void find_owner(struct inspect *p, const char *frozen, char owner[128])
 {
 	*owner = '\0';
 	for (const char *s = frozen; s && (s = strstr(s, "0x")) && !*owner; s += 2) {
 		uint64_t addr = strtoull(s, NULL, 16);
 
-		if (place_birth(p, addr, owner, 128) == 0)
+		if (inspect_birth(p, addr, owner, 128) == 0)
 			*owner = '\0';
 	}
 }
 
 /* Was that function running there? */
-static bool is_alive(const json_t *r, const char *owner)
+static bool is_alive(const struct transition *t, const char *owner)
 {
 	const json_t *frame;
 	size_t i;
 
-	json_array_foreach(json_object_get(r, "backtrace"), i, frame) {
+	json_array_foreach(t->step.backtrace, i, frame) {
 		const char *name = json_string_value(json_object_get(frame, "function"));
 
 		size_t len = name ? strlen(name) : 0;
@@ -450,46 +486,36 @@ static bool is_alive(const json_t *r, const char *owner)
 }
 
 /* Is a line of the program's known for it? What changes where none is, as before `main`, is no statement about an object of the program's. */
-static bool has_line(const json_t *r)
+static bool has_line(const struct transition *t)
 {
-	return json_is_string(json_object_get(json_object_get(r, "location"), "file"));
-}
-
-/* Is a found before b found? */
-static bool is_before(const json_t *a, const json_t *b)
-{
-	return event_of(a) < event_of(b);
+	return json_is_string(json_object_get(t->step.location, "file"));
 }
 
 /* Is it in the function that failed? Then it has set one of its variables, or arguments. */
-static bool is_in_failing(const struct explain *x, const json_t *r)
+static bool is_in_failing(const struct explain *x, const struct transition *t)
 {
-	const json_t *first = json_object_get(json_array_get(x->chain, 0), "location"), *l = json_object_get(r, "location");
-
-	return json_equal(json_object_get(first, "function"), json_object_get(l, "function")) &&
-	       json_equal(json_object_get(first, "file"), json_object_get(l, "file"));
+	return chain_same_place(x->chain.v[0].location, t->step.location, false);
 }
 
 /* The statement has set a variable: as far as it only copied the value, to where that came from. */
-static int follow_variable(struct explain *x, const json_t *r, const char *expr, struct err *e)
+static int follow_variable(struct explain *x, const struct transition *t, const char *expr, struct err *e)
 {
-	size_t before = json_array_size(x->chain);
+	size_t before = x->chain.n;
 
-	x->end_kind = NULL;
-	if (follow_on(x, r, e) && !explain_may_go_on(x, e))
+	x->end = END_OPEN;
+	if (follow_on(x, &t->step.at, e) && !explain_may_go_on(x, e))
 		return -1;
-	if (x->end_kind && (str_eq(x->end_kind, "unknown") || str_eq(x->end_kind, "limit"))) {
-		while (json_array_size(x->chain) > before)
-			json_array_remove(x->chain, before);
-		x->end_kind = NULL;
+	if (chain_led_nowhere(x->end)) {
+		chain_cut(&x->chain, before);
+		x->end = END_OPEN;
 	}
-	explain_end(x, "transition", "the statement turned `%s'", expr);
+	explain_end(x, END_TRANSITION, "the statement turned `%s'", expr);
 	return 0;
 }
 
 static int search(struct explain *x, const char *expr, const char *frozen, const char *owner, const char *bad, struct err *e)
 {
-	json_auto_t *own = NULL, *object = NULL;
+	struct transition own = {0}, object = {0};
 	struct err why = {0};
 	int r = watch(x, expr, bad, false, &own, e), of_object = 1;
 
@@ -499,44 +525,51 @@ static int search(struct explain *x, const char *expr, const char *frozen, const
 		why = *e;
 	if (frozen)
 		of_object = watch(x, frozen, bad, false, &object, e);
-	if (of_object < 0 && e->kind == ERR_CANCELLED)
+	if (of_object < 0 && e->kind == ERR_CANCELLED) {
+		drop_transition(&own);
 		return -1;
-	if (of_object || has_no_value(object) || !has_line(object) || !is_alive(object, owner) || (own && !is_before(object, own))) {
-		json_decref(object);
-		object = NULL;
 	}
-	if (!own && !object) {
+	if (object.found && (has_no_value(&object) || !has_line(&object) || !is_alive(&object, owner) ||
+			     (own.found && object.step.at.event >= own.step.at.event)))
+		drop_transition(&object);
+	if (!own.found && !object.found) {
 		explain_note(x, "`%s': %s", expr, why.text);
 		return 1;
 	}
-	if (own)
-		add_transition(x, own, expr);
-	if (object) {
-		add_transition(x, object, expr);
+	if (own.found)
+		add_transition(x, &own, expr);
+	if (object.found) {
+		add_transition(x, &object, expr);
 		explain_note(x, "with the variables of the failing statement as they were there, `%s' is `%s'", expr, frozen);
 	}
-	explain_end(x, "transition", "the statement turned `%s'", expr);
+	explain_end(x, END_TRANSITION, "the statement turned `%s'", expr);
 	x->found = true;
-	return !object && (has_no_value(own) || is_in_failing(x, own)) ? follow_variable(x, own, expr, e) : 0;
+	r = !object.found && (has_no_value(&own) || is_in_failing(x, &own)) ? follow_variable(x, &own, expr, e) : 0;
+	drop_transition(&own);
+	drop_transition(&object);
+	return r;
 }
 
 /* As search, with values of the frame's variables in their places. */
 static int search_objects(struct explain *x, const char *expr, const char *frozen, const char *owner, const char *bad, struct err *e)
 {
-	json_auto_t *r = NULL;
-	int got = watch(x, frozen, bad, false, &r, e);
+	struct transition t = {0};
+	int got = watch(x, frozen, bad, false, &t, e);
 
 	if (got < 0 && e->kind == ERR_CANCELLED)
 		return -1;
-	if (got || has_no_value(r) || !has_line(r) || !is_alive(r, owner))
+	if (!t.found || has_no_value(&t) || !has_line(&t) || !is_alive(&t, owner)) {
+		drop_transition(&t);
 		return 1;
-	add_transition(x, r, expr);
-	explain_end(x, "transition", "the statement turned `%s'", expr);
+	}
+	add_transition(x, &t, expr);
+	drop_transition(&t);
+	explain_end(x, END_TRANSITION, "the statement turned `%s'", expr);
 	x->found = true;
 	return 0;
 }
 
-char *condition_freeze(struct place *p, int level, const char *expr)
+char *condition_freeze(struct inspect *p, int level, const char *expr)
 {
 	char *frozen = freeze(p, level, expr);
 
@@ -544,9 +577,9 @@ char *condition_freeze(struct place *p, int level, const char *expr)
 }
 
 /* "0", "0x0", "false", "0 '\\000'" */
-static bool is_false(const json_t *r)
+static bool is_false(const struct transition *t)
 {
-	const char *after = json_string_value(json_object_get(r, "after"));
+	const char *after = t->step.after;
 	char *end;
 
 	return after && (str_starts(after, "false") || (strtoull(after, &end, 0) == 0 && end > after));
@@ -554,23 +587,26 @@ static bool is_false(const json_t *r)
 
 int condition_turned(struct explain *x, const char *text, const char *frozen, const char *bad, struct err *e)
 {
-	json_auto_t *r = NULL;
-	int got = watch(x, frozen, bad, false, &r, e);
+	struct transition t = {0};
+	int got = watch(x, frozen, bad, false, &t, e);
 
 	if (got == WATCH_EQUAL) /* at the start it was false too */
-		got = watch(x, frozen, bad, true, &r, e);
+		got = watch(x, frozen, bad, true, &t, e);
 	if (got < 0 && (e->kind == ERR_CANCELLED || gdb_dead(x->g)))
 		return -1;
-	if (got || has_no_value(r) || !has_line(r) || !is_false(r))
+	if (got || has_no_value(&t) || !has_line(&t) || !is_false(&t)) {
+		drop_transition(&t);
 		return 1;
-	add_transition(x, r, text);
+	}
+	add_transition(x, &t, text);
+	drop_transition(&t);
 	return 0;
 }
 
 /* Calls of the object's own methods, which GDB does not find without it. malloc'd; NULL: there are none. */
-static char *with_this(struct place *p, int level, const char *expr)
+static char *with_this(struct inspect *p, int level, const char *expr)
 {
-	cleanup_free char *this = place_eval(p, level, "this");
+	cleanup_free char *this = inspect_eval(p, level, "this");
 	struct buf b = {0};
 	bool any = false;
 
@@ -580,7 +616,7 @@ static char *with_this(struct place *p, int level, const char *expr)
 		while (isalnum((unsigned char)s[n]) || s[n] == '_')
 			n++;
 		if (n && !isdigit((unsigned char)*s) && s[n] == '(' && !(s > expr && strchr(".>:", s[-1]))) {
-			cleanup_free char *method = str_fmt("sizeof(this->%.*s)", (int)n, s), *known = place_eval(p, level, method);
+			cleanup_free char *method = str_fmt("sizeof(this->%.*s)", (int)n, s), *known = inspect_eval(p, level, method);
 
 			if (known) {
 				buf_add_str(&b, "this->");
@@ -597,23 +633,23 @@ static char *with_this(struct place *p, int level, const char *expr)
 	return NULL;
 }
 
-int condition_search(struct explain *x, struct place *p, int level, const char *given, enum condition_of of, struct err *e)
+int condition_search(struct explain *x, struct inspect *p, int level, const char *given, enum condition_of of, struct err *e)
 {
 	cleanup_free char *own = with_this(p, level, given);
 	const char *expr = own ? own : given;
 	char owner[128];
-	cleanup_free char *truth = str_fmt("(%s) ? 1 : 0", expr), *value = place_eval(p, level, truth), *frozen = NULL;
+	cleanup_free char *truth = str_fmt("(%s) ? 1 : 0", expr), *value = inspect_eval(p, level, truth), *frozen = NULL;
 	cleanup_free char *bad = str_fmt("%llu/0x%llx#%llu", (unsigned long long)p->at.event, (unsigned long long)p->at.pc,
 					 (unsigned long long)p->at.hits);
 
 	if (!value || !str_eq(value, "0")) {
 		explain_note(x, value ? "`%s' is not false at the failure: it is not searched for" : "`%s' has no value at the failure", expr);
-		place_close(p);
+		inspect_close(p);
 		return 1;
 	}
 	frozen = freeze(p, level, expr);
 	find_owner(p, frozen, owner);
-	place_close(p);
+	inspect_close(p);
 	op_progress(x->ctx, 0.4, "searching for what turned the condition");
 	if (of == CONDITION_OF_OBJECTS)
 		return search_objects(x, expr, frozen ? frozen : expr, owner, bad, e);

@@ -4,7 +4,7 @@
 #define FRED_EXPLAIN_CONDITION_H
 
 #include "explain/explain.h"
-#include "explain/place.h"
+#include "explain/inspect.h"
 
 struct condition {
 	char *text; /* malloc'd; NULL: there is none, or it cannot be told */
@@ -21,7 +21,7 @@ void condition_of_wait(const char *source, int line, struct condition *c);
 void condition_of_loop(const char *source, int line, struct condition *c);
 /* One of these, at the statement of a frame. */
 typedef void condition_finder(const char *source, int line, struct condition *c);
-void condition_at(struct place *p, int level, condition_finder *find, struct condition *c);
+void condition_at(struct inspect *p, int level, condition_finder *find, struct condition *c);
 /* What holds where the statement is not executed: true while all is well. malloc'd. */
 char *condition_good(const struct condition *c);
 void condition_fini(struct condition *c);
@@ -33,10 +33,10 @@ enum condition_of { CONDITION_OF_ALL, CONDITION_OF_OBJECTS };
  * The expression is false at the failure, in the frame `level` of p, which is open: what turned it? Adds steps. 0: found;
  * 1: not found, why is in x's notes; -1: the replay failed. p is closed.
  */
-int condition_search(struct explain *x, struct place *p, int level, const char *expr, enum condition_of of, struct err *e);
+int condition_search(struct explain *x, struct inspect *p, int level, const char *expr, enum condition_of of, struct err *e);
 
 /* The expression with the variables of its frame replaced by their values, as far as there are any; malloc'd. */
-char *condition_freeze(struct place *p, int level, const char *expr);
+char *condition_freeze(struct inspect *p, int level, const char *expr);
 /*
  * Which statement turned such an expression, that was true and is false at the position `bad` (NULL: the end)? Adds a step, in which it
  * is called `text`; the end of the chain is the caller's. 0; 1: it did not turn so; -1. The travel stands nowhere afterwards.

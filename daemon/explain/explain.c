@@ -13,52 +13,49 @@
 #include "base/str.h"
 #include "timetravel/cursor_int.h"
 
-static void set_end(struct explain *x, const char *kind, const char *fmt, va_list ap)
+static void set_end(struct explain *x, enum chain_end end, const char *fmt, va_list ap)
 {
-	x->end_kind = kind;
+	x->end = end;
 	free(x->end_text);
 	x->end_text = str_vfmt(fmt, ap);
 }
 
-void explain_end(struct explain *x, const char *kind, const char *fmt, ...)
+void explain_end(struct explain *x, enum chain_end end, const char *fmt, ...)
 {
 	va_list ap;
 
-	if (x->end_kind)
+	if (x->end)
 		return;
 	va_start(ap, fmt);
-	set_end(x, kind, fmt, ap);
+	set_end(x, end, fmt, ap);
 	va_end(ap);
 }
 
-void explain_end_instead(struct explain *x, const char *kind, const char *fmt, ...)
+void explain_end_instead(struct explain *x, enum chain_end end, const char *fmt, ...)
 {
 	va_list ap;
 
 	va_start(ap, fmt);
-	set_end(x, kind, fmt, ap);
+	set_end(x, end, fmt, ap);
 	va_end(ap);
 }
 
 void explain_note(struct explain *x, const char *fmt, ...)
 {
-	char *text;
 	va_list ap;
 
 	va_start(ap, fmt);
-	text = str_vfmt(fmt, ap);
+	strv_take(&x->notes, str_vfmt(fmt, ap));
 	va_end(ap);
-	json_array_append_new(x->notes, json_text(text, strlen(text)));
-	free(text);
 }
 
 bool explain_is_over(struct explain *x)
 {
-	if (json_array_size(x->chain) >= x->depth)
-		explain_end(x, "limit", "the chain has as many steps as were asked for (--depth)");
+	if (x->chain.n >= x->depth)
+		explain_end(x, END_LIMIT, "the chain has as many steps as were asked for (--depth)");
 	else if (clock_s() > x->until)
-		explain_end(x, "limit", "the search has taken too long to go on");
-	return x->end_kind != NULL;
+		explain_end(x, END_LIMIT, "the search has taken too long to go on");
+	return x->end != END_OPEN;
 }
 
 bool explain_may_go_on(struct explain *x, const struct err *e)

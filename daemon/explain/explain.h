@@ -13,7 +13,9 @@
 #include <jansson.h>
 
 #include "base/buf.h"
+#include "base/str.h"
 #include "timetravel/cursor.h"
+#include "explain/chain.h"
 #include "gdb/gdb.h"
 #include "insn/insn.h"
 #include "reclog/procs.h"
@@ -32,10 +34,12 @@ struct explain {
 	pid_t tid; /* of the thread that failed */
 	struct timeline_point at; /* its last visible state */
 	bool no_code; /* it stands at the end, at a PC without code, or for another reason in a state that is not met again by its PC */
-	json_t *failure, *chain, *threads; /* as in fredctl(1) */
-	json_t *notes; /* of the result */
+	struct failure failure;
+	struct chain chain;
+	struct strv notes;
+	json_t *threads; /* as in fredctl(1); NULL: not shown */
 	uint64_t memory; /* where a value was followed to last; 0: to none */
-	const char *end_kind; /* why the chain ends; NULL: nobody has said yet */
+	enum chain_end end;
 	char *end_text;
 	bool found; /* the chain leads to a cause */
 	unsigned depth; /* steps at most */
@@ -43,9 +47,9 @@ struct explain {
 };
 
 /* The chain ends here. The first call counts. */
-void explain_end(struct explain *x, const char *kind, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
+void explain_end(struct explain *x, enum chain_end end, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
 /* As explain_end, whatever was said before. */
-void explain_end_instead(struct explain *x, const char *kind, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
+void explain_end_instead(struct explain *x, enum chain_end end, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
 void explain_note(struct explain *x, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 /*
  * A step back has failed: is it one that has taken too long, or a state that the debugger could not find again? Then what was found so

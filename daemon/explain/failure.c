@@ -14,30 +14,18 @@
 #include "explain/condition.h"
 #include "explain/failure.h"
 #include "explain/flow.h"
-#include "explain/place.h"
+#include "explain/inspect.h"
 #include "base/jsonx.h"
 
 void failure_set_kind(struct explain *x, const char *kind, const char *fmt, ...)
 {
-	char *text;
 	va_list ap;
 
 	va_start(ap, fmt);
-	text = str_vfmt(fmt, ap);
+	x->failure.kind = kind;
+	free(x->failure.text);
+	x->failure.text = str_vfmt(fmt, ap);
 	va_end(ap);
-	json_object_set_new(x->failure, "kind", json_string(kind));
-	json_object_set_new(x->failure, "text", json_text(text, strlen(text)));
-	free(text);
-}
-
-void failure_set(struct explain *x, const char *key, const char *text)
-{
-	json_object_set_new(x->failure, key, json_text(text, strlen(text)));
-}
-
-const char *failure_text(const struct explain *x)
-{
-	return json_string_value(json_object_get(x->failure, "text"));
 }
 
 /* ---- back to the call of a function ---- */
@@ -47,19 +35,19 @@ int failure_to_entry(struct explain *x, const char *const *functions, struct err
 {
 	struct breaks *b = &x->t.breaks;
 	struct stop stop = {0};
-	struct place p = {0};
+	struct inspect p = {0};
 	int r = 0;
 
-	if (place_open(&p, x, e))
+	if (inspect_open(&p, x, e))
 		r = -1;
 	for (const char *const *f = functions; !r && *f; f++) {
 		cleanup_free char *at = str_fmt("&'%s'", *f), *plain = str_fmt("&%s", *f);
 		uint64_t addr;
 
-		if (place_number(&p, 0, plain, &addr) || place_number(&p, 0, at, &addr))
+		if (inspect_number(&p, 0, plain, &addr) || inspect_number(&p, 0, at, &addr))
 			breaks_add(b, addr, 0);
 	}
-	place_close(&p);
+	inspect_close(&p);
 	if (!r && !b->n)
 		return 1;
 	if (!r)
@@ -88,16 +76,16 @@ uint64_t failure_word(struct explain *x, uint64_t addr)
 }
 
 /* A step for the failure, where it stands. */
-int failure_tell(struct explain *x, struct place *p, struct err *e)
+int failure_tell(struct explain *x, struct inspect *p, struct err *e)
 {
-	if (place_open(p, x, e))
+	if (inspect_open(p, x, e))
 		return -1;
-	place_step(p, "failure", NULL, NULL, NULL, "%s", failure_text(x));
+	inspect_step(p, STEP_FAILURE, NULL, NULL, NULL, "%s", x->failure.text);
 	return 0;
 }
 
 /* The innermost frame behind `level` that has source. */
-int failure_with_source(const struct place *p, int level)
+int failure_with_source(const struct inspect *p, int level)
 {
 	for (size_t i = (size_t)level; i < p->nframes; i++)
 		if (p->frames[i].fullname && p->frames[i].line > 0)

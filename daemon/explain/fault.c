@@ -14,7 +14,7 @@
 #include "explain/condition.h"
 #include "explain/failure.h"
 #include "explain/flow.h"
-#include "explain/place.h"
+#include "explain/inspect.h"
 
 #define NEAR 65536u /* bytes: so far is a member of an object from its beginning */
 #define CYCLE_MAX 16u
@@ -52,7 +52,7 @@ static int to_null_test(struct explain *x, struct insn_loc *l, struct err *e)
 }
 
 /* Do the innermost frames repeat? The names of one round, joined; NULL: they do not. malloc'd. */
-static char *cycle_of(const struct place *p)
+static char *cycle_of(const struct inspect *p)
 {
 	size_t first = (size_t)p->user;
 
@@ -61,12 +61,12 @@ static char *cycle_of(const struct place *p)
 		bool same = p->nframes >= first + CYCLE_FRAMES + period;
 
 		for (size_t i = first; same && i < first + CYCLE_FRAMES; i++)
-			same = str_eq(place_function(p, i), place_function(p, i + period));
+			same = str_eq(inspect_function(p, i), inspect_function(p, i + period));
 		if (!same)
 			continue;
 		for (unsigned i = period; i > 0; i--)
-			buf_addf(&b, "%s calls ", place_function(p, first + i - 1));
-		buf_add_str(&b, place_function(p, first + period - 1));
+			buf_addf(&b, "%s calls ", inspect_function(p, first + i - 1));
+		buf_add_str(&b, inspect_function(p, first + period - 1));
 		return buf_steal(&b);
 	}
 	return NULL;
@@ -83,16 +83,16 @@ static bool is_below_stack(struct explain *x, const struct failure_fault *f, con
 	return !maps_find(cursor_memory(&x->t), f->addr, &m) || !m.write;
 }
 
-static int explain_overflow(struct explain *x, struct place *p, const char *cycle)
+static int explain_overflow(struct explain *x, struct inspect *p, const char *cycle)
 {
 	cleanup_free char *text = xstrdup(cycle);
 
-	place_step(p, "failure", NULL, NULL, NULL, "%s", failure_text(x));
+	inspect_step(p, STEP_FAILURE, NULL, NULL, NULL, "%s", x->failure.text);
 	/* the innermost call of the cycle: where it stands now may be a function's first instruction */
 	if (p->user + 1 < (int)p->nframes && p->frames[p->user + 1].line > 0)
-		place_look_at(p, p->user + 1);
-	place_step(p, "recursion", NULL, NULL, NULL, "the recursion does not end: %s", text);
-	explain_end(x, "recursion", "the functions call each other without end: %s", text);
+		inspect_look_at(p, p->user + 1);
+	inspect_step(p, STEP_RECURSION, NULL, NULL, NULL, "the recursion does not end: %s", text);
+	explain_end(x, END_RECURSION, "the functions call each other without end: %s", text);
 	x->found = true;
 	return 0;
 }
@@ -151,11 +151,8 @@ static bool bad_argument(const struct user_regs_struct *r, const struct failure_
 static void name_fault(struct explain *x, const struct failure_fault *f, const char *words)
 {
 	const char *name = sigabbrev_np(f->sig);
-	bool freed = false;
-	cleanup_free char *addr = str_fmt("0x%llx", (unsigned long long)f->addr);
 
-	(void)freed;
-	failure_set(x, "address", addr);
+	str_set(&x->failure.address, "0x%llx", (unsigned long long)f->addr);
 	failure_set_kind(x, "segfault", "SIG%s: %s", name ? name : "?", words);
 }
 
@@ -211,11 +208,11 @@ static int explain_jump(struct explain *x, const struct failure_fault *f, struct
 	struct user_regs_struct r;
 	const char *how = "went to";
 	struct insn_loc l = {0};
-	struct place p = {0};
+	struct inspect p = {0};
 	uint64_t call;
 	int got = 1;
 
-	failure_set(x, "address", addr);
+	str_set(&x->failure.address, "%s", addr);
 	if (explain_regs(x, x->tid, &r, e))
 		return -1;
 	call = x->no_code ? call_before(x, failure_word(x, r.rsp)) : 0;
@@ -233,12 +230,12 @@ static int explain_jump(struct explain *x, const struct failure_fault *f, struct
 	}
 	failure_set_kind(x, "jump", "the program %s %s, where there is no code", how, addr);
 	if (failure_tell(x, &p, e)) {
-		place_close(&p);
+		inspect_close(&p);
 		return -1;
 	}
-	place_close(&p);
+	inspect_close(&p);
 	if (!l.len) {
-		explain_end(x, "unknown", "the instruction that went there is not known");
+		explain_end(x, END_UNKNOWN, "the instruction that went there is not known");
 		return 0;
 	}
 	return flow_follow(x, x->tid, &l, true, e);
@@ -259,14 +256,14 @@ static bool goes_astray(struct explain *x, const struct insn *i, struct insn_loc
 static int explain_target(struct explain *x, const struct insn_loc *l, enum insn_kind kind, uint64_t target, struct err *e)
 {
 	cleanup_free char *addr = str_fmt("0x%llx", (unsigned long long)target);
-	struct place p = {0};
+	struct inspect p = {0};
 	int r;
 
-	failure_set(x, "address", addr);
+	str_set(&x->failure.address, "%s", addr);
 	failure_set_kind(x, "jump", "the program %s %s, which is no address",
 		 kind == INSN_RET ? "returned to" : kind == INSN_CALL ? "called a function at" : "went to", addr);
 	r = failure_tell(x, &p, e);
-	place_close(&p);
+	inspect_close(&p);
 	return r ? -1 : flow_follow(x, x->tid, l, true, e);
 }
 
@@ -275,17 +272,17 @@ static int explain_division(struct explain *x, struct err *e)
 	struct user_regs_struct r;
 	uint8_t code[INSN_BYTES];
 	struct insn_loc l;
-	struct place p = {0};
+	struct inspect p = {0};
 	struct insn i;
 
 	failure_set_kind(x, "divide", "SIGFPE: an integer was divided by zero, or the result is too large");
 	if (explain_regs(x, x->tid, &r, e) || failure_tell(x, &p, e)) {
-		place_close(&p);
+		inspect_close(&p);
 		return -1;
 	}
-	place_close(&p);
+	inspect_close(&p);
 	if (explain_insn(x, &r, code, &i, e) || !insn_operands(&i, &l, 1)) {
-		explain_end(x, "unknown", "the divisor is not known");
+		explain_end(x, END_UNKNOWN, "the divisor is not known");
 		return 0;
 	}
 	return flow_follow(x, x->tid, &l, false, e);
@@ -317,7 +314,7 @@ static int known_address(struct explain *x, struct err *e)
 		return -1;
 	if (!r)
 		return flow_follow(x, x->tid, &l, true, e);
-	explain_end(x, "constant", "the address is a constant of the instruction");
+	explain_end(x, END_CONSTANT, "the address is a constant of the instruction");
 	return 0;
 }
 
@@ -328,7 +325,7 @@ int failure_fault(struct explain *x, const struct failure_fault *f, struct err *
 	struct user_regs_struct r;
 	uint8_t code[INSN_BYTES];
 	struct insn_loc l;
-	struct place p = {0};
+	struct inspect p = {0};
 	uint64_t target;
 	bool known, shim;
 	struct insn i;
@@ -346,25 +343,25 @@ int failure_fault(struct explain *x, const struct failure_fault *f, struct err *
 		if (cursor_back_step(&x->t, x->tid, &stop, e) || failure_is_here(x, e) || explain_regs(x, x->tid, &r, e))
 			return -1;
 	}
-	if (place_open(&p, x, e)) {
-		place_close(&p);
+	if (inspect_open(&p, x, e)) {
+		inspect_close(&p);
 		return -1;
 	}
 	if (!explain_insn(x, &r, code, &i, e) && goes_astray(x, &i, &l, &target)) {
-		place_close(&p);
+		inspect_close(&p);
 		return explain_target(x, &l, insn_kind(&i), target, e);
 	}
 	cycle = is_below_stack(x, f, &r) ? cycle_of(&p) : NULL;
 	if (cycle) {
 		failure_set_kind(x, "stack-overflow", "the stack overflowed");
 		explain_overflow(x, &p, cycle);
-		place_close(&p);
+		inspect_close(&p);
 		return 0;
 	}
 	if (f->sig != SIGSEGV && f->sig != SIGBUS) {
 		failure_set_kind(x, "illegal", "SIG%s at 0x%llx", sigabbrev_np(f->sig), (unsigned long long)f->pc);
-		place_step(&p, "failure", NULL, NULL, NULL, "%s", failure_text(x));
-		explain_end(x, "decided", "the program executed this instruction: a trap of its own, or a compiler's, or no code");
+		inspect_step(&p, STEP_FAILURE, NULL, NULL, NULL, "%s", x->failure.text);
+		explain_end(x, END_DECIDED, "the program executed this instruction: a trap of its own, or a compiler's, or no code");
 		x->found = true;
 		if (because_of_condition(x, &p, p.user, false, CONDITION_OF_ALL, e) < 0)
 			return -1;
@@ -372,17 +369,17 @@ int failure_fault(struct explain *x, const struct failure_fault *f, struct err *
 	}
 	shim = visibility_is_shim(&x->t.visibility, r.rip);
 	if (shim)
-		buf_addf(&words, "in %s, ", place_function(&p, 0));
+		buf_addf(&words, "in %s, ", inspect_function(&p, 0));
 	known = shim ? bad_argument(&r, f, &l, &words) : !explain_insn(x, &r, code, &i, e) && bad_operand(x, &i, f, &l, &words);
 	if (!known)
 		buf_addf(&words, "access to 0x%llx", (unsigned long long)f->addr);
 	name_fault(x, f, buf_str(&words));
-	place_step(&p, "failure", NULL, NULL, NULL, "%s", failure_text(x));
-	place_close(&p);
+	inspect_step(&p, STEP_FAILURE, NULL, NULL, NULL, "%s", x->failure.text);
+	inspect_close(&p);
 	if (!known) {
 		if (!shim && !explain_insn(x, &r, code, &i, e) && is_absolute(&i))
 			return known_address(x, e);
-		explain_end(x, "unknown", "what made the address is not known");
+		explain_end(x, END_UNKNOWN, "what made the address is not known");
 		return 0;
 	}
 	return flow_follow(x, x->tid, &l, true, e);

@@ -12,7 +12,7 @@ static int follow(struct flow *f, struct err *e)
 	while (r == FLOW_ON && !explain_is_over(f->x))
 		r = f->l.where == INSN_IN_MEM ? flow_memory(f, e) : flow_register(f, e);
 	if (r < 0 && explain_may_go_on(f->x, e)) {
-		explain_end(f->x, e->kind == ERR_CANCELLED ? "limit" : "unknown", "%s",
+		explain_end(f->x, e->kind == ERR_CANCELLED ? END_LIMIT : END_UNKNOWN, "%s",
 			    e->kind == ERR_CANCELLED ? "the search has taken too long to go on" : e->text);
 		r = FLOW_ENDED;
 	}
@@ -29,7 +29,7 @@ int flow_follow(struct explain *x, pid_t tid, const struct insn_loc *l, bool poi
 	if (explain_regs(x, tid, &r, e))
 		return -1;
 	if (!flow_read(x, &r, &f.l, f.value)) {
-		explain_end(x, "unknown", "the value cannot be read");
+		explain_end(x, END_UNKNOWN, "the value cannot be read");
 		return 0;
 	}
 	return follow(&f, e);

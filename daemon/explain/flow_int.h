@@ -4,7 +4,7 @@
 #define FRED_EXPLAIN_FLOW_INT_H
 
 #include "explain/flow.h"
-#include "explain/place.h"
+#include "explain/inspect.h"
 
 struct flow {
 	struct explain *x;
@@ -33,7 +33,7 @@ bool flow_is_made(struct flow *f, const struct user_regs_struct *r, const struct
 /* What an instruction, in front of which it stands, makes of its operands: enum next. */
 int flow_take_origin(struct flow *f, const struct user_regs_struct *r, const struct insn_origin *o, const char *name);
 /* Is the last step of the chain at the statement of p? */
-bool flow_same_line(const struct explain *x, const struct place *p);
+bool flow_same_line(const struct explain *x, const struct inspect *p);
 /* The event that a call of the library makes here, in words; malloc'd. NULL: none. */
 char *flow_event(struct explain *x);
 extern const char *const flow_freeing[], *const flow_allocating[];

@@ -12,7 +12,7 @@
 #include "base/maps.h"
 #include "base/str.h"
 #include "timetravel/cursor_int.h"
-#include "explain/place.h"
+#include "explain/inspect.h"
 #include "reclog/describe.h"
 
 #define SMALL 0x10000ull /* an offset or an index, rather than an address */
@@ -50,14 +50,14 @@ int flow_last_write(struct explain *x, uint64_t addr, unsigned len, uint64_t bir
 	watch_nothing(b);
 	b->many = !x->no_code; /* back_from_end knows of the debug registers only */
 	if (breaks_watch(b, GROUP_STORE, addr, len) || (birth && breaks_watch(b, GROUP_STORE, birth, 8))) {
-		explain_end(x, "unknown", "the memory at 0x%llx cannot be watched", (unsigned long long)addr);
+		explain_end(x, END_UNKNOWN, "the memory at 0x%llx cannot be watched", (unsigned long long)addr);
 		watch_nothing(b);
 		return 2;
 	}
 	r = x->no_code ? back_from_end(x, &stop, e) : cursor_back_continue(&x->t, &stop, e);
 	watch_nothing(b);
 	if (r && e->kind == ERR_CANCELLED && !op_cancelled(x->ctx)) {
-		explain_end(x, "limit", "the last write was not found in time");
+		explain_end(x, END_LIMIT, "the last write was not found in time");
 		return 2;
 	}
 	if (r)
@@ -69,7 +69,7 @@ int flow_last_write(struct explain *x, uint64_t addr, unsigned len, uint64_t bir
 	case STOP_BEGIN:
 		return 1;
 	default:
-		explain_end(x, "limit", "the last write was not found in time");
+		explain_end(x, END_LIMIT, "the last write was not found in time");
 		return 2;
 	}
 }
@@ -81,45 +81,34 @@ static void never_written(struct flow *f, const char *name)
 	if (!maps_find(cursor_memory(&f->x->t), f->l.addr, &m))
 		m.path[0] = '\0';
 	if (str_eq(m.path, "[stack]"))
-		explain_end(f->x, "initial", "%s has had this value since the program was started: an argument, or its environment", name);
+		explain_end(f->x, END_INITIAL, "%s has had this value since the program was started: an argument, or its environment", name);
 	else if (m.path[0] == '/' || m.path[0] == '\0')
-		explain_end(f->x, "initial", "%s has had this value from the beginning: nothing ever wrote to it", name);
+		explain_end(f->x, END_INITIAL, "%s has had this value from the beginning: nothing ever wrote to it", name);
 	else
-		explain_end(f->x, "never-written", "%s was never written to", name);
-}
-
-/* Has a statement of the program taken the value over? Then that is what could have checked it. */
-static bool was_copied(const struct explain *x)
-{
-	const json_t *step;
-	size_t i;
-
-	json_array_foreach(x->chain, i, step)
-		if (str_eq(json_string_value(json_object_get(step, "role")), "copy"))
-			return true;
-	return false;
+		explain_end(f->x, END_NEVER_WRITTEN, "%s was never written to", name);
 }
 
 /* A function of the recorder's, that stands for one of libc's, wrote the memory. */
-static int written_by_library(struct flow *f, struct place *p, const char *name, const char *before, const char *after)
+static int written_by_library(struct flow *f, struct inspect *p, const char *name, const char *before, const char *after)
 {
-	const char *who = place_function(p, 0);
+	const char *who = inspect_function(p, 0);
 	cleanup_free char *event = NULL;
 
 	if (flow_is_one_of(who, flow_freeing)) {
-		place_step(p, "free", name, before, after, "%s was freed here: what was in it is gone since", name);
-		explain_end(f->x, "freed", "the memory was used after it was freed");
+		inspect_step(p, STEP_FREE, name, before, after, "%s was freed here: what was in it is gone since", name);
+		explain_end(f->x, END_FREED, "the memory was used after it was freed");
 		return FLOW_ENDED;
 	}
 	if (flow_is_one_of(who, flow_allocating)) {
-		place_step(p, "alloc", name, before, after, "%s was allocated here", name);
-		explain_end(f->x, "never-written", "nothing was written to it since it was allocated");
+		inspect_step(p, STEP_ALLOC, name, before, after, "%s was allocated here", name);
+		explain_end(f->x, END_NEVER_WRITTEN, "nothing was written to it since it was allocated");
 		return FLOW_ENDED;
 	}
 	event = flow_event(f->x);
-	if (!was_copied(f->x))
-		place_step(p, "input", name, before, after, "%s wrote it: %s was %s, became %s", who, name, before, after);
-	explain_end(f->x, "input", "the value came from outside: %s", event ? event : who);
+	/* a statement of the program that has taken the value over could have checked it */
+	if (!chain_has(&f->x->chain, STEP_COPY))
+		inspect_step(p, STEP_INPUT, name, before, after, "%s wrote it: %s was %s, became %s", who, name, before, after);
+	explain_end(f->x, END_INPUT, "the value came from outside: %s", event ? event : who);
 	return FLOW_ENDED;
 }
 
@@ -143,7 +132,7 @@ static uint64_t base_of_store(struct flow *f, const struct insn *i)
 }
 
 /* In a function of libc's that copies: its destination. 0: not known. The travel stands where it stood. */
-static int destination_of_copy(struct flow *f, struct place *p, uint64_t *dest, struct err *e)
+static int destination_of_copy(struct flow *f, struct inspect *p, uint64_t *dest, struct err *e)
 {
 	struct explain *x = f->x;
 	struct timeline_point here = p->at;
@@ -175,7 +164,7 @@ static int destination_of_copy(struct flow *f, struct place *p, uint64_t *dest, 
 }
 
 /* Was something written that the statement did not mean? 1: yes, and the chain ends. */
-static int is_overrun(struct flow *f, struct place *p, const struct insn *i, const char *name, const char *before, const char *after,
+static int is_overrun(struct flow *f, struct inspect *p, const struct insn *i, const char *name, const char *before, const char *after,
 		      struct err *e)
 {
 	struct object meant, hit;
@@ -190,20 +179,20 @@ static int is_overrun(struct flow *f, struct place *p, const struct insn *i, con
 	}
 	if (base <= SMALL)
 		return 0;
-	member = p->to_copy && place_array(p, base, &meant);
-	if (!member && (!place_object(p, base, &meant) || !meant.len || !meant.name[0]))
+	member = p->to_copy && inspect_array(p, base, &meant);
+	if (!member && (!inspect_object(p, base, &meant) || !meant.len || !meant.name[0]))
 		return 0;
 	if (f->l.addr >= meant.lo && f->l.addr < meant.lo + meant.len)
 		return 0;
-	if (!member && (!place_object(p, f->l.addr, &hit) || hit.lo == meant.lo || !hit.name[0]))
+	if (!member && (!inspect_object(p, f->l.addr, &hit) || hit.lo == meant.lo || !hit.name[0]))
 		return 0;
 	if (f->l.addr < meant.lo)
-		place_step(p, "write", name, before, after, "this wrote in front of %s, and so to %s: it was %s, became %s", meant.name, name,
+		inspect_step(p, STEP_WRITE, name, before, after, "this wrote in front of %s, and so to %s: it was %s, became %s", meant.name, name,
 			   before, after);
 	else
-		place_step(p, "write", name, before, after, "this wrote behind the end of %s (%llu bytes), and so to %s: it was %s, became %s",
+		inspect_step(p, STEP_WRITE, name, before, after, "this wrote behind the end of %s (%llu bytes), and so to %s: it was %s, became %s",
 			   meant.name, (unsigned long long)meant.len, name, before, after);
-	explain_end(f->x, "computed", "the write was not meant for %s", name);
+	explain_end(f->x, END_COMPUTED, "the write was not meant for %s", name);
 	return 1;
 }
 
@@ -215,7 +204,7 @@ static int written_here(struct flow *f, const char *name, struct err *e)
 	cleanup_free char *before = NULL, *after = flow_text(f, f->value, f->l.len);
 	struct user_regs_struct r;
 	struct insn_origin o;
-	struct place p = {0};
+	struct inspect p = {0};
 	struct insn i;
 	int got;
 
@@ -226,8 +215,8 @@ static int written_here(struct flow *f, const char *name, struct err *e)
 	f->tid = x->t.in.seg.tid;
 	f->last = f->l.addr;
 	f->derived = false;
-	if (place_open(&p, x, e)) {
-		place_close(&p);
+	if (inspect_open(&p, x, e)) {
+		inspect_close(&p);
 		return -1;
 	}
 	if (explain_regs(x, f->tid, &r, e))
@@ -248,34 +237,33 @@ static int written_here(struct flow *f, const char *name, struct err *e)
 		got = is_overrun(f, &p, &i, name, before, after, e);
 		if (!got) {
 			bool exact;
-			cleanup_free char *here = place_name(&p, f->l.addr, f->l.len, &exact);
+			cleanup_free char *here = inspect_name(&p, f->l.addr, f->l.len, &exact);
 			bool copies = o.effect == INSN_COPIES || (o.effect == INSN_DERIVES && f->pointer);
 
-			place_step(&p, copies ? "copy" : "write", exact ? here : name, before, after,
+			inspect_step(&p, copies ? STEP_COPY : STEP_WRITE, exact ? here : name, before, after,
 				   "this wrote %s: it was %s, became %s", exact ? here : name, before, after);
 			if (o.what.len < f->l.len && f->pointer && o.effect != INSN_KEEPS) {
-				explain_end(x, "computed", "only %u of its %u bytes were written here: the write was not meant for it", o.what.len,
+				explain_end(x, END_COMPUTED, "only %u of its %u bytes were written here: the write was not meant for it", o.what.len,
 					    f->l.len);
 			} else if (o.what.len < f->l.len && o.effect != INSN_KEEPS) {
 				memmove(f->value, f->value + (o.what.addr - f->l.addr), o.what.len);
 				f->l = o.what;
 			}
 			/* behind here the travel may have come back from elsewhere: registers are of this state in any case */
-			got = x->end_kind ? FLOW_ENDED : flow_take_origin(f, &r, &o, name);
+			got = x->end ? FLOW_ENDED : flow_take_origin(f, &r, &o, name);
 		}
 	}
-	place_close(&p);
+	inspect_close(&p);
 	return got;
 }
 
 /* The last step has no name for its value yet. */
 static void name_last(struct explain *x, const char *name)
 {
-	size_t n = json_array_size(x->chain);
-	json_t *last = n ? json_array_get(x->chain, n - 1) : NULL;
+	struct step *last = x->chain.n ? &x->chain.v[x->chain.n - 1] : NULL;
 
-	if (last && json_is_null(json_object_get(last, "expression")))
-		json_object_set_new(last, "expression", json_text(name, strlen(name)));
+	if (last && !last->expression)
+		last->expression = xstrdup(name);
 }
 
 /* Allocated, or freed: the life of the memory begins or ends there. */
@@ -283,29 +271,29 @@ static int at_birth(struct flow *f, const char *name, const char *function, stru
 {
 	struct explain *x = f->x;
 	struct user_regs_struct r;
-	struct place p = {0};
+	struct inspect p = {0};
 	int got = FLOW_ENDED;
 
-	if (place_open(&p, x, e) || explain_regs(x, x->t.in.seg.tid, &r, e)) {
+	if (inspect_open(&p, x, e) || explain_regs(x, x->t.in.seg.tid, &r, e)) {
 		got = -1;
 	} else if (*function) {
-		explain_end(x, "never-written", "%s was not set in this call of %s: it still has what lay there before", name, function);
+		explain_end(x, END_NEVER_WRITTEN, "%s was not set in this call of %s: it still has what lay there before", name, function);
 	} else {
-		const char *who = place_function(&p, 0);
+		const char *who = inspect_function(&p, 0);
 		bool frees = flow_is_one_of(who, flow_freeing);
 
 		if (!visibility_is_shim(&x->t.visibility, r.rip)) {
-			place_step(&p, "write", name, NULL, NULL, "this wrote over malloc's administration of %s", name);
-			explain_end(x, "computed", "the heap was damaged");
+			inspect_step(&p, STEP_WRITE, name, NULL, NULL, "this wrote over malloc's administration of %s", name);
+			explain_end(x, END_COMPUTED, "the heap was damaged");
 		} else if (frees) {
-			place_step(&p, "free", name, NULL, NULL, "the block with %s was freed here, and used afterwards", name);
-			explain_end(x, "freed", "the memory was used after it was freed");
+			inspect_step(&p, STEP_FREE, name, NULL, NULL, "the block with %s was freed here, and used afterwards", name);
+			explain_end(x, END_FREED, "the memory was used after it was freed");
 		} else {
-			place_step(&p, "alloc", name, NULL, NULL, "%s allocated the block with %s", who, name);
-			explain_end(x, "never-written", "%s was never set since then: it has what was there before", name);
+			inspect_step(&p, STEP_ALLOC, name, NULL, NULL, "%s allocated the block with %s", who, name);
+			explain_end(x, END_NEVER_WRITTEN, "%s was never set since then: it has what was there before", name);
 		}
 	}
-	place_close(&p);
+	inspect_close(&p);
 	return got;
 }
 
@@ -317,22 +305,22 @@ int flow_memory(struct flow *f, struct err *e)
 	cleanup_free char *name = NULL;
 	uint64_t birth;
 	struct object o;
-	struct place p = {0};
+	struct inspect p = {0};
 	bool exact, is_birth;
 	int r;
 
 	x->memory = f->l.addr;
-	if (place_open(&p, x, e)) {
-		place_close(&p);
+	if (inspect_open(&p, x, e)) {
+		inspect_close(&p);
 		return -1;
 	}
-	name = place_name(&p, f->l.addr, f->l.len, &exact);
-	birth = place_birth(&p, f->l.addr, function, sizeof(function));
-	if (!birth && place_object(&p, f->l.addr, &o) && o.heap)
+	name = inspect_name(&p, f->l.addr, f->l.len, &exact);
+	birth = inspect_birth(&p, f->l.addr, function, sizeof(function));
+	if (!birth && inspect_object(&p, f->l.addr, &o) && o.heap)
 		birth = o.header;
 	if (f->derived && f->last == f->l.addr) {
-		place_close(&p);
-		explain_end(x, "computed", "the statement made %s from its own value before", name);
+		inspect_close(&p);
+		explain_end(x, END_COMPUTED, "the statement made %s from its own value before", name);
 		return FLOW_ENDED;
 	}
 	if (flow_same_line(x, &p)) {
@@ -340,9 +328,9 @@ int flow_memory(struct flow *f, struct err *e)
 	} else {
 		cleanup_free char *v = flow_text(f, f->value, f->l.len);
 
-		place_step(&p, "load", name, v, v, "this read %s, which is %s", name, v);
+		inspect_step(&p, STEP_LOAD, name, v, v, "this read %s, which is %s", name, v);
 	}
-	place_close(&p);
+	inspect_close(&p);
 	if (explain_is_over(x))
 		return FLOW_ENDED;
 	r = flow_last_write(x, f->l.addr, f->l.len, birth, &is_birth, e);

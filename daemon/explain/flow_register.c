@@ -13,7 +13,7 @@
 #include "base/maps.h"
 #include "base/str.h"
 #include "timetravel/cursor_int.h"
-#include "explain/place.h"
+#include "explain/inspect.h"
 #include "explain/vain.h"
 #include "reclog/describe.h"
 
@@ -51,7 +51,7 @@ static int skip_callee(struct flow *f, uint64_t slot, struct err *e)
 		return got < 0 ? -1 : 1;
 	if (x->t.in.seg.tid == f->tid && !explain_regs(x, f->tid, &r, e) && !explain_insn(x, &r, code, &i, e) && insn_kind(&i) == INSN_CALL)
 		return 0;
-	explain_end(x, "unknown", "the call of a function that the value outlived is not found");
+	explain_end(x, END_UNKNOWN, "the call of a function that the value outlived is not found");
 	return 1;
 }
 
@@ -67,15 +67,15 @@ static uint32_t number_of(const struct flow *f)
 static int why_timeout(struct explain *x, struct err *e)
 {
 	cleanup_free char *text = x->end_text ? xstrdup(x->end_text) : NULL;
-	const char *kind = x->end_kind;
+	enum chain_end end = x->end;
 	int r;
 
-	x->end_kind = NULL;
+	x->end = END_OPEN;
 	r = vain_explain_timeout(x, e);
 	if (r < 0 && !explain_may_go_on(x, e))
 		return -1;
 	if (r && text)
-		explain_end_instead(x, kind, "%s", text);
+		explain_end_instead(x, end, "%s", text);
 	return FLOW_ENDED;
 }
 
@@ -84,22 +84,22 @@ static int by_library(struct flow *f, struct err *e)
 {
 	struct explain *x = f->x;
 	cleanup_free char *v = flow_text(f, f->value, f->l.len), *event = NULL;
-	struct place p = {0};
+	struct inspect p = {0};
 	int r = FLOW_ENDED;
 
-	if (place_open(&p, x, e)) {
+	if (inspect_open(&p, x, e)) {
 		r = -1;
 	} else {
-		const char *who = place_function(&p, 0);
+		const char *who = inspect_function(&p, 0);
 
 		event = flow_event(x);
-		place_step(&p, "return", NULL, NULL, v, "%s returned %s", who, v);
+		inspect_step(&p, STEP_RETURN, NULL, NULL, v, "%s returned %s", who, v);
 		if (flow_is_one_of(who, flow_allocating))
-			explain_end(x, "input", "the value is what %s returned", who);
+			explain_end(x, END_INPUT, "the value is what %s returned", who);
 		else
-			explain_end(x, "input", "the value is what %s returned (%s)", who, event ? event : "no event");
+			explain_end(x, END_INPUT, "the value is what %s returned (%s)", who, event ? event : "no event");
 	}
-	place_close(&p);
+	inspect_close(&p);
 	if (r == FLOW_ENDED && f->l.len >= 4 && number_of(f) == ETIMEDOUT)
 		return why_timeout(x, e);
 	return r;
@@ -109,15 +109,15 @@ static int by_library(struct flow *f, struct err *e)
 static int to_creation(struct explain *x, struct err *e)
 {
 	struct stop stop = {0};
-	struct place p = {0};
+	struct inspect p = {0};
 	uint64_t entry = 0;
 	int r = 0;
 
-	if (place_open(&p, x, e))
+	if (inspect_open(&p, x, e))
 		r = -1;
-	else if (!place_number(&p, 0, "&pthread_create", &entry))
+	else if (!inspect_number(&p, 0, "&pthread_create", &entry))
 		r = 1;
-	place_close(&p);
+	inspect_close(&p);
 	if (r || p.at.pc == entry)
 		return r;
 	breaks_add(&x->t.breaks, entry, 0);
@@ -163,35 +163,35 @@ static int to_creator(struct flow *f, struct err *e)
 static int began_with_it(struct flow *f, struct err *e)
 {
 	int r = to_creator(f, e);
-	struct place p = {0};
+	struct inspect p = {0};
 
 	if (r < 0)
 		return -1;
 	if (r) {
-		explain_end(f->x, "initial", "the function that the library called began with it");
+		explain_end(f->x, END_INITIAL, "the function that the library called began with it");
 		return FLOW_ENDED;
 	}
-	if (place_open(&p, f->x, e)) {
-		place_close(&p);
+	if (inspect_open(&p, f->x, e)) {
+		inspect_close(&p);
 		return -1;
 	}
-	place_step(&p, "call", NULL, NULL, NULL, "the thread was created here, and got the value as its argument");
-	place_close(&p);
+	inspect_step(&p, STEP_CALL, NULL, NULL, NULL, "the thread was created here, and got the value as its argument");
+	inspect_close(&p);
 	return FLOW_ON;
 }
 
 /* A step for a statement that made or passed the value. */
-static int tell(struct flow *f, const char *role, const char *front, const char *behind, bool even_here, struct err *e)
+static int tell(struct flow *f, enum step_role role, const char *front, const char *behind, bool even_here, struct err *e)
 {
 	cleanup_free char *v = flow_text(f, f->value, f->l.len);
-	struct place p = {0};
+	struct inspect p = {0};
 	int r = 0;
 
-	if (place_open(&p, f->x, e))
+	if (inspect_open(&p, f->x, e))
 		r = -1;
 	else if (even_here || (json_is_string(json_object_get(p.location, "file")) && !flow_same_line(f->x, &p)))
-		place_step(&p, role, NULL, NULL, v, "%s%s%s", front, v, behind);
-	place_close(&p);
+		inspect_step(&p, role, NULL, NULL, v, "%s%s%s", front, v, behind);
+	inspect_close(&p);
 	return r;
 }
 
@@ -221,7 +221,7 @@ int flow_register(struct flow *f, struct err *e)
 		uint64_t back = word_at(x, now.rsp); /* in the recorder, where that called the function that begins here */
 
 		if (n == BACK_STEPS || clock_s() > until) {
-			explain_end(x, "limit", "%s was set more than %u instructions before", insn_reg_name(f->l.reg), n);
+			explain_end(x, END_LIMIT, "%s was set more than %u instructions before", insn_reg_name(f->l.reg), n);
 			return FLOW_ENDED;
 		}
 		if (cursor_back_step(&x->t, f->tid, &stop, e))
@@ -254,7 +254,7 @@ int flow_register(struct flow *f, struct err *e)
 			continue;
 		}
 		if (kind == INSN_CALL && !is_kept(f->l.reg)) {
-			if (tell(f, "call", "", " was passed to the function that is called here", false, e))
+			if (tell(f, STEP_CALL, "", " was passed to the function that is called here", false, e))
 				return -1;
 			if (explain_is_over(x))
 				return FLOW_ENDED;
@@ -265,13 +265,13 @@ int flow_register(struct flow *f, struct err *e)
 		if (o.what.len < f->l.len && o.effect != INSN_SETS) {
 			/* the rest comes from elsewhere, as an upper half that is 0 */
 			if (o.what.off != f->l.off) {
-				explain_end(x, "computed", "the value was put together in a register");
-				return tell(f, "write", "this made the value ", "", true, e) ? -1 : FLOW_ENDED;
+				explain_end(x, END_COMPUTED, "the value was put together in a register");
+				return tell(f, STEP_WRITE, "this made the value ", "", true, e) ? -1 : FLOW_ENDED;
 			}
 			f->l.len = o.what.len;
 		}
 		if (flow_is_made(f, &was, &o) &&
-		    tell(f, "write", o.effect == INSN_SETS ? "this set the value to " : "this computed the value ", "", true, e))
+		    tell(f, STEP_WRITE, o.effect == INSN_SETS ? "this set the value to " : "this computed the value ", "", true, e))
 			return -1;
 		return flow_take_origin(f, &was, &o, "the value");
 	}

@@ -133,11 +133,11 @@ int flow_go_on(struct flow *f, const struct user_regs_struct *r, const struct in
 	unsigned n = from->len < f->l.len ? from->len : f->l.len;
 
 	if (!flow_read(f->x, r, from, v)) {
-		explain_end(f->x, "unknown", "the value came from %s, which cannot be read", from->where == INSN_IN_MEM ? "memory" : insn_reg_name(from->reg));
+		explain_end(f->x, END_UNKNOWN, "the value came from %s, which cannot be read", from->where == INSN_IN_MEM ? "memory" : insn_reg_name(from->reg));
 		return FLOW_ENDED;
 	}
 	if (exactly && memcmp(v, f->value, n)) {
-		explain_end(f->x, "unknown", "the value that the instruction seems to copy is another one");
+		explain_end(f->x, END_UNKNOWN, "the value that the instruction seems to copy is another one");
 		return FLOW_ENDED;
 	}
 	f->l = *from;
@@ -183,7 +183,7 @@ int flow_take_origin(struct flow *f, const struct user_regs_struct *r, const str
 		}
 		break;
 	case INSN_SETS:
-		explain_end(f->x, "constant", "the statement set %s to a constant", name);
+		explain_end(f->x, END_CONSTANT, "the statement set %s to a constant", name);
 		return FLOW_ENDED;
 	case INSN_COMPUTES:
 		wrong = wrong_one(f, r, o);
@@ -193,19 +193,14 @@ int flow_take_origin(struct flow *f, const struct user_regs_struct *r, const str
 		}
 		break;
 	case INSN_KEEPS:
-		explain_end(f->x, "unknown", "the instruction that wrote %s is not understood", name);
+		explain_end(f->x, END_UNKNOWN, "the instruction that wrote %s is not understood", name);
 		return FLOW_ENDED;
 	}
-	explain_end(f->x, "computed", "the statement computed %s", name);
+	explain_end(f->x, END_COMPUTED, "the statement computed %s", name);
 	return FLOW_ENDED;
 }
 
-bool flow_same_line(const struct explain *x, const struct place *p)
+bool flow_same_line(const struct explain *x, const struct inspect *p)
 {
-	size_t n = json_array_size(x->chain);
-	const json_t *last = n ? json_object_get(json_array_get(x->chain, n - 1), "location") : NULL;
-
-	return last && json_equal(json_object_get(last, "file"), json_object_get(p->location, "file")) &&
-	       json_equal(json_object_get(last, "line"), json_object_get(p->location, "line")) &&
-	       json_equal(json_object_get(last, "function"), json_object_get(p->location, "function"));
+	return x->chain.n && chain_same_place(x->chain.v[x->chain.n - 1].location, p->location, true);
 }

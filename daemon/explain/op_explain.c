@@ -56,13 +56,13 @@ static int read_fault(struct explain *x, struct failure_fault *f, struct err *e)
 static int explain_signal(struct explain *x, const struct failure_fault *f, struct err *e)
 {
 	const char *name = sigabbrev_np(f->sig);
-	struct place p = {0};
+	struct inspect p = {0};
 	int r;
 
 	failure_set_kind(x, "signal", "the program was ended by SIG%s", name ? name : "?");
 	r = failure_tell(x, &p, e);
-	place_close(&p);
-	explain_end(x, "decided", "the signal was sent");
+	inspect_close(&p);
+	explain_end(x, END_DECIDED, "the signal was sent");
 	return r;
 }
 
@@ -73,9 +73,7 @@ static int explain_crash(struct explain *x, struct err *e)
 
 	if (read_fault(x, &f, e))
 		return -1;
-	json_object_set_new(x->failure, "signal", json_integer(f.sig));
-	if (sigabbrev_np(f.sig))
-		json_object_set_new(x->failure, "signal_name", json_sprintf("SIG%s", sigabbrev_np(f.sig)));
+	x->failure.signal = f.sig;
 	if (f.sig == SIGABRT && stuck_is(x))
 		return stuck_explain(x, e);
 	if (explain_goto_failure(x, e))
@@ -89,7 +87,7 @@ static int explain_crash(struct explain *x, struct err *e)
 /* What could not be followed to its end is shown, and is no cause. */
 static void judge(struct explain *x)
 {
-	x->found = json_array_size(x->chain) && x->end_kind && !str_eq(x->end_kind, "unknown") && !str_eq(x->end_kind, "limit");
+	x->found = x->chain.n && x->end && !chain_led_nowhere(x->end);
 }
 
 static int explain_failure(struct explain *x, struct err *e)
@@ -109,11 +107,11 @@ static int explain_failure(struct explain *x, struct err *e)
 	case PROCS_EXITED:
 	case PROCS_EXECED:
 		failure_set_kind(x, "none", x->ending.how == PROCS_EXITED ? "the process exited with status 0" : "the process became another program");
-		explain_end(x, "decided", "nothing failed");
+		explain_end(x, END_DECIDED, "nothing failed");
 		return 0;
 	}
-	if (r && json_array_size(x->chain) && explain_may_go_on(x, e)) {
-		explain_end(x, "unknown", "%s", e->text);
+	if (r && x->chain.n && explain_may_go_on(x, e)) {
+		explain_end(x, END_UNKNOWN, "%s", e->text);
 		r = 0;
 	}
 	if (!r)
@@ -123,46 +121,44 @@ static int explain_failure(struct explain *x, struct err *e)
 
 /* ---- the result ---- */
 
-static json_t *stats(double since)
+/* The steps as JSON, with the sources that were recorded. What is to be known of these sources goes to `notes`, each text once. */
+static json_t *chain_json(struct explain *x)
 {
-	return json_pack("{s:f}", "total_s", clock_s() - since);
-}
+	json_t *list = json_array(), *note;
+	struct strv seen = {0};
+	size_t k;
 
-/* A step's location and stack have the sources that were recorded. */
-static void add_sources(struct explain *x, json_t *result)
-{
-	json_t *step, *note, *seen = json_object();
-	size_t i, k;
+	for (size_t i = 0; i < x->chain.n; i++) {
+		json_t *step = chain_step_json(&x->chain.v[i], x->process, nav_total(&x->nav));
 
-	json_array_foreach(x->chain, i, step) {
 		show_sources(step, x->rec);
 		json_array_foreach(json_object_get(step, "notes"), k, note)
-			if (!json_object_get(seen, json_string_value(note))) {
-				json_object_set_new(seen, json_string_value(note), json_true());
-				json_array_append(x->notes, note);
-			}
+			if (!strv_has(&seen, json_string_value(note)))
+				strv_add(&seen, json_string_value(note));
 		json_object_del(step, "notes");
+		json_array_append_new(list, step);
 	}
-	json_decref(seen);
-	if (json_array_size(x->notes))
-		json_object_set(result, "notes", x->notes);
+	strv_add_all(&x->notes, (const char *const *)seen.s);
+	strv_fini(&seen);
+	return list;
 }
 
 static json_t *result_of(struct explain *x, double since)
 {
-	size_t n = json_array_size(x->chain);
-	json_t *cause = x->found && n ? json_array_get(x->chain, n - 1) : NULL, *r;
+	json_t *chain = chain_json(x), *r;
+	bool found = x->found && x->chain.n;
 
-	if (!x->end_kind)
-		explain_end(x, "unknown", "nothing more is known");
-	r = json_pack("{s:b, s:O, s:O}", "found", cause != NULL, "failure", x->failure, "chain", x->chain);
+	if (!x->end)
+		explain_end(x, END_UNKNOWN, "nothing more is known");
+	r = json_pack("{s:b, s:o, s:o}", "found", found, "failure", chain_failure_json(&x->failure), "chain", chain);
 	show_process(r, x->rec, x->process);
-	add_sources(x, r);
-	json_object_set(r, "cause", cause ? cause : json_null());
-	json_object_set_new(r, "end", json_pack("{s:s, s:o}", "kind", x->end_kind, "text", json_text(x->end_text, strlen(x->end_text))));
+	for (size_t i = 0; i < x->notes.n; i++)
+		show_note(r, x->notes.s[i]);
+	json_object_set(r, "cause", found ? json_array_get(chain, x->chain.n - 1) : json_null());
+	json_object_set_new(r, "end", json_pack("{s:s, s:o}", "kind", chain_end_name(x->end), "text", json_text(x->end_text, strlen(x->end_text))));
 	if (x->threads)
 		json_object_set(r, "threads", x->threads);
-	json_object_set_new(r, "stats", stats(since));
+	json_object_set_new(r, "stats", json_pack("{s:f}", "total_s", clock_s() - since));
 	return r;
 }
 
@@ -205,9 +201,7 @@ int op_explain(const json_t *params, struct op_ctx *ctx, json_t **result, struct
 
 	if (pick_rec(params, &x.rec, e))
 		return -1;
-	x.chain = json_array();
-	x.notes = json_array();
-	x.failure = json_object();
+	x.failure.code = -1;
 	x.process = pick_process(params, x.rec, e);
 	if (x.process)
 		r = explain(&x, e);
@@ -218,9 +212,9 @@ int op_explain(const json_t *params, struct op_ctx *ctx, json_t **result, struct
 	gdb_free(x.g);
 	if (x.have_nav)
 		nav_fini(&x.nav);
-	json_decref(x.chain);
-	json_decref(x.notes);
-	json_decref(x.failure);
+	chain_fini(&x.chain);
+	strv_fini(&x.notes);
+	chain_failure_fini(&x.failure);
 	json_decref(x.threads);
 	free(x.end_text);
 	rec_free(x.rec);

@@ -12,17 +12,12 @@
 #include "base/log.h"
 #include "base/str.h"
 #include "timetravel/cursor_int.h"
-#include "explain/place.h"
+#include "explain/failure.h"
+#include "explain/inspect.h"
 #include "explain/vain.h"
 #include "reclog/describe.h"
 #include "reclog/waits.h"
 #include "replay/show.h"
-
-static void kind(struct explain *x, const char *name, const char *text)
-{
-	json_object_set_new(x->failure, "kind", json_string(name));
-	json_object_set_new(x->failure, "text", json_text(text, strlen(text)));
-}
 
 bool stuck_is(struct explain *x)
 {
@@ -64,14 +59,17 @@ struct thread_look {
 	const struct waits_thread *wait; /* NULL: none */
 };
 
-static void add_step(struct explain *x, const struct thread_look *t, const char *role, const char *words)
+static void add_step(struct explain *x, const struct thread_look *t, enum step_role role, const char *words)
 {
-	json_t *step = json_pack("{s:s, s:o, s:s, s:i, s:{s:I, s:I, s:O}, s:O, s:n, s:n, s:n, s:O}", "role", role, "words",
-				 json_text(words, strlen(words)), "at", "end", "process", (int)x->process, "position", "event",
-				 (json_int_t)nav_total(&x->nav), "events_total", (json_int_t)nav_total(&x->nav), "thread", t->shown,
-				 "location", t->location, "expression", "before", "after", "backtrace", t->backtrace);
-
-	json_array_append_new(x->chain, step);
+	chain_add(&x->chain, &(struct step){
+				     .role = role,
+				     .at_end = true,
+				     .at.event = nav_total(&x->nav),
+				     .words = xstrdup(words),
+				     .thread = json_incref(t->shown),
+				     .location = json_incref(t->location),
+				     .backtrace = json_incref(t->backtrace),
+			     });
 }
 
 /* All of them, as they stand at the end. */
@@ -176,7 +174,7 @@ static uint64_t acquisition(struct explain *x, uint32_t thread, uint64_t object)
 static int tell_acquisition(struct explain *x, const struct thread_look *t, struct err *e)
 {
 	uint64_t n = t->wait->owner ? acquisition(x, t->wait->owner, t->wait->object) : 0;
-	struct place p = {0};
+	struct inspect p = {0};
 	struct err why;
 	int r;
 
@@ -189,14 +187,14 @@ static int tell_acquisition(struct explain *x, const struct thread_look *t, stru
 	}
 	if (r)
 		return 0;
-	if (place_open(&p, x, e)) {
-		place_close(&p);
+	if (inspect_open(&p, x, e)) {
+		inspect_close(&p);
 		return -1;
 	}
 	if (x->t.in.seg.thread == t->wait->owner)
-		place_step(&p, "acquire", NULL, NULL, NULL, "thread %u got here what thread %u waits for (event %llu)", t->wait->owner,
+		inspect_step(&p, STEP_ACQUIRE, NULL, NULL, NULL, "thread %u got here what thread %u waits for (event %llu)", t->wait->owner,
 			   t->thread, (unsigned long long)n);
-	place_close(&p);
+	inspect_close(&p);
 	return 0;
 }
 
@@ -224,7 +222,7 @@ static int tell_cycle(struct explain *x, struct thread_look *v, size_t n, struct
 		if (!v[i].text || (cycle && !v[i].in_cycle))
 			continue;
 		words = str_fmt("thread %u %s", v[i].thread, v[i].text);
-		add_step(x, &v[i], told++ ? "wait" : "failure", words);
+		add_step(x, &v[i], told++ ? STEP_WAIT : STEP_FAILURE, words);
 	}
 	for (size_t i = 0; i < n; i++)
 		if (v[i].text && (!cycle || v[i].in_cycle) && tell_acquisition(x, &v[i], e))
@@ -235,17 +233,16 @@ static int tell_cycle(struct explain *x, struct thread_look *v, size_t n, struct
 /* The steps by which the locks were got come before those of the waits: the cause is the wait that began the cycle. */
 static void order_steps(struct explain *x)
 {
-	json_t *sorted = json_array(), *step;
-	size_t i;
+	struct step *sorted = xcalloc(x->chain.n, sizeof(*sorted));
+	size_t n = 0;
 
-	json_array_foreach(x->chain, i, step)
-		if (!i || str_eq(json_string_value(json_object_get(step, "role")), "acquire"))
-			json_array_append(sorted, step);
-	json_array_foreach(x->chain, i, step)
-		if (i && !str_eq(json_string_value(json_object_get(step, "role")), "acquire"))
-			json_array_append(sorted, step);
-	json_decref(x->chain);
-	x->chain = sorted;
+	for (int acquires = 1; acquires >= 0; acquires--)
+		for (size_t i = 0; i < x->chain.n; i++)
+			if ((!i || x->chain.v[i].role == STEP_ACQUIRE) == acquires)
+				sorted[n++] = x->chain.v[i];
+	free(x->chain.v);
+	x->chain.v = sorted;
+	x->chain.cap = n;
 }
 
 /* Semaphores do not say who has them; where they are used as locks, the events do. */
@@ -310,11 +307,8 @@ static void set_ended(struct explain *x, char **text)
 
 	*text = name ? str_fmt("the program was ended from outside by SIG%s", name)
 		     : xstrdup("the recording does not tell how the program ended");
-	if (x->rec->end != REC_END_SIGNAL)
-		return;
-	json_object_set_new(x->failure, "signal", json_integer(x->rec->end_value));
-	if (name)
-		json_object_set_new(x->failure, "signal_name", json_sprintf("SIG%s", name));
+	if (x->rec->end == REC_END_SIGNAL)
+		x->failure.signal = x->rec->end_value;
 }
 
 static int hung(struct explain *x, const struct waits *w, struct thread_look *v, size_t n, struct err *e)
@@ -328,17 +322,17 @@ static int hung(struct explain *x, const struct waits *w, struct thread_look *v,
 		free(text);
 		text = xstrdup("all threads wait, and nobody is left to wake them (deadlock)");
 	}
-	kind(x, all ? "deadlock" : "signal", text);
-	for (size_t i = 0; i < n && i < 1; i++) {
-		cleanup_free char *words = v[i].text ? str_fmt("%s; thread %u %s", text, v[i].thread, v[i].text) : xstrdup(text);
+	failure_set_kind(x, all ? "deadlock" : "signal", "%s", text);
+	if (n) {
+		cleanup_free char *words = v[0].text ? str_fmt("%s; thread %u %s", text, v[0].thread, v[0].text) : xstrdup(text);
 
-		add_step(x, &v[i], "failure", words);
+		add_step(x, &v[0], STEP_FAILURE, words);
 	}
 	r = why_not(x, v, n, e);
 	if (r < 0)
 		return -1;
 	if (r)
-		explain_end(x, "unknown", "what the threads were at is shown; nothing says that it is wrong");
+		explain_end(x, END_UNKNOWN, "what the threads were at is shown; nothing says that it is wrong");
 	return 0;
 }
 
@@ -360,11 +354,11 @@ int stuck_explain(struct explain *x, struct err *e)
 		text = waits_deadlock_text(&w);
 	}
 	if (!r && (w.stuck || w.all)) {
-		kind(x, "deadlock", text ? text : "all threads wait, and nobody is left to wake them");
+		failure_set_kind(x, "deadlock", "%s", text ? text : "all threads wait, and nobody is left to wake them");
 		r = tell_cycle(x, v, n, e);
 		order_steps(x);
-		explain_end(x, "cycle", "%s", text ? text : "all threads wait");
-		x->found = json_array_size(x->chain) > 0;
+		explain_end(x, END_CYCLE, "%s", text ? text : "all threads wait");
+		x->found = x->chain.n > 0;
 	} else if (!r) {
 		r = hung(x, &w, v, n, e);
 	}

@@ -13,7 +13,7 @@
 #include "explain/condition.h"
 #include "explain/failure.h"
 #include "explain/flow.h"
-#include "explain/place.h"
+#include "explain/inspect.h"
 #include "rlog/rlog.h"
 
 /* What one event of another thread gives. */
@@ -103,12 +103,12 @@ static int read_reason(struct explain *x, struct reason *r, struct err *e)
 {
 	cleanup_free char *good = NULL;
 	struct gdb_regs regs;
-	struct place p = {0};
+	struct inspect p = {0};
 	struct err ignored;
 	int level, got = 1;
 
-	if (place_open(&p, x, e)) {
-		place_close(&p);
+	if (inspect_open(&p, x, e)) {
+		inspect_close(&p);
 		return -1;
 	}
 	level = failure_with_source(&p, p.user);
@@ -124,7 +124,7 @@ static int read_reason(struct explain *x, struct reason *r, struct err *e)
 			r->caller = regs.value[GDB_REG_SP] - 8;
 		got = 0;
 	}
-	place_close(&p);
+	inspect_close(&p);
 	return got;
 }
 
@@ -138,7 +138,7 @@ static int to_test(struct explain *x, const struct vain *v, const struct reason 
 		got = flow_last_write(x, r->caller, 8, 0, &ignored, e);
 	if (!got)
 		got = because_to_branch(x, &r->c, e);
-	x->end_kind = got > 0 ? NULL : x->end_kind;
+	x->end = got > 0 ? END_OPEN : x->end;
 	return got > 0 ? 1 : got;
 }
 
@@ -146,50 +146,50 @@ static int to_test(struct explain *x, const struct vain *v, const struct reason 
 
 static int tell_wake(struct explain *x, const struct vain *v, uint64_t wake, struct err *e)
 {
-	struct place p = {0};
+	struct inspect p = {0};
 	int r = to_event(x, wake, e);
 
 	if (r)
 		return r;
-	if (place_open(&p, x, e)) {
-		place_close(&p);
+	if (inspect_open(&p, x, e)) {
+		inspect_close(&p);
 		return -1;
 	}
 	if (wake > v->wait)
-		place_step(&p, "wake", NULL, NULL, NULL, "this was the last wake-up, and it did not wake thread %u, which waited (event %llu)",
+		inspect_step(&p, STEP_WAKE, NULL, NULL, NULL, "this was the last wake-up, and it did not wake thread %u, which waited (event %llu)",
 			   v->thread, (unsigned long long)wake);
 	else
-		place_step(&p, "wake", NULL, NULL, NULL, "this was the last wake-up, before thread %u waited for it (event %llu)", v->thread,
+		inspect_step(&p, STEP_WAKE, NULL, NULL, NULL, "this was the last wake-up, before thread %u waited for it (event %llu)", v->thread,
 			   (unsigned long long)wake);
-	place_close(&p);
+	inspect_close(&p);
 	return 0;
 }
 
 static int tell_test(struct explain *x, const struct vain *v, const struct reason *r, struct err *e)
 {
-	struct place p = {0};
+	struct inspect p = {0};
 	int got = to_test(x, v, r, e);
 
 	if (got)
 		return got;
-	if (place_open(&p, x, e)) {
-		place_close(&p);
+	if (inspect_open(&p, x, e)) {
+		inspect_close(&p);
 		return -1;
 	}
-	place_step(&p, "test", r->c.text, NULL, NULL, "thread %u tested `%s' here, found that it is to wait, and waited when that was not so any more",
+	inspect_step(&p, STEP_TEST, r->c.text, NULL, NULL, "thread %u tested `%s' here, found that it is to wait, and waited when that was not so any more",
 		   v->thread, r->c.text);
-	place_close(&p);
+	inspect_close(&p);
 	return 0;
 }
 
 /* The last step becomes the one in front of so many others. */
-static void move_last(json_t *chain, size_t others)
+static void move_last(struct chain *chain, size_t others)
 {
-	size_t n = json_array_size(chain);
-	json_t *last = json_incref(json_array_get(chain, n - 1));
+	size_t to = chain->n - 1 - others;
+	struct step last = chain->v[chain->n - 1];
 
-	json_array_remove(chain, n - 1);
-	json_array_insert_new(chain, n - 1 - others, last);
+	memmove(&chain->v[to + 1], &chain->v[to], others * sizeof(last));
+	chain->v[to] = last;
 }
 
 /* What it waited for was there: since it had looked, or all the time while it slept. */
@@ -202,17 +202,17 @@ static int came_unseen(struct explain *x, const struct vain *v, const struct rea
 		return got;
 	if (wake > v->wait) {
 		got = tell_wake(x, v, wake, e);
-		explain_end(x, "wake-up", "what thread %u waited for had come, but the wake-up went to another thread", v->thread);
+		explain_end(x, END_WAKE_UP, "what thread %u waited for had come, but the wake-up went to another thread", v->thread);
 		return got < 0 ? -1 : 0;
 	}
 	got = tell_test(x, v, r, e);
-	explain_end(x, "wake-up", "what thread %u waits for came between its look and its wait", v->thread);
+	explain_end(x, END_WAKE_UP, "what thread %u waits for came between its look and its wait", v->thread);
 	return got < 0 ? -1 : 0;
 }
 
 int vain_explain(struct explain *x, const struct vain *v, struct err *e)
 {
-	size_t before = json_array_size(x->chain);
+	size_t before = x->chain.n;
 	uint64_t wake = last_wake(x, v);
 	struct reason r = {0};
 	int got = to_event_of(x, v->thread, v->wait, e), told;
@@ -222,19 +222,19 @@ int vain_explain(struct explain *x, const struct vain *v, struct err *e)
 	if (!got) {
 		got = condition_turned(x, r.c.text, r.good, v->bad, e);
 		if (!got)
-			explain_end(x, "transition", "the statement turned what thread %u waits for", v->thread);
+			explain_end(x, END_TRANSITION, "the statement turned what thread %u waits for", v->thread);
 		else if (got > 0)
 			got = came_unseen(x, v, &r, wake, e);
 	}
 	if (got > 0 && wake) {
 		got = tell_wake(x, v, wake, e);
 		if (!got)
-			explain_end(x, "wake-up", wake > v->wait ? "the wake-up went to another thread"
+			explain_end(x, END_WAKE_UP, wake > v->wait ? "the wake-up went to another thread"
 								   : "the wake-up came when thread %u did not wait yet", v->thread);
 	} else if (!got && wake && wake < v->wait) {
 		told = tell_wake(x, v, wake, e);
 		if (!told)
-			move_last(x->chain, json_array_size(x->chain) - 1 - before);
+			move_last(&x->chain, x->chain.n - 1 - before);
 		got = told < 0 ? -1 : 0;
 	}
 	reason_fini(&r);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* place.c: see place.h. */
+/* inspect.c: see inspect.h. */
 #define LOG_DOMAIN "explain"
-#include "explain/place.h"
+#include "explain/inspect.h"
 
 #include <ctype.h>
 #include <stdio.h>
@@ -28,18 +28,18 @@ static int copy_for_gdb(struct explain *x, pid_t *copy, struct err *e)
 	return (!x->no_code && cursor_go_inside(&x->t, e)) || segment_copy(&x->t.in.seg, &x->t.in.now, copy, e) ? -1 : 0;
 }
 
-static void find_copying(struct place *p)
+static void find_copying(struct inspect *p)
 {
 	static const char *const names[] = {"memcpy", "memmove", "mempcpy", "memset", "strcpy", "stpcpy", "strncpy",
 					    "strcat", "strncat", "bcopy", "bzero", "wmemset", "wmemcpy"};
-	const char *f = place_function(p, 0);
+	const char *f = inspect_function(p, 0);
 
 	for (unsigned i = 0; i < sizeof(names) / sizeof(names[0]); i++)
 		p->to_copy |= strstr(f, names[i]) != NULL;
 }
 
 /* The innermost frame has no name: libc's debug file may have one. */
-static int name_library(struct place *p, struct err *e)
+static int name_library(struct inspect *p, struct err *e)
 {
 	uint64_t addr = p->frames[p->user].addr;
 	cleanup_free char *func = p->frames[p->user].func ? xstrdup(p->frames[p->user].func) : NULL;
@@ -58,7 +58,7 @@ static int name_library(struct place *p, struct err *e)
 	return gdb_debug_files(g, false, e);
 }
 
-int place_open(struct place *p, struct explain *x, struct err *e)
+int inspect_open(struct inspect *p, struct explain *x, struct err *e)
 {
 	memset(p, 0, sizeof(*p));
 	p->x = x;
@@ -79,7 +79,7 @@ int place_open(struct place *p, struct explain *x, struct err *e)
 	return 0;
 }
 
-void place_close(struct place *p)
+void inspect_close(struct inspect *p)
 {
 	struct err ignored;
 
@@ -98,56 +98,56 @@ void place_close(struct place *p)
 	p->thread = p->location = p->backtrace = NULL;
 }
 
-void place_look_at(struct place *p, int level)
+void inspect_look_at(struct inspect *p, int level)
 {
 	json_decref(p->location);
 	p->location = show_location_of(&p->frames[level]);
 	p->user = level;
 }
 
-static json_t *text_or_null(const char *s)
+static char *copy_of(const char *s)
 {
-	return s ? json_text(s, strlen(s)) : json_null();
+	return s ? xstrdup(s) : NULL;
 }
 
-void place_step(struct place *p, const char *role, const char *expression, const char *before, const char *after, const char *fmt, ...)
+void inspect_step(struct inspect *p, enum step_role role, const char *expression, const char *before, const char *after,
+		  const char *fmt, ...)
 {
 	struct explain *x = p->x;
-	cleanup_free char *words = NULL, *at = NULL, *pc = str_fmt("0x%llx", (unsigned long long)p->at.pc);
+	struct step s = {
+		.role = role,
+		.at_end = !p->at.pc,
+		.at = p->at,
+		.expression = copy_of(expression),
+		.before = copy_of(before),
+		.after = copy_of(after),
+		.thread = json_incref(p->thread),
+		.location = json_incref(p->location),
+		.backtrace = json_incref(p->backtrace),
+	};
 	va_list ap;
-	json_t *step;
 
 	va_start(ap, fmt);
-	words = str_vfmt(fmt, ap);
+	s.words = str_vfmt(fmt, ap);
 	va_end(ap);
-	at = p->at.pc ? str_fmt("%llu/%s#%llu", (unsigned long long)p->at.event, pc, (unsigned long long)p->at.hits) : xstrdup("end");
-	step = json_pack("{s:s, s:o, s:s, s:i, s:{s:I, s:I, s:O, s:s, s:I}, s:O, s:o, s:o, s:o, s:O}", "role", role, "words",
-			 json_text(words, strlen(words)), "at", at, "process", (int)x->process, "position", "event",
-			 (json_int_t)p->at.event, "events_total", (json_int_t)nav_total(&x->nav), "thread", p->thread, "pc", pc,
-			 "hits", (json_int_t)p->at.hits, "location", p->location, "expression", text_or_null(expression),
-			 "before", text_or_null(before), "after", text_or_null(after), "backtrace", p->backtrace);
-	if (!p->at.pc) {
-		json_object_del(json_object_get(step, "position"), "pc");
-		json_object_del(json_object_get(step, "position"), "hits");
-	}
-	json_array_append_new(x->chain, step);
-	op_progress(x->ctx, 0.35 + 0.6 * (double)json_array_size(x->chain) / (double)(x->depth + 1), "following the failure back");
+	chain_add(&x->chain, &s);
+	op_progress(x->ctx, 0.35 + 0.6 * (double)x->chain.n / (double)(x->depth + 1), "following the failure back");
 }
 
 /* ---- frames and values ---- */
 
-const char *place_function(const struct place *p, size_t level)
+const char *inspect_function(const struct inspect *p, size_t level)
 {
 	const char *name = level < p->nframes && p->frames[level].func ? p->frames[level].func : "?";
 
 	return str_starts(name, "__GI_") ? name + strlen("__GI_") : name; /* glibc's name for its own calls of it */
 }
 
-int place_find(const struct place *p, const char *const *functions)
+int inspect_find(const struct inspect *p, const char *const *functions)
 {
 	for (size_t i = 0; i < p->nframes; i++)
 		for (const char *const *f = functions; *f; f++) {
-			const char *name = place_function(p, i);
+			const char *name = inspect_function(p, i);
 			size_t n = strcspn(name, "(@");
 
 			if (strlen(*f) == n && !strncmp(name, *f, n))
@@ -156,7 +156,7 @@ int place_find(const struct place *p, const char *const *functions)
 	return -1;
 }
 
-char *place_eval(struct place *p, int level, const char *expr)
+char *inspect_eval(struct inspect *p, int level, const char *expr)
 {
 	struct err ignored;
 	char *value = NULL;
@@ -164,9 +164,9 @@ char *place_eval(struct place *p, int level, const char *expr)
 	return gdb_eval(p->x->g, expr, 0, level, 0, &value, &ignored) ? NULL : value;
 }
 
-bool place_number(struct place *p, int level, const char *expr, uint64_t *v)
+bool inspect_number(struct inspect *p, int level, const char *expr, uint64_t *v)
 {
-	cleanup_free char *unsigned_expr = str_fmt("(unsigned long)(%s)", expr), *text = place_eval(p, level, unsigned_expr);
+	cleanup_free char *unsigned_expr = str_fmt("(unsigned long)(%s)", expr), *text = inspect_eval(p, level, unsigned_expr);
 
 	return text && !str_u64(text, 0, 0, UINT64_MAX, v);
 }
@@ -227,19 +227,19 @@ static bool find_block(pid_t pid, uint64_t addr, struct object *o)
 /* ---- variables ---- */
 
 /* Is it in [&name, &name + sizeof name)? */
-static bool is_in(struct place *p, int level, const char *name, uint64_t addr, struct object *o)
+static bool is_in(struct inspect *p, int level, const char *name, uint64_t addr, struct object *o)
 {
 	cleanup_free char *at = str_fmt("&(%s)", name), *size = str_fmt("sizeof(%s)", name);
 	uint64_t lo, len;
 
-	if (!place_number(p, level, at, &lo) || lo > addr || !place_number(p, level, size, &len) || addr - lo >= len)
+	if (!inspect_number(p, level, at, &lo) || lo > addr || !inspect_number(p, level, size, &len) || addr - lo >= len)
 		return false;
 	*o = (struct object){.lo = lo, .len = len};
 	snprintf(o->name, sizeof(o->name), "%s", name);
 	return true;
 }
 
-static bool find_local(struct place *p, int level, uint64_t addr, struct object *o)
+static bool find_local(struct inspect *p, int level, uint64_t addr, struct object *o)
 {
 	cleanup_mi_reply struct mi_reply r = {0};
 	const struct mi_value *list;
@@ -259,7 +259,7 @@ static bool find_local(struct place *p, int level, uint64_t addr, struct object 
 }
 
 /* The level of the frame whose part of the stack has addr; -1: none. */
-static int frame_of(struct place *p, uint64_t addr, struct gdb_locals *l)
+static int frame_of(struct inspect *p, uint64_t addr, struct gdb_locals *l)
 {
 	memset(l, 0, sizeof(*l));
 	if (gdb_locals_owner(p->x->g, 0, 0, addr, l) || !l->any)
@@ -267,7 +267,7 @@ static int frame_of(struct place *p, uint64_t addr, struct gdb_locals *l)
 	return gdb_locals_frame(p->x->g, 0, l);
 }
 
-uint64_t place_birth(struct place *p, uint64_t addr, char *function, size_t size)
+uint64_t inspect_birth(struct inspect *p, uint64_t addr, char *function, size_t size)
 {
 	struct gdb_locals l;
 	uint64_t ret = 0;
@@ -283,7 +283,7 @@ uint64_t place_birth(struct place *p, uint64_t addr, char *function, size_t size
 }
 
 /* "name + 8 in section .data of FILE", or without "+ 8" */
-static bool find_symbol(struct place *p, uint64_t addr, struct object *o)
+static bool find_symbol(struct inspect *p, uint64_t addr, struct object *o)
 {
 	cleanup_free char *cmd = str_fmt("info symbol 0x%llx", (unsigned long long)addr), *text = NULL;
 	struct err ignored;
@@ -306,7 +306,7 @@ static bool find_symbol(struct place *p, uint64_t addr, struct object *o)
 	return true;
 }
 
-bool place_object(struct place *p, uint64_t addr, struct object *o)
+bool inspect_object(struct inspect *p, uint64_t addr, struct object *o)
 {
 	struct gdb_locals l;
 	int level;
@@ -362,17 +362,17 @@ static const char *more_of(const char *s)
 }
 
 /* Is that expression the memory at addr, and so many bytes? It calls and changes nothing. */
-static bool means(struct place *p, const char *expr, uint64_t addr, unsigned len)
+static bool means(struct inspect *p, const char *expr, uint64_t addr, unsigned len)
 {
 	cleanup_free char *at = str_fmt("&(%s)", expr), *size = str_fmt("sizeof(%s)", expr);
 	uint64_t lo, n;
 
-	return !strpbrk(expr, "(=") && !strstr(expr, "++") && !strstr(expr, "--") && place_number(p, p->user, at, &lo) && lo == addr &&
-	       place_number(p, p->user, size, &n) && n == len;
+	return !strpbrk(expr, "(=") && !strstr(expr, "++") && !strstr(expr, "--") && inspect_number(p, p->user, at, &lo) && lo == addr &&
+	       inspect_number(p, p->user, size, &n) && n == len;
 }
 
 /* The longest piece of the statement that means the memory. */
-static char *in_statement(struct place *p, uint64_t addr, unsigned len)
+static char *in_statement(struct inspect *p, uint64_t addr, unsigned len)
 {
 	const char *text = json_string_value(json_object_get(p->location, "text"));
 	char *best = NULL;
@@ -402,7 +402,7 @@ static char *in_statement(struct place *p, uint64_t addr, unsigned len)
 	return best;
 }
 
-bool place_array(struct place *p, uint64_t addr, struct object *o)
+bool inspect_array(struct inspect *p, uint64_t addr, struct object *o)
 {
 	const char *text = json_string_value(json_object_get(p->location, "text"));
 	bool found = false;
@@ -431,7 +431,7 @@ bool place_array(struct place *p, uint64_t addr, struct object *o)
 	return found;
 }
 
-char *place_name(struct place *p, uint64_t addr, unsigned len, bool *exact)
+char *inspect_name(struct inspect *p, uint64_t addr, unsigned len, bool *exact)
 {
 	struct object o;
 	char *name = in_statement(p, addr, len);
@@ -439,7 +439,7 @@ char *place_name(struct place *p, uint64_t addr, unsigned len, bool *exact)
 	*exact = true;
 	if (name)
 		return name;
-	if (place_object(p, addr, &o)) {
+	if (inspect_object(p, addr, &o)) {
 		*exact = o.lo == addr && o.len == len && !o.heap;
 		if (o.lo == addr)
 			return xstrdup(o.name);
