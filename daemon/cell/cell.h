@@ -40,7 +40,7 @@ int cell_kill(struct cell *c);
 /* Waits for the end of the cell and closes the pidfd; *status as from waitpid. */
 int cell_join(struct cell *c, int *status, struct err *e);
 
-/* --- inside, as pid 1 --- */
+/* ---- init.c: for the function that runs as PID 1 ---- */
 
 /* Waits for the end of this child; EINTR is retried. */
 int cell_wait_pid(pid_t pid, int *status, struct err *e);

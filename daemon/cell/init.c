@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* segcursor.c: what the pid 1 of a cell needs: reaping, bind mounts, the choice of PIDs. */
+/* init.c: what the PID 1 of a cell needs: reaping, bind mounts, the choice of PIDs. */
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>

@@ -5,14 +5,12 @@
  */
 #include "cell/ns.h"
 
-#include <errno.h>
 #include <fcntl.h>
 #include <linux/mount.h>
 #include <net/if.h>
 #include <netlink/route/link.h>
 #include <sched.h>
 #include <stddef.h>
-#include <stdio.h>
 #include <sys/mount.h>
 #include <sys/stat.h>
 #include <unistd.h>

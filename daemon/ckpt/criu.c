@@ -41,12 +41,12 @@ enum { LOG_LEVEL_DEFAULT = 2, ERROR_LINES = 4, RESTORE_TRIES = 20 };
 /* libcriu 4.2 has it, and no header declares it. */
 void criu_local_set_unprivileged(criu_opts *opts, bool unprivileged);
 
-struct request {
+struct criu_request {
 	criu_opts *opts;
 	int images, work; /* folders */
 };
 
-static void request_fini(struct request *r)
+static void request_fini(struct criu_request *r)
 {
 	if (r->opts)
 		criu_local_free_opts(r->opts);
@@ -61,7 +61,7 @@ static int open_folder(const char *path, struct err *e)
 	return fd < 0 ? err_errno(e, ERR_INTERNAL, "%s", path) : fd;
 }
 
-static int request_program(struct request *r, const struct ckpt_env *env, struct err *e)
+static int request_program(struct criu_request *r, const struct ckpt_env *env, struct err *e)
 {
 	cleanup_free char *program = env && env->criu ? xstrdup(env->criu) : ckpt_criu_path(e);
 
@@ -76,10 +76,10 @@ static int request_program(struct request *r, const struct ckpt_env *env, struct
 }
 
 /* images: the image folder; work, log: where CRIU writes its log. */
-static int request_init(struct request *r, const struct ckpt_env *env, const char *images,
+static int request_init(struct criu_request *r, const struct ckpt_env *env, const char *images,
 			const char *work, const char *log, struct err *e)
 {
-	*r = (struct request){.images = -1, .work = -1};
+	*r = (struct criu_request){.images = -1, .work = -1};
 	if (request_program(r, env, e))
 		return -1;
 	r->images = open_folder(images, e);
@@ -137,7 +137,7 @@ static int failed(const char *what, int code, const char *log, struct err *e)
 	return err_set(e, ERR_INTERNAL, "%s: CRIU: %s, see %s", what, strerror(-code), log);
 }
 
-static int dump(struct request *r, pid_t pid, const char *log, struct err *e)
+static int dump(struct criu_request *r, pid_t pid, const char *log, struct err *e)
 {
 	sigset_t old;
 	int code;
@@ -152,7 +152,7 @@ static int dump(struct request *r, pid_t pid, const char *log, struct err *e)
 
 int ckpt_dump(const struct ckpt_env *env, pid_t pid, const char *dir, struct err *e)
 {
-	__attribute__((cleanup(request_fini))) struct request r = {.images = -1, .work = -1};
+	__attribute__((cleanup(request_fini))) struct criu_request r = {.images = -1, .work = -1};
 	__attribute__((cleanup(dispatch_fini))) struct dispatch d = {0};
 	cleanup_free char *log = str_fmt("%s/dump.log", dir);
 	struct err again;
@@ -173,7 +173,7 @@ int ckpt_dump(const struct ckpt_env *env, pid_t pid, const char *dir, struct err
 
 static int restore_once(const struct ckpt_env *env, const char *dir, pid_t *pid, struct err *e)
 {
-	__attribute__((cleanup(request_fini))) struct request r = {.images = -1, .work = -1};
+	__attribute__((cleanup(request_fini))) struct criu_request r = {.images = -1, .work = -1};
 	sigset_t old;
 	int code;
 

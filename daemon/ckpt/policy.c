@@ -3,7 +3,7 @@
 #include "ckpt/policy.h"
 
 #include "base/cleanup.h"
-#include "base/str.h"
+#include "base/alloc.h"
 
 size_t ckpt_policy_victim(const struct ckpt_point *p, size_t n, uint64_t total)
 {

@@ -5,7 +5,6 @@
  * after a power failure their sizes tell (store.h: a cache).
  */
 #include <errno.h>
-#include <stdio.h>
 #include <string.h>
 #include <sys/file.h>
 #include <sys/stat.h>

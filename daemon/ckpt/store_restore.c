@@ -3,14 +3,12 @@
  * store_restore.c: from a stored checkpoint back to a process. The shared lock keeps it from
  * removal.
  */
-#include <errno.h>
 #include <fcntl.h>
 #include <string.h>
 #include <sys/file.h>
 #include <sys/stat.h>
 
 #include "base/fdio.h"
-#include "base/jsonx.h"
 #include "base/path.h"
 #include "base/str.h"
 #include "ckpt/store_int.h"

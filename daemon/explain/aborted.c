@@ -1,14 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* aborted.c: programs that ended by abort: failed assertions, checks of the heap, exceptions, and abort itself. */
-#define LOG_DOMAIN "explain"
 #include <signal.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/cleanup.h"
-#include "base/log.h"
-#include "base/maps.h"
 #include "base/str.h"
 #include "timetravel/cursor_int.h"
 #include "explain/condition.h"

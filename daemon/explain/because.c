@@ -1,13 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* because.c: why a statement was executed: see failure.h. */
-#define LOG_DOMAIN "explain"
 #include <signal.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/cleanup.h"
-#include "base/log.h"
 #include "base/maps.h"
 #include "base/str.h"
 #include "timetravel/cursor_int.h"

@@ -121,7 +121,7 @@ static void set_text(json_t *o, const char *key, const char *text)
 		json_object_set_new(o, key, json_text(text, strlen(text)));
 }
 
-json_t *chain_failure_json(const struct failure *f)
+json_t *chain_failure_json(const struct chain_failure *f)
 {
 	json_t *o = json_object();
 
@@ -140,7 +140,7 @@ json_t *chain_failure_json(const struct failure *f)
 	return o;
 }
 
-void chain_failure_fini(struct failure *f)
+void chain_failure_fini(struct chain_failure *f)
 {
 	free(f->text);
 	free(f->address);

@@ -82,7 +82,7 @@ const char *chain_end_name(enum chain_end end);
 /* Did it lead nowhere: for want of time, room or knowledge? */
 bool chain_led_nowhere(enum chain_end end);
 
-struct failure {
+struct chain_failure {
 	const char *kind;
 	char *text;
 	int signal; /* 0: none */
@@ -90,7 +90,7 @@ struct failure {
 	char *address, *expression, *type, *what; /* NULL: none */
 };
 
-json_t *chain_failure_json(const struct failure *f);
-void chain_failure_fini(struct failure *f);
+json_t *chain_failure_json(const struct chain_failure *f);
+void chain_failure_fini(struct chain_failure *f);
 
 #endif

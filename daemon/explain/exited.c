@@ -1,14 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* exited.c: programs that ended with a status that tells of a failure. */
-#define LOG_DOMAIN "explain"
-#include <signal.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/cleanup.h"
-#include "base/log.h"
-#include "base/maps.h"
 #include "base/str.h"
 #include "timetravel/cursor_int.h"
 #include "explain/condition.h"

@@ -7,7 +7,6 @@
 #include <string.h>
 
 #include "base/clock.h"
-#include "base/jsonx.h"
 #include "base/log.h"
 #include "base/maps.h"
 #include "base/str.h"

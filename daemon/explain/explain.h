@@ -34,7 +34,7 @@ struct explain {
 	pid_t tid; /* of the thread that failed */
 	struct timeline_point at; /* its last visible state */
 	bool no_code; /* it stands at the end, at a PC without code, or for another reason in a state that is not met again by its PC */
-	struct failure failure;
+	struct chain_failure failure;
 	struct chain chain;
 	struct strv notes;
 	json_t *threads; /* as in fredctl(1); NULL: not shown */

@@ -1,21 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /* failure.c: see failure.h. */
-#define LOG_DOMAIN "explain"
-#include <signal.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/cleanup.h"
-#include "base/log.h"
-#include "base/maps.h"
 #include "base/str.h"
 #include "timetravel/cursor_int.h"
-#include "explain/condition.h"
 #include "explain/failure.h"
-#include "explain/flow.h"
 #include "explain/inspect.h"
-#include "base/jsonx.h"
 
 void failure_set_kind(struct explain *x, const char *kind, const char *fmt, ...)
 {

@@ -1,13 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* fault.c: faults: an access to memory that is not there, a jump to where there is no code, a division by zero, a stack that is full. */
-#define LOG_DOMAIN "explain"
 #include <signal.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/cleanup.h"
-#include "base/log.h"
 #include "base/maps.h"
 #include "base/str.h"
 #include "timetravel/cursor_int.h"

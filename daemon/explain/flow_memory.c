@@ -1,19 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /* flow_memory.c: a value in memory: to the last write of it. */
-#define LOG_DOMAIN "explain"
 #include "explain/flow_int.h"
 
 #include <string.h>
 
 #include "base/cleanup.h"
-#include "base/jsonx.h"
 #include "base/clock.h"
-#include "base/log.h"
 #include "base/maps.h"
 #include "base/str.h"
 #include "timetravel/cursor_int.h"
 #include "explain/inspect.h"
-#include "reclog/describe.h"
 
 #define SMALL 0x10000ull /* an offset or an index, rather than an address */
 

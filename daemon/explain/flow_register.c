@@ -1,17 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /* flow_register.c: a value in a register: to the instruction that put it there. */
-#define LOG_DOMAIN "explain"
 #include "explain/flow_int.h"
 
 #include <errno.h>
 #include <string.h>
 
 #include "base/cleanup.h"
-#include "base/jsonx.h"
 #include "base/clock.h"
-#include "base/log.h"
-#include "base/maps.h"
-#include "base/str.h"
 #include "timetravel/cursor_int.h"
 #include "explain/inspect.h"
 #include "explain/vain.h"

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
 /* inspect.c: see inspect.h. */
-#define LOG_DOMAIN "explain"
 #include "explain/inspect.h"
 
 #include <ctype.h>
@@ -9,8 +8,6 @@
 #include <string.h>
 
 #include "base/cleanup.h"
-#include "base/jsonx.h"
-#include "base/log.h"
 #include "base/str.h"
 #include "timetravel/cursor_int.h"
 #include "rlog/heap.h"

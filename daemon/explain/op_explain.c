@@ -1,15 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /* op_explain.c: the operation: to the failure and back, and the object of fredctl explain. */
-#define LOG_DOMAIN "explain"
 #include <signal.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/clock.h"
 #include "base/jsonx.h"
-#include "base/log.h"
-#include "base/maps.h"
 #include "base/str.h"
 #include "timetravel/cursor_int.h"
 #include "explain/explain.h"

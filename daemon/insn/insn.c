@@ -2,11 +2,9 @@
 /* insn.c: see insn.h. */
 #include "insn/insn.h"
 
-#include <stdio.h>
 #include <string.h>
 
 #include <Zydis/Zydis.h>
-
 
 struct decoded {
 	ZydisDecodedInstruction in;

@@ -6,7 +6,7 @@
 
 #include "base/cleanup.h"
 #include "base/jsonx.h"
-#include "base/str.h"
+#include "base/alloc.h"
 #include "reclog/describe.h"
 
 static int counts_log(const struct reader *log, struct counts *c, struct counts_thread *t,

@@ -8,7 +8,6 @@
 #include "base/cleanup.h"
 #include "base/cpu.h"
 #include "base/fdio.h"
-#include "base/jsonx.h"
 #include "base/str.h"
 
 int rec_host_check(const json_t *meta, struct err *e)

@@ -8,7 +8,7 @@
 #include "base/buf.h"
 #include "base/cleanup.h"
 #include "base/fdio.h"
-#include "base/str.h"
+#include "base/alloc.h"
 #include "reclog/reader.h"
 
 static int head_check(const struct rlog_image *h, size_t size, const char *path, uint32_t ordinal,

@@ -5,9 +5,8 @@
  * the readers' marks. Built at the first lookup: a replay alone does not need them.
  */
 #include <math.h>
-#include <string.h>
 
-#include "base/str.h"
+#include "base/alloc.h"
 #include "reclog/timeline_priv.h"
 
 static struct tl_thread *part_thread(const struct tl_part *part, uint32_t ordinal)

@@ -7,7 +7,6 @@
  * each file's size, inode and mtime, so that it stops being right as soon as one of them changes.
  */
 #include <dirent.h>
-#include <errno.h>
 #include <fcntl.h>
 #include <string.h>
 #include <sys/mman.h>

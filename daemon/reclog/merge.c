@@ -4,10 +4,9 @@
  * decodes one slot ahead, and a heap orders the cursors. See timeline.h for what is cut off and
  * where tails go.
  */
-#include <string.h>
 #include <sys/mman.h>
 
-#include "base/str.h"
+#include "base/alloc.h"
 #include "reclog/timeline_priv.h"
 
 static bool later(const struct tl_cursor *a, const struct tl_cursor *b)

@@ -3,9 +3,7 @@
 #include "reclog/pos.h"
 
 #include <ctype.h>
-#include <inttypes.h>
 #include <stdbool.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 

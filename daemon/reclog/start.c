@@ -10,7 +10,7 @@
 #include "base/cleanup.h"
 #include "base/fdio.h"
 #include "base/jsonx.h"
-#include "base/str.h"
+#include "base/alloc.h"
 #include "rlog/rlog.h"
 
 static int parse_thread(const json_t *o, struct rec_start_thread *t, struct err *e)

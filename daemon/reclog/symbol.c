@@ -10,7 +10,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
-#include "base/str.h"
+#include "base/alloc.h"
 
 /* count things of this size at an offset of the file; NULL: they are not all in it, or not aligned. */
 static const void *at(const struct symbol_file *f, uint64_t offset, uint64_t count, size_t size)

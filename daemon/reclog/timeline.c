@@ -7,11 +7,10 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <string.h>
 
 #include "base/cleanup.h"
 #include "base/fdio.h"
-#include "base/str.h"
+#include "base/alloc.h"
 #include "reclog/timeline_priv.h"
 
 /* ---- parts ---- */

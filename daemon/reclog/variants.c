@@ -9,7 +9,7 @@
  * by these keys. Objects are told apart by the one-byte hash only; a collision means an order kept
  * without need.
  */
-#include "base/str.h"
+#include "base/alloc.h"
 #include "reclog/timeline_priv.h"
 
 struct variant {

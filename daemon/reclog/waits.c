@@ -31,12 +31,12 @@ static const char *const things[WAIT_KINDS] = {
 	[WAIT_LIBC] = "a lock inside libc",
 };
 
-struct source {
+struct memory_source {
 	pid_t pid, memory; /* whose memory can be read: the first thread may have ended */
 	const struct rlog_waits *at;
 };
 
-static bool get(const struct source *s, uint64_t addr, void *to, size_t n)
+static bool get(const struct memory_source *s, uint64_t addr, void *to, size_t n)
 {
 	struct iovec local = {to, n}, remote = {(void *)addr, n};
 
@@ -44,7 +44,7 @@ static bool get(const struct source *s, uint64_t addr, void *to, size_t n)
 }
 
 /* One that does not exist any more has no state; one that stays because it is the first is a zombie. */
-static char state_of(const struct source *s, pid_t tid)
+static char state_of(const struct memory_source *s, pid_t tid)
 {
 	cleanup_free char *stat = str_fmt("/proc/%d/task/%d/stat", (int)s->pid, (int)tid);
 
@@ -52,7 +52,7 @@ static char state_of(const struct source *s, pid_t tid)
 }
 
 /* In a futex(2), as the kernel says it in /proc/PID/task/TID/syscall; of one that has just been woken, stat knows that. */
-static bool sleeps(const struct source *s, pid_t tid)
+static bool sleeps(const struct memory_source *s, pid_t tid)
 {
 	cleanup_free char *call = str_fmt("/proc/%d/task/%d/syscall", (int)s->pid, (int)tid);
 	cleanup_buf struct buf b = {0};
@@ -76,7 +76,7 @@ static size_t span(const struct rlog_waits *at)
 }
 
 /* blocking: of a process that runs, one waits only if it says so. */
-static bool read_thread(const struct source *s, uint32_t number, bool blocking, struct waits_thread *t)
+static bool read_thread(const struct memory_source *s, uint32_t number, bool blocking, struct waits_thread *t)
 {
 	const struct rlog_waits *at = s->at;
 	uint32_t tid, exited, kind, blocks;
@@ -118,7 +118,7 @@ static const struct waits_thread *by_number(const struct waits *w, uint32_t thre
 }
 
 /* false: it is free, so that nobody waits for it. */
-static bool find_owner(const struct source *s, const struct waits *w, struct waits_thread *t)
+static bool find_owner(const struct memory_source *s, const struct waits *w, struct waits_thread *t)
 {
 	const struct waits_thread *owner = NULL;
 	pthread_rwlock_t l;
@@ -153,7 +153,7 @@ static bool find_owner(const struct source *s, const struct waits *w, struct wai
 }
 
 /* One that has just been made is not in the table yet. */
-static size_t count_tasks(const struct source *s)
+static size_t count_tasks(const struct memory_source *s)
 {
 	cleanup_free char *folder = str_fmt("/proc/%d/task", (int)s->pid);
 	cleanup_closedir DIR *dir = opendir(folder);
@@ -183,7 +183,7 @@ static void follow(struct waits *w, struct waits_thread *t)
 	t->stuck = x != NULL; /* behind one of them */
 }
 
-static int read_all(struct waits *w, const struct source *s, bool blocking)
+static int read_all(struct waits *w, const struct memory_source *s, bool blocking)
 {
 	uint32_t count, group = 0;
 
@@ -219,7 +219,7 @@ void waits_conclude(struct waits *w)
 }
 
 /* What the recorder says of itself, held against what the kernel says: most often there is nothing to ask. */
-static void confirm(struct waits *w, const struct source *s)
+static void confirm(struct waits *w, const struct memory_source *s)
 {
 	size_t alive = 0;
 
@@ -252,7 +252,7 @@ static bool is_ending(pid_t pid)
 
 int waits_read(struct waits *w, pid_t pid, const struct rlog_waits *at, enum waits_of how)
 {
-	struct source s = {pid, maps_owner(pid), at};
+	struct memory_source s = {pid, maps_owner(pid), at};
 
 	*w = (struct waits){0};
 	if (read_all(w, &s, how != WAITS_OF_REPLAY))
@@ -280,7 +280,7 @@ static bool is_of_faults(int sig)
 
 bool waits_has_handlers(pid_t pid, const struct rlog_waits *at)
 {
-	struct source s = {pid, maps_owner(pid), at};
+	struct memory_source s = {pid, maps_owner(pid), at};
 	uint64_t handler;
 
 	for (int sig = 1; sig <= 64; sig++)

@@ -10,7 +10,7 @@
 #include <unistd.h>
 
 #include "base/log.h"
-#include "base/str.h"
+#include "base/alloc.h"
 #include "rpc/rpc.h"
 #include "wire/message.h"
 

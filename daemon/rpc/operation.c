@@ -13,7 +13,7 @@
 
 #include "base/clock.h"
 #include "base/log.h"
-#include "base/str.h"
+#include "base/alloc.h"
 #include "rpc/rpc.h"
 #include "wire/message.h"
 

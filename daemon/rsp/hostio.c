@@ -16,17 +16,17 @@
 #define ACCESS_MODE 3 /* of the flags of open; 0: to read */
 #define READ_MAX (RSP_PACKET_MAX / 4)
 
-struct request {
+struct hostio_request {
 	struct hostio *h;
 	const struct rsp_ops *ops;
 	void *ctx;
 	struct buf *out;
 };
 
-typedef void (*operation_fn)(const struct request *r, const char *args);
+typedef void (*operation_fn)(const struct hostio_request *r, const char *args);
 
 /* GDB's numbers are Linux's, as far as they go. */
-static void failed(const struct request *r, int error)
+static void failed(const struct hostio_request *r, int error)
 {
 	int number = error == ENAMETOOLONG ? 91 : error > 0 && error <= EROFS ? error : 9999;
 
@@ -42,7 +42,7 @@ static bool path_of(const char *args, char path[PATH_MAX])
 }
 
 /* The place of a descriptor that GDB names; NULL and an answer when there is none. */
-static int *file_of(const struct request *r, const char *args, const char **rest)
+static int *file_of(const struct hostio_request *r, const char *args, const char **rest)
 {
 	char *end;
 	unsigned long n = strtoul(args, &end, 16);
@@ -54,12 +54,12 @@ static int *file_of(const struct request *r, const char *args, const char **rest
 	return NULL;
 }
 
-static void set_fs(const struct request *r, const char *args)
+static void set_fs(const struct hostio_request *r, const char *args)
 {
 	buf_add_str(r->out, "F0");
 }
 
-static void open_file(const struct request *r, const char *args)
+static void open_file(const struct hostio_request *r, const char *args)
 {
 	const char *comma = strchr(args, ',');
 	char path[PATH_MAX];
@@ -81,7 +81,7 @@ static void open_file(const struct request *r, const char *args)
 	}
 }
 
-static void close_file(const struct request *r, const char *args)
+static void close_file(const struct hostio_request *r, const char *args)
 {
 	int *f = file_of(r, args, &args);
 
@@ -93,7 +93,7 @@ static void close_file(const struct request *r, const char *args)
 }
 
 /* pread:FD,COUNT,OFFSET */
-static void pread_file(const struct request *r, const char *args)
+static void pread_file(const struct hostio_request *r, const char *args)
 {
 	char data[READ_MAX];
 	int *f = file_of(r, args, &args);
@@ -124,7 +124,7 @@ static void big_endian(struct buf *b, uint64_t value, unsigned bytes)
 	}
 }
 
-static void stat_file(const struct request *r, const char *args)
+static void stat_file(const struct hostio_request *r, const char *args)
 {
 	int *f = file_of(r, args, &args);
 	struct stat st;
@@ -152,7 +152,7 @@ static void stat_file(const struct request *r, const char *args)
 }
 
 /* What can be opened here is a copy: none of them is a link. */
-static void read_link(const struct request *r, const char *args)
+static void read_link(const struct hostio_request *r, const char *args)
 {
 	char path[PATH_MAX];
 	int fd = path_of(args, path) ? r->ops->open_file(r->ctx, path) : -EINVAL;
@@ -162,7 +162,7 @@ static void read_link(const struct request *r, const char *args)
 	failed(r, fd >= 0 ? EINVAL : -fd);
 }
 
-static void read_only(const struct request *r, const char *args)
+static void read_only(const struct hostio_request *r, const char *args)
 {
 	failed(r, EROFS);
 }
@@ -177,7 +177,7 @@ static const struct {
 
 void hostio_answer(struct hostio *h, const struct rsp_ops *ops, void *ctx, const char *args, struct buf *out)
 {
-	struct request r = {h, ops, ctx, out};
+	struct hostio_request r = {h, ops, ctx, out};
 
 	for (size_t i = 0; i < sizeof(operations) / sizeof(operations[0]); i++)
 		if (str_starts(args, operations[i].start)) {

@@ -10,7 +10,7 @@
 
 enum where { GENERAL, ST, FPU, XMM, MXCSR, YMMH };
 
-struct group {
+struct reg_group {
 	const char *feature;
 	const char *name; /* with %u when there are several */
 	unsigned count, bits;
@@ -23,7 +23,7 @@ struct group {
 	{NULL, name_, 1, bits_, type_, GENERAL, offsetof(struct user_regs_struct, field)}
 #define F(name_, which) {NULL, name_, 1, 32, "int", FPU, which}
 
-static const struct group groups[] = {
+static const struct reg_group groups[] = {
 	{"org.gnu.gdb.i386.core", "rax", 1, 64, "int64", GENERAL, offsetof(struct user_regs_struct, rax)},
 	R("rbx", rbx, 64, "int64"),
 	R("rcx", rcx, 64, "int64"),
@@ -97,7 +97,7 @@ static uint32_t fpu(const struct user_fpregs_struct *f, size_t which)
 	return v[which];
 }
 
-static void value(struct buf *b, const struct rsp_regs *r, const struct group *g, unsigned i)
+static void value(struct buf *b, const struct rsp_regs *r, const struct reg_group *g, unsigned i)
 {
 	uint32_t word;
 
@@ -177,7 +177,7 @@ static void set_fpu(struct user_fpregs_struct *f, size_t which, uint32_t v)
 	}
 }
 
-static void set_value(struct rsp_regs *r, const struct group *g, unsigned i, const uint8_t *v)
+static void set_value(struct rsp_regs *r, const struct reg_group *g, unsigned i, const uint8_t *v)
 {
 	uint32_t word;
 

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* stub_run.c: the packets that move the program, begin and end it, and how it has stopped. */
 #include <inttypes.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 

@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* stub_threads.c: the packets that list, name and choose threads: H, T, qC, qfThreadInfo, qXfer:threads. */
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/str.h"
+#include "base/alloc.h"
 #include "rsp/stub_int.h"
 
 int stub_thread(const struct stub *s, int chosen)

@@ -14,7 +14,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
-#include "base/str.h"
+#include "base/alloc.h"
 #include "trace/internal.h"
 
 struct group_thread *group_find(const struct group *g, pid_t tid)

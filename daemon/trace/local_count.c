@@ -3,8 +3,6 @@
 #define LOG_DOMAIN "count"
 #include "trace/local_count.h"
 
-#include <string.h>
-
 #include "base/clock.h"
 #include "base/log.h"
 

@@ -95,19 +95,19 @@ static int go_through(struct local *l, struct trace *copy, struct trace_line *li
 }
 
 /* What a look aside must leave as it was. */
-struct kept {
+struct saved {
 	struct trace_words words;
 	struct user_regs_struct before;
 	bool before_known, none;
 	uint64_t steps;
 };
 
-static void keep(const struct local *l, struct kept *k)
+static void save(const struct local *l, struct saved *k)
 {
-	*k = (struct kept){l->words, l->before, l->before_known, l->none, l->r->steps};
+	*k = (struct saved){l->words, l->before, l->before_known, l->none, l->r->steps};
 }
 
-static void put_back(struct local *l, const struct kept *k)
+static void restore(struct local *l, const struct saved *k)
 {
 	l->words = k->words;
 	l->before = k->before;
@@ -120,7 +120,7 @@ int local_stays(struct local *l, struct trace *t, bool bad, bool *stays, struct 
 {
 	struct trace_line line = {0};
 	struct trace copy;
-	struct kept kept;
+	struct saved saved;
 	bool other, ignored, now = bad;
 	uint64_t pc;
 	int r;
@@ -138,9 +138,9 @@ int local_stays(struct local *l, struct trace *t, bool bad, bool *stays, struct 
 	if (local_fork(l, t, &copy, e))
 		return -1;
 	copy.aside = true;
-	keep(l, &kept);
+	save(l, &saved);
 	r = go_through(l, &copy, &line, &now, e);
-	put_back(l, &kept);
+	restore(l, &saved);
 	trace_kill(&copy);
 	*stays = now == bad;
 	return r;
@@ -149,7 +149,7 @@ int local_stays(struct local *l, struct trace *t, bool bad, bool *stays, struct 
 /* ---- where the statement of a transition began ---- */
 
 /* The search for it. */
-struct way {
+struct line_search {
 	struct local *l;
 	struct trace *begin;
 	struct trace base; /* alive: a copy that stands some branches before `near`, so that the long way is gone once */
@@ -169,7 +169,7 @@ static bool state_equal_registers(const struct user_regs_struct *a, const struct
 }
 
 /* Before the nth branch of the base's stretch, which is not before the base. */
-static int walk_from_base(struct way *w, struct trace *copy, uint64_t nth, uint64_t pc, uint64_t *arrivals, struct err *e)
+static int walk_from_base(struct line_search *w, struct trace *copy, uint64_t nth, uint64_t pc, uint64_t *arrivals, struct err *e)
 {
 	struct walk walk = {.ask.nth_branch = nth - w->base_branches + (w->base_branches != 0), .ask.places = pc != 0};
 	bool ended;
@@ -185,7 +185,7 @@ static int walk_from_base(struct way *w, struct trace *copy, uint64_t nth, uint6
  * A copy at a place, pc counted on the way to it, that state included; as the way is gone from the base, if there is one, or else from
  * the segment's begin. 1: it does not come there.
  */
-static int copy_at(struct way *w, const struct trace_local_place *place, uint64_t pc, uint64_t *arrivals, struct trace *copy, struct err *e)
+static int copy_at(struct line_search *w, const struct trace_local_place *place, uint64_t pc, uint64_t *arrivals, struct trace *copy, struct err *e)
 {
 	bool walks = place->branches > (w->base.alive ? w->base_branches : 0);
 	uint64_t here;
@@ -209,7 +209,7 @@ static int copy_at(struct way *w, const struct trace_local_place *place, uint64_
 }
 
 /* Once w->near is known. */
-static int make_base(struct way *w, struct err *e)
+static int make_base(struct line_search *w, struct err *e)
 {
 	struct trace_local_place at = w->near;
 	struct trace base;
@@ -225,7 +225,7 @@ static int make_base(struct way *w, struct err *e)
 	return 0;
 }
 
-static void drop_base(struct way *w)
+static void drop_base(struct line_search *w)
 {
 	if (w->base.alive)
 		trace_kill(&w->base);
@@ -261,7 +261,7 @@ static int walk_rest(struct local *l, struct trace *t, struct rest *rest, struct
 }
 
 /* From the place, or from the transition, which is where the held thread stands now. */
-static int rest_of(struct way *w, const struct trace_local_place *place, struct rest *rest, struct err *e)
+static int rest_of(struct line_search *w, const struct trace_local_place *place, struct rest *rest, struct err *e)
 {
 	struct local *l = w->l;
 	struct trace copy;
@@ -285,7 +285,7 @@ static int rest_of(struct way *w, const struct trace_local_place *place, struct 
 }
 
 /* Where the transition is, by what is left behind it. 1: not known. */
-static int come_near(struct way *w, const struct trace_local_place *place, struct err *e)
+static int come_near(struct line_search *w, const struct trace_local_place *place, struct err *e)
 {
 	struct rest all, behind;
 	unsigned part;
@@ -310,7 +310,7 @@ static int come_near(struct way *w, const struct trace_local_place *place, struc
 }
 
 /* One instruction less: there it is not bad yet, if this is the transition. */
-static int is_good_before(struct way *w, bool *good, struct err *e)
+static int is_good_before(struct line_search *w, bool *good, struct err *e)
 {
 	struct trace_words words;
 	struct trace copy;
@@ -331,7 +331,7 @@ static int is_good_before(struct way *w, bool *good, struct err *e)
 }
 
 /* From w->near to the transition: w->steps. 1: it is not met. */
-static int find_turn(struct way *w, struct err *e)
+static int find_turn(struct line_search *w, struct err *e)
 {
 	struct local *l = w->l;
 	const struct trace_local_result *found = l->r;
@@ -363,7 +363,7 @@ static int find_turn(struct way *w, struct err *e)
  * From `back` branches before w->near to the transition: *first is the number of instructions up to the last beginning of a
  * statement on the way, *first_pc its address; 0: there is none. 1: too far.
  */
-static int go_back(struct way *w, const struct trace_local_place *from, uint64_t *first, uint64_t *first_pc, struct err *e)
+static int go_back(struct line_search *w, const struct trace_local_place *from, uint64_t *first, uint64_t *first_pc, struct err *e)
 {
 	struct local *l = w->l;
 	struct trace_line line = {0};
@@ -399,7 +399,7 @@ static int go_back(struct way *w, const struct trace_local_place *from, uint64_t
  * The state so many instructions behind a place: how often its address pc has been come to. side: what the expression is there;
  * NULL: not asked for. 1: it does not come there.
  */
-static int describe(struct way *w, const struct trace_local_place *from, uint64_t steps, uint64_t pc, uint64_t *hits,
+static int describe(struct line_search *w, const struct trace_local_place *from, uint64_t steps, uint64_t pc, uint64_t *hits,
 		    enum trace_side *side, struct err *e)
 {
 	bool over = false, bad = false, comes = false;
@@ -422,7 +422,7 @@ static int describe(struct way *w, const struct trace_local_place *from, uint64_
 }
 
 /* 1: it is not found. */
-static int find_begin(struct way *w, struct err *e)
+static int find_begin(struct line_search *w, struct err *e)
 {
 	struct trace_local_statement *s = &w->l->r->statement;
 	uint64_t first = 0;
@@ -448,7 +448,7 @@ static int find_begin(struct way *w, struct err *e)
 	}
 }
 
-static int find(struct way *w, const struct trace_local_place *place, struct err *e)
+static int find(struct line_search *w, const struct trace_local_place *place, struct err *e)
 {
 	struct trace_local_result *found = w->l->r;
 	struct trace copy;
@@ -475,22 +475,22 @@ static int find(struct way *w, const struct trace_local_place *place, struct err
 
 int local_statement(struct local *l, struct trace *begin, struct err *e)
 {
-	struct way w = {.l = l, .begin = begin};
+	struct line_search w = {.l = l, .begin = begin};
 	struct trace_local_place place = l->place;
 	uint64_t evaluations = l->r->evaluations;
-	struct kept kept;
+	struct saved saved;
 	int r = 1;
 
 	l->r->statement = (struct trace_local_statement){0};
 	if (!local_can_walk(l))
 		return 0;
-	keep(l, &kept);
+	save(l, &saved);
 	if (local_arm_end(l, begin, e))
 		return -1;
 	l->hurry = false;
 	r = find(&w, &place, e);
 	drop_base(&w);
-	put_back(l, &kept);
+	restore(l, &saved);
 	l->r->later_evaluations += l->r->evaluations - evaluations;
 	log_info("%s, 0x%llx, %llu steps behind branch %llu", l->r->statement.known ? "the statement begins" : "not known where the statement begins",
 		 (unsigned long long)l->r->statement.pc, (unsigned long long)w.steps, (unsigned long long)w.near.branches);

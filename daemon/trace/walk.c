@@ -30,7 +30,7 @@ static const size_t greg[REPLAY_WALK_REGS] = {
 };
 
 /* A thread's state besides its memory. */
-struct state {
+struct walk_state {
 	struct user_regs_struct r;
 	uint8_t x[TRACE_XSTATE_MAX];
 	size_t len;
@@ -42,13 +42,13 @@ void walk_want(struct walk *w, const struct user_regs_struct *r)
 		memcpy(&w->ask.reg[i], (const uint8_t *)r + greg[i], sizeof(w->ask.reg[i]));
 }
 
-static int keep(struct trace *t, struct state *s, struct err *e)
+static int keep(struct trace *t, struct walk_state *s, struct err *e)
 {
 	s->len = sizeof(s->x);
 	return trace_get_regs(t, &s->r, e) || trace_get_xsave(t, s->x, &s->len, e) ? -1 : 0;
 }
 
-static int put_back(struct trace *t, const struct state *s, uint64_t rip, struct err *e)
+static int put_back(struct trace *t, const struct walk_state *s, uint64_t rip, struct err *e)
 {
 	struct iovec v = {(void *)s->x, s->len};
 	struct user_regs_struct r = s->r, now;
@@ -89,7 +89,7 @@ static int map_memory(struct walk *w, struct trace *t, uint64_t *at, struct err 
 }
 
 /* Back to where the caller's stack, and what the kernel may do there, are not touched: lets the thread call the recorder. */
-static int call_recorder(struct walk *w, struct trace *t, const struct state *s, uint64_t memory, struct err *e)
+static int call_recorder(struct walk *w, struct trace *t, const struct walk_state *s, uint64_t memory, struct err *e)
 {
 	struct user_regs_struct r = s->r;
 
@@ -178,7 +178,7 @@ static int run(struct walk *w, struct trace *t, struct err *e)
 }
 
 /* Let the recorder make ready. The same results as run; the address where it stops first is not known before. */
-static int begin(struct walk *w, struct trace *t, struct state *s, uint64_t *memory, struct err *e)
+static int begin(struct walk *w, struct trace *t, struct walk_state *s, uint64_t *memory, struct err *e)
 {
 	struct user_regs_struct r;
 	struct trace_stop stop;
@@ -275,7 +275,7 @@ static int clean_up(struct walk *w, struct trace *t, uint64_t memory, struct err
 
 int walk_go(struct walk *w, struct trace *t, struct err *e)
 {
-	struct state s;
+	struct walk_state s;
 	uint64_t memory = 0;
 	int r;
 

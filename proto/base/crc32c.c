@@ -4,14 +4,13 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
 #include "base/crc32c_hw.h"
 #include "base/fdio.h"
-#include "base/str.h"
+#include "base/alloc.h"
 
 #define POLY 0x82f63b78u /* reflected */
 

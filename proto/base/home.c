@@ -9,7 +9,7 @@
 
 #include "base/cleanup.h"
 #include "base/path.h"
-#include "base/str.h"
+#include "base/alloc.h"
 
 static const char *env_path(const char *name)
 {

@@ -3,11 +3,9 @@
 #include "base/jsonx.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 #include "base/cleanup.h"
 #include "base/fdio.h"
-#include "base/str.h"
 
 #define DUMP_FLAGS (JSON_COMPACT | JSON_ENCODE_ANY)
 

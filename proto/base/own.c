@@ -9,7 +9,7 @@
 #include "base/buf.h"
 #include "base/cleanup.h"
 #include "base/path.h"
-#include "base/str.h"
+#include "base/alloc.h"
 
 /* The folder of this executable. malloc'd. */
 static char *own_dir(void)

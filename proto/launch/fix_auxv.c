@@ -6,7 +6,6 @@
 #include "launch/fix_auxv.h"
 
 #include <elf.h>
-#include <errno.h>
 #include <stdint.h>
 #include <sys/ptrace.h>
 #include <sys/uio.h>

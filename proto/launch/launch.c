@@ -30,7 +30,7 @@
 /* What the child was about to do when it failed. */
 enum stage { STAGE_PERSONALITY, STAGE_STACK, STAGE_SESSION, STAGE_STDIO, STAGE_FDS, STAGE_ROOT, STAGE_CWD, STAGE_EXEC };
 
-struct failure {
+struct launch_failure {
 	int stage, error;
 };
 
@@ -142,7 +142,7 @@ static enum stage child_exec(const struct launch_spec *s, int *sock, const sigse
 static void __attribute__((noreturn))
 child_main(const struct launch_spec *s, int sock, const sigset_t *mask)
 {
-	struct failure f;
+	struct launch_failure f;
 	char go;
 
 	if (read(sock, &go, 1) == 1) {
@@ -153,7 +153,7 @@ child_main(const struct launch_spec *s, int sock, const sigset_t *mask)
 	_exit(127);
 }
 
-static int report_failure(const struct launch_spec *s, const struct failure *f, struct err *e)
+static int report_failure(const struct launch_spec *s, const struct launch_failure *f, struct err *e)
 {
 	errno = f->error;
 	switch (f->stage) {
@@ -217,7 +217,7 @@ static void kill_child(pid_t pid)
 
 static int child_died(const struct launch_spec *s, int sock, int status, struct err *e)
 {
-	struct failure f;
+	struct launch_failure f;
 
 	if (recv(sock, &f, sizeof(f), MSG_DONTWAIT) == (ssize_t)sizeof(f))
 		return report_failure(s, &f, e);
