@@ -76,19 +76,6 @@ static const char *skip_blanks(const char *s)
 	return s + strspn(s, " \t\r\n");
 }
 
-/* The end of the brackets that open at s; NULL: they do not close. */
-static const char *matching(const char *s, char open, char close)
-{
-	int depth = 0;
-
-	for (; *s; s++) {
-		depth += *s == open ? 1 : *s == close ? -1 : 0;
-		if (!depth)
-			return s + 1;
-	}
-	return NULL;
-}
-
 static bool is_word(const char *s, const char *word)
 {
 	size_t n = strlen(word);
@@ -104,7 +91,7 @@ static const char *end_of_control(const char *s)
 	s = skip_blanks(s);
 	if (*s != '(')
 		return NULL;
-	s = matching(s, '(', ')');
+	s = inspect_closing(s);
 	return s ? end_of_statement(s) : NULL;
 }
 
@@ -113,7 +100,7 @@ static const char *end_of_statement(const char *s)
 {
 	s = skip_blanks(s);
 	if (*s == '{')
-		return matching(s, '{', '}');
+		return inspect_closing(s);
 	if (is_word(s, "if")) {
 		const char *next;
 
@@ -189,7 +176,7 @@ static bool is_in_if(const char *s, const char *at, struct control *k)
 	const char *end, *other;
 
 	k->open = skip_blanks(s + 2);
-	k->close = *k->open == '(' ? matching(k->open, '(', ')') : NULL;
+	k->close = *k->open == '(' ? inspect_closing(k->open, '(', ')') : NULL;
 	end = k->close ? end_of_statement(k->close) : NULL;
 	if (!end)
 		return false;
@@ -224,7 +211,7 @@ static bool is_in_loop(const char *s, const char *at, struct control *k)
 	if (does && !(body && is_word(skip_blanks(body), "while")))
 		return false;
 	k->open = skip_blanks(does ? skip_blanks(body) + 5 : s + (counts ? 3 : 5));
-	k->close = *k->open == '(' ? matching(k->open, '(', ')') : NULL;
+	k->close = *k->open == '(' ? inspect_closing(k->open, '(', ')') : NULL;
 	end = k->close ? (does ? k->close : end_of_statement(k->close)) : NULL;
 	return end && at >= (does ? s : k->open) && at < end && (!counts || narrow_for(k));
 }

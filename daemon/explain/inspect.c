@@ -324,10 +324,9 @@ static bool is_word(char c)
 	return isalnum((unsigned char)c) || c == '_';
 }
 
-/* The end of a bracket that opens at s; NULL: it does not close. */
-static const char *close_of(const char *s)
+const char *inspect_closing(const char *s)
 {
-	char open = *s, close = open == '[' ? ']' : ')';
+	char open = *s, close = open == '[' ? ']' : open == '{' ? '}' : ')';
 	int depth = 0;
 
 	for (; *s; s++) {
@@ -345,7 +344,7 @@ static const char *more_of(const char *s)
 
 	s += strspn(s, " ");
 	if (*s == '[')
-		return close_of(s);
+		return inspect_closing(s);
 	if (!strncmp(s, "->", 2))
 		s += 2;
 	else if (*s == '.')

@@ -55,5 +55,7 @@ bool inspect_array(struct inspect *p, uint64_t addr, struct object *o);
 char *inspect_name(struct inspect *p, uint64_t addr, unsigned len, bool *exact);
 /* The word whose writing begins the life of the variable at addr in a frame: the return address. 0: it is in none. */
 uint64_t inspect_birth(struct inspect *p, uint64_t addr, char *function, size_t size);
+/* Source text: behind the bracket that closes the one at s; NULL: none does. */
+const char *inspect_closing(const char *s);
 
 #endif

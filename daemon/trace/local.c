@@ -25,28 +25,16 @@
 static int probe(struct local *l, uint64_t cpu_ns, uint64_t *ran, bool *good, enum local_verdict *v,
 		 struct err *e)
 {
-	struct trace_words words;
 	struct trace copy;
 	enum local_move how;
-	bool bad = true;
 
-	*v = LOCAL_NOT_YET;
 	if (local_fork_left(l, &copy, e))
 		return -1;
-	if (local_run(l, &copy, cpu_ns, ran, &how, e) ||
-	    (how != LOCAL_EXITED && local_evaluate(l, &copy, &bad, &words, e))) {
+	if (local_run(l, &copy, cpu_ns, ran, &how, e)) {
 		trace_kill(&copy);
 		return -1;
 	}
-	*good = !bad;
-	if (bad) {
-		trace_kill(&copy);
-		return 0;
-	}
-	local_adopt(l, &copy, &words);
-	if (how == LOCAL_ENDED)
-		*v = local_answer(l, TRACE_LOCAL_GOOD);
-	return 0;
+	return local_judge_copy(l, &copy, how, good, v, e);
 }
 
 /* Doubling runs from *run on until one ends bad: *span is how long that one took. */

@@ -113,34 +113,46 @@ int local_one_in_place(struct local *l, enum local_unit unit, uint64_t raw, enum
 	return 0;
 }
 
-/* Moves a copy by up to *block units; a good one becomes the left end, a bad one is dropped. */
-static int block_on_copy(struct local *l, enum local_unit unit, uint64_t raw, uint64_t *block,
-			 bool *good, enum local_verdict *v, struct err *e)
+int local_judge_copy(struct local *l, struct trace *copy, enum local_move how, bool *good, enum local_verdict *v,
+		     struct err *e)
 {
 	struct trace_words words;
-	struct trace copy;
-	enum local_move how;
-	uint64_t done = 0;
 	bool bad = true;
 
 	*v = LOCAL_NOT_YET;
-	if (local_fork_left(l, &copy, e))
-		return -1;
-	if (local_advance(l, &copy, unit, *block, raw, &done, &how, e) ||
-	    (how != LOCAL_EXITED && local_evaluate(l, &copy, &bad, &words, e))) {
-		trace_kill(&copy);
+	if (how != LOCAL_EXITED && local_evaluate(l, copy, &bad, &words, e)) {
+		trace_kill(copy);
 		return -1;
 	}
 	*good = !bad;
 	if (bad) {
-		trace_kill(&copy);
-		if (done < *block)
-			*block = done + 1;
+		trace_kill(copy);
 		return 0;
 	}
-	local_adopt(l, &copy, &words);
+	local_adopt(l, copy, &words);
 	if (how == LOCAL_ENDED)
 		*v = local_answer(l, TRACE_LOCAL_GOOD);
+	return 0;
+}
+
+/* Moves a copy by up to *block units; a good one becomes the left end, a bad one is dropped. */
+static int block_on_copy(struct local *l, enum local_unit unit, uint64_t raw, uint64_t *block,
+			 bool *good, enum local_verdict *v, struct err *e)
+{
+	struct trace copy;
+	enum local_move how;
+	uint64_t done = 0;
+
+	if (local_fork_left(l, &copy, e))
+		return -1;
+	if (local_advance(l, &copy, unit, *block, raw, &done, &how, e)) {
+		trace_kill(&copy);
+		return -1;
+	}
+	if (local_judge_copy(l, &copy, how, good, v, e))
+		return -1;
+	if (!*good && done < *block)
+		*block = done + 1;
 	return 0;
 }
 

@@ -20,6 +20,12 @@ int local_fork(struct local *l, struct trace *from, struct trace *copy, struct e
 void local_replace_left(struct local *l, const struct trace *copy);
 /* As that, of a copy just evaluated as good. */
 void local_adopt(struct local *l, const struct trace *copy, const struct trace_words *words);
+/*
+ * The copy has moved, and stopped for `how`: evaluates it. A good one becomes the left end, a bad one
+ * is killed. *v: LOCAL_NOT_YET, or LOCAL_ANSWERED for a good one at the end of the segment.
+ */
+int local_judge_copy(struct local *l, struct trace *copy, enum local_move how, bool *good, enum local_verdict *v,
+		     struct err *e);
 enum local_verdict local_answer(struct local *l, enum trace_local_outcome o);
 /* Moves the left end itself by one unit and evaluates; raw: at most so many hits or steps, 0: no limit. */
 int local_one_in_place(struct local *l, enum local_unit unit, uint64_t raw, enum local_verdict *v,

@@ -20,12 +20,13 @@ static enum err_kind kind_of_errno(void)
 	return errno == ENOENT || errno == ENOTDIR ? ERR_USAGE : ERR_INTERNAL;
 }
 
-ssize_t read_full(int fd, void *p, size_t n)
+/* at < 0: where the descriptor stands. */
+static ssize_t read_all(int fd, char *p, size_t n, off_t at)
 {
 	size_t done = 0;
 
 	while (done < n) {
-		ssize_t r = read(fd, (char *)p + done, n - done);
+		ssize_t r = at < 0 ? read(fd, p + done, n - done) : pread(fd, p + done, n - done, at + (off_t)done);
 
 		if (r < 0 && errno == EINTR)
 			continue;
@@ -36,56 +37,42 @@ ssize_t read_full(int fd, void *p, size_t n)
 		done += (size_t)r;
 	}
 	return (ssize_t)done;
+}
+
+static int write_all(int fd, const char *p, size_t n, off_t at)
+{
+	size_t done = 0;
+
+	while (done < n) {
+		ssize_t r = at < 0 ? write(fd, p + done, n - done) : pwrite(fd, p + done, n - done, at + (off_t)done);
+
+		if (r < 0 && errno == EINTR)
+			continue;
+		if (r < 0)
+			return -1;
+		done += (size_t)r;
+	}
+	return 0;
+}
+
+ssize_t read_full(int fd, void *p, size_t n)
+{
+	return read_all(fd, p, n, -1);
 }
 
 ssize_t pread_full(int fd, void *p, size_t n, off_t at)
 {
-	size_t done = 0;
-
-	while (done < n) {
-		ssize_t r = pread(fd, (char *)p + done, n - done, at + (off_t)done);
-
-		if (r < 0 && errno == EINTR)
-			continue;
-		if (r < 0)
-			return -1;
-		if (!r)
-			break;
-		done += (size_t)r;
-	}
-	return (ssize_t)done;
+	return read_all(fd, p, n, at);
 }
 
 int write_full(int fd, const void *p, size_t n)
 {
-	size_t done = 0;
-
-	while (done < n) {
-		ssize_t r = write(fd, (const char *)p + done, n - done);
-
-		if (r < 0 && errno == EINTR)
-			continue;
-		if (r < 0)
-			return -1;
-		done += (size_t)r;
-	}
-	return 0;
+	return write_all(fd, p, n, -1);
 }
 
 int pwrite_full(int fd, const void *p, size_t n, off_t at)
 {
-	size_t done = 0;
-
-	while (done < n) {
-		ssize_t r = pwrite(fd, (const char *)p + done, n - done, at + (off_t)done);
-
-		if (r < 0 && errno == EINTR)
-			continue;
-		if (r < 0)
-			return -1;
-		done += (size_t)r;
-	}
-	return 0;
+	return write_all(fd, p, n, at);
 }
 
 int read_fd(int fd, struct buf *out, struct err *e)
