@@ -176,7 +176,7 @@ static int find(struct changes *c, const struct timeline_point *here, struct buf
 	if (breaks_watch(&t->breaks, GROUP_WRITE, c->addr, c->len))
 		return err_set(e, ERR_USAGE, "history: %u bytes at 0x%llx are more than the debug registers can watch", c->len,
 			       (unsigned long long)c->addr);
-	if (cursor_goto_pc(t, here->event, here->pc, here->hits, e) || find_inside(c, false, e))
+	if (cursor_goto_point(t, here, e) || find_inside(c, false, e))
 		return -1;
 	while (c->n < SHOWN_MAX && to > nav_first(t->nav))
 		if (find_before(c, &to, e))
@@ -219,7 +219,7 @@ int changes_list(struct debug *d, const char *args, struct buf *out, struct err 
 	d->jumped = true;
 	if (r && e->kind == ERR_CANCELLED)
 		return -1;
-	if (cursor_goto_pc(&d->cursor, here.event, here.pc, here.hits, r ? &why : e)) {
+	if (cursor_goto_point(&d->cursor, &here, r ? &why : e)) {
 		if (r)
 			log_warn("the session does not come back: %s", why.text);
 		r = -1;

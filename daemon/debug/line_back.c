@@ -127,7 +127,7 @@ static int back_far(struct debug *d, pid_t tid, struct stop *stop, struct err *e
 	if (any && tid == t->tid)
 		r = cursor_where(t, &here, e) ? -1 : back_to_other(d, tid, &others, stop, e);
 	breaks_fini(&others);
-	if (r == 1 && any && tid == t->tid && cursor_goto_pc(t, here.event, here.pc, here.hits, e))
+	if (r == 1 && any && tid == t->tid && cursor_goto_point(t, &here, e))
 		return -1;
 	return r;
 }

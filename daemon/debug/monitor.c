@@ -58,7 +58,7 @@ int debug_goto(struct debug *d, const char *pos, struct err *e)
 	debug_end_diversion(d);
 	if (resolve(d, pos, &p, e))
 		return -1;
-	return p.pc ? cursor_goto_pc(&d->cursor, p.event, p.pc, p.hits, e) : cursor_goto(&d->cursor, p.event, e);
+	return p.pc ? cursor_goto_point(&d->cursor, &p, e) : cursor_goto(&d->cursor, p.event, e);
 }
 
 typedef int (*command_fn)(struct debug *d, const char *args, struct buf *out, struct err *e);
@@ -115,7 +115,7 @@ static int go_to_bookmark(struct debug *d, const char *args, struct buf *out, st
 	if (!p)
 		return err_set(e, ERR_USAGE, "there is no bookmark '%s' (`bookmarks` lists them)", args);
 	debug_end_diversion(d);
-	if (cursor_goto_pc(&d->cursor, p->at.event, p->at.pc, p->at.hits, e))
+	if (cursor_goto_point(&d->cursor, &p->at, e))
 		return -1;
 	d->jumped = true;
 	return 0;

@@ -113,12 +113,12 @@ static int go_there(struct debug *d, const json_t *result, struct buf *out, stru
 	if (str_u64(json_string_value(json_object_get(pos, "pc")), 0, 1, UINT64_MAX, &pc))
 		return err_set(e, ERR_INTERNAL, "a transition without a place");
 	if (json_is_integer(hits))
-		return cursor_goto_seen(&d->cursor, n, pc, (uint64_t)json_integer_value(hits), e);
+		return cursor_goto_seen(&d->cursor, &(struct timeline_point){n, pc, (uint64_t)json_integer_value(hits)}, e);
 	if (json_is_true(json_object_get(result, "at_end")))
 		return cursor_goto_end(&d->cursor, n, e);
 	buf_addf(out, "(which time it is there is not known: this is the first one behind event %llu)\n",
 		 (unsigned long long)n);
-	return cursor_goto_seen(&d->cursor, n, pc, 1, e);
+	return cursor_goto_seen(&d->cursor, &(struct timeline_point){n, pc, 1}, e);
 }
 
 /* The user's first checkpoint, if it is before event n: what they looked at begins there. */
@@ -154,7 +154,7 @@ int debug_reverse_watch(struct debug *d, const char *args, struct buf *out, stru
 		if (!go_there(d, result, out, e))
 			return 0;
 	}
-	if (e->kind != ERR_CANCELLED && cursor_goto_pc(&d->cursor, here.event, here.pc, here.hits, &why))
+	if (e->kind != ERR_CANCELLED && cursor_goto_point(&d->cursor, &here, &why))
 		log_warn("the session does not come back to %s: %s", bad, why.text);
 	return -1;
 }

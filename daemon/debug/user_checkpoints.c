@@ -46,7 +46,7 @@ int ckpts_restart(struct debug *d, const char *args, struct buf *out, struct err
 	if (!p)
 		return err_set(e, ERR_USAGE, "restart N: there is no checkpoint '%s' (`info checkpoints` lists them)", args);
 	debug_end_diversion(d);
-	if (cursor_goto_pc(&d->cursor, p->at.event, p->at.pc, p->at.hits, e))
+	if (cursor_goto_point(&d->cursor, &p->at, e))
 		return -1;
 	d->jumped = true;
 	return 0;

@@ -97,7 +97,7 @@ static int by_branch(struct explain *x, const struct condition *c, const struct 
 {
 	struct insn_loc flags = {.where = INSN_IN_REG, .reg = INSN_FLAGS, .len = 8};
 	size_t before = x->chain.n;
-	int r = cursor_goto_pc(&x->t, at->event, at->pc, at->hits, e);
+	int r = cursor_goto_point(&x->t, at, e);
 
 	if (!r && called)
 		r = to_caller(x, e);

@@ -176,7 +176,7 @@ static bool is_in_if(const char *s, const char *at, struct control *k)
 	const char *end, *other;
 
 	k->open = skip_blanks(s + 2);
-	k->close = *k->open == '(' ? inspect_closing(k->open, '(', ')') : NULL;
+	k->close = *k->open == '(' ? inspect_closing(k->open) : NULL;
 	end = k->close ? end_of_statement(k->close) : NULL;
 	if (!end)
 		return false;
@@ -211,7 +211,7 @@ static bool is_in_loop(const char *s, const char *at, struct control *k)
 	if (does && !(body && is_word(skip_blanks(body), "while")))
 		return false;
 	k->open = skip_blanks(does ? skip_blanks(body) + 5 : s + (counts ? 3 : 5));
-	k->close = *k->open == '(' ? inspect_closing(k->open, '(', ')') : NULL;
+	k->close = *k->open == '(' ? inspect_closing(k->open) : NULL;
 	end = k->close ? (does ? k->close : end_of_statement(k->close)) : NULL;
 	return end && at >= (does ? s : k->open) && at < end && (!counts || narrow_for(k));
 }
@@ -420,7 +420,7 @@ static int follow_on(struct explain *x, const struct timeline_point *at, struct 
 {
 	if (!at->pc || !at->hits)
 		return 0;
-	if (cursor_goto_pc(&x->t, at->event, at->pc, at->hits, e))
+	if (cursor_goto_point(&x->t, at, e))
 		return -1;
 	return flow_follow_write(x, x->t.in.seg.tid, e);
 }

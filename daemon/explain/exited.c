@@ -44,7 +44,7 @@ static int why_status(struct explain *x, struct err *e)
 
 	if ((end != END_CONSTANT && end != END_COMPUTED) || !last.pc)
 		return 0;
-	if (cursor_goto_pc(&x->t, last.event, last.pc, last.hits, e) || inspect_open(&p, x, e)) {
+	if (cursor_goto_point(&x->t, &last, e) || inspect_open(&p, x, e)) {
 		inspect_close(&p);
 		return -1;
 	}

@@ -107,7 +107,7 @@ int explain_goto_failure(struct explain *x, struct err *e)
 	struct err why;
 
 	if (x->at.pc)
-		return cursor_goto_pc(&x->t, x->at.event, x->at.pc, x->at.hits, e);
+		return cursor_goto_point(&x->t, &x->at, e);
 	if (!total || timeline_find(x->nav.t.tl, total, &last, e))
 		return total ? -1 : err_set(e, ERR_USAGE, "%s: nothing was recorded", x->rec->dir);
 	for (uint64_t n = total; n > nav_first(&x->nav); n--) {

@@ -156,7 +156,7 @@ static int destination_of_copy(struct flow *f, struct inspect *p, uint64_t *dest
 	}
 	if ((!offset || stop.kind == STOP_BREAK) && !explain_regs(x, x->t.in.seg.tid, &r, &ignored))
 		*dest = r.rdi;
-	return offset ? cursor_goto_pc(&x->t, here.event, here.pc, here.hits, e) : 0;
+	return offset ? cursor_goto_point(&x->t, &here, e) : 0;
 }
 
 /* Was something written that the statement did not mean? 1: yes, and the chain ends. */

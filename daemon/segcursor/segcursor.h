@@ -155,6 +155,40 @@ struct segcur_change {
  */
 int segcur_changes(struct segcur *in, struct breaks *b, bool to_end, struct segcur_change *v, unsigned most, unsigned *n, uint64_t *all,
 		   struct err *e);
+/*
+ * On to the hits-th time (from 1) at pc, which is passed very often, by walking: STOP_END, or a stop of b (NULL: none) on the
+ * way. fresh: from the segment's beginning, else from `now`. 1: it cannot be done so.
+ */
+int segcur_walk_until(struct segcur *in, bool fresh, const struct breaks *b, uint64_t pc, uint64_t hits, struct stop *stop,
+		      struct err *e);
+
+/*
+ * A search for the state most similar to one that is known in part only, among all times that the segment comes to pc. It
+ * ends at a state that does not differ, at the end of the segment, or at a limit.
+ */
+struct segcur_similar {
+	uint64_t pc;
+	/*
+	 * A copy stands at pc with registers r. 1: it differs by *differ, in a unit of the caller's, which need not be exact
+	 * when it is above `least`; 0: it is no candidate; -1: error.
+	 */
+	int (*differ)(void *ctx, struct trace *t, const struct user_regs_struct *r, uint64_t least, uint64_t *differ,
+		      struct err *e);
+	void *ctx;
+	double seconds; /* limits: 0: none */
+	uint64_t most_arrivals;
+	unsigned most_compared; /* with this many the search is complete: there is no SEGCUR_CUT */
+	bool cut_will_do; /* a limit is no failure if there is a candidate */
+	/* results; to be zeroed */
+	uint64_t arrivals; /* at pc, as far as was looked */
+	unsigned compared;
+	uint64_t best; /* the arrival, from 1, that is most similar; 0: none is a candidate */
+	uint64_t least; /* by how much it differs */
+};
+enum { SEGCUR_NONE = 1, SEGCUR_CUT = 2 };
+/* `now` becomes that state (0). It stays where it is when there is no candidate (SEGCUR_NONE), or a limit was reached (SEGCUR_CUT). */
+int segcur_most_similar(struct segcur *in, struct segcur_similar *s, struct err *e);
+
 /* The number of stops of b before now. */
 int segcur_count_stops(struct segcur *in, struct breaks *b, uint64_t *k, struct err *e);
 

@@ -158,66 +158,36 @@ int segcur_to_end(struct segcur *in, struct err *e)
 	return go(in, steps, e);
 }
 
-/*
- * The arrival at the goal's PC that is most like it: *best, counted from 1; 0: none has its registers. 1: it is passed very
- * often.
- */
-static int most_alike(struct segcur *in, struct goal *g, struct trace *t, bool hot, uint64_t *best, struct err *e)
+static int differs(void *ctx, struct trace *t, const struct user_regs_struct *r, uint64_t least, uint64_t *differ, struct err *e)
 {
-	size_t least = (size_t)-1, differ;
-	struct stop stop = {0};
-	unsigned compared = 0, regs;
-	int sig = 0;
+	struct goal *g = ctx;
+	size_t words = 0;
+	unsigned regs;
+	int same = state_equal_registers(t, g->want, &regs, e);
 
-	*best = 0;
-	for (uint64_t i = 1; compared < COMPARE_MAX && least; i++) {
-		int r;
-
-		if (segcur_to_arrival(in, g, t, &sig, NULL, &stop, e))
-			return -1;
-		if (stop.kind == STOP_OVER)
-			break;
-		if (hot && i > SEGCUR_HOT)
-			return 1;
-		r = state_equal_registers(t, g->want, &regs, e);
-		if (r < 0 || (r && state_equal_memory(t, g->want, &differ, e)))
-			return -1;
-		compared += (unsigned)r;
-		if (!r || differ + regs >= least)
-			continue;
-		least = differ + regs;
-		*best = i;
-	}
-	return 0;
+	if (same <= 0 || state_equal_memory(t, g->want, &words, e))
+		return same ? -1 : 0;
+	*differ = words + regs;
+	return 1;
 }
 
-#define FIND_HOT 2
-
-/* 1: it is not met. FIND_HOT: its PC is passed very often. */
+/* SEGCUR_NONE: it is not met. SEGCUR_CUT: its PC is passed very often. */
 static int find_by_stops(struct segcur *in, struct goal *g, bool hot, struct err *e)
 {
-	uint64_t best = 0;
-	struct stop stop;
-	struct trace t;
-	int r;
+	struct segcur_similar s = {.pc = g->pc, .differ = differs, .ctx = g, .most_arrivals = hot ? SEGCUR_HOT : 0,
+				   .most_compared = COMPARE_MAX};
 
-	if (segcur_copy(in, &in->base, &t, e))
-		return -1;
-	r = most_alike(in, g, &t, hot, &best, e);
-	segcur_drop(&t);
-	if (r)
-		return r < 0 ? -1 : FIND_HOT;
-	return best ? segcur_nth_stop(in, &g->stop, best, &stop, e) : 1;
+	return segcur_most_similar(in, &s, e);
 }
 
-/* FIND_HOT: it cannot be done so. */
+/* SEGCUR_CUT: it cannot be done so. */
 static int find_by_walk(struct segcur *in, struct goal *g, struct err *e)
 {
 	struct walked w;
 	int r = segcur_walk_to_goal(in, &in->mark[0], g, NULL, &w, e);
 
 	if (r)
-		return r < 0 ? -1 : FIND_HOT;
+		return r < 0 ? -1 : SEGCUR_CUT;
 	segcur_set_now(in, &w.t);
 	in->times = w.times;
 	return 0;
@@ -231,9 +201,9 @@ int segcur_find(struct segcur *in, struct trace *want, struct err *e)
 	if (segcur_goal_init(&g, want, e))
 		return -1;
 	r = find_by_stops(in, &g, in->marks > 0, e);
-	if (r == FIND_HOT)
+	if (r == SEGCUR_CUT)
 		r = find_by_walk(in, &g, e);
-	if (r == FIND_HOT) /* where it ends in the program, this would go on for ever */
+	if (r == SEGCUR_CUT) /* where it ends in the program, this would go on for ever */
 		r = segcur_ends_in_program(in) ? 1 : find_by_stops(in, &g, false, e);
 	breaks_fini(&g.stop);
 	return r;

@@ -6,6 +6,7 @@
  */
 #include <string.h>
 
+#include "base/clock.h"
 #include "segcursor/segcursor_int.h"
 
 int segcur_walk_to_kth(struct segcur *in, struct breaks *b, uint64_t k, struct stop *stop, struct err *e)
@@ -76,5 +77,117 @@ int segcur_count_stops(struct segcur *in, struct breaks *b, uint64_t *k, struct 
 	if (r > 0)
 		r = segcur_count_to(in, &in->base, b, &g, 0, k, e);
 	breaks_fini(&g.stop);
+	return r;
+}
+
+/* From stop to stop of b, which `now` makes, to the goal. 1: it cannot be done so. */
+static int walk_stops(struct segcur *in, bool fresh, struct breaks *b, struct goal *g, struct stop *stop, struct err *e)
+{
+	int r;
+
+	do {
+		r = segcur_walk_on(in, fresh, b, g, stop, e);
+		fresh = false;
+		if (!r && stop->kind == STOP_BREAK)
+			stop->kind = segcur_meets(b, &in->now);
+	} while (!r && !stop->kind);
+	if (!r && stop->kind == STOP_GOAL)
+		*stop = (struct stop){.kind = STOP_END};
+	return r < 0 ? -1 : r > 0;
+}
+
+int segcur_walk_until(struct segcur *in, bool fresh, const struct breaks *b, uint64_t pc, uint64_t hits, struct stop *stop,
+		      struct err *e)
+{
+	struct breaks user = {0}, at = {0};
+	struct trace there = {0};
+	struct goal g = {0};
+	uint64_t before = 0;
+	int r = 1;
+
+	if (hits <= SEGCUR_HOT || (b && breaks_has(b, pc)) || !in->marks)
+		return 1;
+	if (b)
+		breaks_add_all(&user, b);
+	breaks_add(&at, pc, 0);
+	if (segcur_count_before_walks(in, &at, &before, e))
+		r = -1;
+	else if (before < hits)
+		r = segcur_walk_to_nth(in, &in->mark[0], &at, hits - before, &there, e);
+	if (!r) {
+		r = segcur_goal_init(&g, &there, e) ? -1 : walk_stops(in, fresh, &user, &g, stop, e);
+		segcur_drop(&there);
+	}
+	breaks_fini(&g.stop);
+	breaks_fini(&at);
+	breaks_fini(&user);
+	return r < 0 ? -1 : r > 0;
+}
+
+/* t stands at s->pc once more. 1: nothing can be more similar. */
+static int compare(struct segcur_similar *s, struct trace *t, struct err *e)
+{
+	struct user_regs_struct regs;
+	uint64_t differ = 0;
+	int r;
+
+	s->arrivals++;
+	if (trace_get_regs(t, &regs, e))
+		return -1;
+	r = s->differ(s->ctx, t, &regs, s->best ? s->least : UINT64_MAX, &differ, e);
+	if (r <= 0)
+		return r;
+	s->compared++;
+	if (s->best && differ >= s->least)
+		return 0;
+	s->best = s->arrivals;
+	s->least = differ;
+	return !differ;
+}
+
+/* t, a copy of the base, goes through the segment: 1: it is at the very state; 0: it has been looked for; SEGCUR_CUT. */
+static int look_through(struct segcur *in, struct segcur_similar *s, struct trace *t, struct breaks *at, int *sig, struct err *e)
+{
+	double end = s->seconds > 0 ? clock_s() + s->seconds : 0;
+	struct stop stop = {0};
+	int r = 0;
+
+	for (uint64_t i = 0; !r; i++) {
+		if (segcur_next_stop(in, t, at, i, sig, &stop, e))
+			return -1;
+		if (stop.kind == STOP_OVER)
+			return 0;
+		if (s->most_arrivals && s->arrivals >= s->most_arrivals)
+			return SEGCUR_CUT;
+		if (stop.kind == STOP_BREAK)
+			r = compare(s, t, e);
+		if (!r && s->most_compared && s->compared >= s->most_compared)
+			return 0;
+		if (!r && end > 0 && clock_s() > end)
+			return SEGCUR_CUT;
+	}
+	return r;
+}
+
+int segcur_most_similar(struct segcur *in, struct segcur_similar *s, struct err *e)
+{
+	struct trace t = {0};
+	struct breaks at = {0};
+	struct stop stop;
+	int sig = 0, r;
+
+	breaks_add(&at, s->pc, 0);
+	r = segcur_copy(in, &in->base, &t, e) ? -1 : look_through(in, s, &t, &at, &sig, e);
+	if (r == 1) {
+		segcur_be_now(in, &t, sig, in->marks ? 1 : 0);
+		r = 0;
+	} else {
+		segcur_drop(&t);
+		if (r == SEGCUR_CUT && s->best && s->cut_will_do)
+			r = 0;
+		if (!r)
+			r = s->best ? segcur_nth_stop(in, &at, s->best, &stop, e) : SEGCUR_NONE;
+	}
+	breaks_fini(&at);
 	return r;
 }

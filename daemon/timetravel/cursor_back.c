@@ -5,154 +5,13 @@
  */
 #include <stdlib.h>
 #include <string.h>
-#include <sys/syscall.h>
 
 #include "base/str.h"
 
 #include "segcursor/segcursor_int.h"
 #include "timetravel/cursor_int.h"
 
-#define NEAR_EVENTS 100
 #define CALLS_MAX 1000 /* segments of one call */
-
-/* A copy of a thread's process that outlives it: its PID must not be in use any more, not even as a session's. */
-static int keep_state(struct cursor *t, struct group_thread *th, struct trace *here, struct err *e)
-{
-	static const uint64_t none[6];
-	uint64_t gadget;
-	int64_t ret;
-
-	return segment_find_gadget(t->group.pid, &gadget, e) || trace_fork(&th->t, gadget, here, e) ||
-			       trace_unshare_memory(here, gadget, e) ||
-			       trace_syscall(here, gadget, SYS_setsid, none, &ret, e)
-		       ? -1
-		       : 0;
-}
-
-int cursor_copy(struct cursor *t, struct trace *copy, struct err *e)
-{
-	struct group_thread *th;
-
-	if (t->mode == CURSOR_INSIDE)
-		return segcur_copy(&t->in, &t->in.now, copy, e) || trace_unshare_memory(copy, t->in.seg.gadget, e) ? -1 : 0;
-	th = group_find(&t->group, t->tid);
-	return th ? keep_state(t, th, copy, e) : err_set(e, ERR_USAGE, "thread %d is no more", (int)t->tid);
-}
-
-/* *count: as segcur_find_counting, if that is easy. */
-static int find_inside(struct cursor *t, struct trace *here, struct breaks *b, struct segcur_count *count, struct err *e)
-{
-	int r = segcur_find_counting(&t->in, here, b, count, e);
-
-	if (!r || (r < 0 && e->kind == ERR_CANCELLED))
-		return r;
-	return segcur_find(&t->in, here, e); /* a place that is not exactly the same may do */
-}
-
-/* The stops of b before it are counted, as find_inside does. */
-static int go_inside(struct cursor *t, struct breaks *b, struct segcur_count *count, struct err *e)
-{
-	struct group_thread *th;
-	struct trace here;
-	uint64_t n = nav_at(t->nav);
-	int r, sig;
-
-	if (t->mode == CURSOR_INSIDE)
-		return 0;
-	th = group_find(&t->group, t->tid);
-	if (!th)
-		return err_set(e, ERR_USAGE, "thread %d is no more", (int)t->tid);
-	sig = th->sig;
-	if (keep_state(t, th, &here, e))
-		return -1;
-	r = cursor_enter_any(t, n, e);
-	if (!r)
-		r = find_inside(t, &here, b, count, e);
-	if (!r) /* a fault that has been told: it comes again, and is delivered then */
-		t->in.sig = -sig;
-	segcur_drop(&here);
-	if (r > 0)
-		return err_set(e, ERR_INTERNAL, "the state of thread %d behind event %llu is not met again",
-			       (int)t->tid, (unsigned long long)n);
-	return r;
-}
-
-int cursor_go_inside(struct cursor *t, struct err *e)
-{
-	struct segcur_count count = {0};
-	struct breaks none = {0};
-	int r = go_inside(t, &none, &count, e);
-
-	segcur_count_fini(&count);
-	return r;
-}
-
-int cursor_where(struct cursor *t, struct timeline_point *p, struct err *e)
-{
-	struct breaks b = {0};
-	int r;
-
-	if (cursor_go_inside(t, e))
-		return -1;
-	*p = (struct timeline_point){.event = t->in.n};
-	if (trace_get_pc(&t->in.now, &p->pc, e))
-		return -1;
-	breaks_add(&b, p->pc, 0);
-	r = segcur_count_stops(&t->in, &b, &p->hits, e);
-	breaks_fini(&b);
-	p->hits++;
-	return r;
-}
-
-uint32_t cursor_ordinal(const struct cursor *t, pid_t tid)
-{
-	for (uint32_t o = 1; o < RLOG_MAX_THREADS; o++)
-		if (target_tid(&t->nav->t, o) == tid)
-			return o;
-	return 0;
-}
-
-/*
- * Who goes back goes on going back: a checkpoint some events before makes the next steps cheap. Without one
- * everything still works.
- */
-static int come_from_near(struct cursor *t, uint64_t n, struct err *e)
-{
-	uint64_t at = 0, from = n > nav_first(t->nav) + NEAR_EVENTS ? n - NEAR_EVENTS / 2 : 0;
-	struct err ignored;
-
-	if (!from || (nav_ckpt_before(t->nav, n, &at) && n - at <= NEAR_EVENTS))
-		return 0;
-	if (cursor_leave(t, e) || nav_goto(t->nav, from, e))
-		return -1;
-	nav_checkpoint(t->nav, &ignored);
-	return 0;
-}
-
-/* To the last visible state of a segment before event n, of thread `who` (0: any). 1: there is none. */
-static int segment_before(struct cursor *t, uint64_t n, uint32_t who, struct err *e)
-{
-	for (; n > nav_first(t->nav); n--) {
-		struct timeline_where w;
-		int r;
-
-		if (timeline_find(t->nav->t.tl, n, &w, e))
-			return -1;
-		if (who && w.thread != who)
-			continue;
-		r = come_from_near(t, n - 1, e) ? -1 : cursor_enter(t, n - 1, e);
-		if (!r)
-			r = segcur_to_end(&t->in, e);
-		if (r <= 0)
-			return r;
-	}
-	return 1;
-}
-
-int cursor_last(struct cursor *t, struct err *e)
-{
-	return t->history_end.on ? cursor_goto_end(t, t->history_end.n, e) : segment_before(t, nav_total(t->nav), 0, e);
-}
 
 static int at_begin(struct cursor *t, struct stop *stop, struct err *e)
 {
@@ -168,11 +27,11 @@ static int one_back(struct cursor *t, pid_t tid, struct stop *stop, struct err *
 	int r;
 
 	if (tid == t->in.seg.tid) {
-		r = segcur_back(&t->in, e);
+		r = t->ops->back(&t->in, e);
 		if (r <= 0)
 			return r;
 	}
-	r = segment_before(t, n, who, e);
+	r = cursor_segment_before(t, n, who, e);
 	if (r <= 0)
 		return r;
 	if (who <= 1)
@@ -191,13 +50,13 @@ static int to_entry(struct cursor *t, const struct user_regs_struct *here, struc
 		struct user_regs_struct r;
 		int got;
 
-		if (trace_get_regs(&t->in.now, &r, e))
+		if (t->ops->regs(t, t->in.seg.tid, &r, e))
 			return -1;
 		if (visibility_is_called_from(&t->visibility, t->in.now.pid, &r, here))
 			return 0;
 		if (r.rsp + sizeof(r.rsp) >= here->rsp)
 			return 1;
-		got = segment_before(t, cursor_event(t), who, e);
+		got = cursor_segment_before(t, cursor_event(t), who, e);
 		if (got)
 			return got;
 	}
@@ -215,14 +74,14 @@ static int leave_call(struct cursor *t, const struct user_regs_struct *here, str
 	struct timeline_point p;
 	int got;
 
-	if (trace_get_regs(&t->in.now, &r, e))
+	if (t->ops->regs(t, t->in.seg.tid, &r, e))
 		return -1;
 	if (r.rsp + sizeof(r.rsp) >= here->rsp)
 		return 0;
 	if (cursor_where(t, &p, e))
 		return -1;
 	got = to_entry(t, here, e);
-	return got > 0 ? cursor_goto_pc(t, p.event, p.pc, p.hits, e) : got;
+	return got > 0 ? cursor_goto_point(t, &p, e) : got;
 }
 
 /* A step back over a change is a stop of the watchpoint. */
@@ -249,7 +108,7 @@ static int see_access(struct cursor *t, pid_t tid, struct stop *stop, struct err
 		watched |= t->breaks.watch[i].kind == GROUP_ACCESS;
 	if (!watched || stop->kind != STOP_STEP || t->in.seg.tid != tid)
 		return 0;
-	if (segcur_look_on(&t->in, &t->breaks, &on, e))
+	if (t->ops->look_on(&t->in, &t->breaks, &on, e))
 		return -1;
 	if (on.watch == GROUP_ACCESS)
 		*stop = (struct stop){STOP_WATCH, 0, on.addr, on.watch};
@@ -262,7 +121,7 @@ static int back_step(struct cursor *t, pid_t tid, struct stop *stop, struct err 
 	bool returned;
 
 	*stop = (struct stop){.kind = STOP_STEP};
-	if (trace_get_regs(&t->in.now, &here, e))
+	if (t->ops->regs(t, t->in.seg.tid, &here, e))
 		return -1;
 	returned = tid == t->in.seg.tid && visibility_is_certain(&t->visibility, here.rip) && visibility_has_returned(t->in.now.pid, &here);
 	if (one_back(t, tid, stop, e))
@@ -286,7 +145,7 @@ int cursor_back_step_few(struct cursor *t, pid_t tid, struct stop *stop, struct 
 int cursor_back_over(struct cursor *t, pid_t tid, uint64_t lo, uint64_t hi, uint64_t sp, struct stop *stop, struct err *e)
 {
 	*stop = (struct stop){.kind = STOP_STEP};
-	return t->mode == CURSOR_INSIDE && tid == t->in.seg.tid ? segcur_back_over(&t->in, &t->breaks, lo, hi, sp, e) : 1;
+	return t->mode == CURSOR_INSIDE && tid == t->in.seg.tid ? t->ops->back_over(&t->in, &t->breaks, lo, hi, sp, e) : 1;
 }
 
 /* It stands at a stop of the segment; a watchpoint is met before the instruction that changes it. */
@@ -302,7 +161,7 @@ static int at_stop(struct cursor *t, struct stop *stop, struct err *e)
 /* The stop k of a segment. */
 static int to_stop(struct cursor *t, uint64_t k, struct stop *stop, struct err *e)
 {
-	int r = segcur_nth_stop(&t->in, &t->breaks, k, stop, e);
+	int r = t->ops->nth_stop(&t->in, &t->breaks, k, stop, e);
 
 	if (r > 0)
 		return err_set(e, ERR_INTERNAL, "stop %llu behind event %llu is not met again",
@@ -317,7 +176,7 @@ static int to_last(struct cursor *t, const struct cursor_last *last, struct stop
 
 	if (!last->many)
 		return to_stop(t, last->k, stop, e);
-	r = segcur_last_stop(&t->in, &t->breaks, stop, e);
+	r = t->ops->last_stop(&t->in, &t->breaks, stop, e);
 	if (r > 0)
 		return err_set(e, ERR_INTERNAL, "the stops behind event %llu are not met again", (unsigned long long)last->event);
 	return r ? r : at_stop(t, stop, e);
@@ -331,7 +190,7 @@ static bool is_over(const struct stop *stop)
 /* From CURSOR_GROUP up to event `to`. */
 static int run_to(struct cursor *t, uint64_t to, struct stop *stop, struct err *e)
 {
-	int r = cursor_run(t, 0, to, stop, e);
+	int r = t->ops->run(t, 0, to, stop, e);
 
 	return !r && stop->kind == STOP_INTERRUPT ? err_set(e, ERR_CANCELLED, "interrupted") : r;
 }
@@ -348,47 +207,6 @@ static int run_past(struct cursor *t, uint64_t to, struct stop *stop, struct err
 	while (!r && !is_over(stop));
 	t->breaks = kept;
 	return r;
-}
-
-void cursor_maybe(struct cursor_last *last, uint64_t event)
-{
-	if (!last->all && last->k && last->event == event) {
-		last->many = true;
-		return;
-	}
-	if (last->maybes && last->maybe[last->maybes - 1] == event)
-		return;
-	last->maybe = xreallocarray(last->maybe, last->maybes + 1, sizeof(last->maybe[0]));
-	last->maybe[last->maybes++] = event;
-}
-
-static bool changes_memory(const struct rlog_rec *r)
-{
-	static const long calls[] = {SYS_mmap,	SYS_munmap,  SYS_brk,		    SYS_mremap,		SYS_madvise,
-				     SYS_shmat, SYS_shmdt,   SYS_remap_file_pages, SYS_process_madvise};
-
-	if (r->kind == RLOG_PAGE)
-		return true;
-	for (unsigned i = 0; r->kind == RLOG_SYS && r->nops && i < sizeof(calls) / sizeof(calls[0]); i++)
-		if (r->op[0] == (uint64_t)calls[i])
-			return true;
-	return false;
-}
-
-int cursor_remaps(struct cursor *t, uint64_t from, uint64_t to, struct err *e)
-{
-	struct timeline_event ev;
-	struct timeline_walk w;
-	int r = 0, found = 0;
-
-	if (from >= to)
-		return 0;
-	if (timeline_walk_init(&w, t->nav->t.tl, from + 1, e))
-		return -1;
-	for (uint64_t n = from; n < to && !found && (r = timeline_walk_next(&w, &ev, e)) > 0; n++)
-		found = changes_memory(&ev.ev.rec);
-	timeline_walk_fini(&w);
-	return r < 0 ? -1 : found;
 }
 
 /* The rest of the segment in which it stopped is not counted. */
@@ -426,11 +244,11 @@ static int sweep(struct cursor *t, uint64_t from, uint64_t to, struct cursor_las
 	uint64_t cuts[CURSOR_CUTS];
 	unsigned n;
 
-	if (cursor_hold(t, from, e))
+	if (t->ops->hold(t, from, e))
 		return -1;
 	n = cursor_cuts(t, from, to, cuts);
 	for (unsigned i = 0; i < n; i++)
-		if (last_stop(t, cuts[i], last, e) || cursor_checkpoint(t, e))
+		if (last_stop(t, cuts[i], last, e) || t->ops->checkpoint(t, e))
 			return -1;
 	return last_stop(t, to, last, e);
 }
@@ -476,14 +294,14 @@ int cursor_stopped_segments(struct cursor *t, uint64_t *to, struct cursor_last *
 static int last_swept(struct cursor *t, const struct cursor_last *last, struct stop *stop, struct err *e)
 {
 	for (size_t i = last->maybes; i > 0; i--) {
-		int r = cursor_enter_any(t, last->maybe[i - 1], e) ? -1 : segcur_last_stop(&t->in, &t->breaks, stop, e);
+		int r = t->ops->enter_any(t, last->maybe[i - 1], e) ? -1 : t->ops->last_stop(&t->in, &t->breaks, stop, e);
 
 		if (r <= 0)
 			return r ? -1 : at_stop(t, stop, e);
 	}
 	if (!last->k)
 		return 1;
-	return cursor_enter_any(t, last->event, e) || to_last(t, last, stop, e) ? -1 : 0;
+	return t->ops->enter_any(t, last->event, e) || to_last(t, last, stop, e) ? -1 : 0;
 }
 
 /*
@@ -501,7 +319,7 @@ static int last_before(struct cursor *t, uint64_t *to, struct stop *stop, struct
 	from = piece_before(t, *to);
 	if (fork == *to) {
 		from = fork - 1;
-		r = cursor_enter_any(t, from, e) ? -1 : segcur_last_stop(&t->in, &t->breaks, stop, e);
+		r = t->ops->enter_any(t, from, e) ? -1 : t->ops->last_stop(&t->in, &t->breaks, stop, e);
 		if (r <= 0)
 			return r ? -1 : at_stop(t, stop, e);
 	} else {
@@ -519,11 +337,11 @@ static int last_before(struct cursor *t, uint64_t *to, struct stop *stop, struct
 static int back_inside(struct cursor *t, struct stop *stop, struct err *e)
 {
 	struct segcur_count count = {0};
-	int r = go_inside(t, &t->breaks, &count, e);
+	int r = t->ops->go_inside(t, &t->breaks, &count, e);
 
 	if (!r)
-		r = count.known ? segcur_to_counted(&t->in, &t->breaks, &count, stop, e)
-			       : segcur_back_to_stop(&t->in, &t->breaks, stop, e);
+		r = count.known ? t->ops->to_counted(&t->in, &t->breaks, &count, stop, e)
+			       : t->ops->back_to_stop(&t->in, &t->breaks, stop, e);
 	segcur_count_fini(&count);
 	return r;
 }

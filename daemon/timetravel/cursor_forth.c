@@ -7,6 +7,14 @@
 #include "segcursor/segcursor_int.h"
 #include "timetravel/cursor_int.h"
 
+/* From CURSOR_GROUP. Interrupted in translated code, it goes to the beginning of that segment, which is a place of the program's. */
+static int run_held(struct cursor *t, pid_t step, uint64_t until, struct stop *stop, struct err *e)
+{
+	if (t->ops->run(t, step, until, stop, e))
+		return -1;
+	return t->in_translation ? cursor_goto(t, nav_at(t->nav), e) : 0;
+}
+
 /*
  * From CURSOR_GROUP to the next stop, or event `until` (STOP_LIMIT), and no fork is followed on the way. Who has run for long will
  * go back: that is to be near.
@@ -19,14 +27,14 @@ static int run_from_here(struct cursor *t, pid_t step, uint64_t until, struct st
 	for (unsigned i = 0; i < n && cuts[i] < until; i++) {
 		if (cuts[i] <= nav_at(t->nav) || (nav_ckpt_before(t->nav, cuts[i], &at) && at == cuts[i]))
 			continue;
-		if (cursor_run(t, step, cuts[i], stop, e))
+		if (run_held(t, step, cuts[i], stop, e))
 			return -1;
 		if (stop->kind != STOP_LIMIT)
 			return 0;
-		if (cursor_checkpoint(t, e))
+		if (t->ops->checkpoint(t, e))
 			return -1;
 	}
-	if (cursor_run(t, step, until, stop, e))
+	if (run_held(t, step, until, stop, e))
 		return -1;
 	return t->history_end.on && until == total && stop->kind == STOP_LIMIT ? cursor_enter_last(t, step, stop, e) : 0;
 }
@@ -42,11 +50,11 @@ static int run_on(struct cursor *t, pid_t step, uint64_t until, struct stop *sto
 			return -1;
 		if (!fork || fork > until)
 			return run_from_here(t, step, until, stop, e);
-		if (cursor_run(t, step, fork - 1, stop, e))
+		if (run_held(t, step, fork - 1, stop, e))
 			return -1;
 		if (stop->kind != STOP_LIMIT)
 			return 0;
-		if (cursor_stand(t, e) < 0)
+		if (t->ops->stand(t, e) < 0)
 			return -1;
 		r = cursor_run_fork(t, fork, &step, stop, e);
 		if (r <= 0)
@@ -62,10 +70,10 @@ static int go_again(struct cursor *t, pid_t step, uint64_t until, struct stop *s
 {
 	uint64_t k, pc, n = t->in.n;
 
-	if (segcur_count_stops(&t->in, &t->breaks, &k, e) || trace_get_pc(&t->in.now, &pc, e))
+	if (t->ops->count_stops(&t->in, &t->breaks, &k, e) || cursor_pc(t, &pc, e))
 		return -1;
-	k += breaks_has(&t->breaks, pc) && segcur_meets(&t->breaks, &t->in.now);
-	if (cursor_hold(t, n, e))
+	k += breaks_has(&t->breaks, pc) && t->ops->meets(&t->breaks, &t->in.now);
+	if (t->ops->hold(t, n, e))
 		return -1;
 	do
 		if (run_on(t, step, until, stop, e))
@@ -81,7 +89,7 @@ static int run(struct cursor *t, pid_t step, uint64_t until, struct stop *stop, 
 		return run_on(t, step, until, stop, e);
 	if (segcur_ends_in_program(&t->in))
 		return go_again(t, step, until, stop, e);
-	if (segcur_run(&t->in, &t->breaks, stop, e))
+	if (t->ops->run_segment(&t->in, &t->breaks, stop, e))
 		return -1;
 	t->tid = t->in.seg.tid;
 	if (stop->kind != STOP_OVER)
@@ -93,7 +101,7 @@ static int run(struct cursor *t, pid_t step, uint64_t until, struct stop *stop, 
 static int go_on(struct cursor *t, struct stop *stop, struct err *e)
 {
 	if (t->mode == CURSOR_INSIDE && cursor_is_last(t))
-		return cursor_run_to_edge(t, false, &t->breaks, stop, e);
+		return cursor_run_to_history_end(t, false, &t->breaks, stop, e);
 	return run(t, 0, t->most && t->most < cursor_total(t) ? t->most : cursor_total(t), stop, e);
 }
 
@@ -102,20 +110,20 @@ static int step_last(struct cursor *t, pid_t tid, struct stop *stop, struct err 
 	bool there;
 
 	if (tid != t->in.seg.tid)
-		return cursor_run_to_edge(t, false, &t->breaks, stop, e);
-	if (cursor_at_edge(t, &there, e))
+		return cursor_run_to_history_end(t, false, &t->breaks, stop, e);
+	if (cursor_at_history_end(t, &there, e))
 		return -1;
 	*stop = (struct stop){.kind = STOP_END};
-	return there ? 0 : segcur_step(&t->in, &t->breaks, stop, e);
+	return there ? 0 : t->ops->step(&t->in, &t->breaks, stop, e);
 }
 
 /* To the first visible state behind event n, at which the process stands. STOP_LIMIT: there is none; it stands at the next one. */
 static int enter(struct cursor *t, uint64_t n, struct stop *stop, struct err *e)
 {
-	int r = cursor_enter(t, n, e);
+	int r = t->ops->enter(t, n, e);
 
 	*stop = (struct stop){.kind = r ? STOP_LIMIT : STOP_STEP};
-	return r > 0 ? cursor_hold(t, n + 1, e) : r;
+	return r > 0 ? t->ops->hold(t, n + 1, e) : r;
 }
 
 static int step_inside(struct cursor *t, struct stop *stop, struct err *e);
@@ -167,7 +175,7 @@ static int step_inside(struct cursor *t, struct stop *stop, struct err *e)
 	pid_t tid = t->in.seg.tid;
 	struct stop met;
 
-	if (segcur_step(&t->in, &t->breaks, stop, e))
+	if (t->ops->step(&t->in, &t->breaks, stop, e))
 		return -1;
 	t->tid = tid;
 	if (stop->kind != STOP_OVER)

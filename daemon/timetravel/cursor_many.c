@@ -29,20 +29,15 @@ struct many {
 /* Is a before b? It may stand elsewhere then. */
 static int is_before(struct cursor *t, const struct timeline_point *a, const struct timeline_point *b, bool *yes, struct err *e)
 {
-	struct breaks only = {0};
 	uint64_t k;
-	int r;
 
 	*yes = a->event < b->event || (a->event == b->event && a->pc == b->pc && a->hits < b->hits);
 	if (a->event != b->event || a->pc == b->pc)
 		return 0;
-	if (cursor_goto_pc(t, b->event, b->pc, b->hits, e))
+	if (cursor_goto_point(t, b, e) || cursor_passes(t, a->pc, &k, e))
 		return -1;
-	breaks_add(&only, a->pc, 0);
-	r = segcur_count_stops(&t->in, &only, &k, e);
-	breaks_fini(&only);
 	*yes = k >= a->hits;
-	return r;
+	return 0;
 }
 
 static bool is_over(const struct stop *s)
@@ -87,7 +82,7 @@ static int go_all(struct many *m, struct stop *stop, struct err *e)
 	unsigned turns = 1 + (m->t->breaks.nmore + BREAKS_WATCHES - 1) / BREAKS_WATCHES;
 
 	for (unsigned i = 0; i < turns; i++) {
-		if (i && cursor_goto_pc(m->t, m->from.event, m->from.pc, m->from.hits, e))
+		if (i && cursor_goto_point(m->t, &m->from, e))
 			return -1;
 		choose(m, i);
 		if (m->best.any && m->back && m->best.at.event > m->t->least)
@@ -111,7 +106,7 @@ static int finish(struct many *m, struct stop *stop, struct err *e)
 	if (!m->best.any)
 		return 0;
 	*stop = m->best.stop;
-	if (cursor_goto_pc(t, m->best.at.event, m->best.at.pc, m->best.at.hits, e))
+	if (cursor_goto_point(t, &m->best.at, e))
 		return -1;
 	t->tid = t->in.seg.tid;
 	if (stop->kind == STOP_SIGNAL)
@@ -131,7 +126,7 @@ static int go(struct cursor *t, cursor_go_fn fn, bool back, struct stop *stop, s
 	if (cursor_where(t, &m.from, e))
 		return -1;
 	/* from where it goes again and again */
-	if (cursor_keep(t, NULL, &ignored) < 0 && cursor_goto_pc(t, m.from.event, m.from.pc, m.from.hits, e))
+	if (t->ops->keep(t, NULL, &ignored) < 0 && cursor_goto_point(t, &m.from, e))
 		return -1;
 	memcpy(m.first, t->breaks.watch, sizeof(m.first));
 	r = go_all(&m, stop, e);

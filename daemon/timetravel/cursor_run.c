@@ -7,6 +7,7 @@
 
 #include "base/clock.h"
 #include "base/maps.h"
+#include "base/str.h"
 #include "segcursor/segcursor_int.h"
 #include "timetravel/cursor_int.h"
 #include "replay/stall.h"
@@ -51,6 +52,47 @@ static int note_step(struct run *r, struct group_thread *th, struct err *e)
 static int go_on(struct run *r, struct group_thread *th, struct err *e)
 {
 	return note_step(r, th, e) || group_resume_one(&r->t->group, th, e) ? -1 : 0;
+}
+
+void cursor_maybe(struct cursor_last *last, uint64_t event)
+{
+	if (!last->all && last->k && last->event == event) {
+		last->many = true;
+		return;
+	}
+	if (last->maybes && last->maybe[last->maybes - 1] == event)
+		return;
+	last->maybe = xreallocarray(last->maybe, last->maybes + 1, sizeof(last->maybe[0]));
+	last->maybe[last->maybes++] = event;
+}
+
+static bool changes_memory(const struct rlog_rec *r)
+{
+	static const long calls[] = {SYS_mmap,	SYS_munmap,  SYS_brk,		    SYS_mremap,		SYS_madvise,
+				     SYS_shmat, SYS_shmdt,   SYS_remap_file_pages, SYS_process_madvise};
+
+	if (r->kind == RLOG_PAGE)
+		return true;
+	for (unsigned i = 0; r->kind == RLOG_SYS && r->nops && i < sizeof(calls) / sizeof(calls[0]); i++)
+		if (r->op[0] == (uint64_t)calls[i])
+			return true;
+	return false;
+}
+
+int cursor_remaps(struct cursor *t, uint64_t from, uint64_t to, struct err *e)
+{
+	struct timeline_event ev;
+	struct timeline_walk w;
+	int r = 0, found = 0;
+
+	if (from >= to)
+		return 0;
+	if (timeline_walk_init(&w, t->nav->t.tl, from + 1, e))
+		return -1;
+	for (uint64_t n = from; n < to && !found && (r = timeline_walk_next(&w, &ev, e)) > 0; n++)
+		found = changes_memory(&ev.ev.rec);
+	timeline_walk_fini(&w);
+	return r < 0 ? -1 : found;
 }
 
 /* A watched word was written, and not changed as far as is known here. Who counts gives up when that happens too often. */
@@ -400,8 +442,8 @@ static int resume(struct run *r, struct err *e)
 	return breaks_insert(&t->breaks, t->group.pid, e) || group_resume(&t->group, r->step, e) ? -1 : 0;
 }
 
-/* Interrupted in translated code, it stands at no place of the program's: to the beginning of the segment, from where it goes again. */
-static int leave_walk(struct run *r, struct err *e)
+/* Interrupted in translated code, it stands at no place of the program's. */
+static int see_translation(struct run *r, struct err *e)
 {
 	struct group_thread *th = group_find(&r->t->group, r->t->tid);
 	struct user_regs_struct regs;
@@ -413,7 +455,8 @@ static int leave_walk(struct run *r, struct err *e)
 		return -1;
 	if (!regs.gs_base || !maps_find(th->t.pid, regs.rip, &m) || m.path[0] || !m.write || !m.exec)
 		return 0;
-	return cursor_goto(r->t, nav_at(r->t->nav), e);
+	r->t->in_translation = true;
+	return 0;
 }
 
 static void see_words(struct run *r)
@@ -429,6 +472,7 @@ int cursor_run(struct cursor *t, pid_t step, uint64_t until, struct stop *stop, 
 	int got;
 
 	*stop = (struct stop){0};
+	t->in_translation = false;
 	if (ctl(t)->turn >= nav_total(t->nav) && ctl(t)->state != REPLAY_RUNNING) {
 		stop->kind = STOP_END;
 		return 0;
@@ -453,5 +497,5 @@ int cursor_run(struct cursor *t, pid_t step, uint64_t until, struct stop *stop, 
 	if (t->group.n && breaks_take_out(&t->breaks, t->group.pid, got ? &why : e))
 		got = -1;
 	ctl(t)->blind = 0;
-	return got ? got : leave_walk(&r, e);
+	return got ? got : see_translation(&r, e);
 }

@@ -62,7 +62,7 @@ int cursor_cross(struct cursor *t, pid_t *step, struct err *e)
 {
 	pid_t pid = t->nav->t.pid, tid = t->in.seg.tid;
 
-	if (cursor_hold(t, t->in.n + 1, e))
+	if (t->ops->hold(t, t->in.n + 1, e))
 		return -1;
 	if (t->nav->t.pid != pid && *step == tid)
 		*step = t->tid;
@@ -73,11 +73,11 @@ int cursor_run_fork(struct cursor *t, uint64_t fork, pid_t *step, struct stop *s
 {
 	int r;
 
-	if (cursor_enter_any(t, fork - 1, e))
+	if (t->ops->enter_any(t, fork - 1, e))
 		return -1;
 	*stop = (struct stop){.kind = STOP_STEP};
 	if (*step == t->in.seg.tid && t->in.marks)
 		return 0;
-	r = segcur_nth_stop(&t->in, &t->breaks, 1, stop, e);
+	r = t->ops->nth_stop(&t->in, &t->breaks, 1, stop, e);
 	return r > 0 && cursor_cross(t, step, e) ? -1 : r;
 }

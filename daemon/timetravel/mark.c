@@ -4,31 +4,34 @@
 
 #include <string.h>
 
-#include "base/clock.h"
 #include "segcursor/state_equal.h"
+#include "timetravel/cursor_int.h"
 
 #define PAGE 4096u
-#define LOOK_S 20 /* so long a PC is looked for that is passed again and again */
+#define LOOK_S 20 /* after this time the most similar state so far will do */
+
+/* The top of the stack at s->regs.rsp; near the end of the stack it is shorter. */
+static void read_stack(struct mark *s, pid_t pid)
+{
+	uint64_t rsp = s->regs.rsp;
+	struct err ignored;
+
+	s->words = MARK_WORDS;
+	if (!trace_read(pid, rsp, s->stack, sizeof(s->stack), &ignored))
+		return;
+	s->words = (uint32_t)((PAGE - rsp % PAGE) / sizeof(s->stack[0]));
+	if (s->words >= MARK_WORDS || trace_read(pid, rsp, s->stack, s->words * sizeof(s->stack[0]), &ignored))
+		s->words = 0;
+}
 
 int mark_take(struct cursor *t, struct mark *s, struct err *e)
 {
-	struct trace *th = cursor_thread(t, t->tid, e);
-	struct err ignored;
-	uint64_t rsp;
-
 	memset(s, 0, sizeof(*s));
-	if (!th || trace_get_regs(th, &s->regs, e))
+	if (t->ops->regs(t, t->tid, &s->regs, e))
 		return -1;
 	s->event = cursor_event(t);
 	s->tid = t->tid;
-	rsp = s->regs.rsp;
-	s->words = MARK_WORDS;
-	if (!trace_read(cursor_memory(t), rsp, s->stack, sizeof(s->stack), &ignored))
-		return 0;
-	/* near the end of the stack */
-	s->words = (uint32_t)((PAGE - rsp % PAGE) / sizeof(s->stack[0]));
-	if (s->words >= MARK_WORDS || trace_read(cursor_memory(t), rsp, s->stack, s->words * sizeof(s->stack[0]), &ignored))
-		s->words = 0;
+	read_stack(s, cursor_memory(t));
 	return 0;
 }
 
@@ -50,59 +53,29 @@ bool mark_same(const struct mark *a, const struct mark *b)
 	       !differing_words(a, b);
 }
 
-/* Stands at an arrival at the PC. *least: how much the most similar one so far (*best, counted from 1) differs. */
-static int compare(struct cursor *t, const struct mark *s, uint64_t k, uint64_t *best, unsigned *least, struct err *e)
+static int differs(void *ctx, struct trace *t, const struct user_regs_struct *r, uint64_t least, uint64_t *differ, struct err *e)
 {
-	struct mark here;
-	unsigned differ;
+	const struct mark *s = ctx;
+	struct mark here = {.regs = *r};
+	unsigned registers;
 
-	if (mark_take(t, &here, e))
-		return -1;
-	if (!state_equal_values(&here.regs, &s->regs, &differ))
+	if (!state_equal_values(r, &s->regs, &registers))
 		return 0;
-	differ += differing_words(&here, s);
-	if (*best && differ >= *least)
-		return 0;
-	*best = k;
-	*least = differ;
-	return 0;
-}
-
-static int look(struct cursor *t, const struct mark *s, uint64_t *best, unsigned *least, struct err *e)
-{
-	struct breaks b = {0};
-	struct stop stop = {0};
-	double end = clock_s() + LOOK_S;
-	int r = 0;
-
-	breaks_add(&b, s->regs.rip, 0);
-	for (uint64_t k = 1; !r && stop.kind != STOP_OVER && clock_s() < end; k += stop.kind == STOP_BREAK) {
-		r = compare(t, s, k, best, least, e);
-		if (!r && *best && !*least)
-			break;
-		do
-			r = r ? r : segcur_run(&t->in, &b, &stop, e);
-		while (!r && stop.kind == STOP_SIGNAL);
-		if (!r && stop.kind == STOP_INTERRUPT)
-			r = err_set(e, ERR_CANCELLED, "interrupted");
-	}
-	breaks_fini(&b);
-	return r;
+	read_stack(&here, t->pid);
+	*differ = registers + differing_words(&here, s);
+	return 1;
 }
 
 int mark_goto(struct cursor *t, const struct mark *s, bool *exact, struct err *e)
 {
-	uint64_t best = 0;
-	unsigned least = 0;
-	struct err why;
+	struct segcur_similar like = {.pc = s->regs.rip, .differ = differs, .ctx = (void *)s, .seconds = LOOK_S, .cut_will_do = true};
+	int r = t->ops->enter(t, s->event, e);
 
 	*exact = false;
-	if (cursor_goto_pc(t, s->event, s->regs.rip, 1, &why))
-		return cursor_goto(t, s->event, e);
-	if (look(t, s, &best, &least, e))
-		return -1;
-	*exact = best && !least;
-	if (*exact)
-		return 0;
-	return best ? cursor_goto_pc(t, s->event, s->regs.rip, best, e) : cursor_goto(t, s->event, e);
+	if (!r)
+		r = t->ops->most_similar(&t->in, &like, e);
+	if (r)
+		return r < 0 ? -1 : cursor_goto(t, s->event, e);
+	*exact = !like.least;
+	return 0;
 }
