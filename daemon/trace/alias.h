@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * alias.h: memory that the program has mapped more than once. In a replay it is shared and anonymous (plugins/record/alias.c), and
- * nothing else of the program's is shared.
+ * alias.h: memory that the program has mapped more than once (aliases). In a replay such memory is
+ * shared and anonymous (plugins/record/alias.c); all other shared mappings are the recorder's.
  */
 #ifndef FRED_TRACE_ALIAS_H
 #define FRED_TRACE_ALIAS_H
@@ -16,11 +16,11 @@
 
 struct trace;
 
-/* By its name: anonymous, or as CRIU makes it again. All else that is shared is the recorder's. */
+/* Is the mapping one of an alias? By its name: anonymous shared memory, or a memfd, which CRIU makes of it. */
 bool alias_is(const struct mapping *m);
-/* t, a copy, would write into its original's memory: it gets its own, mapped at the same places. */
+/* For a copy, which shares aliased memory with its original: gives it memory of its own, mapped at the same addresses. */
 int alias_own(struct trace *t, uint64_t gadget, struct err *e);
-/* The words' other addresses become words too: who writes there changes them. */
+/* Adds the other addresses of the words' memory to the words: writes there change them, too. */
 int alias_add_words(pid_t pid, struct trace_words *w, struct err *e);
 
 #endif

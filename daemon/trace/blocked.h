@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * blocked.h: does a thread wait in the kernel, and can anybody wake it? To be asked where it has been interrupted (PTRACE_INTERRUPT):
- * a thread that computes, or that has waited for a processor only, stands elsewhere. No clock has a part in it.
+ * blocked.h: whether a thread waits in the kernel, and what can wake it. To be called for a thread that
+ * was stopped by PTRACE_INTERRUPT: the registers of one that computes, or only waits for a processor,
+ * look different. The answer does not depend on any clock.
  */
 #ifndef FRED_TRACE_BLOCKED_H
 #define FRED_TRACE_BLOCKED_H
@@ -10,17 +11,17 @@
 
 enum blocked {
 	BLOCKED_NOT = 0, /* it runs */
-	BLOCKED_FOR_A_TIME, /* a call of the kernel that may end by itself: a sleep, an input */
-	BLOCKED_UNTIL_WOKEN, /* a futex without a time limit: another thread must wake it */
+	BLOCKED_FOR_A_TIME, /* in a system call that may end by itself: a sleep, a read */
+	BLOCKED_UNTIL_WOKEN, /* in a futex wait without a timeout: another thread must wake it */
 };
 
-/* r: of the held thread, as ptrace has them at that stop. *futex: the address of the word, for BLOCKED_UNTIL_WOKEN. */
+/* r: the registers of the stopped thread. *futex: the address of the word, for BLOCKED_UNTIL_WOKEN. */
 enum blocked blocked_in(const struct user_regs_struct *r, uint64_t *futex);
-/* The same of a thread that nobody holds, or that another tracer lets run: at this moment. BLOCKED_NOT also when it is stopped. */
+/* The same for a thread that is not traced, or that another tracer lets run, at this moment. BLOCKED_NOT also when it is stopped. */
 enum blocked blocked_now(pid_t pid, pid_t tid, uint64_t *futex);
 /*
- * Who has the mutex (pthread_mutex_t) whose word that is: the TID that it names, in the process's own PID namespace. 0: it is
- * no locked mutex.
+ * The owner of the mutex (pthread_mutex_t) that the futex word belongs to: the TID that the mutex holds, in the process's own PID
+ * namespace. 0: it is not a locked mutex.
  */
 pid_t blocked_owner(pid_t pid, uint64_t futex);
 

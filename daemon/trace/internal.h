@@ -14,21 +14,21 @@ static inline enum err_kind trace_why_failed(void)
 	return errno == ESRCH ? ERR_KILLED : ERR_INTERNAL;
 }
 
-/* Sets e if that is the end of a process that somebody killed, and is no program's own (t->mortal). */
+/* Does the wait status say that the process was killed by SIGKILL? Then e is ERR_KILLED. Never for a mortal one (t->mortal). */
 bool trace_was_killed(const struct trace *t, int status, struct err *e);
 
 /* 1: status is there; 0: with WNOHANG, nothing yet; -1: error. */
 int trace_wait(struct trace *t, int flags, int *status, struct err *e);
 /* What a wait status means; reads and clears DR6. */
 int trace_classify(struct trace *t, int status, struct trace_stop *out, struct err *e);
-/* In front of a start: where a single step begins. */
+/* To be called before each resume: notes where a single step begins. */
 void trace_note_step(struct trace *t, bool step);
-/* Is a trap or a fault, that the last instruction has raised, yet to be told? */
+/* Is a trap or fault of the last instruction pending, not yet reported by ptrace? */
 bool trace_has_trap(const struct trace *t);
 /* Debug register i of the thread, 0 to 7. */
 int trace_peek_debug(struct trace *t, unsigned i, unsigned long *v, struct err *e);
 int trace_poke_debug(struct trace *t, unsigned i, unsigned long v, struct err *e);
-/* The slot and DR7 become what they were: t->dr[slot] and t->dr7 of then. */
+/* Restores a slot and DR7. addr, dr7: t->dr[slot] and t->dr7 as they were. */
 int trace_restore_slot(struct trace *t, unsigned slot, uint64_t addr, uint64_t dr7, struct err *e);
 
 #define TRACE_ERESTART_RESTARTBLOCK 516 /* linux/errno.h: internal to the kernel, but tracers see it */
@@ -45,9 +45,9 @@ int trace_inject(struct trace *t, uint64_t gadget, long nr, const uint64_t a[6],
 		 struct trace_injection *in, int64_t *ret, pid_t *child, struct err *e);
 /* Gives a thread, or its copy, the registers and signal mask from before the call. */
 int trace_put_back(struct trace *t, const struct trace_injection *in, struct err *e);
-/* An injected call; one that fails is an error, by the name of `what`. */
+/* As trace_syscall; a call that fails is an error, which says `what`. */
 int trace_call(struct trace *t, uint64_t gadget, const char *what, long nr, const uint64_t a[6], uint64_t *result, struct err *e);
-/* Moves the contents over in pieces; a page that cannot be read stays as it is. */
+/* Copies memory within a process; a page that cannot be read is left out. */
 int trace_copy_range(pid_t pid, uint64_t from, uint64_t to, uint64_t len, struct err *e);
 
 #endif

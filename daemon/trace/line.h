@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/* line.h: where one statement ends and another one begins, from instruction to instruction. */
+/* line.h: where one statement ends and the next one begins, as a thread executes instruction after instruction. */
 #ifndef FRED_TRACE_LINE_H
 #define FRED_TRACE_LINE_H
 
 #include <stdbool.h>
 #include <stdint.h>
 
-#define TRACE_LINE_STEPS 3000u /* instructions that the end of a statement is looked for */
+#define TRACE_LINE_STEPS 3000u /* instructions after which the search for the end of a statement stops */
 
 /* The statement that a thread is in; 0: not known yet, it is in a library. */
 struct trace_line {
@@ -14,8 +14,8 @@ struct trace_line {
 };
 
 /*
- * The thread has come to an instruction of this line (0: of none, what a statement calls is a part of it), which begins a piece of
- * the line's code or not. Is it the first one of another statement?
+ * The thread has reached an instruction of this line; 0: of no line of the program's source, as in a library function that a
+ * statement calls. begins: the instruction starts a range of the line's code. Is it the first instruction of another statement?
  */
 static inline bool trace_line_begins(struct trace_line *l, uint64_t line, bool begins)
 {

@@ -170,7 +170,7 @@ static int search(struct local *l, struct err *e)
 			return 0;
 		if (!l->lasting.ns)
 			trace_budget_begin(&l->lasting, or_default(l->p->lasting_ns, LASTING_NS), l->left.pid);
-		again = local_look_behind(l, e);
+		again = local_look_later(l, e);
 		before = l->r->evaluations;
 	}
 	return again;
@@ -211,7 +211,7 @@ static int begin_bad(struct local *l, struct err *e)
 	l->r->begins_bad = true;
 	local_answer(l, TRACE_LOCAL_BAD);
 	trace_budget_begin(&l->lasting, or_default(l->p->lasting_ns, LASTING_NS), l->left.pid);
-	again = local_look_behind(l, e);
+	again = local_look_later(l, e);
 	return again == 1 ? search(l, e) : again;
 }
 

@@ -180,7 +180,7 @@ static int count_behind(struct local *l, uint64_t *n, struct err *e)
 	return r < 0 ? -1 : 0;
 }
 
-/* Is it good somewhere behind the left end? At states chosen by the number of their branch, as far as there is time. As local_look_behind. */
+/* Is it good somewhere behind the left end? At states chosen by the number of their branch, as far as there is time. As local_look_later. */
 static int later_by_samples(struct local *l, struct err *e)
 {
 	uint64_t n;
@@ -217,7 +217,7 @@ static int begin_again(struct local *l, struct err *e)
 	return 0;
 }
 
-int local_look_behind(struct local *l, struct err *e)
+int local_look_later(struct local *l, struct err *e)
 {
 	struct user_regs_struct before = l->before;
 	bool known = l->before_known, guessed = l->guess.n;

@@ -10,17 +10,17 @@
 
 #include "trace/trace.h"
 
-/* Is one at the PC, in front of its first element or of a later one? */
+/* Is such an instruction at the PC, before its first element or a later one? */
 bool trace_at_rep(pid_t pid, const struct user_regs_struct *r);
 /*
- * Is t, which has made a single step, in the middle of one: some elements are done, and some are not? Intel's processors set the
- * resume flag then (SDM vol. 3, "Resume Flag"), AMD's do not; but there is nowhere else that a step leads back to where it began.
+ * Is t, after a single step, in the middle of such an instruction: some elements done, some not? Intel processors set the resume flag
+ * then (SDM vol. 3, "Resume Flag"), AMD processors do not; but no other instruction's single step ends where it began.
  */
 bool trace_in_rep(const struct trace *t, const struct user_regs_struct *r);
 /*
- * t has stopped for *s. If that is in the middle of one, it is done to its end, and what is hit by
- * that is added to s->slots. A fault or the thread's end in it becomes *s. Signals that are sent
- * meanwhile wait. The last slot is used for that, and is as before then.
+ * t has stopped for *s. If it stands in the middle of such an instruction, completes that; slots hit
+ * meanwhile are added to s->slots. A fault in it, or the end of the thread, replaces *s. Signals that
+ * arrive meanwhile stay pending. The last slot is used, and restored.
  */
 int trace_finish_rep(struct trace *t, struct trace_stop *s, struct err *e);
 

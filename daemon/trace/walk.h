@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * walk.h: a copy of a replaying process goes on in code that the recorder translates (rlog/walk.h), to a place for the nth
- * time or to a state: some nanoseconds each time that it comes by, where a stop costs ten microseconds.
+ * walk.h: runs a copy of a replaying process in code that the recorder translates (rlog/walk.h), until
+ * it reaches an address for the nth time, or a given state. Passing an address costs some nanoseconds,
+ * a ptrace stop ten microseconds.
  */
 #ifndef FRED_TRACE_WALK_H
 #define FRED_TRACE_WALK_H
@@ -17,11 +18,12 @@ struct walk_tell {
 
 struct walk_ops {
 	/*
-	 * t stands at the goal with its registers and words. 1: this is it; 0: it is not, as these words of memory tell, with
-	 * the values that they have there; -1: error. NULL: it always is.
+	 * t stands at the goal's address, with the goal's registers and words. 1: this is the goal. 0: it
+	 * is not; *tell has words of memory that differ from the goal's, with their values here. -1: error.
+	 * NULL: it always is the goal.
 	 */
 	int (*is_goal)(void *ctx, struct trace *t, struct walk_tell *tell, struct err *e);
-	/* Has it left its segment? Asked when end_watch was written to. 0 or -1. */
+	/* Has t left its segment? Called when end_watch was written to. 0 or -1. */
 	int (*ended)(void *ctx, struct trace *t, bool *ended, struct err *e);
 	/* Does the user want to stop? May be NULL. Ends with ERR_CANCELLED. */
 	bool (*cancelled)(void *ctx);
@@ -29,27 +31,28 @@ struct walk_ops {
 
 enum walk_end {
 	WALK_THERE = 1, /* at the nth arrival, or the goal */
-	WALK_LEFT, /* what comes now cannot be translated; none of what was wanted came before */
-	WALK_OVER, /* the segment is over: the copy is of no more use; ask.arrivals are all there were */
-	WALK_CANNOT, /* nobody knows where it is: the copy is of no more use */
+	WALK_LEFT, /* the next instruction cannot be translated; nothing that was asked for came before it */
+	WALK_OVER, /* the segment has ended: the copy is useless; ask.arrivals counts all arrivals */
+	WALK_CANNOT, /* where it stands is unknown: the copy is useless */
 };
 
 struct walk {
-	uint64_t enter; /* replay_ctl.walk_addr; 0: this recorder cannot */
+	uint64_t enter; /* replay_ctl.walk_addr; 0: this recorder cannot translate */
 	uint64_t gadget; /* a `syscall` instruction that the shim's filter lets through */
 	uint64_t end_watch; /* 8 bytes that are written to at the end of the segment */
 	const struct walk_ops *ops;
 	void *ctx;
-	struct replay_walk ask; /* what is asked, besides pc, and the answer */
-	bool resumed; /* the caller's: arrivals and goals are of more than one walk_go, changes and log only of the last */
+	struct replay_walk ask; /* the request (walk_go sets pc) and the answer */
+	bool resumed; /* the caller's: arrivals and goals add up several calls of walk_go; changes and log are the last call's */
 };
 
-/* The registers of the goal. */
+/* Sets the registers of the goal. */
 void walk_want(struct walk *w, const struct user_regs_struct *r);
 
 /*
- * t: a copy (trace_fork) of one thread in the program's code, with no slots set; it uses all of them. At most 3 addresses
- * count: places and goal. enum walk_end, or -1. After THERE and LEFT the copy is as if it had run on its own.
+ * t: a copy (trace_fork) with one thread that stands in the program's code, and with no slots set: all
+ * of them are used here. At most 3 addresses in all, places and goal. Returns enum walk_end, or -1.
+ * After THERE and LEFT the copy's state is as if it had run natively.
  */
 int walk_go(struct walk *w, struct trace *t, struct err *e);
 
