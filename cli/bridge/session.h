@@ -6,7 +6,7 @@
  *   session.json    recording, process, when it was begun
  *   lock            locked (fcntl) by the fredctl that runs it: the kernel tells who, and lets go when it dies
  *   gdb.json        GDB's own state (gdb/state.py)
- *   position, history, program.json      the worker's (daemon/debug/session_state.h)
+ *   position, history, program.json      the worker's (daemon/sessionstate/session_state.h)
  */
 #ifndef FRED_BRIDGE_SESSION_H
 #define FRED_BRIDGE_SESSION_H

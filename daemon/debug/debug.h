@@ -8,9 +8,8 @@
 #include "debug/busy.h"
 #include "debug/diversion.h"
 #include "debug/lines.h"
-#include "debug/undo_log.h"
-#include "debug/bookmarks.h"
 #include "debug/spoken.h"
+#include "sessionstate/session_state.h"
 #include "timetravel/cursor.h"
 #include "rsp/packet.h"
 #include "visibility/thread_list.h"
@@ -23,14 +22,8 @@ struct debug {
 	struct diversion diversion;
 	struct spoken spoken; /* by functions that were called */
 	uint64_t stdio; /* libc's _IO_2_1_stdout_; 0: not known */
-	struct bookmarks bookmarks; /* bookmarks */
-	struct bookmarks ckpts;
-	struct undo_log undo_log;
-	struct session_state_slot *slots; /* session_state.h; NULL: no folder */
-	char *program; /* session_state.h: the file */
-	struct mark here; /* where the debugger saw it last; words 0: not known */
-	bool revived; /* processes of it were killed, and others are in their place: to be told */
-	bool inexact; /* it does not stand quite where it stood: to be told */
+	struct session_state state; /* what outlives this process */
+	bool revived; /* processes of it were killed, and others are in their place: the user is to be told */
 	struct rsp_conn conn;
 	struct busy busy;
 	struct unwind_window behind;

@@ -6,11 +6,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/cleanup.h"
 #include "base/str.h"
 #include "debug/changes.h"
-#include "debug/user_checkpoints.h"
 #include "debug/reverse_watch.h"
-#include "debug/session_state.h"
+#include "sessionstate/user_checkpoints.h"
 #include "debug/proc.h"
 #include "debug/revive.h"
 #include "debug/threads.h"
@@ -34,7 +34,7 @@ static int resolve_relative(struct debug *d, const char *pos, struct timeline_po
 /* The session's own checkpoints come before the recording's. */
 static int resolve_ckpt(struct debug *d, const char *pos, struct timeline_point *p, struct err *e)
 {
-	const struct bookmark *own = bookmarks_find(&d->ckpts, pos + strlen(CKPT));
+	const struct bookmark *own = bookmarks_find(&d->state.checkpoints, pos + strlen(CKPT));
 
 	if (own)
 		*p = own->at;
@@ -70,7 +70,6 @@ static int when(struct debug *d, const char *args, struct buf *out, struct err *
 	struct err ignored;
 	uint64_t n;
 
-	(void)args;
 	if (cursor_where(&d->cursor, &p, e))
 		return -1;
 	n = p.event;
@@ -87,7 +86,6 @@ static int diverted(struct debug *d, const char *args, struct buf *out, struct e
 {
 	bool call;
 
-	(void)args;
 	if (diversion_in_call(&d->diversion, &d->cursor.breaks, &call, e))
 		return -1;
 	buf_addf(out, "%s\n", call ? "call" : diversion_is_on(&d->diversion) && diversion_has_changes(&d->diversion) ? "written" : "nothing");
@@ -96,7 +94,6 @@ static int diverted(struct debug *d, const char *args, struct buf *out, struct e
 
 static int go_to(struct debug *d, const char *args, struct buf *out, struct err *e)
 {
-	(void)out;
 	if (!*args)
 		return err_set(e, ERR_USAGE, "goto POS: which position? start, end, an event number N, +N, -N, N/0xPC#HITS, PERCENT%%, @SECONDS or ckpt:ID");
 	if (strpbrk(args, " \t"))
@@ -107,18 +104,51 @@ static int go_to(struct debug *d, const char *args, struct buf *out, struct err 
 	return 0;
 }
 
-static int go_to_bookmark(struct debug *d, const char *args, struct buf *out, struct err *e)
+/* p NULL: e says why. */
+static int go_to_point(struct debug *d, const struct bookmark *p, struct err *e)
 {
-	const struct bookmark *p = bookmarks_find(&d->bookmarks, args);
-
-	(void)out;
 	if (!p)
-		return err_set(e, ERR_USAGE, "there is no bookmark '%s' (`bookmarks` lists them)", args);
+		return -1;
 	debug_end_diversion(d);
 	if (cursor_goto_point(&d->cursor, &p->at, e))
 		return -1;
 	d->jumped = true;
 	return 0;
+}
+
+static int go_to_bookmark(struct debug *d, const char *args, struct buf *out, struct err *e)
+{
+	const struct bookmark *p = bookmarks_find(&d->state.bookmarks, args);
+
+	if (!p)
+		err_set(e, ERR_USAGE, "there is no bookmark '%s' (`bookmarks` lists them)", args);
+	return go_to_point(d, p, e);
+}
+
+static int restart(struct debug *d, const char *args, struct buf *out, struct err *e)
+{
+	const struct bookmark *p = bookmarks_find(&d->state.checkpoints, args);
+
+	if (!p)
+		err_set(e, ERR_USAGE, "restart N: there is no checkpoint '%s' (`info checkpoints` lists them)", args);
+	return go_to_point(d, p, e);
+}
+
+static int checkpoint(struct debug *d, const char *args, struct buf *out, struct err *e)
+{
+	debug_end_diversion(d);
+	return user_checkpoints_take(&d->state, out, e);
+}
+
+static int checkpoints(struct debug *d, const char *args, struct buf *out, struct err *e)
+{
+	bookmarks_list(&d->state.checkpoints, "No checkpoints.", out);
+	return 0;
+}
+
+static int delete_checkpoints(struct debug *d, const char *args, struct buf *out, struct err *e)
+{
+	return user_checkpoints_delete(&d->state, args, e);
 }
 
 static int bookmark(struct debug *d, const char *args, struct buf *out, struct err *e)
@@ -127,10 +157,10 @@ static int bookmark(struct debug *d, const char *args, struct buf *out, struct e
 
 	if (cursor_where(&d->cursor, &p, e))
 		return -1;
-	buf_addf(out, "bookmark %s: ", bookmarks_set(&d->bookmarks, args, &p)->name);
+	buf_addf(out, "bookmark %s: ", bookmarks_set(&d->state.bookmarks, args, &p)->name);
 	bookmarks_add_position(out, &p);
 	buf_add_char(out, '\n');
-	return session_state_write(d, e);
+	return session_state_write(&d->state, e);
 }
 
 static int delete_bookmarks(struct debug *d, const char *args, struct buf *out, struct err *e)
@@ -139,38 +169,32 @@ static int delete_bookmarks(struct debug *d, const char *args, struct buf *out, 
 
 	strv_split(&names, args, " \t,");
 	for (size_t i = 0; i < names.n; i++)
-		if (!bookmarks_find(&d->bookmarks, names.s[i]))
+		if (!bookmarks_find(&d->state.bookmarks, names.s[i]))
 			return err_set(e, ERR_USAGE, "there is no bookmark '%s' (`bookmarks` lists them)", names.s[i]);
-	buf_addf(out, "%zu deleted\n", names.n ? names.n : d->bookmarks.n);
+	buf_addf(out, "%zu deleted\n", names.n ? names.n : d->state.bookmarks.n);
 	for (size_t i = 0; i < names.n; i++)
-		bookmarks_remove(&d->bookmarks, names.s[i]);
-	while (!names.n && d->bookmarks.n)
-		bookmarks_remove(&d->bookmarks, d->bookmarks.v[0].name);
-	return session_state_write(d, e);
+		bookmarks_remove(&d->state.bookmarks, names.s[i]);
+	while (!names.n && d->state.bookmarks.n)
+		bookmarks_remove(&d->state.bookmarks, d->state.bookmarks.v[0].name);
+	return session_state_write(&d->state, e);
 }
 
 /* The step behind it shows where the program still stands. */
 static int no_live(struct debug *d, const char *args, struct buf *out, struct err *e)
 {
-	(void)args;
-	(void)out;
 	d->jumped = true;
 	return err_set(e, ERR_USAGE, "live: this is a recording; a program that runs is debugged by fredctl debug -- PROGRAM");
 }
 
 static int bookmarks(struct debug *d, const char *args, struct buf *out, struct err *e)
 {
-	(void)args;
-	(void)e;
-	bookmarks_list(&d->bookmarks, "no bookmarks", out);
+	bookmarks_list(&d->state.bookmarks, "no bookmarks", out);
 	return 0;
 }
 
 /* What takes long runs as a step of the debugger's: only then does it pass an interrupt on. */
 static int later(struct debug *d, const char *args, struct buf *out, struct err *e)
 {
-	(void)out;
-	(void)e;
 	free(d->later);
 	d->later = xstrdup(args);
 	return 0;
@@ -178,10 +202,51 @@ static int later(struct debug *d, const char *args, struct buf *out, struct err 
 
 static int said(struct debug *d, const char *args, struct buf *out, struct err *e)
 {
-	(void)args;
-	(void)e;
 	buf_add(out, d->said.data, d->said.len);
 	buf_clear(&d->said);
+	return 0;
+}
+
+/* What the user is to be told of the end of history, once. */
+static const char *const history_end_texts[] = {
+	[HISTORY_END_EXACT] = "",
+	[HISTORY_END_ALIKE] = "fred: the state of the live program is not met again exactly; history ends with the one most like it\n",
+	[HISTORY_END_EARLIER] = "fred: the place of the live program, which computes without a call, is not found: history ends before\n",
+};
+
+static int prompt(struct debug *d, const char *args, struct buf *out, struct err *e)
+{
+	d->selected = (int)strtol(args, NULL, 10);
+	free(steal_ptr(&d->later)); /* its command was given up before it began */
+	lines_fini(&d->lines);
+	if (d->state.inexact)
+		buf_add_str(out, "fred: the state of the last stop is not met again exactly; this is the one most like it\n");
+	d->state.inexact = false;
+	if (d->revived)
+		buf_add_str(out, "fred: the process that was replayed here was killed (SIGKILL); another one stands in its place\n");
+	d->revived = false;
+	if (d->cursor.history_end.on)
+		buf_add_str(out, history_end_texts[d->cursor.history_end.found]);
+	d->cursor.history_end.found = HISTORY_END_EXACT;
+	/* in a diversion the program has not moved */
+	return diversion_is_on(&d->diversion) ? 0 : session_state_prompt(&d->state, e);
+}
+
+static int undo(struct debug *d, const char *args, struct buf *out, struct err *e)
+{
+	uint64_t n = 1;
+	bool exact;
+
+	if (*args && str_u64(args, 10, 1, 1u << 30, &n))
+		return err_set(e, ERR_USAGE, "undo N: '%s' is no number of commands", args);
+	if (!undo_log_find(&d->state.undo_log, n, e))
+		return -1;
+	debug_end_diversion(d);
+	if (session_state_undo(&d->state, n, &exact, e))
+		return -1;
+	if (!exact)
+		buf_add_str(out, "the state there is not met again exactly; this is the one most like it\n");
+	d->jumped = true;
 	return 0;
 }
 
@@ -198,15 +263,15 @@ static const struct {
 	{"delete-bookmark", "delete-bookmark [NAME...]: forgets these bookmarks, or all", delete_bookmarks},
 	{"live", "back to a program that runs; this one does not", no_live},
 	{"goto-bookmark", "goto-bookmark NAME: to a bookmark; `stepi` shows it", go_to_bookmark},
-	{"checkpoint", "names this position by a number, and keeps an image of the process", ckpts_take},
-	{"checkpoints", "the checkpoints", ckpts_list},
-	{"restart", "restart N: to a checkpoint; `stepi` shows it", ckpts_restart},
-	{"delete-checkpoint", "delete-checkpoint [N...]: forgets these checkpoints, or all", ckpts_delete},
+	{"checkpoint", "names this position by a number, and keeps an image of the process", checkpoint},
+	{"checkpoints", "the checkpoints", checkpoints},
+	{"restart", "restart N: to a checkpoint; `stepi` shows it", restart},
+	{"delete-checkpoint", "delete-checkpoint [N...]: forgets these checkpoints, or all", delete_checkpoints},
 	{"history", "history ADDR LENGTH: all changes of these bytes up to here", changes_list},
 	{"lines", "lines START LENGTH:LINE ...: the function's, for steps back that are to be quick in a loop", lines_set},
 	{"said", "what commands have said since the last prompt, again", said},
-	{"prompt", "prompt [TID]: a command of the debugger's has ended (`undo` counts those); the thread that is selected", session_state_prompt},
-	{"undo", "undo [N]: takes back the last N of them that moved the program; `stepi` shows it", session_state_undo},
+	{"prompt", "prompt [TID]: a command of the debugger's has ended (`undo` counts those); the thread that is selected", prompt},
+	{"undo", "undo [N]: takes back the last N of them that moved the program; `stepi` shows it", undo},
 	{"diverted", "what a copy of the program is there for: a call, what was written, or nothing", diverted},
 	{"proc", "proc WHAT: maps, pid, auxv, exe, cwd or cmdline of the recorded process", proc_tell},
 	{"mover", "the id of the thread that moved last, which is selected now", threads_select_mover},

@@ -17,7 +17,6 @@
 #include "base/path.h"
 #include "base/str.h"
 #include "debug/called.h"
-#include "debug/session_state.h"
 #include "debug/recorded_files.h"
 #include "debug/monitor.h"
 #include "debug/ops.h"
@@ -299,7 +298,7 @@ static int resume(void *arg, enum rsp_resume how, int id, struct rsp_stop *out, 
 	if (how == RSP_CONTINUE || how == RSP_STEP)
 		d->selected = 0;
 	if (!diversion_is_on(&d->diversion) && stop.kind != STOP_LIBRARY)
-		session_state_stop(d);
+		session_state_stop(&d->state);
 	return 0;
 }
 
@@ -348,7 +347,7 @@ static int restart(void *arg, const char *args, struct rsp_stop *out, struct err
 		return -1;
 	cursor_stop_at_signals(&d->cursor);
 	d->jumped = false;
-	session_state_stop(d);
+	session_state_stop(&d->state);
 	*out = (struct rsp_stop){.why = RSP_STEPPED, .tid = threads_id(d, d->cursor.tid)};
 	return 0;
 }
@@ -517,19 +516,19 @@ static int begin(struct debug *d, const json_t *params, const struct thread_snap
 {
 	const char *at = json_string_value(json_object_get(params, "at"));
 	bool stop = json_is_true(json_object_get(params, "stop"));
-	int r = session_state_open(d, json_string_value(json_object_get(params, "session")), e);
+	int r = session_state_open(&d->state, &d->cursor, json_string_value(json_object_get(params, "session")), e);
 
 	if (!r && live->pid) {
 		r = cursor_goto_live(&d->cursor, live, e);
-		return r || !stop ? r : session_state_return(d, stop, e) < 0 ? -1 : 0;
+		return r || !stop ? r : session_state_return(&d->state, stop, e) < 0 ? -1 : 0;
 	}
 	if (!r && !at)
-		r = session_state_return(d, stop, e);
+		r = session_state_return(&d->state, stop, e);
 	else if (!r)
 		r = 1;
 	if (r < 0 || (r && debug_goto(d, at ? at : "start", e)))
 		return -1;
-	session_state_stop(d);
+	session_state_stop(&d->state);
 	return 0;
 }
 
@@ -569,7 +568,7 @@ int op_debug(const json_t *params, struct op_ctx *ctx, json_t **result, struct e
 		free(d.later);
 		buf_fini(&d.said);
 		diversion_end(&d.diversion);
-		session_state_close(&d);
+		session_state_close(&d.state);
 		cursor_fini(&d.cursor);
 		nav_fini(&d.nav);
 	}

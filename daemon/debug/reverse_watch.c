@@ -124,9 +124,9 @@ static int go_there(struct debug *d, const json_t *result, struct buf *out, stru
 /* The user's first checkpoint, if it is before event n: what they looked at begins there. */
 static void good_by_default(const struct debug *d, uint64_t n, char *buf, size_t size, struct watch_params *p)
 {
-	if (p->good || !d->ckpts.n || d->ckpts.v[0].at.event >= n)
+	if (p->good || !d->state.checkpoints.n || d->state.checkpoints.v[0].at.event >= n)
 		return;
-	snprintf(buf, size, "%llu", (unsigned long long)d->ckpts.v[0].at.event);
+	snprintf(buf, size, "%llu", (unsigned long long)d->state.checkpoints.v[0].at.event);
 	p->good = buf;
 }
 

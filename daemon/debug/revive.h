@@ -13,7 +13,7 @@
  * is to know.
  */
 bool revive_clear(struct debug *d, struct err *e);
-/* As that, of whatever is asked while the program stands; and then back to where it stood (d->here). True: to be asked again. */
+/* As that, of whatever is asked while the program stands; and then back to where it stood (d->state.here). True: to be asked again. */
 bool revive(struct debug *d, struct err *e);
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* bookmarks.c: see bookmarks.h. */
-#include "debug/bookmarks.h"
+#include "sessionstate/bookmarks.h"
 
 #include <stdlib.h>
 #include <string.h>

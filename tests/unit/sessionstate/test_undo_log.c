@@ -6,7 +6,7 @@
 #include <sys/stat.h>
 
 #include "base/cleanup.h"
-#include "debug/undo_log.h"
+#include "sessionstate/undo_log.h"
 
 static struct mark at(uint64_t event, uint64_t pc)
 {

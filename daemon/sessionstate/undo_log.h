@@ -4,8 +4,8 @@
  * that grows with it. To take a command back is to go to the place before: positions are exact, so that nothing need
  * be issued again.
  */
-#ifndef FRED_DEBUG_UNDO_LOG_H
-#define FRED_DEBUG_UNDO_LOG_H
+#ifndef FRED_SESSIONSTATE_UNDO_LOG_H
+#define FRED_SESSIONSTATE_UNDO_LOG_H
 
 #include "timetravel/mark.h"
 

@@ -3,7 +3,7 @@
 #include "../base/test.h"
 
 #include "base/cleanup.h"
-#include "debug/bookmarks.h"
+#include "sessionstate/bookmarks.h"
 
 static const struct timeline_point here = {.event = 12, .pc = 0x555555555150, .hits = 3}, there = {.event = 20, .pc = 0x1, .hits = 1};
 

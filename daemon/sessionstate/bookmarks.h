@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* bookmarks.h: positions that the user gave a name: bookmarks, and checkpoints, whose names are numbers. */
-#ifndef FRED_DEBUG_BOOKMARKS_H
-#define FRED_DEBUG_BOOKMARKS_H
+#ifndef FRED_SESSIONSTATE_BOOKMARKS_H
+#define FRED_SESSIONSTATE_BOOKMARKS_H
 
 #include <jansson.h>
 
