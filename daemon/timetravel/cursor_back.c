@@ -257,7 +257,7 @@ static uint64_t piece_before(struct cursor *t, uint64_t to)
 {
 	uint64_t from, first = nav_first(t->nav);
 
-	return to > first && nav_ckpt_before(t->nav, to - 1, &from) && from > first ? from : first;
+	return to > first && t->ops->checkpoint_before(t->nav, to - 1, &from) && from > first ? from : first;
 }
 
 /* Interrupted somewhere in between, which is no place to go on from; but behind `to`, at a checkpoint, all has been searched. */

@@ -25,7 +25,7 @@ static int run_from_here(struct cursor *t, pid_t step, uint64_t until, struct st
 	unsigned n = cursor_cuts(t, 1, total, cuts);
 
 	for (unsigned i = 0; i < n && cuts[i] < until; i++) {
-		if (cuts[i] <= nav_at(t->nav) || (nav_ckpt_before(t->nav, cuts[i], &at) && at == cuts[i]))
+		if (cuts[i] <= nav_at(t->nav) || (t->ops->checkpoint_before(t->nav, cuts[i], &at) && at == cuts[i]))
 			continue;
 		if (run_held(t, step, cuts[i], stop, e))
 			return -1;
@@ -205,12 +205,11 @@ static int show_end(struct cursor *t, const struct stop *stop, struct err *e)
 /* Neither where a user sees the program, nor at the entry of a call into the shim. 1: yes. */
 static int is_hidden(struct cursor *t, struct err *e)
 {
-	struct trace *th = cursor_thread(t, t->tid, e);
 	struct user_regs_struct r;
 
-	if (!th || trace_get_regs(th, &r, e))
+	if (t->ops->regs(t, t->tid, &r, e))
 		return -1;
-	return shim_frames_is_within(&t->shim_frames, &t->visibility, th->pid, &r);
+	return shim_frames_is_within(&t->shim_frames, &t->visibility, cursor_memory(t), &r);
 }
 
 /* A watched word was written by the shim, as by a read(): that is seen where the call returns. */

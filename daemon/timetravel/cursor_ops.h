@@ -21,6 +21,8 @@ struct cursor_ops {
 	int (*stand)(struct cursor *t, struct err *e);
 	int (*checkpoint)(struct cursor *t, struct err *e);
 	int (*keep)(struct cursor *t, uint64_t *id, struct err *e);
+	/* nav_ckpt_before: the last checkpoint at or before `event`. */
+	bool (*checkpoint_before)(struct nav *n, uint64_t event, uint64_t *at);
 	/*
 	 * From CURSOR_GROUP to CURSOR_INSIDE, in the same state; nothing to do if it is inside already. The stops of b before that
 	 * state are counted, if that is cheap (count->known). Free *count with segcur_count_fini.

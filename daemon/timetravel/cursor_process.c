@@ -273,6 +273,7 @@ const struct cursor_ops cursor_process_ops = {
 	.stand = cursor_stand,
 	.checkpoint = cursor_checkpoint,
 	.keep = cursor_keep,
+	.checkpoint_before = nav_ckpt_before,
 	.go_inside = go_inside,
 	.regs = regs,
 	.step = segcur_step,

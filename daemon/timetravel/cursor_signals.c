@@ -19,12 +19,10 @@ void cursor_see_signal(struct cursor *t, struct stop *stop)
 {
 	struct user_regs_struct r;
 	struct err ignored;
-	struct trace *th;
 
 	if (stop->kind != STOP_BREAK && stop->kind != STOP_STEP)
 		return;
-	th = cursor_thread(t, t->tid, &ignored);
-	if (!th || !th->alive || trace_get_regs(th, &r, &ignored) || !visibility_is_call_of_handler(&t->visibility, r.rip))
+	if (t->ops->regs(t, t->tid, &r, &ignored) || !visibility_is_call_of_handler(&t->visibility, r.rip))
 		return;
 	if (breaks_stops_at_signal(&t->breaks, handlers_signal(&r)))
 		*stop = (struct stop){.kind = STOP_HANDLER, .sig = handlers_signal(&r)};
