@@ -188,25 +188,6 @@ static void random_walks(void **state)
 	}
 }
 
-/* The interrupted segment's end is found by the process itself, which goes through it again. */
-static void ends_in_the_program(void **state)
-{
-	struct world w;
-	struct stop stop;
-	struct err e;
-
-	world_begin(&w, two_threads);
-	add_break(&w, 'f');
-	add_break(&w, 'z');
-	ok(cursor_goto(&w.t, 5, &e), &e);
-	w.t.in.interrupted_at_end = true;
-	ok(cursor_continue(&w.t, &stop, &e), &e);
-	assert_int_equal(w.state[world_at(&w)].pc, world_pc('f'));
-	ok(cursor_continue(&w.t, &stop, &e), &e);
-	assert_int_equal(w.state[world_at(&w)].pc, world_pc('z'));
-	world_end(&w);
-}
-
 static void begin_and_end(void **state)
 {
 	struct world w;
@@ -379,9 +360,8 @@ static void similar_marks(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(begin_and_end), cmocka_unit_test(random_walks),  cmocka_unit_test(ends_in_the_program),
-		cmocka_unit_test(catches_calls), cmocka_unit_test(many_words),    cmocka_unit_test(follows_a_fork),
-		cmocka_unit_test(history_ends),	 cmocka_unit_test(similar_marks),
+		cmocka_unit_test(begin_and_end), cmocka_unit_test(random_walks),	cmocka_unit_test(catches_calls), cmocka_unit_test(many_words),
+		cmocka_unit_test(follows_a_fork), cmocka_unit_test(history_ends), cmocka_unit_test(similar_marks),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

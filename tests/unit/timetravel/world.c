@@ -91,6 +91,7 @@ static void stand(struct world *w, unsigned i)
 	show(w);
 	in->seg.tid = w->t.tid = w->ctl.tid[in->seg.thread];
 	in->now.pid = getpid();
+	in->interrupted_at_end = w->interrupted && w->interrupted == in->n;
 	w->ctl.turn = in->n;
 }
 
@@ -434,6 +435,7 @@ void world_begin(struct world *w, const char *const script[WORLD_EVENTS])
 	lb_add(&a, RLOG_SYS, 180, 0, 2, (uint64_t)SYS_getpid, 0ul);
 	lb_add(&a, RLOG_YIELD, 190, 0, 0);
 	w->rec = tl_write_two(&w->rb, &a, &b);
+	w->interrupted = 5;
 	begin(w, 1, script, WORLD_EVENTS);
 }
 

@@ -35,6 +35,7 @@ struct world {
 	unsigned at; /* the state in which it stands, CURSOR_INSIDE or CURSOR_GROUP */
 	bool fresh; /* CURSOR_GROUP: it stands at event nav_at, and has made nothing of the segment behind that */
 	uint64_t ckpt; /* there is a checkpoint at this event; 0: none */
+	uint64_t interrupted; /* the segment behind this event ends in the middle of the program; 0: none */
 	uint64_t fork; /* this event makes another process of it; 0: none */
 	bool counts; /* who goes inside counts the stops on the way */
 	unsigned runs, entered; /* how often it ran with all threads, and entered a segment */
