@@ -17,6 +17,7 @@
 #include "base/home.h"
 #include "base/str.h"
 #include "client/out.h"
+#include "client/out_text.h"
 #include "wire/addr.h"
 #include "wire/base64.h"
 #include "wire/methods.h"
@@ -310,4 +311,18 @@ int client_run(const struct cli *cli, const char *method, json_t *params, json_t
 		r = client_call(&c, method, params, result, e);
 	client_close(&c);
 	return r;
+}
+
+int client_print(const struct cli *cli, const char *method, json_t *params,
+		 void (*print)(const struct cli *cli, const json_t *result), const char *verdict, struct err *e)
+{
+	json_auto_t *result = NULL;
+
+	if (!params || client_run(cli, method, params, &result, e) || (cli->json && out_json(result, e)))
+		return -1;
+	if (!cli->json) {
+		text_notes(cli, result);
+		print(cli, result);
+	}
+	return verdict && !json_is_true(json_object_get(result, verdict)) ? 1 : 0;
 }

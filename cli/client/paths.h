@@ -21,6 +21,8 @@ char *paths_repl(struct err *e);
 char *paths_recording(const char *name, struct err *e);
 /* Would paths_recording find something of that name? */
 int paths_is_recording(const char *name);
+/* The latest recording of this program in $FRED_HOME. malloc'd; NULL: ERR_USAGE, there is none. */
+char *paths_recording_of(const char *program, struct err *e);
 /*
  * A new recording's directory, made with mode 0700: `wanted` (which must be absent or empty) or
  * $FRED_HOME/recordings/PROGRAM-N for NULL. Absolute, malloc'd, or NULL.

@@ -6,6 +6,7 @@
 
 #include "base/cleanup.h"
 #include "base/jsonx.h"
+#include "client/out.h"
 #include "client/paths.h"
 #include "reclog/procs.h"
 
@@ -16,6 +17,23 @@ char *rec_arg(const struct cli *cli, size_t rest, size_t most, size_t *first, st
 
 	*first = named;
 	return paths_recording(named ? a->s[0] : NULL, e);
+}
+
+struct rec *rec_arg_open(const struct cli *cli, struct err *e)
+{
+	size_t first;
+	cleanup_free char *dir = rec_arg(cli, 0, 0, &first, e), *incomplete = NULL;
+	struct rec *rec;
+
+	if (!dir || rec_open(dir, &rec, e))
+		return NULL;
+	incomplete = rec_incomplete_text(rec);
+	if (incomplete)
+		out_note(cli, "%s", incomplete);
+	if (!rec_verify_manifest(rec, e))
+		return rec;
+	rec_free(rec);
+	return NULL;
 }
 
 json_t *rec_arg_params(const struct cli *cli, size_t rest, size_t most, size_t *first, struct err *e)
@@ -33,7 +51,13 @@ void rec_arg_option(json_t *params, const struct cli *cli, const char *option, c
 		json_object_set_new(params, key, json_text(v, strlen(v)));
 }
 
-int rec_arg_process(json_t *params, const struct cli *cli, struct err *e)
+void rec_arg_flag(json_t *params, const struct cli *cli, const char *option)
+{
+	if (cli_has(cli, option))
+		json_object_set_new(params, option, json_true());
+}
+
+static int find_process(json_t *params, const struct cli *cli, struct err *e)
 {
 	const char *v = cli_value(cli, "process");
 	struct rec *rec;
@@ -49,15 +73,19 @@ int rec_arg_process(json_t *params, const struct cli *cli, struct err *e)
 	return n ? 0 : -1;
 }
 
-json_t *rec_arg_add_at(json_t *params, const struct cli *cli, struct err *e)
+json_t *rec_arg_add_process(json_t *params, const struct cli *cli, struct err *e)
 {
-	if (!params)
-		return NULL;
-	rec_arg_option(params, cli, "at", "at");
-	if (!rec_arg_process(params, cli, e))
+	if (!params || !find_process(params, cli, e))
 		return params;
 	json_decref(params);
 	return NULL;
+}
+
+json_t *rec_arg_add_at(json_t *params, const struct cli *cli, struct err *e)
+{
+	if (params)
+		rec_arg_option(params, cli, "at", "at");
+	return rec_arg_add_process(params, cli, e);
 }
 
 json_t *rec_arg_at_params(const struct cli *cli, struct err *e)

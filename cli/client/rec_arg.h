@@ -14,17 +14,28 @@
  * and enough others follow. *first: the index of the first other argument. malloc'd; NULL: ERR_USAGE.
  */
 char *rec_arg(const struct cli *cli, size_t rest, size_t most, size_t *first, struct err *e);
-/* {"rec": PATH} of the same, or NULL. */
+/*
+ * The recording of a command whose only argument is [REC], opened and compared with its manifest; a note says if it is
+ * not complete. rec_free; NULL with e set.
+ */
+struct rec;
+struct rec *rec_arg_open(const struct cli *cli, struct err *e);
+/* {"rec": PATH} of a command line as for rec_arg, or NULL. */
 json_t *rec_arg_params(const struct cli *cli, size_t rest, size_t most, size_t *first, struct err *e);
-/* Of {"rec": PATH}, which it takes (NULL: nor will there be any): with "at" and "process" as far as given, or NULL. */
-json_t *rec_arg_add_at(json_t *params, const struct cli *cli, struct err *e);
 /* {"rec": PATH, "at": POS, "process": N} of a command whose only argument is [REC], as far as given, or NULL. */
 json_t *rec_arg_at_params(const struct cli *cli, struct err *e);
 /* Adds the option's value under key if it was given. */
 void rec_arg_option(json_t *params, const struct cli *cli, const char *option, const char *key);
-/* Adds the number of --process, which may be a PID or a name, as "process" if it was given. */
-int rec_arg_process(json_t *params, const struct cli *cli, struct err *e);
-/* The option that goes with it. */
+/* Adds option: true if the option was given. */
+void rec_arg_flag(json_t *params, const struct cli *cli, const char *option);
+/*
+ * Takes params (NULL gives NULL) and returns them with "process", the number of --process, which may be a PID or a name, if it
+ * was given; NULL: there is no such process.
+ */
+json_t *rec_arg_add_process(json_t *params, const struct cli *cli, struct err *e);
+/* The same for "at" and "process". */
+json_t *rec_arg_add_at(json_t *params, const struct cli *cli, struct err *e);
+/* The option --process. */
 #define REC_ARG_PROCESS_OPTION                                                                      \
 	{                                                                                          \
 		"process", "N", "which process: its number, PID or name (the one that failed)"     \

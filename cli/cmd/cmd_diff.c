@@ -26,7 +26,7 @@ static void print_side(const char *name, const json_t *side)
 	text_frames(json_object_get(side, "backtrace"));
 }
 
-static void print(const json_t *r)
+static void print(const struct cli *cli, const json_t *r)
 {
 	const json_t *parts = json_object_get(r, "parts"), *order = json_object_get(r, "order");
 
@@ -60,18 +60,7 @@ static json_t *params_of(const struct cli *cli, struct err *e)
 
 static int exec_diff(struct cli *cli, struct err *e)
 {
-	json_auto_t *result = NULL;
-	json_t *params = params_of(cli, e);
-
-	if (!params || client_run(cli, "diff", params, &result, e))
-		return -1;
-	if (cli->json && out_json(result, e))
-		return -1;
-	if (!cli->json) {
-		text_notes(cli, result);
-		print(result);
-	}
-	return json_is_true(json_object_get(result, "differ")) ? 0 : 1;
+	return client_print(cli, "diff", params_of(cli, e), print, "differ", e);
 }
 
 const struct cli_command cmd_diff = {

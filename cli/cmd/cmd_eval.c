@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: MIT */
-/* cmd_eval.c: fredctl eval. */
+/* cmd_eval.c: fredctl eval and backtrace: a look at one position. */
 #include <stdio.h>
 #include <string.h>
 
 #include "base/jsonx.h"
 #include "client/client.h"
-#include "cmd/commands.h"
 #include "client/out.h"
+#include "client/out_text.h"
 #include "client/rec_arg.h"
+#include "cmd/commands.h"
 
 static const struct cli_option options[] = {
 	{"at", "POS", "the position", .word = WORD_POS, .required = true},
@@ -16,7 +17,7 @@ static const struct cli_option options[] = {
 };
 
 /* Values go to standard output; what has none says why on standard error. */
-static void print(const json_t *r)
+static void print_values(const json_t *r)
 {
 	json_t *v;
 	size_t i;
@@ -32,7 +33,7 @@ static void print(const json_t *r)
 	}
 }
 
-/* A wrong expression weighs more than one that has no value here. */
+/* The highest exit code of all: a wrong expression has a higher one than an expression without a value here. */
 static int exit_code(const json_t *r)
 {
 	int code = 0;
@@ -64,7 +65,7 @@ static int exec_eval(struct cli *cli, struct err *e)
 	if (client_run(cli, "eval", params, &result, e))
 		return -1;
 	if (!cli->json)
-		print(result);
+		print_values(result);
 	else if (out_json(result, e))
 		return -1;
 	return exit_code(result);
@@ -78,5 +79,43 @@ const struct cli_command cmd_eval = {
 	.exec = exec_eval,
 	.min_args = 1,
 	.max_args = ~0u,
+	.word = WORD_REC,
+};
+
+/* ---- backtrace ---- */
+
+static void print_threads(const struct cli *cli, const json_t *r)
+{
+	json_t *t;
+	size_t i;
+
+	if (!cli->quiet)
+		text_position(r);
+	json_array_foreach(json_object_get(r, "threads"), i, t) {
+		const json_t *id = json_object_get(t, "thread");
+
+		printf("%sthread %lld (TID %lld)%s\n", i ? "\n" : "", (long long)out_int(id, "id"),
+		       (long long)out_int(id, "tid"),
+		       json_is_true(json_object_get(t, "current")) ? ", the one that moved last" : "");
+		if (json_object_get(t, "waits"))
+			printf("  %s\n", out_str(t, "waits", ""));
+		text_frames(json_object_get(t, "backtrace"));
+	}
+	if (json_object_get(r, "deadlock"))
+		printf("\n%s\n", out_str(r, "deadlock", ""));
+}
+
+static int exec_backtrace(struct cli *cli, struct err *e)
+{
+	return client_print(cli, "backtrace", rec_arg_at_params(cli, e), print_threads, NULL, e);
+}
+
+const struct cli_command cmd_backtrace = {
+	.name = "backtrace",
+	.help = "show the call stacks at a position",
+	.usage = "[REC] --at POS [--process N]",
+	.options = options,
+	.exec = exec_backtrace,
+	.max_args = 1,
 	.word = WORD_REC,
 };

@@ -135,12 +135,6 @@ static uint32_t default_process(const struct cli *cli, const struct rec *rec)
 static int open_timeline(const struct cli *cli, struct rec *rec, uint64_t *process,
 			 struct timeline **tl, struct err *e)
 {
-	cleanup_free char *incomplete = rec_incomplete_text(rec);
-
-	if (incomplete)
-		out_note(cli, "%s", incomplete);
-	if (rec_verify_manifest(rec, e))
-		return -1;
 	*process = cli_has(cli, "process") ? procs_find(rec, cli_value(cli, "process"), e) : default_process(cli, rec);
 	if (!*process)
 		return -1;
@@ -149,16 +143,11 @@ static int open_timeline(const struct cli *cli, struct rec *rec, uint64_t *proce
 
 static int exec_events(struct cli *cli, struct err *e)
 {
-	size_t first;
-	cleanup_free char *dir = rec_arg(cli, 0, 0, &first, e);
+	struct rec *rec = rec_arg_open(cli, e);
 	struct timeline *tl = NULL;
 	uint64_t process;
-	struct rec *rec;
-	int r;
+	int r = rec ? open_timeline(cli, rec, &process, &tl, e) : -1;
 
-	if (!dir || rec_open(dir, &rec, e))
-		return -1;
-	r = open_timeline(cli, rec, &process, &tl, e);
 	if (!r)
 		r = print(cli, rec, (uint32_t)process, tl, e);
 	timeline_free(tl);

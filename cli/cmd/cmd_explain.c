@@ -18,7 +18,7 @@ static const struct cli_option options[] = {
 };
 
 /* "thread 2, event 281 (--at 281/0x555555555319#1)" */
-static void print_position(const json_t *step)
+static void print_step_position(const json_t *step)
 {
 	const json_t *pos = json_object_get(step, "position"), *thread = json_object_get(pos, "thread");
 
@@ -65,7 +65,7 @@ static void print(const struct cli *cli, const json_t *r)
 
 		printf("\n%zu. %s%s\n", i + 1, last && n > 1 ? "cause: " : "", out_str(step, "words", "?"));
 		print_place(step);
-		print_position(step);
+		print_step_position(step);
 	}
 	if (n)
 		printf("\n%s%s\n", json_is_object(cause) ? "" : "the cause was not found: ", out_str(end, "text", ""));
@@ -81,7 +81,6 @@ static void print(const struct cli *cli, const json_t *r)
 static int exec_explain(struct cli *cli, struct err *e)
 {
 	const char *depth = cli_value(cli, "depth");
-	json_auto_t *result = NULL;
 	uint64_t n = 0;
 	json_t *params;
 	size_t first;
@@ -93,19 +92,7 @@ static int exec_explain(struct cli *cli, struct err *e)
 		return -1;
 	if (n)
 		json_object_set_new(params, "depth", json_integer((json_int_t)n));
-	if (rec_arg_process(params, cli, e)) {
-		json_decref(params);
-		return -1;
-	}
-	if (client_run(cli, "explain", params, &result, e))
-		return -1;
-	if (cli->json && out_json(result, e))
-		return -1;
-	if (!cli->json) {
-		text_notes(cli, result);
-		print(cli, result);
-	}
-	return json_is_true(json_object_get(result, "found")) ? 0 : 1;
+	return client_print(cli, "explain", rec_arg_add_process(params, cli, e), print, "found", e);
 }
 
 const struct cli_command cmd_explain = {

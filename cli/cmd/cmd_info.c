@@ -1,23 +1,16 @@
 /* SPDX-License-Identifier: MIT */
-/* cmd_info.c: fredctl info: what a recording is and what its logs consist of. */
-#include <dirent.h>
+/* cmd_info.c: fredctl info: what a recording and its logs consist of; and fredctl ps: its processes. */
 #include <stdio.h>
 #include <string.h>
 
-#include "base/cleanup.h"
 #include "base/jsonx.h"
-#include "base/path.h"
 #include "base/str.h"
-#include "cmd/commands.h"
 #include "client/out.h"
-#include "client/paths.h"
+#include "client/out_text.h"
 #include "client/rec_arg.h"
-#include "recfiles/shared_files.h"
-#include "reclog/counts.h"
-#include "reclog/frames.h"
-#include "reclog/rec.h"
-#include "reclog/sources.h"
-#include "reclog/traps.h"
+#include "cmd/commands.h"
+#include "recfiles/info.h"
+#include "reclog/procs.h"
 
 #define TOP 10
 
@@ -181,7 +174,7 @@ static void print_processes(const json_t *list)
 	}
 }
 
-static void print(const json_t *info)
+static void print_info(const json_t *info)
 {
 	static const char *const fields[] = {
 		"recording", "program", "argv",	  "cwd",   "created", "ended",	"exit",
@@ -209,127 +202,17 @@ static void print(const json_t *info)
 	print_notes(json_object_get(info, "notes"));
 }
 
-/* What is in REC/checkpoints/ID/ckpt.json, by ID; one that is being made has no such file yet. */
-static json_t *checkpoints(const char *rec)
-{
-	cleanup_free char *root = path_join(rec, "checkpoints");
-	cleanup_closedir DIR *d = opendir(root);
-	json_t *list = json_array();
-	struct dirent *de;
-	uint64_t id;
-
-	while (d && (de = readdir(d))) {
-		cleanup_free char *path = str_fmt("%s/%s/ckpt.json", root, de->d_name);
-		size_t at = json_array_size(list);
-		struct err ignored;
-		json_auto_t *c = NULL;
-
-		if (str_u64(de->d_name, 10, 1, INT64_MAX, &id) || !(c = json_load_path(path, &ignored)))
-			continue;
-		while (at && out_int(json_array_get(list, at - 1), "id") > (json_int_t)id)
-			at--;
-		json_array_insert_new(list, at,
-				      json_pack("{s:I, s:I, s:I, s:I}", "id", (json_int_t)id, "process",
-						out_int(c, "process"), "event", out_int(c, "event"),
-						"bytes", out_int(c, "bytes")));
-	}
-	return list;
-}
-
-/* What the logs take on the disk: parts of them are compressed. */
-static unsigned long long log_disk_bytes(const struct rec *rec)
-{
-	unsigned long long sum = 0;
-
-	for (unsigned i = 0; i < rec->nimages; i++)
-		for (unsigned t = 0; t < rec->images[i].nthreads; t++) {
-			cleanup_free char *log = rec_log_path(rec, rec->images[i].ordinal, rec->images[i].threads[t]);
-			cleanup_free char *frames = frames_path(log);
-
-			sum += path_disk_usage(log) + path_disk_usage(frames);
-		}
-	return sum;
-}
-
-/* Where the processes of a bounded recording begin. */
-static json_t *make_starts(const struct rec *rec)
-{
-	json_t *list = json_array();
-
-	for (unsigned i = 0; i < rec->nimages; i++)
-		if (rec->images[i].start)
-			json_array_append_new(list, json_pack("{s:i, s:I}", "process", (int)rec->images[i].ordinal, "event",
-							      (json_int_t)rec->images[i].start->event));
-	return list;
-}
-
-/* The list with the state of each file now: what can be said of it. */
-static json_t *make_sources(const struct rec *rec)
-{
-	static const char *const states[] = {[SOURCE_SAME] = "same", [SOURCE_CHANGED] = "changed", [SOURCE_GONE] = "gone"};
-	json_t *list = json_array();
-	struct sources s;
-
-	sources_init(&s, rec);
-	for (size_t i = 0; i < s.n; i++)
-		json_array_append_new(list, json_pack("{s:s, s:b, s:s, s:b}", "name", s.v[i].name, "kept", s.v[i].bytes != 0,
-						      "state", states[source_state(&s, &s.v[i])], "newer", s.v[i].newer));
-	sources_fini(&s);
-	return list;
-}
-
-static json_t *make_info(const struct rec *rec, struct err *e)
-{
-	json_t *counts = counts_json(rec, e), *traps = counts ? traps_json(rec, e) : NULL;
-	json_auto_t *starts = make_starts(rec);
-	unsigned long long own, shared;
-	json_t *info;
-
-	if (!traps) {
-		json_decref(counts);
-		return NULL;
-	}
-	info = json_deep_copy(rec->meta);
-	json_object_del(info, "manifest");
-	json_object_del(info, "crc32c");
-	json_object_set_new(info, "recording", json_text(rec->dir, strlen(rec->dir)));
-	json_object_set_new(info, "name",
-			    json_text(path_base(rec->dir), strlen(path_base(rec->dir))));
-	shared_files_usage(rec->dir, &own, &shared);
-	json_object_set_new(info, "bytes", json_integer((json_int_t)own));
-	json_object_set_new(info, "shared_bytes", json_integer((json_int_t)shared));
-	json_object_set_new(info, "log_disk_bytes", json_integer((json_int_t)log_disk_bytes(rec)));
-	if (json_object_get(info, "sources"))
-		json_object_set_new(info, "sources", make_sources(rec));
-	if (json_array_size(starts))
-		json_object_set(info, "starts", starts);
-	json_object_set_new(info, "counts", counts);
-	json_object_set_new(info, "traps", traps);
-	json_object_set_new(info, "checkpoints", checkpoints(rec->dir));
-	return info;
-}
-
 static int exec_info(struct cli *cli, struct err *e)
 {
-	size_t first;
-	cleanup_free char *dir = rec_arg(cli, 0, 0, &first, e);
-	cleanup_free char *incomplete = NULL;
-	json_auto_t *info = NULL;
-	struct rec *rec;
+	struct rec *rec = rec_arg_open(cli, e);
+	json_auto_t *info = rec ? info_json(rec, e) : NULL;
 
-	if (!dir || rec_open(dir, &rec, e))
-		return -1;
-	incomplete = rec_incomplete_text(rec);
-	if (incomplete)
-		out_note(cli, "%s", incomplete);
-	if (!rec_verify_manifest(rec, e))
-		info = make_info(rec, e);
 	rec_free(rec);
 	if (!info)
 		return -1;
 	if (cli->json)
 		return out_json(info, e);
-	print(info);
+	print_info(info);
 	return 0;
 }
 
@@ -338,6 +221,82 @@ const struct cli_command cmd_info = {
 	.help = "show what a recording is made of",
 	.usage = "[REC]",
 	.exec = exec_info,
+	.max_args = 1,
+	.word = WORD_REC,
+};
+
+/* ---- ps ---- */
+
+/* "exec 1": the kind of its origin, and the process that made it. */
+static void print_origin(const json_t *p)
+{
+	long long parent = (long long)out_int(p, "parent");
+
+	if (parent)
+		printf("  %s %-4lld", out_str(p, "origin", "?"), parent);
+	else
+		printf("  %-9s", "-");
+}
+
+static void print_time(const json_t *p, const char *key)
+{
+	if (json_is_real(json_object_get(p, key)))
+		printf("  %9.3f s", out_real(p, key));
+	else
+		printf("  %11s", "?");
+}
+
+static void print_ending(const json_t *end)
+{
+	char text[32];
+
+	if (json_object_get(end, "exec"))
+		snprintf(text, sizeof(text), "exec: %lld", (long long)out_int(end, "exec"));
+	else
+		text_exit(json_is_object(end) ? end : NULL, "?", text);
+	printf("  %-9s ", text);
+}
+
+static void print_ps(const json_t *list)
+{
+	json_t *p;
+	size_t i;
+
+	printf("  %4s  %7s  %-9s  %11s  %11s  %9s  %-9s  %s\n", "#", "PID", "made by", "started", "ended", "events", "end",
+	       "command");
+	json_array_foreach((json_t *)list, i, p) {
+		printf("%c %4lld  %7lld", json_is_true(json_object_get(p, "default")) ? '*' : ' ',
+		       (long long)out_int(p, "process"), (long long)out_int(p, "pid"));
+		print_origin(p);
+		print_time(p, "started_s");
+		print_time(p, "ended_s");
+		printf("  %9lld", (long long)out_int(p, "events"));
+		print_ending(json_object_get(p, "end"));
+		text_argv(json_object_get(p, "argv"));
+		putchar('\n');
+	}
+}
+
+static int exec_ps(struct cli *cli, struct err *e)
+{
+	struct rec *rec = rec_arg_open(cli, e);
+	json_auto_t *v = NULL;
+
+	if (!rec)
+		return -1;
+	v = json_pack("{s:o, s:o}", "recording", json_text(rec->dir, strlen(rec->dir)), "processes", procs_json(rec));
+	rec_free(rec);
+	if (cli->json)
+		return out_json(v, e);
+	print_ps(json_object_get(v, "processes"));
+	return 0;
+}
+
+const struct cli_command cmd_ps = {
+	.name = "ps",
+	.help = "list the processes of a recording",
+	.usage = "[REC]",
+	.exec = exec_ps,
 	.max_args = 1,
 	.word = WORD_REC,
 };

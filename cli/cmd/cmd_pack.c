@@ -9,11 +9,8 @@
 #include "cmd/commands.h"
 #include "client/out.h"
 #include "pack/pack.h"
-#include "client/paths.h"
 #include "client/rec_arg.h"
 #include "recfiles/running.h"
-#include "recfiles/shared_files.h"
-#include "reclog/host.h"
 
 static const struct cli_option pack_options[] = {
 	{"without-data", NULL, "leave out what the program read: events and info can be looked at, nothing be replayed"},
@@ -69,28 +66,6 @@ static const struct cli_option unpack_options[] = {
 	{0},
 };
 
-static int unpack_to(struct cli *cli, struct pack *p, char **dir, struct err *e)
-{
-	const char *wanted = cli_value(cli, "output");
-	const char *program = json_string_value(json_object_get(pack_meta(p), "program"));
-	bool existed = wanted && path_exists(wanted), without = json_is_true(json_object_get(pack_meta(p), "without_data"));
-	struct err ignored;
-
-	if (!without && rec_host_check(pack_meta(p), e))
-		return -1;
-	*dir = paths_new_recording(wanted, program && *program ? program : "unpacked", e);
-	if (!*dir)
-		return -1;
-	if (!pack_extract(p, *dir, e)) {
-		shared_files_link(*dir, json_object_get(pack_meta(p), "manifest"));
-		return 0;
-	}
-	rm_rf(*dir, &ignored);
-	if (existed)
-		mkdir_p(*dir, 0700, &ignored);
-	return -1;
-}
-
 static int exec_unpack(struct cli *cli, struct err *e)
 {
 	cleanup_free char *dir = NULL;
@@ -100,7 +75,7 @@ static int exec_unpack(struct cli *cli, struct err *e)
 
 	if (pack_open(cli->args.s[0], &p, e))
 		return -1;
-	r = unpack_to(cli, p, &dir, e);
+	r = pack_unpack(p, cli_value(cli, "output"), &dir, e);
 	if (!r) {
 		v = json_pack("{s:o, s:o, s:O?}", "name", json_text(path_base(dir), strlen(path_base(dir))),
 			      "recording", json_text(dir, strlen(dir)), "program",

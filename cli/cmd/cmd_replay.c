@@ -58,19 +58,13 @@ static int exec_replay(struct cli *cli, struct err *e)
 	if (!params)
 		return -1;
 	rec_arg_option(params, cli, "until", "until");
-	if (cli_has(cli, "output"))
-		json_object_set_new(params, "output", json_true());
-	if (cli_has(cli, "verify"))
-		json_object_set_new(params, "verify", json_true());
+	rec_arg_flag(params, cli, "output");
+	rec_arg_flag(params, cli, "verify");
 	if (cli_has(cli, "verify") && *cli_value(cli, "verify"))
 		json_object_set_new(params, "memory", json_true());
-	if (cli_has(cli, "linear"))
-		json_object_set_new(params, "linear", json_true());
-	if (rec_arg_process(params, cli, e)) {
-		json_decref(params);
-		return -1;
-	}
-	if (client_run(cli, "replay", params, &result, e))
+	rec_arg_flag(params, cli, "linear");
+	params = rec_arg_add_process(params, cli, e);
+	if (!params || client_run(cli, "replay", params, &result, e))
 		return -1;
 	if (json_object_get(result, "warning"))
 		out_note(cli, "%s", out_str(result, "warning", ""));

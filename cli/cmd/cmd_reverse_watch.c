@@ -82,18 +82,14 @@ static int which_transition(json_t *params, const struct cli *cli, struct err *e
 		return err_set(e, ERR_USAGE, "--nth: '%s' is not a number from 1", nth);
 	if (nth || cli_has(cli, "first"))
 		json_object_set_new(params, "nth", json_integer((json_int_t)n));
-	if (cli_has(cli, "last"))
-		json_object_set_new(params, "last", json_true());
-	if (cli_has(cli, "insn"))
-		json_object_set_new(params, "insn", json_true());
-	if (cli_has(cli, "anywhere"))
-		json_object_set_new(params, "anywhere", json_true());
+	rec_arg_flag(params, cli, "last");
+	rec_arg_flag(params, cli, "insn");
+	rec_arg_flag(params, cli, "anywhere");
 	return 0;
 }
 
 static int exec_reverse_watch(struct cli *cli, struct err *e)
 {
-	json_auto_t *result = NULL;
 	const char *expr;
 	json_t *params;
 	size_t first;
@@ -106,19 +102,10 @@ static int exec_reverse_watch(struct cli *cli, struct err *e)
 	rec_arg_option(params, cli, "good", "good");
 	rec_arg_option(params, cli, "bad", "bad");
 	rec_arg_option(params, cli, "on-error", "on_error");
-	if (which_transition(params, cli, e) || rec_arg_process(params, cli, e)) {
-		json_decref(params);
-		return -1;
-	}
-	if (client_run(cli, "reverse_watch", params, &result, e))
-		return -1;
-	if (cli->json && out_json(result, e))
-		return -1;
-	if (!cli->json) {
-		text_notes(cli, result);
-		print(cli, result);
-	}
-	return json_is_true(json_object_get(result, "found")) ? 0 : 1;
+	if (!which_transition(params, cli, e))
+		return client_print(cli, "reverse_watch", rec_arg_add_process(params, cli, e), print, "found", e);
+	json_decref(params);
+	return -1;
 }
 
 const struct cli_command cmd_reverse_watch = {

@@ -1,21 +1,28 @@
 /* SPDX-License-Identifier: MIT */
-/* cmd_sessions.c: fredctl sessions: the debugging sessions, the one that ran last at the end. */
+/*
+ * cmd_sessions.c: debugging sessions from outside: fredctl sessions, the list; repl, a prompt (a program of its own,
+ * cli/repl); checkpoint, checkpoints and restart.
+ */
 #include <stdio.h>
+#include <string.h>
 #include <time.h>
 
 #include "base/cleanup.h"
 #include "base/path.h"
 #include "base/str.h"
-#include "cmd/commands.h"
-#include "client/out.h"
 #include "bridge/session.h"
+#include "client/out.h"
+#include "client/paths.h"
+#include "cmd/commands.h"
+#include "frontend/attach.h"
+#include "frontend/checkpoints.h"
 
-static const struct cli_option options[] = {
+static const struct cli_option sessions_options[] = {
 	{"rm", "ID", "remove this one, which must not run", .repeated = true},
 	{0},
 };
 
-static void print(const json_t *list)
+static void print_sessions(const json_t *list)
 {
 	size_t i;
 	json_t *v;
@@ -52,7 +59,7 @@ static int exec_sessions(struct cli *cli, struct err *e)
 	v = json_pack("{s:o}", "sessions", list);
 	if (cli->json)
 		return out_json(v, e);
-	print(list);
+	print_sessions(list);
 	return 0;
 }
 
@@ -60,6 +67,126 @@ const struct cli_command cmd_sessions = {
 	.name = "sessions",
 	.help = "list the debugging sessions",
 	.usage = "[--rm ID]...",
-	.options = options,
+	.options = sessions_options,
 	.exec = exec_sessions,
+};
+
+/* ---- repl ---- */
+
+static const struct cli_option repl_options[] = {
+	{"new", "REC", "on a new session of this recording", .word = WORD_REC},
+	{0},
+};
+
+static int exec_repl(struct cli *cli, struct err *e)
+{
+	static const char *const none[] = {NULL};
+	cleanup_free char *rec = cli_value(cli, "new") ? paths_recording(cli_value(cli, "new"), e) : NULL;
+	struct attach a = {.hold = -1};
+	int r = -1;
+
+	if (cli_value(cli, "new") && !rec)
+		return -1;
+	if (rec && cli->args.n)
+		return err_set(e, ERR_USAGE, "repl: a session, or --new REC");
+	if (!attach_open(&a, cli->args.n ? cli->args.s[0] : NULL, rec, e))
+		r = attach_repl(&a, none, e);
+	attach_close(&a);
+	return r;
+}
+
+const struct cli_command cmd_repl = {
+	.name = "repl",
+	.help = "a prompt on any debugging session, also one that runs elsewhere",
+	.usage = "[ID | --new REC]",
+	.options = repl_options,
+	.exec = exec_repl,
+	.max_args = 1,
+};
+
+/* ---- checkpoints ---- */
+
+static const struct cli_option checkpoint_options[] = {
+	{"session", "ID", "this session (the one that runs, else the one that ran last)"},
+	{0},
+};
+
+static void print_checkpoint(const json_t *v)
+{
+	printf("%-4lld %s\n", (long long)out_int(v, "checkpoint"), out_str(v, "position", "?"));
+}
+
+static int exec_checkpoints(struct cli *cli, struct err *e)
+{
+	json_auto_t *v = checkpoints_list(cli_value(cli, "session"), e);
+	json_t *one;
+	size_t i;
+
+	if (!v)
+		return -1;
+	if (cli->json)
+		return out_json(v, e);
+	json_array_foreach(json_object_get(v, "checkpoints"), i, one)
+		print_checkpoint(one);
+	return 0;
+}
+
+/* Takes the checkpoint; code: of the command that gave none. */
+static int show_checkpoint(const struct cli *cli, json_t *checkpoint, int code, struct err *e)
+{
+	json_auto_t *v = checkpoint;
+
+	if (!v)
+		return code;
+	if (cli->json)
+		return out_json(v, e);
+	print_checkpoint(v);
+	return 0;
+}
+
+static int exec_checkpoint(struct cli *cli, struct err *e)
+{
+	int code;
+	json_t *v = checkpoints_make(cli_value(cli, "session"), &code, e);
+
+	return show_checkpoint(cli, v, code, e);
+}
+
+static int exec_restart(struct cli *cli, struct err *e)
+{
+	const char *name = cli->args.s[0];
+	json_t *v;
+	uint64_t n;
+	int code;
+
+	if (str_u64(name, 10, 1, 1u << 30, &n))
+		return err_set(e, ERR_USAGE, "restart N: '%s' is no number of a checkpoint", name);
+	v = checkpoints_restart(cli_value(cli, "session"), name, &code, e);
+	return show_checkpoint(cli, v, code, e);
+}
+
+const struct cli_command cmd_checkpoint = {
+	.name = "checkpoint",
+	.help = "checkpoint a debugging session where it stands",
+	.usage = "[--session ID]",
+	.options = checkpoint_options,
+	.exec = exec_checkpoint,
+};
+
+const struct cli_command cmd_checkpoints = {
+	.name = "checkpoints",
+	.help = "list the checkpoints of a debugging session",
+	.usage = "[--session ID]",
+	.options = checkpoint_options,
+	.exec = exec_checkpoints,
+};
+
+const struct cli_command cmd_restart = {
+	.name = "restart",
+	.help = "take a debugging session back to a checkpoint",
+	.usage = "N [--session ID]",
+	.options = checkpoint_options,
+	.exec = exec_restart,
+	.min_args = 1,
+	.max_args = 1,
 };

@@ -30,8 +30,11 @@ struct pack;
 /* Opens a packed file and reads its meta.json, which pack_meta gives (borrowed). ERR_USAGE: it is none, or damaged. */
 int pack_open(const char *file, struct pack **out, struct err *e);
 const json_t *pack_meta(const struct pack *p);
-/* Writes all files into dir, which is empty. Everything is checked against the manifest. */
-int pack_extract(struct pack *p, const char *dir, struct err *e);
+/*
+ * Makes a recording of it: in folder `wanted` (NULL: a new one in $FRED_HOME), *dir, malloc'd. All files are checked against
+ * the manifest. ERR_HOST: this host cannot replay it. On failure nothing is left.
+ */
+int pack_unpack(struct pack *p, const char *wanted, char **dir, struct err *e);
 void pack_close(struct pack *p);
 
 /* ---- tar.c: headers of 512 bytes (POSIX.1-1988 ustar) ---- */

@@ -15,8 +15,12 @@
 #include "base/crc32c.h"
 #include "base/fdio.h"
 #include "base/jsonx.h"
+#include "base/path.h"
 #include "base/str.h"
+#include "client/paths.h"
 #include "pack/pack.h"
+#include "recfiles/shared_files.h"
+#include "reclog/host.h"
 #include "reclog/reader.h"
 #include "rlog/rlog.h"
 
@@ -319,7 +323,7 @@ static int check_space(const struct pack *p, const char *dir, struct err *e)
 	return 0;
 }
 
-int pack_extract(struct pack *p, const char *path, struct err *e)
+static int extract(struct pack *p, const char *path, struct err *e)
 {
 	cleanup_close int dir = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	cleanup_free char *meta = str_fmt("%s/" PACK_META, path);
@@ -337,4 +341,25 @@ int pack_extract(struct pack *p, const char *path, struct err *e)
 		return -1;
 	/* last: only then is it a recording */
 	return json_write_path(meta, p->meta, 0600, e);
+}
+
+int pack_unpack(struct pack *p, const char *wanted, char **dir, struct err *e)
+{
+	const char *program = json_string_value(json_object_get(pack_meta(p), "program"));
+	bool existed = wanted && path_exists(wanted), without = json_is_true(json_object_get(pack_meta(p), "without_data"));
+	struct err ignored;
+
+	if (!without && rec_host_check(pack_meta(p), e))
+		return -1;
+	*dir = paths_new_recording(wanted, program && *program ? program : "unpacked", e);
+	if (!*dir)
+		return -1;
+	if (!extract(p, *dir, e)) {
+		shared_files_link(*dir, json_object_get(pack_meta(p), "manifest"));
+		return 0;
+	}
+	rm_rf(*dir, &ignored);
+	if (existed)
+		mkdir_p(*dir, 0700, &ignored);
+	return -1;
 }

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* cmd_serve.c: fredctl serve: GDB's remote protocol on a port of the loopback interface. */
+/* serve.c: see serve.h. */
+#include "bridge/serve.h"
+
 #include <arpa/inet.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
@@ -10,19 +12,8 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
-#include "base/str.h"
 #include "bridge/bridge.h"
-#include "cmd/commands.h"
 #include "client/out.h"
-#include "client/rec_arg.h"
-
-static const struct cli_option options[] = {
-	{"rsp", "PORT", "listen on 127.0.0.1:PORT; 0: any free one", .required = true},
-	{"at", "POS", "begin at this position (start)", .word = WORD_POS},
-	REC_ARG_PROCESS_OPTION,
-	{"once", NULL, "end with the first debugger that goes"},
-	{0},
-};
 
 static int listen_on(uint64_t *port, struct err *e)
 {
@@ -55,7 +46,7 @@ static int say_port(const struct cli *cli, uint64_t port, struct err *e)
 	return 0;
 }
 
-/* One debugger: 0; 1: the user wants to stop; -1 with e set. */
+/* Serves one debugger. 0; 1: the user wants to stop; -1 with e set. */
 static int serve_one(int listener, struct bridge *b, struct err *e)
 {
 	int on = 1, fd = bridge_accept(b, listener, 0);
@@ -68,14 +59,14 @@ static int serve_one(int listener, struct bridge *b, struct err *e)
 	return bridge_copy(b, fd);
 }
 
-/* One after the other, each where the one before left. */
-static int serve(const struct cli *cli, int listener, struct bridge *b, struct err *e)
+/* Serves debuggers, one after the other; each finds the program where the previous one left it. */
+static int serve(int listener, bool once, struct bridge *b, struct err *e)
 {
 	int r;
 
 	do
 		r = serve_one(listener, b, e);
-	while (!r && !cli_has(cli, "once") && !bridge_next(b, e));
+	while (!r && !once && !bridge_next(b, e));
 	return r < 0 || e->text[0] ? -1 : 0;
 }
 
@@ -92,41 +83,23 @@ static int stop_signals(void)
 	return signalfd(-1, &set, SFD_CLOEXEC);
 }
 
-static int exec_serve(struct cli *cli, struct err *e)
+int serve_rsp(const struct cli *cli, uint64_t port, bool once, json_t *params, int *code, struct err *e)
 {
-	cleanup_close int listener = -1, stop_fd = -1;
+	cleanup_close int listener = listen_on(&port, e), stop_fd = -1;
 	struct bridge b;
-	uint64_t port;
-	json_t *params;
-	int code = 0, r;
+	int r;
 
-	if (str_u64(cli_value(cli, "rsp"), 10, 0, 65535, &port))
-		return err_set(e, ERR_USAGE, "--rsp %s: a port is a number up to 65535", cli_value(cli, "rsp"));
-	params = rec_arg_at_params(cli, e);
-	if (!params)
-		return -1;
-	json_object_set_new(params, "stay", json_boolean(!cli_has(cli, "once")));
-	signal(SIGPIPE, SIG_IGN);
-	listener = listen_on(&port, e);
 	if (listener < 0) {
 		json_decref(params);
 		return -1;
 	}
-	r = bridge_start(&b, cli, params, &code, e);
+	signal(SIGPIPE, SIG_IGN);
+	json_object_set_new(params, "stay", json_boolean(!once));
+	r = bridge_start(&b, cli, params, code, e);
 	if (!r) {
 		b.signal_fd = stop_fd = stop_signals();
-		r = say_port(cli, port, e) || serve(cli, listener, &b, e) ? -1 : 0;
+		r = say_port(cli, port, e) || serve(listener, once, &b, e) ? -1 : 0;
 	}
 	bridge_end(&b);
-	return r < 0 ? -1 : code;
+	return r < 0 ? -1 : 0;
 }
-
-const struct cli_command cmd_serve = {
-	.name = "serve",
-	.help = "let a GDB connect to a recording, forwards and backwards",
-	.usage = "--rsp PORT [REC] [--at POS] [--process N] [--once]",
-	.options = options,
-	.exec = exec_serve,
-	.max_args = 1,
-	.word = WORD_REC,
-};

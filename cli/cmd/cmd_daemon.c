@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* cmd_status.c: fredctl status. */
+/* cmd_daemon.c: fredctl status and shutdown. */
 #include <stdio.h>
 
 #include "client/client.h"
-#include "cmd/commands.h"
 #include "client/out.h"
+#include "cmd/commands.h"
 
 static void print(const json_t *r)
 {
@@ -49,4 +49,36 @@ const struct cli_command cmd_status = {
 	.help = "show what the daemon does",
 	.usage = "",
 	.exec = exec_status,
+};
+
+/* Returns when the daemon has gone. */
+static int exec_shutdown(struct cli *cli, struct err *e)
+{
+	json_auto_t *result = NULL;
+	struct client c;
+	int r = client_open(&c, cli, CLIENT_ONLY_RUNNING, e);
+
+	if (!r && c.fd >= 0) {
+		r = client_call(&c, "shutdown", NULL, &result, e);
+		if (!r)
+			client_wait_close(&c);
+	}
+	client_close(&c);
+	if (r)
+		return -1;
+	if (!result)
+		result = json_pack("{s:b, s:i}", "stopped", 0, "cancelled", 0);
+	if (cli->json)
+		return out_json(result, e);
+	if (!cli->quiet)
+		puts(json_is_true(json_object_get(result, "stopped")) ? "fredd has stopped"
+								      : "fredd was not running");
+	return 0;
+}
+
+const struct cli_command cmd_shutdown = {
+	.name = "shutdown",
+	.help = "cancel all operations and end the daemon",
+	.usage = "",
+	.exec = exec_shutdown,
 };

@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * cmd_mi.c: fredctl mi: a drop-in for `gdb --interpreter=mi`, with a recording behind it. As `fred-gdb` (main.c)
- * it is called with GDB's own options alone.
+ * cmd_editors.c: fredctl mi, dap and serve: recordings for editors and other debuggers. mi is a drop-in for
+ * `gdb --interpreter=mi`; as `fred-gdb` (main.c) it is called with GDB's own options alone. dap runs the adapter, a program
+ * of its own (cli/dap), which runs `fredctl mi`. serve listens on a port.
  */
 #include <signal.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -13,14 +15,16 @@
 #include "base/path.h"
 #include "base/str.h"
 #include "bridge/bridge.h"
+#include "bridge/serve.h"
+#include "client/paths.h"
+#include "client/rec_arg.h"
 #include "cmd/commands.h"
 #include "frontend/gdb_args.h"
 #include "frontend/gdb_run.h"
-#include "client/paths.h"
-#include "client/rec_arg.h"
-#include "client/recof.h"
 
-static const struct cli_option options[] = {
+/* ---- mi ---- */
+
+static const struct cli_option mi_options[] = {
 	{"rec", "REC", "this recording (else that of the program that is named, else the last one)", .word = WORD_REC},
 	{"at", "POS", "begin at this position (start)", .word = WORD_POS},
 	REC_ARG_PROCESS_OPTION,
@@ -48,7 +52,7 @@ static char *choose(const struct cli *cli, const struct gdb_args *a, bool *rec_w
 		*rec_word = true;
 		return paths_recording(a->name, e);
 	}
-	return recof_program(a->name, e);
+	return paths_recording_of(a->name, e);
 }
 
 static json_t *params_of(const struct cli *cli, const struct gdb_args *a, bool *rec_word, struct err *e)
@@ -115,9 +119,87 @@ const struct cli_command cmd_mi = {
 	.name = "mi",
 	.help = "a gdb for editors: GDB/MI on a recording, forwards and backwards",
 	.usage = "[--rec REC] [--at POS] [--process N] [--as-gdb] [REC | GDB-OPTION... [PROGRAM]]",
-	.options = options,
+	.options = mi_options,
 	.exec = exec_mi,
 	.max_args = 10000,
 	.word = WORD_REC,
 	.foreign = true,
+};
+
+/* ---- dap ---- */
+
+static const struct cli_option dap_options[] = {
+	{"at", "POS", "begin at this position (start)", .word = WORD_POS},
+	REC_ARG_PROCESS_OPTION,
+	{0},
+};
+
+static void add_option(struct strv *argv, const struct cli *cli, const char *name)
+{
+	if (cli_has(cli, name))
+		strv_addf(argv, "--%s=%s", name, cli_value(cli, name));
+}
+
+static int exec_dap(struct cli *cli, struct err *e)
+{
+	cleanup_strv struct strv argv = {0};
+	cleanup_free char *adapter = paths_dap(e), *self = realpath("/proc/self/exe", NULL), *rec = NULL;
+
+	if (!adapter || !self)
+		return adapter ? err_errno(e, ERR_HOST, "/proc/self/exe") : -1;
+	strv_add_all(&argv, (const char *const[]){adapter, self, "mi", NULL});
+	if (cli->args.n) {
+		rec = paths_recording(cli->args.s[0], e);
+		if (!rec)
+			return -1;
+		strv_addf(&argv, "--rec=%s", rec);
+	}
+	add_option(&argv, cli, "at");
+	add_option(&argv, cli, "process");
+	execv(adapter, argv.s);
+	return err_errno(e, ERR_HOST, "%s", adapter);
+}
+
+const struct cli_command cmd_dap = {
+	.name = "dap",
+	.help = "the Debug Adapter Protocol for editors, with steps back",
+	.usage = "[REC] [--at POS] [--process N]",
+	.options = dap_options,
+	.exec = exec_dap,
+	.max_args = 1,
+	.word = WORD_REC,
+};
+
+/* ---- serve ---- */
+
+static const struct cli_option serve_options[] = {
+	{"rsp", "PORT", "listen on 127.0.0.1:PORT; 0: any free one", .required = true},
+	{"at", "POS", "begin at this position (start)", .word = WORD_POS},
+	REC_ARG_PROCESS_OPTION,
+	{"once", NULL, "end with the first debugger that goes"},
+	{0},
+};
+
+static int exec_serve(struct cli *cli, struct err *e)
+{
+	uint64_t port;
+	json_t *params;
+	int code = 0;
+
+	if (str_u64(cli_value(cli, "rsp"), 10, 0, 65535, &port))
+		return err_set(e, ERR_USAGE, "--rsp %s: a port is a number up to 65535", cli_value(cli, "rsp"));
+	params = rec_arg_at_params(cli, e);
+	if (!params || serve_rsp(cli, port, cli_has(cli, "once"), params, &code, e))
+		return -1;
+	return code;
+}
+
+const struct cli_command cmd_serve = {
+	.name = "serve",
+	.help = "let a GDB connect to a recording, forwards and backwards",
+	.usage = "--rsp PORT [REC] [--at POS] [--process N] [--once]",
+	.options = serve_options,
+	.exec = exec_serve,
+	.max_args = 1,
+	.word = WORD_REC,
 };
