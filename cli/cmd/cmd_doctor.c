@@ -1,60 +1,49 @@
 /* SPDX-License-Identifier: MIT */
 /* cmd_doctor.c: fredctl doctor. Exit code 77 when something that fred needs is missing. */
 #include <stdio.h>
-#include <string.h>
 
 #include "base/jsonx.h"
 #include "cmd/commands.h"
 #include "doctor/doctor.h"
 #include "client/out.h"
 
-static json_t *run_check(const struct doctor_check *c)
+/* NULL: nothing is to be done. */
+static const char *advice_of(const struct doctor_check *c, const struct doctor_result *r)
 {
-	struct doctor_result r = {0};
-	const char *advice;
-	json_t *o;
-
-	c->run(&r);
-	advice = r.status == DOCTOR_OK ? NULL : r.advice ? r.advice : c->advice;
-	o = json_pack("{s:s, s:s, s:o, s:s, s:s*}", "name", c->name, "status",
-		      doctor_status_name(r.status), "found",
-		      json_text(buf_str(&r.found), strlen(buf_str(&r.found))), "means", c->means,
-		      "advice", advice);
-	buf_fini(&r.found);
-	return o;
+	return r->status == DOCTOR_OK ? NULL : r->advice ? r->advice : c->advice;
 }
 
-static void print_check(const json_t *o)
+static json_t *check_json(const struct doctor_check *c, const struct doctor_result *r)
 {
-	const char *status = out_str(o, "status", "?");
-	const char *advice = out_str(o, "advice", NULL);
-	enum out_style s = str_eq(status, "ok")	    ? OUT_GREEN
-			   : str_eq(status, "warn") ? OUT_YELLOW
-						    : OUT_RED;
+	return json_pack("{s:s, s:s, s:o, s:s, s:s*}", "name", c->name, "status", doctor_status_name(r->status), "found",
+			 json_text(buf_str(&r->found), r->found.len), "means", c->means, "advice", advice_of(c, r));
+}
 
-	printf("%s%-8s%s %-14s %s\n", out_style(s), status, out_style(OUT_PLAIN),
-	       out_str(o, "name", "?"), out_str(o, "found", ""));
-	if (!advice)
-		return;
-	printf("%24s%s\n", "", out_str(o, "means", ""));
-	printf("%24s-> %s\n", "", advice);
+static void print_check(const struct doctor_check *c, const struct doctor_result *r)
+{
+	static const enum out_style styles[] = {[DOCTOR_OK] = OUT_GREEN, [DOCTOR_WARN] = OUT_YELLOW, [DOCTOR_MISSING] = OUT_RED};
+
+	printf("%s%-8s%s %-14s %s\n", out_style(styles[r->status]), doctor_status_name(r->status), out_style(OUT_PLAIN),
+	       c->name, buf_str(&r->found));
+	if (advice_of(c, r))
+		printf("%24s%s\n%24s-> %s\n", "", c->means, "", advice_of(c, r));
 }
 
 static int exec_doctor(struct cli *cli, struct err *e)
 {
-	json_auto_t *v = NULL;
 	json_t *list = json_array();
+	json_auto_t *v = json_pack("{s:o}", "checks", list);
 	bool ok = true;
 
-	v = json_pack("{s:o}", "checks", list);
 	for (const struct doctor_check *c = doctor_checks(); c->name; c++) {
-		json_t *o = run_check(c);
+		struct doctor_result r = {0};
 
-		if (str_eq(out_str(o, "status", ""), "missing"))
-			ok = false;
-		if (!cli->json && (!cli->quiet || !str_eq(out_str(o, "status", ""), "ok")))
-			print_check(o);
-		json_array_append_new(list, o);
+		c->run(&r);
+		ok &= r.status != DOCTOR_MISSING;
+		if (!cli->json && (!cli->quiet || r.status != DOCTOR_OK))
+			print_check(c, &r);
+		json_array_append_new(list, check_json(c, &r));
+		buf_fini(&r.found);
 	}
 	json_object_set_new(v, "ok", json_boolean(ok));
 	if (cli->json && out_json(v, e))

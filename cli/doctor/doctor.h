@@ -27,7 +27,7 @@ struct doctor_check {
 const struct doctor_check *doctor_checks(void);
 const char *doctor_status_name(enum doctor_status s);
 
-/* doctor_host.c: checks of the kernel and the machine. */
+/* host.c: checks of the kernel and the machine. */
 void doctor_kernel(struct doctor_result *r);
 void doctor_user_dispatch(struct doctor_result *r);
 void doctor_seccomp(struct doctor_result *r);
@@ -36,7 +36,7 @@ void doctor_privileges(struct doctor_result *r);
 void doctor_ptrace(struct doctor_result *r);
 void doctor_clock(struct doctor_result *r);
 void doctor_pmu(struct doctor_result *r);
-/* doctor_tools.c: checks of programs and folders. */
+/* tools.c: checks of programs and folders. */
 void doctor_criu(struct doctor_result *r);
 void doctor_criu_check(struct doctor_result *r);
 void doctor_gdb(struct doctor_result *r);

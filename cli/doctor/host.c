@@ -14,6 +14,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/caps.h"
 #include "base/fdio.h"
 #include "base/str.h"
 #include "doctor/doctor.h"
@@ -23,11 +24,6 @@
 #define PR_SET_SYSCALL_USER_DISPATCH 59
 #define PR_SYS_DISPATCH_OFF 0
 #endif
-
-/* linux/capability.h's numbers, without its clash with libcap */
-#define CAP_BIT_SYS_PTRACE 19
-#define CAP_BIT_SYS_ADMIN 21
-#define CAP_BIT_CHECKPOINT_RESTORE 40
 
 void doctor_kernel(struct doctor_result *r)
 {
@@ -140,18 +136,6 @@ void doctor_ptrace(struct doctor_result *r)
 		r->status = DOCTOR_MISSING;
 }
 
-static uint64_t effective_caps(void)
-{
-	cleanup_buf struct buf b = {0};
-	struct err ignored;
-	unsigned long long caps = 0;
-	const char *p;
-
-	if (!read_file("/proc/self/status", &b, &ignored) && (p = strstr(buf_str(&b), "\nCapEff:")))
-		sscanf(p, "\nCapEff: %llx", &caps);
-	return caps;
-}
-
 void doctor_privileges(struct doctor_result *r)
 {
 	static const struct {
@@ -162,7 +146,7 @@ void doctor_privileges(struct doctor_result *r)
 		{CAP_BIT_SYS_PTRACE, "CAP_SYS_PTRACE"},
 		{CAP_BIT_CHECKPOINT_RESTORE, "CAP_CHECKPOINT_RESTORE"},
 	};
-	uint64_t have = effective_caps();
+	uint64_t have = caps_effective();
 	bool all = true;
 	int error;
 

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* tools.c: checks of programs and folders. */
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/statvfs.h>
@@ -7,16 +10,61 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/fdio.h"
 #include "base/home.h"
 #include "base/str.h"
-#include "doctor/capture.h"
 #include "doctor/doctor.h"
 #include "client/out.h"
 #include "client/paths.h"
 
-#define TIMEOUT_S 20
+#define TIMEOUT_S 20 /* of a program that is asked for its version or the like */
 #define LOW_SPACE (1ull << 30)
 #define NO_SPACE (64ull << 20)
+
+static _Noreturn void become(char *const argv[], int out, int failure)
+{
+	int null = open("/dev/null", O_RDWR | O_CLOEXEC);
+	int why;
+
+	if (null >= 0 && dup2(null, 0) >= 0 && dup2(out, 1) >= 0 && dup2(out, 2) >= 0) {
+		signal(SIGALRM, SIG_DFL);
+		alarm(TIMEOUT_S); /* it survives the exec, and ends the program */
+		execvp(argv[0], argv);
+	}
+	why = errno;
+	_exit(write_full(failure, &why, sizeof(why)) ? 126 : 127);
+}
+
+/*
+ * Runs argv[0] (searched in $PATH) with /dev/null as input; standard output and error are appended to out. Killed after
+ * TIMEOUT_S. *status as from waitpid. -1: it could not be run.
+ */
+static int capture(char *const argv[], struct buf *out, int *status, struct err *e)
+{
+	cleanup_close int out_r = -1, fail_r = -1;
+	int p[2], f[2], why = 0, r;
+	pid_t pid;
+
+	if (pipe2(p, O_CLOEXEC) || pipe2(f, O_CLOEXEC))
+		return err_errno(e, ERR_HOST, "pipe");
+	out_r = p[0];
+	fail_r = f[0];
+	pid = fork();
+	if (pid == 0)
+		become(argv, p[1], f[1]);
+	close(p[1]);
+	close(f[1]);
+	if (pid < 0)
+		return err_errno(e, ERR_HOST, "fork");
+	r = read_fd(out_r, out, e);
+	if (read_full(fail_r, &why, sizeof(why)) == sizeof(why)) {
+		errno = why;
+		r = err_errno(e, ERR_HOST, "%s", argv[0]);
+	}
+	while (waitpid(pid, status, 0) < 0 && errno == EINTR)
+		;
+	return r;
+}
 
 static void missing(struct doctor_result *r, const char *what)
 {
@@ -74,7 +122,7 @@ static char *criu_path(char **why)
 	cleanup_buf struct buf out = {0};
 	int status;
 
-	if (!fredd || capture(argv, TIMEOUT_S, &out, &status, &e)) {
+	if (!fredd || capture(argv, &out, &status, &e)) {
 		*why = xstrdup(e.text);
 		return NULL;
 	}
@@ -99,7 +147,7 @@ void doctor_criu(struct doctor_result *r)
 		missing(r, why);
 		return;
 	}
-	if (capture(argv, TIMEOUT_S, &out, &status, &e)) {
+	if (capture(argv, &out, &status, &e)) {
 		missing(r, e.text);
 		return;
 	}
@@ -119,7 +167,7 @@ void doctor_criu_check(struct doctor_result *r)
 	cleanup_buf struct buf out = {0};
 	int status;
 
-	if (!fredd || capture(argv, TIMEOUT_S, &out, &status, &e)) {
+	if (!fredd || capture(argv, &out, &status, &e)) {
 		missing(r, e.text);
 		return;
 	}
@@ -137,7 +185,7 @@ void doctor_gdb(struct doctor_result *r)
 	struct err e;
 	int status;
 
-	if (capture(argv, TIMEOUT_S, &out, &status, &e)) {
+	if (capture(argv, &out, &status, &e)) {
 		missing(r, e.text);
 		return;
 	}

@@ -13,22 +13,14 @@
 #include <unistd.h>
 
 #include "base/buf.h"
+#include "base/caps.h"
 #include "base/cleanup.h"
 #include "base/fdio.h"
 #include "base/str.h"
 
-enum { CAP_BIT_SYS_ADMIN = 21 };
-
 bool userns_has_admin(void)
 {
-	cleanup_buf struct buf b = {0};
-	struct err ignored;
-	unsigned long long caps = 0;
-	const char *p;
-
-	if (!read_file("/proc/self/status", &b, &ignored) && (p = strstr(buf_str(&b), "\nCapEff:")))
-		sscanf(p, "\nCapEff: %llx", &caps);
-	return caps >> CAP_BIT_SYS_ADMIN & 1;
+	return caps_effective() >> CAP_BIT_SYS_ADMIN & 1;
 }
 
 bool userns_is_own(void)
