@@ -20,16 +20,11 @@
 #include "client/out.h"
 
 #define VERSION 1
-#define KEPT_MAX 50u /* of those that do not run and hold no bookmark or checkpoint; older ones go when a new one begins */
-
-char *session_folder(struct err *e)
-{
-	return home_subdir("sessions", e);
-}
+#define KEPT_MAX 50u /* disposable sessions; when a new one begins, older ones are removed */
 
 /* ---- the lock ---- */
 
-/* Who runs it; 0: nobody. Not for the one that this process runs. */
+/* The process that runs the session; 0: none. It does not see locks of this process itself. */
 static pid_t runner(const char *dir)
 {
 	cleanup_free char *path = path_join(dir, "lock");
@@ -57,9 +52,9 @@ static int lock(struct session *s, struct err *e)
 
 /* ---- one ---- */
 
-static void named(struct session *s, const char *all, const char *id)
+static void named(struct session *s, const char *dir)
 {
-	*s = (struct session){.id = xstrdup(id), .dir = path_join(all, id), .lock = -1};
+	*s = (struct session){.id = xstrdup(path_base(dir)), .dir = xstrdup(dir), .lock = -1};
 	s->state = path_join(s->dir, "gdb.json");
 }
 
@@ -97,29 +92,29 @@ static uint64_t number_of(const char *id)
 	return str_u64(id, 10, 1, 1u << 30, &n) ? 0 : n;
 }
 
-/* Nobody has named anything in it. */
-static bool is_nothing_special(const json_t *v)
+/* Saved, and without bookmarks or checkpoints: nobody will miss it. */
+static bool is_disposable(const struct session_info *s)
 {
-	return str_eq(out_str(v, "state", ""), "saved") && !out_int(v, "bookmarks") && !out_int(v, "checkpoints");
+	return !s->pid && !s->bookmarks && !s->checkpoints;
 }
 
-/* The oldest of too many. */
-static void thin(struct err *e)
+static void remove_oldest(void)
 {
-	json_auto_t *all = session_list(e);
-	size_t saved = 0, i;
-	json_t *v;
+	struct session_infos all;
+	struct err ignored;
+	size_t disposable = 0;
 
-	json_array_foreach(all, i, v)
-		saved += is_nothing_special(v);
-	json_array_foreach(all, i, v) {
-		if (saved <= KEPT_MAX)
-			return;
-		if (!is_nothing_special(v))
+	if (session_list(&all, &ignored))
+		return;
+	for (size_t i = 0; i < all.n; i++)
+		disposable += is_disposable(&all.v[i]);
+	for (size_t i = 0; i < all.n && disposable > KEPT_MAX; i++) {
+		if (!is_disposable(&all.v[i]))
 			continue;
-		session_remove(out_str(v, "id", ""), e);
-		saved--;
+		session_remove(all.v[i].id, &ignored);
+		disposable--;
 	}
+	session_infos_fini(&all);
 }
 
 static int make_numbered(struct session *s, const char *all, struct err *e)
@@ -131,10 +126,10 @@ static int make_numbered(struct session *s, const char *all, struct err *e)
 	while (d && (de = readdir(d)))
 		n = number_of(de->d_name) > n ? number_of(de->d_name) : n;
 	for (;;) {
-		cleanup_free char *id = str_fmt("%llu", (unsigned long long)++n);
+		cleanup_free char *dir = str_fmt("%s/%llu", all, (unsigned long long)++n);
 
 		session_fini(s);
-		named(s, all, id);
+		named(s, dir);
 		if (!mkdir(s->dir, 0700))
 			return 0;
 		if (errno != EEXIST) /* else another one was quicker */
@@ -144,14 +139,13 @@ static int make_numbered(struct session *s, const char *all, struct err *e)
 
 int session_new(struct session *s, const json_t *params, struct err *e)
 {
-	cleanup_free char *all = session_folder(e), *path = NULL;
+	cleanup_free char *all = home_subdir("sessions", e), *path = NULL;
 	json_auto_t *about = NULL;
-	struct err ignored;
 
 	*s = (struct session){.lock = -1};
 	if (!all)
 		return -1;
-	thin(&ignored);
+	remove_oldest();
 	if (make_numbered(s, all, e) || lock(s, e))
 		return -1;
 	about = json_pack("{s:i, s:O, s:o, s:O*}", "version", VERSION, "recording", json_object_get(params, "rec"), "created",
@@ -160,7 +154,7 @@ int session_new(struct session *s, const json_t *params, struct err *e)
 	return json_write_path(path, about, 0600, e);
 }
 
-/* What `debug` is told of it. */
+/* The params of the method `debug` for it. */
 static json_t *read_params(const struct session *s, struct err *e)
 {
 	cleanup_free char *path = path_join(s->dir, "session.json");
@@ -179,14 +173,13 @@ static json_t *read_params(const struct session *s, struct err *e)
 
 int session_resume(struct session *s, const char *id, json_t **params, struct err *e)
 {
-	cleanup_free char *all = session_folder(e);
-	json_auto_t *one = all ? session_find(id, 0, e) : NULL;
+	cleanup_session_info struct session_info one = {0};
 
 	*s = (struct session){.lock = -1};
 	*params = NULL;
-	if (!one)
+	if (session_find(id, false, &one, e))
 		return -1;
-	named(s, all, out_str(one, "id", ""));
+	named(s, one.dir);
 	if (lock(s, e))
 		return -1;
 	*params = read_params(s, e);
@@ -215,88 +208,123 @@ static size_t count_places(const json_t *program, const char *key)
 	return json_array_size(json_object_get(json_object_get(program, key), "places"));
 }
 
-/* NULL: there is no session there. */
-static json_t *describe(const char *all, const char *id)
+static json_t *load(const char *dir, const char *name)
 {
-	cleanup_free char *dir = path_join(all, id), *about_path = path_join(dir, "session.json");
-	cleanup_free char *program_path = path_join(dir, "program.json");
+	cleanup_free char *path = path_join(dir, name);
 	struct err ignored;
-	json_auto_t *about = path_exists(about_path) ? json_load_path(about_path, &ignored) : NULL;
-	json_auto_t *program = path_exists(program_path) ? json_load_path(program_path, &ignored) : NULL;
-	static const char *const of_program[] = {"event", "events_total", "pc", "tid", "commands"};
-	pid_t pid = runner(dir);
-	json_t *o;
 
-	if (!about)
-		return NULL;
-	o = json_pack("{s:s, s:O*, s:O*, s:s, s:o, s:O*, s:I, s:I, s:I}", "id", id, "recording",
-		      json_object_get(about, "recording"), "process", json_object_get(about, "process"), "state",
-		      pid ? "running" : "saved", "pid", pid ? json_integer(pid) : json_null(), "created",
-		      json_object_get(about, "created"), "used", (json_int_t)last_used(dir), "bookmarks",
-		      (json_int_t)count_places(program, "bookmarks"), "checkpoints",
-		      (json_int_t)count_places(program, "checkpoints"));
+	return path_exists(path) ? json_load_path(path, &ignored) : NULL;
+}
+
+/* -1: there is no session in this folder. */
+static int read_info(char *dir, struct session_info *s)
+{
+	*s = (struct session_info){.dir = dir, .id = path_base(dir), .about = load(dir, "session.json")};
+	if (!s->about) {
+		session_info_fini(s);
+		return -1;
+	}
+	s->program = load(dir, "program.json");
+	s->recording = out_str(s->about, "recording", "");
+	s->pid = runner(dir);
+	s->used = last_used(dir);
+	s->bookmarks = count_places(s->program, "bookmarks");
+	s->checkpoints = count_places(s->program, "checkpoints");
+	return 0;
+}
+
+void session_info_fini(struct session_info *s)
+{
+	free(s->dir);
+	json_decref(s->about);
+	json_decref(s->program);
+	*s = (struct session_info){0};
+}
+
+json_t *session_info_json(const struct session_info *s)
+{
+	static const char *const of_program[] = {"event", "events_total", "pc", "tid", "commands"};
+	json_t *o = json_pack("{s:s, s:O*, s:O*, s:s, s:o, s:O*, s:I, s:I, s:I}", "id", s->id, "recording",
+			      json_object_get(s->about, "recording"), "process", json_object_get(s->about, "process"), "state",
+			      s->pid ? "running" : "saved", "pid", s->pid ? json_integer(s->pid) : json_null(), "created",
+			      json_object_get(s->about, "created"), "used", (json_int_t)s->used, "bookmarks",
+			      (json_int_t)s->bookmarks, "checkpoints", (json_int_t)s->checkpoints);
+
 	for (size_t i = 0; i < sizeof(of_program) / sizeof(of_program[0]); i++)
-		if (json_object_get(program, of_program[i]))
-			json_object_set(o, of_program[i], json_object_get(program, of_program[i]));
+		if (json_object_get(s->program, of_program[i]))
+			json_object_set(o, of_program[i], json_object_get(s->program, of_program[i]));
 	return o;
 }
 
-/* By when it was used last, then by number. */
-static int is_later(const json_t *a, const json_t *b)
+/* By the time of the last use, then by number. */
+static int compare(const void *va, const void *vb)
 {
-	json_int_t ta = out_int(a, "used"), tb = out_int(b, "used");
+	const struct session_info *a = va, *b = vb;
+	uint64_t na = number_of(a->id), nb = number_of(b->id);
 
-	return ta != tb ? ta > tb : number_of(out_str(a, "id", "")) > number_of(out_str(b, "id", ""));
+	if (a->used != b->used)
+		return a->used < b->used ? -1 : 1;
+	return (na > nb) - (na < nb);
 }
 
-json_t *session_list(struct err *e)
+int session_list(struct session_infos *out, struct err *e)
 {
-	cleanup_free char *all = session_folder(e);
+	cleanup_free char *all = home_subdir("sessions", e);
 	cleanup_closedir DIR *d = all ? opendir(all) : NULL;
 	struct dirent *de;
-	json_t *list;
 
-	if (!d) {
-		if (all)
-			err_errno(e, ERR_HOST, "%s", all);
-		return NULL;
-	}
-	list = json_array();
+	*out = (struct session_infos){0};
+	if (!d)
+		return all ? err_errno(e, ERR_HOST, "%s", all) : -1;
 	while ((de = readdir(d))) {
-		json_t *o = de->d_name[0] == '.' ? NULL : describe(all, de->d_name);
-		size_t at = json_array_size(list);
+		struct session_info s;
 
-		if (!o)
+		if (de->d_name[0] == '.' || read_info(path_join(all, de->d_name), &s))
 			continue;
-		while (at && is_later(json_array_get(list, at - 1), o))
-			at--;
-		json_array_insert_new(list, at, o);
+		out->v = xreallocarray(out->v, out->n + 1, sizeof(s));
+		out->v[out->n++] = s;
 	}
-	return list;
+	if (out->n)
+		qsort(out->v, out->n, sizeof(out->v[0]), compare);
+	return 0;
 }
 
-static int is_wanted(const json_t *v, const char *id, int running)
+void session_infos_fini(struct session_infos *all)
 {
-	if (running && !str_eq(out_str(v, "state", ""), "running"))
+	for (size_t i = 0; i < all->n; i++)
+		session_info_fini(&all->v[i]);
+	free(all->v);
+	*all = (struct session_infos){0};
+}
+
+static bool is_wanted(const struct session_info *s, const char *id, bool running)
+{
+	return (s->pid || !running) && (!id || str_eq(id, "latest") || str_eq(id, s->id));
+}
+
+int session_find(const char *id, bool running, struct session_info *out, struct err *e)
+{
+	const char *that = running ? " that runs" : "";
+	struct session_infos all;
+	bool found = false;
+
+	if (session_list(&all, e))
+		return -1;
+	for (size_t i = all.n; i-- > 0 && !found;) {
+		found = is_wanted(&all.v[i], id, running);
+		if (found) {
+			*out = all.v[i];
+			all.v[i] = (struct session_info){0};
+		}
+	}
+	session_infos_fini(&all);
+	if (found)
 		return 0;
-	return !id || str_eq(id, "latest") || str_eq(id, out_str(v, "id", ""));
+	return id ? err_set(e, ERR_USAGE, "there is no session '%s'%s (fredctl sessions)", id, that)
+		  : err_set(e, ERR_USAGE, "there is no session%s: fredctl debug begins one", that);
 }
 
-json_t *session_find(const char *id, int running, struct err *e)
-{
-	json_auto_t *all = session_list(e);
-
-	for (size_t i = json_array_size(all); i-- > 0;)
-		if (is_wanted(json_array_get(all, i), id, running))
-			return json_incref(json_array_get(all, i));
-	if (all && id)
-		err_set(e, ERR_USAGE, "there is no session '%s'%s (fredctl sessions)", id, running ? " that runs" : "");
-	else if (all)
-		err_set(e, ERR_USAGE, "there is no session%s: fredctl debug begins one", running ? " that runs" : "");
-	return NULL;
-}
-
-/* A checkpoint appears and goes by one rename (daemon/ckpt/store.h). */
+/* A checkpoint is renamed before its files are removed, as the daemon does it (daemon/ckpt/store.h). */
 static void remove_image(const char *store, json_int_t image)
 {
 	cleanup_free char *path = str_fmt("%s/%lld", store, (long long)image);
@@ -307,30 +335,26 @@ static void remove_image(const char *store, json_int_t image)
 		rm_rf(gone, &ignored);
 }
 
-/* Those that are kept in the recording for this session alone. */
-static void remove_images(const char *dir, const char *rec)
+/* The checkpoints in the recording that belong to this session alone. */
+static void remove_images(const struct session_info *s)
 {
-	cleanup_free char *path = path_join(dir, "program.json"), *store = path_join(rec, "checkpoints");
-	struct err ignored;
-	json_auto_t *program = path_exists(path) ? json_load_path(path, &ignored) : NULL;
+	cleanup_free char *store = path_join(s->recording, "checkpoints");
 	json_t *place;
 	size_t i;
 
-	json_array_foreach(json_object_get(json_object_get(program, "checkpoints"), "places"), i, place)
+	json_array_foreach(json_object_get(json_object_get(s->program, "checkpoints"), "places"), i, place)
 		if (out_int(place, "image"))
 			remove_image(store, out_int(place, "image"));
 }
 
 int session_remove(const char *id, struct err *e)
 {
-	json_auto_t *one = session_find(id, 0, e);
-	cleanup_free char *all = one ? session_folder(e) : NULL;
-	cleanup_free char *dir = all ? path_join(all, id) : NULL;
+	cleanup_session_info struct session_info one = {0};
 
-	if (!dir)
+	if (session_find(id, false, &one, e))
 		return -1;
-	if (str_eq(out_str(one, "state", ""), "running"))
-		return err_set(e, ERR_USAGE, "session %s is running (PID %lld)", id, (long long)out_int(one, "pid"));
-	remove_images(dir, out_str(one, "recording", ""));
-	return rm_rf(dir, e);
+	if (one.pid)
+		return err_set(e, ERR_USAGE, "session %s is running (PID %d)", id, (int)one.pid);
+	remove_images(&one);
+	return rm_rf(one.dir, e);
 }

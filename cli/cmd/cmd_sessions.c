@@ -22,45 +22,50 @@ static const struct cli_option sessions_options[] = {
 	{0},
 };
 
-static void print_sessions(const json_t *list)
+static void print_session(const struct session_info *s)
 {
-	size_t i;
-	json_t *v;
+	const json_t *at = s->program;
+	struct tm tm;
+	char when[32];
 
-	json_array_foreach((json_t *)list, i, v) {
-		time_t used = (time_t)out_int(v, "used");
-		struct tm tm;
-		char when[32];
+	strftime(when, sizeof(when), "%Y-%m-%dT%H:%M:%S", gmtime_r(&s->used, &tm));
+	printf("%-4s %-8s %s  event %lld of %lld%s%s  %s", s->id, s->pid ? "running" : "saved", when,
+	       (long long)out_int(at, "event"), (long long)out_int(at, "events_total"), json_object_get(at, "pc") ? ", " : "",
+	       out_str(at, "pc", ""), *s->recording ? path_base(s->recording) : "?");
+	if (s->checkpoints)
+		printf(", %zu checkpoints", s->checkpoints);
+	if (s->bookmarks)
+		printf(", %zu bookmarks", s->bookmarks);
+	putchar('\n');
+}
 
-		strftime(when, sizeof(when), "%Y-%m-%dT%H:%M:%S", gmtime_r(&used, &tm));
-		printf("%-4s %-8s %s  event %lld of %lld%s%s  %s", out_str(v, "id", "?"), out_str(v, "state", "?"), when,
-		       (long long)out_int(v, "event"), (long long)out_int(v, "events_total"),
-		       json_object_get(v, "pc") ? ", " : "", out_str(v, "pc", ""), path_base(out_str(v, "recording", "?")));
-		if (out_int(v, "checkpoints"))
-			printf(", %lld checkpoints", (long long)out_int(v, "checkpoints"));
-		if (out_int(v, "bookmarks"))
-			printf(", %lld bookmarks", (long long)out_int(v, "bookmarks"));
-		putchar('\n');
-	}
+static int print_json(const struct session_infos *all, struct err *e)
+{
+	json_t *list = json_array();
+	json_auto_t *v = json_pack("{s:o}", "sessions", list);
+
+	for (size_t i = 0; i < all->n; i++)
+		json_array_append_new(list, session_info_json(&all->v[i]));
+	return out_json(v, e);
 }
 
 static int exec_sessions(struct cli *cli, struct err *e)
 {
 	const struct strv *gone = cli_values(cli, "rm");
-	json_auto_t *v = NULL;
-	json_t *list;
+	struct session_infos all;
+	int r = 0;
 
 	for (size_t i = 0; i < gone->n; i++)
 		if (session_remove(gone->s[i], e))
 			return -1;
-	list = session_list(e);
-	if (!list)
+	if (session_list(&all, e))
 		return -1;
-	v = json_pack("{s:o}", "sessions", list);
 	if (cli->json)
-		return out_json(v, e);
-	print_sessions(list);
-	return 0;
+		r = print_json(&all, e);
+	for (size_t i = 0; i < all.n && !cli->json; i++)
+		print_session(&all.v[i]);
+	session_infos_fini(&all);
+	return r;
 }
 
 const struct cli_command cmd_sessions = {

@@ -18,7 +18,6 @@
 #include "base/fdio.h"
 #include "base/path.h"
 #include "base/str.h"
-#include "client/out.h"
 #include "client/paths.h"
 #include "bridge/second_ui.h"
 #include "bridge/session.h"
@@ -92,25 +91,19 @@ bool attach_tell_ready(const char *dir)
 
 int attach_open(struct attach *a, const char *id, const char *rec, struct err *e)
 {
-	cleanup_free char *all = session_folder(e), *link = NULL;
+	cleanup_session_info struct session_info one = {0};
+	cleanup_free char *link = NULL;
 	cleanup_buf struct buf path = {0};
 	struct err ignored;
-	json_auto_t *one = NULL;
 
 	*a = (struct attach){.hold = -1};
-	if (!all)
+	if (!rec && (id || session_find(NULL, true, &one, &ignored)) && session_find(id, false, &one, e))
 		return -1;
-	if (!rec)
-		one = id ? NULL : session_find(NULL, 1, &ignored);
-	if (!rec && !one)
-		one = session_find(id, 0, e);
-	if (!rec && !one)
-		return -1;
-	if (one) {
-		a->id = xstrdup(out_str(one, "id", ""));
-		a->dir = path_join(all, a->id);
+	if (!rec) {
+		a->id = xstrdup(one.id);
+		a->dir = xstrdup(one.dir);
 	}
-	if ((!one || !str_eq(out_str(one, "state", ""), "running")) && start_for(a, a->id, rec, e))
+	if (!one.pid && start_for(a, a->id, rec, e))
 		return -1;
 	link = path_join(a->dir, SECOND_LINK);
 	if (read_file(link, &path, e))

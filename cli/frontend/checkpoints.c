@@ -42,16 +42,14 @@ static json_t *describe(const json_t *place)
 
 json_t *checkpoints_list(const char *id, struct err *e)
 {
-	json_auto_t *one = session_find(id, 0, e);
-	cleanup_free char *all = one ? session_folder(e) : NULL;
-	cleanup_free char *dir = all ? path_join(all, out_str(one, "id", "")) : NULL;
-	json_auto_t *list = dir ? checkpoints_of(dir, e) : NULL;
+	cleanup_session_info struct session_info one = {0};
+	json_auto_t *list = session_find(id, false, &one, e) ? NULL : checkpoints_of(one.dir, e);
 	json_t *shown = list ? json_array() : NULL, *place;
 	size_t i;
 
 	json_array_foreach(list, i, place)
 		json_array_append_new(shown, describe(place));
-	return list ? json_pack("{s:O, s:o}", "session", json_object_get(one, "id"), "checkpoints", shown) : NULL;
+	return list ? json_pack("{s:s, s:o}", "session", one.id, "checkpoints", shown) : NULL;
 }
 
 /* The checkpoint of this name; NULL: the one that was made last, if there are more than `before`. */
