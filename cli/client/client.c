@@ -25,7 +25,7 @@
 #define HELLO_TRIES 3
 
 /* One call that is being waited for. */
-struct call {
+struct client_request {
 	struct client *client;
 	json_int_t id;
 	int sig_fd;
@@ -36,7 +36,7 @@ struct call {
 	enum { CALL_RUNNING, CALL_DONE, CALL_FAILED } state;
 };
 
-static int fail(struct call *k)
+static int fail(struct client_request *k)
 {
 	k->state = CALL_FAILED;
 	return -1;
@@ -60,7 +60,7 @@ static int send_message(struct client *c, json_t *msg, struct err *e)
 	return 0;
 }
 
-static void print_output(struct call *k, const json_t *params)
+static void print_output(struct client_request *k, const json_t *params)
 {
 	const char *text = json_string_value(json_object_get(params, "base64"));
 	int fd = (int)json_integer_value(json_object_get(params, "fd"));
@@ -76,7 +76,7 @@ static void print_output(struct call *k, const json_t *params)
 		return;
 }
 
-static void got_notification(struct call *k, const struct wire_msg *m)
+static void got_notification(struct client_request *k, const struct wire_msg *m)
 {
 	if (json_integer_value(json_object_get(m->params, "id")) != k->id)
 		return;
@@ -87,7 +87,7 @@ static void got_notification(struct call *k, const struct wire_msg *m)
 		print_output(k, m->params);
 }
 
-static void got_message(struct call *k, const char *line, size_t len)
+static void got_message(struct client_request *k, const char *line, size_t len)
 {
 	cleanup_wire_msg struct wire_msg m;
 	int code;
@@ -110,7 +110,7 @@ static void got_message(struct call *k, const char *line, size_t len)
 	}
 }
 
-static int read_socket(struct call *k)
+static int read_socket(struct client_request *k)
 {
 	struct client *c = k->client;
 	ssize_t n = wire_frame_read(&c->in, c->fd);
@@ -137,7 +137,7 @@ static int read_socket(struct call *k)
 	return 0;
 }
 
-static int interrupted(struct call *k)
+static int interrupted(struct client_request *k)
 {
 	struct signalfd_siginfo si;
 
@@ -155,7 +155,7 @@ static int interrupted(struct call *k)
 	return 0;
 }
 
-static int wait_answer(struct call *k)
+static int wait_answer(struct client_request *k)
 {
 	struct pollfd p[2] = {{k->client->fd, POLLIN, 0}, {k->sig_fd, POLLIN, 0}};
 
@@ -176,7 +176,7 @@ static int wait_answer(struct call *k)
 
 int client_call(struct client *c, const char *method, json_t *params, json_t **result, struct err *e)
 {
-	struct call k = {.client = c, .id = ++c->next_id, .e = e};
+	struct client_request k = {.client = c, .id = ++c->next_id, .e = e};
 	cleanup_close int sig_fd = -1;
 	sigset_t set, old;
 	int r;
