@@ -20,7 +20,7 @@
 #include "supervisor/record.h"
 #include "hunt/collect.h"
 #include "hunt/hunt.h"
-#include "hunt/report.h"
+#include "report/report.h"
 #include "hunt/slurm.h"
 #include "hunt/state.h"
 

@@ -4,8 +4,8 @@
 #include "cmd/commands.h"
 #include "client/out.h"
 #include "client/rec_arg.h"
-#include "hunt/page.h"
-#include "hunt/report.h"
+#include "report/page.h"
+#include "report/report.h"
 
 static const struct cli_option options[] = {
 	{"html", "FILE", "a page, with the timeline of all threads", .word = WORD_FILE},

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * report_ci.c: reports for CI systems: JUnit (as Ant writes it, and Jenkins, GitLab and others read it), SARIF 2.1.0 (OASIS,
+ * ci.c: reports for CI systems: JUnit (as Ant writes it, and Jenkins, GitLab and others read it), SARIF 2.1.0 (OASIS,
  * sarif-v2.1.0), and GitHub's annotation commands.
  */
 #include <stdlib.h>
@@ -13,7 +13,7 @@
 #include "base/jsonx.h"
 #include "base/path.h"
 #include "base/str.h"
-#include "hunt/report.h"
+#include "report/report.h"
 
 /* ---- JUnit ---- */
 

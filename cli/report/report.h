@@ -3,8 +3,8 @@
  * report.h: the kinds of reports. All are made from the one object (groups.h), and know nothing else but the recordings that
  * it names (html).
  */
-#ifndef FRED_HUNT_REPORT_H
-#define FRED_HUNT_REPORT_H
+#ifndef FRED_REPORT_REPORT_H
+#define FRED_REPORT_REPORT_H
 
 #include <jansson.h>
 #include <stdbool.h>

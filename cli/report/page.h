@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* page.h: the report of one recording: what a search in it finds, as if it were the only run of a hunt. */
-#ifndef FRED_HUNT_PAGE_H
-#define FRED_HUNT_PAGE_H
+#ifndef FRED_REPORT_PAGE_H
+#define FRED_REPORT_PAGE_H
 
 #include <jansson.h>
 

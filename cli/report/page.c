@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* page.c: see page.h. */
-#include "hunt/page.h"
+#include "report/page.h"
 
 #include <signal.h>
 #include <string.h>

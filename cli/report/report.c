@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* report.c: see report.h. What the kinds share. */
-#include "hunt/report.h"
+#include "report/report.h"
 
 #include <stdio.h>
 #include <stdlib.h>

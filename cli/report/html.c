@@ -17,7 +17,7 @@
 #include "base/jsonx.h"
 #include "base/path.h"
 #include "base/str.h"
-#include "hunt/report.h"
+#include "report/report.h"
 #include "hunt/tool.h"
 #include "reclog/describe.h"
 #include "reclog/procs.h"

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* report_text.c: reports for people: plain text, and Markdown for a job's summary. */
+/* text.c: reports for people: plain text, and Markdown for a job's summary. */
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/cleanup.h"
 #include "base/str.h"
-#include "hunt/report.h"
+#include "report/report.h"
 
 #define FRAMES 12u
 #define OUTPUT_LINES 8u
