@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* hunt_int.h: what the files of the hunt share: hunt.c (the loop), settle.c (what comes of a child that has ended), room.c (the disk). */
+/*
+ * hunt_int.h: what the files of the hunt share: hunt.c (the loop), which uses settle.c (a child has ended), room.c (the disk) and
+ * stop.c (why it stops).
+ */
 #ifndef FRED_HUNT_HUNT_INT_H
 #define FRED_HUNT_HUNT_INT_H
 
@@ -43,26 +46,32 @@ struct hunt {
 	int signal;
 };
 
-/* Stops for this reason, unless it stops already. hurry: without waiting for what is under way. */
+/* ---- stop.c ---- */
+
+/* Stops for this reason, unless it stops already. hurry: without waiting for runs and searches that are under way. */
 void hunt_stop(struct hunt *h, enum hunt_stop why, bool hurry);
-/* Stops, since fred has failed. */
+/* Stops with this error of fred's own. */
 void hunt_fail(struct hunt *h, const struct err *e);
 void hunt_note(const struct hunt *h, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 
-/* A child of a job has ended with this status; the job goes on, or is over (JOB_NONE). */
+/* ---- settle.c ---- */
+
+/* A child of a job has ended with this status: the job continues with another child, or is over (JOB_NONE). */
 void settle(struct hunt *h, struct job *j, int status);
-/* An invariant that never had a value is a mistake, unless runs have shown otherwise. */
+/* Fails if an invariant had no value at the end of any run: it is a mistake of the user. */
 void settle_check_values(struct hunt *h);
-/* Failures whose cause nobody looks for yet: the next one is ours from now on. NULL: there is none. */
+/* Claims the next failure whose cause nobody searches for yet. NULL: there is none. */
 struct failure *settle_next_cause(struct hunt *h);
-/* "b0000000012" of a block of runs. malloc'd. */
+/* The name of a claim to the block of runs that this one is in: "b0000000012". malloc'd. */
 char *settle_block(const struct hunt *h, uint64_t local);
 
-/* How the disk stands: removes recordings that are not needed, ends runs that take too much, and stops when it is full. */
+/* ---- room.c ---- */
+
+/* Enforces --max-disk: removes recordings that are not needed, ends the largest run, and fails if that is not enough. */
 void room_look(struct hunt *h);
-/* Of each group, recordings are kept as the spec says. most: at most that many. */
+/* Removes recordings of failures, but for the best `most` of each group. */
 void room_prune(struct hunt *h, unsigned most);
-/* Is there enough to trust what was written? */
+/* Is the disk so full that files may be incomplete? */
 bool room_is_full(const struct hunt *h);
 
 #endif

@@ -13,7 +13,8 @@
 #include "base/jsonx.h"
 #include "base/path.h"
 #include "base/str.h"
-#include "report/report.h"
+#include "report/kinds.h"
+#include "report/summary.h"
 
 /* ---- JUnit ---- */
 

@@ -5,7 +5,8 @@
 
 #include "base/cleanup.h"
 #include "base/str.h"
-#include "report/report.h"
+#include "report/kinds.h"
+#include "report/summary.h"
 
 #define FRAMES 12u
 #define OUTPUT_LINES 8u
