@@ -53,12 +53,29 @@ static int fredctl(struct search *s, const char *const *words, json_t **result)
 	return status;
 }
 
-static void copy(struct search *s, const json_t *from, const char *key, const char *as)
-{
-	json_t *v = json_object_get(from, key);
+/* A field of an answer, and its name in the cause (NULL: the same). */
+struct field {
+	const char *from, *to;
+};
 
-	if (v && !json_is_null(v))
-		json_object_set(s->out, as, v);
+static const struct field of_replay[] = {{"events"}, {0}};
+static const struct field of_watch[] = {{"location", "culprit"}, {"backtrace"}, {"position"}, {"expr"}, {"before"}, {"after"},
+					{"may_be_later"}, {"notes"}, {"stats"}, {0}};
+static const struct field of_explain[] = {{"failure"}, {"chain"}, {"threads"}, {"end"}, {"notes"}, {0}};
+static const struct field of_step[] = {{"location", "culprit"}, {"backtrace"}, {"position"}, {"at"}, {"words"},
+				       {"expression", "expr"}, {"before"}, {"after"}, {0}};
+static const struct field of_threads[] = {{"threads"}, {0}};
+static const struct field of_frames[] = {{"backtrace"}, {"position"}, {0}};
+
+/* Copies fields into the cause; those that are absent or null are left out. */
+static void copy(struct search *s, const json_t *from, const struct field *fields)
+{
+	for (const struct field *f = fields; f->from; f++) {
+		json_t *v = json_object_get(from, f->from);
+
+		if (v && !json_is_null(v))
+			json_object_set(s->out, f->to ? f->to : f->from, v);
+	}
 }
 
 static bool verify(struct search *s)
@@ -67,7 +84,7 @@ static bool verify(struct search *s)
 	json_t *result = NULL;
 	int status = fredctl(s, words, &result);
 
-	copy(s, result, "events", "events");
+	copy(s, result, of_replay);
 	json_object_set_new(s->out, "replays", json_boolean(!status));
 	json_decref(result);
 	return !status;
@@ -101,15 +118,7 @@ static bool by_watch(struct search *s)
 	if (expr && !fredctl(s, words, &result) && json_is_true(json_object_get(result, "found"))) {
 		found = true;
 		json_object_set_new(s->out, "by", json_string("reverse-watch"));
-		copy(s, result, "location", "culprit");
-		copy(s, result, "backtrace", "backtrace");
-		copy(s, result, "position", "position");
-		copy(s, result, "expr", "expr");
-		copy(s, result, "before", "before");
-		copy(s, result, "after", "after");
-		copy(s, result, "may_be_later", "may_be_later");
-		copy(s, result, "notes", "notes");
-		copy(s, result, "stats", "stats");
+		copy(s, result, of_watch);
 		set_at(s, json_object_get(result, "position"));
 		json_object_set_new(s->out, "words", json_sprintf("%s turned", expr));
 	}
@@ -129,21 +138,10 @@ static bool by_explain(struct search *s)
 	found = json_is_true(json_object_get(result, "found")) && json_is_object(step);
 	if (!json_is_object(step))
 		step = json_array_get(json_object_get(result, "chain"), 0);
-	copy(s, result, "failure", "failure");
-	copy(s, result, "chain", "chain");
-	copy(s, result, "threads", "threads");
-	copy(s, result, "end", "end");
-	copy(s, result, "notes", "notes");
+	copy(s, result, of_explain);
 	if (json_is_object(step)) {
 		json_object_set_new(s->out, "by", json_string("explain"));
-		copy(s, step, "location", "culprit");
-		copy(s, step, "backtrace", "backtrace");
-		copy(s, step, "position", "position");
-		copy(s, step, "at", "at");
-		copy(s, step, "words", "words");
-		copy(s, step, "expression", "expr");
-		copy(s, step, "before", "before");
-		copy(s, step, "after", "after");
+		copy(s, step, of_step);
 	}
 	json_decref(result);
 	return found;
@@ -183,11 +181,10 @@ static void by_backtrace(struct search *s)
 	frames = json_object_get(result, "backtrace");
 	frame = own_frame(frames);
 	if (!json_object_get(s->out, "threads"))
-		copy(s, result, "threads", "threads");
+		copy(s, result, of_threads);
 	if (frames && !json_is_string(json_object_get(s->out, "by"))) {
 		json_object_set_new(s->out, "by", json_string("backtrace"));
-		copy(s, result, "backtrace", "backtrace");
-		copy(s, result, "position", "position");
+		copy(s, result, of_frames);
 		set_at(s, json_object_get(result, "position"));
 		if (frame)
 			json_object_set_new(s->out, "culprit",
