@@ -10,9 +10,12 @@
  * behind the calls that it makes, in functions whose addresses those are given, and where it is interrupted. A breakpoint counts, so a place is known as in chaos_step.c: by its address and the number of
  * times that it was come to since the event. Each thread's breakpoints are set when it gets the turn.
  */
-#include "record/chaos/chaos.h"
+#include "record/core/state.h"
 #include "record/dbt/insn.h"
+#include "record/sched/chaos.h"
+#include "record/preempt/interrupt.h"
 #include "record/preempt/point.h"
+#include "record/chaos/interrupts.h"
 
 #define SPOTS 4u /* as many as the processor has */
 #define POOL 256u

@@ -8,9 +8,13 @@
  * Not where a handler runs before the instruction: on a processor it runs before or behind all of it. Whether it was done is in
  * the log, as an event with the bytes behind the PREEMPT.
  */
-#include "record/chaos/chaos.h"
+#include "record/core/memory.h"
+#include "record/core/state.h"
 #include "record/dbt/insn.h"
-#include "record/sys/sys.h"
+#include "record/event/ev.h"
+#include "record/sched/chaos.h"
+#include "record/shm/group.h"
+#include "record/chaos/interrupts.h"
 
 #define LOCK 0xf0
 
@@ -78,24 +82,4 @@ void split_write(struct thr *t, struct split *s)
 		s->bytes = 0;
 	ev_callret(t, &zero, s, &len);
 	sys_put((void *)s->at, &s->value, s->bytes);
-}
-
-void split_replay(struct thr *t)
-{
-	const uint8_t *payload;
-	struct split s;
-	uint64_t len = 0;
-	int64_t zero;
-
-	if (!turn_next_call_is(t, RLOG_CALL_SPLIT))
-		return;
-	ev(t, RLOG_CALL, 0, RLOG_CALL_SPLIT, 0);
-	ev_done(t);
-	payload = ev_callret(t, &zero, 0, &len);
-	if (len != sizeof(s))
-		shim_fail("the record of a divided instruction is damaged");
-	__builtin_memcpy(&s, payload, sizeof(s));
-	if (s.bytes <= sizeof(s.value))
-		sys_put((void *)s.at, &s.value, s.bytes);
-	turn_seek(t);
 }

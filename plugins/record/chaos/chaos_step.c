@@ -11,11 +11,15 @@
  *
  * One thread at a time runs, so there is one such computation. The next call into the recorder ends it.
  */
-#include "record/chaos/chaos.h"
-#include "record/dbt/insn.h"
 #include "record/core/own_stack.h"
-#include "record/preempt/point.h"
+#include "record/core/real.h"
 #include "record/core/sigaction.h"
+#include "record/core/state.h"
+#include "record/dbt/insn.h"
+#include "record/sched/chaos.h"
+#include "record/preempt/interrupt.h"
+#include "record/preempt/point.h"
+#include "record/chaos/interrupts.h"
 
 #include <dlfcn.h>
 #include <elf.h>

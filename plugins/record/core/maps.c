@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* maps.c: the mappings of this process, as the kernel lists them. */
-#include "record/core/shim.h"
+#include "record/core/maps.h"
+#include "record/core/state.h"
+#include "record/core/util.h"
 
 #include <string.h>
 

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* own_stack.c: see own_stack.h. Runs in signal handlers. */
 #include "record/core/own_stack.h"
-
-#include "record/sys/sys.h"
+#include "record/core/state.h"
 
 #define BYTES (512u << 10)
 #define STEPS (32u << 10) /* at its end: see own_stack_steps */

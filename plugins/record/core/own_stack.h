@@ -11,7 +11,7 @@
 #ifndef FRED_RECORD_OWN_STACK_H
 #define FRED_RECORD_OWN_STACK_H
 
-#include "record/core/shim.h"
+#include "record/core/state.h"
 
 #include <ucontext.h>
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* sigaction.c: see sigaction.h: dispositions and masks, the program's and the kernel's. */
 #include "record/core/sigaction.h"
-#include "record/sys/sys.h"
+#include "record/core/state.h"
 
 #include <ucontext.h>
 
@@ -9,6 +9,7 @@
 #define SYNCHRONOUS (SIG_BIT(SIGSEGV) | SIG_BIT(SIGBUS) | SIG_BIT(SIGFPE) | SIG_BIT(SIGILL) | SIG_BIT(SIGTRAP)) /* sig_is_sync */
 
 struct ksigaction sig_user[65];
+struct sig_handlers sig_handlers;
 
 /* GDB knows a signal frame by these very bytes, and only in a function of this name or of none. */
 void __restore_rt(void);
@@ -47,44 +48,15 @@ void sig_apply(int sig)
 	if (sig == SIGSYS || sig == SIG_PREEMPT)
 		return;
 	if (sig_is_sync(sig) && (unsigned long)u->handler <= 1) {
-		install(sig, sig_entry, SA_SIGINFO, 0);
+		install(sig, sig_handlers.program, SA_SIGINFO, 0);
 		return;
 	}
 	if (G.mode == SHIM_REPLAY && !sig_is_sync(sig))
 		return;
 	if (sig_has_handler(sig))
-		install(sig, sig_entry, SA_SIGINFO | (u->flags & keep), sig_is_sync(sig) ? u->mask : ~0ull);
+		install(sig, sig_handlers.program, SA_SIGINFO | (u->flags & keep), sig_is_sync(sig) ? u->mask : ~0ull);
 	else
 		install(sig, u->handler, u->flags & keep, u->mask);
-}
-
-long sig_action(struct thr *t, const long *a)
-{
-	int sig = (int)a[0];
-	const struct ksigaction *act = (const void *)a[1];
-	struct ksigaction *old = (void *)a[2], was;
-
-	(void)t;
-	if (sig < 1 || sig > 64 || a[3] != 8 || ((sig == SIGKILL || sig == SIGSTOP) && act))
-		return -22;
-	if (act && !sys_readable(act, sizeof(*act)))
-		return -14; /* EFAULT */
-	was = sig_user[sig];
-	if (act) {
-		sig_user[sig] = *act;
-		sig_apply(sig);
-	}
-	return old ? sys_put(old, &was, sizeof(was)) : 0;
-}
-
-static void hide(struct thr *t, int how, uint64_t set)
-{
-	if (how == SIG_BLOCK)
-		t->hidden |= set & sig_never_blocked();
-	else if (how == SIG_UNBLOCK)
-		t->hidden &= ~set;
-	else
-		t->hidden = set & sig_never_blocked();
 }
 
 void sig_need_segv(struct thr *t)
@@ -101,34 +73,13 @@ void sig_show_hidden(const struct thr *t, int blocked)
 	raw4(SYS_rt_sigprocmask, blocked ? SIG_BLOCK : SIG_UNBLOCK, &t->hidden, 0, 8);
 }
 
-long sig_procmask_native(const long *a, ucontext_t *uc)
-{
-	uint64_t want = 0, set = 0, cur = 0, was = self ? self->hidden : 0;
-	long r;
-
-	if (a[1] && a[3] == 8 && !sys_readable((const void *)a[1], 8))
-		return -14; /* EFAULT */
-	if (a[1] && a[3] == 8) {
-		want = *(const uint64_t *)a[1];
-		set = a[0] == SIG_UNBLOCK ? want : want & ~sig_never_blocked();
-	}
-	r = raw4(SYS_rt_sigprocmask, a[0], a[1] ? &set : 0, a[2], a[3]);
-	if (r == 0 && a[2])
-		*(uint64_t *)a[2] |= was;
-	if (r == 0 && a[1] && self)
-		hide(self, (int)a[0], want);
-	if (r == 0 && uc && raw4(SYS_rt_sigprocmask, SIG_BLOCK, 0, &cur, 8) == 0)
-		__builtin_memcpy(&uc->uc_sigmask, &cur, 8); /* the handler's return sets it */
-	return r;
-}
-
 void sig_arm_traps(void)
 {
 	/* in a wait, another one's handler is to see that, not this one's frame */
 	uint64_t others = G.mode == SHIM_RECORD ? ~SYNCHRONOUS : 0;
 
-	install(SIGSYS, trap_handler, SA_SIGINFO | SA_NODEFER, 0);
-	install(SIG_PREEMPT, interrupt_handler, SA_SIGINFO | SA_RESTART, others);
+	install(SIGSYS, sig_handlers.trap, SA_SIGINFO | SA_NODEFER, 0);
+	install(SIG_PREEMPT, sig_handlers.preempt, SA_SIGINFO | SA_RESTART, others);
 }
 
 void sig_inherited(uint64_t *ignored, uint64_t *blocked)

@@ -3,8 +3,7 @@
 #ifndef FRED_RECORD_SIGACTION_H
 #define FRED_RECORD_SIGACTION_H
 
-#include "record/shm/group.h"
-#include "record/event/turn.h"
+#include "record/core/state.h"
 
 /* As the kernel has it. */
 struct ksigaction {
@@ -15,6 +14,14 @@ struct ksigaction {
 };
 
 extern struct ksigaction sig_user[65]; /* what the program asked for */
+
+/* The recorder's handlers, in folders above this one. start/connect.c fills the table before anything else. */
+struct sig_handlers {
+	void (*program)(int sig, siginfo_t *si, void *uc); /* of the program's signals: signal/sig.c */
+	void (*trap)(int sig, siginfo_t *si, void *uc); /* of SIGSYS: start/trap.c */
+	void (*preempt)(int sig, siginfo_t *si, void *uc); /* of SIG_PREEMPT: preempt/interrupt.c */
+};
+extern struct sig_handlers sig_handlers;
 
 static inline int sig_is_sync(int sig)
 {
@@ -35,13 +42,12 @@ uint64_t sig_never_blocked(void);
 void sig_set_default(int sig);
 /* Tells the kernel what it must do for this signal in this mode. */
 void sig_apply(int sig);
-/* setxid.c: 1: this was libc's signal for that, and has been handled. */
-int setxid_signal(struct thr *t, int sig, siginfo_t *si, void *uc);
-
-/* --- sig_state.c --- */
-/* The trap's context of the system call of which `here` is a frame, made by an instruction of the program's; or NULL. */
-ucontext_t *sig_own_call(const struct thr *t, const void *here);
-void sig_show_state(const struct thr *t, int restarts, const ucontext_t *call, greg_t *g);
-void sig_take_state(struct thr *t, int restarts, ucontext_t *call, const ucontext_t *now, ucontext_t *uc);
+void sig_init(void);
+/* What the program finds at its exec: bits of ignored and of blocked signals; and to set it so. */
+void sig_inherited(uint64_t *ignored, uint64_t *blocked);
+void sig_inherit(uint64_t ignored, uint64_t blocked);
+void sig_arm_traps(void); /* (re)installs the handlers that the shim itself needs */
+void sig_need_segv(struct thr *t); /* never blocked from here on; the program may believe so */
+void sig_show_hidden(const struct thr *t, int blocked); /* around an exec: what the program believes to be blocked is */
 
 #endif

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* util.c: the little that the shim would otherwise take from libc: CRC-32C, text building, small files. */
-#include "record/core/shim.h"
-
+#include "record/core/util.h"
 #include "base/crc32c_hw.h"
+#include "common/raw.h"
 
 static uint32_t crc32c_sw(uint32_t crc, const uint8_t *p, size_t n)
 {
@@ -69,33 +69,6 @@ long read_head(const char *path, void *buf, size_t size)
 	n = raw3(SYS_read, fd, buf, size);
 	raw_close(fd);
 	return n;
-}
-
-char read_task_state(const char *stat)
-{
-	char buf[256]; /* "PID (NAME) STATE ..." */
-	long n = read_head(stat, buf, sizeof(buf));
-
-	while (n > 2 && buf[n - 1] != ')')
-		n--;
-	return n > 2 && n + 1 < (long)sizeof(buf) ? buf[n + 1] : 0;
-}
-
-char *task_path(char *path, char *end, const struct thr *x, const char *file)
-{
-	char *p = fmt_str(path, end, "/proc/self/task/");
-
-	p = fmt_dec(p, end, (uint64_t)x->tid, 0);
-	p = fmt_str(p, end, "/");
-	fmt_str(p, end, file);
-	return path;
-}
-
-char task_state(const struct thr *x)
-{
-	char path[64];
-
-	return read_task_state(task_path(path, path + sizeof(path), x, "stat"));
 }
 
 uint64_t parse_number(const char **s, unsigned base)

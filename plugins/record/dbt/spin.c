@@ -12,9 +12,9 @@
  * A register varies if the loop computes with it, or loads it from where a varying one points, or from where it itself points
  * (as one that goes along a list does).
  */
-#include "record/dbt/spin.h"
-
+#include "record/core/state.h"
 #include "record/dbt/insn.h"
+#include "record/dbt/spin.h"
 #include "record/dbt/spin_insn.h"
 
 #include <string.h>

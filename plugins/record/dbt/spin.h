@@ -3,6 +3,8 @@
 #ifndef FRED_RECORD_SPIN_H
 #define FRED_RECORD_SPIN_H
 
+#include "record/core/state.h"
+
 #include <stdint.h>
 #include <ucontext.h>
 
@@ -16,15 +18,5 @@ int spin_here(const ucontext_t *uc);
  * tries to take a lock there by an atomic instruction.
  */
 int spin_in_text(const uint8_t *from, const uint8_t *end);
-
-/*
- * Behind the system call nr of t, whose record began at `from`, while threads run side by side: goes over to one at a time when a
- * thread waits by looking at memory; on replay, when the recorder did.
- */
-struct thr;
-void spin_behind_call(struct thr *t, long nr, const long *a, const uint8_t *from);
-
-/* In a fork's child: the other threads are its parent's, and nobody here may signal them, or wait for them. */
-void spin_fork_child(struct thr *now);
 
 #endif

@@ -8,9 +8,11 @@
  * Calls into the recorder run as they are, with another return address: in front of one there is a stub that keeps the
  * right one, and behind it `back` goes on there.
  */
+#include "record/core/regs.h"
+#include "record/core/state.h"
+#include "record/dbt/insn.h"
+#include "record/dbt/xlate.h"
 #include "record/dbt/xlate_emit.h"
-
-#include "record/preempt/point.h"
 
 #include <asm/prctl.h>
 #include <cpuid.h>

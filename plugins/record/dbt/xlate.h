@@ -8,6 +8,8 @@
 #ifndef FRED_RECORD_XLATE_H
 #define FRED_RECORD_XLATE_H
 
+#include "record/core/state.h"
+
 #include <stdint.h>
 
 /*

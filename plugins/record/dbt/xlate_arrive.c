@@ -3,6 +3,10 @@
  * xlate_arrive.c: arrivals are counted in the translated code itself, a nanosecond or two each. It knows of each instruction
  * whether it is in the range that counts; that one outside was executed, which is only known as it runs, is noted in a byte.
  */
+#include "record/core/state.h"
+#include "record/dbt/insn.h"
+#include "record/dbt/xlate.h"
+#include "record/dbt/xlate_emit.h"
 #include "record/dbt/xlate_put.h"
 
 #define SHORT_MAX 127

@@ -8,6 +8,7 @@
 #ifndef FRED_RECORD_XLATE_EMIT_H
 #define FRED_RECORD_XLATE_EMIT_H
 
+#include "record/core/state.h"
 #include "record/dbt/insn.h"
 #include "record/dbt/xlate.h"
 

@@ -3,6 +3,7 @@
 #ifndef FRED_RECORD_XLATE_PUT_H
 #define FRED_RECORD_XLATE_PUT_H
 
+#include "record/core/state.h"
 #include "record/dbt/xlate_emit.h"
 
 #include <string.h>

@@ -22,8 +22,7 @@
  * the clock, since a hand-over takes longer than a tick: so stamps with a fence, taken later, are higher.
  * Every other acquire, that is every record without a stamp, sets `fence`: the next stamp then has one.
  */
-#include "record/core/shim.h"
-
+#include "record/core/state.h"
 #include "record/event/cs.h"
 
 #define WAIT_MAX_NS 20000000l
@@ -84,14 +83,6 @@ void cs_outside(struct thr *t)
 	while (old < t->last_stamp && !__atomic_compare_exchange_n(&cs.outside, &old, t->last_stamp, 0,
 								   __ATOMIC_RELEASE, __ATOMIC_RELAXED))
 		;
-}
-
-void cs_pause(struct thr *t)
-{
-	if (!t->clean)
-		ev(t, RLOG_YIELD, 0, 0, 0);
-	cs_release(t);
-	t->cs_paused = 1;
 }
 
 void cs_resume(struct thr *t)

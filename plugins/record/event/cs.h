@@ -3,7 +3,8 @@
 #ifndef FRED_RECORD_CS_H
 #define FRED_RECORD_CS_H
 
-#include "record/core/shim.h"
+#include "record/core/state.h"
+#include "record/store/log.h"
 
 #define CS_WAITS_MAX 8
 
@@ -14,6 +15,25 @@ struct cs {
 	uint64_t outside; /* the highest one of a mutex that was let go without the turn */
 } __attribute__((aligned(64)));
 extern struct cs cs;
+
+void cs_acquire(struct thr *t);
+void cs_release(struct thr *t);
+void cs_outside(struct thr *t); /* t lets go of a mutex, without the turn, behind the record of that */
+void cs_resume(struct thr *t); /* behind a call that may have waited: sched/wait.h */
+void cs_exit(struct thr *t);
+void cs_fork_child(struct thr *t);
+
+/*
+ * How to wait for what is let go soon, before a sleep in the kernel, which costs more than most critical sections: look
+ * from time to time. Each look takes the cache line away from the owner, and whoever gets a busy lock at once
+ * makes its owner wait in turn: so the pauses grow.
+ */
+#define SPIN_LOOKS 9
+static inline void spin_pause(unsigned look) /* from 0 */
+{
+	for (unsigned i = 8u << (look < 3 ? look : 3); i; i--)
+		__builtin_ia32_pause();
+}
 
 static inline void cs_locked(struct thr *t) /* t has taken a mutex */
 {

@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * lend.c: replay: locks inside libc, which no event tells: what a thread does that has to wait for one. See
+ * donate.c: replay: locks inside libc, which no event tells: what a thread does that has to wait for one. See
  * turn.c for the turn.
  */
-#include "record/sys/sys.h"
-
+#include "record/core/memory.h"
+#include "record/core/state.h"
+#include "record/store/log.h"
+#include "record/event/donate.h"
 #include "record/event/turn.h"
 
 #define TICK_NS 1000000u
@@ -36,20 +38,20 @@ static int is_late(const uint32_t *word, uint32_t tid)
 }
 
 /*
- * Lending. A slot ends in the middle of an event, and its thread may hold a lock inside libc there that
+ * Donation. A slot ends in the middle of an event, and its thread may hold a lock inside libc there that
  * the next owner needs (when recording it was let go before the owner's next event). The owner then
- * lends its turn to the others, one after the other, each up to the start of its own next event.
+ * donates its turn to the others, one after the other, each up to the start of its own next event.
  */
-static uint32_t lend_round;
-static int lend_moved; /* a borrower got on */
-static const uint32_t *lend_woken; /* the word that a borrower woke last */
+static uint32_t donate_round;
+static int donate_moved; /* a recipient got on */
+static const uint32_t *donate_woken; /* the word that a recipient woke last */
 
-static void lend_return(struct thr *t, int at_event)
+static void donate_return(struct thr *t, int at_event)
 {
-	uint32_t to = t->lender;
+	uint32_t to = t->donor;
 
-	lend_moved |= at_event;
-	t->lender = 0;
+	donate_moved |= at_event;
+	t->donor = 0;
 	t->at_event = at_event;
 	t->away = !at_event && turn_runs_ahead(t);
 	give_turn(to);
@@ -58,90 +60,90 @@ static void lend_return(struct thr *t, int at_event)
 	t->at_event = 0;
 }
 
-/* A borrower lets go of the lock: its turn is over, before it takes the next one. */
-static void lend_wake(struct thr *t, const uint32_t *word)
+/* A recipient lets go of the lock: its turn is over, before it takes the next one. */
+static void donate_wake(struct thr *t, const uint32_t *word)
 {
-	lend_woken = word;
-	lend_moved = 1;
-	if (t->lender && G.thr[t->lender].lend_word == word)
-		lend_return(t, 0);
+	donate_woken = word;
+	donate_moved = 1;
+	if (t->donor && G.thr[t->donor].donate_word == word)
+		donate_return(t, 0);
 }
 
-/* A borrower comes to a record: at that of its next event its turn is over, not at a second half. */
-void lend_end(struct thr *t)
+/* A recipient comes to a record: at that of its next event its turn is over, not at a second half. */
+void donate_end(struct thr *t)
 {
 	const uint8_t *p = t->log.rd;
 
 	if (p >= t->log.rd_end || *p >= RLOG_KIND_LIMIT || (shim_kinds()[*p].flags & RF_C))
-		lend_return(t, 1);
+		donate_return(t, 1);
 }
 
-static int can_borrow(const struct thr *t, uint32_t to, uint32_t round)
+static int can_receive(const struct thr *t, uint32_t to, uint32_t round)
 {
 	const struct thr *b = &G.thr[to];
 
-	return b != t && G.ctl->tid[to] && !b->exited && !b->at_event && !b->lending && b->lend_mark != round &&
+	return b != t && G.ctl->tid[to] && !b->exited && !b->at_event && !b->donating && b->donate_mark != round &&
 	       (!turn_parallel() || __atomic_load_n(&b->stand.there, __ATOMIC_ACQUIRE) == STANDS_INSIDE);
 }
 
 /* The next thread in the order of the slots that may still hold the lock, or 0. */
-static uint32_t borrower(const struct thr *t, uint32_t round)
+static uint32_t recipient(const struct thr *t, uint32_t round)
 {
 	uint64_t end = (uint64_t)G.ctl->slot + 4096;
 
 	for (uint64_t i = G.ctl->slot; i < G.sched->slots && i < end; i++)
-		if (can_borrow(t, G.sched->slot[i].thread, round))
+		if (can_receive(t, G.sched->slot[i].thread, round))
 			return G.sched->slot[i].thread;
 	for (uint32_t i = 1; i < G.next_thread; i++)
-		if (can_borrow(t, i, round))
+		if (can_receive(t, i, round))
 			return i;
 	return 0;
 }
 
-static void lend(struct thr *t, uint32_t to, uint32_t round)
+static void donate(struct thr *t, uint32_t to, uint32_t round)
 {
-	G.thr[to].lend_mark = round;
-	G.thr[to].lender = t->ordinal;
-	t->lending = 1;
+	G.thr[to].donate_mark = round;
+	G.thr[to].donor = t->ordinal;
+	t->donating = 1;
 	give_turn(to);
 	turn_wait(t);
-	t->lending = 0;
+	t->donating = 0;
 }
 
 /* Each of the others once. 1: something has moved. */
-static int lend_around(struct thr *t, const uint32_t *word, uint32_t val)
+static int donate_around(struct thr *t, const uint32_t *word, uint32_t val)
 {
-	uint32_t round = ++lend_round, to;
+	uint32_t round = ++donate_round, to;
 
-	lend_moved = 0;
-	while (__atomic_load_n(word, __ATOMIC_ACQUIRE) == val && lend_woken != word &&
-	       (to = borrower(t, round)) != 0)
-		lend(t, to, round);
-	return lend_moved;
+	donate_moved = 0;
+	while (__atomic_load_n(word, __ATOMIC_ACQUIRE) == val && donate_woken != word &&
+	       (to = recipient(t, round)) != 0)
+		donate(t, to, round);
+	return donate_moved;
 }
 
 /*
- * Waits until *word is not val: 0, -EAGAIN or -ETIMEDOUT, as the kernel would say. A borrower that has to
- * wait gives the turn back: the first lender goes round until nothing moves any more.
+ * Waits until *word is not val: 0, -EAGAIN or -ETIMEDOUT, as the kernel would say. A recipient that has to
+ * wait gives the turn back: the first donor goes round until nothing moves any more.
  */
-static long lend_until(struct thr *t, uint32_t *word, uint32_t val, const void *timeout)
+static long donate_until(struct thr *t, uint32_t *word, uint32_t val, const void *timeout)
 {
 	int moved;
 
 	for (;;) {
-		lend_woken = 0;
-		t->lend_word = word;
-		moved = !t->lender && lend_around(t, word, val);
+		donate_woken = 0;
+		t->donate_word = word;
+		moved = !t->donor && donate_around(t, word, val);
 		if (__atomic_load_n(word, __ATOMIC_ACQUIRE) != val)
 			return -11; /* EAGAIN */
-		if (lend_woken == word)
+		if (donate_woken == word)
 			return 0;
 		if (!moved && is_late(word, val))
 			return raw4(SYS_futex, word, FUTEX_WAIT, val, timeout);
 		if (timeout && !moved)
 			return -110; /* ETIMEDOUT */
-		if (t->lender)
-			lend_return(t, 0);
+		if (t->donor)
+			donate_return(t, 0);
 		else if (!moved)
 			turn_diverge(t, 0, RLOG_LIB_LOCK, (uint64_t[]){(uint64_t)word}, 1,
 				     "waits for a lock inside a library that no thread lets go");
@@ -158,7 +160,7 @@ static int others_run(const struct thr *t)
 }
 
 /*
- * The same in parallel. Who holds the lock may just run: that is waited for. With the turn it is lent, too, to those
+ * The same in parallel. Who holds the lock may just run: that is waited for. With the turn it is donated, too, to those
  * that stand inside an event. How long timed waits take is in no log.
  */
 static long wait_parallel(struct thr *t, const long *a)
@@ -168,15 +170,15 @@ static long wait_parallel(struct thr *t, const long *a)
 	int ticks = a[3] ? TICKS : 0;
 	long ret;
 
-	t->lend_word = word;
+	t->donate_word = word;
 	for (ret = -110; ret == -110 && ticks < TICKS;) { /* ETIMEDOUT */
 		if (__atomic_load_n(word, __ATOMIC_ACQUIRE) != val)
 			return -11; /* EAGAIN */
-		if (t->lender) {
-			lend_return(t, 0);
+		if (t->donor) {
+			donate_return(t, 0);
 		} else if (has_turn(t)) {
-			if ((to = borrower(t, ++lend_round)) != 0) {
-				lend(t, to, lend_round);
+			if ((to = recipient(t, ++donate_round)) != 0) {
+				donate(t, to, donate_round);
 				continue;
 			}
 			ticks += !others_run(t);
@@ -208,8 +210,8 @@ long turn_futex(struct thr *t, const long *a)
 	if (!waits) {
 		ret = raw6(SYS_futex, a[0], a[1], a[2], a[3], a[4], a[5]);
 		if (op == FUTEX_WAKE || op == FUTEX_WAKE_BITSET)
-			lend_wake(t, (const uint32_t *)a[0]);
+			donate_wake(t, (const uint32_t *)a[0]);
 		return ret;
 	}
-	return lend_until(t, (uint32_t *)a[0], (uint32_t)a[2], (const void *)a[3]);
+	return donate_until(t, (uint32_t *)a[0], (uint32_t)a[2], (const void *)a[3]);
 }

@@ -5,17 +5,15 @@
  * The record is built behind the cursor and its kind byte is stored last: the log is complete up to
  * the last whole record at any moment.
  */
-#include "record/chaos/chaos.h"
-#include "record/shm/group.h"
-#include "record/core/shim.h"
-
+#include "record/core/scrub.h"
+#include "record/core/state.h"
+#include "record/core/tsc_clock.h"
+#include "record/store/log.h"
 #include "record/event/cs.h"
+#include "record/event/ev.h"
+#include "record/event/hooks.h"
+#include "record/event/turn.h"
 #include "rlog/kinds.h"
-
-const struct rlog_kind_info *shim_kinds(void)
-{
-	return rlog_kinds;
-}
 
 static void rec_event(struct thr *t, enum rlog_kind kind, const void *obj, uint64_t a, uint64_t b)
 {
@@ -152,37 +150,26 @@ void ev_done(struct thr *t)
 	if (G.mode == SHIM_REPLAY)
 		turn_done(t);
 	else if (unlikely(G.serial) && t->clean)
-		gil_point(t);
+		event_hooks.stamped(t);
 }
 
 static void leave_replay(struct thr *t)
 {
-	while (sig_deliver_replay(t))
+	while (event_hooks.deliver_replay(t))
 		;
-	pages_replay(t);
+	event_hooks.take_pages(t);
 	turn_seek(t);
-}
-
-/*
- * What a call leaves on the stack is no input of the program, but of a collector of garbage that takes for a pointer what it
- * finds there; and so is what was there before, where the frame of a signal has holes. Only a serial recording is exact for
- * what such a collector does anyway.
- */
-void shim_scrub(void)
-{
-	if (unlikely(G.serial))
-		scrub_stack();
 }
 
 void shim_leave(struct thr *t)
 {
 	if (t->made_event) {
 		if (unlikely(t->pending) && G.mode == SHIM_RECORD)
-			sig_deliver_pending(t);
+			event_hooks.deliver_pending(t);
 		else if (G.mode == SHIM_REPLAY)
 			leave_replay(t);
 		if (unlikely(G.serial && !t->gil) && G.mode == SHIM_RECORD)
-			gil_join(t);
+			event_hooks.join(t);
 		if (unlikely(G.serial && !t->no_tsc))
 			tsc_begin(t);
 	}
@@ -193,10 +180,10 @@ void shim_leave(struct thr *t)
 	if (unlikely(t->pending) && t->made_event && G.mode == SHIM_RECORD) {
 		t->selector = 0;
 		t->depth = 1;
-		sig_deliver_pending(t);
+		event_hooks.deliver_pending(t);
 		shim_leave(self);
 		return;
 	}
 	if (unlikely(G.chaos) && t->made_event && !t->in_trap)
-		step_begin(t, 0);
+		event_hooks.step(t, 0);
 }

@@ -7,7 +7,9 @@
 #ifndef FRED_RECORD_QUICK_H
 #define FRED_RECORD_QUICK_H
 
+#include "record/core/state.h"
 #include "record/event/cs.h"
+#include "record/event/ev.h"
 
 #define QUICK_ROOM 16
 

@@ -12,13 +12,18 @@
  * between a release and its next event overlaps. Up to the bound that is what it does in a linear replay too,
  * unless threads share memory without synchronisation; so the worker believes no difference that it finds.
  */
-#include "record/shm/group.h"
 #include "record/core/own_stack.h"
-#include "record/preempt/lookahead.h"
+#include "record/core/state.h"
+#include "record/core/tsc_clock.h"
+#include "record/core/util.h"
+#include "record/store/log.h"
+#include "record/event/hooks.h"
 #include "record/event/turn.h"
 
 #define NEAR 3 /* slots */
 #define SPINS 2000
+
+struct event_hooks event_hooks;
 
 static void notify(uint32_t state)
 {
@@ -59,10 +64,7 @@ __attribute__((used)) static void stand_offset(void)
 
 void turn_park(struct thr *t, uint32_t state);
 
-/* What a wait left on the stack, or, without one, an earlier event, would show in the frames that come to lie there. */
-#define LEFT_DEEP 1024u /* bytes */
-
-static __attribute__((noinline)) void scrub(size_t bytes)
+__attribute__((noinline)) void turn_scrub(size_t bytes)
 {
 	uint8_t below[bytes];
 
@@ -76,8 +78,8 @@ static __attribute__((noinline)) void wait_parked(struct thr *t, uint32_t state)
 	struct replay_ctl *c = G.ctl;
 	uint32_t go = __atomic_load_n(&c->go, __ATOMIC_ACQUIRE);
 
-	if (unlikely(G.scout))
-		scout_event();
+	if (unlikely(G.lookahead))
+		event_hooks.looks_ahead();
 	own_stack_stand(t);
 	t->stand.there = STANDS;
 	c->parked = t->ordinal;
@@ -87,7 +89,7 @@ static __attribute__((noinline)) void wait_parked(struct thr *t, uint32_t state)
 			raw_futex_wait(&c->go, go);
 		go = __atomic_load_n(&c->go, __ATOMIC_ACQUIRE);
 		if (c->cmd == REPLAY_CMD_SNAP) {
-			c->cmd_result = turn_snap(c);
+			c->cmd_result = event_hooks.snapshot(c);
 			c->cmd = REPLAY_CMD_RUN;
 			notify(state);
 			continue;
@@ -106,7 +108,7 @@ static __attribute__((noinline)) void wait_parked(struct thr *t, uint32_t state)
 __attribute__((used)) void turn_park_here(struct thr *t, uint32_t state)
 {
 	wait_parked(t, state);
-	scrub(LEFT_DEEP);
+	turn_scrub(LEFT_DEEP);
 }
 
 /* A copy of the process, in which nobody waits for what is told here, is watched for what is written to the turn. */
@@ -232,7 +234,7 @@ __attribute__((used)) void turn_wait_here(struct thr *t)
 	wait_turn(t);
 	if (unlikely(G.ctl->turn == G.ctl->stop_at))
 		wait_parked(t, REPLAY_PARKED); /* behind the end of another */
-	scrub(LEFT_DEEP);
+	turn_scrub(LEFT_DEEP);
 }
 
 void give_turn(uint32_t to)
@@ -290,38 +292,7 @@ int turn_next_is(const struct thr *t, enum rlog_kind kind)
 	return t->log.rd < t->log.rd_end && *t->log.rd == kind;
 }
 
-/* No recorder does that: nothing is to show it. */
-static void begin_seek(void *t)
-{
-	_Alignas(16) uint8_t vectors[512];
-
-	__asm__ volatile("fxsave64 %0" : "=m"(vectors));
-	seek_begin(t);
-	__asm__ volatile("fxrstor64 %0" : : "m"(vectors));
-}
-
-/* An event is over, with its second half if it has one: is its thread to be interrupted before the next? */
-void turn_seek(struct thr *t)
-{
-	if (likely(!turn_next_is(t, RLOG_PREEMPT)) || t->undone || t->seeking)
-		return;
-	if (!G.ctl->endless)
-		own_stack_call(t, begin_seek, t);
-}
-
-/*
- * How a thread waited shows in the registers that a function need not keep. They are the same each time, so that a
- * debugger sees the same state behind a call each time that it comes there.
- */
-static inline void wipe_registers(void)
-{
-	__asm__ volatile("xor %%eax, %%eax\n\txor %%ecx, %%ecx\n\txor %%edx, %%edx\n\txor %%esi, %%esi\n\t"
-			 "xor %%edi, %%edi\n\txor %%r8d, %%r8d\n\txor %%r9d, %%r9d\n\txor %%r10d, %%r10d\n\t"
-			 "xor %%r11d, %%r11d" ::
-				 : "rax", "rcx", "rdx", "rsi", "rdi", "r8", "r9", "r10", "r11", "cc", "memory");
-}
-
-static void pass_turn(struct thr *t)
+void turn_pass(struct thr *t)
 {
 	uint32_t next = count_event();
 	int given = next && stop_here(t), away;
@@ -339,15 +310,6 @@ static void pass_turn(struct thr *t)
 	}
 }
 
-void turn_done(struct thr *t)
-{
-	pass_turn(t);
-	pages_replay(t);
-	turn_seek(t);
-	scrub(LEFT_DEEP);
-	wipe_registers();
-}
-
 void turn_exit(struct thr *t)
 {
 	uint32_t next, *word = 0;
@@ -361,91 +323,6 @@ void turn_exit(struct thr *t)
 	t->exited = 1;
 	G.ctl->dying = (uint64_t)word;
 	give_turn(next);
-}
-
-static void skip_record(struct thr *t)
-{
-	const uint8_t *p = t->log.rd;
-	struct rlog_rec r;
-
-	if (rlog_next(shim_kinds(), &p, t->log.rd_end, &r) != RLOG_READ_OK)
-		turn_diverge(t, 0, RLOG_YIELD, 0, 0, "the log of this thread is damaged");
-	t->log.rd = p;
-	t->last_stamp += r.delta;
-}
-
-void turn_skip(struct thr *t)
-{
-	skip_record(t);
-	turn_done(t);
-}
-
-void turn_skip_page(struct thr *t)
-{
-	skip_record(t);
-	pass_turn(t);
-}
-
-void turn_before_event(struct thr *t)
-{
-	turn_await(t);
-	if (unlikely(t->lender))
-		lend_end(t);
-}
-
-/*
- * The next record begins. Before it come signals of its wait, and in serial recordings yields: the turn was given up inside the
- * call.
- */
-static void come_to_record(struct thr *t)
-{
-	turn_before_event(t);
-	pages_replay(t);
-	while (unlikely(turn_next_is(t, RLOG_YIELD) || turn_next_is(t, RLOG_SIGNAL))) {
-		if (turn_next_is(t, RLOG_YIELD))
-			turn_skip(t);
-		else if (!sig_deliver_waiting(t))
-			break;
-		turn_await(t);
-	}
-}
-
-int turn_peek(struct thr *t, struct rlog_rec *r)
-{
-	const uint8_t *p;
-
-	come_to_record(t);
-	p = t->log.rd;
-	return rlog_next(shim_kinds(), &p, t->log.rd_end, r) == RLOG_READ_OK;
-}
-
-int turn_next_call_is(struct thr *t, enum rlog_call which)
-{
-	struct rlog_rec r;
-
-	return turn_next_is(t, RLOG_CALL) && turn_peek(t, &r) && r.op[0] == which;
-}
-
-void turn_take(struct thr *t, struct rlog_rec *r, enum rlog_kind kind)
-{
-	const uint8_t *p;
-
-	t->made_event = 1;
-	if (unlikely(kind == RLOG_SIGNAL)) /* it has been seen */
-		turn_before_event(t);
-	else
-		come_to_record(t);
-	p = t->log.rd;
-	if (unlikely(rlog_next(shim_kinds(), &p, t->log.rd_end, r) != RLOG_READ_OK))
-		turn_diverge(t, 0, kind, 0, 0, "the log of this thread ends here");
-	if (unlikely(r->kind != kind))
-		turn_diverge(t, r, kind, 0, 0,
-			     r->kind == RLOG_PREEMPT ? "the computation was interrupted before it came to this"
-						     : "another event");
-	t->log.rd = p;
-	t->last_stamp += r->delta;
-	if (r->flags & RF_C)
-		t->undone = 1;
 }
 
 static const void *map_ro(const char *path, void *at, uint64_t *len)

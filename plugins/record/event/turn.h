@@ -1,11 +1,42 @@
 /* SPDX-License-Identifier: MIT */
-/* turn.h: what turn.c and lend.c share. */
+/* turn.h: replay: whose turn it is (turn.c), a thread's records (replay.c). */
 #ifndef FRED_RECORD_TURN_H
 #define FRED_RECORD_TURN_H
 
-#include "record/core/shim.h"
+#include "record/core/state.h"
 
-const struct rlog_kind_info *shim_kinds(void);
+/* Reports that the recorder cannot go on in replay (the worker shows text) and stops this process. */
+_Noreturn void shim_fail(const char *text);
+
+struct rlog_rec;
+void turn_skip(struct thr *t); /* gives the turn up as the next record says, without a call */
+int turn_next_is(const struct thr *t, enum rlog_kind kind); /* looks only: yields and all */
+int turn_peek(struct thr *t, struct rlog_rec *r); /* 1: there is a record; does not consume */
+int turn_next_call_is(struct thr *t, enum rlog_call which); /* the same for a CALL; its thread comes to the record */
+void turn_skip_page(struct thr *t); /* the same for a PAGE that has been taken over */
+void turn_take(struct thr *t, struct rlog_rec *r, enum rlog_kind kind); /* consumes; diverges on another kind */
+void turn_done(struct thr *t);
+void turn_seek(struct thr *t); /* is t to be interrupted before its next event? */
+void turn_wait(struct thr *t); /* until this thread owns the turn */
+void turn_exit(struct thr *t); /* hands the turn on for good */
+_Noreturn void turn_end(struct thr *t, int state);
+_Noreturn void turn_diverge(struct thr *t, const struct rlog_rec *want, enum rlog_kind got,
+			    const uint64_t *ops, unsigned nops, const char *text);
+/* Replay in parallel: waits for the turn of t, which comes to a record, or asks what others may change. */
+static inline void turn_await(struct thr *t)
+{
+	if (unlikely(t->away))
+		turn_wait(t);
+}
+/* The same, where the thread's next record is that of an event: a donated turn ends here. */
+void turn_before_event(struct thr *t);
+int turn_map_log(struct thr *t); /* maps the log of t. -1: it has none, and no event */
+void turn_start(struct thr *t); /* position 0: stops there if wanted, then waits for its turn */
+void turn_fork_child(struct thr *t); /* goes on as the child of a fork */
+void turn_attach(uint32_t process); /* maps the control page and the schedule of an image */
+
+/* ---- for the files of this folder ---- */
+
 void give_turn(uint32_t to);
 
 enum { STANDS = 1, STANDS_INSIDE = 2 };
@@ -29,9 +60,10 @@ static inline int turn_parallel(void)
 	return G.ctl->turn < G.ctl->ahead_until;
 }
 
-/* A thread that runs in a lent turn comes to a record. */
-void lend_end(struct thr *t);
-/* snap.c, REPLAY_CMD_SNAP: the PID of a copy that has left the timeline; or -errno. */
-long turn_snap(struct replay_ctl *c);
+/* The event is counted, and the turn goes to the thread whose slot is next; returns when it is back. */
+void turn_pass(struct thr *t);
+/* What a wait left on the stack, or, without one, an earlier event, would show in the frames that come to lie there. */
+#define LEFT_DEEP 1024u /* bytes */
+void turn_scrub(size_t bytes);
 
 #endif

@@ -14,8 +14,14 @@
  * Elsewhere, it is what all ways to decode the text before it agree on, and its result is used as one uses it; else rdrand is noted.
  * Intel's manual, volume 2; LSB, "Exception Frames".
  */
+#include "record/core/memory.h"
+#include "record/core/sigaction.h"
+#include "record/core/state.h"
+#include "record/core/util.h"
+#include "record/store/log.h"
 #include "record/dbt/insn.h"
-#include "record/sys/sys.h"
+#include "record/shm/group.h"
+#include "record/input/input.h"
 
 #include <elf.h>
 #include <link.h>

@@ -10,68 +10,25 @@
  * The setting goes along to new threads and processes and through an exec, and is lost in a checkpoint.
  */
 #include "record/core/own_stack.h"
+#include "record/core/state.h"
+#include "record/core/tsc_clock.h"
+#include "record/event/ev.h"
+#include "record/sched/gil.h"
+#include "record/input/input.h"
 
 #include <time.h>
 #include <ucontext.h>
 
-#define PR_SET_TSC_ 26
-#define READABLE 1
-#define FAULTS 2
-
-/* Without floating point: that leaves marks (inexact) in the thread's registers. */
-#define TICKS_SHIFT 30
-static uint64_t base_tsc, base_ns;
-static uint64_t ticks = 1ull << TICKS_SHIFT; /* in 2^TICKS_SHIFT ns */
-
-static uint64_t clock_ns(void)
-{
-	struct timespec ts;
-
-	raw2(SYS_clock_gettime, CLOCK_MONOTONIC, &ts);
-	return (uint64_t)ts.tv_sec * 1000000000u + (uint64_t)ts.tv_nsec;
-}
-
-uint64_t tsc_by_clock(void)
-{
-	return base_tsc + (uint64_t)((unsigned __int128)(clock_ns() - base_ns) * ticks >> TICKS_SHIFT);
-}
-
-void tsc_begin(struct thr *t)
-{
-	if (G.mode == SHIM_RECORD && !G.no_tsc) {
-		base_tsc = __builtin_ia32_rdtsc();
-		base_ns = clock_ns();
-		if (G.control->tsc_hz)
-			ticks = (G.control->tsc_hz << TICKS_SHIFT) / 1000000000u;
-	}
-	G.no_tsc = 1;
-	t->no_tsc = 1;
-	sig_need_segv(t);
-	tsc_arm();
-}
-
-void tsc_arm(void)
-{
-	if (G.no_tsc)
-		raw2(SYS_prctl, PR_SET_TSC_, FAULTS);
-}
-
-void tsc_release(void)
-{
-	if (G.no_tsc)
-		raw2(SYS_prctl, PR_SET_TSC_, READABLE);
-}
-
 long tsc_set(struct thr *t, long how)
 {
-	if (how != READABLE && how != FAULTS)
+	if (how != TSC_READABLE && how != TSC_FAULTS)
 		return -22; /* EINVAL */
 	/* the recorder's own stamps must do without it */
-	if (how == FAULTS && G.mode == SHIM_REPLAY)
+	if (how == TSC_FAULTS && G.mode == SHIM_REPLAY)
 		gil_start_replay(t);
-	else if (how == FAULTS)
+	else if (how == TSC_FAULTS)
 		gil_start_now(t);
-	t->tsc_faults = how == FAULTS;
+	t->tsc_faults = how == TSC_FAULTS;
 	return 0;
 }
 

@@ -3,7 +3,9 @@
  * vdso.c: recording: asks the clock without the kernel. The vDSO is hidden from libc, so that its calls are events
  * (launch/fix_auxv.h); what makes the event uses it all the same. See vdso(7).
  */
-#include "record/sys/sys.h"
+#include "record/core/memory.h"
+#include "record/core/state.h"
+#include "record/input/input.h"
 
 #include <elf.h>
 #include <string.h>

@@ -3,7 +3,7 @@
  * c11.c: C11 threads, in terms of the POSIX wrappers: glibc's objects are the same underneath. (libc's
  * own thrd_create and so on do not pass through the symbols that we interpose.)
  */
-#include "record/core/shim.h"
+#include "record/core/state.h"
 
 #include <errno.h>
 #include <threads.h>

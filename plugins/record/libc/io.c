@@ -6,9 +6,13 @@
  * A cancellation point lets pthread_cancel act at once while it may block, as libc does: the type is
  * set outside of the shim, since acting means that the thread never comes back here.
  */
-#include "record/core/shim.h"
-
+#include "record/core/real.h"
+#include "record/core/scrub.h"
+#include "record/core/state.h"
+#include "record/event/ev.h"
+#include "record/event/turn.h"
 #include "record/sync/lib.h"
+#include "record/dispatch/syscall.h"
 
 #include <errno.h>
 #include <poll.h>

@@ -8,8 +8,10 @@
  * dlopen (RUNPATH), dlmopen, dlsym and dlvsym (RTLD_NEXT) look at their return address to see which library
  * called: call_from() makes the real function return to a ret instruction of that library, and that one to us.
  */
-#include "record/core/shim.h"
-
+#include "record/core/real.h"
+#include "record/core/state.h"
+#include "record/event/ev.h"
+#include "record/sched/own_locks.h"
 #include "record/sync/lib.h"
 
 #include <dlfcn.h>
@@ -109,66 +111,6 @@ LIB_CALL(LIB_PHDR, int, dl_iterate_phdr,
 
 /* ---- the real dlsym, which dlsym cannot tell ---- */
 
-struct symbols {
-	const ElfW(Sym) *sym;
-	const char *str;
-	const uint32_t *hash; /* DT_GNU_HASH */
-};
-
-/* 0, or -1: without what a lookup needs (the vDSO, whose addresses are not relocated, too). */
-static int find_symbols(const struct link_map *m, struct symbols *s)
-{
-	*s = (struct symbols){0};
-	for (const ElfW(Dyn) *d = m->l_ld; d && d->d_tag != DT_NULL; d++) {
-		if (d->d_tag == DT_SYMTAB)
-			s->sym = (const void *)d->d_un.d_ptr;
-		else if (d->d_tag == DT_STRTAB)
-			s->str = (const void *)d->d_un.d_ptr;
-		else if (d->d_tag == DT_GNU_HASH)
-			s->hash = (const void *)d->d_un.d_ptr;
-	}
-	return s->sym && s->str && s->hash && (uint64_t)s->hash >= m->l_addr ? 0 : -1;
-}
-
-static int same(const char *a, const char *b)
-{
-	while (*a && *a == *b)
-		a++, b++;
-	return *a == *b;
-}
-
-static uint32_t gnu_hash(const char *name)
-{
-	uint32_t h = 5381;
-
-	while (*name)
-		h = h * 33 + (uint8_t)*name++;
-	return h;
-}
-
-static void *find_in(const struct link_map *m, const char *name)
-{
-	struct symbols s;
-	uint32_t h = gnu_hash(name), i, first;
-	const uint32_t *buckets, *chain;
-
-	if (find_symbols(m, &s) || s.hash[0] == 0)
-		return 0;
-	first = s.hash[1];
-	buckets = s.hash + 4 + s.hash[2] * (sizeof(ElfW(Addr)) / 4);
-	chain = buckets + s.hash[0];
-	i = buckets[h % s.hash[0]];
-	if (i < first)
-		return 0;
-	for (;; i++) {
-		if ((chain[i - first] | 1) == (h | 1) && s.sym[i].st_shndx != SHN_UNDEF &&
-		    same(s.str + s.sym[i].st_name, name))
-			return (void *)(m->l_addr + s.sym[i].st_value);
-		if (chain[i - first] & 1)
-			return 0;
-	}
-}
-
 /*
  * What a library finds behind us (RTLD_NEXT, as allocators that wrap pthread_create do) or asks libc itself for is
  * the function that we wrap: it gets the wrapper, as the program does.
@@ -184,9 +126,9 @@ static void *wrapper_of(void *found, const char *name)
 		wrapped = real_table[i] == found;
 	for (const struct link_map *m = _r_debug.r_map; m; m = m->l_next) {
 		if (m->l_ld == _DYNAMIC)
-			ours = find_in(m, name);
-		else if (!wrapped && find_in(m, "__libc_start_main")) /* malloc and its like are not in the table */
-			wrapped = find_in(m, name) == found;
+			ours = dl_find_in(m, name);
+		else if (!wrapped && dl_find_in(m, "__libc_start_main")) /* malloc and its like are not in the table */
+			wrapped = dl_find_in(m, name) == found;
 	}
 	return wrapped && ours ? ours : found;
 }
@@ -209,15 +151,4 @@ LIBC(void *, dlvsym, (void *handle, const char *name, const char *version))
 
 	lib_leave(LIB_DL, locked);
 	return ret;
-}
-
-void *dl_find_real(const char *name)
-{
-	const ElfW(Dyn) *ours = _DYNAMIC;
-	void *at;
-
-	for (const struct link_map *m = _r_debug.r_map; m; m = m->l_next)
-		if (m->l_ld != ours && (at = find_in(m, name)) != 0)
-			return at;
-	return 0;
 }

@@ -3,8 +3,8 @@
  * libc_misc.c: random numbers, time zone, environment, locale, iconv, exit handlers, directory
 	 streams, signals, fork.
  */
-#include "record/core/shim.h"
-
+#include "record/core/state.h"
+#include "record/event/turn.h"
 #include "record/sync/lib.h"
 
 #include <dirent.h>
@@ -95,7 +95,7 @@ LIB_VOID(dir_lock(d), seekdir, (DIR * d, long at), (d, at))
 LIB_CALL(dir_lock(d), long, telldir, (DIR * d), (d))
 LIB_CALL(dir_lock(d), int, closedir, (DIR * d), (d))
 
-/* ---- locks around an event: on replay they are taken with the turn for that, and not a lent one ---- */
+/* ---- locks around an event: on replay they are taken with the turn for that, and not a donated one ---- */
 
 #define IN_TURN(type, name, params, args)                                                          \
 	LIBC(type, name, params)                                                                   \

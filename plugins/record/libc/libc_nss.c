@@ -2,8 +2,8 @@
 /*
  * libc_nss.c: user, group, host and service databases, the resolver, syslog.
  */
-#include "record/core/shim.h"
-
+#include "record/core/state.h"
+#include "record/shm/group_page.h"
 #include "record/sync/lib.h"
 
 #include <grp.h>

@@ -2,8 +2,7 @@
 /*
  * libc_printf.c: formatted output and input, narrow and wide, with the checked variants.
  */
-#include "record/core/shim.h"
-
+#include "record/core/state.h"
 #include "record/sync/lib_file.h"
 
 #include <wchar.h>

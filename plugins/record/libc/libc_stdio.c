@@ -2,8 +2,9 @@
 /*
  * libc_stdio.c: functions on a FILE: characters, lines, blocks, position, state.
  */
-#include "record/core/shim.h"
-
+#include "record/core/real.h"
+#include "record/core/state.h"
+#include "record/sync/lib.h"
 #include "record/sync/lib_file.h"
 
 #include <wchar.h>

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* malloc.c: the functions of the heap (heap.c), and where they find that the program has damaged it. */
+#include "record/core/real.h"
+#include "record/core/state.h"
 #include "record/sync/heap.h"
 
 #include <errno.h>

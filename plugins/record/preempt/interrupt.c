@@ -6,11 +6,18 @@
  * SIG_PREEMPT comes from a timer or from a thread that waits. Its handler runs on the recorder's own stack (own_stack.h): from
  * there other threads can run, and handlers below what the program has on its stack.
  */
-#include "record/chaos/chaos.h"
 #include "record/core/own_stack.h"
-#include "record/preempt/point.h"
 #include "record/core/sigaction.h"
+#include "record/core/state.h"
+#include "record/core/task.h"
+#include "record/store/log.h"
 #include "record/dbt/spin.h"
+#include "record/event/ev.h"
+#include "record/event/hooks.h"
+#include "record/sched/chaos.h"
+#include "record/sched/gil.h"
+#include "record/preempt/interrupt.h"
+#include "record/preempt/point.h"
 
 #include <time.h>
 
@@ -46,7 +53,7 @@ static int make_timer(struct thr *t)
 
 static void mark(struct thr *t)
 {
-	t->mark_cpu = point_cpu_ns();
+	t->mark_cpu = task_cpu_ns();
 	t->mark_stamp = stamp_now();
 	t->mark_cur = t->log.cur;
 }
@@ -67,7 +74,7 @@ static void arm(struct thr *t, long first_ns)
 static int computes(struct thr *t, uint64_t least_ns)
 {
 	if (t->mark_cur == t->log.cur)
-		return point_cpu_ns() - t->mark_cpu >= least_ns;
+		return task_cpu_ns() - t->mark_cpu >= least_ns;
 	t->preempt = 0; /* no spin */
 	mark(t);
 	return 0;
@@ -92,7 +99,7 @@ void interrupt_disarm(struct thr *t)
  */
 static void run_time(const struct thr *t, struct point *p)
 {
-	uint64_t mhz = G.control->clock ? 0 : G.control->tsc_hz / 1000000, now = point_cpu_ns(), before = 0;
+	uint64_t mhz = G.control->clock ? 0 : G.control->tsc_hz / 1000000, now = task_cpu_ns(), before = 0;
 	uint64_t slice, since_slice;
 
 	if (mhz && t->last_stamp < t->mark_stamp)
@@ -160,19 +167,20 @@ void interrupt_take(struct thr *t, ucontext_t *uc)
 	interrupt_disarm(t);
 	t->preempt = 0;
 	if (counted && G.chaos)
-		split_look(&split, uc);
+		chaos_ops.look(&split, uc);
 	if ((counted ? log_counted(t, uc) : log_place(t, uc)) == 0) {
 		raw4(SYS_rt_sigprocmask, SIG_SETMASK, &mask, 0, 8);
 		if (t->joins)
 			gil_acquire(t);
 		else if (preempt)
 			gil_preempt(t);
-		split_write(t, &split);
-		sig_deliver_pending(t);
+		if (G.chaos)
+			chaos_ops.write(t, &split);
+		event_hooks.deliver_pending(t);
 		t = self;
 		if (G.chaos) {
-			hot_see((uint64_t)uc->uc_mcontext.gregs[REG_RIP]);
-			hot_resumes(t, uc);
+			chaos_ops.see((uint64_t)uc->uc_mcontext.gregs[REG_RIP]);
+			chaos_ops.resumes(t, uc);
 		}
 		logged = 1;
 	}
@@ -180,14 +188,7 @@ void interrupt_take(struct thr *t, ucontext_t *uc)
 	t->depth = 0;
 	t->selector = 1;
 	if (G.chaos && logged)
-		step_resumes(t, uc);
-}
-
-int interrupt_in_shim(const ucontext_t *uc)
-{
-	uint64_t pc = (uint64_t)uc->uc_mcontext.gregs[REG_RIP];
-
-	return pc >= G.text_lo && pc < G.text_hi;
+		chaos_ops.steps(t, uc);
 }
 
 /* Poked in parallel, as one that makes no event: does it wait for what another thread writes? */
@@ -226,7 +227,7 @@ static void tick(struct thr *t, ucontext_t *uc)
 		interrupt_disarm(t);
 		return;
 	}
-	if (t->depth || t->blocking || (G.serial && !t->gil && !joins) || (G.chaos && step_runs(t)) ||
+	if (t->depth || t->blocking || (G.serial && !t->gil && !joins) || (G.chaos && chaos_ops.runs(t)) ||
 	    !computes(t, t->spins ? SPUN_NS : LEAST_NS))
 		return; /* the timer comes again */
 	if (interrupt_in_shim(uc) || point_in_middle(uc)) {
@@ -254,19 +255,6 @@ static int is_ours(struct thr *t, const siginfo_t *si)
 	return 1;
 }
 
-void interrupt_poke(struct thr *t)
-{
-	t->preempt = 1;
-	t->poked = 1;
-	raw2(SYS_tkill, t->tid, SIG_PREEMPT);
-}
-
-void interrupt_sample(struct thr *t)
-{
-	t->sampled = 1;
-	raw2(SYS_tkill, t->tid, SIG_PREEMPT);
-}
-
 void interrupt_handler(int sig, siginfo_t *si, void *ucv)
 {
 	struct thr *t = self;
@@ -276,7 +264,7 @@ void interrupt_handler(int sig, siginfo_t *si, void *ucv)
 		return;
 	}
 	if (!is_ours(t, si)) {
-		sig_entry(sig, si, ucv);
+		sig_handlers.program(sig, si, ucv);
 		return;
 	}
 	if (G.mode == SHIM_RECORD)

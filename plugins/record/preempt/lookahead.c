@@ -1,7 +1,14 @@
 /* SPDX-License-Identifier: MIT */
-/* scout.c: see scout.h. */
+/* lookahead.c: see lookahead.h. */
+#include "record/core/regs.h"
+#include "record/core/state.h"
+#include "record/core/task.h"
+#include "record/dbt/xlate.h"
+#include "record/event/arm.h"
 #include "record/shm/group.h"
 #include "record/preempt/lookahead.h"
+#include "record/preempt/point.h"
+#include "record/preempt/seek.h"
 
 #include <errno.h>
 #include <sched.h>
@@ -19,11 +26,11 @@
 
 /* What the copy shares with the original. */
 struct shared {
-	struct scout_answer answer;
+	struct lookahead_answer answer;
 	uint8_t must[MAX_WORDS];
 };
 #define SHARED_BYTES ((sizeof(struct shared) + 4095) & ~4095ul)
-_Static_assert(sizeof(struct seek) + SHARED_BYTES <= POINT_AREA_BYTES, "struct seek, and what a scout shares");
+_Static_assert(sizeof(struct seek) + SHARED_BYTES <= POINT_AREA_BYTES, "struct seek, and what a lookahead copy shares");
 
 /* In the copy. */
 static struct seek *seek;
@@ -36,39 +43,39 @@ static uint64_t best; /* hits; 0: none */
 static uint32_t best_doubts, best_stops, stops;
 static uint64_t same, same_since_ns; /* such passes, and the clock at the first one */
 
-static _Noreturn void end(enum scout_state state, uint64_t hits)
+static _Noreturn void end(enum lookahead_state state, uint64_t hits)
 {
 	__builtin_memcpy(shared->must, seek->must, sizeof(shared->must));
 	shared->answer.hits = hits;
 	shared->answer.stops = best_stops;
-	shared->answer.way_ns = point_cpu_ns() - begun_ns - looked_ns;
+	shared->answer.way_ns = task_cpu_ns() - begun_ns - looked_ns;
 	shared->answer.state = state;
 	for (;;)
 		raw1(SYS_exit_group, 0);
 }
 
 /* Nothing more comes, or no more is waited for. */
-void scout_event(void)
+void lookahead_event(void)
 {
-	end(best ? SCOUT_FOUND : SCOUT_NEVER, best);
+	end(best ? LOOKAHEAD_FOUND : LOOKAHEAD_NEVER, best);
 }
 
-void scout_stop(void)
+void lookahead_stop(void)
 {
-	end(best ? SCOUT_FOUND : SCOUT_UNKNOWN, best);
+	end(best ? LOOKAHEAD_FOUND : LOOKAHEAD_UNKNOWN, best);
 }
 
-void scout_leaves(int goes_on)
+void lookahead_leaves(int goes_on)
 {
 	if (!goes_on)
-		scout_stop();
+		lookahead_stop();
 	stops++;
 }
 
 static void on_time(int sig)
 {
 	(void)sig;
-	scout_event();
+	lookahead_event();
 }
 
 static void wait_until(uint64_t ns)
@@ -92,9 +99,9 @@ static void consider(const uint64_t *regs, uint64_t hits)
 
 	if (doubts >= best_doubts) {
 		if (!same++)
-			same_since_ns = point_cpu_ns();
-		else if (same >= SAME_HITS && point_cpu_ns() - same_since_ns >= SAME_NS)
-			scout_event(); /* it waits for another thread: nothing will change */
+			same_since_ns = task_cpu_ns();
+		else if (same >= SAME_HITS && task_cpu_ns() - same_since_ns >= SAME_NS)
+			lookahead_event(); /* it waits for another thread: nothing will change */
 		return;
 	}
 	same = 0;
@@ -102,24 +109,24 @@ static void consider(const uint64_t *regs, uint64_t hits)
 	best_doubts = doubts;
 	best_stops = stops;
 	if (!doubts)
-		scout_event();
+		lookahead_event();
 }
 
-enum xlate_go scout_hit(struct seek *s, const uint64_t *regs, uint64_t hits, struct xlate_filter *f)
+enum xlate_go lookahead_hit(struct seek *s, const uint64_t *regs, uint64_t hits, struct xlate_filter *f)
 {
 	static uint64_t calls;
-	uint64_t now = point_cpu_ns();
+	uint64_t now = task_cpu_ns();
 
 	if (++calls <= LOOKS || !(calls & (calls - 1))) {
-		walk_look(s, regs, 1);
-		looked_ns += point_cpu_ns() - now;
+		seek_walk_look(s, regs, 1);
+		looked_ns += task_cpu_ns() - now;
 	} else {
-		walk_look(s, regs, 0);
+		seek_walk_look(s, regs, 0);
 	}
 	if (seek_matches(s, regs)) {
-		now = point_cpu_ns();
+		now = task_cpu_ns();
 		consider(regs, hits);
-		looked_ns += point_cpu_ns() - now;
+		looked_ns += task_cpu_ns() - now;
 		if (best)
 			be_patient();
 	} else {
@@ -136,7 +143,7 @@ static int make_timer(int clock, int sig, uint64_t ns)
 	int id;
 
 	if (raw3(SYS_timer_create, clock, &ev, &id) || raw4(SYS_timer_settime, id, 0, &when, 0))
-		end(SCOUT_UNKNOWN, 0);
+		end(LOOKAHEAD_UNKNOWN, 0);
 	return id;
 }
 
@@ -165,14 +172,14 @@ static void leave_control(void)
 	uint8_t *copy = raw_mmap(0, len, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 
 	if (raw_failed(copy))
-		end(SCOUT_UNKNOWN, 0);
+		end(LOOKAHEAD_UNKNOWN, 0);
 	__builtin_memcpy(copy, G.ctl, sizeof(*G.ctl));
 	raw6(SYS_mremap, (long)copy, (long)len, (long)len, MREMAP_MAYMOVE | MREMAP_FIXED, (long)G.ctl, 0);
 }
 
 static enum xlate_go hit(void *arg, const uint64_t *regs, uint64_t hits, struct xlate_filter *f)
 {
-	return scout_hit(arg, regs, hits, f);
+	return lookahead_hit(arg, regs, hits, f);
 }
 
 static void stop(void *arg, uint64_t pc, uint64_t next)
@@ -180,7 +187,7 @@ static void stop(void *arg, uint64_t pc, uint64_t next)
 	struct seek *s = arg;
 
 	(void)pc;
-	scout_leaves(next != 0);
+	lookahead_leaves(next != 0);
 	s->walking = 0;
 	seek_arm(s, QUIET_NS);
 }
@@ -191,7 +198,7 @@ static void begin(struct seek *s, uint64_t hits, uint32_t doubts)
 	best = hits;
 	best_doubts = doubts;
 	looked_ns = 0;
-	begun_ns = point_cpu_ns();
+	begun_ns = task_cpu_ns();
 	patience_ns = s->head.run_ns * AHEAD + AHEAD_NS;
 	if (patience_ns > 2 * s->gone_ns)
 		patience_ns -= s->gone_ns;
@@ -199,9 +206,9 @@ static void begin(struct seek *s, uint64_t hits, uint32_t doubts)
 		patience_ns /= 2;
 	stops = best_stops = 0;
 	same = 0;
-	G.scout = 1;
+	G.lookahead = 1;
 	if (seek_make_timer(s))
-		end(SCOUT_UNKNOWN, 0);
+		end(LOOKAHEAD_UNKNOWN, 0);
 	limit(s->head.run_ns * SLOWER + MORE_NS);
 	last_ns = s->head.run_ns * SLOWER + MORE_NS / 2;
 	leave_control();
@@ -222,10 +229,10 @@ static void send_copy(struct seek *s, ucontext_t *uc)
 	s->natives = 0;
 	at = s->walk ? xlate_enter(s->walk, (uint64_t)*rip) : 0;
 	if (!at)
-		scout_stop();
+		lookahead_stop();
 	s->walking = s->walks = 1;
 	s->traced = 0;
-	begun_ns = point_cpu_ns();
+	begun_ns = task_cpu_ns();
 	*rip = (greg_t)at;
 }
 
@@ -248,14 +255,14 @@ static void learn(struct seek *s, const struct shared *from)
 }
 
 /* 0: the answer is in a. 1: this is the copy. */
-static int copy(struct seek *s, struct scout_answer *a)
+static int copy(struct seek *s, struct lookahead_answer *a)
 {
 	int prot = PROT_READ | PROT_WRITE, flags = MAP_ANONYMOUS | MAP_FIXED;
 	void *at = (uint8_t *)s + POINT_AREA_BYTES - SHARED_BYTES;
 	long pid;
 	int status;
 
-	a->state = SCOUT_UNKNOWN;
+	a->state = LOOKAHEAD_UNKNOWN;
 	if (raw_failed(raw_mmap(at, SHARED_BYTES, prot, MAP_SHARED | flags, -1, 0)))
 		return 0;
 	/* no signal at its end; and not traced, if this process is */
@@ -269,15 +276,15 @@ static int copy(struct seek *s, struct scout_answer *a)
 	status = pid > 0 ? wait_for(pid) : -1;
 	*a = ((struct shared *)at)->answer;
 	if (WIFSIGNALED(status))
-		a->state = WTERMSIG(status) == SIGKILL ? SCOUT_NEVER : SCOUT_UNKNOWN;
-	if (a->state == SCOUT_FOUND)
+		a->state = WTERMSIG(status) == SIGKILL ? LOOKAHEAD_NEVER : LOOKAHEAD_UNKNOWN;
+	if (a->state == LOOKAHEAD_FOUND)
 		learn(s, at);
 	/* nothing shared stays behind: a checkpoint may follow */
 	raw_mmap(at, SHARED_BYTES, prot, MAP_PRIVATE | MAP_NORESERVE | flags, -1, 0);
 	return 0;
 }
 
-int scout_ask(struct seek *s, ucontext_t *uc, struct scout_answer *a)
+int lookahead_ask(struct seek *s, ucontext_t *uc, struct lookahead_answer *a)
 {
 	s->gone_ns = s->ran_ns;
 	for (;; s->soft = 1) {
@@ -285,14 +292,14 @@ int scout_ask(struct seek *s, ucontext_t *uc, struct scout_answer *a)
 			send_copy(s, uc);
 			return 1;
 		}
-		if (a->state != SCOUT_NEVER || s->soft)
+		if (a->state != LOOKAHEAD_NEVER || s->soft)
 			return 0;
 	}
 }
 
-int scout_ahead(struct seek *s, uint64_t hits, uint32_t doubts, struct scout_answer *a)
+int lookahead_ahead(struct seek *s, uint64_t hits, uint32_t doubts, struct lookahead_answer *a)
 {
-	s->gone_ns = point_cpu_ns() - s->begin_ns;
+	s->gone_ns = task_cpu_ns() - s->begin_ns;
 	if (!copy(s, a))
 		return 0;
 	begin(s, hits, doubts);

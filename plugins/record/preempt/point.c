@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /* point.c: see point.h. Runs in a signal handler on top of the program's code. */
-#include "record/preempt/point.h"
-
-#include "record/core/ignored.h"
+#include "record/core/maps.h"
 #include "record/core/own_stack.h"
-#include "record/sys/sys.h"
+#include "record/core/regs.h"
+#include "record/core/state.h"
+#include "record/core/util.h"
+#include "record/preempt/ignored.h"
+#include "record/preempt/point.h"
 
 #include <linux/hw_breakpoint.h>
 #include <linux/perf_event.h>
@@ -35,8 +37,8 @@ struct look {
 	struct point_region region[REGIONS];
 	uint64_t seen[LINES_HASH];
 	struct point_block block[POINT_BLOCKS];
-	uint32_t nblocks, nholes;
-	struct hole hole[HOLES_MAX];
+	uint32_t nblocks, nignored;
+	struct ignored_range ignored[IGNORED_MAX];
 	uint64_t alt_lo, alt_end; /* the stack for handlers, with nothing of worth on it */
 	uint64_t stack_lo, stack_end; /* what is below the stack pointer is nobody's; above it, up to here, all is looked at */
 	struct {
@@ -61,14 +63,6 @@ void *point_area(const struct thr *t)
 				   MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0))
 		       ? 0
 		       : at;
-}
-
-uint64_t point_cpu_ns(void)
-{
-	struct timespec ts = {0};
-
-	raw2(SYS_clock_gettime, CLOCK_THREAD_CPUTIME_ID, &ts);
-	return (uint64_t)ts.tv_sec * 1000000000u + (uint64_t)ts.tv_nsec;
 }
 
 int point_traced(void)
@@ -146,14 +140,14 @@ static const struct range *find_range(const struct look *l, uint64_t addr)
 	return lo < l->nranges && addr >= l->range[lo].lo ? &l->range[lo] : 0;
 }
 
-/* Of [*lo, hi), what lies before the first hole: *lo becomes its start. Its end; 0: there is nothing. */
+/* Of [*lo, hi), what lies before the first range: *lo becomes its start. Its end; 0: there is nothing. */
 static uint64_t next_piece(const struct look *l, uint64_t *lo, uint64_t hi)
 {
-	for (uint32_t i = 0; i < l->nholes && l->hole[i].lo < hi; i++) {
-		if (l->hole[i].lo > *lo)
-			return l->hole[i].lo;
-		if (l->hole[i].hi > *lo)
-			*lo = l->hole[i].hi;
+	for (uint32_t i = 0; i < l->nignored && l->ignored[i].lo < hi; i++) {
+		if (l->ignored[i].lo > *lo)
+			return l->ignored[i].lo;
+		if (l->ignored[i].hi > *lo)
+			*lo = l->ignored[i].hi;
 	}
 	return *lo < hi ? hi : 0;
 }
@@ -298,7 +292,7 @@ static void add_flights(struct look *l)
 		const struct thr *t = &G.thr[i];
 
 		for (uint32_t k = 0; t != self && k < t->nflight; k++)
-			holes_insert(l->hole, &l->nholes, (uint64_t)t->flight[k].p, (uint64_t)t->flight[k].p + t->flight[k].n);
+			ignored_insert(l->ignored, &l->nignored, (uint64_t)t->flight[k].p, (uint64_t)t->flight[k].p + t->flight[k].n);
 	}
 }
 
@@ -311,7 +305,7 @@ static void choose_regions(struct look *l, const uint64_t *regs, int alone)
 
 	l->nranges = l->nregions = l->nwords = l->nlines = l->nblocks = 0;
 	l->out.head.stack_lo = l->out.head.stack_hi = 0;
-	l->nholes = holes_list(l->hole);
+	l->nignored = ignored_list(l->ignored);
 	add_flights(l);
 	__builtin_memset(l->seen, 0, sizeof(l->seen));
 	maps_each(add_range, &r);

@@ -5,7 +5,7 @@
  * No counter tells how far a thread has got, so the place is known by what the thread's state is there:
  * registers, the stack above, the program's own data, and what those point to. Of what is beyond the first part of the
  * stack and of the data, and of the pages around what is pointed to, there are hashes. Where a replay does not have
- * what was recorded in any case (holes.h), nothing is looked at.
+ * what was recorded in any case (ignored.h), nothing is looked at.
  *
  * Not all of it says something: dead registers and stack slots hold what the shim or the kernel left there, which differs
  * between recording and replay. What has changed in the computation has been written by the program: so on replay
@@ -15,12 +15,10 @@
 #ifndef FRED_RECORD_POINT_H
 #define FRED_RECORD_POINT_H
 
-#include "record/core/shim.h"
+#include "record/core/regs.h"
+#include "record/core/state.h"
 
 #include <ucontext.h>
-
-#define POINT_GREGS 18 /* gregs[] of a ucontext: up to the flags */
-#define POINT_REGS (POINT_GREGS + 32) /* and the SSE registers, in halves */
 
 struct point_region {
 	uint64_t addr; /* aligned to 8 */
@@ -48,9 +46,7 @@ struct point {
 void *point_area(const struct thr *t);
 #define POINT_AREA_BYTES (1u << 20)
 
-uint64_t point_cpu_ns(void);
 int point_traced(void); /* somebody traces this thread */
-#define POINT_FLAGS 0xcd5u /* of EFLAGS: carry, parity, adjust, zero, sign, direction, overflow */
 void point_regs(const ucontext_t *uc, uint64_t *regs);
 uint64_t point_hash(uint64_t addr, uint64_t bytes);
 /* Recording: the state of the thread that was interrupted here. Its length; NULL: no memory. */

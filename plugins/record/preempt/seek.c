@@ -8,135 +8,25 @@
  *
  * Nothing of this is open when the thread stands at an event: CRIU can dump no breakpoint.
  */
-#include "record/chaos/chaos.h"
-#include "record/core/own_stack.h"
+#include "record/core/regs.h"
+#include "record/core/state.h"
+#include "record/core/task.h"
+#include "record/store/log.h"
+#include "record/event/turn.h"
+#include "record/preempt/interrupt.h"
 #include "record/preempt/lookahead.h"
-#include "record/core/sigaction.h"
+#include "record/preempt/point.h"
+#include "record/preempt/seek.h"
 
 #include <time.h>
 
-#define FLAG_TRACE 0x100
-#define FLAG_RESUME 0x10000 /* the processor passes over a breakpoint */
 #define QUIET_NS 2000u
 #define TRACED_NS 50000u /* the same where a tracer hears of each signal: in less the thread does not get out of the recorder */
 #define SOON_TRIES 8u
 #define SOON_MOST_NS 1000000u
 #define COUNT_LOOK_NS 20000000u
 #define COUNT_GIVE_UP_NS 5000000000ull
-enum { VARIANT_THOROUGH = 1, VARIANT_TIME = 2 }; /* schedule variants: from this one on; the one in which a thread goes by time */
-
-extern const struct rlog_kind_info *shim_kinds(void);
-
-static struct seek *of(const struct thr *t)
-{
-	return (struct seek *)(SHIM_POINT_ADDR + (uint64_t)t->ordinal * POINT_AREA_BYTES);
-}
-
-/* ---- stopping ---- */
-
-void seek_arm(const struct seek *s, uint64_t ns)
-{
-	struct itimerspec when = {{0, 0}, {(long)(ns / 1000000000u), (long)(ns % 1000000000u)}};
-
-	raw4(SYS_timer_settime, s->timer, 0, &when, 0);
-}
-
-/* Lets SIGTRAP in; what it was is put back into the state that the program goes on with. */
-static void let_traps_in(struct seek *s, ucontext_t *uc)
-{
-	uint64_t trap = SIG_BIT(SIGTRAP), mask = 0;
-
-	if (uc) {
-		__builtin_memcpy(&mask, &uc->uc_sigmask, 8);
-		s->trap_was_blocked = (mask & trap) != 0;
-		mask &= ~trap;
-		__builtin_memcpy(&uc->uc_sigmask, &mask, 8);
-		return;
-	}
-	raw4(SYS_rt_sigprocmask, SIG_UNBLOCK, &trap, &mask, 8);
-	s->trap_was_blocked = (mask & trap) != 0;
-}
-
-static void keep_traps_out(const struct seek *s, ucontext_t *uc)
-{
-	uint64_t mask;
-
-	__builtin_memcpy(&mask, &uc->uc_sigmask, 8);
-	if (s->trap_was_blocked)
-		mask |= SIG_BIT(SIGTRAP);
-	__builtin_memcpy(&uc->uc_sigmask, &mask, 8);
-}
-
-void seek_watch(struct seek *s, ucontext_t *uc, uint64_t period)
-{
-	if (s->fd >= 0)
-		raw_close(s->fd);
-	else
-		let_traps_in(s, uc);
-	s->period = period;
-	s->fd = point_breakpoint(s->want[REG_RIP], period);
-	s->stepping = s->fd < 0;
-	if (s->stepping && uc)
-		uc->uc_mcontext.gregs[REG_EFL] |= FLAG_TRACE;
-}
-
-void seek_unwatch(struct seek *s, ucontext_t *uc)
-{
-	if (s->fd < 0 && !s->stepping)
-		return;
-	if (s->fd >= 0)
-		raw_close(s->fd);
-	s->fd = -1;
-	s->stepping = 0;
-	uc->uc_mcontext.gregs[REG_EFL] &= ~(greg_t)FLAG_TRACE;
-	keep_traps_out(s, uc);
-}
-
-/* ---- the end ---- */
-
-static void arrive(struct thr *t, struct seek *s, ucontext_t *uc)
-{
-	uint64_t mask = SIG_OURS;
-	struct rlog_rec r;
-
-	own_stack_enter(t, uc);
-	raw1(SYS_timer_delete, s->timer);
-	t->seeking = 0;
-	t->depth = 1;
-	t->selector = 0;
-	raw4(SYS_rt_sigprocmask, SIG_UNBLOCK, &mask, 0, 8);
-	turn_take(t, &r, RLOG_PREEMPT);
-	turn_done(t);
-	split_replay(t);
-	while (sig_deliver_replay(t))
-		;
-	t = self;
-	t->depth = 0;
-	t->selector = 1;
-}
-
-void seek_found(struct thr *t, struct seek *s, ucontext_t *uc)
-{
-	seek_unwatch(s, uc);
-	seek_remember(s);
-	xlate_free(s->walk);
-	s->walk = 0;
-	s->walking = 0;
-	seek_arm(s, 0);
-	/* a breakpoint at the place itself is met when the program goes on */
-	uc->uc_mcontext.gregs[REG_EFL] &= ~(greg_t)FLAG_RESUME;
-	arrive(t, s, uc);
-}
-
-void seek_lost(struct thr *t, const char *why)
-{
-	struct rlog_rec r = {.kind = RLOG_PREEMPT};
-
-	t->depth = 1;
-	t->seeking = 0;
-	t->caller = of(t)->want[REG_RIP];
-	turn_diverge(t, &r, RLOG_PREEMPT, 0, 0, why);
-}
+enum { VARIANT_THOROUGH = 1, VARIANT_TIME = 2 }; /* replay_ctl.variant: from this schedule variant on; in this one a thread goes by time */
 
 /* ---- on the way ---- */
 
@@ -178,8 +68,8 @@ static void count_tick(struct thr *t, struct seek *s, ucontext_t *uc)
 {
 	if (s->fd < 0 && !s->stepping) {
 		seek_watch(s, uc, s->head.hits);
-		s->at_place_ns = point_cpu_ns();
-	} else if (point_cpu_ns() - s->at_place_ns > COUNT_GIVE_UP_NS * (s->stepping ? STEPS_SLOWER : 1)) {
+		s->at_place_ns = task_cpu_ns();
+	} else if (task_cpu_ns() - s->at_place_ns > COUNT_GIVE_UP_NS * (s->stepping ? STEPS_SLOWER : 1)) {
 		seek_lost(t, "the place where a computation was interrupted does not come");
 	}
 	seek_arm(s, COUNT_LOOK_NS);
@@ -197,12 +87,12 @@ static void count_trap(struct thr *t, struct seek *s, ucontext_t *uc)
 
 void seek_tick(struct thr *t, ucontext_t *uc)
 {
-	struct seek *s = of(t);
+	struct seek *s = seek_of(t);
 
 	if (!t->seeking)
 		return;
 	if (s->walking) {
-		walk_tick(t, s);
+		seek_walk_tick(t, s);
 		return;
 	}
 	if (s->head.hits) {
@@ -215,10 +105,10 @@ void seek_tick(struct thr *t, ucontext_t *uc)
 	}
 	s->in_vain = 0;
 	look(s, uc);
-	if (may_walk(s) && !walk_begin(t, s, uc))
+	if (may_walk(s) && !seek_walk_begin(t, s, uc))
 		return;
-	if (G.scout)
-		scout_stop();
+	if (G.lookahead)
+		lookahead_stop();
 	time_tick(t, s, uc);
 }
 
@@ -227,9 +117,9 @@ int seek_trap(siginfo_t *si, ucontext_t *uc)
 	struct thr *t = self;
 	struct seek *s;
 
-	if (!t || !t->seeking || (si->si_code != TRAP_PERF_ && !of(t)->stepping))
+	if (!t || !t->seeking || (si->si_code != TRAP_PERF_ && !seek_of(t)->stepping))
 		return 0;
-	s = of(t);
+	s = seek_of(t);
 	if (s->fd < 0 && !s->stepping)
 		return 1; /* was on its way when the breakpoint went */
 	if (t->depth || (!t->away && G.ctl->owner != t->ordinal))
@@ -269,14 +159,6 @@ static void read_record(struct thr *t, struct seek *s)
 	__builtin_memcpy(s->want + POINT_REGS, s->blocks - s->head.words * 8, s->head.words * 8);
 }
 
-int seek_make_timer(struct seek *s)
-{
-	struct sigevent ev = {.sigev_notify = SIGEV_THREAD_ID, .sigev_signo = SIG_PREEMPT};
-
-	ev._sigev_un._tid = (int)raw0(SYS_gettid);
-	return raw3(SYS_timer_create, CLOCK_MONOTONIC, &ev, &s->timer) ? -1 : 0;
-}
-
 void seek_begin(struct thr *t)
 {
 	struct seek *s = point_area(t);
@@ -294,7 +176,7 @@ void seek_begin(struct thr *t)
 	if (seek_make_timer(s))
 		shim_fail("cannot make a timer");
 	t->seeking = 1;
-	s->begin_ns = point_cpu_ns();
+	s->begin_ns = task_cpu_ns();
 	if (s->head.hits) /* it may be anywhere from here on: to the handler, now */
 		raw3(SYS_tgkill, raw0(SYS_getpid), raw0(SYS_gettid), SIG_PREEMPT);
 	else

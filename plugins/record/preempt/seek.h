@@ -6,13 +6,16 @@
  * seek_walk.c  the thread goes there in translated code, which compares at each pass of the place's address
  * seek_time.c  it goes by itself, by time and breakpoints: where it is traced, or its code cannot be translated
  * seek_look.c  compares it with the record
- * scout.c      a copy of the process goes ahead, to see what comes
+ * lookahead.c      a copy of the process goes ahead, to see what comes
  */
 #ifndef FRED_RECORD_SEEK_H
 #define FRED_RECORD_SEEK_H
 
-#include "record/preempt/point.h"
+#include "record/core/regs.h"
+#include "record/core/state.h"
 #include "record/dbt/xlate.h"
+#include "record/dbt/xlate_emit.h"
+#include "record/preempt/point.h"
 
 #define MAX_WORDS 6144u
 #define CLOCK_STEPS 5u /* from then on a word that moves is a clock */
@@ -43,18 +46,18 @@ struct seek {
 	uint64_t image_lo, image_len; /* the program itself */
 	uint32_t missing; /* at the start: regions and blocks that could not be read */
 	uint64_t hits, period; /* of the breakpoint; it stops at each so many */
-	/* what a scout said: hits of the place's address from here to it; and at its first answer, with the time then */
-	int ask, no_scout;
+	/* what a lookahead copy said: hits of the place's address from here to it; and at its first answer, with the time then */
+	int ask, no_lookahead;
 	uint64_t far, first_far, first_way, first_ns, exact;
 	int timer, fd, stepping, trap_was_blocked;
 	struct xlate *walk; /* it is there, or was until something that cannot be translated */
 	uint64_t ticks;
-	int walking, walks, thorough; /* a scout goes first */
+	int walking, walks, thorough; /* a lookahead copy goes first */
 	int traced;
 	uint32_t blind; /* replay_ctl.blind when the walk was made */
 	/* What has changed on the stack may be other than recorded: a signal that came left something there. */
 	int soft;
-	uint64_t until; /* hits, of the place that a scout has seen; SEEK_LATER: not before it stops to walk */
+	uint64_t until; /* hits, of the place that a lookahead copy has seen; SEEK_LATER: not before it stops to walk */
 #define SEEK_LATER UINT64_MAX
 	uint64_t natives; /* calls of the recorder, when what those may leave behind was last looked at */
 	int frozen; /* the clocks are not looked at any more */
@@ -113,7 +116,9 @@ void seek_filter(const struct seek *s, const uint64_t *regs, struct xlate_filter
 uint64_t seek_left(const struct seek *s);
 int seek_has_clock(const struct seek *s);
 
-/* ---- seek.c ---- */
+/* ---- seek_stop.c ---- */
+
+struct seek *seek_of(const struct thr *t);
 
 int seek_make_timer(struct seek *s); /* -1: there is none */
 void seek_arm(const struct seek *s, uint64_t ns); /* the next tick */
@@ -126,10 +131,10 @@ void seek_lost(struct thr *t, const char *why);
 /* ---- seek_walk.c ---- */
 
 /* From where it stands, in its signal handler. -1: it cannot walk. */
-int walk_begin(struct thr *t, struct seek *s, ucontext_t *uc);
+int seek_walk_begin(struct thr *t, struct seek *s, ucontext_t *uc);
 /* At a pass of the place: what has changed? all: in all words. */
-void walk_look(struct seek *s, const uint64_t *regs, int all);
-void walk_tick(struct thr *t, struct seek *s);
+void seek_walk_look(struct seek *s, const uint64_t *regs, int all);
+void seek_walk_tick(struct thr *t, struct seek *s);
 
 /* ---- seek_time.c ---- */
 

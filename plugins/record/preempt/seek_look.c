@@ -4,6 +4,11 @@
  * in one direction is a clock: the time until it reaches its recorded value is a lower bound of how far the place
  * still is, also when it turns round before that; so the longest of these times is safe to go by.
  */
+#include "record/core/regs.h"
+#include "record/core/state.h"
+#include "record/core/util.h"
+#include "record/dbt/xlate.h"
+#include "record/preempt/point.h"
 #include "record/preempt/seek.h"
 
 #include <elf.h>
@@ -457,4 +462,15 @@ int seek_has_clock(const struct seek *s)
 		if (s->clock[s->list[k]].n >= CLOCK_STEPS + 2)
 			return 1;
 	return 0;
+}
+
+void seek_walk_look(struct seek *s, const uint64_t *regs, int all)
+{
+	uint64_t natives = xlate_natives(s->walk);
+
+	if (natives != s->natives)
+		seek_rebase(s, regs, xlate_native_top(s->walk));
+	s->natives = natives;
+	if (all)
+		seek_look(s, regs, 0);
 }

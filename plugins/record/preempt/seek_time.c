@@ -9,9 +9,14 @@
  * longest of these times is safe to go by. When no clock is ahead any more, a hardware breakpoint at the place's
  * address stops the thread each time it comes by, until all words that change are as recorded. If that does not come
  * soon, as where there is no clock, or other words are not as recorded, a copy of the process finds out how often the
- * address is still passed (scout.h).
+ * address is still passed (lookahead.h).
  */
+#include "record/core/regs.h"
+#include "record/core/state.h"
+#include "record/core/task.h"
 #include "record/preempt/lookahead.h"
+#include "record/preempt/point.h"
+#include "record/preempt/seek.h"
 
 #define NEAR_NS 3000u /* no timer is more exact */
 #define LEAD_STEP_NS 700
@@ -20,14 +25,14 @@
 #define FAR_NS 400000u /* so far ahead that it is no use to stop each time */
 #define HITS_LOOK 256u
 #define LOOKS_ASK 8u /* without a clock ahead: then too */
-#define HITS_ASK 64u /* so many in vain: then a scout is asked */
+#define HITS_ASK 64u /* so many in vain: then a lookahead copy is asked */
 #define GUARD_NS 20000000u
 #define ASK_NS 100000000u /* so long at the breakpoint: the same */
-#define GIVE_UP_NS 5000000000ull /* at the breakpoint, where no scout knows */
+#define GIVE_UP_NS 5000000000ull /* at the breakpoint, where no lookahead copy knows */
 #define FEW_HITS 15000u /* so near that the breakpoint can count them */
-#define MANY_HITS 60000u /* the same where the way is short for the scout too */
+#define MANY_HITS 60000u /* the same where the way is short for the lookahead copy too */
 #define SHORT_NS 400000u
-#define SCOUT_NS 150000u /* of its time goes into pages that it writes first, and code that it runs first */
+#define LOOKAHEAD_NS 150000u /* of its time goes into pages that it writes first, and code that it runs first */
 #define SURE_NS 100000u /* what is measured in less is not exact */
 #define SLACK_HITS 16u
 #define EARLY_HITS 8u /* of those that are counted by the kernel, so many before the place */
@@ -42,18 +47,18 @@ static enum here is_here(struct seek *s, const ucontext_t *uc)
 	point_regs(uc, regs);
 	if (!seek_matches(s, regs))
 		return NOT_HERE;
-	if (s->exact) /* a scout has seen it */
+	if (s->exact) /* a lookahead copy has seen it */
 		return s->hits + 1 >= s->exact ? HERE : NOT_HERE;
-	doubts = seek_doubts(s, regs, s->no_scout ? 1 : SEEK_WRONG);
+	doubts = seek_doubts(s, regs, s->no_lookahead ? 1 : SEEK_WRONG);
 	if (doubts == SEEK_WRONG)
 		return NOT_HERE;
-	return !doubts || s->no_scout ? HERE : PERHAPS;
+	return !doubts || s->no_lookahead ? HERE : PERHAPS;
 }
 
 static void watch(struct seek *s, ucontext_t *uc)
 {
 	s->hits = 0;
-	s->at_place_ns = point_cpu_ns();
+	s->at_place_ns = task_cpu_ns();
 	seek_watch(s, uc, s->exact > 2 * EARLY_HITS ? s->exact - EARLY_HITS : 1);
 	seek_arm(s, GUARD_NS);
 }
@@ -89,10 +94,10 @@ static void go_on(struct seek *s, uint64_t ns)
 }
 
 /*
- * After a scout's answer: the program's time for a part of the way. Translated code takes longer, by a factor that is not
+ * After a lookahead copy's answer: the program's time for a part of the way. Translated code takes longer, by a factor that is not
  * known; when the thread has gone some way, its time for that and what it has passed tell more.
  */
-static uint64_t next_step(struct seek *s, const struct scout_answer *a)
+static uint64_t next_step(struct seek *s, const struct lookahead_answer *a)
 {
 	double hits, way, ran;
 
@@ -108,7 +113,7 @@ static uint64_t next_step(struct seek *s, const struct scout_answer *a)
 	hits = (double)s->first_far - (double)a->hits;
 	way = (double)s->first_way - (double)a->way_ns;
 	if (ran < SURE_NS || hits < (double)s->first_far / 16 || way < (double)s->first_way / 16)
-		return (a->way_ns > 2 * SCOUT_NS ? a->way_ns - SCOUT_NS : SCOUT_NS) / (8u << G.ctl->variant);
+		return (a->way_ns > 2 * LOOKAHEAD_NS ? a->way_ns - LOOKAHEAD_NS : LOOKAHEAD_NS) / (8u << G.ctl->variant);
 	hits = ran / hits * (double)a->hits;
 	way = ran / way * (double)a->way_ns;
 	return (uint64_t)((hits < way ? hits : way) * (G.ctl->variant ? 0.25 : 0.5));
@@ -118,17 +123,17 @@ static uint64_t next_step(struct seek *s, const struct scout_answer *a)
 static void ask(struct thr *t, struct seek *s, ucontext_t *uc)
 {
 	int at_place = (uint64_t)uc->uc_mcontext.gregs[REG_RIP] == s->want[REG_RIP];
-	struct scout_answer a;
+	struct lookahead_answer a;
 	uint64_t ns;
 
-	if (scout_ask(s, uc, &a))
+	if (lookahead_ask(s, uc, &a))
 		return;
-	s->ask = a.state != SCOUT_UNKNOWN;
+	s->ask = a.state != LOOKAHEAD_UNKNOWN;
 	s->exact = 0;
-	if (a.state == SCOUT_NEVER)
+	if (a.state == LOOKAHEAD_NEVER)
 		seek_lost(t, "the place where a computation was interrupted is not met");
-	if (a.state == SCOUT_UNKNOWN) {
-		s->no_scout = 1;
+	if (a.state == LOOKAHEAD_UNKNOWN) {
+		s->no_lookahead = 1;
 		watch(s, uc);
 		return;
 	}
@@ -152,13 +157,13 @@ static void ask(struct thr *t, struct seek *s, ucontext_t *uc)
 /* In less than the recorded time no clock is trusted; that time may have been too long, though. */
 static int in_doubt(const struct seek *s, uint64_t left_ns)
 {
-	return !s->no_scout && s->looks >= LOOKS_ASK && left_ns <= NEAR_NS;
+	return !s->no_lookahead && s->looks >= LOOKS_ASK && left_ns <= NEAR_NS;
 }
 
 /* The clocks have been wrong. */
 static int asks_first(const struct seek *s)
 {
-	return G.ctl->variant && !s->no_scout;
+	return G.ctl->variant && !s->no_lookahead;
 }
 
 /* Goes on for a part of what is left, sets the breakpoint, or asks. */
@@ -192,7 +197,7 @@ static void go_nearer(struct seek *s, ucontext_t *uc)
 	seek_arm(s, seek_left(s) / 2);
 }
 
-static void change_to_scouts(struct thr *t, struct seek *s, ucontext_t *uc)
+static void change_to_lookahead(struct thr *t, struct seek *s, ucontext_t *uc)
 {
 	seek_unwatch(s, uc);
 	ask(t, s, uc);
@@ -201,15 +206,15 @@ static void change_to_scouts(struct thr *t, struct seek *s, ucontext_t *uc)
 /* It stands at the breakpoint, or does not come there. */
 static void guard(struct thr *t, struct seek *s, ucontext_t *uc)
 {
-	uint64_t ns = (point_cpu_ns() - s->at_place_ns) / (s->stepping ? STEPS_SLOWER : 1);
+	uint64_t ns = (task_cpu_ns() - s->at_place_ns) / (s->stepping ? STEPS_SLOWER : 1);
 
 	look(s, uc, 0);
 	if (!s->ask && seek_left(s) > FAR_NS)
 		go_nearer(s, uc);
 	else if (ns > GIVE_UP_NS)
 		seek_lost(t, "the place where a computation was interrupted does not come");
-	else if (ns > ASK_NS && !s->ask && !s->no_scout)
-		change_to_scouts(t, s, uc);
+	else if (ns > ASK_NS && !s->ask && !s->no_lookahead)
+		change_to_lookahead(t, s, uc);
 	else
 		seek_arm(s, GUARD_NS);
 }
@@ -217,7 +222,7 @@ static void guard(struct thr *t, struct seek *s, ucontext_t *uc)
 /* The program has run a while: looks where it is. */
 static void look_and_go(struct thr *t, struct seek *s, ucontext_t *uc)
 {
-	uint64_t ns = point_cpu_ns() - s->begin_ns;
+	uint64_t ns = task_cpu_ns() - s->begin_ns;
 	enum here here;
 
 	if (ns < s->least_ns)
@@ -231,7 +236,7 @@ static void look_and_go(struct thr *t, struct seek *s, ucontext_t *uc)
 		ask(t, s, uc);
 	else
 		approach(t, s, uc);
-	s->begin_ns = point_cpu_ns();
+	s->begin_ns = task_cpu_ns();
 }
 
 void time_tick(struct thr *t, struct seek *s, ucontext_t *uc)
@@ -261,9 +266,9 @@ void time_trap(struct thr *t, struct seek *s, ucontext_t *uc)
 			seek_lost(t, "the place where a computation was interrupted is not where it was");
 	} else if (looks && seek_left(s) > FAR_NS) {
 		go_nearer(s, uc);
-		s->begin_ns = point_cpu_ns();
-	} else if (here == PERHAPS || (s->hits >= HITS_ASK && !s->no_scout)) {
-		change_to_scouts(t, s, uc);
-		s->begin_ns = point_cpu_ns();
+		s->begin_ns = task_cpu_ns();
+	} else if (here == PERHAPS || (s->hits >= HITS_ASK && !s->no_lookahead)) {
+		change_to_lookahead(t, s, uc);
+		s->begin_ns = task_cpu_ns();
 	}
 }

@@ -7,26 +7,19 @@
  * program has yet to write. A copy of the process goes ahead then, once, and sees whether there is a better place. When
  * this has failed (the next schedule variant), a copy goes first in any case.
  */
+#include "record/core/state.h"
+#include "record/core/task.h"
+#include "record/dbt/xlate.h"
 #include "record/preempt/lookahead.h"
+#include "record/preempt/seek.h"
 
 #define SOONER 8u /* than the recorded run, at most */
-#define SLOWER 12u /* than the recorded run, at most; on the first variants, behind which a copy goes first: */
+#define SLOWER 12u /* than the recorded run, at most; in the first schedule variants, behind which a copy goes first: */
 #define FIRST_SLOWER 4u
 #define MORE_NS 300000000u
 #define TICK_NS 100000000u
 #define QUIET_NS 2000u
 #define LOOKS 64u /* at all words, at the first hits; later at each power of two */
-
-void walk_look(struct seek *s, const uint64_t *regs, int all)
-{
-	uint64_t natives = xlate_natives(s->walk);
-
-	if (natives != s->natives)
-		seek_rebase(s, regs, xlate_native_top(s->walk));
-	s->natives = natives;
-	if (all)
-		seek_look(s, regs, 0);
-}
 
 static enum xlate_go here(struct seek *s)
 {
@@ -37,7 +30,7 @@ static enum xlate_go here(struct seek *s)
 /* All that must is as recorded. */
 static int is_place(struct seek *s, const uint64_t *regs, uint64_t hits)
 {
-	struct scout_answer a;
+	struct lookahead_answer a;
 	uint32_t doubts;
 
 	doubts = seek_doubts(s, regs, SEEK_WRONG);
@@ -46,12 +39,12 @@ static int is_place(struct seek *s, const uint64_t *regs, uint64_t hits)
 	if (!doubts)
 		return 1;
 	/* nothing has changed yet, perhaps */
-	if (point_cpu_ns() - s->begin_ns < s->head.least_ns / SOONER)
+	if (task_cpu_ns() - s->begin_ns < s->head.least_ns / SOONER)
 		return 0;
-	if (scout_ahead(s, hits, doubts, &a))
+	if (lookahead_ahead(s, hits, doubts, &a))
 		return 0; /* the copy */
 	s->until = hits;
-	if (a.state == SCOUT_FOUND)
+	if (a.state == LOOKAHEAD_FOUND)
 		s->until = a.stops ? SEEK_LATER : a.hits;
 	return s->until == hits;
 }
@@ -60,12 +53,12 @@ static enum xlate_go hit(void *arg, const uint64_t *regs, uint64_t hits, struct 
 {
 	struct seek *s = arg;
 
-	if (G.scout)
-		return scout_hit(s, regs, hits, f);
+	if (G.lookahead)
+		return lookahead_hit(s, regs, hits, f);
 	if (hits == s->until)
 		return here(s);
 	if (!s->until) {
-		walk_look(s, regs, hits <= LOOKS || !(hits & (hits - 1)));
+		seek_walk_look(s, regs, hits <= LOOKS || !(hits & (hits - 1)));
 		if (seek_matches(s, regs) && is_place(s, regs, hits))
 			return here(s);
 	}
@@ -83,8 +76,8 @@ static void stop(void *arg, uint64_t pc, uint64_t next)
 	struct seek *s = arg;
 
 	(void)pc;
-	if (G.scout)
-		scout_leaves(next != 0);
+	if (G.lookahead)
+		lookahead_leaves(next != 0);
 	s->walking = 0;
 	s->until = 0;
 	s->walks = next != 0;
@@ -94,24 +87,24 @@ static void stop(void *arg, uint64_t pc, uint64_t next)
 /* 1: this is the copy. */
 static int ask(struct thr *t, struct seek *s, ucontext_t *uc)
 {
-	struct scout_answer a;
+	struct lookahead_answer a;
 
-	if (scout_ask(s, uc, &a))
+	if (lookahead_ask(s, uc, &a))
 		return 1;
-	if (a.state == SCOUT_NEVER)
+	if (a.state == LOOKAHEAD_NEVER)
 		seek_lost(t, "the place where a computation was interrupted is not met");
-	if (a.state == SCOUT_FOUND)
+	if (a.state == LOOKAHEAD_FOUND)
 		s->until = a.stops ? SEEK_LATER : a.hits;
 	return 0;
 }
 
-int walk_begin(struct thr *t, struct seek *s, ucontext_t *uc)
+int seek_walk_begin(struct thr *t, struct seek *s, ucontext_t *uc)
 {
 	static const struct xlate_ops ops = {hit, stop};
 	greg_t *rip = &uc->uc_mcontext.gregs[REG_RIP];
 	uint64_t at;
 
-	if (s->thorough && !G.scout && ask(t, s, uc))
+	if (s->thorough && !G.lookahead && ask(t, s, uc))
 		return 0;
 	if (s->until && s->until != SEEK_LATER && s->walk)
 		s->until += xlate_hits(s->walk);
@@ -133,12 +126,12 @@ int walk_begin(struct thr *t, struct seek *s, ucontext_t *uc)
 	return 0;
 }
 
-void walk_tick(struct thr *t, struct seek *s)
+void seek_walk_tick(struct thr *t, struct seek *s)
 {
 	/* by both clocks: a machine that stood still counts as CPU time, but gives one tick */
-	uint64_t ns = ++s->ticks * TICK_NS, cpu_ns = point_cpu_ns() - s->begin_ns;
+	uint64_t ns = ++s->ticks * TICK_NS, cpu_ns = task_cpu_ns() - s->begin_ns;
 
-	if (!G.scout && (ns < cpu_ns ? ns : cpu_ns) > s->head.run_ns * (s->thorough ? SLOWER : FIRST_SLOWER) + MORE_NS)
+	if (!G.lookahead && (ns < cpu_ns ? ns : cpu_ns) > s->head.run_ns * (s->thorough ? SLOWER : FIRST_SLOWER) + MORE_NS)
 		seek_lost(t, "the place where a computation was interrupted is not met");
 	seek_arm(s, TICK_NS);
 }

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* snap.c: replay: copies of the process in which the debugger makes calls: see REPLAY_CMD_SNAP in rlog/replay.h. */
+#include "record/core/state.h"
 #include "record/shm/group.h"
-#include "record/event/turn.h"
+#include "record/preempt/interrupt.h"
 
 #include <sched.h>
 #include <signal.h>

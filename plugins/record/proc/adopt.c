@@ -9,9 +9,12 @@
  * Without CLONE_SETTLS the new one would have its creator's thread pointer, and the recorder would take it for that one.
  * So it gets a copy of what is there: its address depends on the thread's number alone.
  */
+#include "record/core/memory.h"
 #include "record/core/own_stack.h"
-#include "record/sys/sys.h"
-#include "record/event/turn.h"
+#include "record/core/real.h"
+#include "record/core/state.h"
+#include "record/store/log.h"
+#include "record/proc/thread.h"
 
 #include <dlfcn.h>
 #include <linux/sched.h>

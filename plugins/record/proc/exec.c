@@ -1,9 +1,19 @@
 /* SPDX-License-Identifier: MIT */
 /* exec.c: exec: is the next program one that can be recorded, and what does it need so that it is? */
+#include "record/core/memory.h"
+#include "record/core/sigaction.h"
+#include "record/core/state.h"
+#include "record/core/task.h"
+#include "record/core/tsc_clock.h"
+#include "record/core/util.h"
+#include "record/store/keep.h"
+#include "record/store/log.h"
+#include "record/event/ev.h"
+#include "record/event/turn.h"
+#include "record/sched/gil.h"
 #include "record/shm/group.h"
-#include "record/core/keep.h"
 #include "record/sys/sys.h"
-
+#include "record/proc/process.h"
 #include "launch/auxv.h"
 #include "launch/notes.h"
 
@@ -201,32 +211,6 @@ static int helper_main(void *arg)
 		raw4(SYS_ptrace, PTRACE_CONT, r, 0, status >> 16 ? 0 : (status >> 8) & 0xff);
 	}
 }
-
-__asm__(".text\n.globl clone_fn\n.hidden clone_fn\n.type clone_fn, @function\n"
-	"clone_fn:\n"
-	"	mov %r8, %r10\n"
-	"	mov %rdx, %r8\n" /* fn */
-	"	mov %rcx, %r9\n" /* arg */
-	"	xor %edx, %edx\n"
-	"	mov $56, %eax\n"
-	"	mov %r8, -8(%rsi)\n"
-	"	mov %r9, -16(%rsi)\n"
-	"	xor %r8d, %r8d\n"
-	"	syscall\n"
-	"	test %rax, %rax\n"
-	"	jz 1f\n"
-	"	ret\n"
-	"1:	xor %ebp, %ebp\n"
-	"	mov -16(%rsp), %rdi\n"
-	"	mov -8(%rsp), %rax\n"
-	"	and $-16, %rsp\n"
-	"	sub $32, %rsp\n"
-	"	call *%rax\n"
-	"	mov %eax, %edi\n"
-	"	mov $60, %eax\n"
-	"	syscall\n"
-	"	hlt\n"
-	".size clone_fn, .-clone_fn\n");
 
 struct middle {
 	struct helper h;

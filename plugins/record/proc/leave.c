@@ -4,7 +4,8 @@
  * ends: without it nobody gets at the process's memory by its PID, neither ptrace nor GDB nor CRIU. What the kernel does at
  * a thread's end is done for it, but for robust mutexes that it holds: with such it ends.
  */
-#include "record/core/shim.h"
+#include "record/core/state.h"
+#include "record/proc/thread.h"
 
 #include <fcntl.h>
 #include <linux/futex.h>

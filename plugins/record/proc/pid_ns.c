@@ -7,7 +7,9 @@
  *
  * The first process that is made there ends it with its own end: so the recorder must not be the one to make it.
  */
-#include "record/core/shim.h"
+#include "record/core/state.h"
+#include "record/core/util.h"
+#include "record/proc/process.h"
 
 #include <sched.h>
 

@@ -1,9 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /* proc.c: fork: processes that come to be. exec.c has what becomes of them. */
+#include "record/core/state.h"
+#include "record/core/util.h"
+#include "record/store/keep.h"
+#include "record/event/ev.h"
+#include "record/event/turn.h"
+#include "record/sched/gil.h"
 #include "record/shm/group.h"
-#include "record/core/keep.h"
-#include "record/core/shim.h"
-
+#include "record/sys/vfork_share.h"
+#include "record/proc/process.h"
+#include "record/proc/thread.h"
 #include "launch/auxv.h"
 #include "launch/notes.h"
 

@@ -6,14 +6,25 @@
  * Its EXIT event must come after all destructors of the program's thread-specific data: a key of our own
  * asks for one more round until the last, and logs it there. After EXIT a thread runs free.
  */
-#include "record/core/shim.h"
-
-#include "record/sched/cancel.h"
-#include "record/chaos/chaos.h"
-#include "record/shm/group.h"
-#include "record/sync/lib.h"
 #include "record/core/own_stack.h"
-#include "record/core/sig_queue.h"
+#include "record/core/real.h"
+#include "record/core/scrub.h"
+#include "record/core/state.h"
+#include "record/store/log.h"
+#include "record/event/arm.h"
+#include "record/event/cs.h"
+#include "record/event/ev.h"
+#include "record/event/sig_queue.h"
+#include "record/event/turn.h"
+#include "record/sched/cancel.h"
+#include "record/sched/gil.h"
+#include "record/sched/own_locks.h"
+#include "record/sched/wait.h"
+#include "record/shm/group.h"
+#include "record/chaos/interrupts.h"
+#include "record/sync/heap.h"
+#include "record/sync/lib.h"
+#include "record/proc/thread.h"
 
 #include <dlfcn.h>
 #include <linux/futex.h>

@@ -12,37 +12,19 @@
  * written. In one without, those pages count that the child has for itself: it has written them. But a child that
  * has used the heap is like the first: the heap's lists are the recorder's own memory, and do not come over.
  */
-#include "record/shm/group.h"
-#include "record/sys/sys.h"
+#include "record/core/maps.h"
+#include "record/core/memory.h"
+#include "record/core/state.h"
+#include "record/store/log.h"
+#include "record/event/ev.h"
 #include "record/event/turn.h"
+#include "record/sync/heap.h"
+#include "record/sys/sys.h"
+#include "record/sys/vfork_share.h"
+#include "record/proc/process.h"
 
 #include <string.h>
 #include <ucontext.h>
-
-#define PAGE 4096ul
-#define STRETCH PAGE
-#define PIECES_MAX 1024u
-#define CALLS_MAX 256u
-#define RANGE_MAX (16ul << 30) /* more is address space, not memory */
-
-struct share {
-	uint64_t sp; /* start of the stretch */
-	uint32_t len;
-	uint32_t done; /* the child has filled in the pieces */
-	uint32_t all, heap; /* not the stretch only; the heap's state before */
-	uint32_t calls; /* of the child's that changed its address space */
-	struct {
-		long nr, a[6];
-	} call[CALLS_MAX];
-	uint32_t n;
-	struct {
-		uint64_t at;
-		uint32_t len;
-	} piece[PIECES_MAX];
-	uint8_t bytes[PIECES_MAX][PAGE];
-};
-
-static struct share *child_share; /* in a vfork child */
 
 extern char data_end __asm__("_end") __attribute__((visibility("hidden")));
 
@@ -75,48 +57,7 @@ struct share *vfork_begin(ucontext_t *uc)
 	return s;
 }
 
-void vfork_child(struct share *s)
-{
-	child_share = s;
-}
-
 /* ---- the child ---- */
-
-static void add_piece(struct share *s, uint64_t at, uint32_t len)
-{
-	if (s->n == PIECES_MAX) {
-		note(RLOG_NOTE_UNSUPPORTED, SYS_vfork, "a vfork child that writes much of its parent's memory");
-		s->n++;
-	}
-	if (s->n > PIECES_MAX)
-		return;
-	s->piece[s->n].at = at;
-	s->piece[s->n].len = len;
-	memcpy(s->bytes[s->n++], (void *)at, len);
-}
-
-void vfork_child_maps(long nr, const long *a, long ret)
-{
-	struct share *s = child_share;
-	int file = nr == SYS_mmap && !(a[3] & MAP_ANONYMOUS), shared = nr == SYS_mmap && (a[3] & MAP_SHARED);
-
-	if (likely(!s) || sys_is_error(ret) || (nr == SYS_brk && ret != a[0]))
-		return;
-	if (file || shared || nr == SYS_mremap || s->calls == CALLS_MAX) {
-		note(RLOG_NOTE_UNSUPPORTED, SYS_vfork,
-		     file || shared ? "a vfork child that maps a file or shared memory, which its parent has then"
-				    : "a vfork child that changes much of its parent's address space");
-		return;
-	}
-	s->call[s->calls].nr = nr;
-	memcpy(s->call[s->calls].a, a, sizeof(s->call[0].a));
-	if (nr == SYS_mmap) {
-		s->call[s->calls].a[0] = ret;
-		if (!(a[3] & MAP_FIXED))
-			s->call[s->calls].a[3] |= MAP_FIXED_NOREPLACE;
-	}
-	s->calls++;
-}
 
 /* The pages of [lo, hi) that are there, and in no other process. */
 static void add_own_pages(struct share *s, int pagemap, uint64_t lo, uint64_t hi)
@@ -124,24 +65,24 @@ static void add_own_pages(struct share *s, int pagemap, uint64_t lo, uint64_t hi
 	uint64_t entry[512];
 	long n;
 
-	for (uint64_t at = lo; at < hi; at += (uint64_t)n / 8 * PAGE) {
-		n = (long)((hi - at) / PAGE < 512 ? (hi - at) / PAGE : 512) * 8;
-		n = raw4(SYS_pread64, pagemap, entry, n, at / PAGE * 8);
+	for (uint64_t at = lo; at < hi; at += (uint64_t)n / 8 * VFORK_PAGE) {
+		n = (long)((hi - at) / VFORK_PAGE < 512 ? (hi - at) / VFORK_PAGE : 512) * 8;
+		n = raw4(SYS_pread64, pagemap, entry, n, at / VFORK_PAGE * 8);
 		if (n < 8)
 			return;
 		for (long i = 0; i < n / 8; i++)
 			if (entry[i] >> 63 && (entry[i] >> 56 & 1))
-				add_piece(s, at + (uint64_t)i * PAGE, PAGE);
+				vfork_add_piece(s, at + (uint64_t)i * VFORK_PAGE, VFORK_PAGE);
 	}
 }
 
 /* Memory of the program. Frames below the vfork's caller are this process's own. */
 static void add_range(struct share *s, int pagemap, uint64_t lo, uint64_t hi)
 {
-	uint64_t own = (uint64_t)(void *)&child_share, end = (uint64_t)(void *)&data_end;
+	uint64_t own = (uint64_t)(void *)&vfork_share, end = (uint64_t)(void *)&data_end;
 
 	if (lo <= s->sp && s->sp < hi)
-		lo = s->sp & ~(PAGE - 1);
+		lo = s->sp & ~(VFORK_PAGE - 1);
 	if (hi - lo > RANGE_MAX || (lo >= SHIM_CONTROL_ADDR && lo < SHIM_HEAP_MAIN_ADDR) || shim_is_stack(lo) ||
 	    (lo <= own && own < hi) || (lo < end && end < hi))
 		return;
@@ -165,7 +106,7 @@ static int add_private(const struct map *m, void *arg)
 
 void vfork_child_leaves(void)
 {
-	struct share *s = child_share;
+	struct share *s = vfork_share;
 	struct ranges r = {s, -1};
 
 	if (!s)
@@ -174,7 +115,7 @@ void vfork_child_leaves(void)
 	if (s->all && heap_check() == s->heap)
 		r.pagemap = raw_open("/proc/self/pagemap", O_RDONLY, 0);
 	if (r.pagemap < 0 || maps_each(add_private, &r) < 0)
-		add_piece(s, s->sp, s->len);
+		vfork_add_piece(s, s->sp, s->len);
 	if (r.pagemap >= 0)
 		raw_close(r.pagemap);
 	s->done = 1;
@@ -260,7 +201,7 @@ static void replay_maps(struct thr *t)
 
 void vfork_end(struct thr *t, struct share *s, ucontext_t *uc)
 {
-	uint64_t len = 0, room = s ? ((uint64_t)s->n * PAGE + PAGE) * 6 : 0;
+	uint64_t len = 0, room = s ? ((uint64_t)s->n * VFORK_PAGE + VFORK_PAGE) * 6 : 0;
 	uint8_t *diff = 0;
 	const uint8_t *p;
 	int64_t zero = 0;

@@ -6,7 +6,10 @@
 #ifndef FRED_RECORD_CANCEL_H
 #define FRED_RECORD_CANCEL_H
 
-#include "record/core/shim.h"
+#include "record/core/state.h"
+#include "record/event/ev.h"
+#include "record/event/turn.h"
+#include "record/sched/wait.h"
 
 #include <errno.h>
 

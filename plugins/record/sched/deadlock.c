@@ -7,6 +7,11 @@
  * that it stands still (cli/supervisor/deadlock.h): it could not do anything else any more.
  */
 #include "record/core/sigaction.h"
+#include "record/core/state.h"
+#include "record/core/task.h"
+#include "record/core/util.h"
+#include "record/store/log.h"
+#include "record/sched/deadlock.h"
 
 #define LOOKS 3000 /* at one that was woken, and does not wait any more or again */
 #define PAUSE_NS 20000l
@@ -120,18 +125,18 @@ static int is_free(const struct thr *t)
 	return t->internal == WAIT_MUTEX && !__atomic_load_n((const int *)t->waits[0], __ATOMIC_ACQUIRE);
 }
 
-static int is_deadlock(const struct thr *t)
+static int is_deadlock(const struct thr *t, int (*others_wait)(const struct thr *t))
 {
 	long pause[2] = {0, PAUSE_NS};
 	enum look all = IS_WOKEN;
 
 	/* who comes to a barrier last does not wait; and other processes may share what is waited for */
-	if (t->internal == WAIT_BARRIER || G.group || gil_wanted(t) || is_refused(t))
+	if (t->internal == WAIT_BARRIER || G.group || others_wait(t) || is_refused(t))
 		return 0;
 	for (int i = 0; i < LOOKS && (all = look_at_all(t)) == IS_WOKEN; i++)
 		raw2(SYS_nanosleep, pause, 0);
 	/* the second time: one that was seen asleep may have been woken by one that was seen later */
-	return all == WAITS && look_at_all(t) == WAITS && !gil_wanted(t) && !is_free(t);
+	return all == WAITS && look_at_all(t) == WAITS && !others_wait(t) && !is_free(t);
 }
 
 /* ---- what is said ---- */
@@ -190,11 +195,11 @@ void deadlock_over(void)
 			__atomic_store_n(&c->note[i].kind, RLOG_NOTE_NONE, __ATOMIC_RELEASE);
 }
 
-void deadlock_look(const struct thr *t)
+void deadlock_look(const struct thr *t, int (*others_wait)(const struct thr *t))
 {
 	uint32_t told = 0;
 
-	if (!is_deadlock(t))
+	if (!is_deadlock(t, others_wait))
 		return;
 	G.deadlock = 1;
 	for (uint32_t i = 1; i < G.next_thread && i < RLOG_MAX_THREADS && told < TELL_MOST; i++) {

@@ -4,7 +4,8 @@
  * replay (wait_dying() in turn.c). Else chance would decide which stack libc takes for the next thread that it makes for itself:
  * one that was used before, when nobody is on it any more, and of those the one that was given back last.
  */
-#include "record/core/shim.h"
+#include "record/core/state.h"
+#include "record/sched/deadlock.h"
 
 #define LOOKS 5000u
 #define PAUSE_NS 100000l /* who ends may need a lock of libc's that the next one has: not for ever */

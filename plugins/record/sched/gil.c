@@ -12,9 +12,14 @@
  *
  * Forbidden: to be interrupted by a handler that comes here too. Signals queue while blocking is 0.
  */
-#include "record/chaos/chaos.h"
-#include "record/shm/group.h"
-#include "record/preempt/point.h"
+#include "record/core/state.h"
+#include "record/core/task.h"
+#include "record/store/log.h"
+#include "record/event/ev.h"
+#include "record/event/hooks.h"
+#include "record/sched/chaos.h"
+#include "record/sched/deadlock.h"
+#include "record/sched/gil.h"
 
 #include <time.h>
 
@@ -42,6 +47,8 @@ static struct gil {
 	uint64_t seen_turns; /* the watchdog's last look */
 	const uint8_t *seen_cur;
 } gil;
+
+struct gil_group gil_group;
 
 static void gil_lock(void)
 {
@@ -71,7 +78,7 @@ static void new_slice(void)
 
 	gil.slice_start = G.control->clock ? __atomic_load_n(&G.control->next_stamp, __ATOMIC_RELAXED)
 					   : stamp_now();
-	gil.slice_cpu = point_cpu_ns();
+	gil.slice_cpu = task_cpu_ns();
 	gil.slice_end = gil.slice_start + (G.control->clock ? SLICE_COUNTED : hz / SLICE_HZ);
 	gil.looks = 0;
 }
@@ -158,8 +165,8 @@ static void hand_over(void)
 
 	if (++gil.turns % CALM_TURNS == 0 && gil.patience < PATIENCE_MAX && !G.chaos)
 		gil.patience *= 2;
-	if (!gil.waiters || group_wanted())
-		group_leave();
+	if (!gil.waiters || gil_group.wanted())
+		gil_group.leave();
 	if (!gil.waiters) {
 		gil.owner = 0;
 		return;
@@ -196,7 +203,7 @@ static int watchdog(struct thr *t, int patient)
 
 	gil_lock();
 	o = &G.thr[gil.owner];
-	if (gil.owner && o->own_process && group_is_dead((uint32_t)o->tid)) { /* killed by itself, see adopt.c */
+	if (gil.owner && o->own_process && process_is_dead((uint32_t)o->tid)) { /* killed by itself, see adopt.c */
 		hand_over();
 		gil_unlock();
 		return 0;
@@ -273,9 +280,9 @@ static void wait_go(struct thr *t)
 	ending_wait();
 	if (chaos()) { /* who gave it may not have begun to wait yet */
 		chaos_settle(t);
-		hot_arm(t);
+		chaos_ops.arm(t);
 	}
-	group_enter(t);
+	gil_group.enter(t);
 	new_slice();
 }
 
@@ -294,7 +301,7 @@ void gil_acquire(struct thr *t)
 		gil.turns++;
 		gil_unlock();
 		ending_wait();
-		group_enter(t);
+		gil_group.enter(t);
 		new_slice();
 		return;
 	}
@@ -338,10 +345,10 @@ void gil_created(const struct thr *c)
 /* No other thread waits, but perhaps another process. */
 static void switch_process(struct thr *t)
 {
-	if (!group_wanted())
+	if (!gil_group.wanted())
 		return;
-	group_leave();
-	group_enter(t);
+	gil_group.leave();
+	gil_group.enter(t);
 	new_slice();
 }
 
@@ -419,7 +426,7 @@ void gil_point(struct thr *t)
 			chaos_woke(t);
 		return;
 	}
-	if (!__atomic_load_n(&gil.waiters, __ATOMIC_RELAXED) && !group_wanted())
+	if (!__atomic_load_n(&gil.waiters, __ATOMIC_RELAXED) && !gil_group.wanted())
 		return;
 	if (t->last_stamp < gil.slice_end)
 		return;
@@ -438,13 +445,13 @@ void gil_block(struct thr *t)
 {
 	for (;;) {
 		if (t->pending) {
-			sig_deliver_pending(t);
+			event_hooks.deliver_pending(t);
 			t->clean = 0;
 		}
 		if (!t->clean)
 			ev(t, RLOG_YIELD, 0, 0, 0);
 		if (t->internal)
-			deadlock_look(t);
+			deadlock_look(t, gil_wanted);
 		gil_release(t);
 		t->blocking = 1;
 		if (!t->pending)
@@ -463,7 +470,7 @@ void gil_unblock(struct thr *t)
 void gil_leave(struct thr *t)
 {
 	if (t->gil) {
-		deadlock_look(t);
+		deadlock_look(t, gil_wanted);
 		ending_begin(t);
 	}
 	gil_release(t);
@@ -475,7 +482,7 @@ void gil_init(struct thr *t)
 	G.chaos = chaos();
 	if (G.chaos) {
 		chaos_init(G.control->chaos_seed + G.process * 0x10001ull);
-		step_init();
+		chaos_ops.begin();
 	}
 	gil.owner = t->ordinal;
 	gil.patience = G.chaos ? PATIENCE_CHAOS : PATIENCE_MAX;
@@ -487,7 +494,7 @@ void gil_init(struct thr *t)
 
 int gil_wanted(const struct thr *t)
 {
-	return G.serial && t->gil && (__atomic_load_n(&gil.waiters, __ATOMIC_RELAXED) || group_wanted());
+	return G.serial && t->gil && (__atomic_load_n(&gil.waiters, __ATOMIC_RELAXED) || gil_group.wanted());
 }
 
 uint64_t gil_slice_start(uint64_t *cpu_ns)
@@ -501,4 +508,17 @@ void gil_preempt(struct thr *t)
 	if (chaos())
 		chaos_spun(t->ordinal);
 	switch_now(t);
+}
+
+void interrupt_poke(struct thr *t)
+{
+	t->preempt = 1;
+	t->poked = 1;
+	raw2(SYS_tkill, t->tid, SIG_PREEMPT);
+}
+
+void interrupt_sample(struct thr *t)
+{
+	t->sampled = 1;
+	raw2(SYS_tkill, t->tid, SIG_PREEMPT);
 }

@@ -1,8 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /* gil_start.c: a recording goes over from threads side by side to one thread at a time (gil.c). */
-#include "record/core/shim.h"
-
+#include "record/core/sigaction.h"
+#include "record/core/state.h"
+#include "record/core/tsc_clock.h"
+#include "record/store/log.h"
+#include "record/event/ev.h"
 #include "record/event/turn.h"
+#include "record/sched/gil.h"
 
 #include <time.h>
 

@@ -12,13 +12,19 @@
  * Locks of the program's own that never wait in the kernel are found by the loops in which it tries to take them (spin.h).
  *
  * When there is some, one thread runs at a time from the program's second thread on (gil.c). Code that is
- * not found so, as generated code, shows at its first call (sys_fn.c), perhaps late.
+ * not found so, as generated code, shows at its first call (sys_calls.c), perhaps late.
  *
  * A conservative collector of garbage, which has locks of its own too, stops the other threads anywhere and looks for
  * pointers on their stacks.
  */
 #include "record/core/own_stack.h"
+#include "record/core/real.h"
+#include "record/core/state.h"
+#include "record/core/util.h"
+#include "record/store/log.h"
 #include "record/dbt/spin.h"
+#include "record/sched/gil.h"
+#include "record/sched/own_locks.h"
 
 #include <elf.h>
 #include <link.h>

@@ -3,9 +3,10 @@
  * spin_watch.c: recording in parallel: threads that wait by looking at memory (spin.h) are noticed behind the system calls of others,
  * or of their own. No log tells when they see what another thread writes, unless one thread runs at a time from then on.
  */
-#include "record/dbt/spin.h"
-
-#include "record/sys/sys.h"
+#include "record/core/state.h"
+#include "record/core/util.h"
+#include "record/store/log.h"
+#include "record/sched/gil.h"
 
 #define WATCH_NS 4000000u /* without an event; from one look at the others to the next, at least, and at most: */
 #define WATCH_MOST_NS 256000000u
@@ -24,11 +25,11 @@ static int is_alone(const struct thr *t)
  * A thread that sleeps, or gives way, and does so again without another call in between, has looked at memory for what another
  * thread is to write there: nothing else can have changed.
  */
-static int polls(struct thr *t, long nr, const long *a, const uint8_t *from)
+static int polls(struct thr *t, long nr, int sleeps, const uint8_t *from)
 {
 	int again;
 
-	if (nr != SYS_sched_yield && !sys_sleep_ns(nr, a))
+	if (!sleeps)
 		return 0;
 	again = t->slept_to == from && t->slept_nr == nr;
 	t->slept_to = t->log.cur;
@@ -76,7 +77,7 @@ void spin_fork_child(struct thr *now)
 			G.thr[i].tid = 0;
 }
 
-void spin_behind_call(struct thr *t, long nr, const long *a, const uint8_t *from)
+void spin_behind_call(struct thr *t, long nr, int sleeps, const uint8_t *from)
 {
 	const char *why = 0;
 	char text[232], *p;
@@ -88,7 +89,7 @@ void spin_behind_call(struct thr *t, long nr, const long *a, const uint8_t *from
 	if (G.control->clock || G.control->tsc_hz < 1000000)
 		return;
 	watch_others(t);
-	if (polls(t, nr, a, from))
+	if (polls(t, nr, sleeps, from))
 		why = "one thread ran at a time from where one looked at memory between two sleeps, at ";
 	else if (__atomic_load_n(&G.spins, __ATOMIC_RELAXED))
 		why = "one thread ran at a time from where one spun, as seen at ";

@@ -1,6 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* waits.c: tells those outside where to find what the threads of this process wait for: rlog/waits.h. */
 #include "record/core/sigaction.h"
+#include "record/core/state.h"
+#include "record/event/cs.h"
+#include "record/event/ev.h"
+#include "record/sched/wait.h"
 
 static struct rlog_waits where(void)
 {
@@ -37,4 +41,12 @@ void waits_tell(void)
 	c->waiting[i].pid = (uint64_t)G.pid;
 	c->waiting[i].at = where();
 	__atomic_store_n(&c->waiting[i].ready, 1, __ATOMIC_RELEASE);
+}
+
+void cs_pause(struct thr *t)
+{
+	if (!t->clean)
+		ev(t, RLOG_YIELD, 0, 0, 0);
+	cs_release(t);
+	t->cs_paused = 1;
 }

@@ -7,8 +7,11 @@
  * A fork shares it with the child. A copy of a replaying process must not write into it: it gets its own, in place of it, before
  * either of them goes on. The tracer does that for the copies that it makes (trace/inject.c).
  */
+#include "record/core/maps.h"
+#include "record/core/state.h"
+#include "record/event/turn.h"
+#include "record/shm/group.h"
 #include "record/shm/pages.h"
-#include "record/sys/sys.h"
 
 #include <string.h>
 #include <sys/uio.h>
@@ -19,6 +22,19 @@
 static int made; /* there is such memory, or was */
 
 /* ---- one mapping more ---- */
+
+long spare_place(long len)
+{
+	long at = REPLAY_MOVED_ADDR;
+
+	while (raw_failed(raw_mmap((void *)at, (size_t)len, PROT_NONE,
+				   MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED_NOREPLACE, -1, 0))) {
+		at += (len + 4095) & ~4095l;
+		if (at >= (long)SHIM_LOG_ADDR)
+			shim_fail("no place for a mapping that is being moved");
+	}
+	return at;
+}
 
 static int prot_of(const char *perms)
 {

@@ -6,9 +6,7 @@
 #ifndef FRED_RECORD_GROUP_H
 #define FRED_RECORD_GROUP_H
 
-#include "record/core/shim.h"
-
-struct sys_info;
+#include "record/core/state.h"
 
 /* --- group.c --- */
 /* Recording: this process joins, if it has not yet. Replay: as the log says. */
@@ -16,7 +14,6 @@ void group_begin(struct thr *t);
 void group_enter(struct thr *t); /* waits until it is this process's turn */
 void group_leave(void);
 void group_fault(void); /* the process has looked at a page */
-int group_is_dead(uint32_t pid); /* gone, or a zombie */
 int group_wanted(void); /* does another process wait for the turn? */
 void group_fork_child(void);
 /* One of the group's numbers for memory that it shares: a file's device and inode, or 0, 0: a new one. */
@@ -74,12 +71,12 @@ int pages_fault(struct thr *t, uint64_t addr, int writes);
 /* Makes memory that the kernel is about to read, or to write, accessible. */
 void pages_touch(const void *p, uint64_t len, int writes);
 void pages_stale(uint32_t region, uint32_t page); /* to be looked at again */
-/* A system call's arguments with memory of our own in place of what lies in shared memory; and back. */
-const long *pages_lend(const struct sys_info *s, const long *a, long *b);
-void pages_return(const struct sys_info *s, const long *a, const long *b, long ret, const uint32_t *before);
 void pages_replay(struct thr *t); /* takes over what the next records bring */
 
+long sys_put(void *to, const void *from, size_t n); /* into memory of the program. 0, or -EFAULT */
+
 /* --- alias.c --- */
+long spare_place(long len); /* replay: for so many bytes where no program's mapping comes */
 int pages_grown(uint64_t page); /* replay: zeros in a file's page behind the end that it had; 0: of no such mapping */
 /*
  * Replay: a copy's own of what a fork would share with it: made before the fork, or in the copy while its original stands; taken in

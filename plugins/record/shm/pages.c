@@ -18,6 +18,12 @@
  * logs what differs: a PAGE event. A replay has plain private memory and takes a PAGE over as soon as it is the
  * next record of the thread that runs, before the code that looks at it.
  */
+#include "record/core/state.h"
+#include "record/core/util.h"
+#include "record/store/log.h"
+#include "record/event/ev.h"
+#include "record/event/turn.h"
+#include "record/shm/group.h"
 #include "record/shm/pages.h"
 
 #include <string.h>
@@ -31,8 +37,6 @@ static struct dirty {
 	uint32_t page;
 } dirty[DIRTY_MAX];
 static uint32_t ndirty;
-
-extern const struct rlog_kind_info *shim_kinds(void);
 
 /* ---- protection ---- */
 
@@ -427,4 +431,13 @@ void pages_replay(struct thr *t)
 		apply(&r);
 		turn_skip_page(t);
 	}
+}
+
+long sys_put(void *to, const void *from, size_t n)
+{
+	struct iovec local = {(void *)from, n}, remote = {to, n};
+
+	if (unlikely(G.group) && G.mode == SHIM_RECORD)
+		pages_touch(to, n, 1);
+	return raw6(SYS_process_vm_writev, raw0(SYS_getpid), (long)&local, 1, (long)&remote, 1, 0) == (long)n ? 0 : -14;
 }

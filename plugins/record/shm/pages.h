@@ -2,14 +2,16 @@
 /*
  * pages.h: what the pages*.c share (group.h is for the others).
  *
+ *   mappings.c     the table of mappings
  *   pages.c        the states of pages, what differs, turns, replay
- *   pages_map.c    the mappings
- *   pages_lend.c   system calls
+ *   pages_map.c    mappings that come and go
+ *   pages_remap.c  mremap
  *   alias.c        replay: memory that the process has mapped more than once
  */
 #ifndef FRED_RECORD_PAGES_H
 #define FRED_RECORD_PAGES_H
 
+#include "record/core/state.h"
 #include "record/shm/group.h"
 
 #define MAPPINGS 512u
@@ -56,7 +58,15 @@ static inline void *pages_alloc(uint64_t len)
 	return raw_mmap(0, len, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 }
 
+/* --- mappings.c --- */
 struct mapping *mapping_of(uint64_t a); /* or NULL */
+/* Threads of a parallel recording may map at once: around a change of the table, some instructions long. */
+void mappings_lock(void);
+void mappings_unlock(void);
+void mappings_widen(uint64_t lo, uint64_t hi); /* a mapping was made there: pages.lo, pages.hi */
+int mapping_prot(const struct mapping *m, uint64_t a); /* PROT_*, at an address of it */
+/* What the process knows of a mapping that is followed from here on: new memory, or as raw_failed() tells. */
+void *pages_shadow(const struct mapping *m);
 /*
  * The next mapping of the process, from *k on, in which page i of m lies, too: m itself is not among them. *j: its number there;
  * *k: where to go on. NULL: no more. Pages that were unmapped are left out.

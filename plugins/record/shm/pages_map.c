@@ -1,92 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /* pages_map.c: the mappings that processes of a group may share (pages.c), and those that a fork would make such. */
+#include "record/core/state.h"
+#include "record/store/files.h"
+#include "record/store/log.h"
+#include "record/event/turn.h"
+#include "record/shm/group.h"
 #include "record/shm/pages.h"
-#include "record/sys/sys.h"
 
 #include <string.h>
-
-struct pages pages = {.lo = ~0ull};
-
-/* Threads of a parallel recording may map at once; it is held for some instructions. */
-static uint32_t table;
-
-static void table_lock(void)
-{
-	while (__atomic_exchange_n(&table, 1, __ATOMIC_ACQUIRE))
-		__builtin_ia32_pause();
-}
-
-static void table_unlock(void)
-{
-	__atomic_store_n(&table, 0, __ATOMIC_RELEASE);
-}
-
-struct mapping *mapping_of(uint64_t a)
-{
-	if (likely(a < pages.lo || a >= pages.hi))
-		return 0;
-	for (uint32_t i = 0; i < pages.nmaps; i++)
-		if (a >= pages.maps[i].lo && a < pages.maps[i].hi)
-			return &pages.maps[i];
-	return 0;
-}
-
-int pages_at(const void *p)
-{
-	return mapping_of((uint64_t)p) != 0;
-}
-
-int pages_range(const void *p, uint64_t len)
-{
-	uint64_t a = (uint64_t)p;
-
-	if (likely(a >= pages.hi || a + len <= pages.lo))
-		return 0;
-	for (uint32_t i = 0; i < pages.nmaps; i++)
-		if (a < pages.maps[i].hi && a + len > pages.maps[i].lo)
-			return 1;
-	return 0;
-}
-
-int pages_any(void)
-{
-	for (uint32_t i = 0; i < pages.nmaps; i++)
-		if (pages.maps[i].hi)
-			return 1;
-	return 0;
-}
-
-int pages_of_file(uint64_t dev, uint64_t ino)
-{
-	for (uint32_t i = 0; i < pages.nmaps; i++)
-		if (pages.maps[i].hi && pages.maps[i].kind == REGION_FILE && pages.maps[i].ino == ino &&
-		    pages.maps[i].dev == dev)
-			return 1;
-	return 0;
-}
-
-/* ---- one memory at several addresses ---- */
-
-int mapping_same(const struct mapping *a, const struct mapping *b)
-{
-	return a->hi && b->hi && a->kind == b->kind && a->ino == b->ino && a->dev == b->dev && (a->ino || a->dev);
-}
-
-struct mapping *mapping_alias(const struct mapping *m, uint32_t i, uint32_t *k, uint32_t *j)
-{
-	uint64_t page = (uint64_t)m->first + i;
-
-	while (*k < pages.nmaps) {
-		struct mapping *o = &pages.maps[(*k)++];
-
-		if (o == m || !mapping_same(o, m) || page < o->first || page - o->first >= pages_of(o))
-			continue;
-		*j = (uint32_t)(page - o->first);
-		if (!o->state || !(o->state[*j] & GONE))
-			return o;
-	}
-	return 0;
-}
 
 /* ---- mappings come and go ---- */
 
@@ -127,7 +48,7 @@ static void *as_elsewhere(const struct mapping *m, uint8_t *shadow)
 }
 
 /* From here on the mapping is followed. Its content now: what the process knows (anonymous), or as kept. */
-static void *new_shadow(const struct mapping *m)
+void *pages_shadow(const struct mapping *m)
 {
 	char path[400];
 
@@ -155,19 +76,11 @@ uint8_t pages_may(int prot)
 }
 
 /* As PROT_*, at an address of it. */
-static int may_of(const struct mapping *m, uint64_t a)
+int mapping_prot(const struct mapping *m, uint64_t a)
 {
 	uint8_t may = m->state ? m->state[(a - m->lo) / PAGE] : m->may;
 
 	return ((may & MAY_READ) ? PROT_READ : 0) | ((may & MAY_WRITE) ? PROT_WRITE : 0) | ((may & MAY_EXEC) ? PROT_EXEC : 0);
-}
-
-static void widen(uint64_t lo, uint64_t hi)
-{
-	if (lo < pages.lo)
-		pages.lo = lo;
-	if (hi > pages.hi)
-		pages.hi = hi;
 }
 
 static struct mapping *free_entry(void)
@@ -188,10 +101,10 @@ void pages_mapped(uint64_t lo, uint64_t len, int prot, enum region_kind kind, ui
 
 	len = (len + PAGE - 1) & ~(PAGE - 1);
 	pages_unmapped(lo, len);
-	table_lock();
+	mappings_lock();
 	m = free_entry();
 	if (!m) {
-		table_unlock();
+		mappings_unlock();
 		note(RLOG_NOTE_UNSUPPORTED, 0, "more shared mappings than fred can follow");
 		return;
 	}
@@ -200,13 +113,13 @@ void pages_mapped(uint64_t lo, uint64_t len, int prot, enum region_kind kind, ui
 			      .first = (uint32_t)(off / PAGE), .may = pages_may(prot)};
 	if (kept)
 		memcpy(m->kept, kept, sizeof(m->kept));
-	widen(lo, lo + len);
-	table_unlock();
+	mappings_widen(lo, lo + len);
+	mappings_unlock();
 	if (G.mode == SHIM_REPLAY)
 		alias_join(m);
 	if (!G.group || G.mode != SHIM_RECORD)
 		return;
-	follow(m, new_shadow(m));
+	follow(m, pages_shadow(m));
 	pages_set(m, 0, pages_of(m), kind == REGION_ANON ? READ : STALE);
 }
 
@@ -246,7 +159,7 @@ static void cut(struct mapping *m, uint64_t lo, uint64_t hi)
 			if ((uint64_t)page_at(m, i) >= lo && (uint64_t)page_at(m, i) < hi)
 				m->state[i] |= GONE;
 	} else if (lo > m->lo) {
-		table_lock();
+		mappings_lock();
 		rest = hi < m->hi ? free_entry() : 0; /* none: what is behind a hole is private from here on */
 		if (rest) {
 			*rest = *m;
@@ -254,7 +167,7 @@ static void cut(struct mapping *m, uint64_t lo, uint64_t hi)
 			rest->lo = hi;
 		}
 		m->hi = lo;
-		table_unlock();
+		mappings_unlock();
 	} else {
 		m->first += (uint32_t)((hi - m->lo) / PAGE);
 		m->lo = hi;
@@ -281,96 +194,6 @@ void pages_unmapped(uint64_t lo, uint64_t len)
 		}
 		*m = (struct mapping){0};
 	}
-}
-
-/* ---- mremap ---- */
-
-static int is_pinned(const struct mapping *m)
-{
-	for (uint32_t i = 0; m->state && i < pages_of(m); i++)
-		if (m->state[i] & PINNED)
-			return 1;
-	return 0;
-}
-
-int pages_move(struct thr *t, uint64_t from, uint64_t len, uint64_t to_len)
-{
-	struct mapping *m = mapping_of(from);
-
-	len = (len + PAGE - 1) & ~(PAGE - 1);
-	if (m && to_len && m->lo == from && m->hi == from + len && !is_pinned(m)) {
-		/* what comes into sight of a file is not what it was when it was mapped */
-		if (m->kind == REGION_FILE && to_len > len)
-			group_begin(t);
-		if (G.mode == SHIM_RECORD && m->state) {
-			pages_settle();
-			pages_set(m, 0, pages_of(m), STALE); /* the kernel moves what is protected in one way */
-		}
-		return 1;
-	}
-	if (G.group && G.mode == SHIM_RECORD) {
-		note(RLOG_NOTE_UNSUPPORTED, SYS_mremap,
-		     "mremap of a part of memory that processes share: not followed any more");
-		pages_touch((void *)from, len, 0);
-		raw3(SYS_mprotect, from, len, PROT_READ | PROT_WRITE);
-	}
-	pages_unmapped(from, len);
-	return 0;
-}
-
-void pages_moved(uint64_t from, uint64_t to, uint64_t len)
-{
-	struct mapping *m = mapping_of(from), was;
-	uint32_t n, keep;
-
-	if (!m)
-		return;
-	len = (len + PAGE - 1) & ~(PAGE - 1);
-	was = *m;
-	*m = (struct mapping){0}; /* it is not in the way of itself */
-	pages_unmapped(to, len);
-	*m = was;
-	m->lo = to;
-	m->hi = to + len;
-	table_lock();
-	widen(m->lo, m->hi);
-	table_unlock();
-	if (!was.state)
-		return;
-	n = pages_of(m);
-	keep = n < pages_of(&was) ? n : pages_of(&was);
-	m->state = pages_alloc(n);
-	m->shadow = new_shadow(m);
-	if (raw_failed(m->state) || raw_failed(m->shadow))
-		shim_fail("no memory to follow shared memory");
-	memset(m->state, (was.state[0] & MAY) | STALE, n);
-	memcpy(m->state, was.state, keep);
-	memcpy(m->shadow, was.shadow, keep * PAGE);
-	pages_set(m, 0, n, STALE);
-	raw2(SYS_munmap, was.state, pages_of(&was));
-	raw2(SYS_munmap, was.shadow, was.hi - was.lo);
-}
-
-void pages_duplicated(uint64_t from, uint64_t to, uint64_t len)
-{
-	static uint32_t serial;
-	struct mapping *m = mapping_of(from), was, *n;
-
-	if (!m)
-		return;
-	/* anonymous memory has no number that says what is the same; no device has this one */
-	if (!m->dev && !m->ino) {
-		m->dev = ~1ull;
-		m->ino = (uint64_t)G.process << 32 | __atomic_add_fetch(&serial, 1, __ATOMIC_RELAXED);
-	}
-	was = *m;
-	if (G.mode == SHIM_REPLAY)
-		raw_mmap((void *)to, len, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0);
-	pages_mapped(to, len, may_of(&was, from), was.kind, was.dev, was.ino, (from - was.lo) + was.first * PAGE,
-		     was.kept[1] ? was.kept : 0);
-	n = mapping_of(to);
-	if (n && n->state)
-		n->region = was.region;
 }
 
 uint64_t pages_attached(const void *p)

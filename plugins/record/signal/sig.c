@@ -6,11 +6,23 @@
  * is in a blocking call (between the two halves of that event), else when its next event is over. Its
  * SIGNAL record says where. Synchronous ones (a fault) run where they happen, in both modes.
  */
-#include "record/chaos/chaos.h"
-#include "record/shm/group.h"
 #include "record/core/own_stack.h"
-#include "record/core/sig_queue.h"
+#include "record/core/scrub.h"
 #include "record/core/sigaction.h"
+#include "record/core/state.h"
+#include "record/store/log.h"
+#include "record/event/ev.h"
+#include "record/event/hooks.h"
+#include "record/event/sig_queue.h"
+#include "record/event/turn.h"
+#include "record/sched/gil.h"
+#include "record/sched/wait.h"
+#include "record/shm/group.h"
+#include "record/preempt/interrupt.h"
+#include "record/chaos/interrupts.h"
+#include "record/input/input.h"
+#include "record/proc/thread.h"
+#include "record/signal/sig.h"
 
 #define SIG_CANCEL 32 /* glibc's */
 
@@ -265,7 +277,7 @@ static int deliver_replay(struct thr *t, int waits)
 	siginfo_t si;
 	uint64_t sp;
 
-	/* first without turn_peek: a thread that runs in a lent turn is not at its next event yet */
+	/* first without turn_peek: a thread that runs in a donated turn is not at its next event yet */
 	if (t->log.rd >= t->log.rd_end || (*t->log.rd != RLOG_SIGNAL && *t->log.rd != RLOG_YIELD))
 		return 0;
 	/* looks only: a yield ahead belongs to the next call, and code of the program may run before that */

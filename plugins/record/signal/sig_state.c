@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* sig_state.c: the state that a handler of an asynchronous signal finds as the interrupted one, and may change. */
 #include "record/core/own_stack.h"
-#include "record/core/sigaction.h"
+#include "record/core/state.h"
+#include "record/store/log.h"
+#include "record/signal/sig.h"
 
 #include <errno.h>
 #include <string.h>

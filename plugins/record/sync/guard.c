@@ -5,6 +5,10 @@
  * first, and a thread of a replay may look sooner than it did when recording, or later. It waits for its turn then, by which
  * the guard says what it said.
  */
+#include "record/core/state.h"
+#include "record/event/ev.h"
+#include "record/event/turn.h"
+#include "record/sched/wait.h"
 #include "record/sync/lib.h"
 
 static int is_done(const uint64_t *guard)

@@ -18,8 +18,10 @@
  * word, which is looked at when glibc looks at that size, and its value then says what glibc would. With --malloc system all of this
  * is glibc's; only what was allocated before the recorder's start is not.
  */
+#include "record/core/real.h"
+#include "record/core/state.h"
+#include "record/core/util.h"
 #include "record/sync/heap.h"
-
 #include "record/sync/lib.h"
 
 #include <errno.h>
@@ -201,11 +203,13 @@ static int has_room(const struct arena *a, size_t need)
 	return a->mapped - a->cur >= (int64_t)need;
 }
 
+ssize_t (*heap_write)(int fd, const struct iovec *v, int n);
+
 _Noreturn void heap_broken(const char *what)
 {
 	struct iovec v[2] = {{(void *)what, strlen(what)}, {"\n", 1}};
 
-	writev(2, v, 2); /* the wrapper: an event */
+	heap_write(2, v, 2);
 	REAL(abort)(); /* as glibc does: the program may handle SIGABRT */
 }
 

@@ -3,7 +3,9 @@
 #ifndef FRED_RECORD_HEAP_H
 #define FRED_RECORD_HEAP_H
 
-#include "record/core/shim.h"
+#include "record/core/state.h"
+
+#include <sys/uio.h>
 #include "rlog/heap.h"
 
 #define CLASSES HEAP_CLASSES
@@ -92,6 +94,15 @@ static inline uint64_t word_before(const struct block *b, struct block *before)
 
 /* Ends the program, as glibc does. */
 _Noreturn void heap_broken(const char *what);
+extern ssize_t (*heap_write)(int fd, const struct iovec *v, int n); /* the wrapper of writev: the report is an event */
+
+struct arena *heap_arena(uint32_t ordinal);
+struct arena *heap_arena_main(void);
+void heap_init(void);
+void heap_use_system(void); /* glibc's from here on */
+uint32_t heap_check(void); /* of the lists of a process without other threads: it changes with each allocation */
+void heap_thread_end(struct thr *t); /* gives what the thread has freed to the others */
+
 /* A block's memory, NULL with errno: there is none. *zero: it is fresh from the kernel. */
 void *heap_take(size_t n, int *zero);
 void heap_put(struct block *b);

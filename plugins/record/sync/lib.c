@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * libc.c: library functions that hold a lock inside libc: the order between threads is logged.
+ * lib.c: library functions that hold a lock inside libc: the order between threads is logged.
  *
  * A wrapper takes a lock of the shim around the real call, as soon as a second thread has existed. The call
  * itself runs as the program's code: its system calls are events, and it may call back into the program.
@@ -9,8 +9,12 @@
  * Nothing is delivered between a lock's event and the call: a handler that jumps away would leave the
  * lock taken. A thread that ends inside such a call (cancellation) gives its locks back at its end.
  */
-#include "record/core/shim.h"
-
+#include "record/core/real.h"
+#include "record/core/scrub.h"
+#include "record/core/state.h"
+#include "record/event/ev.h"
+#include "record/event/turn.h"
+#include "record/sched/wait.h"
 #include "record/sync/lib.h"
 
 #define SOON_NS 500000000l

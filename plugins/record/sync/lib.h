@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * lib.h: library locks, for the libc_*.c files: see libc.c. All wrappers have this shape:
+ * lib.h: library locks, for the libc_*.c files: see lib.c. All wrappers have this shape:
  *
  *	int locked = lib_enter(LIB_TZ);
  *	struct tm *ret = REAL(localtime)(when);
@@ -14,7 +14,8 @@
 #ifndef FRED_RECORD_LIB_H
 #define FRED_RECORD_LIB_H
 
-#include "record/core/shim.h"
+#include "record/core/real.h"
+#include "record/core/state.h"
 
 #include <stdio.h>
 
@@ -116,5 +117,8 @@ static inline void lib_file_leave(FILE *f, int locked)
 	if (unlikely(locked))
 		lib_file_leave_slow(f);
 }
+
+void lib_thread_end(struct thr *t); /* gives back what the thread still holds */
+void lib_fork_child(uint32_t was, struct thr *now); /* was: the ordinal that the thread had in the parent */
 
 #endif

@@ -3,6 +3,7 @@
 #ifndef FRED_RECORD_LIB_FILE_H
 #define FRED_RECORD_LIB_FILE_H
 
+#include "record/core/state.h"
 #include "record/sync/lib.h"
 
 #include <stdarg.h>

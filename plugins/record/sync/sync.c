@@ -8,9 +8,14 @@
  * Recording, an acquire tries first, since a wait costs a YIELD: it gives the turn up (gil.c), and shows where the thread is.
  * A crash inside a real acquire comes before its record: on replay the call is then made at once.
  */
-#include "record/core/shim.h"
-
+#include "record/core/real.h"
+#include "record/core/state.h"
+#include "record/event/cs.h"
+#include "record/event/ev.h"
 #include "record/event/quick.h"
+#include "record/event/turn.h"
+#include "record/sched/wait.h"
+#include "record/preempt/ignored.h"
 #include "record/sync/sync.h"
 #include "record/sync/sync_group.h"
 
@@ -67,7 +72,7 @@ static int lock_wait(struct thr *t, pthread_mutex_t *m)
 	int ret = try_for_a_while(t, m);
 
 	if (ret == EBUSY) {
-		holes_add(m, sizeof(*m));
+		ignored_add(m, sizeof(*m));
 		wait_of(t, m, WAIT_MUTEX);
 		wait_is_seen(t);
 		wait_begin(t);
@@ -151,7 +156,7 @@ static int lock_timed(struct thr *t, pthread_mutex_t *m, const clockid_t *clock,
 	else
 		ret = REAL(pthread_mutex_trylock)(m);
 	if (ret == EBUSY) {
-		holes_add(m, sizeof(*m));
+		ignored_add(m, sizeof(*m));
 		wait_of(t, m, WAIT_OTHER);
 		wait_is_seen(t);
 		wait_begin(t);
@@ -276,7 +281,7 @@ static int rwlock_try(struct thr *t, enum rlog_kind kind, pthread_rwlock_t *l, i
 			return REAL(name) args;                                                    \
 		CALLER();                                                                          \
 		if (real_first(t) && !rwlock_try(t, kind, l, &ret, once, ts)) {                   \
-			holes_add(l, sizeof(*l));                                                  \
+			ignored_add(l, sizeof(*l));                                                  \
 			wait_of(t, l, (ts) ? WAIT_OTHER : WAIT_RWLOCK);                           \
 			wait_is_seen(t);                                                           \
 			wait_begin(t);                                                             \
@@ -326,7 +331,7 @@ EXPORT int pthread_barrier_wait(pthread_barrier_t *b)
 	CALLER();
 	ev(t, RLOG_BARRIER, b, 0, 0);
 	if (G.mode == SHIM_RECORD) {
-		holes_add(b, sizeof(*b));
+		ignored_add(b, sizeof(*b));
 		wait_of(t, b, WAIT_BARRIER);
 		wait_begin_event(t);
 		ret = REAL(pthread_barrier_wait)(b);

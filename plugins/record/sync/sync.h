@@ -3,8 +3,12 @@
 #ifndef FRED_RECORD_SYNC_H
 #define FRED_RECORD_SYNC_H
 
-#include "record/core/ignored.h"
-#include "record/core/shim.h"
+#include "record/core/real.h"
+#include "record/core/state.h"
+#include "record/event/ev.h"
+#include "record/event/turn.h"
+#include "record/sched/gil.h"
+#include "record/preempt/ignored.h"
 
 #define CALLER() (t->caller = (uint64_t)__builtin_return_address(0))
 
@@ -39,7 +43,7 @@ static inline int real_first(struct thr *t)
 			return REAL(name)(obj);                                                    \
 		CALLER();                                                                          \
 		ev(t, RLOG_OBJ_DESTROY, obj, 0, 0);                                                \
-		holes_remove(obj);                                                                 \
+		ignored_remove(obj);                                                                 \
 		ret = REAL(name)(obj);                                                             \
 		ev_done(t);                                                                        \
 		shim_leave(t);                                                                     \

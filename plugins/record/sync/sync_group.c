@@ -5,8 +5,10 @@
  * libc's own waits change such an object while the process has not the group's turn. So nobody waits in the real
  * object: it is tried, with the turn, and between the tries the process waits for the group's word of it.
  */
+#include "record/core/real.h"
+#include "record/core/state.h"
+#include "record/sched/wait.h"
 #include "record/shm/group.h"
-#include "record/sync/sync.h"
 #include "record/sync/sync_group.h"
 
 #include <errno.h>

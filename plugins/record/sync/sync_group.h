@@ -3,6 +3,7 @@
 #ifndef FRED_RECORD_SYNC_GROUP_H
 #define FRED_RECORD_SYNC_GROUP_H
 
+#include "record/core/state.h"
 #include "record/shm/group.h"
 
 enum shared_kind { SHARED_SEM, SHARED_MUTEX, SHARED_RDLOCK, SHARED_WRLOCK };

@@ -3,9 +3,15 @@
  * sync_wait.c: conditions and semaphores, in whose waits a thread may be cancelled; pthread_cancel. See
  * sync.c for the order of events and effects.
  */
-#include "record/core/shim.h"
-
+#include "record/core/real.h"
+#include "record/core/state.h"
+#include "record/event/cs.h"
+#include "record/event/ev.h"
 #include "record/sched/cancel.h"
+#include "record/sched/gil.h"
+#include "record/sched/wait.h"
+#include "record/shm/group.h"
+#include "record/preempt/ignored.h"
 #include "record/sync/sync.h"
 #include "record/sync/sync_group.h"
 
@@ -51,8 +57,8 @@ static int cond_wait(struct thr *t, enum cond_how how, pthread_cond_t *c, pthrea
 	if (G.mode == SHIM_RECORD) {
 		if (unlikely(!t->cs))
 			cs_outside(t);
-		holes_add(c, sizeof(*c));
-		holes_add(m, sizeof(*m)); /* when it is locked again, that it was waited for is in it */
+		ignored_add(c, sizeof(*c));
+		ignored_add(m, sizeof(*m)); /* when it is locked again, that it was waited for is in it */
 		wait_of(t, c, how == COND_PLAIN ? WAIT_COND : WAIT_OTHER);
 		t->waits[1] = m;
 		CANCELLABLE(t, RLOG_COND_WOKE, c, ret, real_cond_wait(how, c, m, clock, ts));
@@ -63,7 +69,7 @@ static int cond_wait(struct thr *t, enum cond_how how, pthread_cond_t *c, pthrea
 	}
 	REAL(pthread_mutex_unlock)(m);
 	wait_is_shown(t, c, WAIT_COND);
-	t->at_event = 1; /* who waits here holds no lock inside libc, and would take m: do not lend to it */
+	t->at_event = 1; /* who waits here holds no lock inside libc, and would take m: do not donate to it */
 	ev_done(t);
 	t->at_event = 0;
 	REPLAY_CANCELLABLE(t, ev_half(t, RLOG_COND_WOKE, &ret, 0));
@@ -200,7 +206,7 @@ static int shared_sem(struct thr *t, sem_t *s, int once, clockid_t clock, const 
 		if (is_shared(s))                                                                  \
 			ret = shared_sem(t, s, once, clock, ts);                                   \
 		else if (real_first(t) && !sem_try(t, s, once)) {                                      \
-			holes_add(s, sizeof(*s));                                                  \
+			ignored_add(s, sizeof(*s));                                                  \
 			wait_of(t, s, (ts) || (once) ? WAIT_OTHER : WAIT_SEM);                    \
 			CANCELLABLE(t, RLOG_SEM_WAIT, s, ret, REAL(name) args);                    \
 		}                                                                                  \

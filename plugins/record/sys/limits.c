@@ -4,6 +4,9 @@
  * a log any more. So the kernel's hard limit stays a little higher, and the program is told, and held to, what it has set. The
  * recorder raises the soft limit, which the kernel has as the program set it, where nobody else sees that (keeper.c).
  */
+#include "record/core/memory.h"
+#include "record/core/state.h"
+#include "record/shm/group.h"
 #include "record/sys/sys.h"
 
 #include <errno.h>

@@ -4,8 +4,12 @@
  * the write, with the address; a replay writes the same, in the same way: also where the memory is write-protected, as
  * compilers of code at run time have it.
  */
-#include "record/sys/sys.h"
+#include "record/core/state.h"
+#include "record/core/util.h"
+#include "record/store/log.h"
+#include "record/event/ev.h"
 #include "record/event/turn.h"
+#include "record/sys/sys.h"
 
 #include <string.h>
 

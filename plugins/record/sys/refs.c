@@ -11,7 +11,11 @@
  *
  * One thread at a time does this; another one that reads meanwhile logs bytes.
  */
-#include "record/core/keep.h"
+#include "record/core/state.h"
+#include "record/core/util.h"
+#include "record/store/files.h"
+#include "record/store/keep.h"
+#include "record/event/turn.h"
 #include "record/sys/sys.h"
 
 #include <string.h>

@@ -14,13 +14,13 @@
  *   sys_shm.c    System V shared memory
  *   sys_walk.c   rare ones with nested outputs: bpf and the like
  *   sys_nr.h     numbers that the C library's headers may not have yet
- *   sys_fn.c     the rest that needs thought
+ *   sys_calls.c     the rest that needs thought
  *   sys_show.c   standard output and error, for those who watch a replay
  */
 #ifndef FRED_RECORD_SYS_H
 #define FRED_RECORD_SYS_H
 
-#include "record/core/shim.h"
+#include "record/core/state.h"
 
 enum sys_class { CLASS_UNKNOWN = 0, CLASS_REC, CLASS_MEM, CLASS_RAW, CLASS_FN, CLASS_NOSYS };
 
@@ -40,13 +40,6 @@ struct sys_info {
 	struct io in[2], out[4];
 };
 
-/* A piece of memory that a call wrote */
-struct piece {
-	uint8_t *p;
-	uint64_t n;
-	const struct iovec *iov; /* n bytes in all, spread over these; else at p */
-};
-
 #define PIECES 16
 
 static inline void put_bytes(uint8_t *d, const uint8_t *s, uint64_t n)
@@ -54,23 +47,21 @@ static inline void put_bytes(uint8_t *d, const uint8_t *s, uint64_t n)
 	__builtin_memcpy(d, s, n);
 }
 
-/* --- sys_data.c --- */
-void sys_data_init(void); /* once a program */
-int sys_plain_memory(const void *p); /* the common cases of good memory: this stack, the shim's heap */
-
-/* --- vdso_image.c --- */
+/* --- auxv_file.c --- */
+void vdso_auxv_gives(uint64_t at, uint64_t addr); /* the program's vector says addr in place of the kernel's, at this offset */
 void vdso_auxv_opened(const char *path, long fd); /* fd: the result of an open */
 void vdso_auxv_read(long nr, const long *a, long ret); /* recording, behind a call; only if G.auxv_files */
 
-/* --- vdso.c --- */
-int vdso_call(long nr, const long *a, long *ret); /* recording: 1: made without the kernel */
-
 /* --- sys.c --- */
+/* One by int 0x80, whose numbers and structures are those of 32-bit programs: refused, with a note. */
+long sys_refuse_32bit(struct thr *t, long nr);
 /* The operands of a call's record: number, arguments, check of the inputs. Gives how many. */
 unsigned sys_pack(uint64_t *op, long nr, const long *a, unsigned nargs, uint32_t check);
 /* The two records of a call, recording: SYS, and SYSRET with the k pieces of v. */
 void sys_rec(struct thr *t, const uint64_t *op, unsigned n);
 void sys_rec_ret(struct thr *t, long ret, const struct piece *v, int k);
+/* The same of a call that may have read from a file. */
+void sys_rec_ret_of(struct thr *t, long nr, const long *a, long ret, const struct piece *v, int k);
 /* The same for a call that takes effect before another thread runs, in a serial recording too: no output. */
 void sys_rec_stay(struct thr *t, const uint64_t *op, unsigned n);
 void sys_rec_ret_point(struct thr *t, long ret);
@@ -94,9 +85,7 @@ int sys_out_room(const struct sys_info *s, const long *a, struct piece *v);
 /* How many of n bytes an iovec holds. */
 uint64_t sys_iov_len(const struct iovec *iov, unsigned long cnt, uint64_t n);
 uint32_t sys_check_iov(uint32_t crc, const struct iovec *v, unsigned long n);
-int sys_readable(const void *p, size_t n);
 /* Writes to memory that the program names. -EFAULT, as the kernel would say, if that is none. */
-long sys_put(void *to, const void *from, size_t n);
 
 /* --- sys_waits.c --- */
 int sys_never_waits(long nr, const long *a);
@@ -137,20 +126,6 @@ long sys_sysfs(struct thr *t, const long *a);
 long sys_setsockopt(struct thr *t, const long *a);
 long sys_bridges(struct thr *t, const long *a); /* ioctl with SIOCGIFBR or SIOCSIFBR */
 
-/* --- files.c --- */
-/* The copy of a file in the recording, by its struct stat (144 bytes). */
-void files_copy_path(char *buf, char *end, const uint64_t *st);
-/* Copies the file behind fd into the recording, once. Gives its struct stat. 0, or -errno. */
-long files_keep(int fd, uint64_t *st, int shared);
-/* The same with the struct stat given, and only if that needs no copying: it is there, or the file system shares blocks. */
-long files_clone(int fd, const uint64_t *st);
-/* Copies bytes [off, end), or as many of them as there are. 0, or -1. */
-int files_copy_range(int from, int to, uint64_t off, uint64_t end);
-/* Recording: keeps and lists what this image was started from. */
-void files_start(const char *execfn);
-/* Recording: lists a file with code that was mapped, and kept, later. */
-void files_loaded(int fd, const uint64_t *st, uint64_t base);
-
 /* --- refs.c --- */
 void refs_opened(long fd); /* a descriptor of another file now; negative: of none */
 /*
@@ -177,7 +152,6 @@ static inline int sys_is_error(long ret)
 
 /* --- sys_remap.c --- */
 long sys_mremap(struct thr *t, const long *a);
-long spare_place(long len); /* replay: for so many bytes where no program's mapping comes */
 
 /* --- sys_shm.c --- */
 long sys_shm(struct thr *t, long nr, const long *a);
@@ -195,16 +169,13 @@ int limits_are_ours(long nr, const long *a); /* getrlimit, setrlimit, prlimit64:
 long limits_call(struct thr *t, const struct sys_info *s, long nr, const long *a);
 void limits_before_exec(void); /* the kernel's own are now those that the program has set */
 
-/* --- sys_fn.c --- */
-/* The calls that the table gives to a function. */
-long sys_special(struct thr *t, long nr, const long *a, ucontext_t *uc);
-
 /* --- seccomp.c --- */
 /* seccomp(2): the program's own filters are kept and run by the recorder. */
 long seccomp_call(struct thr *t, const long *a);
 int seccomp_mode(void); /* as prctl(PR_GET_SECCOMP) gives it */
-/* Does a filter decide about this call? Then *ret is its result, 1; 0: it is allowed. */
-int seccomp_check(struct thr *t, long nr, const long *a, ucontext_t *uc, long *ret);
+#define SECCOMP_STRICT (~0u) /* thr.filter: SECCOMP_MODE_STRICT */
+struct seccomp_data;
+uint32_t seccomp_decide(uint32_t number, const struct seccomp_data *d); /* SECCOMP_RET_*, by filter `number` and those before it */
 
 /* --- sys_copy.c: calls that bring bytes from one descriptor to another --- */
 static inline int sys_copies(long nr)
@@ -216,7 +187,13 @@ long sys_copy(struct thr *t, long nr, const long *a); /* recording: makes the ca
 /* Both modes, behind the call: what it brought to standard output or error, as events of their own. */
 void sys_copy_log(struct thr *t, long nr, const long *a, long ret);
 
+/* --- bounce.c --- */
+/* A system call's arguments with memory of our own in place of what lies in shared memory; and back. */
+const long *bounce_in(const struct sys_info *s, const long *a, long *b);
+void bounce_out(const struct sys_info *s, const long *a, const long *b, long ret, const uint32_t *before);
+
 /* --- sys_show.c --- */
+void sys_set_outputs(uint64_t map); /* replay: rlog_image.outputs */
 /* Replay: follows which descriptors are the first standard output and error, and shows what goes there. */
 void sys_show(struct thr *t, long nr, const long *a, long ret);
 uint32_t sys_shown(unsigned long fd); /* replay: one of those, of somebody who watches: which; 0: not */

@@ -5,6 +5,9 @@
  * socket has is gone by then, so that it is looked at before: as much as is there is what the call gets, which may give less than
  * it was asked for in any case. (Another reader of the same pipe may take some of it in between.)
  */
+#include "record/core/state.h"
+#include "record/event/ev.h"
+#include "record/event/turn.h"
 #include "record/sys/sys.h"
 
 #include <errno.h>

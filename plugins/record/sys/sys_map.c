@@ -7,27 +7,22 @@
  * before the turn is passed on, and an address is taken in the second half. So a replay never unmaps what another
  * thread got there since. Recorded one thread at a time, what a first half does is done before another thread runs.
  */
-#include "record/shm/group.h"
-#include "record/sys/sys.h"
+#include "record/core/memory.h"
+#include "record/core/state.h"
+#include "record/core/util.h"
+#include "record/store/files.h"
+#include "record/store/log.h"
 #include "record/event/turn.h"
+#include "record/shm/group.h"
+#include "record/input/input.h"
+#include "record/sys/sys.h"
+#include "record/sys/vfork_share.h"
 
 /* What is about to be unmapped, or mapped over. */
 static void forget(const long *a)
 {
 	if (unlikely(pages_range((void *)a[0], (uint64_t)a[1])))
 		pages_unmapped((uint64_t)a[0], (uint64_t)a[1]);
-}
-
-/* Replay: the result of a call whose first half has been taken. 0: the log ends before it. */
-int sys_result_ahead(const struct thr *t, long *ret)
-{
-	const uint8_t *p = t->log.rd;
-	struct rlog_rec r;
-
-	if (rlog_next(shim_kinds(), &p, t->log.rd_end, &r) != RLOG_READ_OK || r.kind != RLOG_SYSRET)
-		return 0;
-	*ret = (long)r.op[0];
-	return 1;
 }
 
 static long change(long nr, const long *a)

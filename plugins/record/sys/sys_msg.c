@@ -1,5 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /* sys_msg.c: system calls with many or nested outputs: several messages at once, vmsplice, native AIO. */
+#include "record/core/memory.h"
+#include "record/core/state.h"
+#include "record/core/util.h"
+#include "record/store/log.h"
+#include "record/event/turn.h"
+#include "record/sched/wait.h"
 #include "record/sys/sys.h"
 
 #include <linux/aio_abi.h>

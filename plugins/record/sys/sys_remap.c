@@ -3,9 +3,12 @@
  * sys_remap.c: mremap. What is given up is free at the stamp of the first half of the event, where it goes is taken
  * with the second (sys_map.c).
  */
+#include "record/core/maps.h"
+#include "record/core/state.h"
+#include "record/event/turn.h"
 #include "record/shm/group.h"
 #include "record/sys/sys.h"
-#include "record/event/turn.h"
+#include "record/sys/vfork_share.h"
 
 #define WHOLE(len) (((len) + 4095) & ~4095l)
 
@@ -60,19 +63,6 @@ static void remap(long from, long len, long to_len, long flags, long to)
 
 	if (ret != to && by_pieces(from, len, to_len, flags, to) != to)
 		shim_fail("cannot move a mapping to its recorded place");
-}
-
-long spare_place(long len)
-{
-	long at = REPLAY_MOVED_ADDR;
-
-	while (raw_failed(raw_mmap((void *)at, (size_t)len, PROT_NONE,
-				   MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED_NOREPLACE, -1, 0))) {
-		at += (len + 4095) & ~4095l;
-		if (at >= (long)SHIM_LOG_ADDR)
-			shim_fail("no place for a mapping that is being moved");
-	}
-	return at;
 }
 
 /*

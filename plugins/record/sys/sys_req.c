@@ -1,5 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* sys_req.c: ioctl, fcntl and prctl: what they read and write depends on the request. */
+#include "record/core/memory.h"
+#include "record/core/state.h"
+#include "record/store/log.h"
+#include "record/input/input.h"
 #include "record/sys/sys.h"
 
 #include <sys/prctl.h>

@@ -3,6 +3,8 @@
  * sys_shm.c: System V shared memory. A replay has memory of its own in place of a segment; what other
  * processes wrote there comes from the log (pages.c).
  */
+#include "record/core/state.h"
+#include "record/event/turn.h"
 #include "record/shm/group.h"
 #include "record/sys/sys.h"
 

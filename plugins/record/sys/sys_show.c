@@ -3,8 +3,12 @@
  * sys_show.c: what a replay writes to the program's first standard output and error goes to a file, for those
  * who watch.
  */
-#include "record/sys/sys.h"
+#include "record/core/memory.h"
+#include "record/core/state.h"
+#include "record/core/util.h"
+#include "record/event/ev.h"
 #include "record/event/turn.h"
+#include "record/sys/sys.h"
 
 #include <string.h>
 #include <sys/socket.h>
@@ -198,8 +202,6 @@ static void given_by_message(struct thr *t, struct msghdr *m)
 
 void sys_show_given(struct thr *t, long nr, const long *a, long ret)
 {
-	if (unlikely(sys_copies(nr)))
-		sys_copy_log(t, nr, a, ret);
 	if (likely(nr != SYS_recvmsg && nr != SYS_openat && nr != SYS_open && nr != SYS_pidfd_getfd) || ret < 0)
 		return;
 	if (nr == SYS_recvmsg)

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* sys_waits.c: which system calls may wait, for how long, and with which signal mask. */
+#include "record/core/memory.h"
+#include "record/core/state.h"
+#include "record/sched/gil.h"
 #include "record/sys/sys.h"
 
 #include <fcntl.h>

@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: MIT */
+/* maps.h: the mappings of this process. */
+#ifndef FRED_RECORD_MAPS_H
+#define FRED_RECORD_MAPS_H
+
+#include "record/core/state.h"
+
+#include <stdint.h>
+
+struct map {
+	uint64_t lo, hi, off, inode; /* inode 0: of no file */
+	const char *perms; /* "rwxp" */
+	const char *path; /* or a name as "[stack]", or nothing; the end of a very long one is missing */
+};
+/*
+ * Calls fn for each mapping of this process until one gives other than 0: gives that. -1: they cannot be listed. The texts are
+ * there until fn returns.
+ */
+int maps_each(int (*fn)(const struct map *m, void *arg), void *arg);
+
+#endif

@@ -1,0 +1,12 @@
+/* SPDX-License-Identifier: MIT */
+/* memory.h: is the memory there that the program gives to a call? */
+#ifndef FRED_RECORD_MEMORY_H
+#define FRED_RECORD_MEMORY_H
+
+#include <stddef.h>
+
+void sys_data_init(void); /* once a program */
+int sys_plain_memory(const void *p); /* the common cases of good memory: this stack, the shim's heap */
+int sys_readable(const void *p, size_t n); /* 0: the kernel would give EFAULT */
+
+#endif

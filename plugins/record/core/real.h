@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: MIT */
+/* real.h: the functions behind the wrappers. */
+#ifndef FRED_RECORD_REAL_H
+#define FRED_RECORD_REAL_H
+
+#include <stdint.h>
+
+/* The real function behind a wrapper; resolved once at start. */
+#define REAL(name) ((__typeof__(&name))real_table[REAL_##name])
+enum real_id {
+#define REALFN(name, version) REAL_##name,
+#define REALOPT(name) REAL_##name,
+#include "record/core/real.def"
+#undef REALOPT
+#undef REALFN
+	REAL_COUNT
+};
+extern void *real_table[REAL_COUNT];
+void *real_late(enum real_id id); /* of a library that the program may load when it already runs */
+void *dl_find_real(const char *name); /* a function of the first library that is not the shim */
+struct link_map;
+void *dl_find_in(const struct link_map *m, const char *name); /* in one library; NULL: it has none of that name */
+const char *real_find(void); /* fills the table. The name of one that is missing; NULL: all are there */
+
+#endif

@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: MIT */
+/* scrub.h: nothing of the recorder's stays below the program's stack. */
+#ifndef FRED_RECORD_SCRUB_H
+#define FRED_RECORD_SCRUB_H
+
+#include "record/core/state.h"
+
+#include <stdint.h>
+
+/*
+ * What the shim leaves below the program's stack differs between the modes, and programs do write bytes that they
+ * never set (padding, the rest of a buffer): so it is wiped behind a system call.
+ */
+void scrub_stack(void);
+void scrub_stack_bytes(uint64_t n); /* a multiple of 8 */
+
+void trap_find_vectors(void); /* once, before the others: which vector registers there are */
+/* Serial: what a call finds below its caller's frames, and what it leaves there, is the same in a replay. */
+void shim_scrub(void);
+
+#endif

@@ -1,0 +1,202 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * state.h: what the recorder knows of this process image (G) and of each of its threads (struct thr). All other headers of
+ * libfred-record.so build on it.
+ *
+ * One shape for all wrappers. A thread that runs the program's code has depth 0. A wrapper calls shim_enter(); NULL means "call the
+ * real function and nothing else" (recording is off, or the call comes from inside the recorder). Then it writes or compares its
+ * event, makes the real call, and calls shim_leave(), which delivers signals that waited. While depth > 0 the thread's system calls
+ * are not trapped.
+ *
+ * Forbidden in the recorder: anything in libc that allocates, locks, prints, or ends the process. System calls go through
+ * common/raw.h. errno is left as it was, or set last.
+ */
+#ifndef FRED_RECORD_STATE_H
+#define FRED_RECORD_STATE_H
+
+#include "common/raw.h"
+#include "rlog/replay.h"
+#include "rlog/rlog.h"
+
+#include <elf.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdint.h>
+#include <ucontext.h>
+
+#define EXPORT __attribute__((visibility("default")))
+#define likely(x) __builtin_expect(!!(x), 1)
+#define unlikely(x) __builtin_expect(!!(x), 0)
+#define SIG_BIT(sig) (1ull << ((sig) - 1)) /* in the kernel's sets of signals */
+
+enum shim_mode { SHIM_OFF = 0, SHIM_RECORD = 1, SHIM_REPLAY = 2 };
+
+struct arena;
+
+/* The end of a thread's log that is being written (recording) or the whole log (replay). */
+struct log {
+	uint8_t *cur, *end; /* next byte; end of the window */
+	uint8_t *base; /* start of the window */
+	uint64_t base_off; /* its offset in the file */
+	uint64_t chunk; /* size of the next window */
+	const uint8_t *rd, *rd_end; /* replay: next record, end of the log */
+};
+
+#define SIG_QUEUE 64
+#define LIB_HELD 16
+
+struct lib_lock;
+struct lib_held {
+	struct lib_lock *lock;
+	struct _IO_FILE *file; /* or a FILE's own lock */
+};
+
+/* A piece of memory that a system call wrote */
+struct piece {
+	uint8_t *p;
+	uint64_t n;
+	const struct iovec *iov; /* n bytes in all, spread over these; else at p */
+};
+
+struct iovec;
+struct more;
+struct thr {
+	/* what each lock touches comes first, in as few cache lines as can be */
+	volatile char selector; /* Syscall User Dispatch: 0 lets calls through, 1 traps them */
+	int depth; /* > 0: inside the shim */
+	volatile int blocking; /* in a call that may block: a signal runs its handler at once */
+	int unrecorded; /* ... whose record comes behind it */
+	enum wait_kind internal; /* ... and only another thread of the process, or a handler, ends it */
+	const void *waits[2]; /* ... for a release of these */
+	const void *released; /* chaos: the object of its last event */
+	volatile int pending; /* signals that arrived while the program's code ran: how many are in queue */
+	int made_event; /* this call made an event: signals may be delivered at its end */
+	int clean; /* recording: the last record is stamped, and no code of the program ran since */
+	/* recording in parallel, see cs.c */
+	uint32_t mutexes; /* held */
+	int cs; /* has the turn */
+	int cs_paused; /* gave it up for a call that may wait */
+	int fence; /* since its last stamp it has acquired something outside of the turn */
+	uint64_t last_stamp;
+	uint64_t caller; /* return address of the call in progress, for messages */
+	struct log log;
+	uint32_t ordinal;
+	int tid;
+	struct arena *arena;
+	int exit_rounds; /* see thread.c: destructor rounds seen */
+	int exited; /* past its EXIT event: runs free */
+	int arrived; /* futex: replay: the new thread stands in the shim */
+	siginfo_t queue[SIG_QUEUE]; /* sig_queue.c, as the next two */
+	struct more *more;
+	uint32_t first;
+	uint32_t handlers; /* of asynchronous signals that run; those that were left by a jump count on */
+	uint32_t in_place; /* of others, the same */
+	const struct piece *flight; /* recording serially, in a call that may wait: what the kernel may write to at any time */
+	uint32_t nflight;
+	const uint64_t *wait_mask; /* in a call that waits with another signal mask: that */
+	uint64_t hidden; /* signals that the program has blocked, but the recorder needs: they are not */
+	int mask_set; /* by a handler's return: in a trap, it is to be kept over the trap's own */
+	/* own_stack.c: the program's alternate signal stack, size 0: none; where its own one is, 0: nowhere; what that interrupted */
+	stack_t alt;
+	uint64_t own_stack;
+	ucontext_t *own_uc;
+	/* interrupt.c; late_timer: its number + 1 */
+	int late_timer, late_armed, preempt, poked, sampled;
+	int spins; /* it is to be interrupted because it spins */
+	volatile int joins; /* it is interrupted because one thread runs at a time from now on */
+	uint64_t mark_cpu, mark_stamp;
+	const uint8_t *mark_cur; /* of the log, then */
+	struct copied *copied; /* recording: sys_copy.c */
+	int in_trap; /* the call in progress came by a trap */
+	int call_over, call_left; /* in_trap: it has its result; a handler went on elsewhere */
+	int seeking; /* replay, see seek.c */
+	/* a new thread's start */
+	void *(*start)(void *);
+	uint64_t first_mask; /* of signals, then */
+	void *arg;
+	void *stack;
+	uint64_t frames_end; /* on its stack: above this lies what libc and all libraries keep of the thread; 0: nothing does */
+	uint64_t stack_len;
+	pid_t want_tid; /* replay: TID of the thread that is being created, 0: any */
+	/* replay, see turn.c: whose turn this thread runs in; it donates its own; it stands before its next event */
+	uint32_t donor, donate_mark;
+	const uint32_t *donate_word;
+	int donating, at_event;
+	int cancelling; /* inside pthread_cancel */
+	int cancellable; /* in a wait of cancel.h */
+	int cancel_late; /* replay, see io.c: not cancelled before this call, as it may be already */
+	/* library locks that this thread holds, for its end: see lib.c */
+	struct lib_held held[LIB_HELD], *held_more;
+	int nheld, unheld; /* there was no memory to note so many */
+	/* recording serially, see gil.c */
+	int gil; /* holds it, or waits to get it */
+	uint32_t gil_go, gil_next;
+	uint32_t *ctid; /* the kernel clears this word when it has ended: made by clone with CLONE_CHILD_CLEARTID */
+	int own_process; /* recorded as a process of its own that shares the memory, see adopt.c */
+	int queued; /* waits for it */
+	int coming; /* it is being made, and has not come for it yet */
+	int sleeps; /* chaos: in a sleep that is over after so many events */
+	uint64_t place_hits; /* chaos: it is to be interrupted here, which it came to so many times since its last event; 0: not */
+	int gone; /* chaos: it has ended, and the kernel has forgotten it */
+	int libc_start; /* made by libc itself, and has yet to register its restartable sequences */
+	uint32_t filter; /* seccomp.c: number of the program's newest one */
+	int no_tsc;
+	int tsc_faults; /* the program wants it so: PR_SET_TSC */
+	/* recording in parallel, see spin_watch.c: the end of its log behind its last sleep, the number of that call */
+	const uint8_t *slept_to;
+	uint32_t slept_nr;
+	int undone; /* replay: an event is taken that has not been counted */
+	int away; /* replay, in parallel: runs without the turn */
+	struct replay_stand stand; /* replay: waits for the turn, or for a lock */
+	const uint32_t *late_word; /* replay, see donate.c: what the kernel clears at its end, which others do not wait for */
+	uint32_t asleep; /* replay: waits for the turn in the kernel */
+} __attribute__((aligned(64)));
+
+struct shim {
+	int mode; /* enum shim_mode */
+	int mt; /* a second thread was created at some time */
+	int serial;
+	int chaos; /* recording with --sched chaos */
+	int deadlock; /* recording: all threads wait for each other, and that is noted */
+	int spins; /* recording: a thread that waits for memory was seen */
+	int counted; /* recording: stamps are a counter, not the TSC */
+	int no_tsc; /* rdtsc faults, in threads that have reached that: see tsc.c */
+	int group; /* in a group of processes that share memory */
+	int waits_told; /* where the threads' waits are is known outside */
+	int lookahead; /* replay: this is a copy that looks ahead, see lookahead.h */
+	int file_maps; /* had a writable shared mapping of a file */
+	int own_processes; /* had such, see adopt.c */
+	int patched; /* instructions that bring input in fault: see patch.c */
+	int auxv_files; /* has opened its auxiliary vector in /proc, see vdso_image.c */
+	int mem_files; /* has opened a file that may be its own memory, see mem_file.c */
+	uint32_t process; /* ordinal of this image */
+	uint32_t next_thread;
+	int pid; /* as the kernel has it here; on replay in an inner PID namespace not the recorded one */
+	int shown_pid; /* as the program has it */
+	int shown_ppid; /* replay: its parent's, when the image began */
+	int pid_ns; /* recording, and on replay of what was so: in a PID namespace that the program made, see pid_ns.c */
+	int children_ns; /* recording: its children will be in another one */
+	uint64_t text_lo, text_hi; /* the shim's executable segment */
+	char rec[256]; /* path of the recording */
+	char preload_env[1100]; /* "LD_PRELOAD=..." and "FRED=..." for exec */
+	char shim_path[512];
+	struct rlog_control *control;
+	struct replay_ctl *ctl;
+	struct replay_sched *sched;
+	struct thr *thr; /* RLOG_MAX_THREADS */
+	uint8_t *replay_log_next; /* where the next log is mapped */
+};
+
+extern struct shim G;
+extern __thread struct thr *self __attribute__((tls_model("initial-exec")));
+
+#define SIG_PREEMPT 64 /* interrupts a computation that makes no events */
+
+static inline int interrupt_in_shim(const ucontext_t *uc)
+{
+	uint64_t pc = (uint64_t)uc->uc_mcontext.gregs[REG_RIP];
+
+	return pc >= G.text_lo && pc < G.text_hi;
+}
+
+#endif

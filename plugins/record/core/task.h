@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: MIT */
+/* task.h: threads and processes as the kernel shows them. */
+#ifndef FRED_RECORD_TASK_H
+#define FRED_RECORD_TASK_H
+
+#include "record/core/state.h"
+
+char read_task_state(const char *stat); /* the letter in a "/proc/PID/stat"; 0: there is none */
+/* "/proc/self/task/TID/FILE" in path, which is returned. */
+char *task_path(char *path, char *end, const struct thr *x, const char *file);
+char task_state(const struct thr *x); /* as proc(5) has it; 0: it is gone */
+uint64_t task_cpu_ns(void); /* CPU time of the calling thread */
+#define PID_INNER 0x40000000u /* in a PID that is one in a PID namespace that the program made */
+int process_is_elsewhere(uint32_t pid); /* the number of a process in another PID namespace, perhaps: it says nothing here */
+int process_is_dead(uint32_t pid); /* gone, or a zombie */
+/* clone with a function, on a new stack, without libc; ctid: for CLONE_CHILD_CLEARTID */
+long clone_fn(unsigned long flags, void *stack_top, int (*fn)(void *), void *arg, uint32_t *ctid);
+
+#endif

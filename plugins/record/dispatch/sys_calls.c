@@ -1,0 +1,380 @@
+/* SPDX-License-Identifier: MIT */
+/* sys_calls.c: system calls that need more than the table can say. */
+#include "record/core/memory.h"
+#include "record/core/own_stack.h"
+#include "record/core/state.h"
+#include "record/store/keep.h"
+#include "record/store/log.h"
+#include "record/event/donate.h"
+#include "record/event/turn.h"
+#include "record/sched/own_locks.h"
+#include "record/shm/group.h"
+#include "record/sys/sys.h"
+#include "record/proc/process.h"
+#include "record/proc/thread.h"
+#include "record/signal/sig.h"
+#include "record/dispatch/syscall.h"
+
+#include <fcntl.h>
+#include <linux/futex.h>
+#include <sched.h>
+#include <sys/resource.h>
+
+/* sigaltstack: run in both. The kernel has the shim's own; what it says of old is only whether that can be written to. */
+static long do_sigaltstack(struct thr *t, const long *a, ucontext_t *uc)
+{
+	const stack_t *set = (const stack_t *)a[0];
+	stack_t *old = (stack_t *)a[1];
+	uint64_t sp = uc ? (uint64_t)uc->uc_mcontext.gregs[REG_RSP] : (uint64_t)__builtin_frame_address(0);
+
+	if ((set && !sys_readable(set, sizeof(*set))) || (old && raw2(SYS_sigaltstack, 0, old)))
+		return -14; /* EFAULT */
+	return program_stack_set(t, set, old, sp);
+}
+
+static _Noreturn void do_exit_group(struct thr *t, const long *a)
+{
+	uint64_t op[10];
+	unsigned n = sys_pack(op, SYS_exit_group, a, 1, 0);
+
+	if (t->own_process)
+		adopt_exit(t, SYS_exit_group, a[0]);
+	if (G.mode == SHIM_RECORD) {
+		log_mark(t);
+		sys_rec(t, op, n);
+	} else if (G.mode == SHIM_REPLAY) {
+		sys_replay(t, op, n);
+		turn_done(t);
+		turn_end(t, REPLAY_ENDED);
+	}
+	vfork_child_leaves();
+	group_leave();
+	for (;;)
+		raw1(SYS_exit_group, a[0]);
+}
+
+/* mincore: a byte for each page. */
+static long do_mincore(struct thr *t, const long *a)
+{
+	struct sys_info s = {CLASS_REC, 2, {{0}}, {{IO_ARGMUL, 2, 3, 1}}};
+	long b[6] = {a[0], a[1], a[2], (a[1] + 4095) / 4096};
+
+	return sys_do(t, &s, SYS_mincore, b);
+}
+
+/* get_mempolicy: the mask has args[2] bits. */
+static long do_get_mempolicy(struct thr *t, const long *a)
+{
+	struct sys_info s = {CLASS_REC, 5, {{0}}, {{IO_FIXED, 0, 0, 4}, {IO_ARGMUL, 1, 5, 1}}};
+	long b[6] = {a[0], a[1], a[2], a[3], a[4], (long)((unsigned long)a[2] + 63) / 64 * 8};
+
+	return sys_do(t, &s, SYS_get_mempolicy, b);
+}
+
+/*
+ * sigaction and sigprocmask change only this process's own state: run in both modes. They are events
+ * because signals are delivered at the end of events.
+ */
+static long do_sig(struct thr *t, long nr, const long *a, ucontext_t *uc)
+{
+	static const struct sys_info none;
+	uint64_t op[10];
+	unsigned n = sys_pack(op, nr, a, 4, 0);
+	long ret;
+
+	if (G.mode == SHIM_RECORD)
+		sys_rec(t, op, n);
+	else
+		sys_replay(t, op, n);
+	ret = nr == SYS_rt_sigaction ? sig_action(t, a) : sig_procmask_native(a, uc);
+	if (G.mode == SHIM_RECORD) {
+		sys_rec_ret(t, ret, 0, 0);
+	} else if (G.mode == SHIM_REPLAY) {
+		turn_done(t);
+		if (sys_replay_ret(t, &none, a, 0) != ret)
+			shim_fail("sigaction or sigprocmask gave another result");
+	}
+	return ret;
+}
+
+/*
+ * The program's own futexes, and locks inside libc. Recorded one thread at a time they are calls like any
+ * other, for then each finds the same words again on replay; else their order is not known.
+ */
+static long do_futex(struct thr *t, const long *a)
+{
+	struct sys_info s = {CLASS_REC, 6, {{0}}, {{0}}};
+	int waits = ((int)a[1] & 127) == FUTEX_WAIT || ((int)a[1] & 127) == FUTEX_WAIT_BITSET;
+	long b[6] = {a[0], a[1], a[2], a[3], a[4], a[5]}, ret;
+
+	if (!G.serial)
+		own_locks_futex(t);
+	if (!G.serial)
+		return turn_futex(t, a);
+	switch ((int)a[1] & 127) {
+	case FUTEX_WAKE:
+		b[3] = b[4] = b[5] = 0; /* not arguments: whatever was in the registers */
+		break;
+	case FUTEX_WAIT:
+		b[4] = b[5] = 0;
+		break;
+	case FUTEX_WAIT_BITSET:
+		b[4] = 0;
+		break;
+	case FUTEX_WAKE_OP:
+		s.out[0] = (struct io){IO_FIXED, 4, 0, 4};
+		break;
+	case FUTEX_LOCK_PI:
+	case FUTEX_UNLOCK_PI:
+	case FUTEX_TRYLOCK_PI:
+		s.out[0] = (struct io){IO_FIXED, 0, 0, 4};
+		break;
+	}
+	if (G.group && G.mode == SHIM_RECORD)
+		pages_touch((void *)a[0], 4, s.out[0].how == IO_FIXED && s.out[0].arg == 0);
+	/* a thread past its EXIT, or inside the shim, may really wait */
+	if (G.mode == SHIM_REPLAY && !waits)
+		raw3(SYS_futex, a[0], FUTEX_WAKE | ((int)a[1] & FUTEX_PRIVATE_FLAG), 0x7fffffff);
+	ret = sys_do(t, &s, SYS_futex, b);
+	if (G.mode == SHIM_REPLAY && waits && (ret == 0 || ret == -11 /* EAGAIN */))
+		adopt_settle((const uint32_t *)a[0]);
+	return ret;
+}
+
+/* struct file_handle: size, type, the handle; the size also when there is not enough room. */
+static void walk_handle(struct outs *o, const long *a, long ret, void *arg)
+{
+	uint32_t *handle = (uint32_t *)a[2];
+
+	(void)arg;
+	if (ret != 0 && ret != -75 /* EOVERFLOW */)
+		return;
+	outs_add(o, handle, 4);
+	outs_add(o, handle + 1, 4);
+	if (ret == 0)
+		outs_add(o, handle + 2, handle[0]);
+	outs_add(o, (void *)a[3], a[4] & 1 /* AT_HANDLE_MNT_ID_UNIQUE */ ? 8 : 4);
+}
+
+static void walk_nothing(struct outs *o, const long *a, long ret, void *arg)
+{
+	(void)o, (void)a, (void)ret, (void)arg;
+}
+
+/* Into this process's own memory: also done when replaying. What it does to another one's, no log tells. */
+static long do_vm_writev(struct thr *t, const long *a)
+{
+	uint32_t crc = 0;
+	long ret;
+
+	if ((int)a[0] != G.shown_pid)
+		return sys_refuse(t, SYS_process_vm_writev);
+	if (sys_readable((const void *)a[1], 16))
+		crc = sys_check_iov(0, (const struct iovec *)a[1], (unsigned long)a[2]);
+	ret = sys_do_walk(t, SYS_process_vm_writev, a, 6, crc, walk_nothing, 0);
+	if (G.mode == SHIM_REPLAY && ret > 0)
+		raw6(SYS_process_vm_writev, a[0], a[1], a[2], a[3], a[4], a[5]);
+	return ret;
+}
+
+/* A robust list of this thread is in its own memory; another's address comes from the log. */
+static long do_get_robust_list(struct thr *t, const long *a)
+{
+	struct sys_info s = {CLASS_REC, 3, {{0}}, {{IO_FIXED, 1, 0, 8}, {IO_FIXED, 2, 0, 8}}};
+
+	if (a[0] == 0)
+		return raw3(SYS_get_robust_list, 0, a[1], a[2]);
+	return sys_do(t, &s, SYS_get_robust_list, a);
+}
+
+/*
+ * Refused, for it restarts code at places that the log does not know; and not noted, for libc does without. But a
+ * libc that has registered its first thread ends the process when it cannot register all.
+ */
+static long do_rseq(struct thr *t, const long *a)
+{
+	if (!t->libc_start)
+		return -38;
+	t->libc_start = 0;
+	return raw4(SYS_rseq, a[0], a[1], a[2], a[3]);
+}
+
+static long do_namespace(struct thr *t, long nr, const long *a)
+{
+	struct sys_info s = {CLASS_REC, nr == SYS_setns ? 2 : 1, {{0}}, {{0}}};
+	uint64_t kinds = (uint64_t)(nr == SYS_setns ? a[1] : a[0]);
+	int net = (kinds & CLONE_NEWNET) || (nr == SYS_setns && !kinds) ? keep_connect() : -1;
+	long ret = sys_do(t, &s, nr, a);
+
+	keep_follow(net, ret == 0);
+	if (ret == 0 && G.mode == SHIM_RECORD)
+		pid_ns_moved();
+	return ret;
+}
+
+/* The mode counts only where a file may be made: else it is whatever was in the register. */
+static long do_open(struct thr *t, long nr, const long *a)
+{
+	int path = nr == SYS_openat;
+	struct sys_info s = {CLASS_REC, (uint8_t)(3 + path), {{IO_STR, (uint8_t)path}}, {{0}}};
+	long b[6] = {a[0], a[1], a[2], a[3]}, ret;
+
+	if (!(a[1 + path] & O_CREAT) && (a[1 + path] & O_TMPFILE) != O_TMPFILE)
+		b[2 + path] = 0;
+	ret = sys_do(t, &s, nr, b);
+	mem_file_opened((const char *)a[path], a[1 + path], ret);
+	vdso_auxv_opened((const char *)a[path], ret);
+	refs_opened(ret);
+	return ret;
+}
+
+/* Version 1 of capabilities is half as long as those that came later. */
+static long do_capget(struct thr *t, const long *a)
+{
+	struct sys_info s = {CLASS_REC, 2, {{0}}, {{IO_FIXED_ERR, 0, 0, 8}, {IO_FIXED, 1, 0, 24}}};
+
+	if (sys_readable((const void *)a[0], 4) && *(const uint32_t *)a[0] == 0x19980330)
+		s.out[1].n = 12;
+	return sys_do(t, &s, SYS_capget, a);
+}
+
+/* What later calls in memory depend on: also done when replaying, where it may fail for want of rights. */
+static long do_lock(struct thr *t, long nr, const long *a)
+{
+	static const uint8_t nargs[] = {2, 2, 1, 0};
+	struct sys_info s = {CLASS_REC, nr == SYS_mlock2 ? 3 : nargs[nr - SYS_mlock], {{0}}, {{0}}};
+	long ret = sys_do(t, &s, nr, a);
+
+	if (G.mode == SHIM_REPLAY && ret == 0)
+		raw3(nr, a[0], a[1], a[2]);
+	return ret;
+}
+
+/* How far the stack may grow decides where a program ends that recurses too deep: also set when replaying. */
+static long do_rlimit(struct thr *t, long nr, const long *a)
+{
+	static const struct sys_info set = {CLASS_REC, 2, {{IO_FIXED, 1, 0, 16}}, {{0}}},
+				     both = {CLASS_REC, 4, {{IO_FIXED, 2, 0, 16}}, {{IO_FIXED, 3, 0, 16}}};
+	static const struct sys_info get = {CLASS_REC, 2, {{0}}, {{IO_FIXED, 1, 0, 16}}};
+	const struct sys_info *s = nr == SYS_getrlimit ? &get : nr == SYS_setrlimit ? &set : &both;
+	int at = nr == SYS_prlimit64;
+	long ret = limits_are_ours(nr, a) ? limits_call(t, s, nr, a) : sys_do(t, s, nr, a);
+
+	if (nr != SYS_getrlimit && G.mode == SHIM_REPLAY && ret == 0 && a[at] == RLIMIT_STACK && a[at + 1] &&
+	    (!at || a[0] == 0 || (int)a[0] == G.shown_pid))
+		raw4(SYS_prlimit64, 0, RLIMIT_STACK, a[at + 1], 0);
+	return ret;
+}
+
+long sys_special(struct thr *t, long nr, const long *a, ucontext_t *uc)
+{
+	switch (nr) {
+	case SYS_mmap:
+		return sys_mmap(t, a);
+	case SYS_mremap:
+		return sys_mremap(t, a);
+	case SYS_shmat:
+	case SYS_shmdt:
+	case SYS_shmctl:
+		return sys_shm(t, nr, a);
+	case SYS_brk:
+		return sys_mem(t, nr, a, 1);
+	case SYS_madvise:
+		/* in shared memory nothing is dropped; on replay it is private */
+		if (pages_range((void *)a[0], (uint64_t)a[1]) && (a[2] == 4 || a[2] == 8))
+			return 0;
+		/* MADV_FREE drops pages when the kernel likes; MADV_DONTNEED always does */
+		return raw3(SYS_madvise, a[0], a[1], a[2] == 8 ? 4 : a[2]);
+	case SYS_open:
+	case SYS_openat:
+		return do_open(t, nr, a);
+	case SYS_capget:
+		return do_capget(t, a);
+	case SYS_mlock:
+	case SYS_munlock:
+	case SYS_mlockall:
+	case SYS_munlockall:
+	case SYS_mlock2:
+		return do_lock(t, nr, a);
+	case SYS_getrlimit:
+	case SYS_setrlimit:
+	case SYS_prlimit64:
+		return do_rlimit(t, nr, a);
+	case SYS_mincore:
+		return do_mincore(t, a);
+	case SYS_get_mempolicy:
+		return do_get_mempolicy(t, a);
+	case SYS_recvmmsg:
+	case SYS_sendmmsg:
+		return sys_mmsg(t, nr, a);
+	case SYS_vmsplice:
+		return sys_vmsplice(t, a);
+	case SYS_io_setup:
+	case SYS_io_destroy:
+	case SYS_io_submit:
+	case SYS_io_getevents:
+	case SYS_io_pgetevents:
+		return sys_aio(t, nr, a);
+	case SYS_bpf:
+		return sys_bpf(t, a);
+	case SYS_sysfs:
+		return sys_sysfs(t, a);
+	case SYS_setsockopt:
+		return sys_setsockopt(t, a);
+	case SYS_semctl:
+		return sys_semctl(t, a);
+	case SYS_msgctl:
+	case SYS_quotactl:
+	case SYS_quotactl_fd:
+	case SYS_keyctl:
+	case SYS_syslog:
+		return sys_command(t, nr, a);
+	case SYS_name_to_handle_at:
+		return sys_do_walk(t, nr, a, 5, 0, walk_handle, 0);
+	case SYS_process_vm_writev:
+		return do_vm_writev(t, a);
+	case SYS_get_robust_list:
+		return do_get_robust_list(t, a);
+	case SYS_unshare:
+	case SYS_setns:
+		return do_namespace(t, nr, a);
+	case SYS_rseq:
+		return do_rseq(t, a);
+	case SYS_seccomp:
+		return seccomp_call(t, a);
+	case SYS_ioctl:
+		return sys_ioctl(t, a);
+	case SYS_fcntl:
+		return sys_fcntl(t, a);
+	case SYS_rt_sigaction:
+	case SYS_rt_sigprocmask:
+		return do_sig(t, nr, a, uc);
+	case SYS_sigaltstack:
+		return do_sigaltstack(t, a, uc);
+	case SYS_prctl:
+		return sys_prctl(t, a);
+	case SYS_modify_ldt:
+		return sys_ldt(t, a);
+	case SYS_arch_prctl:
+	case SYS_personality:
+		return raw2(nr, a[0], a[1]);
+	case SYS_futex:
+		return do_futex(t, a);
+	case SYS_clone:
+	case SYS_clone3:
+	case SYS_fork:
+	case SYS_vfork:
+		return trap_clone(t, nr, a, uc);
+	case SYS_execve:
+	case SYS_execveat:
+		return proc_exec(t, nr, a);
+	case SYS_exit_group:
+		do_exit_group(t, a);
+	case SYS_exit:
+		if (t->ctid || t->own_process)
+			adopt_exit(t, SYS_exit, a[0]);
+		thread_exit_event(t);
+		thread_leave(a[0]);
+	}
+	return -38;
+}

@@ -1,0 +1,97 @@
+/* SPDX-License-Identifier: MIT */
+/* syscall.c: one system call of the program: its row in syscalls.def says how it is recorded and replayed. */
+#include "record/core/state.h"
+#include "record/sys/sys.h"
+#include "record/proc/thread.h"
+#include "record/signal/sig.h"
+#include "record/dispatch/sys_nr.h"
+#include "record/dispatch/syscall.h"
+
+#define NR_LIMIT 512
+
+#define S(i) {IO_STR, i, 0, 0},
+#define B(i, j) {IO_BYTES, i, j, 0},
+#define F(i, k) {IO_FIXED, i, 0, k},
+#define BP(i, j, k) {IO_BYTES, i, j, k},
+#define BM(i, j, k) {IO_ARRAY, i, j, k},
+#define V(i, j) {IO_IOV, i, j, 0},
+#define M(i) {IO_MSG, i, 0, 0},
+#define A(i, j) {IO_ADDR, i, j, 0},
+#define R(i) {IO_RET, i, 0, 1},
+#define RP(i, k) {IO_RETMUL, i, 0, k | 0x8000},
+#define RC(i, j) {IO_RET, i, j, 1},
+#define RMC(i, j, k) {IO_RETMUL, i, j, k},
+#define RM(i, k) {IO_RETMUL, i, 0, k},
+#define E(i, k) {IO_FIXED_ERR, i, 0, k},
+#define AM(i, j, k) {IO_ARGMUL, i, j, k},
+#define L(i, j) {IO_VALRES, i, j, 0},
+#define FD(i) {IO_FDSET, i, 0, 0},
+static const struct sys_info sys_table[NR_LIMIT] = {
+#define SC(name, nargs, cls, in, out) [__NR_##name] = {CLASS_##cls, nargs, {in}, {out}},
+#include "record/dispatch/syscalls.def"
+#undef SC
+};
+#undef S
+#undef B
+#undef BP
+#undef BM
+#undef F
+#undef V
+#undef M
+#undef A
+#undef R
+#undef RM
+#undef RMC
+#undef RP
+#undef RC
+#undef E
+#undef AM
+#undef L
+#undef FD
+
+/* What pthread_cancel does to send its signal, which depends on the other thread: no events. */
+static int cancel_call(long nr, const long *a, ucontext_t *uc, long *ret)
+{
+	switch (nr) {
+	case SYS_getpid:
+		*ret = G.shown_pid;
+		return 1;
+	case SYS_rt_sigprocmask:
+		*ret = sig_procmask_native(a, uc);
+		return 1;
+	case SYS_tgkill:
+		*ret = G.mode == SHIM_REPLAY ? 0 : raw3(nr, a[0], a[1], a[2]);
+		return 1;
+	}
+	return 0;
+}
+
+long sys_event(struct thr *t, long nr, const long *a, ucontext_t *uc)
+{
+	const struct sys_info *s;
+	long ret;
+
+	if (unlikely(nr < 0 || nr >= NR_LIMIT))
+		return sys_refuse(t, nr);
+	if (unlikely(t->cancelling) && cancel_call(nr, a, uc, &ret))
+		return ret;
+	if (unlikely(t->filter) && seccomp_check(t, nr, a, uc, &ret))
+		return ret;
+	s = &sys_table[nr];
+	switch (s->cls) {
+	case CLASS_REC:
+		ret = sys_do(t, s, nr, a);
+		if (unlikely(G.mem_files))
+			mem_file_written(t, nr, a, ret);
+		if (unlikely(G.own_processes) && G.mode == SHIM_REPLAY)
+			adopt_waited(nr, a, ret);
+		return ret;
+	case CLASS_MEM:
+		return sys_mem(t, nr, a, s->nargs);
+	case CLASS_RAW:
+		return raw6(nr, a[0], a[1], a[2], a[3], a[4], a[5]);
+	case CLASS_FN:
+		return sys_special(t, nr, a, uc);
+	}
+	return sys_refuse(t, nr);
+}

@@ -1,0 +1,94 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * sig_queue.c: see sig_queue.h. A few signals have room in the thread's struct. More than that come at once when a program queues
+ * real-time signals while they are blocked: then the queue moves to an area of its own, until it is empty. That has room for more
+ * than the kernel itself keeps for a user by default (RLIMIT_SIGPENDING). Called in handlers.
+ */
+#include "record/core/state.h"
+#include "record/store/log.h"
+#include "record/event/sig_queue.h"
+
+#define FIRST_REAL_TIME 32
+
+struct more {
+	uint32_t waiting[FIRST_REAL_TIME]; /* how many of each of these signals are in the queue */
+	siginfo_t at[];
+};
+#define MORE_MAX ((SHIM_QUEUE_SIZE - sizeof(struct more)) / sizeof(siginfo_t))
+
+static siginfo_t *place(struct thr *t, uint32_t i)
+{
+	return t->more ? &t->more->at[(t->first + i) % MORE_MAX] : &t->queue[(t->first + i) % SIG_QUEUE];
+}
+
+static void count(struct thr *t, int sig, uint32_t by)
+{
+	if (t->more && sig < FIRST_REAL_TIME)
+		t->more->waiting[sig] += by;
+}
+
+/* -1: there is no memory. */
+static int grow(struct thr *t)
+{
+	struct more *m = (struct more *)(SHIM_QUEUE_ADDR + t->ordinal * SHIM_QUEUE_SIZE);
+
+	if (raw_failed(raw_mmap(m, SHIM_QUEUE_SIZE, PROT_READ | PROT_WRITE,
+				MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0)))
+		return -1;
+	for (int i = 0; i < t->pending; i++)
+		m->at[i] = *place(t, (uint32_t)i);
+	t->first = 0;
+	t->more = m;
+	for (int i = 0; i < t->pending; i++)
+		count(t, m->at[i].si_signo, 1);
+	return 0;
+}
+
+static void lost(int sig)
+{
+	note(RLOG_NOTE_UNSUPPORTED, sig, "more signals came at once than could be kept: some were lost");
+}
+
+void sig_queue_put(struct thr *t, const siginfo_t *si)
+{
+	if (unlikely(t->pending >= SIG_QUEUE)) {
+		if (!t->more && grow(t)) {
+			lost(si->si_signo);
+			return;
+		}
+		if (si->si_signo < FIRST_REAL_TIME && t->more->waiting[si->si_signo])
+			return;
+		if ((uint32_t)t->pending >= MORE_MAX) {
+			lost(si->si_signo);
+			return;
+		}
+	}
+	*place(t, (uint32_t)t->pending) = *si;
+	count(t, si->si_signo, 1);
+	t->pending++;
+}
+
+static void shrink(struct thr *t)
+{
+	struct more *m = t->more;
+
+	t->more = 0;
+	t->first = 0;
+	raw2(SYS_munmap, m, SHIM_QUEUE_SIZE);
+}
+
+void sig_queue_take(struct thr *t, siginfo_t *si)
+{
+	*si = *place(t, 0);
+	count(t, si->si_signo, -1u);
+	t->first++;
+	if (--t->pending == 0 && unlikely(t->more))
+		shrink(t);
+}
+
+void sig_queue_drop(struct thr *t)
+{
+	t->pending = 0;
+	if (t->more)
+		shrink(t);
+}

@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: MIT */
+/* sig_queue.h: signals that came while a thread could not handle them, in the order in which they came. */
+#ifndef FRED_RECORD_SIG_QUEUE_H
+#define FRED_RECORD_SIG_QUEUE_H
+
+#include "record/core/state.h"
+
+/*
+ * t->pending says how many are in it. All but the recorder's own signals are to be blocked around these. A real-time signal counts
+ * each time that it is sent. One below 32 may become one with its like that waits already, as in the kernel.
+ */
+void sig_queue_put(struct thr *t, const siginfo_t *si);
+void sig_queue_take(struct thr *t, siginfo_t *si); /* the oldest: there must be one */
+void sig_queue_drop(struct thr *t); /* all of them: the thread ends, or it is another process's now */
+
+#endif

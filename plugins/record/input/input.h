@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: MIT */
+/* input.h: what the program gets without a system call: instructions that bring input in, and the vDSO. */
+#ifndef FRED_RECORD_INPUT_H
+#define FRED_RECORD_INPUT_H
+
+#include "record/core/state.h"
+
+void patch_loaded(void); /* what the linker has loaded at the start */
+/* A file was mapped to be executed: len bytes from its offset off on. st: its struct stat */
+void patch_mapped(int fd, uint64_t at, uint64_t len, uint64_t off, const uint64_t *st);
+long tsc_set(struct thr *t, long how); /* PR_SET_TSC */
+int tsc_fault(void *uc); /* was it one? */
+
+void vdso_init(char **envp); /* as it is at the exec, the auxiliary vector behind it */
+Elf64_auxv_t *vdso_entry(char **envp); /* the hidden one's; NULL: there is none */
+int vdso_call(long nr, const long *a, long *ret); /* recording: 1: made without the kernel */
+
+#endif

@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: MIT */
+/* thread.h: threads come, and end. */
+#ifndef FRED_RECORD_THREAD_H
+#define FRED_RECORD_THREAD_H
+
+#include "record/core/state.h"
+
+void thread_init(void);
+void thread_find_rseq(void);
+void thread_leave_rseq(void);
+void thread_exit_event(struct thr *t); /* EXIT: the thread's last event */
+struct thr *thread_slot(uint32_t ordinal);
+uint64_t thread_tls_room(const struct thr *t); /* the end of a part of its stack's slot that the stack does not use */
+/* A thread that libc or the program makes by clone: before (NULL: no more can be numbered) and behind the clone. Gives the result. */
+struct thr *thread_adopt_begin(struct thr *t);
+long thread_adopt_end(struct thr *t, struct thr *c, long ret);
+_Noreturn void thread_leave(long status); /* leave.c: SYS_exit, behind the EXIT event */
+
+/* --- adopt.c: threads and processes made by clone with CLONE_VM --- */
+void adopt_init(void);
+int adopt_is_thread_pointer(uint64_t tp); /* libc's: with a pointer to itself, and thread-local variables below it */
+uint64_t adopt_tls(const struct thr *c); /* a copy of the calling thread's; gives its thread pointer, 0: no memory */
+uint64_t adopt_replay_flags(uint64_t flags); /* of a process: those of clone */
+/* Replay: a thread has waited for the word of such a one, which the kernel clears when it is killed. */
+void adopt_settle(const uint32_t *word);
+void adopt_waited(long nr, const long *a, long ret); /* the same behind a call that may have waited for a process */
+/* The end of such a one; nr: exit or exit_group. */
+_Noreturn void adopt_exit(struct thr *t, long nr, long status);
+
+#endif

@@ -1,0 +1,101 @@
+/* SPDX-License-Identifier: MIT */
+/* wait.h: around a call that may wait: others may run meanwhile, and it is known what the thread waits for. */
+#ifndef FRED_RECORD_WAIT_H
+#define FRED_RECORD_WAIT_H
+
+#include "record/core/state.h"
+#include "record/event/cs.h"
+#include "record/event/ev.h"
+#include "record/event/hooks.h"
+#include "record/sched/gil.h"
+
+void waits_tell(void); /* says outside where this process keeps what its threads wait for: rlog/waits.h */
+void cs_pause(struct thr *t); /* recording in parallel, with the turn of cs.c: before a call that may wait */
+
+/*
+ * Replay: from where an acquire waits for its turn until it has it, for those who look at a position: the object tells whether it
+ * waits for that, too.
+ */
+static inline void wait_is_shown(struct thr *t, const void *obj, enum wait_kind kind)
+{
+	if (unlikely(G.mode != SHIM_REPLAY))
+		return;
+	if (unlikely(!G.ctl->waits.threads))
+		waits_tell();
+	t->internal = kind;
+	t->waits[0] = obj;
+}
+
+static inline void wait_was_shown(struct thr *t)
+{
+	if (unlikely(G.mode == SHIM_REPLAY))
+		t->internal = 0;
+}
+
+/* Before wait_begin: for what. kind: WAIT_OTHER with a time limit. A thread's end: obj is its struct thr, or NULL. */
+static inline void wait_of(struct thr *t, const void *obj, enum wait_kind kind)
+{
+	if (unlikely(!G.waits_told))
+		waits_tell();
+	t->internal = kind;
+	t->waits[0] = obj;
+}
+
+/*
+ * Before wait_begin, recording in parallel: the object is not free. A record says so, so that a replay shows the thread in this
+ * call for as long as it waits, also when the recording ends meanwhile. One thread at a time, and with the turn of cs.c, a wait
+ * has that record in any case.
+ */
+static inline void wait_is_seen(struct thr *t)
+{
+	if (G.mode == SHIM_RECORD && !G.serial && !t->cs)
+		ev(t, RLOG_YIELD, 0, 0, 0);
+}
+
+/*
+ * Recording: from here on a handler runs at once, and writes its records where it interrupts: so those of signals that wait are
+ * written while others still queue.
+ */
+static inline void wait_lets_signals_in(struct thr *t)
+{
+	t->blocking = 1;
+	while (unlikely(t->pending)) {
+		t->blocking = 0;
+		event_hooks.deliver_pending(t);
+		t = self;
+		t->blocking = 1;
+	}
+}
+
+/* Recording: around a real call that may wait, behind its stamped record: a handler runs at once. */
+static inline void wait_begin_event(struct thr *t)
+{
+	if (unlikely(G.serial) && G.mode == SHIM_RECORD) {
+		gil_block(t);
+		return;
+	}
+	if (unlikely(t->cs))
+		cs_pause(t);
+	wait_lets_signals_in(t);
+}
+
+/* The same in an acquire, whose record comes behind the wait. */
+static inline void wait_begin(struct thr *t)
+{
+	t->clean = 0;
+	t->unrecorded = 1;
+	wait_begin_event(t);
+}
+
+static inline void wait_end(struct thr *t)
+{
+	t->blocking = t->unrecorded = 0;
+	t->internal = 0;
+	t->waits[0] = t->waits[1] = 0;
+	if (unlikely(G.serial))
+		gil_unblock(t);
+	else if (unlikely(t->cs_paused))
+		cs_resume(t);
+}
+
+#endif

@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: MIT */
+/* sig.h: signals of the program: when their handlers run, and where. */
+#ifndef FRED_RECORD_SIG_H
+#define FRED_RECORD_SIG_H
+
+#include "record/core/state.h"
+
+/* Runs the program's handler for a signal that a call raised. 0: it has none. */
+int sig_call_sync(struct thr *t, int sig, siginfo_t *si, ucontext_t *uc);
+/* The process ends by this signal, here, in both modes. */
+_Noreturn void sig_die(struct thr *t, int sig);
+void sig_deliver_pending(struct thr *t); /* recording */
+void sig_entry(int sig, siginfo_t *si, void *uc); /* the handler of the program's signals */
+int sig_deliver_replay(struct thr *t); /* replay: runs the handler, if the next record is a SIGNAL; 0: it is not */
+int sig_deliver_waiting(struct thr *t); /* the same where a record begins: also if it came in a wait before that */
+
+/* --- sig_calls.c: rt_sigaction, rt_sigprocmask --- */
+long sig_action(struct thr *t, const long *a);
+long sig_procmask_native(const long *a, ucontext_t *uc);
+
+/* setxid.c: 1: this was libc's signal for that, and has been handled. */
+int setxid_signal(struct thr *t, int sig, siginfo_t *si, void *uc);
+
+/* --- sig_state.c --- */
+/* The trap's context of the system call of which `here` is a frame, made by an instruction of the program's; or NULL. */
+ucontext_t *sig_own_call(const struct thr *t, const void *here);
+void sig_show_state(const struct thr *t, int restarts, const ucontext_t *call, greg_t *g);
+void sig_take_state(struct thr *t, int restarts, ucontext_t *call, const ucontext_t *now, ucontext_t *uc);
+struct thr *setxid_begin(uint64_t caller); /* around libc's function; NULL: it is a call like others */
+int setxid_end(struct thr *t, int64_t ret); /* ret: what libc's function gave; gives what the wrapper is to give */
+
+#endif
