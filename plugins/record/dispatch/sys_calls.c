@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* sys_calls.c: system calls that need more than the table can say. */
+/* sys_calls.c: system calls that need more than their row in syscalls.def can say. */
 #include "record/core/memory.h"
 #include "record/core/own_stack.h"
 #include "record/core/state.h"
@@ -21,7 +21,7 @@
 #include <sys/resource.h>
 
 /* sigaltstack: run in both. The kernel has the shim's own; what it says of old is only whether that can be written to. */
-static long do_sigaltstack(struct thr *t, const long *a, ucontext_t *uc)
+long call_sigaltstack(struct thr *t, long nr, const long *a, ucontext_t *uc)
 {
 	const stack_t *set = (const stack_t *)a[0];
 	stack_t *old = (stack_t *)a[1];
@@ -32,7 +32,7 @@ static long do_sigaltstack(struct thr *t, const long *a, ucontext_t *uc)
 	return program_stack_set(t, set, old, sp);
 }
 
-static _Noreturn void do_exit_group(struct thr *t, const long *a)
+long call_exit_group(struct thr *t, long nr, const long *a, ucontext_t *uc)
 {
 	uint64_t op[10];
 	unsigned n = sys_pack(op, SYS_exit_group, a, 1, 0);
@@ -54,7 +54,7 @@ static _Noreturn void do_exit_group(struct thr *t, const long *a)
 }
 
 /* mincore: a byte for each page. */
-static long do_mincore(struct thr *t, const long *a)
+long call_mincore(struct thr *t, long nr, const long *a, ucontext_t *uc)
 {
 	struct sys_info s = {CLASS_REC, 2, {{0}}, {{IO_ARGMUL, 2, 3, 1}}};
 	long b[6] = {a[0], a[1], a[2], (a[1] + 4095) / 4096};
@@ -63,7 +63,7 @@ static long do_mincore(struct thr *t, const long *a)
 }
 
 /* get_mempolicy: the mask has args[2] bits. */
-static long do_get_mempolicy(struct thr *t, const long *a)
+long call_get_mempolicy(struct thr *t, long nr, const long *a, ucontext_t *uc)
 {
 	struct sys_info s = {CLASS_REC, 5, {{0}}, {{IO_FIXED, 0, 0, 4}, {IO_ARGMUL, 1, 5, 1}}};
 	long b[6] = {a[0], a[1], a[2], a[3], a[4], (long)((unsigned long)a[2] + 63) / 64 * 8};
@@ -75,7 +75,7 @@ static long do_get_mempolicy(struct thr *t, const long *a)
  * sigaction and sigprocmask change only this process's own state: run in both modes. They are events
  * because signals are delivered at the end of events.
  */
-static long do_sig(struct thr *t, long nr, const long *a, ucontext_t *uc)
+long call_sig(struct thr *t, long nr, const long *a, ucontext_t *uc)
 {
 	static const struct sys_info none;
 	uint64_t op[10];
@@ -97,13 +97,29 @@ static long do_sig(struct thr *t, long nr, const long *a, ucontext_t *uc)
 	return ret;
 }
 
+static int futex_waits(int op)
+{
+	switch (op & FUTEX_CMD_MASK) {
+	case FUTEX_WAKE:
+	case FUTEX_WAKE_OP:
+	case FUTEX_WAKE_BITSET:
+	case FUTEX_REQUEUE:
+	case FUTEX_CMP_REQUEUE:
+	case FUTEX_UNLOCK_PI:
+	case FUTEX_TRYLOCK_PI:
+		return 0;
+	}
+	return 1;
+}
+
 /*
  * The program's own futexes, and locks inside libc. Recorded one thread at a time they are calls like any
  * other, for then each finds the same words again on replay; else their order is not known.
  */
-static long do_futex(struct thr *t, const long *a)
+long call_futex(struct thr *t, long nr, const long *a, ucontext_t *uc)
 {
-	struct sys_info s = {CLASS_REC, 6, {{0}}, {{0}}};
+	/* what a wake-up changes and whom it wakes are one: nobody runs between the two */
+	struct sys_info s = {futex_waits((int)a[1]) ? CLASS_REC : CLASS_QUICK, 6, {{0}}, {{0}}};
 	int waits = ((int)a[1] & 127) == FUTEX_WAIT || ((int)a[1] & 127) == FUTEX_WAIT_BITSET;
 	long b[6] = {a[0], a[1], a[2], a[3], a[4], a[5]}, ret;
 
@@ -162,7 +178,7 @@ static void walk_nothing(struct outs *o, const long *a, long ret, void *arg)
 }
 
 /* Into this process's own memory: also done when replaying. What it does to another one's, no log tells. */
-static long do_vm_writev(struct thr *t, const long *a)
+long call_vm_writev(struct thr *t, long nr, const long *a, ucontext_t *uc)
 {
 	uint32_t crc = 0;
 	long ret;
@@ -178,7 +194,7 @@ static long do_vm_writev(struct thr *t, const long *a)
 }
 
 /* A robust list of this thread is in its own memory; another's address comes from the log. */
-static long do_get_robust_list(struct thr *t, const long *a)
+long call_get_robust_list(struct thr *t, long nr, const long *a, ucontext_t *uc)
 {
 	struct sys_info s = {CLASS_REC, 3, {{0}}, {{IO_FIXED, 1, 0, 8}, {IO_FIXED, 2, 0, 8}}};
 
@@ -191,7 +207,7 @@ static long do_get_robust_list(struct thr *t, const long *a)
  * Refused, for it restarts code at places that the log does not know; and not noted, for libc does without. But a
  * libc that has registered its first thread ends the process when it cannot register all.
  */
-static long do_rseq(struct thr *t, const long *a)
+long call_rseq(struct thr *t, long nr, const long *a, ucontext_t *uc)
 {
 	if (!t->libc_start)
 		return -38;
@@ -199,7 +215,7 @@ static long do_rseq(struct thr *t, const long *a)
 	return raw4(SYS_rseq, a[0], a[1], a[2], a[3]);
 }
 
-static long do_namespace(struct thr *t, long nr, const long *a)
+long call_namespace(struct thr *t, long nr, const long *a, ucontext_t *uc)
 {
 	struct sys_info s = {CLASS_REC, nr == SYS_setns ? 2 : 1, {{0}}, {{0}}};
 	uint64_t kinds = (uint64_t)(nr == SYS_setns ? a[1] : a[0]);
@@ -213,7 +229,7 @@ static long do_namespace(struct thr *t, long nr, const long *a)
 }
 
 /* The mode counts only where a file may be made: else it is whatever was in the register. */
-static long do_open(struct thr *t, long nr, const long *a)
+long call_open(struct thr *t, long nr, const long *a, ucontext_t *uc)
 {
 	int path = nr == SYS_openat;
 	struct sys_info s = {CLASS_REC, (uint8_t)(3 + path), {{IO_STR, (uint8_t)path}}, {{0}}};
@@ -229,7 +245,7 @@ static long do_open(struct thr *t, long nr, const long *a)
 }
 
 /* Version 1 of capabilities is half as long as those that came later. */
-static long do_capget(struct thr *t, const long *a)
+long call_capget(struct thr *t, long nr, const long *a, ucontext_t *uc)
 {
 	struct sys_info s = {CLASS_REC, 2, {{0}}, {{IO_FIXED_ERR, 0, 0, 8}, {IO_FIXED, 1, 0, 24}}};
 
@@ -239,7 +255,7 @@ static long do_capget(struct thr *t, const long *a)
 }
 
 /* What later calls in memory depend on: also done when replaying, where it may fail for want of rights. */
-static long do_lock(struct thr *t, long nr, const long *a)
+long call_lock(struct thr *t, long nr, const long *a, ucontext_t *uc)
 {
 	static const uint8_t nargs[] = {2, 2, 1, 0};
 	struct sys_info s = {CLASS_REC, nr == SYS_mlock2 ? 3 : nargs[nr - SYS_mlock], {{0}}, {{0}}};
@@ -251,11 +267,11 @@ static long do_lock(struct thr *t, long nr, const long *a)
 }
 
 /* How far the stack may grow decides where a program ends that recurses too deep: also set when replaying. */
-static long do_rlimit(struct thr *t, long nr, const long *a)
+long call_rlimit(struct thr *t, long nr, const long *a, ucontext_t *uc)
 {
 	static const struct sys_info set = {CLASS_REC, 2, {{IO_FIXED, 1, 0, 16}}, {{0}}},
-				     both = {CLASS_REC, 4, {{IO_FIXED, 2, 0, 16}}, {{IO_FIXED, 3, 0, 16}}};
-	static const struct sys_info get = {CLASS_REC, 2, {{0}}, {{IO_FIXED, 1, 0, 16}}};
+				     both = {CLASS_QUICK, 4, {{IO_FIXED, 2, 0, 16}}, {{IO_FIXED, 3, 0, 16}}};
+	static const struct sys_info get = {CLASS_QUICK, 2, {{0}}, {{IO_FIXED, 1, 0, 16}}};
 	const struct sys_info *s = nr == SYS_getrlimit ? &get : nr == SYS_setrlimit ? &set : &both;
 	int at = nr == SYS_prlimit64;
 	long ret = limits_are_ours(nr, a) ? limits_call(t, s, nr, a) : sys_do(t, s, nr, a);
@@ -266,115 +282,24 @@ static long do_rlimit(struct thr *t, long nr, const long *a)
 	return ret;
 }
 
-long sys_special(struct thr *t, long nr, const long *a, ucontext_t *uc)
+long call_name_to_handle_at(struct thr *t, long nr, const long *a, ucontext_t *uc)
 {
-	switch (nr) {
-	case SYS_mmap:
-		return sys_mmap(t, a);
-	case SYS_mremap:
-		return sys_mremap(t, a);
-	case SYS_shmat:
-	case SYS_shmdt:
-	case SYS_shmctl:
-		return sys_shm(t, nr, a);
-	case SYS_brk:
-		return sys_mem(t, nr, a, 1);
-	case SYS_madvise:
-		/* in shared memory nothing is dropped; on replay it is private */
-		if (pages_range((void *)a[0], (uint64_t)a[1]) && (a[2] == 4 || a[2] == 8))
-			return 0;
-		/* MADV_FREE drops pages when the kernel likes; MADV_DONTNEED always does */
-		return raw3(SYS_madvise, a[0], a[1], a[2] == 8 ? 4 : a[2]);
-	case SYS_open:
-	case SYS_openat:
-		return do_open(t, nr, a);
-	case SYS_capget:
-		return do_capget(t, a);
-	case SYS_mlock:
-	case SYS_munlock:
-	case SYS_mlockall:
-	case SYS_munlockall:
-	case SYS_mlock2:
-		return do_lock(t, nr, a);
-	case SYS_getrlimit:
-	case SYS_setrlimit:
-	case SYS_prlimit64:
-		return do_rlimit(t, nr, a);
-	case SYS_mincore:
-		return do_mincore(t, a);
-	case SYS_get_mempolicy:
-		return do_get_mempolicy(t, a);
-	case SYS_recvmmsg:
-	case SYS_sendmmsg:
-		return sys_mmsg(t, nr, a);
-	case SYS_vmsplice:
-		return sys_vmsplice(t, a);
-	case SYS_io_setup:
-	case SYS_io_destroy:
-	case SYS_io_submit:
-	case SYS_io_getevents:
-	case SYS_io_pgetevents:
-		return sys_aio(t, nr, a);
-	case SYS_bpf:
-		return sys_bpf(t, a);
-	case SYS_sysfs:
-		return sys_sysfs(t, a);
-	case SYS_setsockopt:
-		return sys_setsockopt(t, a);
-	case SYS_semctl:
-		return sys_semctl(t, a);
-	case SYS_msgctl:
-	case SYS_quotactl:
-	case SYS_quotactl_fd:
-	case SYS_keyctl:
-	case SYS_syslog:
-		return sys_command(t, nr, a);
-	case SYS_name_to_handle_at:
-		return sys_do_walk(t, nr, a, 5, 0, walk_handle, 0);
-	case SYS_process_vm_writev:
-		return do_vm_writev(t, a);
-	case SYS_get_robust_list:
-		return do_get_robust_list(t, a);
-	case SYS_unshare:
-	case SYS_setns:
-		return do_namespace(t, nr, a);
-	case SYS_rseq:
-		return do_rseq(t, a);
-	case SYS_seccomp:
-		return seccomp_call(t, a);
-	case SYS_ioctl:
-		return sys_ioctl(t, a);
-	case SYS_fcntl:
-		return sys_fcntl(t, a);
-	case SYS_rt_sigaction:
-	case SYS_rt_sigprocmask:
-		return do_sig(t, nr, a, uc);
-	case SYS_sigaltstack:
-		return do_sigaltstack(t, a, uc);
-	case SYS_prctl:
-		return sys_prctl(t, a);
-	case SYS_modify_ldt:
-		return sys_ldt(t, a);
-	case SYS_arch_prctl:
-	case SYS_personality:
-		return raw2(nr, a[0], a[1]);
-	case SYS_futex:
-		return do_futex(t, a);
-	case SYS_clone:
-	case SYS_clone3:
-	case SYS_fork:
-	case SYS_vfork:
-		return trap_clone(t, nr, a, uc);
-	case SYS_execve:
-	case SYS_execveat:
-		return proc_exec(t, nr, a);
-	case SYS_exit_group:
-		do_exit_group(t, a);
-	case SYS_exit:
-		if (t->ctid || t->own_process)
-			adopt_exit(t, SYS_exit, a[0]);
-		thread_exit_event(t);
-		thread_leave(a[0]);
-	}
-	return -38;
+	return sys_do_walk(t, nr, a, 5, 0, walk_handle, 0);
+}
+
+long call_madvise(struct thr *t, long nr, const long *a, ucontext_t *uc)
+{
+	/* in shared memory nothing is dropped; on replay it is private */
+	if (pages_range((void *)a[0], (uint64_t)a[1]) && (a[2] == MADV_DONTNEED || a[2] == MADV_FREE))
+		return 0;
+	/* MADV_FREE drops pages when the kernel likes; MADV_DONTNEED always does */
+	return raw3(SYS_madvise, a[0], a[1], a[2] == MADV_FREE ? MADV_DONTNEED : a[2]);
+}
+
+long call_exit(struct thr *t, long nr, const long *a, ucontext_t *uc)
+{
+	if (t->ctid || t->own_process)
+		adopt_exit(t, SYS_exit, a[0]);
+	thread_exit_event(t);
+	thread_leave(a[0]);
 }

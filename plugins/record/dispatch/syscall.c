@@ -2,6 +2,7 @@
 /* syscall.c: one system call of the program: its row in syscalls.def says how it is recorded and replayed. */
 #include "record/core/state.h"
 #include "record/sys/sys.h"
+#include "record/proc/process.h"
 #include "record/proc/thread.h"
 #include "record/signal/sig.h"
 #include "record/dispatch/sys_nr.h"
@@ -26,11 +27,17 @@
 #define AM(i, j, k) {IO_ARGMUL, i, j, k},
 #define L(i, j) {IO_VALRES, i, j, 0},
 #define FD(i) {IO_FDSET, i, 0, 0},
-static const struct sys_info sys_table[NR_LIMIT] = {
-#define SC(name, nargs, cls, in, out) [__NR_##name] = {CLASS_##cls, nargs, {in}, {out}},
+#define CLASS_FN(fn) CLASS_OWN, .call = fn
+static const struct row {
+	struct sys_info info;
+	sys_call *call; /* CLASS_OWN */
+} rows[NR_LIMIT] = {
+#define SC(name, n, how, reads, writes) \
+	[__NR_##name] = {.info.nargs = n, .info.in = {reads}, .info.out = {writes}, .info.cls = CLASS_##how},
 #include "record/dispatch/syscalls.def"
 #undef SC
 };
+#undef CLASS_FN
 #undef S
 #undef B
 #undef BP
@@ -68,7 +75,7 @@ static int cancel_call(long nr, const long *a, ucontext_t *uc, long *ret)
 
 long sys_event(struct thr *t, long nr, const long *a, ucontext_t *uc)
 {
-	const struct sys_info *s;
+	const struct row *r = &rows[nr];
 	long ret;
 
 	if (unlikely(nr < 0 || nr >= NR_LIMIT))
@@ -77,21 +84,21 @@ long sys_event(struct thr *t, long nr, const long *a, ucontext_t *uc)
 		return ret;
 	if (unlikely(t->filter) && seccomp_check(t, nr, a, uc, &ret))
 		return ret;
-	s = &sys_table[nr];
-	switch (s->cls) {
+	switch (r->info.cls) {
 	case CLASS_REC:
-		ret = sys_do(t, s, nr, a);
+	case CLASS_QUICK:
+		ret = sys_do(t, &r->info, nr, a);
 		if (unlikely(G.mem_files))
 			mem_file_written(t, nr, a, ret);
 		if (unlikely(G.own_processes) && G.mode == SHIM_REPLAY)
 			adopt_waited(nr, a, ret);
 		return ret;
 	case CLASS_MEM:
-		return sys_mem(t, nr, a, s->nargs);
+		return sys_mem(t, nr, a, r->info.nargs);
 	case CLASS_RAW:
 		return raw6(nr, a[0], a[1], a[2], a[3], a[4], a[5]);
-	case CLASS_FN:
-		return sys_special(t, nr, a, uc);
+	case CLASS_OWN:
+		return r->call(t, nr, a, uc);
 	}
 	return sys_refuse(t, nr);
 }

@@ -355,7 +355,7 @@ static void rec_exec(struct thr *t, const char *path)
 		t->clean = 1;
 }
 
-long proc_exec(struct thr *t, long nr, const long *a)
+long proc_exec(struct thr *t, long nr, const long *a, ucontext_t *uc)
 {
 	const char *path = (const char *)(nr == SYS_execve ? a[0] : a[1]);
 	char *const *envp = (char *const *)(nr == SYS_execve ? a[2] : a[3]);

@@ -10,7 +10,7 @@ long proc_fork(struct thr *t, struct clone_args *c, uint64_t sp, ucontext_t *uc)
 
 /* --- exec.c --- */
 void exec_reap_helper(void); /* in a PID namespace: the one that started this image is still a child */
-long proc_exec(struct thr *t, long nr, const long *a);
+long proc_exec(struct thr *t, long nr, const long *a, ucontext_t *uc); /* a sys_call */
 
 /* --- image.c --- */
 struct rlog_image;

@@ -214,7 +214,7 @@ static long install(struct thr *t, const long *a)
 	return 0;
 }
 
-long seccomp_call(struct thr *t, const long *a)
+long seccomp_call(struct thr *t, long nr, const long *a, ucontext_t *uc)
 {
 	static const struct sys_info none = {CLASS_REC, 3, {{0}}, {{0}}};
 	static const struct sys_info sizes = {CLASS_REC, 3, {{0}}, {{IO_FIXED, 2, 0, 6}}};

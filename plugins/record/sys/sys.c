@@ -46,7 +46,7 @@ long sys_do(struct thr *t, const struct sys_info *s, long nr, const long *a)
 	sys_lens_before(s, a, before);
 	if (likely(G.mode == SHIM_RECORD)) {
 		sys_rec(t, op, n);
-		if (sys_never_waits(nr, a) || unlikely(file) || sys_answers_at_once(nr, k)) {
+		if (s->cls == CLASS_QUICK || unlikely(file) || sys_answers_at_once(nr, k)) {
 			if (unlikely(G.serial))
 				sys_let_others(t, nr);
 			if (unlikely(sys_copies(nr)))

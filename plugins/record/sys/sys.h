@@ -22,7 +22,11 @@
 
 #include "record/core/state.h"
 
-enum sys_class { CLASS_UNKNOWN = 0, CLASS_REC, CLASS_MEM, CLASS_RAW, CLASS_FN, CLASS_NOSYS };
+/* The classes of syscalls.def; CLASS_OWN: with a function of its own. */
+enum sys_class { CLASS_UNKNOWN = 0, CLASS_REC, CLASS_QUICK, CLASS_MEM, CLASS_RAW, CLASS_OWN, CLASS_NOSYS };
+
+/* Such a function: records or replays the call, and gives its result. uc: the trap's context, NULL from a wrapper. */
+typedef long sys_call(struct thr *t, long nr, const long *a, ucontext_t *uc);
 
 enum io_how {
 	IO_END = 0, IO_STR, IO_BYTES, IO_FIXED, IO_IOV, IO_MSG, IO_ADDR,
@@ -87,9 +91,7 @@ uint64_t sys_iov_len(const struct iovec *iov, unsigned long cnt, uint64_t n);
 uint32_t sys_check_iov(uint32_t crc, const struct iovec *v, unsigned long n);
 /* Writes to memory that the program names. -EFAULT, as the kernel would say, if that is none. */
 
-/* --- sys_waits.c --- */
-int sys_never_waits(long nr, const long *a);
-int sys_answers_at_once(long nr, const long *a); /* the same for what depends on the descriptor */
+int sys_answers_at_once(long nr, const long *a); /* it keeps the turn as one of CLASS_QUICK does: by its descriptor */
 /* Recorded one thread at a time: who yields or asks for the time again and again may wait for what another one does. */
 void sys_let_others(struct thr *t, long nr);
 /* How long does a call sleep that does nothing else? In ns; 0: it is none, or it is not known. */
@@ -112,18 +114,18 @@ void outs_add(struct outs *o, void *p, uint64_t n);
 typedef void outs_walk(struct outs *o, const long *a, long ret, void *arg);
 /* A recordable call whose outputs walk names. */
 long sys_do_walk(struct thr *t, long nr, const long *a, unsigned nargs, uint32_t check, outs_walk *walk, void *arg);
-long sys_mmsg(struct thr *t, long nr, const long *a);
-long sys_vmsplice(struct thr *t, const long *a);
-long sys_aio(struct thr *t, long nr, const long *a);
+sys_call sys_mmsg;
+sys_call sys_vmsplice;
+sys_call sys_aio;
 
 /* --- mem_file.c --- */
 void mem_file_opened(const char *path, long flags, long fd); /* fd: the result of an open */
 void mem_file_written(struct thr *t, long nr, const long *a, long ret); /* behind a call; only if G.mem_files */
 
 /* --- sys_walk.c --- */
-long sys_bpf(struct thr *t, const long *a);
-long sys_sysfs(struct thr *t, const long *a);
-long sys_setsockopt(struct thr *t, const long *a);
+sys_call sys_bpf;
+sys_call sys_sysfs;
+sys_call sys_setsockopt;
 long sys_bridges(struct thr *t, const long *a); /* ioctl with SIOCGIFBR or SIOCSIFBR */
 
 /* --- refs.c --- */
@@ -140,8 +142,8 @@ void refs_fork_child(void);
 /* --- sys_map.c --- */
 /* A call that changes the address space: also run when replaying, and must give the same. */
 long sys_mem(struct thr *t, long nr, const long *a, unsigned nargs);
-long sys_mmap(struct thr *t, const long *a);
-long sys_ldt(struct thr *t, const long *a);
+sys_call sys_mmap;
+sys_call sys_ldt;
 /* Replay: the next record is the call's result, and *ret that. */
 int sys_result_ahead(const struct thr *t, long *ret);
 
@@ -151,18 +153,18 @@ static inline int sys_is_error(long ret)
 }
 
 /* --- sys_remap.c --- */
-long sys_mremap(struct thr *t, const long *a);
+sys_call sys_mremap;
 
 /* --- sys_shm.c --- */
-long sys_shm(struct thr *t, long nr, const long *a);
+sys_call sys_shmat, sys_shmdt, sys_shmctl;
 
 /* --- sys_req.c --- */
-long sys_ioctl(struct thr *t, const long *a);
-long sys_fcntl(struct thr *t, const long *a);
-long sys_prctl(struct thr *t, const long *a);
+sys_call sys_ioctl;
+sys_call sys_fcntl;
+sys_call sys_prctl;
 /* What semctl, msgctl, quotactl, keyctl and syslog write depends on the command. */
-long sys_semctl(struct thr *t, const long *a);
-long sys_command(struct thr *t, long nr, const long *a);
+sys_call sys_semctl;
+sys_call sys_command;
 
 /* --- limits.c --- */
 int limits_are_ours(long nr, const long *a); /* getrlimit, setrlimit, prlimit64: about RLIMIT_NOFILE of this process? */
@@ -171,7 +173,7 @@ void limits_before_exec(void); /* the kernel's own are now those that the progra
 
 /* --- seccomp.c --- */
 /* seccomp(2): the program's own filters are kept and run by the recorder. */
-long seccomp_call(struct thr *t, const long *a);
+sys_call seccomp_call;
 int seccomp_mode(void); /* as prctl(PR_GET_SECCOMP) gives it */
 #define SECCOMP_STRICT (~0u) /* thr.filter: SECCOMP_MODE_STRICT */
 struct seccomp_data;

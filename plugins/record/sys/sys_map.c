@@ -74,7 +74,7 @@ static int open_kept(const uint64_t *st)
 }
 
 /* Segments of the program's own: also made in a replay. CRIU does not know them: from then on there are no checkpoints. */
-long sys_ldt(struct thr *t, const long *a)
+long sys_ldt(struct thr *t, long nr, const long *a, ucontext_t *uc)
 {
 	static const struct sys_info none, read = {CLASS_REC, 3, {{0}}, {{IO_RET, 1, 2, 1}}};
 	static const struct sys_info write = {CLASS_REC, 3, {{IO_FIXED, 1, 0, 16}}, {{0}}}; /* struct user_desc */
@@ -190,7 +190,7 @@ static long map_elsewhere(const long *a)
 	return -12;
 }
 
-long sys_mmap(struct thr *t, const long *a)
+long sys_mmap(struct thr *t, long nr, const long *a, ucontext_t *uc)
 {
 	int file = !(a[3] & MAP_ANONYMOUS);
 	uint64_t op[10], st[18];

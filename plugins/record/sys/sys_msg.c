@@ -132,7 +132,7 @@ static void walk_sendmmsg(struct outs *o, const long *a, long ret, void *arg)
 		outs_add(o, &v[i].msg_len, 4);
 }
 
-long sys_mmsg(struct thr *t, long nr, const long *a)
+long sys_mmsg(struct thr *t, long nr, const long *a, ucontext_t *uc)
 {
 	const struct mmsghdr *v = (const struct mmsghdr *)a[1];
 	uint32_t crc = 0;
@@ -152,7 +152,7 @@ static void walk_vmsplice(struct outs *o, const long *a, long ret, void *arg)
 		outs_iov(o, (const struct iovec *)a[1], (unsigned long)a[2], (uint64_t)ret);
 }
 
-long sys_vmsplice(struct thr *t, const long *a)
+long sys_vmsplice(struct thr *t, long nr, const long *a, ucontext_t *uc)
 {
 	int reads = 0;
 	uint32_t crc = 0;
@@ -285,7 +285,7 @@ static uint32_t check_iocbs(struct iocb *const *v, long n)
 	return crc;
 }
 
-long sys_aio(struct thr *t, long nr, const long *a)
+long sys_aio(struct thr *t, long nr, const long *a, ucontext_t *uc)
 {
 	switch (nr) {
 	case SYS_io_setup:

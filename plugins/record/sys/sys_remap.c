@@ -85,7 +85,7 @@ static long move_away(struct thr *t, const long *a, long want)
 	return place;
 }
 
-long sys_mremap(struct thr *t, const long *a)
+long sys_mremap(struct thr *t, long nr, const long *a, ucontext_t *uc)
 {
 	static const struct sys_info none;
 	uint64_t op[10];

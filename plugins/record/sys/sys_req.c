@@ -77,10 +77,28 @@ static uint8_t output_of(unsigned long req)
 	return req == 0x8912 /* SIOCGIFCONF */ ? IO_IFCONF : req == 0xc020660b ? IO_FIEMAP : 0;
 }
 
-long sys_ioctl(struct thr *t, const long *a)
+/* Those that never wait. Others may,  for a terminal's output (tcdrain) or its lock, or for a disk. */
+static int is_quick_request(unsigned int req)
 {
-	struct sys_info s = {CLASS_REC, 3, {{0}}, {{0}}};
+	switch (req) {
+	case 0x5401: /* TCGETS */
+	case 0x540f: /* TIOCGPGRP */
+	case 0x5411: /* TIOCOUTQ */
+	case 0x5413: /* TIOCGWINSZ */
+	case 0x541b: /* FIONREAD */
+	case 0x5421: /* FIONBIO */
+	case 0x5450: /* FIONCLEX */
+	case 0x5451: /* FIOCLEX */
+	case 0x5452: /* FIOASYNC */
+		return 1;
+	}
+	return 0;
+}
+
+long sys_ioctl(struct thr *t, long nr, const long *a, ucontext_t *uc)
+{
 	unsigned long req = (unsigned int)a[1];
+	struct sys_info s = {is_quick_request((unsigned int)req) ? CLASS_QUICK : CLASS_REC, 3, {{0}}, {{0}}};
 	char who[232];
 
 	if (req == 0x8940 /* SIOCGIFBR */ || req == 0x8941)
@@ -133,7 +151,7 @@ static const struct command commands[] = {
 	{SYS_quotactl_fd, 1, 3, 0x800007, 72, 0}, {SYS_quotactl_fd, 1, 3, 0x800009, 80, 0},
 };
 
-long sys_command(struct thr *t, long nr, const long *a)
+long sys_command(struct thr *t, long nr, const long *a, ucontext_t *uc)
 {
 	struct sys_info s = {CLASS_REC, 5, {{0}}, {{0}}};
 
@@ -163,7 +181,7 @@ static void walk_getall(struct outs *o, const long *a, long ret, void *arg)
 	outs_add(o, (void *)a[3], *(uint64_t *)arg * 2);
 }
 
-long sys_semctl(struct thr *t, const long *a)
+long sys_semctl(struct thr *t, long nr, const long *a, ucontext_t *uc)
 {
 	long b[6] = {a[0], a[1], a[2], a[3]}, cmd = a[2] & ~0x100l;
 	uint64_t ds[13] = {0}, n = 0;
@@ -176,10 +194,10 @@ long sys_semctl(struct thr *t, const long *a)
 	}
 	if (cmd == 0 /* IPC_RMID */ || cmd == 11 || cmd == 12 || cmd == 14 || cmd == 15)
 		b[3] = 0; /* GETPID, GETVAL, GETNCNT, GETZCNT: not an argument */
-	return sys_command(t, SYS_semctl, b);
+	return sys_command(t, nr, b, 0);
 }
 
-long sys_fcntl(struct thr *t, const long *a)
+long sys_fcntl(struct thr *t, long nr, const long *a, ucontext_t *uc)
 {
 	struct sys_info s = {CLASS_REC, 3, {{0}}, {{0}}};
 	long b[6] = {a[0], a[1], a[2]};
@@ -268,10 +286,10 @@ static uint16_t prctl_out(int option)
 	return 0;
 }
 
-long sys_prctl(struct thr *t, const long *a)
+long sys_prctl(struct thr *t, long nr, const long *a, ucontext_t *uc)
 {
 	int option = (int)a[0];
-	struct sys_info s = {CLASS_REC, prctl_args(option), {{0}}, {{0}}};
+	struct sys_info s = {CLASS_QUICK, prctl_args(option), {{0}}, {{0}}};
 
 	switch (option) {
 	case PR_SET_NAME: /* also in replay, so that a debugger shows it */
@@ -296,7 +314,7 @@ long sys_prctl(struct thr *t, const long *a)
 	case PR_SET_SECCOMP: {
 		long call[6] = {a[1] == 1 ? 0 : 1 /* strict, filter */, 0, a[1] == 1 ? 0 : a[2]};
 
-		return seccomp_call(t, call);
+		return seccomp_call(t, SYS_seccomp, call, uc);
 	}
 	case PR_GET_TSC: /* the recorder's own setting is not the program's */
 		if (!sys_readable((const void *)a[1], 4))

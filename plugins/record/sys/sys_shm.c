@@ -20,7 +20,7 @@ static int attach_prot(const long *a)
 	return PROT_READ | ((a[2] & SHM_RDONLY) ? 0 : PROT_WRITE) | ((a[2] & SHM_EXEC) ? PROT_EXEC : 0);
 }
 
-static long do_shmat(struct thr *t, const long *a)
+long sys_shmat(struct thr *t, long nr, const long *a, ucontext_t *uc)
 {
 	struct shmid_ds ds = {0};
 	uint64_t op[10], size = 0;
@@ -57,7 +57,7 @@ static long do_shmat(struct thr *t, const long *a)
 	return ret;
 }
 
-static long do_shmdt(struct thr *t, const long *a)
+long sys_shmdt(struct thr *t, long nr, const long *a, ucontext_t *uc)
 {
 	static const struct sys_info none;
 	uint64_t op[10], len = pages_attached((void *)a[0]);
@@ -81,7 +81,7 @@ static long do_shmdt(struct thr *t, const long *a)
 	return sys_replay_ret(t, &none, a, 0);
 }
 
-static long do_shmctl(struct thr *t, const long *a)
+long sys_shmctl(struct thr *t, long nr, const long *a, ucontext_t *uc)
 {
 	struct sys_info s = {CLASS_REC, 3, {{0}}, {{0}}};
 
@@ -101,15 +101,4 @@ static long do_shmctl(struct thr *t, const long *a)
 		break;
 	}
 	return sys_do(t, &s, SYS_shmctl, a);
-}
-
-long sys_shm(struct thr *t, long nr, const long *a)
-{
-	switch (nr) {
-	case SYS_shmat:
-		return do_shmat(t, a);
-	case SYS_shmdt:
-		return do_shmdt(t, a);
-	}
-	return do_shmctl(t, a);
 }

@@ -139,7 +139,7 @@ static void map_sizes(uint32_t fd, struct bpf_sizes *s)
 
 #define BATCH_MAP 36u /* where the attributes of a command for many elements have the map */
 
-long sys_bpf(struct thr *t, const long *a)
+long sys_bpf(struct thr *t, long nr, const long *a, ucontext_t *uc)
 {
 	struct bpf_sizes s = {0};
 	uint32_t n = (uint32_t)a[2], crc = 0;
@@ -170,7 +170,7 @@ static void walk_sysfs(struct outs *o, const long *a, long ret, void *arg)
 	outs_add(o, (void *)a[2], *len);
 }
 
-long sys_sysfs(struct thr *t, const long *a)
+long sys_sysfs(struct thr *t, long nr, const long *a, ucontext_t *uc)
 {
 	long b[6] = {a[0], a[0] == 1 || a[0] == SYSFS_NAME ? a[1] : 0, a[0] == SYSFS_NAME ? a[2] : 0};
 	uint32_t len = 0;
@@ -192,9 +192,9 @@ static void walk_counters(struct outs *o, const long *a, long ret, void *arg)
 		outs_add(o, *(void **)(a[3] + COUNTERS + 4), 16ull * *(const uint32_t *)(a[3] + COUNTERS));
 }
 
-long sys_setsockopt(struct thr *t, const long *a)
+long sys_setsockopt(struct thr *t, long nr, const long *a, ucontext_t *uc)
 {
-	static const struct sys_info plain = {CLASS_REC, 5, {{IO_BYTES, 3, 4, 0}}, {{0}}};
+	static const struct sys_info plain = {CLASS_QUICK, 5, {{IO_BYTES, 3, 4, 0}}, {{0}}};
 	uint32_t len = (uint32_t)a[4];
 
 	if ((a[1] == SOL_IP || a[1] == SOL_IPV6) && a[2] == SET_REPLACE && len >= REPLACE_LEN &&
