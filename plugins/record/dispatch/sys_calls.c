@@ -32,25 +32,29 @@ long call_sigaltstack(struct thr *t, long nr, const long *a, ucontext_t *uc)
 	return program_stack_set(t, set, old, sp);
 }
 
-long call_exit_group(struct thr *t, long nr, const long *a, ucontext_t *uc)
+long record_exit_group(struct thr *t, long nr, const long *a, ucontext_t *uc)
 {
 	uint64_t op[10];
-	unsigned n = sys_pack(op, SYS_exit_group, a, 1, 0);
 
 	if (t->own_process)
-		adopt_exit(t, SYS_exit_group, a[0]);
-	if (G.mode == SHIM_RECORD) {
-		log_mark(t);
-		sys_rec(t, op, n);
-	} else if (G.mode == SHIM_REPLAY) {
-		sys_replay(t, op, n);
-		turn_done(t);
-		turn_end(t, REPLAY_ENDED);
-	}
+		adopt_exit(t, nr, a[0]);
+	log_mark(t);
+	sys_rec(t, op, sys_pack(op, nr, a, 1, 0));
 	vfork_child_leaves();
 	group_leave();
 	for (;;)
-		raw1(SYS_exit_group, a[0]);
+		raw1(nr, a[0]);
+}
+
+long replay_exit_group(struct thr *t, long nr, const long *a, ucontext_t *uc)
+{
+	uint64_t op[10];
+
+	if (t->own_process)
+		adopt_exit(t, nr, a[0]);
+	sys_replay(t, op, sys_pack(op, nr, a, 1, 0));
+	turn_done(t);
+	turn_end(t, REPLAY_ENDED);
 }
 
 /* mincore: a byte for each page. */
@@ -75,25 +79,31 @@ long call_get_mempolicy(struct thr *t, long nr, const long *a, ucontext_t *uc)
  * sigaction and sigprocmask change only this process's own state: run in both modes. They are events
  * because signals are delivered at the end of events.
  */
-long call_sig(struct thr *t, long nr, const long *a, ucontext_t *uc)
+static long set_sig(struct thr *t, long nr, const long *a, ucontext_t *uc)
 {
-	static const struct sys_info none;
+	return nr == SYS_rt_sigaction ? sig_action(t, a) : sig_procmask_native(a, uc);
+}
+
+long record_sig(struct thr *t, long nr, const long *a, ucontext_t *uc)
+{
 	uint64_t op[10];
-	unsigned n = sys_pack(op, nr, a, 4, 0);
 	long ret;
 
-	if (G.mode == SHIM_RECORD)
-		sys_rec(t, op, n);
-	else
-		sys_replay(t, op, n);
-	ret = nr == SYS_rt_sigaction ? sig_action(t, a) : sig_procmask_native(a, uc);
-	if (G.mode == SHIM_RECORD) {
-		sys_rec_ret(t, ret, 0, 0);
-	} else if (G.mode == SHIM_REPLAY) {
-		turn_done(t);
-		if (sys_replay_ret(t, &none, a, 0) != ret)
-			shim_fail("sigaction or sigprocmask gave another result");
-	}
+	sys_rec(t, op, sys_pack(op, nr, a, 4, 0));
+	ret = set_sig(t, nr, a, uc);
+	sys_rec_ret(t, ret, 0, 0);
+	return ret;
+}
+
+long replay_sig(struct thr *t, long nr, const long *a, ucontext_t *uc)
+{
+	uint64_t op[10];
+	long ret;
+
+	sys_replay(t, op, sys_pack(op, nr, a, 4, 0));
+	ret = set_sig(t, nr, a, uc);
+	if (sys_replay_end(t, a) != ret)
+		shim_fail("sigaction or sigprocmask gave another result");
 	return ret;
 }
 

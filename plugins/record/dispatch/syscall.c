@@ -27,10 +27,11 @@
 #define AM(i, j, k) {IO_ARGMUL, i, j, k},
 #define L(i, j) {IO_VALRES, i, j, 0},
 #define FD(i) {IO_FDSET, i, 0, 0},
-#define CLASS_FN(fn) CLASS_OWN, .call = fn
+#define CLASS_FN(fn) CLASS_OWN, .record = fn, .replay = fn
+#define CLASS_PAIR(record_fn, replay_fn) CLASS_OWN, .record = record_fn, .replay = replay_fn
 static const struct row {
 	struct sys_info info;
-	sys_call *call; /* CLASS_OWN */
+	sys_call *record, *replay; /* CLASS_OWN */
 } rows[NR_LIMIT] = {
 #define SC(name, n, how, reads, writes) \
 	[__NR_##name] = {.info.nargs = n, .info.in = {reads}, .info.out = {writes}, .info.cls = CLASS_##how},
@@ -38,6 +39,7 @@ static const struct row {
 #undef SC
 };
 #undef CLASS_FN
+#undef CLASS_PAIR
 #undef S
 #undef B
 #undef BP
@@ -98,7 +100,7 @@ long sys_event(struct thr *t, long nr, const long *a, ucontext_t *uc)
 	case CLASS_RAW:
 		return raw6(nr, a[0], a[1], a[2], a[3], a[4], a[5]);
 	case CLASS_OWN:
-		return r->call(t, nr, a, uc);
+		return (G.mode == SHIM_REPLAY ? r->replay : r->record)(t, nr, a, uc);
 	}
 	return sys_refuse(t, nr);
 }

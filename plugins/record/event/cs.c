@@ -1,26 +1,37 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * cs.c: recording in parallel: one critical section at a time.
+ * cs.c: the critical-section turn of a parallel recording: threads that hold a mutex run one at a time.
  *
- * Programs that are careful with locks still read under one lock what is written under another (the merge
- * tree of sort, say): whoever is second then sees it sooner or later, and no log of the locks tells when. So
- * a thread that holds a mutex also holds the turn of this file, and lets go of it with its last mutex, or
- * around a call that may wait (behind a YIELD, if its last record is not stamped). What runs outside
- * of locks, where the work is done, stays parallel. See gil.c for the same with all code.
+ * Why. A program that locks correctly may still read, under one lock, data that was written under another (the merge tree of sort
+ * does). Sooner or later the reader sees the write, and no log of lock operations says when. So a thread that holds any mutex also
+ * holds this turn. It gives the turn up when it unlocks its last mutex, and around a call that may wait; if its last record has no
+ * stamp, a YIELD record comes first. Code outside of locks, where the work is done, stays parallel. gil.c does the same for all code.
  *
- * A program that holds a mutex for long would be slowed down: after some waits of WAIT_MAX this is off.
+ * A program that holds a mutex for a long time would become slow. After CS_WAITS_MAX waits that lasted WAIT_MAX_NS each, the turn is
+ * not used any more.
  *
- * The turn also makes stamps cheap (cs_stamp). The order by end stamps needs that a release's stamp (1) is taken before
- * the release can be seen, and (2) is higher than those of all releases that its thread has seen before, whoever
- * made them. A plain rdtsc gives (1): it has retired before a later store can be seen. But it may be executed before
- * an earlier acquire is through, so that (2) needs a fence, which costs more than all the rest.
- * What a thread with the turn has acquired, if it was mutexes only (`fence` is 0), was let go either with the turn,
- * and then `cs.stamp` is at least the stamp of that: it is brought up to date before the turn is let go, and the turn
- * before the mutex; or without it (it was locked before there were two threads; in a handler during a wait; after a
- * wait of WAIT_MAX): then `cs.outside` is. Both were written before that mutex was free, and are read behind its
- * acquire. A stamp above both therefore has (2) without a fence. Being one more than another never makes it later than
- * the clock, since a hand-over takes longer than a tick: so stamps with a fence, taken later, are higher.
- * Every other acquire, that is every record without a stamp, sets `fence`: the next stamp then has one.
+ * The turn also makes stamps cheap (stamp_next() in cs.h). A replay orders slots by the stamps of their last records. For that order
+ * to be right, the stamp of a release must
+ *
+ *   (1) be taken before any other thread can see the release, and
+ *   (2) be higher than the stamps of all releases, by any thread, that the releasing thread has seen before.
+ *
+ * A plain rdtsc guarantees (1): it retires before a later store becomes visible. It does not guarantee (2), because the processor may
+ * execute it before an earlier acquire has completed. A fence before rdtsc would, but costs more than the rest of a lock together.
+ *
+ * With the turn held, (2) holds without a fence. Let thread T hold the turn, and let all that it has acquired since its last stamp be
+ * mutexes (t->fence is 0). Each of these mutexes was released in one of two ways:
+ *
+ *   - By a thread that held the turn. cs.stamp is then at least the stamp of that release: the releasing thread updates cs.stamp
+ *     before it gives up the turn, and gives up the turn before it unlocks the mutex.
+ *   - By a thread without the turn: the mutex was locked before the program had two threads, or in a signal handler during a wait, or
+ *     after a wait of WAIT_MAX_NS. cs.outside is then at least the stamp of that release.
+ *
+ * Both variables were written before the mutex became free, and T reads them after it has acquired the mutex. So a stamp that is
+ * higher than both, and than T's last one, satisfies (2); stamp_next() takes the highest of rdtsc and these, plus one. The result
+ * is never later than the clock: handing over a lock takes longer than one tick. A stamp taken later with a fence is therefore higher.
+ *
+ * Every other acquire, that is every record without a stamp, sets t->fence, and the next stamp is then taken with a fence.
  */
 #include "record/core/state.h"
 #include "record/event/cs.h"

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * lookahead.h: how far is it to the place that a PREEMPT record describes? A copy of the process goes there in translated
- * code (xlate.h), which compares each time it comes by the place's address, and counts: what a computation does from here
- * on is always the same. Of the places at which all that has changed is as recorded, it is the one with the fewest doubts.
+ * lookahead.h: how far is it to the place that a PREEMPT record describes? A fork of the replaying process runs ahead to find out.
+ *
+ * The copy runs the program in translated code (xlate.h), which counts how often it reaches the place's address and compares the state
+ * there with the record. A computation without events does the same in the original, so the count is valid there. If everything that
+ * has changed is as recorded at several passes, the one with the fewest differences elsewhere (seek_doubts) is the place.
  */
 #ifndef FRED_RECORD_LOOKAHEAD_H
 #define FRED_RECORD_LOOKAHEAD_H
@@ -12,33 +14,32 @@
 #include "record/preempt/seek.h"
 
 enum lookahead_state {
-	LOOKAHEAD_UNKNOWN, /* this code cannot be translated */
+	LOOKAHEAD_UNKNOWN, /* the code cannot be translated */
 	LOOKAHEAD_FOUND,
-	LOOKAHEAD_NEVER, /* an event comes first, or it takes much longer than it did */
+	LOOKAHEAD_NEVER, /* an event comes first, or the computation takes much longer than it did when recording */
 };
 
 struct lookahead_answer {
 	enum lookahead_state state;
-	uint64_t hits; /* of the address, the place itself included */
-	uint32_t stops; /* before it; if there were any, hits says nothing: some came by in the original code */
-	uint64_t way_ns; /* CPU time of the copy, without what it does at the start */
+	uint64_t hits; /* passes of the address, up to and including the place */
+	uint32_t stops; /* times that the copy left translated code before the place. Unless 0, some passes were not counted */
+	uint64_t way_ns; /* CPU time that the copy needed, without its start */
 };
 
 /*
- * From the state in uc, in its signal handler. 0: the answer is in a. 1: this is the copy, and returns from the
- * handler to go on there. A second one goes where the first one has not found anything: more slowly, and not sure of what
- * is on the stack.
+ * Called in a signal handler; the copy starts from the state in uc. Returns 0 in the original, with the answer in *a, and 1 in the copy,
+ * which then returns from the handler and runs. If the first copy finds nothing, a second one tries, which does not rely on the stack.
  */
 int lookahead_ask(struct seek *s, ucontext_t *uc, struct lookahead_answer *a);
 /*
- * From translated code, at this pass of the place, which has so many doubts: is there one with fewer ahead? hits counts on
- * from there. Else the same: in the copy lookahead_hit is to be called from now on.
+ * The same from translated code, at a pass of the address (number hits) with this many doubts: is there a pass with fewer doubts ahead?
+ * a->hits counts on from hits. In the copy, lookahead_hit() is called at each further pass.
  */
 int lookahead_ahead(struct seek *s, uint64_t hits, uint32_t doubts, struct lookahead_answer *a);
 enum xlate_go lookahead_hit(struct seek *s, const uint64_t *regs, uint64_t hits, struct xlate_filter *f);
-/* The copy comes to an event; to what it cannot translate; the same, but it can go on behind that. */
-_Noreturn void lookahead_event(void);
-void lookahead_leaves(int goes_on);
-_Noreturn void lookahead_stop(void);
+/* In the copy: */
+_Noreturn void lookahead_event(void); /* it reached an event */
+void lookahead_leaves(int goes_on); /* it reached code that cannot be translated; goes_on: only that instruction */
+_Noreturn void lookahead_stop(void); /* it cannot go on in translated code */
 
 #endif

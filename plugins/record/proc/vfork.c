@@ -176,7 +176,7 @@ static void apply(const uint8_t *p, const uint8_t *end)
 
 static long map_again(struct thr *t, long nr, const long *a)
 {
-	return nr == SYS_mmap ? sys_mmap(t, nr, a, 0) : sys_mem(t, nr, a, nr == SYS_mprotect ? 3 : nr == SYS_munmap ? 2 : 1);
+	return nr == SYS_mmap ? (G.mode == SHIM_REPLAY ? replay_mmap : record_mmap)(t, nr, a, 0) : sys_mem(t, nr, a, nr == SYS_mprotect ? 3 : nr == SYS_munmap ? 2 : 1);
 }
 
 static void record_maps(struct thr *t, const struct share *s)

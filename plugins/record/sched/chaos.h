@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * chaos.h: recording with --sched chaos: when the turn changes, and who gets it. Under the lock of gil.c, but where it
- * says otherwise. Threads are known by their ordinals.
+ * chaos.h: recording with --sched chaos: decides when the turn changes and which thread gets it. The caller holds the lock of gil.c
+ * unless the comment says otherwise. Threads are named by their ordinals.
  */
 #ifndef FRED_RECORD_SCHED_CHAOS_H
 #define FRED_RECORD_SCHED_CHAOS_H
@@ -10,67 +10,76 @@
 
 #include <ucontext.h>
 
-/* An instruction that reads and writes memory, divided there: the payload of RLOG_CALL_SPLIT. */
+/*
+ * A read-modify-write instruction, between whose read and write other threads run: the payload of RLOG_CALL_SPLIT. See
+ * chaos/chaos_split.c.
+ */
 struct split {
-	uint64_t at, bytes; /* what it reads and writes; 0: it is not divided */
-	uint64_t value;
+	uint64_t at, bytes; /* address and size of the operand; bytes 0: the instruction is not divided */
+	uint64_t value; /* that it has read */
 };
 
 /*
- * How computations are interrupted between calls: the folder chaos, above this one. start/connect.c fills the table before anything
- * else.
+ * Interruptions between calls: implemented in the folder chaos, above this one; its interrupts.h describes the functions.
+ * start/connect.c fills the table before anything else runs.
  */
 struct chaos_ops {
-	void (*begin)(void); /* a process begins, or a serial part of it */
-	int (*begin_hot)(uint64_t any_pc); /* chaos/chaos_hot.c says more of these */
-	void (*see)(uint64_t pc);
-	void (*event)(struct thr *t);
-	void (*arm)(struct thr *t);
-	int (*holds)(uint32_t ordinal);
-	int (*runs)(const struct thr *t); /* a computation of t is stepped */
-	void (*look)(struct split *s, const ucontext_t *uc); /* it is interrupted: is the instruction here divided? */
-	void (*write)(struct thr *t, struct split *s); /* it has the turn again */
-	void (*resumes)(const struct thr *t, ucontext_t *uc); /* and goes on here */
-	void (*steps)(struct thr *t, ucontext_t *uc); /* and is back in the program's code */
+	void (*begin)(void); /* step_init(): serial recording begins */
+	int (*begin_hot)(uint64_t any_pc); /* hot_init() */
+	void (*see)(uint64_t pc); /* hot_see() */
+	void (*event)(struct thr *t); /* hot_event() */
+	void (*arm)(struct thr *t); /* hot_arm() */
+	int (*holds)(uint32_t ordinal); /* hot_holds() */
+	int (*runs)(const struct thr *t); /* step_runs() */
+	/* A thread is interrupted. In this order: before it gives up the turn, when it has it again, before the program goes on. */
+	void (*look)(struct split *s, const ucontext_t *uc); /* split_look() */
+	void (*write)(struct thr *t, struct split *s); /* split_write() */
+	void (*resumes)(const struct thr *t, ucontext_t *uc); /* hot_resumes() */
+	void (*steps)(struct thr *t, ucontext_t *uc); /* step_resumes() */
 };
 extern struct chaos_ops chaos_ops;
 
-/* ---- chaos.c: what is decided ---- */
+/* ---- chaos.c: decisions ---- */
 
 void chaos_init(uint64_t seed);
-/* Without the lock: t, the owner, has made an event, or is before an acquire. Is a decision due? */
-int chaos_due(struct thr *t, int before);
-#define CHAOS_CHOICE 64 /* of so many at most */
 /*
- * Which of the n threads that wait, by ordinal, is to run: its index. CHAOS_STAY: the owner goes on; CHAOS_NOBODY: nobody
- * does for a while.
+ * The owner t has made an event, or (before) is about to acquire something. 1: it is time to decide who runs. Called without the lock.
+ */
+int chaos_due(struct thr *t, int before);
+#define CHAOS_CHOICE 64 /* waiting threads to choose from, at most */
+/*
+ * Choose the thread that runs next. waiting: the ordinals of the n threads that wait. Result: an index into it, CHAOS_STAY (the owner
+ * goes on) or CHAOS_NOBODY (no thread runs for CHAOS_IDLE_NS, or until another one comes).
  */
 #define CHAOS_STAY (CHAOS_CHOICE + 0u)
 #define CHAOS_NOBODY (CHAOS_CHOICE + 1u)
 uint32_t chaos_choose(uint32_t owner, const uint32_t *waiting, uint32_t n);
-uint32_t chaos_yield(const uint32_t *waiting, uint32_t n); /* where it lets others go first */
-uint32_t chaos_next(const uint32_t *waiting, uint32_t n); /* the owner waits for something else, or ends */
+uint32_t chaos_yield(const uint32_t *waiting, uint32_t n); /* the owner has yielded (sched_yield) */
+uint32_t chaos_next(const uint32_t *waiting, uint32_t n); /* the owner blocks, or ends */
 #define CHAOS_IDLE_NS 10000000l
-uint32_t chaos_idled(const uint32_t *waiting, uint32_t n); /* nobody ran for so long, or one has come: as above */
-void chaos_spun(uint32_t owner); /* it was interrupted in a computation */
-/* Without the lock: t is about to sleep for so long: how many events of others is that? */
+uint32_t chaos_idled(const uint32_t *waiting, uint32_t n); /* after CHAOS_NOBODY */
+void chaos_spun(uint32_t owner); /* the owner was interrupted in a computation: it is held up */
+/* t is about to sleep for ns: draws the number of events of other threads until it wakes up. Called without the lock. */
 void chaos_sleeps(struct thr *t, uint64_t ns);
-int chaos_sleeper_due(const struct thr *t); /* what it sleeps is over, by events */
-/* Without the lock: what t, at the end of a call, or where it was interrupted (0: not), computes from here on: is it watched? */
+int chaos_sleeper_due(const struct thr *t); /* that number of events has passed */
+/*
+ * Is the computation that t begins now stepped? interrupted: the address where t was interrupted; 0: t comes back from a call. Called
+ * without the lock.
+ */
 int chaos_watches(const struct thr *t, uint64_t interrupted);
-int chaos_stops(uint64_t pc); /* it is about to access memory: is it interrupted here? */
-uint32_t chaos_random(uint32_t below); /* drawn from the seed */
-int chaos_in_text(uint64_t pc); /* of the program itself, not of a library */
-void chaos_let_go(uint32_t ordinal); /* it is held no longer */
+int chaos_stops(uint64_t pc); /* Is a stepped thread interrupted at pc, where it is about to access memory? */
+uint32_t chaos_random(uint32_t below); /* [0, below), from the seed */
+int chaos_in_text(uint64_t pc); /* code of the program, not of a library */
+void chaos_let_go(uint32_t ordinal); /* the thread is not held up any longer */
 
 /* ---- chaos_settle.c ---- */
 
 /*
- * Without the lock, before a decision: waits until all threads but t either wait for the turn or sleep in the kernel, so
- * that who can be chosen does not depend on how long a wake-up takes.
+ * Before a decision: waits until each thread but t either waits for the turn or sleeps in the kernel. The threads to choose from
+ * then do not depend on how long a wake-up takes. These three are called without the lock.
  */
 void chaos_settle(const struct thr *t);
-void chaos_woke(struct thr *t); /* the same behind an event for which another one may wait */
-void chaos_await(const struct thr *c); /* until a new thread waits for the turn */
+void chaos_woke(struct thr *t); /* the same after an event that may have woken another thread */
+void chaos_await(const struct thr *c); /* waits until the new thread c waits for the turn */
 
 #endif

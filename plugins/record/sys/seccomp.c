@@ -6,7 +6,6 @@
  */
 #include "record/core/memory.h"
 #include "record/core/state.h"
-#include "record/event/turn.h"
 #include "record/sys/sys.h"
 
 #include <linux/audit.h>
@@ -214,35 +213,44 @@ static long install(struct thr *t, const long *a)
 	return 0;
 }
 
-long seccomp_call(struct thr *t, long nr, const long *a, ucontext_t *uc)
+static long record_seccomp(struct thr *t, const long *a, const uint64_t *op, unsigned n)
 {
-	static const struct sys_info none = {CLASS_REC, 3, {{0}}, {{0}}};
-	static const struct sys_info sizes = {CLASS_REC, 3, {{0}}, {{IO_FIXED, 2, 0, 6}}};
-	uint64_t op[10];
-	unsigned n = sys_pack(op, SYS_seccomp, a, 3, 0);
+	long ret = -22;
+
+	sys_rec(t, op, n);
+	if ((int)a[0] == 1) {
+		ret = install(t, a);
+	} else if ((int)a[0] == 0 && !a[1] && !a[2] && !t->filter) {
+		t->filter = SECCOMP_STRICT;
+		ret = 0;
+	}
+	sys_rec_ret(t, ret, 0, 0);
+	return ret;
+}
+
+static long replay_seccomp(struct thr *t, const long *a, const uint64_t *op, unsigned n)
+{
 	long ret;
 
-	if ((int)a[0] == 2 || (int)a[0] == 3) /* GET_ACTION_AVAIL, GET_NOTIF_SIZES */
-		return sys_do(t, (int)a[0] == 2 ? &none : &sizes, SYS_seccomp, a);
-	if (G.mode == SHIM_RECORD) {
-		sys_rec(t, op, n);
-		ret = -22;
-		if ((int)a[0] == 1)
-			ret = install(t, a);
-		else if ((int)a[0] == 0 && !a[1] && !a[2] && !t->filter)
-			ret = t->filter = SECCOMP_STRICT;
-		ret = ret == SECCOMP_STRICT ? 0 : ret;
-		sys_rec_ret(t, ret, 0, 0);
-		return ret;
-	}
 	sys_replay(t, op, n);
-	turn_done(t);
-	ret = sys_replay_ret(t, &none, a, 0);
+	ret = sys_replay_end(t, a);
 	if (ret == 0 && (int)a[0] == 1)
 		install(t, a);
 	else if (ret == 0)
 		t->filter = SECCOMP_STRICT;
 	return ret;
+}
+
+long seccomp_call(struct thr *t, long nr, const long *a, ucontext_t *uc)
+{
+	static const struct sys_info none = {CLASS_REC, 3, {{0}}, {{0}}};
+	static const struct sys_info sizes = {CLASS_REC, 3, {{0}}, {{IO_FIXED, 2, 0, 6}}};
+	uint64_t op[10];
+	unsigned n = sys_pack(op, nr, a, 3, 0);
+
+	if ((int)a[0] == 2 || (int)a[0] == 3) /* GET_ACTION_AVAIL, GET_NOTIF_SIZES */
+		return sys_do(t, (int)a[0] == 2 ? &none : &sizes, nr, a);
+	return (G.mode == SHIM_REPLAY ? replay_seccomp : record_seccomp)(t, a, op, n);
 }
 
 int seccomp_mode(void)

@@ -19,24 +19,54 @@
 
 #include <sys/uio.h>
 
-/* A recordable call: results from the kernel when recording, from the log when replaying. */
-long sys_do(struct thr *t, const struct sys_info *s, long nr, const long *a)
+static long call_kernel(struct thr *t, long nr, const long *a)
+{
+	return unlikely(sys_copies(nr)) ? sys_copy(t, nr, a) : raw6(nr, a[0], a[1], a[2], a[3], a[4], a[5]);
+}
+
+/* The thread keeps the turn. */
+static long call_at_once(struct thr *t, long nr, const long *a)
+{
+	long ret;
+
+	if (unlikely(G.serial))
+		sys_let_others(t, nr);
+	return vdso_call(nr, a, &ret) ? ret : call_kernel(t, nr, a);
+}
+
+/* Others may run meanwhile. k: what the kernel gets in place of a; v has room for the pieces that it may write. */
+static long call_and_wait(struct thr *t, const struct sys_info *s, long nr, const long *a, const long *k, struct piece *v)
+{
+	uint64_t ns;
+	long ret;
+
+	t->wait_mask = sys_waits_with(nr, a);
+	if (unlikely(G.serial) && (ns = sys_sleep_ns(nr, a)))
+		gil_sleeps(t, ns);
+	if (unlikely(G.serial && G.mt)) {
+		t->flight = v;
+		t->nflight = (uint32_t)sys_out_room(s, k, v);
+	}
+	wait_begin_event(t);
+	ret = call_kernel(t, nr, k);
+	wait_end(t);
+	t->nflight = 0;
+	t->wait_mask = 0;
+	return ret;
+}
+
+/* The result comes from the kernel. */
+static long record_call(struct thr *t, const struct sys_info *s, long nr, const long *a)
 {
 	struct piece v[PIECES];
 	uint64_t op[10];
-	uint32_t before[4];
-	const long *k = a; /* what the kernel gets */
-	long bounced[6];
+	uint32_t before[4], file = 0;
 	const uint8_t *from = t->log.cur;
-	uint32_t file = 0;
-	uint64_t ns;
+	const long *k = a; /* what the kernel gets */
+	long bounced[6], ret;
 	unsigned n;
-	int shown;
-	long ret;
 
-	if (unlikely(G.file_maps && !G.group))
-		group_before_write(t, nr, a);
-	if (unlikely(G.group) && G.mode == SHIM_RECORD) {
+	if (unlikely(G.group)) {
 		k = bounce_in(s, a, bounced);
 		file = group_file(nr, a);
 		if (file)
@@ -44,43 +74,36 @@ long sys_do(struct thr *t, const struct sys_info *s, long nr, const long *a)
 	}
 	n = sys_pack(op, nr, a, s->nargs, sys_check_inputs(s, a));
 	sys_lens_before(s, a, before);
-	if (likely(G.mode == SHIM_RECORD)) {
-		sys_rec(t, op, n);
-		if (s->cls == CLASS_QUICK || unlikely(file) || sys_answers_at_once(nr, k)) {
-			if (unlikely(G.serial))
-				sys_let_others(t, nr);
-			if (unlikely(sys_copies(nr)))
-				ret = sys_copy(t, nr, k);
-			else if (!vdso_call(nr, k, &ret))
-				ret = raw6(nr, k[0], k[1], k[2], k[3], k[4], k[5]);
-		} else {
-			t->wait_mask = sys_waits_with(nr, a);
-			if (unlikely(G.serial) && (ns = sys_sleep_ns(nr, a)))
-				gil_sleeps(t, ns);
-			if (unlikely(G.serial && G.mt)) {
-				t->flight = v;
-				t->nflight = (uint32_t)sys_out_room(s, k, v);
-			}
-			wait_begin_event(t);
-			ret = unlikely(sys_copies(nr)) ? sys_copy(t, nr, k) : raw6(nr, k[0], k[1], k[2], k[3], k[4], k[5]);
-			wait_end(t);
-			t->nflight = 0;
-			t->wait_mask = 0;
-		}
-		if (unlikely(G.auxv_files))
-			vdso_auxv_read(nr, k, ret);
-		sys_rec_ret_of(t, nr, a, ret, v, sys_out_pieces(s, k, ret, before, v));
-		if (unlikely(k != a))
-			bounce_out(s, a, k, ret, before);
-		if (unlikely(file))
-			group_file_changed(file);
-		if (unlikely(sys_copies(nr)))
-			sys_copy_log(t, nr, a, ret);
-		sys_show_given(t, nr, a, ret);
-		if (unlikely(G.mt && !G.serial))
-			spin_behind_call(t, nr, nr == SYS_sched_yield || sys_sleep_ns(nr, a), from);
-		return ret;
-	}
+	sys_rec(t, op, n);
+	if (s->cls == CLASS_QUICK || unlikely(file) || sys_answers_at_once(nr, k))
+		ret = call_at_once(t, nr, k);
+	else
+		ret = call_and_wait(t, s, nr, a, k, v);
+	if (unlikely(G.auxv_files))
+		vdso_auxv_read(nr, k, ret);
+	sys_rec_ret_of(t, nr, a, ret, v, sys_out_pieces(s, k, ret, before, v));
+	if (unlikely(k != a))
+		bounce_out(s, a, k, ret, before);
+	if (unlikely(file))
+		group_file_changed(file);
+	if (unlikely(sys_copies(nr)))
+		sys_copy_log(t, nr, a, ret);
+	sys_show_given(t, nr, a, ret);
+	if (unlikely(G.mt && !G.serial))
+		spin_behind_call(t, nr, nr == SYS_sched_yield || sys_sleep_ns(nr, a), from);
+	return ret;
+}
+
+/* The result comes from the log. */
+static long replay_call(struct thr *t, const struct sys_info *s, long nr, const long *a)
+{
+	uint64_t op[10];
+	uint32_t before[4];
+	unsigned n = sys_pack(op, nr, a, s->nargs, sys_check_inputs(s, a));
+	int shown;
+	long ret;
+
+	sys_lens_before(s, a, before);
 	sys_replay(t, op, n);
 	shown = sys_show_ahead(t, nr, a);
 	turn_done(t);
@@ -92,9 +115,16 @@ long sys_do(struct thr *t, const struct sys_info *s, long nr, const long *a)
 	if (unlikely(sys_copies(nr)))
 		sys_copy_log(t, nr, a, ret);
 	sys_show_given(t, nr, a, ret);
-	if (unlikely(G.mt && !G.serial) && G.mode == SHIM_REPLAY)
+	if (unlikely(G.mt && !G.serial))
 		spin_behind_call(t, nr, 0, 0);
 	return ret;
+}
+
+long sys_do(struct thr *t, const struct sys_info *s, long nr, const long *a)
+{
+	if (unlikely(G.file_maps && !G.group))
+		group_before_write(t, nr, a);
+	return likely(G.mode != SHIM_REPLAY) ? record_call(t, s, nr, a) : replay_call(t, s, nr, a);
 }
 
 /* A library that looks for it does so again and again: the first one is noted. */

@@ -72,6 +72,10 @@ void sys_rec_ret_point(struct thr *t, long ret);
 /* The same, replaying: compares; fills in the outputs and gives the result. */
 void sys_replay(struct thr *t, const uint64_t *op, unsigned n);
 long sys_replay_ret(struct thr *t, const struct sys_info *s, const long *a, const uint32_t *before);
+/* The same of a call without outputs, behind sys_replay(): the turn goes on meanwhile. */
+long sys_replay_end(struct thr *t, const long *a);
+/* Replay: the next record is the call's result, and *ret that. */
+int sys_result_ahead(const struct thr *t, long *ret);
 /* A recordable call: results from the kernel when recording, from the log when replaying. */
 long sys_do(struct thr *t, const struct sys_info *s, long nr, const long *a);
 
@@ -142,21 +146,18 @@ void refs_fork_child(void);
 /* --- sys_map.c --- */
 /* A call that changes the address space: also run when replaying, and must give the same. */
 long sys_mem(struct thr *t, long nr, const long *a, unsigned nargs);
-sys_call sys_mmap;
+sys_call record_mmap, replay_mmap;
 sys_call sys_ldt;
-/* Replay: the next record is the call's result, and *ret that. */
-int sys_result_ahead(const struct thr *t, long *ret);
-
 static inline int sys_is_error(long ret)
 {
 	return ret < 0 && ret > -4096;
 }
 
 /* --- sys_remap.c --- */
-sys_call sys_mremap;
+sys_call record_mremap, replay_mremap;
 
 /* --- sys_shm.c --- */
-sys_call sys_shmat, sys_shmdt, sys_shmctl;
+sys_call record_shmat, replay_shmat, record_shmdt, replay_shmdt, sys_shmctl;
 
 /* --- sys_req.c --- */
 sys_call sys_ioctl;

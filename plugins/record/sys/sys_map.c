@@ -37,28 +37,35 @@ static long change(long nr, const long *a)
 	return ret;
 }
 
-/* A call that changes the address space: also run when replaying, and must give the same. */
-long sys_mem(struct thr *t, long nr, const long *a, unsigned nargs)
+static long record_mem(struct thr *t, long nr, const long *a, const uint64_t *op, unsigned n)
 {
-	static const struct sys_info none;
-	uint64_t op[10];
-	unsigned n = sys_pack(op, nr, a, nargs, 0);
 	long ret;
 
-	if (G.mode == SHIM_RECORD) {
-		sys_rec_stay(t, op, n);
-		ret = change(nr, a);
-		vfork_child_maps(nr, a, ret);
-		sys_rec_ret_point(t, ret);
-		return ret;
-	}
+	sys_rec_stay(t, op, n);
+	ret = change(nr, a);
+	vfork_child_maps(nr, a, ret);
+	sys_rec_ret_point(t, ret);
+	return ret;
+}
+
+static long replay_mem(struct thr *t, long nr, const long *a, const uint64_t *op, unsigned n)
+{
+	long ret;
+
 	sys_replay(t, op, n);
 	/* the break, when it is asked for or refused, is only told; one that met a hole has changed what is before it */
 	if (sys_result_ahead(t, &ret) && (!sys_is_error(ret) || (nr == SYS_mprotect && ret == -12 /* ENOMEM */)) &&
 	    (nr != SYS_brk || ret == a[0]) && change(nr, a) != ret)
 		shim_fail("a change of the address space did not give the recorded result");
-	turn_done(t);
-	return sys_replay_ret(t, &none, a, 0);
+	return sys_replay_end(t, a);
+}
+
+long sys_mem(struct thr *t, long nr, const long *a, unsigned nargs)
+{
+	uint64_t op[10];
+	unsigned n = sys_pack(op, nr, a, nargs, 0);
+
+	return (G.mode == SHIM_REPLAY ? replay_mem : record_mem)(t, nr, a, op, n);
 }
 
 static int open_kept(const uint64_t *st)
@@ -73,34 +80,43 @@ static int open_kept(const uint64_t *st)
 	return fd;
 }
 
-/* Segments of the program's own: also made in a replay. CRIU does not know them: from then on there are no checkpoints. */
-long sys_ldt(struct thr *t, long nr, const long *a, ucontext_t *uc)
+static long record_ldt(struct thr *t, const long *a, const uint64_t *op, unsigned n)
 {
-	static const struct sys_info none, read = {CLASS_REC, 3, {{0}}, {{IO_RET, 1, 2, 1}}};
-	static const struct sys_info write = {CLASS_REC, 3, {{IO_FIXED, 1, 0, 16}}, {{0}}}; /* struct user_desc */
-	uint64_t op[10];
-	unsigned n;
 	long ret;
 
-	if ((int)a[0] != 1 && (int)a[0] != 0x11)
-		return sys_do(t, &read, SYS_modify_ldt, a);
-	if (!sys_readable((const void *)a[1], 16))
-		return -14; /* EFAULT */
-	n = sys_pack(op, SYS_modify_ldt, a, 3, sys_check_inputs(&write, a));
-	if (G.mode == SHIM_RECORD) {
-		sys_rec_stay(t, op, n);
-		ret = raw3(SYS_modify_ldt, a[0], a[1], a[2]);
-		sys_rec_ret_point(t, ret);
-		return ret;
-	}
+	sys_rec_stay(t, op, n);
+	ret = raw3(SYS_modify_ldt, a[0], a[1], a[2]);
+	sys_rec_ret_point(t, ret);
+	return ret;
+}
+
+static long replay_ldt(struct thr *t, const long *a, const uint64_t *op, unsigned n)
+{
+	long ret;
+
 	sys_replay(t, op, n);
 	if (sys_result_ahead(t, &ret) && ret == 0) {
 		G.ctl->no_checkpoint = 1;
 		if (raw3(SYS_modify_ldt, a[0], a[1], a[2]) != 0)
 			shim_fail("cannot make a segment as it was when recording (modify_ldt)");
 	}
-	turn_done(t);
-	return sys_replay_ret(t, &none, a, 0);
+	return sys_replay_end(t, a);
+}
+
+/* Segments of the program's own: also made in a replay. CRIU does not know them: from then on there are no checkpoints. */
+long sys_ldt(struct thr *t, long nr, const long *a, ucontext_t *uc)
+{
+	static const struct sys_info read = {CLASS_REC, 3, {{0}}, {{IO_RET, 1, 2, 1}}};
+	static const struct sys_info write = {CLASS_REC, 3, {{IO_FIXED, 1, 0, 16}}, {{0}}}; /* struct user_desc */
+	uint64_t op[10];
+	unsigned n;
+
+	if ((int)a[0] != 1 && (int)a[0] != 0x11)
+		return sys_do(t, &read, nr, a);
+	if (!sys_readable((const void *)a[1], 16))
+		return -14; /* EFAULT */
+	n = sys_pack(op, nr, a, 3, sys_check_inputs(&write, a));
+	return (G.mode == SHIM_REPLAY ? replay_ldt : record_ldt)(t, a, op, n);
 }
 
 /* Replay: maps the kept copy. Past the end of the copy a page is a SIGBUS, as in the original. */
@@ -190,67 +206,83 @@ static long map_elsewhere(const long *a)
 	return -12;
 }
 
-long sys_mmap(struct thr *t, long nr, const long *a, ucontext_t *uc)
+long record_mmap(struct thr *t, long nr, const long *a, ucontext_t *uc)
 {
-	int file = !(a[3] & MAP_ANONYMOUS);
+	int file = !(a[3] & MAP_ANONYMOUS), kind = shared_kind(a);
 	uint64_t op[10], st[18];
 	struct piece v = {(uint8_t *)st, 0};
-	unsigned n = sys_pack(op, SYS_mmap, a, 6, 0);
-	struct rlog_rec r;
-	int kind = 0;
+	unsigned n = sys_pack(op, nr, a, 6, 0);
 	long ret;
 
-	if (G.mode == SHIM_RECORD)
-		kind = shared_kind(a);
-	if (unlikely(kind) || (G.mode == SHIM_REPLAY && (a[3] & MAP_SHARED)))
+	if (unlikely(kind))
 		join(t, a, kind);
-	if (G.mode == SHIM_RECORD) {
-		sys_rec(t, op, n);
-		if ((a[3] & MAP_FIXED) && !is_recorders(a))
-			forget(a);
-		if (file && files_keep((int)a[4], st, (a[3] & MAP_SHARED) && (a[2] & PROT_WRITE)) == 0)
-			v.n = sizeof(st);
-		ret = is_recorders(a) ? map_elsewhere(a) : raw6(SYS_mmap, a[0], a[1], a[2], a[3], a[4], a[5]);
-		if (file && !v.n && ret > 0 && !is_dev_zero((int)a[4])) {
-			char who[232];
+	sys_rec(t, op, n);
+	if ((a[3] & MAP_FIXED) && !is_recorders(a))
+		forget(a);
+	if (file && files_keep((int)a[4], st, (a[3] & MAP_SHARED) && (a[2] & PROT_WRITE)) == 0)
+		v.n = sizeof(st);
+	ret = is_recorders(a) ? map_elsewhere(a) : raw6(nr, a[0], a[1], a[2], a[3], a[4], a[5]);
+	if (file && !v.n && ret > 0 && !is_dev_zero((int)a[4])) {
+		char who[232];
 
-			describe_caller(t->caller, who, sizeof(who));
-			note(RLOG_NOTE_UNSUPPORTED, SYS_mmap, who);
-		}
-		if (v.n && (a[2] & PROT_EXEC) && ret > 0)
-			files_loaded((int)a[4], st, (uint64_t)(ret - a[5]));
-		if (v.n && (a[2] & PROT_EXEC) && ret > 0 && !(a[3] & MAP_SHARED))
-			patch_mapped((int)a[4], (uint64_t)ret, (uint64_t)a[1], (uint64_t)a[5], st);
-		if (kind == REGION_ANON || v.n)
-			mapped(a, ret, kind, st);
-		vfork_child_maps(SYS_mmap, a, ret);
-		sys_rec_ret(t, ret, &v, v.n ? 1 : 0);
-		return ret;
+		describe_caller(t->caller, who, sizeof(who));
+		note(RLOG_NOTE_UNSUPPORTED, nr, who);
 	}
+	if (v.n && (a[2] & PROT_EXEC) && ret > 0)
+		files_loaded((int)a[4], st, (uint64_t)(ret - a[5]));
+	if (v.n && (a[2] & PROT_EXEC) && ret > 0 && !(a[3] & MAP_SHARED))
+		patch_mapped((int)a[4], (uint64_t)ret, (uint64_t)a[1], (uint64_t)a[5], st);
+	if (kind == REGION_ANON || v.n)
+		mapped(a, ret, kind, st);
+	vfork_child_maps(nr, a, ret);
+	sys_rec_ret(t, ret, &v, v.n ? 1 : 0);
+	return ret;
+}
+
+/* The recording's copy of a file. st: its struct stat, from the log. */
+static void replay_file(const long *a, long at, const uint64_t *st)
+{
+	if (map_kept(st, a, at) != at)
+		shim_fail("cannot map a file of the recording at its place");
+	if (a[3] & MAP_SHARED)
+		mapped(a, at, REGION_FILE, st);
+	else if (a[2] & PROT_EXEC)
+		patch_kept(a, at, st);
+}
+
+static void replay_anonymous(const long *a, long at)
+{
+	if ((long)raw_mmap((void *)at, (size_t)a[1], (int)a[2],
+			   (int)((a[3] & ~(MAP_FIXED_NOREPLACE | MAP_SHARED | MAP_SHARED_VALIDATE)) | MAP_FIXED |
+				 MAP_ANONYMOUS | MAP_PRIVATE | ((a[3] & MAP_SHARED) ? MAP_NORESERVE : 0)),
+			   -1, 0) != at)
+		shim_fail("cannot map memory at the recorded address");
+	if (a[3] & MAP_SHARED)
+		mapped(a, at, REGION_ANON, 0);
+}
+
+long replay_mmap(struct thr *t, long nr, const long *a, ucontext_t *uc)
+{
+	uint64_t op[10], st[18];
+	unsigned n = sys_pack(op, nr, a, 6, 0);
+	struct rlog_rec r;
+	long ret;
+
+	if (a[3] & MAP_SHARED)
+		join(t, a, 0);
 	sys_replay(t, op, n);
 	turn_done(t);
 	turn_take(t, &r, RLOG_SYSRET);
 	ret = (long)r.op[0];
-	if (ret < 0 && ret > -4096)
+	if (sys_is_error(ret))
 		return ret;
 	if (a[3] & MAP_FIXED)
 		forget(a);
 	if (r.payload_len > sizeof(st)) {
 		put_bytes((uint8_t *)st, r.payload + r.payload_len - sizeof(st), sizeof(st));
-		if (map_kept(st, a, ret) != ret)
-			shim_fail("cannot map a file of the recording at its place");
-		if (a[3] & MAP_SHARED)
-			mapped(a, ret, REGION_FILE, st);
-		else if (a[2] & PROT_EXEC)
-			patch_kept(a, ret, st);
-		return ret;
+		replay_file(a, ret, st);
+	} else {
+		replay_anonymous(a, ret);
 	}
-	if ((long)raw_mmap((void *)ret, (size_t)a[1], (int)a[2],
-			   (int)((a[3] & ~(MAP_FIXED_NOREPLACE | MAP_SHARED | MAP_SHARED_VALIDATE)) | MAP_FIXED |
-				 MAP_ANONYMOUS | MAP_PRIVATE | ((a[3] & MAP_SHARED) ? MAP_NORESERVE : 0)),
-			   -1, 0) != ret)
-		shim_fail("cannot map memory at the recorded address");
-	if (a[3] & MAP_SHARED)
-		mapped(a, ret, REGION_ANON, 0);
 	return ret;
 }

@@ -85,38 +85,57 @@ static long move_away(struct thr *t, const long *a, long want)
 	return place;
 }
 
-long sys_mremap(struct thr *t, long nr, const long *a, ucontext_t *uc)
+/* The arguments that it has: the new address only with MREMAP_FIXED or MREMAP_DONTUNMAP, else whatever was in the register. */
+static unsigned mremap_nargs(const long *a)
 {
-	static const struct sys_info none;
+	return a[3] & (MREMAP_FIXED | MREMAP_DONTUNMAP) ? 5 : 4;
+}
+
+/* Is memory moved that processes share? Not where a length of 0 maps it a second time. */
+static int moves_shared(struct thr *t, const long *a)
+{
+	return a[1] && pages_range((void *)a[0], (uint64_t)a[1]) &&
+	       pages_move(t, (uint64_t)a[0], (uint64_t)a[1], (a[3] & MREMAP_DONTUNMAP) ? 0 : (uint64_t)a[2]);
+}
+
+static void moved(const long *a, long to, int shared)
+{
+	if (sys_is_error(to))
+		return;
+	if (!a[1])
+		pages_duplicated((uint64_t)a[0], (uint64_t)to, (uint64_t)WHOLE(a[2]));
+	if (shared)
+		pages_moved((uint64_t)a[0], (uint64_t)to, (uint64_t)a[2]);
+}
+
+long record_mremap(struct thr *t, long nr, const long *a, ucontext_t *uc)
+{
 	uint64_t op[10];
-	/* the new address only with MREMAP_FIXED or MREMAP_DONTUNMAP: else whatever was in the register */
-	unsigned n = sys_pack(op, SYS_mremap, a, a[3] & 6 ? 5 : 4, 0);
-	int again = !a[1]; /* what is shared is mapped a second time */
-	int shared = !again && pages_range((void *)a[0], (uint64_t)a[1]) &&
-		     pages_move(t, (uint64_t)a[0], (uint64_t)a[1], (a[3] & MREMAP_DONTUNMAP) ? 0 : (uint64_t)a[2]);
+	unsigned n = sys_pack(op, nr, a, mremap_nargs(a), 0);
+	int shared = moves_shared(t, a);
+	long ret;
+
+	sys_rec_stay(t, op, n);
+	ret = raw6(nr, a[0], a[1], a[2], a[3], a[4], 0);
+	moved(a, ret, shared);
+	vfork_child_maps(nr, a, ret);
+	sys_rec_ret_point(t, ret);
+	return ret;
+}
+
+long replay_mremap(struct thr *t, long nr, const long *a, ucontext_t *uc)
+{
+	uint64_t op[10];
+	unsigned n = sys_pack(op, nr, a, mremap_nargs(a), 0);
+	int shared = moves_shared(t, a);
 	long ret, from = 0;
 
-	if (G.mode == SHIM_RECORD) {
-		sys_rec_stay(t, op, n);
-		ret = raw6(SYS_mremap, a[0], a[1], a[2], a[3], a[4], 0);
-		if (again && !sys_is_error(ret))
-			pages_duplicated((uint64_t)a[0], (uint64_t)ret, (uint64_t)WHOLE(a[2]));
-		if (shared && !sys_is_error(ret))
-			pages_moved((uint64_t)a[0], (uint64_t)ret, (uint64_t)a[2]);
-		vfork_child_maps(SYS_mremap, a, ret);
-		sys_rec_ret_point(t, ret);
-		return ret;
-	}
 	sys_replay(t, op, n);
-	if (!again && sys_result_ahead(t, &ret) && !sys_is_error(ret))
+	if (a[1] && sys_result_ahead(t, &ret) && !sys_is_error(ret))
 		from = move_away(t, a, ret);
-	turn_done(t);
-	ret = sys_replay_ret(t, &none, a, 0);
-	if (again && !sys_is_error(ret))
-		pages_duplicated((uint64_t)a[0], (uint64_t)ret, (uint64_t)WHOLE(a[2]));
+	ret = sys_replay_end(t, a);
 	if (from)
 		remap(from, a[1], a[2], a[3], ret);
-	if (shared && !sys_is_error(ret))
-		pages_moved((uint64_t)a[0], (uint64_t)ret, (uint64_t)a[2]);
+	moved(a, ret, shared);
 	return ret;
 }

@@ -20,65 +20,78 @@ static int attach_prot(const long *a)
 	return PROT_READ | ((a[2] & SHM_RDONLY) ? 0 : PROT_WRITE) | ((a[2] & SHM_EXEC) ? PROT_EXEC : 0);
 }
 
-long sys_shmat(struct thr *t, long nr, const long *a, ucontext_t *uc)
+static void attached(const long *a, long at, uint64_t size)
+{
+	pages_mapped((uint64_t)at, size, attach_prot(a), REGION_SYSV, ~0ull, (uint64_t)a[0], 0, 0);
+}
+
+long record_shmat(struct thr *t, long nr, const long *a, ucontext_t *uc)
 {
 	struct shmid_ds ds = {0};
 	uint64_t op[10], size = 0;
 	struct piece v = {(uint8_t *)&size, sizeof(size)};
-	unsigned n = sys_pack(op, SYS_shmat, a, 3, 0);
-	struct rlog_rec r;
+	unsigned n = sys_pack(op, nr, a, 3, 0);
 	long ret;
 
 	/* a fresh segment of a single process is private until a fork */
-	if (G.mode == SHIM_REPLAY ||
-	    (seg_stat(a[0], &ds) == 0 && (ds.shm_nattch || ds.shm_atime || G.control->next_process > 2)))
+	if (seg_stat(a[0], &ds) == 0 && (ds.shm_nattch || ds.shm_atime || G.control->next_process > 2))
 		group_begin(t);
-	if (G.mode == SHIM_RECORD) {
-		sys_rec(t, op, n);
-		size = ds.shm_segsz;
-		ret = raw3(SYS_shmat, a[0], a[1], a[2]);
-		if (ret > 0 || ret < -4095)
-			pages_mapped((uint64_t)ret, size, attach_prot(a), REGION_SYSV, ~0ull, (uint64_t)a[0], 0, 0);
-		sys_rec_ret(t, ret, &v, 1);
-		return ret;
-	}
+	sys_rec(t, op, n);
+	size = ds.shm_segsz;
+	ret = raw3(nr, a[0], a[1], a[2]);
+	if (ret > 0 || ret < -4095)
+		attached(a, ret, size);
+	sys_rec_ret(t, ret, &v, 1);
+	return ret;
+}
+
+long replay_shmat(struct thr *t, long nr, const long *a, ucontext_t *uc)
+{
+	uint64_t op[10], size;
+	unsigned n = sys_pack(op, nr, a, 3, 0);
+	struct rlog_rec r;
+	long ret;
+
+	group_begin(t);
 	sys_replay(t, op, n);
 	turn_done(t);
 	turn_take(t, &r, RLOG_SYSRET);
 	ret = (long)r.op[0];
-	if (ret < 0 && ret > -4096)
+	if (sys_is_error(ret))
 		return ret;
 	if (r.payload_len < sizeof(size))
 		shim_fail("the record of a shared memory segment is damaged");
 	put_bytes((uint8_t *)&size, r.payload + r.payload_len - sizeof(size), sizeof(size));
 	if ((long)raw_mmap((void *)ret, size, attach_prot(a), MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0) != ret)
 		shim_fail("cannot map memory at the recorded address");
-	pages_mapped((uint64_t)ret, size, attach_prot(a), REGION_SYSV, ~0ull, (uint64_t)a[0], 0, 0);
+	attached(a, ret, size);
 	return ret;
 }
 
-long sys_shmdt(struct thr *t, long nr, const long *a, ucontext_t *uc)
+long record_shmdt(struct thr *t, long nr, const long *a, ucontext_t *uc)
 {
-	static const struct sys_info none;
 	uint64_t op[10], len = pages_attached((void *)a[0]);
-	unsigned n = sys_pack(op, SYS_shmdt, a, 1, 0);
 	long ret;
 
-	if (G.mode == SHIM_RECORD) {
-		sys_rec_stay(t, op, n);
-		if (len)
-			pages_unmapped((uint64_t)a[0], len);
-		ret = raw1(SYS_shmdt, a[0]);
-		sys_rec_ret_point(t, ret);
-		return ret;
-	}
-	sys_replay(t, op, n);
+	sys_rec_stay(t, op, sys_pack(op, nr, a, 1, 0));
+	if (len)
+		pages_unmapped((uint64_t)a[0], len);
+	ret = raw1(nr, a[0]);
+	sys_rec_ret_point(t, ret);
+	return ret;
+}
+
+long replay_shmdt(struct thr *t, long nr, const long *a, ucontext_t *uc)
+{
+	uint64_t op[10], len = pages_attached((void *)a[0]);
+	long ret;
+
+	sys_replay(t, op, sys_pack(op, nr, a, 1, 0));
 	if (len && sys_result_ahead(t, &ret) && ret == 0) {
 		pages_unmapped((uint64_t)a[0], len);
 		raw2(SYS_munmap, a[0], len);
 	}
-	turn_done(t);
-	return sys_replay_ret(t, &none, a, 0);
+	return sys_replay_end(t, a);
 }
 
 long sys_shmctl(struct thr *t, long nr, const long *a, ucontext_t *uc)
