@@ -58,13 +58,18 @@ struct piece {
 	const struct iovec *iov; /* n bytes in all, spread over these; else at p */
 };
 
+#define INTERRUPTED_BY_US 1 /* the recorder's own signal */
+#define INTERRUPTED_BY_HANDLER 2 /* one that the program handles */
+
 struct iovec;
 struct more;
+
 struct thr {
 	/* what each lock touches comes first, in as few cache lines as can be */
 	volatile char selector; /* Syscall User Dispatch: 0 lets calls through, 1 traps them */
 	int depth; /* > 0: inside the shim */
 	volatile int blocking; /* in a call that may block: a signal runs its handler at once */
+	volatile int interrupted; /* there, since it was set to 0: INTERRUPTED_BY_... */
 	int unrecorded; /* ... whose record comes behind it */
 	enum wait_kind internal; /* ... and only another thread of the process, or a handler, ends it */
 	const void *waits[2]; /* ... for a release of these */

@@ -267,6 +267,8 @@ void interrupt_handler(int sig, siginfo_t *si, void *ucv)
 		sig_handlers.program(sig, si, ucv);
 		return;
 	}
+	if (t->blocking)
+		t->interrupted |= INTERRUPTED_BY_US;
 	if (G.mode == SHIM_RECORD)
 		tick(t, ucv);
 }

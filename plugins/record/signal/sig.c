@@ -559,6 +559,7 @@ void sig_entry(int sig, siginfo_t *si, void *ucv)
 		} else {
 			wait_lets_signals_in(t); /* those that came while it ran: the call may wait for long */
 		}
+		self->interrupted |= INTERRUPTED_BY_HANDLER;
 		return;
 	}
 	queue(t, sig, si);

@@ -81,10 +81,11 @@ int shared_lock(struct thr *t, enum shared_kind kind, void *obj, int once, clock
 			return ret;
 		if (is_over(clock, ts))
 			return ETIMEDOUT;
+		t->interrupted = 0;
 		wait_begin(t);
 		woke = group_wait(obj, seen);
 		wait_end(t);
-		if (woke == -EINTR && kind == SHARED_SEM)
+		if (woke == -EINTR && kind == SHARED_SEM && t->interrupted != INTERRUPTED_BY_US)
 			return EINTR;
 	}
 }

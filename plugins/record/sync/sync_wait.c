@@ -194,6 +194,17 @@ static int shared_sem(struct thr *t, sem_t *s, int once, clockid_t clock, const 
 	return -1;
 }
 
+/* Made again, while only the recorder's own signal has ended it: its time, if it has one, is a point in time. */
+#define UNLESS_OURS(t, real)                                                                       \
+	({                                                                                         \
+		int ret_;                                                                          \
+                                                                                                   \
+		do                                                                                 \
+			ret_ = (real);                                                             \
+		while (ret_ < 0 && errno == EINTR && (t)->interrupted == INTERRUPTED_BY_US);       \
+		ret_;                                                                              \
+	})
+
 #define SEM_WAIT(name, params, args, once, clock, ts)                                                               \
 	EXPORT int name params                                                                     \
 	{                                                                                          \
@@ -208,7 +219,8 @@ static int shared_sem(struct thr *t, sem_t *s, int once, clockid_t clock, const 
 		else if (real_first(t) && !sem_try(t, s, once)) {                                      \
 			ignored_add(s, sizeof(*s));                                                  \
 			wait_of(t, s, (ts) || (once) ? WAIT_OTHER : WAIT_SEM);                    \
-			CANCELLABLE(t, RLOG_SEM_WAIT, s, ret, REAL(name) args);                    \
+			t->interrupted = 0;                                                        \
+			CANCELLABLE(t, RLOG_SEM_WAIT, s, ret, UNLESS_OURS(t, REAL(name) args));    \
 		}                                                                                  \
 		ret = sem_event(t, s, ret);                                                        \
 		shim_leave(t);                                                                     \

@@ -48,7 +48,7 @@ static long call_and_wait(struct thr *t, const struct sys_info *s, long nr, cons
 		t->nflight = (uint32_t)sys_out_room(s, k, v);
 	}
 	wait_begin_event(t);
-	ret = call_kernel(t, nr, k);
+	ret = unlikely(sys_copies(nr)) ? sys_copy(t, nr, k) : sys_wait_call(t, nr, k);
 	wait_end(t);
 	t->nflight = 0;
 	t->wait_mask = 0;

@@ -95,6 +95,8 @@ uint64_t sys_iov_len(const struct iovec *iov, unsigned long cnt, uint64_t n);
 uint32_t sys_check_iov(uint32_t crc, const struct iovec *v, unsigned long n);
 /* Writes to memory that the program names. -EFAULT, as the kernel would say, if that is none. */
 
+/* A real call that may wait, between wait_begin and wait_end: the recorder's own signal does not end it (sys_again.c). */
+long sys_wait_call(struct thr *t, long nr, const long *a);
 int sys_answers_at_once(long nr, const long *a); /* it keeps the turn as one of CLASS_QUICK does: by its descriptor */
 /* Recorded one thread at a time: who yields or asks for the time again and again may wait for what another one does. */
 void sys_let_others(struct thr *t, long nr);

@@ -87,7 +87,7 @@ long sys_do_walk(struct thr *t, long nr, const long *a, unsigned nargs, uint32_t
 	if (G.mode == SHIM_RECORD) {
 		sys_rec(t, op, n);
 		wait_begin_event(t);
-		ret = raw6(nr, a[0], a[1], a[2], a[3], a[4], a[5]);
+		ret = sys_wait_call(t, nr, a);
 		wait_end(t);
 		rec_walk(t, a, ret, walk, arg);
 		return ret;

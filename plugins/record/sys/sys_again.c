@@ -1,0 +1,173 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * sys_again.c: recording: a system call that may wait, and that the recorder's own signal interrupts there, which the program knows
+ * nothing of: made again for the rest of its time, or for what is left to write. Which calls end with EINTR although the
+ * handler has SA_RESTART, and what they do with their time: signal(7).
+ */
+#include "record/core/util.h"
+#include "record/shm/group.h"
+#include "record/sys/sys.h"
+
+#include <errno.h>
+#include <sys/uio.h>
+#include <time.h>
+
+#define NS 1000000000ll
+#define MS 1000000ll
+
+enum unit { NONE, MILLISECONDS, TIMESPEC, SLEEP };
+
+/* The kernel itself says what is left of the others, in the structure that it was given. */
+static enum unit time_of(long nr, const long *a, unsigned *arg)
+{
+	switch (nr) {
+	case SYS_poll:
+		*arg = 2;
+		return a[2] > 0 ? MILLISECONDS : NONE;
+	case SYS_epoll_wait:
+	case SYS_epoll_pwait:
+		*arg = 3;
+		return (int)a[3] > 0 ? MILLISECONDS : NONE;
+	case SYS_epoll_pwait2:
+	case SYS_semtimedop:
+		*arg = 3;
+		return TIMESPEC;
+	case SYS_futex:
+		*arg = 3;
+		return (a[1] & FUTEX_CMD_MASK) == FUTEX_WAIT ? TIMESPEC : NONE;
+	case SYS_rt_sigtimedwait:
+		*arg = 2;
+		return TIMESPEC;
+	case SYS_io_getevents:
+		*arg = 4;
+		return TIMESPEC;
+	case SYS_nanosleep:
+		*arg = 0;
+		return SLEEP;
+	case SYS_clock_nanosleep:
+		*arg = 2;
+		return (a[1] & TIMER_ABSTIME) ? NONE : SLEEP;
+	}
+	return NONE;
+}
+
+static long make(long nr, const long *a)
+{
+	return raw6(nr, a[0], a[1], a[2], a[3], a[4], a[5]);
+}
+
+/* No handler of the program's ran since the wait began. */
+static int only_ours(const struct thr *t)
+{
+	return t->interrupted == INTERRUPTED_BY_US;
+}
+
+static int64_t now(void)
+{
+	struct timespec ts;
+
+	raw2(SYS_clock_gettime, CLOCK_MONOTONIC, &ts);
+	return ts.tv_sec * NS + ts.tv_nsec;
+}
+
+/* The kernel says what is left: the program is to see it only if a handler of its own ended the sleep. */
+static long sleep_on(struct thr *t, long nr, const long *a, unsigned arg)
+{
+	struct timespec left, want;
+	long b[6] = {a[0], a[1], a[2], a[3], a[4], a[5]}, ret;
+
+	b[arg + 1] = (long)&left;
+	while ((ret = make(nr, b)) == -EINTR && only_ours(t)) {
+		want = left;
+		b[arg] = (long)&want;
+	}
+	return ret == -EINTR && a[arg + 1] && sys_put((void *)a[arg + 1], &left, sizeof(left)) ? -EFAULT : ret;
+}
+
+static long wait_on(struct thr *t, long nr, const long *a, unsigned arg, enum unit unit)
+{
+	long b[6] = {a[0], a[1], a[2], a[3], a[4], a[5]}, ret;
+	int64_t end = now(), left;
+	struct timespec ts;
+
+	ret = make(nr, b);
+	if (ret != -EINTR || !only_ours(t))
+		return ret;
+	if (unit == MILLISECONDS)
+		end += (int)a[arg] * MS;
+	else
+		end += ((struct timespec *)a[arg])->tv_sec * NS + ((struct timespec *)a[arg])->tv_nsec;
+	do {
+		left = end - now();
+		left = left < 0 ? 0 : left;
+		ts = (struct timespec){left / NS, left % NS};
+		b[arg] = unit == MILLISECONDS ? (left + MS - 1) / MS : (long)&ts;
+		ret = make(nr, b);
+	} while (ret == -EINTR && only_ours(t));
+	return ret;
+}
+
+/* A pipe or a connection takes a part of it when a signal comes; the rest of n bytes. How many it took. */
+static long put_rest(struct thr *t, long nr, const long *a, const uint8_t *p, uint64_t n)
+{
+	long b[6] = {a[0], 0, 0, a[3], a[4], a[5]}, r = 0;
+	uint64_t at;
+
+	for (at = 0; at < n && only_ours(t); at += (uint64_t)r) {
+		b[1] = (long)(p + at);
+		b[2] = (long)(n - at);
+		r = make(nr, b);
+		if (r == -EINTR && only_ours(t))
+			r = 0;
+		else if (r <= 0)
+			break;
+	}
+	return (long)at;
+}
+
+static long put_rest_of(struct thr *t, const long *a, uint64_t skip)
+{
+	const struct iovec *v = (const struct iovec *)a[1];
+	long done = 0, r;
+
+	for (long i = 0; i < a[2]; i++) {
+		if (skip >= v[i].iov_len) {
+			skip -= v[i].iov_len;
+			continue;
+		}
+		r = put_rest(t, SYS_write, a, (uint8_t *)v[i].iov_base + skip, v[i].iov_len - skip);
+		done += r;
+		if ((uint64_t)r < v[i].iov_len - skip)
+			break;
+		skip = 0;
+	}
+	return done;
+}
+
+static long finish(struct thr *t, long nr, const long *a, long ret)
+{
+	if (ret <= 0 || !only_ours(t))
+		return ret;
+	if ((nr == SYS_write || nr == SYS_sendto) && ret < a[2])
+		ret += put_rest(t, nr, a, (uint8_t *)a[1] + ret, (uint64_t)(a[2] - ret));
+	else if (nr == SYS_writev)
+		ret += put_rest_of(t, a, (uint64_t)ret);
+	return ret;
+}
+
+long sys_wait_call(struct thr *t, long nr, const long *a)
+{
+	unsigned arg = 0;
+	enum unit unit = time_of(nr, a, &arg);
+	long ret;
+
+	t->interrupted = 0;
+	if (unit == SLEEP)
+		return sleep_on(t, nr, a, arg);
+	if (unit == MILLISECONDS || (unit == TIMESPEC && a[arg]))
+		return wait_on(t, nr, a, arg, unit);
+	do
+		ret = make(nr, a);
+	while (ret == -EINTR && only_ours(t));
+	return finish(t, nr, a, ret);
+}
