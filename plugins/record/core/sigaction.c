@@ -20,7 +20,7 @@ __asm__(".text\n.balign 16\n.type __restore_rt, @function\n__restore_rt:\n"
 
 uint64_t sig_never_blocked(void)
 {
-	return SIG_OURS | (G.group || G.no_tsc || G.patched ? SIG_BIT(SIGSEGV) : 0);
+	return SIG_OURS | SIG_BIT(SIGSEGV);
 }
 
 static void install(int sig, void (*fn)(int, siginfo_t *, void *), unsigned long flags, uint64_t mask)
@@ -117,6 +117,7 @@ void sig_init(void)
 	}
 	sig_user[SIGSYS].handler = 0;
 	raw4(SYS_rt_sigprocmask, SIG_UNBLOCK, &ours, 0, 8);
+	sig_need_segv(self);
 	for (int sig = 1; sig <= 64; sig++)
 		if (sig_is_sync(sig))
 			sig_apply(sig);

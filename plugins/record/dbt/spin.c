@@ -12,6 +12,7 @@
  * A register varies if the loop computes with it, or loads it from where a varying one points, or from where it itself points
  * (as one that goes along a list does).
  */
+#include "record/core/memory.h"
 #include "record/core/state.h"
 #include "record/dbt/insn.h"
 #include "record/dbt/spin.h"
@@ -20,6 +21,7 @@
 #include <string.h>
 
 #define NODES 64u
+#define INSN_MOST 16 /* bytes */
 #define FRAMES 6u
 #define NEAR_LOOP 192 /* bytes that a loop in the text goes back, at most */
 #define STACK_NEAR (1u << 20) /* bytes: of a frame */
@@ -69,13 +71,19 @@ static int find_frame(struct loop *l, const uint8_t *back, unsigned up)
 	return (int)l->nframes++;
 }
 
+/* What a jump leads to that is not taken may be anywhere. */
+static int is_text(const uint8_t *at)
+{
+	return sys_readable(at, INSN_MOST);
+}
+
 /* From node k on to this one. There may be too many: then the way ends here. */
 static void lead(struct loop *l, unsigned k, const uint8_t *at, unsigned frame)
 {
 	int to = find_node(l, at, frame);
 
 	if (to < 0) {
-		if (l->n == NODES || (l->lo && (at < l->lo || at >= l->hi)))
+		if (l->n == NODES || (l->lo && (at < l->lo || at >= l->hi)) || !is_text(at))
 			return;
 		to = (int)l->n++;
 		l->node[to] = (struct node){.at = at, .frame = (uint8_t)frame};

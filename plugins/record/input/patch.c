@@ -37,6 +37,8 @@ struct image {
 	unsigned n;
 	const char *name;
 	int changed, noted;
+	uint64_t lo, hi; /* the mapping that was changed last */
+	int prot; /* of that */
 };
 
 /* ---- an ELF image ---- */
@@ -253,9 +255,34 @@ static int begins_surely(const uint8_t *lo, const uint8_t *p)
 
 /* ---- changes ---- */
 
+static int is_at(const struct map *m, void *arg)
+{
+	struct image *im = arg;
+
+	if (im->lo < m->lo || im->lo >= m->hi)
+		return 0;
+	im->lo = m->lo;
+	im->hi = m->hi;
+	im->prot |= m->perms[1] == 'w' ? PROT_WRITE : 0;
+	return 1;
+}
+
+/* A program may have text that it changes itself. */
+static int protection(struct image *im, uint64_t at)
+{
+	if (at >= im->lo && at < im->hi)
+		return im->prot;
+	im->lo = at;
+	im->hi = at + 1;
+	im->prot = PROT_READ | PROT_EXEC;
+	maps_each(is_at, im);
+	return im->prot;
+}
+
 static void change(struct image *im, uint8_t *p)
 {
 	uint64_t page = (uint64_t)p & ~4095ul, len = (((uint64_t)p + 3 + 4095) & ~4095ul) - page;
+	int prot = protection(im, page);
 
 	if (raw3(SYS_mprotect, page, len, PROT_READ | PROT_WRITE | PROT_EXEC) < 0)
 		return;
@@ -267,7 +294,7 @@ static void change(struct image *im, uint8_t *p)
 		p[1] = 0x32;
 		p[2] = 0x01;
 	}
-	raw3(SYS_mprotect, page, len, PROT_READ | PROT_EXEC);
+	raw3(SYS_mprotect, page, len, prot);
 	im->changed++;
 }
 

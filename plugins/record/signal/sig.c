@@ -154,9 +154,9 @@ static void call_handler(struct thr *t, int sig, const siginfo_t *si, uint64_t s
 	old = was;
 	if (uc)
 		__builtin_memcpy(&old, &uc->uc_sigmask, 8);
-	mask |= wait_mask ? *wait_mask & ~SIG_OURS : old;
+	mask |= wait_mask ? *wait_mask & ~sig_never_blocked() : old;
+	t->hidden |= (blocks(sig) | (wait_mask ? *wait_mask : 0)) & sig_never_blocked();
 	t->wait_mask = 0;
-	t->hidden |= blocks(sig) & sig_never_blocked();
 	t->handlers++;
 	wipe_above(f);
 	f->info = *si;
@@ -175,7 +175,7 @@ static void call_handler(struct thr *t, int sig, const siginfo_t *si, uint64_t s
 	}
 	signal_handler_called(sig, &f->info, &f->uc, f, fn, &mask, own_stack_slot(t));
 	__builtin_memcpy(&old, &f->uc.uc_sigmask, 8);
-	old &= ~SIG_OURS;
+	old &= ~sig_never_blocked();
 	if (sig == SIG_CANCEL && self->cancel_late) {
 		self->cancel_late = 0;
 		raw4(SYS_rt_sigprocmask, SIG_SETMASK, uc ? &was : &old, 0, 8);
