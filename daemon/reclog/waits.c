@@ -375,10 +375,13 @@ char *waits_deadlock_text(const struct waits *w)
 {
 	cleanup_buf struct buf b = {0};
 	bool cycle = false;
+	size_t alive = 0;
 
-	for (size_t i = 0; i < w->n; i++)
+	for (size_t i = 0; i < w->n; i++) {
 		cycle |= w->v[i].in_cycle;
-	if (w->all && !w->group)
+		alive += !w->v[i].ended;
+	}
+	if (w->all && !w->group && !(cycle && alive == 1))
 		buf_addf(&b, "all threads wait for each other (deadlock)");
 	else if (cycle)
 		add_cycle(&b, w);

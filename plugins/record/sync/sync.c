@@ -121,8 +121,38 @@ static __attribute__((noinline)) int mutex_lock(pthread_mutex_t *m, uint64_t cal
 	return ret;
 }
 
+/*
+ * The process has one thread, and that has it: it waits for itself, for ever, or until a handler lets the mutex go. Of a mutex of
+ * another kind libc says so, or it is locked once more.
+ */
+#define NOT_NORMAL 0xf3 /* in a mutex's kind, of glibc: recursive, error-checking, adaptive, robust, by priority, shared */
+static __attribute__((noinline)) int mutex_lock_again(pthread_mutex_t *m, uint64_t caller)
+{
+	struct thr *t = (m->__data.__kind & NOT_NORMAL) ? 0 : shim_enter();
+	int ret;
+
+	if (!t)
+		return REAL(pthread_mutex_lock)(m);
+	t->caller = caller;
+	if (real_first(t)) {
+		holes_add(m, sizeof(*m));
+		wait_of(t, m, WAIT_MUTEX);
+		wait_is_seen(t);
+		wait_begin(t);
+		ret = REAL(pthread_mutex_lock)(m);
+		wait_end(t);
+		ev(t, RLOG_LOCK, m, 0, 0); /* the only answer: it is unlocked without an event */
+	} else {
+		ret = replay_mutex(t, m);
+	}
+	shim_leave(t);
+	return ret;
+}
+
 EXPORT int pthread_mutex_lock(pthread_mutex_t *m)
 {
+	if (unlikely(!G.mt && m->__data.__lock))
+		return called(mutex_lock_again(m, (uint64_t)__builtin_return_address(0)));
 	return !G.mt ? REAL(pthread_mutex_lock)(m) : called(mutex_lock(m, (uint64_t)__builtin_return_address(0)));
 }
 
