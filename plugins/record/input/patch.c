@@ -14,6 +14,7 @@
  * Elsewhere, it is what all ways to decode the text before it agree on, and its result is used as one uses it; else rdrand is noted.
  * Intel's manual, volume 2; LSB, "Exception Frames".
  */
+#include "record/core/maps.h"
 #include "record/core/memory.h"
 #include "record/core/sigaction.h"
 #include "record/core/state.h"
