@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * bridge.h: a debugger on one side, a worker of the daemon on the other. The worker connects to a socket of ours
- * when it is ready; a child process of ours keeps the daemon's operation alive meanwhile.
+ * bridge.h: connects a debugger with a worker of the daemon. The worker connects to this process's socket when it is ready. A
+ * child process, the keeper, calls the daemon's operation `debug` and waits for its end.
  */
 #ifndef FRED_BRIDGE_BRIDGE_H
 #define FRED_BRIDGE_BRIDGE_H
@@ -17,20 +17,20 @@ struct bridge {
 	pid_t keeper; /* runs the operation; 0: none */
 	int worker; /* connected; -1: not yet */
 	int signal_fd; /* of signalfd; -1: none */
-	/* A signal came: 1 to stop. NULL: every one stops. */
+	/* Called for a signal; 1: stop. NULL: every signal stops. */
 	int (*on_signal)(struct bridge *b, int sig);
 	const struct cli *cli; /* borrowed */
 	json_t *params; /* of the operation, for another worker */
 	pid_t gdb; /* gdb_run.h */
-	bool interrupts, ending; /* likewise */
-	bool heard; /* a SIGINT, when not to be passed on at once: see relay.h */
-	struct progress_line line; /* of what the worker is doing */
+	bool interrupts, ending; /* gdb_run.c: a SIGINT is sent to the worker; GDB is to end */
+	bool heard; /* a SIGINT came: see relay.h */
+	struct progress_line line; /* progress of the worker's command */
 	int listener; /* where the worker connects */
-	char path[108]; /* the same */
+	char path[108]; /* the listener's */
 	char host_files[108]; /* made by the worker: see bridge_sysroot */
 };
 
-/* Without an operation: for one whose worker is the caller's own. bridge_end in any case. */
+/* Without an operation, for a worker that is a process of the caller. bridge_end in any case. */
 int bridge_open(struct bridge *b, const struct cli *cli, struct err *e);
 /*
  * Starts the operation `debug` with these params (stolen) and waits until its worker is there. 0; -1 with e set; or
@@ -38,19 +38,19 @@ int bridge_open(struct bridge *b, const struct cli *cli, struct err *e);
  */
 int bridge_start(struct bridge *b, const struct cli *cli, json_t *params, int *code, struct err *e);
 /*
- * Where a debugger finds the program's files, for "set sysroot": "/" where they are the host's own, as they were (so it also finds what
- * belongs to them: printers of a library's types, for one), else a folder of the recording's copies. malloc'd; NULL: it must ask the other
- * side for them.
+ * Where a debugger finds the program's files, for "set sysroot": "/" if the host's files are those that were recorded (then GDB also
+ * finds what belongs to them, such as pretty printers), else a folder with the recording's copies. malloc'd; NULL: it must read
+ * them through the remote protocol.
  */
 char *bridge_sysroot(const struct bridge *b);
-/* After bridge_start has given 1: is this the process that called it? */
+/* After bridge_start has returned 1: is this the process that called it, not the child? */
 bool bridge_is_parent(const struct bridge *b);
 /*
- * Another operation in the place of one whose worker has died or is not wanted any more: as bridge_start, at the last stop
- * of the session, or at its last prompt. 0, or -1 with e set.
+ * Starts another operation in the place of one whose worker has died or is no longer wanted, as bridge_start: at the session's
+ * last stop (stop), or at its last prompt. 0, or -1 with e set.
  */
 int bridge_restart(struct bridge *b, bool stop, struct err *e);
-/* What a signal_fd that was polled says: 1: stop. */
+/* Handles the signal of a signal_fd that was polled. 1: stop. */
 struct pollfd;
 int bridge_signalled(struct bridge *b, const struct pollfd *p);
 /* The next connection of a worker that stays: into b->worker. 0; 1: the user wants to stop; -1 with e set. */

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * progress_line.h: how far a command of a debugger's is, on the terminal of who started the session: the worker's notifications
- * (daemon/debug/busy.h) are taken out of its stream to the debugger. The line is there only while the debugger waits: it is
- * gone before the debugger hears of anything else.
+ * progress_line.h: the progress of a debugger's command, on the terminal of the session's fredctl: the worker's notifications
+ * (daemon/debug/busy.h) are taken out of its stream to the debugger. The line is erased before the debugger gets other data.
  */
 #ifndef FRED_BRIDGE_PROGRESS_LINE_H
 #define FRED_BRIDGE_PROGRESS_LINE_H
@@ -14,14 +13,14 @@
 
 struct progress_line {
 	struct progress progress;
-	char kind; /* of what is under way: '$', '%', or 0 */
-	unsigned left; /* bytes of its checksum to come, when its # has come */
+	char kind; /* of the current packet: '$', '%' (a notification), or 0: none */
+	unsigned left; /* bytes of its checksum that are missing, once its # has come */
 	struct buf note;
 };
 
 void progress_line_init(struct progress_line *b, const struct cli *cli);
 void progress_line_fini(struct progress_line *b);
-/* Of n bytes from the worker those that are for the debugger, moved together; how many. */
+/* Removes notifications from n bytes of the worker; the number of bytes left, for the debugger. */
 size_t progress_line_take(struct progress_line *b, char *data, size_t n);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* second_ui.c: see second_ui.h. What GDB says to nobody is read all the same: it would wait for a full terminal. */
+/* second_ui.c: see second_ui.h. GDB's output is read even without a client: GDB would block on a full terminal. */
 #include "bridge/second_ui.h"
 
 #include <errno.h>

@@ -92,7 +92,7 @@ static uint64_t number_of(const char *id)
 	return str_u64(id, 10, 1, 1u << 30, &n) ? 0 : n;
 }
 
-/* Saved, and without bookmarks or checkpoints: nobody will miss it. */
+/* Not running, and without bookmarks or checkpoints. */
 static bool is_disposable(const struct session_info *s)
 {
 	return !s->pid && !s->bookmarks && !s->checkpoints;

@@ -32,7 +32,7 @@ void client_close(struct client *c);
  * second Ctrl-C stops waiting. 0 and *result (a new reference), or -1 with the daemon's error.
  */
 int client_call(struct client *c, const char *method, json_t *params, json_t **result, struct err *e);
-/* Both of the above and client_close, for the usual command. */
+/* client_open, client_call and client_close. */
 int client_run(const struct cli *cli, const char *method, json_t *params, json_t **result,
 	       struct err *e);
 /*
@@ -44,9 +44,9 @@ int client_print(const struct cli *cli, const char *method, json_t *params,
 /* Waits until the daemon has closed the connection. */
 void client_wait_close(struct client *c);
 
-/* spawn.c: connects as wire_connect does, but starts a daemon when nobody listens. */
+/* spawn.c: connects as wire_connect does, but starts a daemon when none listens. */
 int spawn_connect(const char *home, struct err *e);
-/* What fredd on disk would answer as `build`; malloc'd, NULL if it is not found. */
+/* The build ID of the installed fredd, as its answer to `hello` would have it; malloc'd, NULL if it is not found. */
 char *spawn_build_id(void);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* rec_arg.h: the optional REC in front of a command's other arguments. */
+/* rec_arg.h: a command's optional argument REC, which precedes the others, and parameters for methods of the daemon. */
 #ifndef FRED_CLIENT_REC_ARG_H
 #define FRED_CLIENT_REC_ARG_H
 

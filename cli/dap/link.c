@@ -55,7 +55,7 @@ static void take_complaint(struct dap *d)
 		dap_output(d, "stderr", d->complaint.data + had, d->complaint.len - had);
 }
 
-/* GDB has ended: what it said last may still be on the way. */
+/* GDB has ended: its last output may not have been read yet. */
 static void hear_last_words(struct dap *d)
 {
 	struct pollfd p = {.fd = d->gdb.err, .events = POLLIN};

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* doctor.h: what this host has of what fred needs. */
+/* doctor.h: checks whether this host has what fred needs. */
 #ifndef FRED_DOCTOR_DOCTOR_H
 #define FRED_DOCTOR_DOCTOR_H
 
@@ -18,7 +18,7 @@ struct doctor_result {
 
 struct doctor_check {
 	const char *name;
-	const char *means; /* what it is needed for */
+	const char *means; /* the purpose of what is checked */
 	const char *advice; /* what to do when it is missing */
 	void (*run)(struct doctor_result *r);
 };

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * attach.c: see attach.h. A session that does not run is run by a `fredctl debug` in the background: its GDB reads commands
- * from a pipe in which none come, until it is closed.
+ * attach.c: see attach.h. A session that does not run is started by a `fredctl debug` in the background, whose GDB reads
+ * its commands from a pipe: it ends when that is closed.
  */
 #include "frontend/attach.h"
 
@@ -30,14 +30,14 @@ static _Noreturn void become_debug(const char *const *argv, int in, int ready)
 	char fd[16];
 
 	snprintf(fd, sizeof(fd), "%d", ready);
-	setpgid(0, 0); /* a Ctrl-C is not for it */
+	setpgid(0, 0); /* the terminal sends it no SIGINT */
 	if (null < 0 || dup2(in, 0) < 0 || dup2(null, 1) < 0 || fcntl(ready, F_SETFD, 0) || setenv(ATTACH_READY_FD, fd, 1))
 		_exit(70);
 	execv("/proc/self/exe", (char *const *)argv);
 	_exit(70);
 }
 
-/* *ready: from which the session's folder can be read, with a line end, when it can be connected to. */
+/* *ready: a pipe with the path of the session's folder, and a line end, once it accepts connections. */
 static int start(struct attach *a, const char *const *argv, int *ready, struct err *e)
 {
 	int in[2] = {-1, -1}, out[2] = {-1, -1};
@@ -68,7 +68,7 @@ static int start_for(struct attach *a, const char *id, const char *rec, struct e
 	if (f)
 		steal_fd(&ready);
 	if (!f || !fgets(dir, sizeof(dir), f))
-		return err_set(e, ERR_HOST, "the session could not be started"); /* it has said why */
+		return err_set(e, ERR_HOST, "the session could not be started"); /* the child has printed why */
 	dir[strcspn(dir, "\n")] = '\0';
 	str_set(&a->dir, "%s", dir);
 	str_set(&a->id, "%s", path_base(dir));
@@ -84,7 +84,7 @@ bool attach_tell_ready(const char *dir)
 	if (!text || str_u64(text, 10, 3, 1u << 20, &fd))
 		return false;
 	unsetenv(ATTACH_READY_FD);
-	if (!write_full((int)fd, line, strlen(line))) /* else whoever asked has gone */
+	if (!write_full((int)fd, line, strlen(line))) /* else the parent has gone */
 		close((int)fd);
 	return true;
 }
@@ -146,7 +146,7 @@ int attach_repl(const struct attach *a, const char *const *more, struct err *e)
 		return err_errno(e, ERR_HOST, "fork");
 	if (!pid)
 		become_repl(repl, a, more);
-	signal(SIGINT, SIG_IGN); /* it is for the other one */
+	signal(SIGINT, SIG_IGN); /* fred-repl handles it */
 	while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
 		;
 	return WIFEXITED(status) ? WEXITSTATUS(status) : 70;

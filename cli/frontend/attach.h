@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* attach.h: a connection to a session's second user interface (second_ui.h): of one that runs, or that is started for it. */
+/* attach.h: connects to a session's second user interface (second_ui.h); starts the session if it does not run. */
 #ifndef FRED_FRONTEND_ATTACH_H
 #define FRED_FRONTEND_ATTACH_H
 
@@ -12,20 +12,20 @@ struct attach {
 	char *id; /* the session's */
 	char *dir; /* its folder */
 	char *path; /* the socket's */
-	pid_t child; /* a fredctl debug of ours; 0: it runs elsewhere */
-	int hold; /* the child runs until this is closed; -1 */
+	pid_t child; /* the fredctl debug that was started; 0: it ran already */
+	int hold; /* the child's input: it runs until this is closed; -1: none */
 };
 
 /*
- * id: a session; NULL: the one that runs (and ran last), else the one that ran last. rec: a recording for a new session;
- * NULL: none. attach_close in any case.
+ * id: a session; NULL: the one that runs (the latest, if several do), else the latest. rec: a recording, for a new session instead;
+ * or NULL. attach_close in any case.
  */
 int attach_open(struct attach *a, const char *id, const char *rec, struct err *e);
-/* For the child: the session in this folder can be connected to. false: this is nobody's child. */
+/* In the child: reports that the session in this folder accepts connections. false: this process was not started by attach_open. */
 bool attach_tell_ready(const char *dir);
 /* Ends the child; the session is saved. */
 void attach_close(struct attach *a);
-/* What `fredctl repl` becomes, with these arguments behind the socket's path: it runs commands and returns its exit code. */
+/* Runs fred-repl on the session, with these arguments after the socket and the folder. Its exit code, or -1 with e set. */
 int attach_repl(const struct attach *a, const char *const *more, struct err *e);
 
 #endif

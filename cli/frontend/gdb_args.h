@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* gdb_args.h: what an editor's command line for gdb says, as far as it matters to fred. */
+/* gdb_args.h: reads an editor's command line for gdb, as far as it matters to fred. */
 #ifndef FRED_FRONTEND_GDB_ARGS_H
 #define FRED_FRONTEND_GDB_ARGS_H
 
@@ -11,8 +11,8 @@
 struct gdb_args {
 	size_t program; /* index of the word that names the program; the number of words if none does */
 	const char *name; /* of the program, NULL: none */
-	bool interpreter; /* it is said which one */
-	bool mi; /* and that is MI */
+	bool interpreter; /* an interpreter is chosen */
+	bool mi; /* and it is MI */
 	bool only_tells; /* --version and the like: nothing is debugged */
 };
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* gdb_run.h: a GDB that is a child of ours, with a recording behind it. */
+/* gdb_run.h: runs GDB as a child process, connected with a worker. */
 #ifndef FRED_FRONTEND_GDB_RUN_H
 #define FRED_FRONTEND_GDB_RUN_H
 
@@ -10,19 +10,18 @@
 
 struct gdb_run {
 	const struct strv *args; /* GDB's */
-	const struct strv *once; /* more of them, not for one that takes the place of another; may be NULL */
+	const struct strv *once; /* more arguments, for the first GDB, not for one that replaces it; may be NULL */
 	const char *const *settings; /* as gdb_setup_scripts has it */
 	bool mi; /* an editor speaks with it; else a user at a terminal */
-	bool unseen; /* nobody looks at it but by its second user interface: what it complains about is dropped */
+	bool unseen; /* it is used through its second user interface alone: its standard error is dropped */
 	struct second_ui *second; /* NULL: none; with a state only */
-	const char *state; /* as debug_gdb.h has it: then a worker, the daemon or GDB may die, and another one goes on */
+	const char *state; /* as in gdb_setup.h: then another worker, daemon or GDB replaces one that has died */
 };
 
 /*
- * Runs it until it ends; *code: what it exited with. A SIGINT to us interrupts the program (at a terminal GDB gets it by
- * itself); with a state, SIGQUIT (Ctrl-\) replaces a GDB that hangs; another signal ends GDB. One that a SIGSTOP has stopped
- * for seconds is killed, and so replaced. 0, or -1 with e set: it
- * could not be started, or died.
+ * Runs GDB until it ends; *code: its exit code. A SIGINT to this process interrupts the program (a terminal sends it to GDB, too);
+ * with a state, SIGQUIT (Ctrl-\) replaces a GDB that hangs; other signals end GDB. A GDB that has been stopped by SIGSTOP for
+ * seconds is killed, and so replaced. 0; -1 with e set: it could not be started, or died.
  */
 int gdb_run(struct bridge *b, const struct gdb_run *how, int *code, struct err *e);
 

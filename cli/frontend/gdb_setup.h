@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* gdb_setup.h: what the GDB of a debugging session is told before it begins. */
+/* gdb_setup.h: the scripts with which the GDB of a debugging session starts. */
 #ifndef FRED_FRONTEND_GDB_SETUP_H
 #define FRED_FRONTEND_GDB_SETUP_H
 
@@ -10,11 +10,11 @@ struct gdb_setup {
 	const char *dir; /* where the scripts are written */
 	const char *socket_path; /* what GDB connects to */
 	const char *const *settings; /* commands, ended by NULL; may be NULL */
-	const struct strv *sources, *notes; /* commands, and what to tell the user; may be NULL */
-	const char *state; /* the file that GDB's own state is taken from and saved to; NULL: it is not kept */
-	bool mi; /* an editor speaks with it */
+	const struct strv *sources, *notes; /* commands for source files, notes for the user (source_tree.h); may be NULL */
+	const char *state; /* the file that GDB's own state is read from and saved to; NULL: it is not saved */
+	bool mi; /* an editor uses it, by GDB/MI */
 	const char *tty; /* a terminal for a second user interface, in MI; NULL: none */
-	const char *sysroot; /* where GDB reads the program's files by itself; NULL: from the other side */
+	const char *sysroot; /* of the program's files; NULL: GDB reads them through the remote protocol */
 };
 
 /* Writes the scripts; adds the options by which GDB reads them to argv. */

@@ -67,7 +67,7 @@ static bool is_fatal(int sig)
 	return true;
 }
 
-/* It runs on without a debugger, with the signal by which it stopped. 1: it cannot just now. */
+/* Detaches: it runs on, with the signal by which it stopped. 1: not possible just now. */
 static int let_go(struct live *l, struct err *e)
 {
 	struct group_thread *th = group_find(&l->group, l->stop.tid);
@@ -109,7 +109,7 @@ int live_detach(void *arg, struct err *e)
 	return wait_end(l, pid, e);
 }
 
-/* With a handler it may live on. */
+/* Waits for its end; kills it if it goes on, as it may with a handler. */
 static void end_within(struct live *l, pid_t pid, unsigned ms)
 {
 	cleanup_close int fd = (int)syscall(SYS_pidfd_open, pid, 0);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * history.c: from the live process to a replay of what is recorded so far, and back. The replay is a worker of the daemon,
- * which is told where the live process stands (visibility/thread_snapshot.h) and begins there: GDB sees no difference. Then its packets and
- * the answers are passed on as they are.
+ * history.c: changes from the live process to a replay of what is recorded so far, and back. The replay is a worker of the daemon,
+ * which is told the state of the live process (visibility/thread_snapshot.h) and starts in it: GDB sees no difference. From then on
+ * packets and answers are passed on unchanged.
  */
 #include <ctype.h>
 #include <poll.h>
@@ -32,7 +32,7 @@ static void say(struct live *l, const char *text)
 	rsp_say(&l->conn, text, strlen(text), &ignored);
 }
 
-/* What is answered here in any case: the connection, files, and the program's life. */
+/* Packets that are never passed on: about the connection, files, and start and end of the program. */
 static bool is_ours(const char *packet)
 {
 	static const char *const starts[] = {"qSupported", "QStartNoAckMode", "QProgramSignals:", "!", "qAttached", "vFile:", "vRun",
@@ -147,7 +147,7 @@ static int tell_selected(struct live *l, struct err *e)
 	return ask_ok(l, buf_str(&b), e);
 }
 
-/* It stops where GDB wants the live process to, and looks at the thread that GDB looks at. */
+/* The worker gets GDB's breakpoints, watchpoints and selected thread. */
 static int hand_over(struct live *l, struct err *e)
 {
 	static const int watch[] = {[GROUP_WRITE] = RSP_WRITE, [GROUP_ACCESS] = RSP_ACCESS};
@@ -199,7 +199,7 @@ static int write_stance(struct live *l, struct err *e)
 	return ret;
 }
 
-/* The tracer waits for SIGCHLD itself: other programs must not start like that. */
+/* The tracer has SIGCHLD blocked, which programs that it starts must not inherit. */
 static void block_children(int how)
 {
 	sigset_t set;
@@ -294,7 +294,7 @@ static bool is_resume(const char *packet)
 	return str_starts(packet, "vCont;") || str_eq(packet, "bs") || str_eq(packet, "bc") || strchr("cCsS", packet[0]);
 }
 
-/* The worker is gone, or its daemon: another one goes back to the last stop, and GDB gets an answer. */
+/* The worker or its daemon has died: starts another one at the last stop, and answers GDB's packet. */
 static int recover(struct live *l, const char *packet, struct buf *answer, struct err *e)
 {
 	cleanup_buf struct buf stop = {0};
@@ -316,7 +316,7 @@ static int recover(struct live *l, const char *packet, struct buf *answer, struc
 	return 0;
 }
 
-/* GDB takes text in front of the answers to these only. */
+/* GDB accepts console output only before answers to resuming packets and to qRcmd; other text is held back. */
 static void let_speak(struct live *l, const char *packet)
 {
 	struct err ignored;

@@ -123,7 +123,7 @@ static int object(void *arg, const char *name, struct buf *out, struct err *e)
 	ssize_t n;
 
 	snprintf(path, sizeof(path), "/proc/%d/%s", (int)l->group.pid, strcmp(name, "auxv") ? "exe" : "auxv");
-	if (!l->group.n) /* GDB does not believe that what it was offered is no object any more */
+	if (!l->group.n) /* GDB has been offered the object, and does not expect it to be gone */
 		return err_set(e, ERR_NOT_FOUND, "the program is not being run");
 	if (!strcmp(name, "auxv"))
 		return read_file(path, out, e);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * run.c: forwards in the live process, with all its threads. The recorder's own signals pass unseen, and so do its steps:
- * a call into it is one step (visibility/visibility.h).
+ * run.c: resumes the live process with all its threads. GDB does not see the recorder's own signals, and a call into the recorder
+ * is one step (visibility/visibility.h).
  */
 #include <fcntl.h>
 #include <inttypes.h>
@@ -259,8 +259,8 @@ static int put_back(struct live *l, struct group_thread *th, struct err *e)
 }
 
 /*
- * A thread that stands at a breakpoint makes one instruction without it, and who is stepped his first, if it cannot wait for
- * anything; the others stay, and signals wait.
+ * A thread at a breakpoint executes one instruction without it; so does the stepped thread, if its instruction cannot block. The
+ * other threads stay stopped, and signals stay pending.
  */
 static int step_off(struct run *r, struct group_thread *th, struct err *e)
 {
@@ -327,8 +327,8 @@ static int run_on(struct run *r, struct err *e)
 }
 
 /*
- * An interrupt comes anywhere, in the recorder's code too, where nobody can tell what of a call is recorded already. The
- * thread goes on until it is out of there, or waits.
+ * An interrupt may stop a thread in the recorder's code, where it is not known how much of a call has been recorded. The thread
+ * goes on until it has left that code, or blocks.
  */
 static int settle(struct live *l, struct rsp_stop *out, struct err *e)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* terminal.c: see internal.h. Whoever is not in the terminal's foreground must not be stopped for giving it away. */
+/* terminal.c: see internal.h. SIGTTOU is blocked: a background process group may change the terminal, too. */
 #include <signal.h>
 #include <unistd.h>
 

@@ -15,7 +15,7 @@
 #define PACK_META "meta.json"
 #define PACK_MAX_META (256u << 20)
 
-/* Is this the name of a file that belongs into a pack: of the control page, an image, a list, a log, a copy? */
+/* May a pack have a file of this name: the control page, an image, a list, a log, a copy? */
 bool pack_name_ok(const char *name);
 
 /*
@@ -24,7 +24,7 @@ bool pack_name_ok(const char *name);
  */
 int pack_write(const char *rec, const char *file, bool without_data, uint64_t *bytes, struct err *e);
 
-/* ---- reading: anybody may have made it ---- */
+/* ---- reading: the file is not trusted ---- */
 
 struct pack;
 /* Opens a packed file and reads its meta.json, which pack_meta gives (borrowed). ERR_USAGE: it is none, or damaged. */

@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * compress.c: see compress.h. The order makes it safe to be killed: a part is in the file of frames, and while the program
- * runs also on the disk, before it is cut out of the log. What of a log is done with says rlog_head.boundary: behind
- * it its thread writes. Waiting for the disk, which may hold up the program's own writes, is for many parts at once, or for
- * when there is nothing else to do.
+ * compress.c: see compress.h. Being killed at any time is safe: a part is written to the file of frames, and while the
+ * program runs also synced, before it is cut out of the log. A thread writes its log after rlog_head.boundary only. A sync may
+ * delay the program's own writes, so one is made for many parts together, or when there is nothing else to do.
  *
- * While the program runs there are two threads: one reads and writes files, and the other, which only compresses, gets the
- * processor when nobody else wants it. It must not do both: whoever is kept from running for long inside the file system
- * may hold up the program there.
+ * While the program runs there are two threads: one reads and writes files; the other, of idle priority (SCHED_IDLE), only
+ * compresses. One thread must not do both: while it is not scheduled, it could hold a lock of the file system that the program
+ * waits for.
  */
 #include "recfiles/compress.h"
 
@@ -60,7 +59,7 @@ struct compressor {
 	/* under lock */
 	bool stop;
 	struct part *work; /* for the idle thread; NULL again: it is done */
-	unsigned users; /* threads; the last one frees it, for nobody waits for the idle one */
+	unsigned users; /* threads; the last one frees it, as the idle one is not joined */
 };
 
 /* One go over a recording. When its time is up, what is compressed is still cut out. */
@@ -83,7 +82,7 @@ static bool is_over(const struct pass *p)
 	return stop;
 }
 
-/* Where the part of the log ends that nobody writes to any more. */
+/* The end of the finished part of the log. */
 static uint64_t done_with(const struct pass *p, int log, const struct stat *st)
 {
 	uint64_t at = 0;
@@ -138,7 +137,7 @@ static int add_frame(struct pass *pass, int log, int frames, uint64_t at, uint32
 	return 0;
 }
 
-/* What is in frames now. A log that nobody writes to ends behind its first page when all of it is. */
+/* Cuts out of the log what is in frames now. A finished log that is all in frames is truncated to its first page. */
 static int cut_out(const struct pass *p, int log, int frames, uint64_t from, uint64_t to, bool all, struct err *e)
 {
 	if (p->running && fdatasync(frames))
@@ -160,7 +159,7 @@ static int compress_open(struct pass *p, int log, int out, const struct frames *
 {
 	uint64_t cut = first_data(log), from = had->size ? had->end : cut, at = from, size = had->size;
 
-	/* of someone who was killed here: it could seem to be the end of what comes in its place */
+	/* left by a process that was killed here: it could be taken for the end of the new frames */
 	if (had->mapped > had->size && ftruncate(out, (off_t)had->size))
 		return err_errno(e, ERR_HOST, "cutting");
 	while (at < end && !is_over(p)) {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * compress.h: compresses logs, outside of the recorded program: while it runs, what its threads are done with, by a thread
- * that gets the processor only when nobody else wants it; the rest when it has ended. See struct rlog_frame.
+ * compress.h: compresses logs from outside of the recorded program. While it runs, a thread of idle priority compresses the
+ * parts that its threads have finished; the rest is compressed when it has ended. See struct rlog_frame.
  */
 #ifndef FRED_RECFILES_COMPRESS_H
 #define FRED_RECFILES_COMPRESS_H
@@ -10,13 +10,13 @@
 
 struct compressor;
 
-/* Begins with a recording that is being made. NULL: it cannot; nothing is lost by that. */
+/* Starts on a recording that is being made. NULL: it could not, and the logs stay as they are. */
 struct compressor *compressor_start(const char *rec);
-/* Ends that, in some milliseconds. NULL is fine. */
+/* Stops within some milliseconds. s may be NULL. */
 void compressor_stop(struct compressor *s);
 /*
- * Compresses logs to which nobody writes any more, cut to what was written, for about `seconds`; what is not reached
- * then stays as it is.
+ * Compresses logs that have been truncated to what was written (running.h), for about `seconds`; what is left then stays
+ * uncompressed.
  */
 int compress_rest(const char *rec, double seconds, struct err *e);
 

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/* line_files.h: the source files that a program's line tables name. Their headers are read, not the lines. */
+/* line_files.h: the names of source files in a program's line tables (DWARF), of which only the headers are read. */
 #ifndef FRED_RECFILES_LINE_FILES_H
 #define FRED_RECFILES_LINE_FILES_H
 
 /*
- * Calls add for each file of each compilation unit (the same one may come often). dir: where it was compiled, absolute, or
- * ""; name: relative to that, or absolute. Ends at the time `until` (clock_s) with 1; else 0: a file without line tables, or
- * that is no program, has none.
+ * Calls add for each file of each compilation unit; a file may be named many times. dir: the folder of the compilation, absolute,
+ * or ""; name: relative to dir, or absolute. 0: done, also for a file without line tables; 1: stopped at the time `until`
+ * (clock_s).
  */
 int line_files_each(const char *path, double until, void (*add)(void *arg, const char *dir, const char *name), void *arg);
 

@@ -57,8 +57,8 @@ static bool records_into(const char *dir, pid_t pid)
 }
 
 /*
- * We are the subreaper: while anything that the program started lives, we have a child. Only then is
- * it worth looking at all processes.
+ * This process is the subreaper: while any descendant of the program lives, it has a child. Without one, there is no
+ * need to look at all processes.
  */
 static bool have_children(void)
 {
@@ -163,7 +163,7 @@ static int trim_log(const char *path, struct err *e)
 	struct stat st;
 
 	if (used < 0 || stat(path, &st) || st.st_size <= used)
-		return 0; /* damaged ones stay as they are, for whoever looks into it */
+		return 0; /* a damaged log stays as it is, to be examined */
 	return truncate(path, used) ? err_errno(e, ERR_HOST, "%s", path) : 0;
 }
 

@@ -36,7 +36,7 @@ static bool replace_by(const char *object, const char *path)
 {
 	cleanup_free char *dir = path_dir(path), *temp = str_fmt("%s/.%s", dir, path_base(path));
 
-	unlink(temp); /* of someone who was killed here */
+	unlink(temp); /* left by a process that was killed here */
 	if (link(object, temp))
 		return false;
 	if (!rename(temp, path))

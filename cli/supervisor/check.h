@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* check.h: can fred record this program? Asked before anything is made or run. */
+/* check.h: can fred record this program? Checked before any file is made. */
 #ifndef FRED_SUPERVISOR_CHECK_H
 #define FRED_SUPERVISOR_CHECK_H
 

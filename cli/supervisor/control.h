@@ -13,15 +13,15 @@
 struct rlog_control *control_create(const char *rec, enum rlog_sched sched, uint64_t chaos_seed,
 				    enum rlog_malloc malloc_mode, struct err *e);
 void control_unmap(struct rlog_control *c);
-/* The i-th note as one line of text, malloc'd; "": it was taken back; NULL past the last. */
+/* The i-th note as one line of text, malloc'd; "": it was withdrawn; NULL: there are no more. */
 char *control_note(const struct rlog_control *c, unsigned i);
-/* Has the recorder noted that the program waits for itself, for ever? */
+/* Has the recorder noted a deadlock of all threads? */
 bool control_is_deadlock(const struct rlog_control *c);
-/* Takes back what is noted of threads that wait for each other: the program ended by itself all the same. */
+/* Withdraws notes of deadlocks: the program has ended by itself. */
 void control_forget_deadlocks(struct rlog_control *c);
-/* Takes back what is noted of what threads of a process wait for. */
+/* Withdraws the notes of what threads of this process wait for. */
 void control_drop_waits(struct rlog_control *c, uint32_t process);
-/* Adds a note of our own to those of the recorder. process, number: as in struct rlog_note, or 0. */
+/* Adds a note of fredctl to those of the recorder. process, number: as in struct rlog_note, or 0. */
 void control_add_note(struct rlog_control *c, enum rlog_note_kind kind, uint32_t process, int64_t number, const char *text);
 
 #endif

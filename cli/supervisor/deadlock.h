@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * deadlock.h: names threads of recorded processes that wait for each other, and ends a program all of whose threads do so, for ever.
- * It looks at them from outside, from time to time, in every mode; recorded one thread at a time, the recorder finds the latter
- * by itself and says so (plugins/record/deadlock.c).
+ * deadlock.h: finds threads of recorded processes that wait for each other, notes which, and ends a program all of whose threads
+ * do. It examines the processes from outside, from time to time, in every mode; with one thread at a time, the recorder itself
+ * detects that all threads wait (plugins/record: deadlock.c).
  */
 #ifndef FRED_SUPERVISOR_DEADLOCK_H
 #define FRED_SUPERVISOR_DEADLOCK_H
@@ -16,7 +16,7 @@
 /* What was seen of one process. */
 struct deadlock_seen {
 	struct waits last;
-	unsigned looks; /* in a row that found the same */
+	unsigned looks; /* consecutive ones with the same result */
 	bool told;
 };
 
@@ -24,13 +24,13 @@ struct deadlock {
 	struct rlog_control *control;
 	pid_t pid; /* the program */
 	struct deadlock_seen seen[RLOG_WAITING]; /* of control->waiting */
-	unsigned looks; /* in a row that found all threads asleep, where the recorder says that they wait for ever */
+	unsigned looks; /* consecutive ones that found all threads asleep, where the recorder has noted a deadlock */
 };
 
 /*
- * Some looks in a row must find the same. Then there are notes that name threads, locks and lines; and where all threads wait, and
- * neither a handler nor another process can help, the program ends by SIGABRT. To be called again soon while this returns true,
- * else now and then.
+ * Examines the processes once. When several consecutive calls find the same, it adds notes that name threads, locks and lines; if
+ * all threads wait, and neither a signal handler nor another process can wake one, it ends the program by SIGABRT. True: to be
+ * called again soon; else from time to time.
  */
 bool deadlock_look(struct deadlock *d);
 void deadlock_fini(struct deadlock *d);

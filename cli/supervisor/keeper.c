@@ -37,7 +37,7 @@ struct keeper {
 	bool listens[MOST];
 };
 
-/* A request, with what comes behind it. */
+/* A request, and the data that follow it. */
 struct request {
 	struct keeper_req q;
 	uint8_t data[KEEPER_DATA];
@@ -230,10 +230,10 @@ static void answer(const struct keeper *k, int sock, int32_t ret, int fd)
 		memcpy(CMSG_DATA(c), &fd, sizeof(fd));
 	}
 	if (sendmsg(sock, &m, MSG_NOSIGNAL) < 0)
-		return; /* who asked is gone */
+		return; /* the requesting process is gone */
 }
 
-/* -1: it is none, or who asked is gone. */
+/* -1: it is no request, or the requesting process is gone. */
 static int receive(int sock, struct request *r)
 {
 	union one_fd u;

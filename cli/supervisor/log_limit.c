@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * log_limit.c: see log_limit.h. Two threads: one tells the recorded ones that somebody is there, the other waits for the daemon. What
- * cannot be kept within its bound is not lost: then the recording grows, and a note says why.
+ * log_limit.c: see log_limit.h. Two threads: one renews the lease, the other has the daemon trim the logs. When that fails, the
+ * limit is given up: the recording grows, and a note says why.
  */
 #include "supervisor/log_limit.h"
 
@@ -40,7 +40,7 @@ struct log_limit {
 	bool stop; /* under lock */
 };
 
-/* True: the end has come. */
+/* True: it is to stop. */
 static bool rest(struct log_limit *b, unsigned ms)
 {
 	return pause_ms(&b->lock, &b->wake, &b->stop, ms);
@@ -146,7 +146,7 @@ struct log_limit *log_limit_start(const char *rec, struct rlog_control *c)
 	pthread_cond_init(&b->wake, NULL);
 	sigfillset(&all);
 	pthread_sigmask(SIG_SETMASK, &all, &was);
-	/* without them nobody waits, and nothing is given up */
+	/* without these threads the recorded ones do not wait, and nothing is given up */
 	if (pthread_create(&b->lease, NULL, keep_lease, b))
 		b->lease = 0;
 	if (!b->lease || pthread_create(&b->trim, NULL, keep_limit, b))

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * record.c: see record.h. Everything that can be wrong is found out before the program runs; after it
- * ran, its exit code is what the caller gets.
+ * record.c: see record.h. All checks are made before the program runs; after that, the caller gets the program's
+ * exit code.
  */
 #include "supervisor/record.h"
 
@@ -119,10 +119,10 @@ static int launch(struct record_session *s, const char *program, const char *shi
 
 	make_env(&env, s->result.dir, shim);
 	spec.envp = env.s;
-	/* its orphans become ours, so that they are reaped and their PIDs mean what the logs say */
+	/* as the subreaper of its orphans, this process reaps them: until then their PIDs are not reused */
 	if (prctl(PR_SET_CHILD_SUBREAPER, 1))
 		return err_errno(e, ERR_HOST, "PR_SET_CHILD_SUBREAPER");
-	/* without it, a process that gives up its rights says that its log ends */
+	/* without a keeper, a process that drops its privileges notes that its log ends */
 	s->keeper = keeper_new(s->result.dir, s->control, &ignored);
 	if (s->keeper)
 		keeper_serve(s->keeper, &ignored);

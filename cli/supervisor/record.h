@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* record.h: runs a program under the recorder and finishes its recording. */
+/* record.h: runs a program under the recorder, and completes its recording. Begin with record_run in record.c. */
 #ifndef FRED_SUPERVISOR_RECORD_H
 #define FRED_SUPERVISOR_RECORD_H
 
@@ -20,21 +20,21 @@ struct record_opts {
 	enum rlog_sched sched;
 	enum rlog_malloc malloc_mode;
 	uint64_t chaos_seed;
-	uint64_t max_log; /* bytes of logs, 0: not bounded */
+	uint64_t max_log; /* limit of the logs, in bytes; 0: none */
 	const char *cwd; /* NULL: the caller's */
-	const struct launch_fd *fds; /* its descriptors, if it has not the caller's (launch/launch.h) */
+	const struct launch_fd *fds; /* its descriptors; NULL: the caller's (launch/launch.h) */
 	unsigned nfds;
-	bool hold; /* for record_start: it is traced, stands before its first instruction, and has a process group of its own */
-	/* for record_run: called when the program has ended; false: nobody wants the recording, which then stays unfinished */
+	bool hold; /* for record_start: the program is traced, stopped before its first instruction, in a process group of its own */
+	/* for record_run: called when the program has ended; false: the recording is not wanted, and is not completed */
 	bool (*ended)(void *arg, int status);
 	void *arg;
 };
 
 struct record_result {
 	char *dir; /* malloc'd */
-	json_t *meta; /* what is in meta.json */
+	json_t *meta; /* the contents of meta.json */
 	int exit_code; /* the program's: its own or 128 + signal */
-	bool unwanted; /* opts->ended said so */
+	bool unwanted; /* opts->ended returned false */
 };
 
 /* A program that is being recorded. */
@@ -45,18 +45,18 @@ struct record_session {
 	struct keeper *keeper;
 	struct tsc_moment begin;
 	double start_s;
-	pid_t pid; /* the caller's child, and to be reaped by it */
+	pid_t pid; /* a child of the caller, who reaps it */
 };
 
-/* Starts it. -1: nothing is left behind. record_session_fini in any case. */
+/* Starts the program. -1: nothing is left of it. record_session_fini in any case. */
 int record_start(struct record_session *s, const struct record_opts *o, struct err *e);
-/* It has ended with this status, as from waitpid: finishes the recording. */
+/* The program has ended with this status, as from waitpid: completes the recording. */
 int record_end(struct record_session *s, int status, struct err *e);
 void record_session_fini(struct record_session *s);
 
 /*
- * Records. 0 when the program ran, whatever came of it; -1 when fred failed, before the program ran or
- * while finishing (then r->dir is set). Fini in any case.
+ * Records. 0 when the program ran, however it ended; -1 when fred failed, before the program ran or while it completed the
+ * recording (then r->dir is set). record_result_fini in any case.
  */
 int record_run(const struct record_opts *o, struct record_result *r, struct err *e);
 void record_result_fini(struct record_result *r);

@@ -101,7 +101,7 @@ static bool is_for_program(const siginfo_t *si)
 	case SIGALRM:
 	case SIGVTALRM:
 	case SIGPROF:
-		break; /* from the kernel: a timer that was set before we were started, for whoever runs then */
+		break; /* from the kernel: a timer that was set before the exec of fredctl */
 	default:
 		/* from the terminal, the kernel has sent it to the child too; any other is about us */
 		if (si->si_code == SI_KERNEL)
@@ -110,7 +110,7 @@ static bool is_for_program(const siginfo_t *si)
 	return si->si_code == SI_KERNEL || !is_below_us(si->si_pid);
 }
 
-/* What the program sent last, or was sent behind its end, must not end us before the recording is complete. */
+/* Signals that come at or after the end of the program must not end this process before the recording is complete. */
 static void forget_waiting(const sigset_t *set)
 {
 	static const struct timespec now = {0};

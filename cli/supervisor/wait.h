@@ -8,14 +8,15 @@
 
 #include "base/err.h"
 
-/* Before the child is started: the terminal's SIGINT and SIGQUIT are for the child, not for us. */
+/* Before the child is started: the terminal's SIGINT and SIGQUIT are left to the child. */
 void wait_prepare(void);
-/* As soon as it was started: signals that would end us wait, those that the program sends to its parent among them. */
+/* After it was started: signals that would end this process are blocked, among them those that the program sends to its parent. */
 void wait_started(void);
 /*
- * Waits for pid, reaping whatever else becomes our child. A signal that someone sends to us is passed on, unless that is the
- * program itself or a process of it, which did not mean itself: to record goes on is all that we do for it. *status as from waitpid. When it takes longer, does later(arg) meanwhile, once; and told(arg) at
- * each SIGCHLD that is not the end of pid and now and then, and again soon while it returns true.
+ * Waits for pid, and reaps all other children. A signal sent to this process is passed on to pid, unless the program or a
+ * process of it sent it: those mean their parent, and the recording goes on. *status as from waitpid. Calls later(arg) once, if
+ * the program runs for long; and told(arg) at each SIGCHLD that is not the end of pid, from time to time, and soon again while
+ * it returns true.
  */
 struct wait_calls {
 	void (*later)(void *);

@@ -135,7 +135,7 @@ static __attribute__((noinline)) int mutex_lock_again(pthread_mutex_t *m, uint64
 		return REAL(pthread_mutex_lock)(m);
 	t->caller = caller;
 	if (real_first(t)) {
-		holes_add(m, sizeof(*m));
+		ignored_add(m, sizeof(*m));
 		wait_of(t, m, WAIT_MUTEX);
 		wait_is_seen(t);
 		wait_begin(t);
