@@ -18,52 +18,19 @@
 #include "base/str.h"
 #include "client/out.h"
 
-char *paths_shim(struct err *e)
+char *paths_own(enum paths_own which, struct err *e)
 {
-	static const char *const places[] = {
-		"../plugins/record/libfred-record.so",
-		FRED_LIBDIR "/fred/libfred-record.so",
-		FRED_LIBDIR "/libfred-record.so",
-		NULL,
+	static const struct {
+		const char *name, *places[4];
+	} own[] = {
+		[PATHS_RECORDER] = {"libfred-record.so", {"../plugins/record/libfred-record.so", FRED_LIBDIR "/fred/libfred-record.so",
+							  FRED_LIBDIR "/libfred-record.so"}},
+		[PATHS_DAEMON] = {"fredd", {"../daemon/fredd", "fredd", FRED_BINDIR "/fredd"}},
+		[PATHS_DAP] = {"fred-dap", {"dap/fred-dap", "fred-dap", FRED_BINDIR "/fred-dap"}},
+		[PATHS_REPL] = {"fred-repl", {"repl/fred-repl", "fred-repl", FRED_BINDIR "/fred-repl"}},
 	};
 
-	return own_file("libfred-record.so", places, e);
-}
-
-char *paths_daemon(struct err *e)
-{
-	static const char *const places[] = {
-		"../daemon/fredd",
-		"fredd",
-		FRED_BINDIR "/fredd",
-		NULL,
-	};
-
-	return own_file("fredd", places, e);
-}
-
-char *paths_dap(struct err *e)
-{
-	static const char *const places[] = {
-		"dap/fred-dap",
-		"fred-dap",
-		FRED_BINDIR "/fred-dap",
-		NULL,
-	};
-
-	return own_file("fred-dap", places, e);
-}
-
-char *paths_repl(struct err *e)
-{
-	static const char *const places[] = {
-		"repl/fred-repl",
-		"fred-repl",
-		FRED_BINDIR "/fred-repl",
-		NULL,
-	};
-
-	return own_file("fred-repl", places, e);
+	return own_file(own[which].name, own[which].places, e);
 }
 
 static int has_meta(const char *dir)

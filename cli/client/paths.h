@@ -5,14 +5,9 @@
 
 #include "base/err.h"
 
-/* libfred-record.so: in the build tree beside fredctl, else where it was installed. malloc'd, or NULL: ERR_HOST. */
-char *paths_shim(struct err *e);
-/* fredd, likewise. */
-char *paths_daemon(struct err *e);
-/* fred-dap, likewise. */
-char *paths_dap(struct err *e);
-/* fred-repl, likewise. */
-char *paths_repl(struct err *e);
+enum paths_own { PATHS_RECORDER, PATHS_DAEMON, PATHS_DAP, PATHS_REPL };
+/* A part of fred: in the build tree beside fredctl, else where it was installed. malloc'd, or NULL: ERR_HOST. */
+char *paths_own(enum paths_own which, struct err *e);
 
 /*
  * The recording that the user means: a directory, or a name in $FRED_HOME/recordings, or the most

@@ -23,7 +23,7 @@
 char *spawn_build_id(void)
 {
 	struct err ignored;
-	cleanup_free char *path = paths_daemon(&ignored);
+	cleanup_free char *path = paths_own(PATHS_DAEMON, &ignored);
 	struct stat st;
 
 	if (!path || stat(path, &st))
@@ -60,7 +60,7 @@ static int wait_ready(int fd, struct err *e)
 
 static int spawn(struct err *e)
 {
-	cleanup_free char *path = paths_daemon(e);
+	cleanup_free char *path = paths_own(PATHS_DAEMON, e);
 	cleanup_close int rd = -1, wr = -1;
 	int p[2], r;
 	pid_t pid;

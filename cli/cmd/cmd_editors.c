@@ -143,7 +143,7 @@ static void add_option(struct strv *argv, const struct cli *cli, const char *nam
 static int exec_dap(struct cli *cli, struct err *e)
 {
 	cleanup_strv struct strv argv = {0};
-	cleanup_free char *adapter = paths_dap(e), *self = realpath("/proc/self/exe", NULL), *rec = NULL;
+	cleanup_free char *adapter = paths_own(PATHS_DAP, e), *self = realpath("/proc/self/exe", NULL), *rec = NULL;
 
 	if (!adapter || !self)
 		return adapter ? err_errno(e, ERR_HOST, "/proc/self/exe") : -1;

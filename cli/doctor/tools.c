@@ -117,7 +117,7 @@ static char *criu_verdict(const struct buf *b)
 static char *criu_path(char **why)
 {
 	struct err e;
-	cleanup_free char *fredd = paths_daemon(&e);
+	cleanup_free char *fredd = paths_own(PATHS_DAEMON, &e);
 	char *argv[] = {fredd, "--print-criu", NULL};
 	cleanup_buf struct buf out = {0};
 	int status;
@@ -161,7 +161,7 @@ void doctor_criu(struct doctor_result *r)
 void doctor_criu_check(struct doctor_result *r)
 {
 	struct err e;
-	cleanup_free char *fredd = paths_daemon(&e);
+	cleanup_free char *fredd = paths_own(PATHS_DAEMON, &e);
 	cleanup_free char *line = NULL;
 	char *argv[] = {fredd, "--check-criu", NULL};
 	cleanup_buf struct buf out = {0};
@@ -207,7 +207,7 @@ static void found_path(struct doctor_result *r, char *path, const struct err *e)
 void doctor_shim(struct doctor_result *r)
 {
 	struct err e;
-	char *path = paths_shim(&e);
+	char *path = paths_own(PATHS_RECORDER, &e);
 
 	found_path(r, path, &e);
 }
@@ -215,7 +215,7 @@ void doctor_shim(struct doctor_result *r)
 void doctor_daemon(struct doctor_result *r)
 {
 	struct err e;
-	char *path = paths_daemon(&e);
+	char *path = paths_own(PATHS_DAEMON, &e);
 
 	found_path(r, path, &e);
 }

@@ -136,7 +136,7 @@ static _Noreturn void become_repl(const char *repl, const struct attach *a, cons
 
 int attach_repl(const struct attach *a, const char *const *more, struct err *e)
 {
-	cleanup_free char *repl = paths_repl(e);
+	cleanup_free char *repl = paths_own(PATHS_REPL, e);
 	pid_t pid = repl ? fork() : -1;
 	int status = 0;
 

@@ -301,7 +301,7 @@ static void look_around(struct hunt *h)
 		hunt_fail(h, &e);
 	if (now - h->read_s > TICK_MS / 1000.0)
 		read_others(h);
-	room_look(h);
+	disk_enforce_limit(h);
 	text = str_fmt("%llu runs, %llu failed", (unsigned long long)h->ledger.runs, (unsigned long long)h->ledger.failed);
 	h->hooks->progress(h->hooks->arg,
 			   h->limit == UINT64_MAX ? -1 : (double)h->ledger.runs / (double)(h->limit ? h->limit : 1), text);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * hunt_int.h: what the files of the hunt share: hunt.c (the loop), which uses settle.c (a child has ended), room.c (the disk) and
+ * hunt_int.h: what the files of the hunt share: hunt.c (the loop), which uses settle.c (a child has ended), disk.c (the disk) and
  * stop.c (why it stops).
  */
 #ifndef FRED_HUNT_HUNT_INT_H
@@ -65,13 +65,13 @@ struct failure *settle_next_cause(struct hunt *h);
 /* The name of a claim to the block of runs that this one is in: "b0000000012". malloc'd. */
 char *settle_block(const struct hunt *h, uint64_t local);
 
-/* ---- room.c ---- */
+/* ---- disk.c ---- */
 
 /* Enforces --max-disk: removes recordings that are not needed, ends the largest run, and fails if that is not enough. */
-void room_look(struct hunt *h);
+void disk_enforce_limit(struct hunt *h);
 /* Removes recordings of failures, but for the best `most` of each group. */
-void room_prune(struct hunt *h, unsigned most);
+void disk_prune(struct hunt *h, unsigned most);
 /* Is the disk so full that files may be incomplete? */
-bool room_is_full(const struct hunt *h);
+bool disk_is_full(const struct hunt *h);
 
 #endif

@@ -186,7 +186,7 @@ static bool run_over(struct hunt *h, struct job *j, int status)
 		remove_run(&j->run);
 		return false;
 	}
-	if (room_is_full(h)) {
+	if (disk_is_full(h)) {
 		disk_full(h, &j->run);
 		return false;
 	}
@@ -291,7 +291,7 @@ static void cause_over(struct hunt *h, uint64_t n, int status)
 	if (cause_known(h, n, cause))
 		return;
 	state_release(&h->state, claim);
-	room_prune(h, h->spec->keep);
+	disk_prune(h, h->spec->keep);
 	if (json_is_true(json_object_get(cause, "found"))) {
 		cleanup_free char *place = groups_place(json_object_get(cause, "culprit"));
 
@@ -371,7 +371,7 @@ struct failure *settle_next_cause(struct hunt *h)
 
 			if (cause_known(h, f->n, cause))
 				return NULL;
-			room_prune(h, h->spec->keep);
+			disk_prune(h, h->spec->keep);
 			continue;
 		}
 		claim = str_fmt("c%010llu", (unsigned long long)f->n);

@@ -68,7 +68,7 @@ static int put_buf(struct writer *w, const char *name, const struct buf *b, stru
 		       : 0;
 }
 
-/* Adds a file as it is. If its size is no longer that of the manifest, the pack would be of no use: ERR_USAGE or ERR_HOST. */
+/* Adds a file as it is. If its size is no longer that of the manifest, the pack would be of no use: -1. */
 static int put_file(struct writer *w, const char *path, const char *name, uint64_t size, struct err *e)
 {
 	cleanup_close int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);

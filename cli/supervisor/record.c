@@ -223,7 +223,7 @@ int record_start(struct record_session *s, const struct record_opts *o, struct e
 	struct err ignored;
 
 	*s = (struct record_session){.opts = *o};
-	if (!program || check_recordable(program, e) || !(shim = paths_shim(e)))
+	if (!program || check_recordable(program, e) || !(shim = paths_own(PATHS_RECORDER, e)))
 		return -1;
 	if (strpbrk(shim, ": "))
 		return err_set(e, ERR_HOST, "%s: LD_PRELOAD cannot name a path with ':' or ' ' in it",

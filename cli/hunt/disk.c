@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* room.c: the disk: what a hunt may take of it (--max-disk), and what to do when it is full. */
+/* disk.c: keeps the recordings of a hunt within --max-disk, and finds out whether the disk is full. */
 #include <stdlib.h>
 #include <sys/statvfs.h>
 
@@ -10,7 +10,7 @@
 
 #define MIN_FREE_BYTES (16ull << 20) /* as `record` has it */
 
-bool room_is_full(const struct hunt *h)
+bool disk_is_full(const struct hunt *h)
 {
 	struct statvfs st;
 
@@ -26,7 +26,7 @@ static void drop_recording(const struct failure *f)
 	rm_rf(cwd, &ignored);
 }
 
-void room_prune(struct hunt *h, unsigned most)
+void disk_prune(struct hunt *h, unsigned most)
 {
 	struct ledger *l = &h->ledger;
 
@@ -50,7 +50,7 @@ static unsigned long long kept_bytes(const struct hunt *h)
 	return path_disk_usage(failures);
 }
 
-/* The run whose recording takes most is ended. */
+/* Ends the run with the largest recording if the limit is exceeded. */
 static void end_largest(struct hunt *h, unsigned long long kept)
 {
 	unsigned long long sum = kept, most = 0;
@@ -72,13 +72,13 @@ static void end_largest(struct hunt *h, unsigned long long kept)
 		run_end(&largest->run, "disk");
 }
 
-void room_look(struct hunt *h)
+void disk_enforce_limit(struct hunt *h)
 {
 	unsigned long long kept = kept_bytes(h);
 	struct err e;
 
 	if (kept > h->spec->max_disk) {
-		room_prune(h, 1);
+		disk_prune(h, 1);
 		kept = kept_bytes(h);
 	}
 	if (kept > h->spec->max_disk) {
