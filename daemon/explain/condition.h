@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* condition.h: a condition that the program has checked before it failed, and the search for what turned it. */
+/* condition.h: a condition that the program checked before it failed, and the search for the statement that changed it. */
 #ifndef FRED_EXPLAIN_CONDITION_H
 #define FRED_EXPLAIN_CONDITION_H
 
@@ -7,8 +7,8 @@
 #include "explain/inspect.h"
 
 struct condition {
-	char *text; /* malloc'd; NULL: there is none, or it cannot be told */
-	bool negated; /* the statement is in its `else` */
+	char *text; /* malloc'd; NULL: there is none, or the source is not understood */
+	bool negated; /* the statement is in the `else` branch */
 	bool effects; /* evaluating it would change something */
 	int from, to; /* its lines, from 1 */
 };
@@ -26,12 +26,12 @@ void condition_at(struct inspect *p, int level, condition_finder *find, struct c
 char *condition_good(const struct condition *c);
 void condition_fini(struct condition *c);
 
-/* OBJECTS: the frame's own variables count with the values that they have there: only memory can have turned it. */
+/* OBJECTS: the frame's variables keep the values that they have at the failure, so that only other memory can change it. */
 enum condition_of { CONDITION_OF_ALL, CONDITION_OF_OBJECTS };
 
 /*
- * The expression is false at the failure, in the frame `level` of p, which is open: what turned it? Adds steps. 0: found;
- * 1: not found, why is in x's notes; -1: the replay failed. p is closed.
+ * The expression is false at the failure, in the frame `level` of p, which is open: searches for what changed it, and adds steps. 0: found;
+ * 1: not found, x's notes say why; -1: the replay failed. p is closed.
  */
 int condition_search(struct explain *x, struct inspect *p, int level, const char *expr, enum condition_of of, struct err *e);
 

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * explain.h: from a failure back to its cause, without an expression. The program is brought to its failure, which is told apart by
- * how it ended and by the functions of libc on its stack (failure.h); what was wrong there is searched: an expression that the
- * program itself has checked by reverse-watch (condition.h), a value by following it back from instruction to
- * instruction (flow.h). Each step of the chain is a state in which the program stood; nothing is claimed that was not seen there.
+ * explain.h: from a failure back to its cause, without an expression of the user's. The replay goes to
+ * the failure, whose kind follows from how the program ended and from the libc functions on its stack
+ * (failure.h). Then the search goes back: for a condition that the program itself has checked, by
+ * reverse-watch (condition.h); for a value, from instruction to instruction (flow.h). Each step of the
+ * chain is a state in which the program stood; nothing is claimed that was not seen there.
  *
  * The folder stands above daemon/debug, whose cursor.h moves the program through time.
  */
@@ -33,12 +34,12 @@ struct explain {
 	struct gdb *g;
 	pid_t tid; /* of the thread that failed */
 	struct timeline_point at; /* its last visible state */
-	bool no_code; /* it stands at the end, at a PC without code, or for another reason in a state that is not met again by its PC */
+	bool no_code; /* its last state cannot be reached by its PC: there is no code there, or for another reason */
 	struct chain_failure failure;
 	struct chain chain;
 	struct strv notes;
 	json_t *threads; /* as in fredctl(1); NULL: not shown */
-	uint64_t memory; /* where a value was followed to last; 0: to none */
+	uint64_t memory; /* the address that a value was followed to last; 0: none */
 	enum chain_end end;
 	char *end_text;
 	bool found; /* the chain leads to a cause */
@@ -46,21 +47,21 @@ struct explain {
 	double until; /* clock_s() after which nothing more is begun */
 };
 
-/* The chain ends here. The first call counts. */
+/* Sets why the chain ends; later calls change nothing. */
 void explain_end(struct explain *x, enum chain_end end, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
-/* As explain_end, whatever was said before. */
+/* The same, but replaces what was set before. */
 void explain_end_instead(struct explain *x, enum chain_end end, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
 void explain_note(struct explain *x, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 /*
- * A step back has failed: is it one that has taken too long, or a state that the debugger could not find again? Then what was found so
- * far holds. The program stands nowhere any more.
+ * Moving back has failed with e. True if it took too long, or if a state could not be found again: then the chain so far is valid. The
+ * replay is ended, the program stands nowhere.
  */
 bool explain_may_go_on(struct explain *x, const struct err *e);
-/* Is there neither time nor room for a further step? Then the chain ends, and says so. */
+/* Has the chain ended, or is there no time or room for a further step? Then sets why it ends. */
 bool explain_is_over(struct explain *x);
-/* The program stands at its failure again. */
+/* Moves the program to its failure again. */
 int explain_goto_failure(struct explain *x, struct err *e);
-/* Registers of the thread that the program stands at. */
+/* The registers of a thread where the program stands. */
 int explain_regs(struct explain *x, pid_t tid, struct user_regs_struct *r, struct err *e);
 /* The instruction at its PC: code has room for INSN_BYTES. */
 int explain_insn(struct explain *x, const struct user_regs_struct *r, uint8_t *code, struct insn *i, struct err *e);

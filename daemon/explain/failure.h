@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * failure.h: each kind of failure, and what the files for them share: the failure in words, and the place
- * where it is told.
+ * failure.h: the kinds of failure, and what their files share: the failure in words, the way to the call
+ * that failed, and the step that tells it.
  */
 #ifndef FRED_EXPLAIN_FAILURE_H
 #define FRED_EXPLAIN_FAILURE_H
@@ -9,7 +9,7 @@
 #include "explain/condition.h"
 #include "explain/inspect.h"
 
-/* As the recorded event has it (siginfo_t). */
+/* From the recorded event (siginfo_t). */
 struct failure_fault {
 	int sig, code;
 	uint64_t addr, pc;
@@ -22,27 +22,27 @@ int failure_exit(struct explain *x, struct err *e);
 
 /* The failure in words. */
 void failure_set_kind(struct explain *x, const char *kind, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
-/* To the last entry of one of these functions. 0; 1: there is none, and it stands at its failure; -1. */
+/* Moves back to the last entry of one of these functions. 0; 1: there is none, and it stands at its failure; -1. */
 int failure_to_entry(struct explain *x, const char *const *functions, struct err *e);
-/* From here on this is where it failed. */
+/* Takes the current state for the failure. */
 int failure_is_here(struct explain *x, struct err *e);
-/* A step for the failure, where it stands; p is open then, and to be closed in any case. */
+/* Adds the failure's step at the current state. p is opened; close it in any case. */
 int failure_tell(struct explain *x, struct inspect *p, struct err *e);
-/* The innermost frame from `level` on that has source; -1: none. */
+/* The level of the innermost frame, from `level` outwards, that has source; -1: none. */
 int failure_with_source(const struct inspect *p, int level);
 /* 8 bytes of memory, 0 where there is none. */
 uint64_t failure_word(struct explain *x, uint64_t addr);
 
 /*
- * because.c: whether the `if` around the statement of a frame tells more. p is open at that place, and is closed. called: it stands at
- * the entry of a function that the statement has called. 0: a cause was found; 1: none; -1.
+ * because.c: why the statement of a frame was executed, from the `if` around it. p is open at that state, and is closed here. called: the
+ * program stands at the entry of a function that the statement calls. 0: a cause was found; 1: none; -1.
  */
 int because_of_condition(struct explain *x, struct inspect *p, int level, bool called, enum condition_of of, struct err *e);
 /* Back in the function to the branch in the lines of the condition. 0: there; 1: none was met; -1. What it called is skipped. */
 int because_to_branch(struct explain *x, const struct condition *c, struct err *e);
 /*
- * Where the value came from says nothing of why it was used there, if the chain ended at its first step: then the condition under which
- * the statement was executed is the next thing to ask about.
+ * For a chain that ended at its first step: the origin of the value is no explanation then, so searches for the condition under which
+ * the statement was executed.
  */
 int because_here(struct explain *x, struct err *e);
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * flow.h: where a value came from: back from a state, over loads, stores and moves, as long as these only copied it or added
- * constants to it, to the statement that made it.
+ * flow.h: where a value came from. Follows it back over loads, stores and moves, as long as these only
+ * copied it or added constants, to the statement that made it.
  */
 #ifndef FRED_EXPLAIN_FLOW_H
 #define FRED_EXPLAIN_FLOW_H
@@ -9,17 +9,15 @@
 #include "explain/explain.h"
 
 /*
- * The travel stands at a state of thread tid, in which the value is at l. Adds steps to the chain and says why it ends. pointer: the
- * value is an address, or was meant to be one. -1: the replay failed.
+ * The program stands in thread tid, where the value is at l. Adds steps to the chain and sets why it ends. pointer: the value is an
+ * address, or was meant to be one. -1: the replay failed.
  */
 int flow_follow(struct explain *x, pid_t tid, const struct insn_loc *l, bool pointer, struct err *e);
-/*
- * As that, from what the instruction at the PC writes: it is the last step of the chain already.
- */
+/* The same for the value that the instruction at the PC writes to memory; the chain has that step already. */
 int flow_follow_write(struct explain *x, pid_t tid, struct err *e);
 /*
- * To the state before the last write to [addr, addr + len), at most 8 bytes, or to `birth` (an address whose 8 bytes
- * begin its life; 0: none), from here back. 1: there was none since the beginning; 2: given up, the chain has been ended.
+ * Moves back to the state before the last write to [addr, addr + len), at most 8 bytes, or to the 8 bytes at `birth`, whose writing
+ * begins the life of the object (0: none). 1: nothing was written since the program began; 2: given up, the chain has ended.
  */
 int flow_last_write(struct explain *x, uint64_t addr, unsigned len, uint64_t birth, bool *is_birth, struct err *e);
 

@@ -5,9 +5,9 @@
 
 #include "explain/explain.h"
 
-/* The program stands at the end: do threads of it wait for each other? */
+/* At the program's end: do threads wait for each other? */
 bool stuck_is(struct explain *x);
-/* What each thread waits for there, and where it got what others wait for. */
+/* Adds steps for what each thread waits for there, and for where it acquired what others wait for. */
 int stuck_explain(struct explain *x, struct err *e);
 
 #endif
