@@ -186,17 +186,26 @@ static void wait_for(pid_t pid)
 	wait_for_thread(pid);
 }
 
-/* The processes that became their children at a fork end by themselves, but their PIDs are wanted again. */
-static void wait_for_ancestors(struct target *t)
+/*
+ * Ends the processes on the way from the first one to the one that is replayed, which become each other at forks, the first
+ * one first: who has ended makes no further one. Their PIDs are wanted again, and one that was just made has not told its own.
+ */
+static void end_line(const struct target *t, uint32_t ordinal)
 {
 	struct err ignored;
-	const struct rec_image *img = rec_image(t->rec, t->process, &ignored);
+	const struct rec_image *img = rec_image(t->rec, ordinal, &ignored);
+	siginfo_t si;
+	pid_t pid;
 
-	while (img && img->ordinal != t->base) {
-		img = rec_image(t->rec, img->head.parent, &ignored);
-		if (img)
-			wait_for(rec_image_pid(img));
-	}
+	if (!img)
+		return;
+	if (ordinal != t->base)
+		end_line(t, img->head.parent);
+	pid = rec_image_pid(img);
+	if (waitid(P_PID, (id_t)pid, &si, WEXITED | WNOHANG | WNOWAIT | __WALL))
+		return; /* there is none of ours */
+	kill(pid, SIGKILL);
+	wait_for(pid);
 }
 
 /*
@@ -217,12 +226,7 @@ void target_kill(struct target *t)
 		leave_fifo(); /* trace_prepare takes it again */
 		kill(t->pid, SIGKILL);
 		wait_for(t->pid);
-		/* it followed a fork since the last look */
-		if (moved_on(t)) {
-			kill(t->pid, SIGKILL);
-			wait_for(t->pid);
-		}
-		wait_for_ancestors(t);
+		end_line(t, t->process);
 	}
 	t->pid = 0;
 	cell_reap_except(NULL, 0);
