@@ -35,7 +35,7 @@ def need(command, *packages):
         return shutil.which(command, path="/usr/bin:/usr/sbin:" + os.environ["PATH"])
 
     if not find() and os.geteuid() == 0:
-        subprocess.run(["apt-get", "-qq", "-o", "DPkg::Lock::Timeout=120", "install", "-y",
+        subprocess.run(["apt-get", "-qq", "-o", "DPkg::Lock::Timeout=300", "install", "-y",
                         "--no-install-recommends", *packages], capture_output=True, timeout=600,
                        env=dict(os.environ, DEBIAN_FRONTEND="noninteractive", RUNLEVEL="1"))
     if not find():

@@ -14,7 +14,7 @@ ESCAPES = re.compile(rb"\x1b\[[0-9;?]*[A-Za-z]|\x1b[=>()][A-Z0-9]?|\x1b\][^\x07]
 
 def need_tmux():
     if not shutil.which("tmux"):
-        subprocess.run(["apt-get", "-qq", "-o", "DPkg::Lock::Timeout=120", "install", "-y", "--no-install-recommends", "tmux"],
+        subprocess.run(["apt-get", "-qq", "-o", "DPkg::Lock::Timeout=300", "install", "-y", "--no-install-recommends", "tmux"],
                        capture_output=True, timeout=600)
     if not shutil.which("tmux"):
         raise Skip("tmux")
