@@ -26,14 +26,14 @@ struct debug {
 	bool revived; /* processes of it were killed, and others are in their place: the user is to be told */
 	struct rsp_conn conn;
 	struct busy busy;
-	struct unwind_window behind;
+	struct unwind_window unwind;
 	struct op_ctx op; /* of nav */
 	struct lines lines;
 	char *later; /* a command to be run by the next step */
 	struct buf said; /* what commands have said since the last prompt: for a user interface that was not told */
 	int killed_by; /* the signal that ended the recorded process; 0: none did */
 	int told; /* the signal that the last stop was for */
-	struct lineup lineup; /* threads.h */
+	struct thread_list thread_list; /* threads.h */
 	int selected; /* the thread that the user looks at, as the debugger calls it; 0: not known */
 	bool signalled; /* the last stop was for a signal */
 	int signal; /* which, as the debugger numbers them */

@@ -93,7 +93,7 @@ static size_t read_memory(void *arg, uint64_t addr, void *buf, size_t len)
 	size_t n;
 
 	if (unwind_window_is_asked(addr))
-		return unwind_window_answer(&d->behind, &d->cursor.shim_frames, &d->cursor.visibility, memory_of(d), addr, buf, len);
+		return unwind_window_answer(&d->unwind, &d->cursor.shim_frames, &d->cursor.visibility, memory_of(d), addr, buf, len);
 	n = regs_read_memory(memory_of(d), addr, buf, len);
 	return n || !revive(d, &why) ? n : regs_read_memory(memory_of(d), addr, buf, len);
 }
@@ -563,7 +563,7 @@ int op_debug(const json_t *params, struct op_ctx *ctx, json_t **result, struct e
 		if (!r)
 			r = tell_host_files(&d, json_string_value(json_object_get(params, "host_files")), e) || serve(&d, path, stay, e) ? -1 : 0;
 		lines_fini(&d.lines);
-		lineup_fini(&d.lineup);
+		thread_list_fini(&d.thread_list);
 		spoken_fini(&d.spoken);
 		free(d.later);
 		buf_fini(&d.said);

@@ -15,18 +15,18 @@ void threads_init(struct debug *d)
 	unsigned n = timeline_threads(d->nav.t.tl, &v);
 
 	for (unsigned i = 0; i < n; i++)
-		lineup_add(&d->lineup, v[i].process, v[i].ordinal, v[i].tid, v[i].first);
+		thread_list_add(&d->thread_list, v[i].process, v[i].ordinal, v[i].tid, v[i].first);
 }
 
 /* As it is known by. One that is on no log is taken up. */
-static const struct lineup_thread *known(struct debug *d, uint32_t ordinal, pid_t tid)
+static const struct thread_list_entry *known(struct debug *d, uint32_t ordinal, pid_t tid)
 {
-	const struct lineup_thread *t = lineup_find(&d->lineup, ordinal, tid);
+	const struct thread_list_entry *t = thread_list_find(&d->thread_list, ordinal, tid);
 
 	if (t)
 		return t;
-	lineup_add(&d->lineup, d->process, ordinal, tid, 0);
-	return lineup_find(&d->lineup, ordinal, tid);
+	thread_list_add(&d->thread_list, d->process, ordinal, tid, 0);
+	return thread_list_find(&d->thread_list, ordinal, tid);
 }
 
 unsigned threads_list(void *arg, int *ids, unsigned max)
@@ -34,20 +34,20 @@ unsigned threads_list(void *arg, int *ids, unsigned max)
 	struct debug *d = arg;
 	unsigned n = 0;
 
-	for (; n < d->lineup.n && n < max; n++)
-		ids[n] = d->lineup.v[n].id;
+	for (; n < d->thread_list.n && n < max; n++)
+		ids[n] = d->thread_list.v[n].id;
 	return n;
 }
 
 pid_t threads_tid(const struct debug *d, int id)
 {
-	const struct lineup_thread *t = lineup_by_id(&d->lineup, id);
+	const struct thread_list_entry *t = thread_list_by_id(&d->thread_list, id);
 	pid_t tid = t && t->process ? target_tid(&d->nav.t, t->ordinal) : 0;
 
 	/* one that has stopped is there, also before the recorder has counted it and after its last event */
 	if (!tid && t && t->process && t->tid == d->cursor.tid)
 		return t->tid;
-	return tid && lineup_find(&d->lineup, t->ordinal, tid) == t ? tid : 0;
+	return tid && thread_list_find(&d->thread_list, t->ordinal, tid) == t ? tid : 0;
 }
 
 int threads_id(struct debug *d, pid_t tid)
@@ -61,7 +61,7 @@ unsigned threads_number(struct debug *d, pid_t tid)
 {
 	uint32_t ordinal = cursor_ordinal(&d->cursor, tid);
 
-	return ordinal ? (unsigned)(known(d, ordinal, tid) - d->lineup.v) + 1 : 0;
+	return ordinal ? (unsigned)(known(d, ordinal, tid) - d->thread_list.v) + 1 : 0;
 }
 
 void threads_name(void *arg, int id, char *buf, size_t size)
@@ -76,7 +76,7 @@ void threads_name(void *arg, int id, char *buf, size_t size)
 const char *threads_absent(void *arg, int id)
 {
 	struct debug *d = arg;
-	const struct lineup_thread *t = lineup_by_id(&d->lineup, id);
+	const struct thread_list_entry *t = thread_list_by_id(&d->thread_list, id);
 
 	if (!t || threads_tid(d, id))
 		return NULL;
@@ -89,11 +89,11 @@ int threads_tell_absent(struct debug *d, const char *args, struct buf *out, stru
 {
 	(void)args;
 	(void)e;
-	for (unsigned i = 0; i < d->lineup.n; i++) {
-		const char *why = threads_absent(d, d->lineup.v[i].id);
+	for (unsigned i = 0; i < d->thread_list.n; i++) {
+		const char *why = threads_absent(d, d->thread_list.v[i].id);
 
 		if (why)
-			buf_addf(out, "%d %s\n", d->lineup.v[i].id, why);
+			buf_addf(out, "%d %s\n", d->thread_list.v[i].id, why);
 	}
 	return 0;
 }

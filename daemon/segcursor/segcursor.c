@@ -15,7 +15,7 @@ static int find_shim_call(struct segcur *in, struct trace *t, struct shim_call *
 
 	if (trace_get_regs(t, &r, e))
 		return -1;
-	shim_frames_shim_call(in->shim_frames, &in->visibility, t->pid, &r, shim_call);
+	shim_frames_find_shim_call(in->shim_frames, &in->visibility, t->pid, &r, shim_call);
 	return 0;
 }
 

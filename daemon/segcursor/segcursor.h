@@ -1,9 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * segcursor.h: inside a segment, in both directions. The process stands at the event before; its moving thread is
- * held at the segment's start, and copies of it go into the segment. `now` is the copy that a user looks at; back is a
- * new copy of an earlier one that goes less far. No copy leaves the segment.
- * Steps are from one visible state (visibility/visibility.h) to the next.
+ * segcursor.h: the segment cursor: it stands in a visible state (visibility/visibility.h) between two events, and moves there in
+ * both directions. The process itself stays at the event before; the thread that moves next is held at the beginning of the
+ * segment, and copies of the process (forks) go into it. `now` is the copy that a user looks at. To go back, a new copy of an
+ * earlier one goes less far. No copy leaves the segment.
+ *
+ * replay/segment.h too goes to the nth time at an address (segment_run_to). It moves the target itself, by one debug
+ * register, counts states that are not visible, and needs no copies, no breakpoints and no way back: a search, which uses the
+ * target up, runs it thousands of times. This one stops at whatever a debugger has set, so the two are not one.
+ *
+ * Functions return 0, or -1 with e set, unless it is said otherwise.
  */
 #ifndef FRED_SEGCURSOR_SEGCURSOR_H
 #define FRED_SEGCURSOR_SEGCURSOR_H
@@ -18,19 +24,19 @@
 enum stop_kind {
 	STOP_STEP = 1, /* moved as far as was asked */
 	STOP_BREAK,
-	STOP_LIBRARY, /* a breakpoint of the debugger's own at which it learns of libraries: BREAKS_LIBRARY */
+	STOP_LIBRARY, /* BREAKS_LIBRARY: a breakpoint at which the debugger learns of libraries */
 	STOP_WATCH, /* addr: what was written or read */
 	STOP_SIGNAL, /* sig is about to be delivered */
-	STOP_HANDLER, /* of sig: it is called next */
+	STOP_HANDLER, /* the handler of sig is called next */
 	STOP_OVER, /* the segment ends here */
 	STOP_LIMIT, /* CPU time is used up */
 	STOP_INTERRUPT, /* the user wants to stop */
 	STOP_BEGIN, /* the timeline begins here */
-	STOP_FIRST, /* the thread does */
-	STOP_END, /* ... and ends here */
-	STOP_GOAL, /* segcursor_int.h: an invisible state that was looked for */
-	STOP_CALL, /* of the kernel, which comes next; addr: its number */
-	STOP_HOT, /* segcursor_int.h: watched words were written to so often, without a change */
+	STOP_FIRST, /* the thread begins here */
+	STOP_END, /* the timeline ends here */
+	STOP_GOAL, /* segcursor_int.h: a state that was looked for, and is not visible */
+	STOP_CALL, /* a system call comes next; addr: its number */
+	STOP_HOT, /* segcursor_int.h: watched words were written very often without a change */
 };
 
 struct stop {
@@ -49,90 +55,87 @@ struct segcur {
 	uint64_t n; /* the event before it */
 	struct visibility visibility;
 	struct shim_frames *shim_frames; /* borrowed */
-	struct shim_call shim_call; /* of base */
+	struct shim_call shim_call; /* how base got to where it stands */
 	struct segment seg;
 	struct trace base; /* at the segment's start, on memory of its own */
-	struct trace mark[SEGCUR_MARKS]; /* visible states in rising order; the first is the segment's first */
-	uint64_t mark_steps[SEGCUR_MARKS]; /* from the mark before; 0: unknown */
+	struct trace mark[SEGCUR_MARKS]; /* copies that stay at visible states, ascending; the first is the segment's first state */
+	uint64_t mark_steps[SEGCUR_MARKS]; /* steps from the mark before; 0: not known */
 	unsigned marks;
 	struct trace now;
-	uint64_t times; /* at its PC from the first mark up to now; 0: unknown */
-	bool interrupted_at_end; /* segcursor_end.c */
-	bool to_end; /* a copy is on its way there */
-	struct trace end; /* there; zeroed until somebody asks */
+	uint64_t times; /* arrivals at now's PC from the first mark up to now; 0: not known */
+	bool interrupted_at_end; /* the segment ends in the middle of the program (segcursor_run.c) */
+	bool to_end; /* a copy is on its way to that end */
+	struct trace end; /* a copy at that end; zeroed until it is needed */
 	uint64_t end_ns; /* CPU time from base to there */
-	bool blind; /* the segment has no visible state; now is one where a breakpoint was met inside the shim's calls */
-	bool counted;
-	uint64_t steps; /* when counted: from the last mark to now */
-	int sig; /* to be delivered when now goes on */
+	bool blind; /* the segment has no visible state; `now` stands at a breakpoint inside a call of the shim */
+	bool counted; /* `steps` is known */
+	uint64_t steps; /* from the last mark to now */
+	int sig; /* to be delivered when now goes on; minus its number: a fault that has been a stop already */
 	/* Does the user want to stop? May be NULL, which it is when a segment was entered. */
 	bool (*interrupted)(void *ctx);
 	void *ctx;
-	unsigned beats; /* how often that might have been asked */
-	uint64_t patience; /* a copy that runs ends at so many writes that change nothing (STOP_HOT); 0: it does not */
-	struct goal *goal; /* a step ends there too, though it be invisible; NULL: none */
-	struct segcur_trail *trail; /* copies that run for long leave others behind; NULL: they do not */
+	unsigned beats; /* calls of segcur_is_given_up */
+	uint64_t patience; /* a running copy stops after so many writes that change nothing (STOP_HOT); 0: any number */
+	struct goal *goal; /* a step also ends in this state, even if it is not visible; NULL: none */
+	struct segcur_trail *trail; /* where copies that run for long leave others behind; NULL: they do not */
 };
 
 /*
  * The target stands at event n. `now` is the first visible state. 1: the segment has none; nothing is entered.
  */
 int segcur_enter(struct segcur *in, struct target *t, uint64_t n, struct shim_frames *o, struct err *e);
-/* As that, but a segment without one is entered too: there is no `now` then. */
+/* As that; a segment without a visible state is entered too, and there is no `now` then. */
 int segcur_enter_any(struct segcur *in, struct target *t, uint64_t n, struct shim_frames *o, struct err *e);
-/* Ends all copies; the process goes on to event n + 1 and stands there. Fine when nothing was entered. */
+/* Ends all copies; the process goes on to event n + 1 and stands there. Nothing happens when nothing was entered. */
 int segcur_leave(struct segcur *in, struct err *e);
 
-/*
- * Lets go of the process, which stands at event n as it did, while the copies stay; what is to be done with it comes between
- * these two.
- */
+/* Between these two the process itself, which stands at event n, is free to be checkpointed; the copies stay. */
 int segcur_release(struct segcur *in, struct err *e);
 int segcur_take(struct segcur *in, struct err *e);
 /* `now` is the first visible state again. 1: there is none. */
 int segcur_rewind(struct segcur *in, struct err *e);
 
 /*
- * One visible step: STOP_STEP, STOP_OVER (now is where it was; watch and addr: what was met meanwhile), STOP_SIGNAL, or STOP_WATCH of b
- * (NULL: none).
+ * One visible step: STOP_STEP, STOP_SIGNAL, STOP_WATCH of b (NULL: none), or STOP_OVER: there is no further state, now is where it
+ * was; watch and addr tell which watchpoint was met on the way to the end.
  */
 int segcur_step(struct segcur *in, const struct breaks *b, struct stop *stop, struct err *e);
 /* What segcur_step would say; `now` stays where it is. */
 int segcur_look_on(struct segcur *in, const struct breaks *b, struct stop *stop, struct err *e);
-/* Runs to the next of b, even if it stands at one. STOP_OVER: no copy is now. */
+/* Runs to the next stop of b, not to one where it stands. STOP_OVER: there is none, and no `now` any more. */
 int segcur_run(struct segcur *in, struct breaks *b, struct stop *stop, struct err *e);
 /* To the visible state before. 1: this is the first one. */
 int segcur_back(struct segcur *in, struct err *e);
-/* Does the segment end where its thread was interrupted? Then no copy of `now` finds its end (segcursor_end.c). */
+/* Does the segment end in the middle of the program? Then no copy of `now` finds its end (segcursor_run.c). */
 bool segcur_ends_in_program(const struct segcur *in);
 /* To the last visible state. */
 int segcur_to_end(struct segcur *in, struct err *e);
-/* To the state of another process that stands in this segment too. 1: it is not met. */
+/* To the state of `want`, a thread of another process in the same segment. 1: it is not met. */
 int segcur_find(struct segcur *in, struct trace *want, struct err *e);
-/* A copy at a stop, or, kind 0, somewhere. */
+/* A copy that is kept for a while, at a stop or (stop.kind is 0) between two. */
 struct segcur_kept {
 	struct trace t;
 	struct stop stop;
-	uint64_t k; /* its number, or how many were before */
+	uint64_t k; /* the stop's number, or how many were before */
 	uint64_t ns; /* its CPU time */
 };
-/* What one that runs for long has left behind: it is near, so that nobody need come from the beginning again. */
+/* A copy that a running one has left behind: the next way begins there, and not at the segment's beginning. */
 struct segcur_trail {
 	struct segcur_kept last; /* at a visible state */
-	const uint64_t *k; /* how many stops there have been, for last.k; NULL: nobody counts */
+	const uint64_t *k; /* the number of stops so far, for last.k; NULL: they are not counted */
 };
-/* Stops on the way to a state. Free it with segcur_count_fini. */
+/* The stops on the way to a state. Free it with segcur_count_fini. */
 struct segcur_count {
-	uint64_t most; /* of them; 0: any number */
-	uint64_t k; /* those before the state */
-	bool known; /* they are all counted */
-	bool keep;
-	struct segcur_kept near, before; /* keep: one of the last of them, and a state some time before that */
-	struct segcur_trail trail; /* keep */
+	uint64_t most; /* stops at most; 0: any number */
+	uint64_t k; /* stops before the state */
+	bool known; /* all are counted */
+	bool keep; /* near, before and trail are wanted */
+	struct segcur_kept near, before; /* at one of the last stops, and some time before that */
+	struct segcur_trail trail;
 };
-/* As segcur_find, and how many stops of b are before it. 1: there are too many on the way. *c is to be freed in any case. */
+/* As segcur_find, and counts the stops of b before the state. 1: there are too many. Free *c in any case. */
 int segcur_find_counting(struct segcur *in, struct trace *want, struct breaks *b, struct segcur_count *c, struct err *e);
-/* To the last of those counted. 1: there is none. */
+/* To the last of the counted stops. 1: there is none. */
 int segcur_to_counted(struct segcur *in, struct breaks *b, struct segcur_count *c, struct stop *stop, struct err *e);
 void segcur_count_fini(struct segcur_count *c);
 /* To the k-th stop of b (from 1). 1: there are not so many. */
@@ -143,15 +146,15 @@ int segcur_back_over(struct segcur *in, struct breaks *b, uint64_t lo, uint64_t 
 int segcur_last_stop(struct segcur *in, struct breaks *b, struct stop *stop, struct err *e);
 /* To the last stop of b before now. 1: there is none. */
 int segcur_back_to_stop(struct segcur *in, struct breaks *b, struct stop *stop, struct err *e);
-/* A change of what b watches, by slot: the instruction at pc makes it, the hits-th time that it is met. */
+/* A change of watched words: by the instruction at pc, the hits-th time that the segment comes there; values by slot. */
 struct segcur_change {
 	uint64_t pc, hits;
 	uint64_t was[BREAKS_WATCHES], now[BREAKS_WATCHES];
 };
 #define SEGCUR_CHANGES 200 /* no more at once */
 /*
- * The last changes behind the first visible state, up to now or to the end of the segment: at most `most`, rising, in v; *n: how many of
- * *all. b watches for writes alone. 1: it cannot be done so.
+ * The last changes behind the first visible state, up to now or to the end of the segment: the last *n of *all, at most `most`, ascending,
+ * in v. b watches for writes alone. 1: it cannot be done by a walk.
  */
 int segcur_changes(struct segcur *in, struct breaks *b, bool to_end, struct segcur_change *v, unsigned most, unsigned *n, uint64_t *all,
 		   struct err *e);

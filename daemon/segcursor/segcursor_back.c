@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * segcursor_back.c: backwards inside a segment. The state before `now` is found from an earlier one, the last mark: a copy of
- * it goes on step by step until it is what `now` is, and another copy goes one step less (segcursor_near.c: from a near mark).
+ * segcursor_back.c: backwards inside a segment. A copy of the last mark makes steps until its state equals `now`, which gives their
+ * number; another copy makes one step less. segcursor_near.c sets a mark that is near enough for that.
  */
 #include <stdlib.h>
 #include <string.h>

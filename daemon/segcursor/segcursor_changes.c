@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * segcursor_changes.c: the last changes of watched words in a segment: which instruction made each, and what they were. Copies walk
- * through it (segcursor_walk.c), and the recorder notes the last of them: once for the instructions, and once for each of those, for how often
- * it had been executed then. It does not matter how many changes there are.
+ * segcursor_changes.c: the last changes of watched words in a segment: by which instruction, from which value to which. A copy
+ * walks through the segment (segcursor_walk.c), and the walk's log has the last changes. One more walk for each instruction that
+ * made some of them tells how often it had been executed by then.
  */
 #include <stdlib.h>
 #include <string.h>

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * segcursor_stops.c: stops in a segment: the kth, and how many there are before a state. Copies are run and count; where very
- * many stops are on the way, or the state's PC is passed very often, they walk (segcursor_walk.c).
+ * segcursor_count.c: copies that run from stop to stop and count: the kth stop, and how many there are before a state.
  */
 #include <string.h>
 

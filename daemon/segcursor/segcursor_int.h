@@ -1,36 +1,39 @@
 /* SPDX-License-Identifier: MIT */
-/* segcursor_int.h: what segcursor.c lends to segcursor_back.c. */
+/*
+ * segcursor_int.h: what the files of this folder share. The layers, from below: segcursor_copy.c, segcursor_run.c,
+ * segcursor_count.c, segcursor_walk.c, segcursor_stops.c, segcursor_near.c, segcursor_back.c, segcursor_last.c;
+ * segcursor.c and segcursor_changes.c are used by none of them.
+ */
 #ifndef FRED_SEGCURSOR_SEGCURSOR_INT_H
 #define FRED_SEGCURSOR_SEGCURSOR_INT_H
 
 #include "segcursor/segcursor.h"
 #include "trace/walk.h"
 
-/* What a copy runs towards: a state, or the end of the segment. */
+/* What a copy runs to: a state, or the end of the segment. */
 struct goal {
 	struct trace *want; /* NULL: the end */
 	uint64_t pc;
 	struct breaks stop; /* at its PC */
-	unsigned compared; /* states whose memory was compared with its */
+	unsigned compared; /* how many states' memory was compared with its */
 };
 
 /* Is t there? 1: yes; 0: no; -1: error. */
 int segcur_is_goal(struct goal *g, struct trace *t, struct err *e);
-/* As that; if only memory says no, tell gets words that do. May be NULL. */
+/* As that; if only memory differs, tell (may be NULL) gets some of the words that do. */
 int segcur_is_goal_tell(struct goal *g, struct trace *t, struct walk_tell *tell, struct err *e);
-/*
- * The state of another process that is in the segment, which stays the caller's; NULL: the end. Free g->stop with breaks_fini.
- */
+/* want: borrowed, a thread of another process in the segment; NULL: the end. Free g->stop with breaks_fini. */
 int segcur_goal_init(struct goal *g, struct trace *want, struct err *e);
 
 /*
- * segcursor_walk.c: hot places. What is passed more often than this on the way to a goal is not stopped at each time, but
- * walked (trace/walk.h). All of these return 1 when they cannot, and SEGCUR_WALK_OVER when the segment ends before.
+ * segcursor_walk.c: an address that is passed more often than this on the way to a goal is not stopped at each time: a copy
+ * walks, in translated code (trace/walk.h). These functions return 1 when that cannot be done, and SEGCUR_WALK_OVER when the
+ * segment ends before.
  */
 #define SEGCUR_HOT 300
 #define SEGCUR_WALK_OVER 2
-#define SEGCUR_WALK_LEFT 3 /* segcursor_walk.c's own: it stands where the processor itself has to go on */
-/* What a walk to a goal tells. */
+#define SEGCUR_WALK_LEFT 3 /* within segcursor_walk.c: it stands where translated code cannot go on */
+/* The result of a walk to a goal. */
 struct walked {
 	uint64_t times; /* at the goal's PC, the goal included */
 	uint64_t stops; /* at points of b and changes of what it watches, likewise */
@@ -72,28 +75,28 @@ int segcur_walk_log(struct segcur *in, struct goal *g, struct breaks *b, uint64_
 		    struct err *e);
 /* How many stops of b, which is walkable, there are from the first mark to the end of the segment. */
 int segcur_walk_all(struct segcur *in, struct breaks *b, uint64_t *k, struct err *e);
-/* Marks some times at the goal's PC before the goal. */
+/* Sets marks at some of the last arrivals at the goal's PC before the goal. */
 int segcur_walk_marks(struct segcur *in, struct goal *g, struct err *e);
-/* Can it be walked: are there only a few points in the program's own code, and without conditions? */
+/* Can stops of b be met by walking: few points in the program's own code, without conditions, and nothing watched? */
 bool segcur_is_plain(const struct segcur *in, const struct breaks *b);
-/* As that, or with words that are watched for writes. */
+/* As that; words may be watched for writes. */
 bool segcur_is_walkable(const struct segcur *in, const struct breaks *b);
 
-#define SEGCUR_SLICE_NS 50000000u /* of what runs on: how often the user is asked whether to stop */
+#define SEGCUR_SLICE_NS 50000000u /* a running copy is stopped so often, to ask whether the user wants to stop */
 /* Does the user want to stop? Asked only each `every` times, which is a power of 2: the question costs a microsecond. */
 bool segcur_is_given_up(struct segcur *in, unsigned every);
 
-/* segcursor_end.c: does the segment end inside the program? Copies of base are not to know of that. */
+/* segcursor_run.c: sets interrupted_at_end, and then tells base not to look for that end. */
 int segcur_learn_end(struct segcur *in, struct err *e);
-/* Is now there? 1: yes; 0: no, or it ends in the shim; -1: error. */
+/* Is now at an end inside the program? 1: yes; 0: no, or there is no such end; -1: error. */
 int segcur_is_at_end(struct segcur *in, struct err *e);
-/* in->end, if it ends inside the program. */
+/* Sets in->end. */
 int segcur_find_end(struct segcur *in, struct err *e);
-/* A copy has run for so much CPU time without a stop: must it be behind such an end? 1, 0 or -1. */
+/* A copy has run for this much CPU time without a stop: is it behind such an end for certain? 1, 0 or -1. */
 int segcur_is_lost(struct segcur *in, uint64_t ns, struct err *e);
 
 int segcur_copy(struct segcur *in, struct trace *from, struct trace *to, struct err *e);
-/* Kills a copy; fine on a zeroed one. */
+/* Kills a copy; nothing happens on a zeroed one. */
 void segcur_drop(struct trace *t);
 /* t, which is zeroed, becomes what the user looks at. */
 void segcur_set_now(struct segcur *in, struct trace *t);

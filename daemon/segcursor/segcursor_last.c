@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * segcursor_last.c: the last stop before `now`, or of the whole segment, so that it does not matter how many there are before.
- * They are counted by a walk (segcursor_walk.c), if that is possible; else from a stop near to the last one, which is
- * looked for by CPU time. That is not exact, but what is behind that stop is counted. Where now's PC is passed very often,
- * walks tell what comes before what.
+ * segcursor_last.c: the last stop before `now`, or of the whole segment, at a cost that does not depend on the number of stops
+ * before it. They are counted by a walk (segcursor_walk.c) if that is possible. Else a stop near to the last one is looked for
+ * by CPU time, which need not be exact, and the stops behind that one are counted. Where now's PC is passed very often,
+ * walks tell whether a stop is before now.
  */
 #include <string.h>
 

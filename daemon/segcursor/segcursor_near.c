@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * segcursor_near.c: how far is a state from the last mark? When it is too far to be stepped, the mark is brought nearer: by
- * CPU time first, since a copy that has run for most of the way without meeting the state is before it. Time is exact to some
- * microseconds only, in which a program makes 100,000 steps. Then by arrivals: addresses that a thousand steps from the
- * mark came by more than once are those of a loop; a copy counts how often it comes to them up to the state, and another copy goes to
- * the last time at one of them, that of the outermost loop.
+ * segcursor_near.c: how many steps is a state from the last mark? When they are too many to be made one by one, a mark nearer to
+ * the state is set first. By CPU time: a copy that has run for most of the time that the state takes, and has not met it, is
+ * before it. Time is exact to some microseconds only, in which a program makes 100,000 steps. Then by arrivals: addresses
+ * met more than once within a thousand steps from the mark belong to a loop. One copy counts the arrivals at some of these
+ * up to the state, and another goes to the last arrival at the one with the fewest, which is in the outermost loop.
  */
 #include <stdlib.h>
 #include <string.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * segcursor_walk.c: hot places in a segment. A breakpoint costs ten microseconds each time; where an address is passed a million
- * times on the way to a goal, a copy walks there in translated code instead (trace/walk.h). Nothing is guessed: a walk that
- * does not come to what was asked for says nothing, and the slow way is gone.
+ * segcursor_walk.c: copies that walk. A breakpoint costs ten microseconds each time that it is met. Where an address is passed a
+ * million times on the way to a goal, a copy executes that way in translated code (trace/walk.h), which counts arrivals in
+ * nanoseconds. When a walk does not come to its goal, nothing is concluded from that: the caller uses breakpoints.
  */
 #include <string.h>
 
@@ -45,8 +45,8 @@ bool segcur_is_walkable(const struct segcur *in, const struct breaks *b)
 }
 
 /*
- * GDB always has some points in the dynamic linker. What is in libraries that the recorder calls too is not counted: who
- * meets it there gives up.
+ * GDB always has some points in the dynamic linker. Points in libraries that the recorder calls too cannot be counted by a walk: it
+ * gives up if it meets one (int3).
  */
 static void add_points(const struct segcur *in, const struct breaks *b, struct walk *w, struct breaks *rare)
 {
@@ -70,7 +70,7 @@ static void add_words(const struct breaks *b, struct walk *w)
 	}
 }
 
-/* What a walk is to come to, and when it is to end. */
+/* The goal of a walk, and when it gives up. */
 struct walker {
 	struct segcur *in;
 	int (*is_goal)(void *ctx, struct trace *t, struct walk_tell *tell, struct err *e);
@@ -138,7 +138,7 @@ static int pass_shim(struct segcur *in, struct trace *t, struct err *e)
 
 	if (trace_get_regs(t, &r, e))
 		return -1;
-	if (!shim_frames_behind(in->shim_frames, &in->visibility, t->pid, &r) || !is_visible_code(in, r.rip))
+	if (!shim_frames_caller(in->shim_frames, &in->visibility, t->pid, &r) || !is_visible_code(in, r.rip))
 		return WALK_LEFT;
 	breaks_add(&b, r.rip, 0);
 	got = segcur_run_copy(in, t, &sig, &b, NULL, &stop, e);

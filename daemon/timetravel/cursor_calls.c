@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * cursor_calls.c: calls of the kernel at which a debugger stops (catch syscall, fork, vfork, exec): where they are is on the timeline. It stops at the
- * last visible state before the call has its effect, in both directions.
+ * cursor_calls.c: system calls at which a debugger stops (catch syscall, fork, vfork, exec). The timeline tells where they are. In
+ * both directions the stop is the last visible state before the call.
  */
 #include <sys/syscall.h>
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * cursor_forth.c: forwards: to the next stop, and steps. A step over the end of a thread's segment is made where its next one
- * begins: up to there the others run at full speed, and where segments end in the middle of the program, because somebody was
- * interrupted there (segcursor_end.c), nobody is stepped on his way to such a place.
+ * cursor_forth.c: forwards: to the next stop, and steps. A step over the end of a thread's segment is made where its next
+ * segment begins; up to there the other threads run at full speed. No thread is single-stepped in a segment that ends in the
+ * middle of the program (segcursor_run.c): a copy makes the step there.
  */
 #include "segcursor/segcursor_int.h"
 #include "timetravel/cursor_int.h"
@@ -16,8 +16,8 @@ static int run_held(struct cursor *t, pid_t step, uint64_t until, struct stop *s
 }
 
 /*
- * From CURSOR_GROUP to the next stop, or event `until` (STOP_LIMIT), and no fork is followed on the way. Who has run for long will
- * go back: that is to be near.
+ * From CURSOR_GROUP to the next stop, or event `until` (STOP_LIMIT), where no fork is followed on the way. A long way leaves
+ * checkpoints, so that going back afterwards is short.
  */
 static int run_from_here(struct cursor *t, pid_t step, uint64_t until, struct stop *stop, struct err *e)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * cursor_many.c: more words are watched than there are debug registers: the same way is gone once for each few of them, and the first stop of
- * all is the one (backwards: the last). Nothing is missed by that, and every way but these few is at full speed.
+ * cursor_many.c: more words are watched than there are debug registers: the same way is gone once for each few of them, and the first
+ * of these stops (backwards: the last) is the stop.
  */
 #include <stdlib.h>
 #include <string.h>

@@ -412,7 +412,7 @@ static int find_shim_call(struct run *r, struct err *e)
 		return 0;
 	if (trace_get_regs(&th->t, &regs, e))
 		return -1;
-	shim_frames_shim_call(&r->t->shim_frames, &r->t->visibility, th->t.pid, &regs, &r->shim_call);
+	shim_frames_find_shim_call(&r->t->shim_frames, &r->t->visibility, th->t.pid, &regs, &r->shim_call);
 	return 0;
 }
 

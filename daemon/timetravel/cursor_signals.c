@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * cursor_signals.c: signals as stops. One that was sent is met where the shim calls its handler (visibility/signal_handlers.h): by a breakpoint
- * there, like others, so that both directions count it.
+ * cursor_signals.c: signals as stops. A signal that was sent is met by a breakpoint where the shim calls its handler
+ * (visibility/signal_handlers.h), so that both directions count it like other breakpoints.
  */
 #include "segcursor/segcursor_int.h"
 #include "timetravel/cursor_int.h"

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * forks.c: events at which the process becomes its child (rlog/replay.h, `follow`). No tracer comes along: up to the event before
- * it goes as everywhere, through the segment of the fork by copies, and over the fork alone.
+ * forks.c: events at which the replayed process becomes its child (rlog/replay.h, `follow`). A tracer cannot follow it there. So
+ * all threads are held only up to the event before the fork; copies go through the segment that ends with the fork, and the
+ * process alone goes over the fork.
  */
 #include "timetravel/cursor_int.h"
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * mark.h: a stop as it can be noted at no cost, and found again: the event before it, and what the thread had in its
- * registers and on top of its stack. An exact position (cursor_where) counts how often the PC was passed, for which the
- * program has to go there once more.
+ * mark.h: a mark: a stop that is noted at no cost and can be found again, by the event before it and by the thread's registers and
+ * top of stack. An exact position (cursor_where) has the number of passes of the PC instead; to count these, the program
+ * has to go there once more.
  */
 #ifndef FRED_TIMETRAVEL_MARK_H
 #define FRED_TIMETRAVEL_MARK_H
@@ -11,7 +11,7 @@
 
 #define MARK_WORDS 64
 
-/* Kept in files: its layout is that of struct user_regs_struct and fixed-width numbers. */
+/* Written to files as it is: struct user_regs_struct and fixed-width numbers. */
 struct mark {
 	uint64_t event;
 	int32_t tid;
@@ -21,12 +21,9 @@ struct mark {
 };
 
 int mark_take(struct cursor *t, struct mark *s, struct err *e);
-/* The same stop? */
+/* Are they the same stop? */
 bool mark_same(const struct mark *a, const struct mark *b);
-/*
- * Goes there. *exact: it is the very same state; false: the most similar one behind that event, or, if its PC is not met
- * there, the first.
- */
+/* Goes there. *exact is false: it is the most similar state behind the event, or the first one if the PC is not met there. */
 int mark_goto(struct cursor *t, const struct mark *s, bool *exact, struct err *e);
 
 #endif

@@ -10,7 +10,7 @@
 #include "visibility/shim_frames.h"
 #include "trace/group.h"
 
-#define BREAKS_HANDLERS 31 /* a kind: where the shim calls signal handlers (visibility/signal_handlers.h) */
+#define BREAKS_HANDLERS 31 /* the kind of the point at the call of signal handlers (visibility/signal_handlers.h) */
 #define BREAKS_WATCHES (TRACE_SLOTS - 1) /* the last slot is for the end of a segment */
 
 struct breaks_point {
@@ -26,12 +26,12 @@ struct breaks {
 	struct breaks_point *v;
 	unsigned n;
 	struct group_slot watch[BREAKS_WATCHES];
-	struct group_slot *more; /* for which there is no debug register; those are all taken then */
+	struct group_slot *more; /* watched words beyond the debug registers */
 	unsigned nmore;
-	bool many; /* may there be such? */
-	const struct process_view *view; /* of a user's, who sees only what is visible in there; NULL: all states are wanted */
-	bool libraries; /* breaks_wanted: BREAKS_LIBRARY, too */
-	bool signals; /* are stops too, but those that pass */
+	bool many; /* `more` may be used */
+	const struct process_view *view; /* only states visible in it are stops; NULL: all are */
+	bool libraries; /* breaks_wanted may answer BREAKS_LIBRARY */
+	bool signals; /* signals are stops, except those in `pass` */
 	uint64_t pass; /* bit N - 1: signal N */
 };
 
@@ -39,8 +39,8 @@ enum breaks_verdict {
 	BREAKS_PASS = 0,
 	BREAKS_STOP,
 	/*
-	 * In the loader, which a function of the shim has called: nothing for a user, but the debugger, which has breakpoints
-	 * of its own there, is to look for new libraries.
+	 * A breakpoint of the debugger's own in the loader, at which it learns of new libraries. The shim has called the
+	 * loader, so this state is not shown to the user.
 	 */
 	BREAKS_LIBRARY,
 };
@@ -49,14 +49,14 @@ enum breaks_verdict {
 void breaks_fini(struct breaks *b);
 bool breaks_stops_at_signal(const struct breaks *b, int sig);
 /*
- * kind (0 to 31) keeps those apart that are set for different reasons: each is set and removed by itself, and setting it
- * again changes nothing. It has no conditions until it gets some.
+ * A point can be set for several reasons, its kinds (0 to 31); it is removed with the last of them. Setting it removes its
+ * conditions.
  */
 void breaks_add(struct breaks *b, uint64_t addr, unsigned kind);
 void breaks_condition(struct breaks *b, uint64_t addr, const uint8_t *code, size_t len);
 /*
- * pid cannot execute what is at addr, which is set: an int3 there would only spoil data. GDB leaves the place on the stack
- * to which a function that it calls returns set when that never does.
+ * If memory at addr, a point, cannot be executed in pid, no int3 is inserted there: it would only spoil data. GDB leaves a
+ * breakpoint on the stack when a function that it called has not returned.
  */
 void breaks_check(struct breaks *b, uint64_t addr, pid_t pid);
 /* All of b's points, once each, besides those of to. */
@@ -64,21 +64,21 @@ void breaks_add_all(struct breaks *to, const struct breaks *b);
 void breaks_remove(struct breaks *b, uint64_t addr, unsigned kind);
 bool breaks_has(const struct breaks *b, uint64_t addr);
 /*
- * t stands at one of b's points: is it to be stopped there? With a scene, in a function that the shim has called only when
- * it has just returned there: that is how one comes out of a function of the program's which was called from in there.
+ * t stands at one of b's points: is it a stop? With b->view, a point in a function that the shim has called is one only when the
+ * thread has just returned to it: that is how a debugger finishes a function of the program that was called from there.
  */
 enum breaks_verdict breaks_wanted(const struct breaks *b, struct trace *t);
 /* No breakpoint and no watchpoint: nothing but a signal stops. */
 bool breaks_empty(const struct breaks *b);
 
-/* What is watched, by slot; what cannot be read is 0. */
+/* The values of the watched words, by slot; 0 if unreadable. */
 struct breaks_words {
 	uint8_t v[BREAKS_WATCHES][8];
 };
 void breaks_look(const struct breaks *b, pid_t pid, struct breaks_words *w);
 /*
- * A stop in which these debug registers were hit: the one of b that it is for, and *w is brought up to date. A write of what was there
- * already is none: the debugger would only go on. *written: one of b's was hit. NULL: it is for none of them.
+ * Debug registers `slots` were hit: the watchpoint of b that the stop is for, and *w becomes the present values. A write that
+ * changes nothing is no stop (NULL): the debugger would only go on. *written: one of b's was hit.
  */
 const struct group_slot *breaks_watch_met(const struct breaks *b, pid_t pid, unsigned slots, struct breaks_words *w, bool *written);
 

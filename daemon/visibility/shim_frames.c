@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* shim_frames.c: see shim_frames.h. libdwfl unwinds by .eh_frame; signal frames are recognised by their code. */
-#define LOG_DOMAIN "outside"
+#define LOG_DOMAIN "frames"
 #include "visibility/shim_frames.h"
 
 #include <fcntl.h>
@@ -26,7 +26,7 @@ struct walk {
 	struct user_regs_struct r; /* of the frame before */
 	frame_fn fn;
 	void *arg;
-	bool interrupted, again; /* go on from r: what a signal handler interrupted, or behind the back stairs */
+	bool interrupted, again; /* unwinding starts again from r: what a signal handler interrupted, or what a trampoline returns to */
 };
 
 /* A handler returns to `mov $15, %rax; syscall`. */
@@ -77,8 +77,8 @@ static void kept_registers(Dwfl_Frame *f, struct user_regs_struct *r)
 	}
 }
 
-/* Up the back stairs, as far as there are only returns: into the shim's function that called. */
-static int climb(pid_t pid, struct user_regs_struct *r)
+/* *r, at a `ret` of a trampoline, becomes the frame of the shim that it returns to. */
+static int leave_trampoline(pid_t pid, struct user_regs_struct *r)
 {
 	struct err ignored;
 
@@ -107,8 +107,8 @@ static int frame(Dwfl_Frame *f, void *arg)
 		return DWARF_CB_ABORT;
 	}
 	w->interrupted = false;
-	if (visibility_is_stair(w->s, w->pid, &r)) {
-		w->again = !climb(w->pid, &r);
+	if (visibility_is_trampoline(w->s, w->pid, &r)) {
+		w->again = !leave_trampoline(w->pid, &r);
 		w->r = r;
 		return DWARF_CB_ABORT;
 	}
@@ -243,7 +243,7 @@ void shim_frames_fini(struct shim_frames *o)
 struct finding {
 	const struct visibility *s;
 	struct user_regs_struct inner, found;
-	struct user_regs_struct behind; /* the first frame outside */
+	struct user_regs_struct caller; /* the first frame that is not the shim's */
 	bool done;
 };
 
@@ -256,7 +256,7 @@ static bool find_call(void *arg, const struct user_regs_struct *r, bool interrup
 		f->inner = *r;
 		return true;
 	}
-	f->behind = *r;
+	f->caller = *r;
 	f->found = interrupted_there ? *r : f->inner;
 	f->done = true;
 	return false;
@@ -275,14 +275,14 @@ void shim_frames_find(struct shim_frames *o, const struct visibility *s, pid_t p
 		log_info("0x%llx: no frame outside of the shim is found", (unsigned long long)r->rip);
 }
 
-bool shim_frames_behind(struct shim_frames *o, const struct visibility *s, pid_t pid, struct user_regs_struct *r)
+bool shim_frames_caller(struct shim_frames *o, const struct visibility *s, pid_t pid, struct user_regs_struct *r)
 {
 	struct finding f = {.s = s};
 
 	if (visibility_is_shim(s, r->rip))
 		walk(o, s, pid, r, find_call, &f);
 	if (f.done)
-		*r = f.behind;
+		*r = f.caller;
 	return f.done;
 }
 
@@ -359,7 +359,7 @@ static void look_out(struct shim_frames *o, pid_t pid, const struct user_regs_st
 	h->inner &= h->frames > 1;
 }
 
-void shim_frames_shim_call(struct shim_frames *o, const struct visibility *s, pid_t pid, const struct user_regs_struct *r,
+void shim_frames_find_shim_call(struct shim_frames *o, const struct visibility *s, pid_t pid, const struct user_regs_struct *r,
 		  struct shim_call *shim_call)
 {
 	struct hiding h = {.s = s};
@@ -391,6 +391,6 @@ bool shim_frames_sees(struct shim_frames *o, const struct visibility *s, struct 
 		return false;
 	if (!visibility_is_certain(s, before) || visibility_is_certain(s, now->rip))
 		return true;
-	shim_frames_shim_call(o, s, pid, now, g);
+	shim_frames_find_shim_call(o, s, pid, now, g);
 	return !g->hidden;
 }

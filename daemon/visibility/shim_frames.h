@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * shim_frames.h: where a thread in the shim came from. One that waits its turn stands deep in there; what a user wants to see
- * is the library call that it is in: the shim's frame that the program called, or, where a signal handler of the shim's
- * interrupted it, that place.
+ * shim_frames.h: the frames of the shim on a thread's stack. A thread that waits for its turn stands deep inside the shim; a
+ * user is shown the library call that it is in, which is the outermost of those frames. Where a signal handler of the shim
+ * interrupted the program, it is the interrupted frame.
  */
 #ifndef FRED_VISIBILITY_SHIM_FRAMES_H
 #define FRED_VISIBILITY_SHIM_FRAMES_H
@@ -12,45 +12,43 @@
 #include "visibility/visibility.h"
 
 struct shim_frames {
-	Dwfl *dwfl; /* knows how frames of the shim and libc are unwound; NULL: not opened yet */
-	int mem; /* /proc/PID/mem of the process that is looked at */
-	const struct user_regs_struct *from;
+	Dwfl *dwfl; /* libdw's unwinder for the shim and libc; NULL: not opened yet */
+	int mem; /* while it unwinds: /proc/PID/mem */
+	const struct user_regs_struct *from; /* while it unwinds: the innermost frame */
 };
 
-/* Where code is, and how frames are unwound, in one process. */
+/* Both, of one process. */
 struct process_view {
 	const struct visibility *visibility;
 	struct shim_frames *shim_frames;
 };
 
 /*
- * *r, the registers of a stopped thread of pid, become those of that frame: what a call does not preserve is not to
- * be relied on there. Unchanged when the thread is not in the shim, or its frames cannot be unwound.
+ * *r, the registers of a stopped thread of pid, become those of the frame that a user is shown. Only registers that a call
+ * preserves are valid in it. *r is unchanged when the thread is not in the shim, or its frames cannot be unwound.
  */
 void shim_frames_find(struct shim_frames *o, const struct visibility *s, pid_t pid, struct user_regs_struct *r);
 /*
- * A thread stands in the shim: where the program goes on behind that, if no event and no signal comes before: rip and rsp. false:
- * it is not known.
+ * The thread is in the shim: *r becomes the program's frame that the shim returns to (rip, rsp and what a call preserves).
+ * false: the thread is not in the shim, or that frame is not known.
  */
-bool shim_frames_behind(struct shim_frames *o, const struct visibility *s, pid_t pid, struct user_regs_struct *r);
+bool shim_frames_caller(struct shim_frames *o, const struct visibility *s, pid_t pid, struct user_regs_struct *r);
 /*
- * shim_frames_find for a thread that may also be in a function of libc's which the shim called. Is it in a call of the shim's? Else *r
- * is unchanged.
+ * As shim_frames_find, for a thread that may also be in a function of libc which the shim called. false: it is in no call of
+ * the shim, and *r is unchanged.
  */
 bool shim_frames_of_call(struct shim_frames *o, const struct visibility *s, pid_t pid, struct user_regs_struct *r);
-/*
- * A thread in the shim, libc or the loader may have got there from libc that the shim itself called: shim_call->hidden says
- * so, else it is zeroed.
- */
-void shim_frames_shim_call(struct shim_frames *o, const struct visibility *s, pid_t pid, const struct user_regs_struct *r,
+/* Finds out by unwinding whether a thread is in a function of libc or the loader that the shim called. */
+void shim_frames_find_shim_call(struct shim_frames *o, const struct visibility *s, pid_t pid, const struct user_regs_struct *r,
 		  struct shim_call *shim_call);
-/* Is this state in a function that the shim has called, be it libc's, the loader's or its own? Then it is not visible. */
+/* Is this state in a function that the shim has called: libc's, the loader's or its own? Then it is not visible. */
 bool shim_frames_hides(struct shim_frames *o, const struct visibility *s, pid_t pid, const struct user_regs_struct *r);
-/* As that; or in the shim, but not at the entry of a function. */
+/* As that, or anywhere in the shim but at the entry of a function. */
 bool shim_frames_is_within(struct shim_frames *o, const struct visibility *s, pid_t pid, const struct user_regs_struct *r);
 /*
- * visibility_sees, and more: what a function of the program's returns to is not visible either when the shim has called that,
- * as the loader behind a library's constructor. So a state is visible or not, whichever way the thread was followed.
+ * As visibility_sees, and unwinds where a function of the program has returned into libc or the loader: that is not visible
+ * when the shim has called it, such as the loader behind a library's constructor. So whether a state is visible does not
+ * depend on how the thread was followed to it.
  */
 bool shim_frames_sees(struct shim_frames *o, const struct visibility *s, struct shim_call *g, pid_t pid, uint64_t before,
 		  const struct user_regs_struct *now, bool handler);

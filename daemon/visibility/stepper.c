@@ -21,7 +21,7 @@ int stepper_begin(struct stepper *s, struct err *e)
 		return 0;
 	if (trace_get_regs(&th->t, &regs, e))
 		return -1;
-	shim_frames_shim_call(s->shim_frames, s->visibility, th->t.pid, &regs, &s->shim_call);
+	shim_frames_find_shim_call(s->shim_frames, s->visibility, th->t.pid, &regs, &s->shim_call);
 	return 0;
 }
 

@@ -87,32 +87,32 @@ static int by_address(const void *a, const void *b)
 }
 
 /* A program that has waited for no lock, or an older recorder, has none. */
-static void find_holes(struct thread_snapshot *p)
+static void find_ignored(struct thread_snapshot *p)
 {
 	cleanup_free uint64_t *word = xcalloc(SHIM_HOLES, sizeof(*word));
 	size_t got = regs_read_memory(p->pid, SHIM_HOLES_ADDR, word, SHIM_HOLES * sizeof(*word));
 
-	p->hole = xcalloc(SHIM_HOLES, sizeof(p->hole[0]));
+	p->ignored = xcalloc(SHIM_HOLES, sizeof(p->ignored[0]));
 	for (size_t i = 0; i < got / sizeof(*word); i++)
 		if (word[i])
-			p->hole[p->holes++] = (struct thread_snapshot_region){word[i] & ((1ull << SHIM_HOLE_BITS) - 1), word[i] >> SHIM_HOLE_BITS};
-	qsort(p->hole, p->holes, sizeof(p->hole[0]), by_address);
+			p->ignored[p->ignored_n++] = (struct thread_snapshot_region){word[i] & ((1ull << SHIM_HOLE_BITS) - 1), word[i] >> SHIM_HOLE_BITS};
+	qsort(p->ignored, p->ignored_n, sizeof(p->ignored[0]), by_address);
 }
 
 /* Is this word a part of such a lock? */
-static bool in_hole(const struct thread_snapshot *p, uint64_t addr)
+static bool is_ignored(const struct thread_snapshot *p, uint64_t addr)
 {
-	unsigned lo = 0, hi = p->holes;
+	unsigned lo = 0, hi = p->ignored_n;
 
 	while (lo < hi) {
 		unsigned mid = (lo + hi) / 2;
 
-		if (p->hole[mid].addr < addr + 8)
+		if (p->ignored[mid].addr < addr + 8)
 			lo = mid + 1;
 		else
 			hi = mid;
 	}
-	return lo && addr < p->hole[lo - 1].addr + p->hole[lo - 1].len;
+	return lo && addr < p->ignored[lo - 1].addr + p->ignored[lo - 1].len;
 }
 
 int thread_snapshot_look(struct thread_snapshot *p, struct trace *t, uint64_t first_tls, bool in_call, struct err *e)
@@ -122,7 +122,7 @@ int thread_snapshot_look(struct thread_snapshot *p, struct trace *t, uint64_t fi
 	*p = (struct thread_snapshot){.pid = t->pid, .tid = t->tid, .in_call = in_call};
 	if (trace_get_regs(t, &p->regs, e) || find_regions(p, first_tls, e))
 		return -1;
-	find_holes(p);
+	find_ignored(p);
 	at = p->data = xcalloc(p->len + 1, 1);
 	for (unsigned i = 0; i < p->n; i++) {
 		regs_read_memory(p->pid, p->region[i].addr, at, p->region[i].len);
@@ -133,13 +133,13 @@ int thread_snapshot_look(struct thread_snapshot *p, struct trace *t, uint64_t fi
 
 int thread_snapshot_write(const struct thread_snapshot *p, const char *path, struct err *e)
 {
-	struct head h = {.magic = MAGIC, .n = p->n, .len = p->len, .holes = p->holes, .pid = p->pid, .tid = p->tid,
+	struct head h = {.magic = MAGIC, .n = p->n, .len = p->len, .holes = p->ignored_n, .pid = p->pid, .tid = p->tid,
 			 .in_call = p->in_call, .regs = p->regs};
 	cleanup_buf struct buf b = {0};
 
 	buf_add(&b, (const char *)&h, sizeof(h));
 	buf_add(&b, (const char *)p->region, p->n * sizeof(p->region[0]));
-	buf_add(&b, (const char *)p->hole, p->holes * sizeof(p->hole[0]));
+	buf_add(&b, (const char *)p->ignored, p->ignored_n * sizeof(p->ignored[0]));
 	buf_add(&b, (const char *)p->data, p->len);
 	return write_file(path, b.data, b.len, 0600, e);
 }
@@ -148,7 +148,7 @@ int thread_snapshot_read(struct thread_snapshot *p, const char *path, struct err
 {
 	cleanup_buf struct buf b = {0};
 	struct head h;
-	size_t regions, holes, sum = 0;
+	size_t regions, ignored, sum = 0;
 
 	*p = (struct thread_snapshot){0};
 	if (read_file(path, &b, e))
@@ -158,17 +158,17 @@ int thread_snapshot_read(struct thread_snapshot *p, const char *path, struct err
 	if (b.len < sizeof(h) || h.magic != MAGIC || h.n > b.len / sizeof(p->region[0]) || h.holes > SHIM_HOLES)
 		return err_set(e, ERR_USAGE, "%s: no file about a live program", path);
 	regions = h.n * sizeof(p->region[0]);
-	holes = h.holes * sizeof(p->hole[0]);
-	if (b.len != sizeof(h) + regions + holes + h.len)
+	ignored = h.holes * sizeof(p->ignored[0]);
+	if (b.len != sizeof(h) + regions + ignored + h.len)
 		return err_set(e, ERR_USAGE, "%s: cut short", path);
 	*p = (struct thread_snapshot){.pid = h.pid, .tid = h.tid, .in_call = h.in_call != 0, .regs = h.regs,
-			    .n = (unsigned)h.n, .holes = (unsigned)h.holes, .len = h.len};
+			    .n = (unsigned)h.n, .ignored_n = (unsigned)h.holes, .len = h.len};
 	p->region = xmalloc(regions + 1);
 	p->data = xmalloc(h.len + 1);
-	p->hole = xmalloc(holes + 1);
+	p->ignored = xmalloc(ignored + 1);
 	memcpy(p->region, b.data + sizeof(h), regions);
-	memcpy(p->hole, b.data + sizeof(h) + regions, holes);
-	memcpy(p->data, b.data + sizeof(h) + regions + holes, h.len);
+	memcpy(p->ignored, b.data + sizeof(h) + regions, ignored);
+	memcpy(p->data, b.data + sizeof(h) + regions + ignored, h.len);
 	for (unsigned i = 0; i < p->n; i++)
 		sum += p->region[i].len;
 	return sum == p->len ? 0 : err_set(e, ERR_USAGE, "%s: damaged", path);
@@ -177,7 +177,7 @@ int thread_snapshot_read(struct thread_snapshot *p, const char *path, struct err
 void thread_snapshot_fini(struct thread_snapshot *p)
 {
 	free(p->region);
-	free(p->hole);
+	free(p->ignored);
 	free(p->data);
 	*p = (struct thread_snapshot){0};
 }
@@ -196,7 +196,7 @@ static size_t differing(const struct thread_snapshot *p, uint64_t addr, const ui
 	size_t n = 0;
 
 	for (; len >= 8; a += 8, b += 8, len -= 8, addr += 8)
-		n += memcmp(a, b, 8) && !in_hole(p, addr);
+		n += memcmp(a, b, 8) && !is_ignored(p, addr);
 	return n + (len && memcmp(a, b, len));
 }
 
@@ -207,7 +207,7 @@ static void tell_region(const struct thread_snapshot *p, const struct thread_sna
 	size_t got = regs_read_memory(pid, g->addr, now, g->len), old = 0;
 
 	for (size_t i = 0; i + 8 <= got; i += 8) {
-		if (!memcmp(now + i, want + i, 8) || in_hole(p, g->addr + i))
+		if (!memcmp(now + i, want + i, 8) || is_ignored(p, g->addr + i))
 			continue;
 		if (!before) {
 			before = xmalloc(g->len + 1);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * thread_snapshot.h: where a thread of a program that is being recorded stands, for a replay to go there: its registers, and what the
- * program has on its stack and in its data. Kept in a file: the live process cannot be seen from a replay's cell.
+ * thread_snapshot.h: the state of a thread of a program that is being recorded, so that a replay can go to where it stands: its
+ * registers, and the memory of the program (stack and data). It is passed in a file, since the live process cannot be seen
+ * from a replay's cell.
  */
 #ifndef FRED_VISIBILITY_THREAD_SNAPSHOT_H
 #define FRED_VISIBILITY_THREAD_SNAPSHOT_H
@@ -17,10 +18,10 @@ struct thread_snapshot {
 	pid_t pid, tid;
 	bool in_call; /* in a library call of the recorder's: at the end of what is recorded */
 	struct user_regs_struct regs;
-	struct thread_snapshot_region *region; /* the first one is the stack's; as far as they are not too large */
+	struct thread_snapshot_region *region; /* the first one is the stack; data regions as far as they fit (8 MiB) */
 	unsigned n;
-	struct thread_snapshot_region *hole; /* in ascending order: locks that were waited for, which says nothing (plugins/record/holes.h) */
-	unsigned holes;
+	struct thread_snapshot_region *ignored; /* ascending: locks whose waiters spun or slept, so that their words differ by chance */
+	unsigned ignored_n;
 	uint8_t *data; /* of all regions, one behind the other */
 	size_t len;
 };
@@ -35,19 +36,19 @@ int thread_snapshot_read(struct thread_snapshot *p, const char *path, struct err
 void thread_snapshot_fini(struct thread_snapshot *p);
 
 /*
- * Has the thread the same PC and stack? *differ: of the registers that a function keeps for its caller, so many are others. A signal
- * handler has in them what the recorder left there, which is not what a replay leaves.
+ * Are PC, stack pointer and thread pointer those of the snapshot? *differ: how many of the other call-preserved registers differ. In a
+ * signal handler they hold what the recorder left there, which is not what a replay leaves.
  */
 bool thread_snapshot_is_like(const struct thread_snapshot *p, const struct user_regs_struct *r, unsigned *differ);
 /*
- * How many words of a process's memory are not as there, locks left out: of the stack, or with `all` of the rest. In what the recorder has
- * left on the stack a replay may differ, so that the least is best.
+ * How many words of a process differ from the snapshot, without the ignored ranges: of the stack, or with `all` of the data. What the
+ * recorder has left on the stack differs in a replay, so the state with the least number is the best, and 0 may not exist.
  */
 size_t thread_snapshot_differs(const struct thread_snapshot *p, pid_t pid, bool all);
 /*
- * Some of the words in which process `pid` differs, with the values that they have there (walk.h): of those only that are not
- * as in process `base` either, where its segment begins. What differs since then is not the segment's work. n is 0: nothing
- * that the segment does is missing or too much.
+ * Some words in which process `pid` differs from the snapshot, with the snapshot's values (walk.h). Words that `pid` has not
+ * changed since process `base`, which stands at the beginning of its segment, are left out: the segment did not cause these
+ * differences. tell->n is 0: there is no other.
  */
 void thread_snapshot_tell(const struct thread_snapshot *p, pid_t pid, pid_t base, struct walk_tell *tell);
 

@@ -28,7 +28,7 @@ size_t unwind_window_answer(struct unwind_window *b, struct shim_frames *o, cons
 		memset(buf, 0, len);
 		return len;
 	}
-	if (what != ANSWER || len != UNWIND_WINDOW_REGISTERS * sizeof(uint64_t) || !shim_frames_behind(o, s, pid, &r))
+	if (what != ANSWER || len != UNWIND_WINDOW_REGISTERS * sizeof(uint64_t) || !shim_frames_caller(o, s, pid, &r))
 		return 0;
 	memcpy(buf, (const uint64_t[UNWIND_WINDOW_REGISTERS]){r.rip, r.rsp, r.rbp, r.rbx, r.r12, r.r13, r.r14, r.r15}, len);
 	return len;

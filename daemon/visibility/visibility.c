@@ -131,22 +131,22 @@ bool visibility_is_ret(pid_t pid, uint64_t pc)
 	return !trace_read(pid, pc, &op, 1, &ignored) && op == RET;
 }
 
-bool visibility_is_stair(const struct visibility *s, pid_t pid, const struct user_regs_struct *r)
+bool visibility_is_trampoline(const struct visibility *s, pid_t pid, const struct user_regs_struct *r)
 {
 	return visibility_is_certain(s, r->rip) && visibility_is_ret(pid, r->rip) && returns_to_shim(s, pid, r->rsp);
 }
 
-/* In a function of libc's that the shim has just called: where its return address into the shim is. 0: there is none. */
-static uint64_t way_back(const struct visibility *s, pid_t pid, uint64_t rsp)
+/* At the entry of a function of libc: the stack slot of the return address that leads into the shim. 0: the shim has not called it. */
+static uint64_t return_slot(const struct visibility *s, pid_t pid, uint64_t rsp)
 {
-	struct user_regs_struct stair = {.rsp = rsp + sizeof(stair.rip)};
+	struct user_regs_struct to = {.rsp = rsp + sizeof(to.rip)};
 	struct err ignored;
 
 	if (returns_to_shim(s, pid, rsp))
 		return rsp;
-	if (trace_read(pid, rsp, &stair.rip, sizeof(stair.rip), &ignored) || !visibility_is_stair(s, pid, &stair))
+	if (trace_read(pid, rsp, &to.rip, sizeof(to.rip), &ignored) || !visibility_is_trampoline(s, pid, &to))
 		return 0;
-	return stair.rsp;
+	return to.rsp;
 }
 
 bool visibility_sees(const struct visibility *s, struct shim_call *g, pid_t pid, uint64_t before,
@@ -159,11 +159,11 @@ bool visibility_sees(const struct visibility *s, struct shim_call *g, pid_t pid,
 	if (g->hidden) {
 		if (to_shim && now->rsp == g->hidden + 8)
 			g->hidden = 0;
-		return !to_shim && !in_libc(s, now->rip) && !visibility_is_stair(s, pid, now);
+		return !to_shim && !in_libc(s, now->rip) && !visibility_is_trampoline(s, pid, now);
 	}
 	if (to_shim)
 		return !from_shim && !handler && !is_return(pid, before);
 	if (from_shim && in_libc(s, now->rip) && !is_return(pid, before))
-		g->hidden = way_back(s, pid, now->rsp);
+		g->hidden = return_slot(s, pid, now->rsp);
 	return !g->hidden;
 }

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * visibility.h: what a user sees of a program that runs under the shim. A state is *visible* when its PC is in the program's
- * code or a library's, or at the entry of one of the shim's functions, which is then one step: neither what goes on in
- * there nor in libc's functions that the shim calls is the program's. A function of the program that the shim calls (a
- * thread's, a signal handler) is visible, and so is the call of a signal handler: the signal has come, and has had no effect.
+ * visibility.h: which states of a program that runs under the shim a user is shown. A state is *visible* when its PC is in
+ * the program's code or a library's, or at the entry of one of the shim's functions. Such a call is one step for the user:
+ * what the shim does, and the functions of libc that it calls, are not part of the program. A function of the program that
+ * the shim calls (a thread's start routine, a signal handler) is visible. The instruction that calls a signal handler is
+ * visible too: the signal has been delivered there, and has had no effect yet.
  */
 #ifndef FRED_VISIBILITY_VISIBILITY_H
 #define FRED_VISIBILITY_VISIBILITY_H
@@ -14,42 +15,45 @@ struct text {
 	uint64_t lo, hi;
 };
 
-/* Where code is. */
+/* Where the code is of which not all states are visible. */
 struct visibility {
 	struct text shim, libc, loader;
-	uint64_t handlers; /* where the shim calls those of signals (visibility/signal_handlers.h); 0: not known */
+	uint64_t handlers; /* the instruction that calls signal handlers (visibility/signal_handlers.h); 0: not known */
 };
 
-/* Follows one thread from instruction to instruction. Zeroed at a visible state or in the shim. */
+/* Is a thread that is followed by single steps in a function that the shim has called? Zeroed at a visible state or in the shim. */
 struct shim_call {
 	uint64_t hidden; /* the stack pointer with which the shim called libc; 0: it has not */
 };
 
 int visibility_find(pid_t pid, struct visibility *s, struct err *e);
-/* A file whose code is not simply visible. path may have more behind it. */
+/* Is this file the shim, libc or the loader? `path` may be followed by other text. */
 bool visibility_knows(const char *path);
-/* The recorder's own code. */
+/* In the shim's own code? */
 bool visibility_is_shim(const struct visibility *s, uint64_t pc);
-/* Visible wherever the thread came from: neither the shim nor what it calls. */
+/* Visible whatever the thread has done before: neither in the shim, nor in libc or the loader, which the shim calls too. */
 bool visibility_is_certain(const struct visibility *s, uint64_t pc);
-/* A signal has come, and its handler is called next. */
+/* At the call of a signal handler? */
 bool visibility_is_call_of_handler(const struct visibility *s, uint64_t pc);
-/* The thread's last instruction was a return to where it stands. */
+/* Was the thread's last instruction a return to where it stands? */
 bool visibility_has_returned(pid_t pid, const struct user_regs_struct *r);
-/* Stands it in the shim, in front of a return to that place, with nothing more on its stack? So it does at a function's entry. */
+/*
+ * Is r at the entry of a function of the shim that was called from `caller`? The stack pointer then points to a return
+ * address, which is caller's PC.
+ */
 bool visibility_is_called_from(const struct visibility *s, pid_t pid, const struct user_regs_struct *r,
 			  const struct user_regs_struct *caller);
 /*
- * On the back stairs: where libc looks at its return address to see which library called, the shim has it return to a `ret` of
- * the program's, and that one to the shim. Asked of what a function of libc's returns to.
+ * Some functions of libc (dlsym, dlopen) use their return address to find the library that called them. The shim calls
+ * these with a return address that points to a `ret` instruction of the program; that one returns to the shim. Is r, to
+ * which a function of libc returns, at such a `ret`?
  */
-bool visibility_is_stair(const struct visibility *s, pid_t pid, const struct user_regs_struct *r);
+bool visibility_is_trampoline(const struct visibility *s, pid_t pid, const struct user_regs_struct *r);
 bool visibility_is_ret(pid_t pid, uint64_t pc);
-/* In the loader. */
 bool visibility_is_loader(const struct visibility *s, uint64_t pc);
 /*
- * The thread has made one instruction, from `before`: is the state visible? handler: the delivery of a signal came
- * first.
+ * The thread has executed one instruction, the one at `before`: is its state now visible? handler: a signal was delivered
+ * before that instruction. *g is kept from one instruction to the next.
  */
 bool visibility_sees(const struct visibility *s, struct shim_call *g, pid_t pid, uint64_t before,
 		const struct user_regs_struct *now, bool handler);

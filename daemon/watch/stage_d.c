@@ -122,7 +122,7 @@ static enum trace_recorder leave(void *arg, struct trace *t, uint64_t *pc, uint6
 		return TRACE_LOST_IN_RECORDER;
 	if (!visibility_is_shim(&c->visibility, r.rip))
 		return TRACE_NOT_IN_RECORDER;
-	if (!shim_frames_behind(&c->shim_frames, &c->visibility, t->pid, &r))
+	if (!shim_frames_caller(&c->shim_frames, &c->visibility, t->pid, &r))
 		return TRACE_LOST_IN_RECORDER;
 	*pc = r.rip;
 	*sp = r.rsp;
