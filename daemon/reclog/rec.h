@@ -20,7 +20,7 @@
 
 enum rec_end { REC_END_UNKNOWN = 0, REC_END_CODE, REC_END_SIGNAL };
 
-/* A thread of a program that is being recorded, on its way to an event that is not in its log yet. */
+/* The thread of a program that is still being recorded which moves towards an event that its log does not have yet. */
 struct rec_live {
 	uint32_t process, thread; /* ordinals; 0: none */
 };
@@ -33,13 +33,13 @@ struct rec {
 	int end_value;		     /* ... with which code or signal */
 	double wall_s;		     /* 0: unknown */
 	bool complete;		     /* the recording was finished: there is a manifest */
-	bool torn;		     /* it was not, and the machine went down since: pages may be lost */
-	bool without_data;	     /* packed so: it cannot be replayed */
+	bool torn;		     /* it was not, and the machine has rebooted since: pages may be lost */
+	bool without_data;	     /* packed without the data, so that it cannot be replayed */
 	struct rlog_control control; /* a copy */
 	struct rec_image *images;    /* by ordinal, ascending */
 	unsigned nimages;
-	const char *logs_dir; /* set by the owner: where a replay has logs that rec_log_changes; NULL: nowhere */
-	struct rec_live live; /* set by the owner: timelines of that process have one event more */
+	const char *logs_dir; /* set by the owner: where a replay has whole copies of logs for which rec_log_changes is true; NULL: nowhere */
+	struct rec_live live; /* set by the owner: timelines of that process have one more event */
 };
 
 /* Opens REC. The manifest is not checked yet: see rec_verify_manifest. */
@@ -49,15 +49,15 @@ void rec_free(struct rec *r);
 
 /* The image with this ordinal; NULL and ERR_USAGE when there is none. Borrowed. */
 const struct rec_image *rec_image(const struct rec *r, uint32_t ordinal, struct err *e);
-/* Did its threads run one at a time, or was there but one? Then there is one order of its events. */
+/* Is there only one possible order of its events? True if threads ran one at a time, or if there was only one thread. */
 bool rec_one_order(const struct rec *r, uint32_t process);
 /* "REC/pNNNN/tNNNN.log", malloc'd. */
 char *rec_log_path(const struct rec *r, uint32_t process, uint32_t thread);
-/* Is a log more than its file, or may it become other than it is now? */
+/* Is part of the log outside of its file (frames.h), or may the file still change? */
 bool rec_log_changes(const struct rec *r, const char *path);
 /*
- * Opens the logs of all threads of an image (nthreads readers, malloc'd, by ordinal). Heads that do
- * not belong there are damage. Free with rec_logs_free.
+ * Opens the logs of all threads of an image (nthreads readers, malloc'd, by ordinal). A head of another
+ * thread or process is damage. Free with rec_logs_free.
  */
 int rec_logs_open(const struct rec *r, const struct rec_image *img, struct reader **out,
 		  struct err *e);
@@ -70,7 +70,7 @@ void rec_logs_free(struct reader *logs, unsigned n);
  * mtime changes.
  */
 int rec_verify_manifest(const struct rec *r, struct err *e);
-/* meta.json of a finished recording has a checksum of its own, "crc32c": to be set last. */
+/* Sets the checksum "crc32c" that the meta.json of a finished recording has of itself. To be called last. */
 void rec_seal_meta(json_t *meta);
 /* What to tell the user when a recording is not complete; NULL when it is. malloc'd. */
 char *rec_incomplete_text(const struct rec *r);

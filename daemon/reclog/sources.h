@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * sources.h: the program's source files as they were when it was recorded (meta.json, "sources"; their text is in one file
- * of REC/files, each compressed by itself), and what to show and to say when the files on the disk are others.
+ * sources.h: the program's source files as they were when it was recorded (meta.json, "sources"; their
+ * text is in one file of REC/files, each compressed by itself), and what to show and to tell when the
+ * files on the disk differ.
  */
 #ifndef FRED_RECLOG_SOURCES_H
 #define FRED_RECLOG_SOURCES_H
@@ -18,12 +19,12 @@ struct source {
 	const char *name; /* absolute, as compiled, after source_clean */
 	const char *dir; /* where the compiler ran, if the file was named relative to that; else "" */
 	const char *stamp; /* "DEV-INO-SIZE-MTIMENS" in hexadecimal, as it was */
-	uint64_t at, bytes; /* its text in the file that holds them; 0 bytes: it was not kept */
-	bool newer; /* than the program, when it was recorded */
-	int state; /* enum source_state, once sources_use has looked; else -1 */
+	uint64_t at, bytes; /* its text in the file that holds them; 0 bytes: the text was not recorded */
+	bool newer; /* it was newer than the program when that was recorded */
+	int state; /* enum source_state, set by sources_use; -1: not yet */
 };
 
-/* What is to be said of files, by kind. */
+/* What the user must know about a file. */
 enum source_note { NOTE_CHANGED, NOTE_GONE, NOTE_UNKEPT, NOTE_NEWER, NOTE_RECENT, SOURCE_NOTES };
 
 struct sources {
@@ -31,7 +32,7 @@ struct sources {
 	char *path; /* of the file with the texts; NULL: there is none */
 	struct source *v;
 	size_t n;
-	unsigned long long program_ns; /* when the program was written, once that was asked for */
+	unsigned long long program_ns; /* mtime of the program, once that was needed */
 	struct strv notes[SOURCE_NOTES]; /* names of files */
 };
 
@@ -46,7 +47,7 @@ char *source_stamp(const struct stat *st);
 /* An absolute path without ".", ".." and empty parts, symbolic links not resolved; malloc'd. */
 char *source_clean(const char *path);
 
-/* What is known of the file that a debugger calls so (it may have resolved symbolic links); NULL: nothing. */
+/* The file with the name that a debugger gives it (which may have resolved symbolic links); NULL: not known. */
 struct source *sources_find(const struct sources *s, const char *fullname);
 
 enum source_state {
@@ -55,16 +56,16 @@ enum source_state {
 	SOURCE_GONE,
 };
 enum source_state source_state(const struct sources *s, const struct source *f);
-/* The text as it was, appended. ERR_NOT_FOUND when it was not kept. */
+/* Appends the recorded text. ERR_NOT_FOUND when it was not recorded. */
 int source_read(const struct sources *s, const struct source *f, struct buf *out, struct err *e);
 
 /*
- * Where the source lines of fullname come from: true: from the recording: then they are appended to `text`, unless that is NULL;
- * else from the disk. Notes what the user must know: that the file has changed, or is newer than the program.
+ * Do the source lines of fullname come from the recording? true: its text is appended to `text`, unless that is NULL. false: they come from
+ * the disk. Notes what the user must know: that the file has changed, or is newer than the program.
  */
 bool sources_use(struct sources *s, const char *fullname, struct buf *text);
 void sources_note(struct sources *s, enum source_note kind, const char *name);
-/* All that was noted, one text for each kind. */
+/* What was noted, one text for each kind. */
 void sources_notes(const struct sources *s, struct strv *out);
 
 #endif

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * start.h: pNNNN/start: where what is left of a process image in a bounded recording begins. Its events before that are
- * gone; instead there is a checkpoint, behind the first event that is left.
+ * start.h: pNNNN/start: where the remaining part of a process image begins in a bounded recording
+ * (--max-log). Earlier events are gone; instead there is a checkpoint right after the first remaining
+ * event.
  */
 #ifndef FRED_RECLOG_START_H
 #define FRED_RECLOG_START_H
@@ -11,18 +12,18 @@
 
 #include "base/err.h"
 
-/* Where a thread's log goes on. Threads that are not named began later. */
+/* Where a thread's remaining log begins. Threads that are not listed were created later. */
 struct rec_start_thread {
 	uint32_t thread; /* ordinal */
-	uint64_t offset; /* of its first record that is left */
-	uint64_t stamp; /* its last one before that */
-	bool over; /* it has ended, nothing follows; not kept */
+	uint64_t offset; /* of its first remaining record */
+	uint64_t stamp; /* its last stamp before that */
+	bool over; /* it has ended, nothing follows; not stored in the file */
 };
 
 struct rec_start {
-	uint64_t event; /* the first one that is left: numbers go on; 0: none is left, and there is nothing else */
+	uint64_t event; /* the first remaining event: numbers stay what they were; 0: none remains, and all below is unset */
 	uint32_t thread; /* whose event that is */
-	uint32_t root; /* the image whose control page the process in the checkpoint has */
+	uint32_t root; /* the image whose control page the process in the checkpoint uses */
 	uint64_t checkpoint; /* pNNNN/ckpt/ID */
 	struct rec_start_thread *threads; /* by ordinal */
 	unsigned nthreads;
@@ -30,7 +31,7 @@ struct rec_start {
 
 /* Reads PATH (REC/pNNNN/start), malloc'd; *out is NULL when there is none. Damage is ERR_USAGE. */
 int rec_start_read(const char *path, struct rec_start **out, struct err *e);
-/* Replaces it; what is there afterwards, also after a power cut, is the old or the new one. */
+/* Replaces the file atomically, also with regard to a power cut. */
 int rec_start_write(const char *path, const struct rec_start *s, struct err *e);
 /* NULL is fine. */
 void rec_start_free(struct rec_start *s);

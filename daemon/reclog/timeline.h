@@ -3,24 +3,24 @@
  * timeline.h: the linear order of all events of a process image, made from its threads' logs.
  *
  * A slot is a thread's events up to and including the next stamped one: an acquire belongs to the
- * release after it. Slots are ordered by their end stamps (ties: by thread ordinal). Whoever
- * released took its stamp before whoever acquired reached its own next one, so that this order
- * respects every hand-over. A run is one or more slots of one thread that follow each other.
+ * release after it. Slots are ordered by their end stamps (ties: by thread ordinal). A thread that
+ * releases takes its stamp before the thread that acquires takes its own next one, so this order
+ * respects every hand-over. A run is one or more consecutive slots of one thread.
  *
  * - A FORK image begins with its parent's timeline up to and including the FORK that made it, and
  *   so on for that parent: the prefix. Nothing else that the parents did is on it.
  * - What ends the process (CRASH, exit_group, abort's signal, an execve that succeeded) is the last
  *   event. Slots that end later are cut off: their threads were being stopped.
- * - Acquires behind a thread's last stamped event (its tail) happened at some time before the
- *   process ended. A tail contains no release, so that nothing depends on it, and the order among
- *   tails is free. They come after all slots, but before the one that ends the process, thread by
- *   thread. What may have waited for a release that was cut off could never take place at replay:
- *   it is cut off too, with the rest of its tail. (Known by the object's hash; a join by any exit;
- *   whatever follows a cond or barrier wait by any release.) A thread that has cut slots has no
- *   tail: that lay even later.
+ * - Acquires after a thread's last stamped event (its tail) happened at some time before the process
+ *   ended. A tail contains no release, so nothing depends on it, and tails can be in any order. They
+ *   come after all slots, thread by thread, but before the slot that ends the process. An acquire that
+ *   may have waited for a release that was cut off could not happen in a replay: it is cut off, too,
+ *   with the rest of its tail. (An object is known by its hash; a join may have waited for any exit;
+ *   what follows a cond or barrier wait, for any release.) A thread with slots that were cut off has no
+ *   tail, since that would be even later.
  *
- * - While a program is being recorded (rec->live), the event that its thread is on its way to is the last one: there is
- *   nothing to be read of it.
+ * - While a program is being recorded (rec->live), the last event is the one that its thread moves
+ *   towards; there is no record of it to read.
  *
  * Event numbers start at 1. Position N: events 1 to N have taken effect.
  */
@@ -76,9 +76,9 @@ int timeline_build(const struct rec *rec, uint32_t process, const struct timelin
 void timeline_free(struct timeline *tl);
 
 uint64_t timeline_total(const struct timeline *tl);
-/* Events of the fork ancestors, and those that are gone, at the beginning; else 0 for an exec'd image. */
+/* Events before the image's own: those of fork ancestors, and those that a bounded recording has given up. */
 uint64_t timeline_prefix(const struct timeline *tl);
-/* Events that a bounded recording has no more: the first number is the next one. The state behind that is its start. */
+/* Number of events that a bounded recording has given up: the first remaining one is the next. The state after that event is the start. */
 uint64_t timeline_base(const struct timeline *tl);
 uint32_t timeline_process(const struct timeline *tl);
 
@@ -104,8 +104,8 @@ unsigned timeline_threads(struct timeline *tl, struct timeline_thread **out);
 int timeline_read(struct timeline *tl, uint64_t number, struct timeline_event *ev, struct err *e);
 
 /*
- * What the image would begin with if `number` were its first event: event, thread, threads (malloc'd); not the rest. And the
- * bytes of its logs from there on.
+ * Where the image would begin if `number` were its first remaining event: sets event, thread and threads (malloc'd) of *s, not the rest.
+ * *bytes: of its logs from there on.
  */
 int timeline_start_at(struct timeline *tl, uint64_t number, struct rec_start *s, uint64_t *bytes, struct err *e);
 

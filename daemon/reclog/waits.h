@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * waits.h: what the threads of a process wait for, and which of them wait for each other: of a recorded process that is alive, or of
- * one of a replay at a position. It is read from outside (rlog/waits.h).
+ * waits.h: what the threads of a process wait for, and which of them wait for each other: for a process
+ * that is being recorded, or one of a replay. It is read from the process's memory (rlog/waits.h).
  */
 #ifndef FRED_RECLOG_WAITS_H
 #define FRED_RECLOG_WAITS_H
@@ -18,17 +18,17 @@ struct waits_thread {
 	pid_t tid;
 	enum wait_kind kind; /* 0: it does not wait for another thread, or not for ever */
 	uint64_t object, caller, log; /* as in rlog/waits.h */
-	uint32_t owner; /* who has that, or is to end; 0: not known, or nobody in particular */
-	bool readers; /* owner is not known: those who read have it */
-	bool ended; /* it has: nobody gives what it has */
-	bool in_cycle; /* it waits for itself, by way of those for whom it waits */
-	bool stuck; /* it waits for one in a cycle, or for one that has ended, by way of others or not; or it is in a cycle */
+	uint32_t owner; /* the thread that holds the object, or whose end is awaited; 0: not known, or none in particular */
+	bool readers; /* the object is held by readers, so that owner is not known */
+	bool ended; /* the thread has ended: what it holds is never released */
+	bool in_cycle; /* it waits for itself, through the threads that it waits for */
+	bool stuck; /* it is in a cycle, or waits, possibly through others, for a thread that is in one or has ended */
 };
 
 struct waits {
-	struct waits_thread *v; /* by number; those that have ended are among them */
+	struct waits_thread *v; /* by number; with threads that have ended */
 	size_t n;
-	bool all; /* of a recording: each thread that has not ended waits: nobody in it helps */
+	bool all; /* of a recording: every thread that has not ended waits, so that no thread can wake another */
 	bool stuck; /* some are */
 	bool group; /* other processes share the memory, and may help */
 };

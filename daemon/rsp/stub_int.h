@@ -11,16 +11,16 @@ struct stub {
 	const struct rsp_ops *ops;
 	void *ctx;
 	struct rsp_stop stop;
-	int general, moving; /* chosen by Hg, until the next stop, and by Hc, which stays; 0: the one that stopped */
+	int general, moving; /* threads chosen by Hg (until the next stop) and by Hc; 0: the one that stopped */
 	struct buf out; /* the answer */
 	struct hostio files;
-	bool extended; /* the connection outlives the program, which can be run again */
-	bool killed; /* until it is run again */
-	bool at_end; /* the end of history was told as a step's */
+	bool extended; /* extended mode: the connection outlives the program, which can be run again */
+	bool killed; /* there is no program, until it is run again */
+	bool at_end; /* the end of history was reported as the end of a step */
 	uint64_t modid; /* where libc says at which offset a link_map has its l_tls_modid; 0: not known */
-	bool again; /* rsp_ops.relay answers this packet now */
-	bool no_resumed; /* the debugger knows of stops without a thread */
-	struct rsp_stop held; /* of a thread that it had not resumed: it is told with what all resume next. tid 0: none */
+	bool again; /* this packet is to be given to rsp_ops.relay again */
+	bool no_resumed; /* the debugger understands stop replies without a thread (N) */
+	struct rsp_stop held; /* a stop of a thread that was not resumed, reported at the next resume of all threads; tid 0: none */
 	bool done;
 };
 
@@ -47,13 +47,13 @@ static inline int stub_error(struct stub *s)
 
 /* ---- stub_threads.c ---- */
 
-/* Is it in the list of threads? There, it may still be absent (rsp_ops). */
+/* Is it in the list of threads? A listed thread may still be absent (rsp_ops). */
 bool stub_lists_thread(struct stub *s, int tid);
 bool stub_is_absent(struct stub *s, int tid);
 /* The chosen thread, or the one that stopped. */
 int stub_thread(const struct stub *s, int chosen);
 
-/* A thread as GDB names it; 0: any. false: that is no name. */
+/* Parses a thread number of a packet; 0: any. false: it is none. */
 bool stub_thread_id(const char *text, const char **end, int *tid);
 
 /* The <threads> document of qXfer:threads:read. */
