@@ -1,14 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * busy.h: a command of the debugger's that takes long. All that may take long asks again and again whether the user wants it
- * to end, and by that tells how far it is. One that the user ended leaves the program where it stood; if the way back there
- * is long too, at a place before that is near, and says so: Ctrl-C is not to take long.
+ * busy.h: commands that take long. Code that may take long asks busy_beat again and again whether the user wants it to end; that
+ * call also shows progress. After Ctrl-C the program is brought back to where it stood. If that takes long too, it is left at
+ * a checkpoint before that place, and the user is told.
  *
  * How far it is goes out as a notification of the remote protocol, %fred:HEX, where HEX is "FRACTION;TEXT" in hexadecimal
- * (FRACTION from 0 to 1), when the command has run for a second, and some times a second then. Not as text for the console
- * (`O` packets): GDB would put it into MI's records and into what is piped, and nobody here knows of what GDB's user sees.
- * Who started the session knows: fredctl takes these notifications out of the stream and draws them (cli/bridge/progress_line.h). Where it
- * has no terminal, none are sent; a GDB that got one would ignore it.
+ * (FRACTION from 0 to 1), when the command has run for a second, and some times a second then. It is not sent as text for the
+ * console (`O` packets), which GDB would put into MI's records and into pipes. fredctl takes these notifications out of the
+ * stream and draws them (cli/bar.h). None are sent when it has no terminal; a GDB that got one would ignore it.
  */
 #ifndef FRED_DEBUG_BUSY_H
 #define FRED_DEBUG_BUSY_H
@@ -23,10 +22,10 @@
 struct debug;
 
 struct busy {
-	bool shown; /* somebody draws it */
-	bool resumed; /* the debugger waits for the program to stop: it may stop elsewhere */
+	bool shown; /* the client draws it */
+	bool resumed; /* the debugger waits for the program to stop, so that it may stop elsewhere */
 	bool stop; /* the user wants it to end */
-	bool deaf; /* it ends anyhow */
+	bool deaf; /* interrupts are ignored: it ends soon */
 	double since, said; /* by clock_s */
 	double until; /* when to give up the way back; 0: never */
 	bool known; /* all of from is */

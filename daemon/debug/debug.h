@@ -21,25 +21,25 @@ struct debug {
 	struct cursor cursor;
 	struct diversion diversion;
 	struct spoken spoken; /* by functions that were called */
-	uint64_t stdio; /* libc's _IO_2_1_stdout_; 0: not known */
+	uint64_t stdio; /* address of libc's _IO_2_1_stdout_; 0: not known */
 	struct session_state state; /* what outlives this process */
 	bool revived; /* processes of it were killed, and others are in their place: the user is to be told */
 	struct rsp_conn conn;
 	struct busy busy;
 	struct unwind_window unwind;
-	struct op_ctx op; /* of nav */
+	struct op_ctx op; /* nav.ctx: how its runs are cancelled */
 	struct lines lines;
 	char *later; /* a command to be run by the next step */
-	struct buf said; /* what commands have said since the last prompt: for a user interface that was not told */
+	struct buf said; /* the output of commands since the last prompt, for a user interface that did not get it */
 	int killed_by; /* the signal that ended the recorded process; 0: none did */
-	int told; /* the signal that the last stop was for */
+	int told; /* the signal of the last stop; 0: it was for none */
 	struct thread_list thread_list; /* threads.h */
 	int selected; /* the thread that the user looks at, as the debugger calls it; 0: not known */
 	bool signalled; /* the last stop was for a signal */
 	int signal; /* which, as the debugger numbers them */
-	bool chooses; /* the debugger says which signals pass */
-	int passes; /* the one that it lets it have now; 0: none */
-	bool jumped; /* it stands elsewhere than the debugger knows */
+	bool chooses; /* the debugger has said which signals it delivers */
+	int passes; /* the signal that it delivers with this step or continue; 0: none */
+	bool jumped; /* a command has moved the program: the debugger is told by its next step */
 };
 
 /* Text for the user, while the debugger waits for an answer. */
@@ -47,8 +47,8 @@ void debug_say(struct debug *d, const char *text);
 /* What was written to the copy is forgotten. */
 void debug_end_diversion(struct debug *d);
 /*
- * The program is about to go on, forwards or not: `signal 0`, or a signal that the user does not let pass, or `signal N` for
- * another one than it got, change nothing, which is said.
+ * The program is about to move. A recorded program gets the signals that it got: when the debugger wants to drop one, or to
+ * deliver another one (`signal 0`, `signal N`, `handle ... nopass`), the user is told that this changes nothing.
  */
 void debug_tell_signal(struct debug *d, bool onwards);
 /* To a position as the user wrote it. */

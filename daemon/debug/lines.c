@@ -74,7 +74,6 @@ int lines_set(struct debug *d, const char *args, struct buf *out, struct err *e)
 {
 	cleanup_strv struct strv words = {0};
 
-	(void)out;
 	lines_fini(&d->lines);
 	strv_split(&words, args, " ");
 	if (!parse(&d->lines, &words))

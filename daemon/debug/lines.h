@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * lines.h: GDB steps back by lines instruction by instruction, however often a loop goes round in one line. Who tells the lines of
- * the function (`monitor lines`, by cli/gdb/commands.py) before such a command gets whole rounds of that loop in one step: what is
- * between is what GDB has been shown, and has gone on from, in each of the rounds before.
+ * lines.h: steps back by lines. GDB makes them instruction by instruction, however often a loop goes round in one line. If it is
+ * told the lines of the function before such a command (`monitor lines`, by cli/gdb/commands.py), one step goes back over all
+ * further rounds of that loop: GDB has seen the same instructions in the rounds before, and would not stop in these either.
  */
 #ifndef FRED_DEBUG_LINES_H
 #define FRED_DEBUG_LINES_H

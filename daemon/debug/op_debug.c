@@ -103,7 +103,6 @@ static int set_point(void *arg, enum rsp_point p, uint64_t addr, unsigned len, b
 {
 	struct debug *d = arg;
 
-	(void)e;
 	return regs_set_point(&d->cursor.breaks, p, addr, len, on, c, memory_of(d));
 }
 

@@ -50,7 +50,6 @@ static int add_maps(struct debug *d, struct buf *out, struct err *e)
 
 static int add_pid(struct debug *d, struct buf *out, struct err *e)
 {
-	(void)e;
 	buf_addf(out, "%d\n", (int)d->nav.t.pid);
 	return 0;
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* reverse_watch.c: see reverse_watch.h. */
-#define LOG_DOMAIN "find"
+#define LOG_DOMAIN "watch"
 #include "debug/reverse_watch.h"
 
 #include <stdio.h>

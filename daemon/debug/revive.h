@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * revive.h: processes of a session that somebody killed, or the kernel for want of memory. What they were is in the recording: others take
- * their place, where the debugger believes the program to be.
+ * revive.h: processes of a session that were killed, by somebody or by the kernel for lack of memory. The recording has all that
+ * they were: new ones replace them, in the state in which the debugger believes the program to be.
  */
 #ifndef FRED_DEBUG_REVIVE_H
 #define FRED_DEBUG_REVIVE_H
@@ -9,11 +9,11 @@
 #include "debug/debug.h"
 
 /*
- * A command has failed with e. True: because a process was killed. What was left of the others is gone: it stands nowhere; e becomes what a user
- * is to know.
+ * A command has failed with e. True: because a process was killed. The other processes are then ended too (CURSOR_NOWHERE), and e
+ * becomes a message for the user.
  */
 bool revive_clear(struct debug *d, struct err *e);
-/* As that, of whatever is asked while the program stands; and then back to where it stood (d->state.here). True: to be asked again. */
+/* As that for a request while the program stands; then goes to where it stood (d->state.here). True: try the request again. */
 bool revive(struct debug *d, struct err *e);
 
 #endif

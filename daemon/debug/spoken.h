@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * spoken.h: what functions that the debugger calls write to standard output and error: in the copy that they run in, these lead into
- * files in memory that are read here. What stdio still holds at the end of a call is part of it (glibc's struct _IO_FILE); what it held
- * before is the program's own, and not shown.
+ * spoken.h: the output of functions that the debugger calls. In the copy in which they run, standard output and error are files in
+ * memory, which are read here. Text still in stdio's buffer at the end of a call (glibc's struct _IO_FILE) is part of it; text
+ * that was in there before the call is the program's own and is not shown.
  */
 #ifndef FRED_DEBUG_SPOKEN_H
 #define FRED_DEBUG_SPOKEN_H

@@ -87,8 +87,6 @@ const char *threads_absent(void *arg, int id)
 
 int threads_tell_absent(struct debug *d, const char *args, struct buf *out, struct err *e)
 {
-	(void)args;
-	(void)e;
 	for (unsigned i = 0; i < d->thread_list.n; i++) {
 		const char *why = threads_absent(d, d->thread_list.v[i].id);
 
@@ -100,8 +98,6 @@ int threads_tell_absent(struct debug *d, const char *args, struct buf *out, stru
 
 int threads_select_mover(struct debug *d, const char *args, struct buf *out, struct err *e)
 {
-	(void)args;
-	(void)e;
 	d->selected = threads_id(d, d->cursor.tid);
 	buf_addf(out, "%d\n", d->selected);
 	return 0;

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * undo_log.h: the debug history of a session (FReD 2.1): where the program stood at each prompt of the debugger, in a file
- * that grows with it. To take a command back is to go to the place before: positions are exact, so that nothing need
- * be issued again.
+ * undo_log.h: the debug history of a session (FReD, section 2.1): where the program stood at each prompt of the debugger. It is
+ * appended to a file. `undo` goes to an earlier one of these places; since they are exact, no command is repeated.
  */
 #ifndef FRED_SESSIONSTATE_UNDO_LOG_H
 #define FRED_SESSIONSTATE_UNDO_LOG_H

@@ -128,7 +128,7 @@ static int enter(struct cursor *t, uint64_t n, struct stop *stop, struct err *e)
 
 static int step_inside(struct cursor *t, struct stop *stop, struct err *e);
 
-/* A thread that stands in its segment `ahead`, or, fresh, before it. STOP_LIMIT: it comes out at its end without a visible state. */
+/* A thread that stands in its next segment (t->next), or, fresh, before it. STOP_LIMIT: the rest of it has no visible state. */
 static int step_segment(struct cursor *t, pid_t tid, bool fresh, struct stop *stop, struct err *e)
 {
 	if (!t->next.soft)

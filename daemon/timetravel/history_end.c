@@ -38,7 +38,7 @@ int cursor_at_history_end(struct cursor *t, bool *yes, struct err *e)
 	return 0;
 }
 
-/* The next stop of the user's or at the edge's address. */
+/* The next stop of the user's, or the next arrival at the address of the end. */
 static int next(struct cursor *t, bool fresh, struct breaks *both, struct stop *stop, struct err *e)
 {
 	int r = fresh ? t->ops->nth_stop(&t->in, both, 1, stop, e) : t->ops->run_segment(&t->in, both, stop, e);

@@ -120,7 +120,6 @@ static int frame(Dwfl_Frame *f, void *arg)
 
 static pid_t next_thread(Dwfl *dwfl, void *arg, void **thread_arg)
 {
-	(void)dwfl;
 	if (*thread_arg)
 		return 0;
 	*thread_arg = arg;
@@ -129,8 +128,6 @@ static pid_t next_thread(Dwfl *dwfl, void *arg, void **thread_arg)
 
 static bool get_thread(Dwfl *dwfl, pid_t tid, void *arg, void **thread_arg)
 {
-	(void)dwfl;
-	(void)tid;
 	*thread_arg = arg;
 	return true;
 }
@@ -139,7 +136,6 @@ static bool memory_read(Dwfl *dwfl, Dwarf_Addr addr, Dwarf_Word *result, void *a
 {
 	const struct shim_frames *o = arg;
 
-	(void)dwfl;
 	return pread(o->mem, result, sizeof(*result), (off_t)addr) == sizeof(*result);
 }
 
@@ -162,7 +158,6 @@ static const Dwfl_Thread_Callbacks thread_callbacks = {
 static int no_debuginfo(Dwfl_Module *m, void **u, const char *name, Dwarf_Addr base, const char *file,
 			const char *link, GElf_Word crc, char **out)
 {
-	(void)m, (void)u, (void)name, (void)base, (void)file, (void)link, (void)crc, (void)out;
 	return -1;
 }
 
