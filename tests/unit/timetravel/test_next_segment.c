@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* test_ahead.c: which segments a thread that is stepped has before it, on a timeline of two threads. */
+/* test_next_segment.c: which segments a thread that is stepped has before it, on a timeline of two threads. */
 #include "../base/test.h"
 
 #include "../reclog/tlfix.h"
