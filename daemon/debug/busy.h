@@ -7,7 +7,7 @@
  * How far it is goes out as a notification of the remote protocol, %fred:HEX, where HEX is "FRACTION;TEXT" in hexadecimal
  * (FRACTION from 0 to 1), when the command has run for a second, and some times a second then. It is not sent as text for the
  * console (`O` packets), which GDB would put into MI's records and into pipes. fredctl takes these notifications out of the
- * stream and draws them (cli/bar.h). None are sent when it has no terminal; a GDB that got one would ignore it.
+ * stream and draws them (cli/bridge/progress_line.h). None are sent when it has no terminal; a GDB that got one would ignore it.
  */
 #ifndef FRED_DEBUG_BUSY_H
 #define FRED_DEBUG_BUSY_H

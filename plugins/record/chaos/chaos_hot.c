@@ -399,7 +399,7 @@ int hot_trap(const siginfo_t *si, ucontext_t *uc)
 	hot.stops++;
 	hot.asked = t->ordinal;
 	hot.address = address; /* nobody else is held any more */
-	t->place_hits = o->count[i];
+	t->chaos.place_hits = o->count[i];
 	interrupt_take(t, uc);
 	return 1;
 }

@@ -240,7 +240,7 @@ int step_trap(siginfo_t *si, ucontext_t *uc)
 	step.last = (const uint8_t *)uc->uc_mcontext.gregs[REG_RIP];
 	if (!look_at(t, uc))
 		return 1;
-	t->place_hits = count_hits(step.path[step.n - 1]);
+	t->chaos.place_hits = count_hits(step.path[step.n - 1]);
 	step_cancel(uc);
 	interrupt_take(t, uc);
 	return 1;

@@ -90,7 +90,6 @@ struct thr {
 	struct arena *arena;
 	int exit_rounds; /* see thread.c: destructor rounds seen */
 	int exited; /* past its EXIT event: runs free */
-	int arrived; /* futex: replay: the new thread stands in the shim */
 	siginfo_t queue[SIG_QUEUE]; /* sig_queue.c, as the next two */
 	struct more *more;
 	uint32_t first;
@@ -105,28 +104,38 @@ struct thr {
 	stack_t alt;
 	uint64_t own_stack;
 	ucontext_t *own_uc;
-	/* interrupt.c; late_timer: its number + 1 */
-	int late_timer, late_armed, preempt, poked, sampled;
-	int spins; /* it is to be interrupted because it spins */
-	volatile int joins; /* it is interrupted because one thread runs at a time from now on */
-	uint64_t mark_cpu, mark_stamp;
-	const uint8_t *mark_cur; /* of the log, then */
+	struct {
+		int timer; /* its number + 1; 0: not made yet */
+		int armed;
+		int due; /* the thread is to be interrupted, so that others can run */
+		int poked, sampled; /* a signal for that is on its way */
+		int spins; /* it is to be interrupted because it spins */
+		volatile int joins; /* it is interrupted because one thread runs at a time from now on */
+		uint64_t mark_cpu, mark_stamp; /* CPU time in ns and stamp, when it was last seen to make an event */
+		const uint8_t *mark_cur; /* the end of its log then */
+		int seeking; /* replay: on the way to the place of a PREEMPT record: seek.c */
+	} preempt; /* interrupt.c */
 	struct copied *copied; /* recording: sys_copy.c */
 	int in_trap; /* the call in progress came by a trap */
 	int call_over, call_left; /* in_trap: it has its result; a handler went on elsewhere */
-	int seeking; /* replay, see seek.c */
-	/* a new thread's start */
-	void *(*start)(void *);
-	uint64_t first_mask; /* of signals, then */
-	void *arg;
-	void *stack;
-	uint64_t frames_end; /* on its stack: above this lies what libc and all libraries keep of the thread; 0: nothing does */
-	uint64_t stack_len;
-	pid_t want_tid; /* replay: TID of the thread that is being created, 0: any */
-	/* replay, see turn.c: whose turn this thread runs in; it donates its own; it stands before its next event */
-	uint32_t donor, donate_mark;
-	const uint32_t *donate_word;
-	int donating, at_event;
+	struct {
+		void *(*fn)(void *); /* the program's function, and its argument */
+		void *arg;
+		uint64_t mask; /* of signals, at its start */
+		void *stack;
+		uint64_t stack_len;
+		uint64_t frames_end; /* on its stack: above this lies what libc and all libraries keep of the thread; 0: nothing does */
+		pid_t want_tid; /* replay: TID of the thread that is being created, 0: any */
+		int arrived; /* futex: replay: the new thread stands in the shim */
+	} born; /* how the thread was made: thread.c */
+	struct {
+		uint32_t donor; /* ordinal of the thread in whose turn this one runs; 0: in its own */
+		uint32_t mark; /* the last round in which it got a turn */
+		const uint32_t *word; /* futex that it waits for */
+		int donating; /* another thread runs in its turn */
+		const uint32_t *late_word; /* what the kernel clears at its end, which others do not wait for */
+	} donate; /* replay: donate.c */
+	int at_event; /* replay: it stands before its next event */
 	int cancelling; /* inside pthread_cancel */
 	int cancellable; /* in a wait of cancel.h */
 	int cancel_late; /* replay, see io.c: not cancelled before this call, as it may be already */
@@ -139,10 +148,12 @@ struct thr {
 	uint32_t *ctid; /* the kernel clears this word when it has ended: made by clone with CLONE_CHILD_CLEARTID */
 	int own_process; /* recorded as a process of its own that shares the memory, see adopt.c */
 	int queued; /* waits for it */
-	int coming; /* it is being made, and has not come for it yet */
-	int sleeps; /* chaos: in a sleep that is over after so many events */
-	uint64_t place_hits; /* chaos: it is to be interrupted here, which it came to so many times since its last event; 0: not */
-	int gone; /* chaos: it has ended, and the kernel has forgotten it */
+	struct {
+		int coming; /* it is being made, and has not come for the gil yet */
+		int sleeps; /* in a sleep that is over after a number of events of others */
+		uint64_t place_hits; /* it is to be interrupted here, where it came so many times since its last event; 0: not */
+		int gone; /* it has ended, and the kernel has forgotten it */
+	} chaos; /* sched/chaos.c and the folder chaos */
 	int libc_start; /* made by libc itself, and has yet to register its restartable sequences */
 	uint32_t filter; /* seccomp.c: number of the program's newest one */
 	int no_tsc;
@@ -153,7 +164,6 @@ struct thr {
 	int undone; /* replay: an event is taken that has not been counted */
 	int away; /* replay, in parallel: runs without the turn */
 	struct replay_stand stand; /* replay: waits for the turn, or for a lock */
-	const uint32_t *late_word; /* replay, see donate.c: what the kernel clears at its end, which others do not wait for */
 	uint32_t asleep; /* replay: waits for the turn in the kernel */
 } __attribute__((aligned(64)));
 

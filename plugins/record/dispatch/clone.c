@@ -83,11 +83,11 @@ static long clone_simply(const struct clone_args *c, size_t size)
 /* With the recorded TID (a cell has its own PID namespace), or what is that for the program. */
 static long clone_in_cell(clone_call *call, struct clone_args *c)
 {
-	pid_t tid = G.mode == SHIM_REPLAY && self ? self->want_tid : 0;
+	pid_t tid = G.mode == SHIM_REPLAY && self ? self->born.want_tid : 0;
 	long ret;
 
 	if (tid > 0 && !G.pid_ns) {
-		c->set_tid = (uint64_t)&self->want_tid;
+		c->set_tid = (uint64_t)&self->born.want_tid;
 		c->set_tid_size = 1;
 	}
 	ret = clone_again(call, c);
@@ -178,7 +178,7 @@ static long adopt_thread(struct thr *t, long nr, const long *a, ucontext_t *uc)
 	child = thread_adopt_begin(t);
 	if (!child)
 		return -11; /* EAGAIN */
-	if (t->want_tid < 0)
+	if (t->born.want_tid < 0)
 		return thread_adopt_end(t, child, -1);
 	child->libc_start = (c.flags & CLONE_SETTLS) != 0;
 	G.own_processes |= child->own_process = !(c.flags & CLONE_THREAD);

@@ -23,7 +23,7 @@ static void dying_late(struct thr *t)
 	raw2(SYS_prctl, 40 /* PR_GET_TID_ADDRESS */, &word);
 	if (!word || G.ctl->dying != (uint64_t)word)
 		return;
-	t->late_word = word;
+	t->donate.late_word = word;
 	G.ctl->dying = 0;
 	raw_futex_wake(word, 0x7fffffff);
 }
@@ -32,7 +32,7 @@ static void dying_late(struct thr *t)
 static int is_late(const uint32_t *word, uint32_t tid)
 {
 	for (uint32_t i = 1; i < G.next_thread && i < RLOG_MAX_THREADS; i++)
-		if (G.thr[i].late_word == word && (uint32_t)G.thr[i].tid == tid)
+		if (G.thr[i].donate.late_word == word && (uint32_t)G.thr[i].tid == tid)
 			return 1;
 	return 0;
 }
@@ -48,10 +48,10 @@ static const uint32_t *donate_woken; /* the word that a recipient woke last */
 
 static void donate_return(struct thr *t, int at_event)
 {
-	uint32_t to = t->donor;
+	uint32_t to = t->donate.donor;
 
 	donate_moved |= at_event;
-	t->donor = 0;
+	t->donate.donor = 0;
 	t->at_event = at_event;
 	t->away = !at_event && turn_runs_ahead(t);
 	give_turn(to);
@@ -65,7 +65,7 @@ static void donate_wake(struct thr *t, const uint32_t *word)
 {
 	donate_woken = word;
 	donate_moved = 1;
-	if (t->donor && G.thr[t->donor].donate_word == word)
+	if (t->donate.donor && G.thr[t->donate.donor].donate.word == word)
 		donate_return(t, 0);
 }
 
@@ -82,7 +82,7 @@ static int can_receive(const struct thr *t, uint32_t to, uint32_t round)
 {
 	const struct thr *b = &G.thr[to];
 
-	return b != t && G.ctl->tid[to] && !b->exited && !b->at_event && !b->donating && b->donate_mark != round &&
+	return b != t && G.ctl->tid[to] && !b->exited && !b->at_event && !b->donate.donating && b->donate.mark != round &&
 	       (!turn_parallel() || __atomic_load_n(&b->stand.there, __ATOMIC_ACQUIRE) == STANDS_INSIDE);
 }
 
@@ -102,12 +102,12 @@ static uint32_t recipient(const struct thr *t, uint32_t round)
 
 static void donate(struct thr *t, uint32_t to, uint32_t round)
 {
-	G.thr[to].donate_mark = round;
-	G.thr[to].donor = t->ordinal;
-	t->donating = 1;
+	G.thr[to].donate.mark = round;
+	G.thr[to].donate.donor = t->ordinal;
+	t->donate.donating = 1;
 	give_turn(to);
 	turn_wait(t);
-	t->donating = 0;
+	t->donate.donating = 0;
 }
 
 /* Each of the others once. 1: something has moved. */
@@ -132,8 +132,8 @@ static long donate_until(struct thr *t, uint32_t *word, uint32_t val, const void
 
 	for (;;) {
 		donate_woken = 0;
-		t->donate_word = word;
-		moved = !t->donor && donate_around(t, word, val);
+		t->donate.word = word;
+		moved = !t->donate.donor && donate_around(t, word, val);
 		if (__atomic_load_n(word, __ATOMIC_ACQUIRE) != val)
 			return -11; /* EAGAIN */
 		if (donate_woken == word)
@@ -142,7 +142,7 @@ static long donate_until(struct thr *t, uint32_t *word, uint32_t val, const void
 			return raw4(SYS_futex, word, FUTEX_WAIT, val, timeout);
 		if (timeout && !moved)
 			return -110; /* ETIMEDOUT */
-		if (t->donor)
+		if (t->donate.donor)
 			donate_return(t, 0);
 		else if (!moved)
 			turn_diverge(t, 0, RLOG_LIB_LOCK, (uint64_t[]){(uint64_t)word}, 1,
@@ -170,11 +170,11 @@ static long wait_parallel(struct thr *t, const long *a)
 	int ticks = a[3] ? TICKS : 0;
 	long ret;
 
-	t->donate_word = word;
+	t->donate.word = word;
 	for (ret = -110; ret == -110 && ticks < TICKS;) { /* ETIMEDOUT */
 		if (__atomic_load_n(word, __ATOMIC_ACQUIRE) != val)
 			return -11; /* EAGAIN */
-		if (t->donor) {
+		if (t->donate.donor) {
 			donate_return(t, 0);
 		} else if (has_turn(t)) {
 			if ((to = recipient(t, ++donate_round)) != 0) {

@@ -20,7 +20,7 @@ static void begin_seek(void *t)
 /* An event is over, with its second half if it has one: is its thread to be interrupted before the next? */
 void turn_seek(struct thr *t)
 {
-	if (likely(!turn_next_is(t, RLOG_PREEMPT)) || t->undone || t->seeking)
+	if (likely(!turn_next_is(t, RLOG_PREEMPT)) || t->undone || t->preempt.seeking)
 		return;
 	if (!G.ctl->endless)
 		own_stack_call(t, begin_seek, t);
@@ -73,7 +73,7 @@ void turn_skip_page(struct thr *t)
 void turn_before_event(struct thr *t)
 {
 	turn_await(t);
-	if (unlikely(t->donor))
+	if (unlikely(t->donate.donor))
 		donate_end(t);
 }
 

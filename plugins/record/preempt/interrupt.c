@@ -33,7 +33,7 @@ static void set_timer(const struct thr *t, long first_ns, long again_ns)
 {
 	struct itimerspec when = {{0, again_ns}, {0, first_ns}};
 
-	raw4(SYS_timer_settime, t->late_timer - 1, 0, &when, 0);
+	raw4(SYS_timer_settime, t->preempt.timer - 1, 0, &when, 0);
 }
 
 static int make_timer(struct thr *t)
@@ -41,28 +41,28 @@ static int make_timer(struct thr *t)
 	struct sigevent ev = {.sigev_notify = SIGEV_THREAD_ID, .sigev_signo = SIG_PREEMPT};
 	int id;
 
-	if (t->late_timer)
+	if (t->preempt.timer)
 		return 0;
 	ev.sigev_value.sival_ptr = &our_timer;
 	ev._sigev_un._tid = t->tid;
 	if (raw3(SYS_timer_create, CLOCK_MONOTONIC, &ev, &id))
 		return -1;
-	t->late_timer = id + 1;
+	t->preempt.timer = id + 1;
 	return 0;
 }
 
 static void mark(struct thr *t)
 {
-	t->mark_cpu = task_cpu_ns();
-	t->mark_stamp = stamp_now();
-	t->mark_cur = t->log.cur;
+	t->preempt.mark_cpu = task_cpu_ns();
+	t->preempt.mark_stamp = stamp_now();
+	t->preempt.mark_cur = t->log.cur;
 }
 
 static void arm(struct thr *t, long first_ns)
 {
-	if (t->late_armed || make_timer(t))
+	if (t->preempt.armed || make_timer(t))
 		return;
-	t->late_armed = 1;
+	t->preempt.armed = 1;
 	mark(t);
 	set_timer(t, first_ns, AGAIN_NS);
 }
@@ -73,9 +73,9 @@ static void arm(struct thr *t, long first_ns)
  */
 static int computes(struct thr *t, uint64_t least_ns)
 {
-	if (t->mark_cur == t->log.cur)
-		return task_cpu_ns() - t->mark_cpu >= least_ns;
-	t->preempt = 0; /* no spin */
+	if (t->preempt.mark_cur == t->log.cur)
+		return task_cpu_ns() - t->preempt.mark_cpu >= least_ns;
+	t->preempt.due = 0; /* no spin */
 	mark(t);
 	return 0;
 }
@@ -87,9 +87,9 @@ void interrupt_late(struct thr *t)
 
 void interrupt_disarm(struct thr *t)
 {
-	if (!t->late_armed)
+	if (!t->preempt.armed)
 		return;
-	t->late_armed = 0;
+	t->preempt.armed = 0;
 	set_timer(t, 0, 0);
 }
 
@@ -102,10 +102,10 @@ static void run_time(const struct thr *t, struct point *p)
 	uint64_t mhz = G.control->clock ? 0 : G.control->tsc_hz / 1000000, now = task_cpu_ns(), before = 0;
 	uint64_t slice, since_slice;
 
-	if (mhz && t->last_stamp < t->mark_stamp)
-		before = (t->mark_stamp - t->last_stamp) / mhz * 1000;
-	p->run_ns = now - t->mark_cpu + before / 2;
-	p->least_ns = now - t->mark_cpu + before / 8;
+	if (mhz && t->last_stamp < t->preempt.mark_stamp)
+		before = (t->preempt.mark_stamp - t->last_stamp) / mhz * 1000;
+	p->run_ns = now - t->preempt.mark_cpu + before / 2;
+	p->least_ns = now - t->preempt.mark_cpu + before / 8;
 	if (!G.serial || !t->gil || !mhz)
 		return;
 	slice = gil_slice_start(&since_slice);
@@ -143,9 +143,9 @@ static int log_place(struct thr *t, const ucontext_t *uc)
 /* The same where the place is known by how often it was come to (chaos_step.c). -1: nobody else waits. */
 static int log_counted(struct thr *t, const ucontext_t *uc)
 {
-	struct point at = {.hits = t->place_hits};
+	struct point at = {.hits = t->chaos.place_hits};
 
-	t->place_hits = 0;
+	t->chaos.place_hits = 0;
 	chaos_settle(t);
 	if (!gil_wanted(t))
 		return -1;
@@ -157,20 +157,20 @@ static int log_counted(struct thr *t, const ucontext_t *uc)
 void interrupt_take(struct thr *t, ucontext_t *uc)
 {
 	uint64_t mask = *(uint64_t *)&uc->uc_sigmask & ~SIG_OURS;
-	int counted = t->place_hits != 0, preempt = t->preempt || counted, logged = 0;
+	int counted = t->chaos.place_hits != 0, preempt = t->preempt.due || counted, logged = 0;
 	struct split split = {0};
 
 	own_stack_enter(t, uc);
-	t->joins = G.serial && !t->gil; /* it ran in parallel until now; who made it stop waits for its record */
+	t->preempt.joins = G.serial && !t->gil; /* it ran in parallel until now; who made it stop waits for its record */
 	t->depth = 1;
 	t->selector = 0;
 	interrupt_disarm(t);
-	t->preempt = 0;
+	t->preempt.due = 0;
 	if (counted && G.chaos)
 		chaos_ops.look(&split, uc);
 	if ((counted ? log_counted(t, uc) : log_place(t, uc)) == 0) {
 		raw4(SYS_rt_sigprocmask, SIG_SETMASK, &mask, 0, 8);
-		if (t->joins)
+		if (t->preempt.joins)
 			gil_acquire(t);
 		else if (preempt)
 			gil_preempt(t);
@@ -184,7 +184,7 @@ void interrupt_take(struct thr *t, ucontext_t *uc)
 		}
 		logged = 1;
 	}
-	t->joins = 0;
+	t->preempt.joins = 0;
 	t->depth = 0;
 	t->selector = 1;
 	if (G.chaos && logged)
@@ -194,7 +194,7 @@ void interrupt_take(struct thr *t, ucontext_t *uc)
 /* Poked in parallel, as one that makes no event: does it wait for what another thread writes? */
 static void look_in_parallel(struct thr *t, const ucontext_t *uc)
 {
-	t->preempt = t->sampled = 0;
+	t->preempt.due = t->preempt.sampled = 0;
 	if (!t->depth && !t->blocking && !interrupt_in_shim(uc) && spin_here(uc))
 		__atomic_store_n(&G.spins, 1, __ATOMIC_RELAXED);
 }
@@ -202,10 +202,10 @@ static void look_in_parallel(struct thr *t, const ucontext_t *uc)
 /* Others wait, and it has made no event for a little while: if it spins, it gives the turn up at once. */
 static void sample(struct thr *t, const ucontext_t *uc)
 {
-	t->sampled = 0;
-	if (t->preempt || t->depth || t->blocking || !t->gil || interrupt_in_shim(uc) || !computes(t, SPUN_NS) || !spin_here(uc))
+	t->preempt.sampled = 0;
+	if (t->preempt.due || t->depth || t->blocking || !t->gil || interrupt_in_shim(uc) || !computes(t, SPUN_NS) || !spin_here(uc))
 		return;
-	t->preempt = t->spins = 1;
+	t->preempt.due = t->preempt.spins = 1;
 }
 
 static void tick(struct thr *t, ucontext_t *uc)
@@ -213,22 +213,22 @@ static void tick(struct thr *t, ucontext_t *uc)
 	/* one that is inside the recorder, or in a call that waits, joins when it comes out */
 	int joins = G.serial && !t->gil && !G.chaos && !t->depth && !t->blocking;
 
-	if ((t->preempt || t->sampled) && !G.serial)
+	if ((t->preempt.due || t->preempt.sampled) && !G.serial)
 		look_in_parallel(t, uc);
-	if (t->sampled)
+	if (t->preempt.sampled)
 		sample(t, uc);
-	if (t->preempt && !joins && !gil_wanted(t))
-		t->preempt = 0;
-	if (!t->preempt)
-		t->spins = 0;
-	if (t->preempt)
+	if (t->preempt.due && !joins && !gil_wanted(t))
+		t->preempt.due = 0;
+	if (!t->preempt.due)
+		t->preempt.spins = 0;
+	if (t->preempt.due)
 		arm(t, AGAIN_NS); /* if it cannot be now */
-	if (!t->pending && !t->preempt) {
+	if (!t->pending && !t->preempt.due) {
 		interrupt_disarm(t);
 		return;
 	}
 	if (t->depth || t->blocking || (G.serial && !t->gil && !joins) || (G.chaos && chaos_ops.runs(t)) ||
-	    !computes(t, t->spins ? SPUN_NS : LEAST_NS))
+	    !computes(t, t->preempt.spins ? SPUN_NS : LEAST_NS))
 		return; /* the timer comes again */
 	if (interrupt_in_shim(uc) || point_in_middle(uc)) {
 		set_timer(t, SOON_NS, AGAIN_NS);
@@ -242,16 +242,16 @@ static int is_ours(struct thr *t, const siginfo_t *si)
 {
 	if (!t || si->si_code != SI_TKILL)
 		return si->si_code == SI_TIMER && si->si_value.sival_ptr == &our_timer;
-	if (t->poked) {
-		t->poked = 0;
+	if (t->preempt.poked) {
+		t->preempt.poked = 0;
 		return 1;
 	}
-	if (t->sampled)
+	if (t->preempt.sampled)
 		return 1;
 	/* another process of the group waits */
 	if (!gil_wanted(t) || si->si_pid == raw0(SYS_getpid))
 		return 0;
-	t->preempt = 1;
+	t->preempt.due = 1;
 	return 1;
 }
 

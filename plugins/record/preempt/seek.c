@@ -89,7 +89,7 @@ void seek_tick(struct thr *t, ucontext_t *uc)
 {
 	struct seek *s = seek_of(t);
 
-	if (!t->seeking)
+	if (!t->preempt.seeking)
 		return;
 	if (s->walking) {
 		seek_walk_tick(t, s);
@@ -117,7 +117,7 @@ int seek_trap(siginfo_t *si, ucontext_t *uc)
 	struct thr *t = self;
 	struct seek *s;
 
-	if (!t || !t->seeking || (si->si_code != TRAP_PERF_ && !seek_of(t)->stepping))
+	if (!t || !t->preempt.seeking || (si->si_code != TRAP_PERF_ && !seek_of(t)->stepping))
 		return 0;
 	s = seek_of(t);
 	if (s->fd < 0 && !s->stepping)
@@ -175,7 +175,7 @@ void seek_begin(struct thr *t)
 	s->fd = -1;
 	if (seek_make_timer(s))
 		shim_fail("cannot make a timer");
-	t->seeking = 1;
+	t->preempt.seeking = 1;
 	s->begin_ns = task_cpu_ns();
 	if (s->head.hits) /* it may be anywhere from here on: to the handler, now */
 		raw3(SYS_tgkill, raw0(SYS_getpid), raw0(SYS_gettid), SIG_PREEMPT);

@@ -108,7 +108,7 @@ static void arrive(struct thr *t, struct seek *s, ucontext_t *uc)
 
 	own_stack_enter(t, uc);
 	raw1(SYS_timer_delete, s->timer);
-	t->seeking = 0;
+	t->preempt.seeking = 0;
 	t->depth = 1;
 	t->selector = 0;
 	raw4(SYS_rt_sigprocmask, SIG_UNBLOCK, &mask, 0, 8);
@@ -140,7 +140,7 @@ void seek_lost(struct thr *t, const char *why)
 	struct rlog_rec r = {.kind = RLOG_PREEMPT};
 
 	t->depth = 1;
-	t->seeking = 0;
+	t->preempt.seeking = 0;
 	t->caller = seek_of(t)->want[REG_RIP];
 	turn_diverge(t, &r, RLOG_PREEMPT, 0, 0, why);
 }

@@ -251,7 +251,7 @@ void init_fork_child(struct thr *t, uint32_t process, uint32_t parent)
 	n->tid = G.pid;
 	sig_queue_drop(n);
 	G.waits_told = 0;
-	n->late_timer = n->late_armed = n->preempt = n->poked = n->seeking = 0;
+	n->preempt.timer = n->preempt.armed = n->preempt.due = n->preempt.poked = n->preempt.seeking = 0;
 	spin_fork_child(n);
 	n->undone = 0;
 	self = n;

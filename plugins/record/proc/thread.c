@@ -128,8 +128,8 @@ static void let_signals_in(const struct thr *t)
 	uint64_t mask = 0;
 
 	raw4(SYS_rt_sigprocmask, SIG_BLOCK, 0, &mask, 8);
-	if (mask == (t->first_mask | no_signals))
-		raw4(SYS_rt_sigprocmask, SIG_SETMASK, &t->first_mask, 0, 8);
+	if (mask == (t->born.mask | no_signals))
+		raw4(SYS_rt_sigprocmask, SIG_SETMASK, &t->born.mask, 0, 8);
 }
 
 /* On the recorder's own stack: what this leaves on the thread's is to be the same in a replay. */
@@ -140,7 +140,7 @@ static void come_to_turn(void *p)
 	thread_leave_rseq();
 	if (G.mode == SHIM_RECORD && log_open(t) == 0)
 		arm_thread(t);
-	if (t->start)
+	if (t->born.fn)
 		let_signals_in(t);
 	if (G.mode == SHIM_RECORD) {
 		if (G.serial)
@@ -148,8 +148,8 @@ static void come_to_turn(void *p)
 	} else if (G.mode == SHIM_REPLAY) {
 		arm_replay_thread();
 		G.ctl->tid[t->ordinal] = t->tid;
-		__atomic_store_n(&t->arrived, 1, __ATOMIC_RELEASE);
-		raw_futex_wake((uint32_t *)&t->arrived, 1);
+		__atomic_store_n(&t->born.arrived, 1, __ATOMIC_RELEASE);
+		raw_futex_wake((uint32_t *)&t->born.arrived, 1);
 		turn_wait(t);
 	}
 }
@@ -162,14 +162,14 @@ static void first_steps(struct thr *t)
 	t->selector = 0;
 	self = t;
 	t->tid = (int)raw0(SYS_gettid);
-	if (t->start || t->libc_start)
+	if (t->born.fn || t->libc_start)
 		REAL(pthread_setspecific)(exit_key, t); /* the program's own clone shares such things with others */
 	own_stack_use(t);
 	own_stack_call(t, come_to_turn, t);
 	ev(t, RLOG_START, 0, 0, 0);
 	ev_done(t);
 	shim_leave(t);
-	if (t->start)
+	if (t->born.fn)
 		scrub_stack_bytes(START_DEEP);
 }
 
@@ -177,9 +177,9 @@ static void *trampoline(void *p)
 {
 	struct thr *t = p;
 
-	t->frames_end = (uint64_t)__builtin_frame_address(0);
+	t->born.frames_end = (uint64_t)__builtin_frame_address(0);
 	first_steps(t);
-	return t->start(t->arg);
+	return t->born.fn(t->born.arg);
 }
 
 void thread_adopted(struct thr *c);
@@ -215,16 +215,16 @@ static int make_stack(struct thr *t, const pthread_attr_t *user, pthread_attr_t 
 		return -1;
 	if (guard)
 		raw3(SYS_mprotect, base, guard, PROT_NONE);
-	t->stack = base;
-	t->stack_len = size;
+	t->born.stack = base;
+	t->born.stack_len = size;
 	pthread_attr_setguardsize(out, 0);
 	return pthread_attr_setstack(out, base + guard, size - guard);
 }
 
 static void wait_arrived(struct thr *c)
 {
-	while (!__atomic_load_n(&c->arrived, __ATOMIC_ACQUIRE))
-		raw_futex_wait((uint32_t *)&c->arrived, 0);
+	while (!__atomic_load_n(&c->born.arrived, __ATOMIC_ACQUIRE))
+		raw_futex_wait((uint32_t *)&c->born.arrived, 0);
 }
 
 static uint32_t next_ordinal(struct thr *t)
@@ -289,7 +289,7 @@ struct thr *thread_adopt_begin(struct thr *t)
 	if (G.mode == SHIM_REPLAY) {
 		if (turn_map_log(c) && turn_peek(t, &r) && r.kind == RLOG_CREATED)
 			c->tid = r.op[0] ? -1 : (int)r.op[1]; /* -1: it could not be made */
-		t->want_tid = c->tid;
+		t->born.want_tid = c->tid;
 	}
 	return c;
 }
@@ -298,9 +298,9 @@ long thread_adopt_end(struct thr *t, struct thr *c, long ret)
 {
 	int64_t failed = ret < 0 ? ret : 0;
 	uint64_t tid = failed ? 0 : (uint64_t)ret;
-	int wanted = t->want_tid >= 0;
+	int wanted = t->born.want_tid >= 0;
 
-	t->want_tid = 0;
+	t->born.want_tid = 0;
 	if (G.mode == SHIM_REPLAY && wanted) {
 		if (failed)
 			shim_fail("cannot create a thread with the recorded TID");
@@ -344,9 +344,9 @@ static int create_quietly(pthread_t *out, const pthread_attr_t *attr, struct thr
 {
 	int ret;
 
-	raw4(SYS_rt_sigprocmask, SIG_BLOCK, &no_signals, &c->first_mask, 8);
+	raw4(SYS_rt_sigprocmask, SIG_BLOCK, &no_signals, &c->born.mask, 8);
 	ret = REAL(pthread_create)(out, attr, trampoline, c);
-	raw4(SYS_rt_sigprocmask, SIG_SETMASK, &c->first_mask, 0, 8);
+	raw4(SYS_rt_sigprocmask, SIG_SETMASK, &c->born.mask, 0, 8);
 	return ret;
 }
 
@@ -379,8 +379,8 @@ EXPORT int pthread_create(pthread_t *out, const pthread_attr_t *attr, void *(*st
 		return (int)ret;
 	}
 	c = new_thread(t, ordinal);
-	c->start = start;
-	c->arg = arg;
+	c->born.fn = start;
+	c->born.arg = arg;
 	if (G.chaos)
 		hot_see((uint64_t)start);
 	ev(t, RLOG_CREATE, 0, ordinal, 0);
@@ -396,9 +396,9 @@ EXPORT int pthread_create(pthread_t *out, const pthread_attr_t *attr, void *(*st
 		} else if (turn_map_log(c) == 0 || created) {
 			if (!c->tid) /* the process ended before the thread got to its first event */
 				c->tid = (int)r.op[1];
-			t->want_tid = c->tid;
+			t->born.want_tid = c->tid;
 			ret = create_quietly(out, &with_stack, c);
-			t->want_tid = 0;
+			t->born.want_tid = 0;
 			if (ret)
 				shim_fail("cannot create a thread with the recorded TID");
 			wait_arrived(c);
@@ -407,10 +407,10 @@ EXPORT int pthread_create(pthread_t *out, const pthread_attr_t *attr, void *(*st
 		/* takes locks of the dynamic linker, whose holder may wait for its turn */
 		int lets_go = G.serial && gil_lets_create(t);
 
-		c->coming = 1;
+		c->chaos.coming = 1;
 		ret = create_quietly(out, &with_stack, c);
 		if (ret)
-			c->coming = 0;
+			c->chaos.coming = 0;
 		if (lets_go)
 			gil_acquire(t);
 		if (G.serial && ret == 0)
@@ -435,9 +435,9 @@ EXPORT int pthread_getattr_np(pthread_t thread, pthread_attr_t *attr)
 	if (ret || pthread_attr_getstack(attr, &addr, &size))
 		return ret;
 	for (uint32_t i = 2; i < n && i < RLOG_MAX_THREADS; i++) {
-		uint64_t guard = (uint64_t)addr - (uint64_t)G.thr[i].stack;
+		uint64_t guard = (uint64_t)addr - (uint64_t)G.thr[i].born.stack;
 
-		if (G.thr[i].stack && guard < G.thr[i].stack_len)
+		if (G.thr[i].born.stack && guard < G.thr[i].born.stack_len)
 			pthread_attr_setguardsize(attr, guard);
 	}
 	return 0;
@@ -500,7 +500,7 @@ static int join(enum join_how how, pthread_t th, void **val, const struct timesp
 			replay_cancelled(t);
 	}
 	if (ret == 0 && c) {
-		free_stack((uint64_t)c->stack, c->stack_len);
+		free_stack((uint64_t)c->born.stack, c->born.stack_len);
 		own_stack_free(c);
 	}
 	return (int)ret;

@@ -31,7 +31,7 @@ extern char data_end __asm__("_end") __attribute__((visibility("hidden")));
 /* Is the whole stretch there? The stack's end may be nearer, or what is the thread's own: the child is another one. */
 static uint32_t stretch_len(uint64_t sp)
 {
-	uint64_t end = self->frames_end;
+	uint64_t end = self->born.frames_end;
 	uint32_t len = STRETCH;
 
 	if (sp < end && end - sp < len)

@@ -255,7 +255,7 @@ static uint32_t first_over(const uint32_t *waiting, uint32_t n)
 static int sleeper_before(uint64_t events)
 {
 	for (uint32_t i = 1; i < G.next_thread && i < RLOG_MAX_THREADS; i++)
-		if (G.thr[i].sleeps && chaos.held[i] < events)
+		if (G.thr[i].chaos.sleeps && chaos.held[i] < events)
 			return 1;
 	return 0;
 }
@@ -339,12 +339,12 @@ void chaos_sleeps(struct thr *t, uint64_t ns)
 		return;
 	chaos.sleep_ns -= ns;
 	chaos.held[t->ordinal] = chaos.events + any_size(HOLDS);
-	t->sleeps = 1;
+	t->chaos.sleeps = 1;
 }
 
 int chaos_sleeper_due(const struct thr *t)
 {
-	return t->sleeps && chaos.held[t->ordinal] <= chaos.events;
+	return t->chaos.sleeps && chaos.held[t->ordinal] <= chaos.events;
 }
 
 int chaos_watches(const struct thr *t, uint64_t interrupted)

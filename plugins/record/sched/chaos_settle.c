@@ -16,9 +16,9 @@ static int tired; /* a thread runs in a call for long, or was not made */
 
 static int is_gone(struct thr *x)
 {
-	if (!x->gone && raw3(SYS_tgkill, G.pid, x->tid, 0) == -3 /* ESRCH */)
-		x->gone = 1;
-	return x->gone;
+	if (!x->chaos.gone && raw3(SYS_tgkill, G.pid, x->tid, 0) == -3 /* ESRCH */)
+		x->chaos.gone = 1;
+	return x->chaos.gone;
 }
 
 /* tries: looks so far */
@@ -26,8 +26,8 @@ static int is_settled(struct thr *x, int tries)
 {
 	if (__atomic_load_n(&x->queued, __ATOMIC_ACQUIRE))
 		return 1;
-	if (x->coming || !x->tid)
-		return !x->coming;
+	if (x->chaos.coming || !x->tid)
+		return !x->chaos.coming;
 	if (x->exited)
 		return is_gone(x) || x->ordinal == 1; /* who has joined it is woken at its very end */
 	if (chaos_sleeper_due(x))
@@ -45,7 +45,7 @@ static int all_settled(const struct thr *t, int tries, int *sleeps)
 
 		if (x == t || is_settled(x, tries))
 			continue;
-		*sleeps = x->sleeps;
+		*sleeps = x->chaos.sleeps;
 		return 0;
 	}
 	return 1;

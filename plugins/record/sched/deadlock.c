@@ -49,10 +49,10 @@ static int has_ended(struct thr *x)
 {
 	char state;
 
-	if (!x->exited || x->gone)
-		return x->gone;
+	if (!x->exited || x->chaos.gone)
+		return x->chaos.gone;
 	state = task_state(x);
-	x->gone = !state;
+	x->chaos.gone = !state;
 	return !state || state == 'Z';
 }
 
@@ -75,7 +75,7 @@ static enum look look_at(struct thr *x, const struct thr *t)
 	uint64_t word;
 
 	if (x == t || !x->tid || has_ended(x))
-		return x->coming ? GOES_ON : WAITS;
+		return x->chaos.coming ? GOES_ON : WAITS;
 	if (x->exited)
 		return IS_WOKEN; /* it ends, which another one may wait for */
 	if (!x->internal || x->queued || x->own_process)

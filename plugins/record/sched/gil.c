@@ -291,11 +291,11 @@ void gil_acquire(struct thr *t)
 	if (t->gil || G.mode != SHIM_RECORD)
 		return;
 	__atomic_store_n(&t->gil, 1, __ATOMIC_RELEASE); /* on its way: see chaos_settle.c */
-	t->coming = 0;
+	t->chaos.coming = 0;
 	if (unlikely(G.deadlock))
 		deadlock_over();
 	gil_lock();
-	t->sleeps = 0;
+	t->chaos.sleeps = 0;
 	if (!gil.owner && !chaos()) {
 		gil.owner = t->ordinal;
 		gil.turns++;
@@ -512,13 +512,13 @@ void gil_preempt(struct thr *t)
 
 void interrupt_poke(struct thr *t)
 {
-	t->preempt = 1;
-	t->poked = 1;
+	t->preempt.due = 1;
+	t->preempt.poked = 1;
 	raw2(SYS_tkill, t->tid, SIG_PREEMPT);
 }
 
 void interrupt_sample(struct thr *t)
 {
-	t->sampled = 1;
+	t->preempt.sampled = 1;
 	raw2(SYS_tkill, t->tid, SIG_PREEMPT);
 }

@@ -29,7 +29,7 @@ static int runs(const struct thr *x, int in_shim)
 static int others_run(const struct thr *t, int in_shim)
 {
 	for (uint32_t i = 1; i < G.next_thread && i < RLOG_MAX_THREADS; i++)
-		if (&G.thr[i] != t && (runs(&G.thr[i], in_shim) || (G.thr[i].joins && !G.thr[i].gil)))
+		if (&G.thr[i] != t && (runs(&G.thr[i], in_shim) || (G.thr[i].preempt.joins && !G.thr[i].gil)))
 			return 1;
 	return 0;
 }

@@ -42,7 +42,7 @@ static void await_answer(const struct thr *x)
 {
 	const long pause[2] = {0, ANSWER_NS / ANSWER_LOOKS};
 
-	for (int i = 0; i < ANSWER_LOOKS && __atomic_load_n(&x->preempt, __ATOMIC_ACQUIRE); i++)
+	for (int i = 0; i < ANSWER_LOOKS && __atomic_load_n(&x->preempt.due, __ATOMIC_ACQUIRE); i++)
 		raw2(SYS_nanosleep, pause, 0);
 }
 
@@ -70,7 +70,7 @@ static void watch_others(const struct thr *t)
 
 void spin_fork_child(struct thr *now)
 {
-	now->sampled = now->spins = 0;
+	now->preempt.sampled = now->preempt.spins = 0;
 	G.spins = 0;
 	for (uint32_t i = 1; G.mode == SHIM_RECORD && i < G.next_thread && i < RLOG_MAX_THREADS; i++)
 		if (&G.thr[i] != now)

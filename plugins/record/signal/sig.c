@@ -229,7 +229,7 @@ static long give_back(const struct thr *t, const siginfo_t *si)
 
 void sig_deliver_pending(struct thr *t)
 {
-	if (t->late_armed && !t->preempt)
+	if (t->preempt.armed && !t->preempt.due)
 		interrupt_disarm(t);
 	while (t->pending) {
 		siginfo_t si;
