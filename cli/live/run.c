@@ -74,7 +74,7 @@ static void look_around(struct live *l)
 }
 
 /*
- * The recorder, which has a new image begin as a replay's does (plugins/record/exec.c), cannot trace it: this process does. It fails
+ * The recorder, which has a new image begin as a replay's does (plugins/record/proc/exec.c), cannot trace it: this process does. It fails
  * for a 32-bit program, which is not recorded.
  */
 static int become_another(struct run *r, struct group_thread *th)

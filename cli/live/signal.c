@@ -10,7 +10,7 @@
 
 #define SIG_PREEMPT 64 /* the recorder's, see plugins/record/shim.h */
 
-/* Memory shared with other processes: the recorder has it protected (plugins/record/pages.c). */
+/* Memory shared with other processes: the recorder has it protected (plugins/record/shm/pages.c). */
 static bool is_shared(pid_t pid, uint64_t addr)
 {
 	struct mapping m;

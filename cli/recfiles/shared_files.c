@@ -45,7 +45,7 @@ static bool replace_by(const char *object, const char *path)
 	return false;
 }
 
-/* When what was copied was written to, which the copy's name tells (plugins/record/files.c). */
+/* When what was copied was written to, which the copy's name tells (plugins/record/store/files.c). */
 static bool time_of(const char *path, struct timespec *at)
 {
 	unsigned long long dev, ino, size, ns;

@@ -28,7 +28,7 @@ int complete_recording(const char *dir, json_t *meta, const struct rlog_control 
 	json_t *manifest, *sources;
 	struct err why;
 
-	unlink(group); /* the processes' own, see plugins/record/group.c */
+	unlink(group); /* the processes' own, see plugins/record/shm/group.c */
 	json_object_set_new(meta, "notes", meta_notes(c));
 	if (compress_rest(dir, compress_s, &why))
 		json_array_append_new(json_object_get(meta, "notes"),

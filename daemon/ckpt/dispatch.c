@@ -43,7 +43,7 @@ static int change(pid_t tid, struct sud_config *old, const struct sud_config *to
 	if (stop(tid, e))
 		return -1;
 	if (old && sud_get(tid, old))
-		/* an older kernel: nothing uses it there (plugins/record/trap.c) */
+		/* an older kernel: nothing uses it there (plugins/record/start/trap.c) */
 		r = errno == EIO ? 0 : err_errno(e, ERR_HOST, "cannot read the Syscall User Dispatch of thread %d", tid);
 	else if ((!old || old->mode) && sud_set(tid, to))
 		r = err_errno(e, ERR_HOST, "cannot set the Syscall User Dispatch of thread %d", tid);

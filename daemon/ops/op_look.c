@@ -293,7 +293,7 @@ int op_backtrace(const json_t *params, struct op_ctx *ctx, json_t **result, stru
 	position = look_position(&l);
 	if (look_attach(&l, e) || gdb_threads(l.g, &threads, &nthreads, e))
 		goto out;
-	/* without a number: the first thread, which has ended, and stays (plugins/record/leave.c) */
+	/* without a number: the first thread, which has ended, and stays (plugins/record/proc/leave.c) */
 	for (size_t i = 0; i < nthreads; i++)
 		if (ordinal_of(&l, threads[i].tid) && add_thread(&l, list, threads[i].tid, e))
 			goto out;

@@ -19,7 +19,7 @@
 
 #define MAGIC 0x324d454d44455246ull /* "FREDMEM2" */
 #define PAGE 4096ull
-#define STACK_SLOT (1ull << 26) /* plugins/record/thread.c */
+#define STACK_SLOT (1ull << 26) /* plugins/record/proc/thread.c */
 #define ALT_STACK 65536ull
 #define TRIES 100000
 

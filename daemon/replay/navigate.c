@@ -16,7 +16,7 @@
 #include "replay/parallel.h"
 
 #define VARIANTS 8
-#define VARIANTS_ONE_ORDER 3 /* ways to find where computations were interrupted: plugins/record/seek.c */
+#define VARIANTS_ONE_ORDER 3 /* ways to find where computations were interrupted: plugins/record/preempt/seek.c */
 #define STALLS 2 /* replays that got no further, each of which takes some seconds: another order of events is no help */
 #define MAX_CKPTS 64
 #define MAX_CKPT_BYTES (4ull << 30)

@@ -87,7 +87,7 @@ static int find_excluded(pid_t pid, uint64_t rsp, struct ranges *out, struct err
 
 /*
  * The recorder's translated code, and what it keeps of it: of a thread that was stopped in such code, at the end of a computation that
- * was interrupted. They are the thread's own as long as it has a GS base, which programs have not (plugins/record/xlate.c).
+ * was interrupted. They are the thread's own as long as it has a GS base, which programs have not (plugins/record/dbt/xlate.c).
  */
 static int exclude_translation(struct ranges *out, pid_t pid, const struct user_regs_struct *r, struct err *e)
 {

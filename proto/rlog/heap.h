@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * heap.h: how the recorder's malloc (plugins/record/heap.c) lays out its blocks, for who looks at them in a replay: in an arena
+ * heap.h: how the recorder's malloc (plugins/record/sync/heap.c) lays out its blocks, for who looks at them in a replay: in an arena
  * they follow each other, each with a header in front of the memory that the program gets. The addresses of the arenas are in
  * rlog/replay.h.
  */

@@ -43,17 +43,17 @@
 #define SHIM_GROUP_ADDR 0x102800000000ull /* recording: the page of a group of processes, see group.c */
 #define SHIM_THREADS_ADDR 0x103000000000ull /* the shim's table of threads */
 #define SHIM_TRAPS_ADDR 0x104000000000ull /* struct rlog_traps while recording */
-#define SHIM_REFS_ADDR 0x105000000000ull /* recording: what of kept files is compared with, see plugins/record/refs.c */
-#define SHIM_HOT_ADDR 0x106000000000ull /* recording: 4 pages of thread N at + N << 14: see plugins/record/chaos_hot.c */
-#define SHIM_POINT_ADDR 0x108000000000ull /* 1 MiB of thread N at + N << 20: see plugins/record/point.h */
+#define SHIM_REFS_ADDR 0x105000000000ull /* recording: what of kept files is compared with, see plugins/record/sys/refs.c */
+#define SHIM_HOT_ADDR 0x106000000000ull /* recording: 4 pages of thread N at + N << 14: see plugins/record/chaos/chaos_hot.c */
+#define SHIM_POINT_ADDR 0x108000000000ull /* 1 MiB of thread N at + N << 20: see plugins/record/preempt/point.h */
 #define SHIM_HOLES_ADDR 0x10f000000000ull /* recording: uint64_t[SHIM_HOLES], see plugins/record/holes.h */
 #define SHIM_HOLES 512u
-#define SHIM_VDSO_ADDR 0x10fc00000000ull /* a page: see plugins/record/vdso_image.c */
+#define SHIM_VDSO_ADDR 0x10fc00000000ull /* a page: see plugins/record/dispatch/vdso_image.c */
 #define SHIM_HOLE_BITS 47 /* the address of such a word's object; its bytes are in the bits above */
 #define SHIM_HELD_ADDR 0x10e000000000ull /* locks inside libc that thread N holds, when they are many: at + N * SIZE */
 #define SHIM_HELD_SIZE (1ull << 20)
 #define REPLAY_MOVED_ADDR 0x106000000000ull /* replay: mappings between the halves of an mremap */
-#define SHIM_SIGNALS_ADDR 0x10a000000000ull /* of thread N at + N << 20: see plugins/record/own_stack.h */
+#define SHIM_SIGNALS_ADDR 0x10a000000000ull /* of thread N at + N << 20: see plugins/record/core/own_stack.h */
 #define SHIM_SIGNALS_SHIFT 20
 #define SHIM_QUEUE_ADDR 0x10b000000000ull /* recording: signals of thread N that wait, at + N * SIZE */
 #define SHIM_QUEUE_SIZE (1ull << 24)
@@ -156,7 +156,7 @@ struct replay_ctl {
 	uint32_t endless;
 	struct rlog_waits waits; /* of an older recorder: all 0 */
 	uint32_t no_checkpoint; /* there is state that CRIU does not keep */
-	uint32_t aliases; /* the program has memory that it has mapped more than once: plugins/record/alias.c */
+	uint32_t aliases; /* the program has memory that it has mapped more than once: plugins/record/shm/alias.c */
 };
 
 struct replay_slot {

@@ -192,7 +192,7 @@ enum rlog_call {
 	RLOG_CALL_SETXID = 10, /* setuid and its like, in all threads */
 	RLOG_CALL_COPIED = 12, /* behind splice and its like, to standard output or error: payload: the bytes, or a part of them */
 	RLOG_CALL_RANDOM = 13, /* rdrand, rdseed, rdpid: the result; payload: did it give one? (4 bytes) */
-	RLOG_CALL_SPLIT = 14, /* behind a PREEMPT: payload: struct split of plugins/record/chaos.h */
+	RLOG_CALL_SPLIT = 14, /* behind a PREEMPT: payload: struct split of plugins/record/sched/chaos.h */
 	RLOG_CALL_OUTPUT = 11, /* a descriptor that a call gave is the recording's standard output (4 * it + 1) or error (+ 2) */
 };
 
