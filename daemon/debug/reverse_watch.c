@@ -10,7 +10,6 @@
 #include "base/log.h"
 #include "base/str.h"
 #include "timetravel/cursor_int.h"
-#include "replay/show.h"
 #include "watch/watch.h"
 
 static void show(void *arg, double fraction, const char *text)
@@ -21,7 +20,7 @@ static void show(void *arg, double fraction, const char *text)
 /* libstdc++ brings the methods that the compiler inlined, such as size(). */
 static const struct gdb_opts with_scripts = {.auto_load = true};
 
-static int search(struct debug *d, const struct watch_params *p, json_t **result, struct err *e)
+static int search(struct debug *d, const struct watch_params *p, struct watch_result *result, struct err *e)
 {
 	struct op_ctx ctx = {.fd = -1, .show = show, .cancelled = busy_is_over, .arg = d};
 	cleanup_gdb struct gdb *g = gdb_new(&with_scripts, e);
@@ -33,7 +32,7 @@ static int search(struct debug *d, const struct watch_params *p, json_t **result
 	if (r == WATCH_NO_SYMBOL)
 		err_wrap(e, "%s", p->expr);
 	if (!r)
-		show_sources(*result, d->rec);
+		watch_result_use_sources(result, d->rec);
 	return r ? -1 : 0;
 }
 
@@ -76,49 +75,39 @@ static int parse(char *args, struct watch_params *p, struct err *e)
 		     : err_set(e, ERR_USAGE, "reverse-watch [--good POS] [--bad POS] [--last|--first|--nth N] [--insn] EXPR: which expression?");
 }
 
-static void describe(const json_t *r, struct buf *out)
+static void describe(const struct watch_result *r, struct buf *out)
 {
-	const json_t *pos = json_object_get(r, "position"), *loc = json_object_get(r, "location");
-	const json_t *hits = json_object_get(pos, "hits"), *func = json_object_get(loc, "function");
-	const json_t *file = json_object_get(loc, "file"), *text = json_object_get(loc, "text"), *note;
-	size_t i;
+	const struct location *l = &r->stack.location;
 
-	buf_addf(out, "%s: %s before, %s after\nat %lld/%s", json_string_value(json_object_get(r, "expr")),
-		 json_string_value(json_object_get(r, "before")), json_string_value(json_object_get(r, "after")),
-		 json_integer_value(json_object_get(pos, "event")), json_string_value(json_object_get(pos, "pc")));
-	if (json_is_integer(hits))
-		buf_addf(out, "#%lld", json_integer_value(hits));
-	if (json_is_string(func))
-		buf_addf(out, ", in %s", json_string_value(func));
-	if (json_is_string(file))
-		buf_addf(out, " (%s:%lld)", json_string_value(file), json_integer_value(json_object_get(loc, "line")));
-	if (json_is_string(text)) {
-		const char *s = json_string_value(text);
-
-		buf_addf(out, ": %s", s + strspn(s, " \t"));
-	}
+	buf_addf(out, "%s: %s before, %s after\nat %llu/0x%llx", r->expr, r->before, r->after,
+		 (unsigned long long)r->at.event, (unsigned long long)r->at.pc);
+	if (r->at.hits)
+		buf_addf(out, "#%llu", (unsigned long long)r->at.hits);
+	if (l->function)
+		buf_addf(out, ", in %s", l->function);
+	if (l->file)
+		buf_addf(out, " (%s:%d)", l->file, l->line);
+	if (l->text)
+		buf_addf(out, ": %s", l->text);
 	buf_add_char(out, '\n');
-	json_array_foreach(json_object_get(r, "notes"), i, note)
-		buf_addf(out, "(%s)\n", json_string_value(note));
-	if (json_is_true(json_object_get(r, "may_be_later")))
+	for (size_t i = 0; i < r->notes.n; i++)
+		buf_addf(out, "(%s)\n", r->notes.s[i]);
+	if (r->may_be_later)
 		buf_addf(out, "(there may be later ones: --last looks for them)\n");
 }
 
 /* Before the instruction, or before the call in which it was made. */
-static int go_there(struct debug *d, const json_t *result, struct buf *out, struct err *e)
+static int go_there(struct debug *d, const struct watch_result *r, struct buf *out, struct err *e)
 {
-	const json_t *pos = json_object_get(result, "position"), *hits = json_object_get(pos, "hits");
-	uint64_t n = (uint64_t)json_integer_value(json_object_get(pos, "event")), pc;
-
-	if (str_u64(json_string_value(json_object_get(pos, "pc")), 0, 1, UINT64_MAX, &pc))
+	if (!r->at.pc)
 		return err_set(e, ERR_INTERNAL, "a transition without a place");
-	if (json_is_integer(hits))
-		return cursor_goto_seen(&d->cursor, &(struct timeline_point){n, pc, (uint64_t)json_integer_value(hits)}, e);
-	if (json_is_true(json_object_get(result, "at_end")))
-		return cursor_goto_end(&d->cursor, n, e);
+	if (r->at.hits)
+		return cursor_goto_seen(&d->cursor, &r->at, e);
+	if (r->at_end)
+		return cursor_goto_end(&d->cursor, r->at.event, e);
 	buf_addf(out, "(which time it is there is not known: this is the first one behind event %llu)\n",
-		 (unsigned long long)n);
-	return cursor_goto_seen(&d->cursor, &(struct timeline_point){n, pc, 1}, e);
+		 (unsigned long long)r->at.event);
+	return cursor_goto_seen(&d->cursor, &(struct timeline_point){r->at.event, r->at.pc, 1}, e);
 }
 
 /* The user's first checkpoint, if it is before event n: what they looked at begins there. */
@@ -135,9 +124,10 @@ int debug_reverse_watch(struct debug *d, const char *args, struct buf *out, stru
 	cleanup_free char *text = xstrdup(args);
 	struct watch_params p = {.exact = true, .suggest = true, .inside = true};
 	struct timeline_point here;
-	json_auto_t *result = NULL;
+	struct watch_result result = {0};
 	char bad[80], good[24];
 	struct err why;
+	int r;
 
 	debug_end_diversion(d);
 	if (parse(text, &p, e) || cursor_where(&d->cursor, &here, e) || cursor_leave(&d->cursor, e))
@@ -149,11 +139,14 @@ int debug_reverse_watch(struct debug *d, const char *args, struct buf *out, stru
 	if (!p.bad)
 		p.bad = bad;
 	d->jumped = true;
-	if (!search(d, &p, &result, e)) {
-		describe(result, out);
-		if (!go_there(d, result, out, e))
-			return 0;
+	r = search(d, &p, &result, e);
+	if (!r) {
+		describe(&result, out);
+		r = go_there(d, &result, out, e);
 	}
+	watch_result_fini(&result);
+	if (!r)
+		return 0;
 	if (e->kind != ERR_CANCELLED && cursor_goto_point(&d->cursor, &here, &why))
 		log_warn("the session does not come back to %s: %s", bad, why.text);
 	return -1;

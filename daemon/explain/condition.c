@@ -15,6 +15,7 @@
 #include "explain/flow.h"
 #include "expr/rewrite.h"
 #include "reclog/sources.h"
+#include "replay/show.h"
 #include "watch/watch.h"
 
 /* ---- the source ---- */
@@ -330,39 +331,27 @@ void condition_at(struct inspect *p, int level, condition_finder *find, struct c
 struct transition {
 	struct step step; /* its words come when it is told */
 	struct strv notes;
-	bool found, may_be_later;
+	bool found, may_be_later, had_value;
 	bool told; /* the chain owns the step */
 };
 
-static char *string_of(const json_t *o, const char *key)
+static void read_transition(struct transition *t, const struct watch_result *r)
 {
-	const char *s = json_string_value(json_object_get(o, key));
-
-	return s ? xstrdup(s) : NULL;
-}
-
-/* r: the object of fredctl reverse-watch, see fredctl(1). */
-static void read_transition(struct transition *t, const json_t *r)
-{
-	const json_t *pos = json_object_get(r, "position"), *note;
-	size_t i;
+	json_auto_t *position = watch_position_json(r);
 
 	t->found = true;
-	t->may_be_later = json_is_true(json_object_get(r, "may_be_later"));
+	t->may_be_later = r->may_be_later;
+	t->had_value = r->had_value;
 	t->step = (struct step){
 		.role = STEP_TRANSITION,
-		.at = {.event = (uint64_t)json_integer_value(json_object_get(pos, "event")),
-		       .hits = (uint64_t)json_integer_value(json_object_get(pos, "hits"))},
-		.before = string_of(r, "before"),
-		.after = string_of(r, "after"),
-		.thread = json_incref(json_object_get(pos, "thread")),
-		.location = json_incref(json_object_get(r, "location")),
-		.backtrace = json_incref(json_object_get(r, "backtrace")),
+		.at = r->at,
+		.before = r->before ? xstrdup(r->before) : NULL,
+		.after = r->after ? xstrdup(r->after) : NULL,
+		.thread = json_incref(json_object_get(position, "thread")),
+		.location = show_location(&r->stack.location),
+		.backtrace = show_frames(&r->stack),
 	};
-	if (str_u64(json_string_value(json_object_get(pos, "pc")), 0, 0, UINT64_MAX, &t->step.at.pc))
-		t->step.at.pc = 0;
-	json_array_foreach(json_object_get(r, "notes"), i, note)
-		strv_add(&t->notes, json_string_value(note));
+	strv_add_all(&t->notes, (const char *const *)r->notes.s);
 }
 
 static void drop_transition(struct transition *t)
@@ -378,7 +367,7 @@ static void drop_transition(struct transition *t)
 
 static bool has_no_value(const struct transition *t)
 {
-	return !t->step.before || *t->step.before == '<';
+	return !t->had_value;
 }
 
 /* text: the expression. The step goes to the chain, of which t->step is a view from then on. */
@@ -402,7 +391,7 @@ static void add_transition(struct explain *x, struct transition *t, const char *
 static int watch(struct explain *x, const char *expr, const char *bad, bool inside, struct transition *t, struct err *e)
 {
 	struct watch_params p = {.expr = expr, .bad = bad, .inside = inside, .exact = true};
-	json_auto_t *r = NULL;
+	struct watch_result r = {0};
 	struct err ignored;
 	int got;
 
@@ -411,7 +400,8 @@ static int watch(struct explain *x, const char *expr, const char *bad, bool insi
 	target_kill(&x->nav.t);
 	got = watch_process(x->rec, x->process, &p, x->g, x->ctx, &r, e);
 	if (got == WATCH_FOUND)
-		read_transition(t, r);
+		read_transition(t, &r);
+	watch_result_fini(&r);
 	return got;
 }
 

@@ -69,7 +69,7 @@ int inspect_open(struct inspect *p, struct explain *x, struct err *e)
 	p->backtrace = show_stack_top(x->g, 0, STACK, &p->location, e);
 	if (!p->backtrace || gdb_backtrace(x->g, 0, STACK, &p->frames, &p->nframes, e))
 		return -1;
-	p->user = (int)show_user_frame(p->frames, p->nframes);
+	p->user = (int)stack_user_frame(p->frames, p->nframes);
 	if (p->nframes && !p->frames[0].func && name_library(p, e))
 		return -1;
 	find_copying(p);

@@ -18,6 +18,7 @@
 #include "expr/statics.h"
 #include "expr/expr_float.h"
 #include "expr/frame_alive.h"
+#include "rlog/rlog.h"
 #include "trace/trace.h"
 
 #define FRAMES_MAX 64
@@ -173,7 +174,7 @@ static int try_thread(struct expr *x, struct gdb *g, pid_t tid, struct err *e)
 
 	if (gdb_backtrace(g, tid, FRAMES_MAX, &frames, &n, e))
 		return -1;
-	user = gdb_frames_user(frames, n, "libfred-record.so");
+	user = gdb_frames_user(frames, n, RLOG_SHIM_NAME);
 	for (int f = user; f < (int)n && r == 2; f++) {
 		cleanup_place struct gdb_place at = {0};
 
@@ -346,7 +347,7 @@ static int prepare_copy(const struct expr *x, struct gdb *g, int *frame, struct 
 	}
 	if (gdb_backtrace(g, 0, FRAMES_MAX, &frames, &n, e))
 		return -1;
-	*frame = gdb_frames_user(frames, n, "libfred-record.so");
+	*frame = gdb_frames_user(frames, n, RLOG_SHIM_NAME);
 	gdb_frames_free(frames, n);
 	return 0;
 }

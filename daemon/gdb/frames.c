@@ -171,15 +171,19 @@ int gdb_backtrace(struct gdb *g, pid_t tid, int max, struct gdb_frame **frames, 
 	return 0;
 }
 
+void gdb_frame_fini(struct gdb_frame *f)
+{
+	free(f->func);
+	free(f->file);
+	free(f->fullname);
+	free(f->module);
+	free(f->args);
+}
+
 void gdb_frames_free(struct gdb_frame *frames, size_t n)
 {
-	for (size_t i = 0; i < n; i++) {
-		free(frames[i].func);
-		free(frames[i].file);
-		free(frames[i].fullname);
-		free(frames[i].module);
-		free(frames[i].args);
-	}
+	for (size_t i = 0; i < n; i++)
+		gdb_frame_fini(&frames[i]);
 	free(frames);
 }
 

@@ -94,6 +94,7 @@ int gdb_backtrace(struct gdb *g, pid_t tid, int max, struct gdb_frame **frames, 
  * cannot tell is left out.
  */
 int gdb_add_args(struct gdb *g, pid_t tid, struct gdb_frame *frames, size_t n, struct err *e);
+void gdb_frame_fini(struct gdb_frame *f);
 void gdb_frames_free(struct gdb_frame *frames, size_t n);
 /*
  * The level of the first frame that the program's own code owns: the innermost one with a known source

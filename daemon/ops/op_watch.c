@@ -30,12 +30,15 @@ static int parse_on_error(const char *s, enum search_on_error *out, struct err *
 static int try_one(const struct rec *rec, uint32_t process, struct watch_params *p, struct gdb *g, struct op_ctx *ctx,
 		   json_t **result, struct err *e)
 {
-	int r = watch_process(rec, process, p, g, ctx, result, e);
+	struct watch_result found;
+	int r = watch_process(rec, process, p, g, ctx, &found, e);
 
 	if (r == WATCH_FOUND) {
+		watch_result_use_sources(&found, rec);
+		*result = watch_result_json(&found);
 		show_process(*result, rec, process);
-		show_sources(*result, rec);
 	}
+	watch_result_fini(&found);
 	if (r == WATCH_NO_SYMBOL)
 		err_wrap(e, "%s", p->expr);
 	return r;

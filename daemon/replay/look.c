@@ -89,7 +89,7 @@ int look_user_frame(struct look *l, pid_t tid, int *frame, struct err *e)
 
 	if (gdb_backtrace(l->g, tid, 64, &frames, &n, e))
 		return -1;
-	*frame = (int)show_user_frame(frames, n);
+	*frame = (int)stack_user_frame(frames, n);
 	gdb_frames_free(frames, n);
 	return 0;
 }

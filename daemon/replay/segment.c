@@ -11,7 +11,7 @@
 
 #include "base/maps.h"
 #include "cell/wait.h"
-#include "replay/show.h"
+#include "rlog/rlog.h"
 #include "trace/blocked.h"
 
 #define SLICE_NS 1000000000ull
@@ -44,12 +44,12 @@ int segment_find_gadget(pid_t pid, uint64_t *gadget, struct err *e)
 	if (maps_open(&maps, pid, e))
 		return -1;
 	while (maps_next(&maps, &m)) {
-		int r = m.exec && strstr(m.path, SHOW_SHIM) ? scan(pid, m.lo, m.hi, gadget, e) : 1;
+		int r = m.exec && strstr(m.path, RLOG_SHIM_NAME) ? scan(pid, m.lo, m.hi, gadget, e) : 1;
 
 		if (r <= 0)
 			return r;
 	}
-	return err_set(e, ERR_INTERNAL, "process %d: no system call instruction in " SHOW_SHIM, (int)pid);
+	return err_set(e, ERR_INTERNAL, "process %d: no system call instruction in " RLOG_SHIM_NAME, (int)pid);
 }
 
 /*

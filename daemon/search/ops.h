@@ -40,17 +40,7 @@ struct search_costs {
 	uint64_t total_ns; /* the whole stage */
 };
 
-/* The answer of stage D: the instruction between two neighbouring events. */
-struct search_local {
-	bool exact; /* pc_before and pc_after are known */
-	int32_t tid;
-	uint64_t pc_before; /* the state in which the expression is good */
-	uint64_t pc_after;  /* the next state of this thread, in which it is bad */
-	uint64_t pc_insn;   /* the instruction that did it; 0: unknown */
-	uint64_t steps;	    /* instructions from the event to pc_before, when they were counted */
-	uint64_t hits;	    /* watchpoint hits looked at */
-	struct search_costs costs; /* filled by ops->local; total_ns is the search's business */
-};
+struct pred; /* pred.h */
 
 struct search_progress {
 	enum search_stage stage;
@@ -85,10 +75,9 @@ struct search_ops {
 	bool (*cancelled)(void *ctx);
 	void (*progress)(void *ctx, const struct search_progress *p);
 
-	/* Stage D. The live process stands at n, where the expression is good; at n + 1 it is bad.
-	 * is_bad tells what a value means. The process may be used up. */
-	int (*local)(void *ctx, uint64_t n, bool (*is_bad)(const void *pred, enum search_value v),
-		     const void *pred, struct search_local *out, struct err *e);
+	/* Stage D. The live process stands at n, where the expression is good by pred; at n + 1 it is bad.
+	 * The process may be used up. What it costs is added to *costs, but for total_ns. */
+	int (*local)(void *ctx, uint64_t n, const struct pred *pred, struct search_costs *costs, struct err *e);
 };
 
 #endif

@@ -19,10 +19,8 @@ bool pred_differ(const struct pred *p)
 	return definite != SEARCH_ERROR && p->left != p->right;
 }
 
-bool pred_is_bad(const void *pred, enum search_value v)
+bool pred_is_bad(const struct pred *p, enum search_value v)
 {
-	const struct pred *p = pred;
-
 	return errors_are_bad(p) ? v != p->left : v == p->right;
 }
 

@@ -15,7 +15,7 @@ bool pred_differ(const struct pred *p);
 /* What a value is, three ways: NONE only by NEITHER (search.h), and where the right end has a value. */
 enum pred_side { PRED_GOOD, PRED_BAD, PRED_NONE };
 enum pred_side pred_side(const struct pred *p, enum search_value v);
-/* How a value counts; pred is a struct pred whose ends differ. */
-bool pred_is_bad(const void *pred, enum search_value v);
+/* How a value counts. The ends differ. */
+bool pred_is_bad(const struct pred *p, enum search_value v);
 
 #endif

@@ -27,7 +27,6 @@ struct search_params {
 	unsigned slack;
 	uint64_t checkpoint_cost_ns; /* estimate until one has been measured; 0: always take the
 					first */
-	bool events_only;	     /* no stage D */
 };
 
 enum search_outcome {
@@ -39,8 +38,6 @@ struct search_result {
 	enum search_outcome outcome;
 	enum search_value left_value, right_value; /* at the two ends of the params */
 	uint64_t left, right;			   /* good, bad; FOUND: right == left + 1 */
-	bool has_local;
-	struct search_local local;
 	struct search_costs stage[SEARCH_STAGES];
 };
 
@@ -59,7 +56,7 @@ int search_run(const struct search_ops *ops, void *ctx, const struct search_para
 	       struct search_result *r, struct err *e);
 
 /* The sum over all stages. */
-struct search_costs search_total(const struct search_result *r);
+struct search_costs search_total(const struct search_costs stage[SEARCH_STAGES]);
 /* "ends", "A", "B", "C", "D" */
 const char *search_stage_name(enum search_stage s);
 

@@ -7,7 +7,7 @@
 #include "base/maps.h"
 #include "base/str.h"
 #include "rlog/replay.h"
-#include "replay/show.h"
+#include "rlog/rlog.h"
 #include "trace/delta.h"
 
 #define FLAGS_TRAPS 0x10100ull /* RF and TF come and go with the tracer */
@@ -73,7 +73,7 @@ static int find_excluded(pid_t pid, uint64_t rsp, struct ranges *out, struct err
 	if (maps_open(&maps, pid, e))
 		return -1;
 	while (maps_next(&maps, &m)) {
-		if (strstr(m.path, SHOW_SHIM) || strstr(m.path, LOADER) || (m.lo == shim_end && m.path[0] != '/')) {
+		if (strstr(m.path, RLOG_SHIM_NAME) || strstr(m.path, LOADER) || (m.lo == shim_end && m.path[0] != '/')) {
 			exclude(out, m.lo, m.hi);
 			shim_end = m.hi;
 		} else if (mapping_has(&m, rsp)) {

@@ -55,7 +55,7 @@ static bool has_truth(const struct segment *s, const struct expr *x, const struc
 }
 
 /* In a state that may be the first bad one. */
-static enum likeness compare(struct segment *s, const struct stage_d *d, const struct expr *x,
+static enum likeness compare(struct segment *s, const struct segment_search *d, const struct expr *x,
 			     const struct user_regs_struct *regs)
 {
 	if (!state_equal_frame(regs, &d->r.after) || !has_truth(s, x, &d->after))
@@ -83,7 +83,7 @@ static uint64_t last_written(const struct user_regs_struct *regs, const struct u
 }
 
 /* The bad state is in the middle of a `rep`, which begins with *regs at the PC. Goes there to see. As is_it. */
-static int is_in_rep(struct segment *s, const struct stage_d *d, const struct expr *x, struct user_regs_struct *regs, struct err *e)
+static int is_in_rep(struct segment *s, const struct segment_search *d, const struct expr *x, struct user_regs_struct *regs, struct err *e)
 {
 	uint64_t at = last_written(regs, &d->r.after);
 	struct trace_stop stop;
@@ -101,7 +101,7 @@ static int is_in_rep(struct segment *s, const struct stage_d *d, const struct ex
 }
 
 /* Stopped at the PC: is this the time? -1: error. Steps over the instruction to see. */
-static int is_it(struct segment *s, uint64_t pc, const struct stage_d *d, const struct expr *x, struct err *e)
+static int is_it(struct segment *s, uint64_t pc, const struct segment_search *d, const struct expr *x, struct err *e)
 {
 	struct user_regs_struct regs;
 	struct trace_stop stop;
@@ -126,7 +126,7 @@ static int is_it(struct segment *s, uint64_t pc, const struct stage_d *d, const 
  * The only one of the whole segment that is like it: a loop may come back to the very same registers and words, and longjmp to
  * some of them. 1, 0 or -1. ctx: who may cancel it; NULL: it is to be quick.
  */
-static int count(struct segment *s, uint64_t pc, const struct stage_d *d, const struct expr *x, const struct op_ctx *ctx,
+static int count(struct segment *s, uint64_t pc, const struct segment_search *d, const struct expr *x, const struct op_ctx *ctx,
 		 uint64_t *hits, struct err *e)
 {
 	struct trace_budget quick;
@@ -161,7 +161,7 @@ static int go_there(struct nav *n, uint64_t event, struct err *e)
 	return nav_restart(n, event, &at, e) || target_run_to(&n->t, event, NULL, e) ? -1 : 0;
 }
 
-int hits_of_segment(struct nav *n, uint64_t event, const struct stage_d *d, uint64_t pc, uint64_t *hits, struct err *e)
+int hits_of_segment(struct nav *n, uint64_t event, const struct segment_search *d, uint64_t pc, uint64_t *hits, struct err *e)
 {
 	struct segment s = {0};
 	struct err why;
@@ -179,7 +179,7 @@ int hits_of_segment(struct nav *n, uint64_t event, const struct stage_d *d, uint
 	return 0;
 }
 
-int hits_count(struct nav *n, uint64_t event, uint64_t pc, const struct stage_d *d, const struct expr *x, bool patient,
+int hits_count(struct nav *n, uint64_t event, uint64_t pc, const struct segment_search *d, const struct expr *x, bool patient,
 	       uint64_t *hits, struct err *e)
 {
 	struct segment s = {0};
@@ -196,7 +196,7 @@ int hits_count(struct nav *n, uint64_t event, uint64_t pc, const struct stage_d 
 		return 0;
 	if (go_there(n, event, e))
 		return -1;
-	r = stage_d_passes(&n->t, event, d, pc, hits, e);
+	r = segment_search_passes(&n->t, event, d, pc, hits, e);
 	if (r <= 0 || (!patient && !x->compiled))
 		return r < 0 ? -1 : !r;
 	if (go_there(n, event, e))

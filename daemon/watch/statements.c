@@ -9,6 +9,7 @@
 #include "base/cleanup.h"
 #include "base/maps.h"
 #include "base/str.h"
+#include "rlog/rlog.h"
 
 #define CACHED 4096u /* addresses, a power of two */
 #define MODULES 32u /* files with code that may be loaded; what is in others is in no statement */
@@ -63,7 +64,7 @@ static void read_file(struct module *m, pid_t pid)
 	cleanup_free char *file = str_fmt("/proc/%d/root%s", (int)maps_owner(pid), m->path);
 	uint64_t lo;
 
-	if (m->path[0] != '/' || is_system(m->path) || strstr(m->path, "libfred-record.so") || !maps_find_start(pid, m->path, &lo))
+	if (m->path[0] != '/' || is_system(m->path) || strstr(m->path, RLOG_SHIM_NAME) || !maps_find_start(pid, m->path, &lo))
 		return;
 	m->dwfl = dwfl_begin(&callbacks);
 	if (!m->dwfl)

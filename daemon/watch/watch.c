@@ -13,117 +13,7 @@
 #include "base/str.h"
 #include "watch/hits.h"
 #include "replay/segment.h"
-#include "replay/show.h"
 #include "watch/suggest.h"
-
-
-static uint64_t op_clock(void *arg)
-{
-	(void)arg;
-	return clock_ns();
-}
-
-/* ---- the search's view of the world ---- */
-
-static int op_evaluate(void *arg, enum search_value *v, struct err *e)
-{
-	struct watch *w = arg;
-	struct expr_value val;
-
-	if (w->here.pc && nav_at(&w->nav) == w->bad) {
-		*v = w->at_bad.truth;
-		return 0;
-	}
-	if (w->from.pc && nav_at(&w->nav) == w->good) {
-		*v = w->at_good.truth;
-		return 0;
-	}
-	if (expr_eval(&w->x, w->g, &w->nav.t, &val, e))
-		return -1;
-	*v = val.truth;
-	if (nav_at(&w->nav) == w->good)
-		w->at_good = val;
-	return 0;
-}
-
-static bool op_is_cancelled(void *arg)
-{
-	return op_cancelled(((struct watch *)arg)->ctx);
-}
-
-static int op_restart(void *arg, uint64_t at_most, uint64_t *at, struct err *e)
-{
-	return nav_restart(&((struct watch *)arg)->nav, at_most, at, e);
-}
-
-static int op_run_to(void *arg, uint64_t n, struct err *e)
-{
-	return nav_goto(&((struct watch *)arg)->nav, n, e);
-}
-
-static int op_checkpoint(void *arg, struct err *e)
-{
-	struct err why;
-	int r = nav_checkpoint(&((struct watch *)arg)->nav, &why);
-
-	(void)e;
-	if (r < 0)
-		log_warn("%s", why.text);
-	return r ? 1 : 0; /* the search does without */
-}
-
-static int op_drop(void *arg, uint64_t at, struct err *e)
-{
-	return nav_drop_checkpoint(&((struct watch *)arg)->nav, at, e);
-}
-
-static bool op_ckpt_before(void *arg, uint64_t n, uint64_t *at)
-{
-	return nav_ckpt_before(&((struct watch *)arg)->nav, n, at);
-}
-
-static bool op_ckpt_after(void *arg, uint64_t n, uint64_t *at)
-{
-	return nav_ckpt_after(&((struct watch *)arg)->nav, n, at);
-}
-
-static uint64_t op_weight(void *arg, uint64_t n)
-{
-	struct watch *w = arg;
-	struct timeline_event ev;
-	struct err ignored;
-
-	if (!n || timeline_read(w->nav.t.tl, n, &ev, &ignored))
-		return 0;
-	return ev.ev.stamp;
-}
-
-static void op_progress_cb(void *arg, const struct search_progress *p)
-{
-	struct watch *w = arg;
-	char text[80];
-
-	snprintf(text, sizeof(text), "searching, stage %s: events %llu to %llu", search_stage_name(p->stage),
-		 (unsigned long long)p->left, (unsigned long long)p->right);
-	op_progress(w->ctx, 0.5 + 0.5 * (double)p->evaluations / (double)(p->evaluations_max + 1), text);
-}
-
-const struct search_ops watch_search_ops = {
-	.evaluate = op_evaluate,
-	.restart = op_restart,
-	.run_to = op_run_to,
-	.checkpoint = op_checkpoint,
-	.drop = op_drop,
-	.ckpt_before = op_ckpt_before,
-	.ckpt_after = op_ckpt_after,
-	.weight = op_weight,
-	.clock_ns = op_clock,
-	.progress = op_progress_cb,
-	.cancelled = op_is_cancelled,
-	.local = watch_stage_d,
-};
-
-/* ---- from start to end ---- */
 
 /* The good end is inside a segment: a copy of the process there. That is used up; while there is a copy, none can be started. */
 static int copy_inside(struct watch *w, struct err *e)
@@ -318,7 +208,7 @@ static int equal_ends(struct watch *w, const struct watch_params *p, struct sear
 	if (p->suggest && suggest_look(&w->nav, w->g, &w->x, w->good, w->bad, end, on_error, &s, &why))
 		log_warn("no suggestion: %s", why.text);
 	if (!s.found && p->inside && r->left_value == SEARCH_FALSE && r->right_value == SEARCH_FALSE)
-		inside = watch_inside(w, p->on_error, &r->local, &looked, e);
+		inside = watch_inside(w, p->on_error, &r->stage[SEARCH_D], &looked, e);
 	if (inside)
 		return inside < 0 ? -1 : WATCH_FOUND;
 	how = what_was_looked_at(&looked, &s, p->insn);
@@ -356,10 +246,13 @@ static int bisect(struct watch *w, const struct watch_params *p, struct search_r
 		.checkpoint_cost_ns = 25000000,
 	};
 
-	return search_run(&watch_search_ops, w, &sp, r, e);
+	struct search_ops ops = watch_event_ops;
+
+	ops.local = watch_local;
+	return search_run(&ops, w, &sp, r, e);
 }
 
-static int search(struct watch *w, const struct watch_params *p, double t0, json_t **result, struct err *e)
+static int search(struct watch *w, const struct watch_params *p, double t0, struct watch_result *result, struct err *e)
 {
 	struct search_result r;
 	bool inside = false;
@@ -395,34 +288,38 @@ static int search(struct watch *w, const struct watch_params *p, double t0, json
 			return equal;
 		inside = true;
 	}
-	*result = watch_result(w, e);
-	if (!*result)
+	if (watch_describe(w, result, e))
 		return -1;
 	if (w->within)
-		show_note(*result, "before this statement it is bad, too: it is good inside only, and the search went no further back; --last goes on");
+		strv_add(&result->notes, "before this statement it is bad, too: it is good inside only, and the search went no further back; --last goes on");
 	if (inside)
-		show_note(*result, "the expression is bad at both ends, and good only in between");
-	json_object_set_new(*result, "stats", watch_stats(w, &r, clock_s() - t0));
+		strv_add(&result->notes, "the expression is bad at both ends, and good only in between");
+	result->stats = (struct watch_stats){
+		.total_s = clock_s() - t0,
+		.record_s = w->nav.t.rec->wall_s,
+		.replay_s = w->replay_s,
+		.later_evaluations = w->later_evaluations,
+		.later_s = (double)w->later_ns / 1e9,
+	};
+	memcpy(result->stats.stage, r.stage, sizeof(r.stage));
 	return WATCH_FOUND;
 }
 
 /* Which time at its PC it was, where that is cheap to find out, or wanted. The processes of the search are gone. */
-static void add_hits(struct watch *w, bool wanted, json_t *result)
+static void count_hits(struct watch *w, bool wanted, struct watch_result *result)
 {
-	json_t *position = json_object_get(result, "position");
-	uint64_t event = (uint64_t)json_integer_value(json_object_get(position, "event")), pc, hits;
+	struct timeline_point *at = &result->at;
 	struct err why;
-	int r = 0;
+	int r = at->pc ? hits_count(&w->nav, at->event, at->pc, &w->d, &w->x, wanted, &at->hits, &why) : 0;
 
-	if (!str_u64(json_string_value(json_object_get(position, "pc")), 0, 1, UINT64_MAX, &pc))
-		r = hits_count(&w->nav, event, pc, &w->d, &w->x, wanted, &hits, &why);
 	if (r < 0)
 		log_warn("no hits: %s", why.text);
-	json_object_set_new(position, "hits", r > 0 ? json_integer((json_int_t)hits) : json_null());
+	if (r <= 0)
+		at->hits = 0;
 }
 
 static int watch_once(struct watch *w, const struct rec *rec, uint32_t process, const struct watch_params *p,
-		      json_t **result, struct err *e)
+		      struct watch_result *result, struct err *e)
 {
 	double t0 = clock_s();
 	struct err ignored;
@@ -441,8 +338,10 @@ static int watch_once(struct watch *w, const struct rec *rec, uint32_t process, 
 		gdb_detach(w->g, &ignored);
 	watch_drop_held(w);
 	target_snap_kill(w->good_copy);
-	if (r == WATCH_FOUND && *result)
-		add_hits(w, p->exact, *result);
+	if (r == WATCH_FOUND)
+		count_hits(w, p->exact, result);
+	else
+		watch_result_fini(result);
 	nav_fini(&w->nav);
 	statements_free(w->statements);
 	w->statements = NULL;
@@ -454,32 +353,30 @@ static int watch_once(struct watch *w, const struct rec *rec, uint32_t process, 
  * pointers point to at the bad end may be older, and there may be a change from value to value in them: then that is it.
  */
 static void look_at_object(const struct watch *w, const struct rec *rec, uint32_t process, const struct watch_params *p,
-			   json_t **result)
+			   struct watch_result *result)
 {
 	struct watch_params of_object = *p;
 	struct watch object = {.g = w->g, .ctx = w->ctx, .params = &of_object};
-	json_t *found = NULL;
+	struct watch_result found = {0};
 	struct err why;
 
 	of_object.expr = w->x.object;
 	of_object.suggest = false;
-	if (watch_once(&object, rec, process, &of_object, &found, &why) == WATCH_FOUND &&
-	    object.d.before.truth != SEARCH_ERROR) {
-		cleanup_free char *note = str_fmt("before its function has set them, the variables have no values: this is the change "
-						  "of the object that they lead to at the bad end, %s", w->x.object);
-
-		json_object_set_new(found, "expr", json_string(w->x.given));
-		show_note(found, note);
-		json_decref(*result);
-		*result = json_incref(found);
+	if (watch_once(&object, rec, process, &of_object, &found, &why) == WATCH_FOUND && found.had_value) {
+		str_set(&found.expr, "%s", w->x.given);
+		strv_take(&found.notes, str_fmt("before its function has set them, the variables have no values: this is the "
+						"change of the object that they lead to at the bad end, %s", w->x.object));
+		watch_result_fini(result);
+		*result = found;
+	} else {
+		watch_result_fini(&found);
 	}
-	json_decref(found);
 	if (object.have_expr)
 		expr_fini(&object.x);
 }
 
 /* The same with that event as the bad end. */
-static int look_before(const struct watch *w, const struct rec *rec, uint32_t process, const struct watch_params *p, json_t **result,
+static int look_before(const struct watch *w, const struct rec *rec, uint32_t process, const struct watch_params *p, struct watch_result *result,
 		       struct err *e)
 {
 	cleanup_free char *bad = str_fmt("%llu", (unsigned long long)w->false_at);
@@ -496,15 +393,18 @@ static int look_before(const struct watch *w, const struct rec *rec, uint32_t pr
 }
 
 int watch_process(const struct rec *rec, uint32_t process, const struct watch_params *p, struct gdb *g,
-		  struct op_ctx *ctx, json_t **result, struct err *e)
+		  struct op_ctx *ctx, struct watch_result *result, struct err *e)
 {
 	struct watch w = {.g = g, .ctx = ctx, .params = p};
-	int r = watch_once(&w, rec, process, p, result, e);
+	int r;
+
+	*result = (struct watch_result){0};
+	r = watch_once(&w, rec, process, p, result, e);
 
 	if (r == WATCH_EQUAL && w.false_at)
 		r = look_before(&w, rec, process, p, result, e);
-	else if (r == WATCH_FOUND && w.d.before.truth == SEARCH_ERROR && p->on_error == SEARCH_ON_ERROR_NEITHER) {
-		show_note(*result, "the expression has no value before this statement");
+	else if (r == WATCH_FOUND && !result->had_value && p->on_error == SEARCH_ON_ERROR_NEITHER) {
+		strv_add(&result->notes, "the expression has no value before this statement");
 		if (w.x.object)
 			look_at_object(&w, rec, process, p, result);
 	}

@@ -9,6 +9,8 @@
 #include "search/search.h"
 #include "replay/operation.h"
 #include "reclog/rec.h"
+#include "reclog/timeline.h"
+#include "replay/stack.h"
 
 struct watch_params {
 	const char *expr;
@@ -26,12 +28,43 @@ struct watch_params {
 
 enum watch_outcome { WATCH_FOUND = 0, WATCH_EQUAL = 1, WATCH_NO_SYMBOL = 2 };
 
+struct watch_stats {
+	double total_s, record_s, replay_s;
+	uint64_t later_evaluations; /* what it took to know whether there are later transitions */
+	double later_s;
+	struct search_costs stage[SEARCH_STAGES];
+};
+
+/* A transition: the statement that made the expression bad, and the state of the program there. */
+struct watch_result {
+	char *expr; /* as the user wrote it */
+	uint32_t process;
+	struct timeline_point at; /* the instruction that did it; hits 0: which time it is there is not known */
+	uint64_t events_total;
+	bool at_end; /* the event at the end of the segment did it, not an instruction of the program's */
+	struct thread_name thread;
+	struct stack stack;
+	char *before, *after; /* the values as GDB prints them, or "<why there is none>" */
+	bool had_value; /* before is a value */
+	bool may_be_later; /* it is not known to be the last transition */
+	struct strv notes; /* what a user should know */
+	struct watch_stats stats;
+};
+
 /*
- * Returns enum watch_outcome, or -1. WATCH_FOUND: *result is the object of the contract. WATCH_EQUAL: good and bad
- * count the same, e says so (ERR_NOT_FOUND); WATCH_NO_SYMBOL: the expression has no meaning in this
- * program, e is GDB's message (ERR_USAGE).
+ * Returns enum watch_outcome, or -1. WATCH_FOUND: *result is filled; watch_result_fini frees. WATCH_EQUAL: good and
+ * bad count the same, e says so (ERR_NOT_FOUND); WATCH_NO_SYMBOL: the expression has no meaning in this program, e is
+ * GDB's message (ERR_USAGE).
  */
 int watch_process(const struct rec *rec, uint32_t process, const struct watch_params *p, struct gdb *g,
-		  struct op_ctx *ctx, json_t **result, struct err *e);
+		  struct op_ctx *ctx, struct watch_result *result, struct err *e);
+/* Fine on a zeroed one. */
+void watch_result_fini(struct watch_result *r);
+/* Has the sources that were recorded in place of those that have changed since, and notes on them. */
+void watch_result_use_sources(struct watch_result *r, const struct rec *rec);
+/* The result object of reverse_watch, without what show_process adds. */
+json_t *watch_result_json(const struct watch_result *r);
+/* `position` of it: {event, events_total, thread, pc, hits}. */
+json_t *watch_position_json(const struct watch_result *r);
 
 #endif

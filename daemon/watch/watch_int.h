@@ -6,7 +6,7 @@
 #include "search/pred.h"
 #include "expr/expr.h"
 #include "replay/navigate.h"
-#include "watch/stage_d.h"
+#include "watch/segment_search.h"
 #include "watch/watch.h"
 
 struct watch {
@@ -22,7 +22,7 @@ struct watch {
 	struct expr_value at_good, at_bad;
 	const struct watch_params *params;
 	struct pred pred;
-	struct stage_d d;
+	struct segment_search d;
 	bool have_d;
 	uint64_t in_segment; /* with params->nth: which one there */
 	uint64_t turn; /* the transition is in the segment behind this event */
@@ -36,15 +36,13 @@ struct watch {
 	double replay_s;
 };
 
-/* watch.c: the search's view of the world; the context is a struct watch. */
-extern const struct search_ops watch_search_ops;
+/* watch_ops.c: the search's view of the world, without stage D; the context is a struct watch. */
+extern const struct search_ops watch_event_ops;
 
 /*
- * Stage D (search/ops.h, `local`), and before it: which transition, if there are later ones than that behind event n. pred is
- * the search's struct pred.
+ * Stage D (search/ops.h, `local`), and before it: which transition, if there are later ones than that behind event n.
  */
-int watch_stage_d(void *arg, uint64_t n, bool (*is_bad)(const void *pred, enum search_value v), const void *pred,
-		  struct search_local *out, struct err *e);
+int watch_local(void *arg, uint64_t n, const struct pred *pred, struct search_costs *costs, struct err *e);
 /*
  * Both ends are bad: is it good in between, as the changes of what it reads show, within a second by default? 1: so it is, and
  * stage D has the transition; 0: *looked says how far that was looked for.
@@ -54,14 +52,13 @@ struct watch_looked {
 	bool all; /* ... from end to end, or */
 	uint64_t at; /* ... up to this event */
 };
-int watch_inside(struct watch *w, enum search_on_error on_error, struct search_local *out, struct watch_looked *looked, struct err *e);
+int watch_inside(struct watch *w, enum search_on_error on_error, struct search_costs *costs, struct watch_looked *looked, struct err *e);
 /* It is true at both ends: sets w->false_at. The process is used up. */
 int watch_anywhere(struct watch *w, struct err *e);
 /* Ends what stage D still holds. */
 void watch_drop_held(struct watch *w);
 
-/* What stage D found, as JSON without `stats`. GDB then is attached to the process. NULL: e says why. */
-json_t *watch_result(struct watch *w, struct err *e);
-json_t *watch_stats(const struct watch *w, const struct search_result *r, double total_s);
+/* What stage D found, but for hits, notes and stats. GDB then is attached to the process. */
+int watch_describe(struct watch *w, struct watch_result *r, struct err *e);
 
 #endif

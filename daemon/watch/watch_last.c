@@ -21,7 +21,7 @@ static int turn_in(struct watch *w, uint64_t n, struct err *e)
 {
 	bool bounded = w->here.pc && n == w->here.event;
 
-	w->d = (struct stage_d){
+	w->d = (struct segment_search){
 		.op = w->ctx,
 		.nth = w->in_segment,
 		.lasting_ns = w->params->all ? WHOLE_NS : 0,
@@ -33,7 +33,7 @@ static int turn_in(struct watch *w, uint64_t n, struct err *e)
 	};
 	w->have_d = true;
 	w->turn = n;
-	return nav_goto(&w->nav, n, e) || stage_d_run(&w->nav.t, w->g, &w->x, n, &w->pred, &w->d, e) ? -1 : 0;
+	return nav_goto(&w->nav, n, e) || segment_search_run(&w->nav.t, w->g, &w->x, n, &w->pred, &w->d, e) ? -1 : 0;
 }
 
 void watch_drop_held(struct watch *w)
@@ -58,16 +58,16 @@ void watch_drop_held(struct watch *w)
 static int bisect_events(struct watch *w, uint64_t left, uint64_t right, enum search_on_error on_error, uint64_t *turn,
 			 struct err *e)
 {
-	struct search_params p = {.left = left, .right = right, .on_error = on_error, .slack = 2, .events_only = true};
+	struct search_params p = {.left = left, .right = right, .on_error = on_error, .slack = 2};
 	struct search_result r;
 
 	if (left + 1 >= right) {
 		*turn = left;
 		return 0;
 	}
-	if (search_run(&watch_search_ops, w, &p, &r, e))
+	if (search_run(&watch_event_ops, w, &p, &r, e))
 		return -1;
-	w->later_evaluations += search_total(&r).evaluations;
+	w->later_evaluations += search_total(r.stage).evaluations;
 	*turn = r.left;
 	return r.outcome == SEARCH_EQUAL;
 }
@@ -243,25 +243,14 @@ int watch_anywhere(struct watch *w, struct err *e)
 	return 0;
 }
 
-static void describe_local(const struct watch *w, struct search_local *out)
+static void add_costs(const struct trace_local_result *r, struct search_costs *c)
 {
-	const struct trace_local_result *r = &w->d.r;
-
-	*out = (struct search_local){
-		.exact = r->outcome == TRACE_LOCAL_FOUND,
-		.tid = w->d.tid,
-		.pc_before = r->before_known ? r->before.rip : 0,
-		.pc_after = r->pc_after,
-		.pc_insn = r->pc_insn,
-		.steps = r->steps,
-		.hits = r->hits,
-	};
-	out->costs.evaluations = r->evaluations - r->later_evaluations;
-	out->costs.states = r->branches * (r->instructions ? r->instructions : 1);
-	out->costs.evaluate_ns = r->evaluate_ns;
-	out->costs.checkpoints = r->forks;
-	out->costs.checkpoint_ns = r->fork_ns;
-	out->costs.run_ns = r->run_ns;
+	c->evaluations += r->evaluations - r->later_evaluations;
+	c->states = r->branches * (r->instructions ? r->instructions : 1);
+	c->evaluate_ns += r->evaluate_ns;
+	c->checkpoints += r->forks;
+	c->checkpoint_ns += r->fork_ns;
+	c->run_ns += r->run_ns;
 }
 
 static bool is_found(const struct watch *w)
@@ -340,15 +329,13 @@ static int find_turn(struct watch *w, uint64_t n, struct err *e)
 	return r < 0 || (!is_found(w) && turn_nearby(w, n, e)) ? -1 : 0;
 }
 
-int watch_stage_d(void *arg, uint64_t n, bool (*is_bad)(const void *pred, enum search_value v),
-		  const void *pred, struct search_local *out, struct err *e)
+int watch_local(void *arg, uint64_t n, const struct pred *pred, struct search_costs *costs, struct err *e)
 {
 	struct watch *w = arg;
 	uint64_t until = clock_ns() + (w->params->all ? WHOLE_NS : WITHIN_NS);
 	int r;
 
-	(void)is_bad;
-	w->pred = *(const struct pred *)pred;
+	w->pred = *pred;
 	w->within = w->again = false;
 	do {
 		if (find_turn(w, n, e))
@@ -360,7 +347,7 @@ int watch_stage_d(void *arg, uint64_t n, bool (*is_bad)(const void *pred, enum s
 	if (!w->params->nth)
 		w->sure &= w->d.r.lasts || w->d.r.outcome == TRACE_LOCAL_AT_END;
 	w->later_evaluations += w->d.r.later_evaluations;
-	describe_local(w, out);
+	add_costs(&w->d.r, costs);
 	return 0;
 }
 
@@ -376,7 +363,7 @@ static int inside_of(struct watch *w, uint64_t n, struct err *e)
 	return 0;
 }
 
-static int look_inside(struct watch *w, const struct pred *pred, struct search_local *out, struct watch_looked *looked, struct err *e)
+static int look_inside(struct watch *w, const struct pred *pred, struct search_costs *costs, struct watch_looked *looked, struct err *e)
 {
 	struct follow f = {
 		.nav = &w->nav,
@@ -409,7 +396,7 @@ static int look_inside(struct watch *w, const struct pred *pred, struct search_l
 		found = inside_of(w, n, e);
 	}
 	watch_drop_held(w);
-	if (found > 0 && watch_stage_d(w, n, NULL, pred, out, e))
+	if (found > 0 && watch_local(w, n, pred, costs, e))
 		return -1;
 	if (found > 0 && !w->again && !is_found(w)) {
 		watch_drop_held(w);
@@ -418,7 +405,7 @@ static int look_inside(struct watch *w, const struct pred *pred, struct search_l
 	return found;
 }
 
-int watch_inside(struct watch *w, enum search_on_error on_error, struct search_local *out, struct watch_looked *looked, struct err *e)
+int watch_inside(struct watch *w, enum search_on_error on_error, struct search_costs *costs, struct watch_looked *looked, struct err *e)
 {
 	struct pred pred = {.on_error = on_error, .left = SEARCH_TRUE, .right = SEARCH_FALSE};
 	int r;
@@ -430,7 +417,7 @@ int watch_inside(struct watch *w, enum search_on_error on_error, struct search_l
 		return 0;
 	do {
 		w->again = false;
-		r = look_inside(w, &pred, out, looked, e);
+		r = look_inside(w, &pred, costs, looked, e);
 	} while (r == 1 && w->again && !op_cancelled(w->ctx));
 	return r == 1 && w->again ? err_set(e, ERR_CANCELLED, "cancelled") : r;
 }

@@ -1,35 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* watch_result.c: see watch_int.h. */
+/* watch_result.c: what was found: read from the process that stands there, and as the contract's JSON object. */
 #include "watch/watch_int.h"
 
-#include <stdio.h>
+#include <stdlib.h>
 
 #include "replay/show.h"
-
-json_t *watch_stats(const struct watch *w, const struct search_result *r, double total_s)
-{
-	struct search_costs all = search_total(r);
-	json_t *stages = json_object();
-	double wall = w->nav.t.rec->wall_s;
-
-	for (int s = 0; s < SEARCH_STAGES; s++) {
-		const struct search_costs *c = &r->stage[s];
-
-		json_object_set_new(stages, search_stage_name((enum search_stage)s),
-				    json_pack("{s:I, s:I, s:I, s:I, s:f}", "checkpoints",
-					      (json_int_t)c->checkpoints, "restarts",
-					      (json_int_t)c->restarts, "evaluations",
-					      (json_int_t)c->evaluations, "states", (json_int_t)c->states, "total_s",
-					      (double)c->total_ns / 1e9));
-	}
-	return json_pack("{s:f, s:f, s:f, s:I, s:I, s:I, s:I, s:f, s:f, s:f, s:f, s:o}", "total_s", total_s,
-			 "record_s", wall, "replay_s", w->replay_s, "checkpoints",
-			 (json_int_t)all.checkpoints, "restarts", (json_int_t)all.restarts, "evaluations",
-			 (json_int_t)all.evaluations, "later_evaluations", (json_int_t)w->later_evaluations, "later_s",
-			 (double)w->later_ns / 1e9, "checkpoint_s", (double)all.checkpoint_ns / 1e9,
-			 "restart_s", (double)all.restart_ns / 1e9, "evaluate_s",
-			 (double)all.evaluate_ns / 1e9, "stages", stages);
-}
 
 /*
  * The held thread stands behind the instruction. For the unwinder it is put back on it, with the registers
@@ -65,30 +40,93 @@ static int check_local(const struct watch *w, struct err *e)
 	}
 }
 
-json_t *watch_result(struct watch *w, struct err *e)
+int watch_describe(struct watch *w, struct watch_result *r, struct err *e)
 {
-	json_t *loc, *bt, *thread;
+	const struct trace_local_result *found = &w->d.r;
 	uint64_t insn;
-	char pc[24];
 	pid_t pid;
 
+	*r = (struct watch_result){
+		.expr = xstrdup(w->x.given),
+		.process = w->nav.t.process,
+		.at = {.event = w->turn, .pc = found->pc_insn ? found->pc_insn : found->pc_after},
+		.events_total = nav_total(&w->nav),
+		.at_end = found->outcome == TRACE_LOCAL_AT_END,
+		.before = xstrdup(w->d.before.text),
+		.after = xstrdup(w->d.after.text),
+		.had_value = w->d.before.truth != SEARCH_ERROR,
+		.may_be_later = !w->sure,
+	};
 	if (check_local(w, e) || stand_on_instruction(w, e))
-		return NULL;
-	thread = show_thread(&w->nav.t, w->d.r.t.pid, w->d.thread, w->d.tid);
-	snprintf(pc, sizeof(pc), "0x%llx",
-		 (unsigned long long)(w->d.r.pc_insn ? w->d.r.pc_insn : w->d.r.pc_after));
-	pid = stage_d_release(&w->d, e);
-	if (pid < 0 || gdb_attach(w->g, pid, e) ||
-	    !(bt = show_stack(w->g, w->d.r.is_copy ? 0 : w->d.tid, &loc, e))) {
-		json_decref(thread);
-		return NULL;
+		return -1;
+	r->thread = thread_name(&w->nav.t, w->d.r.t.pid, w->d.thread, w->d.tid);
+	pid = segment_search_release(&w->d, e);
+	if (pid < 0 || gdb_attach(w->g, pid, e) || stack_read(&r->stack, w->g, found->is_copy ? 0 : w->d.tid, e))
+		return -1;
+	if (!found->pc_insn && found->outcome == TRACE_LOCAL_FOUND && !gdb_prev_insn(w->g, found->pc_after, &insn, e))
+		r->at.pc = insn;
+	return 0;
+}
+
+void watch_result_fini(struct watch_result *r)
+{
+	free(r->expr);
+	free(r->before);
+	free(r->after);
+	stack_fini(&r->stack);
+	strv_fini(&r->notes);
+	*r = (struct watch_result){0};
+}
+
+void watch_result_use_sources(struct watch_result *r, const struct rec *rec)
+{
+	stack_use_sources(&r->stack, rec, &r->notes);
+}
+
+/* ---- as JSON ---- */
+
+static json_t *number(uint64_t n)
+{
+	return json_integer((json_int_t)n);
+}
+
+static json_t *stats_json(const struct watch_stats *s)
+{
+	struct search_costs all = search_total(s->stage);
+	json_t *stages = json_object();
+
+	for (int i = 0; i < SEARCH_STAGES; i++) {
+		const struct search_costs *c = &s->stage[i];
+
+		json_object_set_new(stages, search_stage_name((enum search_stage)i),
+				    json_pack("{s:o, s:o, s:o, s:o, s:f}", "checkpoints", number(c->checkpoints), "restarts",
+					      number(c->restarts), "evaluations", number(c->evaluations), "states",
+					      number(c->states), "total_s", (double)c->total_ns / 1e9));
 	}
-	if (!w->d.r.pc_insn && w->d.r.outcome == TRACE_LOCAL_FOUND &&
-	    gdb_prev_insn(w->g, w->d.r.pc_after, &insn, e) == 0)
-		snprintf(pc, sizeof(pc), "0x%llx", (unsigned long long)insn);
-	return json_pack("{s:s, s:b, s:b, s:i, s:{s:I, s:I, s:o, s:s}, s:o, s:s, s:s, s:b, s:o}", "expr", w->x.given,
-			 "found", 1, "at_end", w->d.r.outcome == TRACE_LOCAL_AT_END, "process",
-			 (int)w->nav.t.process, "position", "event", (json_int_t)w->turn, "events_total",
-			 (json_int_t)nav_total(&w->nav), "thread", thread, "pc", pc, "location", loc, "before",
-			 w->d.before.text, "after", w->d.after.text, "may_be_later", !w->sure, "backtrace", bt);
+	return json_pack("{s:f, s:f, s:f, s:o, s:o, s:o, s:o, s:f, s:f, s:f, s:f, s:o}", "total_s", s->total_s, "record_s",
+			 s->record_s, "replay_s", s->replay_s, "checkpoints", number(all.checkpoints), "restarts",
+			 number(all.restarts), "evaluations", number(all.evaluations), "later_evaluations",
+			 number(s->later_evaluations), "later_s", s->later_s, "checkpoint_s",
+			 (double)all.checkpoint_ns / 1e9, "restart_s", (double)all.restart_ns / 1e9, "evaluate_s",
+			 (double)all.evaluate_ns / 1e9, "stages", stages);
+}
+
+json_t *watch_position_json(const struct watch_result *r)
+{
+	return json_pack("{s:o, s:o, s:o, s:o, s:o}", "event", number(r->at.event), "events_total", number(r->events_total),
+			 "thread", show_thread_name(&r->thread), "pc",
+			 json_sprintf("0x%llx", (unsigned long long)r->at.pc), "hits",
+			 r->at.hits ? number(r->at.hits) : json_null());
+}
+
+json_t *watch_result_json(const struct watch_result *r)
+{
+	json_t *out = json_pack("{s:s, s:b, s:b, s:i, s:o, s:o, s:s, s:s, s:b, s:o, s:o}", "expr", r->expr, "found", 1, "at_end",
+				r->at_end, "process", (int)r->process, "position", watch_position_json(r), "location",
+				show_location(&r->stack.location), "before", r->before, "after", r->after, "may_be_later",
+				r->may_be_later, "backtrace", show_frames(&r->stack), "stats", stats_json(&r->stats));
+
+	for (size_t i = 0; i < r->notes.n; i++)
+		show_note(out, r->notes.s[i]);
+	return out;
 }

@@ -43,7 +43,7 @@ static void time_is_bounded(void **state)
 		w.restart_ns = rs;
 		w.eval_ns = 1000;
 		assert_int_equal(search_run(&world_ops, &w, &p, &r, &e), 0);
-		t = search_total(&r);
+		t = search_total(r.stage);
 		assert_true(t.total_ns == w.now);
 		assert_true(t.total_ns ==
 			    t.run_ns + t.restart_ns + t.checkpoint_ns + t.evaluate_ns);
@@ -63,7 +63,7 @@ static void dear_checkpoints_are_skipped(void **state)
 	world_flip(&w, 99999);
 	w.ckpt_ns = 1000000000;
 	assert_int_equal(search_run(&world_ops, &w, &p, &r, &e), 0);
-	assert_int_equal(search_total(&r).checkpoints, 0);
+	assert_int_equal(search_total(r.stage).checkpoints, 0);
 	/* every midpoint is good: the live process just goes on, without a restart */
 	assert_int_equal(r.stage[SEARCH_C].restarts, 1);
 	assert_true(r.stage[SEARCH_C].run_ns <= 100000);
@@ -81,7 +81,7 @@ static void few_checkpoints_are_kept(void **state)
 	world_ckpt(&w, 12345);
 	world_flip(&w, p.right);
 	assert_int_equal(search_run(&world_ops, &w, &p, &r, &e), 0);
-	assert_int_equal(search_total(&r).checkpoints, 40);
+	assert_int_equal(search_total(r.stage).checkpoints, 40);
 	assert_int_equal(w.dropped, 39);
 	assert_true(w.ckpts_max <= 4);
 	assert_int_equal(w.ckpt[1], 12345); /* not ours: stays */
@@ -103,7 +103,7 @@ static void jumps_ahead_only_when_cheaper(void **state)
 	assert_int_equal(search_run(&world_ops, &w, &p, &r, &e), 0);
 	assert_int_equal(r.left, 999);
 	/* to the left end, from there near the right one (no rate is known yet), to the middle */
-	assert_int_equal(search_total(&r).restarts, 3);
+	assert_int_equal(search_total(r.stage).restarts, 3);
 }
 
 int main(void)

@@ -25,7 +25,7 @@ static uint64_t calls_needed(uint64_t flip)
 
 	prepare(&w, flip);
 	assert_int_equal(search_run(&world_ops_local, &w, &p, &r, &e), 0);
-	assert_true(r.has_local);
+	assert_true(w.found);
 	return w.calls;
 }
 
@@ -81,7 +81,7 @@ static void declined_checkpoints(void **state)
 	w.decline = UINT64_MAX;
 	assert_int_equal(search_run(&world_ops, &w, &p, &r, &e), 0);
 	assert_int_equal(r.left, 2999);
-	assert_int_equal(search_total(&r).checkpoints, 0);
+	assert_int_equal(search_total(r.stage).checkpoints, 0);
 }
 
 /* An op that lies about where a restart stands must not be believed. */

@@ -14,7 +14,7 @@ static struct search_params all(const struct world *w)
 static void check_found(const struct world *w, const struct search_params *p,
 			const struct search_result *r)
 {
-	uint64_t n = search_total(r).evaluations - r->stage[SEARCH_D].evaluations;
+	uint64_t n = search_total(r->stage).evaluations - r->stage[SEARCH_D].evaluations;
 
 	assert_int_equal(r->outcome, SEARCH_FOUND);
 	assert_int_equal(r->right, r->left + 1);
@@ -38,7 +38,7 @@ static void one_flip_everywhere(void **state)
 			assert_int_equal(search_run(&world_ops, &w, &p, &r, &e), 0);
 			check_found(&w, &p, &r);
 			assert_int_equal(r.right, at);
-			assert_false(r.has_local);
+			assert_false(w.found);
 		}
 	}
 }
@@ -113,7 +113,7 @@ static void equal_ends(void **state)
 	p = all(&w);
 	assert_int_equal(search_run(&world_ops, &w, &p, &r, &e), 0);
 	assert_int_equal(r.outcome, SEARCH_EQUAL);
-	assert_int_equal(search_total(&r).evaluations, 2);
+	assert_int_equal(search_total(r.stage).evaluations, 2);
 	assert_int_equal(r.left_value, SEARCH_TRUE);
 	assert_int_equal(r.right_value, SEARCH_TRUE);
 }
@@ -210,28 +210,10 @@ static void stage_d_finds(void **state)
 		w.insn_at = insns * 7 / 10;
 		assert_int_equal(search_run(&world_ops_local, &w, &p, &r, &e), 0);
 		check_found(&w, &p, &r);
-		assert_true(r.has_local && r.local.exact);
-		assert_int_equal(r.local.steps, w.insn_at);
-		assert_int_equal(r.local.pc_before, 0x1000 + w.insn_at);
-		assert_int_equal(r.local.pc_after, 0x1000 + w.insn_at + 1);
-		assert_int_equal(r.local.tid, 7);
+		assert_true(w.found);
+		assert_int_equal(w.found_at, w.insn_at);
 		assert_int_equal(r.stage[SEARCH_D].evaluations, w.insn_at + 2);
 	}
-}
-
-static void events_only(void **state)
-{
-	struct world w;
-	struct search_result r;
-	struct search_params p = {.right = 100, .events_only = true};
-	struct err e;
-
-	world_init(&w, 100);
-	world_flip(&w, 34);
-	w.insns = 5;
-	assert_int_equal(search_run(&world_ops_local, &w, &p, &r, &e), 0);
-	assert_false(r.has_local);
-	assert_int_equal(r.stage[SEARCH_D].evaluations, 0);
 }
 
 int main(void)
@@ -245,7 +227,6 @@ int main(void)
 		cmocka_unit_test(evaluation_errors),
 		cmocka_unit_test(stage_a_finds_neighbours),
 		cmocka_unit_test(stage_d_finds),
-		cmocka_unit_test(events_only),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

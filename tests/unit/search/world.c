@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* world.c: see world.h. Misuse of the ops by the search fails the test at once. */
 #include "world.h"
+#include "search/pred.h"
 #include <string.h>
 
 void world_init(struct world *w, uint64_t total)
@@ -201,8 +202,7 @@ static uint64_t op_weight(void *ctx, uint64_t n)
 }
 
 /* Looks at all instructions of the segment; the one that insn_at names made the difference. */
-static int op_local(void *ctx, uint64_t n, bool (*is_bad)(const void *pred, enum search_value v), const void *pred,
-		    struct search_local *out, struct err *e)
+static int op_local(void *ctx, uint64_t n, const struct pred *pred, struct search_costs *costs, struct err *e)
 {
 	struct world *w = ctx;
 	enum search_value v;
@@ -215,20 +215,13 @@ static int op_local(void *ctx, uint64_t n, bool (*is_bad)(const void *pred, enum
 			return err_set(e, ERR_CANCELLED, "the search was cancelled");
 		if (op_evaluate(ctx, &v, e))
 			return -1;
-		out->costs.evaluations++;
-		if (is_bad(pred, v))
+		costs->evaluations++;
+		if (pred_is_bad(pred, v))
 			break;
 	}
 	assert_true(w->k && w->k <= w->insns);
-	*out = (struct search_local){
-		.exact = true,
-		.tid = 7,
-		.steps = w->k - 1,
-		.pc_before = 0x1000 + w->k - 1,
-		.pc_insn = 0x1000 + w->k - 1,
-		.pc_after = 0x1000 + w->k,
-		.costs = out->costs,
-	};
+	w->found_at = w->k - 1;
+	w->found = true;
 	w->alive = false;
 	w->k = 0;
 	return 0;

@@ -31,6 +31,9 @@ struct world {
 	 * insn_at. */
 	uint64_t insns, insn_at;
 
+	bool found; /* by stage D: the instruction found_at */
+	uint64_t found_at;
+
 	uint64_t at, k; /* the live process, and instructions after `at` */
 	bool alive;
 	uint64_t now, ns_per_event, ckpt_ns, restart_ns, eval_ns;

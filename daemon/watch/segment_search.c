@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* stage_d.c: see stage_d.h; the search itself is trace/local.h. */
-#define LOG_DOMAIN "stage_d"
-#include "watch/stage_d.h"
+/* segment_search.c: see segment_search.h; the search itself is trace/local.h. */
+#define LOG_DOMAIN "segment_search"
+#include "watch/segment_search.h"
 
 #include <stddef.h>
 #include <string.h>
@@ -25,7 +25,7 @@ struct ctx {
 	struct gdb *g;
 	const struct expr *x;
 	const struct pred *pred;
-	struct stage_d *out;
+	struct segment_search *out;
 	struct visibility visibility;
 	struct shim_frames shim_frames;
 	uint64_t call_ns; /* the longest evaluation by call in a state that was */
@@ -154,7 +154,7 @@ static const struct trace_local_ops ops = {
 /* To where the search begins. *end_hits: of those at the end, how many are left. */
 static int go_to_begin(struct ctx *c, uint64_t *end_hits, struct err *e)
 {
-	const struct stage_d *d = c->out;
+	const struct segment_search *d = c->out;
 	uint64_t passed;
 
 	if (!d->begin_pc)
@@ -178,7 +178,7 @@ static int search(struct ctx *c, struct err *e)
 		.walk = c->seg.t->ctl->walk_addr,
 	};
 	struct trace *held = &c->seg.held;
-	struct stage_d *out = c->out;
+	struct segment_search *out = c->out;
 
 	/* registers are in no mixture of memory */
 	if (go_to_begin(c, &p.end_hits, e))
@@ -212,15 +212,15 @@ static int in_segment(struct target *t, struct gdb *g, const struct expr *x, uin
 	return expr_freeze(x, g, t, own, e);
 }
 
-int stage_d_run(struct target *t, struct gdb *g, const struct expr *x, uint64_t n, const struct pred *pred,
-		struct stage_d *out, struct err *e)
+int segment_search_run(struct target *t, struct gdb *g, const struct expr *x, uint64_t n, const struct pred *pred,
+		struct segment_search *out, struct err *e)
 {
 	struct ctx c = {.g = g, .x = x, .pred = pred, .out = out};
 	struct expr own = {0};
 	struct err why;
 	int r = in_segment(t, g, x, n, &own, e);
 
-	*out = (struct stage_d){
+	*out = (struct segment_search){
 		.nth = out->nth,
 		.lasting_ns = out->lasting_ns,
 		.end_pc = out->end_pc,
@@ -246,16 +246,16 @@ int stage_d_run(struct target *t, struct gdb *g, const struct expr *x, uint64_t 
 	return r;
 }
 
-pid_t stage_d_release(struct stage_d *d, struct err *e)
+pid_t segment_search_release(struct segment_search *d, struct err *e)
 {
 	pid_t pid = d->r.t.pid;
 
 	return trace_detach(&d->r.t, true, e) ? -1 : pid;
 }
 
-int stage_d_passes(struct target *t, uint64_t n, const struct stage_d *d, uint64_t pc, uint64_t *passes, struct err *e)
+int segment_search_passes(struct target *t, uint64_t n, const struct segment_search *d, uint64_t pc, uint64_t *passes, struct err *e)
 {
-	struct stage_d unused = {.op = d->op};
+	struct segment_search unused = {.op = d->op};
 	struct ctx c = {.out = &unused};
 	struct trace_local_params p = {.end_watch = SEGMENT_TURN_ADDR};
 	struct err why;

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * stage_d.h: the last stage of a search in a replaying process: which instruction, between two neighbouring
+ * segment_search.h: the last stage of a search in a replaying process: which instruction, between two neighbouring
  * events (FReD 3.2 D; on the linear timeline exactly one thread moves there).
  */
-#ifndef FRED_WATCH_STAGE_D_H
-#define FRED_WATCH_STAGE_D_H
+#ifndef FRED_WATCH_SEGMENT_SEARCH_H
+#define FRED_WATCH_SEGMENT_SEARCH_H
 
 #include "search/pred.h"
 #include "expr/expr.h"
@@ -12,7 +12,7 @@
 #include "watch/statements.h"
 #include "trace/local.h"
 
-struct stage_d {
+struct segment_search {
 	struct trace_local_result r;
 	uint32_t thread; /* ordinal of the thread that moved */
 	pid_t tid;
@@ -28,16 +28,16 @@ struct stage_d {
 
 /*
  * The target stands at event n, which may be bad, too; it is used up. On success r.t is held in the first
- * bad state: stage_d_release. TRACE_LOCAL_BAD: nothing in the segment made it good.
+ * bad state: segment_search_release. TRACE_LOCAL_BAD: nothing in the segment made it good.
  */
-int stage_d_run(struct target *t, struct gdb *g, const struct expr *x, uint64_t n, const struct pred *pred,
-		struct stage_d *out, struct err *e);
+int segment_search_run(struct target *t, struct gdb *g, const struct expr *x, uint64_t n, const struct pred *pred,
+		struct segment_search *out, struct err *e);
 /*
- * The target stands at event n, as it did for stage_d_run; it is used up. Which time it was at pc, where the transition was
+ * The target stands at event n, as it did for segment_search_run; it is used up. Which time it was at pc, where the transition was
  * made, counted from there. 1: that is not known.
  */
-int stage_d_passes(struct target *t, uint64_t n, const struct stage_d *d, uint64_t pc, uint64_t *passes, struct err *e);
+int segment_search_passes(struct target *t, uint64_t n, const struct segment_search *d, uint64_t pc, uint64_t *passes, struct err *e);
 /* Lets GDB have the held process: it stays stopped at this PC. Returns its PID. */
-pid_t stage_d_release(struct stage_d *d, struct err *e);
+pid_t segment_search_release(struct segment_search *d, struct err *e);
 
 #endif
