@@ -18,7 +18,7 @@
 /* A refusal by the agent compiler: valid all the same, unless it is no value at all. */
 static int not_compilable(struct err *e)
 {
-	if (e->kind == ERR_USAGE && strstr(e->text, "type as an expression"))
+	if (gdb_reason_of(e) == GDB_IS_TYPE)
 		return -1;
 	if (e->kind == ERR_USAGE || e->kind == ERR_NOT_FOUND) {
 		e->kind = ERR_NOT_FOUND;
@@ -82,7 +82,7 @@ int gdb_place_init(struct gdb_place *p, struct gdb *g, pid_t tid, int frame, str
 	}
 	p->line = line ? line : xstrdup("");
 	gdb_frames_free(f, n);
-	return gdb_dead(g) ? err_set(e, ERR_INTERNAL, "GDB is gone: %s", gdb_dead(g)) : 0;
+	return gdb_check(g, e);
 }
 
 void gdb_place_fini(struct gdb_place *p)

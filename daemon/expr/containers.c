@@ -283,8 +283,8 @@ int gdb_without_containers(struct gdb *g, const char *expr, pid_t tid, int frame
 	if (!strpbrk(expr, "-.[=!<>+*/&|?"))
 		return 1;
 	r = rewrite_expr(expr, &spelling, &place, &text);
-	if (gdb_dead(g))
-		return err_set(e, ERR_INTERNAL, "GDB is gone: %s", gdb_dead(g));
+	if (gdb_check(g, e))
+		return -1;
 	if (r || !place.any)
 		return 1;
 	*out = steal_ptr(&text);

@@ -24,13 +24,9 @@
 #define FRAMES_MAX 64
 #define CALL_TIMEOUT_MS 20000
 
-/* An operator is no name that another frame may know. */
 static bool is_unknown_symbol(const struct err *e)
 {
-	if (strstr(e->text, "No symbol \"operator"))
-		return false;
-	return strstr(e->text, "No symbol") || strstr(e->text, "no member") ||
-	       strstr(e->text, "No frame");
+	return gdb_reason_of(e) == GDB_NO_SYMBOL;
 }
 
 /* Expressions with calls. 1: they are made, or GDB must evaluate them. -1: GDB failed. */
@@ -65,7 +61,7 @@ static int compile(struct expr *x, struct gdb *g, const struct gdb_place *at, st
 {
 	for (;;) {
 		int r = gdb_expr_compile(g, x->text, at, &x->x, e);
-		char *cast = r < 0 && e->kind == ERR_USAGE ? gdb_libc_supply(x->text, e->text) : NULL;
+		char *cast = r < 0 && e->kind == ERR_USAGE ? gdb_libc_supply(x->text, e) : NULL;
 
 		if (!cast)
 			return r;
@@ -343,7 +339,7 @@ static int prepare_copy(const struct expr *x, struct gdb *g, int *frame, struct 
 
 	if (!x->absolute && x->locals.any) {
 		*frame = gdb_locals_frame(g, 0, &x->locals);
-		return gdb_dead(g) ? err_set(e, ERR_INTERNAL, "GDB is gone: %s", gdb_dead(g)) : 0;
+		return gdb_check(g, e);
 	}
 	if (gdb_backtrace(g, 0, FRAMES_MAX, &frames, &n, e))
 		return -1;
@@ -425,8 +421,8 @@ int expr_eval_in_place(const struct expr *x, struct gdb *g, struct target *t, st
 				    gdb_eval_bool(g, x->text, x->locals.tid, frame, 0, &truth, &why)
 			    ? -1
 			    : 0;
-	if (gdb_dead(g))
-		return err_set(e, ERR_INTERNAL, "GDB is gone: %s", gdb_dead(g));
+	if (gdb_check(g, e))
+		return -1;
 	if (gdb_detach(g, e))
 		return -1;
 	set_result(out, r, truth, text, &why);
@@ -454,8 +450,8 @@ int expr_freeze(const struct expr *x, struct gdb *g, struct target *t, struct ex
 		r = gdb_rewrite_values(g, x->text, x->locals.tid, frame, &text, &pointer, &why);
 	if (!r)
 		r = expr_init(out, g, text, x->locals.tid, &why) ? 1 : 0;
-	if (gdb_dead(g))
-		return err_set(e, ERR_INTERNAL, "GDB is gone: %s", gdb_dead(g));
+	if (gdb_check(g, e))
+		return -1;
 	if (!r) {
 		out->by_value = x->by_value;
 		out->unequal_to = x->unequal_to;

@@ -9,6 +9,7 @@
 #include "base/str.h"
 #include "expr/libc_calls.h"
 #include "expr/text.h"
+#include "gdb/refusal.h"
 
 /* Each list begins and ends with a blank. */
 static const struct {
@@ -118,17 +119,6 @@ static char *cast_calls(const char *expr, const char *name, size_t len, const ch
 	return buf_steal(&out);
 }
 
-static char *cast(const char *expr, const char *message)
-{
-	const char *what = strstr(message, "' has unknown return type"), *name = what;
-	const char *type;
-
-	while (name && name > message && text_is_name(name[-1]))
-		name--;
-	type = what ? gdb_libc_type(name, (size_t)(what - name)) : NULL;
-	return type ? cast_calls(expr, name, (size_t)(what - name), type) : NULL;
-}
-
 /* p->name, s.name or scope::name: not the name itself. */
 static bool is_qualified(const char *expr, const char *name)
 {
@@ -165,41 +155,42 @@ static char *replace_name(const char *expr, const char *name, const char *value)
 	return buf_steal(&out);
 }
 
-static char *constant(const char *expr, const char *message)
+static char *constant(const char *expr, const char *name)
 {
-	for (size_t i = 0; i < sizeof(constants) / sizeof(constants[0]); i++) {
-		cleanup_free char *unknown = str_fmt("No symbol \"%s\" in current context", constants[i].name);
-
-		if (strstr(message, unknown))
-			return replace_name(expr, constants[i].name, constants[i].value);
-	}
+	for (size_t i = 0; i < sizeof(constants) / sizeof(constants[0]); i++)
+		if (!strcmp(name, constants[i].name))
+			return replace_name(expr, name, constants[i].value);
 	return NULL;
 }
 
-static char *variable(const char *expr, const char *message)
+static char *variable(const char *expr, const char *name)
 {
-	const char *behind = strstr(message, "' has unknown type"), *name = behind;
+	for (size_t i = 0; i < sizeof(variables) / sizeof(variables[0]); i++) {
+		cleanup_free char *typed = NULL;
 
-	while (name && name > message && text_is_name(name[-1]))
-		name--;
-	for (size_t i = 0; name && i < sizeof(variables) / sizeof(variables[0]); i++) {
-		cleanup_free char *given = NULL, *typed = NULL;
-
-		if (name == behind || !lists(variables[i].names, name, (size_t)(behind - name)))
+		if (!lists(variables[i].names, name, strlen(name)))
 			continue;
-		given = xstrndup(name, (size_t)(behind - name));
-		typed = str_fmt("(*(%s *)&%s)", variables[i].type, given);
+		typed = str_fmt("(*(%s *)&%s)", variables[i].type, name);
 		/* said already, and still refused */
-		return strstr(expr, typed) ? NULL : replace_name(expr, given, typed);
+		return strstr(expr, typed) ? NULL : replace_name(expr, name, typed);
 	}
 	return NULL;
 }
 
-char *gdb_libc_supply(const char *expr, const char *message)
+char *gdb_libc_supply(const char *expr, const struct err *why)
 {
-	char *text = cast(expr, message);
+	cleanup_free char *name = gdb_refused_name(why);
+	const char *type;
 
-	if (!text)
-		text = variable(expr, message);
-	return text ? text : constant(expr, message);
+	if (!name || !*name)
+		return NULL;
+	switch (gdb_reason_of(why)) {
+	case GDB_NO_SYMBOL:
+		return constant(expr, name);
+	case GDB_NO_TYPE:
+		return variable(expr, name);
+	default:
+		type = gdb_libc_type(name, strlen(name));
+		return type ? cast_calls(expr, name, strlen(name), type) : NULL;
+	}
 }

@@ -263,8 +263,8 @@ static int rewrite(struct place *p, const struct rewrite_ops *ops, const char *e
 
 	err_set(p->e, ERR_NOT_FOUND, "too complicated to be compiled");
 	r = rewrite_expr(expr, ops, p, out);
-	if (gdb_dead(p->g))
-		return err_set(p->e, ERR_INTERNAL, "GDB is gone: %s", gdb_dead(p->g));
+	if (gdb_check(p->g, p->e))
+		return -1;
 	return r;
 }
 

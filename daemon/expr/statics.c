@@ -121,8 +121,8 @@ int gdb_name_statics(struct gdb *g, const char *expr, char **out, struct err *e)
 			buf_add(&b, p, (size_t)(end - p));
 		any |= by != NULL;
 	}
-	if (gdb_dead(g))
-		return err_set(e, ERR_INTERNAL, "GDB is gone: %s", gdb_dead(g));
+	if (gdb_check(g, e))
+		return -1;
 	if (!any)
 		return 1;
 	*out = buf_steal(&b);

@@ -8,11 +8,6 @@
 #include "base/str.h"
 #include "gdb/gdb.h"
 
-static char *dup_or_null(const char *s)
-{
-	return s ? xstrdup(s) : NULL;
-}
-
 /* Mode 5 gives one source line with the instructions of it; without debug information, those alone. */
 static int line_by_disassembly(struct gdb *g, uint64_t pc, struct gdb_line *line, struct err *e)
 {
@@ -28,12 +23,12 @@ static int line_by_disassembly(struct gdb *g, uint64_t pc, struct gdb_line *line
 		return 0;
 	v = list->item[list->n - 1];
 	insns = mi_get(v, "line_asm_insn");
-	line->file = dup_or_null(mi_str(v, "file"));
-	line->fullname = dup_or_null(mi_str(v, "fullname"));
+	line->file = str_dup(mi_str(v, "file"));
+	line->fullname = str_dup(mi_str(v, "fullname"));
 	mi_int(v, "line", &line->line);
 	if (insns && insns->n)
 		v = insns->item[0];
-	line->func = dup_or_null(mi_str(v, "func-name"));
+	line->func = str_dup(mi_str(v, "func-name"));
 	return 0;
 }
 

@@ -1,59 +1,13 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * eval.c: expressions as GDB evaluates them, and what its refusals mean. GDB gives no error codes, so
- * its messages are told apart by their (untranslated: LC_ALL=C) beginnings.
- */
+/* eval.c: expressions as GDB evaluates them. */
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/cleanup.h"
 #include "base/str.h"
 #include "gdb/gdb.h"
-#include "gdb/gdb_scope.h"
+#include "gdb/gdb_int.h"
 #include "gdb/mi_quote.h"
-
-/* Refusals that speak of the program's state, not of the expression. Found anywhere in the message. */
-static const char *const unavailable[] = {
-	"Cannot access memory at address",
-	"cannot access memory at address",
-	"optimized out",
-	"not available",
-	"not saved",
-	"unavailable",
-	"Cannot find thread-local",
-	"Cannot find thread-specific",
-	"thread-local storage",
-	"Cannot find bounds of current function",
-	"The program being debugged was signaled while in a function called from GDB",
-	"The program being debugged stopped while in a function called from GDB",
-	"The program being debugged exited while in a function called from GDB",
-	"The program being debugged entered a std::terminate call",
-	"The program has no registers now",
-	"No frame selected",
-	"No frame at level",
-	"Invalid frame",
-	"Division by zero",
-	"division by zero",
-	"can't compute CFA",
-	"value requires",
-	"Couldn't write",
-	"virtual baseclass botch",
-};
-
-/* ... and of the expression, although one of the above is in it. */
-#define TOO_WIDE "not available on integers of more than"
-
-int gdb_refusal(const char *message, struct err *e)
-{
-	if (strstr(message, TOO_WIDE))
-		return err_set(e, ERR_USAGE, "%s", message);
-	for (size_t i = 0; i < sizeof(unavailable) / sizeof(unavailable[0]); i++)
-		if (strstr(message, unavailable[i])) {
-			err_set(e, ERR_NOT_FOUND, "%s", message);
-			return GDB_UNAVAILABLE;
-		}
-	return err_set(e, ERR_USAGE, "%s", message);
-}
 
 /* GDB's commands are lines; in an expression a line break means no more than a blank. */
 static char *one_line(const char *expr)
@@ -149,7 +103,7 @@ int gdb_keep_language(struct gdb *g, pid_t tid, int frame, struct err *e)
 	cmd = name ? str_fmt("set language %s", name) : NULL;
 	if (cmd && gdb_console(g, cmd, NULL, &ignored) && !gdb_dead(g))
 		gdb_console(g, "set language auto", NULL, &ignored);
-	return gdb_dead(g) ? err_set(e, ERR_INTERNAL, "GDB is gone: %s", gdb_dead(g)) : 0;
+	return gdb_check(g, e);
 }
 
 int gdb_eval_bool(struct gdb *g, const char *expr, pid_t tid, int frame, int timeout_ms, bool *value,

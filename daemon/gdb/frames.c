@@ -7,24 +7,19 @@
 #include "base/maps.h"
 #include "base/str.h"
 #include "gdb/gdb.h"
-#include "gdb/gdb_scope.h"
+#include "gdb/gdb_int.h"
 
 #define DEFAULT_FRAMES 200
 #define PRINT_DEPTH 20 /* GDB's default */
-
-static char *dup_or_null(const char *s)
-{
-	return s ? xstrdup(s) : NULL;
-}
 
 static void read_frame(const struct mi_value *v, struct gdb_frame *f)
 {
 	mi_int(v, "level", &f->level);
 	mi_u64(v, "addr", &f->addr);
 	mi_int(v, "line", &f->line);
-	f->func = str_eq(mi_str(v, "func"), "??") ? NULL : dup_or_null(mi_str(v, "func"));
-	f->file = dup_or_null(mi_str(v, "file"));
-	f->fullname = dup_or_null(mi_str(v, "fullname"));
+	f->func = str_eq(mi_str(v, "func"), "??") ? NULL : str_dup(mi_str(v, "func"));
+	f->file = str_dup(mi_str(v, "file"));
+	f->fullname = str_dup(mi_str(v, "fullname"));
 	f->signal_handler = str_eq(f->func, "<signal handler called>");
 }
 
@@ -35,9 +30,7 @@ static int list_frames(struct gdb *g, const char *scope, int from, int to, struc
 	int w = gdb_cmd(g, 0, &r, e, "-stack-list-frames %s %d %d", scope, from, to);
 	const struct mi_value *list;
 
-	if (w > 0)
-		return err_set(e, ERR_USAGE, "GDB: %s", mi_reply_error(&r));
-	if (w < 0)
+	if (gdb_must(w, &r, ERR_USAGE, e))
 		return -1;
 	list = mi_get(r.result->results, "stack");
 	*n = list ? list->n : 0;
@@ -229,9 +222,7 @@ static int list_registers(struct gdb *g, const char *scope, struct gdb_regs *reg
 			scope);
 	const struct mi_value *list;
 
-	if (w > 0)
-		return err_set(e, ERR_USAGE, "GDB: %s", mi_reply_error(&r));
-	if (w < 0)
+	if (gdb_must(w, &r, ERR_USAGE, e))
 		return -1;
 	list = mi_get(r.result->results, "register-values");
 	for (size_t i = 0; list && i < list->n; i++) {

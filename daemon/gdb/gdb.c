@@ -10,7 +10,7 @@
 #include "base/maps.h"
 #include "base/str.h"
 #include "gdb/gdb.h"
-#include "gdb/gdb_scope.h"
+#include "gdb/gdb_int.h"
 #include "gdb/mi_quote.h"
 
 #define NO_DEBUG_FILES "/nonexistent"
@@ -64,19 +64,21 @@ int gdb_cmd(struct gdb *g, int timeout_ms, struct mi_reply *r, struct err *e, co
 	return mi_conn_cmd(g->conn, cmd, timeout_ms ? timeout_ms : g->timeout_ms, r, e);
 }
 
-/* As gdb_cmd, but a refusal is an error too. */
-static int must(int r, const struct mi_reply *reply, enum err_kind kind, struct err *e)
+int gdb_must(int r, const struct mi_reply *reply, enum err_kind kind, struct err *e)
 {
-	if (r > 0)
-		return err_set(e, kind, "GDB: %s", mi_reply_error(reply));
-	return r;
+	if (r <= 0)
+		return r;
+	gdb_refusal(mi_reply_error(reply), e);
+	if (e)
+		e->kind = kind;
+	return err_wrap(e, "GDB");
 }
 
 static int set_debug_dir(struct gdb *g, const char *dir, struct err *e)
 {
 	cleanup_mi_reply struct mi_reply r = {0};
 
-	return must(gdb_cmd(g, 0, &r, e, "-gdb-set debug-file-directory %s", dir), &r, ERR_INTERNAL, e);
+	return gdb_must(gdb_cmd(g, 0, &r, e, "-gdb-set debug-file-directory %s", dir), &r, ERR_INTERNAL, e);
 }
 
 static int keep_debug_dir(struct gdb *g, struct err *e)
@@ -84,7 +86,7 @@ static int keep_debug_dir(struct gdb *g, struct err *e)
 	cleanup_mi_reply struct mi_reply r = {0};
 	const char *dir;
 
-	if (must(gdb_cmd(g, 0, &r, e, "-gdb-show debug-file-directory"), &r, ERR_INTERNAL, e))
+	if (gdb_must(gdb_cmd(g, 0, &r, e, "-gdb-show debug-file-directory"), &r, ERR_INTERNAL, e))
 		return -1;
 	dir = mi_str(r.result->results, "value");
 	g->debug_dir = xstrdup(dir ? dir : "");
@@ -185,6 +187,11 @@ const char *gdb_dead(const struct gdb *g)
 	return mi_conn_dead(g->conn);
 }
 
+int gdb_check(const struct gdb *g, struct err *e)
+{
+	return gdb_dead(g) ? err_set(e, ERR_INTERNAL, "GDB is gone: %s", gdb_dead(g)) : 0;
+}
+
 pid_t gdb_target(const struct gdb *g)
 {
 	return g->target;
@@ -217,7 +224,7 @@ static int follow_root(struct gdb *g, pid_t pid, struct err *e)
 	if (n <= 1 && !g->has_sysroot)
 		return 0;
 	g->has_sysroot = n > 1;
-	return must(gdb_cmd(g, 0, &r, e, "-gdb-set sysroot %s", n > 1 ? root : "target:"), &r, ERR_INTERNAL,
+	return gdb_must(gdb_cmd(g, 0, &r, e, "-gdb-set sysroot %s", n > 1 ? root : "target:"), &r, ERR_INTERNAL,
 		    e);
 }
 
@@ -226,14 +233,14 @@ static int attach_and_wait(struct gdb *g, pid_t pid, struct err *e)
 	cleanup_mi_reply struct mi_reply r = {0};
 	const struct mi_record *stop;
 
-	if (must(gdb_cmd(g, 0, &r, e, "-target-attach %d", pid), &r, ERR_HOST, e))
+	if (gdb_must(gdb_cmd(g, 0, &r, e, "-target-attach %d", pid), &r, ERR_HOST, e))
 		return -1;
 	g->target = pid;
 	/* GDB 13 answers ^done first; the *stopped comes when it has read the libraries. */
 	if (gdb_wait_stop(g, 0, &r, &stop, e))
 		return -1;
 	/* A call into the program must not let the other threads run. Needs a process to be set. */
-	return must(gdb_cmd(g, 0, &r, e, "-gdb-set scheduler-locking on"), &r, ERR_INTERNAL, e);
+	return gdb_must(gdb_cmd(g, 0, &r, e, "-gdb-set scheduler-locking on"), &r, ERR_INTERNAL, e);
 }
 
 int gdb_attach(struct gdb *g, pid_t pid, struct err *e)
@@ -253,19 +260,19 @@ int gdb_attach(struct gdb *g, pid_t pid, struct err *e)
 int gdb_detach(struct gdb *g, struct err *e)
 {
 	cleanup_mi_reply struct mi_reply r = {0};
-	int w;
+	struct err why;
 
 	if (!g->target)
 		return 0;
 	/* Pending at the detach, it stops every thread on its way out, before user code. */
 	if (g->target_was_stopped)
 		kill(g->target, SIGSTOP);
-	w = gdb_cmd(g, 0, &r, e, "-target-detach");
 	/* a call into the program may have ended it */
-	if (w > 0 && strstr(mi_reply_error(&r), "program is not being run"))
-		w = 0;
-	if (must(w, &r, ERR_INTERNAL, e))
+	if (gdb_must(gdb_cmd(g, 0, &r, &why, "-target-detach"), &r, ERR_INTERNAL, &why) &&
+	    gdb_reason_of(&why) != GDB_NOT_RUNNING) {
+		*e = why;
 		return err_wrap(e, "detaching from process %d", g->target);
+	}
 	g->target = 0;
 	g->debug_read = false;
 	return 0;
@@ -288,7 +295,7 @@ int gdb_threads(struct gdb *g, struct gdb_thread **threads, size_t *n, struct er
 	const struct mi_value *list;
 	struct gdb_thread *t;
 
-	if (must(gdb_cmd(g, 0, &r, e, "-thread-info"), &r, ERR_INTERNAL, e))
+	if (gdb_must(gdb_cmd(g, 0, &r, e, "-thread-info"), &r, ERR_INTERNAL, e))
 		return -1;
 	list = mi_get(r.result->results, "threads");
 	*n = list ? list->n : 0;
@@ -355,10 +362,10 @@ int gdb_select(struct gdb *g, pid_t tid, int frame, struct err *e)
 
 	if (tid) {
 		if (thread_id(g, tid, &id, e) ||
-		    must(gdb_cmd(g, 0, &r, e, "-thread-select %d", id), &r, ERR_USAGE, e))
+		    gdb_must(gdb_cmd(g, 0, &r, e, "-thread-select %d", id), &r, ERR_USAGE, e))
 			return -1;
 	}
-	return must(gdb_cmd(g, 0, &r, e, "-stack-select-frame %d", frame), &r, ERR_USAGE, e);
+	return gdb_must(gdb_cmd(g, 0, &r, e, "-stack-select-frame %d", frame), &r, ERR_USAGE, e);
 }
 
 int gdb_console_at(struct gdb *g, pid_t tid, int frame, int timeout_ms, const char *cmd,
@@ -385,7 +392,7 @@ int gdb_console(struct gdb *g, const char *cmd, char **output, struct err *e)
 	cleanup_mi_reply struct mi_reply r = {0};
 	cleanup_free char *q = mi_quote(cmd);
 
-	if (must(gdb_cmd(g, 0, &r, e, "-interpreter-exec console %s", q), &r, ERR_USAGE, e))
+	if (gdb_must(gdb_cmd(g, 0, &r, e, "-interpreter-exec console %s", q), &r, ERR_USAGE, e))
 		return -1;
 	if (output) {
 		*output = buf_steal(&r.console);

@@ -11,7 +11,7 @@
  *   0  done
  *   1  (GDB_UNAVAILABLE) well-formed, but has no value in this state of the program: memory not mapped,
  *      optimized out, a call that crashed. e says why (ERR_NOT_FOUND); nothing else is wrong.
- *  -1  ERR_USAGE: GDB does not accept it (syntax, unknown symbol), with GDB's message;
+ *  -1  ERR_USAGE: GDB does not accept it (syntax, unknown symbol), with GDB's message and reason (refusal.h);
  *      ERR_TIMEOUT: the deadline; ERR_INTERNAL: GDB died. gdb_dead tells whether it can still be used.
  */
 #ifndef FRED_GDB_GDB_H
@@ -24,6 +24,7 @@
 
 #include "base/err.h"
 #include "gdb/mi_conn.h"
+#include "gdb/refusal.h"
 
 #define GDB_UNAVAILABLE 1
 #define GDB_DEFAULT_TIMEOUT_MS 30000
@@ -47,6 +48,8 @@ static inline void gdb_free_p(struct gdb **g)
 #define cleanup_gdb __attribute__((cleanup(gdb_free_p)))
 /* Why it cannot be used any more; NULL: it can. */
 const char *gdb_dead(const struct gdb *g);
+/* -1 with ERR_INTERNAL when it cannot be used any more. */
+int gdb_check(const struct gdb *g, struct err *e);
 /* Called from time to time while a command is not answered; NULL: nothing is. It must not send GDB anything. */
 void gdb_tick(struct gdb *g, void (*tick)(void *ctx), void *ctx);
 
@@ -151,8 +154,6 @@ int gdb_console_at(struct gdb *g, pid_t tid, int frame, int timeout_ms, const ch
 /* Any MI command. Returns as mi_conn_cmd: 1 is GDB's ^error, not yet in e. */
 int gdb_cmd(struct gdb *g, int timeout_ms, struct mi_reply *r, struct err *e, const char *fmt, ...)
 	__attribute__((format(printf, 5, 6)));
-/* Sets e from GDB's message; returns GDB_UNAVAILABLE (e: ERR_NOT_FOUND) or -1 (ERR_USAGE). */
-int gdb_refusal(const char *message, struct err *e);
 /*
  * After a command that lets the program run (-exec-continue ...): waits for it to stop. *stop is
  * borrowed from r: fields reason, frame, thread-id, ...

@@ -54,7 +54,7 @@ static bool say_otherwise(struct look *l, json_t *one, pid_t tid, int frame, con
 
 	if (why->kind != ERR_USAGE || gdb_dead(l->g))
 		return false;
-	cast = gdb_libc_supply(text_of(one), why->text);
+	cast = gdb_libc_supply(text_of(one), why);
 	if (!cast && !json_object_get(one, "spelled")) {
 		json_object_set_new(one, "spelled", json_true());
 		if (gdb_name_statics(l->g, text_of(one), &spelled, &ignored))
@@ -80,7 +80,7 @@ static int eval_into(struct look *l, json_t *one, pid_t tid, int frame, struct e
 	}
 	if (say_otherwise(l, one, tid, frame, &why))
 		return eval_into(l, one, tid, frame, e);
-	if (why.kind == ERR_NOT_FOUND && strstr(why.text, "optimized out"))
+	if (gdb_reason_of(&why) == GDB_OPTIMIZED_OUT)
 		gdb_check_optimized(l->g, text_of(one), tid, frame, &why);
 	if (is_fatal(l, &why)) {
 		*e = why;

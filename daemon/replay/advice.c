@@ -68,9 +68,11 @@ static const char *program_of(const struct target *t)
 
 int advice_say_killed(const struct target *t, struct err *e)
 {
-	return err_set(e, ERR_KILLED,
-		       "process %u (%s), which was replayed up to event %llu, was killed (SIGKILL): " TARGET_KILLED_BY, t->process,
-		       program_of(t), (unsigned long long)t->ctl->turn);
+	err_set(e, ERR_KILLED,
+		"process %u (%s), which was replayed up to event %llu, was killed (SIGKILL): " TARGET_KILLED_BY, t->process,
+		program_of(t), (unsigned long long)t->ctl->turn);
+	e->reason = TARGET_KILLED_TOLD;
+	return -1;
 }
 
 int advice_say_ended(const struct target *t, int status, struct err *e)

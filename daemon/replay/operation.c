@@ -74,7 +74,7 @@ void op_output(struct op_ctx *ctx, int fd, const void *data, size_t len)
 /* What was killed may have no name: a copy. */
 static void explain_killed(struct err *e)
 {
-	if (e->kind == ERR_KILLED && !strstr(e->text, TARGET_KILLED_BY))
+	if (e->kind == ERR_KILLED && e->reason != TARGET_KILLED_TOLD)
 		err_wrap(e, "a process of the replay was killed (SIGKILL): " TARGET_KILLED_BY);
 }
 

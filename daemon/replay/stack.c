@@ -46,18 +46,13 @@ const char *frame_file(const struct gdb_frame *f)
 	return f->fullname && *f->fullname == '/' ? f->fullname : f->file;
 }
 
-static char *dup_or_null(const char *s)
-{
-	return s ? xstrdup(s) : NULL;
-}
-
 void location_of(struct location *l, const struct gdb_frame *f)
 {
 	cleanup_fclose FILE *file = f->fullname && f->line > 0 ? fopen(f->fullname, "re") : NULL;
 
 	*l = (struct location){
-		.function = dup_or_null(f->func),
-		.file = dup_or_null(frame_file(f)),
+		.function = str_dup(f->func),
+		.file = str_dup(frame_file(f)),
 		.line = f->line > 0 ? f->line : 0,
 		.text = line_of(file, f->line),
 	};

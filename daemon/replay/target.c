@@ -584,8 +584,3 @@ void target_snap_kill(pid_t pid)
 	while (waitpid(pid, &status, __WALL) < 0 && errno == EINTR)
 		;
 }
-
-pid_t target_tid(const struct target *t, uint32_t thread)
-{
-	return thread < RLOG_MAX_THREADS ? t->ctl->tid[thread] : 0;
-}

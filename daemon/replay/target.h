@@ -19,6 +19,7 @@
 
 #define TARGET_KILLED_BY \
 	"by somebody, or by the kernel for want of memory, as `dmesg` tells; the recording is as it was, and the command can be given again"
+#define TARGET_KILLED_TOLD 1 /* reason of an ERR_KILLED whose message says that */
 #define TARGET_SLOW_S 1.0
 
 struct target {
@@ -82,6 +83,9 @@ int target_snap(struct target *t, pid_t *pid, struct err *e);
 void target_snap_kill(pid_t pid);
 
 /* TID of a thread by ordinal, 0 when it is not alive. */
-pid_t target_tid(const struct target *t, uint32_t thread);
+static inline pid_t target_tid(const struct target *t, uint32_t thread)
+{
+	return thread < RLOG_MAX_THREADS ? t->ctl->tid[thread] : 0;
+}
 
 #endif

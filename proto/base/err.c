@@ -47,6 +47,7 @@ static void set_text(struct err *e, enum err_kind kind, const char *fmt, va_list
 		memcpy(e->text, text, sizeof(text));
 	one_line(e->text);
 	e->kind = kind;
+	e->reason = 0;
 }
 
 int err_set(struct err *e, enum err_kind kind, const char *fmt, ...)

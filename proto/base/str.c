@@ -17,6 +17,11 @@ char *str_vfmt(const char *fmt, va_list ap)
 	return buf_steal(&b);
 }
 
+char *str_dup(const char *s)
+{
+	return s ? xstrdup(s) : NULL;
+}
+
 char *str_fmt(const char *fmt, ...)
 {
 	va_list ap;

@@ -13,6 +13,8 @@
 
 #include "base/alloc.h"
 
+/* A copy; NULL of NULL. */
+char *str_dup(const char *s);
 /* A malloc'd formatted string. */
 char *str_fmt(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 char *str_vfmt(const char *fmt, va_list ap) __attribute__((format(printf, 1, 0)));

@@ -11,13 +11,22 @@
 #include "base/cleanup.h"
 #include "base/str.h"
 #include "expr/libc_calls.h"
+#include "gdb/refusal.h"
+
+static char *supply(const char *expr, const char *message)
+{
+	struct err why;
+
+	gdb_refusal(message, &why);
+	return gdb_libc_supply(expr, &why);
+}
 
 static void check(const char *expr, const char *name, const char *want)
 {
 	cleanup_free char *message = str_fmt("'%s' has unknown return type; cast the call to its declared "
 					     "return type",
 					     name);
-	cleanup_free char *got = gdb_libc_supply(expr, message);
+	cleanup_free char *got = supply(expr, message);
 
 	if (!want)
 		assert_null(got);
@@ -44,30 +53,30 @@ static void test_no_cast(void **state)
 	check("list_len(s)", "list_len", NULL);
 	check("strlen(s", "strlen", NULL);
 	check("str (s)", "str", NULL);
-	assert_null(gdb_libc_supply("strlen(s)", "No symbol \"s\" in current context."));
+	assert_null(supply("strlen(s)", "No symbol \"s\" in current context."));
 }
 
 static void test_constants(void **state)
 {
-	cleanup_free char *a = gdb_libc_supply("p != NULL && NULL_x", "No symbol \"NULL\" in current context.");
-	cleanup_free char *b = gdb_libc_supply("s[0] == 'NULL' || nullptr==q",
+	cleanup_free char *a = supply("p != NULL && NULL_x", "No symbol \"NULL\" in current context.");
+	cleanup_free char *b = supply("s[0] == 'NULL' || nullptr==q",
 					       "No symbol \"nullptr\" in current context.");
 
 	(void)state;
 	assert_string_equal(a, "p != 0 && NULL_x");
 	assert_string_equal(b, "s[0] == 'NULL' || 0==q");
-	assert_null(gdb_libc_supply("head", "No symbol \"head\" in current context."));
+	assert_null(supply("head", "No symbol \"head\" in current context."));
 }
 
 static void test_variables(void **state)
 {
 	static const char message[] = "'errno' has unknown type; cast it to its declared type";
-	cleanup_free char *a = gdb_libc_supply("errno == 0 && p->errno != job.errno", message);
+	cleanup_free char *a = supply("errno == 0 && p->errno != job.errno", message);
 
 	(void)state;
 	assert_string_equal(a, "(*(int *)&errno) == 0 && p->errno != job.errno");
-	assert_null(gdb_libc_supply("(*(int *)&errno)", message));
-	assert_null(gdb_libc_supply("err", "'err' has unknown type; cast it to its declared type"));
+	assert_null(supply("(*(int *)&errno)", message));
+	assert_null(supply("err", "'err' has unknown type; cast it to its declared type"));
 }
 
 static void test_types(void **state)
