@@ -2,7 +2,7 @@
 /*
  * agent.c: the stack machine. All arithmetic is on 64-bit words; it is done unsigned, where signed
  * overflow would be undefined. Operands in the code are big-endian, the program's memory is
- * little-endian. Each stack slot knows whether it came out of a register.
+ * little-endian.
  */
 #include <string.h>
 
@@ -38,11 +38,6 @@ static const uint8_t needs[256] = {
 #undef X
 };
 
-struct slot {
-	uint64_t v;
-	bool from_register;
-};
-
 struct machine {
 	const struct agent_ops *ops;
 	void *ctx;
@@ -52,19 +47,19 @@ struct machine {
 	size_t pc; /* behind the current instruction */
 	uint64_t operand;
 	size_t sp; /* slots in use */
-	struct slot stack[AGENT_STACK];
+	uint64_t stack[AGENT_STACK];
 };
 
-static struct slot *top(struct machine *m, size_t down)
+static uint64_t *top(struct machine *m, size_t down)
 {
 	return &m->stack[m->sp - 1 - down];
 }
 
-static enum agent_status push(struct machine *m, uint64_t v, bool from_register)
+static enum agent_status push(struct machine *m, uint64_t v)
 {
 	if (m->sp >= AGENT_STACK)
 		return AGENT_BAD_CODE;
-	m->stack[m->sp++] = (struct slot){v, from_register};
+	m->stack[m->sp++] = v;
 	return AGENT_OK;
 }
 
@@ -103,14 +98,14 @@ static void note_range(struct agent_result *out, uint64_t addr, uint32_t len)
 /* Replaces the address on top by the n bytes there. */
 static enum agent_status reference(struct machine *m, size_t n)
 {
-	uint64_t addr = top(m, 0)->v, v = 0;
+	uint64_t addr = *top(m, 0), v = 0;
 
 	if (m->ops->read_mem(m->ctx, addr, &v, n)) {
 		m->out->fault_addr = addr;
 		return AGENT_BAD_MEMORY;
 	}
 	note_range(m->out, addr, (uint32_t)n);
-	*top(m, 0) = (struct slot){v, false};
+	*top(m, 0) = v;
 	return AGENT_OK;
 }
 
@@ -187,21 +182,19 @@ static bool is_float_op(int op)
 
 static void floating(struct machine *m, int op)
 {
-	struct slot b = *top(m, 0), *a = top(m, needs[op] - 1u);
+	uint64_t b = *top(m, 0), *a = top(m, needs[op] - 1u);
 
 	m->sp -= needs[op] - 1u;
-	a->from_register |= b.from_register;
-	a->v = agent_float((enum agent_op)op, a->v, b.v);
+	*a = agent_float((enum agent_op)op, *a, b);
 }
 
 /* Two slots in, one out. */
 static enum agent_status binary(struct machine *m, int op)
 {
-	struct slot b = *top(m, 0), *a = top(m, 1);
+	uint64_t b = *top(m, 0), *a = top(m, 1);
 
 	m->sp--;
-	a->from_register |= b.from_register;
-	return arithmetic(op, a->v, b.v, &a->v);
+	return arithmetic(op, *a, b, a);
 }
 
 static enum agent_status jump(struct machine *m)
@@ -214,11 +207,10 @@ static enum agent_status jump(struct machine *m)
 
 static enum agent_status conditional_jump(struct machine *m)
 {
-	struct slot c = *top(m, 0);
+	uint64_t c = *top(m, 0);
 
 	m->sp--;
-	m->out->from_register |= c.from_register;
-	return c.v ? jump(m) : AGENT_OK;
+	return c ? jump(m) : AGENT_OK;
 }
 
 static enum agent_status push_register(struct machine *m)
@@ -227,23 +219,18 @@ static enum agent_status push_register(struct machine *m)
 
 	if (!m->ops->read_reg || m->ops->read_reg(m->ctx, (unsigned)m->operand, &v))
 		return AGENT_BAD_REGISTER;
-	return push(m, v, true);
+	return push(m, v);
 }
 
 static enum agent_status pick(struct machine *m)
 {
-	struct slot s;
-
-	if (m->operand >= m->sp)
-		return AGENT_BAD_CODE;
-	s = *top(m, (size_t)m->operand);
-	return push(m, s.v, s.from_register);
+	return m->operand < m->sp ? push(m, *top(m, (size_t)m->operand)) : AGENT_BAD_CODE;
 }
 
 /* a b c (c on top) becomes c a b. */
 static void rotate(struct machine *m)
 {
-	struct slot c = *top(m, 0);
+	uint64_t c = *top(m, 0);
 
 	*top(m, 0) = *top(m, 1);
 	*top(m, 1) = *top(m, 2);
@@ -252,7 +239,7 @@ static void rotate(struct machine *m)
 
 static void swap(struct machine *m)
 {
-	struct slot s = *top(m, 0);
+	uint64_t s = *top(m, 0);
 
 	*top(m, 0) = *top(m, 1);
 	*top(m, 1) = s;
@@ -262,16 +249,16 @@ static enum agent_status step(struct machine *m, int op)
 {
 	switch (op) {
 	case AGENT_ext:
-		top(m, 0)->v = sign_extend(top(m, 0)->v, (unsigned)m->operand);
+		*top(m, 0) = sign_extend(*top(m, 0), (unsigned)m->operand);
 		return AGENT_OK;
 	case AGENT_zero_ext:
-		top(m, 0)->v = zero_extend(top(m, 0)->v, (unsigned)m->operand);
+		*top(m, 0) = zero_extend(*top(m, 0), (unsigned)m->operand);
 		return AGENT_OK;
 	case AGENT_log_not:
-		top(m, 0)->v = !top(m, 0)->v;
+		*top(m, 0) = !*top(m, 0);
 		return AGENT_OK;
 	case AGENT_bit_not:
-		top(m, 0)->v = ~top(m, 0)->v;
+		*top(m, 0) = ~*top(m, 0);
 		return AGENT_OK;
 	case AGENT_ref8:
 		return reference(m, 1);
@@ -289,11 +276,11 @@ static enum agent_status step(struct machine *m, int op)
 	case AGENT_const16:
 	case AGENT_const32:
 	case AGENT_const64:
-		return push(m, m->operand, false);
+		return push(m, m->operand);
 	case AGENT_reg:
 		return push_register(m);
 	case AGENT_dup:
-		return push(m, top(m, 0)->v, top(m, 0)->from_register);
+		return push(m, *top(m, 0));
 	case AGENT_pop:
 		m->sp--;
 		return AGENT_OK;
@@ -318,7 +305,6 @@ static enum agent_status fetch(struct machine *m, int *op)
 {
 	size_t n;
 
-	m->out->pc = (unsigned)m->pc;
 	if (m->pc >= m->len)
 		return AGENT_BAD_CODE;
 	*op = m->code[m->pc++];
@@ -346,8 +332,7 @@ enum agent_status agent_run(const uint8_t *code, size_t len, const struct agent_
 		if (s)
 			return s;
 		if (op == AGENT_end) {
-			out->value = (int64_t)top(&m, 0)->v;
-			out->from_register |= top(&m, 0)->from_register;
+			out->value = (int64_t)*top(&m, 0);
 			return AGENT_OK;
 		}
 		s = step(&m, op);

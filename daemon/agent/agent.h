@@ -46,12 +46,9 @@ struct agent_range {
 struct agent_result {
 	int64_t value; /* AGENT_OK: the value, sign- or zero-extended as the expression's type wants */
 	uint64_t fault_addr; /* AGENT_BAD_MEMORY */
-	/* The value came out of a register (not of memory that a register points at). */
-	bool from_register;
 	bool ranges_full; /* more was read than range[] holds */
 	size_t ranges_n;
 	struct agent_range range[AGENT_MAX_RANGES]; /* what was read, also up to a failure; no doubles */
-	unsigned pc; /* on failure: offset of the opcode */
 };
 
 /* Runs code[0..len) up to its `end`. The result is filled for every status. */

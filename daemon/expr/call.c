@@ -158,9 +158,13 @@ static int compile(const struct scope *s, const char *text, uint8_t **code, size
 		return expr_float_compile(s->g, what, s->at, code, len, s->locals, e);
 	if (r)
 		return r;
-	r = gdb_type_is_scalar(&x.type) && !agent_assemble(x.listing, code, len, e) ? 0 : REFUSED;
+	r = gdb_type_is_scalar(&x.type) ? 0 : REFUSED;
 	if (x.locals.any)
 		*s->locals = x.locals;
+	if (!r) {
+		*code = steal_ptr(&x.code);
+		*len = x.len;
+	}
 	gdb_expr_fini(&x);
 	return r;
 }

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "agent/agent.h"
 #include "base/cleanup.h"
 #include "base/str.h"
 #include "expr/compile.h"
@@ -91,21 +92,21 @@ void gdb_place_fini(struct gdb_place *p)
 	p->line = NULL;
 }
 
-static int list(struct gdb *g, struct gdb_expr *x, const struct gdb_place *at, struct err *e)
+/* Has GDB compile a text whose names are resolved. As gdb_expr_compile. */
+static int to_bytecode(struct gdb *g, const char *resolved, const struct gdb_place *at, struct gdb_expr *x, struct err *e)
 {
-	cleanup_free char *cmd = str_fmt("maint agent-eval %s%s", at->line, x->compiled);
+	cleanup_free char *cmd = str_fmt("maint agent-eval %s%s", at->line, resolved), *listing = NULL;
 
-	if (gdb_console_at(g, at->tid, at->frame, 0, cmd, &x->listing, e))
+	if (gdb_console_at(g, at->tid, at->frame, 0, cmd, &listing, e))
 		return not_compilable(e);
-	if (take_first_scope(x->listing)) {
+	if (take_first_scope(listing))
 		err_set(e, ERR_NOT_FOUND, "it means different things in the copies of this code");
-		return GDB_NOT_COMPILABLE;
-	}
-	if (strstr(x->listing, " reg ")) {
+	else if (strstr(listing, " reg "))
 		err_set(e, ERR_NOT_FOUND, "it uses registers");
-		return GDB_NOT_COMPILABLE;
-	}
-	return 0;
+	else if (!agent_assemble(listing, &x->code, &x->len, e))
+		return 0;
+	e->kind = ERR_NOT_FOUND;
+	return GDB_NOT_COMPILABLE;
 }
 
 /* What `print` takes and a compiled expression cannot mean: state of GDB's, or of this moment. */
@@ -132,17 +133,17 @@ static int check_text(const char *expr, struct err *e)
  * The expression's type, and the expression resolved. GDB 13's `whatis` refuses what `print` takes when
  * a function without debug information is compared: then the resolved form tells the type.
  */
-static int type_and_resolve(struct gdb *g, struct gdb_expr *x, const struct gdb_place *at, char **resolved,
-			    struct err *e)
+static int type_and_resolve(struct gdb *g, const char *expr, const struct gdb_place *at, struct gdb_expr *x,
+			    char **resolved, struct err *e)
 {
-	int r = gdb_type_of(g, x->text, at->tid, at->frame, &x->type, e);
+	int r = gdb_type_of(g, expr, at->tid, at->frame, &x->type, e);
 	struct err other = {0};
 
 	if (!r)
-		return gdb_rewrite(g, x->text, at->tid, at->frame, at->line, resolved, &x->locals, e);
+		return gdb_rewrite(g, expr, at->tid, at->frame, at->line, resolved, &x->locals, e);
 	if (r < 0 && e->kind != ERR_USAGE)
 		return r;
-	if (gdb_rewrite(g, x->text, at->tid, at->frame, at->line, resolved, &x->locals, &other))
+	if (gdb_rewrite(g, expr, at->tid, at->frame, at->line, resolved, &x->locals, &other))
 		return r;
 	return gdb_type_of(g, *resolved, at->tid, at->frame, &x->type, &other) ? r : 0;
 }
@@ -165,73 +166,60 @@ static int check_no_type(struct gdb *g, const char *expr, pid_t tid, int frame, 
 	return 0;
 }
 
-static int compile(struct gdb *g, struct gdb_expr *x, const char *how, const struct gdb_place *at, struct err *e)
+/* Compiles the expression, or the address of it if it is a floating-point number and `number` is set. */
+static int compile(struct gdb *g, const char *expr, bool number, const struct gdb_place *at, struct gdb_expr *x,
+		   struct err *e)
 {
-	cleanup_free char *resolved = NULL;
-	int r = type_and_resolve(g, x, at, &resolved, e);
-
-	if (r)
-		return r;
-	if (check_no_type(g, x->text, at->tid, at->frame, e))
-		return -1;
-	if (!how)
-		how = gdb_type_is_floating(&x->type) ? "&" : "";
-	x->compiled = *how ? str_fmt("%s(%s)", how, resolved) : steal_ptr(&resolved);
-	return list(g, x, at, e);
-}
-
-/* Compiles the expression with `how` before it (NULL: as gdb_expr_compile_number), but tells the type of expr. */
-static int compile_as(struct gdb *g, const char *expr, const char *how, const struct gdb_place *at,
-		      struct gdb_expr *out, struct err *e)
-{
-	struct gdb_expr x = {0};
+	cleanup_free char *resolved = NULL, *address = NULL;
 	int r = check_text(expr, e);
 
 	if (r < 0)
 		return r;
-	x.text = xstrdup(expr);
 	if (r > 0) {
 		struct err syntax;
-		int t = gdb_type_of(g, expr, at->tid, at->frame, &x.type, &syntax);
 
-		if (t < 0) {
-			*e = syntax;
-			r = -1;
-		}
-	} else {
-		r = compile(g, &x, how, at, e);
+		if (gdb_type_of(g, expr, at->tid, at->frame, &x->type, &syntax) >= 0)
+			return r;
+		*e = syntax;
+		return -1;
 	}
-	if (r) {
-		gdb_expr_fini(&x);
+	r = type_and_resolve(g, expr, at, x, &resolved, e);
+	if (r)
 		return r;
-	}
-	*out = x;
-	return 0;
+	if (check_no_type(g, expr, at->tid, at->frame, e))
+		return -1;
+	if (number && gdb_type_is_floating(&x->type))
+		address = str_fmt("&(%s)", resolved);
+	return to_bytecode(g, address ? address : resolved, at, x, e);
+}
+
+static int compile_as(struct gdb *g, const char *expr, bool number, const struct gdb_place *at,
+		      struct gdb_expr *out, struct err *e)
+{
+	int r;
+
+	*out = (struct gdb_expr){0};
+	r = compile(g, expr, number, at, out, e);
+	if (r)
+		gdb_expr_fini(out);
+	return r;
 }
 
 int gdb_expr_compile(struct gdb *g, const char *expr, const struct gdb_place *at, struct gdb_expr *out,
 		     struct err *e)
 {
-	return compile_as(g, expr, "", at, out, e);
-}
-
-int gdb_expr_compile_address(struct gdb *g, const char *expr, const struct gdb_place *at,
-			     struct gdb_expr *out, struct err *e)
-{
-	return compile_as(g, expr, "&", at, out, e);
+	return compile_as(g, expr, false, at, out, e);
 }
 
 int gdb_expr_compile_number(struct gdb *g, const char *expr, const struct gdb_place *at,
 			    struct gdb_expr *out, struct err *e)
 {
-	return compile_as(g, expr, NULL, at, out, e);
+	return compile_as(g, expr, true, at, out, e);
 }
 
 void gdb_expr_fini(struct gdb_expr *x)
 {
-	free(x->text);
-	free(x->compiled);
-	free(x->listing);
+	free(x->code);
 	gdb_type_fini(&x->type);
 	*x = (struct gdb_expr){0};
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * compile.h: has GDB compile an expression to agent bytecode, in the scope of a thread's frame. The
- * caller assembles the listing (agent/agent.h) and evaluates it on the process's memory without GDB.
+ * compile.h: has GDB compile an expression to agent bytecode (agent/agent.h), in the scope of a thread's frame. It
+ * is then evaluated on the process's memory without GDB.
  *
  * Variables of the frame become their addresses when the expression is compiled (rewrite.h), so that
  * at other times the same memory is read, as with `watch -location`; `this` keeps its value. The
@@ -30,10 +30,9 @@ struct gdb_place {
 };
 
 struct gdb_expr {
-	char *text; /* as the user wrote it */
-	char *compiled; /* as GDB compiled it: rewritten */
-	char *listing; /* GDB's listing of the bytecode */
-	struct gdb_type type; /* of text */
+	struct gdb_type type; /* of the expression as it was given */
+	uint8_t *code; /* agent bytecode */
+	size_t len;
 	struct gdb_locals locals;
 };
 
@@ -51,13 +50,6 @@ void gdb_place_fini(struct gdb_place *p);
  */
 int gdb_expr_compile(struct gdb *g, const char *expr, const struct gdb_place *at, struct gdb_expr *out,
 		     struct err *e);
-/*
- * The address of what the expression denotes (a struct, a double, an array ...), for comparing
- * or watching its type.size bytes. type is that of the object. Returns as above; 1 also for what has no
- * address.
- */
-int gdb_expr_compile_address(struct gdb *g, const char *expr, const struct gdb_place *at,
-			     struct gdb_expr *out, struct err *e);
 /* The address of a float or double (gdb_type_is_floating), the value of anything else. */
 int gdb_expr_compile_number(struct gdb *g, const char *expr, const struct gdb_place *at,
 			    struct gdb_expr *out, struct err *e);

@@ -111,7 +111,7 @@ static const struct {
 /* Of other shape than their general template, or than the table says. */
 static const char *const special[] = {"std::vector<bool,", "std::unique_ptr<void,"};
 
-struct place {
+struct speller {
 	struct gdb *g;
 	pid_t tid;
 	int frame;
@@ -134,7 +134,7 @@ static bool no_cast(void *ctx, const char *operand)
 }
 
 /* "std::vector<int, std::allocator<int> >" of an object, or of what a pointer (*points) leads to. NULL: no class. */
-static char *class_of(const struct place *p, const char *object, bool *points)
+static char *class_of(const struct speller *p, const char *object, bool *points)
 {
 	cleanup_free char *cmd = str_fmt("ptype/rmt %s", object), *text = NULL;
 	const char *from, *to, *behind;
@@ -223,7 +223,7 @@ static int literal(const char *text, struct buf *bytes)
 }
 
 /* object == "text" (or !=), byte by byte: no call, and only what differs is read. */
-static char *compare_text(struct place *p, const char *object, const char *with, bool equal)
+static char *compare_text(struct speller *p, const char *object, const char *with, bool equal)
 {
 	cleanup_free char *type = NULL, *size = NULL, *data = NULL;
 	cleanup_buf struct buf bytes = {0}, out = {0};
@@ -252,7 +252,7 @@ static const struct rewrite_ops spelling = {.resolve = keep, .needs_cast = no_ca
 /* Through pointers that are themselves objects, to what a method is called on. */
 static char *spelled_out(void *ctx, const char *object, const char *what, bool arrow, const char *index)
 {
-	struct place *p = ctx;
+	struct speller *p = ctx;
 	cleanup_free char *type = NULL, *on = NULL, *by = NULL;
 	const char *text;
 	bool points, equal = !strcmp(what, "==");
@@ -276,16 +276,16 @@ static char *spelled_out(void *ctx, const char *object, const char *what, bool a
 
 int gdb_without_containers(struct gdb *g, const char *expr, pid_t tid, int frame, char **out, struct err *e)
 {
-	struct place place = {.g = g, .tid = tid, .frame = frame};
+	struct speller of = {.g = g, .tid = tid, .frame = frame};
 	cleanup_free char *text = NULL;
 	int r;
 
 	if (!strpbrk(expr, "-.[=!<>+*/&|?"))
 		return 1;
-	r = rewrite_expr(expr, &spelling, &place, &text);
+	r = rewrite_expr(expr, &spelling, &of, &text);
 	if (gdb_check(g, e))
 		return -1;
-	if (r || !place.any)
+	if (r || !of.any)
 		return 1;
 	*out = steal_ptr(&text);
 	return 0;

@@ -70,46 +70,41 @@ static int compile(struct expr *x, struct gdb *g, const struct gdb_place *at, st
 	}
 }
 
-/* As try_frame, without 2. */
+/* Floating-point numbers. 0 or -1; 1: it cannot be compiled. */
 static int try_float(struct expr *x, struct gdb *g, const struct gdb_place *at, struct err *e)
 {
-	int r = expr_float_compile(g, x->text, at, &x->code, &x->len, &x->locals, e);
+	int r = expr_float_compile(g, x->text, at, &x->x.code, &x->x.len, &x->x.locals, e);
 
 	if (!r)
 		r = gdb_type_of(g, x->text, at->tid, at->frame, &x->x.type, e);
-	x->compiled = !r;
 	if (!r)
 		return 0;
-	free(x->code);
-	x->code = NULL;
-	x->locals = (struct gdb_locals){0};
+	gdb_expr_fini(&x->x);
 	return gdb_dead(g) ? -1 : 1;
 }
 
-/* With the methods of libstdc++ spelled out, it may be compiled after all: 0. Else 1, or -1. */
-static int try_spelled_out(struct expr *x, struct gdb *g, const struct gdb_place *at, struct err *e)
+/*
+ * GDB does not compile it (refused: as gdb_expr_compile has returned): with the methods of libstdc++ spelled out, or taken apart
+ * at its floating-point operators, it may be compiled after all: 0. Else 1, or -1.
+ */
+static int try_otherwise(struct expr *x, struct gdb *g, const struct gdb_place *at, int refused, struct err *e)
 {
 	cleanup_free char *text = NULL;
 	struct err why = {0};
-	int r = gdb_without_containers(g, x->text, at->tid, at->frame, &text, e);
 
-	if (r)
-		return r;
-	r = gdb_expr_compile(g, text, at, &x->x, &why);
-	log_info("%s: as %s: %s", x->text, text, r ? why.text : "compiled");
-	if (r == GDB_NOT_COMPILABLE) { /* a call's argument, maybe */
-		free(x->text);
-		x->text = steal_ptr(&text);
+	if (gdb_without_containers(g, x->text, at->tid, at->frame, &text, e) < 0)
+		return -1;
+	if (text) {
+		refused = gdb_expr_compile(g, text, at, &x->x, &why);
+		log_info("%s: as %s: %s", x->text, text, refused ? why.text : "compiled");
+		if (refused >= 0) { /* not compiled: GDB evaluates it, or the arguments of its calls are compiled */
+			free(x->text);
+			x->text = steal_ptr(&text);
+		}
+		if (!refused || gdb_dead(g))
+			return refused ? -1 : 0;
 	}
-	if (r)
-		return gdb_dead(g) ? -1 : 1;
-	if (!agent_assemble(x->x.listing, &x->code, &x->len, &why)) {
-		x->compiled = true;
-		x->locals = x->x.locals;
-		return 0;
-	}
-	gdb_expr_fini(&x->x);
-	return 1;
+	return refused == GDB_NOT_COMPILABLE ? try_float(x, g, at, e) : 1;
 }
 
 /* 0: compiled. 1: valid, GDB must evaluate it. 2: no such symbol here. -1: failure. */
@@ -118,30 +113,20 @@ static int try_frame(struct expr *x, struct gdb *g, const struct gdb_place *at, 
 	struct err why = {0};
 	int r = compile(x, g, at, &why);
 
-	if (r == 0) {
-		if (agent_assemble(x->x.listing, &x->code, &x->len, &why)) {
-			log_info("%s: %s", x->text, why.text);
-			gdb_expr_fini(&x->x);
-			memset(&x->x, 0, sizeof(x->x));
-			return 1;
-		}
+	if (r == GDB_NOT_COMPILABLE || (r < 0 && why.kind == ERR_USAGE && !is_unknown_symbol(&why))) {
+		int other = try_otherwise(x, g, at, r, e);
+
+		if (other < 0)
+			return -1;
+		if (!other)
+			r = 0;
+	}
+	if (!r) {
 		x->compiled = true;
 		x->locals = x->x.locals;
 		return 0;
 	}
-	if (r == GDB_NOT_COMPILABLE) {
-		int f = try_float(x, g, at, e);
-
-		if (f <= 0)
-			return f;
-	}
 	/* GDB 13 evaluates virtual functions, but does not tell their types */
-	if (r == GDB_NOT_COMPILABLE || (why.kind == ERR_USAGE && !is_unknown_symbol(&why))) {
-		int s = try_spelled_out(x, g, at, e);
-
-		if (s <= 0)
-			return s;
-	}
 	x->unsure = r < 0 && why.kind == ERR_USAGE && strchr(x->text, '(') && !is_unknown_symbol(&why);
 	if (r == GDB_NOT_COMPILABLE || x->unsure)
 		return for_gdb(x, g, at, e);
@@ -225,7 +210,6 @@ void expr_fini(struct expr *x)
 	if (x->compiled || x->direct)
 		gdb_expr_fini(&x->x);
 	calls_fini(&x->calls);
-	free(x->code);
 	free(x->absolute);
 	free(x->object);
 	free(x->given);
@@ -273,7 +257,7 @@ void expr_eval_memory(const struct expr *x, pid_t pid, struct expr_value *out)
 {
 	static const struct agent_ops ops = {.read_mem = read_mem};
 	struct reading r = {.x = x, .pid = pid};
-	enum agent_status s = agent_run(x->code, x->len, &ops, &r, &out->words);
+	enum agent_status s = agent_run(x->x.code, x->x.len, &ops, &r, &out->words);
 	cleanup_free char *text = NULL;
 
 	out->invalid = false;

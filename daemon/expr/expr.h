@@ -27,8 +27,6 @@ struct expr {
 	struct gdb_locals locals; /* of which frame it uses variables */
 	bool compiled;
 	struct gdb_expr x;
-	uint8_t *code;
-	size_t len;
 	bool direct; /* calls are made without GDB; of x only the type is filled */
 	bool checked; /* ... and that gave what GDB said */
 	struct calls calls;

@@ -15,7 +15,6 @@
 #include "base/log.h"
 #include "base/str.h"
 #include "expr/compile.h"
-#include "expr/containers.h"
 #include "expr/rewrite.h"
 #include "expr/text.h"
 #include "agent/agent.h"
@@ -25,11 +24,10 @@
 
 enum kind { SIGNED, UNSIGNED, POINTER, FLOAT, DOUBLE };
 
-struct place {
+struct builder {
 	struct gdb *g;
 	const struct gdb_place *at;
 	int depth;
-	bool refused; /* GDB has seen the text at depth 1, and compiles it not */
 	bool any; /* a floating-point number was there */
 };
 
@@ -39,7 +37,7 @@ struct piece {
 	enum kind kind;
 };
 
-static int build(struct place *p, const char *text, struct piece *out, struct err *e);
+static int build(struct builder *p, const char *text, struct piece *out, struct err *e);
 
 static void piece_fini(struct piece *p)
 {
@@ -112,20 +110,7 @@ static void to_truth(struct piece *p)
 
 /* ---- operands ---- */
 
-/* What GDB has compiled, without its `end`. */
-static int take_listing(const struct gdb_expr *x, struct piece *out, struct err *e)
-{
-	uint8_t *code;
-	size_t len;
-
-	if (agent_assemble(x->listing, &code, &len, e))
-		return REFUSED;
-	buf_add(&out->code, (char *)code, len - 1);
-	free(code);
-	return 0;
-}
-
-static void read_floating(struct place *p, unsigned size, struct piece *out)
+static void read_floating(struct builder *p, unsigned size, struct piece *out)
 {
 	op(out, size == 4 ? AGENT_ref32 : AGENT_ref64);
 	if (size == 4)
@@ -135,7 +120,7 @@ static void read_floating(struct place *p, unsigned size, struct piece *out)
 }
 
 /* What GDB compiles: an integer, or the address of a float or double. */
-static int compiled(struct place *p, const char *text, struct piece *out, struct err *e)
+static int compiled(struct builder *p, const char *text, struct piece *out, struct err *e)
 {
 	struct gdb_expr x;
 	int r = gdb_expr_compile_number(p->g, text, p->at, &x, e);
@@ -143,7 +128,7 @@ static int compiled(struct place *p, const char *text, struct piece *out, struct
 	if (r)
 		return gdb_dead(p->g) ? -1 : REFUSED;
 	if (gdb_type_is_scalar(&x.type) || gdb_type_is_floating(&x.type))
-		r = take_listing(&x, out, e);
+		buf_add(&out->code, (char *)x.code, x.len - 1); /* without its `end` */
 	else
 		r = refuse(e, text);
 	out->kind = x.type.kind == GDB_TYPE_POINTER ? POINTER : x.type.is_signed ? SIGNED : UNSIGNED;
@@ -303,7 +288,7 @@ static void compute(struct piece *out, char o, struct piece *a, struct piece *b,
 	out->kind = as;
 }
 
-static int binary(struct place *p, const char *text, const char *at, const struct operator *o, struct piece *out,
+static int binary(struct builder *p, const char *text, const char *at, const struct operator *o, struct piece *out,
 		  struct err *e)
 {
 	cleanup_free char *left = xstrndup(text, (size_t)(at - text)), *right = xstrdup(at + strlen(o->text));
@@ -357,7 +342,7 @@ static int cast_to(struct piece *out, const struct gdb_type *t, const char *text
 }
 
 /* (TYPE)operand, where only a type can stand in front of a number. */
-static int cast(struct place *p, const char *text, const char *behind, struct piece *out, struct err *e)
+static int cast(struct builder *p, const char *text, const char *behind, struct piece *out, struct err *e)
 {
 	cleanup_free char *as_type = str_fmt("%.*s0", (int)(behind - text), text);
 	struct gdb_type t;
@@ -373,7 +358,7 @@ static int cast(struct place *p, const char *text, const char *behind, struct pi
 	return r;
 }
 
-static int prefixed(struct place *p, const char *text, struct piece *out, struct err *e)
+static int prefixed(struct builder *p, const char *text, struct piece *out, struct err *e)
 {
 	const char *behind = *text == '(' ? text_behind_group(text) : NULL;
 	int r;
@@ -401,17 +386,18 @@ static int prefixed(struct place *p, const char *text, struct piece *out, struct
 	return 0;
 }
 
-static int build_trimmed(struct place *p, const char *text, struct piece *out, struct err *e)
+static int build_trimmed(struct builder *p, const char *text, struct piece *out, struct err *e)
 {
 	const struct operator *o = NULL;
 	const char *at;
+	/* GDB has seen the whole text, and does not compile it */
 	int r = REFUSED;
 
 	if (literal(text, out)) {
 		p->any = true;
 		return 0;
 	}
-	if (p->depth > 1 || !p->refused)
+	if (p->depth > 1)
 		r = compiled(p, text, out, e);
 	if (r <= 0)
 		return r;
@@ -420,7 +406,7 @@ static int build_trimmed(struct place *p, const char *text, struct piece *out, s
 	return at ? binary(p, text, at, o, out, e) : prefixed(p, text, out, e);
 }
 
-static int build(struct place *p, const char *text, struct piece *out, struct err *e)
+static int build(struct builder *p, const char *text, struct piece *out, struct err *e)
 {
 	cleanup_free char *trimmed = NULL;
 	size_t n;
@@ -442,17 +428,14 @@ static int build(struct place *p, const char *text, struct piece *out, struct er
 int expr_float_compile(struct gdb *g, const char *text, const struct gdb_place *at, uint8_t **code, size_t *len,
 		       struct gdb_locals *locals, struct err *e)
 {
-	cleanup_free char *plain = NULL, *absolute = NULL;
-	struct place p = {.g = g, .at = at};
+	cleanup_free char *absolute = NULL;
+	struct builder p = {.g = g, .at = at};
 	cleanup_piece struct piece whole = {0};
-	int r = gdb_without_containers(g, text, at->tid, at->frame, &plain, e);
+	int r = build(&p, text, &whole, e);
 
-	p.refused = !plain;
-	if (r >= 0)
-		r = build(&p, plain ? plain : text, &whole, e);
 	if (!r && (!p.any || is_floating(&whole)))
 		r = refuse(e, text);
-	if (!r && gdb_rewrite_absolute(g, plain ? plain : text, at->tid, at->frame, &absolute, locals, e) < 0)
+	if (!r && gdb_rewrite_absolute(g, text, at->tid, at->frame, &absolute, locals, e) < 0)
 		r = -1;
 	if (r)
 		return r;

@@ -12,7 +12,7 @@
 #include "expr/rewrite.h"
 #include "expr/type.h"
 
-struct place {
+struct resolver {
 	struct gdb *g;
 	pid_t tid;
 	int frame;
@@ -24,7 +24,7 @@ struct place {
 };
 
 /* What GDB prints for a console command, without "type = " and the line end; NULL: it refused. */
-static char *ask(const struct place *p, const char *command, const char *operand)
+static char *ask(const struct resolver *p, const char *command, const char *operand)
 {
 	cleanup_free char *cmd = str_fmt("%s%s", command, operand), *text = NULL;
 	struct err ignored;
@@ -46,7 +46,7 @@ static bool ask_cast(void *ctx, const char *operand)
 	       !strcmp(type, "_Bool");
 }
 
-static int ask_number(const struct place *p, const char *prefix, const char *name, uint64_t *value)
+static int ask_number(const struct resolver *p, const char *prefix, const char *name, uint64_t *value)
 {
 	cleanup_free char *expr = str_fmt("(unsigned long)%s(%s)", prefix, name), *text = NULL;
 	struct err ignored;
@@ -57,14 +57,14 @@ static int ask_number(const struct place *p, const char *prefix, const char *nam
 }
 
 /* An object on the stack, or a member of one by its name alone. */
-static void note_owner(const struct place *p, uint64_t addr)
+static void note_owner(const struct resolver *p, uint64_t addr)
 {
 	if (!p->locals->any)
 		gdb_locals_owner(p->g, p->tid, p->frame, addr, p->locals);
 }
 
 /* `this` is no variable to GDB: it has no address, and never changes. */
-static enum rewrite_answer resolve_this(const struct place *p, char **by)
+static enum rewrite_answer resolve_this(const struct resolver *p, char **by)
 {
 	cleanup_free char *type = ask(p, "whatis/r ", "this");
 	uint64_t value;
@@ -77,7 +77,7 @@ static enum rewrite_answer resolve_this(const struct place *p, char **by)
 }
 
 /* A name without an address: a constant or type may stay, a variable is in a register or nowhere. */
-static enum rewrite_answer resolve_unaddressed(const struct place *p, const char *name)
+static enum rewrite_answer resolve_unaddressed(const struct resolver *p, const char *name)
 {
 	cleanup_free char *where = ask(p, "info address ", name);
 
@@ -93,7 +93,7 @@ static enum rewrite_answer resolve_unaddressed(const struct place *p, const char
  * A function becomes its address as a number: GDB 13 compiles `&f` to 0, and f without debug
  * information not at all. An indirect function's address is not what pointers to it hold.
  */
-static enum rewrite_answer resolve_function(const struct place *p, const char *type, const char *name,
+static enum rewrite_answer resolve_function(const struct resolver *p, const char *type, const char *name,
 					    char **by)
 {
 	uint64_t addr;
@@ -107,7 +107,7 @@ static enum rewrite_answer resolve_function(const struct place *p, const char *t
 }
 
 /* 'a': GDB compiles no character constants. ('file.c'::x looks alike, but has an address.) */
-static enum rewrite_answer resolve_character(const struct place *p, const char *name, char **by)
+static enum rewrite_answer resolve_character(const struct resolver *p, const char *name, char **by)
 {
 	cleanup_free char *type = ask(p, "whatis/r ", name), *expr = str_fmt("(long)%s", name);
 	cleanup_free char *number = NULL;
@@ -123,7 +123,7 @@ static enum rewrite_answer resolve_character(const struct place *p, const char *
  * Whether the agent compiler, in its scope, takes the name for the same static object: then it needs no
  * replacement. Its listing of the address is a single constant.
  */
-static bool compiles_as(const struct place *p, const char *name, uint64_t addr)
+static bool compiles_as(const struct resolver *p, const char *name, uint64_t addr)
 {
 	cleanup_free char *cmd = str_fmt("maint agent-eval %s&(%s)", p->at, name), *out = NULL;
 	struct err ignored;
@@ -143,7 +143,7 @@ static bool compiles_as(const struct place *p, const char *name, uint64_t addr)
  * (*(TYPE *)ADDRESS). The name of the type may mean another type in the frame's scope than where the
  * variable was declared: then it is refused.
  */
-static enum rewrite_answer resolve_variable(const struct place *p, const char *name, const char *type,
+static enum rewrite_answer resolve_variable(const struct resolver *p, const char *name, const char *type,
 					    uint64_t addr, char **by)
 {
 	cleanup_free char *cast = str_fmt("(*(%s)0x%llx)", type, (unsigned long long)addr);
@@ -171,7 +171,7 @@ static bool is_function(const char *type)
 }
 
 /* GDB's death shows at the next question. */
-static void note_local(const struct place *p, const char *name)
+static void note_local(const struct resolver *p, const char *name)
 {
 	struct err ignored;
 
@@ -180,7 +180,7 @@ static void note_local(const struct place *p, const char *name)
 
 static enum rewrite_answer resolve(void *ctx, const char *name, char **by)
 {
-	const struct place *p = ctx;
+	const struct resolver *p = ctx;
 	cleanup_free char *address_of = str_fmt("&(%s)", name), *type = NULL;
 	uint64_t addr;
 
@@ -208,7 +208,7 @@ static enum rewrite_answer resolve(void *ctx, const char *name, char **by)
 /* As resolve, for print: functions and constants may stay. */
 static enum rewrite_answer resolve_absolute(void *ctx, const char *name, char **by)
 {
-	struct place *p = ctx;
+	struct resolver *p = ctx;
 	cleanup_free char *address_of = str_fmt("&(%s)", name), *type = NULL;
 	enum rewrite_answer a;
 	uint64_t addr;
@@ -232,7 +232,7 @@ static enum rewrite_answer resolve_absolute(void *ctx, const char *name, char **
 /* A variable of the frame becomes the value that it has now, if that is a number or an address. */
 static enum rewrite_answer resolve_value(void *ctx, const char *name, char **by)
 {
-	struct place *p = ctx;
+	struct resolver *p = ctx;
 	struct gdb_locals locals = {0};
 	cleanup_free char *type = NULL;
 	struct err ignored;
@@ -257,7 +257,7 @@ static bool no_cast(void *ctx, const char *operand)
 	return false;
 }
 
-static int rewrite(struct place *p, const struct rewrite_ops *ops, const char *expr, char **out)
+static int rewrite(struct resolver *p, const struct rewrite_ops *ops, const char *expr, char **out)
 {
 	int r;
 
@@ -272,19 +272,19 @@ int gdb_rewrite(struct gdb *g, const char *expr, pid_t tid, int frame, const cha
 		struct gdb_locals *locals, struct err *e)
 {
 	static const struct rewrite_ops ops = {.resolve = resolve, .needs_cast = ask_cast};
-	struct place place = {.g = g, .tid = tid, .frame = frame, .at = at, .locals = locals, .e = e};
+	struct resolver of = {.g = g, .tid = tid, .frame = frame, .at = at, .locals = locals, .e = e};
 
-	return rewrite(&place, &ops, expr, out);
+	return rewrite(&of, &ops, expr, out);
 }
 
 int gdb_rewrite_absolute(struct gdb *g, const char *expr, pid_t tid, int frame, char **out,
 			 struct gdb_locals *locals, struct err *e)
 {
 	static const struct rewrite_ops ops = {.resolve = resolve_absolute, .needs_cast = no_cast};
-	struct place place = {.g = g, .tid = tid, .frame = frame, .at = "", .locals = locals, .e = e};
-	int r = rewrite(&place, &ops, expr, out);
+	struct resolver of = {.g = g, .tid = tid, .frame = frame, .at = "", .locals = locals, .e = e};
+	int r = rewrite(&of, &ops, expr, out);
 
-	if (r || !place.scoped)
+	if (r || !of.scoped)
 		return r;
 	free(*out);
 	*out = NULL;
@@ -295,11 +295,11 @@ int gdb_rewrite_values(struct gdb *g, const char *expr, pid_t tid, int frame, ch
 {
 	static const struct rewrite_ops ops = {.resolve = resolve_value, .needs_cast = no_cast};
 	struct gdb_locals locals = {0};
-	struct place place = {.g = g, .tid = tid, .frame = frame, .at = "", .locals = &locals, .e = e};
-	int r = rewrite(&place, &ops, expr, out);
+	struct resolver of = {.g = g, .tid = tid, .frame = frame, .at = "", .locals = &locals, .e = e};
+	int r = rewrite(&of, &ops, expr, out);
 
-	*pointer = place.pointer;
-	if (r || !place.scoped)
+	*pointer = of.pointer;
+	if (r || !of.scoped)
 		return r;
 	free(*out);
 	*out = NULL;

@@ -459,11 +459,6 @@ void mi_conn_free(struct mi_conn *c)
 	free(c);
 }
 
-pid_t mi_conn_pid(const struct mi_conn *c)
-{
-	return c->proc.pid;
-}
-
 const char *mi_conn_dead(const struct mi_conn *c)
 {
 	return c->dead[0] ? c->dead : NULL;

@@ -35,7 +35,6 @@ struct mi_conn *mi_conn_new(char *const argv[], int timeout_ms, struct err *e);
 /* Kills GDB (a traced program is let go by the kernel) and reaps it. Takes NULL. */
 void mi_conn_free(struct mi_conn *c);
 
-pid_t mi_conn_pid(const struct mi_conn *c);
 /* Why no command can be sent any more; NULL: GDB lives. */
 const char *mi_conn_dead(const struct mi_conn *c);
 

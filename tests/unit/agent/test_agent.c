@@ -197,19 +197,6 @@ static void test_ranges(void **state)
 	assert_false(r.ranges_full);
 }
 
-static void test_from_register(void **state)
-{
-	struct agent_result r;
-
-	(void)state;
-	assert_int_equal(run("reg 5; const8 1; add; end", &r), AGENT_OK);
-	assert_true(r.from_register);
-	assert_int_equal(run("reg 3; const8 1; add; ref8; end", &r), AGENT_OK);
-	assert_false(r.from_register);
-	assert_int_equal(run("const8 1; reg 5; if_goto 8; end", &r), AGENT_OK);
-	assert_true(r.from_register);
-}
-
 /* Any bytes: an answer, no crash. The stack and code bounds are the sanitizer's to watch. */
 static void test_any_bytes(void **state)
 {
@@ -271,7 +258,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_values),	      cmocka_unit_test(test_failures),
 		cmocka_unit_test(test_fault_address), cmocka_unit_test(test_ranges),
-		cmocka_unit_test(test_from_register), cmocka_unit_test(test_any_bytes),
+		cmocka_unit_test(test_any_bytes),
 		cmocka_unit_test(test_assemble_bad),  cmocka_unit_test(test_assemble),
 	};
 
