@@ -17,7 +17,6 @@
 #include "expr/rewrite.h"
 #include "expr/statics.h"
 #include "expr/expr_float.h"
-#include "expr/frame_alive.h"
 #include "rlog/rlog.h"
 #include "trace/trace.h"
 
@@ -239,7 +238,7 @@ static enum search_value truth_of(const struct expr *x, int64_t value)
 static void no_frame(struct expr_value *out)
 {
 	out->truth = SEARCH_ERROR;
-	snprintf(out->text, sizeof(out->text), "<not within its function>");
+	snprintf(out->text, sizeof(out->text), "not within its function");
 }
 
 /* The return address, too, decides whether the expression has a value. */
@@ -264,7 +263,7 @@ void expr_eval_memory(const struct expr *x, pid_t pid, struct expr_value *out)
 	add_frame_word(x, &out->words);
 	out->known = s == AGENT_OK;
 	out->value = out->words.value;
-	if (!live_locals(&x->locals, pid)) {
+	if (!gdb_locals_alive(&x->locals, pid)) {
 		out->known = false;
 		no_frame(out);
 		return;
@@ -277,10 +276,10 @@ void expr_eval_memory(const struct expr *x, pid_t pid, struct expr_value *out)
 	}
 	out->truth = SEARCH_ERROR;
 	if (s == AGENT_BAD_MEMORY)
-		snprintf(out->text, sizeof(out->text), "<cannot access memory at address 0x%llx>",
+		snprintf(out->text, sizeof(out->text), "cannot access memory at address 0x%llx",
 			 (unsigned long long)out->words.fault_addr);
 	else
-		snprintf(out->text, sizeof(out->text), "<%s>", agent_status_text(s));
+		snprintf(out->text, sizeof(out->text), "%s", agent_status_text(s));
 }
 
 static int eval_direct(const struct expr *x, pid_t pid, int timeout_ms, struct expr_value *out, struct err *e)
@@ -295,14 +294,14 @@ static int eval_direct(const struct expr *x, pid_t pid, int timeout_ms, struct e
 	m.result = result;
 	out->truth = SEARCH_ERROR;
 	if (calls_run(&x->calls, pid, timeout_ms, result, &why)) {
-		snprintf(out->text, sizeof(out->text), "<%.150s>", why.text);
+		snprintf(out->text, sizeof(out->text), "%.150s", why.text);
 		log_debug("%s: %s", x->text, why.text);
 		*e = why;
 		return why.kind == ERR_KILLED ? -1 : 0;
 	}
 	s = agent_run(x->calls.code, x->calls.len, &ops, &m, &r);
 	if (s != AGENT_OK) {
-		snprintf(out->text, sizeof(out->text), "<%s>", agent_status_text(s));
+		snprintf(out->text, sizeof(out->text), "%s", agent_status_text(s));
 		return 0;
 	}
 	cleanup_free char *text = gdb_type_format(&x->x.type, r.value);
@@ -311,6 +310,11 @@ static int eval_direct(const struct expr *x, pid_t pid, int timeout_ms, struct e
 	snprintf(out->text, sizeof(out->text), "%.150s", text);
 	log_debug("%s: %s", x->text, text);
 	return 0;
+}
+
+char *expr_value_text(const struct expr_value *v)
+{
+	return str_fmt(v->truth == SEARCH_ERROR ? "<%s>" : "%s", v->text);
 }
 
 /*
@@ -337,10 +341,7 @@ static void set_result(struct expr_value *out, int r, bool truth, const char *te
 {
 	out->truth = r == 0 ? (truth ? SEARCH_TRUE : SEARCH_FALSE) : SEARCH_ERROR;
 	out->invalid = r < 0 && why->kind == ERR_USAGE;
-	if (r == 0)
-		snprintf(out->text, sizeof(out->text), "%.150s", text);
-	else
-		snprintf(out->text, sizeof(out->text), "<%.150s>", why->text);
+	snprintf(out->text, sizeof(out->text), "%.150s", r == 0 ? text : why->text);
 }
 
 int expr_eval_copy(const struct expr *x, struct gdb *g, pid_t pid, int timeout_ms, struct expr_value *out,
@@ -356,7 +357,7 @@ int expr_eval_copy(const struct expr *x, struct gdb *g, pid_t pid, int timeout_m
 	if (!timeout_ms)
 		timeout_ms = CALL_TIMEOUT_MS;
 	memset(out, 0, sizeof(*out));
-	if (!live_locals(&x->locals, pid)) {
+	if (!gdb_locals_alive(&x->locals, pid)) {
 		no_frame(out);
 		return 0;
 	}
@@ -391,7 +392,7 @@ int expr_eval_in_place(const struct expr *x, struct gdb *g, struct target *t, st
 	int frame, r = -1;
 
 	memset(out, 0, sizeof(*out));
-	if (!live_locals(&x->locals, t->pid)) {
+	if (!gdb_locals_alive(&x->locals, t->pid)) {
 		no_frame(out);
 		return 0;
 	}
@@ -425,7 +426,7 @@ int expr_freeze(const struct expr *x, struct gdb *g, struct target *t, struct ex
 	bool pointer;
 	int frame, r = 1;
 
-	if (!live_locals(&x->locals, t->pid))
+	if (!gdb_locals_alive(&x->locals, t->pid))
 		return 1;
 	if (gdb_attach(g, t->pid, e))
 		return -1;

@@ -40,9 +40,12 @@ struct expr_value {
 	bool known; /* value is meaningful (compiled expressions) */
 	bool invalid; /* SEARCH_ERROR, since GDB does not accept it: no matter of the program's state */
 	int64_t value;
-	char text[160]; /* as GDB prints it, or "<why it has none>" */
+	char text[160]; /* as GDB prints it; with SEARCH_ERROR: why it has none */
 	struct agent_result words; /* what was read (compiled expressions) */
 };
+
+/* For users: the value, or "<why there is none>". malloc'd. */
+char *expr_value_text(const struct expr_value *v);
 
 /*
  * GDB is attached to the target. Looks for the innermost frame of thread tid in which the expression has a

@@ -36,6 +36,11 @@ int gdb_locals_add(struct gdb *g, pid_t tid, int frame, const char *name, struct
 
 /* If addr lies in this frame or a caller's, as an object does whose method runs: adds that frame. 1: it does not. */
 int gdb_locals_owner(struct gdb *g, pid_t tid, int frame, uint64_t addr, struct gdb_locals *l);
+/*
+ * In process pid, which does not run, or a copy of it that has the thread in question alone: is the frame on its
+ * thread's stack, and past the declaration of the variables? True when no frame is used. Without GDB.
+ */
+bool gdb_locals_alive(const struct gdb_locals *l, pid_t pid);
 /* The level of that frame in a thread's stack; -1: it is not there. */
 int gdb_locals_frame(struct gdb *g, pid_t tid, const struct gdb_locals *l);
 

@@ -5,6 +5,7 @@
  * structures) is evaluated in a throw-away copy of its own, so that none sees what another did.
  */
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/cleanup.h"
@@ -22,123 +23,96 @@
 
 #define CALL_TIMEOUT_MS 20000
 
-static void set_value(json_t *one, const char *value)
+/* One expression of `eval`. */
+struct question {
+	const char *expr; /* as the user wrote it */
+	char *instead; /* as GDB takes it, where it refused that; NULL: it is asked as it stands */
+	bool spelled; /* statics and libstdc++'s methods have been spelled out, if there are any */
+	bool in_copy; /* it has to be evaluated in a copy of its own */
+	char *value; /* NULL: there is none */
+	struct err why;
+};
+
+static const char *text_of(const struct question *q)
 {
-	json_object_set_new(one, "value", json_text(value, strlen(value)));
+	return q->instead ? q->instead : q->expr;
 }
 
-static void set_error(json_t *one, const struct err *why)
+/* Whether there is another way to say what GDB refused (q->why); then it is worth another try. */
+static bool say_otherwise(struct look *l, struct question *q, pid_t tid, int frame)
 {
-	json_object_set_new(one, "error", json_text(why->text, strlen(why->text)));
-	json_object_set_new(one, "kind", json_string(err_kind_name(why->kind)));
-}
-
-static const char *expr_of(const json_t *one)
-{
-	return json_string_value(json_object_get(one, "expr"));
-}
-
-/* As GDB takes it, where it refused what was asked: calls into libc are cast, libstdc++'s methods spelled out. */
-static const char *text_of(const json_t *one)
-{
-	const char *instead = json_string_value(json_object_get(one, "instead"));
-
-	return instead ? instead : expr_of(one);
-}
-
-/* Whether there is another way to say what GDB refused; then it is worth another try. */
-static bool say_otherwise(struct look *l, json_t *one, pid_t tid, int frame, const struct err *why)
-{
-	cleanup_free char *cast = NULL, *spelled = NULL;
+	char *text = NULL;
 	struct err ignored;
 
-	if (why->kind != ERR_USAGE || gdb_dead(l->g))
+	if (q->why.kind != ERR_USAGE || gdb_dead(l->g))
 		return false;
-	cast = gdb_libc_supply(text_of(one), why);
-	if (!cast && !json_object_get(one, "spelled")) {
-		json_object_set_new(one, "spelled", json_true());
-		if (gdb_name_statics(l->g, text_of(one), &spelled, &ignored))
-			gdb_without_containers(l->g, text_of(one), tid, frame, &spelled, &ignored);
+	text = gdb_libc_supply(text_of(q), &q->why);
+	if (!text && !q->spelled) {
+		q->spelled = true;
+		if (gdb_name_statics(l->g, text_of(q), &text, &ignored))
+			gdb_without_containers(l->g, text_of(q), tid, frame, &text, &ignored);
 	}
-	return (cast || spelled) && !json_object_set_new(one, "instead", json_string(cast ? cast : spelled));
+	if (!text)
+		return false;
+	free(q->instead);
+	q->instead = text;
+	return true;
 }
 
-/* GDB is of no use any more, or fred itself failed: no matter of this expression alone. */
-static bool is_fatal(const struct look *l, const struct err *why)
+/* 0: q->why is the answer. -1: GDB is of no use any more, or fred itself failed: no matter of this expression alone. */
+static int refuse(struct look *l, const struct question *q, struct err *e)
 {
-	return gdb_dead(l->g) || why->kind == ERR_INTERNAL || why->kind == ERR_HOST;
-}
-
-static int eval_into(struct look *l, json_t *one, pid_t tid, int frame, struct err *e)
-{
-	cleanup_free char *value = NULL;
-	struct err why = {0};
-
-	if (!gdb_eval(l->g, text_of(one), tid, frame, CALL_TIMEOUT_MS, &value, &why)) {
-		set_value(one, value);
+	if (!gdb_dead(l->g) && q->why.kind != ERR_INTERNAL && q->why.kind != ERR_HOST)
 		return 0;
-	}
-	if (say_otherwise(l, one, tid, frame, &why))
-		return eval_into(l, one, tid, frame, e);
-	if (gdb_reason_of(&why) == GDB_OPTIMIZED_OUT)
-		gdb_check_optimized(l->g, text_of(one), tid, frame, &why);
-	if (is_fatal(l, &why)) {
-		*e = why;
-		return err_wrap(e, "%s", expr_of(one));
-	}
-	set_error(one, &why);
+	*e = q->why;
+	return err_wrap(e, "%s", q->expr);
+}
+
+static int evaluate(struct look *l, struct question *q, pid_t tid, int frame, struct err *e)
+{
+	while (gdb_eval(l->g, text_of(q), tid, frame, CALL_TIMEOUT_MS, &q->value, &q->why))
+		if (!say_otherwise(l, q, tid, frame)) {
+			if (gdb_reason_of(&q->why) == GDB_OPTIMIZED_OUT)
+				gdb_check_optimized(l->g, text_of(q), tid, frame, &q->why);
+			return refuse(l, q, e);
+		}
 	return 0;
 }
 
-/* Without side effects: done here. 1: it needs a copy. */
-static int eval_pure(struct look *l, json_t *one, const struct gdb_place *at, struct err *e)
+/* Without side effects: done here. Else it needs a copy. */
+static int evaluate_pure(struct look *l, struct question *q, const struct gdb_place *at, struct err *e)
 {
-	struct gdb_expr x = {0};
-	struct err why = {0};
-	int r = gdb_expr_compile(l->g, text_of(one), at, &x, &why);
+	struct gdb_expr x;
+	int r;
 
-	if (r == GDB_NOT_COMPILABLE)
-		return 1;
-	if (r && say_otherwise(l, one, at->tid, at->frame, &why))
-		return eval_pure(l, one, at, e);
-	/* GDB 13 evaluates virtual functions, but does not tell their types */
-	if (r && why.kind == ERR_USAGE && strchr(text_of(one), '('))
-		return 1;
+	do
+		r = gdb_expr_compile(l->g, text_of(q), at, &x, &q->why);
+	while (r < 0 && say_otherwise(l, q, at->tid, at->frame));
 	if (!r) {
 		gdb_expr_fini(&x);
-		return eval_into(l, one, at->tid, at->frame, e);
+		return evaluate(l, q, at->tid, at->frame, e);
 	}
-	if (is_fatal(l, &why)) {
-		*e = why;
-		return err_wrap(e, "%s", expr_of(one));
-	}
-	set_error(one, &why);
-	return 0;
+	/* GDB 13 evaluates virtual functions, but does not tell their types */
+	q->in_copy = r == GDB_NOT_COMPILABLE || (q->why.kind == ERR_USAGE && strchr(text_of(q), '('));
+	return q->in_copy ? 0 : refuse(l, q, e);
 }
 
-static int eval_all_pure(struct look *l, json_t *values, pid_t tid, struct err *e)
+static int evaluate_all_pure(struct look *l, struct question *q, size_t n, pid_t tid, struct err *e)
 {
 	cleanup_place struct gdb_place at = {0};
-	json_t *one;
-	size_t i;
 	int frame;
 
 	if (look_user_frame(l, tid, &frame, e) || gdb_keep_language(l->g, tid, frame, e) ||
 	    gdb_place_init(&at, l->g, tid, frame, e))
 		return -1;
-	json_array_foreach(values, i, one) {
-		int r = eval_pure(l, one, &at, e);
-
-		if (r < 0)
+	for (size_t i = 0; i < n; i++)
+		if (evaluate_pure(l, &q[i], &at, e))
 			return -1;
-		if (r)
-			json_object_set_new(one, "copy", json_true());
-	}
 	return 0;
 }
 
 /* Inside a segment the held thread cannot be GDB's too: then all of it is done on copies. */
-static int first_round(struct look *l, json_t *values, struct err *e)
+static int first_round(struct look *l, struct question *q, size_t n, struct err *e)
 {
 	struct err why = {0};
 	pid_t copy;
@@ -147,16 +121,16 @@ static int first_round(struct look *l, json_t *values, struct err *e)
 	if (l->at.pc) {
 		if (look_attach_copy(l, &copy, e))
 			return -1;
-		r = eval_all_pure(l, values, 0, e);
+		r = evaluate_all_pure(l, q, n, 0, e);
 		return look_drop(l, copy, r ? &why : e) || r ? -1 : 0;
 	}
-	if (look_attach(l, e) || eval_all_pure(l, values, l->tid, e))
+	if (look_attach(l, e) || evaluate_all_pure(l, q, n, l->tid, e))
 		return -1;
 	return gdb_detach(l->g, e);
 }
 
 /* In a copy, where it may make calls. */
-static int eval_in_copy(struct look *l, json_t *one, pid_t copy, struct err *e)
+static int evaluate_in_copy(struct look *l, struct question *q, pid_t copy, struct err *e)
 {
 	struct call_guard guard;
 	struct err why;
@@ -165,59 +139,72 @@ static int eval_in_copy(struct look *l, json_t *one, pid_t copy, struct err *e)
 	if (look_user_frame(l, 0, &frame, e))
 		return -1;
 	call_guard_begin(&guard, l->g, copy);
-	r = eval_into(l, one, 0, frame, e);
+	r = evaluate(l, q, 0, frame, e);
 	if (!call_guard_end(&guard, l->g, &why) || gdb_dead(l->g))
 		return r;
-	set_error(one, &why);
+	free(q->value);
+	q->value = NULL;
+	q->why = why;
 	return 0;
 }
 
-static int second_round(struct look *l, json_t *values, struct err *e)
+static int second_round(struct look *l, struct question *q, size_t n, struct err *e)
 {
 	struct err why = {0};
-	json_t *one;
-	size_t i;
 
-	json_array_foreach(values, i, one) {
+	for (size_t i = 0; i < n; i++) {
 		pid_t copy;
 		int r;
 
-		if (!json_object_get(one, "copy"))
+		if (!q[i].in_copy)
 			continue;
-		json_object_del(one, "copy");
 		if (look_attach_copy(l, &copy, e))
-			return err_wrap(e, "%s", expr_of(one));
-		r = eval_in_copy(l, one, copy, e);
+			return err_wrap(e, "%s", q[i].expr);
+		r = evaluate_in_copy(l, &q[i], copy, e);
 		if (look_drop(l, copy, r ? &why : e) || r)
 			return -1;
 	}
 	return 0;
 }
 
+static json_t *question_json(const struct question *q)
+{
+	const struct err *why = &q->why;
+
+	if (q->value)
+		return json_pack("{s:s, s:o, s:n}", "expr", q->expr, "value", json_text(q->value, strlen(q->value)), "error");
+	return json_pack("{s:s, s:n, s:o, s:s}", "expr", q->expr, "value", "error", json_text(why->text, strlen(why->text)), "kind",
+			 err_kind_name(why->kind));
+}
+
 int op_eval(const json_t *params, struct op_ctx *ctx, json_t **result, struct err *e)
 {
-	json_t *values = json_array(), *text;
+	const json_t *exprs = json_object_get(params, "exprs");
+	size_t n = json_array_size(exprs);
+	cleanup_free struct question *q = xcalloc(n + 1, sizeof(*q));
+	json_t *values, *position;
 	struct look l;
-	size_t i;
 	int r = -1;
 
-	json_array_foreach(json_object_get(params, "exprs"), i, text)
-		json_array_append_new(values, json_pack("{s:O, s:n, s:n}", "expr", text, "value", "error"));
+	for (size_t i = 0; i < n; i++)
+		q[i].expr = json_string_value(json_array_get(exprs, i));
 	if (!look_goto(&l, params, ctx, e)) {
-		json_t *position = look_position(&l);
-
-		r = first_round(&l, values, e) || second_round(&l, values, e) ? -1 : 0;
-		json_array_foreach(values, i, text) {
-			json_object_del(text, "instead");
-			json_object_del(text, "spelled");
-		}
-		if (!r)
+		position = look_position(&l);
+		r = first_round(&l, q, n, e) || second_round(&l, q, n, e) ? -1 : 0;
+		values = json_array();
+		for (size_t i = 0; i < n && !r; i++)
+			json_array_append_new(values, question_json(&q[i]));
+		if (!r) {
 			*result = json_pack("{s:O, s:O}", "position", position, "values", values);
-		if (!r)
 			show_process(*result, l.rec, l.nav.t.process);
+		}
+		json_decref(values);
 		json_decref(position);
 	}
-	json_decref(values);
+	for (size_t i = 0; i < n; i++) {
+		free(q[i].instead);
+		free(q[i].value);
+	}
 	look_fini(&l);
 	return r;
 }

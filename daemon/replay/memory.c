@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* memory.c: see memory.h. The file: struct head, then for each position struct place, its threads, its pages. */
+/* memory.c: see memory.h. The file: struct head, then for each position struct position_record, its threads, its pages. */
 #include "replay/memory.h"
 
 #include <elf.h>
@@ -28,7 +28,7 @@ struct head {
 	uint32_t version, variant, sched_crc, positions;
 };
 
-struct place {
+struct position_record {
 	uint64_t event, nthreads, npages;
 };
 
@@ -145,7 +145,7 @@ static bool is_own(uint64_t entry, const struct mapping *m)
 }
 
 /* Of a stretch of memory: what is not compared. */
-struct look {
+struct comparable {
 	int mem, pagemap;
 	uint64_t live; /* from here on */
 	uint64_t hole, hole_end; /* but this */
@@ -161,7 +161,7 @@ static void clear(uint64_t *page, uint64_t addr, uint64_t from, uint64_t to)
 }
 
 /* Where there is nothing and where there are zeros looks the same to the program. */
-static void add_page(struct buf *b, const struct look *l, const struct mapping *m, uint64_t addr, uint64_t *count)
+static void add_page(struct buf *b, const struct comparable *l, const struct mapping *m, uint64_t addr, uint64_t *count)
 {
 	uint64_t page[PAGE / 8];
 
@@ -175,7 +175,7 @@ static void add_page(struct buf *b, const struct look *l, const struct mapping *
 	(*count)++;
 }
 
-static int add_map(struct buf *b, const struct look *l, const struct mapping *m, uint64_t *count, struct err *e)
+static int add_map(struct buf *b, const struct comparable *l, const struct mapping *m, uint64_t *count, struct err *e)
 {
 	uint64_t entry[512];
 
@@ -219,7 +219,7 @@ static void close_proc(struct proc_files *f)
 }
 
 /* The .bss of the object that is mapped at base. */
-static void find_bss(struct look *l, uint64_t base)
+static void find_bss(struct comparable *l, uint64_t base)
 {
 	Elf64_Ehdr eh;
 	Elf64_Phdr ph;
@@ -243,7 +243,7 @@ static int add_memory(struct buf *b, const struct target *t, const struct thread
 	uint64_t shim_end = 0;
 	struct mapping m;
 	int ret = open_proc(&f, t->pid, e);
-	struct look l = {.mem = f.mem, .pagemap = f.pagemap};
+	struct comparable l = {.mem = f.mem, .pagemap = f.pagemap};
 
 	while (!ret && maps_next(&f.maps, &m)) {
 		if (str_ends(m.path, "/" RLOG_SHIM_NAME))
@@ -282,7 +282,7 @@ static int differs(struct err *e, uint64_t event, const char *what)
 	return 1;
 }
 
-static int compare_threads(const struct place *p, const struct thread *a, const struct place *q,
+static int compare_threads(const struct position_record *p, const struct thread *a, const struct position_record *q,
 			   const struct thread *b, struct err *e)
 {
 	char what[200];
@@ -307,7 +307,7 @@ static int compare_threads(const struct place *p, const struct thread *a, const 
 	return p->nthreads == q->nthreads ? 0 : differs(e, p->event, "there are other threads than in");
 }
 
-static int compare_pages(const struct target *t, const struct place *p, const struct page *a, const struct place *q,
+static int compare_pages(const struct target *t, const struct position_record *p, const struct page *a, const struct position_record *q,
 			 const struct page *b, struct err *e)
 {
 	cleanup_free char *name = NULL, *what = NULL;
@@ -323,25 +323,25 @@ static int compare_pages(const struct target *t, const struct place *p, const st
 	return differs(e, p->event, what);
 }
 
-static size_t place_size(const struct place *p)
+static size_t record_size(const struct position_record *p)
 {
 	return sizeof(*p) + p->nthreads * sizeof(struct thread) + p->npages * sizeof(struct page);
 }
 
 /* The place at this offset of what an earlier replay kept; NULL if the file is cut short. */
-static const struct place *place_at(const struct buf *b, size_t at)
+static const struct position_record *record_at(const struct buf *b, size_t at)
 {
-	const struct place *p = (const void *)(b->data + at);
+	const struct position_record *p = (const void *)(b->data + at);
 
 	if (at + sizeof(*p) > b->len || p->nthreads > RLOG_MAX_THREADS || p->npages > b->len / sizeof(struct page) ||
-	    at + place_size(p) > b->len)
+	    at + record_size(p) > b->len)
 		return NULL;
 	return p;
 }
 
-static int compare(struct memory_check *m, const struct target *t, const struct place *p, struct err *e)
+static int compare(struct memory_check *m, const struct target *t, const struct position_record *p, struct err *e)
 {
-	const struct place *q = place_at(&m->before, m->at);
+	const struct position_record *q = record_at(&m->before, m->at);
 	const struct thread *a = (const void *)(p + 1), *b = (const void *)(q + 1);
 	int r;
 
@@ -350,7 +350,7 @@ static int compare(struct memory_check *m, const struct target *t, const struct 
 	r = compare_threads(p, a, q, b, e);
 	if (!r)
 		r = compare_pages(t, p, (const void *)(a + p->nthreads), q, (const void *)(b + q->nthreads), e);
-	m->at += place_size(q);
+	m->at += record_size(q);
 	return r;
 }
 
@@ -379,7 +379,7 @@ void memory_begin(struct memory_check *m, const struct target *t)
 int memory_look(struct memory_check *m, struct target *t, struct err *e)
 {
 	cleanup_buf struct buf threads = {0}, pages = {0};
-	struct place p = {.event = t->ctl->turn};
+	struct position_record p = {.event = t->ctl->turn};
 	size_t at = m->now.len;
 
 	if (add_threads(&threads, t, &p.nthreads, e) ||

@@ -134,7 +134,7 @@ static int compile(struct watch *w, const char *text, struct err *e)
 		return r;
 	if (!w->x.unsure || !w->at_bad.invalid)
 		return 0;
-	err_set(e, ERR_USAGE, "%.*s", (int)strcspn(w->at_bad.text + 1, ">"), w->at_bad.text + 1);
+	err_set(e, ERR_USAGE, "%s", w->at_bad.text);
 	return WATCH_NO_SYMBOL;
 }
 
@@ -163,14 +163,13 @@ static int choose_predicate(struct watch *w, struct err *e)
 static char *advice(const struct watch *w, const struct watch_params *p, const struct suggestion *s, bool ends_true, const char *how)
 {
 	uint64_t at = ends_true ? s->first : s->last;
-	cleanup_free char *command = NULL;
+	cleanup_free char *command = NULL, *value = expr_value_text(ends_true ? &s->at_first : &s->at_last);
 
 	if (!s->found)
 		return str_fmt("%s (--good POS names a position where it is still good, --bad POS one where it is not)", how);
 	command = !p->asked ? str_fmt("reverse-watch --%s %llu %s", ends_true ? "bad" : "good", (unsigned long long)at, p->expr)
 			    : suggest_command(p->asked, w->nav.t.rec, w->nav.t.process, ends_true ? "bad" : "good", at);
-	return str_fmt("; but %s at event %llu. Try: %s", (ends_true ? &s->at_first : &s->at_last)->text,
-		       (unsigned long long)at, command);
+	return str_fmt("; but %s at event %llu. Try: %s", value, (unsigned long long)at, command);
 }
 
 static char *point_text(const struct timeline_point *p)
@@ -196,13 +195,14 @@ static int equal_ends(struct watch *w, const struct watch_params *p, struct sear
 	enum search_value on_error = p->on_error == SEARCH_ON_ERROR_BAD ? SEARCH_FALSE : SEARCH_TRUE;
 	enum search_value end = w->at_bad.truth == SEARCH_ERROR ? on_error : w->at_bad.truth;
 	cleanup_free char *text = NULL, *left = point_text(&w->from), *right = point_text(&w->here), *how = NULL;
+	cleanup_free char *at_good = expr_value_text(&w->at_good), *at_bad = expr_value_text(&w->at_bad);
 	struct watch_looked looked = {0};
 	struct suggestion s = {0};
 	struct err why;
 	int inside = 0;
 
 	if (w->at_good.invalid && w->at_bad.invalid) {
-		err_set(e, ERR_USAGE, "%.*s", (int)strcspn(w->at_bad.text + 1, ">"), w->at_bad.text + 1);
+		err_set(e, ERR_USAGE, "%s", w->at_bad.text);
 		return WATCH_NO_SYMBOL;
 	}
 	if (p->suggest && suggest_look(&w->nav, w->g, &w->x, w->good, w->bad, end, on_error, &s, &why))
@@ -214,7 +214,7 @@ static int equal_ends(struct watch *w, const struct watch_params *p, struct sear
 	how = what_was_looked_at(&looked, &s, p->insn);
 	text = advice(w, p, &s, end == SEARCH_TRUE, how);
 	err_set(e, ERR_NOT_FOUND, "%s: the expression is the same at both ends: %s at event %s, %s at event %s%s%s",
-		w->x.given, w->at_good.text, left, w->at_bad.text, right,
+		w->x.given, at_good, left, at_bad, right,
 		w->good && w->good == nav_first(&w->nav)
 			? "; what was before the first of them is gone, since the recording was bounded (--max-log)"
 			: "",

@@ -52,8 +52,8 @@ int watch_describe(struct watch *w, struct watch_result *r, struct err *e)
 		.at = {.event = w->turn, .pc = found->pc_insn ? found->pc_insn : found->pc_after},
 		.events_total = nav_total(&w->nav),
 		.at_end = found->outcome == TRACE_LOCAL_AT_END,
-		.before = xstrdup(w->d.before.text),
-		.after = xstrdup(w->d.after.text),
+		.before = expr_value_text(&w->d.before),
+		.after = expr_value_text(&w->d.after),
 		.had_value = w->d.before.truth != SEARCH_ERROR,
 		.may_be_later = !w->sure,
 	};

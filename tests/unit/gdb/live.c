@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* frame_alive.c: see frame_alive.h. A target counts as blocked when /proc/PID/task/TID/syscall says futex. */
+/* live.c: see live.h. A target counts as blocked when /proc/PID/task/TID/syscall says futex. */
 #include <dirent.h>
 #include <sched.h>
 #include <setjmp.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* frame_alive.h: for tests with a real GDB: start a target program, wait until it blocks, end it. */
+/* live.h: for tests with a real GDB: start a target program, wait until it blocks, end it. */
 #ifndef FRED_TEST_GDB_LIVE_H
 #define FRED_TEST_GDB_LIVE_H
 
