@@ -49,7 +49,7 @@ struct calls {
 
 /*
  * Takes text apart in the scope of a place. 0: done, *outer (the caller's) is the rest; calls_fini
- * frees. 1: it has no calls, or such that only GDB can make (with floating-point arguments, overloaded virtual
+ * frees. 1: it has no calls, or calls that only GDB can make (with floating-point arguments, overloaded virtual
  * functions, structs by value ...). -1: GDB failed, or arguments are missing (ERR_USAGE).
  */
 int calls_init(struct calls *c, struct gdb *g, const char *text, const struct gdb_place *at, char **outer,
@@ -59,14 +59,14 @@ void calls_fini(struct calls *c);
 /*
  * Makes the calls in process pid, a stopped copy with one thread. Afterwards it is held by ptrace, and
  * only good for looking at its memory and being killed.
- * 0: result[] is filled. 1: a call did not come back: it crashed, timeout_ms of CPU time or of sleep is over, or it waits for a lock
- * that another thread has, of which there is none in the copy; e says which.
+ * 0: result[] is filled. 1: a call did not return, and e says why: it crashed, took or slept timeout_ms, or waits for a
+ * lock whose owner does not exist in the copy.
  */
 int calls_run(const struct calls *c, pid_t pid, int timeout_ms, uint64_t result[CALL_MAX], struct err *e);
 
 /*
- * While GDB makes calls in a copy with one thread: one that waits for a lock that another thread has would wait for ever. The copy
- * is ended then, and end says true, and why. begin and end come in pairs; in between GDB is asked.
+ * Guards calls that GDB makes in a copy with one thread: a call that waits for another thread's lock would wait for ever.
+ * The copy is killed then, and call_guard_end returns true and says why. GDB is asked between begin and end, which come in pairs.
  */
 struct call_guard {
 	pid_t copy;

@@ -2,7 +2,7 @@
 /*
  * expr.h: the watched expression. GDB compiles it once, in a frame of the stopped target; then it is
  * evaluated on a process's memory in microseconds. Calls are made in a throw-away copy of the process
- * (call.h). What neither can express (registers, functions of floating-point numbers) is evaluated by GDB on such a copy.
+ * (call.h). What neither can express (registers, functions that take floating-point numbers) GDB evaluates in such a copy.
  */
 #ifndef FRED_EXPR_EXPR_H
 #define FRED_EXPR_EXPR_H
@@ -21,14 +21,14 @@
 struct expr {
 	char *given; /* as the user wrote it */
 	char *text; /* as GDB takes it: calls into libc are cast */
-	char *absolute; /* the same for GDB in any frame; NULL: it means this in its frame only */
-	char *object; /* the same, of the objects that its frame's pointers point to where it was compiled; NULL: it has none */
+	char *absolute; /* the same with addresses for variables, so that it means this in any frame; NULL: it cannot */
+	char *object; /* the same, of the objects that the frame's pointers pointed to when it was compiled; NULL: there are none */
 	bool unsure; /* GDB cannot tell its type: only evaluating shows whether it means anything */
-	struct gdb_locals locals; /* of which frame it uses variables */
+	struct gdb_locals locals; /* the frame whose variables it uses */
 	bool compiled;
 	struct gdb_expr x;
 	bool direct; /* calls are made without GDB; of x only the type is filled */
-	bool checked; /* ... and that gave what GDB said */
+	bool checked; /* ... and the value was once compared with GDB's */
 	struct calls calls;
 	/* Which values are true: by default those that are not zero; else all but `unequal_to`. */
 	bool by_value;
@@ -38,7 +38,7 @@ struct expr {
 struct expr_value {
 	enum search_value truth;
 	bool known; /* value is meaningful (compiled expressions) */
-	bool invalid; /* SEARCH_ERROR, since GDB does not accept it: no matter of the program's state */
+	bool invalid; /* SEARCH_ERROR, and in any state of the program, since GDB does not accept it */
 	int64_t value;
 	char text[160]; /* as GDB prints it; with SEARCH_ERROR: why it has none */
 	struct agent_result words; /* what was read (compiled expressions) */
@@ -57,24 +57,24 @@ void expr_fini(struct expr *x);
 /* Evaluates a compiled expression on the memory of pid, which must not be running. Never fails. */
 void expr_eval_memory(const struct expr *x, pid_t pid, struct expr_value *out);
 /*
- * Evaluates any expression, with GDB if need be, on pid, a copy that nobody needs any more (its child: it stays attached
- * to nothing, the caller kills it). Failing to evaluate is a value (SEARCH_ERROR); -1 when GDB is of no use.
- * timeout_ms: for a call into the program, 0: the default; a call that does not return has no value.
+ * Evaluates any expression in pid, a copy of the process that the caller kills afterwards; with GDB if need be. An
+ * expression without a value is a result (SEARCH_ERROR); -1: GDB failed.
+ * timeout_ms: of a call into the program, 0: the default; a call that does not return has no value.
  */
 int expr_eval_copy(const struct expr *x, struct gdb *g, pid_t pid, int timeout_ms, struct expr_value *out,
 		   struct err *e);
-/* Its variables are in registers of that thread's frame: no copy that lacks the thread can tell its value. */
+/* Are its variables in registers of a frame of another thread than tid? Then a copy with tid alone does not tell its value. */
 bool expr_needs_thread(const struct expr *x, pid_t tid);
-/* By GDB in its frame, of a thread that no copy has: all threads stand. As expr_eval_copy. */
+/* Such an expression, by GDB in its frame of the target itself, all threads of which are stopped. As expr_eval_copy. */
 int expr_eval_in_place(const struct expr *x, struct gdb *g, struct target *t, struct expr_value *out, struct err *e);
 /*
- * For such an expression, where another thread moves: *out has the values that the variables have now in the place of
- * them. The caller frees it with expr_fini. 1: there is no such frame now.
+ * *out: such an expression with the present values of the variables in their places, for a segment in which another
+ * thread moves. The caller frees it with expr_fini. 1: the frame does not exist now.
  */
 int expr_freeze(const struct expr *x, struct gdb *g, struct target *t, struct expr *out, struct err *e);
-/* Has it no value because the process was killed? -1: that is so (ERR_KILLED). */
+/* -1 (ERR_KILLED): it has no value because the process was killed. */
 int expr_check_alive(const struct expr_value *v, pid_t pid, struct err *e);
-/* On the parked target, by the best of these ways. */
+/* On the parked target, by the quickest of these ways that the expression allows. */
 int expr_eval(struct expr *x, struct gdb *g, struct target *t, struct expr_value *out, struct err *e);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* look.h: a recording's process brought to any position, also inside a segment, for GDB to look at. */
+/* look.h: a recorded process at any position, inside a segment too, for GDB to inspect. */
 #ifndef FRED_OPS_LOOK_H
 #define FRED_OPS_LOOK_H
 

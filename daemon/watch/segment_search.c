@@ -12,7 +12,7 @@
 #include "trace/alias.h"
 #include "visibility/shim_frames.h"
 
-/* For a call in a state that never was: so many times what a call has taken, within these bounds. */
+/* Time limit of a call in a mixture of two states, which the program never was in: a multiple of the longest call so far. */
 #define MIXTURE_TIMES 10
 #define MIXTURE_MIN_MS 20
 #define MIXTURE_MAX_MS 200
@@ -28,7 +28,7 @@ struct ctx {
 	struct segment_search *out;
 	struct visibility visibility;
 	struct shim_frames shim_frames;
-	uint64_t call_ns; /* the longest evaluation by call in a state that was */
+	uint64_t call_ns; /* the longest evaluation by call in a state of the program */
 };
 
 static int mixture_timeout_ms(const struct ctx *c)
@@ -39,8 +39,8 @@ static int mixture_timeout_ms(const struct ctx *c)
 }
 
 /*
- * Also a state that was may be one in the middle of a change, in which a call goes round for ever: what takes so much
- * longer than all before it has no value. 0: nothing is known yet, the default.
+ * A state of the program may be in the middle of a change, in which a call loops for ever: a call that takes so much longer
+ * than all calls before it has no value. 0: nothing is known yet, so the default limit holds.
  */
 static int real_timeout_ms(const struct ctx *c)
 {
@@ -49,7 +49,7 @@ static int real_timeout_ms(const struct ctx *c)
 	return !ms || ms > REAL_MAX_MS ? 0 : ms < REAL_MIN_MS ? REAL_MIN_MS : (int)ms;
 }
 
-/* A call expression runs on a copy of the stopped thread's process, off the timeline. */
+/* An expression with calls is evaluated in a copy of the stopped thread's process, off the timeline. */
 static int eval_by_gdb(struct ctx *c, struct trace *t, struct expr_value *v, struct err *e)
 {
 	uint64_t start = clock_ns();
@@ -58,7 +58,6 @@ static int eval_by_gdb(struct ctx *c, struct trace *t, struct expr_value *v, str
 
 	if (segment_copy(&c->seg, t, &copy, e))
 		return -1;
-	/* a mixture of two states never existed: a call in it may not come back */
 	r = expr_eval_copy(c->x, c->g, copy, t->mixture ? mixture_timeout_ms(c) : real_timeout_ms(c), v, e) ||
 			    (!t->mixture && expr_check_alive(v, copy, e))
 		    ? -1
@@ -151,7 +150,7 @@ static const struct trace_local_ops ops = {
 	.leave = leave,
 };
 
-/* To where the search begins. *end_hits: of those at the end, how many are left. */
+/* Goes to where the search begins. *end_hits becomes the number of passes of the end that are left from there. */
 static int go_to_begin(struct ctx *c, uint64_t *end_hits, struct err *e)
 {
 	const struct segment_search *d = c->out;
@@ -202,7 +201,7 @@ static int search(struct ctx *c, struct err *e)
 	return 0;
 }
 
-/* The expression as it is in this segment: with the registers of a thread that does not move in it as numbers. 1: it has none. */
+/* *own: the expression with the registers of a thread that does not move in this segment as numbers. 1: it uses none. */
 static int in_segment(struct target *t, struct gdb *g, const struct expr *x, uint64_t n, struct expr *own, struct err *e)
 {
 	struct timeline_where w;

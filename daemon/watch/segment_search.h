@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * segment_search.h: the last stage of a search in a replaying process: which instruction, between two neighbouring
- * events (FReD 3.2 D; on the linear timeline exactly one thread moves there).
+ * segment_search.h: which instruction of a segment makes the expression bad: stage D of FReD 3.2, which it calls
+ * Local-Search. On the linear timeline exactly one thread moves between two neighbouring events. The search itself is
+ * trace/local.h; here are its evaluations and the ends of the segment.
  */
 #ifndef FRED_WATCH_SEGMENT_SEARCH_H
 #define FRED_WATCH_SEGMENT_SEARCH_H
@@ -17,24 +18,24 @@ struct segment_search {
 	uint32_t thread; /* ordinal of the thread that moved */
 	pid_t tid;
 	struct expr_value before, after;
-	/* What is wanted, set by the caller: */
-	uint64_t nth; /* this transition in the segment, from 1; 0: the last one ... */
+	/* Set by the caller: */
+	uint64_t nth; /* which transition of the segment, from 1; 0: the last one ... */
 	uint64_t lasting_ns; /* ... as far as this time shows; 0: the default (trace/local.h) */
 	uint64_t begin_pc, begin_hits; /* the search begins here; 0: with the segment */
 	uint64_t end_pc, end_hits; /* the segment ends here before its event; 0: it does not */
-	struct statements *statements; /* what counts is the state between two of them; NULL: between two instructions */
-	const struct op_ctx *op; /* who may cancel it; NULL: nobody */
+	struct statements *statements; /* values between two of them count; NULL: between any two instructions */
+	const struct op_ctx *op; /* asked whether to cancel; NULL: it cannot be cancelled */
 };
 
 /*
- * The target stands at event n, which may be bad, too; it is used up. On success r.t is held in the first
- * bad state: segment_search_release. TRACE_LOCAL_BAD: nothing in the segment made it good.
+ * The target stands at event n, where the expression may be bad too; it is used up. On success r.t is held in the first
+ * bad state: segment_search_release lets go of it. TRACE_LOCAL_BAD: the expression is good nowhere in the segment.
  */
 int segment_search_run(struct target *t, struct gdb *g, const struct expr *x, uint64_t n, const struct pred *pred,
 		struct segment_search *out, struct err *e);
 /*
- * The target stands at event n, as it did for segment_search_run; it is used up. Which time it was at pc, where the transition was
- * made, counted from there. 1: that is not known.
+ * The target stands at event n, as it did for segment_search_run; it is used up. *passes: how often the thread came to pc,
+ * where the transition was made, from there on. 1: that is not known.
  */
 int segment_search_passes(struct target *t, uint64_t n, const struct segment_search *d, uint64_t pc, uint64_t *passes, struct err *e);
 /* Lets GDB have the held process: it stays stopped at this PC. Returns its PID. */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * suggest.h: when an expression is the same at both ends: a look at positions in between, for one at which it is
- * not, so that the user is told where a search would succeed.
+ * suggest.h: when an expression has the same truth value at both ends of a search: positions in between are tried for one
+ * at which it differs, so that the error can say where a search would succeed.
  */
 #ifndef FRED_WATCH_SUGGEST_H
 #define FRED_WATCH_SUGGEST_H
@@ -11,14 +11,14 @@
 
 struct suggestion {
 	bool found;
-	unsigned looked; /* at so many positions */
-	uint64_t first, last; /* of those at which the value counts differently */
+	unsigned looked; /* how many positions were evaluated */
+	uint64_t first, last; /* position at which the value counts differently */
 	struct expr_value at_first, at_last;
 };
 
 /*
- * Goes through (from, to), whose ends count as `end`. on_error: as what a position counts at which there is no
- * value. The process is used up.
+ * Evaluates between from and to, which count as `end`. on_error: what a position without a value counts as. The
+ * process is used up.
  */
 int suggest_look(struct nav *n, struct gdb *g, struct expr *x, uint64_t from, uint64_t to,
 		 enum search_value end, enum search_value on_error, struct suggestion *s, struct err *e);

@@ -14,15 +14,15 @@
 
 struct watch_params {
 	const char *expr;
-	const char *good, *bad; /* positions, NULL: start, end; bad may lie inside a segment */
+	const char *good, *bad; /* positions, which may be inside segments; NULL: start, end */
 	enum search_on_error on_error;
-	bool inside; /* bad at both ends: look for good states in between, inside of segments, too */
-	bool suggest; /* when both ends are equal: look for a better position */
-	uint64_t nth; /* which of several transitions: the nth behind the good position, from 1; 0: the last one ... */
-	bool all; /* ... however long it takes to know that; else as far as a second shows */
-	bool insn; /* what it is between two instructions counts, not only between two statements */
-	bool exact; /* the position's hits are wanted, however long that takes */
-	bool anywhere; /* true at both ends: the first event at which it is false is the bad end, if there is one */
+	bool inside; /* when it is bad at both ends: look for good states in between, inside segments too */
+	bool suggest; /* when both ends count the same: look for a position to suggest */
+	uint64_t nth; /* which of several transitions: the nth after the good position, from 1; 0: the last one ... */
+	bool all; /* ... however long it takes to know that it is; else what follows is examined for a second */
+	bool insn; /* values between any two instructions count, not only between two statements */
+	bool exact; /* count the position's hits, however long that takes */
+	bool anywhere; /* when it is true at both ends: the first event at which it is false becomes the bad end */
 	const json_t *asked; /* the request, for the command that an error suggests; NULL: a session's */
 };
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* watch_int.h: what watch.c, watch_last.c (which of several transitions) and watch_result.c (the object of the contract) share. */
+/* watch_int.h: one search, as the files of daemon/watch share it: watch.c, watch_ops.c, watch_last.c, watch_result.c. */
 #ifndef FRED_WATCH_WATCH_INT_H
 #define FRED_WATCH_WATCH_INT_H
 
@@ -18,19 +18,19 @@ struct watch {
 	struct op_ctx *ctx;
 	uint64_t good, bad;
 	struct timeline_point from; /* the good end; with a pc: inside the segment behind `good` */
-	struct timeline_point here; /* with a pc: the bad end lies inside the segment before `bad` */
+	struct timeline_point here; /* the bad end; with a pc: inside the segment before `bad` */
 	struct expr_value at_good, at_bad;
 	const struct watch_params *params;
 	struct pred pred;
 	struct segment_search d;
 	bool have_d;
-	uint64_t in_segment; /* with params->nth: which one there */
-	uint64_t turn; /* the transition is in the segment behind this event */
-	uint64_t false_at; /* with params->anywhere: the first event at which it is false, though it is true at both ends; 0: none */
+	uint64_t in_segment; /* with params->nth: which transition of its segment */
+	uint64_t turn; /* the transition is in the segment after this event */
+	uint64_t false_at; /* with params->anywhere: the first event at which it is false between two ends that are true; 0: none */
 	bool inside; /* both ends are bad */
-	bool again; /* ... and the bad one has moved to the beginning of a statement, inside of which alone it was good */
-	bool within; /* it is only inside of a statement that it was good there: there was no time to go back further */
-	bool sure; /* nothing behind it makes the expression good again */
+	bool again; /* ... and the bad one was moved back over a statement inside of which alone it was good */
+	bool within; /* it was good only inside of that statement, and there was no time to search further back */
+	bool sure; /* nothing after it makes the expression good again */
 	uint64_t later_evaluations, later_ns; /* what it took to know that */
 	pid_t good_copy; /* a copy of the process at the good end */
 	double replay_s;
@@ -40,15 +40,15 @@ struct watch {
 extern const struct search_ops watch_event_ops;
 
 /*
- * Stage D (search/ops.h, `local`), and before it: which transition, if there are later ones than that behind event n.
+ * Stage D (search/ops.h, `local`), and before it: which transition, if there are later ones than that after event n.
  */
 int watch_local(void *arg, uint64_t n, const struct pred *pred, struct search_costs *costs, struct err *e);
 /*
- * Both ends are bad: is it good in between, as the changes of what it reads show, within a second by default? 1: so it is, and
- * stage D has the transition; 0: *looked says how far that was looked for.
+ * Both ends are bad: follows the changes of what the expression reads, for a second by default, to see whether it is good
+ * in between. 1: it is, and stage D has found the transition; 0: *looked says how far the search went.
  */
 struct watch_looked {
-	bool watched; /* its changes were followed ... */
+	bool watched; /* changes were followed ... */
 	bool all; /* ... from end to end, or */
 	uint64_t at; /* ... up to this event */
 };
