@@ -344,15 +344,30 @@ static void set_result(struct expr_value *out, int r, bool truth, const char *te
 	snprintf(out->text, sizeof(out->text), "%.150s", r == 0 ? text : why->text);
 }
 
+/* By GDB in this frame; -1: the expression's frame is not there. */
+static int ask_gdb(struct gdb *g, const char *what, pid_t tid, int frame, int timeout_ms, struct expr_value *out,
+		   struct err *why)
+{
+	cleanup_free char *text = NULL;
+	bool truth = false;
+	int r = -1;
+
+	if (frame < 0)
+		err_set(why, ERR_NOT_FOUND, "not within its function");
+	else
+		r = gdb_eval(g, what, tid, frame, timeout_ms, &text, why);
+	if (r == 0)
+		r = gdb_eval_bool(g, what, tid, frame, timeout_ms, &truth, why);
+	set_result(out, r, truth, text, why);
+	return r;
+}
+
 int expr_eval_copy(const struct expr *x, struct gdb *g, pid_t pid, int timeout_ms, struct expr_value *out,
 		   struct err *e)
 {
-	const char *what = x->absolute ? x->absolute : x->text;
-	cleanup_free char *text = NULL;
 	struct err why = {0};
 	struct call_guard guard;
-	bool truth = false;
-	int frame, r = -1;
+	int frame;
 
 	if (!timeout_ms)
 		timeout_ms = CALL_TIMEOUT_MS;
@@ -366,30 +381,18 @@ int expr_eval_copy(const struct expr *x, struct gdb *g, pid_t pid, int timeout_m
 	if (gdb_attach(g, pid, e) || prepare_copy(x, g, &frame, e))
 		return -1;
 	call_guard_begin(&guard, g, pid);
-	if (frame < 0)
-		err_set(&why, ERR_NOT_FOUND, "not within its function");
-	else
-		r = gdb_eval(g, what, 0, frame, timeout_ms, &text, &why);
-	if (r == 0)
-		r = gdb_eval_bool(g, what, 0, frame, timeout_ms, &truth, &why);
+	ask_gdb(g, x->absolute ? x->absolute : x->text, 0, frame, timeout_ms, out, &why);
 	if (call_guard_end(&guard, g, &why))
-		r = -1;
-	if (!gdb_dead(g) && gdb_detach(g, e))
-		return -1;
-	if (gdb_dead(g)) {
-		*e = why;
-		return -1;
-	}
-	set_result(out, r, truth, text, &why);
-	return 0;
+		set_result(out, -1, false, NULL, &why);
+	if (!gdb_dead(g))
+		return gdb_detach(g, e);
+	*e = why;
+	return -1;
 }
 
 int expr_eval_in_place(const struct expr *x, struct gdb *g, struct target *t, struct expr_value *out, struct err *e)
 {
-	cleanup_free char *text = NULL;
 	struct err why = {0};
-	bool truth = false;
-	int frame, r = -1;
 
 	memset(out, 0, sizeof(*out));
 	if (!gdb_locals_alive(&x->locals, t->pid)) {
@@ -398,20 +401,8 @@ int expr_eval_in_place(const struct expr *x, struct gdb *g, struct target *t, st
 	}
 	if (gdb_attach(g, t->pid, e))
 		return -1;
-	frame = gdb_locals_frame(g, x->locals.tid, &x->locals);
-	if (frame < 0)
-		err_set(&why, ERR_NOT_FOUND, "not within its function");
-	else
-		r = gdb_eval(g, x->text, x->locals.tid, frame, 0, &text, &why) ||
-				    gdb_eval_bool(g, x->text, x->locals.tid, frame, 0, &truth, &why)
-			    ? -1
-			    : 0;
-	if (gdb_check(g, e))
-		return -1;
-	if (gdb_detach(g, e))
-		return -1;
-	set_result(out, r, truth, text, &why);
-	return 0;
+	ask_gdb(g, x->text, x->locals.tid, gdb_locals_frame(g, x->locals.tid, &x->locals), 0, out, &why);
+	return gdb_check(g, e) || gdb_detach(g, e) ? -1 : 0;
 }
 
 bool expr_needs_thread(const struct expr *x, pid_t tid)

@@ -77,24 +77,36 @@ static uint64_t last_whole_event(const struct watch *w)
 	return w->here.pc ? w->here.event : w->bad;
 }
 
-/* Follows the changes from `from` to `to`: *turn becomes the last transition on the way. *last: what it was at the end. */
-static int follow_to(struct watch *w, uint64_t from, uint64_t to, uint64_t *turn, enum pred_side *last, struct err *e)
+static struct follow follow_up_to(struct watch *w, uint64_t until)
 {
-	struct follow f = {
+	return (struct follow){
 		.nav = &w->nav,
 		.x = &w->x,
 		.g = w->g,
 		.pred = &w->pred,
-		.until = to,
+		.until = until,
 		.statements = w->statements,
-		.budget_ns = w->params->all ? WHOLE_NS : LATER_NS,
+		.budget_ns = w->params->all || w->params->nth ? WHOLE_NS : LATER_NS,
 	};
+}
+
+static int run_follow(struct watch *w, const struct follow *f, uint64_t from, struct follow_result *r, struct err *e)
+{
+	if (nav_goto(&w->nav, from, e) || follow_run(f, r, e))
+		return -1;
+	w->later_evaluations += r->evaluations;
+	w->later_ns += r->total_ns;
+	return 0;
+}
+
+/* Follows the changes from `from` to `to`: *turn becomes the last transition on the way. *last: what it was at the end. */
+static int follow_to(struct watch *w, uint64_t from, uint64_t to, uint64_t *turn, enum pred_side *last, struct err *e)
+{
+	struct follow f = follow_up_to(w, to);
 	struct follow_result r;
 
-	if (nav_goto(&w->nav, from, e) || follow_run(&f, &r, e))
+	if (run_follow(w, &f, from, &r, e))
 		return -1;
-	w->later_evaluations += r.evaluations;
-	w->later_ns += r.total_ns;
 	w->sure &= r.exact;
 	if (r.turned)
 		*turn = r.turn;
@@ -136,10 +148,10 @@ static int from_value_to_value(struct watch *w, uint64_t *turn, struct err *e)
 	return 0;
 }
 
-/* The bad end is inside a segment, and the expression is bad already when that begins: was it good in between? 1: it was. */
-static int turns_at_last(struct watch *w, struct err *e)
+/* Is there a transition in the segment after event n? 1: stage D has it. */
+static int turns_in(struct watch *w, uint64_t n, struct err *e)
 {
-	if (turn_in(w, w->here.event, e))
+	if (turn_in(w, n, e))
 		return -1;
 	if (w->d.r.outcome == TRACE_LOCAL_FOUND)
 		return 1;
@@ -158,7 +170,7 @@ static int last_turn(struct watch *w, uint64_t *turn, struct err *e)
 	if (w->here.pc && *turn < w->here.event && last == PRED_GOOD)
 		*turn = w->here.event;
 	if (w->here.pc && *turn < w->here.event) {
-		int r = turns_at_last(w, e);
+		int r = turns_in(w, w->here.event, e);
 
 		if (r)
 			return r;
@@ -179,18 +191,10 @@ static int too_few(struct watch *w, uint64_t missing, struct err *e)
 /* The nth transition behind the good end; 1: stage D has it already. ERR_NOT_FOUND: there are fewer. */
 static int nth_turn(struct watch *w, uint64_t *turn, struct err *e)
 {
-	struct follow f = {
-		.nav = &w->nav,
-		.x = &w->x,
-		.g = w->g,
-		.pred = &w->pred,
-		.until = last_whole_event(w),
-		.nth = w->params->nth,
-		.statements = w->statements,
-		.budget_ns = WHOLE_NS,
-	};
+	struct follow f = follow_up_to(w, last_whole_event(w));
 	struct follow_result r;
 
+	f.nth = w->params->nth;
 	if (w->from.pc) { /* first what is left of its segment */
 		w->in_segment = f.nth;
 		if (turn_in(w, w->good, e))
@@ -202,10 +206,8 @@ static int nth_turn(struct watch *w, uint64_t *turn, struct err *e)
 		f.nth -= w->d.r.turns;
 		watch_drop_held(w);
 	}
-	if (nav_goto(&w->nav, w->good + (w->from.pc != 0), e) || follow_run(&f, &r, e))
+	if (run_follow(w, &f, w->good + (w->from.pc != 0), &r, e))
 		return -1;
-	w->later_evaluations += r.evaluations;
-	w->later_ns += r.total_ns;
 	w->sure = r.turns == f.nth;
 	if (!w->sure && w->here.pc && w->here.event != w->from.event) {
 		*turn = w->here.event;
@@ -222,19 +224,15 @@ static int nth_turn(struct watch *w, uint64_t *turn, struct err *e)
 int watch_anywhere(struct watch *w, struct err *e)
 {
 	const struct pred pred = {.on_error = SEARCH_ON_ERROR_NEITHER, .left = SEARCH_TRUE, .right = SEARCH_FALSE};
-	struct follow f = {
-		.nav = &w->nav,
-		.x = &w->x,
-		.g = w->g,
-		.pred = &pred,
-		.until = last_whole_event(w),
-		.at_events = true,
-		.nth = 1,
-		.budget_ns = WHOLE_NS,
-	};
+	struct follow f = follow_up_to(w, last_whole_event(w));
 	struct follow_result r;
 
-	if (nav_goto(&w->nav, w->good, e) || follow_run(&f, &r, e))
+	f.pred = &pred;
+	f.at_events = true;
+	f.nth = 1;
+	f.statements = NULL;
+	f.budget_ns = WHOLE_NS;
+	if (run_follow(w, &f, w->good, &r, e))
 		return -1;
 	w->false_at = r.turned ? r.turn + 1 : 0;
 	if (!r.turned && !r.reached)
@@ -351,49 +349,28 @@ int watch_local(void *arg, uint64_t n, const struct pred *pred, struct search_co
 	return 0;
 }
 
-
-/* Of the segments in which an end lies. 1: stage D has the transition. */
-static int inside_of(struct watch *w, uint64_t n, struct err *e)
-{
-	if (turn_in(w, n, e))
-		return -1;
-	if (w->d.r.outcome == TRACE_LOCAL_FOUND)
-		return 1;
-	watch_drop_held(w);
-	return 0;
-}
-
 static int look_inside(struct watch *w, const struct pred *pred, struct search_costs *costs, struct watch_looked *looked, struct err *e)
 {
-	struct follow f = {
-		.nav = &w->nav,
-		.x = &w->x,
-		.g = w->g,
-		.pred = pred,
-		.until = last_whole_event(w),
-		.statements = w->statements,
-		.budget_ns = w->params->all || w->params->nth ? WHOLE_NS : LATER_NS,
-	};
+	struct follow f = follow_up_to(w, last_whole_event(w));
 	uint64_t from = w->good + (w->from.pc != 0), n = 0;
 	struct follow_result r = {.reached = true, .exact = true};
 	int found = 0;
 
+	f.pred = pred;
 	*looked = (struct watch_looked){0};
-	if (from <= f.until && (nav_goto(&w->nav, from, e) || follow_run(&f, &r, e)))
+	if (from <= f.until && run_follow(w, &f, from, &r, e))
 		return -1;
 	*looked = (struct watch_looked){true, r.reached && r.exact, r.at};
-	w->later_evaluations += r.evaluations;
-	w->later_ns += r.total_ns;
 	if (r.turned) {
 		n = r.turn;
 		found = 1;
 	} else if (w->from.pc) {
 		n = w->good;
-		found = inside_of(w, n, e);
+		found = turns_in(w, n, e);
 	}
 	if (!found && w->here.pc && w->here.event != w->from.event) {
 		n = w->here.event;
-		found = inside_of(w, n, e);
+		found = turns_in(w, n, e);
 	}
 	watch_drop_held(w);
 	if (found > 0 && watch_local(w, n, pred, costs, e))
