@@ -118,21 +118,6 @@ struct speller {
 	bool any;
 };
 
-static enum rewrite_answer keep(void *ctx, const char *name, char **by)
-{
-	(void)ctx;
-	(void)name;
-	(void)by;
-	return REWRITE_KEEP;
-}
-
-static bool no_cast(void *ctx, const char *operand)
-{
-	(void)ctx;
-	(void)operand;
-	return false;
-}
-
 /* "std::vector<int, std::allocator<int> >" of an object, or of what a pointer (*points) leads to. NULL: no class. */
 static char *class_of(const struct speller *p, const char *object, bool *points)
 {
@@ -247,7 +232,7 @@ static char *compare_text(struct speller *p, const char *object, const char *wit
 
 static char *spelled_out(void *ctx, const char *object, const char *what, bool arrow, const char *index);
 
-static const struct rewrite_ops spelling = {.resolve = keep, .needs_cast = no_cast, .member = spelled_out};
+static const struct rewrite_ops spelling = {.member = spelled_out};
 
 /* Through pointers that are themselves objects, to what a method is called on. */
 static char *spelled_out(void *ctx, const char *object, const char *what, bool arrow, const char *index)

@@ -250,13 +250,6 @@ static enum rewrite_answer resolve_value(void *ctx, const char *name, char **by)
 	return REWRITE_REPLACE;
 }
 
-static bool no_cast(void *ctx, const char *operand)
-{
-	(void)ctx;
-	(void)operand;
-	return false;
-}
-
 static int rewrite(struct resolver *p, const struct rewrite_ops *ops, const char *expr, char **out)
 {
 	int r;
@@ -277,31 +270,34 @@ int gdb_rewrite(struct gdb *g, const char *expr, pid_t tid, int frame, const cha
 	return rewrite(&of, &ops, expr, out);
 }
 
-int gdb_rewrite_absolute(struct gdb *g, const char *expr, pid_t tid, int frame, char **out,
-			 struct gdb_locals *locals, struct err *e)
+/* For GDB in any frame: 1 also when a name means this in this frame only. */
+static int rewrite_for_any_frame(struct resolver *of, const struct rewrite_ops *ops, const char *expr, char **out)
 {
-	static const struct rewrite_ops ops = {.resolve = resolve_absolute, .needs_cast = no_cast};
-	struct resolver of = {.g = g, .tid = tid, .frame = frame, .at = "", .locals = locals, .e = e};
-	int r = rewrite(&of, &ops, expr, out);
+	int r = rewrite(of, ops, expr, out);
 
-	if (r || !of.scoped)
+	if (r || !of->scoped)
 		return r;
 	free(*out);
 	*out = NULL;
 	return 1;
 }
 
+int gdb_rewrite_absolute(struct gdb *g, const char *expr, pid_t tid, int frame, char **out,
+			 struct gdb_locals *locals, struct err *e)
+{
+	static const struct rewrite_ops ops = {.resolve = resolve_absolute};
+	struct resolver of = {.g = g, .tid = tid, .frame = frame, .at = "", .locals = locals, .e = e};
+
+	return rewrite_for_any_frame(&of, &ops, expr, out);
+}
+
 int gdb_rewrite_values(struct gdb *g, const char *expr, pid_t tid, int frame, char **out, bool *pointer, struct err *e)
 {
-	static const struct rewrite_ops ops = {.resolve = resolve_value, .needs_cast = no_cast};
+	static const struct rewrite_ops ops = {.resolve = resolve_value};
 	struct gdb_locals locals = {0};
 	struct resolver of = {.g = g, .tid = tid, .frame = frame, .at = "", .locals = &locals, .e = e};
-	int r = rewrite(&of, &ops, expr, out);
+	int r = rewrite_for_any_frame(&of, &ops, expr, out);
 
 	*pointer = of.pointer;
-	if (r || !of.scoped)
-		return r;
-	free(*out);
-	*out = NULL;
-	return 1;
+	return r;
 }

@@ -188,7 +188,7 @@ static void put_name(struct scan *s, const char *name, struct buf *out)
 {
 	cleanup_free char *by = NULL;
 
-	if (is_pointed_to(s->p)) {
+	if (!s->ops->resolve || is_pointed_to(s->p)) {
 		buf_add_str(out, name);
 		return;
 	}
@@ -253,7 +253,7 @@ static void operand(struct scan *s, struct buf *out)
 	if (s->failed)
 		return;
 	as_value(s, &text, from, out);
-	if (text.len && !is_pointed_to(s->p) && s->ops->needs_cast(s->ctx, buf_str(&text))) {
+	if (text.len && !is_pointed_to(s->p) && s->ops->needs_cast && s->ops->needs_cast(s->ctx, buf_str(&text))) {
 		buf_addf(out, "((long)(%s))", buf_str(&text));
 	} else {
 		buf_add_str(out, buf_str(&text));

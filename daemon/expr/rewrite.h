@@ -17,7 +17,7 @@ enum rewrite_answer {
 	REWRITE_REFUSE, /* a variable that is not in memory */
 };
 
-/* What rewriting asks about the pieces of an expression. */
+/* What rewriting asks about the pieces of an expression. What is NULL is not asked: the piece stays. */
 struct rewrite_ops {
 	/* What stands for this name; with REWRITE_REPLACE *by is the text, owned by the caller. */
 	enum rewrite_answer (*resolve)(void *ctx, const char *name, char **by);
@@ -26,7 +26,7 @@ struct rewrite_ops {
 	/*
 	 * What stands for object.what(), object->what() (arrow), object[index] or object.at(index) (what: "["), in
 	 * front of a member object-> (what: "->"), object == index and object != index (what: "==", "!="), and the
-	 * object itself where its value is wanted (what: ""): the caller's; NULL: it may stay. May be NULL.
+	 * object itself where its value is wanted (what: ""): the caller's; NULL: it may stay.
 	 */
 	char *(*member)(void *ctx, const char *object, const char *what, bool arrow, const char *index);
 };
