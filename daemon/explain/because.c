@@ -115,6 +115,66 @@ static int by_branch(struct explain *x, const struct condition *c, const struct 
 	return 1;
 }
 
+/* ---- loops that are given up ---- */
+
+/* Is it about one name, that the loop counts, and constants? */
+static bool is_about_counter(const char *expr, const char *loop)
+{
+	char name[64] = "";
+
+	for (const char *s = expr; *s;) {
+		size_t n = strspn(s, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_");
+		size_t upper = strspn(s, "ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_");
+
+		if (n && upper < n) {
+			if (n >= sizeof(name) || (*name && (strlen(name) != n || strncmp(name, s, n))))
+				return false;
+			memcpy(name, s, n);
+			name[n] = '\0';
+		} else if (!n && !strchr(" ()=<>!+-", *s)) {
+			return false;
+		}
+		s += n ? n : 1;
+	}
+	if (!*name)
+		return false;
+	for (unsigned i = 0; i < 4; i++) {
+		static const char *const steps[] = {"%s++", "++%s", "%s--", "--%s"};
+		char step[80];
+
+		snprintf(step, sizeof(step), steps[i], name);
+		if (strstr(loop, step))
+			return true;
+	}
+	return false;
+}
+
+/*
+ * The condition says that a loop has been gone through too often: what it goes on for is what has turned, and not turned back. p is open.
+ * 0: found; 1: not; -1. closed then.
+ */
+static int by_loop(struct explain *x, struct inspect *p, int level, const struct condition *c, const char *bad, struct err *e)
+{
+	cleanup_free char *good = NULL, *frozen = NULL;
+	struct condition loop;
+	int r = 1;
+
+	condition_at(p, level, condition_of_loop, &loop);
+	if (loop.text && !loop.effects && loop.all && is_about_counter(c->text, loop.all)) {
+		good = condition_good(&loop);
+		frozen = condition_freeze(p, level, good);
+	}
+	inspect_close(p);
+	if (frozen)
+		r = condition_turned(x, good, frozen, bad, e);
+	if (!r) {
+		x->found = true;
+		explain_end(x, END_TRANSITION, "the loop around the statement went on since then");
+	}
+	condition_fini(&loop);
+	return r;
+}
+
 /*
  * Whether the `if` around the statement of a frame tells more. p is open at that place, and is closed. called: it stands at a function
  * that the statement has called.
@@ -128,7 +188,18 @@ int because_of_condition(struct explain *x, struct inspect *p, int level, bool c
 
 	if (level >= 0)
 		condition_at(p, level, condition_around, &c);
-	if (c.text && !c.effects) {
+	if (c.text) {
+		cleanup_free char *bad = str_fmt("%llu/0x%llx#%llu", (unsigned long long)at.event, (unsigned long long)at.pc,
+						 (unsigned long long)at.hits);
+
+		r = at.pc ? by_loop(x, p, level, &c, bad, e) : 1;
+	}
+	if (r == 1 && c.text && !c.effects) {
+		if (!p->copy && (cursor_goto_point(&x->t, &at, e) || inspect_open(p, x, e))) {
+			inspect_close(p);
+			condition_fini(&c);
+			return -1;
+		}
 		expr = condition_good(&c);
 		r = condition_search(x, p, level, expr, of, e);
 	} else {

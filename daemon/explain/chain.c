@@ -13,7 +13,7 @@
 static const char *const role_names[] = {
 	[STEP_FAILURE] = "failure",	[STEP_ACQUIRE] = "acquire",	  [STEP_ALLOC] = "alloc",
 	[STEP_CALL] = "call",		[STEP_COPY] = "copy",		  [STEP_FREE] = "free",
-	[STEP_INPUT] = "input",		[STEP_LOAD] = "load",		  [STEP_RECURSION] = "recursion",
+	[STEP_INPUT] = "input", [STEP_LATE] = "late",		[STEP_LOAD] = "load",		  [STEP_RECURSION] = "recursion",
 	[STEP_RETURN] = "return",	[STEP_THROW] = "throw",		  [STEP_TRANSITION] = "transition",
 	[STEP_TEST] = "test",		[STEP_WAKE] = "wake",
 	[STEP_WAIT] = "wait",		[STEP_WRITE] = "write",
@@ -22,7 +22,7 @@ static const char *const role_names[] = {
 static const char *const end_names[] = {
 	[END_COMPUTED] = "computed",   [END_CONSTANT] = "constant",	 [END_CYCLE] = "cycle",
 	[END_DECIDED] = "decided",     [END_FREED] = "freed",		 [END_INITIAL] = "initial",
-	[END_INPUT] = "input",	       [END_LIMIT] = "limit",		 [END_NEVER_WRITTEN] = "never-written",
+	[END_INPUT] = "input", [END_LATE] = "late",	       [END_LIMIT] = "limit",		 [END_NEVER_WRITTEN] = "never-written",
 	[END_RECURSION] = "recursion", [END_THROWN] = "thrown",		 [END_TRANSITION] = "transition",
 	[END_UNKNOWN] = "unknown",     [END_WAKE_UP] = "wake-up",
 };

@@ -2,7 +2,7 @@
 /*
  * chain.h: what explain found: the failure, the steps from it back to its cause, and why the chain of
  * steps ends. JSON is made of them here, and nowhere else; locations and backtraces are made by
- * session/show.h and only passed on.
+ * replay/show.h and only passed on.
  */
 #ifndef FRED_EXPLAIN_CHAIN_H
 #define FRED_EXPLAIN_CHAIN_H
@@ -22,6 +22,7 @@ enum step_role {
 	STEP_COPY,
 	STEP_FREE,
 	STEP_INPUT,
+	STEP_LATE,
 	STEP_LOAD,
 	STEP_RECURSION,
 	STEP_RETURN,
@@ -69,6 +70,7 @@ enum chain_end {
 	END_FREED,
 	END_INITIAL,
 	END_INPUT,
+	END_LATE,
 	END_LIMIT,
 	END_NEVER_WRITTEN,
 	END_RECURSION,

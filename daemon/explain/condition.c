@@ -167,7 +167,7 @@ static int line_of(const char *text, const char *at)
 /* Brackets with a condition in them, and what depends on it. */
 struct control {
 	const char *open, *close; /* the condition: from its bracket to behind the closing one */
-	const char *from, *to; /* that in which a place depends on it */
+	const char *from, *to; /* all of a loop; NULL: it is none */
 	bool negated;
 };
 
@@ -176,6 +176,7 @@ static bool is_in_if(const char *s, const char *at, struct control *k)
 {
 	const char *end, *other;
 
+	*k = (struct control){0};
 	k->open = skip_blanks(s + 2);
 	k->close = *k->open == '(' ? inspect_closing(k->open) : NULL;
 	end = k->close ? end_of_statement(k->close) : NULL;
@@ -208,12 +209,14 @@ static bool is_in_loop(const char *s, const char *at, struct control *k)
 	bool does = is_word(s, "do"), counts = is_word(s, "for");
 	const char *body = does ? end_of_statement(s + 2) : NULL, *end;
 
-	k->negated = false;
+	*k = (struct control){0};
 	if (does && !(body && is_word(skip_blanks(body), "while")))
 		return false;
 	k->open = skip_blanks(does ? skip_blanks(body) + 5 : s + (counts ? 3 : 5));
 	k->close = *k->open == '(' ? inspect_closing(k->open) : NULL;
 	end = k->close ? (does ? k->close : end_of_statement(k->close)) : NULL;
+	k->from = s;
+	k->to = end;
 	return end && at >= (does ? s : k->open) && at < end && (!counts || narrow_for(k));
 }
 
@@ -240,6 +243,8 @@ static void take(const char *source, const char *text, const struct control *k, 
 		if (*s == '\n' || *s == '\t' || *s == '\r')
 			*s = ' ';
 	c->effects = has_effects(c->text);
+	if (k->from)
+		c->all = xstrndup(k->from, (size_t)(k->to - k->from));
 }
 
 static void around(const char *source, int line, unsigned which, struct condition *c)
@@ -286,7 +291,8 @@ void condition_of_loop(const char *source, int line, struct condition *c)
 void condition_fini(struct condition *c)
 {
 	free(c->text);
-	c->text = NULL;
+	free(c->all);
+	c->text = c->all = NULL;
 }
 
 /* Nothing but names, members and indices, so that what is in front of it is about all of it. */

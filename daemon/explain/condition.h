@@ -8,6 +8,7 @@
 
 struct condition {
 	char *text; /* malloc'd; NULL: there is none, or the source is not understood */
+	char *all; /* of a loop: all of it, without comments and literals; malloc'd, else NULL */
 	bool negated; /* the statement is in the `else` branch */
 	bool effects; /* evaluating it would change something */
 	int from, to; /* its lines, from 1 */

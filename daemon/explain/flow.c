@@ -5,7 +5,7 @@
 
 #include "timetravel/cursor_int.h"
 
-static int follow(struct flow *f, struct err *e)
+int flow_on(struct flow *f, struct err *e)
 {
 	int r = FLOW_ON;
 
@@ -32,7 +32,7 @@ int flow_follow(struct explain *x, pid_t tid, const struct insn_loc *l, bool poi
 		explain_end(x, END_UNKNOWN, "the value cannot be read");
 		return 0;
 	}
-	return follow(&f, e);
+	return flow_on(&f, e);
 }
 
 int flow_follow_write(struct explain *x, pid_t tid, struct err *e)
@@ -58,7 +58,7 @@ int flow_follow_write(struct explain *x, pid_t tid, struct err *e)
 		if (o.effect != INSN_COPIES || !flow_read(x, &r, &o.from[0], f.value))
 			return 0;
 		f.l = o.from[0];
-		return follow(&f, e);
+		return flow_on(&f, e);
 	}
 	return 0;
 }

@@ -201,6 +201,7 @@ static int written_here(struct flow *f, const char *name, struct err *e)
 	struct user_regs_struct r;
 	struct insn_origin o;
 	struct inspect p = {0};
+	bool others;
 	struct insn i;
 	int got;
 
@@ -208,6 +209,7 @@ static int written_here(struct flow *f, const char *name, struct err *e)
 		before = flow_text(f, was, f->l.len);
 	else
 		before = xstrdup("not there");
+	others = f->trial && f->tid != x->t.in.seg.tid;
 	f->tid = x->t.in.seg.tid;
 	f->last = f->l.addr;
 	f->derived = false;
@@ -245,6 +247,8 @@ static int written_here(struct flow *f, const char *name, struct err *e)
 				memmove(f->value, f->value + (o.what.addr - f->l.addr), o.what.len);
 				f->l = o.what;
 			}
+			if (others)
+				explain_end(x, END_COMPUTED, "another thread wrote %s", name);
 			/* behind here the travel may have come back from elsewhere: registers are of this state in any case */
 			got = x->end ? FLOW_ENDED : flow_take_origin(f, &r, &o, name);
 		}
@@ -300,6 +304,7 @@ int flow_memory(struct flow *f, struct err *e)
 	char function[128] = "";
 	cleanup_free char *name = NULL;
 	uint64_t birth;
+	struct timeline_point at;
 	struct object o;
 	struct inspect p = {0};
 	bool exact, is_birth;
@@ -310,6 +315,7 @@ int flow_memory(struct flow *f, struct err *e)
 		inspect_close(&p);
 		return -1;
 	}
+	at = p.at;
 	name = inspect_name(&p, f->l.addr, f->l.len, &exact);
 	birth = inspect_birth(&p, f->l.addr, function, sizeof(function));
 	if (!birth && inspect_object(&p, f->l.addr, &o) && o.heap)
@@ -332,8 +338,13 @@ int flow_memory(struct flow *f, struct err *e)
 	r = flow_last_write(x, f->l.addr, f->l.len, birth, &is_birth, e);
 	if (r < 0)
 		return -1;
-	if (r == 1)
+	if (r == 1) {
+		int late = *function ? 1 : flow_too_late(x, &at, f->l.addr, f->l.len, name, e);
+
+		if (late < 0)
+			return -1;
 		never_written(f, name);
+	}
 	if (r)
 		return FLOW_ENDED;
 	return is_birth ? at_birth(f, name, function, e) : written_here(f, name, e);

@@ -190,6 +190,43 @@ static int tell(struct flow *f, enum step_role role, const char *front, const ch
 	return r;
 }
 
+/* "3 with 4" */
+static char *compared_text(struct flow *f, const struct user_regs_struct *r, const struct insn_origin *o)
+{
+	uint8_t a[8], b[8];
+	cleanup_free char *first = NULL, *second = NULL;
+
+	if (o->effect != INSN_COMPUTES || o->n != 2 || !flow_read(f->x, r, &o->from[0], a) || !flow_read(f->x, r, &o->from[1], b))
+		return NULL;
+	first = flow_text(f, a, o->from[0].len);
+	second = flow_text(f, b, o->from[1].len);
+	return str_fmt("%s with %s", first, second);
+}
+
+/* Then a constant at the same statement says no more. */
+static bool last_is_copy(const struct explain *x)
+{
+	return x->chain.n && x->chain.v[x->chain.n - 1].role == STEP_COPY;
+}
+
+static int tell_made(struct flow *f, const struct insn_origin *o, const struct user_regs_struct *r, struct err *e)
+{
+	cleanup_free char *what = f->l.reg == INSN_FLAGS ? compared_text(f, r, o) : NULL, *words = NULL;
+	struct inspect p = {0};
+	int got = 0;
+
+	if (f->l.reg != INSN_FLAGS)
+		return tell(f, STEP_WRITE, o->effect == INSN_SETS ? "this set the value to " : "this computed the value ", "",
+			    o->effect != INSN_SETS || !last_is_copy(f->x), e);
+	words = what ? str_fmt("this compared %s", what) : xstrdup("this compared values");
+	if (inspect_open(&p, f->x, e))
+		got = -1;
+	else
+		inspect_step(&p, STEP_WRITE, NULL, NULL, NULL, "%s", words);
+	inspect_close(&p);
+	return got;
+}
+
 static uint64_t word_at(struct explain *x, uint64_t addr)
 {
 	struct err ignored;
@@ -265,8 +302,14 @@ int flow_register(struct flow *f, struct err *e)
 			}
 			f->l.len = o.what.len;
 		}
-		if (flow_is_made(f, &was, &o) &&
-		    tell(f, STEP_WRITE, o.effect == INSN_SETS ? "this set the value to " : "this computed the value ", "", true, e))
+		f->compared |= f->l.reg == INSN_FLAGS;
+		if (f->compared && o.effect == INSN_COMPUTES && o.n > 1) {
+			int r = flow_latest(f, &o, e);
+
+			if (r != FLOW_ON)
+				return r;
+		}
+		if (flow_is_made(f, &was, &o) && tell_made(f, &o, &was, e))
 			return -1;
 		return flow_take_origin(f, &was, &o, "the value");
 	}

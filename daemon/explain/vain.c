@@ -111,7 +111,11 @@ static int read_reason(struct explain *x, struct reason *r, struct err *e)
 		inspect_close(&p);
 		return -1;
 	}
-	level = failure_with_source(&p, p.user);
+	level = p.user;
+	for (size_t i = 0; i < p.nframes; i++)
+		if (p.frames[i].signal_handler) /* what a handler has interrupted is what waits */
+			level = (int)i + 1;
+	level = failure_with_source(&p, level);
 	if (level >= 0)
 		condition_at(&p, level, condition_of_wait, &r->c);
 	if (r->c.text && !r->c.effects) {

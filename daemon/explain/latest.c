@@ -1,0 +1,163 @@
+/* SPDX-License-Identifier: MIT */
+/* latest.c: what other threads do to the memory of a value, before it is read and behind: see flow_int.h. */
+#define LOG_DOMAIN "explain"
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "base/log.h"
+#include "base/str.h"
+#include "timetravel/cursor_int.h"
+#include "explain/flow_int.h"
+#include "explain/inspect.h"
+
+/* ---- the one that was written last ---- */
+
+/* Where one way has led. */
+struct origin_way {
+	struct chain steps;
+	enum chain_end end;
+	char *text;
+	uint64_t memory, event; /* of the last step by another thread; 0: there is none */
+};
+
+/* Takes the steps behind so many, and the end, from x. */
+static void take_way(struct explain *x, size_t before, uint32_t thread, struct origin_way *w)
+{
+	*w = (struct origin_way){.end = x->end, .text = x->end_text, .memory = x->memory};
+	x->end = END_OPEN;
+	x->end_text = NULL;
+	for (size_t i = before; i < x->chain.n; i++) {
+		const struct step *s = &x->chain.v[i];
+
+		if (json_integer_value(json_object_get(s->thread, "id")) != (json_int_t)thread)
+			w->event = s->at.event + 1;
+		chain_add(&w->steps, s);
+	}
+	if (x->chain.n > before)
+		x->chain.n = before;
+	if (!w->end || chain_led_nowhere(w->end))
+		w->event = 0;
+}
+
+static void drop_way(struct origin_way *w)
+{
+	chain_fini(&w->steps);
+	free(w->text);
+	*w = (struct origin_way){0};
+}
+
+static int go_back(struct explain *x, const struct timeline_point *at, struct err *e)
+{
+	return cursor_goto_point(&x->t, at, e);
+}
+
+int flow_latest(struct flow *f, const struct insn_origin *o, struct err *e)
+{
+	struct explain *x = f->x;
+	size_t before = x->chain.n;
+	uint32_t thread = x->t.in.seg.thread;
+	struct timeline_point at;
+	struct origin_way best = {0};
+	pid_t tid = f->tid;
+
+	if (f->trial)
+		return FLOW_ON;
+	if (cursor_where(&x->t, &at, e))
+		return -1;
+	for (unsigned k = 0; k < o->n; k++) {
+		struct flow one = {.x = x, .tid = tid, .l = o->from[k], .compared = true, .trial = true};
+		struct user_regs_struct r;
+		struct origin_way w;
+
+		if ((k && go_back(x, &at, e)) || explain_regs(x, tid, &r, e))
+			goto failed;
+		if (!flow_read(x, &r, &one.l, one.value))
+			continue;
+		if (flow_on(&one, e))
+			goto failed;
+		take_way(x, before, thread, &w);
+		if (w.event > best.event) {
+			drop_way(&best);
+			best = w;
+		} else {
+			drop_way(&w);
+		}
+	}
+	if (!best.event) {
+		drop_way(&best);
+		return go_back(x, &at, e) ? -1 : FLOW_ON;
+	}
+	for (size_t i = 0; i < best.steps.n; i++)
+		chain_add(&x->chain, &best.steps.v[i]);
+	best.steps.n = 0; /* the chain has them */
+	x->end = best.end;
+	x->end_text = best.text;
+	x->memory = best.memory;
+	best.text = NULL;
+	drop_way(&best);
+	return FLOW_ENDED;
+failed:
+	drop_way(&best);
+	return -1;
+}
+
+/* ---- the one that comes too late ---- */
+
+/* To the first write behind `at`, in front of its instruction. 0; 1: there is none. */
+static int to_next_write(struct explain *x, const struct timeline_point *at, uint64_t addr, unsigned len, struct err *e)
+{
+	struct breaks *b = &x->t.breaks;
+	struct timeline_point there;
+	struct stop stop = {0};
+	int r;
+
+	if (cursor_goto_point(&x->t, at, e))
+		return -1;
+	b->many = true;
+	if (breaks_watch(b, GROUP_WRITE, addr, len))
+		return 1;
+	r = cursor_continue(&x->t, &stop, e);
+	memset(b->watch, 0, sizeof(b->watch));
+	b->nmore = 0;
+	if (r)
+		return -1;
+	if (stop.kind != STOP_WATCH)
+		return 1;
+	if (cursor_where(&x->t, &there, e))
+		return -1;
+	if (!there.pc)
+		return 1;
+	if (cursor_goto_point(&x->t, &there, e))
+		return -1;
+	return stop.before ? 0 : cursor_back_step(&x->t, x->t.in.seg.tid, &stop, e);
+}
+
+int flow_too_late(struct explain *x, const struct timeline_point *at, uint64_t addr, unsigned len, const char *name, struct err *e)
+{
+	struct user_regs_struct regs;
+	uint32_t reader;
+	struct inspect p = {0};
+	int r;
+
+	if (!at->pc || cursor_goto_point(&x->t, at, e))
+		return at->pc ? -1 : 1;
+	reader = x->t.in.seg.thread;
+	r = to_next_write(x, at, addr, len, e);
+	if (r < 0 && explain_may_go_on(x, e))
+		r = 1;
+	if (r)
+		return r;
+	if (explain_regs(x, x->t.in.seg.tid, &regs, e))
+		return -1;
+	if (x->t.in.seg.thread == reader || visibility_is_shim(&x->t.visibility, regs.rip))
+		return 1;
+	if (inspect_open(&p, x, e)) {
+		inspect_close(&p);
+		return -1;
+	}
+	inspect_step(&p, STEP_LATE, name, NULL, NULL, "nobody had set %s when thread %u read it: thread %u sets it only here", name, reader,
+		   x->t.in.seg.thread);
+	inspect_close(&p);
+	explain_end(x, END_LATE, "%s was read before it was set", name);
+	return 0;
+}
