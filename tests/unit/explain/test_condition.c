@@ -63,9 +63,39 @@ static void around(void **state)
 	}
 }
 
+static const struct {
+	const char *source;
+	condition_finder *find;
+	const char *text; /* NULL: there is none */
+} loops[] = {
+	{"while (!set)\n\tabort();\n", condition_of_wait, "!set"},
+	{"while (!set) {\n\tif (abort())\n\t\tx();\n}\n", condition_of_wait, "!set"},
+	{"while (running) {\n\tlock();\n\tabort();\n}\n", condition_of_wait, NULL},
+	{"while (running) {\n\tlock();\n\tif (!n)\n\t\tabort();\n}\n", condition_of_wait, "!n"},
+	{"do {\n\tabort();\n} while (!set);\n", condition_of_wait, "!set"},
+	{"while (busy) abort();\n", condition_of_wait, "busy"},
+	{"for (i = 0; state != STOP; i++) {\n\tx();\n\tif (i == 3)\n\t\tabort();\n}\n", condition_of_loop, " state != STOP"},
+	{"for (;;)\n\tabort();\n", condition_of_loop, NULL},
+	{"while (a)\n\tx();\nabort();\n", condition_of_loop, NULL},
+	{"do\n\tx();\nwhile (b);\nabort();\n", condition_of_loop, NULL},
+};
+
+static void of_loops(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < sizeof(loops) / sizeof(loops[0]); i++) {
+		struct condition c;
+
+		loops[i].find(loops[i].source, line_of_abort(loops[i].source), &c);
+		if (!c.text != !loops[i].text || (c.text && strcmp(c.text, loops[i].text)))
+			fail_msg("row %zu: %s", i, c.text ? c.text : "none");
+		condition_fini(&c);
+	}
+}
+
 int main(void)
 {
-	const struct CMUnitTest tests[] = {cmocka_unit_test(around)};
+	const struct CMUnitTest tests[] = {cmocka_unit_test(around), cmocka_unit_test(of_loops)};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
