@@ -411,6 +411,9 @@ static int exec_bisect(struct cli *cli, struct err *e)
 	}
 	if (!cli->args.n && !cli_has(cli, "resume"))
 		return err_set(e, ERR_USAGE, "bisect: which program? usage: fredctl bisect [OPTION...] -- PROGRAM [ARG...]");
+	if (cli_has(cli, "slurm") && cli_has(cli, "git"))
+		return err_set(e, ERR_USAGE, "--git with --slurm: whether a run failed is known when the jobs have ended; `sbatch --wait' "
+						"of a script, and `fredctl bisect --collect DIR --git' behind it, tell");
 	r = get_spec(cli, &s, e);
 	if (!r)
 		r = cli_has(cli, "slurm") ? slurm_submit(cli_values(cli, "slurm"), cli_value(cli, "state"), e) : hunt(cli, &s, e);

@@ -12,6 +12,7 @@
 #include "base/cleanup.h"
 #include "base/jsonx.h"
 #include "base/path.h"
+#include "hunt/good.h"
 #include "hunt/tool.h"
 
 #define TRIES 3 /* of a command whose daemon died */
@@ -194,6 +195,24 @@ static void by_backtrace(struct search *s)
 	json_decref(result);
 }
 
+/* Where it parts from a run that passed. That is told beside the cause, so that nothing is amiss without it. */
+static void by_diff(struct search *s, const char *good)
+{
+	const char *words[] = {"diff", good, s->rec, NULL};
+	json_t *result = NULL, *diff;
+	cleanup_buf struct buf why = {0};
+	struct err ignored;
+
+	tool_fredctl(words, &result, &why, &ignored);
+	if (json_is_true(json_object_get(result, "differ"))) {
+		diff = json_pack("{s:s}", "good", good);
+		json_object_set(diff, "parts", json_object_get(result, "parts"));
+		json_object_set(diff, "order", json_object_get(result, "order"));
+		json_object_set_new(s->out, "diff", diff);
+	}
+	json_decref(result);
+}
+
 /* ---- keys ---- */
 
 static void add_place(struct buf *b, const json_t *place)
@@ -282,13 +301,15 @@ static void look(struct search *s)
 		by_backtrace(s);
 }
 
-json_t *cause_of(const char *rec, const json_t *fail)
+json_t *cause_of(const char *rec, const json_t *fail, const char *good)
 {
 	struct search s = {.fail = fail, .rec = rec};
 	cleanup_free char *key = NULL;
 
 	s.out = json_pack("{s:b, s:b, s:n, s:n, s:[]}", "replays", 0, "found", 0, "by", "culprit", "errors");
 	look(&s);
+	if (good && json_is_true(json_object_get(s.out, "replays")))
+		by_diff(&s, good);
 	key = cause_key(s.out);
 	json_object_set_new(s.out, "key", json_text(key, strlen(key)));
 	return s.out;
@@ -296,11 +317,13 @@ json_t *cause_of(const char *rec, const json_t *fail)
 
 static _Noreturn void child(const struct failure *f)
 {
-	cleanup_free char *path = path_join(f->dir, "cause.json"), *rec = path_join(f->dir, "rec");
+	cleanup_free char *path = path_join(f->dir, "cause.json"), *rec = path_join(f->dir, "rec"), *good = good_of(f->dir, f->sched);
 	struct err ignored;
+	json_t *cause;
 
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
-	_exit(json_write_path(path, cause_of(rec, f->fail), 0600, &ignored) ? 1 : 0);
+	cause = cause_of(rec, f->fail, good);
+	_exit(json_write_path(path, cause, 0600, &ignored) ? 1 : 0);
 }
 
 pid_t cause_start(const struct failure *f, struct err *e)

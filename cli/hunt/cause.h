@@ -10,6 +10,7 @@
  *   at          what --at takes;  words: one line
  *   expr, before, after;  failure, chain, threads, end: as of explain;  notes
  *   events      of the recording
+ *   diff        where it parts from a run that passed under the same class of schedules: {good (its recording), parts, order}, as of diff
  *   errors      what went wrong, in words
  *   key         failures with the same one have the same cause; "" when nothing is known
  *   assumed     it is not of this recording (groups.h)
@@ -26,8 +27,8 @@
 pid_t cause_start(const struct failure *f, struct err *e);
 /* What it found. New reference; an error when it died. */
 json_t *cause_read(const struct failure *f, struct err *e);
-/* The same in this process: of a recording, and how it failed. New reference. */
-json_t *cause_of(const char *rec, const json_t *fail);
+/* The same in this process: of a recording, and how it failed; good: of a run that passed, or NULL. New reference. */
+json_t *cause_of(const char *rec, const json_t *fail, const char *good);
 /* For tests: the key of a cause without one. malloc'd. */
 char *cause_key(const json_t *cause);
 

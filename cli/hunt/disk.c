@@ -5,6 +5,7 @@
 
 #include "base/cleanup.h"
 #include "base/path.h"
+#include "hunt/good.h"
 #include "hunt/groups.h"
 #include "hunt/hunt_int.h"
 
@@ -74,9 +75,13 @@ static void end_largest(struct hunt *h, unsigned long long kept)
 
 void disk_enforce_limit(struct hunt *h)
 {
-	unsigned long long kept = kept_bytes(h);
+	unsigned long long kept = kept_bytes(h), good = good_bytes(&h->state);
 	struct err e;
 
+	if (good && kept + good > h->spec->max_disk) {
+		good_drop(&h->state);
+		good = 0;
+	}
 	if (kept > h->spec->max_disk) {
 		disk_prune(h, 1);
 		kept = kept_bytes(h);
@@ -86,5 +91,5 @@ void disk_enforce_limit(struct hunt *h)
 		hunt_fail(h, &e);
 		return;
 	}
-	end_largest(h, kept);
+	end_largest(h, kept + good);
 }

@@ -155,7 +155,7 @@ static void copy(json_t *to, const json_t *from, const char *key)
 static json_t *group_json(const struct group *g, uint64_t runs, const struct hunt_spec *spec)
 {
 	static const char *const of_cause[] = {"found", "by", "culprit", "at", "position", "words", "expr", "before", "after", "backtrace",
-					       "failure", "chain", "threads", "end", "notes", "errors", "stats", "may_be_later"};
+					       "failure", "chain", "threads", "end", "notes", "errors", "stats", "may_be_later", "diff"};
 	const struct failure *best = best_of(g);
 	json_t *v = json_object(), *numbers = json_array(), *seeds = json_array();
 	json_int_t assumed = 0;

@@ -17,6 +17,7 @@
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/jsonx.h"
+#include "hunt/good.h"
 #include "hunt/groups.h"
 #include "hunt/hunt_int.h"
 #include "hunt/task.h"
@@ -143,7 +144,7 @@ static void begin_run(struct hunt *h, struct job *j, uint64_t local)
 	r->dir = state_path(&h->state, "runs", name);
 	j->kind = JOB_RUN;
 	h->busy++;
-	if (run_start(r, h->spec, h->hooks, verdict_is_needed(h->spec), &e)) {
+	if (run_start(r, h->spec, h->hooks, verdict_is_needed(h->spec) || good_is_wanted(&h->state, r->sched), &e)) {
 		hunt_fail(h, &e);
 		run_fini(r);
 		j->kind = JOB_NONE;

@@ -10,6 +10,7 @@
 #include "base/clock.h"
 #include "base/jsonx.h"
 #include "base/path.h"
+#include "hunt/good.h"
 #include "hunt/groups.h"
 #include "hunt/hunt_int.h"
 #include "hunt/verdict.h"
@@ -76,7 +77,10 @@ static void passed(struct hunt *h, const struct run *r, bool skip)
 
 	if (skip)
 		json_object_set_new(line, "skip", json_true());
-	remove_run(r);
+	if (!skip && r->outcome->recorded && good_is_wanted(&h->state, r->sched))
+		good_keep(&h->state, r);
+	else
+		remove_run(r);
 	if (!write_down(h, line, false))
 		release_block(h, r->local);
 }

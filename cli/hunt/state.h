@@ -8,6 +8,7 @@
  *   journal/TASK.jsonl what it has found out (journal.h)
  *   claims/WHAT.N      the N-th claim of runs or of a failure's search: the highest N counts, made by O_EXCL
  *   runs/TASK.RUN/     a run in flight: rec/ (its recording), cwd/ (--isolate)
+ *   passed/CLASS/      a run that passed: rec/ (good.h)
  *   failures/RUN/      a run that failed: rec/, output, cwd/, cause.json
  *
  * A failing run is complete when the journal has it: its folder is renamed to failures/ before.

@@ -112,11 +112,8 @@ static pid_t daemon_pid(void)
 	return str_u64(line, 10, 1, INT32_MAX, &pid) ? 0 : (pid_t)pid;
 }
 
-/*
- * Is it the daemon of our $FRED_HOME? A search may have started it, but it serves all commands of the user. The file's PID alone
- * may be that of a daemon that has ended, and of another process by now.
- */
-static bool is_daemon(pid_t pid)
+/* Is it a daemon of fred's, or one of its workers? */
+static bool is_any_daemon(pid_t pid)
 {
 	cleanup_free char *path = str_fmt("/proc/%d/exe", (int)pid);
 	char exe[PATH_MAX];
@@ -125,8 +122,16 @@ static bool is_daemon(pid_t pid)
 	if (n < 0)
 		return false;
 	exe[n] = '\0';
-	return (str_eq(path_base(exe), "fredd") || str_eq(path_base(exe), "fredd (deleted)")) && has_word(pid, "cmdline", "--ready-fd") &&
-	       pid == daemon_pid();
+	return (str_eq(path_base(exe), "fredd") || str_eq(path_base(exe), "fredd (deleted)")) && has_word(pid, "cmdline", "--ready-fd");
+}
+
+/*
+ * Is it the daemon of our $FRED_HOME? A search may have started it, but it serves all commands of the user. The file's PID alone
+ * may be that of a daemon that has ended, and of another process by now.
+ */
+static bool is_daemon(pid_t pid)
+{
+	return is_any_daemon(pid) && pid == daemon_pid();
 }
 
 /* The parent and the state of a process; false: there is no such process. */
@@ -154,9 +159,10 @@ static void each_process(void (*what)(pid_t pid, void *arg), void *arg)
 			what((pid_t)pid, arg);
 }
 
+/* A daemon that a --fail-if command has started has that command's environment, and serves others. */
 static void end_recorder(pid_t pid, void *word)
 {
-	if (has_word(pid, "environ", word) || has_word(pid, "maps", word))
+	if ((has_word(pid, "environ", word) && !is_any_daemon(pid)) || has_word(pid, "maps", word))
 		kill(pid, SIGKILL);
 }
 

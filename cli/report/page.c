@@ -69,7 +69,7 @@ json_t *page_of_recording(const char *dir, const char *expr, struct err *e)
 	f.fail = seen(rec, expr);
 	l.tally.runs[f.sched] = l.tally.failed[f.sched] = 1;
 	rec_free(rec);
-	f.cause = cause_of(dir, f.fail);
+	f.cause = cause_of(dir, f.fail, NULL);
 	facts.seconds = clock_s() - began;
 	report = groups_report(&all, 1, &facts);
 	best = json_object_get(json_array_get(json_object_get(report, "groups"), 0), "best");

@@ -112,6 +112,33 @@ static void add_cause(struct buf *b, const json_t *g)
 		buf_add_str(b, "   there may be later transitions\n");
 }
 
+static void add_side(struct buf *b, const char *label, const json_t *side)
+{
+	cleanup_free char *place = report_place(json_object_get(side, "location"));
+
+	buf_addf(b, "      %s thread %lld: %s%s%s\n", label, report_int(side, "thread_id"), report_str(side, "text"), place ? ", " : "", place ? place : "");
+}
+
+static void add_sides(struct buf *b, const char *what, const json_t *sides)
+{
+	if (!json_is_object(sides))
+		return;
+	buf_addf(b, "   beside a run that passed, %s\n", what);
+	add_side(b, "here:  ", json_object_get(sides, "bad"));
+	add_side(b, "there: ", json_object_get(sides, "good"));
+}
+
+/* Where it is another one than a run that passed. */
+static void add_diff(struct buf *b, const json_t *g)
+{
+	const json_t *diff = json_object_get(g, "diff"), *rec = json_object_get(json_object_get(g, "best"), "recording");
+
+	add_sides(b, "threads came to a lock in another order:", json_object_get(diff, "order"));
+	add_sides(b, "a thread did something else from here on:", json_object_get(diff, "parts"));
+	if (json_is_object(diff) && json_is_string(rec))
+		buf_addf(b, "      all of it: fredctl diff %s %s\n", report_str(diff, "good"), json_string_value(rec));
+}
+
 static void add_best(struct buf *b, const json_t *g)
 {
 	const json_t *best = json_object_get(g, "best");
@@ -150,6 +177,7 @@ static void add_group(struct buf *b, size_t number, const json_t *g, const json_
 	add_strings(b, "   note: ", json_object_get(g, "notes"));
 	if (!json_is_true(json_object_get(g, "found")))
 		add_strings(b, "   error: ", json_object_get(g, "errors"));
+	add_diff(b, g);
 	add_best(b, g);
 }
 
