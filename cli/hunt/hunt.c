@@ -416,6 +416,8 @@ int hunt_run(const struct hunt_spec *spec, const char *dir, const struct hunt_ho
 		facts.why = h.why;
 		facts.error = &h.error;
 		*report = groups_report(&l, 1, &facts);
+		if (!l->failed)
+			good_drop(&h.state); /* nothing is to be compared with it */
 		if (h.why == HUNT_ERROR) {
 			*e = h.error;
 			r = -1;

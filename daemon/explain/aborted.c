@@ -93,8 +93,10 @@ static int explain_release(struct explain *x, struct err *e)
 
 			/* a block whose header was overwritten */
 			if (r.rdi >= 0x200000000000ull && r.rdi < 0x500000000000ull &&
-			    !trace_read(cursor_memory(&x->t), head.addr, &v, sizeof(v), &ignored))
+			    !trace_read(cursor_memory(&x->t), head.addr, &v, sizeof(v), &ignored)) {
+				x->header = head.addr;
 				return flow_follow(x, x->tid, &head, false, e);
+			}
 		}
 		return flow_follow(x, x->tid, &l, true, e);
 	}

@@ -473,6 +473,15 @@ static bool has_line(const struct transition *t)
 	return json_is_string(json_object_get(t->step.location, "file"));
 }
 
+/*
+ * Is a found before b found? Where both are in one segment, b is the later one if it only says where a variable of the failing
+ * statement begins.
+ */
+static bool is_before(const struct transition *a, const struct transition *b)
+{
+	return a->step.at.event < b->step.at.event || (a->step.at.event == b->step.at.event && has_no_value(b));
+}
+
 /* Is it in the function that failed? Then it has set one of its variables, or arguments. */
 static bool is_in_failing(const struct explain *x, const struct transition *t)
 {
@@ -507,12 +516,14 @@ static int search(struct explain *x, const char *expr, const char *frozen, const
 		why = *e;
 	if (frozen)
 		of_object = watch(x, frozen, bad, false, &object, e);
+	if (of_object == WATCH_EQUAL) /* at the start it was false too */
+		of_object = watch(x, frozen, bad, true, &object, e);
 	if (of_object < 0 && e->kind == ERR_CANCELLED) {
 		drop_transition(&own);
 		return -1;
 	}
 	if (object.found && (has_no_value(&object) || !has_line(&object) || !is_alive(&object, owner) ||
-			     (own.found && object.step.at.event >= own.step.at.event)))
+			     (own.found && !is_before(&object, &own))))
 		drop_transition(&object);
 	if (!own.found && !object.found) {
 		explain_note(x, "`%s': %s", expr, why.text);

@@ -39,6 +39,7 @@ struct explain {
 	struct chain chain;
 	struct strv notes;
 	json_t *threads; /* as in fredctl(1); NULL: not shown */
+	uint64_t header; /* of a block of the heap that was damaged; 0: of none */
 	uint64_t memory; /* the address that a value was followed to last; 0: none */
 	enum chain_end end;
 	char *end_text;

@@ -10,6 +10,7 @@
 #include "base/str.h"
 #include "timetravel/cursor_int.h"
 #include "explain/inspect.h"
+#include "rlog/heap.h"
 
 #define SMALL 0x10000ull /* an offset or an index, rather than an address */
 
@@ -159,6 +160,12 @@ static int destination_of_copy(struct flow *f, struct inspect *p, uint64_t *dest
 	return offset ? cursor_goto_point(&x->t, &here, e) : 0;
 }
 
+/* Is it the word in front of a block, which no statement of the program's is to write? */
+static bool is_header(const struct flow *f)
+{
+	return f->x->header && f->l.addr + f->l.len > f->x->header && f->l.addr < f->x->header + sizeof(struct heap_block);
+}
+
 /* Was something written that the statement did not mean? 1: yes, and the chain ends. */
 static int is_overrun(struct flow *f, struct inspect *p, const struct insn *i, const char *name, const char *before, const char *after,
 		      struct err *e)
@@ -167,6 +174,12 @@ static int is_overrun(struct flow *f, struct inspect *p, const struct insn *i, c
 	bool member;
 	uint64_t base = 0;
 
+	if (is_header(f)) {
+		inspect_step(p, STEP_WRITE, name, before, after, "this wrote over malloc's administration of a block, in front of it: it was %s, became %s",
+			   before, after);
+		explain_end(f->x, END_COMPUTED, "the heap was damaged");
+		return 1;
+	}
 	if (p->to_copy) {
 		if (destination_of_copy(f, p, &base, e))
 			return -1;

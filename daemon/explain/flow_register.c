@@ -264,6 +264,8 @@ int flow_register(struct flow *f, struct err *e)
 			return -1;
 		if (is_same_state(&was, &now)) /* with a fault that is yet to come */
 			continue;
+		if (visibility_is_shim(&x->t.visibility, was.rip) && now.rsp == was.rsp && !visibility_is_shim(&x->t.visibility, now.rip))
+			continue; /* it has only gone on to libc's function of that name */
 		if (visibility_is_shim(&x->t.visibility, was.rip)) {
 			if (visibility_is_shim(&x->t.visibility, back))
 				return began_with_it(f, e);

@@ -10,6 +10,7 @@
 #include "timetravel/cursor_int.h"
 #include "reclog/describe.h"
 
+#define LARGE 0x1000000ull /* an address, rather than an index */
 #define SMALL 0x10000ull /* an offset or an index, rather than an address */
 
 /* ---- values ---- */
@@ -151,6 +152,18 @@ static bool is_comparison(const struct insn_origin *o)
 	return (o->what.where == INSN_IN_REG && o->what.reg == INSN_FLAGS) || (o->from[0].where == INSN_IN_REG && o->from[0].reg == INSN_FLAGS);
 }
 
+/* A sensible index went in, and what came out leads out of everything: by this statement. */
+static bool made_large(struct flow *f, const struct user_regs_struct *r, const struct insn_origin *o)
+{
+	uint8_t v[8];
+	uint64_t now = number_of(f->value, f->l.len), was;
+
+	if (!f->pointer || o->effect != INSN_DERIVES || !flow_read(f->x, r, &o->from[0], v))
+		return false;
+	was = number_of(v, o->from[0].len);
+	return was && was < SMALL && now >= LARGE && !is_mapped(f, now);
+}
+
 /* Does the chain go on behind it, or is it a statement that made the value? */
 bool flow_is_made(struct flow *f, const struct user_regs_struct *r, const struct insn_origin *o)
 {
@@ -160,7 +173,7 @@ bool flow_is_made(struct flow *f, const struct user_regs_struct *r, const struct
 	case INSN_COMPUTES:
 		return !wrong_one(f, r, o);
 	case INSN_DERIVES:
-		return !f->pointer && !is_comparison(o);
+		return (!f->pointer && !is_comparison(o)) || made_large(f, r, o);
 	default:
 		return false;
 	}
@@ -176,6 +189,8 @@ int flow_take_origin(struct flow *f, const struct user_regs_struct *r, const str
 		return flow_go_on(f, r, &o->from[0], true);
 	case INSN_DERIVES:
 		if (o->from[0].where == INSN_IN_MEM && o->what.where == INSN_IN_MEM && o->from[0].addr == o->what.addr)
+			break;
+		if (made_large(f, r, o))
 			break;
 		if (is_comparison(o) || f->pointer) {
 			f->derived = true;
