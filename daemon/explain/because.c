@@ -107,7 +107,8 @@ static int by_branch(struct explain *x, const struct condition *c, const struct 
 		r = flow_follow(x, x->t.in.seg.tid, &flags, false, e);
 	if (r < 0 && !explain_may_go_on(x, e))
 		return -1;
-	if (!r && x->chain.n > before && !(of == CONDITION_OF_OBJECTS && is_on_stack(x)) && !chain_led_nowhere(x->end))
+	if (!r && x->chain.n > before && !(of == CONDITION_OF_OBJECTS && is_on_stack(x) && x->end != END_INPUT) &&
+	    !chain_led_nowhere(x->end))
 		return 0;
 	/* it led nowhere */
 	chain_cut(&x->chain, before);
@@ -175,6 +176,8 @@ static int by_loop(struct explain *x, struct inspect *p, int level, const struct
 	return r;
 }
 
+#define CALLERS_MOST 4u /* of a function that only ends the program, whose condition is in its caller */
+
 /*
  * Whether the `if` around the statement of a frame tells more. p is open at that place, and is closed. called: it stands at a function
  * that the statement has called.
@@ -184,10 +187,15 @@ int because_of_condition(struct explain *x, struct inspect *p, int level, bool c
 	struct timeline_point at = p->at;
 	cleanup_free char *expr = NULL;
 	struct condition c = {0};
-	int r = 1;
+	int r = 1, own = level;
 
 	if (level >= 0)
 		condition_at(p, level, condition_around, &c);
+	for (unsigned i = 0; !c.text && level >= 0 && i < CALLERS_MOST && (called || of == CONDITION_OF_OBJECTS); i++) {
+		level = failure_with_source(p, level + 1);
+		if (level >= 0)
+			condition_at(p, level, condition_around, &c);
+	}
 	if (c.text) {
 		cleanup_free char *bad = str_fmt("%llu/0x%llx#%llu", (unsigned long long)at.event, (unsigned long long)at.pc,
 						 (unsigned long long)at.hits);
@@ -205,7 +213,7 @@ int because_of_condition(struct explain *x, struct inspect *p, int level, bool c
 	} else {
 		inspect_close(p);
 	}
-	if (r == 1 && c.text && at.pc)
+	if (r == 1 && c.text && at.pc && level == own)
 		r = by_branch(x, &c, &at, called, of, e);
 	if (!r && x->chain.n > 1)
 		x->found = true;

@@ -411,6 +411,25 @@ static int watch(struct explain *x, const char *expr, const char *bad, bool insi
 	return got;
 }
 
+/*
+ * It is false at both ends. What is to be searched may be in the segment of the bad end: from there to the program's end not much more
+ * is executed.
+ */
+static int watch_in_between(struct explain *x, const char *expr, const char *bad, struct transition *t, struct err *e)
+{
+	uint64_t until = bad ? strtoull(bad, NULL, 10) : 0;
+	int got = watch(x, expr, bad, true, t, e);
+
+	if (got != WATCH_EQUAL || !bad)
+		return got;
+	got = watch(x, expr, NULL, true, t, e);
+	if (got == WATCH_FOUND && t->step.at.event > until) {
+		drop_transition(t);
+		got = WATCH_EQUAL;
+	}
+	return got;
+}
+
 /* The statement that made the variable: its value may have come from elsewhere. */
 static int follow_on(struct explain *x, const struct timeline_point *at, struct err *e)
 {
@@ -517,7 +536,7 @@ static int search(struct explain *x, const char *expr, const char *frozen, const
 	if (frozen)
 		of_object = watch(x, frozen, bad, false, &object, e);
 	if (of_object == WATCH_EQUAL) /* at the start it was false too */
-		of_object = watch(x, frozen, bad, true, &object, e);
+		of_object = watch_in_between(x, frozen, bad, &object, e);
 	if (of_object < 0 && e->kind == ERR_CANCELLED) {
 		drop_transition(&own);
 		return -1;
@@ -584,7 +603,7 @@ int condition_turned(struct explain *x, const char *text, const char *frozen, co
 	int got = watch(x, frozen, bad, false, &t, e);
 
 	if (got == WATCH_EQUAL) /* at the start it was false too */
-		got = watch(x, frozen, bad, true, &t, e);
+		got = watch_in_between(x, frozen, bad, &t, e);
 	if (got < 0 && (e->kind == ERR_CANCELLED || gdb_dead(x->g)))
 		return -1;
 	if (got || has_no_value(&t) || !has_line(&t) || !is_false(&t)) {
