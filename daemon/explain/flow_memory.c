@@ -128,8 +128,8 @@ static uint64_t base_of_store(struct flow *f, const struct insn *i)
 	return 0;
 }
 
-/* In a function of libc's that copies: its destination. 0: not known. The travel stands where it stood. */
-static int destination_of_copy(struct flow *f, struct inspect *p, uint64_t *dest, struct err *e)
+/* In a function of libc's that copies: its destination, and its source. 0: not known. The travel stands where it stood. */
+static int ends_of_copy(struct flow *f, struct inspect *p, uint64_t *dest, uint64_t *source, struct err *e)
 {
 	struct explain *x = f->x;
 	struct timeline_point here = p->at;
@@ -141,7 +141,7 @@ static int destination_of_copy(struct flow *f, struct inspect *p, uint64_t *dest
 	char *plus;
 	int got;
 
-	*dest = 0;
+	*dest = *source = 0;
 	if (gdb_console(x->g, cmd, &text, &ignored) || !text || !strstr(text, " in section "))
 		return 0;
 	*strstr(text, " in section ") = '\0';
@@ -155,8 +155,10 @@ static int destination_of_copy(struct flow *f, struct inspect *p, uint64_t *dest
 		if (got)
 			return -1;
 	}
-	if ((!offset || stop.kind == STOP_BREAK) && !explain_regs(x, x->t.in.seg.tid, &r, &ignored))
+	if ((!offset || stop.kind == STOP_BREAK) && !explain_regs(x, x->t.in.seg.tid, &r, &ignored)) {
 		*dest = r.rdi;
+		*source = r.rsi;
+	}
 	return offset ? cursor_goto_point(&x->t, &here, e) : 0;
 }
 
@@ -172,7 +174,7 @@ static int is_overrun(struct flow *f, struct inspect *p, const struct insn *i, c
 {
 	struct object meant, hit;
 	bool member;
-	uint64_t base = 0;
+	uint64_t base = 0, source;
 
 	if (is_header(f)) {
 		inspect_step(p, STEP_WRITE, name, before, after, "this wrote over malloc's administration of a block, in front of it: it was %s, became %s",
@@ -181,7 +183,7 @@ static int is_overrun(struct flow *f, struct inspect *p, const struct insn *i, c
 		return 1;
 	}
 	if (p->to_copy) {
-		if (destination_of_copy(f, p, &base, e))
+		if (ends_of_copy(f, p, &base, &source, e))
 			return -1;
 	} else {
 		base = base_of_store(f, i);
@@ -203,6 +205,27 @@ static int is_overrun(struct flow *f, struct inspect *p, const struct insn *i, c
 			   meant.name, (unsigned long long)meant.len, name, before, after);
 	explain_end(f->x, END_COMPUTED, "the write was not meant for %s", name);
 	return 1;
+}
+
+/* A function of libc's has written it, by way of a register that cannot be read: from its source, or it has filled it. enum next, or -1. */
+static int by_copy(struct flow *f, struct inspect *p, const struct user_regs_struct *r, const char *name, struct err *e)
+{
+	bool fills = strstr(inspect_function(p, 0), "memset") || strstr(inspect_function(p, 0), "bzero");
+	uint64_t dest, source;
+	struct insn_loc from = f->l;
+
+	if (fills) {
+		explain_end(f->x, "computed", "the statement filled %s", name);
+		return FLOW_ENDED;
+	}
+	if (ends_of_copy(f, p, &dest, &source, e))
+		return -1;
+	if (!dest || !source || f->l.addr < dest) {
+		explain_end(f->x, "unknown", "the function that copied %s does not say from where", name);
+		return FLOW_ENDED;
+	}
+	from.addr = source + (f->l.addr - dest);
+	return flow_go_on(f, r, &from, true);
 }
 
 /* In front of the instruction that wrote f->l, in memory. */
@@ -263,7 +286,12 @@ static int written_here(struct flow *f, const char *name, struct err *e)
 			if (others)
 				explain_end(x, END_COMPUTED, "another thread wrote %s", name);
 			/* behind here the travel may have come back from elsewhere: registers are of this state in any case */
-			got = x->end ? FLOW_ENDED : flow_take_origin(f, &r, &o, name);
+			if (x->end)
+				got = FLOW_ENDED;
+			else if (p.to_copy && o.n && o.from[0].where == INSN_IN_REG && !flow_read(x, &r, &o.from[0], was))
+				got = by_copy(f, &p, &r, name, e);
+			else
+				got = flow_take_origin(f, &r, &o, name);
 		}
 	}
 	inspect_close(&p);
