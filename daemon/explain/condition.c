@@ -535,7 +535,7 @@ static int search(struct explain *x, const char *expr, const char *frozen, const
 		why = *e;
 	if (frozen)
 		of_object = watch(x, frozen, bad, false, &object, e);
-	if (of_object == WATCH_EQUAL) /* at the start it was false too */
+	if (frozen && of_object == WATCH_EQUAL) /* at the start it was false too */
 		of_object = watch_in_between(x, frozen, bad, &object, e);
 	if (of_object < 0 && e->kind == ERR_CANCELLED) {
 		drop_transition(&own);
