@@ -215,13 +215,13 @@ static int by_copy(struct flow *f, struct inspect *p, const struct user_regs_str
 	struct insn_loc from = f->l;
 
 	if (fills) {
-		explain_end(f->x, "computed", "the statement filled %s", name);
+		explain_end(f->x, END_COMPUTED, "the statement filled %s", name);
 		return FLOW_ENDED;
 	}
 	if (ends_of_copy(f, p, &dest, &source, e))
 		return -1;
 	if (!dest || !source || f->l.addr < dest) {
-		explain_end(f->x, "unknown", "the function that copied %s does not say from where", name);
+		explain_end(f->x, END_UNKNOWN, "the function that copied %s does not say from where", name);
 		return FLOW_ENDED;
 	}
 	from.addr = source + (f->l.addr - dest);
