@@ -176,8 +176,7 @@ EXPORT void *realloc(void *p, size_t n)
 		check_next(*word_behind(b), "realloc(): invalid next size");
 	have = room(p);
 	if (n <= have && (n >= have / 2 || have <= 64) && likely(!system_heap)) {
-		b->size = n + (size_t)((char *)p - (char *)(b + 1));
-		set_words(b);
+		use_block(b, n + (size_t)((char *)p - (char *)(b + 1)));
 		return p;
 	}
 	have = usable(p);

@@ -275,10 +275,8 @@ void *heap_take(size_t n, int *zero)
 		a->cur += size + sizeof(*b);
 		*zero = 1;
 	}
-	b->magic = MAGIC_USED;
 	b->cls = (uint16_t)c;
-	b->size = n;
-	set_words(b);
+	use_block(b, n);
 	release_arena(a);
 	return b + 1;
 }

@@ -54,11 +54,17 @@ static inline uint64_t *word_at_end(struct block *b)
 	return (uint64_t *)((char *)(b + 1) + class_size(b->cls)) - 1;
 }
 
-static inline void set_words(struct block *b)
+/*
+ * b is of n bytes from here on, and the program's. Other threads read this, when they free the next block: the words are there before
+ * the size says where they are, and the size before the block counts as used.
+ */
+static inline void use_block(struct block *b, size_t n)
 {
 	*word_at_end(b) = WORD;
-	if (b->size < MAPPED_MIN)
-		*word_behind(b) = WORD;
+	if (n < MAPPED_MIN)
+		*(uint64_t *)((char *)(b + 1) + usable_of(n)) = WORD;
+	__atomic_store_n(&b->size, n, __ATOMIC_RELEASE);
+	__atomic_store_n(&b->magic, MAGIC_USED, __ATOMIC_RELEASE);
 }
 
 static inline int is_heap(const void *p)
@@ -83,13 +89,28 @@ static inline void release_arena(struct arena *a)
 		__atomic_store_n(&heap_shared_lock, 0, __ATOMIC_RELEASE);
 }
 
-/* What glibc would have as the size of b; before: the block before it, if that is known. */
-static inline uint64_t word_before(const struct block *b, struct block *before)
+/* What stands behind b's bytes; WORD, too, if b is not used, or if another thread has freed or resized it meanwhile. */
+static inline uint64_t word_of_used(const struct block *b)
 {
-	if (before && before->magic == MAGIC_USED && before->size < MAPPED_MIN && before->cls >= SMALL_MAX / 16 &&
-	    *word_behind(before) != WORD)
-		return *word_behind(before);
-	return ((const uint64_t *)b)[-1];
+	for (;;) {
+		uint64_t n = __atomic_load_n(&b->size, __ATOMIC_ACQUIRE), v;
+
+		if (__atomic_load_n(&b->magic, __ATOMIC_ACQUIRE) != MAGIC_USED || n >= MAPPED_MIN || b->cls < SMALL_MAX / 16)
+			return WORD;
+		v = __atomic_load_n((const uint64_t *)((const char *)(b + 1) + usable_of(n)), __ATOMIC_ACQUIRE);
+		if (likely(v == WORD))
+			return v;
+		if (__atomic_load_n(&b->magic, __ATOMIC_ACQUIRE) == MAGIC_USED && __atomic_load_n(&b->size, __ATOMIC_ACQUIRE) == n)
+			return v;
+	}
+}
+
+/* What glibc would have as the size of b; before: the block before it, if that is known. */
+static inline uint64_t word_before(const struct block *b, const struct block *before)
+{
+	uint64_t v = before ? word_of_used(before) : WORD;
+
+	return likely(v == WORD) ? ((const uint64_t *)b)[-1] : v;
 }
 
 /* Ends the program, as glibc does. */
