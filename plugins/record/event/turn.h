@@ -63,7 +63,7 @@ static inline int turn_parallel(void)
 /* The event is counted, and the turn goes to the thread whose slot is next; returns when it is back. */
 void turn_pass(struct thr *t);
 /* What a wait left on the stack, or, without one, an earlier event, would show in the frames that come to lie there. */
-#define LEFT_DEEP 1024u /* bytes */
-void turn_scrub(size_t bytes);
+#define LEFT_DEEP 1024u /* bytes: turn_scrub() wipes them */
+void turn_scrub(void);
 
 #endif
