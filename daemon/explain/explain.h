@@ -23,7 +23,16 @@
 #include "replay/navigate.h"
 #include "replay/operation.h"
 
+struct explain;
+struct flow;
+/* Ways that lead from a lower file of this folder to a higher one. op_explain.c fills it. */
+struct explain_ways {
+	int (*flow_on)(struct flow *f, struct err *e); /* flow_int.h */
+	int (*timed_out)(struct explain *x, struct err *e); /* vain.h */
+};
+
 struct explain {
+	const struct explain_ways *ways;
 	struct rec *rec;
 	struct op_ctx *ctx;
 	uint32_t process;

@@ -9,7 +9,6 @@
 #include "base/clock.h"
 #include "timetravel/cursor_int.h"
 #include "explain/inspect.h"
-#include "explain/vain.h"
 #include "reclog/describe.h"
 
 #define BACK_STEPS 4000u /* instructions, in search of what set a register */
@@ -66,7 +65,7 @@ static int why_timeout(struct explain *x, struct err *e)
 	int r;
 
 	x->end = END_OPEN;
-	r = vain_explain_timeout(x, e);
+	r = x->ways->timed_out(x, e);
 	if (r < 0 && !explain_may_go_on(x, e))
 		return -1;
 	if (r && text)

@@ -73,7 +73,7 @@ int flow_latest(struct flow *f, const struct insn_origin *o, struct err *e)
 			goto failed;
 		if (!flow_read(x, &r, &one.l, one.value))
 			continue;
-		if (flow_on(&one, e))
+		if (x->ways->flow_on(&one, e))
 			goto failed;
 		take_way(x, before, thread, &w);
 		if (w.event > best.event) {

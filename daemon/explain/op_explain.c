@@ -9,6 +9,8 @@
 #include "base/str.h"
 #include "timetravel/cursor_int.h"
 #include "explain/explain.h"
+#include "explain/flow_int.h"
+#include "explain/vain.h"
 #include "explain/failure.h"
 #include "explain/ops.h"
 #include "explain/stuck.h"
@@ -191,7 +193,8 @@ static int explain(struct explain *x, struct err *e)
 int op_explain(const json_t *params, struct op_ctx *ctx, json_t **result, struct err *e)
 {
 	json_int_t depth = json_integer_value(json_object_get(params, "depth"));
-	struct explain x = {.ctx = ctx, .depth = depth > 0 ? (unsigned)depth : DEPTH, .until = clock_s() + PATIENCE_S};
+	static const struct explain_ways ways = {flow_on, vain_explain_timeout};
+	struct explain x = {.ways = &ways, .ctx = ctx, .depth = depth > 0 ? (unsigned)depth : DEPTH, .until = clock_s() + PATIENCE_S};
 	double since = clock_s();
 	int r = -1;
 
