@@ -284,7 +284,7 @@ static int resume(const struct cli *cli, const char *dir, struct hunt_spec *s, s
 {
 	static const char *const fixed[] = {"invariant", "watch-always", "fail-if", "sched", "isolate", "shard"};
 	json_auto_t *kept = NULL, *asked = hunt_spec_json(s);
-	struct state state;
+	struct hunt_state state;
 	int r = state_open(&state, dir, &kept, e);
 
 	state_fini(&state);
@@ -314,7 +314,7 @@ static int resume(const struct cli *cli, const char *dir, struct hunt_spec *s, s
 static int open_state(const struct cli *cli, const char *dir, struct hunt_spec *s, struct err *e)
 {
 	json_auto_t *spec = NULL;
-	struct state state;
+	struct hunt_state state;
 	int r;
 
 	if (cli_has(cli, "resume") || (state_exists(dir) && cli_has(cli, "git")))

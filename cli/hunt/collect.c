@@ -97,7 +97,7 @@ bool collect_same(const json_t *a, const json_t *b, const char *option)
 /* ---- collect ---- */
 
 struct part {
-	struct state state;
+	struct hunt_state state;
 	struct hunt_spec spec;
 	struct ledger ledger;
 	bool has_ledger;

@@ -12,14 +12,14 @@
 
 #define FOLDER "passed"
 
-bool good_is_wanted(const struct state *s, enum hunt_class sched)
+bool good_is_wanted(const struct hunt_state *s, enum hunt_class sched)
 {
 	cleanup_free char *dir = state_path(s, FOLDER, hunt_class_name(sched));
 
 	return !path_exists(dir);
 }
 
-void good_keep(const struct state *s, const struct run *r)
+void good_keep(const struct hunt_state *s, const struct hunt_run *r)
 {
 	cleanup_free char *dir = state_path(s, FOLDER, hunt_class_name(r->sched)), *all = state_path(s, FOLDER, NULL);
 	struct err ignored;
@@ -29,14 +29,14 @@ void good_keep(const struct state *s, const struct run *r)
 		rm_rf(r->dir, &ignored);
 }
 
-unsigned long long good_bytes(const struct state *s)
+unsigned long long good_bytes(const struct hunt_state *s)
 {
 	cleanup_free char *all = state_path(s, FOLDER, NULL);
 
 	return path_exists(all) ? path_disk_usage(all) : 0;
 }
 
-void good_drop(const struct state *s)
+void good_drop(const struct hunt_state *s)
 {
 	cleanup_free char *all = state_path(s, FOLDER, NULL);
 	struct err ignored;

@@ -8,14 +8,14 @@
 
 #include "hunt/state.h"
 
-struct run;
+struct hunt_run;
 
 /* Is there none of this class yet? */
-bool good_is_wanted(const struct state *s, enum hunt_class sched);
+bool good_is_wanted(const struct hunt_state *s, enum hunt_class sched);
 /* This run passed, and its recording is finished: its folder is gone, or was kept. */
-void good_keep(const struct state *s, const struct run *r);
-unsigned long long good_bytes(const struct state *s);
-void good_drop(const struct state *s);
+void good_keep(const struct hunt_state *s, const struct hunt_run *r);
+unsigned long long good_bytes(const struct hunt_state *s);
+void good_drop(const struct hunt_state *s);
 /* The one with which a failure is compared, by the failure's folder; malloc'd. NULL: there is none. */
 char *good_of(const char *failure, enum hunt_class sched);
 

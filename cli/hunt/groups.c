@@ -89,12 +89,12 @@ bool groups_better(const struct failure *a, const struct failure *b)
 
 /* ---- one group ---- */
 
-struct group {
+struct failure_group {
 	const struct failure **v;
 	size_t n;
 };
 
-static const struct failure *best_of(const struct group *g)
+static const struct failure *best_of(const struct failure_group *g)
 {
 	const struct failure *best = g->v[0];
 
@@ -132,7 +132,7 @@ static json_t *best_json(const struct failure *f, const struct hunt_spec *spec)
 	return v;
 }
 
-static json_t *classes_json(const struct group *g)
+static json_t *classes_json(const struct failure_group *g)
 {
 	json_int_t n[HUNT_CLASSES] = {0};
 	json_t *v = json_object();
@@ -152,7 +152,7 @@ static void copy(json_t *to, const json_t *from, const char *key)
 	json_object_set(to, key, v ? v : json_null());
 }
 
-static json_t *group_json(const struct group *g, uint64_t runs, const struct hunt_spec *spec)
+static json_t *group_json(const struct failure_group *g, uint64_t runs, const struct hunt_spec *spec)
 {
 	static const char *const of_cause[] = {"found", "by", "culprit", "at", "position", "words", "expr", "before", "after", "backtrace",
 					       "failure", "chain", "threads", "end", "notes", "errors", "stats", "may_be_later", "diff"};
@@ -189,11 +189,11 @@ static json_t *group_json(const struct group *g, uint64_t runs, const struct hun
 /* ---- all of them ---- */
 
 struct groups {
-	struct group *v;
+	struct failure_group *v;
 	size_t n;
 };
 
-static bool belongs(const struct group *g, const struct failure *f)
+static bool belongs(const struct failure_group *g, const struct failure *f)
 {
 	if (g->v[0]->cause || f->cause)
 		return groups_same(g->v[0], f);
@@ -204,14 +204,14 @@ static bool belongs(const struct group *g, const struct failure *f)
 
 static void add(struct groups *gs, const struct failure *f)
 {
-	struct group *g;
+	struct failure_group *g;
 	size_t i = 0;
 
 	while (i < gs->n && !belongs(&gs->v[i], f))
 		i++;
 	if (i == gs->n) {
 		gs->v = xreallocarray(gs->v, ++gs->n, sizeof(*gs->v));
-		gs->v[i] = (struct group){0};
+		gs->v[i] = (struct failure_group){0};
 	}
 	g = &gs->v[i];
 	g->v = xreallocarray(g->v, g->n + 1, sizeof(*g->v));
@@ -221,7 +221,7 @@ static void add(struct groups *gs, const struct failure *f)
 /* Most frequent first; of the same count, that with the first run. */
 static int by_count(const void *a, const void *b)
 {
-	const struct group *x = a, *y = b;
+	const struct failure_group *x = a, *y = b;
 
 	if (x->n != y->n)
 		return x->n < y->n ? 1 : -1;

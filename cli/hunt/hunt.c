@@ -134,11 +134,11 @@ static double timeout_of(const struct hunt *h)
 
 static void begin_run(struct hunt *h, struct job *j, uint64_t local)
 {
-	struct run *r = &j->run;
+	struct hunt_run *r = &j->run;
 	cleanup_free char *name = NULL;
 	struct err e;
 
-	*r = (struct run){.local = local, .n = ledger_global(&h->ledger, local), .sched = plan_class(&h->ledger.plan, local), .out = -1};
+	*r = (struct hunt_run){.local = local, .n = ledger_global(&h->ledger, local), .sched = plan_class(&h->ledger.plan, local), .out = -1};
 	r->seed = h->spec->seed + r->n;
 	name = str_fmt("%s.%010llu", h->state.task, (unsigned long long)r->n);
 	r->dir = state_path(&h->state, "runs", name);

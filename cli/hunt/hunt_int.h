@@ -17,14 +17,14 @@ enum job_kind { JOB_NONE, JOB_RUN, JOB_VERDICT, JOB_CAUSE };
 struct job {
 	enum job_kind kind;
 	pid_t pid; /* of the verdict or the search; a run has its own */
-	struct run run;
+	struct hunt_run run;
 	uint64_t n; /* whose cause */
 };
 
 struct hunt {
 	const struct hunt_spec *spec;
 	const struct hunt_hooks *hooks;
-	struct state state;
+	struct hunt_state state;
 	struct ledger ledger;
 	struct job *jobs;
 	unsigned njobs, busy;

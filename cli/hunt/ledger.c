@@ -9,7 +9,7 @@
 #include "base/cleanup.h"
 #include "base/jsonx.h"
 
-void ledger_init(struct ledger *l, const struct state *state, const struct hunt_spec *spec)
+void ledger_init(struct ledger *l, const struct hunt_state *state, const struct hunt_spec *spec)
 {
 	*l = (struct ledger){.state = state, .shard = spec->shard, .shards = spec->shards};
 	plan_init(&l->plan, spec->scheds);

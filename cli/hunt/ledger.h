@@ -26,7 +26,7 @@ struct failure {
 };
 
 struct ledger {
-	const struct state *state;
+	const struct hunt_state *state;
 	uint64_t shard, shards;
 	struct plan plan;
 	uint8_t *done; /* by local number */
@@ -42,7 +42,7 @@ struct ledger {
 	unsigned lost;
 };
 
-void ledger_init(struct ledger *l, const struct state *state, const struct hunt_spec *spec);
+void ledger_init(struct ledger *l, const struct hunt_state *state, const struct hunt_spec *spec);
 void ledger_fini(struct ledger *l);
 /* Reads what has been added to the journals. */
 int ledger_read(struct ledger *l, struct err *e);

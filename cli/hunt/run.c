@@ -24,7 +24,7 @@
 /* ---- the child ---- */
 
 struct child {
-	const struct run *run;
+	const struct hunt_run *run;
 	bool keep;
 };
 
@@ -63,7 +63,7 @@ static void fail(struct hunt_outcome *o, const struct err *e)
 	o->failed = true;
 }
 
-static _Noreturn void child(const struct run *r, const struct hunt_spec *spec, const struct hunt_hooks *hooks, bool keep, int out)
+static _Noreturn void child(const struct hunt_run *r, const struct hunt_spec *spec, const struct hunt_hooks *hooks, bool keep, int out)
 {
 	cleanup_free char *rec = path_join(r->dir, "rec"), *cwd = path_join(r->dir, "cwd");
 	struct child c = {r, keep};
@@ -107,7 +107,7 @@ static struct hunt_outcome *new_outcome(void)
 	return p == MAP_FAILED ? NULL : p;
 }
 
-int run_start(struct run *r, const struct hunt_spec *spec, const struct hunt_hooks *hooks, bool keep, struct err *e)
+int run_start(struct hunt_run *r, const struct hunt_spec *spec, const struct hunt_hooks *hooks, bool keep, struct err *e)
 {
 	int pipe[2];
 
@@ -147,7 +147,7 @@ static void take(struct run_output *o, const char *p, size_t n)
 	}
 }
 
-void run_read(struct run *r)
+void run_read(struct hunt_run *r)
 {
 	static char data[65536];
 
@@ -166,7 +166,7 @@ void run_read(struct run *r)
 	}
 }
 
-void run_end(struct run *r, const char *reason)
+void run_end(struct hunt_run *r, const char *reason)
 {
 	double now = clock_s();
 
@@ -184,7 +184,7 @@ void run_end(struct run *r, const char *reason)
 		kill(r->pid, SIGKILL);
 }
 
-int run_save_output(const struct run *r, struct err *e)
+int run_save_output(const struct hunt_run *r, struct err *e)
 {
 	const struct run_output *o = &r->output;
 	uint64_t behind = o->total - o->nhead; /* bytes, the last of which are in the ring */
@@ -203,7 +203,7 @@ int run_save_output(const struct run *r, struct err *e)
 	return -1;
 }
 
-void run_fini(struct run *r)
+void run_fini(struct hunt_run *r)
 {
 	if (r->out >= 0)
 		close(r->out);
@@ -212,7 +212,7 @@ void run_fini(struct run *r)
 	free(r->output.head);
 	free(r->output.tail);
 	free(r->dir);
-	*r = (struct run){.out = -1};
+	*r = (struct hunt_run){.out = -1};
 }
 
 /* ---- how it failed ---- */
@@ -240,7 +240,7 @@ static json_t *failure(const char *kind, char *text, const char *key, int value,
 	return v;
 }
 
-json_t *run_failure(const struct run *r)
+json_t *run_failure(const struct hunt_run *r)
 {
 	const struct hunt_outcome *o = r->outcome;
 

@@ -20,7 +20,7 @@ struct run_output {
 	uint64_t total;
 };
 
-struct run {
+struct hunt_run {
 	uint64_t local, n; /* its number in this shard, and of all */
 	enum hunt_class sched;
 	uint64_t seed;
@@ -35,16 +35,16 @@ struct run {
 };
 
 /* Starts it; keep: a recording is wanted also when the program exits with 0. run_fini in any case. */
-int run_start(struct run *r, const struct hunt_spec *spec, const struct hunt_hooks *hooks, bool keep, struct err *e);
+int run_start(struct hunt_run *r, const struct hunt_spec *spec, const struct hunt_hooks *hooks, bool keep, struct err *e);
 /* Takes what it has written; never waits. */
-void run_read(struct run *r);
+void run_read(struct hunt_run *r);
 /* Ends the program and all that it started, for the reason; its recording is finished then, if it is wanted. To be called again until the child has ended. */
-void run_end(struct run *r, const char *reason);
+void run_end(struct hunt_run *r, const char *reason);
 /* The child has ended. Its output goes to DIR/output. */
-int run_save_output(const struct run *r, struct err *e);
-void run_fini(struct run *r);
+int run_save_output(const struct hunt_run *r, struct err *e);
+void run_fini(struct hunt_run *r);
 
 /* How it failed by itself: {kind, text, signal or code, notes}; NULL: it did not. New reference. */
-json_t *run_failure(const struct run *r);
+json_t *run_failure(const struct hunt_run *r);
 
 #endif

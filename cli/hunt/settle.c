@@ -32,7 +32,7 @@ static void job_over(struct hunt *h, struct job *j)
 	h->busy--;
 }
 
-static void remove_run(const struct run *r)
+static void remove_run(const struct hunt_run *r)
 {
 	struct err ignored;
 
@@ -52,7 +52,7 @@ static int write_down(struct hunt *h, const json_t *line, bool sync)
 	return 0;
 }
 
-static json_t *run_line(const struct run *r)
+static json_t *run_line(const struct hunt_run *r)
 {
 	return json_pack("{s:s, s:I, s:s, s:I, s:f}", "t", "run", "n", (json_int_t)r->n, "sched", hunt_class_name(r->sched), "seed",
 			 (json_int_t)r->seed, "s", r->outcome->seconds);
@@ -71,7 +71,7 @@ static void release_block(struct hunt *h, uint64_t local)
 	state_release(&h->state, name);
 }
 
-static void passed(struct hunt *h, const struct run *r, bool skip)
+static void passed(struct hunt *h, const struct hunt_run *r, bool skip)
 {
 	json_auto_t *line = run_line(r);
 
@@ -100,7 +100,7 @@ static bool is_news(const struct hunt *h, const json_t *fail)
 }
 
 /* The folder comes first: a line in the journal means that it is there. */
-static void failed(struct hunt *h, const struct run *r, json_t *fail)
+static void failed(struct hunt *h, const struct hunt_run *r, json_t *fail)
 {
 	json_auto_t *line = run_line(r);
 	cleanup_free char *name = str_fmt("r%010llu", (unsigned long long)r->n), *to = state_path(&h->state, "failures", name);
@@ -129,7 +129,7 @@ static void failed(struct hunt *h, const struct run *r, json_t *fail)
 		hunt_stop(h, HUNT_FAILURE, false);
 }
 
-static void again(struct hunt *h, const struct run *r)
+static void again(struct hunt *h, const struct hunt_run *r)
 {
 	h->again = xreallocarray(h->again, h->nagain + 1, sizeof(*h->again));
 	h->again[h->nagain++] = r->local;
@@ -137,7 +137,7 @@ static void again(struct hunt *h, const struct run *r)
 }
 
 /* Its process died, of a lack of memory perhaps; or fred could not do what it should. */
-static void lost(struct hunt *h, const struct run *r, const struct err *why)
+static void lost(struct hunt *h, const struct hunt_run *r, const struct err *why)
 {
 	cleanup_free char *sched = hunt_sched_text(r->sched, r->seed);
 	struct err e = *why;
@@ -150,7 +150,7 @@ static void lost(struct hunt *h, const struct run *r, const struct err *why)
 		hunt_note(h, "%s; it is done again", e.text);
 }
 
-static void disk_full(struct hunt *h, const struct run *r)
+static void disk_full(struct hunt *h, const struct hunt_run *r)
 {
 	struct err e;
 

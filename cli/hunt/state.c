@@ -24,7 +24,7 @@
 
 static const char *const folders[] = {"tasks", "journal", "claims", "runs", "failures"};
 
-char *state_path(const struct state *s, const char *a, const char *b)
+char *state_path(const struct hunt_state *s, const char *a, const char *b)
 {
 	return str_fmt("%s/%s%s%s", s->dir, a, b ? "/" : "", b ? b : "");
 }
@@ -36,13 +36,13 @@ bool state_exists(const char *dir)
 	return path_exists(path);
 }
 
-static int init(struct state *s, const char *dir, struct err *e)
+static int init(struct hunt_state *s, const char *dir, struct err *e)
 {
-	*s = (struct state){.dir = path_absolute(dir), .lock = -1, .journal = {.fd = -1}};
+	*s = (struct hunt_state){.dir = path_absolute(dir), .lock = -1, .journal = {.fd = -1}};
 	return s->dir ? 0 : err_errno(e, ERR_HOST, "%s", dir);
 }
 
-int state_open(struct state *s, const char *dir, json_t **spec, struct err *e)
+int state_open(struct hunt_state *s, const char *dir, json_t **spec, struct err *e)
 {
 	cleanup_free char *path = NULL;
 
@@ -57,7 +57,7 @@ int state_open(struct state *s, const char *dir, json_t **spec, struct err *e)
 }
 
 /* Whoever comes first makes it. */
-static int publish_spec(struct state *s, const json_t *spec, struct err *e)
+static int publish_spec(struct hunt_state *s, const json_t *spec, struct err *e)
 {
 	cleanup_free char *path = state_path(s, "hunt.json", NULL);
 	cleanup_free char *temp = str_fmt("%s/.hunt.%d.%llu", s->dir, (int)getpid(), (unsigned long long)clock_ns());
@@ -72,7 +72,7 @@ static int publish_spec(struct state *s, const json_t *spec, struct err *e)
 	return r;
 }
 
-static int same_spec(const struct state *s, const json_t *a, const json_t *b, struct err *e)
+static int same_spec(const struct hunt_state *s, const json_t *a, const json_t *b, struct err *e)
 {
 	const char *key;
 	json_t *v;
@@ -87,7 +87,7 @@ static int same_spec(const struct state *s, const json_t *a, const json_t *b, st
 	return 0;
 }
 
-int state_create(struct state *s, const char *dir, const json_t *spec, struct err *e)
+int state_create(struct hunt_state *s, const char *dir, const json_t *spec, struct err *e)
 {
 	json_auto_t *there = NULL;
 	cleanup_free char *path = NULL;
@@ -112,26 +112,26 @@ host:
 	return -1;
 }
 
-void state_fini(struct state *s)
+void state_fini(struct hunt_state *s)
 {
 	journal_close(&s->journal);
 	if (s->lock >= 0)
 		close(s->lock);
 	free(s->dir);
 	free(s->task);
-	*s = (struct state){.lock = -1, .journal = {.fd = -1}};
+	*s = (struct hunt_state){.lock = -1, .journal = {.fd = -1}};
 }
 
 /* ---- tasks ---- */
 
-static char *task_path(const struct state *s, const char *task)
+static char *task_path(const struct hunt_state *s, const char *task)
 {
 	cleanup_free char *name = str_fmt("%s.json", task);
 
 	return state_path(s, "tasks", name);
 }
 
-static int take_name(struct state *s, struct err *e)
+static int take_name(struct hunt_state *s, struct err *e)
 {
 	json_auto_t *self = task_self();
 	cleanup_free char *text = json_dumps(self, JSON_COMPACT);
@@ -152,7 +152,7 @@ static int take_name(struct state *s, struct err *e)
 }
 
 /* Runs in flight of tasks that are gone: their processes end, their folders go. Those of other machines are theirs. */
-static void clean_runs(struct state *s)
+static void clean_runs(struct hunt_state *s)
 {
 	cleanup_free char *runs = state_path(s, "runs", NULL);
 	cleanup_closedir DIR *d = opendir(runs);
@@ -170,7 +170,7 @@ static void clean_runs(struct state *s)
 	}
 }
 
-int state_join(struct state *s, struct err *e)
+int state_join(struct hunt_state *s, struct err *e)
 {
 	cleanup_free char *name = NULL, *path = NULL;
 
@@ -185,7 +185,7 @@ int state_join(struct state *s, struct err *e)
 	return 0;
 }
 
-void state_beat(struct state *s)
+void state_beat(struct hunt_state *s)
 {
 	cleanup_free char *path = NULL;
 
@@ -198,7 +198,7 @@ void state_beat(struct state *s)
 
 /* ---- claims ---- */
 
-static char *claim_path(const struct state *s, const char *what, unsigned n)
+static char *claim_path(const struct hunt_state *s, const char *what, unsigned n)
 {
 	cleanup_free char *name = str_fmt("%s.%u", what, n);
 
@@ -206,7 +206,7 @@ static char *claim_path(const struct state *s, const char *what, unsigned n)
 }
 
 /* Does the owner of a claim live? What cannot be read was claimed by someone who died before he wrote his name, or is gone. */
-static bool owner_lives(const struct state *s, const char *path)
+static bool owner_lives(const struct hunt_state *s, const char *path)
 {
 	cleanup_buf struct buf b = {0};
 	cleanup_free char *about = NULL;
@@ -222,7 +222,7 @@ static bool owner_lives(const struct state *s, const char *path)
 	return task_lives(about, s->dir);
 }
 
-int state_claim(struct state *s, const char *what, struct err *e)
+int state_claim(struct hunt_state *s, const char *what, struct err *e)
 {
 	unsigned n = 0;
 
@@ -246,7 +246,7 @@ int state_claim(struct state *s, const char *what, struct err *e)
 	}
 }
 
-void state_release(struct state *s, const char *what)
+void state_release(struct hunt_state *s, const char *what)
 {
 	unsigned n = 0;
 

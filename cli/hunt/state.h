@@ -23,7 +23,7 @@
 #include "hunt/journal.h"
 #include "hunt/spec.h"
 
-struct state {
+struct hunt_state {
 	char *dir; /* absolute */
 	char *task; /* our name; NULL: we only look */
 	int lock; /* our task file, which is locked while we live; -1 */
@@ -37,21 +37,21 @@ bool state_exists(const char *dir);
  * Makes the folder of a hunt with this spec, or opens the one that is there, of the same spec (by another task of it).
  * ERR_USAGE: it is of another hunt. state_fini in any case.
  */
-int state_create(struct state *s, const char *dir, const json_t *spec, struct err *e);
+int state_create(struct hunt_state *s, const char *dir, const json_t *spec, struct err *e);
 /* Opens it; *spec: a new reference. ERR_USAGE: there is none. */
-int state_open(struct state *s, const char *dir, json_t **spec, struct err *e);
-void state_fini(struct state *s);
+int state_open(struct hunt_state *s, const char *dir, json_t **spec, struct err *e);
+void state_fini(struct hunt_state *s);
 /* From now on we are a task of it; what dead ones of this machine have left in flight is ended and removed. */
-int state_join(struct state *s, struct err *e);
+int state_join(struct hunt_state *s, struct err *e);
 /* Says that we live, if that is not long ago. */
-void state_beat(struct state *s);
+void state_beat(struct hunt_state *s);
 
 /* Which task may do WHAT? 1: we, from now on; 0: another one that lives; -1: e (ERR_HOST). */
-int state_claim(struct state *s, const char *what, struct err *e);
+int state_claim(struct hunt_state *s, const char *what, struct err *e);
 /* WHAT is done, and the journal says so. */
-void state_release(struct state *s, const char *what);
+void state_release(struct hunt_state *s, const char *what);
 
 /* DIR/a/b, b may be NULL; malloc'd. */
-char *state_path(const struct state *s, const char *a, const char *b);
+char *state_path(const struct hunt_state *s, const char *a, const char *b);
 
 #endif

@@ -18,7 +18,7 @@
 
 struct verdict {
 	const struct hunt_spec *spec;
-	const struct run *run;
+	const struct hunt_run *run;
 	char *rec, *output;
 	json_t *fail; /* NULL: it has not failed so far */
 	json_t *unknown; /* an invariant that has no value, and why; NULL: all have one */
@@ -168,7 +168,7 @@ static _Noreturn void child(struct verdict *v)
 	_exit(0);
 }
 
-pid_t verdict_start(const struct hunt_spec *spec, const struct run *r, const json_t *fail, struct err *e)
+pid_t verdict_start(const struct hunt_spec *spec, const struct hunt_run *r, const json_t *fail, struct err *e)
 {
 	struct verdict v = {.spec = spec, .run = r, .fail = fail ? json_deep_copy(fail) : NULL};
 	pid_t pid = fork();

@@ -14,7 +14,7 @@
 
 bool verdict_is_needed(const struct hunt_spec *spec);
 /* fail: how the run failed by itself, or NULL; borrowed. The child's PID, or -1. */
-pid_t verdict_start(const struct hunt_spec *spec, const struct run *r, const json_t *fail, struct err *e);
+pid_t verdict_start(const struct hunt_spec *spec, const struct hunt_run *r, const json_t *fail, struct err *e);
 /* Its answer, a new reference; an error when there is none. */
 json_t *verdict_read(const char *dir, struct err *e);
 

@@ -11,24 +11,24 @@
 
 #include "gdb/mi_parse.h"
 
-struct cursor {
+struct mi_cursor {
 	const char *start, *p, *end;
 	int depth;
 	struct err *e;
 };
 
-static int bad(struct cursor *c, const char *what)
+static int bad(struct mi_cursor *c, const char *what)
 {
 	return err_set(c->e, ERR_INTERNAL, "GDB/MI output, byte %zu: %s", (size_t)(c->p - c->start),
 		       what);
 }
 
-static bool at(const struct cursor *c, char ch)
+static bool at(const struct mi_cursor *c, char ch)
 {
 	return c->p < c->end && *c->p == ch;
 }
 
-static bool take(struct cursor *c, char ch)
+static bool take(struct mi_cursor *c, char ch)
 {
 	if (!at(c, ch))
 		return false;
@@ -36,12 +36,12 @@ static bool take(struct cursor *c, char ch)
 	return true;
 }
 
-static bool is_octal(const struct cursor *c)
+static bool is_octal(const struct mi_cursor *c)
 {
 	return c->p < c->end && *c->p >= '0' && *c->p <= '7';
 }
 
-static int take_octal(struct cursor *c)
+static int take_octal(struct mi_cursor *c)
 {
 	unsigned v = 0;
 
@@ -51,7 +51,7 @@ static int take_octal(struct cursor *c)
 }
 
 /* The byte after a backslash; -1: no such escape. */
-static int take_escape(struct cursor *c)
+static int take_escape(struct mi_cursor *c)
 {
 	static const char from[] = "abefnrtv\\\"'";
 	static const char to[] = "\a\b\033\f\n\r\t\v\\\"'";
@@ -69,7 +69,7 @@ static int take_escape(struct cursor *c)
 }
 
 /* A c-string with its quotes. On success *out is the caller's. */
-static int parse_cstring(struct cursor *c, char **out, size_t *len)
+static int parse_cstring(struct mi_cursor *c, char **out, size_t *len)
 {
 	char *buf, *w;
 
@@ -104,7 +104,7 @@ static bool is_name_char(char ch)
 	return isalnum((unsigned char)ch) || ch == '-' || ch == '_' || ch == '.';
 }
 
-static int parse_name(struct cursor *c, char **out)
+static int parse_name(struct mi_cursor *c, char **out)
 {
 	const char *from = c->p;
 
@@ -116,10 +116,10 @@ static int parse_name(struct cursor *c, char **out)
 	return *out ? 0 : bad(c, "out of memory");
 }
 
-static int parse_value(struct cursor *c, struct mi_value **out);
+static int parse_value(struct mi_cursor *c, struct mi_value **out);
 
 /* A value, or name=value. */
-static int parse_item(struct cursor *c, struct mi_value **out)
+static int parse_item(struct mi_cursor *c, struct mi_value **out)
 {
 	char *name = NULL;
 
@@ -139,7 +139,7 @@ static int parse_item(struct cursor *c, struct mi_value **out)
 	return 0;
 }
 
-static int add_item(struct cursor *c, struct mi_value *into)
+static int add_item(struct mi_cursor *c, struct mi_value *into)
 {
 	struct mi_value *item = NULL;
 
@@ -152,7 +152,7 @@ static int add_item(struct cursor *c, struct mi_value *into)
 	return 0;
 }
 
-static int parse_items(struct cursor *c, struct mi_value *into, char close)
+static int parse_items(struct mi_cursor *c, struct mi_value *into, char close)
 {
 	if (take(c, close))
 		return 0;
@@ -163,7 +163,7 @@ static int parse_items(struct cursor *c, struct mi_value *into, char close)
 	return take(c, close) ? 0 : bad(c, "a tuple or list without its end");
 }
 
-static int parse_group(struct cursor *c, struct mi_value **out)
+static int parse_group(struct mi_cursor *c, struct mi_value **out)
 {
 	bool tuple = *c->p++ == '{';
 	struct mi_value *v;
@@ -185,7 +185,7 @@ static int parse_group(struct cursor *c, struct mi_value **out)
 	return 0;
 }
 
-static int parse_string_value(struct cursor *c, struct mi_value **out)
+static int parse_string_value(struct mi_cursor *c, struct mi_value **out)
 {
 	struct mi_value *v = mi_value_new(MI_STRING);
 
@@ -199,7 +199,7 @@ static int parse_string_value(struct cursor *c, struct mi_value **out)
 	return 0;
 }
 
-static int parse_value(struct cursor *c, struct mi_value **out)
+static int parse_value(struct mi_cursor *c, struct mi_value **out)
 {
 	if (at(c, '"'))
 		return parse_string_value(c, out);
@@ -208,7 +208,7 @@ static int parse_value(struct cursor *c, struct mi_value **out)
 	return bad(c, "a value was expected");
 }
 
-static int parse_token(struct cursor *c, int64_t *token)
+static int parse_token(struct mi_cursor *c, int64_t *token)
 {
 	int64_t v = 0;
 	const char *from = c->p;
@@ -222,7 +222,7 @@ static int parse_token(struct cursor *c, int64_t *token)
 	return 0;
 }
 
-static int parse_class_and_results(struct cursor *c, struct mi_record *r)
+static int parse_class_and_results(struct mi_cursor *c, struct mi_record *r)
 {
 	r->results = mi_value_new(MI_TUPLE);
 	if (!r->results)
@@ -235,7 +235,7 @@ static int parse_class_and_results(struct cursor *c, struct mi_record *r)
 	return 0;
 }
 
-static int parse_prompt(struct cursor *c)
+static int parse_prompt(struct mi_cursor *c)
 {
 	static const char prompt[] = "gdb)";
 	size_t n = sizeof(prompt) - 1;
@@ -248,7 +248,7 @@ static int parse_prompt(struct cursor *c)
 	return 0;
 }
 
-static int parse_body(struct cursor *c, struct mi_record *r)
+static int parse_body(struct mi_cursor *c, struct mi_record *r)
 {
 	if (c->p >= c->end)
 		return bad(c, "an empty line");
@@ -272,7 +272,7 @@ static int parse_body(struct cursor *c, struct mi_record *r)
 
 int mi_parse(const char *line, size_t len, struct mi_record **out, struct err *e)
 {
-	struct cursor c = {.start = line, .p = line, .end = line + len, .e = e};
+	struct mi_cursor c = {.start = line, .p = line, .end = line + len, .e = e};
 	struct mi_record *r = calloc(1, sizeof(*r));
 
 	if (!r)

@@ -138,7 +138,7 @@ static int cut_logs(struct trim *t, uint32_t process, const struct rec_start *s,
 /* ---- where to begin ---- */
 
 /* An image, and what it is to begin with. */
-struct plan {
+struct trim_plan {
 	struct rec_image *img;
 	struct timeline *tl;
 	struct rec_start s;
@@ -148,14 +148,14 @@ struct plan {
 	unsigned nchildren;
 };
 
-static void plan_fini(struct plan *p)
+static void plan_fini(struct trim_plan *p)
 {
 	timeline_free(p->tl);
 	free(p->s.threads);
 	free(p->children);
 }
 
-static int start_at(struct plan *p, uint64_t number, uint64_t *bytes, struct err *e)
+static int start_at(struct trim_plan *p, uint64_t number, uint64_t *bytes, struct err *e)
 {
 	free(p->s.threads);
 	p->s.threads = NULL;
@@ -163,7 +163,7 @@ static int start_at(struct plan *p, uint64_t number, uint64_t *bytes, struct err
 }
 
 /* The first event from lo to hi from which on the logs are not larger than part of them. */
-static int choose(struct plan *p, uint64_t lo, uint64_t hi, double part, struct err *e)
+static int choose(struct trim_plan *p, uint64_t lo, uint64_t hi, double part, struct err *e)
 {
 	if (start_at(p, lo, &p->bytes, e))
 		return -1;
@@ -200,7 +200,7 @@ static struct rec_image *begun(const struct rec *rec, uint64_t process)
  * A thread or process that has been made, and whose log has not begun yet: the checkpoint would hold it without one. A
  * fork is counted among the children.
  */
-static bool is_unborn(const struct trim *t, struct plan *p, const struct reader_event *ev)
+static bool is_unborn(const struct trim *t, struct trim_plan *p, const struct reader_event *ev)
 {
 	if (ev->rec.kind == RLOG_CREATE)
 		return !has_thread(p->img, ev->rec.op[0]) && !(ev->has_result && (int64_t)ev->result.op[0]);
@@ -214,7 +214,7 @@ static bool is_unborn(const struct trim *t, struct plan *p, const struct reader_
 }
 
 /* Before the first of these; 0: there is no such place. */
-static int before_unborn(const struct trim *t, struct plan *p, uint64_t first, uint64_t *number, struct err *e)
+static int before_unborn(const struct trim *t, struct trim_plan *p, uint64_t first, uint64_t *number, struct err *e)
 {
 	struct timeline_event ev;
 	struct timeline_walk w;
@@ -233,12 +233,12 @@ static int before_unborn(const struct trim *t, struct plan *p, uint64_t first, u
 }
 
 /* 0: p->s says where; 1: nowhere. The last event of all is good for a process that has ended only. */
-static int plan_init(const struct trim *t, struct plan *p, struct rec_image *img, double part, struct err *e)
+static int plan_init(const struct trim *t, struct trim_plan *p, struct rec_image *img, double part, struct err *e)
 {
 	struct timeline_event ev;
 	uint64_t first, last, number;
 
-	*p = (struct plan){.img = img};
+	*p = (struct trim_plan){.img = img};
 	if (timeline_build(t->rec, img->ordinal, NULL, &p->tl, e))
 		return -1;
 	first = timeline_prefix(p->tl) + 1;
@@ -388,7 +388,7 @@ static int free_of_parent(struct trim *t, struct rec_image *img, uint64_t stamp,
 	return drop_image(t, img, e);
 }
 
-static int free_children(struct trim *t, const struct plan *p, double part, struct err *e)
+static int free_children(struct trim *t, const struct trim_plan *p, double part, struct err *e)
 {
 	int r = 0;
 
@@ -400,7 +400,7 @@ static int free_children(struct trim *t, const struct plan *p, double part, stru
 	return r;
 }
 
-static int apply(struct trim *t, struct plan *p, struct err *e)
+static int apply(struct trim *t, struct trim_plan *p, struct err *e)
 {
 	cleanup_free char *path = str_fmt("%s/p%04u/start", t->rec->dir, p->img->ordinal);
 	struct nav n;
@@ -421,7 +421,7 @@ static int apply(struct trim *t, struct plan *p, struct err *e)
 /* part: how much of its logs is kept; needed: it gets a new start, however little that gains by itself. */
 static int trim_image(struct trim *t, struct rec_image *img, double part, bool needed, struct err *e)
 {
-	struct plan p;
+	struct trim_plan p;
 	int r = plan_init(t, &p, img, part, e);
 
 	if (!r && (needed || p.left + WORTH < p.bytes))

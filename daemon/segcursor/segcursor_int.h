@@ -46,7 +46,7 @@ int segcur_walk_to_goal(struct segcur *in, struct trace *from, struct goal *g, c
 			struct err *e);
 /*
  * A copy of the first mark goes to the state that has these registers, and of which is_goal says that it is the one
- * (struct walk_ops), for so many seconds at most; then 1 as well.
+ * (struct trace_walk_ops), for so many seconds at most; then 1 as well.
  */
 int segcur_walk_to_state(struct segcur *in, const struct user_regs_struct *want, double seconds,
 			 int (*is_goal)(void *ctx, struct trace *t, struct walk_tell *tell, struct err *e), void *ctx,

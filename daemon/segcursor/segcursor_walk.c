@@ -48,7 +48,7 @@ bool segcur_is_walkable(const struct segcur *in, const struct breaks *b)
  * GDB always has some points in the dynamic linker. Points in libraries that the recorder calls too cannot be counted by a walk: it
  * gives up if it meets one (int3).
  */
-static void add_points(const struct segcur *in, const struct breaks *b, struct walk *w, struct breaks *rare)
+static void add_points(const struct segcur *in, const struct breaks *b, struct trace_walk *w, struct breaks *rare)
 {
 	for (unsigned i = 0; b && i < b->n; i++) {
 		if (b->v[i].data)
@@ -60,7 +60,7 @@ static void add_points(const struct segcur *in, const struct breaks *b, struct w
 	}
 }
 
-static void add_words(const struct breaks *b, struct walk *w)
+static void add_words(const struct breaks *b, struct trace_walk *w)
 {
 	for (unsigned i = 0; b && i < BREAKS_WATCHES; i++) {
 		if (!b->watch[i].kind)
@@ -115,13 +115,13 @@ static bool cancelled(void *ctx)
 }
 
 /* With int3s at the rare points meanwhile. */
-static int walk_with(struct trace *t, struct walk *w, struct breaks *rare, struct err *e)
+static int walk_with(struct trace *t, struct trace_walk *w, struct breaks *rare, struct err *e)
 {
 	int r;
 
 	if (trace_clear_all(t, e) || breaks_insert(rare, t->pid, e))
 		return -1;
-	r = walk_go(w, t, e);
+	r = trace_walk_go(w, t, e);
 	return (r == WALK_THERE || r == WALK_LEFT) && breaks_take_out(rare, t->pid, e) ? -1 : r;
 }
 
@@ -151,7 +151,7 @@ static int pass_shim(struct segcur *in, struct trace *t, struct err *e)
 }
 
 /* As walk_with, over the ends of handlers. */
-static int walk_on(struct segcur *in, struct trace *t, struct walk *w, struct breaks *rare, struct err *e)
+static int walk_on(struct segcur *in, struct trace *t, struct trace_walk *w, struct breaks *rare, struct err *e)
 {
 	uint64_t goals = 0, arrivals = 0;
 	int r;
@@ -183,10 +183,10 @@ static int enter_handler(struct segcur *in, struct trace *t, struct err *e)
 }
 
 /* A copy of `from` walks past the points of b. 0: it is there; SEGCUR_WALK_LEFT: it stands; else it is gone. */
-static int walk_or_leave(struct walker *walker, struct trace *from, struct walk *w, const struct breaks *b, struct trace *t,
+static int walk_or_leave(struct walker *walker, struct trace *from, struct trace_walk *w, const struct breaks *b, struct trace *t,
 			struct err *e)
 {
-	static const struct walk_ops ops = {.is_goal = is_goal, .ended = ended, .cancelled = cancelled};
+	static const struct trace_walk_ops ops = {.is_goal = is_goal, .ended = ended, .cancelled = cancelled};
 	struct segcur *in = walker->in;
 	struct breaks rare = {0};
 	uint64_t pc;
@@ -225,7 +225,7 @@ static int walk_or_leave(struct walker *walker, struct trace *from, struct walk 
 	return r < 0 ? -1 : r == WALK_OVER ? SEGCUR_WALK_OVER : 1;
 }
 
-static int walk_copy_by(struct walker *walker, struct trace *from, struct walk *w, const struct breaks *b, struct trace *t,
+static int walk_copy_by(struct walker *walker, struct trace *from, struct trace_walk *w, const struct breaks *b, struct trace *t,
 			struct err *e)
 {
 	int r = walk_or_leave(walker, from, w, b, t, e);
@@ -236,7 +236,7 @@ static int walk_copy_by(struct walker *walker, struct trace *from, struct walk *
 	return 1;
 }
 
-static int walk_copy(struct segcur *in, struct trace *from, struct walk *w, struct goal *g, const struct breaks *b,
+static int walk_copy(struct segcur *in, struct trace *from, struct trace_walk *w, struct goal *g, const struct breaks *b,
 		     struct trace *t, struct err *e)
 {
 	struct walker walker = {.in = in, .is_goal = is_state, .ctx = g};
@@ -245,7 +245,7 @@ static int walk_copy(struct segcur *in, struct trace *from, struct walk *w, stru
 }
 
 /* The goal's registers. 1: it is where no walk comes. */
-static int aim(const struct segcur *in, struct walk *w, const struct goal *g, struct err *e)
+static int aim(const struct segcur *in, struct trace_walk *w, const struct goal *g, struct err *e)
 {
 	struct user_regs_struct want;
 
@@ -254,14 +254,14 @@ static int aim(const struct segcur *in, struct walk *w, const struct goal *g, st
 	if (trace_get_regs(g->want, &want, e))
 		return -1;
 	w->ask.goal = g->pc;
-	walk_want(w, &want);
+	trace_walk_want(w, &want);
 	return 0;
 }
 
 int segcur_walk_to_goal(struct segcur *in, struct trace *from, struct goal *g, const struct breaks *b, struct walked *out,
 			struct err *e)
 {
-	struct walk w = {0};
+	struct trace_walk w = {0};
 	int r = g->want ? aim(in, &w, g, e) : 1;
 
 	if (r)
@@ -278,12 +278,12 @@ int segcur_walk_to_state(struct segcur *in, const struct user_regs_struct *want,
 			 struct walked *out, struct err *e)
 {
 	struct walker walker = {in, is_goal, ctx, clock_s() + seconds};
-	struct walk w = {.ask.goal = want->rip};
+	struct trace_walk w = {.ask.goal = want->rip};
 	int r;
 
 	if (!in->marks || !is_visible_code(in, want->rip))
 		return 1;
-	walk_want(&w, want);
+	trace_walk_want(&w, want);
 	r = walk_copy_by(&walker, &in->mark[0], &w, NULL, &out->t, e);
 	out->times = w.ask.goals;
 	out->stops = 0;
@@ -309,13 +309,13 @@ int segcur_walk_times(struct segcur *in, struct goal *g, uint64_t *times, struct
 int segcur_walk_to_nth(struct segcur *in, struct trace *from, const struct breaks *b, uint64_t nth, struct trace *t,
 		       struct err *e)
 {
-	struct walk w = {.ask.nth = nth};
+	struct trace_walk w = {.ask.nth = nth};
 
 	return walk_copy(in, from, &w, NULL, b, t, e);
 }
 
 /* The watched word that the last change was of. */
-static void tell_word(const struct breaks *b, const struct walk *w, struct stop *stop)
+static void tell_word(const struct breaks *b, const struct trace_walk *w, struct stop *stop)
 {
 	const struct replay_walk_change *c = &w->ask.log[w->ask.changes % REPLAY_WALK_LOG];
 	unsigned n = 0;
@@ -334,7 +334,7 @@ static void tell_word(const struct breaks *b, const struct walk *w, struct stop 
 static int go_before(struct segcur *in, const struct breaks *b, uint64_t n, uint64_t pc, struct trace *t, struct err *e)
 {
 	struct breaks only = {0}, at = {0};
-	struct walk w = {.ask.nth_change = n};
+	struct trace_walk w = {.ask.nth_change = n};
 	struct trace there;
 	int r;
 
@@ -355,7 +355,7 @@ static int go_before(struct segcur *in, const struct breaks *b, uint64_t n, uint
 }
 
 /* A copy of the first mark past the stops of b, and on by itself from where it cannot walk: as walk_or_leave. */
-static int walk_far(struct segcur *in, struct walk *w, const struct breaks *b, struct trace *t, struct err *e)
+static int walk_far(struct segcur *in, struct trace_walk *w, const struct breaks *b, struct trace *t, struct err *e)
 {
 	struct walker walker = {.in = in, .is_goal = is_state};
 
@@ -363,7 +363,7 @@ static int walk_far(struct segcur *in, struct walk *w, const struct breaks *b, s
 }
 
 /* At the change that the walk has come to. */
-static int at_change(struct segcur *in, struct walk *w, const struct breaks *b, struct stop *stop, struct trace *t, struct err *e)
+static int at_change(struct segcur *in, struct trace_walk *w, const struct breaks *b, struct stop *stop, struct trace *t, struct err *e)
 {
 	int r = 1;
 
@@ -376,7 +376,7 @@ static int at_change(struct segcur *in, struct walk *w, const struct breaks *b, 
 
 int segcur_walk_to_stop(struct segcur *in, struct breaks *b, uint64_t nth, struct stop *stop, struct err *e)
 {
-	struct walk w = {.ask.nth = nth};
+	struct trace_walk w = {.ask.nth = nth};
 	struct trace t;
 	int sig = 0, r = walk_far(in, &w, b, &t, e);
 
@@ -396,7 +396,7 @@ int segcur_walk_to_stop(struct segcur *in, struct breaks *b, uint64_t nth, struc
 
 int segcur_walk_on(struct segcur *in, bool fresh, struct breaks *b, struct goal *g, struct stop *stop, struct err *e)
 {
-	struct walk w = {.ask.nth = 1};
+	struct trace_walk w = {.ask.nth = 1};
 	struct trace t;
 	uint64_t pc, before = 0;
 	int r = in->marks && segcur_is_plain(in, b) ? aim(in, &w, g, e) : 1;
@@ -420,7 +420,7 @@ int segcur_walk_on(struct segcur *in, bool fresh, struct breaks *b, struct goal 
 }
 
 /* From the first mark to now, and to the last of the arrivals on that way. */
-static int walk_over(struct segcur *in, struct breaks *b, struct walk *w, struct goal *g, struct trace *t, struct err *e)
+static int walk_over(struct segcur *in, struct breaks *b, struct trace_walk *w, struct goal *g, struct trace *t, struct err *e)
 {
 	uint64_t times, last;
 	int r = walk_copy(in, &in->mark[0], w, g, b, t, e);
@@ -440,7 +440,7 @@ static int walk_over(struct segcur *in, struct breaks *b, struct walk *w, struct
 
 int segcur_back_over(struct segcur *in, struct breaks *b, uint64_t lo, uint64_t hi, uint64_t sp, struct err *e)
 {
-	struct walk w = {.ask = {.range_lo = lo, .range_hi = hi, .range_sp = sp}};
+	struct trace_walk w = {.ask = {.range_lo = lo, .range_hi = hi, .range_sp = sp}};
 	struct trace t = {0};
 	struct goal g;
 	int r;
@@ -466,7 +466,7 @@ int segcur_back_over(struct segcur *in, struct breaks *b, uint64_t lo, uint64_t 
 int segcur_walk_log(struct segcur *in, struct goal *g, struct breaks *b, uint64_t place, uint64_t last, struct replay_walk *ask,
 		    struct err *e)
 {
-	struct walk w = {.ask.nth_change = last};
+	struct trace_walk w = {.ask.nth_change = last};
 	struct walker walker = {.in = in, .is_goal = is_state, .ctx = g};
 	bool to_end = !last && !g->want;
 	struct trace t = {0};
@@ -491,7 +491,7 @@ int segcur_walk_log(struct segcur *in, struct goal *g, struct breaks *b, uint64_
 
 int segcur_walk_all(struct segcur *in, struct breaks *b, uint64_t *k, struct err *e)
 {
-	struct walk w = {0};
+	struct trace_walk w = {0};
 	struct trace t = {0};
 	uint64_t before, rest = 0;
 	int r = in->marks && segcur_is_walkable(in, b) ? walk_far(in, &w, b, &t, e) : 1;

@@ -89,9 +89,9 @@ static bool walk_cancelled(void *ctx)
 	return l->ops->cancelled && l->ops->cancelled(l->ctx);
 }
 
-int local_walk_on(struct local *l, struct trace *t, struct walk *w, bool *ended, struct err *e)
+int local_walk_on(struct local *l, struct trace *t, struct trace_walk *w, bool *ended, struct err *e)
 {
-	static const struct walk_ops ops = {.ended = walk_ended, .cancelled = walk_cancelled};
+	static const struct trace_walk_ops ops = {.ended = walk_ended, .cancelled = walk_cancelled};
 	uint64_t start = clock_ns();
 	int r;
 
@@ -103,7 +103,7 @@ int local_walk_on(struct local *l, struct trace *t, struct walk *w, bool *ended,
 	w->ask.count_branches = 1;
 	if (trace_clear_all(t, e))
 		return -1;
-	r = walk_go(w, t, e);
+	r = trace_walk_go(w, t, e);
 	*ended = r == WALK_OVER;
 	l->r->run_ns += clock_ns() - start;
 	if ((r == WALK_THERE || r == WALK_LEFT) && local_arm_end(l, t, e))
@@ -111,12 +111,12 @@ int local_walk_on(struct local *l, struct trace *t, struct walk *w, bool *ended,
 	return r;
 }
 
-int local_walk_copy(struct local *l, struct trace *copy, uint64_t nth, struct walk *w, bool *ended, struct err *e)
+int local_walk_copy(struct local *l, struct trace *copy, uint64_t nth, struct trace_walk *w, bool *ended, struct err *e)
 {
 	uint64_t pc, here = 0;
 	int r;
 
-	*w = (struct walk){.ask.nth_branch = nth};
+	*w = (struct trace_walk){.ask.nth_branch = nth};
 	if (l->p->end_break) {
 		if (trace_get_pc(copy, &pc, e))
 			return -1;
@@ -134,7 +134,7 @@ int local_walk_copy(struct local *l, struct trace *copy, uint64_t nth, struct wa
 /* The left end stands before its first branch already, unless it is where it began. */
 static int move_branches(struct counting *c, struct trace *copy, uint64_t units, bool *missed, struct err *e)
 {
-	struct walk w;
+	struct trace_walk w;
 	bool ended;
 	int r = local_walk_copy(c->l, copy, units + (c->at > 0), &w, &ended, e);
 
@@ -156,7 +156,7 @@ static int count_branches(struct counting *c, struct err *e)
 	uint64_t start = clock_ns();
 	struct trace_words words;
 	struct trace copy;
-	struct walk w;
+	struct trace_walk w;
 	bool ended, bad = true;
 	int r;
 
@@ -262,7 +262,7 @@ static int last_unit(struct counting *c, enum local_verdict *v, struct err *e)
 static int find_end_pc(struct counting *c, struct err *e)
 {
 	struct trace copy;
-	struct walk w;
+	struct trace_walk w;
 	bool ended;
 	int r;
 

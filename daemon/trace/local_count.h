@@ -16,9 +16,9 @@ int local_by_branches(struct local *l, enum local_verdict *v, struct err *e);
 /* Can branches be counted at all? */
 bool local_can_walk(const struct local *l);
 /* Walks as w->ask says. *ended: t has reached the end of the segment. Returns enum walk_end, or -1. */
-int local_walk_on(struct local *l, struct trace *t, struct walk *w, bool *ended, struct err *e);
+int local_walk_on(struct local *l, struct trace *t, struct trace_walk *w, bool *ended, struct err *e);
 /* Walks a copy to before its nth branch (0: none), or to the end of the segment. Returns as local_walk_on. */
-int local_walk_copy(struct local *l, struct trace *copy, uint64_t nth, struct walk *w, bool *ended, struct err *e);
+int local_walk_copy(struct local *l, struct trace *copy, uint64_t nth, struct trace_walk *w, bool *ended, struct err *e);
 bool local_is_in_recorder(struct local *l, struct trace *t);
 /*
  * Moves t over what cannot be walked: the recorder's code, a system call, or one other instruction that the recorder does not

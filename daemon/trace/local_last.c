@@ -138,7 +138,7 @@ static uint64_t sample(uint64_t i, uint64_t n)
 /* A copy before the nth branch behind the left end. 1: it is good there, and the left end. */
 static int look_at_branch(struct local *l, uint64_t nth, struct err *e)
 {
-	struct walk w;
+	struct trace_walk w;
 	struct trace_local_place place = l->place;
 	struct trace_words words;
 	struct trace copy;
@@ -167,7 +167,7 @@ static int look_at_branch(struct local *l, uint64_t nth, struct err *e)
 /* How many branches there are behind the left end, as far as can be walked. */
 static int count_behind(struct local *l, uint64_t *n, struct err *e)
 {
-	struct walk w;
+	struct trace_walk w;
 	struct trace copy;
 	bool ended;
 	int r;

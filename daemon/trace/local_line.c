@@ -171,7 +171,7 @@ static bool state_equal_registers(const struct user_regs_struct *a, const struct
 /* Before the nth branch of the base's stretch, which is not before the base. */
 static int walk_from_base(struct line_search *w, struct trace *copy, uint64_t nth, uint64_t pc, uint64_t *arrivals, struct err *e)
 {
-	struct walk walk = {.ask.nth_branch = nth - w->base_branches + (w->base_branches != 0), .ask.places = pc != 0};
+	struct trace_walk walk = {.ask.nth_branch = nth - w->base_branches + (w->base_branches != 0), .ask.places = pc != 0};
 	bool ended;
 	int r;
 
@@ -242,7 +242,7 @@ struct rest {
 static int walk_rest(struct local *l, struct trace *t, struct rest *rest, struct err *e)
 {
 	for (rest->n = 0; rest->n < PARTS_MAX;) {
-		struct walk walk = {.ask.nth_branch = 0};
+		struct trace_walk walk = {.ask.nth_branch = 0};
 		bool ended;
 		int r = local_walk_on(l, t, &walk, &ended, e);
 

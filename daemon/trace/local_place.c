@@ -7,7 +7,7 @@
 /* Up to before the nth branch, or (0) up to where it cannot be walked. 1: it does not come there. */
 static int go_walking(struct local *l, struct trace *t, uint64_t nth, uint64_t pc, uint64_t *passes, struct err *e)
 {
-	struct walk w = {.ask.nth_branch = nth, .ask.places = pc != 0};
+	struct trace_walk w = {.ask.nth_branch = nth, .ask.places = pc != 0};
 	bool ended;
 	int r;
 

@@ -36,7 +36,7 @@ struct walk_state {
 	size_t len;
 };
 
-void walk_want(struct walk *w, const struct user_regs_struct *r)
+void trace_walk_want(struct trace_walk *w, const struct user_regs_struct *r)
 {
 	for (unsigned i = 0; i < REPLAY_WALK_REGS; i++)
 		memcpy(&w->ask.reg[i], (const uint8_t *)r + greg[i], sizeof(w->ask.reg[i]));
@@ -67,7 +67,7 @@ static int put_back(struct trace *t, const struct walk_state *s, uint64_t rip, s
 		       : 0;
 }
 
-static int unmap(struct walk *w, struct trace *t, uint64_t addr, uint64_t len, struct err *e)
+static int unmap(struct trace_walk *w, struct trace *t, uint64_t addr, uint64_t len, struct err *e)
 {
 	const uint64_t args[6] = {addr, len};
 	int64_t ret;
@@ -75,7 +75,7 @@ static int unmap(struct walk *w, struct trace *t, uint64_t addr, uint64_t len, s
 	return addr ? trace_syscall(t, w->gadget, SYS_munmap, args, &ret, e) : 0;
 }
 
-static int map_memory(struct walk *w, struct trace *t, uint64_t *at, struct err *e)
+static int map_memory(struct trace_walk *w, struct trace *t, uint64_t *at, struct err *e)
 {
 	const uint64_t args[6] = {0, MEMORY, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, (uint64_t)-1, 0};
 	int64_t ret;
@@ -89,7 +89,7 @@ static int map_memory(struct walk *w, struct trace *t, uint64_t *at, struct err 
 }
 
 /* Back to where the caller's stack, and what the kernel may do there, are not touched: lets the thread call the recorder. */
-static int call_recorder(struct walk *w, struct trace *t, const struct walk_state *s, uint64_t memory, struct err *e)
+static int call_recorder(struct trace_walk *w, struct trace *t, const struct walk_state *s, uint64_t memory, struct err *e)
 {
 	struct user_regs_struct r = s->r;
 
@@ -101,13 +101,13 @@ static int call_recorder(struct walk *w, struct trace *t, const struct walk_stat
 	return trace_set_regs(t, &r, e);
 }
 
-static int read_answer(struct walk *w, struct trace *t, uint64_t memory, struct err *e)
+static int read_answer(struct trace_walk *w, struct trace *t, uint64_t memory, struct err *e)
 {
 	return trace_read(t->pid, memory, &w->ask, sizeof(w->ask), e);
 }
 
 /* Where it is to be seen if it gets into the program's own code. */
-static int arm(struct walk *w, struct trace *t, struct err *e)
+static int arm(struct trace_walk *w, struct trace *t, struct err *e)
 {
 	unsigned n = 0;
 
@@ -119,7 +119,7 @@ static int arm(struct walk *w, struct trace *t, struct err *e)
 	return trace_set_watch(t, END_SLOT, w->end_watch, 8, e);
 }
 
-static int read_counts(struct walk *w, struct trace *t, struct err *e)
+static int read_counts(struct trace_walk *w, struct trace *t, struct err *e)
 {
 	if (trace_read(t->pid, w->ask.count_at, &w->ask.arrivals, 8, e))
 		return -1;
@@ -131,7 +131,7 @@ static int read_counts(struct walk *w, struct trace *t, struct err *e)
  * function makes which the recorder has called: neither is translated.
  */
 #define FAILED (-100)
-static int heard(struct walk *w, struct trace *t, const struct trace_stop *s, int *sig, struct err *e)
+static int heard(struct trace_walk *w, struct trace *t, const struct trace_stop *s, int *sig, struct err *e)
 {
 	struct user_regs_struct r;
 	bool over = false;
@@ -158,7 +158,7 @@ static int heard(struct walk *w, struct trace *t, const struct trace_stop *s, in
 }
 
 /* Until it has something to say. As heard, but never 0. */
-static int run(struct walk *w, struct trace *t, struct err *e)
+static int run(struct trace_walk *w, struct trace *t, struct err *e)
 {
 	static const struct trace_limit slice = {.wall_ns = SLICE_NS};
 	struct trace_stop s;
@@ -178,7 +178,7 @@ static int run(struct walk *w, struct trace *t, struct err *e)
 }
 
 /* Let the recorder make ready. The same results as run; the address where it stops first is not known before. */
-static int begin(struct walk *w, struct trace *t, struct walk_state *s, uint64_t *memory, struct err *e)
+static int begin(struct trace_walk *w, struct trace *t, struct walk_state *s, uint64_t *memory, struct err *e)
 {
 	struct user_regs_struct r;
 	struct trace_stop stop;
@@ -213,7 +213,7 @@ static int step_out(struct trace *t, uint64_t rip, bool for_good, struct err *e)
 }
 
 /* The recorder thinks that this is the goal. 1: so it is; 0: no, it is to go on. */
-static int consider(struct walk *w, struct trace *t, uint64_t memory, struct err *e)
+static int consider(struct trace_walk *w, struct trace *t, uint64_t memory, struct err *e)
 {
 	struct replay_walk *a = &w->ask;
 	struct walk_tell tell = {0};
@@ -233,7 +233,7 @@ static int consider(struct walk *w, struct trace *t, uint64_t memory, struct err
 	return trace_write(t->pid, memory, a, sizeof(*a), e) || step_out(t, a->again, false, e) ? -1 : 0;
 }
 
-static int go(struct walk *w, struct trace *t, uint64_t memory, struct err *e)
+static int go(struct trace_walk *w, struct trace *t, uint64_t memory, struct err *e)
 {
 	for (;;) {
 		int r = run(w, t, e);
@@ -251,7 +251,7 @@ static int go(struct walk *w, struct trace *t, uint64_t memory, struct err *e)
 }
 
 /* Behind the segment's end: have the words been changed by the recorder, on its way to that? Then nobody knows how often. */
-static int settle(struct walk *w, struct trace *t, uint64_t memory, struct err *e)
+static int settle(struct trace_walk *w, struct trace *t, uint64_t memory, struct err *e)
 {
 	if (read_answer(w, t, memory, e) || read_counts(w, t, e))
 		return FAILED;
@@ -265,7 +265,7 @@ static int settle(struct walk *w, struct trace *t, uint64_t memory, struct err *
 	return -WALK_OVER;
 }
 
-static int clean_up(struct walk *w, struct trace *t, uint64_t memory, struct err *e)
+static int clean_up(struct trace_walk *w, struct trace *t, uint64_t memory, struct err *e)
 {
 	for (uint32_t i = 0; i < w->ask.maps && i < REPLAY_WALK_MAPS; i++)
 		if (unmap(w, t, w->ask.map[i].addr, w->ask.map[i].len, e))
@@ -273,7 +273,7 @@ static int clean_up(struct walk *w, struct trace *t, uint64_t memory, struct err
 	return unmap(w, t, memory, MEMORY, e);
 }
 
-int walk_go(struct walk *w, struct trace *t, struct err *e)
+int trace_walk_go(struct trace_walk *w, struct trace *t, struct err *e)
 {
 	struct walk_state s;
 	uint64_t memory = 0;

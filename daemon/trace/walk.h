@@ -16,7 +16,7 @@ struct walk_tell {
 	struct replay_walk_word v[WALK_TELL];
 };
 
-struct walk_ops {
+struct trace_walk_ops {
 	/*
 	 * t stands at the goal's address, with the goal's registers and words. 1: this is the goal. 0: it
 	 * is not; *tell has words of memory that differ from the goal's, with their values here. -1: error.
@@ -36,24 +36,24 @@ enum walk_end {
 	WALK_CANNOT, /* where it stands is unknown: the copy is useless */
 };
 
-struct walk {
+struct trace_walk {
 	uint64_t enter; /* replay_ctl.walk_addr; 0: this recorder cannot translate */
 	uint64_t gadget; /* a `syscall` instruction that the shim's filter lets through */
 	uint64_t end_watch; /* 8 bytes that are written to at the end of the segment */
-	const struct walk_ops *ops;
+	const struct trace_walk_ops *ops;
 	void *ctx;
-	struct replay_walk ask; /* the request (walk_go sets pc) and the answer */
-	bool resumed; /* the caller's: arrivals and goals add up several calls of walk_go; changes and log are the last call's */
+	struct replay_walk ask; /* the request (trace_walk_go sets pc) and the answer */
+	bool resumed; /* the caller's: arrivals and goals add up several calls of trace_walk_go; changes and log are the last call's */
 };
 
 /* Sets the registers of the goal. */
-void walk_want(struct walk *w, const struct user_regs_struct *r);
+void trace_walk_want(struct trace_walk *w, const struct user_regs_struct *r);
 
 /*
  * t: a copy (trace_fork) with one thread that stands in the program's code, and with no slots set: all
  * of them are used here. At most 3 addresses in all, places and goal. Returns enum walk_end, or -1.
  * After THERE and LEFT the copy's state is as if it had run natively.
  */
-int walk_go(struct walk *w, struct trace *t, struct err *e);
+int trace_walk_go(struct trace_walk *w, struct trace *t, struct err *e);
 
 #endif

@@ -3,7 +3,7 @@
 #include "record/core/memory.h"
 #include "record/core/own_stack.h"
 #include "record/core/state.h"
-#include "record/store/keep.h"
+#include "record/store/keeper.h"
 #include "record/store/log.h"
 #include "record/event/donate.h"
 #include "record/event/turn.h"

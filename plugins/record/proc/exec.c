@@ -6,7 +6,7 @@
 #include "record/core/task.h"
 #include "record/core/tsc_clock.h"
 #include "record/core/util.h"
-#include "record/store/keep.h"
+#include "record/store/keeper.h"
 #include "record/store/log.h"
 #include "record/event/ev.h"
 #include "record/event/turn.h"

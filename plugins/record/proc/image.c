@@ -3,7 +3,7 @@
 #include "record/core/sigaction.h"
 #include "record/core/state.h"
 #include "record/core/util.h"
-#include "record/store/keep.h"
+#include "record/store/keeper.h"
 #include "record/store/log.h"
 #include "record/event/arm.h"
 #include "record/event/cs.h"

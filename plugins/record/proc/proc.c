@@ -2,7 +2,7 @@
 /* proc.c: fork: processes that come to be. exec.c has what becomes of them. */
 #include "record/core/state.h"
 #include "record/core/util.h"
-#include "record/store/keep.h"
+#include "record/store/keeper.h"
 #include "record/event/ev.h"
 #include "record/event/turn.h"
 #include "record/sched/gil.h"

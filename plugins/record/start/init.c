@@ -15,7 +15,7 @@
 #include "record/core/tsc_clock.h"
 #include "record/core/util.h"
 #include "record/store/files.h"
-#include "record/store/keep.h"
+#include "record/store/keeper.h"
 #include "record/store/log.h"
 #include "record/event/arm.h"
 #include "record/event/ev.h"

@@ -7,7 +7,7 @@
 #include "record/core/state.h"
 #include "record/core/util.h"
 #include "record/store/files.h"
-#include "record/store/keep.h"
+#include "record/store/keeper.h"
 
 #include <link.h>
 

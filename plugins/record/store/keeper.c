@@ -10,7 +10,7 @@
 #include "record/core/state.h"
 #include "record/core/task.h"
 #include "record/core/util.h"
-#include "record/store/keep.h"
+#include "record/store/keeper.h"
 #include "rlog/keeper.h"
 
 #include <errno.h>

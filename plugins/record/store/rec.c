@@ -12,7 +12,7 @@
 #include "record/core/state.h"
 #include "record/core/tsc_clock.h"
 #include "record/core/util.h"
-#include "record/store/keep.h"
+#include "record/store/keeper.h"
 #include "record/store/log.h"
 #include "rlog/kinds.h"
 

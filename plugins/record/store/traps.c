@@ -2,7 +2,7 @@
 /* traps.c: recording: counts trapped system calls by the instruction that made them, for `fredctl info`. */
 #include "record/core/state.h"
 #include "record/core/util.h"
-#include "record/store/keep.h"
+#include "record/store/keeper.h"
 #include "record/store/log.h"
 
 #define AFTER_FAILURE ((struct rlog_traps *)-1)

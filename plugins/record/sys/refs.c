@@ -14,7 +14,7 @@
 #include "record/core/state.h"
 #include "record/core/util.h"
 #include "record/store/files.h"
-#include "record/store/keep.h"
+#include "record/store/keeper.h"
 #include "record/event/turn.h"
 #include "record/sys/sys.h"
 

@@ -147,7 +147,7 @@ static void test_claims(void **state)
 {
 	char dir[] = "/tmp/fred-hunt.XXXXXX";
 	json_t *spec = json_pack("{s:i}", "format", 1);
-	struct state a, b;
+	struct hunt_state a, b;
 	struct err e;
 	char *path, *from;
 

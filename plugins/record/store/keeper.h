@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* keep.h: keeper.c: the recording's files, by their full paths, also after rights were given up. */
+/* keeper.h: keeper.c: the recording's files, by their full paths, also after rights were given up. */
 #ifndef FRED_RECORD_KEEP_H
 #define FRED_RECORD_KEEP_H
 
