@@ -2,11 +2,11 @@
 /* main.c: fredctl: parses the command line, runs one command, and turns its outcome into an exit code. */
 #include <stdio.h>
 
+#include "args/help.h"
 #include "base/log.h"
 #include "base/path.h"
-#include "cmd/commands.h"
-#include "args/help.h"
 #include "client/out.h"
+#include "cmd/commands.h"
 
 /* For failures of fredctl record itself: they must not be mistaken for exit codes of the program. */
 #define EXIT_RECORD 125

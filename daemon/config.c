@@ -39,8 +39,7 @@ static const struct option options[] = {
 	{0},
 };
 
-static int set_number(const char *name, const char *text, uint64_t max, uint64_t *out,
-		      struct err *e)
+static int set_number(const char *name, const char *text, uint64_t max, uint64_t *out, struct err *e)
 {
 	if (str_u64(text, 10, 0, max, out))
 		return err_set(e, ERR_USAGE, "%s: '%s' is not a number in range", name, text);

@@ -118,8 +118,8 @@ static char *build_id(void)
 
 	if (stat("/proc/self/exe", &st))
 		return xstrdup("unknown");
-	return str_fmt("%llx-%llx%09lx", (unsigned long long)st.st_ino,
-		       (unsigned long long)st.st_mtim.tv_sec, st.st_mtim.tv_nsec);
+	return str_fmt("%llx-%llx%09lx", (unsigned long long)st.st_ino, (unsigned long long)st.st_mtim.tv_sec,
+		       st.st_mtim.tv_nsec);
 }
 
 static void tell_ready(int *fd, const char *text)
@@ -163,8 +163,8 @@ static int run_loop(struct daemon *d, const struct server_config *sc, int *ready
 	return r;
 }
 
-static int serve(const struct config *c, const char *home, const char *log_path, int *ready_fd,
-		 int *start_lock, struct err *e)
+static int serve(const struct config *c, const char *home, const char *log_path, int *ready_fd, int *start_lock,
+		 struct err *e)
 {
 	cleanup_free char *build = build_id();
 	cleanup_close int lock = take_lock(home, "fredd.lock", e);

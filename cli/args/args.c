@@ -59,8 +59,7 @@ bool cli_has(const struct cli *cli, const char *name)
 }
 
 /* An option by its long name (len bytes) or its letter; NULL if the table has none such. */
-static const struct cli_option *lookup(const struct cli_option *o, const char *name, size_t len,
-				       char letter)
+static const struct cli_option *lookup(const struct cli_option *o, const char *name, size_t len, char letter)
 {
 	for (; o && o->name; o++) {
 		if (name && strlen(o->name) == len && !strncmp(o->name, name, len))
@@ -102,8 +101,7 @@ static int set_option(struct cli *cli, const struct cli_option *o, const char *v
 	if (v->n && !o->repeated)
 		return err_set(e, ERR_USAGE, "--%s is given twice", o->name);
 	if (value && o->choices && !is_choice(o->choices, value))
-		return err_set(e, ERR_USAGE, "--%s: '%s' is none of: %s", o->name, value,
-			       o->choices);
+		return err_set(e, ERR_USAGE, "--%s: '%s' is none of: %s", o->name, value, o->choices);
 	strv_add(v, value ? value : "");
 	if (o->gdb)
 		strv_addf(&cli->gdb, "-%s", o->name);
@@ -113,8 +111,7 @@ static int set_option(struct cli *cli, const struct cli_option *o, const char *v
 }
 
 /* value: the part joined to the option ("--x=v", "-ov"), or NULL: then the next word, if the option needs a value. */
-static int got_option(struct parser *p, const struct cli_option *o, const char *value,
-		      struct err *e)
+static int got_option(struct parser *p, const struct cli_option *o, const char *value, struct err *e)
 {
 	if (!o->metavar && value)
 		return err_set(e, ERR_USAGE, "--%s takes no value", o->name);
@@ -131,8 +128,7 @@ static int got_option(struct parser *p, const struct cli_option *o, const char *
 	return set_option(p->cli, o, value, e);
 }
 
-static const struct cli_option *find_option(const struct cli *cli, const char *name, size_t len,
-					    char letter)
+static const struct cli_option *find_option(const struct cli *cli, const char *name, size_t len, char letter)
 {
 	const struct cli_option *o = NULL;
 
@@ -146,7 +142,8 @@ static int unknown(const struct cli *cli, const char *word, struct err *e)
 	const char *name = cli->command ? cli->command->name : NULL;
 	struct nearest near = {.word = word + 2, .len = strcspn(word, "=") - 2};
 
-	for (const struct cli_option *o = cli->command ? cli->command->options : NULL; o && o->name && word[1] == '-'; o++)
+	for (const struct cli_option *o = cli->command ? cli->command->options : NULL; o && o->name && word[1] == '-';
+	     o++)
 		nearest_try(&near, o->name);
 	for (const struct cli_option *o = global_options; o->name && word[1] == '-'; o++)
 		nearest_try(&near, o->name);
@@ -163,9 +160,11 @@ static int unknown_command(const struct cli *cli, const char *word, struct err *
 		if (!(*c)->hidden)
 			nearest_try(&near, (*c)->name);
 	if (near.name)
-		return err_set(e, ERR_USAGE, "unknown command '%s'; did you mean %s? See fredctl help", word, near.name);
+		return err_set(e, ERR_USAGE, "unknown command '%s'; did you mean %s? See fredctl help", word,
+			       near.name);
 	if (strchr(word, '/') && !access(word, X_OK))
-		return err_set(e, ERR_USAGE, "unknown command '%s'; to record that program: fredctl record -- %s", word, word);
+		return err_set(e, ERR_USAGE, "unknown command '%s'; to record that program: fredctl record -- %s", word,
+			       word);
 	return err_set(e, ERR_USAGE, "unknown command '%s'; see fredctl help", word);
 }
 
@@ -225,8 +224,8 @@ static int parse_arg(struct parser *p, const char *word, struct err *e)
 static int parse_foreign(struct parser *p, const char *word, struct err *e)
 {
 	const struct cli_command *c = p->cli->command;
-	bool own = str_starts(word, "--") && (lookup(c->options, word + 2, strcspn(word + 2, "="), 0) ||
-					      str_eq(word, "--help"));
+	bool own = str_starts(word, "--") &&
+		   (lookup(c->options, word + 2, strcspn(word + 2, "="), 0) || str_eq(word, "--help"));
 
 	p->only_args = str_eq(word, "--args");
 	return own ? parse_long(p, word, e) : parse_arg(p, word, e);
@@ -255,19 +254,17 @@ static int check(const struct cli *cli, struct err *e)
 
 	for (int i = 0; c->options && c->options[i].name; i++)
 		if (c->options[i].required && !cli->values[i].n)
-			return err_set(e, ERR_USAGE, "%s: --%s %s is needed", c->name,
-				       c->options[i].name, c->options[i].metavar);
+			return err_set(e, ERR_USAGE, "%s: --%s %s is needed", c->name, c->options[i].name,
+				       c->options[i].metavar);
 	if (cli->args.n < c->min_args)
-		return err_set(e, ERR_USAGE, "%s: too few arguments; usage: fredctl %s %s", c->name,
-			       c->name, c->usage);
+		return err_set(e, ERR_USAGE, "%s: too few arguments; usage: fredctl %s %s", c->name, c->name, c->usage);
 	if (cli->args.n > c->max_args)
-		return err_set(e, ERR_USAGE, "%s: too many arguments: '%s'; usage: fredctl %s %s",
-			       c->name, cli->args.s[c->max_args], c->name, c->usage);
+		return err_set(e, ERR_USAGE, "%s: too many arguments: '%s'; usage: fredctl %s %s", c->name,
+			       cli->args.s[c->max_args], c->name, c->usage);
 	return 0;
 }
 
-int cli_parse(struct cli *cli, const struct cli_command *const *commands, int argc, char **argv,
-	      struct err *e)
+int cli_parse(struct cli *cli, const struct cli_command *const *commands, int argc, char **argv, struct err *e)
 {
 	struct parser p = {.cli = cli, .argv = argv + (argc > 0)};
 

@@ -5,16 +5,15 @@
  */
 #include <string.h>
 
+#include "args/help.h"
 #include "base/cleanup.h"
 #include "base/str.h"
-#include "args/help.h"
 
 static const char *word_name(enum cli_word w)
 {
 	static const char *const names[] = {
-		[WORD_NONE] = "none",	  [WORD_REC] = "rec",	[WORD_EXPR] = "none",
-		[WORD_POS] = "pos",	  [WORD_DIR] = "dir",	[WORD_FILE] = "file",
-		[WORD_PROGRAM] = "program", [WORD_COMMAND] = "command",
+		[WORD_NONE] = "none", [WORD_REC] = "rec",   [WORD_EXPR] = "none",	[WORD_POS] = "pos",
+		[WORD_DIR] = "dir",   [WORD_FILE] = "file", [WORD_PROGRAM] = "program", [WORD_COMMAND] = "command",
 	};
 
 	return names[w];
@@ -92,14 +91,13 @@ static const char head[] =
 	"\t\tcase ${COMP_WORDS[i]} in -*) ;; *) command=${COMP_WORDS[i]}; break ;; esac\n"
 	"\tdone\n";
 
-static const char tail[] =
-	"\tif [[ $cur == -* || -z $command ]]; then\n"
-	"\t\tCOMPREPLY=($(compgen -W \"$words\" -- \"$cur\"))\n"
-	"\telse\n"
-	"\t\t_fredctl_word \"$kind\"\n"
-	"\tfi\n"
-	"}\n"
-	"complete -F _fredctl fredctl\n";
+static const char tail[] = "\tif [[ $cur == -* || -z $command ]]; then\n"
+			   "\t\tCOMPREPLY=($(compgen -W \"$words\" -- \"$cur\"))\n"
+			   "\telse\n"
+			   "\t\t_fredctl_word \"$kind\"\n"
+			   "\tfi\n"
+			   "}\n"
+			   "complete -F _fredctl fredctl\n";
 
 void completion_bash(FILE *f, const struct cli_command *const *commands)
 {

@@ -7,8 +7,7 @@
 
 static void print_option(FILE *f, const struct cli_option *o)
 {
-	cleanup_free char *left = o->letter ? str_fmt("-%c, --%s", o->letter, o->name)
-					    : str_fmt("    --%s", o->name);
+	cleanup_free char *left = o->letter ? str_fmt("-%c, --%s", o->letter, o->name) : str_fmt("    --%s", o->name);
 
 	if (o->metavar)
 		str_set(&left, o->joined ? "%s[=%s]" : "%s %s", left, o->metavar);
@@ -66,11 +65,9 @@ static json_t *options_json(const struct cli_option *o)
 	for (; o && o->name; o++) {
 		const char letter[2] = {o->letter, '\0'};
 
-		json_array_append_new(list,
-				      json_pack("{s:s, s:s*, s:s*, s:s, s:s*, s:b}", "name", o->name,
-						"letter", o->letter ? letter : NULL, "metavar",
-						o->metavar, "help", o->help, "choices", o->choices,
-						"required", o->required));
+		json_array_append_new(list, json_pack("{s:s, s:s*, s:s*, s:s, s:s*, s:b}", "name", o->name, "letter",
+						      o->letter ? letter : NULL, "metavar", o->metavar, "help", o->help,
+						      "choices", o->choices, "required", o->required));
 	}
 	return list;
 }
@@ -81,10 +78,8 @@ json_t *help_json(const struct cli_command *const *commands)
 
 	for (const struct cli_command *const *c = commands; *c; c++)
 		if (!(*c)->hidden)
-			json_array_append_new(list, json_pack("{s:s, s:s, s:s, s:o}", "name",
-							      (*c)->name, "help", (*c)->help,
-							      "usage", (*c)->usage, "options",
-							      options_json((*c)->options)));
-	return json_pack("{s:o, s:o}", "commands", list, "options",
-			 options_json(cli_global_options()));
+			json_array_append_new(list,
+					      json_pack("{s:s, s:s, s:s, s:o}", "name", (*c)->name, "help", (*c)->help,
+							"usage", (*c)->usage, "options", options_json((*c)->options)));
+	return json_pack("{s:o, s:o}", "commands", list, "options", options_json(cli_global_options()));
 }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* nearest.c: see nearest.h. The distance is that of Damerau and Levenshtein, without edits between letters that changed places. */
+/* nearest.c: see nearest.h. The distance is that of Damerau and Levenshtein, without edits between letters that changed
+ * places. */
 #include "args/nearest.h"
 
 #include <string.h>

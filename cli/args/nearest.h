@@ -5,7 +5,8 @@
 
 #include <stddef.h>
 
-/* How many letters are wrong, missing, too many, or change places with their neighbours, in the first `len` bytes of word. */
+/* How many letters are wrong, missing, too many, or change places with their neighbours, in the first `len` bytes of
+ * word. */
 unsigned nearest_distance(const char *word, size_t len, const char *name);
 
 struct nearest {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * bridge.h: connects a debugger with a worker of the daemon. The worker connects to this process's socket when it is ready. A
- * child process, the keeper, calls the daemon's operation `debug` and waits for its end.
+ * bridge.h: connects a debugger with a worker of the daemon. The worker connects to this process's socket when it is
+ * ready. A child process, the keeper, calls the daemon's operation `debug` and waits for its end.
  */
 #ifndef FRED_BRIDGE_BRIDGE_H
 #define FRED_BRIDGE_BRIDGE_H
@@ -38,16 +38,16 @@ int bridge_open(struct bridge *b, const struct cli *cli, struct err *e);
  */
 int bridge_start(struct bridge *b, const struct cli *cli, json_t *params, int *code, struct err *e);
 /*
- * Where a debugger finds the program's files, for "set sysroot": "/" if the host's files are those that were recorded (then GDB also
- * finds what belongs to them, such as pretty printers), else a folder with the recording's copies. malloc'd; NULL: it must read
- * them through the remote protocol.
+ * Where a debugger finds the program's files, for "set sysroot": "/" if the host's files are those that were recorded
+ * (then GDB also finds what belongs to them, such as pretty printers), else a folder with the recording's copies.
+ * malloc'd; NULL: it must read them through the remote protocol.
  */
 char *bridge_sysroot(const struct bridge *b);
 /* After bridge_start has returned 1: is this the process that called it, not the child? */
 bool bridge_is_parent(const struct bridge *b);
 /*
- * Starts another operation in the place of one whose worker has died or is no longer wanted, as bridge_start: at the session's
- * last stop (stop), or at its last prompt. 0, or -1 with e set.
+ * Starts another operation in the place of one whose worker has died or is no longer wanted, as bridge_start: at the
+ * session's last stop (stop), or at its last prompt. 0, or -1 with e set.
  */
 int bridge_restart(struct bridge *b, bool stop, struct err *e);
 /* Handles the signal of a signal_fd that was polled. 1: stop. */

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * progress_line.h: the progress of a debugger's command, on the terminal of the session's fredctl: the worker's notifications
- * (daemon/debug/busy.h) are taken out of its stream to the debugger. The line is erased before the debugger gets other data.
+ * progress_line.h: the progress of a debugger's command, on the terminal of the session's fredctl: the worker's
+ * notifications (daemon/debug/busy.h) are taken out of its stream to the debugger. The line is erased before the
+ * debugger gets other data.
  */
 #ifndef FRED_BRIDGE_PROGRESS_LINE_H
 #define FRED_BRIDGE_PROGRESS_LINE_H

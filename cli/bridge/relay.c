@@ -92,7 +92,8 @@ static void setup_remove_point(struct relay *r, const struct buf *p)
 
 static void note_asked(struct relay *r, const struct buf *p)
 {
-	static const char *const kept[] = {"qSupported", "QStartNoAckMode", "!", "Hg", "Hc", "QPassSignals", "QCatchSyscalls"};
+	static const char *const kept[] = {"qSupported",   "QStartNoAckMode", "!", "Hg", "Hc",
+					   "QPassSignals", "QCatchSyscalls"};
 
 	for (size_t i = 0; i < sizeof(kept) / sizeof(kept[0]); i++)
 		if (is(p, kept[i]))
@@ -205,7 +206,9 @@ static int answer(struct relay *r, struct err *e)
 	else if (is(&r->asked, "qRcmd,"))
 		code = send_packet(r->gdb, "OK", e);
 	else
-		return write_full(r->b->worker, r->asked.data, r->asked.len) ? err_errno(e, ERR_INTERNAL, "the new worker") : 0;
+		return write_full(r->b->worker, r->asked.data, r->asked.len)
+			       ? err_errno(e, ERR_INTERNAL, "the new worker")
+			       : 0;
 	buf_clear(&r->asked);
 	return code;
 }
@@ -217,7 +220,8 @@ static int recover(struct relay *r, struct err *e)
 			return err_set(e, ERR_INTERNAL, "%u workers were lost one after the other", LOST_MAX);
 		progress_line_fini(&r->b->line);
 		progress_line_init(&r->b->line, r->b->cli);
-		fprintf(stderr, "\nfred: the worker of this session has ended; another one goes back to the last stop\n");
+		fprintf(stderr,
+			"\nfred: the worker of this session has ended; another one goes back to the last stop\n");
 		buf_clear(&r->from_worker.packet);
 		r->from_worker.left = 0;
 		if (bridge_restart(r->b, true, e))
@@ -278,8 +282,8 @@ int relay_run(struct relay *r, struct err *e)
 
 	for (;;) {
 		struct pollfd p[3 + SECOND_UI_FDS] = {{.fd = r->gdb, .events = POLLIN},
-						   {.fd = b->worker, .events = POLLIN},
-						   {.fd = b->signal_fd, .events = POLLIN}};
+						      {.fd = b->worker, .events = POLLIN},
+						      {.fd = b->signal_fd, .events = POLLIN}};
 
 		if (r->second)
 			second_ui_poll(r->second, p + 3);
@@ -299,7 +303,8 @@ int relay_run(struct relay *r, struct err *e)
 			return 0;
 		if (r->second)
 			second_ui_handle(r->second, p + 3, b->worker);
-		/* GDB does not pass a Ctrl-C on while it waits for a command of fred's that is no step of the program's */
+		/* GDB does not pass a Ctrl-C on while it waits for a command of fred's that is no step of the program's
+		 */
 		b->interrupts = is(&r->asked, "qRcmd,") && !str_starts(r->asked.data, PROMPT);
 		if (bridge_signalled(b, &p[2]))
 			return 1;

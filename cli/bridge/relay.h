@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * relay.h: passes GDB's remote protocol between a GDB and a worker. When the worker dies, another one takes its place at the last
- * stop and gets the same settings; GDB only sees that its command was interrupted.
+ * relay.h: passes GDB's remote protocol between a GDB and a worker. When the worker dies, another one takes its place
+ * at the last stop and gets the same settings; GDB only sees that its command was interrupted.
  */
 #ifndef FRED_BRIDGE_RELAY_H
 #define FRED_BRIDGE_RELAY_H
@@ -35,13 +35,14 @@ struct relay {
 };
 
 /*
- * The terminal sends Ctrl-C to GDB and to this process. GDB 13 loses one that comes while Python handles an event (a library is
- * loaded, a breakpoint is hit). So the relay interrupts the program too, as soon as GDB has resumed it; the worker sees one
- * interrupt.
+ * The terminal sends Ctrl-C to GDB and to this process. GDB 13 loses one that comes while Python handles an event (a
+ * library is loaded, a breakpoint is hit). So the relay interrupts the program too, as soon as GDB has resumed it; the
+ * worker sees one interrupt.
  */
 void relay_init(struct relay *r, struct bridge *b, struct second_ui *second, int gdb);
 void relay_fini(struct relay *r);
-/* Runs until GDB closes its side or detaches (0), a signal stops it (1), or no other worker can be had (-1 with e set). */
+/* Runs until GDB closes its side or detaches (0), a signal stops it (1), or no other worker can be had (-1 with e set).
+ */
 int relay_run(struct relay *r, struct err *e);
 
 #endif

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * second_ui.h: a second user interface of a session's GDB, in GDB/MI on a pseudo terminal (GDB's new-ui), for clients of a socket:
- * fredctl repl, checkpoint, restart. One client at a time. Its bytes go to GDB, but for byte 3 (Ctrl-C), which interrupts the
- * program.
+ * second_ui.h: a second user interface of a session's GDB, in GDB/MI on a pseudo terminal (GDB's new-ui), for clients
+ * of a socket: fredctl repl, checkpoint, restart. One client at a time. Its bytes go to GDB, but for byte 3 (Ctrl-C),
+ * which interrupts the program.
  */
 #ifndef FRED_BRIDGE_SECOND_UI_H
 #define FRED_BRIDGE_SECOND_UI_H

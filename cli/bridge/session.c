@@ -148,8 +148,8 @@ int session_new(struct session *s, const json_t *params, struct err *e)
 	remove_oldest();
 	if (make_numbered(s, all, e) || lock(s, e))
 		return -1;
-	about = json_pack("{s:i, s:O, s:o, s:O*}", "version", VERSION, "recording", json_object_get(params, "rec"), "created",
-			  now_text(), "process", json_object_get(params, "process"));
+	about = json_pack("{s:i, s:O, s:o, s:O*}", "version", VERSION, "recording", json_object_get(params, "rec"),
+			  "created", now_text(), "process", json_object_get(params, "process"));
 	path = path_join(s->dir, "session.json");
 	return json_write_path(path, about, 0600, e);
 }
@@ -245,9 +245,9 @@ json_t *session_info_json(const struct session_info *s)
 {
 	static const char *const of_program[] = {"event", "events_total", "pc", "tid", "commands"};
 	json_t *o = json_pack("{s:s, s:O*, s:O*, s:s, s:o, s:O*, s:I, s:I, s:I}", "id", s->id, "recording",
-			      json_object_get(s->about, "recording"), "process", json_object_get(s->about, "process"), "state",
-			      s->pid ? "running" : "saved", "pid", s->pid ? json_integer(s->pid) : json_null(), "created",
-			      json_object_get(s->about, "created"), "used", (json_int_t)s->used, "bookmarks",
+			      json_object_get(s->about, "recording"), "process", json_object_get(s->about, "process"),
+			      "state", s->pid ? "running" : "saved", "pid", s->pid ? json_integer(s->pid) : json_null(),
+			      "created", json_object_get(s->about, "created"), "used", (json_int_t)s->used, "bookmarks",
 			      (json_int_t)s->bookmarks, "checkpoints", (json_int_t)s->checkpoints);
 
 	for (size_t i = 0; i < sizeof(of_program) / sizeof(of_program[0]); i++)
@@ -342,9 +342,8 @@ static void remove_images(const struct session_info *s)
 	json_t *place;
 	size_t i;
 
-	json_array_foreach(json_object_get(json_object_get(s->program, "checkpoints"), "places"), i, place)
-		if (out_int(place, "image"))
-			remove_image(store, out_int(place, "image"));
+	json_array_foreach(json_object_get(json_object_get(s->program, "checkpoints"), "places"), i,
+			   place) if (out_int(place, "image")) remove_image(store, out_int(place, "image"));
 }
 
 int session_remove(const char *id, struct err *e)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * session.h: a debugging session's folder, $FRED_HOME/sessions/ID. What is in it outlives the daemon, its worker, GDB and
- * fredctl:
+ * session.h: a debugging session's folder, $FRED_HOME/sessions/ID. What is in it outlives the daemon, its worker, GDB
+ * and fredctl:
  *
  *   session.json    recording, process, time of its beginning
  *   lock            locked (fcntl) by the fredctl that runs it: the kernel knows its PID, and unlocks when it dies
@@ -54,7 +54,8 @@ int session_list(struct session_infos *out, struct err *e);
 void session_infos_fini(struct session_infos *all);
 /* A session as `fredctl sessions --json` has it (fredctl(1)). New reference. */
 json_t *session_info_json(const struct session_info *s);
-/* One by its id; NULL or "latest": the one that was used last. running: only of those that run. ERR_USAGE: there is none. */
+/* One by its id; NULL or "latest": the one that was used last. running: only of those that run. ERR_USAGE: there is
+ * none. */
 int session_find(const char *id, bool running, struct session_info *out, struct err *e);
 /* Removes one that does not run. */
 int session_remove(const char *id, struct err *e);

@@ -149,8 +149,7 @@ static int interrupted(struct client_request *k)
 	}
 	if (si.ssi_signo == SIGINT)
 		progress_draw(&k->progress, -1, "cancelling (Ctrl-C again: do not wait)");
-	if (send_message(k->client,
-			 wire_notification("op.cancel", json_pack("{s:I}", "id", k->id)), k->e))
+	if (send_message(k->client, wire_notification("op.cancel", json_pack("{s:I}", "id", k->id)), k->e))
 		return fail(k);
 	return 0;
 }
@@ -299,8 +298,7 @@ int client_open(struct client *c, const struct cli *cli, enum client_open how, s
 	return err_wrap(e, "no answer from the daemon");
 }
 
-int client_run(const struct cli *cli, const char *method, json_t *params, json_t **result,
-	       struct err *e)
+int client_run(const struct cli *cli, const char *method, json_t *params, json_t **result, struct err *e)
 {
 	struct client c;
 	int r = client_open(&c, cli, CLIENT_START, e);

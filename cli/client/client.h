@@ -6,8 +6,8 @@
 #include <jansson.h>
 #include <stdbool.h>
 
-#include "base/err.h"
 #include "args/args.h"
+#include "base/err.h"
 #include "client/progress.h"
 #include "wire/framing.h"
 #include "wire/message.h"
@@ -33,11 +33,11 @@ void client_close(struct client *c);
  */
 int client_call(struct client *c, const char *method, json_t *params, json_t **result, struct err *e);
 /* client_open, client_call and client_close. */
-int client_run(const struct cli *cli, const char *method, json_t *params, json_t **result,
-	       struct err *e);
+int client_run(const struct cli *cli, const char *method, json_t *params, json_t **result, struct err *e);
 /*
- * client_run, and prints the result: as JSON, or its notes and then what print prints. params: NULL when they could not be
- * made (then -1). The exit code: 1 if the result's field `verdict` is not true (NULL: there is none), else 0; -1 with e set.
+ * client_run, and prints the result: as JSON, or its notes and then what print prints. params: NULL when they could not
+ * be made (then -1). The exit code: 1 if the result's field `verdict` is not true (NULL: there is none), else 0; -1
+ * with e set.
  */
 int client_print(const struct cli *cli, const char *method, json_t *params,
 		 void (*print)(const struct cli *cli, const json_t *result), const char *verdict, struct err *e);

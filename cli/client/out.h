@@ -6,8 +6,8 @@
 #include <jansson.h>
 #include <stdbool.h>
 
-#include "base/err.h"
 #include "args/args.h"
+#include "base/err.h"
 
 /* Colour names for out_color. */
 enum out_style { OUT_PLAIN, OUT_BOLD, OUT_RED, OUT_GREEN, OUT_YELLOW };

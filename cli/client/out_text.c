@@ -75,7 +75,8 @@ void text_frames(const json_t *frames)
 	json_t *f;
 	size_t i;
 
-	json_array_foreach((json_t *)frames, i, f) {
+	json_array_foreach((json_t *)frames, i, f)
+	{
 		printf("#%-3lld", (long long)out_int(f, "level"));
 		text_place(f);
 	}
@@ -100,7 +101,8 @@ void text_argv(const json_t *argv)
 	json_t *arg;
 	size_t i;
 
-	json_array_foreach((json_t *)argv, i, arg) {
+	json_array_foreach((json_t *)argv, i, arg)
+	{
 		const char *s = json_string_value(arg);
 
 		putchar(' ');

@@ -23,8 +23,9 @@ char *paths_own(enum paths_own which, struct err *e)
 	static const struct {
 		const char *name, *places[4];
 	} own[] = {
-		[PATHS_RECORDER] = {"libfred-record.so", {"../plugins/record/libfred-record.so", FRED_LIBDIR "/fred/libfred-record.so",
-							  FRED_LIBDIR "/libfred-record.so"}},
+		[PATHS_RECORDER] = {"libfred-record.so",
+				    {"../plugins/record/libfred-record.so", FRED_LIBDIR "/fred/libfred-record.so",
+				     FRED_LIBDIR "/libfred-record.so"}},
 		[PATHS_DAEMON] = {"fredd", {"../daemon/fredd", "fredd", FRED_BINDIR "/fredd"}},
 		[PATHS_DAP] = {"fred-dap", {"dap/fred-dap", "fred-dap", FRED_BINDIR "/fred-dap"}},
 		[PATHS_REPL] = {"fred-repl", {"repl/fred-repl", "fred-repl", FRED_BINDIR "/fred-repl"}},
@@ -55,8 +56,7 @@ static char *latest(const char *all, struct err *e)
 		if (de->d_name[0] == '.' || stat(meta, &st))
 			continue;
 		if (found && (st.st_mtim.tv_sec < best.tv_sec ||
-			      (st.st_mtim.tv_sec == best.tv_sec &&
-			       st.st_mtim.tv_nsec <= best.tv_nsec)))
+			      (st.st_mtim.tv_sec == best.tv_sec && st.st_mtim.tv_nsec <= best.tv_nsec)))
 			continue;
 		best = st.st_mtim;
 		free(found);

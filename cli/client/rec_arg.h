@@ -5,8 +5,8 @@
 
 #include <jansson.h>
 
-#include "base/err.h"
 #include "args/args.h"
+#include "base/err.h"
 
 /*
  * The recording of a command line whose arguments are [REC] and then at least `rest` and at most
@@ -29,16 +29,16 @@ void rec_arg_option(json_t *params, const struct cli *cli, const char *option, c
 /* Adds option: true if the option was given. */
 void rec_arg_flag(json_t *params, const struct cli *cli, const char *option);
 /*
- * Takes params (NULL gives NULL) and returns them with "process", the number of --process, which may be a PID or a name, if it
- * was given; NULL: there is no such process.
+ * Takes params (NULL gives NULL) and returns them with "process", the number of --process, which may be a PID or a
+ * name, if it was given; NULL: there is no such process.
  */
 json_t *rec_arg_add_process(json_t *params, const struct cli *cli, struct err *e);
 /* The same for "at" and "process". */
 json_t *rec_arg_add_at(json_t *params, const struct cli *cli, struct err *e);
 /* The option --process. */
-#define REC_ARG_PROCESS_OPTION                                                                      \
-	{                                                                                          \
-		"process", "N", "which process: its number, PID or name (the one that failed)"     \
+#define REC_ARG_PROCESS_OPTION                                                                                         \
+	{                                                                                                              \
+		"process", "N", "which process: its number, PID or name (the one that failed)"                         \
 	}
 
 #endif

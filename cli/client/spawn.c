@@ -28,8 +28,8 @@ char *spawn_build_id(void)
 
 	if (!path || stat(path, &st))
 		return NULL;
-	return str_fmt("%llx-%llx%09lx", (unsigned long long)st.st_ino,
-		       (unsigned long long)st.st_mtim.tv_sec, st.st_mtim.tv_nsec);
+	return str_fmt("%llx-%llx%09lx", (unsigned long long)st.st_ino, (unsigned long long)st.st_mtim.tv_sec,
+		       st.st_mtim.tv_nsec);
 }
 
 static _Noreturn void become_daemon(const char *path, int ready)
@@ -54,8 +54,7 @@ static int wait_ready(int fd, struct err *e)
 		return -1;
 	if (str_eq(buf_str(&b), "ok\n"))
 		return 0;
-	return err_set(e, ERR_HOST, "%s; see fredd.log",
-		       b.len ? buf_str(&b) : "it ended while starting");
+	return err_set(e, ERR_HOST, "%s; see fredd.log", b.len ? buf_str(&b) : "it ended while starting");
 }
 
 static int spawn(struct err *e)

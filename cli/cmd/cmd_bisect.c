@@ -13,16 +13,16 @@
 #include "base/home.h"
 #include "base/jsonx.h"
 #include "base/path.h"
-#include "supervisor/check.h"
-#include "cmd/commands.h"
 #include "client/out.h"
 #include "client/progress.h"
-#include "supervisor/record.h"
+#include "cmd/commands.h"
 #include "hunt/collect.h"
 #include "hunt/hunt.h"
-#include "report/report.h"
 #include "hunt/slurm.h"
 #include "hunt/state.h"
+#include "report/report.h"
+#include "supervisor/check.h"
+#include "supervisor/record.h"
 
 #define RUNS 100u /* when nothing else says when to stop */
 #define KEEP 3u
@@ -30,7 +30,8 @@
 #define SEEDS "parallel,serial,chaos"
 
 static const struct cli_option options[] = {
-	{"invariant", "EXPR", "true while all is well: a run fails if it is false when the run ends", .word = WORD_EXPR, .repeated = true},
+	{"invariant", "EXPR", "true while all is well: a run fails if it is false when the run ends", .word = WORD_EXPR,
+	 .repeated = true},
 	{"watch-always", NULL, "a run fails, too, when an invariant was false at any time"},
 	{"fail-if", "CMD", "a run fails, too, when this shell command, which reads the output, exits with 0"},
 	{"timeout", "TIME", "a run that takes longer fails: 90, 90s, 15m, none (20 times the longest that passed)"},
@@ -45,10 +46,12 @@ static const struct cli_option options[] = {
 	{"keep", "N", "recordings that are kept of failures with the same cause (3)"},
 	{"max-disk", "SIZE", "of all recordings: 500M, 10G (10G)"},
 	{"record-only", NULL, "causes are not looked for, as this host cannot replay; --resume elsewhere does"},
-	{"report", "KIND=FILE", "write a report: text, json, junit, sarif, markdown, github, html", .word = WORD_FILE, .repeated = true},
+	{"report", "KIND=FILE", "write a report: text, json, junit, sarif, markdown, github, html", .word = WORD_FILE,
+	 .repeated = true},
 	{"git", NULL, "exit codes for git bisect run: 0 nothing failed, 1 a run failed, 125 not known"},
 	{"shard", "I/N", "the I-th of N parts of the runs, from 1"},
-	{"slurm", "OPTIONS", "submit it as a Slurm job array, with these options of sbatch", .repeated = true, .joined = true},
+	{"slurm", "OPTIONS", "submit it as a Slurm job array, with these options of sbatch", .repeated = true,
+	 .joined = true},
 	{"collect", "DIR", "no runs: one report of all hunts in there", .word = WORD_DIR, .repeated = true},
 	{0},
 };
@@ -79,7 +82,8 @@ static void keep_notes(struct hunt_outcome *o, const json_t *meta)
 	size_t at = 0, i;
 	json_t *note;
 
-	json_array_foreach(json_object_get(meta, "notes"), i, note) {
+	json_array_foreach(json_object_get(meta, "notes"), i, note)
+	{
 		size_t n = json_string_length(note);
 
 		if (at + n + 2 > sizeof(o->notes))
@@ -94,8 +98,13 @@ static void keep_notes(struct hunt_outcome *o, const json_t *meta)
 static int record(const struct hunt_recording *what, struct hunt_outcome *outcome, struct err *e)
 {
 	struct recording r = {what, outcome, clock_s()};
-	struct record_opts o = {.dir = what->dir, .argv = what->argv, .cwd = what->cwd, .sched = (enum rlog_sched)what->sched,
-				.chaos_seed = what->seed, .ended = ended, .arg = &r};
+	struct record_opts o = {.dir = what->dir,
+				.argv = what->argv,
+				.cwd = what->cwd,
+				.sched = (enum rlog_sched)what->sched,
+				.chaos_seed = what->seed,
+				.ended = ended,
+				.arg = &r};
 	struct record_result result = {0};
 	int ret = record_run(&o, &result, e);
 
@@ -108,7 +117,8 @@ static int record(const struct hunt_recording *what, struct hunt_outcome *outcom
 }
 
 _Static_assert((int)HUNT_PARALLEL == (int)RLOG_SCHED_PARALLEL && (int)HUNT_SERIAL == (int)RLOG_SCHED_SERIAL &&
-		       (int)HUNT_CHAOS == (int)RLOG_SCHED_CHAOS, "the same schedules");
+		       (int)HUNT_CHAOS == (int)RLOG_SCHED_CHAOS,
+	       "the same schedules");
 
 struct screen {
 	const struct cli *cli;
@@ -130,12 +140,14 @@ static void progress(void *arg, double fraction, const char *text)
 
 /* ---- the command line ---- */
 
-static int get_number(const struct cli *cli, const char *option, uint64_t min, uint64_t max, uint64_t *out, struct err *e)
+static int get_number(const struct cli *cli, const char *option, uint64_t min, uint64_t max, uint64_t *out,
+		      struct err *e)
 {
 	const char *v = cli_value(cli, option);
 
 	if (v && str_u64(v, 10, min, max, out))
-		return err_set(e, ERR_USAGE, "--%s: '%s' is not a number from %llu", option, v, (unsigned long long)min);
+		return err_set(e, ERR_USAGE, "--%s: '%s' is not a number from %llu", option, v,
+			       (unsigned long long)min);
 	return 0;
 }
 
@@ -155,7 +167,8 @@ static int get_shard(const struct cli *cli, struct hunt_spec *s, struct err *e)
 	s->shards = 1;
 	if (!v)
 		return 0;
-	if (!strchr(v, '/') || str_u64(strchr(v, '/') + 1, 10, 1, 100000, &s->shards) || str_u64(first, 10, 1, s->shards, &i))
+	if (!strchr(v, '/') || str_u64(strchr(v, '/') + 1, 10, 1, 100000, &s->shards) ||
+	    str_u64(first, 10, 1, s->shards, &i))
 		return err_set(e, ERR_USAGE, "--shard: '%s' is not I/N with I from 1 to N", v);
 	s->shard = i - 1;
 	return 0;
@@ -200,7 +213,8 @@ static int check_texts(const struct hunt_spec *s, struct err *e)
 	for (size_t i = 0; i < s->invariants.n; i++)
 		if (check_text("an --invariant", s->invariants.s[i], e))
 			return -1;
-	return check_text("--fail-if", s->fail_if, e) || check_text("the path of the working directory", s->cwd, e) ? -1 : 0;
+	return check_text("--fail-if", s->fail_if, e) || check_text("the path of the working directory", s->cwd, e) ? -1
+														    : 0;
 }
 
 /* The same as `record` will have, or say, for each run; and absolute for --isolate. */
@@ -231,7 +245,8 @@ static int get_program(const struct cli *cli, struct hunt_spec *s, struct err *e
 
 static int get_spec(const struct cli *cli, struct hunt_spec *s, struct err *e)
 {
-	const char *timeout = cli_value(cli, "timeout"), *fail_if = cli_value(cli, "fail-if"), *sched = cli_value(cli, "sched");
+	const char *timeout = cli_value(cli, "timeout"), *fail_if = cli_value(cli, "fail-if"),
+		   *sched = cli_value(cli, "sched");
 	const struct strv *invariants = cli_values(cli, "invariant");
 	uint32_t seed = 0;
 
@@ -279,7 +294,8 @@ static char *state_dir(const struct cli *cli, const struct hunt_spec *s, struct 
 	return cli_has(cli, "resume") ? collect_latest(e) : collect_new(path_base(s->argv.s[0]), e);
 }
 
-/* What a hunt that exists was made with; what this command line may not change must be the same, if it says anything. */
+/* What a hunt that exists was made with; what this command line may not change must be the same, if it says anything.
+ */
 static int resume(const struct cli *cli, const char *dir, struct hunt_spec *s, struct err *e)
 {
 	static const char *const fixed[] = {"invariant", "watch-always", "fail-if", "sched", "isolate", "shard"};
@@ -306,7 +322,10 @@ static int resume(const struct cli *cli, const char *dir, struct hunt_spec *s, s
 	if (hunt_spec_from_json(s, kept, e))
 		return err_wrap(e, "%s/hunt.json", dir);
 	if (!s->runs && !s->until_failure && s->budget_s <= 0)
-		return err_set(e, ERR_USAGE, "%s: nothing says when the hunt is to stop: --runs, --until-failure or --budget is needed", dir);
+		return err_set(
+			e, ERR_USAGE,
+			"%s: nothing says when the hunt is to stop: --runs, --until-failure or --budget is needed",
+			dir);
 	return 0;
 }
 
@@ -402,21 +421,28 @@ static int exec_bisect(struct cli *cli, struct err *e)
 		if (report_check(kinds->s[i], e))
 			return -1;
 		if (cli->json && str_ends(kinds->s[i], "=-"))
-			return err_set(e, ERR_USAGE, "--report %s: with --json, standard output is for the one object", kinds->s[i]);
+			return err_set(e, ERR_USAGE, "--report %s: with --json, standard output is for the one object",
+				       kinds->s[i]);
 	}
 	if (cli_has(cli, "collect")) {
 		json_auto_t *report = collect(cli_values(cli, "collect"), e);
 
-		return !report || show(cli, report, e) ? -1 : cli_has(cli, "git") ? git_code(report, false) : hunt_exit_code(report);
+		return !report || show(cli, report, e) ? -1
+		       : cli_has(cli, "git")	       ? git_code(report, false)
+						       : hunt_exit_code(report);
 	}
 	if (!cli->args.n && !cli_has(cli, "resume"))
-		return err_set(e, ERR_USAGE, "bisect: which program? usage: fredctl bisect [OPTION...] -- PROGRAM [ARG...]");
+		return err_set(e, ERR_USAGE,
+			       "bisect: which program? usage: fredctl bisect [OPTION...] -- PROGRAM [ARG...]");
 	if (cli_has(cli, "slurm") && cli_has(cli, "git"))
-		return err_set(e, ERR_USAGE, "--git with --slurm: whether a run failed is known when the jobs have ended; `sbatch --wait' "
-						"of a script, and `fredctl bisect --collect DIR --git' behind it, tell");
+		return err_set(
+			e, ERR_USAGE,
+			"--git with --slurm: whether a run failed is known when the jobs have ended; `sbatch --wait' "
+			"of a script, and `fredctl bisect --collect DIR --git' behind it, tell");
 	r = get_spec(cli, &s, e);
 	if (!r)
-		r = cli_has(cli, "slurm") ? slurm_submit(cli_values(cli, "slurm"), cli_value(cli, "state"), e) : hunt(cli, &s, e);
+		r = cli_has(cli, "slurm") ? slurm_submit(cli_values(cli, "slurm"), cli_value(cli, "state"), e)
+					  : hunt(cli, &s, e);
 	hunt_spec_fini(&s);
 	return r;
 }
@@ -424,9 +450,11 @@ static int exec_bisect(struct cli *cli, struct err *e)
 const struct cli_command cmd_bisect = {
 	.name = "bisect",
 	.help = "run a program until it fails, find the causes, and report",
-	.usage = "[--invariant EXPR]... [--watch-always] [--fail-if CMD] [--timeout TIME] [--runs N] [--until-failure] [--budget TIME] "
+	.usage = "[--invariant EXPR]... [--watch-always] [--fail-if CMD] [--timeout TIME] [--runs N] [--until-failure] "
+		 "[--budget TIME] "
 		 "[--jobs N] [--sched LIST] [--isolate] [--state DIR] [--keep N] [--max-disk SIZE] [--record-only] "
-		 "[--report KIND=FILE]... [--git] [--shard I/N] [--slurm[=OPTIONS]] -- PROGRAM [ARG...] | --resume [--state DIR] | "
+		 "[--report KIND=FILE]... [--git] [--shard I/N] [--slurm[=OPTIONS]] -- PROGRAM [ARG...] | --resume "
+		 "[--state DIR] | "
 		 "--collect DIR",
 	.options = options,
 	.exec = exec_bisect,

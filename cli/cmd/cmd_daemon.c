@@ -12,12 +12,10 @@ static void print(const json_t *r)
 	size_t i;
 
 	printf("fredd %s, PID %lld, up %.0f s, %lld clients\n", out_str(r, "version", "?"),
-	       (long long)out_int(r, "pid"), out_real(r, "uptime_s"),
-	       (long long)out_int(r, "clients"));
+	       (long long)out_int(r, "pid"), out_real(r, "uptime_s"), (long long)out_int(r, "clients"));
 	json_array_foreach(json_object_get(r, "operations"), i, op)
-		printf("  %lld %s, %.1f s, %.0f%%, %s\n", (long long)out_int(op, "op"),
-		       out_str(op, "method", "?"), out_real(op, "elapsed_s"),
-		       out_real(op, "fraction") * 100, out_str(op, "rec", ""));
+		printf("  %lld %s, %.1f s, %.0f%%, %s\n", (long long)out_int(op, "op"), out_str(op, "method", "?"),
+		       out_real(op, "elapsed_s"), out_real(op, "fraction") * 100, out_str(op, "rec", ""));
 }
 
 static int exec_status(struct cli *cli, struct err *e)
@@ -71,8 +69,7 @@ static int exec_shutdown(struct cli *cli, struct err *e)
 	if (cli->json)
 		return out_json(result, e);
 	if (!cli->quiet)
-		puts(json_is_true(json_object_get(result, "stopped")) ? "fredd has stopped"
-								      : "fredd was not running");
+		puts(json_is_true(json_object_get(result, "stopped")) ? "fredd has stopped" : "fredd was not running");
 	return 0;
 }
 

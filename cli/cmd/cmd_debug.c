@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* cmd_debug.c: fredctl debug: GDB on a recording, or on a program that is recorded meanwhile, forwards and backwards. */
+/* cmd_debug.c: fredctl debug: GDB on a recording, or on a program that is recorded meanwhile, forwards and backwards.
+ */
 #include <signal.h>
 
 #include "base/str.h"
@@ -13,8 +14,8 @@ static const struct cli_option options[] = {
 	{"at", "POS", "begin at this position (start)", .word = WORD_POS},
 	{"resume", "ID", "go on with this session (fredctl sessions; latest: the one that ran last)"},
 	REC_ARG_PROCESS_OPTION,
-	{"output", "DIR", "of a PROGRAM: make the recording of the first run there instead of under $FRED_HOME", .word = WORD_DIR,
-	 .letter = 'o'},
+	{"output", "DIR", "of a PROGRAM: make the recording of the first run there instead of under $FRED_HOME",
+	 .word = WORD_DIR, .letter = 'o'},
 	{"sched", "MODE", "of a PROGRAM: as of record (serial)", "parallel serial chaos chaos:"},
 	{"x", "FILE", "GDB's own: commands from a file", .word = WORD_FILE, .repeated = true, .gdb = true},
 	{"ex", "CMD", "GDB's own: a command; -x and -ex in their order", .repeated = true, .gdb = true},
@@ -53,7 +54,8 @@ static int exec_debug(struct cli *cli, struct err *e)
 	int code = 0;
 
 	if (!cli->dashes && cli->args.n > 1)
-		return err_set(e, ERR_USAGE, "debug: too many arguments: '%s'; a program is named behind --", cli->args.s[1]);
+		return err_set(e, ERR_USAGE, "debug: too many arguments: '%s'; a program is named behind --",
+			       cli->args.s[1]);
 	signal(SIGPIPE, SIG_IGN);
 	if (cli->dashes && cli->args.n)
 		return live_debug(cli, &code, e) < 0 ? -1 : code;
@@ -64,7 +66,8 @@ static int exec_debug(struct cli *cli, struct err *e)
 const struct cli_command cmd_debug = {
 	.name = "debug",
 	.help = "GDB on a recording or on a program, forwards and backwards",
-	.usage = "[REC] [--at POS] [--process N] | --resume ID [--at POS] | [-o DIR] [--sched MODE] -- PROGRAM [ARG...]  [-x FILE] [-ex CMD] [-batch]",
+	.usage = "[REC] [--at POS] [--process N] | --resume ID [--at POS] | [-o DIR] [--sched MODE] -- PROGRAM "
+		 "[ARG...]  [-x FILE] [-ex CMD] [-batch]",
 	.options = options,
 	.exec = exec_debug,
 	.max_args = 10000,

@@ -6,22 +6,23 @@
 #include "base/cleanup.h"
 #include "base/jsonx.h"
 #include "client/client.h"
-#include "cmd/commands.h"
 #include "client/out.h"
 #include "client/out_text.h"
 #include "client/paths.h"
+#include "cmd/commands.h"
 
 static void print_side(const char *name, const json_t *side)
 {
 	const json_t *thread = json_object_get(side, "thread");
 
 	if (!json_is_integer(json_object_get(side, "event"))) {
-		printf("%s: thread %lld: %s\n", name, (long long)out_int(side, "thread_id"), out_str(side, "text", "?"));
+		printf("%s: thread %lld: %s\n", name, (long long)out_int(side, "thread_id"),
+		       out_str(side, "text", "?"));
 		return;
 	}
 	printf("%s: thread %lld%s%s, event %lld of %lld: %s\n", name, (long long)out_int(side, "thread_id"),
-	       json_is_string(json_object_get(thread, "name")) ? " " : "", out_str(thread, "name", ""), (long long)out_int(side, "event"),
-	       (long long)out_int(side, "events_total"), out_str(side, "text", "?"));
+	       json_is_string(json_object_get(thread, "name")) ? " " : "", out_str(thread, "name", ""),
+	       (long long)out_int(side, "event"), (long long)out_int(side, "events_total"), out_str(side, "text", "?"));
 	text_location(json_object_get(side, "location"));
 	text_frames(json_object_get(side, "backtrace"));
 }
@@ -35,7 +36,8 @@ static void print(const struct cli *cli, const json_t *r)
 		return;
 	}
 	if (json_is_object(parts)) {
-		printf("the threads do the same up to their event %lld, and then part:\n\n", (long long)out_int(parts, "index"));
+		printf("the threads do the same up to their event %lld, and then part:\n\n",
+		       (long long)out_int(parts, "index"));
 		print_side("good", json_object_get(parts, "good"));
 		putchar('\n');
 		print_side("bad ", json_object_get(parts, "bad"));
@@ -43,7 +45,9 @@ static void print(const struct cli *cli, const json_t *r)
 		puts("each thread did the same");
 	}
 	if (json_is_object(order)) {
-		printf("\n%sin another order, from time %lld at the object on:\n\n", json_is_object(parts) ? "before or behind that, threads came to a lock " : "but threads came to a lock ",
+		printf("\n%sin another order, from time %lld at the object on:\n\n",
+		       json_is_object(parts) ? "before or behind that, threads came to a lock "
+					     : "but threads came to a lock ",
 		       (long long)out_int(order, "index") + 1);
 		print_side("good", json_object_get(order, "good"));
 		putchar('\n');
@@ -53,9 +57,11 @@ static void print(const struct cli *cli, const json_t *r)
 
 static json_t *params_of(const struct cli *cli, struct err *e)
 {
-	cleanup_free char *good = paths_recording(cli->args.s[0], e), *bad = good ? paths_recording(cli->args.s[1], e) : NULL;
+	cleanup_free char *good = paths_recording(cli->args.s[0], e),
+			  *bad = good ? paths_recording(cli->args.s[1], e) : NULL;
 
-	return bad ? json_pack("{s:o, s:o}", "good", json_text(good, strlen(good)), "bad", json_text(bad, strlen(bad))) : NULL;
+	return bad ? json_pack("{s:o, s:o}", "good", json_text(good, strlen(good)), "bad", json_text(bad, strlen(bad)))
+		   : NULL;
 }
 
 static int exec_diff(struct cli *cli, struct err *e)

@@ -3,9 +3,9 @@
 #include <stdio.h>
 
 #include "base/jsonx.h"
+#include "client/out.h"
 #include "cmd/commands.h"
 #include "doctor/doctor.h"
-#include "client/out.h"
 
 /* NULL: nothing is to be done. */
 static const char *advice_of(const struct doctor_check *c, const struct doctor_result *r)
@@ -15,13 +15,15 @@ static const char *advice_of(const struct doctor_check *c, const struct doctor_r
 
 static json_t *check_json(const struct doctor_check *c, const struct doctor_result *r)
 {
-	return json_pack("{s:s, s:s, s:o, s:s, s:s*}", "name", c->name, "status", doctor_status_name(r->status), "found",
-			 json_text(buf_str(&r->found), r->found.len), "means", c->means, "advice", advice_of(c, r));
+	return json_pack("{s:s, s:s, s:o, s:s, s:s*}", "name", c->name, "status", doctor_status_name(r->status),
+			 "found", json_text(buf_str(&r->found), r->found.len), "means", c->means, "advice",
+			 advice_of(c, r));
 }
 
 static void print_check(const struct doctor_check *c, const struct doctor_result *r)
 {
-	static const enum out_style styles[] = {[DOCTOR_OK] = OUT_GREEN, [DOCTOR_WARN] = OUT_YELLOW, [DOCTOR_MISSING] = OUT_RED};
+	static const enum out_style styles[] = {
+		[DOCTOR_OK] = OUT_GREEN, [DOCTOR_WARN] = OUT_YELLOW, [DOCTOR_MISSING] = OUT_RED};
 
 	printf("%s%-8s%s %-14s %s\n", out_style(styles[r->status]), doctor_status_name(r->status), out_style(OUT_PLAIN),
 	       c->name, buf_str(&r->found));

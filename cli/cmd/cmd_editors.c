@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * cmd_editors.c: fredctl mi, dap and serve: recordings for editors and other debuggers. mi is a drop-in for
- * `gdb --interpreter=mi`; as `fred-gdb` (main.c) it is called with GDB's own options alone. dap runs the adapter, a program
- * of its own (cli/dap), which runs `fredctl mi`. serve listens on a port.
+ * `gdb --interpreter=mi`; as `fred-gdb` (main.c) it is called with GDB's own options alone. dap runs the adapter, a
+ * program of its own (cli/dap), which runs `fredctl mi`. serve listens on a port.
  */
 #include <signal.h>
 #include <stdio.h>

@@ -22,7 +22,8 @@ static void print_values(const json_t *r)
 	json_t *v;
 	size_t i;
 
-	json_array_foreach(json_object_get(r, "values"), i, v) {
+	json_array_foreach(json_object_get(r, "values"), i, v)
+	{
 		const char *error = out_str(v, "error", NULL), *expr = out_str(v, "expr", "?");
 
 		if (!error)
@@ -40,7 +41,8 @@ static int exit_code(const json_t *r)
 	json_t *v;
 	size_t i;
 
-	json_array_foreach(json_object_get(r, "values"), i, v) {
+	json_array_foreach(json_object_get(r, "values"), i, v)
+	{
 		const char *kind = out_str(v, "kind", NULL);
 
 		if (kind && err_exit_code(err_kind_from_name(kind)) > code)
@@ -91,7 +93,8 @@ static void print_threads(const struct cli *cli, const json_t *r)
 
 	if (!cli->quiet)
 		text_position(r);
-	json_array_foreach(json_object_get(r, "threads"), i, t) {
+	json_array_foreach(json_object_get(r, "threads"), i, t)
+	{
 		const json_t *id = json_object_get(t, "thread");
 
 		printf("%sthread %lld (TID %lld)%s\n", i ? "\n" : "", (long long)out_int(id, "id"),

@@ -3,9 +3,9 @@
 #include <stdio.h>
 
 #include "base/cleanup.h"
-#include "cmd/commands.h"
 #include "client/out.h"
 #include "client/rec_arg.h"
+#include "cmd/commands.h"
 #include "reclog/describe.h"
 #include "reclog/procs.h"
 #include "reclog/timeline.h"
@@ -22,8 +22,7 @@ struct range {
 	uint64_t from, to, thread;
 };
 
-static int number(const struct cli *cli, const char *option, uint64_t fallback, uint64_t *out,
-		  struct err *e)
+static int number(const struct cli *cli, const char *option, uint64_t fallback, uint64_t *out, struct err *e)
 {
 	const char *v = cli_value(cli, option);
 
@@ -33,8 +32,8 @@ static int number(const struct cli *cli, const char *option, uint64_t fallback, 
 	return 0;
 }
 
-static int position(const struct cli *cli, const char *option, const char *fallback,
-		    struct timeline *tl, uint64_t *out, struct err *e)
+static int position(const struct cli *cli, const char *option, const char *fallback, struct timeline *tl, uint64_t *out,
+		    struct err *e)
 {
 	const char *v = cli_value(cli, option);
 	struct timeline_point point;
@@ -62,8 +61,7 @@ static void print_event(const struct cli *cli, const struct timeline_event *ev, 
 	puts(buf_str(&b));
 }
 
-static int print_range(const struct cli *cli, struct timeline *tl, const struct range *r,
-		       struct err *e)
+static int print_range(const struct cli *cli, struct timeline *tl, const struct range *r, struct err *e)
 {
 	struct timeline_walk w;
 	struct timeline_event ev;
@@ -101,15 +99,14 @@ static int check_thread(const struct rec *rec, const struct rec_image *img, uint
 		       (unsigned long long)thread, most);
 }
 
-static int print(const struct cli *cli, const struct rec *rec, uint32_t process, struct timeline *tl,
-		 struct err *e)
+static int print(const struct cli *cli, const struct rec *rec, uint32_t process, struct timeline *tl, struct err *e)
 {
 	const struct rec_image *img = rec_image(rec, process, e);
 	struct range r;
 	int ret;
 
-	if (!img || number(cli, "thread", 0, &r.thread, e) || check_thread(rec, img, r.thread, e) || position(cli, "from", "start", tl, &r.from, e) ||
-	    position(cli, "to", "end", tl, &r.to, e))
+	if (!img || number(cli, "thread", 0, &r.thread, e) || check_thread(rec, img, r.thread, e) ||
+	    position(cli, "from", "start", tl, &r.from, e) || position(cli, "to", "end", tl, &r.to, e))
 		return -1;
 	if (!cli_has(cli, "from"))
 		r.from = 1;
@@ -128,12 +125,12 @@ static uint32_t default_process(const struct cli *cli, const struct rec *rec)
 	uint32_t process = procs_default(rec);
 
 	if (process && rec->nimages > 1)
-		out_note(cli, "process %u of %u; fredctl ps lists them, --process N is another one", process, rec->nimages);
+		out_note(cli, "process %u of %u; fredctl ps lists them, --process N is another one", process,
+			 rec->nimages);
 	return process ? process : 1;
 }
 
-static int open_timeline(const struct cli *cli, struct rec *rec, uint64_t *process,
-			 struct timeline **tl, struct err *e)
+static int open_timeline(const struct cli *cli, struct rec *rec, uint64_t *process, struct timeline **tl, struct err *e)
 {
 	*process = cli_has(cli, "process") ? procs_find(rec, cli_value(cli, "process"), e) : default_process(cli, rec);
 	if (!*process)

@@ -6,10 +6,10 @@
 #include "base/jsonx.h"
 #include "base/str.h"
 #include "client/client.h"
-#include "cmd/commands.h"
 #include "client/out.h"
 #include "client/out_text.h"
 #include "client/rec_arg.h"
+#include "cmd/commands.h"
 
 static const struct cli_option options[] = {
 	{"depth", "N", "at most so many steps back (24)"},
@@ -22,8 +22,8 @@ static void print_step_position(const json_t *step)
 {
 	const json_t *pos = json_object_get(step, "position"), *thread = json_object_get(pos, "thread");
 
-	printf("   thread %lld, event %lld of %lld (--at %s)\n", (long long)out_int(thread, "id"), (long long)out_int(pos, "event"),
-	       (long long)out_int(pos, "events_total"), out_str(step, "at", "?"));
+	printf("   thread %lld, event %lld of %lld (--at %s)\n", (long long)out_int(thread, "id"),
+	       (long long)out_int(pos, "event"), (long long)out_int(pos, "events_total"), out_str(step, "at", "?"));
 }
 
 static void print_place(const json_t *step)
@@ -36,7 +36,8 @@ static void print_place(const json_t *step)
 	else
 		printf("   %s\n", out_str(l, "function", "??"));
 	if (text)
-		printf("   %s%lld\t%s%s\n", out_style(OUT_BOLD), (long long)out_int(l, "line"), text, out_style(OUT_PLAIN));
+		printf("   %s%lld\t%s%s\n", out_style(OUT_BOLD), (long long)out_int(l, "line"), text,
+		       out_style(OUT_PLAIN));
 }
 
 static void print_threads(const json_t *r)
@@ -44,7 +45,8 @@ static void print_threads(const json_t *r)
 	json_t *t;
 	size_t i;
 
-	json_array_foreach(json_object_get(r, "threads"), i, t) {
+	json_array_foreach(json_object_get(r, "threads"), i, t)
+	{
 		const json_t *id = json_object_get(t, "thread");
 
 		printf("\nthread %lld (TID %lld)%s%s\n", (long long)out_int(id, "id"), (long long)out_int(id, "tid"),
@@ -55,12 +57,15 @@ static void print_threads(const json_t *r)
 
 static void print(const struct cli *cli, const json_t *r)
 {
-	const json_t *chain = json_object_get(r, "chain"), *end = json_object_get(r, "end"), *cause = json_object_get(r, "cause");
+	const json_t *chain = json_object_get(r, "chain"), *end = json_object_get(r, "end"),
+		     *cause = json_object_get(r, "cause");
 	size_t i, n = json_array_size(chain);
 	json_t *step;
 
-	printf("%s%s%s\n", out_style(OUT_BOLD), out_str(json_object_get(r, "failure"), "text", "?"), out_style(OUT_PLAIN));
-	json_array_foreach((json_t *)chain, i, step) {
+	printf("%s%s%s\n", out_style(OUT_BOLD), out_str(json_object_get(r, "failure"), "text", "?"),
+	       out_style(OUT_PLAIN));
+	json_array_foreach((json_t *)chain, i, step)
+	{
 		bool last = i + 1 == n && json_is_object(cause);
 
 		printf("\n%zu. %s%s\n", i + 1, last && n > 1 ? "cause: " : "", out_str(step, "words", "?"));
@@ -97,7 +102,8 @@ static int exec_explain(struct cli *cli, struct err *e)
 
 const struct cli_command cmd_explain = {
 	.name = "explain",
-	.help = "find the cause of a failure: from a crash, a failed assertion, a deadlock or an exit status back to where it came from",
+	.help = "find the cause of a failure: from a crash, a failed assertion, a deadlock or an exit status back to "
+		"where it came from",
 	.usage = "[REC] [--depth N] [--process N]",
 	.options = options,
 	.exec = exec_explain,

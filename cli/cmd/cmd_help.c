@@ -39,8 +39,8 @@ const struct cli_command cmd_help = {
 
 static int exec_version(struct cli *cli, struct err *e)
 {
-	json_auto_t *v = json_pack("{s:s, s:i, s:i}", "version", FRED_VERSION, "recording_format",
-				   (int)RLOG_VERSION, "protocol", WIRE_PROTOCOL);
+	json_auto_t *v = json_pack("{s:s, s:i, s:i}", "version", FRED_VERSION, "recording_format", (int)RLOG_VERSION,
+				   "protocol", WIRE_PROTOCOL);
 
 	if (cli->json)
 		return out_json(v, e);
@@ -73,8 +73,7 @@ static int print_completion_json(const struct cli *cli, struct err *e)
 static int exec_completion(struct cli *cli, struct err *e)
 {
 	if (cli->args.n && !str_eq(cli->args.s[0], "bash"))
-		return err_set(e, ERR_USAGE, "completion: there is none for '%s', only for bash",
-			       cli->args.s[0]);
+		return err_set(e, ERR_USAGE, "completion: there is none for '%s', only for bash", cli->args.s[0]);
 	if (cli->json)
 		return print_completion_json(cli, e);
 	completion_bash(stdout, cli->commands);

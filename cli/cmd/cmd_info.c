@@ -52,7 +52,8 @@ static void print_syscalls(const json_t *list)
 	if (!json_array_size(list))
 		return;
 	printf("\n%12s  %s\n", "calls", "system call");
-	json_array_foreach((json_t *)list, i, o) {
+	json_array_foreach((json_t *)list, i, o)
+	{
 		if (i == TOP) {
 			printf("%12s  and %zu others\n", "", json_array_size(list) - TOP);
 			break;
@@ -70,7 +71,8 @@ static void print_traps(const json_t *traps)
 	if (!json_array_size(list))
 		return;
 	printf("\n%12s  trapped (system calls that no wrapper saw), by caller\n", "calls");
-	json_array_foreach((json_t *)list, i, o) {
+	json_array_foreach((json_t *)list, i, o)
+	{
 		const char *function = json_string_value(json_object_get(o, "function"));
 
 		if (i == TOP) {
@@ -92,7 +94,8 @@ static void print_threads(const json_t *list)
 	json_t *t;
 	size_t i;
 
-	json_array_foreach((json_t *)list, i, t) {
+	json_array_foreach((json_t *)list, i, t)
+	{
 		if (i == TOP) {
 			printf("    and %zu other threads\n", json_array_size(list) - TOP);
 			break;
@@ -136,10 +139,10 @@ static void print_sources(const json_t *list)
 
 	if (!json_array_size(list))
 		return;
-	json_array_foreach((json_t *)list, i, s)
-		kept += json_is_true(json_object_get(s, "kept"));
+	json_array_foreach((json_t *)list, i, s) kept += json_is_true(json_object_get(s, "kept"));
 	printf("\nsource files: %zu, %zu of them kept\n", json_array_size(list), kept);
-	json_array_foreach((json_t *)list, i, s) {
+	json_array_foreach((json_t *)list, i, s)
+	{
 		const char *state = out_str(s, "state", "");
 
 		if (!str_eq(state, "same") && ++others <= TOP)
@@ -166,10 +169,11 @@ static void print_processes(const json_t *list)
 	size_t i;
 
 	puts("\nprocesses");
-	json_array_foreach((json_t *)list, i, p) {
+	json_array_foreach((json_t *)list, i, p)
+	{
 		printf("  %lld  PID %lld, %s, %lld events  %s\n", (long long)out_int(p, "process"),
-		       (long long)out_int(p, "pid"), out_str(p, "origin", "?"),
-		       (long long)out_int(p, "events"), out_str(p, "exe", ""));
+		       (long long)out_int(p, "pid"), out_str(p, "origin", "?"), (long long)out_int(p, "events"),
+		       out_str(p, "exe", ""));
 		print_threads(json_object_get(p, "threads"));
 	}
 }
@@ -177,8 +181,8 @@ static void print_processes(const json_t *list)
 static void print_info(const json_t *info)
 {
 	static const char *const fields[] = {
-		"recording", "program", "argv",	  "cwd",   "created", "ended",	"exit",
-		"wall_s",    "sched",	"malloc", "max_log", "clock", "complete", "bytes", "shared_bytes",
+		"recording", "program", "argv",	   "cwd",   "created",	"ended", "exit",	 "wall_s",
+		"sched",     "malloc",	"max_log", "clock", "complete", "bytes", "shared_bytes",
 	};
 	const json_t *counts = json_object_get(info, "counts");
 
@@ -262,9 +266,10 @@ static void print_ps(const json_t *list)
 	json_t *p;
 	size_t i;
 
-	printf("  %4s  %7s  %-9s  %11s  %11s  %9s  %-9s  %s\n", "#", "PID", "made by", "started", "ended", "events", "end",
-	       "command");
-	json_array_foreach((json_t *)list, i, p) {
+	printf("  %4s  %7s  %-9s  %11s  %11s  %9s  %-9s  %s\n", "#", "PID", "made by", "started", "ended", "events",
+	       "end", "command");
+	json_array_foreach((json_t *)list, i, p)
+	{
 		printf("%c %4lld  %7lld", json_is_true(json_object_get(p, "default")) ? '*' : ' ',
 		       (long long)out_int(p, "process"), (long long)out_int(p, "pid"));
 		print_origin(p);

@@ -13,12 +13,12 @@ static void print(const json_t *recordings)
 	json_t *o;
 	size_t i;
 
-	json_array_foreach((json_t *)recordings, i, o) {
+	json_array_foreach((json_t *)recordings, i, o)
+	{
 		text_exit(json_object_get(o, "damaged") ? NULL : json_object_get(o, "exit"),
 			  json_object_get(o, "damaged") ? "damaged" : "unfinished", end);
-		printf("%-20s %.19s  %-10s %8.2f s %9s ", out_str(o, "name", "?"),
-		       out_str(o, "created", "?"), end, out_real(o, "wall_s"),
-		       out_bytes((unsigned long long)out_int(o, "bytes"), size));
+		printf("%-20s %.19s  %-10s %8.2f s %9s ", out_str(o, "name", "?"), out_str(o, "created", "?"), end,
+		       out_real(o, "wall_s"), out_bytes((unsigned long long)out_int(o, "bytes"), size));
 		text_argv(json_object_get(o, "argv"));
 		putchar('\n');
 	}

@@ -6,14 +6,15 @@
 #include "base/cleanup.h"
 #include "base/jsonx.h"
 #include "base/path.h"
-#include "cmd/commands.h"
 #include "client/out.h"
-#include "pack/pack.h"
 #include "client/rec_arg.h"
+#include "cmd/commands.h"
+#include "pack/pack.h"
 #include "recfiles/running.h"
 
 static const struct cli_option pack_options[] = {
-	{"without-data", NULL, "leave out what the program read: events and info can be looked at, nothing be replayed"},
+	{"without-data", NULL,
+	 "leave out what the program read: events and info can be looked at, nothing be replayed"},
 	{0},
 };
 

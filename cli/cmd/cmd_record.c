@@ -10,15 +10,15 @@
 #include "base/path.h"
 #include "base/str.h"
 #include "client/client.h"
-#include "cmd/commands.h"
 #include "client/out.h"
+#include "cmd/commands.h"
 #include "supervisor/record.h"
 
 static const struct cli_option options[] = {
-	{"output", "DIR", "make the recording there instead of under $FRED_HOME", .word = WORD_DIR,
-	 .letter = 'o'},
-	{"sched", "MODE", "parallel (default); serial: one thread at a time, exact for programs with "
-			  "races; chaos[:SEED]: serial, with perturbed switching",
+	{"output", "DIR", "make the recording there instead of under $FRED_HOME", .word = WORD_DIR, .letter = 'o'},
+	{"sched", "MODE",
+	 "parallel (default); serial: one thread at a time, exact for programs with "
+	 "races; chaos[:SEED]: serial, with perturbed switching",
 	 "parallel serial chaos chaos:"},
 	{"malloc", "WHICH", "fred: deterministic heap (default); system: glibc's, and one thread at a time",
 	 "fred system"},
@@ -39,8 +39,8 @@ static bool was_ended_by_others(const struct record_result *r)
 }
 
 /*
- * A failure under chaos is found when it can be looked at: its replay fails, too. New reference: true or false; NULL: it did not
- * fail, or that cannot be told.
+ * A failure under chaos is found when it can be looked at: its replay fails, too. New reference: true or false; NULL:
+ * it did not fail, or that cannot be told.
  */
 static json_t *verify(const struct cli *cli, const struct record_opts *o, const struct record_result *r)
 {
@@ -48,19 +48,26 @@ static json_t *verify(const struct cli *cli, const struct record_opts *o, const 
 	struct cli loud = *cli;
 	struct err e;
 
-	if (o->sched != RLOG_SCHED_CHAOS || !r->exit_code || was_ended_by_others(r) || !json_is_true(json_object_get(r->meta, "complete")))
+	if (o->sched != RLOG_SCHED_CHAOS || !r->exit_code || was_ended_by_others(r) ||
+	    !json_is_true(json_object_get(r->meta, "complete")))
 		return NULL;
-	if (!client_run(cli, "replay", json_pack("{s:o, s:b}", "rec", json_text(r->dir, strlen(r->dir)), "verify", 1), &replay, &e)) {
-		out_note(cli, "found: it failed (exit code %d), and its %lld events were replayed as recorded (--sched chaos:%lld)",
+	if (!client_run(cli, "replay", json_pack("{s:o, s:b}", "rec", json_text(r->dir, strlen(r->dir)), "verify", 1),
+			&replay, &e)) {
+		out_note(cli,
+			 "found: it failed (exit code %d), and its %lld events were replayed as recorded (--sched "
+			 "chaos:%lld)",
 			 r->exit_code, (long long)out_int(replay, "events"), (long long)out_int(r->meta, "chaos_seed"));
 		return json_true();
 	}
 	if (e.kind != ERR_NOT_FOUND) {
-		out_note(cli, "it failed (exit code %d); whether its replay does is not known: %s", r->exit_code, e.text);
+		out_note(cli, "it failed (exit code %d); whether its replay does is not known: %s", r->exit_code,
+			 e.text);
 		return NULL;
 	}
 	loud.quiet = false;
-	out_note(&loud, "it failed (exit code %d), but its replay does not fail in the same way, so that this is not found: try other seeds. %s",
+	out_note(&loud,
+		 "it failed (exit code %d), but its replay does not fail in the same way, so that this is not found: "
+		 "try other seeds. %s",
 		 r->exit_code, e.text);
 	return json_false();
 }
@@ -70,8 +77,7 @@ static void print_notes(const struct cli *cli, const struct record_result *r)
 	json_t *note;
 	size_t i;
 
-	json_array_foreach(json_object_get(r->meta, "notes"), i, note)
-		out_note(cli, "%s", json_string_value(note));
+	json_array_foreach(json_object_get(r->meta, "notes"), i, note) out_note(cli, "%s", json_string_value(note));
 	if (json_object_get(r->meta, "still_running"))
 		out_note(cli, "%lld recorded processes still run; the recording is finished when they end",
 			 (long long)out_int(r->meta, "still_running"));
@@ -89,9 +95,8 @@ static int report(struct cli *cli, const struct record_opts *o, const struct rec
 		return 0;
 	v = json_pack("{s:o, s:o, s:O, s:O, s:O, s:O, s:i}", "name",
 		      json_text(path_base(r->dir), strlen(path_base(r->dir))), "recording",
-		      json_text(r->dir, strlen(r->dir)), "exit", json_object_get(r->meta, "exit"),
-		      "complete", json_object_get(r->meta, "complete"), "wall_s",
-		      json_object_get(r->meta, "wall_s"), "notes",
+		      json_text(r->dir, strlen(r->dir)), "exit", json_object_get(r->meta, "exit"), "complete",
+		      json_object_get(r->meta, "complete"), "wall_s", json_object_get(r->meta, "wall_s"), "notes",
 		      json_object_get(r->meta, "notes"), "exit_code", r->exit_code);
 	if (verified)
 		json_object_set(v, "verified", verified);

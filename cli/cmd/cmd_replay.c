@@ -3,10 +3,10 @@
 #include <stdio.h>
 
 #include "client/client.h"
-#include "cmd/commands.h"
 #include "client/out.h"
 #include "client/out_text.h"
 #include "client/rec_arg.h"
+#include "cmd/commands.h"
 
 static const struct cli_option options[] = {
 	{"until", "POS", "stop there instead of at the end", .word = WORD_POS},
@@ -39,9 +39,8 @@ static void print(const struct cli *cli, const json_t *r)
 		text_position(r);
 		return;
 	}
-	printf("replayed %lld events of %lld process%s in %.2f s: all as recorded\n",
-	       (long long)out_int(r, "events"), (long long)out_int(r, "processes"),
-	       out_int(r, "processes") == 1 ? "" : "es", out_real(r, "wall_s"));
+	printf("replayed %lld events of %lld process%s in %.2f s: all as recorded\n", (long long)out_int(r, "events"),
+	       (long long)out_int(r, "processes"), out_int(r, "processes") == 1 ? "" : "es", out_real(r, "wall_s"));
 	print_memory(json_object_get(r, "memory"));
 	if (cli->verbose)
 		printf("%lld in parallel, %lld linear\n", (long long)out_int(r, "parallel"),

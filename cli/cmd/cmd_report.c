@@ -1,16 +1,17 @@
 /* SPDX-License-Identifier: MIT */
 /* cmd_report.c: fredctl report: what a search in a recording finds, as a page or in another form. */
 #include "base/cleanup.h"
-#include "cmd/commands.h"
 #include "client/out.h"
 #include "client/rec_arg.h"
+#include "cmd/commands.h"
 #include "report/page.h"
 #include "report/report.h"
 
 static const struct cli_option options[] = {
 	{"html", "FILE", "a page, with the timeline of all threads", .word = WORD_FILE},
 	{"expr", "EXPR", "what reverse-watch is to look for; without it, what explain finds", .word = WORD_EXPR},
-	{"report", "KIND=FILE", "another kind: text, json, junit, sarif, markdown, github, html", .word = WORD_FILE, .repeated = true},
+	{"report", "KIND=FILE", "another kind: text, json, junit, sarif, markdown, github, html", .word = WORD_FILE,
+	 .repeated = true},
 	{0},
 };
 
@@ -26,7 +27,8 @@ static int exec_report(struct cli *cli, struct err *e)
 		if (report_check(kinds->s[i], e))
 			return -1;
 		if (cli->json && str_ends(kinds->s[i], "=-"))
-			return err_set(e, ERR_USAGE, "--report %s: with --json, standard output is for the one object", kinds->s[i]);
+			return err_set(e, ERR_USAGE, "--report %s: with --json, standard output is for the one object",
+				       kinds->s[i]);
 	}
 	if (html && report_check(page, e))
 		return -1;

@@ -6,16 +6,15 @@
 #include "base/jsonx.h"
 #include "base/str.h"
 #include "client/client.h"
-#include "cmd/commands.h"
 #include "client/out.h"
 #include "client/out_text.h"
 #include "client/rec_arg.h"
+#include "cmd/commands.h"
 
 static const struct cli_option options[] = {
 	{"good", "POS", "where the expression is good (start)", .word = WORD_POS},
 	{"bad", "POS", "where it is bad (end)", .word = WORD_POS},
-	{"on-error", "WHAT", "what an expression counts as that cannot be evaluated (neither)",
-	 "good bad fail"},
+	{"on-error", "WHAT", "what an expression counts as that cannot be evaluated (neither)", "good bad fail"},
 	{"last", NULL, "of several transitions the last one, however long that takes"},
 	{"first", NULL, "the first one behind the good position"},
 	{"nth", "N", "the Nth one behind the good position"},
@@ -42,9 +41,8 @@ static void print_stats(const json_t *s)
 	if (!json_is_object(s))
 		return;
 	printf("\n%.2f s: %lld checkpoints (%.2f s), %lld restarts (%.2f s), %lld evaluations (%.2f s)\n",
-	       out_real(s, "total_s"), (long long)out_int(s, "checkpoints"),
-	       out_real(s, "checkpoint_s"), (long long)out_int(s, "restarts"),
-	       out_real(s, "restart_s"), (long long)out_int(s, "evaluations"),
+	       out_real(s, "total_s"), (long long)out_int(s, "checkpoints"), out_real(s, "checkpoint_s"),
+	       (long long)out_int(s, "restarts"), out_real(s, "restart_s"), (long long)out_int(s, "evaluations"),
 	       out_real(s, "evaluate_s"));
 }
 
@@ -63,8 +61,9 @@ static void print(const struct cli *cli, const json_t *r)
 	print_value("before: ", json_object_get(r, "before"));
 	print_value("after:  ", json_object_get(r, "after"));
 	if (json_is_true(json_object_get(r, "may_be_later")))
-		puts(cli_has(cli, "last") ? "there may be later ones: not all that the expression reads could be watched"
-					  : "there may be later ones: --last looks for them, however long that takes");
+		puts(cli_has(cli, "last")
+			     ? "there may be later ones: not all that the expression reads could be watched"
+			     : "there may be later ones: --last looks for them, however long that takes");
 	text_frames(json_object_get(r, "backtrace"));
 	if (!cli->quiet)
 		print_stats(json_object_get(r, "stats"));
@@ -111,7 +110,8 @@ static int exec_reverse_watch(struct cli *cli, struct err *e)
 const struct cli_command cmd_reverse_watch = {
 	.name = "reverse-watch",
 	.help = "find the statement that turned an expression from good to bad",
-	.usage = "[REC] EXPR [--good POS] [--bad POS] [--on-error good|bad|fail] [--last|--first|--nth N] [--insn] [--anywhere] [--process N]",
+	.usage = "[REC] EXPR [--good POS] [--bad POS] [--on-error good|bad|fail] [--last|--first|--nth N] [--insn] "
+		 "[--anywhere] [--process N]",
 	.options = options,
 	.exec = exec_reverse_watch,
 	.min_args = 1,

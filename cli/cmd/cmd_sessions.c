@@ -30,8 +30,9 @@ static void print_session(const struct session_info *s)
 
 	strftime(when, sizeof(when), "%Y-%m-%dT%H:%M:%S", gmtime_r(&s->used, &tm));
 	printf("%-4s %-8s %s  event %lld of %lld%s%s  %s", s->id, s->pid ? "running" : "saved", when,
-	       (long long)out_int(at, "event"), (long long)out_int(at, "events_total"), json_object_get(at, "pc") ? ", " : "",
-	       out_str(at, "pc", ""), *s->recording ? path_base(s->recording) : "?");
+	       (long long)out_int(at, "event"), (long long)out_int(at, "events_total"),
+	       json_object_get(at, "pc") ? ", " : "", out_str(at, "pc", ""),
+	       *s->recording ? path_base(s->recording) : "?");
 	if (s->checkpoints)
 		printf(", %zu checkpoints", s->checkpoints);
 	if (s->bookmarks)
@@ -131,8 +132,7 @@ static int exec_checkpoints(struct cli *cli, struct err *e)
 		return -1;
 	if (cli->json)
 		return out_json(v, e);
-	json_array_foreach(json_object_get(v, "checkpoints"), i, one)
-		print_checkpoint(one);
+	json_array_foreach(json_object_get(v, "checkpoints"), i, one) print_checkpoint(one);
 	return 0;
 }
 

@@ -39,8 +39,8 @@ static struct mi_record *insert_at(struct dap *d, const char *where, const json_
 	cleanup_free char *place = mi_quote(where), *when = mi_quote(condition);
 	unsigned long skip = strtoul(hits, NULL, 10);
 
-	return dap_mi(d, "-break-insert -f -i %lu %s%s %s", skip ? skip - 1 : 0, *condition ? "-c " : "", *condition ? when : "",
-		      place);
+	return dap_mi(d, "-break-insert -f -i %lu %s%s %s", skip ? skip - 1 : 0, *condition ? "-c " : "",
+		      *condition ? when : "", place);
 }
 
 static const struct mi_value *bkpt(const struct mi_record *r)
@@ -60,8 +60,8 @@ static char *pattern_of(const char *name)
 }
 
 /*
- * The path by which GDB knows a source file that has been edited since: that of the recording's copy, below a folder of its own
- * (cli/frontend/source_tree.h). NULL: there is no such.
+ * The path by which GDB knows a source file that has been edited since: that of the recording's copy, below a folder of
+ * its own (cli/frontend/source_tree.h). NULL: there is no such.
  */
 static char *copy_of(struct dap *d, const char *source)
 {
@@ -82,7 +82,8 @@ static char *copy_of(struct dap *d, const char *source)
 }
 
 /* One that GDB could not place yet, in the copy of its file. */
-static struct mi_record *insert_in_copy(struct dap *d, struct mi_record *pending, const char *source, const json_t *wanted)
+static struct mi_record *insert_in_copy(struct dap *d, struct mi_record *pending, const char *source,
+					const json_t *wanted)
 {
 	cleanup_free char *copy = source ? copy_of(d, source) : NULL;
 	cleanup_free char *where = copy ? str_fmt("%s:%d", copy, dap_int(wanted, "line", 0)) : NULL;
@@ -128,7 +129,8 @@ void dap_set_breakpoints(struct dap *d, const json_t *request, const json_t *arg
 	size_t i;
 
 	remove_those(d, source, false);
-	json_array_foreach(json_object_get(args, "breakpoints"), i, wanted) {
+	json_array_foreach(json_object_get(args, "breakpoints"), i, wanted)
+	{
 		cleanup_free char *where = str_fmt("%s:%d", source, dap_int(wanted, "line", 0));
 
 		json_array_append_new(list, insert(d, source, where, wanted));

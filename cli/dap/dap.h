@@ -58,7 +58,8 @@ void dap_output(struct dap *d, const char *category, const char *text, size_t le
 /* ---- link.c: GDB ---- */
 
 int dap_start_gdb(struct dap *d, const struct strv *args, struct err *e);
-/* A command and its result record, for mi_record_free. NULL: GDB is gone. What else GDB says meanwhile becomes events. */
+/* A command and its result record, for mi_record_free. NULL: GDB is gone. What else GDB says meanwhile becomes events.
+ */
 struct mi_record *dap_mi(struct dap *d, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 /* The same for commands whose refusal is an answer: true when it was done; *out may be NULL. */
 bool dap_try(struct dap *d, struct mi_record **out, const json_t *request, const char *command);

@@ -96,7 +96,7 @@ void dap_refs_clear(struct dap *d)
 static const struct {
 	const char *gdb, *reason;
 } reasons[] = {
-	{"breakpoint-hit", "breakpoint"}, {"end-stepping-range", "step"}, {"function-finished", "step"},
+	{"breakpoint-hit", "breakpoint"},	   {"end-stepping-range", "step"},   {"function-finished", "step"},
 	{"watchpoint-trigger", "data breakpoint"}, {"signal-received", "exception"}, {"no-history", "pause"},
 };
 
@@ -125,9 +125,11 @@ static void stopped(struct dap *d, const struct mi_value *results)
 		return;
 	dap_refs_clear(d);
 	mi_int(results, "thread-id", &thread);
-	body = json_pack("{s:s, s:i, s:b}", "reason", reason_of(d, results), "threadId", thread, "allThreadsStopped", 1);
+	body = json_pack("{s:s, s:i, s:b}", "reason", reason_of(d, results), "threadId", thread, "allThreadsStopped",
+			 1);
 	if (str_eq(why, "no-history"))
-		json_object_set_new(body, "description", json_string(d->back ? "The recording begins here" : "The recording ends here"));
+		json_object_set_new(body, "description",
+				    json_string(d->back ? "The recording begins here" : "The recording ends here"));
 	else if (sig)
 		json_object_set_new(body, "description", json_text(sig, strlen(sig)));
 	if (!mi_int(results, "bkptno", &number))

@@ -9,9 +9,9 @@
 static void initialize(struct dap *d, const json_t *request, const json_t *args)
 {
 	static const char *const can[] = {
-		"supportsConfigurationDoneRequest", "supportsFunctionBreakpoints", "supportsConditionalBreakpoints",
-		"supportsHitConditionalBreakpoints", "supportsEvaluateForHovers", "supportsStepBack",
-		"supportsSteppingGranularity", "supportsRestartRequest", "supportsTerminateRequest"};
+		"supportsConfigurationDoneRequest",  "supportsFunctionBreakpoints", "supportsConditionalBreakpoints",
+		"supportsHitConditionalBreakpoints", "supportsEvaluateForHovers",   "supportsStepBack",
+		"supportsSteppingGranularity",	     "supportsRestartRequest",	    "supportsTerminateRequest"};
 	json_t *o = json_object();
 
 	for (size_t i = 0; i < sizeof(can) / sizeof(can[0]); i++)
@@ -80,8 +80,9 @@ static void start_off(struct dap *d, const json_t *request, const json_t *args)
 	d->entry = d->stop_on_entry;
 	if (d->stop_on_entry && d->placed) {
 		d->entry = false;
-		dap_event(d, "stopped", json_pack("{s:s, s:i, s:b}", "reason", "entry", "threadId", only_thread(d),
-						  "allThreadsStopped", 1));
+		dap_event(d, "stopped",
+			  json_pack("{s:s, s:i, s:b}", "reason", "entry", "threadId", only_thread(d),
+				    "allThreadsStopped", 1));
 		return;
 	}
 	if (d->stop_on_entry)
@@ -129,7 +130,8 @@ static void move(struct dap *d, const json_t *request, const json_t *args)
 
 	while (!str_eq(m->request, dap_str(request, "command", "")))
 		m++;
-	command = str_fmt("%s --thread %d %s", one ? m->instruction : m->command, dap_int(args, "threadId", 1), m->options);
+	command = str_fmt("%s --thread %d %s", one ? m->instruction : m->command, dap_int(args, "threadId", 1),
+			  m->options);
 	d->back = *m->options;
 	dap_refs_clear(d);
 	if (dap_try(d, NULL, request, command))

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* values.c: frames, variables, expressions. A frame's id is its thread and its level; GDB's variable objects give members. */
+/* values.c: frames, variables, expressions. A frame's id is its thread and its level; GDB's variable objects give
+ * members. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -41,7 +42,8 @@ static json_t *frame_json(int thread, const struct mi_value *f)
 
 void dap_stack(struct dap *d, const json_t *request, const json_t *args)
 {
-	int thread = dap_int(args, "threadId", 1), first = dap_int(args, "startFrame", 0), n = dap_int(args, "levels", 0);
+	int thread = dap_int(args, "threadId", 1), first = dap_int(args, "startFrame", 0),
+	    n = dap_int(args, "levels", 0);
 	cleanup_free char *command = str_fmt("-stack-list-frames --thread %d %d %d", thread, first,
 					     n > 0 && n < LEVELS ? first + n - 1 : LEVELS - 1);
 	cleanup_free char *depth = str_fmt("-stack-info-depth --thread %d", thread);
@@ -60,8 +62,9 @@ void dap_stack(struct dap *d, const json_t *request, const json_t *args)
 	total = dap_mi(d, "%s", depth);
 	if (total)
 		mi_int(total->results, "depth", &count);
-	dap_respond(d, request, json_pack("{s:o, s:i}", "stackFrames", frames, "totalFrames",
-					  count > 0 ? count : first + (int)json_array_size(frames)));
+	dap_respond(d, request,
+		    json_pack("{s:o, s:i}", "stackFrames", frames, "totalFrames",
+			      count > 0 ? count : first + (int)json_array_size(frames)));
 	mi_record_free(total);
 	mi_record_free(r);
 }
@@ -76,8 +79,9 @@ void dap_scopes(struct dap *d, const json_t *request, const json_t *args)
 	registers = new_ref(d, ref);
 	dap_respond(d, request,
 		    json_pack("{s:[{s:s, s:s, s:i, s:b}, {s:s, s:s, s:i, s:b}]}", "scopes", "name", "Locals",
-			      "presentationHint", "locals", "variablesReference", locals, "expensive", 0, "name", "Registers",
-			      "presentationHint", "registers", "variablesReference", registers, "expensive", 1));
+			      "presentationHint", "locals", "variablesReference", locals, "expensive", 0, "name",
+			      "Registers", "presentationHint", "registers", "variablesReference", registers,
+			      "expensive", 1));
 }
 
 /* A variable object as the editor sees it. */
@@ -105,7 +109,8 @@ static struct mi_record *new_object(struct dap *d, int thread, int frame, const 
 
 static void add_locals(struct dap *d, const struct dap_ref *at, json_t *out)
 {
-	struct mi_record *r = dap_mi(d, "-stack-list-variables --thread %d --frame %d --no-values", at->thread, at->frame);
+	struct mi_record *r =
+		dap_mi(d, "-stack-list-variables --thread %d --frame %d --no-values", at->thread, at->frame);
 	const struct mi_value *list = r ? mi_get(r->results, "variables") : NULL;
 
 	for (size_t i = 0; list && i < list->n; i++) {
@@ -132,8 +137,8 @@ static void add_children(struct dap *d, const struct dap_ref *of, json_t *out)
 static void add_registers(struct dap *d, const struct dap_ref *at, json_t *out)
 {
 	struct mi_record *names = dap_mi(d, "-data-list-register-names");
-	struct mi_record *r = dap_mi(d, "-data-list-register-values --thread %d --frame %d --skip-unavailable x", at->thread,
-				     at->frame);
+	struct mi_record *r = dap_mi(d, "-data-list-register-values --thread %d --frame %d --skip-unavailable x",
+				     at->thread, at->frame);
 	const struct mi_value *list = r ? mi_get(r->results, "register-values") : NULL;
 	const struct mi_value *name = names ? mi_get(names->results, "register-names") : NULL;
 
@@ -141,8 +146,9 @@ static void add_registers(struct dap *d, const struct dap_ref *at, json_t *out)
 		int n = -1;
 
 		if (!mi_int(list->item[i], "number", &n) && n >= 0 && (size_t)n < name->n)
-			json_array_append_new(out, json_pack("{s:o, s:o, s:i}", "name", text(name->item[n]->str), "value",
-							     text(mi_str(list->item[i], "value")), "variablesReference", 0));
+			json_array_append_new(out,
+					      json_pack("{s:o, s:o, s:i}", "name", text(name->item[n]->str), "value",
+							text(mi_str(list->item[i], "value")), "variablesReference", 0));
 	}
 	mi_record_free(r);
 	mi_record_free(names);

@@ -94,8 +94,8 @@ void dap_event(struct dap *d, const char *event, json_t *body)
 
 static json_t *response(const json_t *request, bool success)
 {
-	return json_pack("{s:s, s:i, s:b, s:s}", "type", "response", "request_seq", dap_int(request, "seq", 0), "success",
-			 success, "command", dap_str(request, "command", ""));
+	return json_pack("{s:s, s:i, s:b, s:s}", "type", "response", "request_seq", dap_int(request, "seq", 0),
+			 "success", success, "command", dap_str(request, "command", ""));
 }
 
 void dap_respond(struct dap *d, const json_t *request, json_t *body)

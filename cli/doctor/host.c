@@ -32,8 +32,8 @@ void doctor_kernel(struct doctor_result *r)
 
 	uname(&un);
 	buf_addf(&r->found, "%s %s", un.release, un.machine);
-	if (sscanf(un.release, "%d.%d", &major, &minor) != 2 || strcmp(un.machine, "x86_64") ||
-	    major < 5 || (major == 5 && minor < 16))
+	if (sscanf(un.release, "%d.%d", &major, &minor) != 2 || strcmp(un.machine, "x86_64") || major < 5 ||
+	    (major == 5 && minor < 16))
 		r->status = DOCTOR_MISSING;
 }
 

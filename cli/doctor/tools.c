@@ -13,9 +13,9 @@
 #include "base/fdio.h"
 #include "base/home.h"
 #include "base/str.h"
-#include "doctor/doctor.h"
 #include "client/out.h"
 #include "client/paths.h"
+#include "doctor/doctor.h"
 
 #define TIMEOUT_S 20 /* of a program that is asked for its version or the like */
 #define LOW_SPACE (1ull << 30)
@@ -153,8 +153,7 @@ void doctor_criu(struct doctor_result *r)
 	}
 	line = first_line(&out);
 	buf_addf(&r->found, "%s, %s", path, line);
-	if (sscanf(line, "Version: %d.%d", &major, &minor) != 2 || major < 4 ||
-	    (major == 4 && minor < 1))
+	if (sscanf(line, "Version: %d.%d", &major, &minor) != 2 || major < 4 || (major == 4 && minor < 1))
 		r->status = DOCTOR_MISSING;
 }
 

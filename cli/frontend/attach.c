@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * attach.c: see attach.h. A session that does not run is started by a `fredctl debug` in the background, whose GDB reads
- * its commands from a pipe: it ends when that is closed.
+ * attach.c: see attach.h. A session that does not run is started by a `fredctl debug` in the background, whose GDB
+ * reads its commands from a pipe: it ends when that is closed.
  */
 #include "frontend/attach.h"
 
@@ -18,9 +18,9 @@
 #include "base/fdio.h"
 #include "base/path.h"
 #include "base/str.h"
-#include "client/paths.h"
 #include "bridge/second_ui.h"
 #include "bridge/session.h"
+#include "client/paths.h"
 
 #define ATTACH_READY_FD "FRED_READY_FD"
 
@@ -31,7 +31,8 @@ static _Noreturn void become_debug(const char *const *argv, int in, int ready)
 
 	snprintf(fd, sizeof(fd), "%d", ready);
 	setpgid(0, 0); /* the terminal sends it no SIGINT */
-	if (null < 0 || dup2(in, 0) < 0 || dup2(null, 1) < 0 || fcntl(ready, F_SETFD, 0) || setenv(ATTACH_READY_FD, fd, 1))
+	if (null < 0 || dup2(in, 0) < 0 || dup2(null, 1) < 0 || fcntl(ready, F_SETFD, 0) ||
+	    setenv(ATTACH_READY_FD, fd, 1))
 		_exit(70);
 	execv("/proc/self/exe", (char *const *)argv);
 	_exit(70);

@@ -12,7 +12,8 @@
 #include "client/out.h"
 #include "frontend/attach.h"
 
-/* All of the session in this folder, as the worker has written them: {name, event, pc, hits, image}. NULL with e set. */
+/* All of the session in this folder, as the worker has written them: {name, event, pc, hits, image}. NULL with e set.
+ */
 static json_t *checkpoints_of(const char *dir, struct err *e)
 {
 	cleanup_free char *path = path_join(dir, "program.json");
@@ -47,8 +48,7 @@ json_t *checkpoints_list(const char *id, struct err *e)
 	json_t *shown = list ? json_array() : NULL, *place;
 	size_t i;
 
-	json_array_foreach(list, i, place)
-		json_array_append_new(shown, describe(place));
+	json_array_foreach(list, i, place) json_array_append_new(shown, describe(place));
 	return list ? json_pack("{s:s, s:o}", "session", one.id, "checkpoints", shown) : NULL;
 }
 

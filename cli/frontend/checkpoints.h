@@ -8,8 +8,8 @@
 #include "base/err.h"
 
 /*
- * Each as {checkpoint: its number, event, position, image}. id: the session (NULL: the one that runs, else the one that ran
- * last). New references, or NULL.
+ * Each as {checkpoint: its number, event, position, image}. id: the session (NULL: the one that runs, else the one that
+ * ran last). New references, or NULL.
  */
 
 /* {session, checkpoints: [...]}. */

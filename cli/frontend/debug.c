@@ -37,8 +37,10 @@ static void say_process(const struct cli *cli, const json_t *params)
 		cleanup_free char *how = procs_ending_text(&end);
 		const char *argv0 = procs_argv(rec, img)[0];
 
-		out_note(cli, "process %u of %u, PID %d, %s, which %s; fredctl ps lists them, --process takes a number, a PID or a name", img->ordinal,
-			 rec->nimages, (int)img->head.pid, argv0 ? argv0 : "?", how);
+		out_note(cli,
+			 "process %u of %u, PID %d, %s, which %s; fredctl ps lists them, --process takes a number, a "
+			 "PID or a name",
+			 img->ordinal, rec->nimages, (int)img->head.pid, argv0 ? argv0 : "?", how);
 	}
 	rec_free(rec);
 }

@@ -14,10 +14,10 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
-#include "frontend/gdb_setup.h"
-#include "frontend/source_tree.h"
-#include "frontend/mi_reason.h"
 #include "bridge/relay.h"
+#include "frontend/gdb_setup.h"
+#include "frontend/mi_reason.h"
+#include "frontend/source_tree.h"
 
 #define INTERRUPT "\3" /* of the remote protocol */
 #define EXIT_NO_GDB 77
@@ -48,7 +48,8 @@ static bool is_stopped(pid_t gdb)
 {
 	siginfo_t info = {0};
 
-	return !waitid(P_PID, (id_t)gdb, &info, WSTOPPED | WNOWAIT | WNOHANG) && info.si_pid && info.si_status == SIGSTOP;
+	return !waitid(P_PID, (id_t)gdb, &info, WSTOPPED | WNOWAIT | WNOHANG) && info.si_pid &&
+	       info.si_status == SIGSTOP;
 }
 
 static int on_signal(struct bridge *b, int sig)
@@ -124,7 +125,8 @@ static int outcome(int status, int *code, struct err *e)
 	*code = WIFEXITED(status) ? WEXITSTATUS(status) : 70;
 	if (WIFEXITED(status))
 		return 0;
-	return err_set(e, ERR_HOST, "gdb was killed by SIG%s: the recording is as it was, start again", sigabbrev_np(WTERMSIG(status)));
+	return err_set(e, ERR_HOST, "gdb was killed by SIG%s: the recording is as it was, start again",
+		       sigabbrev_np(WTERMSIG(status)));
 }
 
 static bool is_alive(pid_t pid)
@@ -200,7 +202,8 @@ static int replace_gdb(struct bridge *b, int status, bool prompted, struct err *
 	if (!prompted)
 		return err_set(e, ERR_HOST, "gdb was killed by SIG%s before it came to its prompt",
 			       sigabbrev_np(WTERMSIG(status)));
-	fprintf(stderr, "\nfred: gdb was killed by SIG%s; another one takes its state over\n", sigabbrev_np(WTERMSIG(status)));
+	fprintf(stderr, "\nfred: gdb was killed by SIG%s; another one takes its state over\n",
+		sigabbrev_np(WTERMSIG(status)));
 	return bridge_restart(b, false, e) ? -1 : 1;
 }
 
@@ -216,12 +219,19 @@ static void terminal_restore(const struct terminal *t)
 }
 
 /* One GDB, from its start to its end. 1: another one is to go on. */
-static int run_one(struct bridge *b, const struct gdb_run *how, bool first, int listener, const char *path, int *code, struct err *e)
+static int run_one(struct bridge *b, const struct gdb_run *how, bool first, int listener, const char *path, int *code,
+		   struct err *e)
 {
 	cleanup_strv struct strv sources = {0}, notes = {0};
 	cleanup_free char *tree = str_fmt("%s/sources", b->dir), *sysroot = bridge_sysroot(b);
-	struct gdb_setup scripts = {.dir = b->dir, .socket_path = path, .settings = how->settings, .state = how->state, .mi = how->mi || how->unseen,
-				    .sources = &sources, .notes = &notes, .tty = how->second ? how->second->tty : NULL,
+	struct gdb_setup scripts = {.dir = b->dir,
+				    .socket_path = path,
+				    .settings = how->settings,
+				    .state = how->state,
+				    .mi = how->mi || how->unseen,
+				    .sources = &sources,
+				    .notes = &notes,
+				    .tty = how->second ? how->second->tty : NULL,
 				    .sysroot = sysroot};
 	cleanup_strv struct strv argv = {0};
 	bool prompted = false;

@@ -19,9 +19,9 @@ struct gdb_run {
 };
 
 /*
- * Runs GDB until it ends; *code: its exit code. A SIGINT to this process interrupts the program (a terminal sends it to GDB, too);
- * with a state, SIGQUIT (Ctrl-\) replaces a GDB that hangs; other signals end GDB. A GDB that has been stopped by SIGSTOP for
- * seconds is killed, and so replaced. 0; -1 with e set: it could not be started, or died.
+ * Runs GDB until it ends; *code: its exit code. A SIGINT to this process interrupts the program (a terminal sends it to
+ * GDB, too); with a state, SIGQUIT (Ctrl-\) replaces a GDB that hangs; other signals end GDB. A GDB that has been
+ * stopped by SIGSTOP for seconds is killed, and so replaced. 0; -1 with e set: it could not be started, or died.
  */
 int gdb_run(struct bridge *b, const struct gdb_run *how, int *code, struct err *e);
 

@@ -14,7 +14,9 @@
 #include "base/fdio.h"
 
 #define ALL "@ARGS@" /* all arguments: GDB 13 knows them one by one only */
-#define WELCOME "reverse-continue and reverse-step go back; reverse-watch EXPR finds the statement that made EXPR what it is; help fred: all commands"
+#define WELCOME                                                                                                        \
+	"reverse-continue and reverse-step go back; reverse-watch EXPR finds the statement that made EXPR what it "    \
+	"is; help fred: all commands"
 #define ARGS_MAX 24u
 #define ARRIVE "fred-arrive" /* the step; commands.py has another one */
 
@@ -23,9 +25,7 @@
 #define MAIN_GDB "main.gdb"
 
 static const char *const default_settings[] = {
-	"set breakpoint pending on",
-	"set remotetimeout 3600",
-	"set startup-with-shell off",
+	"set breakpoint pending on", "set remotetimeout 3600", "set startup-with-shell off",
 	"set stack-cache off", /* a call is made in a copy: what it left on the stack is gone with it */
 };
 
@@ -35,31 +35,39 @@ static const struct {
 } commands[] = {
 	{"when", "monitor when", "Where this is: event, time, thread."},
 	{"goto", "monitor later goto " ALL "\n" ARRIVE,
-	 "goto POS: to a position of the recording, as `when` says it; +N and -N: events from here; ckpt:N: checkpoint N."},
+	 "goto POS: to a position of the recording, as `when` says it; +N and -N: events from here; ckpt:N: checkpoint "
+	 "N."},
 	{"reverse-watch", "monitor later reverse-watch " ALL "\n" ARRIVE,
-	 "reverse-watch [--good POS] [--bad POS] [--insn] EXPR: back to the statement that made EXPR what it is here (good: the first checkpoint, else start)."},
+	 "reverse-watch [--good POS] [--bad POS] [--insn] EXPR: back to the statement that made EXPR what it is here "
+	 "(good: the first checkpoint, else start)."},
 	{"last", "watch -location " ALL "\nreverse-continue\ndelete $bpnum",
 	 "last EXPR: back to the last change, before here, of the object that EXPR is now."},
 	{"history", "echo fred: history needs a GDB with Python\\n",
 	 "history EXPR: all changes of a value in memory up to here, with positions that `goto` takes."},
-	{"live", "monitor live\nstepi", "From the program's past back to the program that runs, where it stands (fredctl debug -- PROGRAM)."},
+	{"live", "monitor live\nstepi",
+	 "From the program's past back to the program that runs, where it stands (fredctl debug -- PROGRAM)."},
 	{"bookmark", "monitor bookmark " ALL, "bookmark [NAME]: names this position; without a name, a number does."},
 	{"bookmarks", "monitor bookmarks", "Lists the bookmarks."},
 	{"goto-bookmark", "monitor later goto-bookmark $arg0\n" ARRIVE, "goto-bookmark NAME: to a bookmark."},
 	{"info bookmarks", "monitor bookmarks", "Lists the bookmarks.", true},
-	{"delete bookmark", "monitor delete-bookmark " ALL, "delete bookmark [NAME...]: forgets these bookmarks, or all.", true},
-	{"checkpoint", "monitor checkpoint", "Names this position by a number, and keeps an image of the program there."},
+	{"delete bookmark", "monitor delete-bookmark " ALL,
+	 "delete bookmark [NAME...]: forgets these bookmarks, or all.", true},
+	{"checkpoint", "monitor checkpoint",
+	 "Names this position by a number, and keeps an image of the program there."},
 	{"checkpoints", "monitor checkpoints", "Lists the checkpoints."},
 	{"info checkpoints", "monitor checkpoints", "Lists the checkpoints.", true},
-	{"restart", "monitor later restart " ALL "\n" ARRIVE, "restart N: to checkpoint N. What is GDB's stays as it is."},
-	{"delete checkpoint", "monitor delete-checkpoint " ALL, "delete checkpoint [N...]: forgets these checkpoints, or all.",
-	 true},
-	{"undo", "monitor later undo " ALL "\n" ARRIVE, "undo [N]: takes back the last N commands that moved the program."},
+	{"restart", "monitor later restart " ALL "\n" ARRIVE,
+	 "restart N: to checkpoint N. What is GDB's stays as it is."},
+	{"delete checkpoint", "monitor delete-checkpoint " ALL,
+	 "delete checkpoint [N...]: forgets these checkpoints, or all.", true},
+	{"undo", "monitor later undo " ALL "\n" ARRIVE,
+	 "undo [N]: takes back the last N commands that moved the program."},
 };
 
 /* The FReD paper's names of what GDB has by itself. */
 static const char *const of_paper[] = {
-	"list", "break", "print", "backtrace", "continue", "next", "step", "finish", "until", "reverse-continue",
+	"list",		"break",	"print",	  "backtrace", "continue",
+	"next",		"step",		"finish",	  "until",     "reverse-continue",
 	"reverse-next", "reverse-step", "reverse-finish",
 };
 
@@ -67,25 +75,32 @@ static const char *const of_paper[] = {
 static const struct {
 	const char *name, *text;
 } pythons[] = {
-	{"state.py",
+	{
+		"state.py",
 #include "state.py.inc"
 	},
-	{"points.py",
+	{
+		"points.py",
 #include "points.py.inc"
 	},
-	{"settings.py",
+	{
+		"settings.py",
 #include "settings.py.inc"
 	},
-	{"printers.py",
+	{
+		"printers.py",
 #include "printers.py.inc"
 	},
-	{"commands.py",
+	{
+		"commands.py",
 #include "commands.py.inc"
 	},
-	{"core.py",
+	{
+		"core.py",
 #include "core.py.inc"
 	},
-	{"frames.py",
+	{
+		"frames.py",
 #include "frames.py.inc"
 	},
 };
@@ -119,7 +134,8 @@ static void add_command(struct buf *b, const char *prefix, size_t i)
 /* `help fred` */
 static void add_overview(struct buf *b)
 {
-	buf_add_str(b, "define fred\nhelp fred\nend\ndocument fred\nfred's commands, beside GDB's own and its reverse-step, reverse-next, "
+	buf_add_str(b, "define fred\nhelp fred\nend\ndocument fred\nfred's commands, beside GDB's own and its "
+		       "reverse-step, reverse-next, "
 		       "reverse-finish, reverse-continue\n(each fred-NAME, too; help NAME says more):\n");
 	for (size_t i = 0; i < sizeof(commands) / sizeof(commands[0]); i++) {
 		const char *colon = strstr(commands[i].help, ": ");
@@ -142,7 +158,8 @@ static void add_commands(struct buf *b)
 	for (size_t i = 0; i < sizeof(of_paper) / sizeof(of_paper[0]); i++)
 		buf_addf(b, "alias fred-%s = %s\n", of_paper[i], of_paper[i]);
 	add_overview(b);
-	buf_add_str(b, "if $_fred_python == 1\npython add_commands()\npython add_core_commands()\npython fred_names = '");
+	buf_add_str(b,
+		    "if $_fred_python == 1\npython add_commands()\npython add_core_commands()\npython fred_names = '");
 	for (size_t i = 0; i < sizeof(commands) / sizeof(commands[0]); i++)
 		if (!commands[i].of_gdb)
 			buf_addf(b, "%s fred-%s ", commands[i].name, commands[i].name);
@@ -157,7 +174,8 @@ static void add_state(struct buf *b, const char *state)
 	cleanup_free char *breakpoints = str_fmt("%s.breakpoints", state ? state : "");
 
 	if (!state) {
-		buf_add_str(b, "if $_fred_python == 1\npython begin_session(None)\nelse\ndefine hook-stop\nmonitor prompt\nend\nend\n");
+		buf_add_str(b, "if $_fred_python == 1\npython begin_session(None)\nelse\ndefine hook-stop\nmonitor "
+			       "prompt\nend\nend\n");
 		return;
 	}
 	buf_addf(b, "if $_fred_python == 1\npython begin_session(r'''%s''')\nelse\n", state);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * mi_reason.h: adds a reason to GDB/MI's `*stopped`. GDB 13 reports an end of the history as console text only; its `*stopped` lacks
- * the reason "no-history" that the GDB manual documents ("GDB/MI Async Records").
+ * mi_reason.h: adds a reason to GDB/MI's `*stopped`. GDB 13 reports an end of the history as console text only; its
+ * `*stopped` lacks the reason "no-history" that the GDB manual documents ("GDB/MI Async Records").
  */
 #ifndef FRED_FRONTEND_MI_REASON_H
 #define FRED_FRONTEND_MI_REASON_H

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * source_tree.c: see source_tree.h. A file that the compiler was given relative to a folder is found by GDB below that folder, which
- * `set substitute-path` replaces as a whole; one with an absolute name is replaced by itself. The tree repeats all folders from
- * the root on, so that names with .. lead to the same files.
+ * source_tree.c: see source_tree.h. A file that the compiler was given relative to a folder is found by GDB below that
+ * folder, which `set substitute-path` replaces as a whole; one with an absolute name is replaced by itself. The tree
+ * repeats all folders from the root on, so that names with .. lead to the same files.
  */
 #include "frontend/source_tree.h"
 

@@ -30,7 +30,9 @@ static void add_error(struct search *s, const char *command, int status, const s
 
 	text += str_starts(text, "fred: ") ? 6 : 0;
 	json_array_append_new(json_object_get(s->out, "errors"),
-			      json_sprintf("%s (exit %d): %.*s", command, status, (int)(strcspn(text, "\n") < WHY_BYTES ? strcspn(text, "\n") : WHY_BYTES), text));
+			      json_sprintf("%s (exit %d): %.*s", command, status,
+					   (int)(strcspn(text, "\n") < WHY_BYTES ? strcspn(text, "\n") : WHY_BYTES),
+					   text));
 }
 
 /* Again, while the daemon is what failed. */
@@ -60,11 +62,12 @@ struct field {
 };
 
 static const struct field of_replay[] = {{"events"}, {0}};
-static const struct field of_watch[] = {{"location", "culprit"}, {"backtrace"}, {"position"}, {"expr"}, {"before"}, {"after"},
-					{"may_be_later"}, {"notes"}, {"stats"}, {0}};
+static const struct field of_watch[] = {
+	{"location", "culprit"}, {"backtrace"}, {"position"}, {"expr"}, {"before"}, {"after"},
+	{"may_be_later"},	 {"notes"},	{"stats"},    {0}};
 static const struct field of_explain[] = {{"failure"}, {"chain"}, {"threads"}, {"end"}, {"notes"}, {0}};
 static const struct field of_step[] = {{"location", "culprit"}, {"backtrace"}, {"position"}, {"at"}, {"words"},
-				       {"expression", "expr"}, {"before"}, {"after"}, {0}};
+				       {"expression", "expr"},	{"before"},    {"after"},    {0}};
 static const struct field of_threads[] = {{"threads"}, {0}};
 static const struct field of_frames[] = {{"backtrace"}, {"position"}, {0}};
 
@@ -100,8 +103,9 @@ static void set_at(struct search *s, const json_t *position)
 	if (!position)
 		return;
 	if (json_is_string(pc))
-		json_object_set_new(s->out, "at", json_sprintf("%lld/%s#%lld", (long long)event, json_string_value(pc),
-								 (long long)(hits ? json_integer_value(hits) : 1)));
+		json_object_set_new(s->out, "at",
+				    json_sprintf("%lld/%s#%lld", (long long)event, json_string_value(pc),
+						 (long long)(hits ? json_integer_value(hits) : 1)));
 	else
 		json_object_set_new(s->out, "at", json_sprintf("%lld", (long long)event));
 }
@@ -151,8 +155,8 @@ static bool by_explain(struct search *s)
 /* The program's own: with a source line, and not of libc or the loader. */
 static bool is_own(const json_t *frame)
 {
-	static const char *const others[] = {"libc.so", "ld-linux", "libpthread.so", "libfred-record.so", "libstdc++.so",
-					     "libgcc_s.so", "libm.so"};
+	static const char *const others[] = {"libc.so",	     "ld-linux",    "libpthread.so", "libfred-record.so",
+					     "libstdc++.so", "libgcc_s.so", "libm.so"};
 	const char *module = json_string_value(json_object_get(frame, "module"));
 
 	for (unsigned i = 0; module && i < sizeof(others) / sizeof(others[0]); i++)
@@ -166,9 +170,7 @@ static json_t *own_frame(const json_t *frames)
 	json_t *frame;
 	size_t i;
 
-	json_array_foreach((json_t *)frames, i, frame)
-		if (is_own(frame))
-			return frame;
+	json_array_foreach((json_t *)frames, i, frame) if (is_own(frame)) return frame;
 	return NULL;
 }
 
@@ -189,8 +191,10 @@ static void by_backtrace(struct search *s)
 		set_at(s, json_object_get(result, "position"));
 		if (frame)
 			json_object_set_new(s->out, "culprit",
-					    json_pack("{s:O, s:O, s:O, s:n}", "function", json_object_get(frame, "function"), "file",
-						      json_object_get(frame, "file"), "line", json_object_get(frame, "line"), "text"));
+					    json_pack("{s:O, s:O, s:O, s:n}", "function",
+						      json_object_get(frame, "function"), "file",
+						      json_object_get(frame, "file"), "line",
+						      json_object_get(frame, "line"), "text"));
 	}
 	json_decref(result);
 }
@@ -220,18 +224,20 @@ static void add_place(struct buf *b, const json_t *place)
 	const char *file = json_string_value(json_object_get(place, "file"));
 	const char *function = json_string_value(json_object_get(place, "function"));
 
-	buf_addf(b, "%s:%lld %s", file ? path_base(file) : "?", (long long)json_integer_value(json_object_get(place, "line")),
-		 function ? function : "?");
+	buf_addf(b, "%s:%lld %s", file ? path_base(file) : "?",
+		 (long long)json_integer_value(json_object_get(place, "line")), function ? function : "?");
 }
 
-/* Functions that follow themselves count once: recursion is as deep as it is. Outside of main and a thread's function there is nothing of interest. */
+/* Functions that follow themselves count once: recursion is as deep as it is. Outside of main and a thread's function
+ * there is nothing of interest. */
 static void add_stack(struct buf *b, const json_t *frames)
 {
 	const char *last = NULL;
 	json_t *frame;
 	size_t i;
 
-	json_array_foreach((json_t *)frames, i, frame) {
+	json_array_foreach((json_t *)frames, i, frame)
+	{
 		const char *function = json_string_value(json_object_get(frame, "function"));
 
 		if (!function || !is_own(frame) || str_eq(function, last))
@@ -249,7 +255,8 @@ static bool add_threads(struct buf *b, const json_t *threads)
 	json_t *t;
 	size_t i;
 
-	json_array_foreach((json_t *)threads, i, t) {
+	json_array_foreach((json_t *)threads, i, t)
+	{
 		json_t *frame = own_frame(json_object_get(t, "backtrace"));
 		cleanup_buf struct buf place = {0};
 
@@ -272,7 +279,8 @@ char *cause_key(const json_t *cause)
 
 	if (!found)
 		buf_add_str(&b, "failed at ");
-	if (!found && json_is_true(json_object_get(cause, "hangs")) && add_threads(&b, json_object_get(cause, "threads")))
+	if (!found && json_is_true(json_object_get(cause, "hangs")) &&
+	    add_threads(&b, json_object_get(cause, "threads")))
 		return buf_steal(&b);
 	if (json_is_object(json_object_get(cause, "culprit"))) {
 		add_place(&b, json_object_get(cause, "culprit"));
@@ -317,7 +325,8 @@ json_t *cause_of(const char *rec, const json_t *fail, const char *good)
 
 static _Noreturn void child(const struct failure *f)
 {
-	cleanup_free char *path = path_join(f->dir, "cause.json"), *rec = path_join(f->dir, "rec"), *good = good_of(f->dir, f->sched);
+	cleanup_free char *path = path_join(f->dir, "cause.json"), *rec = path_join(f->dir, "rec"),
+			  *good = good_of(f->dir, f->sched);
 	struct err ignored;
 	json_t *cause;
 

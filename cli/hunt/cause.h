@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * cause.h: the cause of one failure, from its recording, by other commands of fredctl: the replay is verified, then reverse-watch
- * searches for the invariant, or explain for what it finds itself. In a child, which leaves DIR/cause.json:
+ * cause.h: the cause of one failure, from its recording, by other commands of fredctl: the replay is verified, then
+ * reverse-watch searches for the invariant, or explain for what it finds itself. In a child, which leaves
+ * DIR/cause.json:
  *
  *   replays     the replay is that of the recording
  *   by          "reverse-watch", "explain", "backtrace" (no cause: where it failed), or null
@@ -10,10 +11,9 @@
  *   at          what --at takes;  words: one line
  *   expr, before, after;  failure, chain, threads, end: as of explain;  notes
  *   events      of the recording
- *   diff        where it parts from a run that passed under the same class of schedules: {good (its recording), parts, order}, as of diff
- *   errors      what went wrong, in words
- *   key         failures with the same one have the same cause; "" when nothing is known
- *   assumed     it is not of this recording (groups.h)
+ *   diff        where it parts from a run that passed under the same class of schedules: {good (its recording), parts,
+ * order}, as of diff errors      what went wrong, in words key         failures with the same one have the same cause;
+ * "" when nothing is known assumed     it is not of this recording (groups.h)
  */
 #ifndef FRED_HUNT_CAUSE_H
 #define FRED_HUNT_CAUSE_H

@@ -85,8 +85,11 @@ char *collect_latest(struct err *e)
 
 bool collect_same(const json_t *a, const json_t *b, const char *option)
 {
-	static const char *const keys[][2] = {{"invariant", "invariants"}, {"watch-always", "watch_always"}, {"fail-if", "fail_if"},
-					      {"isolate", "isolate"},	   {"shard", "shard"}};
+	static const char *const keys[][2] = {{"invariant", "invariants"},
+					      {"watch-always", "watch_always"},
+					      {"fail-if", "fail_if"},
+					      {"isolate", "isolate"},
+					      {"shard", "shard"}};
 
 	for (unsigned i = 0; i < sizeof(keys) / sizeof(keys[0]); i++)
 		if (str_eq(option, keys[i][0]))

@@ -17,8 +17,8 @@ char *collect_latest(struct err *e);
 bool collect_same(const json_t *a, const json_t *b, const char *option);
 
 /*
- * The report of the hunts in these folders, each of which is a hunt or holds some. They must be of one program. What causes are
- * not known yet is not looked for. New reference; NULL: ERR_USAGE.
+ * The report of the hunts in these folders, each of which is a hunt or holds some. They must be of one program. What
+ * causes are not known yet is not looked for. New reference; NULL: ERR_USAGE.
  */
 json_t *collect(const struct strv *dirs, struct err *e);
 

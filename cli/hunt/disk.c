@@ -87,7 +87,8 @@ void disk_enforce_limit(struct hunt *h)
 		kept = kept_bytes(h);
 	}
 	if (kept > h->spec->max_disk) {
-		err_set(&e, ERR_HOST, "%s: the recordings of failures take more than --max-disk, one of each group", h->state.dir);
+		err_set(&e, ERR_HOST, "%s: the recordings of failures take more than --max-disk, one of each group",
+			h->state.dir);
 		hunt_fail(h, &e);
 		return;
 	}

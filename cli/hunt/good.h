@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * good.h: of each class of schedules, the recording of one run that passed: failures of that class are compared with it. It is in
- * passed/CLASS/rec of the state's folder, as complete as a failure's: it is renamed there.
+ * good.h: of each class of schedules, the recording of one run that passed: failures of that class are compared with
+ * it. It is in passed/CLASS/rec of the state's folder, as complete as a failure's: it is renamed there.
  */
 #ifndef FRED_HUNT_GOOD_H
 #define FRED_HUNT_GOOD_H

@@ -25,8 +25,10 @@ char *groups_signs(const json_t *fail)
 {
 	cleanup_free char *list = json_dumps(json_object_get(fail, "invariants"), JSON_COMPACT);
 
-	return str_fmt("%s %lld %lld %s %s", text_of(fail, "kind"), (long long)json_integer_value(json_object_get(fail, "signal")),
-		       (long long)json_integer_value(json_object_get(fail, "code")), list ? list : "", text_of(fail, "command"));
+	return str_fmt("%s %lld %lld %s %s", text_of(fail, "kind"),
+		       (long long)json_integer_value(json_object_get(fail, "signal")),
+		       (long long)json_integer_value(json_object_get(fail, "code")), list ? list : "",
+		       text_of(fail, "command"));
 }
 
 char *groups_place(const json_t *culprit)
@@ -124,10 +126,11 @@ static json_t *best_json(const struct failure *f, const struct hunt_spec *spec)
 	cleanup_free char *program = hunt_command_text(&spec->argv);
 	cleanup_free char *again = str_fmt("fredctl record --sched %s -- %s", sched, program);
 	json_t *v = json_pack("{s:I, s:s, s:o, s:f, s:o}", "run", (json_int_t)f->n, "sched", sched, "recording",
-			      path_exists(rec) ? json_text(rec, strlen(rec)) : json_null(), "seconds", f->seconds, "again",
-			      json_text(again, strlen(again)));
+			      path_exists(rec) ? json_text(rec, strlen(rec)) : json_null(), "seconds", f->seconds,
+			      "again", json_text(again, strlen(again)));
 
-	json_object_set(v, "events", json_object_get(f->cause, "events") ? json_object_get(f->cause, "events") : json_null());
+	json_object_set(v, "events",
+			json_object_get(f->cause, "events") ? json_object_get(f->cause, "events") : json_null());
 	json_object_set_new(v, "replays", f->cause ? json_boolean(replays(f)) : json_null());
 	return v;
 }
@@ -154,8 +157,10 @@ static void copy(json_t *to, const json_t *from, const char *key)
 
 static json_t *group_json(const struct failure_group *g, uint64_t runs, const struct hunt_spec *spec)
 {
-	static const char *const of_cause[] = {"found", "by", "culprit", "at", "position", "words", "expr", "before", "after", "backtrace",
-					       "failure", "chain", "threads", "end", "notes", "errors", "stats", "may_be_later", "diff"};
+	static const char *const of_cause[] = {"found",	  "by",	   "culprit",	   "at",    "position",
+					       "words",	  "expr",  "before",	   "after", "backtrace",
+					       "failure", "chain", "threads",	   "end",   "notes",
+					       "errors",  "stats", "may_be_later", "diff"};
 	const struct failure *best = best_of(g);
 	json_t *v = json_object(), *numbers = json_array(), *seeds = json_array();
 	json_int_t assumed = 0;
@@ -251,7 +256,8 @@ static json_t *schedules_json(const struct plan_tally *t)
 	for (unsigned c = 0; c < HUNT_CLASSES; c++)
 		if (t->runs[c])
 			json_object_set_new(v, hunt_class_name((enum hunt_class)c),
-					    json_pack("{s:I, s:I}", "runs", (json_int_t)t->runs[c], "failed", (json_int_t)t->failed[c]));
+					    json_pack("{s:I, s:I}", "runs", (json_int_t)t->runs[c], "failed",
+						      (json_int_t)t->failed[c]));
 	return v;
 }
 
@@ -263,7 +269,8 @@ static const char *stopped(enum hunt_stop why)
 }
 
 /*
- * Failures without a cause, unless others that look the same have one: a recording that does not replay, say, beside some that do.
+ * Failures without a cause, unless others that look the same have one: a recording that does not replay, say, beside
+ * some that do.
  */
 static json_int_t unexplained(const struct ledger *const *l, unsigned n)
 {
@@ -314,16 +321,19 @@ json_t *groups_report(const struct ledger *const *l, unsigned n, const struct gr
 		free(gs.v[i].v);
 	}
 	free(gs.v);
-	v = json_pack("{s:o, s:o, s:o, s:s, s:f, s:{s:I, s:I, s:I, s:I, s:o}, s:I, s:I, s:o, s:o}", "program", argv_json(facts->spec),
-		      "cwd", json_text(facts->spec->cwd, strlen(facts->spec->cwd)), "state", json_text(facts->dir, strlen(facts->dir)),
-		      "stopped", stopped(facts->why), "seconds", facts->seconds, "runs", "done", (json_int_t)runs, "failed",
-		      (json_int_t)failed, "passed", (json_int_t)(runs - failed - skipped), "skipped", (json_int_t)skipped, "wanted",
-		      facts->spec->runs ? json_integer((json_int_t)facts->spec->runs) : json_null(), "searched", (json_int_t)searched,
-		      "explained", (json_int_t)explained, "schedules", schedules_json(&tally), "groups", list);
+	v = json_pack("{s:o, s:o, s:o, s:s, s:f, s:{s:I, s:I, s:I, s:I, s:o}, s:I, s:I, s:o, s:o}", "program",
+		      argv_json(facts->spec), "cwd", json_text(facts->spec->cwd, strlen(facts->spec->cwd)), "state",
+		      json_text(facts->dir, strlen(facts->dir)), "stopped", stopped(facts->why), "seconds",
+		      facts->seconds, "runs", "done", (json_int_t)runs, "failed", (json_int_t)failed, "passed",
+		      (json_int_t)(runs - failed - skipped), "skipped", (json_int_t)skipped, "wanted",
+		      facts->spec->runs ? json_integer((json_int_t)facts->spec->runs) : json_null(), "searched",
+		      (json_int_t)searched, "explained", (json_int_t)explained, "schedules", schedules_json(&tally),
+		      "groups", list);
 	json_object_set_new(v, "unexplained", json_integer(unexplained(l, n)));
-	json_object_set_new(v, "error", facts->error && facts->error->kind
-						? json_text(facts->error->text, strlen(facts->error->text))
-						: json_null());
+	json_object_set_new(v, "error",
+			    facts->error && facts->error->kind
+				    ? json_text(facts->error->text, strlen(facts->error->text))
+				    : json_null());
 	return v;
 }
 

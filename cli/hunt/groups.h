@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * groups.h: failures by their causes, and the report: one object from which all kinds of reports are made, and which is the
- * result of `fredctl bisect --json` (described in fredctl(1)). Pure.
+ * groups.h: failures by their causes, and the report: one object from which all kinds of reports are made, and which is
+ * the result of `fredctl bisect --json` (described in fredctl(1)). Pure.
  */
 #ifndef FRED_HUNT_GROUPS_H
 #define FRED_HUNT_GROUPS_H
@@ -15,7 +15,8 @@
 char *groups_signs(const json_t *fail);
 /* Are they of the same group? Both causes are known. */
 bool groups_same(const struct failure *a, const struct failure *b);
-/* Is the recording of a the better one to look into? It replays, its schedule can be repeated, it is shorter. Never both ways. */
+/* Is the recording of a the better one to look into? It replays, its schedule can be repeated, it is shorter. Never
+ * both ways. */
 bool groups_better(const struct failure *a, const struct failure *b);
 /* "function at file:line: text"; malloc'd. */
 char *groups_place(const json_t *culprit);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* hunt.c: see hunt.h. The loop: keeps --jobs children busy, ends those that take too long, and stops when there is a reason. */
+/* hunt.c: see hunt.h. The loop: keeps --jobs children busy, ends those that take too long, and stops when there is a
+ * reason. */
 #include "hunt/hunt.h"
 
 #include <errno.h>
@@ -60,8 +61,8 @@ static bool read_others(struct hunt *h)
 }
 
 /*
- * Claims the first block of runs that nobody does. What others did since we last looked is known behind the claim: then it is
- * given back. false: there is none now, or there are no more.
+ * Claims the first block of runs that nobody does. What others did since we last looked is known behind the claim: then
+ * it is given back. false: there is none now, or there are no more.
  */
 static bool claim_block(struct hunt *h)
 {
@@ -138,7 +139,10 @@ static void begin_run(struct hunt *h, struct job *j, uint64_t local)
 	cleanup_free char *name = NULL;
 	struct err e;
 
-	*r = (struct hunt_run){.local = local, .n = ledger_global(&h->ledger, local), .sched = plan_class(&h->ledger.plan, local), .out = -1};
+	*r = (struct hunt_run){.local = local,
+			       .n = ledger_global(&h->ledger, local),
+			       .sched = plan_class(&h->ledger.plan, local),
+			       .out = -1};
 	r->seed = h->spec->seed + r->n;
 	name = str_fmt("%s.%010llu", h->state.task, (unsigned long long)r->n);
 	r->dir = state_path(&h->state, "runs", name);
@@ -303,9 +307,11 @@ static void look_around(struct hunt *h)
 	if (now - h->read_s > TICK_MS / 1000.0)
 		read_others(h);
 	disk_enforce_limit(h);
-	text = str_fmt("%llu runs, %llu failed", (unsigned long long)h->ledger.runs, (unsigned long long)h->ledger.failed);
+	text = str_fmt("%llu runs, %llu failed", (unsigned long long)h->ledger.runs,
+		       (unsigned long long)h->ledger.failed);
 	h->hooks->progress(h->hooks->arg,
-			   h->limit == UINT64_MAX ? -1 : (double)h->ledger.runs / (double)(h->limit ? h->limit : 1), text);
+			   h->limit == UINT64_MAX ? -1 : (double)h->ledger.runs / (double)(h->limit ? h->limit : 1),
+			   text);
 }
 
 static void loop(struct hunt *h)
@@ -398,9 +404,14 @@ static void finish(struct hunt *h, const sigset_t *old)
 	free(h->no_value);
 }
 
-int hunt_run(const struct hunt_spec *spec, const char *dir, const struct hunt_hooks *hooks, json_t **report, struct err *e)
+int hunt_run(const struct hunt_spec *spec, const char *dir, const struct hunt_hooks *hooks, json_t **report,
+	     struct err *e)
 {
-	struct hunt h = {.spec = spec, .hooks = hooks, .signals = -1, .state = {.lock = -1, .journal = {.fd = -1}}, .began_s = clock_s()};
+	struct hunt h = {.spec = spec,
+			 .hooks = hooks,
+			 .signals = -1,
+			 .state = {.lock = -1, .journal = {.fd = -1}},
+			 .began_s = clock_s()};
 	sigset_t old;
 	int r = prepare(&h, dir, &old, e);
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * hunt.h: the hunt itself: runs until something says stop, looks for causes, and makes the report. One process, one poll loop;
- * runs and searches are children of it. Nothing is in memory alone: it may be killed at any moment (state.h).
+ * hunt.h: the hunt itself: runs until something says stop, looks for causes, and makes the report. One process, one
+ * poll loop; runs and searches are children of it. Nothing is in memory alone: it may be killed at any moment
+ * (state.h).
  */
 #ifndef FRED_HUNT_HUNT_H
 #define FRED_HUNT_HUNT_H
@@ -35,7 +36,8 @@ struct hunt_recording {
 	const char *cwd;
 	enum hunt_class sched;
 	uint64_t seed;
-	/* To be called when the program has ended, with its status as from waitpid; false: the recording is not wanted. */
+	/* To be called when the program has ended, with its status as from waitpid; false: the recording is not wanted.
+	 */
 	bool (*ended)(void *arg, int status);
 	void *arg;
 };
@@ -43,8 +45,8 @@ struct hunt_recording {
 /* What the hunt does not know how to do. */
 struct hunt_hooks {
 	/*
-	 * In a run's process: records the program, and fills in the outcome from `ended` on. -1: fred failed. Standard output and
-	 * error are the program's.
+	 * In a run's process: records the program, and fills in the outcome from `ended` on. -1: fred failed. Standard
+	 * output and error are the program's.
 	 */
 	int (*record)(const struct hunt_recording *what, struct hunt_outcome *outcome, struct err *e);
 	/* What a person would like to know now. */
@@ -64,10 +66,11 @@ enum hunt_stop {
 };
 
 /*
- * Hunts in the state folder, which exists; *report: a new reference (report.h), also when it was stopped. -1: fred failed; then
- * *report may be set all the same.
+ * Hunts in the state folder, which exists; *report: a new reference (report.h), also when it was stopped. -1: fred
+ * failed; then *report may be set all the same.
  */
-int hunt_run(const struct hunt_spec *spec, const char *dir, const struct hunt_hooks *hooks, json_t **report, struct err *e);
+int hunt_run(const struct hunt_spec *spec, const char *dir, const struct hunt_hooks *hooks, json_t **report,
+	     struct err *e);
 /* The exit code of the contract. */
 int hunt_exit_code(const json_t *report);
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * hunt_int.h: what the files of the hunt share: hunt.c (the loop), which uses settle.c (a child has ended), disk.c (the disk) and
- * stop.c (why it stops).
+ * hunt_int.h: what the files of the hunt share: hunt.c (the loop), which uses settle.c (a child has ended), disk.c (the
+ * disk) and stop.c (why it stops).
  */
 #ifndef FRED_HUNT_HUNT_INT_H
 #define FRED_HUNT_HUNT_INT_H
@@ -67,7 +67,8 @@ char *settle_block(const struct hunt *h, uint64_t local);
 
 /* ---- disk.c ---- */
 
-/* Enforces --max-disk: removes recordings that are not needed, ends the largest run, and fails if that is not enough. */
+/* Enforces --max-disk: removes recordings that are not needed, ends the largest run, and fails if that is not enough.
+ */
 void disk_enforce_limit(struct hunt *h);
 /* Removes recordings of failures, but for the best `most` of each group. */
 void disk_prune(struct hunt *h, unsigned most);

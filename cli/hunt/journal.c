@@ -19,7 +19,8 @@
 
 int journal_create(struct journal *j, const char *path, struct err *e)
 {
-	*j = (struct journal){.fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_APPEND | O_CLOEXEC, 0600), .path = xstrdup(path),
+	*j = (struct journal){.fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_APPEND | O_CLOEXEC, 0600),
+			      .path = xstrdup(path),
 			      .synced_s = clock_s()};
 	return j->fd < 0 ? err_errno(e, ERR_HOST, "%s", path) : 0;
 }
@@ -87,8 +88,8 @@ static size_t lines(const struct buf *b, void (*line)(void *, const json_t *), v
 	return b->len ? (size_t)(p - b->data) : 0;
 }
 
-int journal_read(const char *path, uint64_t *offset, void (*line)(void *arg, const json_t *v), void *arg, unsigned *lost,
-		 struct err *e)
+int journal_read(const char *path, uint64_t *offset, void (*line)(void *arg, const json_t *v), void *arg,
+		 unsigned *lost, struct err *e)
 {
 	cleanup_close int fd = open(path, O_RDONLY | O_CLOEXEC);
 	cleanup_buf struct buf b = {0};

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * journal.h: what a task of a hunt has found out: one JSON object a line, appended with one write each. Each task writes a file
- * of its own, and reads those of all. A line that a crash or a full disk has cut is not there: what it told is found out again.
+ * journal.h: what a task of a hunt has found out: one JSON object a line, appended with one write each. Each task
+ * writes a file of its own, and reads those of all. A line that a crash or a full disk has cut is not there: what it
+ * told is found out again.
  */
 #ifndef FRED_HUNT_JOURNAL_H
 #define FRED_HUNT_JOURNAL_H
@@ -21,16 +22,17 @@ struct journal {
 
 /* A new file; one that exists is an error. journal_close in any case. */
 int journal_create(struct journal *j, const char *path, struct err *e);
-/* sync: it is on the disk when this returns; else in a second. On failure (a full disk) the file is as before. ERR_HOST. */
+/* sync: it is on the disk when this returns; else in a second. On failure (a full disk) the file is as before.
+ * ERR_HOST. */
 int journal_add(struct journal *j, const json_t *line, bool sync, struct err *e);
 int journal_sync(struct journal *j, struct err *e);
 void journal_close(struct journal *j);
 
 /*
- * The complete lines from *offset on, and moves that behind them. What is no JSON object is left out and counted in *lost.
- * A file that does not exist has none.
+ * The complete lines from *offset on, and moves that behind them. What is no JSON object is left out and counted in
+ * *lost. A file that does not exist has none.
  */
-int journal_read(const char *path, uint64_t *offset, void (*line)(void *arg, const json_t *v), void *arg, unsigned *lost,
-		 struct err *e);
+int journal_read(const char *path, uint64_t *offset, void (*line)(void *arg, const json_t *v), void *arg,
+		 unsigned *lost, struct err *e);
 
 #endif

@@ -196,8 +196,7 @@ int ledger_read(struct ledger *l, struct err *e)
 
 		ret = journal_read(path, &l->offsets[k], one_line, &r, &l->lost, e);
 	}
-	json_array_foreach(r.causes, i, cause)
-		cause_line(l, cause);
+	json_array_foreach(r.causes, i, cause) cause_line(l, cause);
 	json_decref(r.causes);
 	return ret;
 }

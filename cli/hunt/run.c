@@ -63,12 +63,18 @@ static void fail(struct hunt_outcome *o, const struct err *e)
 	o->failed = true;
 }
 
-static _Noreturn void child(const struct hunt_run *r, const struct hunt_spec *spec, const struct hunt_hooks *hooks, bool keep, int out)
+static _Noreturn void child(const struct hunt_run *r, const struct hunt_spec *spec, const struct hunt_hooks *hooks,
+			    bool keep, int out)
 {
 	cleanup_free char *rec = path_join(r->dir, "rec"), *cwd = path_join(r->dir, "cwd");
 	struct child c = {r, keep};
-	const struct hunt_recording what = {.dir = rec, .argv = spec->argv.s, .cwd = spec->isolate ? cwd : spec->cwd,
-					    .sched = r->sched, .seed = r->seed, .ended = ended, .arg = &c};
+	const struct hunt_recording what = {.dir = rec,
+					    .argv = spec->argv.s,
+					    .cwd = spec->isolate ? cwd : spec->cwd,
+					    .sched = r->sched,
+					    .seed = r->seed,
+					    .ended = ended,
+					    .arg = &c};
 	struct hunt_outcome *o = r->outcome;
 	struct err e, ignored;
 	sigset_t none;
@@ -107,7 +113,8 @@ static struct hunt_outcome *new_outcome(void)
 	return p == MAP_FAILED ? NULL : p;
 }
 
-int run_start(struct hunt_run *r, const struct hunt_spec *spec, const struct hunt_hooks *hooks, bool keep, struct err *e)
+int run_start(struct hunt_run *r, const struct hunt_spec *spec, const struct hunt_hooks *hooks, bool keep,
+	      struct err *e)
 {
 	int pipe[2];
 
@@ -138,7 +145,8 @@ static void take(struct run_output *o, const char *p, size_t n)
 	o->nhead += head;
 	o->total += head;
 	for (p += head, n -= head; n;) {
-		size_t at = (size_t)((o->total - RUN_OUTPUT) % RUN_OUTPUT), some = RUN_OUTPUT - at < n ? RUN_OUTPUT - at : n;
+		size_t at = (size_t)((o->total - RUN_OUTPUT) % RUN_OUTPUT),
+		       some = RUN_OUTPUT - at < n ? RUN_OUTPUT - at : n;
 
 		memcpy(o->tail + at, p, some);
 		o->total += some;
@@ -174,7 +182,8 @@ void run_end(struct hunt_run *r, const char *reason)
 		r->ended_for = reason;
 		r->ended_s = now;
 		/* known before the program ends by it */
-		__atomic_store_n(str_eq(reason, "timeout") ? &r->outcome->timed_out : &r->outcome->unwanted, true, __ATOMIC_RELEASE);
+		__atomic_store_n(str_eq(reason, "timeout") ? &r->outcome->timed_out : &r->outcome->unwanted, true,
+				 __ATOMIC_RELEASE);
 	}
 	if (!r->pid || r->outcome->over)
 		return;
@@ -188,7 +197,8 @@ int run_save_output(const struct hunt_run *r, struct err *e)
 {
 	const struct run_output *o = &r->output;
 	uint64_t behind = o->total - o->nhead; /* bytes, the last of which are in the ring */
-	size_t kept = behind < RUN_OUTPUT ? (size_t)behind : RUN_OUTPUT, first = behind > kept ? (size_t)(behind % RUN_OUTPUT) : 0;
+	size_t kept = behind < RUN_OUTPUT ? (size_t)behind : RUN_OUTPUT,
+	       first = behind > kept ? (size_t)(behind % RUN_OUTPUT) : 0;
 	cleanup_free char *path = path_join(r->dir, "output");
 	cleanup_buf struct buf b = {0};
 
@@ -250,10 +260,13 @@ json_t *run_failure(const struct hunt_run *r)
 		return failure("timeout", str_fmt("it did not end within %s", time), NULL, 0, o);
 	}
 	if (o->signal && strstr(o->notes, "(deadlock)"))
-		return failure("deadlock", xstrdup("all threads wait for each other (deadlock)"), "signal", o->signal, o);
+		return failure("deadlock", xstrdup("all threads wait for each other (deadlock)"), "signal", o->signal,
+			       o);
 	if (o->signal)
-		return failure("signal", str_fmt("it was ended by SIG%s", sigabbrev_np(o->signal) ? sigabbrev_np(o->signal) : "?"),
-			       "signal", o->signal, o);
+		return failure(
+			"signal",
+			str_fmt("it was ended by SIG%s", sigabbrev_np(o->signal) ? sigabbrev_np(o->signal) : "?"),
+			"signal", o->signal, o);
 	if (o->code)
 		return failure("exit", str_fmt("it exited with %d", o->code), "code", o->code, o);
 	return NULL;

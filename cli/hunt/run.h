@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * run.h: one run of the program, in a child of the hunt: it records the program, waits for it, ends what it left behind, and
- * removes the recording when nobody wants it. The child leads a session of its own; all that the run consists of is below it.
+ * run.h: one run of the program, in a child of the hunt: it records the program, waits for it, ends what it left
+ * behind, and removes the recording when nobody wants it. The child leads a session of its own; all that the run
+ * consists of is below it.
  */
 #ifndef FRED_HUNT_RUN_H
 #define FRED_HUNT_RUN_H
@@ -35,10 +36,12 @@ struct hunt_run {
 };
 
 /* Starts it; keep: a recording is wanted also when the program exits with 0. run_fini in any case. */
-int run_start(struct hunt_run *r, const struct hunt_spec *spec, const struct hunt_hooks *hooks, bool keep, struct err *e);
+int run_start(struct hunt_run *r, const struct hunt_spec *spec, const struct hunt_hooks *hooks, bool keep,
+	      struct err *e);
 /* Takes what it has written; never waits. */
 void run_read(struct hunt_run *r);
-/* Ends the program and all that it started, for the reason; its recording is finished then, if it is wanted. To be called again until the child has ended. */
+/* Ends the program and all that it started, for the reason; its recording is finished then, if it is wanted. To be
+ * called again until the child has ended. */
 void run_end(struct hunt_run *r, const char *reason);
 /* The child has ended. Its output goes to DIR/output. */
 int run_save_output(const struct hunt_run *r, struct err *e);

@@ -17,7 +17,9 @@
 
 #define LOST_MOST 5u /* runs whose process died, in a row */
 #define VALUES_MOST 3u /* runs after which it is a mistake when an invariant never had a value */
-#define SAME_MOST 8u /* failures with the same signs that are searched; if they all have one cause, it is that of the others too */
+#define SAME_MOST                                                                                                      \
+	8u /* failures with the same signs that are searched; if they all have one cause, it is that of the others too \
+	    */
 
 char *settle_block(const struct hunt *h, uint64_t local)
 {
@@ -54,8 +56,8 @@ static int write_down(struct hunt *h, const json_t *line, bool sync)
 
 static json_t *run_line(const struct hunt_run *r)
 {
-	return json_pack("{s:s, s:I, s:s, s:I, s:f}", "t", "run", "n", (json_int_t)r->n, "sched", hunt_class_name(r->sched), "seed",
-			 (json_int_t)r->seed, "s", r->outcome->seconds);
+	return json_pack("{s:s, s:I, s:s, s:I, s:f}", "t", "run", "n", (json_int_t)r->n, "sched",
+			 hunt_class_name(r->sched), "seed", (json_int_t)r->seed, "s", r->outcome->seconds);
 }
 
 /* The block of runs is another task's again, if somebody asks for it: all of it is done. */
@@ -103,7 +105,8 @@ static bool is_news(const struct hunt *h, const json_t *fail)
 static void failed(struct hunt *h, const struct hunt_run *r, json_t *fail)
 {
 	json_auto_t *line = run_line(r);
-	cleanup_free char *name = str_fmt("r%010llu", (unsigned long long)r->n), *to = state_path(&h->state, "failures", name);
+	cleanup_free char *name = str_fmt("r%010llu", (unsigned long long)r->n),
+			  *to = state_path(&h->state, "failures", name);
 	cleanup_free char *sched = hunt_sched_text(r->sched, r->seed);
 	struct err e, ignored;
 
@@ -182,7 +185,8 @@ static bool run_over(struct hunt *h, struct job *j, int status)
 	run_read(&j->run);
 	j->run.pid = 0;
 	if (o->unwanted && str_eq(j->run.ended_for, "disk")) {
-		hunt_note(h, "run %llu was ended: its recording takes too much (--max-disk)", (unsigned long long)j->run.n);
+		hunt_note(h, "run %llu was ended: its recording takes too much (--max-disk)",
+			  (unsigned long long)j->run.n);
 		passed(h, &j->run, true);
 		return false;
 	}
@@ -234,7 +238,8 @@ static void look_at_values(struct hunt *h, const json_t *verdict)
 {
 	const char *unknown = json_string_value(json_object_get(verdict, "unknown"));
 
-	if (!h->spec->invariants.n || json_is_true(json_object_get(verdict, "skip")) || json_is_true(json_object_get(verdict, "unasked")))
+	if (!h->spec->invariants.n || json_is_true(json_object_get(verdict, "skip")) ||
+	    json_is_true(json_object_get(verdict, "unasked")))
 		return;
 	h->has_values |= !unknown;
 	if (!unknown || h->no_value) {
@@ -290,8 +295,9 @@ static void cause_over(struct hunt *h, uint64_t n, int status)
 		return; /* it is looked for when this is resumed */
 	cause = cause_read(f, &e);
 	if (!cause)
-		cause = json_pack("{s:b, s:b, s:n, s:n, s:[o], s:s}", "replays", 0, "found", 0, "by", "culprit", "errors",
-				  json_sprintf("the search died (status 0x%x): %s", (unsigned)status, e.text), "key", "");
+		cause = json_pack("{s:b, s:b, s:n, s:n, s:[o], s:s}", "replays", 0, "found", 0, "by", "culprit",
+				  "errors", json_sprintf("the search died (status 0x%x): %s", (unsigned)status, e.text),
+				  "key", "");
 	if (cause_known(h, n, cause))
 		return;
 	state_release(&h->state, claim);
@@ -303,7 +309,8 @@ static void cause_over(struct hunt *h, uint64_t n, int status)
 	} else {
 		const char *why = json_string_value(json_array_get(json_object_get(cause, "errors"), 0));
 
-		hunt_note(h, "run %llu: its cause is not known: %s", (unsigned long long)n, why ? why : "nothing was found");
+		hunt_note(h, "run %llu: its cause is not known: %s", (unsigned long long)n,
+			  why ? why : "nothing was found");
 	}
 }
 
@@ -338,8 +345,8 @@ static bool is_searched(const struct hunt *h, uint64_t n)
 }
 
 /*
- * Of a failure whose search is ours from now on: what others wrote before we claimed it, we may not have read. NULL: its cause is
- * known by now (then the claim is given back, as its recording may be gone), or we fail.
+ * Of a failure whose search is ours from now on: what others wrote before we claimed it, we may not have read. NULL:
+ * its cause is known by now (then the claim is given back, as its recording may be gone), or we fail.
  */
 static struct failure *still_unknown(struct hunt *h, uint64_t n, const char *claim)
 {

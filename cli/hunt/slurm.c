@@ -99,7 +99,9 @@ static int submit(struct strv *words, const struct strv *command, char id[64], s
 		return err_errno(e, ERR_HOST, "sbatch");
 	if (!WIFEXITED(status) || WEXITSTATUS(status) == 127)
 		return err_set(e, ERR_HOST, "there is no sbatch: this is no machine of a Slurm cluster");
-	return status || !*id ? err_set(e, ERR_HOST, "sbatch refused the job (exit %d): %s", WEXITSTATUS(status), sbatch) : 0;
+	return status || !*id
+		       ? err_set(e, ERR_HOST, "sbatch refused the job (exit %d): %s", WEXITSTATUS(status), sbatch)
+		       : 0;
 }
 
 int slurm_submit(const struct strv *options, const char *state, struct err *e)
@@ -119,7 +121,8 @@ int slurm_submit(const struct strv *options, const char *state, struct err *e)
 		return -1;
 	strv_addf(&last, "--dependency=afterany:%s", id);
 	if (submit(&last, &rest, behind, e))
-		return err_wrap(e, "the array is job %s, but the job behind it, which reports, could not be submitted", id);
+		return err_wrap(e, "the array is job %s, but the job behind it, which reports, could not be submitted",
+				id);
 	printf("array %s, report %s\n", id, behind);
 	return 0;
 }

@@ -76,7 +76,8 @@ static int get_strings(const json_t *o, const char *key, struct strv *v, struct 
 		return -1;
 	strv_fini(v);
 	*v = (struct strv){0};
-	json_array_foreach(list, i, item) {
+	json_array_foreach(list, i, item)
+	{
 		if (!json_is_string(item))
 			return err_set(e, ERR_USAGE, "%s: not a list of strings", key);
 		strv_add(v, json_string_value(item));
@@ -91,12 +92,13 @@ json_t *hunt_spec_json(const struct hunt_spec *s)
 	for (unsigned c = 0; c < HUNT_CLASSES; c++)
 		if (s->scheds & 1u << c)
 			json_array_append_new(scheds, json_string(class_names[c]));
-	return json_pack("{s:i, s:o, s:o, s:o, s:b, s:o, s:o, s:I, s:I, s:I, s:b, s:f, s:I, s:b, s:f}", "format", 1, "argv", strings(&s->argv),
-			 "cwd", json_text(s->cwd, strlen(s->cwd)), "invariants", strings(&s->invariants), "watch_always",
-			 s->watch_always, "fail_if", s->fail_if ? json_text(s->fail_if, strlen(s->fail_if)) : json_null(),
-			 "scheds", scheds, "seed", (json_int_t)s->seed, "shard", (json_int_t)s->shard, "shards",
-			 (json_int_t)s->shards, "isolate", s->isolate, "timeout_s", s->timeout_s, "runs", (json_int_t)s->runs,
-			 "until_failure", s->until_failure, "budget_s", s->budget_s);
+	return json_pack("{s:i, s:o, s:o, s:o, s:b, s:o, s:o, s:I, s:I, s:I, s:b, s:f, s:I, s:b, s:f}", "format", 1,
+			 "argv", strings(&s->argv), "cwd", json_text(s->cwd, strlen(s->cwd)), "invariants",
+			 strings(&s->invariants), "watch_always", s->watch_always, "fail_if",
+			 s->fail_if ? json_text(s->fail_if, strlen(s->fail_if)) : json_null(), "scheds", scheds, "seed",
+			 (json_int_t)s->seed, "shard", (json_int_t)s->shard, "shards", (json_int_t)s->shards, "isolate",
+			 s->isolate, "timeout_s", s->timeout_s, "runs", (json_int_t)s->runs, "until_failure",
+			 s->until_failure, "budget_s", s->budget_s);
 }
 
 static int get_scheds(struct hunt_spec *s, const json_t *v, struct err *e)

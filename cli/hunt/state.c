@@ -77,12 +77,14 @@ static int same_spec(const struct hunt_state *s, const json_t *a, const json_t *
 	const char *key;
 	json_t *v;
 
-	json_object_foreach((json_t *)a, key, v) {
+	json_object_foreach((json_t *)a, key, v)
+	{
 		/* a fresh seed is another one each time, and when to stop may change */
-		if (str_eq(key, "seed") || str_eq(key, "runs") || str_eq(key, "until_failure") || str_eq(key, "timeout_s") ||
-		    str_eq(key, "budget_s") || json_equal(v, json_object_get(b, key)))
+		if (str_eq(key, "seed") || str_eq(key, "runs") || str_eq(key, "until_failure") ||
+		    str_eq(key, "timeout_s") || str_eq(key, "budget_s") || json_equal(v, json_object_get(b, key)))
 			continue;
-		return err_set(e, ERR_USAGE, "%s is of another hunt: its %s differs; choose another --state", s->dir, key);
+		return err_set(e, ERR_USAGE, "%s is of another hunt: its %s differs; choose another --state", s->dir,
+			       key);
 	}
 	return 0;
 }
@@ -205,7 +207,8 @@ static char *claim_path(const struct hunt_state *s, const char *what, unsigned n
 	return state_path(s, "claims", name);
 }
 
-/* Does the owner of a claim live? What cannot be read was claimed by someone who died before he wrote his name, or is gone. */
+/* Does the owner of a claim live? What cannot be read was claimed by someone who died before he wrote his name, or is
+ * gone. */
 static bool owner_lives(const struct hunt_state *s, const char *path)
 {
 	cleanup_buf struct buf b = {0};
@@ -236,7 +239,8 @@ int state_claim(struct hunt_state *s, const char *what, struct err *e)
 		}
 		if (path_exists(path) && owner_lives(s, path))
 			return 0;
-		/* there is none yet, or the owner of the last one is dead: the next is ours, unless somebody else is faster */
+		/* there is none yet, or the owner of the last one is dead: the next is ours, unless somebody else is
+		 * faster */
 		fd = open(path_exists(path) ? next : path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
 		if (fd < 0 && errno == EEXIST)
 			continue;

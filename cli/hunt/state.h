@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * state.h: the folder of a hunt. All in it outlives a kill -9 of everything and a reboot, and tasks on several machines may work
- * in it at the same time, if it is on a file system that they share:
+ * state.h: the folder of a hunt. All in it outlives a kill -9 of everything and a reboot, and tasks on several machines
+ * may work in it at the same time, if it is on a file system that they share:
  *
  *   hunt.json          the spec (spec.h); made once, atomically
  *   tasks/TASK.json    who works or worked here: host, boot, PID; its mtime says that it lives

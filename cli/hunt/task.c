@@ -122,12 +122,13 @@ static bool is_any_daemon(pid_t pid)
 	if (n < 0)
 		return false;
 	exe[n] = '\0';
-	return (str_eq(path_base(exe), "fredd") || str_eq(path_base(exe), "fredd (deleted)")) && has_word(pid, "cmdline", "--ready-fd");
+	return (str_eq(path_base(exe), "fredd") || str_eq(path_base(exe), "fredd (deleted)")) &&
+	       has_word(pid, "cmdline", "--ready-fd");
 }
 
 /*
- * Is it the daemon of our $FRED_HOME? A search may have started it, but it serves all commands of the user. The file's PID alone
- * may be that of a daemon that has ended, and of another process by now.
+ * Is it the daemon of our $FRED_HOME? A search may have started it, but it serves all commands of the user. The file's
+ * PID alone may be that of a daemon that has ended, and of another process by now.
  */
 static bool is_daemon(pid_t pid)
 {

@@ -12,9 +12,9 @@ json_t *task_self(void);
 /* Locks an open task file as that of a process that lives: until it ends, or closes any descriptor of that file. */
 bool task_lock(int fd);
 /*
- * Does the process that wrote this file live? On the same machine its lock tells that, in whichever PID namespace it is; of others
- * it is taken to do so while it has touched the file in the last minute, by the clock of the file system that dir is on.
- * Not for our own file.
+ * Does the process that wrote this file live? On the same machine its lock tells that, in whichever PID namespace it
+ * is; of others it is taken to do so while it has touched the file in the last minute, by the clock of the file system
+ * that dir is on. Not for our own file.
  */
 bool task_lives(const char *path, const char *dir);
 /* Was it written to in the last minute, by that clock? */
@@ -22,7 +22,8 @@ bool task_file_is_fresh(const char *path, const char *dir);
 
 /* Ends (SIGKILL) all processes of this machine that record into a folder below this one. */
 void task_end_recorders(const char *folder);
-/* Ends all processes below a process, once, but the daemon of our $FRED_HOME and what is below that; how many there were. */
+/* Ends all processes below a process, once, but the daemon of our $FRED_HOME and what is below that; how many there
+ * were. */
 unsigned task_end_below(pid_t pid);
 
 #endif

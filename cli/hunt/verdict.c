@@ -50,9 +50,11 @@ static int ask_command(struct verdict *v, struct err *e)
 		return err_wrap(e, "--fail-if");
 	v->skip = status == SKIP;
 	if (status > 1 && !v->skip)
-		return err_set(e, ERR_USAGE, "--fail-if: '%s' ended with %d: 0 says that the run fails, 1 that it does not, 125 that it "
-					     "does not count",
-			       v->spec->fail_if, status);
+		return err_set(
+			e, ERR_USAGE,
+			"--fail-if: '%s' ended with %d: 0 says that the run fails, 1 that it does not, 125 that it "
+			"does not count",
+			v->spec->fail_if, status);
 	if (!status && !v->fail)
 		v->fail = json_pack("{s:s, s:o, s:o}", "kind", "fail-if", "text",
 				    json_sprintf("--fail-if says that it fails: %s", v->spec->fail_if), "command",
@@ -76,8 +78,9 @@ static bool is_false(const char *value)
 static void broken(struct verdict *v, const json_t *list, const char *when)
 {
 	if (!v->fail)
-		v->fail = json_pack("{s:s, s:o}", "kind", "invariant", "text",
-				    json_sprintf("the invariant %s is false %s", json_string_value(json_array_get(list, 0)), when));
+		v->fail = json_pack(
+			"{s:s, s:o}", "kind", "invariant", "text",
+			json_sprintf("the invariant %s is false %s", json_string_value(json_array_get(list, 0)), when));
 	json_object_set(v->fail, "invariants", (json_t *)list);
 }
 
@@ -97,15 +100,18 @@ static int ask_at_end(struct verdict *v, struct err *e)
 	status = tool_fredctl((const char *const *)words.s, &result, &why, e);
 	if (status < 0)
 		return -1;
-	/* it has failed all the same: the search will say that its recording does not replay. Not where the daemon has died */
+	/* it has failed all the same: the search will say that its recording does not replay. Not where the daemon has
+	 * died */
 	v->unasked = v->fail && status == err_exit_code(ERR_INTERNAL) && !strstr(buf_str(&why), "fredd") &&
 		     !json_is_array(json_object_get(result, "values"));
 	if (v->unasked)
 		return 0;
 	if (!json_is_array(json_object_get(result, "values")))
-		return err_set(e, status == 77 ? ERR_HOST : ERR_INTERNAL, "the invariants of run %llu cannot be evaluated: %.*s",
-			       (unsigned long long)v->run->n, 700, buf_str(&why));
-	json_array_foreach(json_object_get(result, "values"), i, item) {
+		return err_set(e, status == 77 ? ERR_HOST : ERR_INTERNAL,
+			       "the invariants of run %llu cannot be evaluated: %.*s", (unsigned long long)v->run->n,
+			       700, buf_str(&why));
+	json_array_foreach(json_object_get(result, "values"), i, item)
+	{
 		if (is_false(json_string_value(json_object_get(item, "value"))))
 			json_array_append(list, json_object_get(item, "expr"));
 		if (!v->unknown && json_is_string(json_object_get(item, "error")))
@@ -161,9 +167,10 @@ static _Noreturn void child(struct verdict *v)
 
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	failed = ask(v, &e) < 0;
-	answer = json_pack("{s:o, s:b, s:b, s:o, s:o, s:s}", "fail", v->fail && !v->skip ? v->fail : json_null(), "skip", v->skip, "unasked",
-			   v->unasked, "unknown", v->unknown ? v->unknown : json_null(), "error",
-			   failed ? json_text(e.text, strlen(e.text)) : json_null(), "kind", err_kind_name(e.kind));
+	answer =
+		json_pack("{s:o, s:b, s:b, s:o, s:o, s:s}", "fail", v->fail && !v->skip ? v->fail : json_null(), "skip",
+			  v->skip, "unasked", v->unasked, "unknown", v->unknown ? v->unknown : json_null(), "error",
+			  failed ? json_text(e.text, strlen(e.text)) : json_null(), "kind", err_kind_name(e.kind));
 	json_write_path(path, answer, 0600, &ignored);
 	_exit(0);
 }

@@ -10,8 +10,8 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
-#include "live/internal.h"
 #include "client/out.h"
+#include "live/internal.h"
 #include "visibility/regs.h"
 
 #define KILLED SIGKILL /* as a status of waitpid */
@@ -51,7 +51,8 @@ static int stopped_by(const struct live *l)
 	siginfo_t si;
 
 	/* an interrupt of GDB's is no signal of the program's */
-	if (!sig || ptrace(PTRACE_GETSIGINFO, l->stop.tid, 0, &si) || si.si_signo != sig || si.si_code >> 8 == PTRACE_EVENT_STOP)
+	if (!sig || ptrace(PTRACE_GETSIGINFO, l->stop.tid, 0, &si) || si.si_signo != sig ||
+	    si.si_code >> 8 == PTRACE_EVENT_STOP)
 		return 0;
 	return l->kept_back >> (sig - 1) & 1 ? 0 : sig;
 }
@@ -120,7 +121,8 @@ static void end_within(struct live *l, pid_t pid, unsigned ms)
 		r = fd < 0 ? 0 : poll(&p, 1, (int)ms);
 	while (r < 0 && errno == EINTR);
 	if (!r) {
-		out_note(l->o->cli, "the program ran on behind SIG%s, and was killed", sigabbrev_np(regs_host_signal(l->stop.sig)));
+		out_note(l->o->cli, "the program ran on behind SIG%s, and was killed",
+			 sigabbrev_np(regs_host_signal(l->stop.sig)));
 		kill(pid, SIGKILL);
 	}
 }

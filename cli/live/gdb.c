@@ -31,12 +31,15 @@ int live_debug(const struct cli *cli, int *code, struct err *e)
 	cleanup_strv struct strv args = {0};
 	cleanup_buf struct buf program_args = {0};
 	struct live_opts o = {.cli = cli, .record = {.dir = cli_value(cli, "output")}};
-	const char *sched = cli_value(cli, "sched"), *settings[] = {NULL, "set sysroot /", "set startup-with-shell on", "if $_fred_python == 1\npython add_run()\nend", NULL};
+	const char *sched = cli_value(cli, "sched"),
+		   *settings[] = {NULL, "set sysroot /", "set startup-with-shell on",
+				  "if $_fred_python == 1\npython add_run()\nend", NULL};
 	struct bridge b;
 	int r;
 
 	if (cli_has(cli, "at") || cli_has(cli, "process") || cli_has(cli, "resume"))
-		return err_set(e, ERR_USAGE, "debug: --at, --process and --resume are about a recording, not about a program");
+		return err_set(e, ERR_USAGE,
+			       "debug: --at, --process and --resume are about a recording, not about a program");
 	if (record_set_sched(&o.record, sched ? sched : "serial", e) || set_args(cli, &program_args, e))
 		return -1;
 	settings[0] = buf_str(&program_args);

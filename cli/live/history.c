@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * history.c: changes from the live process to a replay of what is recorded so far, and back. The replay is a worker of the daemon,
- * which is told the state of the live process (visibility/thread_snapshot.h) and starts in it: GDB sees no difference. From then on
- * packets and answers are passed on unchanged.
+ * history.c: changes from the live process to a replay of what is recorded so far, and back. The replay is a worker of
+ * the daemon, which is told the state of the live process (visibility/thread_snapshot.h) and starts in it: GDB sees no
+ * difference. From then on packets and answers are passed on unchanged.
  */
 #include <ctype.h>
 #include <poll.h>
@@ -16,8 +16,8 @@
 #include "base/jsonx.h"
 #include "base/path.h"
 #include "base/str.h"
-#include "live/internal.h"
 #include "client/out.h"
+#include "live/internal.h"
 #include "visibility/thread_snapshot.h"
 
 #define INTERRUPT "\3"
@@ -35,8 +35,17 @@ static void say(struct live *l, const char *text)
 /* Packets that are never passed on: about the connection, files, and start and end of the program. */
 static bool is_ours(const char *packet)
 {
-	static const char *const starts[] = {"qSupported", "QStartNoAckMode", "QProgramSignals:", "!", "qAttached", "vFile:", "vRun",
-					     "vKill", "k", "R", "D"};
+	static const char *const starts[] = {"qSupported",
+					     "QStartNoAckMode",
+					     "QProgramSignals:",
+					     "!",
+					     "qAttached",
+					     "vFile:",
+					     "vRun",
+					     "vKill",
+					     "k",
+					     "R",
+					     "D"};
 
 	for (size_t i = 0; i < sizeof(starts) / sizeof(starts[0]); i++)
 		if (str_starts(packet, starts[i]))
@@ -70,7 +79,9 @@ static int hear_past(struct live *l, struct buf *answer, struct err *e)
 		got = rsp_receive(&l->past, &p, e);
 		if (got <= 0) {
 			l->past.fd = -1; /* the bridge's */
-			return got < 0 ? -1 : err_set(e, ERR_INTERNAL, "the replay has ended: `live` returns to the program");
+			return got < 0 ? -1
+				       : err_set(e, ERR_INTERNAL,
+						 "the replay has ended: `live` returns to the program");
 		}
 		if (got == RSP_PACKET && !is_text(&p)) {
 			rsp_escape(answer, p.data, p.len);
@@ -193,7 +204,8 @@ static int write_stance(struct live *l, struct err *e)
 		return err_set(e, ERR_USAGE, "thread %d is no more", (int)l->tid);
 	if (trace_get_regs(&th->t, &r, e))
 		return -1;
-	if (thread_snapshot_look(&s, &th->t, first_tls(l), live_in_call(l, &th->t, &r), e) || thread_snapshot_write(&s, l->snapshot, e))
+	if (thread_snapshot_look(&s, &th->t, first_tls(l), live_in_call(l, &th->t, &r), e) ||
+	    thread_snapshot_write(&s, l->snapshot, e))
 		ret = -1;
 	thread_snapshot_fini(&s);
 	return ret;
@@ -212,8 +224,10 @@ static void block_children(int how)
 /* stop: it stands where the last one stopped, not where the program does. */
 static int start_worker(struct live *l, bool stop, struct err *e)
 {
-	json_t *params = json_pack("{s:b, s:o, s:o, s:o}", "stop", stop, "rec", json_text(l->rec.result.dir, strlen(l->rec.result.dir)), "live",
-				   json_text(l->snapshot, strlen(l->snapshot)), "session", json_text(l->session, strlen(l->session)));
+	json_t *params = json_pack("{s:b, s:o, s:o, s:o}", "stop", stop, "rec",
+				   json_text(l->rec.result.dir, strlen(l->rec.result.dir)), "live",
+				   json_text(l->snapshot, strlen(l->snapshot)), "session",
+				   json_text(l->session, strlen(l->session)));
 	pid_t self = getpid();
 	int code = 0, r;
 
@@ -291,7 +305,8 @@ static int refuse(struct live *l, const char *packet, const struct err *why, str
 
 static bool is_resume(const char *packet)
 {
-	return str_starts(packet, "vCont;") || str_eq(packet, "bs") || str_eq(packet, "bc") || strchr("cCsS", packet[0]);
+	return str_starts(packet, "vCont;") || str_eq(packet, "bs") || str_eq(packet, "bc") ||
+	       strchr("cCsS", packet[0]);
 }
 
 /* The worker or its daemon has died: starts another one at the last stop, and answers GDB's packet. */
@@ -354,7 +369,8 @@ static int pass(struct live *l, const char *packet, struct buf *answer)
 	return refuse(l, packet, &why, answer);
 }
 
-static const char past_text[] = "fred: this is the program's past; it stands still meanwhile, and `live` returns to it\n";
+static const char past_text[] =
+	"fred: this is the program's past; it stands still meanwhile, and `live` returns to it\n";
 
 /* To the replay; with a question only, and at once back. */
 static int from_live(struct live *l, const char *packet, bool question, struct buf *answer)
@@ -412,8 +428,8 @@ static int tell_mover(struct live *l, struct buf *answer)
 /* `monitor COMMAND`. */
 static int command(struct live *l, const char *packet, struct buf *answer)
 {
-	static const char *const questions[] = {"when", "bookmark", "bookmarks", "checkpoint", "checkpoints",
-						"delete-checkpoint", "help", "proc"};
+	static const char *const questions[] = {"when",	       "bookmark",	    "bookmarks", "checkpoint",
+						"checkpoints", "delete-checkpoint", "help",	 "proc"};
 	static const char typed[] = "typed-args";
 	size_t room = strlen(packet);
 	cleanup_free char *text = xmalloc(room);
@@ -501,7 +517,8 @@ static bool goes_aside(struct live *l, const char *packet)
 		return true;
 	}
 	if (!use || str_eq(use, "written"))
-		say(l, "fred: what was written to a copy of the program is forgotten: what is recorded cannot be changed\n");
+		say(l, "fred: what was written to a copy of the program is forgotten: what is recorded cannot be "
+		       "changed\n");
 	live_return(l);
 	return false;
 }

@@ -41,7 +41,8 @@ struct live {
 	struct process_view view; /* both, for breaks */
 	struct live_term term;
 	struct strv env; /* the environment that there was at first */
-	char *line; /* of the next one, for a shell: the arguments as GDB's user has typed them; NULL: none, or not known */
+	char *line; /* of the next one, for a shell: the arguments as GDB's user has typed them; NULL: none, or not
+		       known */
 	bool told; /* GDB tells what was typed */
 	char *cwd; /* of the next program; NULL: this process's */
 	pid_t tid; /* the thread of the last stop */
@@ -97,8 +98,8 @@ int live_detach(void *arg, struct err *e);
 /* ---- shell.c ---- */
 
 /*
- * The arguments and descriptors that $SHELL (or /bin/sh) would give to the program in `exec PROGRAM ARGS`, in folder cwd
- * (NULL: this one). live_start_fini in any case.
+ * The arguments and descriptors that $SHELL (or /bin/sh) would give to the program in `exec PROGRAM ARGS`, in folder
+ * cwd (NULL: this one). live_start_fini in any case.
  */
 int live_shell_start(const char *args, const char *cwd, struct live_start *s, struct err *e);
 void live_start_fini(struct live_start *s);
@@ -109,7 +110,8 @@ void live_shell_split(const char *args, struct strv *words);
 
 /* ---- history.c ---- */
 
-/* Before a write to memory or registers: makes a replay at the position of the program, which gets it. 1: live_relay answers from now on. */
+/* Before a write to memory or registers: makes a replay at the position of the program, which gets it. 1: live_relay
+ * answers from now on. */
 int live_write_aside(struct live *l, struct err *e);
 /* rsp_ops.relay. */
 int live_relay(void *arg, const char *packet, struct buf *answer, struct err *e);

@@ -17,12 +17,11 @@
 #include "base/cleanup.h"
 #include "base/fdio.h"
 #include "base/path.h"
-#include "live/internal.h"
 #include "client/out.h"
+#include "live/internal.h"
 #include "visibility/regs.h"
 
-#define OPTIONS (PTRACE_O_EXITKILL | PTRACE_O_TRACEFORK | PTRACE_O_TRACEVFORK | PTRACE_O_TRACEEXEC | \
-		 PTRACE_O_TRACEEXIT)
+#define OPTIONS (PTRACE_O_EXITKILL | PTRACE_O_TRACEFORK | PTRACE_O_TRACEVFORK | PTRACE_O_TRACEEXEC | PTRACE_O_TRACEEXIT)
 
 #ifndef KCMP_VM
 #define KCMP_VM 1
@@ -72,7 +71,8 @@ static int write_aside(struct live *l, struct err *e)
 	int r = live_write_aside(l, e);
 
 	if (r < 0)
-		out_note(l->o->cli, "nothing is written, and no function called: %s", e->text); /* GDB does not show it */
+		out_note(l->o->cli, "nothing is written, and no function called: %s",
+			 e->text); /* GDB does not show it */
 	return r;
 }
 
@@ -227,7 +227,8 @@ static bool is_redirection(const char *word)
 	return c == '<' || c == '>';
 }
 
-/* The line that GDB's user typed, if these words are made of it. NULL: they are not, or a shell would change nothing. */
+/* The line that GDB's user typed, if these words are made of it. NULL: they are not, or a shell would change nothing.
+ */
 static const char *typed_line(const struct live *l, const struct strv *words)
 {
 	cleanup_strv struct strv of_line = {0};
@@ -266,7 +267,9 @@ static int take_args(struct live *l, const char *args, struct live_start *start,
 	}
 	for (size_t i = 1; i < v.n && !line && (l->line || !l->told); i++)
 		if (is_redirection(v.s[i]))
-			out_note(l->o->cli, "no shell starts the program: '%s' is an argument of its own (`set args`, then `run`)", v.s[i]);
+			out_note(l->o->cli,
+				 "no shell starts the program: '%s' is an argument of its own (`set args`, then `run`)",
+				 v.s[i]);
 	if (!v.s[0][0]) {
 		free(v.s[0]);
 		v.s[0] = xstrdup(l->o->program.s[0]);
@@ -292,8 +295,9 @@ static int start_program(struct live *l, const struct live_start *start, struct 
 	}
 	l->o->record.dir = NULL; /* the next one goes elsewhere */
 	out_note(l->o->cli, "recording %s (%s)", l->rec.result.dir,
-		 o.sched == RLOG_SCHED_SERIAL ? "serial: one thread at a time" : "not serial: threads other than the one that "
-		 "stopped may stand elsewhere in the past");
+		 o.sched == RLOG_SCHED_SERIAL ? "serial: one thread at a time"
+					      : "not serial: threads other than the one that "
+						"stopped may stand elsewhere in the past");
 	l->ending = false;
 	l->sent = 0;
 	l->group = (struct group){.mortal = true, .options = OPTIONS, .forked = forked, .arg = l};
@@ -314,7 +318,9 @@ static int restart(void *arg, const char *args, struct rsp_stop *stop, struct er
 	breaks_fini(&l->breaks);
 	rm_rf(l->session, &ignored);
 	if (l->stuck)
-		r = err_set(e, ERR_HOST, "the last program died while GDB stepped it over a breakpoint: GDB can run no other one; leave it and begin again");
+		r = err_set(e, ERR_HOST,
+			    "the last program died while GDB stepped it over a breakpoint: GDB can run no other one; "
+			    "leave it and begin again");
 	else
 		r = take_args(l, args, &start, e) || start_program(l, &start, e) ? -1 : 0;
 	live_start_fini(&start);
@@ -419,7 +425,8 @@ static int serve(struct live *l, struct err *e)
 int live_start(struct bridge *b, struct live_opts *o, int *code, struct err *e)
 {
 	pid_t self = getpid();
-	struct live l = {.o = o, .view = {&l.visibility, &l.shim_frames},
+	struct live l = {.o = o,
+			 .view = {&l.visibility, &l.shim_frames},
 			 .breaks = {.view = &l.view, .libraries = true, .signals = true}};
 	int fd[2];
 

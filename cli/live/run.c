@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * run.c: resumes the live process with all its threads. GDB does not see the recorder's own signals, and a call into the recorder
- * is one step (visibility/visibility.h).
+ * run.c: resumes the live process with all its threads. GDB does not see the recorder's own signals, and a call into
+ * the recorder is one step (visibility/visibility.h).
  */
 #include <fcntl.h>
 #include <inttypes.h>
@@ -14,8 +14,8 @@
 #include "base/clock.h"
 #include "base/maps.h"
 #include "base/str.h"
-#include "live/internal.h"
 #include "launch/fix_auxv.h"
+#include "live/internal.h"
 #include "trace/rep.h"
 #include "visibility/regs.h"
 #include "visibility/stepper.h"
@@ -49,7 +49,11 @@ bool live_in_call(struct live *l, struct trace *t, struct user_regs_struct *r)
 
 static struct stepper stepper_of(struct live *l, pid_t tid)
 {
-	return (struct stepper){.group = &l->group, .breaks = &l->breaks, .shim_frames = &l->shim_frames, .visibility = &l->visibility, .tid = tid};
+	return (struct stepper){.group = &l->group,
+				.breaks = &l->breaks,
+				.shim_frames = &l->shim_frames,
+				.visibility = &l->visibility,
+				.tid = tid};
 }
 
 static bool is_watch(struct run *r, struct group_thread *th, const struct trace_stop *s)
@@ -74,8 +78,8 @@ static void look_around(struct live *l)
 }
 
 /*
- * The recorder, which has a new image begin as a replay's does (plugins/record/proc/exec.c), cannot trace it: this process does. It fails
- * for a 32-bit program, which is not recorded.
+ * The recorder, which has a new image begin as a replay's does (plugins/record/proc/exec.c), cannot trace it: this
+ * process does. It fails for a 32-bit program, which is not recorded.
  */
 static int become_another(struct run *r, struct group_thread *th)
 {
@@ -94,8 +98,9 @@ static int become_another(struct run *r, struct group_thread *th)
 static int hold_at_end(struct run *r, struct group_thread *th, int status)
 {
 	struct live *l = r->l;
-	cleanup_free char *text = str_fmt("fred: the program exits with code %d: reverse commands go back from here, `continue` ends it\n",
-					  WEXITSTATUS(status));
+	cleanup_free char *text = str_fmt(
+		"fred: the program exits with code %d: reverse commands go back from here, `continue` ends it\n",
+		WEXITSTATUS(status));
 	struct err ignored;
 
 	rsp_say(&l->conn, text, strlen(text), &ignored);
@@ -121,7 +126,8 @@ static void take_signal(struct run *r, struct group_thread *th, const struct tra
 
 	if (sent)
 		r->l->sent = 0;
-	if (sent || !breaks_stops_at_signal(&r->l->breaks, s->info.si_signo) || live_is_internal(&th->t, &s->info) || is_fault_again(r, th, s))
+	if (sent || !breaks_stops_at_signal(&r->l->breaks, s->info.si_signo) || live_is_internal(&th->t, &s->info) ||
+	    is_fault_again(r, th, s))
 		th->sig = s->info.si_signo;
 	else
 		stop_for(r, RSP_SIGNALLED, th->t.tid, regs_gdb_signal(s->info.si_signo));
@@ -211,7 +217,8 @@ static bool waits(struct run *r)
 	return r->waits > SETTLE_WAITS;
 }
 
-/* quiet: nothing has happened for a while. Stops that are none of GDB's, how many ever, must not keep it from being heard. */
+/* quiet: nothing has happened for a while. Stops that are none of GDB's, how many ever, must not keep it from being
+ * heard. */
 static bool is_interrupted(struct run *r, bool quiet)
 {
 	r->stops += !quiet;
@@ -230,7 +237,8 @@ static int wait_stop(struct run *r, struct err *e)
 		int got = group_wait(&l->group, POLL_MS, &th, &s, e);
 
 		/* one that was pending: the others have not gone on yet */
-		if (got < 0 || (got == 1 && (judge(r, th, &s, e) || (!r->stopped && !r->passed && group_resume(&l->group, r->s.tid, e)))))
+		if (got < 0 || (got == 1 && (judge(r, th, &s, e) ||
+					     (!r->stopped && !r->passed && group_resume(&l->group, r->s.tid, e)))))
 			return -1;
 		if (got == 2) {
 			gone(r);
@@ -259,8 +267,8 @@ static int put_back(struct live *l, struct group_thread *th, struct err *e)
 }
 
 /*
- * A thread at a breakpoint executes one instruction without it; so does the stepped thread, if its instruction cannot block. The
- * other threads stay stopped, and signals stay pending.
+ * A thread at a breakpoint executes one instruction without it; so does the stepped thread, if its instruction cannot
+ * block. The other threads stay stopped, and signals stay pending.
  */
 static int step_off(struct run *r, struct group_thread *th, struct err *e)
 {
@@ -327,8 +335,8 @@ static int run_on(struct run *r, struct err *e)
 }
 
 /*
- * An interrupt may stop a thread in the recorder's code, where it is not known how much of a call has been recorded. The thread
- * goes on until it has left that code, or blocks.
+ * An interrupt may stop a thread in the recorder's code, where it is not known how much of a call has been recorded.
+ * The thread goes on until it has left that code, or blocks.
  */
 static int settle(struct live *l, struct rsp_stop *out, struct err *e)
 {

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * shell.c: see internal.h. As GDB does it, a shell is told to `exec PROGRAM ARGS`; but it is stopped when it has executed
- * that, and its arguments and descriptors are taken for the recorded program, which is started without it: nothing of the shell is
- * recorded. What it executes is fredctl in the place of the program, whatever that is (a script is another program's argument).
+ * shell.c: see internal.h. As GDB does it, a shell is told to `exec PROGRAM ARGS`; but it is stopped when it has
+ * executed that, and its arguments and descriptors are taken for the recorded program, which is started without it:
+ * nothing of the shell is recorded. What it executes is fredctl in the place of the program, whatever that is (a script
+ * is another program's argument).
  */
 #include <ctype.h>
 #include <dirent.h>
@@ -33,7 +34,8 @@ void live_shell_split(const char *args, struct strv *words)
 		char quote = '\0', *to = word;
 
 		for (; *args && (escaped || quote || !isspace((unsigned char)*args)); args++) {
-			if (escaped || (quote && *args != quote && *args != '\\') || (!quote && !strchr("\\'\"", *args)))
+			if (escaped || (quote && *args != quote && *args != '\\') ||
+			    (!quote && !strchr("\\'\"", *args)))
 				*to++ = *args;
 			else if (*args != '\\')
 				quote = quote ? '\0' : *args;
@@ -74,7 +76,8 @@ static bool is_self(pid_t pid)
 	cleanup_free char *path = str_fmt("/proc/%d/exe", (int)pid);
 	struct stat self, other;
 
-	return !stat("/proc/self/exe", &self) && !stat(path, &other) && self.st_dev == other.st_dev && self.st_ino == other.st_ino;
+	return !stat("/proc/self/exe", &self) && !stat(path, &other) && self.st_dev == other.st_dev &&
+	       self.st_ino == other.st_ino;
 }
 
 /* Follows the shell up to its exec. */
@@ -92,9 +95,11 @@ static int follow(pid_t pid, struct err *e)
 			return err_errno(e, ERR_INTERNAL, "wait for %s", shell_path());
 		}
 		if (WIFEXITED(status))
-			return err_set(e, ERR_USAGE, "%s, which starts the program, ended with code %d", shell_path(), WEXITSTATUS(status));
+			return err_set(e, ERR_USAGE, "%s, which starts the program, ended with code %d", shell_path(),
+				       WEXITSTATUS(status));
 		if (WIFSIGNALED(status))
-			return err_set(e, ERR_USAGE, "%s, which starts the program, died of SIG%s", shell_path(), sigabbrev_np(WTERMSIG(status)));
+			return err_set(e, ERR_USAGE, "%s, which starts the program, died of SIG%s", shell_path(),
+				       sigabbrev_np(WTERMSIG(status)));
 		if (status >> 16 == PTRACE_EVENT_EXEC && is_self(pid))
 			return 0;
 		if (!begun)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * pack.h: a recording as one file: a tar archive (ustar), compressed by zstd with its checksum. meta.json comes first; all
- * other files follow in the order of its manifest, which has the size and sum of each.
+ * pack.h: a recording as one file: a tar archive (ustar), compressed by zstd with its checksum. meta.json comes first;
+ * all other files follow in the order of its manifest, which has the size and sum of each.
  */
 #ifndef FRED_PACK_PACK_H
 #define FRED_PACK_PACK_H
@@ -31,8 +31,8 @@ struct pack;
 int pack_open(const char *file, struct pack **out, struct err *e);
 const json_t *pack_meta(const struct pack *p);
 /*
- * Makes a recording of it: in folder `wanted` (NULL: a new one in $FRED_HOME), *dir, malloc'd. All files are checked against
- * the manifest. ERR_HOST: this host cannot replay it. On failure nothing is left.
+ * Makes a recording of it: in folder `wanted` (NULL: a new one in $FRED_HOME), *dir, malloc'd. All files are checked
+ * against the manifest. ERR_HOST: this host cannot replay it. On failure nothing is left.
  */
 int pack_unpack(struct pack *p, const char *wanted, char **dir, struct err *e);
 void pack_close(struct pack *p);

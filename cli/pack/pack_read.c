@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * pack_read.c: see pack.h. Nothing that the file says is trusted: names must be those of a recording's files, sizes those
- * of the manifest, which must fit on the disk; a file is made new, in a folder that is ours.
+ * pack_read.c: see pack.h. Nothing that the file says is trusted: names must be those of a recording's files, sizes
+ * those of the manifest, which must fit on the disk; a file is made new, in a folder that is ours.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -56,8 +56,7 @@ static bool checkpoint_name_ok(const char *s)
 	if (!str_starts(s, "images/") && !str_starts(s, "files/"))
 		return false;
 	s = strchr(s, '/') + 1;
-	return *s && *s != '.' &&
-	       !s[strspn(s, "0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ-_.")];
+	return *s && *s != '.' && !s[strspn(s, "0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ-_.")];
 }
 
 bool pack_name_ok(const char *name)
@@ -147,7 +146,8 @@ static int check_manifest(struct pack *p, struct err *e)
 
 	if (!json_is_array(list))
 		return err_set(e, ERR_USAGE, "there is no manifest");
-	json_array_foreach(list, i, entry) {
+	json_array_foreach(list, i, entry)
+	{
 		if (json_get_str(entry, "path", &name, e) || json_get_u64(entry, "size", &size, e) ||
 		    json_get_str(entry, "crc32c", &crc, e))
 			return -1;
@@ -268,8 +268,8 @@ static int extract_file(struct pack *p, int dir, const char *name, uint64_t size
 		left -= n;
 	}
 	if (crc != want)
-		return err_set(e, ERR_USAGE, "%s: damaged: %s has the CRC32C %08x, its manifest says %08x", p->file, name,
-			       crc, want);
+		return err_set(e, ERR_USAGE, "%s: damaged: %s has the CRC32C %08x, its manifest says %08x", p->file,
+			       name, crc, want);
 	return get_padding(p, size, e);
 }
 
@@ -284,8 +284,9 @@ static int extract_entry(struct pack *p, int dir, const json_t *entry, struct er
 	if (r < 0)
 		return -1;
 	if (!r || !str_eq(t.name, name) || t.size != size)
-		return err_set(e, ERR_USAGE, "%s: damaged: %s (%llu bytes) should come, not %s (%llu bytes)", p->file, name,
-			       (unsigned long long)size, r ? t.name : "the end", r ? (unsigned long long)t.size : 0);
+		return err_set(e, ERR_USAGE, "%s: damaged: %s (%llu bytes) should come, not %s (%llu bytes)", p->file,
+			       name, (unsigned long long)size, r ? t.name : "the end",
+			       r ? (unsigned long long)t.size : 0);
 	return extract_file(p, dir, name, size, crc, e);
 }
 
@@ -334,9 +335,8 @@ static int extract(struct pack *p, const char *path, struct err *e)
 		return err_errno(e, ERR_HOST, "%s", path);
 	if (check_space(p, path, e))
 		return -1;
-	json_array_foreach(json_object_get(p->meta, "manifest"), i, entry)
-		if (extract_entry(p, dir, entry, e))
-			return -1;
+	json_array_foreach(json_object_get(p->meta, "manifest"), i,
+			   entry) if (extract_entry(p, dir, entry, e)) return -1;
 	if (check_end(p, e))
 		return -1;
 	/* last: only then is it a recording */
@@ -346,7 +346,8 @@ static int extract(struct pack *p, const char *path, struct err *e)
 int pack_unpack(struct pack *p, const char *wanted, char **dir, struct err *e)
 {
 	const char *program = json_string_value(json_object_get(pack_meta(p), "program"));
-	bool existed = wanted && path_exists(wanted), without = json_is_true(json_object_get(pack_meta(p), "without_data"));
+	bool existed = wanted && path_exists(wanted),
+	     without = json_is_true(json_object_get(pack_meta(p), "without_data"));
 	struct err ignored;
 
 	if (!without && rec_host_check(pack_meta(p), e))

@@ -62,8 +62,7 @@ static int put_padding(struct writer *w, uint64_t size, struct err *e)
 
 static int put_buf(struct writer *w, const char *name, const struct buf *b, struct err *e)
 {
-	return put_head(w, name, b->len, e) || put(w, b->data, b->len, ZSTD_e_continue, e) ||
-			       put_padding(w, b->len, e)
+	return put_head(w, name, b->len, e) || put(w, b->data, b->len, ZSTD_e_continue, e) || put_padding(w, b->len, e)
 		       ? -1
 		       : 0;
 }
@@ -218,7 +217,8 @@ static json_t *make_manifest(const struct writer *w, struct err *e)
 
 	if (!all || (w->without_data && program_files(w->rec, keep, e)))
 		goto fail;
-	json_array_foreach(all, i, entry) {
+	json_array_foreach(all, i, entry)
+	{
 		const char *name = json_string_value(json_object_get(entry, "path"));
 
 		if (!pack_name_ok(name) ||
@@ -263,9 +263,7 @@ static int put_all(struct writer *w, struct err *e)
 	json_add_to(&text, meta);
 	if (put_buf(w, PACK_META, &text, e))
 		return -1;
-	json_array_foreach(list, i, entry)
-		if (put_entry(w, entry, e))
-			return -1;
+	json_array_foreach(list, i, entry) if (put_entry(w, entry, e)) return -1;
 	return put(w, end, sizeof(end), ZSTD_e_end, e);
 }
 

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * compress.c: see compress.h. Being killed at any time is safe: a part is written to the file of frames, and while the
- * program runs also synced, before it is cut out of the log. A thread writes its log after rlog_head.boundary only. A sync may
- * delay the program's own writes, so one is made for many parts together, or when there is nothing else to do.
+ * program runs also synced, before it is cut out of the log. A thread writes its log after rlog_head.boundary only. A
+ * sync may delay the program's own writes, so one is made for many parts together, or when there is nothing else to do.
  *
- * While the program runs there are two threads: one reads and writes files; the other, of idle priority (SCHED_IDLE), only
- * compresses. One thread must not do both: while it is not scheduled, it could hold a lock of the file system that the program
- * waits for.
+ * While the program runs there are two threads: one reads and writes files; the other, of idle priority (SCHED_IDLE),
+ * only compresses. One thread must not do both: while it is not scheduled, it could hold a lock of the file system that
+ * the program waits for.
  */
 #include "recfiles/compress.h"
 

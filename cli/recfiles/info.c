@@ -37,8 +37,8 @@ static json_t *checkpoints(const char *rec)
 			at--;
 		json_array_insert_new(list, at,
 				      json_pack("{s:I, s:I, s:I, s:I}", "id", (json_int_t)id, "process",
-						out_int(c, "process"), "event", out_int(c, "event"),
-						"bytes", out_int(c, "bytes")));
+						out_int(c, "process"), "event", out_int(c, "event"), "bytes",
+						out_int(c, "bytes")));
 	}
 	return list;
 }
@@ -65,22 +65,24 @@ static json_t *make_starts(const struct rec *rec)
 
 	for (unsigned i = 0; i < rec->nimages; i++)
 		if (rec->images[i].start)
-			json_array_append_new(list, json_pack("{s:i, s:I}", "process", (int)rec->images[i].ordinal, "event",
-							      (json_int_t)rec->images[i].start->event));
+			json_array_append_new(list, json_pack("{s:i, s:I}", "process", (int)rec->images[i].ordinal,
+							      "event", (json_int_t)rec->images[i].start->event));
 	return list;
 }
 
 /* The source files, and whether each is now as it was recorded. */
 static json_t *make_sources(const struct rec *rec)
 {
-	static const char *const states[] = {[SOURCE_SAME] = "same", [SOURCE_CHANGED] = "changed", [SOURCE_GONE] = "gone"};
+	static const char *const states[] = {
+		[SOURCE_SAME] = "same", [SOURCE_CHANGED] = "changed", [SOURCE_GONE] = "gone"};
 	json_t *list = json_array();
 	struct sources s;
 
 	sources_init(&s, rec);
 	for (size_t i = 0; i < s.n; i++)
-		json_array_append_new(list, json_pack("{s:s, s:b, s:s, s:b}", "name", s.v[i].name, "kept", s.v[i].bytes != 0,
-						      "state", states[source_state(&s, &s.v[i])], "newer", s.v[i].newer));
+		json_array_append_new(list,
+				      json_pack("{s:s, s:b, s:s, s:b}", "name", s.v[i].name, "kept", s.v[i].bytes != 0,
+						"state", states[source_state(&s, &s.v[i])], "newer", s.v[i].newer));
 	sources_fini(&s);
 	return list;
 }
@@ -100,8 +102,7 @@ json_t *info_json(const struct rec *rec, struct err *e)
 	json_object_del(info, "manifest");
 	json_object_del(info, "crc32c");
 	json_object_set_new(info, "recording", json_text(rec->dir, strlen(rec->dir)));
-	json_object_set_new(info, "name",
-			    json_text(path_base(rec->dir), strlen(path_base(rec->dir))));
+	json_object_set_new(info, "name", json_text(path_base(rec->dir), strlen(path_base(rec->dir))));
 	shared_files_usage(rec->dir, &own, &shared);
 	json_object_set_new(info, "bytes", json_integer((json_int_t)own));
 	json_object_set_new(info, "shared_bytes", json_integer((json_int_t)shared));

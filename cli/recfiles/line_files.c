@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * line_files.c: see line_files.h. DWARF 2 to 5, section "The Line Number Program Header". libdw's own dwarf_getsrcfiles reads
- * all lines too, which takes seconds for large programs.
+ * line_files.c: see line_files.h. DWARF 2 to 5, section "The Line Number Program Header". libdw's own dwarf_getsrcfiles
+ * reads all lines too, which takes seconds for large programs.
  */
 #include "recfiles/line_files.h"
 
@@ -217,7 +217,8 @@ static struct bytes section(Elf_Scn *scn, const GElf_Shdr *sh)
 	if (sh->sh_flags & SHF_COMPRESSED)
 		elf_compress(scn, 0, 0);
 	d = elf_rawdata(scn, NULL);
-	return d && d->d_buf ? (struct bytes){d->d_buf, (const uint8_t *)d->d_buf + d->d_size, false} : (struct bytes){0};
+	return d && d->d_buf ? (struct bytes){d->d_buf, (const uint8_t *)d->d_buf + d->d_size, false}
+			     : (struct bytes){0};
 }
 
 static void find_tables(Elf *elf, struct tables *t)
@@ -266,7 +267,8 @@ static int list_units(Dwarf *dw, const struct tables *t, double until, struct fo
 	return 0;
 }
 
-int line_files_each(const char *path, double until, void (*add)(void *arg, const char *dir, const char *name), void *arg)
+int line_files_each(const char *path, double until, void (*add)(void *arg, const char *dir, const char *name),
+		    void *arg)
 {
 	cleanup_close int fd = open(path, O_RDONLY | O_CLOEXEC);
 	struct found f = {.add = add, .arg = arg};

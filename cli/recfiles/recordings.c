@@ -25,7 +25,7 @@ static json_t *describe(const char *all, const char *name)
 	json_auto_t *meta = json_load_path(path, &e);
 	unsigned long long own, shared;
 	json_t *o;
-	static const char *const keys[] = {"program", "argv",	"created", "ended", "exit",
+	static const char *const keys[] = {"program", "argv",  "created", "ended",    "exit",
 					   "wall_s",  "sched", "malloc",  "complete", "max_log"};
 
 	shared_files_usage(dir, &own, &shared);
@@ -83,9 +83,8 @@ static json_int_t operation_on(const json_t *status, const char *dir)
 	json_t *op;
 	size_t i;
 
-	json_array_foreach(json_object_get(status, "operations"), i, op)
-		if (str_eq(out_str(op, "rec", NULL), dir))
-			return out_int(op, "op");
+	json_array_foreach(json_object_get(status, "operations"), i,
+			   op) if (str_eq(out_str(op, "rec", NULL), dir)) return out_int(op, "op");
 	return 0;
 }
 
@@ -108,8 +107,7 @@ static int check_unused(const struct cli *cli, const char *dir, struct err *e)
 	json_int_t op = operation_on(status, dir);
 
 	if (op)
-		return err_set(e, ERR_USAGE,
-			       "%s is in use: operation %lld of the daemon (fredctl status)", dir,
+		return err_set(e, ERR_USAGE, "%s is in use: operation %lld of the daemon (fredctl status)", dir,
 			       (long long)op);
 	if (running_any(dir))
 		return err_set(e, ERR_USAGE, "%s is in use: a program still records into it", dir);
@@ -131,7 +129,8 @@ static char *removable(const struct cli *cli, const char *name, struct err *e)
 	return check_unused(cli, dir, e) ? NULL : steal_ptr(&dir);
 }
 
-/* Failures of several removals: each is a line on standard error, and a message sums them up; a single one is the message. */
+/* Failures of several removals: each is a line on standard error, and a message sums them up; a single one is the
+ * message. */
 struct failures {
 	struct strv texts;
 	enum err_kind kind;

@@ -19,7 +19,8 @@ json_t *running_json(const char *dir);
 bool running_has_mapped(const char *dir, pid_t pid);
 /*
  * Truncates the logs of processes that have ended to what was written: a log is a mapped file that grows ahead of its
- * thread. *running: the number of processes that have not ended. For the recording's supervisor, which is their subreaper.
+ * thread. *running: the number of processes that have not ended. For the recording's supervisor, which is their
+ * subreaper.
  */
 int running_trim_logs(const char *dir, unsigned *running, struct err *e);
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * shared_files.c: see shared_files.h. Nothing is locked: an object is made by link(2), which does not replace anything, and one that
- * is swept away while another recording takes it only costs that one the sharing.
+ * shared_files.c: see shared_files.h. Nothing is locked: an object is made by link(2), which does not replace anything,
+ * and one that is swept away while another recording takes it only costs that one the sharing.
  */
 #include "recfiles/shared_files.h"
 
@@ -71,7 +71,8 @@ static bool same_file(const char *object, const char *path)
 	struct timespec at;
 	struct stat st;
 
-	if (time_of(path, &at) && !stat(object, &st) && st.st_mtim.tv_sec == at.tv_sec && st.st_mtim.tv_nsec == at.tv_nsec)
+	if (time_of(path, &at) && !stat(object, &st) && st.st_mtim.tv_sec == at.tv_sec &&
+	    st.st_mtim.tv_nsec == at.tv_nsec)
 		return true;
 	return same_bytes(object, path);
 }
@@ -104,7 +105,8 @@ void shared_files_link(const char *rec, const json_t *manifest)
 
 	if (!store)
 		return;
-	json_array_foreach((json_t *)manifest, i, entry) {
+	json_array_foreach((json_t *)manifest, i, entry)
+	{
 		const char *name = json_string_value(json_object_get(entry, "path"));
 		const char *sum = json_string_value(json_object_get(entry, "crc32c"));
 		cleanup_free char *path = NULL;

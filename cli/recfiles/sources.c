@@ -141,7 +141,10 @@ static void look_through(struct keeping *k, const struct rec *rec)
 
 json_t *sources_keep(const char *dir, double seconds)
 {
-	struct keeping k = {.rec = dir, .until = clock_s() + seconds, .list = json_array(), .seen = json_object(),
+	struct keeping k = {.rec = dir,
+			    .until = clock_s() + seconds,
+			    .list = json_array(),
+			    .seen = json_object(),
 			    .z = ZSTD_createCCtx()};
 	cleanup_free char *copies = NULL;
 	struct err ignored;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * repl.h: fred-repl SOCKET FOLDER [--quiet COMMAND...]: a prompt on a session's GDB, by its second user interface, which
- * speaks GDB/MI; with commands, these and no prompt. What `fredctl repl` becomes.
+ * repl.h: fred-repl SOCKET FOLDER [--quiet COMMAND...]: a prompt on a session's GDB, by its second user interface,
+ * which speaks GDB/MI; with commands, these and no prompt. What `fredctl repl` becomes.
  */
 #ifndef FRED_CLI_REPL_H
 #define FRED_CLI_REPL_H
@@ -26,8 +26,8 @@ struct link {
 int link_open(struct link *l, const char *path, struct err *e);
 void link_close(struct link *l);
 /*
- * Runs one command of GDB's, and prints what it says, until the program stands again. Ctrl-C meanwhile interrupts the program.
- * 0; 1: GDB refused it, and has said why; -1 with e set: the session has ended.
+ * Runs one command of GDB's, and prints what it says, until the program stands again. Ctrl-C meanwhile interrupts the
+ * program. 0; 1: GDB refused it, and has said why; -1 with e set: the session has ended.
  */
 int link_command(struct link *l, const char *command, struct err *e);
 /* The completions of a line, one each. */

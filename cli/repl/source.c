@@ -18,10 +18,11 @@
 #define RESET "\033[0m"
 
 static const char *const keywords[] = {
-	"auto", "bool", "break", "case", "char", "class", "const", "continue", "default", "delete", "do", "double", "else", "enum",
-	"extern", "float", "fn", "for", "goto", "if", "impl", "int", "let", "long", "mut", "namespace", "new", "return", "short",
-	"signed", "sizeof", "static", "struct", "switch", "template", "throw", "try", "typedef", "union", "unsigned", "use",
-	"virtual", "void", "volatile", "while",
+	"auto",	  "bool",    "break",  "case",	   "char",   "class",	"const",  "continue",  "default",
+	"delete", "do",	     "double", "else",	   "enum",   "extern",	"float",  "fn",	       "for",
+	"goto",	  "if",	     "impl",   "int",	   "let",    "long",	"mut",	  "namespace", "new",
+	"return", "short",   "signed", "sizeof",   "static", "struct",	"switch", "template",  "throw",
+	"try",	  "typedef", "union",  "unsigned", "use",    "virtual", "void",	  "volatile",  "while",
 };
 
 static bool colours(void)

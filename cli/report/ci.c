@@ -43,7 +43,8 @@ static void add_attribute(struct buf *b, const char *name, const char *value)
 static void add_case(struct buf *b, size_t number, const json_t *g, const json_t *report, const char *program)
 {
 	cleanup_free char *title = report_title(g), *name = str_fmt("cause %zu: %s", number, title);
-	cleanup_free char *place = report_place(json_object_get(g, "culprit")), *message = str_fmt("%s: %s", title, place ? place : "?");
+	cleanup_free char *place = report_place(json_object_get(g, "culprit")),
+			  *message = str_fmt("%s: %s", title, place ? place : "?");
 	json_auto_t *alone = json_copy((json_t *)report);
 	cleanup_buf struct buf text = {0};
 	struct err ignored;
@@ -53,7 +54,8 @@ static void add_case(struct buf *b, size_t number, const json_t *g, const json_t
 	buf_add_str(b, "    <testcase");
 	add_attribute(b, "classname", program);
 	add_attribute(b, "name", name);
-	buf_addf(b, " time=\"%.6f\">\n      <failure", json_number_value(json_object_get(json_object_get(g, "best"), "seconds")));
+	buf_addf(b, " time=\"%.6f\">\n      <failure",
+		 json_number_value(json_object_get(json_object_get(g, "best"), "seconds")));
 	add_attribute(b, "message", message);
 	add_attribute(b, "type", report_str(json_object_get(g, "fail"), "kind"));
 	buf_add_str(b, ">");
@@ -80,19 +82,19 @@ int report_junit(struct buf *b, const json_t *report, struct err *e)
 	add_attribute(b, "hostname", host);
 	buf_addf(b, " tests=\"%zu\" failures=\"%zu\" errors=\"0\" time=\"%.6f\">\n    <properties>\n", n + !n, n,
 		 json_number_value(json_object_get(report, "seconds")));
-	json_array_foreach(groups, i, g)
-		if (*report_str(json_object_get(g, "best"), "recording")) {
-			buf_addf(b, "      <property name=\"recording.%zu\"", i + 1);
-			add_attribute(b, "value", report_str(json_object_get(g, "best"), "recording"));
-			buf_add_str(b, "/>\n");
-		}
+	json_array_foreach(groups, i, g) if (*report_str(json_object_get(g, "best"), "recording"))
+	{
+		buf_addf(b, "      <property name=\"recording.%zu\"", i + 1);
+		add_attribute(b, "value", report_str(json_object_get(g, "best"), "recording"));
+		buf_add_str(b, "/>\n");
+	}
 	buf_add_str(b, "    </properties>\n");
-	json_array_foreach(groups, i, g)
-		add_case(b, i + 1, g, report, program);
+	json_array_foreach(groups, i, g) add_case(b, i + 1, g, report, program);
 	if (!n) {
 		buf_add_str(b, "    <testcase");
 		add_attribute(b, "classname", program);
-		buf_addf(b, " name=\"no run fails\" time=\"%.6f\"/>\n", json_number_value(json_object_get(report, "seconds")));
+		buf_addf(b, " name=\"no run fails\" time=\"%.6f\"/>\n",
+			 json_number_value(json_object_get(report, "seconds")));
 	}
 	buf_add_str(b, "    <system-out>");
 	add_xml(b, summary);
@@ -145,7 +147,8 @@ static json_t *artifact(const char *file, const json_t *report)
 
 	buf_add_str(&uri, relative || file[0] != '/' ? "" : "file://");
 	add_uri(&uri, relative ? relative : file);
-	return relative ? json_pack("{s:s, s:s}", "uri", buf_str(&uri), "uriBaseId", "SRCROOT") : json_pack("{s:s}", "uri", buf_str(&uri));
+	return relative ? json_pack("{s:s, s:s}", "uri", buf_str(&uri), "uriBaseId", "SRCROOT")
+			: json_pack("{s:s}", "uri", buf_str(&uri));
 }
 
 /* A location object; what is not known of it is left out. message may be NULL. */
@@ -155,15 +158,18 @@ static json_t *sarif_location(const json_t *l, const char *message, const json_t
 	json_t *v = json_object();
 
 	if (*file) {
-		json_t *region = json_pack("{s:I}", "startLine", (json_int_t)(report_int(l, "line") > 0 ? report_int(l, "line") : 1));
+		json_t *region = json_pack("{s:I}", "startLine",
+					   (json_int_t)(report_int(l, "line") > 0 ? report_int(l, "line") : 1));
 
 		if (*text)
 			json_object_set_new(region, "snippet", json_pack("{s:s}", "text", text));
-		json_object_set_new(v, "physicalLocation",
-				    json_pack("{s:o, s:o}", "artifactLocation", artifact(file, report), "region", region));
+		json_object_set_new(
+			v, "physicalLocation",
+			json_pack("{s:o, s:o}", "artifactLocation", artifact(file, report), "region", region));
 	}
 	if (*function)
-		json_object_set_new(v, "logicalLocations", json_pack("[{s:s, s:s}]", "name", function, "kind", "function"));
+		json_object_set_new(v, "logicalLocations",
+				    json_pack("[{s:s, s:s}]", "name", function, "kind", "function"));
 	if (message && *message)
 		json_object_set_new(v, "message", json_pack("{s:s}", "text", message));
 	return v;
@@ -182,9 +188,10 @@ static json_t *code_flow(const json_t *g, const json_t *report)
 						      (int)(json_array_size(chain) - i), "importance", "essential"));
 	}
 	if (!json_array_size(list))
-		json_array_append_new(list, json_pack("{s:o, s:s}", "location",
-						      sarif_location(json_object_get(g, "culprit"), report_str(g, "words"), report),
-						      "importance", "essential"));
+		json_array_append_new(
+			list, json_pack("{s:o, s:s}", "location",
+					sarif_location(json_object_get(g, "culprit"), report_str(g, "words"), report),
+					"importance", "essential"));
 	return json_pack("[{s:[{s:o}]}]", "threadFlows", "locations", list);
 }
 
@@ -206,15 +213,17 @@ static json_t *sarif_message(const json_t *g, const json_t *report)
 
 	if (!place)
 		return json_sprintf("%s: its cause is not known. %s", title, rate);
-	return json_sprintf("%s: %s %s. %s", title, found ? "the cause is" : "no cause was found; it failed in", place, rate);
+	return json_sprintf("%s: %s %s. %s", title, found ? "the cause is" : "no cause was found; it failed in", place,
+			    rate);
 }
 
 static json_t *sarif_result(const json_t *g, const char *rule, size_t index, const json_t *report)
 {
 	const json_t *culprit = json_object_get(g, "culprit"), *best = json_object_get(g, "best");
 	const char *key = report_str(g, "key");
-	json_t *v = json_pack("{s:s, s:I, s:s, s:{s:o}, s:I}", "ruleId", rule, "ruleIndex", (json_int_t)index, "level", "error", "message",
-			      "text", sarif_message(g, report), "occurrenceCount", (json_int_t)report_int(g, "count"));
+	json_t *v = json_pack("{s:s, s:I, s:s, s:{s:o}, s:I}", "ruleId", rule, "ruleIndex", (json_int_t)index, "level",
+			      "error", "message", "text", sarif_message(g, report), "occurrenceCount",
+			      (json_int_t)report_int(g, "count"));
 
 	if (json_is_object(culprit)) {
 		json_object_set_new(v, "locations", json_pack("[o]", sarif_location(culprit, NULL, report)));
@@ -223,9 +232,11 @@ static json_t *sarif_result(const json_t *g, const char *rule, size_t index, con
 	if (json_array_size(json_object_get(g, "backtrace")))
 		json_object_set_new(v, "stacks", stack(g, report));
 	json_object_set_new(v, "partialFingerprints",
-			    json_pack("{s:o}", "fredCause/v1", json_sprintf("%08x%04zx", crc32c(0, key, strlen(key)), strlen(key))));
-	json_object_set_new(v, "properties", json_pack("{s:O, s:O, s:b}", "rate", json_object_get(g, "rate"), "best", best, "found",
-						       json_is_true(json_object_get(g, "found"))));
+			    json_pack("{s:o}", "fredCause/v1",
+				      json_sprintf("%08x%04zx", crc32c(0, key, strlen(key)), strlen(key))));
+	json_object_set_new(v, "properties",
+			    json_pack("{s:O, s:O, s:b}", "rate", json_object_get(g, "rate"), "best", best, "found",
+				      json_is_true(json_object_get(g, "found"))));
 	return v;
 }
 
@@ -233,7 +244,8 @@ static char *rule_of(const json_t *g)
 {
 	const char *kind = report_str(json_object_get(g, "failure"), "kind");
 
-	return str_fmt("fred/%s", *kind && strcmp(kind, "none") ? kind : report_str(json_object_get(g, "fail"), "kind"));
+	return str_fmt("fred/%s",
+		       *kind && strcmp(kind, "none") ? kind : report_str(json_object_get(g, "fail"), "kind"));
 }
 
 /* The index of the rule, which is added unless it is there. */
@@ -242,12 +254,10 @@ static size_t add_rule(json_t *rules, const char *id)
 	json_t *rule;
 	size_t i;
 
-	json_array_foreach(rules, i, rule)
-		if (str_eq(report_str(rule, "id"), id))
-			return i;
+	json_array_foreach(rules, i, rule) if (str_eq(report_str(rule, "id"), id)) return i;
 	json_array_append_new(rules, json_pack("{s:s, s:{s:o}, s:{s:s}}", "id", id, "shortDescription", "text",
-					       json_sprintf("The program failed (%s)", path_base(id)), "defaultConfiguration", "level",
-					       "error"));
+					       json_sprintf("The program failed (%s)", path_base(id)),
+					       "defaultConfiguration", "level", "error"));
 	return i;
 }
 
@@ -260,7 +270,8 @@ int report_sarif(struct buf *b, const json_t *report, struct err *e)
 	size_t i;
 
 	(void)e;
-	json_array_foreach(json_object_get(report, "groups"), i, g) {
+	json_array_foreach(json_object_get(report, "groups"), i, g)
+	{
 		cleanup_free char *rule = rule_of(g);
 
 		json_array_append_new(results, sarif_result(g, rule, add_rule(rules, rule), report));
@@ -269,10 +280,11 @@ int report_sarif(struct buf *b, const json_t *report, struct err *e)
 	add_uri(&root, source_root(report));
 	buf_add_str(&root, "/");
 	v = json_pack("{s:s, s:s, s:[{s:{s:{s:s, s:s, s:o}}, s:[{s:b, s:o}], s:{s:{s:s}}, s:s, s:o}]}", "$schema",
-		      "https://json.schemastore.org/sarif-2.1.0.json", "version", "2.1.0", "runs", "tool", "driver", "name", "fred", "version",
-		      FRED_VERSION, "rules", rules, "invocations", "executionSuccessful",
-		      strcmp(report_str(report, "stopped"), "error") != 0, "commandLine", json_sprintf("fredctl bisect -- %s", program),
-		      "originalUriBaseIds", "SRCROOT", "uri", buf_str(&root), "columnKind", "utf16CodeUnits", "results", results);
+		      "https://json.schemastore.org/sarif-2.1.0.json", "version", "2.1.0", "runs", "tool", "driver",
+		      "name", "fred", "version", FRED_VERSION, "rules", rules, "invocations", "executionSuccessful",
+		      strcmp(report_str(report, "stopped"), "error") != 0, "commandLine",
+		      json_sprintf("fredctl bisect -- %s", program), "originalUriBaseIds", "SRCROOT", "uri",
+		      buf_str(&root), "columnKind", "utf16CodeUnits", "results", results);
 	json_add_to(b, v);
 	buf_add_char(b, '\n');
 	return 0;
@@ -319,8 +331,7 @@ int report_github(struct buf *b, const json_t *report, struct err *e)
 	size_t i;
 
 	(void)e;
-	json_array_foreach(json_object_get(report, "groups"), i, g)
-		add_annotation(b, g, report);
+	json_array_foreach(json_object_get(report, "groups"), i, g) add_annotation(b, g, report);
 	buf_add_str(b, "::notice title=");
 	add_github(b, "fredctl bisect", true);
 	buf_add_str(b, "::");

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * html.c: the page: page.html with a JSON object in it: {report, summary, titles, details: [by group, or null]}. A detail is read
- * from the group's recording:
+ * html.c: the page: page.html with a JSON object in it: {report, summary, titles, details: [by group, or null]}. A
+ * detail is read from the group's recording:
  *
- *   threads [{id, tid}], names [text], events (base64: of each event, varints: thread, name, 100 ns since the one before), total, seconds
- *   marks [{event, kind ("cause", "step", "failure", "checkpoint"), text, thread}], values [{event, text}], sources {"FILE:LINE": {first, lines}}
+ *   threads [{id, tid}], names [text], events (base64: of each event, varints: thread, name, 100 ns since the one
+ * before), total, seconds marks [{event, kind ("cause", "step", "failure", "checkpoint"), text, thread}], values
+ * [{event, text}], sources {"FILE:LINE": {first, lines}}
  *
  * Everything that the page shows is in it: it loads nothing.
  */
@@ -17,13 +18,13 @@
 #include "base/jsonx.h"
 #include "base/path.h"
 #include "base/str.h"
-#include "report/kinds.h"
-#include "report/summary.h"
 #include "hunt/tool.h"
 #include "reclog/describe.h"
 #include "reclog/procs.h"
 #include "reclog/sources.h"
 #include "reclog/timeline.h"
+#include "report/kinds.h"
+#include "report/summary.h"
 #include "wire/base64.h"
 
 #define DETAILS 8u /* groups whose recordings are shown; the others as text */
@@ -34,7 +35,7 @@
 
 static const char page[] =
 #include "page.html.inc"
-;
+	;
 
 /* ---- events ---- */
 
@@ -91,8 +92,9 @@ static int add_events(json_t *detail, struct timeline *tl, struct err *e)
 	int got = -1;
 
 	for (unsigned i = 0; i < n; i++)
-		json_array_append_new(list, json_pack("{s:I, s:I, s:I}", "id", (json_int_t)threads[i].ordinal, "tid",
-						      (json_int_t)threads[i].tid, "process", (json_int_t)threads[i].process));
+		json_array_append_new(list,
+				      json_pack("{s:I, s:I, s:I}", "id", (json_int_t)threads[i].ordinal, "tid",
+						(json_int_t)threads[i].tid, "process", (json_int_t)threads[i].process));
 	json_object_set_new(detail, "threads", list);
 	json_object_set_new(detail, "names", names.list);
 	if (timeline_walk_init(&w, tl, timeline_base(tl) + 1, e))
@@ -120,14 +122,15 @@ static int add_events(json_t *detail, struct timeline *tl, struct err *e)
 
 static void mark(json_t *marks, json_int_t event, const char *kind, const char *text, json_int_t thread)
 {
-	json_array_append_new(marks, json_pack("{s:I, s:s, s:o, s:I}", "event", event, "kind", kind, "text", json_text(text, strlen(text)),
-					       "thread", thread));
+	json_array_append_new(marks, json_pack("{s:I, s:s, s:o, s:I}", "event", event, "kind", kind, "text",
+					       json_text(text, strlen(text)), "thread", thread));
 }
 
 static void mark_step(json_t *marks, const json_t *position, const char *kind, const char *text)
 {
 	if (json_is_object(position))
-		mark(marks, report_int(position, "event"), kind, text, report_int(json_object_get(position, "thread"), "id"));
+		mark(marks, report_int(position, "event"), kind, text,
+		     report_int(json_object_get(position, "thread"), "id"));
 }
 
 static void mark_checkpoints(json_t *marks, const char *rec, uint32_t process)
@@ -138,7 +141,8 @@ static void mark_checkpoints(json_t *marks, const char *rec, uint32_t process)
 	unsigned n = 0;
 
 	while (d && n < CHECKPOINTS && (de = readdir(d))) {
-		cleanup_free char *path = str_fmt("%s/%s/ckpt.json", root, de->d_name), *text = str_fmt("checkpoint %s", de->d_name);
+		cleanup_free char *path = str_fmt("%s/%s/ckpt.json", root, de->d_name),
+				  *text = str_fmt("checkpoint %s", de->d_name);
 		struct err ignored;
 		json_auto_t *c = de->d_name[0] == '.' ? NULL : json_load_path(path, &ignored);
 
@@ -161,10 +165,12 @@ static json_t *marks_of(const json_t *g, const char *rec, const struct timeline 
 		const json_t *step = json_array_get(chain, i);
 		bool cause = found && i + 1 == json_array_size(chain);
 
-		mark_step(marks, json_object_get(step, "position"), cause ? "cause" : "step", report_str(step, "words"));
+		mark_step(marks, json_object_get(step, "position"), cause ? "cause" : "step",
+			  report_str(step, "words"));
 	}
 	if (found && json_array_size(chain) < 2)
-		mark_step(marks, json_object_get(g, "position"), "cause", *report_str(g, "words") ? report_str(g, "words") : title);
+		mark_step(marks, json_object_get(g, "position"), "cause",
+			  *report_str(g, "words") ? report_str(g, "words") : title);
 	mark(marks, (json_int_t)timeline_total(tl), "failure", title, 0);
 	return marks;
 }
@@ -252,8 +258,7 @@ static json_t *sources_of(const json_t *g, const struct rec *rec)
 
 	sources_init(&s, rec);
 	add_source(all, &s, json_object_get(g, "culprit"));
-	json_array_foreach(json_object_get(g, "chain"), i, item)
-		add_source(all, &s, json_object_get(item, "location"));
+	json_array_foreach(json_object_get(g, "chain"), i, item) add_source(all, &s, json_object_get(item, "location"));
 	sources_fini(&s);
 	return all;
 }
@@ -323,19 +328,22 @@ static json_t *data_of(const json_t *report)
 	cleanup_free char *summary = report_summary(report), *program = report_program(report);
 	size_t i;
 
-	json_array_foreach(json_object_get(report, "groups"), i, g) {
+	json_array_foreach(json_object_get(report, "groups"), i, g)
+	{
 		cleanup_free char *title = report_title(g), *rate = report_rate(g, report);
 
-		json_array_append_new(titles, json_pack("{s:o, s:s}", "title", json_text(title, strlen(title)), "rate", rate));
+		json_array_append_new(titles,
+				      json_pack("{s:o, s:s}", "title", json_text(title, strlen(title)), "rate", rate));
 		json_array_append_new(details, i < DETAILS ? detail_of(g) : json_null());
 	}
-	return json_pack("{s:O, s:s, s:o, s:o, s:o}", "report", report, "summary", summary, "program", json_text(program, strlen(program)),
-			 "titles", titles, "details", details);
+	return json_pack("{s:O, s:s, s:o, s:o, s:o}", "report", report, "summary", summary, "program",
+			 json_text(program, strlen(program)), "titles", titles, "details", details);
 }
 
 int report_html(struct buf *out, const json_t *report, struct err *e)
 {
-	const char *data_at = strstr(page, "@DATA@"), *text_at = strstr(page, "@TEXT@"), *title_at = strstr(page, "@TITLE@");
+	const char *data_at = strstr(page, "@DATA@"), *text_at = strstr(page, "@TEXT@"),
+		   *title_at = strstr(page, "@TITLE@");
 	cleanup_free char *program = report_program(report);
 	cleanup_buf struct buf text = {0};
 	json_auto_t *data = NULL;

@@ -16,13 +16,15 @@
 static json_t *seen(const struct rec *rec, const char *expr)
 {
 	if (expr)
-		return json_pack("{s:s, s:o, s:[o]}", "kind", "invariant", "text", json_sprintf("%s is false", expr), "invariants",
-				 json_text(expr, strlen(expr)));
+		return json_pack("{s:s, s:o, s:[o]}", "kind", "invariant", "text", json_sprintf("%s is false", expr),
+				 "invariants", json_text(expr, strlen(expr)));
 	if (rec->end == REC_END_SIGNAL)
 		return json_pack("{s:s, s:o, s:i}", "kind", "signal", "text",
-				 json_sprintf("it was ended by SIG%s", sigabbrev_np(rec->end_value) ? sigabbrev_np(rec->end_value) : "?"),
+				 json_sprintf("it was ended by SIG%s",
+					      sigabbrev_np(rec->end_value) ? sigabbrev_np(rec->end_value) : "?"),
 				 "signal", rec->end_value);
-	return json_pack("{s:s, s:o, s:i}", "kind", "exit", "text", json_sprintf("it exited with %d", rec->end_value), "code", rec->end_value);
+	return json_pack("{s:s, s:o, s:i}", "kind", "exit", "text", json_sprintf("it exited with %d", rec->end_value),
+			 "code", rec->end_value);
 }
 
 static void add_argv(struct hunt_spec *s, const struct rec *rec)

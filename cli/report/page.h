@@ -7,7 +7,8 @@
 
 #include "base/err.h"
 
-/* rec: absolute. expr: for reverse-watch; NULL: what explain finds. New reference; NULL: it is no recording that can be used. */
+/* rec: absolute. expr: for reverse-watch; NULL: what explain finds. New reference; NULL: it is no recording that can be
+ * used. */
 json_t *page_of_recording(const char *rec, const char *expr, struct err *e);
 
 #endif

@@ -23,7 +23,7 @@ static const struct {
 	const char *name;
 	int (*make)(struct buf *out, const json_t *report, struct err *e);
 } kinds[] = {
-	{"text", report_text},	     {"json", report_json},	{"junit", report_junit}, {"sarif", report_sarif},
+	{"text", report_text},	       {"json", report_json},	  {"junit", report_junit}, {"sarif", report_sarif},
 	{"markdown", report_markdown}, {"github", report_github}, {"html", report_html},
 };
 

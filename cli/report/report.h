@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * report.h: reports for people and for CI systems. Each kind is made from one object (hunt/groups.h) alone; html also reads the
- * recordings that it names. Begin with report.c, the table of kinds.
+ * report.h: reports for people and for CI systems. Each kind is made from one object (hunt/groups.h) alone; html also
+ * reads the recordings that it names. Begin with report.c, the table of kinds.
  */
 #ifndef FRED_REPORT_REPORT_H
 #define FRED_REPORT_REPORT_H

@@ -24,13 +24,15 @@ char *report_place(const json_t *l)
 
 	if (!*function && !*file)
 		return NULL;
-	return *file ? str_fmt("%s at %s:%lld", *function ? function : "?", file, report_int(l, "line")) : xstrdup(function);
+	return *file ? str_fmt("%s at %s:%lld", *function ? function : "?", file, report_int(l, "line"))
+		     : xstrdup(function);
 }
 
 /* The description that explain gives is more exact than that of the run's end. */
 char *report_title(const json_t *group)
 {
-	const char *seen = report_str(json_object_get(group, "fail"), "text"), *text = report_str(json_object_get(group, "failure"), "text");
+	const char *seen = report_str(json_object_get(group, "fail"), "text"),
+		   *text = report_str(json_object_get(group, "failure"), "text");
 
 	return *text ? xstrdup(text) : xstrdup(*seen ? seen : "it failed");
 }
@@ -52,8 +54,7 @@ char *report_program(const json_t *report)
 	char *text;
 	size_t i;
 
-	json_array_foreach(json_object_get(report, "program"), i, word)
-		strv_add(&argv, json_string_value(word));
+	json_array_foreach(json_object_get(report, "program"), i, word) strv_add(&argv, json_string_value(word));
 	text = hunt_command_text(&argv);
 	strv_fini(&argv);
 	return text ? text : xstrdup("");
@@ -76,9 +77,11 @@ char *report_summary(const json_t *report)
 	const json_t *runs = json_object_get(report, "runs");
 	cleanup_free char *time = hunt_duration_text(json_number_value(json_object_get(report, "seconds")));
 	size_t groups = json_array_size(json_object_get(report, "groups"));
-	cleanup_free char *skipped = report_int(runs, "skipped") ? str_fmt(", %lld left out", report_int(runs, "skipped")) : xstrdup("");
+	cleanup_free char *skipped =
+		report_int(runs, "skipped") ? str_fmt(", %lld left out", report_int(runs, "skipped")) : xstrdup("");
 
-	return str_fmt("%lld run%s in %s: %lld failed, %lld passed%s; %zu cause%s%s", report_int(runs, "done"), report_int(runs, "done") == 1 ? "" : "s", time,
-		       report_int(runs, "failed"), report_int(runs, "passed"), skipped, groups, groups == 1 ? "" : "s",
+	return str_fmt("%lld run%s in %s: %lld failed, %lld passed%s; %zu cause%s%s", report_int(runs, "done"),
+		       report_int(runs, "done") == 1 ? "" : "s", time, report_int(runs, "failed"),
+		       report_int(runs, "passed"), skipped, groups, groups == 1 ? "" : "s",
 		       why_stopped(report_str(report, "stopped")));
 }

@@ -16,7 +16,8 @@ static void add_frames(struct buf *b, const json_t *frames, const char *indent)
 	json_t *frame;
 	size_t i;
 
-	json_array_foreach((json_t *)frames, i, frame) {
+	json_array_foreach((json_t *)frames, i, frame)
+	{
 		cleanup_free char *place = report_place(frame);
 
 		if (i < FRAMES)
@@ -28,7 +29,8 @@ static void add_frames(struct buf *b, const json_t *frames, const char *indent)
 
 static void add_value(struct buf *b, const char *label, const json_t *v)
 {
-	cleanup_free char *other = v && !json_is_string(v) && !json_is_null(v) ? json_dumps(v, JSON_COMPACT | JSON_ENCODE_ANY) : NULL;
+	cleanup_free char *other =
+		v && !json_is_string(v) && !json_is_null(v) ? json_dumps(v, JSON_COMPACT | JSON_ENCODE_ANY) : NULL;
 
 	if (json_is_string(v) || other)
 		buf_addf(b, "%s%s\n", label, other ? other : json_string_value(v));
@@ -50,7 +52,8 @@ static void add_chain(struct buf *b, const json_t *chain, const char *indent)
 
 		buf_addf(b, "%s%s\n", indent, report_str(step, "words"));
 		if (place)
-			buf_addf(b, "%s    %s%s%s\n", indent, place, *source_of(location) ? ": " : "", source_of(location));
+			buf_addf(b, "%s    %s%s%s\n", indent, place, *source_of(location) ? ": " : "",
+				 source_of(location));
 	}
 }
 
@@ -60,10 +63,12 @@ static void add_threads(struct buf *b, const json_t *threads, const char *indent
 	json_t *t;
 	size_t i;
 
-	json_array_foreach((json_t *)threads, i, t) {
+	json_array_foreach((json_t *)threads, i, t)
+	{
 		const char *waits = report_str(t, "waits");
 
-		buf_addf(b, "%sthread %lld%s%s\n", indent, report_int(json_object_get(t, "thread"), "id"), *waits ? " " : "", waits);
+		buf_addf(b, "%sthread %lld%s%s\n", indent, report_int(json_object_get(t, "thread"), "id"),
+			 *waits ? " " : "", waits);
 		add_frames(b, json_object_get(t, "backtrace"), deeper);
 	}
 }
@@ -84,9 +89,8 @@ static void add_strings(struct buf *b, const char *label, const json_t *list)
 	json_t *item;
 	size_t i;
 
-	json_array_foreach((json_t *)list, i, item)
-		if (json_is_string(item))
-			buf_addf(b, "%s%s\n", label, json_string_value(item));
+	json_array_foreach((json_t *)list, i, item) if (json_is_string(item))
+		buf_addf(b, "%s%s\n", label, json_string_value(item));
 }
 
 static void add_cause(struct buf *b, const json_t *g)
@@ -100,7 +104,8 @@ static void add_cause(struct buf *b, const json_t *g)
 	} else if (!json_is_true(json_object_get(json_object_get(g, "best"), "replays"))) {
 		buf_add_str(b, "   its replay is not what was recorded, so no cause can be named\n");
 	} else {
-		buf_addf(b, "   %s: %s\n", found ? "cause" : "no cause was found; it failed at", place ? place : "an unknown place");
+		buf_addf(b, "   %s: %s\n", found ? "cause" : "no cause was found; it failed at",
+			 place ? place : "an unknown place");
 		if (*source_of(culprit))
 			buf_addf(b, "      %s\n", source_of(culprit));
 	}
@@ -116,7 +121,8 @@ static void add_side(struct buf *b, const char *label, const json_t *side)
 {
 	cleanup_free char *place = report_place(json_object_get(side, "location"));
 
-	buf_addf(b, "      %s thread %lld: %s%s%s\n", label, report_int(side, "thread_id"), report_str(side, "text"), place ? ", " : "", place ? place : "");
+	buf_addf(b, "      %s thread %lld: %s%s%s\n", label, report_int(side, "thread_id"), report_str(side, "text"),
+		 place ? ", " : "", place ? place : "");
 }
 
 static void add_sides(struct buf *b, const char *what, const json_t *sides)
@@ -131,7 +137,8 @@ static void add_sides(struct buf *b, const char *what, const json_t *sides)
 /* Where it is another one than a run that passed. */
 static void add_diff(struct buf *b, const json_t *g)
 {
-	const json_t *diff = json_object_get(g, "diff"), *rec = json_object_get(json_object_get(g, "best"), "recording");
+	const json_t *diff = json_object_get(g, "diff"),
+		     *rec = json_object_get(json_object_get(g, "best"), "recording");
 
 	add_sides(b, "threads came to a lock in another order:", json_object_get(diff, "order"));
 	add_sides(b, "a thread did something else from here on:", json_object_get(diff, "parts"));
@@ -144,7 +151,8 @@ static void add_best(struct buf *b, const json_t *g)
 	const json_t *best = json_object_get(g, "best");
 	const char *rec = report_str(best, "recording");
 
-	buf_addf(b, "   run %lld, %s: %s\n", report_int(best, "run"), report_str(best, "sched"), report_str(best, "again"));
+	buf_addf(b, "   run %lld, %s: %s\n", report_int(best, "run"), report_str(best, "sched"),
+		 report_str(best, "again"));
 	if (!*rec)
 		buf_add_str(b, "   its recording was given up\n");
 	else if (*report_str(g, "at"))
@@ -189,8 +197,7 @@ int report_text(struct buf *out, const json_t *report, struct err *e)
 
 	(void)e;
 	buf_addf(out, "%s: %s\n", program, summary);
-	json_array_foreach(json_object_get(report, "groups"), i, g)
-		add_group(out, i + 1, g, report);
+	json_array_foreach(json_object_get(report, "groups"), i, g) add_group(out, i + 1, g, report);
 	return 0;
 }
 
@@ -288,10 +295,8 @@ int report_markdown(struct buf *out, const json_t *report, struct err *e)
 	if (!json_array_size(groups))
 		return 0;
 	buf_add_str(out, "| | failure | runs | cause |\n|---|---|---|---|\n");
-	json_array_foreach(groups, i, g)
-		add_row(out, i + 1, g, report);
+	json_array_foreach(groups, i, g) add_row(out, i + 1, g, report);
 	buf_add_str(out, "\n");
-	json_array_foreach(groups, i, g)
-		add_details(out, i + 1, g, report);
+	json_array_foreach(groups, i, g) add_details(out, i + 1, g, report);
 	return 0;
 }

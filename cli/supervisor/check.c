@@ -69,8 +69,7 @@ static int check_rights(int fd, const char *path, struct err *e)
 	if ((st.st_mode & S_ISGID) && (st.st_mode & S_IXGRP))
 		return err_set(e, ERR_USAGE, "%s: setgid programs cannot be recorded", path);
 	if (fgetxattr(fd, "security.capability", NULL, 0) > 0)
-		return err_set(e, ERR_USAGE,
-			       "%s: programs with file capabilities cannot be recorded", path);
+		return err_set(e, ERR_USAGE, "%s: programs with file capabilities cannot be recorded", path);
 	return 0;
 }
 
@@ -82,8 +81,7 @@ static int read_interp(int fd, const char *path, const Elf64_Phdr *ph, struct er
 	    pread_full(fd, interp, ph->p_filesz, (off_t)ph->p_offset) != (ssize_t)ph->p_filesz)
 		return err_set(e, ERR_USAGE, "%s: damaged ELF file", path);
 	if (!str_eq(path_base(interp), LOADER))
-		return err_set(e, ERR_USAGE, "%s: not a glibc program (its loader is %s)", path,
-			       interp);
+		return err_set(e, ERR_USAGE, "%s: not a glibc program (its loader is %s)", path, interp);
 	return 0;
 }
 
@@ -96,8 +94,8 @@ static int check_notes(int fd, const char *path, const Elf64_Phdr *ph, struct er
 	    pread_full(fd, notes, ph->p_filesz, (off_t)ph->p_offset) != (ssize_t)ph->p_filesz)
 		return 0;
 	if (launch_notes_are_go(notes, ph->p_filesz))
-		return err_set(e, ERR_USAGE, "%s: Go programs cannot be recorded: their stacks have no room for the recorder",
-			       path);
+		return err_set(e, ERR_USAGE,
+			       "%s: Go programs cannot be recorded: their stacks have no room for the recorder", path);
 	return 0;
 }
 

@@ -86,7 +86,8 @@ static _Noreturn void work(const char *dir, json_t *meta, struct rlog_control *c
 		wait_end(pid);
 	compressor_stop(s);
 	log_limit_stop(b);
-	_exit(running_trim_logs(dir, &running, &ignored) || complete_recording(dir, meta, c, INFINITY, &ignored) ? 1 : 0);
+	_exit(running_trim_logs(dir, &running, &ignored) || complete_recording(dir, meta, c, INFINITY, &ignored) ? 1
+														 : 0);
 }
 
 void complete_in_background(const char *dir, json_t *meta, struct rlog_control *c, struct keeper *k)

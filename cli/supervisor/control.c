@@ -17,8 +17,8 @@
 #include "base/cleanup.h"
 #include "base/path.h"
 #include "base/str.h"
-#include "supervisor/tsc.h"
 #include "reclog/describe.h"
+#include "supervisor/tsc.h"
 
 static int identify(struct rlog_control *c, const char *rec, int fd, struct err *e)
 {
@@ -97,9 +97,8 @@ static char *describe(const struct rlog_note *n)
 	case RLOG_NOTE_UNRECORDED_EXEC:
 		return str_fmt("process %u: a child was not recorded: %.231s", n->process, n->text);
 	case RLOG_NOTE_LOG_FAILED:
-		return str_fmt("process %u: recording stopped (%s), the program went on unrecorded%s%.231s",
-			       n->process, strerror((int)llabs(n->number)), n->text[0] ? ": " : "",
-			       n->text);
+		return str_fmt("process %u: recording stopped (%s), the program went on unrecorded%s%.231s", n->process,
+			       strerror((int)llabs(n->number)), n->text[0] ? ": " : "", n->text);
 	case RLOG_NOTE_UNSUPPORTED:
 		return str_fmt("process %u: not supported: %.231s", n->process, n->text);
 	case RLOG_NOTE_BOUND:
@@ -164,14 +163,15 @@ static uint32_t note_place(struct rlog_control *c, uint32_t kind)
 	for (uint32_t i = 0; i < RLOG_NOTES && i < c->note_count; i++) {
 		uint32_t none = RLOG_NOTE_NONE;
 
-		if (c->note[i].ready && __atomic_compare_exchange_n(&c->note[i].kind, &none, kind, 0, __ATOMIC_ACQ_REL,
-								    __ATOMIC_RELAXED))
+		if (c->note[i].ready &&
+		    __atomic_compare_exchange_n(&c->note[i].kind, &none, kind, 0, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED))
 			return i;
 	}
 	return __atomic_fetch_add(&c->note_count, 1, __ATOMIC_ACQ_REL);
 }
 
-void control_add_note(struct rlog_control *c, enum rlog_note_kind kind, uint32_t process, int64_t number, const char *text)
+void control_add_note(struct rlog_control *c, enum rlog_note_kind kind, uint32_t process, int64_t number,
+		      const char *text)
 {
 	uint32_t i = note_place(c, kind);
 	struct rlog_note *n = &c->note[i];

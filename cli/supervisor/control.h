@@ -22,6 +22,7 @@ void control_forget_deadlocks(struct rlog_control *c);
 /* Withdraws the notes of what threads of this process wait for. */
 void control_drop_waits(struct rlog_control *c, uint32_t process);
 /* Adds a note of fredctl to those of the recorder. process, number: as in struct rlog_note, or 0. */
-void control_add_note(struct rlog_control *c, enum rlog_note_kind kind, uint32_t process, int64_t number, const char *text);
+void control_add_note(struct rlog_control *c, enum rlog_note_kind kind, uint32_t process, int64_t number,
+		      const char *text);
 
 #endif

@@ -18,7 +18,8 @@
 
 /* ---- what the recorder says ---- */
 
-/* In a futex(2), as the kernel says it in /proc/PID/task/TID/syscall; of one that has just been woken, stat knows that. */
+/* In a futex(2), as the kernel says it in /proc/PID/task/TID/syscall; of one that has just been woken, stat knows that.
+ */
 static bool sleeps(const char *folder, const char *tid)
 {
 	cleanup_free char *call = str_fmt("%s/%s/syscall", folder, tid), *stat = str_fmt("%s/%s/stat", folder, tid);

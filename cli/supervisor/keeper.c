@@ -61,7 +61,8 @@ static bool is_ours(const struct keeper *k, int fd)
 
 static int open_inside(int dir, const struct keeper_req *q)
 {
-	struct open_how how = {.flags = q->flags | O_CLOEXEC, .mode = q->flags & O_CREAT ? q->mode : 0,
+	struct open_how how = {.flags = q->flags | O_CLOEXEC,
+			       .mode = q->flags & O_CREAT ? q->mode : 0,
 			       .resolve = RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS};
 
 	return (int)syscall(SYS_openat2, dir, q->path, &how, sizeof(how));
@@ -121,7 +122,8 @@ static int copy_part(int from, int to, uint64_t at, uint64_t end)
 	return r || n < 0 ? -1 : 0;
 }
 
-/* Where it may be opened once more, what is in holes of it is not read: looking for them moves the descriptor's position. */
+/* Where it may be opened once more, what is in holes of it is not read: looking for them moves the descriptor's
+ * position. */
 static int copy(const struct keeper *k, const struct request *r)
 {
 	cleanup_free char *path = str_fmt("/proc/self/fd/%d", r->fd);

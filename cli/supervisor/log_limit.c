@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * log_limit.c: see log_limit.h. Two threads: one renews the lease, the other has the daemon trim the logs. When that fails, the
- * limit is given up: the recording grows, and a note says why.
+ * log_limit.c: see log_limit.h. Two threads: one renews the lease, the other has the daemon trim the logs. When that
+ * fails, the limit is given up: the recording grows, and a note says why.
  */
 #include "supervisor/log_limit.h"
 
@@ -17,10 +17,10 @@
 #include "base/jsonx.h"
 #include "base/str.h"
 #include "client/client.h"
-#include "supervisor/control.h"
 #include "client/out.h"
 #include "recfiles/pause.h"
 #include "recfiles/running.h"
+#include "supervisor/control.h"
 
 #define LEASE_DS 30 /* tenths of a second */
 #define RENEW_MS 500
@@ -58,8 +58,7 @@ static void *keep_lease(void *arg)
 {
 	struct log_limit *b = arg;
 	do {
-		__atomic_store_n(&b->c->log_lease,
-				 (uint32_t)(clock_ns() / 100000000) + LEASE_DS, __ATOMIC_RELEASE);
+		__atomic_store_n(&b->c->log_lease, (uint32_t)(clock_ns() / 100000000) + LEASE_DS, __ATOMIC_RELEASE);
 	} while (!rest(b, RENEW_MS));
 	__atomic_store_n(&b->c->log_lease, 0, __ATOMIC_RELEASE);
 	return NULL;

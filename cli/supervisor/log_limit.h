@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * log_limit.h: keeps the logs of a recording that is being made within --max-log: when they are nearly full, the daemon gives up
- * their oldest part. Recorded threads whose logs cannot grow wait for that (rlog_control.log_limit), but only while this process
- * renews its lease: so nothing hangs when it is killed.
+ * log_limit.h: keeps the logs of a recording that is being made within --max-log: when they are nearly full, the daemon
+ * gives up their oldest part. Recorded threads whose logs cannot grow wait for that (rlog_control.log_limit), but only
+ * while this process renews its lease: so nothing hangs when it is killed.
  */
 #ifndef FRED_SUPERVISOR_LOG_LIMIT_H
 #define FRED_SUPERVISOR_LOG_LIMIT_H

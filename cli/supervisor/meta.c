@@ -88,13 +88,12 @@ json_t *meta_new(const struct record_opts *o, const char *program, const struct 
 
 	for (char *const *a = o->argv; *a; a++)
 		json_array_append_new(argv, text(*a));
-	meta = json_pack("{s:i, s:s, s:o, s:o, s:o, s:s, s:s, s:o, s:s, s:I, s:o, s:b}", "format",
-			 (int)RLOG_VERSION, "version", FRED_VERSION, "program", text(program),
-			 "argv", argv, "cwd", text(known ? cwd : "/"), "sched",
-			 sched_name(o->sched), "malloc",
-			 o->malloc_mode == RLOG_MALLOC_SYSTEM ? "system" : "fred", "host", host(),
-			 "clock", c->clock ? "counter" : "tsc",
-			 "tsc_hz", (json_int_t)c->tsc_hz, "created", meta_now(), "complete", 0);
+	meta = json_pack("{s:i, s:s, s:o, s:o, s:o, s:s, s:s, s:o, s:s, s:I, s:o, s:b}", "format", (int)RLOG_VERSION,
+			 "version", FRED_VERSION, "program", text(program), "argv", argv, "cwd",
+			 text(known ? cwd : "/"), "sched", sched_name(o->sched), "malloc",
+			 o->malloc_mode == RLOG_MALLOC_SYSTEM ? "system" : "fred", "host", host(), "clock",
+			 c->clock ? "counter" : "tsc", "tsc_hz", (json_int_t)c->tsc_hz, "created", meta_now(),
+			 "complete", 0);
 	if (o->max_log)
 		json_object_set_new(meta, "max_log", json_integer((json_int_t)o->max_log));
 	if (o->sched == RLOG_SCHED_CHAOS)
@@ -137,7 +136,6 @@ json_t *meta_notes(const struct rlog_control *c)
 		free(s);
 	}
 	if (c->note_count > RLOG_NOTES)
-		json_array_append_new(list, json_sprintf("%u more notes were dropped",
-							 c->note_count - RLOG_NOTES));
+		json_array_append_new(list, json_sprintf("%u more notes were dropped", c->note_count - RLOG_NOTES));
 	return list;
 }

@@ -22,20 +22,20 @@
 #include "base/jsonx.h"
 #include "base/path.h"
 #include "base/str.h"
+#include "client/paths.h"
+#include "launch/launch.h"
+#include "recfiles/compress.h"
 #include "recfiles/running.h"
-#include "supervisor/complete.h"
-#include "supervisor/log_limit.h"
+#include "recfiles/shared_files.h"
 #include "supervisor/check.h"
+#include "supervisor/complete.h"
 #include "supervisor/control.h"
 #include "supervisor/deadlock.h"
 #include "supervisor/keeper.h"
+#include "supervisor/log_limit.h"
 #include "supervisor/meta.h"
-#include "client/paths.h"
-#include "recfiles/shared_files.h"
-#include "recfiles/compress.h"
 #include "supervisor/tsc.h"
 #include "supervisor/wait.h"
-#include "launch/launch.h"
 
 #define MIN_FREE_BYTES (16ull << 20)
 /* limit for compressing the rest of the logs at the end, as a part of the run's time */
@@ -88,8 +88,7 @@ static int check_space(const char *dir, struct err *e)
 	if (statvfs(dir, &st))
 		return err_errno(e, ERR_HOST, "%s", dir);
 	if ((unsigned long long)st.f_bavail * st.f_frsize < MIN_FREE_BYTES)
-		return err_set(e, ERR_HOST, "%s: the disk is full: under %llu MB are free", dir,
-			       MIN_FREE_BYTES >> 20);
+		return err_set(e, ERR_HOST, "%s: the disk is full: under %llu MB are free", dir, MIN_FREE_BYTES >> 20);
 	return 0;
 }
 
@@ -101,8 +100,7 @@ static void make_env(struct strv *env, const char *dir, const char *shim)
 	for (char **v = environ; *v; v++)
 		if (!str_starts(*v, "FRED=") && !str_starts(*v, "LD_PRELOAD="))
 			strv_add(env, *v);
-	strv_addf(env, "LD_PRELOAD=%s%s%s", shim, preload && *preload ? ":" : "",
-		  preload ? preload : "");
+	strv_addf(env, "LD_PRELOAD=%s%s%s", shim, preload && *preload ? ":" : "", preload ? preload : "");
 	/* at least as long as a replay's /run/fred/rec: the strings' lengths place the stack */
 	strv_addf(env, "FRED=r:0000:%s%.*s", dir, strlen(dir) < 24 ? (int)(24 - strlen(dir)) : 0,
 		  "////////////////////////");
@@ -112,8 +110,12 @@ static int launch(struct record_session *s, const char *program, const char *shi
 {
 	cleanup_strv struct strv env = {0};
 	cleanup_free char *absolute = s->opts.cwd ? realpath(program, NULL) : NULL;
-	struct launch_spec spec = {.path = absolute ? absolute : program, .argv = s->opts.argv, .cwd = s->opts.cwd, .hold = s->opts.hold,
-				   .fds = s->opts.fds, .nfds = s->opts.nfds,
+	struct launch_spec spec = {.path = absolute ? absolute : program,
+				   .argv = s->opts.argv,
+				   .cwd = s->opts.cwd,
+				   .hold = s->opts.hold,
+				   .fds = s->opts.fds,
+				   .nfds = s->opts.nfds,
 				   .own_group = s->opts.hold};
 	struct err ignored;
 
@@ -144,8 +146,8 @@ static int finish(struct record_session *s, int status, struct err *e)
 		control_forget_deadlocks(c);
 	r->exit_code = signo ? 128 + signo : WEXITSTATUS(status);
 	json_object_set_new(r->meta, "ended", meta_now());
-	json_object_set_new(r->meta, "exit", signo ? json_pack("{s:i}", "signal", signo)
-						   : json_pack("{s:i}", "code", r->exit_code));
+	json_object_set_new(r->meta, "exit",
+			    signo ? json_pack("{s:i}", "signal", signo) : json_pack("{s:i}", "code", r->exit_code));
 	json_object_set_new(r->meta, "wall_s", json_real(wall_s));
 	json_object_set_new(r->meta, "notes", meta_notes(c));
 	if (running_trim_logs(r->dir, &running, e))
@@ -184,8 +186,8 @@ static int check_dir(const char *dir, struct err *e)
 }
 
 /* All that must be there before the program runs. Without a known clock, the time it takes measures that. */
-static int prepare(const struct record_opts *o, const char *program, const char *shim,
-		   struct rlog_control *c, struct record_result *r, struct err *e)
+static int prepare(const struct record_opts *o, const char *program, const char *shim, struct rlog_control *c,
+		   struct record_result *r, struct err *e)
 {
 	struct tsc_moment begin = tsc_moment();
 
@@ -207,7 +209,8 @@ static int start_in(struct record_session *s, const char *program, const char *s
 	if (check_dir(s->result.dir, e))
 		return -1;
 	s->control = control_create(s->result.dir, o->sched, o->chaos_seed, o->malloc_mode, e);
-	if (!s->control || (o->max_log && log_limit_prepare(s->control, o->max_log, e)) || prepare(o, program, shim, s->control, &s->result, e))
+	if (!s->control || (o->max_log && log_limit_prepare(s->control, o->max_log, e)) ||
+	    prepare(o, program, shim, s->control, &s->result, e))
 		return -1;
 	if (!launch(s, program, shim, e))
 		return 0;
@@ -226,8 +229,7 @@ int record_start(struct record_session *s, const struct record_opts *o, struct e
 	if (!program || check_recordable(program, e) || !(shim = paths_own(PATHS_RECORDER, e)))
 		return -1;
 	if (strpbrk(shim, ": "))
-		return err_set(e, ERR_HOST, "%s: LD_PRELOAD cannot name a path with ':' or ' ' in it",
-			       shim);
+		return err_set(e, ERR_HOST, "%s: LD_PRELOAD cannot name a path with ':' or ' ' in it", shim);
 	s->result.dir = paths_new_recording(o->dir, program, e);
 	if (!s->result.dir)
 		return -1;
@@ -278,7 +280,9 @@ static int run_to_end(struct record_session *s, const struct record_opts *o, str
 	run.deadlock = (struct deadlock){.control = s->control, .pid = s->pid};
 	s->control->client = (uint64_t)getpid();
 	limit = log_limit_start(s->result.dir, s->control);
-	compressor = limit ? NULL : compressor_start(s->result.dir); /* what is bounded is small, and given up in parts of its own */
+	compressor = limit ? NULL
+			   : compressor_start(
+				     s->result.dir); /* what is bounded is small, and given up in parts of its own */
 	r = wait_for_program(s->pid, &status, &calls, e);
 	compressor_stop(compressor);
 	log_limit_stop(limit);

@@ -9,10 +9,10 @@
 #include <sys/types.h>
 
 #include "base/err.h"
-#include "supervisor/keeper.h"
-#include "supervisor/tsc.h"
 #include "launch/launch.h"
 #include "rlog/rlog.h"
+#include "supervisor/keeper.h"
+#include "supervisor/tsc.h"
 
 struct record_opts {
 	const char *dir; /* NULL: a new one in $FRED_HOME/recordings */
@@ -24,8 +24,10 @@ struct record_opts {
 	const char *cwd; /* NULL: the caller's */
 	const struct launch_fd *fds; /* its descriptors; NULL: the caller's (launch/launch.h) */
 	unsigned nfds;
-	bool hold; /* for record_start: the program is traced, stopped before its first instruction, in a process group of its own */
-	/* for record_run: called when the program has ended; false: the recording is not wanted, and is not completed */
+	bool hold; /* for record_start: the program is traced, stopped before its first instruction, in a process group
+		      of its own */
+	/* for record_run: called when the program has ended; false: the recording is not wanted, and is not completed
+	 */
 	bool (*ended)(void *arg, int status);
 	void *arg;
 };
@@ -55,8 +57,8 @@ int record_end(struct record_session *s, int status, struct err *e);
 void record_session_fini(struct record_session *s);
 
 /*
- * Records. 0 when the program ran, however it ended; -1 when fred failed, before the program ran or while it completed the
- * recording (then r->dir is set). record_result_fini in any case.
+ * Records. 0 when the program ran, however it ended; -1 when fred failed, before the program ran or while it completed
+ * the recording (then r->dir is set). record_result_fini in any case.
  */
 int record_run(const struct record_opts *o, struct record_result *r, struct err *e);
 void record_result_fini(struct record_result *r);

@@ -10,13 +10,14 @@
 
 /* Before the child is started: the terminal's SIGINT and SIGQUIT are left to the child. */
 void wait_prepare(void);
-/* After it was started: signals that would end this process are blocked, among them those that the program sends to its parent. */
+/* After it was started: signals that would end this process are blocked, among them those that the program sends to its
+ * parent. */
 void wait_started(void);
 /*
- * Waits for pid, and reaps all other children. A signal sent to this process is passed on to pid, unless the program or a
- * process of it sent it: those mean their parent, and the recording goes on. *status as from waitpid. Calls later(arg) once, if
- * the program runs for long; and told(arg) at each SIGCHLD that is not the end of pid, from time to time, and soon again while
- * it returns true.
+ * Waits for pid, and reaps all other children. A signal sent to this process is passed on to pid, unless the program or
+ * a process of it sent it: those mean their parent, and the recording goes on. *status as from waitpid. Calls
+ * later(arg) once, if the program runs for long; and told(arg) at each SIGCHLD that is not the end of pid, from time to
+ * time, and soon again while it returns true.
  */
 struct wait_calls {
 	void (*later)(void *);

@@ -14,7 +14,7 @@ static const uint8_t operand_size[256] = {
 	AGENT_OPCODES(X)
 #undef X
 #define X(name, number, slots) [number] = 1,
-	AGENT_FLOATS(X)
+		AGENT_FLOATS(X)
 #undef X
 };
 
@@ -25,14 +25,14 @@ unsigned agent_operand_size(uint8_t op)
 
 /* How many slots an opcode needs on the stack. */
 static const uint8_t needs[256] = {
-	[AGENT_add] = 2,	      [AGENT_sub] = 2,	     [AGENT_mul] = 2,	  [AGENT_div_signed] = 2,
-	[AGENT_div_unsigned] = 2, [AGENT_rem_signed] = 2,  [AGENT_rem_unsigned] = 2, [AGENT_lsh] = 2,
-	[AGENT_rsh_signed] = 2,  [AGENT_rsh_unsigned] = 2, [AGENT_log_not] = 1,	  [AGENT_bit_and] = 2,
-	[AGENT_bit_or] = 2,      [AGENT_bit_xor] = 2,	     [AGENT_bit_not] = 1,	  [AGENT_equal] = 2,
-	[AGENT_less_signed] = 2, [AGENT_less_unsigned] = 2, [AGENT_ext] = 1,	  [AGENT_ref8] = 1,
-	[AGENT_ref16] = 1,	      [AGENT_ref32] = 1,	     [AGENT_ref64] = 1,	  [AGENT_if_goto] = 1,
-	[AGENT_end] = 1,	      [AGENT_dup] = 1,	     [AGENT_pop] = 1,	  [AGENT_zero_ext] = 1,
-	[AGENT_swap] = 2,	      [AGENT_rot] = 3,
+	[AGENT_add] = 2,	  [AGENT_sub] = 2,	     [AGENT_mul] = 2,	       [AGENT_div_signed] = 2,
+	[AGENT_div_unsigned] = 2, [AGENT_rem_signed] = 2,    [AGENT_rem_unsigned] = 2, [AGENT_lsh] = 2,
+	[AGENT_rsh_signed] = 2,	  [AGENT_rsh_unsigned] = 2,  [AGENT_log_not] = 1,      [AGENT_bit_and] = 2,
+	[AGENT_bit_or] = 2,	  [AGENT_bit_xor] = 2,	     [AGENT_bit_not] = 1,      [AGENT_equal] = 2,
+	[AGENT_less_signed] = 2,  [AGENT_less_unsigned] = 2, [AGENT_ext] = 1,	       [AGENT_ref8] = 1,
+	[AGENT_ref16] = 1,	  [AGENT_ref32] = 1,	     [AGENT_ref64] = 1,	       [AGENT_if_goto] = 1,
+	[AGENT_end] = 1,	  [AGENT_dup] = 1,	     [AGENT_pop] = 1,	       [AGENT_zero_ext] = 1,
+	[AGENT_swap] = 2,	  [AGENT_rot] = 3,
 #define X(name, number, slots) [number] = (slots),
 	AGENT_FLOATS(X)
 #undef X

@@ -65,59 +65,59 @@ const char *agent_status_text(enum agent_status status);
 int agent_assemble(const char *listing, uint8_t **code, size_t *len, struct err *e);
 
 /* Opcodes: name as GDB prints it, number, bytes of operand. */
-#define AGENT_OPCODES(X)                                                                           \
-	X(add, 0x02, 0)                                                                            \
-	X(sub, 0x03, 0)                                                                            \
-	X(mul, 0x04, 0)                                                                            \
-	X(div_signed, 0x05, 0)                                                                     \
-	X(div_unsigned, 0x06, 0)                                                                   \
-	X(rem_signed, 0x07, 0)                                                                     \
-	X(rem_unsigned, 0x08, 0)                                                                   \
-	X(lsh, 0x09, 0)                                                                            \
-	X(rsh_signed, 0x0a, 0)                                                                     \
-	X(rsh_unsigned, 0x0b, 0)                                                                   \
-	X(log_not, 0x0e, 0)                                                                        \
-	X(bit_and, 0x0f, 0)                                                                        \
-	X(bit_or, 0x10, 0)                                                                         \
-	X(bit_xor, 0x11, 0)                                                                        \
-	X(bit_not, 0x12, 0)                                                                        \
-	X(equal, 0x13, 0)                                                                          \
-	X(less_signed, 0x14, 0)                                                                    \
-	X(less_unsigned, 0x15, 0)                                                                  \
-	X(ext, 0x16, 1)                                                                            \
-	X(ref8, 0x17, 0)                                                                           \
-	X(ref16, 0x18, 0)                                                                          \
-	X(ref32, 0x19, 0)                                                                          \
-	X(ref64, 0x1a, 0)                                                                          \
-	X(if_goto, 0x20, 2)                                                                        \
-	X(goto, 0x21, 2)                                                                           \
-	X(const8, 0x22, 1)                                                                         \
-	X(const16, 0x23, 2)                                                                        \
-	X(const32, 0x24, 4)                                                                        \
-	X(const64, 0x25, 8)                                                                        \
-	X(reg, 0x26, 2)                                                                            \
-	X(end, 0x27, 0)                                                                            \
-	X(dup, 0x28, 0)                                                                            \
-	X(pop, 0x29, 0)                                                                            \
-	X(zero_ext, 0x2a, 1)                                                                       \
-	X(swap, 0x2b, 0)                                                                           \
-	X(pick, 0x32, 1)                                                                           \
+#define AGENT_OPCODES(X)                                                                                               \
+	X(add, 0x02, 0)                                                                                                \
+	X(sub, 0x03, 0)                                                                                                \
+	X(mul, 0x04, 0)                                                                                                \
+	X(div_signed, 0x05, 0)                                                                                         \
+	X(div_unsigned, 0x06, 0)                                                                                       \
+	X(rem_signed, 0x07, 0)                                                                                         \
+	X(rem_unsigned, 0x08, 0)                                                                                       \
+	X(lsh, 0x09, 0)                                                                                                \
+	X(rsh_signed, 0x0a, 0)                                                                                         \
+	X(rsh_unsigned, 0x0b, 0)                                                                                       \
+	X(log_not, 0x0e, 0)                                                                                            \
+	X(bit_and, 0x0f, 0)                                                                                            \
+	X(bit_or, 0x10, 0)                                                                                             \
+	X(bit_xor, 0x11, 0)                                                                                            \
+	X(bit_not, 0x12, 0)                                                                                            \
+	X(equal, 0x13, 0)                                                                                              \
+	X(less_signed, 0x14, 0)                                                                                        \
+	X(less_unsigned, 0x15, 0)                                                                                      \
+	X(ext, 0x16, 1)                                                                                                \
+	X(ref8, 0x17, 0)                                                                                               \
+	X(ref16, 0x18, 0)                                                                                              \
+	X(ref32, 0x19, 0)                                                                                              \
+	X(ref64, 0x1a, 0)                                                                                              \
+	X(if_goto, 0x20, 2)                                                                                            \
+	X(goto, 0x21, 2)                                                                                               \
+	X(const8, 0x22, 1)                                                                                             \
+	X(const16, 0x23, 2)                                                                                            \
+	X(const32, 0x24, 4)                                                                                            \
+	X(const64, 0x25, 8)                                                                                            \
+	X(reg, 0x26, 2)                                                                                                \
+	X(end, 0x27, 0)                                                                                                \
+	X(dup, 0x28, 0)                                                                                                \
+	X(pop, 0x29, 0)                                                                                                \
+	X(zero_ext, 0x2a, 1)                                                                                           \
+	X(swap, 0x2b, 0)                                                                                               \
+	X(pick, 0x32, 1)                                                                                               \
 	X(rot, 0x33, 0)
 
 /* Name, number, slots that it takes; one comes back. */
-#define AGENT_FLOATS(X)                                                                            \
-	X(of_float, 0xc0, 1) /* the bits of a float */                                             \
-	X(of_signed, 0xc1, 1)                                                                      \
-	X(of_unsigned, 0xc2, 1)                                                                    \
-	X(round_float, 0xc3, 1) /* to what a float can hold */                                     \
-	X(to_signed, 0xc4, 1) /* towards zero, as a cast in C */                                   \
-	X(to_unsigned, 0xc5, 1)                                                                    \
-	X(neg, 0xc6, 1)                                                                            \
-	X(fadd, 0xc8, 2)                                                                           \
-	X(fsub, 0xc9, 2)                                                                           \
-	X(fmul, 0xca, 2)                                                                           \
-	X(fdiv, 0xcb, 2)                                                                           \
-	X(fequal, 0xcc, 2)                                                                         \
+#define AGENT_FLOATS(X)                                                                                                \
+	X(of_float, 0xc0, 1) /* the bits of a float */                                                                 \
+	X(of_signed, 0xc1, 1)                                                                                          \
+	X(of_unsigned, 0xc2, 1)                                                                                        \
+	X(round_float, 0xc3, 1) /* to what a float can hold */                                                         \
+	X(to_signed, 0xc4, 1) /* towards zero, as a cast in C */                                                       \
+	X(to_unsigned, 0xc5, 1)                                                                                        \
+	X(neg, 0xc6, 1)                                                                                                \
+	X(fadd, 0xc8, 2)                                                                                               \
+	X(fsub, 0xc9, 2)                                                                                               \
+	X(fmul, 0xca, 2)                                                                                               \
+	X(fdiv, 0xcb, 2)                                                                                               \
+	X(fequal, 0xcc, 2)                                                                                             \
 	X(fless, 0xcd, 2)
 
 enum agent_op {

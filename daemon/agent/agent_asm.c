@@ -4,8 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/buf.h"
 #include "agent/agent.h"
+#include "base/buf.h"
 
 static const struct {
 	const char *name;

@@ -108,7 +108,7 @@ struct forker {
 	int (*init)(void *arg);
 	void *arg;
 	int ours, theirs; /* the ends of the handshake's socket */
-	pid_t pid;	  /* the answer: of the cell's pid 1; -1: `error` is errno's value of what failed */
+	pid_t pid; /* the answer: of the cell's pid 1; -1: `error` is errno's value of what failed */
 	int error;
 	sem_t answered;
 };

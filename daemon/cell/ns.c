@@ -35,14 +35,12 @@ static int mount_run(struct err *e)
 
 	for (int i = 0; i < KEPT; i++)
 		tree[i] = clone_tree(kept[i]);
-	if (mount("tmpfs", "/run", "tmpfs", MS_NOSUID | MS_NODEV, "mode=0755") ||
-	    mkdir(CELL_RUN_DIR, 0700))
+	if (mount("tmpfs", "/run", "tmpfs", MS_NOSUID | MS_NODEV, "mode=0755") || mkdir(CELL_RUN_DIR, 0700))
 		r = err_errno(e, ERR_HOST, "cannot mount a tmpfs on /run");
 	for (int i = 0; i < KEPT; i++) {
 		if (tree[i] < 0)
 			continue;
-		if (!r && (mkdir(kept[i], 0755) || move_mount(tree[i], "", AT_FDCWD, kept[i],
-							      MOVE_MOUNT_F_EMPTY_PATH)))
+		if (!r && (mkdir(kept[i], 0755) || move_mount(tree[i], "", AT_FDCWD, kept[i], MOVE_MOUNT_F_EMPTY_PATH)))
 			r = err_errno(e, ERR_HOST, "cannot keep %s", kept[i]);
 		close(tree[i]);
 	}

@@ -68,11 +68,13 @@ int userns_refused(int error, struct err *e)
 	const char *type = forbidden_by();
 
 	if (type)
-		return err_set(e, ERR_HOST,
-			       "neither CAP_SYS_ADMIN nor user namespaces: %s (type as root: %s; or run fredctl as root)",
-			       strerror(error), type);
+		return err_set(
+			e, ERR_HOST,
+			"neither CAP_SYS_ADMIN nor user namespaces: %s (type as root: %s; or run fredctl as root)",
+			strerror(error), type);
 	return err_set(e, ERR_HOST,
-		       "neither CAP_SYS_ADMIN nor user namespaces: %s (run fredctl as root; in a container, allow unshare(2) or "
+		       "neither CAP_SYS_ADMIN nor user namespaces: %s (run fredctl as root; in a container, allow "
+		       "unshare(2) or "
 		       "run it privileged)",
 		       strerror(error));
 }

@@ -56,9 +56,7 @@ static int sleep_on(uint32_t *word, uint32_t old, uint32_t children, const struc
 {
 	struct futex_waitv w[2] = {
 		{.uaddr = (uintptr_t)word, .val = old, .flags = FUTEX_32},
-		{.uaddr = (uintptr_t)&child_signals,
-		 .val = children,
-		 .flags = FUTEX_32 | FUTEX_PRIVATE_FLAG},
+		{.uaddr = (uintptr_t)&child_signals, .val = children, .flags = FUTEX_32 | FUTEX_PRIVATE_FLAG},
 	};
 
 	if (syscall(SYS_futex_waitv, w, 2, 0, until, CLOCK_MONOTONIC) >= 0)
@@ -81,8 +79,7 @@ static enum cell_wait look_at(pid_t target, int *wait_status)
 	return WIFSTOPPED(*wait_status) ? CELL_WAIT_STOPPED : CELL_WAIT_ENDED;
 }
 
-int cell_wait_notify(uint32_t *futex_word, uint32_t old, pid_t target, int timeout_ms,
-		     int *wait_status)
+int cell_wait_notify(uint32_t *futex_word, uint32_t old, pid_t target, int timeout_ms, int *wait_status)
 {
 	uint32_t first = __atomic_load_n(&child_signals, __ATOMIC_SEQ_CST);
 	struct timespec until = {0};

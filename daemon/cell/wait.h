@@ -29,7 +29,6 @@ int cell_wait_setup(struct err *e);
  * the next call tells that. target 0: no child to look at, any SIGCHLD that comes during the call
  * ends it. Returns enum cell_wait.
  */
-int cell_wait_notify(uint32_t *futex_word, uint32_t old, pid_t target, int timeout_ms,
-		     int *wait_status);
+int cell_wait_notify(uint32_t *futex_word, uint32_t old, pid_t target, int timeout_ms, int *wait_status);
 
 #endif

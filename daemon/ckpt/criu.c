@@ -69,15 +69,14 @@ static int request_program(struct criu_request *r, const struct ckpt_env *env, s
 		return -1;
 	if (access(program, X_OK))
 		return err_errno(e, ERR_HOST, "%s", program);
-	if (criu_local_init_opts(&r->opts) ||
-	    criu_local_set_service_binary(r->opts, program))
+	if (criu_local_init_opts(&r->opts) || criu_local_set_service_binary(r->opts, program))
 		return err_set(e, ERR_INTERNAL, "libcriu: out of memory");
 	return 0;
 }
 
 /* images: the image folder; work, log: where CRIU writes its log. */
-static int request_init(struct criu_request *r, const struct ckpt_env *env, const char *images,
-			const char *work, const char *log, struct err *e)
+static int request_init(struct criu_request *r, const struct ckpt_env *env, const char *images, const char *work,
+			const char *log, struct err *e)
 {
 	*r = (struct criu_request){.images = -1, .work = -1};
 	if (request_program(r, env, e))
@@ -88,8 +87,7 @@ static int request_init(struct criu_request *r, const struct ckpt_env *env, cons
 		return -1;
 	criu_local_set_images_dir_fd(r->opts, r->images);
 	criu_local_set_work_dir_fd(r->opts, r->work);
-	criu_local_set_log_level(r->opts,
-				 env && env->log_level ? env->log_level : LOG_LEVEL_DEFAULT);
+	criu_local_set_log_level(r->opts, env && env->log_level ? env->log_level : LOG_LEVEL_DEFAULT);
 	criu_local_set_log_file(r->opts, log);
 	/* A cell has no cgroups of its own and no network to lock. */
 	criu_local_set_manage_cgroups(r->opts, true);

@@ -62,8 +62,7 @@ int criu_log_errors(const char *text, int lines, char *out, size_t size)
 		if (n == lines) {
 			int gone = lines / 2;
 
-			memmove(kept + gone, kept + gone + 1,
-				(size_t)(--n - gone) * sizeof(*kept));
+			memmove(kept + gone, kept + gone + 1, (size_t)(--n - gone) * sizeof(*kept));
 		}
 		kept[n++] = s;
 	}

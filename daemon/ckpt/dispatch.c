@@ -44,7 +44,8 @@ static int change(pid_t tid, struct sud_config *old, const struct sud_config *to
 		return -1;
 	if (old && sud_get(tid, old))
 		/* an older kernel: nothing uses it there (plugins/record/start/trap.c) */
-		r = errno == EIO ? 0 : err_errno(e, ERR_HOST, "cannot read the Syscall User Dispatch of thread %d", tid);
+		r = errno == EIO ? 0
+				 : err_errno(e, ERR_HOST, "cannot read the Syscall User Dispatch of thread %d", tid);
 	else if ((!old || old->mode) && sud_set(tid, to))
 		r = err_errno(e, ERR_HOST, "cannot set the Syscall User Dispatch of thread %d", tid);
 	if (ptrace(PTRACE_DETACH, tid, 0, 0) && !r)
@@ -146,8 +147,8 @@ int dispatch_read(struct dispatch *d, const char *dir, struct err *e)
 	if (read_file(path, &b, e))
 		return -1;
 	for (p = buf_str(&b); *p; p += used) {
-		if (sscanf(p, "%d %" SCNx64 " %" SCNx64 " %" SCNx64 "\n%n", &t.tid, &t.config.selector, &t.config.offset,
-			   &t.config.len, &used) != 4)
+		if (sscanf(p, "%d %" SCNx64 " %" SCNx64 " %" SCNx64 "\n%n", &t.tid, &t.config.selector,
+			   &t.config.offset, &t.config.len, &used) != 4)
 			return err_set(e, ERR_USAGE, "%s is damaged", path);
 		d->v = xrealloc(d->v, (d->n + 1) * sizeof(*d->v));
 		d->v[d->n++] = t;

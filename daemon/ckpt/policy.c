@@ -2,8 +2,8 @@
 /* policy.c: see policy.h. */
 #include "ckpt/policy.h"
 
-#include "base/cleanup.h"
 #include "base/alloc.h"
+#include "base/cleanup.h"
 
 size_t ckpt_policy_victim(const struct ckpt_point *p, size_t n, uint64_t total)
 {
@@ -48,8 +48,8 @@ static uint64_t sum_bytes(const struct ckpt_point *p, size_t n)
 	return sum;
 }
 
-size_t ckpt_policy_thin(const struct ckpt_point *p, size_t n, uint64_t total, size_t max_count,
-			uint64_t max_bytes, bool *drop)
+size_t ckpt_policy_thin(const struct ckpt_point *p, size_t n, uint64_t total, size_t max_count, uint64_t max_bytes,
+			bool *drop)
 {
 	cleanup_free struct ckpt_point *left = xcalloc(n + 1, sizeof(*left));
 	cleanup_free size_t *index = xcalloc(n + 1, sizeof(*index));

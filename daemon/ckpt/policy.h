@@ -26,7 +26,7 @@ size_t ckpt_policy_victim(const struct ckpt_point *p, size_t n, uint64_t total);
  * Sets drop[i] for what must go so that at most max_count points and max_bytes bytes stay (0: no
  * bound). Returns how many.
  */
-size_t ckpt_policy_thin(const struct ckpt_point *p, size_t n, uint64_t total, size_t max_count,
-			uint64_t max_bytes, bool *drop);
+size_t ckpt_policy_thin(const struct ckpt_point *p, size_t n, uint64_t total, size_t max_count, uint64_t max_bytes,
+			bool *drop);
 
 #endif

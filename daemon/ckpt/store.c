@@ -118,15 +118,13 @@ static int check_origin(const struct ckpt_store *s, const json_t *o, struct err 
 	if (json_get_u64(o, "format", &format, e) || json_get_str(o, "host", &host, e))
 		return -1;
 	if (format != STORE_FORMAT)
-		return err_set(e, ERR_USAGE, "format %llu is not known",
-			       (unsigned long long)format);
+		return err_set(e, ERR_USAGE, "format %llu is not known", (unsigned long long)format);
 	if (!str_eq(host, s->host))
 		return err_set(e, ERR_USAGE, "made on another host (%s)", host);
 	return 0;
 }
 
-int store_read_meta(const struct ckpt_store *s, uint64_t id, struct ckpt_meta *m, json_t **files,
-		    struct err *e)
+int store_read_meta(const struct ckpt_store *s, uint64_t id, struct ckpt_meta *m, json_t **files, struct err *e)
 {
 	cleanup_free char *path = str_fmt("%s/%llu/ckpt.json", s->root, (unsigned long long)id);
 	json_auto_t *o = json_load_path(path, e);
@@ -172,8 +170,7 @@ int ckpt_store_list(const struct ckpt_store *s, struct ckpt_list *out, struct er
 		struct err ignored;
 		uint64_t id;
 
-		if (str_u64(de->d_name, 10, 1, UINT64_MAX, &id) ||
-		    store_read_meta(s, id, &m, NULL, &ignored))
+		if (str_u64(de->d_name, 10, 1, UINT64_MAX, &id) || store_read_meta(s, id, &m, NULL, &ignored))
 			continue;
 		out->v = xreallocarray(out->v, out->n + 1, sizeof(*out->v));
 		out->v[out->n++] = m;
@@ -192,8 +189,7 @@ int ckpt_store_get(const struct ckpt_store *s, uint64_t id, struct ckpt_meta *ou
 	return store_read_meta(s, id, out, NULL, e);
 }
 
-int ckpt_store_nearest(const struct ckpt_store *s, const struct ckpt_meta *like,
-		       struct ckpt_meta *out, struct err *e)
+int ckpt_store_nearest(const struct ckpt_store *s, const struct ckpt_meta *like, struct ckpt_meta *out, struct err *e)
 {
 	__attribute__((cleanup(ckpt_list_fini))) struct ckpt_list l = {0};
 	int found = 0;
@@ -203,8 +199,8 @@ int ckpt_store_nearest(const struct ckpt_store *s, const struct ckpt_meta *like,
 	for (size_t i = 0; i < l.n; i++) {
 		const struct ckpt_meta *m = &l.v[i];
 
-		if (m->process != like->process || m->variant != like->variant ||
-		    m->sched_crc != like->sched_crc || m->event > like->event)
+		if (m->process != like->process || m->variant != like->variant || m->sched_crc != like->sched_crc ||
+		    m->event > like->event)
 			continue;
 		*out = *m;
 		found = 1;
@@ -229,8 +225,7 @@ int ckpt_store_remove(const struct ckpt_store *s, uint64_t id, struct err *e)
 	cleanup_close int lock = store_lock(dir, LOCK_EX);
 
 	if (lock < 0 && errno == EWOULDBLOCK)
-		return err_set(e, ERR_INTERNAL, "checkpoint %llu is in use",
-			       (unsigned long long)id);
+		return err_set(e, ERR_INTERNAL, "checkpoint %llu is in use", (unsigned long long)id);
 	if (lock < 0 && errno == ENOENT)
 		return err_set(e, ERR_USAGE, "no checkpoint %llu", (unsigned long long)id);
 	if (lock < 0)
@@ -248,8 +243,7 @@ static bool is_damaged(const struct ckpt_store *s, uint64_t id)
 }
 
 /* One entry of the root folder: removed if it is garbage and no one holds it. */
-static int sweep_entry(const struct ckpt_store *s, const char *name, struct ckpt_gc_result *r,
-		       struct err *e)
+static int sweep_entry(const struct ckpt_store *s, const char *name, struct ckpt_gc_result *r, struct err *e)
 {
 	cleanup_free char *path = path_join(s->root, name);
 	cleanup_close int lock = -1;
@@ -288,8 +282,8 @@ static int sweep(const struct ckpt_store *s, struct ckpt_gc_result *r, struct er
 }
 
 /* Thins the checkpoints v[0..n), which are of one process. */
-static int thin(const struct ckpt_store *s, const struct ckpt_meta *v, size_t n,
-		const struct ckpt_limits *l, struct ckpt_gc_result *r)
+static int thin(const struct ckpt_store *s, const struct ckpt_meta *v, size_t n, const struct ckpt_limits *l,
+		struct ckpt_gc_result *r)
 {
 	cleanup_free struct ckpt_point *p = xcalloc(n, sizeof(*p));
 	cleanup_free bool *drop = xcalloc(n, sizeof(*drop));
@@ -305,8 +299,8 @@ static int thin(const struct ckpt_store *s, const struct ckpt_meta *v, size_t n,
 	return 0;
 }
 
-int ckpt_store_gc(const struct ckpt_store *s, const struct ckpt_limits *limits,
-		  struct ckpt_gc_result *result, struct err *e)
+int ckpt_store_gc(const struct ckpt_store *s, const struct ckpt_limits *limits, struct ckpt_gc_result *result,
+		  struct err *e)
 {
 	__attribute__((cleanup(ckpt_list_fini))) struct ckpt_list l = {0};
 	struct ckpt_gc_result r = {0};

@@ -55,8 +55,7 @@ int ckpt_store_get(const struct ckpt_store *s, uint64_t id, struct ckpt_meta *ou
  * The checkpoint with the greatest event <= like->event, on like's timeline (process, variant,
  * sched_crc). Returns 1 and *out, 0 when there is none, -1 on error.
  */
-int ckpt_store_nearest(const struct ckpt_store *s, const struct ckpt_meta *like,
-		       struct ckpt_meta *out, struct err *e);
+int ckpt_store_nearest(const struct ckpt_store *s, const struct ckpt_meta *like, struct ckpt_meta *out, struct err *e);
 /* Removes one; ERR_USAGE when it does not exist, ERR_INTERNAL while another process restores it. */
 int ckpt_store_remove(const struct ckpt_store *s, uint64_t id, struct err *e);
 
@@ -74,22 +73,22 @@ struct ckpt_gc_result {
  * Removes leftovers and damaged checkpoints, then thins (ckpt/policy.h). limits and result may be
  * NULL.
  */
-int ckpt_store_gc(const struct ckpt_store *s, const struct ckpt_limits *limits,
-		  struct ckpt_gc_result *result, struct err *e);
+int ckpt_store_gc(const struct ckpt_store *s, const struct ckpt_limits *limits, struct ckpt_gc_result *result,
+		  struct err *e);
 
 /*
  * Dumps process pid (ckpt_dump) with copies of these files (NULL-terminated absolute paths; what
  * changes during a replay, not what can be made again). m: event, process, variant, sched_crc and
  * keep are the caller's; the rest is filled in.
  */
-int ckpt_store_add(const struct ckpt_store *s, const struct ckpt_env *env, pid_t pid,
-		   const char *const *files, struct ckpt_meta *m, struct err *e);
+int ckpt_store_add(const struct ckpt_store *s, const struct ckpt_env *env, pid_t pid, const char *const *files,
+		   struct ckpt_meta *m, struct err *e);
 /*
  * Writes m's files back to their places (in place: a mapping of them stays valid) and restores its
  * process. ERR_NOT_FOUND when m is gone or is not the same checkpoint any more.
  */
-int ckpt_store_restore(const struct ckpt_store *s, const struct ckpt_env *env,
-		       const struct ckpt_meta *m, pid_t *pid, struct err *e);
+int ckpt_store_restore(const struct ckpt_store *s, const struct ckpt_env *env, const struct ckpt_meta *m, pid_t *pid,
+		       struct err *e);
 
 /* ckpt_store_add in steps, for an image that needs another way of dumping. */
 struct ckpt_add {

@@ -32,8 +32,7 @@ static char *make_tmp(const struct ckpt_store *s, int *lock, struct err *e)
 		if (!mkdtemp(dir))
 			break;
 		*lock = store_lock(dir, LOCK_EX);
-		if (*lock >= 0 && !fstat(*lock, &st) && !stat(dir, &here) &&
-		    st.st_ino == here.st_ino)
+		if (*lock >= 0 && !fstat(*lock, &st) && !stat(dir, &here) && st.st_ino == here.st_ino)
 			return steal_ptr(&dir);
 		cleanup_close_p(lock);
 		*lock = -1;
@@ -73,12 +72,11 @@ int ckpt_add_file(struct ckpt_add *a, const char *path, struct err *e)
 static int write_meta(const struct ckpt_add *a, const struct ckpt_meta *m, struct err *e)
 {
 	cleanup_free char *path = path_join(a->dir, "ckpt.json");
-	json_auto_t *o = json_pack(
-		"{s:i s:s s:I s:I s:I s:I s:b s:I s:I s:f s:O}", "format", STORE_FORMAT, "host",
-		a->store->host, "event", (json_int_t)m->event, "process", (json_int_t)m->process,
-		"rung", (json_int_t)m->variant, "sched_crc", (json_int_t)m->sched_crc, "keep",
-		(int)m->keep, "created", (json_int_t)m->created, "bytes", (json_int_t)m->bytes,
-		"cost_s", m->cost_s, "files", a->files);
+	json_auto_t *o = json_pack("{s:i s:s s:I s:I s:I s:I s:b s:I s:I s:f s:O}", "format", STORE_FORMAT, "host",
+				   a->store->host, "event", (json_int_t)m->event, "process", (json_int_t)m->process,
+				   "rung", (json_int_t)m->variant, "sched_crc", (json_int_t)m->sched_crc, "keep",
+				   (int)m->keep, "created", (json_int_t)m->created, "bytes", (json_int_t)m->bytes,
+				   "cost_s", m->cost_s, "files", a->files);
 
 	if (!o)
 		return err_set(e, ERR_INTERNAL, "cannot describe a checkpoint");
@@ -141,8 +139,8 @@ void ckpt_add_abort(struct ckpt_add *a)
 	add_fini(a);
 }
 
-int ckpt_store_add(const struct ckpt_store *s, const struct ckpt_env *env, pid_t pid,
-		   const char *const *files, struct ckpt_meta *m, struct err *e)
+int ckpt_store_add(const struct ckpt_store *s, const struct ckpt_env *env, pid_t pid, const char *const *files,
+		   struct ckpt_meta *m, struct err *e)
 {
 	double start = clock_s();
 	struct ckpt_add a;

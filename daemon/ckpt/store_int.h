@@ -22,8 +22,7 @@ char *store_dir(const struct ckpt_store *s, uint64_t id);
  * Reads ROOT/ID/ckpt.json. *files (if wanted): new reference to the array of shared files. Fails
  * when it is missing, of another format, or of another host.
  */
-int store_read_meta(const struct ckpt_store *s, uint64_t id, struct ckpt_meta *m, json_t **files,
-		    struct err *e);
+int store_read_meta(const struct ckpt_store *s, uint64_t id, struct ckpt_meta *m, json_t **files, struct err *e);
 /* The bytes of all files below dir, ckpt.json excepted. */
 uint64_t store_content_bytes(const char *dir);
 /*

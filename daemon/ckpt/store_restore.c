@@ -22,8 +22,7 @@ static int put_back(const char *from, const char *to, struct err *e)
 
 	if (in < 0 || fstat(in, &want))
 		return err_errno(e, ERR_INTERNAL, "%s", from);
-	if (out < 0 || fstat(out, &have) ||
-	    (have.st_size != want.st_size && ftruncate(out, want.st_size)))
+	if (out < 0 || fstat(out, &have) || (have.st_size != want.st_size && ftruncate(out, want.st_size)))
 		return err_errno(e, ERR_INTERNAL, "%s", to);
 	return copy_fd(in, out, e);
 }
@@ -33,7 +32,8 @@ static int put_files_back(const char *dir, const json_t *files, struct err *e)
 	size_t i;
 	json_t *f;
 
-	json_array_foreach(files, i, f) {
+	json_array_foreach(files, i, f)
+	{
 		cleanup_free char *from = str_fmt("%s/files/%zu", dir, i);
 		const char *to = json_string_value(f);
 
@@ -51,8 +51,8 @@ static bool same(const struct ckpt_meta *a, const struct ckpt_meta *b)
 	       a->sched_crc == b->sched_crc;
 }
 
-int ckpt_store_restore(const struct ckpt_store *s, const struct ckpt_env *env,
-		       const struct ckpt_meta *m, pid_t *pid, struct err *e)
+int ckpt_store_restore(const struct ckpt_store *s, const struct ckpt_env *env, const struct ckpt_meta *m, pid_t *pid,
+		       struct err *e)
 {
 	cleanup_free char *dir = store_dir(s, m->id), *images = path_join(dir, "images");
 	cleanup_close int lock = store_lock(dir, LOCK_SH);
@@ -61,11 +61,9 @@ int ckpt_store_restore(const struct ckpt_store *s, const struct ckpt_env *env,
 	struct err ignored;
 
 	if (lock < 0 || store_read_meta(s, m->id, &now, &files, &ignored) || !same(m, &now))
-		return err_set(e, ERR_NOT_FOUND, "checkpoint %llu is gone",
-			       (unsigned long long)m->id);
+		return err_set(e, ERR_NOT_FOUND, "checkpoint %llu is gone", (unsigned long long)m->id);
 	if (store_content_bytes(dir) != now.bytes)
-		return err_set(e, ERR_NOT_FOUND, "checkpoint %llu is damaged",
-			       (unsigned long long)m->id);
+		return err_set(e, ERR_NOT_FOUND, "checkpoint %llu is damaged", (unsigned long long)m->id);
 	if (put_files_back(dir, files, e))
 		return -1;
 	return ckpt_restore(env, images, pid, e);

@@ -129,8 +129,10 @@ static void tell(struct debug *d)
 {
 	char text[160];
 
-	snprintf(text, sizeof(text), "fred: the way back to where it stood is long: it stands behind event %llu now%s\n",
-		 (unsigned long long)cursor_event(&d->cursor), d->busy.resumed ? " (`undo` goes back)" : ", as `stepi` will show");
+	snprintf(text, sizeof(text),
+		 "fred: the way back to where it stood is long: it stands behind event %llu now%s\n",
+		 (unsigned long long)cursor_event(&d->cursor),
+		 d->busy.resumed ? " (`undo` goes back)" : ", as `stepi` will show");
 	debug_say(d, text);
 }
 
@@ -143,7 +145,8 @@ int busy_return(struct debug *d, const struct err *e)
 
 	if (still_stands(d, e))
 		return is_short(e) ? 0 : -1;
-	/* What is asked without a step leaves the program where the debugger believes it to be, unless the user insists. */
+	/* What is asked without a step leaves the program where the debugger believes it to be, unless the user
+	 * insists. */
 	b->stop = false;
 	b->until = b->resumed && is_short(e) ? clock_s() + (e->kind == ERR_KILLED ? RETURN_KILLED_S : RETURN_S) : 0;
 	if (b->known)
@@ -152,7 +155,8 @@ int busy_return(struct debug *d, const struct err *e)
 	if (r)
 		r = go_near(d, b->from.event, &why);
 	if (r)
-		log_warn("the session does not come back to event %llu: %s", (unsigned long long)b->from.event, why.text);
+		log_warn("the session does not come back to event %llu: %s", (unsigned long long)b->from.event,
+			 why.text);
 	else if (!exact)
 		tell(d);
 	d->jumped |= !exact && !b->resumed;

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * busy.h: commands that take long. Code that may take long asks busy_beat again and again whether the user wants it to end; that
- * call also shows progress. After Ctrl-C the program is brought back to where it stood. If that takes long too, it is left at
- * a checkpoint before that place, and the user is told.
+ * busy.h: commands that take long. Code that may take long asks busy_beat again and again whether the user wants it to
+ * end; that call also shows progress. After Ctrl-C the program is brought back to where it stood. If that takes long
+ * too, it is left at a checkpoint before that place, and the user is told.
  *
- * How far it is goes out as a notification of the remote protocol, %fred:HEX, where HEX is "FRACTION;TEXT" in hexadecimal
- * (FRACTION from 0 to 1), when the command has run for a second, and some times a second then. It is not sent as text for the
- * console (`O` packets), which GDB would put into MI's records and into pipes. fredctl takes these notifications out of the
- * stream and draws them (cli/bridge/progress_line.h). None are sent when it has no terminal; a GDB that got one would ignore it.
+ * How far it is goes out as a notification of the remote protocol, %fred:HEX, where HEX is "FRACTION;TEXT" in
+ * hexadecimal (FRACTION from 0 to 1), when the command has run for a second, and some times a second then. It is not
+ * sent as text for the console (`O` packets), which GDB would put into MI's records and into pipes. fredctl takes these
+ * notifications out of the stream and draws them (cli/bridge/progress_line.h). None are sent when it has no terminal; a
+ * GDB that got one would ignore it.
  */
 #ifndef FRED_DEBUG_BUSY_H
 #define FRED_DEBUG_BUSY_H
@@ -42,8 +43,8 @@ bool busy_is_over(void *arg);
 bool busy_beat(void *arg);
 void busy_show(struct debug *d, double fraction, const char *text);
 /*
- * A command has failed with e: the program stands where it stood, or, the user or a SIGKILL having ended it, near to there. 0: one of
- * these did; -1: for another reason.
+ * A command has failed with e: the program stands where it stood, or, the user or a SIGKILL having ended it, near to
+ * there. 0: one of these did; -1: for another reason.
  */
 int busy_return(struct debug *d, const struct err *e);
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * changes.c: see changes.h. The newest come first, piece by piece of the way back, until there are enough: a run at full speed with the
- * bytes in debug registers tells which segments have changes, and each of those is entered for the last ones in it.
+ * changes.c: see changes.h. The newest come first, piece by piece of the way back, until there are enough: a run at
+ * full speed with the bytes in debug registers tells which segments have changes, and each of those is entered for the
+ * last ones in it.
  */
 #define LOG_DOMAIN "changes"
 #include "debug/changes.h"
@@ -174,8 +175,8 @@ static int find(struct changes *c, const struct timeline_point *here, struct buf
 	uint64_t to = here->event;
 
 	if (breaks_watch(&t->breaks, GROUP_WRITE, c->addr, c->len))
-		return err_set(e, ERR_USAGE, "history: %u bytes at 0x%llx are more than the debug registers can watch", c->len,
-			       (unsigned long long)c->addr);
+		return err_set(e, ERR_USAGE, "history: %u bytes at 0x%llx are more than the debug registers can watch",
+			       c->len, (unsigned long long)c->addr);
 	if (cursor_goto_point(t, here, e) || find_inside(c, false, e))
 		return -1;
 	while (c->n < SHOWN_MAX && to > nav_first(t->nav))

@@ -4,15 +4,15 @@
 #define FRED_DEBUG_DEBUG_H
 
 #include "base/buf.h"
-#include "visibility/unwind_window.h"
 #include "debug/busy.h"
 #include "debug/diversion.h"
 #include "debug/lines.h"
 #include "debug/spoken.h"
+#include "rsp/packet.h"
 #include "sessionstate/session_state.h"
 #include "timetravel/cursor.h"
-#include "rsp/packet.h"
 #include "visibility/thread_list.h"
+#include "visibility/unwind_window.h"
 
 struct debug {
 	struct rec *rec;
@@ -47,8 +47,8 @@ void debug_say(struct debug *d, const char *text);
 /* What was written to the copy is forgotten. */
 void debug_end_diversion(struct debug *d);
 /*
- * The program is about to move. A recorded program gets the signals that it got: when the debugger wants to drop one, or to
- * deliver another one (`signal 0`, `signal N`, `handle ... nopass`), the user is told that this changes nothing.
+ * The program is about to move. A recorded program gets the signals that it got: when the debugger wants to drop one,
+ * or to deliver another one (`signal 0`, `signal N`, `handle ... nopass`), the user is told that this changes nothing.
  */
 void debug_tell_signal(struct debug *d, bool onwards);
 /* To a position as the user wrote it. */

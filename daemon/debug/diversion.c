@@ -98,8 +98,9 @@ bool diversion_has_changes(struct diversion *d)
 /* What ends a program, if somebody sends it that; a copy has none of the program's handlers. */
 static bool ends(int sig)
 {
-	static const int those[] = {SIGHUP, SIGINT, SIGQUIT, SIGILL, SIGTRAP, SIGABRT, SIGBUS, SIGFPE, SIGUSR1, SIGSEGV, SIGUSR2,
-				    SIGPIPE, SIGALRM, SIGTERM, SIGXCPU, SIGXFSZ, SIGVTALRM, SIGPROF, SIGIO, SIGPWR};
+	static const int those[] = {SIGHUP,  SIGINT,  SIGQUIT,	 SIGILL,  SIGTRAP, SIGABRT, SIGBUS,
+				    SIGFPE,  SIGUSR1, SIGSEGV,	 SIGUSR2, SIGPIPE, SIGALRM, SIGTERM,
+				    SIGXCPU, SIGXFSZ, SIGVTALRM, SIGPROF, SIGIO,   SIGPWR};
 
 	for (size_t i = 0; i < sizeof(those) / sizeof(those[0]); i++)
 		if (those[i] == sig)
@@ -136,7 +137,8 @@ static int at_break(struct diversion *d, const struct breaks *b, struct stop *st
 	return ours < 0 ? -1 : 0;
 }
 
-/* The recorder's handler lets a fault that the program has no handler for happen again, without one: it was told already. */
+/* The recorder's handler lets a fault that the program has no handler for happen again, without one: it was told
+ * already. */
 static bool is_again(struct diversion *d, const struct trace_stop *s)
 {
 	struct err ignored;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * diversion.h: a copy of the process off the timeline, in which the debugger may write and call functions. History is not
- * concerned: the copy is made at the first write and thrown away when the program moves.
+ * diversion.h: a copy of the process off the timeline, in which the debugger may write and call functions. History is
+ * not concerned: the copy is made at the first write and thrown away when the program moves.
  */
 #ifndef FRED_DEBUG_DIVERSION_H
 #define FRED_DEBUG_DIVERSION_H

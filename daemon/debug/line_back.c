@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * line_back.c: steps back in a loop of one line (lines.h). Where its rounds have no events, a walk of the segment tells where the thread
- * came into the line (cursor_back_over). Else it is looked for by breakpoints at all instructions of the function's other lines: the last
- * of them that was met in this frame, and from there on.
+ * line_back.c: steps back in a loop of one line (lines.h). Where its rounds have no events, a walk of the segment tells
+ * where the thread came into the line (cursor_back_over). Else it is looked for by breakpoints at all instructions of
+ * the function's other lines: the last of them that was met in this frame, and from there on.
  */
 #include <string.h>
 
+#include "agent/agent.h"
 #include "debug/debug.h"
 #include "timetravel/cursor_int.h"
-#include "agent/agent.h"
 
 #define STEPS_IN 50 /* from the other line into this one: mostly it is one */
 #define FRAME 65536 /* bytes of the stack in which the frame and its caller's are, and no other thread's */
@@ -63,8 +63,8 @@ static void stop_at_others(const struct lines *l, struct breaks *b, bool *any)
 }
 
 /*
- * From an instruction of another line to the first one that the rounds have: what the line has in front of those, the debugger steps
- * through, which looks for the line's beginning. 1: it is not known how one comes there.
+ * From an instruction of another line to the first one that the rounds have: what the line has in front of those, the
+ * debugger steps through, which looks for the line's beginning. 1: it is not known how one comes there.
  */
 static int come_in(struct debug *d, pid_t tid, struct stop *stop, struct err *e)
 {

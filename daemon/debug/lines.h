@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * lines.h: steps back by lines. GDB makes them instruction by instruction, however often a loop goes round in one line. If it is
- * told the lines of the function before such a command (`monitor lines`, by cli/gdb/commands.py), one step goes back over all
- * further rounds of that loop: GDB has seen the same instructions in the rounds before, and would not stop in these either.
+ * lines.h: steps back by lines. GDB makes them instruction by instruction, however often a loop goes round in one line.
+ * If it is told the lines of the function before such a command (`monitor lines`, by cli/gdb/commands.py), one step
+ * goes back over all further rounds of that loop: GDB has seen the same instructions in the rounds before, and would
+ * not stop in these either.
  */
 #ifndef FRED_DEBUG_LINES_H
 #define FRED_DEBUG_LINES_H
@@ -22,7 +23,8 @@ struct lines {
 	unsigned n;
 	uint64_t *insn; /* where instructions are, rising; none: not known */
 	unsigned insns;
-	/* The steps so far that stayed in one line, of the frame with stack pointer sp; those of deeper ones do not count. */
+	/* The steps so far that stayed in one line, of the frame with stack pointer sp; those of deeper ones do not
+	 * count. */
 	uint64_t event, lo, last, sp;
 	uint32_t line;
 	unsigned steps, due;
@@ -33,8 +35,8 @@ struct lines {
 
 struct debug;
 /*
- * `lines START LENGTH:LINE[:INSNS] ...`, in hex: of the function in which GDB is about to step back by lines. INSNS: the length of each
- * instruction there, a digit each.
+ * `lines START LENGTH:LINE[:INSNS] ...`, in hex: of the function in which GDB is about to step back by lines. INSNS:
+ * the length of each instruction there, a digit each.
  */
 int lines_set(struct debug *d, const char *args, struct buf *out, struct err *e);
 /* The command is over. */
@@ -42,13 +44,13 @@ void lines_fini(struct lines *l);
 /* A step has led behind this event, to this state. */
 void lines_note(struct lines *l, uint64_t event, uint64_t pc, uint64_t sp);
 /*
- * Have there been so many steps that it goes round? Then all from *range on, with that stack pointer or lower ones, is to be left in
- * one step. Asked again, it says so after as many steps more.
+ * Have there been so many steps that it goes round? Then all from *range on, with that stack pointer or lower ones, is
+ * to be left in one step. Asked again, it says so after as many steps more.
  */
 bool lines_due(struct lines *l, struct lines_range *range, uint64_t *sp);
 /*
- * The same where each round has events: has it gone round? Then the last instruction of another line is to be found, of the frame with
- * stack pointer l->sp.
+ * The same where each round has events: has it gone round? Then the last instruction of another line is to be found, of
+ * the frame with stack pointer l->sp.
  */
 bool lines_far_due(struct lines *l);
 /* Is that an instruction of the line? */

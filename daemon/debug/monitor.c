@@ -9,11 +9,11 @@
 #include "base/cleanup.h"
 #include "base/str.h"
 #include "debug/changes.h"
-#include "debug/reverse_watch.h"
-#include "sessionstate/user_checkpoints.h"
 #include "debug/proc.h"
+#include "debug/reverse_watch.h"
 #include "debug/revive.h"
 #include "debug/threads.h"
+#include "sessionstate/user_checkpoints.h"
 
 #define CKPT "ckpt:"
 
@@ -25,8 +25,8 @@ static int resolve_relative(struct debug *d, const char *pos, struct timeline_po
 	if (str_u64(pos + 1, 10, 0, INT64_MAX, &n))
 		return err_set(e, ERR_USAGE, "position \"%s\": +N and -N are numbers of events from here", pos);
 	if (*pos == '-' ? n + first > here : n + here > total)
-		return err_set(e, ERR_USAGE, "goto %s: this is event %llu of %llu to %llu", pos, (unsigned long long)here,
-			       (unsigned long long)first, (unsigned long long)total);
+		return err_set(e, ERR_USAGE, "goto %s: this is event %llu of %llu to %llu", pos,
+			       (unsigned long long)here, (unsigned long long)first, (unsigned long long)total);
 	*p = (struct timeline_point){.event = *pos == '-' ? here - n : here + n};
 	return 0;
 }
@@ -40,8 +40,11 @@ static int resolve_ckpt(struct debug *d, const char *pos, struct timeline_point 
 		*p = own->at;
 	if (own || !nav_resolve(&d->nav, pos, p, e))
 		return 0;
-	return err_set(e, ERR_USAGE, "there is no checkpoint %s (`checkpoints` lists those of this session, fredctl checkpoints those of the "
-		       "recording)", pos + strlen(CKPT));
+	return err_set(e, ERR_USAGE,
+		       "there is no checkpoint %s (`checkpoints` lists those of this session, fredctl checkpoints "
+		       "those of the "
+		       "recording)",
+		       pos + strlen(CKPT));
 }
 
 static int resolve(struct debug *d, const char *pos, struct timeline_point *p, struct err *e)
@@ -88,14 +91,19 @@ static int diverted(struct debug *d, const char *args, struct buf *out, struct e
 
 	if (diversion_in_call(&d->diversion, &d->cursor.breaks, &call, e))
 		return -1;
-	buf_addf(out, "%s\n", call ? "call" : diversion_is_on(&d->diversion) && diversion_has_changes(&d->diversion) ? "written" : "nothing");
+	buf_addf(out, "%s\n",
+		 call									  ? "call"
+		 : diversion_is_on(&d->diversion) && diversion_has_changes(&d->diversion) ? "written"
+											  : "nothing");
 	return 0;
 }
 
 static int go_to(struct debug *d, const char *args, struct buf *out, struct err *e)
 {
 	if (!*args)
-		return err_set(e, ERR_USAGE, "goto POS: which position? start, end, an event number N, +N, -N, N/0xPC#HITS, PERCENT%%, @SECONDS or ckpt:ID");
+		return err_set(e, ERR_USAGE,
+			       "goto POS: which position? start, end, an event number N, +N, -N, N/0xPC#HITS, "
+			       "PERCENT%%, @SECONDS or ckpt:ID");
 	if (strpbrk(args, " \t"))
 		return err_set(e, ERR_USAGE, "goto POS: '%s' is more than one position", args);
 	if (debug_goto(d, args, e))
@@ -183,7 +191,8 @@ static int delete_bookmarks(struct debug *d, const char *args, struct buf *out, 
 static int no_live(struct debug *d, const char *args, struct buf *out, struct err *e)
 {
 	d->jumped = true;
-	return err_set(e, ERR_USAGE, "live: this is a recording; a program that runs is debugged by fredctl debug -- PROGRAM");
+	return err_set(e, ERR_USAGE,
+		       "live: this is a recording; a program that runs is debugged by fredctl debug -- PROGRAM");
 }
 
 static int bookmarks(struct debug *d, const char *args, struct buf *out, struct err *e)
@@ -210,8 +219,10 @@ static int said(struct debug *d, const char *args, struct buf *out, struct err *
 /* What the user is to be told of the end of history, once. */
 static const char *const history_end_texts[] = {
 	[HISTORY_END_EXACT] = "",
-	[HISTORY_END_ALIKE] = "fred: the state of the live program is not met again exactly; history ends with the one most like it\n",
-	[HISTORY_END_EARLIER] = "fred: the place of the live program, which computes without a call, is not found: history ends before\n",
+	[HISTORY_END_ALIKE] = "fred: the state of the live program is not met again exactly; history ends with the one "
+			      "most like it\n",
+	[HISTORY_END_EARLIER] = "fred: the place of the live program, which computes without a call, is not found: "
+				"history ends before\n",
 };
 
 static int prompt(struct debug *d, const char *args, struct buf *out, struct err *e)
@@ -220,10 +231,13 @@ static int prompt(struct debug *d, const char *args, struct buf *out, struct err
 	free(steal_ptr(&d->later)); /* its command was given up before it began */
 	lines_fini(&d->lines);
 	if (d->state.inexact)
-		buf_add_str(out, "fred: the state of the last stop is not met again exactly; this is the one most like it\n");
+		buf_add_str(
+			out,
+			"fred: the state of the last stop is not met again exactly; this is the one most like it\n");
 	d->state.inexact = false;
 	if (d->revived)
-		buf_add_str(out, "fred: the process that was replayed here was killed (SIGKILL); another one stands in its place\n");
+		buf_add_str(out, "fred: the process that was replayed here was killed (SIGKILL); another one stands in "
+				 "its place\n");
 	d->revived = false;
 	if (d->cursor.history_end.on)
 		buf_add_str(out, history_end_texts[d->cursor.history_end.found]);
@@ -255,8 +269,7 @@ static const struct {
 	command_fn fn;
 } commands[] = {
 	{"when", "where this is: event, time, thread", when},
-	{"reverse-watch", "reverse-watch [--good POS] EXPR: to where it turned; `stepi` shows it",
-	 debug_reverse_watch},
+	{"reverse-watch", "reverse-watch [--good POS] EXPR: to where it turned; `stepi` shows it", debug_reverse_watch},
 	{"later", "later COMMAND: runs with the next step, which can be interrupted", later},
 	{"bookmark", "bookmark [NAME]: names this position (a number, without a name)", bookmark},
 	{"bookmarks", "the bookmarks", bookmarks},
@@ -268,9 +281,12 @@ static const struct {
 	{"restart", "restart N: to a checkpoint; `stepi` shows it", restart},
 	{"delete-checkpoint", "delete-checkpoint [N...]: forgets these checkpoints, or all", delete_checkpoints},
 	{"history", "history ADDR LENGTH: all changes of these bytes up to here", changes_list},
-	{"lines", "lines START LENGTH:LINE ...: the function's, for steps back that are to be quick in a loop", lines_set},
+	{"lines", "lines START LENGTH:LINE ...: the function's, for steps back that are to be quick in a loop",
+	 lines_set},
 	{"said", "what commands have said since the last prompt, again", said},
-	{"prompt", "prompt [TID]: a command of the debugger's has ended (`undo` counts those); the thread that is selected", prompt},
+	{"prompt",
+	 "prompt [TID]: a command of the debugger's has ended (`undo` counts those); the thread that is selected",
+	 prompt},
 	{"undo", "undo [N]: takes back the last N of them that moved the program; `stepi` shows it", undo},
 	{"diverted", "what a copy of the program is there for: a call, what was written, or nothing", diverted},
 	{"proc", "proc WHAT: maps, pid, auxv, exe, cwd or cmdline of the recorded process", proc_tell},

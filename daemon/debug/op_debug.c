@@ -17,15 +17,15 @@
 #include "base/path.h"
 #include "base/str.h"
 #include "debug/called.h"
-#include "debug/recorded_files.h"
 #include "debug/monitor.h"
 #include "debug/ops.h"
+#include "debug/recorded_files.h"
 #include "debug/revive.h"
 #include "debug/threads.h"
 #include "reclog/procs.h"
-#include "rsp/stub.h"
 #include "replay/pick.h"
 #include "replay/root.h"
+#include "rsp/stub.h"
 #include "visibility/regs.h"
 #include "visibility/thread_snapshot.h"
 
@@ -74,7 +74,8 @@ static int set_regs(void *arg, int id, const struct rsp_regs *r, struct err *e)
 	if (!memcmp(&now, r, sizeof(now)))
 		return 0;
 	if (threads_tid(d, id) != d->cursor.tid)
-		return err_set(e, ERR_USAGE, "functions are called, and registers set, in the thread that moved last (%u)",
+		return err_set(e, ERR_USAGE,
+			       "functions are called, and registers set, in the thread that moved last (%u)",
 			       threads_number(d, d->cursor.tid));
 	return diversion_begin(&d->diversion, &d->cursor, e) || regs_set(&d->diversion.copy, &now, r, e) ? -1 : 0;
 }
@@ -83,7 +84,8 @@ static int write_memory(void *arg, uint64_t addr, const void *data, size_t len, 
 {
 	struct debug *d = arg;
 
-	return diversion_begin(&d->diversion, &d->cursor, e) || diversion_write(&d->diversion, addr, data, len, e) ? -1 : 0;
+	return diversion_begin(&d->diversion, &d->cursor, e) || diversion_write(&d->diversion, addr, data, len, e) ? -1
+														   : 0;
 }
 
 static size_t read_memory(void *arg, uint64_t addr, void *buf, size_t len)
@@ -93,7 +95,8 @@ static size_t read_memory(void *arg, uint64_t addr, void *buf, size_t len)
 	size_t n;
 
 	if (unwind_window_is_asked(addr))
-		return unwind_window_answer(&d->unwind, &d->cursor.shim_frames, &d->cursor.visibility, memory_of(d), addr, buf, len);
+		return unwind_window_answer(&d->unwind, &d->cursor.shim_frames, &d->cursor.visibility, memory_of(d),
+					    addr, buf, len);
 	n = regs_read_memory(memory_of(d), addr, buf, len);
 	return n || !revive(d, &why) ? n : regs_read_memory(memory_of(d), addr, buf, len);
 }
@@ -109,10 +112,11 @@ static int set_point(void *arg, enum rsp_point p, uint64_t addr, unsigned len, b
 static void translate(struct debug *d, const struct stop *s, struct rsp_stop *out)
 {
 	static const enum rsp_why why[] = {
-		[STOP_STEP] = RSP_STEPPED,	[STOP_BREAK] = RSP_BREAKPOINT, [STOP_WATCH] = RSP_WATCHPOINT,
-		[STOP_SIGNAL] = RSP_SIGNALLED,	[STOP_OVER] = RSP_ELSEWHERE,   [STOP_LIMIT] = RSP_STEPPED,
-		[STOP_INTERRUPT] = RSP_SIGNALLED, [STOP_BEGIN] = RSP_BEGIN,    [STOP_END] = RSP_END,
-		[STOP_CALL] = RSP_SYSCALL,     [STOP_LIBRARY] = RSP_LIBRARY,	[STOP_FIRST] = RSP_ELSEWHERE,  [STOP_HANDLER] = RSP_SIGNALLED};
+		[STOP_STEP] = RSP_STEPPED,	  [STOP_BREAK] = RSP_BREAKPOINT, [STOP_WATCH] = RSP_WATCHPOINT,
+		[STOP_SIGNAL] = RSP_SIGNALLED,	  [STOP_OVER] = RSP_ELSEWHERE,	 [STOP_LIMIT] = RSP_STEPPED,
+		[STOP_INTERRUPT] = RSP_SIGNALLED, [STOP_BEGIN] = RSP_BEGIN,	 [STOP_END] = RSP_END,
+		[STOP_CALL] = RSP_SYSCALL,	  [STOP_LIBRARY] = RSP_LIBRARY,	 [STOP_FIRST] = RSP_ELSEWHERE,
+		[STOP_HANDLER] = RSP_SIGNALLED};
 
 	*out = (struct rsp_stop){
 		.why = why[s->kind],
@@ -190,8 +194,8 @@ static void set_signal(void *arg, int id, int sig)
 }
 
 /*
- * A program that was killed by a signal that no instruction raised, as abort() has it, ends with that signal: once, before
- * its end is the end of history.
+ * A program that was killed by a signal that no instruction raised, as abort() has it, ends with that signal: once,
+ * before its end is the end of history.
  */
 static void tell_end(struct debug *d, struct stop *stop)
 {
@@ -220,7 +224,8 @@ static int go_behind(struct debug *d, uint64_t n, struct err *e)
 	return cursor_goto(&d->cursor, n, e);
 }
 
-/* The replay does not match any more: the last event up to which it did is the end of what can be shown. -1: it is not that. */
+/* The replay does not match any more: the last event up to which it did is the end of what can be shown. -1: it is not
+ * that. */
 static int stay_true(struct debug *d, struct stop *stop)
 {
 	uint64_t n = d->nav.t.ctl ? d->nav.t.ctl->turn : 0;
@@ -231,8 +236,8 @@ static int stay_true(struct debug *d, struct stop *stop)
 		return -1;
 	if (go_behind(d, n, &ignored) && go_behind(d, n - 1, &ignored))
 		return -1;
-	text = str_fmt("fred: %s\nfred: up to event %llu, behind which it stands now, the replay was as recorded\n", why.text,
-		       (unsigned long long)cursor_event(&d->cursor));
+	text = str_fmt("fred: %s\nfred: up to event %llu, behind which it stands now, the replay was as recorded\n",
+		       why.text, (unsigned long long)cursor_event(&d->cursor));
 	debug_say(d, text);
 	*stop = (struct stop){.kind = STOP_END};
 	return 0;
@@ -439,7 +444,8 @@ static int serve_one(struct debug *d, int fd, struct err *e)
 	return r;
 }
 
-/* Tells the client where a debugger finds the program's files: they are the host's, or the recording's (cli/bridge/bridge.h). */
+/* Tells the client where a debugger finds the program's files: they are the host's, or the recording's
+ * (cli/bridge/bridge.h). */
 static int tell_host_files(const struct debug *d, const char *path, struct err *e)
 {
 	cleanup_free char *folder = path ? path_dir(path) : NULL, *own = path ? path_join(folder, "recorded") : NULL;
@@ -483,7 +489,8 @@ static int set_live(struct rec *rec, const struct thread_snapshot *p, struct err
 		if (rec->images[i].head.pid == p->pid)
 			img = &rec->images[i];
 	if (!img)
-		return err_set(e, ERR_USAGE, "process %d has not been recorded yet: it has not come to its first event", (int)p->pid);
+		return err_set(e, ERR_USAGE, "process %d has not been recorded yet: it has not come to its first event",
+			       (int)p->pid);
 	if (rec_logs_open(rec, img, &logs, e))
 		return -1;
 	rec->live.process = img->ordinal;
@@ -491,7 +498,8 @@ static int set_live(struct rec *rec, const struct thread_snapshot *p, struct err
 		if (logs[i].head.tid == p->tid)
 			rec->live.thread = logs[i].head.thread;
 	rec_logs_free(logs, img->nthreads);
-	return rec->live.thread ? 0 : err_set(e, ERR_USAGE, "thread %d has not come to its first event yet", (int)p->tid);
+	return rec->live.thread ? 0
+				: err_set(e, ERR_USAGE, "thread %d has not come to its first event yet", (int)p->tid);
 }
 
 /* The image that is meant; with the stance of a live program that one's. 0: e is set. */
@@ -560,7 +568,10 @@ int op_debug(const json_t *params, struct op_ctx *ctx, json_t **result, struct e
 		r = begin(&d, params, &live, e);
 		busy_init(&d, json_is_true(json_object_get(params, "progress")));
 		if (!r)
-			r = tell_host_files(&d, json_string_value(json_object_get(params, "host_files")), e) || serve(&d, path, stay, e) ? -1 : 0;
+			r = tell_host_files(&d, json_string_value(json_object_get(params, "host_files")), e) ||
+					    serve(&d, path, stay, e)
+				    ? -1
+				    : 0;
 		lines_fini(&d.lines);
 		thread_list_fini(&d.thread_list);
 		spoken_fini(&d.spoken);

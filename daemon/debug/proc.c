@@ -43,7 +43,8 @@ static int add_maps(struct debug *d, struct buf *out, struct err *e)
 		size_t skip = name && root && !strncmp(name, d->nav.t.own_root, root) ? root : 0;
 
 		if (!is_ours(lines.s[i]))
-			buf_addf(out, "%.*s%s\n", name ? (int)(name - lines.s[i]) : (int)strlen(lines.s[i]), lines.s[i], name ? name + skip : "");
+			buf_addf(out, "%.*s%s\n", name ? (int)(name - lines.s[i]) : (int)strlen(lines.s[i]), lines.s[i],
+				 name ? name + skip : "");
 	}
 	return 0;
 }
@@ -67,7 +68,8 @@ static int add_auxv(struct debug *d, struct buf *out, struct err *e)
 
 static int add_image(struct debug *d, const char *what, struct buf *out, struct err *e)
 {
-	const struct rec_image *own = rec_image(d->rec, d->process, e), *root = own ? rec_image(d->rec, d->nav.t.root, e) : NULL;
+	const struct rec_image *own = rec_image(d->rec, d->process, e),
+			       *root = own ? rec_image(d->rec, d->nav.t.root, e) : NULL;
 
 	if (!root)
 		return -1;

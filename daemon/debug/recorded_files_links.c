@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * recorded_files_links.c: see recorded_files.h, recorded_files_link_all. A library has up to three names: as the dynamic linker opened it, where it really
- * was, and, if the program opened it later, a link in that folder: by its DT_SONAME.
+ * recorded_files_links.c: see recorded_files.h, recorded_files_link_all. A library has up to three names: as the
+ * dynamic linker opened it, where it really was, and, if the program opened it later, a link in that folder: by its
+ * DT_SONAME.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -81,7 +82,8 @@ static char *soname_of(int fd)
 
 static int link_file(const char *files, const struct rec_file *f, const char *cwd, const char *dir, struct err *e)
 {
-	cleanup_free char *copy = path_join(files, f->copy), *real = xstrdup(f->real), *folder = NULL, *soname = NULL, *link = NULL;
+	cleanup_free char *copy = path_join(files, f->copy), *real = xstrdup(f->real), *folder = NULL, *soname = NULL,
+			  *link = NULL;
 	cleanup_free char *named = f->path[0] && f->path[0] != '/' ? path_join(cwd, f->path) : xstrdup(f->path);
 	cleanup_close int fd = open(copy, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
 	struct stat st;

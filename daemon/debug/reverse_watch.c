@@ -72,7 +72,9 @@ static int parse(char *args, struct watch_params *p, struct err *e)
 	}
 	p->expr = args;
 	return *args ? 0
-		     : err_set(e, ERR_USAGE, "reverse-watch [--good POS] [--bad POS] [--last|--first|--nth N] [--insn] EXPR: which expression?");
+		     : err_set(e, ERR_USAGE,
+			       "reverse-watch [--good POS] [--bad POS] [--last|--first|--nth N] [--insn] EXPR: which "
+			       "expression?");
 }
 
 static void describe(const struct watch_result *r, struct buf *out)
@@ -134,8 +136,8 @@ int debug_reverse_watch(struct debug *d, const char *args, struct buf *out, stru
 		return -1;
 	target_kill(&d->nav.t);
 	good_by_default(d, here.event, good, sizeof(good), &p);
-	snprintf(bad, sizeof(bad), "%llu/0x%llx#%llu", (unsigned long long)here.event,
-		 (unsigned long long)here.pc, (unsigned long long)here.hits);
+	snprintf(bad, sizeof(bad), "%llu/0x%llx#%llu", (unsigned long long)here.event, (unsigned long long)here.pc,
+		 (unsigned long long)here.hits);
 	if (!p.bad)
 		p.bad = bad;
 	d->jumped = true;

@@ -5,8 +5,8 @@
 
 #include "base/log.h"
 #include "base/maps.h"
-#include "timetravel/cursor_int.h"
 #include "replay/advice.h"
+#include "timetravel/cursor_int.h"
 
 static bool is_dead(pid_t pid)
 {
@@ -50,8 +50,10 @@ bool revive(struct debug *d, struct err *e)
 	if (!revive_clear(d, &why))
 		return false;
 	*e = why;
-	if (d->cursor.mode == CURSOR_NOWHERE && (!d->state.here.words || mark_goto(&d->cursor, &d->state.here, &exact, &why))) {
-		log_warn("the session does not come back to event %llu: %s", (unsigned long long)d->state.here.event, why.text);
+	if (d->cursor.mode == CURSOR_NOWHERE &&
+	    (!d->state.here.words || mark_goto(&d->cursor, &d->state.here, &exact, &why))) {
+		log_warn("the session does not come back to event %llu: %s", (unsigned long long)d->state.here.event,
+			 why.text);
 		return false;
 	}
 	d->revived = true;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * revive.h: processes of a session that were killed, by somebody or by the kernel for lack of memory. The recording has all that
- * they were: new ones replace them, in the state in which the debugger believes the program to be.
+ * revive.h: processes of a session that were killed, by somebody or by the kernel for lack of memory. The recording has
+ * all that they were: new ones replace them, in the state in which the debugger believes the program to be.
  */
 #ifndef FRED_DEBUG_REVIVE_H
 #define FRED_DEBUG_REVIVE_H
@@ -9,11 +9,12 @@
 #include "debug/debug.h"
 
 /*
- * A command has failed with e. True: because a process was killed. The other processes are then ended too (CURSOR_NOWHERE), and e
- * becomes a message for the user.
+ * A command has failed with e. True: because a process was killed. The other processes are then ended too
+ * (CURSOR_NOWHERE), and e becomes a message for the user.
  */
 bool revive_clear(struct debug *d, struct err *e);
-/* As that for a request while the program stands; then goes to where it stood (d->state.here). True: try the request again. */
+/* As that for a request while the program stands; then goes to where it stood (d->state.here). True: try the request
+ * again. */
 bool revive(struct debug *d, struct err *e);
 
 #endif

@@ -26,7 +26,8 @@ static void add_held(pid_t pid, uint64_t out, struct buf *b)
 	struct err ignored;
 	uint64_t word[2];
 
-	if (!out || trace_read(pid, out + WRITE_BASE, word, sizeof(word), &ignored) || word[1] <= word[0] || word[1] - word[0] > TEXT_MAX)
+	if (!out || trace_read(pid, out + WRITE_BASE, word, sizeof(word), &ignored) || word[1] <= word[0] ||
+	    word[1] - word[0] > TEXT_MAX)
 		return;
 	data = xmalloc(word[1] - word[0]);
 	if (!trace_read(pid, word[0], data, word[1] - word[0], &ignored))
@@ -50,7 +51,9 @@ static int redirect(struct trace *copy, uint64_t gadget, uint64_t name, int fd, 
 	int ignored;
 
 	return call(copy, gadget, SYS_memfd_create, name, MFD_CLOEXEC, file, e) ||
-	       call(copy, gadget, SYS_dup2, (uint64_t)*file, (uint64_t)fd, &ignored, e) ? -1 : 0;
+			       call(copy, gadget, SYS_dup2, (uint64_t)*file, (uint64_t)fd, &ignored, e)
+		       ? -1
+		       : 0;
 }
 
 static int begin_one(struct spoken *s, struct trace *copy, uint64_t gadget, uint64_t name, int i, struct err *e)
@@ -110,7 +113,9 @@ static bool begins_with(const struct buf *b, const struct buf *start)
 static void add_out(const struct spoken *s, const struct buf *written, const struct buf *now, struct buf *text)
 {
 	size_t skip = begins_with(now, &s->held) ? s->held.len : 0;
-	const char *old = skip || !s->held.len || !written->len ? NULL : memmem(written->data, written->len, s->held.data, s->held.len);
+	const char *old = skip || !s->held.len || !written->len
+				  ? NULL
+				  : memmem(written->data, written->len, s->held.data, s->held.len);
 	size_t before = old ? (size_t)(old - written->data) : written->len;
 
 	buf_add(text, written->data, before);

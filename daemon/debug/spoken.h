@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * spoken.h: the output of functions that the debugger calls. In the copy in which they run, standard output and error are files in
- * memory, which are read here. Text still in stdio's buffer at the end of a call (glibc's struct _IO_FILE) is part of it; text
- * that was in there before the call is the program's own and is not shown.
+ * spoken.h: the output of functions that the debugger calls. In the copy in which they run, standard output and error
+ * are files in memory, which are read here. Text still in stdio's buffer at the end of a call (glibc's struct _IO_FILE)
+ * is part of it; text that was in there before the call is the program's own and is not shown.
  */
 #ifndef FRED_DEBUG_SPOKEN_H
 #define FRED_DEBUG_SPOKEN_H

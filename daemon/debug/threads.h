@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* threads.h: the threads of a session, as a debugger sees them (visibility/thread_list.h): operations of rsp/stub.h, arg is a struct debug. */
+/* threads.h: the threads of a session, as a debugger sees them (visibility/thread_list.h): operations of rsp/stub.h,
+ * arg is a struct debug. */
 #ifndef FRED_DEBUG_THREADS_H
 #define FRED_DEBUG_THREADS_H
 

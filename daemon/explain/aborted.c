@@ -6,11 +6,11 @@
 
 #include "base/cleanup.h"
 #include "base/str.h"
-#include "timetravel/cursor_int.h"
 #include "explain/condition.h"
 #include "explain/failure.h"
 #include "explain/flow.h"
 #include "explain/inspect.h"
+#include "timetravel/cursor_int.h"
 
 #define NEAR 65536u /* a smaller number is no pointer */
 
@@ -75,10 +75,11 @@ static int explain_release(struct explain *x, struct err *e)
 	}
 	freed = inspect_object(&p, r.rdi, &o) && o.heap && o.freed && o.lo == r.rdi;
 	if (freed)
-		failure_set_kind(x, "double-free", "%s was called for the block at 0x%llx, which is free already", inspect_function(&p, 0),
-			 (unsigned long long)r.rdi);
+		failure_set_kind(x, "double-free", "%s was called for the block at 0x%llx, which is free already",
+				 inspect_function(&p, 0), (unsigned long long)r.rdi);
 	else
-		failure_set_kind(x, "heap", "%s was called for 0x%llx, which is no block of the heap", inspect_function(&p, 0), (unsigned long long)r.rdi);
+		failure_set_kind(x, "heap", "%s was called for 0x%llx, which is no block of the heap",
+				 inspect_function(&p, 0), (unsigned long long)r.rdi);
 	inspect_step(&p, STEP_FAILURE, NULL, NULL, NULL, "%s", x->failure.text);
 	inspect_close(&p);
 	if (!freed) {
@@ -149,7 +150,8 @@ static char *what_of(struct inspect *p, uint64_t object)
 
 	if (!name || !strstr(name, "::what() const"))
 		return NULL;
-	call = str_fmt("((const char *(*)(void *)) 0x%llx)((void *) 0x%llx)", (unsigned long long)what, (unsigned long long)object);
+	call = str_fmt("((const char *(*)(void *)) 0x%llx)((void *) 0x%llx)", (unsigned long long)what,
+		       (unsigned long long)object);
 	value = inspect_eval(p, 0, call);
 	open = value ? strchr(value, '"') : NULL;
 	close = open ? strrchr(open + 1, '"') : NULL;
@@ -183,14 +185,16 @@ static int explain_exception(struct explain *x, struct err *e)
 	name = symbol_at(&p, r.rsi);
 	type = name && str_starts(name, "typeinfo for ") ? xstrdup(name + strlen("typeinfo for ")) : xstrdup("?");
 	what = what_of(&p, r.rdi);
-	failure_set_kind(x, "exception", "nobody caught an exception of type %s%s%s", type, what ? ": " : "", what ? what : "");
+	failure_set_kind(x, "exception", "nobody caught an exception of type %s%s%s", type, what ? ": " : "",
+			 what ? what : "");
 	str_set(&x->failure.type, "%s", type);
 	if (what)
 		str_set(&x->failure.what, "%s", what);
 	str_set(&x->chain.v[0].words, "%s", x->failure.text);
 	if (x->t.in.seg.tid != x->tid)
 		explain_note(x, "the last exception before the failure was thrown by another thread");
-	inspect_step(&p, STEP_THROW, NULL, NULL, what, "an exception of type %s was thrown here%s%s", type, what ? ": " : "", what ? what : "");
+	inspect_step(&p, STEP_THROW, NULL, NULL, what, "an exception of type %s was thrown here%s%s", type,
+		     what ? ": " : "", what ? what : "");
 	inspect_close(&p);
 	explain_end(x, END_THROWN, "the exception was thrown here");
 	x->found = true;
@@ -199,10 +203,12 @@ static int explain_exception(struct explain *x, struct err *e)
 
 /* ---- abort ---- */
 
-static const char *const terminating[] = {"std::terminate", "__gnu_cxx::__verbose_terminate_handler", "__cxxabiv1::__terminate",
-					  "__cxa_pure_virtual", "__cxa_bad_cast", NULL};
+static const char *const terminating[] = {"std::terminate",	     "__gnu_cxx::__verbose_terminate_handler",
+					  "__cxxabiv1::__terminate", "__cxa_pure_virtual",
+					  "__cxa_bad_cast",	     NULL};
 /* A frame of these, and abort above it: libc's own allocator found something. */
-static const char *const checking[] = {"malloc_printerr", "free", "malloc", "calloc", "realloc", "cfree", "__libc_free", NULL};
+static const char *const checking[] = {"malloc_printerr", "free",  "malloc",	  "calloc",
+				       "realloc",	  "cfree", "__libc_free", NULL};
 static const char *const smashed[] = {"__stack_chk_fail", NULL};
 static const char *const aborting[] = {"abort", NULL};
 static const char *const freeing[] = {"free", "cfree", "realloc", NULL};
@@ -256,8 +262,9 @@ int failure_abort(struct explain *x, struct err *e)
 			return -1;
 		if (!got)
 			return explain_release(x, e);
-		failure_set_kind(x, smashes ? "smashed-stack" : "heap", smashes ? "a function's stack was overwritten (stack smashing detected)"
-									: "a check of the C library failed");
+		failure_set_kind(x, smashes ? "smashed-stack" : "heap",
+				 smashes ? "a function's stack was overwritten (stack smashing detected)"
+					 : "a check of the C library failed");
 		if (failure_tell(x, &p, e)) {
 			inspect_close(&p);
 			return -1;

@@ -6,12 +6,12 @@
 #include "base/cleanup.h"
 #include "base/maps.h"
 #include "base/str.h"
-#include "timetravel/cursor_int.h"
 #include "explain/condition.h"
 #include "explain/failure.h"
 #include "explain/flow.h"
 #include "explain/inspect.h"
 #include "rlog/replay.h"
+#include "timetravel/cursor_int.h"
 
 /* ---- what a condition of the program's own has decided ---- */
 
@@ -53,7 +53,8 @@ int because_to_branch(struct explain *x, const struct condition *c, struct err *
 			return -1;
 		if (stop.kind != STOP_STEP)
 			return 1;
-		if (explain_regs(x, tid, &r, e) || visibility_is_shim(&x->t.visibility, r.rip) || explain_insn(x, &r, code, &i, e))
+		if (explain_regs(x, tid, &r, e) || visibility_is_shim(&x->t.visibility, r.rip) ||
+		    explain_insn(x, &r, code, &i, e))
 			continue;
 		kind = insn_kind(&i);
 		if (kind == INSN_RET && r.rsp < frame) {
@@ -85,15 +86,16 @@ static bool is_on_stack(struct explain *x)
 {
 	struct mapping m;
 
-	return shim_is_stack(x->memory) || (x->t.mode && maps_find(cursor_memory(&x->t), x->memory, &m) && str_eq(m.path, "[stack]"));
+	return shim_is_stack(x->memory) ||
+	       (x->t.mode && maps_find(cursor_memory(&x->t), x->memory, &m) && str_eq(m.path, "[stack]"));
 }
 
 /*
- * The condition cannot be evaluated: what the instruction compared that decided its branch. at: where the statement stands; called: at the
- * entry of what it called. 0: found; 1: not.
+ * The condition cannot be evaluated: what the instruction compared that decided its branch. at: where the statement
+ * stands; called: at the entry of what it called. 0: found; 1: not.
  */
-static int by_branch(struct explain *x, const struct condition *c, const struct timeline_point *at, bool called, enum condition_of of,
-		     struct err *e)
+static int by_branch(struct explain *x, const struct condition *c, const struct timeline_point *at, bool called,
+		     enum condition_of of, struct err *e)
 {
 	struct insn_loc flags = {.where = INSN_IN_REG, .reg = INSN_FLAGS, .len = 8};
 	size_t before = x->chain.n;
@@ -151,10 +153,11 @@ static bool is_about_counter(const char *expr, const char *loop)
 }
 
 /*
- * The condition says that a loop has been gone through too often: what it goes on for is what has turned, and not turned back. p is open.
- * 0: found; 1: not; -1. closed then.
+ * The condition says that a loop has been gone through too often: what it goes on for is what has turned, and not
+ * turned back. p is open. 0: found; 1: not; -1. closed then.
  */
-static int by_loop(struct explain *x, struct inspect *p, int level, const struct condition *c, const char *bad, struct err *e)
+static int by_loop(struct explain *x, struct inspect *p, int level, const struct condition *c, const char *bad,
+		   struct err *e)
 {
 	cleanup_free char *good = NULL, *frozen = NULL;
 	struct condition loop;
@@ -179,10 +182,11 @@ static int by_loop(struct explain *x, struct inspect *p, int level, const struct
 #define CALLERS_MOST 4u /* of a function that only ends the program, whose condition is in its caller */
 
 /*
- * Whether the `if` around the statement of a frame tells more. p is open at that place, and is closed. called: it stands at a function
- * that the statement has called.
+ * Whether the `if` around the statement of a frame tells more. p is open at that place, and is closed. called: it
+ * stands at a function that the statement has called.
  */
-int because_of_condition(struct explain *x, struct inspect *p, int level, bool called, enum condition_of of, struct err *e)
+int because_of_condition(struct explain *x, struct inspect *p, int level, bool called, enum condition_of of,
+			 struct err *e)
 {
 	struct timeline_point at = p->at;
 	cleanup_free char *expr = NULL;
@@ -197,8 +201,8 @@ int because_of_condition(struct explain *x, struct inspect *p, int level, bool c
 			condition_at(p, level, condition_around, &c);
 	}
 	if (c.text) {
-		cleanup_free char *bad = str_fmt("%llu/0x%llx#%llu", (unsigned long long)at.event, (unsigned long long)at.pc,
-						 (unsigned long long)at.hits);
+		cleanup_free char *bad = str_fmt("%llu/0x%llx#%llu", (unsigned long long)at.event,
+						 (unsigned long long)at.pc, (unsigned long long)at.hits);
 
 		r = at.pc ? by_loop(x, p, level, &c, bad, e) : 1;
 	}
@@ -222,16 +226,15 @@ int because_of_condition(struct explain *x, struct inspect *p, int level, bool c
 }
 
 /*
- * Where the value came from says nothing of why it was used there. The chain ended at its first step: the condition under which the
- * statement was executed is the next thing to ask about.
+ * Where the value came from says nothing of why it was used there. The chain ended at its first step: the condition
+ * under which the statement was executed is the next thing to ask about.
  */
 int because_here(struct explain *x, struct err *e)
 {
 	struct inspect p = {0};
 	int r;
 
-	if (x->chain.n != 1 || !x->end ||
-	    !(x->end == END_INITIAL || x->end == END_CONSTANT))
+	if (x->chain.n != 1 || !x->end || !(x->end == END_INITIAL || x->end == END_CONSTANT))
 		return 0;
 	if (explain_goto_failure(x, e) || inspect_open(&p, x, e)) {
 		inspect_close(&p);

@@ -11,20 +11,34 @@
 #include "base/str.h"
 
 static const char *const role_names[] = {
-	[STEP_FAILURE] = "failure",	[STEP_ACQUIRE] = "acquire",	  [STEP_ALLOC] = "alloc",
-	[STEP_CALL] = "call",		[STEP_COPY] = "copy",		  [STEP_FREE] = "free",
-	[STEP_INPUT] = "input", [STEP_LATE] = "late",		[STEP_LOAD] = "load",		  [STEP_RECURSION] = "recursion",
-	[STEP_RETURN] = "return",	[STEP_THROW] = "throw",		  [STEP_TRANSITION] = "transition",
-	[STEP_TEST] = "test",		[STEP_WAKE] = "wake",
-	[STEP_WAIT] = "wait",		[STEP_WRITE] = "write",
+	[STEP_FAILURE] = "failure",
+	[STEP_ACQUIRE] = "acquire",
+	[STEP_ALLOC] = "alloc",
+	[STEP_CALL] = "call",
+	[STEP_COPY] = "copy",
+	[STEP_FREE] = "free",
+	[STEP_INPUT] = "input",
+	[STEP_LATE] = "late",
+	[STEP_LOAD] = "load",
+	[STEP_RECURSION] = "recursion",
+	[STEP_RETURN] = "return",
+	[STEP_THROW] = "throw",
+	[STEP_TRANSITION] = "transition",
+	[STEP_TEST] = "test",
+	[STEP_WAKE] = "wake",
+	[STEP_WAIT] = "wait",
+	[STEP_WRITE] = "write",
 };
 
 static const char *const end_names[] = {
-	[END_COMPUTED] = "computed",   [END_CONSTANT] = "constant",	 [END_CYCLE] = "cycle",
-	[END_DECIDED] = "decided",     [END_FREED] = "freed",		 [END_INITIAL] = "initial",
-	[END_INPUT] = "input", [END_LATE] = "late",	       [END_LIMIT] = "limit",		 [END_NEVER_WRITTEN] = "never-written",
-	[END_RECURSION] = "recursion", [END_THROWN] = "thrown",		 [END_TRANSITION] = "transition",
-	[END_UNKNOWN] = "unknown",     [END_WAKE_UP] = "wake-up",
+	[END_COMPUTED] = "computed",	 [END_CONSTANT] = "constant",
+	[END_CYCLE] = "cycle",		 [END_DECIDED] = "decided",
+	[END_FREED] = "freed",		 [END_INITIAL] = "initial",
+	[END_INPUT] = "input",		 [END_LATE] = "late",
+	[END_LIMIT] = "limit",		 [END_NEVER_WRITTEN] = "never-written",
+	[END_RECURSION] = "recursion",	 [END_THROWN] = "thrown",
+	[END_TRANSITION] = "transition", [END_UNKNOWN] = "unknown",
+	[END_WAKE_UP] = "wake-up",
 };
 
 void chain_add(struct chain *c, const struct step *s)
@@ -109,10 +123,10 @@ json_t *chain_step_json(const struct step *s, uint32_t process, uint64_t total)
 		json_object_set_new(position, "pc", json_sprintf("0x%llx", (unsigned long long)s->at.pc));
 	if (!s->at_end && s->at.hits)
 		json_object_set_new(position, "hits", json_integer((json_int_t)s->at.hits));
-	return json_pack("{s:s, s:o, s:s, s:i, s:o, s:O, s:o, s:o, s:o, s:O}", "role", role_names[s->role],
-			 "words", text_or_null(s->words), "at", at, "process", (int)process, "position", position,
-			 "location", s->location, "expression", text_or_null(s->expression), "before",
-			 text_or_null(s->before), "after", text_or_null(s->after), "backtrace", s->backtrace);
+	return json_pack("{s:s, s:o, s:s, s:i, s:o, s:O, s:o, s:o, s:o, s:O}", "role", role_names[s->role], "words",
+			 text_or_null(s->words), "at", at, "process", (int)process, "position", position, "location",
+			 s->location, "expression", text_or_null(s->expression), "before", text_or_null(s->before),
+			 "after", text_or_null(s->after), "backtrace", s->backtrace);
 }
 
 static void set_text(json_t *o, const char *key, const char *text)

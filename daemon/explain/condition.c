@@ -11,11 +11,11 @@
 #include "base/fdio.h"
 #include "base/log.h"
 #include "base/str.h"
-#include "timetravel/cursor_int.h"
 #include "explain/flow.h"
 #include "expr/rewrite.h"
 #include "reclog/sources.h"
 #include "replay/show.h"
+#include "timetravel/cursor_int.h"
 #include "watch/watch.h"
 
 void condition_at(struct inspect *p, int level, condition_finder *find, struct condition *c)
@@ -90,17 +90,20 @@ static void add_transition(struct explain *x, struct transition *t, const char *
 	const char *is = s->after ? s->after : "?";
 
 	s->expression = xstrdup(text);
-	s->words = has_no_value(t) ? str_fmt("from this statement on `%s' is wrong: it is %s; before it had no value", text, is)
-				   : str_fmt("this turned `%s': it was %s, became %s", text, s->before, is);
+	s->words = has_no_value(t)
+			   ? str_fmt("from this statement on `%s' is wrong: it is %s; before it had no value", text, is)
+			   : str_fmt("this turned `%s': it was %s, became %s", text, s->before, is);
 	chain_add(&x->chain, s);
 	t->told = true;
 	if (!has_no_value(t))
 		strv_add_all(&x->notes, (const char *const *)t->notes.s);
 	if (t->may_be_later)
-		explain_note(x, "`%s' may have turned again later: `fredctl reverse-watch --last' looks for that", text);
+		explain_note(x, "`%s' may have turned again later: `fredctl reverse-watch --last' looks for that",
+			     text);
 }
 
-/* Returns enum watch_outcome or -1; t is empty before. inside: it is false at both ends. The cursor stands nowhere afterwards. */
+/* Returns enum watch_outcome or -1; t is empty before. inside: it is false at both ends. The cursor stands nowhere
+ * afterwards. */
 static int watch(struct explain *x, const char *expr, const char *bad, bool inside, struct transition *t, struct err *e)
 {
 	struct watch_params p = {.expr = expr, .bad = bad, .inside = inside, .exact = true};
@@ -119,8 +122,8 @@ static int watch(struct explain *x, const char *expr, const char *bad, bool insi
 }
 
 /*
- * It is false at both ends. What is to be searched may be in the segment of the bad end: from there to the program's end not much more
- * is executed.
+ * It is false at both ends. What is to be searched may be in the segment of the bad end: from there to the program's
+ * end not much more is executed.
  */
 static int watch_in_between(struct explain *x, const char *expr, const char *bad, struct transition *t, struct err *e)
 {
@@ -147,7 +150,8 @@ static int follow_on(struct explain *x, const struct timeline_point *at, struct 
 	return flow_follow_write(x, x->t.in.seg.tid, e);
 }
 
-/* The expression with the variables of its frame replaced by their values at the failure. malloc'd; NULL: nothing to replace. */
+/* The expression with the variables of its frame replaced by their values at the failure. malloc'd; NULL: nothing to
+ * replace. */
 static char *freeze(struct inspect *p, int level, const char *expr)
 {
 	struct err ignored;
@@ -162,8 +166,8 @@ static char *freeze(struct inspect *p, int level, const char *expr)
 }
 
 /*
- * An object on the stack is there while the function lasts whose variable it is: its name, of the first address in the expression that is
- * on a stack; "": there is none.
+ * An object on the stack is there while the function lasts whose variable it is: its name, of the first address in the
+ * expression that is on a stack; "": there is none.
  */
 static void find_owner(struct inspect *p, const char *frozen, char owner[128])
 {
@@ -182,7 +186,8 @@ static bool is_alive(const struct transition *t, const char *owner)
 	const json_t *frame;
 	size_t i;
 
-	json_array_foreach(t->step.backtrace, i, frame) {
+	json_array_foreach(t->step.backtrace, i, frame)
+	{
 		const char *name = json_string_value(json_object_get(frame, "function"));
 
 		size_t len = name ? strlen(name) : 0;
@@ -193,15 +198,16 @@ static bool is_alive(const struct transition *t, const char *owner)
 	return !*owner;
 }
 
-/* Is a line of the program's known for it? What changes where none is, as before `main`, is no statement about an object of the program's. */
+/* Is a line of the program's known for it? What changes where none is, as before `main`, is no statement about an
+ * object of the program's. */
 static bool has_line(const struct transition *t)
 {
 	return json_is_string(json_object_get(t->step.location, "file"));
 }
 
 /*
- * Is a found before b found? Where both are in one segment, b is the later one if it only says where a variable of the failing
- * statement begins.
+ * Is a found before b found? Where both are in one segment, b is the later one if it only says where a variable of the
+ * failing statement begins.
  */
 static bool is_before(const struct transition *a, const struct transition *b)
 {
@@ -230,7 +236,8 @@ static int follow_variable(struct explain *x, const struct transition *t, const 
 	return 0;
 }
 
-static int search(struct explain *x, const char *expr, const char *frozen, const char *owner, const char *bad, struct err *e)
+static int search(struct explain *x, const char *expr, const char *frozen, const char *owner, const char *bad,
+		  struct err *e)
 {
 	struct transition own = {0}, object = {0};
 	struct err why = {0};
@@ -259,7 +266,8 @@ static int search(struct explain *x, const char *expr, const char *frozen, const
 		add_transition(x, &own, expr);
 	if (object.found) {
 		add_transition(x, &object, expr);
-		explain_note(x, "with the variables of the failing statement as they were there, `%s' is `%s'", expr, frozen);
+		explain_note(x, "with the variables of the failing statement as they were there, `%s' is `%s'", expr,
+			     frozen);
 	}
 	explain_end(x, END_TRANSITION, "the statement turned `%s'", expr);
 	x->found = true;
@@ -270,7 +278,8 @@ static int search(struct explain *x, const char *expr, const char *frozen, const
 }
 
 /* As search, with values of the frame's variables in their places. */
-static int search_objects(struct explain *x, const char *expr, const char *frozen, const char *owner, const char *bad, struct err *e)
+static int search_objects(struct explain *x, const char *expr, const char *frozen, const char *owner, const char *bad,
+			  struct err *e)
 {
 	struct transition t = {0};
 	int got = watch(x, frozen, bad, false, &t, e);
@@ -335,7 +344,8 @@ static char *with_this(struct inspect *p, int level, const char *expr)
 		while (isalnum((unsigned char)s[n]) || s[n] == '_')
 			n++;
 		if (n && !isdigit((unsigned char)*s) && s[n] == '(' && !(s > expr && strchr(".>:", s[-1]))) {
-			cleanup_free char *method = str_fmt("sizeof(this->%.*s)", (int)n, s), *known = inspect_eval(p, level, method);
+			cleanup_free char *method = str_fmt("sizeof(this->%.*s)", (int)n, s),
+					  *known = inspect_eval(p, level, method);
 
 			if (known) {
 				buf_add_str(&b, "this->");
@@ -352,17 +362,22 @@ static char *with_this(struct inspect *p, int level, const char *expr)
 	return NULL;
 }
 
-int condition_search(struct explain *x, struct inspect *p, int level, const char *given, enum condition_of of, struct err *e)
+int condition_search(struct explain *x, struct inspect *p, int level, const char *given, enum condition_of of,
+		     struct err *e)
 {
 	cleanup_free char *own = with_this(p, level, given);
 	const char *expr = own ? own : given;
 	char owner[128];
-	cleanup_free char *truth = str_fmt("(%s) ? 1 : 0", expr), *value = inspect_eval(p, level, truth), *frozen = NULL;
-	cleanup_free char *bad = str_fmt("%llu/0x%llx#%llu", (unsigned long long)p->at.event, (unsigned long long)p->at.pc,
-					 (unsigned long long)p->at.hits);
+	cleanup_free char *truth = str_fmt("(%s) ? 1 : 0", expr), *value = inspect_eval(p, level, truth),
+			  *frozen = NULL;
+	cleanup_free char *bad = str_fmt("%llu/0x%llx#%llu", (unsigned long long)p->at.event,
+					 (unsigned long long)p->at.pc, (unsigned long long)p->at.hits);
 
 	if (!value || !str_eq(value, "0")) {
-		explain_note(x, value ? "`%s' is not false at the failure: it is not searched for" : "`%s' has no value at the failure", expr);
+		explain_note(x,
+			     value ? "`%s' is not false at the failure: it is not searched for"
+				   : "`%s' has no value at the failure",
+			     expr);
 		inspect_close(p);
 		return 1;
 	}

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* condition.h: a condition that the program checked before it failed, and the search for the statement that changed it. */
+/* condition.h: a condition that the program checked before it failed, and the search for the statement that changed it.
+ */
 #ifndef FRED_EXPLAIN_CONDITION_H
 #define FRED_EXPLAIN_CONDITION_H
 
@@ -16,7 +17,8 @@ struct condition {
 
 /* The condition of the innermost `if` around a line of source. Pure. */
 void condition_around(const char *source, int line, struct condition *c);
-/* As that, or of the innermost loop whose first statement it is, or in whose condition: what a statement that waits is waiting for. */
+/* As that, or of the innermost loop whose first statement it is, or in whose condition: what a statement that waits is
+ * waiting for. */
 void condition_of_wait(const char *source, int line, struct condition *c);
 /* Of the innermost loop around it, as long as which is true it goes on. */
 void condition_of_loop(const char *source, int line, struct condition *c);
@@ -27,20 +29,23 @@ void condition_at(struct inspect *p, int level, condition_finder *find, struct c
 char *condition_good(const struct condition *c);
 void condition_fini(struct condition *c);
 
-/* OBJECTS: the frame's variables keep the values that they have at the failure, so that only other memory can change it. */
+/* OBJECTS: the frame's variables keep the values that they have at the failure, so that only other memory can change
+ * it. */
 enum condition_of { CONDITION_OF_ALL, CONDITION_OF_OBJECTS };
 
 /*
- * The expression is false at the failure, in the frame `level` of p, which is open: searches for what changed it, and adds steps. 0: found;
- * 1: not found, x's notes say why; -1: the replay failed. p is closed.
+ * The expression is false at the failure, in the frame `level` of p, which is open: searches for what changed it, and
+ * adds steps. 0: found; 1: not found, x's notes say why; -1: the replay failed. p is closed.
  */
-int condition_search(struct explain *x, struct inspect *p, int level, const char *expr, enum condition_of of, struct err *e);
+int condition_search(struct explain *x, struct inspect *p, int level, const char *expr, enum condition_of of,
+		     struct err *e);
 
 /* The expression with the variables of its frame replaced by their values, as far as there are any; malloc'd. */
 char *condition_freeze(struct inspect *p, int level, const char *expr);
 /*
- * Which statement turned such an expression, that was true and is false at the position `bad` (NULL: the end)? Adds a step, in which it
- * is called `text`; the end of the chain is the caller's. 0; 1: it did not turn so; -1. The travel stands nowhere afterwards.
+ * Which statement turned such an expression, that was true and is false at the position `bad` (NULL: the end)? Adds a
+ * step, in which it is called `text`; the end of the chain is the caller's. 0; 1: it did not turn so; -1. The travel
+ * stands nowhere afterwards.
  */
 int condition_turned(struct explain *x, const char *text, const char *frozen, const char *bad, struct err *e);
 

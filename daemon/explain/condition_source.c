@@ -254,7 +254,8 @@ static void around(const char *source, int line, unsigned which, struct conditio
 		if (is_word(s, "if"))
 			is = (which & OF_IFS) && is_in_if(s, at, &k);
 		else if (is_word(s, "while") || is_word(s, "for") || is_word(s, "do"))
-			is = (which & OF_LOOPS) && is_in_loop(s, at, &k) && (!(which & OF_FIRST) || is_first_in_body(text, &k, at));
+			is = (which & OF_LOOPS) && is_in_loop(s, at, &k) &&
+			     (!(which & OF_FIRST) || is_first_in_body(text, &k, at));
 		if (is)
 			found = k;
 	}

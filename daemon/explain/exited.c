@@ -5,11 +5,11 @@
 
 #include "base/cleanup.h"
 #include "base/str.h"
-#include "timetravel/cursor_int.h"
 #include "explain/condition.h"
 #include "explain/failure.h"
 #include "explain/flow.h"
 #include "explain/inspect.h"
+#include "timetravel/cursor_int.h"
 
 /* What a return statement returns, malloc'd; NULL: it is none, or a constant. */
 static char *returned(const struct inspect *p, bool constant)

@@ -15,13 +15,13 @@
 
 #include "base/buf.h"
 #include "base/str.h"
-#include "timetravel/cursor.h"
 #include "explain/chain.h"
 #include "gdb/gdb.h"
 #include "insn/insn.h"
 #include "reclog/procs.h"
 #include "replay/navigate.h"
 #include "replay/operation.h"
+#include "timetravel/cursor.h"
 
 struct explain;
 struct flow;
@@ -60,11 +60,12 @@ struct explain {
 /* Sets why the chain ends; later calls change nothing. */
 void explain_end(struct explain *x, enum chain_end end, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
 /* The same, but replaces what was set before. */
-void explain_end_instead(struct explain *x, enum chain_end end, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
+void explain_end_instead(struct explain *x, enum chain_end end, const char *fmt, ...)
+	__attribute__((format(printf, 3, 4)));
 void explain_note(struct explain *x, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 /*
- * Moving back has failed with e. True if it took too long, or if a state could not be found again: then the chain so far is valid. The
- * replay is ended, the program stands nowhere.
+ * Moving back has failed with e. True if it took too long, or if a state could not be found again: then the chain so
+ * far is valid. The replay is ended, the program stands nowhere.
  */
 bool explain_may_go_on(struct explain *x, const struct err *e);
 /* Has the chain ended, or is there no time or room for a further step? Then sets why it ends. */

@@ -5,9 +5,9 @@
 
 #include "base/cleanup.h"
 #include "base/str.h"
-#include "timetravel/cursor_int.h"
 #include "explain/failure.h"
 #include "explain/inspect.h"
+#include "timetravel/cursor_int.h"
 
 void failure_set_kind(struct explain *x, const char *kind, const char *fmt, ...)
 {

@@ -34,15 +34,18 @@ int failure_with_source(const struct inspect *p, int level);
 uint64_t failure_word(struct explain *x, uint64_t addr);
 
 /*
- * because.c: why the statement of a frame was executed, from the `if` around it. p is open at that state, and is closed here. called: the
- * program stands at the entry of a function that the statement calls. 0: a cause was found; 1: none; -1.
+ * because.c: why the statement of a frame was executed, from the `if` around it. p is open at that state, and is closed
+ * here. called: the program stands at the entry of a function that the statement calls. 0: a cause was found; 1: none;
+ * -1.
  */
-int because_of_condition(struct explain *x, struct inspect *p, int level, bool called, enum condition_of of, struct err *e);
-/* Back in the function to the branch in the lines of the condition. 0: there; 1: none was met; -1. What it called is skipped. */
+int because_of_condition(struct explain *x, struct inspect *p, int level, bool called, enum condition_of of,
+			 struct err *e);
+/* Back in the function to the branch in the lines of the condition. 0: there; 1: none was met; -1. What it called is
+ * skipped. */
 int because_to_branch(struct explain *x, const struct condition *c, struct err *e);
 /*
- * For a chain that ended at its first step: the origin of the value is no explanation then, so searches for the condition under which
- * the statement was executed.
+ * For a chain that ended at its first step: the origin of the value is no explanation then, so searches for the
+ * condition under which the statement was executed.
  */
 int because_here(struct explain *x, struct err *e);
 

@@ -1,16 +1,17 @@
 /* SPDX-License-Identifier: MIT */
-/* fault.c: faults: an access to memory that is not there, a jump to where there is no code, a division by zero, a stack that is full. */
+/* fault.c: faults: an access to memory that is not there, a jump to where there is no code, a division by zero, a stack
+ * that is full. */
 #include <signal.h>
 #include <string.h>
 
 #include "base/cleanup.h"
 #include "base/maps.h"
 #include "base/str.h"
-#include "timetravel/cursor_int.h"
 #include "explain/condition.h"
 #include "explain/failure.h"
 #include "explain/flow.h"
 #include "explain/inspect.h"
+#include "timetravel/cursor_int.h"
 
 #define NEAR 65536u /* bytes: so far is a member of an object from its beginning */
 #define CYCLE_MAX 16u
@@ -18,7 +19,8 @@
 
 #define NEAR_STEPS 64u
 
-/* Back in the function, to the last instruction that has compared a pointer which is null: *l. 0: there; 1: none was met; -1. */
+/* Back in the function, to the last instruction that has compared a pointer which is null: *l. 0: there; 1: none was
+ * met; -1. */
 static int to_null_test(struct explain *x, struct insn_loc *l, struct err *e)
 {
 	struct user_regs_struct r;
@@ -33,7 +35,8 @@ static int to_null_test(struct explain *x, struct insn_loc *l, struct err *e)
 
 		if (cursor_back_step(&x->t, x->tid, &stop, e) || explain_regs(x, x->tid, &r, e))
 			return -1;
-		if (stop.kind != STOP_STEP || visibility_is_shim(&x->t.visibility, r.rip) || explain_insn(x, &r, code, &i, e))
+		if (stop.kind != STOP_STEP || visibility_is_shim(&x->t.visibility, r.rip) ||
+		    explain_insn(x, &r, code, &i, e))
 			return 1;
 		kind = insn_kind(&i);
 		if (kind == INSN_CALL || kind == INSN_RET)
@@ -94,7 +97,8 @@ static int explain_overflow(struct explain *x, struct inspect *p, const char *cy
 }
 
 /* The operand that made the access bad. false: nobody can say. */
-static bool bad_operand(struct explain *x, const struct insn *i, const struct failure_fault *f, struct insn_loc *l, struct buf *words)
+static bool bad_operand(struct explain *x, const struct insn *i, const struct failure_fault *f, struct insn_loc *l,
+			struct buf *words)
 {
 	struct insn_access v[INSN_ACCESSES];
 	unsigned n = insn_accesses(i, v), reg;
@@ -117,13 +121,14 @@ static bool bad_operand(struct explain *x, const struct insn *i, const struct fa
 	if (reg == INSN_NO_REG)
 		return false;
 	*l = (struct insn_loc){.where = INSN_IN_REG, .reg = reg, .len = 8};
-	buf_addf(words, "%s 0x%llx, %s being 0x%llx", a->writes ? "it wrote to" : "it read", (unsigned long long)a->addr,
-		 insn_reg_name(reg), (unsigned long long)insn_reg(i->regs, reg));
+	buf_addf(words, "%s 0x%llx, %s being 0x%llx", a->writes ? "it wrote to" : "it read",
+		 (unsigned long long)a->addr, insn_reg_name(reg), (unsigned long long)insn_reg(i->regs, reg));
 	return true;
 }
 
 /* In a function of the recorder's that stands for one of libc's: the argument that the access began from. */
-static bool bad_argument(const struct user_regs_struct *r, const struct failure_fault *f, struct insn_loc *l, struct buf *words)
+static bool bad_argument(const struct user_regs_struct *r, const struct failure_fault *f, struct insn_loc *l,
+			 struct buf *words)
 {
 	static const unsigned args[] = {INSN_RDI, INSN_RSI, INSN_RDX, INSN_RCX, 8, 9};
 	unsigned best = INSN_NO_REG;
@@ -163,7 +168,8 @@ static uint64_t call_before(struct explain *x, uint64_t ret)
 		struct insn i = {code, n, &r};
 
 		r.rip = ret - n;
-		if (!trace_read(cursor_memory(&x->t), r.rip, code, n, &ignored) && insn_len(&i) == n && insn_kind(&i) == INSN_CALL)
+		if (!trace_read(cursor_memory(&x->t), r.rip, code, n, &ignored) && insn_len(&i) == n &&
+		    insn_kind(&i) == INSN_CALL)
 			return r.rip;
 	}
 	return 0;
@@ -249,7 +255,8 @@ static bool goes_astray(struct explain *x, const struct insn *i, struct insn_loc
 }
 
 /* It stands at an instruction that goes to the address at l. */
-static int explain_target(struct explain *x, const struct insn_loc *l, enum insn_kind kind, uint64_t target, struct err *e)
+static int explain_target(struct explain *x, const struct insn_loc *l, enum insn_kind kind, uint64_t target,
+			  struct err *e)
 {
 	cleanup_free char *addr = str_fmt("0x%llx", (unsigned long long)target);
 	struct inspect p = {0};
@@ -257,7 +264,10 @@ static int explain_target(struct explain *x, const struct insn_loc *l, enum insn
 
 	str_set(&x->failure.address, "%s", addr);
 	failure_set_kind(x, "jump", "the program %s %s, which is no address",
-		 kind == INSN_RET ? "returned to" : kind == INSN_CALL ? "called a function at" : "went to", addr);
+			 kind == INSN_RET    ? "returned to"
+			 : kind == INSN_CALL ? "called a function at"
+					     : "went to",
+			 addr);
 	r = failure_tell(x, &p, e);
 	inspect_close(&p);
 	return r ? -1 : flow_follow(x, x->tid, l, true, e);
@@ -336,7 +346,8 @@ int failure_fault(struct explain *x, const struct failure_fault *f, struct err *
 		struct stop stop;
 
 		/* in what the recorder's function has called: to the program's call of that */
-		if (cursor_back_step(&x->t, x->tid, &stop, e) || failure_is_here(x, e) || explain_regs(x, x->tid, &r, e))
+		if (cursor_back_step(&x->t, x->tid, &stop, e) || failure_is_here(x, e) ||
+		    explain_regs(x, x->tid, &r, e))
 			return -1;
 	}
 	if (inspect_open(&p, x, e)) {
@@ -357,7 +368,8 @@ int failure_fault(struct explain *x, const struct failure_fault *f, struct err *
 	if (f->sig != SIGSEGV && f->sig != SIGBUS) {
 		failure_set_kind(x, "illegal", "SIG%s at 0x%llx", sigabbrev_np(f->sig), (unsigned long long)f->pc);
 		inspect_step(&p, STEP_FAILURE, NULL, NULL, NULL, "%s", x->failure.text);
-		explain_end(x, END_DECIDED, "the program executed this instruction: a trap of its own, or a compiler's, or no code");
+		explain_end(x, END_DECIDED,
+			    "the program executed this instruction: a trap of its own, or a compiler's, or no code");
 		x->found = true;
 		if (because_of_condition(x, &p, p.user, false, CONDITION_OF_ALL, e) < 0)
 			return -1;
@@ -366,7 +378,8 @@ int failure_fault(struct explain *x, const struct failure_fault *f, struct err *
 	shim = visibility_is_shim(&x->t.visibility, r.rip);
 	if (shim)
 		buf_addf(&words, "in %s, ", inspect_function(&p, 0));
-	known = shim ? bad_argument(&r, f, &l, &words) : !explain_insn(x, &r, code, &i, e) && bad_operand(x, &i, f, &l, &words);
+	known = shim ? bad_argument(&r, f, &l, &words)
+		     : !explain_insn(x, &r, code, &i, e) && bad_operand(x, &i, f, &l, &words);
 	if (!known)
 		buf_addf(&words, "access to 0x%llx", (unsigned long long)f->addr);
 	name_fault(x, f, buf_str(&words));

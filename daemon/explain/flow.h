@@ -9,15 +9,16 @@
 #include "explain/explain.h"
 
 /*
- * The program stands in thread tid, where the value is at l. Adds steps to the chain and sets why it ends. pointer: the value is an
- * address, or was meant to be one. -1: the replay failed.
+ * The program stands in thread tid, where the value is at l. Adds steps to the chain and sets why it ends. pointer: the
+ * value is an address, or was meant to be one. -1: the replay failed.
  */
 int flow_follow(struct explain *x, pid_t tid, const struct insn_loc *l, bool pointer, struct err *e);
 /* The same for the value that the instruction at the PC writes to memory; the chain has that step already. */
 int flow_follow_write(struct explain *x, pid_t tid, struct err *e);
 /*
- * Moves back to the state before the last write to [addr, addr + len), at most 8 bytes, or to the 8 bytes at `birth`, whose writing
- * begins the life of the object (0: none). 1: nothing was written since the program began; 2: given up, the chain has ended.
+ * Moves back to the state before the last write to [addr, addr + len), at most 8 bytes, or to the 8 bytes at `birth`,
+ * whose writing begins the life of the object (0: none). 1: nothing was written since the program began; 2: given up,
+ * the chain has ended.
  */
 int flow_last_write(struct explain *x, uint64_t addr, unsigned len, uint64_t birth, bool *is_birth, struct err *e);
 

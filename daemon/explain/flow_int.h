@@ -35,15 +35,17 @@ bool flow_is_made(struct flow *f, const struct user_regs_struct *r, const struct
 /* Continues with the operands of the instruction at the PC, whose effect is o: enum next. name: of the value. */
 int flow_take_origin(struct flow *f, const struct user_regs_struct *r, const struct insn_origin *o, const char *name);
 /*
- * latest.c: of several values that were compared, the way to the one that another thread has written last becomes the chain. The travel
- * stands in front of the instruction. FLOW_ENDED; FLOW_ON: there is none such, and it stands there again; -1.
+ * latest.c: of several values that were compared, the way to the one that another thread has written last becomes the
+ * chain. The travel stands in front of the instruction. FLOW_ENDED; FLOW_ON: there is none such, and it stands there
+ * again; -1.
  */
 int flow_latest(struct flow *f, const struct insn_origin *o, struct err *e);
 /*
- * latest.c: nothing had written the memory when it was read, at `at`: does another thread write it later? Then that is the cause. 0: it is;
- * 1: no; -1. The travel stands nowhere in particular afterwards.
+ * latest.c: nothing had written the memory when it was read, at `at`: does another thread write it later? Then that is
+ * the cause. 0: it is; 1: no; -1. The travel stands nowhere in particular afterwards.
  */
-int flow_too_late(struct explain *x, const struct timeline_point *at, uint64_t addr, unsigned len, const char *name, struct err *e);
+int flow_too_late(struct explain *x, const struct timeline_point *at, uint64_t addr, unsigned len, const char *name,
+		  struct err *e);
 /* As long as the value is only copied, and explain_is_over does not say otherwise. */
 int flow_on(struct flow *f, struct err *e);
 /* Is the last step of the chain in the same source line as p? */

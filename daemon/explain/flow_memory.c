@@ -8,15 +8,16 @@
 #include "base/clock.h"
 #include "base/maps.h"
 #include "base/str.h"
-#include "timetravel/cursor_int.h"
 #include "explain/inspect.h"
 #include "rlog/heap.h"
+#include "timetravel/cursor_int.h"
 
 #define SMALL 0x10000ull /* an offset or an index, rather than an address */
 
 /* ---- memory ---- */
 
-/* As cursor_back_continue, from the end of a segment, at whose PC there is no code: the state itself is not looked for. */
+/* As cursor_back_continue, from the end of a segment, at whose PC there is no code: the state itself is not looked for.
+ */
 static int back_from_end(struct explain *x, struct stop *stop, struct err *e)
 {
 	struct stop back;
@@ -78,21 +79,26 @@ static void never_written(struct flow *f, const char *name)
 	if (!maps_find(cursor_memory(&f->x->t), f->l.addr, &m))
 		m.path[0] = '\0';
 	if (str_eq(m.path, "[stack]"))
-		explain_end(f->x, END_INITIAL, "%s has had this value since the program was started: an argument, or its environment", name);
+		explain_end(f->x, END_INITIAL,
+			    "%s has had this value since the program was started: an argument, or its environment",
+			    name);
 	else if (m.path[0] == '/' || m.path[0] == '\0')
-		explain_end(f->x, END_INITIAL, "%s has had this value from the beginning: nothing ever wrote to it", name);
+		explain_end(f->x, END_INITIAL, "%s has had this value from the beginning: nothing ever wrote to it",
+			    name);
 	else
 		explain_end(f->x, END_NEVER_WRITTEN, "%s was never written to", name);
 }
 
 /* A function of the recorder's, that stands for one of libc's, wrote the memory. */
-static int written_by_library(struct flow *f, struct inspect *p, const char *name, const char *before, const char *after)
+static int written_by_library(struct flow *f, struct inspect *p, const char *name, const char *before,
+			      const char *after)
 {
 	const char *who = inspect_function(p, 0);
 	cleanup_free char *event = NULL;
 
 	if (flow_is_one_of(who, flow_freeing)) {
-		inspect_step(p, STEP_FREE, name, before, after, "%s was freed here: what was in it is gone since", name);
+		inspect_step(p, STEP_FREE, name, before, after, "%s was freed here: what was in it is gone since",
+			     name);
 		explain_end(f->x, END_FREED, "the memory was used after it was freed");
 		return FLOW_ENDED;
 	}
@@ -104,7 +110,8 @@ static int written_by_library(struct flow *f, struct inspect *p, const char *nam
 	event = flow_event(f->x);
 	/* a statement of the program that has taken the value over could have checked it */
 	if (!chain_has(&f->x->chain, STEP_COPY))
-		inspect_step(p, STEP_INPUT, name, before, after, "%s wrote it: %s was %s, became %s", who, name, before, after);
+		inspect_step(p, STEP_INPUT, name, before, after, "%s wrote it: %s was %s, became %s", who, name, before,
+			     after);
 	explain_end(f->x, END_INPUT, "the value came from outside: %s", event ? event : who);
 	return FLOW_ENDED;
 }
@@ -118,7 +125,8 @@ static uint64_t base_of_store(struct flow *f, const struct insn *i)
 	for (unsigned k = 0; k < n; k++) {
 		uint64_t base;
 
-		if (!v[k].writes || v[k].stack || f->l.addr + f->l.len <= v[k].addr || f->l.addr >= v[k].addr + v[k].len)
+		if (!v[k].writes || v[k].stack || f->l.addr + f->l.len <= v[k].addr ||
+		    f->l.addr >= v[k].addr + v[k].len)
 			continue;
 		base = v[k].base == INSN_NO_REG ? 0 : insn_reg(i->regs, v[k].base);
 		if (v[k].index != INSN_NO_REG || v[k].base == INSN_RBP || v[k].base == INSN_RSP)
@@ -128,7 +136,8 @@ static uint64_t base_of_store(struct flow *f, const struct insn *i)
 	return 0;
 }
 
-/* In a function of libc's that copies: its destination, and its source. 0: not known. The travel stands where it stood. */
+/* In a function of libc's that copies: its destination, and its source. 0: not known. The travel stands where it stood.
+ */
 static int ends_of_copy(struct flow *f, struct inspect *p, uint64_t *dest, uint64_t *source, struct err *e)
 {
 	struct explain *x = f->x;
@@ -165,20 +174,22 @@ static int ends_of_copy(struct flow *f, struct inspect *p, uint64_t *dest, uint6
 /* Is it the word in front of a block, which no statement of the program's is to write? */
 static bool is_header(const struct flow *f)
 {
-	return f->x->header && f->l.addr + f->l.len > f->x->header && f->l.addr < f->x->header + sizeof(struct heap_block);
+	return f->x->header && f->l.addr + f->l.len > f->x->header &&
+	       f->l.addr < f->x->header + sizeof(struct heap_block);
 }
 
 /* Was something written that the statement did not mean? 1: yes, and the chain ends. */
-static int is_overrun(struct flow *f, struct inspect *p, const struct insn *i, const char *name, const char *before, const char *after,
-		      struct err *e)
+static int is_overrun(struct flow *f, struct inspect *p, const struct insn *i, const char *name, const char *before,
+		      const char *after, struct err *e)
 {
 	struct object meant, hit;
 	bool member;
 	uint64_t base = 0, source;
 
 	if (is_header(f)) {
-		inspect_step(p, STEP_WRITE, name, before, after, "this wrote over malloc's administration of a block, in front of it: it was %s, became %s",
-			   before, after);
+		inspect_step(p, STEP_WRITE, name, before, after,
+			     "this wrote over malloc's administration of a block, in front of it: it was %s, became %s",
+			     before, after);
 		explain_end(f->x, END_COMPUTED, "the heap was damaged");
 		return 1;
 	}
@@ -198,16 +209,19 @@ static int is_overrun(struct flow *f, struct inspect *p, const struct insn *i, c
 	if (!member && (!inspect_object(p, f->l.addr, &hit) || hit.lo == meant.lo || !hit.name[0]))
 		return 0;
 	if (f->l.addr < meant.lo)
-		inspect_step(p, STEP_WRITE, name, before, after, "this wrote in front of %s, and so to %s: it was %s, became %s", meant.name, name,
-			   before, after);
+		inspect_step(p, STEP_WRITE, name, before, after,
+			     "this wrote in front of %s, and so to %s: it was %s, became %s", meant.name, name, before,
+			     after);
 	else
-		inspect_step(p, STEP_WRITE, name, before, after, "this wrote behind the end of %s (%llu bytes), and so to %s: it was %s, became %s",
-			   meant.name, (unsigned long long)meant.len, name, before, after);
+		inspect_step(p, STEP_WRITE, name, before, after,
+			     "this wrote behind the end of %s (%llu bytes), and so to %s: it was %s, became %s",
+			     meant.name, (unsigned long long)meant.len, name, before, after);
 	explain_end(f->x, END_COMPUTED, "the write was not meant for %s", name);
 	return 1;
 }
 
-/* A function of libc's has written it, by way of a register that cannot be read: from its source, or it has filled it. enum next, or -1. */
+/* A function of libc's has written it, by way of a register that cannot be read: from its source, or it has filled it.
+ * enum next, or -1. */
 static int by_copy(struct flow *f, struct inspect *p, const struct user_regs_struct *r, const char *name, struct err *e)
 {
 	bool fills = strstr(inspect_function(p, 0), "memset") || strstr(inspect_function(p, 0), "bzero");
@@ -275,20 +289,23 @@ static int written_here(struct flow *f, const char *name, struct err *e)
 			bool copies = o.effect == INSN_COPIES || (o.effect == INSN_DERIVES && f->pointer);
 
 			inspect_step(&p, copies ? STEP_COPY : STEP_WRITE, exact ? here : name, before, after,
-				   "this wrote %s: it was %s, became %s", exact ? here : name, before, after);
+				     "this wrote %s: it was %s, became %s", exact ? here : name, before, after);
 			if (o.what.len < f->l.len && f->pointer && o.effect != INSN_KEEPS) {
-				explain_end(x, END_COMPUTED, "only %u of its %u bytes were written here: the write was not meant for it", o.what.len,
-					    f->l.len);
+				explain_end(x, END_COMPUTED,
+					    "only %u of its %u bytes were written here: the write was not meant for it",
+					    o.what.len, f->l.len);
 			} else if (o.what.len < f->l.len && o.effect != INSN_KEEPS) {
 				memmove(f->value, f->value + (o.what.addr - f->l.addr), o.what.len);
 				f->l = o.what;
 			}
 			if (others)
 				explain_end(x, END_COMPUTED, "another thread wrote %s", name);
-			/* behind here the travel may have come back from elsewhere: registers are of this state in any case */
+			/* behind here the travel may have come back from elsewhere: registers are of this state in any
+			 * case */
 			if (x->end)
 				got = FLOW_ENDED;
-			else if (p.to_copy && o.n && o.from[0].where == INSN_IN_REG && !flow_read(x, &r, &o.from[0], was))
+			else if (p.to_copy && o.n && o.from[0].where == INSN_IN_REG &&
+				 !flow_read(x, &r, &o.from[0], was))
 				got = by_copy(f, &p, &r, name, e);
 			else
 				got = flow_take_origin(f, &r, &o, name);
@@ -318,20 +335,24 @@ static int at_birth(struct flow *f, const char *name, const char *function, stru
 	if (inspect_open(&p, x, e) || explain_regs(x, x->t.in.seg.tid, &r, e)) {
 		got = -1;
 	} else if (*function) {
-		explain_end(x, END_NEVER_WRITTEN, "%s was not set in this call of %s: it still has what lay there before", name, function);
+		explain_end(x, END_NEVER_WRITTEN,
+			    "%s was not set in this call of %s: it still has what lay there before", name, function);
 	} else {
 		const char *who = inspect_function(&p, 0);
 		bool frees = flow_is_one_of(who, flow_freeing);
 
 		if (!visibility_is_shim(&x->t.visibility, r.rip)) {
-			inspect_step(&p, STEP_WRITE, name, NULL, NULL, "this wrote over malloc's administration of %s", name);
+			inspect_step(&p, STEP_WRITE, name, NULL, NULL, "this wrote over malloc's administration of %s",
+				     name);
 			explain_end(x, END_COMPUTED, "the heap was damaged");
 		} else if (frees) {
-			inspect_step(&p, STEP_FREE, name, NULL, NULL, "the block with %s was freed here, and used afterwards", name);
+			inspect_step(&p, STEP_FREE, name, NULL, NULL,
+				     "the block with %s was freed here, and used afterwards", name);
 			explain_end(x, END_FREED, "the memory was used after it was freed");
 		} else {
 			inspect_step(&p, STEP_ALLOC, name, NULL, NULL, "%s allocated the block with %s", who, name);
-			explain_end(x, END_NEVER_WRITTEN, "%s was never set since then: it has what was there before", name);
+			explain_end(x, END_NEVER_WRITTEN, "%s was never set since then: it has what was there before",
+				    name);
 		}
 	}
 	inspect_close(&p);
@@ -390,4 +411,3 @@ int flow_memory(struct flow *f, struct err *e)
 		return FLOW_ENDED;
 	return is_birth ? at_birth(f, name, function, e) : written_here(f, name, e);
 }
-

@@ -7,9 +7,9 @@
 
 #include "base/cleanup.h"
 #include "base/clock.h"
-#include "timetravel/cursor_int.h"
 #include "explain/inspect.h"
 #include "reclog/describe.h"
+#include "timetravel/cursor_int.h"
 
 #define BACK_STEPS 4000u /* instructions, in search of what set a register */
 #define BACK_S 40.0
@@ -43,7 +43,8 @@ static int skip_callee(struct flow *f, uint64_t slot, struct err *e)
 
 	if (got)
 		return got < 0 ? -1 : 1;
-	if (x->t.in.seg.tid == f->tid && !explain_regs(x, f->tid, &r, e) && !explain_insn(x, &r, code, &i, e) && insn_kind(&i) == INSN_CALL)
+	if (x->t.in.seg.tid == f->tid && !explain_regs(x, f->tid, &r, e) && !explain_insn(x, &r, code, &i, e) &&
+	    insn_kind(&i) == INSN_CALL)
 		return 0;
 	explain_end(x, END_UNKNOWN, "the call of a function that the value outlived is not found");
 	return 1;
@@ -57,7 +58,8 @@ static uint32_t number_of(const struct flow *f)
 	return n;
 }
 
-/* The time-out of a wait for other threads: why has it expired? What was said of the call's result is the end unless that is known. */
+/* The time-out of a wait for other threads: why has it expired? What was said of the call's result is the end unless
+ * that is known. */
 static int why_timeout(struct explain *x, struct err *e)
 {
 	cleanup_free char *text = x->end_text ? xstrdup(x->end_text) : NULL;
@@ -91,7 +93,8 @@ static int by_library(struct flow *f, struct err *e)
 		if (flow_is_one_of(who, flow_allocating))
 			explain_end(x, END_INPUT, "the value is what %s returned", who);
 		else
-			explain_end(x, END_INPUT, "the value is what %s returned (%s)", who, event ? event : "no event");
+			explain_end(x, END_INPUT, "the value is what %s returned (%s)", who,
+				    event ? event : "no event");
 	}
 	inspect_close(&p);
 	if (r == FLOW_ENDED && f->l.len >= 4 && number_of(f) == ETIMEDOUT)
@@ -175,7 +178,8 @@ static int began_with_it(struct flow *f, struct err *e)
 }
 
 /* A step for a statement that made or passed the value. */
-static int tell(struct flow *f, enum step_role role, const char *front, const char *behind, bool even_here, struct err *e)
+static int tell(struct flow *f, enum step_role role, const char *front, const char *behind, bool even_here,
+		struct err *e)
 {
 	cleanup_free char *v = flow_text(f, f->value, f->l.len);
 	struct inspect p = {0};
@@ -195,7 +199,8 @@ static char *compared_text(struct flow *f, const struct user_regs_struct *r, con
 	uint8_t a[8], b[8];
 	cleanup_free char *first = NULL, *second = NULL;
 
-	if (o->effect != INSN_COMPUTES || o->n != 2 || !flow_read(f->x, r, &o->from[0], a) || !flow_read(f->x, r, &o->from[1], b))
+	if (o->effect != INSN_COMPUTES || o->n != 2 || !flow_read(f->x, r, &o->from[0], a) ||
+	    !flow_read(f->x, r, &o->from[1], b))
 		return NULL;
 	first = flow_text(f, a, o->from[0].len);
 	second = flow_text(f, b, o->from[1].len);
@@ -215,7 +220,8 @@ static int tell_made(struct flow *f, const struct insn_origin *o, const struct u
 	int got = 0;
 
 	if (f->l.reg != INSN_FLAGS)
-		return tell(f, STEP_WRITE, o->effect == INSN_SETS ? "this set the value to " : "this computed the value ", "",
+		return tell(f, STEP_WRITE,
+			    o->effect == INSN_SETS ? "this set the value to " : "this computed the value ", "",
 			    o->effect != INSN_SETS || !last_is_copy(f->x), e);
 	words = what ? str_fmt("this compared %s", what) : xstrdup("this compared values");
 	if (inspect_open(&p, f->x, e))
@@ -249,10 +255,12 @@ int flow_register(struct flow *f, struct err *e)
 		return -1;
 	for (unsigned n = 0;; n++, now = was) {
 		enum insn_kind kind;
-		uint64_t back = word_at(x, now.rsp); /* in the recorder, where that called the function that begins here */
+		uint64_t back =
+			word_at(x, now.rsp); /* in the recorder, where that called the function that begins here */
 
 		if (n == BACK_STEPS || clock_s() > until) {
-			explain_end(x, END_LIMIT, "%s was set more than %u instructions before", insn_reg_name(f->l.reg), n);
+			explain_end(x, END_LIMIT, "%s was set more than %u instructions before",
+				    insn_reg_name(f->l.reg), n);
 			return FLOW_ENDED;
 		}
 		if (cursor_back_step(&x->t, f->tid, &stop, e))
@@ -263,7 +271,8 @@ int flow_register(struct flow *f, struct err *e)
 			return -1;
 		if (is_same_state(&was, &now)) /* with a fault that is yet to come */
 			continue;
-		if (visibility_is_shim(&x->t.visibility, was.rip) && now.rsp == was.rsp && !visibility_is_shim(&x->t.visibility, now.rip))
+		if (visibility_is_shim(&x->t.visibility, was.rip) && now.rsp == was.rsp &&
+		    !visibility_is_shim(&x->t.visibility, now.rip))
 			continue; /* it has only gone on to libc's function of that name */
 		if (visibility_is_shim(&x->t.visibility, was.rip)) {
 			if (visibility_is_shim(&x->t.visibility, back))
@@ -315,4 +324,3 @@ int flow_register(struct flow *f, struct err *e)
 		return flow_take_origin(f, &was, &o, "the value");
 	}
 }
-

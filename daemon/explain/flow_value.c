@@ -7,8 +7,8 @@
 
 #include "base/maps.h"
 #include "base/str.h"
-#include "timetravel/cursor_int.h"
 #include "reclog/describe.h"
+#include "timetravel/cursor_int.h"
 
 #define LARGE 0x1000000ull /* an address, rather than an index */
 #define SMALL 0x10000ull /* an offset or an index, rather than an address */
@@ -75,8 +75,8 @@ bool flow_is_one_of(const char *name, const char *const *names)
 }
 
 const char *const flow_freeing[] = {"free", "cfree", "operator delete(void*)", NULL};
-const char *const flow_allocating[] = {"malloc", "calloc", "realloc", "reallocarray", "memalign", "aligned_alloc", "posix_memalign",
-					 "valloc", "strdup", NULL};
+const char *const flow_allocating[] = {"malloc",	"calloc",	  "realloc", "reallocarray", "memalign",
+				       "aligned_alloc", "posix_memalign", "valloc",  "strdup",	     NULL};
 
 /* The event that the call makes, in words; malloc'd. NULL: none. */
 char *flow_event(struct explain *x)
@@ -134,7 +134,8 @@ int flow_go_on(struct flow *f, const struct user_regs_struct *r, const struct in
 	unsigned n = from->len < f->l.len ? from->len : f->l.len;
 
 	if (!flow_read(f->x, r, from, v)) {
-		explain_end(f->x, END_UNKNOWN, "the value came from %s, which cannot be read", from->where == INSN_IN_MEM ? "memory" : insn_reg_name(from->reg));
+		explain_end(f->x, END_UNKNOWN, "the value came from %s, which cannot be read",
+			    from->where == INSN_IN_MEM ? "memory" : insn_reg_name(from->reg));
 		return FLOW_ENDED;
 	}
 	if (exactly && memcmp(v, f->value, n)) {
@@ -149,7 +150,8 @@ int flow_go_on(struct flow *f, const struct user_regs_struct *r, const struct in
 /* A truth value of flags, or these of an operand that was compared with a constant. */
 static bool is_comparison(const struct insn_origin *o)
 {
-	return (o->what.where == INSN_IN_REG && o->what.reg == INSN_FLAGS) || (o->from[0].where == INSN_IN_REG && o->from[0].reg == INSN_FLAGS);
+	return (o->what.where == INSN_IN_REG && o->what.reg == INSN_FLAGS) ||
+	       (o->from[0].where == INSN_IN_REG && o->from[0].reg == INSN_FLAGS);
 }
 
 /* A sensible index went in, and what came out leads out of everything: by this statement. */
@@ -179,7 +181,8 @@ bool flow_is_made(struct flow *f, const struct user_regs_struct *r, const struct
 	}
 }
 
-/* What an instruction, in front of which it stands, makes of its operands. p: closed here; NULL: it writes a register. */
+/* What an instruction, in front of which it stands, makes of its operands. p: closed here; NULL: it writes a register.
+ */
 int flow_take_origin(struct flow *f, const struct user_regs_struct *r, const struct insn_origin *o, const char *name)
 {
 	const struct insn_loc *wrong;

@@ -9,10 +9,10 @@
 
 #include "base/cleanup.h"
 #include "base/str.h"
-#include "timetravel/cursor_int.h"
+#include "replay/show.h"
 #include "rlog/heap.h"
 #include "rlog/replay.h"
-#include "replay/show.h"
+#include "timetravel/cursor_int.h"
 
 #define STACK 80 /* frames that are looked at, and shown */
 #define VARIABLES 200 /* of a frame */
@@ -22,13 +22,14 @@
 /* GDB gets a copy of the thread that moves, with nothing of the recorder's at work. */
 static int copy_for_gdb(struct explain *x, pid_t *copy, struct err *e)
 {
-	return (!x->no_code && cursor_go_inside(&x->t, e)) || segment_copy(&x->t.in.seg, &x->t.in.now, copy, e) ? -1 : 0;
+	return (!x->no_code && cursor_go_inside(&x->t, e)) || segment_copy(&x->t.in.seg, &x->t.in.now, copy, e) ? -1
+														: 0;
 }
 
 static void find_copying(struct inspect *p)
 {
-	static const char *const names[] = {"memcpy", "memmove", "mempcpy", "memset", "strcpy", "stpcpy", "strncpy",
-					    "strcat", "strncat", "bcopy", "bzero", "wmemset", "wmemcpy"};
+	static const char *const names[] = {"memcpy", "memmove", "mempcpy", "memset", "strcpy",	 "stpcpy", "strncpy",
+					    "strcat", "strncat", "bcopy",   "bzero",  "wmemset", "wmemcpy"};
 	const char *f = inspect_function(p, 0);
 
 	for (unsigned i = 0; i < sizeof(names) / sizeof(names[0]); i++)
@@ -163,7 +164,8 @@ char *inspect_eval(struct inspect *p, int level, const char *expr)
 
 bool inspect_number(struct inspect *p, int level, const char *expr, uint64_t *v)
 {
-	cleanup_free char *unsigned_expr = str_fmt("(unsigned long)(%s)", expr), *text = inspect_eval(p, level, unsigned_expr);
+	cleanup_free char *unsigned_expr = str_fmt("(unsigned long)(%s)", expr),
+			  *text = inspect_eval(p, level, unsigned_expr);
 
 	return text && !str_u64(text, 0, 0, UINT64_MAX, v);
 }
@@ -210,10 +212,13 @@ static bool find_block(pid_t pid, uint64_t addr, struct object *o)
 			continue;
 		}
 		if (addr < at + sizeof(b) + heap_class_size(b.cls)) {
-			*o = (struct object){.lo = at + sizeof(b), .len = b.magic == HEAP_USED ? b.size : heap_class_size(b.cls),
-					     .heap = true, .freed = b.magic == HEAP_FREE, .header = at};
-			snprintf(o->name, sizeof(o->name), "the block of %llu bytes at 0x%llx", (unsigned long long)o->len,
-				 (unsigned long long)o->lo);
+			*o = (struct object){.lo = at + sizeof(b),
+					     .len = b.magic == HEAP_USED ? b.size : heap_class_size(b.cls),
+					     .heap = true,
+					     .freed = b.magic == HEAP_FREE,
+					     .header = at};
+			snprintf(o->name, sizeof(o->name), "the block of %llu bytes at 0x%llx",
+				 (unsigned long long)o->len, (unsigned long long)o->lo);
 			return addr >= o->lo;
 		}
 		at += sizeof(b) + heap_class_size(b.cls);
@@ -229,7 +234,8 @@ static bool is_in(struct inspect *p, int level, const char *name, uint64_t addr,
 	cleanup_free char *at = str_fmt("&(%s)", name), *size = str_fmt("sizeof(%s)", name);
 	uint64_t lo, len;
 
-	if (!inspect_number(p, level, at, &lo) || lo > addr || !inspect_number(p, level, size, &len) || addr - lo >= len)
+	if (!inspect_number(p, level, at, &lo) || lo > addr || !inspect_number(p, level, size, &len) ||
+	    addr - lo >= len)
 		return false;
 	*o = (struct object){.lo = lo, .len = len};
 	snprintf(o->name, sizeof(o->name), "%s", name);
@@ -363,8 +369,8 @@ static bool means(struct inspect *p, const char *expr, uint64_t addr, unsigned l
 	cleanup_free char *at = str_fmt("&(%s)", expr), *size = str_fmt("sizeof(%s)", expr);
 	uint64_t lo, n;
 
-	return !strpbrk(expr, "(=") && !strstr(expr, "++") && !strstr(expr, "--") && inspect_number(p, p->user, at, &lo) && lo == addr &&
-	       inspect_number(p, p->user, size, &n) && n == len;
+	return !strpbrk(expr, "(=") && !strstr(expr, "++") && !strstr(expr, "--") &&
+	       inspect_number(p, p->user, at, &lo) && lo == addr && inspect_number(p, p->user, size, &n) && n == len;
 }
 
 /* The longest piece of the statement that means the memory. */
@@ -379,7 +385,8 @@ static char *in_statement(struct inspect *p, uint64_t addr, unsigned len)
 
 		if (*s == '"')
 			quoted = !quoted;
-		if (quoted || !is_word(*s) || isdigit((unsigned char)*s) || (s > text && (is_word(s[-1]) || s[-1] == '.' || s[-1] == '>')))
+		if (quoted || !is_word(*s) || isdigit((unsigned char)*s) ||
+		    (s > text && (is_word(s[-1]) || s[-1] == '.' || s[-1] == '>')))
 			continue;
 		while (is_word(*end))
 			end++;
@@ -411,13 +418,16 @@ bool inspect_array(struct inspect *p, uint64_t addr, struct object *o)
 		while (is_word(*end))
 			end++;
 		for (const char *next = end; next; next = more_of(next)) {
-			cleanup_free char *expr = xstrndup(s, (size_t)(next - s)), *cmd = str_fmt("whatis %s", expr), *type = NULL;
+			cleanup_free char *expr = xstrndup(s, (size_t)(next - s)), *cmd = str_fmt("whatis %s", expr),
+					  *type = NULL;
 			struct object one;
 			struct err ignored;
 
-			if (strpbrk(expr, "(=") || gdb_console_at(p->x->g, 0, p->user, 0, cmd, &type, &ignored) || !type)
+			if (strpbrk(expr, "(=") || gdb_console_at(p->x->g, 0, p->user, 0, cmd, &type, &ignored) ||
+			    !type)
 				continue;
-			if (strchr(type, '[') && is_in(p, p->user, expr, addr, &one) && one.lo == addr && (!found || one.len < o->len)) {
+			if (strchr(type, '[') && is_in(p, p->user, expr, addr, &one) && one.lo == addr &&
+			    (!found || one.len < o->len)) {
 				*o = one;
 				found = true;
 			}
@@ -442,5 +452,10 @@ char *inspect_name(struct inspect *p, uint64_t addr, unsigned len, bool *exact)
 		return str_fmt("%llu bytes into %s", (unsigned long long)(addr - o.lo), o.name);
 	}
 	*exact = false;
-	return str_fmt("*(%s *) 0x%llx", len == 8 ? "long" : len == 4 ? "int" : len == 2 ? "short" : "char", (unsigned long long)addr);
+	return str_fmt("*(%s *) 0x%llx",
+		       len == 8	  ? "long"
+		       : len == 4 ? "int"
+		       : len == 2 ? "short"
+				  : "char",
+		       (unsigned long long)addr);
 }

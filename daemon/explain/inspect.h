@@ -27,8 +27,8 @@ void inspect_close(struct inspect *p);
 /*
  * Adds a step at this state to the chain. expression, before and after may be NULL. Needs no GDB.
  */
-void inspect_step(struct inspect *p, enum step_role role, const char *expression, const char *before, const char *after, const char *fmt, ...)
-	__attribute__((format(printf, 6, 7)));
+void inspect_step(struct inspect *p, enum step_role role, const char *expression, const char *before, const char *after,
+		  const char *fmt, ...) __attribute__((format(printf, 6, 7)));
 
 /* Steps added from now on are about the statement of this frame. */
 void inspect_look_at(struct inspect *p, int level);
@@ -52,13 +52,13 @@ bool inspect_object(struct inspect *p, uint64_t addr, struct object *o);
 /* The smallest array named in the statement that begins at addr; false: none does. */
 bool inspect_array(struct inspect *p, uint64_t addr, struct object *o);
 /*
- * A name for this memory: an expression of the current statement, or a variable, else its address. malloc'd. *exact: it is an lvalue for
- * exactly this memory.
+ * A name for this memory: an expression of the current statement, or a variable, else its address. malloc'd. *exact: it
+ * is an lvalue for exactly this memory.
  */
 char *inspect_name(struct inspect *p, uint64_t addr, unsigned len, bool *exact);
 /*
- * For a variable in a stack frame: the address of the frame's return address, whose writing begins the variable's life. 0: addr is in no
- * frame. function: the frame's.
+ * For a variable in a stack frame: the address of the frame's return address, whose writing begins the variable's life.
+ * 0: addr is in no frame. function: the frame's.
  */
 uint64_t inspect_birth(struct inspect *p, uint64_t addr, char *function, size_t size);
 /* Source text: behind the bracket that closes the one at s; NULL: none does. */

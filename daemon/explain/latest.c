@@ -6,9 +6,9 @@
 #include "base/cleanup.h"
 #include "base/log.h"
 #include "base/str.h"
-#include "timetravel/cursor_int.h"
 #include "explain/flow_int.h"
 #include "explain/inspect.h"
+#include "timetravel/cursor_int.h"
 
 /* ---- the one that was written last ---- */
 
@@ -132,7 +132,8 @@ static int to_next_write(struct explain *x, const struct timeline_point *at, uin
 	return stop.before ? 0 : cursor_back_step(&x->t, x->t.in.seg.tid, &stop, e);
 }
 
-int flow_too_late(struct explain *x, const struct timeline_point *at, uint64_t addr, unsigned len, const char *name, struct err *e)
+int flow_too_late(struct explain *x, const struct timeline_point *at, uint64_t addr, unsigned len, const char *name,
+		  struct err *e)
 {
 	struct user_regs_struct regs;
 	uint32_t reader;
@@ -155,8 +156,9 @@ int flow_too_late(struct explain *x, const struct timeline_point *at, uint64_t a
 		inspect_close(&p);
 		return -1;
 	}
-	inspect_step(&p, STEP_LATE, name, NULL, NULL, "nobody had set %s when thread %u read it: thread %u sets it only here", name, reader,
-		   x->t.in.seg.thread);
+	inspect_step(&p, STEP_LATE, name, NULL, NULL,
+		     "nobody had set %s when thread %u read it: thread %u sets it only here", name, reader,
+		     x->t.in.seg.thread);
 	inspect_close(&p);
 	explain_end(x, END_LATE, "%s was read before it was set", name);
 	return 0;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * op_diff.c: where two recordings of one program part. Each thread's events are compared with those of the thread of the same number, in
- * the thread's own order: what differs from run to run without meaning anything is left out (addresses, PIDs, clocks, how
- * threads waited). Of several differences it is the first one in the second recording. Where each thread did the same, there may be an
- * object that threads got in another order.
+ * op_diff.c: where two recordings of one program part. Each thread's events are compared with those of the thread of
+ * the same number, in the thread's own order: what differs from run to run without meaning anything is left out
+ * (addresses, PIDs, clocks, how threads waited). Of several differences it is the first one in the second recording.
+ * Where each thread did the same, there may be an object that threads got in another order.
  */
 #define LOG_DOMAIN "diff"
 #include <stdio.h>
@@ -19,10 +19,10 @@
 #include "explain/ops.h"
 #include "reclog/describe.h"
 #include "reclog/timeline.h"
-#include "rlog/rlog.h"
 #include "replay/look.h"
 #include "replay/pick.h"
 #include "replay/show.h"
+#include "rlog/rlog.h"
 
 #define PLAIN 0x10000ull /* larger values are addresses, or sizes of mappings */
 #define OBJECTS 256 /* as many as hashes */
@@ -74,8 +74,9 @@ static bool is_in(long nr, const long *calls, size_t n)
 /* Their results differ from run to run. */
 static bool is_of_chance(long nr)
 {
-	static const long calls[] = {SYS_clock_gettime, SYS_gettimeofday, SYS_time, SYS_getpid, SYS_gettid, SYS_getppid, SYS_getrandom,
-				     SYS_times, SYS_getrusage, SYS_sysinfo, SYS_getcpu, SYS_set_tid_address, SYS_getpgrp, SYS_getsid};
+	static const long calls[] = {SYS_clock_gettime, SYS_gettimeofday,    SYS_time,	  SYS_getpid,	 SYS_gettid,
+				     SYS_getppid,	SYS_getrandom,	     SYS_times,	  SYS_getrusage, SYS_sysinfo,
+				     SYS_getcpu,	SYS_set_tid_address, SYS_getpgrp, SYS_getsid};
 
 	return IS_IN(nr, calls);
 }
@@ -83,15 +84,16 @@ static bool is_of_chance(long nr)
 /* How a thread waited, or where memory came from: not what the program did. */
 static bool is_left_out(long nr)
 {
-	static const long calls[] = {SYS_futex, SYS_sched_yield, SYS_madvise, SYS_mmap, SYS_munmap, SYS_brk, SYS_mprotect, SYS_restart_syscall,
-				     SYS_rseq, SYS_set_robust_list};
+	static const long calls[] = {SYS_futex, SYS_sched_yield, SYS_madvise,	      SYS_mmap, SYS_munmap,
+				     SYS_brk,	SYS_mprotect,	 SYS_restart_syscall, SYS_rseq, SYS_set_robust_list};
 
 	return IS_IN(nr, calls);
 }
 
 static bool brings_data(long nr)
 {
-	static const long calls[] = {SYS_read, SYS_pread64, SYS_readv, SYS_preadv, SYS_recvfrom, SYS_recvmsg, SYS_readlink, SYS_readlinkat};
+	static const long calls[] = {SYS_read,	   SYS_pread64, SYS_readv,    SYS_preadv,
+				     SYS_recvfrom, SYS_recvmsg, SYS_readlink, SYS_readlinkat};
 
 	return IS_IN(nr, calls);
 }
@@ -178,8 +180,8 @@ static uint32_t what_is(const struct side *s, const struct timeline_event *ev)
 
 static bool is_acquire(uint8_t kind)
 {
-	return kind == RLOG_LOCK || kind == RLOG_RDLOCK || kind == RLOG_WRLOCK || kind == RLOG_SEM_WAIT || kind == RLOG_ONCE_RUN ||
-	       kind == RLOG_SPIN_LOCK;
+	return kind == RLOG_LOCK || kind == RLOG_RDLOCK || kind == RLOG_WRLOCK || kind == RLOG_SEM_WAIT ||
+	       kind == RLOG_ONCE_RUN || kind == RLOG_SPIN_LOCK;
 }
 
 /* ---- reading ---- */
@@ -225,7 +227,8 @@ static int read_side(struct side *s, const json_t *params, struct err *e)
 
 	if (json_object_get(params, key))
 		json_object_set(p, "process", json_object_get(params, key));
-	if (pick_rec(p, &s->rec, e) || !(s->process = pick_process(p, s->rec, e)) || timeline_build(s->rec, s->process, NULL, &s->tl, e) ||
+	if (pick_rec(p, &s->rec, e) || !(s->process = pick_process(p, s->rec, e)) ||
+	    timeline_build(s->rec, s->process, NULL, &s->tl, e) ||
 	    timeline_walk_init(&w, s->tl, timeline_base(s->tl) + 1, e))
 		return -1;
 	while ((r = timeline_walk_next(&w, &ev, e)) > 0)
@@ -300,7 +303,8 @@ static struct parting compare_order(const struct side *g, const struct side *b)
 		const struct turns *x = &g->objects[o], *y = &b->objects[o];
 
 		for (size_t i = 0; i < x->n && i < y->n; i++) {
-			struct parting p = {true, false, x->v[i].thread, y->v[i].thread, i, x->v[i].number, y->v[i].number};
+			struct parting p = {true, false,	  x->v[i].thread, y->v[i].thread,
+					    i,	  x->v[i].number, y->v[i].number};
 
 			if (p.thread == p.other)
 				continue;
@@ -329,7 +333,8 @@ static int add_place(json_t *out, const struct side *s, uint64_t number, struct 
 		tid = target_tid(&l.nav.t, w.thread);
 		stack = show_stack(l.g, tid ? tid : l.tid, &location, e);
 		if (stack) {
-			json_object_set_new(out, "thread", show_thread(&l.nav.t, l.nav.t.pid, w.thread, tid ? tid : l.tid));
+			json_object_set_new(out, "thread",
+					    show_thread(&l.nav.t, l.nav.t.pid, w.thread, tid ? tid : l.tid));
 			json_object_set_new(out, "location", location);
 			json_object_set_new(out, "backtrace", stack);
 			show_sources(out, l.rec);
@@ -340,21 +345,24 @@ static int add_place(json_t *out, const struct side *s, uint64_t number, struct 
 	return r;
 }
 
-static int side_json(json_t **out, const struct side *s, uint32_t thread, uint64_t number, struct op_ctx *ctx, struct err *e)
+static int side_json(json_t **out, const struct side *s, uint32_t thread, uint64_t number, struct op_ctx *ctx,
+		     struct err *e)
 {
 	cleanup_buf struct buf text = {0};
 	struct timeline_event ev;
 	struct err why;
 
 	if (!number) {
-		*out = json_pack("{s:n, s:i, s:s}", "event", "thread_id", (int)thread, "text", "nothing more: the process had ended");
+		*out = json_pack("{s:n, s:i, s:s}", "event", "thread_id", (int)thread, "text",
+				 "nothing more: the process had ended");
 		return 0;
 	}
 	if (timeline_read(s->tl, number, &ev, e))
 		return -1;
 	describe_event_what(&text, &ev.ev);
-	*out = json_pack("{s:I, s:I, s:o, s:i, s:o, s:o}", "event", (json_int_t)number, "events_total", (json_int_t)s->total, "at",
-			 json_sprintf("%llu", (unsigned long long)number), "thread_id", (int)thread, "time", ev.seconds >= 0 ? json_real(ev.seconds) : json_null(), "text",
+	*out = json_pack("{s:I, s:I, s:o, s:i, s:o, s:o}", "event", (json_int_t)number, "events_total",
+			 (json_int_t)s->total, "at", json_sprintf("%llu", (unsigned long long)number), "thread_id",
+			 (int)thread, "time", ev.seconds >= 0 ? json_real(ev.seconds) : json_null(), "text",
 			 json_text(buf_str(&text), text.len));
 	if (add_place(*out, s, number, ctx, &why)) {
 		if (why.kind == ERR_CANCELLED) {
@@ -366,8 +374,8 @@ static int side_json(json_t **out, const struct side *s, uint32_t thread, uint64
 	return 0;
 }
 
-static int parting_json(json_t *result, const char *key, const struct side *g, const struct side *b, const struct parting *p,
-			struct op_ctx *ctx, struct err *e)
+static int parting_json(json_t *result, const char *key, const struct side *g, const struct side *b,
+			const struct parting *p, struct op_ctx *ctx, struct err *e)
 {
 	json_t *good = NULL, *bad = NULL;
 
@@ -380,7 +388,8 @@ static int parting_json(json_t *result, const char *key, const struct side *g, c
 		json_decref(bad);
 		return -1;
 	}
-	json_object_set_new(result, key, json_pack("{s:I, s:o, s:o}", "index", (json_int_t)p->index, "good", good, "bad", bad));
+	json_object_set_new(result, key,
+			    json_pack("{s:I, s:o, s:o}", "index", (json_int_t)p->index, "good", good, "bad", bad));
 	return 0;
 }
 
@@ -393,9 +402,9 @@ static json_t *threads_json(const struct side *g, const struct side *b)
 		struct parting p = compare_thread(g, b, t);
 
 		if (log_of(g, t)->n || log_of(b, t)->n)
-			json_array_append_new(list, json_pack("{s:i, s:I, s:I, s:I, s:b}", "thread", (int)t, "same", (json_int_t)p.index, "good",
-							      (json_int_t)log_of(g, t)->n, "bad", (json_int_t)log_of(b, t)->n, "differs",
-							      p.found));
+			json_array_append_new(list, json_pack("{s:i, s:I, s:I, s:I, s:b}", "thread", (int)t, "same",
+							      (json_int_t)p.index, "good", (json_int_t)log_of(g, t)->n,
+							      "bad", (json_int_t)log_of(b, t)->n, "differs", p.found));
 	}
 	return list;
 }
@@ -415,11 +424,13 @@ static bool same_class(const char *a, const char *b)
 static int check_alike(const struct side *g, const struct side *b, json_t *result, struct err *e)
 {
 	if (!str_eq(path_base(g->rec->program), path_base(b->rec->program)))
-		return err_set(e, ERR_USAGE, "%s is a recording of %s, and %s one of %s: only runs of the same program are compared", g->rec->dir,
-			       g->rec->program, b->rec->dir, b->rec->program);
+		return err_set(e, ERR_USAGE,
+			       "%s is a recording of %s, and %s one of %s: only runs of the same program are compared",
+			       g->rec->dir, g->rec->program, b->rec->dir, b->rec->program);
 	if (!same_class(class_of(g), class_of(b))) {
-		cleanup_free char *text = str_fmt("the schedules are of different kinds (%s, %s): threads come in other orders for this alone",
-						  class_of(g), class_of(b));
+		cleanup_free char *text = str_fmt(
+			"the schedules are of different kinds (%s, %s): threads come in other orders for this alone",
+			class_of(g), class_of(b));
 
 		show_note(result, text);
 	}
@@ -440,7 +451,9 @@ static int compare(const struct side *g, const struct side *b, json_t *result, s
 	json_object_set_new(result, "differ", json_boolean(best.found || order.found));
 	json_object_set_new(result, "threads", threads_json(g, b));
 	op_progress(ctx, 0.3, "looking at what each did");
-	return parting_json(result, "parts", g, b, &best, ctx, e) || parting_json(result, "order", g, b, &order, ctx, e) ? -1 : 0;
+	return parting_json(result, "parts", g, b, &best, ctx, e) || parting_json(result, "order", g, b, &order, ctx, e)
+		       ? -1
+		       : 0;
 }
 
 int op_diff(const json_t *params, struct op_ctx *ctx, json_t **result, struct err *e)

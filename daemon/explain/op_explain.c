@@ -7,15 +7,15 @@
 #include "base/clock.h"
 #include "base/jsonx.h"
 #include "base/str.h"
-#include "timetravel/cursor_int.h"
 #include "explain/explain.h"
-#include "explain/flow_int.h"
-#include "explain/vain.h"
 #include "explain/failure.h"
+#include "explain/flow_int.h"
 #include "explain/ops.h"
 #include "explain/stuck.h"
+#include "explain/vain.h"
 #include "replay/pick.h"
 #include "replay/show.h"
+#include "timetravel/cursor_int.h"
 
 #define DEPTH 24 /* steps */
 #define PATIENCE_S 100.0 /* then nothing more is begun */
@@ -47,7 +47,8 @@ static int read_fault(struct explain *x, struct failure_fault *f, struct err *e)
 		return -1;
 	*f = (struct failure_fault){.sig = x->ending.value, .code = 0};
 	if (ev.ev.rec.kind == RLOG_CRASH)
-		*f = (struct failure_fault){(int)ev.ev.rec.op[0], (int)(int64_t)ev.ev.rec.op[1], ev.ev.rec.op[2], ev.ev.rec.op[3]};
+		*f = (struct failure_fault){(int)ev.ev.rec.op[0], (int)(int64_t)ev.ev.rec.op[1], ev.ev.rec.op[2],
+					    ev.ev.rec.op[3]};
 	return 0;
 }
 
@@ -104,7 +105,9 @@ static int explain_failure(struct explain *x, struct err *e)
 		break;
 	case PROCS_EXITED:
 	case PROCS_EXECED:
-		failure_set_kind(x, "none", x->ending.how == PROCS_EXITED ? "the process exited with status 0" : "the process became another program");
+		failure_set_kind(x, "none",
+				 x->ending.how == PROCS_EXITED ? "the process exited with status 0"
+							       : "the process became another program");
 		explain_end(x, END_DECIDED, "nothing failed");
 		return 0;
 	}
@@ -119,7 +122,8 @@ static int explain_failure(struct explain *x, struct err *e)
 
 /* ---- the result ---- */
 
-/* The steps as JSON, with the sources that were recorded. What is to be known of these sources goes to `notes`, each text once. */
+/* The steps as JSON, with the sources that were recorded. What is to be known of these sources goes to `notes`, each
+ * text once. */
 static json_t *chain_json(struct explain *x)
 {
 	json_t *list = json_array(), *note;
@@ -130,9 +134,9 @@ static json_t *chain_json(struct explain *x)
 		json_t *step = chain_step_json(&x->chain.v[i], x->process, nav_total(&x->nav));
 
 		show_sources(step, x->rec);
-		json_array_foreach(json_object_get(step, "notes"), k, note)
-			if (!strv_has(&seen, json_string_value(note)))
-				strv_add(&seen, json_string_value(note));
+		json_array_foreach(json_object_get(step, "notes"), k,
+				   note) if (!strv_has(&seen, json_string_value(note)))
+			strv_add(&seen, json_string_value(note));
 		json_object_del(step, "notes");
 		json_array_append_new(list, step);
 	}
@@ -153,7 +157,9 @@ static json_t *result_of(struct explain *x, double since)
 	for (size_t i = 0; i < x->notes.n; i++)
 		show_note(r, x->notes.s[i]);
 	json_object_set(r, "cause", found ? json_array_get(chain, x->chain.n - 1) : json_null());
-	json_object_set_new(r, "end", json_pack("{s:s, s:o}", "kind", chain_end_name(x->end), "text", json_text(x->end_text, strlen(x->end_text))));
+	json_object_set_new(r, "end",
+			    json_pack("{s:s, s:o}", "kind", chain_end_name(x->end), "text",
+				      json_text(x->end_text, strlen(x->end_text))));
 	if (x->threads)
 		json_object_set(r, "threads", x->threads);
 	json_object_set_new(r, "stats", json_pack("{s:f}", "total_s", clock_s() - since));
@@ -194,7 +200,10 @@ int op_explain(const json_t *params, struct op_ctx *ctx, json_t **result, struct
 {
 	json_int_t depth = json_integer_value(json_object_get(params, "depth"));
 	static const struct explain_ways ways = {flow_on, vain_explain_timeout};
-	struct explain x = {.ways = &ways, .ctx = ctx, .depth = depth > 0 ? (unsigned)depth : DEPTH, .until = clock_s() + PATIENCE_S};
+	struct explain x = {.ways = &ways,
+			    .ctx = ctx,
+			    .depth = depth > 0 ? (unsigned)depth : DEPTH,
+			    .until = clock_s() + PATIENCE_S};
 	double since = clock_s();
 	int r = -1;
 

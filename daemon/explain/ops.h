@@ -5,7 +5,8 @@
 
 #include "replay/operation.h"
 
-/* params: rec, process, depth. Why the recorded program failed: a chain of positions from the failure back to its cause. */
+/* params: rec, process, depth. Why the recorded program failed: a chain of positions from the failure back to its
+ * cause. */
 int op_explain(const json_t *params, struct op_ctx *ctx, json_t **result, struct err *e);
 /* params: good, bad, and of which process each. Where two recordings of one program part. */
 int op_diff(const json_t *params, struct op_ctx *ctx, json_t **result, struct err *e);

@@ -11,13 +11,13 @@
 #include "base/jsonx.h"
 #include "base/log.h"
 #include "base/str.h"
-#include "timetravel/cursor_int.h"
 #include "explain/failure.h"
 #include "explain/inspect.h"
 #include "explain/vain.h"
 #include "reclog/describe.h"
 #include "reclog/waits.h"
 #include "replay/show.h"
+#include "timetravel/cursor_int.h"
 
 bool stuck_is(struct explain *x)
 {
@@ -144,8 +144,8 @@ static uint64_t acquisition(struct explain *x, uint32_t thread, uint64_t object)
 	unsigned released = 0;
 
 	for (uint64_t n = nav_total(&x->nav); n > nav_first(&x->nav); n--) {
-		if (timeline_find(x->nav.t.tl, n, &w, &ignored) || w.thread != thread || timeline_read(x->nav.t.tl, n, &ev, &ignored) ||
-		    !(ev.ev.rec.flags & RF_H) || ev.ev.rec.hash != hash)
+		if (timeline_find(x->nav.t.tl, n, &w, &ignored) || w.thread != thread ||
+		    timeline_read(x->nav.t.tl, n, &ev, &ignored) || !(ev.ev.rec.flags & RF_H) || ev.ev.rec.hash != hash)
 			continue;
 		switch (ev.ev.rec.kind) {
 		case RLOG_UNLOCK:
@@ -192,8 +192,9 @@ static int tell_acquisition(struct explain *x, const struct thread_look *t, stru
 		return -1;
 	}
 	if (x->t.in.seg.thread == t->wait->owner)
-		inspect_step(&p, STEP_ACQUIRE, NULL, NULL, NULL, "thread %u got here what thread %u waits for (event %llu)", t->wait->owner,
-			   t->thread, (unsigned long long)n);
+		inspect_step(&p, STEP_ACQUIRE, NULL, NULL, NULL,
+			     "thread %u got here what thread %u waits for (event %llu)", t->wait->owner, t->thread,
+			     (unsigned long long)n);
 	inspect_close(&p);
 	return 0;
 }
@@ -204,8 +205,8 @@ static json_t *threads_json(const struct thread_look *v, size_t n)
 
 	for (size_t i = 0; i < n; i++)
 		json_array_append_new(list, json_pack("{s:O, s:o, s:b, s:O}", "thread", v[i].shown, "waits",
-						      v[i].text ? json_text(v[i].text, strlen(v[i].text)) : json_null(), "in_cycle",
-						      v[i].in_cycle, "backtrace", v[i].backtrace));
+						      v[i].text ? json_text(v[i].text, strlen(v[i].text)) : json_null(),
+						      "in_cycle", v[i].in_cycle, "backtrace", v[i].backtrace));
 	return list;
 }
 
@@ -324,7 +325,8 @@ static int hung(struct explain *x, const struct waits *w, struct thread_look *v,
 	}
 	failure_set_kind(x, all ? "deadlock" : "signal", "%s", text);
 	if (n) {
-		cleanup_free char *words = v[0].text ? str_fmt("%s; thread %u %s", text, v[0].thread, v[0].text) : xstrdup(text);
+		cleanup_free char *words =
+			v[0].text ? str_fmt("%s; thread %u %s", text, v[0].thread, v[0].text) : xstrdup(text);
 
 		add_step(x, &v[0], STEP_FAILURE, words);
 	}
@@ -354,7 +356,8 @@ int stuck_explain(struct explain *x, struct err *e)
 		text = waits_deadlock_text(&w);
 	}
 	if (!r && (w.stuck || w.all)) {
-		failure_set_kind(x, "deadlock", "%s", text ? text : "all threads wait, and nobody is left to wake them");
+		failure_set_kind(x, "deadlock", "%s",
+				 text ? text : "all threads wait, and nobody is left to wake them");
 		r = tell_cycle(x, v, n, e);
 		order_steps(x);
 		explain_end(x, END_CYCLE, "%s", text ? text : "all threads wait");

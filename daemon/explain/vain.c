@@ -9,12 +9,12 @@
 #include "base/cleanup.h"
 #include "base/log.h"
 #include "base/str.h"
-#include "timetravel/cursor_int.h"
 #include "explain/condition.h"
 #include "explain/failure.h"
 #include "explain/flow.h"
 #include "explain/inspect.h"
 #include "rlog/rlog.h"
+#include "timetravel/cursor_int.h"
 
 /* What one event of another thread gives. */
 static const struct {
@@ -52,7 +52,8 @@ static int to_event(struct explain *x, uint64_t n, struct err *e)
 
 #define EVENTS_BACK 8u
 
-/* As to_event, of an event of the thread, or of one before: what it does in a call of the kernel has no state in front of it. */
+/* As to_event, of an event of the thread, or of one before: what it does in a call of the kernel has no state in front
+ * of it. */
 static int to_event_of(struct explain *x, uint32_t thread, uint64_t n, struct err *e)
 {
 	struct timeline_where w;
@@ -69,7 +70,8 @@ static int to_event_of(struct explain *x, uint32_t thread, uint64_t n, struct er
 	return r;
 }
 
-/* The last wake-up of the object by another thread, up to the event v->until: hashes are short, so that it may be another object's. 0: none. */
+/* The last wake-up of the object by another thread, up to the event v->until: hashes are short, so that it may be
+ * another object's. 0: none. */
 static uint64_t last_wake(struct explain *x, const struct vain *v)
 {
 	uint8_t hash = rlog_hash_addr((const void *)(uintptr_t)v->object);
@@ -77,8 +79,8 @@ static uint64_t last_wake(struct explain *x, const struct vain *v)
 	struct err ignored;
 
 	for (uint64_t n = v->until; v->object && n > nav_first(&x->nav); n--)
-		if (!timeline_read(x->nav.t.tl, n, &ev, &ignored) && ev.where.process == x->process && ev.where.thread != v->thread &&
-		    is_wake(&ev.ev, hash))
+		if (!timeline_read(x->nav.t.tl, n, &ev, &ignored) && ev.where.process == x->process &&
+		    ev.where.thread != v->thread && is_wake(&ev.ev, hash))
 			return n;
 	return 0;
 }
@@ -88,7 +90,8 @@ static uint64_t last_wake(struct explain *x, const struct vain *v)
 struct reason {
 	struct condition c;
 	char *frozen, *good; /* of the condition, and of what holds when it need not wait; malloc'd */
-	uint64_t caller; /* where the return address of the call is, from the function with the condition; 0: it stands in that itself */
+	uint64_t caller; /* where the return address of the call is, from the function with the condition; 0: it stands
+			    in that itself */
 };
 
 static void reason_fini(struct reason *r)
@@ -160,11 +163,13 @@ static int tell_wake(struct explain *x, const struct vain *v, uint64_t wake, str
 		return -1;
 	}
 	if (wake > v->wait)
-		inspect_step(&p, STEP_WAKE, NULL, NULL, NULL, "this was the last wake-up, and it did not wake thread %u, which waited (event %llu)",
-			   v->thread, (unsigned long long)wake);
+		inspect_step(&p, STEP_WAKE, NULL, NULL, NULL,
+			     "this was the last wake-up, and it did not wake thread %u, which waited (event %llu)",
+			     v->thread, (unsigned long long)wake);
 	else
-		inspect_step(&p, STEP_WAKE, NULL, NULL, NULL, "this was the last wake-up, before thread %u waited for it (event %llu)", v->thread,
-			   (unsigned long long)wake);
+		inspect_step(&p, STEP_WAKE, NULL, NULL, NULL,
+			     "this was the last wake-up, before thread %u waited for it (event %llu)", v->thread,
+			     (unsigned long long)wake);
 	inspect_close(&p);
 	return 0;
 }
@@ -180,8 +185,9 @@ static int tell_test(struct explain *x, const struct vain *v, const struct reaso
 		inspect_close(&p);
 		return -1;
 	}
-	inspect_step(&p, STEP_TEST, r->c.text, NULL, NULL, "thread %u tested `%s' here, found that it is to wait, and waited when that was not so any more",
-		   v->thread, r->c.text);
+	inspect_step(&p, STEP_TEST, r->c.text, NULL, NULL,
+		     "thread %u tested `%s' here, found that it is to wait, and waited when that was not so any more",
+		     v->thread, r->c.text);
 	inspect_close(&p);
 	return 0;
 }
@@ -206,7 +212,8 @@ static int came_unseen(struct explain *x, const struct vain *v, const struct rea
 		return got;
 	if (wake > v->wait) {
 		got = tell_wake(x, v, wake, e);
-		explain_end(x, END_WAKE_UP, "what thread %u waited for had come, but the wake-up went to another thread", v->thread);
+		explain_end(x, END_WAKE_UP,
+			    "what thread %u waited for had come, but the wake-up went to another thread", v->thread);
 		return got < 0 ? -1 : 0;
 	}
 	got = tell_test(x, v, r, e);
@@ -233,8 +240,10 @@ int vain_explain(struct explain *x, const struct vain *v, struct err *e)
 	if (got > 0 && wake) {
 		got = tell_wake(x, v, wake, e);
 		if (!got)
-			explain_end(x, END_WAKE_UP, wake > v->wait ? "the wake-up went to another thread"
-								   : "the wake-up came when thread %u did not wait yet", v->thread);
+			explain_end(x, END_WAKE_UP,
+				    wake > v->wait ? "the wake-up went to another thread"
+						   : "the wake-up came when thread %u did not wait yet",
+				    v->thread);
 	} else if (!got && wake && wake < v->wait) {
 		told = tell_wake(x, v, wake, e);
 		if (!told)
@@ -276,7 +285,8 @@ int vain_explain_timeout(struct explain *x, struct err *e)
 	cleanup_free char *bad = NULL;
 	struct stop stop;
 
-	if (v.wait > nav_total(&x->nav) || timeline_read(x->nav.t.tl, v.wait, &ev, e) || !waits_for_others(ev.ev.rec.kind))
+	if (v.wait > nav_total(&x->nav) || timeline_read(x->nav.t.tl, v.wait, &ev, e) ||
+	    !waits_for_others(ev.ev.rec.kind))
 		return 1;
 	if (explain_regs(x, tid, &r, e))
 		return -1;
@@ -285,7 +295,8 @@ int vain_explain_timeout(struct explain *x, struct err *e)
 	if (cursor_step(&x->t, tid, &stop, e) || cursor_where(&x->t, &at, e))
 		return -1;
 	v.until = next_of_thread(x, v.thread, v.wait) - 1;
-	bad = str_fmt("%llu/0x%llx#%llu", (unsigned long long)at.event, (unsigned long long)at.pc, (unsigned long long)at.hits);
+	bad = str_fmt("%llu/0x%llx#%llu", (unsigned long long)at.event, (unsigned long long)at.pc,
+		      (unsigned long long)at.hits);
 	v.bad = at.pc ? bad : NULL;
 	return vain_explain(x, &v, e);
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * vain.h: a thread that waits for what does not come, or not in time: the wake-up came before it waited, or woke another one; what it
- * waits for had come when it began; or it was undone.
+ * vain.h: a thread that waits for what does not come, or not in time: the wake-up came before it waited, or woke
+ * another one; what it waits for had come when it began; or it was undone.
  */
 #ifndef FRED_EXPLAIN_VAIN_H
 #define FRED_EXPLAIN_VAIN_H
@@ -16,15 +16,17 @@ struct vain {
 	uint64_t object; /* a condition or a semaphore; 0: not known, or something else */
 };
 
-/* Adds steps to the chain and says why it ends. 0: a cause was found; 1: none; -1. The travel stands nowhere in particular afterwards. */
+/* Adds steps to the chain and says why it ends. 0: a cause was found; 1: none; -1. The travel stands nowhere in
+ * particular afterwards. */
 int vain_explain(struct explain *x, const struct vain *v, struct err *e);
 /*
- * The travel stands at a call of the library that returned what says that a time-out has expired: was it a wait for another thread? As
- * above.
+ * The travel stands at a call of the library that returned what says that a time-out has expired: was it a wait for
+ * another thread? As above.
  */
 int vain_explain_timeout(struct explain *x, struct err *e);
 
-/* Of a thread that waits for a semaphore: the one that has got it and not given it back. 0: none or several, or it is given by those who never got it. */
+/* Of a thread that waits for a semaphore: the one that has got it and not given it back. 0: none or several, or it is
+ * given by those who never got it. */
 uint32_t vain_owner_of_semaphore(struct explain *x, uint32_t waiter, uint64_t object);
 
 #endif

@@ -7,14 +7,14 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "agent/agent.h"
 #include "base/cleanup.h"
 #include "base/log.h"
 #include "base/str.h"
 #include "expr/compile.h"
+#include "expr/expr_float.h"
 #include "expr/libc_calls.h"
 #include "expr/text.h"
-#include "agent/agent.h"
-#include "expr/expr_float.h"
 
 #define REFUSED 1
 
@@ -196,8 +196,7 @@ static int add_arg(const struct scope *s, struct call *c, const char *from, size
 	return a->string ? 0 : compile(s, text, &a->code, &a->len, e);
 }
 
-static int add_args(const struct scope *s, struct call *c, const char *text, size_t from, size_t to,
-		    struct err *e)
+static int add_args(const struct scope *s, struct call *c, const char *text, size_t from, size_t to, struct err *e)
 {
 	const char *p = text + from, *arg = p, *end = text + to;
 	int r = 0;
@@ -216,8 +215,8 @@ static int add_args(const struct scope *s, struct call *c, const char *text, siz
 }
 
 /*
- * How many arguments the function wants, of "{int (char *, int)} 0x401136 <f>" or "(int (C::*)(C * const, int)) 0x401136 <C::f>":
- * the list that ends in front of the address. 0 also where the value does not say it.
+ * How many arguments the function wants, of "{int (char *, int)} 0x401136 <f>" or "(int (C::*)(C * const, int))
+ * 0x401136 <C::f>": the list that ends in front of the address. 0 also where the value does not say it.
  */
 static unsigned arguments_wanted(const char *value)
 {
@@ -323,8 +322,7 @@ static int find_slot(const struct scope *s, const char *object, const char *name
 	return found == 1 ? 0 : REFUSED;
 }
 
-static int member(const struct scope *s, const char *text, const struct found *f, struct call *c,
-		  struct err *e)
+static int member(const struct scope *s, const char *text, const struct found *f, struct call *c, struct err *e)
 {
 	cleanup_free char *object = xstrndup(text + f->object, f->object_end - f->object);
 	cleanup_free char *class = NULL, *what = NULL, *self = NULL;
@@ -345,8 +343,7 @@ static int member(const struct scope *s, const char *text, const struct found *f
 	return add_arg(s, c, self, strlen(self), e);
 }
 
-static int one_call(const struct scope *s, const char *text, const struct found *f, struct call *c,
-		    struct err *e)
+static int one_call(const struct scope *s, const char *text, const struct found *f, struct call *c, struct err *e)
 {
 	cleanup_free char *name = NULL;
 	int r;

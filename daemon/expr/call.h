@@ -15,8 +15,8 @@
 
 #include "base/err.h"
 #include "expr/compile.h"
-#include "gdb/gdb.h"
 #include "expr/locals.h"
+#include "gdb/gdb.h"
 
 #define CALL_MAX 8
 #define CALL_ARGS 6 /* those that are passed in registers */
@@ -65,8 +65,9 @@ void calls_fini(struct calls *c);
 int calls_run(const struct calls *c, pid_t pid, int timeout_ms, uint64_t result[CALL_MAX], struct err *e);
 
 /*
- * Guards calls that GDB makes in a copy with one thread: a call that waits for another thread's lock would wait for ever.
- * The copy is killed then, and call_guard_end returns true and says why. GDB is asked between begin and end, which come in pairs.
+ * Guards calls that GDB makes in a copy with one thread: a call that waits for another thread's lock would wait for
+ * ever. The copy is killed then, and call_guard_end returns true and says why. GDB is asked between begin and end,
+ * which come in pairs.
  */
 struct call_guard {
 	pid_t copy;

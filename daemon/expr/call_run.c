@@ -27,8 +27,7 @@ int calls_read(void *memory, uint64_t addr, void *out, size_t len)
 }
 
 /* The value of an argument; a string is put on the stack below *sp. */
-static int argument(const struct call_arg *a, struct call_memory *m, uint64_t *sp, uint64_t *value,
-		    struct err *e)
+static int argument(const struct call_arg *a, struct call_memory *m, uint64_t *sp, uint64_t *value, struct err *e)
 {
 	static const struct agent_ops ops = {.read_mem = calls_read};
 	struct agent_result r;
@@ -51,11 +50,11 @@ static int argument(const struct call_arg *a, struct call_memory *m, uint64_t *s
 
 static bool is_fatal(int sig)
 {
-	return sig == SIGSEGV || sig == SIGBUS || sig == SIGILL || sig == SIGFPE || sig == SIGABRT ||
-	       sig == SIGTRAP;
+	return sig == SIGSEGV || sig == SIGBUS || sig == SIGILL || sig == SIGFPE || sig == SIGABRT || sig == SIGTRAP;
 }
 
-/* How a call goes on. The limit is one of CPU time, and of time in which it was seen to sleep: not of what it waits for a processor. */
+/* How a call goes on. The limit is one of CPU time, and of time in which it was seen to sleep: not of what it waits for
+ * a processor. */
 struct going {
 	uint64_t cpu_from, limit_ns, slept_ns;
 };
@@ -80,7 +79,8 @@ static int never_woken(pid_t pid, uint64_t futex, struct err *e)
 	uint32_t thread = owner ? thread_of(pid, owner) : 0;
 
 	if (thread)
-		err_set(e, ERR_NOT_FOUND, "the call waits for the mutex 0x%llx, which thread %u has", (unsigned long long)futex, thread);
+		err_set(e, ERR_NOT_FOUND, "the call waits for the mutex 0x%llx, which thread %u has",
+			(unsigned long long)futex, thread);
 	else
 		err_set(e, ERR_NOT_FOUND, "the call waits for another thread, at 0x%llx", (unsigned long long)futex);
 	return 1;
@@ -200,8 +200,8 @@ static int dispatch(const struct call *c, pid_t pid, uint64_t object, uint64_t *
 	return 1;
 }
 
-static int one(const struct call *c, struct trace *t, const struct user_regs_struct *base,
-	       struct call_memory *m, int timeout_ms, uint64_t *result, struct err *e)
+static int one(const struct call *c, struct trace *t, const struct user_regs_struct *base, struct call_memory *m,
+	       int timeout_ms, uint64_t *result, struct err *e)
 {
 	uint64_t sp = base->rsp - RED_ZONE, arg[CALL_ARGS] = {0}, function = c->function;
 	int r = 0;

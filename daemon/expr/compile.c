@@ -62,8 +62,8 @@ static bool is_line(struct gdb *g, pid_t tid, int frame, const char *at)
 }
 
 /*
- * "-at FILE:LINE," for the frame, or for the one into which it was inlined, which is of the same file or at least of the
- * same unit; "" when its code has no source.
+ * "-at FILE:LINE," for the frame, or for the one into which it was inlined, which is of the same file or at least of
+ * the same unit; "" when its code has no source.
  */
 int gdb_place_init(struct gdb_place *p, struct gdb *g, pid_t tid, int frame, struct err *e)
 {
@@ -93,7 +93,8 @@ void gdb_place_fini(struct gdb_place *p)
 }
 
 /* Has GDB compile a text whose names are resolved. As gdb_expr_compile. */
-static int to_bytecode(struct gdb *g, const char *resolved, const struct gdb_place *at, struct gdb_expr *x, struct err *e)
+static int to_bytecode(struct gdb *g, const char *resolved, const struct gdb_place *at, struct gdb_expr *x,
+		       struct err *e)
 {
 	cleanup_free char *cmd = str_fmt("maint agent-eval %s%s", at->line, resolved), *listing = NULL;
 
@@ -193,8 +194,8 @@ static int compile(struct gdb *g, const char *expr, bool number, const struct gd
 	return to_bytecode(g, address ? address : resolved, at, x, e);
 }
 
-static int compile_as(struct gdb *g, const char *expr, bool number, const struct gdb_place *at,
-		      struct gdb_expr *out, struct err *e)
+static int compile_as(struct gdb *g, const char *expr, bool number, const struct gdb_place *at, struct gdb_expr *out,
+		      struct err *e)
 {
 	int r;
 
@@ -205,14 +206,13 @@ static int compile_as(struct gdb *g, const char *expr, bool number, const struct
 	return r;
 }
 
-int gdb_expr_compile(struct gdb *g, const char *expr, const struct gdb_place *at, struct gdb_expr *out,
-		     struct err *e)
+int gdb_expr_compile(struct gdb *g, const char *expr, const struct gdb_place *at, struct gdb_expr *out, struct err *e)
 {
 	return compile_as(g, expr, false, at, out, e);
 }
 
-int gdb_expr_compile_number(struct gdb *g, const char *expr, const struct gdb_place *at,
-			    struct gdb_expr *out, struct err *e)
+int gdb_expr_compile_number(struct gdb *g, const char *expr, const struct gdb_place *at, struct gdb_expr *out,
+			    struct err *e)
 {
 	return compile_as(g, expr, true, at, out, e);
 }

@@ -16,9 +16,9 @@
 #ifndef FRED_EXPR_COMPILE_H
 #define FRED_EXPR_COMPILE_H
 
-#include "gdb/gdb.h"
 #include "expr/locals.h"
 #include "expr/type.h"
+#include "gdb/gdb.h"
 
 #define GDB_NOT_COMPILABLE 1
 
@@ -48,11 +48,10 @@ void gdb_place_fini(struct gdb_place *p);
  *      gdb_eval. e is GDB's reason (ERR_NOT_FOUND)
  *  -1  ERR_USAGE: a syntax error or an unknown symbol; others as gdb.h
  */
-int gdb_expr_compile(struct gdb *g, const char *expr, const struct gdb_place *at, struct gdb_expr *out,
-		     struct err *e);
+int gdb_expr_compile(struct gdb *g, const char *expr, const struct gdb_place *at, struct gdb_expr *out, struct err *e);
 /* The address of a float or double (gdb_type_is_floating), the value of anything else. */
-int gdb_expr_compile_number(struct gdb *g, const char *expr, const struct gdb_place *at,
-			    struct gdb_expr *out, struct err *e);
+int gdb_expr_compile_number(struct gdb *g, const char *expr, const struct gdb_place *at, struct gdb_expr *out,
+			    struct err *e);
 void gdb_expr_fini(struct gdb_expr *x);
 
 #endif

@@ -74,7 +74,8 @@ static const struct {
 	{DEQUE, "back",
 	 "((%o)._M_impl._M_finish._M_cur!=(%o)._M_impl._M_finish._M_first?(%o)._M_impl._M_finish._M_cur[-1]"
 	 ":(%o)._M_impl._M_finish._M_node[-1][" DEQUE_NODE "-1])"},
-	{DEQUE, "[", "((%o)._M_impl._M_start._M_node[" DEQUE_INDEX "/" DEQUE_NODE "][" DEQUE_INDEX "%%" DEQUE_NODE "])"},
+	{DEQUE, "[",
+	 "((%o)._M_impl._M_start._M_node[" DEQUE_INDEX "/" DEQUE_NODE "][" DEQUE_INDEX "%%" DEQUE_NODE "])"},
 	{"std::queue<", "size", "((%o).c.size())"},
 	{"std::queue<", "empty", "((%o).c.empty())"},
 	{"std::queue<", "front", "((%o).c.front())"},
@@ -186,7 +187,8 @@ static bool known(const char *what)
 	return false;
 }
 
-/* The bytes of a string literal, which is all that there is. -1: it is none, or has an escape that is not known here. */
+/* The bytes of a string literal, which is all that there is. -1: it is none, or has an escape that is not known here.
+ */
 static int literal(const char *text, struct buf *bytes)
 {
 	static const char escapes[] = "n\nt\tr\r\\\\\"\"0\0";
@@ -223,8 +225,7 @@ static char *compare_text(struct speller *p, const char *object, const char *wit
 	data = fill(text_for(type, "data"), object, "", type);
 	buf_addf(&out, "(%s%s%zu", size, equal ? "==" : "!=", bytes.len);
 	for (size_t i = 0; i < bytes.len; i++)
-		buf_addf(&out, "%s%s[%zu]%s%d", equal ? "&&" : "||", data, i, equal ? "==" : "!=",
-			 buf_str(&bytes)[i]);
+		buf_addf(&out, "%s%s[%zu]%s%d", equal ? "&&" : "||", data, i, equal ? "==" : "!=", buf_str(&bytes)[i]);
 	buf_add_char(&out, ')');
 	p->any = true;
 	return buf_steal(&out);

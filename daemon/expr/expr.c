@@ -13,10 +13,10 @@
 #include "base/maps.h"
 #include "base/str.h"
 #include "expr/containers.h"
+#include "expr/expr_float.h"
 #include "expr/libc_calls.h"
 #include "expr/rewrite.h"
 #include "expr/statics.h"
-#include "expr/expr_float.h"
 #include "rlog/rlog.h"
 #include "trace/trace.h"
 
@@ -83,8 +83,8 @@ static int try_float(struct expr *x, struct gdb *g, const struct gdb_place *at, 
 }
 
 /*
- * GDB does not compile it (refused: as gdb_expr_compile has returned): with the methods of libstdc++ spelled out, or taken apart
- * at its floating-point operators, it may be compiled after all: 0. Else 1, or -1.
+ * GDB does not compile it (refused: as gdb_expr_compile has returned): with the methods of libstdc++ spelled out, or
+ * taken apart at its floating-point operators, it may be compiled after all: 0. Else 1, or -1.
  */
 static int try_otherwise(struct expr *x, struct gdb *g, const struct gdb_place *at, int refused, struct err *e)
 {
@@ -435,8 +435,7 @@ int expr_freeze(const struct expr *x, struct gdb *g, struct target *t, struct ex
 	return gdb_detach(g, e) ? -1 : r;
 }
 
-static int eval_snap(const struct expr *x, struct gdb *g, struct target *t, struct expr_value *out,
-		     struct err *e)
+static int eval_snap(const struct expr *x, struct gdb *g, struct target *t, struct expr_value *out, struct err *e)
 {
 	pid_t copy;
 	int r;
@@ -449,8 +448,7 @@ static int eval_snap(const struct expr *x, struct gdb *g, struct target *t, stru
 }
 
 /* Once, GDB is asked too: if it does not say the same, the calls are left to it. */
-static int check_direct(struct expr *x, struct gdb *g, struct target *t, struct expr_value *out,
-			struct err *e)
+static int check_direct(struct expr *x, struct gdb *g, struct target *t, struct expr_value *out, struct err *e)
 {
 	struct expr_value by_gdb;
 	int r;
@@ -483,7 +481,8 @@ static bool was_killed(pid_t pid)
 
 int expr_check_alive(const struct expr_value *v, pid_t pid, struct err *e)
 {
-	return v->truth == SEARCH_ERROR && was_killed(pid) ? err_set(e, ERR_KILLED, "process %d was killed", (int)pid) : 0;
+	return v->truth == SEARCH_ERROR && was_killed(pid) ? err_set(e, ERR_KILLED, "process %d was killed", (int)pid)
+							   : 0;
 }
 
 int expr_eval(struct expr *x, struct gdb *g, struct target *t, struct expr_value *out, struct err *e)

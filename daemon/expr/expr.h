@@ -2,7 +2,8 @@
 /*
  * expr.h: the watched expression. GDB compiles it once, in a frame of the stopped target; then it is
  * evaluated on a process's memory in microseconds. Calls are made in a throw-away copy of the process
- * (call.h). What neither can express (registers, functions that take floating-point numbers) GDB evaluates in such a copy.
+ * (call.h). What neither can express (registers, functions that take floating-point numbers) GDB evaluates in such a
+ * copy.
  */
 #ifndef FRED_EXPR_EXPR_H
 #define FRED_EXPR_EXPR_H
@@ -10,19 +11,20 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "expr/compile.h"
-#include "gdb/gdb.h"
-#include "expr/locals.h"
 #include "agent/agent.h"
-#include "search/ops.h"
 #include "expr/call.h"
+#include "expr/compile.h"
+#include "expr/locals.h"
+#include "gdb/gdb.h"
 #include "replay/target.h"
+#include "search/ops.h"
 
 struct expr {
 	char *given; /* as the user wrote it */
 	char *text; /* as GDB takes it: calls into libc are cast */
 	char *absolute; /* the same with addresses for variables, so that it means this in any frame; NULL: it cannot */
-	char *object; /* the same, of the objects that the frame's pointers pointed to when it was compiled; NULL: there are none */
+	char *object; /* the same, of the objects that the frame's pointers pointed to when it was compiled; NULL: there
+			 are none */
 	bool unsure; /* GDB cannot tell its type: only evaluating shows whether it means anything */
 	struct gdb_locals locals; /* the frame whose variables it uses */
 	bool compiled;
@@ -63,7 +65,8 @@ void expr_eval_memory(const struct expr *x, pid_t pid, struct expr_value *out);
  */
 int expr_eval_copy(const struct expr *x, struct gdb *g, pid_t pid, int timeout_ms, struct expr_value *out,
 		   struct err *e);
-/* Are its variables in registers of a frame of another thread than tid? Then a copy with tid alone does not tell its value. */
+/* Are its variables in registers of a frame of another thread than tid? Then a copy with tid alone does not tell its
+ * value. */
 bool expr_needs_thread(const struct expr *x, pid_t tid);
 /* Such an expression, by GDB in its frame of the target itself, all threads of which are stopped. As expr_eval_copy. */
 int expr_eval_in_place(const struct expr *x, struct gdb *g, struct target *t, struct expr_value *out, struct err *e);

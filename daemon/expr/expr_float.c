@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * expr_float.c: see expr_float.h. A text is an operand that GDB compiles, a number, a float or double in memory, or two such
- * texts at the operator that binds least. What is no part of this grammar is refused, by GDB at the latest: nothing is
- * guessed. Numbers are converted as GDB converts them (agent_float.c).
+ * expr_float.c: see expr_float.h. A text is an operand that GDB compiles, a number, a float or double in memory, or two
+ * such texts at the operator that binds least. What is no part of this grammar is refused, by GDB at the latest:
+ * nothing is guessed. Numbers are converted as GDB converts them (agent_float.c).
  */
 #define LOG_DOMAIN "expr"
 #include "expr/expr_float.h"
@@ -11,15 +11,15 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "agent/agent.h"
 #include "base/cleanup.h"
 #include "base/log.h"
 #include "base/str.h"
 #include "expr/compile.h"
 #include "expr/rewrite.h"
 #include "expr/text.h"
-#include "agent/agent.h"
 
-#define REFUSED	  1
+#define REFUSED 1
 #define DEPTH_MAX 32
 
 enum kind { SIGNED, UNSIGNED, POINTER, FLOAT, DOUBLE };
@@ -164,15 +164,18 @@ static bool literal(const char *text, struct piece *out)
 
 #define INSIDE (-1) /* of an operand */
 
-static const struct operator {
+static const struct operator
+{
 	const char *text;
 	int level; /* the lowest binds least */
-} operators[] = {
-	{"||", 0}, {"&&", 1}, {"==", 5}, {"!=", 5}, {"<=", 6}, {">=", 6}, {"<<", INSIDE}, {">>", INSIDE},
-	{"->", INSIDE}, {"::", INSIDE}, {"<", 6}, {">", 6}, {"+", 8}, {"-", 8}, {"*", 9}, {"/", 9}, {"%", 9},
+}
+operators[] = {
+	{"||", 0},	{"&&", 1},	{"==", 5},	{"!=", 5},	{"<=", 6}, {">=", 6},
+	{"<<", INSIDE}, {">>", INSIDE}, {"->", INSIDE}, {"::", INSIDE}, {"<", 6},  {">", 6},
+	{"+", 8},	{"-", 8},	{"*", 9},	{"/", 9},	{"%", 9},
 };
 
-static const struct operator *operator_at(const char *s)
+static const struct operator* operator_at(const char *s)
 {
 	for (size_t i = 0; i < sizeof(operators) / sizeof(operators[0]); i++)
 		if (str_starts(s, operators[i].text))
@@ -195,20 +198,21 @@ static const char *skip_word(const char *s)
  * The operator that binds least, the last one of them. NULL: there is none outside of brackets, or another one than
  * those of the table, which may bind less still.
  */
-static const char *split_at(const char *text, const struct operator **which)
+static const char *split_at(const char *text, const struct operator** which)
 {
 	bool behind_operand = false, behind_cast = false;
 	const char *found = NULL, *s = text;
 
 	while (s && *s) {
-		const struct operator *o = operator_at(s);
+		const struct operator* o = operator_at(s);
 
 		if (isspace((unsigned char)*s)) {
 			s++;
 		} else if (strchr("([\"'", *s)) {
 			const char *behind = text_behind_group(s);
 
-			/* (T)x: what follows a cast is its operand; a - there may be either, and GDB will not have it */
+			/* (T)x: what follows a cast is its operand; a - there may be either, and GDB will not have it
+			 */
 			behind_cast = *s == '(' && !behind_operand;
 			behind_operand = true;
 			s = behind;
@@ -288,7 +292,7 @@ static void compute(struct piece *out, char o, struct piece *a, struct piece *b,
 	out->kind = as;
 }
 
-static int binary(struct builder *p, const char *text, const char *at, const struct operator *o, struct piece *out,
+static int binary(struct builder *p, const char *text, const char *at, const struct operator* o, struct piece *out,
 		  struct err *e)
 {
 	cleanup_free char *left = xstrndup(text, (size_t)(at - text)), *right = xstrdup(at + strlen(o->text));
@@ -388,7 +392,7 @@ static int prefixed(struct builder *p, const char *text, struct piece *out, stru
 
 static int build_trimmed(struct builder *p, const char *text, struct piece *out, struct err *e)
 {
-	const struct operator *o = NULL;
+	const struct operator* o = NULL;
 	const char *at;
 	/* GDB has seen the whole text, and does not compile it */
 	int r = REFUSED;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * expr_float.h: expressions with floating-point numbers, which GDB does not compile. They are split at the operators that
- * involve a float or double; GDB compiles the operands, and the addresses of the numbers.
+ * expr_float.h: expressions with floating-point numbers, which GDB does not compile. They are split at the operators
+ * that involve a float or double; GDB compiles the operands, and the addresses of the numbers.
  */
 #ifndef FRED_EXPR_EXPR_FLOAT_H
 #define FRED_EXPR_EXPR_FLOAT_H
@@ -10,13 +10,13 @@
 #include <stdint.h>
 
 #include "expr/compile.h"
-#include "gdb/gdb.h"
 #include "expr/locals.h"
+#include "gdb/gdb.h"
 
 /*
- * Compiles a text that gdb_expr_compile has refused (GDB_NOT_COMPILABLE) to agent bytecode (agent/agent.h) whose value is an
- * integer. 0: *code is the caller's, *locals is the frame whose variables are used. 1: it has no such numbers, or is not made
- * of + - * / < <= > >= == != && || ! and casts between them: e says why. -1: GDB failed.
+ * Compiles a text that gdb_expr_compile has refused (GDB_NOT_COMPILABLE) to agent bytecode (agent/agent.h) whose value
+ * is an integer. 0: *code is the caller's, *locals is the frame whose variables are used. 1: it has no such numbers, or
+ * is not made of + - * / < <= > >= == != && || ! and casts between them: e says why. -1: GDB failed.
  */
 int expr_float_compile(struct gdb *g, const char *text, const struct gdb_place *at, uint8_t **code, size_t *len,
 		       struct gdb_locals *locals, struct err *e);

@@ -124,8 +124,8 @@ static bool is_qualified(const char *expr, const char *name)
 {
 	while (name > expr && isspace((unsigned char)name[-1]))
 		name--;
-	return name > expr && (name[-1] == '.' || (name - expr > 1 && (!memcmp(name - 2, "->", 2) ||
-								      !memcmp(name - 2, "::", 2))));
+	return name > expr &&
+	       (name[-1] == '.' || (name - expr > 1 && (!memcmp(name - 2, "->", 2) || !memcmp(name - 2, "::", 2))));
 }
 
 /* Each name that stands for itself, outside of quotes. */

@@ -21,24 +21,23 @@
 #include "trace/trace.h"
 
 /* Prints "code LO HI", and "unset LO HI" for each stretch; nothing when the symbol needs no frame. */
-static const char script[] =
-	"python exec(\""
-	"f = gdb.selected_frame()\\n"
-	"s = gdb.lookup_symbol('%s')[0]\\n"
-	"b = f.block() if s and s.needs_frame else None\\n"
-	"while b and not b.function: b = b.superblock\\n"
-	"if b:\\n"
-	" fn = b.function\\n"
-	" print('code', b.start, b.end, fn.name)\\n"
-	" own = 0\\n"
-	" last = None\\n"
-	" for i in sorted(fn.symtab.linetable(), key=lambda i: i.pc):\\n"
-	"  if i.pc < b.start or i.pc > b.end: continue\\n"
-	"  if last and last[1] != s.line and i.line == s.line: own += 1\\n"
-	"  if last and (fn.line <= last[1] < s.line or (last[1] == s.line and own <= 1)):\\n"
-	"   print('unset', last[0], i.pc)\\n"
-	"  last = (i.pc, i.line)\\n"
-	"\")";
+static const char script[] = "python exec(\""
+			     "f = gdb.selected_frame()\\n"
+			     "s = gdb.lookup_symbol('%s')[0]\\n"
+			     "b = f.block() if s and s.needs_frame else None\\n"
+			     "while b and not b.function: b = b.superblock\\n"
+			     "if b:\\n"
+			     " fn = b.function\\n"
+			     " print('code', b.start, b.end, fn.name)\\n"
+			     " own = 0\\n"
+			     " last = None\\n"
+			     " for i in sorted(fn.symtab.linetable(), key=lambda i: i.pc):\\n"
+			     "  if i.pc < b.start or i.pc > b.end: continue\\n"
+			     "  if last and last[1] != s.line and i.line == s.line: own += 1\\n"
+			     "  if last and (fn.line <= last[1] < s.line or (last[1] == s.line and own <= 1)):\\n"
+			     "   print('unset', last[0], i.pc)\\n"
+			     "  last = (i.pc, i.line)\\n"
+			     "\")";
 
 static void add_unset(struct gdb_locals *l, uint64_t lo, uint64_t hi)
 {
@@ -122,8 +121,7 @@ static int identify(struct gdb *g, pid_t tid, int frame, struct gdb_locals *l)
 	return number(g, tid, frame, "(unsigned long)$sp", &l->sp) || number(g, tid, frame, at, &l->ret);
 }
 
-int gdb_locals_add(struct gdb *g, pid_t tid, int frame, const char *name, struct gdb_locals *l,
-		   struct err *e)
+int gdb_locals_add(struct gdb *g, pid_t tid, int frame, const char *name, struct gdb_locals *l, struct err *e)
 {
 	cleanup_free char *cmd = NULL, *text = NULL;
 	struct gdb_regs regs;

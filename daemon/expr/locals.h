@@ -31,8 +31,7 @@ struct gdb_locals {
  * If name is a variable of this frame (in memory, in a register or gone), adds what is known of it. 1: it
  * is none. 0: done. -1: GDB failed.
  */
-int gdb_locals_add(struct gdb *g, pid_t tid, int frame, const char *name, struct gdb_locals *l,
-		   struct err *e);
+int gdb_locals_add(struct gdb *g, pid_t tid, int frame, const char *name, struct gdb_locals *l, struct err *e);
 
 /* If addr lies in this frame or a caller's, as an object does whose method runs: adds that frame. 1: it does not. */
 int gdb_locals_owner(struct gdb *g, pid_t tid, int frame, uint64_t addr, struct gdb_locals *l);

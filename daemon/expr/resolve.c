@@ -42,8 +42,7 @@ static bool ask_cast(void *ctx, const char *operand)
 
 	if (!type)
 		return false;
-	return (str_starts(type, "enum") && str_ends(type, "}")) || !strcmp(type, "bool") ||
-	       !strcmp(type, "_Bool");
+	return (str_starts(type, "enum") && str_ends(type, "}")) || !strcmp(type, "bool") || !strcmp(type, "_Bool");
 }
 
 static int ask_number(const struct resolver *p, const char *prefix, const char *name, uint64_t *value)
@@ -84,8 +83,7 @@ static enum rewrite_answer resolve_unaddressed(const struct resolver *p, const c
 	if (!where || !(strstr(where, "a variable") || strstr(where, "optimized out") ||
 			strstr(where, "multi-location") || strstr(where, "complex DWARF")))
 		return REWRITE_KEEP;
-	err_set(p->e, ERR_NOT_FOUND, "'%s' is not in memory here (a register, or optimized out)",
-		name);
+	err_set(p->e, ERR_NOT_FOUND, "'%s' is not in memory here (a register, or optimized out)", name);
 	return REWRITE_REFUSE;
 }
 
@@ -93,8 +91,7 @@ static enum rewrite_answer resolve_unaddressed(const struct resolver *p, const c
  * A function becomes its address as a number: GDB 13 compiles `&f` to 0, and f without debug
  * information not at all. An indirect function's address is not what pointers to it hold.
  */
-static enum rewrite_answer resolve_function(const struct resolver *p, const char *type, const char *name,
-					    char **by)
+static enum rewrite_answer resolve_function(const struct resolver *p, const char *type, const char *name, char **by)
 {
 	uint64_t addr;
 
@@ -143,8 +140,8 @@ static bool compiles_as(const struct resolver *p, const char *name, uint64_t add
  * (*(TYPE *)ADDRESS). The name of the type may mean another type in the frame's scope than where the
  * variable was declared: then it is refused.
  */
-static enum rewrite_answer resolve_variable(const struct resolver *p, const char *name, const char *type,
-					    uint64_t addr, char **by)
+static enum rewrite_answer resolve_variable(const struct resolver *p, const char *name, const char *type, uint64_t addr,
+					    char **by)
 {
 	cleanup_free char *cast = str_fmt("(*(%s)0x%llx)", type, (unsigned long long)addr);
 	struct gdb_type want = {0}, got = {0};
@@ -282,8 +279,8 @@ static int rewrite_for_any_frame(struct resolver *of, const struct rewrite_ops *
 	return 1;
 }
 
-int gdb_rewrite_absolute(struct gdb *g, const char *expr, pid_t tid, int frame, char **out,
-			 struct gdb_locals *locals, struct err *e)
+int gdb_rewrite_absolute(struct gdb *g, const char *expr, pid_t tid, int frame, char **out, struct gdb_locals *locals,
+			 struct err *e)
 {
 	static const struct rewrite_ops ops = {.resolve = resolve_absolute};
 	struct resolver of = {.g = g, .tid = tid, .frame = frame, .at = "", .locals = locals, .e = e};

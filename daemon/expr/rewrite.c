@@ -284,8 +284,7 @@ static void tagged_type(struct scan *s, struct buf *out)
 
 static bool starts_operand(const char *p)
 {
-	return *p && (name_start(*p) || isdigit((unsigned char)*p) || strchr("(\"'*&", *p) ||
-		      str_starts(p, "::"));
+	return *p && (name_start(*p) || isdigit((unsigned char)*p) || strchr("(\"'*&", *p) || str_starts(p, "::"));
 }
 
 /* left == right, of which out holds `LEFT OP RIGHT` from `left` on, as what stands for it. */
@@ -321,8 +320,7 @@ static void expression(struct scan *s, char stop, struct buf *out)
 			tagged_type(s, out);
 			behind_operand = false;
 			op = 0;
-		} else if (starts_operand(s->p) &&
-			   !(behind_operand && (*s->p == '*' || *s->p == '&'))) {
+		} else if (starts_operand(s->p) && !(behind_operand && (*s->p == '*' || *s->p == '&'))) {
 			size_t at = out->len;
 
 			operand(s, out);

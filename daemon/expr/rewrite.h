@@ -8,8 +8,8 @@
 #ifndef FRED_EXPR_REWRITE_H
 #define FRED_EXPR_REWRITE_H
 
-#include "gdb/gdb.h"
 #include "expr/locals.h"
+#include "gdb/gdb.h"
 
 enum rewrite_answer {
 	REWRITE_KEEP, /* a constant, a function, a type, a keyword ... */
@@ -49,12 +49,12 @@ int gdb_rewrite(struct gdb *g, const char *expr, pid_t tid, int frame, const cha
  * names that mean this only in this frame (in a register, of a type without a name), or it is beyond the
  * scanner; 0 and -1 as above.
  */
-int gdb_rewrite_absolute(struct gdb *g, const char *expr, pid_t tid, int frame, char **out,
-			 struct gdb_locals *locals, struct err *e);
+int gdb_rewrite_absolute(struct gdb *g, const char *expr, pid_t tid, int frame, char **out, struct gdb_locals *locals,
+			 struct err *e);
 /*
- * The same, and the frame's own variables become the values that they have now: what it says of memory then holds in any
- * frame and at any time. *pointer: one of them is a pointer, so that there is an object to look at. 1: one of them is
- * neither a number nor an address.
+ * The same, and the frame's own variables become the values that they have now: what it says of memory then holds in
+ * any frame and at any time. *pointer: one of them is a pointer, so that there is an object to look at. 1: one of them
+ * is neither a number nor an address.
  */
 int gdb_rewrite_values(struct gdb *g, const char *expr, pid_t tid, int frame, char **out, bool *pointer, struct err *e);
 

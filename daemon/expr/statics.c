@@ -11,33 +11,34 @@
 #include "expr/text.h"
 
 /*
- * Prints "POINTER TYPE|ADDRESS" of the variable v of the function f. GDB finds the places of an inlined function as it does for
- * breakpoints; its inner blocks can be found by their addresses only.
+ * Prints "POINTER TYPE|ADDRESS" of the variable v of the function f. GDB finds the places of an inlined function as it
+ * does for breakpoints; its inner blocks can be found by their addresses only.
  */
-#define FIND \
-	"import re\\n" \
-	"def fred_is(n, f):\\n" \
-	"  n = '::' + re.sub('[(].*', '', n)\\n" \
-	"  return n.endswith('::' + f) or re.sub('<.*>', '', n).endswith('::' + f)\\n" \
-	"def fred_static(f, v):\\n" \
-	"  for sal in gdb.decode_line(f)[1] or ():\\n" \
-	"    top = gdb.block_for_pc(sal.pc)\\n" \
-	"    while top and not (top.function and fred_is(top.function.print_name, f)):\\n" \
-	"      top = top.superblock\\n" \
-	"    seen = set()\\n" \
-	"    for pc in range(top.start, min(top.end, top.start + 65536)) if top else ():\\n" \
-	"      b = gdb.block_for_pc(pc)\\n" \
-	"      while b and b.start >= top.start and b.end <= top.end and (b.start, b.end) not in seen:\\n" \
-	"        for s in b:\\n" \
-	"          if s.name.split('::')[-1] == v and s.addr_class == gdb.SYMBOL_LOC_STATIC:\\n" \
-	"            return print('{}|{}'.format(s.type.pointer(), int(s.value().address)))\\n" \
-	"        seen.add((b.start, b.end))\\n" \
+#define FIND                                                                                                           \
+	"import re\\n"                                                                                                 \
+	"def fred_is(n, f):\\n"                                                                                        \
+	"  n = '::' + re.sub('[(].*', '', n)\\n"                                                                       \
+	"  return n.endswith('::' + f) or re.sub('<.*>', '', n).endswith('::' + f)\\n"                                 \
+	"def fred_static(f, v):\\n"                                                                                    \
+	"  for sal in gdb.decode_line(f)[1] or ():\\n"                                                                 \
+	"    top = gdb.block_for_pc(sal.pc)\\n"                                                                        \
+	"    while top and not (top.function and fred_is(top.function.print_name, f)):\\n"                             \
+	"      top = top.superblock\\n"                                                                                \
+	"    seen = set()\\n"                                                                                          \
+	"    for pc in range(top.start, min(top.end, top.start + 65536)) if top else ():\\n"                           \
+	"      b = gdb.block_for_pc(pc)\\n"                                                                            \
+	"      while b and b.start >= top.start and b.end <= top.end and (b.start, b.end) not in seen:\\n"             \
+	"        for s in b:\\n"                                                                                       \
+	"          if s.name.split('::')[-1] == v and s.addr_class == gdb.SYMBOL_LOC_STATIC:\\n"                       \
+	"            return print('{}|{}'.format(s.type.pointer(), int(s.value().address)))\\n"                        \
+	"        seen.add((b.start, b.end))\\n"                                                                        \
 	"        b = b.superblock\\n"
 
 /* (*(TYPE)ADDRESS); NULL: there is no such variable, or this GDB cannot tell. */
 static char *find_static(struct gdb *g, const char *function, const char *variable)
 {
-	cleanup_free char *cmd = str_fmt("python exec(\"" FIND "fred_static('%s', '%s')\")", function, variable), *out = NULL;
+	cleanup_free char *cmd = str_fmt("python exec(\"" FIND "fred_static('%s', '%s')\")", function, variable),
+			  *out = NULL;
 	unsigned long long addr;
 	struct err ignored;
 	char *bar;
@@ -150,8 +151,11 @@ int gdb_check_optimized(struct gdb *g, const char *expr, pid_t tid, int frame, s
 			continue;
 		name = xstrndup(p, (size_t)(end - p));
 		if (is_optimized(g, name, tid, frame))
-			return err_set(e, ERR_USAGE, "%s is <optimized out>: the program has it nowhere; compile with less optimization, "
-				       "or declare it volatile", name);
+			return err_set(
+				e, ERR_USAGE,
+				"%s is <optimized out>: the program has it nowhere; compile with less optimization, "
+				"or declare it volatile",
+				name);
 	}
 	return 0;
 }

@@ -68,8 +68,7 @@ static void classify_base(struct gdb_type *t, const char *d)
 		t->kind = GDB_TYPE_CHAR;
 	else if (has_word(d, "__int128") || has_word(d, "void") || has_word(d, "wchar_t"))
 		t->kind = GDB_TYPE_OTHER;
-	else if (has_word(d, "int") || has_word(d, "long") || has_word(d, "short") ||
-		 has_word(d, "unsigned"))
+	else if (has_word(d, "int") || has_word(d, "long") || has_word(d, "short") || has_word(d, "unsigned"))
 		t->kind = GDB_TYPE_INT;
 	else
 		t->kind = GDB_TYPE_OTHER;
@@ -84,8 +83,7 @@ static void classify_tagged(struct gdb_type *t, const char *d)
 
 static bool is_tagged(const char *d)
 {
-	return str_starts(d, "enum") || str_starts(d, "struct") || str_starts(d, "union") ||
-	       str_starts(d, "class");
+	return str_starts(d, "enum") || str_starts(d, "struct") || str_starts(d, "union") || str_starts(d, "class");
 }
 
 /* Cuts blanks and qualifiers behind a declarator: "int * const" ends in the star. */
@@ -147,8 +145,7 @@ bool gdb_type_is_floating(const struct gdb_type *t)
 	return t->kind == GDB_TYPE_FLOAT && (t->size == 4 || t->size == 8);
 }
 
-static int ask(struct gdb *g, const char *what, const char *expr, pid_t tid, int frame, char **out,
-	       struct err *e)
+static int ask(struct gdb *g, const char *what, const char *expr, pid_t tid, int frame, char **out, struct err *e)
 {
 	cleanup_free char *cmd = str_fmt("%s %s", what, expr), *text = NULL;
 	int r = gdb_console_at(g, tid, frame, 0, cmd, &text, e);
@@ -158,8 +155,7 @@ static int ask(struct gdb *g, const char *what, const char *expr, pid_t tid, int
 	return r;
 }
 
-int gdb_type_of(struct gdb *g, const char *expr, pid_t tid, int frame, struct gdb_type *type,
-		struct err *e)
+int gdb_type_of(struct gdb *g, const char *expr, pid_t tid, int frame, struct gdb_type *type, struct err *e)
 {
 	cleanup_free char *size_expr = NULL, *size = NULL;
 	struct gdb_type t = {0};
@@ -175,8 +171,7 @@ int gdb_type_of(struct gdb *g, const char *expr, pid_t tid, int frame, struct gd
 	}
 	gdb_type_classify(&t);
 	size_expr = str_fmt("sizeof(%s)", expr);
-	if (!gdb_eval(g, size_expr, tid, frame, 0, &size, e) &&
-	    !str_u64(size, 10, 0, UINT32_MAX, &bytes))
+	if (!gdb_eval(g, size_expr, tid, frame, 0, &size, e) && !str_u64(size, 10, 0, UINT32_MAX, &bytes))
 		t.size = (unsigned)bytes;
 	if (gdb_dead(g)) {
 		gdb_type_fini(&t);
@@ -252,7 +247,6 @@ char *gdb_type_format(const struct gdb_type *t, int64_t value)
 	case GDB_TYPE_FUNCTION:
 		return str_fmt("0x%" PRIx64, (uint64_t)value);
 	default:
-		return t->is_signed ? str_fmt("%" PRId64, value) :
-				      str_fmt("%" PRIu64, (uint64_t)value);
+		return t->is_signed ? str_fmt("%" PRId64, value) : str_fmt("%" PRIu64, (uint64_t)value);
 	}
 }

@@ -35,8 +35,7 @@ struct gdb_type {
  * The type of an expression in a thread and frame; the expression is not evaluated, so no memory of
  * the program is needed. Returns as gdb_eval: -1 with ERR_USAGE for a syntax error or unknown symbol.
  */
-int gdb_type_of(struct gdb *g, const char *expr, pid_t tid, int frame, struct gdb_type *type,
-		struct err *e);
+int gdb_type_of(struct gdb *g, const char *expr, pid_t tid, int frame, struct gdb_type *type, struct err *e);
 void gdb_type_fini(struct gdb_type *type);
 
 /* A number or address that fits into a register, not by reference. */

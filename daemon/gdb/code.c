@@ -12,8 +12,7 @@
 static int line_by_disassembly(struct gdb *g, uint64_t pc, struct gdb_line *line, struct err *e)
 {
 	cleanup_mi_reply struct mi_reply r = {0};
-	int w = gdb_cmd(g, 0, &r, e,
-			"-data-disassemble -s 0x%" PRIx64 " -e 0x%" PRIx64 " -- 5", pc, pc + 1);
+	int w = gdb_cmd(g, 0, &r, e, "-data-disassemble -s 0x%" PRIx64 " -e 0x%" PRIx64 " -- 5", pc, pc + 1);
 	const struct mi_value *list, *v, *insns;
 
 	if (w)
@@ -67,8 +66,7 @@ static void cut_parameters(char *func)
 int gdb_line_at(struct gdb *g, uint64_t pc, struct gdb_line *line, struct err *e)
 {
 	*line = (struct gdb_line){0};
-	if (line_by_disassembly(g, pc, line, e) ||
-	    (line->file && inlined_function(g, pc, &line->func, e))) {
+	if (line_by_disassembly(g, pc, line, e) || (line->file && inlined_function(g, pc, &line->func, e))) {
 		gdb_line_fini(line);
 		return err_wrap(e, "source line of 0x%" PRIx64, pc);
 	}

@@ -20,8 +20,7 @@ static char *one_line(const char *expr)
 	return s;
 }
 
-static int evaluate(struct gdb *g, const char *expr, pid_t tid, int frame, int timeout_ms,
-		    char **value, struct err *e)
+static int evaluate(struct gdb *g, const char *expr, pid_t tid, int frame, int timeout_ms, char **value, struct err *e)
 {
 	cleanup_mi_reply struct mi_reply r = {0};
 	cleanup_free char *scope = NULL, *q = mi_quote(expr);
@@ -44,8 +43,7 @@ static int evaluate(struct gdb *g, const char *expr, pid_t tid, int frame, int t
 	return 0;
 }
 
-int gdb_eval(struct gdb *g, const char *expr, pid_t tid, int frame, int timeout_ms, char **value,
-	     struct err *e)
+int gdb_eval(struct gdb *g, const char *expr, pid_t tid, int frame, int timeout_ms, char **value, struct err *e)
 {
 	cleanup_free char *line = one_line(expr), *text = NULL, *object = NULL;
 	int r;
@@ -106,8 +104,7 @@ int gdb_keep_language(struct gdb *g, pid_t tid, int frame, struct err *e)
 	return gdb_check(g, e);
 }
 
-int gdb_eval_bool(struct gdb *g, const char *expr, pid_t tid, int frame, int timeout_ms, bool *value,
-		  struct err *e)
+int gdb_eval_bool(struct gdb *g, const char *expr, pid_t tid, int frame, int timeout_ms, bool *value, struct err *e)
 {
 	cleanup_free char *negated = str_fmt("!(%s)", expr), *text = NULL;
 	int r = gdb_eval(g, negated, tid, frame, timeout_ms, &text, e);

@@ -23,8 +23,8 @@ static void read_frame(const struct mi_value *v, struct gdb_frame *f)
 	f->signal_handler = str_eq(f->func, "<signal handler called>");
 }
 
-static int list_frames(struct gdb *g, const char *scope, int from, int to, struct gdb_frame **frames,
-		       size_t *n, struct err *e)
+static int list_frames(struct gdb *g, const char *scope, int from, int to, struct gdb_frame **frames, size_t *n,
+		       struct err *e)
 {
 	cleanup_mi_reply struct mi_reply r = {0};
 	int w = gdb_cmd(g, 0, &r, e, "-stack-list-frames %s %d %d", scope, from, to);
@@ -150,8 +150,7 @@ static void add_modules(struct gdb *g, struct gdb_frame *frames, size_t n)
 				frames[i].module = xstrdup(strrchr(m.path, '/') + 1);
 }
 
-int gdb_backtrace(struct gdb *g, pid_t tid, int max, struct gdb_frame **frames, size_t *n,
-		  struct err *e)
+int gdb_backtrace(struct gdb *g, pid_t tid, int max, struct gdb_frame **frames, size_t *n, struct err *e)
 {
 	cleanup_free char *scope = NULL;
 	int last = (max > 0 ? max : DEFAULT_FRAMES) - 1;
@@ -229,8 +228,7 @@ static int list_registers(struct gdb *g, const char *scope, struct gdb_regs *reg
 		int no;
 		uint64_t value;
 
-		if (mi_int(list->item[i], "number", &no) || no >= GDB_REGS ||
-		    mi_u64(list->item[i], "value", &value))
+		if (mi_int(list->item[i], "number", &no) || no >= GDB_REGS || mi_u64(list->item[i], "value", &value))
 			continue;
 		regs->value[no] = value;
 		regs->valid |= 1u << no;

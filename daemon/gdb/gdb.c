@@ -132,8 +132,7 @@ static int send_settings(struct gdb *g, struct err *e)
  */
 static void build_argv(struct strv *v, const struct gdb_opts *o)
 {
-	static const char *const scripts[] = {"gdb-scripts", "python-scripts", "guile-scripts",
-					      "local-gdbinit"};
+	static const char *const scripts[] = {"gdb-scripts", "python-scripts", "guile-scripts", "local-gdbinit"};
 
 	strv_add(v, o->program ? o->program : "gdb");
 	strv_add(v, "--interpreter=mi3");
@@ -224,8 +223,7 @@ static int follow_root(struct gdb *g, pid_t pid, struct err *e)
 	if (n <= 1 && !g->has_sysroot)
 		return 0;
 	g->has_sysroot = n > 1;
-	return gdb_must(gdb_cmd(g, 0, &r, e, "-gdb-set sysroot %s", n > 1 ? root : "target:"), &r, ERR_INTERNAL,
-		    e);
+	return gdb_must(gdb_cmd(g, 0, &r, e, "-gdb-set sysroot %s", n > 1 ? root : "target:"), &r, ERR_INTERNAL, e);
 }
 
 static int attach_and_wait(struct gdb *g, pid_t pid, struct err *e)
@@ -368,8 +366,7 @@ int gdb_select(struct gdb *g, pid_t tid, int frame, struct err *e)
 	return gdb_must(gdb_cmd(g, 0, &r, e, "-stack-select-frame %d", frame), &r, ERR_USAGE, e);
 }
 
-int gdb_console_at(struct gdb *g, pid_t tid, int frame, int timeout_ms, const char *cmd,
-		   char **output, struct err *e)
+int gdb_console_at(struct gdb *g, pid_t tid, int frame, int timeout_ms, const char *cmd, char **output, struct err *e)
 {
 	cleanup_mi_reply struct mi_reply r = {0};
 	cleanup_free char *scope = NULL, *q = mi_quote(cmd);
@@ -402,8 +399,7 @@ int gdb_console(struct gdb *g, const char *cmd, char **output, struct err *e)
 	return 0;
 }
 
-int gdb_wait_stop(struct gdb *g, int timeout_ms, struct mi_reply *r, const struct mi_record **stop,
-		  struct err *e)
+int gdb_wait_stop(struct gdb *g, int timeout_ms, struct mi_reply *r, const struct mi_record **stop, struct err *e)
 {
 	return mi_conn_wait(g->conn, "stopped", timeout_ms ? timeout_ms : g->timeout_ms, r, stop, e);
 }

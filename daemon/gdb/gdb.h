@@ -55,7 +55,8 @@ void gdb_tick(struct gdb *g, void (*tick)(void *ctx), void *ctx);
 
 /*
  * Attaches: all threads stop where they are (in a system call, or in a job-control stop) and execute
- * nothing. From then on whatever runs runs one thread alone ("scheduler-locking on"). ERR_HOST when ptrace is not permitted, ERR_USAGE when there is no such process.
+ * nothing. From then on whatever runs runs one thread alone ("scheduler-locking on"). ERR_HOST when ptrace is not
+ * permitted, ERR_USAGE when there is no such process.
  */
 int gdb_attach(struct gdb *g, pid_t pid, struct err *e);
 /* Lets go; a process that was in a job-control stop (T) when attached is left in one. */
@@ -90,8 +91,7 @@ struct gdb_frame {
 	bool signal_handler; /* this "frame" is the kernel's signal frame */
 };
 /* The innermost max frames of a thread (0: 200). */
-int gdb_backtrace(struct gdb *g, pid_t tid, int max, struct gdb_frame **frames, size_t *n,
-		  struct err *e);
+int gdb_backtrace(struct gdb *g, pid_t tid, int max, struct gdb_frame **frames, size_t *n, struct err *e);
 /*
  * Adds the arguments of a thread's frames, printed as GDB's `backtrace` does: `...` stands for structures. What GDB
  * cannot tell is left out.
@@ -134,11 +134,9 @@ int gdb_prev_insn(struct gdb *g, uint64_t pc, uint64_t *prev, struct err *e);
  * the program lets that thread run; if it crashes or is interrupted at the deadline, GDB unwinds it.
  * timeout_ms 0: the default.
  */
-int gdb_eval(struct gdb *g, const char *expr, pid_t tid, int frame, int timeout_ms, char **value,
-	     struct err *e);
+int gdb_eval(struct gdb *g, const char *expr, pid_t tid, int frame, int timeout_ms, char **value, struct err *e);
 /* Whether it is not zero. */
-int gdb_eval_bool(struct gdb *g, const char *expr, pid_t tid, int frame, int timeout_ms, bool *value,
-		  struct err *e);
+int gdb_eval_bool(struct gdb *g, const char *expr, pid_t tid, int frame, int timeout_ms, bool *value, struct err *e);
 
 /*
  * Takes the language of this frame's code for good, also where GDB stands in code of unknown language later. Where the
@@ -149,8 +147,7 @@ int gdb_keep_language(struct gdb *g, pid_t tid, int frame, struct err *e);
 /* A console command; *output (the caller's, may be NULL) is what it printed. */
 int gdb_console(struct gdb *g, const char *cmd, char **output, struct err *e);
 /* A console command in a thread and frame. 0, 1 or -1 as gdb_eval. timeout_ms 0: the default. */
-int gdb_console_at(struct gdb *g, pid_t tid, int frame, int timeout_ms, const char *cmd,
-		   char **output, struct err *e);
+int gdb_console_at(struct gdb *g, pid_t tid, int frame, int timeout_ms, const char *cmd, char **output, struct err *e);
 /* Any MI command. Returns as mi_conn_cmd: 1 is GDB's ^error, not yet in e. */
 int gdb_cmd(struct gdb *g, int timeout_ms, struct mi_reply *r, struct err *e, const char *fmt, ...)
 	__attribute__((format(printf, 5, 6)));
@@ -158,7 +155,6 @@ int gdb_cmd(struct gdb *g, int timeout_ms, struct mi_reply *r, struct err *e, co
  * After a command that lets the program run (-exec-continue ...): waits for it to stop. *stop is
  * borrowed from r: fields reason, frame, thread-id, ...
  */
-int gdb_wait_stop(struct gdb *g, int timeout_ms, struct mi_reply *r, const struct mi_record **stop,
-		  struct err *e);
+int gdb_wait_stop(struct gdb *g, int timeout_ms, struct mi_reply *r, const struct mi_record **stop, struct err *e);
 
 #endif

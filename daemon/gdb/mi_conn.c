@@ -269,8 +269,7 @@ static bool file_record(struct mi_reply *r, struct mi_record *rec)
 }
 
 /* Reads one record; lines that are no MI (a program's own output) go to the log. As wait_io. */
-static int read_record(struct mi_conn *c, struct mi_reply *r, int64_t deadline,
-		       struct mi_record **out, struct err *e)
+static int read_record(struct mi_conn *c, struct mi_reply *r, int64_t deadline, struct mi_record **out, struct err *e)
 {
 	cleanup_buf struct buf line = {0};
 	struct err why;
@@ -288,8 +287,7 @@ static int read_record(struct mi_conn *c, struct mi_reply *r, int64_t deadline,
 }
 
 /* Reads until the result with this token. As wait_io. */
-static int read_result(struct mi_conn *c, int64_t token, int64_t deadline, struct mi_reply *r,
-		       struct err *e)
+static int read_result(struct mi_conn *c, int64_t token, int64_t deadline, struct mi_reply *r, struct err *e)
 {
 	for (;;) {
 		struct mi_record *rec;
@@ -321,19 +319,17 @@ static void kill_gdb(struct mi_conn *c)
 }
 
 /* The deadline has passed: interrupt, and kill if that does not help. Always -1. */
-static int give_up(struct mi_conn *c, const char *cmd, int64_t token, int timeout_ms,
-		   struct mi_reply *r, struct err *e)
+static int give_up(struct mi_conn *c, const char *cmd, int64_t token, int timeout_ms, struct mi_reply *r, struct err *e)
 {
 	int64_t deadline = now_ms() + INTERRUPT_GRACE_MS;
 
 	pidfd_send_signal(c->proc.pidfd, SIGINT, NULL, 0);
 	if (!read_result(c, token, deadline, r, e))
-		return err_set(e, ERR_TIMEOUT, "GDB did not answer within %d ms, and was interrupted, in: %.200s", timeout_ms,
-			       cmd);
+		return err_set(e, ERR_TIMEOUT, "GDB did not answer within %d ms, and was interrupted, in: %.200s",
+			       timeout_ms, cmd);
 	if (!c->dead[0]) {
 		kill_gdb(c);
-		snprintf(c->dead, sizeof(c->dead), "killed after %d ms without an answer to: %.100s",
-			 timeout_ms, cmd);
+		snprintf(c->dead, sizeof(c->dead), "killed after %d ms without an answer to: %.100s", timeout_ms, cmd);
 	}
 	return err_set(e, ERR_TIMEOUT, "GDB is gone: %s", c->dead);
 }
@@ -357,8 +353,7 @@ static int await_result(struct mi_conn *c, int64_t token, int64_t deadline, stru
 	}
 }
 
-int mi_conn_cmd(struct mi_conn *c, const char *cmd, int timeout_ms, struct mi_reply *r,
-		struct err *e)
+int mi_conn_cmd(struct mi_conn *c, const char *cmd, int timeout_ms, struct mi_reply *r, struct err *e)
 {
 	cleanup_free char *line = NULL;
 	int64_t deadline = now_ms() + timeout_ms;
@@ -391,8 +386,8 @@ static const struct mi_record *find_exec(const struct mi_reply *r, const char *k
 	return NULL;
 }
 
-int mi_conn_wait(struct mi_conn *c, const char *klass, int timeout_ms, struct mi_reply *r,
-		 const struct mi_record **out, struct err *e)
+int mi_conn_wait(struct mi_conn *c, const char *klass, int timeout_ms, struct mi_reply *r, const struct mi_record **out,
+		 struct err *e)
 {
 	int64_t deadline = now_ms() + timeout_ms;
 
@@ -403,8 +398,7 @@ int mi_conn_wait(struct mi_conn *c, const char *klass, int timeout_ms, struct mi
 		if (w < 0)
 			return -1;
 		if (w > 0)
-			return err_set(e, ERR_TIMEOUT, "GDB did not report '%s' within %d ms", klass,
-				       timeout_ms);
+			return err_set(e, ERR_TIMEOUT, "GDB did not report '%s' within %d ms", klass, timeout_ms);
 		file_record(r, rec);
 	}
 	return 0;

@@ -45,16 +45,15 @@ const char *mi_conn_dead(const struct mi_conn *c);
  * -1: ERR_TIMEOUT: the deadline passed (GDB was interrupted or killed: mi_conn_dead); ERR_INTERNAL: GDB
  *     died or talks nonsense.
  */
-int mi_conn_cmd(struct mi_conn *c, const char *cmd, int timeout_ms, struct mi_reply *r,
-		struct err *e);
+int mi_conn_cmd(struct mi_conn *c, const char *cmd, int timeout_ms, struct mi_reply *r, struct err *e);
 /* Called from time to time while GDB has not answered a command; NULL: nothing is. It must not send GDB anything. */
 void mi_conn_tick(struct mi_conn *c, void (*tick)(void *ctx), void *ctx);
 /*
  * Reads until an exec record of this class ("stopped") has come, unless r->async already holds one.
  * *out is borrowed from r. Returns 0 or -1 as above; a missed deadline kills nothing here.
  */
-int mi_conn_wait(struct mi_conn *c, const char *klass, int timeout_ms, struct mi_reply *r,
-		 const struct mi_record **out, struct err *e);
+int mi_conn_wait(struct mi_conn *c, const char *klass, int timeout_ms, struct mi_reply *r, const struct mi_record **out,
+		 struct err *e);
 
 /* GDB's message of an ^error; "" if there is none. Borrowed from r. */
 const char *mi_reply_error(const struct mi_reply *r);

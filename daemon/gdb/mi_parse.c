@@ -19,8 +19,7 @@ struct mi_cursor {
 
 static int bad(struct mi_cursor *c, const char *what)
 {
-	return err_set(c->e, ERR_INTERNAL, "GDB/MI output, byte %zu: %s", (size_t)(c->p - c->start),
-		       what);
+	return err_set(c->e, ERR_INTERNAL, "GDB/MI output, byte %zu: %s", (size_t)(c->p - c->start), what);
 }
 
 static bool at(const struct mi_cursor *c, char ch)
@@ -252,7 +251,7 @@ static int parse_body(struct mi_cursor *c, struct mi_record *r)
 {
 	if (c->p >= c->end)
 		return bad(c, "an empty line");
-	r->type = (enum mi_type)*c->p++;
+	r->type = (enum mi_type) * c->p++;
 	switch (r->type) {
 	case MI_RESULT:
 	case MI_EXEC:

@@ -47,8 +47,8 @@ static int above_stdio(int fd)
 
 static void child_exec(struct child_fds f, char *const argv[])
 {
-	int report = above_stdio(f.report), in = above_stdio(f.in), out = above_stdio(f.out),
-	    err = above_stdio(f.err), cause;
+	int report = above_stdio(f.report), in = above_stdio(f.in), out = above_stdio(f.out), err = above_stdio(f.err),
+	    cause;
 
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	setsid();
@@ -86,7 +86,7 @@ static void set_preload(void)
 static void set_environment(void)
 {
 	static const char *const drop[] = {"LD_PRELOAD", "LD_LIBRARY_PATH", "DEBUGINFOD_URLS", "COLUMNS",
-					   "LINES", "PYTHONPATH", "PYTHONHOME"};
+					   "LINES",	 "PYTHONPATH",	    "PYTHONHOME"};
 
 	for (size_t i = 0; i < sizeof(drop) / sizeof(drop[0]); i++)
 		unsetenv(drop[i]);
@@ -97,8 +97,7 @@ static void set_environment(void)
 
 static int open_pipes(int in[2], int out[2], int err[2], int report[2], struct err *e)
 {
-	if (pipe2(in, O_CLOEXEC) || pipe2(out, O_CLOEXEC) || pipe2(err, O_CLOEXEC) ||
-	    pipe2(report, O_CLOEXEC))
+	if (pipe2(in, O_CLOEXEC) || pipe2(out, O_CLOEXEC) || pipe2(err, O_CLOEXEC) || pipe2(report, O_CLOEXEC))
 		return err_errno(e, ERR_INTERNAL, "cannot make a pipe for GDB");
 	fcntl(in[1], F_SETFL, O_NONBLOCK);
 	fcntl(out[0], F_SETFL, O_NONBLOCK);

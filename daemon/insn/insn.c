@@ -32,9 +32,7 @@ const char *insn_reg_name(unsigned reg)
 	static const char *const names[] = {"rax", "rcx", "rdx", "rbx", "rsp", "rbp", "rsi", "rdi",
 					    "r8",  "r9",  "r10", "r11", "r12", "r13", "r14", "r15"};
 
-	return reg < sizeof(names) / sizeof(names[0]) ? names[reg]
-	       : reg == INSN_FLAGS		      ? "eflags"
-						      : "a vector register";
+	return reg < sizeof(names) / sizeof(names[0]) ? names[reg] : reg == INSN_FLAGS ? "eflags" : "a vector register";
 }
 
 /* ---- operands ---- */
@@ -161,13 +159,15 @@ static bool is_string(const struct decoded *d)
 
 static uint64_t repeats(const struct insn *i, const struct decoded *d)
 {
-	return d->in.attributes & (ZYDIS_ATTRIB_HAS_REP | ZYDIS_ATTRIB_HAS_REPE | ZYDIS_ATTRIB_HAS_REPNE) ? i->regs->rcx : 1;
+	return d->in.attributes & (ZYDIS_ATTRIB_HAS_REP | ZYDIS_ATTRIB_HAS_REPE | ZYDIS_ATTRIB_HAS_REPNE) ? i->regs->rcx
+													  : 1;
 }
 
 /* The part of l that lies in [addr, addr + len). */
 static bool cut(const struct insn_loc *l, uint64_t addr, uint64_t len, struct insn_loc *part)
 {
-	uint64_t lo = l->addr > addr ? l->addr : addr, hi = l->addr + l->len < addr + len ? l->addr + l->len : addr + len;
+	uint64_t lo = l->addr > addr ? l->addr : addr,
+		 hi = l->addr + l->len < addr + len ? l->addr + l->len : addr + len;
 
 	if (lo >= hi)
 		return false;
@@ -185,7 +185,8 @@ static void copied_from(struct insn_origin *o, enum insn_effect effect, const st
 }
 
 /* movs, stos, lods. 1: it is none of them, or not concerned. */
-static int origin_of_string(const struct insn *i, const struct decoded *d, const struct insn_loc *l, struct insn_origin *o)
+static int origin_of_string(const struct insn *i, const struct decoded *d, const struct insn_loc *l,
+			    struct insn_origin *o)
 {
 	unsigned size = d->in.operand_width / 8;
 	uint64_t n = repeats(i, d), di = i->regs->rdi, si = i->regs->rsi, all = n * size;
@@ -204,7 +205,9 @@ static int origin_of_string(const struct insn *i, const struct decoded *d, const
 	if (movs)
 		from = (struct insn_loc){.where = INSN_IN_MEM, .addr = si + (o->what.addr - di), .len = o->what.len};
 	else
-		from = (struct insn_loc){.where = INSN_IN_REG, .reg = INSN_RAX, .off = (unsigned)((o->what.addr - lo) % size),
+		from = (struct insn_loc){.where = INSN_IN_REG,
+					 .reg = INSN_RAX,
+					 .off = (unsigned)((o->what.addr - lo) % size),
 					 .len = o->what.len < size ? o->what.len : size};
 	copied_from(o, INSN_COPIES, &from);
 	return 0;
@@ -213,14 +216,15 @@ static int origin_of_string(const struct insn *i, const struct decoded *d, const
 static bool is_move(const struct decoded *d)
 {
 	static const ZydisMnemonic moves[] = {
-		ZYDIS_MNEMONIC_MOV, ZYDIS_MNEMONIC_MOVZX, ZYDIS_MNEMONIC_MOVSX, ZYDIS_MNEMONIC_MOVSXD, ZYDIS_MNEMONIC_MOVD,
-		ZYDIS_MNEMONIC_MOVQ, ZYDIS_MNEMONIC_MOVAPS, ZYDIS_MNEMONIC_MOVUPS, ZYDIS_MNEMONIC_MOVAPD, ZYDIS_MNEMONIC_MOVUPD,
-		ZYDIS_MNEMONIC_MOVDQA, ZYDIS_MNEMONIC_MOVDQU, ZYDIS_MNEMONIC_MOVSS, ZYDIS_MNEMONIC_MOVSD, ZYDIS_MNEMONIC_MOVLPS,
-		ZYDIS_MNEMONIC_MOVLPD, ZYDIS_MNEMONIC_MOVNTI, ZYDIS_MNEMONIC_MOVNTDQ, ZYDIS_MNEMONIC_MOVNTPS, ZYDIS_MNEMONIC_LDDQU,
-		ZYDIS_MNEMONIC_VMOVD, ZYDIS_MNEMONIC_VMOVQ, ZYDIS_MNEMONIC_VMOVAPS, ZYDIS_MNEMONIC_VMOVUPS, ZYDIS_MNEMONIC_VMOVAPD,
-		ZYDIS_MNEMONIC_VMOVUPD, ZYDIS_MNEMONIC_VMOVDQA, ZYDIS_MNEMONIC_VMOVDQU, ZYDIS_MNEMONIC_VMOVDQU8,
-		ZYDIS_MNEMONIC_VMOVDQU16, ZYDIS_MNEMONIC_VMOVDQU32, ZYDIS_MNEMONIC_VMOVDQU64, ZYDIS_MNEMONIC_VMOVDQA32,
-		ZYDIS_MNEMONIC_VMOVDQA64, ZYDIS_MNEMONIC_VMOVNTDQ, ZYDIS_MNEMONIC_MOVBE};
+		ZYDIS_MNEMONIC_MOV,	  ZYDIS_MNEMONIC_MOVZX,	    ZYDIS_MNEMONIC_MOVSX,     ZYDIS_MNEMONIC_MOVSXD,
+		ZYDIS_MNEMONIC_MOVD,	  ZYDIS_MNEMONIC_MOVQ,	    ZYDIS_MNEMONIC_MOVAPS,    ZYDIS_MNEMONIC_MOVUPS,
+		ZYDIS_MNEMONIC_MOVAPD,	  ZYDIS_MNEMONIC_MOVUPD,    ZYDIS_MNEMONIC_MOVDQA,    ZYDIS_MNEMONIC_MOVDQU,
+		ZYDIS_MNEMONIC_MOVSS,	  ZYDIS_MNEMONIC_MOVSD,	    ZYDIS_MNEMONIC_MOVLPS,    ZYDIS_MNEMONIC_MOVLPD,
+		ZYDIS_MNEMONIC_MOVNTI,	  ZYDIS_MNEMONIC_MOVNTDQ,   ZYDIS_MNEMONIC_MOVNTPS,   ZYDIS_MNEMONIC_LDDQU,
+		ZYDIS_MNEMONIC_VMOVD,	  ZYDIS_MNEMONIC_VMOVQ,	    ZYDIS_MNEMONIC_VMOVAPS,   ZYDIS_MNEMONIC_VMOVUPS,
+		ZYDIS_MNEMONIC_VMOVAPD,	  ZYDIS_MNEMONIC_VMOVUPD,   ZYDIS_MNEMONIC_VMOVDQA,   ZYDIS_MNEMONIC_VMOVDQU,
+		ZYDIS_MNEMONIC_VMOVDQU8,  ZYDIS_MNEMONIC_VMOVDQU16, ZYDIS_MNEMONIC_VMOVDQU32, ZYDIS_MNEMONIC_VMOVDQU64,
+		ZYDIS_MNEMONIC_VMOVDQA32, ZYDIS_MNEMONIC_VMOVDQA64, ZYDIS_MNEMONIC_VMOVNTDQ,  ZYDIS_MNEMONIC_MOVBE};
 
 	for (unsigned k = 0; k < sizeof(moves) / sizeof(moves[0]); k++)
 		if (d->in.mnemonic == moves[k])
@@ -233,28 +237,45 @@ static bool condition_holds(const struct decoded *d, uint64_t f)
 	bool c = f & 1, p = f & 4, z = f & 0x40, s = f & 0x80, o = f & 0x800;
 
 	switch (d->in.mnemonic) {
-	case ZYDIS_MNEMONIC_CMOVB: return c;
-	case ZYDIS_MNEMONIC_CMOVNB: return !c;
-	case ZYDIS_MNEMONIC_CMOVBE: return c || z;
-	case ZYDIS_MNEMONIC_CMOVNBE: return !c && !z;
-	case ZYDIS_MNEMONIC_CMOVZ: return z;
-	case ZYDIS_MNEMONIC_CMOVNZ: return !z;
-	case ZYDIS_MNEMONIC_CMOVS: return s;
-	case ZYDIS_MNEMONIC_CMOVNS: return !s;
-	case ZYDIS_MNEMONIC_CMOVP: return p;
-	case ZYDIS_MNEMONIC_CMOVNP: return !p;
-	case ZYDIS_MNEMONIC_CMOVO: return o;
-	case ZYDIS_MNEMONIC_CMOVNO: return !o;
-	case ZYDIS_MNEMONIC_CMOVL: return s != o;
-	case ZYDIS_MNEMONIC_CMOVNL: return s == o;
-	case ZYDIS_MNEMONIC_CMOVLE: return z || s != o;
-	default: return !z && s == o;
+	case ZYDIS_MNEMONIC_CMOVB:
+		return c;
+	case ZYDIS_MNEMONIC_CMOVNB:
+		return !c;
+	case ZYDIS_MNEMONIC_CMOVBE:
+		return c || z;
+	case ZYDIS_MNEMONIC_CMOVNBE:
+		return !c && !z;
+	case ZYDIS_MNEMONIC_CMOVZ:
+		return z;
+	case ZYDIS_MNEMONIC_CMOVNZ:
+		return !z;
+	case ZYDIS_MNEMONIC_CMOVS:
+		return s;
+	case ZYDIS_MNEMONIC_CMOVNS:
+		return !s;
+	case ZYDIS_MNEMONIC_CMOVP:
+		return p;
+	case ZYDIS_MNEMONIC_CMOVNP:
+		return !p;
+	case ZYDIS_MNEMONIC_CMOVO:
+		return o;
+	case ZYDIS_MNEMONIC_CMOVNO:
+		return !o;
+	case ZYDIS_MNEMONIC_CMOVL:
+		return s != o;
+	case ZYDIS_MNEMONIC_CMOVNL:
+		return s == o;
+	case ZYDIS_MNEMONIC_CMOVLE:
+		return z || s != o;
+	default:
+		return !z && s == o;
 	}
 }
 
-/* Does the write to operand k concern l? What it writes of it goes to *part; *at: how far in the operand that begins. */
-static bool concerns(const struct insn *i, const struct decoded *d, unsigned k, const struct insn_loc *l, struct insn_loc *part,
-		     unsigned *at)
+/* Does the write to operand k concern l? What it writes of it goes to *part; *at: how far in the operand that begins.
+ */
+static bool concerns(const struct insn *i, const struct decoded *d, unsigned k, const struct insn_loc *l,
+		     struct insn_loc *part, unsigned *at)
 {
 	unsigned hi, lo, end;
 	struct insn_loc p;
@@ -525,7 +546,8 @@ unsigned insn_accesses(const struct insn *i, struct insn_access v[INSN_ACCESSES]
 	for (unsigned k = 0; k < d.in.operand_count && n < INSN_ACCESSES; k++) {
 		const ZydisDecodedOperand *o = &d.op[k];
 
-		if (o->type != ZYDIS_OPERAND_TYPE_MEMORY || o->mem.type != ZYDIS_MEMOP_TYPE_MEM || !place_of(i, &d, k, &l))
+		if (o->type != ZYDIS_OPERAND_TYPE_MEMORY || o->mem.type != ZYDIS_MEMOP_TYPE_MEM ||
+		    !place_of(i, &d, k, &l))
 			continue;
 		v[n++] = (struct insn_access){
 			.addr = l.addr,

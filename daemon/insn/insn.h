@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * insn.h: what one instruction of x86-64 does to registers and memory, as far as is needed to follow a value back to where it
- * came from (Zydis decodes it). All questions are asked of the state before the instruction.
+ * insn.h: what one instruction of x86-64 does to registers and memory, as far as is needed to follow a value back to
+ * where it came from (Zydis decodes it). All questions are asked of the state before the instruction.
  */
 #ifndef FRED_INSN_INSN_H
 #define FRED_INSN_INSN_H
@@ -14,8 +14,21 @@
 #define INSN_BYTES 15 /* the longest instruction */
 
 /* Registers: the general ones as the processor numbers them, then the vector ones. */
-enum { INSN_RAX = 0, INSN_RCX, INSN_RDX, INSN_RBX, INSN_RSP, INSN_RBP, INSN_RSI, INSN_RDI, INSN_R12 = 12, INSN_R15 = 15,
-       INSN_XMM0 = 16, INSN_FLAGS = 48, INSN_NO_REG = 255 };
+enum {
+	INSN_RAX = 0,
+	INSN_RCX,
+	INSN_RDX,
+	INSN_RBX,
+	INSN_RSP,
+	INSN_RBP,
+	INSN_RSI,
+	INSN_RDI,
+	INSN_R12 = 12,
+	INSN_R15 = 15,
+	INSN_XMM0 = 16,
+	INSN_FLAGS = 48,
+	INSN_NO_REG = 255
+};
 
 enum insn_where { INSN_NOWHERE = 0, INSN_IN_REG, INSN_IN_MEM };
 

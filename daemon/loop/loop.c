@@ -102,8 +102,7 @@ static void timer_fired(struct loop_source *s, uint32_t events)
 		t->fn(t);
 }
 
-int loop_timer_init(struct loop_timer *t, struct loop *l, void (*fn)(struct loop_timer *t),
-		    struct err *e)
+int loop_timer_init(struct loop_timer *t, struct loop *l, void (*fn)(struct loop_timer *t), struct err *e)
 {
 	memset(t, 0, sizeof(*t));
 	t->loop = l;

@@ -12,7 +12,7 @@
 
 #include "base/err.h"
 
-#define container_of(p, type, member) ((type *)((char *)(p) - offsetof(type, member)))
+#define container_of(p, type, member) ((type *)((char *)(p)-offsetof(type, member)))
 
 struct loop;
 
@@ -42,8 +42,7 @@ struct loop_timer {
 	void (*fn)(struct loop_timer *t);
 };
 
-int loop_timer_init(struct loop_timer *t, struct loop *l, void (*fn)(struct loop_timer *t),
-		    struct err *e);
+int loop_timer_init(struct loop_timer *t, struct loop *l, void (*fn)(struct loop_timer *t), struct err *e);
 /* Fires once in timeout_ms; 0 disarms. */
 void loop_timer_set(struct loop_timer *t, uint64_t timeout_ms);
 void loop_timer_fini(struct loop_timer *t);

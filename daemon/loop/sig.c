@@ -15,8 +15,8 @@ static void sig_ready(struct loop_source *src, uint32_t events)
 		s->fn(s, (int)si.ssi_signo);
 }
 
-int loop_sig_init(struct loop_sig *s, struct loop *l, const sigset_t *mask,
-		  void (*fn)(struct loop_sig *s, int signo), struct err *e)
+int loop_sig_init(struct loop_sig *s, struct loop *l, const sigset_t *mask, void (*fn)(struct loop_sig *s, int signo),
+		  struct err *e)
 {
 	memset(s, 0, sizeof(*s));
 	s->loop = l;

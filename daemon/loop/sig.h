@@ -15,8 +15,8 @@ struct loop_sig {
 };
 
 /* Blocks the signals of mask and reports them to fn. */
-int loop_sig_init(struct loop_sig *s, struct loop *l, const sigset_t *mask,
-		  void (*fn)(struct loop_sig *s, int signo), struct err *e);
+int loop_sig_init(struct loop_sig *s, struct loop *l, const sigset_t *mask, void (*fn)(struct loop_sig *s, int signo),
+		  struct err *e);
 /* Stops and restores the mask. */
 void loop_sig_fini(struct loop_sig *s);
 

@@ -11,14 +11,14 @@
 #include "base/cleanup.h"
 #include "base/jsonx.h"
 #include "base/str.h"
+#include "expr/call.h"
 #include "expr/compile.h"
 #include "expr/containers.h"
 #include "expr/libc_calls.h"
-#include "reclog/waits.h"
 #include "expr/statics.h"
-#include "expr/call.h"
-#include "replay/look.h"
 #include "ops/operations.h"
+#include "reclog/waits.h"
+#include "replay/look.h"
 #include "replay/show.h"
 
 #define CALL_TIMEOUT_MS 20000
@@ -172,9 +172,10 @@ static json_t *question_json(const struct question *q)
 	const struct err *why = &q->why;
 
 	if (q->value)
-		return json_pack("{s:s, s:o, s:n}", "expr", q->expr, "value", json_text(q->value, strlen(q->value)), "error");
-	return json_pack("{s:s, s:n, s:o, s:s}", "expr", q->expr, "value", "error", json_text(why->text, strlen(why->text)), "kind",
-			 err_kind_name(why->kind));
+		return json_pack("{s:s, s:o, s:n}", "expr", q->expr, "value", json_text(q->value, strlen(q->value)),
+				 "error");
+	return json_pack("{s:s, s:n, s:o, s:s}", "expr", q->expr, "value", "error",
+			 json_text(why->text, strlen(why->text)), "kind", err_kind_name(why->kind));
 }
 
 int op_eval(const json_t *params, struct op_ctx *ctx, json_t **result, struct err *e)
@@ -226,9 +227,8 @@ static int add_thread(struct look *l, json_t *list, pid_t tid, struct err *e)
 
 	if (!stack)
 		return -1;
-	thread = json_pack("{s:o, s:b, s:o}", "thread",
-			   show_thread(&l->nav.t, l->nav.t.pid, ordinal_of(l, tid), tid), "current",
-			   tid == l->tid, "backtrace", stack);
+	thread = json_pack("{s:o, s:b, s:o}", "thread", show_thread(&l->nav.t, l->nav.t.pid, ordinal_of(l, tid), tid),
+			   "current", tid == l->tid, "backtrace", stack);
 	if (tid == l->tid)
 		json_array_insert_new(list, 0, thread);
 	else
@@ -249,7 +249,8 @@ static void add_waits(const struct look *l, json_t *result)
 		waits_fini(&w);
 		return;
 	}
-	json_array_foreach(threads, i, one) {
+	json_array_foreach(threads, i, one)
+	{
 		json_int_t id = json_integer_value(json_object_get(json_object_get(one, "thread"), "id"));
 
 		for (size_t k = 0; k < w.n; k++) {

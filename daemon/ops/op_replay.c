@@ -14,8 +14,8 @@
 #include "base/fdio.h"
 #include "base/path.h"
 #include "base/str.h"
-#include "replay/navigate.h"
 #include "ops/operations.h"
+#include "replay/navigate.h"
 #include "replay/pick.h"
 
 struct run {
@@ -159,12 +159,10 @@ static int replay_all(struct run *r, json_t **result, struct err *e)
 /* A replay shows nothing: where to stop inside a segment is a matter of eval and backtrace. */
 static int refuse_inside(const struct timeline_point *p, const char *until, struct err *e)
 {
-	return p->pc ? err_set(e, ERR_USAGE, "%s: a replay stops at an event, not inside a segment", until)
-		     : 0;
+	return p->pc ? err_set(e, ERR_USAGE, "%s: a replay stops at an event, not inside a segment", until) : 0;
 }
 
-static int replay_until(struct run *r, const json_t *params, const char *until, json_t **result,
-			struct err *e)
+static int replay_until(struct run *r, const json_t *params, const char *until, json_t **result, struct err *e)
 {
 	uint32_t process = pick_process(params, r->rec, e);
 	struct timeline_point p;
@@ -178,13 +176,11 @@ static int replay_until(struct run *r, const json_t *params, const char *until, 
 		return -1;
 	/* output is what came from the start on: no checkpoint then */
 	if (!nav_resolve(&n, until, &p, e) && !refuse_inside(&p, until, e) &&
-	    !(r->output ? nav_begin(&n, e) || target_run_to(&n.t, p.event, NULL, e)
-			: nav_goto(&n, p.event, e))) {
+	    !(r->output ? nav_begin(&n, e) || target_run_to(&n.t, p.event, NULL, e) : nav_goto(&n, p.event, e))) {
 		ret = 0;
-		*result = json_pack("{s:s, s:i, s:{s:I, s:I}, s:I}", "recording", r->rec->dir, "process",
-				    (int)process, "position", "event", (json_int_t)p.event,
-				    "events_total", (json_int_t)nav_total(&n), "events",
-				    (json_int_t)p.event);
+		*result = json_pack("{s:s, s:i, s:{s:I, s:I}, s:I}", "recording", r->rec->dir, "process", (int)process,
+				    "position", "event", (json_int_t)p.event, "events_total", (json_int_t)nav_total(&n),
+				    "events", (json_int_t)p.event);
 		if (r->output && !(ret = collect_output(r, &n, e)))
 			send_output(r);
 	}
@@ -217,8 +213,7 @@ int op_replay(const json_t *params, struct op_ctx *ctx, json_t **result, struct 
 	if (!ret) {
 		cleanup_free char *warning = rec_incomplete_text(rec);
 
-		json_object_set_new(*result, "wall_s",
-				    json_real(took));
+		json_object_set_new(*result, "wall_s", json_real(took));
 		if (warning)
 			json_object_set_new(*result, "warning", json_string(warning));
 	}

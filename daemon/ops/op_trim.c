@@ -5,8 +5,8 @@
  * begin at the new start (BugNet's header of an interval). The recorded program goes on meanwhile. Of processes that
  * have ended, the oldest go as wholes.
  *
- * The order makes it safe to be killed: the checkpoint is on the disk before pNNNN/start names it, and that before the logs
- * lose what is before it.
+ * The order makes it safe to be killed: the checkpoint is on the disk before pNNNN/start names it, and that before the
+ * logs lose what is before it.
  */
 #define LOG_DOMAIN "trim"
 #include <dirent.h>
@@ -22,9 +22,9 @@
 #include "base/log.h"
 #include "base/path.h"
 #include "base/str.h"
+#include "ops/operations.h"
 #include "reclog/procs.h"
 #include "replay/navigate.h"
-#include "ops/operations.h"
 #include "replay/pick.h"
 
 #define PAGE 4096u
@@ -292,13 +292,13 @@ static bool was_seen(const struct trim *t, const struct rec_image *img)
 	json_t *pid;
 	size_t i;
 
-	json_array_foreach(json_object_get(t->running, "pids"), i, pid)
-		if (json_integer_value(pid) == img->head.pid) {
-			for (const struct rec_image *later = img + 1; later < after; later++)
-				if (later->head.pid == img->head.pid)
-					return false; /* the number is that one's now */
-			return true;
-		}
+	json_array_foreach(json_object_get(t->running, "pids"), i, pid) if (json_integer_value(pid) == img->head.pid)
+	{
+		for (const struct rec_image *later = img + 1; later < after; later++)
+			if (later->head.pid == img->head.pid)
+				return false; /* the number is that one's now */
+		return true;
+	}
 	return false;
 }
 
@@ -483,8 +483,8 @@ static int by_stamp(const void *a, const void *b)
 }
 
 /*
- * Processes that have ended, the oldest first, as wholes: while there is enough without them. Not those behind one that has
- * perhaps ended: it would be its turn.
+ * Processes that have ended, the oldest first, as wholes: while there is enough without them. Not those behind one that
+ * has perhaps ended: it would be its turn.
  */
 static int drop_ended(struct trim *t, uint64_t *all, uint64_t keep, struct err *e)
 {

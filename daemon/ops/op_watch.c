@@ -7,8 +7,8 @@
 
 #include "base/cleanup.h"
 #include "base/str.h"
-#include "reclog/procs.h"
 #include "ops/operations.h"
+#include "reclog/procs.h"
 #include "replay/pick.h"
 #include "replay/show.h"
 #include "watch/watch.h"
@@ -44,8 +44,8 @@ static int try_one(const struct rec *rec, uint32_t process, struct watch_params 
 	return r;
 }
 
-static int try_all(const struct rec *rec, const uint32_t *order, unsigned n, struct watch_params *p,
-		   struct gdb *g, struct op_ctx *ctx, json_t **result, struct err *e)
+static int try_all(const struct rec *rec, const uint32_t *order, unsigned n, struct watch_params *p, struct gdb *g,
+		   struct op_ctx *ctx, json_t **result, struct err *e)
 {
 	struct err first = {0}, equal = {0}, why;
 	unsigned of_equal = 0;

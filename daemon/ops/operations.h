@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * operations.h: the long operations, by the names of their methods (wire/methods.def). Each is a function op_NAME in a file of
- * that name: those on a replay are here, debugging is in daemon/debug, explaining and comparing in daemon/explain.
+ * operations.h: the long operations, by the names of their methods (wire/methods.def). Each is a function op_NAME in a
+ * file of that name: those on a replay are here, debugging is in daemon/debug, explaining and comparing in
+ * daemon/explain.
  */
 #ifndef FRED_OPS_OPERATIONS_H
 #define FRED_OPS_OPERATIONS_H

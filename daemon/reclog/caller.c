@@ -24,7 +24,8 @@ static Dwfl_Module *report(Dwfl *dwfl, pid_t pid, const char *path)
 	return mod;
 }
 
-/* The file of the line that pc is in; NULL: not known. Units are gone through: not all compilers list their addresses (.debug_aranges). */
+/* The file of the line that pc is in; NULL: not known. Units are gone through: not all compilers list their addresses
+ * (.debug_aranges). */
 static const char *find_line(Dwfl_Module *mod, uint64_t pc, int *number)
 {
 	Dwarf_Die *unit = NULL;
@@ -53,7 +54,8 @@ static void add(struct buf *b, Dwfl_Module *mod, const char *path, uint64_t pc)
 	buf_addf(b, "%s+0x%" PRIx64, path, (uint64_t)at);
 }
 
-static const Dwfl_Callbacks callbacks = {.find_elf = dwfl_build_id_find_elf, .find_debuginfo = dwfl_standard_find_debuginfo};
+static const Dwfl_Callbacks callbacks = {.find_elf = dwfl_build_id_find_elf,
+					 .find_debuginfo = dwfl_standard_find_debuginfo};
 
 void caller_add(struct buf *b, pid_t pid, uint64_t pc)
 {
@@ -104,7 +106,8 @@ static bool member_at(Dwarf_Die *type, uint64_t offset, Dwarf_Die *member, uint6
 		at = 0; /* of a union */
 		if (dwarf_attr(member, DW_AT_data_member_location, &attr) && dwarf_formudata(&attr, &at))
 			continue;
-		if (type_of(member, &of) && dwarf_aggregate_size(&of, &size) == 0 && offset >= at && offset - at < size) {
+		if (type_of(member, &of) && dwarf_aggregate_size(&of, &size) == 0 && offset >= at &&
+		    offset - at < size) {
 			*start = at;
 			return true;
 		}
@@ -115,18 +118,21 @@ static bool member_at(Dwarf_Die *type, uint64_t offset, Dwarf_Die *member, uint6
 /* Is this what the user calls the lock? Its own members are libc's. */
 static bool is_lock(Dwarf_Die *die)
 {
-	static const char *const names[] = {"pthread_mutex_t", "pthread_rwlock_t", "pthread_cond_t", "pthread_barrier_t", "sem_t"};
+	static const char *const names[] = {"pthread_mutex_t", "pthread_rwlock_t", "pthread_cond_t",
+					    "pthread_barrier_t", "sem_t"};
 	Dwarf_Attribute attr;
 	Dwarf_Die type;
 	const char *name;
 
-	for (int i = 0; i < TYPES_MAX && dwarf_attr_integrate(die, DW_AT_type, &attr) && dwarf_formref_die(&attr, &type); i++) {
+	for (int i = 0;
+	     i < TYPES_MAX && dwarf_attr_integrate(die, DW_AT_type, &attr) && dwarf_formref_die(&attr, &type); i++) {
 		name = dwarf_diename(&type);
 		for (unsigned k = 0; name && k < sizeof(names) / sizeof(names[0]); k++)
 			if (str_eq(name, names[k]))
 				return true;
 		die = &type;
-		if (dwarf_tag(die) != DW_TAG_typedef && dwarf_tag(die) != DW_TAG_const_type && dwarf_tag(die) != DW_TAG_volatile_type)
+		if (dwarf_tag(die) != DW_TAG_typedef && dwarf_tag(die) != DW_TAG_const_type &&
+		    dwarf_tag(die) != DW_TAG_volatile_type)
 			break;
 	}
 	return false;

@@ -10,15 +10,16 @@
 #include "base/buf.h"
 
 /*
- * Appends where the call that returns to pc was made: "FUNCTION at FILE:LINE", or "FUNCTION in OBJECT+0xADDRESS" if no line is known, or
- * without FUNCTION if that is unknown, too. ADDRESS is as in the object's file (nm(1), addr2line(1)); for code in no file it stands
- * alone.
+ * Appends where the call that returns to pc was made: "FUNCTION at FILE:LINE", or "FUNCTION in OBJECT+0xADDRESS" if no
+ * line is known, or without FUNCTION if that is unknown, too. ADDRESS is as in the object's file (nm(1), addr2line(1));
+ * for code in no file it stands alone.
  */
 void caller_add(struct buf *b, pid_t pid, uint64_t pc);
 
 /*
- * Appends the name of the variable that holds addr, with members and elements as far as they are known ("accounts[3].lock"), and where
- * it is declared, " (FILE:LINE)". false: no such variable is known. Finds neither thread-local variables nor those on a stack.
+ * Appends the name of the variable that holds addr, with members and elements as far as they are known
+ * ("accounts[3].lock"), and where it is declared, " (FILE:LINE)". false: no such variable is known. Finds neither
+ * thread-local variables nor those on a stack.
  */
 bool caller_add_variable(struct buf *b, pid_t pid, uint64_t addr);
 

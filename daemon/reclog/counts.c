@@ -4,13 +4,12 @@
 
 #include <string.h>
 
+#include "base/alloc.h"
 #include "base/cleanup.h"
 #include "base/jsonx.h"
-#include "base/alloc.h"
 #include "reclog/describe.h"
 
-static int counts_log(const struct reader *log, struct counts *c, struct counts_thread *t,
-		      struct err *e)
+static int counts_log(const struct reader *log, struct counts *c, struct counts_thread *t, struct err *e)
 {
 	struct reader_iter it = reader_begin(log);
 	const uint8_t *before = it.p;
@@ -40,8 +39,8 @@ static int counts_log(const struct reader *log, struct counts *c, struct counts_
 	return 0;
 }
 
-int counts_image(const struct rec *rec, const struct rec_image *img, struct counts *c,
-		 struct counts_thread **threads, struct err *e)
+int counts_image(const struct rec *rec, const struct rec_image *img, struct counts *c, struct counts_thread **threads,
+		 struct err *e)
 {
 	cleanup_free struct counts_thread *list = xcalloc(img->nthreads + 1, sizeof(*list));
 	struct reader *logs;
@@ -94,12 +93,10 @@ static json_t *kinds_json(const struct counts *c)
 	for (unsigned i = 0; i < n; i++) {
 		unsigned k = order[i].number;
 
-		json_array_append_new(list,
-				      json_pack("{s:s, s:s, s:I, s:I, s:I}", "kind",
-						describe_kind_name(k), "name", reader_kind(k)->name,
-						"records", (json_int_t)c->kind_records[k], "bytes",
-						(json_int_t)c->kind_bytes[k], "data_bytes",
-						(json_int_t)c->kind_data[k]));
+		json_array_append_new(
+			list, json_pack("{s:s, s:s, s:I, s:I, s:I}", "kind", describe_kind_name(k), "name",
+					reader_kind(k)->name, "records", (json_int_t)c->kind_records[k], "bytes",
+					(json_int_t)c->kind_bytes[k], "data_bytes", (json_int_t)c->kind_data[k]));
 	}
 	return list;
 }
@@ -113,9 +110,8 @@ static json_t *syscalls_json(const struct counts *c)
 	for (unsigned i = 0; i < n; i++) {
 		const char *name = describe_syscall_name(order[i].number);
 
-		json_array_append_new(list, json_pack("{s:s?, s:i, s:I}", "name", name, "number",
-						      (int)order[i].number, "calls",
-						      (json_int_t)order[i].n));
+		json_array_append_new(list, json_pack("{s:s?, s:i, s:I}", "name", name, "number", (int)order[i].number,
+						      "calls", (json_int_t)order[i].n));
 	}
 	return list;
 }
@@ -130,8 +126,7 @@ static json_t *thread_kinds_json(const struct counts_thread *t)
 	return o;
 }
 
-static json_t *process_json(const struct rec *rec, const struct rec_image *img, struct counts *sum,
-			    struct err *e)
+static json_t *process_json(const struct rec *rec, const struct rec_image *img, struct counts *sum, struct err *e)
 {
 	cleanup_free struct counts_thread *threads = NULL;
 	uint64_t events = sum->events, bytes = sum->log_bytes;
@@ -141,18 +136,15 @@ static json_t *process_json(const struct rec *rec, const struct rec_image *img, 
 		return NULL;
 	list = json_array();
 	for (unsigned i = 0; i < img->nthreads; i++)
-		json_array_append_new(list,
-				      json_pack("{s:i, s:i, s:I, s:I, s:o}", "thread",
-						(int)threads[i].thread, "tid", (int)threads[i].tid,
-						"events", (json_int_t)threads[i].events,
-						"log_bytes", (json_int_t)threads[i].log_bytes, "kinds",
-						thread_kinds_json(&threads[i])));
-	return json_pack("{s:i, s:i, s:i, s:s, s:o, s:I, s:I, s:o}", "process", (int)img->ordinal,
-			 "pid", (int)img->head.pid, "parent", (int)img->head.parent, "origin",
+		json_array_append_new(
+			list, json_pack("{s:i, s:i, s:I, s:I, s:o}", "thread", (int)threads[i].thread, "tid",
+					(int)threads[i].tid, "events", (json_int_t)threads[i].events, "log_bytes",
+					(json_int_t)threads[i].log_bytes, "kinds", thread_kinds_json(&threads[i])));
+	return json_pack("{s:i, s:i, s:i, s:s, s:o, s:I, s:I, s:o}", "process", (int)img->ordinal, "pid",
+			 (int)img->head.pid, "parent", (int)img->head.parent, "origin",
 			 img->head.origin == RLOG_ORIGIN_FORK ? "fork" : "exec", "exe",
-			 json_text(img->exe, strlen(img->exe)), "events",
-			 (json_int_t)(sum->events - events), "log_bytes",
-			 (json_int_t)(sum->log_bytes - bytes), "threads", list);
+			 json_text(img->exe, strlen(img->exe)), "events", (json_int_t)(sum->events - events),
+			 "log_bytes", (json_int_t)(sum->log_bytes - bytes), "threads", list);
 }
 
 json_t *counts_json(const struct rec *rec, struct err *e)
@@ -170,9 +162,9 @@ json_t *counts_json(const struct rec *rec, struct err *e)
 	}
 	for (unsigned k = 0; k < RLOG_KIND_LIMIT; k++)
 		data += c->kind_data[k];
-	return json_pack("{s:I, s:I, s:I, s:I, s:I, s:f, s:o, s:o, s:o}", "events", (json_int_t)c->events,
-			 "records", (json_int_t)c->records, "log_bytes", (json_int_t)c->log_bytes,
-			 "data_bytes", (json_int_t)data, "kept_bytes", (json_int_t)c->kept_bytes, "bytes_per_event",
-			 c->events ? (double)c->log_bytes / (double)c->events : 0.0, "kinds",
-			 kinds_json(c), "syscalls", syscalls_json(c), "processes", processes);
+	return json_pack("{s:I, s:I, s:I, s:I, s:I, s:f, s:o, s:o, s:o}", "events", (json_int_t)c->events, "records",
+			 (json_int_t)c->records, "log_bytes", (json_int_t)c->log_bytes, "data_bytes", (json_int_t)data,
+			 "kept_bytes", (json_int_t)c->kept_bytes, "bytes_per_event",
+			 c->events ? (double)c->log_bytes / (double)c->events : 0.0, "kinds", kinds_json(c), "syscalls",
+			 syscalls_json(c), "processes", processes);
 }

@@ -138,8 +138,7 @@ static void add_operands(struct buf *b, const struct reader_event *ev, const str
 		return;
 	case RLOG_CRASH:
 		buf_addf(b, " %s code %" PRId64 " address 0x%" PRIx64 " pc 0x%" PRIx64,
-			 signal_name(ev->rec.op[0], name), (int64_t)ev->rec.op[1], ev->rec.op[2],
-			 ev->rec.op[3]);
+			 signal_name(ev->rec.op[0], name), (int64_t)ev->rec.op[1], ev->rec.op[2], ev->rec.op[3]);
 		return;
 	case RLOG_EXEC:
 		buf_addf(b, " %.*s", ev->rec.payload_len < 200 ? (int)ev->rec.payload_len : 200,

@@ -26,7 +26,8 @@ int frames_open(struct frames *f, const char *log, struct err *e);
 void frames_close(struct frames *f);
 
 /*
- * Writes the whole log into the empty file `to`, whose size becomes that of the log, but at least `room`. Damage is ERR_USAGE.
+ * Writes the whole log into the empty file `to`, whose size becomes that of the log, but at least `room`. Damage is
+ * ERR_USAGE.
  */
 int frames_unpack(const char *log, int to, uint64_t room, struct err *e);
 

@@ -21,17 +21,18 @@ int rec_host_check(const json_t *meta, struct err *e)
 	size_t i;
 
 	cpu_features(&ours);
-	json_array_foreach(json_object_get(host, "cpu_features"), i, name)
-		if (json_is_string(name) && !strv_has(&ours, json_string_value(name)))
-			strv_add(&missing, json_string_value(name));
+	json_array_foreach(json_object_get(host, "cpu_features"), i,
+			   name) if (json_is_string(name) && !strv_has(&ours, json_string_value(name)))
+		strv_add(&missing, json_string_value(name));
 	cpu_xcr0_names(xcr0 & ~cpu_xcr0(), &missing);
 	if (!missing.n)
 		return 0;
 	names = strv_join(&missing, ", ");
-	return err_set(e, ERR_HOST,
-		       "this processor lacks what the recording was made with: %s. Replay it on one that has it (it was "
-		       "made on: %s)",
-		       names, cpu ? cpu : "unknown");
+	return err_set(
+		e, ERR_HOST,
+		"this processor lacks what the recording was made with: %s. Replay it on one that has it (it was "
+		"made on: %s)",
+		names, cpu ? cpu : "unknown");
 }
 
 bool rec_host_rebooted(const json_t *meta)

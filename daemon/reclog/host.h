@@ -9,8 +9,8 @@
 #include "base/err.h"
 
 /*
- * Can this processor replay it? It must have all features that a program could see there and choose its code by; else ERR_HOST, which
- * names the missing ones.
+ * Can this processor replay it? It must have all features that a program could see there and choose its code by; else
+ * ERR_HOST, which names the missing ones.
  */
 int rec_host_check(const json_t *meta, struct err *e);
 /* Has this machine rebooted since, or is it another one? false also when that is not known. */

@@ -5,14 +5,13 @@
 #include <stdbool.h>
 #include <string.h>
 
+#include "base/alloc.h"
 #include "base/buf.h"
 #include "base/cleanup.h"
 #include "base/fdio.h"
-#include "base/alloc.h"
 #include "reclog/reader.h"
 
-static int head_check(const struct rlog_image *h, size_t size, const char *path, uint32_t ordinal,
-		      struct err *e)
+static int head_check(const struct rlog_image *h, size_t size, const char *path, uint32_t ordinal, struct err *e)
 {
 	const uint64_t have = size - sizeof(*h);
 
@@ -21,25 +20,24 @@ static int head_check(const struct rlog_image *h, size_t size, const char *path,
 	if (reader_version_check(path, h->version, e))
 		return -1;
 	if (h->process != ordinal)
-		return err_set(e, ERR_USAGE, "%s: damaged at offset %zu: it is about process %u",
-			       path, offsetof(struct rlog_image, process), h->process);
+		return err_set(e, ERR_USAGE, "%s: damaged at offset %zu: it is about process %u", path,
+			       offsetof(struct rlog_image, process), h->process);
 	if (h->origin != RLOG_ORIGIN_EXEC && h->origin != RLOG_ORIGIN_FORK)
 		return err_set(e, ERR_USAGE, "%s: damaged at offset %zu: unknown origin %u", path,
 			       offsetof(struct rlog_image, origin), h->origin);
 	/* An ordinal is handed out before its process can have children: parents come first. */
 	if (h->parent >= ordinal)
-		return err_set(e, ERR_USAGE, "%s: damaged at offset %zu: its parent is process %u",
-			       path, offsetof(struct rlog_image, parent), h->parent);
+		return err_set(e, ERR_USAGE, "%s: damaged at offset %zu: its parent is process %u", path,
+			       offsetof(struct rlog_image, parent), h->parent);
 	if (h->origin == RLOG_ORIGIN_FORK && !h->parent)
-		return err_set(e, ERR_USAGE, "%s: damaged at offset %zu: forked by no process",
-			       path, offsetof(struct rlog_image, parent));
+		return err_set(e, ERR_USAGE, "%s: damaged at offset %zu: forked by no process", path,
+			       offsetof(struct rlog_image, parent));
 	if (h->strings_len > have)
-		return err_set(e, ERR_USAGE, "%s: truncated at offset %zu: %lu bytes are missing",
-			       path, size, (unsigned long)(h->strings_len - have));
+		return err_set(e, ERR_USAGE, "%s: truncated at offset %zu: %lu bytes are missing", path, size,
+			       (unsigned long)(h->strings_len - have));
 	if ((uint64_t)h->argc + h->envc > h->strings_len)
-		return err_set(e, ERR_USAGE, "%s: damaged at offset %zu: %u arguments in %lu bytes",
-			       path, offsetof(struct rlog_image, argc), h->argc,
-			       (unsigned long)h->strings_len);
+		return err_set(e, ERR_USAGE, "%s: damaged at offset %zu: %u arguments in %lu bytes", path,
+			       offsetof(struct rlog_image, argc), h->argc, (unsigned long)h->strings_len);
 	return 0;
 }
 
@@ -77,8 +75,8 @@ int rec_image_read(struct rec_image *img, const char *path, uint32_t ordinal, st
 	if (read_file(path, &b, e))
 		return -1;
 	if (b.len < sizeof(img->head))
-		return err_set(e, ERR_USAGE, "%s: truncated at offset %zu: a head takes %zu bytes",
-			       path, b.len, sizeof(img->head));
+		return err_set(e, ERR_USAGE, "%s: truncated at offset %zu: a head takes %zu bytes", path, b.len,
+			       sizeof(img->head));
 	memcpy(&img->head, b.data, sizeof(img->head));
 	if (head_check(&img->head, b.len, path, ordinal, e))
 		return -1;

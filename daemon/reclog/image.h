@@ -15,8 +15,8 @@ struct rec_image {
 	uint32_t ordinal;
 	struct rlog_image head;
 	char *execfn, *exe, *cwd; /* "" for a FORK image */
-	char **argv, **envp;	  /* NULL-terminated, never NULL themselves */
-	uint32_t *threads;	  /* ordinals of the threads whose logs exist, ascending */
+	char **argv, **envp; /* NULL-terminated, never NULL themselves */
+	uint32_t *threads; /* ordinals of the threads whose logs exist, ascending */
 	unsigned nthreads;
 	char *strings; /* what the above point into */
 	struct rec_start *start; /* where it begins in a bounded recording; NULL: at its beginning */

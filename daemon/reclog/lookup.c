@@ -116,8 +116,8 @@ static struct reader_iter place(const struct tl_thread *t, uint64_t index)
  * behind the event.
  */
 #define LOOK_AHEAD 256
-static uint64_t event_stamp(const struct timeline *tl, const struct tl_thread *t,
-			    struct reader_iter it, const struct rlog_rec *event)
+static uint64_t event_stamp(const struct timeline *tl, const struct tl_thread *t, struct reader_iter it,
+			    const struct rlog_rec *event)
 {
 	uint64_t before = it.stamp;
 	struct rlog_rec rec;
@@ -189,7 +189,8 @@ static uint64_t run_start(const struct timeline *tl, uint64_t run)
 	return at;
 }
 
-static void add_part_threads(struct timeline *tl, const struct tl_part *part, bool own, struct timeline_thread *v, unsigned *n)
+static void add_part_threads(struct timeline *tl, const struct tl_part *part, bool own, struct timeline_thread *v,
+			     unsigned *n)
 {
 	for (unsigned i = 0; i < part->nthreads; i++) {
 		const struct tl_thread *t = &part->threads[i];
@@ -380,8 +381,7 @@ static int event_at(struct timeline *tl, double seconds, uint64_t *event, struct
 	return 0;
 }
 
-int timeline_resolve(struct timeline *tl, const struct pos *pos, struct timeline_point *p,
-		     struct err *e)
+int timeline_resolve(struct timeline *tl, const struct pos *pos, struct timeline_point *p, struct err *e)
 {
 	uint64_t start = start_event(tl);
 
@@ -403,8 +403,7 @@ int timeline_resolve(struct timeline *tl, const struct pos *pos, struct timeline
 		p->event = pos->event ? pos->event : start;
 		return 0;
 	case POS_PERCENT:
-		p->event =
-			start + (uint64_t)llround(pos->number / 100 * (double)(tl->total - start));
+		p->event = start + (uint64_t)llround(pos->number / 100 * (double)(tl->total - start));
 		return 0;
 	case POS_SECONDS:
 		return event_at(tl, pos->number, &p->event, e);

@@ -66,8 +66,7 @@ static void where_damaged(const char *path, char *out, size_t len)
 	while ((got = reader_next_record(&it, &rec)) == RLOG_READ_OK)
 		;
 	if (got == RLOG_READ_BAD || it.p < log.base + log.size)
-		snprintf(out, len, "; its records are readable up to offset %lu",
-			 (unsigned long)(it.p - log.base));
+		snprintf(out, len, "; its records are readable up to offset %lu", (unsigned long)(it.p - log.base));
 	reader_fini(&log);
 }
 
@@ -82,15 +81,13 @@ static int entry_check_crc(const struct entry *en, const char *path, struct err 
 	if (crc == en->crc && size == en->size)
 		return 0;
 	where_damaged(path, where, sizeof(where));
-	return err_set(
-		e, ERR_USAGE,
-		"%s: damaged: its CRC32C is %08x, it was recorded as %08x%s. Take the file from a "
-		"copy of the recording, or record again",
-		path, crc, en->crc, where);
+	return err_set(e, ERR_USAGE,
+		       "%s: damaged: its CRC32C is %08x, it was recorded as %08x%s. Take the file from a "
+		       "copy of the recording, or record again",
+		       path, crc, en->crc, where);
 }
 
-static int entry_check_size(const struct entry *en, const char *path, struct stat *st,
-			    struct err *e)
+static int entry_check_size(const struct entry *en, const char *path, struct stat *st, struct err *e)
 {
 	if (stat(path, st))
 		return err_errno(e, ERR_USAGE, "%s: a file of the recording is missing", path);
@@ -107,8 +104,7 @@ static int entry_check_size(const struct entry *en, const char *path, struct sta
 			       "%s: damaged at offset %lu: it was recorded with %lu bytes and has "
 			       "%ld. Take "
 			       "the file from a copy of the recording, or record again",
-			       path, (unsigned long)en->size, (unsigned long)en->size,
-			       (long)st->st_size);
+			       path, (unsigned long)en->size, (unsigned long)en->size, (long)st->st_size);
 	return 0;
 }
 
@@ -126,8 +122,7 @@ static bool cache_matches(const char *path, const char *line)
 }
 
 /* The first pass: all files exist with their sizes; key sums up what the cache must remember. */
-static int check_sizes(const struct rec *r, const json_t *list, uint64_t *bytes, uint32_t *key,
-		       struct err *e)
+static int check_sizes(const struct rec *r, const json_t *list, uint64_t *bytes, uint32_t *key, struct err *e)
 {
 	struct entry en;
 	struct stat st;
@@ -175,9 +170,8 @@ static int check_listed(const struct rec *r, const json_t *list, struct err *e)
 			const char *name = full + strlen(r->dir) + 1;
 
 			if (!json_object_get(names, name))
-				return err_set(e, ERR_USAGE,
-					       "%s/meta.json: damaged: the manifest lacks %s",
-					       r->dir, name);
+				return err_set(e, ERR_USAGE, "%s/meta.json: damaged: the manifest lacks %s", r->dir,
+					       name);
 		}
 	}
 	return 0;
@@ -221,10 +215,9 @@ char *rec_incomplete_text(const struct rec *r)
 {
 	if (r->complete)
 		return NULL;
-	return str_fmt(
-		"%s: this recording was not finished (fredctl record was killed, or is still "
-		"running): its logs are read up to their last complete record",
-		r->dir);
+	return str_fmt("%s: this recording was not finished (fredctl record was killed, or is still "
+		       "running): its logs are read up to their last complete record",
+		       r->dir);
 }
 
 /* ---- making ---- */
@@ -239,8 +232,8 @@ static int add_file(const char *dir, const char *name, json_t *list, struct err 
 	if (crc32c_file(path, &crc, &size, e))
 		return -1;
 	snprintf(hex, sizeof(hex), "%08x", crc);
-	json_array_append_new(list, json_pack("{s:s, s:I, s:s}", "path", name, "size",
-					      (json_int_t)size, "crc32c", hex));
+	json_array_append_new(list,
+			      json_pack("{s:s, s:I, s:s}", "path", name, "size", (json_int_t)size, "crc32c", hex));
 	return 0;
 }
 

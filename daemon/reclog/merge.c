@@ -73,9 +73,9 @@ static int advance(struct tl_merge *m, struct tl_cursor *c, struct err *e)
 /* What an acquire of a tail may have waited for in vain, because it was cut off. */
 struct lost {
 	uint64_t hash[4]; /* set of object hashes */
-	bool exit;	  /* some thread's exit */
-	bool wait;	  /* a cond wait: it releases a mutex that its record does not name */
-	bool any;	  /* release of any kind */
+	bool exit; /* some thread's exit */
+	bool wait; /* a cond wait: it releases a mutex that its record does not name */
+	bool any; /* release of any kind */
 };
 
 static void lost_add(struct lost *l, const struct rlog_rec *rec)

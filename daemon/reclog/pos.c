@@ -60,8 +60,7 @@ static int parse_pc(const char *s, const char *slash, struct pos *p, struct err 
 		return bad(s, "the event is not a number", e);
 	if (str_u64(pc + 2, 16, 0, UINT64_MAX, &p->pc))
 		return bad(s, "the PC is out of range", e);
-	if (hash &&
-	    (!isdigit((unsigned char)hash[1]) || str_u64(hash + 1, 10, 1, UINT64_MAX, &p->hits)))
+	if (hash && (!isdigit((unsigned char)hash[1]) || str_u64(hash + 1, 10, 1, UINT64_MAX, &p->hits)))
 		return bad(s, "HITS is not a number from 1", e);
 	return 0;
 }

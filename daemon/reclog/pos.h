@@ -18,9 +18,9 @@ enum pos_kind { POS_START, POS_END, POS_EVENT, POS_PC, POS_PERCENT, POS_SECONDS,
 
 struct pos {
 	enum pos_kind kind;
-	uint64_t event;	   /* POS_EVENT, POS_PC */
+	uint64_t event; /* POS_EVENT, POS_PC */
 	uint64_t pc, hits; /* POS_PC: before the hits-th (from 1) time at pc after the event */
-	double number;	   /* POS_PERCENT: 0 to 100; POS_SECONDS: since the start */
+	double number; /* POS_PERCENT: 0 to 100; POS_SECONDS: since the start */
 	char ckpt[POS_CKPT_MAX + 1];
 };
 

@@ -110,7 +110,8 @@ static uint32_t main_image(const struct rec *rec)
 	return cur;
 }
 
-/* Before the program itself, if that has not failed too, comes a crash, and a failure of which it cannot know any more. */
+/* Before the program itself, if that has not failed too, comes a crash, and a failure of which it cannot know any more.
+ */
 static int rank_of(const struct procs_ending *end, const struct procs_ending *program, bool is_main)
 {
 	static const int ranks[] = {
@@ -144,8 +145,9 @@ static int last_child(const struct rec *rec, const struct procs_ending *end, int
 	for (unsigned i = 0; i < rec->nimages; i++) {
 		const struct rec_image *img = &rec->images[i];
 
-		if (img->head.pid != rec->images[at].head.pid && img->nthreads && end[i].how != PROCS_EXECED && end[i].when < end[at].when &&
-		    (last < 0 || end[i].when > end[last].when) && descends(rec, img, rec->images[at].head.pid))
+		if (img->head.pid != rec->images[at].head.pid && img->nthreads && end[i].how != PROCS_EXECED &&
+		    end[i].when < end[at].when && (last < 0 || end[i].when > end[last].when) &&
+		    descends(rec, img, rec->images[at].head.pid))
 			last = (int)i;
 	}
 	return last;
@@ -155,8 +157,9 @@ static int last_child(const struct rec *rec, const struct procs_ending *end, int
 static bool passes_on(const struct procs_ending *child, const struct procs_ending *parent)
 {
 	if (child->how == PROCS_CRASHED)
-		return parent->how == PROCS_CRASHED ? child->value == parent->value
-						    : parent->how == PROCS_FAILED && parent->value == 128 + child->value;
+		return parent->how == PROCS_CRASHED
+			       ? child->value == parent->value
+			       : parent->how == PROCS_FAILED && parent->value == 128 + child->value;
 	return child->how == PROCS_FAILED && parent->how == PROCS_FAILED && child->value == parent->value;
 }
 
@@ -205,7 +208,9 @@ unsigned procs_order(const struct rec *rec, uint32_t *ordinals)
 char *procs_ending_text(const struct procs_ending *end)
 {
 	static const char *const texts[] = {
-		[PROCS_RUNNING] = "was ended from outside, or with its recording", [PROCS_EXECED] = "became another program", [PROCS_EXITED] = "exited with 0",
+		[PROCS_RUNNING] = "was ended from outside, or with its recording",
+		[PROCS_EXECED] = "became another program",
+		[PROCS_EXITED] = "exited with 0",
 	};
 
 	if (end->how == PROCS_CRASHED)
@@ -275,7 +280,9 @@ uint32_t procs_find(const struct rec *rec, const char *name, struct err *e)
 				found = order[i];
 	}
 	if (!found)
-		err_set(e, ERR_USAGE, "--process: there is no process '%s' among the %u of %s: a number, a PID or a program's name (fredctl ps lists them)",
+		err_set(e, ERR_USAGE,
+			"--process: there is no process '%s' among the %u of %s: a number, a PID or a program's name "
+			"(fredctl ps lists them)",
 			name, rec->nimages, rec->dir);
 	return found;
 }
@@ -333,9 +340,9 @@ static json_t *process_json(const struct rec *rec, const struct rec_image *img, 
 	struct procs_ending end = procs_ending(rec, img);
 	const struct rec_image *program = program_of(rec, img);
 
-	return json_pack("{s:i, s:i, s:i, s:i, s:s, s:o, s:o, s:o, s:I, s:o, s:o, s:b}", "process", (int)img->ordinal, "pid",
-			 (int)img->head.pid, "parent", (int)img->head.parent, "ppid", (int)img->head.ppid, "origin",
-			 img->head.origin == RLOG_ORIGIN_FORK ? "fork" : "exec", "exe",
+	return json_pack("{s:i, s:i, s:i, s:i, s:s, s:o, s:o, s:o, s:I, s:o, s:o, s:b}", "process", (int)img->ordinal,
+			 "pid", (int)img->head.pid, "parent", (int)img->head.parent, "ppid", (int)img->head.ppid,
+			 "origin", img->head.origin == RLOG_ORIGIN_FORK ? "fork" : "exec", "exe",
 			 json_text(program->exe, strlen(program->exe)), "argv", strings(program->argv), "end",
 			 end_json(rec, img, &end), "events", (json_int_t)end.events, "started_s",
 			 seconds(rec, img->head.start_stamp), "ended_s", seconds(rec, end.last), "default", chosen);

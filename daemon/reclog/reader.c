@@ -18,9 +18,8 @@
 #include "rlog/kinds.h"
 
 static const uint8_t result_kinds[RLOG_KIND_LIMIT] = {
-	[RLOG_CREATE] = RLOG_CREATED,	    [RLOG_COND_WAIT] = RLOG_COND_WOKE,
-	[RLOG_BARRIER] = RLOG_BARRIER_LEFT, [RLOG_SYS] = RLOG_SYSRET,
-	[RLOG_FORK] = RLOG_FORKED,	    [RLOG_EXEC] = RLOG_EXECRET,
+	[RLOG_CREATE] = RLOG_CREATED, [RLOG_COND_WAIT] = RLOG_COND_WOKE, [RLOG_BARRIER] = RLOG_BARRIER_LEFT,
+	[RLOG_SYS] = RLOG_SYSRET,     [RLOG_FORK] = RLOG_FORKED,	 [RLOG_EXEC] = RLOG_EXECRET,
 	[RLOG_CALL] = RLOG_CALLRET,
 };
 
@@ -34,15 +33,15 @@ int reader_version_check(const char *what, int64_t version, struct err *e)
 	if (version == RLOG_VERSION)
 		return 0;
 	return err_set(e, ERR_USAGE,
-		       "%s: recording version %lld, this fred reads version %u: record again, or use the fred that recorded it",
+		       "%s: recording version %lld, this fred reads version %u: record again, or use the fred that "
+		       "recorded it",
 		       what, (long long)version, RLOG_VERSION);
 }
 
 static int head_check(struct reader *r, struct err *e)
 {
 	if (r->size < sizeof(r->head))
-		return err_set(e, ERR_USAGE,
-			       "%s: damaged: %zu bytes long, shorter than a log's head (%zu bytes)",
+		return err_set(e, ERR_USAGE, "%s: damaged: %zu bytes long, shorter than a log's head (%zu bytes)",
 			       r->name, r->size, sizeof(r->head));
 	memcpy(&r->head, r->base, sizeof(r->head));
 	if (r->head.magic != RLOG_MAGIC_LOG)
@@ -50,8 +49,8 @@ static int head_check(struct reader *r, struct err *e)
 	if (reader_version_check(r->name, r->head.version, e))
 		return -1;
 	if (!r->head.thread || r->head.thread > RLOG_MAX_THREADS)
-		return err_set(e, ERR_USAGE, "%s: damaged at offset %zu: thread ordinal %u",
-			       r->name, offsetof(struct rlog_head, thread), r->head.thread);
+		return err_set(e, ERR_USAGE, "%s: damaged at offset %zu: thread ordinal %u", r->name,
+			       offsetof(struct rlog_head, thread), r->head.thread);
 	return 0;
 }
 
@@ -129,8 +128,7 @@ struct reader_iter reader_begin(const struct reader *r)
 	return reader_at(r, 0, sizeof(struct rlog_head), r->head.stamp0);
 }
 
-struct reader_iter reader_at(const struct reader *r, uint64_t index, uint64_t offset,
-			     uint64_t stamp)
+struct reader_iter reader_at(const struct reader *r, uint64_t index, uint64_t offset, uint64_t stamp)
 {
 	return (struct reader_iter){
 		.r = r,
@@ -154,12 +152,12 @@ static const char *why_bad(const struct reader_iter *it, bool *cut_short)
 	if (*p >= RLOG_KIND_LIMIT || !rlog_kinds[*p].known)
 		return "unknown kind of record";
 	info = &rlog_kinds[*p++];
-#define NEXT(var)                                                                                  \
-	do {                                                                                       \
-		const uint8_t *q_ = rlog_get(p, end, &(var));                                      \
-		if (!q_)                                                                           \
-			goto no_varint;                                                            \
-		p = q_;                                                                            \
+#define NEXT(var)                                                                                                      \
+	do {                                                                                                           \
+		const uint8_t *q_ = rlog_get(p, end, &(var));                                                          \
+		if (!q_)                                                                                               \
+			goto no_varint;                                                                                \
+		p = q_;                                                                                                \
 	} while (0)
 	if (info->flags & RF_S) {
 		NEXT(v);
@@ -244,8 +242,7 @@ bool reader_ends_process(const struct reader_iter *it, const struct rlog_rec *re
 	case RLOG_CRASH:
 		return true;
 	case RLOG_SYS:
-		return (rec->nops && rec->op[0] == SYS_exit_group) ||
-		       (log_ends && is_own_kill(it->r, rec));
+		return (rec->nops && rec->op[0] == SYS_exit_group) || (log_ends && is_own_kill(it->r, rec));
 	case RLOG_EXEC:
 		return log_ends;
 	default:
@@ -276,8 +273,7 @@ static inline bool next_plain(const uint8_t **p, const uint8_t *end, struct rlog
 /*
  * The hot loop of the merge: decodes in place, and leaves everything unusual to reader_next_record.
  */
-enum rlog_read reader_next_slot(struct reader_iter *it, struct reader_slot *slot,
-				struct reader_marks *marks)
+enum rlog_read reader_next_slot(struct reader_iter *it, struct reader_slot *slot, struct reader_marks *marks)
 {
 	const uint8_t *end = it->r->base + it->r->size, *p = it->p, *start;
 	struct rlog_rec rec;
@@ -371,12 +367,10 @@ int reader_explain(const struct reader_iter *it, struct err *e)
 	bool cut_short;
 
 	if (at >= it->r->size)
-		return err_set(e, ERR_USAGE, "%s: the log ends at offset %lu", it->r->name,
-			       (unsigned long)at);
+		return err_set(e, ERR_USAGE, "%s: the log ends at offset %lu", it->r->name, (unsigned long)at);
 	return err_set(e, ERR_USAGE,
 		       "%s: damaged at offset %lu (event %lu of this thread): %s (byte 0x%02x). "
 		       "Take the file "
 		       "from a copy of the recording, or record again",
-		       it->r->name, (unsigned long)at, (unsigned long)it->index + 1,
-		       why_bad(it, &cut_short), *it->p);
+		       it->r->name, (unsigned long)at, (unsigned long)it->index + 1, why_bad(it, &cut_short), *it->p);
 }

@@ -16,12 +16,12 @@
 #include "rlog/rlog.h"
 
 struct reader {
-	char *name;	     /* path, for messages */
+	char *name; /* path, for messages */
 	const uint8_t *base; /* the whole file, head included */
-	size_t size;	     /* bytes of it that count; the owner may lower it */
+	size_t size; /* bytes of it that count; the owner may lower it */
 	size_t mapped; /* bytes that are ours to unmap */
 	bool lenient; /* set by the owner: a record cut short by the end of the file ends the log */
-	int32_t pid;  /* set by the owner: whose log it is; 0: unknown */
+	int32_t pid; /* set by the owner: whose log it is; 0: unknown */
 	uint64_t start, start_stamp; /* set by the owner: where what is left of it begins; 0: behind its head */
 	struct rlog_head head;
 };
@@ -30,10 +30,10 @@ struct reader_event {
 	struct rlog_rec rec;
 	struct rlog_rec result; /* valid if has_result; a view into the log, as rec */
 	bool has_result;
-	uint64_t index;	 /* in its thread, from 0 */
+	uint64_t index; /* in its thread, from 0 */
 	uint64_t offset; /* of rec in the file */
-	uint32_t bytes;	 /* rec and result together */
-	uint64_t stamp;	 /* absolute; without S: the thread's last stamp before it */
+	uint32_t bytes; /* rec and result together */
+	uint64_t stamp; /* absolute; without S: the thread's last stamp before it */
 };
 
 /* A place in a log. Copy it freely; valid as long as the reader. */
@@ -51,8 +51,7 @@ int reader_open(struct reader *r, const char *path, struct err *e);
 /* The same of a log that is partly compressed, or may be while it is read: a copy that is whole. See frames.h. */
 int reader_open_whole(struct reader *r, const char *path, struct err *e);
 /* The same over memory that outlives r. */
-int reader_init_mem(struct reader *r, const char *name, const void *data, size_t len,
-		    struct err *e);
+int reader_init_mem(struct reader *r, const char *name, const void *data, size_t len, struct err *e);
 /* Unmaps; r may be zeroed or already finished. */
 void reader_fini(struct reader *r);
 
@@ -62,8 +61,7 @@ struct reader_iter reader_begin(const struct reader *r);
  * The place of the event with this index, which starts at this offset; stamp: the thread's last
  * before it.
  */
-struct reader_iter reader_at(const struct reader *r, uint64_t index, uint64_t offset,
-			     uint64_t stamp);
+struct reader_iter reader_at(const struct reader *r, uint64_t index, uint64_t offset, uint64_t stamp);
 /*
  * Decodes the next event and its result. Result records that do not follow their event directly are
  * skipped. RLOG_READ_BAD: the iterator stays in front of the damaged record.
@@ -90,9 +88,9 @@ void reader_mark_add(struct reader_marks *m, uint64_t offset, uint64_t stamp);
 /* The events up to and including the next stamped one. */
 struct reader_slot {
 	uint64_t events; /* how many; 0: the log ended */
-	bool stamped;	 /* false: the log ended before a stamped event came */
-	bool last;	 /* its last event ends the process, see reader_ends_process */
-	uint8_t kind;	 /* of the stamped event */
+	bool stamped; /* false: the log ended before a stamped event came */
+	bool last; /* its last event ends the process, see reader_ends_process */
+	uint8_t kind; /* of the stamped event */
 	uint8_t first_kind;
 };
 
@@ -105,8 +103,7 @@ bool reader_ends_process(const struct reader_iter *it, const struct rlog_rec *re
  * Decodes a slot, the stamp of its end is it->stamp then. Adds marks if given. RLOG_READ_END: no
  * stamp came.
  */
-enum rlog_read reader_next_slot(struct reader_iter *it, struct reader_slot *slot,
-				struct reader_marks *marks);
+enum rlog_read reader_next_slot(struct reader_iter *it, struct reader_slot *slot, struct reader_marks *marks);
 /* Sets "NAME: damaged at offset N: why" (ERR_USAGE); returns -1. Call after RLOG_READ_BAD. */
 int reader_explain(const struct reader_iter *it, struct err *e);
 

@@ -84,13 +84,11 @@ static int meta_fields(struct rec *r, struct err *e)
 		return -1;
 	if (reader_version_check("format", format, e))
 		return -1;
-	if (json_opt_str(m, "version", &r->version, e) ||
-	    json_opt_str(m, "program", &r->program, e) || json_opt_str(m, "cwd", &r->cwd, e) ||
-	    json_opt_str(m, "sched", &r->sched, e) ||
-	    json_opt_str(m, "malloc", &r->malloc_mode, e) ||
-	    json_opt_real(m, "wall_s", &r->wall_s, e) ||
-	    json_opt_bool(m, "complete", &r->complete, e) ||
-	    json_opt_bool(m, "without_data", &r->without_data, e) || json_opt_arr(m, "manifest", &list, e))
+	if (json_opt_str(m, "version", &r->version, e) || json_opt_str(m, "program", &r->program, e) ||
+	    json_opt_str(m, "cwd", &r->cwd, e) || json_opt_str(m, "sched", &r->sched, e) ||
+	    json_opt_str(m, "malloc", &r->malloc_mode, e) || json_opt_real(m, "wall_s", &r->wall_s, e) ||
+	    json_opt_bool(m, "complete", &r->complete, e) || json_opt_bool(m, "without_data", &r->without_data, e) ||
+	    json_opt_arr(m, "manifest", &list, e))
 		return -1;
 	if (r->complete && !list)
 		return err_set(e, ERR_USAGE, "damaged: complete, but without a manifest");
@@ -105,8 +103,7 @@ static int meta_read(struct rec *r, struct err *e)
 	cleanup_free char *path = str_fmt("%s/meta.json", r->dir);
 
 	if (access(path, F_OK) && errno == ENOENT)
-		return err_set(e, ERR_USAGE, "%s: not a recording: there is no meta.json in it",
-			       r->dir);
+		return err_set(e, ERR_USAGE, "%s: not a recording: there is no meta.json in it", r->dir);
 	r->meta = json_load_path(path, e);
 	if (!r->meta) {
 		e->kind = ERR_USAGE;
@@ -128,8 +125,8 @@ static int control_read(struct rec *r, struct err *e)
 	if (read_file(path, &b, e))
 		return err_wrap(e, "damaged recording");
 	if (b.len < offsetof(struct rlog_control, log_limit))
-		return err_set(e, ERR_USAGE, "%s: truncated at offset %zu: it takes %zu bytes",
-			       path, b.len, sizeof(*c));
+		return err_set(e, ERR_USAGE, "%s: truncated at offset %zu: it takes %zu bytes", path, b.len,
+			       sizeof(*c));
 	memcpy(c, b.data, b.len < sizeof(*c) ? b.len : sizeof(*c));
 	if (c->magic != RLOG_MAGIC_CONTROL)
 		return err_set(e, ERR_USAGE, "%s: damaged at offset 0: not a control page", path);
@@ -163,8 +160,8 @@ static int compare_u32(const void *a, const void *b)
 }
 
 /* The ordinals of the entries of a folder, ascending, in a malloc'd array. */
-static int list_ordinals(const char *dir, char prefix, const char *suffix, uint32_t max,
-			 uint32_t **out, unsigned *n, struct err *e)
+static int list_ordinals(const char *dir, char prefix, const char *suffix, uint32_t max, uint32_t **out, unsigned *n,
+			 struct err *e)
 {
 	cleanup_closedir DIR *d = opendir(dir);
 	struct dirent *de;
@@ -227,7 +224,8 @@ static bool in_manifest(const struct rec *r, uint32_t ordinal)
 	json_t *entry;
 	size_t i;
 
-	json_array_foreach(json_object_get(r->meta, "manifest"), i, entry) {
+	json_array_foreach(json_object_get(r->meta, "manifest"), i, entry)
+	{
 		const char *s = json_string_value(json_object_get(entry, "path"));
 
 		if (s && !strcmp(s, path))
@@ -279,10 +277,8 @@ static int images_read(struct rec *r, struct err *e)
 	if (list_ordinals(r->dir, 'p', "", RLOG_MAX_PROCESSES, &ordinals, &n, e))
 		return -1;
 	if (!n)
-		return err_set(
-			e, ERR_USAGE,
-			"%s: no process was recorded: the program did not load fred's recorder",
-			r->dir);
+		return err_set(e, ERR_USAGE, "%s: no process was recorded: the program did not load fred's recorder",
+			       r->dir);
 	r->images = xcalloc(n, sizeof(*r->images));
 	for (unsigned i = 0; i < n; i++)
 		if (image_add(r, ordinals[i], e))
@@ -372,8 +368,8 @@ static int log_open_where(const struct rec *r, uint32_t process, uint32_t thread
 	return 0;
 }
 
-static int log_open(const struct rec *r, const struct rec_image *img, uint32_t thread,
-		    struct reader *log, struct err *e)
+static int log_open(const struct rec *r, const struct rec_image *img, uint32_t thread, struct reader *log,
+		    struct err *e)
 {
 	cleanup_free char *path = rec_log_path(r, img->ordinal, thread);
 	const struct rec_start_thread *start;
@@ -381,10 +377,8 @@ static int log_open(const struct rec *r, const struct rec_image *img, uint32_t t
 	if (log_open_where(r, img->ordinal, thread, path, log, e))
 		return -1;
 	if (log->head.process != img->ordinal || log->head.thread != thread)
-		return err_set(e, ERR_USAGE,
-			       "%s: damaged at offset %zu: it is the log of process %u, thread %u",
-			       path, offsetof(struct rlog_head, process), log->head.process,
-			       log->head.thread);
+		return err_set(e, ERR_USAGE, "%s: damaged at offset %zu: it is the log of process %u, thread %u", path,
+			       offsetof(struct rlog_head, process), log->head.process, log->head.thread);
 	if ((start = rec_start_of(img->start, thread))) {
 		log->start = start->offset;
 		log->start_stamp = start->stamp;
@@ -413,8 +407,7 @@ static bool was_cut(const struct rec *r, const struct rec_image *img)
 	return cut;
 }
 
-int rec_logs_open(const struct rec *r, const struct rec_image *img, struct reader **out,
-		  struct err *e)
+int rec_logs_open(const struct rec *r, const struct rec_image *img, struct reader **out, struct err *e)
 {
 	struct reader *logs = xcalloc(img->nthreads + 1, sizeof(*logs));
 
@@ -427,7 +420,8 @@ int rec_logs_open(const struct rec *r, const struct rec_image *img, struct reade
 	}
 	if (was_cut(r, img)) {
 		rec_logs_free(logs, img->nthreads);
-		return err_set(e, ERR_USAGE, "%s: its oldest part was given up while it was read (--max-log): try again", r->dir);
+		return err_set(e, ERR_USAGE,
+			       "%s: its oldest part was given up while it was read (--max-log): try again", r->dir);
 	}
 	if (r->torn)
 		torn_cut(logs, img->nthreads);

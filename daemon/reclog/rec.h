@@ -29,16 +29,17 @@ struct rec {
 	char *dir;
 	json_t *meta; /* all of meta.json; the strings below point into it */
 	const char *program, *cwd, *sched, *malloc_mode, *version; /* "" if absent */
-	enum rec_end end;					   /* how the program ended ... */
-	int end_value;		     /* ... with which code or signal */
-	double wall_s;		     /* 0: unknown */
-	bool complete;		     /* the recording was finished: there is a manifest */
-	bool torn;		     /* it was not, and the machine has rebooted since: pages may be lost */
-	bool without_data;	     /* packed without the data, so that it cannot be replayed */
+	enum rec_end end; /* how the program ended ... */
+	int end_value; /* ... with which code or signal */
+	double wall_s; /* 0: unknown */
+	bool complete; /* the recording was finished: there is a manifest */
+	bool torn; /* it was not, and the machine has rebooted since: pages may be lost */
+	bool without_data; /* packed without the data, so that it cannot be replayed */
 	struct rlog_control control; /* a copy */
-	struct rec_image *images;    /* by ordinal, ascending */
+	struct rec_image *images; /* by ordinal, ascending */
 	unsigned nimages;
-	const char *logs_dir; /* set by the owner: where a replay has whole copies of logs for which rec_log_changes is true; NULL: nowhere */
+	const char *logs_dir; /* set by the owner: where a replay has whole copies of logs for which rec_log_changes is
+				 true; NULL: nowhere */
 	struct rec_live live; /* set by the owner: timelines of that process have one more event */
 };
 
@@ -49,7 +50,8 @@ void rec_free(struct rec *r);
 
 /* The image with this ordinal; NULL and ERR_USAGE when there is none. Borrowed. */
 const struct rec_image *rec_image(const struct rec *r, uint32_t ordinal, struct err *e);
-/* Is there only one possible order of its events? True if threads ran one at a time, or if there was only one thread. */
+/* Is there only one possible order of its events? True if threads ran one at a time, or if there was only one thread.
+ */
 bool rec_one_order(const struct rec *r, uint32_t process);
 /* "REC/pNNNN/tNNNN.log", malloc'd. */
 char *rec_log_path(const struct rec *r, uint32_t process, uint32_t thread);
@@ -59,8 +61,7 @@ bool rec_log_changes(const struct rec *r, const char *path);
  * Opens the logs of all threads of an image (nthreads readers, malloc'd, by ordinal). A head of another
  * thread or process is damage. Free with rec_logs_free.
  */
-int rec_logs_open(const struct rec *r, const struct rec_image *img, struct reader **out,
-		  struct err *e);
+int rec_logs_open(const struct rec *r, const struct rec_image *img, struct reader **out, struct err *e);
 void rec_logs_free(struct reader *logs, unsigned n);
 
 /*

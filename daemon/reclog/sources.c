@@ -22,7 +22,8 @@ static bool is_hex(const char *s)
 /* What a recording that came from elsewhere says is not to lead out of it. */
 static bool is_valid(const struct source *f)
 {
-	return f->name && f->name[0] == '/' && !strstr(f->name, "/../") && !str_ends(f->name, "/..") && is_hex(f->stamp);
+	return f->name && f->name[0] == '/' && !strstr(f->name, "/../") && !str_ends(f->name, "/..") &&
+	       is_hex(f->stamp);
 }
 
 static uint64_t unsigned_of(const json_t *o, const char *key)
@@ -41,7 +42,8 @@ void sources_init(struct sources *s, const struct rec *rec)
 	*s = (struct sources){.rec = rec, .v = xcalloc(json_array_size(list) + 1, sizeof(*s->v))};
 	if (is_hex(file))
 		s->path = str_fmt("%s/files/%s", rec->dir, file);
-	json_array_foreach((json_t *)list, i, o) {
+	json_array_foreach((json_t *)list, i, o)
+	{
 		struct source f = {
 			.name = json_string_value(json_object_get(o, "name")),
 			.dir = json_string_value(json_object_get(o, "dir")),
@@ -72,8 +74,9 @@ void sources_fini(struct sources *s)
 
 char *source_stamp(const struct stat *st)
 {
-	return str_fmt("%lx-%lx-%lx-%llx", (unsigned long)st->st_dev, (unsigned long)st->st_ino, (unsigned long)st->st_size,
-		       (unsigned long long)st->st_mtim.tv_sec * 1000000000ull + (unsigned long long)st->st_mtim.tv_nsec);
+	return str_fmt(
+		"%lx-%lx-%lx-%llx", (unsigned long)st->st_dev, (unsigned long)st->st_ino, (unsigned long)st->st_size,
+		(unsigned long long)st->st_mtim.tv_sec * 1000000000ull + (unsigned long long)st->st_mtim.tv_nsec);
 }
 
 char *source_clean(const char *path)
@@ -133,11 +136,13 @@ int source_read(const struct sources *s, const struct source *f, struct buf *out
 		return err_set(e, ERR_USAGE, "%s: damaged: it ends too early", s->path);
 	size = ZSTD_getFrameContentSize(packed, f->bytes);
 	if (size > SOURCE_MAX)
-		return err_set(e, ERR_USAGE, "%s: damaged: no text of a source file at %llu", s->path, (unsigned long long)f->at);
+		return err_set(e, ERR_USAGE, "%s: damaged: no text of a source file at %llu", s->path,
+			       (unsigned long long)f->at);
 	text = xmalloc(size + 1);
 	got = ZSTD_decompress(text, size, packed, f->bytes);
 	if (ZSTD_isError(got) || got != size)
-		return err_set(e, ERR_USAGE, "%s: damaged: no text of a source file at %llu", s->path, (unsigned long long)f->at);
+		return err_set(e, ERR_USAGE, "%s: damaged: no text of a source file at %llu", s->path,
+			       (unsigned long long)f->at);
 	buf_add(out, text, size);
 	return 0;
 }
@@ -177,10 +182,13 @@ void sources_notes(const struct sources *s, struct strv *out)
 	static const struct {
 		const char *before, *behind; /* the names */
 	} texts[SOURCE_NOTES] = {
-		[NOTE_CHANGED] = {"", "changed since the program was recorded: lines are those of the copy in the recording"},
+		[NOTE_CHANGED] =
+			{"", "changed since the program was recorded: lines are those of the copy in the recording"},
 		[NOTE_GONE] = {"", "gone since the program was recorded: lines are those of the copy in the recording"},
-		[NOTE_UNKEPT] = {"warning: ", "changed since the program was recorded, and no copy was kept: lines may be wrong"},
-		[NOTE_NEWER] = {"warning: ", "more recent than the program, also when that was recorded: lines may be wrong"},
+		[NOTE_UNKEPT] = {"warning: ",
+				 "changed since the program was recorded, and no copy was kept: lines may be wrong"},
+		[NOTE_NEWER] = {"warning: ",
+				"more recent than the program, also when that was recorded: lines may be wrong"},
 		[NOTE_RECENT] = {"warning: ", "more recent than the program: lines may be wrong"},
 	};
 
@@ -190,7 +198,8 @@ void sources_notes(const struct sources *s, struct strv *out)
 		cleanup_free char *list = names->n ? strv_join(&first, ", ") : NULL;
 
 		if (names->n > TOLD)
-			strv_addf(out, "%s%s and %zu others: %s", texts[k].before, list, names->n - TOLD, texts[k].behind);
+			strv_addf(out, "%s%s and %zu others: %s", texts[k].before, list, names->n - TOLD,
+				  texts[k].behind);
 		else if (list)
 			strv_addf(out, "%s%s: %s", texts[k].before, list, texts[k].behind);
 	}
@@ -214,7 +223,8 @@ static unsigned long long program_time(const struct rec *rec)
 			continue;
 		for (size_t k = 0; k < l.n; k++)
 			if (sscanf(l.f[k].copy, "%llx-%llx-%llx-%llx", &dev, &ino, &size, &ns) == 4 &&
-			    (str_eq(l.f[k].real, rec->images[i].exe) || (l.f[k].base && !is_system(l.f[k].real))) && ns > newest)
+			    (str_eq(l.f[k].real, rec->images[i].exe) || (l.f[k].base && !is_system(l.f[k].real))) &&
+			    ns > newest)
 				newest = ns;
 		rec_files_fini(&l);
 	}

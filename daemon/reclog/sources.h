@@ -60,8 +60,9 @@ enum source_state source_state(const struct sources *s, const struct source *f);
 int source_read(const struct sources *s, const struct source *f, struct buf *out, struct err *e);
 
 /*
- * Do the source lines of fullname come from the recording? true: its text is appended to `text`, unless that is NULL. false: they come from
- * the disk. Notes what the user must know: that the file has changed, or is newer than the program.
+ * Do the source lines of fullname come from the recording? true: its text is appended to `text`, unless that is NULL.
+ * false: they come from the disk. Notes what the user must know: that the file has changed, or is newer than the
+ * program.
  */
 bool sources_use(struct sources *s, const char *fullname, struct buf *text);
 void sources_note(struct sources *s, enum source_note kind, const char *name);

@@ -7,10 +7,10 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/alloc.h"
 #include "base/cleanup.h"
 #include "base/fdio.h"
 #include "base/jsonx.h"
-#include "base/alloc.h"
 #include "rlog/rlog.h"
 
 static int parse_thread(const json_t *o, struct rec_start_thread *t, struct err *e)
@@ -43,9 +43,7 @@ static int parse(const json_t *o, struct rec_start *s, struct err *e)
 	s->thread = (uint32_t)thread;
 	s->root = (uint32_t)root;
 	s->threads = xcalloc(json_array_size(list) + 1, sizeof(*s->threads));
-	json_array_foreach(list, i, one)
-		if (parse_thread(one, &s->threads[s->nthreads++], e))
-			return -1;
+	json_array_foreach(list, i, one) if (parse_thread(one, &s->threads[s->nthreads++], e)) return -1;
 	if (!rec_start_of(s, s->thread))
 		return err_set(e, ERR_USAGE, "its first thread is not among its threads");
 	return 0;

@@ -21,7 +21,8 @@ struct rec_start_thread {
 };
 
 struct rec_start {
-	uint64_t event; /* the first remaining event: numbers stay what they were; 0: none remains, and all below is unset */
+	uint64_t event; /* the first remaining event: numbers stay what they were; 0: none remains, and all below is
+			   unset */
 	uint32_t thread; /* whose event that is */
 	uint32_t root; /* the image whose control page the process in the checkpoint uses */
 	uint64_t checkpoint; /* pNNNN/ckpt/ID */

@@ -9,8 +9,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "base/cleanup.h"
 #include "base/alloc.h"
+#include "base/cleanup.h"
 
 /* count things of this size at an offset of the file; NULL: they are not all in it, or not aligned. */
 static const void *at(const struct symbol_file *f, uint64_t offset, uint64_t count, size_t size)
@@ -72,8 +72,7 @@ static void search(const struct symbol_file *f, const Elf64_Shdr *sh, const Elf6
 
 		if (ELF64_ST_TYPE(s->st_info) != STT_FUNC || s->st_shndx == SHN_UNDEF || s->st_value > vaddr ||
 		    (s->st_size && vaddr - s->st_value > s->st_size) || (*name && s->st_value <= *start) ||
-		    s->st_name >= strings->sh_size ||
-		    !memchr(text + s->st_name, 0, strings->sh_size - s->st_name))
+		    s->st_name >= strings->sh_size || !memchr(text + s->st_name, 0, strings->sh_size - s->st_name))
 			continue;
 		*name = text + s->st_name;
 		*start = s->st_value;

@@ -8,15 +8,14 @@
 #include <errno.h>
 #include <fcntl.h>
 
+#include "base/alloc.h"
 #include "base/cleanup.h"
 #include "base/fdio.h"
-#include "base/alloc.h"
 #include "reclog/timeline_priv.h"
 
 /* ---- parts ---- */
 
-static int part_open(struct tl_part *part, const struct rec *rec, const struct rec_image *img,
-		     struct err *e)
+static int part_open(struct tl_part *part, const struct rec *rec, const struct rec_image *img, struct err *e)
 {
 	part->process = img->ordinal;
 	part->first_thread = img->start ? img->start->thread : 0;
@@ -32,7 +31,8 @@ static int part_open(struct tl_part *part, const struct rec *rec, const struct r
 		part->by_ordinal[t->ordinal] = (uint16_t)(i + 1);
 	}
 	if (part->first_thread && !part->by_ordinal[part->first_thread])
-		return err_set(e, ERR_USAGE, "damaged recording: process %u begins with an event of thread %u, which has no log",
+		return err_set(e, ERR_USAGE,
+			       "damaged recording: process %u begins with an event of thread %u, which has no log",
 			       part->process, part->first_thread);
 	return 0;
 }
@@ -64,7 +64,7 @@ static int parts_open(struct timeline *tl, const struct rec *rec, uint32_t proce
 struct fork_search {
 	uint32_t child;
 	struct tl_limit named; /* the FORK whose result names the child */
-	struct tl_limit open;  /* the FORK without a result, if there is just one */
+	struct tl_limit open; /* the FORK without a result, if there is just one */
 	unsigned opens;
 };
 
@@ -99,8 +99,7 @@ static int fork_search_thread(struct fork_search *s, const struct tl_thread *t, 
  * Where a parent's timeline ends for a child. A parent that was killed before it could write the
  * result of its fork leaves one FORK without: that is the one.
  */
-static int find_fork(const struct tl_part *parent, uint32_t child, struct tl_limit *out,
-		     struct err *e)
+static int find_fork(const struct tl_part *parent, uint32_t child, struct tl_limit *out, struct err *e)
 {
 	struct fork_search s = {.child = child};
 
@@ -165,8 +164,8 @@ static void clock_init(struct timeline *tl, const struct rec *rec)
 		tl->start_stamp = tl->parts[0].logs[0].head.stamp0;
 }
 
-int timeline_build(const struct rec *rec, uint32_t process, const struct timeline_opts *opts,
-		   struct timeline **out, struct err *e)
+int timeline_build(const struct rec *rec, uint32_t process, const struct timeline_opts *opts, struct timeline **out,
+		   struct err *e)
 {
 	struct timeline *tl = xcalloc(1, sizeof(*tl));
 
@@ -179,8 +178,7 @@ int timeline_build(const struct rec *rec, uint32_t process, const struct timelin
 		if (part_merge(tl, i, &rec->live, opts, e))
 			goto fail;
 	if (tl->total == tl->base) {
-		err_set(e, ERR_USAGE, "%s: process %u has no events: it was ended before it ran",
-			rec->dir, process);
+		err_set(e, ERR_USAGE, "%s: process %u has no events: it was ended before it ran", rec->dir, process);
 		goto fail;
 	}
 	*out = tl;
@@ -252,8 +250,7 @@ int timeline_write_sched(const struct timeline *tl, const char *path, struct err
 		.prefix_total = tl->parts[tl->nparts - 1].first_event,
 	};
 
-	if (fd < 0 || write_full(fd, &head, sizeof(head)) ||
-	    write_full(fd, tl->runs, tl->nruns * sizeof(*tl->runs)))
+	if (fd < 0 || write_full(fd, &head, sizeof(head)) || write_full(fd, tl->runs, tl->nruns * sizeof(*tl->runs)))
 		return err_errno(e, errno == ENOSPC ? ERR_HOST : ERR_INTERNAL, "%s", path);
 	return 0;
 }

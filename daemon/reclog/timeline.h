@@ -52,11 +52,11 @@ struct timeline_opts {
 
 /* Where an event is. */
 struct timeline_where {
-	uint64_t number;  /* on the timeline, from 1 */
+	uint64_t number; /* on the timeline, from 1 */
 	uint32_t process; /* whose log: an ancestor's in the prefix */
-	uint32_t thread;  /* ordinal in that process */
-	uint64_t index;	  /* in its log, from 0 */
-	uint64_t offset;  /* of its record in its log */
+	uint32_t thread; /* ordinal in that process */
+	uint64_t index; /* in its log, from 0 */
+	uint64_t offset; /* of its record in its log */
 	int32_t tid;
 };
 
@@ -71,14 +71,15 @@ struct timeline_event {
  * Reads and merges the logs of an image and of its fork ancestors. opts may be NULL. Damage:
  * ERR_USAGE.
  */
-int timeline_build(const struct rec *rec, uint32_t process, const struct timeline_opts *opts,
-		   struct timeline **out, struct err *e);
+int timeline_build(const struct rec *rec, uint32_t process, const struct timeline_opts *opts, struct timeline **out,
+		   struct err *e);
 void timeline_free(struct timeline *tl);
 
 uint64_t timeline_total(const struct timeline *tl);
 /* Events before the image's own: those of fork ancestors, and those that a bounded recording has given up. */
 uint64_t timeline_prefix(const struct timeline *tl);
-/* Number of events that a bounded recording has given up: the first remaining one is the next. The state after that event is the start. */
+/* Number of events that a bounded recording has given up: the first remaining one is the next. The state after that
+ * event is the start. */
 uint64_t timeline_base(const struct timeline *tl);
 uint32_t timeline_process(const struct timeline *tl);
 
@@ -104,16 +105,16 @@ unsigned timeline_threads(struct timeline *tl, struct timeline_thread **out);
 int timeline_read(struct timeline *tl, uint64_t number, struct timeline_event *ev, struct err *e);
 
 /*
- * Where the image would begin if `number` were its first remaining event: sets event, thread and threads (malloc'd) of *s, not the rest.
- * *bytes: of its logs from there on.
+ * Where the image would begin if `number` were its first remaining event: sets event, thread and threads (malloc'd) of
+ * *s, not the rest. *bytes: of its logs from there on.
  */
 int timeline_start_at(struct timeline *tl, uint64_t number, struct rec_start *s, uint64_t *bytes, struct err *e);
 
 /* Walks events in order, without searching for each. */
 struct timeline_walk {
 	struct timeline *tl;
-	uint64_t number;	 /* of the next event */
-	uint64_t run, left;	 /* the run it is in, and events left in that */
+	uint64_t number; /* of the next event */
+	uint64_t run, left; /* the run it is in, and events left in that */
 	struct reader_iter *its; /* by thread of the current part */
 	bool *placed;
 	unsigned part;
@@ -136,7 +137,6 @@ struct timeline_point {
  * or the FORK of a forked image; percentages count from there. @SECONDS: the last event not later
  * than that.
  */
-int timeline_resolve(struct timeline *tl, const struct pos *pos, struct timeline_point *p,
-		     struct err *e);
+int timeline_resolve(struct timeline *tl, const struct pos *pos, struct timeline_point *p, struct err *e);
 
 #endif

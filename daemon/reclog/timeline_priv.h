@@ -22,7 +22,7 @@ struct tl_part {
 	struct tl_thread *threads; /* by ordinal, ascending */
 	unsigned nthreads;
 	uint16_t by_ordinal[RLOG_MAX_THREADS + 1]; /* index into threads + 1 */
-	uint64_t first_run, runs;		   /* in timeline.runs */
+	uint64_t first_run, runs; /* in timeline.runs */
 	uint64_t first_event, events; /* how many events come before, and how many these are */
 	uint32_t first_thread; /* of a bounded recording: whose event is the first one that is left; 0: none */
 };
@@ -41,7 +41,7 @@ struct timeline {
 	uint64_t start_stamp, last_stamp;
 	double tsc_hz; /* 0: no clock */
 	/* lookup.c; NULL until needed */
-	uint32_t *run_index;	/* by run: the thread's events before it */
+	uint32_t *run_index; /* by run: the thread's events before it */
 	uint64_t *block_events; /* by block of TL_BLOCK runs: events before it */
 };
 
@@ -56,12 +56,12 @@ struct tl_limit {
 
 struct tl_cursor {
 	struct tl_thread *t;
-	uint64_t key;		       /* heap order, with the thread's ordinal */
+	uint64_t key; /* heap order, with the thread's ordinal */
 	struct reader_iter it, before; /* behind and in front of slot */
 	struct reader_slot slot;
 	bool in_heap, cut;
 	uint8_t prev_kind; /* of the stamped event that ended the slot before */
-	uint64_t tail;	   /* events behind the last slot */
+	uint64_t tail; /* events behind the last slot */
 	/* variants.c: a key for each slot of this thread */
 	uint64_t *keys;
 	size_t nkeys, keys_cap, next_key;
@@ -97,6 +97,6 @@ void tl_merge_fini(struct tl_merge *m);
 void tl_heap_sift(struct tl_cursor **heap, unsigned n, unsigned at);
 /* variants.c: the same by other keys, to the timeline. */
 int tl_merge_variant(struct timeline *tl, struct tl_part *part, const struct tl_limit *limit,
-		  const struct timeline_opts *opts, struct err *e);
+		     const struct timeline_opts *opts, struct err *e);
 
 #endif

@@ -9,9 +9,9 @@
 #include "reclog/reader.h"
 
 /*
- * Lowers the sizes of an image's logs to what can be trusted. Each log ends before its first page of zeros (also if these are data that
- * the program has read). If a log has certainly lost records, the others end at the time of its last record, since
- * later events may have waited for lost ones.
+ * Lowers the sizes of an image's logs to what can be trusted. Each log ends before its first page of zeros (also if
+ * these are data that the program has read). If a log has certainly lost records, the others end at the time of its
+ * last record, since later events may have waited for lost ones.
  */
 void torn_cut(struct reader *logs, unsigned n);
 

@@ -9,8 +9,8 @@
 #include "reclog/rec.h"
 
 /*
- * {calls, callers [{calls, name, number, file, offset, function, function_offset}]}: of all processes, the most frequent
- * first. Where the code was in no known file, file is null and offset the address. NULL on failure.
+ * {calls, callers [{calls, name, number, file, offset, function, function_offset}]}: of all processes, the most
+ * frequent first. Where the code was in no known file, file is null and offset the address. NULL on failure.
  */
 json_t *traps_json(const struct rec *rec, struct err *e);
 

@@ -17,7 +17,7 @@ struct variant {
 	uint64_t seed;
 	uint64_t released[256]; /* by object hash: the greatest key of a slot that ended in a
 				   release */
-	uint64_t waited;   /* the same for cond waits: they release a mutex that they do not name */
+	uint64_t waited; /* the same for cond waits: they release a mutex that they do not name */
 	uint64_t greatest; /* key so far */
 };
 
@@ -67,8 +67,7 @@ static uint64_t raw_key(const struct variant *r, const struct tl_cursor *c)
 		return max64(end, r->greatest + 1);
 	if (r->number == 1 || end == start)
 		return start;
-	return start + mix64(r->seed ^ mix64(r->number) ^
-			     mix64(((uint64_t)c->t->ordinal << 40) ^ c->it.index)) %
+	return start + mix64(r->seed ^ mix64(r->number) ^ mix64(((uint64_t)c->t->ordinal << 40) ^ c->it.index)) %
 			       (end - start + 1);
 }
 
@@ -179,11 +178,10 @@ static void merge_by_keys(struct tl_merge *m)
 }
 
 int tl_merge_variant(struct timeline *tl, struct tl_part *part, const struct tl_limit *limit,
-		  const struct timeline_opts *opts, struct err *e)
+		     const struct timeline_opts *opts, struct err *e)
 {
 	struct variant variant = {.number = opts->variant, .seed = opts->seed};
-	struct tl_merge m = {
-		.tl = tl, .part = part, .limit = *limit, .sink = sink_key, .sink_data = &variant};
+	struct tl_merge m = {.tl = tl, .part = part, .limit = *limit, .sink = sink_key, .sink_data = &variant};
 	int r = tl_merge_part(&m, e);
 
 	if (!r)

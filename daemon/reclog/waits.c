@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * waits.c: see waits.h. Who has a mutex, or a read-write lock for writing, is in the lock as glibc keeps it; the others do not say.
- * What is read is the program's, and may be anything.
+ * waits.c: see waits.h. Who has a mutex, or a read-write lock for writing, is in the lock as glibc keeps it; the others
+ * do not say. What is read is the program's, and may be anything.
  */
 #include "reclog/waits.h"
 
@@ -26,8 +26,8 @@
 #define THREAD_BYTES_MAX (1u << 20)
 
 static const char *const things[WAIT_KINDS] = {
-	[WAIT_MUTEX] = "the mutex", [WAIT_RWLOCK] = "the read-write lock", [WAIT_COND] = "the condition",
-	[WAIT_SEM] = "the semaphore", [WAIT_BARRIER] = "the barrier", [WAIT_JOIN] = "the end of",
+	[WAIT_MUTEX] = "the mutex",	    [WAIT_RWLOCK] = "the read-write lock", [WAIT_COND] = "the condition",
+	[WAIT_SEM] = "the semaphore",	    [WAIT_BARRIER] = "the barrier",	   [WAIT_JOIN] = "the end of",
 	[WAIT_LIBC] = "a lock inside libc",
 };
 
@@ -51,7 +51,8 @@ static char state_of(const struct memory_source *s, pid_t tid)
 	return maps_state(stat);
 }
 
-/* In a futex(2), as the kernel says it in /proc/PID/task/TID/syscall; of one that has just been woken, stat knows that. */
+/* In a futex(2), as the kernel says it in /proc/PID/task/TID/syscall; of one that has just been woken, stat knows that.
+ */
 static bool sleeps(const struct memory_source *s, pid_t tid)
 {
 	cleanup_free char *call = str_fmt("/proc/%d/task/%d/syscall", (int)s->pid, (int)tid);
@@ -187,8 +188,8 @@ static int read_all(struct waits *w, const struct memory_source *s, bool blockin
 {
 	uint32_t count, group = 0;
 
-	if (!s->at->threads || s->at->thread_size > THREAD_BYTES_MAX || !span(s->at) || !get(s, s->at->next_thread, &count, 4) ||
-	    !get(s, s->at->group, &group, 4) || count > RLOG_MAX_THREADS)
+	if (!s->at->threads || s->at->thread_size > THREAD_BYTES_MAX || !span(s->at) ||
+	    !get(s, s->at->next_thread, &count, 4) || !get(s, s->at->group, &group, 4) || count > RLOG_MAX_THREADS)
 		return -1;
 	w->group = group != 0;
 	w->v = xcalloc(count + 1, sizeof(*w->v));
@@ -284,7 +285,8 @@ bool waits_has_handlers(pid_t pid, const struct rlog_waits *at)
 	uint64_t handler;
 
 	for (int sig = 1; sig <= 64; sig++)
-		if (!get(&s, at->handlers + (uint64_t)sig * at->handler_size, &handler, 8) || (handler > 1 && !is_of_faults(sig)))
+		if (!get(&s, at->handlers + (uint64_t)sig * at->handler_size, &handler, 8) ||
+		    (handler > 1 && !is_of_faults(sig)))
 			return true;
 	return false;
 }
@@ -343,7 +345,10 @@ char *waits_text(const struct waits *w, const struct waits_thread *t, pid_t pid)
 			buf_addf(&b, "0x%" PRIx64, t->object);
 	}
 	if (who && t->kind != WAIT_JOIN)
-		buf_addf(&b, ", which %s %s", owner == t ? "it has itself" : who, owner == t ? "" : owner->ended ? "had when it ended" : "has");
+		buf_addf(&b, ", which %s %s", owner == t ? "it has itself" : who,
+			 owner == t	? ""
+			 : owner->ended ? "had when it ended"
+					: "has");
 	if (owner == t && t->kind != WAIT_JOIN)
 		b.len--; /* the blank */
 	if (t->readers)

@@ -18,7 +18,8 @@ struct waits_thread {
 	pid_t tid;
 	enum wait_kind kind; /* 0: it does not wait for another thread, or not for ever */
 	uint64_t object, caller, log; /* as in rlog/waits.h */
-	uint32_t owner; /* the thread that holds the object, or whose end is awaited; 0: not known, or none in particular */
+	uint32_t owner; /* the thread that holds the object, or whose end is awaited; 0: not known, or none in
+			   particular */
 	bool readers; /* the object is held by readers, so that owner is not known */
 	bool ended; /* the thread has ended: what it holds is never released */
 	bool in_cycle; /* it waits for itself, through the threads that it waits for */

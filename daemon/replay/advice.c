@@ -10,7 +10,8 @@
 
 void advice_add_word(struct buf *b, const char *word)
 {
-	bool plain = *word && !word[strspn(word, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-+=./,:@%")];
+	bool plain = *word &&
+		     !word[strspn(word, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-+=./,:@%")];
 
 	buf_add_str(b, plain ? " " : " '");
 	for (const char *p = word; *p; p++)
@@ -31,7 +32,8 @@ static void add_serial(struct buf *b, const struct rec *rec)
 {
 	const struct rec_image *img = program(rec);
 
-	buf_add_str(b, "; threads that share memory without locks replay exactly when one runs at a time: fredctl record --sched serial --");
+	buf_add_str(b, "; threads that share memory without locks replay exactly when one runs at a time: fredctl "
+		       "record --sched serial --");
 	advice_add_word(b, img->execfn);
 	for (char **arg = img->argv; *arg && arg[1]; arg++)
 		advice_add_word(b, arg[1]);
@@ -69,8 +71,8 @@ static const char *program_of(const struct target *t)
 int advice_say_killed(const struct target *t, struct err *e)
 {
 	err_set(e, ERR_KILLED,
-		"process %u (%s), which was replayed up to event %llu, was killed (SIGKILL): " TARGET_KILLED_BY, t->process,
-		program_of(t), (unsigned long long)t->ctl->turn);
+		"process %u (%s), which was replayed up to event %llu, was killed (SIGKILL): " TARGET_KILLED_BY,
+		t->process, program_of(t), (unsigned long long)t->ctl->turn);
 	e->reason = TARGET_KILLED_TOLD;
 	return -1;
 }
@@ -80,11 +82,11 @@ int advice_say_ended(const struct target *t, int status, struct err *e)
 	if (WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL)
 		return advice_say_killed(t, e);
 	if (WIFSIGNALED(status))
-		err_set(e, ERR_INTERNAL, "the replay diverged: the process died of signal %d (%s) after event %llu", WTERMSIG(status),
-			strsignal(WTERMSIG(status)), (unsigned long long)t->ctl->turn);
+		err_set(e, ERR_INTERNAL, "the replay diverged: the process died of signal %d (%s) after event %llu",
+			WTERMSIG(status), strsignal(WTERMSIG(status)), (unsigned long long)t->ctl->turn);
 	else
-		err_set(e, ERR_INTERNAL, "the replay diverged: the process exited with %d after event %llu", WEXITSTATUS(status),
-			(unsigned long long)t->ctl->turn);
+		err_set(e, ERR_INTERNAL, "the replay diverged: the process exited with %d after event %llu",
+			WEXITSTATUS(status), (unsigned long long)t->ctl->turn);
 	advice_add(t, e);
 	return -1;
 }

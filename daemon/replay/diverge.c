@@ -3,8 +3,8 @@
 #include "replay/diverge.h"
 
 #include "base/buf.h"
-#include "reclog/describe.h"
 #include "reclog/caller.h"
+#include "reclog/describe.h"
 
 /* One side, as `fredctl events` would show it. */
 static void side(struct buf *b, uint32_t kind, uint8_t hash, const uint64_t *op, uint32_t n)
@@ -37,8 +37,8 @@ int diverge_explain(const struct target *t, struct err *e)
 	const struct replay_diverge *d = &t->ctl->diverge;
 	cleanup_buf struct buf b = {0};
 
-	buf_addf(&b, "the replay diverged at event %llu, thread %u: %s; expected: ",
-		   (unsigned long long)d->event, d->thread, d->text);
+	buf_addf(&b, "the replay diverged at event %llu, thread %u: %s; expected: ", (unsigned long long)d->event,
+		 d->thread, d->text);
 	side(&b, d->expected_kind, (uint8_t)d->expected_hash, d->expected, d->expected_n);
 	buf_add_str(&b, "; got: ");
 	side(&b, d->got_kind, got_hash(d), d->got, d->got_n);

@@ -11,8 +11,7 @@
 /* To the hits-th time at an address behind the event. */
 static int enter_segment(struct look *l, struct err *e)
 {
-	if (segment_begin(&l->seg, &l->nav.t, l->at.event, e) ||
-	    segment_run_to(&l->seg, l->at.pc, l->at.hits, e))
+	if (segment_begin(&l->seg, &l->nav.t, l->at.event, e) || segment_run_to(&l->seg, l->at.pc, l->at.hits, e))
 		return -1;
 	l->thread = l->seg.thread;
 	l->tid = l->seg.tid;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* memory.c: see memory.h. The file: struct head, then for each position struct position_record, its threads, its pages. */
+/* memory.c: see memory.h. The file: struct head, then for each position struct position_record, its threads, its pages.
+ */
 #include "replay/memory.h"
 
 #include <elf.h>
@@ -93,9 +94,8 @@ static bool is_stack(const struct mapping *m)
 
 static bool is_ours(const struct mapping *m, uint64_t shim_end)
 {
-	return (m->lo >= REPLAY_CTL_ADDR && m->lo < SHIM_HEAP_MAIN_ADDR) ||
-	       str_ends(m->path, "/" RLOG_SHIM_NAME) || (!*m->path && m->lo == shim_end) ||
-	       (is_stack(m) && m->lo % STACK_SLOT == STACK_SLOT - ALT_STACK);
+	return (m->lo >= REPLAY_CTL_ADDR && m->lo < SHIM_HEAP_MAIN_ADDR) || str_ends(m->path, "/" RLOG_SHIM_NAME) ||
+	       (!*m->path && m->lo == shim_end) || (is_stack(m) && m->lo % STACK_SLOT == STACK_SLOT - ALT_STACK);
 }
 
 /* The lowest address in [m->lo, m->hi] that some thread may still read. */
@@ -307,8 +307,8 @@ static int compare_threads(const struct position_record *p, const struct thread 
 	return p->nthreads == q->nthreads ? 0 : differs(e, p->event, "there are other threads than in");
 }
 
-static int compare_pages(const struct target *t, const struct position_record *p, const struct page *a, const struct position_record *q,
-			 const struct page *b, struct err *e)
+static int compare_pages(const struct target *t, const struct position_record *p, const struct page *a,
+			 const struct position_record *q, const struct page *b, struct err *e)
 {
 	cleanup_free char *name = NULL, *what = NULL;
 	uint64_t i = 0, addr;

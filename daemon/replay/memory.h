@@ -8,7 +8,8 @@
  * many cycles it took to relocate. And what no program may read: stacks below the stack pointer, and all of a
  * thread's that has ended. Of the general registers those that a function keeps for its
  * caller are compared, where the threads begin to wait: the others hold nothing of the program's there, and how
- * they then wait differs each time. The vector registers (vectors.h) are compared as they are: nobody uses them meanwhile.
+ * they then wait differs each time. The vector registers (vectors.h) are compared as they are: nobody uses them
+ * meanwhile.
  */
 #ifndef FRED_REPLAY_MEMORY_H
 #define FRED_REPLAY_MEMORY_H

@@ -17,7 +17,9 @@
 
 #define VARIANTS 8
 #define VARIANTS_ONE_ORDER 3 /* ways to find where computations were interrupted: plugins/record/preempt/seek.c */
-#define STALLS 2 /* replays that got no further, each of which takes some seconds: another order of events is no help */
+#define STALLS                                                                                                         \
+	2 /* replays that got no further, each of which takes some seconds: another order of events is no help         \
+	   */
 #define MAX_CKPTS 64
 #define MAX_CKPT_BYTES (4ull << 30)
 #define LONG_SEGMENT_S 0.2
@@ -89,7 +91,7 @@ static bool is_cancelled(void *arg)
 }
 
 static int init_variant(struct nav *n, const struct rec *rec, uint32_t process, unsigned variant, uint32_t flags,
-		     struct op_ctx *ctx, struct err *e)
+			struct op_ctx *ctx, struct err *e)
 {
 	cleanup_free char *root = path_join(rec->dir, "checkpoints");
 	struct ckpt_limits limits = {.max_count = MAX_CKPTS, .max_bytes = MAX_CKPT_BYTES};
@@ -116,8 +118,7 @@ static int init_variant(struct nav *n, const struct rec *rec, uint32_t process, 
 	return 0;
 }
 
-int nav_init(struct nav *n, const struct rec *rec, uint32_t process, uint32_t flags, struct op_ctx *ctx,
-	     struct err *e)
+int nav_init(struct nav *n, const struct rec *rec, uint32_t process, uint32_t flags, struct op_ctx *ctx, struct err *e)
 {
 	return init_variant(n, rec, process, (unsigned)known_variant(rec, process), flags, ctx, e);
 }
@@ -207,7 +208,8 @@ static int restore(struct nav *n, const struct ckpt_meta *m, struct err *e)
 	}
 	target_adopt(&n->t, pid);
 	if (nav_at(n) != m->event) {
-		log_warn("checkpoint %llu stands at event %llu", (unsigned long long)m->id, (unsigned long long)nav_at(n));
+		log_warn("checkpoint %llu stands at event %llu", (unsigned long long)m->id,
+			 (unsigned long long)nav_at(n));
 		return 1;
 	}
 	n->stats.restarts++;
@@ -275,8 +277,8 @@ int nav_goto(struct nav *n, uint64_t to, struct err *e)
 	uint64_t at, near;
 
 	if (to > nav_total(n))
-		return err_set(e, ERR_USAGE, "position %llu is past the end (%llu)",
-			       (unsigned long long)to, (unsigned long long)nav_total(n));
+		return err_set(e, ERR_USAGE, "position %llu is past the end (%llu)", (unsigned long long)to,
+			       (unsigned long long)nav_total(n));
 	if (!n->t.pid || to < comes_to(n) ||
 	    (nav_ckpt_before(n, to, &near) && near > nav_at(n) && worth_restart(n, near)))
 		if (nav_restart(n, to, &at, e))
@@ -374,8 +376,7 @@ static uint64_t at_time(struct nav *n, uint64_t a, uint64_t b, double part)
 
 	if (!a)
 		a = 1;
-	if (timeline_read(n->t.tl, a, &ea, &ignored) || timeline_read(n->t.tl, b, &eb, &ignored) ||
-	    ea.seconds < 0)
+	if (timeline_read(n->t.tl, a, &ea, &ignored) || timeline_read(n->t.tl, b, &eb, &ignored) || ea.seconds < 0)
 		return a + (uint64_t)(part * (double)(b - a));
 	want = ea.seconds + part * (eb.seconds - ea.seconds);
 	while (lo + 1 < hi) {

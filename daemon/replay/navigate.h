@@ -32,8 +32,7 @@ struct nav {
  * Opens an image of a recording by the schedule variant that is known to replay it. Nothing
  * is launched yet.
  */
-int nav_init(struct nav *n, const struct rec *rec, uint32_t process, uint32_t flags, struct op_ctx *ctx,
-	     struct err *e);
+int nav_init(struct nav *n, const struct rec *rec, uint32_t process, uint32_t flags, struct op_ctx *ctx, struct err *e);
 void nav_fini(struct nav *n);
 
 uint64_t nav_at(const struct nav *n); /* the position it stands at */

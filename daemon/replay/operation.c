@@ -47,8 +47,8 @@ void op_progress(struct op_ctx *ctx, double fraction, const char *text)
 		ctx->show(ctx->arg, fraction, text);
 	if (ctx->fd < 0)
 		return;
-	write_line(ctx, json_pack("{s:f, s:o*}", "progress", fraction, "text",
-				  text ? json_text(text, strlen(text)) : NULL));
+	write_line(ctx,
+		   json_pack("{s:f, s:o*}", "progress", fraction, "text", text ? json_text(text, strlen(text)) : NULL));
 }
 
 bool op_cancelled(const struct op_ctx *ctx)

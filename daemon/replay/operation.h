@@ -25,7 +25,8 @@ struct op_ctx {
 	uint64_t id; /* the daemon's number of this operation */
 	uint64_t last_progress_ns; /* CLOCK_MONOTONIC */
 	int last_permille;
-	/* For what an operation does besides: where progress goes, and whether its user wants it to end. May be NULL. */
+	/* For what an operation does besides: where progress goes, and whether its user wants it to end. May be NULL.
+	 */
 	void (*show)(void *arg, double fraction, const char *text);
 	bool (*cancelled)(void *arg);
 	void *arg;

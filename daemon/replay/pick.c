@@ -11,7 +11,8 @@ static int check_replayable(const struct rec *rec, struct err *e)
 {
 	if (rec->without_data)
 		return err_set(e, ERR_USAGE,
-			       "%s was packed without its data: ls, info and events work, a replay needs the data", rec->dir);
+			       "%s was packed without its data: ls, info and events work, a replay needs the data",
+			       rec->dir);
 	return rec_host_check(rec->meta, e) ? err_wrap(e, "%s", rec->dir) : 0;
 }
 

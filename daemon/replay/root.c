@@ -267,7 +267,8 @@ int root_prepare(const struct rec *rec, const struct rec_image *img, const uint3
 		return -1;
 	which = changed(rec, img, &l);
 	if (l.n && (which || !shim_has_place(img))) {
-		log_info("%s is not what it was: the replay gets a root of its own", which ? which->real : "the recorder");
+		log_info("%s is not what it was: the replay gets a root of its own",
+			 which ? which->real : "the recorder");
 		snprintf(own, 64, ROOT_DIR ".%04u", img->ordinal);
 		r = build(rec, img, &l, follow, own, e);
 	} else {

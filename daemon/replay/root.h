@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * root.h: the file system that a replayed program is started in. Where the files that it was started from still are what
- * they were, that is the host's. Else the cell gets a root of its own, with the recording's copies at their places, and
- * nothing else: a program, its libraries and the linker's cache may be gone or changed, or never have been here.
+ * root.h: the file system that a replayed program is started in. Where the files that it was started from still are
+ * what they were, that is the host's. Else the cell gets a root of its own, with the recording's copies at their
+ * places, and nothing else: a program, its libraries and the linker's cache may be gone or changed, or never have been
+ * here.
  */
 #ifndef FRED_REPLAY_ROOT_H
 #define FRED_REPLAY_ROOT_H

@@ -81,10 +81,8 @@ int segment_begin(struct segment *s, struct target *t, uint64_t n, struct err *e
 
 	*s = (struct segment){.t = t, .n = n};
 	if (n >= target_total(t))
-		return err_set(e, ERR_USAGE, "nothing is recorded behind the last event (%llu)",
-			       (unsigned long long)n);
-	if (timeline_find(t->tl, n + 1, &w, e) || trace_prepare(true, e) ||
-	    (t->cpu >= 0 && trace_pin(0, t->cpu, e)))
+		return err_set(e, ERR_USAGE, "nothing is recorded behind the last event (%llu)", (unsigned long long)n);
+	if (timeline_find(t->tl, n + 1, &w, e) || trace_prepare(true, e) || (t->cpu >= 0 && trace_pin(0, t->cpu, e)))
 		return -1;
 	/* in a fork child that is yet to come the thread is still the parent's */
 	s->thread = w.thread;
@@ -170,7 +168,8 @@ int segment_is_over(const struct segment *s, pid_t pid, bool *over, struct err *
 	return 0;
 }
 
-/* A slice has passed without a hit. *asleep: at how many such ends in a row it waited; what waits for a processor does not. */
+/* A slice has passed without a hit. *asleep: at how many such ends in a row it waited; what waits for a processor does
+ * not. */
 static int check_stall(struct segment *s, unsigned *asleep, struct err *e)
 {
 	struct user_regs_struct r;
@@ -233,10 +232,9 @@ int segment_run_to(struct segment *s, uint64_t pc, uint64_t hits, struct err *e)
 		if (r < 0)
 			return -1;
 		if (r == SEGMENT_OVER)
-			return err_set(e, ERR_USAGE,
-				       "thread %u is at 0x%llx only %llu times between event %llu and the next",
-				       s->thread, (unsigned long long)pc, (unsigned long long)i,
-				       (unsigned long long)s->n);
+			return err_set(
+				e, ERR_USAGE, "thread %u is at 0x%llx only %llu times between event %llu and the next",
+				s->thread, (unsigned long long)pc, (unsigned long long)i, (unsigned long long)s->n);
 	}
 	return 0;
 }
@@ -267,8 +265,7 @@ int segment_copy(const struct segment *s, struct trace *from, pid_t *pid, struct
 	if (trace_fork(from, s->gadget, &copy, e))
 		return -1;
 	if (trace_unshare_memory(&copy, s->gadget, e) ||
-	    trace_write(copy.pid, s->t->ctl->mode_addr, &off, sizeof(off), e) ||
-	    trace_detach(&copy, true, e)) {
+	    trace_write(copy.pid, s->t->ctl->mode_addr, &off, sizeof(off), e) || trace_detach(&copy, true, e)) {
 		trace_kill(&copy);
 		return -1;
 	}

@@ -37,8 +37,8 @@ int segment_find_gadget(pid_t pid, uint64_t *gadget, struct err *e);
  */
 int segment_begin(struct segment *s, struct target *t, uint64_t n, struct err *e);
 /*
- * The held thread has not moved: takes the turn back and lets go of it. The target stands at event n as before; tracing has
- * ended. Another segment_begin may follow.
+ * The held thread has not moved: takes the turn back and lets go of it. The target stands at event n as before; tracing
+ * has ended. Another segment_begin may follow.
  */
 int segment_cancel(struct segment *s, struct err *e);
 /* Lets the held thread, which has not moved, do event n + 1 and stand there: target_run_to waits for that. */
@@ -58,9 +58,11 @@ int segment_next(struct segment *s, uint64_t pc, struct err *e);
 int segment_run_to(struct segment *s, uint64_t pc, uint64_t hits, struct err *e);
 
 /*
- * The same, and how often it comes to another address on the way; where it stops counts, where it stood does not. Uses slots 0 to 2.
+ * The same, and how often it comes to another address on the way; where it stops counts, where it stood does not. Uses
+ * slots 0 to 2.
  */
-int segment_run_counting(struct segment *s, uint64_t pc, uint64_t hits, uint64_t other, uint64_t *passed, struct err *e);
+int segment_run_counting(struct segment *s, uint64_t pc, uint64_t hits, uint64_t other, uint64_t *passed,
+			 struct err *e);
 
 /*
  * A copy of the process as it is, with the held thread alone, off the timeline: calls in it go

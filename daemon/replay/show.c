@@ -70,12 +70,12 @@ json_t *show_frames(const struct stack *s)
 		const struct gdb_frame *f = &s->frames[i];
 		bool handler = f->signal_handler;
 
-		json_array_append_new(list,
-				      json_pack("{s:i, s:o, s:o, s:o, s:o, s:o, s:o}", "level", (int)i, "function",
-						text_or_null(handler ? "<signal handler called>" : f->func), "file",
-						text_or_null(frame_file(f)), "line", line_or_null(f->line), "pc",
-						json_sprintf("0x%llx", (unsigned long long)f->addr), "args",
-						text_or_null(handler ? NULL : f->args), "module", text_or_null(f->module)));
+		json_array_append_new(
+			list, json_pack("{s:i, s:o, s:o, s:o, s:o, s:o, s:o}", "level", (int)i, "function",
+					text_or_null(handler ? "<signal handler called>" : f->func), "file",
+					text_or_null(frame_file(f)), "line", line_or_null(f->line), "pc",
+					json_sprintf("0x%llx", (unsigned long long)f->addr), "args",
+					text_or_null(handler ? NULL : f->args), "module", text_or_null(f->module)));
 	}
 	return list;
 }
@@ -110,8 +110,7 @@ static void sources_of_frames(struct sources *s, const json_t *frames)
 	const json_t *f;
 	size_t i;
 
-	json_array_foreach((json_t *)frames, i, f)
-		sources_use(s, json_string_value(json_object_get(f, "file")), NULL);
+	json_array_foreach((json_t *)frames, i, f) sources_use(s, json_string_value(json_object_get(f, "file")), NULL);
 }
 
 static void source_of_location(struct sources *s, json_t *location)

@@ -35,8 +35,8 @@ struct stack {
 struct thread_name thread_name(const struct target *t, pid_t pid, uint32_t ordinal, pid_t tid);
 
 /*
- * Reads the stack of a thread that GDB is attached to, with arguments. Functions of libraries have their names and lines
- * where separate debug files of them are installed. stack_fini frees, also after an error.
+ * Reads the stack of a thread that GDB is attached to, with arguments. Functions of libraries have their names and
+ * lines where separate debug files of them are installed. stack_fini frees, also after an error.
  */
 int stack_read(struct stack *s, struct gdb *g, pid_t tid, struct err *e);
 /* The innermost `most` frames, and without the debug files of libraries: that is quicker. */
@@ -55,12 +55,13 @@ void location_fini(struct location *l);
 const char *frame_file(const struct gdb_frame *f);
 
 /*
- * Where a source file that the stack names is not what it was, the location's text becomes that of the recording's copy.
- * Adds to `notes` what a user should know of these files.
+ * Where a source file that the stack names is not what it was, the location's text becomes that of the recording's
+ * copy. Adds to `notes` what a user should know of these files.
  */
 void stack_use_sources(struct stack *s, const struct rec *rec, struct strv *notes);
 struct sources;
-/* A line of the recording's copy of a file; false: the file on the disk is what it was. *text: malloc'd, NULL: there is none. */
+/* A line of the recording's copy of a file; false: the file on the disk is what it was. *text: malloc'd, NULL: there is
+ * none. */
 bool recorded_line(struct sources *s, const char *file, int line, char **text);
 
 #endif

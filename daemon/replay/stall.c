@@ -20,7 +20,9 @@
 
 #define IDLE_LOOKS 20u /* so many, and most of them found nobody who runs: all threads wait */
 #define SLOWER 3.0 /* than the recorded run, at most */
-#define SEEK_SLOWER 40.0 /* where it looks for the place of an interruption, and gives up by itself: plugins/record/preempt/seek.c */
+#define SEEK_SLOWER                                                                                                    \
+	40.0 /* where it looks for the place of an interruption, and gives up by itself: plugins/record/preempt/seek.c \
+	      */
 #define UNKNOWN_S 60.0 /* where the log does not tell how long it took */
 #define COPIES 8 /* of the process, which go ahead of it */
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * stall.h: whether a replay makes progress. It does while it reaches events, or while the thread whose turn it is uses the
- * processor, up to a multiple of what it took between the two events when it was recorded. Wall time alone proves nothing: on
- * a busy machine a thread that can run may wait for long.
+ * stall.h: whether a replay makes progress. It does while it reaches events, or while the thread whose turn it is uses
+ * the processor, up to a multiple of what it took between the two events when it was recorded. Wall time alone proves
+ * nothing: on a busy machine a thread that can run may wait for long.
  */
 #ifndef FRED_REPLAY_STALL_H
 #define FRED_REPLAY_STALL_H
@@ -25,7 +25,8 @@ struct stall {
 void stall_begin(struct stall *s, const struct target *t);
 /* One look; true: it makes no progress. */
 bool stall_look(struct stall *s, const struct target *t);
-/* Sets e: where it stands and what it waits for. pc: of the thread whose turn it is, from a caller that traces it; 0: unknown. */
+/* Sets e: where it stands and what it waits for. pc: of the thread whose turn it is, from a caller that traces it; 0:
+ * unknown. */
 void stall_explain(const struct stall *s, const struct target *t, uint64_t pc, struct err *e);
 
 #endif

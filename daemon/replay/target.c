@@ -4,8 +4,8 @@
 
 #include <dirent.h>
 #include <errno.h>
-#include <limits.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <linux/futex.h>
 #include <sched.h>
 #include <signal.h>
@@ -23,8 +23,8 @@
 #include "base/crc32c.h"
 #include "base/path.h"
 #include "base/str.h"
-#include "cell/userns.h"
 #include "cell/cell.h"
+#include "cell/userns.h"
 #include "cell/wait.h"
 #include "launch/launch.h"
 #include "reclog/describe.h"
@@ -63,8 +63,7 @@ static int fill_follow(const struct target *t, uint32_t follow[32], struct err *
 	memset(follow, 0, 32 * sizeof(*follow));
 	while (img && img->ordinal != t->base) {
 		if (n == 31)
-			return err_set(e, ERR_USAGE, "process %u: more than 31 forks without an exec",
-				       t->process);
+			return err_set(e, ERR_USAGE, "process %u: more than 31 forks without an exec", t->process);
 		follow[n++] = img->ordinal;
 		img = rec_image(t->rec, img->head.parent, e);
 	}
@@ -115,7 +114,8 @@ int target_init(struct target *t, const struct rec *rec, uint32_t process, unsig
 	t->root = root->ordinal;
 	t->base = base->ordinal;
 	t->variant = variant;
-	t->flags = flags | (rec->live.process == process ? REPLAY_F_LIVE : 0) | (userns_is_own() ? REPLAY_F_DISPATCH : 0);
+	t->flags =
+		flags | (rec->live.process == process ? REPLAY_F_LIVE : 0) | (userns_is_own() ? REPLAY_F_DISPATCH : 0);
 	t->cpu = -1;
 	t->slow_s = TARGET_SLOW_S;
 	if (bind_rec(rec, e))
@@ -187,8 +187,9 @@ static void wait_for(pid_t pid)
 }
 
 /*
- * Ends the processes on the way from the first one to the one that is replayed, which become each other at forks, the first
- * one first: who has ended makes no further one. Their PIDs are wanted again, and one that was just made has not told its own.
+ * Ends the processes on the way from the first one to the one that is replayed, which become each other at forks, the
+ * first one first: who has ended makes no further one. Their PIDs are wanted again, and one that was just made has not
+ * told its own.
  */
 static void end_line(const struct target *t, uint32_t ordinal)
 {
@@ -209,8 +210,8 @@ static void end_line(const struct target *t, uint32_t ordinal)
 }
 
 /*
- * Reaping a process, the kernel goes round until nobody uses its entries in /proc any more. A tracer with SCHED_FIFO keeps
- * whoever does from its core meanwhile: for 0.95 s, until it is throttled (sched(7)).
+ * Reaping a process, the kernel goes round until nobody uses its entries in /proc any more. A tracer with SCHED_FIFO
+ * keeps whoever does from its core meanwhile: for 0.95 s, until it is throttled (sched(7)).
  */
 static void leave_fifo(void)
 {
@@ -514,8 +515,8 @@ void target_release(struct target *t, uint64_t n)
 }
 
 /*
- * One that was let go in a segment (replay/segment.h) is on its way to the event behind it. There it parks: told of another place
- * while it is about to do that, it would miss it.
+ * One that was let go in a segment (replay/segment.h) is on its way to the event behind it. There it parks: told of
+ * another place while it is about to do that, it would miss it.
  */
 static int come_to_stop(struct target *t, bool *diverged, struct err *e)
 {

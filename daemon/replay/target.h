@@ -17,8 +17,9 @@
 #include "reclog/timeline.h"
 #include "rlog/replay.h"
 
-#define TARGET_KILLED_BY \
-	"by somebody, or by the kernel for want of memory, as `dmesg` tells; the recording is as it was, and the command can be given again"
+#define TARGET_KILLED_BY                                                                                               \
+	"by somebody, or by the kernel for want of memory, as `dmesg` tells; the recording is as it was, and the "     \
+	"command can be given again"
 #define TARGET_KILLED_TOLD 1 /* reason of an ERR_KILLED whose message says that */
 #define TARGET_SLOW_S 1.0
 
@@ -57,7 +58,8 @@ void target_fini(struct target *t);
 
 uint64_t target_total(const struct target *t);
 
-/* Starts the process; it stands at position 0. Kills the one before. Not if it begins with a checkpoint: see start.h. */
+/* Starts the process; it stands at position 0. Kills the one before. Not if it begins with a checkpoint: see start.h.
+ */
 int target_launch(struct target *t, struct err *e);
 /* Takes over a restored process, whose control page is in place. */
 void target_adopt(struct target *t, pid_t pid);

@@ -9,8 +9,8 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "base/log.h"
 #include "base/alloc.h"
+#include "base/log.h"
 #include "rpc/rpc.h"
 #include "wire/message.h"
 

@@ -16,9 +16,9 @@ typedef int (*quick_fn)(struct conn *c, json_t *params, json_t **result, struct 
 
 static int do_hello(struct conn *c, json_t *params, json_t **result, struct err *e)
 {
-	*result = json_pack("{s:s, s:i, s:i, s:s, s:I}", "version", FRED_VERSION, "protocol",
-			    WIRE_PROTOCOL, "pid", (int)getpid(), "build", c->server->config.build,
-			    "operations", (json_int_t)c->server->operation_count);
+	*result = json_pack("{s:s, s:i, s:i, s:s, s:I}", "version", FRED_VERSION, "protocol", WIRE_PROTOCOL, "pid",
+			    (int)getpid(), "build", c->server->config.build, "operations",
+			    (json_int_t)c->server->operation_count);
 	return 0;
 }
 
@@ -29,10 +29,9 @@ static int do_status(struct conn *c, json_t *params, json_t **result, struct err
 	struct operation *op;
 
 	LIST_FOREACH(op, &s->operations, link)
-		json_array_append_new(list, operation_describe(op));
-	*result = json_pack("{s:s, s:i, s:s, s:f, s:I, s:o}", "version", FRED_VERSION, "pid",
-			    (int)getpid(), "home", s->config.home, "uptime_s",
-			    (double)(clock_ms() - s->started_ms) / 1000, "clients",
+	json_array_append_new(list, operation_describe(op));
+	*result = json_pack("{s:s, s:i, s:s, s:f, s:I, s:o}", "version", FRED_VERSION, "pid", (int)getpid(), "home",
+			    s->config.home, "uptime_s", (double)(clock_ms() - s->started_ms) / 1000, "clients",
 			    (json_int_t)s->conn_count, "operations", list);
 	return 0;
 }
@@ -50,7 +49,8 @@ static struct operation *find_operation(struct conn *c, const json_t *id, const 
 {
 	struct operation *op;
 
-	LIST_FOREACH(op, &c->server->operations, link) {
+	LIST_FOREACH(op, &c->server->operations, link)
+	{
 		if (number && op->id == (uint64_t)json_integer_value(number))
 			return op;
 		if (id && op->conn == c && json_equal(op->request_id, id))
@@ -85,8 +85,7 @@ static const struct {
 	{"op.cancel", do_cancel},
 };
 
-static int quick_run(struct conn *c, const struct wire_method *m, json_t *params, json_t **result,
-	      struct err *e)
+static int quick_run(struct conn *c, const struct wire_method *m, json_t *params, json_t **result, struct err *e)
 {
 	for (size_t i = 0; i < sizeof(table) / sizeof(table[0]); i++)
 		if (!strcmp(table[i].name, m->name))

@@ -11,9 +11,9 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/alloc.h"
 #include "base/clock.h"
 #include "base/log.h"
-#include "base/alloc.h"
 #include "rpc/rpc.h"
 #include "wire/message.h"
 
@@ -107,11 +107,9 @@ static void death_text(const struct operation *op, int code, int status, struct 
 	const char *name = op->method->name;
 
 	if (op->garbled)
-		err_set(e, ERR_INTERNAL, "%s: the worker wrote a line that is none of op.h's",
-			name);
+		err_set(e, ERR_INTERNAL, "%s: the worker wrote a line that is none of op.h's", name);
 	else if (code == CLD_EXITED)
-		err_set(e, ERR_INTERNAL, "%s: the worker ended with status %d and no result", name,
-			status);
+		err_set(e, ERR_INTERNAL, "%s: the worker ended with status %d and no result", name, status);
 	else
 		err_set(e, ERR_INTERNAL, "%s: the worker was killed by SIG%s", name,
 			sigabbrev_np(status) ? sigabbrev_np(status) : "?");
@@ -160,8 +158,8 @@ static void worker_ended(struct loop_child *child, int code, int status)
 	drain(op);
 	LIST_REMOVE(op, link);
 	s->operation_count--;
-	log_info("operation %llu: %s ended after %llu ms", (unsigned long long)op->id,
-		 op->method->name, (unsigned long long)(clock_ms() - op->started_ms));
+	log_info("operation %llu: %s ended after %llu ms", (unsigned long long)op->id, op->method->name,
+		 (unsigned long long)(clock_ms() - op->started_ms));
 	if (op->conn) {
 		op->conn->operations--;
 		conn_send(op->conn, final_answer(op, code, status));
@@ -187,8 +185,7 @@ static int start_worker(struct operation *op, struct err *e)
 	return -1;
 }
 
-static struct operation *operation_new(struct conn *c, const struct wire_method *m, json_t *id,
-				       json_t *params)
+static struct operation *operation_new(struct conn *c, const struct wire_method *m, json_t *id, json_t *params)
 {
 	struct operation *op = xcalloc(1, sizeof(*op));
 
@@ -205,8 +202,7 @@ static struct operation *operation_new(struct conn *c, const struct wire_method 
 	return op;
 }
 
-int operation_start(struct conn *c, const struct wire_method *m, json_t *id, json_t *params,
-		    struct err *e)
+int operation_start(struct conn *c, const struct wire_method *m, json_t *id, json_t *params, struct err *e)
 {
 	struct server *s = c->server;
 	struct operation *op;
@@ -214,8 +210,7 @@ int operation_start(struct conn *c, const struct wire_method *m, json_t *id, jso
 	if (s->stopping)
 		return err_set(e, ERR_CANCELLED, "%s: the daemon is shutting down", m->name);
 	if (s->operation_count >= RPC_MAX_OPERATIONS)
-		return err_set(e, ERR_HOST, "%s: %d operations are running already", m->name,
-			       RPC_MAX_OPERATIONS);
+		return err_set(e, ERR_HOST, "%s: %d operations are running already", m->name, RPC_MAX_OPERATIONS);
 	op = operation_new(c, m, id, params);
 	if (start_worker(op, e)) {
 		operation_free(op);
@@ -224,8 +219,7 @@ int operation_start(struct conn *c, const struct wire_method *m, json_t *id, jso
 	LIST_INSERT_HEAD(&s->operations, op, link);
 	s->operation_count++;
 	c->operations++;
-	log_info("operation %llu: %s started, worker %d", (unsigned long long)op->id, m->name,
-		 (int)op->child.pid);
+	log_info("operation %llu: %s started, worker %d", (unsigned long long)op->id, m->name, (int)op->child.pid);
 	return 0;
 }
 
@@ -239,7 +233,8 @@ void operation_orphan_all(struct conn *c)
 {
 	struct operation *op;
 
-	LIST_FOREACH(op, &c->server->operations, link) {
+	LIST_FOREACH(op, &c->server->operations, link)
+	{
 		if (op->conn != c)
 			continue;
 		op->conn = NULL;
@@ -254,15 +249,13 @@ void operation_resume_all(struct conn *c)
 	struct err e;
 
 	LIST_FOREACH(op, &c->server->operations, link)
-		if (op->conn == c && op->pipe.events &&
-		    loop_mod(c->server->loop, &op->pipe, EPOLLIN, &e))
-			log_error("%s", e.text);
+	if (op->conn == c && op->pipe.events && loop_mod(c->server->loop, &op->pipe, EPOLLIN, &e))
+		log_error("%s", e.text);
 }
 
 json_t *operation_describe(const struct operation *op)
 {
-	return json_pack("{s:I, s:s, s:i, s:f, s:f, s:O*, s:O*}", "op", (json_int_t)op->id,
-			 "method", op->method->name, "pid", (int)op->child.pid, "elapsed_s",
-			 (double)(clock_ms() - op->started_ms) / 1000, "fraction", op->fraction,
-			 "text", op->text, "rec", json_object_get(op->params, "rec"));
+	return json_pack("{s:I, s:s, s:i, s:f, s:f, s:O*, s:O*}", "op", (json_int_t)op->id, "method", op->method->name,
+			 "pid", (int)op->child.pid, "elapsed_s", (double)(clock_ms() - op->started_ms) / 1000,
+			 "fraction", op->fraction, "text", op->text, "rec", json_object_get(op->params, "rec"));
 }

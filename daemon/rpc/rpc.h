@@ -97,8 +97,7 @@ void rpc_dispatch(struct conn *c, const char *line, size_t len);
 
 /* operation.c */
 /* Starts a worker that will answer request `id` of c. params may be NULL. */
-int operation_start(struct conn *c, const struct wire_method *m, json_t *id, json_t *params,
-		    struct err *e);
+int operation_start(struct conn *c, const struct wire_method *m, json_t *id, json_t *params, struct err *e);
 /* Kills the worker; the answer follows when it is dead. */
 void operation_cancel(struct operation *op);
 /* Cancels those of c, which has gone. */

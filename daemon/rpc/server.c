@@ -8,9 +8,9 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "base/alloc.h"
 #include "base/clock.h"
 #include "base/log.h"
-#include "base/alloc.h"
 #include "rpc/rpc.h"
 #include "wire/addr.h"
 #include "wire/message.h"

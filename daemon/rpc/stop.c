@@ -18,7 +18,7 @@ static void stop_if_done(struct server *s)
 	if (!s->stopping || s->operation_count)
 		return;
 	LIST_FOREACH(c, &s->conns, link)
-		conn_flush(c);
+	conn_flush(c);
 	loop_stop(s->loop);
 }
 
@@ -31,7 +31,7 @@ void server_stop(struct server *s)
 	s->stopping = true;
 	loop_del(s->loop, &s->listener);
 	LIST_FOREACH(op, &s->operations, link)
-		operation_cancel(op);
+	operation_cancel(op);
 	stop_if_done(s);
 }
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* hostio.c: see hostio.h. Error numbers and struct stat are as the GDB manual has them ("File-I/O", "Protocol-specific"). */
+/* hostio.c: see hostio.h. Error numbers and struct stat are as the GDB manual has them ("File-I/O",
+ * "Protocol-specific"). */
 #include "rsp/hostio.h"
 
 #include <errno.h>
@@ -171,8 +172,8 @@ static const struct {
 	const char *start;
 	operation_fn fn;
 } operations[] = {
-	{"setfs:", set_fs},	 {"open:", open_file},	   {"close:", close_file}, {"pread:", pread_file},
-	{"fstat:", stat_file},	 {"readlink:", read_link}, {"pwrite:", read_only}, {"unlink:", read_only},
+	{"setfs:", set_fs},    {"open:", open_file},	 {"close:", close_file}, {"pread:", pread_file},
+	{"fstat:", stat_file}, {"readlink:", read_link}, {"pwrite:", read_only}, {"unlink:", read_only},
 };
 
 void hostio_answer(struct hostio *h, const struct rsp_ops *ops, void *ctx, const char *args, struct buf *out)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * packet.h: packets of GDB's remote serial protocol: $DATA#CHECKSUM, with acknowledgements until they are
- * switched off, and notifications, %DATA#CHECKSUM, which have none. See the GDB manual, "Remote Protocol", "Overview" and
- * "Notification Packets".
+ * switched off, and notifications, %DATA#CHECKSUM, which have none. See the GDB manual, "Remote Protocol", "Overview"
+ * and "Notification Packets".
  */
 #ifndef FRED_RSP_PACKET_H
 #define FRED_RSP_PACKET_H
@@ -39,7 +39,8 @@ void rsp_hex(struct buf *b, const void *data, size_t len);
 /* Reads hexadecimal digits, at most 2 * max; returns how many bytes. */
 size_t rsp_unhex(const char *s, void *out, size_t max);
 
-/* One packet taken out of the front of `in`: RSP_PACKET, RSP_NOTE, RSP_INTERRUPT, 0 when it is not complete, -1 when it is damaged. */
+/* One packet taken out of the front of `in`: RSP_PACKET, RSP_NOTE, RSP_INTERRUPT, 0 when it is not complete, -1 when it
+ * is damaged. */
 int rsp_parse(struct buf *in, struct buf *p);
 
 #endif

@@ -2,8 +2,8 @@
 /* regs.c: see regs.h. One table gives the order, the description and where a value is. */
 #include "rsp/regs.h"
 
-#include <stddef.h>
 #include <stdbool.h>
+#include <stddef.h>
 #include <string.h>
 
 #include "rsp/packet.h"
@@ -19,9 +19,14 @@ struct reg_group {
 	size_t offset; /* in user_regs_struct; of FPU: which one */
 };
 
-#define R(name_, field, bits_, type_) \
-	{NULL, name_, 1, bits_, type_, GENERAL, offsetof(struct user_regs_struct, field)}
-#define F(name_, which) {NULL, name_, 1, 32, "int", FPU, which}
+#define R(name_, field, bits_, type_)                                                                                  \
+	{                                                                                                              \
+		NULL, name_, 1, bits_, type_, GENERAL, offsetof(struct user_regs_struct, field)                        \
+	}
+#define F(name_, which)                                                                                                \
+	{                                                                                                              \
+		NULL, name_, 1, 32, "int", FPU, which                                                                  \
+	}
 
 static const struct reg_group groups[] = {
 	{"org.gnu.gdb.i386.core", "rax", 1, 64, "int64", GENERAL, offsetof(struct user_regs_struct, rax)},
@@ -59,10 +64,8 @@ static const struct reg_group groups[] = {
 	F("fop", 7),
 	{"org.gnu.gdb.i386.sse", "xmm%u", 16, 128, "vec128", XMM, 0},
 	{NULL, "mxcsr", 1, 32, "int32", MXCSR, 0},
-	{"org.gnu.gdb.i386.linux", "orig_rax", 1, 64, "int64", GENERAL,
-	 offsetof(struct user_regs_struct, orig_rax)},
-	{"org.gnu.gdb.i386.segments", "fs_base", 1, 64, "int64", GENERAL,
-	 offsetof(struct user_regs_struct, fs_base)},
+	{"org.gnu.gdb.i386.linux", "orig_rax", 1, 64, "int64", GENERAL, offsetof(struct user_regs_struct, orig_rax)},
+	{"org.gnu.gdb.i386.segments", "fs_base", 1, 64, "int64", GENERAL, offsetof(struct user_regs_struct, fs_base)},
 	R("gs_base", gs_base, 64, "int64"),
 	{"org.gnu.gdb.i386.avx", "ymm%uh", 16, 128, "uint128", YMMH, 0},
 };
@@ -91,8 +94,14 @@ static uint32_t full_tags(uint16_t abridged)
 
 static uint32_t fpu(const struct user_fpregs_struct *f, size_t which)
 {
-	const uint32_t v[] = {f->cwd, f->swd, full_tags(f->ftw), (uint32_t)(f->rip >> 32),
-			      (uint32_t)f->rip, (uint32_t)(f->rdp >> 32), (uint32_t)f->rdp, f->fop};
+	const uint32_t v[] = {f->cwd,
+			      f->swd,
+			      full_tags(f->ftw),
+			      (uint32_t)(f->rip >> 32),
+			      (uint32_t)f->rip,
+			      (uint32_t)(f->rdp >> 32),
+			      (uint32_t)f->rdp,
+			      f->fop};
 
 	return v[which];
 }

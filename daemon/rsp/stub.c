@@ -27,7 +27,8 @@ static int read_conditions(const char *args, struct buf *code, struct rsp_condit
 		const char *hex = strchr(args, ',');
 		uint8_t data[CONDITION_MAX];
 
-		if (sscanf(args, ";X%zx,", &len) != 1 || !hex || len > sizeof(data) || rsp_unhex(hex + 1, data, len) != len)
+		if (sscanf(args, ";X%zx,", &len) != 1 || !hex || len > sizeof(data) ||
+		    rsp_unhex(hex + 1, data, len) != len)
 			return -1;
 		if (c->n == RSP_CONDITIONS_MAX) {
 			c->n = 0;
@@ -51,9 +52,11 @@ static int set_point(struct stub *s, const char *args, bool on)
 	unsigned len;
 	int type, r;
 
-	if (sscanf(args, "%d,%" SCNx64 ",%x", &type, &addr, &len) != 3 || type < 0 || type > RSP_ACCESS || len > POINT_MAX)
+	if (sscanf(args, "%d,%" SCNx64 ",%x", &type, &addr, &len) != 3 || type < 0 || type > RSP_ACCESS ||
+	    len > POINT_MAX)
 		return stub_error(s);
-	/* the processor cannot watch reads alone: GDB then watches accesses, and leaves those out that change the value */
+	/* the processor cannot watch reads alone: GDB then watches accesses, and leaves those out that change the value
+	 */
 	if (type == RSP_READ)
 		return 0;
 	if (read_conditions(args, &code, &c))
@@ -120,8 +123,10 @@ static int supported(struct stub *s, const char *args, struct err *e)
 		 "PacketSize=%x;QStartNoAckMode+;vContSupported+;swbreak+;exec-events+;ReverseStep+;ReverseContinue+;"
 		 "ConditionalBreakpoints+;%s%s%s%s"
 		 "qXfer:features:read+;qXfer:threads:read+;qXfer:auxv:read+;qXfer:exec-file:read+;qXfer:siginfo:read+",
-		 RSP_PACKET_MAX, s->ops->pass_signals ? "QPassSignals+;" : "", s->ops->catch_calls ? "QCatchSyscalls+;" : "", s->ops->program_signals ? "QProgramSignals+;" : "",
-		 s->ops->set_env ? "QEnvironmentHexEncoded+;QEnvironmentReset+;QEnvironmentUnset+;QSetWorkingDir+;" : "");
+		 RSP_PACKET_MAX, s->ops->pass_signals ? "QPassSignals+;" : "",
+		 s->ops->catch_calls ? "QCatchSyscalls+;" : "", s->ops->program_signals ? "QProgramSignals+;" : "",
+		 s->ops->set_env ? "QEnvironmentHexEncoded+;QEnvironmentReset+;QEnvironmentUnset+;QSetWorkingDir+;"
+				 : "");
 	return 0;
 }
 
@@ -298,8 +303,7 @@ static int answer(struct stub *s, const char *packet, struct err *e)
 	return rsp_send(s->c, buf_str(&s->out), s->out.len, e);
 }
 
-int rsp_serve(struct rsp_conn *c, const struct rsp_ops *ops, void *ctx, const struct rsp_stop *first,
-	      struct err *e)
+int rsp_serve(struct rsp_conn *c, const struct rsp_ops *ops, void *ctx, const struct rsp_stop *first, struct err *e)
 {
 	struct stub s = {.c = c, .ops = ops, .ctx = ctx, .stop = *first, .killed = !first->tid};
 	cleanup_buf struct buf packet = {0};

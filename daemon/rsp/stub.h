@@ -10,8 +10,20 @@
 #include "rsp/regs.h"
 
 enum rsp_resume { RSP_CONTINUE, RSP_STEP, RSP_BACK_CONTINUE, RSP_BACK_STEP };
-enum rsp_why { RSP_STEPPED, RSP_ELSEWHERE, RSP_BREAKPOINT, RSP_WATCHPOINT, RSP_SIGNALLED, RSP_BEGIN, RSP_END, RSP_EXITED, RSP_DIED, RSP_EXECED,
-	       RSP_SYSCALL, RSP_LIBRARY /* the list of libraries may have changed; the debugger goes on */ };
+enum rsp_why {
+	RSP_STEPPED,
+	RSP_ELSEWHERE,
+	RSP_BREAKPOINT,
+	RSP_WATCHPOINT,
+	RSP_SIGNALLED,
+	RSP_BEGIN,
+	RSP_END,
+	RSP_EXITED,
+	RSP_DIED,
+	RSP_EXECED,
+	RSP_SYSCALL,
+	RSP_LIBRARY /* the list of libraries may have changed; the debugger goes on */
+};
 /* As the Z packets number them. */
 enum rsp_point { RSP_SW_BREAK, RSP_HW_BREAK, RSP_WRITE, RSP_READ, RSP_ACCESS };
 
@@ -40,14 +52,15 @@ struct rsp_stop {
 struct rsp_ops {
 	/* Lists the threads by the numbers that the debugger is to see (mostly TIDs). Returns how many. */
 	unsigned (*threads)(void *ctx, int *tids, unsigned max);
-	/* Why a listed thread has no registers ("has ended"); NULL: it has some. The function may be NULL: all threads have. */
+	/* Why a listed thread has no registers ("has ended"); NULL: it has some. The function may be NULL: all threads
+	 * have. */
 	const char *(*absent)(void *ctx, int tid);
 	/* A name for the list of threads; "" if it has none. */
 	void (*thread_name)(void *ctx, int tid, char *buf, size_t size);
 	int (*regs)(void *ctx, int tid, struct rsp_regs *r, struct err *e);
 	/*
-	 * Changes registers, or memory, in a copy of the program that is dropped when the program moves. 1: the packet is to be given to
-	 * `relay` again, which executes it.
+	 * Changes registers, or memory, in a copy of the program that is dropped when the program moves. 1: the packet
+	 * is to be given to `relay` again, which executes it.
 	 */
 	int (*set_regs)(void *ctx, int tid, const struct rsp_regs *r, struct err *e);
 	int (*write)(void *ctx, uint64_t addr, const void *data, size_t len, struct err *e);
@@ -58,13 +71,15 @@ struct rsp_ops {
 			 const struct rsp_conditions *c, struct err *e);
 	/* tid: the thread that steps; 0 for a step back if the debugger does not say. */
 	int (*resume)(void *ctx, enum rsp_resume how, int tid, struct rsp_stop *stop, struct err *e);
-	/* The whole of an object: "auxv", "exec-file", "siginfo" (-1: no signal stopped it). 1: there is none of that name. */
+	/* The whole of an object: "auxv", "exec-file", "siginfo" (-1: no signal stopped it). 1: there is none of that
+	 * name. */
 	int (*object)(void *ctx, const char *name, struct buf *out, struct err *e);
 	/* A `monitor` command; its text goes to the user. */
 	int (*monitor)(void *ctx, const char *command, struct buf *out, struct err *e);
 	/* Runs the program again, from its beginning. args: those of vRun, not decoded; "" for R. */
 	int (*restart)(void *ctx, const char *args, struct rsp_stop *stop, struct err *e);
-	/* Opens one of the program's files for reading: a descriptor, which the caller closes, or a negative error number. */
+	/* Opens one of the program's files for reading: a descriptor, which the caller closes, or a negative error
+	 * number. */
 	int (*open_file)(void *ctx, const char *path);
 
 	/* From now on these signals (GDB's numbers) do not stop the program. NULL: all stop it. */
@@ -76,7 +91,8 @@ struct rsp_ops {
 	/* The next resume delivers this signal (GDB's number) to the thread. */
 	void (*signal)(void *ctx, int tid, int sig);
 
-	/* A symbol of the program, and a function that is called with its address (again for each library). NULL: none is wanted. */
+	/* A symbol of the program, and a function that is called with its address (again for each library). NULL: none
+	 * is wanted. */
 	const char *symbol_wanted;
 	void (*symbol)(void *ctx, const char *name, uint64_t addr);
 
@@ -88,15 +104,15 @@ struct rsp_ops {
 	/* ... and in which folder; "": as at first. */
 	void (*set_cwd)(void *ctx, const char *dir);
 	int (*detach)(void *ctx, struct err *e);
-	/* Called with each packet first. 1: it was handled, *answer is to be sent; 0: the stub handles it; -1 with e set. */
+	/* Called with each packet first. 1: it was handled, *answer is to be sent; 0: the stub handles it; -1 with e
+	 * set. */
 	int (*relay)(void *ctx, const char *packet, struct buf *answer, struct err *e);
 };
 
 /*
- * Serves a debugger until it detaches or closes the connection: 0, or -1 with e set. first: the current stop; tid 0: there is no program
- * yet. `resume` may call rsp_interrupted(c) while it runs.
+ * Serves a debugger until it detaches or closes the connection: 0, or -1 with e set. first: the current stop; tid 0:
+ * there is no program yet. `resume` may call rsp_interrupted(c) while it runs.
  */
-int rsp_serve(struct rsp_conn *c, const struct rsp_ops *ops, void *ctx, const struct rsp_stop *first,
-	      struct err *e);
+int rsp_serve(struct rsp_conn *c, const struct rsp_ops *ops, void *ctx, const struct rsp_stop *first, struct err *e);
 
 #endif

@@ -8,8 +8,8 @@
 #include "rsp/stub_int.h"
 
 /*
- * Of a thread that is not there: none is available. Only the PC is, 0: without one, GDB 13 continues from nowhere as long as this
- * thread is selected.
+ * Of a thread that is not there: none is available. Only the PC is, 0: without one, GDB 13 continues from nowhere as
+ * long as this thread is selected.
  */
 static int none_of(struct stub *s, unsigned from, unsigned to)
 {
@@ -175,7 +175,8 @@ static int find_tls(struct stub *s, int tid, uint64_t lm, uint64_t *base, struct
 		return err_set(e, ERR_NOT_FOUND, "the program's libc is not loaded yet, or is not glibc");
 	if (!read_word(s, r.r.fs_base + TCB_DTV, &dtv, sizeof(dtv)) ||
 	    !read_word(s, dtv + modid * DTV_ENTRY, base, sizeof(*base)) || *base == DTV_NONE)
-		return err_set(e, ERR_NOT_FOUND, "thread %d has not used this library's thread-local variables yet", tid);
+		return err_set(e, ERR_NOT_FOUND, "thread %d has not used this library's thread-local variables yet",
+			       tid);
 	return 0;
 }
 

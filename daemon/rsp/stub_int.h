@@ -20,7 +20,8 @@ struct stub {
 	uint64_t modid; /* where libc says at which offset a link_map has its l_tls_modid; 0: not known */
 	bool again; /* this packet is to be given to rsp_ops.relay again */
 	bool no_resumed; /* the debugger understands stop replies without a thread (N) */
-	struct rsp_stop held; /* a stop of a thread that was not resumed, reported at the next resume of all threads; tid 0: none */
+	struct rsp_stop held; /* a stop of a thread that was not resumed, reported at the next resume of all threads;
+				 tid 0: none */
 	bool done;
 };
 

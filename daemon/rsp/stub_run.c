@@ -88,10 +88,10 @@ static bool is_interrupt(const struct rsp_stop *p)
 }
 
 /*
- * The debugger has resumed thread tid alone (scheduler-locking; a step over a breakpoint), but others went on, as a recording has
- * it, and one of them has stopped. GDB 13 dies of a stop of a thread that it has not resumed (inline-frame.c). So the stop is tid's:
- * in the end, and when it is stepped, for what remains of its step; the other's is told when all are resumed. A continue is
- * not stopped by what is at the others' breakpoints: 1, it goes on.
+ * The debugger has resumed thread tid alone (scheduler-locking; a step over a breakpoint), but others went on, as a
+ * recording has it, and one of them has stopped. GDB 13 dies of a stop of a thread that it has not resumed
+ * (inline-frame.c). So the stop is tid's: in the end, and when it is stepped, for what remains of its step; the other's
+ * is told when all are resumed. A continue is not stopped by what is at the others' breakpoints: 1, it goes on.
  */
 static int stop_alone(struct stub *s, enum rsp_resume how, int tid, struct rsp_stop *stop)
 {
@@ -103,7 +103,9 @@ static int stop_alone(struct stub *s, enum rsp_resume how, int tid, struct rsp_s
 	if (stop->jumped || (forth && (is_at_point(stop) || stop->why == RSP_SIGNALLED) && !is_interrupt(stop)))
 		s->held = *stop;
 	if (goes && !stop->jumped && stop->why == RSP_SIGNALLED && !is_interrupt(stop)) {
-		text = str_fmt("fred: thread %d, which is not resumed (scheduler-locking), stops with a signal: `thread` goes to it\n", stop->tid);
+		text = str_fmt("fred: thread %d, which is not resumed (scheduler-locking), stops with a signal: "
+			       "`thread` goes to it\n",
+			       stop->tid);
 		say(s, text);
 		stop->why = RSP_ELSEWHERE;
 	} else if (!stop->jumped && stop->why != RSP_BEGIN && stop->why != RSP_END && stub_is_absent(s, tid)) {
@@ -143,8 +145,8 @@ static int move(struct stub *s, enum rsp_resume how, int tid, bool alone, struct
 
 /*
  * alone: no other thread is to go on. So GDB steps over a breakpoint, and when such a step meets the end of history it
- * never again lets the program go on (infrun.c of GDB 13, TARGET_WAITKIND_NO_HISTORY): it meets it with what comes next, which
- * is a step again if scheduler-locking is set.
+ * never again lets the program go on (infrun.c of GDB 13, TARGET_WAITKIND_NO_HISTORY): it meets it with what comes
+ * next, which is a step again if scheduler-locking is set.
  */
 static int resume(struct stub *s, enum rsp_resume how, int tid, bool alone)
 {

@@ -11,7 +11,7 @@
 
 struct bisect {
 	uint64_t left, right; /* good, bad; left < right */
-	unsigned budget;      /* evaluations left; right - left <= 2^budget always */
+	unsigned budget; /* evaluations left; right - left <= 2^budget always */
 };
 
 /* The smallest k with n <= 2^k; 0 for n <= 1. */

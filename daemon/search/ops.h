@@ -36,7 +36,7 @@ struct search_costs {
 	uint64_t checkpoints, restarts, evaluations;
 	uint64_t states; /* among which the stage finds one, at its beginning; 0: it did not bisect */
 	uint64_t checkpoint_ns, restart_ns, evaluate_ns;
-	uint64_t run_ns;   /* moving forward */
+	uint64_t run_ns; /* moving forward */
 	uint64_t total_ns; /* the whole stage */
 };
 
@@ -44,8 +44,8 @@ struct pred; /* pred.h */
 
 struct search_progress {
 	enum search_stage stage;
-	uint64_t left, right;	  /* the interval that is left: good, bad */
-	uint64_t evaluations;	  /* so far */
+	uint64_t left, right; /* the interval that is left: good, bad */
+	uint64_t evaluations; /* so far */
 	uint64_t evaluations_max; /* upper bound for stages up to C */
 };
 

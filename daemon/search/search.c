@@ -20,9 +20,9 @@ struct search {
 	struct bisect b;
 	bool alive; /* the process stands at `at` */
 	uint64_t at;
-	uint64_t since_ckpt_ns;	     /* running time from the checkpoint behind `at` to it */
+	uint64_t since_ckpt_ns; /* running time from the checkpoint behind `at` to it */
 	uint64_t run_ns, run_events; /* for the rate */
-	bool own;		     /* own_at is a checkpoint of this search, the latest one */
+	bool own; /* own_at is a checkpoint of this search, the latest one */
 	uint64_t own_at;
 	uint64_t evaluations_max;
 };
@@ -94,8 +94,8 @@ static int restart_before(struct search *s, uint64_t n, struct err *e)
 	if (s->ops->restart(s->ctx, n, &at, e))
 		return err_wrap(e, "restart before event %llu", (unsigned long long)n);
 	if (at > n)
-		return err_set(e, ERR_INTERNAL, "restart before event %llu stands at %llu",
-			       (unsigned long long)n, (unsigned long long)at);
+		return err_set(e, ERR_INTERNAL, "restart before event %llu stands at %llu", (unsigned long long)n,
+			       (unsigned long long)at);
 	c->restarts++;
 	c->restart_ns += now_ns(s) - t;
 	s->alive = true;
@@ -196,8 +196,7 @@ static int drop_own(struct search *s, struct err *e)
 	if (check(s, e))
 		return -1;
 	if (s->ops->drop(s->ctx, s->own_at, e))
-		return err_wrap(e, "drop the checkpoint at event %llu",
-				(unsigned long long)s->own_at);
+		return err_wrap(e, "drop the checkpoint at event %llu", (unsigned long long)s->own_at);
 	return 0;
 }
 
@@ -267,9 +266,8 @@ static int check_ends(struct search *s, struct err *e)
 {
 	struct search_result *r = s->result;
 
-	if (go_to(s, s->params->left, e) || evaluate(s, &r->left_value, e) ||
-	    checkpoint_here(s, e) || go_to(s, s->params->right, e) ||
-	    evaluate(s, &r->right_value, e))
+	if (go_to(s, s->params->left, e) || evaluate(s, &r->left_value, e) || checkpoint_here(s, e) ||
+	    go_to(s, s->params->right, e) || evaluate(s, &r->right_value, e))
 		return -1;
 	s->pred.left = r->left_value;
 	s->pred.right = r->right_value;
@@ -346,7 +344,9 @@ static int search_local(struct search *s, struct err *e)
 		return -1;
 	s->alive = false;
 	if (s->ops->local(s->ctx, s->b.left, &s->pred, costs(s), e))
-		return e->kind == ERR_NOT_FOUND ? -1 : err_wrap(e, "local search after event %llu", (unsigned long long)s->b.left);
+		return e->kind == ERR_NOT_FOUND
+			       ? -1
+			       : err_wrap(e, "local search after event %llu", (unsigned long long)s->b.left);
 	return 0;
 }
 
@@ -381,13 +381,14 @@ static int run_stages(struct search *s, struct err *e)
 		return 0;
 	for (int stage = SEARCH_A; stage < SEARCH_STAGES; stage++)
 		if (stages[stage] && run_stage(s, (enum search_stage)stage, stages[stage], e))
-			return e->kind == ERR_NOT_FOUND ? -1
-							: err_wrap(e, "stage %s", search_stage_name((enum search_stage)stage));
+			return e->kind == ERR_NOT_FOUND
+				       ? -1
+				       : err_wrap(e, "stage %s", search_stage_name((enum search_stage)stage));
 	return 0;
 }
 
-int search_run(const struct search_ops *ops, void *ctx, const struct search_params *p,
-	       struct search_result *r, struct err *e)
+int search_run(const struct search_ops *ops, void *ctx, const struct search_params *p, struct search_result *r,
+	       struct err *e)
 {
 	struct search s = {.ops = ops, .ctx = ctx, .params = p, .result = r};
 
@@ -396,8 +397,7 @@ int search_run(const struct search_ops *ops, void *ctx, const struct search_para
 	r->right = p->right;
 	r->left_value = r->right_value = SEARCH_ERROR;
 	if (p->left >= p->right)
-		return err_set(e, ERR_USAGE,
-			       "the good position %llu is not before the bad one %llu",
+		return err_set(e, ERR_USAGE, "the good position %llu is not before the bad one %llu",
 			       (unsigned long long)p->left, (unsigned long long)p->right);
 	s.pred.on_error = p->on_error;
 	bisect_init(&s.b, p->left, p->right, p->slack);

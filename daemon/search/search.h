@@ -8,8 +8,8 @@
 
 /*
  * How a position counts where the expression cannot be evaluated. NEITHER: as the right end says, if that is such a
- * position (unreadable at the failure is bad); else it is neither good nor bad. The bisection then takes it for not bad,
- * and whoever wants a change from value to value looks at pred_side (pred.h).
+ * position (unreadable at the failure is bad); else it is neither good nor bad. The bisection then takes it for not
+ * bad, and whoever wants a change from value to value looks at pred_side (pred.h).
  */
 enum search_on_error {
 	SEARCH_ON_ERROR_NEITHER = 0,
@@ -37,7 +37,7 @@ enum search_outcome {
 struct search_result {
 	enum search_outcome outcome;
 	enum search_value left_value, right_value; /* at the two ends of the params */
-	uint64_t left, right;			   /* good, bad; FOUND: right == left + 1 */
+	uint64_t left, right; /* good, bad; FOUND: right == left + 1 */
 	struct search_costs stage[SEARCH_STAGES];
 };
 
@@ -52,8 +52,8 @@ struct search_result {
  * Evaluations up to stage C: at most 2 + ceil(log2(right - left)) + slack. Events run through: with
  * checkpoints that cost nothing at most the way to `right` once and the interval once more.
  */
-int search_run(const struct search_ops *ops, void *ctx, const struct search_params *p,
-	       struct search_result *r, struct err *e);
+int search_run(const struct search_ops *ops, void *ctx, const struct search_params *p, struct search_result *r,
+	       struct err *e);
 
 /* The sum over all stages. */
 struct search_costs search_total(const struct search_costs stage[SEARCH_STAGES]);

@@ -20,7 +20,8 @@ static int find_shim_call(struct segcur *in, struct trace *t, struct shim_call *
 }
 
 /* On a copy: behind the end of the segment there is no way to look. There is none then. */
-static int step_from_now(struct segcur *in, const struct breaks *b, struct trace *t, int *sig, struct stop *stop, struct err *e)
+static int step_from_now(struct segcur *in, const struct breaks *b, struct trace *t, int *sig, struct stop *stop,
+			 struct err *e)
 {
 	struct shim_call shim_call;
 	int r = segcur_is_at_end(in, e);

@@ -1,23 +1,24 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * segcursor.h: the segment cursor: it stands in a visible state (visibility/visibility.h) between two events, and moves there in
- * both directions. The process itself stays at the event before; the thread that moves next is held at the beginning of the
- * segment, and copies of the process (forks) go into it. `now` is the copy that a user looks at. To go back, a new copy of an
- * earlier one goes less far. No copy leaves the segment.
+ * segcursor.h: the segment cursor: it stands in a visible state (visibility/visibility.h) between two events, and moves
+ * there in both directions. The process itself stays at the event before; the thread that moves next is held at the
+ * beginning of the segment, and copies of the process (forks) go into it. `now` is the copy that a user looks at. To go
+ * back, a new copy of an earlier one goes less far. No copy leaves the segment.
  *
  * replay/segment.h too goes to the nth time at an address (segment_run_to). It moves the target itself, by one debug
- * register, counts states that are not visible, and needs no copies, no breakpoints and no way back: a search, which uses the
- * target up, runs it thousands of times. This one stops at whatever a debugger has set, so the two are not one.
+ * register, counts states that are not visible, and needs no copies, no breakpoints and no way back: a search, which
+ * uses the target up, runs it thousands of times. This one stops at whatever a debugger has set, so the two are not
+ * one.
  *
  * Functions return 0, or -1 with e set, unless it is said otherwise.
  */
 #ifndef FRED_SEGCURSOR_SEGCURSOR_H
 #define FRED_SEGCURSOR_SEGCURSOR_H
 
-#include "visibility/breakpoints.h"
-#include "visibility/visibility.h"
 #include "replay/navigate.h"
 #include "replay/segment.h"
+#include "visibility/breakpoints.h"
+#include "visibility/visibility.h"
 
 #define SEGCUR_MARKS 8
 
@@ -58,7 +59,8 @@ struct segcur {
 	struct shim_call shim_call; /* how base got to where it stands */
 	struct segment seg;
 	struct trace base; /* at the segment's start, on memory of its own */
-	struct trace mark[SEGCUR_MARKS]; /* copies that stay at visible states, ascending; the first is the segment's first state */
+	struct trace mark[SEGCUR_MARKS]; /* copies that stay at visible states, ascending; the first is the segment's
+					    first state */
 	uint64_t mark_steps[SEGCUR_MARKS]; /* steps from the mark before; 0: not known */
 	unsigned marks;
 	struct trace now;
@@ -96,8 +98,8 @@ int segcur_take(struct segcur *in, struct err *e);
 int segcur_rewind(struct segcur *in, struct err *e);
 
 /*
- * One visible step: STOP_STEP, STOP_SIGNAL, STOP_WATCH of b (NULL: none), or STOP_OVER: there is no further state, now is where it
- * was; watch and addr tell which watchpoint was met on the way to the end.
+ * One visible step: STOP_STEP, STOP_SIGNAL, STOP_WATCH of b (NULL: none), or STOP_OVER: there is no further state, now
+ * is where it was; watch and addr tell which watchpoint was met on the way to the end.
  */
 int segcur_step(struct segcur *in, const struct breaks *b, struct stop *stop, struct err *e);
 /* What segcur_step would say; `now` stays where it is. */
@@ -134,7 +136,8 @@ struct segcur_count {
 	struct segcur_trail trail;
 };
 /* As segcur_find, and counts the stops of b before the state. 1: there are too many. Free *c in any case. */
-int segcur_find_counting(struct segcur *in, struct trace *want, struct breaks *b, struct segcur_count *c, struct err *e);
+int segcur_find_counting(struct segcur *in, struct trace *want, struct breaks *b, struct segcur_count *c,
+			 struct err *e);
 /* To the last of the counted stops. 1: there is none. */
 int segcur_to_counted(struct segcur *in, struct breaks *b, struct segcur_count *c, struct stop *stop, struct err *e);
 void segcur_count_fini(struct segcur_count *c);
@@ -146,34 +149,35 @@ int segcur_back_over(struct segcur *in, struct breaks *b, uint64_t lo, uint64_t 
 int segcur_last_stop(struct segcur *in, struct breaks *b, struct stop *stop, struct err *e);
 /* To the last stop of b before now. 1: there is none. */
 int segcur_back_to_stop(struct segcur *in, struct breaks *b, struct stop *stop, struct err *e);
-/* A change of watched words: by the instruction at pc, the hits-th time that the segment comes there; values by slot. */
+/* A change of watched words: by the instruction at pc, the hits-th time that the segment comes there; values by slot.
+ */
 struct segcur_change {
 	uint64_t pc, hits;
 	uint64_t was[BREAKS_WATCHES], now[BREAKS_WATCHES];
 };
 #define SEGCUR_CHANGES 200 /* no more at once */
 /*
- * The last changes behind the first visible state, up to now or to the end of the segment: the last *n of *all, at most `most`, ascending,
- * in v. b watches for writes alone. 1: it cannot be done by a walk.
+ * The last changes behind the first visible state, up to now or to the end of the segment: the last *n of *all, at most
+ * `most`, ascending, in v. b watches for writes alone. 1: it cannot be done by a walk.
  */
-int segcur_changes(struct segcur *in, struct breaks *b, bool to_end, struct segcur_change *v, unsigned most, unsigned *n, uint64_t *all,
-		   struct err *e);
+int segcur_changes(struct segcur *in, struct breaks *b, bool to_end, struct segcur_change *v, unsigned most,
+		   unsigned *n, uint64_t *all, struct err *e);
 /*
- * On to the hits-th time (from 1) at pc, which is passed very often, by walking: STOP_END, or a stop of b (NULL: none) on the
- * way. fresh: from the segment's beginning, else from `now`. 1: it cannot be done so.
+ * On to the hits-th time (from 1) at pc, which is passed very often, by walking: STOP_END, or a stop of b (NULL: none)
+ * on the way. fresh: from the segment's beginning, else from `now`. 1: it cannot be done so.
  */
-int segcur_walk_until(struct segcur *in, bool fresh, const struct breaks *b, uint64_t pc, uint64_t hits, struct stop *stop,
-		      struct err *e);
+int segcur_walk_until(struct segcur *in, bool fresh, const struct breaks *b, uint64_t pc, uint64_t hits,
+		      struct stop *stop, struct err *e);
 
 /*
- * A search for the state most similar to one that is known in part only, among all times that the segment comes to pc. It
- * ends at a state that does not differ, at the end of the segment, or at a limit.
+ * A search for the state most similar to one that is known in part only, among all times that the segment comes to pc.
+ * It ends at a state that does not differ, at the end of the segment, or at a limit.
  */
 struct segcur_similar {
 	uint64_t pc;
 	/*
-	 * A copy stands at pc with registers r. 1: it differs by *differ, in a unit of the caller's, which need not be exact
-	 * when it is above `least`; 0: it is no candidate; -1: error.
+	 * A copy stands at pc with registers r. 1: it differs by *differ, in a unit of the caller's, which need not be
+	 * exact when it is above `least`; 0: it is no candidate; -1: error.
 	 */
 	int (*differ)(void *ctx, struct trace *t, const struct user_regs_struct *r, uint64_t least, uint64_t *differ,
 		      struct err *e);
@@ -189,7 +193,8 @@ struct segcur_similar {
 	uint64_t least; /* by how much it differs */
 };
 enum { SEGCUR_NONE = 1, SEGCUR_CUT = 2 };
-/* `now` becomes that state (0). It stays where it is when there is no candidate (SEGCUR_NONE), or a limit was reached (SEGCUR_CUT). */
+/* `now` becomes that state (0). It stays where it is when there is no candidate (SEGCUR_NONE), or a limit was reached
+ * (SEGCUR_CUT). */
 int segcur_most_similar(struct segcur *in, struct segcur_similar *s, struct err *e);
 
 /* The number of stops of b before now. */

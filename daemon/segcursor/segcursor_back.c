@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * segcursor_back.c: backwards inside a segment. A copy of the last mark makes steps until its state equals `now`, which gives their
- * number; another copy makes one step less. segcursor_near.c sets a mark that is near enough for that.
+ * segcursor_back.c: backwards inside a segment. A copy of the last mark makes steps until its state equals `now`, which
+ * gives their number; another copy makes one step less. segcursor_near.c sets a mark that is near enough for that.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -102,7 +102,8 @@ static int is_early(struct segcur *in, struct err *e)
 		return -1;
 	if (visibility_is_certain(&in->visibility, pc))
 		return 0;
-	r = segcur_goal_init(&here, &in->now, e) || segcur_goal_init(&first, &in->mark[0], e) || segcur_copy(in, &in->base, &t, e)
+	r = segcur_goal_init(&here, &in->now, e) || segcur_goal_init(&first, &in->mark[0], e) ||
+			    segcur_copy(in, &in->base, &t, e)
 		    ? -1
 		    : which_comes_first(in, &t, &here, &first, e);
 	segcur_drop(&t);
@@ -158,7 +159,8 @@ int segcur_to_end(struct segcur *in, struct err *e)
 	return go(in, steps, e);
 }
 
-static int differs(void *ctx, struct trace *t, const struct user_regs_struct *r, uint64_t least, uint64_t *differ, struct err *e)
+static int differs(void *ctx, struct trace *t, const struct user_regs_struct *r, uint64_t least, uint64_t *differ,
+		   struct err *e)
 {
 	struct goal *g = ctx;
 	size_t words = 0;
@@ -174,7 +176,10 @@ static int differs(void *ctx, struct trace *t, const struct user_regs_struct *r,
 /* SEGCUR_NONE: it is not met. SEGCUR_CUT: its PC is passed very often. */
 static int find_by_stops(struct segcur *in, struct goal *g, bool hot, struct err *e)
 {
-	struct segcur_similar s = {.pc = g->pc, .differ = differs, .ctx = g, .most_arrivals = hot ? SEGCUR_HOT : 0,
+	struct segcur_similar s = {.pc = g->pc,
+				   .differ = differs,
+				   .ctx = g,
+				   .most_arrivals = hot ? SEGCUR_HOT : 0,
 				   .most_compared = COMPARE_MAX};
 
 	return segcur_most_similar(in, &s, e);

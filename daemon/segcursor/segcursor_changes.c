@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * segcursor_changes.c: the last changes of watched words in a segment: by which instruction, from which value to which. A copy
- * walks through the segment (segcursor_walk.c), and the walk's log has the last changes. One more walk for each instruction that
- * made some of them tells how often it had been executed by then.
+ * segcursor_changes.c: the last changes of watched words in a segment: by which instruction, from which value to which.
+ * A copy walks through the segment (segcursor_walk.c), and the walk's log has the last changes. One more walk for each
+ * instruction that made some of them tells how often it had been executed by then.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -18,8 +18,10 @@ static const struct replay_walk_change *entry(const struct replay_walk *ask, uin
 	return c->number == number ? c : NULL;
 }
 
-/* The pass of each of v[0..n) that the instruction at pc made; the last one is change number `last`. 1: it cannot be done so. */
-static int find_hits(struct segcur *in, struct breaks *b, uint64_t pc, uint64_t last, struct segcur_change *v, unsigned n, struct err *e)
+/* The pass of each of v[0..n) that the instruction at pc made; the last one is change number `last`. 1: it cannot be
+ * done so. */
+static int find_hits(struct segcur *in, struct breaks *b, uint64_t pc, uint64_t last, struct segcur_change *v,
+		     unsigned n, struct err *e)
 {
 	struct replay_walk *ask = xcalloc(1, sizeof(*ask));
 	struct breaks at = {0};
@@ -54,8 +56,8 @@ static void take(struct segcur_change *to, const struct replay_walk_change *c)
 	}
 }
 
-int segcur_changes(struct segcur *in, struct breaks *b, bool to_end, struct segcur_change *v, unsigned most, unsigned *n, uint64_t *all,
-		   struct err *e)
+int segcur_changes(struct segcur *in, struct breaks *b, bool to_end, struct segcur_change *v, unsigned most,
+		   unsigned *n, uint64_t *all, struct err *e)
 {
 	struct replay_walk *ask = xcalloc(1, sizeof(*ask));
 	struct goal g = {0};

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * segcursor_copy.c: the copies of the process that a segment cursor holds (`now`, marks), and the state that a copy runs
- * towards (struct goal). The lowest of this folder's files; segcursor_run.c is the next.
+ * segcursor_copy.c: the copies of the process that a segment cursor holds (`now`, marks), and the state that a copy
+ * runs towards (struct goal). The lowest of this folder's files; segcursor_run.c is the next.
  */
 #include <string.h>
 

@@ -48,7 +48,8 @@ int segcur_is_stop(const struct breaks *b, struct trace *t, enum stop_kind kind,
 #define KEEP_NS 50000000u /* of CPU time: which is not to be run again */
 
 /* t stands at a stop of b, the last one so far. What waits for a signal, or cannot be seen, is no place to begin at. */
-static int keep_near(struct segcur *in, struct trace *t, struct segcur_count *c, int sig, const struct stop *stop, struct err *e)
+static int keep_near(struct segcur *in, struct trace *t, struct segcur_count *c, int sig, const struct stop *stop,
+		     struct err *e)
 {
 	struct segcur_kept at = {.stop = *stop, .k = c->k};
 	uint64_t pc;
@@ -79,7 +80,8 @@ static bool is_too_many(const struct segcur_count *c, const struct goal *g, uint
 	return c->most && (stops > c->most || g->compared > SEGCUR_HOT);
 }
 
-/* t comes to the goal, with *sig still to be delivered. b and the goal's PC are `all`. 1: there are too many on the way. */
+/* t comes to the goal, with *sig still to be delivered. b and the goal's PC are `all`. 1: there are too many on the
+ * way. */
 static int count_with(struct segcur *in, struct trace *t, struct breaks *b, struct breaks *all, struct goal *g,
 		      struct segcur_count *c, int *sig, struct err *e)
 {
@@ -123,7 +125,8 @@ int segcur_count_rest(struct segcur *in, struct trace *t, struct breaks *b, uint
 	return r < 0 ? -1 : stop.kind != STOP_OVER;
 }
 
-int segcur_run_on(struct segcur *in, struct trace *t, struct breaks *b, uint64_t k, int *sig, struct stop *stop, struct err *e)
+int segcur_run_on(struct segcur *in, struct trace *t, struct breaks *b, uint64_t k, int *sig, struct stop *stop,
+		  struct err *e)
 {
 	int r = 0;
 
@@ -137,8 +140,8 @@ int segcur_run_on(struct segcur *in, struct trace *t, struct breaks *b, uint64_t
 	return r;
 }
 
-static int count_on(struct segcur *in, struct trace *t, struct breaks *b, struct goal *g, struct segcur_count *c, int *sig,
-		    struct err *e)
+static int count_on(struct segcur *in, struct trace *t, struct breaks *b, struct goal *g, struct segcur_count *c,
+		    int *sig, struct err *e)
 {
 	struct breaks all = {0};
 	int r;
@@ -155,8 +158,8 @@ static int count_on(struct segcur *in, struct trace *t, struct breaks *b, struct
 }
 
 /* As that, of *t, a copy of the base, and with what makes the next ones short. */
-static int count_keeping(struct segcur *in, struct trace *t, struct breaks *b, struct goal *g, struct segcur_count *c, int *sig,
-			 struct err *e)
+static int count_keeping(struct segcur *in, struct trace *t, struct breaks *b, struct goal *g, struct segcur_count *c,
+			 int *sig, struct err *e)
 {
 	int r;
 
@@ -167,7 +170,8 @@ static int count_keeping(struct segcur *in, struct trace *t, struct breaks *b, s
 	return r;
 }
 
-static int count_from(struct segcur *in, struct trace *from, struct breaks *b, struct goal *g, struct segcur_count *c, struct err *e)
+static int count_from(struct segcur *in, struct trace *from, struct breaks *b, struct goal *g, struct segcur_count *c,
+		      struct err *e)
 {
 	struct trace t;
 	int sig, r;

@@ -26,9 +26,9 @@ int segcur_is_goal_tell(struct goal *g, struct trace *t, struct walk_tell *tell,
 int segcur_goal_init(struct goal *g, struct trace *want, struct err *e);
 
 /*
- * segcursor_walk.c: an address that is passed more often than this on the way to a goal is not stopped at each time: a copy
- * walks, in translated code (trace/walk.h). These functions return 1 when that cannot be done, and SEGCUR_WALK_OVER when the
- * segment ends before.
+ * segcursor_walk.c: an address that is passed more often than this on the way to a goal is not stopped at each time: a
+ * copy walks, in translated code (trace/walk.h). These functions return 1 when that cannot be done, and
+ * SEGCUR_WALK_OVER when the segment ends before.
  */
 #define SEGCUR_HOT 300
 #define SEGCUR_WALK_OVER 2
@@ -57,22 +57,22 @@ int segcur_walk_times(struct segcur *in, struct goal *g, uint64_t *times, struct
 int segcur_walk_to_nth(struct segcur *in, struct trace *from, const struct breaks *b, uint64_t nth, struct trace *t,
 		       struct err *e);
 /*
- * now goes on to the next stop of b, or to the goal if that comes first: STOP_BREAK or STOP_GOAL. fresh: from the segment's
- * beginning.
+ * now goes on to the next stop of b, or to the goal if that comes first: STOP_BREAK or STOP_GOAL. fresh: from the
+ * segment's beginning.
  */
 int segcur_walk_on(struct segcur *in, bool fresh, struct breaks *b, struct goal *g, struct stop *stop, struct err *e);
 /*
- * now becomes the nth stop of b, which is walkable, behind the first mark. STOP_WATCH: it stands before the instruction that makes
- * the change, or behind it (stop->before).
+ * now becomes the nth stop of b, which is walkable, behind the first mark. STOP_WATCH: it stands before the instruction
+ * that makes the change, or behind it (stop->before).
  */
 int segcur_walk_to_stop(struct segcur *in, struct breaks *b, uint64_t nth, struct stop *stop, struct err *e);
 /*
- * From the first mark to the goal, to the end of the segment (g or g->want is NULL), or to change number `last` of what b watches
- * (0: to none). *ask: changes, and the log of the last of them, with the arrivals at `place` (0: none) before each. More than 0: it
- * cannot be done so.
+ * From the first mark to the goal, to the end of the segment (g or g->want is NULL), or to change number `last` of what
+ * b watches (0: to none). *ask: changes, and the log of the last of them, with the arrivals at `place` (0: none) before
+ * each. More than 0: it cannot be done so.
  */
-int segcur_walk_log(struct segcur *in, struct goal *g, struct breaks *b, uint64_t place, uint64_t last, struct replay_walk *ask,
-		    struct err *e);
+int segcur_walk_log(struct segcur *in, struct goal *g, struct breaks *b, uint64_t place, uint64_t last,
+		    struct replay_walk *ask, struct err *e);
 /* How many stops of b, which is walkable, there are from the first mark to the end of the segment. */
 int segcur_walk_all(struct segcur *in, struct breaks *b, uint64_t *k, struct err *e);
 /* Sets marks at some of the last arrivals at the goal's PC before the goal. */
@@ -83,7 +83,8 @@ bool segcur_is_plain(const struct segcur *in, const struct breaks *b);
 bool segcur_is_walkable(const struct segcur *in, const struct breaks *b);
 
 #define SEGCUR_SLICE_NS 50000000u /* a running copy is stopped so often, to ask whether the user wants to stop */
-/* Does the user want to stop? Asked only each `every` times, which is a power of 2: the question costs a microsecond. */
+/* Does the user want to stop? Asked only each `every` times, which is a power of 2: the question costs a microsecond.
+ */
 bool segcur_is_given_up(struct segcur *in, unsigned every);
 
 /* segcursor_run.c: sets interrupted_at_end, and then tells base not to look for that end. */
@@ -106,11 +107,11 @@ int segcur_to_arrival(struct segcur *in, struct goal *g, struct trace *t, int *s
 		      struct stop *stop, struct err *e);
 enum segcur_reach { SEGCUR_REACHED = 0, SEGCUR_PASSED = 1, SEGCUR_SHORT = 2, SEGCUR_TOO_HOT = 3 };
 /*
- * Runs a copy until it is at the goal, for at most limit_ns (0: any time), or, TOO_HOT, it has been at most `hot` times at its PC
- * (0: any number). *ns: the CPU time it was.
+ * Runs a copy until it is at the goal, for at most limit_ns (0: any time), or, TOO_HOT, it has been at most `hot` times
+ * at its PC (0: any number). *ns: the CPU time it was.
  */
-int segcur_run_to_goal(struct segcur *in, struct goal *g, struct trace *t, uint64_t limit_ns, unsigned hot, uint64_t *ns,
-		       struct err *e);
+int segcur_run_to_goal(struct segcur *in, struct goal *g, struct trace *t, uint64_t limit_ns, unsigned hot,
+		       uint64_t *ns, struct err *e);
 /* How far the goal is from another state, in CPU time. */
 int segcur_distance(struct segcur *in, struct trace *from, struct goal *g, unsigned hot, uint64_t *ns, struct err *e);
 /* t, which is zeroed, becomes the last mark, so many steps behind the one before (0: unknown). */
@@ -140,9 +141,9 @@ int segcur_next_stop(struct segcur *in, struct trace *t, struct breaks *b, uint6
 int segcur_run_to_nth(struct segcur *in, struct trace *from, struct breaks *b, uint64_t k, struct trace *t, int *sig,
 		      struct stop *stop, struct err *e);
 /*
- * Counts the stops of a copy of `from` before the goal: one of b, at which the goal itself is, is none. A data watchpoint traps
- * behind its instruction: that stop is before now only if now is behind it too. 1: there are more than `most` (0: any number),
- * or too many look like the goal until memory is compared.
+ * Counts the stops of a copy of `from` before the goal: one of b, at which the goal itself is, is none. A data
+ * watchpoint traps behind its instruction: that stop is before now only if now is behind it too. 1: there are more than
+ * `most` (0: any number), or too many look like the goal until memory is compared.
  */
 int segcur_count_to(struct segcur *in, struct trace *from, struct breaks *b, struct goal *g, uint64_t most, uint64_t *k,
 		    struct err *e);
@@ -151,7 +152,8 @@ int segcur_count_keeping(struct segcur *in, struct breaks *b, struct goal *g, st
 /* Those of t itself, which has made what is here already, up to the end of the segment. 1: there are too many. */
 int segcur_count_rest(struct segcur *in, struct trace *t, struct breaks *b, uint64_t *k, struct err *e);
 /* t itself goes on to the kth stop behind here. 1: there are not so many, or words are written to very often. */
-int segcur_run_on(struct segcur *in, struct trace *t, struct breaks *b, uint64_t k, int *sig, struct stop *stop, struct err *e);
+int segcur_run_on(struct segcur *in, struct trace *t, struct breaks *b, uint64_t k, int *sig, struct stop *stop,
+		  struct err *e);
 /* Stops before the first mark, where walks begin. */
 int segcur_count_before_walks(struct segcur *in, struct breaks *b, uint64_t *k, struct err *e);
 /* To the kth stop, by walking, as segcur_walk_to_stop. More than 0: it cannot be done so. */
@@ -160,18 +162,18 @@ int segcur_walk_to_kth(struct segcur *in, struct breaks *b, uint64_t k, struct s
 int segcur_count_by_walk(struct segcur *in, struct breaks *b, struct goal *g, uint64_t *k, struct err *e);
 
 /*
- * To the next visible state. shim_call: how the thread got to where it stands. A word of b (NULL: none) that changes on the
- * way is told there, as STOP_WATCH, or together with STOP_OVER.
+ * To the next visible state. shim_call: how the thread got to where it stands. A word of b (NULL: none) that changes on
+ * the way is told there, as STOP_WATCH, or together with STOP_OVER.
  */
 int segcur_step_seeing(struct segcur *in, struct trace *t, const struct breaks *b, struct shim_call shim_call, int *sig,
 		       struct stop *stop, struct err *e);
-/* One visible step of a copy from a visible state; *sig is to be delivered first, and afterwards what is still to be. */
+/* One visible step of a copy from a visible state; *sig is to be delivered first, and afterwards what is still to be.
+ */
 int segcur_step_copy(struct segcur *in, struct trace *t, int *sig, struct stop *stop, struct err *e);
 /* Runs a copy to the next stop; one at its very PC counts. */
-int segcur_run_copy(struct segcur *in, struct trace *t, int *sig, struct breaks *b,
-		    const struct trace_limit *limit, struct stop *stop, struct err *e);
+int segcur_run_copy(struct segcur *in, struct trace *t, int *sig, struct breaks *b, const struct trace_limit *limit,
+		    struct stop *stop, struct err *e);
 /* As that; one at its very PC does not count. */
-int segcur_onwards(struct segcur *in, struct trace *t, int *sig, struct breaks *b, struct stop *stop,
-		   struct err *e);
+int segcur_onwards(struct segcur *in, struct trace *t, int *sig, struct breaks *b, struct stop *stop, struct err *e);
 
 #endif

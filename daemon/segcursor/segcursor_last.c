@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * segcursor_last.c: the last stop before `now`, or of the whole segment, at a cost that does not depend on the number of stops
- * before it. They are counted by a walk (segcursor_walk.c) if that is possible. Else a stop near to the last one is looked for
- * by CPU time, which need not be exact, and the stops behind that one are counted. Where now's PC is passed very often,
- * walks tell whether a stop is before now.
+ * segcursor_last.c: the last stop before `now`, or of the whole segment, at a cost that does not depend on the number
+ * of stops before it. They are counted by a walk (segcursor_walk.c) if that is possible. Else a stop near to the last
+ * one is looked for by CPU time, which need not be exact, and the stops behind that one are counted. Where now's PC is
+ * passed very often, walks tell whether a stop is before now.
  */
 #include <string.h>
 
@@ -21,15 +21,16 @@ static int go_to(struct segcur *in, struct trace *from, struct breaks *b, uint64
 
 	if (!r)
 		segcur_be_now(in, &t, sig, marks);
-	return r > 0 ? err_set(e, ERR_INTERNAL, "a stop behind event %llu is not met again", (unsigned long long)in->n) : r;
+	return r > 0 ? err_set(e, ERR_INTERNAL, "a stop behind event %llu is not met again", (unsigned long long)in->n)
+		     : r;
 }
 
 /*
  * The last stop within so many times at now's PC before now. 2: there is none there, but there may be one before.
  * times: those from the first mark up to now.
  */
-static int last_within(struct segcur *in, struct breaks *b, struct goal *g, uint64_t times, uint64_t within, struct stop *stop,
-		       struct err *e)
+static int last_within(struct segcur *in, struct breaks *b, struct goal *g, uint64_t times, uint64_t within,
+		       struct stop *stop, struct err *e)
 {
 	struct trace from;
 	uint64_t k = 0;
@@ -91,7 +92,8 @@ static int last_of_few(struct segcur *in, struct breaks *b, struct goal *g, stru
 }
 
 /* Now's PC is passed very often: stops are in the last rounds, or they are few, or it takes its time. */
-static int last_of_hot(struct segcur *in, struct breaks *b, struct goal *g, uint64_t times, struct stop *stop, struct err *e)
+static int last_of_hot(struct segcur *in, struct breaks *b, struct goal *g, uint64_t times, struct stop *stop,
+		       struct err *e)
 {
 	int r = last_within(in, b, g, times, SEGCUR_HOT, stop, e);
 
@@ -136,7 +138,8 @@ static int to_first(struct segcur *in, struct trace *t, struct breaks *b, struct
 	int sig = 0;
 
 	for (unsigned i = 0;; i++) {
-		int r = i ? segcur_onwards(in, t, &sig, all, stop, e) : segcur_run_copy(in, t, &sig, all, limit, stop, e);
+		int r = i ? segcur_onwards(in, t, &sig, all, stop, e)
+			  : segcur_run_copy(in, t, &sig, all, limit, stop, e);
 
 		if (r)
 			return r;
@@ -156,8 +159,8 @@ static int to_first(struct segcur *in, struct trace *t, struct breaks *b, struct
 }
 
 /* The first stop, if it comes soon, some time behind another one. 1: there is none. */
-static int stop_behind(struct segcur *in, struct early *from, uint64_t ns, struct breaks *b, struct goal *g, struct early *to,
-		       struct err *e)
+static int stop_behind(struct segcur *in, struct early *from, uint64_t ns, struct breaks *b, struct goal *g,
+		       struct early *to, struct err *e)
 {
 	struct trace_limit limit = {.cpu_ns = ns + ns / 4};
 	struct breaks all = {0};
@@ -187,7 +190,8 @@ static int stop_behind(struct segcur *in, struct early *from, uint64_t ns, struc
 }
 
 /* Brings *lo, by halving, near to the last stop; what is between is to be counted. */
-static int come_near(struct segcur *in, struct breaks *b, struct goal *g, uint64_t high, struct early *lo, struct err *e)
+static int come_near(struct segcur *in, struct breaks *b, struct goal *g, uint64_t high, struct early *lo,
+		     struct err *e)
 {
 	for (unsigned i = 0; i < HALVINGS && lo->ns + NEAR_NS < high; i++) {
 		uint64_t part = (high - lo->ns) / 2;
@@ -229,7 +233,8 @@ static int approach(struct segcur *in, struct breaks *b, struct goal *g, struct 
 		if (r == SEGCUR_TOO_HOT)
 			return 2;
 		if (r == SEGCUR_PASSED)
-			return err_set(e, ERR_INTERNAL, "the state here is not met again behind event %llu", (unsigned long long)in->n);
+			return err_set(e, ERR_INTERNAL, "the state here is not met again behind event %llu",
+				       (unsigned long long)in->n);
 		if (r || high > before / 2)
 			return r;
 		before = high;

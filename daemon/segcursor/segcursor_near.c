@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * segcursor_near.c: how many steps is a state from the last mark? When they are too many to be made one by one, a mark nearer to
- * the state is set first. By CPU time: a copy that has run for most of the time that the state takes, and has not met it, is
- * before it. Time is exact to some microseconds only, in which a program makes 100,000 steps. Then by arrivals: addresses
- * met more than once within a thousand steps from the mark belong to a loop. One copy counts the arrivals at some of these
- * up to the state, and another goes to the last arrival at the one with the fewest, which is in the outermost loop.
+ * segcursor_near.c: how many steps is a state from the last mark? When they are too many to be made one by one, a mark
+ * nearer to the state is set first. By CPU time: a copy that has run for most of the time that the state takes, and has
+ * not met it, is before it. Time is exact to some microseconds only, in which a program makes 100,000 steps. Then by
+ * arrivals: addresses met more than once within a thousand steps from the mark belong to a loop. One copy counts the
+ * arrivals at some of these up to the state, and another goes to the last arrival at the one with the fewest, which is
+ * in the outermost loop.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -29,8 +30,7 @@ struct window {
 };
 
 /* From an arrival that was not the goal: over its int3. 1: there was none. */
-static int step_off(struct segcur *in, struct goal *g, struct trace *t, int *sig, struct stop *stop,
-		    struct err *e)
+static int step_off(struct segcur *in, struct goal *g, struct trace *t, int *sig, struct stop *stop, struct err *e)
 {
 	uint64_t pc;
 
@@ -65,8 +65,8 @@ int segcur_to_arrival(struct segcur *in, struct goal *g, struct trace *t, int *s
 	return stop->kind == STOP_INTERRUPT ? err_set(e, ERR_CANCELLED, "interrupted") : 0;
 }
 
-int segcur_run_to_goal(struct segcur *in, struct goal *g, struct trace *t, uint64_t limit_ns, unsigned hot, uint64_t *ns,
-		       struct err *e)
+int segcur_run_to_goal(struct segcur *in, struct goal *g, struct trace *t, uint64_t limit_ns, unsigned hot,
+		       uint64_t *ns, struct err *e)
 {
 	struct trace_limit limit = {.cpu_ns = limit_ns};
 	struct stop stop = {0};
@@ -203,8 +203,8 @@ static int approach(struct segcur *in, struct goal *g, struct err *e)
 }
 
 /*
- * Steps from the last mark to the goal: SEGCUR_REACHED; to an invisible one, those to the visible state before it and one more.
- * SEGCUR_SHORT: w is full, and *at is the last visible state.
+ * Steps from the last mark to the goal: SEGCUR_REACHED; to an invisible one, those to the visible state before it and
+ * one more. SEGCUR_SHORT: w is full, and *at is the last visible state.
  */
 static int count_steps(struct segcur *in, struct goal *g, struct window *w, struct trace *at, uint64_t *steps,
 		       struct err *e)
@@ -360,8 +360,9 @@ static int come_near(struct segcur *in, struct goal *g, struct window *w, uint64
 		if (r < 0)
 			return -1;
 	}
-	return err_set(e, ERR_HOST, "this is too far to go back step by step: set a breakpoint before it and use "
-				    "reverse-continue");
+	return err_set(e, ERR_HOST,
+		       "this is too far to go back step by step: set a breakpoint before it and use "
+		       "reverse-continue");
 }
 
 int segcur_count_back(struct segcur *in, struct goal *g, uint64_t *steps, struct err *e)

@@ -25,7 +25,8 @@
 #define END_SLOT (TRACE_SLOTS - 1)
 #define STOPS_ASK 256 /* ... by stops, those included that are none */
 #define STEPS_ASK 1024
-#define TRAIL_PART 4 /* copies are left when the way has become longer by such a part: they are few, and one is near the end */
+#define TRAIL_PART                                                                                                     \
+	4 /* copies are left when the way has become longer by such a part: they are few, and one is near the end */
 #define LIMIT_NEAR_NS 5000 /* of CPU time: nothing is waited for so exactly */
 #define STEPS_MAX 5000000u /* inside the shim, without leaving it */
 
@@ -65,8 +66,8 @@ static enum stop_kind watch_met(struct segcur *in, struct trace *t, const struct
  * delivered; it does not survive a copy, but comes again: *sig is then minus its number, and the next one passes.
  * b: which watchpoint it met goes to *watched; NULL: nobody asks.
  */
-static int step_raw(struct segcur *in, struct trace *t, const struct breaks *b, int *sig, bool *in_handler, struct stop *watched,
-		    struct stop *stop, struct err *e)
+static int step_raw(struct segcur *in, struct trace *t, const struct breaks *b, int *sig, bool *in_handler,
+		    struct stop *watched, struct stop *stop, struct err *e)
 {
 	struct breaks_words was;
 	struct trace_stop s;
@@ -120,8 +121,8 @@ static int look(struct segcur *in, struct trace *t, struct shim_call *g, uint64_
 	return found > 0 ? STOP_GOAL : found;
 }
 
-int segcur_step_seeing(struct segcur *in, struct trace *t, const struct breaks *b, struct shim_call shim_call, int *sig, struct stop *stop,
-		       struct err *e)
+int segcur_step_seeing(struct segcur *in, struct trace *t, const struct breaks *b, struct shim_call shim_call, int *sig,
+		       struct stop *stop, struct err *e)
 {
 	struct stop watched = {0};
 	uint64_t before;
@@ -177,8 +178,8 @@ static int stray_trap(struct trace *t, struct err *e)
 	return err_set(e, ERR_INTERNAL, "a breakpoint at 0x%" PRIx64 " is not one of ours", pc - 1);
 }
 
-static int judge(struct segcur *in, struct trace *t, struct breaks *b, const struct trace_stop *s, struct breaks_words *was, int *sig,
-		 struct stop *stop, struct err *e)
+static int judge(struct segcur *in, struct trace *t, struct breaks *b, const struct trace_stop *s,
+		 struct breaks_words *was, int *sig, struct stop *stop, struct err *e)
 {
 	bool yes = false, pass = *sig < 0;
 
@@ -214,8 +215,8 @@ static int judge(struct segcur *in, struct trace *t, struct breaks *b, const str
 	return 0;
 }
 
-static int run_with(struct segcur *in, struct trace *t, int *sig, struct breaks *b,
-		    const struct trace_limit *limit, struct stop *stop, struct err *e)
+static int run_with(struct segcur *in, struct trace *t, int *sig, struct breaks *b, const struct trace_limit *limit,
+		    struct stop *stop, struct err *e)
 {
 	struct breaks_words was;
 	struct trace_stop s;
@@ -275,8 +276,9 @@ static int next_slice(struct trace *t, uint64_t end, struct trace_limit *slice, 
 }
 
 /*
- * Nothing has stopped it for a slice: is it behind the segment's end, of which it does not know? Or did it come to another
- * event than the recorded one? Then that is over; the process itself, when it does the event, finds what differs.
+ * Nothing has stopped it for a slice: is it behind the segment's end, of which it does not know? Or did it come to
+ * another event than the recorded one? Then that is over; the process itself, when it does the event, finds what
+ * differs.
  */
 static int look_for_end(struct segcur *in, struct trace *t, uint64_t since, struct stop *stop, struct err *e)
 {
@@ -304,7 +306,8 @@ int segcur_leave_trail(struct segcur *in, struct trace *t, const struct breaks *
 
 	if (trace_cpu_ns(t->pid, &at.ns, e) || trace_get_regs(t, &r, e))
 		return -1;
-	if (at.ns < trail->last.ns + trail->last.ns / TRAIL_PART || !visibility_is_certain(&in->visibility, r.rip) || trace_at_rep(t->pid, &r))
+	if (at.ns < trail->last.ns + trail->last.ns / TRAIL_PART || !visibility_is_certain(&in->visibility, r.rip) ||
+	    trace_at_rep(t->pid, &r))
 		return 0;
 	if (segcur_copy(in, t, &at.t, e) || breaks_clean_copy(b, at.t.pid, e)) {
 		segcur_drop(&at.t);
@@ -315,8 +318,8 @@ int segcur_leave_trail(struct segcur *in, struct trace *t, const struct breaks *
 	return 0;
 }
 
-static int run_inserted(struct segcur *in, struct trace *t, int *sig, struct breaks *b,
-			const struct trace_limit *limit, struct stop *stop, struct err *e)
+static int run_inserted(struct segcur *in, struct trace *t, int *sig, struct breaks *b, const struct trace_limit *limit,
+			struct stop *stop, struct err *e)
 {
 	struct trace_limit slice;
 	unsigned every = STOPS_ASK;
@@ -356,8 +359,8 @@ static int run_inserted(struct segcur *in, struct trace *t, int *sig, struct bre
 	}
 }
 
-int segcur_run_copy(struct segcur *in, struct trace *t, int *sig, struct breaks *b,
-		    const struct trace_limit *limit, struct stop *stop, struct err *e)
+int segcur_run_copy(struct segcur *in, struct trace *t, int *sig, struct breaks *b, const struct trace_limit *limit,
+		    struct stop *stop, struct err *e)
 {
 	struct err why;
 	int r;
@@ -371,8 +374,7 @@ int segcur_run_copy(struct segcur *in, struct trace *t, int *sig, struct breaks 
 }
 
 /* Onwards from a stop: what is here now is not met again. */
-int segcur_onwards(struct segcur *in, struct trace *t, int *sig, struct breaks *b, struct stop *stop,
-		   struct err *e)
+int segcur_onwards(struct segcur *in, struct trace *t, int *sig, struct breaks *b, struct stop *stop, struct err *e)
 {
 	uint64_t pc;
 
@@ -409,7 +411,8 @@ int segcur_learn_end(struct segcur *in, struct err *e)
 	if (!in->interrupted_at_end)
 		return 0;
 	/* what the shim's handlers leave there is not the program's, see state_equal.c */
-	return tell_copy(&in->base, CTL_ADDR(endless), 1, e) || trace_find_alt_stack(&in->base, in->seg.gadget, e) ? -1 : 0;
+	return tell_copy(&in->base, CTL_ADDR(endless), 1, e) || trace_find_alt_stack(&in->base, in->seg.gadget, e) ? -1
+														   : 0;
 }
 
 bool segcur_ends_in_program(const struct segcur *in)
@@ -436,8 +439,9 @@ static int run_to_end(struct segcur *in, struct trace *t, struct err *e)
 		return -1;
 	if (stop.kind == STOP_INTERRUPT)
 		return err_set(e, ERR_CANCELLED, "interrupted");
-	return t->alive ? 0 : err_set(e, ERR_INTERNAL, "where thread %u was interrupted behind event %llu is not met again",
-				      in->seg.thread, (unsigned long long)in->n);
+	return t->alive ? 0
+			: err_set(e, ERR_INTERNAL, "where thread %u was interrupted behind event %llu is not met again",
+				  in->seg.thread, (unsigned long long)in->n);
 }
 
 int segcur_find_end(struct segcur *in, struct err *e)

@@ -21,7 +21,8 @@ int segcur_walk_to_kth(struct segcur *in, struct breaks *b, uint64_t k, struct s
 #define TOO_HOT 2
 
 /* TOO_HOT: words are written to too often, without a change. */
-static int run_to_nth(struct segcur *in, struct breaks *b, uint64_t k, uint64_t patience, struct stop *stop, struct err *e)
+static int run_to_nth(struct segcur *in, struct breaks *b, uint64_t k, uint64_t patience, struct stop *stop,
+		      struct err *e)
 {
 	struct trace t;
 	int sig = 0, r;
@@ -96,8 +97,8 @@ static int walk_stops(struct segcur *in, bool fresh, struct breaks *b, struct go
 	return r < 0 ? -1 : r > 0;
 }
 
-int segcur_walk_until(struct segcur *in, bool fresh, const struct breaks *b, uint64_t pc, uint64_t hits, struct stop *stop,
-		      struct err *e)
+int segcur_walk_until(struct segcur *in, bool fresh, const struct breaks *b, uint64_t pc, uint64_t hits,
+		      struct stop *stop, struct err *e)
 {
 	struct breaks user = {0}, at = {0};
 	struct trace there = {0};
@@ -145,8 +146,10 @@ static int compare(struct segcur_similar *s, struct trace *t, struct err *e)
 	return !differ;
 }
 
-/* t, a copy of the base, goes through the segment: 1: it is at the very state; 0: it has been looked for; SEGCUR_CUT. */
-static int look_through(struct segcur *in, struct segcur_similar *s, struct trace *t, struct breaks *at, int *sig, struct err *e)
+/* t, a copy of the base, goes through the segment: 1: it is at the very state; 0: it has been looked for; SEGCUR_CUT.
+ */
+static int look_through(struct segcur *in, struct segcur_similar *s, struct trace *t, struct breaks *at, int *sig,
+			struct err *e)
 {
 	double end = s->seconds > 0 ? clock_s() + s->seconds : 0;
 	struct stop stop = {0};

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * segcursor_walk.c: copies that walk. A breakpoint costs ten microseconds each time that it is met. Where an address is passed a
- * million times on the way to a goal, a copy executes that way in translated code (trace/walk.h), which counts arrivals in
- * nanoseconds. When a walk does not come to its goal, nothing is concluded from that: the caller uses breakpoints.
+ * segcursor_walk.c: copies that walk. A breakpoint costs ten microseconds each time that it is met. Where an address is
+ * passed a million times on the way to a goal, a copy executes that way in translated code (trace/walk.h), which counts
+ * arrivals in nanoseconds. When a walk does not come to its goal, nothing is concluded from that: the caller uses
+ * breakpoints.
  */
 #include <string.h>
 
@@ -45,8 +46,8 @@ bool segcur_is_walkable(const struct segcur *in, const struct breaks *b)
 }
 
 /*
- * GDB always has some points in the dynamic linker. Points in libraries that the recorder calls too cannot be counted by a walk: it
- * gives up if it meets one (int3).
+ * GDB always has some points in the dynamic linker. Points in libraries that the recorder calls too cannot be counted
+ * by a walk: it gives up if it meets one (int3).
  */
 static void add_points(const struct segcur *in, const struct breaks *b, struct trace_walk *w, struct breaks *rare)
 {
@@ -126,8 +127,9 @@ static int walk_with(struct trace *t, struct trace_walk *w, struct breaks *rare,
 }
 
 /*
- * A walk ends in the shim where a handler of signals returns to it. t runs on to where the program goes on: the shim calls none
- * of its code in between without an event. WALK_THERE, WALK_OVER, WALK_LEFT: it ended elsewhere, and t stays; or WALK_CANNOT.
+ * A walk ends in the shim where a handler of signals returns to it. t runs on to where the program goes on: the shim
+ * calls none of its code in between without an event. WALK_THERE, WALK_OVER, WALK_LEFT: it ended elsewhere, and t
+ * stays; or WALK_CANNOT.
  */
 static int pass_shim(struct segcur *in, struct trace *t, struct err *e)
 {
@@ -171,7 +173,8 @@ static int walk_on(struct segcur *in, struct trace *t, struct trace_walk *w, str
 	return r;
 }
 
-/* Walks begin in the program: from where the shim calls a handler, at that. 1: it is one of the shim's own functions. */
+/* Walks begin in the program: from where the shim calls a handler, at that. 1: it is one of the shim's own functions.
+ */
 static int enter_handler(struct segcur *in, struct trace *t, struct err *e)
 {
 	struct trace_stop stop;
@@ -183,8 +186,8 @@ static int enter_handler(struct segcur *in, struct trace *t, struct err *e)
 }
 
 /* A copy of `from` walks past the points of b. 0: it is there; SEGCUR_WALK_LEFT: it stands; else it is gone. */
-static int walk_or_leave(struct walker *walker, struct trace *from, struct trace_walk *w, const struct breaks *b, struct trace *t,
-			struct err *e)
+static int walk_or_leave(struct walker *walker, struct trace *from, struct trace_walk *w, const struct breaks *b,
+			 struct trace *t, struct err *e)
 {
 	static const struct trace_walk_ops ops = {.is_goal = is_goal, .ended = ended, .cancelled = cancelled};
 	struct segcur *in = walker->in;
@@ -225,8 +228,8 @@ static int walk_or_leave(struct walker *walker, struct trace *from, struct trace
 	return r < 0 ? -1 : r == WALK_OVER ? SEGCUR_WALK_OVER : 1;
 }
 
-static int walk_copy_by(struct walker *walker, struct trace *from, struct trace_walk *w, const struct breaks *b, struct trace *t,
-			struct err *e)
+static int walk_copy_by(struct walker *walker, struct trace *from, struct trace_walk *w, const struct breaks *b,
+			struct trace *t, struct err *e)
 {
 	int r = walk_or_leave(walker, from, w, b, t, e);
 
@@ -236,8 +239,8 @@ static int walk_copy_by(struct walker *walker, struct trace *from, struct trace_
 	return 1;
 }
 
-static int walk_copy(struct segcur *in, struct trace *from, struct trace_walk *w, struct goal *g, const struct breaks *b,
-		     struct trace *t, struct err *e)
+static int walk_copy(struct segcur *in, struct trace *from, struct trace_walk *w, struct goal *g,
+		     const struct breaks *b, struct trace *t, struct err *e)
 {
 	struct walker walker = {.in = in, .is_goal = is_state, .ctx = g};
 
@@ -258,8 +261,8 @@ static int aim(const struct segcur *in, struct trace_walk *w, const struct goal 
 	return 0;
 }
 
-int segcur_walk_to_goal(struct segcur *in, struct trace *from, struct goal *g, const struct breaks *b, struct walked *out,
-			struct err *e)
+int segcur_walk_to_goal(struct segcur *in, struct trace *from, struct goal *g, const struct breaks *b,
+			struct walked *out, struct err *e)
 {
 	struct trace_walk w = {0};
 	int r = g->want ? aim(in, &w, g, e) : 1;
@@ -330,7 +333,8 @@ static void tell_word(const struct breaks *b, const struct trace_walk *w, struct
 	}
 }
 
-/* *t, behind change number n, which the instruction at pc makes, becomes the state before that. More than 0: it stays. */
+/* *t, behind change number n, which the instruction at pc makes, becomes the state before that. More than 0: it stays.
+ */
 static int go_before(struct segcur *in, const struct breaks *b, uint64_t n, uint64_t pc, struct trace *t, struct err *e)
 {
 	struct breaks only = {0}, at = {0};
@@ -363,7 +367,8 @@ static int walk_far(struct segcur *in, struct trace_walk *w, const struct breaks
 }
 
 /* At the change that the walk has come to. */
-static int at_change(struct segcur *in, struct trace_walk *w, const struct breaks *b, struct stop *stop, struct trace *t, struct err *e)
+static int at_change(struct segcur *in, struct trace_walk *w, const struct breaks *b, struct stop *stop,
+		     struct trace *t, struct err *e)
 {
 	int r = 1;
 
@@ -420,7 +425,8 @@ int segcur_walk_on(struct segcur *in, bool fresh, struct breaks *b, struct goal 
 }
 
 /* From the first mark to now, and to the last of the arrivals on that way. */
-static int walk_over(struct segcur *in, struct breaks *b, struct trace_walk *w, struct goal *g, struct trace *t, struct err *e)
+static int walk_over(struct segcur *in, struct breaks *b, struct trace_walk *w, struct goal *g, struct trace *t,
+		     struct err *e)
 {
 	uint64_t times, last;
 	int r = walk_copy(in, &in->mark[0], w, g, b, t, e);
@@ -463,8 +469,8 @@ int segcur_back_over(struct segcur *in, struct breaks *b, uint64_t lo, uint64_t 
 	return r < 0 ? -1 : r > 0;
 }
 
-int segcur_walk_log(struct segcur *in, struct goal *g, struct breaks *b, uint64_t place, uint64_t last, struct replay_walk *ask,
-		    struct err *e)
+int segcur_walk_log(struct segcur *in, struct goal *g, struct breaks *b, uint64_t place, uint64_t last,
+		    struct replay_walk *ask, struct err *e)
 {
 	struct trace_walk w = {.ask.nth_change = last};
 	struct walker walker = {.in = in, .is_goal = is_state, .ctx = g};

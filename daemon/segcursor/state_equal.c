@@ -20,14 +20,13 @@
 static bool state_equal_frame(const struct user_regs_struct *a, const struct user_regs_struct *b)
 {
 	return a->rip == b->rip && a->rsp == b->rsp && a->rbp == b->rbp && a->rax == b->rax && a->rbx == b->rbx &&
-	       a->r12 == b->r12 && a->r13 == b->r13 && a->r14 == b->r14 && a->r15 == b->r15 &&
-	       a->fs_base == b->fs_base;
+	       a->r12 == b->r12 && a->r13 == b->r13 && a->r14 == b->r14 && a->r15 == b->r15 && a->fs_base == b->fs_base;
 }
 
 static unsigned differing(const struct user_regs_struct *a, const struct user_regs_struct *b)
 {
-	return (a->rcx != b->rcx) + (a->rdx != b->rdx) + (a->rsi != b->rsi) + (a->rdi != b->rdi) +
-	       (a->r8 != b->r8) + (a->r9 != b->r9) + (a->r10 != b->r10) + (a->r11 != b->r11) +
+	return (a->rcx != b->rcx) + (a->rdx != b->rdx) + (a->rsi != b->rsi) + (a->rdi != b->rdi) + (a->r8 != b->r8) +
+	       (a->r9 != b->r9) + (a->r10 != b->r10) + (a->r11 != b->r11) +
 	       (((a->eflags ^ b->eflags) & ~FLAGS_TRAPS) != 0);
 }
 
@@ -73,7 +72,8 @@ static int find_excluded(pid_t pid, uint64_t rsp, struct ranges *out, struct err
 	if (maps_open(&maps, pid, e))
 		return -1;
 	while (maps_next(&maps, &m)) {
-		if (strstr(m.path, RLOG_SHIM_NAME) || strstr(m.path, LOADER) || (m.lo == shim_end && m.path[0] != '/')) {
+		if (strstr(m.path, RLOG_SHIM_NAME) || strstr(m.path, LOADER) ||
+		    (m.lo == shim_end && m.path[0] != '/')) {
 			exclude(out, m.lo, m.hi);
 			shim_end = m.hi;
 		} else if (mapping_has(&m, rsp)) {
@@ -86,8 +86,9 @@ static int find_excluded(pid_t pid, uint64_t rsp, struct ranges *out, struct err
 }
 
 /*
- * The recorder's translated code, and what it keeps of it: of a thread that was stopped in such code, at the end of a computation that
- * was interrupted. They are the thread's own as long as it has a GS base, which programs have not (plugins/record/dbt/xlate.c).
+ * The recorder's translated code, and what it keeps of it: of a thread that was stopped in such code, at the end of a
+ * computation that was interrupted. They are the thread's own as long as it has a GS base, which programs have not
+ * (plugins/record/dbt/xlate.c).
  */
 static int exclude_translation(struct ranges *out, pid_t pid, const struct user_regs_struct *r, struct err *e)
 {
@@ -162,7 +163,8 @@ static void choose_on_stack(struct trace *a, struct trace *b, uint64_t rsp, stru
 	uint64_t left[STACK_WORDS], right[STACK_WORDS];
 	struct err ignored;
 
-	if (trace_read(a->pid, rsp, left, sizeof(left), &ignored) || trace_read(b->pid, rsp, right, sizeof(right), &ignored))
+	if (trace_read(a->pid, rsp, left, sizeof(left), &ignored) ||
+	    trace_read(b->pid, rsp, right, sizeof(right), &ignored))
 		return;
 	for (unsigned i = 0; i < STACK_WORDS && tell->n < WALK_TELL; i++)
 		if (left[i] != right[i])
@@ -170,9 +172,10 @@ static void choose_on_stack(struct trace *a, struct trace *b, uint64_t rsp, stru
 }
 
 /*
- * An area that XSAVEC filled (Intel's manual, volume 1, 13.4): XSTATE_BV, the state components that are in it, and XCOMP_BV behind it. A
- * component that has its initial value is in it, or not, as the processor happens to keep track of it: on AMD's, a context switch
- * changes that. The dynamic linker fills such an area on the stack when a function is bound, and restores the registers from it.
+ * An area that XSAVEC filled (Intel's manual, volume 1, 13.4): XSTATE_BV, the state components that are in it, and
+ * XCOMP_BV behind it. A component that has its initial value is in it, or not, as the processor happens to keep track
+ * of it: on AMD's, a context switch changes that. The dynamic linker fills such an area on the stack when a function is
+ * bound, and restores the registers from it.
  */
 #define XSTATE_BV 512u
 #define XCOMP_COMPACT (1ull << 63)
@@ -190,7 +193,8 @@ static uint64_t differs_in(pid_t pid, uint64_t rsp, const struct delta *d, size_
 	uint64_t comp, in_one = d->left[i] ^ d->right[i];
 	struct err ignored;
 
-	if (d->addr[i] % 64 || d->addr[i] < rsp - TRACE_RED_ZONE || d->addr[i] - rsp > SAVED_FAR || (i + 1 < d->n && d->addr[i + 1] == d->addr[i] + 8) ||
+	if (d->addr[i] % 64 || d->addr[i] < rsp - TRACE_RED_ZONE || d->addr[i] - rsp > SAVED_FAR ||
+	    (i + 1 < d->n && d->addr[i + 1] == d->addr[i] + 8) ||
 	    trace_read(pid, d->addr[i] + 8, &comp, sizeof(comp), &ignored))
 		return 0;
 	if ((comp & ~XCOMP_MASK) != XCOMP_COMPACT || (d->left[i] | d->right[i]) & ~comp)

@@ -6,21 +6,21 @@
 #include "trace/walk.h"
 
 /*
- * 1: the registers that a function keeps for its caller are equal, and its result; *differ of the others are not; 0: no;
- * -1: error. After a call into the shim the others are left as it happened to wait.
+ * 1: the registers that a function keeps for its caller are equal, and its result; *differ of the others are not; 0:
+ * no; -1: error. After a call into the shim the others are left as it happened to wait.
  */
 int state_equal_registers(struct trace *a, struct trace *b, unsigned *differ, struct err *e);
 /* The same of registers that were read: true, and *differ; false. */
 bool state_equal_values(const struct user_regs_struct *a, const struct user_regs_struct *b, unsigned *differ);
 /*
- * *differ: how many words of memory differ, without what the shim keeps for itself and what lies below a stack pointer. Between
- * copies of one process it is 0 for the same state. Between two launches it need not be: what the shim leaves behind on the
- * stack depends on how it waited, and a variable not set yet shows it.
+ * *differ: how many words of memory differ, without what the shim keeps for itself and what lies below a stack pointer.
+ * Between copies of one process it is 0 for the same state. Between two launches it need not be: what the shim leaves
+ * behind on the stack depends on how it waited, and a variable not set yet shows it.
  */
 int state_equal_memory(struct trace *a, struct trace *b, size_t *differ, struct err *e);
 /*
- * As that; and some of the words that differ, with b's values. Those are chosen that will tell b from most other states:
- * the one nearest to a's stack pointer, as a local variable is, the first, and the last.
+ * As that; and some of the words that differ, with b's values. Those are chosen that will tell b from most other
+ * states: the one nearest to a's stack pointer, as a local variable is, the first, and the last.
  */
 int state_equal_memory_tell(struct trace *a, struct trace *b, size_t *differ, struct walk_tell *tell, struct err *e);
 

@@ -81,8 +81,9 @@ json_t *bookmarks_json(const struct bookmarks *p)
 	for (unsigned i = 0; i < p->n; i++) {
 		const struct bookmark *x = &p->v[i];
 
-		json_array_append_new(all, json_pack("{s:o, s:I, s:I, s:I, s:I}", "name", json_text(x->name, strlen(x->name)),
-						     "event", (json_int_t)x->at.event, "pc", (json_int_t)x->at.pc, "hits",
+		json_array_append_new(all, json_pack("{s:o, s:I, s:I, s:I, s:I}", "name",
+						     json_text(x->name, strlen(x->name)), "event",
+						     (json_int_t)x->at.event, "pc", (json_int_t)x->at.pc, "hits",
 						     (json_int_t)x->at.hits, "image", (json_int_t)x->image));
 	}
 	return json_pack("{s:i, s:o}", "last", (int)p->last, "places", all);
@@ -94,8 +95,9 @@ static int read_one(struct bookmarks *p, const json_t *v, struct err *e)
 	const char *name;
 	uint64_t image;
 
-	if (json_get_str(v, "name", &name, e) || json_get_u64(v, "event", &at.event, e) || json_get_u64(v, "pc", &at.pc, e) ||
-	    json_get_u64(v, "hits", &at.hits, e) || json_get_u64(v, "image", &image, e))
+	if (json_get_str(v, "name", &name, e) || json_get_u64(v, "event", &at.event, e) ||
+	    json_get_u64(v, "pc", &at.pc, e) || json_get_u64(v, "hits", &at.hits, e) ||
+	    json_get_u64(v, "image", &image, e))
 		return -1;
 	bookmarks_set(p, name, &at)->image = image;
 	return 0;
@@ -109,9 +111,7 @@ int bookmarks_read(struct bookmarks *p, const json_t *v, struct err *e)
 
 	if (json_get_u64(v, "last", &last, e) || json_get_arr(v, "places", &all, e))
 		return -1;
-	json_array_foreach(all, i, one)
-		if (read_one(p, one, e))
-			return -1;
+	json_array_foreach(all, i, one) if (read_one(p, one, e)) return -1;
 	p->last = (unsigned)last;
 	return 0;
 }

@@ -146,8 +146,9 @@ int session_state_write(struct session_state *s, struct err *e)
 
 	if (!s->program)
 		return 0;
-	v = json_pack("{s:o, s:o, s:I, s:i}", "bookmarks", bookmarks_json(&s->bookmarks), "checkpoints", bookmarks_json(&s->checkpoints),
-		      "events_total", (json_int_t)nav_total(s->cursor->nav), "commands", s->undo_log.n ? (int)s->undo_log.n - 1 : 0);
+	v = json_pack("{s:o, s:o, s:I, s:i}", "bookmarks", bookmarks_json(&s->bookmarks), "checkpoints",
+		      bookmarks_json(&s->checkpoints), "events_total", (json_int_t)nav_total(s->cursor->nav),
+		      "commands", s->undo_log.n ? (int)s->undo_log.n - 1 : 0);
 	if (here) {
 		json_object_set_new(v, "event", json_integer((json_int_t)here->event));
 		json_object_set_new(v, "pc", json_sprintf("0x%llx", (unsigned long long)here->regs.rip));
@@ -172,5 +173,6 @@ int session_state_undo(struct session_state *s, uint64_t n, bool *exact, struct 
 
 	if (!to || mark_goto(s->cursor, to, exact, e))
 		return -1;
-	return mark_take(s->cursor, &here, e) || undo_log_forget(&s->undo_log, n, &here, e) ? -1 : session_state_write(s, e);
+	return mark_take(s->cursor, &here, e) || undo_log_forget(&s->undo_log, n, &here, e) ? -1
+											    : session_state_write(s, e);
 }

@@ -28,8 +28,8 @@ struct session_state {
 int session_state_open(struct session_state *s, struct cursor *cursor, const char *dir, struct err *e);
 void session_state_close(struct session_state *s);
 /*
- * Goes to where the program stood at the last prompt, or (stop) at the last stop, which may be in the middle of a command of the
- * debugger's. 1: there was none.
+ * Goes to where the program stood at the last prompt, or (stop) at the last stop, which may be in the middle of a
+ * command of the debugger's. 1: there was none.
  */
 int session_state_return(struct session_state *s, bool stop, struct err *e);
 /* The debugger has been told of a stop. */

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* undo_log.c: see undo_log.h. The file is an array of records, each with a checksum: it is only appended to, and cut. */
+/* undo_log.c: see undo_log.h. The file is an array of records, each with a checksum: it is only appended to, and cut.
+ */
 #include "sessionstate/undo_log.h"
 
 #include <errno.h>

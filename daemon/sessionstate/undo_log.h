@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * undo_log.h: the debug history of a session (FReD, section 2.1): where the program stood at each prompt of the debugger. It is
- * appended to a file. `undo` goes to an earlier one of these places; since they are exact, no command is repeated.
+ * undo_log.h: the debug history of a session (FReD, section 2.1): where the program stood at each prompt of the
+ * debugger. It is appended to a file. `undo` goes to an earlier one of these places; since they are exact, no command
+ * is repeated.
  */
 #ifndef FRED_SESSIONSTATE_UNDO_LOG_H
 #define FRED_SESSIONSTATE_UNDO_LOG_H

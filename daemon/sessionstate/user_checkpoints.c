@@ -23,7 +23,8 @@ int user_checkpoints_take(struct session_state *s, struct buf *out, struct err *
 	bookmarks_add_position(out, &here);
 	buf_add_char(out, '\n');
 	if (r)
-		buf_addf(out, "fred: without an image: %s\n", r < 0 ? why.text : "the recording's folder cannot be written");
+		buf_addf(out, "fred: without an image: %s\n",
+			 r < 0 ? why.text : "the recording's folder cannot be written");
 	return session_state_write(s, e);
 }
 

@@ -80,7 +80,8 @@ int cursor_segment_before(struct cursor *t, uint64_t n, uint32_t who, struct err
 
 int cursor_last(struct cursor *t, struct err *e)
 {
-	return t->history_end.on ? cursor_goto_end(t, t->history_end.at.event, e) : cursor_segment_before(t, nav_total(t->nav), 0, e);
+	return t->history_end.on ? cursor_goto_end(t, t->history_end.at.event, e)
+				 : cursor_segment_before(t, nav_total(t->nav), 0, e);
 }
 
 int cursor_goto(struct cursor *t, uint64_t n, struct err *e)

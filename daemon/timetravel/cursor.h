@@ -1,19 +1,20 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * cursor.h: the timeline cursor: a process of a recording that a debugger moves forwards and backwards. It always stands
- * at a visible state of one thread (visibility/visibility.h), or at the end of the timeline.
+ * cursor.h: the timeline cursor: a process of a recording that a debugger moves forwards and backwards. It always
+ * stands at a visible state of one thread (visibility/visibility.h), or at the end of the timeline.
  *
- * Forwards, all threads of the process are held by ptrace and run at full speed; the shim lets one of them move at a time
- * (CURSOR_GROUP). Backwards, the process is brought from a checkpoint to the event before the wanted state, and a copy of it
- * goes from there into the segment (segcursor/segcursor.h); that copy is what the user then looks at (CURSOR_INSIDE).
+ * Forwards, all threads of the process are held by ptrace and run at full speed; the shim lets one of them move at a
+ * time (CURSOR_GROUP). Backwards, the process is brought from a checkpoint to the event before the wanted state, and a
+ * copy of it goes from there into the segment (segcursor/segcursor.h); that copy is what the user then looks at
+ * (CURSOR_INSIDE).
  *
  * All functions return 0, or -1 with e set, unless it is said otherwise.
  */
 #ifndef FRED_TIMETRAVEL_CURSOR_H
 #define FRED_TIMETRAVEL_CURSOR_H
 
-#include "timetravel/next_segment.h"
 #include "segcursor/segcursor.h"
+#include "timetravel/next_segment.h"
 #include "visibility/shim_frames.h"
 
 enum cursor_mode {
@@ -60,7 +61,8 @@ struct cursor_ops;
 struct cursor {
 	const struct cursor_ops *ops; /* cursor_ops.h; cursor_init sets those of a real process */
 	struct nav *nav; /* borrowed */
-	struct cursor_last *count; /* while set, a run counts breakpoints and watchpoints here and does not stop at them */
+	struct cursor_last
+		*count; /* while set, a run counts breakpoints and watchpoints here and does not stop at them */
 	struct history_end history_end; /* on: the timeline ends there, and not with an event */
 	struct breaks breaks; /* what both directions stop at */
 	struct cursor_calls calls;
@@ -119,15 +121,18 @@ int cursor_back_continue(struct cursor *t, struct stop *stop, struct err *e);
 int cursor_back_step(struct cursor *t, pid_t tid, struct stop *stop, struct err *e);
 /*
  * Back to where thread tid, which is in [lo, hi), last entered that range, or to a breakpoint behind that. Instructions
- * executed with a stack pointer below sp are of called functions and do not count. 1: nothing has happened: steps are as good.
+ * executed with a stack pointer below sp are of called functions and do not count. 1: nothing has happened: steps are
+ * as good.
  */
-int cursor_back_over(struct cursor *t, pid_t tid, uint64_t lo, uint64_t hi, uint64_t sp, struct stop *stop, struct err *e);
+int cursor_back_over(struct cursor *t, pid_t tid, uint64_t lo, uint64_t hi, uint64_t sp, struct stop *stop,
+		     struct err *e);
 /* From here on signals are stops, too, except those in t->breaks.pass. The shim has to be mapped where it stands. */
 void cursor_stop_at_signals(struct cursor *t);
 
 /* What can be looked at where it stands. */
 
-/* The siginfo_t of the signal that it stopped for, as its handler gets it (sigaction(2)). ERR_NOT_FOUND: there is none. */
+/* The siginfo_t of the signal that it stopped for, as its handler gets it (sigaction(2)). ERR_NOT_FOUND: there is none.
+ */
 int cursor_siginfo(struct cursor *t, siginfo_t *info, struct err *e);
 /* A stopped thread, to read registers of. NULL: there is none, e is set. */
 struct trace *cursor_thread(struct cursor *t, pid_t tid, struct err *e);

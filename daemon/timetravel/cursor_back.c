@@ -36,7 +36,8 @@ static int one_back(struct cursor *t, pid_t tid, struct stop *stop, struct err *
 		return r;
 	if (who <= 1)
 		return at_begin(t, stop, e);
-	/* The thread begins here, and here it stays: GDB 13 dies when another one than it steps stops (finish_step_over). */
+	/* The thread begins here, and here it stays: GDB 13 dies when another one than it steps stops
+	 * (finish_step_over). */
 	stop->kind = STOP_FIRST;
 	return t->mode == CURSOR_INSIDE && t->in.n == n ? 0 : cursor_goto(t, n, e);
 }
@@ -64,9 +65,9 @@ static int to_entry(struct cursor *t, const struct user_regs_struct *here, struc
 }
 
 /*
- * Back from where a call of the shim's returned, and now in a function of the program's that ran in there, a signal handler
- * or a library's constructor: backwards such a call is one step, to its entry. A debugger knows how to go on from there,
- * in its caller's frame; of what runs further in it would have to see all.
+ * Back from where a call of the shim's returned, and now in a function of the program's that ran in there, a signal
+ * handler or a library's constructor: backwards such a call is one step, to its entry. A debugger knows how to go on
+ * from there, in its caller's frame; of what runs further in it would have to see all.
  */
 static int leave_call(struct cursor *t, const struct user_regs_struct *here, struct err *e)
 {
@@ -123,7 +124,8 @@ static int back_step(struct cursor *t, pid_t tid, struct stop *stop, struct err 
 	*stop = (struct stop){.kind = STOP_STEP};
 	if (t->ops->regs(t, t->in.seg.tid, &here, e))
 		return -1;
-	returned = tid == t->in.seg.tid && visibility_is_certain(&t->visibility, here.rip) && visibility_has_returned(t->in.now.pid, &here);
+	returned = tid == t->in.seg.tid && visibility_is_certain(&t->visibility, here.rip) &&
+		   visibility_has_returned(t->in.now.pid, &here);
 	if (one_back(t, tid, stop, e))
 		return -1;
 	return returned && stop->kind == STOP_STEP && t->in.seg.tid == tid ? leave_call(t, &here, e) : 0;
@@ -142,10 +144,12 @@ int cursor_back_step_few(struct cursor *t, pid_t tid, struct stop *stop, struct 
 	return see_access(t, tid, stop, e);
 }
 
-int cursor_back_over(struct cursor *t, pid_t tid, uint64_t lo, uint64_t hi, uint64_t sp, struct stop *stop, struct err *e)
+int cursor_back_over(struct cursor *t, pid_t tid, uint64_t lo, uint64_t hi, uint64_t sp, struct stop *stop,
+		     struct err *e)
 {
 	*stop = (struct stop){.kind = STOP_STEP};
-	return t->mode == CURSOR_INSIDE && tid == t->in.seg.tid ? t->ops->back_over(&t->in, &t->breaks, lo, hi, sp, e) : 1;
+	return t->mode == CURSOR_INSIDE && tid == t->in.seg.tid ? t->ops->back_over(&t->in, &t->breaks, lo, hi, sp, e)
+								: 1;
 }
 
 /* It stands at a stop of the segment; a watchpoint is met before the instruction that changes it. */
@@ -164,8 +168,8 @@ static int to_stop(struct cursor *t, uint64_t k, struct stop *stop, struct err *
 	int r = t->ops->nth_stop(&t->in, &t->breaks, k, stop, e);
 
 	if (r > 0)
-		return err_set(e, ERR_INTERNAL, "stop %llu behind event %llu is not met again",
-			       (unsigned long long)k, (unsigned long long)t->in.n);
+		return err_set(e, ERR_INTERNAL, "stop %llu behind event %llu is not met again", (unsigned long long)k,
+			       (unsigned long long)t->in.n);
 	return r ? r : at_stop(t, stop, e);
 }
 
@@ -178,7 +182,8 @@ static int to_last(struct cursor *t, const struct cursor_last *last, struct stop
 		return to_stop(t, last->k, stop, e);
 	r = t->ops->last_stop(&t->in, &t->breaks, stop, e);
 	if (r > 0)
-		return err_set(e, ERR_INTERNAL, "the stops behind event %llu are not met again", (unsigned long long)last->event);
+		return err_set(e, ERR_INTERNAL, "the stops behind event %llu are not met again",
+			       (unsigned long long)last->event);
 	return r ? r : at_stop(t, stop, e);
 }
 
@@ -260,7 +265,8 @@ static uint64_t piece_before(struct cursor *t, uint64_t to)
 	return to > first && t->ops->checkpoint_before(t->nav, to - 1, &from) && from > first ? from : first;
 }
 
-/* Interrupted somewhere in between, which is no place to go on from; but behind `to`, at a checkpoint, all has been searched. */
+/* Interrupted somewhere in between, which is no place to go on from; but behind `to`, at a checkpoint, all has been
+ * searched. */
 static int given_up(struct cursor *t, uint64_t to, struct stop *stop, struct err *e)
 {
 	struct err why;
@@ -294,7 +300,8 @@ int cursor_stopped_segments(struct cursor *t, uint64_t *to, struct cursor_last *
 static int last_swept(struct cursor *t, const struct cursor_last *last, struct stop *stop, struct err *e)
 {
 	for (size_t i = last->maybes; i > 0; i--) {
-		int r = t->ops->enter_any(t, last->maybe[i - 1], e) ? -1 : t->ops->last_stop(&t->in, &t->breaks, stop, e);
+		int r = t->ops->enter_any(t, last->maybe[i - 1], e) ? -1
+								    : t->ops->last_stop(&t->in, &t->breaks, stop, e);
 
 		if (r <= 0)
 			return r ? -1 : at_stop(t, stop, e);
@@ -305,8 +312,8 @@ static int last_swept(struct cursor *t, const struct cursor_last *last, struct s
 }
 
 /*
- * The last stop before event `to`, which is changed to the one up to which there is none (1). A fork that is followed is gone
- * around: its segment is looked at by itself.
+ * The last stop before event `to`, which is changed to the one up to which there is none (1). A fork that is followed
+ * is gone around: its segment is looked at by itself.
  */
 static int last_before(struct cursor *t, uint64_t *to, struct stop *stop, struct err *e)
 {
@@ -341,7 +348,7 @@ static int back_inside(struct cursor *t, struct stop *stop, struct err *e)
 
 	if (!r)
 		r = count.known ? t->ops->to_counted(&t->in, &t->breaks, &count, stop, e)
-			       : t->ops->back_to_stop(&t->in, &t->breaks, stop, e);
+				: t->ops->back_to_stop(&t->in, &t->breaks, stop, e);
 	segcur_count_fini(&count);
 	return r;
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * cursor_calls.c: system calls at which a debugger stops (catch syscall, fork, vfork, exec). The timeline tells where they are. In
- * both directions the stop is the last visible state before the call.
+ * cursor_calls.c: system calls at which a debugger stops (catch syscall, fork, vfork, exec). The timeline tells where
+ * they are. In both directions the stop is the last visible state before the call.
  */
 #include <sys/syscall.h>
 
@@ -27,7 +27,10 @@ static long caught_by(const struct cursor_calls *c, const struct rlog_rec *rec)
 	static const long forks[] = {SYS_fork, SYS_vfork, SYS_clone}, execs[] = {SYS_execve, SYS_execveat};
 
 	if (rec->kind == RLOG_FORK)
-		return !has(c, forks, 3) ? -1 : is_caught(c, SYS_fork) ? SYS_fork : is_caught(c, SYS_vfork) ? SYS_vfork : SYS_clone;
+		return !has(c, forks, 3)	 ? -1
+		       : is_caught(c, SYS_fork)	 ? SYS_fork
+		       : is_caught(c, SYS_vfork) ? SYS_vfork
+						 : SYS_clone;
 	if (rec->kind == RLOG_EXEC)
 		return !has(c, execs, 2) ? -1 : is_caught(c, SYS_execve) ? SYS_execve : SYS_execveat;
 	return rec->kind == RLOG_SYS && rec->nops && is_caught(c, (long)rec->op[0]) ? (long)rec->op[0] : -1;
@@ -120,7 +123,8 @@ int cursor_calls_back(struct cursor *t, cursor_go_fn go, struct stop *stop, stru
 		t->least = event;
 		r = go(t, stop, e);
 		t->least = 0;
-		if (r || !event || stop->kind == STOP_INTERRUPT || (stop->kind != STOP_LIMIT && stop->kind != STOP_BEGIN && cursor_event(t) >= event))
+		if (r || !event || stop->kind == STOP_INTERRUPT ||
+		    (stop->kind != STOP_LIMIT && stop->kind != STOP_BEGIN && cursor_event(t) >= event))
 			return r;
 		r = stand_before(t, event, nr, stop, e);
 		if (r <= 0)

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * cursor_forth.c: forwards: to the next stop, and steps. A step over the end of a thread's segment is made where its next
- * segment begins; up to there the other threads run at full speed. No thread is single-stepped in a segment that ends in the
- * middle of the program (segcursor_run.c): a copy makes the step there.
+ * cursor_forth.c: forwards: to the next stop, and steps. A step over the end of a thread's segment is made where its
+ * next segment begins; up to there the other threads run at full speed. No thread is single-stepped in a segment that
+ * ends in the middle of the program (segcursor_run.c): a copy makes the step there.
  */
 #include "segcursor/segcursor_int.h"
 #include "timetravel/cursor_int.h"
 
-/* From CURSOR_GROUP. Interrupted in translated code, it goes to the beginning of that segment, which is a place of the program's. */
+/* From CURSOR_GROUP. Interrupted in translated code, it goes to the beginning of that segment, which is a place of the
+ * program's. */
 static int run_held(struct cursor *t, pid_t step, uint64_t until, struct stop *stop, struct err *e)
 {
 	if (t->ops->run(t, step, until, stop, e))
@@ -16,8 +17,8 @@ static int run_held(struct cursor *t, pid_t step, uint64_t until, struct stop *s
 }
 
 /*
- * From CURSOR_GROUP to the next stop, or event `until` (STOP_LIMIT), where no fork is followed on the way. A long way leaves
- * checkpoints, so that going back afterwards is short.
+ * From CURSOR_GROUP to the next stop, or event `until` (STOP_LIMIT), where no fork is followed on the way. A long way
+ * leaves checkpoints, so that going back afterwards is short.
  */
 static int run_from_here(struct cursor *t, pid_t step, uint64_t until, struct stop *stop, struct err *e)
 {
@@ -36,7 +37,8 @@ static int run_from_here(struct cursor *t, pid_t step, uint64_t until, struct st
 	}
 	if (run_held(t, step, until, stop, e))
 		return -1;
-	return t->history_end.on && until == total && stop->kind == STOP_LIMIT ? cursor_enter_last(t, step, stop, e) : 0;
+	return t->history_end.on && until == total && stop->kind == STOP_LIMIT ? cursor_enter_last(t, step, stop, e)
+									       : 0;
 }
 
 /* As that, over forks. */
@@ -63,8 +65,8 @@ static int run_on(struct cursor *t, pid_t step, uint64_t until, struct stop *sto
 }
 
 /*
- * The segment ends where its thread was interrupted: the process itself, which finds that, makes the way again, past the stops up
- * to here.
+ * The segment ends where its thread was interrupted: the process itself, which finds that, makes the way again, past
+ * the stops up to here.
  */
 static int go_again(struct cursor *t, pid_t step, uint64_t until, struct stop *stop, struct err *e)
 {
@@ -117,7 +119,8 @@ static int step_last(struct cursor *t, pid_t tid, struct stop *stop, struct err 
 	return there ? 0 : t->ops->step(&t->in, &t->breaks, stop, e);
 }
 
-/* To the first visible state behind event n, at which the process stands. STOP_LIMIT: there is none; it stands at the next one. */
+/* To the first visible state behind event n, at which the process stands. STOP_LIMIT: there is none; it stands at the
+ * next one. */
 static int enter(struct cursor *t, uint64_t n, struct stop *stop, struct err *e)
 {
 	int r = t->ops->enter(t, n, e);
@@ -128,7 +131,8 @@ static int enter(struct cursor *t, uint64_t n, struct stop *stop, struct err *e)
 
 static int step_inside(struct cursor *t, struct stop *stop, struct err *e);
 
-/* A thread that stands in its next segment (t->next), or, fresh, before it. STOP_LIMIT: the rest of it has no visible state. */
+/* A thread that stands in its next segment (t->next), or, fresh, before it. STOP_LIMIT: the rest of it has no visible
+ * state. */
 static int step_segment(struct cursor *t, pid_t tid, bool fresh, struct stop *stop, struct err *e)
 {
 	if (!t->next.soft)
@@ -193,7 +197,7 @@ static int step(struct cursor *t, pid_t tid, struct stop *stop, struct err *e)
 	if (t->mode == CURSOR_INSIDE && cursor_is_last(t))
 		return step_last(t, tid, stop, e);
 	return t->mode == CURSOR_INSIDE && tid == t->in.seg.tid ? step_inside(t, stop, e)
-								  : step_from(t, tid, false, stop, e);
+								: step_from(t, tid, false, stop, e);
 }
 
 /* At the end all threads stand in the shim: what a user wants to see is where the last one came from. */

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * cursor_int.h: what the files of this folder share, and what the debugger and `explain` need besides cursor.h. The layers, from
- * below: cursor_run.c and cursor_process.c (a real process); forks.c, history_end.c; cursor.c; cursor_signals.c; cursor_forth.c and
- * cursor_back.c; cursor_calls.c; cursor_many.c, live.c and mark.c.
+ * cursor_int.h: what the files of this folder share, and what the debugger and `explain` need besides cursor.h. The
+ * layers, from below: cursor_run.c and cursor_process.c (a real process); forks.c, history_end.c; cursor.c;
+ * cursor_signals.c; cursor_forth.c and cursor_back.c; cursor_calls.c; cursor_many.c, live.c and mark.c.
  */
 #ifndef FRED_TIMETRAVEL_CURSOR_INT_H
 #define FRED_TIMETRAVEL_CURSOR_INT_H
@@ -26,32 +26,35 @@ int cursor_stand(struct cursor *t, struct err *e);
 /* From CURSOR_GROUP at an event, where it stays: leaves a checkpoint, if there can be one. */
 int cursor_checkpoint(struct cursor *t, struct err *e);
 /*
- * CURSOR_INSIDE, where it stays: a checkpoint of the event before it, which is kept until it is removed; *id is its number in the
- * store. id NULL: it is kept as long as there is room. 1: there is no store.
+ * CURSOR_INSIDE, where it stays: a checkpoint of the event before it, which is kept until it is removed; *id is its
+ * number in the store. id NULL: it is kept as long as there is room. 1: there is no store.
  */
 int cursor_keep(struct cursor *t, uint64_t *id, struct err *e);
 
 /*
- * cursor_run.c: from CURSOR_GROUP on, until something of t->breaks, until thread `step` (0: none) has made a visible step, or until
- * event `until` (STOP_LIMIT; the end of the timeline is STOP_END).
+ * cursor_run.c: from CURSOR_GROUP on, until something of t->breaks, until thread `step` (0: none) has made a visible
+ * step, or until event `until` (STOP_LIMIT; the end of the timeline is STOP_END).
  */
 int cursor_run(struct cursor *t, pid_t step, uint64_t until, struct stop *stop, struct err *e);
 /* The segment behind that event may have stops that are not counted. */
 void cursor_maybe(struct cursor_last *last, uint64_t event);
-/* Does an event behind `from`, up to `to`, map or unmap memory, so that it is not known what a word was before? 1, 0 or -1. */
+/* Does an event behind `from`, up to `to`, map or unmap memory, so that it is not known what a word was before? 1, 0 or
+ * -1. */
 int cursor_remaps(struct cursor *t, uint64_t from, uint64_t to, struct err *e);
 
-/* forks.c: the first event behind `from` at which the process becomes its child, or the last one up to `to`; 0: there is none. */
+/* forks.c: the first event behind `from` at which the process becomes its child, or the last one up to `to`; 0: there
+ * is none. */
 int cursor_next_fork(struct cursor *t, uint64_t from, uint64_t *fork, struct err *e);
 int cursor_fork_before(struct cursor *t, uint64_t to, uint64_t *fork, struct err *e);
 /* Through the segment before that event, as cursor_run. 1: nothing stopped it there, and cursor_cross was called. */
 int cursor_run_fork(struct cursor *t, uint64_t fork, pid_t *step, struct stop *stop, struct err *e);
-/* From a segment to its end, all threads held. If a fork was followed there and *step made it, *step is the child's thread. */
+/* From a segment to its end, all threads held. If a fork was followed there and *step made it, *step is the child's
+ * thread. */
 int cursor_cross(struct cursor *t, pid_t *step, struct err *e);
 
 /*
- * history_end.c: to the end of history, or to a stop of b (NULL: none) before it (STOP_END: it is there). fresh: from the beginning of
- * the segment, whose first visible state may be a stop.
+ * history_end.c: to the end of history, or to a stop of b (NULL: none) before it (STOP_END: it is there). fresh: from
+ * the beginning of the segment, whose first visible state may be a stop.
  */
 int cursor_run_to_history_end(struct cursor *t, bool fresh, const struct breaks *b, struct stop *stop, struct err *e);
 /* Does it stand there? */
@@ -69,7 +72,8 @@ bool cursor_is_last(const struct cursor *t);
 uint32_t cursor_ordinal(const struct cursor *t, pid_t tid);
 /* To the last visible state of all. 1: there is none; nothing is held. */
 int cursor_last(struct cursor *t, struct err *e);
-/* To the last visible state of a segment before event n, of the thread with that number (0: of any). 1: there is none. */
+/* To the last visible state of a segment before event n, of the thread with that number (0: of any). 1: there is none.
+ */
 int cursor_segment_before(struct cursor *t, uint64_t n, uint32_t thread, struct err *e);
 #define CURSOR_CUTS 12
 /* Where to leave checkpoints on a long way, so that no part of it that is gone again is long: events. How many. */
@@ -89,10 +93,12 @@ void cursor_see_signal(struct cursor *t, struct stop *stop);
 /* May signals stop it between the beginning and here? */
 bool cursor_has_signals(struct cursor *t);
 
-/* cursor_back.c: the segments that may have stops (all->maybe, to be freed) of the part of the way before event *to; *to becomes its beginning. */
+/* cursor_back.c: the segments that may have stops (all->maybe, to be freed) of the part of the way before event *to;
+ * *to becomes its beginning. */
 int cursor_stopped_segments(struct cursor *t, uint64_t *to, struct cursor_last *all, struct err *e);
 
-/* cursor_forth.c, cursor_back.c: as the functions of cursor.h without `_few`, but watching only the words in debug registers. */
+/* cursor_forth.c, cursor_back.c: as the functions of cursor.h without `_few`, but watching only the words in debug
+ * registers. */
 int cursor_continue_few(struct cursor *t, struct stop *stop, struct err *e);
 int cursor_step_few(struct cursor *t, pid_t tid, struct stop *stop, struct err *e);
 int cursor_back_continue_few(struct cursor *t, struct stop *stop, struct err *e);

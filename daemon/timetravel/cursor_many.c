@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * cursor_many.c: more words are watched than there are debug registers: the same way is gone once for each few of them, and the first
- * of these stops (backwards: the last) is the stop.
+ * cursor_many.c: more words are watched than there are debug registers: the same way is gone once for each few of them,
+ * and the first of these stops (backwards: the last) is the stop.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -27,7 +27,8 @@ struct many {
 };
 
 /* Is a before b? It may stand elsewhere then. */
-static int is_before(struct cursor *t, const struct timeline_point *a, const struct timeline_point *b, bool *yes, struct err *e)
+static int is_before(struct cursor *t, const struct timeline_point *a, const struct timeline_point *b, bool *yes,
+		     struct err *e)
 {
 	uint64_t k;
 
@@ -59,7 +60,8 @@ static int compare(struct many *m, const struct stop *stop, struct err *e)
 	if (cursor_where(m->t, &r.at, e))
 		return -1;
 	if (!better && !same_point(&r.at, &m->best.at) &&
-	    (m->back ? is_before(m->t, &m->best.at, &r.at, &better, e) : is_before(m->t, &r.at, &m->best.at, &better, e)))
+	    (m->back ? is_before(m->t, &m->best.at, &r.at, &better, e)
+		     : is_before(m->t, &r.at, &m->best.at, &better, e)))
 		return -1;
 	if (better)
 		m->best = r;

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * cursor_process.c: the operations of cursor_ops.h on a real process: the target is brought to an event (replay/navigate.h),
- * all its threads are held there, or copies of the thread that moves next go into its segment (segcursor/segcursor.h).
+ * cursor_process.c: the operations of cursor_ops.h on a real process: the target is brought to an event
+ * (replay/navigate.h), all its threads are held there, or copies of the thread that moves next go into its segment
+ * (segcursor/segcursor.h).
  */
 #include <stdlib.h>
 #include <string.h>
@@ -184,13 +185,15 @@ int cursor_copy(struct cursor *t, struct trace *copy, struct err *e)
 	struct group_thread *th;
 
 	if (t->mode == CURSOR_INSIDE)
-		return segcur_copy(&t->in, &t->in.now, copy, e) || trace_unshare_memory(copy, t->in.seg.gadget, e) ? -1 : 0;
+		return segcur_copy(&t->in, &t->in.now, copy, e) || trace_unshare_memory(copy, t->in.seg.gadget, e) ? -1
+														   : 0;
 	th = group_find(&t->group, t->tid);
 	return th ? keep_state(t, th, copy, e) : err_set(e, ERR_USAGE, "thread %d is no more", (int)t->tid);
 }
 
 /* *count: as segcur_find_counting, if that is easy. */
-static int find_inside(struct cursor *t, struct trace *here, struct breaks *b, struct segcur_count *count, struct err *e)
+static int find_inside(struct cursor *t, struct trace *here, struct breaks *b, struct segcur_count *count,
+		       struct err *e)
 {
 	int r = segcur_find_counting(&t->in, here, b, count, e);
 

@@ -8,9 +8,9 @@
 #include "base/clock.h"
 #include "base/maps.h"
 #include "base/str.h"
+#include "replay/stall.h"
 #include "segcursor/segcursor_int.h"
 #include "timetravel/cursor_int.h"
-#include "replay/stall.h"
 #include "trace/rep.h"
 
 #define POLL_MS 2
@@ -68,8 +68,9 @@ void cursor_maybe(struct cursor_last *last, uint64_t event)
 
 static bool changes_memory(const struct rlog_rec *r)
 {
-	static const long calls[] = {SYS_mmap,	SYS_munmap,  SYS_brk,		    SYS_mremap,		SYS_madvise,
-				     SYS_shmat, SYS_shmdt,   SYS_remap_file_pages, SYS_process_madvise};
+	static const long calls[] = {SYS_mmap,	 SYS_munmap,	       SYS_brk,
+				     SYS_mremap, SYS_madvise,	       SYS_shmat,
+				     SYS_shmdt,	 SYS_remap_file_pages, SYS_process_madvise};
 
 	if (r->kind == RLOG_PAGE)
 		return true;
@@ -95,7 +96,8 @@ int cursor_remaps(struct cursor *t, uint64_t from, uint64_t to, struct err *e)
 	return r < 0 ? -1 : found;
 }
 
-/* A watched word was written, and not changed as far as is known here. Who counts gives up when that happens too often. */
+/* A watched word was written, and not changed as far as is known here. Who counts gives up when that happens too often.
+ */
 static int note_write(struct run *r, uint64_t event, struct err *e)
 {
 	struct cursor_last *c = r->t->count;
@@ -154,10 +156,12 @@ static int is_stepped(struct run *r, struct group_thread *th, const struct trace
 		return 0;
 	if (trace_get_regs(&th->t, &regs, e))
 		return -1;
-	return shim_frames_sees(&r->t->shim_frames, &r->t->visibility, &r->shim_call, th->t.pid, r->before, &regs, r->handler);
+	return shim_frames_sees(&r->t->shim_frames, &r->t->visibility, &r->shim_call, th->t.pid, r->before, &regs,
+				r->handler);
 }
 
-/* A signal of the shim's that comes meanwhile waits: its handler would end in front of the instruction, and another one come. */
+/* A signal of the shim's that comes meanwhile waits: its handler would end in front of the instruction, and another one
+ * come. */
 static int step_one(struct group_thread *th, struct trace_stop *s, struct err *e)
 {
 	int sig = th->sig, held = sig == SIG_TICK ? sig : 0;
@@ -252,7 +256,8 @@ static int pass(struct run *r, struct group_thread *th, struct err *e)
 	return 0;
 }
 
-/* Of the shim's, in front of a step in the program: nobody knows when the step would be made, and what would come before. */
+/* Of the shim's, in front of a step in the program: nobody knows when the step would be made, and what would come
+ * before. */
 static bool is_for_later(struct run *r, struct group_thread *th, const struct trace_stop *s)
 {
 	struct err ignored;

@@ -3,9 +3,9 @@
  * cursor_signals.c: signals as stops. A signal that was sent is met by a breakpoint where the shim calls its handler
  * (visibility/signal_handlers.h), so that both directions count it like other breakpoints.
  */
+#include "rlog/rlog.h"
 #include "segcursor/segcursor_int.h"
 #include "timetravel/cursor_int.h"
-#include "rlog/rlog.h"
 #include "visibility/signal_handlers.h"
 
 void cursor_stop_at_signals(struct cursor *t)

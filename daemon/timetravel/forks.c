@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * forks.c: events at which the replayed process becomes its child (rlog/replay.h, `follow`). A tracer cannot follow it there. So
- * all threads are held only up to the event before the fork; copies go through the segment that ends with the fork, and the
- * process alone goes over the fork.
+ * forks.c: events at which the replayed process becomes its child (rlog/replay.h, `follow`). A tracer cannot follow it
+ * there. So all threads are held only up to the event before the fork; copies go through the segment that ends with the
+ * fork, and the process alone goes over the fork.
  */
 #include "timetravel/cursor_int.h"
 
@@ -42,7 +42,8 @@ int cursor_next_fork(struct cursor *t, uint64_t from, uint64_t *fork, struct err
 	uint64_t prefix = timeline_prefix(t->nav->t.tl);
 
 	*fork = 0;
-	return from < prefix && prefix > timeline_base(t->nav->t.tl) ? last_of_process(t, from + 1, prefix, fork, e) : 0;
+	return from < prefix && prefix > timeline_base(t->nav->t.tl) ? last_of_process(t, from + 1, prefix, fork, e)
+								     : 0;
 }
 
 int cursor_fork_before(struct cursor *t, uint64_t to, uint64_t *fork, struct err *e)

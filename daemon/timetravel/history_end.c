@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * history_end.c: a timeline that ends where a live program stands: in the middle of a segment, behind its last event. That place
- * is a point like others, an address and how many times the segment comes there (struct history_end). live.c finds it.
+ * history_end.c: a timeline that ends where a live program stands: in the middle of a segment, behind its last event.
+ * That place is a point like others, an address and how many times the segment comes there (struct history_end). live.c
+ * finds it.
  */
 
 #include "timetravel/cursor_int.h"
@@ -70,7 +71,8 @@ static int run(struct cursor *t, bool fresh, const struct breaks *breaks, struct
 	return 0;
 }
 
-int cursor_run_to_history_end(struct cursor *t, bool fresh, const struct breaks *breaks, struct stop *stop, struct err *e)
+int cursor_run_to_history_end(struct cursor *t, bool fresh, const struct breaks *breaks, struct stop *stop,
+			      struct err *e)
 {
 	struct breaks both = {0};
 	int r = t->ops->walk_until(&t->in, fresh, breaks, t->history_end.at.pc, t->history_end.at.hits, stop, e);

@@ -20,7 +20,8 @@ static uint64_t rank(unsigned registers, size_t stack, size_t data)
 	return (uint64_t)registers << 56 | (uint64_t)(stack < most ? stack : most) << 28 | (data < most ? data : most);
 }
 
-static int differs(void *ctx, struct trace *t, const struct user_regs_struct *r, uint64_t least, uint64_t *differ, struct err *e)
+static int differs(void *ctx, struct trace *t, const struct user_regs_struct *r, uint64_t least, uint64_t *differ,
+		   struct err *e)
 {
 	const struct thread_snapshot *p = ctx;
 	unsigned registers;
@@ -51,12 +52,14 @@ static int is_similar(void *ctx, struct trace *now, struct walk_tell *tell, stru
 	thread_snapshot_tell(w->p, now->pid, w->base, tell);
 	if (tell->n)
 		return 0;
-	w->differ = rank(0, thread_snapshot_differs(w->p, now->pid, false), thread_snapshot_differs(w->p, now->pid, true));
+	w->differ =
+		rank(0, thread_snapshot_differs(w->p, now->pid, false), thread_snapshot_differs(w->p, now->pid, true));
 	return 1;
 }
 
 /* By walking, where the address is passed very often: s->best and s->least. SEGCUR_NONE: no state is similar enough. */
-static int walk_to_similar(struct cursor *t, const struct thread_snapshot *p, struct breaks *at, struct segcur_similar *s, struct err *e)
+static int walk_to_similar(struct cursor *t, const struct thread_snapshot *p, struct breaks *at,
+			   struct segcur_similar *s, struct err *e)
 {
 	struct live_walk w = {p, t->in.base.pid, 0};
 	struct walked there;
@@ -90,7 +93,9 @@ static int find_live(struct cursor *t, const struct thread_snapshot *p, struct s
 		if (!found)
 			s->best = s->arrivals;
 		/* what is behind it has not happened */
-		r = r < 0 || cursor_enter(t, t->history_end.at.event, e) ? -1 : segcur_nth_stop(&t->in, &at, s->best, &stop, e);
+		r = r < 0 || cursor_enter(t, t->history_end.at.event, e)
+			    ? -1
+			    : segcur_nth_stop(&t->in, &at, s->best, &stop, e);
 		breaks_fini(&at);
 	}
 	t->history_end.found = !found ? HISTORY_END_EARLIER : s->least ? HISTORY_END_ALIKE : HISTORY_END_EXACT;
@@ -108,10 +113,11 @@ int cursor_goto_live(struct cursor *t, const struct thread_snapshot *p, struct e
 	t->history_end = (struct history_end){.at = {.event = n, .pc = s.pc}};
 	r = find_live(t, p, &s, e);
 	if (r > 0)
-		return err_set(e, ERR_INTERNAL, "the replay does not come to 0x%llx, where the live program stands, behind event %llu",
+		return err_set(e, ERR_INTERNAL,
+			       "the replay does not come to 0x%llx, where the live program stands, behind event %llu",
 			       (unsigned long long)s.pc, n);
-	log_info("event %llu, time %llu at 0x%llx: differs by 0x%llx", n, (unsigned long long)s.best, (unsigned long long)s.pc,
-		 (unsigned long long)s.least);
+	log_info("event %llu, time %llu at 0x%llx: differs by 0x%llx", n, (unsigned long long)s.best,
+		 (unsigned long long)s.pc, (unsigned long long)s.least);
 	t->history_end.at.hits = s.best;
 	t->history_end.on = !r;
 	return r;

@@ -53,7 +53,8 @@ bool mark_same(const struct mark *a, const struct mark *b)
 	       !differing_words(a, b);
 }
 
-static int differs(void *ctx, struct trace *t, const struct user_regs_struct *r, uint64_t least, uint64_t *differ, struct err *e)
+static int differs(void *ctx, struct trace *t, const struct user_regs_struct *r, uint64_t least, uint64_t *differ,
+		   struct err *e)
 {
 	const struct mark *s = ctx;
 	struct mark here = {.regs = *r};
@@ -68,7 +69,8 @@ static int differs(void *ctx, struct trace *t, const struct user_regs_struct *r,
 
 int mark_goto(struct cursor *t, const struct mark *s, bool *exact, struct err *e)
 {
-	struct segcur_similar like = {.pc = s->regs.rip, .differ = differs, .ctx = (void *)s, .seconds = LOOK_S, .cut_will_do = true};
+	struct segcur_similar like = {
+		.pc = s->regs.rip, .differ = differs, .ctx = (void *)s, .seconds = LOOK_S, .cut_will_do = true};
 	int r = t->ops->enter(t, s->event, e);
 
 	*exact = false;

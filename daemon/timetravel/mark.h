@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * mark.h: a mark: a stop that is noted at no cost and can be found again, by the event before it and by the thread's registers and
- * top of stack. An exact position (cursor_where) has the number of passes of the PC instead; to count these, the program
- * has to go there once more.
+ * mark.h: a mark: a stop that is noted at no cost and can be found again, by the event before it and by the thread's
+ * registers and top of stack. An exact position (cursor_where) has the number of passes of the PC instead; to count
+ * these, the program has to go there once more.
  */
 #ifndef FRED_TIMETRAVEL_MARK_H
 #define FRED_TIMETRAVEL_MARK_H
@@ -23,7 +23,8 @@ struct mark {
 int mark_take(struct cursor *t, struct mark *s, struct err *e);
 /* Are they the same stop? */
 bool mark_same(const struct mark *a, const struct mark *b);
-/* Goes there. *exact is false: it is the most similar state behind the event, or the first one if the PC is not met there. */
+/* Goes there. *exact is false: it is the most similar state behind the event, or the first one if the PC is not met
+ * there. */
 int mark_goto(struct cursor *t, const struct mark *s, bool *exact, struct err *e);
 
 #endif

@@ -39,7 +39,8 @@ static int look(struct next_segment *a, struct timeline_walk *w, struct err *e)
 	return 0;
 }
 
-int next_segment_find(struct next_segment *a, struct timeline *tl, uint64_t total, uint32_t who, uint64_t from, struct err *e)
+int next_segment_find(struct next_segment *a, struct timeline *tl, uint64_t total, uint32_t who, uint64_t from,
+		      struct err *e)
 {
 	struct timeline_walk w;
 	int r;

@@ -14,7 +14,9 @@ struct next_segment {
 	uint64_t end; /* not soft: up to this event it moves alone, and none of its segments is soft */
 };
 
-/* From the segment behind event `from` on; total: the last event. An answer that *a already has is not looked for again. */
-int next_segment_find(struct next_segment *a, struct timeline *tl, uint64_t total, uint32_t who, uint64_t from, struct err *e);
+/* From the segment behind event `from` on; total: the last event. An answer that *a already has is not looked for
+ * again. */
+int next_segment_find(struct next_segment *a, struct timeline *tl, uint64_t total, uint32_t who, uint64_t from,
+		      struct err *e);
 
 #endif

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* alias.c: see alias.h. */
 #include "trace/alias.h"
-#include "trace/internal.h"
 #include "base/str.h"
+#include "trace/internal.h"
 #include <stdlib.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
@@ -44,7 +44,8 @@ static int list_aliases(pid_t pid, struct aliases *a, struct err *e)
 	return 0;
 }
 
-/* An object of its own in place of the one whose first mapping is a->v[first]; it stays mapped for those to come from it. */
+/* An object of its own in place of the one whose first mapping is a->v[first]; it stays mapped for those to come from
+ * it. */
 static int own_object(struct trace *t, uint64_t gadget, struct aliases *a, size_t first, struct err *e)
 {
 	uint64_t lo = UINT64_MAX, hi = 0, at;
@@ -57,7 +58,8 @@ static int own_object(struct trace *t, uint64_t gadget, struct aliases *a, size_
 		lo = p->offset < lo ? p->offset : lo;
 		hi = p->offset + (p->hi - p->lo) > hi ? p->offset + (p->hi - p->lo) : hi;
 	}
-	const uint64_t map[6] = {0, hi - lo, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS | MAP_NORESERVE, (uint64_t)-1, 0};
+	const uint64_t map[6] = {
+		0, hi - lo, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS | MAP_NORESERVE, (uint64_t)-1, 0};
 
 	if (trace_call(t, gadget, "mmap", SYS_mmap, map, &at, e))
 		return -1;

@@ -18,7 +18,8 @@ struct trace;
 
 /* Is the mapping one of an alias? By its name: anonymous shared memory, or a memfd, which CRIU makes of it. */
 bool alias_is(const struct mapping *m);
-/* For a copy, which shares aliased memory with its original: gives it memory of its own, mapped at the same addresses. */
+/* For a copy, which shares aliased memory with its original: gives it memory of its own, mapped at the same addresses.
+ */
 int alias_own(struct trace *t, uint64_t gadget, struct err *e);
 /* Adds the other addresses of the words' memory to the words: writes there change them, too. */
 int alias_add_words(pid_t pid, struct trace_words *w, struct err *e);

@@ -10,7 +10,8 @@
 #include "base/cleanup.h"
 #include "base/maps.h"
 
-/* What the kernel leaves in rax of a call that a stop has interrupted: errno.h of the kernel, ERESTARTSYS to ERESTART_RESTARTBLOCK. */
+/* What the kernel leaves in rax of a call that a stop has interrupted: errno.h of the kernel, ERESTARTSYS to
+ * ERESTART_RESTARTBLOCK. */
 #define RESTART_FIRST (-512)
 #define RESTART_LAST (-516)
 #define MUTEX_KINDS 0x3ff /* glibc: of __kind, type, robust, inheritance, protection, process-shared, elision */
@@ -46,7 +47,8 @@ enum blocked blocked_now(pid_t pid, pid_t tid, uint64_t *futex)
 	snprintf(path, sizeof(path), "/proc/%d/task/%d/syscall", (int)pid, (int)tid);
 	f = fopen(path, "re");
 	/* "running", or the call's number (-1: none) and its arguments */
-	if (!f || fscanf(f, "%" SCNd64 " %" SCNx64 " %" SCNx64 " %" SCNx64 " %" SCNx64, &nr, &arg[0], &arg[1], &arg[2], &arg[3]) != 5)
+	if (!f || fscanf(f, "%" SCNd64 " %" SCNx64 " %" SCNx64 " %" SCNx64 " %" SCNx64, &nr, &arg[0], &arg[1], &arg[2],
+			 &arg[3]) != 5)
 		return BLOCKED_NOT;
 	return nr < 0 ? BLOCKED_NOT : kind_of(nr, arg, futex);
 }
@@ -61,7 +63,8 @@ pid_t blocked_owner(pid_t pid, uint64_t futex)
 		int kind;
 	} m;
 
-	if (trace_read(pid, futex, &m, sizeof(m), NULL) || !m.lock || m.owner <= 0 || !m.users || (m.kind & ~MUTEX_KINDS))
+	if (trace_read(pid, futex, &m, sizeof(m), NULL) || !m.lock || m.owner <= 0 || !m.users ||
+	    (m.kind & ~MUTEX_KINDS))
 		return 0;
 	return m.owner;
 }

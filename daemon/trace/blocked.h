@@ -17,11 +17,12 @@ enum blocked {
 
 /* r: the registers of the stopped thread. *futex: the address of the word, for BLOCKED_UNTIL_WOKEN. */
 enum blocked blocked_in(const struct user_regs_struct *r, uint64_t *futex);
-/* The same for a thread that is not traced, or that another tracer lets run, at this moment. BLOCKED_NOT also when it is stopped. */
+/* The same for a thread that is not traced, or that another tracer lets run, at this moment. BLOCKED_NOT also when it
+ * is stopped. */
 enum blocked blocked_now(pid_t pid, pid_t tid, uint64_t *futex);
 /*
- * The owner of the mutex (pthread_mutex_t) that the futex word belongs to: the TID that the mutex holds, in the process's own PID
- * namespace. 0: it is not a locked mutex.
+ * The owner of the mutex (pthread_mutex_t) that the futex word belongs to: the TID that the mutex holds, in the
+ * process's own PID namespace. 0: it is not a locked mutex.
  */
 pid_t blocked_owner(pid_t pid, uint64_t futex);
 

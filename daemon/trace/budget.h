@@ -21,8 +21,8 @@ struct trace_budget {
 /* Starts a budget of ns nanoseconds, used by this process and by pid, which run alternately. */
 void trace_budget_begin(struct trace_budget *b, uint64_t ns, pid_t pid);
 /*
- * pid: the process that alternates with this one now; if it is a new one, its whole life counts. Always true after BUDGET_TIMES
- * the budget in wall time.
+ * pid: the process that alternates with this one now; if it is a new one, its whole life counts. Always true after
+ * BUDGET_TIMES the budget in wall time.
  */
 bool trace_budget_is_over(struct trace_budget *b, pid_t pid);
 

@@ -19,15 +19,15 @@ int trace_peek_debug(struct trace *t, unsigned i, unsigned long *v, struct err *
 	errno = 0;
 	*v = (unsigned long)ptrace(PTRACE_PEEKUSER, t->tid, debug_offset(i), 0);
 	if (errno)
-		return err_errno(e, trace_why_failed(), "read debug register %u of thread %d", i,
-				 (int)t->tid);
+		return err_errno(e, trace_why_failed(), "read debug register %u of thread %d", i, (int)t->tid);
 	return 0;
 }
 
 int trace_poke_debug(struct trace *t, unsigned i, unsigned long v, struct err *e)
 {
 	if (ptrace(PTRACE_POKEUSER, t->tid, debug_offset(i), v))
-		return err_errno(e, errno == ESRCH ? ERR_KILLED : ERR_HOST, "set debug register %u of thread %d", i, (int)t->tid);
+		return err_errno(e, errno == ESRCH ? ERR_KILLED : ERR_HOST, "set debug register %u of thread %d", i,
+				 (int)t->tid);
 	return 0;
 }
 
@@ -46,8 +46,7 @@ static uint64_t slot_bits(unsigned slot)
 	return 3ull << (2 * slot) | 15ull << (16 + 4 * slot);
 }
 
-static int set_slot(struct trace *t, unsigned slot, uint64_t addr, unsigned kind, unsigned len_bits,
-		    struct err *e)
+static int set_slot(struct trace *t, unsigned slot, uint64_t addr, unsigned kind, unsigned len_bits, struct err *e)
 {
 	uint64_t on = 1ull << (2 * slot) | (uint64_t)(kind | len_bits << 2) << (16 + 4 * slot);
 	uint64_t dr7 = (t->dr7 & ~slot_bits(slot)) | on;
@@ -76,8 +75,7 @@ static int set_data(struct trace *t, unsigned slot, unsigned kind, uint64_t addr
 	static const unsigned bits[9] = {[1] = 0, [2] = 1, [4] = 3, [8] = 2};
 
 	if ((len != 1 && len != 2 && len != 4 && len != 8) || addr % len)
-		return err_set(e, ERR_INTERNAL, "cannot watch %u bytes at 0x%llx", len,
-			       (unsigned long long)addr);
+		return err_set(e, ERR_INTERNAL, "cannot watch %u bytes at 0x%llx", len, (unsigned long long)addr);
 	return set_slot(t, slot, addr, kind, bits[len], e);
 }
 

@@ -1,20 +1,20 @@
 /* SPDX-License-Identifier: MIT */
 /* delta.c: see delta.h. */
 #include "trace/delta.h"
-#include "trace/internal.h"
 #include "base/cleanup.h"
 #include "base/maps.h"
+#include "trace/internal.h"
 #include <fcntl.h>
 #include <stdbool.h>
 #include <string.h>
 #include <sys/uio.h>
 
-#define PAGE	4096u
-#define PAGES	512u /* looked at in one go */
+#define PAGE 4096u
+#define PAGES 512u /* looked at in one go */
 #define PRESENT (1ull << 63)
 #define SWAPPED (1ull << 62)
-#define FRAME	((1ull << 55) - 1)
-#define IOVS	1024
+#define FRAME ((1ull << 55) - 1)
+#define IOVS 1024
 
 struct pair {
 	pid_t left, right;
@@ -69,8 +69,7 @@ static int compare_page(struct pair *p, uint64_t addr, struct err *e)
 {
 	uint64_t left[PAGE / 8], right[PAGE / 8];
 
-	if (!fetch(p->left, addr, left) || !fetch(p->right, addr, right) ||
-	    !memcmp(left, right, PAGE))
+	if (!fetch(p->left, addr, left) || !fetch(p->right, addr, right) || !memcmp(left, right, PAGE))
 		return 0;
 	for (unsigned i = 0; i < PAGE / 8; i++) {
 		if (left[i] == right[i])
@@ -88,8 +87,7 @@ static bool may_differ(uint64_t a, uint64_t b)
 {
 	if (!((a | b) & (PRESENT | SWAPPED)))
 		return false; /* untouched in both */
-	return (a & b & SWAPPED) || (a ^ b) & (PRESENT | SWAPPED) || !(a & FRAME) ||
-	       (a & FRAME) != (b & FRAME);
+	return (a & b & SWAPPED) || (a ^ b) & (PRESENT | SWAPPED) || !(a & FRAME) || (a & FRAME) != (b & FRAME);
 }
 
 static int compare_range(struct pair *p, uint64_t from, uint64_t to, struct err *e)
@@ -173,8 +171,7 @@ static unsigned gather(const struct delta *d, size_t *i, size_t to, struct iovec
 	return n;
 }
 
-int delta_apply(pid_t pid, const struct delta *d, size_t from, size_t to, const uint64_t *contents,
-		struct err *e)
+int delta_apply(pid_t pid, const struct delta *d, size_t from, size_t to, const uint64_t *contents, struct err *e)
 {
 	struct iovec remote[IOVS];
 
@@ -184,8 +181,8 @@ int delta_apply(pid_t pid, const struct delta *d, size_t from, size_t to, const 
 		struct iovec local = {(void *)(contents + begin), (from - begin) * 8};
 
 		if (process_vm_writev(pid, &local, 1, remote, n, 0) != (ssize_t)local.iov_len)
-			return err_errno(e, trace_why_failed(), "write %zu words of process %d",
-					 from - begin, (int)pid);
+			return err_errno(e, trace_why_failed(), "write %zu words of process %d", from - begin,
+					 (int)pid);
 	}
 	return 0;
 }

@@ -10,7 +10,7 @@
 
 struct delta {
 	size_t n, cap;
-	uint64_t *addr;		/* rising, multiples of 8 */
+	uint64_t *addr; /* rising, multiples of 8 */
 	uint64_t *left, *right; /* the contents */
 };
 
@@ -21,8 +21,7 @@ struct delta {
  */
 int delta_diff(pid_t left, pid_t right, size_t max, struct delta *d, struct err *e);
 /* Gives words [from, to) their contents in the right or the left process, in process pid. */
-int delta_apply(pid_t pid, const struct delta *d, size_t from, size_t to, const uint64_t *contents,
-		struct err *e);
+int delta_apply(pid_t pid, const struct delta *d, size_t from, size_t to, const uint64_t *contents, struct err *e);
 void delta_fini(struct delta *d);
 
 #endif

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* fork.c: copies of the target, by an injected clone, and memory of their own for them. */
-#include "trace/alias.h"
-#include "trace/internal.h"
 #include "base/maps.h"
 #include "base/sud.h"
+#include "trace/alias.h"
+#include "trace/internal.h"
 #include <inttypes.h>
 #include <sched.h>
 #include <string.h>
@@ -34,7 +34,9 @@ static int adopt(const struct trace *t, struct trace_injection *in, struct trace
 	if (trace_wait(c, 0, &status, e) < 0)
 		return -1;
 	if (!WIFSTOPPED(status))
-		return trace_was_killed(c, status, e) ? -1 : err_set(e, ERR_INTERNAL, "the copy %d ended at once", (int)c->pid);
+		return trace_was_killed(c, status, e)
+			       ? -1
+			       : err_set(e, ERR_INTERNAL, "the copy %d ended at once", (int)c->pid);
 	c->alive = true;
 	/* the restart block is not inherited: begin the interrupted call anew */
 	if ((int64_t)in->saved.orig_rax >= 0 && ax == -TRACE_ERESTART_RESTARTBLOCK)
@@ -52,9 +54,7 @@ static int adopt(const struct trace *t, struct trace_injection *in, struct trace
 	c->alt_end = t->alt_end;
 	if (copy_dispatch(t, c, e))
 		return -1;
-	return ptrace(PTRACE_SETOPTIONS, c->tid, 0, 0)
-		       ? err_errno(e, trace_why_failed(), "PTRACE_SETOPTIONS")
-		       : 0;
+	return ptrace(PTRACE_SETOPTIONS, c->tid, 0, 0) ? err_errno(e, trace_why_failed(), "PTRACE_SETOPTIONS") : 0;
 }
 
 int trace_fork(struct trace *t, uint64_t gadget, struct trace *child, struct err *e)
@@ -86,15 +86,12 @@ int trace_fork(struct trace *t, uint64_t gadget, struct trace *child, struct err
 	return r;
 }
 
-static int privatize(struct trace *t, uint64_t gadget, uint64_t addr, uint64_t len, int prot,
-		     struct err *e)
+static int privatize(struct trace *t, uint64_t gadget, uint64_t addr, uint64_t len, int prot, struct err *e)
 {
-	const uint64_t map[6] = {
-		0, len, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, (uint64_t)-1, 0};
+	const uint64_t map[6] = {0, len, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, (uint64_t)-1, 0};
 	uint64_t copy, unused;
 
-	if (trace_call(t, gadget, "mmap", SYS_mmap, map, &copy, e) ||
-	    trace_copy_range(t->pid, addr, copy, len, e))
+	if (trace_call(t, gadget, "mmap", SYS_mmap, map, &copy, e) || trace_copy_range(t->pid, addr, copy, len, e))
 		return -1;
 	if (prot != (PROT_READ | PROT_WRITE)) {
 		const uint64_t protect[6] = {copy, len, (uint64_t)prot};

@@ -13,8 +13,8 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "base/cleanup.h"
 #include "base/alloc.h"
+#include "base/cleanup.h"
 #include "trace/internal.h"
 
 struct group_thread *group_find(const struct group *g, pid_t tid)
@@ -137,7 +137,8 @@ int group_let_go(struct group *g, struct err *e)
 	for (unsigned i = 0; i < g->n; i++) {
 		struct group_thread *th = g->v[i];
 
-		if (th->t.alive && (trace_clear_all(&th->t, e) || (ptrace(PTRACE_DETACH, th->t.tid, 0, signal_of(th)) && errno != ESRCH)))
+		if (th->t.alive && (trace_clear_all(&th->t, e) ||
+				    (ptrace(PTRACE_DETACH, th->t.tid, 0, signal_of(th)) && errno != ESRCH)))
 			return err_errno(e, trace_why_failed(), "let go of thread %d", (int)th->t.tid);
 	}
 	forget_all(g);
@@ -152,7 +153,8 @@ void group_kill(struct group *g)
 	if (!g->pid)
 		return;
 	kill(g->pid, SIGKILL);
-	/* the leader can be reaped only when its tracer has seen the others go; PTRACE_O_TRACEEXIT stops them once more */
+	/* the leader can be reaped only when its tracer has seen the others go; PTRACE_O_TRACEEXIT stops them once more
+	 */
 	while ((r = waitpid(-1, &status, __WALL)) != g->pid || WIFSTOPPED(status)) {
 		if (r < 0 && errno != EINTR)
 			break;
@@ -299,8 +301,8 @@ static bool is_interrupt(int status)
 }
 
 /*
- * The trap flag of a thread that is not stepped is its own: the recorder counts passes of a place by it, where it may not use
- * perf_event_open(2). It is to hear of that.
+ * The trap flag of a thread that is not stepped is its own: the recorder counts passes of a place by it, where it may
+ * not use perf_event_open(2). It is to hear of that.
  */
 static int classify(struct group_thread *th, int status, struct trace_stop *stop, struct err *e)
 {

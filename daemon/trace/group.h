@@ -39,7 +39,8 @@ struct group {
 	int status; /* of the process, once it is gone; as from waitpid */
 	bool mortal; /* not a replay: its death is not an error; set before group_adopt */
 	unsigned long options; /* further PTRACE_O_...; set before group_seize or group_adopt */
-	/* With PTRACE_O_TRACEFORK: called with a child process that stands at its first instruction; it is detached afterwards. */
+	/* With PTRACE_O_TRACEFORK: called with a child process that stands at its first instruction; it is detached
+	 * afterwards. */
 	void (*forked)(void *arg, pid_t child);
 	void *arg;
 };
@@ -47,7 +48,8 @@ struct group {
 /* Is it the stop behind an execve (PTRACE_O_TRACEEXEC)? */
 bool group_is_exec(const struct trace_stop *s);
 
-/* Is it the stop in the call by which the process exits (PTRACE_O_TRACEEXIT)? Its memory still exists. *status: as from waitpid. */
+/* Is it the stop in the call by which the process exits (PTRACE_O_TRACEEXIT)? Its memory still exists. *status: as from
+ * waitpid. */
 bool group_is_exit(const struct group_thread *th, const struct trace_stop *s, int *status);
 
 /* The same stop of a thread that the caller moves itself, without group_wait; group_let_die lets that thread end. */
@@ -61,8 +63,8 @@ int group_seize(struct group *g, pid_t pid, struct err *e);
 /* Detaches from all threads, which must be stopped. 1: nothing was done, since a signal is pending for one of them. */
 int group_release(struct group *g, struct err *e);
 /*
- * As group_release, but delivers the signals that stopped a thread, or that are in its `sig`. 1: nothing was done, since a trap
- * that the tracer has caused is pending.
+ * As group_release, but delivers the signals that stopped a thread, or that are in its `sig`. 1: nothing was done,
+ * since a trap that the tracer has caused is pending.
  */
 int group_let_go(struct group *g, struct err *e);
 /* Kills the process and reaps its threads. */
@@ -80,7 +82,8 @@ int group_resume_one(struct group *g, struct group_thread *th, struct err *e);
  * thread that ends is removed silently.
  */
 int group_wait(struct group *g, unsigned ms, struct group_thread **th, struct trace_stop *stop, struct err *e);
-/* Stops the threads that still run. If one of them stops for a reason of its own meanwhile, the next group_wait reports that. */
+/* Stops the threads that still run. If one of them stops for a reason of its own meanwhile, the next group_wait reports
+ * that. */
 int group_stop(struct group *g, struct err *e);
 
 #endif

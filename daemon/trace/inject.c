@@ -21,8 +21,8 @@
 #define KERNEL_SIGSET_BYTES 8
 
 /* All but SIGTRAP: a forced SIGTRAP that is blocked would lose its handler. */
-static int begin(struct trace *t, uint64_t gadget, long nr, const uint64_t a[6],
-		 struct trace_injection *in, struct err *e)
+static int begin(struct trace *t, uint64_t gadget, long nr, const uint64_t a[6], struct trace_injection *in,
+		 struct err *e)
 {
 	uint64_t block = ~(1ull << (SIGTRAP - 1));
 	struct user_regs_struct r;
@@ -70,8 +70,7 @@ static int step_over(struct trace *t, pid_t *child, struct err *e)
 			t->alive = false;
 			if (trace_was_killed(t, status, e))
 				return -1;
-			return err_set(e, ERR_INTERNAL, "process %d ended in an injected call",
-				       (int)t->pid);
+			return err_set(e, ERR_INTERNAL, "process %d ended in an injected call", (int)t->pid);
 		}
 		event = status >> 16;
 		if (event == PTRACE_EVENT_FORK || event == PTRACE_EVENT_CLONE) {
@@ -98,8 +97,8 @@ static bool wants_restart(int64_t ret)
  * A pending interrupt makes clone return before it does anything (copy_process, ERESTARTNOINTR):
  * the instruction is then still to be executed.
  */
-static int execute(struct trace *t, uint64_t gadget, const struct user_regs_struct *call,
-		   int64_t *ret, pid_t *child, struct err *e)
+static int execute(struct trace *t, uint64_t gadget, const struct user_regs_struct *call, int64_t *ret, pid_t *child,
+		   struct err *e)
 {
 	struct user_regs_struct r;
 
@@ -110,16 +109,15 @@ static int execute(struct trace *t, uint64_t gadget, const struct user_regs_stru
 		if (r.rip == gadget + 2 && !wants_restart(*ret))
 			return 0;
 		if (r.rip != gadget && r.rip != gadget + 2)
-			return err_set(e, ERR_INTERNAL, "no syscall instruction at 0x%" PRIx64,
-				       gadget);
+			return err_set(e, ERR_INTERNAL, "no syscall instruction at 0x%" PRIx64, gadget);
 		if (trace_set_regs(t, call, e))
 			return -1;
 	}
 	return err_set(e, ERR_INTERNAL, "interrupted again and again");
 }
 
-int trace_inject(struct trace *t, uint64_t gadget, long nr, const uint64_t a[6],
-		 struct trace_injection *in, int64_t *ret, pid_t *child, struct err *e)
+int trace_inject(struct trace *t, uint64_t gadget, long nr, const uint64_t a[6], struct trace_injection *in,
+		 int64_t *ret, pid_t *child, struct err *e)
 {
 	struct err ignored;
 	int r;
@@ -137,8 +135,7 @@ int trace_inject(struct trace *t, uint64_t gadget, long nr, const uint64_t a[6],
 	return r ? err_wrap(e, "inject system call %ld", nr) : 0;
 }
 
-int trace_syscall(struct trace *t, uint64_t gadget, long nr, const uint64_t args[6], int64_t *ret,
-		  struct err *e)
+int trace_syscall(struct trace *t, uint64_t gadget, long nr, const uint64_t args[6], int64_t *ret, struct err *e)
 {
 	struct trace_injection in;
 	pid_t child;
@@ -161,15 +158,14 @@ int trace_copy_range(pid_t pid, uint64_t from, uint64_t to, uint64_t len, struct
 			continue;
 		}
 		for (uint64_t p = o; p < o + n; p += page)
-			if (!trace_read(pid, from + p, buf, page, &ignored) &&
-			    trace_write(pid, to + p, buf, page, e))
+			if (!trace_read(pid, from + p, buf, page, &ignored) && trace_write(pid, to + p, buf, page, e))
 				return -1;
 	}
 	return 0;
 }
 
-int trace_call(struct trace *t, uint64_t gadget, const char *what, long nr, const uint64_t a[6],
-		uint64_t *result, struct err *e)
+int trace_call(struct trace *t, uint64_t gadget, const char *what, long nr, const uint64_t a[6], uint64_t *result,
+	       struct err *e)
 {
 	int64_t ret;
 

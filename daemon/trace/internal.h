@@ -14,7 +14,8 @@ static inline enum err_kind trace_why_failed(void)
 	return errno == ESRCH ? ERR_KILLED : ERR_INTERNAL;
 }
 
-/* Does the wait status say that the process was killed by SIGKILL? Then e is ERR_KILLED. Never for a mortal one (t->mortal). */
+/* Does the wait status say that the process was killed by SIGKILL? Then e is ERR_KILLED. Never for a mortal one
+ * (t->mortal). */
 bool trace_was_killed(const struct trace *t, int status, struct err *e);
 
 /* 1: status is there; 0: with WNOHANG, nothing yet; -1: error. */
@@ -41,12 +42,13 @@ struct trace_injection {
 };
 
 /* A call made by the target, and its state as before. *ret: the kernel's; *child: of a fork. */
-int trace_inject(struct trace *t, uint64_t gadget, long nr, const uint64_t a[6],
-		 struct trace_injection *in, int64_t *ret, pid_t *child, struct err *e);
+int trace_inject(struct trace *t, uint64_t gadget, long nr, const uint64_t a[6], struct trace_injection *in,
+		 int64_t *ret, pid_t *child, struct err *e);
 /* Gives a thread, or its copy, the registers and signal mask from before the call. */
 int trace_put_back(struct trace *t, const struct trace_injection *in, struct err *e);
 /* As trace_syscall; a call that fails is an error, which says `what`. */
-int trace_call(struct trace *t, uint64_t gadget, const char *what, long nr, const uint64_t a[6], uint64_t *result, struct err *e);
+int trace_call(struct trace *t, uint64_t gadget, const char *what, long nr, const uint64_t a[6], uint64_t *result,
+	       struct err *e);
 /* Copies memory within a process; a page that cannot be read is left out. */
 int trace_copy_range(pid_t pid, uint64_t from, uint64_t to, uint64_t len, struct err *e);
 

@@ -14,8 +14,9 @@ struct trace_line {
 };
 
 /*
- * The thread has reached an instruction of this line; 0: of no line of the program's source, as in a library function that a
- * statement calls. begins: the instruction starts a range of the line's code. Is it the first instruction of another statement?
+ * The thread has reached an instruction of this line; 0: of no line of the program's source, as in a library function
+ * that a statement calls. begins: the instruction starts a range of the line's code. Is it the first instruction of
+ * another statement?
  */
 static inline bool trace_line_begins(struct trace_line *l, uint64_t line, bool begins)
 {

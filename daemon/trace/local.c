@@ -9,21 +9,20 @@
 #include "trace/local_line.h"
 #include <string.h>
 
-#define HITS_LIMIT	5000
-#define SETTLE_HITS_NS	30000
+#define HITS_LIMIT 5000
+#define SETTLE_HITS_NS 30000
 #define SETTLE_STEPS_NS 20000
-#define FIRST_RUN_NS	100000
-#define NO_LIMIT	(UINT64_MAX / 2)
+#define FIRST_RUN_NS 100000
+#define NO_LIMIT (UINT64_MAX / 2)
 /* A run this many times as long as what is aimed at, seen to end bad, is short enough: halving it costs
  * copies whose own start takes as long. */
-#define SETTLE_ENOUGH	3
-#define RAW_LIMIT	200000 /* hits or steps before the search goes by time once more */
+#define SETTLE_ENOUGH 3
+#define RAW_LIMIT 200000 /* hits or steps before the search goes by time once more */
 /* For a look at what comes behind. */
 #define LASTING_NS 1000000000u
 
 /* One probe by time: a copy runs for cpu_ns. */
-static int probe(struct local *l, uint64_t cpu_ns, uint64_t *ran, bool *good, enum local_verdict *v,
-		 struct err *e)
+static int probe(struct local *l, uint64_t cpu_ns, uint64_t *ran, bool *good, enum local_verdict *v, struct err *e)
 {
 	struct trace copy;
 	enum local_move how;
@@ -38,8 +37,7 @@ static int probe(struct local *l, uint64_t cpu_ns, uint64_t *ran, bool *good, en
 }
 
 /* Doubling runs from *run on until one ends bad: *span is how long that one took. */
-static int double_up(struct local *l, uint64_t run, uint64_t *span, enum local_verdict *v,
-		     struct err *e)
+static int double_up(struct local *l, uint64_t run, uint64_t *span, enum local_verdict *v, struct err *e)
 {
 	bool good = true;
 
@@ -57,8 +55,7 @@ static int double_up(struct local *l, uint64_t run, uint64_t *span, enum local_v
  * Halves the span; afterwards *sure says whether the last run from the present left end ended bad
  * within it. After a good run it is an estimate only, since starting a copy takes CPU time too.
  */
-static int halve(struct local *l, uint64_t settle_ns, uint64_t *span, bool *sure,
-		 enum local_verdict *v, struct err *e)
+static int halve(struct local *l, uint64_t settle_ns, uint64_t *span, bool *sure, enum local_verdict *v, struct err *e)
 {
 	uint64_t ran;
 	bool good;
@@ -116,8 +113,7 @@ static uint64_t settle_ns(const struct local *l)
 }
 
 /* By guessed words; a guess that proves wrong is dropped and leaves the left end where it was. */
-static int by_guess(struct local *l, uint64_t cpu_ns, uint64_t limit, enum local_verdict *v,
-		    struct err *e)
+static int by_guess(struct local *l, uint64_t cpu_ns, uint64_t limit, enum local_verdict *v, struct err *e)
 {
 	if (!l->guess.n && local_guess(l, cpu_ns, v, e))
 		return -1;
@@ -286,9 +282,8 @@ static int begin(struct local *l, struct err *e)
 	return bad ? begin_bad(l, e) : search(l, e);
 }
 
-int trace_local_search(struct trace *t, const struct trace_local_params *p,
-		       const struct trace_local_ops *ops, void *ctx, struct trace_local_result *r,
-		       struct err *e)
+int trace_local_search(struct trace *t, const struct trace_local_params *p, const struct trace_local_ops *ops,
+		       void *ctx, struct trace_local_result *r, struct err *e)
 {
 	struct local l = {.p = p, .ops = ops, .ctx = ctx, .r = r, .left = *t, .place = {.known = true}};
 	uint64_t start = clock_ns();

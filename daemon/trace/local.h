@@ -38,8 +38,7 @@ enum trace_recorder {
 struct trace_local_ops {
 	/* Evaluates in t's process, which is stopped, and must leave it as it was. *words comes
 	 * with n == 0 and complete == false. 0; -1 ends the search. */
-	int (*eval)(void *ctx, struct trace *t, enum trace_side *side, struct trace_words *words,
-		    struct err *e);
+	int (*eval)(void *ctx, struct trace *t, enum trace_side *side, struct trace_words *words, struct err *e);
 	/* Has t reached the end of its segment? Asked whenever it stops at end_break, at end_watch,
 	 * or by a limit (each slice of slice_ns of wall time). NULL: end_break and end_watch always
 	 * are the end. 0 or -1. */
@@ -50,9 +49,9 @@ struct trace_local_ops {
 	/* Does the client want to stop? May be NULL. The search then ends with ERR_CANCELLED. */
 	bool (*cancelled)(void *ctx);
 	/*
-	 * A number for the statement, in the program's own source, that the instruction at pc belongs to; 0: none. *begins: the
-	 * instruction starts a range of the statement's code. With it, what the expression is inside of a statement does not
-	 * count. May be NULL.
+	 * A number for the statement, in the program's own source, that the instruction at pc belongs to; 0: none.
+	 * *begins: the instruction starts a range of the statement's code. With it, what the expression is inside of a
+	 * statement does not count. May be NULL.
 	 */
 	uint64_t (*line)(void *ctx, struct trace *t, uint64_t pc, bool *begins);
 	/* Where does t, which stands in the recorder's code, return to the program's? Needed with params.walk. */
@@ -60,36 +59,36 @@ struct trace_local_ops {
 };
 
 struct trace_local_params {
-	uint64_t gadget;    /* a `syscall` instruction in the target, for forks */
+	uint64_t gadget; /* a `syscall` instruction in the target, for forks */
 	uint64_t end_break; /* the segment ends before the instruction here; 0: none */
-	uint64_t end_hits;  /* ... when it is reached for the end_hits-th time; 0: when ops->ended says so */
+	uint64_t end_hits; /* ... when it is reached for the end_hits-th time; 0: when ops->ended says so */
 	uint64_t end_watch; /* ... or at a write to these 8 bytes; 0: none */
-	uint64_t walk;	    /* replay_ctl.walk_addr: branches can be counted (trace/walk.h); 0: they cannot */
+	uint64_t walk; /* replay_ctl.walk_addr: branches can be counted (trace/walk.h); 0: they cannot */
 	/* All below: 0 is the default. */
-	uint64_t hits_limit;	  /* hits after which the search goes by CPU time: 5000 */
-	uint64_t settle_hits_ns;  /* a span of CPU time below this is searched hit by hit: 30 us */
+	uint64_t hits_limit; /* hits after which the search goes by CPU time: 5000 */
+	uint64_t settle_hits_ns; /* a span of CPU time below this is searched hit by hit: 30 us */
 	uint64_t settle_steps_ns; /* ... or instruction by instruction: 20 us */
-	uint64_t slice_ns;	  /* wall time between two calls of `ended`: 50 ms */
-	uint64_t nth;		  /* find the nth transition, from 1, counting changes of the words; 0: any */
-	bool lasting;		  /* find the last transition, as far as it is found within ... */
-	uint64_t lasting_ns;	  /* ... this wall time: 1 s */
-	bool no_forks;		  /* never make copies: hits or steps only */
-	bool no_watch;		  /* never watch (for tests) */
-	bool no_guess;		  /* never evaluate made-up states (local_guess.h) */
+	uint64_t slice_ns; /* wall time between two calls of `ended`: 50 ms */
+	uint64_t nth; /* find the nth transition, from 1, counting changes of the words; 0: any */
+	bool lasting; /* find the last transition, as far as it is found within ... */
+	uint64_t lasting_ns; /* ... this wall time: 1 s */
+	bool no_forks; /* never make copies: hits or steps only */
+	bool no_watch; /* never watch (for tests) */
+	bool no_guess; /* never evaluate made-up states (local_guess.h) */
 };
 
 enum trace_local_outcome {
 	TRACE_LOCAL_FOUND = 1, /* exactly one instruction: good before it, bad after it */
-	TRACE_LOCAL_AT_END,    /* good before the end, bad at it, but no instruction was seen to change it */
-	TRACE_LOCAL_GOOD,      /* still good at the end */
-	TRACE_LOCAL_BAD,       /* bad from beginning to end */
-	TRACE_LOCAL_EXITED,    /* the thread ended while it was still good */
+	TRACE_LOCAL_AT_END, /* good before the end, bad at it, but no instruction was seen to change it */
+	TRACE_LOCAL_GOOD, /* still good at the end */
+	TRACE_LOCAL_BAD, /* bad from beginning to end */
+	TRACE_LOCAL_EXITED, /* the thread ended while it was still good */
 };
 
 /*
- * Where in the segment a state is, so that it can be reached again, and passes of an address on the way be counted: from the beginning
- * of the segment over so many gaps (code that cannot be walked), then to before the nth branch (0: none), then so many changes of
- * the words, or instructions.
+ * Where in the segment a state is, so that it can be reached again, and passes of an address on the way be counted:
+ * from the beginning of the segment over so many gaps (code that cannot be walked), then to before the nth branch (0:
+ * none), then so many changes of the words, or instructions.
  */
 struct trace_local_place {
 	bool known;
@@ -116,13 +115,15 @@ struct trace_local_result {
 	struct user_regs_struct before; /* registers before the instruction, if known */
 	struct user_regs_struct after;
 	uint64_t pc_after;
-	uint64_t pc_insn;   /* address of the instruction, 0: unknown */
+	uint64_t pc_insn; /* address of the instruction, 0: unknown */
 	uint64_t pc_inside; /* an address inside it: what to look a source line up by */
 	struct trace_local_place place;
-	uint64_t turn_pc, turn_hits; /* FOUND: the instruction, at its turn_hits-th execution in the segment; 0, 0: not known */
+	uint64_t turn_pc,
+		turn_hits; /* FOUND: the instruction, at its turn_hits-th execution in the segment; 0, 0: not known */
 	struct trace_local_statement statement; /* FOUND, with ops->line and without params.nth */
 	uint64_t hits, steps, evaluations, forks;
-	uint64_t branches, instructions; /* how many were bisected: branches, and then instructions between two of them; 0: none */
+	uint64_t branches,
+		instructions; /* how many were bisected: branches, and then instructions between two of them; 0: none */
 	uint64_t later_evaluations; /* how many of the evaluations were for later transitions */
 	uint64_t evaluate_ns, fork_ns, run_ns, total_ns; /* wall */
 };
@@ -132,16 +133,15 @@ struct trace_local_result {
  * unless r->is_copy; then somewhere between its start and the transition. On -1 copies are gone, t
  * is held if it still lives. Signals that occur on the way are delivered.
  */
-int trace_local_search(struct trace *t, const struct trace_local_params *p,
-		       const struct trace_local_ops *ops, void *ctx, struct trace_local_result *r,
-		       struct err *e);
+int trace_local_search(struct trace *t, const struct trace_local_params *p, const struct trace_local_ops *ops,
+		       void *ctx, struct trace_local_result *r, struct err *e);
 
 /*
- * How often the thread reaches pc, an address of the program, from the beginning of the segment, where t stands, up to and including
- * the instruction that made the transition at `place`. 1: it cannot be known, or the client wants to stop (ops->cancelled). t
- * is of no use afterwards.
+ * How often the thread reaches pc, an address of the program, from the beginning of the segment, where t stands, up to
+ * and including the instruction that made the transition at `place`. 1: it cannot be known, or the client wants to stop
+ * (ops->cancelled). t is of no use afterwards.
  */
-int trace_local_passes(struct trace *t, const struct trace_local_params *p, const struct trace_local_ops *ops, void *ctx,
-		       const struct trace_local_place *place, uint64_t pc, uint64_t *passes, struct err *e);
+int trace_local_passes(struct trace *t, const struct trace_local_params *p, const struct trace_local_ops *ops,
+		       void *ctx, const struct trace_local_place *place, uint64_t pc, uint64_t *passes, struct err *e);
 
 #endif

@@ -10,7 +10,8 @@
 #define BREAK_SLOT 0
 #define SYSCALL 0x050f /* as two bytes of code */
 
-/* A bisection over numbered states: `at` is the left end's number, which is good, `end` is the first known to be bad. */
+/* A bisection over numbered states: `at` is the left end's number, which is good, `end` is the first known to be bad.
+ */
 struct counting {
 	struct local *l;
 	enum { COUNT_BRANCHES, COUNT_STEPS } unit;
@@ -37,8 +38,8 @@ static struct trace_local_place place_of(const struct counting *c, uint64_t numb
 }
 
 /*
- * Bisects until one unit is left. move brings a copy of the left end forward by so many units; *missed when it did not come
- * there. 1: it was given up.
+ * Bisects until one unit is left. move brings a copy of the left end forward by so many units; *missed when it did not
+ * come there. 1: it was given up.
  */
 static int halve(struct counting *c,
 		 int (*move)(struct counting *c, struct trace *copy, uint64_t units, bool *missed, struct err *e),
@@ -54,8 +55,7 @@ static int halve(struct counting *c,
 
 		if (local_fork_left(l, &copy, e))
 			return -1;
-		if (move(c, &copy, mid - c->at, &missed, e) ||
-		    (!missed && local_evaluate(l, &copy, &bad, &words, e))) {
+		if (move(c, &copy, mid - c->at, &missed, e) || (!missed && local_evaluate(l, &copy, &bad, &words, e))) {
 			trace_kill(&copy);
 			return -1;
 		}
@@ -165,10 +165,13 @@ static int count_branches(struct counting *c, struct err *e)
 	r = local_walk_copy(l, &copy, 0, &w, &ended, e);
 	if (r == WALK_LEFT && local_evaluate(l, &copy, &bad, &words, e))
 		r = -1;
-	*c = (struct counting){.l = l, .base = l->place, .end = w.ask.branches + 1, .end_pc = r == WALK_LEFT ? w.ask.at : 0};
+	*c = (struct counting){
+		.l = l, .base = l->place, .end = w.ask.branches + 1, .end_pc = r == WALK_LEFT ? w.ask.at : 0};
 	log_info("%llu branches in %llu us, %s 0x%llx", (unsigned long long)w.ask.branches,
 		 (unsigned long long)(clock_ns() - start) / 1000,
-		 ended ? "to the end of the segment" : r == WALK_LEFT ? "to untranslated code at" : "lost from",
+		 ended		  ? "to the end of the segment"
+		 : r == WALK_LEFT ? "to untranslated code at"
+				  : "lost from",
 		 (unsigned long long)(r == WALK_LEFT ? w.ask.at : w.ask.pc));
 	if (r == WALK_LEFT && !bad) { /* the place of the gap that is to be gone over next */
 		adopt_at(l, &copy, &words, (struct trace_local_place){l->place.known, l->place.gaps});
@@ -190,8 +193,8 @@ static int run_to(struct local *l, struct trace *t, uint64_t pc, uint64_t sp, st
 		if (trace_clear(t, i, e))
 			return -1;
 	while (how == LOCAL_MOVED) {
-		if (trace_set_break(t, BREAK_SLOT, pc, e) ||
-		    local_run_to_slot(l, t, BREAK_SLOT, &how, e) || trace_clear(t, BREAK_SLOT, e))
+		if (trace_set_break(t, BREAK_SLOT, pc, e) || local_run_to_slot(l, t, BREAK_SLOT, &how, e) ||
+		    trace_clear(t, BREAK_SLOT, e))
 			return -1;
 		if (how != LOCAL_MOVED)
 			return 1;

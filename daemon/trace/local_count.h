@@ -18,11 +18,12 @@ bool local_can_walk(const struct local *l);
 /* Walks as w->ask says. *ended: t has reached the end of the segment. Returns enum walk_end, or -1. */
 int local_walk_on(struct local *l, struct trace *t, struct trace_walk *w, bool *ended, struct err *e);
 /* Walks a copy to before its nth branch (0: none), or to the end of the segment. Returns as local_walk_on. */
-int local_walk_copy(struct local *l, struct trace *copy, uint64_t nth, struct trace_walk *w, bool *ended, struct err *e);
+int local_walk_copy(struct local *l, struct trace *copy, uint64_t nth, struct trace_walk *w, bool *ended,
+		    struct err *e);
 bool local_is_in_recorder(struct local *l, struct trace *t);
 /*
- * Moves t over what cannot be walked: the recorder's code, a system call, or one other instruction that the recorder does not
- * translate. 1: t does not get past it.
+ * Moves t over what cannot be walked: the recorder's code, a system call, or one other instruction that the recorder
+ * does not translate. 1: t does not get past it.
  */
 int local_cross_gap(struct local *l, struct trace *t, struct err *e);
 

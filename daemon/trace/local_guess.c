@@ -85,8 +85,7 @@ static int choose(struct local *l, const struct delta *d, struct err *e)
 
 /* Runs a copy for cpu_ns: 1 when it is bad there, 0 when that leads nowhere. A good one is adopted.
  */
-static int run_on(struct local *l, uint64_t cpu_ns, struct trace *right, enum local_verdict *v,
-		  struct err *e)
+static int run_on(struct local *l, uint64_t cpu_ns, struct trace *right, enum local_verdict *v, struct err *e)
 {
 	struct trace_words words;
 	enum local_move how;

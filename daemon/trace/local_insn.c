@@ -23,8 +23,7 @@ static bool is_rep_store(const uint8_t *code, size_t n)
 		rep |= code[i] == 0xf2 || code[i] == 0xf3;
 		i++;
 	}
-	return rep && i < n &&
-	       (code[i] == 0xa4 || code[i] == 0xa5 || code[i] == 0xaa || code[i] == 0xab);
+	return rep && i < n && (code[i] == 0xa4 || code[i] == 0xa5 || code[i] == 0xaa || code[i] == 0xab);
 }
 
 static bool overlaps(const struct trace_words *words, uint64_t from, uint64_t to)
@@ -56,8 +55,7 @@ static bool in_rep(const struct trace_local_result *r, const struct trace_words 
 
 	if (!r->after.rcx || !is_rep_store(code, n))
 		return false;
-	return r->after.eflags & 0x400 ? overlaps(words, di, di + REP_REACH)
-				       : overlaps(words, di - REP_REACH, di);
+	return r->after.eflags & 0x400 ? overlaps(words, di, di + REP_REACH) : overlaps(words, di - REP_REACH, di);
 }
 
 /* Was the last instruction a call, the watched word being its return address? Gives the call. */
@@ -81,8 +79,7 @@ static uint64_t call_behind(const struct trace_local_result *r, const struct tra
 	return 0;
 }
 
-int local_insn_describe(struct trace_local_result *r, const struct trace_words *words,
-			struct err *e)
+int local_insn_describe(struct trace_local_result *r, const struct trace_words *words, struct err *e)
 {
 	r->pc_after = r->after.rip;
 	r->pc_inside = r->pc_after;

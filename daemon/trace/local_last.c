@@ -123,7 +123,8 @@ static int later_by_guess(struct local *l, struct trace *copy, struct later *a, 
 
 /* ---- what it reads is not known: some states ---- */
 
-/* Of [1, n], the ith number in an order in which the first k of them are about equally far apart, and the powers of two, in turn. */
+/* Of [1, n], the ith number in an order in which the first k of them are about equally far apart, and the powers of
+ * two, in turn. */
 static uint64_t sample(uint64_t i, uint64_t n)
 {
 	uint64_t at = 0, half = (n + 1) / 2;
@@ -180,7 +181,8 @@ static int count_behind(struct local *l, uint64_t *n, struct err *e)
 	return r < 0 ? -1 : 0;
 }
 
-/* Is it good somewhere behind the left end? At states chosen by the number of their branch, as far as there is time. As local_look_later. */
+/* Is it good somewhere behind the left end? At states chosen by the number of their branch, as far as there is time. As
+ * local_look_later. */
 static int later_by_samples(struct local *l, struct err *e)
 {
 	uint64_t n;
@@ -189,7 +191,9 @@ static int later_by_samples(struct local *l, struct err *e)
 	if (!local_can_walk(l) || !l->place.known)
 		return 0;
 	r = count_behind(l, &n, e);
-	for (uint64_t i = 0; !r && i < 2 * n && i < SAMPLES_MAX && (i < SAMPLES_MIN || !trace_budget_is_over(&l->lasting, l->left.pid)); i++)
+	for (uint64_t i = 0;
+	     !r && i < 2 * n && i < SAMPLES_MAX && (i < SAMPLES_MIN || !trace_budget_is_over(&l->lasting, l->left.pid));
+	     i++)
 		r = look_at_branch(l, sample(i, n), e);
 	return r;
 }

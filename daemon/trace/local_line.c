@@ -9,7 +9,8 @@
 #include "trace/local_place.h"
 #include "trace/rep.h"
 
-#define NEAR_STEPS 4096u /* from before the last branch to the transition: functions of the recorder may lie in between */
+#define NEAR_STEPS                                                                                                     \
+	4096u /* from before the last branch to the transition: functions of the recorder may lie in between */
 #define NO_STEPS_MAX 16 /* stops for other reasons, one after the other */
 #define BASE_BRANCHES 16384u /* not less than in BACK_STEPS, about */
 #define PARTS_MAX 64u
@@ -152,9 +153,11 @@ int local_stays(struct local *l, struct trace *t, bool bad, bool *stays, struct 
 struct line_search {
 	struct local *l;
 	struct trace *begin;
-	struct trace base; /* alive: a copy that stands some branches before `near`, so that the long way is gone once */
+	struct trace
+		base; /* alive: a copy that stands some branches before `near`, so that the long way is gone once */
 	uint64_t base_branches;
-	struct trace_local_place near; /* before the last branch that the transition comes behind, or where code that can be walked begins */
+	struct trace_local_place near; /* before the last branch that the transition comes behind, or where code that
+					  can be walked begins */
 	uint64_t pc; /* there */
 	uint64_t arrivals; /* at that, from the base up to there */
 	uint64_t steps; /* from there to behind the transition */
@@ -163,15 +166,18 @@ struct line_search {
 
 static bool state_equal_registers(const struct user_regs_struct *a, const struct user_regs_struct *b)
 {
-	return a->rip == b->rip && a->rsp == b->rsp && a->rbp == b->rbp && a->rax == b->rax && a->rbx == b->rbx && a->rcx == b->rcx &&
-	       a->rdx == b->rdx && a->rsi == b->rsi && a->rdi == b->rdi && a->r8 == b->r8 && a->r9 == b->r9 && a->r10 == b->r10 &&
-	       a->r11 == b->r11 && a->r12 == b->r12 && a->r13 == b->r13 && a->r14 == b->r14 && a->r15 == b->r15;
+	return a->rip == b->rip && a->rsp == b->rsp && a->rbp == b->rbp && a->rax == b->rax && a->rbx == b->rbx &&
+	       a->rcx == b->rcx && a->rdx == b->rdx && a->rsi == b->rsi && a->rdi == b->rdi && a->r8 == b->r8 &&
+	       a->r9 == b->r9 && a->r10 == b->r10 && a->r11 == b->r11 && a->r12 == b->r12 && a->r13 == b->r13 &&
+	       a->r14 == b->r14 && a->r15 == b->r15;
 }
 
 /* Before the nth branch of the base's stretch, which is not before the base. */
-static int walk_from_base(struct line_search *w, struct trace *copy, uint64_t nth, uint64_t pc, uint64_t *arrivals, struct err *e)
+static int walk_from_base(struct line_search *w, struct trace *copy, uint64_t nth, uint64_t pc, uint64_t *arrivals,
+			  struct err *e)
 {
-	struct trace_walk walk = {.ask.nth_branch = nth - w->base_branches + (w->base_branches != 0), .ask.places = pc != 0};
+	struct trace_walk walk = {.ask.nth_branch = nth - w->base_branches + (w->base_branches != 0),
+				  .ask.places = pc != 0};
 	bool ended;
 	int r;
 
@@ -182,10 +188,11 @@ static int walk_from_base(struct line_search *w, struct trace *copy, uint64_t nt
 }
 
 /*
- * A copy at a place, pc counted on the way to it, that state included; as the way is gone from the base, if there is one, or else from
- * the segment's begin. 1: it does not come there.
+ * A copy at a place, pc counted on the way to it, that state included; as the way is gone from the base, if there is
+ * one, or else from the segment's begin. 1: it does not come there.
  */
-static int copy_at(struct line_search *w, const struct trace_local_place *place, uint64_t pc, uint64_t *arrivals, struct trace *copy, struct err *e)
+static int copy_at(struct line_search *w, const struct trace_local_place *place, uint64_t pc, uint64_t *arrivals,
+		   struct trace *copy, struct err *e)
 {
 	bool walks = place->branches > (w->base.alive ? w->base_branches : 0);
 	uint64_t here;
@@ -360,10 +367,11 @@ static int find_turn(struct line_search *w, struct err *e)
 }
 
 /*
- * From `back` branches before w->near to the transition: *first is the number of instructions up to the last beginning of a
- * statement on the way, *first_pc its address; 0: there is none. 1: too far.
+ * From `back` branches before w->near to the transition: *first is the number of instructions up to the last beginning
+ * of a statement on the way, *first_pc its address; 0: there is none. 1: too far.
  */
-static int go_back(struct line_search *w, const struct trace_local_place *from, uint64_t *first, uint64_t *first_pc, struct err *e)
+static int go_back(struct line_search *w, const struct trace_local_place *from, uint64_t *first, uint64_t *first_pc,
+		   struct err *e)
 {
 	struct local *l = w->l;
 	struct trace_line line = {0};
@@ -396,11 +404,11 @@ static int go_back(struct line_search *w, const struct trace_local_place *from, 
 }
 
 /*
- * The state so many instructions behind a place: how often its address pc has been come to. side: what the expression is there;
- * NULL: not asked for. 1: it does not come there.
+ * The state so many instructions behind a place: how often its address pc has been come to. side: what the expression
+ * is there; NULL: not asked for. 1: it does not come there.
  */
-static int describe(struct line_search *w, const struct trace_local_place *from, uint64_t steps, uint64_t pc, uint64_t *hits,
-		    enum trace_side *side, struct err *e)
+static int describe(struct line_search *w, const struct trace_local_place *from, uint64_t steps, uint64_t pc,
+		    uint64_t *hits, enum trace_side *side, struct err *e)
 {
 	bool over = false, bad = false, comes = false;
 	struct trace_words words;
@@ -438,7 +446,8 @@ static int find_begin(struct line_search *w, struct err *e)
 		if (first) {
 			r = describe(w, &from, first, s->pc, &s->hits, &s->side, e);
 			drop_base(w);
-			/* the passes of its address are wanted for another search up to there: from the segment's begin */
+			/* the passes of its address are wanted for another search up to there: from the segment's begin
+			 */
 			return r || s->side != TRACE_BAD ? r : describe(w, &from, first, s->pc, &s->hits, NULL, e);
 		}
 		if (from.branches == w->base_branches) {
@@ -492,7 +501,9 @@ int local_statement(struct local *l, struct trace *begin, struct err *e)
 	drop_base(&w);
 	restore(l, &saved);
 	l->r->later_evaluations += l->r->evaluations - evaluations;
-	log_info("%s, 0x%llx, %llu steps behind branch %llu", l->r->statement.known ? "the statement begins" : "not known where the statement begins",
-		 (unsigned long long)l->r->statement.pc, (unsigned long long)w.steps, (unsigned long long)w.near.branches);
+	log_info("%s, 0x%llx, %llu steps behind branch %llu",
+		 l->r->statement.known ? "the statement begins" : "not known where the statement begins",
+		 (unsigned long long)l->r->statement.pc, (unsigned long long)w.steps,
+		 (unsigned long long)w.near.branches);
 	return r < 0 || trace_clear_all(begin, e) ? -1 : 0;
 }

@@ -9,13 +9,13 @@
 #include "trace/local_state.h"
 
 /*
- * The expression has just become bad (or good) in t. *stays: it still is at the end of the statement, or where the search for that end
- * stops. t is not moved.
+ * The expression has just become bad (or good) in t. *stays: it still is at the end of the statement, or where the
+ * search for that end stops. t is not moved.
  */
 int local_stays(struct local *l, struct trace *t, bool bad, bool *stays, struct err *e);
 /*
- * The transition of l->r was found. begin stands at the beginning of the segment, with no slots set, and is not moved. Sets
- * r->turn_pc, r->turn_hits and r->statement as far as they can be known.
+ * The transition of l->r was found. begin stands at the beginning of the segment, with no slots set, and is not moved.
+ * Sets r->turn_pc, r->turn_hits and r->statement as far as they can be known.
  */
 int local_statement(struct local *l, struct trace *begin, struct err *e);
 

@@ -6,7 +6,7 @@
 #include <sys/uio.h>
 
 #define END_BREAK_SLOT 3
-#define SNAPSHOT_MAX   4096
+#define SNAPSHOT_MAX 4096
 
 /* The contents of the words, to see whether a hit changed one. */
 struct snapshot {
@@ -53,8 +53,7 @@ static int arm_words(struct local *l, struct trace *t, struct err *e)
 	unsigned n = trace_words_pieces(&l->words, l->free_slots, out);
 
 	for (unsigned i = 0; i < l->free_slots; i++)
-		if (i < n ? trace_set_watch(t, i, out[i].addr, out[i].len, e)
-			  : trace_clear(t, i, e))
+		if (i < n ? trace_set_watch(t, i, out[i].addr, out[i].len, e) : trace_clear(t, i, e))
 			return -1;
 	return 0;
 }
@@ -81,8 +80,7 @@ static void take(const struct local *l, const struct trace *t, struct snapshot *
 	if (!l->words.complete || !l->words.n || local.iov_len > SNAPSHOT_MAX)
 		return;
 	s->len = local.iov_len;
-	s->valid = process_vm_readv(t->pid, &local, 1, remote, l->words.n, 0) ==
-		   (ssize_t)local.iov_len;
+	s->valid = process_vm_readv(t->pid, &local, 1, remote, l->words.n, 0) == (ssize_t)local.iov_len;
 }
 
 /* True when the words differ from *s, which is then brought up to date. Unknown counts as changed.
@@ -101,8 +99,7 @@ static bool changed(const struct local *l, const struct trace *t, struct snapsho
 	return true;
 }
 
-static int check_ended(struct local *l, struct trace *t, bool at_end_slot, bool *ended,
-		       struct err *e)
+static int check_ended(struct local *l, struct trace *t, bool at_end_slot, bool *ended, struct err *e)
 {
 	if (l->ops->cancelled && l->ops->cancelled(l->ctx))
 		return err_set(e, ERR_CANCELLED, "the search was cancelled");
@@ -126,8 +123,8 @@ static bool is_last_pass(const struct local *l, struct trace *t, const struct tr
 }
 
 /* One start and stop. *ended: the segment's end; *sig: to deliver next. */
-static int resume(struct local *l, struct trace *t, bool step, const struct trace_limit *limit,
-		  int *sig, struct trace_stop *s, bool *ended, struct err *e)
+static int resume(struct local *l, struct trace *t, bool step, const struct trace_limit *limit, int *sig,
+		  struct trace_stop *s, bool *ended, struct err *e)
 {
 	bool look, ends;
 
@@ -145,8 +142,7 @@ static int resume(struct local *l, struct trace *t, bool step, const struct trac
 }
 
 /* One hit or one instruction; *moved is false when it was something else (a slice, a signal). */
-static int one(struct local *l, struct trace *t, bool step, int *sig, bool *moved,
-	       enum local_move *how, struct err *e)
+static int one(struct local *l, struct trace *t, bool step, int *sig, bool *moved, enum local_move *how, struct err *e)
 {
 	const struct trace_limit limit = {.wall_ns = slice(l)};
 	struct trace_stop s;
@@ -173,8 +169,8 @@ static int one(struct local *l, struct trace *t, bool step, int *sig, bool *move
 	return 0;
 }
 
-static int advance(struct local *l, struct trace *t, bool step, uint64_t count, uint64_t raw_max,
-		   uint64_t *done, enum local_move *how, struct err *e)
+static int advance(struct local *l, struct trace *t, bool step, uint64_t count, uint64_t raw_max, uint64_t *done,
+		   enum local_move *how, struct err *e)
 {
 	struct snapshot snap;
 	uint64_t raw = 0;
@@ -203,8 +199,8 @@ static int advance(struct local *l, struct trace *t, bool step, uint64_t count, 
 	return 0;
 }
 
-int local_advance(struct local *l, struct trace *t, enum local_unit unit, uint64_t count,
-		  uint64_t raw_max, uint64_t *done, enum local_move *how, struct err *e)
+int local_advance(struct local *l, struct trace *t, enum local_unit unit, uint64_t count, uint64_t raw_max,
+		  uint64_t *done, enum local_move *how, struct err *e)
 {
 	uint64_t start = clock_ns();
 	int r;
@@ -219,8 +215,7 @@ int local_advance(struct local *l, struct trace *t, enum local_unit unit, uint64
 	return r;
 }
 
-int local_run(struct local *l, struct trace *t, uint64_t cpu_ns, uint64_t *ran,
-	      enum local_move *how, struct err *e)
+int local_run(struct local *l, struct trace *t, uint64_t cpu_ns, uint64_t *ran, enum local_move *how, struct err *e)
 {
 	struct trace_limit limit = {.wall_ns = slice(l)};
 	uint64_t begin = clock_ns(), from, now;

@@ -17,7 +17,8 @@ static int go_walking(struct local *l, struct trace *t, uint64_t nth, uint64_t p
 	return r < 0 ? -1 : r != (nth ? WALK_THERE : WALK_LEFT);
 }
 
-int local_go_to(struct local *l, struct trace *t, const struct trace_local_place *place, uint64_t pc, uint64_t *passes, struct err *e)
+int local_go_to(struct local *l, struct trace *t, const struct trace_local_place *place, uint64_t pc, uint64_t *passes,
+		struct err *e)
 {
 	uint64_t gaps = place->gaps;
 	int r = 0;
@@ -36,7 +37,8 @@ int local_go_to(struct local *l, struct trace *t, const struct trace_local_place
 }
 
 /* From before the last branch on: there is one more pass, that of the transition, unless the branch itself made it. */
-static int pass_rest(struct local *l, const struct trace_local_place *place, uint64_t pc, uint64_t *passes, struct err *e)
+static int pass_rest(struct local *l, const struct trace_local_place *place, uint64_t pc, uint64_t *passes,
+		     struct err *e)
 {
 	uint64_t at;
 
@@ -47,15 +49,16 @@ static int pass_rest(struct local *l, const struct trace_local_place *place, uin
 }
 
 /* 1: somewhere on the way it was not as it was when the transition was found. */
-static int pass_all(struct local *l, const struct trace_local_place *place, uint64_t pc, uint64_t *passes, struct err *e)
+static int pass_all(struct local *l, const struct trace_local_place *place, uint64_t pc, uint64_t *passes,
+		    struct err *e)
 {
 	int r = local_go_to(l, &l->left, place, pc, passes, e);
 
 	return r ? r : pass_rest(l, place, pc, passes, e);
 }
 
-int trace_local_passes(struct trace *t, const struct trace_local_params *p, const struct trace_local_ops *ops, void *ctx,
-		       const struct trace_local_place *place, uint64_t pc, uint64_t *passes, struct err *e)
+int trace_local_passes(struct trace *t, const struct trace_local_params *p, const struct trace_local_ops *ops,
+		       void *ctx, const struct trace_local_place *place, uint64_t pc, uint64_t *passes, struct err *e)
 {
 	struct trace_local_result unused = {0};
 	struct local l = {.p = p, .ops = ops, .ctx = ctx, .r = &unused, .left = *t};

@@ -3,14 +3,13 @@
 #include "trace/local_state.h"
 #include "base/clock.h"
 
-#define BLOCK_MAX	16384
+#define BLOCK_MAX 16384
 /* An evaluation dearer than this is worth a copy of the process, if it saves several. */
 #define DEAR_NS 300000
 /* Going through with dear evaluations for so long, it goes by time once more. */
 #define DEAR_MAX_NS 500000000u
 
-int local_evaluate(struct local *l, struct trace *t, bool *bad, struct trace_words *words,
-		   struct err *e)
+int local_evaluate(struct local *l, struct trace *t, bool *bad, struct trace_words *words, struct err *e)
 {
 	uint64_t start = clock_ns();
 	enum trace_side side;
@@ -34,8 +33,7 @@ int local_evaluate(struct local *l, struct trace *t, bool *bad, struct trace_wor
 
 static bool dear(const struct local *l)
 {
-	return !l->p->no_forks && l->r->evaluations &&
-	       l->r->evaluate_ns / l->r->evaluations > DEAR_NS;
+	return !l->p->no_forks && l->r->evaluations && l->r->evaluate_ns / l->r->evaluations > DEAR_NS;
 }
 
 int local_fork(struct local *l, struct trace *from, struct trace *copy, struct err *e)
@@ -81,8 +79,7 @@ enum local_verdict local_answer(struct local *l, enum trace_local_outcome o)
 	return LOCAL_ANSWERED;
 }
 
-int local_one_in_place(struct local *l, enum local_unit unit, uint64_t raw, enum local_verdict *v,
-		       struct err *e)
+int local_one_in_place(struct local *l, enum local_unit unit, uint64_t raw, enum local_verdict *v, struct err *e)
 {
 	struct trace_words words;
 	enum local_move how;
@@ -136,8 +133,8 @@ int local_judge_copy(struct local *l, struct trace *copy, enum local_move how, b
 }
 
 /* Moves a copy by up to *block units; a good one becomes the left end, a bad one is dropped. */
-static int block_on_copy(struct local *l, enum local_unit unit, uint64_t raw, uint64_t *block,
-			 bool *good, enum local_verdict *v, struct err *e)
+static int block_on_copy(struct local *l, enum local_unit unit, uint64_t raw, uint64_t *block, bool *good,
+			 enum local_verdict *v, struct err *e)
 {
 	struct trace copy;
 	enum local_move how;
@@ -156,8 +153,7 @@ static int block_on_copy(struct local *l, enum local_unit unit, uint64_t raw, ui
 	return 0;
 }
 
-int local_go_through(struct local *l, enum local_unit unit, uint64_t raw_max, enum local_verdict *v,
-		     struct err *e)
+int local_go_through(struct local *l, enum local_unit unit, uint64_t raw_max, enum local_verdict *v, struct err *e)
 {
 	uint64_t block = 1, begin = l->r->hits + l->r->steps, singles = 0, since = clock_ns();
 	bool growing = true, good;

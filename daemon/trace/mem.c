@@ -19,11 +19,10 @@ int trace_read(pid_t pid, uint64_t addr, void *buf, size_t len, struct err *e)
 	if (n < 0 && errno == ESRCH)
 		n = process_vm_readv(maps_owner(pid), &l, 1, &r, 1, 0);
 	if (n < 0)
-		return err_errno(e, trace_why_failed(), "read %zu bytes at 0x%" PRIx64 " of process %d",
-				 len, addr, (int)pid);
+		return err_errno(e, trace_why_failed(), "read %zu bytes at 0x%" PRIx64 " of process %d", len, addr,
+				 (int)pid);
 	if ((size_t)n != len)
-		return err_set(e, ERR_INTERNAL, "read %zd of %zu bytes at 0x%" PRIx64, n, len,
-			       addr);
+		return err_set(e, ERR_INTERNAL, "read %zd of %zu bytes at 0x%" PRIx64, n, len, addr);
 	return 0;
 }
 
@@ -47,11 +46,10 @@ int trace_write(pid_t pid, uint64_t addr, const void *buf, size_t len, struct er
 	if (n < 0 && errno == EFAULT)
 		n = write_by_force(pid, addr, buf, len);
 	if (n < 0)
-		return err_errno(e, trace_why_failed(), "write %zu bytes at 0x%" PRIx64 " of process %d",
-				 len, addr, (int)pid);
+		return err_errno(e, trace_why_failed(), "write %zu bytes at 0x%" PRIx64 " of process %d", len, addr,
+				 (int)pid);
 	if ((size_t)n != len)
-		return err_set(e, ERR_INTERNAL, "wrote %zd of %zu bytes at 0x%" PRIx64, n, len,
-			       addr);
+		return err_set(e, ERR_INTERNAL, "wrote %zd of %zu bytes at 0x%" PRIx64, n, len, addr);
 	return 0;
 }
 

@@ -10,8 +10,8 @@
 #define DIRECTION_FLAG 0x400ull
 #define SLOT_EXECUTE 0 /* types of slots, in DR7 */
 #define SLOT_ACCESS 3
-#define INSN_MAX    15
-#define LAST	    (TRACE_SLOTS - 1)
+#define INSN_MAX 15
+#define LAST (TRACE_SLOTS - 1)
 
 /* A repeated string instruction. */
 struct rep {
@@ -35,8 +35,8 @@ static const struct string_op string_ops[] = {
 
 static bool is_prefix(uint8_t b)
 {
-	return b == 0xf2 || b == 0xf3 || b == 0x66 || b == 0x67 || b == 0x2e || b == 0x36 || b == 0x3e || b == 0x26 || b == 0x64 ||
-	       b == 0x65 || (b & 0xf0) == 0x40;
+	return b == 0xf2 || b == 0xf3 || b == 0x66 || b == 0x67 || b == 0x2e || b == 0x36 || b == 0x3e || b == 0x26 ||
+	       b == 0x64 || b == 0x65 || (b & 0xf0) == 0x40;
 }
 
 /* Is there one in these n bytes? */
@@ -59,7 +59,10 @@ static bool decode(const uint8_t *code, unsigned n, struct rep *out)
 			continue;
 		*out = (struct rep){
 			.len = i + 1,
-			.size = !(code[i] & 1) ? 1 : wide ? 8 : half ? 2 : 4,
+			.size = !(code[i] & 1) ? 1
+				: wide	       ? 8
+				: half	       ? 2
+					       : 4,
 			.from_si = op->from_si,
 			.at_di = op->at_di,
 			.stores = op->stores,
@@ -184,8 +187,7 @@ static int set_mask(struct trace *t, uint64_t mask, struct err *e)
 /* What it raises itself is not held up. */
 static int run_undisturbed(struct trace *t, struct trace_stop *s, struct err *e)
 {
-	const uint64_t faults =
-		1ull << (SIGSEGV - 1) | 1ull << (SIGBUS - 1) | 1ull << (SIGTRAP - 1);
+	const uint64_t faults = 1ull << (SIGSEGV - 1) | 1ull << (SIGBUS - 1) | 1ull << (SIGTRAP - 1);
 	uint64_t was;
 	int r;
 
@@ -208,7 +210,8 @@ int trace_finish_rep(struct trace *t, struct trace_stop *s, struct err *e)
 		return 0;
 	if (trace_get_regs(t, &r, e))
 		return -1;
-	if (!find(t->pid, &r, &rep) || !(s->why == TRACE_STEPPED ? is_stepped_in(t, &r) : is_hit_in(t, s->slots, &r, &rep)))
+	if (!find(t->pid, &r, &rep) ||
+	    !(s->why == TRACE_STEPPED ? is_stepped_in(t, &r) : is_hit_in(t, s->slots, &r, &rep)))
 		return 0;
 	if (trace_set_break(t, LAST, r.rip + rep.len, e))
 		return -1;

@@ -13,8 +13,9 @@
 /* Is such an instruction at the PC, before its first element or a later one? */
 bool trace_at_rep(pid_t pid, const struct user_regs_struct *r);
 /*
- * Is t, after a single step, in the middle of such an instruction: some elements done, some not? Intel processors set the resume flag
- * then (SDM vol. 3, "Resume Flag"), AMD processors do not; but no other instruction's single step ends where it began.
+ * Is t, after a single step, in the middle of such an instruction: some elements done, some not? Intel processors set
+ * the resume flag then (SDM vol. 3, "Resume Flag"), AMD processors do not; but no other instruction's single step ends
+ * where it began.
  */
 bool trace_in_rep(const struct trace *t, const struct user_regs_struct *r);
 /*

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* trace.c: hold, run and let go of one thread. See trace.h and ptrace(2), "PTRACE_SEIZE". */
 #include "trace/trace.h"
-#include "trace/internal.h"
-#include "base/maps.h"
 #include "base/clock.h"
+#include "base/maps.h"
+#include "trace/internal.h"
 #include <elf.h>
 #include <errno.h>
 #include <sched.h>
@@ -21,8 +21,8 @@
  * under SCHED_FIFO a loop of these starves it for a second. So the last bit of a limit is let go.
  */
 #define MIN_SLEEP_NS 20000
-#define DONE_NS	     3000
-#define TRAP_FLAG    0x100ull
+#define DONE_NS 3000
+#define TRAP_FLAG 0x100ull
 
 int trace_prepare(bool fifo, struct err *e)
 {
@@ -164,8 +164,7 @@ struct deadline {
 	uint64_t wall, cpu; /* absolute; 0: none */
 };
 
-static int deadline_set(const struct trace *t, const struct trace_limit *l, struct deadline *d,
-			struct err *e)
+static int deadline_set(const struct trace *t, const struct trace_limit *l, struct deadline *d, struct err *e)
 {
 	d->wall = d->cpu = 0;
 	if (l && l->wall_ns)
@@ -201,8 +200,7 @@ static int time_left(const struct trace *t, const struct deadline *d, uint64_t *
 static void sleep_for_child(uint64_t left)
 {
 	uint64_t ns = left < MIN_SLEEP_NS ? MIN_SLEEP_NS : left;
-	struct timespec ts = {.tv_sec = (time_t)(ns / 1000000000u),
-			      .tv_nsec = (long)(ns % 1000000000u)};
+	struct timespec ts = {.tv_sec = (time_t)(ns / 1000000000u), .tv_nsec = (long)(ns % 1000000000u)};
 	sigset_t set;
 
 	sigemptyset(&set);
@@ -253,8 +251,7 @@ static int resume(struct trace *t, int how, int sig, struct err *e)
 
 static bool is_interrupt(int status)
 {
-	return WIFSTOPPED(status) && status >> 16 == PTRACE_EVENT_STOP &&
-	       WSTOPSIG(status) == SIGTRAP;
+	return WIFSTOPPED(status) && status >> 16 == PTRACE_EVENT_STOP && WSTOPSIG(status) == SIGTRAP;
 }
 
 /*
@@ -284,8 +281,8 @@ void trace_note_step(struct trace *t, bool step)
 	t->stepped_from = (uint64_t)pc;
 }
 
-static int run(struct trace *t, int how, int sig, const struct trace_limit *limit,
-	       struct trace_stop *out, struct err *e)
+static int run(struct trace *t, int how, int sig, const struct trace_limit *limit, struct trace_stop *out,
+	       struct err *e)
 {
 	struct deadline d;
 	bool stale, late;
@@ -318,8 +315,7 @@ static int run(struct trace *t, int how, int sig, const struct trace_limit *limi
 	return 0;
 }
 
-int trace_cont(struct trace *t, int sig, const struct trace_limit *limit, struct trace_stop *out,
-	       struct err *e)
+int trace_cont(struct trace *t, int sig, const struct trace_limit *limit, struct trace_stop *out, struct err *e)
 {
 	return run(t, PTRACE_CONT, sig, limit, out, e);
 }
@@ -353,7 +349,8 @@ int trace_seize(struct trace *t, pid_t pid, pid_t tid, struct err *e)
 	t->pid = pid;
 	t->tid = tid;
 	if (ptrace(PTRACE_SEIZE, tid, 0, 0))
-		return err_errno(e, errno == ESRCH || maps_is_dead(pid) ? ERR_KILLED : ERR_HOST, "PTRACE_SEIZE of thread %d", (int)tid);
+		return err_errno(e, errno == ESRCH || maps_is_dead(pid) ? ERR_KILLED : ERR_HOST,
+				 "PTRACE_SEIZE of thread %d", (int)tid);
 	if (ptrace(PTRACE_INTERRUPT, tid, 0, 0))
 		return err_errno(e, trace_why_failed(), "PTRACE_INTERRUPT of thread %d", (int)tid);
 	if (trace_wait(t, 0, &status, e) < 0)

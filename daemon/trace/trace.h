@@ -24,11 +24,11 @@
 struct trace {
 	pid_t pid; /* thread group */
 	pid_t tid;
-	bool alive;   /* traced and stopped; false once exited or detached */
+	bool alive; /* traced and stopped; false once exited or detached */
 	bool mixture; /* memory of two states in one: an expression may make no sense, or not end */
-	bool aside;   /* goes on for a look only: its values are not those around the transition */
-	bool own;     /* made by trace_fork: to be killed, not detached */
-	bool mortal;  /* no replay: that it is killed is what it does, and no failure (ERR_KILLED) */
+	bool aside; /* goes on for a look only: its values are not those around the transition */
+	bool own; /* made by trace_fork: to be killed, not detached */
+	bool mortal; /* no replay: that it is killed is what it does, and no failure (ERR_KILLED) */
 	bool stale_interrupt; /* an interrupt may be pending that nobody waits for */
 	uint64_t dr[TRACE_SLOTS];
 	uint64_t dr7;
@@ -41,11 +41,11 @@ struct trace {
 enum trace_why {
 	TRACE_HIT = 1, /* watchpoints or breakpoints: `slots` */
 	TRACE_STEPPED, /* one instruction done (and possibly `slots` hit by it) */
-	TRACE_SIGNAL,  /* `info` is about to be delivered: give its number to the next trace_cont */
+	TRACE_SIGNAL, /* `info` is about to be delivered: give its number to the next trace_cont */
 	TRACE_TIMEOUT, /* a limit was reached, the thread was interrupted */
 	TRACE_STOPPED, /* a group stop (SIGSTOP ...) by somebody else; the next trace_cont ends it
 			*/
-	TRACE_EXITED,  /* the thread is gone: `status` as from waitpid */
+	TRACE_EXITED, /* the thread is gone: `status` as from waitpid */
 };
 
 struct trace_stop {
@@ -59,8 +59,8 @@ struct trace_stop {
 /* A fault of the program's own: the kernel raised it, and nothing of ours works by it. */
 bool trace_is_fault(const struct trace_stop *s);
 /*
- * Does the thread stand at rdtsc, or at one of those that the recorder has changed to be rdmsr or wrmsr (plugins/record/input/patch.c)? Their
- * faults have si_code SI_KERNEL.
+ * Does the thread stand at rdtsc, or at one of those that the recorder has changed to be rdmsr or wrmsr
+ * (plugins/record/input/patch.c)? Their faults have si_code SI_KERNEL.
  */
 bool trace_at_input(struct trace *t);
 /* The program has executed an int3, ours or its own. */
@@ -68,7 +68,7 @@ bool trace_is_int3(const struct trace_stop *s);
 
 struct trace_limit {
 	uint64_t wall_ns; /* 0: none */
-	uint64_t cpu_ns;  /* 0: none; CPU time of the thread's process */
+	uint64_t cpu_ns; /* 0: none; CPU time of the thread's process */
 };
 
 /*
@@ -90,13 +90,12 @@ int trace_detach(struct trace *t, bool stopped, struct err *e);
 void trace_kill(struct trace *t);
 
 /* Runs on, delivering sig (0: none), until something happens. */
-int trace_cont(struct trace *t, int sig, const struct trace_limit *limit, struct trace_stop *out,
-	       struct err *e);
+int trace_cont(struct trace *t, int sig, const struct trace_limit *limit, struct trace_stop *out, struct err *e);
 /* Executes one instruction. A `rep` instruction counts each iteration. */
 int trace_step(struct trace *t, int sig, struct trace_stop *out, struct err *e);
 /*
- * A `syscall` leaves the flags in r11, also the one by which it was single-stepped. This is for who steps in another way
- * than by trace_step: nothing that the program can see tells of it.
+ * A `syscall` leaves the flags in r11, also the one by which it was single-stepped. This is for who steps in another
+ * way than by trace_step: nothing that the program can see tells of it.
  */
 int trace_hide_step(struct trace *t, struct err *e);
 
@@ -128,8 +127,7 @@ int trace_write(pid_t pid, uint64_t addr, const void *buf, size_t len, struct er
  * registers back. *ret as the kernel returned it (-errno). The thread may stand inside a system
  * call: that one is restarted afterwards as if nothing had happened.
  */
-int trace_syscall(struct trace *t, uint64_t gadget, long nr, const uint64_t args[6], int64_t *ret,
-		  struct err *e);
+int trace_syscall(struct trace *t, uint64_t gadget, long nr, const uint64_t args[6], int64_t *ret, struct err *e);
 /*
  * Forks the thread's process: the child has this one thread, stands in the same state and is
  * traced. It is a child of the target's parent (CLONE_PARENT), and its death sends the target no
@@ -137,7 +135,8 @@ int trace_syscall(struct trace *t, uint64_t gadget, long nr, const uint64_t args
  * the process has mapped more than once becomes the copy's own.
  */
 int trace_fork(struct trace *t, uint64_t gadget, struct trace *child, struct err *e);
-/* Learns where the thread's alternate signal stack is (sigaltstack(2)), if there is room to ask; copies know it, too. */
+/* Learns where the thread's alternate signal stack is (sigaltstack(2)), if there is room to ask; copies know it, too.
+ */
 int trace_find_alt_stack(struct trace *t, uint64_t gadget, struct err *e);
 /* For copies: replaces every writable shared mapping by a private one with the same contents. */
 int trace_unshare_memory(struct trace *t, uint64_t gadget, struct err *e);

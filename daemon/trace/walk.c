@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * walk.c: see walk.h. The translated code runs elsewhere, so that a breakpoint of the processor's at one of the addresses is
- * only met where the program's own code runs: when the recorder, which is not translated, calls it. Such an arrival has not been
- * counted, and the walk is given up.
+ * walk.c: see walk.h. The translated code runs elsewhere, so that a breakpoint of the processor's at one of the
+ * addresses is only met where the program's own code runs: when the recorder, which is not translated, calls it. Such
+ * an arrival has not been counted, and the walk is given up.
  */
 #include "trace/walk.h"
 
@@ -88,8 +88,10 @@ static int map_memory(struct trace_walk *w, struct trace *t, uint64_t *at, struc
 	return trace_write(t->pid, *at, &w->ask, sizeof(w->ask), e);
 }
 
-/* Back to where the caller's stack, and what the kernel may do there, are not touched: lets the thread call the recorder. */
-static int call_recorder(struct trace_walk *w, struct trace *t, const struct walk_state *s, uint64_t memory, struct err *e)
+/* Back to where the caller's stack, and what the kernel may do there, are not touched: lets the thread call the
+ * recorder. */
+static int call_recorder(struct trace_walk *w, struct trace *t, const struct walk_state *s, uint64_t memory,
+			 struct err *e)
 {
 	struct user_regs_struct r = s->r;
 
@@ -127,8 +129,8 @@ static int read_counts(struct trace_walk *w, struct trace *t, struct err *e)
 }
 
 /*
- * 1: at the int3; 0: nothing yet; else -enum walk_end, or -100: error. *sig is to be delivered: SIGSYS of a call of the kernel that a
- * function makes which the recorder has called: neither is translated.
+ * 1: at the int3; 0: nothing yet; else -enum walk_end, or -100: error. *sig is to be delivered: SIGSYS of a call of the
+ * kernel that a function makes which the recorder has called: neither is translated.
  */
 #define FAILED (-100)
 static int heard(struct trace_walk *w, struct trace *t, const struct trace_stop *s, int *sig, struct err *e)
@@ -250,7 +252,8 @@ static int go(struct trace_walk *w, struct trace *t, uint64_t memory, struct err
 	}
 }
 
-/* Behind the segment's end: have the words been changed by the recorder, on its way to that? Then nobody knows how often. */
+/* Behind the segment's end: have the words been changed by the recorder, on its way to that? Then nobody knows how
+ * often. */
 static int settle(struct trace_walk *w, struct trace *t, uint64_t memory, struct err *e)
 {
 	if (read_answer(w, t, memory, e) || read_counts(w, t, e))
@@ -259,7 +262,8 @@ static int settle(struct trace_walk *w, struct trace *t, uint64_t memory, struct
 		struct err gone;
 		uint64_t v = 0;
 
-		if (!trace_read(t->pid, w->ask.watch[i].addr, &v, w->ask.watch[i].len, &gone) && v != w->ask.watch[i].value)
+		if (!trace_read(t->pid, w->ask.watch[i].addr, &v, w->ask.watch[i].len, &gone) &&
+		    v != w->ask.watch[i].value)
 			return -WALK_CANNOT;
 	}
 	return -WALK_OVER;

@@ -43,7 +43,8 @@ struct trace_walk {
 	const struct trace_walk_ops *ops;
 	void *ctx;
 	struct replay_walk ask; /* the request (trace_walk_go sets pc) and the answer */
-	bool resumed; /* the caller's: arrivals and goals add up several calls of trace_walk_go; changes and log are the last call's */
+	bool resumed; /* the caller's: arrivals and goals add up several calls of trace_walk_go; changes and log are the
+			 last call's */
 };
 
 /* Sets the registers of the goal. */

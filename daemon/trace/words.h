@@ -20,8 +20,8 @@ struct trace_words {
 };
 
 /*
- * Splits the words into pieces of 1, 2, 4 or 8 aligned bytes, one for each debug register: out has room for `max`. The number of
- * pieces; 0: there are no words, they are not complete, or they need more than `max`.
+ * Splits the words into pieces of 1, 2, 4 or 8 aligned bytes, one for each debug register: out has room for `max`. The
+ * number of pieces; 0: there are no words, they are not complete, or they need more than `max`.
  */
 unsigned trace_words_pieces(const struct trace_words *w, unsigned max, struct trace_word *out);
 

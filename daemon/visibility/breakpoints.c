@@ -34,7 +34,8 @@ void breaks_fini(struct breaks *b)
 		conds_fini(&b->v[i].conds);
 	free(b->v);
 	free(b->more);
-	*b = (struct breaks){.view = b->view, .many = b->many, .libraries = b->libraries, .signals = b->signals, .pass = b->pass};
+	*b = (struct breaks){
+		.view = b->view, .many = b->many, .libraries = b->libraries, .signals = b->signals, .pass = b->pass};
 }
 
 /* Two of them are libc's own. */
@@ -272,7 +273,8 @@ void breaks_look(const struct breaks *b, pid_t pid, struct breaks_words *w)
 			memset(w->v[i], 0, sizeof(w->v[i]));
 }
 
-const struct group_slot *breaks_watch_met(const struct breaks *b, pid_t pid, unsigned slots, struct breaks_words *w, bool *written)
+const struct group_slot *breaks_watch_met(const struct breaks *b, pid_t pid, unsigned slots, struct breaks_words *w,
+					  bool *written)
 {
 	const struct group_slot *met = NULL;
 	struct breaks_words was = *w;

@@ -6,9 +6,9 @@
 #ifndef FRED_VISIBILITY_BREAKPOINTS_H
 #define FRED_VISIBILITY_BREAKPOINTS_H
 
+#include "trace/group.h"
 #include "visibility/condition.h"
 #include "visibility/shim_frames.h"
-#include "trace/group.h"
 
 #define BREAKS_HANDLERS 31 /* the kind of the point at the call of signal handlers (visibility/signal_handlers.h) */
 #define BREAKS_WATCHES (TRACE_SLOTS - 1) /* the last slot is for the end of a segment */
@@ -39,8 +39,8 @@ enum breaks_verdict {
 	BREAKS_PASS = 0,
 	BREAKS_STOP,
 	/*
-	 * A breakpoint of the debugger's own in the loader, at which it learns of new libraries. The shim has called the
-	 * loader, so this state is not shown to the user.
+	 * A breakpoint of the debugger's own in the loader, at which it learns of new libraries. The shim has called
+	 * the loader, so this state is not shown to the user.
 	 */
 	BREAKS_LIBRARY,
 };
@@ -49,14 +49,14 @@ enum breaks_verdict {
 void breaks_fini(struct breaks *b);
 bool breaks_stops_at_signal(const struct breaks *b, int sig);
 /*
- * A point can be set for several reasons, its kinds (0 to 31); it is removed with the last of them. Setting it removes its
- * conditions.
+ * A point can be set for several reasons, its kinds (0 to 31); it is removed with the last of them. Setting it removes
+ * its conditions.
  */
 void breaks_add(struct breaks *b, uint64_t addr, unsigned kind);
 void breaks_condition(struct breaks *b, uint64_t addr, const uint8_t *code, size_t len);
 /*
- * If memory at addr, a point, cannot be executed in pid, no int3 is inserted there: it would only spoil data. GDB leaves a
- * breakpoint on the stack when a function that it called has not returned.
+ * If memory at addr, a point, cannot be executed in pid, no int3 is inserted there: it would only spoil data. GDB
+ * leaves a breakpoint on the stack when a function that it called has not returned.
  */
 void breaks_check(struct breaks *b, uint64_t addr, pid_t pid);
 /* All of b's points, once each, besides those of to. */
@@ -64,8 +64,9 @@ void breaks_add_all(struct breaks *to, const struct breaks *b);
 void breaks_remove(struct breaks *b, uint64_t addr, unsigned kind);
 bool breaks_has(const struct breaks *b, uint64_t addr);
 /*
- * t stands at one of b's points: is it a stop? With b->view, a point in a function that the shim has called is one only when the
- * thread has just returned to it: that is how a debugger finishes a function of the program that was called from there.
+ * t stands at one of b's points: is it a stop? With b->view, a point in a function that the shim has called is one only
+ * when the thread has just returned to it: that is how a debugger finishes a function of the program that was called
+ * from there.
  */
 enum breaks_verdict breaks_wanted(const struct breaks *b, struct trace *t);
 /* No breakpoint and no watchpoint: nothing but a signal stops. */
@@ -77,10 +78,11 @@ struct breaks_words {
 };
 void breaks_look(const struct breaks *b, pid_t pid, struct breaks_words *w);
 /*
- * Debug registers `slots` were hit: the watchpoint of b that the stop is for, and *w becomes the present values. A write that
- * changes nothing is no stop (NULL): the debugger would only go on. *written: one of b's was hit.
+ * Debug registers `slots` were hit: the watchpoint of b that the stop is for, and *w becomes the present values. A
+ * write that changes nothing is no stop (NULL): the debugger would only go on. *written: one of b's was hit.
  */
-const struct group_slot *breaks_watch_met(const struct breaks *b, pid_t pid, unsigned slots, struct breaks_words *w, bool *written);
+const struct group_slot *breaks_watch_met(const struct breaks *b, pid_t pid, unsigned slots, struct breaks_words *w,
+					  bool *written);
 
 /* Aligned pieces of up to 8 bytes. 1: there are not so many debug registers, and no more are allowed. */
 int breaks_watch(struct breaks *b, enum group_slot_kind kind, uint64_t addr, unsigned len);

@@ -6,8 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/str.h"
 #include "agent/agent.h"
+#include "base/str.h"
 
 void conds_fini(struct conds *c)
 {

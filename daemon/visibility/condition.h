@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * condition.h: the conditions of a breakpoint as GDB compiled them (agent expression bytecode, agent/agent.h), evaluated on
- * a stopped thread: one that is false costs the debugger nothing.
+ * condition.h: the conditions of a breakpoint as GDB compiled them (agent expression bytecode, agent/agent.h),
+ * evaluated on a stopped thread: one that is false costs the debugger nothing.
  */
 #ifndef FRED_VISIBILITY_CONDITION_H
 #define FRED_VISIBILITY_CONDITION_H

@@ -114,9 +114,9 @@ void regs_thread_name(pid_t pid, int tid, char *buf, size_t size)
 static const struct {
 	int host, gdb;
 } signals[] = {
-	{SIGBUS, 10},	{SIGUSR1, 30}, {SIGUSR2, 31}, {SIGCHLD, 20},   {SIGCONT, 19},	{SIGSTOP, 17},
-	{SIGTSTP, 18},	{SIGTTIN, 21}, {SIGTTOU, 22}, {SIGURG, 16},    {SIGXCPU, 24},	{SIGXFSZ, 25},
-	{SIGVTALRM, 26}, {SIGPROF, 27}, {SIGWINCH, 28}, {SIGPOLL, 23}, {SIGPWR, 32},	{SIGSYS, 12},
+	{SIGBUS, 10},	 {SIGUSR1, 30}, {SIGUSR2, 31},	{SIGCHLD, 20}, {SIGCONT, 19}, {SIGSTOP, 17},
+	{SIGTSTP, 18},	 {SIGTTIN, 21}, {SIGTTOU, 22},	{SIGURG, 16},  {SIGXCPU, 24}, {SIGXFSZ, 25},
+	{SIGVTALRM, 26}, {SIGPROF, 27}, {SIGWINCH, 28}, {SIGPOLL, 23}, {SIGPWR, 32},  {SIGSYS, 12},
 };
 
 #define SAME_UP_TO SIGTERM

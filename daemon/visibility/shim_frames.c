@@ -26,7 +26,8 @@ struct walk {
 	struct user_regs_struct r; /* of the frame before */
 	frame_fn fn;
 	void *arg;
-	bool interrupted, again; /* unwinding starts again from r: what a signal handler interrupted, or what a trampoline returns to */
+	bool interrupted, again; /* unwinding starts again from r: what a signal handler interrupted, or what a
+				    trampoline returns to */
 };
 
 /* A handler returns to `mov $15, %rax; syscall`. */
@@ -155,8 +156,8 @@ static const Dwfl_Thread_Callbacks thread_callbacks = {
 	.set_initial_registers = set_initial_registers,
 };
 
-static int no_debuginfo(Dwfl_Module *m, void **u, const char *name, Dwarf_Addr base, const char *file,
-			const char *link, GElf_Word crc, char **out)
+static int no_debuginfo(Dwfl_Module *m, void **u, const char *name, Dwarf_Addr base, const char *file, const char *link,
+			GElf_Word crc, char **out)
 {
 	return -1;
 }
@@ -210,7 +211,8 @@ static int open_dwfl(struct shim_frames *o, const struct visibility *s, pid_t pi
 	return -1;
 }
 
-static void walk(struct shim_frames *o, const struct visibility *s, pid_t pid, const struct user_regs_struct *r, frame_fn fn, void *arg)
+static void walk(struct shim_frames *o, const struct visibility *s, pid_t pid, const struct user_regs_struct *r,
+		 frame_fn fn, void *arg)
 {
 	struct walk w = {.s = s, .pid = pid, .r = *r, .fn = fn, .arg = arg};
 	cleanup_close int mem = -1;
@@ -354,8 +356,8 @@ static void look_out(struct shim_frames *o, pid_t pid, const struct user_regs_st
 	h->inner &= h->frames > 1;
 }
 
-void shim_frames_find_shim_call(struct shim_frames *o, const struct visibility *s, pid_t pid, const struct user_regs_struct *r,
-		  struct shim_call *shim_call)
+void shim_frames_find_shim_call(struct shim_frames *o, const struct visibility *s, pid_t pid,
+				const struct user_regs_struct *r, struct shim_call *shim_call)
 {
 	struct hiding h = {.s = s};
 
@@ -371,7 +373,8 @@ bool shim_frames_hides(struct shim_frames *o, const struct visibility *s, pid_t 
 	return h.hidden || h.inner;
 }
 
-bool shim_frames_is_within(struct shim_frames *o, const struct visibility *s, pid_t pid, const struct user_regs_struct *r)
+bool shim_frames_is_within(struct shim_frames *o, const struct visibility *s, pid_t pid,
+			   const struct user_regs_struct *r)
 {
 	struct hiding h = {.s = s};
 
@@ -379,8 +382,8 @@ bool shim_frames_is_within(struct shim_frames *o, const struct visibility *s, pi
 	return h.hidden || h.inner || (h.entered && visibility_is_shim(s, r->rip));
 }
 
-bool shim_frames_sees(struct shim_frames *o, const struct visibility *s, struct shim_call *g, pid_t pid, uint64_t before,
-		  const struct user_regs_struct *now, bool handler)
+bool shim_frames_sees(struct shim_frames *o, const struct visibility *s, struct shim_call *g, pid_t pid,
+		      uint64_t before, const struct user_regs_struct *now, bool handler)
 {
 	if (!visibility_sees(s, g, pid, before, now, handler))
 		return false;

@@ -4,10 +4,11 @@
 
 #include <string.h>
 
-#include "base/str.h"
 #include "base/cleanup.h"
+#include "base/str.h"
 
-/* signal_handler_called of plugins/record/signal/sig.c: mov %rcx, %rsp; call *%r8; and what follows, as of recorders up to now */
+/* signal_handler_called of plugins/record/signal/sig.c: mov %rcx, %rsp; call *%r8; and what follows, as of recorders up
+ * to now */
 #define CALL_AT 3
 #define CODE_BYTES 11
 static const uint8_t codes[][CODE_BYTES] = {

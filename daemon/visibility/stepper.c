@@ -50,14 +50,17 @@ int stepper_go_on(struct stepper *s, struct group_thread *th, struct err *e)
 	return note(s, th, e) || group_resume_one(s->group, th, e) ? -1 : 0;
 }
 
-/* What other processes and timers send waits: its handler would come in front of the instruction, and that not be made. */
+/* What other processes and timers send waits: its handler would come in front of the instruction, and that not be made.
+ */
 static int step_undisturbed(struct trace *t, struct trace_stop *stop, struct err *e)
 {
-	const uint64_t faults = bit(SIGSEGV) | bit(SIGBUS) | bit(SIGFPE) | bit(SIGILL) | bit(SIGTRAP) | bit(SIGSYS), others = ~faults;
+	const uint64_t faults = bit(SIGSEGV) | bit(SIGBUS) | bit(SIGFPE) | bit(SIGILL) | bit(SIGTRAP) | bit(SIGSYS),
+		       others = ~faults;
 	uint64_t was;
 	int r;
 
-	if (ptrace(PTRACE_GETSIGMASK, t->tid, sizeof(was), &was) || ptrace(PTRACE_SETSIGMASK, t->tid, sizeof(others), &others))
+	if (ptrace(PTRACE_GETSIGMASK, t->tid, sizeof(was), &was) ||
+	    ptrace(PTRACE_SETSIGMASK, t->tid, sizeof(others), &others))
 		return err_errno(e, ERR_INTERNAL, "the signal mask of thread %d", (int)t->tid);
 	r = trace_step(t, 0, stop, e);
 	if (t->alive && ptrace(PTRACE_SETSIGMASK, t->tid, sizeof(was), &was) && !r)

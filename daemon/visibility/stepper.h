@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * stepper.h: all threads of a process go forwards for a debugger, one of them perhaps by single steps, until it is at a state
- * that is visible to a user (visibility/visibility.h). What else a stop means is the caller's.
+ * stepper.h: all threads of a process go forwards for a debugger, one of them perhaps by single steps, until it is at a
+ * state that is visible to a user (visibility/visibility.h). What else a stop means is the caller's.
  */
 #ifndef FRED_VISIBILITY_STEPPER_H
 #define FRED_VISIBILITY_STEPPER_H

@@ -95,7 +95,8 @@ static void find_ignored(struct thread_snapshot *p)
 	p->ignored = xcalloc(SHIM_HOLES, sizeof(p->ignored[0]));
 	for (size_t i = 0; i < got / sizeof(*word); i++)
 		if (word[i])
-			p->ignored[p->ignored_n++] = (struct thread_snapshot_region){word[i] & ((1ull << SHIM_HOLE_BITS) - 1), word[i] >> SHIM_HOLE_BITS};
+			p->ignored[p->ignored_n++] = (struct thread_snapshot_region){
+				word[i] & ((1ull << SHIM_HOLE_BITS) - 1), word[i] >> SHIM_HOLE_BITS};
 	qsort(p->ignored, p->ignored_n, sizeof(p->ignored[0]), by_address);
 }
 
@@ -133,8 +134,14 @@ int thread_snapshot_look(struct thread_snapshot *p, struct trace *t, uint64_t fi
 
 int thread_snapshot_write(const struct thread_snapshot *p, const char *path, struct err *e)
 {
-	struct head h = {.magic = MAGIC, .n = p->n, .len = p->len, .holes = p->ignored_n, .pid = p->pid, .tid = p->tid,
-			 .in_call = p->in_call, .regs = p->regs};
+	struct head h = {.magic = MAGIC,
+			 .n = p->n,
+			 .len = p->len,
+			 .holes = p->ignored_n,
+			 .pid = p->pid,
+			 .tid = p->tid,
+			 .in_call = p->in_call,
+			 .regs = p->regs};
 	cleanup_buf struct buf b = {0};
 
 	buf_add(&b, (const char *)&h, sizeof(h));
@@ -161,8 +168,13 @@ int thread_snapshot_read(struct thread_snapshot *p, const char *path, struct err
 	ignored = h.holes * sizeof(p->ignored[0]);
 	if (b.len != sizeof(h) + regions + ignored + h.len)
 		return err_set(e, ERR_USAGE, "%s: cut short", path);
-	*p = (struct thread_snapshot){.pid = h.pid, .tid = h.tid, .in_call = h.in_call != 0, .regs = h.regs,
-			    .n = (unsigned)h.n, .ignored_n = (unsigned)h.holes, .len = h.len};
+	*p = (struct thread_snapshot){.pid = h.pid,
+				      .tid = h.tid,
+				      .in_call = h.in_call != 0,
+				      .regs = h.regs,
+				      .n = (unsigned)h.n,
+				      .ignored_n = (unsigned)h.holes,
+				      .len = h.len};
 	p->region = xmalloc(regions + 1);
 	p->data = xmalloc(h.len + 1);
 	p->ignored = xmalloc(ignored + 1);
@@ -186,8 +198,8 @@ bool thread_snapshot_is_like(const struct thread_snapshot *p, const struct user_
 {
 	const struct user_regs_struct *w = &p->regs;
 
-	*differ = (r->rbp != w->rbp) + (r->rbx != w->rbx) + (r->r12 != w->r12) + (r->r13 != w->r13) + (r->r14 != w->r14) +
-		  (r->r15 != w->r15);
+	*differ = (r->rbp != w->rbp) + (r->rbx != w->rbx) + (r->r12 != w->r12) + (r->r13 != w->r13) +
+		  (r->r14 != w->r14) + (r->r15 != w->r15);
 	return r->rip == w->rip && r->rsp == w->rsp && r->fs_base == w->fs_base;
 }
 
@@ -201,7 +213,8 @@ static size_t differing(const struct thread_snapshot *p, uint64_t addr, const ui
 }
 
 /* The first word of a region that tells. */
-static void tell_region(const struct thread_snapshot *p, const struct thread_snapshot_region *g, const uint8_t *want, pid_t pid, pid_t base, struct walk_tell *tell)
+static void tell_region(const struct thread_snapshot *p, const struct thread_snapshot_region *g, const uint8_t *want,
+			pid_t pid, pid_t base, struct walk_tell *tell)
 {
 	cleanup_free uint8_t *now = xmalloc(g->len + 1), *before = NULL;
 	size_t got = regs_read_memory(pid, g->addr, now, g->len), old = 0;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * thread_snapshot.h: the state of a thread of a program that is being recorded, so that a replay can go to where it stands: its
- * registers, and the memory of the program (stack and data). It is passed in a file, since the live process cannot be seen
- * from a replay's cell.
+ * thread_snapshot.h: the state of a thread of a program that is being recorded, so that a replay can go to where it
+ * stands: its registers, and the memory of the program (stack and data). It is passed in a file, since the live process
+ * cannot be seen from a replay's cell.
  */
 #ifndef FRED_VISIBILITY_THREAD_SNAPSHOT_H
 #define FRED_VISIBILITY_THREAD_SNAPSHOT_H
@@ -20,15 +20,16 @@ struct thread_snapshot {
 	struct user_regs_struct regs;
 	struct thread_snapshot_region *region; /* the first one is the stack; data regions as far as they fit (8 MiB) */
 	unsigned n;
-	struct thread_snapshot_region *ignored; /* ascending: locks whose waiters spun or slept, so that their words differ by chance */
+	struct thread_snapshot_region
+		*ignored; /* ascending: locks whose waiters spun or slept, so that their words differ by chance */
 	unsigned ignored_n;
 	uint8_t *data; /* of all regions, one behind the other */
 	size_t len;
 };
 
 /*
- * Of a stopped thread whose process stands still. first_tls: the first thread's thread pointer, 0: unknown. thread_snapshot_fini in
- * any case.
+ * Of a stopped thread whose process stands still. first_tls: the first thread's thread pointer, 0: unknown.
+ * thread_snapshot_fini in any case.
  */
 int thread_snapshot_look(struct thread_snapshot *p, struct trace *t, uint64_t first_tls, bool in_call, struct err *e);
 int thread_snapshot_write(const struct thread_snapshot *p, const char *path, struct err *e);
@@ -36,19 +37,20 @@ int thread_snapshot_read(struct thread_snapshot *p, const char *path, struct err
 void thread_snapshot_fini(struct thread_snapshot *p);
 
 /*
- * Are PC, stack pointer and thread pointer those of the snapshot? *differ: how many of the other call-preserved registers differ. In a
- * signal handler they hold what the recorder left there, which is not what a replay leaves.
+ * Are PC, stack pointer and thread pointer those of the snapshot? *differ: how many of the other call-preserved
+ * registers differ. In a signal handler they hold what the recorder left there, which is not what a replay leaves.
  */
 bool thread_snapshot_is_like(const struct thread_snapshot *p, const struct user_regs_struct *r, unsigned *differ);
 /*
- * How many words of a process differ from the snapshot, without the ignored ranges: of the stack, or with `all` of the data. What the
- * recorder has left on the stack differs in a replay, so the state with the least number is the best, and 0 may not exist.
+ * How many words of a process differ from the snapshot, without the ignored ranges: of the stack, or with `all` of the
+ * data. What the recorder has left on the stack differs in a replay, so the state with the least number is the best,
+ * and 0 may not exist.
  */
 size_t thread_snapshot_differs(const struct thread_snapshot *p, pid_t pid, bool all);
 /*
- * Some words in which process `pid` differs from the snapshot, with the snapshot's values (walk.h). Words that `pid` has not
- * changed since process `base`, which stands at the beginning of its segment, are left out: the segment did not cause these
- * differences. tell->n is 0: there is no other.
+ * Some words in which process `pid` differs from the snapshot, with the snapshot's values (walk.h). Words that `pid`
+ * has not changed since process `base`, which stands at the beginning of its segment, are left out: the segment did not
+ * cause these differences. tell->n is 0: there is no other.
  */
 void thread_snapshot_tell(const struct thread_snapshot *p, pid_t pid, pid_t base, struct walk_tell *tell);
 

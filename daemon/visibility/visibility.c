@@ -88,7 +88,7 @@ bool visibility_has_returned(pid_t pid, const struct user_regs_struct *r)
 }
 
 bool visibility_is_called_from(const struct visibility *s, pid_t pid, const struct user_regs_struct *r,
-			  const struct user_regs_struct *caller)
+			       const struct user_regs_struct *caller)
 {
 	struct err ignored;
 	uint64_t to;
@@ -136,7 +136,8 @@ bool visibility_is_trampoline(const struct visibility *s, pid_t pid, const struc
 	return visibility_is_certain(s, r->rip) && visibility_is_ret(pid, r->rip) && returns_to_shim(s, pid, r->rsp);
 }
 
-/* At the entry of a function of libc: the stack slot of the return address that leads into the shim. 0: the shim has not called it. */
+/* At the entry of a function of libc: the stack slot of the return address that leads into the shim. 0: the shim has
+ * not called it. */
 static uint64_t return_slot(const struct visibility *s, pid_t pid, uint64_t rsp)
 {
 	struct user_regs_struct to = {.rsp = rsp + sizeof(to.rip)};
@@ -150,7 +151,7 @@ static uint64_t return_slot(const struct visibility *s, pid_t pid, uint64_t rsp)
 }
 
 bool visibility_sees(const struct visibility *s, struct shim_call *g, pid_t pid, uint64_t before,
-		const struct user_regs_struct *now, bool handler)
+		     const struct user_regs_struct *now, bool handler)
 {
 	bool from_shim = in(&s->shim, before), to_shim = in(&s->shim, now->rip);
 

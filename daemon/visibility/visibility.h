@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * visibility.h: which states of a program that runs under the shim a user is shown. A state is *visible* when its PC is in
- * the program's code or a library's, or at the entry of one of the shim's functions. Such a call is one step for the user:
- * what the shim does, and the functions of libc that it calls, are not part of the program. A function of the program that
- * the shim calls (a thread's start routine, a signal handler) is visible. The instruction that calls a signal handler is
- * visible too: the signal has been delivered there, and has had no effect yet.
+ * visibility.h: which states of a program that runs under the shim a user is shown. A state is *visible* when its PC is
+ * in the program's code or a library's, or at the entry of one of the shim's functions. Such a call is one step for the
+ * user: what the shim does, and the functions of libc that it calls, are not part of the program. A function of the
+ * program that the shim calls (a thread's start routine, a signal handler) is visible. The instruction that calls a
+ * signal handler is visible too: the signal has been delivered there, and has had no effect yet.
  */
 #ifndef FRED_VISIBILITY_VISIBILITY_H
 #define FRED_VISIBILITY_VISIBILITY_H
@@ -21,7 +21,8 @@ struct visibility {
 	uint64_t handlers; /* the instruction that calls signal handlers (visibility/signal_handlers.h); 0: not known */
 };
 
-/* Is a thread that is followed by single steps in a function that the shim has called? Zeroed at a visible state or in the shim. */
+/* Is a thread that is followed by single steps in a function that the shim has called? Zeroed at a visible state or in
+ * the shim. */
 struct shim_call {
 	uint64_t hidden; /* the stack pointer with which the shim called libc; 0: it has not */
 };
@@ -31,7 +32,8 @@ int visibility_find(pid_t pid, struct visibility *s, struct err *e);
 bool visibility_knows(const char *path);
 /* In the shim's own code? */
 bool visibility_is_shim(const struct visibility *s, uint64_t pc);
-/* Visible whatever the thread has done before: neither in the shim, nor in libc or the loader, which the shim calls too. */
+/* Visible whatever the thread has done before: neither in the shim, nor in libc or the loader, which the shim calls
+ * too. */
 bool visibility_is_certain(const struct visibility *s, uint64_t pc);
 /* At the call of a signal handler? */
 bool visibility_is_call_of_handler(const struct visibility *s, uint64_t pc);
@@ -42,7 +44,7 @@ bool visibility_has_returned(pid_t pid, const struct user_regs_struct *r);
  * address, which is caller's PC.
  */
 bool visibility_is_called_from(const struct visibility *s, pid_t pid, const struct user_regs_struct *r,
-			  const struct user_regs_struct *caller);
+			       const struct user_regs_struct *caller);
 /*
  * Some functions of libc (dlsym, dlopen) use their return address to find the library that called them. The shim calls
  * these with a return address that points to a `ret` instruction of the program; that one returns to the shim. Is r, to
@@ -52,10 +54,10 @@ bool visibility_is_trampoline(const struct visibility *s, pid_t pid, const struc
 bool visibility_is_ret(pid_t pid, uint64_t pc);
 bool visibility_is_loader(const struct visibility *s, uint64_t pc);
 /*
- * The thread has executed one instruction, the one at `before`: is its state now visible? handler: a signal was delivered
- * before that instruction. *g is kept from one instruction to the next.
+ * The thread has executed one instruction, the one at `before`: is its state now visible? handler: a signal was
+ * delivered before that instruction. *g is kept from one instruction to the next.
  */
 bool visibility_sees(const struct visibility *s, struct shim_call *g, pid_t pid, uint64_t before,
-		const struct user_regs_struct *now, bool handler);
+		     const struct user_regs_struct *now, bool handler);
 
 #endif

@@ -31,7 +31,8 @@ struct following {
 	struct visibility visibility;
 	uint32_t notify; /* the shim's count of news, as heard last */
 	bool over;
-	/* with at_events: the latest value in the segment behind an event, which is that of the next event if nothing follows */
+	/* with at_events: the latest value in the segment behind an event, which is that of the next event if nothing
+	 * follows */
 	bool pending;
 	enum search_value latest;
 	uint64_t latest_event;
@@ -135,13 +136,13 @@ static bool is_near(struct nav *n, uint64_t to)
 	struct timeline_event a, b;
 	struct err ignored;
 
-	return nav_at(n) && !timeline_read(n->t.tl, nav_at(n), &a, &ignored) && !timeline_read(n->t.tl, to, &b, &ignored) &&
-	       b.seconds - a.seconds < NEAR_S;
+	return nav_at(n) && !timeline_read(n->t.tl, nav_at(n), &a, &ignored) &&
+	       !timeline_read(n->t.tl, to, &b, &ignored) && b.seconds - a.seconds < NEAR_S;
 }
 
 /*
- * There is no time to look at each: at equal distances, so many as there is time for, up to one at which it is good. `looks` were
- * made in half of the time.
+ * There is no time to look at each: at equal distances, so many as there is time for, up to one at which it is good.
+ * `looks` were made in half of the time.
  */
 static int by_some_events(struct following *w, uint64_t to, uint64_t looks, struct err *e)
 {
@@ -178,8 +179,8 @@ static int arm(struct following *w)
 	unsigned n = trace_words_pieces(&w->words, WATCHES, piece);
 
 	for (unsigned i = 0; i < WATCHES; i++)
-		w->group.slot[i] = i < n ? (struct group_slot){GROUP_WRITE, piece[i].addr, piece[i].len}
-					 : (struct group_slot){0};
+		w->group.slot[i] =
+			i < n ? (struct group_slot){GROUP_WRITE, piece[i].addr, piece[i].len} : (struct group_slot){0};
 	return n ? 0 : 1;
 }
 
@@ -205,7 +206,8 @@ static int look_at_line(struct following *w, struct trace *t, struct trace_line 
 	return 0;
 }
 
-static int go_through(struct following *w, struct trace *t, struct trace_line *line, enum pred_side *side, struct err *e)
+static int go_through(struct following *w, struct trace *t, struct trace_line *line, enum pred_side *side,
+		      struct err *e)
 {
 	bool over = false;
 
@@ -228,7 +230,8 @@ static int go_through(struct following *w, struct trace *t, struct trace_line *l
 	return 0;
 }
 
-/* It has come to be *side by the last instruction of this thread. *side: what it is when the statement is over, as far as that is looked for. */
+/* It has come to be *side by the last instruction of this thread. *side: what it is when the statement is over, as far
+ * as that is looked for. */
 static int end_statement(struct following *w, struct trace *t, enum pred_side *side, struct err *e)
 {
 	struct trace_line line = {0};
@@ -342,7 +345,8 @@ static int begin_group(struct following *w, struct err *e)
 
 	if (trace_prepare(true, e) || (t->cpu >= 0 && trace_pin(0, t->cpu, e)) || group_seize(&w->group, t->pid, e))
 		return -1;
-	if (w->f->statements && (segment_find_gadget(t->pid, &w->gadget, e) || visibility_find(t->pid, &w->visibility, e)))
+	if (w->f->statements &&
+	    (segment_find_gadget(t->pid, &w->gadget, e) || visibility_find(t->pid, &w->visibility, e)))
 		return -1;
 	arm(w);
 	ctl(w)->blind++; /* data is watched, not code: computations may run translated */

@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * follow.h: how an expression's value changes after a position. The process runs on, all of its threads held by ptrace, with
- * the words that the expression reads in debug registers; the expression is evaluated whenever one of them changes. If it is
- * not known what the expression reads, or it reads more than the debug registers hold, it is evaluated at every event instead,
- * and at some further events when the time is up.
+ * follow.h: how an expression's value changes after a position. The process runs on, all of its threads held by ptrace,
+ * with the words that the expression reads in debug registers; the expression is evaluated whenever one of them
+ * changes. If it is not known what the expression reads, or it reads more than the debug registers hold, it is
+ * evaluated at every event instead, and at some further events when the time is up.
  */
 #ifndef FRED_WATCH_FOLLOW_H
 #define FRED_WATCH_FOLLOW_H
 
-#include "search/pred.h"
 #include "expr/expr.h"
 #include "replay/navigate.h"
+#include "search/pred.h"
 #include "watch/statements.h"
 
 struct follow {

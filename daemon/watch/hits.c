@@ -31,15 +31,15 @@ static double way_s(struct nav *n, uint64_t event)
  */
 static bool state_equal_frame(const struct user_regs_struct *a, const struct user_regs_struct *b)
 {
-	return a->rip == b->rip && a->rsp == b->rsp && a->rbp == b->rbp && a->rbx == b->rbx &&
-	       a->r12 == b->r12 && a->r13 == b->r13 && a->r14 == b->r14 && a->r15 == b->r15;
+	return a->rip == b->rip && a->rsp == b->rsp && a->rbp == b->rbp && a->rbx == b->rbx && a->r12 == b->r12 &&
+	       a->r13 == b->r13 && a->r14 == b->r14 && a->r15 == b->r15;
 }
 
 static bool same_regs(const struct user_regs_struct *a, const struct user_regs_struct *b)
 {
 	return state_equal_frame(a, b) && a->rax == b->rax && a->rcx == b->rcx && a->rdx == b->rdx &&
-	       a->rsi == b->rsi && a->rdi == b->rdi && a->r8 == b->r8 && a->r9 == b->r9 &&
-	       a->r10 == b->r10 && a->r11 == b->r11;
+	       a->rsi == b->rsi && a->rdi == b->rdi && a->r8 == b->r8 && a->r9 == b->r9 && a->r10 == b->r10 &&
+	       a->r11 == b->r11;
 }
 
 enum likeness { NO = 0, LIKELY = 1, CERTAIN = 2 };
@@ -67,11 +67,13 @@ static enum likeness compare(struct segment *s, const struct segment_search *d, 
 
 #define REP_SLOT 2 /* segment.h uses those before */
 
-/* Of a `rep` that begins with *regs, and comes to *now: the address of the last byte that it has written there. 0: it does not. */
+/* Of a `rep` that begins with *regs, and comes to *now: the address of the last byte that it has written there. 0: it
+ * does not. */
 static uint64_t last_written(const struct user_regs_struct *regs, const struct user_regs_struct *now)
 {
 	struct user_regs_struct r = *regs;
-	int64_t done = (int64_t)(regs->rcx - now->rcx), di = (int64_t)(now->rdi - regs->rdi), si = (int64_t)(now->rsi - regs->rsi);
+	int64_t done = (int64_t)(regs->rcx - now->rcx), di = (int64_t)(now->rdi - regs->rdi),
+		si = (int64_t)(now->rsi - regs->rsi);
 	int64_t step = done > 0 ? di / done : 0;
 
 	if (done <= 0 || (uint64_t)done > regs->rcx || !step || di != step * done || (si && si != di))
@@ -83,7 +85,8 @@ static uint64_t last_written(const struct user_regs_struct *regs, const struct u
 }
 
 /* The bad state is in the middle of a `rep`, which begins with *regs at the PC. Goes there to see. As is_it. */
-static int is_in_rep(struct segment *s, const struct segment_search *d, const struct expr *x, struct user_regs_struct *regs, struct err *e)
+static int is_in_rep(struct segment *s, const struct segment_search *d, const struct expr *x,
+		     struct user_regs_struct *regs, struct err *e)
 {
 	uint64_t at = last_written(regs, &d->r.after);
 	struct trace_stop stop;
@@ -123,11 +126,11 @@ static int is_it(struct segment *s, uint64_t pc, const struct segment_search *d,
 }
 
 /*
- * The only one of the whole segment that is like it: a loop may come back to the very same registers and words, and longjmp to
- * some of them. 1, 0 or -1. ctx: who may cancel it; NULL: it is to be quick.
+ * The only one of the whole segment that is like it: a loop may come back to the very same registers and words, and
+ * longjmp to some of them. 1, 0 or -1. ctx: who may cancel it; NULL: it is to be quick.
  */
-static int count(struct segment *s, uint64_t pc, const struct segment_search *d, const struct expr *x, const struct op_ctx *ctx,
-		 uint64_t *hits, struct err *e)
+static int count(struct segment *s, uint64_t pc, const struct segment_search *d, const struct expr *x,
+		 const struct op_ctx *ctx, uint64_t *hits, struct err *e)
 {
 	struct trace_budget quick;
 	uint64_t alike[CERTAIN + 1] = {0}, first[CERTAIN + 1] = {0}, i;
@@ -139,8 +142,9 @@ static int count(struct segment *s, uint64_t pc, const struct segment_search *d,
 		if (ctx && i % ASK_HITS == 0 && op_cancelled(ctx))
 			return err_set(e, ERR_CANCELLED, "cancelled");
 		if (r == SEGMENT_OVER) {
-			log_info("0x%llx: of %llu hits, %llu are like it, and %llu more may be it", (unsigned long long)pc,
-				 (unsigned long long)i - 1, (unsigned long long)alike[CERTAIN], (unsigned long long)alike[LIKELY]);
+			log_info("0x%llx: of %llu hits, %llu are like it, and %llu more may be it",
+				 (unsigned long long)pc, (unsigned long long)i - 1, (unsigned long long)alike[CERTAIN],
+				 (unsigned long long)alike[LIKELY]);
 			*hits = first[alike[CERTAIN] ? CERTAIN : LIKELY];
 			return alike[CERTAIN] + alike[LIKELY] == 1;
 		}
@@ -161,7 +165,8 @@ static int go_there(struct nav *n, uint64_t event, struct err *e)
 	return nav_restart(n, event, &at, e) || target_run_to(&n->t, event, NULL, e) ? -1 : 0;
 }
 
-int hits_of_segment(struct nav *n, uint64_t event, const struct segment_search *d, uint64_t pc, uint64_t *hits, struct err *e)
+int hits_of_segment(struct nav *n, uint64_t event, const struct segment_search *d, uint64_t pc, uint64_t *hits,
+		    struct err *e)
 {
 	struct segment s = {0};
 	struct err why;
@@ -172,15 +177,17 @@ int hits_of_segment(struct nav *n, uint64_t event, const struct segment_search *
 		return 0;
 	if (go_there(n, event, e))
 		return -1;
-	r = segment_begin(&s, &n->t, event, e) || segment_run_counting(&s, d->begin_pc, d->begin_hits, pc, &passed, e) ? -1 : 0;
+	r = segment_begin(&s, &n->t, event, e) || segment_run_counting(&s, d->begin_pc, d->begin_hits, pc, &passed, e)
+		    ? -1
+		    : 0;
 	if (segment_end(&s, r ? &why : e) || r)
 		return -1;
 	*hits += passed - (pc == d->begin_pc); /* counted there, too */
 	return 0;
 }
 
-int hits_count(struct nav *n, uint64_t event, uint64_t pc, const struct segment_search *d, const struct expr *x, bool patient,
-	       uint64_t *hits, struct err *e)
+int hits_count(struct nav *n, uint64_t event, uint64_t pc, const struct segment_search *d, const struct expr *x,
+	       bool patient, uint64_t *hits, struct err *e)
 {
 	struct segment s = {0};
 	struct err why;

@@ -12,7 +12,8 @@
 #include "trace/alias.h"
 #include "visibility/shim_frames.h"
 
-/* Time limit of a call in a mixture of two states, which the program never was in: a multiple of the longest call so far. */
+/* Time limit of a call in a mixture of two states, which the program never was in: a multiple of the longest call so
+ * far. */
 #define MIXTURE_TIMES 10
 #define MIXTURE_MIN_MS 20
 #define MIXTURE_MAX_MS 200
@@ -39,8 +40,8 @@ static int mixture_timeout_ms(const struct ctx *c)
 }
 
 /*
- * A state of the program may be in the middle of a change, in which a call loops for ever: a call that takes so much longer
- * than all calls before it has no value. 0: nothing is known yet, so the default limit holds.
+ * A state of the program may be in the middle of a change, in which a call loops for ever: a call that takes so much
+ * longer than all calls before it has no value. 0: nothing is known yet, so the default limit holds.
  */
 static int real_timeout_ms(const struct ctx *c)
 {
@@ -201,18 +202,21 @@ static int search(struct ctx *c, struct err *e)
 	return 0;
 }
 
-/* *own: the expression with the registers of a thread that does not move in this segment as numbers. 1: it uses none. */
-static int in_segment(struct target *t, struct gdb *g, const struct expr *x, uint64_t n, struct expr *own, struct err *e)
+/* *own: the expression with the registers of a thread that does not move in this segment as numbers. 1: it uses none.
+ */
+static int in_segment(struct target *t, struct gdb *g, const struct expr *x, uint64_t n, struct expr *own,
+		      struct err *e)
 {
 	struct timeline_where w;
 
-	if (n >= target_total(t) || timeline_find(t->tl, n + 1, &w, e) || !expr_needs_thread(x, target_tid(t, w.thread)))
+	if (n >= target_total(t) || timeline_find(t->tl, n + 1, &w, e) ||
+	    !expr_needs_thread(x, target_tid(t, w.thread)))
 		return 1;
 	return expr_freeze(x, g, t, own, e);
 }
 
 int segment_search_run(struct target *t, struct gdb *g, const struct expr *x, uint64_t n, const struct pred *pred,
-		struct segment_search *out, struct err *e)
+		       struct segment_search *out, struct err *e)
 {
 	struct ctx c = {.g = g, .x = x, .pred = pred, .out = out};
 	struct expr own = {0};
@@ -252,7 +256,8 @@ pid_t segment_search_release(struct segment_search *d, struct err *e)
 	return trace_detach(&d->r.t, true, e) ? -1 : pid;
 }
 
-int segment_search_passes(struct target *t, uint64_t n, const struct segment_search *d, uint64_t pc, uint64_t *passes, struct err *e)
+int segment_search_passes(struct target *t, uint64_t n, const struct segment_search *d, uint64_t pc, uint64_t *passes,
+			  struct err *e)
 {
 	struct segment_search unused = {.op = d->op};
 	struct ctx c = {.out = &unused};

@@ -7,11 +7,11 @@
 #ifndef FRED_WATCH_SEGMENT_SEARCH_H
 #define FRED_WATCH_SEGMENT_SEARCH_H
 
-#include "search/pred.h"
 #include "expr/expr.h"
 #include "replay/operation.h"
-#include "watch/statements.h"
+#include "search/pred.h"
 #include "trace/local.h"
+#include "watch/statements.h"
 
 struct segment_search {
 	struct trace_local_result r;
@@ -32,12 +32,13 @@ struct segment_search {
  * bad state: segment_search_release lets go of it. TRACE_LOCAL_BAD: the expression is good nowhere in the segment.
  */
 int segment_search_run(struct target *t, struct gdb *g, const struct expr *x, uint64_t n, const struct pred *pred,
-		struct segment_search *out, struct err *e);
+		       struct segment_search *out, struct err *e);
 /*
- * The target stands at event n, as it did for segment_search_run; it is used up. *passes: how often the thread came to pc,
- * where the transition was made, from there on. 1: that is not known.
+ * The target stands at event n, as it did for segment_search_run; it is used up. *passes: how often the thread came to
+ * pc, where the transition was made, from there on. 1: that is not known.
  */
-int segment_search_passes(struct target *t, uint64_t n, const struct segment_search *d, uint64_t pc, uint64_t *passes, struct err *e);
+int segment_search_passes(struct target *t, uint64_t n, const struct segment_search *d, uint64_t pc, uint64_t *passes,
+			  struct err *e);
 /* Lets GDB have the held process: it stays stopped at this PC. Returns its PID. */
 pid_t segment_search_release(struct segment_search *d, struct err *e);
 

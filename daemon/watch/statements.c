@@ -32,7 +32,8 @@ struct statements {
 	} cache[CACHED];
 };
 
-static const Dwfl_Callbacks callbacks = {.find_elf = dwfl_build_id_find_elf, .find_debuginfo = dwfl_standard_find_debuginfo};
+static const Dwfl_Callbacks callbacks = {.find_elf = dwfl_build_id_find_elf,
+					 .find_debuginfo = dwfl_standard_find_debuginfo};
 
 struct statements *statements_new(void)
 {
@@ -64,7 +65,8 @@ static void read_file(struct module *m, pid_t pid)
 	cleanup_free char *file = str_fmt("/proc/%d/root%s", (int)maps_owner(pid), m->path);
 	uint64_t lo;
 
-	if (m->path[0] != '/' || is_system(m->path) || strstr(m->path, RLOG_SHIM_NAME) || !maps_find_start(pid, m->path, &lo))
+	if (m->path[0] != '/' || is_system(m->path) || strstr(m->path, RLOG_SHIM_NAME) ||
+	    !maps_find_start(pid, m->path, &lo))
 		return;
 	m->dwfl = dwfl_begin(&callbacks);
 	if (!m->dwfl)
@@ -130,7 +132,8 @@ static uint64_t look_up(struct module *m, uint64_t pc, bool *begins)
 
 	if (!path || dwarf_lineno(line, &number) || !number || is_system(path))
 		return 0;
-	*begins = !dwarf_lineaddr(line, &first) && first == pc - m->bias && !dwarf_linebeginstatement(line, &is_stmt) && is_stmt;
+	*begins = !dwarf_lineaddr(line, &first) && first == pc - m->bias && !dwarf_linebeginstatement(line, &is_stmt) &&
+		  is_stmt;
 	return number_of(path, number);
 }
 

@@ -12,8 +12,8 @@
 #define LOOKS 400u
 #define LOOKS_BY_GDB 16u /* each costs some 0.1 s */
 
-static int look(struct nav *n, struct gdb *g, struct expr *x, enum search_value end,
-		enum search_value on_error, struct suggestion *s, struct err *e)
+static int look(struct nav *n, struct gdb *g, struct expr *x, enum search_value end, enum search_value on_error,
+		struct suggestion *s, struct err *e)
 {
 	struct expr_value v;
 
@@ -32,8 +32,8 @@ static int look(struct nav *n, struct gdb *g, struct expr *x, enum search_value 
 	return 0;
 }
 
-int suggest_look(struct nav *n, struct gdb *g, struct expr *x, uint64_t from, uint64_t to,
-		 enum search_value end, enum search_value on_error, struct suggestion *s, struct err *e)
+int suggest_look(struct nav *n, struct gdb *g, struct expr *x, uint64_t from, uint64_t to, enum search_value end,
+		 enum search_value on_error, struct suggestion *s, struct err *e)
 {
 	uint64_t count = x->compiled || x->direct ? LOOKS : LOOKS_BY_GDB;
 
@@ -71,9 +71,9 @@ char *suggest_command(const json_t *asked, const struct rec *rec, uint32_t proce
 
 	buf_add_str(&b, "fredctl reverse-watch");
 	advice_add_word(&b, rec->dir);
-	json_object_foreach((json_t *)asked, key, value)
-		if (!str_eq(key, "rec") && !str_eq(key, "expr") && !str_eq(key, "process") && !str_eq(key, end))
-			add_option(&b, key, value);
+	json_object_foreach((json_t *)asked, key, value) if (!str_eq(key, "rec") && !str_eq(key, "expr") &&
+							     !str_eq(key, "process") && !str_eq(key, end))
+		add_option(&b, key, value);
 	if (rec->nimages > 1)
 		buf_addf(&b, " --process %u", process);
 	buf_addf(&b, " --%s %llu", end, (unsigned long long)at);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * suggest.h: when an expression has the same truth value at both ends of a search: positions in between are tried for one
- * at which it differs, so that the error can say where a search would succeed.
+ * suggest.h: when an expression has the same truth value at both ends of a search: positions in between are tried for
+ * one at which it differs, so that the error can say where a search would succeed.
  */
 #ifndef FRED_WATCH_SUGGEST_H
 #define FRED_WATCH_SUGGEST_H
@@ -20,8 +20,8 @@ struct suggestion {
  * Evaluates between from and to, which count as `end`. on_error: what a position without a value counts as. The
  * process is used up.
  */
-int suggest_look(struct nav *n, struct gdb *g, struct expr *x, uint64_t from, uint64_t to,
-		 enum search_value end, enum search_value on_error, struct suggestion *s, struct err *e);
+int suggest_look(struct nav *n, struct gdb *g, struct expr *x, uint64_t from, uint64_t to, enum search_value end,
+		 enum search_value on_error, struct suggestion *s, struct err *e);
 
 /*
  * The fredctl command of a request of reverse_watch with another end ("good" or "bad") and all its other options, as a

@@ -11,11 +11,12 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/str.h"
-#include "watch/hits.h"
 #include "replay/segment.h"
+#include "watch/hits.h"
 #include "watch/suggest.h"
 
-/* The good end is inside a segment: a copy of the process there. That is used up; while there is a copy, none can be started. */
+/* The good end is inside a segment: a copy of the process there. That is used up; while there is a copy, none can be
+ * started. */
 static int copy_inside(struct watch *w, struct err *e)
 {
 	bool bounded = w->here.pc && w->here.event == w->from.event;
@@ -29,7 +30,8 @@ static int copy_inside(struct watch *w, struct err *e)
 	r = segment_begin(&s, &w->nav.t, w->from.event, e) ||
 	    segment_run_counting(&s, w->from.pc, w->from.hits, bounded ? w->here.pc : w->from.pc, &passed, e);
 	if (!r && bounded && passed >= w->here.hits)
-		r = err_set(e, ERR_USAGE, "the good position (%s) is not before the bad one (%s)", w->params->good, w->params->bad);
+		r = err_set(e, ERR_USAGE, "the good position (%s) is not before the bad one (%s)", w->params->good,
+			    w->params->bad);
 	if (!r && expr_needs_thread(&w->x, s.tid)) {
 		r = segment_release(&s, e) || expr_eval_in_place(&w->x, w->g, &w->nav.t, &w->at_good, e) ||
 				    expr_check_alive(&w->at_good, w->nav.t.pid, e)
@@ -56,9 +58,10 @@ static int prepare(struct watch *w, const struct watch_params *p, struct err *e)
 	w->from = good;
 	w->here = bad;
 	bad.event += bad.pc != 0;
-	if (good.event >= bad.event || (good.pc && good.pc == w->here.pc && good.event == w->here.event && good.hits >= w->here.hits))
-		return err_set(e, ERR_USAGE, "the good position (%s) is not before the bad one (%s)", p->good ? p->good : "start",
-			       p->bad ? p->bad : "end");
+	if (good.event >= bad.event ||
+	    (good.pc && good.pc == w->here.pc && good.event == w->here.event && good.hits >= w->here.hits))
+		return err_set(e, ERR_USAGE, "the good position (%s) is not before the bad one (%s)",
+			       p->good ? p->good : "start", p->bad ? p->bad : "end");
 	w->good = good.event;
 	w->bad = bad.event;
 	w->nav.what = "replaying to the bad end";
@@ -69,8 +72,8 @@ static int prepare(struct watch *w, const struct watch_params *p, struct err *e)
 	if (nav_ckpt_after(&w->nav, w->good, &near) && near < w->bad)
 		r = nav_goto(&w->nav, w->here.event, e);
 	else
-		r = nav_run_with_checkpoints(&w->nav, w->here.event,
-					     nav_checkpoints_wanted(&w->nav, w->good, w->bad), e);
+		r = nav_run_with_checkpoints(&w->nav, w->here.event, nav_checkpoints_wanted(&w->nav, w->good, w->bad),
+					     e);
 	w->replay_s = clock_s() - t0;
 	return r;
 }
@@ -90,7 +93,8 @@ static int compile_at(struct watch *w, const char *text, pid_t pid, pid_t tid, s
 	return gdb_detach(w->g, e);
 }
 
-/* The process is stopped there with all its threads, whose variables the expression may use; calls need a copy. It is used up. */
+/* The process is stopped there with all its threads, whose variables the expression may use; calls need a copy. It is
+ * used up. */
 static int compile_inside(struct watch *w, const char *text, struct segment *s, struct err *e)
 {
 	struct target *t = &w->nav.t;
@@ -160,21 +164,25 @@ static int choose_predicate(struct watch *w, struct err *e)
 }
 
 /* What to type instead: a position at which it differs from the ends. */
-static char *advice(const struct watch *w, const struct watch_params *p, const struct suggestion *s, bool ends_true, const char *how)
+static char *advice(const struct watch *w, const struct watch_params *p, const struct suggestion *s, bool ends_true,
+		    const char *how)
 {
 	uint64_t at = ends_true ? s->first : s->last;
 	cleanup_free char *command = NULL, *value = expr_value_text(ends_true ? &s->at_first : &s->at_last);
 
 	if (!s->found)
-		return str_fmt("%s (--good POS names a position where it is still good, --bad POS one where it is not)", how);
-	command = !p->asked ? str_fmt("reverse-watch --%s %llu %s", ends_true ? "bad" : "good", (unsigned long long)at, p->expr)
+		return str_fmt("%s (--good POS names a position where it is still good, --bad POS one where it is not)",
+			       how);
+	command = !p->asked ? str_fmt("reverse-watch --%s %llu %s", ends_true ? "bad" : "good", (unsigned long long)at,
+				      p->expr)
 			    : suggest_command(p->asked, w->nav.t.rec, w->nav.t.process, ends_true ? "bad" : "good", at);
 	return str_fmt("; but %s at event %llu. Try: %s", value, (unsigned long long)at, command);
 }
 
 static char *point_text(const struct timeline_point *p)
 {
-	return p->pc ? str_fmt("%llu/0x%llx#%llu", (unsigned long long)p->event, (unsigned long long)p->pc, (unsigned long long)p->hits)
+	return p->pc ? str_fmt("%llu/0x%llx#%llu", (unsigned long long)p->event, (unsigned long long)p->pc,
+			       (unsigned long long)p->hits)
 		     : str_fmt("%llu", (unsigned long long)p->event);
 }
 
@@ -182,9 +190,11 @@ static char *point_text(const struct timeline_point *p)
 static char *what_was_looked_at(const struct watch_looked *l, const struct suggestion *s, bool insn)
 {
 	if (l->watched && l->all)
-		return str_fmt(", and so it is behind each %s in between that changes what it reads", insn ? "instruction" : "statement");
+		return str_fmt(", and so it is behind each %s in between that changes what it reads",
+			       insn ? "instruction" : "statement");
 	if (l->watched)
-		return str_fmt(", and so it is up to event %llu behind each %s that changes what it reads, which took a second: --last goes on",
+		return str_fmt(", and so it is up to event %llu behind each %s that changes what it reads, which took "
+			       "a second: --last goes on",
 			       (unsigned long long)l->at, insn ? "instruction" : "statement");
 	return xstrdup(s->looked ? ", as at all positions in between that were looked at" : "");
 }
@@ -291,7 +301,8 @@ static int search(struct watch *w, const struct watch_params *p, double t0, stru
 	if (watch_describe(w, result, e))
 		return -1;
 	if (w->within)
-		strv_add(&result->notes, "before this statement it is bad, too: it is good inside only, and the search went no further back; --last goes on");
+		strv_add(&result->notes, "before this statement it is bad, too: it is good inside only, and the search "
+					 "went no further back; --last goes on");
 	if (inside)
 		strv_add(&result->notes, "the expression is bad at both ends, and good only in between");
 	result->stats = (struct watch_stats){
@@ -349,8 +360,9 @@ static int watch_once(struct watch *w, const struct rec *rec, uint32_t process, 
 }
 
 /*
- * It got a value by the transition, and had none before: its frame was entered, or a pointer set. The objects that the frame's
- * pointers point to at the bad end may be older, and there may be a change from value to value in them: then that is it.
+ * It got a value by the transition, and had none before: its frame was entered, or a pointer set. The objects that the
+ * frame's pointers point to at the bad end may be older, and there may be a change from value to value in them: then
+ * that is it.
  */
 static void look_at_object(const struct watch *w, const struct rec *rec, uint32_t process, const struct watch_params *p,
 			   struct watch_result *result)
@@ -364,8 +376,10 @@ static void look_at_object(const struct watch *w, const struct rec *rec, uint32_
 	of_object.suggest = false;
 	if (watch_once(&object, rec, process, &of_object, &found, &why) == WATCH_FOUND && found.had_value) {
 		str_set(&found.expr, "%s", w->x.given);
-		strv_take(&found.notes, str_fmt("before its function has set them, the variables have no values: this is the "
-						"change of the object that they lead to at the bad end, %s", w->x.object));
+		strv_take(&found.notes,
+			  str_fmt("before its function has set them, the variables have no values: this is the "
+				  "change of the object that they lead to at the bad end, %s",
+				  w->x.object));
 		watch_result_fini(result);
 		*result = found;
 	} else {
@@ -376,8 +390,8 @@ static void look_at_object(const struct watch *w, const struct rec *rec, uint32_
 }
 
 /* The same with that event as the bad end. */
-static int look_before(const struct watch *w, const struct rec *rec, uint32_t process, const struct watch_params *p, struct watch_result *result,
-		       struct err *e)
+static int look_before(const struct watch *w, const struct rec *rec, uint32_t process, const struct watch_params *p,
+		       struct watch_result *result, struct err *e)
 {
 	cleanup_free char *bad = str_fmt("%llu", (unsigned long long)w->false_at);
 	struct watch_params before = *p;

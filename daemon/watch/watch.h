@@ -6,11 +6,11 @@
 #include <jansson.h>
 
 #include "gdb/gdb.h"
-#include "search/search.h"
-#include "replay/operation.h"
 #include "reclog/rec.h"
 #include "reclog/timeline.h"
+#include "replay/operation.h"
 #include "replay/stack.h"
+#include "search/search.h"
 
 struct watch_params {
 	const char *expr;

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/* watch_int.h: one search, as the files of daemon/watch share it: watch.c, watch_ops.c, watch_last.c, watch_result.c. */
+/* watch_int.h: one search, as the files of daemon/watch share it: watch.c, watch_ops.c, watch_last.c, watch_result.c.
+ */
 #ifndef FRED_WATCH_WATCH_INT_H
 #define FRED_WATCH_WATCH_INT_H
 
-#include "search/pred.h"
 #include "expr/expr.h"
 #include "replay/navigate.h"
+#include "search/pred.h"
 #include "watch/segment_search.h"
 #include "watch/watch.h"
 
@@ -26,7 +27,8 @@ struct watch {
 	bool have_d;
 	uint64_t in_segment; /* with params->nth: which transition of its segment */
 	uint64_t turn; /* the transition is in the segment after this event */
-	uint64_t false_at; /* with params->anywhere: the first event at which it is false between two ends that are true; 0: none */
+	uint64_t false_at; /* with params->anywhere: the first event at which it is false between two ends that are
+			      true; 0: none */
 	bool inside; /* both ends are bad */
 	bool again; /* ... and the bad one was moved back over a statement inside of which alone it was good */
 	bool within; /* it was good only inside of that statement, and there was no time to search further back */
@@ -44,15 +46,16 @@ extern const struct search_ops watch_event_ops;
  */
 int watch_local(void *arg, uint64_t n, const struct pred *pred, struct search_costs *costs, struct err *e);
 /*
- * Both ends are bad: follows the changes of what the expression reads, for a second by default, to see whether it is good
- * in between. 1: it is, and stage D has found the transition; 0: *looked says how far the search went.
+ * Both ends are bad: follows the changes of what the expression reads, for a second by default, to see whether it is
+ * good in between. 1: it is, and stage D has found the transition; 0: *looked says how far the search went.
  */
 struct watch_looked {
 	bool watched; /* changes were followed ... */
 	bool all; /* ... from end to end, or */
 	uint64_t at; /* ... up to this event */
 };
-int watch_inside(struct watch *w, enum search_on_error on_error, struct search_costs *costs, struct watch_looked *looked, struct err *e);
+int watch_inside(struct watch *w, enum search_on_error on_error, struct search_costs *costs,
+		 struct watch_looked *looked, struct err *e);
 /* It is true at both ends: sets w->false_at. The process is used up. */
 int watch_anywhere(struct watch *w, struct err *e);
 /* Ends what stage D still holds. */

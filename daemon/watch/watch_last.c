@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * watch_last.c: which of several transitions: the last one, from which on the expression stays bad. The bisection finds one;
- * the changes behind it are followed (follow.h), for a second by default.
+ * watch_last.c: which of several transitions: the last one, from which on the expression stays bad. The bisection finds
+ * one; the changes behind it are followed (follow.h), for a second by default.
  */
 #define LOG_DOMAIN "watch"
 #include "watch/watch_int.h"
 
 #include "base/clock.h"
 #include "base/log.h"
+#include "replay/segment.h"
 #include "watch/follow.h"
 #include "watch/hits.h"
-#include "replay/segment.h"
 
 #define LATER_NS 1000000000u /* for following the changes behind what was found */
 #define WITHIN_NS 20000000000u /* for going back over statements inside of which alone it was good */
@@ -99,7 +99,8 @@ static int run_follow(struct watch *w, const struct follow *f, uint64_t from, st
 	return 0;
 }
 
-/* Follows the changes from `from` to `to`: *turn becomes the last transition on the way. *last: what it was at the end. */
+/* Follows the changes from `from` to `to`: *turn becomes the last transition on the way. *last: what it was at the end.
+ */
 static int follow_to(struct watch *w, uint64_t from, uint64_t to, uint64_t *turn, enum pred_side *last, struct err *e)
 {
 	struct follow f = follow_up_to(w, to);
@@ -122,7 +123,8 @@ static int follow_to(struct watch *w, uint64_t from, uint64_t to, uint64_t *turn
 }
 
 /*
- * It has no value before the transition, but was good long before: was there a change from value to value? Then that is it.
+ * It has no value before the transition, but was good long before: was there a change from value to value? Then that is
+ * it.
  */
 static int from_value_to_value(struct watch *w, uint64_t *turn, struct err *e)
 {
@@ -184,8 +186,9 @@ static int too_few(struct watch *w, uint64_t missing, struct err *e)
 	uint64_t found = w->params->nth - missing + (w->have_d && w->turn == w->here.event ? w->d.r.turns : 0);
 
 	watch_drop_held(w);
-	return err_set(e, ERR_NOT_FOUND, "%s: there are only %llu transitions between %s and %s", w->x.given, (unsigned long long)found,
-		       w->params->good ? w->params->good : "start", w->params->bad ? w->params->bad : "end");
+	return err_set(e, ERR_NOT_FOUND, "%s: there are only %llu transitions between %s and %s", w->x.given,
+		       (unsigned long long)found, w->params->good ? w->params->good : "start",
+		       w->params->bad ? w->params->bad : "end");
 }
 
 /* The nth transition behind the good end; 1: stage D has it already. ERR_NOT_FOUND: there are fewer. */
@@ -212,7 +215,9 @@ static int nth_turn(struct watch *w, uint64_t *turn, struct err *e)
 	if (!w->sure && w->here.pc && w->here.event != w->from.event) {
 		*turn = w->here.event;
 		w->in_segment = f.nth - r.turns;
-		return turn_in(w, *turn, e) ? -1 : w->d.r.outcome == TRACE_LOCAL_FOUND ? 1 : too_few(w, f.nth - r.turns, e);
+		return turn_in(w, *turn, e)		     ? -1
+		       : w->d.r.outcome == TRACE_LOCAL_FOUND ? 1
+							     : too_few(w, f.nth - r.turns, e);
 	}
 	if (!w->sure)
 		return too_few(w, f.nth - r.turns, e);
@@ -236,7 +241,8 @@ int watch_anywhere(struct watch *w, struct err *e)
 		return -1;
 	w->false_at = r.turned ? r.turn + 1 : 0;
 	if (!r.turned && !r.reached)
-		return err_set(e, ERR_INTERNAL, "%s: it is true up to event %llu of %llu; it could not be followed further", w->x.given,
+		return err_set(e, ERR_INTERNAL,
+			       "%s: it is true up to event %llu of %llu; it could not be followed further", w->x.given,
 			       (unsigned long long)r.at, (unsigned long long)w->bad);
 	return 0;
 }
@@ -257,8 +263,8 @@ static bool is_found(const struct watch *w)
 }
 
 /*
- * Following, the change was seen in a segment in which it is not: two threads were on their way. Bisecting the events tells which
- * it is.
+ * Following, the change was seen in a segment in which it is not: two threads were on their way. Bisecting the events
+ * tells which it is.
  */
 static int turn_nearby(struct watch *w, uint64_t n, struct err *e)
 {
@@ -276,8 +282,8 @@ static int turn_nearby(struct watch *w, uint64_t n, struct err *e)
 }
 
 /*
- * The transition in hand is inside a statement that began with a bad state: the wanted one is before that, which becomes the bad
- * end. 1: so it is, and the search has to be done again behind event *turn.
+ * The transition in hand is inside a statement that began with a bad state: the wanted one is before that, which
+ * becomes the bad end. 1: so it is, and the search has to be done again behind event *turn.
  */
 static int within_statement(struct watch *w, bool may_go_back, uint64_t *turn, struct err *e)
 {
@@ -285,7 +291,8 @@ static int within_statement(struct watch *w, bool may_go_back, uint64_t *turn, s
 	struct timeline_point here = {.event = w->turn};
 	int r;
 
-	if (w->params->nth || w->d.r.outcome != TRACE_LOCAL_FOUND || !s->known || (!s->at_begin && s->side != TRACE_BAD))
+	if (w->params->nth || w->d.r.outcome != TRACE_LOCAL_FOUND || !s->known ||
+	    (!s->at_begin && s->side != TRACE_BAD))
 		return 0;
 	if (s->at_begin && (!w->d.r.begins_bad || w->turn <= w->good))
 		return 0;
@@ -298,8 +305,8 @@ static int within_statement(struct watch *w, bool may_go_back, uint64_t *turn, s
 		here.pc = s->pc;
 		here.hits = s->hits;
 	}
-	log_info("event %llu: turned inside of a statement, which begins bad at 0x%llx#%llu", (unsigned long long)w->turn,
-		 (unsigned long long)here.pc, (unsigned long long)here.hits);
+	log_info("event %llu: turned inside of a statement, which begins bad at 0x%llx#%llu",
+		 (unsigned long long)w->turn, (unsigned long long)here.pc, (unsigned long long)here.hits);
 	watch_drop_held(w);
 	w->later_evaluations += w->d.r.evaluations;
 	if (here.pc && hits_of_segment(&w->nav, here.event, &w->d, here.pc, &here.hits, e))
@@ -314,7 +321,8 @@ static int within_statement(struct watch *w, bool may_go_back, uint64_t *turn, s
 		return 0;
 	r = bisect_events(w, w->good, w->bad, w->pred.on_error, turn, e);
 	if (r > 0)
-		err_set(e, ERR_INTERNAL, "event %llu: the expression is not bad there when it is evaluated again", (unsigned long long)w->bad);
+		err_set(e, ERR_INTERNAL, "event %llu: the expression is not bad there when it is evaluated again",
+			(unsigned long long)w->bad);
 	return r ? -1 : 1;
 }
 
@@ -349,7 +357,8 @@ int watch_local(void *arg, uint64_t n, const struct pred *pred, struct search_co
 	return 0;
 }
 
-static int look_inside(struct watch *w, const struct pred *pred, struct search_costs *costs, struct watch_looked *looked, struct err *e)
+static int look_inside(struct watch *w, const struct pred *pred, struct search_costs *costs,
+		       struct watch_looked *looked, struct err *e)
 {
 	struct follow f = follow_up_to(w, last_whole_event(w));
 	uint64_t from = w->good + (w->from.pc != 0), n = 0;
@@ -382,7 +391,8 @@ static int look_inside(struct watch *w, const struct pred *pred, struct search_c
 	return found;
 }
 
-int watch_inside(struct watch *w, enum search_on_error on_error, struct search_costs *costs, struct watch_looked *looked, struct err *e)
+int watch_inside(struct watch *w, enum search_on_error on_error, struct search_costs *costs,
+		 struct watch_looked *looked, struct err *e)
 {
 	struct pred pred = {.on_error = on_error, .left = SEARCH_TRUE, .right = SEARCH_FALSE};
 	int r;

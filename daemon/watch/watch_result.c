@@ -99,13 +99,13 @@ static json_t *stats_json(const struct watch_stats *s)
 		const struct search_costs *c = &s->stage[i];
 
 		json_object_set_new(stages, search_stage_name((enum search_stage)i),
-				    json_pack("{s:o, s:o, s:o, s:o, s:f}", "checkpoints", number(c->checkpoints), "restarts",
-					      number(c->restarts), "evaluations", number(c->evaluations), "states",
-					      number(c->states), "total_s", (double)c->total_ns / 1e9));
+				    json_pack("{s:o, s:o, s:o, s:o, s:f}", "checkpoints", number(c->checkpoints),
+					      "restarts", number(c->restarts), "evaluations", number(c->evaluations),
+					      "states", number(c->states), "total_s", (double)c->total_ns / 1e9));
 	}
-	return json_pack("{s:f, s:f, s:f, s:o, s:o, s:o, s:o, s:f, s:f, s:f, s:f, s:o}", "total_s", s->total_s, "record_s",
-			 s->record_s, "replay_s", s->replay_s, "checkpoints", number(all.checkpoints), "restarts",
-			 number(all.restarts), "evaluations", number(all.evaluations), "later_evaluations",
+	return json_pack("{s:f, s:f, s:f, s:o, s:o, s:o, s:o, s:f, s:f, s:f, s:f, s:o}", "total_s", s->total_s,
+			 "record_s", s->record_s, "replay_s", s->replay_s, "checkpoints", number(all.checkpoints),
+			 "restarts", number(all.restarts), "evaluations", number(all.evaluations), "later_evaluations",
 			 number(s->later_evaluations), "later_s", s->later_s, "checkpoint_s",
 			 (double)all.checkpoint_ns / 1e9, "restart_s", (double)all.restart_ns / 1e9, "evaluate_s",
 			 (double)all.evaluate_ns / 1e9, "stages", stages);
@@ -113,18 +113,19 @@ static json_t *stats_json(const struct watch_stats *s)
 
 json_t *watch_position_json(const struct watch_result *r)
 {
-	return json_pack("{s:o, s:o, s:o, s:o, s:o}", "event", number(r->at.event), "events_total", number(r->events_total),
-			 "thread", show_thread_name(&r->thread), "pc",
+	return json_pack("{s:o, s:o, s:o, s:o, s:o}", "event", number(r->at.event), "events_total",
+			 number(r->events_total), "thread", show_thread_name(&r->thread), "pc",
 			 json_sprintf("0x%llx", (unsigned long long)r->at.pc), "hits",
 			 r->at.hits ? number(r->at.hits) : json_null());
 }
 
 json_t *watch_result_json(const struct watch_result *r)
 {
-	json_t *out = json_pack("{s:s, s:b, s:b, s:i, s:o, s:o, s:s, s:s, s:b, s:o, s:o}", "expr", r->expr, "found", 1, "at_end",
-				r->at_end, "process", (int)r->process, "position", watch_position_json(r), "location",
-				show_location(&r->stack.location), "before", r->before, "after", r->after, "may_be_later",
-				r->may_be_later, "backtrace", show_frames(&r->stack), "stats", stats_json(&r->stats));
+	json_t *out = json_pack("{s:s, s:b, s:b, s:i, s:o, s:o, s:s, s:s, s:b, s:o, s:o}", "expr", r->expr, "found", 1,
+				"at_end", r->at_end, "process", (int)r->process, "position", watch_position_json(r),
+				"location", show_location(&r->stack.location), "before", r->before, "after", r->after,
+				"may_be_later", r->may_be_later, "backtrace", show_frames(&r->stack), "stats",
+				stats_json(&r->stats));
 
 	for (size_t i = 0; i < r->notes.n; i++)
 		show_note(out, r->notes.s[i]);

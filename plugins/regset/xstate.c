@@ -2,10 +2,10 @@
 /*
  * xstate.c: preloaded into the GDB that evaluates expressions, which is Debian's, unmodified.
  *
- * GDB before 14 has room for 2,696 bytes of a thread's extended registers. A processor with more of them, as one with AMX has
- * (11,008 bytes), gives GDB as many as it asks for; but the kernel takes them back only as a whole (ptrace(2), PTRACE_SETREGSET,
- * NT_X86_XSTATE: EFAULT), and GDB says "Couldn't write extended state status" to whatever sets registers, as calls into
- * the program do. Here, what GDB does not know of is written back as it is.
+ * GDB before 14 has room for 2,696 bytes of a thread's extended registers. A processor with more of them, as one with
+ * AMX has (11,008 bytes), gives GDB as many as it asks for; but the kernel takes them back only as a whole (ptrace(2),
+ * PTRACE_SETREGSET, NT_X86_XSTATE: EFAULT), and GDB says "Couldn't write extended state status" to whatever sets
+ * registers, as calls into the program do. Here, what GDB does not know of is written back as it is.
  */
 #include <dlfcn.h>
 #include <elf.h>

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* caps.h: this process's capabilities (capabilities(7)). The numbers are those of linux/capability.h, which clashes with libcap. */
+/* caps.h: this process's capabilities (capabilities(7)). The numbers are those of linux/capability.h, which clashes
+ * with libcap. */
 #ifndef FRED_BASE_CAPS_H
 #define FRED_BASE_CAPS_H
 

@@ -37,11 +37,11 @@ static inline void cleanup_closedir_p(DIR **d)
 #define cleanup_closedir __attribute__((cleanup(cleanup_closedir_p)))
 
 /* Takes the value out of an owning local, so that it is not freed: `return steal_ptr(&s);` */
-#define steal_ptr(p)                                                                               \
-	({                                                                                         \
-		__typeof__(*(p)) steal_tmp_ = *(p);                                                \
-		*(p) = NULL;                                                                       \
-		steal_tmp_;                                                                        \
+#define steal_ptr(p)                                                                                                   \
+	({                                                                                                             \
+		__typeof__(*(p)) steal_tmp_ = *(p);                                                                    \
+		*(p) = NULL;                                                                                           \
+		steal_tmp_;                                                                                            \
 	})
 
 static inline int steal_fd(int *fd)

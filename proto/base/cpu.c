@@ -13,7 +13,8 @@ struct bit {
 	const char *name;
 };
 
-static const struct bit bits[] = { /* by leaf */
+static const struct bit bits[] = {
+	/* by leaf */
 	{1, 0, ECX, 0, "pni"},
 	{1, 0, ECX, 1, "pclmulqdq"},
 	{1, 0, ECX, 9, "ssse3"},
@@ -77,9 +78,25 @@ static const struct bit bits[] = { /* by leaf */
 	{0x80000001, 0, ECX, 16, "fma4"},
 };
 
-static const char *const sets[] = {"x87", "sse", "avx", "mpx_bndregs", "mpx_bndcsr", "avx512_opmask", "avx512_zmm_hi256",
-				   "avx512_hi16_zmm", "pt", "pkru", "pasid", "cet_u", "cet_s", "hdc", "uintr", "lbr",
-				   "hwp", "amx_tilecfg", "amx_tiledata"};
+static const char *const sets[] = {"x87",
+				   "sse",
+				   "avx",
+				   "mpx_bndregs",
+				   "mpx_bndcsr",
+				   "avx512_opmask",
+				   "avx512_zmm_hi256",
+				   "avx512_hi16_zmm",
+				   "pt",
+				   "pkru",
+				   "pasid",
+				   "cet_u",
+				   "cet_s",
+				   "hdc",
+				   "uintr",
+				   "lbr",
+				   "hwp",
+				   "amx_tilecfg",
+				   "amx_tiledata"};
 
 void cpu_features(struct strv *out)
 {

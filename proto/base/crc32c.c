@@ -7,15 +7,15 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/alloc.h"
 #include "base/cleanup.h"
 #include "base/crc32c_hw.h"
 #include "base/fdio.h"
-#include "base/alloc.h"
 
 #define POLY 0x82f63b78u /* reflected */
 
 /* The table entry of a byte, worked out by the compiler: eight steps of the shift register. */
-#define S1(c) (((c) >> 1) ^ (((c) & 1u) ? POLY : 0u))
+#define S1(c) (((c) >> 1) ^ (((c)&1u) ? POLY : 0u))
 #define S2(c) S1(S1(c))
 #define S4(c) S2(S2(c))
 

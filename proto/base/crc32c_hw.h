@@ -8,9 +8,9 @@
 #include <wmmintrin.h>
 
 /*
- * The processor has a CRC instruction that can begin each cycle and takes three: so three parts are summed side by side, and
- * then joined. In front of n bytes more a sum is multiplied by x^(8 * n); the carry-less product of two such words has
- * a factor x too little and the instruction, which reduces it, multiplies by x^32.
+ * The processor has a CRC instruction that can begin each cycle and takes three: so three parts are summed side by
+ * side, and then joined. In front of n bytes more a sum is multiplied by x^(8 * n); the carry-less product of two such
+ * words has a factor x too little and the instruction, which reduces it, multiplies by x^32.
  */
 #define CRC32C_LANE 168 /* bytes */
 #define CRC32C_BEHIND_1 0x1b3d8f29u /* x^(8 * CRC32C_LANE - 33) modulo the polynomial, reflected */

@@ -13,10 +13,14 @@ static const struct {
 	const char *name;
 	int exit_code;
 } kinds[] = {
-	[ERR_NONE] = {"none", 0},	    [ERR_NOT_FOUND] = {"not-found", 1},
-	[ERR_USAGE] = {"usage", 2},	    [ERR_INTERNAL] = {"internal", 70},
-	[ERR_BUDGET] = {"budget", 75},	    [ERR_HOST] = {"host", 77},
-	[ERR_CANCELLED] = {"cancelled", 130}, [ERR_TIMEOUT] = {"timeout", 70},
+	[ERR_NONE] = {"none", 0},
+	[ERR_NOT_FOUND] = {"not-found", 1},
+	[ERR_USAGE] = {"usage", 2},
+	[ERR_INTERNAL] = {"internal", 70},
+	[ERR_BUDGET] = {"budget", 75},
+	[ERR_HOST] = {"host", 77},
+	[ERR_CANCELLED] = {"cancelled", 130},
+	[ERR_TIMEOUT] = {"timeout", 70},
 	[ERR_KILLED] = {"killed", 70},
 };
 
@@ -41,8 +45,7 @@ static void set_text(struct err *e, enum err_kind kind, const char *fmt, va_list
 
 	vsnprintf(text, sizeof(text), fmt, ap);
 	if (errnum)
-		snprintf(e->text, sizeof(e->text), "%.*s: %s", (int)sizeof(text) - 128, text,
-			 strerror(errnum));
+		snprintf(e->text, sizeof(e->text), "%.*s: %s", (int)sizeof(text) - 128, text, strerror(errnum));
 	else
 		memcpy(e->text, text, sizeof(text));
 	one_line(e->text);
@@ -87,8 +90,7 @@ int err_wrap(struct err *e, const char *fmt, ...)
 	vsnprintf(context, sizeof(context), fmt, ap);
 	va_end(ap);
 	memcpy(cause, e->text, sizeof(cause));
-	snprintf(e->text, sizeof(e->text), "%s: %.*s", context,
-		 (int)(sizeof(cause) - sizeof(context) - 2), cause);
+	snprintf(e->text, sizeof(e->text), "%s: %.*s", context, (int)(sizeof(cause) - sizeof(context) - 2), cause);
 	one_line(e->text);
 	if (e->kind == ERR_NONE)
 		e->kind = ERR_INTERNAL;

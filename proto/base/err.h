@@ -23,16 +23,15 @@ enum err_kind {
 
 struct err {
 	enum err_kind kind;
-	int reason; /* which of several causes that callers tell apart, by an enum of the module that set it; 0: none of them */
+	int reason; /* which of several causes that callers tell apart, by an enum of the module that set it; 0: none of
+		       them */
 	char text[1024]; /* NUL-terminated, no newline at the end, "context: cause" */
 };
 
 /* Sets kind and message, and reason to 0; returns -1 so that callers can `return err_set(...)`. */
-int err_set(struct err *e, enum err_kind kind, const char *fmt, ...)
-	__attribute__((format(printf, 3, 4)));
+int err_set(struct err *e, enum err_kind kind, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
 /* As err_set with ": " and strerror(errno) appended. Kind as given. */
-int err_errno(struct err *e, enum err_kind kind, const char *fmt, ...)
-	__attribute__((format(printf, 3, 4)));
+int err_errno(struct err *e, enum err_kind kind, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
 /* Puts "fmt: " before the message; kind and reason stay. Returns -1. */
 int err_wrap(struct err *e, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 /* The contract's exit code of a kind. */

@@ -136,8 +136,7 @@ int write_file_atomic(const char *path, const void *data, size_t len, mode_t mod
 
 	if (fd < 0)
 		return err_errno(e, kind_of_errno(), "%s", path);
-	if (fill_temp(fd, data, len, mode) < 0 || close(steal_fd(&fd)) < 0 ||
-	    rename(temp, path) < 0) {
+	if (fill_temp(fd, data, len, mode) < 0 || close(steal_fd(&fd)) < 0 || rename(temp, path) < 0) {
 		int saved = errno;
 
 		unlink(temp);
@@ -157,8 +156,8 @@ static int copy_in_kernel(int from, int to)
 
 		if (r > 0 || (r < 0 && errno == EINTR))
 			continue;
-		if (!r || errno == EXDEV || errno == EINVAL || errno == ENOSYS ||
-		    errno == EOPNOTSUPP || errno == EBADF || errno == EPERM)
+		if (!r || errno == EXDEV || errno == EINVAL || errno == ENOSYS || errno == EOPNOTSUPP ||
+		    errno == EBADF || errno == EPERM)
 			return 0;
 		return -1;
 	}
@@ -217,7 +216,8 @@ static int skip_holes(int x, int y, off_t *at, off_t size)
 
 bool same_bytes(const char *a, const char *b)
 {
-	cleanup_close int x = open(a, O_RDONLY | O_CLOEXEC | O_NONBLOCK), y = open(b, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	cleanup_close int x = open(a, O_RDONLY | O_CLOEXEC | O_NONBLOCK),
+			  y = open(b, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
 	static char p[CHUNK], q[CHUNK];
 	struct stat s, t;
 	off_t at = 0;

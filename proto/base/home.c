@@ -7,9 +7,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/alloc.h"
 #include "base/cleanup.h"
 #include "base/path.h"
-#include "base/alloc.h"
 
 static const char *env_path(const char *name)
 {

@@ -15,8 +15,7 @@ json_t *json_parse(const char *text, size_t len, struct err *e)
 	json_t *v = json_loadb(text, len, JSON_REJECT_DUPLICATES | JSON_DECODE_ANY, &error);
 
 	if (!v)
-		err_set(e, ERR_USAGE, "not JSON: line %d, column %d: %s", error.line, error.column,
-			error.text);
+		err_set(e, ERR_USAGE, "not JSON: line %d, column %d: %s", error.line, error.column, error.text);
 	return v;
 }
 
@@ -90,8 +89,7 @@ const char *json_type_name(const json_t *v)
 
 static int wrong(const char *key, const char *want, const json_t *got, struct err *e)
 {
-	return err_set(e, ERR_USAGE, "field \"%s\": expected %s, got %s", key, want,
-		       json_type_name(got));
+	return err_set(e, ERR_USAGE, "field \"%s\": expected %s, got %s", key, want, json_type_name(got));
 }
 
 static bool absent(const json_t *o, const char *key)

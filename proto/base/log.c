@@ -83,9 +83,8 @@ static void add_prefix(struct buf *b, enum log_level level, const char *domain)
 	} else {
 		clock_gettime(CLOCK_REALTIME, &now);
 		gmtime_r(&now.tv_sec, &tm);
-		buf_addf(b, "%04d-%02d-%02dT%02d:%02d:%02d.%03ld %s %s ", tm.tm_year + 1900,
-			 tm.tm_mon + 1, tm.tm_mday, tm.tm_hour, tm.tm_min, tm.tm_sec,
-			 now.tv_nsec / 1000000, level_names[level], domain);
+		buf_addf(b, "%04d-%02d-%02dT%02d:%02d:%02d.%03ld %s %s ", tm.tm_year + 1900, tm.tm_mon + 1, tm.tm_mday,
+			 tm.tm_hour, tm.tm_min, tm.tm_sec, now.tv_nsec / 1000000, level_names[level], domain);
 	}
 	if (sink.session[0])
 		buf_addf(b, "%s: ", sink.session);

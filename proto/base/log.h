@@ -28,8 +28,7 @@ int log_open(const char *path, struct err *e);
 /* Names the session in the following lines of this process; "" or NULL: none. At most 31 bytes are kept. */
 void log_session(const char *id);
 
-void log_write(enum log_level level, const char *domain, const char *fmt, ...)
-	__attribute__((format(printf, 3, 4)));
+void log_write(enum log_level level, const char *domain, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
 
 #ifdef LOG_DOMAIN
 #define log_error(...) log_write(LOG_LEVEL_ERROR, LOG_DOMAIN, __VA_ARGS__)

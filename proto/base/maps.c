@@ -80,7 +80,8 @@ static bool parse(const char *line, struct mapping *v)
 	int path = 0;
 
 	if (sscanf(line, "%" SCNx64 "-%" SCNx64 " %4s %" SCNx64 " %*s %" SCNu64 " %n", &v->lo, &v->hi, perm, &v->offset,
-		   &v->inode, &path) < 5 || !path)
+		   &v->inode, &path) < 5 ||
+	    !path)
 		return false;
 	v->read = perm[0] == 'r';
 	v->write = perm[1] == 'w';

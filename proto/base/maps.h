@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * maps.h: the mappings of a process, by address, as proc_pid_maps(5) lists them. The kernel goes on from the address where it
- * stopped, so that a process may change its mappings meanwhile: what is listed was true of each one when it was read.
+ * maps.h: the mappings of a process, by address, as proc_pid_maps(5) lists them. The kernel goes on from the address
+ * where it stopped, so that a process may change its mappings meanwhile: what is listed was true of each one when it
+ * was read.
  */
 #ifndef FRED_BASE_MAPS_H
 #define FRED_BASE_MAPS_H
@@ -29,8 +30,8 @@ struct maps {
 };
 
 /*
- * A process whose first thread has ended has no memory under its PID, neither in /proc nor for process_vm_readv: it has under the
- * TID of any other one. That TID; else pid.
+ * A process whose first thread has ended has no memory under its PID, neither in /proc nor for process_vm_readv: it has
+ * under the TID of any other one. That TID; else pid.
  */
 pid_t maps_owner(pid_t pid);
 /* Has it ended, or is it ending? Then it has no memory any more, in no thread. */

@@ -6,10 +6,10 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "base/alloc.h"
 #include "base/buf.h"
 #include "base/cleanup.h"
 #include "base/path.h"
-#include "base/alloc.h"
 
 /* The folder of this executable. malloc'd. */
 static char *own_dir(void)

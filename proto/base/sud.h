@@ -11,8 +11,8 @@
 
 /* The kernel's struct ptrace_sud_config. */
 struct sud_config {
-	uint64_t mode;	      /* 1: on */
-	uint64_t selector;    /* address of the thread's selector byte */
+	uint64_t mode; /* 1: on */
+	uint64_t selector; /* address of the thread's selector byte */
 	uint64_t offset, len; /* calls from here are never dispatched */
 };
 

@@ -29,8 +29,7 @@ static int remote_write(pid_t pid, uint64_t at, const void *data, size_t len, st
 	struct iovec there = {.iov_base = (void *)(uintptr_t)at, .iov_len = len};
 
 	if (process_vm_writev(pid, &local, 1, &there, 1, 0) != (ssize_t)len)
-		return err_errno(e, ERR_HOST, "cannot write to the new process at %#lx",
-				 (unsigned long)at);
+		return err_errno(e, ERR_HOST, "cannot write to the new process at %#lx", (unsigned long)at);
 	return 0;
 }
 
@@ -50,8 +49,7 @@ static int remote_word(struct remote *r, uint64_t at, uint64_t *word, struct err
 		there = (struct iovec){.iov_base = (void *)(uintptr_t)at, .iov_len = len};
 		n = process_vm_readv(r->pid, &local, 1, &there, 1, 0);
 		if (n < 8)
-			return err_errno(e, ERR_HOST, "cannot read the new process's stack at %#lx",
-					 (unsigned long)at);
+			return err_errno(e, ERR_HOST, "cannot read the new process's stack at %#lx", (unsigned long)at);
 		r->chunk_at = at;
 		r->chunk_n = (unsigned)n / 8;
 		index = 0;

@@ -87,7 +87,8 @@ static int take_fds(const struct launch_spec *s, int *sock)
 }
 
 /*
- * Of all signals: libc's sigaction refuses the two that it keeps for itself, and a posix_spawn may have left those ignored.
+ * Of all signals: libc's sigaction refuses the two that it keeps for itself, and a posix_spawn may have left those
+ * ignored.
  */
 static void reset_signals(int all)
 {
@@ -139,8 +140,7 @@ static enum stage child_exec(const struct launch_spec *s, int *sock, const sigse
 	return STAGE_EXEC;
 }
 
-static void __attribute__((noreturn))
-child_main(const struct launch_spec *s, int sock, const sigset_t *mask)
+static void __attribute__((noreturn)) child_main(const struct launch_spec *s, int sock, const sigset_t *mask)
 {
 	struct launch_failure f;
 	char go;
@@ -203,8 +203,7 @@ static pid_t clone_child(int want_pid, struct err *e)
 	if (want_pid && errno == EEXIST)
 		return err_set(e, ERR_HOST, "PID %d is taken", want_pid);
 	if (want_pid && errno == EPERM)
-		return err_set(e, ERR_HOST,
-			       "cannot choose a PID: CAP_CHECKPOINT_RESTORE is missing");
+		return err_set(e, ERR_HOST, "cannot choose a PID: CAP_CHECKPOINT_RESTORE is missing");
 	return err_errno(e, ERR_HOST, "cannot fork%s", want_pid ? " with a chosen PID" : "");
 }
 
@@ -222,8 +221,8 @@ static int child_died(const struct launch_spec *s, int sock, int status, struct 
 	if (recv(sock, &f, sizeof(f), MSG_DONTWAIT) == (ssize_t)sizeof(f))
 		return report_failure(s, &f, e);
 	if (WIFSIGNALED(status))
-		return err_set(e, ERR_INTERNAL, "%s: killed by signal %d (%s) while it was starting",
-			       s->path, WTERMSIG(status), strsignal(WTERMSIG(status)));
+		return err_set(e, ERR_INTERNAL, "%s: killed by signal %d (%s) while it was starting", s->path,
+			       WTERMSIG(status), strsignal(WTERMSIG(status)));
 	return err_set(e, ERR_INTERNAL, "%s: ended while it was starting", s->path);
 }
 

@@ -24,7 +24,8 @@ struct launch_spec {
 	const char *root; /* chroot; NULL: none. path is inside */
 	uint64_t stack_limit; /* soft RLIMIT_STACK in bytes, ~0: unlimited, 0: keep. It places mappings */
 	int want_pid; /* 0: any; else this PID (needs CAP_CHECKPOINT_RESTORE) */
-	const struct launch_fd *fds; /* if there are any: the program has these, and 0, 1 and 2 only if they are among them; fd is larger than all `as` */
+	const struct launch_fd *fds; /* if there are any: the program has these, and 0, 1 and 2 only if they are among
+					them; fd is larger than all `as` */
 	unsigned nfds;
 	int null_stdio; /* 0, 1 and 2 become /dev/null, all other descriptors are closed */
 	int new_session; /* setsid */
@@ -35,7 +36,8 @@ struct launch_spec {
 	int default_signals;
 	int hold; /* it stays in its exec stop, traced by the caller, which lets it go; it dies with the caller */
 	int own_group; /* it leads a process group of its own */
-	int every_cpu; /* it may run on all, wherever the caller is bound to: an allocator counts them before anything is recorded */
+	int every_cpu; /* it may run on all, wherever the caller is bound to: an allocator counts them before anything
+			  is recorded */
 };
 
 /*

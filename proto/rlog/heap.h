@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * heap.h: how the recorder's malloc (plugins/record/sync/heap.c) lays out its blocks, for who looks at them in a replay: in an arena
- * they follow each other, each with a header in front of the memory that the program gets. The addresses of the arenas are in
- * rlog/replay.h.
+ * heap.h: how the recorder's malloc (plugins/record/sync/heap.c) lays out its blocks, for who looks at them in a
+ * replay: in an arena they follow each other, each with a header in front of the memory that the program gets. The
+ * addresses of the arenas are in rlog/replay.h.
  */
 #ifndef FRED_RLOG_HEAP_H
 #define FRED_RLOG_HEAP_H
@@ -21,7 +21,8 @@
 struct heap_block { /* right before the memory that the program gets */
 	uint16_t magic;
 	uint16_t cls;
-	uint32_t before; /* its distance from the header of the block before it, if that one is large; 0: it is not, or has none */
+	uint32_t before; /* its distance from the header of the block before it, if that one is large; 0: it is not, or
+			    has none */
 	uint64_t size; /* HEAP_USED: what was asked for; HEAP_ALIGNED: distance to the real block's memory */
 };
 

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * keeper.h: how a recorded process that has given up rights (setuid, chroot, a read-only or other root, limits) still gets at
- * its recording: `fredctl record` listens on an abstract socket (no path, no permissions) and does there what the process may not.
- * One request a connection (SOCK_SEQPACKET); the answer is a struct keeper_answer, with a descriptor (SCM_RIGHTS)
- * for OPEN. Only processes that record into it, and descendants of the recording client, are answered.
+ * keeper.h: how a recorded process that has given up rights (setuid, chroot, a read-only or other root, limits) still
+ * gets at its recording: `fredctl record` listens on an abstract socket (no path, no permissions) and does there what
+ * the process may not. One request a connection (SOCK_SEQPACKET); the answer is a struct keeper_answer, with a
+ * descriptor (SCM_RIGHTS) for OPEN. Only processes that record into it, and descendants of the recording client, are
+ * answered.
  *
- * An abstract name is known in one network namespace. A process that enters another one connects before it does, binds the name
- * there, and sends the listening socket over that connection (LISTEN).
+ * An abstract name is known in one network namespace. A process that enters another one connects before it does, binds
+ * the name there, and sends the listening socket over that connection (LISTEN).
  */
 #ifndef FRED_RLOG_KEEPER_H
 #define FRED_RLOG_KEEPER_H
@@ -22,7 +23,8 @@ enum keeper_op {
 	KEEPER_GROW = 6, /* writes zeros to [off, end): beyond its RLIMIT_FSIZE */
 	KEEPER_WRITE = 7, /* the bytes behind the request, at off */
 	KEEPER_APPEND = 8, /* the same at the end, to a file that is made if need be */
-	KEEPER_COPY = 9, /* [off, end) of the file whose descriptor came along, to the same place of one that is made if need be */
+	KEEPER_COPY = 9, /* [off, end) of the file whose descriptor came along, to the same place of one that is made if
+			    need be */
 	KEEPER_LISTEN = 10, /* a listening socket came along */
 };
 

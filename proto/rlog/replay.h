@@ -4,10 +4,9 @@
  *
  * In a cell, /run/fred is a private tmpfs:
  *   /run/fred/rec          the recording (bind mount)
- *   /run/fred/logs         pNNNN/tNNNN.log: what counts instead of the recording's, where that is compressed or may change
- *   /run/fred/ctl.NNNN     struct replay_ctl, mapped at REPLAY_CTL_ADDR
- *   /run/fred/sched.NNNN   struct replay_sched: a linear timeline, with the events of fork ancestors
- *                          before an image's own, mapped at REPLAY_SCHED_ADDR
+ *   /run/fred/logs         pNNNN/tNNNN.log: what counts instead of the recording's, where that is compressed or may
+ * change /run/fred/ctl.NNNN     struct replay_ctl, mapped at REPLAY_CTL_ADDR /run/fred/sched.NNNN   struct
+ * replay_sched: a linear timeline, with the events of fork ancestors before an image's own, mapped at REPLAY_SCHED_ADDR
  *   /run/fred/out.NNNN     with REPLAY_F_OUTPUT: struct replay_out records, appended
  *
  * A replay starts at an image of origin EXEC, whose ordinal is NNNN and stands in the environment variable
@@ -43,14 +42,18 @@
 #define SHIM_GROUP_ADDR 0x102800000000ull /* recording: the page of a group of processes, see group.c */
 #define SHIM_THREADS_ADDR 0x103000000000ull /* the shim's table of threads */
 #define SHIM_TRAPS_ADDR 0x104000000000ull /* struct rlog_traps while recording */
-#define SHIM_REFS_ADDR 0x105000000000ull /* recording: what of kept files is compared with, see plugins/record/sys/refs.c */
-#define SHIM_HOT_ADDR 0x106000000000ull /* recording: 4 pages of thread N at + N << 14: see plugins/record/chaos/chaos_hot.c */
+#define SHIM_REFS_ADDR                                                                                                 \
+	0x105000000000ull /* recording: what of kept files is compared with, see plugins/record/sys/refs.c */
+#define SHIM_HOT_ADDR                                                                                                  \
+	0x106000000000ull /* recording: 4 pages of thread N at + N << 14: see plugins/record/chaos/chaos_hot.c */
 #define SHIM_POINT_ADDR 0x108000000000ull /* 1 MiB of thread N at + N << 20: see plugins/record/preempt/point.h */
 #define SHIM_HOLES_ADDR 0x10f000000000ull /* recording: uint64_t[SHIM_HOLES], see plugins/record/holes.h */
 #define SHIM_HOLES 512u
 #define SHIM_VDSO_ADDR 0x10fc00000000ull /* a page: see plugins/record/dispatch/vdso_image.c */
 #define SHIM_HOLE_BITS 47 /* the address of such a word's object; its bytes are in the bits above */
-#define SHIM_HELD_ADDR 0x10e000000000ull /* locks inside libc that thread N holds, when they are many: at + N * SIZE */
+#define SHIM_HELD_ADDR                                                                                                 \
+	0x10e000000000ull /* locks inside libc that thread N holds, when they are many: at + N * SIZE                  \
+			   */
 #define SHIM_HELD_SIZE (1ull << 20)
 #define REPLAY_MOVED_ADDR 0x106000000000ull /* replay: mappings between the halves of an mremap */
 #define SHIM_SIGNALS_ADDR 0x10a000000000ull /* of thread N at + N << 20: see plugins/record/core/own_stack.h */
@@ -142,16 +145,17 @@ struct replay_ctl {
 	uint64_t stand_addr, stand_size; /* of thread N: struct replay_stand at stand_addr + N * stand_size */
 	uint64_t ahead_until; /* in parallel up to this event; 0: linear */
 	uint64_t ahead_from; /* of the slots, those behind this one's start; ancestors' are linear */
-	uint32_t ahead_end[RLOG_MAX_THREADS]; /* by ordinal: 1 + index of its last slot that begins before ahead_until */
+	uint32_t
+		ahead_end[RLOG_MAX_THREADS]; /* by ordinal: 1 + index of its last slot that begins before ahead_until */
 	uint64_t walk_addr; /* rlog/walk.h; 0: this recorder is older than that */
 	/*
-	 * Of a thread that is traced. Not 0: the tracer looks at the program's own code only where there is an int3, so that threads
-	 * may run in translated code. Another number when there are other int3s.
+	 * Of a thread that is traced. Not 0: the tracer looks at the program's own code only where there is an int3, so
+	 * that threads may run in translated code. Another number when there are other int3s.
 	 */
 	uint32_t blind;
 	/*
-	 * Of a copy that leaves the timeline. Not 0: a computation is not interrupted where it was, but goes on, at most up to the next
-	 * call, which counts as an event.
+	 * Of a copy that leaves the timeline. Not 0: a computation is not interrupted where it was, but goes on, at
+	 * most up to the next call, which counts as an event.
 	 */
 	uint32_t endless;
 	struct rlog_waits waits; /* of an older recorder: all 0 */

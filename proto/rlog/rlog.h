@@ -11,9 +11,9 @@
  *     files       what it was started from, and code that it mapped: four strings each, see fred-recording(5)
  *     traps       struct rlog_traps; none if nothing was trapped
  *     tNNNN.log   struct rlog_head, then the records of thread NNNN (1 is the first)
- *     start       of a bounded recording: where what is left of this image begins, see fred-recording(5); ckpt/ goes with it
- *     tNNNN.zst   parts of that log, compressed: see struct rlog_frame; none if nothing was
- *   files/        libfred-record.so as it was used, and copies of files that were mapped or read, "DEV-INO-SIZE-MTIMENS" in hexadecimal
+ *     start       of a bounded recording: where what is left of this image begins, see fred-recording(5); ckpt/ goes
+ * with it tNNNN.zst   parts of that log, compressed: see struct rlog_frame; none if nothing was files/
+ * libfred-record.so as it was used, and copies of files that were mapped or read, "DEV-INO-SIZE-MTIMENS" in hexadecimal
  *
  * A record is: kind (1 byte, events.def), the stamp as a varint (if S: ticks since this thread's
  * previous stamp, the first one since rlog_head.stamp0), the hash byte (if H), the operands as varints, the payload (if
@@ -67,9 +67,9 @@ struct rlog_head {
 _Static_assert(sizeof(struct rlog_head) == 64, "rlog_head");
 
 /*
- * pNNNN/tNNNN.zst: parts of a log that its thread is done with, one behind the other: each is a struct rlog_frame, which
- * zstd skips, and a zstd frame with its checksum. They count instead of what the log itself has there, which may be
- * a hole or cut off. The log's first page is in none of them.
+ * pNNNN/tNNNN.zst: parts of a log that its thread is done with, one behind the other: each is a struct rlog_frame,
+ * which zstd skips, and a zstd frame with its checksum. They count instead of what the log itself has there, which may
+ * be a hole or cut off. The log's first page is in none of them.
  */
 #define RLOG_FRAME_MAGIC 0x184d2a5fu
 #define RLOG_FRAME_START 4096u /* where in the log the first one begins */
@@ -101,7 +101,8 @@ struct rlog_image {
 	uint64_t sig_ignored, sig_blocked; /* at the exec: bit SIGNO - 1 */
 	uint64_t outputs; /* EXEC: RLOG_OUTPUTS_KNOWN, and 2 bits for each of the first 16 descriptors: is it
 			     the recording's standard output (1), its standard error (2) or neither (0)? */
-	uint64_t cell_pid; /* in a PID namespace that the program made, where pid is no number for a replay: that; else 0 */
+	uint64_t cell_pid; /* in a PID namespace that the program made, where pid is no number for a replay: that; else
+			      0 */
 };
 #define RLOG_OUTPUTS_KNOWN (1ull << 63)
 _Static_assert(sizeof(struct rlog_image) == 128, "rlog_image");
@@ -128,8 +129,8 @@ enum rlog_note_kind {
 	RLOG_NOTE_CHOICE = 6, /* text: how the recorder went on, and why */
 	RLOG_NOTE_BOUND = 7, /* text: why the recording could not be kept within its bound */
 	/*
-	 * number: a thread; text: what it waits for. Behind all of them one with 0 or RLOG_DEADLOCK_FOR_EVER. Taken back when a
-	 * thread goes on.
+	 * number: a thread; text: what it waits for. Behind all of them one with 0 or RLOG_DEADLOCK_FOR_EVER. Taken
+	 * back when a thread goes on.
 	 */
 	RLOG_NOTE_DEADLOCK = 8,
 	RLOG_NOTE_CYCLE = 9, /* text: what of threads wait for each other while others go on; not taken back by those */
@@ -190,15 +191,17 @@ enum rlog_call {
 	RLOG_CALL_SELF_MEM = 9, /* behind a write to /proc/self/mem: the address */
 	RLOG_CALL_GROUP = 7, /* from here on in a group of processes that share memory (a CALL without CALLRET) */
 	RLOG_CALL_SETXID = 10, /* setuid and its like, in all threads */
-	RLOG_CALL_COPIED = 12, /* behind splice and its like, to standard output or error: payload: the bytes, or a part of them */
+	RLOG_CALL_COPIED =
+		12, /* behind splice and its like, to standard output or error: payload: the bytes, or a part of them */
 	RLOG_CALL_RANDOM = 13, /* rdrand, rdseed, rdpid: the result; payload: did it give one? (4 bytes) */
 	RLOG_CALL_SPLIT = 14, /* behind a PREEMPT: payload: struct split of plugins/record/sched/chaos.h */
-	RLOG_CALL_OUTPUT = 11, /* a descriptor that a call gave is the recording's standard output (4 * it + 1) or error (+ 2) */
+	RLOG_CALL_OUTPUT =
+		11, /* a descriptor that a call gave is the recording's standard output (4 * it + 1) or error (+ 2) */
 };
 
 /*
- * What a call read from a file that did not change is not in its SYSRET: there stand a 0, where else the length of the bytes
- * is, and this. The bytes are those of a kept file, as many as the call gave.
+ * What a call read from a file that did not change is not in its SYSRET: there stand a 0, where else the length of the
+ * bytes is, and this. The bytes are those of a kept file, as many as the call gave.
  */
 struct rlog_ref {
 	uint64_t dev, ino, size, mtime_ns, part; /* the copy's name, "DEV-INO-SIZE-MTIMENS[-PART]" in hexadecimal */
@@ -281,8 +284,8 @@ enum rlog_read { RLOG_READ_OK = 0, RLOG_READ_END = 1, RLOG_READ_BAD = 2 };
  * the end of the data; RLOG_READ_BAD when the bytes are no record (unknown kind, or cut short).
  * table: rlog_kinds (rlog/kinds.h).
  */
-static inline enum rlog_read rlog_next(const struct rlog_kind_info *table, const uint8_t **p,
-				       const uint8_t *end, struct rlog_rec *r)
+static inline enum rlog_read rlog_next(const struct rlog_kind_info *table, const uint8_t **p, const uint8_t *end,
+				       struct rlog_rec *r)
 {
 	const uint8_t *q = *p;
 	uint64_t n;
@@ -316,8 +319,7 @@ static inline enum rlog_read rlog_next(const struct rlog_kind_info *table, const
 	if ((r->flags & RF_Z) && r->nops)
 		r->op[0] = (uint64_t)rlog_unzigzag(r->op[0]);
 	if (r->flags & RF_P) {
-		if (!(q = rlog_get(q, end, &r->payload_len)) ||
-		    r->payload_len > (uint64_t)(end - q))
+		if (!(q = rlog_get(q, end, &r->payload_len)) || r->payload_len > (uint64_t)(end - q))
 			return RLOG_READ_BAD;
 		r->payload = q;
 		q += r->payload_len;

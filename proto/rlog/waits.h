@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * waits.h: what threads wait for, as a process keeps it in its own memory, for those who look at it from outside: `fredctl record`
- * while it runs (cli/supervisor/deadlock.h), and a worker at a position of a replay. Freestanding.
+ * waits.h: what threads wait for, as a process keeps it in its own memory, for those who look at it from outside:
+ * `fredctl record` while it runs (cli/supervisor/deadlock.h), and a worker at a position of a replay. Freestanding.
  */
 #ifndef FRED_RLOG_WAITS_H
 #define FRED_RLOG_WAITS_H
 
 #include <stdint.h>
 
-/* What a thread waits for that only another thread of the process gives. WAIT_OTHER: something else, or not for ever. */
+/* What a thread waits for that only another thread of the process gives. WAIT_OTHER: something else, or not for ever.
+ */
 enum wait_kind {
 	WAIT_OTHER = 0,
 	WAIT_MUTEX,
@@ -22,13 +23,15 @@ enum wait_kind {
 };
 
 /*
- * Where it is. Thread N is at threads + N * thread_size; at_*: offsets in that, of a uint32_t unless it says otherwise. A replay has no
- * handlers there, and a thread whose kind is not 0 waits only if its object is not free: it may wait for its turn.
+ * Where it is. Thread N is at threads + N * thread_size; at_*: offsets in that, of a uint32_t unless it says otherwise.
+ * A replay has no handlers there, and a thread whose kind is not 0 waits only if its object is not free: it may wait
+ * for its turn.
  */
 struct rlog_waits {
 	uint64_t threads, thread_size; /* 0: nothing is known */
 	uint64_t next_thread, group; /* addresses of uint32_t: one more than the last number; in a group of processes */
-	uint64_t handlers, handler_size; /* recording: of signal N, at handlers + N * size: uint64_t, more than 1 if there is one */
+	uint64_t handlers, handler_size; /* recording: of signal N, at handlers + N * size: uint64_t, more than 1 if
+					    there is one */
 	uint32_t at_tid, at_exited, at_blocking, at_kind;
 	uint32_t at_object; /* uint64_t */
 	uint32_t at_caller; /* uint64_t: return address of the call */

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * walk.h: a copy of a replaying process, of one thread that the worker holds by ptrace in the program's code, goes on in
- * translated code until it comes to a place for the nth time, or to a place in a given state: some nanoseconds a time.
- * Freestanding.
+ * walk.h: a copy of a replaying process, of one thread that the worker holds by ptrace in the program's code, goes on
+ * in translated code until it comes to a place for the nth time, or to a place in a given state: some nanoseconds a
+ * time. Freestanding.
  *
  * The worker maps memory in the copy, puts struct replay_walk at its start, and lets the thread begin at
- * replay_ctl.walk_addr with rdi at it and rsp at the end. The thread stops at an int3, end. Unless start is 0, it goes on at
- * start with its own registers. It stops again at end with its own registers, but for rip (`at` is where it stands) and
- * gs_base, which was 0; what is in map is to be unmapped. Where it stops for another reason nobody knows where it is.
+ * replay_ctl.walk_addr with rdi at it and rsp at the end. The thread stops at an int3, end. Unless start is 0, it goes
+ * on at start with its own registers. It stops again at end with its own registers, but for rip (`at` is where it
+ * stands) and gs_base, which was 0; what is in map is to be unmapped. Where it stops for another reason nobody knows
+ * where it is.
  */
 #ifndef FRED_RLOG_WALK_H
 #define FRED_RLOG_WALK_H
@@ -41,7 +42,8 @@ struct replay_walk_change {
 };
 
 struct replay_walk {
-	/* The worker's. Arrivals are those at place[], and each coming into the range; see xlate_plan in plugins/record/dbt/xlate.h. */
+	/* The worker's. Arrivals are those at place[], and each coming into the range; see xlate_plan in
+	 * plugins/record/dbt/xlate.h. */
 	uint64_t pc; /* where the thread stands */
 	uint64_t nth; /* it ends at this arrival, from 1; 0: at none */
 	uint64_t place[REPLAY_WALK_PLACES];
@@ -62,8 +64,8 @@ struct replay_walk {
 	} map[REPLAY_WALK_MAPS];
 	uint64_t counted; /* goals is true at every end; 0: of an older recorder, only at a goal */
 	/*
-	 * The worker's: words of 1, 2, 4 or 8 bytes. A change of one of them is an arrival, too; one of which the next instruction is at
-	 * place[] is one with that.
+	 * The worker's: words of 1, 2, 4 or 8 bytes. A change of one of them is an arrival, too; one of which the next
+	 * instruction is at place[] is one with that.
 	 */
 	struct {
 		uint64_t addr, len;
@@ -78,9 +80,11 @@ struct replay_walk {
 	uint64_t from; /* ... made by this instruction; 0: by the recorder */
 	uint64_t changed; /* GOAL: the instruction before has made a change */
 	struct replay_walk_change log[REPLAY_WALK_LOG]; /* change N is at N % REPLAY_WALK_LOG */
-	/* The worker's: count branches, calls and returns, too; it ends before the nth of them, from 1 (NTH); 0: at none. */
+	/* The worker's: count branches, calls and returns, too; it ends before the nth of them, from 1 (NTH); 0: at
+	 * none. */
 	uint64_t count_branches, nth_branch;
-	/* The shim's: how many, the one before which it ended included; where they are counted, 0: of an older recorder, which cannot. */
+	/* The shim's: how many, the one before which it ended included; where they are counted, 0: of an older
+	 * recorder, which cannot. */
 	uint64_t branches, branches_at;
 };
 

@@ -37,8 +37,7 @@ static int check_private(const char *dir, struct err *e)
 	if (!S_ISDIR(st.st_mode) || st.st_uid != geteuid())
 		return err_set(e, ERR_HOST, "%s: not a directory of this user", dir);
 	if (st.st_mode & 022)
-		return err_set(e, ERR_HOST, "%s: others may write to it (mode %03o)", dir,
-			       st.st_mode & 0777);
+		return err_set(e, ERR_HOST, "%s: others may write to it (mode %03o)", dir, st.st_mode & 0777);
 	return 0;
 }
 
@@ -124,7 +123,6 @@ int wire_peer_check(int fd, struct err *e)
 	if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &len))
 		return err_errno(e, ERR_HOST, "SO_PEERCRED");
 	if (peer.uid != geteuid())
-		return err_set(e, ERR_HOST, "the other end runs as user %u, not %u", peer.uid,
-			       geteuid());
+		return err_set(e, ERR_HOST, "the other end runs as user %u, not %u", peer.uid, geteuid());
 	return 0;
 }

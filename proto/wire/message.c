@@ -69,8 +69,7 @@ static int parse_error_object(struct wire_msg *m, json_t *error, int *code, stru
 	json_t *c = json_object_get(error, "code");
 	json_t *t = json_object_get(error, "message");
 
-	if (!json_is_integer(c) || !json_is_string(t) ||
-	    json_integer_value(c) != (int)json_integer_value(c))
+	if (!json_is_integer(c) || !json_is_string(t) || json_integer_value(c) != (int)json_integer_value(c))
 		return bad_request(e, code, "an error needs an integer code and a message");
 	m->type = WIRE_MSG_ERROR;
 	m->code = (int)json_integer_value(c);
@@ -129,8 +128,7 @@ int wire_msg_parse(const char *line, size_t len, struct wire_msg *m, int *code, 
 	m->root = json_loadb(line, len, JSON_REJECT_DUPLICATES | JSON_DECODE_ANY, &je);
 	if (!m->root) {
 		*code = WIRE_E_PARSE;
-		return err_set(e, ERR_USAGE, "not a JSON text: %s at byte %d", je.text,
-			       je.position);
+		return err_set(e, ERR_USAGE, "not a JSON text: %s at byte %d", je.text, je.position);
 	}
 	if (json_is_array(m->root))
 		return bad_request(e, code, "batches are not supported");
@@ -147,8 +145,7 @@ void wire_msg_fini(struct wire_msg *m)
 
 json_t *wire_request(json_int_t id, const char *method, json_t *params)
 {
-	return json_pack("{s:s, s:I, s:s, s:o*}", "jsonrpc", "2.0", "id", id, "method", method,
-			 "params", params);
+	return json_pack("{s:s, s:I, s:s, s:o*}", "jsonrpc", "2.0", "id", id, "method", method, "params", params);
 }
 
 json_t *wire_notification(const char *method, json_t *params)
@@ -158,14 +155,13 @@ json_t *wire_notification(const char *method, json_t *params)
 
 json_t *wire_result(json_t *id, json_t *result)
 {
-	return json_pack("{s:s, s:O, s:o}", "jsonrpc", "2.0", "id", id, "result",
-			 result ? result : json_null());
+	return json_pack("{s:s, s:O, s:o}", "jsonrpc", "2.0", "id", id, "result", result ? result : json_null());
 }
 
 json_t *wire_error(json_t *id, int code, const char *text)
 {
-	return json_pack("{s:s, s:O?, s:{s:i, s:s}}", "jsonrpc", "2.0", "id", id, "error", "code",
-			 code, "message", text);
+	return json_pack("{s:s, s:O?, s:{s:i, s:s}}", "jsonrpc", "2.0", "id", id, "error", "code", code, "message",
+			 text);
 }
 
 json_t *wire_error_from(json_t *id, const struct err *e)
@@ -174,8 +170,7 @@ json_t *wire_error_from(json_t *id, const struct err *e)
 
 	if (!msg) /* a cause that is no UTF-8, such as a file name */
 		msg = wire_error(id, wire_code_of(e->kind), "the message is not valid UTF-8");
-	json_object_set_new(json_object_get(msg, "error"), "data",
-			    json_pack("{s:s}", "kind", err_kind_name(e->kind)));
+	json_object_set_new(json_object_get(msg, "error"), "data", json_pack("{s:s}", "kind", err_kind_name(e->kind)));
 	return msg;
 }
 

@@ -41,8 +41,10 @@ const struct wire_param *wire_param_at(const struct wire_method *m, size_t i)
 const char *wire_type_name(enum wire_type t)
 {
 	static const char *const names[] = {
-		[WIRE_ANY] = "any value",	[WIRE_STRING] = "string",
-		[WIRE_INT] = "integer",		[WIRE_BOOL] = "boolean",
+		[WIRE_ANY] = "any value",
+		[WIRE_STRING] = "string",
+		[WIRE_INT] = "integer",
+		[WIRE_BOOL] = "boolean",
 		[WIRE_STRINGS] = "array of strings",
 	};
 
@@ -56,9 +58,7 @@ static int is_strings(const json_t *v)
 
 	if (!json_is_array(v) || !json_array_size(v))
 		return 0;
-	json_array_foreach((json_t *)v, i, s)
-		if (!json_is_string(s))
-			return 0;
+	json_array_foreach((json_t *)v, i, s) if (!json_is_string(s)) return 0;
 	return 1;
 }
 
@@ -85,7 +85,8 @@ static int check_unknown(const struct wire_method *m, const json_t *params, stru
 	const char *key;
 	json_t *v;
 
-	json_object_foreach((json_t *)params, key, v) {
+	json_object_foreach((json_t *)params, key, v)
+	{
 		size_t i = 0;
 
 		while ((p = wire_param_at(m, i++)) && strcmp(p->name, key))
@@ -106,11 +107,10 @@ int wire_params_check(const struct wire_method *m, const json_t *params, struct 
 		const json_t *v = params ? json_object_get(params, p->name) : NULL;
 
 		if (!v && p->required)
-			return err_set(e, ERR_USAGE, "%s: parameter '%s' is missing", m->name,
-				       p->name);
+			return err_set(e, ERR_USAGE, "%s: parameter '%s' is missing", m->name, p->name);
 		if (v && !has_type(v, p->type))
-			return err_set(e, ERR_USAGE, "%s: parameter '%s' must be: %s", m->name,
-				       p->name, wire_type_name(p->type));
+			return err_set(e, ERR_USAGE, "%s: parameter '%s' must be: %s", m->name, p->name,
+				       wire_type_name(p->type));
 	}
 	return params ? check_unknown(m, params, e) : 0;
 }

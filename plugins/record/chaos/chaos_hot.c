@@ -1,32 +1,34 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * chaos_hot.c: --sched chaos: makes threads meet at one variable. Where chaos_step.c needs luck for each of the interruptions
- * that a bug takes, this holds a thread in front of an access until another one is about to access the same address,
- * and then draws who goes first (Sen, "Race directed random testing of concurrent programs"): any number of times, and
- * however long the computation before is.
+ * chaos_hot.c: --sched chaos: makes threads meet at one variable. Where chaos_step.c needs luck for each of the
+ * interruptions that a bug takes, this holds a thread in front of an access until another one is about to access the
+ * same address, and then draws who goes first (Sen, "Race directed random testing of concurrent programs"): any number
+ * of times, and however long the computation before is.
  *
- * A hardware breakpoint each stands on up to four instructions that access one variable: the same address relative to their own,
- * or the same member behind some pointer. They are drawn from what stands in the program's code where its threads begin,
- * behind the calls that it makes, in functions whose addresses those are given, and where it is interrupted. A breakpoint counts, so a place is known as in chaos_step.c: by its address and the number of
- * times that it was come to since the event. Each thread's breakpoints are set when it gets the turn.
+ * A hardware breakpoint each stands on up to four instructions that access one variable: the same address relative to
+ * their own, or the same member behind some pointer. They are drawn from what stands in the program's code where its
+ * threads begin, behind the calls that it makes, in functions whose addresses those are given, and where it is
+ * interrupted. A breakpoint counts, so a place is known as in chaos_step.c: by its address and the number of times that
+ * it was come to since the event. Each thread's breakpoints are set when it gets the turn.
  */
+#include "record/chaos/interrupts.h"
 #include "record/core/state.h"
 #include "record/dbt/insn.h"
-#include "record/sched/chaos.h"
 #include "record/preempt/interrupt.h"
 #include "record/preempt/point.h"
-#include "record/chaos/interrupts.h"
+#include "record/sched/chaos.h"
 
 #define SPOTS 4u /* as many as the processor has */
 #define POOL 256u
 #define SCAN_INSNS 160u /* of a function, at most */
 #define SCAN_CALLS 2u /* as deep are functions followed that it calls */
 #define ARGUMENT_BYTES 80u /* of code in front of a call */
-#define RENEWS 6u /* others are drawn after 32 to 32 << 5 events, on average; or when twice as many instructions are known */
+#define RENEWS                                                                                                         \
+	6u /* others are drawn after 32 to 32 << 5 events, on average; or when twice as many instructions are known */
 #define DULL 16u /* times that one comes to an instruction, and nobody else comes to the same variable meanwhile */
 /*
- * Of a thread, of one set: each takes some microseconds; and where there are more than perf_event_max_sample_rate allows in a tick
- * of the kernel (100 of 100,000 a second, at 1,000 ticks), it leaves some out.
+ * Of a thread, of one set: each takes some microseconds; and where there are more than perf_event_max_sample_rate
+ * allows in a tick of the kernel (100 of 100,000 a second, at 1,000 ticks), it leaves some out.
  */
 #define MAX_HITS 96u
 #define MAX_STOPS 400u /* of a process: a replay takes some time to find each */
@@ -73,8 +75,8 @@ static int writes_one_byte(unsigned op, unsigned middle)
 
 static int writes(const uint8_t *p, const struct insn *i)
 {
-	static const uint8_t two[] = {0x11, 0x13, 0x17, 0x29, 0x2b, 0x7f, 0xab, 0xb0, 0xb1, 0xb3,
-				      0xbb, 0xc0, 0xc1, 0xc3, 0xc7, 0xd6, 0xe7};
+	static const uint8_t two[] = {0x11, 0x13, 0x17, 0x29, 0x2b, 0x7f, 0xab, 0xb0, 0xb1,
+				      0xb3, 0xbb, 0xc0, 0xc1, 0xc3, 0xc7, 0xd6, 0xe7};
 
 	if (!i->op_at || p[i->op_at - 1] != 0x0f)
 		return writes_one_byte(i->op, p[i->modrm_at] >> 3 & 7);
@@ -136,7 +138,8 @@ static void look_at(uint64_t pc, const struct insn *i)
 	}
 }
 
-/* lea DISTANCE(%rip), or mov $ADDRESS to a 32-bit register: where that leads, as the address of a function that is passed on does. */
+/* lea DISTANCE(%rip), or mov $ADDRESS to a 32-bit register: where that leads, as the address of a function that is
+ * passed on does. */
 static uint64_t passed_on(const uint8_t *p)
 {
 	int32_t value;
@@ -177,7 +180,8 @@ static void scan(uint64_t pc, unsigned depth)
 		scan(calls[k], depth - 1);
 }
 
-/* Functions whose addresses the code in front of a call loads: for a library that calls them, in threads of its own perhaps (OpenMP). */
+/* Functions whose addresses the code in front of a call loads: for a library that calls them, in threads of its own
+ * perhaps (OpenMP). */
 static void scan_arguments(uint64_t pc)
 {
 	for (unsigned back = 5; back <= ARGUMENT_BYTES; back++) {
@@ -257,8 +261,8 @@ static void draw(void)
 /* ---- breakpoints ---- */
 
 /*
- * A breakpoint lives as long as its page is mapped, and needs no descriptor, which the program could see. Neither does a forked
- * child have it.
+ * A breakpoint lives as long as its page is mapped, and needs no descriptor, which the program could see. Neither does
+ * a forked child have it.
  */
 static void *page_of(const struct thr *t, uint32_t i)
 {
@@ -367,8 +371,8 @@ static int decide(const struct thr *t, uint32_t i, uint64_t address)
 }
 
 /*
- * A thread has come to an instruction of those. A breakpoint of an earlier set is left alone: what is counted is only what all of
- * the breakpoints that there are have seen since the event.
+ * A thread has come to an instruction of those. A breakpoint of an earlier set is left alone: what is counted is only
+ * what all of the breakpoints that there are have seen since the event.
  */
 int hot_trap(const siginfo_t *si, ucontext_t *uc)
 {

@@ -1,20 +1,21 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * chaos_split.c: --sched chaos: an instruction that reads memory, and writes there what comes of that (add $1, count), without a
- * lock. On several processors others write in between, and what they wrote is lost; one thread at a time, the instruction is never
- * interrupted in its middle. So where a thread is held in front of such a one, what it would have read is kept, and put back when
- * the thread goes on: it writes what it would have written. Who reads in between sees what the others wrote, as there.
+ * chaos_split.c: --sched chaos: an instruction that reads memory, and writes there what comes of that (add $1, count),
+ * without a lock. On several processors others write in between, and what they wrote is lost; one thread at a time, the
+ * instruction is never interrupted in its middle. So where a thread is held in front of such a one, what it would have
+ * read is kept, and put back when the thread goes on: it writes what it would have written. Who reads in between sees
+ * what the others wrote, as there.
  *
- * Not where a handler runs before the instruction: on a processor it runs before or behind all of it. Whether it was done is in
- * the log, as an event with the bytes behind the PREEMPT.
+ * Not where a handler runs before the instruction: on a processor it runs before or behind all of it. Whether it was
+ * done is in the log, as an event with the bytes behind the PREEMPT.
  */
+#include "record/chaos/interrupts.h"
 #include "record/core/memory.h"
 #include "record/core/state.h"
 #include "record/dbt/insn.h"
 #include "record/event/ev.h"
 #include "record/sched/chaos.h"
 #include "record/shm/group.h"
-#include "record/chaos/interrupts.h"
 
 #define LOCK 0xf0
 

@@ -1,25 +1,25 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * chaos_step.c: --sched chaos: interrupts a computation at an instruction, where no call of the program is: the trap flag
- * stops its thread at each instruction behind an event, until it is about to access memory that may be shared, and chaos.c
- * decides to interrupt it there. What lies between two such accesses makes no difference to others.
+ * chaos_step.c: --sched chaos: interrupts a computation at an instruction, where no call of the program is: the trap
+ * flag stops its thread at each instruction behind an event, until it is about to access memory that may be shared, and
+ * chaos.c decides to interrupt it there. What lies between two such accesses makes no difference to others.
  *
- * The place is known by its address and the number of times that it was come to since the event (struct point, hits), which
- * a replay counts by a hardware breakpoint (seek.c): that is exact, and needs no clock. So only such instructions count as
- * a replay comes to in the same way: not those of the recorder, nor of libc and the dynamic linker, where locks are held
- * that no event tells; nor what is called from there while it holds a lock (constructors of a library).
+ * The place is known by its address and the number of times that it was come to since the event (struct point, hits),
+ * which a replay counts by a hardware breakpoint (seek.c): that is exact, and needs no clock. So only such instructions
+ * count as a replay comes to in the same way: not those of the recorder, nor of libc and the dynamic linker, where
+ * locks are held that no event tells; nor what is called from there while it holds a lock (constructors of a library).
  *
  * One thread at a time runs, so there is one such computation. The next call into the recorder ends it.
  */
+#include "record/chaos/interrupts.h"
 #include "record/core/own_stack.h"
 #include "record/core/real.h"
 #include "record/core/sigaction.h"
 #include "record/core/state.h"
 #include "record/dbt/insn.h"
-#include "record/sched/chaos.h"
 #include "record/preempt/interrupt.h"
 #include "record/preempt/point.h"
-#include "record/chaos/interrupts.h"
+#include "record/sched/chaos.h"
 
 #include <dlfcn.h>
 #include <elf.h>
@@ -92,7 +92,7 @@ static int is_place(const struct thr *t, const ucontext_t *uc)
 uint64_t step_address(const ucontext_t *uc, uint64_t pc)
 {
 	static const uint8_t order[] = {REG_RAX, REG_RCX, REG_RDX, REG_RBX, REG_RSP, REG_RBP, REG_RSI, REG_RDI,
-					REG_R8, REG_R9, REG_R10, REG_R11, REG_R12, REG_R13, REG_R14, REG_R15};
+					REG_R8,	 REG_R9,  REG_R10, REG_R11, REG_R12, REG_R13, REG_R14, REG_R15};
 	const greg_t *g = uc->uc_mcontext.gregs;
 	uint64_t reg[sizeof(order)];
 	struct insn i;

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * mem.c: copying, comparing and searching for the shim alone, hidden from the program. libc's functions leave what they saw
- * in vector registers; a recorder and a replay do not look at the same, and those registers are to be the same behind it.
+ * mem.c: copying, comparing and searching for the shim alone, hidden from the program. libc's functions leave what they
+ * saw in vector registers; a recorder and a replay do not look at the same, and those registers are to be the same
+ * behind it.
  */
 #include "record/core/state.h"
 

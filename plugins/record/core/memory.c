@@ -11,11 +11,11 @@ int sys_plain_memory(const void *p)
 {
 	uintptr_t a = (uintptr_t)p, here = (uintptr_t)__builtin_frame_address(0);
 
-	return (a >= SHIM_HEAP_MAIN_ADDR && a < SHIM_STACK_ADDR + (RLOG_MAX_THREADS << 26ull)) ||
-	       a - here < (1u << 16);
+	return (a >= SHIM_HEAP_MAIN_ADDR && a < SHIM_STACK_ADDR + (RLOG_MAX_THREADS << 26ull)) || a - here < (1u << 16);
 }
 
-/* The program's own text and constants, up to the first piece that it can write to. Its file cannot be cut while it runs. */
+/* The program's own text and constants, up to the first piece that it can write to. Its file cannot be cut while it
+ * runs. */
 static struct {
 	uintptr_t lo, hi;
 } constants;
@@ -41,8 +41,8 @@ void sys_data_init(void)
 }
 
 /*
- * Can the word be read? The kernel reads the new mask first, and then finds that there is no such way to change the mask: a
- * tenth of what process_vm_readv(2) takes.
+ * Can the word be read? The kernel reads the new mask first, and then finds that there is no such way to change the
+ * mask: a tenth of what process_vm_readv(2) takes.
  */
 static int is_word(uintptr_t a)
 {

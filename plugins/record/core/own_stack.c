@@ -54,8 +54,8 @@ void own_stack_map(struct thr *t)
 {
 	uint64_t at = SHIM_SIGNALS_ADDR + ((uint64_t)t->ordinal << SHIM_SIGNALS_SHIFT);
 
-	if (!raw_failed(raw_mmap((void *)at, BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED,
-				 -1, 0)))
+	if (!raw_failed(raw_mmap((void *)at, BYTES, PROT_READ | PROT_WRITE,
+				 MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0)))
 		t->own_stack = at;
 }
 
@@ -220,7 +220,8 @@ long program_stack_set(struct thr *t, const stack_t *set, stack_t *old, uint64_t
 			return -22; /* EINVAL */
 		if (mode != SS_DISABLE && set->ss_size < MIN_BYTES)
 			return -12; /* ENOMEM */
-		write_stack(&t->alt, mode == SS_DISABLE ? 0 : set->ss_sp, set->ss_flags, mode == SS_DISABLE ? 0 : set->ss_size);
+		write_stack(&t->alt, mode == SS_DISABLE ? 0 : set->ss_sp, set->ss_flags,
+			    mode == SS_DISABLE ? 0 : set->ss_size);
 	}
 	if (old)
 		write_stack(old, was.ss_sp, flags, was.ss_size);

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * own_stack.h: the stack on which the recorder's signal handlers run, one for each thread, so that nothing of theirs is on the
- * program's stacks, however small those are. The kernel knows this one only, as the thread's alternate signal stack; that
- * of the program (sigaltstack(2)) is known here, and used for its handlers.
+ * own_stack.h: the stack on which the recorder's signal handlers run, one for each thread, so that nothing of theirs is
+ * on the program's stacks, however small those are. The kernel knows this one only, as the thread's alternate signal
+ * stack; that of the program (sigaltstack(2)) is known here, and used for its handlers.
  *
- * It is registered with SS_AUTODISARM: while the recorder is on it, further signals come below. While a handler of the program's
- * runs, on a stack of the program's, and will return to frames of the recorder's here, only the part below those is registered.
- * A handler may also be left by a jump, which nobody tells: such frames are forgotten when there is little room left.
+ * It is registered with SS_AUTODISARM: while the recorder is on it, further signals come below. While a handler of the
+ * program's runs, on a stack of the program's, and will return to frames of the recorder's here, only the part below
+ * those is registered. A handler may also be left by a jump, which nobody tells: such frames are forgotten when there
+ * is little room left.
  */
 #ifndef FRED_RECORD_OWN_STACK_H
 #define FRED_RECORD_OWN_STACK_H
@@ -21,11 +22,12 @@ void own_stack_map(struct thr *t); /* for a thread that may be yet to come */
 void own_stack_use(const struct thr *t); /* for the calling thread, which is t */
 void own_stack_free(const struct thr *t);
 
-/* The end of a part of it that no signal handler uses: a thread's first and last steps are there, and own_stack_call(). */
+/* The end of a part of it that no signal handler uses: a thread's first and last steps are there, and own_stack_call().
+ */
 uint64_t own_stack_steps(const struct thr *t);
 /*
- * Runs fn there, for a wrapper, where it takes more of the stack than the program may have. t: the calling thread; fn neither
- * waits for another thread nor lets a handler of the program's run.
+ * Runs fn there, for a wrapper, where it takes more of the stack than the program may have. t: the calling thread; fn
+ * neither waits for another thread nor lets a handler of the program's run.
  */
 void own_stack_call(const struct thr *t, void (*fn)(void *), void *arg);
 int own_stack_has(const struct thr *t, const void *p);
@@ -33,14 +35,15 @@ int own_stack_has(const struct thr *t, const void *p);
 uint64_t own_stack_program_sp(const struct thr *t, const void *here);
 /* Replay: t->stand, where it is on this stack, becomes what the program has in registers, and the stack that it has. */
 void own_stack_stand(struct thr *t);
-/* A signal handler of the recorder's begins on it. uc: what it interrupted, which is the program, or a wrapper in its call. */
+/* A signal handler of the recorder's begins on it. uc: what it interrupted, which is the program, or a wrapper in its
+ * call. */
 void own_stack_enter(struct thr *t, ucontext_t *uc);
 /* A handler of the program's is about to run, and behind it. here: a frame of the caller's. */
 void own_stack_leave(struct thr *t, const void *here);
 void own_stack_back(struct thr *t, const void *here);
 /*
- * Where the address of such a frame is kept meanwhile: the handler finds this in its RBP, the same in a replay, and not that of
- * the frame.
+ * Where the address of such a frame is kept meanwhile: the handler finds this in its RBP, the same in a replay, and not
+ * that of the frame.
  */
 uint64_t *own_stack_slot(const struct thr *t);
 
@@ -50,7 +53,8 @@ uint64_t *own_stack_slot(const struct thr *t);
 uint64_t program_stack_end(const struct thr *t, uint64_t sp);
 int program_stack_has(const struct thr *t, uint64_t sp); /* as the kernel has it: not with SS_AUTODISARM */
 long program_stack_set(struct thr *t, const stack_t *set, stack_t *old, uint64_t sp); /* sigaltstack(2), or -errno */
-/* Around a handler, as the kernel has it: what it finds in its ucontext; and what is set when it has returned from `sp`. */
+/* Around a handler, as the kernel has it: what it finds in its ucontext; and what is set when it has returned from
+ * `sp`. */
 void program_stack_save(struct thr *t, stack_t *to);
 void program_stack_restore(struct thr *t, const stack_t *from, uint64_t sp);
 

@@ -25,7 +25,7 @@ static const struct {
 /* ---- a lookup without libc's, which takes locks and allocates ---- */
 
 struct symbols {
-	const ElfW(Sym) *sym;
+	const ElfW(Sym) * sym;
 	const char *str;
 	const uint32_t *hash; /* DT_GNU_HASH */
 };

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* scrub.c: wipes what the recorder has left below the program's stack, and in registers that a function need not keep. */
+/* scrub.c: wipes what the recorder has left below the program's stack, and in registers that a function need not keep.
+ */
 #include "record/core/scrub.h"
 #include "record/core/state.h"
 
@@ -50,36 +51,37 @@ __asm__(".text\n"
 	"	shr $3, %rcx\n"
 	"	xor %eax, %eax\n"
 	"	rep stosq\n"
-	/* by SSE's instructions: VZEROALL would also say that they are not in use, which a signal's return takes back */
-	WIPE_XMM(0) WIPE_XMM(1) WIPE_XMM(2) WIPE_XMM(3) WIPE_XMM(4) WIPE_XMM(5) WIPE_XMM(6) WIPE_XMM(7)
-	WIPE_XMM(8) WIPE_XMM(9) WIPE_XMM(10) WIPE_XMM(11) WIPE_XMM(12) WIPE_XMM(13) WIPE_XMM(14) WIPE_XMM(15)
-	"	cmpl $1, vectors(%rip)\n"
-	"	jb 2f\n"
-	"	vzeroupper\n"
-	"	je 2f\n"
-	"	mov $1, %ecx\n"
-	"	xgetbv\n"
-	"	and $0xe0, %eax\n" /* AVX512_STATE */
-	"	jz 2f\n"
-	"	xor %edx, %edx\n"
-	"	xrstor initial_state(%rip)\n" /* those in use */
-	"2:	xor %eax, %eax\n"
-	"	xor %ecx, %ecx\n"
-	"	xor %edx, %edx\n"
-	"	xor %edi, %edi\n"
-	"	xor %esi, %esi\n"
-	"	xor %r8d, %r8d\n"
-	"	xor %r9d, %r9d\n"
-	"	xor %r10d, %r10d\n"
-	"	xor %r11d, %r11d\n"
-	"	ret\n"
-	"	.cfi_endproc\n"
-	".size scrub_stack, .-scrub_stack\n");
+	/* by SSE's instructions: VZEROALL would also say that they are not in use, which a signal's return takes back
+	 */
+	WIPE_XMM(0) WIPE_XMM(1) WIPE_XMM(2) WIPE_XMM(3) WIPE_XMM(4) WIPE_XMM(5) WIPE_XMM(6) WIPE_XMM(7) WIPE_XMM(8)
+		WIPE_XMM(9) WIPE_XMM(10) WIPE_XMM(11) WIPE_XMM(12) WIPE_XMM(13) WIPE_XMM(14)
+			WIPE_XMM(15) "	cmpl $1, vectors(%rip)\n"
+				     "	jb 2f\n"
+				     "	vzeroupper\n"
+				     "	je 2f\n"
+				     "	mov $1, %ecx\n"
+				     "	xgetbv\n"
+				     "	and $0xe0, %eax\n" /* AVX512_STATE */
+				     "	jz 2f\n"
+				     "	xor %edx, %edx\n"
+				     "	xrstor initial_state(%rip)\n" /* those in use */
+				     "2:	xor %eax, %eax\n"
+				     "	xor %ecx, %ecx\n"
+				     "	xor %edx, %edx\n"
+				     "	xor %edi, %edi\n"
+				     "	xor %esi, %esi\n"
+				     "	xor %r8d, %r8d\n"
+				     "	xor %r9d, %r9d\n"
+				     "	xor %r10d, %r10d\n"
+				     "	xor %r11d, %r11d\n"
+				     "	ret\n"
+				     "	.cfi_endproc\n"
+				     ".size scrub_stack, .-scrub_stack\n");
 
 /*
- * What a call leaves on the stack is no input of the program, but of a collector of garbage that takes for a pointer what it
- * finds there; and so is what was there before, where the frame of a signal has holes. Only a serial recording is exact for
- * what such a collector does anyway.
+ * What a call leaves on the stack is no input of the program, but of a collector of garbage that takes for a pointer
+ * what it finds there; and so is what was there before, where the frame of a signal has holes. Only a serial recording
+ * is exact for what such a collector does anyway.
  */
 void shim_scrub(void)
 {

@@ -6,7 +6,8 @@
 #include <ucontext.h>
 
 #define SA_RESTORER_ 0x04000000ul
-#define SYNCHRONOUS (SIG_BIT(SIGSEGV) | SIG_BIT(SIGBUS) | SIG_BIT(SIGFPE) | SIG_BIT(SIGILL) | SIG_BIT(SIGTRAP)) /* sig_is_sync */
+#define SYNCHRONOUS                                                                                                    \
+	(SIG_BIT(SIGSEGV) | SIG_BIT(SIGBUS) | SIG_BIT(SIGFPE) | SIG_BIT(SIGILL) | SIG_BIT(SIGTRAP)) /* sig_is_sync */
 
 struct ksigaction sig_user[65];
 struct sig_handlers sig_handlers;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* sigaction.h: what the program has asked for each signal, and what the kernel is told instead (sigaction.c), for sig.c. */
+/* sigaction.h: what the program has asked for each signal, and what the kernel is told instead (sigaction.c), for
+ * sig.c. */
 #ifndef FRED_RECORD_SIGACTION_H
 #define FRED_RECORD_SIGACTION_H
 

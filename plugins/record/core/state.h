@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * state.h: what the recorder knows of this process image (G) and of each of its threads (struct thr). All other headers of
- * libfred-record.so build on it.
+ * state.h: what the recorder knows of this process image (G) and of each of its threads (struct thr). All other headers
+ * of libfred-record.so build on it.
  *
- * One shape for all wrappers. A thread that runs the program's code has depth 0. A wrapper calls shim_enter(); NULL means "call the
- * real function and nothing else" (recording is off, or the call comes from inside the recorder). Then it writes or compares its
- * event, makes the real call, and calls shim_leave(), which delivers signals that waited. While depth > 0 the thread's system calls
- * are not trapped.
+ * One shape for all wrappers. A thread that runs the program's code has depth 0. A wrapper calls shim_enter(); NULL
+ * means "call the real function and nothing else" (recording is off, or the call comes from inside the recorder). Then
+ * it writes or compares its event, makes the real call, and calls shim_leave(), which delivers signals that waited.
+ * While depth > 0 the thread's system calls are not trapped.
  *
- * Forbidden in the recorder: anything in libc that allocates, locks, prints, or ends the process. System calls go through
- * common/raw.h. errno is left as it was, or set last.
+ * Forbidden in the recorder: anything in libc that allocates, locks, prints, or ends the process. System calls go
+ * through common/raw.h. errno is left as it was, or set last.
  */
 #ifndef FRED_RECORD_STATE_H
 #define FRED_RECORD_STATE_H
@@ -27,7 +27,7 @@
 #define EXPORT __attribute__((visibility("default")))
 #define likely(x) __builtin_expect(!!(x), 1)
 #define unlikely(x) __builtin_expect(!!(x), 0)
-#define SIG_BIT(sig) (1ull << ((sig) - 1)) /* in the kernel's sets of signals */
+#define SIG_BIT(sig) (1ull << ((sig)-1)) /* in the kernel's sets of signals */
 
 enum shim_mode { SHIM_OFF = 0, SHIM_RECORD = 1, SHIM_REPLAY = 2 };
 
@@ -95,12 +95,14 @@ struct thr {
 	uint32_t first;
 	uint32_t handlers; /* of asynchronous signals that run; those that were left by a jump count on */
 	uint32_t in_place; /* of others, the same */
-	const struct piece *flight; /* recording serially, in a call that may wait: what the kernel may write to at any time */
+	const struct piece
+		*flight; /* recording serially, in a call that may wait: what the kernel may write to at any time */
 	uint32_t nflight;
 	const uint64_t *wait_mask; /* in a call that waits with another signal mask: that */
 	uint64_t hidden; /* signals that the program has blocked, but the recorder needs: they are not */
 	int mask_set; /* by a handler's return: in a trap, it is to be kept over the trap's own */
-	/* own_stack.c: the program's alternate signal stack, size 0: none; where its own one is, 0: nowhere; what that interrupted */
+	/* own_stack.c: the program's alternate signal stack, size 0: none; where its own one is, 0: nowhere; what that
+	 * interrupted */
 	stack_t alt;
 	uint64_t own_stack;
 	ucontext_t *own_uc;
@@ -124,7 +126,8 @@ struct thr {
 		uint64_t mask; /* of signals, at its start */
 		void *stack;
 		uint64_t stack_len;
-		uint64_t frames_end; /* on its stack: above this lies what libc and all libraries keep of the thread; 0: nothing does */
+		uint64_t frames_end; /* on its stack: above this lies what libc and all libraries keep of the thread; 0:
+					nothing does */
 		pid_t want_tid; /* replay: TID of the thread that is being created, 0: any */
 		int arrived; /* futex: replay: the new thread stands in the shim */
 	} born; /* how the thread was made: thread.c */
@@ -151,7 +154,8 @@ struct thr {
 	struct {
 		int coming; /* it is being made, and has not come for the gil yet */
 		int sleeps; /* in a sleep that is over after a number of events of others */
-		uint64_t place_hits; /* it is to be interrupted here, where it came so many times since its last event; 0: not */
+		uint64_t place_hits; /* it is to be interrupted here, where it came so many times since its last event;
+					0: not */
 		int gone; /* it has ended, and the kernel has forgotten it */
 	} chaos; /* sched/chaos.c and the folder chaos */
 	int libc_start; /* made by libc itself, and has yet to register its restartable sequences */
@@ -189,7 +193,8 @@ struct shim {
 	int pid; /* as the kernel has it here; on replay in an inner PID namespace not the recorded one */
 	int shown_pid; /* as the program has it */
 	int shown_ppid; /* replay: its parent's, when the image began */
-	int pid_ns; /* recording, and on replay of what was so: in a PID namespace that the program made, see pid_ns.c */
+	int pid_ns; /* recording, and on replay of what was so: in a PID namespace that the program made, see pid_ns.c
+		     */
 	int children_ns; /* recording: its children will be in another one */
 	uint64_t text_lo, text_hi; /* the shim's executable segment */
 	char rec[256]; /* path of the recording */

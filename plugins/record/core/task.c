@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* task.c: threads and processes as the kernel shows them; CPU time; clone without libc. */
-#include "record/core/state.h"
 #include "record/core/task.h"
+#include "record/core/state.h"
 #include "record/core/util.h"
 
 #include <time.h>

@@ -11,7 +11,8 @@ char *task_path(char *path, char *end, const struct thr *x, const char *file);
 char task_state(const struct thr *x); /* as proc(5) has it; 0: it is gone */
 uint64_t task_cpu_ns(void); /* CPU time of the calling thread */
 #define PID_INNER 0x40000000u /* in a PID that is one in a PID namespace that the program made */
-int process_is_elsewhere(uint32_t pid); /* the number of a process in another PID namespace, perhaps: it says nothing here */
+int process_is_elsewhere(
+	uint32_t pid); /* the number of a process in another PID namespace, perhaps: it says nothing here */
 int process_is_dead(uint32_t pid); /* gone, or a zombie */
 /* clone with a function, on a new stack, without libc; ctid: for CLONE_CHILD_CLEARTID */
 long clone_fn(unsigned long flags, void *stack_top, int (*fn)(void *), void *arg, uint32_t *ctid);

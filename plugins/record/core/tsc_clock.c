@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * tsc_clock.c: rdtsc faults (PR_SET_TSC) in threads whose counter is to be recorded; the recorder's own stamps come from the
- * clock then, in the unit of the TSC. See input/tsc.c.
+ * tsc_clock.c: rdtsc faults (PR_SET_TSC) in threads whose counter is to be recorded; the recorder's own stamps come
+ * from the clock then, in the unit of the TSC. See input/tsc.c.
  *
  * The setting goes along to new threads and processes and through an exec, and is lost in a checkpoint.
  */
+#include "record/core/tsc_clock.h"
 #include "record/core/sigaction.h"
 #include "record/core/state.h"
-#include "record/core/tsc_clock.h"
 
 #include <time.h>
 

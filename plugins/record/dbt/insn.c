@@ -306,43 +306,75 @@ int insn_stepped(int si_code, uint64_t flags, const uint8_t *last)
 }
 
 /*
- * Which write, by opcode. '.' does not   r only reads its operand   w may write it, if that is memory   i writes whatever its operand is
- * c reads if the middle of ModRM is 7   t reads if it is 0 or 1, or from 4 on   b reads if it is 4   p pushes if it is 6
- * What is not known for certain is a w: to look in vain costs little.
+ * Which write, by opcode. '.' does not   r only reads its operand   w may write it, if that is memory   i writes
+ * whatever its operand is c reads if the middle of ModRM is 7   t reads if it is 0 or 1, or from 4 on   b reads if it
+ * is 4   p pushes if it is 6 What is not known for certain is a w: to look in vain costs little.
  */
-static const char writes_one[] = "wwrr..ww" "wwrr..ww" /* 00 */
-				 "wwrr..ww" "wwrr..ww" /* 10 */
-				 "wwrr...." "wwrr...." /* 20 */
-				 "wwrr...." "rrrr...." /* 30 */
-				 "........" "........" /* 40 */
-				 "iiiiiiii" "........" /* 50: push, pop */
-				 "...r...." "irir...." /* 60 */
-				 "........" "........" /* 70 */
-				 "ccwcrrww" "wwrrwrrw" /* 80 */
-				 "........" "....i..." /* 90: pushf */
-				 "..iiii.." "..ii...." /* a0 */
-				 "........" "........" /* b0 */
-				 "ww....ww" "i......." /* c0: enter */
-				 "wwww...." "rwwwrwww" /* d0 */
-				 "........" "........" /* e0 */
-				 "......tt" "......wp"; /* f0 */
+static const char writes_one[] = "wwrr..ww"
+				 "wwrr..ww" /* 00 */
+				 "wwrr..ww"
+				 "wwrr..ww" /* 10 */
+				 "wwrr...."
+				 "wwrr...." /* 20 */
+				 "wwrr...."
+				 "rrrr...." /* 30 */
+				 "........"
+				 "........" /* 40 */
+				 "iiiiiiii"
+				 "........" /* 50: push, pop */
+				 "...r...."
+				 "irir...." /* 60 */
+				 "........"
+				 "........" /* 70 */
+				 "ccwcrrww"
+				 "wwrrwrrw" /* 80 */
+				 "........"
+				 "....i..." /* 90: pushf */
+				 "..iiii.."
+				 "..ii...." /* a0 */
+				 "........"
+				 "........" /* b0 */
+				 "ww....ww"
+				 "i......." /* c0: enter */
+				 "wwww...."
+				 "rwwwrwww" /* d0 */
+				 "........"
+				 "........" /* e0 */
+				 "......tt"
+				 "......wp"; /* f0 */
 
-static const char writes_two[] = "wwrrwwww" "wwwwwrww" /* 00 */
-				 "rwrwrrrw" "rrrrrrrr" /* 10 */
-				 "wwwwwwww" "rwrwrrrr" /* 20 */
-				 "wwwwwwww" "wwwwwwww" /* 30 */
-				 "rrrrrrrr" "rrrrrrrr" /* 40 */
-				 "rrrrrrrr" "rrrrrrrr" /* 50 */
-				 "rrrrrrrr" "rrrrrrrr" /* 60 */
-				 "rrrrrrr." "wwwwrrww" /* 70 */
-				 "........" "........" /* 80 */
-				 "wwwwwwww" "wwwwwwww" /* 90 */
-				 "i..rwwww" "i..wwwwr" /* a0: push */
-				 "wwwwwwrr" "rwbwrrrr" /* b0 */
-				 "wwrwrrrw" "........" /* c0 */
-				 "rrrrrrwr" "rrrrrrrr" /* d0 */
-				 "rrrrrrrw" "rrrrrrrr" /* e0 */
-				 "rrrrrrri" "rrrrrrrr"; /* f0: maskmov */
+static const char writes_two[] = "wwrrwwww"
+				 "wwwwwrww" /* 00 */
+				 "rwrwrrrw"
+				 "rrrrrrrr" /* 10 */
+				 "wwwwwwww"
+				 "rwrwrrrr" /* 20 */
+				 "wwwwwwww"
+				 "wwwwwwww" /* 30 */
+				 "rrrrrrrr"
+				 "rrrrrrrr" /* 40 */
+				 "rrrrrrrr"
+				 "rrrrrrrr" /* 50 */
+				 "rrrrrrrr"
+				 "rrrrrrrr" /* 60 */
+				 "rrrrrrr."
+				 "wwwwrrww" /* 70 */
+				 "........"
+				 "........" /* 80 */
+				 "wwwwwwww"
+				 "wwwwwwww" /* 90 */
+				 "i..rwwww"
+				 "i..wwwwr" /* a0: push */
+				 "wwwwwwrr"
+				 "rwbwrrrr" /* b0 */
+				 "wwrwrrrw"
+				 "........" /* c0 */
+				 "rrrrrrwr"
+				 "rrrrrrrr" /* d0 */
+				 "rrrrrrrw"
+				 "rrrrrrrr" /* e0 */
+				 "rrrrrrri"
+				 "rrrrrrrr"; /* f0: maskmov */
 
 int insn_may_write(const uint8_t *p, const struct insn *i)
 {

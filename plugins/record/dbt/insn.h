@@ -34,17 +34,18 @@ struct insn {
 void insn_decode(const uint8_t *p, struct insn *i);
 
 /*
- * The address of its operand in memory, 0: it reads and writes none, or a thread's own (by FS or GS). reg: as the processor
- * numbers them, from rax to r15. Not for those whose registers are vectors (gathers), nor what stands in no ModRM byte.
+ * The address of its operand in memory, 0: it reads and writes none, or a thread's own (by FS or GS). reg: as the
+ * processor numbers them, from rax to r15. Not for those whose registers are vectors (gathers), nor what stands in no
+ * ModRM byte.
  */
 uint64_t insn_address(const uint8_t *p, const struct insn *i, const uint64_t *reg);
 /* Can it write to memory? 0: certainly not. Of calls: they do. */
 int insn_may_write(const uint8_t *p, const struct insn *i);
 
 /*
- * Was a SIGTRAP with this si_code, and these flags in its frame, a step by the trap flag? last: the instruction before, NULL: not
- * known. In virtual machines the bit that tells a step (DR6.BS) is lost now and then: the kernel then takes it for an int1,
- * TRAP_BRKPT, or for a breakpoint.
+ * Was a SIGTRAP with this si_code, and these flags in its frame, a step by the trap flag? last: the instruction before,
+ * NULL: not known. In virtual machines the bit that tells a step (DR6.BS) is lost now and then: the kernel then takes
+ * it for an int1, TRAP_BRKPT, or for a breakpoint.
  */
 int insn_stepped(int si_code, uint64_t flags, const uint8_t *last);
 

@@ -1,21 +1,21 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * spin.c: see spin.h. The loop that an instruction is in: those instructions from which control may come back to it, calls of
- * functions of a few instructions included. It waits if
+ * spin.c: see spin.h. The loop that an instruction is in: those instructions from which control may come back to it,
+ * calls of functions of a few instructions included. It waits if
  *
  *  - it reads memory at an address that is the same in each round, and
  *  - it writes only to the stack, or to other such addresses, or takes a lock there by an atomic instruction;
  *
- * or if it has a `pause`. A compiler reads memory again, in a loop that does not write, only where it must: of volatile and
- * atomic variables.
+ * or if it has a `pause`. A compiler reads memory again, in a loop that does not write, only where it must: of volatile
+ * and atomic variables.
  *
- * A register varies if the loop computes with it, or loads it from where a varying one points, or from where it itself points
- * (as one that goes along a list does).
+ * A register varies if the loop computes with it, or loads it from where a varying one points, or from where it itself
+ * points (as one that goes along a list does).
  */
+#include "record/dbt/spin.h"
 #include "record/core/memory.h"
 #include "record/core/state.h"
 #include "record/dbt/insn.h"
-#include "record/dbt/spin.h"
 #include "record/dbt/spin_insn.h"
 
 #include <string.h>
@@ -152,7 +152,9 @@ static int find_loop(struct loop *l, const uint8_t *at)
 	return any && l->node[0].in_loop;
 }
 
-#define EACH(l, x) for (struct node *x = (l)->node; x < (l)->node + (l)->n; x++) if (x->in_loop)
+#define EACH(l, x)                                                                                                     \
+	for (struct node *x = (l)->node; x < (l)->node + (l)->n; x++)                                                  \
+		if (x->in_loop)
 
 struct sum {
 	unsigned flags, computed, varying;
@@ -163,8 +165,8 @@ struct sum {
 static int is_written(struct loop *l, uint64_t where)
 {
 	EACH(l, x)
-		if ((x->e.flags & (WRITES | ATOMIC)) == WRITES && x->e.where == where)
-			return 1;
+	if ((x->e.flags & (WRITES | ATOMIC)) == WRITES && x->e.where == where)
+		return 1;
 	return 0;
 }
 
@@ -191,11 +193,12 @@ static void spread(struct loop *l, struct sum *s)
 {
 	for (int round = 0; round < 4; round++)
 		EACH(l, x)
-			spread_one(l, &x->e, s);
+	spread_one(l, &x->e, s);
 	s->varying &= ~(1u << RSP);
 }
 
-/* Does this instruction leave in its register what each round leaves there? stays: registers that the loop leaves as they are, or so. */
+/* Does this instruction leave in its register what each round leaves there? stays: registers that the loop leaves as
+ * they are, or so. */
 static int is_same_each_round(struct loop *l, const struct effect *e, unsigned stays)
 {
 	if (e->flags & (READS | ATOMIC))
@@ -206,8 +209,8 @@ static int is_same_each_round(struct loop *l, const struct effect *e, unsigned s
 static unsigned moved_only_so(struct loop *l, unsigned reg, unsigned stays)
 {
 	EACH(l, x)
-		if ((x->e.moved & reg) && !is_same_each_round(l, &x->e, stays))
-			return 0;
+	if ((x->e.moved & reg) && !is_same_each_round(l, &x->e, stays))
+		return 0;
 	return reg;
 }
 
@@ -217,7 +220,7 @@ static void keep_certain(struct loop *l, struct sum *s)
 	unsigned moved = 0, stays, before;
 
 	EACH(l, x)
-		moved |= x->e.moved;
+	moved |= x->e.moved;
 	stays = ALL_REGS & ~(moved | s->computed);
 	do {
 		before = stays;
@@ -232,7 +235,8 @@ static struct sum add_up(struct loop *l, int strict)
 {
 	struct sum s = {0};
 
-	EACH(l, x) {
+	EACH(l, x)
+	{
 		s.flags |= x->e.flags & (PAUSES | UNKNOWN | TESTS | ATOMIC);
 		s.computed |= x->e.computed & ~(1u << RSP);
 		s.stack_stores |= (x->e.flags & (WRITES | ON_STACK)) == (WRITES | ON_STACK);
@@ -261,8 +265,8 @@ static int looks(struct loop *l, const struct effect *e, const struct sum *s)
 static int any_looks(struct loop *l, const struct sum *s)
 {
 	EACH(l, x)
-		if (looks(l, &x->e, s))
-			return 1;
+	if (looks(l, &x->e, s))
+		return 1;
 	return 0;
 }
 
@@ -270,8 +274,8 @@ static int any_looks(struct loop *l, const struct sum *s)
 static int only_looks(struct loop *l, const struct sum *s)
 {
 	EACH(l, x)
-		if ((x->e.flags & READS) && !(x->e.flags & ON_STACK) && !looks(l, &x->e, s))
-			return 0;
+	if ((x->e.flags & READS) && !(x->e.flags & ON_STACK) && !looks(l, &x->e, s))
+		return 0;
 	return any_looks(l, s);
 }
 
@@ -283,10 +287,12 @@ static int is_on_stack(const struct effect *e)
 /* strict: to the stack only around an atomic instruction, and elsewhere only by one. */
 static int writes_too_much(struct loop *l, const struct sum *s, int strict)
 {
-	EACH(l, x) {
+	EACH(l, x)
+	{
 		if (!(x->e.flags & WRITES) || (x->e.flags & ATOMIC))
 			continue;
-		if (strict ? !is_on_stack(&x->e) || !(s->flags & ATOMIC) : !(x->e.flags & ON_STACK) && (x->e.base & s->varying))
+		if (strict ? !is_on_stack(&x->e) || !(s->flags & ATOMIC)
+			   : !(x->e.flags & ON_STACK) && (x->e.base & s->varying))
 			return 1;
 	}
 	return 0;
@@ -297,7 +303,7 @@ static unsigned length(struct loop *l)
 	unsigned n = 0;
 
 	EACH(l, x)
-		n++;
+	n++;
 	return n;
 }
 
@@ -314,8 +320,10 @@ static int waits(struct loop *l, const uint8_t *at, int strict)
 		return 0;
 	if (!strict)
 		return any_looks(l, &s);
-	/* one that computes, as one that counts how often it has looked, or a long one, may be a part of a larger loop that does more */
-	return (s.flags & TESTS) && ((s.flags & ATOMIC) || (!s.computed && length(l) <= SHORT_LOOP)) && only_looks(l, &s);
+	/* one that computes, as one that counts how often it has looked, or a long one, may be a part of a larger loop
+	 * that does more */
+	return (s.flags & TESTS) && ((s.flags & ATOMIC) || (!s.computed && length(l) <= SHORT_LOOP)) &&
+	       only_looks(l, &s);
 }
 
 int spin_here(const ucontext_t *uc)

@@ -9,13 +9,13 @@
 #include <ucontext.h>
 
 /*
- * Is this the code of such a loop, as a thread that was interrupted in it, and has made no event for a while, has it? A guess: who
- * is taken for one only gives the turn up sooner, or lets the recorder go over to one thread at a time.
+ * Is this the code of such a loop, as a thread that was interrupted in it, and has made no event for a while, has it? A
+ * guess: who is taken for one only gives the turn up sooner, or lets the recorder go over to one thread at a time.
  */
 int spin_here(const ucontext_t *uc);
 /*
- * Is there one in this text? Only what certainly is: it looks at memory that stays where it is, and writes nothing, or but
- * tries to take a lock there by an atomic instruction.
+ * Is there one in this text? Only what certainly is: it looks at memory that stays where it is, and writes nothing, or
+ * but tries to take a lock there by an atomic instruction.
  */
 int spin_in_text(const uint8_t *from, const uint8_t *end);
 

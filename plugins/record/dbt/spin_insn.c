@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* spin_insn.c: see spin_insn.h. Intel's manual, volume 2. What is not known here is in no loop that waits. */
+#include "record/dbt/spin_insn.h"
 #include "record/core/state.h"
 #include "record/dbt/insn.h"
-#include "record/dbt/spin_insn.h"
 
 #include <string.h>
 

@@ -2,16 +2,17 @@
 /*
  * xlate.c: see xlate.h.
  *
- * A block is copied up to its first branch. What a branch leads to is translated when it is first taken: until then there
- * is an exit in its place, which tells its number and jumps to the thunk, which saves all registers and calls leave().
+ * A block is copied up to its first branch. What a branch leads to is translated when it is first taken: until then
+ * there is an exit in its place, which tells its number and jumps to the thunk, which saves all registers and calls
+ * leave().
  *
  * Calls into the recorder run as they are, with another return address: in front of one there is a stub that keeps the
  * right one, and behind it `back` goes on there.
  */
+#include "record/dbt/xlate.h"
 #include "record/core/regs.h"
 #include "record/core/state.h"
 #include "record/dbt/insn.h"
-#include "record/dbt/xlate.h"
 #include "record/dbt/xlate_emit.h"
 
 #include <asm/prctl.h>

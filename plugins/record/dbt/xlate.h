@@ -2,8 +2,8 @@
 /*
  * xlate.h: runs the program's code so that each time it comes by one address, the place, a function sees its registers,
  * a few nanoseconds a time: translated, block by block, to code elsewhere. What it does to registers and memory is what
- * the original does. For the calling thread, and in a copy of the process for as long as that goes on. It can also count how
- * often it comes by other addresses.
+ * the original does. For the calling thread, and in a copy of the process for as long as that goes on. It can also
+ * count how often it comes by other addresses.
  */
 #ifndef FRED_RECORD_XLATE_H
 #define FRED_RECORD_XLATE_H
@@ -31,15 +31,16 @@ struct xlate_filter {
 enum xlate_go { XLATE_ON, XLATE_LEAVE, XLATE_STEP };
 
 /*
- * Arrivals: those at these addresses, and each time that it comes into [lo, hi) from elsewhere, or by a call or a return in
- * there. sp: instructions with a lower stack pointer are neither in there nor elsewhere.
+ * Arrivals: those at these addresses, and each time that it comes into [lo, hi) from elsewhere, or by a call or a
+ * return in there. sp: instructions with a lower stack pointer are neither in there nor elsewhere.
  */
 struct xlate_count {
 	const uint64_t *at;
 	unsigned n;
 	uint64_t lo, hi, sp;
 	uint64_t nth; /* ops->arrived is asked at this one, from 1; 0: never */
-	const struct xlate_word *word; /* each change of one of them is an arrival, too, but for one on the way to one of at */
+	const struct xlate_word
+		*word; /* each change of one of them is an arrival, too, but for one on the way to one of at */
 	unsigned words;
 	/* Branches, calls and returns are counted, too, apart from arrivals; ops->arrived is asked before this one. */
 	int branches;
@@ -63,8 +64,8 @@ struct xlate_ops {
 	/* Before the instruction at pc, at the nth arrival, where it leaves. May be NULL, if there is none. */
 	void (*arrived)(void *arg, uint64_t pc);
 	/*
-	 * The instruction at `from` (0: a call of the recorder's code) has changed a word, and pc comes next. nth: it is the nth arrival,
-	 * where it leaves, as it does when this is not 0. May be NULL, if no words are watched.
+	 * The instruction at `from` (0: a call of the recorder's code) has changed a word, and pc comes next. nth: it
+	 * is the nth arrival, where it leaves, as it does when this is not 0. May be NULL, if no words are watched.
 	 */
 	int (*changed)(void *arg, uint64_t from, uint64_t pc, int nth);
 };
@@ -79,8 +80,8 @@ struct xlate *xlate_new(uint64_t place, const struct xlate_ops *ops, void *arg);
 /* The address to go on at instead of pc, with all registers as they are; 0: this cannot be translated. */
 uint64_t xlate_enter(struct xlate *x, uint64_t pc);
 /*
- * Before xlate_enter: what to count, which stays the caller's; and where it goes, with all of the program's registers, when it
- * leaves, instead of where it stands.
+ * Before xlate_enter: what to count, which stays the caller's; and where it goes, with all of the program's registers,
+ * when it leaves, instead of where it stands.
  */
 void xlate_count(struct xlate *x, const struct xlate_count *count, uint64_t out);
 const uint64_t *xlate_arrivals(const struct xlate *x); /* so far; from now on, too */
@@ -98,7 +99,8 @@ uint64_t xlate_at_places(const struct xlate *x); /* arrivals so far that are no 
 /* Has the instruction before changed a word? At the place. */
 int xlate_has_changed(const struct xlate *x);
 uint64_t xlate_natives(const struct xlate *x); /* how many calls of the recorder there were */
-uint64_t xlate_native_top(struct xlate *x); /* the highest stack pointer of those since this was asked before; 0: none */
+uint64_t
+xlate_native_top(struct xlate *x); /* the highest stack pointer of those since this was asked before; 0: none */
 /* The thread has left the translated code. NULL is fine. */
 void xlate_free(struct xlate *x);
 

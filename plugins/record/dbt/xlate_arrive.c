@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * xlate_arrive.c: arrivals are counted in the translated code itself, a nanosecond or two each. It knows of each instruction
- * whether it is in the range that counts; that one outside was executed, which is only known as it runs, is noted in a byte.
+ * xlate_arrive.c: arrivals are counted in the translated code itself, a nanosecond or two each. It knows of each
+ * instruction whether it is in the range that counts; that one outside was executed, which is only known as it runs, is
+ * noted in a byte.
  */
 #include "record/core/state.h"
 #include "record/dbt/insn.h"
@@ -29,7 +30,8 @@ static void put_land(struct xlate *x, struct cache *c, uint8_t *jump)
 	jump[-1] = (uint8_t)(c->cur - jump);
 }
 
-/* Between keep_flags and restore_flags: counts, and leaves if it is the one at which it is to: both are fields of struct xlate. */
+/* Between keep_flags and restore_flags: counts, and leaves if it is the one at which it is to: both are fields of
+ * struct xlate. */
 static void put_count(struct xlate *x, struct cache *c, uint64_t pc, uint32_t counter, uint32_t limit)
 {
 	uint8_t *jump, *nth;
@@ -74,7 +76,7 @@ static void go_outside(struct xlate *x, struct cache *c)
 /* Before an instruction in the range. */
 static void come_inside(struct xlate *x, struct cache *c, uint64_t pc)
 {
-	uint8_t *below, *not;
+	uint8_t *below, *not ;
 
 	keep_flags(c);
 	put_gs(c, COMPARE, RSP, GS(sp));
@@ -86,7 +88,7 @@ static void come_inside(struct xlate *x, struct cache *c, uint64_t pc)
 	put_outside(c, 0);
 	put_count(x, c, pc, GS(arrivals), GS(nth));
 	put_land(x, c, below);
-	put_land(x, c, not);
+	put_land(x, c, not );
 	restore_flags(c);
 }
 
@@ -95,7 +97,8 @@ static int is_call(const struct insn *i)
 	return i->kind == INSN_CALL || i->kind == INSN_CALL_BY || i->kind == INSN_RET;
 }
 
-static void put_range(struct xlate *x, struct cache *c, uint64_t pc, const struct insn *i, int inside, enum emit_noted noted)
+static void put_range(struct xlate *x, struct cache *c, uint64_t pc, const struct insn *i, int inside,
+		      enum emit_noted noted)
 {
 	if (inside && noted == EMIT_OUTSIDE)
 		put_outside(c, 1);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* xlate_emit.c: see xlate_emit.h. Intel's manual, volume 2, has the encodings. */
+#include "record/dbt/xlate_emit.h"
 #include "record/core/state.h"
 #include "record/dbt/insn.h"
 #include "record/dbt/xlate.h"
-#include "record/dbt/xlate_emit.h"
 #include "record/dbt/xlate_put.h"
 
 static int in_reach(const uint8_t *from, uint64_t to)
@@ -266,9 +266,9 @@ void emit_filter(struct xlate *x, struct cache *c, const struct site *s, const s
 /* ---- words that are watched ---- */
 
 /*
- * Words of memory that are watched. Behind each instruction that may write, translated code looks whether they are what they
- * were, two or three nanoseconds each. It is the values that count, and not the addresses that are written to: a store of the
- * value that is there already is none.
+ * Words of memory that are watched. Behind each instruction that may write, translated code looks whether they are what
+ * they were, two or three nanoseconds each. It is the values that count, and not the addresses that are written to: a
+ * store of the value that is there already is none.
  */
 #define JUMP_BYTES 5
 

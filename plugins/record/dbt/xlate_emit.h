@@ -55,7 +55,8 @@ struct xlate {
 	uint64_t out; /* 0, or where it goes instead of going on at pc in the original code */
 	uint64_t again; /* behind the last exit */
 	uint64_t changes; /* that are counted as arrivals */
-	uint64_t changed_hit; /* the hit before which a word was changed last by the instruction in front of the place; 0: none */
+	uint64_t changed_hit; /* the hit before which a word was changed last by the instruction in front of the place;
+				 0: none */
 	int failed; /* what is being translated cannot be */
 	unsigned passed, passes; /* filters; when they have let through so many, another one is taken */
 	struct cache cache[CACHES];
@@ -89,7 +90,8 @@ void emit_back(struct xlate *x, struct cache *c);
 /* In the place of the exit at s: counts, looks at the filter's word, and mostly goes on at once. */
 void emit_filter(struct xlate *x, struct cache *c, const struct site *s, const struct xlate_filter *f);
 
-/* Behind the instruction at `from`: has it changed a word that is watched? pc comes next. As xlate_ops.changed; pc 0: the address in `by`. */
+/* Behind the instruction at `from`: has it changed a word that is watched? pc comes next. As xlate_ops.changed; pc 0:
+ * the address in `by`. */
 void emit_words(struct xlate *x, struct cache *c, uint64_t from, uint64_t pc);
 /* What the words are now is what they are compared with from now on. */
 void xlate_see_words(struct xlate *x);

@@ -14,10 +14,10 @@ static inline void put(struct cache *c, const void *p, size_t n)
 	c->cur += n;
 }
 
-#define BYTES(c, ...)                                      \
-	do {                                               \
-		static const uint8_t bytes_[] = {__VA_ARGS__}; \
-		put(c, bytes_, sizeof(bytes_));            \
+#define BYTES(c, ...)                                                                                                  \
+	do {                                                                                                           \
+		static const uint8_t bytes_[] = {__VA_ARGS__};                                                         \
+		put(c, bytes_, sizeof(bytes_));                                                                        \
 	} while (0)
 
 static inline void put32(struct cache *c, uint32_t v)

@@ -3,10 +3,10 @@
 #include "record/core/memory.h"
 #include "record/core/own_stack.h"
 #include "record/core/state.h"
-#include "record/store/log.h"
+#include "record/dispatch/syscall.h"
 #include "record/proc/process.h"
 #include "record/proc/thread.h"
-#include "record/dispatch/syscall.h"
+#include "record/store/log.h"
 
 #include <linux/sched.h>
 #include <sched.h>
@@ -104,7 +104,7 @@ static long clone_in_cell(clone_call *call, struct clone_args *c)
 static uint64_t clone_state(long nr, const long *a, ucontext_t *uc, struct clone_args *c)
 {
 	static const int order[] = {REG_RIP, REG_RBX, REG_RBP, REG_R12, REG_R13, REG_R14, REG_R15,
-				    REG_RDI, REG_RSI, REG_RDX, REG_R8, REG_R9, REG_R10};
+				    REG_RDI, REG_RSI, REG_RDX, REG_R8,	REG_R9,	 REG_R10};
 	greg_t *g = uc->uc_mcontext.gregs;
 	uint64_t sp, n, *save;
 
@@ -139,8 +139,8 @@ long clone_thread(long nr, const long *a, ucontext_t *uc)
 
 /*
  * A thread that libc makes for itself (timers with SIGEV_THREAD, aio_read and so on), or the program: not through
- * pthread_create, but by the same call. Its first steps are the recorder's, below what the clone's caller has put on the
- * new stack; they run on the recorder's own.
+ * pthread_create, but by the same call. Its first steps are the recorder's, below what the clone's caller has put on
+ * the new stack; they run on the recorder's own.
  */
 #define ADOPT_ROOM 512 /* from the caller's stack pointer down to where a signal may come before those */
 

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /* seccomp_act.c: what a seccomp filter of the program's (sys/seccomp.c) has decided about a call is done. */
 #include "record/core/state.h"
+#include "record/dispatch/syscall.h"
 #include "record/event/turn.h"
-#include "record/sys/sys.h"
 #include "record/proc/thread.h"
 #include "record/signal/sig.h"
-#include "record/dispatch/syscall.h"
+#include "record/sys/sys.h"
 
 #include <linux/audit.h>
 #include <linux/filter.h>

@@ -3,24 +3,25 @@
 #include "record/core/memory.h"
 #include "record/core/own_stack.h"
 #include "record/core/state.h"
-#include "record/store/keeper.h"
-#include "record/store/log.h"
+#include "record/dispatch/syscall.h"
 #include "record/event/donate.h"
 #include "record/event/turn.h"
-#include "record/sched/own_locks.h"
-#include "record/shm/group.h"
-#include "record/sys/sys.h"
 #include "record/proc/process.h"
 #include "record/proc/thread.h"
+#include "record/sched/own_locks.h"
+#include "record/shm/group.h"
 #include "record/signal/sig.h"
-#include "record/dispatch/syscall.h"
+#include "record/store/keeper.h"
+#include "record/store/log.h"
+#include "record/sys/sys.h"
 
 #include <fcntl.h>
 #include <linux/futex.h>
 #include <sched.h>
 #include <sys/resource.h>
 
-/* sigaltstack: run in both. The kernel has the shim's own; what it says of old is only whether that can be written to. */
+/* sigaltstack: run in both. The kernel has the shim's own; what it says of old is only whether that can be written to.
+ */
 long call_sigaltstack(struct thr *t, long nr, const long *a, ucontext_t *uc)
 {
 	const stack_t *set = (const stack_t *)a[0];

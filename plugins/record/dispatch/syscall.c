@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /* syscall.c: one system call of the program: its row in syscalls.def says how it is recorded and replayed. */
+#include "record/dispatch/syscall.h"
 #include "record/core/state.h"
-#include "record/sys/sys.h"
+#include "record/dispatch/sys_nr.h"
 #include "record/proc/process.h"
 #include "record/proc/thread.h"
 #include "record/signal/sig.h"
-#include "record/dispatch/sys_nr.h"
-#include "record/dispatch/syscall.h"
+#include "record/sys/sys.h"
 
 #define NR_LIMIT 512
 
@@ -33,7 +33,7 @@ static const struct row {
 	struct sys_info info;
 	sys_call *record, *replay; /* CLASS_OWN */
 } rows[NR_LIMIT] = {
-#define SC(name, n, how, reads, writes) \
+#define SC(name, n, how, reads, writes)                                                                                \
 	[__NR_##name] = {.info.nargs = n, .info.in = {reads}, .info.out = {writes}, .info.cls = CLASS_##how},
 #include "record/dispatch/syscalls.def"
 #undef SC

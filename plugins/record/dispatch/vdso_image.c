@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * vdso_image.c: a vDSO of the recorder's, for programs that look it up themselves (AT_SYSINFO_EHDR): its functions are events. The
- * kernel's is hidden before the program's start, so that libc makes system calls; when libc has read the auxiliary vector,
- * this one takes its place there. The same in a replay, at the same address. See vdso(7), elf(5).
+ * vdso_image.c: a vDSO of the recorder's, for programs that look it up themselves (AT_SYSINFO_EHDR): its functions are
+ * events. The kernel's is hidden before the program's start, so that libc makes system calls; when libc has read the
+ * auxiliary vector, this one takes its place there. The same in a replay, at the same address. See vdso(7), elf(5).
  */
 #include "record/core/scrub.h"
 #include "record/core/state.h"
+#include "record/dispatch/syscall.h"
 #include "record/event/ev.h"
 #include "record/input/input.h"
 #include "record/sys/sys.h"
-#include "record/dispatch/syscall.h"
 
 #include <elf.h>
 #include <stddef.h>
@@ -86,8 +86,10 @@ static const struct {
 	const char *name;
 	const void *fn;
 } functions[FUNCTIONS] = {
-	{PREFIX "clock_gettime", (const void *)do_clock},     {PREFIX "gettimeofday", (const void *)do_day},
-	{PREFIX "time", (const void *)do_time},		      {PREFIX "getcpu", (const void *)do_cpu},
+	{PREFIX "clock_gettime", (const void *)do_clock},
+	{PREFIX "gettimeofday", (const void *)do_day},
+	{PREFIX "time", (const void *)do_time},
+	{PREFIX "getcpu", (const void *)do_cpu},
 	{PREFIX "clock_getres", (const void *)do_resolution},
 };
 
@@ -220,7 +222,8 @@ void vdso_give(char **envp)
 	entry = vdso_entry(envp);
 	if (!entry)
 		return;
-	v = raw_mmap((void *)SHIM_VDSO_ADDR, sizeof(*v), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0);
+	v = raw_mmap((void *)SHIM_VDSO_ADDR, sizeof(*v), PROT_READ | PROT_WRITE,
+		     MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0);
 	if (raw_failed(v))
 		return;
 	fill(v);

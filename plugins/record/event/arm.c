@@ -9,10 +9,10 @@
  * itself runs the call when the thread is inside the shim (depth > 0). With REPLAY_F_DISPATCH, which an ordinary user's
  * replay has, Syscall User Dispatch does the same: its selector byte is always 1.
  */
-#include "record/core/state.h"
-#include "record/store/log.h"
 #include "record/event/arm.h"
+#include "record/core/state.h"
 #include "record/event/turn.h"
+#include "record/store/log.h"
 
 #include <linux/filter.h>
 #include <linux/seccomp.h>

@@ -3,11 +3,11 @@
  * donate.c: replay: locks inside libc, which no event tells: what a thread does that has to wait for one. See
  * turn.c for the turn.
  */
+#include "record/event/donate.h"
 #include "record/core/memory.h"
 #include "record/core/state.h"
-#include "record/store/log.h"
-#include "record/event/donate.h"
 #include "record/event/turn.h"
+#include "record/store/log.h"
 
 #define TICK_NS 1000000u
 #define TICKS 20 /* with the turn, while nobody runs */
@@ -82,7 +82,8 @@ static int can_receive(const struct thr *t, uint32_t to, uint32_t round)
 {
 	const struct thr *b = &G.thr[to];
 
-	return b != t && G.ctl->tid[to] && !b->exited && !b->at_event && !b->donate.donating && b->donate.mark != round &&
+	return b != t && G.ctl->tid[to] && !b->exited && !b->at_event && !b->donate.donating &&
+	       b->donate.mark != round &&
 	       (!turn_parallel() || __atomic_load_n(&b->stand.there, __ATOMIC_ACQUIRE) == STANDS_INSIDE);
 }
 

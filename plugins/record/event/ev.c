@@ -5,14 +5,14 @@
  * The record is built behind the cursor and its kind byte is stored last: the log is complete up to
  * the last whole record at any moment.
  */
+#include "record/event/ev.h"
 #include "record/core/scrub.h"
 #include "record/core/state.h"
 #include "record/core/tsc_clock.h"
-#include "record/store/log.h"
 #include "record/event/cs.h"
-#include "record/event/ev.h"
 #include "record/event/hooks.h"
 #include "record/event/turn.h"
+#include "record/store/log.h"
 #include "rlog/kinds.h"
 
 static void rec_event(struct thr *t, enum rlog_kind kind, const void *obj, uint64_t a, uint64_t b)

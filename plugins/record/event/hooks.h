@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * hooks.h: what happens at an event, in the folders above this one. start/connect.c fills the table before anything else.
+ * hooks.h: what happens at an event, in the folders above this one. start/connect.c fills the table before anything
+ * else.
  */
 #ifndef FRED_RECORD_EVENT_HOOKS_H
 #define FRED_RECORD_EVENT_HOOKS_H
@@ -13,16 +14,19 @@ struct event_hooks {
 	/* recording */
 	void (*deliver_pending)(struct thr *t); /* runs the handlers of signals that wait: signal/sig.c */
 	void (*stamped)(struct thr *t); /* serially, behind a stamped record: others may run: sched/gil.c */
-	void (*join)(struct thr *t); /* at the end of an event: a thread that ran in parallel until now: sched/gil_start.c */
+	void (*join)(
+		struct thr *t); /* at the end of an event: a thread that ran in parallel until now: sched/gil_start.c */
 	void (*step)(struct thr *t, ucontext_t *uc); /* at the end of a call: chaos/chaos_step.c */
 	/* replaying */
-	/* Runs the handler, if the next record is a SIGNAL. 0: it is not. waiting: also one that came in a wait before that. */
+	/* Runs the handler, if the next record is a SIGNAL. 0: it is not. waiting: also one that came in a wait before
+	 * that. */
 	int (*deliver_replay)(struct thr *t);
 	int (*deliver_waiting)(struct thr *t);
 	void (*take_pages)(struct thr *t); /* takes over what the next records bring: shm/pages.c */
 	void (*seek)(struct thr *t); /* the next record is a PREEMPT: preempt/seek.c */
 	void (*looks_ahead)(void); /* in a copy that looks ahead: an event came: preempt/lookahead.c */
-	long (*snapshot)(struct replay_ctl *c); /* REPLAY_CMD_SNAP: the PID of a copy that has left the timeline; or -errno */
+	long (*snapshot)(
+		struct replay_ctl *c); /* REPLAY_CMD_SNAP: the PID of a copy that has left the timeline; or -errno */
 };
 extern struct event_hooks event_hooks;
 

@@ -2,10 +2,10 @@
 /* replay.c: replay: a thread's records, taken one by one; what comes between them: signals, pages, interruptions. */
 #include "record/core/own_stack.h"
 #include "record/core/state.h"
-#include "record/store/log.h"
 #include "record/event/donate.h"
 #include "record/event/hooks.h"
 #include "record/event/turn.h"
+#include "record/store/log.h"
 
 /* No recorder does that: nothing is to show it. */
 static void begin_seek(void *t)
@@ -78,8 +78,8 @@ void turn_before_event(struct thr *t)
 }
 
 /*
- * The next record begins. Before it come signals of its wait, and in serial recordings yields: the turn was given up inside the
- * call.
+ * The next record begins. Before it come signals of its wait, and in serial recordings yields: the turn was given up
+ * inside the call.
  */
 static void come_to_record(struct thr *t)
 {

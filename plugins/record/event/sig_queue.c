@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * sig_queue.c: see sig_queue.h. A few signals have room in the thread's struct. More than that come at once when a program queues
- * real-time signals while they are blocked: then the queue moves to an area of its own, until it is empty. That has room for more
- * than the kernel itself keeps for a user by default (RLIMIT_SIGPENDING). Called in handlers.
+ * sig_queue.c: see sig_queue.h. A few signals have room in the thread's struct. More than that come at once when a
+ * program queues real-time signals while they are blocked: then the queue moves to an area of its own, until it is
+ * empty. That has room for more than the kernel itself keeps for a user by default (RLIMIT_SIGPENDING). Called in
+ * handlers.
  */
+#include "record/event/sig_queue.h"
 #include "record/core/state.h"
 #include "record/store/log.h"
-#include "record/event/sig_queue.h"
 
 #define FIRST_REAL_TIME 32
 

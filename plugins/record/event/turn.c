@@ -12,13 +12,13 @@
  * between a release and its next event overlaps. Up to the bound that is what it does in a linear replay too,
  * unless threads share memory without synchronisation; so the worker believes no difference that it finds.
  */
+#include "record/event/turn.h"
 #include "record/core/own_stack.h"
 #include "record/core/state.h"
 #include "record/core/tsc_clock.h"
 #include "record/core/util.h"
-#include "record/store/log.h"
 #include "record/event/hooks.h"
-#include "record/event/turn.h"
+#include "record/store/log.h"
 
 #define NEAR 3 /* slots */
 #define SPINS 2000
@@ -35,24 +35,24 @@ static void notify(uint32_t state)
 }
 
 /*
- * Both ways to stand still begin here: what the program has in registers and on its stack is the same each time a replay
- * stands there; how it then waits is not.
+ * Both ways to stand still begin here: what the program has in registers and on its stack is the same each time a
+ * replay stands there; how it then waits is not.
  */
-#define STAND(name)                                                                                \
-	__asm__(".text\n.globl " #name "\n.hidden " #name "\n.type " #name ", @function\n" #name ":\n" \
-		"	.cfi_startproc\n"                                                          \
-		"	mov %rbx, turn_stand_at+0(%rdi)\n"                                         \
-		"	mov %rbp, turn_stand_at+8(%rdi)\n"                                         \
-		"	mov %r12, turn_stand_at+16(%rdi)\n"                                        \
-		"	mov %r13, turn_stand_at+24(%rdi)\n"                                        \
-		"	mov %r14, turn_stand_at+32(%rdi)\n"                                        \
-		"	mov %r15, turn_stand_at+40(%rdi)\n"                                        \
-		"	lea 8(%rsp), %rax\n"                                                       \
-		"	mov %rax, turn_stand_at+48(%rdi)\n"                                        \
-		"	mov (%rsp), %rax\n"                                                        \
-		"	mov %rax, turn_stand_at+56(%rdi)\n"                                        \
-		"	jmp " #name "_here\n"                                                      \
-		"	.cfi_endproc\n"                                                            \
+#define STAND(name)                                                                                                    \
+	__asm__(".text\n.globl " #name "\n.hidden " #name "\n.type " #name ", @function\n" #name ":\n"                 \
+		"	.cfi_startproc\n"                                                                                    \
+		"	mov %rbx, turn_stand_at+0(%rdi)\n"                                                                   \
+		"	mov %rbp, turn_stand_at+8(%rdi)\n"                                                                   \
+		"	mov %r12, turn_stand_at+16(%rdi)\n"                                                                  \
+		"	mov %r13, turn_stand_at+24(%rdi)\n"                                                                  \
+		"	mov %r14, turn_stand_at+32(%rdi)\n"                                                                  \
+		"	mov %r15, turn_stand_at+40(%rdi)\n"                                                                  \
+		"	lea 8(%rsp), %rax\n"                                                                                 \
+		"	mov %rax, turn_stand_at+48(%rdi)\n"                                                                  \
+		"	mov (%rsp), %rax\n"                                                                                  \
+		"	mov %rax, turn_stand_at+56(%rdi)\n"                                                                  \
+		"	jmp " #name "_here\n"                                                                          \
+		"	.cfi_endproc\n"                                                                                      \
 		".size " #name ", .-" #name "\n")
 STAND(turn_wait);
 STAND(turn_park);
@@ -134,12 +134,13 @@ _Noreturn void shim_fail(const char *text)
 		raw1(SYS_exit_group, 125);
 }
 
-_Noreturn void turn_diverge(struct thr *t, const struct rlog_rec *want, enum rlog_kind got,
-			    const uint64_t *ops, unsigned nops, const char *text)
+_Noreturn void turn_diverge(struct thr *t, const struct rlog_rec *want, enum rlog_kind got, const uint64_t *ops,
+			    unsigned nops, const char *text)
 {
 	struct replay_diverge *d = &G.ctl->diverge;
 
-	/* the program that is being recorded has not come here yet; or a copy does not know of the end of its segment */
+	/* the program that is being recorded has not come here yet; or a copy does not know of the end of its segment
+	 */
 	if ((!want && (G.ctl->flags & REPLAY_F_LIVE) && G.ctl->turn + 1 == G.ctl->total) || G.ctl->endless) {
 		G.ctl->turn++;
 		turn_end(t, REPLAY_ENDED);
@@ -210,8 +211,8 @@ static int at_result(const struct thr *t)
 {
 	const uint8_t *p = t->log.rd;
 
-	return p < t->log.rd_end && *p < RLOG_KIND_LIMIT && !(shim_kinds()[*p].flags & RF_C) &&
-	       *p != RLOG_COND_WOKE && *p != RLOG_BARRIER_LEFT;
+	return p < t->log.rd_end && *p < RLOG_KIND_LIMIT && !(shim_kinds()[*p].flags & RF_C) && *p != RLOG_COND_WOKE &&
+	       *p != RLOG_BARRIER_LEFT;
 }
 
 static __attribute__((noinline)) void wait_turn(struct thr *t)
@@ -262,7 +263,8 @@ static uint32_t count_event(void)
 	return likely(c->turn < c->total) ? G.sched->slot[c->slot].thread : 0;
 }
 
-/* Stops here if wanted. 1: the turn is given, as others went on meanwhile (session/segment.h); it may be back already. */
+/* Stops here if wanted. 1: the turn is given, as others went on meanwhile (session/segment.h); it may be back already.
+ */
 static int stop_here(struct thr *t)
 {
 	struct replay_ctl *c = G.ctl;
@@ -404,8 +406,7 @@ void turn_attach(uint32_t process)
 	fd = raw_open(path, O_RDWR, 0);
 	if (fd < 0)
 		shim_fail("no control page");
-	c = raw_mmap((void *)REPLAY_CTL_ADDR, sizeof(*c), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED,
-		     fd, 0);
+	c = raw_mmap((void *)REPLAY_CTL_ADDR, sizeof(*c), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, fd, 0);
 	raw_close(fd);
 	if (raw_failed(c) || c->magic != REPLAY_MAGIC || c->version != RLOG_VERSION)
 		shim_fail("control page of another version");

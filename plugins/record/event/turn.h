@@ -20,8 +20,8 @@ void turn_seek(struct thr *t); /* is t to be interrupted before its next event? 
 void turn_wait(struct thr *t); /* until this thread owns the turn */
 void turn_exit(struct thr *t); /* hands the turn on for good */
 _Noreturn void turn_end(struct thr *t, int state);
-_Noreturn void turn_diverge(struct thr *t, const struct rlog_rec *want, enum rlog_kind got,
-			    const uint64_t *ops, unsigned nops, const char *text);
+_Noreturn void turn_diverge(struct thr *t, const struct rlog_rec *want, enum rlog_kind got, const uint64_t *ops,
+			    unsigned nops, const char *text);
 /* Replay in parallel: waits for the turn of t, which comes to a record, or asks what others may change. */
 static inline void turn_await(struct thr *t)
 {

@@ -1,28 +1,28 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * patch.c: instructions that bring input in without a call: rdrand, rdseed, rdtsc, rdtscp, rdpid. A byte of each is changed, so that it is
- * one of the kernel's, and a fault; its handler makes an event of it (tsc.c). The length stays, and what stands there says what
- * it was:
+ * patch.c: instructions that bring input in without a call: rdrand, rdseed, rdtsc, rdtscp, rdpid. A byte of each is
+ *changed, so that it is one of the kernel's, and a fault; its handler makes an event of it (tsc.c). The length stays,
+ *and what stands there says what it was:
  *
  *	rdrand, rdseed	0f c7 /6, /7 with a register	0f 32 f0..ff	rdmsr
  *	rdtsc		0f 31				0f 30		wrmsr
  *	rdtscp		0f 01 f9			0f 32 01
  *	rdpid		f3 0f c7 /7 with a register	f3 0f 32 f8..ff
  *
- * Text is searched when it is mapped, in a replay as when recording. The bytes may be a part of another instruction: what is changed
- * begins an instruction of a function whose bounds are known (.eh_frame), when that is decoded from its start to its end.
- * Elsewhere, it is what all ways to decode the text before it agree on, and its result is used as one uses it; else rdrand is noted.
- * Intel's manual, volume 2; LSB, "Exception Frames".
+ * Text is searched when it is mapped, in a replay as when recording. The bytes may be a part of another instruction:
+ *what is changed begins an instruction of a function whose bounds are known (.eh_frame), when that is decoded from its
+ *start to its end. Elsewhere, it is what all ways to decode the text before it agree on, and its result is used as one
+ *uses it; else rdrand is noted. Intel's manual, volume 2; LSB, "Exception Frames".
  */
 #include "record/core/maps.h"
 #include "record/core/memory.h"
 #include "record/core/sigaction.h"
 #include "record/core/state.h"
 #include "record/core/util.h"
-#include "record/store/log.h"
 #include "record/dbt/insn.h"
-#include "record/shm/group.h"
 #include "record/input/input.h"
+#include "record/shm/group.h"
+#include "record/store/log.h"
 
 #include <elf.h>
 #include <link.h>
@@ -56,7 +56,8 @@ static const uint8_t *image_at(const struct image *im, uint64_t vaddr, uint64_t 
 		if (!im->file)
 			return (const uint8_t *)(im->bias + vaddr);
 		vaddr = vaddr - p->p_vaddr + p->p_offset;
-		return vaddr <= (uint64_t)(im->file_end - im->file) && len <= (uint64_t)(im->file_end - im->file) - vaddr
+		return vaddr <= (uint64_t)(im->file_end - im->file) &&
+				       len <= (uint64_t)(im->file_end - im->file) - vaddr
 			       ? im->file + vaddr
 			       : NULL;
 	}
@@ -140,8 +141,8 @@ static unsigned stop_length(const uint8_t *p, const struct insn *i)
 		return i->op_at + 1u;
 	if (i->map == 0 && (i->op == 0xcd || (i->op >= 0xe4 && i->op <= 0xe7)))
 		return i->op_at + 2u;
-	if (i->map == 0 && (i->op == 0xcc || i->op == 0xce || i->op == 0xf1 || i->op == 0xf4 || i->op == 0xfa || i->op == 0xfb ||
-			    (i->op >= 0xec && i->op <= 0xef) || (i->op >= 0x6c && i->op <= 0x6f)))
+	if (i->map == 0 && (i->op == 0xcc || i->op == 0xce || i->op == 0xf1 || i->op == 0xf4 || i->op == 0xfa ||
+			    i->op == 0xfb || (i->op >= 0xec && i->op <= 0xef) || (i->op >= 0x6c && i->op <= 0x6f)))
 		return i->op_at + 1u;
 	return i->modrm_at ? i->len : 0;
 }
@@ -171,8 +172,8 @@ static int begins_there(const uint8_t *lo, const uint8_t *end, const uint8_t *p)
 }
 
 /*
- * Quickly: can there be none? An instruction has 15 bytes at most: so one begins among 15 bytes in a row, and from there the others
- * are found. Those that are decoded from another place soon are the same ones.
+ * Quickly: can there be none? An instruction has 15 bytes at most: so one begins among 15 bytes in a row, and from
+ * there the others are found. Those that are decoded from another place soon are the same ones.
  */
 #define BEFORE 32
 static int may_begin(const uint8_t *lo, const uint8_t *p)
@@ -223,8 +224,10 @@ static int is_used(const uint8_t *p, int random)
 	for (unsigned k = 0, len = 1; k < 8 && len; k++, p += len) {
 		len = length_at(p, &i);
 		if (random && k && k <= 3 &&
-		    ((i.map == 0 && ((i.op | 1) == 0x73 || (i.op & 0xfe) == 0x10 || (i.op & 0xfe) == 0x12 || (i.op & 0xfe) == 0x18 ||
-				     (i.op & 0xfe) == 0x1a || (i.op == 0x83 && ((p[i.modrm_at] >> 3 & 7) == 2 || (p[i.modrm_at] >> 3 & 7) == 3)))) ||
+		    ((i.map == 0 &&
+		      ((i.op | 1) == 0x73 || (i.op & 0xfe) == 0x10 || (i.op & 0xfe) == 0x12 || (i.op & 0xfe) == 0x18 ||
+		       (i.op & 0xfe) == 0x1a ||
+		       (i.op == 0x83 && ((p[i.modrm_at] >> 3 & 7) == 2 || (p[i.modrm_at] >> 3 & 7) == 3)))) ||
 		     (i.map == 1 && ((i.op | 1) == 0x83 || (i.op | 1) == 0x93 || (i.op | 1) == 0x43))))
 			return 1;
 		if (!random && k && len == 4 && !memcmp(p, "\x48\xc1\xe2\x20", 4))
@@ -234,8 +237,8 @@ static int is_used(const uint8_t *p, int random)
 }
 
 /*
- * Where no table says where functions begin: all ways to decode the text before it, of which one is the right one, meet it. The text
- * begins at lo.
+ * Where no table says where functions begin: all ways to decode the text before it, of which one is the right one, meet
+ * it. The text begins at lo.
  */
 #define FAR 256
 static int begins_surely(const uint8_t *lo, const uint8_t *p)
@@ -343,7 +346,8 @@ static void consider(struct image *im, const uint8_t *start, uint8_t *p, uint64_
 		return;
 	}
 	text = image_at(im, lo, hi - lo);
-	if (text && !is_other(p, vaddr, lo) && may_begin(text, text + (vaddr - lo)) && begins_there(text, text + (hi - lo), text + (vaddr - lo)))
+	if (text && !is_other(p, vaddr, lo) && may_begin(text, text + (vaddr - lo)) &&
+	    begins_there(text, text + (hi - lo), text + (vaddr - lo)))
 		change(im, p);
 }
 
@@ -417,7 +421,8 @@ static void search_loaded(const struct link_map *m)
 	struct image im = {.bias = m->l_addr, .name = m->l_name};
 	const Elf64_Ehdr *eh = (const void *)m->l_addr;
 
-	if (m->l_addr == (uint64_t)__ehdr_start || !sys_readable(eh, sizeof(*eh)) || memcmp(eh->e_ident, ELFMAG, SELFMAG))
+	if (m->l_addr == (uint64_t)__ehdr_start || !sys_readable(eh, sizeof(*eh)) ||
+	    memcmp(eh->e_ident, ELFMAG, SELFMAG))
 		return;
 	im.ph = (const Elf64_Phdr *)(m->l_addr + eh->e_phoff);
 	im.n = eh->e_phnum;
@@ -426,7 +431,9 @@ static void search_loaded(const struct link_map *m)
 
 void patch_loaded(void)
 {
-	struct image im = {.ph = (const Elf64_Phdr *)getauxval(AT_PHDR), .n = (unsigned)getauxval(AT_PHNUM), .name = "the program"};
+	struct image im = {.ph = (const Elf64_Phdr *)getauxval(AT_PHDR),
+			   .n = (unsigned)getauxval(AT_PHNUM),
+			   .name = "the program"};
 
 	if (im.ph && image_bias(im.ph, im.n, &im.bias) == 0)
 		search_all(&im);
@@ -450,7 +457,8 @@ static void search_mapped(struct image *im, uint8_t *p, uint64_t len, uint64_t o
 	uint64_t size = (uint64_t)(im->file_end - im->file);
 
 	if (memcmp(eh->e_ident, ELFMAG, SELFMAG) || eh->e_ident[EI_CLASS] != ELFCLASS64 ||
-	    eh->e_phentsize != sizeof(Elf64_Phdr) || eh->e_phoff > size || eh->e_phnum * sizeof(Elf64_Phdr) > size - eh->e_phoff)
+	    eh->e_phentsize != sizeof(Elf64_Phdr) || eh->e_phoff > size ||
+	    eh->e_phnum * sizeof(Elf64_Phdr) > size - eh->e_phoff)
 		return;
 	im->ph = (const Elf64_Phdr *)(im->file + eh->e_phoff);
 	im->n = eh->e_phnum;
@@ -462,7 +470,8 @@ static void search_mapped(struct image *im, uint8_t *p, uint64_t len, uint64_t o
 		const Elf64_Phdr *h = &im->ph[i];
 		uint64_t lo, hi;
 
-		if (h->p_type != PT_LOAD || !(h->p_flags & PF_X) || h->p_offset + h->p_filesz <= off || h->p_offset >= off + len)
+		if (h->p_type != PT_LOAD || !(h->p_flags & PF_X) || h->p_offset + h->p_filesz <= off ||
+		    h->p_offset >= off + len)
 			continue;
 		lo = h->p_offset > off ? h->p_offset : off;
 		hi = h->p_offset + h->p_filesz < off + len ? h->p_offset + h->p_filesz : off + len;

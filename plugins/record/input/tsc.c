@@ -2,10 +2,10 @@
 /*
  * tsc.c: the program's own rdtsc and rdtscp, rdrand, rdseed and rdpid: each is an event.
  *
- * Those that stand in the text of programs and libraries are changed so that they fault (patch.c). In serial recordings the kernel
- * makes rdtsc a SIGSEGV wherever it is, for a thread (PR_SET_TSC). The recorder's stamps cannot use it then
- * either: they come from the clock, in the unit of the TSC. In a parallel recording that would be too slow: there the counter is
- * not recorded where code is made at run time.
+ * Those that stand in the text of programs and libraries are changed so that they fault (patch.c). In serial recordings
+ * the kernel makes rdtsc a SIGSEGV wherever it is, for a thread (PR_SET_TSC). The recorder's stamps cannot use it then
+ * either: they come from the clock, in the unit of the TSC. In a parallel recording that would be too slow: there the
+ * counter is not recorded where code is made at run time.
  *
  * The setting goes along to new threads and processes and through an exec, and is lost in a checkpoint.
  */
@@ -13,8 +13,8 @@
 #include "record/core/state.h"
 #include "record/core/tsc_clock.h"
 #include "record/event/ev.h"
-#include "record/sched/gil.h"
 #include "record/input/input.h"
+#include "record/sched/gil.h"
 
 #include <time.h>
 #include <ucontext.h>
@@ -79,22 +79,22 @@ static uint64_t tsc_now(void)
 	return G.no_tsc ? tsc_by_clock() : __builtin_ia32_rdtsc();
 }
 
-#define DRAW(name)                                                                                 \
-	static uint32_t name(unsigned width, uint64_t *to)                                         \
-	{                                                                                          \
-		uint16_t h = 0;                                                                    \
-		uint32_t w = 0;                                                                    \
-		uint64_t d = 0;                                                                    \
-		uint8_t ok;                                                                        \
-                                                                                                   \
-		if (width == 2)                                                                    \
-			__asm__ volatile(#name " %0; setc %1" : "=r"(h), "=qm"(ok)::"cc");         \
-		else if (width == 4)                                                               \
-			__asm__ volatile(#name " %0; setc %1" : "=r"(w), "=qm"(ok)::"cc");         \
-		else                                                                               \
-			__asm__ volatile(#name " %0; setc %1" : "=r"(d), "=qm"(ok)::"cc");         \
-		*to = h | w | d;                                                                   \
-		return ok;                                                                         \
+#define DRAW(name)                                                                                                     \
+	static uint32_t name(unsigned width, uint64_t *to)                                                             \
+	{                                                                                                              \
+		uint16_t h = 0;                                                                                        \
+		uint32_t w = 0;                                                                                        \
+		uint64_t d = 0;                                                                                        \
+		uint8_t ok;                                                                                            \
+                                                                                                                       \
+		if (width == 2)                                                                                        \
+			__asm__ volatile(#name " %0; setc %1" : "=r"(h), "=qm"(ok)::"cc");                             \
+		else if (width == 4)                                                                                   \
+			__asm__ volatile(#name " %0; setc %1" : "=r"(w), "=qm"(ok)::"cc");                             \
+		else                                                                                                   \
+			__asm__ volatile(#name " %0; setc %1" : "=r"(d), "=qm"(ok)::"cc");                             \
+		*to = h | w | d;                                                                                       \
+		return ok;                                                                                             \
 	}
 DRAW(rdrand)
 DRAW(rdseed)

@@ -9,10 +9,10 @@
 #include "record/core/real.h"
 #include "record/core/scrub.h"
 #include "record/core/state.h"
+#include "record/dispatch/syscall.h"
 #include "record/event/ev.h"
 #include "record/event/turn.h"
 #include "record/sync/lib.h"
-#include "record/dispatch/syscall.h"
 
 #include <errno.h>
 #include <poll.h>
@@ -90,43 +90,43 @@ static inline long io_call(struct thr *t, uint64_t caller, long nr, const long *
 #define CALLER() ((uint64_t)__builtin_return_address(0))
 
 /* A call that is no cancellation point; ...: the system call's arguments. */
-#define IO(type, name, params, args, nr, ...)                                                      \
-	LIBC(type, name, params)                                                                   \
-	{                                                                                          \
-		struct thr *t = shim_enter();                                                      \
-		long a[6] = {__VA_ARGS__};                                                         \
-                                                                                                   \
-		if (!t)                                                                            \
-			return REAL_W(name) args;                                                  \
-		return (type)io_call(t, CALLER(), nr, a);                                          \
+#define IO(type, name, params, args, nr, ...)                                                                          \
+	LIBC(type, name, params)                                                                                       \
+	{                                                                                                              \
+		struct thr *t = shim_enter();                                                                          \
+		long a[6] = {__VA_ARGS__};                                                                             \
+                                                                                                                       \
+		if (!t)                                                                                                \
+			return REAL_W(name) args;                                                                      \
+		return (type)io_call(t, CALLER(), nr, a);                                                              \
 	}
 
 /* One that is. */
-#define IO_CANCEL(type, name, params, args, nr, ...)                                               \
-	LIBC(type, name, params)                                                                   \
-	{                                                                                          \
-		int old = cancel_begin();                                                          \
-		struct thr *t = shim_enter();                                                      \
-		long a[6] = {__VA_ARGS__};                                                         \
-		type ret;                                                                          \
-                                                                                                   \
-		ret = t ? (type)io_result(io_event(t, CALLER(), nr, a)) : REAL_W(name) args;       \
-		cancel_end(old);                                                                   \
-		return ret;                                                                        \
+#define IO_CANCEL(type, name, params, args, nr, ...)                                                                   \
+	LIBC(type, name, params)                                                                                       \
+	{                                                                                                              \
+		int old = cancel_begin();                                                                              \
+		struct thr *t = shim_enter();                                                                          \
+		long a[6] = {__VA_ARGS__};                                                                             \
+		type ret;                                                                                              \
+                                                                                                                       \
+		ret = t ? (type)io_result(io_event(t, CALLER(), nr, a)) : REAL_W(name) args;                           \
+		cancel_end(old);                                                                                       \
+		return ret;                                                                                            \
 	}
 
 /* ---- files ---- */
 
 IO_CANCEL(ssize_t, read, (int fd, void *p, size_t n), (fd, p, n), SYS_read, fd, (long)p, (long)n)
 IO_CANCEL(ssize_t, write, (int fd, const void *p, size_t n), (fd, p, n), SYS_write, fd, (long)p, (long)n)
-IO_CANCEL(ssize_t, pread, (int fd, void *p, size_t n, off_t off), (fd, p, n, off), SYS_pread64, fd,
-	  (long)p, (long)n, off)
-IO_CANCEL(ssize_t, pread64, (int fd, void *p, size_t n, off64_t off), (fd, p, n, off), SYS_pread64, fd,
-	  (long)p, (long)n, off)
-IO_CANCEL(ssize_t, pwrite, (int fd, const void *p, size_t n, off_t off), (fd, p, n, off),
-	  SYS_pwrite64, fd, (long)p, (long)n, off)
-IO_CANCEL(ssize_t, pwrite64, (int fd, const void *p, size_t n, off64_t off), (fd, p, n, off),
-	  SYS_pwrite64, fd, (long)p, (long)n, off)
+IO_CANCEL(ssize_t, pread, (int fd, void *p, size_t n, off_t off), (fd, p, n, off), SYS_pread64, fd, (long)p, (long)n,
+	  off)
+IO_CANCEL(ssize_t, pread64, (int fd, void *p, size_t n, off64_t off), (fd, p, n, off), SYS_pread64, fd, (long)p,
+	  (long)n, off)
+IO_CANCEL(ssize_t, pwrite, (int fd, const void *p, size_t n, off_t off), (fd, p, n, off), SYS_pwrite64, fd, (long)p,
+	  (long)n, off)
+IO_CANCEL(ssize_t, pwrite64, (int fd, const void *p, size_t n, off64_t off), (fd, p, n, off), SYS_pwrite64, fd, (long)p,
+	  (long)n, off)
 IO_CANCEL(ssize_t, readv, (int fd, const struct iovec *v, int n), (fd, v, n), SYS_readv, fd, (long)v, n)
 IO_CANCEL(ssize_t, writev, (int fd, const struct iovec *v, int n), (fd, v, n), SYS_writev, fd, (long)v, n)
 IO_CANCEL(int, close, (int fd), (fd), SYS_close, fd)
@@ -152,16 +152,16 @@ static inline int do_openat(void *real, uint64_t caller, int dir, const char *pa
 	return ret;
 }
 
-#define OPEN(name, params, real, dir)                                                              \
-	LIBC(int, name, params)                                                                    \
-	{                                                                                          \
-		va_list ap;                                                                        \
-		int mode;                                                                          \
-                                                                                                   \
-		va_start(ap, flags);                                                               \
-		mode = open_mode(flags, ap);                                                       \
-		va_end(ap);                                                                        \
-		return do_openat(real_table[REAL_##real], CALLER(), dir, path, flags, mode);       \
+#define OPEN(name, params, real, dir)                                                                                  \
+	LIBC(int, name, params)                                                                                        \
+	{                                                                                                              \
+		va_list ap;                                                                                            \
+		int mode;                                                                                              \
+                                                                                                                       \
+		va_start(ap, flags);                                                                                   \
+		mode = open_mode(flags, ap);                                                                           \
+		va_end(ap);                                                                                            \
+		return do_openat(real_table[REAL_##real], CALLER(), dir, path, flags, mode);                           \
 	}
 
 OPEN(open, (const char *path, int flags, ...), openat, AT_FDCWD)
@@ -169,15 +169,15 @@ OPEN(open64, (const char *path, int flags, ...), openat64, AT_FDCWD)
 OPEN(openat, (int dir, const char *path, int flags, ...), openat, dir)
 OPEN(openat64, (int dir, const char *path, int flags, ...), openat64, dir)
 
-#define STAT(name, type)                                                                           \
-	IO(int, name, (const char *path, struct type *st), (path, st), SYS_newfstatat, AT_FDCWD,   \
-	   (long)path, (long)st, 0)
-#define LSTAT(name, type)                                                                          \
-	IO(int, name, (const char *path, struct type *st), (path, st), SYS_newfstatat, AT_FDCWD,   \
-	   (long)path, (long)st, AT_SYMLINK_NOFOLLOW)
-#define FSTATAT(name, type)                                                                        \
-	IO(int, name, (int dir, const char *path, struct type *st, int flags),                     \
-	   (dir, path, st, flags), SYS_newfstatat, dir, (long)path, (long)st, flags)
+#define STAT(name, type)                                                                                               \
+	IO(int, name, (const char *path, struct type *st), (path, st), SYS_newfstatat, AT_FDCWD, (long)path, (long)st, \
+	   0)
+#define LSTAT(name, type)                                                                                              \
+	IO(int, name, (const char *path, struct type *st), (path, st), SYS_newfstatat, AT_FDCWD, (long)path, (long)st, \
+	   AT_SYMLINK_NOFOLLOW)
+#define FSTATAT(name, type)                                                                                            \
+	IO(int, name, (int dir, const char *path, struct type *st, int flags), (dir, path, st, flags), SYS_newfstatat, \
+	   dir, (long)path, (long)st, flags)
 STAT(stat, stat)
 STAT(stat64, stat64)
 LSTAT(lstat, stat)
@@ -185,40 +185,39 @@ LSTAT(lstat64, stat64)
 FSTATAT(fstatat, stat)
 FSTATAT(fstatat64, stat64)
 
-#define FSTAT(name, type)                                                                          \
-	LIBC(int, name, (int fd, struct type *st))                                                 \
-	{                                                                                          \
-		struct thr *t = shim_enter();                                                      \
-		long a[6] = {fd, (long)"", (long)st, AT_EMPTY_PATH};                               \
-                                                                                                   \
-		if (!t)                                                                            \
-			return REAL_W(name)(fd, st);                                               \
-		if (fd < 0) {                                                                      \
-			shim_leave_quiet(t);                                                       \
-			errno = EBADF;                                                             \
-			return -1;                                                                 \
-		}                                                                                  \
-		return (int)io_call(t, CALLER(), SYS_newfstatat, a);                               \
+#define FSTAT(name, type)                                                                                              \
+	LIBC(int, name, (int fd, struct type *st))                                                                     \
+	{                                                                                                              \
+		struct thr *t = shim_enter();                                                                          \
+		long a[6] = {fd, (long)"", (long)st, AT_EMPTY_PATH};                                                   \
+                                                                                                                       \
+		if (!t)                                                                                                \
+			return REAL_W(name)(fd, st);                                                                   \
+		if (fd < 0) {                                                                                          \
+			shim_leave_quiet(t);                                                                           \
+			errno = EBADF;                                                                                 \
+			return -1;                                                                                     \
+		}                                                                                                      \
+		return (int)io_call(t, CALLER(), SYS_newfstatat, a);                                                   \
 	}
 FSTAT(fstat, stat)
 FSTAT(fstat64, stat64)
 
 /* ---- sockets and waiting ---- */
 
-IO_CANCEL(ssize_t, send, (int fd, const void *p, size_t n, int flags), (fd, p, n, flags), SYS_sendto,
-	  fd, (long)p, (long)n, flags)
-IO_CANCEL(ssize_t, recv, (int fd, void *p, size_t n, int flags), (fd, p, n, flags), SYS_recvfrom, fd,
-	  (long)p, (long)n, flags)
-IO_CANCEL(ssize_t, sendmsg, (int fd, const struct msghdr *m, int flags), (fd, m, flags), SYS_sendmsg,
-	  fd, (long)m, flags)
-IO_CANCEL(ssize_t, recvmsg, (int fd, struct msghdr *m, int flags), (fd, m, flags), SYS_recvmsg, fd,
-	  (long)m, flags)
-IO_CANCEL(int, poll, (struct pollfd * fds, nfds_t n, int timeout), (fds, n, timeout), SYS_poll,
-	  (long)fds, (long)n, timeout)
-IO_CANCEL(int, epoll_wait, (int fd, struct epoll_event *ev, int n, int timeout), (fd, ev, n, timeout),
-	  SYS_epoll_wait, fd, (long)ev, n, timeout)
-IO(int, epoll_ctl, (int fd, int op, int of, struct epoll_event *ev), (fd, op, of, ev), SYS_epoll_ctl,
-   fd, op, of, (long)ev)
+IO_CANCEL(ssize_t, send, (int fd, const void *p, size_t n, int flags), (fd, p, n, flags), SYS_sendto, fd, (long)p,
+	  (long)n, flags)
+IO_CANCEL(ssize_t, recv, (int fd, void *p, size_t n, int flags), (fd, p, n, flags), SYS_recvfrom, fd, (long)p, (long)n,
+	  flags)
+IO_CANCEL(ssize_t, sendmsg, (int fd, const struct msghdr *m, int flags), (fd, m, flags), SYS_sendmsg, fd, (long)m,
+	  flags)
+IO_CANCEL(ssize_t, recvmsg, (int fd, struct msghdr *m, int flags), (fd, m, flags), SYS_recvmsg, fd, (long)m, flags)
+IO_CANCEL(int, poll, (struct pollfd * fds, nfds_t n, int timeout), (fds, n, timeout), SYS_poll, (long)fds, (long)n,
+	  timeout)
+IO_CANCEL(int, epoll_wait, (int fd, struct epoll_event *ev, int n, int timeout), (fd, ev, n, timeout), SYS_epoll_wait,
+	  fd, (long)ev, n, timeout)
+IO(int, epoll_ctl, (int fd, int op, int of, struct epoll_event *ev), (fd, op, of, ev), SYS_epoll_ctl, fd, op, of,
+   (long)ev)
 
 /* ---- time and identity ---- */
 
@@ -235,15 +234,15 @@ LIBC(int, clock_gettime, (clockid_t clock, struct timespec *ts))
 IO(int, gettimeofday, (struct timeval * tv, void *tz), (tv, tz), SYS_gettimeofday, (long)tv, (long)tz)
 IO(time_t, time, (time_t * when), (when), SYS_time, (long)when)
 /* A call that a debugger makes runs in a copy, which is a process of its own: its numbers are not the program's. */
-#define IO_ID(name, nr, shown)                                                                     \
-	LIBC(pid_t, name, (void))                                                                  \
-	{                                                                                          \
-		struct thr *t = shim_enter();                                                      \
-		long a[6] = {0};                                                                   \
-                                                                                                   \
-		if (!t)                                                                            \
-			return G.mode == SHIM_OFF && G.ctl ? (shown) : REAL_W(name)();             \
-		return (pid_t)io_call(t, CALLER(), nr, a);                                         \
+#define IO_ID(name, nr, shown)                                                                                         \
+	LIBC(pid_t, name, (void))                                                                                      \
+	{                                                                                                              \
+		struct thr *t = shim_enter();                                                                          \
+		long a[6] = {0};                                                                                       \
+                                                                                                                       \
+		if (!t)                                                                                                \
+			return G.mode == SHIM_OFF && G.ctl ? (shown) : REAL_W(name)();                                 \
+		return (pid_t)io_call(t, CALLER(), nr, a);                                                             \
 	}
 
 IO_ID(getpid, SYS_getpid, G.shown_pid)

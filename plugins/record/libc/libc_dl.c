@@ -79,16 +79,16 @@ static void look_at_new(void)
 	shim_leave(t);
 }
 
-#define CALL_FOR(name, params, a, b, c, after)                                                            \
-	LIBC(void *, name, params)                                                                 \
-	{                                                                                          \
-		const void *caller = __builtin_return_address(0);                                  \
-		int locked = lib_enter(LIB_DL);                                                    \
-		void *ret = call_for(caller, real_table[REAL_##name], a, b, c);                    \
-                                                                                                   \
-		lib_leave(LIB_DL, locked);                                                         \
-		after;                                                                             \
-		return ret;                                                                        \
+#define CALL_FOR(name, params, a, b, c, after)                                                                         \
+	LIBC(void *, name, params)                                                                                     \
+	{                                                                                                              \
+		const void *caller = __builtin_return_address(0);                                                      \
+		int locked = lib_enter(LIB_DL);                                                                        \
+		void *ret = call_for(caller, real_table[REAL_##name], a, b, c);                                        \
+                                                                                                                       \
+		lib_leave(LIB_DL, locked);                                                                             \
+		after;                                                                                                 \
+		return ret;                                                                                            \
 	}
 
 /* A library that is bound to its own dependencies first would pass the wrappers by, and free what they gave. */
@@ -98,16 +98,13 @@ static const void *open_mode(int mode)
 }
 
 CALL_FOR(dlopen, (const char *name, int mode), name, open_mode(mode), 0, look_at_new())
-CALL_FOR(dlmopen, (Lmid_t ns, const char *name, int mode), (const void *)ns, name, open_mode(mode),
-	 look_at_new())
+CALL_FOR(dlmopen, (Lmid_t ns, const char *name, int mode), (const void *)ns, name, open_mode(mode), look_at_new())
 LIB_CALL(LIB_DL, int, dlclose, (void *handle), (handle))
 LIB_CALL(LIB_DL, int, dlinfo, (void *handle, int request, void *arg), (handle, request, arg))
 LIB_CALL(LIB_DL, int, dladdr, (const void *at, Dl_info *info), (at, info))
-LIB_CALL(LIB_DL, int, dladdr1, (const void *at, Dl_info *info, void **extra, int flags), (at, info,
-	 extra, flags))
+LIB_CALL(LIB_DL, int, dladdr1, (const void *at, Dl_info *info, void **extra, int flags), (at, info, extra, flags))
 /* has a lock of its own, which is free while constructors run */
-LIB_CALL(LIB_PHDR, int, dl_iterate_phdr,
-	 (int (*fn)(struct dl_phdr_info *, size_t, void *), void *arg), (fn, arg))
+LIB_CALL(LIB_PHDR, int, dl_iterate_phdr, (int (*fn)(struct dl_phdr_info *, size_t, void *), void *arg), (fn, arg))
 
 /* ---- the real dlsym, which dlsym cannot tell ---- */
 

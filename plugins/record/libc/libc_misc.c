@@ -38,24 +38,21 @@ LIB_CALL(LIB_TZ, struct tm *, localtime, (const time_t *when), (when))
 LIB_CALL(LIB_TZ, struct tm *, localtime_r, (const time_t *when, struct tm *tm), (when, tm))
 LIB_CALL(LIB_TZ, struct tm *, gmtime, (const time_t *when), (when))
 LIB_CALL(LIB_TZ, struct tm *, gmtime_r, (const time_t *when, struct tm *tm), (when, tm))
-LIB_CALL(LIB_TZ, time_t, mktime, (struct tm *tm), (tm))
-LIB_CALL(LIB_TZ, time_t, timelocal, (struct tm *tm), (tm))
-LIB_CALL(LIB_TZ, time_t, timegm, (struct tm *tm), (tm))
+LIB_CALL(LIB_TZ, time_t, mktime, (struct tm * tm), (tm))
+LIB_CALL(LIB_TZ, time_t, timelocal, (struct tm * tm), (tm))
+LIB_CALL(LIB_TZ, time_t, timegm, (struct tm * tm), (tm))
 LIB_CALL(LIB_TZ, char *, ctime, (const time_t *when), (when))
 LIB_CALL(LIB_TZ, char *, ctime_r, (const time_t *when, char *buf), (when, buf))
-LIB_CALL(LIB_TZ, size_t, strftime, (char *s, size_t n, const char *fmt, const struct tm *tm), (s,
-	 n, fmt, tm))
-LIB_CALL(LIB_TZ, size_t, strftime_l, (char *s, size_t n, const char *fmt, const struct tm *tm,
-	 locale_t loc), (s, n, fmt, tm, loc))
-LIB_CALL(LIB_TZ, size_t, wcsftime, (wchar_t *s, size_t n, const wchar_t *fmt, const struct tm *tm),
-	 (s, n, fmt, tm))
-LIB_CALL(LIB_TZ, size_t, wcsftime_l, (wchar_t *s, size_t n, const wchar_t *fmt, const struct tm
-	 *tm, locale_t loc), (s, n, fmt, tm, loc))
+LIB_CALL(LIB_TZ, size_t, strftime, (char *s, size_t n, const char *fmt, const struct tm *tm), (s, n, fmt, tm))
+LIB_CALL(LIB_TZ, size_t, strftime_l, (char *s, size_t n, const char *fmt, const struct tm *tm, locale_t loc),
+	 (s, n, fmt, tm, loc))
+LIB_CALL(LIB_TZ, size_t, wcsftime, (wchar_t * s, size_t n, const wchar_t *fmt, const struct tm *tm), (s, n, fmt, tm))
+LIB_CALL(LIB_TZ, size_t, wcsftime_l, (wchar_t * s, size_t n, const wchar_t *fmt, const struct tm *tm, locale_t loc),
+	 (s, n, fmt, tm, loc))
 
 /* ---- environment ---- */
 
-LIB_CALL(LIB_ENV, int, setenv, (const char *name, const char *value, int replace), (name, value,
-	 replace))
+LIB_CALL(LIB_ENV, int, setenv, (const char *name, const char *value, int replace), (name, value, replace))
 LIB_CALL(LIB_ENV, int, unsetenv, (const char *name), (name))
 LIB_CALL(LIB_ENV, int, putenv, (char *entry), (entry))
 LIB_CALL(LIB_ENV, int, clearenv, (void), ())
@@ -63,8 +60,7 @@ LIB_CALL(LIB_ENV, int, clearenv, (void), ())
 /* ---- locale and character sets ---- */
 
 LIB_CALL(LIB_LOCALE, char *, setlocale, (int category, const char *name), (category, name))
-LIB_CALL(LIB_LOCALE, locale_t, newlocale, (int mask, const char *name, locale_t base), (mask, name,
-	 base))
+LIB_CALL(LIB_LOCALE, locale_t, newlocale, (int mask, const char *name, locale_t base), (mask, name, base))
 LIB_CALL(LIB_LOCALE, locale_t, duplocale, (locale_t loc), (loc))
 LIB_VOID(LIB_LOCALE, freelocale, (locale_t loc), (loc))
 LIB_CALL(LIB_LOCALE, char *, bindtextdomain, (const char *domain, const char *dir), (domain, dir))
@@ -88,8 +84,7 @@ static inline unsigned dir_lock(const DIR *d)
 LIB_CALL(dir_lock(d), struct dirent *, readdir, (DIR * d), (d))
 LIB_CALL(dir_lock(d), struct dirent64 *, readdir64, (DIR * d), (d))
 LIB_CALL(dir_lock(d), int, readdir_r, (DIR * d, struct dirent *e, struct dirent **out), (d, e, out))
-LIB_CALL(dir_lock(d), int, readdir64_r, (DIR * d, struct dirent64 *e, struct dirent64 **out), (d,
-	 e, out))
+LIB_CALL(dir_lock(d), int, readdir64_r, (DIR * d, struct dirent64 *e, struct dirent64 **out), (d, e, out))
 LIB_VOID(dir_lock(d), rewinddir, (DIR * d), (d))
 LIB_VOID(dir_lock(d), seekdir, (DIR * d, long at), (d, at))
 LIB_CALL(dir_lock(d), long, telldir, (DIR * d), (d))
@@ -97,12 +92,12 @@ LIB_CALL(dir_lock(d), int, closedir, (DIR * d), (d))
 
 /* ---- locks around an event: on replay they are taken with the turn for that, and not a donated one ---- */
 
-#define IN_TURN(type, name, params, args)                                                          \
-	LIBC(type, name, params)                                                                   \
-	{                                                                                          \
-		if (G.mt && G.mode == SHIM_REPLAY && self && !self->depth)                         \
-			turn_before_event(self);                                                   \
-		return REAL_W(name) args;                                                          \
+#define IN_TURN(type, name, params, args)                                                                              \
+	LIBC(type, name, params)                                                                                       \
+	{                                                                                                              \
+		if (G.mt && G.mode == SHIM_REPLAY && self && !self->depth)                                             \
+			turn_before_event(self);                                                                       \
+		return REAL_W(name) args;                                                                              \
 	}
 IN_TURN(int, pthread_kill, (pthread_t th, int sig), (th, sig))
 IN_TURN(int, pthread_sigqueue, (pthread_t th, int sig, const union sigval value), (th, sig, value))

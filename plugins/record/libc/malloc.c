@@ -59,7 +59,8 @@ static inline void check(void *p)
 
 	if (unlikely(((uintptr_t)p & 15) || !is_heap(p) || b->magic == MAGIC_ALIGNED))
 		return; /* the former is told elsewhere */
-	v = word_before(b, b->before && b->magic == MAGIC_USED ? (struct block *)((char *)(uintptr_t)b - b->before) : 0);
+	v = word_before(b,
+			b->before && b->magic == MAGIC_USED ? (struct block *)((char *)(uintptr_t)b - b->before) : 0);
 	if (unlikely(v != WORD))
 		check_own(b, v);
 }
@@ -118,7 +119,8 @@ EXPORT void free(void *p)
 	}
 	check(p);
 	b = (struct block *)p - 1;
-	b = block_of(p, "free(): invalid pointer", is_heap(b) && b->magic == MAGIC_FREE ? twice(p) : "free(): invalid pointer");
+	b = block_of(p, "free(): invalid pointer",
+		     is_heap(b) && b->magic == MAGIC_FREE ? twice(p) : "free(): invalid pointer");
 	if (unlikely(b->size > CACHED_MAX && b->size < MAPPED_MIN && *word_behind(b) != WORD))
 		check_next(*word_behind(b), 0);
 	heap_put(b);

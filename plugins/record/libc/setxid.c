@@ -3,21 +3,21 @@
 #include "record/core/real.h"
 #include "record/core/state.h"
 #include "record/shm/group_page.h"
-#include "record/sync/lib.h"
 #include "record/signal/sig.h"
+#include "record/sync/lib.h"
 
 #include <errno.h>
 #include <grp.h>
 #include <stdlib.h>
 
-#define SETXID(name, params, args)                                                                 \
-	LIBC(int, name, params)                                                                    \
-	{                                                                                          \
-		struct thr *t = setxid_begin((uint64_t)__builtin_return_address(0));                      \
-                                                                                                   \
-		if (!t)                                                                            \
-			return REAL(name) args;                                                    \
-		return setxid_end(t, G.mode == SHIM_RECORD ? REAL(name) args : 0);                        \
+#define SETXID(name, params, args)                                                                                     \
+	LIBC(int, name, params)                                                                                        \
+	{                                                                                                              \
+		struct thr *t = setxid_begin((uint64_t)__builtin_return_address(0));                                   \
+                                                                                                                       \
+		if (!t)                                                                                                \
+			return REAL(name) args;                                                                        \
+		return setxid_end(t, G.mode == SHIM_RECORD ? REAL(name) args : 0);                                     \
 	}
 
 SETXID(setuid, (uid_t id), (id))

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* ignored.c: see ignored.h. An entry is one word, so that threads need no lock: of two that meet, one may be forgotten. */
-#include "record/core/state.h"
+/* ignored.c: see ignored.h. An entry is one word, so that threads need no lock: of two that meet, one may be forgotten.
+ */
 #include "record/preempt/ignored.h"
+#include "record/core/state.h"
 
 #define ADDRESS_BITS SHIM_HOLE_BITS
 #define PROBES 16u
@@ -10,7 +11,8 @@ static uint64_t unseen[IGNORED_MAX], *ranges = unseen; /* the address, and the b
 
 void ignored_init(void)
 {
-	void *m = raw_mmap((void *)SHIM_HOLES_ADDR, sizeof(unseen), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0);
+	void *m = raw_mmap((void *)SHIM_HOLES_ADDR, sizeof(unseen), PROT_READ | PROT_WRITE,
+			   MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0);
 
 	if (!raw_failed(m))
 		ranges = m;

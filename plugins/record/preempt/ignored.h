@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * ignored.h: memory of the program in which a replay does not have what was recorded: conditions, barriers, semaphores and locks
- * that somebody has waited for. What libc keeps in them tells of the waits, and in a replay nobody waits there. So it says nothing
- * about where a thread was interrupted (point.h).
+ * ignored.h: memory of the program in which a replay does not have what was recorded: conditions, barriers, semaphores
+ * and locks that somebody has waited for. What libc keeps in them tells of the waits, and in a replay nobody waits
+ * there. So it says nothing about where a thread was interrupted (point.h).
  */
 #ifndef FRED_RECORD_IGNORED_H
 #define FRED_RECORD_IGNORED_H
@@ -19,7 +19,8 @@ struct ignored_range {
 
 #define IGNORED_MAX SHIM_HOLES
 
-/* Recording: where a debugger of the live process finds them (rlog/replay.h). Before that, and in a replay, they are elsewhere. */
+/* Recording: where a debugger of the live process finds them (rlog/replay.h). Before that, and in a replay, they are
+ * elsewhere. */
 void ignored_init(void);
 
 /* Recording, any thread, at each wait: cheap beside that. If there are too many, some are forgotten. */

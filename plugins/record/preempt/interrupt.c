@@ -3,21 +3,21 @@
  * interrupt.c: recording: interrupts a computation that makes no events, for a signal that waits for one or for
  * another thread that does (serial mode), and logs a PREEMPT with the place, which a replay finds again (seek.c).
  *
- * SIG_PREEMPT comes from a timer or from a thread that waits. Its handler runs on the recorder's own stack (own_stack.h): from
- * there other threads can run, and handlers below what the program has on its stack.
+ * SIG_PREEMPT comes from a timer or from a thread that waits. Its handler runs on the recorder's own stack
+ * (own_stack.h): from there other threads can run, and handlers below what the program has on its stack.
  */
+#include "record/preempt/interrupt.h"
 #include "record/core/own_stack.h"
 #include "record/core/sigaction.h"
 #include "record/core/state.h"
 #include "record/core/task.h"
-#include "record/store/log.h"
 #include "record/dbt/spin.h"
 #include "record/event/ev.h"
 #include "record/event/hooks.h"
+#include "record/preempt/point.h"
 #include "record/sched/chaos.h"
 #include "record/sched/gil.h"
-#include "record/preempt/interrupt.h"
-#include "record/preempt/point.h"
+#include "record/store/log.h"
 
 #include <time.h>
 
@@ -161,7 +161,8 @@ void interrupt_take(struct thr *t, ucontext_t *uc)
 	struct split split = {0};
 
 	own_stack_enter(t, uc);
-	t->preempt.joins = G.serial && !t->gil; /* it ran in parallel until now; who made it stop waits for its record */
+	t->preempt.joins =
+		G.serial && !t->gil; /* it ran in parallel until now; who made it stop waits for its record */
 	t->depth = 1;
 	t->selector = 0;
 	interrupt_disarm(t);
@@ -203,7 +204,8 @@ static void look_in_parallel(struct thr *t, const ucontext_t *uc)
 static void sample(struct thr *t, const ucontext_t *uc)
 {
 	t->preempt.sampled = 0;
-	if (t->preempt.due || t->depth || t->blocking || !t->gil || interrupt_in_shim(uc) || !computes(t, SPUN_NS) || !spin_here(uc))
+	if (t->preempt.due || t->depth || t->blocking || !t->gil || interrupt_in_shim(uc) || !computes(t, SPUN_NS) ||
+	    !spin_here(uc))
 		return;
 	t->preempt.due = t->preempt.spins = 1;
 }

@@ -15,6 +15,7 @@ void interrupt_take(struct thr *t, ucontext_t *uc); /* in a signal handler: here
 void seek_begin(struct thr *t); /* the next record of t is a PREEMPT */
 void seek_tick(struct thr *t, ucontext_t *uc);
 int seek_trap(siginfo_t *si, ucontext_t *uc); /* 1: this SIGTRAP was for it */
-long turn_snap(struct replay_ctl *c); /* snap.c: REPLAY_CMD_SNAP: the PID of a copy that has left the timeline; or -errno */
+long turn_snap(
+	struct replay_ctl *c); /* snap.c: REPLAY_CMD_SNAP: the PID of a copy that has left the timeline; or -errno */
 
 #endif

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /* lookahead.c: see lookahead.h. */
+#include "record/preempt/lookahead.h"
 #include "record/core/regs.h"
 #include "record/core/state.h"
 #include "record/core/task.h"
 #include "record/dbt/xlate.h"
 #include "record/event/arm.h"
-#include "record/shm/group.h"
-#include "record/preempt/lookahead.h"
 #include "record/preempt/point.h"
 #include "record/preempt/seek.h"
+#include "record/shm/group.h"
 
 #include <errno.h>
 #include <sched.h>
@@ -20,7 +20,9 @@
 #define AHEAD 4u /* recorded runs, from its start, until nothing better is expected; the translation takes longer */
 #define AHEAD_NS 10000000u
 #define QUIET_NS 2000u
-#define SAME_HITS 256u /* passes one behind the other that are all as recorded, in what has changed, and none better than before */
+#define SAME_HITS                                                                                                      \
+	256u /* passes one behind the other that are all as recorded, in what has changed, and none better than before \
+	      */
 #define SAME_NS 50000000u /* and so long */
 #define LOOKS 64u /* at all words, at the first hits; later at each power of two */
 

@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * lookahead.h: how far is it to the place that a PREEMPT record describes? A fork of the replaying process runs ahead to find out.
+ * lookahead.h: how far is it to the place that a PREEMPT record describes? A fork of the replaying process runs ahead
+ * to find out.
  *
- * The copy runs the program in translated code (xlate.h), which counts how often it reaches the place's address and compares the state
- * there with the record. A computation without events does the same in the original, so the count is valid there. If everything that
- * has changed is as recorded at several passes, the one with the fewest differences elsewhere (seek_doubts) is the place.
+ * The copy runs the program in translated code (xlate.h), which counts how often it reaches the place's address and
+ * compares the state there with the record. A computation without events does the same in the original, so the count is
+ * valid there. If everything that has changed is as recorded at several passes, the one with the fewest differences
+ * elsewhere (seek_doubts) is the place.
  */
 #ifndef FRED_RECORD_LOOKAHEAD_H
 #define FRED_RECORD_LOOKAHEAD_H
@@ -22,18 +24,20 @@ enum lookahead_state {
 struct lookahead_answer {
 	enum lookahead_state state;
 	uint64_t hits; /* passes of the address, up to and including the place */
-	uint32_t stops; /* times that the copy left translated code before the place. Unless 0, some passes were not counted */
+	uint32_t stops; /* times that the copy left translated code before the place. Unless 0, some passes were not
+			   counted */
 	uint64_t way_ns; /* CPU time that the copy needed, without its start */
 };
 
 /*
- * Called in a signal handler; the copy starts from the state in uc. Returns 0 in the original, with the answer in *a, and 1 in the copy,
- * which then returns from the handler and runs. If the first copy finds nothing, a second one tries, which does not rely on the stack.
+ * Called in a signal handler; the copy starts from the state in uc. Returns 0 in the original, with the answer in *a,
+ * and 1 in the copy, which then returns from the handler and runs. If the first copy finds nothing, a second one tries,
+ * which does not rely on the stack.
  */
 int lookahead_ask(struct seek *s, ucontext_t *uc, struct lookahead_answer *a);
 /*
- * The same from translated code, at a pass of the address (number hits) with this many doubts: is there a pass with fewer doubts ahead?
- * a->hits counts on from hits. In the copy, lookahead_hit() is called at each further pass.
+ * The same from translated code, at a pass of the address (number hits) with this many doubts: is there a pass with
+ * fewer doubts ahead? a->hits counts on from hits. In the copy, lookahead_hit() is called at each further pass.
  */
 int lookahead_ahead(struct seek *s, uint64_t hits, uint32_t doubts, struct lookahead_answer *a);
 enum xlate_go lookahead_hit(struct seek *s, const uint64_t *regs, uint64_t hits, struct xlate_filter *f);

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /* point.c: see point.h. Runs in a signal handler on top of the program's code. */
+#include "record/preempt/point.h"
 #include "record/core/maps.h"
 #include "record/core/own_stack.h"
 #include "record/core/regs.h"
 #include "record/core/state.h"
 #include "record/core/util.h"
 #include "record/preempt/ignored.h"
-#include "record/preempt/point.h"
 
 #include <linux/hw_breakpoint.h>
 #include <linux/perf_event.h>
@@ -40,10 +40,12 @@ struct look {
 	uint32_t nblocks, nignored;
 	struct ignored_range ignored[IGNORED_MAX];
 	uint64_t alt_lo, alt_end; /* the stack for handlers, with nothing of worth on it */
-	uint64_t stack_lo, stack_end; /* what is below the stack pointer is nobody's; above it, up to here, all is looked at */
+	uint64_t stack_lo,
+		stack_end; /* what is below the stack pointer is nobody's; above it, up to here, all is looked at */
 	struct {
 		struct point head;
-		uint8_t rest[REGIONS * sizeof(struct point_region) + WORDS * 8 + POINT_BLOCKS * sizeof(struct point_block)];
+		uint8_t rest[REGIONS * sizeof(struct point_region) + WORDS * 8 +
+			     POINT_BLOCKS * sizeof(struct point_block)];
 	} out;
 };
 _Static_assert(sizeof(struct look) <= POINT_AREA_BYTES, "struct look");
@@ -202,7 +204,8 @@ static void add_block(struct look *l, uint64_t lo, uint64_t hi)
 static void add_blocks(struct look *l, uint64_t lo, uint64_t hi, uint32_t limit)
 {
 	for (uint32_t n = 0; lo + 8 <= hi && n < limit; n++) {
-		uint64_t end = (lo & ~(uint64_t)(PAGE - 1)) + PAGE < hi ? (lo & ~(uint64_t)(PAGE - 1)) + PAGE : hi & ~7ull;
+		uint64_t end =
+			(lo & ~(uint64_t)(PAGE - 1)) + PAGE < hi ? (lo & ~(uint64_t)(PAGE - 1)) + PAGE : hi & ~7ull;
 
 		if (lo >= l->alt_end || end <= l->alt_lo)
 			add_block(l, lo, end);
@@ -292,7 +295,8 @@ static void add_flights(struct look *l)
 		const struct thr *t = &G.thr[i];
 
 		for (uint32_t k = 0; t != self && k < t->nflight; k++)
-			ignored_insert(l->ignored, &l->nignored, (uint64_t)t->flight[k].p, (uint64_t)t->flight[k].p + t->flight[k].n);
+			ignored_insert(l->ignored, &l->nignored, (uint64_t)t->flight[k].p,
+				       (uint64_t)t->flight[k].p + t->flight[k].n);
 	}
 }
 

@@ -7,10 +7,10 @@
  * stack and of the data, and of the pages around what is pointed to, there are hashes. Where a replay does not have
  * what was recorded in any case (ignored.h), nothing is looked at.
  *
- * Not all of it says something: dead registers and stack slots hold what the shim or the kernel left there, which differs
- * between recording and replay. What has changed in the computation has been written by the program: so on replay
- * (seek.h) the words that change must be as recorded, and of the moments at which they are, the one counts at which the
- * fewest of the others are different. Moments between which all of this is equal are taken for the same.
+ * Not all of it says something: dead registers and stack slots hold what the shim or the kernel left there, which
+ * differs between recording and replay. What has changed in the computation has been written by the program: so on
+ * replay (seek.h) the words that change must be as recorded, and of the moments at which they are, the one counts at
+ * which the fewest of the others are different. Moments between which all of this is equal are taken for the same.
  */
 #ifndef FRED_RECORD_POINT_H
 #define FRED_RECORD_POINT_H
@@ -52,8 +52,8 @@ uint64_t point_hash(uint64_t addr, uint64_t bytes);
 /* Recording: the state of the thread that was interrupted here. Its length; NULL: no memory. */
 const struct point *point_look(struct thr *t, const ucontext_t *uc, uint64_t *len);
 /*
- * A hardware breakpoint of the calling thread's, by perf_event_open(2): SIGTRAP at each hit number `period`; those in between cost
- * much less. Its descriptor; negative: -errno.
+ * A hardware breakpoint of the calling thread's, by perf_event_open(2): SIGTRAP at each hit number `period`; those in
+ * between cost much less. Its descriptor; negative: -errno.
  */
 #define TRAP_PERF_ 6 /* the si_code of that SIGTRAP; older headers of libc do not have it */
 int point_breakpoint(uint64_t pc, uint64_t period);

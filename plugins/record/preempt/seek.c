@@ -3,39 +3,45 @@
  * seek.c: replay: a PREEMPT record interrupts a computation (point.h): finds the place and goes on with the record.
  *
  * It begins inside the event before. The first tick of its timer that finds the program running looks at its registers,
- * and sends it on its way: in translated code, as a rule (seek_walk.c), which is exact whatever else the machine does; where
- * a debugger looks at each instruction, and where that has failed, by time (seek_time.c).
+ * and sends it on its way: in translated code, as a rule (seek_walk.c), which is exact whatever else the machine does;
+ * where a debugger looks at each instruction, and where that has failed, by time (seek_time.c).
  *
  * Nothing of this is open when the thread stands at an event: CRIU can dump no breakpoint.
  */
+#include "record/preempt/seek.h"
 #include "record/core/regs.h"
 #include "record/core/state.h"
 #include "record/core/task.h"
-#include "record/store/log.h"
 #include "record/event/turn.h"
 #include "record/preempt/interrupt.h"
 #include "record/preempt/lookahead.h"
 #include "record/preempt/point.h"
-#include "record/preempt/seek.h"
+#include "record/store/log.h"
 
 #include <time.h>
 
 #define QUIET_NS 2000u
-#define TRACED_NS 50000u /* the same where a tracer hears of each signal: in less the thread does not get out of the recorder */
+#define TRACED_NS                                                                                                      \
+	50000u /* the same where a tracer hears of each signal: in less the thread does not get out of the recorder */
 #define SOON_TRIES 8u
 #define SOON_MOST_NS 1000000u
 #define COUNT_LOOK_NS 20000000u
 #define COUNT_GIVE_UP_NS 5000000000ull
-enum { VARIANT_THOROUGH = 1, VARIANT_TIME = 2 }; /* replay_ctl.variant: from this schedule variant on; in this one a thread goes by time */
+enum {
+	VARIANT_THOROUGH = 1,
+	VARIANT_TIME = 2
+}; /* replay_ctl.variant: from this schedule variant on; in this one a thread goes by time */
 
 /* ---- on the way ---- */
 
-/* Where signals take longer than that, it does not get out of the recorder: more and more time, while there is enough of it. */
+/* Where signals take longer than that, it does not get out of the recorder: more and more time, while there is enough
+ * of it. */
 static void come_soon(struct seek *s)
 {
 	uint64_t ns = s->traced && s->head.least_ns > 8 * TRACED_NS ? TRACED_NS : QUIET_NS;
 
-	for (uint32_t i = SOON_TRIES; i <= s->in_vain && 16 * ns < s->head.least_ns && ns < SOON_MOST_NS; i += SOON_TRIES)
+	for (uint32_t i = SOON_TRIES; i <= s->in_vain && 16 * ns < s->head.least_ns && ns < SOON_MOST_NS;
+	     i += SOON_TRIES)
 		ns *= 2;
 	s->in_vain++;
 	seek_arm(s, ns);

@@ -20,7 +20,8 @@
 #define MAX_WORDS 6144u
 #define CLOCK_STEPS 5u /* from then on a word that moves is a clock */
 #define STOP_NS 15000u /* what a stop takes, at most */
-#define STEPS_SLOWER 5000u /* by the trap flag, where there is no breakpoint of perf's: than the program by itself, at most */
+#define STEPS_SLOWER                                                                                                   \
+	5000u /* by the trap flag, where there is no breakpoint of perf's: than the program by itself, at most */
 
 struct clock {
 	uint64_t last, base;
@@ -46,7 +47,8 @@ struct seek {
 	uint64_t image_lo, image_len; /* the program itself */
 	uint32_t missing; /* at the start: regions and blocks that could not be read */
 	uint64_t hits, period; /* of the breakpoint; it stops at each so many */
-	/* what a lookahead copy said: hits of the place's address from here to it; and at its first answer, with the time then */
+	/* what a lookahead copy said: hits of the place's address from here to it; and at its first answer, with the
+	 * time then */
 	int ask, no_lookahead;
 	uint64_t far, first_far, first_way, first_ns, exact;
 	int timer, fd, stepping, trap_was_blocked;
@@ -91,7 +93,8 @@ static inline int seek_same(const struct seek *s, uint32_t i, uint64_t v)
 
 /* The words as they are before the program goes on; registers follow with the first look. */
 void seek_start(struct seek *s);
-/* Compares all words with the look before: those that change must be as recorded. clocks: the time was the program's. */
+/* Compares all words with the look before: those that change must be as recorded. clocks: the time was the program's.
+ */
 void seek_look(struct seek *s, const uint64_t *regs, int clocks);
 void seek_demand(struct seek *s, uint32_t i, unsigned must); /* these halves of a word must be as recorded */
 /* Is all as recorded that must be? The word that says no is asked first the next time. */
@@ -105,8 +108,8 @@ uint32_t seek_doubts(struct seek *s, const uint64_t *regs, uint32_t limit);
 /* It stands at the place: what is not as recorded is no doubt the next time. */
 void seek_remember(const struct seek *s);
 /*
- * The recorder has run, and left something in registers and on the stack below top: of those, only what changes from here
- * on must.
+ * The recorder has run, and left something in registers and on the stack below top: of those, only what changes from
+ * here on must.
  */
 void seek_rebase(struct seek *s, const uint64_t *regs, uint64_t top);
 #define SEEK_ALL UINT64_MAX

@@ -134,8 +134,8 @@ static int on_stack(const struct seek *s, uint32_t i)
 }
 
 /*
- * A vector register that the recorder has wiped behind a call, as it does in a serial recording. One that went over to that while
- * this thread was at the end of its call does so in a replay a little earlier, or later.
+ * A vector register that the recorder has wiped behind a call, as it does in a serial recording. One that went over to
+ * that while this thread was at the end of its call does so in a replay a little earlier, or later.
  */
 static int is_wiped(const struct seek *s, uint32_t i)
 {
@@ -288,8 +288,7 @@ static int is_programs(const struct seek *s, uint32_t i)
 
 	if (i < POINT_REGS || on_stack(s, i))
 		return 0;
-	return (at >= SHIM_HEAP_MAIN_ADDR && at < SHIM_STACK_ADDR) ||
-	       at - s->image_lo < s->image_len;
+	return (at >= SHIM_HEAP_MAIN_ADDR && at < SHIM_STACK_ADDR) || at - s->image_lo < s->image_len;
 }
 
 void seek_rebase(struct seek *s, const uint64_t *regs, uint64_t top)
@@ -332,8 +331,8 @@ static uint32_t blocks_differ(struct seek *s, uint32_t limit)
 }
 
 /*
- * What was different at a place, and still is, in the same way, says nothing about the next one. Guarded by chance alone:
- * threads that seek at the same time may forget a word, which is then a doubt again.
+ * What was different at a place, and still is, in the same way, says nothing about the next one. Guarded by chance
+ * alone: threads that seek at the same time may forget a word, which is then a doubt again.
  */
 static struct known {
 	uint64_t addr, want, have;
@@ -404,7 +403,8 @@ void seek_filter(const struct seek *s, const uint64_t *regs, struct xlate_filter
 	struct xlate_filter other;
 
 	if (regs[REG_RSP] != s->want[REG_RSP]) {
-		*f = (struct xlate_filter){.set = 1, .reg = xlate_reg[REG_RSP], .value = s->want[REG_RSP], .until = XLATE_FOR_EVER};
+		*f = (struct xlate_filter){
+			.set = 1, .reg = xlate_reg[REG_RSP], .value = s->want[REG_RSP], .until = XLATE_FOR_EVER};
 		return;
 	}
 	for (uint32_t k = 0; k < s->nmust && f->until != XLATE_FOR_EVER; k++)

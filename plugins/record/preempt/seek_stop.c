@@ -7,10 +7,10 @@
 #include "record/event/ev.h"
 #include "record/event/hooks.h"
 #include "record/event/turn.h"
-#include "record/sched/chaos.h"
-#include "record/shm/group.h"
 #include "record/preempt/point.h"
 #include "record/preempt/seek.h"
+#include "record/sched/chaos.h"
+#include "record/shm/group.h"
 
 #include <time.h>
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * seek_time.c: the thread goes to the place of a PREEMPT record (seek.h) by itself: where a debugger holds it, which is to
- * see the program's own code run, and where that cannot be translated.
+ * seek_time.c: the thread goes to the place of a PREEMPT record (seek.h) by itself: where a debugger holds it, which is
+ * to see the program's own code run, and where that cannot be translated.
  *
  * A timer stops the thread again and again and looks at the words of the record. Those that have changed must be
  * as recorded at the place. A word that moves evenly in one direction is a clock: the time until it reaches
@@ -94,8 +94,8 @@ static void go_on(struct seek *s, uint64_t ns)
 }
 
 /*
- * After a lookahead copy's answer: the program's time for a part of the way. Translated code takes longer, by a factor that is not
- * known; when the thread has gone some way, its time for that and what it has passed tell more.
+ * After a lookahead copy's answer: the program's time for a part of the way. Translated code takes longer, by a factor
+ * that is not known; when the thread has gone some way, its time for that and what it has passed tell more.
  */
 static uint64_t next_step(struct seek *s, const struct lookahead_answer *a)
 {
@@ -113,7 +113,8 @@ static uint64_t next_step(struct seek *s, const struct lookahead_answer *a)
 	hits = (double)s->first_far - (double)a->hits;
 	way = (double)s->first_way - (double)a->way_ns;
 	if (ran < SURE_NS || hits < (double)s->first_far / 16 || way < (double)s->first_way / 16)
-		return (a->way_ns > 2 * LOOKAHEAD_NS ? a->way_ns - LOOKAHEAD_NS : LOOKAHEAD_NS) / (8u << G.ctl->variant);
+		return (a->way_ns > 2 * LOOKAHEAD_NS ? a->way_ns - LOOKAHEAD_NS : LOOKAHEAD_NS) /
+		       (8u << G.ctl->variant);
 	hits = ran / hits * (double)a->hits;
 	way = ran / way * (double)a->way_ns;
 	return (uint64_t)((hits < way ? hits : way) * (G.ctl->variant ? 0.25 : 0.5));

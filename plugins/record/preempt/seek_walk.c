@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * seek_walk.c: the thread goes to the place of a PREEMPT record (seek.h) in translated code, which compares each time it comes
- * by the place's address. No clock has a part in this.
+ * seek_walk.c: the thread goes to the place of a PREEMPT record (seek.h) in translated code, which compares each time
+ * it comes by the place's address. No clock has a part in this.
  *
- * Where all that has changed is as recorded, but something else is not, it may be what was left there before, or what the
- * program has yet to write. A copy of the process goes ahead then, once, and sees whether there is a better place. When
- * this has failed (the next schedule variant), a copy goes first in any case.
+ * Where all that has changed is as recorded, but something else is not, it may be what was left there before, or what
+ * the program has yet to write. A copy of the process goes ahead then, once, and sees whether there is a better place.
+ * When this has failed (the next schedule variant), a copy goes first in any case.
  */
 #include "record/core/state.h"
 #include "record/core/task.h"
@@ -14,7 +14,9 @@
 #include "record/preempt/seek.h"
 
 #define SOONER 8u /* than the recorded run, at most */
-#define SLOWER 12u /* than the recorded run, at most; in the first schedule variants, behind which a copy goes first: */
+#define SLOWER                                                                                                         \
+	12u /* than the recorded run, at most; in the first schedule variants, behind which a copy goes first:         \
+	     */
 #define FIRST_SLOWER 4u
 #define MORE_NS 300000000u
 #define TICK_NS 100000000u
@@ -131,7 +133,8 @@ void seek_walk_tick(struct thr *t, struct seek *s)
 	/* by both clocks: a machine that stood still counts as CPU time, but gives one tick */
 	uint64_t ns = ++s->ticks * TICK_NS, cpu_ns = task_cpu_ns() - s->begin_ns;
 
-	if (!G.lookahead && (ns < cpu_ns ? ns : cpu_ns) > s->head.run_ns * (s->thorough ? SLOWER : FIRST_SLOWER) + MORE_NS)
+	if (!G.lookahead &&
+	    (ns < cpu_ns ? ns : cpu_ns) > s->head.run_ns * (s->thorough ? SLOWER : FIRST_SLOWER) + MORE_NS)
 		seek_lost(t, "the place where a computation was interrupted is not met");
 	seek_arm(s, TICK_NS);
 }

@@ -1,22 +1,24 @@
 /* SPDX-License-Identifier: MIT */
 /* snap.c: replay: copies of the process in which the debugger makes calls: see REPLAY_CMD_SNAP in rlog/replay.h. */
 #include "record/core/state.h"
-#include "record/shm/group.h"
 #include "record/preempt/interrupt.h"
+#include "record/shm/group.h"
 
 #include <sched.h>
 #include <signal.h>
 #include <sys/mman.h>
 
 /*
- * A copy of this process for the debugger to run calls in: off the timeline, nothing shared. It says when it is: before, what it
- * does would be done to the original's control page. The threads' TIDs stay known in it, to say who has a lock.
+ * A copy of this process for the debugger to run calls in: off the timeline, nothing shared. It says when it is:
+ * before, what it does would be done to the original's control page. The threads' TIDs stay known in it, to say who has
+ * a lock.
  */
 static _Noreturn void snap_child(void)
 {
 	static uint32_t never;
 	uint64_t len = (sizeof(*G.ctl) + 4095) & ~4095ul;
-	struct replay_ctl *own = G.ctl, *shared = (void *)raw6(SYS_mremap, (long)own, 0, (long)len, MREMAP_MAYMOVE, 0, 0);
+	struct replay_ctl *own = G.ctl,
+			  *shared = (void *)raw6(SYS_mremap, (long)own, 0, (long)len, MREMAP_MAYMOVE, 0, 0);
 
 	if (raw_failed(shared)) {
 		own->cmd_result = (long)shared;

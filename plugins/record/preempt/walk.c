@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * walk.c: see rlog/walk.h and walk.h. Nothing here is of the timeline: no event is made and no lock is taken. The tracer hears
- * of the end by an int3, which is executed with all of the program's registers in their places.
+ * walk.c: see rlog/walk.h and walk.h. Nothing here is of the timeline: no event is made and no lock is taken. The
+ * tracer hears of the end by an int3, which is executed with all of the program's registers in their places.
  */
+#include "record/preempt/walk.h"
 #include "record/core/regs.h"
 #include "record/core/state.h"
 #include "record/dbt/xlate.h"
 #include "record/dbt/xlate_emit.h"
-#include "record/preempt/walk.h"
 #include "rlog/walk.h"
 
 #include <string.h>

@@ -2,19 +2,19 @@
 /*
  * adopt.c: threads, and processes that share the program's memory, that it makes by clone itself.
  *
- * Both are threads of the image here: with a number and a log. A process of that kind (CLONE_VM without CLONE_THREAD) has a
- * PID of its own when recording, which the head of its log tells; in a replay it is a thread with that as TID. What
- * makes it a process, its end, what its parent gets by wait, its descriptors, all that is in the log.
+ * Both are threads of the image here: with a number and a log. A process of that kind (CLONE_VM without CLONE_THREAD)
+ * has a PID of its own when recording, which the head of its log tells; in a replay it is a thread with that as TID.
+ * What makes it a process, its end, what its parent gets by wait, its descriptors, all that is in the log.
  *
- * Without CLONE_SETTLS the new one would have its creator's thread pointer, and the recorder would take it for that one.
- * So it gets a copy of what is there: its address depends on the thread's number alone.
+ * Without CLONE_SETTLS the new one would have its creator's thread pointer, and the recorder would take it for that
+ * one. So it gets a copy of what is there: its address depends on the thread's number alone.
  */
 #include "record/core/memory.h"
 #include "record/core/own_stack.h"
 #include "record/core/real.h"
 #include "record/core/state.h"
-#include "record/store/log.h"
 #include "record/proc/thread.h"
+#include "record/store/log.h"
 
 #include <dlfcn.h>
 #include <linux/sched.h>

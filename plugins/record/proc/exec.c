@@ -1,21 +1,21 @@
 /* SPDX-License-Identifier: MIT */
 /* exec.c: exec: is the next program one that can be recorded, and what does it need so that it is? */
+#include "launch/auxv.h"
+#include "launch/notes.h"
 #include "record/core/memory.h"
 #include "record/core/sigaction.h"
 #include "record/core/state.h"
 #include "record/core/task.h"
 #include "record/core/tsc_clock.h"
 #include "record/core/util.h"
-#include "record/store/keeper.h"
-#include "record/store/log.h"
 #include "record/event/ev.h"
 #include "record/event/turn.h"
+#include "record/proc/process.h"
 #include "record/sched/gil.h"
 #include "record/shm/group.h"
+#include "record/store/keeper.h"
+#include "record/store/log.h"
 #include "record/sys/sys.h"
-#include "record/proc/process.h"
-#include "launch/auxv.h"
-#include "launch/notes.h"
 
 #include <elf.h>
 #include <linux/sched.h>
@@ -26,10 +26,25 @@
 #include <sys/user.h>
 #include <sys/wait.h>
 
-enum { EXEC_OK, EXEC_STATIC, EXEC_SETUID, EXEC_FOREIGN, EXEC_UNKNOWN, EXEC_HIDDEN, EXEC_GO, EXEC_NO_CHILD,
-       EXEC_UNREACHED, EXEC_NO_HELPER, EXEC_UNSEEN };
+enum {
+	EXEC_OK,
+	EXEC_STATIC,
+	EXEC_SETUID,
+	EXEC_FOREIGN,
+	EXEC_UNKNOWN,
+	EXEC_HIDDEN,
+	EXEC_GO,
+	EXEC_NO_CHILD,
+	EXEC_UNREACHED,
+	EXEC_NO_HELPER,
+	EXEC_UNSEEN
+};
 static const char *const exec_why[] = {
-	"", "static binary", "setuid or setgid binary", "not a 64-bit x86 glibc binary", "cannot be read",
+	"",
+	"static binary",
+	"setuid or setgid binary",
+	"not a 64-bit x86 glibc binary",
+	"cannot be read",
 	"its user cannot read the recorder, which lies in a private folder",
 	"Go program, on whose stacks the recorder has no room",
 	"started by a process whose next child begins a PID namespace",
@@ -222,8 +237,8 @@ static int middle_main(void *arg)
 {
 	struct middle *m = arg;
 
-	if (clone_fn(CLONE_VM | CLONE_FILES | CLONE_FS | CLONE_CHILD_CLEARTID | SIGCHLD, m->stack,
-		     helper_main, &m->h, &m->h.state) < 0)
+	if (clone_fn(CLONE_VM | CLONE_FILES | CLONE_FS | CLONE_CHILD_CLEARTID | SIGCHLD, m->stack, helper_main, &m->h,
+		     &m->h.state) < 0)
 		m->h.state = HELPER_FAILED;
 	return 0;
 }
@@ -242,12 +257,12 @@ static struct helper *start_helper(void)
 	m->h.target = (pid_t)raw0(SYS_gettid);
 	m->h.state = HELPER_STARTS;
 	/*
-	 * Whom it is left to in a PID namespace, that one's first process, the program knows too, and may be it: there it stays
-	 * a child that only who asks for such sees, until the next image's recorder takes it away (init.c).
+	 * Whom it is left to in a PID namespace, that one's first process, the program knows too, and may be it: there
+	 * it stays a child that only who asks for such sees, until the next image's recorder takes it away (init.c).
 	 */
 	if (G.pid_ns) {
-		pid = clone_fn(CLONE_VM | CLONE_FILES | CLONE_FS | CLONE_CHILD_CLEARTID, mem + 65536, helper_main, &m->h,
-			       &m->h.state);
+		pid = clone_fn(CLONE_VM | CLONE_FILES | CLONE_FS | CLONE_CHILD_CLEARTID, mem + 65536, helper_main,
+			       &m->h, &m->h.state);
 		if (pid < 0)
 			return 0;
 	} else {
@@ -258,8 +273,7 @@ static struct helper *start_helper(void)
 			;
 	}
 	if (status) /* killed: nobody else can start the helper, or has */
-		__atomic_compare_exchange_n(&m->h.state, &starts, HELPER_FAILED, 0, __ATOMIC_ACQ_REL,
-					    __ATOMIC_RELAXED);
+		__atomic_compare_exchange_n(&m->h.state, &starts, HELPER_FAILED, 0, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED);
 	while (__atomic_load_n(&m->h.state, __ATOMIC_ACQUIRE) == HELPER_STARTS)
 		raw_futex_wait(&m->h.state, HELPER_STARTS);
 	return &m->h;
@@ -417,8 +431,7 @@ long proc_exec(struct thr *t, long nr, const long *a, ucontext_t *uc)
 			dismiss_helper(h);
 	} else {
 		limits_before_exec();
-		ret = nr == SYS_execve ? raw3(nr, a[0], a[1], a[2])
-				       : raw6(nr, a[0], a[1], a[2], a[3], a[4], 0);
+		ret = nr == SYS_execve ? raw3(nr, a[0], a[1], a[2]) : raw6(nr, a[0], a[1], a[2], a[3], a[4], 0);
 	}
 	tsc_arm();
 	if (t->own_process)

@@ -3,18 +3,18 @@
 #include "record/core/sigaction.h"
 #include "record/core/state.h"
 #include "record/core/util.h"
-#include "record/store/keeper.h"
-#include "record/store/log.h"
 #include "record/event/arm.h"
 #include "record/event/cs.h"
 #include "record/event/ev.h"
 #include "record/event/sig_queue.h"
 #include "record/event/turn.h"
+#include "record/proc/process.h"
 #include "record/sched/gil.h"
 #include "record/shm/group.h"
+#include "record/store/keeper.h"
+#include "record/store/log.h"
 #include "record/sync/lib.h"
 #include "record/sys/sys.h"
-#include "record/proc/process.h"
 
 #include <sched.h>
 #include <string.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * leave.c: the end of a thread that has made its EXIT event. In a replay a process's first thread stays until all of it
- * ends: without it nobody gets at the process's memory by its PID, neither ptrace nor GDB nor CRIU. What the kernel does at
- * a thread's end is done for it, but for robust mutexes that it holds: with such it ends.
+ * ends: without it nobody gets at the process's memory by its PID, neither ptrace nor GDB nor CRIU. What the kernel
+ * does at a thread's end is done for it, but for robust mutexes that it holds: with such it ends.
  */
 #include "record/core/state.h"
 #include "record/proc/thread.h"

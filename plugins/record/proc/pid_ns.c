@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * pid_ns.c: PID namespaces that the program makes (CLONE_NEWPID). A process has a PID for itself there, 1 for instance, and
- * another one for those outside; its parent's log has the one, its own log the other. A replay's cell has one namespace,
- * with the recorded PIDs: in there such a process has a number of its own (cell_pid of its image), and its threads any.
- * What the kernel writes into the program's memory at their start is put right.
+ * pid_ns.c: PID namespaces that the program makes (CLONE_NEWPID). A process has a PID for itself there, 1 for instance,
+ * and another one for those outside; its parent's log has the one, its own log the other. A replay's cell has one
+ * namespace, with the recorded PIDs: in there such a process has a number of its own (cell_pid of its image), and its
+ * threads any. What the kernel writes into the program's memory at their start is put right.
  *
  * The first process that is made there ends it with its own end: so the recorder must not be the one to make it.
  */

@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: MIT */
 /* proc.c: fork: processes that come to be. exec.c has what becomes of them. */
-#include "record/core/state.h"
-#include "record/core/util.h"
-#include "record/store/keeper.h"
-#include "record/event/ev.h"
-#include "record/event/turn.h"
-#include "record/sched/gil.h"
-#include "record/shm/group.h"
-#include "record/sys/vfork_share.h"
-#include "record/proc/process.h"
-#include "record/proc/thread.h"
 #include "launch/auxv.h"
 #include "launch/notes.h"
+#include "record/core/state.h"
+#include "record/core/util.h"
+#include "record/event/ev.h"
+#include "record/event/turn.h"
+#include "record/proc/process.h"
+#include "record/proc/thread.h"
+#include "record/sched/gil.h"
+#include "record/shm/group.h"
+#include "record/store/keeper.h"
+#include "record/sys/vfork_share.h"
 
 #include <elf.h>
 #include <errno.h>
@@ -154,8 +154,8 @@ static long fork_record(struct thr *t, struct clone_args *c, int shares, uint64_
 }
 
 /*
- * The child says who it is, and the parent ends. Its threads wait for their turns in the same page: a turn of the child's that
- * one of them took would be lost.
+ * The child says who it is, and the parent ends. Its threads wait for their turns in the same page: a turn of the
+ * child's that one of them took would be lost.
  */
 static void outlive(pid_t parent)
 {
@@ -195,8 +195,12 @@ static long fork_replay(struct thr *t, struct clone_args *c, int shares, uint64_
 		struct alias_own *own;
 		long pid;
 
-		struct clone_args k = {.flags = c->flags & REPLAYED, .exit_signal = c->exit_signal, .tls = c->tls,
-				       .child_tid = c->child_tid, .set_tid = (uint64_t)&want, .set_tid_size = 1};
+		struct clone_args k = {.flags = c->flags & REPLAYED,
+				       .exit_signal = c->exit_signal,
+				       .tls = c->tls,
+				       .child_tid = c->child_tid,
+				       .set_tid = (uint64_t)&want,
+				       .set_tid_size = 1};
 
 		if (follow) {
 			k.flags |= CLONE_PARENT;
@@ -242,7 +246,8 @@ long proc_fork(struct thr *t, struct clone_args *c, uint64_t sp, ucontext_t *uc)
 {
 	int shares = (c->flags & CLONE_VM) != 0;
 
-	/* A child that would share our memory until its exec gets a copy instead: it is recorded too. Handlers need memory. */
+	/* A child that would share our memory until its exec gets a copy instead: it is recorded too. Handlers need
+	 * memory. */
 	if (shares)
 		c->flags &= ~(uint64_t)(CLONE_VM | CLONE_SIGHAND);
 	/* the recorder could not find its own data in such a child; nor could libc */

@@ -14,7 +14,8 @@ long proc_exec(struct thr *t, long nr, const long *a, ucontext_t *uc); /* a sys_
 
 /* --- image.c --- */
 struct rlog_image;
-/* The folder of this process, and what it is. 0, or -1: it is not recorded, which is noted. argv: NULL for a fork's child */
+/* The folder of this process, and what it is. 0, or -1: it is not recorded, which is noted. argv: NULL for a fork's
+ * child */
 int image_begin_process(uint32_t parent, enum rlog_origin origin, int argc, char **argv, char **envp);
 int image_read_image(uint32_t process, struct rlog_image *im); /* 0, or -1 */
 void image_show_pid(const struct rlog_image *im); /* replay: what the program was then */

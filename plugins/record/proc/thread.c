@@ -6,11 +6,12 @@
  * Its EXIT event must come after all destructors of the program's thread-specific data: a key of our own
  * asks for one more round until the last, and logs it there. After EXIT a thread runs free.
  */
+#include "record/proc/thread.h"
+#include "record/chaos/interrupts.h"
 #include "record/core/own_stack.h"
 #include "record/core/real.h"
 #include "record/core/scrub.h"
 #include "record/core/state.h"
-#include "record/store/log.h"
 #include "record/event/arm.h"
 #include "record/event/cs.h"
 #include "record/event/ev.h"
@@ -21,14 +22,13 @@
 #include "record/sched/own_locks.h"
 #include "record/sched/wait.h"
 #include "record/shm/group.h"
-#include "record/chaos/interrupts.h"
+#include "record/store/log.h"
 #include "record/sync/heap.h"
 #include "record/sync/lib.h"
-#include "record/proc/thread.h"
 
 #include <dlfcn.h>
-#include <linux/futex.h>
 #include <limits.h>
+#include <linux/futex.h>
 #include <unwind.h>
 
 #define STACK_SLOT (1ull << 26)
@@ -47,7 +47,8 @@ static void clear_word(uint32_t *word)
 {
 	if (unlikely(G.group) && G.mode == SHIM_RECORD)
 		pages_touch(word, sizeof(*word), 1);
-	raw6(SYS_futex, (long)word, FUTEX_WAKE_OP, 0x7fffffff, 0, (long)word, FUTEX_OP(FUTEX_OP_SET, 0, FUTEX_OP_CMP_EQ, 0));
+	raw6(SYS_futex, (long)word, FUTEX_WAKE_OP, 0x7fffffff, 0, (long)word,
+	     FUTEX_OP(FUTEX_OP_SET, 0, FUTEX_OP_CMP_EQ, 0));
 }
 
 void thread_exit_event(struct thr *t)
@@ -154,7 +155,9 @@ static void come_to_turn(void *p)
 	}
 }
 
-#define START_DEEP 6144u /* libc's calls before these steps: in a replay traps, without a stack of the recorder's yet */
+#define START_DEEP                                                                                                     \
+	6144u /* libc's calls before these steps: in a replay traps, without a stack of the recorder's yet             \
+	       */
 
 static void first_steps(struct thr *t)
 {
@@ -260,7 +263,8 @@ static int no_number(struct thr *t)
 	int64_t ret = 11; /* EAGAIN */
 	uint64_t none = 0;
 
-	note(RLOG_NOTE_UNSUPPORTED, RLOG_MAX_THREADS, "more threads than fred can number in one process: pthread_create gave EAGAIN");
+	note(RLOG_NOTE_UNSUPPORTED, RLOG_MAX_THREADS,
+	     "more threads than fred can number in one process: pthread_create gave EAGAIN");
 	ev(t, RLOG_CREATE, 0, RLOG_MAX_THREADS, 0);
 	ev_done(t);
 	ev_half(t, RLOG_CREATED, &ret, &none);
@@ -319,8 +323,9 @@ static _Unwind_Reason_Code no_further(struct _Unwind_Context *frame, void *arg)
 
 /*
  * libc loads it at the first pthread_exit or cancellation: with many calls under the loader's lock, which
- * other threads need to start. So it is loaded while there is only one thread, and used once: what it does the first time
- * (pthread_once) would be an event or none, as a cancellation comes inside a real call when recording, and behind it on replay.
+ * other threads need to start. So it is loaded while there is only one thread, and used once: what it does the first
+ * time (pthread_once) would be an event or none, as a cancellation comes inside a real call when recording, and behind
+ * it on replay.
  */
 static void load_unwinder(struct thr *t)
 {
@@ -337,8 +342,8 @@ static void load_unwinder(struct thr *t)
 }
 
 /*
- * A signal must not come to it before it is known whose it is: its first steps let them in. On replay none comes, but libc
- * keeps the mask, and the program's memory is to be the same.
+ * A signal must not come to it before it is known whose it is: its first steps let them in. On replay none comes, but
+ * libc keeps the mask, and the program's memory is to be the same.
  */
 static int create_quietly(pthread_t *out, const pthread_attr_t *attr, struct thr *c)
 {
@@ -484,7 +489,8 @@ static int join(enum join_how how, pthread_t th, void **val, const struct timesp
 		ret = G.serial ? REAL(pthread_tryjoin_np)(th, val) : EBUSY;
 		if (ret == EBUSY && !(G.serial && how == JOIN_TRY)) {
 			wait_of(t, c, how == JOIN_WAIT ? WAIT_JOIN : WAIT_OTHER);
-			if (how != JOIN_TRY) /* also if it has ended: what t wrote before this may be what it waited for */
+			if (how !=
+			    JOIN_TRY) /* also if it has ended: what t wrote before this may be what it waited for */
 				wait_is_seen(t);
 			CANCELLABLE(t, RLOG_JOIN, (void *)th, ret, real_join(how, th, val, ts));
 		}
@@ -506,15 +512,15 @@ static int join(enum join_how how, pthread_t th, void **val, const struct timesp
 	return (int)ret;
 }
 
-#define JOIN_BODY(how, real_call, ts)                                                              \
-	struct thr *t = shim_enter();                                                              \
-	int ret;                                                                                   \
-                                                                                                   \
-	if (!t)                                                                                    \
-		return real_call;                                                                  \
-	t->caller = (uint64_t)__builtin_return_address(0);                                         \
-	ret = join(how, th, val, ts);                                                              \
-	shim_leave(t);                                                                             \
+#define JOIN_BODY(how, real_call, ts)                                                                                  \
+	struct thr *t = shim_enter();                                                                                  \
+	int ret;                                                                                                       \
+                                                                                                                       \
+	if (!t)                                                                                                        \
+		return real_call;                                                                                      \
+	t->caller = (uint64_t)__builtin_return_address(0);                                                             \
+	ret = join(how, th, val, ts);                                                                                  \
+	shim_leave(t);                                                                                                 \
 	return ret
 
 EXPORT int pthread_join(pthread_t th, void **val)

@@ -11,7 +11,8 @@ void thread_leave_rseq(void);
 void thread_exit_event(struct thr *t); /* EXIT: the thread's last event */
 struct thr *thread_slot(uint32_t ordinal);
 uint64_t thread_tls_room(const struct thr *t); /* the end of a part of its stack's slot that the stack does not use */
-/* A thread that libc or the program makes by clone: before (NULL: no more can be numbered) and behind the clone. Gives the result. */
+/* A thread that libc or the program makes by clone: before (NULL: no more can be numbered) and behind the clone. Gives
+ * the result. */
 struct thr *thread_adopt_begin(struct thr *t);
 long thread_adopt_end(struct thr *t, struct thr *c, long ret);
 _Noreturn void thread_leave(long status); /* leave.c: SYS_exit, behind the EXIT event */

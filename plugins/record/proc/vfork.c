@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * vfork.c: what a vfork child leaves in its parent's memory. The recorder gives such a child a copy, to record it like any
- * other. But libc's posix_spawn has it report an error through the parent's stack, and programs have it set
+ * vfork.c: what a vfork child leaves in its parent's memory. The recorder gives such a child a copy, to record it like
+ * any other. But libc's posix_spawn has it report an error through the parent's stack, and programs have it set
  * variables. So the child shows its pages in shared memory when it execs or ends, and the parent, which waits for
  * that, takes over what differs. It is logged as a call of its own behind the fork.
  *
- * What the child has mapped, unmapped or protected, the parent does again, as calls of its own before that one; a replay finds
- * them in the log.
+ * What the child has mapped, unmapped or protected, the parent does again, as calls of its own before that one; a
+ * replay finds them in the log.
  *
  * A parent with other threads, which go on, takes a stretch of its own stack only: what else differs they may have
  * written. In one without, those pages count that the child has for itself: it has written them. But a child that
@@ -15,13 +15,13 @@
 #include "record/core/maps.h"
 #include "record/core/memory.h"
 #include "record/core/state.h"
-#include "record/store/log.h"
 #include "record/event/ev.h"
 #include "record/event/turn.h"
+#include "record/proc/process.h"
+#include "record/store/log.h"
 #include "record/sync/heap.h"
 #include "record/sys/sys.h"
 #include "record/sys/vfork_share.h"
-#include "record/proc/process.h"
 
 #include <string.h>
 #include <ucontext.h>
@@ -154,8 +154,7 @@ static uint64_t encode(const struct share *s, uint8_t *out)
 
 		/* the child may have mapped it */
 		if (sys_readable((const void *)at, s->piece[k].len))
-			p = encode_piece(p, at, s->bytes[k], s->piece[k].len,
-					 at >> 12 == s->sp >> 12 ? s->sp : 0);
+			p = encode_piece(p, at, s->bytes[k], s->piece[k].len, at >> 12 == s->sp >> 12 ? s->sp : 0);
 	}
 	return (uint64_t)(p - out);
 }
@@ -176,14 +175,19 @@ static void apply(const uint8_t *p, const uint8_t *end)
 
 static long map_again(struct thr *t, long nr, const long *a)
 {
-	return nr == SYS_mmap ? (G.mode == SHIM_REPLAY ? replay_mmap : record_mmap)(t, nr, a, 0) : sys_mem(t, nr, a, nr == SYS_mprotect ? 3 : nr == SYS_munmap ? 2 : 1);
+	return nr == SYS_mmap ? (G.mode == SHIM_REPLAY ? replay_mmap : record_mmap)(t, nr, a, 0)
+			      : sys_mem(t, nr, a,
+					nr == SYS_mprotect ? 3
+					: nr == SYS_munmap ? 2
+							   : 1);
 }
 
 static void record_maps(struct thr *t, const struct share *s)
 {
 	for (uint32_t i = 0; s && i < s->calls; i++)
 		if (sys_is_error(map_again(t, s->call[i].nr, s->call[i].a)))
-			note(RLOG_NOTE_UNSUPPORTED, SYS_vfork, "a vfork child mapped memory where its parent has some by now");
+			note(RLOG_NOTE_UNSUPPORTED, SYS_vfork,
+			     "a vfork child mapped memory where its parent has some by now");
 }
 
 /* Until the call that ends it. */

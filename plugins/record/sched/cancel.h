@@ -36,28 +36,28 @@ static inline void wait_cancelled(void *p)
 }
 
 /* Runs the call `real` into ret as one that may wait and be cancelled. */
-#define CANCELLABLE(t, kind, obj, ret, real)                                                       \
-	do {                                                                                       \
-		struct wait_cancel wait_cancel_ = {kind, obj};                                     \
-                                                                                                   \
-		pthread_cleanup_push(wait_cancelled, &wait_cancel_);                               \
-		if ((kind) == RLOG_COND_WOKE)                                                      \
-			wait_begin_event(t);                                                       \
-		else                                                                               \
-			wait_begin(t);                                                             \
-		(t)->cancellable = 1;                                                              \
-		ret = real;                                                                        \
-		(t)->cancellable = 0;                                                              \
-		wait_end(t);                                                                       \
-		pthread_cleanup_pop(0);                                                            \
+#define CANCELLABLE(t, kind, obj, ret, real)                                                                           \
+	do {                                                                                                           \
+		struct wait_cancel wait_cancel_ = {kind, obj};                                                         \
+                                                                                                                       \
+		pthread_cleanup_push(wait_cancelled, &wait_cancel_);                                                   \
+		if ((kind) == RLOG_COND_WOKE)                                                                          \
+			wait_begin_event(t);                                                                           \
+		else                                                                                                   \
+			wait_begin(t);                                                                                 \
+		(t)->cancellable = 1;                                                                                  \
+		ret = real;                                                                                            \
+		(t)->cancellable = 0;                                                                                  \
+		wait_end(t);                                                                                           \
+		pthread_cleanup_pop(0);                                                                                \
 	} while (0)
 
 /* Replay: takes the record of such a wait, `take`, with the handlers that ran in it. */
-#define REPLAY_CANCELLABLE(t, take)                                                                \
-	do {                                                                                       \
-		(t)->cancellable = 1;                                                              \
-		take;                                                                              \
-		(t)->cancellable = 0;                                                              \
+#define REPLAY_CANCELLABLE(t, take)                                                                                    \
+	do {                                                                                                           \
+		(t)->cancellable = 1;                                                                                  \
+		take;                                                                                                  \
+		(t)->cancellable = 0;                                                                                  \
 	} while (0)
 
 /* Replay: the recorded wait ended so. */

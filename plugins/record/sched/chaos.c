@@ -8,20 +8,21 @@
  * where, and for how long. Four things make it likely all the same:
  *
  *  - Most events are those of loops, most bugs are not. So a thread is held at the n-th event at a place (a caller and
- *    its callers) with a probability that falls with n^2: each place has its chance, however often others are passed. The
- *    same for a computation, at the n-th time that an instruction accesses memory.
+ *    its callers) with a probability that falls with n^2: each place has its chance, however often others are passed.
+ * The same for a computation, at the n-th time that an instruction accesses memory.
  *  - Each run has a temper, drawn once: how many such decisions there are, how often the turn changes besides, whether
  *    computations are interrupted, how patient those are that yield.
- *  - In half of the runs threads are held where they access one variable, until another one comes to it (chaos_hot.c); in the
- *    others computations are stepped and interrupted (chaos_step.c).
- *  - A thread is held for one to some ten thousand events of others, small numbers as likely as large ones; so is one that
- *    sleeps: whoever relies on a time to be long enough is wrong in some runs. If all are held, the first that is over goes on.
+ *  - In half of the runs threads are held where they access one variable, until another one comes to it (chaos_hot.c);
+ * in the others computations are stepped and interrupted (chaos_step.c).
+ *  - A thread is held for one to some ten thousand events of others, small numbers as likely as large ones; so is one
+ * that sleeps: whoever relies on a time to be long enough is wrong in some runs. If all are held, the first that is
+ * over goes on.
  */
+#include "record/sched/chaos.h"
 #include "record/core/memory.h"
 #include "record/core/own_stack.h"
 #include "record/core/state.h"
 #include "record/core/util.h"
-#include "record/sched/chaos.h"
 
 #include <elf.h>
 #include <sys/auxv.h>
@@ -122,7 +123,8 @@ void chaos_init(uint64_t seed)
 	chaos.watches = 1u << chaos_random(4);
 	chaos.patience = any_size(PATIENCE);
 	chaos.sleep_ns = SLEEP_NS;
-	if (chaos_ops.begin_hot(chaos_random(2) ? chaos.text_lo : 0)) { /* that, or steps: who is stepped does not count breakpoints */
+	if (chaos_ops.begin_hot(chaos_random(2) ? chaos.text_lo
+						: 0)) { /* that, or steps: who is stepped does not count breakpoints */
 		chaos.stops = 0;
 		if (!chaos_random(4))
 			chaos.cold = RARE;
@@ -185,7 +187,8 @@ static int one_in(uint32_t first, uint32_t n)
 	return chaos_random(first * n * (n + 1) / 2) == 0;
 }
 
-/* The owner is at a place where it has not been before. In a library: what of the program has called that, however deep it is. */
+/* The owner is at a place where it has not been before. In a library: what of the program has called that, however deep
+ * it is. */
 static void see(const struct thr *t)
 {
 	const uint64_t *sp = chaos.above;

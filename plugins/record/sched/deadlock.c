@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * deadlock.c: recording one thread at a time: the thread that runs ends, or is about to wait for what only another thread of
- * the process gives (a lock, a condition, the end of a thread), and all others do so already. That is for ever, unless a handler
- * of a signal or another process helps. It is noted who waits for what. The note is
- * taken back when a thread goes on. Where neither can be, `fredctl record` is told, and ends the program when it has seen
- * that it stands still (cli/supervisor/deadlock.h): it could not do anything else any more.
+ * deadlock.c: recording one thread at a time: the thread that runs ends, or is about to wait for what only another
+ * thread of the process gives (a lock, a condition, the end of a thread), and all others do so already. That is for
+ * ever, unless a handler of a signal or another process helps. It is noted who waits for what. The note is taken back
+ * when a thread goes on. Where neither can be, `fredctl record` is told, and ends the program when it has seen that it
+ * stands still (cli/supervisor/deadlock.h): it could not do anything else any more.
  */
+#include "record/sched/deadlock.h"
 #include "record/core/sigaction.h"
 #include "record/core/state.h"
 #include "record/core/task.h"
 #include "record/core/util.h"
 #include "record/store/log.h"
-#include "record/sched/deadlock.h"
 
 #define LOOKS 3000 /* at one that was woken, and does not wait any more or again */
 #define PAUSE_NS 20000l
@@ -20,16 +20,16 @@
 #define TELL_MOST 16u /* threads */
 
 static const char *const things[] = {
-	[WAIT_MUTEX] = "the mutex", [WAIT_RWLOCK] = "the read-write lock", [WAIT_COND] = "the condition",
-	[WAIT_SEM] = "the semaphore", [WAIT_BARRIER] = "the barrier", [WAIT_JOIN] = "the end of thread",
+	[WAIT_MUTEX] = "the mutex",	    [WAIT_RWLOCK] = "the read-write lock", [WAIT_COND] = "the condition",
+	[WAIT_SEM] = "the semaphore",	    [WAIT_BARRIER] = "the barrier",	   [WAIT_JOIN] = "the end of thread",
 	[WAIT_LIBC] = "a lock inside libc",
 };
 
 /* ---- is it one? ---- */
 
 /*
- * The word that x sleeps for, as the kernel says it ("202 0xADDRESS ..."); 0: it does not sleep, or it is not known. Between its
- * waking and its coming to a processor the kernel still says so, but that it does not sleep.
+ * The word that x sleeps for, as the kernel says it ("202 0xADDRESS ..."); 0: it does not sleep, or it is not known.
+ * Between its waking and its coming to a processor the kernel still says so, but that it does not sleep.
  */
 static uint64_t sleeps_for(const struct thr *x)
 {
@@ -119,7 +119,8 @@ static int is_refused(const struct thr *t)
 	}
 }
 
-/* Who waits for a condition gives the mutex some time after the turn: t has seen that it was not free, and now it is. */
+/* Who waits for a condition gives the mutex some time after the turn: t has seen that it was not free, and now it is.
+ */
 static int is_free(const struct thr *t)
 {
 	return t->internal == WAIT_MUTEX && !__atomic_load_n((const int *)t->waits[0], __ATOMIC_ACQUIRE);
@@ -211,12 +212,15 @@ void deadlock_look(const struct thr *t, int (*others_wait)(const struct thr *t))
 		told++;
 	}
 	if (has_handlers()) {
-		note(RLOG_NOTE_DEADLOCK, 0, "all threads wait for each other (deadlock): only a signal's handler can help");
+		note(RLOG_NOTE_DEADLOCK, 0,
+		     "all threads wait for each other (deadlock): only a signal's handler can help");
 	} else if ((uint64_t)raw0(SYS_getppid) != G.control->client) {
-		note(RLOG_NOTE_DEADLOCK, 0, "all threads wait for each other (deadlock), until another process ends this one");
+		note(RLOG_NOTE_DEADLOCK, 0,
+		     "all threads wait for each other (deadlock), until another process ends this one");
 	} else {
 		note(RLOG_NOTE_DEADLOCK, RLOG_DEADLOCK_FOR_EVER,
-		     "all threads wait for each other (deadlock), and nothing can help: the program was ended by SIGABRT");
+		     "all threads wait for each other (deadlock), and nothing can help: the program was ended by "
+		     "SIGABRT");
 		raw2(SYS_kill, (long)G.control->client, SIGCHLD);
 	}
 }

@@ -12,14 +12,14 @@
  *
  * Forbidden: to be interrupted by a handler that comes here too. Signals queue while blocking is 0.
  */
+#include "record/sched/gil.h"
 #include "record/core/state.h"
 #include "record/core/task.h"
-#include "record/store/log.h"
 #include "record/event/ev.h"
 #include "record/event/hooks.h"
 #include "record/sched/chaos.h"
 #include "record/sched/deadlock.h"
-#include "record/sched/gil.h"
+#include "record/store/log.h"
 
 #include <time.h>
 
@@ -76,8 +76,7 @@ static void new_slice(void)
 {
 	uint64_t hz = G.control->tsc_hz ? G.control->tsc_hz : 2000000000u;
 
-	gil.slice_start = G.control->clock ? __atomic_load_n(&G.control->next_stamp, __ATOMIC_RELAXED)
-					   : stamp_now();
+	gil.slice_start = G.control->clock ? __atomic_load_n(&G.control->next_stamp, __ATOMIC_RELAXED) : stamp_now();
 	gil.slice_cpu = task_cpu_ns();
 	gil.slice_end = gil.slice_start + (G.control->clock ? SLICE_COUNTED : hz / SLICE_HZ);
 	gil.looks = 0;
@@ -193,8 +192,8 @@ static int hand_over_or_stay(int yields)
 }
 
 /*
- * Has the owner made no event since the last look? The last one that came looks: it is awake. patient: for so long that it is
- * interrupted in any case, else only if it spins.
+ * Has the owner made no event since the last look? The last one that came looks: it is awake. patient: for so long that
+ * it is interrupted in any case, else only if it spins.
  */
 static int watchdog(struct thr *t, int patient)
 {
@@ -247,7 +246,8 @@ static int is_last(const struct thr *t)
 	return __atomic_load_n(&gil.last, __ATOMIC_RELAXED) == t->ordinal;
 }
 
-/* Often at first, since who spins does so from the start. waited: for how long the owner has made no event, as far as that was seen. */
+/* Often at first, since who spins does so from the start. waited: for how long the owner has made no event, as far as
+ * that was seen. */
 static long next_look(const struct thr *t, long waited)
 {
 	long left = gil.patience - waited;

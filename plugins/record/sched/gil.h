@@ -5,7 +5,8 @@
 
 #include "record/core/state.h"
 
-/* Other processes that share memory, if there are any: shm/group.c. start/connect.c fills the table before anything else. */
+/* Other processes that share memory, if there are any: shm/group.c. start/connect.c fills the table before anything
+ * else. */
 struct gil_group {
 	void (*enter)(struct thr *t); /* waits until it is this process's turn */
 	void (*leave)(void);
@@ -27,7 +28,8 @@ void gil_created(const struct thr *c); /* chaos: waits until it comes for the gi
 void gil_point(struct thr *t); /* behind a stamped record: lets others run if the slice is over */
 void gil_before(struct thr *t); /* chaos: the same in front of an acquire, whose record is sure to come */
 void gil_switch(struct thr *t); /* the same at once */
-void gil_look(struct thr *t); /* behind a stamped record: who looks at the clock all the time perhaps waits for others */
+void gil_look(
+	struct thr *t); /* behind a stamped record: who looks at the clock all the time perhaps waits for others */
 void gil_block(struct thr *t); /* before a call that may wait */
 void gil_unblock(struct thr *t);
 void gil_leave(struct thr *t); /* it ends */
@@ -37,10 +39,12 @@ uint64_t gil_slice_start(uint64_t *cpu_ns); /* a stamp, and its thread's CPU tim
 void gil_preempt(struct thr *t); /* behind the PREEMPT record of t */
 void interrupt_poke(struct thr *t); /* for a thread that waits for t: it makes no event */
 void interrupt_sample(struct thr *t); /* the same, if it spins */
-void spin_fork_child(struct thr *now); /* in a fork's child: nobody here may signal the other threads, or wait for them */
+void spin_fork_child(
+	struct thr *now); /* in a fork's child: nobody here may signal the other threads, or wait for them */
 /*
- * Behind the system call nr of t, whose record began at `from`, while threads run side by side: goes over to one at a time when a
- * thread waits by looking at memory; on replay, when the recorder did. sleeps: the call does nothing but let time pass.
+ * Behind the system call nr of t, whose record began at `from`, while threads run side by side: goes over to one at a
+ * time when a thread waits by looking at memory; on replay, when the recorder did. sleeps: the call does nothing but
+ * let time pass.
  */
 void spin_behind_call(struct thr *t, long nr, int sleeps, const uint8_t *from);
 

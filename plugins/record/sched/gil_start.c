@@ -3,10 +3,10 @@
 #include "record/core/sigaction.h"
 #include "record/core/state.h"
 #include "record/core/tsc_clock.h"
-#include "record/store/log.h"
 #include "record/event/ev.h"
 #include "record/event/turn.h"
 #include "record/sched/gil.h"
+#include "record/store/log.h"
 
 #include <time.h>
 
@@ -74,7 +74,8 @@ static void start_serial(struct thr *t)
 	sig_arm_traps();
 	tsc_begin(t);
 	raw2(SYS_membarrier, 1 /* MEMBARRIER_CMD_GLOBAL */, 0);
-	/* all others stop at the end of their next event; one that comes to none is interrupted, or goes on for a while */
+	/* all others stop at the end of their next event; one that comes to none is interrupted, or goes on for a while
+	 */
 	for (int i = 0; i < STOP_TRIES && others_run(t, 0); i++) {
 		if (i % STOP_POKE == STOP_POKE - 1)
 			poke_others(t);

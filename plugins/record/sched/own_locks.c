@@ -9,7 +9,8 @@
  *	mov $202, %edi ... call syscall		in an object that imports syscall()
  *	mov $202, %eax ... syscall
  *
- * Locks of the program's own that never wait in the kernel are found by the loops in which it tries to take them (spin.h).
+ * Locks of the program's own that never wait in the kernel are found by the loops in which it tries to take them
+ *(spin.h).
  *
  * When there is some, one thread runs at a time from the program's second thread on (gil.c). Code that is
  * not found so, as generated code, shows at its first call (sys_calls.c), perhaps late.
@@ -17,14 +18,14 @@
  * A conservative collector of garbage, which has locks of its own too, stops the other threads anywhere and looks for
  * pointers on their stacks.
  */
+#include "record/sched/own_locks.h"
 #include "record/core/own_stack.h"
 #include "record/core/real.h"
 #include "record/core/state.h"
 #include "record/core/util.h"
-#include "record/store/log.h"
 #include "record/dbt/spin.h"
 #include "record/sched/gil.h"
-#include "record/sched/own_locks.h"
+#include "record/store/log.h"
 
 #include <elf.h>
 #include <link.h>

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * spin_watch.c: recording in parallel: threads that wait by looking at memory (spin.h) are noticed behind the system calls of others,
- * or of their own. No log tells when they see what another thread writes, unless one thread runs at a time from then on.
+ * spin_watch.c: recording in parallel: threads that wait by looking at memory (spin.h) are noticed behind the system
+ * calls of others, or of their own. No log tells when they see what another thread writes, unless one thread runs at a
+ * time from then on.
  */
 #include "record/core/state.h"
 #include "record/core/util.h"
-#include "record/store/log.h"
 #include "record/sched/gil.h"
+#include "record/store/log.h"
 
 #define WATCH_NS 4000000u /* without an event; from one look at the others to the next, at least, and at most: */
 #define WATCH_MOST_NS 256000000u
@@ -22,8 +23,8 @@ static int is_alone(const struct thr *t)
 }
 
 /*
- * A thread that sleeps, or gives way, and does so again without another call in between, has looked at memory for what another
- * thread is to write there: nothing else can have changed.
+ * A thread that sleeps, or gives way, and does so again without another call in between, has looked at memory for what
+ * another thread is to write there: nothing else can have changed.
  */
 static int polls(struct thr *t, long nr, int sleeps, const uint8_t *from)
 {
@@ -46,14 +47,15 @@ static void await_answer(const struct thr *x)
 		raw2(SYS_nanosleep, pause, 0);
 }
 
-/* Asks those that have made no event for a while whether they spin (interrupt.c); more and more rarely, while none of them does. */
+/* Asks those that have made no event for a while whether they spin (interrupt.c); more and more rarely, while none of
+ * them does. */
 static void watch_others(const struct thr *t)
 {
 	static uint64_t next, every_ns = WATCH_NS;
 	uint64_t now = stamp_now(), mhz = G.control->tsc_hz / 1000000, was = __atomic_load_n(&next, __ATOMIC_RELAXED);
 
-	if (now < was ||
-	    !__atomic_compare_exchange_n(&next, &was, now + every_ns / 1000 * mhz, 0, __ATOMIC_RELAXED, __ATOMIC_RELAXED))
+	if (now < was || !__atomic_compare_exchange_n(&next, &was, now + every_ns / 1000 * mhz, 0, __ATOMIC_RELAXED,
+						      __ATOMIC_RELAXED))
 		return;
 	for (uint32_t i = 1; i < G.next_thread && i < RLOG_MAX_THREADS; i++) {
 		struct thr *x = &G.thr[i];

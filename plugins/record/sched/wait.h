@@ -13,8 +13,8 @@ void waits_tell(void); /* says outside where this process keeps what its threads
 void cs_pause(struct thr *t); /* recording in parallel, with the turn of cs.c: before a call that may wait */
 
 /*
- * Replay: from where an acquire waits for its turn until it has it, for those who look at a position: the object tells whether it
- * waits for that, too.
+ * Replay: from where an acquire waits for its turn until it has it, for those who look at a position: the object tells
+ * whether it waits for that, too.
  */
 static inline void wait_is_shown(struct thr *t, const void *obj, enum wait_kind kind)
 {
@@ -42,9 +42,9 @@ static inline void wait_of(struct thr *t, const void *obj, enum wait_kind kind)
 }
 
 /*
- * Before wait_begin, recording in parallel: the object is not free. A record says so, so that a replay shows the thread in this
- * call for as long as it waits, also when the recording ends meanwhile. One thread at a time, and with the turn of cs.c, a wait
- * has that record in any case.
+ * Before wait_begin, recording in parallel: the object is not free. A record says so, so that a replay shows the thread
+ * in this call for as long as it waits, also when the recording ends meanwhile. One thread at a time, and with the turn
+ * of cs.c, a wait has that record in any case.
  */
 static inline void wait_is_seen(struct thr *t)
 {
@@ -53,8 +53,8 @@ static inline void wait_is_seen(struct thr *t)
 }
 
 /*
- * Recording: from here on a handler runs at once, and writes its records where it interrupts: so those of signals that wait are
- * written while others still queue.
+ * Recording: from here on a handler runs at once, and writes its records where it interrupts: so those of signals that
+ * wait are written while others still queue.
  */
 static inline void wait_lets_signals_in(struct thr *t)
 {

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * alias.c: replay: memory that the process has mapped more than once, such as a ring buffer that continues in a second mapping of
- * itself. What is written at one address is there at the others at once, without an event: so they are the same memory in a replay
- * too, shared and anonymous. All other memory of a replay is private, and so is this until it is mapped again.
+ * alias.c: replay: memory that the process has mapped more than once, such as a ring buffer that continues in a second
+ * mapping of itself. What is written at one address is there at the others at once, without an event: so they are the
+ * same memory in a replay too, shared and anonymous. All other memory of a replay is private, and so is this until it
+ * is mapped again.
  *
- * A fork shares it with the child. A copy of a replaying process must not write into it: it gets its own, in place of it, before
- * either of them goes on. The tracer does that for the copies that it makes (trace/inject.c).
+ * A fork shares it with the child. A copy of a replaying process must not write into it: it gets its own, in place of
+ * it, before either of them goes on. The tracer does that for the copies that it makes (trace/inject.c).
  */
 #include "record/core/maps.h"
 #include "record/core/state.h"
@@ -38,7 +39,8 @@ long spare_place(long len)
 
 static int prot_of(const char *perms)
 {
-	return (perms[0] == 'r' ? PROT_READ : 0) | (perms[1] == 'w' ? PROT_WRITE : 0) | (perms[2] == 'x' ? PROT_EXEC : 0);
+	return (perms[0] == 'r' ? PROT_READ : 0) | (perms[1] == 'w' ? PROT_WRITE : 0) |
+	       (perms[2] == 'x' ? PROT_EXEC : 0);
 }
 
 static int may_prot(const struct mapping *m)
@@ -52,8 +54,8 @@ static uint8_t *new_shared(uint64_t len)
 {
 	long at = spare_place((long)len);
 
-	if ((long)raw_mmap((void *)at, len, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0) !=
-	    at)
+	if ((long)raw_mmap((void *)at, len, PROT_READ | PROT_WRITE,
+			   MAP_SHARED | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0) != at)
 		shim_fail("no memory for what is mapped more than once");
 	made = G.ctl->aliases = 1;
 	return (uint8_t *)at;
@@ -163,7 +165,8 @@ void alias_join(const struct mapping *m)
 		if (end > (uint64_t)m->first + pages_of(m))
 			end = (uint64_t)m->first + pages_of(m);
 		if (lo < end)
-			share(o->lo + (lo - o->first) * PAGE, m->lo + (lo - m->first) * PAGE, (end - lo) * PAGE, may_prot(m));
+			share(o->lo + (lo - o->first) * PAGE, m->lo + (lo - m->first) * PAGE, (end - lo) * PAGE,
+			      may_prot(m));
 	}
 }
 
@@ -206,7 +209,8 @@ struct alias_own {
 static int is_ours(const struct map *m)
 {
 	return m->perms[3] == 's' && !(m->lo >= REPLAY_CTL_ADDR && m->lo < SHIM_HEAP_MAIN_ADDR) &&
-	       (!strncmp(m->path, "/dev/zero", 9) || !strncmp(m->path, "/memfd:", 7)); /* the latter behind a checkpoint */
+	       (!strncmp(m->path, "/dev/zero", 9) ||
+		!strncmp(m->path, "/memfd:", 7)); /* the latter behind a checkpoint */
 }
 
 static int collect(const struct map *m, void *arg)

@@ -13,17 +13,17 @@
  *
  * REC/group is the group's page: only the recorder looks at it. It may be killed at any moment.
  */
+#include "record/shm/group.h"
 #include "record/core/sigaction.h"
 #include "record/core/state.h"
 #include "record/core/task.h"
 #include "record/core/util.h"
-#include "record/store/keeper.h"
-#include "record/store/log.h"
 #include "record/event/ev.h"
 #include "record/event/turn.h"
 #include "record/sched/gil.h"
-#include "record/shm/group.h"
 #include "record/shm/group_page.h"
+#include "record/store/keeper.h"
+#include "record/store/log.h"
 
 #include <signal.h>
 #include <time.h>
@@ -152,7 +152,8 @@ static int take_slot(void)
 
 	group_lock();
 	for (i = 0; i < SLOTS; i++)
-		if (!p->slot[i].pid || p->slot[i].pid == group_own_pid() || (!p->slot[i].ticket && p->owner != i + 1 && process_is_dead(p->slot[i].pid)))
+		if (!p->slot[i].pid || p->slot[i].pid == group_own_pid() ||
+		    (!p->slot[i].ticket && p->owner != i + 1 && process_is_dead(p->slot[i].pid)))
 			break;
 	if (i < SLOTS) {
 		p->slot[i] = (struct slot){.pid = group_own_pid()};
@@ -176,8 +177,8 @@ static int map_page(void)
 		keep_grow(path, 0, sizeof(struct group_page));
 	else
 		raw2(SYS_ftruncate, fd, sizeof(struct group_page));
-	m = raw_mmap((void *)SHIM_GROUP_ADDR, sizeof(struct group_page), PROT_READ | PROT_WRITE,
-		     MAP_SHARED | MAP_FIXED, fd, 0);
+	m = raw_mmap((void *)SHIM_GROUP_ADDR, sizeof(struct group_page), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED,
+		     fd, 0);
 	raw_close(fd);
 	group.p = raw_failed(m) ? 0 : m;
 	return group.p ? 0 : -1;

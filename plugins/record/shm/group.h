@@ -44,8 +44,8 @@ void group_wake(const void *obj);
 /* --- pages.c --- */
 enum region_kind { REGION_ANON = 1, REGION_FILE, REGION_SYSV };
 /* A mapping that others may share was made. kept: struct stat of the file that the recording has a copy of, or NULL. */
-void pages_mapped(uint64_t lo, uint64_t len, int prot, enum region_kind kind, uint64_t dev, uint64_t ino,
-		  uint64_t off, const uint64_t *kept);
+void pages_mapped(uint64_t lo, uint64_t len, int prot, enum region_kind kind, uint64_t dev, uint64_t ino, uint64_t off,
+		  const uint64_t *kept);
 void pages_unmapped(uint64_t lo, uint64_t len);
 void pages_protected(uint64_t lo, uint64_t len, int prot);
 /*
@@ -79,8 +79,8 @@ long sys_put(void *to, const void *from, size_t n); /* into memory of the progra
 long spare_place(long len); /* replay: for so many bytes where no program's mapping comes */
 int pages_grown(uint64_t page); /* replay: zeros in a file's page behind the end that it had; 0: of no such mapping */
 /*
- * Replay: a copy's own of what a fork would share with it: made before the fork, or in the copy while its original stands; taken in
- * the copy; dropped in the original. NULL: there is nothing of that kind.
+ * Replay: a copy's own of what a fork would share with it: made before the fork, or in the copy while its original
+ * stands; taken in the copy; dropped in the original. NULL: there is nothing of that kind.
  */
 struct alias_own;
 struct alias_own *alias_own_make(void);

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * group_page.c: the page that the processes of a group share: its lock, the journal of changed pages, numbers of shared memory, and
- * waits for objects in it. group.c has the turn.
+ * group_page.c: the page that the processes of a group share: its lock, the journal of changed pages, numbers of shared
+ * memory, and waits for objects in it. group.c has the turn.
  */
+#include "record/shm/group_page.h"
 #include "record/core/state.h"
 #include "record/core/task.h"
 #include "record/shm/group.h"
-#include "record/shm/group_page.h"
 
 #include <signal.h>
 
@@ -28,13 +28,12 @@ void group_lock(void)
 		v = __atomic_load_n(word, __ATOMIC_RELAXED);
 		if (!v) {
 			/* others may sleep */
-			if (__atomic_compare_exchange_n(word, &v, mine | WAITED, 0, __ATOMIC_ACQUIRE,
-							__ATOMIC_RELAXED))
+			if (__atomic_compare_exchange_n(word, &v, mine | WAITED, 0, __ATOMIC_ACQUIRE, __ATOMIC_RELAXED))
 				return;
 			continue;
 		}
-		if (!(v & WAITED) && !__atomic_compare_exchange_n(word, &v, v | WAITED, 0, __ATOMIC_RELAXED,
-								  __ATOMIC_RELAXED))
+		if (!(v & WAITED) &&
+		    !__atomic_compare_exchange_n(word, &v, v | WAITED, 0, __ATOMIC_RELAXED, __ATOMIC_RELAXED))
 			continue;
 		v |= WAITED;
 		if (raw4(SYS_futex, word, FUTEX_WAIT, v, limit) == -110 && process_is_dead(v & ~WAITED))

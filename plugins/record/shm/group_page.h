@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* group_page.h: the page that the processes of a group share (REC/group), and this process's part in it, for group*.c. */
+/* group_page.h: the page that the processes of a group share (REC/group), and this process's part in it, for group*.c.
+ */
 #ifndef FRED_RECORD_GROUP_PAGE_H
 #define FRED_RECORD_GROUP_PAGE_H
 

@@ -8,8 +8,8 @@
  *	READ	read-only: the process has seen all that is in it
  *	WRITE	the process writes it: at the end of its turn it goes into the group's journal
  *
- * A page that this process has written in its last turns stays so while others write it in theirs: what they wrote is logged when the
- * next turn begins, which costs less than to find out when it is looked at.
+ * A page that this process has written in its last turns stays so while others write it in theirs: what they wrote is
+ *logged when the next turn begins, which costs less than to find out when it is looked at.
  *
  * Pages with robust mutexes are PINNED: always writable, for the kernel to mark them when a process dies, and looked
  * at in each turn's beginning.
@@ -18,13 +18,13 @@
  * logs what differs: a PAGE event. A replay has plain private memory and takes a PAGE over as soon as it is the
  * next record of the thread that runs, before the code that looks at it.
  */
+#include "record/shm/pages.h"
 #include "record/core/state.h"
 #include "record/core/util.h"
-#include "record/store/log.h"
 #include "record/event/ev.h"
 #include "record/event/turn.h"
 #include "record/shm/group.h"
-#include "record/shm/pages.h"
+#include "record/store/log.h"
 
 #include <string.h>
 #include <sys/uio.h>
@@ -123,7 +123,8 @@ static void add_dirty(const struct mapping *m, uint32_t i)
 	dirty[ndirty++] = (struct dirty){.map = (uint16_t)(m - pages.maps), .page = i};
 }
 
-/* What the process knows of the page, whichever mapping it looks at. In a replay those are the same memory (alias.c). */
+/* What the process knows of the page, whichever mapping it looks at. In a replay those are the same memory (alias.c).
+ */
 static void know(struct mapping *m, uint32_t i, const uint8_t *now)
 {
 	struct mapping *o;
@@ -252,7 +253,8 @@ static void others_wrote(uint32_t region, uint32_t page)
 
 		if (!m->state || m->region != region || page < m->first || j >= pages_of(m))
 			continue;
-		if (!self || m->kind != REGION_ANON || (m->state[j] & (STATE | GONE | PINNED)) != WRITE || !is_mapped_once(region, page))
+		if (!self || m->kind != REGION_ANON || (m->state[j] & (STATE | GONE | PINNED)) != WRITE ||
+		    !is_mapped_once(region, page))
 			break;
 		if (!memcmp(shadow_at(m, j), page_at(m, j), PAGE))
 			return;

@@ -68,8 +68,8 @@ int mapping_prot(const struct mapping *m, uint64_t a); /* PROT_*, at an address 
 /* What the process knows of a mapping that is followed from here on: new memory, or as raw_failed() tells. */
 void *pages_shadow(const struct mapping *m);
 /*
- * The next mapping of the process, from *k on, in which page i of m lies, too: m itself is not among them. *j: its number there;
- * *k: where to go on. NULL: no more. Pages that were unmapped are left out.
+ * The next mapping of the process, from *k on, in which page i of m lies, too: m itself is not among them. *j: its
+ * number there; *k: where to go on. NULL: no more. Pages that were unmapped are left out.
  */
 struct mapping *mapping_alias(const struct mapping *m, uint32_t i, uint32_t *k, uint32_t *j);
 /* Are both of the same memory? They need not overlap. */

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /* pages_map.c: the mappings that processes of a group may share (pages.c), and those that a fork would make such. */
 #include "record/core/state.h"
-#include "record/store/files.h"
-#include "record/store/log.h"
 #include "record/event/turn.h"
 #include "record/shm/group.h"
 #include "record/shm/pages.h"
+#include "record/store/files.h"
+#include "record/store/log.h"
 
 #include <string.h>
 
@@ -80,7 +80,8 @@ int mapping_prot(const struct mapping *m, uint64_t a)
 {
 	uint8_t may = m->state ? m->state[(a - m->lo) / PAGE] : m->may;
 
-	return ((may & MAY_READ) ? PROT_READ : 0) | ((may & MAY_WRITE) ? PROT_WRITE : 0) | ((may & MAY_EXEC) ? PROT_EXEC : 0);
+	return ((may & MAY_READ) ? PROT_READ : 0) | ((may & MAY_WRITE) ? PROT_WRITE : 0) |
+	       ((may & MAY_EXEC) ? PROT_EXEC : 0);
 }
 
 static struct mapping *free_entry(void)
@@ -94,8 +95,8 @@ static struct mapping *free_entry(void)
 	return 0;
 }
 
-void pages_mapped(uint64_t lo, uint64_t len, int prot, enum region_kind kind, uint64_t dev, uint64_t ino,
-		  uint64_t off, const uint64_t *kept)
+void pages_mapped(uint64_t lo, uint64_t len, int prot, enum region_kind kind, uint64_t dev, uint64_t ino, uint64_t off,
+		  const uint64_t *kept)
 {
 	struct mapping *m;
 
@@ -109,8 +110,13 @@ void pages_mapped(uint64_t lo, uint64_t len, int prot, enum region_kind kind, ui
 		return;
 	}
 	G.file_maps |= kind == REGION_FILE;
-	*m = (struct mapping){.lo = lo, .hi = lo + len, .kind = kind, .dev = dev, .ino = ino,
-			      .first = (uint32_t)(off / PAGE), .may = pages_may(prot)};
+	*m = (struct mapping){.lo = lo,
+			      .hi = lo + len,
+			      .kind = kind,
+			      .dev = dev,
+			      .ino = ino,
+			      .first = (uint32_t)(off / PAGE),
+			      .may = pages_may(prot)};
 	if (kept)
 		memcpy(m->kept, kept, sizeof(m->kept));
 	mappings_widen(lo, lo + len);

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* pages_remap.c: mremap of memory that processes of a group share (pages.c). */
 #include "record/core/state.h"
-#include "record/store/log.h"
 #include "record/event/turn.h"
 #include "record/shm/group.h"
 #include "record/shm/pages.h"
+#include "record/store/log.h"
 
 #include <string.h>
 

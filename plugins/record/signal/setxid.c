@@ -2,9 +2,9 @@
 /*
  * setxid.c: a program with several threads changes its user or groups.
  *
- * For the kernel these belong to a thread. libc changes those of all: it sends each thread a signal, whose handler makes
- * the call there, and waits. How far the threads have got with that when one looks is chance, and of no interest: the
- * whole is one event, in which the other threads' handlers run at once and unseen. A replay has the result alone.
+ * For the kernel these belong to a thread. libc changes those of all: it sends each thread a signal, whose handler
+ * makes the call there, and waits. How far the threads have got with that when one looks is chance, and of no interest:
+ * the whole is one event, in which the other threads' handlers run at once and unseen. A replay has the result alone.
  */
 #include "record/core/sigaction.h"
 #include "record/core/state.h"
@@ -21,7 +21,8 @@ static void take_over(void)
 {
 	struct ksigaction k = {0};
 
-	if (sig_has_handler(SIG_SETXID) || raw4(SYS_rt_sigaction, SIG_SETXID, 0, &k, 8) || (unsigned long)k.handler <= 1)
+	if (sig_has_handler(SIG_SETXID) || raw4(SYS_rt_sigaction, SIG_SETXID, 0, &k, 8) ||
+	    (unsigned long)k.handler <= 1)
 		return;
 	sig_user[SIG_SETXID] = k;
 	sig_apply(SIG_SETXID);

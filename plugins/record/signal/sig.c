@@ -6,29 +6,30 @@
  * is in a blocking call (between the two halves of that event), else when its next event is over. Its
  * SIGNAL record says where. Synchronous ones (a fault) run where they happen, in both modes.
  */
+#include "record/signal/sig.h"
+#include "record/chaos/interrupts.h"
 #include "record/core/own_stack.h"
 #include "record/core/scrub.h"
 #include "record/core/sigaction.h"
 #include "record/core/state.h"
-#include "record/store/log.h"
 #include "record/event/ev.h"
 #include "record/event/hooks.h"
 #include "record/event/sig_queue.h"
 #include "record/event/turn.h"
+#include "record/input/input.h"
+#include "record/preempt/interrupt.h"
+#include "record/proc/thread.h"
 #include "record/sched/gil.h"
 #include "record/sched/wait.h"
 #include "record/shm/group.h"
-#include "record/preempt/interrupt.h"
-#include "record/chaos/interrupts.h"
-#include "record/input/input.h"
-#include "record/proc/thread.h"
-#include "record/signal/sig.h"
+#include "record/store/log.h"
 
 #define SIG_CANCEL 32 /* glibc's */
 
 /*
- * What a handler gets, and where its stack begins. In a trap, and where a computation was interrupted, that is right below what the
- * program has there. In a wrapper it is well below the recorder's frames, which differ between recording and replay.
+ * What a handler gets, and where its stack begins. In a trap, and where a computation was interrupted, that is right
+ * below what the program has there. In a wrapper it is well below the recorder's frames, which differ between recording
+ * and replay.
  */
 struct handler_frame {
 	siginfo_t info;
@@ -40,39 +41,40 @@ struct handler_frame {
 #define FRAME_WAITS 32u /* ... and whether it ran in a wait, and the next record of another kind is that wait's */
 
 /*
- * mask: the handler's, from when its stack is in use. All signals that come are blocked before and behind: of one that comes while this
- * thread is on another stack, the kernel would put the frame on top of the program's signal stack, where *info and *uc are.
- * view/handlers.c knows the call by the code around it. The name is what a backtrace shows. slot: own_stack.h. Of
- * the recorder's registers the handler sees no other either: what it saves of them on its stack is to be the same in a replay.
+ * mask: the handler's, from when its stack is in use. All signals that come are blocked before and behind: of one that
+ * comes while this thread is on another stack, the kernel would put the frame on top of the program's signal stack,
+ * where *info and *uc are. view/handlers.c knows the call by the code around it. The name is what a backtrace shows.
+ * slot: own_stack.h. Of the recorder's registers the handler sees no other either: what it saves of them on its stack
+ * is to be the same in a replay.
  */
 #define SAVE(reg, at) "	push %" #reg "\n	.cfi_adjust_cfa_offset 8\n	.cfi_offset " #reg ", -" #at "\n"
 #define SAVE_ALL SAVE(rbp, 16) SAVE(rbx, 24) SAVE(r12, 32) SAVE(r13, 40) SAVE(r14, 48) SAVE(r15, 56)
-#define CFA_BY_SLOT "	.cfi_escape 0x0f, 5, 0x76, 0, 0x06, 0x23, 56\n" /* def_cfa_expression: breg6 0, deref, plus_uconst 56 */
-#define WIPE_SAVED "	xor %ebx, %ebx\n	xor %r12d, %r12d\n	xor %r13d, %r13d\n	xor %r14d, %r14d\n	xor %r15d, %r15d\n"
-#define RESTORE_ALL "	mov (%rbp), %rsp\n	pop %r15\n	pop %r14\n	pop %r13\n	pop %r12\n	pop %rbx\n	pop %rbp\n"
-void signal_handler_called(int sig, void *info, void *uc, void *sp, void (*fn)(int, siginfo_t *, void *), const uint64_t *mask,
-			   uint64_t *slot);
+#define CFA_BY_SLOT                                                                                                    \
+	"	.cfi_escape 0x0f, 5, 0x76, 0, 0x06, 0x23, 56\n" /* def_cfa_expression: breg6 0, deref, plus_uconst 56  \
+								 */
+#define WIPE_SAVED                                                                                                     \
+	"	xor %ebx, %ebx\n	xor %r12d, %r12d\n	xor %r13d, %r13d\n	xor %r14d, %r14d\n	xor "                              \
+	"%r15d, %r15d\n"
+#define RESTORE_ALL                                                                                                    \
+	"	mov (%rbp), %rsp\n	pop %r15\n	pop %r14\n	pop %r13\n	pop %r12\n	pop "                                         \
+	"%rbx\n	pop %rbp\n"
+void signal_handler_called(int sig, void *info, void *uc, void *sp, void (*fn)(int, siginfo_t *, void *),
+			   const uint64_t *mask, uint64_t *slot);
 __attribute__((used)) static const uint64_t every_signal = ~SIG_BIT(SIGTRAP); /* sigaction.h, SIG_OURS */
 #define SET_MASK "	mov $8, %r10d\n	mov $14, %eax\n	syscall\n" /* rt_sigprocmask(edi, rsi, rdx, 8) */
 __asm__(".text\n.type signal_handler_called, @function\n"
 	"signal_handler_called:\n"
 	"	.cfi_startproc\n	.cfi_signal_frame\n"
-	"	mov 8(%rsp), %rax\n"
-	SAVE_ALL
-	"	mov %rsp, (%rax)\n"
-	"	mov %rax, %rbp\n" CFA_BY_SLOT WIPE_SAVED
-	"	mov %rcx, %rsp\n"
+	"	mov 8(%rsp), %rax\n" SAVE_ALL "	mov %rsp, (%rax)\n"
+	"	mov %rax, %rbp\n" CFA_BY_SLOT WIPE_SAVED "	mov %rcx, %rsp\n"
 	"	push %rdi\n	push %rsi\n	push %rdx\n	push %rcx\n"
 	"	mov $2, %edi\n	mov %r9, %rsi\n	xor %edx, %edx\n" /* SIG_SETMASK */
-	SET_MASK
-	"	pop %rcx\n	pop %rdx\n	pop %rsi\n	pop %rdi\n"
+	SET_MASK "	pop %rcx\n	pop %rdx\n	pop %rsi\n	pop %rdi\n"
 	"	xor %eax, %eax\n	xor %r9d, %r9d\n	xor %r10d, %r10d\n	xor %r11d, %r11d\n"
 	"	mov %rcx, %rsp\n"
 	"	call *%r8\n"
 	"	xor %edi, %edi\n	lea every_signal(%rip), %rsi\n	xor %edx, %edx\n" /* SIG_BLOCK */
-	SET_MASK
-	RESTORE_ALL
-	"	.cfi_def_cfa rsp, 8\n"
+	SET_MASK RESTORE_ALL "	.cfi_def_cfa rsp, 8\n"
 	"	ret\n"
 	"	.cfi_endproc\n"
 	".size signal_handler_called, .-signal_handler_called\n");
@@ -82,7 +84,8 @@ static uint64_t frame_at(uint64_t sp)
 	return (sp - sizeof(struct handler_frame)) & ~63ull;
 }
 
-/* Where the handler of a signal runs that the recorder delivers, of which `here` is a frame; in a wait, that of the wait. */
+/* Where the handler of a signal runs that the recorder delivers, of which `here` is a frame; in a wait, that of the
+ * wait. */
 static uint64_t frame_for(const struct thr *t, int sig, const void *here)
 {
 	uint64_t sp = own_stack_program_sp(t, here);
@@ -125,8 +128,8 @@ static __attribute__((always_inline)) inline void wipe_above(const struct handle
 }
 
 /*
- * Calls the program's handler for an asynchronous signal. uc: the kernel's, in whose frame this is, or NULL. call: see own_call.
- * The handler may change the registers and the mask that it finds.
+ * Calls the program's handler for an asynchronous signal. uc: the kernel's, in whose frame this is, or NULL. call: see
+ * own_call. The handler may change the registers and the mask that it finds.
  */
 static void call_handler(struct thr *t, int sig, const siginfo_t *si, uint64_t sp, ucontext_t *uc, ucontext_t *call)
 {
@@ -255,8 +258,8 @@ void sig_deliver_pending(struct thr *t)
 
 /*
  * Is the SIGNAL that comes next one for here? Not if fewer handlers ran then: it came behind the last event of one that
- * is still running, and is handled when that has returned. And not where an event ends (waits: 0), if it came in the wait
- * of the next: code of the program runs before that.
+ * is still running, and is handled when that has returned. And not where an event ends (waits: 0), if it came in the
+ * wait of the next: code of the program runs before that.
  */
 static int is_for_here(const struct thr *t, int waits)
 {
@@ -265,7 +268,8 @@ static int is_for_here(const struct thr *t, int waits)
 	siginfo_t si;
 	uint64_t place;
 
-	if (rlog_next(shim_kinds(), &p, t->log.rd_end, &r) != RLOG_READ_OK || r.payload_len != sizeof(si) + sizeof(place))
+	if (rlog_next(shim_kinds(), &p, t->log.rd_end, &r) != RLOG_READ_OK ||
+	    r.payload_len != sizeof(si) + sizeof(place))
 		shim_fail("the record of a signal is damaged");
 	__builtin_memcpy(&place, r.payload + sizeof(si), sizeof(place));
 	return ((place ^ t->handlers) & FRAME_DEPTH) == 0 && (waits || !(place & FRAME_WAITS));
@@ -343,7 +347,8 @@ static void crash(struct thr *t, int sig, siginfo_t *si, ucontext_t *uc)
 		turn_end(t, REPLAY_ENDED);
 	}
 	sig_set_default(sig); /* it does it again */
-	if (sig == SIGTRAP || sig != si->si_signo) /* but an int3 is behind it by now; or this is of the handler's stack */
+	if (sig == SIGTRAP ||
+	    sig != si->si_signo) /* but an int3 is behind it by now; or this is of the handler's stack */
 		raw3(SYS_tgkill, raw0(SYS_getpid), raw0(SYS_gettid), sig);
 }
 
@@ -363,15 +368,10 @@ _Noreturn void sig_die(struct thr *t, int sig)
 void signal_handler_runs(int sig, void *info, void *uc, void *sp, void (*fn)(int, siginfo_t *, void *), uint64_t *slot);
 __asm__(".text\n.type signal_handler_runs, @function\n"
 	"signal_handler_runs:\n"
-	"	.cfi_startproc\n	.cfi_signal_frame\n"
-	SAVE_ALL
-	"	mov %rsp, (%r9)\n"
-	"	mov %r9, %rbp\n" CFA_BY_SLOT WIPE_SAVED
-	"	mov %rcx, %rsp\n"
+	"	.cfi_startproc\n	.cfi_signal_frame\n" SAVE_ALL "	mov %rsp, (%r9)\n"
+	"	mov %r9, %rbp\n" CFA_BY_SLOT WIPE_SAVED "	mov %rcx, %rsp\n"
 	"	xor %eax, %eax\n	xor %r9d, %r9d\n	xor %r10d, %r10d\n	xor %r11d, %r11d\n"
-	"	call *%r8\n"
-	RESTORE_ALL
-	"	.cfi_def_cfa rsp, 8\n"
+	"	call *%r8\n" RESTORE_ALL "	.cfi_def_cfa rsp, 8\n"
 	"	ret\n"
 	"	.cfi_endproc\n"
 	".size signal_handler_runs, .-signal_handler_runs\n");
@@ -409,10 +409,11 @@ static void copy_context(ucontext_t *to, const ucontext_t *from, void *fp, uint6
 }
 
 /*
- * Runs fn where the kernel would: on the program's stack, with a copy of what the kernel has put on the recorder's, and what it
- * changes there is changed. -1: there is no room on that stack.
+ * Runs fn where the kernel would: on the program's stack, with a copy of what the kernel has put on the recorder's, and
+ * what it changes there is changed. -1: there is no room on that stack.
  */
-static int signal_handler_in_place(struct thr *t, int sig, siginfo_t *si, ucontext_t *uc, void (*fn)(int, siginfo_t *, void *))
+static int signal_handler_in_place(struct thr *t, int sig, siginfo_t *si, ucontext_t *uc,
+				   void (*fn)(int, siginfo_t *, void *))
 {
 	uint64_t sp = (uint64_t)uc->uc_mcontext.gregs[REG_RSP], n = fp_bytes(uc->uc_mcontext.fpregs), end, fp;
 	uint64_t hidden = t->hidden, mask = ~sig_never_blocked();
@@ -468,8 +469,8 @@ int sig_call_sync(struct thr *t, int sig, siginfo_t *si, ucontext_t *uc)
 }
 
 /*
- * Replay: a file grew behind its mapping, as programs make it that map more than there is and extend the file later. The
- * recording's copy is as long as the file was, and zeros follow, or what a PAGE brings. Not where it crashed.
+ * Replay: a file grew behind its mapping, as programs make it that map more than there is and extend the file later.
+ * The recording's copy is as long as the file was, and zeros follow, or what a PAGE brings. Not where it crashed.
  */
 static int grown(const struct thr *t, const siginfo_t *si)
 {
@@ -480,8 +481,8 @@ static int grown(const struct thr *t, const siginfo_t *si)
 		return 0;
 	if (pages_grown((uint64_t)page))
 		return 1;
-	return !raw_failed(raw_mmap((void *)page, 4096, PROT_READ | PROT_WRITE,
-				    MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0));
+	return !raw_failed(
+		raw_mmap((void *)page, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0));
 }
 
 static void queue(struct thr *t, int sig, const siginfo_t *si)

@@ -22,7 +22,8 @@ long sig_procmask_native(const long *a, ucontext_t *uc);
 int setxid_signal(struct thr *t, int sig, siginfo_t *si, void *uc);
 
 /* --- sig_state.c --- */
-/* The trap's context of the system call of which `here` is a frame, made by an instruction of the program's; or NULL. */
+/* The trap's context of the system call of which `here` is a frame, made by an instruction of the program's; or NULL.
+ */
 ucontext_t *sig_own_call(const struct thr *t, const void *here);
 void sig_show_state(const struct thr *t, int restarts, const ucontext_t *call, greg_t *g);
 void sig_take_state(struct thr *t, int restarts, ucontext_t *call, const ucontext_t *now, ucontext_t *uc);

@@ -2,8 +2,8 @@
 /* sig_state.c: the state that a handler of an asynchronous signal finds as the interrupted one, and may change. */
 #include "record/core/own_stack.h"
 #include "record/core/state.h"
-#include "record/store/log.h"
 #include "record/signal/sig.h"
+#include "record/store/log.h"
 
 #include <errno.h>
 #include <string.h>
@@ -12,15 +12,16 @@
 #define FLAG_TRAP 0x100
 #define FLAG_RESUME 0x10000
 
-/* The program's registers at the system call that it makes with an instruction of its own, of which `here` is a frame; or NULL. */
+/* The program's registers at the system call that it makes with an instruction of its own, of which `here` is a frame;
+ * or NULL. */
 ucontext_t *sig_own_call(const struct thr *t, const void *here)
 {
 	return t->in_trap && own_stack_has(t, here) ? t->own_uc : 0;
 }
 
 /*
- * What a handler finds as the interrupted state, the same in both modes. Of a call by libc, that is its place. As the kernel has
- * it, a call that is interrupted has failed already, or is about to be made again.
+ * What a handler finds as the interrupted state, the same in both modes. Of a call by libc, that is its place. As the
+ * kernel has it, a call that is interrupted has failed already, or is about to be made again.
  */
 void sig_show_state(const struct thr *t, int restarts, const ucontext_t *call, greg_t *g)
 {
@@ -29,7 +30,8 @@ void sig_show_state(const struct thr *t, int restarts, const ucontext_t *call, g
 		return;
 	}
 	__builtin_memcpy(g, call->uc_mcontext.gregs, sizeof(call->uc_mcontext.gregs));
-	/* `syscall` leaves these in rcx and r11 (Intel's manual); what a debugger's steps and earlier faults leave is not the program's */
+	/* `syscall` leaves these in rcx and r11 (Intel's manual); what a debugger's steps and earlier faults leave is
+	 * not the program's */
 	g[REG_EFL] &= ~(greg_t)(FLAG_TRAP | FLAG_RESUME);
 	g[REG_RCX] = g[REG_RIP];
 	g[REG_R11] = g[REG_EFL];
@@ -42,7 +44,8 @@ void sig_show_state(const struct thr *t, int restarts, const ucontext_t *call, g
 		g[REG_RAX] = -EINTR;
 }
 
-/* The handler has changed where the program goes on, or what is in its registers there: the call is over. uc: the kernel's, in it */
+/* The handler has changed where the program goes on, or what is in its registers there: the call is over. uc: the
+ * kernel's, in it */
 void sig_take_state(struct thr *t, int restarts, ucontext_t *call, const ucontext_t *now, ucontext_t *uc)
 {
 	const greg_t *g = now->uc_mcontext.gregs;
@@ -54,7 +57,8 @@ void sig_take_state(struct thr *t, int restarts, ucontext_t *call, const ucontex
 		return;
 	if (!call) {
 		if (G.mode == SHIM_RECORD)
-			note(RLOG_NOTE_UNSUPPORTED, 0, "a handler that changes where an interrupted call of a library returns");
+			note(RLOG_NOTE_UNSUPPORTED, 0,
+			     "a handler that changes where an interrupted call of a library returns");
 		return;
 	}
 	for (int i = REG_R8; i <= REG_EFL; i++)

@@ -1,20 +1,21 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * connect.c: what lower folders call in upper ones. A folder includes and calls only those below it; where something above it is
- * to happen all the same, as the handler of a signal at an event, the lower folder has a table of functions, which is filled here.
+ * connect.c: what lower folders call in upper ones. A folder includes and calls only those below it; where something
+ * above it is to happen all the same, as the handler of a signal at an event, the lower folder has a table of
+ * functions, which is filled here.
  */
+#include "record/chaos/interrupts.h"
 #include "record/core/sigaction.h"
 #include "record/core/state.h"
 #include "record/event/hooks.h"
+#include "record/preempt/interrupt.h"
+#include "record/preempt/lookahead.h"
 #include "record/sched/chaos.h"
 #include "record/sched/gil.h"
 #include "record/shm/group.h"
-#include "record/preempt/interrupt.h"
-#include "record/preempt/lookahead.h"
-#include "record/chaos/interrupts.h"
-#include "record/sync/heap.h"
 #include "record/signal/sig.h"
 #include "record/start/start.h"
+#include "record/sync/heap.h"
 
 static const struct event_hooks at_events = {
 	.deliver_pending = sig_deliver_pending,

@@ -14,22 +14,22 @@
 #include "record/core/state.h"
 #include "record/core/tsc_clock.h"
 #include "record/core/util.h"
-#include "record/store/files.h"
-#include "record/store/keeper.h"
-#include "record/store/log.h"
+#include "record/dispatch/syscall.h"
 #include "record/event/arm.h"
 #include "record/event/ev.h"
 #include "record/event/turn.h"
-#include "record/sched/gil.h"
+#include "record/input/input.h"
 #include "record/preempt/ignored.h"
 #include "record/preempt/walk.h"
-#include "record/input/input.h"
-#include "record/sync/heap.h"
-#include "record/sys/sys.h"
 #include "record/proc/process.h"
 #include "record/proc/thread.h"
-#include "record/dispatch/syscall.h"
+#include "record/sched/gil.h"
 #include "record/start/start.h"
+#include "record/store/files.h"
+#include "record/store/keeper.h"
+#include "record/store/log.h"
+#include "record/sync/heap.h"
+#include "record/sys/sys.h"
 
 #include <dlfcn.h>
 #include <elf.h>
@@ -73,8 +73,8 @@ static char *env_find(char **envp, const char *name)
 }
 
 /*
- * Takes our variables out; what else the user preloads stays. The text of our own says what this process is, and that is
- * something else in a replay: both have the same length, and the same memory from here on.
+ * Takes our variables out; what else the user preloads stays. The text of our own says what this process is, and that
+ * is something else in a replay: both have the same length, and the same memory from here on.
  */
 static void env_hide(char **envp)
 {
@@ -132,7 +132,8 @@ static int is_control(const struct rlog_control *c, int fd, int check_self)
 
 static int use_control(int fd, int check_self)
 {
-	struct rlog_control *m = raw_mmap((void *)SHIM_CONTROL_ADDR, sizeof(*m), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, fd, 0);
+	struct rlog_control *m =
+		raw_mmap((void *)SHIM_CONTROL_ADDR, sizeof(*m), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, fd, 0);
 	int ok = !raw_failed(m) && is_control(m, fd, check_self);
 
 	raw_close(fd);
@@ -284,9 +285,8 @@ __attribute__((noinline)) static void init_image(int argc, char **argv, char **e
 		return;
 	}
 	G.pid = G.shown_pid = (int)raw0(SYS_getpid);
-	G.thr = raw_mmap((void *)SHIM_THREADS_ADDR, RLOG_MAX_THREADS * sizeof(struct thr),
-			 PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED,
-			 -1, 0);
+	G.thr = raw_mmap((void *)SHIM_THREADS_ADDR, RLOG_MAX_THREADS * sizeof(struct thr), PROT_READ | PROT_WRITE,
+			 MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0);
 	parse_env(fred, preload);
 	parent = G.process;
 	first_thread();

@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 /* trap.c: the SIGSYS handler: a trapped system call; and clone. arm.c says how calls are caught. */
+#include "record/chaos/interrupts.h"
 #include "record/core/own_stack.h"
 #include "record/core/state.h"
-#include "record/store/log.h"
+#include "record/dispatch/syscall.h"
 #include "record/event/donate.h"
 #include "record/event/ev.h"
-#include "record/chaos/interrupts.h"
-#include "record/sys/sys.h"
 #include "record/proc/thread.h"
 #include "record/signal/sig.h"
-#include "record/dispatch/syscall.h"
 #include "record/start/start.h"
+#include "record/store/log.h"
+#include "record/sys/sys.h"
 
 #include <linux/audit.h>
 #include <linux/sched.h>

@@ -4,9 +4,9 @@
  * kernel and the dynamic linker had read before the recorder was there. Later ones that hold code are added to it, so
  * that a debugger finds them.
  */
+#include "record/store/files.h"
 #include "record/core/state.h"
 #include "record/core/util.h"
-#include "record/store/files.h"
 #include "record/store/keeper.h"
 
 #include <link.h>
@@ -144,7 +144,8 @@ static long make_copy(void *arg)
 	 * Through the program's own descriptor: to close another one would end the process's record locks on the
 	 * file. What cannot be read cannot be mapped.
 	 */
-	r = c->copy == copy_whole && keep_limited(c->st[6]) ? keep_copy(tmp, c->fd, 0, c->st[6]) : c->copy(c->fd, to, c->st);
+	r = c->copy == copy_whole && keep_limited(c->st[6]) ? keep_copy(tmp, c->fd, 0, c->st[6])
+							    : c->copy(c->fd, to, c->st);
 	raw_close(to);
 	if (r == 0)
 		r = keep_rename(tmp, path);

@@ -4,13 +4,13 @@
  * that reason is asked of the recording client. See rlog/keeper.h. And for one that has as many descriptors open as it
  * may: a program that leaks them is what somebody wants to know about.
  *
- * Under the recording's path a process may have something else than the client: another root, an overlay, which would take the
- * logs for itself. So a path is used while it leads to the recording's own folder.
+ * Under the recording's path a process may have something else than the client: another root, an overlay, which would
+ * take the logs for itself. So a path is used while it leads to the recording's own folder.
  */
+#include "record/store/keeper.h"
 #include "record/core/state.h"
 #include "record/core/task.h"
 #include "record/core/util.h"
-#include "record/store/keeper.h"
 #include "rlog/keeper.h"
 
 #include <errno.h>
@@ -57,8 +57,8 @@ static const char *relative(const char *path)
 }
 
 /*
- * Is the one who listens allowed to know what we record? It says so by the control page's secret. Who has no such page yet asks
- * for it: its owner is root, our user, or one that has no name in our user namespace.
+ * Is the one who listens allowed to know what we record? It says so by the control page's secret. Who has no such page
+ * yet asks for it: its owner is root, our user, or one that has no name in our user namespace.
  */
 #define OVERFLOW_UID 65534u
 static int trusted(int fd, const struct keeper_answer *a)

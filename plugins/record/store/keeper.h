@@ -14,7 +14,8 @@ long keep_rename(const char *path, const char *to);
 void keep_unlink(const char *path);
 int keep_exists(const char *path);
 int keep_open_asked(const char *path, int flags); /* not by its own path */
-/* Before the process, or its child, enters another network namespace: a connection. Then there: the recording is reachable again. */
+/* Before the process, or its child, enters another network namespace: a connection. Then there: the recording is
+ * reachable again. */
 int keep_connect(void);
 void keep_follow(int fd, int moved); /* also closes it */
 int keep_reaches(void); /* could a new image in this process's place be recorded? */
@@ -25,9 +26,11 @@ long keep_copy(const char *path, int from, uint64_t off, uint64_t end);
 /* In any case: */
 long keep_write(const char *path, int fd, const void *p, size_t n, uint64_t off);
 long keep_append(const char *path, const void *p, size_t n);
-/* Does something in a process that has all memory in common with this one, but descriptors of its own. Its result, or -errno. */
+/* Does something in a process that has all memory in common with this one, but descriptors of its own. Its result, or
+ * -errno. */
 long apart(long (*fn)(void *), void *arg);
-/* Does it here; where that fails for want of a descriptor (-EMFILE), again with some to spare. but: one that it needs, or -1 */
+/* Does it here; where that fails for want of a descriptor (-EMFILE), again with some to spare. but: one that it needs,
+ * or -1 */
 long keep_with_room(long (*fn)(void *), void *arg, int but);
 
 #endif

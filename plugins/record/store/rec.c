@@ -19,7 +19,9 @@
 #include <sys/uio.h>
 
 #define WINDOW_SPACE (1ull << 30)
-#define CHUNK_FIRST (4u << 10) /* most threads are short: what is left over is given back at the end, which some disks are slow at */
+#define CHUNK_FIRST                                                                                                    \
+	(4u                                                                                                            \
+	 << 10) /* most threads are short: what is left over is given back at the end, which some disks are slow at */
 #define CHUNK_MAX (1u << 20) /* far larger ones cost more a page */
 #define ZEROS 16384u
 
@@ -112,9 +114,9 @@ static uint64_t now_tenths(void)
 }
 
 /*
- * A bounded recording that is full waits until its oldest part is given up, unless nobody is there to do that. Let through
- * is what is larger than half of it; and, after a while, the beginning of a log: what was before a thread was made
- * cannot be given up until it has one.
+ * A bounded recording that is full waits until its oldest part is given up, unless nobody is there to do that. Let
+ * through is what is larger than half of it; and, after a while, the beginning of a log: what was before a thread was
+ * made cannot be given up until it has one.
  */
 static void wait_room(struct rlog_control *c, uint64_t more, int first)
 {
@@ -271,8 +273,8 @@ static uint32_t note_place(struct rlog_control *c, uint32_t seen, uint32_t kind)
 	for (uint32_t i = 0; i < seen && i < RLOG_NOTES; i++) {
 		uint32_t free = RLOG_NOTE_NONE;
 
-		if (c->note[i].ready && __atomic_compare_exchange_n(&c->note[i].kind, &free, kind, 0, __ATOMIC_ACQ_REL,
-								    __ATOMIC_RELAXED))
+		if (c->note[i].ready &&
+		    __atomic_compare_exchange_n(&c->note[i].kind, &free, kind, 0, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED))
 			return i;
 	}
 	return __atomic_fetch_add(&c->note_count, 1, __ATOMIC_ACQ_REL);

@@ -27,8 +27,10 @@ static struct rlog_traps *make(void)
 	fd = keep_open(path, O_RDWR | O_CREAT, 0600);
 	if (fd < 0)
 		return t;
-	if ((keep_limited(sizeof(*t)) ? keep_grow(path, 0, sizeof(*t)) : raw4(SYS_fallocate, fd, 0, 0, sizeof(*t))) == 0) { /* a full disk would be a SIGBUS later */
-		m = raw_mmap((void *)SHIM_TRAPS_ADDR, sizeof(*t), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, fd, 0);
+	if ((keep_limited(sizeof(*t)) ? keep_grow(path, 0, sizeof(*t)) : raw4(SYS_fallocate, fd, 0, 0, sizeof(*t))) ==
+	    0) { /* a full disk would be a SIGBUS later */
+		m = raw_mmap((void *)SHIM_TRAPS_ADDR, sizeof(*t), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, fd,
+			     0);
 		if (!raw_failed(m)) {
 			t = m;
 			t->magic = RLOG_MAGIC_TRAPS;

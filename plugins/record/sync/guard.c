@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * guard.c: C++: the initialization of a function's static variables (Itanium C++ ABI, 3.3.3: __cxa_guard_acquire). As with
- * pthread_once, who initializes makes events. Who finds it done makes none: compilers look at the guard by themselves
- * first, and a thread of a replay may look sooner than it did when recording, or later. It waits for its turn then, by which
- * the guard says what it said.
+ * guard.c: C++: the initialization of a function's static variables (Itanium C++ ABI, 3.3.3: __cxa_guard_acquire). As
+ * with pthread_once, who initializes makes events. Who finds it done makes none: compilers look at the guard by
+ * themselves first, and a thread of a replay may look sooner than it did when recording, or later. It waits for its
+ * turn then, by which the guard says what it said.
  */
 #include "record/core/state.h"
 #include "record/event/ev.h"
@@ -22,7 +22,7 @@ static int is_pending(const uint64_t *guard)
 	return __atomic_load_n((const uint8_t *)guard + 1, __ATOMIC_RELAXED) & 1;
 }
 
-LIBC(int, __cxa_guard_acquire, (uint64_t *guard))
+LIBC(int, __cxa_guard_acquire, (uint64_t * guard))
 {
 	int (*acquire)(uint64_t *) = REAL_LATE(__cxa_guard_acquire);
 	struct rlog_rec r;
@@ -59,17 +59,17 @@ static void end(struct thr *t, uint64_t *guard, void (*real_end)(uint64_t *))
 	shim_leave(t);
 }
 
-#define GUARD_END(name)                                                                            \
-	LIBC(void, name, (uint64_t *guard))                                                        \
-	{                                                                                          \
-		struct thr *t;                                                                     \
-                                                                                                   \
-		if (!G.mt || !(t = shim_enter())) {                                                \
-			REAL_LATE(name)(guard);                                                   \
-			return;                                                                    \
-		}                                                                                  \
-		t->caller = (uint64_t)__builtin_return_address(0);                                 \
-		end(t, guard, REAL_LATE(name));                                                   \
+#define GUARD_END(name)                                                                                                \
+	LIBC(void, name, (uint64_t * guard))                                                                           \
+	{                                                                                                              \
+		struct thr *t;                                                                                         \
+                                                                                                                       \
+		if (!G.mt || !(t = shim_enter())) {                                                                    \
+			REAL_LATE(name)(guard);                                                                        \
+			return;                                                                                        \
+		}                                                                                                      \
+		t->caller = (uint64_t)__builtin_return_address(0);                                                     \
+		end(t, guard, REAL_LATE(name));                                                                        \
 	}
 
 GUARD_END(__cxa_guard_release)

@@ -8,20 +8,20 @@
  * takes it: blocks that one thread allocates and another frees do not pile up. The depot has a library
  * lock, so its order is in the log.
  *
- * An arena that has grown to some megabytes grows in huge pages, where the kernel has them: that is one fault in the place of 512,
- * and saves the processor most of its walks through page tables, in a replay too.
+ * An arena that has grown to some megabytes grows in huge pages, where the kernel has them: that is one fault in the
+ * place of 512, and saves the processor most of its walks through page tables, in a replay too.
  *
- * A block has a 16-byte header, and as many bytes behind that as glibc's would have. Size classes: steps of 16 up to 512, then four
- * per doubling. Blocks of DROP_MIN and more give their pages back when they are freed.
+ * A block has a 16-byte header, and as many bytes behind that as glibc's would have. Size classes: steps of 16 up to
+ * 512, then four per doubling. Blocks of DROP_MIN and more give their pages back when they are freed.
  *
- * A program that damages its heap fails as it does with glibc's: where glibc would have the size of the next chunk stands a
- * word, which is looked at when glibc looks at that size, and its value then says what glibc would. With --malloc system all of this
- * is glibc's; only what was allocated before the recorder's start is not.
+ * A program that damages its heap fails as it does with glibc's: where glibc would have the size of the next chunk
+ * stands a word, which is looked at when glibc looks at that size, and its value then says what glibc would. With
+ * --malloc system all of this is glibc's; only what was allocated before the recorder's start is not.
  */
+#include "record/sync/heap.h"
 #include "record/core/real.h"
 #include "record/core/state.h"
 #include "record/core/util.h"
-#include "record/sync/heap.h"
 #include "record/sync/lib.h"
 
 #include <errno.h>
@@ -214,8 +214,8 @@ _Noreturn void heap_broken(const char *what)
 }
 
 /*
- * The first one of a list is not a free block: somebody wrote to freed memory. If the list has had its blocks, glibc would not
- * look at it.
+ * The first one of a list is not a free block: somebody wrote to freed memory. If the list has had its blocks, glibc
+ * would not look at it.
  */
 static __attribute__((noinline, cold)) void bad_list(struct arena *a, unsigned c)
 {
@@ -268,7 +268,8 @@ void *heap_take(size_t n, int *zero)
 			release_arena(a);
 			heap_broken("malloc(): corrupted top size");
 		}
-		b->before = a->last && a->last->cls >= SMALL_MAX / 16 && (uint64_t)((char *)b - (char *)a->last) < MAPPED_MIN * 2
+		b->before = a->last && a->last->cls >= SMALL_MAX / 16 &&
+					    (uint64_t)((char *)b - (char *)a->last) < MAPPED_MIN * 2
 				    ? (uint32_t)((char *)b - (char *)a->last)
 				    : 0;
 		a->last = b;

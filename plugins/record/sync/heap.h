@@ -5,8 +5,8 @@
 
 #include "record/core/state.h"
 
-#include <sys/uio.h>
 #include "rlog/heap.h"
+#include <sys/uio.h>
 
 #define CLASSES HEAP_CLASSES
 #define SMALL_MAX HEAP_SMALL_MAX
@@ -55,8 +55,8 @@ static inline uint64_t *word_at_end(struct block *b)
 }
 
 /*
- * b is of n bytes from here on, and the program's. Other threads read this, when they free the next block: the words are there before
- * the size says where they are, and the size before the block counts as used.
+ * b is of n bytes from here on, and the program's. Other threads read this, when they free the next block: the words
+ * are there before the size says where they are, and the size before the block counts as used.
  */
 static inline void use_block(struct block *b, size_t n)
 {
@@ -69,7 +69,8 @@ static inline void use_block(struct block *b, size_t n)
 
 static inline int is_heap(const void *p)
 {
-	return (uintptr_t)p >= SHIM_HEAP_MAIN_ADDR && (uintptr_t)p < SHIM_HEAP_ADDR + ((uint64_t)RLOG_MAX_THREADS << 32);
+	return (uintptr_t)p >= SHIM_HEAP_MAIN_ADDR &&
+	       (uintptr_t)p < SHIM_HEAP_ADDR + ((uint64_t)RLOG_MAX_THREADS << 32);
 }
 
 extern struct arena heap_shared; /* for threads that the shim did not see start */
@@ -95,12 +96,14 @@ static inline uint64_t word_of_used(const struct block *b)
 	for (;;) {
 		uint64_t n = __atomic_load_n(&b->size, __ATOMIC_ACQUIRE), v;
 
-		if (__atomic_load_n(&b->magic, __ATOMIC_ACQUIRE) != MAGIC_USED || n >= MAPPED_MIN || b->cls < SMALL_MAX / 16)
+		if (__atomic_load_n(&b->magic, __ATOMIC_ACQUIRE) != MAGIC_USED || n >= MAPPED_MIN ||
+		    b->cls < SMALL_MAX / 16)
 			return WORD;
 		v = __atomic_load_n((const uint64_t *)((const char *)(b + 1) + usable_of(n)), __ATOMIC_ACQUIRE);
 		if (likely(v == WORD))
 			return v;
-		if (__atomic_load_n(&b->magic, __ATOMIC_ACQUIRE) == MAGIC_USED && __atomic_load_n(&b->size, __ATOMIC_ACQUIRE) == n)
+		if (__atomic_load_n(&b->magic, __ATOMIC_ACQUIRE) == MAGIC_USED &&
+		    __atomic_load_n(&b->size, __ATOMIC_ACQUIRE) == n)
 			return v;
 	}
 }

@@ -9,13 +9,13 @@
  * Nothing is delivered between a lock's event and the call: a handler that jumps away would leave the
  * lock taken. A thread that ends inside such a call (cancellation) gives its locks back at its end.
  */
+#include "record/sync/lib.h"
 #include "record/core/real.h"
 #include "record/core/scrub.h"
 #include "record/core/state.h"
 #include "record/event/ev.h"
 #include "record/event/turn.h"
 #include "record/sched/wait.h"
-#include "record/sync/lib.h"
 
 #define SOON_NS 500000000l
 
@@ -78,7 +78,8 @@ static void file_take(struct thr *t, FILE *f)
 	wait_end(t);
 }
 
-/* Calls in calls, as a walk of libraries in another one, or a stream that writes to another one: those have an area of their own. */
+/* Calls in calls, as a walk of libraries in another one, or a stream that writes to another one: those have an area of
+ * their own. */
 #define MORE_MAX ((int)(SHIM_HELD_SIZE / sizeof(struct lib_held)))
 
 static struct lib_held *held_at(struct thr *t, int i)

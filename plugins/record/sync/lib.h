@@ -50,30 +50,30 @@ extern struct lib_lock lib_locks[LIB_LOCKS];
 #define LIB_FILE_USER_LOCK 0x8000 /* libio: the program locks this FILE itself */
 #define LIB_FILE_PUTTING 0x800 /* libio: the buffer holds what is to be written */
 
-#define LIBC(type, name, params)                                                                   \
-	EXPORT type w_##name params __asm__(#name);                                                \
+#define LIBC(type, name, params)                                                                                       \
+	EXPORT type w_##name params __asm__(#name);                                                                    \
 	type w_##name params
 /* The real function behind a wrapper that no header declares. */
 #define REAL_W(name) ((__typeof__(&w_##name))real_table[REAL_##name])
 #define REAL_LATE(name) ((__typeof__(&w_##name))real_late(REAL_##name))
 
 /* One call under a lock; the same without a result. */
-#define LIB_CALL(lock, type, name, params, args)                                                   \
-	LIBC(type, name, params)                                                                   \
-	{                                                                                          \
-		int locked = lib_enter(lock);                                                      \
-		type ret = REAL_W(name) args;                                                      \
-                                                                                                   \
-		lib_leave(lock, locked);                                                           \
-		return ret;                                                                        \
+#define LIB_CALL(lock, type, name, params, args)                                                                       \
+	LIBC(type, name, params)                                                                                       \
+	{                                                                                                              \
+		int locked = lib_enter(lock);                                                                          \
+		type ret = REAL_W(name) args;                                                                          \
+                                                                                                                       \
+		lib_leave(lock, locked);                                                                               \
+		return ret;                                                                                            \
 	}
-#define LIB_VOID(lock, name, params, args)                                                         \
-	LIBC(void, name, params)                                                                   \
-	{                                                                                          \
-		int locked = lib_enter(lock);                                                      \
-                                                                                                   \
-		REAL_W(name) args;                                                                 \
-		lib_leave(lock, locked);                                                           \
+#define LIB_VOID(lock, name, params, args)                                                                             \
+	LIBC(void, name, params)                                                                                       \
+	{                                                                                                              \
+		int locked = lib_enter(lock);                                                                          \
+                                                                                                                       \
+		REAL_W(name) args;                                                                                     \
+		lib_leave(lock, locked);                                                                               \
 	}
 
 /* Slow paths: 1 when the lock was taken, and then the leave must follow. */

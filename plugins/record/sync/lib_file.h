@@ -9,37 +9,37 @@
 #include <stdarg.h>
 
 /* One call on a FILE, under its lock. */
-#define FILE_CALL(type, name, params, f, args)                                                     \
-	LIBC(type, name, params)                                                                   \
-	{                                                                                          \
-		int locked = lib_file_enter(f);                                                    \
-		type ret = REAL_W(name) args;                                                      \
-                                                                                                   \
-		lib_file_leave(f, locked);                                                         \
-		return ret;                                                                        \
+#define FILE_CALL(type, name, params, f, args)                                                                         \
+	LIBC(type, name, params)                                                                                       \
+	{                                                                                                              \
+		int locked = lib_file_enter(f);                                                                        \
+		type ret = REAL_W(name) args;                                                                          \
+                                                                                                                       \
+		lib_file_leave(f, locked);                                                                             \
+		return ret;                                                                                            \
 	}
 
 /* The same without a result. */
-#define FILE_VOID(name, params, f, args)                                                           \
-	LIBC(void, name, params)                                                                   \
-	{                                                                                          \
-		int locked = lib_file_enter(f);                                                    \
-                                                                                                   \
-		REAL_W(name) args;                                                                 \
-		lib_file_leave(f, locked);                                                         \
+#define FILE_VOID(name, params, f, args)                                                                               \
+	LIBC(void, name, params)                                                                                       \
+	{                                                                                                              \
+		int locked = lib_file_enter(f);                                                                        \
+                                                                                                                       \
+		REAL_W(name) args;                                                                                     \
+		lib_file_leave(f, locked);                                                                             \
 	}
 
 /* A variadic one goes to the function `to`, wrapped too, that takes a va_list. */
-#define FILE_VARIADIC(type, name, params, last, to, args)                                          \
-	LIBC(type, name, params)                                                                   \
-	{                                                                                          \
-		va_list ap;                                                                        \
-		type ret;                                                                          \
-                                                                                                   \
-		va_start(ap, last);                                                                \
-		ret = w_##to args;                                                                 \
-		va_end(ap);                                                                        \
-		return ret;                                                                        \
+#define FILE_VARIADIC(type, name, params, last, to, args)                                                              \
+	LIBC(type, name, params)                                                                                       \
+	{                                                                                                              \
+		va_list ap;                                                                                            \
+		type ret;                                                                                              \
+                                                                                                                       \
+		va_start(ap, last);                                                                                    \
+		ret = w_##to args;                                                                                     \
+		va_end(ap);                                                                                            \
+		return ret;                                                                                            \
 	}
 
 #endif

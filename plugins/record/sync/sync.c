@@ -5,18 +5,18 @@
  * Releases are logged before they take effect, acquires after (recording). On replay one thread runs at a
  * time, so the real call never waits: an acquire that would wait is a divergence.
  * While only one thread has ever existed, plain locks make no events.
- * Recording, an acquire tries first, since a wait costs a YIELD: it gives the turn up (gil.c), and shows where the thread is.
- * A crash inside a real acquire comes before its record: on replay the call is then made at once.
+ * Recording, an acquire tries first, since a wait costs a YIELD: it gives the turn up (gil.c), and shows where the
+ * thread is. A crash inside a real acquire comes before its record: on replay the call is then made at once.
  */
+#include "record/sync/sync.h"
 #include "record/core/real.h"
 #include "record/core/state.h"
 #include "record/event/cs.h"
 #include "record/event/ev.h"
 #include "record/event/quick.h"
 #include "record/event/turn.h"
-#include "record/sched/wait.h"
 #include "record/preempt/ignored.h"
-#include "record/sync/sync.h"
+#include "record/sched/wait.h"
 #include "record/sync/sync_group.h"
 
 #include <errno.h>
@@ -83,8 +83,8 @@ static int lock_wait(struct thr *t, pthread_mutex_t *m)
 }
 
 /*
- * What takes part in events is apart from the functions themselves: a program of one thread pays no more than a jump. But it is
- * called, not jumped to: who looks at the stack sees the library's function.
+ * What takes part in events is apart from the functions themselves: a program of one thread pays no more than a jump.
+ * But it is called, not jumped to: who looks at the stack sees the library's function.
  */
 static inline int called(int ret)
 {
@@ -122,10 +122,11 @@ static __attribute__((noinline)) int mutex_lock(pthread_mutex_t *m, uint64_t cal
 }
 
 /*
- * The process has one thread, and that has it: it waits for itself, for ever, or until a handler lets the mutex go. Of a mutex of
- * another kind libc says so, or it is locked once more.
+ * The process has one thread, and that has it: it waits for itself, for ever, or until a handler lets the mutex go. Of
+ * a mutex of another kind libc says so, or it is locked once more.
  */
-#define NOT_NORMAL 0xf3 /* in a mutex's kind, of glibc: recursive, error-checking, adaptive, robust, by priority, shared */
+#define NOT_NORMAL                                                                                                     \
+	0xf3 /* in a mutex's kind, of glibc: recursive, error-checking, adaptive, robust, by priority, shared */
 static __attribute__((noinline)) int mutex_lock_again(pthread_mutex_t *m, uint64_t caller)
 {
 	struct thr *t = (m->__data.__kind & NOT_NORMAL) ? 0 : shim_enter();
@@ -282,8 +283,8 @@ static int rwlock_event(struct thr *t, enum rlog_kind kind, pthread_rwlock_t *l,
 	wait_is_shown(t, l, WAIT_RWLOCK);
 	ret = (int)ev_result(t, kind, l, 0);
 	wait_was_shown(t);
-	if (ret == 0 && (kind == RLOG_RDLOCK ? REAL(pthread_rwlock_tryrdlock)(l)
-					     : REAL(pthread_rwlock_trywrlock)(l)) == EBUSY)
+	if (ret == 0 &&
+	    (kind == RLOG_RDLOCK ? REAL(pthread_rwlock_tryrdlock)(l) : REAL(pthread_rwlock_trywrlock)(l)) == EBUSY)
 		held(t, kind, l);
 	ev_done(t);
 	return ret;
@@ -301,36 +302,34 @@ static int rwlock_try(struct thr *t, enum rlog_kind kind, pthread_rwlock_t *l, i
 	return *ret != EBUSY || (once && !G.serial);
 }
 
-#define RWLOCK(name, params, args, kind, once, ts)                                                 \
-	EXPORT int name params                                                                     \
-	{                                                                                          \
-		struct thr *t;                                                                     \
-		int ret = 0;                                                                       \
-                                                                                                   \
-		if (!G.mt || !(t = shim_enter()))                                                  \
-			return REAL(name) args;                                                    \
-		CALLER();                                                                          \
-		if (real_first(t) && !rwlock_try(t, kind, l, &ret, once, ts)) {                   \
-			ignored_add(l, sizeof(*l));                                                  \
-			wait_of(t, l, (ts) ? WAIT_OTHER : WAIT_RWLOCK);                           \
-			wait_is_seen(t);                                                           \
-			wait_begin(t);                                                             \
-			ret = REAL(name) args;                                                     \
-			wait_end(t);                                                               \
-		}                                                                                  \
-		ret = rwlock_event(t, kind, l, ret);                                               \
-		shim_leave(t);                                                                     \
-		return ret;                                                                        \
+#define RWLOCK(name, params, args, kind, once, ts)                                                                     \
+	EXPORT int name params                                                                                         \
+	{                                                                                                              \
+		struct thr *t;                                                                                         \
+		int ret = 0;                                                                                           \
+                                                                                                                       \
+		if (!G.mt || !(t = shim_enter()))                                                                      \
+			return REAL(name) args;                                                                        \
+		CALLER();                                                                                              \
+		if (real_first(t) && !rwlock_try(t, kind, l, &ret, once, ts)) {                                        \
+			ignored_add(l, sizeof(*l));                                                                    \
+			wait_of(t, l, (ts) ? WAIT_OTHER : WAIT_RWLOCK);                                                \
+			wait_is_seen(t);                                                                               \
+			wait_begin(t);                                                                                 \
+			ret = REAL(name) args;                                                                         \
+			wait_end(t);                                                                                   \
+		}                                                                                                      \
+		ret = rwlock_event(t, kind, l, ret);                                                                   \
+		shim_leave(t);                                                                                         \
+		return ret;                                                                                            \
 	}
 
 RWLOCK(pthread_rwlock_rdlock, (pthread_rwlock_t * l), (l), RLOG_RDLOCK, 0, 0)
 RWLOCK(pthread_rwlock_tryrdlock, (pthread_rwlock_t * l), (l), RLOG_RDLOCK, 1, 0)
-RWLOCK(pthread_rwlock_timedrdlock, (pthread_rwlock_t * l, const struct timespec *ts), (l, ts),
-       RLOG_RDLOCK, 0, ts)
+RWLOCK(pthread_rwlock_timedrdlock, (pthread_rwlock_t * l, const struct timespec *ts), (l, ts), RLOG_RDLOCK, 0, ts)
 RWLOCK(pthread_rwlock_wrlock, (pthread_rwlock_t * l), (l), RLOG_WRLOCK, 0, 0)
 RWLOCK(pthread_rwlock_trywrlock, (pthread_rwlock_t * l), (l), RLOG_WRLOCK, 1, 0)
-RWLOCK(pthread_rwlock_timedwrlock, (pthread_rwlock_t * l, const struct timespec *ts), (l, ts),
-       RLOG_WRLOCK, 0, ts)
+RWLOCK(pthread_rwlock_timedwrlock, (pthread_rwlock_t * l, const struct timespec *ts), (l, ts), RLOG_WRLOCK, 0, ts)
 
 EXPORT int pthread_rwlock_unlock(pthread_rwlock_t *l)
 {
@@ -414,20 +413,20 @@ static int real_spin_lock(struct thr *t, pthread_spinlock_t *l)
 	return ret;
 }
 
-#define SPIN(name, real)                                                                           \
-	EXPORT int name(pthread_spinlock_t *l)                                                     \
-	{                                                                                          \
-		struct thr *t;                                                                     \
-		int ret = 0;                                                                       \
-                                                                                                   \
-		if (!G.mt || !(t = shim_enter()))                                                  \
-			return REAL(name)(l);                                                      \
-		CALLER();                                                                          \
-		if (real_first(t))                                                                 \
-			ret = real;                                                                \
-		ret = spin_event(t, l, ret);                                                       \
-		shim_leave(t);                                                                     \
-		return ret;                                                                        \
+#define SPIN(name, real)                                                                                               \
+	EXPORT int name(pthread_spinlock_t *l)                                                                         \
+	{                                                                                                              \
+		struct thr *t;                                                                                         \
+		int ret = 0;                                                                                           \
+                                                                                                                       \
+		if (!G.mt || !(t = shim_enter()))                                                                      \
+			return REAL(name)(l);                                                                          \
+		CALLER();                                                                                              \
+		if (real_first(t))                                                                                     \
+			ret = real;                                                                                    \
+		ret = spin_event(t, l, ret);                                                                           \
+		shim_leave(t);                                                                                         \
+		return ret;                                                                                            \
 	}
 
 SPIN(pthread_spin_lock, real_spin_lock(t, l))
@@ -493,7 +492,8 @@ EXPORT int pthread_once(pthread_once_t *once, void (*fn)(void))
 	CALLER();
 	once_now = &c;
 	if (G.mode == SHIM_REPLAY) {
-		turn_peek(t, &r); /* the turn that follows a wait: by then the routine has run, if it did in another thread */
+		turn_peek(t, &r); /* the turn that follows a wait: by then the routine has run, if it did in another
+				     thread */
 	} else if (G.mode == SHIM_RECORD && once_running(once)) {
 		wait_is_seen(t);
 		wait_begin(t);

@@ -7,8 +7,8 @@
 #include "record/core/state.h"
 #include "record/event/ev.h"
 #include "record/event/turn.h"
-#include "record/sched/gil.h"
 #include "record/preempt/ignored.h"
+#include "record/sched/gil.h"
 
 #define CALLER() (t->caller = (uint64_t)__builtin_return_address(0))
 
@@ -33,21 +33,21 @@ static inline int real_first(struct thr *t)
 	return turn_next_is(t, RLOG_CRASH);
 }
 
-#define DESTROY(name, type)                                                                        \
-	EXPORT int name(type *obj)                                                                 \
-	{                                                                                          \
-		struct thr *t;                                                                     \
-		int ret;                                                                           \
-                                                                                                   \
-		if (!G.mt || !(t = shim_enter()))                                                  \
-			return REAL(name)(obj);                                                    \
-		CALLER();                                                                          \
-		ev(t, RLOG_OBJ_DESTROY, obj, 0, 0);                                                \
-		ignored_remove(obj);                                                                 \
-		ret = REAL(name)(obj);                                                             \
-		ev_done(t);                                                                        \
-		shim_leave(t);                                                                     \
-		return ret;                                                                        \
+#define DESTROY(name, type)                                                                                            \
+	EXPORT int name(type *obj)                                                                                     \
+	{                                                                                                              \
+		struct thr *t;                                                                                         \
+		int ret;                                                                                               \
+                                                                                                                       \
+		if (!G.mt || !(t = shim_enter()))                                                                      \
+			return REAL(name)(obj);                                                                        \
+		CALLER();                                                                                              \
+		ev(t, RLOG_OBJ_DESTROY, obj, 0, 0);                                                                    \
+		ignored_remove(obj);                                                                                   \
+		ret = REAL(name)(obj);                                                                                 \
+		ev_done(t);                                                                                            \
+		shim_leave(t);                                                                                         \
+		return ret;                                                                                            \
 	}
 
 #endif

@@ -5,11 +5,11 @@
  * libc's own waits change such an object while the process has not the group's turn. So nobody waits in the real
  * object: it is tried, with the turn, and between the tries the process waits for the group's word of it.
  */
+#include "record/sync/sync_group.h"
 #include "record/core/real.h"
 #include "record/core/state.h"
 #include "record/sched/wait.h"
 #include "record/shm/group.h"
-#include "record/sync/sync_group.h"
 
 #include <errno.h>
 #include <semaphore.h>
@@ -67,8 +67,7 @@ static const struct {
 	[SHARED_WRLOCK] = {sizeof(pthread_rwlock_t), try_wrlock},
 };
 
-int shared_lock(struct thr *t, enum shared_kind kind, void *obj, int once, clockid_t clock,
-		const struct timespec *ts)
+int shared_lock(struct thr *t, enum shared_kind kind, void *obj, int once, clockid_t clock, const struct timespec *ts)
 {
 	for (;;) {
 		uint32_t seen = group_seen(obj);

@@ -7,11 +7,11 @@
 #include "record/core/state.h"
 #include "record/event/cs.h"
 #include "record/event/ev.h"
+#include "record/preempt/ignored.h"
 #include "record/sched/cancel.h"
 #include "record/sched/gil.h"
 #include "record/sched/wait.h"
 #include "record/shm/group.h"
-#include "record/preempt/ignored.h"
 #include "record/sync/sync.h"
 #include "record/sync/sync_group.h"
 
@@ -41,8 +41,8 @@ static clockid_t cond_clock(const pthread_cond_t *c)
 	return (c->__data.__wrefs & 2) ? CLOCK_MONOTONIC : CLOCK_REALTIME;
 }
 
-static int cond_wait(struct thr *t, enum cond_how how, pthread_cond_t *c, pthread_mutex_t *m,
-		     clockid_t clock, const struct timespec *ts)
+static int cond_wait(struct thr *t, enum cond_how how, pthread_cond_t *c, pthread_mutex_t *m, clockid_t clock,
+		     const struct timespec *ts)
 {
 	int64_t ret = 0;
 	uint32_t seen = is_shared(c) ? group_seen(c) : 0;
@@ -109,8 +109,7 @@ EXPORT int pthread_cond_timedwait(pthread_cond_t *c, pthread_mutex_t *m, const s
 	return ret;
 }
 
-EXPORT int pthread_cond_clockwait(pthread_cond_t *c, pthread_mutex_t *m, clockid_t clock,
-				  const struct timespec *ts)
+EXPORT int pthread_cond_clockwait(pthread_cond_t *c, pthread_mutex_t *m, clockid_t clock, const struct timespec *ts)
 {
 	struct thr *t = shim_enter();
 	int ret;
@@ -124,23 +123,23 @@ EXPORT int pthread_cond_clockwait(pthread_cond_t *c, pthread_mutex_t *m, clockid
 }
 
 /* On replay nobody waits in the real condition. */
-#define WAKE(name, kind)                                                                           \
-	EXPORT int name(pthread_cond_t *c)                                                         \
-	{                                                                                          \
-		struct thr *t = shim_enter();                                                      \
-		int ret = 0;                                                                       \
-                                                                                                   \
-		if (!t)                                                                            \
-			return REAL(name)(c);                                                      \
-		CALLER();                                                                          \
-		ev(t, kind, c, 0, 0);                                                              \
-		if (is_shared(c))                                                                  \
-			group_wake(c);                                                             \
-		else if (G.mode != SHIM_REPLAY)                                                    \
-			ret = REAL(name)(c);                                                       \
-		ev_done(t);                                                                        \
-		shim_leave(t);                                                                     \
-		return ret;                                                                        \
+#define WAKE(name, kind)                                                                                               \
+	EXPORT int name(pthread_cond_t *c)                                                                             \
+	{                                                                                                              \
+		struct thr *t = shim_enter();                                                                          \
+		int ret = 0;                                                                                           \
+                                                                                                                       \
+		if (!t)                                                                                                \
+			return REAL(name)(c);                                                                          \
+		CALLER();                                                                                              \
+		ev(t, kind, c, 0, 0);                                                                                  \
+		if (is_shared(c))                                                                                      \
+			group_wake(c);                                                                                 \
+		else if (G.mode != SHIM_REPLAY)                                                                        \
+			ret = REAL(name)(c);                                                                           \
+		ev_done(t);                                                                                            \
+		shim_leave(t);                                                                                         \
+		return ret;                                                                                            \
 	}
 
 WAKE(pthread_cond_signal, RLOG_COND_SIGNAL)
@@ -170,8 +169,8 @@ static int sem_event(struct thr *t, sem_t *s, int ret)
 }
 
 /*
- * 1 when it need not wait. In parallel the real wait is made in any case, which a thread that was cancelled does not come back
- * from.
+ * 1 when it need not wait. In parallel the real wait is made in any case, which a thread that was cancelled does not
+ * come back from.
  */
 static int sem_try(struct thr *t, sem_t *s, int once)
 {
@@ -195,40 +194,40 @@ static int shared_sem(struct thr *t, sem_t *s, int once, clockid_t clock, const 
 }
 
 /* Made again, while only the recorder's own signal has ended it: its time, if it has one, is a point in time. */
-#define UNLESS_OURS(t, real)                                                                       \
-	({                                                                                         \
-		int ret_;                                                                          \
-                                                                                                   \
-		do                                                                                 \
-			ret_ = (real);                                                             \
-		while (ret_ < 0 && errno == EINTR && (t)->interrupted == INTERRUPTED_BY_US);       \
-		ret_;                                                                              \
+#define UNLESS_OURS(t, real)                                                                                           \
+	({                                                                                                             \
+		int ret_;                                                                                              \
+                                                                                                                       \
+		do                                                                                                     \
+			ret_ = (real);                                                                                 \
+		while (ret_ < 0 && errno == EINTR && (t)->interrupted == INTERRUPTED_BY_US);                           \
+		ret_;                                                                                                  \
 	})
 
-#define SEM_WAIT(name, params, args, once, clock, ts)                                                               \
-	EXPORT int name params                                                                     \
-	{                                                                                          \
-		struct thr *t = shim_enter();                                                      \
-		int ret = 0;                                                                       \
-                                                                                                   \
-		if (!t)                                                                            \
-			return REAL(name) args;                                                    \
-		CALLER();                                                                          \
-		if (is_shared(s))                                                                  \
-			ret = shared_sem(t, s, once, clock, ts);                                   \
-		else if (real_first(t) && !sem_try(t, s, once)) {                                      \
-			ignored_add(s, sizeof(*s));                                                  \
-			wait_of(t, s, (ts) || (once) ? WAIT_OTHER : WAIT_SEM);                    \
-			t->interrupted = 0;                                                        \
-			CANCELLABLE(t, RLOG_SEM_WAIT, s, ret, UNLESS_OURS(t, REAL(name) args));    \
-		}                                                                                  \
-		ret = sem_event(t, s, ret);                                                        \
-		shim_leave(t);                                                                     \
-		if (ret < 0) {                                                                     \
-			errno = -ret;                                                              \
-			return -1;                                                                 \
-		}                                                                                  \
-		return 0;                                                                          \
+#define SEM_WAIT(name, params, args, once, clock, ts)                                                                  \
+	EXPORT int name params                                                                                         \
+	{                                                                                                              \
+		struct thr *t = shim_enter();                                                                          \
+		int ret = 0;                                                                                           \
+                                                                                                                       \
+		if (!t)                                                                                                \
+			return REAL(name) args;                                                                        \
+		CALLER();                                                                                              \
+		if (is_shared(s))                                                                                      \
+			ret = shared_sem(t, s, once, clock, ts);                                                       \
+		else if (real_first(t) && !sem_try(t, s, once)) {                                                      \
+			ignored_add(s, sizeof(*s));                                                                    \
+			wait_of(t, s, (ts) || (once) ? WAIT_OTHER : WAIT_SEM);                                         \
+			t->interrupted = 0;                                                                            \
+			CANCELLABLE(t, RLOG_SEM_WAIT, s, ret, UNLESS_OURS(t, REAL(name) args));                        \
+		}                                                                                                      \
+		ret = sem_event(t, s, ret);                                                                            \
+		shim_leave(t);                                                                                         \
+		if (ret < 0) {                                                                                         \
+			errno = -ret;                                                                                  \
+			return -1;                                                                                     \
+		}                                                                                                      \
+		return 0;                                                                                              \
 	}
 
 SEM_WAIT(sem_wait, (sem_t * s), (s), 0, 0, 0)

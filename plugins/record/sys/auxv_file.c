@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * auxv_file.c: the auxiliary vector in /proc/self/auxv and prctl(PR_GET_AUXV), where the kernel shows its own: the address of the vDSO
- * becomes that which the recorder has given (vdso_image.c).
+ * auxv_file.c: the auxiliary vector in /proc/self/auxv and prctl(PR_GET_AUXV), where the kernel shows its own: the
+ * address of the vDSO becomes that which the recorder has given (vdso_image.c).
  */
 #include "record/core/state.h"
 #include "record/core/util.h"
@@ -36,8 +36,8 @@ static int is_own_auxv(long fd)
 	fmt_dec(p, path + sizeof(path), (uint64_t)fd, 1);
 	n = raw3(SYS_readlink, path, link, sizeof(link));
 	k = raw3(SYS_readlink, "/proc/self", own, sizeof(own));
-	return n > 11 && k > 0 && !memcmp(link, "/proc/", 6) && !memcmp(link + 6, own, (size_t)k) && link[6 + k] == '/' &&
-	       !memcmp(link + n - 5, "/auxv", 5);
+	return n > 11 && k > 0 && !memcmp(link, "/proc/", 6) && !memcmp(link + 6, own, (size_t)k) &&
+	       link[6 + k] == '/' && !memcmp(link + n - 5, "/auxv", 5);
 }
 
 /* n bytes of it, from offset at on: the address there becomes this one's. */

@@ -6,16 +6,16 @@
  * No trust is needed for that: the bytes that the program got are compared with the copy's, each time, and those that
  * are not there go to the log. A copy is never written again: the file system shares its blocks with the file (then it
  * is whole at once), or it grows with what has been read of the file from its beginning on, in a part of its own for
- * each process, and is at most about twice as long as that. So files of which only the head is looked at, or some places,
- * cost no more than what was read; and one that changes, which its time says, is given up.
+ * each process, and is at most about twice as long as that. So files of which only the head is looked at, or some
+ * places, cost no more than what was read; and one that changes, which its time says, is given up.
  *
  * One thread at a time does this; another one that reads meanwhile logs bytes.
  */
 #include "record/core/state.h"
 #include "record/core/util.h"
+#include "record/event/turn.h"
 #include "record/store/files.h"
 #include "record/store/keeper.h"
-#include "record/event/turn.h"
 #include "record/sys/sys.h"
 
 #include <string.h>
@@ -204,8 +204,8 @@ static int same(struct kept *k, uint64_t off, const struct piece *v, uint32_t *s
 }
 
 /*
- * What reads of a descriptor are worth. Of a file that is written to, and of what is no file, more and more reads are not looked
- * at: that costs calls, and makes the kernel note each later write's time in the inode.
+ * What reads of a descriptor are worth. Of a file that is written to, and of what is no file, more and more reads are
+ * not looked at: that costs calls, and makes the kernel note each later write's time in the inode.
  */
 static struct hope {
 	uint8_t skip, next;
@@ -283,7 +283,8 @@ void refs_fork_child(void)
 
 /* ---- replay ---- */
 
-/* What the kernel writes, no debug register sees: the same bytes are stored once more, so that a watchpoint there is met. */
+/* What the kernel writes, no debug register sees: the same bytes are stored once more, so that a watchpoint there is
+ * met. */
 static void touch(uint8_t *p, uint64_t n)
 {
 	volatile uint8_t *b = p;
@@ -312,8 +313,12 @@ static void fill(int fd, uint64_t off, uint8_t *p, uint64_t n)
 
 void refs_read(const struct rlog_ref *ref, const struct piece *v)
 {
-	uint64_t st[18] = {[0] = ref->dev, [1] = ref->ino, [6] = ref->size, [11] = ref->mtime_ns / 1000000000u,
-			   [12] = ref->mtime_ns % 1000000000u, [17] = ref->part};
+	uint64_t st[18] = {[0] = ref->dev,
+			   [1] = ref->ino,
+			   [6] = ref->size,
+			   [11] = ref->mtime_ns / 1000000000u,
+			   [12] = ref->mtime_ns % 1000000000u,
+			   [17] = ref->part};
 	struct iovec one = {v->p, v->n};
 	const struct iovec *i = v->iov ? v->iov : &one;
 	uint64_t left = v->n, off = ref->offset, n;

@@ -145,13 +145,15 @@ static int valid(const struct sock_filter *p, uint32_t i, uint32_t n)
 	if (BPF_CLASS(p->code) == BPF_JMP) {
 		uint16_t op = BPF_OP(p->code);
 
-		return p->jt < left && p->jf < left && (op == BPF_JEQ || op == BPF_JGT || op == BPF_JGE || op == BPF_JSET);
+		return p->jt < left && p->jf < left &&
+		       (op == BPF_JEQ || op == BPF_JGT || op == BPF_JGE || op == BPF_JSET);
 	}
 	if (BPF_CLASS(p->code) == BPF_ALU && BPF_OP(p->code) <= BPF_XOR && BPF_OP(p->code) != BPF_MOD) {
 		if (BPF_SRC(p->code) == BPF_X)
 			return 1;
-		return BPF_OP(p->code) == BPF_DIV ? p->k != 0
-						  : (BPF_OP(p->code) != BPF_LSH && BPF_OP(p->code) != BPF_RSH) || p->k < 32;
+		return BPF_OP(p->code) == BPF_DIV
+			       ? p->k != 0
+			       : (BPF_OP(p->code) != BPF_LSH && BPF_OP(p->code) != BPF_RSH) || p->k < 32;
 	}
 	return 0;
 }

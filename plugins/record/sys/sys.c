@@ -7,15 +7,15 @@
  * from a file may be named instead (refs.c).
  * Replay: the same, but the outputs come from the log.
  */
+#include "record/sys/sys.h"
 #include "record/core/state.h"
 #include "record/core/util.h"
-#include "record/store/log.h"
 #include "record/event/turn.h"
+#include "record/input/input.h"
 #include "record/sched/gil.h"
 #include "record/sched/wait.h"
 #include "record/shm/group.h"
-#include "record/input/input.h"
-#include "record/sys/sys.h"
+#include "record/store/log.h"
 
 #include <sys/uio.h>
 
@@ -35,7 +35,8 @@ static long call_at_once(struct thr *t, long nr, const long *a)
 }
 
 /* Others may run meanwhile. k: what the kernel gets in place of a; v has room for the pieces that it may write. */
-static long call_and_wait(struct thr *t, const struct sys_info *s, long nr, const long *a, const long *k, struct piece *v)
+static long call_and_wait(struct thr *t, const struct sys_info *s, long nr, const long *a, const long *k,
+			  struct piece *v)
 {
 	uint64_t ns;
 	long ret;

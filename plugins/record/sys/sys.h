@@ -29,8 +29,21 @@ enum sys_class { CLASS_UNKNOWN = 0, CLASS_REC, CLASS_QUICK, CLASS_MEM, CLASS_RAW
 typedef long sys_call(struct thr *t, long nr, const long *a, ucontext_t *uc);
 
 enum io_how {
-	IO_END = 0, IO_STR, IO_BYTES, IO_FIXED, IO_IOV, IO_MSG, IO_ADDR,
-	IO_RET, IO_RETMUL, IO_FIXED_ERR, IO_ARGMUL, IO_VALRES, IO_FDSET, IO_IFCONF, IO_FIEMAP,
+	IO_END = 0,
+	IO_STR,
+	IO_BYTES,
+	IO_FIXED,
+	IO_IOV,
+	IO_MSG,
+	IO_ADDR,
+	IO_RET,
+	IO_RETMUL,
+	IO_FIXED_ERR,
+	IO_ARGMUL,
+	IO_VALRES,
+	IO_FDSET,
+	IO_IFCONF,
+	IO_FIEMAP,
 	IO_ARRAY,
 };
 
@@ -52,7 +65,8 @@ static inline void put_bytes(uint8_t *d, const uint8_t *s, uint64_t n)
 }
 
 /* --- auxv_file.c --- */
-void vdso_auxv_gives(uint64_t at, uint64_t addr); /* the program's vector says addr in place of the kernel's, at this offset */
+void vdso_auxv_gives(uint64_t at,
+		     uint64_t addr); /* the program's vector says addr in place of the kernel's, at this offset */
 void vdso_auxv_opened(const char *path, long fd); /* fd: the result of an open */
 void vdso_auxv_read(long nr, const long *a, long ret); /* recording, behind a call; only if G.auxv_files */
 
@@ -95,7 +109,8 @@ uint64_t sys_iov_len(const struct iovec *iov, unsigned long cnt, uint64_t n);
 uint32_t sys_check_iov(uint32_t crc, const struct iovec *v, unsigned long n);
 /* Writes to memory that the program names. -EFAULT, as the kernel would say, if that is none. */
 
-/* A real call that may wait, between wait_begin and wait_end: the recorder's own signal does not end it (sys_again.c). */
+/* A real call that may wait, between wait_begin and wait_end: the recorder's own signal does not end it (sys_again.c).
+ */
 long sys_wait_call(struct thr *t, long nr, const long *a);
 int sys_answers_at_once(long nr, const long *a); /* it keeps the turn as one of CLASS_QUICK does: by its descriptor */
 /* Recorded one thread at a time: who yields or asks for the time again and again may wait for what another one does. */
@@ -180,7 +195,8 @@ sys_call seccomp_call;
 int seccomp_mode(void); /* as prctl(PR_GET_SECCOMP) gives it */
 #define SECCOMP_STRICT (~0u) /* thr.filter: SECCOMP_MODE_STRICT */
 struct seccomp_data;
-uint32_t seccomp_decide(uint32_t number, const struct seccomp_data *d); /* SECCOMP_RET_*, by filter `number` and those before it */
+uint32_t seccomp_decide(uint32_t number,
+			const struct seccomp_data *d); /* SECCOMP_RET_*, by filter `number` and those before it */
 
 /* --- sys_copy.c: calls that bring bytes from one descriptor to another --- */
 static inline int sys_copies(long nr)
@@ -209,7 +225,8 @@ int sys_show_identify(long fd, uint64_t *id);
 uint32_t sys_show_output(long fd, int error_first);
 /* The same at the record of a write whose result comes next, before its event may be the last one. 1: done. */
 int sys_show_ahead(struct thr *t, long nr, const long *a);
-/* Both modes: behind a call by which the program may have got another descriptor for one of those, as an event of its own. */
+/* Both modes: behind a call by which the program may have got another descriptor for one of those, as an event of its
+ * own. */
 void sys_show_given(struct thr *t, long nr, const long *a, long ret);
 
 #endif

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * sys_again.c: recording: a system call that may wait, and that the recorder's own signal interrupts there, which the program knows
- * nothing of: made again for the rest of its time, or for what is left to write. Which calls end with EINTR although the
- * handler has SA_RESTART, and what they do with their time: signal(7).
+ * sys_again.c: recording: a system call that may wait, and that the recorder's own signal interrupts there, which the
+ * program knows nothing of: made again for the rest of its time, or for what is left to write. Which calls end with
+ * EINTR although the handler has SA_RESTART, and what they do with their time: signal(7).
  */
 #include "record/core/util.h"
 #include "record/shm/group.h"

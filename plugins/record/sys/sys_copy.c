@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * sys_copy.c: sendfile, splice, tee and copy_file_range to standard output or error: a replay has neither file nor pipe, so
- * that what they brought there is recorded as well, behind the call. Of a file it is read again behind the call; what a pipe or a
- * socket has is gone by then, so that it is looked at before: as much as is there is what the call gets, which may give less than
- * it was asked for in any case. (Another reader of the same pipe may take some of it in between.)
+ * sys_copy.c: sendfile, splice, tee and copy_file_range to standard output or error: a replay has neither file nor
+ * pipe, so that what they brought there is recorded as well, behind the call. Of a file it is read again behind the
+ * call; what a pipe or a socket has is gone by then, so that it is looked at before: as much as is there is what the
+ * call gets, which may give less than it was asked for in any case. (Another reader of the same pipe may take some of
+ * it in between.)
  */
 #include "record/core/state.h"
 #include "record/event/ev.h"
@@ -93,7 +94,8 @@ static long see_socket(struct thr *t, const struct way *w, long len, long flags)
 
 	if (!c)
 		return -ENOMEM;
-	n = raw6(SYS_recvfrom, w->in, (long)c->bytes, len < PEEK ? len : PEEK, MSG_PEEK | (flags & NONBLOCK ? MSG_DONTWAIT : 0), 0, 0);
+	n = raw6(SYS_recvfrom, w->in, (long)c->bytes, len < PEEK ? len : PEEK,
+		 MSG_PEEK | (flags & NONBLOCK ? MSG_DONTWAIT : 0), 0, 0);
 	if (n > 0)
 		c->n = (uint64_t)n;
 	else

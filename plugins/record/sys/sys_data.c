@@ -131,8 +131,7 @@ static int add_iov(struct piece *v, int k, const struct iovec *iov, unsigned lon
 }
 
 /* valres: when recording, the value-result length before the call (the kernel reports the full one) */
-int sys_out_pieces(const struct sys_info *s, const long *a, long ret, const uint32_t *before,
-		      struct piece *v)
+int sys_out_pieces(const struct sys_info *s, const long *a, long ret, const uint32_t *before, struct piece *v)
 {
 	int k = 0;
 
@@ -147,8 +146,9 @@ int sys_out_pieces(const struct sys_info *s, const long *a, long ret, const uint
 			k = add_piece(v, k, p, at_most((uint64_t)ret, a, d));
 			break;
 		case IO_RETMUL:
-			k = add_piece(v, k, p, d->n & 0x8000 ? (uint64_t)ret + (d->n & 0x7fff)
-							     : at_most((uint64_t)ret, a, d) * d->n);
+			k = add_piece(v, k, p,
+				      d->n & 0x8000 ? (uint64_t)ret + (d->n & 0x7fff)
+						    : at_most((uint64_t)ret, a, d) * d->n);
 			break;
 		case IO_FIXED:
 		case IO_FIXED_ERR: /* which the call may not have looked at */

@@ -3,18 +3,18 @@
  * sys_map.c: system calls that change the address space. Files are copied into the recording when they are
  * mapped, so that a replay maps what the program mapped.
  *
- * To unmap is a release, to get an address an acquire, as with locks: memory becomes free at the stamp of the first half,
- * before the turn is passed on, and an address is taken in the second half. So a replay never unmaps what another
+ * To unmap is a release, to get an address an acquire, as with locks: memory becomes free at the stamp of the first
+ * half, before the turn is passed on, and an address is taken in the second half. So a replay never unmaps what another
  * thread got there since. Recorded one thread at a time, what a first half does is done before another thread runs.
  */
 #include "record/core/memory.h"
 #include "record/core/state.h"
 #include "record/core/util.h"
+#include "record/event/turn.h"
+#include "record/input/input.h"
+#include "record/shm/group.h"
 #include "record/store/files.h"
 #include "record/store/log.h"
-#include "record/event/turn.h"
-#include "record/shm/group.h"
-#include "record/input/input.h"
 #include "record/sys/sys.h"
 #include "record/sys/vfork_share.h"
 
@@ -53,7 +53,8 @@ static long replay_mem(struct thr *t, long nr, const long *a, const uint64_t *op
 	long ret;
 
 	sys_replay(t, op, n);
-	/* the break, when it is asked for or refused, is only told; one that met a hole has changed what is before it */
+	/* the break, when it is asked for or refused, is only told; one that met a hole has changed what is before it
+	 */
 	if (sys_result_ahead(t, &ret) && (!sys_is_error(ret) || (nr == SYS_mprotect && ret == -12 /* ENOMEM */)) &&
 	    (nr != SYS_brk || ret == a[0]) && change(nr, a) != ret)
 		shim_fail("a change of the address space did not give the recorded result");
@@ -103,7 +104,8 @@ static long replay_ldt(struct thr *t, const long *a, const uint64_t *op, unsigne
 	return sys_replay_end(t, a);
 }
 
-/* Segments of the program's own: also made in a replay. CRIU does not know them: from then on there are no checkpoints. */
+/* Segments of the program's own: also made in a replay. CRIU does not know them: from then on there are no checkpoints.
+ */
 long sys_ldt(struct thr *t, long nr, const long *a, ucontext_t *uc)
 {
 	static const struct sys_info read = {CLASS_REC, 3, {{0}}, {{IO_RET, 1, 2, 1}}};
@@ -145,8 +147,7 @@ static int is_dev_zero(int fd)
 {
 	uint64_t st[18];
 
-	return raw2(SYS_fstat, fd, st) == 0 && (((uint32_t *)st)[6] & 0170000) == 0020000 &&
-	       st[5] == 0x105;
+	return raw2(SYS_fstat, fd, st) == 0 && (((uint32_t *)st)[6] & 0170000) == 0020000 && st[5] == 0x105;
 }
 
 /* Memory that other processes may come to share: which kind, or 0. */
@@ -161,7 +162,8 @@ static int shared_kind(const long *a)
 	if (raw2(SYS_fstat, a[4], st) < 0 || (((uint32_t *)st)[6] & 0170000) != 0100000)
 		return 0;
 	/* what is only read: where the process writes there by another mapping */
-	return (raw3(SYS_fcntl, a[4], F_GETFL, 0) & O_ACCMODE) == O_RDWR || pages_of_file(st[0], st[1]) ? REGION_FILE : 0;
+	return (raw3(SYS_fcntl, a[4], F_GETFL, 0) & O_ACCMODE) == O_RDWR || pages_of_file(st[0], st[1]) ? REGION_FILE
+													: 0;
 }
 
 /* Is it worth to follow it from the start? While there is only one process, big ones wait for a fork. */

@@ -3,9 +3,9 @@
 #include "record/core/memory.h"
 #include "record/core/state.h"
 #include "record/core/util.h"
-#include "record/store/log.h"
 #include "record/event/turn.h"
 #include "record/sched/wait.h"
+#include "record/store/log.h"
 #include "record/sys/sys.h"
 
 #include <linux/aio_abi.h>

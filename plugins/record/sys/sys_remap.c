@@ -85,7 +85,8 @@ static long move_away(struct thr *t, const long *a, long want)
 	return place;
 }
 
-/* The arguments that it has: the new address only with MREMAP_FIXED or MREMAP_DONTUNMAP, else whatever was in the register. */
+/* The arguments that it has: the new address only with MREMAP_FIXED or MREMAP_DONTUNMAP, else whatever was in the
+ * register. */
 static unsigned mremap_nargs(const long *a)
 {
 	return a[3] & (MREMAP_FIXED | MREMAP_DONTUNMAP) ? 5 : 4;

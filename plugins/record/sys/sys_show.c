@@ -191,8 +191,9 @@ static int names_descriptor(const char *path)
 static void given_by_message(struct thr *t, struct msghdr *m)
 {
 	for (struct cmsghdr *c = CMSG_FIRSTHDR(m); c; c = CMSG_NXTHDR(m, c))
-		for (size_t at = CMSG_LEN(0); c->cmsg_level == SOL_SOCKET && c->cmsg_type == SCM_RIGHTS &&
-					      at + sizeof(int) <= c->cmsg_len; at += sizeof(int)) {
+		for (size_t at = CMSG_LEN(0);
+		     c->cmsg_level == SOL_SOCKET && c->cmsg_type == SCM_RIGHTS && at + sizeof(int) <= c->cmsg_len;
+		     at += sizeof(int)) {
 			int fd;
 
 			memcpy(&fd, (char *)c + at, sizeof(fd));

@@ -25,8 +25,8 @@ static int is_nonblocking(long fd)
 }
 
 /*
- * The same for what depends on the descriptor: one that does not block; and in a group of processes, where it takes much longer to give
- * the turn up and to get it back than to read or write it, a regular file.
+ * The same for what depends on the descriptor: one that does not block; and in a group of processes, where it takes
+ * much longer to give the turn up and to get it back than to read or write it, a regular file.
  */
 int sys_answers_at_once(long nr, const long *a)
 {
@@ -53,7 +53,8 @@ int sys_answers_at_once(long nr, const long *a)
 		return G.group && is_regular(a[0]);
 	case SYS_kill:
 	case SYS_tgkill:
-		return G.group && a[0] != G.shown_pid && a[0] != G.pid && a[0] > 0; /* a signal to itself is delivered in the call */
+		return G.group && a[0] != G.shown_pid && a[0] != G.pid &&
+		       a[0] > 0; /* a signal to itself is delivered in the call */
 	}
 	return 0;
 }
