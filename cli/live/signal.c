@@ -8,7 +8,7 @@
 #include "base/maps.h"
 #include "live/internal.h"
 
-#define SIG_PREEMPT 64 /* the recorder's, see plugins/record/shim.h */
+#define SIG_PREEMPT 64 /* the recorder's, see plugins/record/core/sigaction.h */
 
 /* Memory shared with other processes: the recorder has it protected (plugins/record/shm/pages.c). */
 static bool is_shared(pid_t pid, uint64_t addr)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* ops.h: the operations of this folder, for the table in daemon/ops.c. */
+/* ops.h: the operations of this folder, for the table in daemon/ops/operations.c. */
 #ifndef FRED_EXPLAIN_OPS_H
 #define FRED_EXPLAIN_OPS_H
 

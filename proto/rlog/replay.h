@@ -47,7 +47,7 @@
 #define SHIM_HOT_ADDR                                                                                                  \
 	0x106000000000ull /* recording: 4 pages of thread N at + N << 14: see plugins/record/chaos/chaos_hot.c */
 #define SHIM_POINT_ADDR 0x108000000000ull /* 1 MiB of thread N at + N << 20: see plugins/record/preempt/point.h */
-#define SHIM_HOLES_ADDR 0x10f000000000ull /* recording: uint64_t[SHIM_HOLES], see plugins/record/holes.h */
+#define SHIM_HOLES_ADDR 0x10f000000000ull /* recording: uint64_t[SHIM_HOLES], see plugins/record/preempt/ignored.h */
 #define SHIM_HOLES 512u
 #define SHIM_VDSO_ADDR 0x10fc00000000ull /* a page: see plugins/record/dispatch/vdso_image.c */
 #define SHIM_HOLE_BITS 47 /* the address of such a word's object; its bytes are in the bits above */
