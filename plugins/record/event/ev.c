@@ -161,7 +161,30 @@ static void leave_replay(struct thr *t)
 	turn_seek(t);
 }
 
-void shim_leave(struct thr *t)
+/*
+ * What it wipes begins right below the caller's frame and the two words that it puts there itself. A function in C may have a hole
+ * in its frame, in which would stay what libc's function left, which a replay need not call.
+ */
+__asm__(".text\n"
+	".globl shim_leave\n"
+	".hidden shim_leave\n"
+	".type shim_leave, @function\n"
+	"shim_leave:\n"
+	"	.cfi_startproc\n"
+	"	push %rdi\n"
+	"	.cfi_adjust_cfa_offset 8\n"
+	"	call shim_leave_begin\n"
+	"	call shim_scrub\n"
+	"	pop %rdi\n"
+	"	.cfi_adjust_cfa_offset -8\n"
+	"	jmp shim_leave_end\n"
+	"	.cfi_endproc\n"
+	".size shim_leave, .-shim_leave\n");
+
+void shim_leave_begin(struct thr *t);
+void shim_leave_end(struct thr *t);
+
+__attribute__((used)) void shim_leave_begin(struct thr *t)
 {
 	if (t->made_event) {
 		if (unlikely(t->pending) && G.mode == SHIM_RECORD)
@@ -173,7 +196,10 @@ void shim_leave(struct thr *t)
 		if (unlikely(G.serial && !t->no_tsc))
 			tsc_begin(t);
 	}
-	shim_scrub();
+}
+
+__attribute__((used)) void shim_leave_end(struct thr *t)
+{
 	t->depth = 0;
 	t->selector = 1;
 	/* came behind the look above: the program may now look at what the handler does, without an event */
