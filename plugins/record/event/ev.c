@@ -162,8 +162,8 @@ static void leave_replay(struct thr *t)
 }
 
 /*
- * What it wipes begins right below the caller's frame and the two words that it puts there itself. A function in C may have a hole
- * in its frame, in which would stay what libc's function left, which a replay need not call.
+ * What it wipes begins right below the caller's frame and the two words that it puts there itself. A function in C may
+ * have a hole in its frame, in which would stay what libc's function left, which a replay need not call.
  */
 __asm__(".text\n"
 	".globl shim_leave\n"
