@@ -53,7 +53,7 @@ def expect(text, *marks):
     at = 0
     for mark in marks:
         found = text.find(mark, at)
-        check(found >= 0, "no '%s' behind '%s' in:" % (mark, text[max(0, at - 40):at]), text)
+        check(found >= 0, "no '%s' behind '%s'; then comes:" % (mark, text[max(0, at - 40):at]), text[at:at + 800], "of:", text)
         at = found + len(mark)
 
 
