@@ -205,6 +205,40 @@ static json_t *stack(const json_t *g, const json_t *report)
 	return json_pack("[{s:o}]", "frames", frames);
 }
 
+static void relate(json_t *list, const json_t *sides, const char *name, const char *words, const json_t *report)
+{
+	const json_t *side = json_object_get(sides, name), *place = json_object_get(side, "location");
+	cleanup_free char *message = NULL;
+	json_t *l;
+
+	if (!json_is_object(side) || !*report_str(place, "file"))
+		return;
+	message = str_fmt("%s, thread %lld: %s", words, report_int(side, "thread_id"), report_str(side, "text"));
+	l = sarif_location(place, message, report);
+	json_object_set_new(l, "id", json_integer((json_int_t)json_array_size(list)));
+	json_array_append_new(list, l);
+}
+
+/* Where the failing run parts from one that passed, in both. */
+static json_t *related_locations(const json_t *g, const json_t *report)
+{
+	static const struct {
+		const char *key, *bad, *good;
+	} parts[] = {
+		{"order", "threads came to a lock in another order; in the failing run", "in a run that passed"},
+		{"parts", "a thread did something else from here on; in the failing run", "in a run that passed"},
+	};
+	json_t *list = json_array();
+
+	for (unsigned i = 0; i < sizeof(parts) / sizeof(parts[0]); i++) {
+		const json_t *sides = json_object_get(json_object_get(g, "diff"), parts[i].key);
+
+		relate(list, sides, "bad", parts[i].bad, report);
+		relate(list, sides, "good", parts[i].good, report);
+	}
+	return list;
+}
+
 static json_t *sarif_message(const json_t *g, const json_t *report)
 {
 	cleanup_free char *title = report_title(g), *rate = report_rate(g, report);
@@ -231,6 +265,8 @@ static json_t *sarif_result(const json_t *g, const char *rule, size_t index, con
 	}
 	if (json_array_size(json_object_get(g, "backtrace")))
 		json_object_set_new(v, "stacks", stack(g, report));
+	if (json_is_object(json_object_get(g, "diff")))
+		json_object_set_new(v, "relatedLocations", related_locations(g, report));
 	json_object_set_new(v, "partialFingerprints",
 			    json_pack("{s:o}", "fredCause/v1",
 				      json_sprintf("%08x%04zx", crc32c(0, key, strlen(key)), strlen(key))));
