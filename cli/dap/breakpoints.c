@@ -8,7 +8,7 @@
 #include "dap/dap.h"
 #include "gdb/mi_quote.h"
 
-/* source NULL: those of functions; all: all. */
+/* Of a source file or a group; all: all. */
 static void remove_those(struct dap *d, const char *source, bool all)
 {
 	size_t left = 0;
@@ -30,7 +30,7 @@ static void remove_those(struct dap *d, const char *source, bool all)
 static void remember(struct dap *d, const char *source, int number)
 {
 	d->breakpoints = xreallocarray(d->breakpoints, d->nbreakpoints + 1, sizeof(d->breakpoints[0]));
-	d->breakpoints[d->nbreakpoints++] = (struct dap_breakpoint){source ? xstrdup(source) : NULL, number};
+	d->breakpoints[d->nbreakpoints++] = (struct dap_breakpoint){xstrdup(source), number};
 }
 
 static struct mi_record *insert_at(struct dap *d, const char *where, const json_t *wanted)
@@ -85,7 +85,7 @@ static char *copy_of(struct dap *d, const char *source)
 static struct mi_record *insert_in_copy(struct dap *d, struct mi_record *pending, const char *source,
 					const json_t *wanted)
 {
-	cleanup_free char *copy = source ? copy_of(d, source) : NULL;
+	cleanup_free char *copy = *source == '/' ? copy_of(d, source) : NULL;
 	cleanup_free char *where = copy ? str_fmt("%s:%d", copy, dap_int(wanted, "line", 0)) : NULL;
 	int number;
 
@@ -143,10 +143,177 @@ void dap_set_functions(struct dap *d, const json_t *request, const json_t *args)
 	json_t *list = json_array(), *wanted;
 	size_t i;
 
-	remove_those(d, NULL, false);
+	remove_those(d, GROUP_FUNCTIONS, false);
 	json_array_foreach(json_object_get(args, "breakpoints"), i, wanted)
-		json_array_append_new(list, insert(d, NULL, dap_str(wanted, "name", ""), wanted));
+		json_array_append_new(list, insert(d, GROUP_FUNCTIONS, dap_str(wanted, "name", ""), wanted));
 	dap_respond(d, request, json_pack("{s:o}", "breakpoints", list));
+}
+
+void dap_set_instructions(struct dap *d, const json_t *request, const json_t *args)
+{
+	json_t *list = json_array(), *wanted;
+	size_t i;
+
+	remove_those(d, GROUP_INSTRUCTIONS, false);
+	json_array_foreach(json_object_get(args, "breakpoints"), i, wanted)
+	{
+		cleanup_free char *where = str_fmt("*((%s) + %d)", dap_str(wanted, "instructionReference", "0"),
+						   dap_int(wanted, "offset", 0));
+
+		json_array_append_new(list, insert(d, GROUP_INSTRUCTIONS, where, wanted));
+	}
+	dap_respond(d, request, json_pack("{s:o}", "breakpoints", list));
+}
+
+/* ---- data ---- */
+
+static const struct {
+	const char *type, *option, *result; /* of the protocol; of -break-watch; in what that answers */
+} accesses[] = {
+	{"write", "", "wpt"},
+	{"read", "-r", "hw-rwpt"},
+	{"readWrite", "-a", "hw-awpt"},
+};
+
+void dap_data_info(struct dap *d, const json_t *request, const json_t *args)
+{
+	int ref = dap_int(args, "variablesReference", 0), id = dap_int(args, "frameId", 0), thread = id / LEVELS,
+	    frame = id % LEVELS;
+	const char *name = dap_str(args, "name", "");
+	cleanup_free char *expr = ref ? dap_expr_of(d, ref, name, &thread, &frame) : xstrdup(name);
+	cleanup_free char *why = NULL, *object = expr ? dap_object(d, thread, frame, expr, &why) : NULL;
+	json_t *o = json_pack("{s:o, s:o}", "dataId", object ? dap_text(object) : json_null(), "description",
+			      dap_text(object ? expr
+				       : why  ? why
+					      : "this is nothing in memory"));
+
+	if (object)
+		json_object_set_new(o, "accessTypes", json_pack("[s, s, s]", "write", "read", "readWrite"));
+	dap_respond(d, request, o);
+}
+
+/* Watches, then sets the condition and the count. The result is to be freed; *number: GDB's, 0: it refused. */
+static struct mi_record *watch(struct dap *d, const json_t *wanted, int *number)
+{
+	cleanup_free char *expr = mi_quote(dap_str(wanted, "dataId", "")),
+			  *when = mi_quote(dap_str(wanted, "condition", ""));
+	const char *type = dap_str(wanted, "accessType", "write");
+	unsigned long skip = strtoul(dap_str(wanted, "hitCondition", ""), NULL, 10);
+	struct mi_record *r, *refused = NULL;
+	size_t i = 0;
+
+	while (i + 1 < sizeof(accesses) / sizeof(accesses[0]) && !str_eq(accesses[i].type, type))
+		i++;
+	*number = 0;
+	r = dap_mi(d, "-break-watch %s %s", accesses[i].option, expr);
+	if (!r || mi_int(mi_get(r->results, accesses[i].result), "number", number))
+		return r;
+	if (*dap_str(wanted, "condition", ""))
+		refused = dap_mi(d, "-break-condition %d %s", *number, when);
+	if (refused && !str_eq(refused->klass, "error"))
+		mi_record_free(steal_ptr(&refused));
+	if (!refused && skip > 1)
+		mi_record_free(dap_mi(d, "-break-after %d %lu", *number, skip - 1));
+	if (!refused)
+		return r;
+	mi_record_free(r);
+	mi_record_free(dap_mi(d, "-break-delete %d", *number));
+	*number = 0;
+	return refused;
+}
+
+void dap_set_data(struct dap *d, const json_t *request, const json_t *args)
+{
+	json_t *list = json_array(), *wanted;
+	size_t i;
+
+	remove_those(d, GROUP_DATA, false);
+	json_array_foreach(json_object_get(args, "breakpoints"), i, wanted)
+	{
+		int number;
+		struct mi_record *r = watch(d, wanted, &number);
+		json_t *o = json_pack("{s:b}", "verified", number > 0);
+
+		if (number) {
+			remember(d, GROUP_DATA, number);
+			json_object_set_new(o, "id", json_integer(number));
+		} else {
+			json_object_set_new(o, "message", dap_text(dap_error(r)));
+		}
+		mi_record_free(r);
+		json_array_append_new(list, o);
+	}
+	dap_respond(d, request, json_pack("{s:o}", "breakpoints", list));
+}
+
+/* ---- exceptions ---- */
+
+/* Those that end a program that does not handle them; GDB stops at them by default, too. */
+#define FATAL "SIGSEGV SIGBUS SIGFPE SIGILL SIGABRT SIGSYS"
+
+static bool wants(const json_t *args, const char *filter)
+{
+	json_t *one;
+	size_t i;
+
+	json_array_foreach(json_object_get(args, "filters"), i,
+			   one) if (str_eq(json_string_value(one), filter)) return true;
+	return false;
+}
+
+static json_t *catch_it(struct dap *d, const char *group, const char *command)
+{
+	struct mi_record *r = dap_mi(d, "%s", command);
+	const struct mi_value *b = bkpt(r);
+	json_t *o = json_pack("{s:b}", "verified", b != NULL);
+	int number;
+
+	if (b && !mi_int(b, "number", &number)) {
+		remember(d, group, number);
+		json_object_set_new(o, "id", json_integer(number));
+	} else {
+		json_object_set_new(o, "message", dap_text(dap_error(r)));
+	}
+	mi_record_free(r);
+	return o;
+}
+
+/* Before a program is there, nothing can be set: the editor is to ask behind `initialized`. */
+void dap_set_exceptions(struct dap *d, const json_t *request, const json_t *args)
+{
+	static const struct {
+		const char *filter, *group, *command;
+	} catches[] = {{"throw", GROUP_THROW, "-catch-throw"}, {"catch", GROUP_CATCH, "-catch-catch"}};
+	json_t *list = json_array(), *one;
+	cleanup_free char *said = dap_console(
+		d, 0, 0, wants(args, "signals") ? "handle " FATAL " stop print" : "handle " FATAL " nostop noprint",
+		NULL);
+	size_t i;
+
+	for (i = 0; i < 2; i++)
+		remove_those(d, catches[i].group, false);
+	json_array_foreach(json_object_get(args, "filters"), i, one)
+	{
+		const char *filter = json_string_value(one);
+		json_t *o = NULL;
+
+		for (size_t k = 0; k < 2 && !o; k++)
+			if (str_eq(catches[k].filter, filter))
+				o = catch_it(d, catches[k].group, catches[k].command);
+		if (!o && str_eq(filter, "signals"))
+			o = json_pack("{s:b}", "verified", said != NULL);
+		json_array_append_new(
+			list, o ? o : json_pack("{s:b, s:s}", "verified", 0, "message", "there is no such filter"));
+	}
+	dap_respond(d, request, json_pack("{s:o}", "breakpoints", list));
+}
+
+bool dap_breakpoint_is(const struct dap *d, int number, const char *group)
+{
+	for (size_t i = 0; i < d->nbreakpoints; i++)
+		if (d->breakpoints[i].number == number && str_eq(d->breakpoints[i].source, group))
+			return true;
+	return false;
 }
 
 void dap_breakpoints_fini(struct dap *d)

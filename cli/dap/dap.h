@@ -15,8 +15,15 @@
 #include "gdb/mi_parse.h"
 #include "gdb/mi_spawn.h"
 
+/* The requests each name all breakpoints of a source file, or of one of these groups. No path begins so. */
+#define GROUP_FUNCTIONS "*functions"
+#define GROUP_INSTRUCTIONS "*instructions"
+#define GROUP_DATA "*data"
+#define GROUP_THROW "*throw"
+#define GROUP_CATCH "*catch"
+
 struct dap_breakpoint {
-	char *source; /* NULL: of a function */
+	char *source; /* or a group */
 	int number; /* GDB's */
 };
 
@@ -39,6 +46,16 @@ struct dap {
 	size_t nbreakpoints;
 	struct dap_ref *refs;
 	size_t nrefs;
+	struct buf *capture; /* what GDB prints goes here, not to the editor; NULL: to the editor */
+	json_t *waiting; /* a request of ours that moves the program, answered at the stop; NULL: none */
+	struct buf moved; /* what was printed since that began */
+	struct mi_proc job; /* fredctl explain; pid 0: none */
+	struct buf job_out, job_err;
+	json_t *job_request;
+	char *stop_id, *stop_text; /* of the last stop, if it was an exception or a signal; else NULL */
+	int thread; /* that stopped last */
+	bool columns_from_0, takes_invalidated; /* of the editor */
+	bool running; /* GDB said so */
 	bool back; /* the last move was backwards */
 	bool entry; /* the next stop is that of the start */
 	bool stop_on_entry, placed; /* of launch; placed: it begins at a position */
@@ -63,6 +80,11 @@ int dap_start_gdb(struct dap *d, const struct strv *args, struct err *e);
 struct mi_record *dap_mi(struct dap *d, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 /* The same for commands whose refusal is an answer: true when it was done; *out may be NULL. */
 bool dap_try(struct dap *d, struct mi_record **out, const json_t *request, const char *command);
+/* A command of GDB's command line in this frame (thread 0: the selected one): what it prints, for the caller to free.
+ * NULL: refused, and *why (may be NULL) is GDB's reason, for the caller to free. */
+char *dap_console(struct dap *d, int thread, int frame, const char *line, char **why);
+/* The value of an expression in this frame, to be freed; NULL: there is none. */
+char *dap_value(struct dap *d, int thread, int frame, const char *expr, char **why);
 /* What GDB has said so far. */
 void dap_listen(struct dap *d);
 void dap_stop_gdb(struct dap *d);
@@ -70,17 +92,65 @@ void dap_stop_gdb(struct dap *d);
 void dap_refs_clear(struct dap *d);
 const char *dap_error(const struct mi_record *r);
 
-/* ---- requests.c, breakpoints.c, values.c ---- */
+/* ---- requests: a table in requests.c ---- */
 
 void dap_request(struct dap *d, const json_t *request);
 typedef void (*dap_fn)(struct dap *d, const json_t *request, const json_t *args);
 void dap_set_breakpoints(struct dap *d, const json_t *request, const json_t *args);
 void dap_set_functions(struct dap *d, const json_t *request, const json_t *args);
+void dap_set_instructions(struct dap *d, const json_t *request, const json_t *args);
+void dap_set_data(struct dap *d, const json_t *request, const json_t *args);
+void dap_set_exceptions(struct dap *d, const json_t *request, const json_t *args);
+void dap_data_info(struct dap *d, const json_t *request, const json_t *args);
+/* Is this breakpoint of GDB's one of the group? */
+bool dap_breakpoint_is(const struct dap *d, int number, const char *group);
 void dap_breakpoints_fini(struct dap *d);
 void dap_stack(struct dap *d, const json_t *request, const json_t *args);
 void dap_scopes(struct dap *d, const json_t *request, const json_t *args);
 void dap_variables(struct dap *d, const json_t *request, const json_t *args);
 void dap_evaluate(struct dap *d, const json_t *request, const json_t *args);
+void dap_set_variable(struct dap *d, const json_t *request, const json_t *args);
+void dap_set_expression(struct dap *d, const json_t *request, const json_t *args);
+void dap_completions(struct dap *d, const json_t *request, const json_t *args);
+void dap_exception_info(struct dap *d, const json_t *request, const json_t *args);
+void dap_read_memory(struct dap *d, const json_t *request, const json_t *args);
+void dap_write_memory(struct dap *d, const json_t *request, const json_t *args);
+void dap_disassemble(struct dap *d, const json_t *request, const json_t *args);
+
+/* ---- history.c: requests of fred's own: positions, and ways to them ---- */
+
+void dap_goto(struct dap *d, const json_t *request, const json_t *args);
+void dap_reverse_watch(struct dap *d, const json_t *request, const json_t *args);
+void dap_position(struct dap *d, const json_t *request, const json_t *args);
+void dap_checkpoints(struct dap *d, const json_t *request, const json_t *args);
+void dap_bookmark(struct dap *d, const json_t *request, const json_t *args);
+void dap_checkpoint(struct dap *d, const json_t *request, const json_t *args);
+/* The program has stopped: answers the request that waits for it. True: it went where it was told to. */
+bool dap_arrived(struct dap *d);
+void dap_waiting_gone(struct dap *d);
+
+/* ---- names.c: what an expression of a frame means elsewhere ---- */
+
+/* The expression of a variable of the editor's: a name in a frame, or a member. To be freed; NULL: there is none. */
+char *dap_expr_of(struct dap *d, int ref, const char *name, int *thread, int *frame);
+/* "*(int *) 0x7ffe0010", which is the object everywhere. To be freed; NULL: it is none in memory, and *why says so. */
+char *dap_object(struct dap *d, int thread, int frame, const char *expr, char **why);
+/* The expression with the frame's own names replaced by what they are, so that it means the same in the innermost
+ * frame of the thread that stopped. To be freed; NULL: a name cannot be replaced, and *why says which. */
+char *dap_expr_everywhere(struct dap *d, int thread, int frame, const char *expr, char **why);
+
+/* ---- job.c: a fredctl command that takes long ---- */
+
+void dap_explain(struct dap *d, const json_t *request, const json_t *args);
+/* Its output, when its descriptors are ready. */
+void dap_job_listen(struct dap *d);
+void dap_job_stop(struct dap *d);
+
+/* ---- values.c ---- */
+
+#define LEVELS 65536 /* frames of one thread: a frame's id is thread * LEVELS + level */
+json_t *dap_text(const char *s); /* NULL: empty */
+struct mi_record *dap_new_object(struct dap *d, int thread, int frame, const char *expr);
 
 /* A member of an object, or what is to be taken instead. */
 const char *dap_str(const json_t *o, const char *key, const char *instead);

@@ -4,6 +4,7 @@
 #include <poll.h>
 #include <signal.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "dap/dap.h"
@@ -41,22 +42,31 @@ int main(int argc, char **argv)
 	while (!d.done) {
 		struct pollfd p[] = {{.fd = 0, .events = POLLIN},
 				     {.fd = d.gdb.pid ? d.gdb.out : -1, .events = POLLIN},
-				     {.fd = d.gdb.pid ? d.gdb.err : -1, .events = POLLIN}};
+				     {.fd = d.gdb.pid ? d.gdb.err : -1, .events = POLLIN},
+				     {.fd = d.job.pid ? d.job.out : -1, .events = POLLIN},
+				     {.fd = d.job.pid ? d.job.err : -1, .events = POLLIN}};
 
-		if (poll(p, 3, -1) < 0 && errno != EINTR)
+		if (poll(p, 5, -1) < 0 && errno != EINTR)
 			break;
 		if (p[0].revents)
 			take(&d);
 		/* also what came behind a command's result and is in the buffer */
 		if (d.gdb.pid)
 			dap_listen(&d);
+		dap_job_listen(&d);
 	}
+	dap_job_stop(&d);
 	dap_stop_gdb(&d);
 	dap_refs_clear(&d);
 	dap_breakpoints_fini(&d);
 	buf_fini(&d.in);
 	buf_fini(&d.said);
 	buf_fini(&d.complaint);
+	buf_fini(&d.moved);
+	buf_fini(&d.job_out);
+	buf_fini(&d.job_err);
+	free(d.stop_id);
+	free(d.stop_text);
 	strv_fini(&command);
 	return 0;
 }

@@ -6,16 +6,46 @@
 #include "base/jsonx.h"
 #include "dap/dap.h"
 
+static json_t *filters(void)
+{
+	static const struct {
+		const char *filter, *label;
+		bool on;
+	} all[] = {{"throw", "C++: throw", false}, {"catch", "C++: catch", false}, {"signals", "Fatal signals", true}};
+	json_t *list = json_array();
+
+	for (size_t i = 0; i < sizeof(all) / sizeof(all[0]); i++)
+		json_array_append_new(list, json_pack("{s:s, s:s, s:b}", "filter", all[i].filter, "label", all[i].label,
+						      "default", all[i].on));
+	return list;
+}
+
 static void initialize(struct dap *d, const json_t *request, const json_t *args)
 {
-	static const char *const can[] = {
-		"supportsConfigurationDoneRequest",  "supportsFunctionBreakpoints", "supportsConditionalBreakpoints",
-		"supportsHitConditionalBreakpoints", "supportsEvaluateForHovers",   "supportsStepBack",
-		"supportsSteppingGranularity",	     "supportsRestartRequest",	    "supportsTerminateRequest"};
+	static const char *const can[] = {"supportsConfigurationDoneRequest",
+					  "supportsFunctionBreakpoints",
+					  "supportsConditionalBreakpoints",
+					  "supportsHitConditionalBreakpoints",
+					  "supportsEvaluateForHovers",
+					  "supportsStepBack",
+					  "supportsSteppingGranularity",
+					  "supportsRestartRequest",
+					  "supportsTerminateRequest",
+					  "supportsDataBreakpoints",
+					  "supportsInstructionBreakpoints",
+					  "supportsDisassembleRequest",
+					  "supportsReadMemoryRequest",
+					  "supportsSetVariable",
+					  "supportsSetExpression",
+					  "supportsCompletionsRequest",
+					  "supportsExceptionInfoRequest"};
 	json_t *o = json_object();
 
+	d->takes_invalidated = json_is_true(json_object_get(args, "supportsInvalidatedEvent"));
+	d->columns_from_0 = json_is_false(json_object_get(args, "columnsStartAt1"));
 	for (size_t i = 0; i < sizeof(can) / sizeof(can[0]); i++)
 		json_object_set_new(o, can[i], json_true());
+	json_object_set_new(o, "exceptionBreakpointFilters", filters());
 	dap_respond(d, request, o);
 }
 
@@ -38,6 +68,13 @@ static void launch(struct dap *d, const json_t *request, const json_t *args)
 	struct mi_record *r;
 	struct err e;
 
+	if (json_is_true(json_object_get(args, "live"))) {
+		dap_refuse(
+			d, request,
+			"live: an editor debugs recordings; record the program first (fredctl record -- PROGRAM), or "
+			"run `fredctl debug -- PROGRAM` in a terminal");
+		return;
+	}
 	strv_add_all(&argv, (const char *const *)d->command->s);
 	for (size_t i = 0; i < 2; i++)
 		if (*dap_str(args, names[i].key, "") && !given(d, names[i].option))
@@ -138,8 +175,14 @@ static void move(struct dap *d, const json_t *request, const json_t *args)
 		dap_respond(d, request, json_pack("{s:b}", "allThreadsContinued", 1));
 }
 
+/* GDB would remember an interrupt of a program that stands, and stop its next move. */
 static void pause_it(struct dap *d, const json_t *request, const json_t *args)
 {
+	dap_listen(d);
+	if (!d->running) {
+		dap_respond(d, request, NULL);
+		return;
+	}
 	if (dap_try(d, NULL, request, "-exec-interrupt"))
 		dap_respond(d, request, NULL);
 }
@@ -150,12 +193,6 @@ static void restart(struct dap *d, const json_t *request, const json_t *args)
 	dap_refs_clear(d);
 	if (dap_try(d, NULL, request, "-exec-run"))
 		dap_respond(d, request, NULL);
-}
-
-/* There are no exceptions to choose from. */
-static void nothing(struct dap *d, const json_t *request, const json_t *args)
-{
-	dap_respond(d, request, NULL);
 }
 
 static void terminate(struct dap *d, const json_t *request, const json_t *args)
@@ -182,7 +219,24 @@ static const struct {
 	{"attach", launch, true},
 	{"setBreakpoints", dap_set_breakpoints, false},
 	{"setFunctionBreakpoints", dap_set_functions, false},
-	{"setExceptionBreakpoints", nothing, true},
+	{"setInstructionBreakpoints", dap_set_instructions, false},
+	{"setExceptionBreakpoints", dap_set_exceptions, false},
+	{"dataBreakpointInfo", dap_data_info, false},
+	{"setDataBreakpoints", dap_set_data, false},
+	{"exceptionInfo", dap_exception_info, false},
+	{"readMemory", dap_read_memory, false},
+	{"writeMemory", dap_write_memory, true},
+	{"disassemble", dap_disassemble, false},
+	{"setVariable", dap_set_variable, false},
+	{"setExpression", dap_set_expression, false},
+	{"completions", dap_completions, false},
+	{"fred/position", dap_position, false},
+	{"fred/goto", dap_goto, false},
+	{"fred/reverseWatch", dap_reverse_watch, false},
+	{"fred/checkpoints", dap_checkpoints, false},
+	{"fred/checkpoint", dap_checkpoint, false},
+	{"fred/bookmark", dap_bookmark, false},
+	{"fred/explain", dap_explain, false},
 	{"configurationDone", start_off, false},
 	{"threads", threads, false},
 	{"stackTrace", dap_stack, false},

@@ -9,10 +9,9 @@
 #include "dap/dap.h"
 #include "gdb/mi_quote.h"
 
-#define LEVELS 65536 /* of one thread */
 #define CHILDREN_MAX 1000
 
-static json_t *text(const char *s)
+json_t *dap_text(const char *s)
 {
 	return json_text(s ? s : "", s ? strlen(s) : 0);
 }
@@ -33,10 +32,11 @@ static json_t *frame_json(int thread, const struct mi_value *f)
 	mi_int(f, "level", &level);
 	mi_int(f, "line", &line);
 	o = json_pack("{s:i, s:o, s:i, s:i, s:o}", "id", thread * LEVELS + level, "name",
-		      text(function ? function : mi_str(f, "addr")), "line", line, "column", 0,
-		      "instructionPointerReference", text(mi_str(f, "addr")));
+		      dap_text(function ? function : mi_str(f, "addr")), "line", line, "column", 0,
+		      "instructionPointerReference", dap_text(mi_str(f, "addr")));
 	if (path)
-		json_object_set_new(o, "source", json_pack("{s:o, s:o}", "name", text(file), "path", text(path)));
+		json_object_set_new(o, "source",
+				    json_pack("{s:o, s:o}", "name", dap_text(file), "path", dap_text(path)));
 	return o;
 }
 
@@ -87,19 +87,24 @@ void dap_scopes(struct dap *d, const json_t *request, const json_t *args)
 /* A variable object as the editor sees it. */
 static json_t *object_json(struct dap *d, const char *name, const struct mi_value *v)
 {
-	json_t *o = json_pack("{s:o, s:o}", "name", text(name), "value", text(mi_str(v, "value")));
+	json_t *o = json_pack("{s:o, s:o}", "name", dap_text(name), "value", dap_text(mi_str(v, "value")));
 	int children = 0, ref = 0;
 
 	mi_int(v, "numchild", &children);
 	if (children > 0)
 		ref = new_ref(d, (struct dap_ref){.kind = REF_CHILDREN, .object = xstrdup(mi_str(v, "name"))});
 	if (mi_str(v, "type"))
-		json_object_set_new(o, "type", text(mi_str(v, "type")));
+		json_object_set_new(o, "type", dap_text(mi_str(v, "type")));
 	json_object_set_new(o, "variablesReference", json_integer(ref));
+	if (mi_str(v, "value") && str_starts(mi_str(v, "value"), "0x")) {
+		cleanup_free char *address = str_fmt("%.*s", (int)strcspn(mi_str(v, "value"), " "), mi_str(v, "value"));
+
+		json_object_set_new(o, "memoryReference", dap_text(address));
+	}
 	return o;
 }
 
-static struct mi_record *new_object(struct dap *d, int thread, int frame, const char *expr)
+struct mi_record *dap_new_object(struct dap *d, int thread, int frame, const char *expr)
 {
 	cleanup_free char *quoted = mi_quote(expr);
 
@@ -115,7 +120,7 @@ static void add_locals(struct dap *d, const struct dap_ref *at, json_t *out)
 
 	for (size_t i = 0; list && i < list->n; i++) {
 		const char *name = mi_str(list->item[i], "name");
-		struct mi_record *v = name ? new_object(d, at->thread, at->frame, name) : NULL;
+		struct mi_record *v = name ? dap_new_object(d, at->thread, at->frame, name) : NULL;
 
 		if (v && !str_eq(v->klass, "error"))
 			json_array_append_new(out, object_json(d, name, v->results));
@@ -146,9 +151,9 @@ static void add_registers(struct dap *d, const struct dap_ref *at, json_t *out)
 		int n = -1;
 
 		if (!mi_int(list->item[i], "number", &n) && n >= 0 && (size_t)n < name->n)
-			json_array_append_new(out,
-					      json_pack("{s:o, s:o, s:i}", "name", text(name->item[n]->str), "value",
-							text(mi_str(list->item[i], "value")), "variablesReference", 0));
+			json_array_append_new(out, json_pack("{s:o, s:o, s:i}", "name", dap_text(name->item[n]->str),
+							     "value", dap_text(mi_str(list->item[i], "value")),
+							     "variablesReference", 0));
 	}
 	mi_record_free(r);
 	mi_record_free(names);
@@ -193,7 +198,7 @@ void dap_evaluate(struct dap *d, const json_t *request, const json_t *args)
 {
 	const char *expr = dap_str(args, "expression", "");
 	int id = dap_int(args, "frameId", 0);
-	struct mi_record *r = new_object(d, id / LEVELS, id % LEVELS, expr);
+	struct mi_record *r = dap_new_object(d, id / LEVELS, id % LEVELS, expr);
 
 	if (r && !str_eq(r->klass, "error")) {
 		json_t *o = object_json(d, "", r->results);
@@ -208,4 +213,107 @@ void dap_evaluate(struct dap *d, const json_t *request, const json_t *args)
 		why_not(d, request, id / LEVELS, id % LEVELS, expr);
 	}
 	mi_record_free(r);
+}
+
+/* ---- changes, in a copy of the program: forgotten when it moves ---- */
+
+/* -var-assign; the editor is told the value that it has now. */
+static void assign(struct dap *d, const json_t *request, int thread, int frame, const char *expr, const char *value)
+{
+	struct mi_record *v = dap_new_object(d, thread, frame, expr), *r = NULL;
+	cleanup_free char *quoted = mi_quote(value);
+
+	if (v && !str_eq(v->klass, "error"))
+		r = dap_mi(d, "-var-assign %s %s", mi_str(v->results, "name"), quoted);
+	if (r && !str_eq(r->klass, "error")) {
+		dap_respond(d, request, json_pack("{s:o}", "value", dap_text(mi_str(r->results, "value"))));
+		if (d->takes_invalidated)
+			dap_event(d, "invalidated", json_pack("{s:[s]}", "areas", "variables"));
+	} else if (r) {
+		dap_refuse(d, request, dap_error(r));
+	} else {
+		why_not(d, request, thread, frame, expr);
+	}
+	mi_record_free(r);
+	mi_record_free(v);
+}
+
+void dap_set_variable(struct dap *d, const json_t *request, const json_t *args)
+{
+	const char *name = dap_str(args, "name", "");
+	int thread = 0, frame = 0;
+	cleanup_free char *expr = dap_expr_of(d, dap_int(args, "variablesReference", 0), name, &thread, &frame);
+
+	if (expr)
+		assign(d, request, thread, frame, expr, dap_str(args, "value", ""));
+	else
+		dap_refuse(d, request, "there is no such variable any more");
+}
+
+void dap_set_expression(struct dap *d, const json_t *request, const json_t *args)
+{
+	int id = dap_int(args, "frameId", 0);
+
+	assign(d, request, id / LEVELS, id % LEVELS, dap_str(args, "expression", ""), dap_str(args, "value", ""));
+}
+
+/* ---- what may be typed ---- */
+
+#define COMPLETIONS_MAX 200
+
+/* Those of a line that begins with this prefix, as what replaces the last word, from `start` on. */
+static void add_completions(struct dap *d, const char *prefix, const char *line, size_t start, json_t *out)
+{
+	cleanup_free char *whole = str_fmt("%s%s", prefix, line), *quoted = mi_quote(whole);
+	struct mi_record *r = dap_mi(d, "-complete %s", quoted);
+	const struct mi_value *list = r ? mi_get(r->results, "matches") : NULL;
+	size_t skip = strlen(prefix) + start, len = strlen(line) - start;
+
+	for (size_t i = 0; list && i < list->n && json_array_size(out) < COMPLETIONS_MAX; i++) {
+		const char *match = list->item[i]->str;
+
+		if (match && strlen(match) > skip && !strncmp(match, whole, skip))
+			json_array_append_new(out, json_pack("{s:o, s:i, s:i}", "label", dap_text(match + skip),
+							     "start", (int)start, "length", (int)len));
+	}
+	mi_record_free(r);
+}
+
+static size_t last_word(const char *line)
+{
+	size_t n = strlen(line);
+
+	while (n && (line[n - 1] == '_' || line[n - 1] == '-' || (unsigned char)line[n - 1] >= 128 ||
+		     strchr("0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz", line[n - 1])))
+		n--;
+	/* a - belongs to the names of commands only, which begin a line */
+	for (const char *dash = strrchr(line + n, '-'); n && dash; dash = NULL)
+		n = (size_t)(dash + 1 - line);
+	return n;
+}
+
+/* Expressions, and commands of GDB's and of fred's; both can be typed in a debug console. */
+void dap_completions(struct dap *d, const json_t *request, const json_t *args)
+{
+	const char *text = dap_str(args, "text", "");
+	int column = dap_int(args, "column", 1), from = d->columns_from_0 ? 0 : 1;
+	cleanup_free char *line = str_fmt("%.*s", column > from ? column - from : 0, text);
+	size_t start = last_word(line);
+	json_t *list = json_array();
+
+	if (*line) {
+		add_completions(d, "", line, start, list);
+		add_completions(d, "print ", line, start, list);
+	}
+	dap_respond(d, request, json_pack("{s:o}", "targets", list));
+}
+
+void dap_exception_info(struct dap *d, const json_t *request, const json_t *args)
+{
+	if (d->stop_id)
+		dap_respond(d, request,
+			    json_pack("{s:o, s:o, s:s}", "exceptionId", dap_text(d->stop_id), "description",
+				      dap_text(d->stop_text), "breakMode", "always"));
+	else
+		dap_refuse(d, request, "the last stop was none by an exception or a signal");
 }

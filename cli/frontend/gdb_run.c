@@ -232,6 +232,7 @@ static int run_one(struct bridge *b, const struct gdb_run *how, bool first, int 
 				    .sources = &sources,
 				    .notes = &notes,
 				    .tty = how->second ? how->second->tty : NULL,
+				    .recording = json_string_value(json_object_get(b->params, "rec")),
 				    .sysroot = sysroot};
 	cleanup_strv struct strv argv = {0};
 	bool prompted = false;

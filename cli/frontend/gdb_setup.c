@@ -194,11 +194,22 @@ static void add_echo(struct buf *b, const char *text)
 	buf_add_str(b, "\\n\n");
 }
 
+/* $_fred_recording, for who drives GDB */
+static void add_recording(struct buf *b, const char *path)
+{
+	buf_add_str(b, "set $_fred_recording = \"");
+	for (; *path; path++)
+		buf_addf(b, "%s%c", *path == '\\' || *path == '"' ? "\\" : "", *path);
+	buf_add_str(b, "\"\n");
+}
+
 static void add_main(struct buf *b, const struct gdb_setup *g, const char *commands_path)
 {
 	buf_add_str(b, "init-if-undefined $_fred_python = 0\n");
 	for (size_t i = 0; i < sizeof(default_settings) / sizeof(default_settings[0]); i++)
 		buf_addf(b, "%s\n", default_settings[i]);
+	if (g->recording)
+		add_recording(b, g->recording);
 	if (g->sysroot)
 		buf_addf(b, "set sysroot %s\n", g->sysroot);
 	for (const char *const *s = g->settings; s && *s; s++)

@@ -15,6 +15,7 @@ struct gdb_setup {
 	const char *state; /* the file that GDB's own state is read from and saved to; NULL: it is not saved */
 	bool mi; /* an editor uses it, by GDB/MI */
 	const char *tty; /* a terminal for a second user interface, in MI; NULL: none */
+	const char *recording; /* its folder; NULL: a program that runs */
 	const char *sysroot; /* of the program's files; NULL: GDB reads them through the remote protocol */
 };
 
