@@ -121,7 +121,7 @@ const cases = {
 		select('purse.last');
 		await moves('fred.findSelection');
 		assert.deepStrictEqual(await here(), ['spend', lineOf('before it')]);
-		assert.match(vs.bars[vs.bars.length - 1], /false before, true after/);
+		assert.match(vs.bars[vs.bars.length - 1], /0 before, 1 after/);
 		// a local variable of an outer frame, which has the name of one of the inner frame
 		await moves('fred.goto', 'end');
 		const main = (await frames()).find(f => f.name === 'main'), [ref, list] = await locals(main);

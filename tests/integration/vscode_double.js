@@ -135,7 +135,6 @@ function make(DebugClient, settings, answers) {
 		execute: (name, ...args) => commands.get(name)(...args),
 		async end() {
 			const session = api.debug.activeDebugSession;
-			await session.client.disconnectRequest();
 			await session.client.stop();
 			api.debug.activeDebugSession = undefined;
 			terminated.fire(session);
