@@ -15,7 +15,7 @@
 #define CLI_MAX_OPTIONS 32
 
 /* What a word on the command line stands for, for completion. */
-enum cli_word { WORD_NONE, WORD_REC, WORD_EXPR, WORD_POS, WORD_DIR, WORD_FILE, WORD_PROGRAM, WORD_COMMAND };
+enum cli_word { WORD_NONE, WORD_REC, WORD_EXPR, WORD_POS, WORD_DIR, WORD_FILE, WORD_PROGRAM, WORD_COMMAND, WORD_SHELL };
 
 struct cli_option {
 	const char *name; /* without "--" */

@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * completion.c: the bash completion, as data for one small function: per command its options, the
- * choices of their values, and what its arguments are.
+ * completion.c: the shells with a completion, and the one for bash, as data for one small function: per command its
+ * options, the choices of their values, and what its arguments are.
  */
 #include <string.h>
 
+#include "args/completion_shells.h"
 #include "args/help.h"
-#include "base/cleanup.h"
-#include "base/str.h"
 
 static const char *word_name(enum cli_word w)
 {
 	static const char *const names[] = {
-		[WORD_NONE] = "none", [WORD_REC] = "rec",   [WORD_EXPR] = "none",	[WORD_POS] = "pos",
-		[WORD_DIR] = "dir",   [WORD_FILE] = "file", [WORD_PROGRAM] = "program", [WORD_COMMAND] = "command",
+		[WORD_NONE] = "none",	    [WORD_REC] = "rec",		[WORD_EXPR] = "none",
+		[WORD_POS] = "pos",	    [WORD_DIR] = "dir",		[WORD_FILE] = "file",
+		[WORD_PROGRAM] = "program", [WORD_COMMAND] = "command", [WORD_SHELL] = "shell",
 	};
 
 	return names[w];
@@ -79,6 +79,7 @@ static const char head[] =
 	"\tdir) COMPREPLY=($(compgen -d -- \"$cur\")) ;;\n"
 	"\tfile) COMPREPLY=($(compgen -f -- \"$cur\")) ;;\n"
 	"\tprogram) COMPREPLY=($(compgen -c -f -- \"$cur\")) ;;\n"
+	"\tshell) COMPREPLY=($(compgen -W 'bash zsh fish' -- \"$cur\")) ;;\n"
 	"\tcommand) COMPREPLY=($(compgen -W \"$(fredctl help 2>/dev/null | awk '/^  [a-z]/ {print $1}')\""
 	" -- \"$cur\")) ;;\n"
 	"\tesac\n"
@@ -99,10 +100,26 @@ static const char tail[] = "\tif [[ $cur == -* || -z $command ]]; then\n"
 			   "}\n"
 			   "complete -F _fredctl fredctl\n";
 
-void completion_bash(FILE *f, const struct cli_command *const *commands)
+static void completion_bash(FILE *f, const struct cli_command *const *commands)
 {
 	fputs(head, f);
 	print_values(f, commands);
 	print_commands(f, commands);
 	fputs(tail, f);
+}
+
+int completion_print(FILE *f, const char *shell, const struct cli_command *const *commands, struct err *e)
+{
+	static const struct {
+		const char *name;
+		void (*print)(FILE *f, const struct cli_command *const *commands);
+	} shells[] = {{"bash", completion_bash}, {"zsh", completion_zsh}, {"fish", completion_fish}};
+
+	for (size_t i = 0; i < sizeof(shells) / sizeof(shells[0]); i++) {
+		if (shell && !str_eq(shell, shells[i].name))
+			continue;
+		shells[i].print(f, commands);
+		return 0;
+	}
+	return err_set(e, ERR_USAGE, "completion: there is none for '%s', only for bash, zsh and fish", shell);
 }

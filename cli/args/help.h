@@ -14,7 +14,7 @@ void help_overview(FILE *f, const struct cli_command *const *commands);
 void help_command(FILE *f, const struct cli_command *c);
 /* {commands: [...], options: [...]}; new reference. */
 json_t *help_json(const struct cli_command *const *commands);
-/* A completion script for bash. */
-void completion_bash(FILE *f, const struct cli_command *const *commands);
+/* The completion script for a shell: bash, zsh or fish; NULL means bash. ERR_USAGE: there is none. */
+int completion_print(FILE *f, const char *shell, const struct cli_command *const *commands, struct err *e);
 
 #endif

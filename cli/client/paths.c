@@ -21,17 +21,27 @@
 char *paths_own(enum paths_own which, struct err *e)
 {
 	static const struct {
-		const char *name, *places[4];
+		const char *name, *places[3];
+		bool records; /* it is where fred only records, too (Debian: package fred-record) */
 	} own[] = {
 		[PATHS_RECORDER] = {"libfred-record.so",
-				    {"../plugins/record/libfred-record.so", FRED_LIBDIR "/fred/libfred-record.so",
-				     FRED_LIBDIR "/libfred-record.so"}},
-		[PATHS_DAEMON] = {"fredd", {"../daemon/fredd", "fredd", FRED_BINDIR "/fredd"}},
-		[PATHS_DAP] = {"fred-dap", {"dap/fred-dap", "fred-dap", FRED_BINDIR "/fred-dap"}},
-		[PATHS_REPL] = {"fred-repl", {"repl/fred-repl", "fred-repl", FRED_BINDIR "/fred-repl"}},
+				    {"../plugins/record/libfred-record.so", FRED_LIB "/libfred-record.so"},
+				    true},
+		[PATHS_DAEMON] = {"fredd", {"../daemon/fredd", "fredd"}},
+		[PATHS_DAP] = {"fred-dap", {"dap/fred-dap", "fred-dap"}},
+		[PATHS_REPL] = {"fred-repl", {"repl/fred-repl", "fred-repl"}},
 	};
+	char *path = own_file(own[which].name, own[which].places, e);
 
-	return own_file(own[which].name, own[which].places, e);
+	if (!path && !own[which].records) {
+		cleanup_free char *why = xstrdup(e->text);
+
+		err_set(e, ERR_HOST,
+			"%s; if only the part of fred that records is installed, the package fred has the rest "
+			"(Debian: apt install fred)",
+			why);
+	}
+	return path;
 }
 
 static int has_meta(const char *dir)

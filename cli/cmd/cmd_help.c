@@ -60,30 +60,32 @@ static int print_completion_json(const struct cli *cli, struct err *e)
 	json_auto_t *v = NULL;
 	cleanup_free char *script = NULL;
 	size_t len = 0;
+	const char *shell = cli->args.n ? cli->args.s[0] : "bash";
 	FILE *f = open_memstream(&script, &len);
+	int r;
 
 	if (!f)
 		return err_errno(e, ERR_INTERNAL, "open_memstream");
-	completion_bash(f, cli->commands);
+	r = completion_print(f, shell, cli->commands, e);
 	fclose(f);
-	v = json_pack("{s:s, s:s}", "shell", "bash", "script", script);
+	if (r)
+		return r;
+	v = json_pack("{s:s, s:s}", "shell", shell, "script", script);
 	return out_json(v, e);
 }
 
 static int exec_completion(struct cli *cli, struct err *e)
 {
-	if (cli->args.n && !str_eq(cli->args.s[0], "bash"))
-		return err_set(e, ERR_USAGE, "completion: there is none for '%s', only for bash", cli->args.s[0]);
 	if (cli->json)
 		return print_completion_json(cli, e);
-	completion_bash(stdout, cli->commands);
-	return 0;
+	return completion_print(stdout, cli->args.n ? cli->args.s[0] : NULL, cli->commands, e);
 }
 
 const struct cli_command cmd_completion = {
 	.name = "completion",
 	.help = "print the shell completion script",
-	.usage = "[bash]",
+	.usage = "[bash|zsh|fish]",
 	.exec = exec_completion,
 	.max_args = 1,
+	.word = WORD_SHELL,
 };

@@ -4,6 +4,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/own.h"
 #include "base/str.h"
 #include "ckpt/ckpt.h"
 
@@ -30,7 +31,14 @@ static char *in_path(void)
 
 char *ckpt_criu_path(struct err *e)
 {
+	static const char *const places[] = {
+		"ckpt/criu",
+		"../../../daemon/ckpt/criu", /* of the tests' programs */
+		FRED_LIBEXEC "/criu",
+		NULL,
+	};
 	const char *chosen = getenv("FRED_CRIU");
+	struct err ignored;
 	char *found;
 
 	if (chosen && *chosen) {
@@ -39,11 +47,9 @@ char *ckpt_criu_path(struct err *e)
 		err_errno(e, ERR_HOST, "FRED_CRIU=%s", chosen);
 		return NULL;
 	}
-	if (!access(CKPT_CRIU_INSTALLED, X_OK))
-		return xstrdup(CKPT_CRIU_INSTALLED);
-	if (!access(CKPT_CRIU_BUILT, X_OK))
-		return xstrdup(CKPT_CRIU_BUILT);
-	found = in_path();
+	found = own_file("criu", places, &ignored);
+	if (!found)
+		found = in_path();
 	if (!found)
 		err_set(e, ERR_HOST, "CRIU is missing (scripts/setup builds it, or set FRED_CRIU)");
 	return found;

@@ -70,7 +70,7 @@ static void set_preload(void)
 		"../plugins/regset/" HELPER,
 		"../../plugins/regset/" HELPER, /* of the adapter in cli/dap */
 		"../../../plugins/regset/" HELPER, /* of the tests' programs */
-		FRED_LIBDIR "/" HELPER,
+		FRED_LIB "/" HELPER,
 		NULL,
 	};
 	struct err e;
