@@ -27,6 +27,7 @@
 #include "cell/userns.h"
 #include "cell/wait.h"
 #include "launch/launch.h"
+#include "launch/place.h"
 #include "reclog/describe.h"
 #include "reclog/files.h"
 #include "replay/advice.h"
@@ -465,6 +466,7 @@ int target_launch(struct target *t, struct err *e)
 		.cwd = img->cwd,
 		.stack_limit = img->head.stack_limit,
 		.want_pid = rec_image_pid(img),
+		.top = place_top_of(img->head.shim_base),
 		.null_stdio = 1,
 		.new_session = 1,
 		.default_signals = 1,

@@ -12,6 +12,7 @@
 #include <linux/sched.h>
 #include <sched.h>
 #include <signal.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/personality.h>
 #include <sys/ptrace.h>
@@ -22,10 +23,14 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/buf.h"
 #include "base/cleanup.h"
+#include "base/fdio.h"
 #include "launch/fix_auxv.h"
+#include "launch/place.h"
 
 #define PID_TRIES 1500
+#define LAUNCH_PLACE_ADVICE "in a container: docker run --security-opt seccomp=unconfined"
 
 /* What the child was about to do when it failed. */
 enum stage { STAGE_PERSONALITY, STAGE_STACK, STAGE_SESSION, STAGE_STDIO, STAGE_FDS, STAGE_ROOT, STAGE_CWD, STAGE_EXEC };
@@ -33,6 +38,26 @@ enum stage { STAGE_PERSONALITY, STAGE_STACK, STAGE_SESSION, STAGE_STDIO, STAGE_F
 struct launch_failure {
 	int stage, error;
 };
+
+/* For the calling thread. *was: what to set again. False: the host refuses. */
+static bool no_randomisation(int *was)
+{
+	int current = personality(0xffffffff);
+
+	if (was)
+		*was = current;
+	return current >= 0 && personality((unsigned long)current | ADDR_NO_RANDOMIZE) >= 0;
+}
+
+static bool may_stop_randomisation(void)
+{
+	int was;
+	bool may = no_randomisation(&was);
+
+	if (may)
+		personality((unsigned long)was);
+	return may;
+}
 
 static int set_stack_limit(uint64_t limit)
 {
@@ -115,9 +140,8 @@ static void allow_every_cpu(void)
 static enum stage child_exec(const struct launch_spec *s, int *sock, const sigset_t *mask)
 {
 	sigset_t none;
-	int current = personality(0xffffffff);
 
-	if (current < 0 || personality((unsigned long)current | ADDR_NO_RANDOMIZE) < 0)
+	if (!no_randomisation(NULL) && !s->top)
 		return STAGE_PERSONALITY;
 	if (set_stack_limit(s->stack_limit))
 		return STAGE_STACK;
@@ -158,7 +182,7 @@ static int report_failure(const struct launch_spec *s, const struct launch_failu
 	errno = f->error;
 	switch (f->stage) {
 	case STAGE_PERSONALITY:
-		return err_errno(e, ERR_HOST, "cannot turn address randomisation off");
+		return err_errno(e, ERR_HOST, "cannot turn address randomisation off (" LAUNCH_PLACE_ADVICE ")");
 	case STAGE_STACK:
 		return err_errno(e, ERR_HOST, "cannot set the stack limit to %llu bytes",
 				 (unsigned long long)s->stack_limit);
@@ -177,6 +201,14 @@ static int report_failure(const struct launch_spec *s, const struct launch_failu
 	}
 }
 
+/* A container's filter answers ENOSYS, so that its own rules for clone, which it can look into, hold. */
+static long clone_any(struct clone_args *args)
+{
+	long pid = syscall(SYS_clone3, args, sizeof(*args));
+
+	return pid < 0 && errno == ENOSYS && !args->set_tid_size ? syscall(SYS_clone, SIGCHLD, 0, 0, 0, 0) : pid;
+}
+
 /* A fork, with the PID that the spec wants. In the child: 0. */
 static pid_t clone_child(int want_pid, struct err *e)
 {
@@ -193,7 +225,7 @@ static pid_t clone_child(int want_pid, struct err *e)
 	 * waited for, and tells nobody.
 	 */
 	for (int i = 0; i < PID_TRIES; i++) {
-		pid = syscall(SYS_clone3, &args, sizeof(args));
+		pid = clone_any(&args);
 		if (pid >= 0 || !want_pid || errno != EEXIST)
 			break;
 		nanosleep(&(struct timespec){.tv_nsec = 1000000}, NULL);
@@ -258,7 +290,31 @@ static int follow_to_exec(const struct launch_spec *s, pid_t pid, int sock, stru
 	}
 }
 
-static int parent_run(const struct launch_spec *s, pid_t pid, int sock, struct err *e)
+/* What the program has after its exec, which place_plan may have lowered. */
+static int give_stack_limit(pid_t pid, uint64_t limit)
+{
+	struct rlimit r;
+
+	if (prlimit(pid, RLIMIT_STACK, NULL, &r))
+		return -1;
+	r.rlim_cur = limit == UINT64_MAX ? RLIM_INFINITY : limit;
+	return prlimit(pid, RLIMIT_STACK, &r, NULL);
+}
+
+static int place(const struct launch_spec *s, pid_t pid, uint64_t stack_limit, struct err *e)
+{
+	const char *why;
+	uint64_t sp;
+
+	if (!s->top)
+		return 0;
+	why = place_image(pid, s->top, s->stack_limit, &sp);
+	if (why)
+		return err_set(e, ERR_HOST, "cannot give the program fixed addresses: %s (" LAUNCH_PLACE_ADVICE ")", why);
+	return give_stack_limit(pid, stack_limit) ? err_errno(e, ERR_HOST, "cannot set the stack limit") : 0;
+}
+
+static int parent_run(const struct launch_spec *s, pid_t pid, uint64_t stack_limit, int sock, struct err *e)
 {
 	int r;
 
@@ -273,7 +329,7 @@ static int parent_run(const struct launch_spec *s, pid_t pid, int sock, struct e
 	r = follow_to_exec(s, pid, sock, e);
 	if (r > 0)
 		return -1;
-	if (r < 0 || launch_fix_auxv(pid, e)) {
+	if (r < 0 || place(s, pid, stack_limit, e) || launch_fix_auxv(pid, e)) {
 		err_wrap(e, "%s", s->path);
 		goto kill;
 	}
@@ -288,13 +344,44 @@ kill:
 	return -1;
 }
 
-int launch_program(const struct launch_spec *s, pid_t *pid, struct err *e)
+static unsigned random_bits(void)
 {
+	cleanup_buf struct buf b = {0};
+	struct err ignored;
+	long bits = read_file("/proc/sys/vm/mmap_rnd_bits", &b, &ignored) ? 0 : strtol(buf_str(&b), NULL, 10);
+
+	return bits >= 16 && bits <= 32 ? (unsigned)bits : 32;
+}
+
+/* Where is it placed, and by which limit of its stack is it started? *after: that which it gets then. */
+static int place_plan(struct launch_spec *s, uint64_t *after, struct err *e)
+{
+	struct rlimit r;
+
+	if (s->top == PLACE_KERNELS || (!s->top && may_stop_randomisation())) {
+		s->top = 0;
+		return 0;
+	}
+	if (getrlimit(RLIMIT_STACK, &r))
+		return err_errno(e, ERR_HOST, "getrlimit");
+	if (!s->top)
+		s->top = place_top_for(random_bits());
+	*after = s->stack_limit ? s->stack_limit : r.rlim_cur;
+	s->stack_limit = *after < PLACE_STACK_MAX ? *after : PLACE_STACK_MAX;
+	return 0;
+}
+
+int launch_program(const struct launch_spec *spec, pid_t *pid, struct err *e)
+{
+	struct launch_spec own = *spec, *s = &own;
+	uint64_t stack_limit = 0;
 	cleanup_close int ours = -1, theirs = -1;
 	sigset_t all, mask;
 	int fds[2];
 	pid_t child;
 
+	if (place_plan(s, &stack_limit, e))
+		return -1;
 	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, fds))
 		return err_errno(e, ERR_HOST, "socketpair");
 	ours = fds[0];
@@ -310,7 +397,7 @@ int launch_program(const struct launch_spec *s, pid_t *pid, struct err *e)
 	if (child < 0)
 		return -1;
 	close(steal_fd(&theirs));
-	if (parent_run(s, child, ours, e))
+	if (parent_run(s, child, stack_limit, ours, e))
 		return -1;
 	*pid = child;
 	return 0;

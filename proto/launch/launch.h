@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * launch.h: starts a program so that each start of it is the same: no address randomisation, fixed
+ * launch.h: starts a program so that each start of it is the same: fixed addresses, fixed
  * AT_RANDOM bytes, no vDSO. Recording and replay use the same code. Afterwards the program is an
  * ordinary child of the caller, and not traced unless that was asked for.
  */
@@ -27,6 +27,11 @@ struct launch_spec {
 	const struct launch_fd *fds; /* if there are any: the program has these, and 0, 1 and 2 only if they are among
 					them; fd is larger than all `as` */
 	unsigned nfds;
+	/*
+	 * 0: at the kernel's addresses without randomisation; where it cannot be turned off, at those of place.h. Else as
+	 * in a recording: what place_top_of() says of its recorder.
+	 */
+	uint64_t top;
 	int null_stdio; /* 0, 1 and 2 become /dev/null, all other descriptors are closed */
 	int new_session; /* setsid */
 	/*

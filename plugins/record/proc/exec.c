@@ -2,6 +2,7 @@
 /* exec.c: exec: is the next program one that can be recorded, and what does it need so that it is? */
 #include "launch/auxv.h"
 #include "launch/notes.h"
+#include "launch/place.h"
 #include "record/core/memory.h"
 #include "record/core/sigaction.h"
 #include "record/core/state.h"
@@ -143,10 +144,14 @@ static int shim_kind(void)
  * The new image must start as a replay starts it: no vDSO, known AT_RANDOM bytes. A helper process
  * that shares our memory until the exec traces us over it and edits the new stack.
  */
+extern const char __ehdr_start[] __attribute__((visibility("hidden")));
+
 enum helper_state { HELPER_GONE = 0, HELPER_STARTS, HELPER_TRACES, HELPER_FAILED, HELPER_LEAVES };
 struct helper {
 	uint32_t state; /* futex: enum helper_state; the kernel clears it at the helper's end, even if it is killed */
 	pid_t target, pid;
+	uint64_t top; /* not PLACE_KERNELS: the image is placed there (launch/place.h) */
+	uint64_t stack[2]; /* RLIMIT_STACK, which is lower until then */
 };
 
 static void fix_stack(pid_t pid, uint64_t sp)
@@ -194,6 +199,24 @@ static void fix_stack(pid_t pid, uint64_t sp)
 	}
 }
 
+static uint64_t placed_limit(const uint64_t *limit)
+{
+	return limit[0] < PLACE_STACK_MAX ? limit[0] : PLACE_STACK_MAX;
+}
+
+/*
+ * As its predecessor was. One that cannot be placed, for want of /proc for instance, runs on, where the kernel has put
+ * it: such a recording is refused when it is to be replayed.
+ */
+static void place_program(const struct helper *h, pid_t pid, struct user_regs_struct *regs)
+{
+	uint64_t sp;
+
+	if (!place_image(pid, h->top, placed_limit(h->stack), &sp))
+		regs->rsp = sp;
+	raw4(SYS_prlimit64, pid, RLIMIT_STACK, h->stack, 0);
+}
+
 static int helper_main(void *arg)
 {
 	struct helper *h = arg;
@@ -215,6 +238,8 @@ static int helper_main(void *arg)
 			return 0;
 		if (status >> 16 == PTRACE_EVENT_EXEC) {
 			raw4(SYS_ptrace, PTRACE_GETREGS, r, 0, &regs);
+			if (h->top != PLACE_KERNELS)
+				place_program(h, (pid_t)r, &regs);
 			fix_stack((pid_t)r, regs.rsp);
 			raw4(SYS_ptrace, PTRACE_DETACH, r, 0, 0);
 			return 0;
@@ -256,6 +281,8 @@ static struct helper *start_helper(void)
 	m->stack = mem + 32768;
 	m->h.target = (pid_t)raw0(SYS_gettid);
 	m->h.state = HELPER_STARTS;
+	m->h.top = place_top_of((uint64_t)__ehdr_start);
+	raw4(SYS_prlimit64, 0, RLIMIT_STACK, 0, m->h.stack);
 	/*
 	 * Whom it is left to in a PID namespace, that one's first process, the program knows too, and may be it: there
 	 * it stays a child that only who asks for such sees, until the next image's recorder takes it away (init.c).
@@ -349,6 +376,15 @@ static char **build_env(char *const *envp, int ours)
 	return out;
 }
 
+/* begins: the exec of an image that is placed; or it has failed. */
+static void lower_stack_limit(const struct helper *h, int begins)
+{
+	uint64_t lower[2] = {placed_limit(h->stack), h->stack[1]};
+
+	if (h->top != PLACE_KERNELS && lower[0] != h->stack[0])
+		raw4(SYS_prlimit64, 0, RLIMIT_STACK, begins ? lower : h->stack, 0);
+}
+
 #define PATH_BYTES 4000u /* that the log tells */
 
 /* Where it is not, the kernel says so. */
@@ -421,14 +457,18 @@ long proc_exec(struct thr *t, long nr, const long *a, ucontext_t *uc)
 		tsc_release();
 		limits_before_exec();
 		sig_show_hidden(t, 1);
+		if (h)
+			lower_stack_limit(h, 1);
 		if (env)
 			ret = nr == SYS_execve ? raw3(nr, a[0], a[1], env)
 					       : raw6(nr, a[0], a[1], a[2], (long)env, a[4], 0);
 		else
 			ret = -12;
 		sig_show_hidden(t, 0);
-		if (h)
+		if (h) {
+			lower_stack_limit(h, 0);
 			dismiss_helper(h);
+		}
 	} else {
 		limits_before_exec();
 		ret = nr == SYS_execve ? raw3(nr, a[0], a[1], a[2]) : raw6(nr, a[0], a[1], a[2], a[3], a[4], 0);

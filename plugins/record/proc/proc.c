@@ -23,14 +23,24 @@
 #include <sys/user.h>
 #include <ucontext.h>
 
+/* Where a container's filter answers ENOSYS, clone, which cannot choose a PID. */
+static long clone_any(struct clone_args *c)
+{
+	long ret = raw2(SYS_clone3, c, sizeof(*c)), parent = (c->flags & CLONE_PIDFD) ? (long)c->pidfd : (long)c->parent_tid;
+
+	if (ret != -ENOSYS || c->set_tid_size || ((c->flags & CLONE_PIDFD) && (c->flags & CLONE_PARENT_SETTID)))
+		return ret;
+	return raw6(SYS_clone, (long)(c->flags | c->exit_signal), 0, parent, (long)c->child_tid, (long)c->tls, 0);
+}
+
 /* With a wanted PID: it may still be taken by a killed process's thread for a while, see trap.c. */
 static long clone_process(struct clone_args *c)
 {
-	long pause[2] = {0, 1000000}, ret = raw2(SYS_clone3, c, sizeof(*c));
+	long pause[2] = {0, 1000000}, ret = clone_any(c);
 
 	for (int i = 0; i < 3000 && ret == -17 /* EEXIST */ && c->set_tid_size; i++) {
 		raw2(SYS_nanosleep, pause, 0);
-		ret = raw2(SYS_clone3, c, sizeof(*c));
+		ret = clone_any(c);
 	}
 	return ret;
 }
