@@ -526,7 +526,7 @@ static inline int place_all(struct place *p, uint64_t stack_limit)
 {
 	const struct place_group *exe = &p->group[PLACE_IS_EXE], *loader = &p->group[PLACE_IS_LOADER];
 	const struct place_group *stack = &p->group[PLACE_IS_STACK];
-	uint64_t at = exe->lo;
+	uint64_t at;
 
 	if (place_call(SYS_ptrace, PTRACE_GETREGS, p->pid, 0, (long)&p->regs, 0) < 0)
 		return place_fail(p, "its registers cannot be read (ptrace)");
@@ -534,13 +534,14 @@ static inline int place_all(struct place *p, uint64_t stack_limit)
 		return -1;
 	if (loader->lo < p->top + PLACE_UNIT / 8)
 		return place_fail(p, "vm.mmap_rnd_bits is larger than where it was recorded");
-	if (exe->hi && exe->lo >= PLACE_LOW && place_exe_at(p, &at))
+	at = exe->lo;
+	if (at >= PLACE_LOW && place_exe_at(p, &at))
 		return -1;
 	if (place_step(p) /* out of execve */ || place_try(p))
 		return -1;
 	if (place_move(p, PLACE_IS_VDSO, p->top) ||
 	    place_move(p, PLACE_IS_LOADER, p->top - (loader->hi - loader->lo)) ||
-	    (exe->hi && place_move(p, PLACE_IS_EXE, at)) ||
+	    place_move(p, PLACE_IS_EXE, at) ||
 	    place_move(p, PLACE_IS_STACK, PLACE_TASK_END - (stack->hi - stack->lo)) || place_hide(p, stack_limit) ||
 	    place_stack(p))
 		return -1;
