@@ -75,9 +75,32 @@ static long clone_again(clone_call *call, const struct clone_args *c)
 	return ret;
 }
 
+/*
+ * clone, where a container's filter answers ENOSYS to clone3. It cannot choose a TID, and has one place for a PID's
+ * descriptor and for the parent's copy of the TID.
+ */
+typedef long old_clone_call(long flags, long stack, long parent, long child, long tls);
+
+static long clone_old(old_clone_call *call, const struct clone_args *c)
+{
+	int pidfd = (c->flags & CLONE_PIDFD) != 0;
+
+	if (c->set_tid_size || (pidfd && (c->flags & CLONE_PARENT_SETTID)))
+		return -38;
+	return call((long)(c->flags | c->exit_signal), (long)(c->stack + c->stack_size),
+		    (long)(pidfd ? c->pidfd : c->parent_tid), (long)c->child_tid, (long)c->tls);
+}
+
+static long clone_at_old(long flags, long stack, long parent, long child, long tls)
+{
+	return clone_at(SYS_clone, flags, stack, parent, child, tls);
+}
+
 static long clone_simply(const struct clone_args *c, size_t size)
 {
-	return clone_at(SYS_clone3, (long)c, (long)size, 0, 0, 0);
+	long ret = clone_at(SYS_clone3, (long)c, (long)size, 0, 0, 0);
+
+	return ret == -38 /* ENOSYS */ ? clone_old(clone_at_old, c) : ret;
 }
 
 /* With the recorded TID (a cell has its own PID namespace), or what is that for the program. */
@@ -144,13 +167,20 @@ long clone_thread(long nr, const long *a, ucontext_t *uc)
  */
 #define ADOPT_ROOM 512 /* from the caller's stack pointer down to where a signal may come before those */
 
-long clone_adopted(const struct clone_args *c, size_t size);
+long clone_adopted_new(const struct clone_args *c, size_t size);
+long clone_adopted_old(long flags, long stack, long parent, long child, long tls);
 void thread_adopted(struct thr *c);
 __asm__(".text\n"
-	".type clone_adopted, @function\n"
-	"clone_adopted:\n"
+	".type clone_adopted_old, @function\n"
+	"clone_adopted_old:\n"
+	"	mov %rcx, %r10\n"
+	"	mov $56, %eax\n"
+	"	jmp 2f\n"
+	".size clone_adopted_old, .-clone_adopted_old\n"
+	".type clone_adopted_new, @function\n"
+	"clone_adopted_new:\n"
 	"	mov $435, %eax\n"
-	"	syscall\n"
+	"2:	syscall\n"
 	"	test %rax, %rax\n"
 	"	jz 1f\n"
 	"	ret\n"
@@ -161,7 +191,14 @@ __asm__(".text\n"
 	"	call thread_adopted\n"
 	"	lea 512(%rbx), %rsp\n"
 	"	jmp clone_goes_on\n"
-	".size clone_adopted, .-clone_adopted\n");
+	".size clone_adopted_new, .-clone_adopted_new\n");
+
+static long clone_adopted(const struct clone_args *c, size_t size)
+{
+	long ret = clone_adopted_new(c, size);
+
+	return ret == -38 /* ENOSYS */ ? clone_old(clone_adopted_old, c) : ret;
+}
 
 /* Those that share memory, and go on beside their creator */
 static int is_adoptable(uint64_t flags)
