@@ -100,11 +100,13 @@ struct rlog_image {
 	uint64_t start_stamp;
 	uint64_t sig_ignored, sig_blocked; /* at the exec: bit SIGNO - 1 */
 	uint64_t outputs; /* EXEC: RLOG_OUTPUTS_KNOWN, and 2 bits for each of the first 16 descriptors: is it
-			     the recording's standard output (1), its standard error (2) or neither (0)? */
+			     the recording's standard output (1), its standard error (2) or neither (0)? And
+			     RLOG_NO_CLONE3 */
 	uint64_t cell_pid; /* in a PID namespace that the program made, where pid is no number for a replay: that; else
 			      0 */
 };
 #define RLOG_OUTPUTS_KNOWN (1ull << 63)
+#define RLOG_NO_CLONE3 (1ull << 62) /* clone3 answered ENOSYS, and libc made its threads by clone: a replay answers so too */
 _Static_assert(sizeof(struct rlog_image) == 128, "rlog_image");
 
 /* REC/control: shared by all recorded processes and the recording client. */

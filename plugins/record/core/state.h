@@ -195,6 +195,7 @@ struct shim {
 	int shown_ppid; /* replay: its parent's, when the image began */
 	int pid_ns; /* recording, and on replay of what was so: in a PID namespace that the program made, see pid_ns.c
 		     */
+	int no_clone3; /* replay: the recorded kernel answered ENOSYS to it */
 	int children_ns; /* recording: its children will be in another one */
 	uint64_t text_lo, text_hi; /* the shim's executable segment */
 	char rec[256]; /* path of the recording */

@@ -205,15 +205,23 @@ static uint64_t placed_limit(const uint64_t *limit)
 }
 
 /*
- * As its predecessor was. One that cannot be placed, for want of /proc for instance, runs on, where the kernel has put
- * it: such a recording is refused when it is to be replayed.
+ * As its predecessor was. One that cannot be placed runs on, where the kernel has put it: the replay of that one will be
+ * refused.
  */
 static void place_program(const struct helper *h, pid_t pid, struct user_regs_struct *regs)
 {
+	const char *why;
+	char text[232], *p;
 	uint64_t sp;
 
-	if (!place_image(pid, h->top, placed_limit(h->stack), &sp))
+	why = place_image(pid, h->top, placed_limit(h->stack), &sp);
+	if (!why) {
 		regs->rsp = sp;
+	} else {
+		p = fmt_str(text, text + sizeof(text), "a program that cannot be given fixed addresses, and not be replayed: ");
+		fmt_str(p, text + sizeof(text), why);
+		note(RLOG_NOTE_UNSUPPORTED, pid, text);
+	}
 	raw4(SYS_prlimit64, pid, RLIMIT_STACK, h->stack, 0);
 }
 

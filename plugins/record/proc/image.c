@@ -180,7 +180,7 @@ static long write_image(uint32_t parent, enum rlog_origin origin, int argc, char
 		/* as it was given to execve: argv[0] of a script is lost, its path stands for it */
 		argc -= skip;
 		argv += skip;
-		im.outputs = find_outputs();
+		im.outputs = find_outputs() | (raw2(SYS_clone3, 0, 0) == -38 /* ENOSYS */ ? RLOG_NO_CLONE3 : 0);
 		im.argc = (uint32_t)argc;
 		while (envp[im.envc])
 			im.envc++;
@@ -236,6 +236,8 @@ void image_show_pid(const struct rlog_image *im)
 	G.shown_pid = im->pid;
 	G.shown_ppid = im->ppid;
 	G.pid_ns = im->cell_pid != 0;
+	if (im->origin == RLOG_ORIGIN_EXEC)
+		G.no_clone3 = (im->outputs & RLOG_NO_CLONE3) != 0;
 }
 
 void init_fork_child(struct thr *t, uint32_t process, uint32_t parent)

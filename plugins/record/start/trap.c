@@ -22,6 +22,8 @@ static long run_native(long nr, const long *a, ucontext_t *uc)
 {
 	if (nr == SYS_rt_sigprocmask)
 		return sig_procmask_native(a, uc);
+	if (nr == SYS_clone3 && G.no_clone3)
+		return -38; /* ENOSYS */
 	if (nr == SYS_clone3 && ((struct clone_args *)a[0])->stack)
 		return clone_thread(nr, a, uc);
 	if (nr == SYS_clone && a[1])
