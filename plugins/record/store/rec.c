@@ -84,8 +84,11 @@ static long write_zeros(int fd, uint64_t from, uint64_t to)
 {
 	static char zeros[ZEROS];
 	struct iovec v[CHUNK_MAX / ZEROS];
-	long r = raw4(SYS_fallocate, fd, 0, from, to - from);
+	long r;
 
+	do /* a signal, of the program's too, ends it */
+		r = raw4(SYS_fallocate, fd, 0, from, to - from);
+	while (r == -4 /* EINTR */);
 	if (r < 0 && r != -95) /* EOPNOTSUPP: a file system without it */
 		return r;
 	while (from < to) {
@@ -96,6 +99,8 @@ static long write_zeros(int fd, uint64_t from, uint64_t to)
 			v[n].iov_len = to - at < ZEROS ? to - at : ZEROS;
 		}
 		r = raw4(SYS_pwritev, fd, v, n, from);
+		if (r == -4)
+			continue;
 		if (r <= 0)
 			return r < 0 ? r : -28; /* ENOSPC */
 		from += (uint64_t)r;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * sys_again.c: recording: a system call that may wait, and that the recorder's own signal interrupts there, which the
- * program knows nothing of: made again for the rest of its time, or for what is left to write. Which calls end with
+ * program knows nothing of: made again for the rest of its time, or (sys_rest.c) of what it moves. Which calls end with
  * EINTR although the handler has SA_RESTART, and what they do with their time: signal(7).
  */
 #include "record/core/util.h"
@@ -9,7 +9,6 @@
 #include "record/sys/sys.h"
 
 #include <errno.h>
-#include <sys/uio.h>
 #include <time.h>
 
 #define NS 1000000000ll
@@ -107,58 +106,11 @@ static long wait_on(struct thr *t, long nr, const long *a, unsigned arg, enum un
 	return ret;
 }
 
-/* A pipe or a connection takes a part of it when a signal comes; the rest of n bytes. How many it took. */
-static long put_rest(struct thr *t, long nr, const long *a, const uint8_t *p, uint64_t n)
-{
-	long b[6] = {a[0], 0, 0, a[3], a[4], a[5]}, r = 0;
-	uint64_t at;
-
-	for (at = 0; at < n && only_ours(t); at += (uint64_t)r) {
-		b[1] = (long)(p + at);
-		b[2] = (long)(n - at);
-		r = make(nr, b);
-		if (r == -EINTR && only_ours(t))
-			r = 0;
-		else if (r <= 0)
-			break;
-	}
-	return (long)at;
-}
-
-static long put_rest_of(struct thr *t, const long *a, uint64_t skip)
-{
-	const struct iovec *v = (const struct iovec *)a[1];
-	long done = 0, r;
-
-	for (long i = 0; i < a[2]; i++) {
-		if (skip >= v[i].iov_len) {
-			skip -= v[i].iov_len;
-			continue;
-		}
-		r = put_rest(t, SYS_write, a, (uint8_t *)v[i].iov_base + skip, v[i].iov_len - skip);
-		done += r;
-		if ((uint64_t)r < v[i].iov_len - skip)
-			break;
-		skip = 0;
-	}
-	return done;
-}
-
-static long finish(struct thr *t, long nr, const long *a, long ret)
-{
-	if (ret <= 0 || !only_ours(t))
-		return ret;
-	if ((nr == SYS_write || nr == SYS_sendto) && ret < a[2])
-		ret += put_rest(t, nr, a, (uint8_t *)a[1] + ret, (uint64_t)(a[2] - ret));
-	else if (nr == SYS_writev)
-		ret += put_rest_of(t, a, (uint64_t)ret);
-	return ret;
-}
-
 long sys_wait_call(struct thr *t, long nr, const long *a)
 {
 	unsigned arg = 0;
 	enum unit unit = time_of(nr, a, &arg);
+	uint64_t control = sys_control_room(nr, a);
 	long ret;
 
 	t->interrupted = 0;
@@ -166,8 +118,6 @@ long sys_wait_call(struct thr *t, long nr, const long *a)
 		return sleep_on(t, nr, a, arg);
 	if (unit == MILLISECONDS || (unit == TIMESPEC && a[arg]))
 		return wait_on(t, nr, a, arg, unit);
-	do
-		ret = make(nr, a);
-	while (ret == -EINTR && only_ours(t));
-	return finish(t, nr, a, ret);
+	ret = make(nr, a);
+	return likely(!only_ours(t)) ? ret : sys_wait_rest(t, nr, a, ret, control);
 }

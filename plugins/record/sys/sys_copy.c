@@ -68,6 +68,12 @@ static void drop(struct thr *t)
 	t->copied = 0;
 }
 
+/* A wait with this result, which no handler of the program's has ended. */
+static int ended_by_us(const struct thr *t, long ret)
+{
+	return ret == -EINTR && t->interrupted == INTERRUPTED_BY_US;
+}
+
 /* In a pipe of our own, as large as that: waits as the call would. Bytes that are there, or its error. */
 static long see_pipe(struct thr *t, const struct way *w, long len, long flags)
 {
@@ -78,7 +84,9 @@ static long see_pipe(struct thr *t, const struct way *w, long len, long flags)
 	if (size <= 0 || raw2(SYS_pipe2, p, O_CLOEXEC) < 0)
 		return -EMFILE;
 	raw3(SYS_fcntl, p[0], F_SETPIPE_SZ, size);
-	n = raw4(SYS_tee, w->in, p[1], len, flags & NONBLOCK);
+	do
+		n = raw4(SYS_tee, w->in, p[1], len, flags & NONBLOCK);
+	while (ended_by_us(t, n));
 	c = n > 0 ? room(t, (uint64_t)n) : 0;
 	while (c && c->n < (uint64_t)n && (got = raw3(SYS_read, p[0], c->bytes + c->n, (uint64_t)n - c->n)) > 0)
 		c->n += (uint64_t)got;
@@ -94,8 +102,10 @@ static long see_socket(struct thr *t, const struct way *w, long len, long flags)
 
 	if (!c)
 		return -ENOMEM;
-	n = raw6(SYS_recvfrom, w->in, (long)c->bytes, len < PEEK ? len : PEEK,
-		 MSG_PEEK | (flags & NONBLOCK ? MSG_DONTWAIT : 0), 0, 0);
+	do
+		n = raw6(SYS_recvfrom, w->in, (long)c->bytes, len < PEEK ? len : PEEK,
+			 MSG_PEEK | (flags & NONBLOCK ? MSG_DONTWAIT : 0), 0, 0);
+	while (ended_by_us(t, n));
 	if (n > 0)
 		c->n = (uint64_t)n;
 	else
@@ -117,11 +127,6 @@ static void see_file(struct thr *t, const struct way *w, long ret)
 	}
 }
 
-static long call(long nr, const long *a)
-{
-	return raw6(nr, a[0], a[1], a[2], a[3], a[4], a[5]);
-}
-
 long sys_copy(struct thr *t, long nr, const long *a)
 {
 	struct way w = way_of(nr, a);
@@ -130,20 +135,21 @@ long sys_copy(struct thr *t, long nr, const long *a)
 	unsigned from = len > 0 && sys_show_output(w.out, 0) ? kind_of(w.in) : 0;
 
 	drop(t);
+	t->interrupted = 0;
 	if (from == 0100000 || from == 0060000) { /* a file, or a disk */
-		ret = call(nr, a);
+		ret = sys_wait_call(t, nr, a);
 		if (ret > 0)
 			see_file(t, &w, ret);
 		return ret;
 	}
 	if (from != 0010000 && from != 0140000)
-		return call(nr, a);
+		return sys_wait_call(t, nr, a);
 	n = from == 0010000 ? see_pipe(t, &w, len, flags) : see_socket(t, &w, len, flags);
 	if (n == -EINTR)
 		return n;
 	if (n > 0)
 		b[w.len_at] = n < len ? n : len;
-	ret = call(nr, b);
+	ret = sys_wait_call(t, nr, b);
 	if (t->copied && ret >= 0 && t->copied->n > (uint64_t)ret)
 		t->copied->n = (uint64_t)ret;
 	if (ret <= 0)
