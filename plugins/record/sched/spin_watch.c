@@ -5,14 +5,17 @@
  * time from then on.
  */
 #include "record/core/state.h"
+#include "record/core/task.h"
 #include "record/core/util.h"
 #include "record/sched/gil.h"
 #include "record/store/log.h"
 
 #define WATCH_NS 4000000u /* without an event; from one look at the others to the next, at least, and at most: */
 #define WATCH_MOST_NS 256000000u
-#define ANSWER_NS 20000000l /* it may wait for a processor */
-#define ANSWER_LOOKS 400
+#define LOOK_NS 50000l
+#define ANSWER_LOOKS 400 /* for one that sleeps in the kernel, and which the signal does not wake */
+#define STARVED_LOOK_NS 1000000l
+#define STARVED_LOOKS 2000 /* behind these, for one that waits for a processor */
 
 static int is_alone(const struct thr *t)
 {
@@ -38,13 +41,24 @@ static int polls(struct thr *t, long nr, int sleeps, const uint8_t *from)
 	return again && !is_alone(t);
 }
 
-/* Its handler has looked, or it waits for a processor. */
-static void await_answer(const struct thr *x)
+static int has_answered(const struct thr *x)
 {
-	const long pause[2] = {0, ANSWER_NS / ANSWER_LOOKS};
+	return !__atomic_load_n(&x->preempt.due, __ATOMIC_ACQUIRE) || x->exited;
+}
 
-	for (int i = 0; i < ANSWER_LOOKS && __atomic_load_n(&x->preempt.due, __ATOMIC_ACQUIRE); i++)
+/*
+ * Until its handler has looked. On a machine with other work a thread may have to wait for a processor many times as
+ * long as it takes to answer; the signal comes before anything else that it does then. looks: what is left of
+ * STARVED_LOOKS.
+ */
+static void await_answer(const struct thr *x, int *looks)
+{
+	const long pause[2] = {0, LOOK_NS}, longer[2] = {0, STARVED_LOOK_NS};
+
+	for (int i = 0; i < ANSWER_LOOKS && !has_answered(x); i++)
 		raw2(SYS_nanosleep, pause, 0);
+	for (; *looks > 0 && !has_answered(x) && task_state(x) == 'R'; --*looks)
+		raw2(SYS_nanosleep, longer, 0);
 }
 
 /* Asks those that have made no event for a while whether they spin (interrupt.c); more and more rarely, while none of
@@ -53,6 +67,7 @@ static void watch_others(const struct thr *t)
 {
 	static uint64_t next, every_ns = WATCH_NS;
 	uint64_t now = stamp_now(), mhz = G.control->tsc_hz / 1000000, was = __atomic_load_n(&next, __ATOMIC_RELAXED);
+	int looks = STARVED_LOOKS;
 
 	if (now < was || !__atomic_compare_exchange_n(&next, &was, now + every_ns / 1000 * mhz, 0, __ATOMIC_RELAXED,
 						      __ATOMIC_RELAXED))
@@ -64,10 +79,12 @@ static void watch_others(const struct thr *t)
 		    x->last_stamp + WATCH_NS / 1000 * mhz > now)
 			continue;
 		interrupt_poke(x);
-		await_answer(x);
 		if (every_ns < WATCH_MOST_NS)
 			every_ns *= 2;
 	}
+	for (uint32_t i = 1; i < G.next_thread && i < RLOG_MAX_THREADS; i++)
+		if (&G.thr[i] != t && G.thr[i].tid && G.thr[i].preempt.poked)
+			await_answer(&G.thr[i], &looks);
 }
 
 void spin_fork_child(struct thr *now)
