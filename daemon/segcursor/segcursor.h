@@ -78,6 +78,8 @@ struct segcur {
 	void *ctx;
 	unsigned beats; /* calls of segcur_is_given_up */
 	uint64_t patience; /* a running copy stops after so many writes that change nothing (STOP_HOT); 0: any number */
+	bool hurry; /* ... and where stops are so close together that it is quicker to walk past them */
+	bool hurried; /* it has stopped for that */
 	struct goal *goal; /* a step also ends in this state, even if it is not visible; NULL: none */
 	struct segcur_trail *trail; /* where copies that run for long leave others behind; NULL: they do not */
 };

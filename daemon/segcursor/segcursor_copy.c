@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * segcursor_copy.c: the copies of the process that a segment cursor holds (`now`, marks), and the state that a copy
- * runs towards (struct goal). The lowest of this folder's files; segcursor_run.c is the next.
+ * segcursor_copy.c: the copies of the process that a segment cursor holds (`now`, marks), the state that a copy runs
+ * towards (struct goal), and which stops can be walked past. The lowest of this folder's files; segcursor_run.c is the next.
  */
 #include <string.h>
 
@@ -11,6 +11,40 @@
 bool segcur_is_given_up(struct segcur *in, unsigned every)
 {
 	return !(++in->beats & (every - 1)) && in->interrupted && in->interrupted(in->ctx);
+}
+
+bool segcur_is_visible_code(const struct segcur *in, uint64_t pc)
+{
+	return visibility_is_certain(&in->visibility, pc);
+}
+
+static bool has_watch(const struct breaks *b, bool for_more_than_writes)
+{
+	for (unsigned i = 0; i < BREAKS_WATCHES; i++)
+		if (b->watch[i].kind && (!for_more_than_writes || b->watch[i].kind != GROUP_WRITE))
+			return true;
+	return false;
+}
+
+bool segcur_is_plain(const struct segcur *in, const struct breaks *b)
+{
+	return !has_watch(b, false) && segcur_is_walkable(in, b);
+}
+
+bool segcur_is_walkable(const struct segcur *in, const struct breaks *b)
+{
+	unsigned n = 0;
+
+	if (has_watch(b, true))
+		return false;
+	for (unsigned i = 0; i < b->n; i++) {
+		if (b->v[i].data || !segcur_is_visible_code(in, b->v[i].addr))
+			continue;
+		if (b->v[i].conds.n)
+			return false;
+		n++;
+	}
+	return n < TRACE_SLOTS - 1;
 }
 
 int segcur_copy(struct segcur *in, struct trace *from, struct trace *to, struct err *e)

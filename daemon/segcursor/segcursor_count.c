@@ -6,10 +6,31 @@
 
 #include "segcursor/segcursor_int.h"
 
+#define DENSE_STOPS 256 /* asked again after as many */
+#define DENSE_NS 60000u /* of a copy's CPU time from stop to stop, some of which the stop itself takes */
+
+/* A stop takes as long as walking past some 10,000 instructions. */
+static bool is_dense(struct segcur *in, const struct trace *t, uint64_t stops)
+{
+	struct err ignored;
+	uint64_t ns;
+
+	if (!in->hurry || !stops || stops % DENSE_STOPS || trace_cpu_ns(t->pid, &ns, &ignored))
+		return false;
+	in->hurried = ns < stops * DENSE_NS;
+	return in->hurried;
+}
+
 int segcur_next_stop(struct segcur *in, struct trace *t, struct breaks *b, uint64_t k, int *sig, struct stop *stop,
 		     struct err *e)
 {
-	int r = k ? segcur_onwards(in, t, sig, b, stop, e) : segcur_run_copy(in, t, sig, b, NULL, stop, e);
+	int r;
+
+	if (is_dense(in, t, k)) {
+		*stop = (struct stop){.kind = STOP_HOT};
+		return 0;
+	}
+	r = k ? segcur_onwards(in, t, sig, b, stop, e) : segcur_run_copy(in, t, sig, b, NULL, stop, e);
 
 	if (!r && stop->kind == STOP_SIGNAL)
 		*sig = -stop->sig;
@@ -165,8 +186,10 @@ static int count_keeping(struct segcur *in, struct trace *t, struct breaks *b, s
 
 	*c = (struct segcur_count){.most = SEGCUR_STOPS, .keep = true, .trail.k = &c->k};
 	in->trail = &c->trail;
+	in->hurried = false;
 	r = segcur_copy(in, &in->base, t, e) ? -1 : count_on(in, t, b, g, c, sig, e);
 	in->trail = NULL;
+	in->hurry = false;
 	return r;
 }
 
@@ -193,11 +216,14 @@ int segcur_count_to(struct segcur *in, struct trace *from, struct breaks *b, str
 	return r;
 }
 
-int segcur_count_keeping(struct segcur *in, struct breaks *b, struct goal *g, struct segcur_count *c, struct err *e)
+int segcur_count_keeping(struct segcur *in, struct breaks *b, struct goal *g, bool hurry, struct segcur_count *c,
+			 struct err *e)
 {
 	struct trace t = {0};
-	int sig, r = count_keeping(in, &t, b, g, c, &sig, e);
+	int sig, r;
 
+	in->hurry = hurry;
+	r = count_keeping(in, &t, b, g, c, &sig, e);
 	segcur_drop(&t);
 	return r;
 }
@@ -211,6 +237,7 @@ int segcur_find_counting(struct segcur *in, struct trace *want, struct breaks *b
 	*c = (struct segcur_count){0};
 	if (segcur_goal_init(&g, want, e))
 		return -1;
+	in->hurry = in->marks && segcur_is_walkable(in, b);
 	r = count_keeping(in, &t, b, &g, c, &sig, e);
 	if (!r) {
 		segcur_be_now(in, &t, sig, in->marks ? 1 : 0);

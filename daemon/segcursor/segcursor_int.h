@@ -77,11 +77,6 @@ int segcur_walk_log(struct segcur *in, struct goal *g, struct breaks *b, uint64_
 int segcur_walk_all(struct segcur *in, struct breaks *b, uint64_t *k, struct err *e);
 /* Sets marks at some of the last arrivals at the goal's PC before the goal. */
 int segcur_walk_marks(struct segcur *in, struct goal *g, struct err *e);
-/* Can stops of b be met by walking: few points in the program's own code, without conditions, and nothing watched? */
-bool segcur_is_plain(const struct segcur *in, const struct breaks *b);
-/* As that; words may be watched for writes. */
-bool segcur_is_walkable(const struct segcur *in, const struct breaks *b);
-
 #define SEGCUR_SLICE_NS 50000000u /* a running copy is stopped so often, to ask whether the user wants to stop */
 /* Does the user want to stop? Asked only each `every` times, which is a power of 2: the question costs a microsecond.
  */
@@ -95,6 +90,13 @@ int segcur_is_at_end(struct segcur *in, struct err *e);
 int segcur_find_end(struct segcur *in, struct err *e);
 /* A copy has run for this much CPU time without a stop: is it behind such an end for certain? 1, 0 or -1. */
 int segcur_is_lost(struct segcur *in, uint64_t ns, struct err *e);
+
+/* segcursor_copy.c: may a walk come there? */
+bool segcur_is_visible_code(const struct segcur *in, uint64_t pc);
+/* Can stops of b be met by walking: few points in the program's own code, without conditions, and nothing watched? */
+bool segcur_is_plain(const struct segcur *in, const struct breaks *b);
+/* As that; words may be watched for writes. */
+bool segcur_is_walkable(const struct segcur *in, const struct breaks *b);
 
 int segcur_copy(struct segcur *in, struct trace *from, struct trace *to, struct err *e);
 /* Kills a copy; nothing happens on a zeroed one. */
@@ -147,8 +149,12 @@ int segcur_run_to_nth(struct segcur *in, struct trace *from, struct breaks *b, u
  */
 int segcur_count_to(struct segcur *in, struct trace *from, struct breaks *b, struct goal *g, uint64_t most, uint64_t *k,
 		    struct err *e);
-/* From the base, and at most SEGCUR_STOPS: *c is for segcur_to_counted, and to be freed in any case. */
-int segcur_count_keeping(struct segcur *in, struct breaks *b, struct goal *g, struct segcur_count *c, struct err *e);
+/*
+ * From the base, and at most SEGCUR_STOPS: *c is for segcur_to_counted, and to be freed in any case. hurry: 1 as well if
+ * it is quicker to walk (in->hurried).
+ */
+int segcur_count_keeping(struct segcur *in, struct breaks *b, struct goal *g, bool hurry, struct segcur_count *c,
+			 struct err *e);
 /* Those of t itself, which has made what is here already, up to the end of the segment. 1: there are too many. */
 int segcur_count_rest(struct segcur *in, struct trace *t, struct breaks *b, uint64_t *k, struct err *e);
 /* t itself goes on to the kth stop behind here. 1: there are not so many, or words are written to very often. */

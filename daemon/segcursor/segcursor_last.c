@@ -283,17 +283,33 @@ static int to_counted_by_walk(struct segcur *in, struct breaks *b, uint64_t k, s
 	return r > 0 ? segcur_nth_stop(in, b, k, stop, e) : r;
 }
 
+/* In a library it may be in front of the first mark. */
+static bool can_walk_to(const struct segcur *in, const struct goal *g)
+{
+	return in->marks && (!g->want || visibility_is_certain(&in->visibility, g->pc));
+}
+
+/* 2: it cannot be done so. */
+static int last_by_walk(struct segcur *in, struct breaks *b, struct goal *g, struct stop *stop, struct err *e)
+{
+	uint64_t k;
+	int r = !can_walk_to(in, g) ? 1
+		: g->want	    ? segcur_count_by_walk(in, b, g, &k, e)
+				    : segcur_walk_all(in, b, &k, e);
+
+	if (r)
+		return r < 0 ? -1 : 2;
+	return k ? to_counted_by_walk(in, b, k, stop, e) : 1;
+}
+
+/* Neither by meeting them one by one, since they are many, nor by walking. */
 static int last_to(struct segcur *in, struct breaks *b, struct goal *g, struct stop *stop, struct err *e)
 {
-	uint64_t k, times = 0;
+	uint64_t times = 0;
 	int r;
 
-	/* in a library it may be in front of the first mark */
-	if (!in->marks || (g->want && !visibility_is_certain(&in->visibility, g->pc)))
+	if (!can_walk_to(in, g))
 		return last_of_all(in, b, g, stop, e);
-	r = g->want ? segcur_count_by_walk(in, b, g, &k, e) : segcur_walk_all(in, b, &k, e);
-	if (r <= 0)
-		return r ? -1 : k ? to_counted_by_walk(in, b, k, stop, e) : 1;
 	r = g->want ? segcur_walk_times(in, g, &times, e) : 1;
 	if (r < 0)
 		return -1;
@@ -326,18 +342,34 @@ int segcur_to_counted(struct segcur *in, struct breaks *b, struct segcur_count *
 	return 0;
 }
 
-/* Up to the goal. Few are met one by one. */
-static int last_before(struct segcur *in, struct breaks *b, struct goal *g, struct stop *stop, struct err *e)
+/* One by one. 2: there are too many, or, hurry, it is quicker to walk. */
+static int last_of_counted(struct segcur *in, struct breaks *b, struct goal *g, bool hurry, struct stop *stop,
+			   struct err *e)
 {
 	struct segcur_count c;
-	int r = segcur_count_keeping(in, b, g, &c, e);
+	int r = segcur_count_keeping(in, b, g, hurry, &c, e);
 
 	if (!r)
 		r = segcur_to_counted(in, b, &c, stop, e);
 	else if (r > 0)
-		r = last_to(in, b, g, stop, e);
+		r = 2;
 	segcur_count_fini(&c);
 	return r;
+}
+
+/* Up to the goal. */
+static int last_before(struct segcur *in, struct breaks *b, struct goal *g, struct stop *stop, struct err *e)
+{
+	bool hurried;
+	int r = last_of_counted(in, b, g, can_walk_to(in, g) && segcur_is_walkable(in, b), stop, e);
+
+	if (r != 2)
+		return r;
+	hurried = in->hurried;
+	r = last_by_walk(in, b, g, stop, e);
+	if (r == 2 && hurried)
+		r = last_of_counted(in, b, g, false, stop, e);
+	return r == 2 ? last_to(in, b, g, stop, e) : r;
 }
 
 int segcur_back_to_stop(struct segcur *in, struct breaks *b, struct stop *stop, struct err *e)

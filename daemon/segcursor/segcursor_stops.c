@@ -20,7 +20,7 @@ int segcur_walk_to_kth(struct segcur *in, struct breaks *b, uint64_t k, struct s
 
 #define TOO_HOT 2
 
-/* TOO_HOT: words are written to too often, without a change. */
+/* patience (0: any): as in->patience, in a hurry. TOO_HOT: that has ended it. */
 static int run_to_nth(struct segcur *in, struct breaks *b, uint64_t k, uint64_t patience, struct stop *stop,
 		      struct err *e)
 {
@@ -28,7 +28,9 @@ static int run_to_nth(struct segcur *in, struct breaks *b, uint64_t k, uint64_t 
 	int sig = 0, r;
 
 	in->patience = patience;
+	in->hurry = patience > 0;
 	r = segcur_run_to_nth(in, &in->base, b, k, &t, &sig, stop, e);
+	in->hurry = false;
 	in->patience = 0;
 	if (!r)
 		segcur_be_now(in, &t, sig, 1);
@@ -72,7 +74,9 @@ int segcur_count_stops(struct segcur *in, struct breaks *b, uint64_t *k, struct 
 
 	if (segcur_goal_init(&g, &in->now, e))
 		return -1;
+	in->hurry = in->marks && segcur_is_walkable(in, b);
 	r = segcur_count_to(in, &in->base, b, &g, in->marks ? SEGCUR_STOPS : 0, k, e);
+	in->hurry = false;
 	if (r > 0)
 		r = segcur_count_by_walk(in, b, &g, k, e);
 	if (r > 0)

@@ -11,40 +11,6 @@
 #include "segcursor/segcursor_int.h"
 #include "visibility/shim_frames.h"
 
-static bool is_visible_code(const struct segcur *in, uint64_t pc)
-{
-	return visibility_is_certain(&in->visibility, pc);
-}
-
-static bool has_watch(const struct breaks *b, bool for_more_than_writes)
-{
-	for (unsigned i = 0; i < BREAKS_WATCHES; i++)
-		if (b->watch[i].kind && (!for_more_than_writes || b->watch[i].kind != GROUP_WRITE))
-			return true;
-	return false;
-}
-
-bool segcur_is_plain(const struct segcur *in, const struct breaks *b)
-{
-	return !has_watch(b, false) && segcur_is_walkable(in, b);
-}
-
-bool segcur_is_walkable(const struct segcur *in, const struct breaks *b)
-{
-	unsigned n = 0;
-
-	if (has_watch(b, true))
-		return false;
-	for (unsigned i = 0; i < b->n; i++) {
-		if (b->v[i].data || !is_visible_code(in, b->v[i].addr))
-			continue;
-		if (b->v[i].conds.n)
-			return false;
-		n++;
-	}
-	return n < TRACE_SLOTS - 1;
-}
-
 /*
  * GDB always has some points in the dynamic linker. Points in libraries that the recorder calls too cannot be counted
  * by a walk: it gives up if it meets one (int3).
@@ -54,7 +20,7 @@ static void add_points(const struct segcur *in, const struct breaks *b, struct t
 	for (unsigned i = 0; b && i < b->n; i++) {
 		if (b->v[i].data)
 			continue;
-		if (is_visible_code(in, b->v[i].addr))
+		if (segcur_is_visible_code(in, b->v[i].addr))
 			w->ask.place[w->ask.places++] = b->v[i].addr;
 		else
 			breaks_add(rare, b->v[i].addr, 0);
@@ -140,7 +106,7 @@ static int pass_shim(struct segcur *in, struct trace *t, struct err *e)
 
 	if (trace_get_regs(t, &r, e))
 		return -1;
-	if (!shim_frames_caller(in->shim_frames, &in->visibility, t->pid, &r) || !is_visible_code(in, r.rip))
+	if (!shim_frames_caller(in->shim_frames, &in->visibility, t->pid, &r) || !segcur_is_visible_code(in, r.rip))
 		return WALK_LEFT;
 	breaks_add(&b, r.rip, 0);
 	got = segcur_run_copy(in, t, &sig, &b, NULL, &stop, e);
@@ -252,7 +218,7 @@ static int aim(const struct segcur *in, struct trace_walk *w, const struct goal 
 {
 	struct user_regs_struct want;
 
-	if (!is_visible_code(in, g->pc))
+	if (!segcur_is_visible_code(in, g->pc))
 		return 1;
 	if (trace_get_regs(g->want, &want, e))
 		return -1;
@@ -284,7 +250,7 @@ int segcur_walk_to_state(struct segcur *in, const struct user_regs_struct *want,
 	struct trace_walk w = {.ask.goal = want->rip};
 	int r;
 
-	if (!in->marks || !is_visible_code(in, want->rip))
+	if (!in->marks || !segcur_is_visible_code(in, want->rip))
 		return 1;
 	trace_walk_want(&w, want);
 	r = walk_copy_by(&walker, &in->mark[0], &w, NULL, &out->t, e);
@@ -373,7 +339,7 @@ static int at_change(struct segcur *in, struct trace_walk *w, const struct break
 	int r = 1;
 
 	tell_word(b, w, stop);
-	if (!w->resumed && w->ask.from && is_visible_code(in, w->ask.from))
+	if (!w->resumed && w->ask.from && segcur_is_visible_code(in, w->ask.from))
 		r = go_before(in, b, w->ask.changes, w->ask.from, t, e);
 	stop->before = !r;
 	return r < 0 ? -1 : 0;
