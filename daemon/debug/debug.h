@@ -7,6 +7,7 @@
 #include "debug/busy.h"
 #include "debug/diversion.h"
 #include "debug/lines.h"
+#include "debug/range.h"
 #include "debug/spoken.h"
 #include "rsp/packet.h"
 #include "sessionstate/session_state.h"
@@ -29,6 +30,7 @@ struct debug {
 	struct unwind_window unwind;
 	struct op_ctx op; /* nav.ctx: how its runs are cancelled */
 	struct lines lines;
+	struct step_range range; /* of the next step */
 	char *later; /* a command to be run by the next step */
 	struct buf said; /* the output of commands since the last prompt, for a user interface that did not get it */
 	int killed_by; /* the signal that ended the recorded process; 0: none did */

@@ -162,7 +162,7 @@ static int move(struct debug *d, enum rsp_resume how, int tid, struct stop *stop
 	case RSP_CONTINUE:
 		return cursor_continue(t, stop, e);
 	case RSP_STEP:
-		return cursor_step(t, tid, stop, e);
+		return d->range.lo < d->range.hi ? range_step(d, tid, stop, e) : cursor_step(t, tid, stop, e);
 	case RSP_BACK_CONTINUE:
 		return cursor_back_continue(t, stop, e);
 	case RSP_BACK_STEP:
@@ -356,6 +356,13 @@ static int restart(void *arg, const char *args, struct rsp_stop *out, struct err
 	return 0;
 }
 
+static void step_range(void *arg, uint64_t lo, uint64_t hi)
+{
+	struct debug *d = arg;
+
+	d->range = (struct step_range){.lo = lo, .hi = hi};
+}
+
 static void symbol(void *arg, const char *name, uint64_t addr)
 {
 	struct debug *d = arg;
@@ -418,6 +425,7 @@ static int serve_one(struct debug *d, int fd, struct err *e)
 		.write = write_memory,
 		.read = read_memory,
 		.set_point = set_point,
+		.step_range = step_range,
 		.resume = resume,
 		.object = object,
 		.monitor = monitor,

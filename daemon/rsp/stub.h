@@ -69,6 +69,11 @@ struct rsp_ops {
 	/* 1: this kind, or so many, are not supported. Setting one again replaces its conditions. */
 	int (*set_point)(void *ctx, enum rsp_point p, uint64_t addr, unsigned len, bool on,
 			 const struct rsp_conditions *c, struct err *e);
+	/*
+	 * Said before each resume: RSP_STEP goes on while the thread is in [lo, hi), and nothing else stops it; equal:
+	 * it is of one instruction. NULL: it always is.
+	 */
+	void (*step_range)(void *ctx, uint64_t lo, uint64_t hi);
 	/* tid: the thread that steps; 0 for a step back if the debugger does not say. */
 	int (*resume)(void *ctx, enum rsp_resume how, int tid, struct rsp_stop *stop, struct err *e);
 	/* The whole of an object: "auxv", "exec-file", "siginfo" (-1: no signal stopped it). 1: there is none of that

@@ -22,6 +22,7 @@ struct stub {
 	bool no_resumed; /* the debugger understands stop replies without a thread (N) */
 	struct rsp_stop held; /* a stop of a thread that was not resumed, reported at the next resume of all threads;
 				 tid 0: none */
+	uint64_t lo, hi; /* the range of the step that comes next; equal: one instruction */
 	bool done;
 };
 

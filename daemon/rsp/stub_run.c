@@ -154,6 +154,9 @@ static int resume(struct stub *s, enum rsp_resume how, int tid, bool alone)
 	struct err why = {0};
 	bool again = s->at_end;
 
+	if (s->ops->step_range)
+		s->ops->step_range(s->ctx, s->lo, s->hi);
+	s->lo = s->hi = 0;
 	stop.jumped = false;
 	if (move(s, how, tid, alone, &stop, &why))
 		return stub_refuse(s, &why);
@@ -173,20 +176,44 @@ static int resume(struct stub *s, enum rsp_resume how, int tid, bool alone)
 	return stop_reply(s);
 }
 
-/* ;ACTION[:THREAD] behind *p: is it a step, with which signal (0: none), and of which thread? */
-static bool read_action(const char **p, bool *step, int *sig, int *tid)
+struct action {
+	bool step;
+	uint64_t lo, hi; /* the step goes on in this range; equal: it is of one instruction */
+	int sig; /* 0: none */
+	int tid; /* 0: any */
+};
+
+/* LO,HI in hexadecimal behind *s. */
+static bool read_range(const char **s, struct action *a)
+{
+	char *end;
+
+	a->lo = strtoull(*s, &end, 16);
+	if (end == *s || *end != ',')
+		return false;
+	*s = end + 1;
+	a->hi = strtoull(*s, &end, 16);
+	if (end == *s || a->hi < a->lo)
+		return false;
+	*s = end;
+	return true;
+}
+
+/* ;ACTION[:THREAD] behind *p */
+static bool read_action(const char **p, bool ranges, struct action *a)
 {
 	const char *s = *p + 1;
 	char action = **p == ';' ? *s++ : '\0';
 
-	*sig = 0;
-	if (!action || !strchr("cCsS", action))
+	*a = (struct action){0};
+	if (!action || !strchr(ranges ? "cCsSr" : "cCsS", action))
 		return false;
 	if (action < 'a') /* with a signal */
-		*sig = (int)strtol(s, (char **)&s, 16);
-	*step = action == 's' || action == 'S';
-	*tid = 0;
-	if (*s == ':' && !stub_thread_id(s + 1, &s, tid))
+		a->sig = (int)strtol(s, (char **)&s, 16);
+	if (action == 'r' && !read_range(&s, a))
+		return false;
+	a->step = action == 's' || action == 'S' || action == 'r';
+	if (*s == ':' && !stub_thread_id(s + 1, &s, &a->tid))
 		return false;
 	*p = s;
 	return !*s || *s == ';';
@@ -195,26 +222,33 @@ static bool read_action(const char **p, bool *step, int *sig, int *tid)
 /* vCont;ACTION[:THREAD]... : the thread to be stepped, else all go on. */
 int stub_v_cont(struct stub *s, const char *args, struct err *e)
 {
-	bool step = false, found = false, alone = true;
-	int tid = 0, sig = 0, stepped = 0;
+	bool found = false, alone = true;
+	struct action a, range = {0};
 	const char *p = args;
+	int stepped = 0;
 
 	do {
-		if (!read_action(&p, &step, &sig, &tid))
+		if (!read_action(&p, s->ops->step_range != NULL, &a))
 			return stub_error(s);
-		alone &= tid > 0;
-		if (sig && s->ops->signal)
-			s->ops->signal(s->ctx, stub_thread(s, tid), sig);
-		if (step ? !found : !found && !stepped)
-			stepped = tid;
-		found |= step;
+		alone &= a.tid > 0;
+		if (a.sig && s->ops->signal)
+			s->ops->signal(s->ctx, stub_thread(s, a.tid), a.sig);
+		if (a.step ? !found : !found && !stepped)
+			stepped = a.tid;
+		if (a.step && !found)
+			range = a;
+		found |= a.step;
 	} while (*p);
+	s->lo = range.lo;
+	s->hi = range.hi;
 	return resume(s, found ? RSP_STEP : RSP_CONTINUE, stub_thread(s, stepped), alone);
 }
 
 int stub_v_cont_query(struct stub *s, const char *args, struct err *e)
 {
 	buf_add_str(&s->out, "vCont;c;C;s;S");
+	if (s->ops->step_range)
+		buf_add_str(&s->out, ";r");
 	return 0;
 }
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * segcursor_copy.c: the copies of the process that a segment cursor holds (`now`, marks), the state that a copy runs
- * towards (struct goal), and which stops can be walked past. The lowest of this folder's files; segcursor_run.c is the next.
+ * towards (struct goal), and which stops can be walked past. The lowest of this folder's files; segcursor_run.c is the
+ * next.
  */
 #include <string.h>
 

@@ -150,8 +150,8 @@ int segcur_run_to_nth(struct segcur *in, struct trace *from, struct breaks *b, u
 int segcur_count_to(struct segcur *in, struct trace *from, struct breaks *b, struct goal *g, uint64_t most, uint64_t *k,
 		    struct err *e);
 /*
- * From the base, and at most SEGCUR_STOPS: *c is for segcur_to_counted, and to be freed in any case. hurry: 1 as well if
- * it is quicker to walk (in->hurried).
+ * From the base, and at most SEGCUR_STOPS: *c is for segcur_to_counted, and to be freed in any case. hurry: 1 as well
+ * if it is quicker to walk (in->hurried).
  */
 int segcur_count_keeping(struct segcur *in, struct breaks *b, struct goal *g, bool hurry, struct segcur_count *c,
 			 struct err *e);

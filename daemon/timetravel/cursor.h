@@ -115,6 +115,11 @@ uint64_t cursor_total(const struct cursor *t);
 int cursor_continue(struct cursor *t, struct stop *stop, struct err *e);
 /* One visible step of thread tid; the others move as they do on the timeline. */
 int cursor_step(struct cursor *t, pid_t tid, struct stop *stop, struct err *e);
+/*
+ * On at full speed, where thread tid moves by itself: up to one of these n addresses (STOP_STEP), to another stop, or
+ * with a step over the end of its segment. 1: that cannot be done here, and nothing has happened: steps are as good.
+ */
+int cursor_run_within(struct cursor *t, pid_t tid, const uint64_t *at, unsigned n, struct stop *stop, struct err *e);
 /* To the last stop before this state, or to the beginning (STOP_BEGIN). */
 int cursor_back_continue(struct cursor *t, struct stop *stop, struct err *e);
 /* To the visible state before this one of thread tid. STOP_FIRST: the thread begins here. */

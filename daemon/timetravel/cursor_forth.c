@@ -244,16 +244,115 @@ int cursor_continue_few(struct cursor *t, struct stop *stop, struct err *e)
 	return r ? -1 : show_end(t, stop, e);
 }
 
-int cursor_step_few(struct cursor *t, pid_t tid, struct stop *stop, struct err *e)
+/* Where a step, or what stands for many, has led. */
+static int end_step(struct cursor *t, pid_t tid, struct stop *stop, struct err *e)
 {
-	int r;
+	int r = come_out(t, stop, e);
 
-	t->breaks.libraries = true;
-	r = step(t, tid, stop, e) || come_out(t, stop, e) ? -1 : 0;
 	t->breaks.libraries = false;
 	cursor_see_signal(t, stop);
 	/* GDB 13 forgets that one thread is stepped when it hears of libraries from another (TARGET_WAITKIND_LOADED) */
 	if (stop->kind == STOP_LIBRARY && t->tid != tid)
 		stop->kind = STOP_BREAK;
 	return r ? -1 : show_end(t, stop, e);
+}
+
+int cursor_step_few(struct cursor *t, pid_t tid, struct stop *stop, struct err *e)
+{
+	t->breaks.libraries = true;
+	if (!step(t, tid, stop, e))
+		return end_step(t, tid, stop, e);
+	t->breaks.libraries = false;
+	return -1;
+}
+
+/* From CURSOR_GROUP: is the thread the only one that moves before the next event, and is that a plain one? 1, 0 or -1.
+ */
+static int moves_alone(struct cursor *t, pid_t tid, struct err *e)
+{
+	uint64_t n = cursor_event(t), total = cursor_total(t), fork;
+
+	if (t->tid != tid || n + 1 >= total || t->in_translation)
+		return 0;
+	if (cursor_next_fork(t, n, &fork, e) ||
+	    next_segment_find(&t->next, t->nav->t.tl, total, cursor_ordinal(t, tid), n, e))
+		return -1;
+	return fork != n + 1 && t->next.n == n && !t->next.soft;
+}
+
+static int pc_of(struct cursor *t, pid_t tid, uint64_t *pc, struct err *e)
+{
+	struct user_regs_struct r;
+
+	if (t->ops->regs(t, tid, &r, e))
+		return -1;
+	*pc = r.rip;
+	return 0;
+}
+
+/* More words are watched than there are debug registers, or what the thread does is not all that happens: no. */
+static int can_run_within(struct cursor *t, pid_t tid, struct err *e)
+{
+	if (t->breaks.nmore || t->mode == CURSOR_NOWHERE)
+		return 0;
+	if (t->mode == CURSOR_GROUP)
+		return moves_alone(t, tid, e);
+	return tid == t->in.seg.tid && !segcur_ends_in_program(&t->in) && !cursor_is_last(t);
+}
+
+/* The debugger's breakpoints, and those addresses. false: one of them has a condition. */
+static bool stop_there_too(const struct breaks *mine, const uint64_t *at, unsigned n, struct breaks *all)
+{
+	*all = (struct breaks){.view = mine->view, .libraries = mine->libraries, .many = mine->many};
+	breaks_add_all(all, mine);
+	for (unsigned i = 0; i < n; i++) {
+		if (breaks_has_condition(mine, at[i]))
+			return false;
+		breaks_add(all, at[i], 0);
+	}
+	return true;
+}
+
+/* With t->breaks. STOP_LIMIT: it stands at the next event, with all threads held. */
+static int run_segment(struct cursor *t, pid_t *tid, struct stop *stop, struct err *e)
+{
+	if (t->mode == CURSOR_GROUP)
+		return run_held(t, 0, cursor_event(t) + 1, stop, e);
+	if (t->ops->run_segment(&t->in, &t->breaks, stop, e))
+		return -1;
+	t->tid = t->in.seg.tid;
+	if (stop->kind != STOP_OVER)
+		return 0;
+	stop->kind = STOP_LIMIT;
+	return cursor_cross(t, tid, e);
+}
+
+int cursor_run_within(struct cursor *t, pid_t tid, const uint64_t *at, unsigned n, struct stop *stop, struct err *e)
+{
+	struct breaks mine, all;
+	uint64_t pc = 0;
+	int r = can_run_within(t, tid, e);
+
+	if (r <= 0)
+		return r ? -1 : 1;
+	t->breaks.libraries = true;
+	mine = t->breaks;
+	if (!stop_there_too(&mine, at, n, &all)) {
+		breaks_fini(&all);
+		t->breaks.libraries = false;
+		return 1;
+	}
+	t->breaks = all;
+	r = run_segment(t, &tid, stop, e);
+	all = t->breaks;
+	t->breaks = mine;
+	breaks_fini(&all);
+	if (!r && stop->kind == STOP_LIMIT)
+		r = step_from(t, tid, true, stop, e);
+	else if (!r && stop->kind == STOP_BREAK && !(r = pc_of(t, tid, &pc, e)) && !breaks_has(&mine, pc))
+		stop->kind = STOP_STEP;
+	if (!r)
+		return end_step(t, tid, stop, e);
+	t->breaks.libraries = false;
+	return -1;
 }

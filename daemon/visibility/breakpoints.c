@@ -160,6 +160,13 @@ bool breaks_has(const struct breaks *b, uint64_t addr)
 	return find(b, addr) != NULL;
 }
 
+bool breaks_has_condition(const struct breaks *b, uint64_t addr)
+{
+	const struct breaks_point *p = find(b, addr);
+
+	return p && p->conds.n;
+}
+
 static bool watches(const struct breaks *b)
 {
 	for (unsigned i = 0; i < BREAKS_WATCHES; i++)

@@ -63,6 +63,7 @@ void breaks_check(struct breaks *b, uint64_t addr, pid_t pid);
 void breaks_add_all(struct breaks *to, const struct breaks *b);
 void breaks_remove(struct breaks *b, uint64_t addr, unsigned kind);
 bool breaks_has(const struct breaks *b, uint64_t addr);
+bool breaks_has_condition(const struct breaks *b, uint64_t addr);
 /*
  * t stands at one of b's points: is it a stop? With b->view, a point in a function that the shim has called is one only
  * when the thread has just returned to it: that is how a debugger finishes a function of the program that was called

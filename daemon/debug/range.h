@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * range.h: steps in a range of addresses, mostly a line's (vCont;r of the remote protocol): on until the thread is
+ * elsewhere. The ways out are found once, and the program runs to one of them.
+ */
+#ifndef FRED_DEBUG_RANGE_H
+#define FRED_DEBUG_RANGE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "base/err.h"
+
+#define RANGE_WAYS 64
+
+struct step_range {
+	uint64_t lo, hi; /* equal: there is none */
+	/*
+	 * Targets of jumps out of the range, and the instructions in it of which it is not known where they lead:
+	 * calls, returns, other jumps and system calls.
+	 */
+	uint64_t way[RANGE_WAYS];
+	unsigned ways;
+};
+
+/* code: that of the range. false: the ways out are not known. */
+bool range_learn(struct step_range *r, const uint8_t *code);
+
+struct debug;
+struct stop;
+/* A step of thread tid that goes on while it is in d->range, and nothing else stops it. */
+int range_step(struct debug *d, pid_t tid, struct stop *stop, struct err *e);
+
+#endif
