@@ -8,6 +8,7 @@ const struct cli_command *const commands[] = {
 	&cmd_reverse_watch,
 	&cmd_explain,
 	&cmd_diff,
+	&cmd_check,
 	&cmd_bisect,
 	&cmd_report,
 	&cmd_debug,

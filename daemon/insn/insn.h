@@ -85,6 +85,28 @@ unsigned insn_accesses(const struct insn *i, struct insn_access v[INSN_ACCESSES]
 /* What it compares, divides by, or jumps to, without constants: at most `most`. */
 unsigned insn_operands(const struct insn *i, struct insn_loc *v, unsigned most);
 
+/*
+ * What can be told of its accesses to memory without the registers: of the operand that its ModRM byte (or an absolute
+ * address) names, or of a string instruction. Accesses by push, pop, call and ret to the stack are not among them.
+ */
+struct insn_shape {
+	unsigned len; /* of the instruction; 0: it cannot be decoded */
+	bool call, ret;
+	/* the operand; bytes 0: it has none */
+	unsigned bytes;
+	bool reads, writes;
+	bool vector; /* it goes to or comes from a vector register */
+	bool fs, gs;
+	bool irregular; /* a gather or scatter, or a mask in a vector register: which bytes is not known */
+	bool masked, packed; /* by an opmask register; packed: as many elements as it has bits, one behind the other */
+	unsigned element; /* masked: bytes */
+	int64_t scaled; /* to be added to an address with the 8-bit displacement of EVEX taken as it stands */
+	/* a string instruction: bytes of an element; what is read at rsi and rdi, and written at rdi */
+	unsigned string;
+	bool reads_rsi, reads_rdi, writes_rdi;
+};
+void insn_shape(const uint8_t *code, size_t n, struct insn_shape *s);
+
 uint64_t insn_reg(const struct user_regs_struct *r, unsigned reg);
 const char *insn_reg_name(unsigned reg);
 

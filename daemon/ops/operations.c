@@ -4,6 +4,7 @@
 
 #include "debug/ops.h"
 #include "explain/ops.h"
+#include "memcheck/ops.h"
 
 const struct op_entry operations[] = {
 	{"replay", op_replay},
@@ -14,5 +15,6 @@ const struct op_entry operations[] = {
 	{"debug", op_debug},
 	{"explain", op_explain},
 	{"diff", op_diff},
+	{"check_memory", op_check_memory},
 	{NULL, NULL},
 };

@@ -246,6 +246,11 @@ static int go(struct trace_walk *w, struct trace *t, uint64_t memory, struct err
 			return FAILED;
 		if (w->ask.state == REPLAY_WALK_LEFT)
 			return -WALK_LEFT;
+		if (w->ask.state == REPLAY_WALK_FULL) {
+			if (w->ops->full(w->ctx, t, e) || step_out(t, w->ask.again, false, e))
+				return FAILED;
+			continue;
+		}
 		r = w->ask.state == REPLAY_WALK_NTH ? 1 : consider(w, t, memory, e);
 		if (r)
 			return r > 0 ? -WALK_THERE : e->kind == ERR_NOT_FOUND ? -WALK_CANNOT : FAILED;

@@ -23,6 +23,8 @@ struct trace_walk_ops {
 	 * NULL: it always is the goal.
 	 */
 	int (*is_goal)(void *ctx, struct trace *t, struct walk_tell *tell, struct err *e);
+	/* The report is full (rlog/report.h): its entries are to be taken out. 0 or -1. NULL: there is no report. */
+	int (*full)(void *ctx, struct trace *t, struct err *e);
 	/* Has t left its segment? Called when end_watch was written to. 0 or -1. */
 	int (*ended)(void *ctx, struct trace *t, bool *ended, struct err *e);
 	/* Does the user want to stop? May be NULL. Ends with ERR_CANCELLED. */

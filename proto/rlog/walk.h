@@ -27,6 +27,7 @@ enum replay_walk_state {
 	REPLAY_WALK_NTH = 1, /* at a place, or behind the change of a word */
 	REPLAY_WALK_GOAL = 2, /* registers and words are as wanted; it can go on at `again` */
 	REPLAY_WALK_LEFT = 3, /* what comes now cannot be translated, or is the kernel's or the recorder's */
+	REPLAY_WALK_FULL = 4, /* the report's entries are to be taken out; it can go on at `again` */
 };
 
 struct replay_walk_word {
@@ -86,6 +87,7 @@ struct replay_walk {
 	/* The shim's: how many, the one before which it ended included; where they are counted, 0: of an older
 	 * recorder, which cannot. */
 	uint64_t branches, branches_at;
+	uint64_t report; /* the worker's: address of a struct replay_report in the copy; 0: none */
 };
 
 #endif

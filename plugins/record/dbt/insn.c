@@ -119,7 +119,8 @@ static char vector(struct reading *r, struct insn *i)
 	const uint8_t *p = r->p + r->at;
 
 	r->map = p[0] == 0xc5 ? MAP_0F : p[0] == 0xc4 ? p[1] & 0x1f : p[1] & 7;
-	r->at += p[0] == 0xc5 ? 2 : p[0] == 0xc4 ? 3 : 4;
+	i->vex = p[0] == 0xc5 ? 2 : p[0] == 0xc4 ? 3 : 4;
+	r->at += i->vex;
 	i->op_at = (uint8_t)r->at;
 	i->op = r->p[r->at++];
 	return vector_form(r, i);

@@ -121,6 +121,7 @@ static int one(struct xlate *x, struct cache *c, const uint8_t *p, const struct 
 	switch (i->kind) {
 	case INSN_PLAIN:
 		emit_plain(x, c, p, i);
+		emit_report_behind(x, c, p, i);
 		if (insn_may_write(p, i))
 			emit_words(x, c, (uint64_t)p, (uint64_t)p + i->len);
 		return 1;
@@ -161,6 +162,7 @@ static void put_block(struct xlate *x, struct cache *c, uint64_t pc)
 	enum emit_noted noted = EMIT_ANYWHERE;
 	struct insn i;
 
+	emit_report_room(x, c, pc);
 	for (unsigned n = 0;; n++) {
 		if (n == BLOCK_INSNS) { /* what is counted at p is counted there */
 			put_go(x, c, (uint64_t)p);
@@ -172,6 +174,7 @@ static void put_block(struct xlate *x, struct cache *c, uint64_t pc)
 			emit_exit(x, c, SITE_PLACE, (uint64_t)p);
 			x->sites[x->nsites - 1].code = c->cur;
 		}
+		emit_report(x, c, p, &i);
 		if (!one(x, c, p, &i))
 			return;
 		p += i.len;
@@ -300,6 +303,11 @@ __attribute__((used)) static void leave(struct xlate *x)
 		x->ops->arrived(x->arg, pc);
 		return;
 	}
+	if (s.kind == SITE_FULL) {
+		x->target = x->out ? x->out : pc;
+		x->ops->full(x->arg, pc);
+		return;
+	}
 	if (s.kind == SITE_CHANGED) {
 		change(x, &s, pc);
 		return;
@@ -381,6 +389,7 @@ void xlate_count(struct xlate *x, const struct xlate_count *count, uint64_t out)
 	x->nth = count->nth;
 	x->sp = count->sp;
 	x->nth_branch = count->nth_branch;
+	x->report_full = count->report ? count->report->full : 0;
 	x->out = out;
 	xlate_see_words(x);
 }

@@ -9,6 +9,7 @@
 #define FRED_RECORD_XLATE_H
 
 #include "record/core/state.h"
+#include "rlog/report.h"
 
 #include <stdint.h>
 
@@ -45,6 +46,7 @@ struct xlate_count {
 	/* Branches, calls and returns are counted, too, apart from arrivals; ops->arrived is asked before this one. */
 	int branches;
 	uint64_t nth_branch;
+	struct replay_report *report; /* rlog/report.h: accesses, calls and returns are told there; NULL: they are not */
 };
 
 /* Of memory: 1, 2, 4 or 8 bytes. */
@@ -68,6 +70,8 @@ struct xlate_ops {
 	 * is the nth arrival, where it leaves, as it does when this is not 0. May be NULL, if no words are watched.
 	 */
 	int (*changed)(void *arg, uint64_t from, uint64_t pc, int nth);
+	/* Before the instruction at pc, where it leaves: the report is full. May be NULL, if there is no report. */
+	void (*full)(void *arg, uint64_t pc);
 };
 
 /* The number, as instructions have it, of each general register in gregs[]. */

@@ -23,11 +23,11 @@
 
 enum reg { RAX, RCX, RDX, RBX, RSP, RBP, RSI, RDI };
 
-enum site_kind { SITE_GO, SITE_BY, SITE_RET, SITE_PLACE, SITE_PASSED, SITE_ARRIVED, SITE_CHANGED, SITE_STOP };
+enum site_kind { SITE_GO, SITE_BY, SITE_RET, SITE_PLACE, SITE_PASSED, SITE_ARRIVED, SITE_CHANGED, SITE_FULL, SITE_STOP };
 
 struct site {
 	uint64_t pc; /* GO: where to; CHANGED: 0: where `by` says */
-	uint8_t *code; /* the exit; PLACE, PASSED, ARRIVED and CHANGED: behind it, the instruction there */
+	uint8_t *code; /* the exit; PLACE, PASSED, ARRIVED, CHANGED and FULL: behind it, the instruction there */
 	enum site_kind kind;
 	uint64_t from; /* CHANGED: see xlate_ops.changed */
 };
@@ -41,7 +41,7 @@ struct xlate {
 	uint64_t reg[16];
 	uint64_t flags, target, stack, xsave, self, leave, thunk; /* 128 to 176 */
 	uint64_t site, by, hits, kept_rax, kept_rcx, kept_flags, native_at, natives, native_top;
-	uint64_t arrivals, nth, sp, outside, branches, nth_branch;
+	uint64_t arrivals, nth, sp, outside, branches, nth_branch, report_full;
 	uint64_t minus[XLATE_WORDS]; /* what is watched, negative */
 	uint64_t native[NATIVE]; /* a ring: a jump out of the recorder leaves one behind */
 	struct { /* where branches by registers and memory go, by the low bits of the address */
@@ -98,6 +98,15 @@ void xlate_see_words(struct xlate *x);
 
 /* Where the instruction before was, as far as the block knows. */
 enum emit_noted { EMIT_ANYWHERE, EMIT_OUTSIDE, EMIT_INSIDE };
+
+/*
+ * xlate_report.c: what is told to the report (rlog/report.h). Before a block at pc: is there room for all that it
+ * tells? Before and behind the instruction at p; behind a call of the recorder.
+ */
+void emit_report_room(struct xlate *x, struct cache *c, uint64_t pc);
+void emit_report(struct xlate *x, struct cache *c, const uint8_t *p, const struct insn *i);
+void emit_report_behind(struct xlate *x, struct cache *c, const uint8_t *p, const struct insn *i);
+void emit_report_back(struct xlate *x, struct cache *c);
 
 /* What counts arrivals, before the instruction at pc. */
 void emit_arrivals(struct xlate *x, struct cache *c, uint64_t pc, const struct insn *i, enum emit_noted *noted);

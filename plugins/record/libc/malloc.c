@@ -77,6 +77,12 @@ static const char *twice(const void *p)
 				     : "double free or corruption (!prev)";
 }
 
+static inline void tell(enum replay_report_kind kind, const void *p, uint64_t n)
+{
+	if (unlikely(heap_report != 0))
+		heap_tell(kind, (uint64_t)p, n);
+}
+
 /* ---- glibc's: with --malloc system, for what is allocated from the recorder's start on ---- */
 
 static int system_heap;
@@ -92,6 +98,11 @@ void heap_use_system(void)
 	system_heap = 1;
 }
 
+int heap_is_own(void)
+{
+	return !system_heap;
+}
+
 static inline int is_systems(const void *p)
 {
 	return unlikely(system_heap) && !is_heap(p);
@@ -99,12 +110,15 @@ static inline int is_systems(const void *p)
 
 EXPORT void *malloc(size_t n)
 {
+	void *p;
 	int zero;
 
 	if (unlikely(system_heap))
 		return __libc_malloc(n);
 
-	return heap_take(n, &zero);
+	p = heap_take(n, &zero);
+	tell(REPORT_ALLOC, p, n);
+	return p;
 }
 
 EXPORT void free(void *p)
@@ -117,6 +131,7 @@ EXPORT void free(void *p)
 		__libc_free(p);
 		return;
 	}
+	tell(REPORT_FREE, p, 0);
 	check(p);
 	b = (struct block *)p - 1;
 	b = block_of(p, "free(): invalid pointer",
@@ -139,6 +154,7 @@ EXPORT void *calloc(size_t n, size_t m)
 		return 0;
 	}
 	p = heap_take(total, &zero);
+	tell(REPORT_ALLOC, p, total);
 	if (p && !zero)
 		memset(p, 0, total);
 	return p;
@@ -179,6 +195,7 @@ EXPORT void *realloc(void *p, size_t n)
 	have = room(p);
 	if (n <= have && (n >= have / 2 || have <= 64) && likely(!system_heap)) {
 		use_block(b, n + (size_t)((char *)p - (char *)(b + 1)));
+		tell(REPORT_RESIZE, p, n);
 		return p;
 	}
 	have = usable(p);
@@ -215,11 +232,15 @@ static void *aligned(size_t align, size_t n)
 	if (!p)
 		return 0;
 	q = ((uintptr_t)p + align - 1) & ~(align - 1);
-	if (q == (uintptr_t)p)
+	if (q == (uintptr_t)p) {
+		tell(REPORT_RESIZE, p, n);
 		return p;
+	}
 	h = (struct block *)q - 1;
 	h->magic = MAGIC_ALIGNED;
 	h->size = q - (uintptr_t)p;
+	tell(REPORT_ALIGN, p, q);
+	tell(REPORT_RESIZE, (void *)q, n);
 	return (void *)q;
 }
 
@@ -271,7 +292,12 @@ EXPORT void *pvalloc(size_t n)
 
 EXPORT size_t malloc_usable_size(void *p)
 {
+	size_t n;
+
 	if (p && is_systems(p))
 		return REAL(malloc_usable_size)(p);
-	return p ? usable(p) : 0;
+	n = p ? usable(p) : 0;
+	if (p)
+		tell(REPORT_RESIZE, p, n);
+	return n;
 }

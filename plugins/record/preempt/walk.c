@@ -63,6 +63,11 @@ static void arrived(void *arg, uint64_t pc)
 	tell(k, REPLAY_WALK_NTH, pc);
 }
 
+static void full(void *arg, uint64_t pc)
+{
+	tell(arg, REPLAY_WALK_FULL, pc);
+}
+
 static uint64_t value_of(const struct xlate_word *w)
 {
 	uint64_t v = 0;
@@ -122,7 +127,7 @@ static enum xlate_go hit(void *arg, const uint64_t *regs, uint64_t hits, struct 
 
 __attribute__((used)) static void walk_begin(struct replay_walk *w)
 {
-	static const struct xlate_ops ops = {.hit = hit, .stop = stop, .arrived = arrived, .changed = changed};
+	static const struct xlate_ops ops = {.hit = hit, .stop = stop, .arrived = arrived, .changed = changed, .full = full};
 	static struct xlate_count count;
 	static struct walking k;
 
@@ -139,6 +144,7 @@ __attribute__((used)) static void walk_begin(struct replay_walk *w)
 		.words = (unsigned)w->watches,
 		.branches = w->count_branches != 0,
 		.nth_branch = w->nth_branch,
+		.report = (struct replay_report *)w->report,
 	};
 	k.w = w;
 	w->can_watch = 1;

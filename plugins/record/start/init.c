@@ -252,6 +252,7 @@ static void start_replay(char **argv)
 	G.ctl->stand_addr = (uint64_t)&G.thr[0].stand;
 	G.ctl->stand_size = sizeof(struct thr);
 	G.ctl->walk_addr = (uint64_t)walk_enter;
+	G.ctl->report_addr = heap_is_own() ? (uint64_t)&heap_report : 0;
 	if (turn_map_log(self))
 		shim_fail("cannot map the log of the first thread");
 	self->tid = G.pid;

@@ -6,6 +6,7 @@
 #include "record/core/state.h"
 
 #include "rlog/heap.h"
+#include "rlog/report.h"
 #include <sys/uio.h>
 
 #define CLASSES HEAP_CLASSES
@@ -73,6 +74,10 @@ static inline int is_heap(const void *p)
 	       (uintptr_t)p < SHIM_HEAP_ADDR + ((uint64_t)RLOG_MAX_THREADS << 32);
 }
 
+/* What becomes of the heap is told there, if this is not NULL: a copy's, which the worker holds (rlog/report.h). */
+extern struct replay_report *heap_report;
+void heap_tell(enum replay_report_kind kind, uint64_t a, uint64_t b);
+
 extern struct arena heap_shared; /* for threads that the shim did not see start */
 extern volatile int heap_shared_lock;
 struct arena *heap_other_arena(void);
@@ -124,6 +129,7 @@ struct arena *heap_arena(uint32_t ordinal);
 struct arena *heap_arena_main(void);
 void heap_init(void);
 void heap_use_system(void); /* glibc's from here on */
+int heap_is_own(void); /* it is not */
 uint32_t heap_check(void); /* of the lists of a process without other threads: it changes with each allocation */
 void heap_thread_end(struct thr *t); /* gives what the thread has freed to the others */
 

@@ -1,0 +1,88 @@
+/* SPDX-License-Identifier: MIT */
+/* cmd_check.c: fredctl check. */
+#include <stdio.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "base/jsonx.h"
+#include "client/client.h"
+#include "client/out.h"
+#include "client/out_text.h"
+#include "client/paths.h"
+#include "client/rec_arg.h"
+#include "cmd/commands.h"
+
+static const struct cli_option options[] = {
+	REC_ARG_PROCESS_OPTION,
+	{0},
+};
+
+static void print_deed(const char *what, const json_t *deed)
+{
+	if (!json_is_object(deed))
+		return;
+	printf("   %s (--at %s)\n", what, out_str(deed, "at", "?"));
+	text_frames(json_object_get(deed, "backtrace"));
+}
+
+static void print_finding(size_t number, const json_t *f)
+{
+	const json_t *pos = json_object_get(f, "position"), *thread = json_object_get(pos, "thread"),
+		     *block = json_object_get(f, "block");
+	bool leak = !strcmp(out_str(f, "kind", ""), "leak");
+	long long count = (long long)out_int(f, "count");
+
+	printf("%s%zu. %s%s", out_style(OUT_BOLD), number, out_str(f, "words", "?"), out_style(OUT_PLAIN));
+	if (!leak && count > 1)
+		printf(" (%lld times)", count);
+	putchar('\n');
+	text_location(json_object_get(f, "location"));
+	printf("   thread %lld, event %lld of %lld (--at %s)\n", (long long)out_int(thread, "id"),
+	       (long long)out_int(pos, "event"), (long long)out_int(pos, "events_total"), out_str(f, "at", "?"));
+	text_frames(json_object_get(f, "backtrace"));
+	if (!leak)
+		print_deed("allocated", json_object_get(block, "allocated"));
+	print_deed("freed", json_object_get(block, "freed"));
+	putchar('\n');
+}
+
+static void print(const struct cli *cli, const json_t *r)
+{
+	const json_t *list = json_object_get(r, "findings"), *stats = json_object_get(r, "stats"),
+		     *reachable = json_object_get(r, "reachable");
+	json_t *f;
+	size_t i;
+
+	json_array_foreach((json_t *)list, i, f) print_finding(i + 1, f);
+	if (!json_array_size(list))
+		puts("no memory error");
+	if (!cli->quiet)
+		printf("%lld accesses, %lld bytes in %lld blocks allocated and reachable at the end, %.2f s\n",
+		       (long long)out_int(stats, "accesses"), (long long)out_int(reachable, "bytes"),
+		       (long long)out_int(reachable, "blocks"), out_real(stats, "total_s"));
+}
+
+static int exec_check(struct cli *cli, struct err *e)
+{
+	cleanup_free char *rec = NULL;
+	json_t *params;
+
+	if (strcmp(cli->args.s[0], "memory") != 0)
+		return err_set(e, ERR_USAGE, "check '%s': what can be checked is: memory", cli->args.s[0]);
+	rec = paths_recording(cli->args.n > 1 ? cli->args.s[1] : NULL, e);
+	if (!rec)
+		return -1;
+	params = json_pack("{s:o}", "rec", json_text(rec, strlen(rec)));
+	return client_print(cli, "check_memory", rec_arg_add_process(params, cli, e), print, "clean", e);
+}
+
+const struct cli_command cmd_check = {
+	.name = "check",
+	.help = "find memory errors in a recording: accesses outside of blocks and to freed ones, bad frees, leaks",
+	.usage = "memory [REC] [--process N]",
+	.options = options,
+	.exec = exec_check,
+	.min_args = 1,
+	.max_args = 2,
+	.word = WORD_REC,
+};

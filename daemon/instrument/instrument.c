@@ -1,0 +1,283 @@
+/* SPDX-License-Identifier: MIT */
+/* instrument.c: see instrument.h: from the words of a report to accesses, calls and the calls that a thread is in. */
+#include "instrument/instrument.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/str.h"
+
+#define CAP_FIRST 4096 /* a power of two */
+#define HASH 0x9e3779b97f4a7c15ull
+
+/* ---- instructions ---- */
+
+static struct instrument_insn *place_of(struct instrument *i, uint64_t pc)
+{
+	size_t k = (size_t)(pc * HASH >> 20) & (i->cap - 1);
+
+	while (i->insns[k].pc && i->insns[k].pc != pc)
+		k = (k + 1) & (i->cap - 1);
+	return &i->insns[k];
+}
+
+static void grow(struct instrument *i)
+{
+	struct instrument_insn *old = i->insns;
+	size_t n = i->cap;
+
+	i->cap = n ? n * 2 : CAP_FIRST;
+	i->insns = xcalloc(i->cap, sizeof(*i->insns));
+	for (size_t k = 0; k < n; k++)
+		if (old[k].pc)
+			*place_of(i, old[k].pc) = old[k];
+	free(old);
+}
+
+static void decode(struct instrument *i, struct instrument_insn *x)
+{
+	uint8_t code[INSN_BYTES];
+	struct err ignored;
+	size_t n = sizeof(code);
+
+	while (n && trace_read(i->t->pid, x->pc, code, n, &ignored))
+		n--;
+	insn_shape(code, n, &x->shape);
+}
+
+/* The instruction at pc, executed once more. */
+static struct instrument_insn *executed(struct instrument *i, uint64_t pc)
+{
+	struct instrument_insn *x = place_of(i, pc);
+
+	if (!x->pc) {
+		if (i->ninsns * 2 >= i->cap) {
+			grow(i);
+			x = place_of(i, pc);
+		}
+		i->ninsns++;
+		x->pc = pc;
+		decode(i, x);
+	}
+	if (x->segment != i->event + 1) {
+		x->segment = i->event + 1;
+		x->hits = 0;
+	}
+	x->hits++;
+	return x;
+}
+
+/* ---- accesses ---- */
+
+static void tell(struct instrument *i, const struct instrument_insn *x, uint64_t addr, uint64_t len, bool reads,
+		 bool writes)
+{
+	const struct instrument_access a = {x, addr, len, reads, writes};
+
+	if (!len)
+		return;
+	i->accesses++;
+	if (i->ops->access)
+		i->ops->access(i->ctx, i, &a);
+}
+
+/* By an opmask register: from the first to the last element that it has a bit for. */
+static void masked(struct instrument *i, const struct instrument_insn *x, uint64_t addr)
+{
+	const struct insn_shape *s = &x->shape;
+	unsigned n = s->element ? s->bytes / s->element : 0, first, last;
+	uint64_t mask = n >= 64 ? i->mask : i->mask & ((1ull << n) - 1);
+
+	if (!mask)
+		return;
+	first = s->packed ? 0 : (unsigned)__builtin_ctzll(mask);
+	last = s->packed ? (unsigned)__builtin_popcountll(mask) : 64 - (unsigned)__builtin_clzll(mask);
+	tell(i, x, addr + first * s->element, (last - first) * (uint64_t)s->element, s->reads, s->writes);
+}
+
+static void on_access(struct instrument *i, const uint64_t *v)
+{
+	struct instrument_insn *x = executed(i, v[0] & REPORT_PC_MASK);
+	const struct insn_shape *s = &x->shape;
+
+	if (s->call)
+		x->hits--; /* CALL comes, too */
+	if (!s->len || s->irregular || s->fs || s->gs) {
+		i->irregular += !s->fs; /* a thread's own variables: no block's */
+		return;
+	}
+	if (s->masked)
+		masked(i, x, v[1] + (uint64_t)s->scaled);
+	else
+		tell(i, x, v[1] + (uint64_t)s->scaled, s->bytes, s->reads, s->writes);
+}
+
+static void on_string(struct instrument *i, const uint64_t *v)
+{
+	i->string = executed(i, v[0] & REPORT_PC_MASK);
+	i->rdi = v[1];
+	i->rsi = v[2];
+}
+
+/* What lies between a register before and behind it, in either direction. */
+static void range(struct instrument *i, const struct instrument_insn *x, uint64_t from, uint64_t to, bool reads,
+		  bool writes)
+{
+	bool down = to < from;
+
+	if (from != to && (reads || writes))
+		tell(i, x, down ? to + x->shape.string : from, down ? from - to : to - from, reads, writes);
+}
+
+static void on_string_end(struct instrument *i, const uint64_t *v)
+{
+	const struct instrument_insn *x = i->string;
+
+	if (!x)
+		return;
+	range(i, x, i->rsi, v[2], x->shape.reads_rsi, false);
+	range(i, x, i->rdi, v[1], x->shape.reads_rdi, x->shape.writes_rdi);
+	i->string = NULL;
+}
+
+/* ---- calls ---- */
+
+static void pop(struct instrument_stack *s, uint64_t sp)
+{
+	while (s->n && s->v[s->n - 1].sp <= sp)
+		s->n--;
+	s->sp = sp;
+}
+
+static void on_call(struct instrument *i, const uint64_t *v)
+{
+	struct instrument_insn *x = executed(i, v[0] & REPORT_PC_MASK);
+	struct instrument_stack *s = i->stack;
+
+	pop(s, v[1] - 8);
+	if (s->n == s->cap) {
+		s->cap = s->cap ? s->cap * 2 : 64;
+		s->v = xreallocarray(s->v, s->cap, sizeof(*s->v));
+	}
+	s->v[s->n++] = (struct instrument_frame){x->pc, v[1] - 8, i->event, x->hits};
+	if (i->ops->call)
+		i->ops->call(i->ctx, i, x);
+}
+
+/* ---- entries ---- */
+
+static const uint8_t words[] = {
+#define X(name, n) n,
+	REPORT_KINDS(X)
+#undef X
+};
+
+static void one(struct instrument *i, enum replay_report_kind kind, const uint64_t *v)
+{
+	switch (kind) {
+	case REPORT_ACCESS:
+		on_access(i, v);
+		break;
+	case REPORT_MASK:
+		i->mask = v[1];
+		break;
+	case REPORT_STRING:
+		on_string(i, v);
+		break;
+	case REPORT_STRING_END:
+		on_string_end(i, v);
+		break;
+	case REPORT_CALL:
+		on_call(i, v);
+		break;
+	case REPORT_RET:
+		pop(i->stack, v[1]);
+		break;
+	case REPORT_ALLOC:
+	case REPORT_RESIZE:
+	case REPORT_ALIGN:
+	case REPORT_FREE:
+		if (i->ops->heap)
+			i->ops->heap(i->ctx, i, kind, v[1], kind == REPORT_FREE ? 0 : v[2]);
+		break;
+	case REPORT_KIND_COUNT:
+		break;
+	}
+}
+
+static int entries(void *ctx, const uint64_t *v, size_t n, struct trace *t, struct err *e)
+{
+	struct instrument *i = ctx;
+
+	i->t = t;
+	for (size_t k = 0; k < n;) {
+		unsigned kind = (unsigned)(v[k] >> REPORT_KIND_SHIFT);
+
+		if (kind >= REPORT_KIND_COUNT || k + words[kind] > n)
+			return err_set(e, ERR_INTERNAL, "the copy %d has damaged its report", (int)t->pid);
+		one(i, kind, v + k);
+		k += words[kind];
+	}
+	return 0;
+}
+
+static int begun(void *ctx, const struct segcur *in, struct trace *t, struct err *e)
+{
+	struct instrument *i = ctx;
+
+	i->thread = in->seg.thread;
+	i->visibility = in->visibility;
+	i->stack = &i->stacks[in->seg.thread];
+	i->string = NULL;
+	i->t = t;
+	return i->ops->begun ? i->ops->begun(i->ctx, i, t, e) : 0;
+}
+
+/* sp: behind the return address of the call of the recorder that has returned. */
+static void returned(void *ctx, uint64_t sp)
+{
+	struct instrument *i = ctx;
+
+	pop(i->stack, sp - 8);
+}
+
+static bool cancelled(void *ctx)
+{
+	struct instrument *i = ctx;
+
+	return i->ops->cancelled && i->ops->cancelled(i->ctx);
+}
+
+static const struct segcur_report_ops report_ops = {
+	.begun = begun, .entries = entries, .returned = returned, .cancelled = cancelled};
+
+void instrument_init(struct instrument *i, const struct instrument_ops *ops, void *ctx)
+{
+	memset(i, 0, sizeof(*i));
+	i->ops = ops;
+	i->ctx = ctx;
+	i->report = (struct segcur_report){.ops = &report_ops, .ctx = i};
+	i->stacks = xcalloc(RLOG_MAX_THREADS, sizeof(*i->stacks));
+	grow(i);
+}
+
+void instrument_fini(struct instrument *i)
+{
+	if (!i->stacks)
+		return;
+	for (unsigned k = 0; k < RLOG_MAX_THREADS; k++)
+		free(i->stacks[k].v);
+	free(i->stacks);
+	free(i->insns);
+	shim_frames_fini(&i->shim_frames);
+	memset(i, 0, sizeof(*i));
+}
+
+int instrument_run(struct instrument *i, struct nav *nav, uint64_t from, uint64_t to, struct err *e)
+{
+	for (i->event = from; i->event < to; i->event++)
+		if (nav_goto(nav, i->event, e) ||
+		    segcur_report_segment(&i->report, &nav->t, i->event, &i->shim_frames, e))
+			return -1;
+	return 0;
+}

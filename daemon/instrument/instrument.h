@@ -1,0 +1,87 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * instrument.h: an instrumented replay: the segments of a part of the timeline, one after the other, and for each what
+ * its thread did, told to a consumer in the order of execution. The program's memory, addresses and schedule are the
+ * recorded ones: what is told is observed in copies of the process.
+ *
+ * Told are the program's and its libraries' instructions. What the recorder does in the program's place (it calls some
+ * functions of libc itself, and writes the output of system calls) is not told, but for what becomes of the heap. Nor
+ * are accesses to the stack by push, pop, call and ret.
+ */
+#ifndef FRED_INSTRUMENT_INSTRUMENT_H
+#define FRED_INSTRUMENT_INSTRUMENT_H
+
+#include "insn/insn.h"
+#include "replay/navigate.h"
+#include "rlog/report.h"
+#include "segcursor/segcursor_report.h"
+
+/* An instruction that makes accesses or calls. */
+struct instrument_insn {
+	uint64_t pc; /* 0: an empty place of the table */
+	struct insn_shape shape;
+	uint64_t segment; /* 1 + the event before the segment in which it was executed last */
+	uint64_t hits; /* how often in that one, up to now: the HITS of a position */
+};
+
+struct instrument_access {
+	const struct instrument_insn *insn;
+	uint64_t addr, len;
+	bool reads, writes;
+};
+
+/* A call that has not returned. */
+struct instrument_frame {
+	uint64_t pc; /* of the call */
+	uint64_t sp; /* where its return address stands */
+	uint64_t event, hits; /* the position of the call: EVENT/PC#HITS */
+};
+
+struct instrument;
+
+struct instrument_ops {
+	/* Before anything else of a segment; may be NULL. t: a copy at the event before it. 0 or -1. */
+	int (*begun)(void *ctx, struct instrument *i, struct trace *t, struct err *e);
+	/* The functions below may be NULL, too. */
+	void (*access)(void *ctx, struct instrument *i, const struct instrument_access *a);
+	/* kind: ALLOC, FREE, RESIZE, ALIGN; a, b: see rlog/report.h. */
+	void (*heap)(void *ctx, struct instrument *i, enum replay_report_kind kind, uint64_t a, uint64_t b);
+	void (*call)(void *ctx, struct instrument *i, const struct instrument_insn *insn);
+	bool (*cancelled)(void *ctx);
+};
+
+/* The calls that a thread is in. */
+struct instrument_stack {
+	struct instrument_frame *v; /* the outermost first */
+	size_t n, cap;
+	uint64_t sp; /* the last one that is known */
+};
+
+struct instrument {
+	const struct instrument_ops *ops;
+	void *ctx;
+	/* where it is */
+	uint64_t event; /* before the segment */
+	uint32_t thread; /* ordinal */
+	struct visibility visibility; /* of the process: where libc and the loader are */
+	struct instrument_stack *stack; /* of that thread */
+	/* counts, over all */
+	uint64_t accesses, irregular; /* irregular: not told, for it is not known what they access */
+	struct segcur_report report;
+	/* its own */
+	struct instrument_stack *stacks; /* by ordinal */
+	struct instrument_insn *insns; /* a hash table */
+	size_t ninsns, cap;
+	const struct instrument_insn *string; /* begun, and its registers */
+	uint64_t rdi, rsi, mask;
+	struct shim_frames shim_frames;
+	struct trace *t;
+};
+
+void instrument_init(struct instrument *i, const struct instrument_ops *ops, void *ctx);
+void instrument_fini(struct instrument *i);
+
+/* The segments from event `from` to event `to`; the process stands at `to` afterwards, or is on its way there. */
+int instrument_run(struct instrument *i, struct nav *nav, uint64_t from, uint64_t to, struct err *e);
+
+#endif

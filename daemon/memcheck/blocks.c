@@ -1,0 +1,272 @@
+/* SPDX-License-Identifier: MIT */
+/* blocks.c: see blocks.h. */
+#include "memcheck/blocks.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+
+#include "base/str.h"
+#include "rlog/heap.h"
+#include "rlog/replay.h"
+#include "trace/trace.h"
+
+#define GRAIN 8 /* bytes of the program for one of the map */
+#define CHUNK (1ull << 20) /* of the program's memory */
+#define LO SHIM_HEAP_MAIN_ADDR
+#define HI (SHIM_HEAP_ADDR + ((uint64_t)RLOG_MAX_THREADS << 32))
+#define CHUNKS ((HI - LO) / CHUNK)
+#define MAP_BYTES (CHUNKS * sizeof(uint8_t *))
+#define FIRST 4096 /* a power of two */
+#define HASH 0x9e3779b97f4a7c15ull
+
+/* A byte of the map: so many of the 8 bytes may be accessed, from the first on; or FREED: none, any more. */
+#define FREED 0x80
+
+void blocks_init(struct blocks *b)
+{
+	memset(b, 0, sizeof(*b));
+	b->map = mmap(NULL, MAP_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	if (b->map == MAP_FAILED)
+		abort();
+}
+
+void blocks_fini(struct blocks *b)
+{
+	if (!b->map)
+		return;
+	for (size_t i = 0; i < b->chunks; i++)
+		free(b->chunk[i]);
+	free(b->chunk);
+	munmap(b->map, MAP_BYTES);
+	free(b->v);
+	memset(b, 0, sizeof(*b));
+}
+
+bool blocks_is_heap(uint64_t addr)
+{
+	return addr >= LO && addr < HI;
+}
+
+/* ---- the map ---- */
+
+static uint8_t look(const struct blocks *b, uint64_t addr)
+{
+	const uint8_t *c = b->map[(addr - LO) / CHUNK];
+
+	return c ? c[(addr - LO) % CHUNK / GRAIN] : 0;
+}
+
+static uint8_t *place(struct blocks *b, uint64_t addr)
+{
+	uint8_t **c = &b->map[(addr - LO) / CHUNK];
+
+	if (!*c) {
+		*c = xcalloc(CHUNK / GRAIN, 1);
+		b->chunk = xreallocarray(b->chunk, b->chunks + 1, sizeof(*b->chunk));
+		b->chunk[b->chunks++] = *c;
+	}
+	return &(*c)[(addr - LO) % CHUNK / GRAIN];
+}
+
+/* Of [at, at + len), at a multiple of 8, nothing else begins in the last 8 bytes. */
+static void allow(struct blocks *b, uint64_t at, uint64_t len)
+{
+	for (; len >= GRAIN; at += GRAIN, len -= GRAIN)
+		*place(b, at) = GRAIN;
+	*place(b, at) = (uint8_t)len;
+}
+
+static void forbid(struct blocks *b, uint64_t at, uint64_t len, uint8_t how)
+{
+	for (uint64_t end = at + len; at < end; at += GRAIN)
+		*place(b, at) = how;
+}
+
+bool blocks_allow(const struct blocks *b, uint64_t addr, uint64_t len, uint64_t *bad)
+{
+	uint64_t end = addr + len;
+
+	for (uint64_t at = addr; at < end; at = (at | (GRAIN - 1)) + 1) {
+		uint64_t in = at & (GRAIN - 1), to = end - (at - in);
+		uint8_t have;
+
+		if (!blocks_is_heap(at))
+			return true;
+		have = look(b, at);
+		if (have == GRAIN)
+			continue;
+		if (have == FREED)
+			have = 0;
+		if (to > GRAIN)
+			to = GRAIN;
+		if (to > have) {
+			*bad = at - in + (in > have ? in : have);
+			return false;
+		}
+	}
+	return true;
+}
+
+bool blocks_is_freed(const struct blocks *b, uint64_t addr)
+{
+	return blocks_is_heap(addr) && look(b, addr) == FREED;
+}
+
+/* ---- the table ---- */
+
+static struct heap_piece *slot_of(const struct blocks *b, uint64_t at)
+{
+	size_t k = (size_t)(at * HASH >> 20) & (b->cap - 1);
+
+	while (b->v[k].at && b->v[k].at != at)
+		k = (k + 1) & (b->cap - 1);
+	return &b->v[k];
+}
+
+static void grow(struct blocks *b)
+{
+	struct heap_piece *old = b->v;
+	size_t n = b->cap;
+
+	b->cap = n ? n * 2 : FIRST;
+	b->v = xcalloc(b->cap, sizeof(*b->v));
+	for (size_t i = 0; i < n; i++)
+		if (old[i].at)
+			*slot_of(b, old[i].at) = old[i];
+	free(old);
+}
+
+struct heap_piece *blocks_at(const struct blocks *b, uint64_t at)
+{
+	struct heap_piece *p = b->cap ? slot_of(b, at) : NULL;
+
+	return p && p->at && p->state != BLOCK_NONE ? p : NULL;
+}
+
+static uint64_t distance(const struct heap_piece *p, uint64_t addr)
+{
+	if (addr < p->at)
+		return p->at - addr;
+	return addr < p->at + p->len ? 0 : addr - (p->at + p->len) + 1;
+}
+
+#define NEAR 4096
+
+struct heap_piece *blocks_near(const struct blocks *b, uint64_t addr)
+{
+	struct heap_piece *best = NULL;
+
+	for (size_t i = 0; i < b->cap; i++) {
+		struct heap_piece *p = &b->v[i];
+		uint64_t d = p->at && p->state != BLOCK_NONE ? distance(p, addr) : NEAR + 1;
+
+		/* behind one that is allocated rather than in front of another, or of one that was freed */
+		if (d <= NEAR && (!best || d < distance(best, addr) ||
+				  (d == distance(best, addr) && p->state == BLOCK_LIVE && best->state != BLOCK_LIVE)))
+			best = p;
+	}
+	return best;
+}
+
+void blocks_add(struct blocks *b, uint64_t at, uint64_t len, const struct deed *made)
+{
+	struct heap_piece *p;
+
+	if (!blocks_is_heap(at) || len > HI - at)
+		return;
+	if (b->n * 2 >= b->cap)
+		grow(b);
+	p = slot_of(b, at);
+	b->n += !p->at;
+	*p = (struct heap_piece){.at = at, .len = len, .state = BLOCK_LIVE, .made = *made};
+	allow(b, at, len);
+}
+
+void blocks_free(struct blocks *b, struct heap_piece *p, const struct deed *freed)
+{
+	forbid(b, p->at, p->len, FREED);
+	p->state = BLOCK_FREED;
+	p->freed = *freed;
+}
+
+void blocks_resize(struct blocks *b, struct heap_piece *p, uint64_t len)
+{
+	if (len < p->len)
+		forbid(b, p->at + (len & ~(uint64_t)(GRAIN - 1)), p->len - (len & ~(uint64_t)(GRAIN - 1)), 0);
+	p->len = len;
+	allow(b, p->at, len);
+}
+
+void blocks_move(struct blocks *b, struct heap_piece *p, uint64_t at)
+{
+	struct deed made = p->made;
+	uint64_t end = p->at + p->len;
+
+	forbid(b, p->at, p->len, 0);
+	p->state = BLOCK_NONE;
+	if (at < end)
+		blocks_add(b, at, end - at, &made);
+}
+
+/* ---- what the process has ---- */
+
+static const struct deed unknown;
+
+/* The block behind this header, as it is in memory. */
+static void see(struct blocks *b, uint64_t at, const struct heap_block *h)
+{
+	struct heap_piece *p = blocks_at(b, at);
+
+	if (h->magic == HEAP_USED && (!p || p->state != BLOCK_LIVE || p->len != h->size))
+		blocks_add(b, at, h->size, &unknown);
+	else if (h->magic == HEAP_FREE && p && p->state == BLOCK_LIVE)
+		blocks_free(b, p, &unknown);
+}
+
+/* Is a part of this block what the program was given, by memalign? Then the header says nothing of it. */
+static bool is_aligned(const struct blocks *b, uint64_t at, uint64_t len)
+{
+	for (uint64_t q = at + sizeof(struct heap_block); q < at + len && q < at + 2 * 4096; q += 16) {
+		const struct heap_piece *p = blocks_at(b, q);
+
+		if (p && p->state == BLOCK_LIVE)
+			return true;
+	}
+	return false;
+}
+
+/* Up to the first header that is none: memory that has not been given out yet is 0, or not there. */
+static void read_arena(struct blocks *b, pid_t pid, uint64_t at)
+{
+	struct heap_block h;
+	struct err ignored;
+
+	while (!trace_read(pid, at, &h, sizeof(h), &ignored) && (h.magic == HEAP_USED || h.magic == HEAP_FREE) &&
+	       h.cls < HEAP_CLASSES) {
+		uint64_t p = at + sizeof(h), size = heap_class_size(h.cls);
+
+		if (h.magic == HEAP_FREE || !is_aligned(b, p, size))
+			see(b, p, &h);
+		at = p + size;
+	}
+}
+
+int blocks_read(struct blocks *b, pid_t pid, struct err *e)
+{
+	struct heap_block first;
+
+	(void)e;
+	/* an arena that is not there has no header */
+	read_arena(b, pid, LO + HEAP_FIRST);
+	read_arena(b, pid, SHIM_HEAP_ADDR + HEAP_FIRST);
+	for (uint64_t i = 1; i < RLOG_MAX_THREADS; i++) {
+		uint64_t at = SHIM_HEAP_ADDR + (i << 32) + HEAP_ARENA_HEAD + HEAP_FIRST;
+		struct err ignored;
+
+		if (trace_read(pid, at, &first, sizeof(first), &ignored))
+			continue;
+		read_arena(b, pid, at);
+	}
+	return 0;
+}

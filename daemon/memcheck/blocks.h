@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * blocks.h: the heap as the program sees it: which bytes of the recorder's arenas (rlog/heap.h) belong to a block that is
+ * allocated, of the size that was asked for, and what is known of each block.
+ */
+#ifndef FRED_MEMCHECK_BLOCKS_H
+#define FRED_MEMCHECK_BLOCKS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "base/err.h"
+
+/* Where in the recording something was done to a block. */
+struct deed {
+	uint64_t event, pc, hits; /* the position; pc 0: the event alone */
+	uint32_t thread; /* ordinal; 0: not known, before the first state that was looked at */
+	uint32_t stack; /* stacks.h */
+};
+
+enum block_state { BLOCK_NONE = 0, BLOCK_LIVE, BLOCK_FREED };
+
+struct heap_piece {
+	uint64_t at, len; /* at 0: an empty place of the table */
+	enum block_state state;
+	bool reached; /* leaks.c */
+	struct deed made, freed;
+};
+
+struct blocks {
+	struct heap_piece *v; /* a hash table by address */
+	size_t n, cap;
+	uint8_t **map; /* by pieces of the arenas: what is accessible, a byte for 8 */
+	uint8_t **chunk; /* those pieces of the map that there are */
+	size_t chunks;
+};
+
+void blocks_init(struct blocks *b);
+void blocks_fini(struct blocks *b);
+
+/* Is addr in the arenas? */
+bool blocks_is_heap(uint64_t addr);
+/* May all of [addr, addr + len), in the arenas, be accessed? *bad: the first byte that may not. */
+bool blocks_allow(const struct blocks *b, uint64_t addr, uint64_t len, uint64_t *bad);
+/* Was this byte part of a block that has been freed? */
+bool blocks_is_freed(const struct blocks *b, uint64_t addr);
+
+/* The block that begins at this address, or began there; NULL: none. Valid up to the next blocks_add. */
+struct heap_piece *blocks_at(const struct blocks *b, uint64_t at);
+/* The block in which addr is, or the one nearest to it of those near; NULL: there is none. */
+struct heap_piece *blocks_near(const struct blocks *b, uint64_t addr);
+
+void blocks_add(struct blocks *b, uint64_t at, uint64_t len, const struct deed *made);
+void blocks_free(struct blocks *b, struct heap_piece *p, const struct deed *freed);
+void blocks_resize(struct blocks *b, struct heap_piece *p, uint64_t len);
+/* The block begins at `at`, inside its memory, and ends where it did. */
+void blocks_move(struct blocks *b, struct heap_piece *p, uint64_t at);
+
+/*
+ * What the arenas of a stopped process hold becomes what is known: blocks that are not known yet are added, and those
+ * that are allocated no more are freed, without a place.
+ */
+int blocks_read(struct blocks *b, pid_t pid, struct err *e);
+
+#endif

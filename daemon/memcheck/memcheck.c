@@ -1,0 +1,196 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * memcheck.c: see memcheck.h.
+ *
+ * libc's and the loader's functions for strings read whole vectors, beyond the end of a block, and use only the bytes
+ * before it. So reads of vectors there are not looked at, but counted.
+ */
+#include "memcheck/memcheck.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/str.h"
+
+#define SAME_FRAMES 4 /* two findings whose innermost frames are the same are one */
+#define FINDINGS_MAX 2000
+
+/* ---- where it is ---- */
+
+/* pc 0: in the recorder's function that was called last. */
+static struct deed here(struct memcheck *m, uint64_t pc, uint64_t hits)
+{
+	const struct instrument *i = &m->i;
+	struct deed d = {.event = i->event, .thread = i->thread};
+	uint64_t frames[STACKS_DEPTH];
+	uint32_t n = 0;
+
+	if (pc)
+		frames[n++] = pc;
+	if (pc && visibility_is_certain(&i->visibility, pc)) {
+		d.pc = pc;
+		d.hits = hits;
+	}
+	for (size_t k = i->stack->n; k && n < STACKS_DEPTH; k--) {
+		const struct instrument_frame *f = &i->stack->v[k - 1];
+
+		frames[n++] = f->pc;
+		/* the recorder calls functions of libc, too: there, its own calls would count */
+		if (d.pc || !visibility_is_certain(&i->visibility, f->pc))
+			continue;
+		d.event = f->event;
+		d.pc = f->pc;
+		d.hits = f->hits;
+	}
+	d.stack = stacks_number(&m->stacks, frames, n);
+	return d;
+}
+
+/* ---- findings ---- */
+
+static bool same_stack(const struct memcheck *m, uint32_t a, uint32_t b)
+{
+	const struct kept_stack *x = m->stacks.v[a], *y = m->stacks.v[b];
+	uint32_t n = x->n < SAME_FRAMES ? x->n : SAME_FRAMES;
+
+	return a == b || (n == (y->n < SAME_FRAMES ? y->n : SAME_FRAMES) && !memcmp(x->pc, y->pc, n * sizeof(x->pc[0])));
+}
+
+static struct finding *find(const struct memcheck *m, enum finding_kind kind, uint32_t stack, bool writes)
+{
+	for (size_t k = 0; k < m->n; k++)
+		if (m->v[k].kind == kind && m->v[k].writes == writes && same_stack(m, m->v[k].at.stack, stack))
+			return &m->v[k];
+	return NULL;
+}
+
+void memcheck_add(struct memcheck *m, enum finding_kind kind, const struct deed *at, bool writes, uint64_t addr,
+		  uint64_t len, const struct heap_piece *block)
+{
+	struct finding *f = find(m, kind, at->stack, writes);
+
+	if (f) {
+		f->count++;
+		f->len += kind == FINDING_LEAK ? len : 0;
+		return;
+	}
+	if (m->n == FINDINGS_MAX)
+		return;
+	if (m->n == m->cap) {
+		m->cap = m->cap ? m->cap * 2 : 16;
+		m->v = xreallocarray(m->v, m->cap, sizeof(*m->v));
+	}
+	m->v[m->n++] = (struct finding){kind, writes, addr, len, *at, block ? *block : (struct heap_piece){0}, 1};
+}
+
+/* ---- accesses ---- */
+
+static bool is_string_read(const struct memcheck *m, const struct instrument_access *a)
+{
+	return a->insn->shape.vector && !a->writes && !visibility_is_certain(&m->i.visibility, a->insn->pc);
+}
+
+static void on_bad(struct memcheck *m, const struct instrument_access *a, uint64_t bad)
+{
+	enum finding_kind kind = blocks_is_freed(&m->blocks, bad) ? FINDING_FREED : FINDING_OUTSIDE;
+	struct deed at;
+
+	if (is_string_read(m, a)) {
+		m->unchecked++;
+		return;
+	}
+	at = here(m, a->insn->pc, a->insn->hits);
+	memcheck_add(m, kind, &at, a->writes, a->addr, a->len,
+		     find(m, kind, at.stack, a->writes) ? NULL : blocks_near(&m->blocks, bad));
+}
+
+static void access_(void *ctx, struct instrument *i, const struct instrument_access *a)
+{
+	struct memcheck *m = ctx;
+	uint64_t bad;
+
+	(void)i;
+	if (blocks_is_heap(a->addr) && !blocks_allow(&m->blocks, a->addr, a->len, &bad))
+		on_bad(m, a, bad);
+}
+
+/* ---- the heap ---- */
+
+static void on_free(struct memcheck *m, uint64_t addr)
+{
+	struct heap_piece *p = blocks_is_heap(addr) ? blocks_at(&m->blocks, addr) : NULL;
+	struct deed at = here(m, 0, 0);
+
+	if (p && p->state == BLOCK_LIVE)
+		blocks_free(&m->blocks, p, &at);
+	else
+		memcheck_add(m, p ? FINDING_DOUBLE_FREE : FINDING_INVALID_FREE, &at, false, addr, 0,
+			     p ? p : blocks_is_heap(addr) ? blocks_near(&m->blocks, addr) : NULL);
+}
+
+static void heap(void *ctx, struct instrument *i, enum replay_report_kind kind, uint64_t a, uint64_t b)
+{
+	struct memcheck *m = ctx;
+	struct heap_piece *p = kind != REPORT_ALLOC && blocks_is_heap(a) ? blocks_at(&m->blocks, a) : NULL;
+	struct deed at;
+
+	(void)i;
+	if (kind == REPORT_FREE) {
+		on_free(m, a);
+	} else if (kind == REPORT_ALLOC && a) {
+		at = here(m, 0, 0);
+		blocks_add(&m->blocks, a, b, &at);
+	} else if (p && p->state == BLOCK_LIVE) {
+		if (kind == REPORT_RESIZE)
+			blocks_resize(&m->blocks, p, b);
+		else
+			blocks_move(&m->blocks, p, b);
+	}
+}
+
+/* At the beginning, and behind what was not told, the heap is what the process has. */
+static int begun(void *ctx, struct instrument *i, struct trace *t, struct err *e)
+{
+	struct memcheck *m = ctx;
+	uint64_t missed = i->report.unseen + i->report.lost;
+
+	if (m->progress)
+		m->progress(m->ctx, i->event);
+	if (m->known && m->unseen == missed)
+		return 0;
+	m->known = true;
+	m->unseen = missed;
+	return blocks_read(&m->blocks, t->pid, e);
+}
+
+static bool cancelled(void *ctx)
+{
+	struct memcheck *m = ctx;
+
+	return m->cancelled && m->cancelled(m->ctx);
+}
+
+void memcheck_init(struct memcheck *m)
+{
+	static const struct instrument_ops ops = {
+		.begun = begun, .access = access_, .heap = heap, .cancelled = cancelled};
+
+	memset(m, 0, sizeof(*m));
+	instrument_init(&m->i, &ops, m);
+	blocks_init(&m->blocks);
+	stacks_number(&m->stacks, NULL, 0);
+}
+
+void memcheck_fini(struct memcheck *m)
+{
+	instrument_fini(&m->i);
+	blocks_fini(&m->blocks);
+	stacks_fini(&m->stacks);
+	free(m->v);
+	memset(m, 0, sizeof(*m));
+}
+
+int memcheck_run(struct memcheck *m, struct nav *nav, uint64_t from, uint64_t to, struct err *e)
+{
+	return instrument_run(&m->i, nav, from, to, e);
+}

@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * memcheck.h: the consumer of an instrumented replay that looks for memory errors of the heap: accesses outside of the
+ * block that was asked for, to freed blocks, frees of what is not allocated, and blocks that nothing points to at the
+ * end.
+ */
+#ifndef FRED_MEMCHECK_MEMCHECK_H
+#define FRED_MEMCHECK_MEMCHECK_H
+
+#include "instrument/instrument.h"
+#include "memcheck/blocks.h"
+#include "memcheck/stacks.h"
+
+enum finding_kind {
+	FINDING_OUTSIDE, /* an access in the heap, outside of any block */
+	FINDING_FREED, /* to a block that was freed */
+	FINDING_DOUBLE_FREE,
+	FINDING_INVALID_FREE,
+	FINDING_LEAK,
+	FINDING_KINDS
+};
+
+struct finding {
+	enum finding_kind kind;
+	bool writes;
+	uint64_t addr, len; /* of the access; what was freed; LEAK: bytes in all */
+	struct deed at; /* LEAK: where the first of the blocks was allocated */
+	struct heap_piece block; /* nearby; state BLOCK_NONE: none is known */
+	uint64_t count; /* how often, from the same stack; LEAK: blocks */
+};
+
+struct memcheck {
+	struct instrument i;
+	struct blocks blocks;
+	struct stacks stacks;
+	struct finding *v;
+	size_t n, cap;
+	uint64_t unchecked; /* reads by libc's and the loader's functions for strings, see memcheck.c */
+	uint64_t unseen; /* of the report, when the heap was read last */
+	bool known; /* the heap has been read */
+	uint64_t reachable, reachable_blocks; /* at the end */
+	bool leaks_known; /* leaks were looked for */
+	bool (*cancelled)(void *ctx);
+	void (*progress)(void *ctx, uint64_t event);
+	void *ctx;
+};
+
+void memcheck_init(struct memcheck *m);
+void memcheck_fini(struct memcheck *m);
+/* From one event to another. */
+int memcheck_run(struct memcheck *m, struct nav *nav, uint64_t from, uint64_t to, struct err *e);
+/* The process stands at the end: adds blocks that nothing points to. */
+int memcheck_leaks(struct memcheck *m, struct target *t, struct err *e);
+/* Adds a finding, or one more time of one that is known. *block may be NULL. */
+void memcheck_add(struct memcheck *m, enum finding_kind kind, const struct deed *at, bool writes, uint64_t addr,
+		  uint64_t len, const struct heap_piece *block);
+
+#endif

@@ -1,0 +1,337 @@
+/* SPDX-License-Identifier: MIT */
+/* op_check.c: the operation: from the beginning of a process to its end, and the object of fredctl check memory. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/jsonx.h"
+#include "base/maps.h"
+#include "base/str.h"
+#include "gdb/gdb.h"
+#include "memcheck/memcheck.h"
+#include "memcheck/ops.h"
+#include "reclog/procs.h"
+#include "replay/pick.h"
+#include "replay/show.h"
+
+struct check {
+	struct rec *rec;
+	uint32_t process;
+	struct op_ctx *ctx;
+	struct nav nav;
+	bool have_nav;
+	struct memcheck m;
+	struct gdb *g;
+	struct strv notes;
+};
+
+static const char *const kinds[FINDING_KINDS] = {
+	[FINDING_OUTSIDE] = "outside",	       [FINDING_FREED] = "use-after-free",
+	[FINDING_DOUBLE_FREE] = "double-free", [FINDING_INVALID_FREE] = "invalid-free",
+	[FINDING_LEAK] = "leak",
+};
+
+/* ---- words ---- */
+
+#define U(x) ((unsigned long long)(x))
+
+static const char *plural(uint64_t n)
+{
+	return n == 1 ? "" : "s";
+}
+
+static char *outside_words(const struct finding *f, const char *what)
+{
+	const struct heap_piece *b = &f->block;
+	uint64_t end = b->at + b->len;
+
+	if (b->state == BLOCK_NONE)
+		return str_fmt("%s at 0x%llx, in the heap, near no block", what, U(f->addr));
+	if (f->addr < b->at)
+		return str_fmt("%s, %llu byte%s before a block of %llu byte%s", what, U(b->at - f->addr),
+			       plural(b->at - f->addr), U(b->len), plural(b->len));
+	if (f->addr < end)
+		return str_fmt("%s that reaches %llu byte%s beyond the end of a block of %llu byte%s", what,
+			       U(f->addr + f->len - end), plural(f->addr + f->len - end), U(b->len), plural(b->len));
+	if (f->addr == end)
+		return str_fmt("%s right behind a block of %llu byte%s", what, U(b->len), plural(b->len));
+	return str_fmt("%s, %llu byte%s behind a block of %llu byte%s", what, U(f->addr - end), plural(f->addr - end),
+		       U(b->len), plural(b->len));
+}
+
+static char *freed_words(const struct finding *f, const char *what)
+{
+	const struct heap_piece *b = &f->block;
+
+	if (b->state != BLOCK_FREED)
+		return str_fmt("%s at 0x%llx, in memory that was freed", what, U(f->addr));
+	return str_fmt("%s at byte %llu of a block of %llu byte%s that was freed", what, U(f->addr - b->at), U(b->len),
+		       plural(b->len));
+}
+
+static char *free_words(const struct finding *f)
+{
+	const struct heap_piece *b = &f->block;
+
+	if (f->kind == FINDING_DOUBLE_FREE)
+		return str_fmt("free of a block of %llu byte%s that was freed before", U(b->len), plural(b->len));
+	if (b->state != BLOCK_NONE && f->addr > b->at && f->addr < b->at + b->len)
+		return str_fmt("free of 0x%llx, which is byte %llu of a block of %llu byte%s", U(f->addr),
+			       U(f->addr - b->at), U(b->len), plural(b->len));
+	return str_fmt("free of 0x%llx, where no block begins", U(f->addr));
+}
+
+static char *words_of(const struct finding *f)
+{
+	char *what, *out;
+
+	if (f->kind == FINDING_LEAK)
+		return str_fmt("%llu byte%s in %llu block%s, to which nothing points at the end", U(f->len), plural(f->len),
+			       U(f->count), plural(f->count));
+	if (f->kind == FINDING_DOUBLE_FREE || f->kind == FINDING_INVALID_FREE)
+		return free_words(f);
+	what = str_fmt("%s of %llu byte%s", f->writes ? "write" : "read", U(f->len), plural(f->len));
+	out = f->kind == FINDING_FREED ? freed_words(f, what) : outside_words(f, what);
+	free(what);
+	return out;
+}
+
+/* ---- JSON ---- */
+
+static char *copy_of(const char *s)
+{
+	return s ? xstrdup(s) : NULL;
+}
+
+static char *module_of(pid_t pid, uint64_t pc)
+{
+	struct mapping v;
+	const char *name;
+
+	if (!maps_find(pid, pc, &v) || v.path[0] != '/')
+		return NULL;
+	name = strrchr(v.path, '/') + 1;
+	return xstrdup(name);
+}
+
+/* The frames by GDB's knowledge of the code; it is attached to the process at its end. */
+static void resolve(struct check *c, const struct kept_stack *k, struct stack *s)
+{
+	s->frames = xcalloc(k->n + 1, sizeof(*s->frames));
+	for (uint32_t i = 0; i < k->n; i++) {
+		struct gdb_frame *f = &s->frames[i];
+		struct gdb_line line = {0};
+		struct err ignored;
+
+		f->level = (int)i;
+		f->addr = k->pc[i];
+		f->module = module_of(c->nav.t.pid, f->addr);
+		if (!gdb_line_at(c->g, f->addr, &line, &ignored)) {
+			f->func = copy_of(line.func);
+			f->file = copy_of(line.file);
+			f->fullname = copy_of(line.fullname);
+			f->line = line.line;
+		}
+		gdb_line_fini(&line);
+		s->n++;
+	}
+	if (s->n)
+		location_of(&s->location, &s->frames[stack_user_frame(s->frames, s->n)]);
+}
+
+static json_t *thread_json(struct check *c, const struct deed *d)
+{
+	struct timeline_where w;
+	struct err ignored;
+	pid_t tid = target_tid(&c->nav.t, d->thread);
+
+	if (!d->thread)
+		return json_null();
+	if (!tid && !timeline_find(c->nav.t.tl, d->event + 1, &w, &ignored))
+		tid = w.tid;
+	return show_thread(&c->nav.t, c->nav.t.pid, d->thread, tid);
+}
+
+/* {at, position, location, backtrace} */
+static json_t *deed_json(struct check *c, const struct deed *d)
+{
+	json_t *position = json_pack("{s:I, s:I, s:o}", "event", (json_int_t)d->event, "events_total",
+				     (json_int_t)nav_total(&c->nav), "thread", thread_json(c, d)),
+	       *o = json_object();
+	struct stack s = {0};
+
+	if (d->pc) {
+		json_object_set_new(position, "pc", json_sprintf("0x%llx", U(d->pc)));
+		json_object_set_new(position, "hits", json_integer((json_int_t)d->hits));
+		json_object_set_new(o, "at", json_sprintf("%llu/0x%llx#%llu", U(d->event), U(d->pc), U(d->hits)));
+	} else {
+		json_object_set_new(o, "at", json_sprintf("%llu", U(d->event)));
+	}
+	json_object_set_new(o, "position", position);
+	resolve(c, c->m.stacks.v[d->stack], &s);
+	json_object_set_new(o, "location", show_location(&s.location));
+	json_object_set_new(o, "backtrace", show_frames(&s));
+	stack_fini(&s);
+	show_sources(o, c->rec);
+	return o;
+}
+
+/* Notes belong to the result, each once. */
+static void take_notes(struct check *c, json_t *o)
+{
+	json_t *note;
+	size_t k;
+
+	json_array_foreach(json_object_get(o, "notes"), k, note)
+		if (!strv_has(&c->notes, json_string_value(note)))
+			strv_add(&c->notes, json_string_value(note));
+	json_object_del(o, "notes");
+}
+
+static json_t *known_deed_json(struct check *c, const struct deed *d)
+{
+	json_t *o;
+
+	if (!d->thread)
+		return json_null();
+	o = deed_json(c, d);
+	take_notes(c, o);
+	return o;
+}
+
+static json_t *block_json(struct check *c, const struct heap_piece *b)
+{
+	if (b->state == BLOCK_NONE)
+		return json_null();
+	return json_pack("{s:o, s:I, s:o, s:o}", "address", json_sprintf("0x%llx", U(b->at)), "bytes",
+			 (json_int_t)b->len, "allocated", known_deed_json(c, &b->made), "freed",
+			 b->state == BLOCK_FREED ? known_deed_json(c, &b->freed) : json_null());
+}
+
+static json_t *finding_json(struct check *c, const struct finding *f)
+{
+	json_t *o = deed_json(c, &f->at);
+	char *words = words_of(f);
+
+	take_notes(c, o);
+	json_object_set_new(o, "kind", json_string(kinds[f->kind]));
+	json_object_set_new(o, "words", json_string(words));
+	json_object_set_new(o, "count", json_integer((json_int_t)f->count));
+	json_object_set_new(o, "address", json_sprintf("0x%llx", U(f->addr)));
+	json_object_set_new(o, "bytes", json_integer((json_int_t)f->len));
+	json_object_set_new(o, "write", json_boolean(f->writes));
+	json_object_set_new(o, "block", block_json(c, &f->block));
+	free(words);
+	return o;
+}
+
+static void note_counts(struct check *c, json_t *r)
+{
+	const struct segcur_report *s = &c->m.i.report;
+	char *text = NULL;
+
+	if (s->unseen || s->lost)
+		text = str_fmt("the accesses of %llu of %llu segments were not all looked at: what is wrong there is not told",
+			       U(s->unseen + s->lost), U(nav_total(&c->nav)));
+	if (text)
+		show_note(r, text);
+	free(text);
+	if (!c->m.leaks_known)
+		show_note(r, "leaks were not looked for: the process did not exit");
+}
+
+static json_t *result_of(struct check *c, double since)
+{
+	const struct memcheck *m = &c->m;
+	json_t *list = json_array(), *r;
+
+	for (size_t k = 0; k < m->n; k++)
+		json_array_append_new(list, finding_json(c, &m->v[k]));
+	r = json_pack("{s:b, s:o}", "clean", m->n == 0, "findings", list);
+	json_object_set_new(r, "reachable",
+			    json_pack("{s:I, s:I}", "bytes", (json_int_t)m->reachable, "blocks",
+				      (json_int_t)m->reachable_blocks));
+	show_process(r, c->rec, c->process);
+	for (size_t k = 0; k < c->notes.n; k++)
+		show_note(r, c->notes.s[k]);
+	note_counts(c, r);
+	json_object_set_new(r, "stats",
+			    json_pack("{s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:f}", "events",
+				      (json_int_t)nav_total(&c->nav), "accesses", (json_int_t)m->i.accesses,
+				      "stepped", (json_int_t)m->i.report.stepped, "unseen",
+				      (json_int_t)m->i.report.unseen, "lost", (json_int_t)m->i.report.lost,
+				      "irregular", (json_int_t)m->i.irregular, "unchecked", (json_int_t)m->unchecked,
+				      "total_s", clock_s() - since));
+	return r;
+}
+
+/* ---- the way ---- */
+
+static bool cancelled(void *ctx)
+{
+	struct check *c = ctx;
+
+	return op_cancelled(c->ctx);
+}
+
+static void progress(void *ctx, uint64_t event)
+{
+	struct check *c = ctx;
+
+	op_progress(c->ctx, (double)event / (double)(nav_total(&c->nav) + 1), "checking memory");
+}
+
+/* Only what exited by itself could have freed its blocks. */
+static bool has_exited(const struct check *c, struct err *e)
+{
+	const struct rec_image *img = rec_image(c->rec, c->process, e);
+	struct procs_ending end = procs_ending(c->rec, img);
+
+	return end.how == PROCS_EXITED || end.how == PROCS_FAILED;
+}
+
+static int run(struct check *c, struct err *e)
+{
+	struct timeline_point start;
+	uint64_t total;
+
+	if (nav_init(&c->nav, c->rec, c->process, 0, c->ctx, e))
+		return -1;
+	c->have_nav = true;
+	total = nav_total(&c->nav);
+	if (nav_resolve(&c->nav, "start", &start, e) || nav_goto(&c->nav, start.event, e) ||
+	    memcheck_run(&c->m, &c->nav, start.event, total, e) || nav_goto(&c->nav, total, e))
+		return -1;
+	if (has_exited(c, e) && memcheck_leaks(&c->m, &c->nav.t, e))
+		return -1;
+	if (!c->m.n)
+		return 0;
+	c->g = gdb_new(NULL, e);
+	return c->g && !gdb_attach(c->g, c->nav.t.pid, e) ? 0 : -1;
+}
+
+int op_check_memory(const json_t *params, struct op_ctx *ctx, json_t **result, struct err *e)
+{
+	struct check c = {.ctx = ctx};
+	double since = clock_s();
+	int r = -1;
+
+	if (pick_rec(params, &c.rec, e))
+		return -1;
+	memcheck_init(&c.m);
+	c.m.cancelled = cancelled;
+	c.m.progress = progress;
+	c.m.ctx = &c;
+	c.process = pick_process(params, c.rec, e);
+	if (c.process)
+		r = run(&c, e);
+	if (!r)
+		*result = result_of(&c, since);
+	gdb_free(c.g);
+	memcheck_fini(&c.m);
+	if (c.have_nav)
+		nav_fini(&c.nav);
+	strv_fini(&c.notes);
+	rec_free(c.rec);
+	return r;
+}

@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: MIT */
+/* stacks.h: call stacks, each kept once, by number. */
+#ifndef FRED_MEMCHECK_STACKS_H
+#define FRED_MEMCHECK_STACKS_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#define STACKS_DEPTH 32 /* frames that are kept, from the innermost */
+
+struct kept_stack {
+	uint32_t n;
+	uint64_t pc[]; /* the innermost first: of the instruction, then of the calls */
+};
+
+struct stacks {
+	struct kept_stack **v; /* number 0 is the empty one */
+	size_t n, cap;
+	uint32_t *slot; /* hash table of numbers */
+	size_t slots;
+};
+
+void stacks_fini(struct stacks *s);
+/* The number of this stack. */
+uint32_t stacks_number(struct stacks *s, const uint64_t *pc, uint32_t n);
+
+#endif

@@ -1,0 +1,301 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * segcursor_report.c: see segcursor_report.h. The copy runs as it is up to where the recorder returns to the program, and
+ * from there in translated code (trace/walk.h). What is not translated (a system call in the program's code, a trap)
+ * the processor executes; behind it the copy goes on in translated code.
+ */
+#include "segcursor/segcursor_report.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+
+#include "base/str.h"
+#include "rlog/report.h"
+#include "segcursor/segcursor_int.h"
+#include "visibility/shim_frames.h"
+
+#define ROOM (4u << 20) /* bytes of the report */
+#define KEEP_FREE (1u << 20) /* of them, for what is told between two looks at whether it is full */
+#define SYSCALL_BYTES 2
+
+struct reporting {
+	struct segcur_report *r;
+	struct segcur *in;
+	uint64_t at; /* the report in the copy */
+	struct goal *goal; /* where an interruption ends the segment; NULL: it ends at an event */
+};
+
+enum reached { GOES_ON = 0, AT_END = 1, NOT_FOUND = 2 };
+
+static int map_report(struct reporting *g, struct trace *t, struct err *e)
+{
+	const uint64_t args[6] = {
+		0, ROOM, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, (uint64_t)-1, 0};
+	uint64_t word = g->in->seg.t->ctl->report_addr;
+	struct replay_report head;
+	int64_t ret;
+
+	if (trace_syscall(t, g->in->seg.gadget, SYS_mmap, args, &ret, e))
+		return -1;
+	if (ret < 0 && ret > -4096)
+		return err_set(e, ERR_HOST, "no memory in the copy %d", (int)t->pid);
+	g->at = (uint64_t)ret;
+	head = (struct replay_report){g->at + sizeof(head), g->at + ROOM - KEEP_FREE, g->at + ROOM, 0};
+	return trace_write(t->pid, g->at, &head, sizeof(head), e) || trace_write(t->pid, word, &g->at, sizeof(g->at), e)
+		       ? -1
+		       : 0;
+}
+
+/* Takes the entries out. */
+static int drain(struct reporting *g, struct trace *t, struct err *e)
+{
+	struct replay_report head;
+	uint64_t first = g->at + sizeof(head);
+	uint64_t *v;
+	size_t bytes;
+	int r;
+
+	if (trace_read(t->pid, g->at, &head, sizeof(head), e))
+		return -1;
+	bytes = head.cur - first;
+	if (bytes > ROOM)
+		return err_set(e, ERR_INTERNAL, "the copy %d has damaged its report", (int)t->pid);
+	g->r->lost += head.lost;
+	v = xmalloc(bytes + 1);
+	r = trace_read(t->pid, first, v, bytes, e) || g->r->ops->entries(g->r->ctx, v, bytes / sizeof(*v), t, e) ? -1
+														 : 0;
+	free(v);
+	head.cur = first;
+	head.lost = 0;
+	return r ? -1 : trace_write(t->pid, g->at, &head, sizeof(head), e);
+}
+
+/* ---- in the recorder, and what is not translated ---- */
+
+/* Natively to `to`, or to where the recorder calls a handler of the program's. */
+static int run_to(struct reporting *g, struct trace *t, uint64_t to, struct stop *stop, struct err *e)
+{
+	struct segcur *in = g->in;
+	struct breaks b = {0};
+	int sig = 0, r;
+
+	breaks_add(&b, to, 0);
+	if (in->visibility.handlers)
+		breaks_add(&b, in->visibility.handlers, 0);
+	r = segcur_run_copy(in, t, &sig, &b, NULL, stop, e);
+	breaks_fini(&b);
+	return r;
+}
+
+static int step_out(struct reporting *g, struct trace *t, struct stop *stop, struct err *e)
+{
+	struct user_regs_struct r;
+	struct shim_call call;
+	int sig = 0;
+
+	if (trace_get_regs(t, &r, e))
+		return -1;
+	shim_frames_find_shim_call(g->in->shim_frames, &g->in->visibility, t->pid, &r, &call);
+	return segcur_step_seeing(g->in, t, NULL, call, &sig, stop, e);
+}
+
+/* Where the copy stands, as a stop of its way: the end of the segment, or a state of the program's. */
+static int settle(struct reporting *g, struct trace *t, const struct stop *stop, struct err *e)
+{
+	struct trace_stop s;
+	uint64_t pc;
+
+	if (stop->kind == STOP_OVER)
+		return AT_END;
+	if (trace_get_pc(t, &pc, e))
+		return -1;
+	if (visibility_is_call_of_handler(&g->in->visibility, pc))
+		return trace_step(t, 0, &s, e) ? -1 : GOES_ON;
+	return stop->kind == STOP_SIGNAL ? NOT_FOUND : GOES_ON;
+}
+
+/* From inside the recorder to the program's code. */
+static int come_out(struct reporting *g, struct trace *t, struct err *e)
+{
+	struct user_regs_struct r;
+	struct stop stop = {0};
+
+	if (trace_get_regs(t, &r, e))
+		return -1;
+	if (visibility_is_certain(&g->in->visibility, r.rip))
+		return GOES_ON;
+	if (shim_frames_caller(g->in->shim_frames, &g->in->visibility, t->pid, &r) &&
+	    visibility_is_certain(&g->in->visibility, r.rip)) {
+		if (run_to(g, t, r.rip, &stop, e))
+			return -1;
+	} else if (step_out(g, t, &stop, e)) {
+		return -1;
+	}
+	return settle(g, t, &stop, e);
+}
+
+static bool is_syscall(struct trace *t, uint64_t pc)
+{
+	struct err ignored;
+	uint8_t b[SYSCALL_BYTES];
+
+	return !trace_read(t->pid, pc, b, sizeof(b), &ignored) && b[0] == 0x0f && b[1] == 0x05;
+}
+
+/* The walk has left: what stands here the processor executes. */
+static int step_over(struct reporting *g, struct trace *t, struct err *e)
+{
+	struct stop stop = {0};
+	uint64_t pc;
+
+	if (trace_get_pc(t, &pc, e))
+		return -1;
+	if (visibility_is_shim(&g->in->visibility, pc))
+		return come_out(g, t, e);
+	g->r->stepped++;
+	if (is_syscall(t, pc) ? run_to(g, t, pc + SYSCALL_BYTES, &stop, e) : step_out(g, t, &stop, e))
+		return -1;
+	return settle(g, t, &stop, e);
+}
+
+/* ---- in translated code ---- */
+
+static int full(void *ctx, struct trace *t, struct err *e)
+{
+	return drain(ctx, t, e);
+}
+
+static int is_goal(void *ctx, struct trace *t, struct walk_tell *tell, struct err *e)
+{
+	struct reporting *g = ctx;
+
+	return segcur_is_goal_tell(g->goal, t, tell, e);
+}
+
+static int ended(void *ctx, struct trace *t, bool *over, struct err *e)
+{
+	struct reporting *g = ctx;
+
+	return segment_is_over(&g->in->seg, t->pid, over, e);
+}
+
+static bool cancelled(void *ctx)
+{
+	struct reporting *g = ctx;
+
+	return g->r->ops->cancelled && g->r->ops->cancelled(g->r->ctx);
+}
+
+static int walk(struct reporting *g, struct trace *t, struct err *e)
+{
+	static const struct trace_walk_ops ops = {.is_goal = is_goal, .full = full, .ended = ended, .cancelled = cancelled};
+	struct trace_walk w = {
+		.enter = g->in->seg.t->ctl->walk_addr,
+		.gadget = g->in->seg.gadget,
+		.end_watch = SEGMENT_TURN_ADDR,
+		.ops = &ops,
+		.ctx = g,
+		.ask = {.report = g->at},
+	};
+	struct user_regs_struct r;
+
+	if (g->goal) {
+		if (trace_get_regs(g->goal->want, &r, e))
+			return -1;
+		w.ask.goal = g->goal->pc;
+		trace_walk_want(&w, &r);
+	}
+	if (trace_clear_all(t, e))
+		return -1;
+	return trace_walk_go(&w, t, e);
+}
+
+/* A fault in translated code: the program's own. Such a segment is the last one, or a handler follows. */
+static int gave_up(struct reporting *g, struct trace *t)
+{
+	if (t->alive && g->in->n + 1 == target_total(g->in->seg.t)) {
+		g->r->broken++;
+		return AT_END;
+	}
+	return NOT_FOUND;
+}
+
+static int go_on(struct reporting *g, struct trace *t, struct err *e)
+{
+	struct user_regs_struct r;
+
+	if (trace_get_regs(t, &r, e))
+		return -1;
+	if (g->r->ops->returned)
+		g->r->ops->returned(g->r->ctx, r.rsp);
+	switch (walk(g, t, e)) {
+	case WALK_THERE:
+	case WALK_OVER:
+		return AT_END;
+	case WALK_LEFT:
+		return drain(g, t, e) ? -1 : step_over(g, t, e);
+	case WALK_CANNOT:
+		return gave_up(g, t);
+	default:
+		return -1;
+	}
+}
+
+/* Entries of the rest are read once more, whatever ended it. */
+static int go_through(struct reporting *g, struct trace *t, struct err *e)
+{
+	int r = come_out(g, t, e);
+
+	while (r == GOES_ON)
+		r = go_on(g, t, e);
+	if (r < 0)
+		return -1;
+	g->r->unseen += r == NOT_FOUND;
+	return t->alive ? drain(g, t, e) : 0;
+}
+
+/* A segment that ends in the middle of the program: to the state of a copy that found that end. */
+static int find_end(struct reporting *g, struct goal *goal, struct err *e)
+{
+	struct segcur *in = g->in;
+
+	if (!in->interrupted_at_end)
+		return 0;
+	if (segcur_find_end(in, e) || segcur_goal_init(goal, &in->end, e))
+		return -1;
+	g->goal = goal;
+	return 0;
+}
+
+static int enter(struct reporting *g, struct target *t, struct err *e)
+{
+	struct segcur *in = g->in;
+
+	if (segment_begin(&in->seg, t, in->n, e) || visibility_find(t->pid, &in->visibility, e) ||
+	    trace_fork(&in->seg.held, in->seg.gadget, &in->base, e) ||
+	    trace_unshare_memory(&in->base, in->seg.gadget, e) || segcur_learn_end(in, e))
+		return -1;
+	return g->r->ops->begun ? g->r->ops->begun(g->r->ctx, in, &in->base, e) : 0;
+}
+
+int segcur_report_segment(struct segcur_report *r, struct target *t, uint64_t n, struct shim_frames *o, struct err *e)
+{
+	struct segcur in = {.n = n, .shim_frames = o};
+	struct reporting g = {.r = r, .in = &in};
+	struct goal goal = {0};
+	struct err why;
+	int got;
+
+	if (!t->ctl->walk_addr || !t->ctl->report_addr)
+		return err_set(e, ERR_USAGE,
+			       "this recording was made by an older recorder, or with --malloc system: its heap and its "
+			       "accesses cannot be looked at");
+	got = enter(&g, t, e) || find_end(&g, &goal, e) || map_report(&g, &in.base, e) || go_through(&g, &in.base, e)
+		      ? -1
+		      : 0;
+	breaks_fini(&goal.stop);
+	return segcur_leave(&in, got ? &why : e) ? -1 : got;
+}

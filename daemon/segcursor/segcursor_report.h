@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * segcursor_report.h: a segment is gone through once, from the event before it to the event behind it, and what its
+ * thread does on that way is told (rlog/report.h): in translated code, by a copy. The process itself is not touched.
+ */
+#ifndef FRED_SEGCURSOR_SEGCURSOR_REPORT_H
+#define FRED_SEGCURSOR_SEGCURSOR_REPORT_H
+
+#include "segcursor/segcursor.h"
+
+struct segcur_report_ops {
+	/* Before anything else is told: the copy at the event before the segment. 0 or -1. */
+	int (*begun)(void *ctx, const struct segcur *in, struct trace *t, struct err *e);
+	/* Whole entries, in the order of execution. t: the copy, somewhere behind the last of them. 0 or -1. */
+	int (*entries)(void *ctx, const uint64_t *v, size_t n, struct trace *t, struct err *e);
+	/* The thread goes on in the program's code with this stack pointer: a call of the recorder, begun in an earlier
+	 * segment, has returned. */
+	void (*returned)(void *ctx, uint64_t sp);
+	/* Does the user want to stop? May be NULL. */
+	bool (*cancelled)(void *ctx);
+};
+
+struct segcur_report {
+	const struct segcur_report_ops *ops;
+	void *ctx;
+	/* Results, which add up over segments. */
+	uint64_t stepped; /* instructions that were not translated: the processor executed them, and nothing was told */
+	uint64_t unseen; /* segments whose end was not reached in translated code: the rest of them was not told */
+	uint64_t lost; /* entries for which there was no room */
+	uint64_t broken; /* segments that ended in a fault of the program's */
+};
+
+/* The target stands at event n, and at event n + 1 afterwards. ERR_UNSUPPORTED: the recorder is older than this. */
+int segcur_report_segment(struct segcur_report *r, struct target *t, uint64_t n, struct shim_frames *o, struct err *e);
+
+#endif

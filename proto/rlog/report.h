@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * report.h: what a copy of a replaying process tells the worker about itself while it goes through a segment: accesses
+ * to memory, calls and returns, written by translated code (walk.h), and what becomes of the heap, written by the
+ * recorder's malloc. Freestanding.
+ *
+ * The worker maps memory in the copy, puts struct replay_report at its start, and its address into the word at
+ * replay_ctl.report_addr. Entries follow in the order of execution. An entry is some 64-bit words; the first one holds
+ * its kind in the highest byte, and below that the address of the instruction.
+ */
+#ifndef FRED_RLOG_REPORT_H
+#define FRED_RLOG_REPORT_H
+
+#include <stdint.h>
+
+#define REPORT_KIND_SHIFT 56
+#define REPORT_PC_MASK ((1ull << REPORT_KIND_SHIFT) - 1)
+
+/* X(name, words of the entry) */
+#define REPORT_KINDS(X)                                                                                                \
+	X(ACCESS, 2) /* address: of the operand in memory, without FS or GS; of EVEX, with an 8-bit displacement unscaled */ \
+	X(MASK, 2) /* opmask register of the access that comes next */                                                 \
+	X(STRING, 4) /* before a string instruction: rdi, rsi, rcx */                                                  \
+	X(STRING_END, 4) /* and behind it */                                                                           \
+	X(CALL, 2) /* before a call: the stack pointer */                                                              \
+	X(RET, 2) /* where the return address stands that is taken; PC 0: the recorder returns */                      \
+	X(ALLOC, 3) /* block, bytes asked for */                                                                       \
+	X(FREE, 2) /* block */                                                                                         \
+	X(RESIZE, 3) /* block, bytes: as many are the program's now */                                                 \
+	X(ALIGN, 3) /* block just allocated, the address in it that the program gets; the bytes end where they did */
+
+enum replay_report_kind {
+#define X(name, words) REPORT_##name,
+	REPORT_KINDS(X)
+#undef X
+	REPORT_KIND_COUNT
+};
+
+struct replay_report {
+	uint64_t cur; /* address of the next entry */
+	uint64_t full; /* from here on translated code stops, for the worker to take the entries out */
+	uint64_t end; /* behind the last byte; what has no room is lost */
+	uint64_t lost; /* entries */
+};
+
+#endif
