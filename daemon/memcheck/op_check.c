@@ -86,7 +86,7 @@ static char *words_of(const struct finding *f)
 	char *what, *out;
 
 	if (f->kind == FINDING_LEAK)
-		return str_fmt("%llu byte%s in %llu block%s, to which nothing points at the end", U(f->len), plural(f->len),
+		return str_fmt("%llu byte%s in %llu block%s, which the program cannot reach at the end", U(f->len), plural(f->len),
 			       U(f->count), plural(f->count));
 	if (f->kind == FINDING_DOUBLE_FREE || f->kind == FINDING_INVALID_FREE)
 		return free_words(f);

@@ -76,7 +76,7 @@ static int drain(struct reporting *g, struct trace *t, struct err *e)
 /* ---- in the recorder, and what is not translated ---- */
 
 /* Natively to `to`, or to where the recorder calls a handler of the program's. */
-static int run_to(struct reporting *g, struct trace *t, uint64_t to, struct stop *stop, struct err *e)
+static int run_once(struct reporting *g, struct trace *t, uint64_t to, struct stop *stop, struct err *e)
 {
 	struct segcur *in = g->in;
 	struct breaks b = {0};
@@ -88,6 +88,27 @@ static int run_to(struct reporting *g, struct trace *t, uint64_t to, struct stop
 	r = segcur_run_copy(in, t, &sig, &b, NULL, stop, e);
 	breaks_fini(&b);
 	return r;
+}
+
+/* The recorder may call the function in which `to` is, too: with another stack pointer. */
+static int run_to(struct reporting *g, struct trace *t, const struct user_regs_struct *to, struct stop *stop,
+		  struct err *e)
+{
+	struct user_regs_struct r;
+	struct trace_stop s;
+
+	for (;;) {
+		if (run_once(g, t, to->rip, stop, e))
+			return -1;
+		if (stop->kind != STOP_BREAK)
+			return 0;
+		if (trace_get_regs(t, &r, e))
+			return -1;
+		if (r.rip != to->rip || r.rsp == to->rsp)
+			return 0;
+		if (trace_step(t, 0, &s, e))
+			return -1;
+	}
 }
 
 static int step_out(struct reporting *g, struct trace *t, struct stop *stop, struct err *e)
@@ -117,6 +138,28 @@ static int settle(struct reporting *g, struct trace *t, const struct stop *stop,
 	return stop->kind == STOP_SIGNAL ? NOT_FOUND : GOES_ON;
 }
 
+/*
+ * *r: the frame of the program that the recorder returns to, also through functions of libc that the recorder has
+ * called. false: it is not known. What these functions call of the program, such as a library's constructors, is not
+ * told.
+ */
+static bool returns_to_program(struct reporting *g, struct trace *t, struct user_regs_struct *r)
+{
+	const struct visibility *v = &g->in->visibility;
+	struct shim_frames *o = g->in->shim_frames;
+	struct user_regs_struct here = *r;
+
+	if (shim_frames_caller(o, v, t->pid, r) &&
+	    (visibility_is_certain(v, r->rip) || !shim_frames_hides(o, v, t->pid, r)))
+		return true;
+	*r = here;
+	if (!shim_frames_of_call(o, v, t->pid, r))
+		return false;
+	if (visibility_is_shim(v, r->rip) && !shim_frames_caller(o, v, t->pid, r))
+		return false;
+	return visibility_is_certain(v, r->rip) || !shim_frames_hides(o, v, t->pid, r);
+}
+
 /* From inside the recorder to the program's code. */
 static int come_out(struct reporting *g, struct trace *t, struct err *e)
 {
@@ -127,9 +170,8 @@ static int come_out(struct reporting *g, struct trace *t, struct err *e)
 		return -1;
 	if (visibility_is_certain(&g->in->visibility, r.rip))
 		return GOES_ON;
-	if (shim_frames_caller(g->in->shim_frames, &g->in->visibility, t->pid, &r) &&
-	    visibility_is_certain(&g->in->visibility, r.rip)) {
-		if (run_to(g, t, r.rip, &stop, e))
+	if (returns_to_program(g, t, &r)) {
+		if (run_to(g, t, &r, &stop, e))
 			return -1;
 	} else if (step_out(g, t, &stop, e)) {
 		return -1;
@@ -148,15 +190,18 @@ static bool is_syscall(struct trace *t, uint64_t pc)
 /* The walk has left: what stands here the processor executes. */
 static int step_over(struct reporting *g, struct trace *t, struct err *e)
 {
+	struct user_regs_struct r;
 	struct stop stop = {0};
-	uint64_t pc;
+	bool call;
 
-	if (trace_get_pc(t, &pc, e))
+	if (trace_get_regs(t, &r, e))
 		return -1;
-	if (visibility_is_shim(&g->in->visibility, pc))
+	if (visibility_is_shim(&g->in->visibility, r.rip))
 		return come_out(g, t, e);
 	g->r->stepped++;
-	if (is_syscall(t, pc) ? run_to(g, t, pc + SYSCALL_BYTES, &stop, e) : step_out(g, t, &stop, e))
+	call = is_syscall(t, r.rip);
+	r.rip += SYSCALL_BYTES;
+	if (call ? run_to(g, t, &r, &stop, e) : step_out(g, t, &stop, e))
 		return -1;
 	return settle(g, t, &stop, e);
 }
