@@ -114,8 +114,8 @@ static void scan_registers(struct search *s)
 		struct replay_stand stand;
 		struct err ignored;
 
-		if (!target_tid(s->t, k) || trace_read(s->t->pid, s->t->ctl->stand_addr + k * s->t->ctl->stand_size, &stand,
-						       sizeof(stand), &ignored))
+		if (!target_tid(s->t, k) || trace_read(s->t->pid, s->t->ctl->stand_addr + k * s->t->ctl->stand_size,
+						       &stand, sizeof(stand), &ignored))
 			continue;
 		for (unsigned r = 0; r < sizeof(stand.reg) / sizeof(stand.reg[0]); r++)
 			point(s, stand.reg[r]);

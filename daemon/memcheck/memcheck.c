@@ -53,10 +53,11 @@ static bool same_stack(const struct memcheck *m, uint32_t a, uint32_t b)
 	const struct kept_stack *x = m->stacks.v[a], *y = m->stacks.v[b];
 	uint32_t n = x->n < SAME_FRAMES ? x->n : SAME_FRAMES;
 
-	return a == b || (n == (y->n < SAME_FRAMES ? y->n : SAME_FRAMES) && !memcmp(x->pc, y->pc, n * sizeof(x->pc[0])));
+	return a == b ||
+	       (n == (y->n < SAME_FRAMES ? y->n : SAME_FRAMES) && !memcmp(x->pc, y->pc, n * sizeof(x->pc[0])));
 }
 
-static struct finding *find(const struct memcheck *m, enum finding_kind kind, uint32_t stack, bool writes)
+static struct memory_finding *find(const struct memcheck *m, enum finding_kind kind, uint32_t stack, bool writes)
 {
 	for (size_t k = 0; k < m->n; k++)
 		if (m->v[k].kind == kind && m->v[k].writes == writes && same_stack(m, m->v[k].at.stack, stack))
@@ -67,7 +68,7 @@ static struct finding *find(const struct memcheck *m, enum finding_kind kind, ui
 void memcheck_add(struct memcheck *m, enum finding_kind kind, const struct deed *at, bool writes, uint64_t addr,
 		  uint64_t len, const struct heap_piece *block)
 {
-	struct finding *f = find(m, kind, at->stack, writes);
+	struct memory_finding *f = find(m, kind, at->stack, writes);
 
 	if (f) {
 		f->count++;
@@ -80,7 +81,8 @@ void memcheck_add(struct memcheck *m, enum finding_kind kind, const struct deed 
 		m->cap = m->cap ? m->cap * 2 : 16;
 		m->v = xreallocarray(m->v, m->cap, sizeof(*m->v));
 	}
-	m->v[m->n++] = (struct finding){kind, writes, addr, len, *at, block ? *block : (struct heap_piece){0}, 1};
+	m->v[m->n++] =
+		(struct memory_finding){kind, writes, addr, len, *at, block ? *block : (struct heap_piece){0}, 1};
 }
 
 /* ---- accesses ---- */
@@ -125,7 +127,9 @@ static void on_free(struct memcheck *m, uint64_t addr)
 		blocks_free(&m->blocks, p, &at);
 	else
 		memcheck_add(m, p ? FINDING_DOUBLE_FREE : FINDING_INVALID_FREE, &at, false, addr, 0,
-			     p ? p : blocks_is_heap(addr) ? blocks_near(&m->blocks, addr) : NULL);
+			     p			    ? p
+			     : blocks_is_heap(addr) ? blocks_near(&m->blocks, addr)
+						    : NULL);
 }
 
 static void heap(void *ctx, struct instrument *i, enum replay_report_kind kind, uint64_t a, uint64_t b)

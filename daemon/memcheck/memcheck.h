@@ -20,7 +20,7 @@ enum finding_kind {
 	FINDING_KINDS
 };
 
-struct finding {
+struct memory_finding {
 	enum finding_kind kind;
 	bool writes;
 	uint64_t addr, len; /* of the access; what was freed; LEAK: bytes in all */
@@ -33,7 +33,7 @@ struct memcheck {
 	struct instrument i;
 	struct blocks blocks;
 	struct stacks stacks;
-	struct finding *v;
+	struct memory_finding *v;
 	size_t n, cap;
 	uint64_t unchecked; /* reads by libc's and the loader's functions for strings, see memcheck.c */
 	uint64_t unseen; /* of the report, when the heap was read last */

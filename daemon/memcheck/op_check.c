@@ -26,8 +26,10 @@ struct check {
 };
 
 static const char *const kinds[FINDING_KINDS] = {
-	[FINDING_OUTSIDE] = "outside",	       [FINDING_FREED] = "use-after-free",
-	[FINDING_DOUBLE_FREE] = "double-free", [FINDING_INVALID_FREE] = "invalid-free",
+	[FINDING_OUTSIDE] = "outside",
+	[FINDING_FREED] = "use-after-free",
+	[FINDING_DOUBLE_FREE] = "double-free",
+	[FINDING_INVALID_FREE] = "invalid-free",
 	[FINDING_LEAK] = "leak",
 };
 
@@ -40,7 +42,7 @@ static const char *plural(uint64_t n)
 	return n == 1 ? "" : "s";
 }
 
-static char *outside_words(const struct finding *f, const char *what)
+static char *outside_words(const struct memory_finding *f, const char *what)
 {
 	const struct heap_piece *b = &f->block;
 	uint64_t end = b->at + b->len;
@@ -59,7 +61,7 @@ static char *outside_words(const struct finding *f, const char *what)
 		       U(b->len), plural(b->len));
 }
 
-static char *freed_words(const struct finding *f, const char *what)
+static char *freed_words(const struct memory_finding *f, const char *what)
 {
 	const struct heap_piece *b = &f->block;
 
@@ -69,7 +71,7 @@ static char *freed_words(const struct finding *f, const char *what)
 		       plural(b->len));
 }
 
-static char *free_words(const struct finding *f)
+static char *free_words(const struct memory_finding *f)
 {
 	const struct heap_piece *b = &f->block;
 
@@ -81,13 +83,13 @@ static char *free_words(const struct finding *f)
 	return str_fmt("free of 0x%llx, where no block begins", U(f->addr));
 }
 
-static char *words_of(const struct finding *f)
+static char *words_of(const struct memory_finding *f)
 {
 	char *what, *out;
 
 	if (f->kind == FINDING_LEAK)
-		return str_fmt("%llu byte%s in %llu block%s, which the program cannot reach at the end", U(f->len), plural(f->len),
-			       U(f->count), plural(f->count));
+		return str_fmt("%llu byte%s in %llu block%s, which the program cannot reach at the end", U(f->len),
+			       plural(f->len), U(f->count), plural(f->count));
 	if (f->kind == FINDING_DOUBLE_FREE || f->kind == FINDING_INVALID_FREE)
 		return free_words(f);
 	what = str_fmt("%s of %llu byte%s", f->writes ? "write" : "read", U(f->len), plural(f->len));
@@ -182,9 +184,8 @@ static void take_notes(struct check *c, json_t *o)
 	json_t *note;
 	size_t k;
 
-	json_array_foreach(json_object_get(o, "notes"), k, note)
-		if (!strv_has(&c->notes, json_string_value(note)))
-			strv_add(&c->notes, json_string_value(note));
+	json_array_foreach(json_object_get(o, "notes"), k, note) if (!strv_has(&c->notes, json_string_value(note)))
+		strv_add(&c->notes, json_string_value(note));
 	json_object_del(o, "notes");
 }
 
@@ -208,7 +209,7 @@ static json_t *block_json(struct check *c, const struct heap_piece *b)
 			 b->state == BLOCK_FREED ? known_deed_json(c, &b->freed) : json_null());
 }
 
-static json_t *finding_json(struct check *c, const struct finding *f)
+static json_t *finding_json(struct check *c, const struct memory_finding *f)
 {
 	json_t *o = deed_json(c, &f->at);
 	char *words = words_of(f);
@@ -231,8 +232,9 @@ static void note_counts(struct check *c, json_t *r)
 	char *text = NULL;
 
 	if (s->unseen || s->lost)
-		text = str_fmt("the accesses of %llu of %llu segments were not all looked at: what is wrong there is not told",
-			       U(s->unseen + s->lost), U(nav_total(&c->nav)));
+		text = str_fmt(
+			"the accesses of %llu of %llu segments were not all looked at: what is wrong there is not told",
+			U(s->unseen + s->lost), U(nav_total(&c->nav)));
 	if (text)
 		show_note(r, text);
 	free(text);
@@ -248,20 +250,19 @@ static json_t *result_of(struct check *c, double since)
 	for (size_t k = 0; k < m->n; k++)
 		json_array_append_new(list, finding_json(c, &m->v[k]));
 	r = json_pack("{s:b, s:o}", "clean", m->n == 0, "findings", list);
-	json_object_set_new(r, "reachable",
-			    json_pack("{s:I, s:I}", "bytes", (json_int_t)m->reachable, "blocks",
-				      (json_int_t)m->reachable_blocks));
+	json_object_set_new(
+		r, "reachable",
+		json_pack("{s:I, s:I}", "bytes", (json_int_t)m->reachable, "blocks", (json_int_t)m->reachable_blocks));
 	show_process(r, c->rec, c->process);
 	for (size_t k = 0; k < c->notes.n; k++)
 		show_note(r, c->notes.s[k]);
 	note_counts(c, r);
 	json_object_set_new(r, "stats",
 			    json_pack("{s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:f}", "events",
-				      (json_int_t)nav_total(&c->nav), "accesses", (json_int_t)m->i.accesses,
-				      "stepped", (json_int_t)m->i.report.stepped, "unseen",
-				      (json_int_t)m->i.report.unseen, "lost", (json_int_t)m->i.report.lost,
-				      "irregular", (json_int_t)m->i.irregular, "unchecked", (json_int_t)m->unchecked,
-				      "total_s", clock_s() - since));
+				      (json_int_t)nav_total(&c->nav), "accesses", (json_int_t)m->i.accesses, "stepped",
+				      (json_int_t)m->i.report.stepped, "unseen", (json_int_t)m->i.report.unseen, "lost",
+				      (json_int_t)m->i.report.lost, "irregular", (json_int_t)m->i.irregular,
+				      "unchecked", (json_int_t)m->unchecked, "total_s", clock_s() - since));
 	return r;
 }
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * segcursor_report.c: see segcursor_report.h. The copy runs as it is up to where the recorder returns to the program, and
- * from there in translated code (trace/walk.h). What is not translated (a system call in the program's code, a trap)
- * the processor executes; behind it the copy goes on in translated code.
+ * segcursor_report.c: see segcursor_report.h. The copy runs as it is up to where the recorder returns to the program,
+ * and from there in translated code (trace/walk.h). What is not translated (a system call in the program's code, a
+ * trap) the processor executes; behind it the copy goes on in translated code.
  */
 #include "segcursor/segcursor_report.h"
 
@@ -236,7 +236,8 @@ static bool cancelled(void *ctx)
 
 static int walk(struct reporting *g, struct trace *t, struct err *e)
 {
-	static const struct trace_walk_ops ops = {.is_goal = is_goal, .full = full, .ended = ended, .cancelled = cancelled};
+	static const struct trace_walk_ops ops = {
+		.is_goal = is_goal, .full = full, .ended = ended, .cancelled = cancelled};
 	struct trace_walk w = {
 		.enter = g->in->seg.t->ctl->walk_addr,
 		.gadget = g->in->seg.gadget,
@@ -335,9 +336,10 @@ int segcur_report_segment(struct segcur_report *r, struct target *t, uint64_t n,
 	int got;
 
 	if (!t->ctl->walk_addr || !t->ctl->report_addr)
-		return err_set(e, ERR_USAGE,
-			       "this recording was made by an older recorder, or with --malloc system: its heap and its "
-			       "accesses cannot be looked at");
+		return err_set(
+			e, ERR_USAGE,
+			"this recording was made by an older recorder, or with --malloc system: its heap and its "
+			"accesses cannot be looked at");
 	got = enter(&g, t, e) || find_end(&g, &goal, e) || map_report(&g, &in.base, e) || go_through(&g, &in.base, e)
 		      ? -1
 		      : 0;

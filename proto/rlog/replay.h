@@ -161,8 +161,8 @@ struct replay_ctl {
 	struct rlog_waits waits; /* of an older recorder: all 0 */
 	uint32_t no_checkpoint; /* there is state that CRIU does not keep */
 	uint32_t aliases; /* the program has memory that it has mapped more than once: plugins/record/shm/alias.c */
-	/* Of the recorder's word that holds the address of a struct replay_report (rlog/report.h), or 0. 0: this recorder is
-	 * older than that, or the heap is glibc's. */
+	/* Of the recorder's word that holds the address of a struct replay_report (rlog/report.h), or 0. 0: this
+	 * recorder is older than that, or the heap is glibc's. */
 	uint64_t report_addr;
 };
 

@@ -18,7 +18,8 @@
 
 /* X(name, words of the entry) */
 #define REPORT_KINDS(X)                                                                                                \
-	X(ACCESS, 2) /* address: of the operand in memory, without FS or GS; of EVEX, with an 8-bit displacement unscaled */ \
+	X(ACCESS,                                                                                                      \
+	  2) /* address: of the operand in memory, without FS or GS; of EVEX, with an 8-bit displacement unscaled */   \
 	X(MASK, 2) /* opmask register of the access that comes next */                                                 \
 	X(STRING, 4) /* before a string instruction: rdi, rsi, rcx */                                                  \
 	X(STRING_END, 4) /* and behind it */                                                                           \
@@ -33,7 +34,7 @@ enum replay_report_kind {
 #define X(name, words) REPORT_##name,
 	REPORT_KINDS(X)
 #undef X
-	REPORT_KIND_COUNT
+		REPORT_KIND_COUNT
 };
 
 struct replay_report {

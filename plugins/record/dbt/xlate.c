@@ -377,8 +377,11 @@ uint64_t xlate_enter(struct xlate *x, uint64_t pc)
 
 	if (!x->back && !c)
 		return 0;
-	if (c)
+	if (c) {
+		x->back = c->cur;
+		emit_report_back(x, c);
 		emit_back(x, c);
+	}
 	raw2(SYS_arch_prctl, ARCH_SET_GS, x);
 	return code_for(x, pc);
 }

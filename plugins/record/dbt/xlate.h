@@ -46,7 +46,8 @@ struct xlate_count {
 	/* Branches, calls and returns are counted, too, apart from arrivals; ops->arrived is asked before this one. */
 	int branches;
 	uint64_t nth_branch;
-	struct replay_report *report; /* rlog/report.h: accesses, calls and returns are told there; NULL: they are not */
+	struct replay_report
+		*report; /* rlog/report.h: accesses, calls and returns are told there; NULL: they are not */
 };
 
 /* Of memory: 1, 2, 4 or 8 bytes. */

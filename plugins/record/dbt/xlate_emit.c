@@ -193,8 +193,6 @@ void emit_native(struct xlate *x, struct cache *c, uint64_t pc)
 
 void emit_back(struct xlate *x, struct cache *c)
 {
-	x->back = c->cur;
-	emit_report_back(x, c);
 	keep_two(c);
 	BYTES(c, 0x48, 0x8d, 0x49, 0xf8, 0x0f, 0xb6, 0xc9); /* lea -8(%rcx), %rcx; movzbl %cl, %ecx */
 	put_gs(c, STORE, RCX, GS(native_at));

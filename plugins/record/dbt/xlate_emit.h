@@ -23,7 +23,17 @@
 
 enum reg { RAX, RCX, RDX, RBX, RSP, RBP, RSI, RDI };
 
-enum site_kind { SITE_GO, SITE_BY, SITE_RET, SITE_PLACE, SITE_PASSED, SITE_ARRIVED, SITE_CHANGED, SITE_FULL, SITE_STOP };
+enum site_kind {
+	SITE_GO,
+	SITE_BY,
+	SITE_RET,
+	SITE_PLACE,
+	SITE_PASSED,
+	SITE_ARRIVED,
+	SITE_CHANGED,
+	SITE_FULL,
+	SITE_STOP
+};
 
 struct site {
 	uint64_t pc; /* GO: where to; CHANGED: 0: where `by` says */

@@ -127,7 +127,8 @@ static enum xlate_go hit(void *arg, const uint64_t *regs, uint64_t hits, struct 
 
 __attribute__((used)) static void walk_begin(struct replay_walk *w)
 {
-	static const struct xlate_ops ops = {.hit = hit, .stop = stop, .arrived = arrived, .changed = changed, .full = full};
+	static const struct xlate_ops ops = {
+		.hit = hit, .stop = stop, .arrived = arrived, .changed = changed, .full = full};
 	static struct xlate_count count;
 	static struct walking k;
 
