@@ -41,6 +41,7 @@ struct cli_command {
 	int (*exec)(struct cli *cli, struct err *e);
 	unsigned min_args, max_args;
 	enum cli_word word; /* of the arguments */
+	const char *first; /* the choices of the first argument, separated by spaces; NULL: as the others */
 	bool program; /* the first argument and all after it are a program and its arguments */
 	bool foreign; /* options that it does not know are another program's: they become arguments */
 	bool hidden;

@@ -61,7 +61,10 @@ static void print_commands(FILE *f, const struct cli_command *const *commands)
 	for (const struct cli_command *const *c = commands; *c; c++) {
 		fprintf(f, "\t%s) words=\"", (*c)->name);
 		print_names(f, (*c)->options);
-		fprintf(f, "\"; kind=%s ;;\n", word_name((*c)->word));
+		fprintf(f, "\"; kind=%s", word_name((*c)->word));
+		if ((*c)->first)
+			fprintf(f, "; first=\"%s\"", (*c)->first);
+		fputs(" ;;\n", f);
 	}
 	fputs("\tesac\n\twords+=\"", f);
 	print_names(f, cli_global_options());
@@ -87,13 +90,15 @@ static const char head[] =
 	"\n"
 	"_fredctl() {\n"
 	"\tlocal cur=${COMP_WORDS[COMP_CWORD]} prev=${COMP_WORDS[COMP_CWORD-1]}\n"
-	"\tlocal command= words= kind=none i\n"
+	"\tlocal command= words= kind=none first= i\n"
 	"\tfor ((i = 1; i < COMP_CWORD; i++)); do\n"
 	"\t\tcase ${COMP_WORDS[i]} in -*) ;; *) command=${COMP_WORDS[i]}; break ;; esac\n"
 	"\tdone\n";
 
 static const char tail[] = "\tif [[ $cur == -* || -z $command ]]; then\n"
 			   "\t\tCOMPREPLY=($(compgen -W \"$words\" -- \"$cur\"))\n"
+			   "\telif [[ -n $first && $prev == \"$command\" ]]; then\n"
+			   "\t\tCOMPREPLY=($(compgen -W \"$first\" -- \"$cur\"))\n"
 			   "\telse\n"
 			   "\t\t_fredctl_word \"$kind\"\n"
 			   "\tfi\n"

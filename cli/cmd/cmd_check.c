@@ -85,4 +85,5 @@ const struct cli_command cmd_check = {
 	.min_args = 1,
 	.max_args = 2,
 	.word = WORD_REC,
+	.first = "memory",
 };
