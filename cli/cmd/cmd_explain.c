@@ -55,6 +55,35 @@ static void print_threads(const json_t *r)
 	}
 }
 
+/* A step of a damaged block's life. */
+static void print_moment(const json_t *step, const char *label)
+{
+	if (!json_is_object(step))
+		return;
+	printf("\n   %s%s\n", label, out_str(step, "words", "?"));
+	print_place(step);
+	print_step_position(step);
+	text_frames(json_object_get(step, "backtrace"));
+}
+
+static void print_damage(const json_t *list)
+{
+	json_t *o;
+	size_t i;
+
+	json_array_foreach((json_t *)list, i, o)
+	{
+		printf("\n%sdamaged block %zu of %zu%s: %s\n", out_style(OUT_BOLD), i + 1, json_array_size(list),
+		       out_style(OUT_PLAIN), out_str(o, "text", "?"));
+		if (json_is_null(json_object_get(o, "cause")))
+			printf("\n   the statement was not found: %s\n",
+			       out_str(json_object_get(o, "end"), "text", "?"));
+		print_moment(json_object_get(o, "cause"), "cause: ");
+		print_moment(json_object_get(o, "freed"), "");
+		print_moment(json_object_get(o, "allocated"), "");
+	}
+}
+
 static void print(const struct cli *cli, const json_t *r)
 {
 	const json_t *chain = json_object_get(r, "chain"), *end = json_object_get(r, "end"),
@@ -79,6 +108,7 @@ static void print(const struct cli *cli, const json_t *r)
 		text_frames(json_object_get(cause, "backtrace"));
 	}
 	print_threads(r);
+	print_damage(json_object_get(r, "damage"));
 	if (!cli->quiet)
 		printf("\n%.2f s\n", out_real(json_object_get(r, "stats"), "total_s"));
 }

@@ -182,7 +182,7 @@ static void print_info(const json_t *info)
 {
 	static const char *const fields[] = {
 		"recording", "program", "argv",	   "cwd",   "created",	"ended", "exit",	 "wall_s",
-		"sched",     "malloc",	"max_log", "clock", "complete", "bytes", "shared_bytes",
+		"sched",     "malloc",	"detect", "max_log", "clock", "complete", "bytes", "shared_bytes",
 	};
 	const json_t *counts = json_object_get(info, "counts");
 

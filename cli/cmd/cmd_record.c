@@ -22,6 +22,9 @@ static const struct cli_option options[] = {
 	 "parallel serial chaos chaos:"},
 	{"malloc", "WHICH", "fred: deterministic heap (default); system: glibc's, and one thread at a time",
 	 "fred system"},
+	{"detect", NULL,
+	 "put canaries behind blocks of the heap and look whether they are written over; keep freed blocks back for a "
+	 "while. What is found is told at the end; `fredctl explain` leads to the statement"},
 	{"max-log", "SIZE", "keep the newest SIZE of logs (bytes, or 64K, 8M, 1G), and give up what is older"},
 	{0},
 };
@@ -78,6 +81,8 @@ static void print_notes(const struct cli *cli, const struct record_result *r)
 	size_t i;
 
 	json_array_foreach(json_object_get(r->meta, "notes"), i, note) out_note(cli, "%s", json_string_value(note));
+	if (json_array_size(json_object_get(r->meta, "damage")))
+		out_note(cli, "--detect found damage in the heap: `fredctl explain %s` leads to the statements", r->dir);
 	if (json_object_get(r->meta, "still_running"))
 		out_note(cli, "%lld recorded processes still run; the recording is finished when they end",
 			 (long long)out_int(r->meta, "still_running"));
@@ -98,6 +103,8 @@ static int report(struct cli *cli, const struct record_opts *o, const struct rec
 		      json_text(r->dir, strlen(r->dir)), "exit", json_object_get(r->meta, "exit"), "complete",
 		      json_object_get(r->meta, "complete"), "wall_s", json_object_get(r->meta, "wall_s"), "notes",
 		      json_object_get(r->meta, "notes"), "exit_code", r->exit_code);
+	if (json_object_get(r->meta, "damage"))
+		json_object_set(v, "damage", json_object_get(r->meta, "damage"));
 	if (verified)
 		json_object_set(v, "verified", verified);
 	return out_json(v, e);
@@ -113,6 +120,10 @@ static int exec_record(struct cli *cli, struct err *e)
 		return -1;
 	if (str_eq(cli_value(cli, "malloc"), "system"))
 		o.malloc_mode = RLOG_MALLOC_SYSTEM;
+	if (cli_has(cli, "detect") && o.malloc_mode == RLOG_MALLOC_SYSTEM)
+		return err_set(e, ERR_USAGE, "--detect needs fred's heap: it cannot look at that of --malloc system");
+	if (cli_has(cli, "detect"))
+		o.malloc_mode = RLOG_MALLOC_DETECT;
 	ret = record_run(&o, &r, e);
 	if (!ret)
 		ret = report(cli, &o, &r, e) ? -1 : r.exit_code;
@@ -123,7 +134,7 @@ static int exec_record(struct cli *cli, struct err *e)
 const struct cli_command cmd_record = {
 	.name = "record",
 	.help = "run a program and record it",
-	.usage = "[-o DIR] [--sched parallel|serial|chaos[:SEED]] [--malloc fred|system] [--max-log SIZE] -- PROGRAM "
+	.usage = "[-o DIR] [--sched parallel|serial|chaos[:SEED]] [--malloc fred|system] [--detect] [--max-log SIZE] -- PROGRAM "
 		 "[ARG...]",
 	.options = options,
 	.exec = exec_record,

@@ -29,7 +29,7 @@ int complete_recording(const char *dir, json_t *meta, const struct rlog_control 
 	struct err why;
 
 	unlink(group); /* the processes' own, see plugins/record/shm/group.c */
-	json_object_set_new(meta, "notes", meta_notes(c));
+	meta_set_notes(meta, c);
 	if (compress_rest(dir, compress_s, &why))
 		json_array_append_new(json_object_get(meta, "notes"),
 				      json_sprintf("logs are not compressed: %s", why.text));

@@ -17,6 +17,7 @@
 #include "base/cleanup.h"
 #include "base/path.h"
 #include "base/str.h"
+#include "reclog/damage.h"
 #include "reclog/describe.h"
 #include "supervisor/tsc.h"
 
@@ -85,9 +86,18 @@ static char *describe_refused(const struct rlog_note *n)
 		       n->process, name ? name : "of an unknown number", (long long)n->number, n->text);
 }
 
-static char *describe(const struct rlog_note *n)
+static char *describe(const struct rlog_control *c, unsigned i)
 {
+	const struct rlog_note *n = &c->note[i];
+	struct rlog_damage d;
+	uint32_t process;
+
 	switch ((enum rlog_note_kind)n->kind) {
+	case RLOG_NOTE_DAMAGE: {
+		cleanup_free char *text = damage_note(c, i, &d, &process) ? damage_text(&d) : NULL;
+
+		return str_fmt("process %u: %s", n->process, text ? text : "damaged heap");
+	}
 	case RLOG_NOTE_REFUSED_SYSCALL:
 		return describe_refused(n);
 	case RLOG_NOTE_REFUSED_IOCTL:
@@ -122,7 +132,7 @@ char *control_note(const struct rlog_control *c, unsigned i)
 		return NULL;
 	if (!__atomic_load_n(&n->ready, __ATOMIC_ACQUIRE))
 		return xstrdup("a process ended while it wrote a note");
-	text = describe(n);
+	text = describe(c, i);
 	if (n->count > 1)
 		str_set(&text, "%s (%u times)", text, n->count);
 	return text;

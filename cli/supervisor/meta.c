@@ -17,6 +17,7 @@
 #include "base/jsonx.h"
 #include "base/path.h"
 #include "base/str.h"
+#include "reclog/damage.h"
 #include "supervisor/control.h"
 
 json_t *meta_now(void)
@@ -96,6 +97,8 @@ json_t *meta_new(const struct record_opts *o, const char *program, const struct 
 			 "complete", 0);
 	if (o->max_log)
 		json_object_set_new(meta, "max_log", json_integer((json_int_t)o->max_log));
+	if (o->malloc_mode == RLOG_MALLOC_DETECT)
+		json_object_set_new(meta, "detect", json_true());
 	if (o->sched == RLOG_SCHED_CHAOS)
 		json_object_set_new(meta, "chaos_seed", json_integer((json_int_t)o->chaos_seed));
 	return meta;
@@ -125,7 +128,7 @@ void meta_sync(const char *dir)
 		return;
 }
 
-json_t *meta_notes(const struct rlog_control *c)
+static json_t *meta_notes(const struct rlog_control *c)
 {
 	json_t *list = json_array();
 	char *s;
@@ -138,4 +141,11 @@ json_t *meta_notes(const struct rlog_control *c)
 	if (c->note_count > RLOG_NOTES)
 		json_array_append_new(list, json_sprintf("%u more notes were dropped", c->note_count - RLOG_NOTES));
 	return list;
+}
+
+void meta_set_notes(json_t *meta, const struct rlog_control *c)
+{
+	json_object_set_new(meta, "notes", meta_notes(c));
+	if (c->malloc_mode == RLOG_MALLOC_DETECT)
+		json_object_set_new(meta, "damage", damage_list(c));
 }

@@ -13,8 +13,8 @@
 json_t *meta_new(const struct record_opts *o, const char *program, const struct rlog_control *c);
 /* The time, RFC 3339, UTC, with milliseconds. New reference. */
 json_t *meta_now(void);
-/* The notes that recorded processes left in the control page, as an array of texts. New reference. */
-json_t *meta_notes(const struct rlog_control *c);
+/* Sets `notes`: what recorded processes left in the control page, as texts; with --detect also `damage`. */
+void meta_set_notes(json_t *meta, const struct rlog_control *c);
 /* Replaces DIR/meta.json by a rename: a reader sees the old file or the new one. */
 int meta_write(const char *dir, const json_t *meta, struct err *e);
 /* Has it written to the disk, for the case of a power cut during the run. A failure is ignored. */

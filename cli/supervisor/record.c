@@ -149,7 +149,7 @@ static int finish(struct record_session *s, int status, struct err *e)
 	json_object_set_new(r->meta, "exit",
 			    signo ? json_pack("{s:i}", "signal", signo) : json_pack("{s:i}", "code", r->exit_code));
 	json_object_set_new(r->meta, "wall_s", json_real(wall_s));
-	json_object_set_new(r->meta, "notes", meta_notes(c));
+	meta_set_notes(r->meta, c);
 	if (running_trim_logs(r->dir, &running, e))
 		return -1;
 	if (!running)

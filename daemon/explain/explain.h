@@ -47,6 +47,7 @@ struct explain {
 	struct chain_failure failure;
 	struct chain chain;
 	struct strv notes;
+	json_t *damage; /* as in fredctl(1); NULL: the heap was not damaged, or not looked at */
 	json_t *threads; /* as in fredctl(1); NULL: not shown */
 	uint64_t header; /* of a block of the heap that was damaged; 0: of none */
 	uint64_t memory; /* the address that a value was followed to last; 0: none */

@@ -7,6 +7,7 @@
 #include "base/clock.h"
 #include "base/jsonx.h"
 #include "base/str.h"
+#include "explain/damage.h"
 #include "explain/explain.h"
 #include "explain/failure.h"
 #include "explain/flow_int.h"
@@ -162,6 +163,8 @@ static json_t *result_of(struct explain *x, double since)
 				      json_text(x->end_text, strlen(x->end_text))));
 	if (x->threads)
 		json_object_set(r, "threads", x->threads);
+	if (x->damage)
+		json_object_set(r, "damage", x->damage);
 	json_object_set_new(r, "stats", json_pack("{s:f}", "total_s", clock_s() - since));
 	return r;
 }
@@ -193,7 +196,29 @@ static int explain(struct explain *x, struct err *e)
 		return err_wrap(e, "the failure is not reached");
 	op_progress(x->ctx, 0.35, "looking at the failure");
 	x->g = gdb_new(&with_scripts, e);
-	return x->g ? explain_failure(x, e) : -1;
+	if (!x->g || explain_failure(x, e))
+		return -1;
+	if (!damage_any(x))
+		return 0;
+	x->damage = json_array();
+	return damage_explain(x, x->damage, e);
+}
+
+/* Without --process: where nothing failed, a process whose heap was damaged. */
+static uint32_t default_process(const json_t *params, const struct rec *rec, uint32_t process)
+{
+	uint32_t damaged = damage_process(rec);
+	const struct rec_image *img;
+	struct procs_ending ending;
+	struct err ignored;
+
+	if (json_object_get(params, "process") || !damaged || !process)
+		return process;
+	img = rec_image(rec, process, &ignored);
+	if (!img)
+		return process;
+	ending = procs_ending(rec, img);
+	return ending.how == PROCS_EXITED || ending.how == PROCS_EXECED ? damaged : process;
 }
 
 int op_explain(const json_t *params, struct op_ctx *ctx, json_t **result, struct err *e)
@@ -210,7 +235,7 @@ int op_explain(const json_t *params, struct op_ctx *ctx, json_t **result, struct
 	if (pick_rec(params, &x.rec, e))
 		return -1;
 	x.failure.code = -1;
-	x.process = pick_process(params, x.rec, e);
+	x.process = default_process(params, x.rec, pick_process(params, x.rec, e));
 	if (x.process)
 		r = explain(&x, e);
 	if (!r)
@@ -224,6 +249,7 @@ int op_explain(const json_t *params, struct op_ctx *ctx, json_t **result, struct
 	strv_fini(&x.notes);
 	chain_failure_fini(&x.failure);
 	json_decref(x.threads);
+	json_decref(x.damage);
 	free(x.end_text);
 	rec_free(x.rec);
 	return r;

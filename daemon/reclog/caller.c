@@ -77,6 +77,43 @@ void caller_add(struct buf *b, pid_t pid, uint64_t pc)
 		dwfl_end(dwfl);
 }
 
+/* The address in mod of the byte at an offset of its file; 0: it is in no segment. */
+static uint64_t address_of(Dwfl_Module *mod, uint64_t offset)
+{
+	GElf_Addr bias;
+	Elf *elf = dwfl_module_getelf(mod, &bias);
+	size_t n = 0;
+	GElf_Phdr ph;
+
+	if (!elf || elf_getphdrnum(elf, &n))
+		return 0;
+	for (size_t i = 0; i < n; i++)
+		if (gelf_getphdr(elf, (int)i, &ph) && ph.p_type == PT_LOAD && offset >= ph.p_offset &&
+		    offset - ph.p_offset < ph.p_filesz)
+			return offset - ph.p_offset + ph.p_vaddr + bias;
+	return 0;
+}
+
+void caller_add_in_file(struct buf *b, const char *path, uint64_t offset)
+{
+	Dwfl *dwfl = dwfl_begin(&callbacks);
+	Dwfl_Module *mod = NULL;
+	uint64_t pc;
+
+	if (dwfl) {
+		dwfl_report_begin(dwfl);
+		mod = dwfl_report_elf(dwfl, path, path, -1, 0, false);
+		dwfl_report_end(dwfl, NULL, NULL);
+	}
+	pc = mod ? address_of(mod, offset) : 0;
+	if (pc)
+		add(b, mod, path, pc);
+	else
+		buf_addf(b, "%s+0x%" PRIx64, path, offset);
+	if (dwfl)
+		dwfl_end(dwfl);
+}
+
 /* ---- variables ---- */
 
 #define TYPES_MAX 32 /* one in the other */

@@ -3,6 +3,10 @@
  * heap.h: how the recorder's malloc (plugins/record/sync/heap.c) lays out its blocks, for who looks at them in a
  * replay: in an arena they follow each other, each with a header in front of the memory that the program gets. The
  * addresses of the arenas are in rlog/replay.h.
+ *
+ * With --detect (RLOG_MALLOC_DETECT) canaries, words of HEAP_CANARY, stand behind each block's bytes: from the first byte that was not
+ * asked for, at least 24 bytes, of which 8 say where the block was allocated (heap_site). The size in the header has a
+ * check in its upper 16 bits. A freed block is filled with canaries, up to HEAP_FILL bytes.
  */
 #ifndef FRED_RLOG_HEAP_H
 #define FRED_RLOG_HEAP_H
@@ -17,14 +21,44 @@
 #define HEAP_USED 0x5553u
 #define HEAP_FREE 0x4652u
 #define HEAP_ALIGNED 0x414cu
+#define HEAP_BUSY 0x4259u /* --detect: about to be used, for other threads that look */
 
 struct heap_block { /* right before the memory that the program gets */
 	uint16_t magic;
 	uint16_t cls;
 	uint32_t before; /* its distance from the header of the block before it, if that one is large; 0: it is not, or
 			    has none */
-	uint64_t size; /* HEAP_USED: what was asked for; HEAP_ALIGNED: distance to the real block's memory */
+	/* HEAP_USED: what was asked for; HEAP_ALIGNED: distance to the real block's memory. See heap_block_size */
+	uint64_t size;
 };
+
+#define HEAP_SIZE_BITS 48
+#define HEAP_SIZE_MASK ((1ull << HEAP_SIZE_BITS) - 1)
+#define HEAP_CANARY 0x9de7b5a9d3c1f18bull /* at addresses that 8 divides; no byte of it is 0 or a letter */
+#define HEAP_FILL 128u
+#define HEAP_SITE 0xa5c3ull /* upper 16 bits of the word that has the address behind the call of malloc */
+
+static inline size_t heap_block_size(const struct heap_block *b)
+{
+	return b->size & HEAP_SIZE_MASK;
+}
+
+/* The upper 16 bits of the size in the header at `header`, of a block of n bytes; log: log2 of its alignment, 0: none. */
+static inline uint64_t heap_tag(uint64_t header, uint64_t n, unsigned cls, uint32_t before, unsigned log)
+{
+	uint64_t h = (header >> 4) + n * 0x9e3779b97f4a7c15ull;
+
+	h ^= (uint64_t)cls << 20 ^ (uint64_t)before << 29 ^ (uint64_t)log << 3;
+	h *= 0xd6e8feb86659fd93ull;
+	return ((h >> 56 | 0x80) << 8 | 0x80 | log) << HEAP_SIZE_BITS;
+}
+
+/* Is b, which stands at `header`, as it was made? */
+static inline int heap_is_whole(const struct heap_block *b, uint64_t header, uint64_t size)
+{
+	return b->cls < HEAP_CLASSES && (size & ~HEAP_SIZE_MASK) == heap_tag(header, size & HEAP_SIZE_MASK, b->cls, b->before,
+									       (unsigned)(size >> HEAP_SIZE_BITS) & 0x7f);
+}
 
 static inline unsigned heap_class_of(size_t n)
 {

@@ -111,8 +111,26 @@ _Static_assert(sizeof(struct rlog_image) == 128, "rlog_image");
 
 /* REC/control: shared by all recorded processes and the recording client. */
 enum rlog_sched { RLOG_SCHED_PARALLEL = 0, RLOG_SCHED_SERIAL = 1, RLOG_SCHED_CHAOS = 2 };
-enum rlog_malloc { RLOG_MALLOC_FRED = 0, RLOG_MALLOC_SYSTEM = 1 };
+enum rlog_malloc { RLOG_MALLOC_FRED = 0, RLOG_MALLOC_SYSTEM = 1, RLOG_MALLOC_DETECT = 2 /* fred's, with --detect */ };
 #define RLOG_NOTES 64
+
+/* What --detect has found: one block of the heap that was damaged. In a note of RLOG_NOTE_DAMAGE, instead of its text. */
+enum rlog_damage_kind {
+	RLOG_DAMAGE_BEHIND = 1, /* a write behind the bytes that were asked for */
+	RLOG_DAMAGE_BEFORE = 2, /* a write in front of them */
+	RLOG_DAMAGE_FREED = 3, /* a write after the block was freed */
+};
+enum rlog_damage_when { RLOG_DAMAGE_AT_FREE = 1, RLOG_DAMAGE_AT_REUSE = 2, RLOG_DAMAGE_AT_END = 3 };
+struct rlog_damage {
+	uint32_t kind, when; /* enum rlog_damage_kind, enum rlog_damage_when */
+	uint64_t memory, size; /* as the program has them */
+	uint64_t header; /* address of struct heap_block */
+	uint64_t at; /* the first byte that is not as it was */
+	uint64_t expected, found; /* that byte */
+	uint64_t thread; /* ordinal of the thread that freed it or took it again; 0: found at the end */
+	uint64_t site; /* behind the call that allocated it; 0: not known */
+	char where[152]; /* the same: "/path/of/libfoo.so+0x12" */
+};
 struct rlog_note { /* something the user must know: a refusal, an unrecorded child */
 	uint32_t ready; /* 1 once the rest is written */
 	uint32_t kind; /* enum rlog_note_kind */
@@ -136,8 +154,10 @@ enum rlog_note_kind {
 	 */
 	RLOG_NOTE_DEADLOCK = 8,
 	RLOG_NOTE_CYCLE = 9, /* text: what of threads wait for each other while others go on; not taken back by those */
+	RLOG_NOTE_DAMAGE = 10, /* number: address of the block; text: struct rlog_damage */
 };
 #define RLOG_DEADLOCK_FOR_EVER (-1) /* neither a handler nor another process can help: the client ends the program */
+_Static_assert(sizeof(struct rlog_damage) <= sizeof(((struct rlog_note *)0)->text), "rlog_damage");
 struct rlog_control {
 	uint64_t magic;
 	uint32_t version;

@@ -13,6 +13,7 @@
 #include "record/signal/sig.h"
 #include "record/store/keeper.h"
 #include "record/store/log.h"
+#include "record/sync/heap_detect.h"
 #include "record/sys/sys.h"
 
 #include <fcntl.h>
@@ -39,6 +40,7 @@ long record_exit_group(struct thr *t, long nr, const long *a, ucontext_t *uc)
 
 	if (t->own_process)
 		adopt_exit(t, nr, a[0]);
+	detect_look_at_all();
 	log_mark(t);
 	sys_rec(t, op, sys_pack(op, nr, a, 1, 0));
 	vfork_child_leaves();

@@ -3,6 +3,7 @@
 #include "record/core/real.h"
 #include "record/core/state.h"
 #include "record/sync/heap.h"
+#include "record/sync/heap_detect.h"
 
 #include <errno.h>
 #include <malloc.h>
@@ -19,7 +20,7 @@ static inline struct block *block_of(void *p, const char *bad, const char *twice
 	if (unlikely(!is_heap(p)))
 		heap_broken(bad);
 	if (b->magic == MAGIC_ALIGNED)
-		b = (struct block *)((char *)p - b->size) - 1;
+		b = (struct block *)((char *)p - heap_block_size(b)) - 1;
 	if (unlikely(b->magic != MAGIC_USED))
 		heap_broken(b->magic == MAGIC_FREE ? twice : bad);
 	return b;
@@ -72,7 +73,7 @@ static const char *twice(const void *p)
 	int last = (const char *)p + class_size(b->cls < CLASSES ? b->cls : 0) == a->cur;
 
 	release_arena((struct arena *)a);
-	return b->size <= CACHED_MAX ? "free(): double free detected in tcache 2"
+	return heap_block_size(b) <= CACHED_MAX ? "free(): double free detected in tcache 2"
 	       : last		     ? "double free or corruption (top)"
 				     : "double free or corruption (!prev)";
 }
@@ -83,9 +84,12 @@ static inline void tell(enum replay_report_kind kind, const void *p, uint64_t n)
 		heap_tell(kind, (uint64_t)p, n);
 }
 
-/* ---- glibc's: with --malloc system, for what is allocated from the recorder's start on ---- */
+/*
+ * ---- others than fred's plain one: glibc's with --malloc system, for what is allocated from the recorder's start on;
+ * and the one with canaries of --detect ----
+ */
 
-static int system_heap;
+static enum rlog_malloc which;
 
 extern void *__libc_malloc(size_t n);
 extern void *__libc_calloc(size_t n, size_t m);
@@ -93,19 +97,32 @@ extern void *__libc_realloc(void *p, size_t n);
 extern void *__libc_memalign(size_t align, size_t n);
 extern void __libc_free(void *p);
 
-void heap_use_system(void)
+void heap_use(enum rlog_malloc mode)
 {
-	system_heap = 1;
+	which = mode;
+	if (mode == RLOG_MALLOC_DETECT)
+		detect_begin();
 }
 
 int heap_is_own(void)
 {
-	return !system_heap;
+	return which != RLOG_MALLOC_SYSTEM;
 }
+
+#define SITE __builtin_return_address(0)
 
 static inline int is_systems(const void *p)
 {
-	return unlikely(system_heap) && !is_heap(p);
+	return unlikely(which == RLOG_MALLOC_SYSTEM) && !is_heap(p);
+}
+
+/* n bytes for a program that called from site. */
+static inline __attribute__((always_inline)) void *take(size_t n, int *zero, const void *site)
+{
+	void *p = likely(!which) ? heap_take(n, zero) : detect_take(n, zero, site);
+
+	tell(REPORT_ALLOC, p, n);
+	return p;
 }
 
 EXPORT void *malloc(size_t n)
@@ -113,32 +130,53 @@ EXPORT void *malloc(size_t n)
 	void *p;
 	int zero;
 
-	if (unlikely(system_heap))
+	if (unlikely(which == RLOG_MALLOC_SYSTEM))
 		return __libc_malloc(n);
-
-	p = heap_take(n, &zero);
-	tell(REPORT_ALLOC, p, n);
-	return p;
+	return take(n, &zero, SITE);
 }
 
-EXPORT void free(void *p)
+/* The block of p, which the program frees; ends the program where glibc would. */
+static inline __attribute__((always_inline)) struct block *to_free(void *p)
 {
 	struct block *b;
 
-	if (!p)
-		return;
-	if (is_systems(p)) {
-		__libc_free(p);
-		return;
-	}
-	tell(REPORT_FREE, p, 0);
 	check(p);
 	b = (struct block *)p - 1;
 	b = block_of(p, "free(): invalid pointer",
 		     is_heap(b) && b->magic == MAGIC_FREE ? twice(p) : "free(): invalid pointer");
-	if (unlikely(b->size > CACHED_MAX && b->size < MAPPED_MIN && *word_behind(b) != WORD))
-		check_next(*word_behind(b), 0);
-	heap_put(b);
+	if (unlikely(heap_block_size(b) > CACHED_MAX && heap_block_size(b) < MAPPED_MIN && *word_behind(b) != WORD) &&
+	    heap_glibc_word(*word_behind(b)) != WORD)
+		check_next(heap_glibc_word(*word_behind(b)), 0);
+	return b;
+}
+
+/* Not the plain heap. */
+static __attribute__((noinline)) void free_other(void *p)
+{
+	enum detect_state state;
+
+	if (is_systems(p)) {
+		__libc_free(p);
+		return;
+	}
+	state = which == RLOG_MALLOC_DETECT ? detect_look(p) : DETECT_PLAIN;
+	if (likely(state == DETECT_INTACT))
+		detect_free(p);
+	else if (state == DETECT_PLAIN)
+		heap_put(to_free(p));
+	else
+		detect_keep(to_free(p));
+}
+
+EXPORT void free(void *p)
+{
+	if (!p)
+		return;
+	tell(REPORT_FREE, p, 0);
+	if (unlikely(which))
+		free_other(p);
+	else
+		heap_put(to_free(p));
 }
 
 EXPORT void *calloc(size_t n, size_t m)
@@ -147,14 +185,13 @@ EXPORT void *calloc(size_t n, size_t m)
 	void *p;
 	int zero;
 
-	if (unlikely(system_heap))
+	if (unlikely(which == RLOG_MALLOC_SYSTEM))
 		return __libc_calloc(n, m);
 	if (__builtin_mul_overflow(n, m, &total)) {
 		errno = ENOMEM;
 		return 0;
 	}
-	p = heap_take(total, &zero);
-	tell(REPORT_ALLOC, p, total);
+	p = take(total, &zero, SITE);
 	if (p && !zero)
 		memset(p, 0, total);
 	return p;
@@ -163,8 +200,12 @@ EXPORT void *calloc(size_t n, size_t m)
 static size_t usable(void *p)
 {
 	struct block *b = block_of(p, "malloc(): invalid pointer", "malloc(): pointer already freed");
+	size_t before = (size_t)((char *)p - (char *)(b + 1));
 
-	return usable_of(b->size) - (size_t)((char *)p - (char *)(b + 1));
+	/* canaries begin behind what was asked for */
+	return (which == RLOG_MALLOC_DETECT && b->size & ~HEAP_SIZE_MASK ? heap_block_size(b)
+									 : usable_of(heap_block_size(b))) -
+	       before;
 }
 
 /* The same up to where the block could grow. */
@@ -175,14 +216,40 @@ static size_t room(void *p)
 	return class_size(b->cls) - sizeof(uint64_t) - (size_t)((char *)p - (char *)(b + 1));
 }
 
-EXPORT void *realloc(void *p, size_t n)
+/* Can it be of n bytes where it is? *state: of --detect. */
+static int resize_in_place(void *p, struct block *b, size_t n, enum detect_state *state)
 {
+	size_t have = room(p);
+
+	*state = DETECT_PLAIN;
+	if (which == RLOG_MALLOC_DETECT) {
+		*state = detect_look(p);
+		if (*state != DETECT_INTACT || !detect_fits(p, n))
+			return 0;
+	} else if (which) {
+		return 0;
+	}
+	if (n > have || (n < have / 2 && have > 64))
+		return 0;
+	if (unlikely(which))
+		detect_set(b, p, n, 0);
+	else
+		use_block(b, n + (size_t)((char *)p - (char *)(b + 1)));
+	return 1;
+}
+
+static inline __attribute__((always_inline)) void *resize(void *p, size_t n, const void *site)
+{
+	enum detect_state state;
 	struct block *b;
 	size_t have;
+	int zero;
 	void *q;
 
+	if (!p && which == RLOG_MALLOC_SYSTEM)
+		return __libc_malloc(n);
 	if (!p)
-		return malloc(n);
+		return take(n, &zero, site);
 	if (is_systems(p))
 		return __libc_realloc(p, n);
 	if (!n) {
@@ -190,21 +257,25 @@ EXPORT void *realloc(void *p, size_t n)
 		return 0;
 	}
 	b = block_of(p, "realloc(): invalid pointer", "realloc(): invalid old size");
-	if (unlikely(b->size < MAPPED_MIN && *word_behind(b) != WORD && *word_behind(b) >= 1u << 21))
-		check_next(*word_behind(b), "realloc(): invalid next size");
-	have = room(p);
-	if (n <= have && (n >= have / 2 || have <= 64) && likely(!system_heap)) {
-		use_block(b, n + (size_t)((char *)p - (char *)(b + 1)));
+	if (unlikely(heap_block_size(b) < MAPPED_MIN && *word_behind(b) != WORD &&
+		     heap_glibc_word(*word_behind(b)) >= 1u << 21))
+		check_next(heap_glibc_word(*word_behind(b)), "realloc(): invalid next size");
+	if (resize_in_place(p, b, n, &state)) {
 		tell(REPORT_RESIZE, p, n);
 		return p;
 	}
 	have = usable(p);
-	q = malloc(n);
+	q = which == RLOG_MALLOC_SYSTEM ? __libc_malloc(n) : take(n, &zero, site);
 	if (!q)
 		return 0;
 	memcpy(q, p, have < n ? have : n);
 	free(p);
 	return q;
+}
+
+EXPORT void *realloc(void *p, size_t n)
+{
+	return resize(p, n, SITE);
 }
 
 EXPORT void *reallocarray(void *p, size_t n, size_t m)
@@ -215,23 +286,33 @@ EXPORT void *reallocarray(void *p, size_t n, size_t m)
 		errno = ENOMEM;
 		return 0;
 	}
-	return realloc(p, total);
+	return resize(p, total, SITE);
 }
 
-static void *aligned(size_t align, size_t n)
+static __attribute__((noinline)) void *aligned(size_t align, size_t n, const void *site)
 {
 	struct block *h;
 	uintptr_t q;
 	char *p;
+	int zero;
 
-	if (unlikely(system_heap))
+	if (unlikely(which == RLOG_MALLOC_SYSTEM))
 		return __libc_memalign(align, n);
 	if (align <= 16)
-		return malloc(n);
-	p = malloc(n + align);
+		return take(n, &zero, site);
+	p = take(n + align, &zero, site);
 	if (!p)
 		return 0;
 	q = ((uintptr_t)p + align - 1) & ~(align - 1);
+	if (unlikely(which)) {
+		if (q != (uintptr_t)p)
+			detect_set_aligned((struct block *)p - 1, (void *)q);
+		detect_set((struct block *)p - 1, (void *)q, n, q == (uintptr_t)p ? 0 : align);
+		if (q != (uintptr_t)p)
+			tell(REPORT_ALIGN, p, q);
+		tell(REPORT_RESIZE, (void *)q, n);
+		return (void *)q;
+	}
 	if (q == (uintptr_t)p) {
 		tell(REPORT_RESIZE, p, n);
 		return p;
@@ -253,7 +334,7 @@ EXPORT void *memalign(size_t align, size_t n)
 			up *= 2;
 		align = up;
 	}
-	return aligned(align, n);
+	return aligned(align, n, SITE);
 }
 
 EXPORT void *aligned_alloc(size_t align, size_t n)
@@ -262,7 +343,7 @@ EXPORT void *aligned_alloc(size_t align, size_t n)
 		errno = EINVAL;
 		return 0;
 	}
-	return aligned(align, n);
+	return aligned(align, n, SITE);
 }
 
 EXPORT int posix_memalign(void **out, size_t align, size_t n)
@@ -272,7 +353,7 @@ EXPORT int posix_memalign(void **out, size_t align, size_t n)
 
 	if (!align || (align & (align - 1)) || align % sizeof(void *))
 		return EINVAL;
-	p = aligned(align, n);
+	p = aligned(align, n, SITE);
 	errno = saved;
 	if (!p)
 		return ENOMEM;
@@ -282,12 +363,12 @@ EXPORT int posix_memalign(void **out, size_t align, size_t n)
 
 EXPORT void *valloc(size_t n)
 {
-	return aligned(4096, n);
+	return aligned(4096, n, SITE);
 }
 
 EXPORT void *pvalloc(size_t n)
 {
-	return aligned(4096, (n + 4095) & ~4095ul);
+	return aligned(4096, (n + 4095) & ~4095ul, SITE);
 }
 
 EXPORT size_t malloc_usable_size(void *p)

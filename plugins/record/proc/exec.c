@@ -16,6 +16,7 @@
 #include "record/shm/group.h"
 #include "record/store/keeper.h"
 #include "record/store/log.h"
+#include "record/sync/heap_detect.h"
 #include "record/sys/sys.h"
 
 #include <elf.h>
@@ -439,6 +440,7 @@ long proc_exec(struct thr *t, long nr, const long *a, ucontext_t *uc)
 	}
 	if (t->filter)
 		note(RLOG_NOTE_UNSUPPORTED, SYS_seccomp, "the program's seccomp filter is not kept over an exec");
+	detect_look_at_all();
 	rec_exec(t, path);
 	vfork_child_leaves();
 	if (t->own_process) /* the others go on */

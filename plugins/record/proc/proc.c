@@ -11,6 +11,7 @@
 #include "record/sched/gil.h"
 #include "record/shm/group.h"
 #include "record/store/keeper.h"
+#include "record/sync/heap_detect.h"
 #include "record/sys/vfork_share.h"
 
 #include <elf.h>
@@ -137,6 +138,7 @@ static long fork_record(struct thr *t, struct clone_args *c, int shares, uint64_
 		group_begin(t);
 	if (G.group)
 		pages_settle();
+	detect_look_at_all(); /* what is found here is not the child's */
 	share = shares ? vfork_begin(uc) : 0;
 	child = __atomic_add_fetch(&G.control->next_process, 1, __ATOMIC_RELAXED);
 	ev(t, RLOG_FORK, 0, 0, 0);

@@ -23,6 +23,7 @@
 #include "record/sched/wait.h"
 #include "record/shm/group.h"
 #include "record/store/log.h"
+#include "record/sync/heap_detect.h"
 
 #define SIG_CANCEL 32 /* glibc's */
 
@@ -311,6 +312,7 @@ int sig_deliver_waiting(struct thr *t)
 /* The default action of a signal that was sent, as kill -SEGV does: the log ends where it came. */
 static void die_of(int sig)
 {
+	detect_look_at_all();
 	sig_set_default(sig);
 	raw3(SYS_tgkill, raw0(SYS_getpid), raw0(SYS_gettid), sig);
 }
@@ -329,6 +331,7 @@ static void crash(struct thr *t, int sig, siginfo_t *si, ucontext_t *uc)
 		thread_exit_event(t);
 	} else if (t && G.mode == SHIM_RECORD) {
 		t->depth++;
+		detect_look_at_all();
 		ev_bytes(t, RLOG_CRASH, op, 4, 0, 0);
 		group_leave();
 	} else if (t && G.mode == SHIM_REPLAY) {

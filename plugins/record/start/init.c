@@ -205,8 +205,7 @@ static void start_record(uint32_t parent, int argc, char **argv, char **envp)
 	G.process = __atomic_add_fetch(&G.control->next_process, 1, __ATOMIC_RELAXED);
 	G.serial = G.control->sched != RLOG_SCHED_PARALLEL;
 	G.counted = G.control->clock != 0;
-	if (G.control->malloc_mode == RLOG_MALLOC_SYSTEM)
-		heap_use_system();
+	heap_use(G.control->malloc_mode);
 	if (image_begin_process(parent, RLOG_ORIGIN_EXEC, argc, argv, envp))
 		return;
 	files_start(image_find_execfn(envp));
@@ -235,8 +234,7 @@ static void read_modes(void)
 	if (read_head(path, &c, sizeof(c)) != sizeof(c))
 		return;
 	G.serial = c.sched != RLOG_SCHED_PARALLEL;
-	if (c.malloc_mode == RLOG_MALLOC_SYSTEM)
-		heap_use_system();
+	heap_use(c.malloc_mode);
 }
 
 static void start_replay(char **argv)

@@ -315,6 +315,26 @@ void note(enum rlog_note_kind kind, int64_t number, const char *text)
 	__atomic_store_n(&n->ready, 1, __ATOMIC_RELEASE);
 }
 
+void note_damage(const struct rlog_damage *d)
+{
+	struct rlog_control *c = G.control;
+	struct rlog_note *n;
+	uint32_t i;
+
+	if (!c)
+		return;
+	i = note_place(c, __atomic_load_n(&c->note_count, __ATOMIC_ACQUIRE), RLOG_NOTE_DAMAGE);
+	if (i >= RLOG_NOTES)
+		return;
+	n = &c->note[i];
+	n->kind = RLOG_NOTE_DAMAGE;
+	n->process = G.process;
+	n->count = 1;
+	n->number = (int64_t)d->memory;
+	__builtin_memcpy(n->text, d, sizeof(*d));
+	__atomic_store_n(&n->ready, 1, __ATOMIC_RELEASE);
+}
+
 struct place {
 	uint64_t pc;
 	char *out, *end;

@@ -16,12 +16,14 @@
  *
  * A program that damages its heap fails as it does with glibc's: where glibc would have the size of the next chunk
  * stands a word, which is looked at when glibc looks at that size, and its value then says what glibc would. With
- * --malloc system all of this is glibc's; only what was allocated before the recorder's start is not.
+ * --malloc system all of this is glibc's; only what was allocated before the recorder's start is not. With --detect
+ * blocks have canaries behind them (heap_detect.h).
  */
 #include "record/sync/heap.h"
 #include "record/core/real.h"
 #include "record/core/state.h"
 #include "record/core/util.h"
+#include "record/sync/heap_detect.h"
 #include "record/sync/lib.h"
 
 #include <errno.h>
@@ -75,6 +77,8 @@ static void arena_init(struct arena *a, uint64_t base, uint64_t len)
 	a->step = 1u << 18;
 }
 
+static uint64_t made[RLOG_MAX_THREADS / 64]; /* bit N: thread N has an arena, or had one */
+
 /* The arena of a new thread; it lives at the start of its own memory. */
 struct arena *heap_arena(uint32_t ordinal)
 {
@@ -84,6 +88,7 @@ struct arena *heap_arena(uint32_t ordinal)
 	if (raw_failed(raw_mmap(a, HEAP_ARENA_HEAD, PROT_READ | PROT_WRITE,
 				MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0)))
 		return &heap_shared;
+	__atomic_fetch_or(&made[ordinal / 64], 1ull << ordinal % 64, __ATOMIC_RELEASE);
 	arena_init(a, base + HEAP_ARENA_HEAD, (1ull << 32) - HEAP_ARENA_HEAD);
 	return a;
 }
@@ -101,9 +106,19 @@ struct arena *heap_arena_main(void)
 	return &main_arena;
 }
 
+struct arena *heap_arena_of(uint32_t ordinal)
+{
+	if (!ordinal)
+		return &heap_shared;
+	if (ordinal == 1)
+		return &main_arena;
+	return made[ordinal / 64] & 1ull << ordinal % 64 ? (struct arena *)(SHIM_HEAP_ADDR + ((uint64_t)ordinal << 32))
+							 : 0;
+}
+
 uint32_t heap_check(void)
 {
-	return crc32c(crc32c(0, &main_arena, sizeof(main_arena)), depot, sizeof(depot));
+	return crc32c(crc32c(0, &main_arena, offsetof(struct arena, ring)), depot, sizeof(depot));
 }
 
 __attribute__((noinline)) struct arena *heap_other_arena(void)
@@ -204,6 +219,7 @@ void heap_thread_end(struct thr *t)
 
 	if (!a || a == &heap_shared)
 		return;
+	detect_release_all(a);
 	for (c = 0; c < CLASSES && !a->list[c] && !a->spare[c]; c++)
 		;
 	if (c == CLASSES)
@@ -252,21 +268,11 @@ static inline int is_free_block(const struct free_block *f)
 	return !((uintptr_t)f & 15) && is_heap(f) && ((const struct block *)f - 1)->magic == MAGIC_FREE;
 }
 
-/* *zero: the memory is fresh from the kernel. */
-void *heap_take(size_t n, int *zero)
+static inline __attribute__((always_inline)) struct block *take_class(struct arena *a, unsigned c, int *zero)
 {
-	struct arena *a;
+	size_t size = class_size(c);
 	struct block *b;
-	unsigned c;
-	size_t size;
 
-	if (unlikely(n > (1ull << 42))) {
-		errno = ENOMEM;
-		return 0;
-	}
-	c = class_of(usable_of(n) + sizeof(uint64_t));
-	size = class_size(c);
-	a = my_arena();
 	if (unlikely(a->list[c] && !is_free_block(a->list[c])))
 		bad_list(a, c);
 	if (likely(a->list[c]) || refill(a, c) || depot_get(a, c, size + sizeof(*b))) {
@@ -278,11 +284,8 @@ void *heap_take(size_t n, int *zero)
 		*zero = 0;
 	} else {
 		if (unlikely(!has_room(a, size + sizeof(*b))) &&
-		    grow(a, size + sizeof(*b) - (size_t)(a->mapped - a->cur))) {
-			release_arena(a);
-			errno = ENOMEM;
+		    grow(a, size + sizeof(*b) - (size_t)(a->mapped - a->cur)))
 			return 0;
-		}
 		b = (struct block *)a->cur;
 		if (unlikely(word_before(b, a->last) > SHIM_HEAP_MAIN_ADDR || b->magic)) {
 			release_arena(a);
@@ -297,27 +300,63 @@ void *heap_take(size_t n, int *zero)
 		*zero = 1;
 	}
 	b->cls = (uint16_t)c;
+	return b;
+}
+
+struct block *heap_take_class(struct arena *a, unsigned c, int *zero)
+{
+	return take_class(a, c, zero);
+}
+
+/* *zero: the memory is fresh from the kernel. */
+void *heap_take(size_t n, int *zero)
+{
+	struct arena *a;
+	struct block *b;
+
+	if (unlikely(n > (1ull << 42))) {
+		errno = ENOMEM;
+		return 0;
+	}
+	a = my_arena();
+	b = take_class(a, class_of(usable_of(n) + sizeof(uint64_t)), zero);
+	if (unlikely(!b)) {
+		release_arena(a);
+		errno = ENOMEM;
+		return 0;
+	}
 	use_block(b, n);
 	release_arena(a);
 	return b + 1;
 }
 
-void heap_put(struct block *b)
+static inline __attribute__((always_inline)) void list(struct arena *a, struct block *b)
 {
 	struct free_block *f = (struct free_block *)(b + 1);
-	struct arena *a;
 
-	b->magic = MAGIC_FREE;
-	if (unlikely(b->cls >= class_of(DROP_MIN))) {
-		uintptr_t lo = ((uintptr_t)f + 16 + 4095) & ~4095ul;
-		uintptr_t hi = ((uintptr_t)f + class_size(b->cls) - sizeof(uint64_t)) & ~4095ul;
-
-		raw3(SYS_madvise, lo, hi - lo, 4 /* MADV_DONTNEED */);
-	}
-	a = my_arena();
 	f->next = a->list[b->cls];
 	a->list[b->cls] = f;
 	if (unlikely(++a->count[b->cls] > list_max(b->cls)) && depot_usable(a))
 		overflow(a, b->cls);
+}
+
+void heap_list(struct arena *a, struct block *b)
+{
+	list(a, b);
+}
+
+void heap_put(struct block *b)
+{
+	struct arena *a;
+
+	b->magic = MAGIC_FREE;
+	if (unlikely(b->cls >= class_of(DROP_MIN))) {
+		uintptr_t lo = ((uintptr_t)(b + 1) + 16 + 4095) & ~4095ul;
+		uintptr_t hi = ((uintptr_t)(b + 1) + class_size(b->cls) - sizeof(uint64_t)) & ~4095ul;
+
+		raw3(SYS_madvise, lo, hi - lo, 4 /* MADV_DONTNEED */);
+	}
+	a = my_arena();
+	list(a, b);
 	release_arena(a);
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* heap.h: what heap.c and malloc.c share. */
+/* heap.h: what heap.c, heap_detect.c and malloc.c share. */
 #ifndef FRED_RECORD_HEAP_H
 #define FRED_RECORD_HEAP_H
 
@@ -21,6 +21,7 @@
 #define class_of heap_class_of
 #define class_size heap_class_size
 #define WORD 0x21ull /* behind a block's memory: as glibc has the size of a small chunk, with one in use before it */
+#define HEAP_RING 2048u /* blocks in quarantine, at most; a power of two */
 #define CACHED_MAX 1032u /* glibc keeps freed blocks up to this size aside, without a look at the next one */
 #define MAPPED_MIN (128u << 10) /* glibc maps blocks from this size on by themselves */
 
@@ -36,6 +37,11 @@ struct arena {
 	char *ask; /* cur has come this far: look into the depot before it goes on */
 	struct free_block *list[CLASSES], *spare[CLASSES]; /* spare: a full list */
 	uint32_t count[CLASSES]; /* blocks in list */
+	/* --detect: the quarantine, heap_detect.h */
+	char *plain; /* blocks below this may be from before the detection began */
+	uint64_t held; /* bytes in it */
+	uint32_t in, out; /* of ring, modulo its size */
+	struct block *ring[HEAP_RING];
 };
 
 /* Bytes that the program may use when it asks for n: as glibc's. Behind them is a WORD. */
@@ -46,7 +52,7 @@ static inline size_t usable_of(size_t n)
 
 static inline uint64_t *word_behind(struct block *b)
 {
-	return (uint64_t *)((char *)(b + 1) + usable_of(b->size));
+	return (uint64_t *)((char *)(b + 1) + usable_of(heap_block_size(b)));
 }
 
 /* At the end of all that the block has: in front of the next one's header. */
@@ -95,21 +101,25 @@ static inline void release_arena(struct arena *a)
 		__atomic_store_n(&heap_shared_lock, 0, __ATOMIC_RELEASE);
 }
 
+/* What would be in glibc's place of a word that was a WORD, or, with --detect, a canary: the bytes that were not changed
+ * are a WORD's. */
+uint64_t heap_glibc_word(uint64_t v);
+
 /* What stands behind b's bytes; WORD, too, if b is not used, or if another thread has freed or resized it meanwhile. */
 static inline uint64_t word_of_used(const struct block *b)
 {
 	for (;;) {
-		uint64_t n = __atomic_load_n(&b->size, __ATOMIC_ACQUIRE), v;
+		uint64_t size = __atomic_load_n(&b->size, __ATOMIC_ACQUIRE), n = size & HEAP_SIZE_MASK, v;
 
 		if (__atomic_load_n(&b->magic, __ATOMIC_ACQUIRE) != MAGIC_USED || n >= MAPPED_MIN ||
 		    b->cls < SMALL_MAX / 16)
 			return WORD;
 		v = __atomic_load_n((const uint64_t *)((const char *)(b + 1) + usable_of(n)), __ATOMIC_ACQUIRE);
-		if (likely(v == WORD))
-			return v;
+		if (likely(v == WORD) || heap_glibc_word(v) == WORD)
+			return WORD;
 		if (__atomic_load_n(&b->magic, __ATOMIC_ACQUIRE) == MAGIC_USED &&
-		    __atomic_load_n(&b->size, __ATOMIC_ACQUIRE) == n)
-			return v;
+		    __atomic_load_n(&b->size, __ATOMIC_ACQUIRE) == size)
+			return heap_glibc_word(v);
 	}
 }
 
@@ -118,7 +128,10 @@ static inline uint64_t word_before(const struct block *b, const struct block *be
 {
 	uint64_t v = before ? word_of_used(before) : WORD;
 
-	return likely(v == WORD) ? ((const uint64_t *)b)[-1] : v;
+	if (unlikely(v != WORD))
+		return v;
+	v = ((const uint64_t *)b)[-1];
+	return likely(v == WORD) ? v : heap_glibc_word(v);
 }
 
 /* Ends the program, as glibc does. */
@@ -130,11 +143,20 @@ struct arena *heap_arena_main(void);
 void heap_init(void);
 void heap_use_system(void); /* glibc's from here on */
 int heap_is_own(void); /* it is not */
+void heap_use(enum rlog_malloc mode); /* glibc's from here on, or the one with canaries */
 uint32_t heap_check(void); /* of the lists of a process without other threads: it changes with each allocation */
 void heap_thread_end(struct thr *t); /* gives what the thread has freed to the others */
 
 /* A block's memory, NULL with errno: there is none. *zero: it is fresh from the kernel. */
 void *heap_take(size_t n, int *zero);
 void heap_put(struct block *b);
+/*
+ * The parts of these for heap_detect.c, in an arena that is held: a block of a class, not in use yet (NULL: there is no
+ * memory), and a block that is free goes to the arena's list.
+ */
+struct block *heap_take_class(struct arena *a, unsigned c, int *zero);
+void heap_list(struct arena *a, struct block *b);
+/* The arena of thread `ordinal` if that ever got one, else NULL; 1: of the first thread; 0: the shared one. */
+struct arena *heap_arena_of(uint32_t ordinal);
 
 #endif
