@@ -4,9 +4,9 @@
  * replay: in an arena they follow each other, each with a header in front of the memory that the program gets. The
  * addresses of the arenas are in rlog/replay.h.
  *
- * With --detect (RLOG_MALLOC_DETECT) canaries, words of HEAP_CANARY, stand behind each block's bytes: from the first byte that was not
- * asked for, at least 24 bytes, of which 8 say where the block was allocated (heap_site). The size in the header has a
- * check in its upper 16 bits. A freed block is filled with canaries, up to HEAP_FILL bytes.
+ * With --detect (RLOG_MALLOC_DETECT) canaries, words of HEAP_CANARY, stand behind each block's bytes: from the first
+ * byte that was not asked for, at least 8 bytes. The size in the header has a check in its upper 16 bits. A freed block
+ * is filled with canaries, up to HEAP_FILL bytes.
  */
 #ifndef FRED_RLOG_HEAP_H
 #define FRED_RLOG_HEAP_H
@@ -36,7 +36,6 @@ struct heap_block { /* right before the memory that the program gets */
 #define HEAP_SIZE_MASK ((1ull << HEAP_SIZE_BITS) - 1)
 #define HEAP_CANARY 0x9de7b5a9d3c1f18bull /* at addresses that 8 divides; no byte of it is 0 or a letter */
 #define HEAP_FILL 128u
-#define HEAP_SITE 0xa5c3ull /* upper 16 bits of the word that has the address behind the call of malloc */
 
 static inline size_t heap_block_size(const struct heap_block *b)
 {

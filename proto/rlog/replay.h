@@ -61,6 +61,9 @@
 #define SHIM_QUEUE_ADDR 0x10b000000000ull /* recording: signals of thread N that wait, at + N * SIZE */
 #define SHIM_QUEUE_SIZE (1ull << 24)
 #define SHIM_LOG_ADDR 0x110000000000ull /* recording: window of thread N at + N << 30 */
+#define SHIM_SITES_ADDR \
+	0x190000000000ull /* recording: where blocks of the heap were allocated, see plugins/record/sync/heap_detect.c \
+			   */
 #define REPLAY_LOG_ADDR 0x190000000000ull /* replay: whole logs, one behind the other */
 #define SHIM_HEAP_MAIN_ADDR 0x200000000000ull /* arena of the first thread, 8 TiB */
 #define SHIM_HEAP_ADDR 0x280000000000ull /* arena N at + N << 32 */

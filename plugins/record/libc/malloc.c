@@ -101,7 +101,7 @@ void heap_use(enum rlog_malloc mode)
 {
 	which = mode;
 	if (mode == RLOG_MALLOC_DETECT)
-		detect_begin();
+		detect_begin(G.mode != SHIM_REPLAY);
 }
 
 int heap_is_own(void)

@@ -151,6 +151,7 @@ static __attribute__((noinline)) int grow(struct arena *a, size_t need)
 		raw3(SYS_madvise, a->mapped, n, MADV_HUGEPAGE);
 	if (a->cur == a->mapped + HEAP_FIRST)
 		((uint64_t *)a->cur)[-1] = WORD;
+	detect_mapped(a->mapped, n);
 	a->mapped += n;
 	if (a->step < (32u << 20))
 		a->step *= 2;

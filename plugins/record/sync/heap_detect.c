@@ -2,11 +2,14 @@
 /*
  * heap_detect.c: see heap_detect.h. A block of n bytes:
  *
- *   struct block | n bytes | canaries: to usable_of(n) + 8 | ... | site | canary |
+ *   struct block | n bytes | canaries: to usable_of(n) + 8 | ... | canary |
  *
  * The size in the header has in its upper 16 bits: 0x80 | log2 of the alignment, and 0x80 | a hash of the header, so
  * that a write just in front of the block always changes one of them. Canaries are parts of the word HEAP_CANARY at
  * addresses that 8 divides: a byte is compared with that of its place.
+ *
+ * Where a block was allocated is known to the recording only, and in memory of its own: in translated code of a replay
+ * a call has another return address (dbt/xlate.c).
  *
  * Other threads may run when all blocks are looked at (a parallel recording). What looks damaged is looked at again
  * until header and byte were the same several times.
@@ -75,9 +78,29 @@ static inline uint64_t mask_from(size_t n)
 	return ~0ull << 8 * (n & 7);
 }
 
-static inline uint64_t *site_of(struct block *b)
+/* ---- where blocks were allocated ---- */
+
+static int sites; /* such words are kept */
+
+/* Blocks are at least 48 bytes from each other: a word for 32 bytes of the heap. 0: there is none for b. */
+static inline uint64_t *site_of(const struct block *b)
 {
-	return word_at_end(b) - 1;
+	uint64_t at = SHIM_SITES_ADDR + ((uint64_t)b - SHIM_HEAP_MAIN_ADDR) / 32 * 8;
+
+	return sites && at < SHIM_HEAP_MAIN_ADDR ? (uint64_t *)at : 0;
+}
+
+void detect_mapped(const void *lo, uint64_t n)
+{
+	uint64_t from = SHIM_SITES_ADDR + (((uint64_t)lo - SHIM_HEAP_MAIN_ADDR) / 4 & ~4095ull);
+	uint64_t to = SHIM_SITES_ADDR + ((((uint64_t)lo + n - SHIM_HEAP_MAIN_ADDR) / 4 + 4095) & ~4095ull);
+
+	if (!sites || from >= to || to > SHIM_HEAP_MAIN_ADDR)
+		return;
+	/* the first page may be there already: what it says of a few blocks is lost */
+	if (raw_failed(raw_mmap((void *)from, to - from, PROT_READ | PROT_WRITE,
+				MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0)))
+		sites = 0;
 }
 
 /* As use_block of heap.h. */
@@ -117,12 +140,10 @@ static inline const uint8_t *wrong_in(const struct block *b, size_t lo, size_t n
 static inline const uint8_t *wrong_behind(struct block *b, size_t lo, size_t n)
 {
 	const uint8_t *p = wrong_in(b, lo > n ? lo : n, usable_of(n) + 8);
-	const uint64_t *site = site_of(b), *end = word_at_end(b);
+	const uint64_t *end = word_at_end(b);
 
 	if (unlikely(p))
 		return p;
-	if (unlikely(*site >> HEAP_SIZE_BITS != HEAP_SITE))
-		return first_byte(site, (*site ^ HEAP_SITE << HEAP_SIZE_BITS) & ~HEAP_SIZE_MASK);
 	return unlikely(*end != HEAP_CANARY) ? first_byte(end, *end ^ HEAP_CANARY) : 0;
 }
 
@@ -186,22 +207,9 @@ static size_t offset_of(const struct block *b, uint64_t size)
 	return log_of(size) ? ((mem + align - 1) & ~(align - 1)) - mem : 0;
 }
 
-static void describe_site(struct rlog_damage *d, uint64_t site)
+static uint8_t expected_at(const uint8_t *at)
 {
-	if (site >> HEAP_SIZE_BITS != HEAP_SITE)
-		return; /* overwritten */
-	d->site = site & HEAP_SIZE_MASK;
-	if (d->site)
-		describe_caller(d->site - 1, d->where, sizeof(d->where));
-}
-
-static uint8_t expected_at(struct block *b, const uint8_t *at)
-{
-	unsigned shift = ((uintptr_t)at & 7) * 8;
-
-	if (((uintptr_t)at & ~7ul) == (uintptr_t)site_of(b))
-		return (uint8_t)(HEAP_SITE << HEAP_SIZE_BITS >> shift);
-	return (uint8_t)(HEAP_CANARY >> shift);
+	return (uint8_t)(HEAP_CANARY >> ((uintptr_t)at & 7) * 8);
 }
 
 /* A note to be made; under known_lock, and not on the program's stack, which a replay has to have the same. */
@@ -223,11 +231,12 @@ static void make_note(void *arg)
 		off = offset_of(m->b, m->size);
 	else if (m->b->cls >= CLASSES || n > class_size(m->b->cls))
 		n = 0;
-	d->expected = expected_at(m->b, (const uint8_t *)d->at);
+	d->expected = expected_at((const uint8_t *)d->at);
 	d->memory = (uint64_t)(m->b + 1) + off;
 	d->size = n - off;
-	if (d->kind != RLOG_DAMAGE_BEFORE)
-		describe_site(d, *site_of(m->b));
+	d->site = site_of(m->b) ? *site_of(m->b) : 0;
+	if (d->site)
+		describe_caller(d->site - 1, d->where, sizeof(d->where));
 	note_damage(d);
 }
 
@@ -269,9 +278,15 @@ static __attribute__((noinline, cold)) void damaged(struct block *b, uint64_t si
 
 /* ---- allocating and freeing ---- */
 
-void detect_begin(void)
+void detect_begin(int recording)
 {
+	const struct arena *a = heap_arena_of(1);
+
 	detects = 1;
+	sites = recording;
+	detect_mapped((void *)SHIM_HEAP_MAIN_ADDR, (uint64_t)(a->mapped - (char *)SHIM_HEAP_MAIN_ADDR));
+	a = heap_arena_of(0);
+	detect_mapped((void *)SHIM_HEAP_ADDR, (uint64_t)(a->mapped - (char *)SHIM_HEAP_ADDR));
 	heap_arena_of(0)->plain = heap_arena_of(0)->cur;
 	heap_arena_of(1)->plain = heap_arena_of(1)->cur;
 }
@@ -288,7 +303,7 @@ void *detect_take(size_t n, int *zero, const void *site)
 	}
 	a = my_arena();
 	for (;;) {
-		b = heap_take_class(a, class_of(usable_of(n) + 3 * sizeof(uint64_t)), zero);
+		b = heap_take_class(a, class_of(usable_of(n) + sizeof(uint64_t)), zero);
 		if (unlikely(!b)) {
 			release_arena(a);
 			errno = ENOMEM;
@@ -305,7 +320,8 @@ void *detect_take(size_t n, int *zero, const void *site)
 			break;
 		damaged(b, b->size, RLOG_DAMAGE_FREED, RLOG_DAMAGE_AT_REUSE, at);
 	}
-	*site_of(b) = ((uint64_t)(uintptr_t)site & HEAP_SIZE_MASK) | HEAP_SITE << HEAP_SIZE_BITS;
+	if (site_of(b))
+		*site_of(b) = (uint64_t)(uintptr_t)site;
 	set(b, n, 0);
 	release_arena(a);
 	return b + 1;
@@ -334,7 +350,7 @@ int detect_fits(void *p, size_t n)
 
 	if (b->magic == MAGIC_ALIGNED)
 		b = (struct block *)((char *)p - heap_block_size(b)) - 1;
-	return usable_of(n + (size_t)((char *)p - (char *)(b + 1))) + 3 * sizeof(uint64_t) <= class_size(b->cls);
+	return usable_of(n + (size_t)((char *)p - (char *)(b + 1))) + sizeof(uint64_t) <= class_size(b->cls);
 }
 
 /* The block of p, or 0: the header in front of p is not as it was made. */

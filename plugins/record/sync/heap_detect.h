@@ -13,9 +13,10 @@
 
 #include "record/sync/heap.h"
 
-void detect_begin(void); /* blocks from here on have canaries */
+void detect_begin(int recording); /* blocks from here on have canaries */
+void detect_mapped(const void *lo, uint64_t n); /* an arena has grown by this */
 
-/* As malloc; site: behind the call, in the program. *zero as for heap_take. */
+/* As malloc; site: behind the call, in the program (while recording). *zero as for heap_take. */
 void *detect_take(size_t n, int *zero, const void *site);
 /* The block of p, which is used, is of n bytes from p on; aligned: p is at a multiple of this, or 0. Keeps its site. */
 void detect_set(struct block *b, void *p, size_t n, size_t align);
