@@ -127,7 +127,6 @@ static inline __attribute__((always_inline)) void *take(size_t n, int *zero, con
 
 EXPORT void *malloc(size_t n)
 {
-	void *p;
 	int zero;
 
 	if (unlikely(which == RLOG_MALLOC_SYSTEM))
