@@ -55,7 +55,8 @@ static void print(const struct cli *cli, const json_t *r)
 
 	json_array_foreach((json_t *)list, i, f) print_finding(i + 1, f);
 	if (!json_array_size(list))
-		puts("no memory error");
+		puts(json_is_true(json_object_get(r, "clean")) ? "no memory error"
+							       : "no memory error in what was looked at");
 	if (!cli->quiet)
 		printf("%lld accesses, %lld bytes in %lld blocks allocated and reachable at the end, %.2f s\n",
 		       (long long)out_int(stats, "accesses"), (long long)out_int(reachable, "bytes"),

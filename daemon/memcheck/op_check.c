@@ -249,7 +249,7 @@ static json_t *result_of(struct check *c, double since)
 
 	for (size_t k = 0; k < m->n; k++)
 		json_array_append_new(list, finding_json(c, &m->v[k]));
-	r = json_pack("{s:b, s:o}", "clean", m->n == 0, "findings", list);
+	r = json_pack("{s:b, s:o}", "clean", !m->n && !m->i.report.unseen && !m->i.report.lost, "findings", list);
 	json_object_set_new(
 		r, "reachable",
 		json_pack("{s:I, s:I}", "bytes", (json_int_t)m->reachable, "blocks", (json_int_t)m->reachable_blocks));

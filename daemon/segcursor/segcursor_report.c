@@ -20,20 +20,29 @@
 #define ROOM (4u << 20) /* bytes of the report */
 #define KEEP_FREE (1u << 20) /* of them, for what is told between two looks at whether it is full */
 #define SYSCALL_BYTES 2
+/* A copy that has used this many times the CPU time that the way to an interruption takes natively, and some more, has
+ * gone past it. */
+#define PAST_TIMES 100
+#define PAST_NS 1000000000u
 
 struct reporting {
 	struct segcur_report *r;
 	struct segcur *in;
 	uint64_t at; /* the report in the copy */
 	struct goal *goal; /* where an interruption ends the segment; NULL: it ends at an event */
+	pid_t pid; /* of the copy */
+	bool past; /* it has gone past the goal */
 };
 
 enum reached { GOES_ON = 0, AT_END = 1, NOT_FOUND = 2 };
 
 static int map_report(struct reporting *g, struct trace *t, struct err *e)
 {
+	/* there it counts for no comparison of states, and is in no mapping's way */
 	const uint64_t args[6] = {
-		0, ROOM, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, (uint64_t)-1, 0};
+		REPLAY_REPORT_ADDR,	ROOM,
+		PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED_NOREPLACE,
+		(uint64_t)-1,		0};
 	uint64_t word = g->in->seg.t->ctl->report_addr;
 	struct replay_report head;
 	int64_t ret;
@@ -138,10 +147,37 @@ static int settle(struct reporting *g, struct trace *t, const struct stop *stop,
 	return stop->kind == STOP_SIGNAL ? NOT_FOUND : GOES_ON;
 }
 
+static bool is_syscall(struct trace *t, uint64_t pc)
+{
+	struct err ignored;
+	uint8_t b[SYSCALL_BYTES];
+
+	return !trace_read(t->pid, pc, b, sizeof(b), &ignored) && b[0] == 0x0f && b[1] == 0x05;
+}
+
 /*
- * *r: the frame of the program that the recorder returns to, also through functions of libc that the recorder has
- * called. false: it is not known. What these functions call of the program, such as a library's constructors, is not
- * told.
+ * Has the recorder begun something in which it calls a function of the program? (That of a thread is called by libc's
+ * code, to which no call returns.)
+ */
+static bool calls_program(const struct reporting *g)
+{
+	return g->r->last[g->in->seg.thread] == RLOG_ONCE_RUN || g->r->last[g->in->seg.thread] == RLOG_START;
+}
+
+/* What the thread did at the segment's end. */
+static void note_event(struct segcur_report *r, struct target *t, uint64_t n)
+{
+	struct timeline_event ev;
+	struct err ignored;
+
+	if (!timeline_read(t->tl, n, &ev, &ignored) && ev.where.thread < RLOG_MAX_THREADS)
+		r->last[ev.where.thread] = (uint8_t)ev.ev.rec.kind;
+}
+
+/*
+ * *r: where the recorder returns to. false: not known, or it calls a function of the program before it returns. Of a
+ * function of libc that the recorder has called, such as dlopen, it is the recorder's caller: library constructors are
+ * not told.
  */
 static bool returns_to_program(struct reporting *g, struct trace *t, struct user_regs_struct *r)
 {
@@ -149,15 +185,15 @@ static bool returns_to_program(struct reporting *g, struct trace *t, struct user
 	struct shim_frames *o = g->in->shim_frames;
 	struct user_regs_struct here = *r;
 
+	if (calls_program(g))
+		return false;
 	if (shim_frames_caller(o, v, t->pid, r) &&
-	    (visibility_is_certain(v, r->rip) || !shim_frames_hides(o, v, t->pid, r)))
+	    (visibility_is_certain(v, r->rip) ||
+	     (is_syscall(t, r->rip - SYSCALL_BYTES) && !shim_frames_hides(o, v, t->pid, r))))
 		return true;
 	*r = here;
-	if (!shim_frames_of_call(o, v, t->pid, r))
-		return false;
-	if (visibility_is_shim(v, r->rip) && !shim_frames_caller(o, v, t->pid, r))
-		return false;
-	return visibility_is_certain(v, r->rip) || !shim_frames_hides(o, v, t->pid, r);
+	return shim_frames_of_call(o, v, t->pid, r) && visibility_is_shim(v, r->rip) &&
+	       shim_frames_caller(o, v, t->pid, r) && visibility_is_certain(v, r->rip);
 }
 
 /* From inside the recorder to the program's code. */
@@ -177,14 +213,6 @@ static int come_out(struct reporting *g, struct trace *t, struct err *e)
 		return -1;
 	}
 	return settle(g, t, &stop, e);
-}
-
-static bool is_syscall(struct trace *t, uint64_t pc)
-{
-	struct err ignored;
-	uint8_t b[SYSCALL_BYTES];
-
-	return !trace_read(t->pid, pc, b, sizeof(b), &ignored) && b[0] == 0x0f && b[1] == 0x05;
 }
 
 /* The walk has left: what stands here the processor executes. */
@@ -230,8 +258,11 @@ static int ended(void *ctx, struct trace *t, bool *over, struct err *e)
 static bool cancelled(void *ctx)
 {
 	struct reporting *g = ctx;
+	struct err ignored;
+	uint64_t ns;
 
-	return g->r->ops->cancelled && g->r->ops->cancelled(g->r->ctx);
+	g->past = g->goal && !trace_cpu_ns(g->pid, &ns, &ignored) && ns > g->in->end_ns * PAST_TIMES + PAST_NS;
+	return g->past || (g->r->ops->cancelled && g->r->ops->cancelled(g->r->ctx));
 }
 
 static int walk(struct reporting *g, struct trace *t, struct err *e)
@@ -286,15 +317,17 @@ static int go_on(struct reporting *g, struct trace *t, struct err *e)
 	case WALK_CANNOT:
 		return gave_up(g, t);
 	default:
-		return -1;
+		return g->past && e->kind == ERR_CANCELLED ? NOT_FOUND : -1;
 	}
 }
 
 /* Entries of the rest are read once more, whatever ended it. */
 static int go_through(struct reporting *g, struct trace *t, struct err *e)
 {
-	int r = come_out(g, t, e);
+	int r;
 
+	g->pid = t->pid;
+	r = come_out(g, t, e);
 	while (r == GOES_ON)
 		r = go_on(g, t, e);
 	if (r < 0)
@@ -344,5 +377,6 @@ int segcur_report_segment(struct segcur_report *r, struct target *t, uint64_t n,
 		      ? -1
 		      : 0;
 	breaks_fini(&goal.stop);
+	note_event(r, t, n + 1);
 	return segcur_leave(&in, got ? &why : e) ? -1 : got;
 }

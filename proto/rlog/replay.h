@@ -65,6 +65,7 @@
 	0x190000000000ull /* recording: where blocks of the heap were allocated, see plugins/record/sync/heap_detect.c \
 			   */
 #define REPLAY_LOG_ADDR 0x190000000000ull /* replay: whole logs, one behind the other */
+#define REPLAY_REPORT_ADDR 0x1f0000000000ull /* in a copy: struct replay_report (rlog/report.h) */
 #define SHIM_HEAP_MAIN_ADDR 0x200000000000ull /* arena of the first thread, 8 TiB */
 #define SHIM_HEAP_ADDR 0x280000000000ull /* arena N at + N << 32 */
 #define SHIM_STACK_ADDR 0x500000000000ull /* stack of thread N at + N << 26 */
