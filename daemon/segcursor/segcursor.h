@@ -80,6 +80,7 @@ struct segcur {
 	uint64_t patience; /* a running copy stops after so many writes that change nothing (STOP_HOT); 0: any number */
 	bool hurry; /* ... and where stops are so close together that it is quicker to walk past them */
 	bool hurried; /* it has stopped for that */
+	bool walks; /* it is known beforehand to be quicker to walk to its last stop */
 	struct goal *goal; /* a step also ends in this state, even if it is not visible; NULL: none */
 	struct segcur_trail *trail; /* where copies that run for long leave others behind; NULL: they do not */
 };
@@ -149,6 +150,12 @@ int segcur_nth_stop(struct segcur *in, struct breaks *b, uint64_t k, struct stop
 int segcur_back_over(struct segcur *in, struct breaks *b, uint64_t lo, uint64_t hi, uint64_t sp, struct err *e);
 /* To the last stop of b in the segment. 1: there is none. */
 int segcur_last_stop(struct segcur *in, struct breaks *b, struct stop *stop, struct err *e);
+/*
+ * t, a copy of the thread that moves behind event n of the target, on memory of its own, is on its way: are there stops
+ * of b on the rest of that? 0: there are none; 1: nobody knows.
+ */
+int segcur_may_stop(struct target *target, uint64_t n, struct trace *t, const struct process_view *view,
+		    struct breaks *b, struct err *e);
 /* To the last stop of b before now. 1: there is none. */
 int segcur_back_to_stop(struct segcur *in, struct breaks *b, struct stop *stop, struct err *e);
 /* A change of watched words: by the instruction at pc, the hits-th time that the segment comes there; values by slot.

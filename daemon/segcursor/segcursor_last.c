@@ -360,12 +360,12 @@ static int last_of_counted(struct segcur *in, struct breaks *b, struct goal *g, 
 /* Up to the goal. */
 static int last_before(struct segcur *in, struct breaks *b, struct goal *g, struct stop *stop, struct err *e)
 {
-	bool hurried;
-	int r = last_of_counted(in, b, g, can_walk_to(in, g) && segcur_is_walkable(in, b), stop, e);
+	bool hurry = can_walk_to(in, g) && segcur_is_walkable(in, b), hurried = hurry && in->walks;
+	int r = hurried ? 2 : last_of_counted(in, b, g, hurry, stop, e);
 
 	if (r != 2)
 		return r;
-	hurried = in->hurried;
+	hurried |= in->hurried;
 	r = last_by_walk(in, b, g, stop, e);
 	if (r == 2 && hurried)
 		r = last_of_counted(in, b, g, false, stop, e);

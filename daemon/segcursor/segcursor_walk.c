@@ -37,6 +37,8 @@ static void add_words(const struct breaks *b, struct trace_walk *w)
 	}
 }
 
+#define REST_S 2 /* then it is looked at again from its beginning */
+
 /* The goal of a walk, and when it gives up. */
 struct walker {
 	struct segcur *in;
@@ -479,6 +481,27 @@ int segcur_walk_all(struct segcur *in, struct breaks *b, uint64_t *k, struct err
 		return -1;
 	*k = before + w.ask.arrivals + rest;
 	return 0;
+}
+
+int segcur_may_stop(struct target *target, uint64_t n, struct trace *t, const struct process_view *view,
+		    struct breaks *b, struct err *e)
+{
+	struct segcur in = {.n = n,
+			    .visibility = *view->visibility,
+			    .shim_frames = view->shim_frames,
+			    .seg = {.t = target, .n = n, .tid = t->tid}};
+	struct walker walker = {.in = &in, .is_goal = is_state, .end = clock_s() + REST_S};
+	struct trace_walk w = {0};
+	struct trace there = {0};
+	int r;
+
+	if (!segcur_is_walkable(&in, b))
+		return 1;
+	if (segment_find_gadget(t->pid, &in.seg.gadget, e))
+		return -1;
+	r = walk_or_leave(&walker, t, &w, b, &there, e);
+	segcur_drop(&there);
+	return r < 0 ? -1 : r != SEGCUR_WALK_OVER || w.ask.arrivals || w.ask.changes || w.resumed;
 }
 
 int segcur_walk_marks(struct segcur *in, struct goal *g, struct err *e)

@@ -29,6 +29,7 @@ struct cursor_last {
 	bool many; /* not all stops behind the event were counted: it is the kth or a later one */
 	bool all; /* each segment with stops is added to `maybe` */
 	uint64_t written, writes; /* behind event `written`, watched words were written so often without a change */
+	uint64_t patience; /* no more often than that: then the rest of the segment is left */
 	uint64_t *maybe; /* events of later segments that may have changes, ascending; malloc'd */
 	size_t maybes;
 };

@@ -12,6 +12,8 @@
 #include "timetravel/cursor_int.h"
 
 #define CALLS_MAX 1000 /* segments of one call */
+#define PART_MAX 64 /* segments that are looked at together, forwards */
+#define WRITES_LEAST 8 /* if segment after segment is left for its writes, they need not be so many any more */
 
 static int at_begin(struct cursor *t, struct stop *stop, struct err *e)
 {
@@ -214,11 +216,20 @@ static int run_past(struct cursor *t, uint64_t to, struct stop *stop, struct err
 	return r;
 }
 
-/* The rest of the segment in which it stopped is not counted. */
-static bool is_left(struct cursor_last *last, const struct stop *stop, uint64_t event)
+/* Words are written very often: the rest of the segment is walked through, or left for later. */
+static int leave_hot(struct cursor *t, struct cursor_last *last, uint64_t event, struct err *e)
 {
-	if (stop->kind == STOP_HOT)
+	int r = t->ops->may_stop(t, e);
+
+	if (r > 0)
 		cursor_maybe(last, event);
+	last->patience = last->patience / 2 > WRITES_LEAST ? last->patience / 2 : WRITES_LEAST;
+	return r < 0 ? -1 : 0;
+}
+
+/* The rest of the segment in which it stopped is not counted. */
+static bool is_left(const struct cursor_last *last, const struct stop *stop, uint64_t event)
+{
 	return stop->kind == STOP_HOT || (last->many && last->event == event);
 }
 
@@ -236,6 +247,8 @@ static int last_stop(struct cursor *t, uint64_t to, struct cursor_last *last, st
 		if (r || is_over(&stop) || !is_left(last, &stop, nav_at(t->nav)))
 			continue;
 		at = nav_at(t->nav);
+		if (stop.kind == STOP_HOT && leave_hot(t, last, at, e))
+			return -1;
 		r = run_past(t, at + 1, &stop, e);
 		if (!r && at + 1 < to)
 			stop.kind = 0;
@@ -282,7 +295,7 @@ int cursor_stopped_segments(struct cursor *t, uint64_t *to, struct cursor_last *
 	uint64_t from = piece_before(t, *to), fork;
 	int r = 0;
 
-	*all = (struct cursor_last){.all = true};
+	*all = (struct cursor_last){.all = true, .patience = SEGCUR_WRITES};
 	if (cursor_fork_before(t, *to, &fork, e))
 		return -1;
 	if (fork == *to) {
@@ -296,15 +309,46 @@ int cursor_stopped_segments(struct cursor *t, uint64_t *to, struct cursor_last *
 	return r;
 }
 
+/* To the last stop of a segment that a sweep has left, since words are written very often there. 1: there is none. */
+static int last_of_left(struct cursor *t, uint64_t event, struct stop *stop, struct err *e)
+{
+	if (t->ops->enter_any(t, event, e))
+		return -1;
+	t->in.walks = true;
+	return t->ops->last_stop(&t->in, &t->breaks, stop, e);
+}
+
+/* To the last stop of these n segments, which are gone through forwards, since that is the short way. 1: there is none.
+ */
+static int last_of_part(struct cursor *t, const uint64_t *event, size_t n, struct stop *stop, struct err *e)
+{
+	size_t last = n;
+	int r = 1;
+
+	for (size_t i = 0; i < n; i++) {
+		r = last_of_left(t, event[i], stop, e);
+		if (r < 0)
+			return -1;
+		last = r ? last : i;
+	}
+	if (last == n)
+		return 1;
+	return r ? last_of_left(t, event[last], stop, e) : 0;
+}
+
 /* To the last stop of those that a sweep has met. 1: there is none. */
 static int last_swept(struct cursor *t, const struct cursor_last *last, struct stop *stop, struct err *e)
 {
-	for (size_t i = last->maybes; i > 0; i--) {
-		int r = t->ops->enter_any(t, last->maybe[i - 1], e) ? -1
-								    : t->ops->last_stop(&t->in, &t->breaks, stop, e);
+	size_t n = last->maybes, part;
 
+	for (size_t next = 1; n; next = next < PART_MAX ? 2 * next : next) {
+		int r;
+
+		part = next < n ? next : n;
+		r = last_of_part(t, last->maybe + n - part, part, stop, e);
 		if (r <= 0)
 			return r ? -1 : at_stop(t, stop, e);
+		n -= part;
 	}
 	if (!last->k)
 		return 1;
@@ -317,7 +361,7 @@ static int last_swept(struct cursor *t, const struct cursor_last *last, struct s
  */
 static int last_before(struct cursor *t, uint64_t *to, struct stop *stop, struct err *e)
 {
-	struct cursor_last last = {0};
+	struct cursor_last last = {.patience = SEGCUR_WRITES};
 	uint64_t from, fork;
 	int r;
 

@@ -13,6 +13,8 @@
 
 /* Ends looking: no thread is held, no copy lives. The process may be anywhere. */
 int cursor_leave(struct cursor *t, struct err *e);
+/* CURSOR_GROUP, in a segment: may there be stops up to its end? 1, 0 or -1. */
+int cursor_may_stop(struct cursor *t, struct err *e);
 /* A copy of the thread that moved last, with memory of its own. */
 int cursor_copy(struct cursor *t, struct trace *copy, struct err *e);
 /* To event n, then inside the segment behind it. 1: that has no visible state; the process stands at n. */

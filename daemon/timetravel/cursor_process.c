@@ -191,6 +191,28 @@ int cursor_copy(struct cursor *t, struct trace *copy, struct err *e)
 	return th ? keep_state(t, th, copy, e) : err_set(e, ERR_USAGE, "thread %d is no more", (int)t->tid);
 }
 
+/* In a segment that ends in the middle of the program, nobody knows. */
+int cursor_may_stop(struct cursor *t, struct err *e)
+{
+	uint64_t n = nav_at(t->nav);
+	struct group_thread *th = group_find(&t->group, t->tid);
+	struct timeline_event ev;
+	struct trace copy;
+	int r;
+
+	if (!th || !th->t.alive || th->pending || th->sig || n >= nav_total(t->nav))
+		return 1;
+	if (timeline_read(t->nav->t.tl, n + 1, &ev, e))
+		return -1;
+	if (ev.ev.rec.kind == RLOG_PREEMPT)
+		return 1;
+	if (keep_state(t, th, &copy, e))
+		return -1;
+	r = segcur_may_stop(&t->nav->t, n, &copy, &t->view, &t->breaks, e);
+	segcur_drop(&copy);
+	return r;
+}
+
 /* *count: as segcur_find_counting, if that is easy. */
 static int find_inside(struct cursor *t, struct trace *here, struct breaks *b, struct segcur_count *count,
 		       struct err *e)
@@ -288,6 +310,7 @@ const struct cursor_ops cursor_process_ops = {
 	.last_stop = segcur_last_stop,
 	.back_to_stop = segcur_back_to_stop,
 	.to_counted = segcur_to_counted,
+	.may_stop = cursor_may_stop,
 	.count_stops = segcur_count_stops,
 	.back_over = segcur_back_over,
 	.walk_until = segcur_walk_until,

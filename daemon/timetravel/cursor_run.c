@@ -112,7 +112,7 @@ static int note_write(struct run *r, uint64_t event, struct err *e)
 	}
 	if (remapped > 0)
 		cursor_maybe(c, event);
-	if (++c->writes > SEGCUR_WRITES)
+	if (++c->writes > c->patience)
 		*r->stop = (struct stop){.kind = STOP_HOT};
 	return remapped < 0 ? -1 : 0;
 }

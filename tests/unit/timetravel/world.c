@@ -303,6 +303,11 @@ static int nth_from(struct segcur *in, const struct breaks *b, unsigned i, uint6
 	return 1;
 }
 
+static int may_stop(struct cursor *t, struct err *e)
+{
+	return 1;
+}
+
 static int nth_stop(struct segcur *in, struct breaks *b, uint64_t k, struct stop *stop, struct err *e)
 {
 	return nth_from(in, b, first_of(of_segment(in), in->n), k, stop);
@@ -385,7 +390,7 @@ static const struct cursor_ops ops = {
 	.leave = leave, .enter = enter, .enter_any = enter_any, .come_near = come_near, .hold = hold, .run = run,
 	.stand = stand_at_event, .checkpoint = checkpoint, .keep = keep, .checkpoint_before = checkpoint_before,
 	.go_inside = go_inside, .regs = regs, .step = step, .look_on = look_on, .back = back, .to_end = to_end,
-	.run_segment = run_segment, .nth_stop = nth_stop, .last_stop = last_stop, .back_to_stop = back_to_stop,
+	.may_stop = may_stop, .run_segment = run_segment, .nth_stop = nth_stop, .last_stop = last_stop, .back_to_stop = back_to_stop,
 	.to_counted = to_counted, .count_stops = count_stops, .back_over = back_over, .walk_until = walk_until,
 	.most_similar = most_similar, .meets = meets,
 };
