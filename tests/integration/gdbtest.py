@@ -48,12 +48,16 @@ def line_of(source, mark):
     raise KeyError(mark)
 
 
-def expect(text, *marks):
-    """The marks stand in the text in this order."""
+def expect(text, *marks, more=""):
+    """The marks stand in the text in this order. more: shown too if they do not, as what went to standard error."""
     at = 0
     for mark in marks:
         found = text.find(mark, at)
-        check(found >= 0, "no '%s' behind '%s'; then comes:" % (mark, text[max(0, at - 40):at]), text[at:at + 800], "of:", text)
+<<<<<<< HEAD
+        check(found >= 0, "no '%s' behind '%s'; then comes:" % (mark, text[max(0, at - 40):at]), text[at:at + 800], "of:", text, more)
+=======
+        check(found >= 0, "no '%s' behind '%s' in:" % (mark, text[max(0, at - 40):at]), text, more)
+>>>>>>> b733842 (tests: a session's failure shows standard error, too; unchanged stores)
         at = found + len(mark)
 
 
