@@ -68,6 +68,14 @@ static __attribute__((noinline)) unsigned long spin(unsigned long n)
 	return x; /* spin: end */
 }
 
+static __attribute__((noinline)) unsigned long line(unsigned long n)
+{
+	unsigned long x = 1, i;
+
+	for (i = 0; i < n; i++) x = (x ^ (x >> 29)) * 6364136223846793005ul + i; /* line: loop */
+	return x;
+}
+
 /* One segment. */
 static void compute(void)
 {
@@ -131,6 +139,7 @@ int last(void)
 	a += tick();
 	a += tick();
 	a += tick(); /* last: ticked */
+	a += (long)line(400000);
 	a += (long)spin(20000000); /* last: spin */
 	return a == 0; /* last: end */
 }

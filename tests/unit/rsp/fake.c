@@ -103,6 +103,14 @@ static int set_point(void *ctx, enum rsp_point p, uint64_t addr, unsigned len, b
 	return 0;
 }
 
+static void step_range(void *ctx, uint64_t lo, uint64_t hi)
+{
+	struct fake *f = ctx;
+
+	f->lo = lo;
+	f->hi = hi;
+}
+
 static int resume(void *ctx, enum rsp_resume how, int tid, struct rsp_stop *stop, struct err *e)
 {
 	static const int to[] = {[RSP_CONTINUE] = FAKE_END, [RSP_STEP] = 1, [RSP_BACK_CONTINUE] = -FAKE_END,
@@ -122,7 +130,9 @@ static int resume(void *ctx, enum rsp_resume how, int tid, struct rsp_stop *stop
 		*stop = (struct rsp_stop){.why = RSP_BREAKPOINT, .tid = 0x11};
 		return 0;
 	}
-	f->at += to[how];
+	do
+		f->at += to[how];
+	while (how == RSP_STEP && f->at >= 0 && (uint64_t)f->at >= f->lo && (uint64_t)f->at < f->hi);
 	*stop = (struct rsp_stop){.why = RSP_STEPPED, .tid = tid};
 	if (f->at < 0 || f->at > FAKE_END) {
 		stop->why = f->at < 0 ? RSP_BEGIN : RSP_END;
@@ -190,6 +200,7 @@ const struct rsp_ops fake_ops = {
 	.write = write_memory,
 	.read = read_memory,
 	.set_point = set_point,
+	.step_range = step_range,
 	.resume = resume,
 	.object = object,
 	.monitor = monitor,

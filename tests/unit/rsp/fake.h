@@ -20,6 +20,7 @@ struct fake {
 	bool met; /* a breakpoint at FAKE_ADDR + 8, which the other thread comes to next */
 	unsigned passed; /* signals that are no stops */
 	int at; /* 0 .. FAKE_END */
+	uint64_t lo, hi; /* of the next step: it goes on while `at` is in there */
 	int tid;
 	struct rsp_conn *conn; /* while it is talked to */
 };
