@@ -45,8 +45,8 @@ void lines_fini(struct lines *l);
 /* A step has led behind this event, to this state. */
 void lines_note(struct lines *l, uint64_t event, uint64_t pc, uint64_t sp);
 /*
- * Does it go round, or have there been so many steps that it may? Then all from *range on, with that stack pointer or lower ones, is
- * to be left in one step. Asked again, it says so after as many steps more.
+ * Does it go round, or have there been so many steps that it may? Then all from *range on, with that stack pointer or
+ * lower ones, is to be left in one step. Asked again, it says so after as many steps more.
  */
 bool lines_due(struct lines *l, struct lines_range *range, uint64_t *sp);
 /*
