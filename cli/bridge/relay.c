@@ -102,8 +102,8 @@ static void note_asked(struct relay *r, const struct buf *p)
 		strv_add(&r->setup, buf_str(p));
 	if (is(p, "z"))
 		setup_remove_point(r, p);
-	if (is_resume(p))
-		r->interrupted = false;
+	if (is(p, "qRcmd,"))
+		r->interrupted = false; /* the worker forgets it, too */
 	if (is_resume(p) || is(p, "qRcmd,"))
 		r->at_prompt = str_starts(p->data, PROMPT);
 	r->leaving |= is(p, "D") || is(p, "k") || is(p, "vKill");
@@ -116,18 +116,40 @@ static void note_answer(struct relay *r, const struct buf *p)
 {
 	if (is(p, "O") && !is(p, "OK"))
 		return; /* text for the user; the answer follows */
+	if (is_resume(&r->asked)) {
+		r->interrupted = false; /* by the next one it is stopped again */
+		r->at_prompt |= is(p, "W") || is(p, "X"); /* GDB has no program to ask about */
+	}
 	buf_clear(&r->asked);
 	r->lost = 0;
 }
 
-static void note(struct relay *r, struct relay_stream *s, const char *data, size_t n)
+/* GDB's own interrupt, which the program has had already? */
+static bool is_second_interrupt(struct relay *r, const struct relay_stream *s, char c)
 {
+	bool again = r->interrupted;
+
+	if (s != &r->from_gdb || s->packet.len || c != *INTERRUPT)
+		return false;
+	r->interrupted = true;
+	return again;
+}
+
+/* Without second interrupts; the number of bytes that are left. */
+static size_t note(struct relay *r, struct relay_stream *s, char *data, size_t n)
+{
+	size_t left = 0;
+
 	for (size_t i = 0; i < n; i++) {
+		if (is_second_interrupt(r, s, data[i]))
+			continue;
+		data[left++] = data[i];
 		if (!take(s, data[i]))
 			continue;
 		s == &r->from_gdb ? note_asked(r, &s->packet) : note_answer(r, &s->packet);
 		buf_clear(&s->packet);
 	}
+	return left;
 }
 
 /* ---- another worker ---- */
@@ -244,17 +266,6 @@ static void pass_interrupt(struct relay *r)
 		r->interrupted = true;
 }
 
-/* GDB's own, which the program has had already. */
-static bool is_second_interrupt(struct relay *r, const char *data, ssize_t n)
-{
-	bool again = r->interrupted;
-
-	if (n != 1 || data[0] != *INTERRUPT)
-		return false;
-	r->interrupted = true;
-	return again;
-}
-
 /* false: it has closed its side. That the other one has shows when that is read from. */
 static bool pass(struct relay *r, struct relay_stream *s, int from, int to)
 {
@@ -268,10 +279,8 @@ static bool pass(struct relay *r, struct relay_stream *s, int from, int to)
 		return false;
 	if (s == &r->from_worker)
 		n = (ssize_t)progress_line_take(&r->b->line, data, (size_t)n);
-	if (s == &r->from_gdb && is_second_interrupt(r, data, n))
-		return true;
-	note(r, s, data, (size_t)n);
-	if (write_full(to, data, (size_t)n))
+	n = (ssize_t)note(r, s, data, (size_t)n);
+	if (n && write_full(to, data, (size_t)n))
 		return true;
 	return true;
 }

@@ -29,7 +29,7 @@ struct relay {
 	bool leaving; /* GDB has detached or killed */
 	bool prompted; /* GDB was at its prompt */
 	bool at_prompt; /* ... and has not begun another command that moves the program */
-	bool interrupted; /* the program, since GDB has resumed it */
+	bool interrupted; /* the worker: it has not stopped the program since, nor forgotten it at a prompt */
 	bool only; /* there is no other worker */
 	unsigned lost; /* workers, since one has answered */
 };

@@ -83,6 +83,8 @@ bool live_in_call(struct live *l, struct trace *t, struct user_regs_struct *r);
 
 /* Is it a signal that the recorder or libc uses internally? GDB does not see it. */
 bool live_is_internal(struct trace *t, const siginfo_t *si);
+/* Has it been sent to the stopped process, and is there a thread to take it when it goes on? */
+bool live_is_coming(const struct group *g, int sig);
 /* Has the process a handler for it? */
 bool live_is_caught(pid_t pid, int sig);
 

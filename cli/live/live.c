@@ -19,6 +19,7 @@
 #include "base/path.h"
 #include "client/out.h"
 #include "live/internal.h"
+#include "supervisor/wait.h"
 #include "visibility/regs.h"
 
 #define OPTIONS (PTRACE_O_EXITKILL | PTRACE_O_TRACEFORK | PTRACE_O_TRACEVFORK | PTRACE_O_TRACEEXEC | PTRACE_O_TRACEEXIT)
@@ -448,6 +449,7 @@ int live_start(struct bridge *b, struct live_opts *o, int *code, struct err *e)
 	close(fd[0]);
 	l.conn.fd = fd[1];
 	prctl(PR_SET_PDEATHSIG, SIGTERM);
+	wait_prepare(); /* a Ctrl-C is for GDB, before the first program too */
 	*code = getppid() == self && serve(&l, e) ? -1 : 0;
 	return 1;
 }

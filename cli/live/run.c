@@ -30,6 +30,7 @@ struct run {
 	struct stepper s;
 	unsigned stops; /* so far */
 	bool settling;
+	bool coming; /* the terminal's SIGINT */
 	unsigned waits; /* looks at the thread, one after the other, at which it was asleep */
 	double looked; /* when that was */
 	bool stopped, passed; /* passed: at a breakpoint whose condition is false */
@@ -268,7 +269,7 @@ static int put_back(struct live *l, struct group_thread *th, struct err *e)
 
 /*
  * A thread at a breakpoint executes one instruction without it; so does the stepped thread, if its instruction cannot
- * block. The other threads stay stopped, and signals stay pending.
+ * block. The other threads stay stopped, and signals stay pending; but not a Ctrl-C, how many steps ever there are.
  */
 static int step_off(struct run *r, struct group_thread *th, struct err *e)
 {
@@ -278,7 +279,8 @@ static int step_off(struct run *r, struct group_thread *th, struct err *e)
 
 	if (!th->t.alive || th->pending || trace_get_pc(&th->t, &pc, e))
 		return th->t.alive && !th->pending ? -1 : 0;
-	if (!breaks_has(&l->breaks, pc) && (th->t.tid != r->s.tid || !visibility_is_certain(&l->visibility, pc)))
+	if (!breaks_has(&l->breaks, pc) &&
+	    (th->t.tid != r->s.tid || r->coming || !visibility_is_certain(&l->visibility, pc)))
 		return 0;
 	if (stepper_off(&r->s, th, &s, e))
 		return -1;
@@ -308,6 +310,7 @@ static int run(struct run *r, struct err *e)
 
 	if (stepper_begin(&r->s, e))
 		return -1;
+	r->coming = live_is_coming(&l->group, SIGINT);
 	for (unsigned i = 0; i < l->group.n && !r->stopped; i++)
 		if (step_off(r, l->group.v[i], e))
 			return -1;
@@ -362,13 +365,23 @@ static int settle(struct live *l, struct rsp_stop *out, struct err *e)
 	return 0;
 }
 
+/* GDB resumes it again and again, as for `next` in a long loop: an interrupt that came between two steps stops it
+ * before it moves. A signal that it is given first would be lost. */
+static bool is_interrupted_before(struct live *l)
+{
+	return !l->passed && rsp_interrupted(&l->conn);
+}
+
 int live_resume(struct live *l, enum rsp_resume how, pid_t tid, struct rsp_stop *out, struct err *e)
 {
 	struct run r = {.l = l, .s = stepper_of(l, how == RSP_STEP ? tid : 0), .stop = out};
-	int ret;
+	int ret = 0;
 
 	look_around(l);
-	ret = run_on(&r, e);
+	if (is_interrupted_before(l))
+		stop_for(&r, RSP_SIGNALLED, interrupted_thread(l), SIGINT);
+	else
+		ret = run_on(&r, e);
 	l->passed = 0;
 	if (!ret && out->why == RSP_SIGNALLED && out->sig == SIGINT)
 		ret = settle(l, out, e);

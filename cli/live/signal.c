@@ -3,6 +3,7 @@
 #include <inttypes.h>
 #include <signal.h>
 #include <stdio.h>
+#include <sys/ptrace.h>
 
 #include "base/cleanup.h"
 #include "base/maps.h"
@@ -30,6 +31,32 @@ bool live_is_internal(struct trace *t, const siginfo_t *si)
 	case SIGSEGV:
 		return (si->si_code == SI_KERNEL && trace_at_input(t)) ||
 		       (si->si_code == SEGV_ACCERR && is_shared(t->pid, (uint64_t)si->si_addr));
+	}
+	return false;
+}
+
+static bool is_blocked(pid_t tid, int sig)
+{
+	uint64_t mask;
+
+	return !ptrace(PTRACE_GETSIGMASK, tid, sizeof(mask), &mask) && mask >> (sig - 1) & 1;
+}
+
+bool live_is_coming(const struct group *g, int sig)
+{
+	struct __ptrace_peeksiginfo_args args = {.flags = PTRACE_PEEKSIGINFO_SHARED, .nr = 1};
+	const struct group_thread *stopped = NULL, *takes = NULL;
+	siginfo_t si;
+
+	for (unsigned i = 0; i < g->n; i++)
+		stopped = g->v[i]->t.alive ? g->v[i] : stopped;
+	while (stopped && ptrace(PTRACE_PEEKSIGINFO, stopped->t.tid, &args, &si) == 1) {
+		args.off++;
+		if (si.si_signo != sig)
+			continue;
+		for (unsigned i = 0; i < g->n && !takes; i++)
+			takes = g->v[i]->t.alive && !is_blocked(g->v[i]->t.tid, sig) ? g->v[i] : NULL;
+		return takes != NULL;
 	}
 	return false;
 }
