@@ -44,6 +44,7 @@ struct log {
 
 #define SIG_QUEUE 64
 #define LIB_HELD 16
+#define HELD_SIGNALS 2
 
 struct lib_lock;
 struct lib_held {
@@ -144,6 +145,8 @@ struct thr {
 	int cancel_late; /* replay, see io.c: not cancelled before this call, as it may be already */
 	/* library locks that this thread holds, for its end: see lib.c */
 	struct lib_held held[LIB_HELD], *held_more;
+	uint32_t kept; /* bits of kept_si, and one of held.c */
+	siginfo_t kept_si[HELD_SIGNALS];
 	int nheld, unheld; /* there was no memory to note so many */
 	/* recording serially, see gil.c */
 	int gil; /* holds it, or waits to get it */

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* image.c: a process image begins: its folder in the recording, what is written there of it; and a fork's child. */
+#include "record/core/held.h"
 #include "record/core/sigaction.h"
 #include "record/core/state.h"
 #include "record/core/util.h"
@@ -252,6 +253,7 @@ void init_fork_child(struct thr *t, uint32_t process, uint32_t parent)
 	G.pid = G.shown_pid = (int)raw0(SYS_getpid);
 	n->tid = G.pid;
 	sig_queue_drop(n);
+	held_fork_child(n);
 	G.waits_told = 0;
 	n->preempt.timer = n->preempt.armed = n->preempt.due = n->preempt.poked = n->preempt.seeking = 0;
 	spin_fork_child(n);

@@ -8,6 +8,7 @@
  */
 #include "record/signal/sig.h"
 #include "record/chaos/interrupts.h"
+#include "record/core/held.h"
 #include "record/core/own_stack.h"
 #include "record/core/scrub.h"
 #include "record/core/sigaction.h"
@@ -158,7 +159,7 @@ static void call_handler(struct thr *t, int sig, const siginfo_t *si, uint64_t s
 	old = was;
 	if (uc)
 		__builtin_memcpy(&old, &uc->uc_sigmask, 8);
-	mask |= wait_mask ? *wait_mask & ~sig_never_blocked() : old;
+	mask |= (wait_mask ? *wait_mask : old) & ~sig_never_blocked();
 	t->hidden |= (blocks(sig) | (wait_mask ? *wait_mask : 0)) & sig_never_blocked();
 	t->wait_mask = 0;
 	t->handlers++;
@@ -202,6 +203,7 @@ static void call_handler(struct thr *t, int sig, const siginfo_t *si, uint64_t s
 	t->caller = caller;
 	t->wait_mask = wait_mask;
 	t->hidden = hidden;
+	held_release(t);
 	sig_take_state(t, restarts, call, &f->uc, uc);
 	if (uc)
 		__builtin_memcpy(&uc->uc_sigmask, &old, 8);
@@ -446,6 +448,7 @@ static int signal_handler_in_place(struct thr *t, int sig, siginfo_t *si, uconte
 	program_stack_restore(t, &f->uc.uc_stack, (uint64_t)f);
 	t->own_uc = own_uc;
 	t->hidden = hidden;
+	held_release(t);
 	if (n)
 		__builtin_memcpy(uc->uc_mcontext.fpregs, (void *)fp, n);
 	copy_context(uc, &f->uc, uc->uc_mcontext.fpregs, 0);
@@ -530,6 +533,8 @@ void sig_entry(int sig, siginfo_t *si, void *ucv)
 			crash(t, SIGSEGV, si, ucv);
 		return;
 	}
+	if (held_keep(t, si))
+		return;
 	if (!sig_has_handler(sig)) {
 		if ((sig_is_sync(sig) || sig == SIGSYS) && !sig_user[sig].handler)
 			die_of(sig);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* sig_calls.c: rt_sigaction and rt_sigprocmask: what the program asks for, and what the kernel is told. */
+#include "record/core/held.h"
 #include "record/core/memory.h"
 #include "record/core/sigaction.h"
 #include "record/core/state.h"
@@ -53,6 +54,8 @@ long sig_procmask_native(const long *a, ucontext_t *uc)
 		*(uint64_t *)a[2] |= was;
 	if (r == 0 && a[1] && self)
 		hide(self, (int)a[0], want);
+	if (self)
+		held_release(self);
 	if (r == 0 && uc && raw4(SYS_rt_sigprocmask, SIG_BLOCK, 0, &cur, 8) == 0)
 		__builtin_memcpy(&uc->uc_sigmask, &cur, 8); /* the handler's return sets it */
 	return r;

@@ -4,6 +4,7 @@
  * program knows nothing of: made again for the rest of its time, or (sys_rest.c) of what it moves. Which calls end with
  * EINTR although the handler has SA_RESTART, and what they do with their time: signal(7).
  */
+#include "record/core/held.h"
 #include "record/core/util.h"
 #include "record/shm/group.h"
 #include "record/sys/sys.h"
@@ -106,7 +107,7 @@ static long wait_on(struct thr *t, long nr, const long *a, unsigned arg, enum un
 	return ret;
 }
 
-long sys_wait_call(struct thr *t, long nr, const long *a)
+static long wait_call(struct thr *t, long nr, const long *a)
 {
 	unsigned arg = 0;
 	enum unit unit = time_of(nr, a, &arg);
@@ -120,4 +121,16 @@ long sys_wait_call(struct thr *t, long nr, const long *a)
 		return wait_on(t, nr, a, arg, unit);
 	ret = make(nr, a);
 	return likely(!only_ours(t)) ? ret : sys_wait_rest(t, nr, a, ret, control);
+}
+
+long sys_wait_call(struct thr *t, long nr, const long *a)
+{
+	long ret;
+
+	if (likely(!held_shows(t, nr)))
+		return wait_call(t, nr, a);
+	held_show(t);
+	ret = wait_call(t, nr, a);
+	held_hide(t);
+	return ret;
 }

@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * held.h: SIGSEGV and SIGTRAP, sent while the program has blocked them: the recorder needs them itself, so the kernel does not
+ * block them (t->hidden). They are kept here until the program unblocks them, and given back to the kernel for the calls
+ * that look for pending signals: sigpending, sigtimedwait, a signalfd, a wait with another mask.
+ */
+#ifndef FRED_RECORD_HELD_H
+#define FRED_RECORD_HELD_H
+
+#include "record/core/state.h"
+
+/* In the handler of a signal that was sent. 1: the program has blocked it; it is kept, or another thread's. */
+int held_keep(struct thr *t, const siginfo_t *si);
+/* What the program does not block any more comes again, at once. */
+void held_release(struct thr *t);
+/* Around a call of the calling thread t, before which `shows` tells whether it may see them: pending in the kernel. */
+int held_shows(const struct thr *t, long nr);
+void held_show(struct thr *t);
+void held_hide(struct thr *t);
+void held_fork_child(struct thr *t); /* nothing is pending there */
+
+#endif
