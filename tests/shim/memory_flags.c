@@ -26,7 +26,9 @@ int main(void)
 	pthread_t t;
 
 	NEED(pthread_create(&t, NULL, spinner, NULL) == 0);
-	usleep(100000);
+	do
+		usleep(100000);
+	while (!turns); /* on a busy machine it may have begun to spin, or not */
 	go = 1;
 	for (volatile int i = 0; i < COMPUTE; i++)
 		;

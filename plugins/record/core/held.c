@@ -59,7 +59,7 @@ int held_keep(struct thr *t, const siginfo_t *si)
 			t->kept_si[i] = *si;
 		t->kept |= 1u << i;
 	} else if (!pass_on(t, si) && __atomic_compare_exchange_n(&of_process[i].state, &empty, BUSY, 0,
-								   __ATOMIC_ACQUIRE, __ATOMIC_RELAXED)) {
+								  __ATOMIC_ACQUIRE, __ATOMIC_RELAXED)) {
 		of_process[i].si = *si;
 		__atomic_store_n(&of_process[i].state, FULL, __ATOMIC_RELEASE);
 	}

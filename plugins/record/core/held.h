@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * held.h: SIGSEGV and SIGTRAP, sent while the program has blocked them: the recorder needs them itself, so the kernel does not
- * block them (t->hidden). They are kept here until the program unblocks them, and given back to the kernel for the calls
- * that look for pending signals: sigpending, sigtimedwait, a signalfd, a wait with another mask.
+ * held.h: SIGSEGV and SIGTRAP, sent while the program has blocked them: the recorder needs them itself, so the kernel
+ * does not block them (t->hidden). They are kept here until the program unblocks them, and given back to the kernel for
+ * the calls that look for pending signals: sigpending, sigtimedwait, a signalfd, a wait with another mask.
  */
 #ifndef FRED_RECORD_HELD_H
 #define FRED_RECORD_HELD_H

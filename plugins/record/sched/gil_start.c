@@ -2,6 +2,7 @@
 /* gil_start.c: a recording goes over from threads side by side to one thread at a time (gil.c). */
 #include "record/core/sigaction.h"
 #include "record/core/state.h"
+#include "record/core/task.h"
 #include "record/core/tsc_clock.h"
 #include "record/event/ev.h"
 #include "record/event/turn.h"
@@ -19,6 +20,7 @@
 #define STOP_TRIES 500
 #define STOP_NS 200000l
 #define STOP_POKE 10
+#define STARVED_TRIES 10000 /* behind these, while one waits for a processor */
 
 /* In the program's code; with in_shim, also in a wrapper, but not in a call that may wait. */
 static int runs(const struct thr *x, int in_shim)
@@ -51,6 +53,15 @@ static int was_short(const struct thr *t, const struct timespec *end)
 	return us <= SHORT_WAIT_US;
 }
 
+/* Of those that run, one only waits for a processor: the recorder's signal comes before anything else that it does. */
+static int others_starve(const struct thr *t)
+{
+	for (uint32_t i = 1; i < G.next_thread && i < RLOG_MAX_THREADS; i++)
+		if (&G.thr[i] != t && runs(&G.thr[i], 0) && task_state(&G.thr[i]) == 'R')
+			return 1;
+	return 0;
+}
+
 static void poke_others(const struct thr *t)
 {
 	for (uint32_t i = 1; i < G.next_thread && i < RLOG_MAX_THREADS; i++) {
@@ -76,7 +87,9 @@ static void start_serial(struct thr *t)
 	raw2(SYS_membarrier, 1 /* MEMBARRIER_CMD_GLOBAL */, 0);
 	/* all others stop at the end of their next event; one that comes to none is interrupted, or goes on for a while
 	 */
-	for (int i = 0; i < STOP_TRIES && others_run(t, 0); i++) {
+	for (int i = 0; i < STOP_TRIES + STARVED_TRIES && others_run(t, 0); i++) {
+		if (i >= STOP_TRIES && !others_starve(t))
+			break;
 		if (i % STOP_POKE == STOP_POKE - 1)
 			poke_others(t);
 		raw2(SYS_nanosleep, pause, 0);

@@ -83,7 +83,7 @@ static void watch_others(const struct thr *t)
 			every_ns *= 2;
 	}
 	for (uint32_t i = 1; i < G.next_thread && i < RLOG_MAX_THREADS; i++)
-		if (&G.thr[i] != t && G.thr[i].tid && G.thr[i].preempt.poked)
+		if (&G.thr[i] != t && G.thr[i].tid)
 			await_answer(&G.thr[i], &looks);
 }
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * sys_rest.c: recording: the rest of a transfer that the recorder's own signal has ended early: of writes, and of reads that
- * wait for all that they are asked for (MSG_WAITALL, SO_RCVLOWAT: recv(2), socket(7)); within what is left of a socket's
- * time limit (SO_RCVTIMEO, SO_SNDTIMEO), which counts from the call's begin.
+ * sys_rest.c: recording: the rest of a transfer that the recorder's own signal has ended early: of writes, and of reads
+ * that wait for all that they are asked for (MSG_WAITALL, SO_RCVLOWAT: recv(2), socket(7)); within what is left of a
+ * socket's time limit (SO_RCVTIMEO, SO_SNDTIMEO), which counts from the call's begin.
  */
 #include "record/core/memory.h"
 #include "record/core/util.h"
@@ -30,11 +30,11 @@ static const struct mover {
 	short nr;
 	uint8_t way, form, fd, flags;
 } movers[] = {
-	{SYS_read, IN, PLAIN, 0, 0},	   {SYS_readv, IN, VECTOR, 0, 0},     {SYS_recvfrom, IN, PLAIN, 0, 3},
-	{SYS_recvmsg, IN, MESSAGE, 0, 2},  {SYS_recvmmsg, IN, OTHER, 0, 0},   {SYS_accept, IN, OTHER, 0, 0},
-	{SYS_accept4, IN, OTHER, 0, 0},	   {SYS_write, OUT, PLAIN, 0, 0},     {SYS_writev, OUT, VECTOR, 0, 0},
-	{SYS_sendto, OUT, PLAIN, 0, 3},	   {SYS_sendmsg, OUT, MESSAGE, 0, 2}, {SYS_sendmmsg, OUT, OTHER, 0, 0},
-	{SYS_connect, OUT, OTHER, 0, 0},   {SYS_sendfile, OUT, OTHER, 0, 0},  {SYS_splice, OUT, OTHER, 2, 0},
+	{SYS_read, IN, PLAIN, 0, 0},	  {SYS_readv, IN, VECTOR, 0, 0},     {SYS_recvfrom, IN, PLAIN, 0, 3},
+	{SYS_recvmsg, IN, MESSAGE, 0, 2}, {SYS_recvmmsg, IN, OTHER, 0, 0},   {SYS_accept, IN, OTHER, 0, 0},
+	{SYS_accept4, IN, OTHER, 0, 0},	  {SYS_write, OUT, PLAIN, 0, 0},     {SYS_writev, OUT, VECTOR, 0, 0},
+	{SYS_sendto, OUT, PLAIN, 0, 3},	  {SYS_sendmsg, OUT, MESSAGE, 0, 2}, {SYS_sendmmsg, OUT, OTHER, 0, 0},
+	{SYS_connect, OUT, OTHER, 0, 0},  {SYS_sendfile, OUT, OTHER, 0, 0},  {SYS_splice, OUT, OTHER, 2, 0},
 };
 
 struct rest {
