@@ -195,9 +195,10 @@ void interrupt_take(struct thr *t, ucontext_t *uc)
 /* Poked in parallel, as one that makes no event: does it wait for what another thread writes? */
 static void look_in_parallel(struct thr *t, const ucontext_t *uc)
 {
-	t->preempt.due = t->preempt.sampled = 0;
 	if (!t->depth && !t->blocking && !interrupt_in_shim(uc) && spin_here(uc))
 		__atomic_store_n(&G.spins, 1, __ATOMIC_RELAXED);
+	t->preempt.sampled = 0;
+	__atomic_store_n(&t->preempt.due, 0, __ATOMIC_RELEASE); /* who has asked waits for that, and goes by G.spins */
 }
 
 /* Others wait, and it has made no event for a little while: if it spins, it gives the turn up at once. */
