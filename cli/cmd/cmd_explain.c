@@ -88,12 +88,14 @@ static void print(const struct cli *cli, const json_t *r)
 {
 	const json_t *chain = json_object_get(r, "chain"), *end = json_object_get(r, "end"),
 		     *cause = json_object_get(r, "cause");
-	size_t i, n = json_array_size(chain);
+	const char *kind = out_str(json_object_get(r, "failure"), "kind", "");
+	size_t i, n = str_eq(kind, "heap-damage") ? 0 : json_array_size(chain);
 	json_t *step;
 
 	printf("%s%s%s\n", out_style(OUT_BOLD), out_str(json_object_get(r, "failure"), "text", "?"),
 	       out_style(OUT_PLAIN));
-	json_array_foreach((json_t *)chain, i, step)
+	/* of a damaged heap, all is told behind */
+	json_array_foreach(str_eq(kind, "heap-damage") ? NULL : (json_t *)chain, i, step)
 	{
 		bool last = i + 1 == n && json_is_object(cause);
 
@@ -103,7 +105,7 @@ static void print(const struct cli *cli, const json_t *r)
 	}
 	if (n)
 		printf("\n%s%s\n", json_is_object(cause) ? "" : "the cause was not found: ", out_str(end, "text", ""));
-	if (json_is_object(cause)) {
+	if (n && json_is_object(cause)) {
 		putchar('\n');
 		text_frames(json_object_get(cause, "backtrace"));
 	}

@@ -181,8 +181,8 @@ static void print_processes(const json_t *list)
 static void print_info(const json_t *info)
 {
 	static const char *const fields[] = {
-		"recording", "program", "argv",	   "cwd",   "created",	"ended", "exit",	 "wall_s",
-		"sched",     "malloc",	"detect", "max_log", "clock", "complete", "bytes", "shared_bytes",
+		"recording", "program", "argv",	  "cwd",     "created", "ended",    "exit",  "wall_s",
+		"sched",     "malloc",	"detect", "max_log", "clock",	"complete", "bytes", "shared_bytes",
 	};
 	const json_t *counts = json_object_get(info, "counts");
 

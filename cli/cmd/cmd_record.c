@@ -82,7 +82,8 @@ static void print_notes(const struct cli *cli, const struct record_result *r)
 
 	json_array_foreach(json_object_get(r->meta, "notes"), i, note) out_note(cli, "%s", json_string_value(note));
 	if (json_array_size(json_object_get(r->meta, "damage")))
-		out_note(cli, "--detect found damage in the heap: `fredctl explain %s` leads to the statements", r->dir);
+		out_note(cli, "--detect found damage in the heap: `fredctl explain %s` leads to the statements",
+			 r->dir);
 	if (json_object_get(r->meta, "still_running"))
 		out_note(cli, "%lld recorded processes still run; the recording is finished when they end",
 			 (long long)out_int(r->meta, "still_running"));
@@ -134,7 +135,8 @@ static int exec_record(struct cli *cli, struct err *e)
 const struct cli_command cmd_record = {
 	.name = "record",
 	.help = "run a program and record it",
-	.usage = "[-o DIR] [--sched parallel|serial|chaos[:SEED]] [--malloc fred|system] [--detect] [--max-log SIZE] -- PROGRAM "
+	.usage = "[-o DIR] [--sched parallel|serial|chaos[:SEED]] [--malloc fred|system] [--detect] [--max-log SIZE] "
+		 "-- PROGRAM "
 		 "[ARG...]",
 	.options = options,
 	.exec = exec_record,

@@ -213,8 +213,7 @@ static bool find_block(pid_t pid, uint64_t addr, struct object *o)
 		}
 		if (addr < at + sizeof(b) + heap_class_size(b.cls)) {
 			*o = (struct object){.lo = at + sizeof(b),
-					     .len = b.magic == HEAP_USED ? heap_block_size(&b)
-							     : heap_class_size(b.cls),
+					     .len = b.magic == HEAP_USED ? heap_block_size(&b) : heap_class_size(b.cls),
 					     .heap = true,
 					     .freed = b.magic == HEAP_FREE,
 					     .header = at};

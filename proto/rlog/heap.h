@@ -42,7 +42,8 @@ static inline size_t heap_block_size(const struct heap_block *b)
 	return b->size & HEAP_SIZE_MASK;
 }
 
-/* The upper 16 bits of the size in the header at `header`, of a block of n bytes; log: log2 of its alignment, 0: none. */
+/* The upper 16 bits of the size in the header at `header`, of a block of n bytes; log: log2 of its alignment, 0: none.
+ */
 static inline uint64_t heap_tag(uint64_t header, uint64_t n, unsigned cls, uint32_t before, unsigned log)
 {
 	uint64_t h = (header >> 4) + n * 0x9e3779b97f4a7c15ull;
@@ -55,8 +56,9 @@ static inline uint64_t heap_tag(uint64_t header, uint64_t n, unsigned cls, uint3
 /* Is b, which stands at `header`, as it was made? */
 static inline int heap_is_whole(const struct heap_block *b, uint64_t header, uint64_t size)
 {
-	return b->cls < HEAP_CLASSES && (size & ~HEAP_SIZE_MASK) == heap_tag(header, size & HEAP_SIZE_MASK, b->cls, b->before,
-									       (unsigned)(size >> HEAP_SIZE_BITS) & 0x7f);
+	return b->cls < HEAP_CLASSES &&
+	       (size & ~HEAP_SIZE_MASK) == heap_tag(header, size & HEAP_SIZE_MASK, b->cls, b->before,
+						    (unsigned)(size >> HEAP_SIZE_BITS) & 0x7f);
 }
 
 static inline unsigned heap_class_of(size_t n)

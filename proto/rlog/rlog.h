@@ -114,7 +114,8 @@ enum rlog_sched { RLOG_SCHED_PARALLEL = 0, RLOG_SCHED_SERIAL = 1, RLOG_SCHED_CHA
 enum rlog_malloc { RLOG_MALLOC_FRED = 0, RLOG_MALLOC_SYSTEM = 1, RLOG_MALLOC_DETECT = 2 /* fred's, with --detect */ };
 #define RLOG_NOTES 64
 
-/* What --detect has found: one block of the heap that was damaged. In a note of RLOG_NOTE_DAMAGE, instead of its text. */
+/* What --detect has found: one block of the heap that was damaged. In a note of RLOG_NOTE_DAMAGE, instead of its text.
+ */
 enum rlog_damage_kind {
 	RLOG_DAMAGE_BEHIND = 1, /* a write behind the bytes that were asked for */
 	RLOG_DAMAGE_BEFORE = 2, /* a write in front of them */

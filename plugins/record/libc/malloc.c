@@ -74,8 +74,8 @@ static const char *twice(const void *p)
 
 	release_arena((struct arena *)a);
 	return heap_block_size(b) <= CACHED_MAX ? "free(): double free detected in tcache 2"
-	       : last		     ? "double free or corruption (top)"
-				     : "double free or corruption (!prev)";
+	       : last				? "double free or corruption (top)"
+						: "double free or corruption (!prev)";
 }
 
 static inline void tell(enum replay_report_kind kind, const void *p, uint64_t n)

@@ -23,7 +23,6 @@
 #include "record/core/real.h"
 #include "record/core/state.h"
 #include "record/core/util.h"
-#include "record/sync/heap_detect.h"
 #include "record/sync/lib.h"
 
 #include <errno.h>
@@ -32,7 +31,22 @@
 #include <string.h>
 #include <sys/uio.h>
 
+struct heap_detects heap_detects;
 static struct free_block *depot[CLASSES]; /* batches; under LIB_DEPOT */
+
+uint64_t heap_glibc_word(uint64_t v)
+{
+	uint64_t r = 0;
+
+	if (likely(v == HEAP_CANARY))
+		return WORD;
+	for (unsigned i = 0; heap_detects.mapped && i < 64; i += 8) {
+		uint64_t byte = v >> i & 0xff;
+
+		r |= (byte == (HEAP_CANARY >> i & 0xff) ? WORD >> i & 0xff : byte) << i;
+	}
+	return heap_detects.mapped ? r : v;
+}
 
 static struct arena main_arena;
 struct arena heap_shared; /* for threads that the shim did not see start */
@@ -151,7 +165,8 @@ static __attribute__((noinline)) int grow(struct arena *a, size_t need)
 		raw3(SYS_madvise, a->mapped, n, MADV_HUGEPAGE);
 	if (a->cur == a->mapped + HEAP_FIRST)
 		((uint64_t *)a->cur)[-1] = WORD;
-	detect_mapped(a->mapped, n);
+	if (heap_detects.mapped)
+		heap_detects.mapped(a->mapped, n);
 	a->mapped += n;
 	if (a->step < (32u << 20))
 		a->step *= 2;
@@ -220,7 +235,8 @@ void heap_thread_end(struct thr *t)
 
 	if (!a || a == &heap_shared)
 		return;
-	detect_release_all(a);
+	if (heap_detects.ends)
+		heap_detects.ends(a);
 	for (c = 0; c < CLASSES && !a->list[c] && !a->spare[c]; c++)
 		;
 	if (c == CLASSES)

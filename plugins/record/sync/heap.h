@@ -101,8 +101,14 @@ static inline void release_arena(struct arena *a)
 		__atomic_store_n(&heap_shared_lock, 0, __ATOMIC_RELEASE);
 }
 
-/* What would be in glibc's place of a word that was a WORD, or, with --detect, a canary: the bytes that were not changed
- * are a WORD's. */
+/* With --detect, what heap_detect.c does when an arena has grown, and when its thread ends; else 0. */
+extern struct heap_detects {
+	void (*mapped)(const void *lo, uint64_t n);
+	void (*ends)(struct arena *a);
+} heap_detects;
+
+/* What would be in glibc's place of a word that was a WORD, or, with --detect, a canary: the bytes that were not
+ * changed are a WORD's. */
 uint64_t heap_glibc_word(uint64_t v);
 
 /* What stands behind b's bytes; WORD, too, if b is not used, or if another thread has freed or resized it meanwhile. */

@@ -14,7 +14,6 @@
 #include "record/sync/heap.h"
 
 void detect_begin(int recording); /* blocks from here on have canaries */
-void detect_mapped(const void *lo, uint64_t n); /* an arena has grown by this */
 
 /* As malloc; site: behind the call, in the program (while recording). *zero as for heap_take. */
 void *detect_take(size_t n, int *zero, const void *site);
@@ -27,8 +26,8 @@ int detect_fits(void *p, size_t n);
 
 enum detect_state { DETECT_INTACT, DETECT_DAMAGED, DETECT_PLAIN };
 /*
- * Looks at p, which the program frees or resizes. DETECT_DAMAGED: a note was made. DETECT_PLAIN: it is no used block, or
- * one without canaries.
+ * Looks at p, which the program frees or resizes. DETECT_DAMAGED: a note was made. DETECT_PLAIN: it is no used block,
+ * or one without canaries.
  */
 enum detect_state detect_look(void *p);
 /* Frees p, which is DETECT_INTACT. */
@@ -36,9 +35,7 @@ void detect_free(void *p);
 /* Frees a block that is damaged: nobody gets it again. */
 void detect_keep(struct block *b);
 
-/* The thread of this arena ends: all in its quarantine leave that. */
-void detect_release_all(struct arena *a);
-/* All blocks of the process, while recording: it ends, execs or forks. */
+/* heap_look.c: all blocks of the process, while recording: it ends, execs or forks. */
 void detect_look_at_all(void);
 
 #endif
