@@ -21,7 +21,7 @@
 #define class_of heap_class_of
 #define class_size heap_class_size
 #define WORD 0x21ull /* behind a block's memory: as glibc has the size of a small chunk, with one in use before it */
-#define HEAP_RING 2048u /* blocks in quarantine, at most; a power of two */
+#define HEAP_RING 1024u /* blocks in quarantine, at most; a power of two */
 #define CACHED_MAX 1032u /* glibc keeps freed blocks up to this size aside, without a look at the next one */
 #define MAPPED_MIN (128u << 10) /* glibc maps blocks from this size on by themselves */
 

@@ -14,8 +14,9 @@
 
 #include <errno.h>
 
-#define QUARANTINE_BYTES (512u << 10) /* of each thread */
+#define QUARANTINE_BYTES (256u << 10) /* of each thread */
 #define QUARANTINE_BLOCK (64u << 10) /* larger blocks go to the lists at once */
+#define AHEAD 6u /* blocks that leave the quarantine soon are brought into the cache */
 #define KNOWN_MAX RLOG_NOTES
 
 /* ---- headers and canaries ---- */
@@ -213,7 +214,9 @@ void *detect_take(size_t n, int *zero, const void *site)
 			errno = ENOMEM;
 			return 0;
 		}
-		if (*zero || !(b->size & ~HEAP_SIZE_MASK) || b->cls >= class_of(DROP_MIN))
+		/* others were looked at when they left the quarantine */
+		if (likely(b->cls < class_of(QUARANTINE_BLOCK)) || *zero || !(b->size & ~HEAP_SIZE_MASK) ||
+		    b->cls >= class_of(DROP_MIN))
 			break;
 		if (unlikely(!is_tagged(b, b->size))) {
 			detect_damaged(b, b->size, RLOG_DAMAGE_BEFORE, RLOG_DAMAGE_AT_REUSE,
@@ -303,6 +306,8 @@ static inline void release_one(struct arena *a)
 	struct block *b = a->ring[a->out % HEAP_RING];
 	const uint8_t *at;
 
+	__builtin_prefetch(a->ring[(a->out + AHEAD) % HEAP_RING]);
+	__builtin_prefetch((char *)a->ring[(a->out + AHEAD) % HEAP_RING] + 64);
 	a->held -= class_size(b->cls < CLASSES ? b->cls : 0);
 	__atomic_store_n(&a->out, a->out + 1, __ATOMIC_RELEASE);
 	if (unlikely(!is_tagged(b, b->size))) {

@@ -2,7 +2,8 @@
 /*
  * heap_detect.h: the heap with --detect, as in iReplayer (section 4): canaries behind each block, a check of its
  * header, and a quarantine of freed blocks, which are filled with canaries. Blocks are looked at when they are freed or
- * resized, when they leave the quarantine, when they are allocated again, and at the end of the process.
+ * resized, when they leave the quarantine (large ones, which are in none: when they are allocated again), and at the
+ * end of the process.
  *
  * What is found is a note of the recording (RLOG_NOTE_DAMAGE), once for each block. A damaged block is never given out
  * again, so that the damage is there until the end of the process, and a replay can be searched for the write. A replay
