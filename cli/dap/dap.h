@@ -22,6 +22,8 @@
 #define GROUP_THROW "*throw"
 #define GROUP_CATCH "*catch"
 
+#define LEVELS 65536 /* frames of one thread: a frame's id is thread * LEVELS + level */
+
 struct dap_breakpoint {
 	char *source; /* or a group */
 	int number; /* GDB's */
@@ -35,6 +37,9 @@ struct dap_ref {
 };
 
 struct dap {
+	/* Set by main.c, called by link.c: GDB's other records, and its end. */
+	void (*on_record)(struct dap *d, const struct mi_record *r);
+	void (*on_gone)(struct dap *d);
 	const struct strv *command; /* fredctl mi and its options */
 	struct buf in; /* from the editor */
 	int seq;
@@ -70,6 +75,7 @@ int dap_receive(struct dap *d, json_t **msg);
 void dap_event(struct dap *d, const char *event, json_t *body);
 void dap_respond(struct dap *d, const json_t *request, json_t *body);
 void dap_refuse(struct dap *d, const json_t *request, const char *why);
+json_t *dap_text(const char *s); /* NULL: empty */
 void dap_output(struct dap *d, const char *category, const char *text, size_t len);
 
 /* ---- link.c: GDB ---- */
@@ -83,6 +89,8 @@ bool dap_try(struct dap *d, struct mi_record **out, const json_t *request, const
 /* A command of GDB's command line in this frame (thread 0: the selected one): what it prints, for the caller to free.
  * NULL: refused, and *why (may be NULL) is GDB's reason, for the caller to free. */
 char *dap_console(struct dap *d, int thread, int frame, const char *line, char **why);
+/* -var-create in this frame (thread 0: where the program stands). */
+struct mi_record *dap_new_object(struct dap *d, int thread, int frame, const char *expr);
 /* The value of an expression in this frame, to be freed; NULL: there is none. */
 char *dap_value(struct dap *d, int thread, int frame, const char *expr, char **why);
 /* What GDB has said so far. */
@@ -146,11 +154,10 @@ void dap_explain(struct dap *d, const json_t *request, const json_t *args);
 void dap_job_listen(struct dap *d);
 void dap_job_stop(struct dap *d);
 
-/* ---- values.c ---- */
+/* ---- stops.c ---- */
 
-#define LEVELS 65536 /* frames of one thread: a frame's id is thread * LEVELS + level */
-json_t *dap_text(const char *s); /* NULL: empty */
-struct mi_record *dap_new_object(struct dap *d, int thread, int frame, const char *expr);
+/* What GDB tells besides its answers. */
+void dap_record(struct dap *d, const struct mi_record *r);
 
 /* A member of an object, or what is to be taken instead. */
 const char *dap_str(const json_t *o, const char *key, const char *instead);

@@ -201,7 +201,7 @@ void dap_goto(struct dap *d, const json_t *request, const json_t *args)
 /* The condition that a scalar has the value that it has here; for other objects NULL. */
 static char *has_this_value(struct dap *d, int thread, int frame, const char *expr, const char *everywhere)
 {
-	cleanup_free char *quoted = mi_quote(expr), *as_integer = str_fmt("(long long) (%s)", expr), *value = NULL,
+	cleanup_free char *as_integer = str_fmt("(long long) (%s)", expr), *value = NULL,
 			  *ptype = str_fmt("ptype %s", expr), *type = NULL, *sizeof_it = str_fmt("sizeof(%s)", expr),
 			  *size = NULL;
 	struct mi_record *r = dap_new_object(d, thread, frame, expr);

@@ -31,7 +31,7 @@ static void take(struct dap *d)
 int main(int argc, char **argv)
 {
 	struct strv command = {0};
-	struct dap d = {.command = &command};
+	struct dap d = {.command = &command, .on_record = dap_record, .on_gone = dap_waiting_gone};
 
 	if (argc < 2) {
 		fprintf(stderr, "fred: this is a part of fredctl dap\n");

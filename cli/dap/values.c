@@ -3,6 +3,7 @@
  * members. */
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/cleanup.h"
 #include "base/jsonx.h"
@@ -10,11 +11,6 @@
 #include "gdb/mi_quote.h"
 
 #define CHILDREN_MAX 1000
-
-json_t *dap_text(const char *s)
-{
-	return json_text(s ? s : "", s ? strlen(s) : 0);
-}
 
 static int new_ref(struct dap *d, struct dap_ref ref)
 {
@@ -37,6 +33,11 @@ static json_t *frame_json(int thread, const struct mi_value *f)
 	if (path)
 		json_object_set_new(o, "source",
 				    json_pack("{s:o, s:o}", "name", dap_text(file), "path", dap_text(path)));
+	/* an editor shows the first frame that is not so */
+	if (!path || access(path, R_OK)) {
+		json_object_set_new(o, "presentationHint", json_string("subtle"));
+		json_object_set_new(json_object_get(o, "source"), "presentationHint", json_string("deemphasize"));
+	}
 	return o;
 }
 
@@ -102,14 +103,6 @@ static json_t *object_json(struct dap *d, const char *name, const struct mi_valu
 		json_object_set_new(o, "memoryReference", dap_text(address));
 	}
 	return o;
-}
-
-struct mi_record *dap_new_object(struct dap *d, int thread, int frame, const char *expr)
-{
-	cleanup_free char *quoted = mi_quote(expr);
-
-	return thread ? dap_mi(d, "-var-create --thread %d --frame %d - * %s", thread, frame, quoted)
-		      : dap_mi(d, "-var-create - @ %s", quoted);
 }
 
 static void add_locals(struct dap *d, const struct dap_ref *at, json_t *out)

@@ -26,6 +26,11 @@ int dap_int(const json_t *o, const char *key, int instead)
 	return json_is_integer(v) ? (int)json_integer_value(v) : instead;
 }
 
+json_t *dap_text(const char *s)
+{
+	return json_text(s ? s : "", s ? strlen(s) : 0);
+}
+
 /* How long the header and the body of the first message are. 0: not there yet, -1: no header. */
 static int first_message(const struct buf *in, size_t *head, size_t *body)
 {

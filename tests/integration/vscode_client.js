@@ -83,6 +83,8 @@ const cases = {
 		assert.strictEqual(session().first.body.reason, 'entry');
 		assert.deepStrictEqual(await here(), ['main', lineOf('the failure')]);
 		const all = await frames(), argv = all.find(f => f.name === 'main');
+		// what VS Code shows first: not libc's frames, whose source is not there
+		assert.strictEqual(all.find(f => f.presentationHint !== 'subtle'), argv);
 		const value = await session().client.evaluateRequest({expression: 'argv[1]', frameId: argv.id});
 		assert.match(value.body.result, /"3 4"/);
 		await vs.end();
