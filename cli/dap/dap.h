@@ -61,6 +61,7 @@ struct dap {
 	int thread; /* that stopped last */
 	bool columns_from_0, takes_invalidated; /* of the editor */
 	bool running; /* GDB said so */
+	bool by_console; /* a command of its command line did that: GDB reads no other one before its end */
 	bool back; /* the last move was backwards */
 	bool entry; /* the next stop is that of the start */
 	bool stop_on_entry, placed; /* of launch; placed: it begins at a position */

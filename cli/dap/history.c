@@ -164,7 +164,7 @@ static void move_by(struct dap *d, const json_t *request, const char *command)
 	cleanup_free char *quoted = mi_quote(command);
 	struct mi_record *r;
 
-	d->back = true;
+	d->back = d->by_console = true;
 	d->waiting = json_deep_copy(request);
 	buf_clear(&d->moved);
 	r = dap_mi(d, "-interpreter-exec console %s", quoted);

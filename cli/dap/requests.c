@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* requests.c: the table of requests, and those that start, move and end the program. */
+#include <signal.h>
 #include <string.h>
 
 #include "base/cleanup.h"
@@ -170,6 +171,7 @@ static void move(struct dap *d, const json_t *request, const json_t *args)
 	command = str_fmt("%s --thread %d %s", one ? m->instruction : m->command, dap_int(args, "threadId", 1),
 			  m->options);
 	d->back = *m->options;
+	d->by_console = false;
 	dap_refs_clear(d);
 	if (dap_try(d, NULL, request, command))
 		dap_respond(d, request, json_pack("{s:b}", "allThreadsContinued", 1));
@@ -183,13 +185,15 @@ static void pause_it(struct dap *d, const json_t *request, const json_t *args)
 		dap_respond(d, request, NULL);
 		return;
 	}
-	if (dap_try(d, NULL, request, "-exec-interrupt"))
+	if (d->by_console)
+		kill(d->gdb.pid, SIGINT);
+	if (d->by_console || dap_try(d, NULL, request, "-exec-interrupt"))
 		dap_respond(d, request, NULL);
 }
 
 static void restart(struct dap *d, const json_t *request, const json_t *args)
 {
-	d->back = false;
+	d->back = d->by_console = false;
 	dap_refs_clear(d);
 	if (dap_try(d, NULL, request, "-exec-run"))
 		dap_respond(d, request, NULL);

@@ -172,6 +172,7 @@ static void command(struct dap *d, const json_t *request, const char *line)
 {
 	cleanup_free char *quoted = mi_quote(line), *exec = str_fmt("-interpreter-exec console %s", quoted);
 
+	d->by_console = true;
 	d->back = str_starts(line, "reverse") || str_starts(line, "undo");
 	if (dap_try(d, NULL, request, exec))
 		dap_respond(d, request, json_pack("{s:s, s:i}", "result", "", "variablesReference", 0));

@@ -137,6 +137,23 @@ const cases = {
 		await c.stop();
 	},
 
+	// One of fred's commands, which GDB waits for
+	async interrupted_way() {
+		const c = await begin({program, stopOnEntry: true});
+		await stop(c, () => c.configurationDoneRequest());
+		let answer;
+		const stopped = c.waitForEvent('stopped');
+		const way = c.send('fred/goto', {position: 'end'}).then(() => answer = 'it went there', why => answer = why.message);
+		// GDB says `running` before it is: a user would try again
+		while (!answer) {
+			await c.pauseRequest({threadId: 1});
+			await Promise.race([way, new Promise(later => setTimeout(later, 300))]);
+		}
+		assert.notStrictEqual(answer, 'it went there');
+		assert.strictEqual((await stopped).body.reason, 'pause');
+		await c.stop();
+	},
+
 	// An interrupt of a program that stands is not kept for its next move.
 	async pause_at_a_stop() {
 		const c = await begin({program}, [{line: +line}]);

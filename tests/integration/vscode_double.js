@@ -47,7 +47,7 @@ class Task {
 // client: DebugClient of @vscode/debugadapter-testsupport; settings: of the extension; answers: what a user types, in order
 function make(DebugClient, settings, answers) {
 	const commands = new Map(), taskEnds = new EventEmitter(), terminated = new EventEmitter();
-	const double = {factories: {}, errors: [], bars: [], panels: [], panelShown: new EventEmitter(), sessionBegun: new EventEmitter()};
+	const double = {factories: {}, errors: [], bars: [], panels: [], panelShown: new EventEmitter(), sessionBegun: new EventEmitter(), cancel: new EventEmitter()};
 
 	class Session {
 		constructor(configuration, client) {
@@ -114,7 +114,7 @@ function make(DebugClient, settings, answers) {
 			setStatusBarMessage: text => void double.bars.push(text),
 			showInputBox: async () => answers.shift(),
 			showOpenDialog: async () => answers.shift(),
-			withProgress: (how, task) => task(),
+			withProgress: (how, task) => task({report() {}}, {onCancellationRequested: how.cancellable && double.cancel.event}),
 			createWebviewPanel(type, title, column, options) {
 				const panel = {title, options, webview: {html: ''}};
 				double.panels.push(panel);

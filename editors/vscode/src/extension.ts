@@ -135,8 +135,11 @@ function place(text: string): string {
 async function find(args: object, what: string): Promise<void> {
 	const s = session();
 	const found = await vscode.window.withProgress(
-		{ location: vscode.ProgressLocation.Notification, title: `fred: looking for where ${what} turned` },
-		() => s.customRequest('fred/reverseWatch', args));
+		{ location: vscode.ProgressLocation.Notification, title: `fred: looking for where ${what} turned`, cancellable: true },
+		(_progress, token) => {
+			token.onCancellationRequested(() => s.customRequest('pause', { threadId: 1 }));
+			return s.customRequest('fred/reverseWatch', args);
+		});
 	if (found.text)
 		vscode.window.setStatusBarMessage(`fred: ${place(found.text)}`, 30000);
 }
