@@ -36,6 +36,11 @@ void doctor_privileges(struct doctor_result *r);
 void doctor_ptrace(struct doctor_result *r);
 void doctor_clock(struct doctor_result *r);
 void doctor_pmu(struct doctor_result *r);
+void doctor_addresses(struct doctor_result *r);
+void doctor_clone3(struct doctor_result *r);
+void doctor_fifo(struct doctor_result *r);
+void doctor_perf(struct doctor_result *r);
+void doctor_tier(struct doctor_result *r);
 /* tools.c: checks of programs and folders. */
 void doctor_criu(struct doctor_result *r);
 void doctor_criu_check(struct doctor_result *r);

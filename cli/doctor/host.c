@@ -1,12 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 /* host.c: checks of the kernel and the machine. Each tries the thing itself where that is harmless. */
 #include <errno.h>
+#include <linux/hw_breakpoint.h>
 #include <linux/perf_event.h>
+#include <linux/sched.h>
 #include <linux/seccomp.h>
 #include <sched.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/mount.h>
+#include <sys/personality.h>
 #include <sys/prctl.h>
 #include <sys/ptrace.h>
 #include <sys/syscall.h>
@@ -18,6 +22,7 @@
 #include "base/fdio.h"
 #include "base/str.h"
 #include "doctor/doctor.h"
+#include "launch/launch.h"
 #include "supervisor/tsc.h"
 
 #ifndef PR_SET_SYSCALL_USER_DISPATCH
@@ -85,11 +90,125 @@ static void child_result(struct doctor_result *r, int error)
 	r->status = DOCTOR_MISSING;
 }
 
+static int try_proc(void)
+{
+	return mount("proc", "/proc", "proc", MS_NOSUID | MS_NODEV | MS_NOEXEC, NULL) ? errno : 0;
+}
+
+/* With a /proc of their own, which the kernel refuses where the one that is there is masked. */
 static int try_namespaces(void)
 {
 	const int all = CLONE_NEWPID | CLONE_NEWNS | CLONE_NEWNET | CLONE_NEWIPC;
 
-	return unshare(all) && (errno != EPERM || unshare(all | CLONE_NEWUSER)) ? errno : 0;
+	if (unshare(all) && (errno != EPERM || unshare(all | CLONE_NEWUSER)))
+		return errno;
+	/* in a chroot "/" is no mount: what is mounted might be seen outside */
+	return mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) ? 0 : in_child(try_proc);
+}
+
+static int try_personality(void)
+{
+	return personality(ADDR_NO_RANDOMIZE) < 0 ? errno : 0;
+}
+
+/* As record does. */
+void doctor_addresses(struct doctor_result *r)
+{
+	char *argv[] = {(char *)"true", NULL}, *envp[] = {NULL};
+	const struct launch_spec spec = {.path = "/bin/true", .argv = argv, .envp = envp};
+	int error = in_child(try_personality), status;
+	struct err e;
+	pid_t pid;
+
+	if (launch_program(&spec, &pid, &e)) {
+		buf_add_str(&r->found, e.text);
+		r->status = DOCTOR_MISSING;
+		return;
+	}
+	while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
+		;
+	if (!WIFEXITED(status) || WEXITSTATUS(status)) {
+		buf_add_str(&r->found, "a program that was given some did not run");
+		r->status = DOCTOR_MISSING;
+		return;
+	}
+	if (error)
+		buf_addf(&r->found, "available: programs are moved there, as personality is refused (%s)",
+			 strerror(error));
+	else
+		buf_add_str(&r->found, "available");
+}
+
+void doctor_clone3(struct doctor_result *r)
+{
+	struct clone_args args = {.exit_signal = SIGCHLD};
+	long pid = syscall(SYS_clone3, &args, sizeof(args));
+
+	if (!pid)
+		_exit(0);
+	if (pid < 0) {
+		buf_addf(&r->found, "refused (%s)", strerror(errno));
+		r->status = DOCTOR_WARN;
+		return;
+	}
+	while (waitpid((pid_t)pid, NULL, 0) < 0 && errno == EINTR)
+		;
+	buf_add_str(&r->found, "available");
+}
+
+static int try_fifo(void)
+{
+	const struct sched_param lowest = {.sched_priority = 1};
+
+	return sched_setscheduler(0, SCHED_FIFO, &lowest) ? errno : 0;
+}
+
+/* What is slower without is not missing. */
+static void child_warns(struct doctor_result *r, int error)
+{
+	if (error)
+		buf_addf(&r->found, "refused (%s)", error > 0 ? strerror(error) : "the attempt was killed");
+	else
+		buf_add_str(&r->found, "available");
+	r->status = error ? DOCTOR_WARN : DOCTOR_OK;
+}
+
+void doctor_fifo(struct doctor_result *r)
+{
+	child_warns(r, in_child(try_fifo));
+}
+
+/* As the recorder does. */
+static int try_perf(void)
+{
+	struct perf_event_attr attr = {
+		.type = PERF_TYPE_BREAKPOINT,
+		.size = sizeof(attr),
+		.bp_type = HW_BREAKPOINT_X,
+		.bp_addr = (uintptr_t)doctor_perf,
+		.bp_len = sizeof(long),
+		.exclude_kernel = 1,
+		.exclude_hv = 1,
+	};
+
+	return syscall(SYS_perf_event_open, &attr, 0, -1, -1, PERF_FLAG_FD_CLOEXEC) < 0 ? errno : 0;
+}
+
+void doctor_perf(struct doctor_result *r)
+{
+	child_warns(r, in_child(try_perf));
+}
+
+void doctor_tier(struct doctor_result *r)
+{
+	if (in_child(try_namespaces)) {
+		buf_add_str(&r->found, "tier 2, no namespaces: programs are recorded; recordings are not replayed");
+		r->status = DOCTOR_MISSING;
+	} else if (caps_effective() >> CAP_BIT_SYS_ADMIN & 1) {
+		buf_add_str(&r->found, "rights of root: everything works");
+	} else {
+		buf_add_str(&r->found, "tier 1, user namespaces: everything works");
+	}
 }
 
 static int try_user_namespace(void)

@@ -17,6 +17,7 @@
 
 #include "base/cleanup.h"
 #include "cell/cell.h"
+#include "launch/launch.h"
 
 /* Below these, recordings may lie: session directories and removable disks. */
 static const char *const kept[] = {"/run/user", "/run/media"};
@@ -52,7 +53,9 @@ static int mounts(struct err *e)
 	if (ns_root_private(e))
 		return -1;
 	if (mount("proc", "/proc", "proc", MS_NOSUID | MS_NODEV | MS_NOEXEC, NULL))
-		return err_errno(e, ERR_HOST, "cannot mount /proc");
+		return err_errno(e, ERR_HOST,
+				 "cannot mount /proc, as where another /proc is masked (in a container, type: " LAUNCH_CONTAINER
+				 ")");
 	return mount_run(e);
 }
 

@@ -17,6 +17,7 @@
 #include "base/cleanup.h"
 #include "base/fdio.h"
 #include "base/str.h"
+#include "launch/launch.h"
 
 bool userns_has_admin(void)
 {
@@ -73,9 +74,8 @@ int userns_refused(int error, struct err *e)
 			"neither CAP_SYS_ADMIN nor user namespaces: %s (type as root: %s; or run fredctl as root)",
 			strerror(error), type);
 	return err_set(e, ERR_HOST,
-		       "neither CAP_SYS_ADMIN nor user namespaces: %s (run fredctl as root; in a container, allow "
-		       "unshare(2) or "
-		       "run it privileged)",
+		       "neither CAP_SYS_ADMIN nor user namespaces: %s: programs are recorded here, and replayed elsewhere (in "
+		       "a container, type: " LAUNCH_CONTAINER "; on a host, run fredctl as root)",
 		       strerror(error));
 }
 

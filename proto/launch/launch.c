@@ -30,7 +30,7 @@
 #include "launch/place.h"
 
 #define PID_TRIES 1500
-#define LAUNCH_PLACE_ADVICE "in a container: docker run --security-opt seccomp=unconfined"
+#define LAUNCH_PLACE_ADVICE "in a container, type: docker run --security-opt seccomp=unconfined"
 
 /* What the child was about to do when it failed. */
 enum stage { STAGE_PERSONALITY, STAGE_STACK, STAGE_SESSION, STAGE_STDIO, STAGE_FDS, STAGE_ROOT, STAGE_CWD, STAGE_EXEC };
