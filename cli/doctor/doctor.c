@@ -25,8 +25,8 @@ static const struct doctor_check checks[] = {
 	 "allow user namespaces (as root, on Debian: sysctl kernel.unprivileged_userns_clone=1; on Ubuntu: sysctl "
 	 "kernel.apparmor_restrict_unprivileged_userns=0), or run fredctl as root; in a container: " LAUNCH_CONTAINER,
 	 doctor_privileges},
-	{"namespaces", "pid, mount, net and ipc namespaces: each replay runs in its own",
-	 "as for privileges", doctor_namespaces},
+	{"namespaces", "pid, mount, net and ipc namespaces: each replay runs in its own", "as for privileges",
+	 doctor_namespaces},
 	{"fifo", "SCHED_FIFO: replays hold other threads off without asking the kernel for each",
 	 "nothing to do: without it, replays take longer", doctor_fifo},
 	{"perf", "perf_event_open: counts passes of a place in the program by a breakpoint, and not by steps",

@@ -53,9 +53,10 @@ static int mounts(struct err *e)
 	if (ns_root_private(e))
 		return -1;
 	if (mount("proc", "/proc", "proc", MS_NOSUID | MS_NODEV | MS_NOEXEC, NULL))
-		return err_errno(e, ERR_HOST,
-				 "cannot mount /proc, as where another /proc is masked (in a container, type: " LAUNCH_CONTAINER
-				 ")");
+		return err_errno(
+			e, ERR_HOST,
+			"cannot mount /proc, as where another /proc is masked (in a container, type: " LAUNCH_CONTAINER
+			")");
 	return mount_run(e);
 }
 

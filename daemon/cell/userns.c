@@ -73,10 +73,11 @@ int userns_refused(int error, struct err *e)
 			e, ERR_HOST,
 			"neither CAP_SYS_ADMIN nor user namespaces: %s (type as root: %s; or run fredctl as root)",
 			strerror(error), type);
-	return err_set(e, ERR_HOST,
-		       "neither CAP_SYS_ADMIN nor user namespaces: %s: programs are recorded here, and replayed elsewhere (in "
-		       "a container, type: " LAUNCH_CONTAINER "; on a host, run fredctl as root)",
-		       strerror(error));
+	return err_set(
+		e, ERR_HOST,
+		"neither CAP_SYS_ADMIN nor user namespaces: %s: programs are recorded here, and replayed elsewhere (in "
+		"a container, type: " LAUNCH_CONTAINER "; on a host, run fredctl as root)",
+		strerror(error));
 }
 
 int userns_enter(struct err *e)

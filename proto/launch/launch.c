@@ -310,7 +310,8 @@ static int place(const struct launch_spec *s, pid_t pid, uint64_t stack_limit, s
 		return 0;
 	why = place_image(pid, s->top, s->stack_limit, &sp);
 	if (why)
-		return err_set(e, ERR_HOST, "cannot give the program fixed addresses: %s (" LAUNCH_PLACE_ADVICE ")", why);
+		return err_set(e, ERR_HOST, "cannot give the program fixed addresses: %s (" LAUNCH_PLACE_ADVICE ")",
+			       why);
 	return give_stack_limit(pid, stack_limit) ? err_errno(e, ERR_HOST, "cannot set the stack limit") : 0;
 }
 

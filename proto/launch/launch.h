@@ -33,8 +33,8 @@ struct launch_spec {
 					them; fd is larger than all `as` */
 	unsigned nfds;
 	/*
-	 * 0: at the kernel's addresses without randomisation; where it cannot be turned off, at those of place.h. Else as
-	 * in a recording: what place_top_of() says of its recorder.
+	 * 0: at the kernel's addresses without randomisation; where it cannot be turned off, at those of place.h. Else
+	 * as in a recording: what place_top_of() says of its recorder.
 	 */
 	uint64_t top;
 	int null_stdio; /* 0, 1 and 2 become /dev/null, all other descriptors are closed */

@@ -356,7 +356,8 @@ static inline uint64_t place_now(const struct place *p, uint64_t addr)
 	return addr;
 }
 
-static inline void place_fix_vector(const struct place *p, uint64_t *v, uint64_t words, uint64_t random, uint64_t platform)
+static inline void place_fix_vector(const struct place *p, uint64_t *v, uint64_t words, uint64_t random,
+				    uint64_t platform)
 {
 	for (; words >= 2 && v[0] != AT_NULL; v += 2, words -= 2) {
 		switch (v[0]) {
@@ -391,8 +392,9 @@ static inline uint64_t place_table_words(const uint64_t *w, uint64_t n, uint64_t
 }
 
 /*
- * The kernel's create_elf_tables(): from the strings down, the platform's name, the random bytes, and the table, aligned
- * to 16. in: the old one, n bytes from the stack pointer up to the strings; out: zeroed, `more` bytes below it to them.
+ * The kernel's create_elf_tables(): from the strings down, the platform's name, the random bytes, and the table,
+ * aligned to 16. in: the old one, n bytes from the stack pointer up to the strings; out: zeroed, `more` bytes below it
+ * to them.
  */
 static inline int place_build(struct place *p, const uint8_t *in, uint64_t n, uint8_t *out, uint64_t more,
 			      uint64_t *random, uint64_t *platform)
@@ -439,7 +441,8 @@ static inline int place_build(struct place *p, const uint8_t *in, uint64_t n, ui
 	return 0;
 }
 
-/* The kernel's own idea of it: the heap's place, and what /proc shows. Below the stack pointer, where nothing is yet. */
+/* The kernel's own idea of it: the heap's place, and what /proc shows. Below the stack pointer, where nothing is yet.
+ */
 static inline int place_tell_kernel(struct place *p, uint64_t random, uint64_t platform)
 {
 	const struct place_group *exe = &p->group[PLACE_IS_EXE], *main = exe->hi ? exe : &p->group[PLACE_IS_LOADER];
@@ -479,7 +482,8 @@ static inline int place_stack(struct place *p)
 {
 	uint64_t delta = p->group[PLACE_IS_STACK].delta, sp = p->regs.rsp, n = p->stat[48] - sp, more = 64;
 	uint64_t size = 2 * n + more + 16, random = 0, platform = 0, half = (n + 15) & ~15ull;
-	uint8_t *in = (uint8_t *)(place_call(SYS_mmap, 0, (long)size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1));
+	uint8_t *in = (uint8_t *)(place_call(SYS_mmap, 0, (long)size, PROT_READ | PROT_WRITE,
+					     MAP_PRIVATE | MAP_ANONYMOUS, -1));
 	int r;
 
 	if ((uint64_t)in >= (uint64_t)-4095)
@@ -540,8 +544,7 @@ static inline int place_all(struct place *p, uint64_t stack_limit)
 	if (place_step(p) /* out of execve */ || place_try(p))
 		return -1;
 	if (place_move(p, PLACE_IS_VDSO, p->top) ||
-	    place_move(p, PLACE_IS_LOADER, p->top - (loader->hi - loader->lo)) ||
-	    place_move(p, PLACE_IS_EXE, at) ||
+	    place_move(p, PLACE_IS_LOADER, p->top - (loader->hi - loader->lo)) || place_move(p, PLACE_IS_EXE, at) ||
 	    place_move(p, PLACE_IS_STACK, PLACE_TASK_END - (stack->hi - stack->lo)) || place_hide(p, stack_limit) ||
 	    place_stack(p))
 		return -1;
@@ -555,7 +558,8 @@ static inline int place_all(struct place *p, uint64_t stack_limit)
 
 /*
  * pid is traced by the caller and in its exec stop; stack_limit is its soft limit at the exec, which is no larger than
- * PLACE_STACK_MAX. NULL: it stands before its first instruction, placed, and *sp is its stack pointer. Else what failed.
+ * PLACE_STACK_MAX. NULL: it stands before its first instruction, placed, and *sp is its stack pointer. Else what
+ * failed.
  */
 static inline const char *place_image(pid_t pid, uint64_t top, uint64_t stack_limit, uint64_t *sp)
 {

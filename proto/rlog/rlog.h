@@ -106,7 +106,8 @@ struct rlog_image {
 			      0 */
 };
 #define RLOG_OUTPUTS_KNOWN (1ull << 63)
-#define RLOG_NO_CLONE3 (1ull << 62) /* clone3 answered ENOSYS, and libc made its threads by clone: a replay answers so too */
+#define RLOG_NO_CLONE3                                                                                                 \
+	(1ull << 62) /* clone3 answered ENOSYS, and libc made its threads by clone: a replay answers so too */
 _Static_assert(sizeof(struct rlog_image) == 128, "rlog_image");
 
 /* REC/control: shared by all recorded processes and the recording client. */

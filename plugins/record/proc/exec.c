@@ -206,8 +206,8 @@ static uint64_t placed_limit(const uint64_t *limit)
 }
 
 /*
- * As its predecessor was. One that cannot be placed runs on, where the kernel has put it: the replay of that one will be
- * refused.
+ * As its predecessor was. One that cannot be placed runs on, where the kernel has put it: the replay of that one will
+ * be refused.
  */
 static void place_program(const struct helper *h, pid_t pid, struct user_regs_struct *regs)
 {
@@ -219,7 +219,8 @@ static void place_program(const struct helper *h, pid_t pid, struct user_regs_st
 	if (!why) {
 		regs->rsp = sp;
 	} else {
-		p = fmt_str(text, text + sizeof(text), "a program that cannot be given fixed addresses, and not be replayed: ");
+		p = fmt_str(text, text + sizeof(text),
+			    "a program that cannot be given fixed addresses, and not be replayed: ");
 		fmt_str(p, text + sizeof(text), why);
 		note(RLOG_NOTE_UNSUPPORTED, pid, text);
 	}

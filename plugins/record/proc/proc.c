@@ -27,7 +27,8 @@
 /* Where a container's filter answers ENOSYS, clone, which cannot choose a PID. */
 static long clone_any(struct clone_args *c)
 {
-	long ret = raw2(SYS_clone3, c, sizeof(*c)), parent = (c->flags & CLONE_PIDFD) ? (long)c->pidfd : (long)c->parent_tid;
+	long ret = raw2(SYS_clone3, c, sizeof(*c)),
+	     parent = (c->flags & CLONE_PIDFD) ? (long)c->pidfd : (long)c->parent_tid;
 
 	if (ret != -ENOSYS || c->set_tid_size || ((c->flags & CLONE_PIDFD) && (c->flags & CLONE_PARENT_SETTID)))
 		return ret;
