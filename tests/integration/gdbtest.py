@@ -53,11 +53,7 @@ def expect(text, *marks, more=""):
     at = 0
     for mark in marks:
         found = text.find(mark, at)
-<<<<<<< HEAD
         check(found >= 0, "no '%s' behind '%s'; then comes:" % (mark, text[max(0, at - 40):at]), text[at:at + 800], "of:", text, more)
-=======
-        check(found >= 0, "no '%s' behind '%s' in:" % (mark, text[max(0, at - 40):at]), text, more)
->>>>>>> b733842 (tests: a session's failure shows standard error, too; unchanged stores)
         at = found + len(mark)
 
 
