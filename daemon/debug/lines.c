@@ -9,7 +9,6 @@
 #include "debug/debug.h"
 
 #define DUE 128 /* steps: a line without a loop is over by then */
-#define TURNS 2 /* it goes round */
 
 void lines_fini(struct lines *l)
 {
@@ -97,9 +96,8 @@ static void begin(struct lines *l, uint64_t event, uint64_t pc, uint64_t sp, uin
 	l->sp = sp;
 	l->line = line;
 	l->lo = l->last = l->first = pc;
-	l->steps = l->rounds = l->turns = 0;
+	l->steps = l->rounds = 0;
 	l->due = DUE;
-	l->turns_due = TURNS;
 	l->far_due = 1;
 	l->crossed = false;
 }
@@ -118,13 +116,11 @@ void lines_note(struct lines *l, uint64_t event, uint64_t pc, uint64_t sp)
 		begin(l, event, pc, sp, at->line);
 	} else {
 		l->rounds += pc == l->first;
-		l->turns += pc == l->first;
 		if (event != l->event) {
 			l->event = event;
 			l->crossed = true;
-			l->steps = l->turns = 0;
+			l->steps = 0;
 			l->due = DUE;
-			l->turns_due = TURNS;
 		}
 	}
 	l->lo = pc < l->lo ? pc : l->lo;
@@ -149,10 +145,9 @@ bool lines_is_in(const struct lines *l, uint64_t pc)
 
 bool lines_due(struct lines *l, struct lines_range *range, uint64_t *sp)
 {
-	if (!l->n || (l->steps < l->due && l->turns < l->turns_due))
+	if (!l->n || l->steps < l->due)
 		return false;
 	l->due += l->steps;
-	l->turns_due += l->turns;
 	for (unsigned i = 0; i < l->n; i++)
 		if (l->v[i].lo <= l->last && l->v[i].hi > l->lo && l->v[i].line != l->line)
 			return false; /* another line's code in between */

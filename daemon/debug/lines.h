@@ -31,7 +31,6 @@ struct lines {
 	uint64_t first; /* the PC of the first one */
 	bool crossed; /* there were events in between */
 	unsigned rounds, far_due; /* how often they came back to that */
-	unsigned turns, turns_due; /* ... behind this event */
 };
 
 struct debug;
@@ -45,8 +44,8 @@ void lines_fini(struct lines *l);
 /* A step has led behind this event, to this state. */
 void lines_note(struct lines *l, uint64_t event, uint64_t pc, uint64_t sp);
 /*
- * Does it go round, or have there been so many steps that it may? Then all from *range on, with that stack pointer or
- * lower ones, is to be left in one step. Asked again, it says so after as many steps more.
+ * Have there been so many steps that it goes round? Then all from *range on, with that stack pointer or lower ones, is
+ * to be left in one step. Asked again, it says so after as many steps more.
  */
 bool lines_due(struct lines *l, struct lines_range *range, uint64_t *sp);
 /*

@@ -218,8 +218,8 @@ static void see(struct blocks *b, uint64_t at, const struct heap_block *h)
 {
 	struct heap_piece *p = blocks_at(b, at);
 
-	if (h->magic == HEAP_USED && (!p || p->state != BLOCK_LIVE || p->len != h->size))
-		blocks_add(b, at, h->size, &unknown);
+	if (h->magic == HEAP_USED && (!p || p->state != BLOCK_LIVE || p->len != heap_block_size(h)))
+		blocks_add(b, at, heap_block_size(h), &unknown);
 	else if (h->magic == HEAP_FREE && p && p->state == BLOCK_LIVE)
 		blocks_free(b, p, &unknown);
 }

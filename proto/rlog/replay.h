@@ -60,6 +60,8 @@
 #define SHIM_SIGNALS_SHIFT 20
 #define SHIM_QUEUE_ADDR 0x10b000000000ull /* recording: signals of thread N that wait, at + N * SIZE */
 #define SHIM_QUEUE_SIZE (1ull << 24)
+#define SHIM_DIRTY_ADDR                                                                                                \
+	0x10d000000000ull /* recording: shared pages that were written, see plugins/record/shm/pages.c */
 #define SHIM_LOG_ADDR 0x110000000000ull /* recording: window of thread N at + N << 30 */
 #define SHIM_SITES_ADDR                                                                                                \
 	0x190000000000ull /* recording: where blocks of the heap were allocated, see plugins/record/sync/heap_detect.c \

@@ -35,7 +35,8 @@ static struct dirty {
 	uint16_t map;
 	uint16_t quiet; /* turns in which it was not written, one behind the other */
 	uint32_t page;
-} dirty[DIRTY_MAX];
+} *const dirty = (struct dirty *)SHIM_DIRTY_ADDR;
+static int dirty_mapped; /* in the parent, too */
 static uint32_t ndirty;
 
 /* ---- protection ---- */
@@ -118,6 +119,12 @@ static void rec_page(struct thr *t, const uint8_t *at, const uint8_t *page, cons
 
 static void add_dirty(const struct mapping *m, uint32_t i)
 {
+	if (!dirty_mapped) {
+		if (raw_failed(raw_mmap(dirty, DIRTY_MAX * sizeof(*dirty), PROT_READ | PROT_WRITE,
+					MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED | MAP_NORESERVE, -1, 0)))
+			shim_fail("no memory for the list of shared pages that were written");
+		dirty_mapped = 1;
+	}
 	if (ndirty == DIRTY_MAX)
 		pages_settle();
 	dirty[ndirty++] = (struct dirty){.map = (uint16_t)(m - pages.maps), .page = i};
