@@ -191,7 +191,7 @@ struct segcur_similar {
 	int (*differ)(void *ctx, struct trace *t, const struct user_regs_struct *r, uint64_t least, uint64_t *differ,
 		      struct err *e);
 	void *ctx;
-	double seconds; /* limits: 0: none */
+	uint64_t budget_ns; /* limits: 0: none; as in trace/budget.h */
 	uint64_t most_arrivals;
 	unsigned most_compared; /* with this many the search is complete: there is no SEGCUR_CUT */
 	bool cut_will_do; /* a limit is no failure if there is a candidate */

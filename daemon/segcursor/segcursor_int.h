@@ -46,9 +46,9 @@ int segcur_walk_to_goal(struct segcur *in, struct trace *from, struct goal *g, c
 			struct err *e);
 /*
  * A copy of the first mark goes to the state that has these registers, and of which is_goal says that it is the one
- * (struct trace_walk_ops), for so many seconds at most; then 1 as well.
+ * (struct trace_walk_ops), for so many nanoseconds at most (trace/budget.h); then 1 as well.
  */
-int segcur_walk_to_state(struct segcur *in, const struct user_regs_struct *want, double seconds,
+int segcur_walk_to_state(struct segcur *in, const struct user_regs_struct *want, uint64_t ns,
 			 int (*is_goal)(void *ctx, struct trace *t, struct walk_tell *tell, struct err *e), void *ctx,
 			 struct walked *w, struct err *e);
 /* How often it is at now's PC from the first mark up to now, which g is. */

@@ -6,8 +6,8 @@
  */
 #include <string.h>
 
-#include "base/clock.h"
 #include "segcursor/segcursor_int.h"
+#include "trace/budget.h"
 
 int segcur_walk_to_kth(struct segcur *in, struct breaks *b, uint64_t k, struct stop *stop, struct err *e)
 {
@@ -155,10 +155,12 @@ static int compare(struct segcur_similar *s, struct trace *t, struct err *e)
 static int look_through(struct segcur *in, struct segcur_similar *s, struct trace *t, struct breaks *at, int *sig,
 			struct err *e)
 {
-	double end = s->seconds > 0 ? clock_s() + s->seconds : 0;
+	struct trace_budget budget = {0};
 	struct stop stop = {0};
 	int r = 0;
 
+	if (s->budget_ns)
+		trace_budget_begin(&budget, s->budget_ns, t->pid);
 	for (uint64_t i = 0; !r; i++) {
 		if (segcur_next_stop(in, t, at, i, sig, &stop, e))
 			return -1;
@@ -170,7 +172,7 @@ static int look_through(struct segcur *in, struct segcur_similar *s, struct trac
 			r = compare(s, t, e);
 		if (!r && s->most_compared && s->compared >= s->most_compared)
 			return 0;
-		if (!r && end > 0 && clock_s() > end)
+		if (!r && s->budget_ns && trace_budget_is_over(&budget, t->pid))
 			return SEGCUR_CUT;
 	}
 	return r;

@@ -7,8 +7,8 @@
  */
 #include <string.h>
 
-#include "base/clock.h"
 #include "segcursor/segcursor_int.h"
+#include "trace/budget.h"
 #include "visibility/shim_frames.h"
 
 /*
@@ -37,14 +37,14 @@ static void add_words(const struct breaks *b, struct trace_walk *w)
 	}
 }
 
-#define REST_S 2 /* then it is looked at again from its beginning */
+#define REST_NS 2000000000ull /* then it is looked at again from its beginning */
 
 /* The goal of a walk, and when it gives up. */
 struct walker {
 	struct segcur *in;
 	int (*is_goal)(void *ctx, struct trace *t, struct walk_tell *tell, struct err *e);
 	void *ctx;
-	double end; /* by clock_s; 0: none */
+	struct trace_budget budget; /* not begun: none */
 	pid_t pid; /* of the copy that walks */
 	bool lost; /* it is behind the segment's end */
 };
@@ -61,9 +61,9 @@ static int is_state(void *ctx, struct trace *t, struct walk_tell *tell, struct e
 	return segcur_is_goal_tell(ctx, t, tell, e);
 }
 
-static bool is_late(const struct walker *w)
+static bool is_late(struct walker *w)
 {
-	return w->lost || (w->end > 0 && clock_s() > w->end);
+	return w->lost || (w->budget.ns && trace_budget_is_over(&w->budget, w->pid));
 }
 
 static int ended(void *ctx, struct trace *t, bool *over, struct err *e)
@@ -244,17 +244,18 @@ int segcur_walk_to_goal(struct segcur *in, struct trace *from, struct goal *g, c
 	return r;
 }
 
-int segcur_walk_to_state(struct segcur *in, const struct user_regs_struct *want, double seconds,
+int segcur_walk_to_state(struct segcur *in, const struct user_regs_struct *want, uint64_t ns,
 			 int (*is_goal)(void *ctx, struct trace *t, struct walk_tell *tell, struct err *e), void *ctx,
 			 struct walked *out, struct err *e)
 {
-	struct walker walker = {in, is_goal, ctx, clock_s() + seconds};
+	struct walker walker = {.in = in, .is_goal = is_goal, .ctx = ctx};
 	struct trace_walk w = {.ask.goal = want->rip};
 	int r;
 
 	if (!in->marks || !segcur_is_visible_code(in, want->rip))
 		return 1;
 	trace_walk_want(&w, want);
+	trace_budget_begin(&walker.budget, ns, 0);
 	r = walk_copy_by(&walker, &in->mark[0], &w, NULL, &out->t, e);
 	out->times = w.ask.goals;
 	out->stops = 0;
@@ -490,7 +491,7 @@ int segcur_may_stop(struct target *target, uint64_t n, struct trace *t, const st
 			    .visibility = *view->visibility,
 			    .shim_frames = view->shim_frames,
 			    .seg = {.t = target, .n = n, .tid = t->tid}};
-	struct walker walker = {.in = &in, .is_goal = is_state, .end = clock_s() + REST_S};
+	struct walker walker = {.in = &in, .is_goal = is_state};
 	struct trace_walk w = {0};
 	struct trace there = {0};
 	int r;
@@ -499,6 +500,7 @@ int segcur_may_stop(struct target *target, uint64_t n, struct trace *t, const st
 		return 1;
 	if (segment_find_gadget(t->pid, &in.seg.gadget, e))
 		return -1;
+	trace_budget_begin(&walker.budget, REST_NS, t->pid);
 	r = walk_or_leave(&walker, t, &w, b, &there, e);
 	segcur_drop(&there);
 	return r < 0 ? -1 : r != SEGCUR_WALK_OVER || w.ask.arrivals || w.ask.changes || w.resumed;

@@ -9,8 +9,8 @@
 #include "timetravel/cursor_int.h"
 #include "visibility/thread_snapshot.h"
 
-#define COMPARE_S 1 /* then it has passed the address too often to stop at it each time, and walks */
-#define WALK_S 120
+#define COMPARE_NS 1000000000ull /* then it has passed the address too often to stop at it each time, and walks */
+#define WALK_NS 120000000000ull
 
 /* Registers count more than words of the stack, and these more than words of the data. */
 static uint64_t rank(unsigned registers, size_t stack, size_t data)
@@ -64,7 +64,7 @@ static int walk_to_similar(struct cursor *t, const struct thread_snapshot *p, st
 	struct live_walk w = {p, t->in.base.pid, 0};
 	struct walked there;
 	uint64_t before;
-	int r = segcur_walk_to_state(&t->in, &p->regs, WALK_S, is_similar, &w, &there, e);
+	int r = segcur_walk_to_state(&t->in, &p->regs, WALK_NS, is_similar, &w, &there, e);
 
 	if (r)
 		return r < 0 ? -1 : SEGCUR_NONE;
@@ -104,7 +104,7 @@ static int find_live(struct cursor *t, const struct thread_snapshot *p, struct s
 
 int cursor_goto_live(struct cursor *t, const struct thread_snapshot *p, struct err *e)
 {
-	struct segcur_similar s = {.pc = p->regs.rip, .differ = differs, .ctx = (void *)p, .seconds = COMPARE_S};
+	struct segcur_similar s = {.pc = p->regs.rip, .differ = differs, .ctx = (void *)p, .budget_ns = COMPARE_NS};
 	unsigned long long n = nav_total(t->nav) - 1;
 	int r;
 
