@@ -24,12 +24,19 @@
 #define COMMAND "qRcmd,"
 #define LOST_MAX 3u
 
-/* Text for the user, while GDB waits for an answer. */
+/* Text for the user, while GDB waits for an answer; where it would take it for that one, later. */
 static void say(struct live *l, const char *text)
 {
+	cleanup_buf struct buf b = {0};
 	struct err ignored;
 
-	rsp_say(&l->conn, text, strlen(text), &ignored);
+	if (!l->quiet) {
+		rsp_say(&l->conn, text, strlen(text), &ignored);
+		return;
+	}
+	buf_add_char(&b, 'O');
+	rsp_hex(&b, text, strlen(text));
+	strv_add(&l->later, buf_str(&b));
 }
 
 /* Packets that are never passed on: about the connection, files, and start and end of the program. */
@@ -289,17 +296,19 @@ static bool is_for_both(const char *packet)
 	return tolower((unsigned char)packet[0]) == 'z' || str_starts(packet, "QPassSignals:");
 }
 
-/* GDB shows the reason of an error behind "E." only to some packets. */
+/* GDB shows the reason of an error behind "E." only to some packets; GDB 13 takes it for memory where it reads that. */
 static int refuse(struct live *l, const char *packet, const struct err *why, struct buf *answer)
 {
-	if (!str_starts(packet, COMMAND)) {
+	bool memory = packet[0] == 'm';
+
+	if (!memory && !str_starts(packet, COMMAND)) {
 		buf_addf(answer, "E.%s", why->text);
 		return 1;
 	}
 	say(l, "fred: ");
 	say(l, why->text);
 	say(l, "\n");
-	buf_add_str(answer, "OK");
+	buf_add_str(answer, memory ? "E01" : "OK");
 	return 1;
 }
 
@@ -331,12 +340,15 @@ static int recover(struct live *l, const char *packet, struct buf *answer, struc
 	return 0;
 }
 
-/* GDB accepts console output only before answers to resuming packets and to qRcmd; other text is held back. */
+/*
+ * GDB accepts console output only before answers to resuming packets and to qRcmd, and takes it for the answer to any
+ * other: such text is held back. A worker says it then too, when another one takes its place for GDB's packet.
+ */
 static void let_speak(struct live *l, const char *packet)
 {
 	struct err ignored;
 
-	l->quiet = l->aside && !is_resume(packet) && !str_starts(packet, COMMAND);
+	l->quiet = !is_resume(packet) && !str_starts(packet, COMMAND);
 	for (size_t i = 0; !l->quiet && i < l->later.n; i++)
 		rsp_send(&l->conn, l->later.s[i], strlen(l->later.s[i]), &ignored);
 	if (!l->quiet)
@@ -348,9 +360,7 @@ static int pass(struct live *l, const char *packet, struct buf *answer)
 	struct err why = {0};
 	int r;
 
-	let_speak(l, packet);
 	r = ask_past(l, packet, answer, &why);
-
 	while (r && l->past.fd < 0 && l->lost < LOST_MAX) {
 		l->lost++;
 		buf_clear(answer);
@@ -483,13 +493,17 @@ static char *ask_use(struct live *l)
 {
 	cleanup_buf struct buf b = {0}, answer = {0};
 	size_t n = l->later.n;
+	bool quiet = l->quiet;
 	struct err ignored;
 	char text[32] = "";
+	int r;
 
 	buf_add_str(&b, COMMAND);
 	rsp_hex(&b, "diverted", strlen("diverted"));
 	l->quiet = true;
-	if (ask_past(l, buf_str(&b), &answer, &ignored))
+	r = ask_past(l, buf_str(&b), &answer, &ignored);
+	l->quiet = quiet;
+	if (r)
 		return NULL;
 	while (l->later.n > n) {
 		char *last = l->later.s[--l->later.n];
@@ -531,6 +545,7 @@ int live_relay(void *arg, const char *packet, struct buf *answer, struct err *e)
 	if (is_ours(packet))
 		return 0;
 	note_choice(l, packet);
+	let_speak(l, packet);
 	if (str_starts(packet, COMMAND))
 		return command(l, packet, answer);
 	if (goes_aside(l, packet))
