@@ -227,6 +227,11 @@ static void place_program(const struct helper *h, pid_t pid, struct user_regs_st
 	raw4(SYS_prlimit64, pid, RLIMIT_STACK, h->stack, 0);
 }
 
+/*
+ * Behind its exec, the tracee goes on when the helper ends, not before: the kernel detaches what an ending tracer has
+ * after it has given up its memory and files (ptrace(2); do_exit). So nobody sees the old image's descriptors open, or a
+ * process of this recording, when the new one's program has ended already.
+ */
 static int helper_main(void *arg)
 {
 	struct helper *h = arg;
@@ -251,8 +256,7 @@ static int helper_main(void *arg)
 			if (h->top != PLACE_KERNELS)
 				place_program(h, (pid_t)r, &regs);
 			fix_stack((pid_t)r, regs.rsp);
-			raw4(SYS_ptrace, PTRACE_DETACH, r, 0, 0);
-			return 0;
+			return 0; /* see above */
 		}
 		if (status >> 8 == SIGSYS && __atomic_load_n(&h->state, __ATOMIC_ACQUIRE) == HELPER_LEAVES) {
 			raw4(SYS_ptrace, PTRACE_DETACH, r, 0, 0);
