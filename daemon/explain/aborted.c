@@ -10,6 +10,7 @@
 #include "explain/failure.h"
 #include "explain/flow.h"
 #include "explain/inspect.h"
+#include "rlog/heap.h"
 #include "timetravel/cursor_int.h"
 
 #define NEAR 65536u /* a smaller number is no pointer */
@@ -85,8 +86,8 @@ static int explain_release(struct explain *x, struct err *e)
 	if (!freed) {
 		struct insn_loc l = {.where = INSN_IN_REG, .reg = INSN_RDI, .len = 8};
 
-		if (o.heap && o.lo != r.rdi) /* in the middle of one */
-			return flow_follow(x, x->tid, &l, true, e);
+		if (o.heap && o.lo != r.rdi) /* in the middle of one: who added to the pointer has made another one */
+			return flow_follow(x, x->tid, &l, false, e);
 		if (r.rdi % 16 == 0 && r.rdi > NEAR) {
 			struct insn_loc head = {.where = INSN_IN_MEM, .addr = r.rdi - 16, .len = 8};
 			struct err ignored;
@@ -95,11 +96,12 @@ static int explain_release(struct explain *x, struct err *e)
 			/* a block whose header was overwritten */
 			if (r.rdi >= 0x200000000000ull && r.rdi < 0x500000000000ull &&
 			    !trace_read(cursor_memory(&x->t), head.addr, &v, sizeof(v), &ignored)) {
-				x->header = head.addr;
+				x->own = (struct explain_own){head.addr, sizeof(struct heap_block),
+							      "malloc's administration of a block, in front of it"};
 				return flow_follow(x, x->tid, &head, false, e);
 			}
 		}
-		return flow_follow(x, x->tid, &l, true, e);
+		return flow_follow(x, x->tid, &l, false, e);
 	}
 	got = flow_last_write(x, o.header, 8, 0, &is_birth, e);
 	if (got)
@@ -255,16 +257,16 @@ int failure_abort(struct explain *x, struct err *e)
 		return explain_exception(x, e);
 	if (shim)
 		return explain_release(x, e);
-	if (checks || smashes) {
-		int got = checks ? failure_to_entry(x, freeing, e) : 1;
+	if (smashes)
+		return failure_smashed(x, e);
+	if (checks) {
+		int got = failure_to_entry(x, freeing, e);
 
 		if (got < 0)
 			return -1;
 		if (!got)
 			return explain_release(x, e);
-		failure_set_kind(x, smashes ? "smashed-stack" : "heap",
-				 smashes ? "a function's stack was overwritten (stack smashing detected)"
-					 : "a check of the C library failed");
+		failure_set_kind(x, "heap", "a check of the C library failed");
 		if (failure_tell(x, &p, e)) {
 			inspect_close(&p);
 			return -1;

@@ -39,6 +39,13 @@ void explain_end_instead(struct explain *x, enum chain_end end, const char *fmt,
 	va_end(ap);
 }
 
+void explain_reopen(struct explain *x)
+{
+	x->end = END_OPEN;
+	free(x->end_text);
+	x->end_text = NULL;
+}
+
 void explain_note(struct explain *x, const char *fmt, ...)
 {
 	va_list ap;

@@ -49,7 +49,11 @@ struct explain {
 	struct strv notes;
 	json_t *damage; /* as in fredctl(1); NULL: the heap was not damaged, or not looked at */
 	json_t *threads; /* as in fredctl(1); NULL: not shown */
-	uint64_t header; /* of a block of the heap that was damaged; 0: of none */
+	/* no statement of the program's is to write there; len 0: none */
+	struct explain_own {
+		uint64_t addr, len;
+		const char *what;
+	} own;
 	uint64_t memory; /* the address that a value was followed to last; 0: none */
 	enum chain_end end;
 	char *end_text;
@@ -63,6 +67,8 @@ void explain_end(struct explain *x, enum chain_end end, const char *fmt, ...) __
 /* The same, but replaces what was set before. */
 void explain_end_instead(struct explain *x, enum chain_end end, const char *fmt, ...)
 	__attribute__((format(printf, 3, 4)));
+/* Takes back why the chain ends. */
+void explain_reopen(struct explain *x);
 void explain_note(struct explain *x, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 /*
  * Moving back has failed with e. True if it took too long, or if a state could not be found again: then the chain so

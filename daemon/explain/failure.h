@@ -20,6 +20,16 @@ int failure_fault(struct explain *x, const struct failure_fault *f, struct err *
 int failure_abort(struct explain *x, struct err *e);
 int failure_exit(struct explain *x, struct err *e);
 
+/*
+ * smashed.c: a function found its canary overwritten: __stack_chk_fail was called. The program stands at its end.
+ */
+int failure_smashed(struct explain *x, struct err *e);
+/*
+ * The program stands at the return, to an address that is none, and the chain has that: who wrote over the return
+ * address at `slot`?
+ */
+int failure_overwritten_return(struct explain *x, uint64_t slot, struct err *e);
+
 /* The failure in words. */
 void failure_set_kind(struct explain *x, const char *kind, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
 /* Moves back to the last entry of one of these functions. 0; 1: there is none, and it stands at its failure; -1. */

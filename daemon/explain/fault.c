@@ -96,9 +96,9 @@ static int explain_overflow(struct explain *x, struct inspect *p, const char *cy
 	return 0;
 }
 
-/* The operand that made the access bad. false: nobody can say. */
+/* The operand that made the access bad; *index: it is no address. false: nobody can say. */
 static bool bad_operand(struct explain *x, const struct insn *i, const struct failure_fault *f, struct insn_loc *l,
-			struct buf *words)
+			bool *index, struct buf *words)
 {
 	struct insn_access v[INSN_ACCESSES];
 	unsigned n = insn_accesses(i, v), reg;
@@ -115,12 +115,13 @@ static bool bad_operand(struct explain *x, const struct insn *i, const struct fa
 		uint64_t base = a->base == INSN_NO_REG ? (uint64_t)a->disp : insn_reg(i->regs, a->base);
 
 		/* an index into something that is there is what is wrong */
-		if (reg == INSN_NO_REG || maps_find(cursor_memory(&x->t), base + (a->base == INSN_NO_REG ? 0 : 0), &m))
+		if (reg == INSN_NO_REG || maps_find(cursor_memory(&x->t), base, &m))
 			reg = a->index;
 	}
 	if (reg == INSN_NO_REG)
 		return false;
 	*l = (struct insn_loc){.where = INSN_IN_REG, .reg = reg, .len = 8};
+	*index = a->index != INSN_NO_REG || maps_find(cursor_memory(&x->t), (uint64_t)a->disp, &m);
 	buf_addf(words, "%s 0x%llx, %s being 0x%llx", a->writes ? "it wrote to" : "it read",
 		 (unsigned long long)a->addr, insn_reg_name(reg), (unsigned long long)insn_reg(i->regs, reg));
 	return true;
@@ -240,6 +241,8 @@ static int explain_jump(struct explain *x, const struct failure_fault *f, struct
 		explain_end(x, END_UNKNOWN, "the instruction that went there is not known");
 		return 0;
 	}
+	if (got) /* a return */
+		return failure_overwritten_return(x, l.addr, e);
 	return flow_follow(x, x->tid, &l, true, e);
 }
 
@@ -270,7 +273,11 @@ static int explain_target(struct explain *x, const struct insn_loc *l, enum insn
 			 addr);
 	r = failure_tell(x, &p, e);
 	inspect_close(&p);
-	return r ? -1 : flow_follow(x, x->tid, l, true, e);
+	if (r)
+		return -1;
+	if (kind == INSN_RET)
+		return failure_overwritten_return(x, l->addr, e);
+	return flow_follow(x, x->tid, l, true, e);
 }
 
 static int explain_division(struct explain *x, struct err *e)
@@ -333,7 +340,7 @@ int failure_fault(struct explain *x, const struct failure_fault *f, struct err *
 	struct insn_loc l;
 	struct inspect p = {0};
 	uint64_t target;
-	bool known, shim;
+	bool known, shim, index = false;
 	struct insn i;
 
 	if (f->sig == SIGFPE)
@@ -379,7 +386,7 @@ int failure_fault(struct explain *x, const struct failure_fault *f, struct err *
 	if (shim)
 		buf_addf(&words, "in %s, ", inspect_function(&p, 0));
 	known = shim ? bad_argument(&r, f, &l, &words)
-		     : !explain_insn(x, &r, code, &i, e) && bad_operand(x, &i, f, &l, &words);
+		     : !explain_insn(x, &r, code, &i, e) && bad_operand(x, &i, f, &l, &index, &words);
 	if (!known)
 		buf_addf(&words, "access to 0x%llx", (unsigned long long)f->addr);
 	name_fault(x, f, buf_str(&words));
@@ -391,5 +398,5 @@ int failure_fault(struct explain *x, const struct failure_fault *f, struct err *
 		explain_end(x, END_UNKNOWN, "what made the address is not known");
 		return 0;
 	}
-	return flow_follow(x, x->tid, &l, true, e);
+	return index ? flow_follow_index(x, x->tid, &l, e) : flow_follow(x, x->tid, &l, true, e);
 }

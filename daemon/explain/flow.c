@@ -19,20 +19,33 @@ int flow_on(struct flow *f, struct err *e)
 	return r < 0 ? -1 : 0;
 }
 
+static int follow(struct flow *f, struct err *e)
+{
+	struct user_regs_struct r;
+
+	if (f->l.len > 8)
+		f->l.len = 8;
+	if (explain_regs(f->x, f->tid, &r, e))
+		return -1;
+	if (!flow_read(f->x, &r, &f->l, f->value)) {
+		explain_end(f->x, END_UNKNOWN, "the value cannot be read");
+		return 0;
+	}
+	return flow_on(f, e);
+}
+
 int flow_follow(struct explain *x, pid_t tid, const struct insn_loc *l, bool pointer, struct err *e)
 {
 	struct flow f = {.x = x, .tid = tid, .l = *l, .pointer = pointer};
-	struct user_regs_struct r;
 
-	if (f.l.len > 8)
-		f.l.len = 8;
-	if (explain_regs(x, tid, &r, e))
-		return -1;
-	if (!flow_read(x, &r, &f.l, f.value)) {
-		explain_end(x, END_UNKNOWN, "the value cannot be read");
-		return 0;
-	}
-	return flow_on(&f, e);
+	return follow(&f, e);
+}
+
+int flow_follow_index(struct explain *x, pid_t tid, const struct insn_loc *l, struct err *e)
+{
+	struct flow f = {.x = x, .tid = tid, .l = *l, .pointer = true, .number = true};
+
+	return follow(&f, e);
 }
 
 int flow_follow_write(struct explain *x, pid_t tid, struct err *e)

@@ -13,6 +13,8 @@
  * value is an address, or was meant to be one. -1: the replay failed.
  */
 int flow_follow(struct explain *x, pid_t tid, const struct insn_loc *l, bool pointer, struct err *e);
+/* The same for an index, or a part of an address. */
+int flow_follow_index(struct explain *x, pid_t tid, const struct insn_loc *l, struct err *e);
 /* The same for the value that the instruction at the PC writes to memory; the chain has that step already. */
 int flow_follow_write(struct explain *x, pid_t tid, struct err *e);
 /*

@@ -16,6 +16,10 @@ struct flow {
 	bool derived; /* since then, something was added to the value */
 	bool compared; /* it is about what was compared, perhaps in a sum or so */
 	bool trial; /* one of several ways is tried */
+	bool number; /* it is an index, or a part of an address: to be made of a number is no mistake */
+	bool dangling; /* it is the address of a variable whose frame was left */
+	uint64_t mark; /* flow_stale.c: a word whose writing ends the trial; 0: none */
+	bool crossed; /* that was met, and the program stands in front of it */
 };
 
 enum next { FLOW_ON = 0, FLOW_ENDED = 1 };
@@ -46,6 +50,22 @@ int flow_latest(struct flow *f, const struct insn_origin *o, struct err *e);
  */
 int flow_too_late(struct explain *x, const struct timeline_point *at, uint64_t addr, unsigned len, const char *name,
 		  struct err *e);
+/*
+ * flow_stale.c: the program stands in front of an instruction that reads f->l, in memory, through a pointer. Is the
+ * pointer older than what lies there now: a block that was freed since then, a frame that was left? ret: where the
+ * return address of the frame lies that has f->l; 0: it is in none. FLOW_ENDED: the chain ends at the free; FLOW_ON: it
+ * is not, and the program stands there again; FLOW_TURNED: f is now about the pointer; -1.
+ */
+enum { FLOW_TURNED = 2 };
+int flow_stale(struct flow *f, const struct timeline_point *at, const struct object *o, uint64_t ret, const char *name,
+	       struct err *e);
+/*
+ * flow_stale.c: the instruction in front of which it stands, or the call, writes f->mark. Is that what the trial looks
+ * for? An allocation is not: the free before it is.
+ */
+bool flow_is_end_of_life(const struct flow *f);
+/* As flow_last_write; a word with a mark ends the trial, too: f->crossed. */
+int flow_last_write_or_mark(struct flow *f, uint64_t addr, unsigned len, uint64_t birth, bool *is_birth, struct err *e);
 /* As long as the value is only copied, and explain_is_over does not say otherwise. */
 int flow_on(struct flow *f, struct err *e);
 /* Is the last step of the chain in the same source line as p? */

@@ -171,11 +171,12 @@ static int ends_of_copy(struct flow *f, struct inspect *p, uint64_t *dest, uint6
 	return offset ? cursor_goto_point(&x->t, &here, e) : 0;
 }
 
-/* Is it the word in front of a block, which no statement of the program's is to write? */
-static bool is_header(const struct flow *f)
+/* Is it a word that no statement of the program's is to write? */
+static bool is_own(const struct flow *f)
 {
-	return f->x->header && f->l.addr + f->l.len > f->x->header &&
-	       f->l.addr < f->x->header + sizeof(struct heap_block);
+	const struct explain_own *own = &f->x->own;
+
+	return f->l.addr + f->l.len > own->addr && f->l.addr < own->addr + own->len;
 }
 
 /* Was something written that the statement did not mean? 1: yes, and the chain ends. */
@@ -186,11 +187,10 @@ static int is_overrun(struct flow *f, struct inspect *p, const struct insn *i, c
 	bool member;
 	uint64_t base = 0, source;
 
-	if (is_header(f)) {
-		inspect_step(p, STEP_WRITE, name, before, after,
-			     "this wrote over malloc's administration of a block, in front of it: it was %s, became %s",
-			     before, after);
-		explain_end(f->x, END_COMPUTED, "the heap was damaged");
+	if (is_own(f)) {
+		inspect_step(p, STEP_WRITE, name, before, after, "this wrote over %s: it was %s, became %s",
+			     f->x->own.what, before, after);
+		explain_end(f->x, END_COMPUTED, "the write was not meant for %s", f->x->own.what);
 		return 1;
 	}
 	if (p->to_copy) {
@@ -359,6 +359,56 @@ static int at_birth(struct flow *f, const char *name, const char *function, stru
 	return got;
 }
 
+/* The bytes of f->l that the instruction in front of which it stands writes; 0: nobody can say. */
+static unsigned bytes_written(struct flow *f)
+{
+	struct user_regs_struct r;
+	uint8_t code[INSN_BYTES];
+	struct insn_origin o;
+	struct err ignored;
+	struct insn i;
+
+	if (explain_regs(f->x, f->x->t.in.seg.tid, &r, &ignored) || visibility_is_shim(&f->x->t.visibility, r.rip) ||
+	    visibility_is_loader(&f->x->t.visibility, r.rip) || explain_insn(f->x, &r, code, &i, &ignored))
+		return 0;
+	insn_origin(&i, &f->l, &o);
+	return o.effect == INSN_KEEPS ? 0 : o.what.len;
+}
+
+#define PARTS_MOST 64u
+
+/*
+ * It stands in front of the last write of a pointer. Where that writes a part of it only, it was not meant for it, and
+ * others may have come before: to the first of them.
+ */
+static int to_first_part(struct flow *f, uint64_t birth, struct err *e)
+{
+	struct explain *x = f->x;
+
+	for (unsigned n = 0; n < PARTS_MOST; n++) {
+		unsigned len = bytes_written(f);
+		struct timeline_point here;
+		bool is_birth;
+		uint8_t v[8];
+		int r;
+
+		if (!len || len >= f->l.len || !flow_read(x, NULL, &f->l, v))
+			return 0;
+		if (cursor_where(&x->t, &here, e))
+			return -1;
+		r = flow_last_write(x, f->l.addr, f->l.len, birth, &is_birth, e);
+		if (r < 0)
+			return -1;
+		len = r || is_birth ? 0 : bytes_written(f);
+		if (!len || len >= f->l.len) {
+			explain_reopen(x);
+			return cursor_goto_point(&x->t, &here, e);
+		}
+		memcpy(f->value, v, sizeof(v));
+	}
+	return 0;
+}
+
 /* The value is in memory. */
 int flow_memory(struct flow *f, struct err *e)
 {
@@ -367,7 +417,7 @@ int flow_memory(struct flow *f, struct err *e)
 	cleanup_free char *name = NULL;
 	uint64_t birth;
 	struct timeline_point at;
-	struct object o;
+	struct object o = {0};
 	struct inspect p = {0};
 	bool exact, is_birth;
 	int r;
@@ -397,7 +447,18 @@ int flow_memory(struct flow *f, struct err *e)
 	inspect_close(&p);
 	if (explain_is_over(x))
 		return FLOW_ENDED;
-	r = flow_last_write(x, f->l.addr, f->l.len, birth, &is_birth, e);
+	if (!f->trial) {
+		r = flow_stale(f, &at, &o, *function ? birth : 0, name, e);
+		if (r)
+			return r == FLOW_TURNED ? FLOW_ON : r;
+	}
+	r = flow_last_write_or_mark(f, f->l.addr, f->l.len, birth, &is_birth, e);
+	if (r < 0)
+		return -1;
+	if (f->crossed)
+		return FLOW_ENDED;
+	if (!r && !is_birth && f->pointer && f->l.len == 8)
+		r = to_first_part(f, birth, e);
 	if (r < 0)
 		return -1;
 	if (r == 1) {

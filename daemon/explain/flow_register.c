@@ -39,9 +39,9 @@ static int skip_callee(struct flow *f, uint64_t slot, struct err *e)
 	struct user_regs_struct r;
 	bool ignored;
 	struct insn i;
-	int got = flow_last_write(x, slot, 8, 0, &ignored, e);
+	int got = flow_last_write_or_mark(f, slot, 8, 0, &ignored, e);
 
-	if (got)
+	if (got || f->crossed)
 		return got < 0 ? -1 : 1;
 	if (x->t.in.seg.tid == f->tid && !explain_regs(x, f->tid, &r, e) && !explain_insn(x, &r, code, &i, e) &&
 	    insn_kind(&i) == INSN_CALL)
@@ -246,6 +246,7 @@ int flow_register(struct flow *f, struct err *e)
 	struct explain *x = f->x;
 	double until = clock_s() + BACK_S;
 	struct user_regs_struct now, was;
+	uint64_t marked = f->mark ? word_at(x, f->mark) : 0;
 	uint8_t code[INSN_BYTES];
 	struct insn_origin o;
 	struct stop stop;
@@ -269,6 +270,12 @@ int flow_register(struct flow *f, struct err *e)
 			return began_with_it(f, e);
 		if (explain_regs(x, f->tid, &was, e))
 			return -1;
+		if (f->mark && word_at(x, f->mark) != marked) {
+			marked = word_at(x, f->mark);
+			f->crossed = flow_is_end_of_life(f);
+			if (f->crossed)
+				return FLOW_ENDED;
+		}
 		if (is_same_state(&was, &now)) /* with a fault that is yet to come */
 			continue;
 		if (visibility_is_shim(&x->t.visibility, was.rip) && now.rsp == was.rsp &&
@@ -289,10 +296,11 @@ int flow_register(struct flow *f, struct err *e)
 		if (kind == INSN_RET && is_kept(f->l.reg) && f->l.reg != INSN_RSP && now.rsp > was.rsp) {
 			int r = skip_callee(f, was.rsp, e);
 
-			if (r)
+			if (r || f->crossed)
 				return r < 0 ? -1 : FLOW_ENDED;
 			if (explain_regs(x, f->tid, &was, e))
 				return -1;
+			marked = f->mark ? word_at(x, f->mark) : 0;
 			continue;
 		}
 		if (kind == INSN_CALL && !is_kept(f->l.reg)) {

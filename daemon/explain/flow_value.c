@@ -11,6 +11,7 @@
 #include "timetravel/cursor_int.h"
 
 #define LARGE 0x1000000ull /* an address, rather than an index */
+#define FRAME_MOST (1u << 20) /* bytes of a frame */
 #define SMALL 0x10000ull /* an offset or an index, rather than an address */
 
 /* ---- values ---- */
@@ -166,16 +167,39 @@ static bool made_large(struct flow *f, const struct user_regs_struct *r, const s
 	return was && was < SMALL && now >= LARGE && !is_mapped(f, now);
 }
 
+/* An address was made of a number that has fewer bytes. */
+static bool made_of_number(const struct flow *f, const struct insn_origin *o)
+{
+	return f->pointer && !f->number && !f->derived && f->l.len == 8 && o->effect == INSN_COPIES &&
+	       o->from[0].len < 8;
+}
+
+/* It is the address of a variable in the frame of the function. */
+static bool made_of_frame(const struct flow *f, const struct user_regs_struct *r, const struct insn_origin *o)
+{
+	const struct insn_loc *from = &o->from[0];
+	uint64_t away;
+
+	if (!f->pointer || o->effect != INSN_DERIVES || from->where != INSN_IN_REG ||
+	    (from->reg != INSN_RSP && from->reg != INSN_RBP) ||
+	    (f->l.where == INSN_IN_REG && (f->l.reg == INSN_RSP || f->l.reg == INSN_RBP)))
+		return false;
+	away = insn_reg(r, from->reg) - r->rsp;
+	return away < FRAME_MOST;
+}
+
 /* Does the chain go on behind it, or is it a statement that made the value? */
 bool flow_is_made(struct flow *f, const struct user_regs_struct *r, const struct insn_origin *o)
 {
 	switch (o->effect) {
 	case INSN_SETS:
 		return true;
+	case INSN_COPIES:
+		return made_of_number(f, o);
 	case INSN_COMPUTES:
 		return !wrong_one(f, r, o);
 	case INSN_DERIVES:
-		return (!f->pointer && !is_comparison(o)) || made_large(f, r, o);
+		return (!f->pointer && !is_comparison(o)) || made_large(f, r, o) || made_of_frame(f, r, o);
 	default:
 		return false;
 	}
@@ -189,12 +213,19 @@ int flow_take_origin(struct flow *f, const struct user_regs_struct *r, const str
 
 	switch (o->effect) {
 	case INSN_COPIES:
-		return flow_go_on(f, r, &o->from[0], true);
+		if (!made_of_number(f, o))
+			return flow_go_on(f, r, &o->from[0], true);
+		explain_end(f->x, END_COMPUTED, "the statement made an address of a number");
+		return FLOW_ENDED;
 	case INSN_DERIVES:
 		if (o->from[0].where == INSN_IN_MEM && o->what.where == INSN_IN_MEM && o->from[0].addr == o->what.addr)
 			break;
 		if (made_large(f, r, o))
 			break;
+		if (made_of_frame(f, r, o)) {
+			explain_end(f->x, END_COMPUTED, "%s is the address of a variable of the function's own", name);
+			return FLOW_ENDED;
+		}
 		if (is_comparison(o) || f->pointer) {
 			f->derived = true;
 			return flow_go_on(f, r, &o->from[0], false);

@@ -187,17 +187,31 @@ static int frame_of(struct gdb *g, pid_t tid, int frame, uint64_t addr)
 	return -1;
 }
 
+static int name_function(struct gdb *g, pid_t tid, int frame, struct gdb_locals *l)
+{
+	struct gdb_frame *frames;
+	struct err ignored;
+	size_t n;
+
+	if (gdb_backtrace(g, tid, frame + 1, &frames, &n, &ignored))
+		return -1;
+	if ((size_t)frame < n && frames[frame].func)
+		snprintf(l->func, sizeof(l->func), "%s", frames[frame].func);
+	gdb_frames_free(frames, n);
+	return *l->func ? 0 : -1;
+}
+
 int gdb_locals_owner(struct gdb *g, pid_t tid, int frame, uint64_t addr, struct gdb_locals *l)
 {
 	uint64_t sp;
 	int f;
 
-	if (number(g, tid, frame, "(unsigned long)$sp", &sp) || !is_on_stack(tid, sp, addr))
+	if (number(g, tid, frame, "(unsigned long)$sp", &sp) || !is_on_stack(tid ? tid : gdb_target(g), sp, addr))
 		return 1;
 	f = frame_of(g, tid, frame, addr);
 	if (f < 0)
 		return 1;
-	l->any = !identify(g, tid, f, l);
+	l->any = !identify(g, tid, f, l) && !name_function(g, tid, f, l);
 	return !l->any;
 }
 

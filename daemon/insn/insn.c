@@ -394,6 +394,13 @@ static int special(const struct insn *i, const struct decoded *d, unsigned k, un
 		from = (struct insn_loc){.where = INSN_IN_MEM, .addr = i->regs->rsp + at, .len = len};
 		copied_from(o, INSN_COPIES, &from);
 		return 0;
+	case ZYDIS_MNEMONIC_CBW:
+	case ZYDIS_MNEMONIC_CWDE:
+	case ZYDIS_MNEMONIC_CDQE:
+		from = (struct insn_loc){.where = INSN_IN_REG, .reg = INSN_RAX, .len = d->in.operand_width / 16};
+		shifted(&from, at, len);
+		copied_from(o, INSN_COPIES, &from);
+		return 0;
 	case ZYDIS_MNEMONIC_LEAVE:
 		if (o->what.where != INSN_IN_REG || o->what.reg != INSN_RBP)
 			return 1;
