@@ -35,6 +35,7 @@ static int explain_assertion(struct explain *x, struct err *e)
 {
 	struct user_regs_struct r;
 	cleanup_free char *expr = NULL;
+	struct timeline_point at;
 	struct inspect p = {.x = x};
 	int level, got;
 
@@ -54,7 +55,16 @@ static int explain_assertion(struct explain *x, struct err *e)
 		explain_end(x, END_UNKNOWN, "the assertion's text, or its frame, is not known");
 		return got;
 	}
-	return condition_search(x, &p, level, expr, CONDITION_OF_ALL, e) < 0 ? -1 : 0;
+	at = p.at;
+	got = condition_search(x, &p, level, expr, CONDITION_OF_ALL, e);
+	if (got != 1 || !at.pc)
+		return got < 0 ? -1 : 0;
+	/* the compiler has left nothing of its variables */
+	if (cursor_goto_point(&x->t, &at, e) || inspect_open(&p, x, e)) {
+		inspect_close(&p);
+		return -1;
+	}
+	return because_of_line(x, &p, level, e) < 0 ? -1 : 0;
 }
 
 /* ---- the heap ---- */
@@ -207,7 +217,8 @@ static int explain_exception(struct explain *x, struct err *e)
 
 static const char *const terminating[] = {"std::terminate",	     "__gnu_cxx::__verbose_terminate_handler",
 					  "__cxxabiv1::__terminate", "__cxa_pure_virtual",
-					  "__cxa_bad_cast",	     NULL};
+					  "__cxa_bad_cast",	     "__gxx_personality_v0",
+					  "_Unwind_RaiseException",  NULL};
 /* A frame of these, and abort above it: libc's own allocator found something. */
 static const char *const checking[] = {"malloc_printerr", "free",  "malloc",	  "calloc",
 				       "realloc",	  "cfree", "__libc_free", NULL};

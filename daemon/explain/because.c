@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* because.c: why a statement was executed: see failure.h. */
+#include <limits.h>
 #include <signal.h>
 #include <string.h>
 
@@ -16,19 +17,6 @@
 /* ---- what a condition of the program's own has decided ---- */
 
 #define BRANCH_STEPS 3000u
-
-/* From the entry of a function back to its caller, over a loader that may have looked it up. 1: not met. */
-static int to_caller(struct explain *x, struct err *e)
-{
-	struct user_regs_struct r;
-	bool ignored;
-	int got;
-
-	if (explain_regs(x, x->t.in.seg.tid, &r, e))
-		return -1;
-	got = flow_last_write(x, r.rsp, 8, 0, &ignored, e);
-	return got > 0 ? 1 : got;
-}
 
 int because_to_branch(struct explain *x, const struct condition *c, struct err *e)
 {
@@ -90,19 +78,33 @@ static bool is_on_stack(struct explain *x)
 	       (x->t.mode && maps_find(cursor_memory(&x->t), x->memory, &m) && str_eq(m.path, "[stack]"));
 }
 
+/* To the call that is being executed in a frame of p, which is open: where its return address is. 0: none is, the
+ * program stands in that function itself. */
+static uint64_t call_of_frame(struct inspect *p, int level)
+{
+	struct gdb_regs own, outer;
+	struct err ignored;
+
+	if (level <= 0 || gdb_frame_regs(p->x->g, 0, 0, &own, &ignored) ||
+	    gdb_frame_regs(p->x->g, 0, level, &outer, &ignored) || own.value[GDB_REG_SP] == outer.value[GDB_REG_SP])
+		return 0;
+	return outer.value[GDB_REG_SP] - 8;
+}
+
 /*
- * The condition cannot be evaluated: what the instruction compared that decided its branch. at: where the statement
- * stands; called: at the entry of what it called. 0: found; 1: not.
+ * What the instruction compared that decided the branch in these lines. at: where the statement stands; call: of the
+ * frame that it stands in. 0: found; 1: not.
  */
-static int by_branch(struct explain *x, const struct condition *c, const struct timeline_point *at, bool called,
+static int by_branch(struct explain *x, const struct condition *c, const struct timeline_point *at, uint64_t call,
 		     enum condition_of of, struct err *e)
 {
 	struct insn_loc flags = {.where = INSN_IN_REG, .reg = INSN_FLAGS, .len = 8};
 	size_t before = x->chain.n;
 	int r = cursor_goto_point(&x->t, at, e);
+	bool ignored;
 
-	if (!r && called)
-		r = to_caller(x, e);
+	if (!r && call)
+		r = flow_last_write(x, call, 8, 0, &ignored, e);
 	if (!r)
 		r = because_to_branch(x, c, e);
 	if (!r)
@@ -114,8 +116,18 @@ static int by_branch(struct explain *x, const struct condition *c, const struct 
 		return 0;
 	/* it led nowhere */
 	chain_cut(&x->chain, before);
-	x->end = END_OPEN;
+	explain_reopen(x);
 	return 1;
+}
+
+int because_of_line(struct explain *x, struct inspect *p, int level, struct err *e)
+{
+	struct timeline_point at = p->at;
+	struct condition c = {.from = p->frames[level].line, .to = p->frames[level].line};
+	uint64_t call = call_of_frame(p, level);
+
+	inspect_close(p);
+	return at.pc ? by_branch(x, &c, &at, call, CONDITION_OF_ALL, e) : 1;
 }
 
 /* ---- loops that are given up ---- */
@@ -192,6 +204,7 @@ int because_of_condition(struct explain *x, struct inspect *p, int level, bool c
 	cleanup_free char *expr = NULL;
 	struct condition c = {0};
 	int r = 1, own = level;
+	uint64_t call;
 
 	if (level >= 0)
 		condition_at(p, level, condition_around, &c);
@@ -200,13 +213,18 @@ int because_of_condition(struct explain *x, struct inspect *p, int level, bool c
 		if (level >= 0)
 			condition_at(p, level, condition_around, &c);
 	}
+	if (!c.text) { /* then the last branch of the function has led to the statement */
+		level = own;
+		c = (struct condition){.from = 1, .to = INT_MAX};
+	}
+	call = call_of_frame(p, level);
 	if (c.text) {
 		cleanup_free char *bad = str_fmt("%llu/0x%llx#%llu", (unsigned long long)at.event,
 						 (unsigned long long)at.pc, (unsigned long long)at.hits);
 
 		r = at.pc ? by_loop(x, p, level, &c, bad, e) : 1;
 	}
-	if (r == 1 && c.text && !c.effects) {
+	if (r == 1 && c.text && !c.effects && !c.chooses) {
 		if (!p->copy && (cursor_goto_point(&x->t, &at, e) || inspect_open(p, x, e))) {
 			inspect_close(p);
 			condition_fini(&c);
@@ -217,8 +235,8 @@ int because_of_condition(struct explain *x, struct inspect *p, int level, bool c
 	} else {
 		inspect_close(p);
 	}
-	if (r == 1 && c.text && at.pc && level == own)
-		r = by_branch(x, &c, &at, called, of, e);
+	if (r == 1 && level >= 0 && at.pc)
+		r = by_branch(x, &c, &at, call, of, e);
 	if (!r && x->chain.n > 1)
 		x->found = true;
 	condition_fini(&c);

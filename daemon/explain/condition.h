@@ -12,10 +12,11 @@ struct condition {
 	char *all; /* of a loop: all of it, without comments and literals; malloc'd, else NULL */
 	bool negated; /* the statement is in the `else` branch */
 	bool effects; /* evaluating it would change something */
+	bool chooses; /* it is what a switch looks at, and no truth */
 	int from, to; /* its lines, from 1 */
 };
 
-/* The condition of the innermost `if` around a line of source. Pure. */
+/* The condition of the innermost `if` or `switch` around a line of source. Pure. */
 void condition_around(const char *source, int line, struct condition *c);
 /* As that, or of the innermost loop whose first statement it is, or in whose condition: what a statement that waits is
  * waiting for. */

@@ -157,7 +157,7 @@ static int line_of(const char *text, const char *at)
 struct control {
 	const char *open, *close; /* the condition: from its bracket to behind the closing one */
 	const char *from, *to; /* all of a loop; NULL: it is none */
-	bool negated;
+	bool negated, chooses;
 };
 
 /* Is `at` in the part of an `if` that begins at s? */
@@ -209,6 +209,17 @@ static bool is_in_loop(const char *s, const char *at, struct control *k)
 	return end && at >= (does ? s : k->open) && at < end && (!counts || narrow_for(k));
 }
 
+static bool is_in_switch(const char *s, const char *at, struct control *k)
+{
+	const char *end;
+
+	*k = (struct control){.chooses = true};
+	k->open = skip_blanks(s + 6);
+	k->close = *k->open == '(' ? inspect_closing(k->open) : NULL;
+	end = k->close ? end_of_statement(k->close) : NULL;
+	return end && at >= k->close && at < end;
+}
+
 /* Has the loop done nothing else, in a turn, before the line of `at`? */
 static bool is_first_in_body(const char *text, const struct control *k, const char *at)
 {
@@ -219,11 +230,12 @@ static bool is_first_in_body(const char *text, const struct control *k, const ch
 	return line <= k->close || !memchr(k->close, ';', (size_t)(line - k->close));
 }
 
-enum { OF_IFS = 1, OF_LOOPS = 2, OF_FIRST = 4 /* loops whose first statement it is */ };
+enum { OF_IFS = 1, OF_LOOPS = 2, OF_SWITCHES = 8, OF_FIRST = 4 /* loops whose first statement it is */ };
 
 static void take(const char *source, const char *text, const struct control *k, struct condition *c)
 {
 	c->negated = k->negated;
+	c->chooses = k->chooses;
 	c->from = line_of(text, k->open);
 	c->to = line_of(text, k->close - 1);
 	/* with the literals in it */
@@ -253,6 +265,8 @@ static void around(const char *source, int line, unsigned which, struct conditio
 			continue;
 		if (is_word(s, "if"))
 			is = (which & OF_IFS) && is_in_if(s, at, &k);
+		else if (is_word(s, "switch"))
+			is = (which & OF_SWITCHES) && is_in_switch(s, at, &k);
 		else if (is_word(s, "while") || is_word(s, "for") || is_word(s, "do"))
 			is = (which & OF_LOOPS) && is_in_loop(s, at, &k) &&
 			     (!(which & OF_FIRST) || is_first_in_body(text, &k, at));
@@ -265,7 +279,7 @@ static void around(const char *source, int line, unsigned which, struct conditio
 
 void condition_around(const char *source, int line, struct condition *c)
 {
-	around(source, line, OF_IFS, c);
+	around(source, line, OF_IFS | OF_SWITCHES, c);
 }
 
 void condition_of_wait(const char *source, int line, struct condition *c)

@@ -50,6 +50,8 @@ uint64_t failure_word(struct explain *x, uint64_t addr);
  */
 int because_of_condition(struct explain *x, struct inspect *p, int level, bool called, enum condition_of of,
 			 struct err *e);
+/* The same for the branch in the line itself at which the frame stands, as an assertion has. */
+int because_of_line(struct explain *x, struct inspect *p, int level, struct err *e);
 /* Back in the function to the branch in the lines of the condition. 0: there; 1: none was met; -1. What it called is
  * skipped. */
 int because_to_branch(struct explain *x, const struct condition *c, struct err *e);

@@ -375,11 +375,11 @@ int failure_fault(struct explain *x, const struct failure_fault *f, struct err *
 	if (f->sig != SIGSEGV && f->sig != SIGBUS) {
 		failure_set_kind(x, "illegal", "SIG%s at 0x%llx", sigabbrev_np(f->sig), (unsigned long long)f->pc);
 		inspect_step(&p, STEP_FAILURE, NULL, NULL, NULL, "%s", x->failure.text);
-		explain_end(x, END_DECIDED,
-			    "the program executed this instruction: a trap of its own, or a compiler's, or no code");
 		x->found = true;
 		if (because_of_condition(x, &p, p.user, false, CONDITION_OF_ALL, e) < 0)
 			return -1;
+		explain_end(x, END_DECIDED,
+			    "the program executed this instruction: a trap of its own, or a compiler's, or no code");
 		return 0;
 	}
 	shim = visibility_is_shim(&x->t.visibility, r.rip);

@@ -16,13 +16,14 @@ struct flow {
 	bool derived; /* since then, something was added to the value */
 	bool compared; /* it is about what was compared, perhaps in a sum or so */
 	bool trial; /* one of several ways is tried */
+	bool to_memory; /* the trial ends where the value was read from memory */
 	bool number; /* it is an index, or a part of an address: to be made of a number is no mistake */
 	bool dangling; /* it is the address of a variable whose frame was left */
 	uint64_t mark; /* flow_stale.c: a word whose writing ends the trial; 0: none */
 	bool crossed; /* that was met, and the program stands in front of it */
 };
 
-enum next { FLOW_ON = 0, FLOW_ENDED = 1 };
+enum next { FLOW_ON = 0, FLOW_ENDED = 1, FLOW_TURNED = 2 /* f is about another value now */ };
 
 /* Both move back to where the value was before; enum next, or -1. */
 int flow_memory(struct flow *f, struct err *e);
@@ -40,8 +41,8 @@ bool flow_is_made(struct flow *f, const struct user_regs_struct *r, const struct
 int flow_take_origin(struct flow *f, const struct user_regs_struct *r, const struct insn_origin *o, const char *name);
 /*
  * latest.c: of several values that were compared, the way to the one that another thread has written last becomes the
- * chain. The travel stands in front of the instruction. FLOW_ENDED; FLOW_ON: there is none such, and it stands there
- * again; -1.
+ * chain: FLOW_ENDED. Where no other thread has written one, f becomes about the one that was written last: FLOW_TURNED.
+ * The travel stands in front of the instruction, and then again. FLOW_ON: they were not read from memory; -1.
  */
 int flow_latest(struct flow *f, const struct insn_origin *o, struct err *e);
 /*
@@ -56,7 +57,6 @@ int flow_too_late(struct explain *x, const struct timeline_point *at, uint64_t a
  * return address of the frame lies that has f->l; 0: it is in none. FLOW_ENDED: the chain ends at the free; FLOW_ON: it
  * is not, and the program stands there again; FLOW_TURNED: f is now about the pointer; -1.
  */
-enum { FLOW_TURNED = 2 };
 int flow_stale(struct flow *f, const struct timeline_point *at, const struct object *o, uint64_t ret, const char *name,
 	       struct err *e);
 /*

@@ -40,15 +40,27 @@ static void watch_nothing(struct breaks *b)
 
 int flow_last_write(struct explain *x, uint64_t addr, unsigned len, uint64_t birth, bool *is_birth, struct err *e)
 {
+	struct insn_loc l[2] = {{.where = INSN_IN_MEM, .addr = addr, .len = len},
+				{.where = INSN_IN_MEM, .addr = birth, .len = 8}};
+	unsigned which = 0;
+	int r = flow_last_write_of(x, l, birth ? 2 : 1, &which, e);
+
+	*is_birth = which == 1;
+	return r;
+}
+
+int flow_last_write_of(struct explain *x, const struct insn_loc *l, unsigned n, unsigned *which, struct err *e)
+{
 	struct breaks *b = &x->t.breaks;
 	struct stop stop = {0};
 	int r = 0;
 
-	*is_birth = false;
 	watch_nothing(b);
 	b->many = !x->no_code; /* back_from_end knows of the debug registers only */
-	if (breaks_watch(b, GROUP_STORE, addr, len) || (birth && breaks_watch(b, GROUP_STORE, birth, 8))) {
-		explain_end(x, END_UNKNOWN, "the memory at 0x%llx cannot be watched", (unsigned long long)addr);
+	for (unsigned k = 0; k < n && !r; k++)
+		r = breaks_watch(b, GROUP_STORE, l[k].addr, l[k].len);
+	if (r) {
+		explain_end(x, END_UNKNOWN, "the memory at 0x%llx cannot be watched", (unsigned long long)l[0].addr);
 		watch_nothing(b);
 		return 2;
 	}
@@ -62,7 +74,9 @@ int flow_last_write(struct explain *x, uint64_t addr, unsigned len, uint64_t bir
 		return -1;
 	switch (stop.kind) {
 	case STOP_WATCH:
-		*is_birth = birth && stop.addr >= birth && stop.addr < birth + 8;
+		for (unsigned k = 1; k < n; k++)
+			if (stop.addr >= l[k].addr && stop.addr < l[k].addr + l[k].len)
+				*which = k;
 		return 0;
 	case STOP_BEGIN:
 		return 1;
@@ -422,6 +436,8 @@ int flow_memory(struct flow *f, struct err *e)
 	bool exact, is_birth;
 	int r;
 
+	if (f->to_memory)
+		return FLOW_ENDED;
 	x->memory = f->l.addr;
 	if (inspect_open(&p, x, e)) {
 		inspect_close(&p);

@@ -322,8 +322,11 @@ int flow_register(struct flow *f, struct err *e)
 		}
 		f->compared |= f->l.reg == INSN_FLAGS;
 		if (f->compared && o.effect == INSN_COMPUTES && o.n > 1) {
+			struct flow told = *f;
 			int r = flow_latest(f, &o, e);
 
+			if (r == FLOW_TURNED)
+				return tell_made(&told, &o, &was, e) ? -1 : FLOW_ON;
 			if (r != FLOW_ON)
 				return r;
 		}

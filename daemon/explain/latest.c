@@ -51,6 +51,61 @@ static int go_back(struct explain *x, const struct timeline_point *at, struct er
 	return cursor_goto_point(&x->t, at, e);
 }
 
+/* Where in memory a compared value was read from, in the state in front of the comparison. false: from nowhere there.
+ */
+static bool read_from(struct flow *f, const struct insn_loc *from, const struct timeline_point *at, struct insn_loc *l,
+		      uint8_t value[8], struct err *e)
+{
+	struct explain *x = f->x;
+	struct flow one = {.x = x, .tid = f->tid, .l = *from, .compared = true, .trial = true, .to_memory = true};
+	size_t before = x->chain.n;
+	struct user_regs_struct r;
+
+	if (cursor_goto_point(&x->t, at, e) || explain_regs(x, f->tid, &r, e) || !flow_read(x, &r, &one.l, one.value) ||
+	    x->ways->flow_on(&one, e))
+		return false;
+	chain_cut(&x->chain, before);
+	explain_reopen(x);
+	*l = one.l;
+	memcpy(value, one.value, 8);
+	return one.l.where == INSN_IN_MEM && one.l.len <= 8;
+}
+
+/*
+ * Values that one thread has written alone: what was written last has made the comparison what it is. The travel stands
+ * nowhere in particular before, and in front of the comparison afterwards. FLOW_TURNED: f is about that value; FLOW_ON:
+ * not both were read from memory; -1.
+ */
+static int last_of_both(struct flow *f, const struct insn_origin *o, const struct timeline_point *at, struct err *e)
+{
+	struct explain *x = f->x;
+	uint8_t value[2][8], now[8];
+	struct insn_loc l[2];
+	unsigned which = 0;
+	int r;
+
+	if (o->n != 2 || !read_from(f, &o->from[0], at, &l[0], value[0], e) ||
+	    !read_from(f, &o->from[1], at, &l[1], value[1], e)) {
+		explain_reopen(x);
+		return cursor_goto_point(&x->t, at, e) ? -1 : FLOW_ON;
+	}
+	if (cursor_goto_point(&x->t, at, e))
+		return -1;
+	r = flow_last_write_of(x, l, 2, &which, e);
+	if (r < 0)
+		return -1;
+	explain_reopen(x);
+	if (cursor_goto_point(&x->t, at, e))
+		return -1;
+	/* written between its reading and the comparison: then it is not what was compared */
+	if (r || !flow_read(x, NULL, &l[which], now) || memcmp(now, value[which], l[which].len))
+		return FLOW_ON;
+	f->l = l[which];
+	memcpy(f->value, now, sizeof(now));
+	f->derived = f->compared = false;
+	return FLOW_TURNED;
+}
+
 int flow_latest(struct flow *f, const struct insn_origin *o, struct err *e)
 {
 	struct explain *x = f->x;
@@ -85,7 +140,7 @@ int flow_latest(struct flow *f, const struct insn_origin *o, struct err *e)
 	}
 	if (!best.event) {
 		drop_way(&best);
-		return go_back(x, &at, e) ? -1 : FLOW_ON;
+		return last_of_both(f, o, &at, e);
 	}
 	for (size_t i = 0; i < best.steps.n; i++)
 		chain_add(&x->chain, &best.steps.v[i]);
