@@ -18,6 +18,7 @@
 /* The worker's answers while it is set up; `monitor prompt` and what else tells by its beginning. */
 #define INTERRUPT "\3" /* of the remote protocol */
 #define PROMPT "$qRcmd,70726f6d7074"
+#define WATCH_CONDITIONS "qRcmd,77617463682d636f6e646974696f6e73"
 
 void relay_init(struct relay *r, struct bridge *b, struct second_ui *second, int gdb)
 {
@@ -92,8 +93,8 @@ static void setup_remove_point(struct relay *r, const struct buf *p)
 
 static void note_asked(struct relay *r, const struct buf *p)
 {
-	static const char *const kept[] = {"qSupported",   "QStartNoAckMode", "!", "Hg", "Hc",
-					   "QPassSignals", "QCatchSyscalls"};
+	static const char *const kept[] = {"qSupported",     "QStartNoAckMode", "!", "Hg", "Hc", "QPassSignals",
+					   "QCatchSyscalls", WATCH_CONDITIONS};
 
 	for (size_t i = 0; i < sizeof(kept) / sizeof(kept[0]); i++)
 		if (is(p, kept[i]))

@@ -84,6 +84,10 @@ static const struct {
 #include "points.py.inc"
 	},
 	{
+		"conditions.py",
+#include "conditions.py.inc"
+	},
+	{
 		"settings.py",
 #include "settings.py.inc"
 	},

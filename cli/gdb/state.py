@@ -302,6 +302,7 @@ def at_prompt():
 
 
 the_session = None
+the_conditions = []
 
 
 def say_hits():
@@ -321,6 +322,7 @@ def begin_in_program():
 
 def begin_session(path):
     global the_session
+    the_conditions.append(Conditions())
     the_session = session = Session(path)
     try:
         session.restore()

@@ -30,3 +30,8 @@ void debug_tell_signal(struct debug *d, bool onwards)
 			     "recording cannot be changed\n");
 	d->passes = 0;
 }
+
+pid_t debug_memory(struct debug *d)
+{
+	return diversion_is_on(&d->diversion) ? d->diversion.copy.pid : cursor_memory(&d->cursor);
+}

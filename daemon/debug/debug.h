@@ -9,6 +9,7 @@
 #include "debug/lines.h"
 #include "debug/range.h"
 #include "debug/spoken.h"
+#include "debug/watched.h"
 #include "rsp/packet.h"
 #include "sessionstate/session_state.h"
 #include "timetravel/cursor.h"
@@ -31,6 +32,7 @@ struct debug {
 	struct op_ctx op; /* nav.ctx: how its runs are cancelled */
 	struct lines lines;
 	struct step_range range; /* of the next step */
+	struct watched watched;
 	char *later; /* a command to be run by the next step */
 	struct buf said; /* the output of commands since the last prompt, for a user interface that did not get it */
 	int killed_by; /* the signal that ended the recorded process; 0: none did */
@@ -46,6 +48,8 @@ struct debug {
 
 /* Text for the user, while the debugger waits for an answer. */
 void debug_say(struct debug *d, const char *text);
+/* The process whose memory the debugger sees. */
+pid_t debug_memory(struct debug *d);
 /* What was written to the copy is forgotten. */
 void debug_end_diversion(struct debug *d);
 /*

@@ -230,6 +230,7 @@ static int prompt(struct debug *d, const char *args, struct buf *out, struct err
 	d->selected = (int)strtol(args, NULL, 10);
 	free(steal_ptr(&d->later)); /* its command was given up before it began */
 	lines_fini(&d->lines);
+	watched_prompt(&d->watched);
 	if (d->state.inexact)
 		buf_add_str(
 			out,
@@ -244,6 +245,11 @@ static int prompt(struct debug *d, const char *args, struct buf *out, struct err
 	d->cursor.history_end.found = HISTORY_END_EXACT;
 	/* in a diversion the program has not moved */
 	return diversion_is_on(&d->diversion) ? 0 : session_state_prompt(&d->state, e);
+}
+
+static int watch_conditions(struct debug *d, const char *args, struct buf *out, struct err *e)
+{
+	return watched_set(&d->watched, args, e);
 }
 
 static int undo(struct debug *d, const char *args, struct buf *out, struct err *e)
@@ -283,6 +289,8 @@ static const struct {
 	{"history", "history ADDR LENGTH: all changes of these bytes up to here", changes_list},
 	{"lines", "lines START LENGTH:LINE ...: the function's, for steps back that are to be quick in a loop",
 	 lines_set},
+	{"watch-conditions", "watch-conditions [ADDRESS:LENGTH:CODE]...: of watchpoints, in GDB's bytecode",
+	 watch_conditions},
 	{"said", "what commands have said since the last prompt, again", said},
 	{"prompt",
 	 "prompt [TID]: a command of the debugger's has ended (`undo` counts those); the thread that is selected",

@@ -36,6 +36,9 @@ bool segcur_is_walkable(const struct segcur *in, const struct breaks *b)
 {
 	unsigned n = 0;
 
+	for (unsigned i = 0; i < BREAKS_WATCHES; i++)
+		if (watch_conditions_find(b->watch_conditions, &b->watch[i]))
+			return false;
 	if (has_watch(b, true))
 		return false;
 	for (unsigned i = 0; i < b->n; i++) {

@@ -154,6 +154,19 @@ int cursor_back_over(struct cursor *t, pid_t tid, uint64_t lo, uint64_t hi, uint
 								: 1;
 }
 
+/* It stands behind a change: the value of a word that has a condition. */
+static void note_behind(struct cursor *t, const struct stop *stop)
+{
+	struct watch_condition *c = NULL;
+	struct err ignored;
+
+	for (unsigned i = 0; i < BREAKS_WATCHES && !c; i++)
+		if (t->breaks.watch[i].addr == stop->addr)
+			c = watch_conditions_find(t->breaks.watch_conditions, &t->breaks.watch[i]);
+	if (c)
+		trace_read(cursor_memory(t), c->addr, c->other, c->len, &ignored);
+}
+
 /* It stands at a stop of the segment; a watchpoint is met before the instruction that changes it. */
 static int at_stop(struct cursor *t, struct stop *stop, struct err *e)
 {
@@ -161,6 +174,8 @@ static int at_stop(struct cursor *t, struct stop *stop, struct err *e)
 
 	t->tid = t->in.seg.tid;
 	cursor_see_signal(t, stop);
+	if (stop->kind == STOP_WATCH && !stop->before)
+		note_behind(t, stop);
 	return stop->kind == STOP_WATCH && !stop->before ? cursor_back_step_few(t, t->tid, &back, e) : 0;
 }
 

@@ -34,8 +34,12 @@ void breaks_fini(struct breaks *b)
 		conds_fini(&b->v[i].conds);
 	free(b->v);
 	free(b->more);
-	*b = (struct breaks){
-		.view = b->view, .many = b->many, .libraries = b->libraries, .signals = b->signals, .pass = b->pass};
+	*b = (struct breaks){.view = b->view,
+			     .many = b->many,
+			     .libraries = b->libraries,
+			     .signals = b->signals,
+			     .pass = b->pass,
+			     .watch_conditions = b->watch_conditions};
 }
 
 /* Two of them are libc's own. */
@@ -118,6 +122,7 @@ enum breaks_verdict breaks_wanted(const struct breaks *b, struct trace *t)
 void breaks_add_all(struct breaks *to, const struct breaks *b)
 {
 	memcpy(to->watch, b->watch, sizeof(to->watch));
+	to->watch_conditions = b->watch_conditions;
 	to->signals = b->signals;
 	to->pass = b->pass;
 	for (unsigned i = 0; i < b->n; i++) {
@@ -285,17 +290,26 @@ const struct group_slot *breaks_watch_met(const struct breaks *b, pid_t pid, uns
 {
 	const struct group_slot *met = NULL;
 	struct breaks_words was = *w;
+	bool hit = false;
 
 	*written = false;
 	for (unsigned i = 0; i < BREAKS_WATCHES; i++)
-		*written |= (slots & 1u << i) && b->watch[i].kind;
-	if (!*written)
+		hit |= (slots & 1u << i) && b->watch[i].kind;
+	if (!hit)
 		return NULL;
 	breaks_look(b, pid, w);
-	for (unsigned i = 0; i < BREAKS_WATCHES; i++)
-		if ((slots & 1u << i) && b->watch[i].kind &&
-		    (b->watch[i].kind != GROUP_WRITE || memcmp(was.v[i], w->v[i], sizeof(was.v[i]))))
-			met = &b->watch[i];
+	for (unsigned i = 0; i < BREAKS_WATCHES; i++) {
+		const struct group_slot *s = &b->watch[i];
+		bool changed = memcmp(was.v[i], w->v[i], sizeof(was.v[i])) != 0;
+
+		if (!(slots & 1u << i) || !s->kind)
+			continue;
+		if (changed && !watch_conditions_hold(b->watch_conditions, s, pid, was.v[i], w->v[i]))
+			continue;
+		*written = true;
+		if (changed || s->kind != GROUP_WRITE)
+			met = s;
+	}
 	return met;
 }
 

@@ -9,6 +9,7 @@
 #include "trace/group.h"
 #include "visibility/condition.h"
 #include "visibility/shim_frames.h"
+#include "visibility/watch_conditions.h"
 
 #define BREAKS_HANDLERS 31 /* the kind of the point at the call of signal handlers (visibility/signal_handlers.h) */
 #define BREAKS_WATCHES (TRACE_SLOTS - 1) /* the last slot is for the end of a segment */
@@ -29,6 +30,7 @@ struct breaks {
 	struct group_slot *more; /* watched words beyond the debug registers */
 	unsigned nmore;
 	bool many; /* `more` may be used */
+	struct watch_conditions *watch_conditions; /* borrowed; NULL: none */
 	const struct process_view *view; /* only states visible in it are stops; NULL: all are */
 	bool libraries; /* breaks_wanted may answer BREAKS_LIBRARY */
 	bool signals; /* signals are stops, except those in `pass` */
@@ -80,7 +82,8 @@ struct breaks_words {
 void breaks_look(const struct breaks *b, pid_t pid, struct breaks_words *w);
 /*
  * Debug registers `slots` were hit: the watchpoint of b that the stop is for, and *w becomes the present values. A
- * write that changes nothing is no stop (NULL): the debugger would only go on. *written: one of b's was hit.
+ * write that changes nothing is no stop (NULL): the debugger would only go on; nor is one at which the watchpoint's
+ * condition is false. *written: one of b's was hit, other than by a change at which its condition is false.
  */
 const struct group_slot *breaks_watch_met(const struct breaks *b, pid_t pid, unsigned slots, struct breaks_words *w,
 					  bool *written);

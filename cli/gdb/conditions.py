@@ -1,0 +1,108 @@
+# SPDX-License-Identifier: MIT
+"""conditions.py: conditions of watchpoints are evaluated by fred (daemon/visibility/watch_conditions.h), to which GDB itself sends none.
+What is told here is about one word in memory, and a condition without registers; GDB evaluates it too, where fred stops, and all
+others alone. fredctl puts this text into GDB, behind points.py.
+"""
+import re
+
+import gdb
+
+PLAIN = re.compile(r"[A-Za-z_]\w*((\.\w+)|(\[\d+\]))*$")  # one word, if no pointer is followed
+NAME = re.compile(r"(?<![\w.>$:])[A-Za-z_]\w*(?!\s*\()")
+NOT_COMPILED = re.compile(r"[$\"'@{;]|(?<![=!<>])=(?!=)|\+\+|--")  # variables of GDB's, texts, what changes something
+
+
+def is_followed(expression):
+    """Does it lead through a pointer, or a reference? GDB watches that, too."""
+    parts = re.findall(r"^\w+|\.\w+|\[\d+\]", expression)
+    for i in range(len(parts)):
+        code = gdb.parse_and_eval("".join(parts[:i + 1])).type.strip_typedefs().code
+        if code in (gdb.TYPE_CODE_REF, gdb.TYPE_CODE_RVALUE_REF) or (code == gdb.TYPE_CODE_PTR and i + 1 < len(parts)):
+            return True
+    return False
+
+
+def word_of(expression):
+    """(address, size) of what a watchpoint watches; None: it is not one word, or not known."""
+    try:
+        if expression.startswith("-location "):
+            pointer = gdb.parse_and_eval("&(%s)" % expression[len("-location "):])
+            address, size = int(pointer), pointer.type.strip_typedefs().target().sizeof
+        elif PLAIN.match(expression) and not is_followed(expression):
+            value = gdb.parse_and_eval(expression)
+            address, size = int(value.address), value.type.sizeof
+        else:
+            return None
+    except (gdb.error, TypeError):
+        return None
+    return (address, size) if size in (1, 2, 4, 8) and address % size == 0 else None
+
+
+def of_the_word(name, word):
+    """A variable of a frame: by its address, if it is in the word; others are another frame's in another one."""
+    symbol, is_member = gdb.lookup_symbol(name)
+    if is_member:
+        raise ValueError(name)
+    if symbol is None or not symbol.needs_frame:
+        return name
+    value = gdb.selected_frame().read_var(symbol)
+    if value.address is None or not word[0] <= int(value.address) < word[0] + word[1]:
+        raise ValueError(name)
+    return "(*(%s *)0x%x)" % (value.type.unqualified(), int(value.address))
+
+
+def code_of(condition, word):
+    """GDB's listing of its bytecode; None: it is not for fred to evaluate."""
+    if NOT_COMPILED.search(condition):
+        return None
+    try:
+        text = quietly("maint agent-eval " + NAME.sub(lambda found: of_the_word(found.group(0), word), condition))
+    except (gdb.error, ValueError, RuntimeError):
+        return None
+    return None if re.search(r"^ *\d+ +reg ", text, re.M) else text
+
+
+class Conditions:
+    """Tells them whenever a watchpoint is made, changed or deleted."""
+
+    def __init__(self):
+        self.words, self.told = {}, ""
+        self.known = False
+        for event in (gdb.events.breakpoint_created, gdb.events.breakpoint_modified, gdb.events.breakpoint_deleted):
+            event.connect(self.note)
+
+    def note(self, point):
+        if point.type not in (gdb.BP_HARDWARE_WATCHPOINT, gdb.BP_ACCESS_WATCHPOINT, gdb.BP_READ_WATCHPOINT):
+            return
+        try:
+            # not what only is hit: meanwhile the program may run
+            key = (point.enabled, point.condition) if point.is_valid() else None
+            if self.words.get(point.number, (None,))[0] != key:
+                self.change(point, key)
+        except (gdb.error, RuntimeError, AttributeError, OSError):
+            pass  # GDB's own conditions hold
+
+    def change(self, point, key):
+        if point.number not in self.words:
+            self.words[point.number] = (key, word_of(point.expression), None)
+        word = self.words[point.number][1]
+        code = code_of(key[1], word) if key and key[1] and word and point.type == gdb.BP_HARDWARE_WATCHPOINT else None
+        self.words[point.number] = (key, word, code)
+        self.tell()
+
+    def tell(self):
+        live = {b.number for b in gdb.breakpoints()}
+        enabled = [one for number, one in self.words.items() if number in live and one[0] and one[0][0]]
+        text = "" if any(one[1] is None for one in enabled) else " ".join(self.texts(enabled))
+        if text != self.told:
+            quietly("monitor watch-conditions " + text)
+            self.told = text
+
+    @staticmethod
+    def texts(enabled):
+        """Of each word that nobody else watches in part."""
+        for _, word, code in enabled:
+            others = [other for other in enabled if other[1][0] < word[0] + word[1] and word[0] < other[1][0] + other[1][1]]
+            if all(other[2] and other[1] == word for other in others):
+                yield "%x:%x:%s" % (word[0], word[1], code.encode().hex())
+

@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * watched.h: watchpoints whose conditions are evaluated here (visibility/watch_conditions.h), and what GDB sees of
+ * them. GDB's "Old value" is the value that it has seen last. So a stop for which changes were passed by is told twice:
+ * first with memory as it was where the condition was false the last time, from where GDB goes on by itself, and at
+ * once again as it is.
+ */
+#ifndef FRED_DEBUG_WATCHED_H
+#define FRED_DEBUG_WATCHED_H
+
+#include "rsp/stub.h"
+#include "visibility/watch_conditions.h"
+
+struct watched {
+	struct watch_conditions conditions;
+	uint8_t (*before)[8]; /* by condition: the word where the program was resumed */
+	bool on; /* the program stands at `stop`, and the debugger sees `shown` instead of what is in memory */
+	enum rsp_resume how; /* it came there */
+	struct rsp_stop stop;
+	struct watch_reads shown;
+};
+
+void watched_fini(struct watched *w);
+/* monitor watch-conditions [ADDRESS:LENGTH:CODE]...: all that there are; numbers and GDB's listing of the code in
+ * hexadecimal. */
+int watched_set(struct watched *w, const char *args, struct err *e);
+/* The debugger resumes: true: *stop is what it is told, and nothing moves. pid: the program's memory. */
+bool watched_resume(struct watched *w, enum rsp_resume how, pid_t pid, struct rsp_stop *stop);
+/* It has stopped. */
+void watched_stop(struct watched *w, enum rsp_resume how, pid_t pid, const struct rsp_stop *stop);
+/* data: what is in memory from addr on; it becomes what the debugger is to see. */
+void watched_show(const struct watched *w, uint64_t addr, void *data, size_t len);
+/* The debugger has stopped here after all: it sees what is there. */
+void watched_prompt(struct watched *w);
+
+#endif

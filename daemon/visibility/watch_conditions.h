@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * watch_conditions.h: conditions of watchpoints, as agent expression bytecode, so that a change at which one is false
+ * costs the debugger nothing. GDB sends conditions of breakpoints (Z0), but none of watchpoints (Z2): its Python tells
+ * them (cli/gdb/conditions.py). They are read in the state behind a change; backwards in the one before it, where
+ * memory other than the watched word is not known. What cannot be evaluated here is true: the debugger has a look.
+ */
+#ifndef FRED_VISIBILITY_WATCH_CONDITIONS_H
+#define FRED_VISIBILITY_WATCH_CONDITIONS_H
+
+#include "trace/group.h"
+#include "visibility/condition.h"
+
+#define WATCH_READS_MAX 16u
+
+/* What the program's memory was where a condition was false. */
+struct watch_reads {
+	unsigned n;
+	struct {
+		uint64_t addr;
+		unsigned len;
+		uint8_t v[8];
+	} v[WATCH_READS_MAX];
+};
+
+struct watch_condition {
+	uint64_t addr; /* of the watched word */
+	unsigned len; /* 1, 2, 4 or 8 */
+	struct conds conds; /* one of them is to be true */
+	struct watch_reads last; /* forwards: where it was false the last time; n 0: it was not since the last resume */
+	bool stale; /* the word has changed since the debugger has seen it */
+	uint8_t other[8]; /* its value on the other side of the change that is a stop: before it; backwards: behind it
+			   */
+};
+
+struct watch_conditions {
+	unsigned n;
+	struct watch_condition *v;
+	bool back; /* changes are met backwards */
+};
+
+void watch_conditions_fini(struct watch_conditions *c);
+/* Copies the code. Several for one word: one of them is to be true. */
+void watch_conditions_add(struct watch_conditions *c, uint64_t addr, unsigned len, const uint8_t *code, size_t n);
+/* NULL: that slot has none. c may be NULL. */
+struct watch_condition *watch_conditions_find(struct watch_conditions *c, const struct group_slot *s);
+/* The word of s has changed in process pid, from `was` to `now`: is it a stop? */
+bool watch_conditions_hold(struct watch_conditions *c, const struct group_slot *s, pid_t pid, const uint8_t was[8],
+			   const uint8_t now[8]);
+/* Would c be true of the word's value v? Other memory is that of pid. */
+bool watch_condition_is_true_of(const struct watch_condition *c, pid_t pid, const uint8_t v[8]);
+
+#endif
