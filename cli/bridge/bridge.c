@@ -24,6 +24,8 @@
 #include "client/client.h"
 #include "client/out.h"
 
+#define LIFE_MS 30000 /* for completing a recording */
+
 static int make_dir(struct bridge *b, struct err *e)
 {
 	const char *tmp = getenv("TMPDIR");
@@ -163,7 +165,7 @@ static int begin(struct bridge *b, int *code, struct err *e)
 
 int bridge_open(struct bridge *b, const struct cli *cli, struct err *e)
 {
-	*b = (struct bridge){.worker = -1, .signal_fd = -1, .listener = -1, .cli = cli};
+	*b = (struct bridge){.worker = -1, .signal_fd = -1, .listener = -1, .life = -1, .cli = cli};
 	progress_line_init(&b->line, cli);
 	return make_dir(b, e);
 }
@@ -209,6 +211,29 @@ bool bridge_is_parent(const struct bridge *b)
 	return b->dir[0] != '\0';
 }
 
+/* The last one ends by itself, since nobody speaks with it any more, when its program has ended and is recorded. */
+static void wait_for_life(struct bridge *b)
+{
+	struct pollfd p = {.fd = b->life, .events = POLLIN};
+	pid_t pid, last = 0;
+
+	for (;;) {
+		int r = poll(&p, 1, LIFE_MS);
+
+		if (r < 0 && errno == EINTR)
+			continue;
+		if (r <= 0 && last)
+			kill(last, SIGTERM);
+		if (r <= 0 || read(b->life, &pid, sizeof(pid)) != sizeof(pid))
+			break;
+		last = pid;
+	}
+	close(b->life);
+	b->life = -1;
+	if (last != b->keeper)
+		b->keeper = 0; /* it looks after a program that was let go */
+}
+
 static void end_operation(struct bridge *b)
 {
 	int status;
@@ -216,6 +241,8 @@ static void end_operation(struct bridge *b)
 	if (b->worker >= 0)
 		close(b->worker);
 	b->worker = -1;
+	if (b->life >= 0)
+		wait_for_life(b);
 	if (b->keeper > 0) {
 		kill(b->keeper, SIGTERM); /* cancels the operation */
 		while (waitpid(b->keeper, &status, 0) < 0 && errno == EINTR)

@@ -15,6 +15,9 @@
 struct bridge {
 	char dir[64]; /* private, for sockets */
 	pid_t keeper; /* runs the operation; 0: none */
+	/* A pipe to the process that answers the debugger, and to those that took its place (live/live.h): each writes
+	 * its PID, and at the end of the last one the pipe ends. -1: it is the keeper. */
+	int life;
 	int worker; /* connected; -1: not yet */
 	int signal_fd; /* of signalfd; -1: none */
 	/* Called for a signal; 1: stop. NULL: every signal stops. */

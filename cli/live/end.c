@@ -1,8 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /* end.c: see internal.h: how a live program ends, and its recording with it. */
 #include <errno.h>
+#include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/ptrace.h>
 #include <sys/syscall.h>
@@ -10,6 +13,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/fdio.h"
 #include "client/out.h"
 #include "live/internal.h"
 #include "visibility/regs.h"
@@ -27,16 +31,22 @@ static void notes(struct live *l)
 	out_note(l->o->cli, "recorded %s", l->rec.result.dir);
 }
 
-void live_finish(struct live *l, int status)
+/* No program is there any more. */
+static void leave(struct live *l)
 {
-	struct err e = {0};
-
 	live_return(l);
 	live_term_to_debugger(&l->term);
 	breaks_forget_text(&l->breaks);
 	shim_frames_fini(&l->shim_frames);
 	memset(&l->visibility, 0, sizeof(l->visibility));
 	l->group.n = 0;
+}
+
+void live_finish(struct live *l, int status)
+{
+	struct err e = {0};
+
+	leave(l);
 	if (record_end(&l->rec, status, &e))
 		out_note(l->o->cli, "%s", e.text);
 	else
@@ -94,10 +104,31 @@ static int wait_end(struct live *l, pid_t pid, struct err *e)
 	return 0;
 }
 
+int live_tell_life(struct live *l, struct err *e)
+{
+	pid_t self = getpid();
+
+	return write_full(l->life, &self, sizeof(self)) ? err_errno(e, ERR_INTERNAL, "pipe") : 0;
+}
+
+/* Its parent and tracer was this process, which nobody knows any more. */
+static _Noreturn void look_after(struct live *l)
+{
+	int null = open("/dev/null", O_RDWR | O_CLOEXEC), status = 0;
+	struct err e;
+
+	close(l->conn.fd);
+	close(l->life);
+	setsid();
+	for (int fd = 0; fd <= 2 && null >= 0; fd++)
+		dup2(null, fd);
+	_exit(record_wait(&l->rec, &status, &e) || record_end(&l->rec, status, &e) ? EXIT_FAILURE : 0);
+}
+
 int live_detach(void *arg, struct err *e)
 {
 	struct live *l = arg;
-	pid_t pid = l->group.pid;
+	pid_t pid = l->group.pid, other;
 	int r;
 
 	if (!l->group.n)
@@ -106,8 +137,18 @@ int live_detach(void *arg, struct err *e)
 	r = let_go(l, e);
 	if (r)
 		return r < 0 ? -1 : err_set(e, ERR_USAGE, "a signal is on its way to it: continue first");
-	out_note(l->o->cli, "process %d runs on, and is recorded to its end, which is waited for", (int)pid);
-	return wait_end(l, pid, e);
+	live_term_to_debugger(&l->term);
+	out_note(l->o->cli, "process %d runs on, and is recorded to its end: %s", (int)pid, l->rec.result.dir);
+	fflush(NULL);
+	other = fork();
+	if (other > 0)
+		look_after(l);
+	if (other < 0 || live_tell_life(l, e))
+		return wait_end(l, pid, e);
+	leave(l);
+	keeper_forget(l->rec.keeper);
+	record_session_fini(&l->rec);
+	return 0;
 }
 
 /* Waits for its end; kills it if it goes on, as it may with a handler. */
@@ -136,7 +177,8 @@ int live_kill(void *arg, struct err *e)
 		return 0;
 	live_return(l);
 	if (l->ending) /* it is not this by which it ends */
-		return live_detach(arg, e);
+		return let_go(l, e) ? err_set(e, ERR_USAGE, "a signal is on its way to it: continue first")
+				    : wait_end(l, pid, e);
 	if (is_fatal(stopped_by(l)) && !let_go(l, e)) {
 		end_within(l, pid, LAST_MS);
 		return wait_end(l, pid, e);

@@ -33,6 +33,7 @@ struct live {
 	char snapshot[108]; /* path of a file, see visibility/thread_snapshot.h */
 	char session[108]; /* a folder: what replays keep for the next one, as bookmarks */
 	struct rsp_conn conn; /* GDB's */
+	int life; /* bridge/bridge.h */
 	struct record_session rec;
 	struct group group; /* pid 0: no program runs */
 	struct breaks breaks;
@@ -94,8 +95,10 @@ bool live_is_caught(pid_t pid, int sig);
 void live_finish(struct live *l, int status);
 /* rsp_ops.kill: 0, also when no program runs. If it has stopped by a fatal signal, it dies of that one, as recorded. */
 int live_kill(void *arg, struct err *e);
-/* rsp_ops.detach: the program runs on, and is recorded to its end. */
+/* rsp_ops.detach: the program runs on, and is recorded to its end by this process; the one that returns is another. */
 int live_detach(void *arg, struct err *e);
+/* Of this process. */
+int live_tell_life(struct live *l, struct err *e);
 
 /* ---- shell.c ---- */
 

@@ -425,11 +425,10 @@ static int serve(struct live *l, struct err *e)
 
 int live_start(struct bridge *b, struct live_opts *o, int *code, struct err *e)
 {
-	pid_t self = getpid();
 	struct live l = {.o = o,
 			 .view = {&l.visibility, &l.shim_frames},
 			 .breaks = {.view = &l.view, .libraries = true, .signals = true}};
-	int fd[2];
+	int fd[2], life[2];
 
 	if (bridge_open(b, o->cli, e))
 		return -1;
@@ -437,19 +436,24 @@ int live_start(struct bridge *b, struct live_opts *o, int *code, struct err *e)
 	snprintf(l.session, sizeof(l.session), "%s/session", b->dir);
 	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, fd))
 		return err_errno(e, ERR_HOST, "socketpair");
+	if (pipe2(life, O_CLOEXEC))
+		return err_errno(e, ERR_HOST, "pipe");
 	b->keeper = fork();
 	if (b->keeper < 0)
 		return err_errno(e, ERR_HOST, "fork");
 	if (b->keeper) {
 		close(fd[1]);
+		close(life[1]);
 		b->worker = fd[0];
+		b->life = life[0];
 		return 0;
 	}
 	b->dir[0] = '\0'; /* the parent's */
 	close(fd[0]);
+	close(life[0]);
 	l.conn.fd = fd[1];
-	prctl(PR_SET_PDEATHSIG, SIGTERM);
+	l.life = life[1];
 	wait_prepare(); /* a Ctrl-C is for GDB, before the first program too */
-	*code = getppid() == self && serve(&l, e) ? -1 : 0;
+	*code = live_tell_life(&l, e) || serve(&l, e) ? -1 : 0;
 	return 1;
 }

@@ -349,3 +349,14 @@ int keeper_serve(struct keeper *k, struct err *e)
 	errno = r;
 	return r ? err_errno(e, ERR_HOST, "pthread_create") : 0;
 }
+
+void keeper_forget(struct keeper *k)
+{
+	if (!k)
+		return;
+	for (nfds_t i = 0; i < k->n; i++)
+		close(k->at[i].fd);
+	close(k->dir);
+	free(k->name);
+	free(k);
+}

@@ -266,16 +266,14 @@ static bool when_told(void *run)
 	return deadlock_look(&((struct run *)run)->deadlock);
 }
 
-static int run_to_end(struct record_session *s, const struct record_opts *o, struct err *e)
+int record_wait(struct record_session *s, int *status, struct err *e)
 {
 	struct run run = {.session = s};
 	const struct wait_calls calls = {.later = while_it_runs, .told = when_told, .arg = &run};
 	struct compressor *compressor;
 	struct log_limit *limit;
-	int status = 0, r;
+	int r;
 
-	if (record_start(s, o, e))
-		return -1;
 	wait_started();
 	run.deadlock = (struct deadlock){.control = s->control, .pid = s->pid};
 	s->control->client = (uint64_t)getpid();
@@ -283,10 +281,20 @@ static int run_to_end(struct record_session *s, const struct record_opts *o, str
 	compressor = limit ? NULL
 			   : compressor_start(
 				     s->result.dir); /* what is bounded is small, and given up in parts of its own */
-	r = wait_for_program(s->pid, &status, &calls, e);
+	r = wait_for_program(s->pid, status, &calls, e);
 	compressor_stop(compressor);
 	log_limit_stop(limit);
 	deadlock_fini(&run.deadlock);
+	return r;
+}
+
+static int run_to_end(struct record_session *s, const struct record_opts *o, struct err *e)
+{
+	int status = 0, r;
+
+	if (record_start(s, o, e))
+		return -1;
+	r = record_wait(s, &status, e);
 	s->result.unwanted = !r && o->ended && !o->ended(o->arg, status);
 	if (s->result.unwanted)
 		return 0;

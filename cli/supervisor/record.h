@@ -52,6 +52,8 @@ struct record_session {
 
 /* Starts the program. -1: nothing is left of it. record_session_fini in any case. */
 int record_start(struct record_session *s, const struct record_opts *o, struct err *e);
+/* Waits for its end, and looks after its recording meanwhile. *status: as from waitpid. */
+int record_wait(struct record_session *s, int *status, struct err *e);
 /* The program has ended with this status, as from waitpid: completes the recording. */
 int record_end(struct record_session *s, int status, struct err *e);
 void record_session_fini(struct record_session *s);
