@@ -6,6 +6,7 @@
  */
 #include "frontend/gdb_setup.h"
 
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -44,6 +45,8 @@ static const struct {
 	 "last EXPR: back to the last change, before here, of the object that EXPR is now."},
 	{"history", "echo fred: history needs a GDB with Python\\n",
 	 "history EXPR: all changes of a value in memory up to here, with positions that `goto` takes."},
+	{"explain", "echo fred: explain needs a GDB with Python\\n",
+	 "explain [--depth N]: from the failure back to its cause; each step has a position that `goto` takes."},
 	{"live", "monitor live\nstepi",
 	 "From the program's past back to the program that runs, where it stands (fredctl debug -- PROGRAM)."},
 	{"bookmark", "monitor bookmark " ALL, "bookmark [NAME]: names this position; without a name, a number does."},
@@ -104,6 +107,10 @@ static const struct {
 #include "core.py.inc"
 	},
 	{
+		"explain.py",
+#include "explain.py.inc"
+	},
+	{
 		"frames.py",
 #include "frames.py.inc"
 	},
@@ -162,8 +169,8 @@ static void add_commands(struct buf *b)
 	for (size_t i = 0; i < sizeof(of_paper) / sizeof(of_paper[0]); i++)
 		buf_addf(b, "alias fred-%s = %s\n", of_paper[i], of_paper[i]);
 	add_overview(b);
-	buf_add_str(b,
-		    "if $_fred_python == 1\npython add_commands()\npython add_core_commands()\npython fred_names = '");
+	buf_add_str(b, "if $_fred_python == 1\npython add_commands()\npython add_core_commands()\npython "
+		       "add_explain()\npython fred_names = '");
 	for (size_t i = 0; i < sizeof(commands) / sizeof(commands[0]); i++)
 		if (!commands[i].of_gdb)
 			buf_addf(b, "%s fred-%s ", commands[i].name, commands[i].name);
@@ -198,10 +205,10 @@ static void add_echo(struct buf *b, const char *text)
 	buf_add_str(b, "\\n\n");
 }
 
-/* $_fred_recording, for who drives GDB */
-static void add_recording(struct buf *b, const char *path)
+/* $_fred_recording, for who drives GDB, and the like. */
+static void add_path(struct buf *b, const char *name, const char *path)
 {
-	buf_add_str(b, "set $_fred_recording = \"");
+	buf_addf(b, "set $%s = \"", name);
 	for (; *path; path++)
 		buf_addf(b, "%s%c", *path == '\\' || *path == '"' ? "\\" : "", *path);
 	buf_add_str(b, "\"\n");
@@ -209,11 +216,15 @@ static void add_recording(struct buf *b, const char *path)
 
 static void add_main(struct buf *b, const struct gdb_setup *g, const char *commands_path)
 {
+	cleanup_free char *self = realpath("/proc/self/exe", NULL);
+
 	buf_add_str(b, "init-if-undefined $_fred_python = 0\n");
 	for (size_t i = 0; i < sizeof(default_settings) / sizeof(default_settings[0]); i++)
 		buf_addf(b, "%s\n", default_settings[i]);
 	if (g->recording)
-		add_recording(b, g->recording);
+		add_path(b, "_fred_recording", g->recording);
+	if (self)
+		add_path(b, "_fredctl", self);
 	if (g->sysroot)
 		buf_addf(b, "set sysroot %s\n", g->sysroot);
 	for (const char *const *s = g->settings; s && *s; s++)

@@ -89,9 +89,13 @@ int proc_tell(struct debug *d, const char *args, struct buf *out, struct err *e)
 		return add_maps(d, out, e);
 	if (str_eq(args, "pid"))
 		return add_pid(d, out, e);
+	if (str_eq(args, "process")) {
+		buf_addf(out, "%u\n", d->process);
+		return 0;
+	}
 	if (str_eq(args, "auxv"))
 		return add_auxv(d, out, e);
 	if (str_eq(args, "exe") || str_eq(args, "cwd") || str_eq(args, "cmdline"))
 		return add_image(d, args, out, e);
-	return err_set(e, ERR_USAGE, "proc: maps, pid, auxv, exe, cwd or cmdline");
+	return err_set(e, ERR_USAGE, "proc: maps, pid, process, auxv, exe, cwd or cmdline");
 }
