@@ -97,6 +97,7 @@ struct insn_shape {
 	bool reads, writes;
 	bool vector; /* it goes to or comes from a vector register */
 	bool fs, gs;
+	bool locked; /* an atomic operation: with a lock prefix, or xchg */
 	bool irregular; /* a gather or scatter, or a mask in a vector register: which bytes is not known */
 	bool masked, packed; /* by an opmask register; packed: as many elements as it has bits, one behind the other */
 	unsigned element; /* masked: bytes */

@@ -79,6 +79,7 @@ static void memory_operand(const struct decoded *d, const ZydisDecodedOperand *o
 	s->fs = o->mem.segment == ZYDIS_REGISTER_FS;
 	s->gs = o->mem.segment == ZYDIS_REGISTER_GS;
 	s->vector = has_vector_register(d);
+	s->locked = (d->in.attributes & ZYDIS_ATTRIB_HAS_LOCK) || d->in.mnemonic == ZYDIS_MNEMONIC_XCHG;
 	s->irregular = o->mem.type == ZYDIS_MEMOP_TYPE_VSIB || has_vector_mask(d);
 	s->masked = evex && d->in.avx.mask.reg != ZYDIS_REGISTER_NONE && d->in.avx.mask.reg != ZYDIS_REGISTER_K0;
 	s->packed = d->in.meta.category == ZYDIS_CATEGORY_COMPRESS || d->in.meta.category == ZYDIS_CATEGORY_EXPAND;

@@ -69,8 +69,7 @@ static struct instrument_insn *executed(struct instrument *i, uint64_t pc)
 
 /* ---- accesses ---- */
 
-static void tell(struct instrument *i, const struct instrument_insn *x, uint64_t addr, uint64_t len, bool reads,
-		 bool writes)
+static void tell(struct instrument *i, struct instrument_insn *x, uint64_t addr, uint64_t len, bool reads, bool writes)
 {
 	const struct instrument_access a = {x, addr, len, reads, writes};
 
@@ -82,7 +81,7 @@ static void tell(struct instrument *i, const struct instrument_insn *x, uint64_t
 }
 
 /* By an opmask register: from the first to the last element that it has a bit for. */
-static void masked(struct instrument *i, const struct instrument_insn *x, uint64_t addr)
+static void masked(struct instrument *i, struct instrument_insn *x, uint64_t addr)
 {
 	const struct insn_shape *s = &x->shape;
 	unsigned n = s->element ? s->bytes / s->element : 0, first, last;
@@ -120,8 +119,7 @@ static void on_string(struct instrument *i, const uint64_t *v)
 }
 
 /* What lies between a register before and behind it, in either direction. */
-static void range(struct instrument *i, const struct instrument_insn *x, uint64_t from, uint64_t to, bool reads,
-		  bool writes)
+static void range(struct instrument *i, struct instrument_insn *x, uint64_t from, uint64_t to, bool reads, bool writes)
 {
 	bool down = to < from;
 
@@ -131,7 +129,7 @@ static void range(struct instrument *i, const struct instrument_insn *x, uint64_
 
 static void on_string_end(struct instrument *i, const uint64_t *v)
 {
-	const struct instrument_insn *x = i->string;
+	struct instrument_insn *x = i->string;
 
 	if (!x)
 		return;
@@ -199,6 +197,10 @@ static void one(struct instrument *i, enum replay_report_kind kind, const uint64
 	case REPORT_FREE:
 		if (i->ops->heap)
 			i->ops->heap(i->ctx, i, kind, v[1], kind == REPORT_FREE ? 0 : v[2]);
+		break;
+	case REPORT_SYNC:
+		if (i->ops->sync)
+			i->ops->sync(i->ctx, i, (unsigned)(v[0] & REPORT_PC_MASK), v[1], v[2]);
 		break;
 	case REPORT_KIND_COUNT:
 		break;
@@ -277,7 +279,8 @@ int instrument_run(struct instrument *i, struct nav *nav, uint64_t from, uint64_
 {
 	for (i->event = from; i->event < to; i->event++)
 		if (nav_goto(nav, i->event, e) ||
-		    segcur_report_segment(&i->report, &nav->t, i->event, &i->shim_frames, e))
+		    segcur_report_segment(&i->report, &nav->t, i->event, &i->shim_frames, e) ||
+		    (i->ops->ended && i->ops->ended(i->ctx, i, e)))
 			return -1;
 	return 0;
 }

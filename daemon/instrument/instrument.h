@@ -20,12 +20,13 @@
 struct instrument_insn {
 	uint64_t pc; /* 0: an empty place of the table */
 	struct insn_shape shape;
+	uint32_t mark; /* the consumer's own; 0 at first */
 	uint64_t segment; /* 1 + the event before the segment in which it was executed last */
 	uint64_t hits; /* how often in that one, up to now: the HITS of a position */
 };
 
 struct instrument_access {
-	const struct instrument_insn *insn;
+	struct instrument_insn *insn;
 	uint64_t addr, len;
 	bool reads, writes;
 };
@@ -47,6 +48,11 @@ struct instrument_ops {
 	/* kind: ALLOC, FREE, RESIZE, ALIGN; a, b: see rlog/report.h. */
 	void (*heap)(void *ctx, struct instrument *i, enum replay_report_kind kind, uint64_t a, uint64_t b);
 	void (*call)(void *ctx, struct instrument *i, const struct instrument_insn *insn);
+	/* kind: enum rlog_kind; object, value: SYNC of rlog/report.h. A lock is told in front of what is done under it,
+	 * and its release behind that. */
+	void (*sync)(void *ctx, struct instrument *i, unsigned kind, uint64_t object, uint64_t value);
+	/* Behind all else of a segment. 0 or -1. */
+	int (*ended)(void *ctx, struct instrument *i, struct err *e);
 	bool (*cancelled)(void *ctx);
 };
 
@@ -72,7 +78,7 @@ struct instrument {
 	struct instrument_stack *stacks; /* by ordinal */
 	struct instrument_insn *insns; /* a hash table */
 	size_t ninsns, cap;
-	const struct instrument_insn *string; /* begun, and its registers */
+	struct instrument_insn *string; /* begun, and its registers */
 	uint64_t rdi, rsi, mask;
 	struct shim_frames shim_frames;
 	struct trace *t;

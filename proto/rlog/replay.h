@@ -170,6 +170,7 @@ struct replay_ctl {
 	/* Of the recorder's word that holds the address of a struct replay_report (rlog/report.h), or 0. 0: this
 	 * recorder is older than that, or the heap is glibc's. */
 	uint64_t report_addr;
+	uint64_t report_kinds; /* how many kinds of entries it tells: REPORT_KIND_COUNT; an older recorder: 0 */
 };
 
 struct replay_slot {

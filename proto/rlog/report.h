@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * report.h: what a copy of a replaying process tells the worker about itself while it goes through a segment: accesses
- * to memory, calls and returns, written by translated code (walk.h), and what becomes of the heap, written by the
- * recorder's malloc. Freestanding.
+ * to memory, calls and returns, written by translated code (walk.h), what becomes of the heap, written by the
+ * recorder's malloc, and what synchronises threads, written where an event is compared with its record. Freestanding.
  *
  * The worker maps memory in the copy, puts struct replay_report at its start, and its address into the word at
  * replay_ctl.report_addr. Entries follow in the order of execution. An entry is some 64-bit words; the first one holds
@@ -28,7 +28,9 @@
 	X(ALLOC, 3) /* block, bytes asked for */                                                                       \
 	X(FREE, 2) /* block */                                                                                         \
 	X(RESIZE, 3) /* block, bytes: as many are the program's now */                                                 \
-	X(ALIGN, 3) /* block just allocated, the address in it that the program gets; the bytes end where they did */
+	X(ALIGN, 3) /* block just allocated, the address in it that the program gets; the bytes end where they did */  \
+	X(SYNC, 3) /* the kind of a record (rlog.h) instead of an address; the object that it is about, 0: none; its   \
+		      first operand, of COND_WAIT the mutex */
 
 enum replay_report_kind {
 #define X(name, words) REPORT_##name,

@@ -8,6 +8,7 @@
 #include "record/event/ev.h"
 #include "record/core/scrub.h"
 #include "record/core/state.h"
+#include "record/core/tell.h"
 #include "record/core/tsc_clock.h"
 #include "record/event/cs.h"
 #include "record/event/hooks.h"
@@ -69,6 +70,13 @@ int ev_bytes(struct thr *t, enum rlog_kind kind, const uint64_t *op, unsigned no
 	return 0;
 }
 
+/* a: what stands for an operand that the record has not. */
+static void tell_sync(enum rlog_kind kind, const void *obj, const struct rlog_rec *r, uint64_t a)
+{
+	if (unlikely(shim_report != 0))
+		shim_tell(REPORT_SYNC, kind, (uint64_t)obj, r->nops ? r->op[0] : a);
+}
+
 static void check_hash(struct thr *t, const struct rlog_rec *r, enum rlog_kind kind, const void *obj)
 {
 	if (unlikely((r->flags & RF_H) && r->hash != rlog_hash_addr(obj))) {
@@ -90,6 +98,7 @@ void ev(struct thr *t, enum rlog_kind kind, const void *obj, uint64_t a, uint64_
 		return;
 	turn_take(t, &r, kind);
 	check_hash(t, &r, kind, obj);
+	tell_sync(kind, obj, &r, a);
 }
 
 int64_t ev_result(struct thr *t, enum rlog_kind kind, const void *obj, uint64_t *b)
@@ -98,6 +107,7 @@ int64_t ev_result(struct thr *t, enum rlog_kind kind, const void *obj, uint64_t 
 
 	turn_take(t, &r, kind);
 	check_hash(t, &r, kind, obj);
+	tell_sync(kind, obj, &r, 0);
 	if (b)
 		*b = r.op[1];
 	return (int64_t)r.op[0];
@@ -114,6 +124,7 @@ void ev_half(struct thr *t, enum rlog_kind kind, int64_t *a, uint64_t *b)
 	if (G.mode != SHIM_REPLAY)
 		return;
 	turn_take(t, &r, kind);
+	tell_sync(kind, 0, &r, 0);
 	*a = (int64_t)r.op[0];
 	if (b)
 		*b = r.op[1];

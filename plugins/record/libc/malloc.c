@@ -2,6 +2,7 @@
 /* malloc.c: the functions of the heap (heap.c), and where they find that the program has damaged it. */
 #include "record/core/real.h"
 #include "record/core/state.h"
+#include "record/core/tell.h"
 #include "record/sync/heap.h"
 #include "record/sync/heap_detect.h"
 
@@ -80,8 +81,8 @@ static const char *twice(const void *p)
 
 static inline void tell(enum replay_report_kind kind, const void *p, uint64_t n)
 {
-	if (unlikely(heap_report != 0))
-		heap_tell(kind, (uint64_t)p, n);
+	if (unlikely(shim_report != 0))
+		shim_tell(kind, 0, (uint64_t)p, n);
 }
 
 /*

@@ -12,6 +12,7 @@
 #include "record/core/scrub.h"
 #include "record/core/sigaction.h"
 #include "record/core/state.h"
+#include "record/core/tell.h"
 #include "record/core/tsc_clock.h"
 #include "record/core/util.h"
 #include "record/dispatch/syscall.h"
@@ -250,7 +251,8 @@ static void start_replay(char **argv)
 	G.ctl->stand_addr = (uint64_t)&G.thr[0].stand;
 	G.ctl->stand_size = sizeof(struct thr);
 	G.ctl->walk_addr = (uint64_t)walk_enter;
-	G.ctl->report_addr = heap_is_own() ? (uint64_t)&heap_report : 0;
+	G.ctl->report_addr = heap_is_own() ? (uint64_t)&shim_report : 0;
+	G.ctl->report_kinds = REPORT_KIND_COUNT;
 	if (turn_map_log(self))
 		shim_fail("cannot map the log of the first thread");
 	self->tid = G.pid;

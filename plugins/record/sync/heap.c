@@ -63,26 +63,6 @@ static uint32_t list_max(unsigned c)
 	return n ? n : 1;
 }
 
-struct replay_report *heap_report;
-
-__attribute__((noinline, cold)) void heap_tell(enum replay_report_kind kind, uint64_t a, uint64_t b)
-{
-	static const uint8_t words[] = {
-#define X(name, words) words,
-		REPORT_KINDS(X)
-#undef X
-	};
-	struct replay_report *r = heap_report;
-	uint64_t e[] = {(uint64_t)kind << REPORT_KIND_SHIFT, a, b};
-
-	if (r->cur + sizeof(e) > r->end) {
-		r->lost++;
-		return;
-	}
-	memcpy((void *)r->cur, e, words[kind] * sizeof(*e));
-	r->cur += words[kind] * sizeof(*e);
-}
-
 static void arena_init(struct arena *a, uint64_t base, uint64_t len)
 {
 	a->mapped = (char *)base;

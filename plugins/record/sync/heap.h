@@ -6,7 +6,6 @@
 #include "record/core/state.h"
 
 #include "rlog/heap.h"
-#include "rlog/report.h"
 #include <sys/uio.h>
 
 #define CLASSES HEAP_CLASSES
@@ -79,10 +78,6 @@ static inline int is_heap(const void *p)
 	return (uintptr_t)p >= SHIM_HEAP_MAIN_ADDR &&
 	       (uintptr_t)p < SHIM_HEAP_ADDR + ((uint64_t)RLOG_MAX_THREADS << 32);
 }
-
-/* What becomes of the heap is told there, if this is not NULL: a copy's, which the worker holds (rlog/report.h). */
-extern struct replay_report *heap_report;
-void heap_tell(enum replay_report_kind kind, uint64_t a, uint64_t b);
 
 extern struct arena heap_shared; /* for threads that the shim did not see start */
 extern volatile int heap_shared_lock;

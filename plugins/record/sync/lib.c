@@ -13,6 +13,7 @@
 #include "record/core/real.h"
 #include "record/core/scrub.h"
 #include "record/core/state.h"
+#include "record/core/tell.h"
 #include "record/event/ev.h"
 #include "record/event/turn.h"
 #include "record/sched/wait.h"
@@ -284,6 +285,13 @@ void lib_file_leave_slow(FILE *f)
 	shim_leave(t);
 }
 
+/* What the program locks orders what it does, too: more than a library lock. */
+static void tell_file(enum rlog_kind kind, const FILE *f)
+{
+	if (unlikely(shim_report != 0))
+		shim_tell(REPORT_SYNC, kind, (uint64_t)f, 0);
+}
+
 /* The program's own locking of a FILE: kept over the thread's end, as without the shim. */
 void lib_file_lock(FILE *f)
 {
@@ -295,6 +303,7 @@ void lib_file_lock(FILE *f)
 	}
 	t->caller = (uint64_t)__builtin_return_address(0);
 	acquire(t, 0, f);
+	tell_file(RLOG_LOCK, f);
 	shim_leave(t);
 }
 
@@ -306,6 +315,7 @@ void lib_file_unlock(FILE *f)
 		REAL(funlockfile)(f);
 		return;
 	}
+	tell_file(RLOG_UNLOCK, f);
 	release(t, 0, f);
 	shim_leave(t);
 }

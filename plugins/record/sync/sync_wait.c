@@ -48,7 +48,7 @@ static int cond_wait(struct thr *t, enum cond_how how, pthread_cond_t *c, pthrea
 	uint32_t seen = is_shared(c) ? group_seen(c) : 0;
 
 	shared_before(m, sizeof(*m));
-	ev(t, RLOG_COND_WAIT, c, 0, 0);
+	ev(t, RLOG_COND_WAIT, c, (uint64_t)m, 0);
 	if (is_shared(c)) {
 		shared_cond_wait(t, c, m, seen, how == COND_CLOCK ? clock : cond_clock(c), ts, &ret);
 		ev_half(t, RLOG_COND_WOKE, &ret, 0);

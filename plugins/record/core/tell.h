@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: MIT */
+/* tell.h: what the recorder tells of itself in a copy of a replaying process (rlog/report.h). */
+#ifndef FRED_RECORD_TELL_H
+#define FRED_RECORD_TELL_H
+
+#include "rlog/report.h"
+
+/* Where it is told; NULL: nobody asks. The worker that holds the copy sets it. */
+extern struct replay_report *shim_report __attribute__((visibility("hidden")));
+
+/* An entry; pc: what stands in its first word beside its kind. shim_report is not NULL. */
+void shim_tell(enum replay_report_kind kind, uint64_t pc, uint64_t a, uint64_t b);
+
+#endif
