@@ -63,28 +63,86 @@ static void print(const struct cli *cli, const json_t *r)
 		       (long long)out_int(reachable, "blocks"), out_real(stats, "total_s"));
 }
 
+static void print_end(const char *what, const json_t *x)
+{
+	const json_t *pos = json_object_get(x, "position"), *thread = json_object_get(pos, "thread");
+
+	printf("   %s: %s of %lld byte%s, thread %lld, event %lld of %lld (--at %s)\n", what, out_str(x, "access", "?"),
+	       (long long)out_int(x, "bytes"), out_int(x, "bytes") == 1 ? "" : "s", (long long)out_int(thread, "id"),
+	       (long long)out_int(pos, "event"), (long long)out_int(pos, "events_total"), out_str(x, "at", "?"));
+	text_location(json_object_get(x, "location"));
+	text_frames(json_object_get(x, "backtrace"));
+}
+
+static void print_race(size_t number, const json_t *f)
+{
+	const json_t *changes = json_object_get(f, "changes");
+	long long count = (long long)out_int(f, "count");
+
+	printf("%s%zu. %s%s", out_style(OUT_BOLD), number, out_str(f, "words", "?"), out_style(OUT_PLAIN));
+	if (count > 1)
+		printf(" (%lld times)", count);
+	putchar('\n');
+	print_end("earlier", json_object_get(f, "earlier"));
+	print_end("later", json_object_get(f, "later"));
+	if (json_is_boolean(changes))
+		puts(json_is_true(changes) ? "   the other order would have given another value"
+					   : "   the other order would have given the same value, this time");
+	if (json_is_false(json_object_get(f, "certain")))
+		puts("   their source is not known: they may be atomic operations");
+	print_deed("allocated", json_object_get(json_object_get(f, "block"), "allocated"));
+	putchar('\n');
+}
+
+static void print_races(const struct cli *cli, const json_t *r)
+{
+	const json_t *list = json_object_get(r, "findings"), *stats = json_object_get(r, "stats");
+	json_t *f;
+	size_t i;
+
+	json_array_foreach((json_t *)list, i, f) print_race(i + 1, f);
+	if (!json_array_size(list))
+		puts(json_is_true(json_object_get(r, "clean")) ? "no race" : "no race in what was looked at");
+	if (!cli->quiet)
+		printf("%lld accesses, %lld of %lld events, %.2f s\n", (long long)out_int(stats, "accesses"),
+		       (long long)out_int(stats, "checked"), (long long)out_int(stats, "events"),
+		       out_real(stats, "total_s"));
+}
+
+static const struct {
+	const char *what, *method;
+	void (*print)(const struct cli *cli, const json_t *r);
+} checks[] = {
+	{"memory", "check_memory", print},
+	{"races", "check_races", print_races},
+};
+
 static int exec_check(struct cli *cli, struct err *e)
 {
 	cleanup_free char *rec = NULL;
 	json_t *params;
+	size_t i = 0;
 
-	if (strcmp(cli->args.s[0], "memory") != 0)
-		return err_set(e, ERR_USAGE, "check '%s': what can be checked is: memory", cli->args.s[0]);
+	while (i < sizeof(checks) / sizeof(checks[0]) && strcmp(cli->args.s[0], checks[i].what) != 0)
+		i++;
+	if (i == sizeof(checks) / sizeof(checks[0]))
+		return err_set(e, ERR_USAGE, "check '%s': what can be checked is: memory, races", cli->args.s[0]);
 	rec = paths_recording(cli->args.n > 1 ? cli->args.s[1] : NULL, e);
 	if (!rec)
 		return -1;
 	params = json_pack("{s:o}", "rec", json_text(rec, strlen(rec)));
-	return client_print(cli, "check_memory", rec_arg_add_process(params, cli, e), print, "clean", e);
+	return client_print(cli, checks[i].method, rec_arg_add_process(params, cli, e), checks[i].print, "clean", e);
 }
 
 const struct cli_command cmd_check = {
 	.name = "check",
-	.help = "find memory errors in a recording: accesses outside of blocks and to freed ones, bad frees, leaks",
-	.usage = "memory [REC] [--process N]",
+	.help = "find memory errors in a recording (accesses outside of blocks and to freed ones, bad frees, leaks), "
+		"or data races",
+	.usage = "memory|races [REC] [--process N]",
 	.options = options,
 	.exec = exec_check,
 	.min_args = 1,
 	.max_args = 2,
 	.word = WORD_REC,
-	.first = "memory",
+	.first = "memory races",
 };

@@ -5,6 +5,7 @@
 #include "debug/ops.h"
 #include "explain/ops.h"
 #include "memcheck/ops.h"
+#include "racecheck/ops.h"
 
 const struct op_entry operations[] = {
 	{"replay", op_replay},
@@ -16,5 +17,6 @@ const struct op_entry operations[] = {
 	{"explain", op_explain},
 	{"diff", op_diff},
 	{"check_memory", op_check_memory},
+	{"check_races", op_check_races},
 	{NULL, NULL},
 };

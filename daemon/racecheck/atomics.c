@@ -1,0 +1,244 @@
+/* SPDX-License-Identifier: MIT */
+/* atomics.c: see atomics.h. */
+#include "racecheck/atomics.h"
+
+#include <ctype.h>
+#include <string.h>
+
+void atomics_fini(struct atomics *a)
+{
+	strv_fini(&a->names);
+}
+
+/* ---- tokens: identifiers, and single characters; comments, strings and numbers are none ---- */
+
+struct token {
+	const char *s;
+	size_t n; /* 0: the text is over */
+	bool word;
+};
+
+struct text {
+	const char *p, *end;
+};
+
+static const char *skip_to(const char *p, const char *end, const char *what)
+{
+	size_t n = strlen(what);
+	const char *q = memmem(p, (size_t)(end - p), what, n);
+
+	return q ? q + n : end;
+}
+
+static const char *skip_quoted(const char *p, const char *end)
+{
+	char q = *p++;
+
+	while (p < end && *p != q && *p != '\n')
+		p += *p == '\\' ? 2 : 1;
+	return p < end ? p + 1 : end;
+}
+
+static bool is_word(char c)
+{
+	return isalnum((unsigned char)c) || c == '_';
+}
+
+static struct token next(struct text *t)
+{
+	struct token k = {0};
+
+	while (t->p < t->end) {
+		const char *p = t->p;
+		size_t left = (size_t)(t->end - p);
+
+		if (left > 1 && !memcmp(p, "/*", 2)) {
+			t->p = skip_to(p + 2, t->end, "*/");
+		} else if (left > 1 && !memcmp(p, "//", 2)) {
+			p = memchr(p, '\n', left);
+			t->p = p ? p : t->end;
+		} else if (left > 1 && !memcmp(p, "\\\n", 2)) {
+			t->p += 2;
+		} else if (*p == '"' || *p == '\'') {
+			t->p = skip_quoted(p, t->end);
+		} else if (isdigit((unsigned char)*p)) {
+			while (t->p < t->end && (is_word(*t->p) || *t->p == '.' || *t->p == '\''))
+				t->p++;
+		} else if (*p == ' ' || *p == '\t' || *p == '\r') {
+			t->p++;
+		} else {
+			k = (struct token){p, 1, is_word(*p)};
+			while (k.word && p + k.n < t->end && is_word(p[k.n]))
+				k.n++;
+			t->p += k.n;
+			return k;
+		}
+	}
+	return k;
+}
+
+static bool is(const struct token *k, const char *s)
+{
+	return k->n == strlen(s) && !memcmp(k->s, s, k->n);
+}
+
+static bool begins(const struct token *k, const char *s)
+{
+	return k->n > strlen(s) && !memcmp(k->s, s, strlen(s));
+}
+
+/* ---- names ---- */
+
+static bool has(const struct atomics *a, const struct token *k)
+{
+	for (size_t i = 0; i < a->names.n; i++)
+		if (strlen(a->names.s[i]) == k->n && !memcmp(a->names.s[i], k->s, k->n))
+			return true;
+	return false;
+}
+
+static void add(struct atomics *a, const struct token *k)
+{
+	if (!has(a, k))
+		strv_addf(&a->names, "%.*s", (int)k->n, k->s);
+}
+
+/* A function, or a macro of a library, that is atomic by its name. */
+static bool is_call(const struct token *k)
+{
+	return k->word && (begins(k, "__sync_") || memmem(k->s, k->n, "atomic_", 7) != NULL);
+}
+
+/* atomic_int, but not atomic_load: what C11 7.17.6 lists, and atomic_flag. */
+static bool is_type(const struct token *k)
+{
+	static const char *const ends[] = {"bool", "char", "schar", "uchar", "short",  "ushort", "int",
+					   "uint", "long", "ulong", "llong", "ullong", "flag"};
+
+	if (!k->word)
+		return false;
+	if (is(k, "_Atomic"))
+		return true;
+	if (!begins(k, "atomic_"))
+		return false;
+	if (k->n > 9 && !memcmp(k->s + k->n - 2, "_t", 2))
+		return true;
+	for (size_t i = 0; i < sizeof(ends) / sizeof(ends[0]); i++)
+		if (k->n == 7 + strlen(ends[i]) && !memcmp(k->s + 7, ends[i], strlen(ends[i])))
+			return true;
+	return false;
+}
+
+/* `atomic<`, of which the parameters are skipped. */
+static bool is_template(const struct token *k, struct text *t)
+{
+	struct text ahead = *t;
+	struct token n;
+	int deep = 0;
+
+	if (!is(k, "atomic") && !is(k, "atomic_ref"))
+		return false;
+	do {
+		n = next(&ahead);
+		deep += is(&n, "<") ? 1 : is(&n, ">") ? -1 : 0;
+	} while (n.n && deep > 0);
+	if (!n.n || !is(&n, ">"))
+		return false;
+	*t = ahead;
+	return true;
+}
+
+/* Behind a type: what is declared of it, up to the end of the declaration. */
+static void declared(struct atomics *a, struct text *t)
+{
+	struct token was = {0}, k;
+	int deep = 0, inside = 0;
+
+	for (k = next(t); k.n && !(deep <= 0 && (is(&k, ";") || is(&k, "}"))); was = k, k = next(t)) {
+		bool end = is(&k, ",") || is(&k, "=") || is(&k, "[") || is(&k, ")") || is(&k, "{") || is(&k, "(");
+
+		if (was.word && end && inside <= 0 && !is(&was, "int") && !is(&was, "long") && !is(&was, "_Atomic"))
+			add(a, &was);
+		if (is(&k, "="))
+			inside = 1;
+		else if (is(&k, ",") && deep <= 0)
+			inside = 0;
+		deep += is(&k, "(") || is(&k, "{") || is(&k, "[")   ? 1
+			: is(&k, ")") || is(&k, "}") || is(&k, "]") ? -1
+								    : 0;
+		if (deep < 0) /* of a function's parameter */
+			return;
+	}
+	if (was.word && inside <= 0 && is(&k, ";"))
+		add(a, &was);
+}
+
+/* #define NAME ...: is its text atomic? */
+static void macro(struct atomics *a, struct text *t)
+{
+	struct token name = next(t), k;
+
+	if (!name.word)
+		return;
+	while ((k = next(t)).n && !is(&k, "\n"))
+		if (is_call(&k) || has(a, &k)) {
+			add(a, &name);
+			break;
+		}
+	while (k.n && !is(&k, "\n"))
+		k = next(t);
+}
+
+static void scan_once(struct atomics *a, const char *text, size_t len)
+{
+	struct text t = {text, text + len};
+	struct token was = {0}, k;
+
+	for (k = next(&t); k.n; was = k, k = next(&t)) {
+		if (is(&was, "#") && is(&k, "define"))
+			macro(a, &t);
+		else if (is_type(&k) || is_template(&k, &t))
+			declared(a, &t);
+	}
+}
+
+void atomics_scan(struct atomics *a, const char *text, size_t len)
+{
+	size_t n;
+
+	/* a macro may use one that comes later */
+	do {
+		n = a->names.n;
+		scan_once(a, text, len);
+	} while (a->names.n != n);
+}
+
+/* Behind the name of a function or macro: do its arguments name this? */
+static bool gives(struct text t, const char *variable)
+{
+	struct token k = next(&t);
+	int deep = 1;
+
+	if (!is(&k, "("))
+		return false;
+	while (deep > 0 && (k = next(&t)).n) {
+		if (is(&k, variable))
+			return true;
+		deep += is(&k, "(") ? 1 : is(&k, ")") ? -1 : 0;
+	}
+	return deep > 0; /* it goes on in another line */
+}
+
+bool atomics_line(const struct atomics *a, const struct atomics *b, const char *line, size_t len, const char *variable)
+{
+	struct text t = {line, line + len};
+	struct token k;
+
+	while ((k = next(&t)).n) {
+		if (!is_call(&k) && !is_type(&k) && (!k.word || (!has(a, &k) && !(b && has(b, &k)))))
+			continue;
+		if (!variable || is(&k, variable) || gives(t, variable))
+			return true;
+	}
+	return false;
+}

@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * atomics.h: which lines of C and C++ source have atomic operations. On x86-64 an atomic load or store is, but for a
+ * sequentially consistent store, the same instruction as a plain one, so that the source alone tells them apart. A line
+ * has one if it calls what C11 (7.17), GCC (__atomic_*, __sync_*) or a library name as such, uses a macro whose
+ * text does, or names something that was declared _Atomic, atomic_int and so on, or std::atomic. Pure.
+ */
+#ifndef FRED_RACECHECK_ATOMICS_H
+#define FRED_RACECHECK_ATOMICS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "base/str.h"
+
+/* Names that mean atomic operations or objects. Zero-initialised: none. */
+struct atomics {
+	struct strv names;
+};
+
+void atomics_fini(struct atomics *a);
+/* Adds the macros and objects that this text defines. */
+void atomics_scan(struct atomics *a, const char *text, size_t len);
+/*
+ * Has this line one? The names of a and, unless it is NULL, of b count. variable: one on a variable of this name, which
+ * it names itself or gives to what is atomic; NULL: on any.
+ */
+bool atomics_line(const struct atomics *a, const struct atomics *b, const char *line, size_t len, const char *variable);
+
+#endif

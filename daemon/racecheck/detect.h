@@ -1,0 +1,76 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * detect.h: data races by happens-before: FastTrack (Flanagan and Freund, PLDI 2009, figures 2, 3 and 5), on accesses
+ * of any size and position. Two accesses to the same byte by two threads, one of them a write, are a race if neither
+ * thread knew of the other's access when it made its own. Pure: it knows threads by their numbers (from 1), and what
+ * made an access by a number of the caller's.
+ *
+ * Atomic operations order threads, too, but which instructions are atomic is not known beforehand. So each thread's
+ * clocks of the past are kept, and where two accesses would race the caller is asked whether both are atomic: then
+ * they do not, and a thread that reads knows from then on what the writing one knew when it wrote.
+ */
+#ifndef FRED_RACECHECK_DETECT_H
+#define FRED_RACECHECK_DETECT_H
+
+#include "racecheck/shadow.h"
+#include "racecheck/vclock.h"
+
+struct detect_access {
+	uint32_t thread;
+	uint64_t clock; /* of that thread: detect_clock() when it was made */
+	bool writes;
+	uint32_t site, hits; /* the caller's */
+	uint64_t addr, len; /* of the earlier one: the bytes that the later one accesses, too */
+};
+
+struct detect_ops {
+	/* Would race: are both atomic operations? */
+	bool (*atomic)(void *ctx, const struct detect_access *earlier, const struct detect_access *later);
+	void (*race)(void *ctx, const struct detect_access *earlier, const struct detect_access *later);
+};
+
+/* What a thread knew from this clock of its own on. */
+struct detect_past {
+	uint64_t clock;
+	struct vclock knew;
+};
+
+struct detect_thread {
+	struct vclock now; /* its own clock included; empty: the thread has done nothing */
+	struct detect_past *past; /* rising */
+	size_t npast, cpast;
+};
+
+struct detect {
+	const struct detect_ops *ops;
+	void *ctx;
+	struct shadow shadow;
+	struct detect_thread *threads;
+	uint32_t nthreads;
+	uint64_t checked; /* pieces of memory that were looked at */
+};
+
+void detect_init(struct detect *d, const struct detect_ops *ops, void *ctx);
+void detect_fini(struct detect *d);
+
+uint64_t detect_clock(struct detect *d, uint32_t thread);
+/* What it knows now. Valid up to the next call. */
+const struct vclock *detect_now(struct detect *d, uint32_t thread);
+/* What it does from here on comes later than what it did: behind each release. */
+void detect_tick(struct detect *d, uint32_t thread);
+void detect_acquire(struct detect *d, uint32_t thread, const struct vclock *from);
+/* Adds what it knows, and ticks. */
+void detect_release(struct detect *d, uint32_t thread, struct vclock *to);
+/* What it knew when its own clock was that. */
+void detect_knew(const struct detect *d, uint32_t thread, uint64_t clock, struct vclock *out);
+
+/* Would detect_access change nothing, for an earlier access of the same time was no less? Quick. */
+bool detect_is_known(struct detect *d, uint32_t thread, uint64_t addr, uint64_t len, bool writes);
+void detect_access(struct detect *d, uint32_t thread, uint64_t addr, uint64_t len, bool writes, uint32_t site,
+		   uint32_t hits);
+/* As a write, but only to what was accessed before: memory is freed. */
+void detect_free(struct detect *d, uint32_t thread, uint64_t addr, uint64_t len, uint32_t site, uint32_t hits);
+/* This memory is given out anew: what was done to it before does not count. */
+void detect_renew(struct detect *d, uint64_t addr, uint64_t len);
+
+#endif

@@ -1,0 +1,252 @@
+/* SPDX-License-Identifier: MIT */
+/* modules.c: see modules.h. */
+#include "racecheck/modules.h"
+
+#include <dwarf.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "base/maps.h"
+#include "base/str.h"
+#include "rlog/rlog.h"
+
+static const Dwfl_Callbacks callbacks = {.find_elf = dwfl_build_id_find_elf,
+					 .find_debuginfo = dwfl_standard_find_debuginfo};
+
+void modules_init(struct modules *m)
+{
+	memset(m, 0, sizeof(*m));
+}
+
+void modules_fini(struct modules *m)
+{
+	for (size_t i = 0; i < m->n; i++) {
+		if (m->v[i]->dwfl)
+			dwfl_end(m->v[i]->dwfl);
+		free(m->v[i]->vars);
+		free(m->v[i]->path);
+		free(m->v[i]);
+	}
+	free(m->v);
+	memset(m, 0, sizeof(*m));
+}
+
+/* ---- files ---- */
+
+static enum module_kind kind_of(const char *path)
+{
+	static const char *const runtime[] = {"libc.so",    "libc-",	 "libm.so",   "libpthread", "librt.so",
+					      "libdl.so",   "libstdc++", "libgcc_s",  "libgomp",    "libc++",
+					      "libatomic.", "libomp.",	 "libresolv", "libnss_"};
+	const char *name = strrchr(path, '/') ? strrchr(path, '/') + 1 : path;
+
+	if (str_starts(name, RLOG_SHIM_NAME))
+		return MODULE_RECORDER;
+	if (str_starts(name, "ld-linux") || str_starts(name, "ld-2") || str_starts(name, "[vdso]"))
+		return MODULE_LOADER;
+	for (size_t i = 0; i < sizeof(runtime) / sizeof(runtime[0]); i++)
+		if (str_starts(name, runtime[i]))
+			return MODULE_RUNTIME;
+	return MODULE_PROGRAM;
+}
+
+static void read_file(struct module *m, pid_t pid)
+{
+	cleanup_free char *file = str_fmt("/proc/%d/root%s", (int)maps_owner(pid), m->path);
+
+	m->dwfl = dwfl_begin(&callbacks);
+	if (!m->dwfl)
+		return;
+	dwfl_report_begin(m->dwfl);
+	m->mod = dwfl_report_elf(m->dwfl, m->path, file, -1, m->lo, false);
+	dwfl_report_end(m->dwfl, NULL, NULL);
+	if (m->mod)
+		return;
+	dwfl_end(m->dwfl);
+	m->dwfl = NULL;
+}
+
+/* What is mapped of one file, and the anonymous memory right behind it: its zeroed data. */
+static void extent(pid_t pid, struct module *m)
+{
+	cleanup_maps struct maps maps = {0};
+	struct mapping v;
+	struct err ignored;
+
+	if (maps_open(&maps, pid, &ignored))
+		return;
+	while (maps_next(&maps, &v)) {
+		if (!strcmp(v.path, m->path)) {
+			if (v.lo < m->lo)
+				m->lo = v.lo;
+			if (v.hi > m->hi)
+				m->hi = v.hi;
+		} else if (v.lo == m->hi && !v.path[0]) {
+			m->hi = v.hi;
+		}
+	}
+}
+
+static bool find_mapping(pid_t pid, uint64_t addr, struct mapping *out)
+{
+	cleanup_maps struct maps maps = {0};
+	struct mapping v, file = {0};
+	struct err ignored;
+
+	if (maps_open(&maps, pid, &ignored))
+		return false;
+	while (maps_next(&maps, &v) && v.lo <= addr) {
+		if (v.path[0] == '/' || v.path[0] == '[')
+			file = v;
+		else if (file.hi != v.lo)
+			file = v;
+		else
+			file.hi = v.hi;
+		if (mapping_has(&v, addr)) {
+			*out = file;
+			return file.path[0] != 0;
+		}
+	}
+	return false;
+}
+
+struct module *modules_at(struct modules *m, pid_t pid, uint64_t addr)
+{
+	struct mapping v;
+	struct module *x;
+
+	for (size_t i = 0; i < m->n; i++)
+		if (addr >= m->v[i]->lo && addr < m->v[i]->hi)
+			return m->v[i];
+	m->pid = pid;
+	if (!find_mapping(pid, addr, &v))
+		return NULL;
+	x = xcalloc(1, sizeof(*x));
+	*x = (struct module){.lo = v.lo, .hi = v.hi, .path = xstrdup(v.path), .kind = kind_of(v.path)};
+	extent(pid, x);
+	if (v.path[0] == '/' && x->kind != MODULE_RECORDER)
+		read_file(x, pid);
+	if (m->n == m->cap) {
+		m->cap = m->cap ? m->cap * 2 : 16;
+		m->v = xreallocarray(m->v, m->cap, sizeof(struct module *));
+	}
+	m->v[m->n++] = x;
+	return x;
+}
+
+/* ---- lines ---- */
+
+/* Units are gone through: not all compilers list their addresses (.debug_aranges). */
+Dwarf_Die *module_unit(struct module *m, uint64_t pc, Dwarf_Addr *bias)
+{
+	Dwarf_Die *unit = NULL;
+
+	if (!m->mod)
+		return NULL;
+	if (!m->unit || dwarf_haspc(m->unit, pc - m->bias) != 1) {
+		while ((unit = dwfl_module_nextcu(m->mod, unit, &m->bias)) != NULL)
+			if (dwarf_haspc(unit, pc - m->bias) == 1)
+				break;
+		m->unit = unit;
+	}
+	*bias = m->bias;
+	return m->unit;
+}
+
+const char *module_line(struct module *m, uint64_t pc, int *line)
+{
+	Dwarf_Addr bias;
+	Dwarf_Die *unit = module_unit(m, pc, &bias);
+	Dwarf_Line *l = unit ? dwarf_getsrc_die(unit, pc - bias) : NULL;
+
+	return l && !dwarf_lineno(l, line) && *line ? dwarf_linesrc(l, NULL, NULL) : NULL;
+}
+
+/* ---- variables ---- */
+
+static void add_var(struct module *m, Dwarf_Die *die, Dwarf_Addr bias)
+{
+	Dwarf_Attribute a, type;
+	Dwarf_Die t;
+	Dwarf_Op *op;
+	Dwarf_Word size;
+	size_t n;
+
+	if (!dwarf_attr_integrate(die, DW_AT_location, &a) || dwarf_getlocation(&a, &op, &n) || n != 1 ||
+	    op->atom != DW_OP_addr)
+		return;
+	if (!dwarf_attr_integrate(die, DW_AT_type, &type) || !dwarf_formref_die(&type, &t) ||
+	    dwarf_aggregate_size(&t, &size))
+		size = 1;
+	m->vars = xreallocarray(m->vars, m->nvars + 1, sizeof(*m->vars));
+	m->vars[m->nvars++] = (struct module_var){op->number + bias, size, dwarf_dieoffset(die)};
+}
+
+/* Of a unit or namespace, and of functions, which have static ones. */
+static void add_vars(struct module *m, Dwarf_Die *parent, Dwarf_Addr bias)
+{
+	Dwarf_Die die;
+
+	if (dwarf_child(parent, &die))
+		return;
+	do {
+		switch (dwarf_tag(&die)) {
+		case DW_TAG_variable:
+			add_var(m, &die, bias);
+			break;
+		case DW_TAG_namespace:
+		case DW_TAG_subprogram:
+		case DW_TAG_lexical_block:
+			add_vars(m, &die, bias);
+			break;
+		default:
+			break;
+		}
+	} while (!dwarf_siblingof(&die, &die));
+}
+
+static int by_address(const void *a, const void *b)
+{
+	const struct module_var *x = a, *y = b;
+
+	return (x->addr > y->addr) - (x->addr < y->addr);
+}
+
+static void read_vars(struct module *m)
+{
+	Dwarf_Die *unit = NULL;
+	Dwarf_Addr bias;
+
+	m->vars_read = true;
+	while (m->mod && (unit = dwfl_module_nextcu(m->mod, unit, &bias)) != NULL)
+		add_vars(m, unit, bias);
+	if (m->nvars)
+		qsort(m->vars, m->nvars, sizeof(*m->vars), by_address);
+}
+
+const struct module_var *module_var_at(struct module *m, uint64_t addr)
+{
+	size_t lo = 0, hi;
+
+	if (!m->vars_read)
+		read_vars(m);
+	hi = m->nvars;
+	while (lo < hi) {
+		size_t mid = lo + (hi - lo) / 2;
+
+		if (m->vars[mid].addr <= addr)
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	for (; lo; lo--) {
+		const struct module_var *v = &m->vars[lo - 1];
+
+		if (addr < v->addr + v->len)
+			return v;
+		if (addr - v->addr > 1u << 20)
+			break;
+	}
+	return NULL;
+}

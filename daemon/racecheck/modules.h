@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: MIT */
+/* modules.h: the files with code that a process has mapped, and what their debug information says (libdw). */
+#ifndef FRED_RACECHECK_MODULES_H
+#define FRED_RACECHECK_MODULES_H
+
+#include <elfutils/libdwfl.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+/* Whose code: what the C and C++ libraries do on behalf of the program is synchronised by themselves. */
+enum module_kind { MODULE_PROGRAM, MODULE_RUNTIME, MODULE_LOADER, MODULE_RECORDER };
+
+/* A variable with an address of its own. */
+struct module_var {
+	uint64_t addr, len;
+	Dwarf_Off die;
+};
+
+struct module {
+	uint64_t lo, hi; /* all of the file's mappings */
+	char *path;
+	enum module_kind kind;
+	Dwfl *dwfl; /* NULL: it cannot be read */
+	Dwfl_Module *mod;
+	Dwarf_Die *unit; /* in which the last address was */
+	Dwarf_Addr bias;
+	struct module_var *vars; /* by address */
+	size_t nvars;
+	bool vars_read;
+};
+
+struct modules {
+	struct module **v;
+	size_t n, cap;
+	pid_t pid;
+};
+
+void modules_init(struct modules *m);
+void modules_fini(struct modules *m);
+/* The file whose code, or data, is at addr; NULL: none. The process is the one that was given last. */
+struct module *modules_at(struct modules *m, pid_t pid, uint64_t addr);
+
+/* The source line of the instruction at pc, as compiled, and its number; NULL: not known. Valid as long as m. */
+const char *module_line(struct module *m, uint64_t pc, int *line);
+/* The compile unit at pc; NULL: not known. *bias: of addresses. */
+Dwarf_Die *module_unit(struct module *m, uint64_t pc, Dwarf_Addr *bias);
+/* The variable at addr; NULL: none is known. */
+const struct module_var *module_var_at(struct module *m, uint64_t addr);
+
+#endif

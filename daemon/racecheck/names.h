@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: MIT */
+/* names.h: what the debug information calls a piece of memory: a variable, and the field or element in it. */
+#ifndef FRED_RACECHECK_NAMES_H
+#define FRED_RACECHECK_NAMES_H
+
+#include "racecheck/modules.h"
+
+struct name {
+	char *text; /* "ledger.balance", "here[2]"; malloc'd; NULL: it has none */
+	char *variable; /* of it, the word that a line of source has that means it: the last name; malloc'd */
+	char *type; /* NULL: without a name; malloc'd */
+	bool atomic; /* declared _Atomic, or std::atomic */
+};
+
+void name_fini(struct name *n);
+/* Of a static or global variable: false: none is known at addr. */
+bool name_of_static(struct module *m, uint64_t addr, struct name *out);
+/*
+ * Of a local variable: of the function that pc is in, whose frame ends (the address behind its return address) at cfa.
+ * false: none is known, or it is not in memory.
+ */
+bool name_of_local(struct module *m, uint64_t pc, uint64_t cfa, uint64_t addr, struct name *out);
+
+#endif

@@ -1,0 +1,325 @@
+/* SPDX-License-Identifier: MIT */
+/* op_races.c: the operation: from the beginning of a process to its end, and the object of fredctl check races. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/jsonx.h"
+#include "base/maps.h"
+#include "base/str.h"
+#include "gdb/gdb.h"
+#include "racecheck/ops.h"
+#include "racecheck/racecheck.h"
+#include "racecheck/values.h"
+#include "replay/pick.h"
+#include "replay/show.h"
+
+struct check {
+	struct rec *rec;
+	uint32_t process;
+	struct op_ctx *ctx;
+	struct nav nav;
+	bool have_nav;
+	struct racecheck r;
+	struct gdb *g;
+	struct strv notes;
+	uint64_t reached; /* the event up to which it was checked */
+	char *diverged; /* the replay got no further: why; NULL: it did */
+};
+
+#define U(x) ((unsigned long long)(x))
+
+/* ---- words ---- */
+
+static const char *plural(uint64_t n)
+{
+	return n == 1 ? "" : "s";
+}
+
+static const char *what(const struct race_end *x)
+{
+	if (x->kind == RACE_FREE)
+		return "free";
+	return x->writes ? "write" : "read";
+}
+
+static char *place_words(const struct race *f)
+{
+	const struct heap_piece *b = &f->block;
+
+	switch (f->place) {
+	case RACE_STATIC:
+		return xstrdup(f->name.text);
+	case RACE_HEAP:
+		if (b->state == BLOCK_NONE)
+			return str_fmt("0x%llx, in the heap", U(f->addr));
+		return str_fmt("byte %llu of a block of %llu byte%s", U(f->addr - b->at), U(b->len), plural(b->len));
+	case RACE_STACK:
+		return f->name.text ? str_fmt("%s, on the stack of thread %u", f->name.text, f->owner)
+				    : str_fmt("0x%llx, on the stack of thread %u", U(f->addr), f->owner);
+	default:
+		return str_fmt("0x%llx", U(f->addr));
+	}
+}
+
+static char *words_of(const struct race *f)
+{
+	char *place = place_words(f), *out;
+
+	out = str_fmt("%s and %s of %llu byte%s race: %s", what(&f->earlier), what(&f->later), U(f->len),
+		      plural(f->len), place);
+	free(place);
+	return out;
+}
+
+/* ---- JSON ---- */
+
+static char *module_of(pid_t pid, uint64_t pc)
+{
+	struct mapping v;
+
+	if (!maps_find(pid, pc, &v) || v.path[0] != '/')
+		return NULL;
+	return xstrdup(strrchr(v.path, '/') + 1);
+}
+
+/* The frames by GDB's knowledge of the code; it is attached to the process. */
+static void resolve(struct check *c, const struct kept_stack *k, struct stack *s)
+{
+	s->frames = xcalloc(k->n + 1, sizeof(*s->frames));
+	for (uint32_t i = 0; i < k->n; i++) {
+		struct gdb_frame *f = &s->frames[i];
+		struct gdb_line line = {0};
+		struct err ignored;
+
+		f->level = (int)i;
+		f->addr = k->pc[i];
+		f->module = module_of(c->nav.t.pid, f->addr);
+		if (!gdb_line_at(c->g, f->addr, &line, &ignored)) {
+			f->func = str_dup(line.func);
+			f->file = str_dup(line.file);
+			f->fullname = str_dup(line.fullname);
+			f->line = line.line;
+		}
+		gdb_line_fini(&line);
+		s->n++;
+	}
+	if (s->n)
+		location_of(&s->location, &s->frames[stack_user_frame(s->frames, s->n)]);
+}
+
+static json_t *thread_json(struct check *c, const struct deed *d)
+{
+	struct timeline_where w;
+	struct err ignored;
+	pid_t tid = target_tid(&c->nav.t, d->thread);
+
+	if (!tid && !timeline_find(c->nav.t.tl, d->event + 1, &w, &ignored))
+		tid = w.tid;
+	return show_thread(&c->nav.t, c->nav.t.pid, d->thread, tid);
+}
+
+/* Notes belong to the result, each once. */
+static void take_notes(struct check *c, json_t *o)
+{
+	json_t *note;
+	size_t k;
+
+	json_array_foreach(json_object_get(o, "notes"), k, note) if (!strv_has(&c->notes, json_string_value(note)))
+		strv_add(&c->notes, json_string_value(note));
+	json_object_del(o, "notes");
+}
+
+/* {at, position, location, backtrace} */
+static json_t *deed_json(struct check *c, const struct deed *d)
+{
+	json_t *position = json_pack("{s:I, s:I, s:o}", "event", (json_int_t)d->event, "events_total",
+				     (json_int_t)nav_total(&c->nav), "thread", thread_json(c, d)),
+	       *o = json_object();
+	struct stack s = {0};
+
+	if (d->pc) {
+		json_object_set_new(position, "pc", json_sprintf("0x%llx", U(d->pc)));
+		json_object_set_new(position, "hits", json_integer((json_int_t)d->hits));
+		json_object_set_new(o, "at", json_sprintf("%llu/0x%llx#%llu", U(d->event), U(d->pc), U(d->hits)));
+	} else {
+		json_object_set_new(o, "at", json_sprintf("%llu", U(d->event)));
+	}
+	json_object_set_new(o, "position", position);
+	resolve(c, c->r.stacks.v[d->stack], &s);
+	json_object_set_new(o, "location", show_location(&s.location));
+	json_object_set_new(o, "backtrace", show_frames(&s));
+	stack_fini(&s);
+	show_sources(o, c->rec);
+	take_notes(c, o);
+	return o;
+}
+
+static json_t *end_json(struct check *c, const struct race_end *x)
+{
+	json_t *o = deed_json(c, &x->at);
+
+	json_object_set_new(o, "access", json_string(what(x)));
+	json_object_set_new(o, "write", json_boolean(x->writes));
+	json_object_set_new(o, "bytes", json_integer((json_int_t)x->len));
+	return o;
+}
+
+static json_t *block_json(struct check *c, const struct race *f)
+{
+	const struct heap_piece *b = &f->block;
+
+	if (f->place != RACE_HEAP || b->state == BLOCK_NONE)
+		return json_null();
+	return json_pack("{s:o, s:I, s:I, s:o}", "address", json_sprintf("0x%llx", U(b->at)), "bytes",
+			 (json_int_t)b->len, "offset", (json_int_t)(f->addr - b->at), "allocated",
+			 b->made.thread ? deed_json(c, &b->made) : json_null());
+}
+
+static json_t *variable_json(const struct race *f)
+{
+	if (!f->name.text)
+		return json_null();
+	return json_pack("{s:s, s:s?, s:o}", "name", f->name.text, "type", f->name.type, "thread",
+			 f->place == RACE_STACK ? json_integer(f->owner) : json_null());
+}
+
+static json_t *changes_json(const struct race *f)
+{
+	if (f->changes != RACE_CHANGES && f->changes != RACE_CHANGES_NOT)
+		return json_null();
+	return json_boolean(f->changes == RACE_CHANGES);
+}
+
+static json_t *finding_json(struct check *c, const struct race *f)
+{
+	char *words = words_of(f);
+	json_t *o = json_pack("{s:s, s:s, s:I, s:o, s:I, s:b, s:o, s:o, s:o, s:o, s:o}", "kind", "race", "words", words,
+			      "count", (json_int_t)f->count, "address", json_sprintf("0x%llx", U(f->addr)), "bytes",
+			      (json_int_t)f->len, "certain", !f->guessed, "variable", variable_json(f), "block",
+			      block_json(c, f), "changes", changes_json(f), "earlier", end_json(c, &f->earlier),
+			      "later", end_json(c, &f->later));
+
+	free(words);
+	return o;
+}
+
+static bool is_whole(const struct check *c)
+{
+	return !c->r.i.report.unseen && !c->r.i.report.lost && !c->diverged && !c->r.dropped;
+}
+
+static void note_counts(struct check *c, json_t *r)
+{
+	const struct segcur_report *s = &c->r.i.report;
+	char *text = NULL;
+
+	if (s->unseen || s->lost) {
+		text = str_fmt("the accesses of %llu of %llu segments were not all looked at: races there are not told",
+			       U(s->unseen + s->lost), U(nav_total(&c->nav)));
+		show_note(r, text);
+		free(text);
+	}
+	if (c->diverged) {
+		text = str_fmt("checked up to event %llu of %llu only: %s", U(c->reached), U(nav_total(&c->nav)),
+			       c->diverged);
+		show_note(r, text);
+		free(text);
+	}
+	if (c->r.dropped)
+		show_note(r, "there are more races than are listed");
+}
+
+static json_t *result_of(struct check *c, double since)
+{
+	const struct racecheck *m = &c->r;
+	json_t *list = json_array(), *r;
+
+	for (size_t k = 0; k < m->n; k++)
+		json_array_append_new(list, finding_json(c, &m->v[k]));
+	r = json_pack("{s:b, s:o}", "clean", !m->n && is_whole(c), "findings", list);
+	show_process(r, c->rec, c->process);
+	for (size_t k = 0; k < c->notes.n; k++)
+		show_note(r, c->notes.s[k]);
+	note_counts(c, r);
+	json_object_set_new(r, "stats",
+			    json_pack("{s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:f}", "events",
+				      (json_int_t)nav_total(&c->nav), "checked", (json_int_t)c->reached, "accesses",
+				      (json_int_t)m->i.accesses, "stepped", (json_int_t)m->i.report.stepped, "unseen",
+				      (json_int_t)m->i.report.unseen, "lost", (json_int_t)m->i.report.lost, "irregular",
+				      (json_int_t)m->i.irregular, "total_s", clock_s() - since));
+	return r;
+}
+
+/* ---- the way ---- */
+
+static bool cancelled(void *ctx)
+{
+	struct check *c = ctx;
+
+	return op_cancelled(c->ctx);
+}
+
+static void progress(void *ctx, uint64_t event)
+{
+	struct check *c = ctx;
+
+	op_progress(c->ctx, (double)event / (double)(nav_total(&c->nav) + 1), "looking for races");
+}
+
+/* A program with races may go another way in a replay: what was found up to there holds. */
+static int diverged(struct check *c, struct err *e)
+{
+	if (e->kind != ERR_INTERNAL || !c->r.i.event)
+		return -1;
+	c->diverged = xstrdup(e->text);
+	c->reached = c->r.i.event;
+	return 0;
+}
+
+static int look(struct check *c, struct err *e)
+{
+	struct timeline_point start;
+	uint64_t total = nav_total(&c->nav);
+
+	racecheck_init(&c->r, c->rec, c->nav.t.tl);
+	c->r.cancelled = cancelled;
+	c->r.progress = progress;
+	c->r.ctx = c;
+	c->reached = total;
+	if (nav_resolve(&c->nav, "start", &start, e) || nav_goto(&c->nav, start.event, e))
+		return -1;
+	if (racecheck_run(&c->r, &c->nav, start.event, total, e) && diverged(c, e))
+		return -1;
+	if (!c->r.n)
+		return 0;
+	if (values_compare(&c->r, &c->nav, e) || nav_goto(&c->nav, c->diverged ? c->reached : total, e))
+		return -1;
+	c->g = gdb_new(NULL, e);
+	return c->g && !gdb_attach(c->g, c->nav.t.pid, e) ? 0 : -1;
+}
+
+int op_check_races(const json_t *params, struct op_ctx *ctx, json_t **result, struct err *e)
+{
+	struct check c = {.ctx = ctx};
+	double since = clock_s();
+	int r = -1;
+
+	if (pick_rec(params, &c.rec, e))
+		return -1;
+	c.process = pick_process(params, c.rec, e);
+	if (c.process && !nav_init(&c.nav, c.rec, c.process, 0, c.ctx, e)) {
+		c.have_nav = true;
+		r = look(&c, e);
+	}
+	if (!r)
+		*result = result_of(&c, since);
+	gdb_free(c.g);
+	racecheck_fini(&c.r);
+	if (c.have_nav)
+		nav_fini(&c.nav);
+	strv_fini(&c.notes);
+	free(c.diverged);
+	rec_free(c.rec);
+	return r;
+}

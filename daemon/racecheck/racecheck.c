@@ -1,0 +1,497 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * racecheck.c: see racecheck.h.
+ *
+ * Accesses count that the program makes, and those that a function of the C or C++ library makes which the program has
+ * called, such as memcpy: not what such functions do for themselves, which their own locks order, nor to the data of
+ * these libraries, or to blocks that they have allocated. Functions for strings read whole vectors, beyond the end:
+ * so vectors that the C library reads do not count.
+ *
+ * As long as there has been one thread only, nothing can race.
+ */
+#include "racecheck/racecheck.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/str.h"
+#include "rlog/replay.h"
+
+#define FIRST 4096 /* a power of two */
+#define HASH 0x9e3779b97f4a7c15ull
+#define OWNED_MAX (1u << 20) /* bytes of a block of libc's */
+#define GUARD_BYTES 1
+#define WIDE 16
+
+/* ---- threads ---- */
+
+static void set_time(struct racecheck *r, uint32_t thread, uint64_t event)
+{
+	struct race_thread *t = &r->threads[thread];
+	uint64_t clock;
+
+	detect_tick(&r->detect, thread);
+	clock = detect_clock(&r->detect, thread);
+	if (t->ntimes == t->ctimes) {
+		t->ctimes = t->ctimes ? t->ctimes * 2 : 64;
+		t->times = xreallocarray(t->times, t->ctimes, sizeof(*t->times));
+	}
+	t->times[t->ntimes++] = (struct race_time){clock, event};
+}
+
+uint64_t racecheck_event(const struct racecheck *r, uint32_t thread, uint64_t clock)
+{
+	const struct race_thread *t = &r->threads[thread];
+	size_t lo = 0, hi = t->ntimes;
+
+	while (lo < hi) {
+		size_t mid = lo + (hi - lo) / 2;
+
+		if (t->times[mid].clock <= clock)
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	return lo ? t->times[lo - 1].event : 0;
+}
+
+/* The calls that the moving thread is in. */
+static uint32_t path_now(const struct racecheck *r)
+{
+	const struct race_thread *t = &r->threads[r->i.thread];
+	size_t n = r->i.stack->n;
+
+	return n && n <= t->cap ? t->path[n - 1] : 0;
+}
+
+static void call(void *ctx, struct instrument *i, const struct instrument_insn *insn)
+{
+	struct racecheck *r = ctx;
+	struct race_thread *t = &r->threads[i->thread];
+	size_t n = i->stack->n;
+
+	if (n > t->cap) {
+		size_t cap = n > 2 * t->cap ? n : 2 * t->cap;
+
+		t->path = xreallocarray(t->path, cap, sizeof(*t->path));
+		memset(t->path + t->cap, 0, (cap - t->cap) * sizeof(*t->path));
+		t->cap = cap;
+	}
+	t->path[n - 1] = paths_number(&r->paths, n > 1 ? t->path[n - 2] : 0, insn->pc);
+}
+
+/* ---- sites ---- */
+
+static size_t site_place(const struct racecheck *r, const struct race_site *s)
+{
+	size_t k = (size_t)((s->pc ^ (uint64_t)s->path << 36 ^ (uint64_t)s->kind << 60) * HASH >> 24) &
+		   (r->site_slots - 1);
+
+	for (; r->site_slot[k]; k = (k + 1) & (r->site_slots - 1)) {
+		const struct race_site *v = &r->sites[r->site_slot[k]];
+
+		if (v->pc == s->pc && v->path == s->path && v->kind == s->kind)
+			break;
+	}
+	return k;
+}
+
+static void more_sites(struct racecheck *r)
+{
+	r->site_slots = r->site_slots ? r->site_slots * 2 : FIRST;
+	r->csites = r->site_slots / 2 + 1;
+	r->sites = xreallocarray(r->sites, r->csites, sizeof(*r->sites));
+	free(r->site_slot);
+	r->site_slot = xcalloc(r->site_slots, sizeof(*r->site_slot));
+	for (size_t i = 1; i < r->nsites; i++)
+		r->site_slot[site_place(r, &r->sites[i])] = (uint32_t)i;
+}
+
+static uint32_t site_number(struct racecheck *r, const struct race_site *s)
+{
+	size_t k = site_place(r, s);
+
+	if (r->site_slot[k])
+		return r->site_slot[k];
+	if (r->nsites == r->csites) {
+		more_sites(r);
+		k = site_place(r, s);
+	}
+	r->sites[r->nsites] = *s;
+	r->site_slot[k] = (uint32_t)r->nsites;
+	return (uint32_t)r->nsites++;
+}
+
+static bool is_program(struct racecheck *r, uint64_t pc)
+{
+	const struct module *m = modules_at(&r->rules.modules, r->i.t->pid, pc);
+
+	return !m || m->kind == MODULE_PROGRAM;
+}
+
+/* The innermost call that the program itself has made; NULL: none. */
+static const struct instrument_frame *call_of_program(struct racecheck *r)
+{
+	for (size_t k = r->i.stack->n; k; k--)
+		if (is_program(r, r->i.stack->v[k - 1].pc))
+			return &r->i.stack->v[k - 1];
+	return NULL;
+}
+
+/* The site of an access; *hits: of what is shown of it, 0: that was not in this segment. */
+static uint32_t site_of(struct racecheck *r, const struct instrument_access *a, bool in_program, uint32_t *hits)
+{
+	struct race_site s = {
+		.path = path_now(r),
+		.pc = a->insn->pc,
+		.shown = a->insn->pc,
+		.locked = a->insn->shape.locked,
+		.modifies = a->insn->shape.reads && a->insn->shape.writes,
+		.wide = a->len > WIDE || a->insn->shape.string,
+	};
+	const struct instrument_frame *f;
+
+	*hits = (uint32_t)a->insn->hits;
+	if (!in_program) {
+		f = call_of_program(r);
+		s.shown = f ? f->pc : 0;
+		*hits = f && f->event == r->i.event ? (uint32_t)f->hits : 0;
+	}
+	return site_number(r, &s);
+}
+
+/* ---- accesses ---- */
+
+enum { MARK_PROGRAM = 1, MARK_RUNTIME, MARK_NONE };
+
+static uint32_t mark_of(struct racecheck *r, struct instrument_insn *x)
+{
+	const struct module *m;
+
+	if (x->mark)
+		return x->mark;
+	m = modules_at(&r->rules.modules, r->i.t->pid, x->pc);
+	x->mark = !m || m->kind == MODULE_PROGRAM ? MARK_PROGRAM : m->kind == MODULE_RUNTIME ? MARK_RUNTIME : MARK_NONE;
+	return x->mark;
+}
+
+static bool is_owned(struct racecheck *r, uint64_t addr)
+{
+	const uint32_t *cell = blocks_is_heap(addr) ? shadow_cell(&r->owned, addr, false) : NULL;
+
+	return cell && *cell;
+}
+
+/* Of a library's function: is it made for the program? */
+static bool runtime_counts(struct racecheck *r, const struct instrument_access *a)
+{
+	const struct module *m;
+
+	if ((a->insn->shape.vector && !a->writes) || !r->i.stack->n || is_owned(r, a->addr) ||
+	    !is_program(r, r->i.stack->v[r->i.stack->n - 1].pc))
+		return false;
+	if (blocks_is_heap(a->addr) || shim_is_stack(a->addr))
+		return true;
+	m = modules_at(&r->rules.modules, r->i.t->pid, a->addr);
+	return !m || m->kind == MODULE_PROGRAM;
+}
+
+static bool is_recorders(uint64_t addr)
+{
+	return addr >= REPLAY_CTL_ADDR && addr < SHIM_HEAP_MAIN_ADDR;
+}
+
+static void one_way(struct racecheck *r, const struct instrument_access *a, bool in_program, bool writes)
+{
+	uint32_t thread = r->i.thread, hits, site;
+
+	if (!a->insn->shape.locked && detect_is_known(&r->detect, thread, a->addr, a->len, writes))
+		return;
+	site = site_of(r, a, in_program, &hits);
+	detect_access(&r->detect, thread, a->addr, a->len, writes, site, hits);
+	/* what comes behind a release is not known to who reads what it wrote */
+	if (writes && (a->insn->shape.locked || r->sites[site].atomic == RULES_ATOMIC + 1))
+		detect_tick(&r->detect, thread);
+}
+
+static void access_(void *ctx, struct instrument *i, const struct instrument_access *a)
+{
+	struct racecheck *r = ctx;
+	uint32_t mark;
+
+	(void)i;
+	if (!r->many || is_recorders(a->addr))
+		return;
+	mark = mark_of(r, a->insn);
+	if (mark == MARK_NONE || (mark == MARK_RUNTIME && !runtime_counts(r, a)))
+		return;
+	if (a->reads)
+		one_way(r, a, mark == MARK_PROGRAM, false);
+	if (a->writes)
+		one_way(r, a, mark == MARK_PROGRAM, true);
+}
+
+/* ---- what detect.h asks ---- */
+
+static enum rules_atomic atomic_site(struct racecheck *r, uint32_t site, uint64_t addr)
+{
+	struct race_site *s = &r->sites[site];
+
+	if (s->locked)
+		return RULES_ATOMIC;
+	if (s->kind == RACE_FREE || s->modifies || s->wide)
+		return RULES_PLAIN;
+	if (!s->atomic)
+		s->atomic = (uint8_t)(rules_atomic(&r->rules, r->i.t->pid, s->pc, addr) + 1);
+	return (enum rules_atomic)(s->atomic - 1);
+}
+
+static bool atomic(void *ctx, const struct detect_access *earlier, const struct detect_access *later)
+{
+	struct racecheck *r = ctx;
+	enum rules_atomic a, b;
+
+	/* compilers make them, and a load of it is one that acquires */
+	if (r->sites[earlier->site].kind == RACE_GUARD || r->sites[later->site].kind == RACE_GUARD)
+		return true;
+	a = atomic_site(r, earlier->site, earlier->addr);
+	b = atomic_site(r, later->site, earlier->addr);
+	return a != RULES_PLAIN && b != RULES_PLAIN && (a == RULES_ATOMIC || b == RULES_ATOMIC);
+}
+
+static void race(void *ctx, const struct detect_access *earlier, const struct detect_access *later)
+{
+	racecheck_add(ctx, earlier, later);
+}
+
+/* ---- the heap ---- */
+
+static struct deed here(struct racecheck *r)
+{
+	struct deed d = {.event = r->i.event, .thread = r->i.thread};
+	const struct instrument_frame *f = call_of_program(r);
+	uint64_t calls[STACKS_DEPTH];
+
+	d.stack = stacks_number(&r->stacks, calls, paths_calls(&r->paths, path_now(r), calls, STACKS_DEPTH));
+	if (f) {
+		d.event = f->event;
+		d.pc = f->pc;
+		d.hits = f->hits;
+	}
+	return d;
+}
+
+/* Has a library called malloc, for itself? */
+static void own(struct racecheck *r, uint64_t at, uint64_t len)
+{
+	const struct instrument_stack *s = r->i.stack;
+
+	shadow_drop(&r->owned, at, len);
+	if (!s->n || is_program(r, s->v[s->n - 1].pc))
+		return;
+	for (uint64_t k = at & ~7ull; k < at + (len < OWNED_MAX ? len : OWNED_MAX); k += 8) {
+		uint32_t *cell = shadow_cell(&r->owned, k, true);
+		unsigned n;
+
+		if (!*cell)
+			shadow_vars(&r->owned, cell, 0, 8, &n);
+	}
+}
+
+static void given(struct racecheck *r, uint64_t at, uint64_t len)
+{
+	if (!r->many)
+		return;
+	detect_renew(&r->detect, at, len);
+}
+
+static void freed(struct racecheck *r, struct heap_piece *p)
+{
+	const struct instrument_frame *f = call_of_program(r);
+	struct race_site s = {.path = path_now(r), .kind = RACE_FREE, .pc = f ? f->pc : 0, .shown = f ? f->pc : 0};
+	struct deed at = here(r);
+
+	blocks_free(&r->blocks, p, &at);
+	if (!r->many || is_owned(r, p->at))
+		return;
+	detect_free(&r->detect, r->i.thread, p->at, p->len, site_number(r, &s),
+		    f && f->event == r->i.event ? (uint32_t)f->hits : 0);
+}
+
+static void heap(void *ctx, struct instrument *i, enum replay_report_kind kind, uint64_t a, uint64_t b)
+{
+	struct racecheck *r = ctx;
+	struct heap_piece *p = kind != REPORT_ALLOC && blocks_is_heap(a) ? blocks_at(&r->blocks, a) : NULL;
+	struct deed at;
+
+	(void)i;
+	if (kind == REPORT_ALLOC && a) {
+		at = here(r);
+		blocks_add(&r->blocks, a, b, &at);
+		own(r, a, b);
+		given(r, a, b);
+	} else if (!p || p->state != BLOCK_LIVE) {
+		return;
+	} else if (kind == REPORT_FREE) {
+		freed(r, p);
+	} else if (kind == REPORT_RESIZE) {
+		blocks_resize(&r->blocks, p, b);
+	} else {
+		blocks_move(&r->blocks, p, b);
+	}
+}
+
+/* ---- events ---- */
+
+static void on_sync(void *ctx, struct instrument *i, unsigned kind, uint64_t object, uint64_t value)
+{
+	struct racecheck *r = ctx;
+	struct race_site s = {.kind = RACE_GUARD};
+
+	/* the byte that says so is read without a call from then on */
+	if (kind == RLOG_ONCE_DONE)
+		detect_access(&r->detect, i->thread, object, GUARD_BYTES, true, site_number(r, &s), 0);
+	syncs_event(&r->syncs, i->thread, kind, object, (int64_t)value);
+	r->many |= kind == RLOG_CREATE;
+}
+
+/* What was known is of no use in a child of fork, which has one thread. */
+static void forget(struct racecheck *r)
+{
+	static const struct detect_ops ops = {.atomic = atomic, .race = race};
+
+	kernel_fini(&r->kernel);
+	syncs_fini(&r->syncs);
+	detect_fini(&r->detect);
+	detect_init(&r->detect, &ops, r);
+	syncs_init(&r->syncs, &r->detect);
+	kernel_init(&r->kernel, &r->syncs, &r->detect);
+	for (unsigned k = 0; k < RLOG_MAX_THREADS; k++) {
+		r->threads[k].ntimes = 0;
+		r->threads[k].in_call = false;
+	}
+	r->many = false;
+}
+
+static int end_call(struct racecheck *r, struct race_thread *t, struct err *e)
+{
+	struct timeline_event ev;
+
+	if (!t->in_call)
+		return 0;
+	t->in_call = false;
+	if (timeline_read(r->tl, t->call, &ev, e))
+		return -1;
+	if (ev.ev.has_result)
+		kernel_end(&r->kernel, ev.where.thread, &ev.ev.rec, &ev.ev.result);
+	return 0;
+}
+
+/* At the beginning, and behind what was not told, the heap is what the process has. */
+static int begun(void *ctx, struct instrument *i, struct trace *t, struct err *e)
+{
+	struct racecheck *r = ctx;
+	uint64_t missed = i->report.unseen + i->report.lost;
+	struct timeline_where w;
+
+	if (r->progress)
+		r->progress(r->ctx, i->event);
+	if (timeline_find(r->tl, i->event + 1, &w, e))
+		return -1;
+	if (r->process && r->process != w.process)
+		forget(r);
+	r->process = w.process;
+	r->thread = i->thread;
+	if (end_call(r, &r->threads[i->thread], e))
+		return -1;
+	set_time(r, i->thread, i->event);
+	if (r->known && r->unseen == missed)
+		return 0;
+	r->known = true;
+	r->unseen = missed;
+	return blocks_read(&r->blocks, t->pid, e);
+}
+
+static int ended(void *ctx, struct instrument *i, struct err *e)
+{
+	struct racecheck *r = ctx;
+	struct race_thread *t = &r->threads[i->thread];
+	struct timeline_event ev;
+
+	if (timeline_read(r->tl, i->event + 1, &ev, e))
+		return -1;
+	if (ev.ev.rec.kind == RLOG_SYS) {
+		kernel_begin(&r->kernel, i->thread, &ev.ev.rec);
+		t->in_call = true;
+		t->call = i->event + 1;
+	} else if (ev.ev.rec.kind == RLOG_SIGNAL) {
+		kernel_signal(&r->kernel, i->thread, ev.ev.rec.op[0]);
+	}
+	return 0;
+}
+
+static bool cancelled(void *ctx)
+{
+	struct racecheck *r = ctx;
+
+	return r->cancelled && r->cancelled(r->ctx);
+}
+
+void racecheck_init(struct racecheck *r, const struct rec *rec, struct timeline *tl)
+{
+	static const struct instrument_ops ops = {.begun = begun,
+						  .access = access_,
+						  .heap = heap,
+						  .call = call,
+						  .sync = on_sync,
+						  .ended = ended,
+						  .cancelled = cancelled};
+
+	memset(r, 0, sizeof(*r));
+	r->tl = tl;
+	r->threads = xcalloc(RLOG_MAX_THREADS, sizeof(*r->threads));
+	instrument_init(&r->i, &ops, r);
+	blocks_init(&r->blocks);
+	shadow_init(&r->owned);
+	paths_init(&r->paths);
+	rules_init(&r->rules, rec);
+	stacks_number(&r->stacks, NULL, 0);
+	r->nsites = 1;
+	more_sites(r);
+	forget(r);
+}
+
+void racecheck_fini(struct racecheck *r)
+{
+	if (!r->threads)
+		return;
+	for (unsigned k = 0; k < RLOG_MAX_THREADS; k++) {
+		free(r->threads[k].path);
+		free(r->threads[k].times);
+	}
+	free(r->threads);
+	for (size_t k = 0; k < r->n; k++)
+		name_fini(&r->v[k].name);
+	free(r->v);
+	kernel_fini(&r->kernel);
+	syncs_fini(&r->syncs);
+	detect_fini(&r->detect);
+	instrument_fini(&r->i);
+	blocks_fini(&r->blocks);
+	shadow_fini(&r->owned);
+	paths_fini(&r->paths);
+	rules_fini(&r->rules);
+	stacks_fini(&r->stacks);
+	free(r->sites);
+	free(r->site_slot);
+	memset(r, 0, sizeof(*r));
+}
+
+int racecheck_run(struct racecheck *r, struct nav *nav, uint64_t from, uint64_t to, struct err *e)
+{
+	if (nav->t.ctl->report_kinds <= REPORT_SYNC)
+		return err_set(
+			e, ERR_USAGE,
+			"this recording was made by an older recorder: it does not tell what synchronises threads");
+	return instrument_run(&r->i, nav, from, to, e);
+}

@@ -1,0 +1,109 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * racecheck.h: the consumer of an instrumented replay that looks for data races: from accesses, events and what
+ * becomes of the heap to detect.h and syncs.h, and from pairs of accesses to findings.
+ */
+#ifndef FRED_RACECHECK_RACECHECK_H
+#define FRED_RACECHECK_RACECHECK_H
+
+#include "instrument/instrument.h"
+#include "memcheck/blocks.h"
+#include "memcheck/stacks.h"
+#include "racecheck/kernel.h"
+#include "racecheck/names.h"
+#include "racecheck/paths.h"
+#include "racecheck/rules.h"
+#include "racecheck/syncs.h"
+
+/* What makes accesses. */
+struct race_site {
+	uint32_t path; /* the calls around it */
+	enum race_site_kind {
+		RACE_INSN,
+		RACE_FREE,
+		RACE_GUARD
+	} kind; /* GUARD: of a C++ static variable, by libstdc++ */
+	uint64_t pc; /* of the access; FREE: of the call of free */
+	uint64_t shown; /* in the program: that, or the call that led to it */
+	bool locked, modifies, wide; /* the instruction: with a lock prefix, or xchg; reads and writes; over 16 bytes */
+	uint8_t atomic; /* enum rules_atomic + 1; 0: not asked yet */
+};
+
+/* One of the two. */
+struct race_end {
+	struct deed at;
+	enum race_site_kind kind;
+	bool writes;
+	uint64_t addr, len; /* what it accesses of what both do */
+	uint64_t pc; /* of the instruction itself */
+};
+
+enum race_place { RACE_ELSEWHERE, RACE_STATIC, RACE_HEAP, RACE_STACK };
+enum race_changes { RACE_NOT_TRIED, RACE_CHANGES, RACE_CHANGES_NOT, RACE_CANNOT_SAY };
+
+struct race {
+	struct race_end earlier, later;
+	uint64_t addr, len; /* of both */
+	uint64_t count;
+	enum race_place place;
+	struct name name; /* text NULL: it has none */
+	struct heap_piece block; /* HEAP */
+	uint32_t owner; /* STACK: the thread */
+	bool guessed; /* both are plain loads or stores without known source: they may be atomic operations */
+	enum race_changes changes; /* op_races.c */
+	uint64_t key[2]; /* the statements */
+};
+
+/* Of a thread. */
+struct race_thread {
+	uint32_t *path; /* by depth of the stack: the calls up to there */
+	size_t cap;
+	struct race_time {
+		uint64_t clock, event;
+	} * times; /* from this clock of its own on it was behind this event */
+	size_t ntimes, ctimes;
+	bool in_call; /* of the kernel, whose end is yet to come */
+	uint64_t call; /* the event */
+};
+
+struct racecheck {
+	struct instrument i;
+	struct detect detect;
+	struct syncs syncs;
+	struct kernel kernel;
+	struct rules rules;
+	struct blocks blocks;
+	struct stacks stacks;
+	struct paths paths;
+	struct race_site *sites; /* number 0 is none */
+	size_t nsites, csites;
+	uint32_t *site_slot; /* a hash table of numbers */
+	size_t site_slots;
+	struct race_thread *threads; /* by ordinal */
+	struct timeline *tl; /* borrowed */
+	struct shadow owned; /* of the heap: which words libc has for itself */
+	uint32_t process; /* whose log the last event was in */
+	uint32_t thread; /* that moves */
+	bool many; /* there has been a second thread */
+	bool known; /* the heap has been read */
+	uint64_t unseen;
+	struct race *v;
+	size_t n, cap;
+	uint64_t dropped; /* found, but not kept: there were too many */
+	bool (*cancelled)(void *ctx);
+	void (*progress)(void *ctx, uint64_t event);
+	void *ctx;
+};
+
+void racecheck_init(struct racecheck *r, const struct rec *rec, struct timeline *tl);
+void racecheck_fini(struct racecheck *r);
+int racecheck_run(struct racecheck *r, struct nav *nav, uint64_t from, uint64_t to, struct err *e);
+
+/* ---- findings.c ---- */
+
+/* Adds what these two are, or one more time of it. */
+void racecheck_add(struct racecheck *r, const struct detect_access *earlier, const struct detect_access *later);
+/* The event behind which a thread was when its clock was that. */
+uint64_t racecheck_event(const struct racecheck *r, uint32_t thread, uint64_t clock);
+
+#endif

@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * rules.h: which instructions are atomic operations (docs/architecture.md, "Races"). A lock prefix and xchg are told by
+ * the instruction. A plain load or store may be one, too: the source line says so (atomics.h), or the type of the
+ * variable. What neither has a lock prefix nor is a plain load or store is none.
+ */
+#ifndef FRED_RACECHECK_RULES_H
+#define FRED_RACECHECK_RULES_H
+
+#include "racecheck/atomics.h"
+#include "racecheck/modules.h"
+#include "reclog/sources.h"
+
+enum rules_atomic {
+	RULES_PLAIN, /* it is none */
+	RULES_ATOMIC,
+	RULES_UNKNOWN, /* a plain load or store, and its source is not known */
+};
+
+struct rules_file {
+	char *path;
+	struct buf text; /* empty: it cannot be read */
+	struct atomics names;
+};
+
+struct rules {
+	struct modules modules;
+	struct sources sources;
+	struct rules_file *files;
+	size_t nfiles, cap;
+	struct atomics common; /* of headers */
+	bool have_common;
+};
+
+void rules_init(struct rules *r, const struct rec *rec);
+void rules_fini(struct rules *r);
+/* Of a plain load or store at pc, to addr. */
+enum rules_atomic rules_atomic(struct rules *r, pid_t pid, uint64_t pc, uint64_t addr);
+
+#endif

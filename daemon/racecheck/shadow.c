@@ -1,0 +1,305 @@
+/* SPDX-License-Identifier: MIT */
+/* shadow.c: see shadow.h. */
+#include "racecheck/shadow.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/alloc.h"
+
+#define CELLS (SHADOW_PAGE / 8)
+#define CHUNK 4096u /* vars */
+#define FIRST 1024 /* a power of two */
+#define HASH 0x9e3779b97f4a7c15ull
+#define SPLIT(cell) ((enum shadow_split)((cell)&3))
+#define NUMBER(cell) ((cell) >> 2)
+
+static const unsigned vars_of[] = {[SHADOW_NONE] = 0, [SHADOW_WHOLE] = 1, [SHADOW_HALVES] = 2, [SHADOW_BYTES] = 8};
+static const unsigned bytes_of[] = {[SHADOW_NONE] = 8, [SHADOW_WHOLE] = 8, [SHADOW_HALVES] = 4, [SHADOW_BYTES] = 1};
+
+static void grow(struct shadow *s);
+
+void shadow_init(struct shadow *s)
+{
+	memset(s, 0, sizeof(*s));
+	s->nvars = s->nreads = 1; /* number 0 is none */
+	s->near_addr = 1;
+	grow(s);
+}
+
+void shadow_fini(struct shadow *s)
+{
+	for (size_t i = 0; i < s->cap; i++)
+		free(s->page[i].cell);
+	free(s->page);
+	for (uint32_t i = 0; i < s->chunks; i++)
+		free(s->chunk[i]);
+	free(s->chunk);
+	for (uint32_t i = 0; s->reads && i < s->nreads; i++)
+		free(s->reads[i].v);
+	free(s->reads);
+	memset(s, 0, sizeof(*s));
+}
+
+/* ---- pages ---- */
+
+static struct shadow_page *place_of(const struct shadow *s, uint64_t addr)
+{
+	size_t k = (size_t)((addr / SHADOW_PAGE) * HASH >> 20) & (s->cap - 1);
+
+	while (s->page[k].addr && s->page[k].addr != addr)
+		k = (k + 1) & (s->cap - 1);
+	return &s->page[k];
+}
+
+static void grow(struct shadow *s)
+{
+	struct shadow_page *old = s->page;
+	size_t n = s->cap;
+
+	s->cap = n ? n * 2 : FIRST;
+	s->page = xcalloc(s->cap, sizeof(*s->page));
+	for (size_t i = 0; i < n; i++)
+		if (old[i].addr)
+			*place_of(s, old[i].addr) = old[i];
+	free(old);
+}
+
+uint32_t *shadow_cell(struct shadow *s, uint64_t addr, bool make)
+{
+	uint64_t at = addr & ~(uint64_t)(SHADOW_PAGE - 1);
+	struct shadow_page *p;
+
+	if (at != s->near_addr) {
+		p = place_of(s, at);
+		if (!p->addr) {
+			if (!make || !at)
+				return NULL;
+			if (s->npages * 2 >= s->cap) {
+				grow(s);
+				p = place_of(s, at);
+			}
+			s->npages++;
+			*p = (struct shadow_page){at, xcalloc(CELLS, sizeof(uint32_t))};
+		}
+		s->near_addr = at;
+		s->near = p->cell;
+	}
+	return &s->near[(addr - at) / 8];
+}
+
+/* ---- vars ---- */
+
+struct shadow_var *shadow_var_at(const struct shadow *s, uint32_t number)
+{
+	return &s->chunk[number / CHUNK][number % CHUNK];
+}
+
+/* So many, one behind the other, all 0; their number. */
+static uint32_t take(struct shadow *s, enum shadow_split how)
+{
+	uint32_t n = vars_of[how], at = s->spare[how];
+
+	if (at) {
+		s->spare[how] = shadow_var_at(s, at)->w.site;
+	} else {
+		/* not over the end of a chunk */
+		if (s->nvars % CHUNK + n > CHUNK)
+			s->nvars += CHUNK - s->nvars % CHUNK;
+		if (s->nvars / CHUNK >= s->chunks) {
+			s->chunk = xreallocarray(s->chunk, s->chunks + 1, sizeof(*s->chunk));
+			s->chunk[s->chunks++] = xcalloc(CHUNK, sizeof(struct shadow_var));
+		}
+		at = s->nvars;
+		s->nvars += n;
+	}
+	memset(shadow_var_at(s, at), 0, n * sizeof(struct shadow_var));
+	return at;
+}
+
+static void give_back(struct shadow *s, uint32_t cell)
+{
+	uint32_t at = NUMBER(cell);
+
+	shadow_var_at(s, at)->w.site = s->spare[SPLIT(cell)];
+	s->spare[SPLIT(cell)] = at;
+}
+
+static void drop_var(struct shadow *s, struct shadow_var *v)
+{
+	if (v->r.epoch == SHADOW_SHARED)
+		shadow_reads_drop(s, v->r.site);
+	*v = (struct shadow_var){0};
+}
+
+static struct shadow_var copy_of(struct shadow *s, const struct shadow_var *v)
+{
+	struct shadow_var out = *v;
+
+	if (v->r.epoch == SHADOW_SHARED) {
+		uint32_t number = shadow_reads_new(s);
+		struct shadow_reads *to = shadow_reads_of(s, number), *from = shadow_reads_of(s, v->r.site);
+
+		to->n = to->cap = from->n;
+		to->v = xmalloc(from->n * sizeof(*to->v));
+		memcpy(to->v, from->v, from->n * sizeof(*to->v));
+		out.r.site = number;
+	}
+	return out;
+}
+
+static void divide(struct shadow *s, uint32_t *cell, enum shadow_split how)
+{
+	uint32_t was = *cell, to = take(s, how);
+	unsigned n = vars_of[how], had = vars_of[SPLIT(was)];
+
+	for (unsigned i = 0; i < n && had; i++) {
+		const struct shadow_var *v = shadow_var_at(s, NUMBER(was) + i * had / n);
+
+		*shadow_var_at(s, to + i) = copy_of(s, v);
+	}
+	for (unsigned i = 0; i < had; i++)
+		drop_var(s, shadow_var_at(s, NUMBER(was) + i));
+	if (had)
+		give_back(s, was);
+	*cell = to << 2 | how;
+}
+
+static enum shadow_split split_for(unsigned from, unsigned len)
+{
+	if (len == 8)
+		return SHADOW_WHOLE;
+	return len == 4 && from % 4 == 0 ? SHADOW_HALVES : SHADOW_BYTES;
+}
+
+struct shadow_var *shadow_peek(const struct shadow *s, uint32_t cell, unsigned from, unsigned len, unsigned *n)
+{
+	unsigned bytes = bytes_of[SPLIT(cell)];
+
+	if (SPLIT(cell) < split_for(from, len))
+		return NULL;
+	*n = len / bytes;
+	return shadow_var_at(s, NUMBER(cell) + from / bytes);
+}
+
+struct shadow_var *shadow_vars(struct shadow *s, uint32_t *cell, unsigned from, unsigned len, unsigned *n)
+{
+	enum shadow_split how = split_for(from, len);
+
+	if (SPLIT(*cell) < how)
+		divide(s, cell, how);
+	return shadow_peek(s, *cell, from, len, n);
+}
+
+struct shadow_var *shadow_all(const struct shadow *s, uint32_t cell, unsigned *n)
+{
+	*n = vars_of[SPLIT(cell)];
+	return *n ? shadow_var_at(s, NUMBER(cell)) : NULL;
+}
+
+void shadow_unite(struct shadow *s, uint32_t *cell)
+{
+	uint32_t was = *cell, to = take(s, SHADOW_WHOLE);
+
+	*shadow_var_at(s, to) = copy_of(s, shadow_var_at(s, NUMBER(was)));
+	for (unsigned i = 0; i < vars_of[SPLIT(was)]; i++)
+		drop_var(s, shadow_var_at(s, NUMBER(was) + i));
+	give_back(s, was);
+	*cell = to << 2 | SHADOW_WHOLE;
+}
+
+/* ---- reads ---- */
+
+uint32_t shadow_reads_new(struct shadow *s)
+{
+	uint32_t at = s->spare_reads;
+
+	if (at) {
+		s->spare_reads = s->reads[at].cap;
+		s->reads[at] = (struct shadow_reads){0};
+		return at;
+	}
+	if (s->nreads >= s->creads) {
+		s->creads = s->creads ? s->creads * 2 : FIRST;
+		s->reads = xreallocarray(s->reads, s->creads, sizeof(*s->reads));
+		memset(s->reads + (s->nreads == 1 ? 0 : s->nreads), 0,
+		       (s->creads - (s->nreads == 1 ? 0 : s->nreads)) * sizeof(*s->reads));
+	}
+	return s->nreads++;
+}
+
+struct shadow_reads *shadow_reads_of(const struct shadow *s, uint32_t number)
+{
+	return &s->reads[number];
+}
+
+void shadow_reads_drop(struct shadow *s, uint32_t number)
+{
+	free(s->reads[number].v);
+	s->reads[number] = (struct shadow_reads){.cap = s->spare_reads};
+	s->spare_reads = number;
+}
+
+/* ---- forgetting ---- */
+
+static void drop_cell(struct shadow *s, uint32_t *cell)
+{
+	for (unsigned i = 0; i < vars_of[SPLIT(*cell)]; i++)
+		drop_var(s, shadow_var_at(s, NUMBER(*cell) + i));
+	if (*cell)
+		give_back(s, *cell);
+	*cell = 0;
+}
+
+/* Some bytes of a cell. */
+static void drop_part(struct shadow *s, uint32_t *cell, unsigned from, unsigned len)
+{
+	unsigned n;
+	struct shadow_var *v;
+
+	if (!*cell)
+		return;
+	v = shadow_vars(s, cell, from, len, &n);
+	for (unsigned i = 0; i < n; i++)
+		drop_var(s, &v[i]);
+}
+
+static void drop_in_page(struct shadow *s, const struct shadow_page *p, uint64_t addr, uint64_t end)
+{
+	for (uint64_t at = addr; at < end;) {
+		unsigned from = at % 8, len = end - at < 8 - from ? (unsigned)(end - at) : 8 - from;
+		uint32_t *cell = &p->cell[(at - p->addr) / 8];
+
+		if (len == 8)
+			drop_cell(s, cell);
+		else
+			drop_part(s, cell, from, len);
+		at += len;
+	}
+}
+
+void shadow_drop(struct shadow *s, uint64_t addr, uint64_t len)
+{
+	uint64_t end = addr + len;
+
+	if (len / SHADOW_PAGE > s->npages) {
+		for (size_t i = 0; i < s->cap; i++) {
+			struct shadow_page *p = &s->page[i];
+
+			if (p->addr && p->addr < end && p->addr + SHADOW_PAGE > addr)
+				drop_in_page(s, p, p->addr > addr ? p->addr : addr,
+					     p->addr + SHADOW_PAGE < end ? p->addr + SHADOW_PAGE : end);
+		}
+		return;
+	}
+	while (addr < end) {
+		uint64_t to = (addr | (SHADOW_PAGE - 1)) + 1;
+		struct shadow_page *p = place_of(s, addr & ~(uint64_t)(SHADOW_PAGE - 1));
+
+		if (to > end)
+			to = end;
+		if (p->addr)
+			drop_in_page(s, p, addr, to);
+		addr = to;
+	}
+}

@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * shadow.h: what is known of each byte of memory: its last write, and the reads since then. Bytes that were always
+ * accessed together share one struct shadow_var: 8, 4 or 1 of them.
+ */
+#ifndef FRED_RACECHECK_SHADOW_H
+#define FRED_RACECHECK_SHADOW_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* One access: when, and where. */
+struct shadow_mark {
+	uint64_t epoch; /* vclock.h; 0: none */
+	uint32_t site, hits; /* the caller's: what made it */
+};
+
+struct shadow_var {
+	struct shadow_mark w, r; /* r.epoch SHADOW_SHARED: r.site is the number of a list */
+};
+#define SHADOW_SHARED (~0ull)
+
+/* Reads of several threads, of which none knows of another: one for each thread. */
+struct shadow_reads {
+	struct shadow_mark *v;
+	uint32_t n, cap;
+};
+
+#define SHADOW_PAGE 4096u
+struct shadow_page {
+	uint64_t addr; /* 0: an empty place of the table */
+	uint32_t *cell; /* for each 8 bytes: how they are divided in the two lowest bits, and the first of its vars */
+};
+
+struct shadow {
+	struct shadow_page *page; /* a hash table */
+	size_t npages, cap;
+	struct shadow_var **chunk; /* all vars */
+	uint32_t nvars, chunks;
+	uint32_t spare[4]; /* by how they divide: the first of a list, linked by w.site */
+	struct shadow_reads *reads;
+	uint32_t nreads, creads, spare_reads;
+	uint64_t near_addr; /* the page that was looked up last */
+	uint32_t *near;
+};
+
+void shadow_init(struct shadow *s);
+void shadow_fini(struct shadow *s);
+
+/* How the 8 bytes of a cell are divided. */
+enum shadow_split { SHADOW_NONE = 0, SHADOW_WHOLE, SHADOW_HALVES, SHADOW_BYTES };
+
+/* The cell of the 8 bytes at addr; make: NULL if nothing is known of its page, else never. Valid up to shadow_drop. */
+uint32_t *shadow_cell(struct shadow *s, uint64_t addr, bool make);
+struct shadow_var *shadow_var_at(const struct shadow *s, uint32_t number);
+
+/*
+ * The vars of bytes [from, from + len) of a cell, for an access of these; the cell is divided so that they have their
+ * own. *n: how many, one behind the other.
+ */
+struct shadow_var *shadow_vars(struct shadow *s, uint32_t *cell, unsigned from, unsigned len, unsigned *n);
+/* The same of a cell without dividing it: for looking only. NULL: it is divided in larger pieces, or nothing is known.
+ */
+struct shadow_var *shadow_peek(const struct shadow *s, uint32_t cell, unsigned from, unsigned len, unsigned *n);
+/* All vars of the cell are the same: they become one. */
+void shadow_unite(struct shadow *s, uint32_t *cell);
+/* All vars that there are of a cell. */
+struct shadow_var *shadow_all(const struct shadow *s, uint32_t cell, unsigned *n);
+/* Nothing is known of [addr, addr + len) any more; addr and its end may be in the middle of a cell. */
+void shadow_drop(struct shadow *s, uint64_t addr, uint64_t len);
+
+/* A list of reads; its number. */
+uint32_t shadow_reads_new(struct shadow *s);
+struct shadow_reads *shadow_reads_of(const struct shadow *s, uint32_t number);
+void shadow_reads_drop(struct shadow *s, uint32_t number);
+
+#endif

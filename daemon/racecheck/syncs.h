@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * syncs.h: what the recorded synchronisation says of the order of threads: from events about objects (rlog/events.def)
+ * to what threads know of each other (detect.h). Pure.
+ *
+ * mutex, spin lock, FILE that the program locks: who locks knows what was done before the last unlock. rwlock: a writer
+ * knows of readers and writers before it, a reader of writers. cond: its mutex alone. semaphore: who waits knows of all
+ * posts so far. barrier: who leaves knows of all that came to this round. once, and C++'s static variables: who finds
+ * it done knows of the routine. create and start, exit and join. Locks of the recorder around functions of libc
+ * (LIB_LOCK) are none of the program's: they order nothing.
+ */
+#ifndef FRED_RACECHECK_SYNCS_H
+#define FRED_RACECHECK_SYNCS_H
+
+#include "racecheck/detect.h"
+
+struct sync_object {
+	uint64_t addr, space; /* addr 0 and space 0: an empty place of the table */
+	struct vclock clock, readers;
+	uint32_t writer; /* of a rwlock: the thread that has it for writing */
+	uint32_t round; /* of a barrier: the number of the one that threads come to */
+};
+
+/* Of a barrier: what those know that leave. */
+struct sync_round {
+	struct vclock clock;
+	bool over; /* a thread has left: no other comes to it */
+};
+
+/* What a thread is in. */
+struct sync_thread {
+	uint64_t mutex; /* to be locked behind a wait for a condition */
+	uint32_t round; /* of a barrier */
+	struct vclock born, died;
+	bool dead, joined;
+};
+
+struct syncs {
+	struct detect *d; /* borrowed */
+	struct sync_object *v;
+	size_t n, cap;
+	struct sync_round *rounds; /* number 0 is none */
+	uint32_t nrounds;
+	struct sync_thread *threads;
+	uint32_t nthreads;
+};
+
+void syncs_init(struct syncs *s, struct detect *d);
+void syncs_fini(struct syncs *s);
+
+/*
+ * An event of a thread: kind is enum rlog_kind; object and value as in an entry SYNC of rlog/report.h. Kinds that order
+ * nothing are fine.
+ */
+void syncs_event(struct syncs *s, uint32_t thread, unsigned kind, uint64_t object, int64_t value);
+
+/* Things that are no objects of pthread have other spaces than 0, in which they have numbers. */
+enum sync_space { SYNC_OBJECT = 0, SYNC_FD, SYNC_SIGNAL, SYNC_FUTEX };
+void syncs_acquire(struct syncs *s, uint32_t thread, enum sync_space space, uint64_t number);
+void syncs_release(struct syncs *s, uint32_t thread, enum sync_space space, uint64_t number);
+
+#endif
