@@ -235,6 +235,8 @@ static void add_main(struct buf *b, const struct gdb_setup *g, const char *comma
 		add_echo(b, g->notes->s[i]);
 	/* GDB asks whether its own checkpoint and restart are to be redefined */
 	buf_addf(b, "with confirm off -- source %s\n", commands_path);
+	if (!g->mi)
+		buf_add_str(b, "if $_fred_python == 1\npython add_over()\nend\n");
 	/* GDB 13 goes on writing what `monitor` says to the new one, unless its output was redirected meanwhile */
 	if (g->tty)
 		buf_addf(b, "if $_fred_python == 1\npython quietly('new-ui mi3 %s')\nend\n", g->tty);

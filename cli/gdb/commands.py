@@ -180,6 +180,14 @@ def tell_lines():
         pass
 
 
+def tell_over(yes):
+    """In a loop of one line, the calls of a `next` are stepped over without an answer to GDB for each."""
+    try:
+        gdb.execute("monitor over " + yes, False, True)
+    except (gdb.error, RuntimeError):
+        pass  # a program that runs
+
+
 class ReverseStep(Command):
     """reverse-step [N]; out of code without symbols, as a compiler at run time makes it: back to the line that called it."""
 
@@ -393,6 +401,12 @@ class Attach(Command):
 
     def go(self, arg, from_tty):
         raise gdb.GdbError("fred cannot attach: a program is recorded from its beginning on (fredctl debug -- PROGRAM [ARG...])")
+
+
+def add_over():
+    """Not for who steps by commands of MI, which have no hooks."""
+    for name, yes in (("next", "1"), ("step", "")):
+        gdb.execute("define hook-%s\npython tell_over('%s')\nend" % (name, yes))
 
 
 def add_commands():

@@ -32,6 +32,7 @@ struct debug {
 	struct op_ctx op; /* nav.ctx: how its runs are cancelled */
 	struct lines lines;
 	struct step_range range; /* of the next step */
+	bool over; /* ... and the debugger's command steps over calls */
 	struct watched watched;
 	char *later; /* a command to be run by the next step */
 	struct buf said; /* the output of commands since the last prompt, for a user interface that did not get it */

@@ -231,6 +231,7 @@ static int prompt(struct debug *d, const char *args, struct buf *out, struct err
 	free(steal_ptr(&d->later)); /* its command was given up before it began */
 	lines_fini(&d->lines);
 	watched_prompt(&d->watched);
+	d->over = false;
 	if (d->state.inexact)
 		buf_add_str(
 			out,
@@ -291,6 +292,7 @@ static const struct {
 	 lines_set},
 	{"watch-conditions", "watch-conditions [ADDRESS:LENGTH:CODE]...: of watchpoints, in GDB's bytecode",
 	 watch_conditions},
+	{"over", "over [1]: the steps in ranges that come step over calls", range_over},
 	{"said", "what commands have said since the last prompt, again", said},
 	{"prompt",
 	 "prompt [TID]: a command of the debugger's has ended (`undo` counts those); the thread that is selected",

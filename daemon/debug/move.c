@@ -11,6 +11,7 @@
 #include "debug/monitor.h"
 #include "debug/revive.h"
 #include "debug/threads.h"
+#include "timetravel/cursor_int.h"
 #include "visibility/regs.h"
 
 static void translate(struct debug *d, const struct stop *s, struct rsp_stop *out)
@@ -163,6 +164,18 @@ static int has_failed(struct debug *d, struct stop *stop, struct err *e)
 	return 0;
 }
 
+/* Of a stop here that is none the debugger makes no end of a step, nor one at a breakpoint, but resumes. */
+static bool goes_on(struct debug *d, enum rsp_resume how)
+{
+	struct cursor *t = &d->cursor;
+	struct user_regs_struct r;
+	struct err ignored;
+
+	if (how == RSP_BACK_STEP || t->ops->regs(t, t->tid, &r, &ignored) || breaks_has(&t->breaks, r.rip))
+		return false;
+	return how != RSP_STEP || (r.rip >= d->range.lo && r.rip < d->range.hi);
+}
+
 int debug_resume(void *arg, enum rsp_resume how, int id, struct rsp_stop *out, struct err *e)
 {
 	struct debug *d = arg;
@@ -190,7 +203,7 @@ int debug_resume(void *arg, enum rsp_resume how, int id, struct rsp_stop *out, s
 	translate(d, &stop, out);
 	d->signal = out->sig;
 	out->jumped = jumped;
-	watched_stop(&d->watched, how, debug_memory(d), out);
+	watched_stop(&d->watched, debug_memory(d), out, goes_on(d, how));
 	if (stop.kind == STOP_FIRST)
 		out->tid = threads_id(d, tid); /* which has not moved, and stays selected */
 	if (stop.kind == STOP_STEP && out->tid != threads_id(d, tid))

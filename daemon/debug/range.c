@@ -137,6 +137,76 @@ static int is_within(struct debug *d, pid_t tid, const struct step_range *r, con
 	return *pc >= r->lo && *pc < r->hi && !breaks_has(&t->breaks, *pc);
 }
 
+int range_over(struct debug *d, const char *args, struct buf *out, struct err *e)
+{
+	d->over = *args != '\0';
+	return 0;
+}
+
+#define INNER 29 /* the kind of the breakpoint at a call's return (visibility/breakpoints.h) */
+#define CALL_MAX 7u /* bytes of a call */
+
+/* Has the step from `before`, in the range, called a function that returns to the range? *ret: where to. */
+static bool has_called(struct debug *d, pid_t tid, const struct step_range *r, const struct user_regs_struct *before,
+		       uint64_t *ret)
+{
+	struct cursor *t = &d->cursor;
+	struct user_regs_struct now;
+	struct err ignored;
+
+	return t->tid == tid && !t->ops->regs(t, tid, &now, &ignored) && now.rsp + sizeof(*ret) == before->rsp &&
+	       (now.rip < r->lo || now.rip >= r->hi) && !breaks_has(&t->breaks, now.rip) &&
+	       !trace_read(cursor_memory(t), now.rsp, ret, sizeof(*ret), &ignored) && *ret > before->rip &&
+	       *ret - before->rip <= CALL_MAX && *ret >= r->lo && *ret < r->hi && !breaks_has(&t->breaks, *ret);
+}
+
+/* On to a return to ret, as far as it gets. */
+static int run_on(struct cursor *t, pid_t tid, uint64_t ret, struct stop *stop, struct err *e)
+{
+	int r = cursor_run_within(t, tid, &ret, 1, stop, e);
+
+	if (r <= 0)
+		return r;
+	breaks_add(&t->breaks, ret, INNER);
+	r = cursor_continue(t, stop, e);
+	breaks_remove(&t->breaks, ret, INNER);
+	return r;
+}
+
+/* Through a call, until it has returned to ret with the stack as it was, or something else stops it. */
+static int go_through(struct cursor *t, pid_t tid, uint64_t ret, uint64_t sp, struct stop *stop, struct err *e)
+{
+	struct user_regs_struct regs;
+
+	do {
+		if (run_on(t, tid, ret, stop, e) || t->ops->regs(t, t->tid, &regs, e))
+			return -1;
+		if (t->interrupted && t->interrupted(t->ctx)) {
+			stop->kind = STOP_INTERRUPT;
+			return 0;
+		}
+		if (stop->kind == STOP_BREAK && regs.rip == ret)
+			stop->kind = STOP_STEP; /* it is nobody else's */
+		if (stop->kind != STOP_STEP && stop->kind != STOP_LIBRARY)
+			return 0;
+	} while (t->tid != tid || regs.rip != ret || regs.rsp < sp);
+	return 0;
+}
+
+static int step_over(struct debug *d, pid_t tid, const struct step_range *r, struct stop *stop, struct err *e)
+{
+	bool over = d->over && !d->watched.conditions.n; /* the debugger is to be told of a stop in a call twice */
+	struct cursor *t = &d->cursor;
+	struct user_regs_struct before = {0};
+	uint64_t ret;
+
+	if ((over && t->ops->regs(t, tid, &before, e)) || cursor_step(t, tid, stop, e))
+		return -1;
+	if (!over || stop->kind != STOP_STEP || !has_called(d, tid, r, &before, &ret))
+		return 0;
+	return go_through(t, tid, ret, before.rsp, stop, e);
+}
+
 int range_step(struct debug *d, pid_t tid, struct stop *stop, struct err *e)
 {
 	struct step_range *r = &d->range;
@@ -152,7 +222,7 @@ int range_step(struct debug *d, pid_t tid, struct stop *stop, struct err *e)
 		if (known && !is_way(r, pc))
 			got = cursor_run_within(t, tid, r->way, r->ways, stop, e);
 		if (got > 0)
-			got = cursor_step(t, tid, stop, e);
+			got = step_over(d, tid, r, stop, e);
 		if (got)
 			return -1;
 		got = is_within(d, tid, r, stop, &pc, e);

@@ -10,6 +10,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+#include "base/buf.h"
 #include "base/err.h"
 
 #define RANGE_WAYS 64
@@ -29,6 +30,9 @@ bool range_learn(struct step_range *r, const uint8_t *code);
 
 struct debug;
 struct stop;
+/* monitor over [1]: do the debugger's commands step over calls (`next`), until it says otherwise or is at its prompt?
+ * Where that is not known, each call takes some answers. */
+int range_over(struct debug *d, const char *args, struct buf *out, struct err *e);
 /* A step of thread tid that goes on while it is in d->range, and nothing else stops it. */
 int range_step(struct debug *d, pid_t tid, struct stop *stop, struct err *e);
 

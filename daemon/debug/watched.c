@@ -69,14 +69,14 @@ static void look(const struct watch_condition *c, pid_t pid, uint8_t v[8])
 
 bool watched_resume(struct watched *w, enum rsp_resume how, pid_t pid, struct rsp_stop *stop)
 {
-	bool again = w->on && how == w->how;
+	bool back = how == RSP_BACK_CONTINUE || how == RSP_BACK_STEP, again = w->on && back == w->conditions.back;
 
 	w->on = false;
 	if (again) {
 		*stop = w->stop;
 		return true;
 	}
-	w->conditions.back = how == RSP_BACK_CONTINUE || how == RSP_BACK_STEP;
+	w->conditions.back = back;
 	for (unsigned i = 0; i < w->conditions.n; i++) {
 		w->conditions.v[i].last.n = 0;
 		look(&w->conditions.v[i], pid, w->before[i]);
@@ -110,7 +110,7 @@ static bool choose(struct watched *w, const struct watch_condition *c, pid_t pid
 	return true;
 }
 
-void watched_stop(struct watched *w, enum rsp_resume how, pid_t pid, const struct rsp_stop *stop)
+void watched_stop(struct watched *w, pid_t pid, const struct rsp_stop *stop, bool goes_on)
 {
 	for (unsigned i = 0; i < w->conditions.n; i++) {
 		struct watch_condition *c = &w->conditions.v[i];
@@ -122,8 +122,7 @@ void watched_stop(struct watched *w, enum rsp_resume how, pid_t pid, const struc
 			c->stale |= memcmp(now, w->before[i], c->len) != 0;
 			continue;
 		}
-		w->on = (c->stale || memcmp(c->other, w->before[i], c->len)) && choose(w, c, pid);
-		w->how = how;
+		w->on = goes_on && (c->stale || memcmp(c->other, w->before[i], c->len)) && choose(w, c, pid);
 		w->stop = *stop;
 		c->stale = false;
 	}
