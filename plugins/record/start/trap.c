@@ -17,9 +17,47 @@
 #include <sched.h>
 #include <ucontext.h>
 
+/* Does the call send a signal? Which of its arguments are a process and a thread (-1: none). */
+static int signal_args(long nr, int *pid, int *tid)
+{
+	*pid = nr == SYS_tkill ? -1 : 0;
+	*tid = nr == SYS_tkill ? 0 : nr == SYS_tgkill || nr == SYS_rt_tgsigqueueinfo ? 1 : -1;
+	return nr == SYS_kill || nr == SYS_tkill || nr == SYS_tgkill || nr == SYS_rt_sigqueueinfo ||
+	       nr == SYS_rt_tgsigqueueinfo;
+}
+
+/*
+ * A function that a debugger calls runs in a copy, which is a process of its own: it is told the program's numbers, and
+ * signals that it sends to these go to the copy. 1: *ret is the result.
+ */
+static int in_a_copy(long nr, const long *a, long *ret)
+{
+	int shown_tid, pid, tid;
+	long b[6] = {a[0], a[1], a[2], a[3], a[4], a[5]};
+
+	if (G.mode != SHIM_OFF || !G.ctl)
+		return 0;
+	shown_tid = self->ordinal == 1 ? G.shown_pid : self->tid;
+	*ret = nr == SYS_getpid ? G.shown_pid : nr == SYS_getppid ? G.shown_ppid : shown_tid;
+	if (nr == SYS_getpid || nr == SYS_getppid || nr == SYS_gettid)
+		return 1;
+	if (!signal_args(nr, &pid, &tid))
+		return 0;
+	if (pid >= 0 && b[pid] == G.shown_pid)
+		b[pid] = raw0(SYS_getpid);
+	if (tid >= 0 && b[tid] == shown_tid)
+		b[tid] = raw0(SYS_gettid);
+	*ret = raw6(nr, b[0], b[1], b[2], b[3], b[4], b[5]);
+	return 1;
+}
+
 /* A call from inside the shim, or while nothing is recorded. */
 static long run_native(long nr, const long *a, ucontext_t *uc)
 {
+	long ret;
+
+	if (in_a_copy(nr, a, &ret))
+		return ret;
 	if (nr == SYS_rt_sigprocmask)
 		return sig_procmask_native(a, uc);
 	if (nr == SYS_clone3 && G.no_clone3)
