@@ -95,6 +95,20 @@ void *dl_find_real(const char *name)
 	return 0;
 }
 
+/* Does a library behind this one have it? RTLD_NEXT finds no others. */
+static int is_behind(const char *name)
+{
+	const ElfW(Dyn) *ours = _DYNAMIC;
+	int behind = 0;
+
+	for (const struct link_map *m = _r_debug.r_map; m; m = m->l_next) {
+		if (behind && dl_find_in(m, name))
+			return 1;
+		behind |= m->l_ld == ours;
+	}
+	return 0;
+}
+
 /* ---- the table ---- */
 
 const char *real_find(void)
@@ -108,7 +122,7 @@ const char *real_find(void)
 		 * dlsym allocates the text of an error. The program's own allocator would begin with that, before there
 		 * is a log for the clocks that it reads.
 		 */
-		if (real_names[i].optional && !dl_find_real(real_names[i].name))
+		if (real_names[i].optional && !is_behind(real_names[i].name))
 			continue;
 		real_table[i] = real_names[i].version
 					? REAL(dlvsym)(RTLD_NEXT, real_names[i].name, real_names[i].version)
