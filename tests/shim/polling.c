@@ -12,6 +12,7 @@
 #include <sys/inotify.h>
 #include <sys/select.h>
 #include <sys/signalfd.h>
+#include <sys/time.h>
 #include <sys/timerfd.h>
 #include <time.h>
 
@@ -36,6 +37,37 @@ static void test_poll(void)
 	CHECK(read(ends[0], &byte, 1) == 1);
 	CHECK(pselect(ends[0] + 1, &set, NULL, NULL, &zero, NULL) == 0 && !FD_ISSET(ends[0], &set));
 	step("poll and select");
+}
+
+static void caught(int sig)
+{
+	(void)sig;
+}
+
+/* A signal ends the wait: what there was before is no event any more. */
+static void test_interrupted(void)
+{
+	struct sigaction sa = {.sa_handler = caught}, old;
+	struct pollfd p = {.fd = ends[0], .events = POLLIN};
+	struct timespec later = {10, 0};
+	sigset_t alrm, none;
+	char byte;
+
+	sigemptyset(&none);
+	sigemptyset(&alrm);
+	sigaddset(&alrm, SIGALRM);
+	CHECK(sigaction(SIGALRM, &sa, &old) == 0 && sigprocmask(SIG_BLOCK, &alrm, NULL) == 0);
+	CHECK(write(ends[1], "p", 1) == 1);
+	CHECK(poll(&p, 1, -1) == 1 && p.revents == POLLIN);
+	CHECK(read(ends[0], &byte, 1) == 1);
+	CHECK(raise(SIGALRM) == 0);
+	CHECK(ppoll(&p, 1, &later, &none) == -1 && errno == EINTR && p.revents == 0);
+	p.revents = POLLIN;
+	CHECK(sigprocmask(SIG_UNBLOCK, &alrm, NULL) == 0);
+	CHECK(setitimer(ITIMER_REAL, &(struct itimerval){.it_value = {0, 20000}}, NULL) == 0);
+	CHECK(poll(&p, 1, 10000) == -1 && errno == EINTR && p.revents == 0);
+	CHECK(sigaction(SIGALRM, &old, NULL) == 0);
+	step("interrupted");
 }
 
 static void *writer(void *arg)
@@ -148,6 +180,7 @@ int main(void)
 {
 	NEED(pipe(ends) == 0);
 	test_poll();
+	test_interrupted();
 	test_epoll();
 	test_timerfd();
 	test_signalfd();

@@ -25,6 +25,7 @@
 #define RM(i, k) {IO_RETMUL, i, 0, k},
 #define E(i, k) {IO_FIXED_ERR, i, 0, k},
 #define AM(i, j, k) {IO_ARGMUL, i, j, k},
+#define AMI(i, j, k) {IO_ARGMUL_EINTR, i, j, k},
 #define L(i, j) {IO_VALRES, i, j, 0},
 #define FD(i) {IO_FDSET, i, 0, 0},
 #define CLASS_FN(fn) CLASS_OWN, .record = fn, .replay = fn
@@ -55,6 +56,7 @@ static const struct row {
 #undef RC
 #undef E
 #undef AM
+#undef AMI
 #undef L
 #undef FD
 

@@ -108,6 +108,7 @@ static uint64_t length_of(const struct sys_info *info, const struct io *d, const
 			return (uint64_t)a[d->arg + 1] + (d->n & 0x7fff);
 		return (uint64_t)a[d->len_arg ? d->len_arg : d->arg + 1] * d->n;
 	case IO_ARGMUL:
+	case IO_ARGMUL_EINTR:
 		return (uint64_t)a[d->len_arg] * d->n;
 	case IO_FDSET:
 		return ((uint64_t)(uint32_t)a[0] + 63) / 64 * 8;

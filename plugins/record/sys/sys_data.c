@@ -130,6 +130,12 @@ static int add_iov(struct piece *v, int k, const struct iovec *iov, unsigned lon
 	return k;
 }
 
+/* Is it written although the call has failed? */
+static int written_on(int how, long ret)
+{
+	return how == IO_FIXED_ERR || (how == IO_ARGMUL_EINTR && ret == -4 /* EINTR */);
+}
+
 /* valres: when recording, the value-result length before the call (the kernel reports the full one) */
 int sys_out_pieces(const struct sys_info *s, const long *a, long ret, const uint32_t *before, struct piece *v)
 {
@@ -139,7 +145,7 @@ int sys_out_pieces(const struct sys_info *s, const long *a, long ret, const uint
 		const struct io *d = &s->out[i];
 		void *p = (void *)a[d->arg];
 
-		if ((!p && d->how != IO_VALRES) || (ret < 0 && d->how != IO_FIXED_ERR))
+		if ((!p && d->how != IO_VALRES) || (ret < 0 && !written_on(d->how, ret)))
 			continue;
 		switch (d->how) {
 		case IO_RET:
@@ -156,6 +162,7 @@ int sys_out_pieces(const struct sys_info *s, const long *a, long ret, const uint
 				k = add_piece(v, k, p, d->n);
 			break;
 		case IO_ARGMUL:
+		case IO_ARGMUL_EINTR:
 			k = add_piece(v, k, p, (uint64_t)a[d->len_arg] * d->n);
 			break;
 		case IO_FDSET:
@@ -219,7 +226,7 @@ int sys_out_room(const struct sys_info *s, const long *a, struct piece *v)
 			n = d->n & 0x8000 ? (uint64_t)a[d->arg + 1] + (d->n & 0x7fff) : (uint64_t)a[len_arg] * d->n;
 		else if (d->how == IO_FIXED || d->how == IO_FIXED_ERR)
 			n = d->n;
-		else if (d->how == IO_ARGMUL)
+		else if (d->how == IO_ARGMUL || d->how == IO_ARGMUL_EINTR)
 			n = (uint64_t)a[d->len_arg] * d->n;
 		else if (d->how == IO_FDSET)
 			n = ((uint64_t)(uint32_t)a[0] + 63) / 64 * 8;
