@@ -111,18 +111,28 @@ static long changed_fd(long nr, const long *a)
 	return -1;
 }
 
-uint32_t group_file(long nr, const long *a)
+/* Its number + 1, 0: none. */
+static uint32_t region_of(uint64_t dev, uint64_t ino)
 {
 	struct group_page *p = group.p;
+
+	for (uint32_t i = 0; i < p->regions; i++)
+		if (p->region[i].ino == ino && p->region[i].dev == dev)
+			return i + 1;
+	return 0;
+}
+
+int group_has_region(uint64_t dev, uint64_t ino)
+{
+	return G.group && G.mode == SHIM_RECORD && region_of(dev, ino);
+}
+
+uint32_t group_file(long nr, const long *a)
+{
 	long fd = changed_fd(nr, a);
 	uint64_t st[18];
 
-	if (fd < 0 || raw2(SYS_fstat, fd, st) < 0)
-		return 0;
-	for (uint32_t i = 0; i < p->regions; i++)
-		if (p->region[i].ino == st[1] && p->region[i].dev == st[0])
-			return i + 1;
-	return 0;
+	return fd < 0 || raw2(SYS_fstat, fd, st) < 0 ? 0 : region_of(st[0], st[1]);
 }
 
 void group_before_write(struct thr *t, long nr, const long *a)

@@ -18,6 +18,8 @@ int group_wanted(void); /* does another process wait for the turn? */
 void group_fork_child(void);
 /* One of the group's numbers for memory that it shares: a file's device and inode, or 0, 0: a new one. */
 uint32_t group_region(uint64_t dev, uint64_t ino);
+int group_has_region(uint64_t dev,
+		     uint64_t ino); /* has a process of this one's group mapped that file to write there? */
 /*
  * A system call that changes a file which a process of the group has mapped: its region's number + 1, else 0. It is
  * made with the turn; then group_file_changed().

@@ -150,6 +150,18 @@ static int is_dev_zero(int fd)
 	return raw2(SYS_fstat, fd, st) == 0 && (((uint32_t *)st)[6] & 0170000) == 0020000 && st[5] == 0x105;
 }
 
+/*
+ * A file that is only read here: is it one that is written by other mappings, of this process or of others? What has no
+ * name (memfd_create(2), or unlinked) and what shm_open(3) has named is there to be shared.
+ */
+static int is_written(const uint64_t *st)
+{
+	uint64_t shm[18];
+
+	return pages_of_file(st[0], st[1]) || group_has_region(st[0], st[1]) || st[2] == 0 /* st_nlink */ ||
+	       (raw2(SYS_stat, "/dev/shm", shm) == 0 && shm[0] == st[0]);
+}
+
 /* Memory that other processes may come to share: which kind, or 0. */
 static int shared_kind(const long *a)
 {
@@ -161,9 +173,7 @@ static int shared_kind(const long *a)
 		return REGION_ANON;
 	if (raw2(SYS_fstat, a[4], st) < 0 || (((uint32_t *)st)[6] & 0170000) != 0100000)
 		return 0;
-	/* what is only read: where the process writes there by another mapping */
-	return (raw3(SYS_fcntl, a[4], F_GETFL, 0) & O_ACCMODE) == O_RDWR || pages_of_file(st[0], st[1]) ? REGION_FILE
-													: 0;
+	return (raw3(SYS_fcntl, a[4], F_GETFL, 0) & O_ACCMODE) == O_RDWR || is_written(st) ? REGION_FILE : 0;
 }
 
 /* Is it worth to follow it from the start? While there is only one process, big ones wait for a fork. */
@@ -171,7 +181,7 @@ static int shared_kind(const long *a)
 
 static void join(struct thr *t, const long *a, int kind)
 {
-	if (G.mode == SHIM_REPLAY || (kind == REGION_FILE && (G.control->next_process > 2 || a[1] <= SMALL)))
+	if (G.mode == SHIM_REPLAY || (kind == REGION_FILE && (G.control->next_process > 1 || a[1] <= SMALL)))
 		group_begin(t);
 }
 

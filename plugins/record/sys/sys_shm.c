@@ -34,7 +34,7 @@ long record_shmat(struct thr *t, long nr, const long *a, ucontext_t *uc)
 	long ret;
 
 	/* a fresh segment of a single process is private until a fork */
-	if (seg_stat(a[0], &ds) == 0 && (ds.shm_nattch || ds.shm_atime || G.control->next_process > 2))
+	if (seg_stat(a[0], &ds) == 0 && (ds.shm_nattch || ds.shm_atime || G.control->next_process > 1))
 		group_begin(t);
 	sys_rec(t, op, n);
 	size = ds.shm_segsz;
