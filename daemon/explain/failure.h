@@ -30,6 +30,12 @@ int failure_smashed(struct explain *x, struct err *e);
  */
 int failure_overwritten_return(struct explain *x, uint64_t slot, struct err *e);
 
+/*
+ * mapping.c: memory that cannot be accessed, and the chain has the failure: has the program unmapped or protected it?
+ * 0: the chain ends there; 1: no, and it stands at its failure; -1.
+ */
+int failure_taken_away(struct explain *x, uint64_t addr, bool writes, struct err *e);
+
 /* The failure in words. */
 void failure_set_kind(struct explain *x, const char *kind, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
 /* Moves back to the last entry of one of these functions. 0; 1: there is none, and it stands at its failure; -1. */

@@ -18,6 +18,7 @@
 #define CYCLE_FRAMES 48u /* that must repeat */
 
 #define NEAR_STEPS 64u
+#define TABLE_INSNS 4u /* of an entry of a procedure linkage table */
 
 /* Back in the function, to the last instruction that has compared a pointer which is null: *l. 0: there; 1: none was
  * met; -1. */
@@ -176,6 +177,36 @@ static uint64_t call_before(struct explain *x, uint64_t ret)
 	return 0;
 }
 
+/* The call went to a few instructions that jump on by way of memory, as a procedure linkage table has: that memory. */
+static bool through_table(struct explain *x, const struct user_regs_struct *r, uint64_t target, struct insn_loc *l)
+{
+	struct user_regs_struct there = *r;
+	uint8_t code[INSN_BYTES];
+	struct err ignored;
+	struct insn i;
+
+	there.rip = target;
+	for (unsigned n = 0; n < TABLE_INSNS && !explain_insn(x, &there, code, &i, &ignored) && insn_len(&i); n++) {
+		if (insn_kind(&i) == INSN_JUMP)
+			return insn_operands(&i, l, 1) && l->where == INSN_IN_MEM;
+		if (insn_kind(&i) != INSN_OTHER)
+			return false;
+		there.rip += insn_len(&i);
+	}
+	return false;
+}
+
+/* Where a direct call goes to. */
+static uint64_t direct_target(const struct insn *i, uint64_t pc)
+{
+	int32_t away;
+
+	if (i->n < 5 || i->code[0] != 0xe8)
+		return 0;
+	memcpy(&away, i->code + 1, sizeof(away));
+	return pc + 5 + (uint64_t)(int64_t)away;
+}
+
 /*
  * To the last call in this segment of the instruction at pc, if it went to `target`. 0: there; 1: it did not; -1.
  */
@@ -195,7 +226,8 @@ static int to_call(struct explain *x, uint64_t pc, uint64_t target, struct insn_
 	if (got < 0)
 		return -1;
 	x->t.tid = x->t.in.seg.tid;
-	if (!got && !explain_regs(x, x->t.tid, &r, e) && !explain_insn(x, &r, code, &i, e) && insn_operands(&i, l, 1))
+	if (!got && !explain_regs(x, x->t.tid, &r, e) && !explain_insn(x, &r, code, &i, e) &&
+	    (insn_operands(&i, l, 1) || through_table(x, &r, direct_target(&i, r.rip), l)))
 		v = l->where == INSN_IN_REG ? insn_reg(&r, l->reg) : failure_word(x, l->addr);
 	if (!got && v == target) {
 		x->no_code = false;
@@ -339,8 +371,10 @@ int failure_fault(struct explain *x, const struct failure_fault *f, struct err *
 	uint8_t code[INSN_BYTES];
 	struct insn_loc l;
 	struct inspect p = {0};
+	struct mapping m;
 	uint64_t target;
 	bool known, shim, index = false;
+	int taken;
 	struct insn i;
 
 	if (f->sig == SIGFPE)
@@ -392,6 +426,10 @@ int failure_fault(struct explain *x, const struct failure_fault *f, struct err *
 	name_fault(x, f, buf_str(&words));
 	inspect_step(&p, STEP_FAILURE, NULL, NULL, NULL, "%s", x->failure.text);
 	inspect_close(&p);
+	/* what is there, and readable, was to be written */
+	taken = failure_taken_away(x, f->addr, maps_find(cursor_memory(&x->t), f->addr, &m) && m.read, e);
+	if (taken <= 0)
+		return taken;
 	if (!known) {
 		if (!shim && !explain_insn(x, &r, code, &i, e) && is_absolute(&i))
 			return known_address(x, e);

@@ -3,7 +3,9 @@
 #define LOG_DOMAIN "explain"
 #include "explain/stuck.h"
 
+#include <pthread.h>
 #include <signal.h>
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -12,6 +14,7 @@
 #include "base/log.h"
 #include "base/str.h"
 #include "explain/failure.h"
+#include "explain/flow.h"
 #include "explain/inspect.h"
 #include "explain/vain.h"
 #include "reclog/describe.h"
@@ -170,21 +173,142 @@ static uint64_t acquisition(struct explain *x, uint32_t thread, uint64_t object)
 	return 0;
 }
 
-/* A step at the call by which the owner of what `t` waits for got it. */
-static int tell_acquisition(struct explain *x, const struct thread_look *t, struct err *e)
+/* 0; 1: there is no state in front of it; -1. */
+static int to_acquisition(struct explain *x, uint64_t n, struct err *e)
 {
-	uint64_t n = t->wait->owner ? acquisition(x, t->wait->owner, t->wait->object) : 0;
-	struct inspect p = {0};
 	struct err why;
+	int r = cursor_goto_end(&x->t, n - 1, &why);
+
+	if (r < 0 && why.kind != ERR_CANCELLED)
+		return 1;
+	if (r < 0)
+		*e = why;
+	return r;
+}
+
+/*
+ * As long as a process has one thread, its locks are no events: back to the last write of the mutex's owner
+ * (pthread_mutex_t of glibc). As to_acquisition.
+ */
+static int to_silent_acquisition(struct explain *x, const struct waits_thread *wait, struct err *e)
+{
+	uint64_t owner = wait->object + offsetof(pthread_mutex_t, __data.__owner);
+	bool ignored;
 	int r;
 
-	if (!n)
-		return 0;
-	r = cursor_goto_end(&x->t, n - 1, &why);
-	if (r < 0 && why.kind == ERR_CANCELLED) {
-		*e = why;
+	if (wait->kind != WAIT_MUTEX || !wait->owner)
+		return 1;
+	r = explain_goto_failure(x, e);
+	if (!r)
+		r = flow_last_write(x, owner, sizeof(int), 0, &ignored, e);
+	if (r < 0 && !explain_may_go_on(x, e))
 		return -1;
+	if (r)
+		explain_reopen(x);
+	return r ? 1 : 0;
+}
+
+static bool has_ended(const struct waits *w, uint32_t thread)
+{
+	for (size_t i = 0; i < w->n; i++)
+		if (w->v[i].thread == thread)
+			return w->v[i].ended;
+	return false;
+}
+
+/* Where the return address is of the function that has called what the program stands in. 0: not known. */
+static uint64_t return_slot(struct inspect *p)
+{
+	struct gdb_regs r;
+	struct err ignored;
+
+	if (gdb_frame_regs(p->x->g, 0, p->user + 1, &r, &ignored) || !(r.valid & 1u << GDB_REG_SP))
+		return 0;
+	return r.value[GDB_REG_SP] - 8;
+}
+
+#define RETURNS 100u /* to one address, of other calls than the one that is looked for */
+#define LINE_STEPS 64u
+
+/*
+ * From the end of the thread back to behind the return by way of that slot, in the call that the program stands in at
+ * `at`. 0; 1: it is not met; -1.
+ */
+static int to_return(struct explain *x, const struct timeline_point *at, uint64_t slot, struct err *e)
+{
+	struct user_regs_struct r = {0};
+	struct stop stop = {0};
+	uint64_t to, last;
+	uint32_t thread;
+	int got;
+
+	if (cursor_goto_point(&x->t, at, e))
+		return -1;
+	thread = x->t.in.seg.thread;
+	to = failure_word(x, slot);
+	last = last_event_of(x, thread);
+	got = last ? cursor_goto_end(&x->t, last - 1, e) : 1;
+	if (got)
+		return got;
+	breaks_add(&x->t.breaks, to, 0);
+	got = 1;
+	for (unsigned n = 0; n < RETURNS && got == 1; n++) {
+		if (cursor_back_continue(&x->t, &stop, e))
+			got = -1;
+		else if (stop.kind != STOP_BREAK || x->t.in.n < at->event)
+			break;
+		else if (x->t.in.seg.thread == thread && !explain_regs(x, x->t.in.seg.tid, &r, e) && r.rsp == slot + 8)
+			got = 0;
 	}
+	breaks_remove(&x->t.breaks, to, 0);
+	return got;
+}
+
+static int line_here(struct explain *x, uint64_t pc)
+{
+	struct gdb_line line = {0};
+	struct err ignored;
+	struct inspect p = {0};
+	int n = 0;
+
+	if (!inspect_open(&p, x, &ignored) && !gdb_line_at(x->g, pc, &line, &ignored))
+		n = line.line;
+	gdb_line_fini(&line);
+	inspect_close(&p);
+	return n;
+}
+
+/* From behind the return into the function, to its last line before the one that returns. */
+static int to_last_line(struct explain *x, pid_t tid, struct err *e)
+{
+	struct user_regs_struct r;
+	struct stop stop = {0};
+	int last = 0;
+
+	for (unsigned n = 0; n < LINE_STEPS; n++) {
+		int line;
+
+		if (cursor_back_step(&x->t, tid, &stop, e) || explain_regs(x, tid, &r, e))
+			return -1;
+		line = stop.kind == STOP_STEP ? line_here(x, r.rip) : 0;
+		if (!line || (last && line != last))
+			break;
+		last = line;
+	}
+	return 0;
+}
+
+/* The owner has ended: where it left the function that got the object, which nobody can give back any more. */
+static int tell_leaving(struct explain *x, const struct thread_look *t, const struct timeline_point *at, uint64_t slot,
+			struct err *e)
+{
+	struct inspect p = {0};
+	int r = to_return(x, at, slot, e);
+
+	if (!r)
+		r = to_last_line(x, x->t.in.seg.tid, e);
+	if (r < 0 && !explain_may_go_on(x, e))
+		return -1;
 	if (r)
 		return 0;
 	if (inspect_open(&p, x, e)) {
@@ -192,11 +316,35 @@ static int tell_acquisition(struct explain *x, const struct thread_look *t, stru
 		return -1;
 	}
 	if (x->t.in.seg.thread == t->wait->owner)
-		inspect_step(&p, STEP_ACQUIRE, NULL, NULL, NULL,
-			     "thread %u got here what thread %u waits for (event %llu)", t->wait->owner, t->thread,
-			     (unsigned long long)n);
+		inspect_step(&p, STEP_RETURN, NULL, NULL, NULL, "thread %u left %s here with it, and ended later",
+			     t->wait->owner, inspect_function(&p, 0));
 	inspect_close(&p);
 	return 0;
+}
+
+/* A step at the call by which the owner of what `t` waits for got it. */
+static int tell_acquisition(struct explain *x, const struct waits *w, const struct thread_look *t, struct err *e)
+{
+	uint64_t n = t->wait->owner ? acquisition(x, t->wait->owner, t->wait->object) : 0;
+	struct timeline_point at;
+	struct inspect p = {0};
+	uint64_t slot;
+	int r;
+
+	r = n ? to_acquisition(x, n, e) : to_silent_acquisition(x, t->wait, e);
+	if (r)
+		return r < 0 ? -1 : 0;
+	if (inspect_open(&p, x, e)) {
+		inspect_close(&p);
+		return -1;
+	}
+	if (x->t.in.seg.thread == t->wait->owner)
+		inspect_step(&p, STEP_ACQUIRE, NULL, NULL, NULL, "thread %u got here what thread %u waits for",
+			     t->wait->owner, t->thread);
+	at = p.at;
+	slot = has_ended(w, t->wait->owner) ? return_slot(&p) : 0;
+	inspect_close(&p);
+	return slot ? tell_leaving(x, t, &at, slot, e) : 0;
 }
 
 static json_t *threads_json(const struct thread_look *v, size_t n)
@@ -211,7 +359,7 @@ static json_t *threads_json(const struct thread_look *v, size_t n)
 }
 
 /* The waits of the cycle, from the one that closed it; then what they got before. */
-static int tell_cycle(struct explain *x, struct thread_look *v, size_t n, struct err *e)
+static int tell_cycle(struct explain *x, const struct waits *w, struct thread_look *v, size_t n, struct err *e)
 {
 	size_t cycle = 0;
 
@@ -226,7 +374,7 @@ static int tell_cycle(struct explain *x, struct thread_look *v, size_t n, struct
 		add_step(x, &v[i], told++ ? STEP_WAIT : STEP_FAILURE, words);
 	}
 	for (size_t i = 0; i < n; i++)
-		if (v[i].text && (!cycle || v[i].in_cycle) && tell_acquisition(x, &v[i], e))
+		if (v[i].text && (!cycle || v[i].in_cycle) && tell_acquisition(x, w, &v[i], e))
 			return -1;
 	return 0;
 }
@@ -295,6 +443,7 @@ static int why_not(struct explain *x, const struct thread_look *v, size_t n, str
 		asked++;
 		if (v[i].wait && (v[i].wait->kind == WAIT_COND || v[i].wait->kind == WAIT_SEM))
 			vain.object = v[i].wait->object;
+		vain.semaphore = v[i].wait && v[i].wait->kind == WAIT_SEM;
 		r = vain_explain(x, &vain, e);
 		if (r < 0 && explain_may_go_on(x, e))
 			r = 1;
@@ -358,7 +507,7 @@ int stuck_explain(struct explain *x, struct err *e)
 	if (!r && (w.stuck || w.all)) {
 		failure_set_kind(x, "deadlock", "%s",
 				 text ? text : "all threads wait, and nobody is left to wake them");
-		r = tell_cycle(x, v, n, e);
+		r = tell_cycle(x, &w, v, n, e);
 		order_steps(x);
 		explain_end(x, END_CYCLE, "%s", text ? text : "all threads wait");
 		x->found = x->chain.n > 0;

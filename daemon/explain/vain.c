@@ -210,6 +210,11 @@ static int came_unseen(struct explain *x, const struct vain *v, const struct rea
 
 	if (got)
 		return got;
+	if (wake <= v->wait && x->chain.v[x->chain.n - 1].at.event >= v->wait) {
+		explain_end(x, END_WAKE_UP, "what thread %u waits for came while it waited, and nobody woke it",
+			    v->thread);
+		return 0;
+	}
 	if (wake > v->wait) {
 		got = tell_wake(x, v, wake, e);
 		explain_end(x, END_WAKE_UP,
@@ -242,6 +247,8 @@ int vain_explain(struct explain *x, const struct vain *v, struct err *e)
 		if (!got)
 			explain_end(x, END_WAKE_UP,
 				    wake > v->wait ? "the wake-up went to another thread"
+				    : v->semaphore ? "the semaphore was posted here for the last time, and thread %u "
+						     "waits for one post more"
 						   : "the wake-up came when thread %u did not wait yet",
 				    v->thread);
 	} else if (!got && wake && wake < v->wait) {

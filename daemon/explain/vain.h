@@ -14,6 +14,7 @@ struct vain {
 	uint64_t until; /* the last event of its wait */
 	const char *bad; /* the position at which it still waits, or has given up; NULL: the end */
 	uint64_t object; /* a condition or a semaphore; 0: not known, or something else */
+	bool semaphore; /* which is one that is not used as a lock */
 };
 
 /* Adds steps to the chain and says why it ends. 0: a cause was found; 1: none; -1. The travel stands nowhere in
