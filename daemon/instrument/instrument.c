@@ -170,6 +170,25 @@ static const uint8_t words[] = {
 #undef X
 };
 
+static int segment(struct instrument *i, struct err *e)
+{
+	i->between = false;
+	return i->ops->segment ? i->ops->segment(i->ctx, i, e) : 0;
+}
+
+/* The segment is over, with this event. */
+static int on_event(struct instrument *i, uint64_t number, struct err *e)
+{
+	if (number != i->event + 1)
+		return err_set(e, ERR_INTERNAL, "event %llu is told behind event %llu", (unsigned long long)number,
+			       (unsigned long long)i->event);
+	if ((i->between && segment(i, e)) || (i->ops->ended && i->ops->ended(i->ctx, i, e)))
+		return -1;
+	i->event = number;
+	i->between = true;
+	return 0;
+}
+
 static void one(struct instrument *i, enum replay_report_kind kind, const uint64_t *v)
 {
 	switch (kind) {
@@ -202,6 +221,7 @@ static void one(struct instrument *i, enum replay_report_kind kind, const uint64
 		if (i->ops->sync)
 			i->ops->sync(i->ctx, i, (unsigned)(v[0] & REPORT_PC_MASK), v[1], v[2]);
 		break;
+	case REPORT_EVENT:
 	case REPORT_KIND_COUNT:
 		break;
 	}
@@ -217,7 +237,10 @@ static int entries(void *ctx, const uint64_t *v, size_t n, struct trace *t, stru
 
 		if (kind >= REPORT_KIND_COUNT || k + words[kind] > n)
 			return err_set(e, ERR_INTERNAL, "the copy %d has damaged its report", (int)t->pid);
-		one(i, kind, v + k);
+		if (kind == REPORT_EVENT ? on_event(i, v[k + 1], e) : i->between && segment(i, e))
+			return -1;
+		if (kind != REPORT_EVENT)
+			one(i, kind, v + k);
 		k += words[kind];
 	}
 	return 0;
@@ -231,6 +254,7 @@ static int begun(void *ctx, const struct segcur *in, struct trace *t, struct err
 	i->visibility = in->visibility;
 	i->stack = &i->stacks[in->seg.thread];
 	i->string = NULL;
+	i->between = true;
 	i->t = t;
 	return i->ops->begun ? i->ops->begun(i->ctx, i, t, e) : 0;
 }
@@ -277,10 +301,16 @@ void instrument_fini(struct instrument *i)
 
 int instrument_run(struct instrument *i, struct nav *nav, uint64_t from, uint64_t to, struct err *e)
 {
-	for (i->event = from; i->event < to; i->event++)
-		if (nav_goto(nav, i->event, e) ||
-		    segcur_report_segment(&i->report, &nav->t, i->event, &i->shim_frames, e) ||
-		    (i->ops->ended && i->ops->ended(i->ctx, i, e)))
+	uint64_t next;
+
+	for (i->event = from; from < to; from = next) {
+		if (nav_goto(nav, from, e) || segcur_report_reach(&nav->t, from, to, &next, e) ||
+		    segcur_report_segments(&i->report, &nav->t, from, next, &i->shim_frames, e))
 			return -1;
+		/* of an older recorder, or what was not told */
+		while (i->event < next)
+			if (on_event(i, i->event + 1, e))
+				return -1;
+	}
 	return 0;
 }

@@ -41,9 +41,12 @@ struct instrument_frame {
 struct instrument;
 
 struct instrument_ops {
-	/* Before anything else of a segment; may be NULL. t: a copy at the event before it. 0 or -1. */
+	/* Before anything else of a segment, or of several of one thread; may be NULL. t: a copy at the event before
+	 * it. 0 or -1. */
 	int (*begun)(void *ctx, struct instrument *i, struct trace *t, struct err *e);
 	/* The functions below may be NULL, too. */
+	/* Before anything else of each segment. 0 or -1. */
+	int (*segment)(void *ctx, struct instrument *i, struct err *e);
 	void (*access)(void *ctx, struct instrument *i, const struct instrument_access *a);
 	/* kind: ALLOC, FREE, RESIZE, ALIGN; a, b: see rlog/report.h. */
 	void (*heap)(void *ctx, struct instrument *i, enum replay_report_kind kind, uint64_t a, uint64_t b);
@@ -51,7 +54,7 @@ struct instrument_ops {
 	/* kind: enum rlog_kind; object, value: SYNC of rlog/report.h. A lock is told in front of what is done under it,
 	 * and its release behind that. */
 	void (*sync)(void *ctx, struct instrument *i, unsigned kind, uint64_t object, uint64_t value);
-	/* Behind all else of a segment. 0 or -1. */
+	/* Behind all else of each segment; it ends with event i->event + 1. 0 or -1. */
 	int (*ended)(void *ctx, struct instrument *i, struct err *e);
 	bool (*cancelled)(void *ctx);
 };
@@ -80,6 +83,7 @@ struct instrument {
 	size_t ninsns, cap;
 	struct instrument_insn *string; /* begun, and its registers */
 	uint64_t rdi, rsi, mask;
+	bool between; /* nothing of this segment has been told yet */
 	struct shim_frames shim_frames;
 	struct trace *t;
 };

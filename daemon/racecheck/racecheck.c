@@ -401,15 +401,21 @@ static int begun(void *ctx, struct instrument *i, struct trace *t, struct err *e
 	if (r->process && r->process != w.process)
 		forget(r);
 	r->process = w.process;
-	r->thread = i->thread;
-	if (end_call(r, &r->threads[i->thread], e))
-		return -1;
-	set_time(r, i->thread, i->event);
 	if (r->known && r->unseen == missed)
 		return 0;
 	r->known = true;
 	r->unseen = missed;
 	return blocks_read(&r->blocks, t->pid, e);
+}
+
+static int segment(void *ctx, struct instrument *i, struct err *e)
+{
+	struct racecheck *r = ctx;
+
+	if (end_call(r, &r->threads[i->thread], e))
+		return -1;
+	set_time(r, i->thread, i->event);
+	return 0;
 }
 
 static int ended(void *ctx, struct instrument *i, struct err *e)
@@ -440,6 +446,7 @@ static bool cancelled(void *ctx)
 void racecheck_init(struct racecheck *r, const struct rec *rec, struct timeline *tl)
 {
 	static const struct instrument_ops ops = {.begun = begun,
+						  .segment = segment,
 						  .access = access_,
 						  .heap = heap,
 						  .call = call,

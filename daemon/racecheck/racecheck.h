@@ -83,7 +83,6 @@ struct racecheck {
 	struct timeline *tl; /* borrowed */
 	struct shadow owned; /* of the heap: which words libc has for itself */
 	uint32_t process; /* whose log the last event was in */
-	uint32_t thread; /* that moves */
 	bool many; /* there has been a second thread */
 	bool known; /* the heap has been read */
 	uint64_t unseen;

@@ -15,6 +15,7 @@
 #include "base/str.h"
 #include "rlog/report.h"
 #include "segcursor/segcursor_int.h"
+#include "trace/blocked.h"
 #include "visibility/shim_frames.h"
 
 #define ROOM (4u << 20) /* bytes of the report */
@@ -22,6 +23,7 @@
 #define SYSCALL_BYTES 2
 /* A copy that has used this many times the CPU time that the way to an interruption takes natively, and some more, has
  * gone past it. */
+#define ASLEEP_MAX 4
 #define PAST_TIMES 100
 #define PAST_NS 1000000000u
 
@@ -31,10 +33,34 @@ struct reporting {
 	uint64_t at; /* the report in the copy */
 	struct goal *goal; /* where an interruption ends the segment; NULL: it ends at an event */
 	pid_t pid; /* of the copy */
+	struct trace *copy;
+	unsigned asleep; /* looks in a row at which it waited for another thread, which the copy has not */
 	bool past; /* it has gone past the goal */
 };
 
 enum reached { GOES_ON = 0, AT_END = 1, NOT_FOUND = 2 };
+
+/*
+ * Does the copy wait for another thread? In pthread_once, behind the routine: in a replay the turn is lent to the
+ * thread that is in it, to come out. Called about as often as slices end.
+ */
+static bool waits_in_vain(void *ctx)
+{
+	struct reporting *g = ctx;
+	struct user_regs_struct r;
+	struct err ignored;
+	uint64_t futex;
+
+	if (g->r->ops->cancelled && g->r->ops->cancelled(g->r->ctx))
+		return true;
+	/* its beginning stands in a wait */
+	if (!g->pid || !g->copy->alive || trace_get_regs(g->copy, &r, &ignored) ||
+	    blocked_in(&r, &futex) != BLOCKED_UNTIL_WOKEN)
+		g->asleep = 0;
+	else
+		g->asleep++;
+	return g->asleep >= ASLEEP_MAX;
+}
 
 static int map_report(struct reporting *g, struct trace *t, struct err *e)
 {
@@ -132,6 +158,15 @@ static int step_out(struct reporting *g, struct trace *t, struct stop *stop, str
 	return segcur_step_seeing(g->in, t, NULL, call, &sig, stop, e);
 }
 
+/* Of pthread_once, what ends the segment is its own event: nothing of the program's comes before it. */
+static bool is_in_once(const struct reporting *g)
+{
+	struct timeline_event ev;
+	struct err ignored;
+
+	return !timeline_read(g->in->seg.t->tl, g->in->n + 1, &ev, &ignored) && ev.ev.rec.kind == RLOG_ONCE;
+}
+
 /* Where the copy stands, as a stop of its way: the end of the segment, or a state of the program's. */
 static int settle(struct reporting *g, struct trace *t, const struct stop *stop, struct err *e)
 {
@@ -144,7 +179,52 @@ static int settle(struct reporting *g, struct trace *t, const struct stop *stop,
 		return -1;
 	if (visibility_is_call_of_handler(&g->in->visibility, pc))
 		return trace_step(t, 0, &s, e) ? -1 : GOES_ON;
+	if (stop->kind == STOP_INTERRUPT)
+		return g->asleep >= ASLEEP_MAX && is_in_once(g) ? AT_END : NOT_FOUND;
 	return stop->kind == STOP_SIGNAL ? NOT_FOUND : GOES_ON;
+}
+
+/* System calls that change neither mappings nor threads nor how signals are handled. */
+static bool is_plain_call(uint64_t nr)
+{
+	switch (nr) {
+	case SYS_read:
+	case SYS_write:
+	case SYS_readv:
+	case SYS_writev:
+	case SYS_pread64:
+	case SYS_pwrite64:
+	case SYS_lseek:
+	case SYS_poll:
+	case SYS_ppoll:
+	case SYS_select:
+	case SYS_pselect6:
+	case SYS_epoll_wait:
+	case SYS_epoll_ctl:
+	case SYS_sendto:
+	case SYS_recvfrom:
+	case SYS_sendmsg:
+	case SYS_recvmsg:
+	case SYS_fstat:
+	case SYS_newfstatat:
+	case SYS_openat:
+	case SYS_close:
+	case SYS_sched_yield:
+	case SYS_nanosleep:
+	case SYS_clock_nanosleep:
+	case SYS_clock_gettime:
+	case SYS_gettimeofday:
+	case SYS_time:
+	case SYS_getpid:
+	case SYS_getppid:
+	case SYS_gettid:
+	case SYS_getrusage:
+	case SYS_getrandom:
+	case SYS_futex:
+		return true;
+	default:
+		return false;
+	}
 }
 
 static bool is_syscall(struct trace *t, uint64_t pc)
@@ -349,34 +429,119 @@ static int find_end(struct reporting *g, struct goal *goal, struct err *e)
 	return 0;
 }
 
-static int enter(struct reporting *g, struct target *t, struct err *e)
+/* Events behind which the thread goes on by itself, from the recorder's function back to where it was called. */
+static bool goes_on(const struct reader_event *ev)
+{
+	switch (ev->rec.kind) {
+	case RLOG_LOCK:
+	case RLOG_LOCK_RET:
+	case RLOG_UNLOCK:
+	case RLOG_COND_SIGNAL:
+	case RLOG_COND_BROADCAST:
+	case RLOG_RDLOCK:
+	case RLOG_WRLOCK:
+	case RLOG_RWUNLOCK:
+	case RLOG_SEM_WAIT:
+	case RLOG_SEM_POST:
+	case RLOG_SEM_GET:
+	case RLOG_SPIN_LOCK:
+	case RLOG_SPIN_UNLOCK:
+	case RLOG_LIB_LOCK:
+	case RLOG_LIB_UNLOCK:
+	case RLOG_OBJ_DESTROY:
+	case RLOG_DETACH:
+	case RLOG_YIELD:
+		return true;
+	case RLOG_SYS:
+		return ev->has_result && ev->rec.nops && is_plain_call(ev->rec.op[0]);
+	default:
+		return false;
+	}
+}
+
+/* Events to which it comes in the program's code, and not in the recorder: those are at the beginning of a way. */
+static bool can_come_to(unsigned kind)
+{
+	switch (kind) {
+	case RLOG_SIGNAL:
+	case RLOG_PREEMPT:
+	case RLOG_PAGE:
+	case RLOG_CREATE:
+	case RLOG_FORK:
+	case RLOG_EXEC:
+	case RLOG_CALL:
+	case RLOG_CRASH:
+	case RLOG_ONCE_RUN:
+		return false;
+	default:
+		return true;
+	}
+}
+
+int segcur_report_reach(const struct target *t, uint64_t n, uint64_t most, uint64_t *to, struct err *e)
+{
+	struct timeline_event ev, before;
+	struct timeline_walk w;
+	uint64_t last = n;
+	int r = 0;
+
+	*to = n + 1;
+	if (t->ctl->report_kinds <= REPORT_EVENT)
+		return 0;
+	if (timeline_walk_init(&w, t->tl, n + 1, e))
+		return -1;
+	while (last < most && (r = timeline_walk_next(&w, &ev, e)) > 0) {
+		if (last > n && (ev.where.thread != before.where.thread || ev.where.process != before.where.process ||
+				 !can_come_to(ev.ev.rec.kind)))
+			break;
+		last++;
+		before = ev;
+		if (!goes_on(&ev.ev) || !can_come_to(ev.ev.rec.kind))
+			break;
+	}
+	timeline_walk_fini(&w);
+	if (last > n)
+		*to = last;
+	return r < 0 ? -1 : 0;
+}
+
+static int enter(struct reporting *g, struct target *t, uint64_t n, uint64_t to, struct err *e)
 {
 	struct segcur *in = g->in;
 
-	if (segment_begin(&in->seg, t, in->n, e) || visibility_find(t->pid, &in->visibility, e) ||
+	uint64_t turn = to;
+
+	if (segment_begin(&in->seg, t, n, e) || visibility_find(t->pid, &in->visibility, e) ||
 	    trace_fork(&in->seg.held, in->seg.gadget, &in->base, e) ||
-	    trace_unshare_memory(&in->base, in->seg.gadget, e) || segcur_learn_end(in, e))
+	    trace_unshare_memory(&in->base, in->seg.gadget, e) || segcur_learn_end(in, e) ||
+	    trace_write(in->base.pid, REPLAY_CTL_ADDR + offsetof(struct replay_ctl, stop_at), &turn, sizeof(turn), e))
 		return -1;
+	/* what ends it is the last event */
+	in->seg.n = in->n;
 	return g->r->ops->begun ? g->r->ops->begun(g->r->ctx, in, &in->base, e) : 0;
 }
 
-int segcur_report_segment(struct segcur_report *r, struct target *t, uint64_t n, struct shim_frames *o, struct err *e)
+int segcur_report_segments(struct segcur_report *r, struct target *t, uint64_t n, uint64_t to, struct shim_frames *o,
+			   struct err *e)
 {
-	struct segcur in = {.n = n, .shim_frames = o};
-	struct reporting g = {.r = r, .in = &in};
+	struct segcur in = {.n = to - 1, .shim_frames = o};
+	struct reporting g = {.r = r, .in = &in, .copy = &in.base};
 	struct goal goal = {0};
 	struct err why;
 	int got;
 
+	in.interrupted = waits_in_vain;
+	in.ctx = &g;
 	if (!t->ctl->walk_addr || !t->ctl->report_addr)
 		return err_set(
 			e, ERR_USAGE,
 			"this recording was made by an older recorder, or with --malloc system: its heap and its "
 			"accesses cannot be looked at");
-	got = enter(&g, t, e) || find_end(&g, &goal, e) || map_report(&g, &in.base, e) || go_through(&g, &in.base, e)
+	got = enter(&g, t, n, to, e) || find_end(&g, &goal, e) || map_report(&g, &in.base, e) ||
+			      go_through(&g, &in.base, e)
 		      ? -1
 		      : 0;
 	breaks_fini(&goal.stop);
-	note_event(r, t, n + 1);
+	note_event(r, t, to);
 	return segcur_leave(&in, got ? &why : e) ? -1 : got;
 }

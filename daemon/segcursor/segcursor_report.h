@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * segcursor_report.h: a segment is gone through once, from the event before it to the event behind it, and what its
+ * segcursor_report.h: a segment, or several of one thread, one behind the other, are gone through once, and what the
  * thread does on that way is told (rlog/report.h): in translated code, by a copy. The process itself is not touched.
  */
 #ifndef FRED_SEGCURSOR_SEGCURSOR_REPORT_H
@@ -31,7 +31,16 @@ struct segcur_report {
 	uint64_t broken; /* segments that ended in a fault of the program's */
 };
 
-/* The target stands at event n, and at event n + 1 afterwards. ERR_UNSUPPORTED: the recorder is older than this. */
-int segcur_report_segment(struct segcur_report *r, struct target *t, uint64_t n, struct shim_frames *o, struct err *e);
+/*
+ * How far one copy can go from event n on, at most to `most`: as long as the same thread moves, and does nothing that
+ * takes more than a copy of it alone. At least n + 1.
+ */
+int segcur_report_reach(const struct target *t, uint64_t n, uint64_t most, uint64_t *to, struct err *e);
+/*
+ * The target stands at event n, and at event n + 1, or on its way there, afterwards. to: as segcur_report_reach has
+ * found it. ERR_USAGE: the recorder is older than this.
+ */
+int segcur_report_segments(struct segcur_report *r, struct target *t, uint64_t n, uint64_t to, struct shim_frames *o,
+			   struct err *e);
 
 #endif

@@ -30,7 +30,8 @@
 	X(RESIZE, 3) /* block, bytes: as many are the program's now */                                                 \
 	X(ALIGN, 3) /* block just allocated, the address in it that the program gets; the bytes end where they did */  \
 	X(SYNC, 3) /* the kind of a record (rlog.h) instead of an address; the object that it is about, 0: none; its   \
-		      first operand, of COND_WAIT the mutex */
+		      first operand, of COND_WAIT the mutex */                                                         \
+	X(EVENT, 2) /* its number: it is done, and what follows is behind it */
 
 enum replay_report_kind {
 #define X(name, words) REPORT_##name,

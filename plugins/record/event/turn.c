@@ -15,6 +15,7 @@
 #include "record/event/turn.h"
 #include "record/core/own_stack.h"
 #include "record/core/state.h"
+#include "record/core/tell.h"
 #include "record/core/tsc_clock.h"
 #include "record/core/util.h"
 #include "record/event/hooks.h"
@@ -255,6 +256,8 @@ static uint32_t count_event(void)
 {
 	struct replay_ctl *c = G.ctl;
 
+	if (unlikely(shim_report != 0)) /* before the worker sees it */
+		shim_tell(REPORT_EVENT, 0, c->turn + 1, 0);
 	c->turn++;
 	if (--c->slot_left == 0 && c->turn < c->total) {
 		c->slot++;

@@ -6,6 +6,7 @@
  * turn then, by which the guard says what it said.
  */
 #include "record/core/state.h"
+#include "record/core/tell.h"
 #include "record/event/ev.h"
 #include "record/event/turn.h"
 #include "record/sched/wait.h"
@@ -45,6 +46,8 @@ LIBC(int, __cxa_guard_acquire, (uint64_t * guard))
 	if (ret) {
 		ev(t, RLOG_ONCE_RUN, guard, 0, 0);
 		ev_done(t);
+	} else if (unlikely(shim_report != 0)) {
+		shim_tell(REPORT_SYNC, RLOG_ONCE, (uint64_t)guard, 0);
 	}
 	shim_leave(t);
 	return ret;
