@@ -36,9 +36,8 @@ void modules_fini(struct modules *m)
 
 static enum module_kind kind_of(const char *path)
 {
-	static const char *const runtime[] = {"libc.so",    "libc-",	 "libm.so",   "libpthread", "librt.so",
-					      "libdl.so",   "libstdc++", "libgcc_s",  "libgomp",    "libc++",
-					      "libatomic.", "libomp.",	 "libresolv", "libnss_"};
+	static const char *const runtime[] = {"libc.so",   "libc-",    "libm.so", "libpthread", "librt.so",  "libdl.so",
+					      "libstdc++", "libgcc_s", "libc++",  "libatomic.", "libresolv", "libnss_"};
 	const char *name = strrchr(path, '/') ? strrchr(path, '/') + 1 : path;
 
 	if (str_starts(name, RLOG_SHIM_NAME))
@@ -49,6 +48,16 @@ static enum module_kind kind_of(const char *path)
 		if (str_starts(name, runtime[i]))
 			return MODULE_RUNTIME;
 	return MODULE_PROGRAM;
+}
+
+static bool is_system(const char *path)
+{
+	static const char *const folders[] = {"/usr/lib/", "/lib/", "/lib64/", "/usr/lib64/"};
+
+	for (size_t i = 0; i < sizeof(folders) / sizeof(folders[0]); i++)
+		if (str_starts(path, folders[i]))
+			return true;
+	return false;
 }
 
 static void read_file(struct module *m, pid_t pid)
@@ -123,7 +132,8 @@ struct module *modules_at(struct modules *m, pid_t pid, uint64_t addr)
 	if (!find_mapping(pid, addr, &v))
 		return NULL;
 	x = xcalloc(1, sizeof(*x));
-	*x = (struct module){.lo = v.lo, .hi = v.hi, .path = xstrdup(v.path), .kind = kind_of(v.path)};
+	*x = (struct module){
+		.lo = v.lo, .hi = v.hi, .path = xstrdup(v.path), .kind = kind_of(v.path), .system = is_system(v.path)};
 	extent(pid, x);
 	if (v.path[0] == '/' && x->kind != MODULE_RECORDER)
 		read_file(x, pid);

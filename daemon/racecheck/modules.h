@@ -21,6 +21,7 @@ struct module {
 	uint64_t lo, hi; /* all of the file's mappings */
 	char *path;
 	enum module_kind kind;
+	bool system; /* a library of the distribution's */
 	Dwfl *dwfl; /* NULL: it cannot be read */
 	Dwfl_Module *mod;
 	Dwarf_Die *unit; /* in which the last address was */

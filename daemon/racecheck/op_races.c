@@ -277,9 +277,21 @@ static int diverged(struct check *c, struct err *e)
 	return 0;
 }
 
+/* The last one that a finding has: the process has been there. */
+static uint64_t last_event(const struct check *c)
+{
+	uint64_t last = 0;
+
+	for (size_t k = 0; k < c->r.n; k++)
+		if (c->r.v[k].later.at.event > last)
+			last = c->r.v[k].later.at.event;
+	return last;
+}
+
 static int look(struct check *c, struct err *e)
 {
 	struct timeline_point start;
+	struct err ignored;
 	uint64_t total = nav_total(&c->nav);
 
 	racecheck_init(&c->r, c->rec, c->nav.t.tl);
@@ -293,7 +305,9 @@ static int look(struct check *c, struct err *e)
 		return -1;
 	if (!c->r.n)
 		return 0;
-	if (values_compare(&c->r, &c->nav, e) || nav_goto(&c->nav, c->diverged ? c->reached : total, e))
+	/* what the other order would have changed is not known then */
+	values_compare(&c->r, &c->nav, &ignored);
+	if (nav_goto(&c->nav, c->diverged ? last_event(c) : total, e))
 		return -1;
 	c->g = gdb_new(NULL, e);
 	return c->g && !gdb_attach(c->g, c->nav.t.pid, e) ? 0 : -1;

@@ -14,6 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/maps.h"
 #include "base/str.h"
 #include "rlog/replay.h"
 
@@ -162,14 +163,15 @@ static uint32_t site_of(struct racecheck *r, const struct instrument_access *a, 
 
 /* ---- accesses ---- */
 
-enum { MARK_PROGRAM = 1, MARK_RUNTIME, MARK_NONE };
+/* Of an instruction; MARK_STORES: an atomic store without a lock prefix. */
+enum { MARK_PROGRAM = 1, MARK_RUNTIME, MARK_NONE, MARK_WHOSE = 3, MARK_ASKED = 4, MARK_STORES = 8 };
 
 static uint32_t mark_of(struct racecheck *r, struct instrument_insn *x)
 {
 	const struct module *m;
 
 	if (x->mark)
-		return x->mark;
+		return x->mark & MARK_WHOSE;
 	m = modules_at(&r->rules.modules, r->i.t->pid, x->pc);
 	x->mark = !m || m->kind == MODULE_PROGRAM ? MARK_PROGRAM : m->kind == MODULE_RUNTIME ? MARK_RUNTIME : MARK_NONE;
 	return x->mark;
@@ -180,6 +182,21 @@ static bool is_owned(struct racecheck *r, uint64_t addr)
 	const uint32_t *cell = blocks_is_heap(addr) ? shadow_cell(&r->owned, addr, false) : NULL;
 
 	return cell && *cell;
+}
+
+/* A plain store: is it an atomic one? Asked before it is known to matter, once for each instruction. */
+static bool stores_atomically(struct racecheck *r, const struct instrument_access *a, bool in_program)
+{
+	struct instrument_insn *x = a->insn;
+
+	if (!in_program || x->shape.reads || a->len > 8 || shim_is_stack(a->addr))
+		return false;
+	if (!(x->mark & MARK_ASKED)) {
+		x->mark |= MARK_ASKED;
+		if (rules_atomic(&r->rules, r->i.t->pid, x->pc, a->addr) == RULES_ATOMIC)
+			x->mark |= MARK_STORES;
+	}
+	return x->mark & MARK_STORES;
 }
 
 /* Of a library's function: is it made for the program? */
@@ -204,13 +221,14 @@ static bool is_recorders(uint64_t addr)
 static void one_way(struct racecheck *r, const struct instrument_access *a, bool in_program, bool writes)
 {
 	uint32_t thread = r->i.thread, hits, site;
+	bool releases = writes && (a->insn->shape.locked || stores_atomically(r, a, in_program));
 
-	if (!a->insn->shape.locked && detect_is_known(&r->detect, thread, a->addr, a->len, writes))
+	if (!releases && detect_is_known(&r->detect, thread, a->addr, a->len, writes))
 		return;
 	site = site_of(r, a, in_program, &hits);
 	detect_access(&r->detect, thread, a->addr, a->len, writes, site, hits);
 	/* what comes behind a release is not known to who reads what it wrote */
-	if (writes && (a->insn->shape.locked || r->sites[site].atomic == RULES_ATOMIC + 1))
+	if (releases)
 		detect_tick(&r->detect, thread);
 }
 
@@ -256,7 +274,7 @@ static bool atomic(void *ctx, const struct detect_access *earlier, const struct 
 		return true;
 	a = atomic_site(r, earlier->site, earlier->addr);
 	b = atomic_site(r, later->site, earlier->addr);
-	return a != RULES_PLAIN && b != RULES_PLAIN && (a == RULES_ATOMIC || b == RULES_ATOMIC);
+	return a != RULES_PLAIN && b != RULES_PLAIN && (a != RULES_UNKNOWN || b != RULES_UNKNOWN);
 }
 
 static void race(void *ctx, const struct detect_access *earlier, const struct detect_access *later)
@@ -352,6 +370,7 @@ static void on_sync(void *ctx, struct instrument *i, unsigned kind, uint64_t obj
 	if (kind == RLOG_ONCE_DONE)
 		detect_access(&r->detect, i->thread, object, GUARD_BYTES, true, site_number(r, &s), 0);
 	syncs_event(&r->syncs, i->thread, kind, object, (int64_t)value);
+	r->threads[i->thread].starts |= kind == RLOG_START;
 	r->many |= kind == RLOG_CREATE;
 }
 
@@ -408,13 +427,28 @@ static int begun(void *ctx, struct instrument *i, struct trace *t, struct err *e
 	return blocks_read(&r->blocks, t->pid, e);
 }
 
+/* Of a thread that begins: a stack that it has not from the recorder may have been that of another one. */
+static void renew_stack(struct racecheck *r)
+{
+	struct mapping v;
+	uint64_t sp = r->i.stack->sp;
+
+	if (sp && !shim_is_stack(sp) && !blocks_is_heap(sp) && maps_find(r->i.t->pid, sp, &v) && !v.inode)
+		detect_renew(&r->detect, v.lo, v.hi - v.lo);
+}
+
 static int segment(void *ctx, struct instrument *i, struct err *e)
 {
 	struct racecheck *r = ctx;
 
-	if (end_call(r, &r->threads[i->thread], e))
+	struct race_thread *t = &r->threads[i->thread];
+
+	if (end_call(r, t, e))
 		return -1;
 	set_time(r, i->thread, i->event);
+	if (t->starts)
+		renew_stack(r);
+	t->starts = false;
 	return 0;
 }
 

@@ -62,6 +62,7 @@ struct race_thread {
 		uint64_t clock, event;
 	} * times; /* from this clock of its own on it was behind this event */
 	size_t ntimes, ctimes;
+	bool starts; /* it has not done anything yet */
 	bool in_call; /* of the kernel, whose end is yet to come */
 	uint64_t call; /* the event */
 };

@@ -129,7 +129,7 @@ enum rules_atomic rules_atomic(struct rules *r, pid_t pid, uint64_t pc, uint64_t
 
 	path = code ? module_line(code, pc, &line) : NULL;
 	if (!path)
-		return RULES_UNKNOWN;
+		return code && code->system ? RULES_TRUSTED : RULES_UNKNOWN;
 	if (is_atomic_header(path))
 		return RULES_ATOMIC;
 	if (data)

@@ -15,6 +15,7 @@ enum rules_atomic {
 	RULES_PLAIN, /* it is none */
 	RULES_ATOMIC,
 	RULES_UNKNOWN, /* a plain load or store, and its source is not known */
+	RULES_TRUSTED, /* the same, in a library of the distribution's: it is taken for an atomic one */
 };
 
 struct rules_file {

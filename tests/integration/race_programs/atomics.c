@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: MIT */
+/* atomics.c: atomic operations do not help what is beside them. */
+#include <pthread.h>
+#include <stdatomic.h>
+
+static atomic_int counted;
+static int plain, mixed, late;
+
+static void *work(void *arg)
+{
+	atomic_fetch_add(&counted, 1);
+	plain++; /* RACE: plain */
+	return arg;
+}
+
+static void *adds(void *arg)
+{
+	__atomic_fetch_add(&mixed, 1, __ATOMIC_SEQ_CST); /* RACE: mixed */
+	return arg;
+}
+
+static void *counts(void *arg)
+{
+	mixed++; /* RACE: mixed */
+	return arg;
+}
+
+static void *sets(void *arg)
+{
+	atomic_store_explicit(&counted, 9, memory_order_release);
+	late = 1; /* RACE: late */
+	return arg;
+}
+
+static void *gets(void *arg)
+{
+	while (atomic_load_explicit(&counted, memory_order_acquire) != 9)
+		;
+	return late ? arg : NULL; /* RACE: late */
+}
+
+static void both(void *(*f)(void *), void *(*g)(void *))
+{
+	pthread_t t[2];
+
+	pthread_create(&t[0], NULL, f, NULL);
+	pthread_create(&t[1], NULL, g, NULL);
+	pthread_join(t[0], NULL);
+	pthread_join(t[1], NULL);
+}
+
+int main(void)
+{
+	both(work, work);
+	both(adds, counts);
+	both(sets, gets);
+	return 0;
+}

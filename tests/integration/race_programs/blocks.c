@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: MIT */
+/* blocks.c: a block of the heap that is used, copied to and freed without order. */
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+static char *block;
+static char from[64];
+
+/* By luck it comes later: nothing says so. */
+static void nap(long ms)
+{
+	struct timespec t = {0, ms * 1000000};
+
+	nanosleep(&t, NULL);
+}
+
+static void *uses(void *arg)
+{
+	block[3] = 1; /* RACE: - */
+	nap(60);
+	return arg;
+}
+
+static void *copies(void *arg)
+{
+	nap(20);
+	memcpy(block, from, sizeof(from)); /* RACE: - */
+	return arg;
+}
+
+static void *frees(void *arg)
+{
+	nap(40);
+	free(block); /* RACE: - */
+	return arg;
+}
+
+int main(void)
+{
+	void *(*f[])(void *) = {uses, copies, frees};
+	pthread_t t[3];
+
+	block = malloc(64); /* ALLOC */
+	for (int i = 0; i < 3; i++)
+		pthread_create(&t[i], NULL, f[i], NULL);
+	for (int i = 0; i < 3; i++)
+		pthread_join(t[i], NULL);
+	return 0;
+}

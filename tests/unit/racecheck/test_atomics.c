@@ -1,0 +1,104 @@
+/* SPDX-License-Identifier: MIT */
+/* test_atomics.c: which lines of source have atomic operations. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "racecheck/atomics.h"
+
+static const char text[] = "#include <stdatomic.h>\n"
+			   "/* atomic_int not_this; */\n"
+			   "static atomic_ulong counted, handled = 3;\n"
+			   "static _Atomic(int) *pointer;\n"
+			   "static struct { volatile long balance; _Atomic struct pair *head; atomic_bool go[2]; } s;\n"
+			   "std::atomic<std::map<int, int>> table{};\n"
+			   "static const char *words = \"atomic_int in_text;\";\n"
+			   "#define LOAD(p) \\\n	__atomic_load_n(p, __ATOMIC_ACQUIRE)\n"
+			   "#define AGAIN(p) LOAD(p)\n"
+			   "#define PLAIN(p) (*(p))\n"
+			   "static int plain;\n"
+			   "static void f(atomic_int *given) { int local = 0; }\n";
+
+struct line {
+	const char *text, *variable;
+	bool atomic;
+};
+
+static const struct line lines[] = {
+	{"x = __atomic_load_n(&flag, __ATOMIC_ACQUIRE);", NULL, true},
+	{"__sync_synchronize();", NULL, true},
+	{"if (atomic_load_explicit(&p->x, memory_order_acquire))", NULL, true},
+	{"g_atomic_int_get(&count);", NULL, true},
+	{"while (LOAD(&flag))", NULL, true},
+	{"while (AGAIN(&flag))", NULL, true},
+	{"while (PLAIN(&flag))", NULL, false},
+	{"counted++;", NULL, true},
+	{"p->head = NULL;", NULL, true},
+	{"if (s.go[1])", NULL, true},
+	{"*given = 1;", NULL, true},
+	{"auto t = table;", NULL, true},
+	{"s.balance += 1;", NULL, false},
+	{"plain = local;", NULL, false},
+	{"not_this = in_text;", NULL, false},
+	{"x = 1; /* counted */", NULL, false},
+	{"puts(\"atomic_load(x)\"); // counted", NULL, false},
+	/* another variable's on the same line */
+	{"was = plain, old = atomic_load(&counted);", "plain", false},
+	{"was = plain, old = atomic_load(&counted);", "counted", true},
+	{"x = __atomic_load_n(&plain, __ATOMIC_ACQUIRE);", "plain", true},
+	{"x = LOAD(&s.balance);", "balance", true},
+	{"counted = plain;", "plain", false},
+};
+
+static void names(void **state)
+{
+	struct atomics a = {0}, none = {0};
+
+	(void)state;
+	atomics_scan(&a, text, strlen(text));
+	for (size_t i = 0; i < sizeof(lines) / sizeof(lines[0]); i++) {
+		const struct line *l = &lines[i];
+
+		if (atomics_line(&a, NULL, l->text, strlen(l->text), l->variable) != l->atomic)
+			fail_msg("%s (%s)", l->text, l->variable ? l->variable : "any");
+	}
+	/* of a header */
+	assert_true(atomics_line(&none, &a, "counted++", 9, NULL));
+	assert_false(atomics_line(&none, NULL, "counted++", 9, NULL));
+	atomics_fini(&a);
+}
+
+/* Any text is fine. */
+static void damaged(void **state)
+{
+	static const char *const texts[] = {"atomic_int",
+					    "atomic_int x",
+					    "std::atomic<",
+					    "#define",
+					    "#define X \\",
+					    "/* atomic_int",
+					    "\"atomic_int",
+					    "atomic_int ((((",
+					    "_Atomic }",
+					    "atomic<int>>>>;",
+					    "'",
+					    "\\"};
+	struct atomics a = {0};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++)
+		for (size_t n = 0; n <= strlen(texts[i]); n++)
+			atomics_scan(&a, texts[i], n);
+	atomics_fini(&a);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {cmocka_unit_test(names), cmocka_unit_test(damaged)};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
