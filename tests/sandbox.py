@@ -10,6 +10,7 @@ It must be started as root, who becomes root without rights, or with --user that
 """
 import ctypes
 import os
+import signal
 import struct
 import sys
 
@@ -123,6 +124,7 @@ def become(user, unconfined, command):
     if "seccomp" not in unconfined:
         filter_calls()
     drop(user)
+    signal.signal(signal.SIGPIPE, signal.SIG_DFL)  # which Python ignores, and its children would
     os.execvp(command[0], command)
 
 
