@@ -14,6 +14,7 @@
 #include "cell/cell.h"
 
 #include <errno.h>
+#include <linux/keyctl.h>
 #include <poll.h>
 #include <pthread.h>
 #include <sched.h>
@@ -64,6 +65,8 @@ static int inside(int sock, struct err *e)
 	if (send(sock, "a", 1, MSG_NOSIGNAL) != 1 || recv(sock, &answer, 1, 0) != 1)
 		return err_set(e, ERR_INTERNAL, "the process that started the cell has ended");
 	default_signals();
+	/* The user's keys (keyrings(7)) are not for what runs here. Where that is refused, so are keys. */
+	syscall(SYS_keyctl, KEYCTL_JOIN_SESSION_KEYRING, NULL);
 	if (cell_wait_setup(e))
 		return -1;
 	return ns_enter(e) || leave_low_pids(e) ? -1 : 0;

@@ -15,13 +15,17 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/statvfs.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
+#include "base/buf.h"
 #include "base/cleanup.h"
+#include "base/fdio.h"
 #include "base/path.h"
 #include "base/str.h"
 #include "cell/cell.h"
@@ -135,15 +139,44 @@ static int failed(const char *what, int code, const char *log, struct err *e)
 	return err_set(e, ERR_INTERNAL, "%s: CRIU: %s, see %s", what, strerror(-code), log);
 }
 
+/* 0, or -1: it is gone. */
+static int real_ids(pid_t pid, unsigned *uid, unsigned *gid)
+{
+	cleanup_free char *path = str_fmt("/proc/%d/status", pid);
+	cleanup_buf struct buf b = {0};
+	struct err ignored;
+	const char *u, *g;
+
+	if (read_file(path, &b, &ignored))
+		return -1;
+	u = strstr(buf_str(&b), "\nUid:\t");
+	g = strstr(buf_str(&b), "\nGid:\t");
+	return u && g && sscanf(u, "\nUid:\t%u", uid) == 1 && sscanf(g, "\nGid:\t%u", gid) == 1 ? 0 : -1;
+}
+
+/*
+ * Of this thread, whose child CRIU is: without CAP_SYS_RESOURCE, it may see the limits (prlimit(2)) only of a target
+ * whose IDs are its own real ones. Effective ones, and with them its rights, stay.
+ */
+static void take_real_ids(unsigned uid, unsigned gid)
+{
+	if (syscall(SYS_setresgid, gid, -1, -1) || syscall(SYS_setresuid, uid, -1, -1))
+		return; /* without the right to do this; what CRIU lacks then, it says */
+}
+
 static int dump(struct criu_request *r, pid_t pid, const char *log, struct err *e)
 {
+	unsigned uid = getuid(), gid = getgid(), its_uid = uid, its_gid = gid;
 	sigset_t old;
 	int code;
 
 	criu_local_set_pid(r->opts, pid);
 	criu_local_set_leave_running(r->opts, true);
 	block_sigchld(&old);
+	if (!real_ids(pid, &its_uid, &its_gid))
+		take_real_ids(its_uid, its_gid);
 	code = criu_local_dump(r->opts);
+	take_real_ids(uid, gid);
 	sigprocmask(SIG_SETMASK, &old, NULL);
 	return code < 0 ? failed("cannot checkpoint", code, log, e) : 0;
 }

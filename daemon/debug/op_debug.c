@@ -272,7 +272,7 @@ static int tell_host_files(const struct debug *d, const char *path, struct err *
 
 	if (!path)
 		return 0;
-	if (!d->nav.t.own_root[0] && !root_has_other_recorder())
+	if (d->nav.t.on_host)
 		return write_file(path, "", 0, 0600, e);
 	return recorded_files_link_all(d->rec, (const uint32_t[]){d->process, d->nav.t.root}, 2, own, e);
 }

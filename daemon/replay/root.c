@@ -3,26 +3,25 @@
  * root.c: see root.h. Paths come from the recording, which may be anybody's: below the root all of them are resolved by
  * openat2 with RESOLVE_IN_ROOT, so that neither .. nor a symbolic link leads out of it.
  */
-#define LOG_DOMAIN "root"
 #include "replay/root.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <linux/mount.h>
 #include <linux/openat2.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/mount.h>
 #include <sys/stat.h>
+#include <sys/statvfs.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
 #include "base/fdio.h"
-#include "base/log.h"
 #include "base/path.h"
 #include "base/str.h"
-#include "cell/cell.h"
 #include "reclog/files.h"
 #include "rlog/replay.h"
 
@@ -107,23 +106,70 @@ static int make_dirs(int root, const char *path, bool whole)
 	return dir;
 }
 
-static int bind_at(const char *src, int fd, unsigned long flags, struct err *e)
+/* Makes src, with all that is mounted below it, appear at fd; `set`: its mount attributes, beside nosuid and nodev. */
+static int bind_at(const char *src, int fd, uint64_t set, struct err *e)
 {
-	char dst[64];
+	struct mount_attr attr = {.attr_set = MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV | set};
+	cleanup_close int tree = open_tree(AT_FDCWD, src, OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC | AT_RECURSIVE);
 
-	snprintf(dst, sizeof(dst), "/proc/self/fd/%d", fd);
-	if (mount(src, dst, NULL, MS_BIND | flags, NULL))
+	if (tree < 0 || mount_setattr(tree, "", AT_EMPTY_PATH | AT_RECURSIVE, &attr, sizeof(attr)) ||
+	    move_mount(tree, "", fd, "", MOVE_MOUNT_F_EMPTY_PATH | MOVE_MOUNT_T_EMPTY_PATH))
 		return err_errno(e, ERR_HOST, "cannot mount %s in the root of a replay", src);
 	return 0;
 }
 
-static int place_dir(int root, const char *src, const char *path, struct err *e)
+/* Of the same processes, but without /proc/sys and the like. Its files belong to the replay's user, so it is writable.
+ */
+static int place_proc(int root, struct err *e)
 {
-	cleanup_close int dir = make_dirs(root, path, true);
+	cleanup_close int dir = make_dirs(root, "/proc", true);
+	char path[64];
+
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", dir);
+	if (dir < 0 || mount("proc", path, "proc", MS_NOSUID | MS_NODEV | MS_NOEXEC, "subset=pid"))
+		return err_errno(e, ERR_HOST, "cannot mount /proc in the root of a replay");
+	return 0;
+}
+
+/* The folder that worker and replay share: the replay reads it. */
+static int place_shared(int root, struct err *e)
+{
+	cleanup_close int dir = make_dirs(root, REPLAY_DIR, true);
 
 	if (dir < 0)
-		return err_errno(e, ERR_HOST, "cannot make %s in the root of a replay", path);
-	return bind_at(src, dir, MS_REC, e);
+		return err_errno(e, ERR_HOST, "cannot make " REPLAY_DIR " in the root of a replay");
+	return bind_at(REPLAY_DIR, dir, MOUNT_ATTR_RDONLY, e);
+}
+
+/* A file of that folder that the replay writes to. */
+static int place_writable(int root, const char *name, uint32_t process, struct err *e)
+{
+	cleanup_free char *path = str_fmt(REPLAY_DIR "/%s.%04u", name, process);
+	cleanup_close int host = open(path, O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600), fd = -1;
+	struct statvfs s;
+
+	fd = host < 0 ? -1 : open_in_root(root, path, O_PATH);
+	if (fd < 0 || fstatvfs(fd, &s))
+		return err_errno(e, ERR_HOST, "%s", path);
+	return s.f_flag & ST_RDONLY ? bind_at(path, fd, 0, e) : 0;
+}
+
+static int set_read_only(const char *own, bool read_only, struct err *e)
+{
+	struct mount_attr attr = {.attr_set = read_only ? MOUNT_ATTR_RDONLY : 0,
+				  .attr_clr = read_only ? 0 : MOUNT_ATTR_RDONLY};
+
+	if (mount_setattr(AT_FDCWD, own, 0, &attr, sizeof(attr)))
+		return err_errno(e, ERR_HOST, "cannot make %s %s", own, read_only ? "read-only" : "writable");
+	return 0;
+}
+
+/* The folders are its own; the files in it are mounts. */
+static int make_root(const char *own, struct err *e)
+{
+	if (mount("tmpfs", own, "tmpfs", MS_NOSUID | MS_NODEV, "mode=0755,size=64m"))
+		return err_errno(e, ERR_HOST, "cannot mount a tmpfs on %s", own);
+	return 0;
 }
 
 /* A copy at its real place. What is already there stays. */
@@ -139,7 +185,7 @@ static int place_file(int root, const char *src, const char *path, struct err *e
 		return err_errno(e, ERR_USAGE, "cannot make %s in the root of a replay", path);
 	if (lstat(src, &st) || !S_ISREG(st.st_mode))
 		return err_set(e, ERR_USAGE, "%s: a file of the recording is missing", src);
-	return bind_at(src, fd, 0, e);
+	return bind_at(src, fd, MOUNT_ATTR_RDONLY, e);
 }
 
 /* The name that the program used for it, if that is another. */
@@ -183,7 +229,7 @@ static int furnish(int root, const char *own, const struct rec_image *img, struc
 
 	if (cwd < 0)
 		return err_errno(e, ERR_USAGE, "cannot make %s in the root of a replay", img->cwd);
-	if (place_dir(root, "/proc", "/proc", e) || place_dir(root, REPLAY_DIR, REPLAY_DIR, e))
+	if (place_proc(root, e) || place_shared(root, e))
 		return -1;
 	run = make_dirs(root, "/run", true);
 	if (run < 0 || (symlinkat("..", run, path_base(own)) && errno != EEXIST))
@@ -191,89 +237,83 @@ static int furnish(int root, const char *own, const struct rec_image *img, struc
 	return 0;
 }
 
-static int build(const struct rec *rec, const struct rec_image *img, const struct rec_files *l, const uint32_t *follow,
-		 const char *own, struct err *e)
+static int place_image(int root, const struct rec *rec, const struct rec_image *img, uint32_t process, struct err *e)
 {
-	bool fresh = !mkdir(own, 0755);
+	struct rec_files l;
+	int r;
+
+	if (rec_files_read(rec, process, &l, e))
+		return -1;
+	r = place_all(root, rec, img, &l, e) || place_writable(root, "out", process, e) ? -1 : 0;
+	rec_files_fini(&l);
+	return r;
+}
+
+static int fill(const struct rec *rec, const struct rec_image *img, const uint32_t *follow, const char *own, bool fresh,
+		struct err *e)
+{
 	cleanup_close int root = open(own, O_PATH | O_DIRECTORY | O_CLOEXEC);
 
 	if (root < 0)
 		return err_errno(e, ERR_HOST, "%s", own);
-	if ((fresh && furnish(root, own, img, e)) || place_all(root, rec, img, l, e))
+	if ((fresh && furnish(root, own, img, e)) || place_writable(root, "ctl", img->ordinal, e) ||
+	    place_image(root, rec, img, img->ordinal, e))
 		return -1;
-	for (; *follow; follow++) {
-		struct rec_files more;
-		int r;
-
-		if (rec_files_read(rec, *follow, &more, e))
+	for (; *follow; follow++)
+		if (place_image(root, rec, img, *follow, e))
 			return -1;
-		r = place_all(root, rec, img, &more, e);
-		rec_files_fini(&more);
-		if (r)
-			return -1;
-	}
 	return 0;
 }
 
-static bool other_recorder; /* bind_shim has hidden another one than it has put there */
-
-bool root_has_other_recorder(void)
+/* While it is written to, no process is in it. */
+static int build(const struct rec *rec, const struct rec_image *img, const uint32_t *follow, const char *own,
+		 struct err *e)
 {
-	return other_recorder;
+	bool fresh = !mkdir(own, 0755);
+
+	if ((fresh ? make_root(own, e) : set_read_only(own, false, e)) || fill(rec, img, follow, own, fresh, e))
+		return -1;
+	return set_read_only(own, true, e);
 }
 
-/* The recorder that made the recording takes the place of the one that is installed now. */
-static int bind_shim(const struct rec *rec, const struct rec_image *img, struct err *e)
+int root_link(const char *own, const char *path, const char *to, struct err *e)
+{
+	cleanup_free char *link = str_fmt("%s%s", own, path);
+	int r = 0;
+
+	if (set_read_only(own, false, e))
+		return -1;
+	unlink(link); /* of another image */
+	if (symlink(to, link))
+		r = err_errno(e, ERR_HOST, "link %s to %s", link, to);
+	return set_read_only(own, true, e) ? -1 : r;
+}
+
+/* The recorder is on this host what it was, at the place from which it was loaded. */
+static bool same_recorder(const struct rec *rec, const struct rec_image *img)
 {
 	cleanup_free char *ours = str_fmt("%s/files/" RLOG_SHIM_NAME, rec->dir);
-	cleanup_free char *path = NULL;
-	struct stat a, b;
 
-	for (char **v = img->envp; *v && !path; v++)
-		if (str_starts(*v, "LD_PRELOAD="))
-			path = strndup(*v + 11, strcspn(*v + 11, ":"));
-	if (!path || !path_exists(ours))
-		return 0;
-	/* an earlier target of this cell has done it */
-	if (!stat(ours, &a) && !stat(path, &b) && a.st_dev == b.st_dev && a.st_ino == b.st_ino)
-		return 0;
-	other_recorder = !same_bytes(path, ours);
-	return cell_mount_bind(ours, path, 1, e);
-}
-
-/* Can the recorder be mounted over the file that it was loaded from? */
-static bool shim_has_place(const struct rec_image *img)
-{
 	for (char **v = img->envp; *v; v++) {
 		cleanup_free char *path = NULL;
 
 		if (!str_starts(*v, "LD_PRELOAD="))
 			continue;
 		path = strndup(*v + 11, strcspn(*v + 11, ":"));
-		return path_exists(path);
+		return path_exists(path) && (!path_exists(ours) || same_bytes(path, ours));
 	}
 	return true;
 }
 
 int root_prepare(const struct rec *rec, const struct rec_image *img, const uint32_t *follow, char own[64],
-		 struct err *e)
+		 bool *on_host, struct err *e)
 {
-	const struct rec_file *which;
 	struct rec_files l;
-	int r;
 
-	own[0] = '\0';
 	if (rec_files_read(rec, img->ordinal, &l, e))
 		return -1;
-	which = changed(rec, img, &l);
-	if (l.n && (which || !shim_has_place(img))) {
-		log_info("%s is not what it was: the replay gets a root of its own",
-			 which ? which->real : "the recorder");
-		snprintf(own, 64, ROOT_DIR ".%04u", img->ordinal);
-		r = build(rec, img, &l, follow, own, e);
-	} else {
-		r = bind_shim(rec, img, e);
-	}
+	*on_host = !changed(rec, img, &l) && same_recorder(rec, img);
 	rec_files_fini(&l);
-	return r;
+	snprintf(own, 64, ROOT_DIR ".%04u", img->ordinal);
+	return build(rec, img, follow, own, e);
 }

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * root.h: the file system that a replayed program is started in. Where the files that it was started from still are
- * what they were, that is the host's. Else the cell gets a root of its own, with the recording's copies at their
- * places, and nothing else: a program, its libraries and the linker's cache may be gone or changed, or never have been
- * here.
+ * root.h: the file system that a replayed program is started in: a root of its own, with the recording's copies at
+ * their places, and nothing else. A program, its libraries and the linker's cache may be gone or changed, or never have
+ * been here; and what runs is what somebody put into the recording, so it sees nothing of the host. All of it is
+ * read-only, but the control page and the files for its output.
  */
 #ifndef FRED_REPLAY_ROOT_H
 #define FRED_REPLAY_ROOT_H
@@ -15,12 +15,12 @@
 
 /*
  * Prepares the start of an EXEC image. follow: the FORK images that it becomes, ended by 0; their files are for the
- * debugger. own: the folder in which the program must be started; "": on the host, where the recorder is in its
- * place now. As pid 1 of a cell; again in the same cell is fine.
+ * debugger. own: the folder in which the program must be started. *on_host: the host's files still are what they were,
+ * so that a debugger may read them. As pid 1 of a cell; again in the same cell is fine, when no process is in it.
  */
 int root_prepare(const struct rec *rec, const struct rec_image *img, const uint32_t *follow, char own[64],
-		 struct err *e);
-/* In this cell's root, on the host's files, is the recorder another one than stands at its place outside? */
-bool root_has_other_recorder(void);
+		 bool *on_host, struct err *e);
+/* Makes path a symbolic link in such a root, instead of one that is there. */
+int root_link(const char *own, const char *path, const char *to, struct err *e);
 
 #endif

@@ -5,7 +5,6 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <limits.h>
 #include <linux/futex.h>
 #include <sched.h>
 #include <signal.h>
@@ -21,7 +20,6 @@
 
 #include "base/cleanup.h"
 #include "base/crc32c.h"
-#include "base/path.h"
 #include "base/str.h"
 #include "cell/cell.h"
 #include "cell/userns.h"
@@ -29,14 +27,13 @@
 #include "launch/launch.h"
 #include "launch/place.h"
 #include "reclog/describe.h"
-#include "reclog/files.h"
 #include "replay/advice.h"
 #include "replay/diverge.h"
 #include "replay/logs.h"
+#include "replay/program.h"
+#include "replay/rights.h"
 #include "replay/root.h"
 #include "replay/stall.h"
-
-#define REC_MOUNT REPLAY_DIR "/rec"
 
 #define SCHED_ROOM (1ll << 34) /* of a bounded recording: what a checkpoint has mapped must not change its size */
 
@@ -121,7 +118,7 @@ int target_init(struct target *t, const struct rec *rec, uint32_t process, unsig
 	t->slow_s = TARGET_SLOW_S;
 	if (bind_rec(rec, e))
 		return err_wrap(e, "%s", rec->dir);
-	if (fill_follow(t, follow, e) || root_prepare(rec, root, follow, t->own_root, e))
+	if (fill_follow(t, follow, e) || root_prepare(rec, root, follow, t->own_root, &t->on_host, e))
 		return -1;
 	if (logs_prepare(rec, root->ordinal, process, e) || timeline_build(rec, process, &opts, &t->tl, e))
 		return -1;
@@ -130,7 +127,7 @@ int target_init(struct target *t, const struct rec *rec, uint32_t process, unsig
 		return -1;
 	if (rec->control.log_limit && truncate(sched, SCHED_ROOM))
 		return err_errno(e, ERR_INTERNAL, "%s", sched);
-	return make_ctl(t, e);
+	return make_ctl(t, e) || rights_hand_over(rec, e) ? -1 : 0;
 }
 
 void target_fini(struct target *t)
@@ -237,40 +234,6 @@ void target_kill(struct target *t)
 static long futex_wake(uint32_t *word)
 {
 	return syscall(SYS_futex, word, FUTEX_WAKE, 0x7fffffff, NULL, NULL, 0);
-}
-
-/* FRED=r:NNNN:DIR becomes FRED=p:ROOT:/run/fred/rec////, of the same length: it places the stack. */
-static char *replay_env(const char *recorded, uint32_t root, struct err *e)
-{
-	size_t len = strlen(recorded);
-	char *s = xmalloc(len + 64);
-	int n = snprintf(s, len + 64, "FRED=p:%04u:%s", root, REC_MOUNT);
-
-	if ((size_t)n > len) {
-		free(s);
-		err_set(e, ERR_USAGE, "the recording was made in a folder whose name is too short");
-		return NULL;
-	}
-	memset(s + n, '/', len - (size_t)n);
-	s[len] = '\0';
-	return s;
-}
-
-static int make_env(const struct rec_image *img, struct strv *env, struct err *e)
-{
-	for (char **v = img->envp; *v; v++) {
-		cleanup_free char *ours = NULL;
-
-		if (!str_starts(*v, "FRED=")) {
-			strv_add(env, *v);
-			continue;
-		}
-		ours = replay_env(*v, img->ordinal, e);
-		if (!ours)
-			return -1;
-		strv_add(env, ours);
-	}
-	return 0;
 }
 
 static void reset_ctl(struct target *t)
@@ -387,58 +350,26 @@ static void pin(struct target *t)
 	sched_setaffinity(t->pid, sizeof(set), &set);
 }
 
-/* A program without a path, as from a memfd, or by one into a folder that nobody sees any more: the kept copy of it. */
-static char *program_path(const struct target *t, const struct rec_image *img, struct err *e)
-{
-	cleanup_free char *real = str_fmt("%s%s", t->own_root, img->exe);
-	struct rec_files l;
-	char *path;
-	struct stat st;
-
-	if (!stat(real, &st) && S_ISREG(st.st_mode))
-		return xstrdup(img->exe);
-	if (rec_files_read(t->rec, img->ordinal, &l, e))
-		return NULL;
-	path = l.n ? str_fmt(REC_MOUNT "/files/%s", l.f[0].copy) : xstrdup(img->exe);
-	rec_files_fini(&l);
-	return path;
-}
-
-/*
- * The path to start an image by. /proc/self/exe and the like name another file here: instead, a link to what
- * they named, whose path is as long, since it stands on the stack.
- */
-static int exec_path(const struct target *t, const struct rec_image *img, char **path, struct err *e)
-{
-	static const char dir[] = "/run/"; /* the cell's own; /dev/fd/3 leaves no room for more */
-	size_t n = strlen(img->execfn);
-	cleanup_free char *link = NULL, *program = NULL;
-
-	*path = xstrdup(img->execfn);
-	if (!str_starts(img->execfn, "/proc/") && !str_starts(img->execfn, "/dev/fd/"))
-		return 0;
-	program = program_path(t, img, e);
-	if (!program)
-		return -1;
-	if (n <= strlen(dir) || n - strlen(dir) > NAME_MAX) {
-		str_set(path, "%s", program);
-		return 0;
-	}
-	memset(*path, 'x', n);
-	memcpy(*path, dir, strlen(dir));
-	link = str_fmt("%s%s", t->own_root, *path);
-	unlink(link); /* of another image */
-	if (symlink(program, link))
-		return err_errno(e, ERR_HOST, "link %s to %s", link, program);
-	return 0;
-}
-
 /* Of an attempt before this one. */
 static void forget_output(const struct target *t)
 {
 	cleanup_free char *path = str_fmt(REPLAY_DIR "/out.%04u", t->process);
 
-	unlink(path);
+	if (truncate(path, 0))
+		return; /* there was none */
+}
+
+/* One start; it stands at position 0. */
+static int launch_once(struct target *t, const struct rec_image *img, const struct launch_spec *spec, struct err *e)
+{
+	cell_free_pid(rec_image_pid(img)); /* a scout may have been left behind */
+	reset_ctl(t);
+	forget_output(t);
+	if (fill_follow(t, t->ctl->follow, e))
+		return -1;
+	if (launch_program(spec, &t->pid, e))
+		return err_wrap(e, "starting %s for the replay", img->execfn);
+	return wait_state(t, 0, NULL, e) || check_state(t, NULL, e) ? -1 : 0;
 }
 
 int target_launch(struct target *t, struct err *e)
@@ -446,21 +377,19 @@ int target_launch(struct target *t, struct err *e)
 	const struct rec_image *img = rec_image(t->rec, t->root, e);
 	cleanup_strv struct strv env = {0};
 	cleanup_free char *path = NULL;
+	struct launch_confine confine;
 	struct launch_spec spec;
 
 	if (t->base != t->root || (img && img->start))
 		return err_set(e, ERR_INTERNAL, "process %u begins with a checkpoint", t->process);
-	if (!img || make_env(img, &env, e) || exec_path(t, img, &path, e))
+	target_kill(t); /* no process is in its root while that is written to */
+	if (!img || program_env(img, &env, e) || program_path(t->rec, img, t->own_root, &path, e))
 		return -1;
-	target_kill(t);
-	cell_free_pid(rec_image_pid(img)); /* a scout may have been left behind */
-	reset_ctl(t);
-	forget_output(t);
-	if (fill_follow(t, t->ctl->follow, e))
-		return -1;
+	confine = rights_of(t->rec, img, t->flags & REPLAY_F_OUTPUT);
 	spec = (struct launch_spec){
 		.path = path,
-		.root = t->own_root[0] ? t->own_root : NULL,
+		.root = t->own_root,
+		.confine = &confine,
 		.argv = img->argv,
 		.envp = env.s,
 		.cwd = img->cwd,
@@ -472,11 +401,7 @@ int target_launch(struct target *t, struct err *e)
 		.default_signals = 1,
 		.every_cpu = 1,
 	};
-	if (!t->own_root[0] && access(img->cwd, X_OK) && img->execfn[0] == '/')
-		spec.cwd = "/";
-	if (launch_program(&spec, &t->pid, e))
-		return err_wrap(e, "starting %s for the replay", img->execfn);
-	if (wait_state(t, 0, NULL, e) || check_state(t, NULL, e))
+	if (launch_once(t, img, &spec, e))
 		return -1;
 	pin(t);
 	return 0;

@@ -33,7 +33,17 @@
 #define LAUNCH_PLACE_ADVICE "in a container, type: docker run --security-opt seccomp=unconfined"
 
 /* What the child was about to do when it failed. */
-enum stage { STAGE_PERSONALITY, STAGE_STACK, STAGE_SESSION, STAGE_STDIO, STAGE_FDS, STAGE_ROOT, STAGE_CWD, STAGE_EXEC };
+enum stage {
+	STAGE_PERSONALITY,
+	STAGE_STACK,
+	STAGE_SESSION,
+	STAGE_STDIO,
+	STAGE_FDS,
+	STAGE_ROOT,
+	STAGE_CWD,
+	STAGE_CONFINE,
+	STAGE_EXEC
+};
 
 struct launch_failure {
 	int stage, error;
@@ -151,6 +161,8 @@ static enum stage child_exec(const struct launch_spec *s, int *sock, const sigse
 		return STAGE_STDIO;
 	if (s->nfds && take_fds(s, sock))
 		return STAGE_FDS;
+	if (s->confine && confine_before_root())
+		return STAGE_CONFINE;
 	if (s->root && (chroot(s->root) || chdir("/")))
 		return STAGE_ROOT;
 	if (s->cwd && chdir(s->cwd))
@@ -160,6 +172,8 @@ static enum stage child_exec(const struct launch_spec *s, int *sock, const sigse
 	reset_signals(s->default_signals);
 	sigemptyset(&none);
 	sigprocmask(SIG_SETMASK, s->default_signals ? &none : mask, NULL);
+	if (s->confine && confine_self(s->confine))
+		return STAGE_CONFINE;
 	execve(s->path, s->argv, s->envp);
 	return STAGE_EXEC;
 }
@@ -192,6 +206,8 @@ static int report_failure(const struct launch_spec *s, const struct launch_failu
 		return err_errno(e, ERR_USAGE, "cannot enter %s", s->cwd);
 	case STAGE_ROOT:
 		return err_errno(e, ERR_HOST, "cannot make %s the root of a process", s->root);
+	case STAGE_CONFINE:
+		return err_errno(e, ERR_HOST, "cannot take rights from a process");
 	case STAGE_FDS:
 		return err_errno(e, ERR_HOST, "cannot pass descriptors on");
 	case STAGE_STDIO:
@@ -315,6 +331,13 @@ static int place(const struct launch_spec *s, pid_t pid, uint64_t stack_limit, s
 	return give_stack_limit(pid, stack_limit) ? err_errno(e, ERR_HOST, "cannot set the stack limit") : 0;
 }
 
+static int give_id(const struct launch_spec *s, pid_t pid, struct err *e)
+{
+	const char *why = s->confine && s->confine->own_id ? confine_give_id(pid, s->top, s->confine) : NULL;
+
+	return why ? err_set(e, ERR_HOST, "cannot give the program a user ID of its own: %s", why) : 0;
+}
+
 static int parent_run(const struct launch_spec *s, pid_t pid, uint64_t stack_limit, int sock, struct err *e)
 {
 	int r;
@@ -330,7 +353,7 @@ static int parent_run(const struct launch_spec *s, pid_t pid, uint64_t stack_lim
 	r = follow_to_exec(s, pid, sock, e);
 	if (r > 0)
 		return -1;
-	if (r < 0 || place(s, pid, stack_limit, e) || launch_fix_auxv(pid, e)) {
+	if (r < 0 || place(s, pid, stack_limit, e) || give_id(s, pid, e) || launch_fix_auxv(pid, e)) {
 		err_wrap(e, "%s", s->path);
 		goto kill;
 	}

@@ -11,6 +11,7 @@
 #include <sys/types.h>
 
 #include "base/err.h"
+#include "launch/confine.h"
 
 /* What lets a container's programs have user namespaces with a /proc of their own, for messages. */
 #define LAUNCH_CONTAINER                                                                                               \
@@ -27,6 +28,7 @@ struct launch_spec {
 	char *const *argv, *const *envp; /* NULL-terminated */
 	const char *cwd; /* NULL: the caller's; inside root if there is one */
 	const char *root; /* chroot; NULL: none. path is inside */
+	const struct launch_confine *confine; /* what it may do; NULL: what the caller may */
 	uint64_t stack_limit; /* soft RLIMIT_STACK in bytes, ~0: unlimited, 0: keep. It places mappings */
 	int want_pid; /* 0: any; else this PID (needs CAP_CHECKPOINT_RESTORE) */
 	const struct launch_fd *fds; /* if there are any: the program has these, and 0, 1 and 2 only if they are among

@@ -216,6 +216,11 @@ static inline int place_see_maps(struct place *p)
 			s++;
 		s += *s == '\n';
 	}
+	return 0;
+}
+
+static inline int place_has_parts(struct place *p)
+{
 	if (!p->group[PLACE_IS_STACK].hi || !p->group[PLACE_IS_LOADER].hi || !p->group[PLACE_IS_VDSO].hi)
 		return place_fail(p, "it has no loader, no stack or no vDSO");
 	return 0;
@@ -534,7 +539,7 @@ static inline int place_all(struct place *p, uint64_t stack_limit)
 
 	if (place_call(SYS_ptrace, PTRACE_GETREGS, p->pid, 0, (long)&p->regs, 0) < 0)
 		return place_fail(p, "its registers cannot be read (ptrace)");
-	if (place_see_maps(p) || place_see_stat(p) || place_find_gate(p))
+	if (place_see_maps(p) || place_has_parts(p) || place_see_stat(p) || place_find_gate(p))
 		return -1;
 	if (loader->lo < p->top + PLACE_UNIT / 8)
 		return place_fail(p, "vm.mmap_rnd_bits is larger than where it was recorded");

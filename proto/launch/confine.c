@@ -1,0 +1,220 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * confine.c: see confine.h. The filter is an outer one: the recorder's own, which traps the program's calls, decides
+ * before it (seccomp(2): a trap goes before an error), so what it refuses are calls that the recorder makes, or a
+ * program that stands in its place.
+ *
+ * The list has what a replay executes: the loader's calls, those of syscalls.def that are made in both modes, the
+ * recorder's own, and what harms nobody that functions call when an expression calls them in a copy.
+ */
+#include "launch/confine.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <grp.h>
+#include <linux/audit.h>
+#include <linux/capability.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
+#include <stddef.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "launch/calls.h"
+
+#ifndef SYS_mseal /* Linux 6.10 */
+#define SYS_mseal 462
+#endif
+#define OFFSET(field) ((uint32_t)offsetof(struct seccomp_data, field))
+
+/* clang-format off */
+static const uint16_t allowed[] = {
+	/* memory */
+	SYS_mmap, SYS_munmap, SYS_mprotect, SYS_mremap, SYS_brk, SYS_madvise, SYS_mincore, SYS_msync, SYS_mlock,
+	SYS_mlock2, SYS_munlock, SYS_mlockall, SYS_munlockall, SYS_pkey_alloc, SYS_pkey_free, SYS_pkey_mprotect,
+	SYS_membarrier, SYS_remap_file_pages, SYS_mseal, SYS_arch_prctl, SYS_modify_ldt, SYS_personality,
+	SYS_process_vm_readv, SYS_process_vm_writev, SYS_memfd_create,
+	/* threads, processes, waiting */
+	SYS_futex, SYS_futex_waitv, SYS_clone, SYS_clone3, SYS_fork, SYS_vfork, SYS_execve, SYS_exit,
+	SYS_exit_group, SYS_wait4, SYS_waitid, SYS_set_tid_address, SYS_set_robust_list, SYS_get_robust_list,
+	SYS_rseq, SYS_gettid, SYS_getpid, SYS_getppid, SYS_getpgid, SYS_getpgrp, SYS_setpgid, SYS_getsid,
+	SYS_setsid, SYS_prctl, SYS_seccomp, SYS_sched_yield, SYS_sched_getaffinity, SYS_sched_setaffinity,
+	SYS_sched_getparam, SYS_sched_getscheduler, SYS_sched_get_priority_max, SYS_sched_get_priority_min,
+	SYS_getpriority, SYS_getcpu, SYS_getrlimit, SYS_setrlimit, SYS_prlimit64, SYS_getrusage, SYS_times,
+	SYS_pause, SYS_poll, SYS_ppoll, SYS_select, SYS_pselect6, SYS_restart_syscall, SYS_capget, SYS_capset,
+	/* signals */
+	SYS_rt_sigaction, SYS_rt_sigprocmask, SYS_rt_sigreturn, SYS_rt_sigpending, SYS_rt_sigsuspend,
+	SYS_rt_sigtimedwait, SYS_rt_sigqueueinfo, SYS_rt_tgsigqueueinfo, SYS_sigaltstack, SYS_kill, SYS_tkill,
+	SYS_tgkill,
+	/* files: of a root with nothing but the recording's */
+	SYS_open, SYS_openat, SYS_close, SYS_close_range, SYS_read, SYS_readv, SYS_pread64, SYS_preadv,
+	SYS_write, SYS_writev, SYS_pwrite64, SYS_pwritev, SYS_lseek, SYS_stat, SYS_lstat, SYS_fstat,
+	SYS_newfstatat, SYS_statx, SYS_statfs, SYS_fstatfs, SYS_access, SYS_faccessat, SYS_faccessat2,
+	SYS_readlink, SYS_readlinkat, SYS_getcwd, SYS_chdir, SYS_fchdir, SYS_getdents64, SYS_fcntl, SYS_dup,
+	SYS_dup2, SYS_dup3, SYS_pipe, SYS_pipe2, SYS_umask,
+	/* the clock, and who one is */
+	SYS_clock_gettime, SYS_clock_getres, SYS_clock_nanosleep, SYS_nanosleep, SYS_gettimeofday, SYS_time,
+	SYS_timer_create, SYS_timer_settime, SYS_timer_gettime, SYS_timer_getoverrun, SYS_timer_delete,
+	SYS_getrandom, SYS_uname, SYS_sysinfo, SYS_getuid, SYS_geteuid, SYS_getgid, SYS_getegid, SYS_getresuid,
+	SYS_getresgid, SYS_getgroups, SYS_getitimer, SYS_setitimer, SYS_alarm,
+	/* of confine_give_id: nobody has another ID to go to afterwards */
+	SYS_setresuid, SYS_setresgid, SYS_setfsuid,
+};
+/* clang-format on */
+
+enum { ALLOWED = sizeof(allowed) / sizeof(allowed[0]) };
+_Static_assert(ALLOWED + 16 < 256, "jumps of a filter have 8 bits");
+
+int confine_before_root(void)
+{
+	/* a kernel without /proc/PID/oom_score_adj kills whom it will */
+	int fd = open("/proc/self/oom_score_adj", O_WRONLY | O_CLOEXEC);
+
+	if (fd < 0)
+		return errno == ENOENT ? 0 : -1;
+	if (write(fd, "1000", 4) != 4) {
+		close(fd);
+		return -1;
+	}
+	return close(fd);
+}
+
+static int limit(int which, uint64_t n)
+{
+	struct rlimit now, r;
+
+	if (getrlimit((__rlimit_resource_t)which, &now))
+		return -1;
+	r.rlim_cur = r.rlim_max = n < now.rlim_max ? n : now.rlim_max;
+	return setrlimit((__rlimit_resource_t)which, &r);
+}
+
+#define BIT(cap) (1ull << (cap))
+
+/* What stays. The second: until confine_give_id has used it. */
+static const uint64_t kept = BIT(CAP_CHECKPOINT_RESTORE),
+		      kept_until_exec = BIT(CAP_SETUID) | BIT(CAP_SETGID) | BIT(CAP_SETPCAP);
+
+static int drop_capabilities(uint64_t keep)
+{
+	struct __user_cap_header_struct head = {.version = _LINUX_CAPABILITY_VERSION_3};
+	struct __user_cap_data_struct now[2], set[2] = {{0}};
+
+	/* without CAP_SETPCAP, no_new_privs alone has to do: no exec gives what is not permitted before */
+	for (unsigned long cap = 0; cap < 64 && prctl(PR_CAPBSET_READ, cap, 0, 0, 0) >= 0; cap++)
+		if (!(keep >> cap & 1) && prctl(PR_CAPBSET_DROP, cap, 0, 0, 0) && errno != EPERM)
+			return -1;
+	if (prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0) || syscall(SYS_capget, &head, now))
+		return -1;
+	for (unsigned i = 0; i < 2; i++)
+		set[i].permitted = set[i].effective = now[i].permitted & (uint32_t)(keep >> (32 * i));
+	return (int)syscall(SYS_capset, &head, set);
+}
+
+/* The kernel counts for a thread of a replay how often it passes an address (plugins/record/preempt/point.c). */
+static unsigned add_own_counter(struct sock_filter *f)
+{
+	const struct sock_filter own_thread[] = {
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_perf_event_open, 0, 5),
+		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, OFFSET(args[1])), /* whose */
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, 0, 0, 3),
+		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, OFFSET(args[2])), /* on which processor */
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, UINT32_MAX, 0, 1),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+	};
+
+	memcpy(f, own_thread, sizeof(own_thread));
+	return sizeof(own_thread) / sizeof(own_thread[0]);
+}
+
+static int install_filter(void)
+{
+	enum { BEHIND = 7 }; /* add_own_counter's, and the refusal */
+	struct sock_filter f[ALLOWED + 16];
+	struct sock_fprog prog = {.filter = f};
+	unsigned n = 0;
+
+	f[n++] = (struct sock_filter)BPF_STMT(BPF_LD | BPF_W | BPF_ABS, OFFSET(arch));
+	f[n++] = (struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, AUDIT_ARCH_X86_64, 1, 0);
+	f[n++] = (struct sock_filter)BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | ENOSYS);
+	f[n++] = (struct sock_filter)BPF_STMT(BPF_LD | BPF_W | BPF_ABS, OFFSET(nr));
+	for (unsigned i = 0; i < ALLOWED; i++)
+		f[n++] = (struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, allowed[i],
+						      (uint8_t)(ALLOWED - 1 - i + BEHIND), 0);
+	n += add_own_counter(f + n);
+	f[n++] = (struct sock_filter)BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EPERM);
+	f[n++] = (struct sock_filter)BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW);
+	prog.len = (uint16_t)n;
+	return prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &prog, 0, 0);
+}
+
+/* The exec is made as file_uid, too: a copy of the program need not be everybody's. */
+static int become_file_user(const struct launch_confine *c)
+{
+	return setgroups(0, NULL) || syscall(SYS_setfsuid, c->file_uid) < 0 ? -1 : 0;
+}
+
+int confine_self(const struct launch_confine *c)
+{
+	/* 1, not 0: a program that takes core dumps (core(5)) is started at 0 */
+	if (limit(RLIMIT_CORE, 1) || limit(RLIMIT_FSIZE, c->file_size) || limit(RLIMIT_NPROC, c->processes) ||
+	    limit(RLIMIT_MSGQUEUE, 0) || limit(RLIMIT_RTPRIO, 0))
+		return -1;
+	if (drop_capabilities(kept | (c->own_id ? kept_until_exec : 0)) || prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0))
+		return -1;
+	if (c->own_id && become_file_user(c))
+		return -1;
+	return c->filter ? install_filter() : 0;
+}
+
+bool confine_may_change_id(void)
+{
+	struct __user_cap_header_struct head = {.version = _LINUX_CAPABILITY_VERSION_3};
+	const uint64_t needed = kept_until_exec | BIT(CAP_KILL) | BIT(CAP_SYS_PTRACE) | BIT(CAP_SYS_NICE);
+	struct __user_cap_data_struct now[2];
+
+	return !geteuid() && !syscall(SYS_capget, &head, now) &&
+	       !(needed & ~(now[0].effective | (uint64_t)now[1].effective << 32));
+}
+
+#define SET(caps)                                                                                                      \
+	{                                                                                                              \
+		{.effective = (uint32_t)(caps), .permitted = (uint32_t)(caps)},                                        \
+		{                                                                                                      \
+			.effective = (uint32_t)((caps) >> 32), .permitted = (uint32_t)((caps) >> 32)                   \
+		}                                                                                                      \
+	}
+
+/* With its user, a process loses its effective capabilities, but not the permitted ones when told so (credentials(7)).
+ */
+const char *confine_give_id(pid_t pid, bool placed, const struct launch_confine *c)
+{
+	static const struct {
+		struct __user_cap_header_struct head;
+		struct __user_cap_data_struct between[2], at_last[2];
+	} caps = {
+		.head = {.version = _LINUX_CAPABILITY_VERSION_3},
+		.between = SET(BIT(CAP_CHECKPOINT_RESTORE) | BIT(CAP_SETUID)),
+		.at_last = SET(BIT(CAP_CHECKPOINT_RESTORE)),
+	};
+	const uint64_t head = offsetof(typeof(caps), head);
+	const struct place_one calls[] = {
+		{SYS_setresgid, {c->own_id, c->own_id, c->own_id}, 0},
+		{SYS_prctl, {PR_CAPBSET_DROP, CAP_SETUID}, 0},
+		{SYS_prctl, {PR_CAPBSET_DROP, CAP_SETGID}, 0},
+		{SYS_prctl, {PR_CAPBSET_DROP, CAP_SETPCAP}, 0},
+		{SYS_prctl, {PR_SET_KEEPCAPS, 1}, 0},
+		{SYS_setresuid, {c->own_id, c->own_id, c->own_id}, 0},
+		{SYS_prctl, {PR_SET_KEEPCAPS, 0}, 0},
+		{SYS_capset, {head, offsetof(typeof(caps), between)}, 3},
+		{SYS_setfsuid, {c->file_uid}, 0},
+		{SYS_capset, {head, offsetof(typeof(caps), at_last)}, 3},
+		/* its files in /proc are root's, as they would be without this; 2 (proc(5)) CRIU could not restore */
+		{SYS_prctl, {PR_SET_DUMPABLE, 0}, 0},
+	};
+
+	return place_calls(pid, !placed, calls, sizeof(calls) / sizeof(calls[0]), &caps, sizeof(caps));
+}
