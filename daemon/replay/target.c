@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* target.c: see target.h. The protocol with the shim is in rlog/replay.h. */
+#define LOG_DOMAIN "target"
 #include "replay/target.h"
 
 #include <dirent.h>
@@ -20,6 +21,7 @@
 
 #include "base/cleanup.h"
 #include "base/crc32c.h"
+#include "base/log.h"
 #include "base/str.h"
 #include "cell/cell.h"
 #include "cell/userns.h"
@@ -30,6 +32,7 @@
 #include "replay/advice.h"
 #include "replay/diverge.h"
 #include "replay/logs.h"
+#include "replay/objects.h"
 #include "replay/program.h"
 #include "replay/rights.h"
 #include "replay/root.h"
@@ -372,6 +375,44 @@ static int launch_once(struct target *t, const struct rec_image *img, const stru
 	return wait_state(t, 0, NULL, e) || check_state(t, NULL, e) ? -1 : 0;
 }
 
+static int still_moved(struct target *t, const struct objects *o, struct err *e)
+{
+	const struct rec_file *f = NULL;
+	uint64_t now = 0;
+
+	if (!t->pid || !objects_moved(o, t->pid, &f, &now))
+		return 0;
+	target_kill(t);
+	return err_set(
+		e, ERR_HOST,
+		"the replay has %s at %#llx, where another mapping was in the way of %#llx, its address when recorded: "
+		"the kernel chooses addresses by the file system and by its own version; unpack the recording on a "
+		"file system as that of the program, or replay it where it was recorded",
+		f->real, (unsigned long long)now, (unsigned long long)f->base);
+}
+
+/*
+ * Where the kernel has chosen other addresses for libraries than when it was recorded, as it does on another file
+ * system (launch/objects.h), the process is started again, and is told them.
+ */
+static int launch_in_place(struct target *t, const struct rec_image *img, struct launch_spec *spec,
+			   const struct objects *o, struct err *e)
+{
+	cleanup_free struct launch_object *places = NULL;
+	const struct rec_file *f = NULL;
+	uint64_t now = 0;
+	int r = launch_once(t, img, spec, e);
+
+	if (!t->pid || e->kind == ERR_CANCELLED || !objects_moved(o, t->pid, &f, &now))
+		return r;
+	log_info("%s is at %#llx, and was at %#llx when recorded: the replay is started with it there", f->real,
+		 (unsigned long long)now, (unsigned long long)f->base);
+	target_kill(t);
+	places = objects_places(o, &spec->nobjects);
+	spec->objects = places;
+	return launch_once(t, img, spec, e) || still_moved(t, o, e) ? -1 : 0;
+}
+
 int target_launch(struct target *t, struct err *e)
 {
 	const struct rec_image *img = rec_image(t->rec, t->root, e);
@@ -379,6 +420,8 @@ int target_launch(struct target *t, struct err *e)
 	cleanup_free char *path = NULL;
 	struct launch_confine confine;
 	struct launch_spec spec;
+	struct objects o;
+	int r;
 
 	if (t->base != t->root || (img && img->start))
 		return err_set(e, ERR_INTERNAL, "process %u begins with a checkpoint", t->process);
@@ -401,10 +444,11 @@ int target_launch(struct target *t, struct err *e)
 		.default_signals = 1,
 		.every_cpu = 1,
 	};
-	if (launch_once(t, img, &spec, e))
-		return -1;
-	pin(t);
-	return 0;
+	r = objects_read(&o, t->rec, t->root, e) || launch_in_place(t, img, &spec, &o, e) ? -1 : 0;
+	objects_fini(&o);
+	if (!r)
+		pin(t);
+	return r;
 }
 
 void target_adopt(struct target *t, pid_t pid)

@@ -357,6 +357,13 @@ static int parent_run(const struct launch_spec *s, pid_t pid, uint64_t stack_lim
 		err_wrap(e, "%s", s->path);
 		goto kill;
 	}
+	r = s->nobjects ? launch_place_objects(pid, s->objects, s->nobjects, e) : 0;
+	if (r)
+		err_wrap(e, "%s", s->path);
+	if (r < 0)
+		goto kill;
+	if (r)
+		return -1;
 	if (s->hold || !ptrace(PTRACE_DETACH, pid, 0, 0))
 		return 0;
 	/* Killed in its exec stop: the caller will reap a program that died at once. */

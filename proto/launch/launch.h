@@ -12,6 +12,7 @@
 
 #include "base/err.h"
 #include "launch/confine.h"
+#include "launch/objects.h"
 
 /* What lets a container's programs have user namespaces with a /proc of their own, for messages. */
 #define LAUNCH_CONTAINER                                                                                               \
@@ -46,6 +47,8 @@ struct launch_spec {
 	 * blocked. The caller's handlers never run in the child.
 	 */
 	int default_signals;
+	const struct launch_object *objects; /* what the dynamic linker is to map at given addresses: see objects.h */
+	unsigned nobjects;
 	int hold; /* it stays in its exec stop, traced by the caller, which lets it go; it dies with the caller */
 	int own_group; /* it leads a process group of its own */
 	int every_cpu; /* it may run on all, wherever the caller is bound to: an allocator counts them before anything

@@ -1,0 +1,159 @@
+/* SPDX-License-Identifier: MIT */
+/* objects.c: see objects.h: the addresses of the linker's calls of mmap are changed, as a tracer can (ptrace(2)). */
+#include "launch/objects.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/ptrace.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/user.h>
+#include <sys/wait.h>
+
+#include "base/alloc.h"
+#include "base/cleanup.h"
+#include "base/maps.h"
+
+#define OPTIONS (PTRACE_O_TRACEEXEC | PTRACE_O_EXITKILL)
+#define CALL_STOP (SIGTRAP | 0x80) /* PTRACE_O_TRACESYSGOOD */
+#define SYSCALL_BYTES 2u /* of the instruction */
+#define NO_REPLACE 0x100000u /* MAP_FIXED_NOREPLACE */
+
+struct linker_run {
+	pid_t pid;
+	struct mapping linker; /* its code */
+	bool changed; /* the arguments of the call that it is in */
+	struct user_regs_struct were; /* before that */
+};
+
+/* To its next stop at the entry or the exit of a call. As launch_place_objects. */
+static int next_stop(pid_t pid, struct err *e)
+{
+	int status, sig = 0;
+
+	for (;;) {
+		if (ptrace(PTRACE_SYSCALL, pid, 0, sig) && errno != ESRCH)
+			return err_errno(e, ERR_HOST, "cannot trace a new process");
+		while (waitpid(pid, &status, __WALL) < 0)
+			if (errno != EINTR)
+				return err_errno(e, ERR_INTERNAL, "waiting for a new process");
+		if (WIFSIGNALED(status))
+			err_set(e, ERR_INTERNAL, "killed by signal %d (%s) in the dynamic linker", WTERMSIG(status),
+				strsignal(WTERMSIG(status)));
+		else if (WIFEXITED(status))
+			err_set(e, ERR_INTERNAL, "exited with %d in the dynamic linker", WEXITSTATUS(status));
+		if (!WIFSTOPPED(status))
+			return 1;
+		if (WSTOPSIG(status) == CALL_STOP)
+			return 0;
+		sig = status >> 16 ? 0 : WSTOPSIG(status);
+	}
+}
+
+static const struct launch_object *object_of(pid_t pid, int fd, const struct launch_object *v, unsigned n)
+{
+	char path[64];
+	struct stat st;
+
+	snprintf(path, sizeof(path), "/proc/%d/fd/%d", (int)pid, fd);
+	if (stat(path, &st))
+		return NULL;
+	for (unsigned i = 0; i < n; i++)
+		if (v[i].dev == st.st_dev && v[i].ino == st.st_ino)
+			return &v[i];
+	return NULL;
+}
+
+/* mmap(address, length, protection, flags, descriptor, offset) */
+static int at_entry(struct linker_run *f, const struct launch_object *v, unsigned n, struct err *e)
+{
+	const struct launch_object *o = NULL;
+	struct user_regs_struct r;
+
+	if (ptrace(PTRACE_GETREGS, f->pid, 0, &r))
+		return err_errno(e, ERR_HOST, "cannot read a new process's registers");
+	if (!(r.r10 & (MAP_FIXED | MAP_ANONYMOUS)))
+		o = object_of(f->pid, (int)r.r8, v, n);
+	if (!o)
+		return 0;
+	f->were = r;
+	f->changed = true;
+	r.rdi = o->at;
+	r.r10 |= NO_REPLACE;
+	return ptrace(PTRACE_SETREGS, f->pid, 0, &r) ? err_errno(e, ERR_HOST, "cannot set a new process's registers")
+						     : 0;
+}
+
+/* A call keeps its arguments' registers. Where there is no room, it is made once more, as it was. */
+static int at_exit(struct linker_run *f, int64_t result, bool *again, struct err *e)
+{
+	struct user_regs_struct r;
+
+	*again = false;
+	if (!f->changed)
+		return 0;
+	f->changed = false;
+	if (ptrace(PTRACE_GETREGS, f->pid, 0, &r))
+		return err_errno(e, ERR_HOST, "cannot read a new process's registers");
+	r.rdi = f->were.rdi;
+	r.r10 = f->were.r10;
+	if (result == -EEXIST) {
+		*again = true;
+		r.rax = SYS_mmap;
+		r.rip -= SYSCALL_BYTES;
+	}
+	return ptrace(PTRACE_SETREGS, f->pid, 0, &r) ? err_errno(e, ERR_HOST, "cannot set a new process's registers")
+						     : 0;
+}
+
+/* Up to the first call that is not the linker's, as launch_place_objects. */
+static int follow_linker(struct linker_run *f, const struct launch_object *v, unsigned n, struct err *e)
+{
+	bool again = false;
+
+	for (;;) {
+		struct __ptrace_syscall_info i;
+		int r = next_stop(f->pid, e);
+
+		if (r)
+			return r;
+		if (ptrace(PTRACE_GET_SYSCALL_INFO, f->pid, sizeof(i), &i) < 0)
+			return err_errno(e, ERR_HOST, "cannot see a new process's system calls");
+		if (i.op == PTRACE_SYSCALL_INFO_EXIT && at_exit(f, i.exit.rval, &again, e))
+			return -1;
+		if (i.op != PTRACE_SYSCALL_INFO_ENTRY)
+			continue;
+		if (!mapping_has(&f->linker, i.instruction_pointer))
+			return 0;
+		if (i.entry.nr == SYS_mmap && !again && at_entry(f, v, n, e))
+			return -1;
+		again = false;
+	}
+}
+
+static int set_options(pid_t pid, long options, struct err *e)
+{
+	return ptrace(PTRACE_SETOPTIONS, pid, 0, options) ? err_errno(e, ERR_HOST, "cannot trace a new process") : 0;
+}
+
+int launch_place_objects(pid_t pid, const struct launch_object *v, unsigned n, struct err *e)
+{
+	cleanup_free struct linker_run *f = xcalloc(1, sizeof(*f)); /* a path is in it */
+	struct user_regs_struct r;
+	int ret;
+
+	f->pid = pid;
+	if (ptrace(PTRACE_GETREGS, pid, 0, &r))
+		return err_errno(e, ERR_HOST, "cannot read a new process's registers");
+	if (!maps_find(pid, r.rip, &f->linker))
+		return err_set(e, ERR_HOST, "cannot see where the dynamic linker is (/proc/%d/maps)", (int)pid);
+	if (set_options(pid, OPTIONS | PTRACE_O_TRACESYSGOOD, e))
+		return -1;
+	ret = follow_linker(f, v, n, e);
+	return ret ? ret : set_options(pid, OPTIONS, e);
+}

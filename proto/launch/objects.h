@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * objects.h: where the dynamic linker maps a program's libraries. Without a wish of its own: the kernel chooses, and it
+ * aligns a file of 2 MiB or more to huge pages where the file system has such (thp_get_unmapped_area: ext4, xfs, btrfs
+ * ..., tmpfs with huge=), else not. So a copy on another file system gets other addresses.
+ */
+#ifndef FRED_LAUNCH_OBJECTS_H
+#define FRED_LAUNCH_OBJECTS_H
+
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "base/err.h"
+
+/* A file, by what stat(2) says, and where its mapping begins. */
+struct launch_object {
+	uint64_t dev, ino;
+	uint64_t at;
+};
+
+/*
+ * pid is traced by the caller and stands in its exec stop. It goes on until the dynamic linker is done, and each of
+ * these files is mapped at its address, if there is room; all else is where the kernel chooses. 0: it stands in front
+ * of the first system call that is not the linker's; 1: it has ended and is reaped, *e says how; -1: it lives, and
+ * cannot be followed.
+ */
+int launch_place_objects(pid_t pid, const struct launch_object *v, unsigned n, struct err *e);
+
+#endif
