@@ -18,6 +18,7 @@ const char *config_help(void)
 	       "  -f, --foreground       stay in the foreground, log to standard error\n"
 	       "      --idle SECONDS     end after so long without clients; 0: never (600)\n"
 	       "      --log-level LEVEL  error, warn, info or debug (info)\n"
+	       "      --check-checkpoint dump and restore a process in a cell\n"
 	       "      --check-criu       run criu check in a cell\n"
 	       "      --print-criu       print which CRIU would be used\n"
 	       "      --ready-fd FD      write \"ok\" or an error there when started\n"
@@ -25,9 +26,10 @@ const char *config_help(void)
 	       "      --version\n";
 }
 
-enum { OPT_CHECK_CRIU = 256, OPT_IDLE, OPT_LOG_LEVEL, OPT_PRINT_CRIU, OPT_READY_FD, OPT_VERSION };
+enum { OPT_CHECK_CHECKPOINT = 256, OPT_CHECK_CRIU, OPT_IDLE, OPT_LOG_LEVEL, OPT_PRINT_CRIU, OPT_READY_FD, OPT_VERSION };
 
 static const struct option options[] = {
+	{"check-checkpoint", no_argument, NULL, OPT_CHECK_CHECKPOINT},
 	{"check-criu", no_argument, NULL, OPT_CHECK_CRIU},
 	{"foreground", no_argument, NULL, 'f'},
 	{"help", no_argument, NULL, 'h'},
@@ -69,6 +71,9 @@ static int apply(struct config *c, int opt, struct err *e)
 		return 0;
 	case OPT_VERSION:
 		c->version = true;
+		return 0;
+	case OPT_CHECK_CHECKPOINT:
+		c->check_checkpoint = true;
 		return 0;
 	case OPT_CHECK_CRIU:
 		c->check_criu = true;

@@ -10,7 +10,7 @@
 
 struct config {
 	bool foreground; /* stay, log to standard error */
-	bool help, version, print_criu, check_criu; /* print that and end */
+	bool help, version, print_criu, check_criu, check_checkpoint; /* print that and end */
 	int ready_fd; /* "ok" or an error goes there, once; -1: none */
 	uint64_t idle_s; /* 0: never end by itself */
 };

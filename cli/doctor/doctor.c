@@ -37,6 +37,8 @@ static const struct doctor_check checks[] = {
 	 doctor_criu},
 	{"criu-check", "CRIU works with this kernel", "use a newer CRIU: scripts/setup builds one; run as root",
 	 doctor_criu_check},
+	{"checkpoint", "a dump and a restore: a search does not run from the program's start each time",
+	 "as for criu-check; without checkpoints all works, and takes longer", doctor_checkpoint},
 	{"home", "$FRED_HOME: recordings, log and socket of the daemon",
 	 "set FRED_HOME to a folder of yours on a disk with free space", doctor_home},
 	{"tier", "what works here as a whole: recording is for everybody, replaying needs namespaces",

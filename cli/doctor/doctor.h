@@ -3,6 +3,7 @@
 #ifndef FRED_DOCTOR_DOCTOR_H
 #define FRED_DOCTOR_DOCTOR_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 #include "base/buf.h"
@@ -44,6 +45,9 @@ void doctor_tier(struct doctor_result *r);
 /* tools.c: checks of programs and folders. */
 void doctor_criu(struct doctor_result *r);
 void doctor_criu_check(struct doctor_result *r);
+void doctor_checkpoint(struct doctor_result *r);
+/* Does a dump and a restore work? *said: malloc'd, what it took or what fails. */
+bool doctor_try_checkpoint(char **said);
 void doctor_gdb(struct doctor_result *r);
 void doctor_shim(struct doctor_result *r);
 void doctor_daemon(struct doctor_result *r);

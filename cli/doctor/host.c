@@ -19,6 +19,7 @@
 #include <unistd.h>
 
 #include "base/caps.h"
+#include "base/cleanup.h"
 #include "base/fdio.h"
 #include "base/str.h"
 #include "doctor/doctor.h"
@@ -201,13 +202,18 @@ void doctor_perf(struct doctor_result *r)
 
 void doctor_tier(struct doctor_result *r)
 {
+	cleanup_free char *said = NULL;
+
 	if (in_child(try_namespaces)) {
 		buf_add_str(&r->found, "tier 2, no namespaces: programs are recorded; recordings are not replayed");
 		r->status = DOCTOR_MISSING;
-	} else if (caps_effective() >> CAP_BIT_SYS_ADMIN & 1) {
-		buf_add_str(&r->found, "rights of root: everything works");
-	} else {
-		buf_add_str(&r->found, "tier 1, user namespaces: everything works");
+		return;
+	}
+	buf_addf(&r->found, "%s: everything works",
+		 caps_effective() >> CAP_BIT_SYS_ADMIN & 1 ? "rights of root" : "tier 1, user namespaces");
+	if (!doctor_try_checkpoint(&said)) {
+		buf_add_str(&r->found, " but checkpoints: each replay begins at the program's start");
+		r->status = DOCTOR_WARN;
 	}
 }
 

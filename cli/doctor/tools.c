@@ -176,6 +176,32 @@ void doctor_criu_check(struct doctor_result *r)
 		r->status = DOCTOR_MISSING;
 }
 
+bool doctor_try_checkpoint(char **said)
+{
+	struct err e;
+	cleanup_free char *fredd = paths_own(PATHS_DAEMON, &e);
+	char *argv[] = {fredd, "--check-checkpoint", NULL};
+	cleanup_buf struct buf out = {0};
+	int status;
+
+	if (!fredd || capture(argv, &out, &status, &e)) {
+		*said = xstrdup(e.text);
+		return false;
+	}
+	*said = line_with("cannot", &out);
+	return WIFEXITED(status) && !WEXITSTATUS(status);
+}
+
+void doctor_checkpoint(struct doctor_result *r)
+{
+	cleanup_free char *said = NULL;
+
+	if (doctor_try_checkpoint(&said))
+		buf_add_str(&r->found, said);
+	else
+		missing(r, said);
+}
+
 void doctor_gdb(struct doctor_result *r)
 {
 	char *argv[] = {"gdb", "-nx", "--version", NULL};
