@@ -61,7 +61,11 @@ static void print(const struct cli *cli, const json_t *r)
 	print_value("before: ", json_object_get(r, "before"));
 	print_value("after:  ", json_object_get(r, "after"));
 	if (json_is_true(json_object_get(r, "may_be_later")))
-		puts(cli_has(cli, "last")
+		puts(json_is_true(json_object_get(r, "bad_at_events"))
+			     ? "it is bad at each later event; in between two events it may be good for a moment, for "
+			       "what it "
+			       "reads could not be watched"
+		     : cli_has(cli, "last")
 			     ? "there may be later ones: not all that the expression reads could be watched"
 			     : "there may be later ones: --last looks for them, however long that takes");
 	text_frames(json_object_get(r, "backtrace"));

@@ -94,7 +94,9 @@ static void describe(const struct watch_result *r, struct buf *out)
 	buf_add_char(out, '\n');
 	for (size_t i = 0; i < r->notes.n; i++)
 		buf_addf(out, "(%s)\n", r->notes.s[i]);
-	if (r->may_be_later)
+	if (r->may_be_later && r->bad_at_events)
+		buf_addf(out, "(it is bad at each later event; in between two events it may be good for a moment)\n");
+	else if (r->may_be_later)
 		buf_addf(out, "(there may be later ones: --last looks for them)\n");
 }
 

@@ -11,6 +11,7 @@
 #include "base/cleanup.h"
 #include "base/log.h"
 #include "base/str.h"
+#include "expr/call_still.h"
 #include "expr/compile.h"
 #include "expr/expr_float.h"
 #include "expr/libc_calls.h"
@@ -448,6 +449,7 @@ int calls_init(struct calls *c, struct gdb *g, const char *text, const struct gd
 		calls_fini(c);
 		return r;
 	}
+	c->still = call_still_new();
 	*outer = steal_ptr(&cur);
 	return 0;
 }
@@ -460,5 +462,6 @@ void calls_fini(struct calls *c)
 			free(c->call[i].arg[k].string);
 		}
 	free(c->code);
+	call_still_free(c->still);
 	memset(c, 0, sizeof(*c));
 }

@@ -13,6 +13,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+#include "agent/agent.h"
 #include "base/err.h"
 #include "expr/compile.h"
 #include "expr/locals.h"
@@ -38,6 +39,8 @@ struct call {
 	struct call_arg arg[CALL_ARGS];
 };
 
+struct call_still;
+
 struct calls {
 	unsigned n;
 	struct call call[CALL_MAX]; /* in the order in which they are made */
@@ -45,6 +48,7 @@ struct calls {
 	uint8_t *code;
 	size_t len;
 	struct gdb_locals locals; /* of arguments and rest */
+	struct call_still *still; /* for calls_still; NULL: the functions have to be run */
 };
 
 /*
@@ -63,6 +67,16 @@ void calls_fini(struct calls *c);
  * lock whose owner does not exist in the copy.
  */
 int calls_run(const struct calls *c, pid_t pid, int timeout_ms, uint64_t result[CALL_MAX], struct err *e);
+
+/*
+ * The value of the whole expression without running anything: the functions are interpreted (insn/emulate.h) over the
+ * memory of pid, which is stopped; out->range: all that was read, the functions' reads included. 0: *ended says whether
+ * a call came back: no (a fault), and there is no value, or yes, and *s and *out are as of agent_run. 1: it cannot be
+ * told that way.
+ */
+int calls_still(const struct calls *c, pid_t pid, bool *ended, enum agent_status *s, struct agent_result *out);
+/* They are not to be interpreted any more. */
+void calls_no_still(struct calls *c);
 
 /*
  * Guards calls that GDB makes in a copy with one thread: a call that waits for another thread's lock would wait for

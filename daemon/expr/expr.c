@@ -3,6 +3,7 @@
 #define LOG_DOMAIN "expr"
 #include "expr/expr.h"
 
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -22,6 +23,7 @@
 
 #define FRAMES_MAX 64
 #define CALL_TIMEOUT_MS 20000
+#define CHECKS 3 /* of what calls_still says */
 
 static bool is_unknown_symbol(const struct err *e)
 {
@@ -261,6 +263,7 @@ void expr_eval_memory(const struct expr *x, pid_t pid, struct expr_value *out)
 
 	out->invalid = false;
 	add_frame_word(x, &out->words);
+	out->told = !out->words.ranges_full;
 	out->known = s == AGENT_OK;
 	out->value = out->words.value;
 	if (!gdb_locals_alive(&x->locals, pid)) {
@@ -309,6 +312,42 @@ static int eval_direct(const struct expr *x, pid_t pid, int timeout_ms, struct e
 	out->truth = truth_of(x, r.value);
 	snprintf(out->text, sizeof(out->text), "%.150s", text);
 	log_debug("%s: %s", x->text, text);
+	return 0;
+}
+
+bool expr_is_still(const struct expr *x)
+{
+	return x->compiled || (x->direct && x->calls.still);
+}
+
+int expr_eval_still(const struct expr *x, pid_t pid, struct expr_value *out)
+{
+	cleanup_free char *text = NULL;
+	enum agent_status s;
+	bool ended;
+
+	if (x->compiled) {
+		expr_eval_memory(x, pid, out);
+		return 0;
+	}
+	if (!x->direct)
+		return 1;
+	*out = (struct expr_value){.truth = SEARCH_ERROR};
+	if (!gdb_locals_alive(&x->locals, pid))
+		no_frame(out);
+	else if (calls_still(&x->calls, pid, &ended, &s, &out->words))
+		return 1;
+	else if (!ended)
+		snprintf(out->text, sizeof(out->text), "the call ended by signal %d", SIGSEGV);
+	else if (s != AGENT_OK)
+		snprintf(out->text, sizeof(out->text), "%s", agent_status_text(s));
+	else {
+		text = gdb_type_format(&x->x.type, out->words.value);
+		out->truth = truth_of(x, out->words.value);
+		snprintf(out->text, sizeof(out->text), "%.150s", text);
+	}
+	add_frame_word(x, &out->words);
+	out->told = !out->words.ranges_full;
 	return 0;
 }
 
@@ -485,15 +524,36 @@ int expr_check_alive(const struct expr_value *v, pid_t pid, struct err *e)
 							   : 0;
 }
 
+/* By running the calls in a copy, and the first times by interpreting them too: the two have to agree. */
+static int eval_direct_checked(struct expr *x, struct gdb *g, struct target *t, struct expr_value *out, struct err *e)
+{
+	struct expr_value still;
+	int r = eval_snap(x, g, t, out, e) || (!x->checked && check_direct(x, g, t, out, e)) ? -1 : 0;
+
+	if (r || !x->direct || !expr_is_still(x) || expr_eval_still(x, t->pid, &still))
+		return r;
+	x->checks++;
+	if (still.truth != out->truth || (still.truth != SEARCH_ERROR && strcmp(still.text, out->text))) {
+		log_warn("%s: %s interpreted, %s when run", x->text, still.text, out->text);
+		calls_no_still(&x->calls);
+	} else {
+		*out = still;
+	}
+	return 0;
+}
+
 int expr_eval(struct expr *x, struct gdb *g, struct target *t, struct expr_value *out, struct err *e)
 {
+	bool still = x->compiled || (x->checked && x->checks >= CHECKS);
 	int r = 0;
 
-	if (x->compiled)
-		expr_eval_memory(x, t->pid, out);
+	if (still && !expr_eval_still(x, t->pid, out))
+		return expr_check_alive(out, t->pid, e);
+	if (x->direct)
+		r = eval_direct_checked(x, g, t, out, e);
 	else if (expr_needs_thread(x, target_tid(t, t->ctl->parked)))
 		r = expr_eval_in_place(x, g, t, out, e);
 	else
-		r = eval_snap(x, g, t, out, e) || (x->direct && !x->checked && check_direct(x, g, t, out, e)) ? -1 : 0;
+		r = eval_snap(x, g, t, out, e);
 	return r || expr_check_alive(out, t->pid, e) ? -1 : 0;
 }

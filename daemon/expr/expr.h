@@ -31,6 +31,7 @@ struct expr {
 	struct gdb_expr x;
 	bool direct; /* calls are made without GDB; of x only the type is filled */
 	bool checked; /* ... and the value was once compared with GDB's */
+	unsigned checks; /* how often what calls_still says was compared with running them */
 	struct calls calls;
 	/* Which values are true: by default those that are not zero; else all but `unequal_to`. */
 	bool by_value;
@@ -43,7 +44,8 @@ struct expr_value {
 	bool invalid; /* SEARCH_ERROR, and in any state of the program, since GDB does not accept it */
 	int64_t value;
 	char text[160]; /* as GDB prints it; with SEARCH_ERROR: why it has none */
-	struct agent_result words; /* what was read (compiled expressions) */
+	bool told; /* words are all that the value depends on */
+	struct agent_result words; /* what was read (expr_eval_still) */
 };
 
 /* For users: the value, or "<why there is none>". malloc'd. */
@@ -58,6 +60,13 @@ void expr_fini(struct expr *x);
 
 /* Evaluates a compiled expression on the memory of pid, which must not be running. Never fails. */
 void expr_eval_memory(const struct expr *x, pid_t pid, struct expr_value *out);
+/*
+ * The same of expressions with calls too, as far as those can be interpreted: nothing of pid is run, and no copy is
+ * needed. 1: it cannot be evaluated that way.
+ */
+int expr_eval_still(const struct expr *x, pid_t pid, struct expr_value *out);
+/* May expr_eval_still be tried? */
+bool expr_is_still(const struct expr *x);
 /*
  * Evaluates any expression in pid, a copy of the process that the caller kills afterwards; with GDB if need be. An
  * expression without a value is a result (SEARCH_ERROR); -1: GDB failed.

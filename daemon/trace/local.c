@@ -154,14 +154,20 @@ static int search_once(struct local *l, struct err *e)
 
 static int search(struct local *l, struct err *e)
 {
+	struct trace_local_result first = {0};
 	uint64_t before = 0;
 	int again = 1;
 
 	while (again == 1) {
 		if (search_once(l, e))
 			return -1;
-		if (before) /* it is of a later one */
+		if (before) { /* it is of a later one */
 			l->r->later_evaluations += l->r->evaluations - before;
+			l->r->gaps = first.gaps;
+			l->r->branches = first.branches;
+			l->r->instructions = first.instructions;
+		}
+		first = *l->r;
 		if (l->r->outcome != TRACE_LOCAL_FOUND)
 			return 0;
 		if (!l->lasting.ns)

@@ -37,7 +37,7 @@ enum trace_recorder {
 
 struct trace_local_ops {
 	/* Evaluates in t's process, which is stopped, and must leave it as it was. *words comes
-	 * with n == 0 and complete == false. 0; -1 ends the search. */
+	 * with n == 0 and complete == false. 0; 1: the same, but all of it was known; -1 ends the search. */
 	int (*eval)(void *ctx, struct trace *t, enum trace_side *side, struct trace_words *words, struct err *e);
 	/* Has t reached the end of its segment? Asked whenever it stops at end_break, at end_watch,
 	 * or by a limit (each slice of slice_ns of wall time). NULL: end_break and end_watch always
@@ -122,8 +122,9 @@ struct trace_local_result {
 		turn_hits; /* FOUND: the instruction, at its turn_hits-th execution in the segment; 0, 0: not known */
 	struct trace_local_statement statement; /* FOUND, with ops->line and without params.nth */
 	uint64_t hits, steps, evaluations, forks;
-	uint64_t branches,
-		instructions; /* how many were bisected: branches, and then instructions between two of them; 0: none */
+	/* How many were bisected: stretches of code that can be walked, branches in one, instructions between two of
+	 * them; 0: none. */
+	uint64_t gaps, branches, instructions;
 	uint64_t later_evaluations; /* how many of the evaluations were for later transitions */
 	uint64_t evaluate_ns, fork_ns, run_ns, total_ns; /* wall */
 };

@@ -8,15 +8,17 @@
 
 #define STEPS_MAX 200000u /* up to the next branch: the recorder's own code may lie in between */
 #define BREAK_SLOT 0
+#define GAPS_MAX 4096u
 #define SYSCALL 0x050f /* as two bytes of code */
 
 /* A bisection over numbered states: `at` is the left end's number, which is good, `end` is the first known to be bad.
  */
 struct counting {
 	struct local *l;
-	enum { COUNT_BRANCHES, COUNT_STEPS } unit;
+	enum { COUNT_GAPS, COUNT_BRANCHES, COUNT_STEPS } unit;
 	struct trace_local_place base; /* of state 0 */
 	uint64_t at, end;
+	bool end_seen; /* state `end` was evaluated, and no other bad one after it */
 	uint64_t end_pc; /* of state `end`; 0: it is the segment's end, or not known */
 };
 
@@ -33,7 +35,7 @@ static struct trace_local_place place_of(const struct counting *c, uint64_t numb
 {
 	struct trace_local_place p = c->base;
 
-	*(c->unit == COUNT_BRANCHES ? &p.branches : &p.steps) += number;
+	*(c->unit == COUNT_GAPS ? &p.gaps : c->unit == COUNT_BRANCHES ? &p.branches : &p.steps) += number;
 	return p;
 }
 
@@ -64,11 +66,22 @@ static int halve(struct counting *c,
 			if (missed)
 				return 1;
 			c->end = mid;
+			c->end_seen = true;
 			continue;
 		}
 		adopt_at(l, &copy, &words, place_of(c, mid));
 		c->at = mid;
 	}
+	return 0;
+}
+
+/* A copy has gone over what cannot be walked, or come to it: is it bad there? */
+static int look_behind(struct local *l, struct trace *copy, bool *bad, struct trace_words *words, struct err *e)
+{
+	if (!local_same_words(l, &l->left, copy))
+		return local_evaluate(l, copy, bad, words, e);
+	*words = l->words;
+	*bad = false;
 	return 0;
 }
 
@@ -163,10 +176,14 @@ static int count_branches(struct counting *c, struct err *e)
 	if (local_fork_left(l, &copy, e))
 		return -1;
 	r = local_walk_copy(l, &copy, 0, &w, &ended, e);
-	if (r == WALK_LEFT && local_evaluate(l, &copy, &bad, &words, e))
+	if (r == WALK_LEFT && look_behind(l, &copy, &bad, &words, e))
 		r = -1;
-	*c = (struct counting){
-		.l = l, .base = l->place, .end = w.ask.branches + 1, .end_pc = r == WALK_LEFT ? w.ask.at : 0};
+	*c = (struct counting){.l = l,
+			       .unit = COUNT_BRANCHES,
+			       .base = l->place,
+			       .end = w.ask.branches + 1,
+			       .end_seen = r == WALK_LEFT,
+			       .end_pc = r == WALK_LEFT ? w.ask.at : 0};
 	log_info("%llu branches in %llu us, %s 0x%llx", (unsigned long long)w.ask.branches,
 		 (unsigned long long)(clock_ns() - start) / 1000,
 		 ended		  ? "to the end of the segment"
@@ -208,13 +225,25 @@ static int run_to(struct local *l, struct trace *t, uint64_t pc, uint64_t sp, st
 
 /* ---- instructions ---- */
 
+/* Each instruction counts, whatever it changes. */
+static int step_on(struct local *l, struct trace *t, uint64_t units, uint64_t *done, enum local_move *how,
+		   struct err *e)
+{
+	bool complete = l->words.complete;
+	int r;
+
+	l->words.complete = false;
+	r = local_advance(l, t, LOCAL_STEP, units, 0, done, how, e);
+	l->words.complete = complete;
+	return r;
+}
+
 static int move_steps(struct counting *c, struct trace *copy, uint64_t units, bool *missed, struct err *e)
 {
 	enum local_move how;
 	uint64_t done;
 
-	c->l->words.complete = false; /* so that each instruction counts */
-	if (local_advance(c->l, copy, LOCAL_STEP, units, 0, &done, &how, e))
+	if (step_on(c->l, copy, units, &done, &how, e))
 		return -1;
 	*missed = how != LOCAL_MOVED || done != units;
 	return 0;
@@ -232,9 +261,8 @@ static int count_steps(struct counting *c, uint64_t *n, struct err *e)
 	*n = 0;
 	if (local_fork_left(l, &copy, e))
 		return -1;
-	l->words.complete = false;
 	while (!r && how == LOCAL_MOVED && *n < STEPS_MAX && (!*n || !c->end_pc || pc != c->end_pc)) {
-		r = local_advance(l, &copy, LOCAL_STEP, 1, 0, &done, &how, e);
+		r = step_on(l, &copy, 1, &done, &how, e);
 		*n += !r && done;
 		if (!r && c->end_pc && how == LOCAL_MOVED)
 			r = trace_get_pc(&copy, &pc, e);
@@ -243,22 +271,42 @@ static int count_steps(struct counting *c, uint64_t *n, struct err *e)
 	return r ? -1 : *n == STEPS_MAX || how == LOCAL_EXITED;
 }
 
-/* What is left lies between two branches: watched, or stepped through. */
+/* From the left end it is one instruction to a state that was evaluated as bad: that is the answer. */
+static int last_step(struct local *l, enum local_verdict *v, struct err *e)
+{
+	enum local_move how;
+	uint64_t done;
+
+	if (step_on(l, &l->left, 1, &done, &how, e))
+		return -1;
+	if (how != LOCAL_MOVED)
+		return err_set(e, ERR_INTERNAL, "the thread's instructions are not the same each time");
+	l->place.steps += done;
+	*v = local_answer(l, TRACE_LOCAL_FOUND);
+	return 0;
+}
+
+/* What is left lies between two branches: the instructions are bisected, unless the first change of the words is it. */
 static int last_unit(struct counting *c, enum local_verdict *v, struct err *e)
 {
-	struct counting s = {.l = c->l, .unit = COUNT_STEPS, .base = c->l->place};
+	struct counting s = {.l = c->l, .unit = COUNT_STEPS, .end_seen = c->end_seen};
 	int r;
 
-	if (local_watchable(c->l))
-		return local_go_through(c->l, LOCAL_HIT, 0, v, e);
+	if (local_watchable(c->l)) {
+		if (local_one_in_place(c->l, LOCAL_HIT, 0, v, e))
+			return -1;
+		if (*v == LOCAL_ANSWERED)
+			return 0;
+		s.end_seen = false;
+	}
+	s.base = c->l->place;
 	r = count_steps(c, &s.end, e);
 	c->l->r->instructions = s.end;
 	if (!r)
 		r = halve(&s, move_steps, e);
 	if (r)
 		return r < 0 ? -1 : 0;
-	c->l->words.complete = false;
-	return local_go_through(c->l, LOCAL_STEP, 0, v, e);
+	return s.end_seen ? last_step(c->l, v, e) : local_go_through(c->l, LOCAL_STEP, 0, v, e);
 }
 
 /* PC of state c->end, which lies one branch behind the left end, and is not the one that was counted to. */
@@ -300,24 +348,76 @@ int local_cross_gap(struct local *l, struct trace *t, struct err *e)
 	return trace_step(t, 0, &s, e) ? -1 : s.why != TRACE_STEPPED;
 }
 
-/* 1: the left end does not come behind it, or is bad there. */
-static int left_over_gap(struct local *l, struct err *e)
+/* ---- gaps ---- */
+
+/* To behind the next gap. 1: it does not come there; *ended: for the segment is over. *branches: on the way. */
+static int over_gap(struct local *l, struct trace *t, uint64_t *branches, bool *ended, struct err *e)
 {
-	struct trace_words words;
-	struct trace copy;
-	bool bad = true;
+	struct trace_walk w = {.ask.nth_branch = 0};
 	int r;
 
+	*ended = false;
+	*branches = 0;
+	if (local_is_in_recorder(l, t))
+		return local_cross_gap(l, t, e);
+	r = local_walk_copy(l, t, 0, &w, ended, e);
+	*branches = w.ask.branches;
+	return r < 0 ? -1 : r == WALK_LEFT && !*ended ? local_cross_gap(l, t, e) : 1;
+}
+
+static int move_gaps(struct counting *c, struct trace *copy, uint64_t units, bool *missed, struct err *e)
+{
+	uint64_t branches;
+	bool ended;
+	int r = 0;
+
+	while (!r && units--)
+		r = over_gap(c->l, copy, &branches, &ended, e);
+	*missed = r == 1;
+	return r < 0 ? -1 : 0;
+}
+
+/*
+ * How many gaps there are behind the left end. *branches: of the stretch behind the last of them, if the segment ends
+ * there; 0: it does not, or they are too many to be counted.
+ */
+static int count_gaps(struct local *l, uint64_t *gaps, uint64_t *branches, struct err *e)
+{
+	struct trace copy;
+	bool ended = false;
+	int r = local_fork_left(l, &copy, e);
+
+	if (r)
+		return -1;
+	for (*gaps = 0; !r && *gaps < GAPS_MAX; *gaps += !r)
+		r = over_gap(l, &copy, branches, &ended, e);
+	trace_kill(&copy);
+	if (!ended)
+		*branches = 0;
+	return r < 0 ? -1 : 0;
+}
+
+/* Is what the left end reads the same behind the first gap? Then it goes there without being evaluated. */
+static int over_first_gap(struct counting *c, struct err *e)
+{
+	struct local *l = c->l;
+	struct trace copy;
+	bool missed;
+
+	if (!l->words.complete || c->end < 2)
+		return 0;
 	if (local_fork_left(l, &copy, e))
 		return -1;
-	r = local_cross_gap(l, &copy, e);
-	if (!r && local_evaluate(l, &copy, &bad, &words, e))
-		r = -1;
-	if (r || bad) {
+	if (move_gaps(c, &copy, 1, &missed, e)) {
 		trace_kill(&copy);
-		return r < 0 ? -1 : 1;
+		return -1;
 	}
-	adopt_at(l, &copy, &words, (struct trace_local_place){l->place.known, l->place.gaps + 1});
+	if (missed || !local_same_words(l, &l->left, &copy)) {
+		trace_kill(&copy);
+		return 0;
+	}
+	adopt_at(l, &copy, &l->words, place_of(c, 1));
+	c->at = 1;
 	return 0;
 }
 
@@ -347,6 +447,28 @@ bool local_can_walk(const struct local *l)
 	return l->p->walk && l->p->end_watch && !l->p->no_forks && l->ops->leave;
 }
 
+/* The stretch in which it turns, by the gaps between them; then by its branches. *c: those. enum counted, or -1. */
+static int find_stretch(struct counting *c, struct err *e)
+{
+	struct counting g = {.l = c->l, .unit = COUNT_GAPS, .base = c->l->place};
+	uint64_t gaps, branches = 0;
+	int r = count_gaps(c->l, &gaps, &branches, e);
+
+	if (r)
+		return -1;
+	g.end = gaps + 1;
+	c->l->r->gaps = g.end;
+	r = over_first_gap(&g, e) ? -1 : halve(&g, move_gaps, e);
+	if (r)
+		return r < 0 ? -1 : COUNTED_NOT;
+	if (local_is_in_recorder(c->l, &c->l->left))
+		return COUNTED_NOT;
+	if (g.at < gaps || !branches)
+		return count_branches(c, e);
+	*c = (struct counting){.l = c->l, .unit = COUNT_BRANCHES, .base = c->l->place, .end = branches + 1};
+	return COUNTED_END;
+}
+
 int local_by_branches(struct local *l, enum local_verdict *v, struct err *e)
 {
 	struct counting c = {.l = l};
@@ -355,13 +477,9 @@ int local_by_branches(struct local *l, enum local_verdict *v, struct err *e)
 	*v = LOCAL_NOT_YET;
 	if (!local_can_walk(l))
 		return 0;
-	r = local_is_in_recorder(l, &l->left) ? left_over_gap(l, e) : 0;
-	while (!r) {
-		r = count_branches(&c, e);
-		if (r == COUNTED_END || r == COUNTED_BAD)
-			return bisect_branches(&c, v, e);
-		r = r == COUNTED_GOOD ? left_over_gap(l, e) : r;
-	}
+	r = find_stretch(&c, e);
+	if (r == COUNTED_END || r == COUNTED_BAD)
+		return bisect_branches(&c, v, e);
 	l->place.known = false;
 	return r < 0 ? -1 : 0;
 }

@@ -99,6 +99,16 @@ static bool changed(const struct local *l, const struct trace *t, struct snapsho
 	return true;
 }
 
+bool local_same_words(const struct local *l, const struct trace *a, const struct trace *b)
+{
+	struct snapshot s;
+
+	if (l->guess.n)
+		return false;
+	take(l, a, &s);
+	return s.valid && !changed(l, b, &s);
+}
+
 static int check_ended(struct local *l, struct trace *t, bool at_end_slot, bool *ended, struct err *e)
 {
 	if (l->ops->cancelled && l->ops->cancelled(l->ctx))

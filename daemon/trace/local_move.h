@@ -43,6 +43,8 @@ enum local_move {
 
 /* Do the words fit into the free debug registers? */
 bool local_watchable(const struct local *l);
+/* Are the words that the expression reads at the left end known, and the same in both states? Then so is its value. */
+bool local_same_words(const struct local *l, const struct trace *a, const struct trace *b);
 /* Sets the slots for the end of the segment. */
 int local_arm_end(struct local *l, struct trace *t, struct err *e);
 /*

@@ -13,12 +13,14 @@ int local_evaluate(struct local *l, struct trace *t, bool *bad, struct trace_wor
 {
 	uint64_t start = clock_ns();
 	enum trace_side side;
+	int known;
 
 	if (l->ops->cancelled && l->ops->cancelled(l->ctx))
 		return err_set(e, ERR_CANCELLED, "the search was cancelled");
 	words->n = 0;
 	words->complete = false;
-	if (l->ops->eval(l->ctx, t, &side, words, e))
+	known = l->ops->eval(l->ctx, t, &side, words, e);
+	if (known < 0)
 		return -1;
 	*bad = side == TRACE_BAD;
 	l->none = side == TRACE_NONE;
@@ -26,7 +28,7 @@ int local_evaluate(struct local *l, struct trace *t, bool *bad, struct trace_wor
 		return err_set(e, ERR_INTERNAL, "the expression reads too many words");
 	if (l->guess.n)
 		*words = l->guess;
-	l->r->evaluations++;
+	l->r->evaluations += !known;
 	l->r->evaluate_ns += clock_ns() - start;
 	return 0;
 }

@@ -91,13 +91,15 @@ static void to_words(const struct following *w, const struct agent_result *from,
 		to->complete = false;
 }
 
-static void evaluate(struct following *w, struct expr_value *v)
+/* 1: it cannot be evaluated while threads are on their way. */
+static int evaluate(struct following *w, struct expr_value *v)
 {
 	uint64_t start = clock_ns();
+	int r = expr_eval_still(w->f->x, w->f->nav->t.pid, v);
 
-	expr_eval_memory(w->f->x, w->f->nav->t.pid, v);
 	w->r->evaluations++;
 	w->r->evaluate_ns += clock_ns() - start;
+	return r;
 }
 
 static bool is_late(struct following *w)
@@ -220,7 +222,8 @@ static int go_through(struct following *w, struct trace *t, struct trace_line *l
 			return -1;
 		if (!t->alive || stop.why == TRACE_SIGNAL)
 			return 0;
-		expr_eval_memory(w->f->x, t->pid, &v);
+		if (expr_eval_still(w->f->x, t->pid, &v))
+			return 0;
 		now = pred_side(w->f->pred, v.truth);
 		if (now != PRED_NONE)
 			*side = now;
@@ -263,7 +266,8 @@ static int changed(struct following *w, struct trace *t, struct err *e)
 	struct expr_value v;
 	enum pred_side side, then;
 
-	evaluate(w, &v);
+	if (evaluate(w, &v))
+		return 1;
 	then = side = pred_side(w->f->pred, v.truth);
 	if (w->f->statements && side != PRED_NONE && side != w->r->last && end_statement(w, t, &then, e))
 		return -1;
@@ -390,8 +394,21 @@ static int begin(struct following *w, struct err *e)
 		return -1;
 	w->r->evaluations++;
 	put(w, v.truth, nav_at(n) ? nav_at(n) - 1 : 0);
-	if (w->f->x->compiled)
+	w->words = (struct trace_words){0};
+	if (v.told)
 		to_words(w, &v.words, &w->words);
+	return 0;
+}
+
+/* From where the words became too many, or what is called could not be interpreted any more. */
+static int go_on_by_events(struct following *w, struct err *e)
+{
+	struct nav *n = w->f->nav;
+
+	if (nav_goto(n, w->r->at, e) || by_events(w, w->f->until, e))
+		return -1;
+	w->r->at = nav_at(n);
+	w->r->reached = w->r->at >= w->f->until && !w->skipped;
 	return 0;
 }
 
@@ -409,7 +426,7 @@ static int run(struct following *w, struct err *e)
 		w->r->reached = w->r->exact = true;
 		return 0;
 	}
-	if (gap && w->f->x->compiled) {
+	if (gap && w->words.complete) {
 		uint64_t prefix = timeline_prefix(n->t.tl);
 
 		if (by_events(w, prefix < w->f->until ? prefix : w->f->until, e) || begin(w, e))
@@ -424,7 +441,7 @@ static int run(struct following *w, struct err *e)
 	}
 	r = by_changes(w, e);
 	w->r->exact &= !gap;
-	return r < 0 ? -1 : 0;
+	return r == 1 && !is_late(w) ? go_on_by_events(w, e) : r < 0 ? -1 : 0;
 }
 
 int follow_run(const struct follow *f, struct follow_result *r, struct err *e)

@@ -29,6 +29,7 @@ struct ctx {
 	struct segment_search *out;
 	struct visibility visibility;
 	struct shim_frames shim_frames;
+	bool begun; /* something was evaluated */
 	uint64_t call_ns; /* the longest evaluation by call in a state of the program */
 };
 
@@ -75,10 +76,12 @@ static int eval(void *arg, struct trace *t, enum trace_side *side, struct trace_
 		[PRED_GOOD] = TRACE_GOOD, [PRED_BAD] = TRACE_BAD, [PRED_NONE] = TRACE_NONE};
 	struct ctx *c = arg;
 	struct expr_value v;
+	bool known = !c->begun && c->out->at_begin && !c->out->begin_pc;
 
-	if (c->x->compiled)
-		expr_eval_memory(c->x, t->pid, &v);
-	else if (eval_by_gdb(c, t, &v, e))
+	c->begun = true;
+	if (known)
+		v = *c->out->at_begin;
+	else if (expr_eval_still(c->x, t->pid, &v) && eval_by_gdb(c, t, &v, e))
 		return -1;
 	if (expr_check_alive(&v, t->pid, e))
 		return -1;
@@ -87,12 +90,12 @@ static int eval(void *arg, struct trace *t, enum trace_side *side, struct trace_
 		return 0;
 	if (!t->aside)
 		*(*side == TRACE_BAD ? &c->out->after : &c->out->before) = v;
-	if (!c->x->compiled || v.words.ranges_full)
-		return 0;
+	if (!v.told)
+		return known;
 	words->complete = true;
 	for (size_t i = 0; i < v.words.ranges_n && i < TRACE_WORDS_MAX; i++)
 		words->w[words->n++] = (struct trace_word){v.words.range[i].addr, v.words.range[i].len};
-	return c->seg.t->ctl->aliases ? alias_add_words(t->pid, words, e) : 0;
+	return c->seg.t->ctl->aliases && alias_add_words(t->pid, words, e) ? -1 : known;
 }
 
 /* The segment ends when its event is counted, also in a copy with a control page of its own. */
@@ -231,6 +234,7 @@ int segment_search_run(struct target *t, struct gdb *g, const struct expr *x, ui
 		.begin_pc = out->begin_pc,
 		.begin_hits = out->begin_hits,
 		.statements = out->statements,
+		.at_begin = r == 1 ? out->at_begin : NULL,
 		.op = out->op,
 	};
 	if (r < 0)

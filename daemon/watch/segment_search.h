@@ -24,6 +24,7 @@ struct segment_search {
 	uint64_t begin_pc, begin_hits; /* the search begins here; 0: with the segment */
 	uint64_t end_pc, end_hits; /* the segment ends here before its event; 0: it does not */
 	struct statements *statements; /* values between two of them count; NULL: between any two instructions */
+	const struct expr_value *at_begin; /* what it is where the segment begins, if that is known; or NULL */
 	const struct op_ctx *op; /* asked whether to cancel; NULL: it cannot be cancelled */
 };
 

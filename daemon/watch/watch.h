@@ -46,7 +46,8 @@ struct watch_result {
 	struct stack stack;
 	char *before, *after; /* the values as GDB prints them, or "<why there is none>" */
 	bool had_value; /* before is a value */
-	bool may_be_later; /* it is not known to be the last transition */
+	bool may_be_later; /* it is not known to be the last transition ... */
+	bool bad_at_events; /* ... but the expression is bad at each event after it */
 	struct strv notes; /* what a user should know */
 	struct watch_stats stats;
 };

@@ -32,8 +32,12 @@ struct watch {
 	bool inside; /* both ends are bad */
 	bool again; /* ... and the bad one was moved back over a statement inside of which alone it was good */
 	bool within; /* it was good only inside of that statement, and there was no time to search further back */
-	bool sure; /* nothing after it makes the expression good again */
+	bool sure; /* nothing after it makes the expression good again ... */
+	bool at_events; /* ... or at least, it is good at no event after it */
 	uint64_t later_evaluations, later_ns; /* what it took to know that */
+	struct expr_value
+		seen; /* the latest value at an event that is as at the good end, if memory alone says it ... */
+	uint64_t seen_at; /* ... and 1 + that event; 0: none */
 	pid_t good_copy; /* a copy of the process at the good end */
 	double replay_s;
 };

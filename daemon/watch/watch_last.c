@@ -30,6 +30,7 @@ static int turn_in(struct watch *w, uint64_t n, struct err *e)
 		.end_pc = bounded ? w->here.pc : 0,
 		.end_hits = bounded ? w->here.hits : 0,
 		.statements = w->statements,
+		.at_begin = w->seen_at == n + 1 ? &w->seen : NULL,
 	};
 	w->have_d = true;
 	w->turn = n;
@@ -109,6 +110,7 @@ static int follow_to(struct watch *w, uint64_t from, uint64_t to, uint64_t *turn
 	if (run_follow(w, &f, from, &r, e))
 		return -1;
 	w->sure &= r.exact;
+	w->at_events &= r.reached;
 	if (r.turned)
 		*turn = r.turn;
 	*last = r.last;
@@ -166,7 +168,7 @@ static int last_turn(struct watch *w, uint64_t *turn, struct err *e)
 	uint64_t end = last_whole_event(w);
 	enum pred_side last = PRED_BAD;
 
-	w->sure = true;
+	w->sure = w->at_events = true;
 	if (*turn + 1 <= end && follow_to(w, *turn + 1, end, turn, &last, e))
 		return -1;
 	if (w->here.pc && *turn < w->here.event && last == PRED_GOOD)
@@ -250,7 +252,7 @@ int watch_anywhere(struct watch *w, struct err *e)
 static void add_costs(const struct trace_local_result *r, struct search_costs *c)
 {
 	c->evaluations += r->evaluations - r->later_evaluations;
-	c->states = r->branches * (r->instructions ? r->instructions : 1);
+	c->states = r->branches * (r->gaps ? r->gaps : 1) * (r->instructions ? r->instructions : 1);
 	c->evaluate_ns += r->evaluate_ns;
 	c->checkpoints += r->forks;
 	c->checkpoint_ns += r->fork_ns;
@@ -274,7 +276,7 @@ static int turn_nearby(struct watch *w, uint64_t n, struct err *e)
 
 	log_info("event %llu: the expression does not turn there", (unsigned long long)n);
 	watch_drop_held(w);
-	w->sure = false;
+	w->sure = w->at_events = false;
 	w->in_segment = 0;
 	r = later ? bisect_events(w, n + 1, w->bad, w->pred.on_error, &turn, e)
 		  : bisect_events(w, w->good, n, w->pred.on_error, &turn, e);
@@ -298,7 +300,7 @@ static int within_statement(struct watch *w, bool may_go_back, uint64_t *turn, s
 		return 0;
 	if (!may_go_back) {
 		w->within = true;
-		w->sure = false;
+		w->sure = w->at_events = false;
 		return 0;
 	}
 	if (!s->at_begin) {
@@ -342,7 +344,7 @@ int watch_local(void *arg, uint64_t n, const struct pred *pred, struct search_co
 	int r;
 
 	w->pred = *pred;
-	w->within = w->again = false;
+	w->within = w->again = w->at_events = false;
 	do {
 		if (find_turn(w, n, e))
 			return -1;
@@ -400,7 +402,7 @@ int watch_inside(struct watch *w, enum search_on_error on_error, struct search_c
 	*looked = (struct watch_looked){0};
 	w->pred = pred;
 	w->inside = true;
-	if (!w->x.compiled)
+	if (!expr_is_still(&w->x))
 		return 0;
 	do {
 		w->again = false;

@@ -56,6 +56,7 @@ int watch_describe(struct watch *w, struct watch_result *r, struct err *e)
 		.after = expr_value_text(&w->d.after),
 		.had_value = w->d.before.truth != SEARCH_ERROR,
 		.may_be_later = !w->sure,
+		.bad_at_events = w->sure || w->at_events,
 	};
 	if (check_local(w, e) || stand_on_instruction(w, e))
 		return -1;
@@ -121,11 +122,11 @@ json_t *watch_position_json(const struct watch_result *r)
 
 json_t *watch_result_json(const struct watch_result *r)
 {
-	json_t *out = json_pack("{s:s, s:b, s:b, s:i, s:o, s:o, s:s, s:s, s:b, s:o, s:o}", "expr", r->expr, "found", 1,
-				"at_end", r->at_end, "process", (int)r->process, "position", watch_position_json(r),
-				"location", show_location(&r->stack.location), "before", r->before, "after", r->after,
-				"may_be_later", r->may_be_later, "backtrace", show_frames(&r->stack), "stats",
-				stats_json(&r->stats));
+	json_t *out = json_pack("{s:s, s:b, s:b, s:i, s:o, s:o, s:s, s:s, s:b, s:b, s:o, s:o}", "expr", r->expr,
+				"found", 1, "at_end", r->at_end, "process", (int)r->process, "position",
+				watch_position_json(r), "location", show_location(&r->stack.location), "before",
+				r->before, "after", r->after, "may_be_later", r->may_be_later, "bad_at_events",
+				r->bad_at_events, "backtrace", show_frames(&r->stack), "stats", stats_json(&r->stats));
 
 	for (size_t i = 0; i < r->notes.n; i++)
 		show_note(out, r->notes.s[i]);
