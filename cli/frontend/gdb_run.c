@@ -18,6 +18,7 @@
 #include "frontend/gdb_setup.h"
 #include "frontend/mi_reason.h"
 #include "frontend/source_tree.h"
+#include "reclog/rec.h"
 
 #define INTERRUPT "\3" /* of the remote protocol */
 #define EXIT_NO_GDB 77
@@ -218,6 +219,19 @@ static void terminal_restore(const struct terminal *t)
 		tcsetattr(0, TCSADRAIN, &t->was);
 }
 
+/* Libraries that the program opened by a relative name ("./plugin.so") are looked for where it was started. */
+static void tell_library_dir(const char *dir, const char *sysroot, struct strv *commands)
+{
+	struct rec *rec;
+	struct err ignored;
+
+	if (!dir || rec_open(dir, &rec, &ignored))
+		return;
+	if (rec->cwd[0] == '/' && !strchr(rec->cwd, ':'))
+		strv_addf(commands, "set solib-search-path %s%s", sysroot && sysroot[1] ? sysroot : "", rec->cwd);
+	rec_free(rec);
+}
+
 /* One GDB, from its start to its end. 1: another one is to go on. */
 static int run_one(struct bridge *b, const struct gdb_run *how, bool first, int listener, const char *path, int *code,
 		   struct err *e)
@@ -239,7 +253,8 @@ static int run_one(struct bridge *b, const struct gdb_run *how, bool first, int 
 	pid_t filter = 0;
 	int status = 0, r;
 
-	source_tree_make(json_string_value(json_object_get(b->params, "rec")), tree, &sources, &notes);
+	source_tree_make(scripts.recording, tree, &sources, &notes);
+	tell_library_dir(scripts.recording, sysroot, &sources);
 	strv_add(&argv, "gdb");
 	r = gdb_setup_scripts(&scripts, &argv, e);
 	strv_add_all(&argv, (const char *const *)how->args->s);

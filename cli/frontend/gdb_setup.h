@@ -11,7 +11,7 @@ struct gdb_setup {
 	const char *socket_path; /* what GDB connects to */
 	const char *const *settings; /* commands, ended by NULL; may be NULL */
 	const struct strv *sources,
-		*notes; /* commands for source files, notes for the user (source_tree.h); may be NULL */
+		*notes; /* commands for source files and libraries, notes for the user (source_tree.h); may be NULL */
 	const char *state; /* the file that GDB's own state is read from and saved to; NULL: it is not saved */
 	bool mi; /* an editor uses it, by GDB/MI */
 	const char *tty; /* a terminal for a second user interface, in MI; NULL: none */

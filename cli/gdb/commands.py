@@ -77,12 +77,20 @@ class Arrive(Command):
         gdb.execute("reverse-stepi" if self.is_at_breakpoint() else "stepi", from_tty)
         self.follow(from_tty)
 
+    @staticmethod
+    def read_libraries():
+        """GDB hears of libraries that are opened on its own way forwards only. Returns whether it has read symbols."""
+        try:
+            return gdb.parameter("auto-solib-add") and "Reading symbols" in quietly("sharedlibrary")
+        except gdb.error:
+            return False
+
     @classmethod
     def follow(cls, from_tty):
         """A thread that is resumed alone is the one that stops, though another has moved."""
         before = gdb.selected_thread()
         cls.select_mover()
-        if gdb.selected_thread() != before:
+        if cls.read_libraries() or gdb.selected_thread() != before:
             gdb.execute("frame", from_tty)
 
 

@@ -8,6 +8,7 @@
 
 #include "base/cleanup.h"
 #include "base/maps.h"
+#include "base/path.h"
 #include "base/str.h"
 #include "gdb/gdb.h"
 #include "gdb/gdb_int.h"
@@ -22,6 +23,7 @@ struct gdb {
 	bool debug_read; /* of the libraries of the target */
 	pid_t target;
 	bool has_sysroot; /* the last target had a root of its own */
+	char *library_dirs; /* as GDB was told them last; NULL: never */
 	bool target_was_stopped; /* in a job-control stop when attached */
 	struct gdb_thread *threads; /* as of the last look */
 	size_t threads_n;
@@ -173,6 +175,7 @@ void gdb_free(struct gdb *g)
 	mi_conn_free(g->conn);
 	gdb_threads_free(g->threads, g->threads_n);
 	free(g->debug_dir);
+	free(g->library_dirs);
 	free(g);
 }
 
@@ -226,6 +229,51 @@ static int follow_root(struct gdb *g, pid_t pid, struct err *e)
 	return gdb_must(gdb_cmd(g, 0, &r, e, "-gdb-set sysroot %s", n > 1 ? root : "target:"), &r, ERR_INTERNAL, e);
 }
 
+static bool is_system(const char *dir)
+{
+	static const char *const prefixes[] = {"/usr/lib", "/lib", "/usr/lib64", "/lib64"};
+
+	for (size_t i = 0; i < sizeof(prefixes) / sizeof(prefixes[0]); i++)
+		if (str_starts(dir, prefixes[i]))
+			return true;
+	return false;
+}
+
+/*
+ * A library that was opened by a relative name ("./plugin.so") has that in the linker's list, and GDB looks for it in
+ * its own working directory, and then by its file name in these: the folders of what is mapped.
+ */
+static int tell_library_dirs(struct gdb *g, pid_t pid, struct err *e)
+{
+	cleanup_free char *link = str_fmt("/proc/%d/root", pid);
+	cleanup_strv struct strv dirs = {0};
+	cleanup_mi_reply struct mi_reply r = {0};
+	cleanup_maps struct maps m = {0};
+	cleanup_buf struct buf b = {0};
+	char root[256] = "";
+	struct err ignored;
+	struct mapping v;
+
+	if (g->has_sysroot && readlink(link, root, sizeof(root) - 1) <= 1)
+		root[0] = '\0';
+	if (maps_open(&m, pid, &ignored))
+		return 0;
+	while (maps_next(&m, &v)) {
+		cleanup_free char *dir = v.exec && v.path[0] == '/' ? path_dir(v.path) : NULL;
+
+		if (dir && !is_system(dir) && !strchr(dir, ':') && !strv_has(&dirs, dir))
+			strv_add(&dirs, dir);
+	}
+	for (size_t i = 0; i < dirs.n; i++)
+		buf_addf(&b, "%s%s%s", i ? ":" : "", root, dirs.s[i]);
+	buf_add_str(&b, "");
+	if (g->library_dirs && !strcmp(g->library_dirs, b.data))
+		return 0;
+	free(g->library_dirs);
+	g->library_dirs = xstrdup(b.data);
+	return gdb_must(gdb_cmd(g, 0, &r, e, "-gdb-set solib-search-path %s", b.data), &r, ERR_INTERNAL, e);
+}
+
 static int attach_and_wait(struct gdb *g, pid_t pid, struct err *e)
 {
 	cleanup_mi_reply struct mi_reply r = {0};
@@ -250,7 +298,8 @@ int gdb_attach(struct gdb *g, pid_t pid, struct err *e)
 	if (!state || state == 'Z')
 		return err_set(e, ERR_USAGE, "cannot attach: there is no process %d", pid);
 	g->target_was_stopped = state == 'T';
-	if (follow_root(g, pid, e) || attach_and_wait(g, pid, e) || refresh_threads(g, e))
+	if (follow_root(g, pid, e) || tell_library_dirs(g, pid, e) || attach_and_wait(g, pid, e) ||
+	    refresh_threads(g, e))
 		return err_wrap(e, "attaching to process %d", pid);
 	return 0;
 }
