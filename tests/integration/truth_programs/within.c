@@ -10,7 +10,6 @@
  * EXPR: peak <= 6
  * EXPR: is_low()
  * AS: hidden < 12
- * MAYBE: yes
  * CI: -O0
  */
 #include <stdio.h>
