@@ -15,7 +15,7 @@
 #include "hunt/good.h"
 #include "hunt/tool.h"
 
-#define TRIES 3 /* of a command whose daemon died */
+#define TRIES 10 /* of a command whose daemon died; each task of a cluster may end one */
 #define WHY_BYTES 600
 
 struct search {
@@ -35,6 +35,15 @@ static void add_error(struct search *s, const char *command, int status, const s
 					   text));
 }
 
+/*
+ * Did it fail for the daemon's sake? One that is told to end cancels what it does. Whoever interrupts the hunt ends
+ * this process, too.
+ */
+static bool is_lost(int status, const struct buf *why)
+{
+	return (status == TOOL_LOST_DAEMON && strstr(buf_str(why), "fredd has closed")) || status == TOOL_CANCELLED;
+}
+
 /* Again, while the daemon is what failed. */
 static int fredctl(struct search *s, const char *const *words, json_t **result)
 {
@@ -47,7 +56,7 @@ static int fredctl(struct search *s, const char *const *words, json_t **result)
 		json_decref(*result);
 		*result = NULL;
 		status = tool_fredctl(words, result, &why, &e);
-		if (status == TOOL_LOST_DAEMON && strstr(buf_str(&why), "fredd has closed") && i + 1 < TRIES)
+		if (is_lost(status, &why) && i + 1 < TRIES)
 			continue;
 		if (status && !(*result && !json_object_get(*result, "error")))
 			add_error(s, words[0], status, &why);
@@ -131,14 +140,37 @@ static bool by_watch(struct search *s)
 	return found;
 }
 
+static bool has_diverged(int status, const json_t *result)
+{
+	const char *end = json_string_value(json_object_get(json_object_get(result, "end"), "text"));
+
+	return status == TOOL_LOST_DAEMON || (end && str_starts(end, "the replay diverged"));
+}
+
+/*
+ * A replay may diverge that would not the next time, as where the recorded program was interrupted in a computation:
+ * the recording has replayed, so it is worth a second try.
+ */
+static void explain_twice(struct search *s, json_t **result)
+{
+	const char *words[] = {"explain", s->rec, NULL};
+	json_t *errors = json_object_get(s->out, "errors");
+	size_t before = json_array_size(errors);
+
+	if (!has_diverged(fredctl(s, words, result), *result) || !json_is_true(json_object_get(s->out, "replays")))
+		return;
+	while (json_array_size(errors) > before)
+		json_array_remove(errors, json_array_size(errors) - 1);
+	fredctl(s, words, result);
+}
+
 /* The last step of its chain is the cause; without one, the first step is where it failed. */
 static bool by_explain(struct search *s)
 {
-	const char *words[] = {"explain", s->rec, NULL};
 	json_t *result = NULL, *step;
 	bool found;
 
-	fredctl(s, words, &result);
+	explain_twice(s, &result);
 	step = json_object_get(result, "cause");
 	found = json_is_true(json_object_get(result, "found")) && json_is_object(step);
 	if (!json_is_object(step))

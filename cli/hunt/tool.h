@@ -9,6 +9,7 @@
 #include "base/err.h"
 
 #define TOOL_LOST_DAEMON 70
+#define TOOL_CANCELLED 130
 #define TOOL_SHELL_S 600 /* seconds; the manual names it */
 
 /*

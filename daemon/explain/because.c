@@ -213,7 +213,7 @@ int because_of_condition(struct explain *x, struct inspect *p, int level, bool c
 		if (level >= 0)
 			condition_at(p, level, condition_around, &c);
 	}
-	if (!c.text) { /* then the last branch of the function has led to the statement */
+	if (!c.text && of == CONDITION_OF_ALL) { /* then the last branch of the function has led to the statement */
 		level = own;
 		c = (struct condition){.from = 1, .to = INT_MAX};
 	}
@@ -235,12 +235,47 @@ int because_of_condition(struct explain *x, struct inspect *p, int level, bool c
 	} else {
 		inspect_close(p);
 	}
-	if (r == 1 && level >= 0 && at.pc)
+	if (r == 1 && level >= 0 && at.pc && c.to)
 		r = by_branch(x, &c, &at, call, of, e);
 	if (!r && x->chain.n > 1)
 		x->found = true;
 	condition_fini(&c);
 	return r;
+}
+
+int because_of_bound(struct explain *x, struct err *e)
+{
+	cleanup_free char *text = x->end_text ? xstrdup(x->end_text) : NULL;
+	size_t before = x->chain.n;
+	struct condition c = {0};
+	enum chain_end end = x->end;
+	struct inspect p = {0};
+	int r = 1;
+
+	if (!x->counted || end != END_COMPUTED)
+		return 0;
+	if (explain_goto_failure(x, e) || inspect_open(&p, x, e)) {
+		inspect_close(&p);
+		return -1;
+	}
+	condition_at(&p, p.user, condition_of_loop, &c);
+	inspect_close(&p);
+	explain_reopen(x);
+	if (c.text)
+		r = because_to_branch(x, &c, e);
+	if (!r)
+		r = flow_follow_bound(x, x->t.in.seg.tid, e);
+	if (r < 0 && !explain_may_go_on(x, e))
+		return -1;
+	if (r || chain_led_nowhere(x->end) || x->chain.n == before) {
+		chain_cut(&x->chain, before);
+		explain_end_instead(x, end, "%s", text ? text : "?");
+	} else {
+		explain_note(x, "a loop counts up to the failure: from there on it is about what `%s' lets it go on to",
+			     c.text);
+	}
+	condition_fini(&c);
+	return 0;
 }
 
 /*

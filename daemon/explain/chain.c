@@ -31,13 +31,21 @@ static const char *const role_names[] = {
 };
 
 static const char *const end_names[] = {
-	[END_COMPUTED] = "computed",	 [END_CONSTANT] = "constant",
-	[END_CYCLE] = "cycle",		 [END_DECIDED] = "decided",
-	[END_FREED] = "freed",		 [END_INITIAL] = "initial",
-	[END_INPUT] = "input",		 [END_LATE] = "late",
-	[END_LIMIT] = "limit",		 [END_NEVER_WRITTEN] = "never-written",
-	[END_RECURSION] = "recursion",	 [END_THROWN] = "thrown",
-	[END_TRANSITION] = "transition", [END_UNKNOWN] = "unknown",
+	[END_COMPUTED] = "computed",
+	[END_CONSTANT] = "constant",
+	[END_CYCLE] = "cycle",
+	[END_DECIDED] = "decided",
+	[END_FREED] = "freed",
+	[END_INITIAL] = "initial",
+	[END_INPUT] = "input",
+	[END_LATE] = "late",
+	[END_LIMIT] = "limit",
+	[END_LOST_UPDATE] = "lost-update",
+	[END_NEVER_WRITTEN] = "never-written",
+	[END_RECURSION] = "recursion",
+	[END_THROWN] = "thrown",
+	[END_TRANSITION] = "transition",
+	[END_UNKNOWN] = "unknown",
 	[END_WAKE_UP] = "wake-up",
 };
 

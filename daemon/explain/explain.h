@@ -54,6 +54,7 @@ struct explain {
 		uint64_t addr, len;
 		const char *what;
 	} own;
+	bool counted; /* the value that was followed is a counter of a loop, or a pointer that one moves on */
 	uint64_t memory; /* the address that a value was followed to last; 0: none */
 	enum chain_end end;
 	char *end_text;

@@ -62,6 +62,11 @@ int because_of_line(struct explain *x, struct inspect *p, int level, struct err 
  * skipped. */
 int because_to_branch(struct explain *x, const struct condition *c, struct err *e);
 /*
+ * The chain ended at a counter that a loop had made too large: what is the loop to go on to? The end of the chain is as
+ * it was if that is not known.
+ */
+int because_of_bound(struct explain *x, struct err *e);
+/*
  * For a chain that ended at its first step: the origin of the value is no explanation then, so searches for the
  * condition under which the statement was executed.
  */

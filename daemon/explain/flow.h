@@ -23,6 +23,11 @@ int flow_follow_write(struct explain *x, pid_t tid, struct err *e);
  * the chain has ended.
  */
 int flow_last_write(struct explain *x, uint64_t addr, unsigned len, uint64_t birth, bool *is_birth, struct err *e);
+/*
+ * The program stands at a branch that decides whether a loop goes on: what its counter was compared with is followed.
+ * 0: the chain has ended; 1: that is not known, or a constant; -1.
+ */
+int flow_follow_bound(struct explain *x, pid_t tid, struct err *e);
 /* The same of the last write to any of n places, at most 4: *which it is. */
 int flow_last_write_of(struct explain *x, const struct insn_loc *l, unsigned n, unsigned *which, struct err *e);
 

@@ -13,9 +13,12 @@ struct flow {
 	uint8_t value[8]; /* of it, little-endian */
 	bool pointer;
 	uint64_t last; /* the memory of the last step that told a write; 0: none */
+	struct timeline_point stored; /* in front of that write; pc 0: none */
+	uint8_t was[8]; /* what it has written over */
 	bool derived; /* since then, something was added to the value */
 	bool compared; /* it is about what was compared, perhaps in a sum or so */
 	bool trial; /* one of several ways is tried */
+	uint64_t adds; /* the instruction that has added to its register last; 0: none */
 	bool to_memory; /* the trial ends where the value was read from memory */
 	bool number; /* it is an index, or a part of an address: to be made of a number is no mistake */
 	bool dangling; /* it is the address of a variable whose frame was left */
@@ -45,6 +48,12 @@ int flow_take_origin(struct flow *f, const struct user_regs_struct *r, const str
  * The travel stands in front of the instruction, and then again. FLOW_ON: they were not read from memory; -1.
  */
 int flow_latest(struct flow *f, const struct insn_origin *o, struct err *e);
+/*
+ * latest.c: the instruction in front of which it stands makes a value of what is at o. If that was read from the memory
+ * to which the value is written, has another thread written there in between? FLOW_ENDED: then that is lost, and the
+ * cause; FLOW_ON: no, and it stands there again; -1.
+ */
+int flow_lost_update(struct flow *f, const struct insn_origin *o, struct err *e);
 /*
  * latest.c: nothing had written the memory when it was read, at `at`: does another thread write it later? Then that is
  * the cause. 0: it is; 1: no; -1. The travel stands nowhere in particular afterwards.

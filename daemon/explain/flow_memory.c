@@ -234,18 +234,12 @@ static int is_overrun(struct flow *f, struct inspect *p, const struct insn *i, c
 	return 1;
 }
 
-/* A function of libc's has written it, by way of a register that cannot be read: from its source, or it has filled it.
- * enum next, or -1. */
+/* A function of libc's has copied it, by way of a register that cannot be read: from its source. enum next, or -1. */
 static int by_copy(struct flow *f, struct inspect *p, const struct user_regs_struct *r, const char *name, struct err *e)
 {
-	bool fills = strstr(inspect_function(p, 0), "memset") || strstr(inspect_function(p, 0), "bzero");
 	uint64_t dest, source;
 	struct insn_loc from = f->l;
 
-	if (fills) {
-		explain_end(f->x, END_COMPUTED, "the statement filled %s", name);
-		return FLOW_ENDED;
-	}
 	if (ends_of_copy(f, p, &dest, &source, e))
 		return -1;
 	if (!dest || !source || f->l.addr < dest) {
@@ -254,6 +248,11 @@ static int by_copy(struct flow *f, struct inspect *p, const struct user_regs_str
 	}
 	from.addr = source + (f->l.addr - dest);
 	return flow_go_on(f, r, &from, true);
+}
+
+static bool is_filling(const struct inspect *p)
+{
+	return p->to_copy && (strstr(inspect_function(p, 0), "memset") || strstr(inspect_function(p, 0), "bzero"));
 }
 
 /* In front of the instruction that wrote f->l, in memory. */
@@ -316,6 +315,10 @@ static int written_here(struct flow *f, const char *name, struct err *e)
 				explain_end(x, END_COMPUTED, "another thread wrote %s", name);
 			/* behind here the travel may have come back from elsewhere: registers are of this state in any
 			 * case */
+			f->stored = p.at;
+			memcpy(f->was, was, sizeof(was));
+			if (!x->end && is_filling(&p))
+				explain_end(x, END_COMPUTED, "the statement filled %s", name);
 			if (x->end)
 				got = FLOW_ENDED;
 			else if (p.to_copy && o.n && o.from[0].where == INSN_IN_REG &&
@@ -450,6 +453,7 @@ int flow_memory(struct flow *f, struct err *e)
 		birth = o.header;
 	if (f->derived && f->last == f->l.addr) {
 		inspect_close(&p);
+		x->counted = true;
 		explain_end(x, END_COMPUTED, "the statement made %s from its own value before", name);
 		return FLOW_ENDED;
 	}

@@ -240,6 +240,17 @@ static uint64_t word_at(struct explain *x, uint64_t addr)
 	return trace_read(cursor_memory(&x->t), addr, &v, sizeof(v), &ignored) ? 0 : v;
 }
 
+/* The same instruction has added to the register in the turn of a loop before. */
+static bool adds_again(struct flow *f, const struct user_regs_struct *r, const struct insn_origin *o)
+{
+	bool again = f->adds == r->rip;
+
+	if (o->effect != INSN_DERIVES || o->from[0].where != INSN_IN_REG || o->from[0].reg != f->l.reg)
+		return false;
+	f->adds = r->rip;
+	return again;
+}
+
 /* The value is in a register: to the instruction that put it there. */
 int flow_register(struct flow *f, struct err *e)
 {
@@ -321,6 +332,11 @@ int flow_register(struct flow *f, struct err *e)
 			f->l.len = o.what.len;
 		}
 		f->compared |= f->l.reg == INSN_FLAGS;
+		if (adds_again(f, &was, &o)) {
+			x->counted = true;
+			explain_end(x, END_COMPUTED, "the statement made the value from its own before");
+			return tell(f, STEP_WRITE, "this made the value ", "", false, e) ? -1 : FLOW_ENDED;
+		}
 		if (f->compared && o.effect == INSN_COMPUTES && o.n > 1) {
 			struct flow told = *f;
 			int r = flow_latest(f, &o, e);
@@ -330,8 +346,12 @@ int flow_register(struct flow *f, struct err *e)
 			if (r != FLOW_ON)
 				return r;
 		}
-		if (flow_is_made(f, &was, &o) && tell_made(f, &o, &was, e))
-			return -1;
+		if (flow_is_made(f, &was, &o)) {
+			int r = tell_made(f, &o, &was, e) ? -1 : flow_lost_update(f, &o, e);
+
+			if (r)
+				return r;
+		}
 		return flow_take_origin(f, &was, &o, "the value");
 	}
 }

@@ -4,6 +4,7 @@
  * block, and the return address of a frame, are written when a life begins or ends there. So the way of the pointer is
  * followed back, and where it comes over such a write, the pointer is older than what lies in the memory now.
  */
+#include "explain/failure.h"
 #include "explain/flow_int.h"
 
 #include <string.h>
@@ -110,6 +111,17 @@ static int to_mark(struct flow *f, const struct insn_loc *pointer, uint64_t mark
 	return one.crossed ? 0 : 1;
 }
 
+/* A destructor is called by what ends the object's life: the step is about that statement. */
+static void look_behind_destructors(struct inspect *p)
+{
+	int level = p->user;
+
+	while (level >= 0 && strstr(inspect_function(p, (size_t)level), "::~"))
+		level = failure_with_source(p, level + 1);
+	if (level > p->user)
+		inspect_look_at(p, level);
+}
+
 static int tell_free(struct flow *f, const struct object *o, const char *name, struct err *e)
 {
 	struct explain *x = f->x;
@@ -119,6 +131,7 @@ static int tell_free(struct flow *f, const struct object *o, const char *name, s
 		inspect_close(&p);
 		return -1;
 	}
+	look_behind_destructors(&p);
 	inspect_step(&p, STEP_FREE, name, NULL, NULL, "the block with %s was freed here, by %s, and used afterwards%s",
 		     name, inspect_function(&p, 0), o->freed ? "" : ", when it was another one's");
 	inspect_close(&p);

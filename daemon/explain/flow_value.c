@@ -218,8 +218,11 @@ int flow_take_origin(struct flow *f, const struct user_regs_struct *r, const str
 		explain_end(f->x, END_COMPUTED, "the statement made an address of a number");
 		return FLOW_ENDED;
 	case INSN_DERIVES:
-		if (o->from[0].where == INSN_IN_MEM && o->what.where == INSN_IN_MEM && o->from[0].addr == o->what.addr)
+		if (o->from[0].where == INSN_IN_MEM && o->what.where == INSN_IN_MEM &&
+		    o->from[0].addr == o->what.addr) {
+			f->x->counted = true;
 			break;
+		}
 		if (made_large(f, r, o))
 			break;
 		if (made_of_frame(f, r, o)) {

@@ -156,6 +156,126 @@ failed:
 	return -1;
 }
 
+/* ---- how far a loop goes ---- */
+
+#define NEAR_STEPS 8u /* from a branch back to the comparison */
+
+/* Back to the instruction that has set the flags. 0; 1: it is not met; -1. */
+static int to_comparison(struct explain *x, pid_t tid, struct insn_origin *o, struct err *e)
+{
+	struct insn_loc flags = {.where = INSN_IN_REG, .reg = INSN_FLAGS, .len = 8};
+	struct user_regs_struct r;
+	uint8_t code[INSN_BYTES];
+	struct stop stop;
+	struct insn i;
+
+	for (unsigned n = 0; n < NEAR_STEPS; n++) {
+		if (cursor_back_step(&x->t, tid, &stop, e))
+			return -1;
+		if (stop.kind != STOP_STEP)
+			return 1;
+		if (explain_regs(x, tid, &r, e) || explain_insn(x, &r, code, &i, e))
+			return -1;
+		insn_origin(&i, &flags, o);
+		if (o->effect != INSN_KEEPS)
+			return 0;
+	}
+	return 1;
+}
+
+/* Is the value one that the loop counts? The travel stands nowhere in particular afterwards. -1: it failed. */
+static int is_counter(struct explain *x, pid_t tid, const struct insn_loc *from, struct err *e)
+{
+	struct flow one = {.x = x, .tid = tid, .l = *from, .pointer = true, .number = true, .trial = true};
+	size_t before = x->chain.n;
+	struct user_regs_struct r;
+	bool counted;
+
+	x->counted = false;
+	if (explain_regs(x, tid, &r, e))
+		return -1;
+	if (!flow_read(x, &r, &one.l, one.value))
+		return 0;
+	if (x->ways->flow_on(&one, e))
+		return -1;
+	counted = x->counted;
+	chain_cut(&x->chain, before);
+	explain_reopen(x);
+	return counted;
+}
+
+int flow_follow_bound(struct explain *x, pid_t tid, struct err *e)
+{
+	struct timeline_point at;
+	struct insn_origin o;
+	int r = to_comparison(x, tid, &o, e);
+
+	if (r)
+		return r;
+	if (o.n != 2)
+		return 1;
+	if (cursor_where(&x->t, &at, e))
+		return -1;
+	for (unsigned k = 0; k < o.n; k++) {
+		r = is_counter(x, tid, &o.from[k], e);
+		if (r < 0 || cursor_goto_point(&x->t, &at, e))
+			return -1;
+		if (r)
+			return flow_follow(x, tid, &o.from[!k], false, e);
+	}
+	return 1;
+}
+
+/* ---- what is written between a reading and a writing ---- */
+
+static int tell_lost(struct flow *f, uint32_t reader, struct err *e)
+{
+	struct explain *x = f->x;
+	struct inspect p = {0};
+
+	if (inspect_open(&p, x, e)) {
+		inspect_close(&p);
+		return -1;
+	}
+	inspect_step(&p, STEP_WRITE, NULL, NULL, NULL,
+		     "thread %u wrote it here, between the reading and the writing of thread %u: that is lost",
+		     x->t.in.seg.thread, reader);
+	inspect_close(&p);
+	explain_end(x, END_LOST_UPDATE, "two threads changed the value at the same time");
+	return FLOW_ENDED;
+}
+
+int flow_lost_update(struct flow *f, const struct insn_origin *o, struct err *e)
+{
+	struct explain *x = f->x;
+	uint32_t reader = x->t.in.seg.thread;
+	struct timeline_point at;
+	uint8_t value[8];
+	struct insn_loc l = {0};
+	bool lost = false, ignored;
+	int r;
+
+	if (f->trial || !f->stored.pc || !f->stored.hits || o->effect == INSN_SETS)
+		return FLOW_ON;
+	if (cursor_where(&x->t, &at, e))
+		return -1;
+	for (unsigned k = 0; k < o->n && !lost; k++)
+		lost = read_from(f, &o->from[k], &at, &l, value, e) && l.addr == f->last &&
+		       memcmp(value, f->was, l.len);
+	explain_reopen(x);
+	if (lost) {
+		if (cursor_goto_point(&x->t, &f->stored, e))
+			return -1;
+		r = flow_last_write(x, l.addr, l.len, 0, &ignored, e);
+		if (r < 0)
+			return -1;
+		if (!r && x->t.in.seg.thread != reader)
+			return tell_lost(f, reader, e);
+		explain_reopen(x);
+	}
+	return cursor_goto_point(&x->t, &at, e) ? -1 : FLOW_ON;
+}
+
 /* ---- the one that comes too late ---- */
 
 /* To the first write behind `at`, in front of its instruction. 0; 1: there is none. */

@@ -207,10 +207,18 @@ static int came_unseen(struct explain *x, const struct vain *v, const struct rea
 {
 	cleanup_free char *text = r->c.negated ? str_fmt("!(%s)", r->c.text) : xstrdup(r->c.text);
 	int got = condition_turned(x, text, r->frozen, v->bad, e);
+	const struct step *last;
 
 	if (got)
 		return got;
-	if (wake <= v->wait && x->chain.v[x->chain.n - 1].at.event >= v->wait) {
+	last = &x->chain.v[x->chain.n - 1];
+	if (last->at.event >= v->wait &&
+	    json_integer_value(json_object_get(last->thread, "id")) == (json_int_t)v->thread) {
+		/* what it has set itself, behind its wait, is not what it waited for */
+		chain_cut(&x->chain, x->chain.n - 1);
+		return 1;
+	}
+	if (wake <= v->wait && last->at.event >= v->wait) {
 		explain_end(x, END_WAKE_UP, "what thread %u waits for came while it waited, and nobody woke it",
 			    v->thread);
 		return 0;
