@@ -18,7 +18,7 @@ struct token {
 	bool word;
 };
 
-struct text {
+struct scan {
 	const char *p, *end;
 };
 
@@ -44,7 +44,7 @@ static bool is_word(char c)
 	return isalnum((unsigned char)c) || c == '_';
 }
 
-static struct token next(struct text *t)
+static struct token next(struct scan *t)
 {
 	struct token k = {0};
 
@@ -130,9 +130,9 @@ static bool is_type(const struct token *k)
 }
 
 /* `atomic<`, of which the parameters are skipped. */
-static bool is_template(const struct token *k, struct text *t)
+static bool is_template(const struct token *k, struct scan *t)
 {
-	struct text ahead = *t;
+	struct scan ahead = *t;
 	struct token n;
 	int deep = 0;
 
@@ -149,7 +149,7 @@ static bool is_template(const struct token *k, struct text *t)
 }
 
 /* Behind a type: what is declared of it, up to the end of the declaration. */
-static void declared(struct atomics *a, struct text *t)
+static void declared(struct atomics *a, struct scan *t)
 {
 	struct token was = {0}, k;
 	int deep = 0, inside = 0;
@@ -174,7 +174,7 @@ static void declared(struct atomics *a, struct text *t)
 }
 
 /* #define NAME ...: is its text atomic? */
-static void macro(struct atomics *a, struct text *t)
+static void macro(struct atomics *a, struct scan *t)
 {
 	struct token name = next(t), k;
 
@@ -191,7 +191,7 @@ static void macro(struct atomics *a, struct text *t)
 
 static void scan_once(struct atomics *a, const char *text, size_t len)
 {
-	struct text t = {text, text + len};
+	struct scan t = {text, text + len};
 	struct token was = {0}, k;
 
 	for (k = next(&t); k.n; was = k, k = next(&t)) {
@@ -214,7 +214,7 @@ void atomics_scan(struct atomics *a, const char *text, size_t len)
 }
 
 /* Behind the name of a function or macro: do its arguments name this? */
-static bool gives(struct text t, const char *variable)
+static bool gives(struct scan t, const char *variable)
 {
 	struct token k = next(&t);
 	int deep = 1;
@@ -231,7 +231,7 @@ static bool gives(struct text t, const char *variable)
 
 bool atomics_line(const struct atomics *a, const struct atomics *b, const char *line, size_t len, const char *variable)
 {
-	struct text t = {line, line + len};
+	struct scan t = {line, line + len};
 	struct token k;
 
 	while ((k = next(&t)).n) {

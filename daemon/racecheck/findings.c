@@ -20,7 +20,7 @@ static uint64_t hash(uint64_t h, const char *s)
 /* A number for the statement at pc; without debug information, for the instruction. */
 static uint64_t statement(struct racecheck *r, const struct race_site *s)
 {
-	struct module *m = modules_at(&r->rules.modules, r->i.t->pid, s->shown);
+	struct code_file *m = modules_at(&r->rules.modules, r->i.t->pid, s->shown);
 	int line = 0;
 	const char *path = m ? module_line(m, s->shown, &line) : NULL;
 	uint64_t h = hash(0xcbf29ce484222325u, path ? path : "");
@@ -39,6 +39,23 @@ static struct race *find(const struct racecheck *r, uint64_t a, uint64_t b)
 
 /* ---- where ---- */
 
+/* The event behind which a thread was when its clock was that. */
+static uint64_t event_at(const struct racecheck *r, uint32_t thread, uint64_t clock)
+{
+	const struct race_thread *t = &r->threads[thread];
+	size_t lo = 0, hi = t->ntimes;
+
+	while (lo < hi) {
+		size_t mid = lo + (hi - lo) / 2;
+
+		if (t->times[mid].clock <= clock)
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	return lo ? t->times[lo - 1].event : 0;
+}
+
 static uint32_t stack_of(struct racecheck *r, const struct race_site *s)
 {
 	uint64_t pc[STACKS_DEPTH];
@@ -54,7 +71,7 @@ static struct race_end end_of(struct racecheck *r, const struct detect_access *a
 {
 	const struct race_site *s = &r->sites[a->site];
 	struct race_end out = {
-		.at = {.event = racecheck_event(r, a->thread, a->clock), .thread = a->thread},
+		.at = {.event = event_at(r, a->thread, a->clock), .thread = a->thread},
 		.kind = s->kind,
 		.writes = a->writes,
 		.addr = a->addr,
@@ -97,7 +114,7 @@ static void name_local(struct racecheck *r, struct race *f)
 	/* frame k lies below the return address of call k, and the calls that it makes are those from k + 1 on */
 	for (size_t k = s->n; k--;) {
 		uint64_t cfa = s->v[k].sp + 8, pc;
-		struct module *m;
+		struct code_file *m;
 
 		if (f->addr >= cfa)
 			continue;
@@ -114,7 +131,7 @@ static void name_local(struct racecheck *r, struct race *f)
 static void place(struct racecheck *r, struct race *f)
 {
 	const struct heap_piece *p;
-	struct module *m;
+	struct code_file *m;
 
 	if (blocks_is_heap(f->addr)) {
 		f->place = RACE_HEAP;

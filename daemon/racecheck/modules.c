@@ -14,12 +14,12 @@
 static const Dwfl_Callbacks callbacks = {.find_elf = dwfl_build_id_find_elf,
 					 .find_debuginfo = dwfl_standard_find_debuginfo};
 
-void modules_init(struct modules *m)
+void modules_init(struct code_files *m)
 {
 	memset(m, 0, sizeof(*m));
 }
 
-void modules_fini(struct modules *m)
+void modules_fini(struct code_files *m)
 {
 	for (size_t i = 0; i < m->n; i++) {
 		if (m->v[i]->dwfl)
@@ -60,7 +60,7 @@ static bool is_system(const char *path)
 	return false;
 }
 
-static void read_file(struct module *m, pid_t pid)
+static void read_file(struct code_file *m, pid_t pid)
 {
 	cleanup_free char *file = str_fmt("/proc/%d/root%s", (int)maps_owner(pid), m->path);
 
@@ -77,7 +77,7 @@ static void read_file(struct module *m, pid_t pid)
 }
 
 /* What is mapped of one file, and the anonymous memory right behind it: its zeroed data. */
-static void extent(pid_t pid, struct module *m)
+static void extent(pid_t pid, struct code_file *m)
 {
 	cleanup_maps struct maps maps = {0};
 	struct mapping v;
@@ -120,10 +120,10 @@ static bool find_mapping(pid_t pid, uint64_t addr, struct mapping *out)
 	return false;
 }
 
-struct module *modules_at(struct modules *m, pid_t pid, uint64_t addr)
+struct code_file *modules_at(struct code_files *m, pid_t pid, uint64_t addr)
 {
 	struct mapping v;
-	struct module *x;
+	struct code_file *x;
 
 	for (size_t i = 0; i < m->n; i++)
 		if (addr >= m->v[i]->lo && addr < m->v[i]->hi)
@@ -132,14 +132,14 @@ struct module *modules_at(struct modules *m, pid_t pid, uint64_t addr)
 	if (!find_mapping(pid, addr, &v))
 		return NULL;
 	x = xcalloc(1, sizeof(*x));
-	*x = (struct module){
+	*x = (struct code_file){
 		.lo = v.lo, .hi = v.hi, .path = xstrdup(v.path), .kind = kind_of(v.path), .system = is_system(v.path)};
 	extent(pid, x);
 	if (v.path[0] == '/' && x->kind != MODULE_RECORDER)
 		read_file(x, pid);
 	if (m->n == m->cap) {
 		m->cap = m->cap ? m->cap * 2 : 16;
-		m->v = xreallocarray(m->v, m->cap, sizeof(struct module *));
+		m->v = xreallocarray(m->v, m->cap, sizeof(struct code_file *));
 	}
 	m->v[m->n++] = x;
 	return x;
@@ -148,7 +148,7 @@ struct module *modules_at(struct modules *m, pid_t pid, uint64_t addr)
 /* ---- lines ---- */
 
 /* Units are gone through: not all compilers list their addresses (.debug_aranges). */
-Dwarf_Die *module_unit(struct module *m, uint64_t pc, Dwarf_Addr *bias)
+Dwarf_Die *module_unit(struct code_file *m, uint64_t pc, Dwarf_Addr *bias)
 {
 	Dwarf_Die *unit = NULL;
 
@@ -164,7 +164,7 @@ Dwarf_Die *module_unit(struct module *m, uint64_t pc, Dwarf_Addr *bias)
 	return m->unit;
 }
 
-const char *module_line(struct module *m, uint64_t pc, int *line)
+const char *module_line(struct code_file *m, uint64_t pc, int *line)
 {
 	Dwarf_Addr bias;
 	Dwarf_Die *unit = module_unit(m, pc, &bias);
@@ -175,7 +175,7 @@ const char *module_line(struct module *m, uint64_t pc, int *line)
 
 /* ---- variables ---- */
 
-static void add_var(struct module *m, Dwarf_Die *die, Dwarf_Addr bias)
+static void add_var(struct code_file *m, Dwarf_Die *die, Dwarf_Addr bias)
 {
 	Dwarf_Attribute a, type;
 	Dwarf_Die t;
@@ -194,7 +194,7 @@ static void add_var(struct module *m, Dwarf_Die *die, Dwarf_Addr bias)
 }
 
 /* Of a unit or namespace, and of functions, which have static ones. */
-static void add_vars(struct module *m, Dwarf_Die *parent, Dwarf_Addr bias)
+static void add_vars(struct code_file *m, Dwarf_Die *parent, Dwarf_Addr bias)
 {
 	Dwarf_Die die;
 
@@ -223,7 +223,7 @@ static int by_address(const void *a, const void *b)
 	return (x->addr > y->addr) - (x->addr < y->addr);
 }
 
-static void read_vars(struct module *m)
+static void read_vars(struct code_file *m)
 {
 	Dwarf_Die *unit = NULL;
 	Dwarf_Addr bias;
@@ -235,7 +235,7 @@ static void read_vars(struct module *m)
 		qsort(m->vars, m->nvars, sizeof(*m->vars), by_address);
 }
 
-const struct module_var *module_var_at(struct module *m, uint64_t addr)
+const struct module_var *module_var_at(struct code_file *m, uint64_t addr)
 {
 	size_t lo = 0, hi;
 

@@ -17,7 +17,7 @@ struct module_var {
 	Dwarf_Off die;
 };
 
-struct module {
+struct code_file {
 	uint64_t lo, hi; /* all of the file's mappings */
 	char *path;
 	enum module_kind kind;
@@ -31,22 +31,22 @@ struct module {
 	bool vars_read;
 };
 
-struct modules {
-	struct module **v;
+struct code_files {
+	struct code_file **v;
 	size_t n, cap;
 	pid_t pid;
 };
 
-void modules_init(struct modules *m);
-void modules_fini(struct modules *m);
+void modules_init(struct code_files *m);
+void modules_fini(struct code_files *m);
 /* The file whose code, or data, is at addr; NULL: none. The process is the one that was given last. */
-struct module *modules_at(struct modules *m, pid_t pid, uint64_t addr);
+struct code_file *modules_at(struct code_files *m, pid_t pid, uint64_t addr);
 
 /* The source line of the instruction at pc, as compiled, and its number; NULL: not known. Valid as long as m. */
-const char *module_line(struct module *m, uint64_t pc, int *line);
+const char *module_line(struct code_file *m, uint64_t pc, int *line);
 /* The compile unit at pc; NULL: not known. *bias: of addresses. */
-Dwarf_Die *module_unit(struct module *m, uint64_t pc, Dwarf_Addr *bias);
+Dwarf_Die *module_unit(struct code_file *m, uint64_t pc, Dwarf_Addr *bias);
 /* The variable at addr; NULL: none is known. */
-const struct module_var *module_var_at(struct module *m, uint64_t addr);
+const struct module_var *module_var_at(struct code_file *m, uint64_t addr);
 
 #endif

@@ -151,7 +151,7 @@ static bool name_of(Dwarf_Die *var, uint64_t off, struct name *out)
 	return true;
 }
 
-bool name_of_static(struct module *m, uint64_t addr, struct name *out)
+bool name_of_static(struct code_file *m, uint64_t addr, struct name *out)
 {
 	const struct module_var *v = module_var_at(m, addr);
 	Dwarf_Die *unit = NULL, die;
@@ -233,7 +233,7 @@ static bool counts_from_cfa(Dwarf_Die *function, int64_t *off)
 	return op->atom == DW_OP_call_frame_cfa;
 }
 
-bool name_of_local(struct module *m, uint64_t pc, uint64_t cfa, uint64_t addr, struct name *out)
+bool name_of_local(struct code_file *m, uint64_t pc, uint64_t cfa, uint64_t addr, struct name *out)
 {
 	Dwarf_Addr bias;
 	Dwarf_Die *unit = module_unit(m, pc, &bias), *scopes = NULL;

@@ -40,22 +40,6 @@ static void set_time(struct racecheck *r, uint32_t thread, uint64_t event)
 	t->times[t->ntimes++] = (struct race_time){clock, event};
 }
 
-uint64_t racecheck_event(const struct racecheck *r, uint32_t thread, uint64_t clock)
-{
-	const struct race_thread *t = &r->threads[thread];
-	size_t lo = 0, hi = t->ntimes;
-
-	while (lo < hi) {
-		size_t mid = lo + (hi - lo) / 2;
-
-		if (t->times[mid].clock <= clock)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
-	return lo ? t->times[lo - 1].event : 0;
-}
-
 /* The calls that the moving thread is in. */
 static uint32_t path_now(const struct racecheck *r)
 {
@@ -125,7 +109,7 @@ static uint32_t site_number(struct racecheck *r, const struct race_site *s)
 
 static bool is_program(struct racecheck *r, uint64_t pc)
 {
-	const struct module *m = modules_at(&r->rules.modules, r->i.t->pid, pc);
+	const struct code_file *m = modules_at(&r->rules.modules, r->i.t->pid, pc);
 
 	return !m || m->kind == MODULE_PROGRAM;
 }
@@ -168,7 +152,7 @@ enum { MARK_PROGRAM = 1, MARK_RUNTIME, MARK_NONE, MARK_WHOSE = 3, MARK_ASKED = 4
 
 static uint32_t mark_of(struct racecheck *r, struct instrument_insn *x)
 {
-	const struct module *m;
+	const struct code_file *m;
 
 	if (x->mark)
 		return x->mark & MARK_WHOSE;
@@ -202,7 +186,7 @@ static bool stores_atomically(struct racecheck *r, const struct instrument_acces
 /* Of a library's function: is it made for the program? */
 static bool runtime_counts(struct racecheck *r, const struct instrument_access *a)
 {
-	const struct module *m;
+	const struct code_file *m;
 
 	if ((a->insn->shape.vector && !a->writes) || !r->i.stack->n || is_owned(r, a->addr) ||
 	    !is_program(r, r->i.stack->v[r->i.stack->n - 1].pc))

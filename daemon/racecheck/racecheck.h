@@ -103,7 +103,5 @@ int racecheck_run(struct racecheck *r, struct nav *nav, uint64_t from, uint64_t 
 
 /* Adds what these two are, or one more time of it. */
 void racecheck_add(struct racecheck *r, const struct detect_access *earlier, const struct detect_access *later);
-/* The event behind which a thread was when its clock was that. */
-uint64_t racecheck_event(const struct racecheck *r, uint32_t thread, uint64_t clock);
 
 #endif

@@ -119,7 +119,7 @@ static bool line_of(const struct buf *text, int line, const char **s, size_t *le
 
 enum rules_atomic rules_atomic(struct rules *r, pid_t pid, uint64_t pc, uint64_t addr)
 {
-	struct module *code = modules_at(&r->modules, pid, pc), *data = modules_at(&r->modules, pid, addr);
+	struct code_file *code = modules_at(&r->modules, pid, pc), *data = modules_at(&r->modules, pid, addr);
 	struct name name = {0};
 	const struct rules_file *f;
 	enum rules_atomic out;

@@ -25,7 +25,7 @@ struct rules_file {
 };
 
 struct rules {
-	struct modules modules;
+	struct code_files modules;
 	struct sources sources;
 	struct rules_file *files;
 	size_t nfiles, cap;

@@ -13,7 +13,7 @@
 #define FINDINGS_MAX 100u
 
 /* A write, and what it did. */
-struct job {
+struct attempt {
 	struct race *f;
 	const struct race_end *end;
 	bool done;
@@ -25,7 +25,7 @@ static size_t bytes_of(const struct race *f)
 	return f->len < BYTES ? (size_t)f->len : BYTES;
 }
 
-static int at_write(struct job *j, struct segment *s, struct err *e)
+static int at_write(struct attempt *j, struct segment *s, struct err *e)
 {
 	size_t n = bytes_of(j->f);
 	struct trace_stop stop;
@@ -41,7 +41,7 @@ static int at_write(struct job *j, struct segment *s, struct err *e)
 	return 0;
 }
 
-static int in_copy(struct job *j, struct segment *held, struct err *e)
+static int in_copy(struct attempt *j, struct segment *held, struct err *e)
 {
 	struct segment s = *held;
 	int r;
@@ -53,7 +53,7 @@ static int in_copy(struct job *j, struct segment *held, struct err *e)
 	return r;
 }
 
-static int run(struct job *j, struct nav *nav, struct err *e)
+static int run(struct attempt *j, struct nav *nav, struct err *e)
 {
 	struct segment s;
 	struct err why;
@@ -74,10 +74,10 @@ static bool can_run(const struct race_end *x)
 	return x->writes && x->kind == RACE_INSN && x->at.pc == x->pc && x->at.hits <= HITS_MAX;
 }
 
-static void judge(struct race *f, const struct job *earlier, const struct job *later)
+static void judge(struct race *f, const struct attempt *earlier, const struct attempt *later)
 {
 	size_t n = bytes_of(f);
-	const struct job *w = earlier ? earlier : later;
+	const struct attempt *w = earlier ? earlier : later;
 
 	if ((f->earlier.writes && !(earlier && earlier->done)) || (f->later.writes && !(later && later->done)))
 		f->changes = RACE_CANNOT_SAY;
@@ -89,7 +89,7 @@ static void judge(struct race *f, const struct job *earlier, const struct job *l
 
 static int by_event(const void *a, const void *b)
 {
-	const struct job *const *x = a, *const *y = b;
+	const struct attempt *const *x = a, *const *y = b;
 
 	return ((*x)->end->at.event > (*y)->end->at.event) - ((*x)->end->at.event < (*y)->end->at.event);
 }
@@ -97,12 +97,13 @@ static int by_event(const void *a, const void *b)
 int values_compare(struct racecheck *r, struct nav *nav, struct err *e)
 {
 	size_t most = r->n < FINDINGS_MAX ? r->n : FINDINGS_MAX, n = 0;
-	struct job *jobs = xcalloc(most * 2 + 1, sizeof(*jobs)), **order = xcalloc(most * 2 + 1, sizeof(struct job *));
+	struct attempt *jobs = xcalloc(most * 2 + 1, sizeof(*jobs)),
+		       **order = xcalloc(most * 2 + 1, sizeof(struct attempt *));
 	int ret = 0;
 
 	for (size_t k = 0; k < most; k++) {
-		jobs[2 * k] = (struct job){.f = &r->v[k], .end = &r->v[k].earlier};
-		jobs[2 * k + 1] = (struct job){.f = &r->v[k], .end = &r->v[k].later};
+		jobs[2 * k] = (struct attempt){.f = &r->v[k], .end = &r->v[k].earlier};
+		jobs[2 * k + 1] = (struct attempt){.f = &r->v[k], .end = &r->v[k].later};
 		for (size_t i = 2 * k; i < 2 * k + 2; i++)
 			if (can_run(jobs[i].end))
 				order[n++] = &jobs[i];
