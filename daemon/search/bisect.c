@@ -14,6 +14,14 @@ void bisect_init(struct bisect *b, uint64_t left, uint64_t right, unsigned slack
 	b->budget = bisect_log2_ceil(right - left) + slack;
 }
 
+void bisect_limit(struct bisect *b, unsigned slack)
+{
+	unsigned most = bisect_log2_ceil(b->right - b->left) + slack;
+
+	if (b->budget > most)
+		b->budget = most;
+}
+
 bool bisect_done(const struct bisect *b)
 {
 	return b->right - b->left <= 1;

@@ -19,6 +19,8 @@ unsigned bisect_log2_ceil(uint64_t n);
 
 /* left < right. The bisection takes at most ceil(log2(right - left)) + slack evaluations. */
 void bisect_init(struct bisect *b, uint64_t left, uint64_t right, unsigned slack);
+/* Another stage begins: it takes at most so many for what is left, too. */
+void bisect_limit(struct bisect *b, unsigned slack);
 /* The two ends are neighbours. */
 bool bisect_done(const struct bisect *b);
 /* The midpoints that keep the bound: *first <= middle <= *last, strictly between the ends. */

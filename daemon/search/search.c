@@ -358,6 +358,7 @@ static int run_stage(struct search *s, enum search_stage stage, stage_fn *fn, st
 	int ret;
 
 	s->stage = stage;
+	bisect_limit(&s->b, s->params->slack);
 	if (stage == SEARCH_A || stage == SEARCH_B || stage == SEARCH_C)
 		costs(s)->states = s->b.right - s->b.left;
 	ret = fn(s, e);

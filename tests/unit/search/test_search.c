@@ -21,6 +21,8 @@ static void check_found(const struct world *w, const struct search_params *p,
 	assert_true(r->left >= p->left && r->right <= p->right);
 	assert_true(world_is_transition(w, p->left, r->left));
 	assert_true(n <= bisect_log2_ceil(p->right - p->left) + 2 + p->slack);
+	for (int s = SEARCH_A; s <= SEARCH_C; s++)
+		assert_true(r->stage[s].evaluations <= bisect_log2_ceil(r->stage[s].states) + p->slack);
 }
 
 static void one_flip_everywhere(void **state)
