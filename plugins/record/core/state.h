@@ -65,6 +65,8 @@ struct piece {
 struct iovec;
 struct more;
 
+enum { CREATES_NOT, CREATES_KEEPS, CREATES_LETS_GO };
+
 struct thr {
 	/* what each lock touches comes first, in as few cache lines as can be */
 	volatile char selector; /* Syscall User Dispatch: 0 lets calls through, 1 traps them */
@@ -91,6 +93,7 @@ struct thr {
 	struct arena *arena;
 	int exit_rounds; /* see thread.c: destructor rounds seen */
 	int exited; /* past its EXIT event: runs free */
+	volatile int creates; /* serial: in libc's pthread_create, with the turn; CREATES_... */
 	siginfo_t queue[SIG_QUEUE]; /* sig_queue.c, as the next two */
 	struct more *more;
 	uint32_t first;

@@ -216,6 +216,12 @@ static void tick(struct thr *t, ucontext_t *uc)
 	/* one that is inside the recorder, or in a call that waits, joins when it comes out */
 	int joins = G.serial && !t->gil && !G.chaos && !t->depth && !t->blocking;
 
+	if (t->preempt.due && t->creates == CREATES_KEEPS) { /* perhaps it waits for who waits for its turn */
+		t->preempt.due = 0;
+		t->creates = CREATES_LETS_GO;
+		gil_release(t);
+		return;
+	}
 	if ((t->preempt.due || t->preempt.sampled) && !G.serial)
 		look_in_parallel(t, uc);
 	if (t->preempt.sampled)

@@ -28,6 +28,7 @@
 
 #include <dlfcn.h>
 #include <limits.h>
+#include <link.h>
 #include <linux/futex.h>
 #include <unwind.h>
 
@@ -355,6 +356,36 @@ static int create_quietly(pthread_t *out, const pthread_attr_t *attr, struct thr
 	return ret;
 }
 
+/* Does libc get memory from an allocator in the program? Such a one has locks that no event tells of. */
+static int has_allocator(void)
+{
+	return dl_find_in(_r_debug.r_map, "calloc") != 0;
+}
+
+/*
+ * Recording. Libc takes locks of the dynamic linker, whose holder may wait for its turn: so it is let go; but it is
+ * kept, unless others wait in vain (interrupt.c), where no other thread can have those locks and libc calls the
+ * program.
+ */
+static int create_in_turn(struct thr *t, pthread_t *out, const pthread_attr_t *attr, struct thr *c, int locked)
+{
+	int keeps = G.serial && !G.chaos && locked && t->gil && has_allocator();
+	int lets_go = G.serial && !keeps && gil_lets_create(t), ret;
+
+	t->creates = keeps ? CREATES_KEEPS : CREATES_NOT;
+	c->chaos.coming = 1;
+	ret = create_quietly(out, attr, c);
+	if (ret)
+		c->chaos.coming = 0;
+	lets_go |= t->creates == CREATES_LETS_GO;
+	t->creates = CREATES_NOT;
+	if (lets_go || (keeps && !t->gil))
+		gil_acquire(t);
+	if (G.serial && ret == 0)
+		gil_created(c);
+	return ret;
+}
+
 EXPORT int pthread_create(pthread_t *out, const pthread_attr_t *attr, void *(*start)(void *), void *arg)
 {
 	struct thr *t = shim_enter(), *c;
@@ -409,17 +440,7 @@ EXPORT int pthread_create(pthread_t *out, const pthread_attr_t *attr, void *(*st
 			wait_arrived(c);
 		}
 	} else {
-		/* takes locks of the dynamic linker, whose holder may wait for its turn */
-		int lets_go = G.serial && gil_lets_create(t);
-
-		c->chaos.coming = 1;
-		ret = create_quietly(out, &with_stack, c);
-		if (ret)
-			c->chaos.coming = 0;
-		if (lets_go)
-			gil_acquire(t);
-		if (G.serial && ret == 0)
-			gil_created(c);
+		ret = create_in_turn(t, out, &with_stack, c, locked);
 	}
 	ev_done(t);
 	ev_half(t, RLOG_CREATED, &ret, &tid);

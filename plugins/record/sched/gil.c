@@ -211,7 +211,7 @@ static int watchdog(struct thr *t, int patient)
 		gil_unlock();
 		return 0;
 	}
-	same = gil.owner && gil.seen_turns == gil.turns && gil.seen_cur == o->log.cur && !o->depth;
+	same = gil.owner && gil.seen_turns == gil.turns && gil.seen_cur == o->log.cur && (!o->depth || o->creates);
 	if (same && patient) {
 		interrupt_poke(o);
 		if (gil.patience > PATIENCE_MIN && !G.chaos)
