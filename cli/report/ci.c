@@ -80,8 +80,8 @@ int report_junit(struct buf *b, const json_t *report, struct err *e)
 	add_attribute(b, "name", program);
 	add_attribute(b, "timestamp", stamp);
 	add_attribute(b, "hostname", host);
-	buf_addf(b, " tests=\"%zu\" failures=\"%zu\" errors=\"0\" skipped=\"0\" time=\"%.6f\">\n    <properties>\n", n + !n, n,
-		 json_number_value(json_object_get(report, "seconds")));
+	buf_addf(b, " tests=\"%zu\" failures=\"%zu\" errors=\"0\" skipped=\"0\" time=\"%.6f\">\n    <properties>\n",
+		 n + !n, n, json_number_value(json_object_get(report, "seconds")));
 	json_array_foreach(groups, i, g) if (*report_str(json_object_get(g, "best"), "recording"))
 	{
 		buf_addf(b, "      <property name=\"recording.%zu\"", i + 1);

@@ -16,76 +16,6 @@
 
 /* ---- memory ---- */
 
-/* As cursor_back_continue, from the end of a segment, at whose PC there is no code: the state itself is not looked for.
- */
-static int back_from_end(struct explain *x, struct stop *stop, struct err *e)
-{
-	struct stop back;
-	int r = segcur_last_stop(&x->t.in, &x->t.breaks, stop, e);
-
-	if (r < 0)
-		return -1;
-	x->no_code = false;
-	if (r)
-		return cursor_enter(&x->t, x->t.in.n, e) || cursor_back_continue(&x->t, stop, e) ? -1 : 0;
-	x->t.tid = x->t.in.seg.tid;
-	return stop->kind == STOP_WATCH && !stop->before ? cursor_back_step(&x->t, x->t.tid, &back, e) : 0;
-}
-
-static void watch_nothing(struct breaks *b)
-{
-	memset(b->watch, 0, sizeof(b->watch));
-	b->nmore = 0;
-}
-
-int flow_last_write(struct explain *x, uint64_t addr, unsigned len, uint64_t birth, bool *is_birth, struct err *e)
-{
-	struct insn_loc l[2] = {{.where = INSN_IN_MEM, .addr = addr, .len = len},
-				{.where = INSN_IN_MEM, .addr = birth, .len = 8}};
-	unsigned which = 0;
-	int r = flow_last_write_of(x, l, birth ? 2 : 1, &which, e);
-
-	*is_birth = which == 1;
-	return r;
-}
-
-int flow_last_write_of(struct explain *x, const struct insn_loc *l, unsigned n, unsigned *which, struct err *e)
-{
-	struct breaks *b = &x->t.breaks;
-	struct stop stop = {0};
-	int r = 0;
-
-	watch_nothing(b);
-	b->many = !x->no_code; /* back_from_end knows of the debug registers only */
-	for (unsigned k = 0; k < n && !r; k++)
-		r = breaks_watch(b, GROUP_STORE, l[k].addr, l[k].len);
-	if (r) {
-		explain_end(x, END_UNKNOWN, "the memory at 0x%llx cannot be watched", (unsigned long long)l[0].addr);
-		watch_nothing(b);
-		return 2;
-	}
-	r = x->no_code ? back_from_end(x, &stop, e) : cursor_back_continue(&x->t, &stop, e);
-	watch_nothing(b);
-	if (r && e->kind == ERR_CANCELLED && !op_cancelled(x->ctx)) {
-		explain_end(x, END_LIMIT, "the last write was not found in time");
-		return 2;
-	}
-	if (r)
-		return -1;
-	switch (stop.kind) {
-	case STOP_WATCH:
-		for (unsigned k = 1; k < n; k++)
-			if (stop.addr >= l[k].addr && stop.addr < l[k].addr + l[k].len)
-				*which = k;
-		return 0;
-	case STOP_BEGIN:
-		return 1;
-	default:
-		explain_end(x, END_LIMIT, "the last write was not found in time");
-		return 2;
-	}
-}
-
 static void never_written(struct flow *f, const char *name)
 {
 	struct mapping m;
@@ -103,6 +33,14 @@ static void never_written(struct flow *f, const char *name)
 		explain_end(f->x, END_NEVER_WRITTEN, "%s was never written to", name);
 }
 
+/* Is it a word that no statement of the program's is to write? */
+static bool is_own(const struct flow *f)
+{
+	const struct explain_own *own = &f->x->own;
+
+	return f->l.addr + f->l.len > own->addr && f->l.addr < own->addr + own->len;
+}
+
 /* A function of the recorder's, that stands for one of libc's, wrote the memory. */
 static int written_by_library(struct flow *f, struct inspect *p, const char *name, const char *before,
 			      const char *after)
@@ -110,6 +48,10 @@ static int written_by_library(struct flow *f, struct inspect *p, const char *nam
 	const char *who = inspect_function(p, 0);
 	cleanup_free char *event = NULL;
 
+	if (is_own(f)) {
+		explain_end(f->x, END_UNKNOWN, "%s is as %s has left it", f->x->own.what, who);
+		return FLOW_ENDED;
+	}
 	if (flow_is_one_of(who, flow_freeing)) {
 		inspect_step(p, STEP_FREE, name, before, after, "%s was freed here: what was in it is gone since",
 			     name);
@@ -183,14 +125,6 @@ static int ends_of_copy(struct flow *f, struct inspect *p, uint64_t *dest, uint6
 		*source = r.rsi;
 	}
 	return offset ? cursor_goto_point(&x->t, &here, e) : 0;
-}
-
-/* Is it a word that no statement of the program's is to write? */
-static bool is_own(const struct flow *f)
-{
-	const struct explain_own *own = &f->x->own;
-
-	return f->l.addr + f->l.len > own->addr && f->l.addr < own->addr + own->len;
 }
 
 /* Was something written that the statement did not mean? 1: yes, and the chain ends. */

@@ -204,6 +204,16 @@ static int is_counter(struct explain *x, pid_t tid, const struct insn_loc *from,
 	return counted;
 }
 
+static int follow_other(struct explain *x, pid_t tid, const struct insn_loc *l, struct err *e)
+{
+	struct flow f = {.x = x, .tid = tid, .l = *l};
+	struct user_regs_struct r;
+
+	if (explain_regs(x, tid, &r, e))
+		return -1;
+	return flow_read(x, &r, &f.l, f.value) ? x->ways->flow_on(&f, e) : 1;
+}
+
 int flow_follow_bound(struct explain *x, pid_t tid, struct err *e)
 {
 	struct timeline_point at;
@@ -221,7 +231,7 @@ int flow_follow_bound(struct explain *x, pid_t tid, struct err *e)
 		if (r < 0 || cursor_goto_point(&x->t, &at, e))
 			return -1;
 		if (r)
-			return flow_follow(x, tid, &o.from[!k], false, e);
+			return follow_other(x, tid, &o.from[!k], e);
 	}
 	return 1;
 }
