@@ -54,6 +54,24 @@ static int resolve(struct debug *d, const char *pos, struct timeline_point *p, s
 	return str_starts(pos, CKPT) ? resolve_ckpt(d, pos, p, e) : nav_resolve(&d->nav, pos, p, e);
 }
 
+/*
+ * Where nothing of the program is to be seen behind event n, it stands behind a later one: then to what the thread
+ * there showed last; one that has only begun there showed nothing.
+ */
+static int goto_before(struct debug *d, uint64_t n, struct err *e)
+{
+	uint64_t here = cursor_event(&d->cursor), first = nav_first(&d->nav);
+	struct stop stop;
+
+	do {
+		if (cursor_goto(&d->cursor, n, e))
+			return -1;
+		if (cursor_event(&d->cursor) >= here && cursor_back_step(&d->cursor, d->cursor.tid, &stop, e))
+			return -1;
+	} while (cursor_event(&d->cursor) >= here && n-- > first);
+	return 0;
+}
+
 int debug_goto(struct debug *d, const char *pos, struct err *e)
 {
 	struct timeline_point p;
@@ -61,6 +79,8 @@ int debug_goto(struct debug *d, const char *pos, struct err *e)
 	debug_end_diversion(d);
 	if (resolve(d, pos, &p, e))
 		return -1;
+	if (*pos == '-' && p.event < cursor_event(&d->cursor))
+		return goto_before(d, p.event, e);
 	return p.pc ? cursor_goto_point(&d->cursor, &p, e) : cursor_goto(&d->cursor, p.event, e);
 }
 
