@@ -416,13 +416,18 @@ static int return_to_live(struct live *l, struct buf *answer)
 /* What is of no interest to the live program. */
 static bool is_for_later(struct live *l, const char *name, const char *packet)
 {
+	static const char *const names[] = {"lines", "prompt", "threads", "over", "watch-conditions"};
+
 	if (l->back && !l->aside)
 		return false;
 	if (str_eq(name, "lines"))
 		str_set(&l->lines, "%s", packet);
 	if (str_eq(name, "prompt"))
 		free(steal_ptr(&l->lines));
-	return str_eq(name, "lines") || str_eq(name, "prompt") || str_eq(name, "threads");
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+		if (str_eq(name, names[i]))
+			return true;
+	return false;
 }
 
 /* The debugger is to select the thread of the last stop. */
