@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* counters.c: variables of all kinds that two threads count without a lock. "RACE: NAME": a statement that races, and for what. */
+/* counters.c: variables of all kinds that two threads count without a lock. */
 #include <pthread.h>
 
 struct pair {
