@@ -50,10 +50,12 @@ static enum module_kind kind_of(const char *path)
 	return MODULE_PROGRAM;
 }
 
-static bool is_system(const char *path)
+static bool is_system(const char *path, const char *root)
 {
 	static const char *const folders[] = {"/usr/lib/", "/lib/", "/lib64/", "/usr/lib64/"};
 
+	if (root && str_starts(path, root))
+		path += strlen(root);
 	for (size_t i = 0; i < sizeof(folders) / sizeof(folders[0]); i++)
 		if (str_starts(path, folders[i]))
 			return true;
@@ -132,8 +134,11 @@ struct code_file *modules_at(struct code_files *m, pid_t pid, uint64_t addr)
 	if (!find_mapping(pid, addr, &v))
 		return NULL;
 	x = xcalloc(1, sizeof(*x));
-	*x = (struct code_file){
-		.lo = v.lo, .hi = v.hi, .path = xstrdup(v.path), .kind = kind_of(v.path), .system = is_system(v.path)};
+	*x = (struct code_file){.lo = v.lo,
+				.hi = v.hi,
+				.path = xstrdup(v.path),
+				.kind = kind_of(v.path),
+				.system = is_system(v.path, m->root)};
 	extent(pid, x);
 	if (v.path[0] == '/' && x->kind != MODULE_RECORDER)
 		read_file(x, pid);

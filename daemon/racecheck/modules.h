@@ -35,6 +35,7 @@ struct code_files {
 	struct code_file **v;
 	size_t n, cap;
 	pid_t pid;
+	const char *root; /* borrowed: what stands in front of all paths; NULL: nothing does */
 };
 
 void modules_init(struct code_files *m);

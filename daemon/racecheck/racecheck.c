@@ -518,5 +518,6 @@ int racecheck_run(struct racecheck *r, struct nav *nav, uint64_t from, uint64_t 
 		return err_set(
 			e, ERR_USAGE,
 			"this recording was made by an older recorder: it does not tell what synchronises threads");
+	r->rules.modules.root = nav->t.own_root;
 	return instrument_run(&r->i, nav, from, to, e);
 }
