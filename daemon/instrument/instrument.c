@@ -45,8 +45,7 @@ static void decode(struct instrument *i, struct instrument_insn *x)
 	insn_shape(code, n, &x->shape);
 }
 
-/* The instruction at pc, executed once more. */
-static struct instrument_insn *executed(struct instrument *i, uint64_t pc)
+static struct instrument_insn *insn_at(struct instrument *i, uint64_t pc)
 {
 	struct instrument_insn *x = place_of(i, pc);
 
@@ -63,8 +62,24 @@ static struct instrument_insn *executed(struct instrument *i, uint64_t pc)
 		x->segment = i->event + 1;
 		x->hits = 0;
 	}
-	x->hits++;
 	return x;
+}
+
+/* The instruction at pc, executed once more: if it has no entry that tells so. */
+static struct instrument_insn *executed(struct instrument *i, uint64_t pc)
+{
+	struct instrument_insn *x = insn_at(i, pc);
+
+	x->hits += !i->report.every;
+	return x;
+}
+
+static void on_insn(struct instrument *i, const uint64_t *v)
+{
+	struct instrument_insn *x = insn_at(i, v[0] & REPORT_PC_MASK);
+
+	x->hits++;
+	i->ops->insn(i->ctx, i, x, v[1]);
 }
 
 /* ---- accesses ---- */
@@ -99,7 +114,7 @@ static void on_access(struct instrument *i, const uint64_t *v)
 	struct instrument_insn *x = executed(i, v[0] & REPORT_PC_MASK);
 	const struct insn_shape *s = &x->shape;
 
-	if (s->call)
+	if (s->call && !i->report.every)
 		x->hits--; /* CALL comes, too */
 	if (!s->len || s->irregular || s->fs || s->gs) {
 		i->irregular += !s->fs; /* a thread's own variables: no block's */
@@ -221,6 +236,9 @@ static void one(struct instrument *i, enum replay_report_kind kind, const uint64
 		if (i->ops->sync)
 			i->ops->sync(i->ctx, i, (unsigned)(v[0] & REPORT_PC_MASK), v[1], v[2]);
 		break;
+	case REPORT_INSN:
+		on_insn(i, v);
+		break;
 	case REPORT_EVENT:
 	case REPORT_KIND_COUNT:
 		break;
@@ -232,18 +250,23 @@ static int entries(void *ctx, const uint64_t *v, size_t n, struct trace *t, stru
 	struct instrument *i = ctx;
 
 	i->t = t;
-	for (size_t k = 0; k < n;) {
+	for (size_t k = 0; k < n && !i->enough;) {
 		unsigned kind = (unsigned)(v[k] >> REPORT_KIND_SHIFT);
 
 		if (kind >= REPORT_KIND_COUNT || k + words[kind] > n)
 			return err_set(e, ERR_INTERNAL, "the copy %d has damaged its report", (int)t->pid);
+		if (i->report.every && kind == REPORT_CALL && !i->insns_told)
+			return err_set(e, ERR_USAGE,
+				       "this recording was made by an older recorder: its instructions cannot be "
+				       "looked at");
+		i->insns_told |= kind == REPORT_INSN;
 		if (kind == REPORT_EVENT ? on_event(i, v[k + 1], e) : i->between && segment(i, e))
 			return -1;
 		if (kind != REPORT_EVENT)
 			one(i, kind, v + k);
 		k += words[kind];
 	}
-	return 0;
+	return i->enough ? err_set(e, ERR_CANCELLED, "the consumer has enough") : 0;
 }
 
 static int begun(void *ctx, const struct segcur *in, struct trace *t, struct err *e)
@@ -256,6 +279,7 @@ static int begun(void *ctx, const struct segcur *in, struct trace *t, struct err
 	i->string = NULL;
 	i->between = true;
 	i->t = t;
+	i->in = in;
 	return i->ops->begun ? i->ops->begun(i->ctx, i, t, e) : 0;
 }
 
@@ -282,7 +306,7 @@ void instrument_init(struct instrument *i, const struct instrument_ops *ops, voi
 	memset(i, 0, sizeof(*i));
 	i->ops = ops;
 	i->ctx = ctx;
-	i->report = (struct segcur_report){.ops = &report_ops, .ctx = i};
+	i->report = (struct segcur_report){.ops = &report_ops, .ctx = i, .every = ops->insn != NULL};
 	i->stacks = xcalloc(RLOG_MAX_THREADS, sizeof(*i->stacks));
 	grow(i);
 }
@@ -305,8 +329,10 @@ int instrument_run(struct instrument *i, struct nav *nav, uint64_t from, uint64_
 
 	for (i->event = from; from < to; from = next) {
 		if (nav_goto(nav, from, e) || segcur_report_reach(&nav->t, from, to, &next, e) ||
-		    segcur_report_segments(&i->report, &nav->t, from, next, &i->shim_frames, e))
+		    (segcur_report_segments(&i->report, &nav->t, from, next, &i->shim_frames, e) && !i->enough))
 			return -1;
+		if (i->enough)
+			return i->ops->ended ? i->ops->ended(i->ctx, i, e) : 0;
 		/* of an older recorder, or what was not told */
 		while (i->event < next)
 			if (on_event(i, i->event + 1, e))

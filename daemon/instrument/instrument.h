@@ -54,6 +54,8 @@ struct instrument_ops {
 	/* kind: enum rlog_kind; object, value: SYNC of rlog/report.h. A lock is told in front of what is done under it,
 	 * and its release behind that. */
 	void (*sync)(void *ctx, struct instrument *i, unsigned kind, uint64_t object, uint64_t value);
+	/* Before each instruction that is translated, and what else is told of it; sp: the stack pointer. */
+	void (*insn)(void *ctx, struct instrument *i, struct instrument_insn *insn, uint64_t sp);
 	/* Behind all else of each segment; it ends with event i->event + 1. 0 or -1. */
 	int (*ended)(void *ctx, struct instrument *i, struct err *e);
 	bool (*cancelled)(void *ctx);
@@ -74,6 +76,8 @@ struct instrument {
 	uint32_t thread; /* ordinal */
 	struct visibility visibility; /* of the process: where libc and the loader are */
 	struct instrument_stack *stack; /* of that thread */
+	const struct segcur *in; /* while ops->begun is called */
+	bool enough; /* a consumer may set this: nothing more is told but the segment's end */
 	/* counts, over all */
 	uint64_t accesses, irregular; /* irregular: not told, for it is not known what they access */
 	struct segcur_report report;
@@ -83,6 +87,7 @@ struct instrument {
 	size_t ninsns, cap;
 	struct instrument_insn *string; /* begun, and its registers */
 	uint64_t rdi, rsi, mask;
+	bool insns_told;
 	bool between; /* nothing of this segment has been told yet */
 	struct shim_frames shim_frames;
 	struct trace *t;
@@ -91,7 +96,10 @@ struct instrument {
 void instrument_init(struct instrument *i, const struct instrument_ops *ops, void *ctx);
 void instrument_fini(struct instrument *i);
 
-/* The segments from event `from` to event `to`; the process stands at `to` afterwards, or is on its way there. */
+/*
+ * The segments from event `from` to event `to`; the process stands at `to` afterwards, or is on its way there. When a
+ * consumer has enough, it ends earlier.
+ */
 int instrument_run(struct instrument *i, struct nav *nav, uint64_t from, uint64_t to, struct err *e);
 
 #endif

@@ -31,7 +31,8 @@
 	X(ALIGN, 3) /* block just allocated, the address in it that the program gets; the bytes end where they did */  \
 	X(SYNC, 3) /* the kind of a record (rlog.h) instead of an address; the object that it is about, 0: none; its   \
 		      first operand, of COND_WAIT the mutex */                                                         \
-	X(EVENT, 2) /* its number: it is done, and what follows is behind it */
+	X(EVENT, 2) /* its number: it is done, and what follows is behind it */                                        \
+	X(INSN, 2) /* if `every`: before each instruction, and before its other entries: the stack pointer */
 
 enum replay_report_kind {
 #define X(name, words) REPORT_##name,
@@ -45,6 +46,7 @@ struct replay_report {
 	uint64_t full; /* from here on translated code stops, for the worker to take the entries out */
 	uint64_t end; /* behind the last byte; what has no room is lost */
 	uint64_t lost; /* entries */
+	uint64_t every; /* not 0: each instruction has an entry; is not to change afterwards */
 };
 
 #endif

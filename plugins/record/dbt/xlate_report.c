@@ -148,10 +148,20 @@ static int is_absolute(const struct insn *i)
 	return !i->vex && i->map == 0 && i->op >= 0xa0 && i->op <= 0xa3 && i->imm_len == 8;
 }
 
+/* The stack pointer is the entry's second word. */
+static void put_sp(struct xlate *x, struct cache *c, enum replay_report_kind kind, uint64_t pc)
+{
+	begin(c);
+	BYTES(c, 0x48, 0x89, 0xe1); /* mov %rsp, %rcx */
+	finish_two(x, c, kind, pc);
+}
+
 void emit_report(struct xlate *x, struct cache *c, const uint8_t *p, const struct insn *i)
 {
 	if (!report_of(x) || i->kind == INSN_STOP)
 		return;
+	if (report_of(x)->every)
+		put_sp(x, c, REPORT_INSN, (uint64_t)p);
 	if (is_string(i)) {
 		put_string(x, c, REPORT_STRING, (uint64_t)p);
 		return;
@@ -168,11 +178,8 @@ void emit_report(struct xlate *x, struct cache *c, const uint8_t *p, const struc
 		put(c, p + i->imm_at, 8);
 		finish_two(x, c, REPORT_ACCESS, (uint64_t)p);
 	}
-	if (i->kind == INSN_CALL || i->kind == INSN_CALL_BY || i->kind == INSN_RET) {
-		begin(c);
-		BYTES(c, 0x48, 0x89, 0xe1); /* mov %rsp, %rcx */
-		finish_two(x, c, i->kind == INSN_RET ? REPORT_RET : REPORT_CALL, (uint64_t)p);
-	}
+	if (i->kind == INSN_CALL || i->kind == INSN_CALL_BY || i->kind == INSN_RET)
+		put_sp(x, c, i->kind == INSN_RET ? REPORT_RET : REPORT_CALL, (uint64_t)p);
 }
 
 void emit_report_behind(struct xlate *x, struct cache *c, const uint8_t *p, const struct insn *i)
