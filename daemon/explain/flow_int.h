@@ -32,6 +32,44 @@ enum next { FLOW_ON = 0, FLOW_ENDED = 1, FLOW_TURNED = 2 /* f is about another v
 int flow_memory(struct flow *f, struct err *e);
 int flow_register(struct flow *f, struct err *e);
 
+/* What had set a register: where the travel stands. */
+enum setter {
+	SETTER_ON = 0, /* inside flow_register.c only */
+	SETTER_INSN, /* in front of the instruction that set it: regs, origin */
+	SETTER_CALL, /* in front of a call that may pass it on; the search goes on from there */
+	SETTER_LIBRARY, /* in front of a call of the recorder, which returned it */
+	SETTER_BEGIN, /* at the beginning of what the recorder called, or of the thread */
+	SETTER_LOST, /* given up: x->end says why */
+};
+struct flow_setter {
+	struct user_regs_struct regs;
+	struct insn_origin origin;
+	unsigned steps;
+	uint64_t marked; /* the word at flow.mark */
+	bool far; /* flow_far_back was tried */
+	double until; /* clock_s() */
+};
+void flow_setter_begin(struct flow_setter *s);
+/* f->l is a register: back to what had set it: enum setter, or -1. Called again after SETTER_CALL, it goes on. */
+int flow_to_setter(struct flow *f, struct flow_setter *s, struct err *e);
+/*
+ * flow_far.c: from inside a function, over any number of instructions, back to the last one of it that may have set
+ * f->l, to behind a call that may have, or to its entry. kept: calls keep the register. *regs: of that state. 1: it is
+ * not found, and the travel stands where it stood.
+ */
+int flow_far_back(struct flow *f, bool kept, struct user_regs_struct *regs, struct err *e);
+/*
+ * The value was there when its thread began: to the creation of the thread, if it was the argument. 0: f->l is what the
+ * creator passed. 1: that is not where it came from; 2: it was another value: the chain has ended.
+ */
+int flow_to_creator(struct flow *f, struct err *e);
+/*
+ * At `here`, in a function of libc's that copies, GDB is attached: its destination and its source. 0: not known. The
+ * travel stands where it stood.
+ */
+int flow_ends_of_copy(struct explain *x, const struct timeline_point *here, uint64_t *dest, uint64_t *source,
+		      struct err *e);
+
 /* The bytes at l in the current state; false: they cannot be read. */
 bool flow_read(struct explain *x, const struct user_regs_struct *r, const struct insn_loc *l, uint8_t v[8]);
 /* The value as text, malloc'd. */

@@ -92,13 +92,10 @@ static uint64_t base_of_store(struct flow *f, const struct insn *i)
 	return 0;
 }
 
-/* In a function of libc's that copies: its destination, and its source. 0: not known. The travel stands where it stood.
- */
-static int ends_of_copy(struct flow *f, struct inspect *p, uint64_t *dest, uint64_t *source, struct err *e)
+int flow_ends_of_copy(struct explain *x, const struct timeline_point *here, uint64_t *dest, uint64_t *source,
+		      struct err *e)
 {
-	struct explain *x = f->x;
-	struct timeline_point here = p->at;
-	cleanup_free char *cmd = str_fmt("info symbol 0x%llx", (unsigned long long)here.pc), *text = NULL;
+	cleanup_free char *cmd = str_fmt("info symbol 0x%llx", (unsigned long long)here->pc), *text = NULL;
 	struct user_regs_struct r;
 	struct stop stop = {0};
 	uint64_t offset = 0;
@@ -114,9 +111,9 @@ static int ends_of_copy(struct flow *f, struct inspect *p, uint64_t *dest, uint6
 	if (plus && str_u64(plus + 3, 10, 0, UINT64_MAX, &offset))
 		return 0;
 	if (offset) {
-		breaks_add(&x->t.breaks, here.pc - offset, 0);
+		breaks_add(&x->t.breaks, here->pc - offset, 0);
 		got = cursor_back_continue(&x->t, &stop, e);
-		breaks_remove(&x->t.breaks, here.pc - offset, 0);
+		breaks_remove(&x->t.breaks, here->pc - offset, 0);
 		if (got)
 			return -1;
 	}
@@ -124,7 +121,7 @@ static int ends_of_copy(struct flow *f, struct inspect *p, uint64_t *dest, uint6
 		*dest = r.rdi;
 		*source = r.rsi;
 	}
-	return offset ? cursor_goto_point(&x->t, &here, e) : 0;
+	return offset ? cursor_goto_point(&x->t, here, e) : 0;
 }
 
 /* Was something written that the statement did not mean? 1: yes, and the chain ends. */
@@ -142,7 +139,7 @@ static int is_overrun(struct flow *f, struct inspect *p, const struct insn *i, c
 		return 1;
 	}
 	if (p->to_copy) {
-		if (ends_of_copy(f, p, &base, &source, e))
+		if (flow_ends_of_copy(f->x, &p->at, &base, &source, e))
 			return -1;
 	} else {
 		base = base_of_store(f, i);
@@ -174,7 +171,7 @@ static int by_copy(struct flow *f, struct inspect *p, const struct user_regs_str
 	uint64_t dest, source;
 	struct insn_loc from = f->l;
 
-	if (ends_of_copy(f, p, &dest, &source, e))
+	if (flow_ends_of_copy(f->x, &p->at, &dest, &source, e))
 		return -1;
 	if (!dest || !source || f->l.addr < dest) {
 		explain_end(f->x, END_UNKNOWN, "the function that copied %s does not say from where", name);

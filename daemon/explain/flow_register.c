@@ -13,6 +13,7 @@
 
 #define BACK_STEPS 4000u /* instructions, in search of what set a register */
 #define BACK_S 40.0
+#define NEAR_STEPS 100u /* then what is farther away is looked for by breakpoints */
 
 /* ---- registers ---- */
 
@@ -123,8 +124,7 @@ static int to_creation(struct explain *x, struct err *e)
 	return r ? -1 : stop.kind != STOP_BREAK;
 }
 
-/* The argument of the thread's function: to its creation. 1: that is not where the value came from. */
-static int to_creator(struct flow *f, struct err *e)
+int flow_to_creator(struct flow *f, struct err *e)
 {
 	struct explain *x = f->x;
 	uint32_t thread = cursor_ordinal(&x->t, f->tid);
@@ -159,7 +159,7 @@ static int to_creator(struct flow *f, struct err *e)
 
 static int began_with_it(struct flow *f, struct err *e)
 {
-	int r = to_creator(f, e);
+	int r = flow_to_creator(f, e);
 	struct inspect p = {0};
 
 	if (r < 0)
@@ -251,107 +251,176 @@ static bool adds_again(struct flow *f, const struct user_regs_struct *r, const s
 	return again;
 }
 
-/* The value is in a register: to the instruction that put it there. */
-int flow_register(struct flow *f, struct err *e)
+void flow_setter_begin(struct flow_setter *s)
+{
+	*s = (struct flow_setter){.until = clock_s() + BACK_S};
+}
+
+/* *was: the state in front of what was executed last, from which `now` came. Does it tell where the value is from?
+ * SETTER_ON: it does not. */
+static int what_set_it(struct flow *f, struct flow_setter *s, const struct user_regs_struct *now, uint64_t back,
+		       struct err *e)
+{
+	struct user_regs_struct *was = &s->regs;
+	struct explain *x = f->x;
+	uint8_t code[INSN_BYTES];
+	enum insn_kind kind;
+	struct insn i;
+
+	if (is_same_state(was, now)) /* with a fault that is yet to come */
+		return SETTER_ON;
+	if (visibility_is_shim(&x->t.visibility, was->rip) && now->rsp == was->rsp &&
+	    !visibility_is_shim(&x->t.visibility, now->rip))
+		return SETTER_ON; /* it has only gone on to libc's function of that name */
+	if (visibility_is_shim(&x->t.visibility, was->rip)) {
+		if (visibility_is_shim(&x->t.visibility, back))
+			return SETTER_BEGIN;
+		return is_kept(f->l.reg) ? SETTER_ON : SETTER_LIBRARY;
+	}
+	if (explain_insn(x, was, code, &i, e))
+		return -1;
+	kind = insn_kind(&i);
+	if (kind == INSN_CALL && visibility_is_shim(&x->t.visibility, back) && back != was->rip + insn_len(&i))
+		return SETTER_BEGIN;
+	if (kind == INSN_RET && is_kept(f->l.reg) && f->l.reg != INSN_RSP && now->rsp > was->rsp) {
+		int r = skip_callee(f, was->rsp, e);
+
+		if (r || f->crossed)
+			return r < 0 ? -1 : SETTER_LOST;
+		s->marked = f->mark ? word_at(x, f->mark) : 0;
+		return explain_regs(x, f->tid, was, e) ? -1 : SETTER_ON;
+	}
+	insn_origin(&i, &f->l, &s->origin);
+	if (s->origin.effect != INSN_KEEPS)
+		return SETTER_INSN;
+	return kind == INSN_CALL && !is_kept(f->l.reg) ? SETTER_CALL : SETTER_ON;
+}
+
+/* By breakpoints. SETTER_ON: the search by steps goes on from s->regs. */
+static int far_back(struct flow *f, struct flow_setter *s, struct err *e)
+{
+	uint8_t code[INSN_BYTES];
+	struct insn i;
+	int r;
+
+	if (explain_regs(f->x, f->tid, &s->regs, e))
+		return -1;
+	if (f->mark || f->l.reg == INSN_RSP || f->l.reg >= INSN_XMM0 || visibility_is_shim(&f->x->t.visibility, s->regs.rip))
+		return SETTER_ON;
+	r = flow_far_back(f, is_kept(f->l.reg), &s->regs, e);
+	if (r)
+		return r < 0 ? -1 : SETTER_ON;
+	if (explain_insn(f->x, &s->regs, code, &i, e))
+		return -1;
+	insn_origin(&i, &f->l, &s->origin);
+	s->far = false;
+	s->steps = 0;
+	/* at the entry, or behind a call, it goes on from there */
+	return s->origin.effect == INSN_KEEPS ? SETTER_ON : SETTER_INSN;
+}
+
+int flow_to_setter(struct flow *f, struct flow_setter *s, struct err *e)
 {
 	struct explain *x = f->x;
-	double until = clock_s() + BACK_S;
-	struct user_regs_struct now, was;
-	uint64_t marked = f->mark ? word_at(x, f->mark) : 0;
-	uint8_t code[INSN_BYTES];
-	struct insn_origin o;
+	struct user_regs_struct now;
 	struct stop stop;
-	struct insn i;
+	int r = SETTER_ON;
 
 	if (explain_regs(x, f->tid, &now, e))
 		return -1;
-	for (unsigned n = 0;; n++, now = was) {
-		enum insn_kind kind;
-		uint64_t back =
-			word_at(x, now.rsp); /* in the recorder, where that called the function that begins here */
+	s->marked = f->mark ? word_at(x, f->mark) : 0;
+	for (; r == SETTER_ON; now = s->regs) {
+		if (s->steps >= NEAR_STEPS && !s->far) {
+			s->far = true;
+			r = far_back(f, s, e);
+			if (r != SETTER_ON)
+				break;
+			now = s->regs;
+		}
+		/* in the recorder, where that called the function that begins here */
+		uint64_t back = word_at(x, now.rsp);
 
-		if (n == BACK_STEPS || clock_s() > until) {
+		if (s->steps++ == BACK_STEPS || clock_s() > s->until) {
 			explain_end(x, END_LIMIT, "%s was set more than %u instructions before",
-				    insn_reg_name(f->l.reg), n);
-			return FLOW_ENDED;
+				    insn_reg_name(f->l.reg), s->steps - 1);
+			return SETTER_LOST;
 		}
 		if (cursor_back_step(&x->t, f->tid, &stop, e))
 			return -1;
 		if (stop.kind == STOP_FIRST || stop.kind == STOP_BEGIN)
-			return began_with_it(f, e);
-		if (explain_regs(x, f->tid, &was, e))
+			return SETTER_BEGIN;
+		if (explain_regs(x, f->tid, &s->regs, e))
 			return -1;
-		if (f->mark && word_at(x, f->mark) != marked) {
-			marked = word_at(x, f->mark);
+		if (f->mark && word_at(x, f->mark) != s->marked) {
+			s->marked = word_at(x, f->mark);
 			f->crossed = flow_is_end_of_life(f);
 			if (f->crossed)
-				return FLOW_ENDED;
+				return SETTER_LOST;
 		}
-		if (is_same_state(&was, &now)) /* with a fault that is yet to come */
-			continue;
-		if (visibility_is_shim(&x->t.visibility, was.rip) && now.rsp == was.rsp &&
-		    !visibility_is_shim(&x->t.visibility, now.rip))
-			continue; /* it has only gone on to libc's function of that name */
-		if (visibility_is_shim(&x->t.visibility, was.rip)) {
-			if (visibility_is_shim(&x->t.visibility, back))
-				return began_with_it(f, e);
-			if (is_kept(f->l.reg))
-				continue;
-			return by_library(f, e);
-		}
-		if (explain_insn(x, &was, code, &i, e))
-			return -1;
-		kind = insn_kind(&i);
-		if (kind == INSN_CALL && visibility_is_shim(&x->t.visibility, back) && back != was.rip + insn_len(&i))
-			return began_with_it(f, e);
-		if (kind == INSN_RET && is_kept(f->l.reg) && f->l.reg != INSN_RSP && now.rsp > was.rsp) {
-			int r = skip_callee(f, was.rsp, e);
+		r = what_set_it(f, s, &now, back, e);
+	}
+	return r;
+}
 
-			if (r || f->crossed)
-				return r < 0 ? -1 : FLOW_ENDED;
-			if (explain_regs(x, f->tid, &was, e))
-				return -1;
-			marked = f->mark ? word_at(x, f->mark) : 0;
-			continue;
+/* In front of the instruction that put it there. */
+static int set_here(struct flow *f, const struct user_regs_struct *was, struct insn_origin *o, struct err *e)
+{
+	if (o->what.len < f->l.len && o->effect != INSN_SETS) {
+		/* the rest comes from elsewhere, as an upper half that is 0 */
+		if (o->what.off != f->l.off) {
+			explain_end(f->x, END_COMPUTED, "the value was put together in a register");
+			return tell(f, STEP_WRITE, "this made the value ", "", true, e) ? -1 : FLOW_ENDED;
 		}
-		if (kind == INSN_CALL && !is_kept(f->l.reg)) {
+		f->l.len = o->what.len;
+	}
+	f->compared |= f->l.reg == INSN_FLAGS;
+	if (adds_again(f, was, o)) {
+		f->x->counted = true;
+		explain_end(f->x, END_COMPUTED, "the statement made the value from its own before");
+		return tell(f, STEP_WRITE, "this made the value ", "", false, e) ? -1 : FLOW_ENDED;
+	}
+	if (f->compared && o->effect == INSN_COMPUTES && o->n > 1) {
+		struct flow told = *f;
+		int r = flow_latest(f, o, e);
+
+		if (r == FLOW_TURNED)
+			return tell_made(&told, o, was, e) ? -1 : FLOW_ON;
+		if (r != FLOW_ON)
+			return r;
+	}
+	if (flow_is_made(f, was, o)) {
+		int r = tell_made(f, o, was, e) ? -1 : flow_lost_update(f, o, e);
+
+		if (r)
+			return r;
+	}
+	return flow_take_origin(f, was, o, "the value");
+}
+
+/* The value is in a register: to the instruction that put it there. */
+int flow_register(struct flow *f, struct err *e)
+{
+	struct flow_setter s;
+
+	flow_setter_begin(&s);
+	for (;;) {
+		switch (flow_to_setter(f, &s, e)) {
+		case SETTER_INSN:
+			return set_here(f, &s.regs, &s.origin, e);
+		case SETTER_LIBRARY:
+			return by_library(f, e);
+		case SETTER_BEGIN:
+			return began_with_it(f, e);
+		case SETTER_LOST:
+			return FLOW_ENDED;
+		case SETTER_CALL:
 			if (tell(f, STEP_CALL, "", " was passed to the function that is called here", false, e))
 				return -1;
-			if (explain_is_over(x))
+			if (explain_is_over(f->x))
 				return FLOW_ENDED;
+			break;
+		default:
+			return -1;
 		}
-		insn_origin(&i, &f->l, &o);
-		if (o.effect == INSN_KEEPS)
-			continue;
-		if (o.what.len < f->l.len && o.effect != INSN_SETS) {
-			/* the rest comes from elsewhere, as an upper half that is 0 */
-			if (o.what.off != f->l.off) {
-				explain_end(x, END_COMPUTED, "the value was put together in a register");
-				return tell(f, STEP_WRITE, "this made the value ", "", true, e) ? -1 : FLOW_ENDED;
-			}
-			f->l.len = o.what.len;
-		}
-		f->compared |= f->l.reg == INSN_FLAGS;
-		if (adds_again(f, &was, &o)) {
-			x->counted = true;
-			explain_end(x, END_COMPUTED, "the statement made the value from its own before");
-			return tell(f, STEP_WRITE, "this made the value ", "", false, e) ? -1 : FLOW_ENDED;
-		}
-		if (f->compared && o.effect == INSN_COMPUTES && o.n > 1) {
-			struct flow told = *f;
-			int r = flow_latest(f, &o, e);
-
-			if (r == FLOW_TURNED)
-				return tell_made(&told, &o, &was, e) ? -1 : FLOW_ON;
-			if (r != FLOW_ON)
-				return r;
-		}
-		if (flow_is_made(f, &was, &o)) {
-			int r = tell_made(f, &o, &was, e) ? -1 : flow_lost_update(f, &o, e);
-
-			if (r)
-				return r;
-		}
-		return flow_take_origin(f, &was, &o, "the value");
 	}
 }

@@ -92,6 +92,8 @@ unsigned insn_operands(const struct insn *i, struct insn_loc *v, unsigned most);
 struct insn_shape {
 	unsigned len; /* of the instruction; 0: it cannot be decoded */
 	bool call, ret;
+	bool direct; /* a call of what stands in the instruction itself */
+	int64_t target; /* direct: from the address of the instruction */
 	/* the operand; bytes 0: it has none */
 	unsigned bytes;
 	bool reads, writes;
@@ -107,6 +109,24 @@ struct insn_shape {
 	bool reads_rsi, reads_rdi, writes_rdi;
 };
 void insn_shape(const uint8_t *code, size_t n, struct insn_shape *s);
+
+/*
+ * Which registers it reads and writes, whole ones, as bits: those numbered above, and the x87 stack and opmasks as one
+ * each. The stack pointer is not among them; what it addresses by push, pop, call and leave is told apart.
+ */
+#define INSN_REGS_X87 49
+#define INSN_REGS_MASK 50 /* k0 to k7 */
+struct insn_regs {
+	uint64_t reads, writes; /* what it writes in part, it reads too */
+	bool push, pop; /* 8 bytes below the stack pointer are written, or at it are read */
+	bool leave; /* 8 bytes at the frame pointer are read, which are those below the stack pointer behind it */
+	bool call, jump;
+	bool saves; /* it keeps a register for the caller, or gives it back */
+};
+void insn_regs(const uint8_t *code, size_t n, struct insn_regs *r);
+
+/* The instruction at pc as text, in AT&T's syntax; "(bad)" if it cannot be decoded. */
+void insn_text(const uint8_t *code, size_t n, uint64_t pc, char *text, size_t size);
 
 uint64_t insn_reg(const struct user_regs_struct *r, unsigned reg);
 const char *insn_reg_name(unsigned reg);

@@ -98,6 +98,9 @@ void insn_shape(const uint8_t *code, size_t n, struct insn_shape *s)
 	s->len = d.in.length;
 	s->call = d.in.meta.category == ZYDIS_CATEGORY_CALL;
 	s->ret = d.in.meta.category == ZYDIS_CATEGORY_RET;
+	s->direct = s->call && d.op[0].type == ZYDIS_OPERAND_TYPE_IMMEDIATE && d.op[0].imm.is_relative;
+	if (s->direct)
+		s->target = d.op[0].imm.value.s + d.in.length;
 	if (d.in.meta.category == ZYDIS_CATEGORY_PREFETCH || d.in.meta.category == ZYDIS_CATEGORY_NOP ||
 	    d.in.meta.category == ZYDIS_CATEGORY_WIDENOP)
 		return;

@@ -10,8 +10,16 @@
 
 #include "insn/insn.h"
 
-static struct user_regs_struct regs = {.rax = 0x1000, .rbx = 0x2000, .rcx = 2, .rdx = 7, .rsi = 0x5000, .rdi = 0x6000, .rsp = 0x7f00,
-				       .rbp = 0x7f80, .rip = 0x400000, .eflags = 0x40};
+static struct user_regs_struct regs = {.rax = 0x1000,
+				       .rbx = 0x2000,
+				       .rcx = 2,
+				       .rdx = 7,
+				       .rsi = 0x5000,
+				       .rdi = 0x6000,
+				       .rsp = 0x7f00,
+				       .rbp = 0x7f80,
+				       .rip = 0x400000,
+				       .eflags = 0x40};
 
 struct row {
 	const char *code; /* INSN_BYTES at most */
@@ -21,8 +29,14 @@ struct row {
 	struct insn_loc from; /* of COPIES and DERIVES */
 };
 
-#define REG(r, o, n) {.where = INSN_IN_REG, .reg = (r), .off = (o), .len = (n)}
-#define MEM(a, n) {.where = INSN_IN_MEM, .addr = (a), .len = (n)}
+#define REG(r, o, n)                                                                                                   \
+	{                                                                                                              \
+		.where = INSN_IN_REG, .reg = (r), .off = (o), .len = (n)                                               \
+	}
+#define MEM(a, n)                                                                                                      \
+	{                                                                                                              \
+		.where = INSN_IN_MEM, .addr = (a), .len = (n)                                                          \
+	}
 #define CODE(s) s, sizeof(s) - 1
 
 static const struct row rows[] = {
@@ -46,7 +60,8 @@ static const struct row rows[] = {
 	{CODE("\xf3\xaa"), MEM(0x6001, 1), INSN_COPIES, REG(INSN_RAX, 0, 1)}, /* rep stosb */
 	{CODE("\x0f\x10\x06"), REG(INSN_XMM0, 8, 8), INSN_COPIES, MEM(0x5008, 8)}, /* movups xmm0, [rsi] */
 	{CODE("\x0f\x11\x07"), MEM(0x6008, 8), INSN_COPIES, REG(INSN_XMM0, 8, 8)}, /* movups [rdi], xmm0 */
-	{CODE("\x48\x0f\x44\xc3"), REG(INSN_RAX, 0, 8), INSN_COPIES, REG(INSN_RBX, 0, 8)}, /* cmove rax, rbx: ZF is set */
+	{CODE("\x48\x0f\x44\xc3"), REG(INSN_RAX, 0, 8), INSN_COPIES,
+	 REG(INSN_RBX, 0, 8)}, /* cmove rax, rbx: ZF is set */
 	{CODE("\x48\x0f\x45\xc3"), REG(INSN_RAX, 0, 8), INSN_KEEPS, {0}}, /* cmovne rax, rbx */
 	{CODE("\x83\x7b\x14\x00"), REG(INSN_FLAGS, 0, 8), INSN_DERIVES, MEM(0x2014, 4)}, /* cmp dword [rbx+0x14], 0 */
 	{CODE("\x48\x85\xd2"), REG(INSN_FLAGS, 0, 8), INSN_DERIVES, REG(INSN_RDX, 0, 8)}, /* test rdx, rdx */
@@ -70,8 +85,8 @@ static void origins(void **state)
 		assert_int_equal(o.n, 1);
 		if (o.from[0].where != r->from.where || o.from[0].reg != r->from.reg || o.from[0].off != r->from.off ||
 		    o.from[0].addr != r->from.addr || (r->from.reg != INSN_FLAGS && o.from[0].len != r->from.len))
-			fail_msg("row %zu: from %d reg %u off %u addr 0x%lx len %u", k, (int)o.from[0].where, o.from[0].reg, o.from[0].off,
-				 (unsigned long)o.from[0].addr, o.from[0].len);
+			fail_msg("row %zu: from %d reg %u off %u addr 0x%lx len %u", k, (int)o.from[0].where,
+				 o.from[0].reg, o.from[0].off, (unsigned long)o.from[0].addr, o.from[0].len);
 	}
 }
 
@@ -81,8 +96,9 @@ static void kinds(void **state)
 		const char *code;
 		size_t n;
 		enum insn_kind kind;
-	} all[] = {{CODE("\xc3"), INSN_RET}, {CODE("\xff\xd0"), INSN_CALL}, {CODE("\xff\xe0"), INSN_JUMP}, {CODE("\x74\x00"), INSN_BRANCH},
-		   {CODE("\x0f\x05"), INSN_SYSCALL}, {CODE("\x90"), INSN_OTHER}, {CODE("\x06"), INSN_BAD}, {CODE("\x48"), INSN_BAD}};
+	} all[] = {{CODE("\xc3"), INSN_RET},	    {CODE("\xff\xd0"), INSN_CALL},    {CODE("\xff\xe0"), INSN_JUMP},
+		   {CODE("\x74\x00"), INSN_BRANCH}, {CODE("\x0f\x05"), INSN_SYSCALL}, {CODE("\x90"), INSN_OTHER},
+		   {CODE("\x06"), INSN_BAD},	    {CODE("\x48"), INSN_BAD}};
 
 	(void)state;
 	for (size_t k = 0; k < sizeof(all) / sizeof(all[0]); k++) {
@@ -112,9 +128,61 @@ static void accesses(void **state)
 	assert_int_equal(l.reg, INSN_RBX);
 }
 
+static void registers(void **state)
+{
+	static const struct {
+		const char *code;
+		size_t n;
+		uint64_t reads, writes;
+		bool push, pop, leave, saves;
+	} all[] = {
+#define R(r) (1ull << (r))
+		{CODE("\x01\xd0"), R(INSN_RAX) | R(INSN_RDX), R(INSN_RAX) | R(INSN_FLAGS), 0, 0, 0,
+		 0}, /* add eax, edx */
+		{CODE("\x31\xc0"), 0, R(INSN_RAX) | R(INSN_FLAGS), 0, 0, 0, 0}, /* xor eax, eax */
+		{CODE("\x88\xd0"), R(INSN_RDX) | R(INSN_RAX), R(INSN_RAX), 0, 0, 0,
+		 0}, /* mov al, dl: the rest of rax stays */
+		{CODE("\x89\xd0"), R(INSN_RDX), R(INSN_RAX), 0, 0, 0, 0}, /* mov eax, edx */
+		{CODE("\x8b\x04\x91"), R(INSN_RCX) | R(INSN_RDX), R(INSN_RAX), 0, 0, 0, 0}, /* mov eax, [rcx+rdx*4] */
+		{CODE("\x53"), R(INSN_RBX), 0, 1, 0, 0, 1}, /* push rbx */
+		{CODE("\x50"), R(INSN_RAX), 0, 1, 0, 0, 0}, /* push rax */
+		{CODE("\x5d"), 0, R(INSN_RBP), 0, 1, 0, 1}, /* pop rbp */
+		{CODE("\xc9"), 0, R(INSN_RBP), 0, 0, 1, 1}, /* leave */
+		{CODE("\x0f\x28\xca"), R(INSN_XMM0 + 2), R(INSN_XMM0 + 1), 0, 0, 0, 0}, /* movaps xmm1, xmm2 */
+		{CODE("\x0f\x94\xc0"), R(INSN_FLAGS) | R(INSN_RAX), R(INSN_RAX), 0, 0, 0, 0}, /* sete al */
+#undef R
+	};
+
+	(void)state;
+	for (size_t k = 0; k < sizeof(all) / sizeof(all[0]); k++) {
+		struct insn_regs r;
+
+		insn_regs((const uint8_t *)all[k].code, all[k].n, &r);
+		if (r.reads != all[k].reads || r.writes != all[k].writes || r.push != all[k].push ||
+		    r.pop != all[k].pop || r.leave != all[k].leave || r.saves != all[k].saves)
+			fail_msg("row %zu: reads 0x%lx, writes 0x%lx", k, (unsigned long)r.reads,
+				 (unsigned long)r.writes);
+	}
+}
+
+static void text(void **state)
+{
+	char t[80];
+
+	(void)state;
+	insn_text((const uint8_t *)"\xe8\x0b\x00\x00\x00", 5, 0x401000, t, sizeof(t));
+	assert_string_equal(t, "call 0x401010");
+	insn_text((const uint8_t *)"\x83\x45\xfc\x0a", 4, 0x401000, t, sizeof(t));
+	assert_string_equal(t, "addl $0xa, -0x4(%rbp)");
+	insn_text((const uint8_t *)"\x06", 1, 0x401000, t, sizeof(t));
+	assert_string_equal(t, "(bad)");
+}
+
 int main(void)
 {
-	const struct CMUnitTest tests[] = {cmocka_unit_test(origins), cmocka_unit_test(kinds), cmocka_unit_test(accesses)};
+	const struct CMUnitTest tests[] = {cmocka_unit_test(origins), cmocka_unit_test(kinds),
+					   cmocka_unit_test(accesses), cmocka_unit_test(registers),
+					   cmocka_unit_test(text)};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
