@@ -70,7 +70,9 @@ static void print_output(struct client_request *k, const json_t *params)
 		return;
 	progress_clear(&k->progress);
 	/* with --json, standard output is for the result alone */
-	if (fd == 1 && !k->client->cli->json)
+	if (fd == 1 && k->client->output)
+		k->client->output(k->client->ctx, b.data, b.len);
+	else if (fd == 1 && !k->client->cli->json)
 		fwrite(b.data, 1, b.len, stdout);
 	else if (write_full(STDERR_FILENO, b.data, b.len))
 		return;

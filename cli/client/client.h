@@ -17,6 +17,10 @@ struct client {
 	struct wire_frame in;
 	json_int_t next_id;
 	const struct cli *cli;
+	/* What an operation sends as output on descriptor 1 goes here. NULL: to standard output, and nowhere with
+	 * --json. */
+	void (*output)(void *ctx, const char *data, size_t len);
+	void *ctx;
 };
 
 enum client_open { CLIENT_START, CLIENT_ONLY_RUNNING };

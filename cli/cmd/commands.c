@@ -5,6 +5,7 @@
 const struct cli_command *const commands[] = {
 	&cmd_record,	  &cmd_replay,	   &cmd_reverse_watch,
 	&cmd_explain,	  &cmd_diff,	   &cmd_check,
+	&cmd_why,	  &cmd_slice,	   &cmd_trace,
 	&cmd_bisect,	  &cmd_report,	   &cmd_debug,
 	&cmd_repl,	  &cmd_sessions,   &cmd_checkpoint,
 	&cmd_checkpoints, &cmd_restart,	   &cmd_mi,

@@ -47,6 +47,8 @@ static const struct {
 	 "history EXPR: all changes of a value in memory up to here, with positions that `goto` takes."},
 	{"explain", "echo fred: explain needs a GDB with Python\\n",
 	 "explain [--depth N]: from the failure back to its cause; each step has a position that `goto` takes."},
+	{"why", "echo fred: why needs a GDB with Python\\n",
+	 "why [--depth N] EXPR: where the value of EXPR came from, with positions that `goto` takes."},
 	{"live", "monitor live\nstepi",
 	 "From the program's past back to the program that runs, where it stands (fredctl debug -- PROGRAM)."},
 	{"bookmark", "monitor bookmark " ALL, "bookmark [NAME]: names this position; without a name, a number does."},

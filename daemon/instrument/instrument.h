@@ -93,6 +93,13 @@ struct instrument {
 	struct trace *t;
 };
 
+/*
+ * *p: the position of the instruction that is told, or, where that is in libc or in the loader, of the call in the
+ * program that led there: the recorder calls functions of libc, too, so that passes there are not counted as a user's
+ * position counts them. pc 0: the event alone is known.
+ */
+void instrument_here(const struct instrument *i, const struct instrument_insn *x, struct timeline_point *p);
+
 void instrument_init(struct instrument *i, const struct instrument_ops *ops, void *ctx);
 void instrument_fini(struct instrument *i);
 

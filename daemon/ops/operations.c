@@ -3,9 +3,11 @@
 #include "ops/operations.h"
 
 #include "debug/ops.h"
+#include "executed/ops.h"
 #include "explain/ops.h"
 #include "memcheck/ops.h"
 #include "racecheck/ops.h"
+#include "why/ops.h"
 
 const struct op_entry operations[] = {
 	{"replay", op_replay},
@@ -18,5 +20,8 @@ const struct op_entry operations[] = {
 	{"diff", op_diff},
 	{"check_memory", op_check_memory},
 	{"check_races", op_check_races},
+	{"slice", op_slice},
+	{"trace", op_trace},
+	{"why", op_why},
 	{NULL, NULL},
 };

@@ -1,0 +1,422 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * op_slice.c: the operation: a window is gone through, then the slice of the statement at its end is computed
+ * (slice.h), and told as lines of source or as instructions.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/jsonx.h"
+#include "base/str.h"
+#include "executed/ops.h"
+#include "executed/rows.h"
+#include "executed/slice.h"
+#include "executed/window.h"
+#include "reclog/reading.h"
+#include "replay/pick.h"
+#include "replay/show.h"
+
+#define INSNS_MAX 100000000u /* of a window: 3 GB */
+#define STATEMENT_MAX 64u /* instructions of the statement at the end */
+
+struct slicing {
+	struct rec *rec;
+	uint32_t process;
+	struct op_ctx *ctx;
+	struct nav nav;
+	bool have_nav, insn;
+	struct instrument i;
+	struct exec_window window;
+	struct places places;
+	struct rows rows;
+	struct slice slice;
+	uint64_t *pcs; /* of slice.insns */
+	size_t pcs_cap;
+	struct last_insn {
+		uint32_t insn;
+		uint64_t sp; /* before it; 0: there was none */
+	} * last; /* by thread */
+	bool keeps; /* what is told now belongs to the window, or to the statement at its end */
+	size_t criterion; /* instructions of that statement */
+	struct visibility visibility;
+	uint64_t unknown; /* events that may have written memory in a way that is not known */
+	bool too_many;
+};
+
+/* ---- what is told ---- */
+
+static uint32_t number_of(struct slicing *s, struct instrument_insn *x)
+{
+	uint8_t code[INSN_BYTES];
+	struct insn_regs regs;
+	struct err ignored;
+	size_t n = sizeof(code);
+	uint32_t id;
+
+	if (x->mark)
+		return x->mark - 1;
+	while (n && trace_read(s->i.t->pid, x->pc, code, n, &ignored))
+		n--;
+	insn_regs(code, n, &regs);
+	id = slice_add_insn(&s->slice, &regs);
+	if (id >= s->pcs_cap) {
+		s->pcs_cap = s->slice.insns_cap;
+		s->pcs = xreallocarray(s->pcs, s->pcs_cap, sizeof(*s->pcs));
+	}
+	s->pcs[id] = x->pc;
+	x->mark = id + 1;
+	return id;
+}
+
+/* Has a call of the recorder, which is not told, returned between the thread's last instruction and this one? */
+static void see_return(struct slicing *s, uint64_t sp)
+{
+	const struct last_insn *l = &s->last[s->i.thread];
+	const struct slice_done d = {.insn = SLICE_RETURNED, .thread = (uint16_t)s->i.thread};
+	const struct insn_regs *r;
+
+	if (!l->sp)
+		return;
+	r = &s->slice.insns[l->insn];
+	if ((r->call && sp == l->sp) || (r->jump && sp == l->sp + 8))
+		slice_add(&s->slice, &d);
+}
+
+/* Where a leave has read is known behind it. */
+static void see_leave(struct slicing *s, uint64_t sp)
+{
+	const struct slice_done *d = s->slice.n ? &s->slice.done[s->slice.n - 1] : NULL;
+
+	if (d && slice_is_insn(d) && d->thread == s->i.thread && s->slice.insns[d->insn].leave)
+		slice_add_access(&s->slice, sp - 8, 8, true, false);
+}
+
+static void keep(struct slicing *s, struct instrument_insn *x, uint64_t sp)
+{
+	uint32_t id = number_of(s, x);
+	const struct insn_regs *r = &s->slice.insns[id];
+	const struct slice_done d = {.insn = id,
+				     .event = (uint32_t)(s->i.event - s->window.from.event),
+				     .hits = (uint32_t)x->hits,
+				     .thread = (uint16_t)s->i.thread};
+
+	slice_add(&s->slice, &d);
+	if (r->push)
+		slice_add_access(&s->slice, sp - 8, 8, false, true);
+	if (r->pop)
+		slice_add_access(&s->slice, sp, 8, true, false);
+	s->last[s->i.thread] = (struct last_insn){id, sp};
+}
+
+static bool is_same_line(struct slicing *s, uint64_t a, uint64_t b)
+{
+	const struct code_place *p = places_at(&s->places, a), *q = places_at(&s->places, b);
+
+	return p->line && p->line == q->line && str_eq(p->file, q->file) && str_eq(p->function, q->function);
+}
+
+/* Behind the window: the statement that begins there, up to a call or to another line. */
+static bool is_of_criterion(struct slicing *s, const struct instrument_insn *x)
+{
+	if (!s->criterion)
+		return true;
+	return !s->insn && s->criterion < STATEMENT_MAX && !x->shape.call && s->window.to.event == s->i.event &&
+	       is_same_line(s, s->window.to.pc, x->pc);
+}
+
+static void insn(void *ctx, struct instrument *i, struct instrument_insn *x, uint64_t sp)
+{
+	struct slicing *s = ctx;
+	enum window_side side = window_side(&s->window, i, x);
+
+	see_leave(s, sp);
+	s->keeps = side == WINDOW_IN || (side == WINDOW_BEHIND && is_of_criterion(s, x));
+	s->too_many |= s->slice.n >= INSNS_MAX;
+	i->enough |= s->too_many || (side == WINDOW_BEHIND && !s->keeps);
+	if (!s->keeps || s->too_many)
+		return;
+	s->criterion += side == WINDOW_BEHIND;
+	see_return(s, sp);
+	keep(s, x, sp);
+}
+
+static void access_(void *ctx, struct instrument *i, const struct instrument_access *a)
+{
+	struct slicing *s = ctx;
+
+	(void)i;
+	if (s->keeps)
+		slice_add_access(&s->slice, a->addr, a->len, a->reads, a->writes);
+}
+
+/* Memory whose bytes are no instruction's any more. */
+static void from_outside(struct slicing *s, uint64_t addr, uint64_t len)
+{
+	const struct slice_done d = {.insn = SLICE_OUTSIDE, .thread = (uint16_t)s->i.thread};
+
+	slice_add(&s->slice, &d);
+	slice_add_access(&s->slice, addr, len, false, true);
+}
+
+static void heap(void *ctx, struct instrument *i, enum replay_report_kind kind, uint64_t a, uint64_t b)
+{
+	struct slicing *s = ctx;
+
+	(void)i;
+	if (kind == REPORT_ALLOC && a && s->keeps)
+		from_outside(s, a, b);
+}
+
+/* What event n has brought into the program. */
+static int see_event(struct slicing *s, uint64_t n, struct err *e)
+{
+	struct timeline_event ev;
+	struct input_read c;
+
+	if (n <= s->window.from.event)
+		return 0;
+	if (timeline_read(s->nav.t.tl, n, &ev, e))
+		return -1;
+	if (reading_of(&ev.ev, &c))
+		from_outside(s, c.buffer, c.got);
+	else if (ev.ev.has_result && ev.ev.result.payload_len)
+		s->unknown++;
+	return 0;
+}
+
+static int begun(void *ctx, struct instrument *i, struct trace *copy, struct err *e)
+{
+	struct slicing *s = ctx;
+
+	s->visibility = i->visibility;
+	return places_see(&s->places, i->in, copy, e);
+}
+
+static int segment(void *ctx, struct instrument *i, struct err *e)
+{
+	struct slicing *s = ctx;
+
+	op_progress(s->ctx,
+		    (double)(i->event - s->window.from.event) / (double)(s->window.end - s->window.from.event + 1),
+		    "going through what was executed");
+	return window_begun(&s->window, i, e) || see_event(s, i->event, e) ? -1 : 0;
+}
+
+static bool cancelled(void *ctx)
+{
+	struct slicing *s = ctx;
+
+	return op_cancelled(s->ctx);
+}
+
+/* ---- the result ---- */
+
+/* Lines, by file and number; what has no line, by its function. */
+struct line {
+	const struct code_place *place;
+	uint64_t n, in; /* instructions that were executed, and those of the slice */
+	size_t last; /* of those of the slice, the last one, in slice.done */
+};
+
+static int by_place(const void *a, const void *b)
+{
+	const struct code_place *p = ((const struct line *)a)->place, *q = ((const struct line *)b)->place;
+	int r = strcmp(p->file ? p->file : "\x7f", q->file ? q->file : "\x7f");
+
+	if (!r)
+		r = (p->line > q->line) - (p->line < q->line);
+	return r ? r : strcmp(p->function ? p->function : "", q->function ? q->function : "");
+}
+
+static struct timeline_point point_of(const struct slicing *s, const struct slice_done *d)
+{
+	uint64_t pc = s->pcs[d->insn];
+
+	return (struct timeline_point){s->window.from.event + d->event,
+				       visibility_is_certain(&s->visibility, pc) ? pc : 0, d->hits};
+}
+
+/* One for each instruction; then those of one line become one. How many; malloc'd. */
+static size_t lines_of(struct slicing *s, struct line **out)
+{
+	struct line *v = xcalloc(s->slice.ninsns + 1, sizeof(*v));
+	size_t n = 0;
+
+	for (size_t k = 0; k < s->slice.ninsns; k++)
+		v[k].place = places_at(&s->places, s->pcs[k]);
+	for (size_t k = 0; k < s->slice.n; k++) {
+		const struct slice_done *d = &s->slice.done[k];
+
+		if (!slice_is_insn(d))
+			continue;
+		v[d->insn].n++;
+		v[d->insn].in += d->in;
+		if (d->in)
+			v[d->insn].last = k;
+	}
+	qsort(v, s->slice.ninsns, sizeof(*v), by_place);
+	for (size_t k = 0; k < s->slice.ninsns; k++) {
+		if (!n || by_place(&v[n - 1], &v[k])) {
+			v[n++] = v[k];
+			continue;
+		}
+		v[n - 1].n += v[k].n;
+		v[n - 1].in += v[k].in;
+		if (v[k].last > v[n - 1].last)
+			v[n - 1].last = v[k].last;
+	}
+	*out = v;
+	return n;
+}
+
+static json_t *text_of(const char *t)
+{
+	return t ? json_text(t, strlen(t)) : json_null();
+}
+
+static json_t *line_json(struct slicing *s, const struct line *l)
+{
+	const struct timeline_point at = point_of(s, &s->slice.done[l->last]);
+	json_t *row = json_object();
+
+	rows_place(row, l->place);
+	json_object_set_new(row, "text", text_of(l->place->text));
+	json_object_set_new(row, "at", rows_point(&at));
+	json_object_set_new(row, "instructions", json_integer((json_int_t)l->in));
+	return row;
+}
+
+static void tell_insns(struct slicing *s)
+{
+	for (size_t k = 0; k < s->slice.n; k++) {
+		const struct slice_done *d = &s->slice.done[k];
+		struct timeline_point at;
+		const struct code_place *p;
+		json_t *row;
+
+		if (!d->in)
+			continue;
+		at = point_of(s, d);
+		p = places_at(&s->places, s->pcs[d->insn]);
+		row = json_pack("{s:s, s:o, s:i, s:o, s:o}", "kind", "insn", "at", rows_point(&at), "thread",
+				(int)d->thread, "pc", json_sprintf("0x%llx", (unsigned long long)p->pc), "code",
+				text_of(places_code(&s->places, p)));
+		rows_place(row, p);
+		rows_add(&s->rows, row);
+	}
+	rows_flush(&s->rows);
+}
+
+static void add_notes(struct slicing *s, json_t *r)
+{
+	const struct segcur_report *c = &s->i.report;
+	struct strv notes = {0};
+
+	if (c->unseen || c->lost)
+		strv_take(&notes, str_fmt("%llu segments were not all gone through: the slice may lack what led there",
+					  (unsigned long long)(c->unseen + c->lost)));
+	if (s->unknown)
+		strv_take(&notes, str_fmt("%llu system calls of the window may have written memory that is not known: "
+					  "what was there before may be in the slice instead",
+					  (unsigned long long)s->unknown));
+	sources_notes(&s->places.sources, &notes);
+	for (size_t k = 0; k < notes.n; k++)
+		show_note(r, notes.s[k]);
+	strv_fini(&notes);
+}
+
+static json_t *counts(uint64_t instructions, uint64_t lines, uint64_t words)
+{
+	return json_pack("{s:I, s:I, s:I}", "instructions", (json_int_t)instructions, "lines", (json_int_t)lines,
+			 "bytes", (json_int_t)(words * 8));
+}
+
+static json_t *result_of(struct slicing *s, double since)
+{
+	uint64_t all = 0, in = 0, executed = 0;
+	json_t *list = json_array(), *r;
+	struct line *v;
+	size_t n = lines_of(s, &v);
+
+	for (size_t k = 0; k < n; k++) {
+		executed += v[k].n;
+		all += v[k].place->line != 0;
+		in += v[k].place->line && v[k].in;
+		if (v[k].in)
+			json_array_append_new(list, line_json(s, &v[k]));
+	}
+	free(v);
+	r = json_pack("{s:s, s:o, s:o, s:o, s:o}", "kind", "end", "at", rows_point(&s->window.to), "lines", list,
+		      "window", counts(executed, all, s->slice.words), "slice",
+		      counts(s->slice.in, in, s->slice.words_in));
+	show_process(r, s->rec, s->process);
+	add_notes(s, r);
+	json_object_set_new(r, "stats", json_pack("{s:f}", "total_s", clock_s() - since));
+	return r;
+}
+
+/* ---- the operation ---- */
+
+static int run(struct slicing *s, const json_t *params, struct err *e)
+{
+	const char *from = json_string_value(json_object_get(params, "from")),
+		   *to = json_string_value(json_object_get(params, "to"));
+
+	if (nav_init(&s->nav, s->rec, s->process, 0, s->ctx, e))
+		return -1;
+	s->have_nav = true;
+	if (window_init(&s->window, &s->nav, from, to, e))
+		return -1;
+	if (!s->window.to.pc)
+		return err_set(e, ERR_USAGE,
+			       "slice --to %s: a slice is that of a statement: give the position of an instruction, "
+			       "N/0xPC#HITS",
+			       to);
+	if (instrument_run(&s->i, &s->nav, s->window.from.event, s->window.end, e))
+		return -1;
+	if (s->too_many)
+		return err_set(e, ERR_USAGE, "the window has more than %u instructions: begin it later (--from)",
+			       INSNS_MAX);
+	if (window_over(&s->window, e))
+		return -1;
+	slice_compute(&s->slice, s->criterion);
+	if (s->insn)
+		tell_insns(s);
+	return 0;
+}
+
+int op_slice(const json_t *params, struct op_ctx *ctx, json_t **result, struct err *e)
+{
+	static const struct instrument_ops ops = {.begun = begun,
+						  .segment = segment,
+						  .access = access_,
+						  .heap = heap,
+						  .insn = insn,
+						  .cancelled = cancelled};
+	struct slicing s = {.ctx = ctx, .insn = json_is_true(json_object_get(params, "insn"))};
+	double since = clock_s();
+	int r = -1;
+
+	if (pick_rec(params, &s.rec, e))
+		return -1;
+	s.rows.ctx = ctx;
+	s.last = xcalloc(RLOG_MAX_THREADS, sizeof(*s.last));
+	instrument_init(&s.i, &ops, &s);
+	places_init(&s.places, s.rec);
+	s.process = pick_process(params, s.rec, e);
+	if (s.process)
+		r = run(&s, params, e);
+	if (!r)
+		*result = result_of(&s, since);
+	slice_fini(&s.slice);
+	places_fini(&s.places);
+	instrument_fini(&s.i);
+	rows_fini(&s.rows);
+	free(s.pcs);
+	free(s.last);
+	if (s.have_nav)
+		nav_fini(&s.nav);
+	rec_free(s.rec);
+	return r;
+}

@@ -1,0 +1,205 @@
+/* SPDX-License-Identifier: MIT */
+/* slice.c: see slice.h: from the last instruction to the first, with the registers and bytes whose values are wanted.
+ */
+#include "executed/slice.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/str.h"
+
+#define WORD 8u
+/* Registers that a call may change (System V ABI): all but rbx, rbp and r12 to r15. */
+#define CALLER_SAVED ~(1ull << INSN_RBX | 1ull << INSN_RBP | 0xf000ull)
+#define HASH 0x9e3779b97f4a7c15ull
+
+/* ---- words of memory, with a bit for each byte ---- */
+
+struct word {
+	uint64_t key; /* address / 8 + 1; 0: an empty place */
+	uint8_t bytes;
+};
+
+struct words {
+	struct word *v;
+	size_t n, cap; /* cap: a power of two */
+};
+
+static struct word *place_of(struct words *w, uint64_t key)
+{
+	size_t k = (size_t)(key * HASH >> 20) & (w->cap - 1);
+
+	while (w->v[k].key && w->v[k].key != key)
+		k = (k + 1) & (w->cap - 1);
+	return &w->v[k];
+}
+
+static void grow(struct words *w)
+{
+	struct word *old = w->v;
+	size_t n = w->cap;
+
+	w->cap = n ? n * 2 : 1024;
+	w->v = xcalloc(w->cap, sizeof(*w->v));
+	for (size_t k = 0; k < n; k++)
+		if (old[k].key)
+			*place_of(w, old[k].key) = old[k];
+	free(old);
+}
+
+static struct word *word_at(struct words *w, uint64_t key)
+{
+	struct word *at;
+
+	if (w->n * 2 >= w->cap)
+		grow(w);
+	at = place_of(w, key);
+	if (!at->key) {
+		at->key = key;
+		w->n++;
+	}
+	return at;
+}
+
+/* The bytes of the word that begins at `word` that [addr, addr + len) has. */
+static uint8_t bytes_of(uint64_t word, uint64_t addr, uint64_t len)
+{
+	uint64_t lo = addr > word ? addr - word : 0, hi = addr + len - word;
+	unsigned mask = hi >= WORD ? 0xff : (1u << hi) - 1;
+
+	return (uint8_t)(mask & ~((1u << lo) - 1));
+}
+
+enum change { ADD, REMOVE };
+
+/* Adds or removes the bytes of an access. Were some there? */
+static bool change(struct words *w, const struct slice_access *a, enum change deed)
+{
+	bool any = false;
+
+	for (uint64_t at = a->addr & ~(uint64_t)(WORD - 1); at < a->addr + a->len; at += WORD) {
+		struct word *word;
+		uint8_t bytes = bytes_of(at, a->addr, a->len);
+
+		if (deed == REMOVE && !w->cap)
+			return false;
+		word = deed == ADD ? word_at(w, at / WORD + 1) : place_of(w, at / WORD + 1);
+		any |= (word->bytes & bytes) != 0;
+		word->bytes = (uint8_t)(deed == ADD ? word->bytes | bytes : word->bytes & ~bytes);
+	}
+	return any;
+}
+
+/* ---- what was executed ---- */
+
+void slice_fini(struct slice *s)
+{
+	free(s->insns);
+	free(s->done);
+	free(s->accesses);
+	memset(s, 0, sizeof(*s));
+}
+
+static void *room(void *v, size_t n, size_t *cap, size_t size)
+{
+	if (n < *cap)
+		return v;
+	*cap = *cap ? *cap * 2 : 4096;
+	return xreallocarray(v, *cap, size);
+}
+
+uint32_t slice_add_insn(struct slice *s, const struct insn_regs *r)
+{
+	s->insns = room(s->insns, s->ninsns, &s->insns_cap, sizeof(*s->insns));
+	s->insns[s->ninsns] = *r;
+	return (uint32_t)s->ninsns++;
+}
+
+void slice_add(struct slice *s, const struct slice_done *d)
+{
+	s->done = room(s->done, s->n, &s->cap, sizeof(*s->done));
+	s->done[s->n++] = *d;
+}
+
+void slice_add_access(struct slice *s, uint64_t addr, uint64_t len, bool reads, bool writes)
+{
+	if (!s->n || !len || s->done[s->n - 1].accesses == UINT8_MAX)
+		return;
+	s->accesses = room(s->accesses, s->naccesses, &s->accesses_cap, sizeof(*s->accesses));
+	s->accesses[s->naccesses++] = (struct slice_access){addr, (uint32_t)len, reads, writes};
+	s->done[s->n - 1].accesses++;
+}
+
+/* ---- the slice ---- */
+
+struct wanted {
+	uint64_t *regs; /* by thread */
+	struct words memory;
+};
+
+/* Does it make something that is wanted? That is wanted no more. */
+static bool makes(const struct slice *s, const struct slice_done *d, const struct slice_access *a, struct wanted *w)
+{
+	uint64_t *regs = &w->regs[d->thread];
+	bool any = false;
+
+	for (unsigned k = 0; k < d->accesses; k++)
+		if (a[k].writes)
+			any |= change(&w->memory, &a[k], REMOVE);
+	if (d->insn == SLICE_RETURNED)
+		*regs &= ~CALLER_SAVED;
+	if (!slice_is_insn(d))
+		return false;
+	any |= (s->insns[d->insn].writes & *regs) != 0;
+	if (any)
+		*regs &= ~s->insns[d->insn].writes;
+	return any;
+}
+
+static void want(const struct slice *s, const struct slice_done *d, const struct slice_access *a, struct wanted *w)
+{
+	w->regs[d->thread] |= s->insns[d->insn].reads;
+	for (unsigned k = 0; k < d->accesses; k++)
+		if (a[k].reads)
+			change(&w->memory, &a[k], ADD);
+}
+
+static void touch(struct words *w, const struct slice_done *d, const struct slice_access *a)
+{
+	for (unsigned k = 0; k < d->accesses; k++)
+		change(w, &a[k], ADD);
+}
+
+void slice_compute(struct slice *s, size_t criterion)
+{
+	struct wanted w = {.regs = xcalloc(SLICE_THREADS, sizeof(*w.regs))};
+	struct words all = {0}, in = {0};
+	size_t at = s->naccesses;
+
+	for (size_t k = s->n; k; k--) {
+		struct slice_done *d = &s->done[k - 1];
+		const struct slice_access *a;
+		bool makes_some;
+
+		at -= d->accesses;
+		a = s->accesses + at;
+		makes_some = makes(s, d, a, &w);
+		if (!slice_is_insn(d))
+			continue;
+		touch(&all, d, a);
+		if (!makes_some && s->n - k >= criterion)
+			continue;
+		want(s, d, a, &w);
+		if (s->insns[d->insn].saves && s->n - k >= criterion)
+			continue;
+		d->in = 1;
+		s->in++;
+		touch(&in, d, a);
+	}
+	s->words = all.n;
+	s->words_in = in.n;
+	free(all.v);
+	free(in.v);
+	free(w.memory.v);
+	free(w.regs);
+}
