@@ -13,7 +13,7 @@
 
 #include "insn/emulate.h"
 
-#define FN __attribute__((noinline, noclone, used)) static
+#define FN __attribute__((noinline, used, no_sanitize("address", "undefined"))) static
 #define ROUNDS 300
 
 struct node {
