@@ -2,7 +2,7 @@
 /*
  * variable.c: arrays of variable length and alloca, while their functions run.
  *
- * LEVELS: -O0 -O1 clang,-O0
+ * LEVELS: -O0 clang,-O0
  * EXPR: top[0] != 9
  * IN: main
  * EXPR: most < 11
