@@ -347,8 +347,7 @@ static void switch_process(struct thr *t)
 {
 	if (!gil_group.wanted())
 		return;
-	gil_group.leave();
-	gil_group.enter(t);
+	gil_group.yield(t);
 	new_slice();
 }
 

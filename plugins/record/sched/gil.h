@@ -10,6 +10,7 @@
 struct gil_group {
 	void (*enter)(struct thr *t); /* waits until it is this process's turn */
 	void (*leave)(void);
+	void (*yield)(struct thr *t); /* leaves, and enters behind others that wait */
 	int (*wanted)(void); /* does another process wait for the turn? */
 };
 extern struct gil_group gil_group;
@@ -39,6 +40,7 @@ uint64_t gil_slice_start(uint64_t *cpu_ns); /* a stamp, and its thread's CPU tim
 void gil_preempt(struct thr *t); /* behind the PREEMPT record of t */
 void interrupt_poke(struct thr *t); /* for a thread that waits for t: it makes no event */
 void interrupt_sample(struct thr *t); /* the same, if it spins */
+int threads_alone(const struct thr *t); /* no other thread of the process lives */
 void spin_fork_child(
 	struct thr *now); /* in a fork's child: nobody here may signal the other threads, or wait for them */
 /*

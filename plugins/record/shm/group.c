@@ -43,7 +43,7 @@ static void look_at_owner(uint64_t *seen)
 	if (o && process_is_dead(o->pid)) {
 		o->pid = 0;
 		group_journal(REGIONS_ALL, PAGES_ALL, 0);
-		group_grant_next();
+		__atomic_store_n(&p->owner, 0, __ATOMIC_SEQ_CST);
 	} else if (o && *seen == now && !process_is_elsewhere(o->pid)) {
 		raw3(SYS_tgkill, o->pid, o->tid, SIG_PREEMPT);
 	}
@@ -51,45 +51,82 @@ static void look_at_owner(uint64_t *seen)
 	group_unlock();
 }
 
-void group_enter(struct thr *t)
+static int take_turn(void)
+{
+	uint32_t nobody = 0;
+
+	return __atomic_compare_exchange_n(&group.p->owner, &nobody, group.me, 0, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST) ||
+	       nobody == group.me; /* it was given to this process */
+}
+
+/* Has a ticket. */
+static void await_turn(struct slot *s)
 {
 	long limit[2] = {0, LOOK_NS};
-	struct group_page *p = group.p;
 	uint64_t seen = ~0ull;
+
+	while (!take_turn()) {
+		if (raw4(SYS_futex, &s->go, FUTEX_WAIT, 0, limit) == -110)
+			look_at_owner(&seen);
+		__atomic_store_n(&s->go, 0, __ATOMIC_SEQ_CST);
+	}
+	group_unqueue(s);
+}
+
+static void begin_turn(void)
+{
+	struct group_page *p = group.p;
+
+	p->turns++;
+	group.held = 1;
+	pages_enter();
+	p->slot[group.me - 1].turn = p->turns;
+}
+
+void group_enter(struct thr *t)
+{
 	struct slot *s;
 
 	if (!G.group || group.held || G.mode != SHIM_RECORD)
 		return;
-	s = &p->slot[group.me - 1];
-	group_lock();
+	s = &group.p->slot[group.me - 1];
 	s->tid = (uint32_t)t->tid;
-	if (!p->owner) {
-		p->owner = group.me;
-		p->turns++;
-		group_unlock();
-	} else {
-		s->go = 0;
-		s->ticket = ++p->ticket;
-		p->waiting++;
-		group_unlock();
-		while (!__atomic_load_n(&s->go, __ATOMIC_ACQUIRE))
-			if (raw4(SYS_futex, &s->go, FUTEX_WAIT, 0, limit) == -110)
-				look_at_owner(&seen);
+	if (!take_turn()) {
+		group_queue(s);
+		await_turn(s);
 	}
-	group.held = 1;
-	pages_enter(&group.pos, __atomic_load_n(&p->head, __ATOMIC_ACQUIRE), p->journal, JOURNAL, group.me);
+	begin_turn();
+}
+
+static void end_turn(void)
+{
+	pages_leave();
+	group.held = 0;
 }
 
 void group_leave(void)
 {
 	if (!group.held)
 		return;
-	pages_leave();
-	group.held = 0;
-	group_lock();
+	end_turn();
 	if (group.p->owner == group.me)
-		group_grant_next();
-	group_unlock();
+		group_free_turn();
+}
+
+void group_yield(struct thr *t)
+{
+	struct slot *s = &group.p->slot[group.me - 1];
+	long limit[2] = {0, LOOK_NS};
+
+	if (!group.held || G.mode != SHIM_RECORD)
+		return;
+	group_queue(s);
+	end_turn();
+	group_free_turn();
+	/* one that waits comes first */
+	raw4(SYS_futex, &s->go, FUTEX_WAIT, 0, limit);
+	await_turn(s);
+	begin_turn();
 }
 
 /* The descriptor of the file that a call changes, or -1. */
@@ -148,7 +185,7 @@ void group_before_write(struct thr *t, long nr, const long *a)
 
 void group_file_changed(uint32_t region)
 {
-	pages_leave();
+	pages_publish();
 	group_journal(region - 1, PAGES_ALL, 0);
 	pages_stale(region - 1, PAGES_ALL);
 }

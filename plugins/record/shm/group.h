@@ -13,6 +13,7 @@
 void group_begin(struct thr *t);
 void group_enter(struct thr *t); /* waits until it is this process's turn */
 void group_leave(void);
+void group_yield(struct thr *t); /* leaves, and enters again behind others that wait */
 void group_fault(void); /* the process has looked at a page */
 int group_wanted(void); /* does another process wait for the turn? */
 void group_fork_child(void);
@@ -33,8 +34,16 @@ void group_file_changed(uint32_t region);
 void group_before_write(struct thr *t, long nr, const long *a);
 /* The journal: pages that changed, for the others to read. PAGES_ALL: any of that region; region ~0: all. */
 #define PAGES_ALL 0xffffffffu
-#define REGIONS_ALL 0xffffu
+#define REGIONS_ALL 0x7fffu
+#define LOOKED 0x8000u /* beside the region: the page was looked at, not changed */
 void group_journal(uint32_t region, uint32_t page, int own);
+/*
+ * This process has the page OWNED (pages_turn.c) from this turn on. And: it looks at the page, as it is now (NULL: that
+ * is not known): if another one has it OWNED, that one is told.
+ */
+void group_own(uint32_t region, uint32_t page);
+void group_look(uint32_t region, uint32_t page, const void *now);
+const void *group_base(uint64_t base); /* of a journal's entry: the page as it was; NULL: it is gone */
 /*
  * Waits and wake-ups for an object in shared memory. The wait ends at a wake-up behind `seen`, a signal, or
  * after a while. 0, or -EINTR.
@@ -64,8 +73,9 @@ int pages_of_file(uint64_t dev, uint64_t ino); /* of this file? */
 int pages_at(const void *p); /* is this in one? */
 int pages_range(const void *p, uint64_t len);
 void pages_begin(void); /* from here on they are followed */
-void pages_enter(uint64_t *pos, uint64_t head, const uint64_t *journal, uint32_t size, uint32_t me);
+void pages_enter(void);
 void pages_leave(void);
+void pages_publish(void); /* what was written so far, while the turn goes on */
 void pages_pin(const void *p); /* the kernel may write there when a process dies */
 void pages_kernel_word(struct thr *t, const uint32_t *word); /* it has set FUTEX_OWNER_DIED there? */
 void pages_settle(void); /* before a fork */

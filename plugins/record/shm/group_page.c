@@ -9,6 +9,8 @@
 #include "record/shm/group.h"
 
 #include <signal.h>
+#include <string.h>
+#include <time.h>
 
 struct group_part group;
 
@@ -47,24 +49,104 @@ void group_unlock(void)
 		raw_futex_wake(&group.p->lock, 1);
 }
 
-/* To the one that waits longest. With the lock held. */
-void group_grant_next(void)
+static uint64_t now_ms(void)
+{
+	struct timespec now;
+
+	raw2(SYS_clock_gettime, CLOCK_MONOTONIC_COARSE, &now);
+	return (uint64_t)now.tv_sec * 1000 + (uint64_t)now.tv_nsec / 1000000;
+}
+
+void group_queue(struct slot *s)
 {
 	struct group_page *p = group.p;
+
+	group_lock();
+	s->go = 0;
+	s->ticket = ++p->ticket;
+	s->since_ms = now_ms();
+	__atomic_add_fetch(&p->waiting, 1, __ATOMIC_SEQ_CST);
+	group_unlock();
+}
+
+/* With the lock held. */
+static void drop_ticket(struct slot *s)
+{
+	if (!s->ticket)
+		return;
+	s->ticket = 0;
+	__atomic_sub_fetch(&group.p->waiting, 1, __ATOMIC_SEQ_CST);
+}
+
+void group_unqueue(struct slot *s)
+{
+	group_lock();
+	drop_ticket(s);
+	group_unlock();
+}
+
+/*
+ * One that was woken a while ago has not come: it waits for a processor, so the next one is woken, too; or it has died.
+ * With the lock held.
+ */
+static int is_late(struct slot *s, uint64_t now)
+{
+	if (!__atomic_load_n(&s->go, __ATOMIC_SEQ_CST) || s->woken_ms + LATE_MS >= now)
+		return 0;
+	if (s->looked_ms + LOOK_NS / 1000000 < now) {
+		s->looked_ms = now;
+		if (process_is_dead(s->pid))
+			drop_ticket(s);
+	}
+	return 1;
+}
+
+static struct slot *longest_waiting(uint64_t now)
+{
 	struct slot *best = 0;
 
-	p->owner = 0;
-	for (uint32_t i = 0; p->waiting && i < SLOTS; i++)
-		if (p->slot[i].ticket && (!best || p->slot[i].ticket < best->ticket))
-			best = &p->slot[i];
-	if (!best)
-		return;
-	best->ticket = 0;
-	p->waiting--;
-	p->turns++;
-	p->owner = (uint32_t)(best - p->slot) + 1;
-	__atomic_store_n(&best->go, 1, __ATOMIC_RELEASE);
-	raw_futex_wake(&best->go, 1);
+	for (uint32_t i = 0; i < SLOTS; i++) {
+		struct slot *s = &group.p->slot[i];
+
+		if (s->ticket && (!best || s->ticket < best->ticket) && !is_late(s, now))
+			best = s;
+	}
+	return best;
+}
+
+/*
+ * The turn is not handed to one that sleeps: until it is there, which takes long on a busy machine, one that runs
+ * already may take it.
+ */
+void group_free_turn(void)
+{
+	struct group_page *p = group.p;
+	struct slot *s;
+	uint64_t now;
+	int is_free = !__atomic_load_n(&p->waiting, __ATOMIC_SEQ_CST);
+
+	if (is_free) {
+		__atomic_store_n(&p->owner, 0, __ATOMIC_SEQ_CST);
+		if (!__atomic_load_n(&p->waiting, __ATOMIC_SEQ_CST))
+			return;
+	}
+	now = now_ms();
+	group_lock();
+	s = longest_waiting(now);
+	if (!is_free) {
+		int starved = s && s->since_ms + STARVED_MS < now;
+
+		__atomic_store_n(&p->owner, starved ? (uint32_t)(s - p->slot) + 1 : 0, __ATOMIC_SEQ_CST);
+	}
+	if (s && __atomic_load_n(&s->go, __ATOMIC_SEQ_CST))
+		s = 0; /* it is on its way */
+	if (s) {
+		s->woken_ms = now;
+		__atomic_store_n(&s->go, 1, __ATOMIC_SEQ_CST);
+	}
+	group_unlock();
+	if (s)
+		raw_futex_wake(&s->go, 1);
 }
 
 int group_wanted(void)
@@ -78,13 +160,59 @@ void group_fault(void)
 }
 
 /* Only the owner of the turn writes, or who holds the lock and finds the owner dead. */
-void group_journal(uint32_t region, uint32_t page, int own)
+static void write_journal(uint32_t slot, uint32_t region, uint32_t page, uint64_t base)
 {
 	struct group_page *p = group.p;
 	uint64_t at = p->head;
 
-	p->journal[at % JOURNAL] = (uint64_t)(own ? group.me : 0) << 48 | (uint64_t)region << 32 | page;
+	p->journal[at % JOURNAL] =
+		(struct journal_entry){.what = (uint64_t)slot << 48 | (uint64_t)region << 32 | page, .base = base};
 	__atomic_store_n(&p->head, at + 1, __ATOMIC_RELEASE);
+}
+
+void group_journal(uint32_t region, uint32_t page, int own)
+{
+	write_journal(own ? group.me : 0, region, page, 0);
+}
+
+static struct owned *own_entry(uint32_t region, uint32_t page)
+{
+	return &group.p->owned[(page + region * 40503u) % OWNED_PAGES];
+}
+
+void group_own(uint32_t region, uint32_t page)
+{
+	struct owned *o = own_entry(region, page);
+
+	if (o->slot &&
+	    (o->page != page || o->region != region)) /* who had the other page is told that it has it no more */
+		write_journal(group.me == o->slot ? 0 : group.me, LOOKED | o->region, o->page, 0);
+	*o = (struct owned){
+		.page = page, .region = (uint16_t)region, .slot = (uint16_t)group.me, .turn = group.p->turns};
+}
+
+void group_look(uint32_t region, uint32_t page, const void *now)
+{
+	struct group_page *p = group.p;
+	struct owned *o = own_entry(region, page);
+	uint64_t base = 0;
+
+	if (!o->slot || o->page != page || o->region != region)
+		return;
+	if (p->slot[o->slot - 1].turn != o->turn && now) {
+		base = ++p->bases;
+		memcpy(p->base[base % BASES], now, sizeof(p->base[0]));
+	}
+	if (o->slot != group.me)
+		write_journal(group.me, LOOKED | region, page, base);
+	o->slot = 0;
+}
+
+const void *group_base(uint64_t base)
+{
+	struct group_page *p = group.p;
+
+	return base && p->bases - base < BASES ? p->base[base % BASES] : 0;
 }
 
 uint32_t group_region(uint64_t dev, uint64_t ino)

@@ -10,22 +10,28 @@
 #define REGIONS 4096u
 #define JOURNAL (1u << 18)
 #define WORDS 1024u
+#define OWNED_PAGES (1u << 16)
+#define BASES 1024u /* copies of pages */
 
 #define LOOK_NS 50000000l /* between looks at an owner that may be dead or spin */
+#define LATE_MS 4u /* one that was woken for the turn, and did not come so far: the next one is woken */
+#define STARVED_MS 20u /* others took the turn before it for so long: it gets it, whoever could take it earlier */
 #define OBJECT_NS 20000000l /* a wait for an object: others may have died with it */
 #define WAITED 0x80000000u
 
 struct slot {
 	uint32_t pid, tid;
-	uint32_t go; /* futex */
+	uint32_t go; /* futex: woken for the turn */
 	uint32_t faults; /* pages looked at: it does not spin */
 	uint64_t ticket; /* waits for its turn; 0: no */
+	uint64_t turn; /* the number of its last one */
+	uint64_t since_ms, woken_ms, looked_ms; /* waits since; was woken last; was looked at, whether it lives */
 };
 
 struct group_page {
 	uint32_t lock; /* futex: PID of the holder, and WAITED */
-	uint32_t owner; /* slot + 1, 0: nobody */
-	uint32_t waiting;
+	uint32_t owner; /* slot + 1, 0: nobody. Who sets it to its own, from 0, has the turn */
+	uint32_t waiting; /* how many slots have tickets */
 	uint32_t regions;
 	uint64_t ticket;
 	uint64_t turns;
@@ -37,7 +43,17 @@ struct group_page {
 	struct {
 		uint32_t seq, waiters;
 	} word[WORDS];
-	uint64_t journal[JOURNAL];
+	struct journal_entry {
+		uint64_t what; /* slot + 1, or 0: nobody's; region, and LOOKED; page */
+		uint64_t base; /* LOOKED: a copy of the page as it was then; 0: none */
+	} journal[JOURNAL];
+	struct owned { /* by page, as own_entry() finds it */
+		uint32_t page;
+		uint16_t region, slot; /* slot + 1 of the process that has it OWNED (pages_turn.c); 0: none has */
+		uint64_t turn; /* since then */
+	} owned[OWNED_PAGES];
+	uint64_t bases; /* the last one's number; they stand in a ring */
+	uint8_t base[BASES][4096];
 };
 
 struct group_part {
@@ -50,7 +66,9 @@ extern struct group_part group;
 
 void group_lock(void); /* of the page */
 void group_unlock(void);
-void group_grant_next(void); /* the turn to the process that waits longest; with the lock held */
+void group_free_turn(void); /* this process's; wakes one that waits */
+void group_queue(struct slot *s); /* it waits for the turn */
+void group_unqueue(struct slot *s);
 uint32_t group_own_pid(void);
 
 #endif

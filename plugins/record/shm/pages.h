@@ -3,7 +3,10 @@
  * pages.h: what the pages*.c share (group.h is for the others).
  *
  *   mappings.c     the table of mappings
- *   pages.c        the states of pages, what differs, turns, replay
+ *   pages.c        the states of pages, replay
+ *   pages_turn.c   the beginning and the end of a turn
+ *   pages_fault.c  a page is touched
+ *   pages_diff.c   what differs in a page
  *   pages_map.c    mappings that come and go
  *   pages_remap.c  mremap
  *   alias.c        replay: memory that the process has mapped more than once
@@ -17,8 +20,29 @@
 #define MAPPINGS 512u
 #define PAGE 4096ul
 
-enum { STALE = 0, READ = 1, WRITE = 2, STATE = 3, MAY_READ = 4, MAY_WRITE = 8, GONE = 16, PINNED = 32, MAY_EXEC = 64 };
+enum {
+	STALE = 0,
+	READ = 1,
+	WRITE = 2,
+	STATE = 3,
+	MAY_READ = 4,
+	MAY_WRITE = 8,
+	GONE = 16,
+	PINNED = 32,
+	MAY_EXEC = 64,
+	OWNED = 128
+};
 #define MAY (MAY_READ | MAY_WRITE | MAY_EXEC)
+
+/* How this process uses a page of a mapping that is followed (pages_turn.c). */
+struct page_use {
+	uint8_t looks; /* so many changes of others are looked at before it becomes STALE */
+	uint8_t heat; /* how often it was written lately */
+	uint8_t listed; /* compared at the end of each turn */
+	uint8_t writes : 1; /* was written */
+	uint8_t unknown : 1; /* its shadow is not what the process has there */
+	uint32_t owned_in; /* the turn since which it is OWNED */
+};
 
 struct mapping {
 	uint64_t lo, hi; /* hi 0: free */
@@ -28,6 +52,7 @@ struct mapping {
 	uint64_t dev, ino;
 	uint64_t kept[18]; /* struct stat of the file, by which the recording's copy of it is named; all 0: none */
 	uint8_t *state, *shadow; /* a byte for each page; what the process knows; NULL: not followed */
+	struct page_use *use; /* for each page */
 };
 
 struct pages {
@@ -47,6 +72,11 @@ static inline uint8_t *shadow_at(const struct mapping *m, uint32_t i)
 	return m->shadow + i * PAGE;
 }
 
+static inline const uint8_t *known_at(const struct mapping *m, uint32_t i)
+{
+	return m->use[i].unknown ? 0 : shadow_at(m, i);
+}
+
 static inline uint32_t pages_of(const struct mapping *m)
 {
 	return (uint32_t)((m->hi - m->lo) / PAGE);
@@ -58,12 +88,34 @@ static inline void *pages_alloc(uint64_t len)
 	return raw_mmap(0, len, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 }
 
+/* --- pages.c --- */
+/* Logs what differs between `was` (NULL: nothing is known) and `page`, as a change at the address `at`. */
+void pages_log(struct thr *t, const uint8_t *at, const uint8_t *page, const uint8_t *was);
+/* What is in page i, as in `now`, is known, whichever of its mappings the process looks at. */
+void pages_know(struct mapping *m, uint32_t i, const uint8_t *now);
+
+/* --- pages_turn.c --- */
+void pages_opened(struct mapping *m, uint32_t i); /* page i is no longer STALE */
+void pages_disown(struct mapping *m, uint32_t i); /* an OWNED page becomes one that is listed */
+void pages_pin_page(struct mapping *m, uint32_t i); /* page i, which can be written */
+void pages_list(struct mapping *m, uint32_t i); /* page i can be written, and others may have seen it */
+
+/* --- pages_diff.c --- */
+/* Pieces: offset (2 bytes), length (2 bytes), bytes. At most 2 * PAGE. Gives their length; 0: equal. */
+uint64_t pages_diff(const uint8_t *was, const uint8_t *now, uint8_t *out);
+uint64_t pages_whole(const uint8_t *now, uint8_t *out); /* all of it, as pieces */
+int pages_equal(const uint8_t *a, const uint8_t *b);
+/* Copies what differs. 1: something did. */
+int pages_copy_changes(uint8_t *to, const uint8_t *from);
+
 /* --- mappings.c --- */
 struct mapping *mapping_of(uint64_t a); /* or NULL */
 /* Threads of a parallel recording may map at once: around a change of the table, some instructions long. */
 void mappings_lock(void);
 void mappings_unlock(void);
 void mappings_widen(uint64_t lo, uint64_t hi); /* a mapping was made there: pages.lo, pages.hi */
+void mapping_states(struct mapping *m); /* memory for state and use, all 0 */
+void mapping_forget(const struct mapping *m); /* gives up that, and the shadow */
 int mapping_prot(const struct mapping *m, uint64_t a); /* PROT_*, at an address of it */
 /* What the process knows of a mapping that is followed from here on: new memory, or as raw_failed() tells. */
 void *pages_shadow(const struct mapping *m);

@@ -57,15 +57,32 @@ void *pages_shadow(const struct mapping *m)
 	return as_elsewhere(m, map_copy(m->kept[1] ? path : 0, m->hi - m->lo, m->first * PAGE));
 }
 
+void mapping_states(struct mapping *m)
+{
+	uint64_t n = pages_of(m);
+
+	m->state = pages_alloc(n);
+	m->use = pages_alloc(n * sizeof(*m->use));
+	if (raw_failed(m->state) || raw_failed(m->use))
+		shim_fail("no memory to follow shared memory");
+}
+
+void mapping_forget(const struct mapping *m)
+{
+	raw2(SYS_munmap, m->state, pages_of(m));
+	raw2(SYS_munmap, m->use, pages_of(m) * sizeof(*m->use));
+	raw2(SYS_munmap, m->shadow, m->hi - m->lo);
+}
+
 static void follow(struct mapping *m, void *shadow)
 {
 	uint32_t n = pages_of(m);
 
 	m->region = group_region(m->dev, m->ino);
-	m->state = pages_alloc(n);
 	m->shadow = shadow;
-	if (raw_failed(m->state) || raw_failed(m->shadow))
+	if (raw_failed(m->shadow))
 		shim_fail("no memory to follow shared memory");
+	mapping_states(m);
 	memset(m->state, m->may | WRITE, n);
 }
 
@@ -146,6 +163,8 @@ static void begin(struct mapping *m)
 			memcpy(shadow_at(m, i), page_at(m, i), PAGE);
 	}
 	pages_set(m, 0, n, READ);
+	if (m->kind != REGION_ANON)
+		group_journal(LOOKED | m->region, PAGES_ALL, 1);
 }
 
 void pages_begin(void)
@@ -195,8 +214,7 @@ void pages_unmapped(uint64_t lo, uint64_t len)
 		}
 		if (m->state) {
 			pages_settle();
-			raw2(SYS_munmap, m->state, pages_of(m));
-			raw2(SYS_munmap, m->shadow, m->hi - m->lo);
+			mapping_forget(m);
 		}
 		*m = (struct mapping){0};
 	}
@@ -231,6 +249,8 @@ void pages_protected(uint64_t lo, uint64_t len, int prot)
 		i = (uint32_t)((a - m->lo) / PAGE);
 		if (m->state[i] & GONE)
 			continue;
+		if (m->state[i] & OWNED)
+			pages_disown(m, i);
 		m->state[i] = (uint8_t)((m->state[i] & ~MAY) | may);
 		pages_set(m, i, i + 1, m->state[i] & STATE);
 	}

@@ -62,16 +62,15 @@ void pages_moved(uint64_t from, uint64_t to, uint64_t len)
 		return;
 	n = pages_of(m);
 	keep = n < pages_of(&was) ? n : pages_of(&was);
-	m->state = pages_alloc(n);
 	m->shadow = pages_shadow(m);
-	if (raw_failed(m->state) || raw_failed(m->shadow))
+	if (raw_failed(m->shadow))
 		shim_fail("no memory to follow shared memory");
+	mapping_states(m);
 	memset(m->state, (was.state[0] & MAY) | STALE, n);
 	memcpy(m->state, was.state, keep);
 	memcpy(m->shadow, was.shadow, keep * PAGE);
 	pages_set(m, 0, n, STALE);
-	raw2(SYS_munmap, was.state, pages_of(&was));
-	raw2(SYS_munmap, was.shadow, was.hi - was.lo);
+	mapping_forget(&was);
 }
 
 void pages_duplicated(uint64_t from, uint64_t to, uint64_t len)

@@ -39,6 +39,7 @@ static const struct sig_handlers handlers = {
 static const struct gil_group other_processes = {
 	.enter = group_enter,
 	.leave = group_leave,
+	.yield = group_yield,
 	.wanted = group_wanted,
 };
 
