@@ -305,7 +305,8 @@ static int far_back(struct flow *f, struct flow_setter *s, struct err *e)
 
 	if (explain_regs(f->x, f->tid, &s->regs, e))
 		return -1;
-	if (f->mark || f->l.reg == INSN_RSP || f->l.reg >= INSN_XMM0 || visibility_is_shim(&f->x->t.visibility, s->regs.rip))
+	if (f->mark || f->l.reg == INSN_RSP || f->l.reg >= INSN_XMM0 ||
+	    visibility_is_shim(&f->x->t.visibility, s->regs.rip))
 		return SETTER_ON;
 	r = flow_far_back(f, is_kept(f->l.reg), &s->regs, e);
 	if (r)
