@@ -128,7 +128,7 @@ static void tell_ready(int *fd, const char *text)
 	if (*fd < 0)
 		return;
 	if (write_full(*fd, text, strlen(text)))
-		log_warn("the starting client has gone");
+		log_warn("the client that started it has gone");
 	close(*fd);
 	*fd = -1;
 }

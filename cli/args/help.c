@@ -44,7 +44,7 @@ static void print_words(FILE *f, const struct cli_command *c)
 			str_starts(c->usage, "[REC]") ? "; without it the latest recording" : "");
 	if (takes_position(c))
 		fputs("POS is start, end, an event number N, N/0xPC#HITS (the HITS-th time at an address "
-		      "behind\nevent N), PCT% of the events, @SECONDS since the start, or ckpt:ID.\n",
+		      "after\nevent N), PCT% of the events, @SECONDS since the start, or ckpt:ID.\n",
 		      f);
 }
 

@@ -106,5 +106,5 @@ int spawn_connect(const char *home, struct err *e)
 	if (spawn(e))
 		return err_wrap(e, "cannot start the daemon");
 	fd = wire_connect(&addr, e);
-	return fd == -2 ? err_set(e, ERR_INTERNAL, "the daemon has started and gone") : fd;
+	return fd == -2 ? err_set(e, ERR_INTERNAL, "the daemon ended right after it started") : fd;
 }

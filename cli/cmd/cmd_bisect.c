@@ -438,7 +438,7 @@ static int exec_bisect(struct cli *cli, struct err *e)
 		return err_set(
 			e, ERR_USAGE,
 			"--git with --slurm: whether a run failed is known when the jobs have ended; `sbatch --wait' "
-			"of a script, and `fredctl bisect --collect DIR --git' behind it, tell");
+			"of a script, and `fredctl bisect --collect DIR --git' after it, tell");
 	r = get_spec(cli, &s, e);
 	if (!r)
 		r = cli_has(cli, "slurm") ? slurm_submit(cli_values(cli, "slurm"), cli_value(cli, "state"), e)

@@ -19,7 +19,7 @@ static const struct cli_option options[] = {
 	{"sched", "MODE", "of a PROGRAM: as of record (serial)", "parallel serial chaos chaos:"},
 	{"x", "FILE", "GDB's own: commands from a file", .word = WORD_FILE, .repeated = true, .gdb = true},
 	{"ex", "CMD", "GDB's own: a command; -x and -ex in their order", .repeated = true, .gdb = true},
-	{"batch", NULL, "GDB's own: no questions, and end behind those commands", .gdb = true},
+	{"batch", NULL, "GDB's own: no questions, and end after those commands", .gdb = true},
 	{0},
 };
 

@@ -46,7 +46,7 @@ static void print(const struct cli *cli, const json_t *r)
 	}
 	if (json_is_object(order)) {
 		printf("\n%sin another order, from time %lld at the object on:\n\n",
-		       json_is_object(parts) ? "before or behind that, threads came to a lock "
+		       json_is_object(parts) ? "before or after that, threads came to a lock "
 					     : "but threads came to a lock ",
 		       (long long)out_int(order, "index") + 1);
 		print_side("good", json_object_get(order, "good"));

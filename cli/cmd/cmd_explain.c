@@ -94,7 +94,7 @@ static void print(const struct cli *cli, const json_t *r)
 
 	printf("%s%s%s\n", out_style(OUT_BOLD), out_str(json_object_get(r, "failure"), "text", "?"),
 	       out_style(OUT_PLAIN));
-	/* of a damaged heap, all is told behind */
+	/* of a damaged heap, all is told after */
 	json_array_foreach(str_eq(kind, "heap-damage") ? NULL : (json_t *)chain, i, step)
 	{
 		bool last = i + 1 == n && json_is_object(cause);

@@ -23,7 +23,7 @@ static const struct cli_option options[] = {
 	{"malloc", "WHICH", "fred: deterministic heap (default); system: glibc's, and one thread at a time",
 	 "fred system"},
 	{"detect", NULL,
-	 "put canaries behind blocks of the heap and look whether they are written over; keep freed blocks back for a "
+	 "put canaries after blocks of the heap and look whether they are written over; keep freed blocks back for a "
 	 "while. What is found is told at the end; `fredctl explain` leads to the statement"},
 	{"max-log", "SIZE", "keep the newest SIZE of logs (bytes, or 64K, 8M, 1G), and give up what is older"},
 	{0},

@@ -165,7 +165,7 @@ static int exec_restart(struct cli *cli, struct err *e)
 	int code;
 
 	if (str_u64(name, 10, 1, 1u << 30, &n))
-		return err_set(e, ERR_USAGE, "restart N: '%s' is no number of a checkpoint", name);
+		return err_set(e, ERR_USAGE, "restart N: '%s' is not the number of a checkpoint", name);
 	v = checkpoints_restart(cli_value(cli, "session"), name, &code, e);
 	return show_checkpoint(cli, v, code, e);
 }

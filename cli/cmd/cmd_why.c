@@ -13,7 +13,7 @@
 
 static const struct cli_option options[] = {
 	{"at", "POS", "where it has the value (the failure, or the end)", .word = WORD_POS},
-	{"depth", "N", "at most so many steps, one behind the other (5)"},
+	{"depth", "N", "at most so many steps, one after the other (5)"},
 	REC_ARG_PROCESS_OPTION,
 	{0},
 };

@@ -278,7 +278,7 @@ static json_t *catch_it(struct dap *d, const char *group, const char *command)
 	return o;
 }
 
-/* Before a program is there, nothing can be set: the editor is to ask behind `initialized`. */
+/* Before a program is there, nothing can be set: the editor is to ask after `initialized`. */
 void dap_set_exceptions(struct dap *d, const json_t *request, const json_t *args)
 {
 	static const struct {

@@ -15,7 +15,7 @@
 
 /* ---- where it is ---- */
 
-/* The next word behind a text, to be freed; NULL: the text is not there. */
+/* The next word after a text, to be freed; NULL: the text is not there. */
 static char *word_behind(const char *in, const char *text, const char *ends)
 {
 	const char *at = strstr(in, text);

@@ -50,7 +50,7 @@ int main(int argc, char **argv)
 			break;
 		if (p[0].revents)
 			take(&d);
-		/* also what came behind a command's result and is in the buffer */
+		/* also what came after a command's result and is in the buffer */
 		if (d.gdb.pid)
 			dap_listen(&d);
 		dap_job_listen(&d);

@@ -48,7 +48,7 @@ static unsigned char digit(char c)
 	return (unsigned char)(c <= '9' ? c - '0' : (c | 32) - 'a' + 10);
 }
 
-/* Up to n bytes from there; those behind them cannot be read. */
+/* Up to n bytes from there; those after them cannot be read. */
 static void read_bytes(struct dap *d, uint64_t address, int n, struct buf *out)
 {
 	struct mi_record *r = dap_mi(d, "-data-read-memory-bytes 0x%llx %d", (unsigned long long)address, n);

@@ -159,7 +159,7 @@ static bool is_name(char c)
 	return isalnum((unsigned char)c) || c == '_';
 }
 
-/* Behind these a name is a member's or a register's. */
+/* After these a name is a member's or a register's. */
 static bool is_member(const char *text, const char *at)
 {
 	while (at > text && isspace((unsigned char)at[-1]))

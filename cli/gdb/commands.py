@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
 """commands.py: those of fred's commands in GDB that look at their expression before fred does. fredctl puts this text
-into GDB, behind state.py.
+into GDB, after state.py.
 """
 import difflib
 import os

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 """conditions.py: conditions of watchpoints are evaluated by fred (daemon/visibility/watch_conditions.h), to which GDB itself sends none.
 What is told here is about one word in memory, and a condition without registers; GDB evaluates it too, where fred stops, and all
-others alone. fredctl puts this text into GDB, behind points.py.
+others alone. fredctl puts this text into GDB, after points.py.
 """
 import re
 

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
 """core.py: what GDB asks the kernel of a process, of a recorded one: info proc, generate-core-file. fredctl puts this text into GDB,
-behind commands.py. elf(5), core(5).
+after commands.py. elf(5), core(5).
 """
 import struct
 

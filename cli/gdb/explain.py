@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""explain.py: `explain` and `why` in a session: fredctl explain and fredctl why, about the process that is debugged. fredctl puts this text into GDB, behind
+"""explain.py: `explain` and `why` in a session: fredctl explain and fredctl why, about the process that is debugged. fredctl puts this text into GDB, after
 commands.py.
 """
 import subprocess

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""frames.py: a handler of signals is called by the recorder, through functions that nobody wants to see: behind each frame of the
+"""frames.py: a handler of signals is called by the recorder, through functions that nobody wants to see: after each frame of the
 recorder's comes the program's, which fred knows (daemon/visibility/unwind_window.h). fredctl puts this text into GDB.
 """
 import struct

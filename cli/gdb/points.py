@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""points.py: the breakpoints, watchpoints and catchpoints of a session, behind state.py. What `save breakpoints` writes of each is kept,
+"""points.py: the breakpoints, watchpoints and catchpoints of a session, after state.py. What `save breakpoints` writes of each is kept,
 with what that leaves out: `enable once` and its like, what a catchpoint matches, the address, frame and thread that were meant
 where GDB writes a text that means another one later, and how often it was hit.
 """

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""settings.py: what the user of a session has set in GDB, behind state.py: settings, what signals do, functions to skip and
+"""settings.py: what the user of a session has set in GDB, after state.py: settings, what signals do, functions to skip and
 commands of their own. Kept is what differs from what GDB's own files of commands have made of a new GDB.
 """
 import os
@@ -31,7 +31,7 @@ def parse_signals():
 
 
 def parse_skips():
-    """The words behind `skip` that make each again, and whether it is enabled."""
+    """The words after `skip` that make each again, and whether it is enabled."""
     found = []
     for on, glob, file, regexp, function in re.findall(r"^\d+ +([yn]) +([yn]) (.*?) +([yn]) (.*)$", quietly("info skip"), re.M):
         of_file = "" if "<none>" in file else "-%s %s " % ("gfi" if glob == "y" else "fi", file.strip())

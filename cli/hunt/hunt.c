@@ -61,7 +61,7 @@ static bool read_others(struct hunt *h)
 }
 
 /*
- * Claims the first block of runs that nobody does. What others did since we last looked is known behind the claim: then
+ * Claims the first block of runs that nobody does. What others did since we last looked is known after the claim: then
  * it is given back. false: there is none now, or there are no more.
  */
 static bool claim_block(struct hunt *h)

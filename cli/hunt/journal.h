@@ -29,7 +29,7 @@ int journal_sync(struct journal *j, struct err *e);
 void journal_close(struct journal *j);
 
 /*
- * The complete lines from *offset on, and moves that behind them. What is no JSON object is left out and counted in
+ * The complete lines from *offset on, and moves that after them. What is no JSON object is left out and counted in
  * *lost. A file that does not exist has none.
  */
 int journal_read(const char *path, uint64_t *offset, void (*line)(void *arg, const json_t *v), void *arg,

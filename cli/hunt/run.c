@@ -19,7 +19,7 @@
 #include "base/path.h"
 #include "hunt/task.h"
 
-#define HANGUP_S 60.0 /* how long the child may take behind the end of the program, before it is ended too */
+#define HANGUP_S 60.0 /* how long the child may take after the end of the program, before it is ended too */
 
 /* ---- the child ---- */
 

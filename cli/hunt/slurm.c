@@ -35,7 +35,7 @@ static bool has_array(const struct strv *words)
 	return false;
 }
 
-/* The same options for the one job behind the array. */
+/* The same options for the one job after the array. */
 static void without_array(struct strv *out, const struct strv *words)
 {
 	for (size_t i = 0, n; i < words->n; i += n ? n : 1) {
@@ -54,7 +54,7 @@ static int own_words(struct strv *out, bool reports, struct err *e)
 	bool program = false, skip = false;
 
 	if (n < 0 || read_file("/proc/self/cmdline", &b, e))
-		return err_set(e, ERR_HOST, "/proc/self: the own command line cannot be read");
+		return err_set(e, ERR_HOST, "/proc/self: cannot read its own command line");
 	self[n] = '\0';
 	strv_add(out, self);
 	for (const char *p = b.data + strlen(b.data) + 1; p < b.data + b.len; p += strlen(p) + 1) {
@@ -98,7 +98,7 @@ static int submit(struct strv *words, const struct strv *command, char id[64], s
 	if (status == -1)
 		return err_errno(e, ERR_HOST, "sbatch");
 	if (!WIFEXITED(status) || WEXITSTATUS(status) == 127)
-		return err_set(e, ERR_HOST, "there is no sbatch: this is no machine of a Slurm cluster");
+		return err_set(e, ERR_HOST, "there is no sbatch: this machine is not part of a Slurm cluster");
 	return status || !*id
 		       ? err_set(e, ERR_HOST, "sbatch refused the job (exit %d): %s", WEXITSTATUS(status), sbatch)
 		       : 0;
@@ -121,7 +121,7 @@ int slurm_submit(const struct strv *options, const char *state, struct err *e)
 		return -1;
 	strv_addf(&last, "--dependency=afterany:%s", id);
 	if (submit(&last, &rest, behind, e))
-		return err_wrap(e, "the array is job %s, but the job behind it, which reports, could not be submitted",
+		return err_wrap(e, "the array is job %s, but the job after it, which reports, could not be submitted",
 				id);
 	printf("array %s, report %s\n", id, behind);
 	return 0;

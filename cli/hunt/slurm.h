@@ -9,7 +9,7 @@
 
 /*
  * Submits this very command line, without --slurm, as an array (sbatch; options: words of its, separated by blanks),
- * and behind it a job that does what killed tasks left undone and writes the reports. 0 when it was submitted; -1:
+ * and after it a job that does what killed tasks left undone and writes the reports. 0 when it was submitted; -1:
  * ERR_USAGE, ERR_HOST.
  */
 int slurm_submit(const struct strv *options, const char *state, struct err *e);

@@ -131,7 +131,7 @@ int hunt_spec_from_json(struct hunt_spec *s, const json_t *v, struct err *e)
 	    json_opt_real(v, "budget_s", &s->budget_s, e) || get_scheds(s, v, e))
 		return -1;
 	if (!s->argv.n || !s->shards || s->shard >= s->shards)
-		return err_set(e, ERR_USAGE, "it names no program, or no shard");
+		return err_set(e, ERR_USAGE, "it does not name a program or a shard");
 	free(s->cwd);
 	free(s->fail_if);
 	s->cwd = xstrdup(cwd);

@@ -162,7 +162,7 @@ static void end_within(struct live *l, pid_t pid, unsigned ms)
 		r = fd < 0 ? 0 : poll(&p, 1, (int)ms);
 	while (r < 0 && errno == EINTR);
 	if (!r) {
-		out_note(l->o->cli, "the program ran on behind SIG%s, and was killed",
+		out_note(l->o->cli, "the program ran on after SIG%s, and was killed",
 			 sigabbrev_np(regs_host_signal(l->stop.sig)));
 		kill(pid, SIGKILL);
 	}

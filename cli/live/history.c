@@ -296,7 +296,7 @@ static bool is_for_both(const char *packet)
 	return tolower((unsigned char)packet[0]) == 'z' || str_starts(packet, "QPassSignals:");
 }
 
-/* GDB shows the reason of an error behind "E." only to some packets; GDB 13 takes it for memory where it reads that. */
+/* GDB shows the reason of an error after "E." only to some packets; GDB 13 takes it for memory where it reads that. */
 static int refuse(struct live *l, const char *packet, const struct err *why, struct buf *answer)
 {
 	bool memory = packet[0] == 'm';

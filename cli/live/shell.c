@@ -23,7 +23,7 @@
 #include "base/str.h"
 #include "live/internal.h"
 
-#define FIRST_FD 500 /* behind those that the program can have */
+#define FIRST_FD 500 /* after those that the program can have */
 
 void live_shell_split(const char *args, struct strv *words)
 {
@@ -98,7 +98,7 @@ static int follow(pid_t pid, struct err *e)
 			return err_set(e, ERR_USAGE, "%s, which starts the program, ended with code %d", shell_path(),
 				       WEXITSTATUS(status));
 		if (WIFSIGNALED(status))
-			return err_set(e, ERR_USAGE, "%s, which starts the program, died of SIG%s", shell_path(),
+			return err_set(e, ERR_USAGE, "%s, which starts the program, was killed by SIG%s", shell_path(),
 				       sigabbrev_np(WTERMSIG(status)));
 		if (status >> 16 == PTRACE_EVENT_EXEC && is_self(pid))
 			return 0;

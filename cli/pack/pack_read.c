@@ -94,7 +94,7 @@ static ssize_t get(struct pack *p, void *to, size_t n, struct err *e)
 			if (got < 0)
 				return err_errno(e, ERR_HOST, "%s", p->file);
 			if (!got)
-				return err_set(e, ERR_USAGE, "%s: damaged: it ends too early", p->file);
+				return err_set(e, ERR_USAGE, "%s: damaged: it is truncated", p->file);
 			p->in = (ZSTD_inBuffer){p->raw, (size_t)got, 0};
 		}
 		left = ZSTD_decompressStream(p->z, &out, &p->in);
@@ -112,7 +112,7 @@ static int get_all(struct pack *p, void *to, size_t n, struct err *e)
 
 	if (got < 0)
 		return -1;
-	return (size_t)got == n ? 0 : err_set(e, ERR_USAGE, "%s: damaged: it ends too early", p->file);
+	return (size_t)got == n ? 0 : err_set(e, ERR_USAGE, "%s: damaged: it is truncated", p->file);
 }
 
 static int get_padding(struct pack *p, uint64_t size, struct err *e)
@@ -284,13 +284,13 @@ static int extract_entry(struct pack *p, int dir, const json_t *entry, struct er
 	if (r < 0)
 		return -1;
 	if (!r || !str_eq(t.name, name) || t.size != size)
-		return err_set(e, ERR_USAGE, "%s: damaged: %s (%llu bytes) should come, not %s (%llu bytes)", p->file,
+		return err_set(e, ERR_USAGE, "%s: damaged: expected %s (%llu bytes), found %s (%llu bytes)", p->file,
 			       name, (unsigned long long)size, r ? t.name : "the end",
 			       r ? (unsigned long long)t.size : 0);
 	return extract_file(p, dir, name, size, crc, e);
 }
 
-/* Behind the last file: blocks of zeros, the checksum, and nothing else. */
+/* After the last file: blocks of zeros, the checksum, and nothing else. */
 static int check_end(struct pack *p, struct err *e)
 {
 	struct tar_entry t;
@@ -304,11 +304,11 @@ static int check_end(struct pack *p, struct err *e)
 		return err_set(e, ERR_USAGE, "%s: damaged: '%s' is not in its manifest", p->file, t.name);
 	while ((n = get(p, &more, 1, e)) > 0)
 		if (more)
-			return err_set(e, ERR_USAGE, "%s: damaged: something follows the last file", p->file);
+			return err_set(e, ERR_USAGE, "%s: damaged: there is data after the last file", p->file);
 	if (n < 0)
 		return -1;
 	if (p->in.pos < p->in.size || read_full(p->fd, &more, 1) > 0)
-		return err_set(e, ERR_USAGE, "%s: damaged: something follows the archive", p->file);
+		return err_set(e, ERR_USAGE, "%s: damaged: there is data after the end of the archive", p->file);
 	return 0;
 }
 

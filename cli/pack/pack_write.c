@@ -120,7 +120,7 @@ static int blank_log(struct buf *b, const char *name, uint64_t start, struct err
 	while ((got = reader_next_record(&it, &rec)) == RLOG_READ_OK)
 		if (rec.kind == RLOG_SYSRET || rec.kind == RLOG_CALLRET)
 			memset(b->data + (rec.payload - log.base), 0, rec.payload_len);
-	/* what is behind the last whole record may be half of one */
+	/* what is after the last whole record may be half of one */
 	if (got == RLOG_READ_END)
 		memset((char *)it.p, 0, (size_t)(log.base + log.size - it.p));
 	else

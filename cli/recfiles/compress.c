@@ -46,7 +46,7 @@ struct part {
 	ZSTD_CCtx *z;
 	uint8_t *raw;
 	uint32_t bytes;
-	struct rlog_frame *out; /* a head, and behind it room for a frame */
+	struct rlog_frame *out; /* a head, and after it room for a frame */
 	size_t packed; /* as from ZSTD_compress2 */
 };
 
@@ -114,7 +114,7 @@ static bool compress_idle(struct compressor *s, struct part *p)
 	return done;
 }
 
-/* Adds log[at, at + n) to the frames behind *size. 1: all is to end, it was not added. */
+/* Adds log[at, at + n) to the frames after *size. 1: all is to end, it was not added. */
 static int add_frame(struct pass *pass, int log, int frames, uint64_t at, uint32_t n, uint64_t *size, struct err *e)
 {
 	struct part *p = pass->part;
@@ -148,7 +148,7 @@ static int cut_out(const struct pass *p, int log, int frames, uint64_t from, uin
 	return 0;
 }
 
-/* What was given up at the beginning of a log is a hole, and so is what was cut out. Nothing is left: far behind it. */
+/* What was given up at the beginning of a log is a hole, and so is what was cut out. Nothing is left: far after it. */
 static uint64_t first_data(int log)
 {
 	return (uint64_t)lseek(log, RLOG_FRAME_START, SEEK_DATA);

@@ -38,7 +38,7 @@ static bool is_system(const char *path)
 	return str_starts(path, "/usr/include/") || str_starts(path, "/usr/lib/") || str_starts(path, "/usr/share/");
 }
 
-/* Its text, behind those of the others. */
+/* Its text, after those of the others. */
 static void keep(struct keeping *k, const char *path, const struct stat *st, json_t *o)
 {
 	cleanup_buf struct buf text = {0};

@@ -349,7 +349,7 @@ int report_html(struct buf *out, const json_t *report, struct err *e)
 	json_auto_t *data = NULL;
 
 	if (!data_at || !text_at || !title_at)
-		return err_set(e, ERR_INTERNAL, "page.html has no place for the data");
+		return err_set(e, ERR_INTERNAL, "page.html has no placeholder for the data");
 	data = data_of(report);
 	report_text(&text, report, e);
 	buf_add(out, page, (size_t)(title_at - page));

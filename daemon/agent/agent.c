@@ -44,7 +44,7 @@ struct machine {
 	struct agent_result *out;
 	const uint8_t *code;
 	size_t len;
-	size_t pc; /* behind the current instruction */
+	size_t pc; /* after the current instruction */
 	uint64_t operand;
 	size_t sp; /* slots in use */
 	uint64_t stack[AGENT_STACK];

@@ -126,7 +126,7 @@ enum agent_op {
 #undef X
 };
 
-/* Bytes of operand behind an opcode; 0 also for one that is unknown. */
+/* Bytes of operand after an opcode; 0 also for one that is unknown. */
 unsigned agent_operand_size(uint8_t op);
 /* What an opcode of AGENT_FLOATS makes of its slots; b: the upper one of two. */
 uint64_t agent_float(enum agent_op op, uint64_t a, uint64_t b);

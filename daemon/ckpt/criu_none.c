@@ -4,7 +4,7 @@
 
 static int refuse(struct err *e)
 {
-	return err_set(e, ERR_HOST, "built without libcriu (run scripts/setup): no checkpoints");
+	return err_set(e, ERR_HOST, "checkpoints are not available: built without libcriu (run scripts/setup)");
 }
 
 int ckpt_dump(const struct ckpt_env *env, pid_t pid, const char *dir, struct err *e)

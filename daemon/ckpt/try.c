@@ -134,7 +134,7 @@ static int dump_and_restore(struct page *p, pid_t pid, struct ckpt_try *out, str
 	if (ckpt_dump(NULL, pid, IMAGE, e))
 		return -1;
 	out->dump_s = clock_s() - t0;
-	/* it goes on behind the dump, too */
+	/* it goes on after the dump, too */
 	if (ask(p, pid, AFTER, e))
 		return err_wrap(e, "after the dump");
 	if (end(pid, e))

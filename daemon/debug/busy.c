@@ -129,8 +129,7 @@ static void tell(struct debug *d)
 {
 	char text[160];
 
-	snprintf(text, sizeof(text),
-		 "fred: the way back to where it stood is long: it stands behind event %llu now%s\n",
+	snprintf(text, sizeof(text), "fred: the way back to where it stood is long: it stands after event %llu now%s\n",
 		 (unsigned long long)cursor_event(&d->cursor),
 		 d->busy.resumed ? " (`undo` goes back)" : ", as `stepi` will show");
 	debug_say(d, text);

@@ -49,7 +49,7 @@ static void look(const struct changes *c, struct bytes *b)
 	b->there = !trace_read(cursor_memory(&c->d->cursor), c->addr, b->v, c->len, &ignored);
 }
 
-/* What the debug registers watch, one behind the other. */
+/* What the debug registers watch, one after the other. */
 static void join(const struct changes *c, const uint64_t *words, struct bytes *b)
 {
 	const struct group_slot *w = c->d->cursor.breaks.watch;
@@ -70,7 +70,7 @@ static struct change *add(struct changes *c)
 	return &c->v[SHOWN_MAX - ++c->n];
 }
 
-/* The kth stop of the segment that it is in, which is behind the statement. */
+/* The kth stop of the segment that it is in, which is after the statement. */
 static int find_one(struct changes *c, uint64_t event, uint64_t k, struct err *e)
 {
 	struct cursor *t = &c->d->cursor;

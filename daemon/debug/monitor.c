@@ -55,7 +55,7 @@ static int resolve(struct debug *d, const char *pos, struct timeline_point *p, s
 }
 
 /*
- * Where nothing of the program is to be seen behind event n, it stands behind a later one: then to what the thread
+ * Where nothing of the program is to be seen after event n, it stands after a later one: then to what the thread
  * there showed last; one that has only begun there showed nothing.
  */
 static int goto_before(struct debug *d, uint64_t n, struct err *e)
@@ -207,7 +207,7 @@ static int delete_bookmarks(struct debug *d, const char *args, struct buf *out, 
 	return session_state_write(&d->state, e);
 }
 
-/* The step behind it shows where the program still stands. */
+/* The step after it shows where the program still stands. */
 static int no_live(struct debug *d, const char *args, struct buf *out, struct err *e)
 {
 	d->jumped = true;
@@ -239,8 +239,9 @@ static int said(struct debug *d, const char *args, struct buf *out, struct err *
 /* What the user is to be told of the end of history, once. */
 static const char *const history_end_texts[] = {
 	[HISTORY_END_EXACT] = "",
-	[HISTORY_END_ALIKE] = "fred: the state of the live program is not met again exactly; history ends with the one "
-			      "most like it\n",
+	[HISTORY_END_ALIKE] =
+		"fred: the state of the live program could not be reached again exactly; history ends with the one "
+		"most like it\n",
 	[HISTORY_END_EARLIER] = "fred: the place of the live program, which computes without a call, is not found: "
 				"history ends before\n",
 };
@@ -253,9 +254,8 @@ static int prompt(struct debug *d, const char *args, struct buf *out, struct err
 	watched_prompt(&d->watched);
 	d->over = false;
 	if (d->state.inexact)
-		buf_add_str(
-			out,
-			"fred: the state of the last stop is not met again exactly; this is the one most like it\n");
+		buf_add_str(out, "fred: the state of the last stop could not be reached again exactly; this is the one "
+				 "most like it\n");
 	d->state.inexact = false;
 	if (d->revived)
 		buf_add_str(out, "fred: the process that was replayed here was killed (SIGKILL); another one stands in "
@@ -286,7 +286,7 @@ static int undo(struct debug *d, const char *args, struct buf *out, struct err *
 	if (session_state_undo(&d->state, n, &exact, e))
 		return -1;
 	if (!exact)
-		buf_add_str(out, "the state there is not met again exactly; this is the one most like it\n");
+		buf_add_str(out, "the state there could not be reached again exactly; this is the one most like it\n");
 	d->jumped = true;
 	return 0;
 }

@@ -108,7 +108,7 @@ static pid_t stepped_back(struct debug *d)
 	return tid ? tid : d->cursor.tid;
 }
 
-/* Where the command began, if that is behind event n, too: breakpoints that have been met are not met again. */
+/* Where the command began, if that is after event n, too: breakpoints that have been met could not be reached again. */
 static int go_behind(struct debug *d, uint64_t n, struct err *e)
 {
 	const struct busy *b = &d->busy;
@@ -131,7 +131,7 @@ static int stay_true(struct debug *d, struct stop *stop)
 		return -1;
 	if (go_behind(d, n, &ignored) && go_behind(d, n - 1, &ignored))
 		return -1;
-	text = str_fmt("fred: %s\nfred: up to event %llu, behind which it stands now, the replay was as recorded\n",
+	text = str_fmt("fred: %s\nfred: up to event %llu, after which it stands now, the replay was as recorded\n",
 		       why.text, (unsigned long long)cursor_event(&d->cursor));
 	debug_say(d, text);
 	*stop = (struct stop){.kind = STOP_END};

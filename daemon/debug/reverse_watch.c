@@ -104,12 +104,12 @@ static void describe(const struct watch_result *r, struct buf *out)
 static int go_there(struct debug *d, const struct watch_result *r, struct buf *out, struct err *e)
 {
 	if (!r->at.pc)
-		return err_set(e, ERR_INTERNAL, "a transition without a place");
+		return err_set(e, ERR_INTERNAL, "a transition without a position");
 	if (r->at.hits)
 		return cursor_goto_seen(&d->cursor, &r->at, e);
 	if (r->at_end)
 		return cursor_goto_end(&d->cursor, r->at.event, e);
-	buf_addf(out, "(which time it is there is not known: this is the first one behind event %llu)\n",
+	buf_addf(out, "(which time it is there is not known: this is the first one after event %llu)\n",
 		 (unsigned long long)r->at.event);
 	return cursor_goto_seen(&d->cursor, &(struct timeline_point){r->at.event, r->at.pc, 1}, e);
 }

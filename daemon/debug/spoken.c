@@ -15,7 +15,7 @@
 #include "base/str.h"
 #include "replay/segment.h"
 
-#define WRITE_BASE 32u /* in struct _IO_FILE; behind it _IO_write_ptr */
+#define WRITE_BASE 32u /* in struct _IO_FILE; after it _IO_write_ptr */
 #define NAME_BELOW 8192u /* of the stack pointer: what a call is given lies above it */
 #define TEXT_MAX (1u << 20) /* of one call: more is not shown */
 

@@ -83,7 +83,7 @@ static void see_return(struct slicing *s, uint64_t sp)
 		slice_add(&s->slice, &d);
 }
 
-/* Where a leave has read is known behind it. */
+/* Where a leave has read is known after it. */
 static void see_leave(struct slicing *s, uint64_t sp)
 {
 	const struct slice_done *d = s->slice.n ? &s->slice.done[s->slice.n - 1] : NULL;
@@ -116,7 +116,7 @@ static bool is_same_line(struct slicing *s, uint64_t a, uint64_t b)
 	return p->line && p->line == q->line && str_eq(p->file, q->file) && str_eq(p->function, q->function);
 }
 
-/* Behind the window: the statement that begins there, up to a call or to another line. */
+/* After the window: the statement that begins there, up to a call or to another line. */
 static bool is_of_criterion(struct slicing *s, const struct instrument_insn *x)
 {
 	if (!s->criterion)

@@ -20,7 +20,7 @@ int window_init(struct exec_window *w, struct nav *nav, const char *from, const 
 		return err_set(e, ERR_USAGE, "there is nothing from %s to %s", from ? from : "start", to ? to : "end");
 	w->end = w->to.event + (w->to.pc != 0);
 	if (w->end > nav_total(nav))
-		return err_set(e, ERR_USAGE, "there is nothing behind event %" PRIu64 ", the last one", nav_total(nav));
+		return err_set(e, ERR_USAGE, "there is nothing after event %" PRIu64 ", the last one", nav_total(nav));
 	w->side = w->from.pc ? WINDOW_BEFORE : WINDOW_IN;
 	return 0;
 }
@@ -63,7 +63,7 @@ int window_over(const struct exec_window *w, struct err *e)
 	if (w->side == WINDOW_BEHIND || (w->side == WINDOW_IN && !w->to.pc))
 		return 0;
 	return err_set(e, ERR_USAGE,
-		       "the thread does not come to 0x%" PRIx64 " %" PRIu64 " times behind event %" PRIu64
+		       "the thread does not come to 0x%" PRIx64 " %" PRIu64 " times after event %" PRIu64
 		       " (or comes there before the window begins)",
 		       p->pc, p->hits, p->event);
 }

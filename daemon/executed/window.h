@@ -21,7 +21,7 @@ int window_begun(struct exec_window *w, const struct instrument *i, struct err *
 /* For each instruction, in order. The window begins with the instruction that `from` is in front of, and ends before
  * that of `to`. */
 enum window_side window_side(struct exec_window *w, const struct instrument *i, const struct instrument_insn *x);
-/* Behind the last segment. ERR_USAGE: a position of the window was not met. */
+/* After the last segment. ERR_USAGE: a position of the window was not met. */
 int window_over(const struct exec_window *w, struct err *e);
 
 #endif

@@ -158,7 +158,7 @@ static char *freeze(struct inspect *p, int level, const char *expr)
 	char *out = NULL;
 	bool pointer = false;
 
-	if (gdb_rewrite_values(p->x->g, expr, 0, level, &out, &pointer, &ignored) || str_eq(out, expr)) {
+	if (expr_rewrite_values(p->x->g, expr, 0, level, &out, &pointer, &ignored) || str_eq(out, expr)) {
 		free(out);
 		return NULL;
 	}

@@ -75,7 +75,7 @@ static bool is_word(const char *s, const char *word)
 
 static const char *end_of_statement(const char *s);
 
-/* What stands behind a word, with its condition in brackets and its statement. */
+/* What stands after a word, with its condition in brackets and its statement. */
 static const char *end_of_control(const char *s)
 {
 	s = skip_blanks(s);
@@ -155,7 +155,7 @@ static int line_of(const char *text, const char *at)
 
 /* Brackets with a condition in them, and what depends on it. */
 struct control {
-	const char *open, *close; /* the condition: from its bracket to behind the closing one */
+	const char *open, *close; /* the condition: from its bracket to after the closing one */
 	const char *from, *to; /* all of a loop; NULL: it is none */
 	bool negated, chooses;
 };

@@ -114,8 +114,8 @@ static void tell_write(struct explain *x, const struct rlog_damage *d, struct in
 	name = str_fmt("*(unsigned char *)0x%llx", (unsigned long long)d->at);
 	if (d->kind == RLOG_DAMAGE_BEHIND)
 		inspect_step(p, STEP_WRITE, name, before, after,
-			     "this wrote behind the end of the block of %llu bytes at 0x%llx: to byte %lld", size,
-			     memory, byte);
+			     "this wrote past the end of the block of %llu bytes at 0x%llx: to byte %lld", size, memory,
+			     byte);
 	else
 		inspect_step(p, STEP_WRITE, name, before, after,
 			     "this wrote to the block of %llu bytes at 0x%llx after it was freed: to byte %lld", size,

@@ -76,7 +76,7 @@ int failure_tell(struct explain *x, struct inspect *p, struct err *e)
 	return 0;
 }
 
-/* The innermost frame behind `level` that has source. */
+/* The innermost frame after `level` that has source. */
 int failure_with_source(const struct inspect *p, int level)
 {
 	for (size_t i = (size_t)level; i < p->nframes; i++)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * flow_far.c: what set a register long ago, behind a loop of many passes: the instructions of the function that may
+ * flow_far.c: what set a register long ago, after a loop of many passes: the instructions of the function that may
  * set it become breakpoints, and the last stop at one of them is looked for, as for a debugger. Instructions of inner
  * calls of the same function are told by the stack pointer, which is lower there.
  */
@@ -28,7 +28,7 @@ static void add(struct flow *f, struct places_set *s, uint64_t pc)
 	breaks_add(&f->x->t.breaks, pc, 0);
 }
 
-/* May what is at pc set f's register? Then its address, or that behind a call, is a place to stop at. */
+/* May what is at pc set f's register? Then its address, or that after a call, is a place to stop at. */
 static void look_at(struct flow *f, const struct user_regs_struct *r, uint64_t pc, bool kept, struct places_set *s)
 {
 	struct user_regs_struct at = *r;

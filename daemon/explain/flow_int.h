@@ -54,7 +54,7 @@ void flow_setter_begin(struct flow_setter *s);
 int flow_to_setter(struct flow *f, struct flow_setter *s, struct err *e);
 /*
  * flow_far.c: from inside a function, over any number of instructions, back to the last one of it that may have set
- * f->l, to behind a call that may have, or to its entry. kept: calls keep the register. *regs: of that state. 1: it is
+ * f->l, to after a call that may have, or to its entry. kept: calls keep the register. *regs: of that state. 1: it is
  * not found, and the travel stands where it stood.
  */
 int flow_far_back(struct flow *f, bool kept, struct user_regs_struct *regs, struct err *e);

@@ -159,7 +159,7 @@ static int is_overrun(struct flow *f, struct inspect *p, const struct insn *i, c
 			     after);
 	else
 		inspect_step(p, STEP_WRITE, name, before, after,
-			     "this wrote behind the end of %s (%llu bytes), and so to %s: it was %s, became %s",
+			     "this wrote past the end of %s (%llu bytes), and so to %s: it was %s, became %s",
 			     meant.name, (unsigned long long)meant.len, name, before, after);
 	explain_end(f->x, END_COMPUTED, "the write was not meant for %s", name);
 	return 1;
@@ -244,7 +244,7 @@ static int written_here(struct flow *f, const char *name, struct err *e)
 			}
 			if (others)
 				explain_end(x, END_COMPUTED, "another thread wrote %s", name);
-			/* behind here the travel may have come back from elsewhere: registers are of this state in any
+			/* after here the travel may have come back from elsewhere: registers are of this state in any
 			 * case */
 			f->stored = p.at;
 			memcpy(f->was, was, sizeof(was));

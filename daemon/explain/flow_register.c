@@ -316,7 +316,7 @@ static int far_back(struct flow *f, struct flow_setter *s, struct err *e)
 	insn_origin(&i, &f->l, &s->origin);
 	s->far = false;
 	s->steps = 0;
-	/* at the entry, or behind a call, it goes on from there */
+	/* at the entry, or after a call, it goes on from there */
 	return s->origin.effect == INSN_KEEPS ? SETTER_ON : SETTER_INSN;
 }
 

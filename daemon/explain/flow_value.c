@@ -188,7 +188,7 @@ static bool made_of_frame(const struct flow *f, const struct user_regs_struct *r
 	return away < FRAME_MOST;
 }
 
-/* Does the chain go on behind it, or is it a statement that made the value? */
+/* Does the chain go on after it, or is it a statement that made the value? */
 bool flow_is_made(struct flow *f, const struct user_regs_struct *r, const struct insn_origin *o)
 {
 	switch (o->effect) {

@@ -262,17 +262,17 @@ static bool find_local(struct inspect *p, int level, uint64_t addr, struct objec
 }
 
 /* The level of the frame whose part of the stack has addr; -1: none. */
-static int frame_of(struct inspect *p, uint64_t addr, struct gdb_locals *l)
+static int frame_of(struct inspect *p, uint64_t addr, struct expr_locals *l)
 {
 	memset(l, 0, sizeof(*l));
-	if (gdb_locals_owner(p->x->g, 0, 0, addr, l) || !l->any)
+	if (expr_locals_owner(p->x->g, 0, 0, addr, l) || !l->any)
 		return -1;
-	return gdb_locals_frame(p->x->g, 0, l);
+	return expr_locals_frame(p->x->g, 0, l);
 }
 
 uint64_t inspect_birth(struct inspect *p, uint64_t addr, char *function, size_t size)
 {
-	struct gdb_locals l;
+	struct expr_locals l;
 	uint64_t ret = 0;
 	struct err ignored;
 
@@ -311,7 +311,7 @@ static bool find_symbol(struct inspect *p, uint64_t addr, struct object *o)
 
 bool inspect_object(struct inspect *p, uint64_t addr, struct object *o)
 {
-	struct gdb_locals l;
+	struct expr_locals l;
 	int level;
 
 	*o = (struct object){0};
@@ -343,7 +343,7 @@ const char *inspect_closing(const char *s)
 	return NULL;
 }
 
-/* One member or index behind an expression; NULL: there is none. */
+/* One member or index after an expression; NULL: there is none. */
 static const char *more_of(const char *s)
 {
 	const char *end;

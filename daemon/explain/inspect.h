@@ -61,7 +61,7 @@ char *inspect_name(struct inspect *p, uint64_t addr, unsigned len, bool *exact);
  * 0: addr is in no frame. function: the frame's.
  */
 uint64_t inspect_birth(struct inspect *p, uint64_t addr, char *function, size_t size);
-/* Source text: behind the bracket that closes the one at s; NULL: none does. */
+/* Source text: after the bracket that closes the one at s; NULL: none does. */
 const char *inspect_closing(const char *s);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* latest.c: what other threads do to the memory of a value, before it is read and behind: see flow_int.h. */
+/* latest.c: what other threads do to the memory of a value, before it is read and after: see flow_int.h. */
 #define LOG_DOMAIN "explain"
 #include <string.h>
 
@@ -20,7 +20,7 @@ struct origin_way {
 	uint64_t memory, event; /* of the last step by another thread; 0: there is none */
 };
 
-/* Takes the steps behind so many, and the end, from x. */
+/* Takes the steps after so many, and the end, from x. */
 static void take_way(struct explain *x, size_t before, uint32_t thread, struct origin_way *w)
 {
 	*w = (struct origin_way){.end = x->end, .text = x->end_text, .memory = x->memory};
@@ -288,7 +288,7 @@ int flow_lost_update(struct flow *f, const struct insn_origin *o, struct err *e)
 
 /* ---- the one that comes too late ---- */
 
-/* To the first write behind `at`, in front of its instruction. 0; 1: there is none. */
+/* To the first write after `at`, in front of its instruction. 0; 1: there is none. */
 static int to_next_write(struct explain *x, const struct timeline_point *at, uint64_t addr, unsigned len, struct err *e)
 {
 	struct breaks *b = &x->t.breaks;

@@ -2,7 +2,7 @@
 /*
  * smashed.c: what a function keeps on its stack for itself was overwritten: its canary (gcc's -fstack-protector), or
  * its return address. The search goes back from write to write of that word, up to the one that was to write it: the
- * one behind that is the cause.
+ * one after that is the cause.
  */
 #include "base/cleanup.h"
 #include "base/str.h"
@@ -99,7 +99,7 @@ static bool is_call(struct explain *x)
 }
 
 /*
- * Back to the first write to the slot behind the one that was meant for it: the last before which it was `good` (a
+ * Back to the first write to the slot after the one that was meant for it: the last before which it was `good` (a
  * return address: 0, and a call has written it). 0; 1: there is none; -1.
  */
 static int to_first_write(struct explain *x, uint64_t slot, uint64_t good, struct err *e)

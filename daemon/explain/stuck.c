@@ -231,7 +231,7 @@ static uint64_t return_slot(struct inspect *p)
 #define LINE_STEPS 64u
 
 /*
- * From the end of the thread back to behind the return by way of that slot, in the call that the program stands in at
+ * From the end of the thread back to after the return by way of that slot, in the call that the program stands in at
  * `at`. 0; 1: it is not met; -1.
  */
 static int to_return(struct explain *x, const struct timeline_point *at, uint64_t slot, struct err *e)
@@ -278,7 +278,7 @@ static int line_here(struct explain *x, uint64_t pc)
 	return n;
 }
 
-/* From behind the return into the function, to its last line before the one that returns. */
+/* From after the return into the function, to its last line before the one that returns. */
 static int to_last_line(struct explain *x, pid_t tid, struct err *e)
 {
 	struct user_regs_struct r;

@@ -214,7 +214,7 @@ static int came_unseen(struct explain *x, const struct vain *v, const struct rea
 	last = &x->chain.v[x->chain.n - 1];
 	if (last->at.event >= v->wait &&
 	    json_integer_value(json_object_get(last->thread, "id")) == (json_int_t)v->thread) {
-		/* what it has set itself, behind its wait, is not what it waited for */
+		/* what it has set itself, after its wait, is not what it waited for */
 		chain_cut(&x->chain, x->chain.n - 1);
 		return 1;
 	}
@@ -272,7 +272,7 @@ int vain_explain(struct explain *x, const struct vain *v, struct err *e)
 
 /* ---- time-outs ---- */
 
-/* The event of the thread behind event n; the last one, if there is none. */
+/* The event of the thread after event n; the last one, if there is none. */
 static uint64_t next_of_thread(struct explain *x, uint32_t thread, uint64_t n)
 {
 	uint64_t total = nav_total(&x->nav);

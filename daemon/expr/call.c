@@ -21,8 +21,8 @@
 
 struct scope {
 	struct gdb *g;
-	const struct gdb_place *at;
-	struct gdb_locals *locals;
+	const struct expr_place *at;
+	struct expr_locals *locals;
 };
 
 /* One call in a text: [name, open) the function, (open, close) the arguments. */
@@ -136,37 +136,37 @@ static bool takes_floating(const char *value)
 /* An array is passed as the address of its first element. */
 static int decayed(const struct scope *s, const char *text, char **out, struct err *e)
 {
-	struct gdb_type t;
-	int r = refused(gdb_type_of(s->g, text, s->at->tid, s->at->frame, &t, e), s);
+	struct expr_type t;
+	int r = refused(expr_type_of(s->g, text, s->at->tid, s->at->frame, &t, e), s);
 
 	if (r)
 		return r;
-	*out = str_fmt(t.kind == GDB_TYPE_AGGREGATE && str_ends(t.definition, "]") ? "&(%s)[0]" : "%s", text);
-	gdb_type_fini(&t);
+	*out = str_fmt(t.kind == EXPR_TYPE_AGGREGATE && str_ends(t.definition, "]") ? "&(%s)[0]" : "%s", text);
+	expr_type_fini(&t);
 	return 0;
 }
 
 static int compile(const struct scope *s, const char *text, uint8_t **code, size_t *len, struct err *e)
 {
 	cleanup_free char *what = NULL;
-	struct gdb_expr x;
+	struct expr_code x;
 	int r = decayed(s, text, &what, e);
 
 	if (r) /* no type: no expression */
 		return r;
-	r = refused(gdb_expr_compile(s->g, what, s->at, &x, e), s);
+	r = refused(expr_compile(s->g, what, s->at, &x, e), s);
 	if (r == REFUSED)
 		return expr_float_compile(s->g, what, s->at, code, len, s->locals, e);
 	if (r)
 		return r;
-	r = gdb_type_is_scalar(&x.type) ? 0 : REFUSED;
+	r = expr_type_is_scalar(&x.type) ? 0 : REFUSED;
 	if (x.locals.any)
 		*s->locals = x.locals;
 	if (!r) {
 		*code = steal_ptr(&x.code);
 		*len = x.len;
 	}
-	gdb_expr_fini(&x);
+	expr_code_fini(&x);
 	return r;
 }
 
@@ -274,15 +274,15 @@ static int address_of(const struct scope *s, const char *what, struct call *c, s
 static int class_of(const struct scope *s, const char *object, bool arrow, char **name, struct err *e)
 {
 	static const char *const prefixes[] = {"volatile ", "const ", "class ", "struct "};
-	struct gdb_type t;
+	struct expr_type t;
 	const char *from;
 	size_t n;
-	int r = refused(gdb_type_of(s->g, object, s->at->tid, s->at->frame, &t, e), s);
+	int r = refused(expr_type_of(s->g, object, s->at->tid, s->at->frame, &t, e), s);
 
 	if (r)
 		return r;
 	from = t.name;
-	if (t.is_reference || (t.kind == GDB_TYPE_POINTER) != arrow)
+	if (t.is_reference || (t.kind == EXPR_TYPE_POINTER) != arrow)
 		r = REFUSED;
 	for (size_t i = 0; i < sizeof(prefixes) / sizeof(prefixes[0]); i++)
 		if (str_starts(from, prefixes[i]))
@@ -292,7 +292,7 @@ static int class_of(const struct scope *s, const char *object, bool arrow, char 
 		n--;
 	if (!r)
 		*name = xstrndup(from, n);
-	gdb_type_fini(&t);
+	expr_type_fini(&t);
 	return r;
 }
 
@@ -364,7 +364,7 @@ static int one_call(const struct scope *s, const char *text, const struct found 
 }
 
 /* Of a method, GDB 13 tells the type also where it does not tell that of a call: "long (geo::shape::*)(...)". */
-static int type_of_method(const struct scope *s, const char *text, const struct found *f, struct gdb_type *t,
+static int type_of_method(const struct scope *s, const char *text, const struct found *f, struct expr_type *t,
 			  struct err *e)
 {
 	cleanup_free char *object = xstrndup(text + f->object, f->object_end - f->object);
@@ -374,12 +374,12 @@ static int type_of_method(const struct scope *s, const char *text, const struct 
 	if (r)
 		return r;
 	method = str_fmt("&%s::%.*s", class, (int)(f->open - f->name), text + f->name);
-	r = refused(gdb_type_of(s->g, method, s->at->tid, s->at->frame, t, e), s);
+	r = refused(expr_type_of(s->g, method, s->at->tid, s->at->frame, t, e), s);
 	if (r)
 		return r;
 	returned = xstrndup(t->definition, strcspn(t->definition, "("));
-	gdb_type_fini(t);
-	return *returned ? refused(gdb_type_of(s->g, returned, s->at->tid, s->at->frame, t, e), s) : REFUSED;
+	expr_type_fini(t);
+	return *returned ? refused(expr_type_of(s->g, returned, s->at->tid, s->at->frame, t, e), s) : REFUSED;
 }
 
 /* The name of the type of number that the call returns. */
@@ -387,9 +387,9 @@ static int type_of_call(const struct scope *s, const char *text, const struct fo
 			struct err *e)
 {
 	cleanup_free char *whole = xstrndup(text + f->object, f->close + 1 - f->object);
-	const char *known = f->object == f->name ? gdb_libc_type(text + f->name, f->open - f->name) : NULL;
-	struct gdb_type t;
-	int r = refused(gdb_type_of(s->g, whole, s->at->tid, s->at->frame, &t, e), s);
+	const char *known = f->object == f->name ? expr_libc_type(text + f->name, f->open - f->name) : NULL;
+	struct expr_type t;
+	int r = refused(expr_type_of(s->g, whole, s->at->tid, s->at->frame, &t, e), s);
 
 	if (r == REFUSED && known && strcmp(known, "double") && strcmp(known, "float")) {
 		*name = xstrdup(known);
@@ -399,12 +399,12 @@ static int type_of_call(const struct scope *s, const char *text, const struct fo
 		r = type_of_method(s, text, f, &t, e);
 	if (r)
 		return r;
-	c->floating = !t.is_reference && gdb_type_is_floating(&t);
-	if ((gdb_type_is_scalar(&t) || c->floating) && !strpbrk(t.name, "([{"))
+	c->floating = !t.is_reference && expr_type_is_floating(&t);
+	if ((expr_type_is_scalar(&t) || c->floating) && !strpbrk(t.name, "([{"))
 		*name = xstrdup(t.name);
 	else
 		r = REFUSED;
-	gdb_type_fini(&t);
+	expr_type_fini(&t);
 	return r;
 }
 
@@ -421,7 +421,7 @@ static int replace(const struct scope *s, const char *text, const struct found *
 	return r;
 }
 
-int calls_init(struct calls *c, struct gdb *g, const char *text, const struct gdb_place *at, char **outer,
+int calls_init(struct calls *c, struct gdb *g, const char *text, const struct expr_place *at, char **outer,
 	       struct err *e)
 {
 	const struct scope s = {g, at, &c->locals};

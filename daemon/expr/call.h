@@ -47,7 +47,7 @@ struct calls {
 	/* The rest of the expression, over the results. */
 	uint8_t *code;
 	size_t len;
-	struct gdb_locals locals; /* of arguments and rest */
+	struct expr_locals locals; /* of arguments and rest */
 	struct call_still *still; /* for calls_still; NULL: the functions have to be run */
 };
 
@@ -56,7 +56,7 @@ struct calls {
  * frees. 1: it has no calls, or calls that only GDB can make (with floating-point arguments, overloaded virtual
  * functions, structs by value ...). -1: GDB failed, or arguments are missing (ERR_USAGE).
  */
-int calls_init(struct calls *c, struct gdb *g, const char *text, const struct gdb_place *at, char **outer,
+int calls_init(struct calls *c, struct gdb *g, const char *text, const struct expr_place *at, char **outer,
 	       struct err *e);
 void calls_fini(struct calls *c);
 

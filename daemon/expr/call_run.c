@@ -196,7 +196,7 @@ static int dispatch(const struct call *c, pid_t pid, uint64_t object, uint64_t *
 	if (!trace_read(pid, object, &table, sizeof(table), NULL) &&
 	    !trace_read(pid, table + 8ull * c->slot, function, sizeof(*function), NULL))
 		return 0;
-	err_set(e, ERR_NOT_FOUND, "the object has no table of virtual functions");
+	err_set(e, ERR_NOT_FOUND, "the object has no vtable");
 	return 1;
 }
 

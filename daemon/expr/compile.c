@@ -23,7 +23,7 @@ static int not_compilable(struct err *e)
 		return -1;
 	if (e->kind == ERR_USAGE || e->kind == ERR_NOT_FOUND) {
 		e->kind = ERR_NOT_FOUND;
-		return GDB_NOT_COMPILABLE;
+		return EXPR_NOT_COMPILABLE;
 	}
 	return -1;
 }
@@ -65,13 +65,13 @@ static bool is_line(struct gdb *g, pid_t tid, int frame, const char *at)
  * "-at FILE:LINE," for the frame, or for the one into which it was inlined, which is of the same file or at least of
  * the same unit; "" when its code has no source.
  */
-int gdb_place_init(struct gdb_place *p, struct gdb *g, pid_t tid, int frame, struct err *e)
+int expr_place_init(struct expr_place *p, struct gdb *g, pid_t tid, int frame, struct err *e)
 {
 	char *line = NULL;
 	struct gdb_frame *f;
 	size_t n, i = (size_t)frame;
 
-	*p = (struct gdb_place){.tid = tid, .frame = frame};
+	*p = (struct expr_place){.tid = tid, .frame = frame};
 	if (gdb_backtrace(g, tid, frame + 1 + INLINED_MAX, &f, &n, e))
 		return -1;
 	for (; !line && i < n && f[i].addr == f[frame].addr && f[i].fullname && f[i].line; i++) {
@@ -86,14 +86,14 @@ int gdb_place_init(struct gdb_place *p, struct gdb *g, pid_t tid, int frame, str
 	return gdb_check(g, e);
 }
 
-void gdb_place_fini(struct gdb_place *p)
+void expr_place_fini(struct expr_place *p)
 {
 	free(p->line);
 	p->line = NULL;
 }
 
-/* Has GDB compile a text whose names are resolved. As gdb_expr_compile. */
-static int to_bytecode(struct gdb *g, const char *resolved, const struct gdb_place *at, struct gdb_expr *x,
+/* Has GDB compile a text whose names are resolved. As expr_compile. */
+static int to_bytecode(struct gdb *g, const char *resolved, const struct expr_place *at, struct expr_code *x,
 		       struct err *e)
 {
 	cleanup_free char *cmd = str_fmt("maint agent-eval %s%s", at->line, resolved), *listing = NULL;
@@ -107,7 +107,7 @@ static int to_bytecode(struct gdb *g, const char *resolved, const struct gdb_pla
 	else if (!agent_assemble(listing, &x->code, &x->len, e))
 		return 0;
 	e->kind = ERR_NOT_FOUND;
-	return GDB_NOT_COMPILABLE;
+	return EXPR_NOT_COMPILABLE;
 }
 
 /* What `print` takes and a compiled expression cannot mean: state of GDB's, or of this moment. */
@@ -125,7 +125,7 @@ static int check_text(const char *expr, struct err *e)
 			return err_set(e, ERR_USAGE, "a type, not an expression: %.200s", expr);
 	if (strchr(expr, '$')) {
 		err_set(e, ERR_NOT_FOUND, "registers and convenience variables belong to one moment");
-		return GDB_NOT_COMPILABLE;
+		return EXPR_NOT_COMPILABLE;
 	}
 	return 0;
 }
@@ -134,19 +134,19 @@ static int check_text(const char *expr, struct err *e)
  * The expression's type, and the expression resolved. GDB 13's `whatis` refuses what `print` takes when
  * a function without debug information is compared: then the resolved form tells the type.
  */
-static int type_and_resolve(struct gdb *g, const char *expr, const struct gdb_place *at, struct gdb_expr *x,
+static int type_and_resolve(struct gdb *g, const char *expr, const struct expr_place *at, struct expr_code *x,
 			    char **resolved, struct err *e)
 {
-	int r = gdb_type_of(g, expr, at->tid, at->frame, &x->type, e);
+	int r = expr_type_of(g, expr, at->tid, at->frame, &x->type, e);
 	struct err other = {0};
 
 	if (!r)
-		return gdb_rewrite(g, expr, at->tid, at->frame, at->line, resolved, &x->locals, e);
+		return expr_rewrite(g, expr, at->tid, at->frame, at->line, resolved, &x->locals, e);
 	if (r < 0 && e->kind != ERR_USAGE)
 		return r;
-	if (gdb_rewrite(g, expr, at->tid, at->frame, at->line, resolved, &x->locals, &other))
+	if (expr_rewrite(g, expr, at->tid, at->frame, at->line, resolved, &x->locals, &other))
 		return r;
-	return gdb_type_of(g, *resolved, at->tid, at->frame, &x->type, &other) ? r : 0;
+	return expr_type_of(g, *resolved, at->tid, at->frame, &x->type, &other) ? r : 0;
 }
 
 /*
@@ -168,7 +168,7 @@ static int check_no_type(struct gdb *g, const char *expr, pid_t tid, int frame, 
 }
 
 /* Compiles the expression, or the address of it if it is a floating-point number and `number` is set. */
-static int compile(struct gdb *g, const char *expr, bool number, const struct gdb_place *at, struct gdb_expr *x,
+static int compile(struct gdb *g, const char *expr, bool number, const struct expr_place *at, struct expr_code *x,
 		   struct err *e)
 {
 	cleanup_free char *resolved = NULL, *address = NULL;
@@ -179,7 +179,7 @@ static int compile(struct gdb *g, const char *expr, bool number, const struct gd
 	if (r > 0) {
 		struct err syntax;
 
-		if (gdb_type_of(g, expr, at->tid, at->frame, &x->type, &syntax) >= 0)
+		if (expr_type_of(g, expr, at->tid, at->frame, &x->type, &syntax) >= 0)
 			return r;
 		*e = syntax;
 		return -1;
@@ -189,37 +189,37 @@ static int compile(struct gdb *g, const char *expr, bool number, const struct gd
 		return r;
 	if (check_no_type(g, expr, at->tid, at->frame, e))
 		return -1;
-	if (number && gdb_type_is_floating(&x->type))
+	if (number && expr_type_is_floating(&x->type))
 		address = str_fmt("&(%s)", resolved);
 	return to_bytecode(g, address ? address : resolved, at, x, e);
 }
 
-static int compile_as(struct gdb *g, const char *expr, bool number, const struct gdb_place *at, struct gdb_expr *out,
+static int compile_as(struct gdb *g, const char *expr, bool number, const struct expr_place *at, struct expr_code *out,
 		      struct err *e)
 {
 	int r;
 
-	*out = (struct gdb_expr){0};
+	*out = (struct expr_code){0};
 	r = compile(g, expr, number, at, out, e);
 	if (r)
-		gdb_expr_fini(out);
+		expr_code_fini(out);
 	return r;
 }
 
-int gdb_expr_compile(struct gdb *g, const char *expr, const struct gdb_place *at, struct gdb_expr *out, struct err *e)
+int expr_compile(struct gdb *g, const char *expr, const struct expr_place *at, struct expr_code *out, struct err *e)
 {
 	return compile_as(g, expr, false, at, out, e);
 }
 
-int gdb_expr_compile_number(struct gdb *g, const char *expr, const struct gdb_place *at, struct gdb_expr *out,
-			    struct err *e)
+int expr_compile_number(struct gdb *g, const char *expr, const struct expr_place *at, struct expr_code *out,
+			struct err *e)
 {
 	return compile_as(g, expr, true, at, out, e);
 }
 
-void gdb_expr_fini(struct gdb_expr *x)
+void expr_code_fini(struct expr_code *x)
 {
 	free(x->code);
-	gdb_type_fini(&x->type);
-	*x = (struct gdb_expr){0};
+	expr_type_fini(&x->type);
+	*x = (struct expr_code){0};
 }

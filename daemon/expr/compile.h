@@ -20,38 +20,38 @@
 #include "expr/type.h"
 #include "gdb/gdb.h"
 
-#define GDB_NOT_COMPILABLE 1
+#define EXPR_NOT_COMPILABLE 1
 
 /* A frame of a thread, for expressions to be compiled in, as long as the program stands still. */
-struct gdb_place {
+struct expr_place {
 	pid_t tid;
 	int frame;
 	char *line; /* how `maint agent-eval` is told of its line of source; "": it has none */
 };
 
-struct gdb_expr {
-	struct gdb_type type; /* of the expression as it was given */
+struct expr_code {
+	struct expr_type type; /* of the expression as it was given */
 	uint8_t *code; /* agent bytecode */
 	size_t len;
-	struct gdb_locals locals;
+	struct expr_locals locals;
 };
 
-/* -1: GDB failed. gdb_place_fini frees. */
-int gdb_place_init(struct gdb_place *p, struct gdb *g, pid_t tid, int frame, struct err *e);
-void gdb_place_fini(struct gdb_place *p);
-#define cleanup_place __attribute__((cleanup(gdb_place_fini)))
+/* -1: GDB failed. expr_place_fini frees. */
+int expr_place_init(struct expr_place *p, struct gdb *g, pid_t tid, int frame, struct err *e);
+void expr_place_fini(struct expr_place *p);
+#define cleanup_place __attribute__((cleanup(expr_place_fini)))
 
 /*
  * Compiles. Returns
- *   0  done: gdb_expr_fini frees
- *   1  (GDB_NOT_COMPILABLE) a valid expression that the bytecode cannot express: evaluate it with
+ *   0  done: expr_code_fini frees
+ *   1  (EXPR_NOT_COMPILABLE) a valid expression that the bytecode cannot express: evaluate it with
  *      gdb_eval. e is GDB's reason (ERR_NOT_FOUND)
  *  -1  ERR_USAGE: a syntax error or an unknown symbol; others as gdb.h
  */
-int gdb_expr_compile(struct gdb *g, const char *expr, const struct gdb_place *at, struct gdb_expr *out, struct err *e);
-/* The address of a float or double (gdb_type_is_floating), the value of anything else. */
-int gdb_expr_compile_number(struct gdb *g, const char *expr, const struct gdb_place *at, struct gdb_expr *out,
-			    struct err *e);
-void gdb_expr_fini(struct gdb_expr *x);
+int expr_compile(struct gdb *g, const char *expr, const struct expr_place *at, struct expr_code *out, struct err *e);
+/* The address of a float or double (expr_type_is_floating), the value of anything else. */
+int expr_compile_number(struct gdb *g, const char *expr, const struct expr_place *at, struct expr_code *out,
+			struct err *e);
+void expr_code_fini(struct expr_code *x);
 
 #endif

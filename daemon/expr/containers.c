@@ -260,7 +260,7 @@ static char *spelled_out(void *ctx, const char *object, const char *what, bool a
 	return inner;
 }
 
-int gdb_without_containers(struct gdb *g, const char *expr, pid_t tid, int frame, char **out, struct err *e)
+int expr_without_containers(struct gdb *g, const char *expr, pid_t tid, int frame, char **out, struct err *e)
 {
 	struct speller of = {.g = g, .tid = tid, .frame = frame};
 	cleanup_free char *text = NULL;

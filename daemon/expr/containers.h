@@ -10,6 +10,6 @@
 #include "gdb/gdb.h"
 
 /* 0: *out (the caller's) is the expression without such methods. 1: there are none. -1: GDB failed. */
-int gdb_without_containers(struct gdb *g, const char *expr, pid_t tid, int frame, char **out, struct err *e);
+int expr_without_containers(struct gdb *g, const char *expr, pid_t tid, int frame, char **out, struct err *e);
 
 #endif

@@ -31,7 +31,7 @@ static bool is_unknown_symbol(const struct err *e)
 }
 
 /* Expressions with calls. 1: they are made, or GDB must evaluate them. -1: GDB failed. */
-static int try_calls(struct expr *x, struct gdb *g, const struct gdb_place *at, struct err *e)
+static int try_calls(struct expr *x, struct gdb *g, const struct expr_place *at, struct err *e)
 {
 	cleanup_free char *outer = NULL;
 	int r = calls_init(&x->calls, g, x->text, at, &outer, e);
@@ -40,7 +40,7 @@ static int try_calls(struct expr *x, struct gdb *g, const struct gdb_place *at, 
 		return r;
 	if (x->calls.locals.any)
 		x->locals = x->calls.locals;
-	if (gdb_type_of(g, outer, at->tid, at->frame, &x->x.type, e) == 0)
+	if (expr_type_of(g, outer, at->tid, at->frame, &x->x.type, e) == 0)
 		x->direct = true;
 	else
 		calls_fini(&x->calls);
@@ -48,21 +48,21 @@ static int try_calls(struct expr *x, struct gdb *g, const struct gdb_place *at, 
 }
 
 /* What GDB will evaluate in copies, which stand in other frames. */
-static int for_gdb(struct expr *x, struct gdb *g, const struct gdb_place *at, struct err *e)
+static int for_gdb(struct expr *x, struct gdb *g, const struct expr_place *at, struct err *e)
 {
-	if (gdb_check_optimized(g, x->text, at->tid, at->frame, e) ||
-	    gdb_rewrite_absolute(g, x->text, at->tid, at->frame, &x->absolute, &x->locals, e) < 0)
+	if (expr_check_optimized(g, x->text, at->tid, at->frame, e) ||
+	    expr_rewrite_absolute(g, x->text, at->tid, at->frame, &x->absolute, &x->locals, e) < 0)
 		return -1;
 	log_info("%s: by GDB as %s", x->text, x->absolute ? x->absolute : "it is, in its frame");
 	return try_calls(x, g, at, e);
 }
 
 /* The types of libc's functions, one after the other. */
-static int compile(struct expr *x, struct gdb *g, const struct gdb_place *at, struct err *e)
+static int compile(struct expr *x, struct gdb *g, const struct expr_place *at, struct err *e)
 {
 	for (;;) {
-		int r = gdb_expr_compile(g, x->text, at, &x->x, e);
-		char *cast = r < 0 && e->kind == ERR_USAGE ? gdb_libc_supply(x->text, e) : NULL;
+		int r = expr_compile(g, x->text, at, &x->x, e);
+		char *cast = r < 0 && e->kind == ERR_USAGE ? expr_libc_supply(x->text, e) : NULL;
 
 		if (!cast)
 			return r;
@@ -72,31 +72,31 @@ static int compile(struct expr *x, struct gdb *g, const struct gdb_place *at, st
 }
 
 /* Floating-point numbers. 0 or -1; 1: it cannot be compiled. */
-static int try_float(struct expr *x, struct gdb *g, const struct gdb_place *at, struct err *e)
+static int try_float(struct expr *x, struct gdb *g, const struct expr_place *at, struct err *e)
 {
 	int r = expr_float_compile(g, x->text, at, &x->x.code, &x->x.len, &x->x.locals, e);
 
 	if (!r)
-		r = gdb_type_of(g, x->text, at->tid, at->frame, &x->x.type, e);
+		r = expr_type_of(g, x->text, at->tid, at->frame, &x->x.type, e);
 	if (!r)
 		return 0;
-	gdb_expr_fini(&x->x);
+	expr_code_fini(&x->x);
 	return gdb_dead(g) ? -1 : 1;
 }
 
 /*
- * GDB does not compile it (refused: as gdb_expr_compile has returned): with the methods of libstdc++ spelled out, or
+ * GDB does not compile it (refused: as expr_compile has returned): with the methods of libstdc++ spelled out, or
  * taken apart at its floating-point operators, it may be compiled after all: 0. Else 1, or -1.
  */
-static int try_otherwise(struct expr *x, struct gdb *g, const struct gdb_place *at, int refused, struct err *e)
+static int try_otherwise(struct expr *x, struct gdb *g, const struct expr_place *at, int refused, struct err *e)
 {
 	cleanup_free char *text = NULL;
 	struct err why = {0};
 
-	if (gdb_without_containers(g, x->text, at->tid, at->frame, &text, e) < 0)
+	if (expr_without_containers(g, x->text, at->tid, at->frame, &text, e) < 0)
 		return -1;
 	if (text) {
-		refused = gdb_expr_compile(g, text, at, &x->x, &why);
+		refused = expr_compile(g, text, at, &x->x, &why);
 		log_info("%s: as %s: %s", x->text, text, refused ? why.text : "compiled");
 		if (refused >= 0) { /* not compiled: GDB evaluates it, or the arguments of its calls are compiled */
 			free(x->text);
@@ -105,16 +105,16 @@ static int try_otherwise(struct expr *x, struct gdb *g, const struct gdb_place *
 		if (!refused || gdb_dead(g))
 			return refused ? -1 : 0;
 	}
-	return refused == GDB_NOT_COMPILABLE ? try_float(x, g, at, e) : 1;
+	return refused == EXPR_NOT_COMPILABLE ? try_float(x, g, at, e) : 1;
 }
 
 /* 0: compiled. 1: valid, GDB must evaluate it. 2: no such symbol here. -1: failure. */
-static int try_frame(struct expr *x, struct gdb *g, const struct gdb_place *at, struct err *e)
+static int try_frame(struct expr *x, struct gdb *g, const struct expr_place *at, struct err *e)
 {
 	struct err why = {0};
 	int r = compile(x, g, at, &why);
 
-	if (r == GDB_NOT_COMPILABLE || (r < 0 && why.kind == ERR_USAGE && !is_unknown_symbol(&why))) {
+	if (r == EXPR_NOT_COMPILABLE || (r < 0 && why.kind == ERR_USAGE && !is_unknown_symbol(&why))) {
 		int other = try_otherwise(x, g, at, r, e);
 
 		if (other < 0)
@@ -129,7 +129,7 @@ static int try_frame(struct expr *x, struct gdb *g, const struct gdb_place *at, 
 	}
 	/* GDB 13 evaluates virtual functions, but does not tell their types */
 	x->unsure = r < 0 && why.kind == ERR_USAGE && strchr(x->text, '(') && !is_unknown_symbol(&why);
-	if (r == GDB_NOT_COMPILABLE || x->unsure)
+	if (r == EXPR_NOT_COMPILABLE || x->unsure)
 		return for_gdb(x, g, at, e);
 	*e = why;
 	return why.kind == ERR_USAGE ? 2 : -1;
@@ -141,7 +141,7 @@ static void find_object(struct expr *x, struct gdb *g, pid_t tid, int frame)
 	struct err ignored;
 	bool pointer = false;
 
-	if (!x->locals.any || gdb_rewrite_values(g, x->text, tid, frame, &x->object, &pointer, &ignored) || pointer)
+	if (!x->locals.any || expr_rewrite_values(g, x->text, tid, frame, &x->object, &pointer, &ignored) || pointer)
 		return;
 	free(x->object);
 	x->object = NULL;
@@ -158,9 +158,10 @@ static int try_thread(struct expr *x, struct gdb *g, pid_t tid, struct err *e)
 		return -1;
 	user = gdb_frames_user(frames, n, RLOG_SHIM_NAME);
 	for (int f = user; f < (int)n && r == 2; f++) {
-		cleanup_place struct gdb_place at = {0};
+		cleanup_place struct expr_place at = {0};
 
-		r = gdb_keep_language(g, tid, f, e) || gdb_place_init(&at, g, tid, f, e) ? -1 : try_frame(x, g, &at, e);
+		r = gdb_keep_language(g, tid, f, e) || expr_place_init(&at, g, tid, f, e) ? -1
+											  : try_frame(x, g, &at, e);
 		if (r == 0 || r == 1)
 			find_object(x, g, tid, f);
 		if (r == 2 && !first.kind)
@@ -186,7 +187,7 @@ int expr_init(struct expr *x, struct gdb *g, const char *text, pid_t tid, struct
 	x->given = xstrdup(text);
 	x->text = xstrdup(text);
 	r = try_thread(x, g, tid, e);
-	if ((r == 2 || x->unsure) && !gdb_name_statics(g, text, &statics, &first)) {
+	if ((r == 2 || x->unsure) && !expr_name_statics(g, text, &statics, &first)) {
 		expr_fini(x);
 		x->given = xstrdup(text);
 		x->text = steal_ptr(&statics);
@@ -209,7 +210,7 @@ int expr_init(struct expr *x, struct gdb *g, const char *text, pid_t tid, struct
 void expr_fini(struct expr *x)
 {
 	if (x->compiled || x->direct)
-		gdb_expr_fini(&x->x);
+		expr_code_fini(&x->x);
 	calls_fini(&x->calls);
 	free(x->absolute);
 	free(x->object);
@@ -266,14 +267,14 @@ void expr_eval_memory(const struct expr *x, pid_t pid, struct expr_value *out)
 	out->told = !out->words.ranges_full;
 	out->known = s == AGENT_OK;
 	out->value = out->words.value;
-	if (!gdb_locals_alive(&x->locals, pid)) {
+	if (!expr_locals_alive(&x->locals, pid)) {
 		out->known = false;
 		no_frame(out);
 		return;
 	}
 	if (s == AGENT_OK) {
 		out->truth = truth_of(x, out->value);
-		text = gdb_type_format(&x->x.type, out->value);
+		text = expr_type_format(&x->x.type, out->value);
 		snprintf(out->text, sizeof(out->text), "%.150s", text);
 		return;
 	}
@@ -307,7 +308,7 @@ static int eval_direct(const struct expr *x, pid_t pid, int timeout_ms, struct e
 		snprintf(out->text, sizeof(out->text), "%s", agent_status_text(s));
 		return 0;
 	}
-	cleanup_free char *text = gdb_type_format(&x->x.type, r.value);
+	cleanup_free char *text = expr_type_format(&x->x.type, r.value);
 
 	out->truth = truth_of(x, r.value);
 	snprintf(out->text, sizeof(out->text), "%.150s", text);
@@ -333,7 +334,7 @@ int expr_eval_still(const struct expr *x, pid_t pid, struct expr_value *out)
 	if (!x->direct)
 		return 1;
 	*out = (struct expr_value){.truth = SEARCH_ERROR};
-	if (!gdb_locals_alive(&x->locals, pid))
+	if (!expr_locals_alive(&x->locals, pid))
 		no_frame(out);
 	else if (calls_still(&x->calls, pid, &ended, &s, &out->words))
 		return 1;
@@ -342,7 +343,7 @@ int expr_eval_still(const struct expr *x, pid_t pid, struct expr_value *out)
 	else if (s != AGENT_OK)
 		snprintf(out->text, sizeof(out->text), "%s", agent_status_text(s));
 	else {
-		text = gdb_type_format(&x->x.type, out->words.value);
+		text = expr_type_format(&x->x.type, out->words.value);
 		out->truth = truth_of(x, out->words.value);
 		snprintf(out->text, sizeof(out->text), "%.150s", text);
 	}
@@ -365,7 +366,7 @@ static int prepare_copy(const struct expr *x, struct gdb *g, int *frame, struct 
 	size_t n;
 
 	if (!x->absolute && x->locals.any) {
-		*frame = gdb_locals_frame(g, 0, &x->locals);
+		*frame = expr_locals_frame(g, 0, &x->locals);
 		return gdb_check(g, e);
 	}
 	if (gdb_backtrace(g, 0, FRAMES_MAX, &frames, &n, e))
@@ -411,7 +412,7 @@ int expr_eval_copy(const struct expr *x, struct gdb *g, pid_t pid, int timeout_m
 	if (!timeout_ms)
 		timeout_ms = CALL_TIMEOUT_MS;
 	memset(out, 0, sizeof(*out));
-	if (!gdb_locals_alive(&x->locals, pid)) {
+	if (!expr_locals_alive(&x->locals, pid)) {
 		no_frame(out);
 		return 0;
 	}
@@ -434,13 +435,13 @@ int expr_eval_in_place(const struct expr *x, struct gdb *g, struct target *t, st
 	struct err why = {0};
 
 	memset(out, 0, sizeof(*out));
-	if (!gdb_locals_alive(&x->locals, t->pid)) {
+	if (!expr_locals_alive(&x->locals, t->pid)) {
 		no_frame(out);
 		return 0;
 	}
 	if (gdb_attach(g, t->pid, e))
 		return -1;
-	ask_gdb(g, x->text, x->locals.tid, gdb_locals_frame(g, x->locals.tid, &x->locals), 0, out, &why);
+	ask_gdb(g, x->text, x->locals.tid, expr_locals_frame(g, x->locals.tid, &x->locals), 0, out, &why);
 	return gdb_check(g, e) || gdb_detach(g, e) ? -1 : 0;
 }
 
@@ -456,13 +457,13 @@ int expr_freeze(const struct expr *x, struct gdb *g, struct target *t, struct ex
 	bool pointer;
 	int frame, r = 1;
 
-	if (!gdb_locals_alive(&x->locals, t->pid))
+	if (!expr_locals_alive(&x->locals, t->pid))
 		return 1;
 	if (gdb_attach(g, t->pid, e))
 		return -1;
-	frame = gdb_locals_frame(g, x->locals.tid, &x->locals);
+	frame = expr_locals_frame(g, x->locals.tid, &x->locals);
 	if (frame >= 0)
-		r = gdb_rewrite_values(g, x->text, x->locals.tid, frame, &text, &pointer, &why);
+		r = expr_rewrite_values(g, x->text, x->locals.tid, frame, &text, &pointer, &why);
 	if (!r)
 		r = expr_init(out, g, text, x->locals.tid, &why) ? 1 : 0;
 	if (gdb_check(g, e))
@@ -502,7 +503,7 @@ static int check_direct(struct expr *x, struct gdb *g, struct target *t, struct 
 		return 0;
 	log_warn("%s: %s by direct calls, %s by GDB", x->text, out->text, by_gdb.text);
 	x->direct = false;
-	gdb_expr_fini(&x->x);
+	expr_code_fini(&x->x);
 	*out = by_gdb;
 	return 0;
 }

@@ -26,9 +26,9 @@ struct expr {
 	char *object; /* the same, of the objects that the frame's pointers pointed to when it was compiled; NULL: there
 			 are none */
 	bool unsure; /* GDB cannot tell its type: only evaluating shows whether it means anything */
-	struct gdb_locals locals; /* the frame whose variables it uses */
+	struct expr_locals locals; /* the frame whose variables it uses */
 	bool compiled;
-	struct gdb_expr x;
+	struct expr_code x;
 	bool direct; /* calls are made without GDB; of x only the type is filled */
 	bool checked; /* ... and the value was once compared with GDB's */
 	unsigned checks; /* how often what calls_still says was compared with running them */

@@ -26,7 +26,7 @@ enum kind { SIGNED, UNSIGNED, POINTER, FLOAT, DOUBLE };
 
 struct builder {
 	struct gdb *g;
-	const struct gdb_place *at;
+	const struct expr_place *at;
 	int depth;
 	bool any; /* a floating-point number was there */
 };
@@ -71,7 +71,7 @@ static void op_with(struct piece *p, enum agent_op o, uint64_t operand, unsigned
 		buf_add_char(&p->code, (char)(operand >> (8 * bytes)));
 }
 
-/* Behind what is there: the targets of jumps move along. */
+/* After what is there: the targets of jumps move along. */
 static void append(struct piece *p, const struct buf *code)
 {
 	const uint8_t *c = (const uint8_t *)code->data;
@@ -122,19 +122,19 @@ static void read_floating(struct builder *p, unsigned size, struct piece *out)
 /* What GDB compiles: an integer, or the address of a float or double. */
 static int compiled(struct builder *p, const char *text, struct piece *out, struct err *e)
 {
-	struct gdb_expr x;
-	int r = gdb_expr_compile_number(p->g, text, p->at, &x, e);
+	struct expr_code x;
+	int r = expr_compile_number(p->g, text, p->at, &x, e);
 
 	if (r)
 		return gdb_dead(p->g) ? -1 : REFUSED;
-	if (gdb_type_is_scalar(&x.type) || gdb_type_is_floating(&x.type))
+	if (expr_type_is_scalar(&x.type) || expr_type_is_floating(&x.type))
 		buf_add(&out->code, (char *)x.code, x.len - 1); /* without its `end` */
 	else
 		r = refuse(e, text);
-	out->kind = x.type.kind == GDB_TYPE_POINTER ? POINTER : x.type.is_signed ? SIGNED : UNSIGNED;
-	if (!r && gdb_type_is_floating(&x.type))
+	out->kind = x.type.kind == EXPR_TYPE_POINTER ? POINTER : x.type.is_signed ? SIGNED : UNSIGNED;
+	if (!r && expr_type_is_floating(&x.type))
 		read_floating(p, x.type.size, out);
-	gdb_expr_fini(&x);
+	expr_code_fini(&x);
 	return r;
 }
 
@@ -183,7 +183,7 @@ static const struct operator* operator_at(const char *s)
 	return NULL;
 }
 
-/* Behind a name or number, with the sign of its exponent. */
+/* After a name or number, with the sign of its exponent. */
 static const char *skip_word(const char *s)
 {
 	bool number = isdigit((unsigned char)*s) || *s == '.', hex = s[0] == '0' && (s[1] | 32) == 'x';
@@ -329,13 +329,13 @@ static int binary(struct builder *p, const char *text, const char *at, const str
 
 /* ---- what is in front of an operand ---- */
 
-static int cast_to(struct piece *out, const struct gdb_type *t, const char *text, struct err *e)
+static int cast_to(struct piece *out, const struct expr_type *t, const char *text, struct err *e)
 {
-	if (gdb_type_is_floating(t)) {
+	if (expr_type_is_floating(t)) {
 		to_floating(out, t->size == 4 ? FLOAT : DOUBLE);
 		return 0;
 	}
-	if (!gdb_type_is_scalar(t) || t->kind == GDB_TYPE_BOOL || t->kind == GDB_TYPE_POINTER)
+	if (!expr_type_is_scalar(t) || t->kind == EXPR_TYPE_BOOL || t->kind == EXPR_TYPE_POINTER)
 		return refuse(e, text);
 	if (is_floating(out))
 		op(out, t->is_signed || t->size < 8 ? AGENT_to_signed : AGENT_to_unsigned);
@@ -349,16 +349,16 @@ static int cast_to(struct piece *out, const struct gdb_type *t, const char *text
 static int cast(struct builder *p, const char *text, const char *behind, struct piece *out, struct err *e)
 {
 	cleanup_free char *as_type = str_fmt("%.*s0", (int)(behind - text), text);
-	struct gdb_type t;
+	struct expr_type t;
 	struct err why;
-	int r = gdb_type_of(p->g, as_type, p->at->tid, p->at->frame, &t, &why);
+	int r = expr_type_of(p->g, as_type, p->at->tid, p->at->frame, &t, &why);
 
 	if (r)
 		return gdb_dead(p->g) ? err_set(e, ERR_INTERNAL, "%s", why.text) : refuse(e, text);
 	r = build(p, behind, out, e);
 	if (!r)
 		r = cast_to(out, &t, text, e);
-	gdb_type_fini(&t);
+	expr_type_fini(&t);
 	return r;
 }
 
@@ -429,8 +429,8 @@ static int build(struct builder *p, const char *text, struct piece *out, struct 
 	return r;
 }
 
-int expr_float_compile(struct gdb *g, const char *text, const struct gdb_place *at, uint8_t **code, size_t *len,
-		       struct gdb_locals *locals, struct err *e)
+int expr_float_compile(struct gdb *g, const char *text, const struct expr_place *at, uint8_t **code, size_t *len,
+		       struct expr_locals *locals, struct err *e)
 {
 	cleanup_free char *absolute = NULL;
 	struct builder p = {.g = g, .at = at};
@@ -439,7 +439,7 @@ int expr_float_compile(struct gdb *g, const char *text, const struct gdb_place *
 
 	if (!r && (!p.any || is_floating(&whole)))
 		r = refuse(e, text);
-	if (!r && gdb_rewrite_absolute(g, text, at->tid, at->frame, &absolute, locals, e) < 0)
+	if (!r && expr_rewrite_absolute(g, text, at->tid, at->frame, &absolute, locals, e) < 0)
 		r = -1;
 	if (r)
 		return r;

@@ -14,11 +14,11 @@
 #include "gdb/gdb.h"
 
 /*
- * Compiles a text that gdb_expr_compile has refused (GDB_NOT_COMPILABLE) to agent bytecode (agent/agent.h) whose value
+ * Compiles a text that expr_compile has refused (EXPR_NOT_COMPILABLE) to agent bytecode (agent/agent.h) whose value
  * is an integer. 0: *code is the caller's, *locals is the frame whose variables are used. 1: it has no such numbers, or
  * is not made of + - * / < <= > >= == != && || ! and casts between them: e says why. -1: GDB failed.
  */
-int expr_float_compile(struct gdb *g, const char *text, const struct gdb_place *at, uint8_t **code, size_t *len,
-		       struct gdb_locals *locals, struct err *e);
+int expr_float_compile(struct gdb *g, const char *text, const struct expr_place *at, uint8_t **code, size_t *len,
+		       struct expr_locals *locals, struct err *e);
 
 #endif

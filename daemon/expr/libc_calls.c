@@ -74,7 +74,7 @@ static bool lists(const char *names, const char *name, size_t len)
 	return false;
 }
 
-const char *gdb_libc_type(const char *name, size_t len)
+const char *expr_libc_type(const char *name, size_t len)
 {
 	for (size_t i = 0; len && i < sizeof(returns) / sizeof(returns[0]); i++)
 		if (lists(returns[i].names, name, len))
@@ -177,7 +177,7 @@ static char *variable(const char *expr, const char *name)
 	return NULL;
 }
 
-char *gdb_libc_supply(const char *expr, const struct err *why)
+char *expr_libc_supply(const char *expr, const struct err *why)
 {
 	cleanup_free char *name = gdb_refused_name(why);
 	const char *type;
@@ -190,7 +190,7 @@ char *gdb_libc_supply(const char *expr, const struct err *why)
 	case GDB_NO_TYPE:
 		return variable(expr, name);
 	default:
-		type = gdb_libc_type(name, strlen(name));
+		type = expr_libc_type(name, strlen(name));
 		return type ? cast_calls(expr, name, strlen(name), type) : NULL;
 	}
 }

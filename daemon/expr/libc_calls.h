@@ -12,11 +12,11 @@
 #include "base/err.h"
 
 /* The type that a function returns, "int"; NULL: not known here. */
-const char *gdb_libc_type(const char *name, size_t len);
+const char *expr_libc_type(const char *name, size_t len);
 /*
  * why: GDB's refusal of expr. If it is about the type of a function or variable that is known here, or one of the
  * standard macros: expr with casts, or with the macro's value, which is the caller's. Else NULL. Pure.
  */
-char *gdb_libc_supply(const char *expr, const struct err *why);
+char *expr_libc_supply(const char *expr, const struct err *why);
 
 #endif

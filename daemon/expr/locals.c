@@ -39,20 +39,20 @@ static const char script[] = "python exec(\""
 			     "  last = (i.pc, i.line)\\n"
 			     "\")";
 
-static void add_unset(struct gdb_locals *l, uint64_t lo, uint64_t hi)
+static void add_unset(struct expr_locals *l, uint64_t lo, uint64_t hi)
 {
-	struct gdb_range *last = l->unset_n ? &l->unset[l->unset_n - 1] : NULL;
+	struct expr_range *last = l->unset_n ? &l->unset[l->unset_n - 1] : NULL;
 
 	if (lo == hi)
 		return;
 	if (last && last->hi == lo)
 		last->hi = hi;
-	else if (l->unset_n < GDB_UNSET_MAX)
-		l->unset[l->unset_n++] = (struct gdb_range){lo, hi};
+	else if (l->unset_n < EXPR_UNSET_MAX)
+		l->unset[l->unset_n++] = (struct expr_range){lo, hi};
 }
 
 /* Whether the symbol needs a frame: then its code and its unset ranges are taken over. */
-static bool take(const char *text, struct gdb_locals *l)
+static bool take(const char *text, struct expr_locals *l)
 {
 	bool any = false;
 
@@ -60,7 +60,7 @@ static bool take(const char *text, struct gdb_locals *l)
 		uint64_t lo, hi;
 
 		if (sscanf(p, "code %" SCNu64 " %" SCNu64 " %127[^\n]", &lo, &hi, l->func) == 3) {
-			l->code = (struct gdb_range){lo, hi};
+			l->code = (struct expr_range){lo, hi};
 			any = true;
 		} else if (sscanf(p, "unset %" SCNu64 " %" SCNu64, &lo, &hi) == 2) {
 			add_unset(l, lo, hi);
@@ -69,13 +69,13 @@ static bool take(const char *text, struct gdb_locals *l)
 	return any;
 }
 
-static bool contains(const struct gdb_range *r, uint64_t pc)
+static bool contains(const struct expr_range *r, uint64_t pc)
 {
 	return pc >= r->lo && pc < r->hi;
 }
 
 /* Where the frame stands now, the expression is taken at its word. */
-static void drop_ranges_at(struct gdb_locals *l, uint64_t pc)
+static void drop_ranges_at(struct expr_locals *l, uint64_t pc)
 {
 	unsigned n = 0;
 
@@ -110,7 +110,7 @@ static int find_cfa(struct gdb *g, pid_t tid, int frame, uint64_t *cfa)
 	return 0;
 }
 
-static int identify(struct gdb *g, pid_t tid, int frame, struct gdb_locals *l)
+static int identify(struct gdb *g, pid_t tid, int frame, struct expr_locals *l)
 {
 	cleanup_free char *at = NULL;
 
@@ -121,7 +121,7 @@ static int identify(struct gdb *g, pid_t tid, int frame, struct gdb_locals *l)
 	return number(g, tid, frame, "(unsigned long)$sp", &l->sp) || number(g, tid, frame, at, &l->ret);
 }
 
-int gdb_locals_add(struct gdb *g, pid_t tid, int frame, const char *name, struct gdb_locals *l, struct err *e)
+int expr_locals_add(struct gdb *g, pid_t tid, int frame, const char *name, struct expr_locals *l, struct err *e)
 {
 	cleanup_free char *cmd = NULL, *text = NULL;
 	struct gdb_regs regs;
@@ -187,7 +187,7 @@ static int frame_of(struct gdb *g, pid_t tid, int frame, uint64_t addr)
 	return -1;
 }
 
-static int name_function(struct gdb *g, pid_t tid, int frame, struct gdb_locals *l)
+static int name_function(struct gdb *g, pid_t tid, int frame, struct expr_locals *l)
 {
 	struct gdb_frame *frames;
 	struct err ignored;
@@ -201,7 +201,7 @@ static int name_function(struct gdb *g, pid_t tid, int frame, struct gdb_locals 
 	return *l->func ? 0 : -1;
 }
 
-int gdb_locals_owner(struct gdb *g, pid_t tid, int frame, uint64_t addr, struct gdb_locals *l)
+int expr_locals_owner(struct gdb *g, pid_t tid, int frame, uint64_t addr, struct expr_locals *l)
 {
 	uint64_t sp;
 	int f;
@@ -224,7 +224,7 @@ static bool is_named(const struct gdb_frame *f, const char *func)
 }
 
 /* Inlined functions share the frame of the one they are in: the function's name tells. */
-int gdb_locals_frame(struct gdb *g, pid_t tid, const struct gdb_locals *l)
+int expr_locals_frame(struct gdb *g, pid_t tid, const struct expr_locals *l)
 {
 	struct gdb_frame *frames;
 	struct err ignored;
@@ -271,7 +271,7 @@ static bool same_mapping(pid_t pid, uint64_t a, uint64_t b)
 }
 
 /* Where the frame goes on, by the return address of what it has called; 0: not to be seen. */
-static uint64_t resumes(const struct gdb_locals *l, pid_t pid)
+static uint64_t resumes(const struct expr_locals *l, pid_t pid)
 {
 	uint64_t word[PUSHED_MAX];
 
@@ -283,7 +283,7 @@ static uint64_t resumes(const struct gdb_locals *l, pid_t pid)
 	return 0;
 }
 
-static bool is_unset(const struct gdb_locals *l, uint64_t pc)
+static bool is_unset(const struct expr_locals *l, uint64_t pc)
 {
 	for (unsigned i = 0; i < l->unset_n; i++)
 		if (contains(&l->unset[i], pc))
@@ -291,7 +291,7 @@ static bool is_unset(const struct gdb_locals *l, uint64_t pc)
 	return false;
 }
 
-bool gdb_locals_alive(const struct gdb_locals *l, pid_t pid)
+bool expr_locals_alive(const struct expr_locals *l, pid_t pid)
 {
 	uint64_t sp = 0, pc = 0, ret = 0;
 

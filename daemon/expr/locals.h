@@ -8,22 +8,22 @@
 
 #include "gdb/gdb.h"
 
-#define GDB_UNSET_MAX 64
+#define EXPR_UNSET_MAX 64
 
-struct gdb_range {
+struct expr_range {
 	uint64_t lo, hi; /* [lo, hi) */
 };
 
-struct gdb_locals {
+struct expr_locals {
 	bool any; /* some variable of a frame is used; else nothing below is filled */
 	pid_t tid; /* the frame's thread */
 	uint64_t cfa; /* the stack pointer before the call of the function: names the frame */
 	uint64_t sp; /* and inside of it */
 	uint64_t ret; /* the return address, which lies below cfa */
-	struct gdb_range code; /* of the function */
+	struct expr_range code; /* of the function */
 	char func[128]; /* its name, cut off */
 	/* Where in it a variable is not declared yet. */
-	struct gdb_range unset[GDB_UNSET_MAX];
+	struct expr_range unset[EXPR_UNSET_MAX];
 	unsigned unset_n;
 };
 
@@ -31,16 +31,16 @@ struct gdb_locals {
  * If name is a variable of this frame (in memory, in a register or gone), adds what is known of it. 1: it
  * is none. 0: done. -1: GDB failed.
  */
-int gdb_locals_add(struct gdb *g, pid_t tid, int frame, const char *name, struct gdb_locals *l, struct err *e);
+int expr_locals_add(struct gdb *g, pid_t tid, int frame, const char *name, struct expr_locals *l, struct err *e);
 
 /* If addr lies in this frame or a caller's, as an object does whose method runs: adds that frame. 1: it does not. */
-int gdb_locals_owner(struct gdb *g, pid_t tid, int frame, uint64_t addr, struct gdb_locals *l);
+int expr_locals_owner(struct gdb *g, pid_t tid, int frame, uint64_t addr, struct expr_locals *l);
 /*
  * In process pid, which does not run, or a copy of it that has the thread in question alone: is the frame on its
  * thread's stack, and past the declaration of the variables? True when no frame is used. Without GDB.
  */
-bool gdb_locals_alive(const struct gdb_locals *l, pid_t pid);
+bool expr_locals_alive(const struct expr_locals *l, pid_t pid);
 /* The level of that frame in a thread's stack; -1: it is not there. */
-int gdb_locals_frame(struct gdb *g, pid_t tid, const struct gdb_locals *l);
+int expr_locals_frame(struct gdb *g, pid_t tid, const struct expr_locals *l);
 
 #endif

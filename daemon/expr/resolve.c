@@ -17,7 +17,7 @@ struct resolver {
 	pid_t tid;
 	int frame;
 	const char *at; /* the scope in which the result is compiled */
-	struct gdb_locals *locals;
+	struct expr_locals *locals;
 	struct err *e;
 	bool pointer; /* resolve_value: one of the variables was a pointer */
 	bool scoped; /* resolve_absolute: a name had to stay that means this in this frame only */
@@ -59,7 +59,7 @@ static int ask_number(const struct resolver *p, const char *prefix, const char *
 static void note_owner(const struct resolver *p, uint64_t addr)
 {
 	if (!p->locals->any)
-		gdb_locals_owner(p->g, p->tid, p->frame, addr, p->locals);
+		expr_locals_owner(p->g, p->tid, p->frame, addr, p->locals);
 }
 
 /* `this` is no variable to GDB: it has no address, and never changes. */
@@ -144,16 +144,16 @@ static enum rewrite_answer resolve_variable(const struct resolver *p, const char
 					    char **by)
 {
 	cleanup_free char *cast = str_fmt("(*(%s)0x%llx)", type, (unsigned long long)addr);
-	struct gdb_type want = {0}, got = {0};
+	struct expr_type want = {0}, got = {0};
 	struct err ignored;
-	bool same = !gdb_type_of(p->g, name, p->tid, p->frame, &want, &ignored) &&
-		    !gdb_type_of(p->g, cast, p->tid, p->frame, &got, &ignored);
+	bool same = !expr_type_of(p->g, name, p->tid, p->frame, &want, &ignored) &&
+		    !expr_type_of(p->g, cast, p->tid, p->frame, &got, &ignored);
 
 	/* A reference is its object: the address taken is the object's. */
 	if (same && !want.is_reference)
 		same = !strcmp(want.definition, got.definition) && want.size == got.size;
-	gdb_type_fini(&want);
-	gdb_type_fini(&got);
+	expr_type_fini(&want);
+	expr_type_fini(&got);
 	if (!same) {
 		err_set(p->e, ERR_NOT_FOUND, "the type of '%s' has no name here", name);
 		return REWRITE_REFUSE;
@@ -172,7 +172,7 @@ static void note_local(const struct resolver *p, const char *name)
 {
 	struct err ignored;
 
-	gdb_locals_add(p->g, p->tid, p->frame, name, p->locals, &ignored);
+	expr_locals_add(p->g, p->tid, p->frame, name, p->locals, &ignored);
 }
 
 static enum rewrite_answer resolve(void *ctx, const char *name, char **by)
@@ -230,16 +230,16 @@ static enum rewrite_answer resolve_absolute(void *ctx, const char *name, char **
 static enum rewrite_answer resolve_value(void *ctx, const char *name, char **by)
 {
 	struct resolver *p = ctx;
-	struct gdb_locals locals = {0};
+	struct expr_locals locals = {0};
 	cleanup_free char *type = NULL;
 	struct err ignored;
 	uint64_t value;
 
-	if (!strcmp(name, "this") || gdb_locals_add(p->g, p->tid, p->frame, name, &locals, &ignored))
+	if (!strcmp(name, "this") || expr_locals_add(p->g, p->tid, p->frame, name, &locals, &ignored))
 		return resolve_absolute(ctx, name, by);
 	type = ask(p, "whatis/r ", name);
 	if (!type || strstr(type, "float") || strstr(type, "double") || ask_number(p, "", name, &value)) {
-		err_set(p->e, ERR_NOT_FOUND, "the value of '%s' is no number", name);
+		err_set(p->e, ERR_NOT_FOUND, "the value of '%s' is not a number", name);
 		return REWRITE_REFUSE;
 	}
 	p->pointer |= str_ends(type, "*");
@@ -258,8 +258,8 @@ static int rewrite(struct resolver *p, const struct rewrite_ops *ops, const char
 	return r;
 }
 
-int gdb_rewrite(struct gdb *g, const char *expr, pid_t tid, int frame, const char *at, char **out,
-		struct gdb_locals *locals, struct err *e)
+int expr_rewrite(struct gdb *g, const char *expr, pid_t tid, int frame, const char *at, char **out,
+		 struct expr_locals *locals, struct err *e)
 {
 	static const struct rewrite_ops ops = {.resolve = resolve, .needs_cast = ask_cast};
 	struct resolver of = {.g = g, .tid = tid, .frame = frame, .at = at, .locals = locals, .e = e};
@@ -279,8 +279,8 @@ static int rewrite_for_any_frame(struct resolver *of, const struct rewrite_ops *
 	return 1;
 }
 
-int gdb_rewrite_absolute(struct gdb *g, const char *expr, pid_t tid, int frame, char **out, struct gdb_locals *locals,
-			 struct err *e)
+int expr_rewrite_absolute(struct gdb *g, const char *expr, pid_t tid, int frame, char **out, struct expr_locals *locals,
+			  struct err *e)
 {
 	static const struct rewrite_ops ops = {.resolve = resolve_absolute};
 	struct resolver of = {.g = g, .tid = tid, .frame = frame, .at = "", .locals = locals, .e = e};
@@ -288,10 +288,10 @@ int gdb_rewrite_absolute(struct gdb *g, const char *expr, pid_t tid, int frame, 
 	return rewrite_for_any_frame(&of, &ops, expr, out);
 }
 
-int gdb_rewrite_values(struct gdb *g, const char *expr, pid_t tid, int frame, char **out, bool *pointer, struct err *e)
+int expr_rewrite_values(struct gdb *g, const char *expr, pid_t tid, int frame, char **out, bool *pointer, struct err *e)
 {
 	static const struct rewrite_ops ops = {.resolve = resolve_value};
-	struct gdb_locals locals = {0};
+	struct expr_locals locals = {0};
 	struct resolver of = {.g = g, .tid = tid, .frame = frame, .at = "", .locals = &locals, .e = e};
 	int r = rewrite_for_any_frame(&of, &ops, expr, out);
 

@@ -35,7 +35,7 @@ static void skip_blanks(struct scan *s)
 		s->p++;
 }
 
-/* Moves behind a quoted text. */
+/* Moves after a quoted text. */
 static void skip_quoted(struct scan *s)
 {
 	const char *behind = text_behind_quote(s->p);
@@ -78,7 +78,7 @@ static void group(struct scan *s, char close, struct buf *out)
 	s->depth--;
 }
 
-/* Puts what stands for the object from there on and `what` behind it; false: it stays. */
+/* Puts what stands for the object from there on and `what` after it; false: it stays. */
 static bool replaced(struct scan *s, struct buf *out, size_t from, const char *what, bool arrow, const char *index)
 {
 	cleanup_free char *object = NULL, *by = NULL;
@@ -152,7 +152,7 @@ static void selected(struct scan *s, struct buf *out, size_t from)
 	buf_add(out, op, (size_t)(s->p - op));
 }
 
-/* [..], (..), .name, ->name; what they are behind begins in out at `from`. */
+/* [..], (..), .name, ->name; what they are after begins in out at `from`. */
 static void postfix(struct scan *s, struct buf *out, size_t from)
 {
 	for (;;) {
@@ -307,7 +307,7 @@ static void compared(struct scan *s, struct buf *out, size_t left, size_t op, si
 static void expression(struct scan *s, char stop, struct buf *out)
 {
 	bool behind_operand = false;
-	size_t last = 0, op = 0; /* in out: the last operand, and the == or != behind it (0: none) */
+	size_t last = 0, op = 0; /* in out: the last operand, and the == or != after it (0: none) */
 
 	while (*s->p && *s->p != stop && !s->failed) {
 		const char *before = s->p;

@@ -42,20 +42,21 @@ int rewrite_expr(const char *expr, const struct rewrite_ops *ops, void *ctx, cha
  * be given ("-at FILE:LINE,"), or "". *locals tells of the frame whose variables are used (also on 1).
  * 1: e says why (ERR_NOT_FOUND); -1: GDB failed.
  */
-int gdb_rewrite(struct gdb *g, const char *expr, pid_t tid, int frame, const char *at, char **out,
-		struct gdb_locals *locals, struct err *e);
+int expr_rewrite(struct gdb *g, const char *expr, pid_t tid, int frame, const char *at, char **out,
+		 struct expr_locals *locals, struct err *e);
 /*
  * For GDB to evaluate in any frame: variables become the objects at their addresses, the rest stays. 1: it has
  * names that mean this only in this frame (in a register, of a type without a name), or it is beyond the
  * scanner; 0 and -1 as above.
  */
-int gdb_rewrite_absolute(struct gdb *g, const char *expr, pid_t tid, int frame, char **out, struct gdb_locals *locals,
-			 struct err *e);
+int expr_rewrite_absolute(struct gdb *g, const char *expr, pid_t tid, int frame, char **out, struct expr_locals *locals,
+			  struct err *e);
 /*
  * The same, and the frame's own variables become the values that they have now: what it says of memory then holds in
  * any frame and at any time. *pointer: one of them is a pointer, so that there is an object to look at. 1: one of them
  * is neither a number nor an address.
  */
-int gdb_rewrite_values(struct gdb *g, const char *expr, pid_t tid, int frame, char **out, bool *pointer, struct err *e);
+int expr_rewrite_values(struct gdb *g, const char *expr, pid_t tid, int frame, char **out, bool *pointer,
+			struct err *e);
 
 #endif

@@ -52,7 +52,7 @@ static char *find_static(struct gdb *g, const char *function, const char *variab
 	return str_fmt("(*(%s)0x%llx)", out, addr);
 }
 
-/* Behind "<int>" where a scope follows, so that it is no comparison; else p. */
+/* After "<int>" where a scope follows, so that it is no comparison; else p. */
 static const char *behind_template(const char *p)
 {
 	const char *end = p;
@@ -67,7 +67,7 @@ static const char *behind_template(const char *p)
 	return str_starts(end, "::") || *end == '(' ? end : p;
 }
 
-/* Behind a name with its scopes, "a::f<int>(int)::x", at p; *last: its last "::", NULL without one. */
+/* After a name with its scopes, "a::f<int>(int)::x", at p; *last: its last "::", NULL without one. */
 static const char *behind_scoped(const char *p, const char **last)
 {
 	*last = NULL;
@@ -97,7 +97,7 @@ static char *function_name(const char *from, const char *to)
 	return name;
 }
 
-int gdb_name_statics(struct gdb *g, const char *expr, char **out, struct err *e)
+int expr_name_statics(struct gdb *g, const char *expr, char **out, struct err *e)
 {
 	cleanup_buf struct buf b = {0};
 	bool any = false;
@@ -138,7 +138,7 @@ static bool is_optimized(struct gdb *g, const char *name, pid_t tid, int frame)
 	return !gdb_console_at(g, tid, frame, 0, cmd, &out, &ignored) && strstr(out, "is optimized out");
 }
 
-int gdb_check_optimized(struct gdb *g, const char *expr, pid_t tid, int frame, struct err *e)
+int expr_check_optimized(struct gdb *g, const char *expr, pid_t tid, int frame, struct err *e)
 {
 	for (const char *p = expr, *end; *p; p = end) {
 		cleanup_free char *name = NULL;

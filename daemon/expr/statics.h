@@ -12,11 +12,11 @@
  * 0: *out (the caller's) is the expression with the addresses of such static variables in place of their names. 1:
  * there are none. -1: GDB failed. This needs a GDB with Python, as Debian's.
  */
-int gdb_name_statics(struct gdb *g, const char *expr, char **out, struct err *e);
+int expr_name_statics(struct gdb *g, const char *expr, char **out, struct err *e);
 /*
  * -1 with ERR_USAGE: the expression names a variable that the program has nowhere, in memory or in a register, as seen
  * from a thread and frame. A variable without a value at this place alone is no error: 0.
  */
-int gdb_check_optimized(struct gdb *g, const char *expr, pid_t tid, int frame, struct err *e);
+int expr_check_optimized(struct gdb *g, const char *expr, pid_t tid, int frame, struct err *e);
 
 #endif

@@ -9,9 +9,9 @@
 bool text_is_name(char c);
 /* " or ' */
 bool text_is_quote(char c);
-/* Behind the text in quotes at s; NULL: it is not closed. */
+/* After the text in quotes at s; NULL: it is not closed. */
 const char *text_behind_quote(const char *s);
-/* Behind what closes the ( or [ or quote at s, whatever is quoted in between; NULL: it is not closed. */
+/* After what closes the ( or [ or quote at s, whatever is quoted in between; NULL: it is not closed. */
 const char *text_behind_group(const char *s);
 
 #endif

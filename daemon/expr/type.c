@@ -12,14 +12,14 @@
 #include "base/str.h"
 #include "expr/type.h"
 
-void gdb_type_fini(struct gdb_type *type)
+void expr_type_fini(struct expr_type *type)
 {
 	free(type->name);
 	free(type->definition);
-	*type = (struct gdb_type){0};
+	*type = (struct expr_type){0};
 }
 
-/* The text behind "type = ", with the blanks at its end cut off. */
+/* The text after "type = ", with the blanks at its end cut off. */
 static char *type_text(const char *output)
 {
 	char *s = xstrdup(str_starts(output, "type = ") ? output + 7 : output);
@@ -55,30 +55,30 @@ static const char *skip_qualifiers(const char *s)
 }
 
 /* Of a name without declarators: "unsigned long", "bool", "long double". */
-static void classify_base(struct gdb_type *t, const char *d)
+static void classify_base(struct expr_type *t, const char *d)
 {
 	t->is_signed = !has_word(d, "unsigned");
 	if (has_word(d, "bool") || has_word(d, "_Bool"))
-		t->kind = GDB_TYPE_BOOL;
+		t->kind = EXPR_TYPE_BOOL;
 	else if (has_word(d, "float") || has_word(d, "double"))
-		t->kind = GDB_TYPE_FLOAT;
+		t->kind = EXPR_TYPE_FLOAT;
 	else if (has_word(d, "char16_t") || has_word(d, "char32_t") || has_word(d, "char8_t"))
-		t->kind = GDB_TYPE_OTHER;
+		t->kind = EXPR_TYPE_OTHER;
 	else if (has_word(d, "char"))
-		t->kind = GDB_TYPE_CHAR;
+		t->kind = EXPR_TYPE_CHAR;
 	else if (has_word(d, "__int128") || has_word(d, "void") || has_word(d, "wchar_t"))
-		t->kind = GDB_TYPE_OTHER;
+		t->kind = EXPR_TYPE_OTHER;
 	else if (has_word(d, "int") || has_word(d, "long") || has_word(d, "short") || has_word(d, "unsigned"))
-		t->kind = GDB_TYPE_INT;
+		t->kind = EXPR_TYPE_INT;
 	else
-		t->kind = GDB_TYPE_OTHER;
+		t->kind = EXPR_TYPE_OTHER;
 }
 
-static void classify_tagged(struct gdb_type *t, const char *d)
+static void classify_tagged(struct expr_type *t, const char *d)
 {
-	t->kind = str_starts(d, "enum") ? GDB_TYPE_ENUM : GDB_TYPE_AGGREGATE;
+	t->kind = str_starts(d, "enum") ? EXPR_TYPE_ENUM : EXPR_TYPE_AGGREGATE;
 	/* GDB prints enumerators without a value when they go on from the one before. */
-	t->is_signed = t->kind == GDB_TYPE_ENUM && strstr(d, "= -");
+	t->is_signed = t->kind == EXPR_TYPE_ENUM && strstr(d, "= -");
 }
 
 static bool is_tagged(const char *d)
@@ -86,7 +86,7 @@ static bool is_tagged(const char *d)
 	return str_starts(d, "enum") || str_starts(d, "struct") || str_starts(d, "union") || str_starts(d, "class");
 }
 
-/* Cuts blanks and qualifiers behind a declarator: "int * const" ends in the star. */
+/* Cuts blanks and qualifiers after a declarator: "int * const" ends in the star. */
 static void trim_back(char *d)
 {
 	size_t n = strlen(d);
@@ -102,7 +102,7 @@ static void trim_back(char *d)
 	}
 }
 
-void gdb_type_classify(struct gdb_type *t)
+void expr_type_classify(struct expr_type *t)
 {
 	cleanup_free char *copy = xstrdup(skip_qualifiers(t->definition));
 	const char *behind;
@@ -122,27 +122,27 @@ void gdb_type_classify(struct gdb_type *t)
 	behind = strrchr(copy, '}');
 	behind = behind ? behind + 1 : copy;
 	if (strstr(behind, "(*["))
-		t->kind = GDB_TYPE_AGGREGATE;
+		t->kind = EXPR_TYPE_AGGREGATE;
 	else if (strstr(behind, "(*)") || (n && copy[n - 1] == '*'))
-		t->kind = GDB_TYPE_POINTER;
+		t->kind = EXPR_TYPE_POINTER;
 	else if (n && copy[n - 1] == ']')
-		t->kind = GDB_TYPE_AGGREGATE;
+		t->kind = EXPR_TYPE_AGGREGATE;
 	else if (strchr(behind, '(') && !strstr(behind, "(anonymous"))
-		t->kind = GDB_TYPE_FUNCTION;
+		t->kind = EXPR_TYPE_FUNCTION;
 	else if (is_tagged(copy))
 		classify_tagged(t, copy);
 	else
 		classify_base(t, copy);
 }
 
-bool gdb_type_is_scalar(const struct gdb_type *t)
+bool expr_type_is_scalar(const struct expr_type *t)
 {
-	return !t->is_reference && t->size && t->size <= 8 && t->kind <= GDB_TYPE_POINTER;
+	return !t->is_reference && t->size && t->size <= 8 && t->kind <= EXPR_TYPE_POINTER;
 }
 
-bool gdb_type_is_floating(const struct gdb_type *t)
+bool expr_type_is_floating(const struct expr_type *t)
 {
-	return t->kind == GDB_TYPE_FLOAT && (t->size == 4 || t->size == 8);
+	return t->kind == EXPR_TYPE_FLOAT && (t->size == 4 || t->size == 8);
 }
 
 static int ask(struct gdb *g, const char *what, const char *expr, pid_t tid, int frame, char **out, struct err *e)
@@ -155,10 +155,10 @@ static int ask(struct gdb *g, const char *what, const char *expr, pid_t tid, int
 	return r;
 }
 
-int gdb_type_of(struct gdb *g, const char *expr, pid_t tid, int frame, struct gdb_type *type, struct err *e)
+int expr_type_of(struct gdb *g, const char *expr, pid_t tid, int frame, struct expr_type *type, struct err *e)
 {
 	cleanup_free char *size_expr = NULL, *size = NULL;
-	struct gdb_type t = {0};
+	struct expr_type t = {0};
 	uint64_t bytes;
 	int r;
 
@@ -166,15 +166,15 @@ int gdb_type_of(struct gdb *g, const char *expr, pid_t tid, int frame, struct gd
 	if (!r)
 		r = ask(g, "ptype/r", expr, tid, frame, &t.definition, e);
 	if (r) {
-		gdb_type_fini(&t);
+		expr_type_fini(&t);
 		return r;
 	}
-	gdb_type_classify(&t);
+	expr_type_classify(&t);
 	size_expr = str_fmt("sizeof(%s)", expr);
 	if (!gdb_eval(g, size_expr, tid, frame, 0, &size, e) && !str_u64(size, 10, 0, UINT32_MAX, &bytes))
 		t.size = (unsigned)bytes;
 	if (gdb_dead(g)) {
-		gdb_type_fini(&t);
+		expr_type_fini(&t);
 		return -1;
 	}
 	*type = t;
@@ -217,7 +217,7 @@ static char *format_char(int64_t value)
 }
 
 /* A value of fewer than 8 bytes may come with more bits than its type has. */
-static int64_t fit(const struct gdb_type *t, int64_t value)
+static int64_t fit(const struct expr_type *t, int64_t value)
 {
 	unsigned bits = t->size * 8;
 
@@ -227,24 +227,24 @@ static int64_t fit(const struct gdb_type *t, int64_t value)
 	return t->is_signed ? value >> (64 - bits) : (int64_t)((uint64_t)value >> (64 - bits));
 }
 
-char *gdb_type_format(const struct gdb_type *t, int64_t value)
+char *expr_type_format(const struct expr_type *t, int64_t value)
 {
 	char *name;
 
 	value = fit(t, value);
 	switch (t->kind) {
-	case GDB_TYPE_BOOL:
+	case EXPR_TYPE_BOOL:
 		if (value == 0 || value == 1)
 			return xstrdup(value ? "true" : "false");
 		return str_fmt("%" PRId64, value);
-	case GDB_TYPE_CHAR:
+	case EXPR_TYPE_CHAR:
 		return format_char(value);
-	case GDB_TYPE_ENUM:
+	case EXPR_TYPE_ENUM:
 		name = enumerator(t->definition, value);
 		return name ? name : str_fmt(t->is_signed ? "%" PRId64 : "%" PRIu64, value);
-	case GDB_TYPE_POINTER:
-	case GDB_TYPE_AGGREGATE:
-	case GDB_TYPE_FUNCTION:
+	case EXPR_TYPE_POINTER:
+	case EXPR_TYPE_AGGREGATE:
+	case EXPR_TYPE_FUNCTION:
 		return str_fmt("0x%" PRIx64, (uint64_t)value);
 	default:
 		return t->is_signed ? str_fmt("%" PRId64, value) : str_fmt("%" PRIu64, (uint64_t)value);

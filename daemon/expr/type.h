@@ -10,20 +10,20 @@
 #include "base/err.h"
 #include "gdb/gdb.h"
 
-enum gdb_type_kind {
-	GDB_TYPE_INT,
-	GDB_TYPE_BOOL,
-	GDB_TYPE_CHAR,
-	GDB_TYPE_ENUM,
-	GDB_TYPE_POINTER, /* up to here: scalar */
-	GDB_TYPE_FLOAT,
-	GDB_TYPE_AGGREGATE, /* struct, union, class, array */
-	GDB_TYPE_FUNCTION,
-	GDB_TYPE_OTHER, /* void, complex, vector, 128-bit integers ... */
+enum expr_type_kind {
+	EXPR_TYPE_INT,
+	EXPR_TYPE_BOOL,
+	EXPR_TYPE_CHAR,
+	EXPR_TYPE_ENUM,
+	EXPR_TYPE_POINTER, /* up to here: scalar */
+	EXPR_TYPE_FLOAT,
+	EXPR_TYPE_AGGREGATE, /* struct, union, class, array */
+	EXPR_TYPE_FUNCTION,
+	EXPR_TYPE_OTHER, /* void, complex, vector, 128-bit integers ... */
 };
 
-struct gdb_type {
-	enum gdb_type_kind kind;
+struct expr_type {
+	enum expr_type_kind kind;
 	unsigned size; /* bytes; 0: unknown */
 	bool is_signed; /* INT, CHAR, ENUM */
 	bool is_reference; /* a C++ reference to a kind */
@@ -35,17 +35,17 @@ struct gdb_type {
  * The type of an expression in a thread and frame; the expression is not evaluated, so no memory of
  * the program is needed. Returns as gdb_eval: -1 with ERR_USAGE for a syntax error or unknown symbol.
  */
-int gdb_type_of(struct gdb *g, const char *expr, pid_t tid, int frame, struct gdb_type *type, struct err *e);
-void gdb_type_fini(struct gdb_type *type);
+int expr_type_of(struct gdb *g, const char *expr, pid_t tid, int frame, struct expr_type *type, struct err *e);
+void expr_type_fini(struct expr_type *type);
 
 /* A number or address that fits into a register, not by reference. */
-bool gdb_type_is_scalar(const struct gdb_type *type);
+bool expr_type_is_scalar(const struct expr_type *type);
 /* A float or double, or a reference to one. */
-bool gdb_type_is_floating(const struct gdb_type *type);
+bool expr_type_is_floating(const struct expr_type *type);
 
 /* Works out kind and signedness from GDB's text of a type without typedefs. Pure. */
-void gdb_type_classify(struct gdb_type *type);
+void expr_type_classify(struct expr_type *type);
 /* A value as GDB's print shows it ("-3", "97 'a'", "GREEN", "0x4c3010", "true"). The caller's. Pure. */
-char *gdb_type_format(const struct gdb_type *type, int64_t value);
+char *expr_type_format(const struct expr_type *type, int64_t value);
 
 #endif

@@ -62,7 +62,7 @@ int gdb_eval(struct gdb *g, const char *expr, pid_t tid, int frame, int timeout_
 	return evaluate(g, object, tid, frame, timeout_ms, value, e);
 }
 
-/* The word behind a text in what a command prints, up to a quote or full stop. NULL: it is not there. */
+/* The word after a text in what a command prints, up to a quote or full stop. NULL: it is not there. */
 static char *word_behind(struct gdb *g, pid_t tid, int frame, const char *cmd, const char *behind)
 {
 	cleanup_free char *text = NULL;

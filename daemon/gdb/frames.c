@@ -196,7 +196,7 @@ int gdb_frames_user(const struct gdb_frame *frames, size_t n, const char *shim)
 
 /*
  * The address by which the frame's block and variables are found, as GDB's own
- * get_frame_address_in_block: callers stand behind their call instruction, so one less; not so the
+ * get_frame_address_in_block: callers stand after their call instruction, so one less; not so the
  * innermost frame, those it is inlined into, and what a signal interrupted.
  */
 static uint64_t scope_pc(const struct gdb_frame *f, size_t n, size_t level)

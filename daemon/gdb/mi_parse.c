@@ -283,7 +283,7 @@ int mi_parse(const char *line, size_t len, struct mi_record **out, struct err *e
 	if (parse_token(&c, &r->token) || parse_body(&c, r))
 		goto fail;
 	if (c.p != c.end) {
-		bad(&c, "something behind the end of the record");
+		bad(&c, "something after the end of the record");
 		goto fail;
 	}
 	*out = r;

@@ -56,7 +56,7 @@ static struct emulate_insn *insn_at(struct emulate *m, uint64_t pc)
 		return NULL;
 	if ((pc & (EMULATE_PAGE - 1)) + n <= EMULATE_PAGE) {
 		memcpy(code, p->data + (pc & (EMULATE_PAGE - 1)), n);
-	} else if (emulate_read(m, pc, code, n)) { /* there is no page behind its own */
+	} else if (emulate_read(m, pc, code, n)) { /* there is no page after its own */
 		n = EMULATE_PAGE - (pc & (EMULATE_PAGE - 1));
 		if (emulate_read(m, pc, code, n))
 			return NULL;

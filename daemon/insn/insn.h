@@ -66,7 +66,7 @@ struct insn_origin {
 	struct insn_loc from[INSN_SOURCES];
 	unsigned n;
 };
-/* Where does what is in `l` behind the instruction come from? */
+/* Where does what is in `l` after the instruction come from? */
 void insn_origin(const struct insn *i, const struct insn_loc *l, struct insn_origin *o);
 
 /* A piece of memory that it reads or writes. */
@@ -101,7 +101,7 @@ struct insn_shape {
 	bool fs, gs;
 	bool locked; /* an atomic operation: with a lock prefix, or xchg */
 	bool irregular; /* a gather or scatter, or a mask in a vector register: which bytes is not known */
-	bool masked, packed; /* by an opmask register; packed: as many elements as it has bits, one behind the other */
+	bool masked, packed; /* by an opmask register; packed: as many elements as it has bits, one after the other */
 	unsigned element; /* masked: bytes */
 	int64_t scaled; /* to be added to an address with the 8-bit displacement of EVEX taken as it stands */
 	/* a string instruction: bytes of an element; what is read at rsi and rdi, and written at rdi */
@@ -119,7 +119,7 @@ void insn_shape(const uint8_t *code, size_t n, struct insn_shape *s);
 struct insn_regs {
 	uint64_t reads, writes; /* what it writes in part, it reads too */
 	bool push, pop; /* 8 bytes below the stack pointer are written, or at it are read */
-	bool leave; /* 8 bytes at the frame pointer are read, which are those below the stack pointer behind it */
+	bool leave; /* 8 bytes at the frame pointer are read, which are those below the stack pointer after it */
 	bool call, jump;
 	bool saves; /* it keeps a register for the caller, or gives it back */
 };

@@ -133,7 +133,7 @@ static void on_string(struct instrument *i, const uint64_t *v)
 	i->rsi = v[2];
 }
 
-/* What lies between a register before and behind it, in either direction. */
+/* What lies between a register before and after it, in either direction. */
 static void range(struct instrument *i, struct instrument_insn *x, uint64_t from, uint64_t to, bool reads, bool writes)
 {
 	bool down = to < from;
@@ -195,7 +195,7 @@ static int segment(struct instrument *i, struct err *e)
 static int on_event(struct instrument *i, uint64_t number, struct err *e)
 {
 	if (number != i->event + 1)
-		return err_set(e, ERR_INTERNAL, "event %llu is told behind event %llu", (unsigned long long)number,
+		return err_set(e, ERR_INTERNAL, "event %llu is told after event %llu", (unsigned long long)number,
 			       (unsigned long long)i->event);
 	if ((i->between && segment(i, e)) || (i->ops->ended && i->ops->ended(i->ctx, i, e)))
 		return -1;
@@ -283,7 +283,7 @@ static int begun(void *ctx, const struct segcur *in, struct trace *t, struct err
 	return i->ops->begun ? i->ops->begun(i->ctx, i, t, e) : 0;
 }
 
-/* sp: behind the return address of the call of the recorder that has returned. */
+/* sp: after the return address of the call of the recorder that has returned. */
 static void returned(void *ctx, uint64_t sp)
 {
 	struct instrument *i = ctx;

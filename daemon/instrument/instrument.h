@@ -52,11 +52,11 @@ struct instrument_ops {
 	void (*heap)(void *ctx, struct instrument *i, enum replay_report_kind kind, uint64_t a, uint64_t b);
 	void (*call)(void *ctx, struct instrument *i, const struct instrument_insn *insn);
 	/* kind: enum rlog_kind; object, value: SYNC of rlog/report.h. A lock is told in front of what is done under it,
-	 * and its release behind that. */
+	 * and its release after that. */
 	void (*sync)(void *ctx, struct instrument *i, unsigned kind, uint64_t object, uint64_t value);
 	/* Before each instruction that is translated, and what else is told of it; sp: the stack pointer. */
 	void (*insn)(void *ctx, struct instrument *i, struct instrument_insn *insn, uint64_t sp);
-	/* Behind all else of each segment; it ends with event i->event + 1. 0 or -1. */
+	/* After all else of each segment; it ends with event i->event + 1. 0 or -1. */
 	int (*ended)(void *ctx, struct instrument *i, struct err *e);
 	bool (*cancelled)(void *ctx);
 };

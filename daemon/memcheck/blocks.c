@@ -161,7 +161,7 @@ struct heap_piece *blocks_near(const struct blocks *b, uint64_t addr)
 		struct heap_piece *p = &b->v[i];
 		uint64_t d = p->at && p->state != BLOCK_NONE ? distance(p, addr) : NEAR + 1;
 
-		/* behind one that is allocated rather than in front of another, or of one that was freed */
+		/* after one that is allocated rather than in front of another, or of one that was freed */
 		if (d <= NEAR && (!best || d < distance(best, addr) ||
 				  (d == distance(best, addr) && p->state == BLOCK_LIVE && best->state != BLOCK_LIVE)))
 			best = p;
@@ -213,7 +213,7 @@ void blocks_move(struct blocks *b, struct heap_piece *p, uint64_t at)
 
 static const struct deed unknown;
 
-/* The block behind this header, as it is in memory. */
+/* The block after this header, as it is in memory. */
 static void see(struct blocks *b, uint64_t at, const struct heap_block *h)
 {
 	struct heap_piece *p = blocks_at(b, at);

@@ -50,7 +50,7 @@ static void point(struct search *s, uint64_t word)
 			hi = mid;
 	}
 	p = lo ? s->v[lo - 1] : NULL;
-	/* one behind the end, too: the end of what is gone through */
+	/* one after the end, too: the end of what is gone through */
 	if (!p || p->reached || word > p->at + p->len)
 		return;
 	p->reached = true;

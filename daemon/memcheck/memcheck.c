@@ -152,7 +152,7 @@ static void heap(void *ctx, struct instrument *i, enum replay_report_kind kind, 
 	}
 }
 
-/* At the beginning, and behind what was not told, the heap is what the process has. */
+/* At the beginning, and after what was not told, the heap is what the process has. */
 static int begun(void *ctx, struct instrument *i, struct trace *t, struct err *e)
 {
 	struct memcheck *m = ctx;

@@ -56,8 +56,8 @@ static char *outside_words(const struct memory_finding *f, const char *what)
 		return str_fmt("%s that reaches %llu byte%s beyond the end of a block of %llu byte%s", what,
 			       U(f->addr + f->len - end), plural(f->addr + f->len - end), U(b->len), plural(b->len));
 	if (f->addr == end)
-		return str_fmt("%s right behind a block of %llu byte%s", what, U(b->len), plural(b->len));
-	return str_fmt("%s, %llu byte%s behind a block of %llu byte%s", what, U(f->addr - end), plural(f->addr - end),
+		return str_fmt("%s right after a block of %llu byte%s", what, U(b->len), plural(b->len));
+	return str_fmt("%s, %llu byte%s after a block of %llu byte%s", what, U(f->addr - end), plural(f->addr - end),
 		       U(b->len), plural(b->len));
 }
 

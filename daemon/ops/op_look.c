@@ -46,11 +46,11 @@ static bool say_otherwise(struct look *l, struct question *q, pid_t tid, int fra
 
 	if (q->why.kind != ERR_USAGE || gdb_dead(l->g))
 		return false;
-	text = gdb_libc_supply(text_of(q), &q->why);
+	text = expr_libc_supply(text_of(q), &q->why);
 	if (!text && !q->spelled) {
 		q->spelled = true;
-		if (gdb_name_statics(l->g, text_of(q), &text, &ignored))
-			gdb_without_containers(l->g, text_of(q), tid, frame, &text, &ignored);
+		if (expr_name_statics(l->g, text_of(q), &text, &ignored))
+			expr_without_containers(l->g, text_of(q), tid, frame, &text, &ignored);
 	}
 	if (!text)
 		return false;
@@ -73,37 +73,37 @@ static int evaluate(struct look *l, struct question *q, pid_t tid, int frame, st
 	while (gdb_eval(l->g, text_of(q), tid, frame, CALL_TIMEOUT_MS, &q->value, &q->why))
 		if (!say_otherwise(l, q, tid, frame)) {
 			if (gdb_reason_of(&q->why) == GDB_OPTIMIZED_OUT)
-				gdb_check_optimized(l->g, text_of(q), tid, frame, &q->why);
+				expr_check_optimized(l->g, text_of(q), tid, frame, &q->why);
 			return refuse(l, q, e);
 		}
 	return 0;
 }
 
 /* Without side effects: done here. Else it needs a copy. */
-static int evaluate_pure(struct look *l, struct question *q, const struct gdb_place *at, struct err *e)
+static int evaluate_pure(struct look *l, struct question *q, const struct expr_place *at, struct err *e)
 {
-	struct gdb_expr x;
+	struct expr_code x;
 	int r;
 
 	do
-		r = gdb_expr_compile(l->g, text_of(q), at, &x, &q->why);
+		r = expr_compile(l->g, text_of(q), at, &x, &q->why);
 	while (r < 0 && say_otherwise(l, q, at->tid, at->frame));
 	if (!r) {
-		gdb_expr_fini(&x);
+		expr_code_fini(&x);
 		return evaluate(l, q, at->tid, at->frame, e);
 	}
 	/* GDB 13 evaluates virtual functions, but does not tell their types */
-	q->in_copy = r == GDB_NOT_COMPILABLE || (q->why.kind == ERR_USAGE && strchr(text_of(q), '('));
+	q->in_copy = r == EXPR_NOT_COMPILABLE || (q->why.kind == ERR_USAGE && strchr(text_of(q), '('));
 	return q->in_copy ? 0 : refuse(l, q, e);
 }
 
 static int evaluate_all_pure(struct look *l, struct question *q, size_t n, pid_t tid, struct err *e)
 {
-	cleanup_place struct gdb_place at = {0};
+	cleanup_place struct expr_place at = {0};
 	int frame;
 
 	if (look_user_frame(l, tid, &frame, e) || gdb_keep_language(l->g, tid, frame, e) ||
-	    gdb_place_init(&at, l->g, tid, frame, e))
+	    expr_place_init(&at, l->g, tid, frame, e))
 		return -1;
 	for (size_t i = 0; i < n; i++)
 		if (evaluate_pure(l, &q[i], &at, e))

@@ -142,7 +142,7 @@ struct trim_plan {
 	struct rec_image *img;
 	struct timeline *tl;
 	struct rec_start s;
-	uint64_t bytes, left; /* of its logs; behind the new start */
+	uint64_t bytes, left; /* of its logs; after the new start */
 	uint64_t stamp; /* when that is */
 	uint32_t *children; /* images that were forked before */
 	unsigned nchildren;
@@ -483,7 +483,7 @@ static int by_stamp(const void *a, const void *b)
 }
 
 /*
- * Processes that have ended, the oldest first, as wholes: while there is enough without them. Not those behind one that
+ * Processes that have ended, the oldest first, as wholes: while there is enough without them. Not those after one that
  * has perhaps ended: it would be its turn.
  */
 static int drop_ended(struct trim *t, uint64_t *all, uint64_t keep, struct err *e)

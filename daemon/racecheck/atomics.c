@@ -148,7 +148,7 @@ static bool is_template(const struct token *k, struct scan *t)
 	return true;
 }
 
-/* Behind a type: what is declared of it, up to the end of the declaration. */
+/* After a type: what is declared of it, up to the end of the declaration. */
 static void declared(struct atomics *a, struct scan *t)
 {
 	struct token was = {0}, k;
@@ -213,7 +213,7 @@ void atomics_scan(struct atomics *a, const char *text, size_t len)
 	} while (a->names.n != n);
 }
 
-/* Behind the name of a function or macro: do its arguments name this? */
+/* After the name of a function or macro: do its arguments name this? */
 static bool gives(struct scan t, const char *variable)
 {
 	struct token k = next(&t);

@@ -56,7 +56,7 @@ void detect_fini(struct detect *d);
 uint64_t detect_clock(struct detect *d, uint32_t thread);
 /* What it knows now. Valid up to the next call. */
 const struct vclock *detect_now(struct detect *d, uint32_t thread);
-/* What it does from here on comes later than what it did: behind each release. */
+/* What it does from here on comes later than what it did: after each release. */
 void detect_tick(struct detect *d, uint32_t thread);
 void detect_acquire(struct detect *d, uint32_t thread, const struct vclock *from);
 /* Adds what it knows, and ticks. */

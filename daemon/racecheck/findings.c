@@ -39,7 +39,7 @@ static struct race *find(const struct racecheck *r, uint64_t a, uint64_t b)
 
 /* ---- where ---- */
 
-/* The event behind which a thread was when its clock was that. */
+/* The event after which a thread was when its clock was that. */
 static uint64_t event_at(const struct racecheck *r, uint32_t thread, uint64_t clock)
 {
 	const struct race_thread *t = &r->threads[thread];

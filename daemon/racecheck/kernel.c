@@ -24,7 +24,7 @@ void kernel_fini(struct kernel *c)
 	*c = (struct kernel){0};
 }
 
-/* nr, arguments, and a check behind them. */
+/* nr, arguments, and a check after them. */
 static uint64_t arg(const struct rlog_rec *rec, unsigned i)
 {
 	return i + 2u < rec->nops ? rec->op[i + 1] : 0;
@@ -46,7 +46,7 @@ static void name_fd(struct kernel *c, uint64_t fd, uint32_t object)
 enum call_how {
 	CALL_NONE = 0,
 	CALL_WRITES, /* to what its first argument leads to: before the call */
-	CALL_READS, /* from there: behind it */
+	CALL_READS, /* from there: after it */
 	CALL_BOTH,
 	CALL_SENDS_1, /* a signal; which argument has its number */
 	CALL_SENDS_2,

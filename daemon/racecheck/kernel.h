@@ -22,7 +22,7 @@ struct kernel {
 
 void kernel_init(struct kernel *c, struct syncs *syncs, struct detect *d);
 void kernel_fini(struct kernel *c);
-/* A SYS event: before the call, and behind it. */
+/* A SYS event: before the call, and after it. */
 void kernel_begin(struct kernel *c, uint32_t thread, const struct rlog_rec *rec);
 void kernel_end(struct kernel *c, uint32_t thread, const struct rlog_rec *rec, const struct rlog_rec *result);
 /* A SIGNAL event: the handler begins. */

@@ -78,7 +78,7 @@ static void read_file(struct code_file *m, pid_t pid)
 	m->dwfl = NULL;
 }
 
-/* What is mapped of one file, and the anonymous memory right behind it: its zeroed data. */
+/* What is mapped of one file, and the anonymous memory right after it: its zeroed data. */
 static void extent(pid_t pid, struct code_file *m)
 {
 	cleanup_maps struct maps maps = {0};

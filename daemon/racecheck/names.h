@@ -16,7 +16,7 @@ void name_fini(struct name *n);
 /* Of a static or global variable: false: none is known at addr. */
 bool name_of_static(struct code_file *m, uint64_t addr, struct name *out);
 /*
- * Of a local variable: of the function that pc is in, whose frame ends (the address behind its return address) at cfa.
+ * Of a local variable: of the function that pc is in, whose frame ends (the address after its return address) at cfa.
  * false: none is known, or it is not in memory.
  */
 bool name_of_local(struct code_file *m, uint64_t pc, uint64_t cfa, uint64_t addr, struct name *out);

@@ -211,7 +211,7 @@ static void one_way(struct racecheck *r, const struct instrument_access *a, bool
 		return;
 	site = site_of(r, a, in_program, &hits);
 	detect_access(&r->detect, thread, a->addr, a->len, writes, site, hits);
-	/* what comes behind a release is not known to who reads what it wrote */
+	/* what comes after a release is not known to who reads what it wrote */
 	if (releases)
 		detect_tick(&r->detect, thread);
 }
@@ -390,7 +390,7 @@ static int end_call(struct racecheck *r, struct race_thread *t, struct err *e)
 	return 0;
 }
 
-/* At the beginning, and behind what was not told, the heap is what the process has. */
+/* At the beginning, and after what was not told, the heap is what the process has. */
 static int begun(void *ctx, struct instrument *i, struct trace *t, struct err *e)
 {
 	struct racecheck *r = ctx;

@@ -60,7 +60,7 @@ struct race_thread {
 	size_t cap;
 	struct race_time {
 		uint64_t clock, event;
-	} * times; /* from this clock of its own on it was behind this event */
+	} * times; /* from this clock of its own on it was after this event */
 	size_t ntimes, ctimes;
 	bool starts; /* it has not done anything yet */
 	bool in_call; /* of the kernel, whose end is yet to come */

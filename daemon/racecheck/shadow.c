@@ -95,7 +95,7 @@ struct shadow_var *shadow_var_at(const struct shadow *s, uint32_t number)
 	return &s->chunk[number / CHUNK][number % CHUNK];
 }
 
-/* So many, one behind the other, all 0; their number. */
+/* So many, one after the other, all 0; their number. */
 static uint32_t take(struct shadow *s, enum shadow_split how)
 {
 	uint32_t n = vars_of[how], at = s->spare[how];

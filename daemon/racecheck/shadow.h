@@ -57,7 +57,7 @@ struct shadow_var *shadow_var_at(const struct shadow *s, uint32_t number);
 
 /*
  * The vars of bytes [from, from + len) of a cell, for an access of these; the cell is divided so that they have their
- * own. *n: how many, one behind the other.
+ * own. *n: how many, one after the other.
  */
 struct shadow_var *shadow_vars(struct shadow *s, uint32_t *cell, unsigned from, unsigned len, unsigned *n);
 /* The same of a cell without dividing it: for looking only. NULL: it is divided in larger pieces, or nothing is known.

@@ -29,7 +29,7 @@ struct sync_round {
 
 /* What a thread is in. */
 struct sync_thread {
-	uint64_t mutex; /* to be locked behind a wait for a condition */
+	uint64_t mutex; /* to be locked after a wait for a condition */
 	uint32_t round; /* of a barrier */
 	struct vclock born, died;
 	bool dead, joined;

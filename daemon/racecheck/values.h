@@ -6,7 +6,7 @@
 #include "racecheck/racecheck.h"
 
 /*
- * Sets `changes` of all findings: a copy of the process goes to each write, and memory before and behind it is
+ * Sets `changes` of all findings: a copy of the process goes to each write, and memory before and after it is
  * compared. A write and a read: does the write change what the read gets? Two writes: do they leave different values?
  */
 int values_compare(struct racecheck *r, struct nav *nav, struct err *e);

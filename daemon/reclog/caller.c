@@ -251,7 +251,7 @@ static bool add_variable(struct buf *b, Dwfl_Module *mod, uint64_t addr)
 	return true;
 }
 
-/* The file whose mapping this is; what has no file behind one is its zeroed data (.bss). */
+/* The file whose mapping this is; what has no file after one is its zeroed data (.bss). */
 static bool file_of(pid_t pid, uint64_t addr, char path[sizeof(((struct mapping *)0)->path)])
 {
 	cleanup_maps struct maps maps = {0};

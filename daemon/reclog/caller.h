@@ -15,7 +15,7 @@
  * for code in no file it stands alone.
  */
 void caller_add(struct buf *b, pid_t pid, uint64_t pc);
-/* The same for code at an offset of a file, behind the call: without a process. */
+/* The same for code at an offset of a file, after the call: without a process. */
 void caller_add_in_file(struct buf *b, const char *path, uint64_t offset);
 
 /*

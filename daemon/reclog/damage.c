@@ -79,7 +79,7 @@ char *damage_text(const struct rlog_damage *d)
 	if (d->kind == RLOG_DAMAGE_BEFORE)
 		buf_addf(&b, "the memory in front of %s was written to", size);
 	else if (d->kind == RLOG_DAMAGE_BEHIND)
-		buf_addf(&b, "the memory behind %s was written to: byte %lld became 0x%02llx", size, byte_of(d),
+		buf_addf(&b, "the memory after %s was written to: byte %lld became 0x%02llx", size, byte_of(d),
 			 (unsigned long long)d->found);
 	else
 		buf_addf(&b, "%s was written to after it was freed: byte %lld became 0x%02llx", size, byte_of(d),

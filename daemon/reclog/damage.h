@@ -10,7 +10,7 @@
 
 /* The i-th note of a control page, if it is whole and of RLOG_NOTE_DAMAGE; *process: whose. */
 bool damage_note(const struct rlog_control *c, unsigned i, struct rlog_damage *d, uint32_t *process);
-/* "a write behind a block of 10 bytes at 0x...: ...", malloc'd. */
+/* "a write after a block of 10 bytes at 0x...: ...", malloc'd. */
 char *damage_text(const struct rlog_damage *d);
 /* The object of fredctl(1). */
 json_t *damage_json(const struct rlog_damage *d, uint32_t process);

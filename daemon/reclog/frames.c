@@ -139,7 +139,7 @@ static int put_frames(const char *log, int to, uint64_t size, uint64_t room, str
 	void *p = NULL;
 	int r = 0;
 
-	/* behind the copy: what was cut out of the log meanwhile is in a frame */
+	/* after the copy: what was cut out of the log meanwhile is in a frame */
 	if (frames_open(&f, log, e))
 		return -1;
 	if (f.end > size)

@@ -41,7 +41,7 @@ static int head_check(const struct rlog_image *h, size_t size, const char *path,
 	return 0;
 }
 
-/* Takes the string at *p and moves *p behind its NUL; NULL when there is none before end. */
+/* Takes the string at *p and moves *p after its NUL; NULL when there is none before end. */
 static char *next_string(char **p, char *end)
 {
 	char *s = *p, *nul = s < end ? memchr(s, 0, (size_t)(end - s)) : NULL;

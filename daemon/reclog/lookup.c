@@ -113,7 +113,7 @@ static struct reader_iter place(const struct tl_thread *t, uint64_t index)
 /*
  * When an event took place, as far as the log knows: an acquire at some time before the next stamp
  * of its thread, and then its slot has its place on the timeline; a tail before the end. `it` is
- * behind the event.
+ * after the event.
  */
 #define LOOK_AHEAD 256
 static uint64_t event_stamp(const struct timeline *tl, const struct tl_thread *t, struct reader_iter it,
@@ -239,7 +239,7 @@ static uint64_t events_before(const struct timeline *tl, const struct tl_thread 
 	return tl->run_index[t->runs[lo - 1]] + into;
 }
 
-/* Behind the record of the last of so many events, whose kind that is. */
+/* After the record of the last of so many events, whose kind that is. */
 static struct reader_iter behind(const struct tl_thread *t, uint64_t events, uint8_t *kind)
 {
 	struct reader_iter it = events ? place(t, events - 1) : reader_begin(t->log);

@@ -192,7 +192,7 @@ static void sink_emit(struct tl_merge *m, struct tl_cursor *c, uint64_t events, 
 	tl_emit(m->tl, m->part, c->t->ordinal, events);
 }
 
-/* The part begins behind its first event, which is on the timeline already. */
+/* The part begins after its first event, which is on the timeline already. */
 static void skip_first(struct tl_cursor *c)
 {
 	struct rlog_rec rec;

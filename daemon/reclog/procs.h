@@ -28,7 +28,7 @@ char *const *procs_argv(const struct rec *rec, const struct rec_image *img);
  * The images of a recording, those that the user most likely means first: what died of a signal,
  * what exited with a failure, the program that was started (the last image of its PID), the rest. A failure before
  * the program's own successful end belongs to the rest: the program has dealt with it. A process that ended as its last
- * child did before comes behind that child. ordinals has room for rec->nimages; returns how many.
+ * child did before comes after that child. ordinals has room for rec->nimages; returns how many.
  */
 unsigned procs_order(const struct rec *rec, uint32_t *ordinals);
 /*

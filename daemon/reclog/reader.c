@@ -306,11 +306,11 @@ enum rlog_read reader_next_slot(struct reader_iter *it, struct reader_slot *slot
 	return reader_next_record(it, &rec);
 }
 
-#define INTERRUPTED_LIMIT 4096 /* records of handlers to look behind */
+#define INTERRUPTED_LIMIT 4096 /* records of handlers to look after */
 #define INTERRUPTED_DEPTH 16
 
 /*
- * Signals came between an event and its result: that stands behind the events of their handlers, which may
+ * Signals came between an event and its result: that stands after the events of their handlers, which may
  * have been interrupted in turn. A handler that never returned leaves none.
  */
 static bool result_behind_signal(const uint8_t *p, const uint8_t *end, uint8_t kind, struct rlog_rec *result)

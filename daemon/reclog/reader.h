@@ -22,7 +22,7 @@ struct reader {
 	size_t mapped; /* bytes that are ours to unmap */
 	bool lenient; /* set by the owner: a record cut short by the end of the file ends the log */
 	int32_t pid; /* set by the owner: whose log it is; 0: unknown */
-	uint64_t start, start_stamp; /* set by the owner: where what is left of it begins; 0: behind its head */
+	uint64_t start, start_stamp; /* set by the owner: where what is left of it begins; 0: after its head */
 	struct rlog_head head;
 };
 
@@ -95,7 +95,7 @@ struct reader_slot {
 };
 
 /*
- * Whether the event rec, behind which `it` stands, was the last thing the process did: CRASH,
+ * Whether the event rec, after which `it` stands, was the last thing the process did: CRASH,
  * exit_group, an execve that succeeded, a signal to itself that it did not come back from (abort).
  */
 bool reader_ends_process(const struct reader_iter *it, const struct rlog_rec *rec);

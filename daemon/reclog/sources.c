@@ -133,7 +133,7 @@ int source_read(const struct sources *s, const struct source *f, struct buf *out
 		return err_set(e, ERR_USAGE, "%s: damaged recording: a source file of that size is not kept", f->name);
 	packed = xmalloc(f->bytes);
 	if (pread_full(fd, packed, f->bytes, (off_t)f->at) != (ssize_t)f->bytes)
-		return err_set(e, ERR_USAGE, "%s: damaged: it ends too early", s->path);
+		return err_set(e, ERR_USAGE, "%s: damaged: it is truncated", s->path);
 	size = ZSTD_getFrameContentSize(packed, f->bytes);
 	if (size > SOURCE_MAX)
 		return err_set(e, ERR_USAGE, "%s: damaged: no text of a source file at %llu", s->path,

@@ -57,7 +57,7 @@ bool symbol_has_code(const struct symbol_file *f, uint64_t vaddr)
 	return false;
 }
 
-/* The function with the greatest start that is not behind vaddr, and reaches it if its size is known. */
+/* The function with the greatest start that is not after vaddr, and reaches it if its size is known. */
 static void search(const struct symbol_file *f, const Elf64_Shdr *sh, const Elf64_Shdr *strings, uint64_t vaddr,
 		   const char **name, uint64_t *start)
 {

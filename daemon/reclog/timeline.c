@@ -178,7 +178,7 @@ int timeline_build(const struct rec *rec, uint32_t process, const struct timelin
 		if (part_merge(tl, i, &rec->live, opts, e))
 			goto fail;
 	if (tl->total == tl->base) {
-		err_set(e, ERR_USAGE, "%s: process %u has no events: it was ended before it ran", rec->dir, process);
+		err_set(e, ERR_USAGE, "%s: process %u has no events: it was killed before it ran", rec->dir, process);
 		goto fail;
 	}
 	*out = tl;

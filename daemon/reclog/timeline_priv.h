@@ -57,11 +57,11 @@ struct tl_limit {
 struct tl_cursor {
 	struct tl_thread *t;
 	uint64_t key; /* heap order, with the thread's ordinal */
-	struct reader_iter it, before; /* behind and in front of slot */
+	struct reader_iter it, before; /* after and in front of slot */
 	struct reader_slot slot;
 	bool in_heap, cut;
 	uint8_t prev_kind; /* of the stamped event that ended the slot before */
-	uint64_t tail; /* events behind the last slot */
+	uint64_t tail; /* events after the last slot */
 	/* variants.c: a key for each slot of this thread */
 	uint64_t *keys;
 	size_t nkeys, keys_cap, next_key;

@@ -71,7 +71,7 @@ static uint64_t raw_key(const struct variant *r, const struct tl_cursor *c)
 			       (end - start + 1);
 }
 
-/* The least key that lets the slot come behind all that it depends on. */
+/* The least key that lets the slot come after all that it depends on. */
 static uint64_t dependency_key(const struct variant *r, const struct tl_cursor *c)
 {
 	struct reader_iter it = c->before;

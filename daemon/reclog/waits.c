@@ -181,7 +181,7 @@ static void follow(struct waits *w, struct waits_thread *t)
 			return;
 		}
 	}
-	t->stuck = x != NULL; /* behind one of them */
+	t->stuck = x != NULL; /* after one of them */
 }
 
 static int read_all(struct waits *w, const struct memory_source *s, bool blocking)

@@ -8,7 +8,7 @@
 #include "replay/pick.h"
 #include "replay/show.h"
 
-/* To the hits-th time at an address behind the event. */
+/* To the hits-th time at an address after the event. */
 static int enter_segment(struct look *l, struct err *e)
 {
 	if (segment_begin(&l->seg, &l->nav.t, l->at.event, e) || segment_run_to(&l->seg, l->at.pc, l->at.hits, e))

@@ -166,7 +166,7 @@ static void add_page(struct buf *b, const struct comparable *l, const struct map
 	uint64_t page[PAGE / 8];
 
 	if (pread_full(l->mem, page, PAGE, (off_t)addr) != (ssize_t)PAGE)
-		return; /* behind the end of its file */
+		return; /* after the end of its file */
 	clear(page, addr, 0, l->live);
 	clear(page, addr, l->hole, l->hole_end);
 	if (!m->inode && all_zero(page, PAGE / 8))

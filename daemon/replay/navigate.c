@@ -264,7 +264,7 @@ static bool worth_restart(struct nav *n, uint64_t near)
 	return from < 0 || to < 0 || to - from > RESTART_S;
 }
 
-/* One that was let go in a segment is on its way to the event behind it. */
+/* One that was let go in a segment is on its way to the event after it. */
 static uint64_t comes_to(const struct nav *n)
 {
 	const struct replay_ctl *c = n->t.ctl;

@@ -73,7 +73,7 @@ uint64_t parallel_bound(struct target *t)
 	return several(t->tl, bound) ? bound : 0;
 }
 
-/* Behind its last slot that begins before the bound a thread stands, as in a linear replay. */
+/* After its last slot that begins before the bound a thread stands, as in a linear replay. */
 static void fill(struct replay_ctl *c, const struct timeline *tl, uint64_t bound)
 {
 	uint64_t n, before = 0, prefix = timeline_prefix(tl);

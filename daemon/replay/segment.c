@@ -81,7 +81,7 @@ int segment_begin(struct segment *s, struct target *t, uint64_t n, struct err *e
 
 	*s = (struct segment){.t = t, .n = n};
 	if (n >= target_total(t))
-		return err_set(e, ERR_USAGE, "nothing is recorded behind the last event (%llu)", (unsigned long long)n);
+		return err_set(e, ERR_USAGE, "nothing is recorded after the last event (%llu)", (unsigned long long)n);
 	if (timeline_find(t->tl, n + 1, &w, e) || trace_prepare(true, e) || (t->cpu >= 0 && trace_pin(0, t->cpu, e)))
 		return -1;
 	/* in a fork child that is yet to come the thread is still the parent's */

@@ -335,7 +335,7 @@ static int check_state(struct target *t, bool *diverged, struct err *e)
 	if (state == REPLAY_PARKED || state == REPLAY_ENDED)
 		return 0;
 	if (!target_is_lost(t, e))
-		return err_set(e, ERR_INTERNAL, "the replay stopped for no reason");
+		return err_set(e, ERR_INTERNAL, "the replay stopped for an unknown reason");
 	if (diverged)
 		*diverged = true;
 	return -1;
@@ -486,7 +486,7 @@ void target_release(struct target *t, uint64_t n)
 }
 
 /*
- * One that was let go in a segment (replay/segment.h) is on its way to the event behind it. There it parks: told of
+ * One that was let go in a segment (replay/segment.h) is on its way to the event after it. There it parks: told of
  * another place while it is about to do that, it would miss it.
  */
 static int come_to_stop(struct target *t, bool *diverged, struct err *e)

@@ -90,7 +90,7 @@ static int quick_run(struct conn *c, const struct wire_method *m, json_t *params
 	for (size_t i = 0; i < sizeof(table) / sizeof(table[0]); i++)
 		if (!strcmp(table[i].name, m->name))
 			return table[i].fn(c, params, result, e);
-	return err_set(e, ERR_INTERNAL, "%s: in the table of methods, but nowhere done", m->name);
+	return err_set(e, ERR_INTERNAL, "%s: is in the table of methods, but has no implementation", m->name);
 }
 
 /* ---- from a line to its answer ---- */

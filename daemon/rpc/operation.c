@@ -107,7 +107,7 @@ static void death_text(const struct operation *op, int code, int status, struct 
 	const char *name = op->method->name;
 
 	if (op->garbled)
-		err_set(e, ERR_INTERNAL, "%s: the worker wrote a line that is none of op.h's", name);
+		err_set(e, ERR_INTERNAL, "%s: the worker wrote a line that op.h does not define", name);
 	else if (code == CLD_EXITED)
 		err_set(e, ERR_INTERNAL, "%s: the worker ended with status %d and no result", name, status);
 	else
@@ -210,7 +210,7 @@ int operation_start(struct conn *c, const struct wire_method *m, json_t *id, jso
 	if (s->stopping)
 		return err_set(e, ERR_CANCELLED, "%s: the daemon is shutting down", m->name);
 	if (s->operation_count >= RPC_MAX_OPERATIONS)
-		return err_set(e, ERR_HOST, "%s: %d operations are running already", m->name, RPC_MAX_OPERATIONS);
+		return err_set(e, ERR_HOST, "%s: %d operations are already running", m->name, RPC_MAX_OPERATIONS);
 	op = operation_new(c, m, id, params);
 	if (start_worker(op, e)) {
 		operation_free(op);

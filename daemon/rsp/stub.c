@@ -17,7 +17,7 @@
 
 typedef int (*packet_fn)(struct stub *s, const char *args, struct err *e);
 
-/* ;XLEN,HEX... behind a breakpoint. -1: damaged. More than there is room for: all are left to the debugger. */
+/* ;XLEN,HEX... after a breakpoint. -1: damaged. More than there is room for: all are left to the debugger. */
 static int read_conditions(const char *args, struct buf *code, struct rsp_conditions *c)
 {
 	size_t len, at[RSP_CONDITIONS_MAX];
@@ -186,7 +186,7 @@ static int no_ack(struct stub *s, const char *args, struct err *e)
 	return stub_ok(s);
 }
 
-/* qRcmd,HEX: what the user typed behind `monitor`. Its text goes out first, as console output. */
+/* qRcmd,HEX: what the user typed after `monitor`. Its text goes out first, as console output. */
 static int monitor(struct stub *s, const char *args, struct err *e)
 {
 	cleanup_buf struct buf text = {0};

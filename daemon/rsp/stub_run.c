@@ -183,7 +183,7 @@ struct action {
 	int tid; /* 0: any */
 };
 
-/* LO,HI in hexadecimal behind *s. */
+/* LO,HI in hexadecimal after *s. */
 static bool read_range(const char **s, struct action *a)
 {
 	char *end;
@@ -199,7 +199,7 @@ static bool read_range(const char **s, struct action *a)
 	return true;
 }
 
-/* ;ACTION[:THREAD] behind *p */
+/* ;ACTION[:THREAD] after *p */
 static bool read_action(const char **p, bool ranges, struct action *a)
 {
 	const char *s = *p + 1;
@@ -285,7 +285,7 @@ int stub_detach(struct stub *s, const char *args, struct err *e)
 
 	if (s->ops->detach && s->ops->detach(s->ctx, &why))
 		return stub_refuse(s, &why);
-	s->killed = true; /* a recorded program is out of sight, as behind `kill` */
+	s->killed = true; /* a recorded program is out of sight, as after `kill` */
 	return s->extended ? stub_ok(s) : leave(s, args, e);
 }
 

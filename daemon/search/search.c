@@ -20,7 +20,7 @@ struct search {
 	struct bisect b;
 	bool alive; /* the process stands at `at` */
 	uint64_t at;
-	uint64_t since_ckpt_ns; /* running time from the checkpoint behind `at` to it */
+	uint64_t since_ckpt_ns; /* running time from the checkpoint after `at` to it */
 	uint64_t run_ns, run_events; /* for the rate */
 	bool own; /* own_at is a checkpoint of this search, the latest one */
 	uint64_t own_at;

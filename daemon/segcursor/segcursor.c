@@ -19,7 +19,7 @@ static int find_shim_call(struct segcur *in, struct trace *t, struct shim_call *
 	return 0;
 }
 
-/* On a copy: behind the end of the segment there is no way to look. There is none then. */
+/* On a copy: after the end of the segment there is no way to look. There is none then. */
 static int step_from_now(struct segcur *in, const struct breaks *b, struct trace *t, int *sig, struct stop *stop,
 			 struct err *e)
 {

@@ -45,7 +45,7 @@ struct stop {
 	int sig;
 	uint64_t addr;
 	enum group_slot_kind watch;
-	bool before; /* STOP_WATCH: it stands before the instruction that makes the change, not behind it */
+	bool before; /* STOP_WATCH: it stands before the instruction that makes the change, not after it */
 };
 
 struct goal;
@@ -151,7 +151,7 @@ int segcur_back_over(struct segcur *in, struct breaks *b, uint64_t lo, uint64_t 
 /* To the last stop of b in the segment. 1: there is none. */
 int segcur_last_stop(struct segcur *in, struct breaks *b, struct stop *stop, struct err *e);
 /*
- * t, a copy of the thread that moves behind event n of the target, on memory of its own, is on its way: are there stops
+ * t, a copy of the thread that moves after event n of the target, on memory of its own, is on its way: are there stops
  * of b on the rest of that? 0: there are none; 1: nobody knows.
  */
 int segcur_may_stop(struct target *target, uint64_t n, struct trace *t, const struct process_view *view,
@@ -166,7 +166,7 @@ struct segcur_change {
 };
 #define SEGCUR_CHANGES 200 /* no more at once */
 /*
- * The last changes behind the first visible state, up to now or to the end of the segment: the last *n of *all, at most
+ * The last changes after the first visible state, up to now or to the end of the segment: the last *n of *all, at most
  * `most`, ascending, in v. b watches for writes alone. 1: it cannot be done by a walk.
  */
 int segcur_changes(struct segcur *in, struct breaks *b, bool to_end, struct segcur_change *v, unsigned most,

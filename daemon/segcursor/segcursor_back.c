@@ -46,7 +46,7 @@ static int go(struct segcur *in, uint64_t steps, struct err *e)
 		}
 		if (stop.kind == STOP_OVER) {
 			segcur_drop(&t);
-			return err_set(e, ERR_INTERNAL, "the steps behind event %llu are not as many each time",
+			return err_set(e, ERR_INTERNAL, "the steps after event %llu differ in number from run to run",
 				       (unsigned long long)in->n);
 		}
 		if (stop.kind == STOP_SIGNAL)

@@ -116,7 +116,8 @@ static int count_with(struct segcur *in, struct trace *t, struct breaks *b, stru
 		if (stop.kind == STOP_HOT)
 			return 1;
 		if (stop.kind == STOP_OVER)
-			return g->want ? err_set(e, ERR_INTERNAL, "the state here is not met again behind event %llu",
+			return g->want ? err_set(e, ERR_INTERNAL,
+						 "the state here could not be reached again after event %llu",
 						 (unsigned long long)in->n)
 				       : 0;
 		r = segcur_is_goal(g, t, e);

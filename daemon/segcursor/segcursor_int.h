@@ -62,8 +62,8 @@ int segcur_walk_to_nth(struct segcur *in, struct trace *from, const struct break
  */
 int segcur_walk_on(struct segcur *in, bool fresh, struct breaks *b, struct goal *g, struct stop *stop, struct err *e);
 /*
- * now becomes the nth stop of b, which is walkable, behind the first mark. STOP_WATCH: it stands before the instruction
- * that makes the change, or behind it (stop->before).
+ * now becomes the nth stop of b, which is walkable, after the first mark. STOP_WATCH: it stands before the instruction
+ * that makes the change, or after it (stop->before).
  */
 int segcur_walk_to_stop(struct segcur *in, struct breaks *b, uint64_t nth, struct stop *stop, struct err *e);
 /*
@@ -88,7 +88,7 @@ int segcur_learn_end(struct segcur *in, struct err *e);
 int segcur_is_at_end(struct segcur *in, struct err *e);
 /* Sets in->end. */
 int segcur_find_end(struct segcur *in, struct err *e);
-/* A copy has run for this much CPU time without a stop: is it behind such an end for certain? 1, 0 or -1. */
+/* A copy has run for this much CPU time without a stop: is it after such an end for certain? 1, 0 or -1. */
 int segcur_is_lost(struct segcur *in, uint64_t ns, struct err *e);
 
 /* segcursor_copy.c: may a walk come there? */
@@ -116,13 +116,13 @@ int segcur_run_to_goal(struct segcur *in, struct goal *g, struct trace *t, uint6
 		       uint64_t *ns, struct err *e);
 /* How far the goal is from another state, in CPU time. */
 int segcur_distance(struct segcur *in, struct trace *from, struct goal *g, unsigned hot, uint64_t *ns, struct err *e);
-/* t, which is zeroed, becomes the last mark, so many steps behind the one before (0: unknown). */
+/* t, which is zeroed, becomes the last mark, so many steps after the one before (0: unknown). */
 void segcur_push_mark(struct segcur *in, struct trace *t, uint64_t steps);
 /* t, in which b is inserted, has run for a slice without a stop: leaves a copy on in->trail, now and then. */
 int segcur_leave_trail(struct segcur *in, struct trace *t, const struct breaks *b, struct err *e);
 /* The last copy on a trail becomes a mark, if there is one. */
 void segcur_mark_trail(struct segcur *in, struct segcur_trail *trail);
-/* Sets marks up to near the goal: it is *steps visible steps behind the last one. */
+/* Sets marks up to near the goal: it is *steps visible steps after the last one. */
 int segcur_count_back(struct segcur *in, struct goal *g, uint64_t *steps, struct err *e);
 
 /* t stands at one of b's points: STOP_BREAK, STOP_LIBRARY, or 0: it goes on. */
@@ -144,7 +144,7 @@ int segcur_run_to_nth(struct segcur *in, struct trace *from, struct breaks *b, u
 		      struct stop *stop, struct err *e);
 /*
  * Counts the stops of a copy of `from` before the goal: one of b, at which the goal itself is, is none. A data
- * watchpoint traps behind its instruction: that stop is before now only if now is behind it too. 1: there are more than
+ * watchpoint traps after its instruction: that stop is before now only if now is after it too. 1: there are more than
  * `most` (0: any number), or too many look like the goal until memory is compared.
  */
 int segcur_count_to(struct segcur *in, struct trace *from, struct breaks *b, struct goal *g, uint64_t most, uint64_t *k,
@@ -157,7 +157,7 @@ int segcur_count_keeping(struct segcur *in, struct breaks *b, struct goal *g, bo
 			 struct err *e);
 /* Those of t itself, which has made what is here already, up to the end of the segment. 1: there are too many. */
 int segcur_count_rest(struct segcur *in, struct trace *t, struct breaks *b, uint64_t *k, struct err *e);
-/* t itself goes on to the kth stop behind here. 1: there are not so many, or words are written to very often. */
+/* t itself goes on to the kth stop after here. 1: there are not so many, or words are written to very often. */
 int segcur_run_on(struct segcur *in, struct trace *t, struct breaks *b, uint64_t k, int *sig, struct stop *stop,
 		  struct err *e);
 /* Stops before the first mark, where walks begin. */

@@ -2,7 +2,7 @@
 /*
  * segcursor_last.c: the last stop before `now`, or of the whole segment, at a cost that does not depend on the number
  * of stops before it. They are counted by a walk (segcursor_walk.c) if that is possible. Else a stop near to the last
- * one is looked for by CPU time, which need not be exact, and the stops behind that one are counted. Where now's PC is
+ * one is looked for by CPU time, which need not be exact, and the stops after that one are counted. Where now's PC is
  * passed very often, walks tell whether a stop is before now.
  */
 #include <string.h>
@@ -21,7 +21,8 @@ static int go_to(struct segcur *in, struct trace *from, struct breaks *b, uint64
 
 	if (!r)
 		segcur_be_now(in, &t, sig, marks);
-	return r > 0 ? err_set(e, ERR_INTERNAL, "a stop behind event %llu is not met again", (unsigned long long)in->n)
+	return r > 0 ? err_set(e, ERR_INTERNAL, "a stop after event %llu could not be reached again",
+			       (unsigned long long)in->n)
 		     : r;
 }
 
@@ -158,7 +159,7 @@ static int to_first(struct segcur *in, struct trace *t, struct breaks *b, struct
 	}
 }
 
-/* The first stop, if it comes soon, some time behind another one. 1: there is none. */
+/* The first stop, if it comes soon, some time after another one. 1: there is none. */
 static int stop_behind(struct segcur *in, struct early *from, uint64_t ns, struct breaks *b, struct goal *g,
 		       struct early *to, struct err *e)
 {
@@ -233,7 +234,7 @@ static int approach(struct segcur *in, struct breaks *b, struct goal *g, struct 
 		if (r == SEGCUR_TOO_HOT)
 			return 2;
 		if (r == SEGCUR_PASSED)
-			return err_set(e, ERR_INTERNAL, "the state here is not met again behind event %llu",
+			return err_set(e, ERR_INTERNAL, "the state here could not be reached again after event %llu",
 				       (unsigned long long)in->n);
 		if (r || high > before / 2)
 			return r;
@@ -243,7 +244,7 @@ static int approach(struct segcur *in, struct breaks *b, struct goal *g, struct 
 	}
 }
 
-/* The last stop behind the first mark. 1: there is none. 2: as approach. */
+/* The last stop after the first mark. 1: there is none. 2: as approach. */
 static int last_of_many(struct segcur *in, struct breaks *b, struct goal *g, struct stop *stop, struct err *e)
 {
 	struct early lo = {0};

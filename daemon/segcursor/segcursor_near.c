@@ -197,7 +197,7 @@ static int approach(struct segcur *in, struct goal *g, struct err *e)
 		r = distance(in, g, 0, &left, e);
 	}
 	if (r == SEGCUR_PASSED)
-		return err_set(e, ERR_INTERNAL, "a state behind event %llu is not met again",
+		return err_set(e, ERR_INTERNAL, "a state after event %llu could not be reached again",
 			       (unsigned long long)in->n);
 	return r == SEGCUR_REACHED ? 0 : -1;
 }
@@ -241,7 +241,7 @@ static int count_steps(struct segcur *in, struct goal *g, struct window *w, stru
 	if (r < 0)
 		return -1;
 	if (r == 0 && g->want)
-		return err_set(e, ERR_INTERNAL, "a state behind event %llu is not met again",
+		return err_set(e, ERR_INTERNAL, "a state after event %llu could not be reached again",
 			       (unsigned long long)in->n);
 	return SEGCUR_REACHED;
 }

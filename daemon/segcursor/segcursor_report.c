@@ -2,7 +2,7 @@
 /*
  * segcursor_report.c: see segcursor_report.h. The copy runs as it is up to where the recorder returns to the program,
  * and from there in translated code (trace/walk.h). What is not translated (a system call in the program's code, a
- * trap) the processor executes; behind it the copy goes on in translated code.
+ * trap) the processor executes; after it the copy goes on in translated code.
  */
 #include "segcursor/segcursor_report.h"
 
@@ -41,7 +41,7 @@ struct reporting {
 enum reached { GOES_ON = 0, AT_END = 1, NOT_FOUND = 2 };
 
 /*
- * Does the copy wait for another thread? In pthread_once, behind the routine: in a replay the turn is lent to the
+ * Does the copy wait for another thread? In pthread_once, after the routine: in a replay the turn is lent to the
  * thread that is in it, to come out. Called about as often as slices end.
  */
 static bool waits_in_vain(void *ctx)
@@ -429,7 +429,7 @@ static int find_end(struct reporting *g, struct goal *goal, struct err *e)
 	return 0;
 }
 
-/* Events behind which the thread goes on by itself, from the recorder's function back to where it was called. */
+/* Events after which the thread goes on by itself, from the recorder's function back to where it was called. */
 static bool goes_on(const struct reader_event *ev)
 {
 	switch (ev->rec.kind) {

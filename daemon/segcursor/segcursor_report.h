@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * segcursor_report.h: a segment, or several of one thread, one behind the other, are gone through once, and what the
+ * segcursor_report.h: a segment, or several of one thread, one after the other, are gone through once, and what the
  * thread does on that way is told (rlog/report.h): in translated code, by a copy. The process itself is not touched.
  */
 #ifndef FRED_SEGCURSOR_SEGCURSOR_REPORT_H
@@ -11,7 +11,7 @@
 struct segcur_report_ops {
 	/* Before anything else is told: the copy at the event before the segment. 0 or -1. */
 	int (*begun)(void *ctx, const struct segcur *in, struct trace *t, struct err *e);
-	/* Whole entries, in the order of execution. t: the copy, somewhere behind the last of them. 0 or -1. */
+	/* Whole entries, in the order of execution. t: the copy, somewhere after the last of them. 0 or -1. */
 	int (*entries)(void *ctx, const uint64_t *v, size_t n, struct trace *t, struct err *e);
 	/* The thread goes on in the program's code with this stack pointer: a call of the recorder, begun in an earlier
 	 * segment, has returned. */

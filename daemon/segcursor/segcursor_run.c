@@ -6,7 +6,7 @@
  * A segment can end in the middle of the program, where its thread was interrupted (a PREEMPT record). Only the shim
  * finds that place, by executing the program in translated code, which must not be single-stepped. Copies of the base
  * are therefore told not to look for it (replay_ctl.endless). One copy is sent there once (segcur_find_end), and the
- * others are compared with it, or are taken to be behind it when they have used too much CPU time (segcur_is_lost).
+ * others are compared with it, or are taken to be after it when they have used too much CPU time (segcur_is_lost).
  */
 #include <inttypes.h>
 #include <stddef.h>
@@ -18,7 +18,7 @@
 #include "visibility/shim_frames.h"
 
 #define CTL_ADDR(field) (REPLAY_CTL_ADDR + offsetof(struct replay_ctl, field))
-/* A copy that has used this many times the CPU time of the whole segment, and some more, is behind its end. */
+/* A copy that has used this many times the CPU time of the whole segment, and some more, is after its end. */
 #define LOST_TIMES 8
 #define LOST_NS 1000000000u
 
@@ -153,7 +153,7 @@ int segcur_step_seeing(struct segcur *in, struct trace *t, const struct breaks *
 		if (seen)
 			return 0;
 	}
-	return err_set(e, ERR_INTERNAL, "thread %u does not come out of a library call behind event %" PRIu64,
+	return err_set(e, ERR_INTERNAL, "thread %u does not come out of a library call after event %" PRIu64,
 		       in->seg.thread, in->n);
 }
 
@@ -231,7 +231,7 @@ static int run_with(struct segcur *in, struct trace *t, int *sig, struct breaks 
 	return 0;
 }
 
-/* Over the breakpoint at which it stands, with the watchpoints set. stop->kind 0: nothing stops it behind that. */
+/* Over the breakpoint at which it stands, with the watchpoints set. stop->kind 0: nothing stops it after that. */
 static int step_over(struct segcur *in, struct trace *t, int *sig, struct breaks *b, struct stop *stop, struct err *e)
 {
 	struct breaks_words was;
@@ -276,7 +276,7 @@ static int next_slice(struct trace *t, uint64_t end, struct trace_limit *slice, 
 }
 
 /*
- * Nothing has stopped it for a slice: is it behind the segment's end, of which it does not know? Or did it come to
+ * Nothing has stopped it for a slice: is it after the segment's end, of which it does not know? Or did it come to
  * another event than the recorded one? Then that is over; the process itself, when it does the event, finds what
  * differs.
  */
@@ -373,7 +373,7 @@ int segcur_run_copy(struct segcur *in, struct trace *t, int *sig, struct breaks 
 	return r;
 }
 
-/* Onwards from a stop: what is here now is not met again. */
+/* Onwards from a stop: what is here now could not be reached again. */
 int segcur_onwards(struct segcur *in, struct trace *t, int *sig, struct breaks *b, struct stop *stop, struct err *e)
 {
 	uint64_t pc;
@@ -440,7 +440,8 @@ static int run_to_end(struct segcur *in, struct trace *t, struct err *e)
 	if (stop.kind == STOP_INTERRUPT)
 		return err_set(e, ERR_CANCELLED, "interrupted");
 	return t->alive ? 0
-			: err_set(e, ERR_INTERNAL, "where thread %u was interrupted behind event %llu is not met again",
+			: err_set(e, ERR_INTERNAL,
+				  "where thread %u was interrupted after event %llu could not be reached again",
 				  in->seg.thread, (unsigned long long)in->n);
 }
 

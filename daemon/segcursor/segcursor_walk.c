@@ -46,7 +46,7 @@ struct walker {
 	void *ctx;
 	struct trace_budget budget; /* not begun: none */
 	pid_t pid; /* of the copy that walks */
-	bool lost; /* it is behind the segment's end */
+	bool lost; /* it is after the segment's end */
 };
 
 static int is_goal(void *ctx, struct trace *t, struct walk_tell *tell, struct err *e)
@@ -302,7 +302,7 @@ static void tell_word(const struct breaks *b, const struct trace_walk *w, struct
 	}
 }
 
-/* *t, behind change number n, which the instruction at pc makes, becomes the state before that. More than 0: it stays.
+/* *t, after change number n, which the instruction at pc makes, becomes the state before that. More than 0: it stays.
  */
 static int go_before(struct segcur *in, const struct breaks *b, uint64_t n, uint64_t pc, struct trace *t, struct err *e)
 {

@@ -59,7 +59,7 @@ static void exclude_alt_stack(struct ranges *r, const struct trace *t, uint64_t 
 }
 
 /*
- * The shim's own data: its file's mappings and the zeroed part behind them. Of the stacks, only the part in
+ * The shim's own data: its file's mappings and the zeroed part after them. Of the stacks, only the part in
  * use by this thread counts: the others stand in the shim, and wait there one way or another.
  */
 static int find_excluded(pid_t pid, uint64_t rsp, struct ranges *out, struct err *e)
@@ -173,7 +173,7 @@ static void choose_on_stack(struct trace *a, struct trace *b, uint64_t rsp, stru
 
 /*
  * An area that XSAVEC filled (Intel's manual, volume 1, 13.4): XSTATE_BV, the state components that are in it, and
- * XCOMP_BV behind it. A component that has its initial value is in it, or not, as the processor happens to keep track
+ * XCOMP_BV after it. A component that has its initial value is in it, or not, as the processor happens to keep track
  * of it: on AMD's, a context switch changes that. The dynamic linker fills such an area on the stack when a function is
  * bound, and restores the registers from it.
  */

@@ -109,10 +109,10 @@ int session_state_return(struct session_state *s, bool stop, struct err *e)
 		return 1;
 	to = stop || !s->undo_log.n ? last->mark : s->undo_log.v[s->undo_log.n - 1];
 	if (mark_goto(s->cursor, &to, &exact, e))
-		return err_wrap(e, "back to the last stop, behind event %llu", (unsigned long long)to.event);
+		return err_wrap(e, "back to the last stop, after event %llu", (unsigned long long)to.event);
 	s->inexact = !exact;
 	if (!exact)
-		log_warn("the last stop, at 0x%llx behind event %llu, is not met again exactly",
+		log_warn("the last stop, at 0x%llx after event %llu, could not be reached again exactly",
 			 (unsigned long long)to.regs.rip, (unsigned long long)to.event);
 	return 0;
 }

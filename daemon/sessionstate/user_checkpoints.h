@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * user_checkpoints.h: checkpoints that the user asks for: an exact position, and an image of the process (CRIU) at the
- * event before it, so that the way to this place and to those behind it is short.
+ * event before it, so that the way to this place and to those after it is short.
  */
 #ifndef FRED_SESSIONSTATE_USER_CHECKPOINTS_H
 #define FRED_SESSIONSTATE_USER_CHECKPOINTS_H

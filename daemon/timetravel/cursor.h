@@ -25,10 +25,10 @@ enum cursor_mode {
 
 /* The last of the stops that a run has counted (cursor.count). */
 struct cursor_last {
-	uint64_t event, k; /* it is the kth one behind this event, from 1; k is 0: there was none */
-	bool many; /* not all stops behind the event were counted: it is the kth or a later one */
+	uint64_t event, k; /* it is the kth one after this event, from 1; k is 0: there was none */
+	bool many; /* not all stops after the event were counted: it is the kth or a later one */
 	bool all; /* each segment with stops is added to `maybe` */
-	uint64_t written, writes; /* behind event `written`, watched words were written so often without a change */
+	uint64_t written, writes; /* after event `written`, watched words were written so often without a change */
 	uint64_t patience; /* no more often than that: then the rest of the segment is left */
 	uint64_t *maybe; /* events of later segments that may have changes, ascending; malloc'd */
 	size_t maybes;
@@ -38,10 +38,10 @@ struct cursor_last {
 enum history_end_found {
 	HISTORY_END_EXACT = 0,
 	HISTORY_END_ALIKE, /* the most similar state; none is equal */
-	HISTORY_END_EARLIER, /* it computes for long without an event: its place is somewhere behind this one */
+	HISTORY_END_EARLIER, /* it computes for long without an event: its place is somewhere after this one */
 };
 
-/* Where a program that is still being recorded stands, behind the last recorded event. */
+/* Where a program that is still being recorded stands, after the last recorded event. */
 struct history_end {
 	bool on;
 	enum history_end_found found;
@@ -79,7 +79,7 @@ struct cursor {
 	struct group_thread *other; /* CURSOR_INSIDE: threads of the process that are held only to be looked at */
 	unsigned others;
 	pid_t tid; /* the thread of the last stop */
-	uint64_t least, most; /* stops are looked for behind event `least` and before event `most`; 0: no bound */
+	uint64_t least, most; /* stops are looked for after event `least` and before event `most`; 0: no bound */
 	uint32_t runs; /* of cursor_run, counted */
 	struct next_segment next; /* of the thread that is stepped */
 	bool (*interrupted)(void *ctx); /* does the user want to stop? May be NULL */
@@ -94,13 +94,13 @@ void cursor_fini(struct cursor *t);
  * listed in README.md.
  */
 
-/* To the first visible state at or behind event n. */
+/* To the first visible state at or after event n. */
 int cursor_goto(struct cursor *t, uint64_t n, struct err *e);
 /* To a point inside a segment (pc is not 0). ERR_USAGE: the segment does not come to that address so often. */
 int cursor_goto_point(struct cursor *t, const struct timeline_point *p, struct err *e);
 /* As that; to the visible state before, if the point is not visible. */
 int cursor_goto_seen(struct cursor *t, const struct timeline_point *p, struct err *e);
-/* To the last visible state before event n + 1. 1: there is none behind event n. */
+/* To the last visible state before event n + 1. 1: there is none after event n. */
 int cursor_goto_end(struct cursor *t, uint64_t n, struct err *e);
 /* live.c: to where a live program stands (rec->live is set), which becomes the end of history. */
 struct thread_snapshot;
@@ -126,7 +126,7 @@ int cursor_back_continue(struct cursor *t, struct stop *stop, struct err *e);
 /* To the visible state before this one of thread tid. STOP_FIRST: the thread begins here. */
 int cursor_back_step(struct cursor *t, pid_t tid, struct stop *stop, struct err *e);
 /*
- * Back to where thread tid, which is in [lo, hi), last entered that range, or to a breakpoint behind that. Instructions
+ * Back to where thread tid, which is in [lo, hi), last entered that range, or to a breakpoint after that. Instructions
  * executed with a stack pointer below sp are of called functions and do not count. 1: nothing has happened: steps are
  * as good.
  */

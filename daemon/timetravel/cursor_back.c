@@ -154,7 +154,7 @@ int cursor_back_over(struct cursor *t, pid_t tid, uint64_t lo, uint64_t hi, uint
 								: 1;
 }
 
-/* It stands behind a change: the value of a word that has a condition. */
+/* It stands after a change: the value of a word that has a condition. */
 static void note_behind(struct cursor *t, const struct stop *stop)
 {
 	struct watch_condition *c = NULL;
@@ -185,8 +185,8 @@ static int to_stop(struct cursor *t, uint64_t k, struct stop *stop, struct err *
 	int r = t->ops->nth_stop(&t->in, &t->breaks, k, stop, e);
 
 	if (r > 0)
-		return err_set(e, ERR_INTERNAL, "stop %llu behind event %llu is not met again", (unsigned long long)k,
-			       (unsigned long long)t->in.n);
+		return err_set(e, ERR_INTERNAL, "stop %llu after event %llu could not be reached again",
+			       (unsigned long long)k, (unsigned long long)t->in.n);
 	return r ? r : at_stop(t, stop, e);
 }
 
@@ -199,7 +199,7 @@ static int to_last(struct cursor *t, const struct cursor_last *last, struct stop
 		return to_stop(t, last->k, stop, e);
 	r = t->ops->last_stop(&t->in, &t->breaks, stop, e);
 	if (r > 0)
-		return err_set(e, ERR_INTERNAL, "the stops behind event %llu are not met again",
+		return err_set(e, ERR_INTERNAL, "the stops after event %llu could not be reached again",
 			       (unsigned long long)last->event);
 	return r ? r : at_stop(t, stop, e);
 }
@@ -293,7 +293,7 @@ static uint64_t piece_before(struct cursor *t, uint64_t to)
 	return to > first && t->ops->checkpoint_before(t->nav, to - 1, &from) && from > first ? from : first;
 }
 
-/* Interrupted somewhere in between, which is no place to go on from; but behind `to`, at a checkpoint, all has been
+/* Interrupted somewhere in between, which is no place to go on from; but after `to`, at a checkpoint, all has been
  * searched. */
 static int given_up(struct cursor *t, uint64_t to, struct stop *stop, struct err *e)
 {

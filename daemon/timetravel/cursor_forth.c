@@ -119,7 +119,7 @@ static int step_last(struct cursor *t, pid_t tid, struct stop *stop, struct err 
 	return there ? 0 : t->ops->step(&t->in, &t->breaks, stop, e);
 }
 
-/* To the first visible state behind event n, at which the process stands. STOP_LIMIT: there is none; it stands at the
+/* To the first visible state after event n, at which the process stands. STOP_LIMIT: there is none; it stands at the
  * next one. */
 static int enter(struct cursor *t, uint64_t n, struct stop *stop, struct err *e)
 {
@@ -150,7 +150,7 @@ static int step_from(struct cursor *t, pid_t tid, bool fresh, struct stop *stop,
 
 	if (cursor_next_fork(t, cursor_event(t), &fork, e))
 		return -1;
-	if (fork) /* behind which all threads are others */
+	if (fork) /* after which all threads are others */
 		return run(t, tid, total, stop, e);
 	for (;; fresh = true) {
 		uint64_t n = cursor_event(t);

@@ -17,7 +17,7 @@ int cursor_leave(struct cursor *t, struct err *e);
 int cursor_may_stop(struct cursor *t, struct err *e);
 /* A copy of the thread that moved last, with memory of its own. */
 int cursor_copy(struct cursor *t, struct trace *copy, struct err *e);
-/* To event n, then inside the segment behind it. 1: that has no visible state; the process stands at n. */
+/* To event n, then inside the segment after it. 1: that has no visible state; the process stands at n. */
 int cursor_enter(struct cursor *t, uint64_t n, struct err *e);
 /* As that, also into a segment in which only the shim's own calls can stop: see segcur_enter_any. */
 int cursor_enter_any(struct cursor *t, uint64_t n, struct err *e);
@@ -38,13 +38,13 @@ int cursor_keep(struct cursor *t, uint64_t *id, struct err *e);
  * step, or until event `until` (STOP_LIMIT; the end of the timeline is STOP_END).
  */
 int cursor_run(struct cursor *t, pid_t step, uint64_t until, struct stop *stop, struct err *e);
-/* The segment behind that event may have stops that are not counted. */
+/* The segment after that event may have stops that are not counted. */
 void cursor_maybe(struct cursor_last *last, uint64_t event);
-/* Does an event behind `from`, up to `to`, map or unmap memory, so that it is not known what a word was before? 1, 0 or
+/* Does an event after `from`, up to `to`, map or unmap memory, so that it is not known what a word was before? 1, 0 or
  * -1. */
 int cursor_remaps(struct cursor *t, uint64_t from, uint64_t to, struct err *e);
 
-/* forks.c: the first event behind `from` at which the process becomes its child, or the last one up to `to`; 0: there
+/* forks.c: the first event after `from` at which the process becomes its child, or the last one up to `to`; 0: there
  * is none. */
 int cursor_next_fork(struct cursor *t, uint64_t from, uint64_t *fork, struct err *e);
 int cursor_fork_before(struct cursor *t, uint64_t to, uint64_t *fork, struct err *e);

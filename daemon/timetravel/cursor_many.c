@@ -158,7 +158,7 @@ int cursor_back_continue(struct cursor *t, struct stop *stop, struct err *e)
 	return t->calls.on ? cursor_calls_back(t, back, stop, e) : back(t, stop, e);
 }
 
-/* What the others have, one behind the other; malloc'd; NULL: there are none. */
+/* What the others have, one after the other; malloc'd; NULL: there are none. */
 static uint8_t *look(struct cursor *t)
 {
 	struct breaks *b = &t->breaks;

@@ -51,7 +51,7 @@ int cursor_leave(struct cursor *t, struct err *e)
 	return let_others_go(t, e) | segcur_leave(&t->in, e) ? -1 : 0;
 }
 
-/* A process that is let go in a segment is on its way to the event behind it: for what lies before it is of no use. */
+/* A process that is let go in a segment is on its way to the event after it: for what lies before it is of no use. */
 static int leave_for(struct cursor *t, uint64_t n, struct err *e)
 {
 	bool back = t->mode == CURSOR_INSIDE && n <= t->in.n;
@@ -247,7 +247,7 @@ static int go_inside(struct cursor *t, struct breaks *b, struct segcur_count *co
 		t->in.sig = -sig;
 	segcur_drop(&here);
 	if (r > 0)
-		return err_set(e, ERR_INTERNAL, "the state of thread %d behind event %llu is not met again",
+		return err_set(e, ERR_INTERNAL, "the state of thread %d after event %llu could not be reached again",
 			       (int)t->tid, (unsigned long long)n);
 	return r;
 }

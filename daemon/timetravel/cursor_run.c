@@ -24,7 +24,7 @@ struct run {
 	uint64_t before; /* of the stepped thread: its last instruction */
 	bool handler; /* ... and whether a handler began with it */
 	struct breaks_words words; /* of what is watched, as they were... */
-	uint64_t words_at; /* ... behind this event */
+	uint64_t words_at; /* ... after this event */
 	struct shim_call shim_call;
 	int held; /* a signal that waits for the end of its step; 0: none */
 	uint32_t notify;
@@ -232,7 +232,7 @@ static bool is_counted(struct run *r)
 	return !c->many;
 }
 
-/* Past a stop that is none, at a breakpoint or behind the write to a watched word, and on. */
+/* Past a stop that is none, at a breakpoint or after the write to a watched word, and on. */
 static int pass(struct run *r, struct group_thread *th, struct err *e)
 {
 	struct breaks *b = &r->t->breaks;

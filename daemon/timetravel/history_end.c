@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * history_end.c: a timeline that ends where a live program stands: in the middle of a segment, behind its last event.
+ * history_end.c: a timeline that ends where a live program stands: in the middle of a segment, after its last event.
  * That place is a point like others, an address and how many times the segment comes there (struct history_end). live.c
  * finds it.
  */
@@ -45,7 +45,8 @@ static int next(struct cursor *t, bool fresh, struct breaks *both, struct stop *
 	int r = fresh ? t->ops->nth_stop(&t->in, both, 1, stop, e) : t->ops->run_segment(&t->in, both, stop, e);
 
 	if (r > 0 || (!r && stop->kind == STOP_OVER))
-		return err_set(e, ERR_INTERNAL, "the state of the live program is not met again behind event %llu",
+		return err_set(e, ERR_INTERNAL,
+			       "the state of the live program could not be reached again after event %llu",
 			       (unsigned long long)t->history_end.at.event);
 	return r;
 }

@@ -92,7 +92,7 @@ static int find_live(struct cursor *t, const struct thread_snapshot *p, struct s
 		found = !r;
 		if (!found)
 			s->best = s->arrivals;
-		/* what is behind it has not happened */
+		/* what is after it has not happened */
 		r = r < 0 || cursor_enter(t, t->history_end.at.event, e)
 			    ? -1
 			    : segcur_nth_stop(&t->in, &at, s->best, &stop, e);
@@ -114,7 +114,7 @@ int cursor_goto_live(struct cursor *t, const struct thread_snapshot *p, struct e
 	r = find_live(t, p, &s, e);
 	if (r > 0)
 		return err_set(e, ERR_INTERNAL,
-			       "the replay does not come to 0x%llx, where the live program stands, behind event %llu",
+			       "the replay does not come to 0x%llx, where the live program stands, after event %llu",
 			       (unsigned long long)s.pc, n);
 	log_info("event %llu, time %llu at 0x%llx: differs by 0x%llx", n, (unsigned long long)s.best,
 		 (unsigned long long)s.pc, (unsigned long long)s.least);

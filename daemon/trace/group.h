@@ -45,7 +45,7 @@ struct group {
 	void *arg;
 };
 
-/* Is it the stop behind an execve (PTRACE_O_TRACEEXEC)? */
+/* Is it the stop after an execve (PTRACE_O_TRACEEXEC)? */
 bool group_is_exec(const struct trace_stop *s);
 
 /* Is it the stop in the call by which the process exits (PTRACE_O_TRACEEXIT)? Its memory still exists. *status: as from

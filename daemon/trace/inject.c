@@ -113,7 +113,7 @@ static int execute(struct trace *t, uint64_t gadget, const struct user_regs_stru
 		if (trace_set_regs(t, call, e))
 			return -1;
 	}
-	return err_set(e, ERR_INTERNAL, "interrupted again and again");
+	return err_set(e, ERR_INTERNAL, "interrupted too many times");
 }
 
 int trace_inject(struct trace *t, uint64_t gadget, long nr, const uint64_t a[6], struct trace_injection *in,

@@ -18,7 +18,7 @@
  * copies whose own start takes as long. */
 #define SETTLE_ENOUGH 3
 #define RAW_LIMIT 200000 /* hits or steps before the search goes by time once more */
-/* For a look at what comes behind. */
+/* For a look at what comes after. */
 #define LASTING_NS 1000000000u
 
 /* One probe by time: a copy runs for cpu_ns. */
@@ -205,7 +205,7 @@ static int search_nth(struct local *l, bool bad, struct err *e)
 	}
 }
 
-/* The segment begins with a bad state: is there a good one, and a bad one behind it? */
+/* The segment begins with a bad state: is there a good one, and a bad one after it? */
 static int begin_bad(struct local *l, struct err *e)
 {
 	int again;

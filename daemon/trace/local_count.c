@@ -309,7 +309,7 @@ static int last_unit(struct counting *c, enum local_verdict *v, struct err *e)
 	return s.end_seen ? last_step(c->l, v, e) : local_go_through(c->l, LOCAL_STEP, 0, v, e);
 }
 
-/* PC of state c->end, which lies one branch behind the left end, and is not the one that was counted to. */
+/* PC of state c->end, which lies one branch after the left end, and is not the one that was counted to. */
 static int find_end_pc(struct counting *c, struct err *e)
 {
 	struct trace copy;
@@ -350,7 +350,7 @@ int local_cross_gap(struct local *l, struct trace *t, struct err *e)
 
 /* ---- gaps ---- */
 
-/* To behind the next gap. 1: it does not come there; *ended: for the segment is over. *branches: on the way. */
+/* To after the next gap. 1: it does not come there; *ended: for the segment is over. *branches: on the way. */
 static int over_gap(struct local *l, struct trace *t, uint64_t *branches, bool *ended, struct err *e)
 {
 	struct trace_walk w = {.ask.nth_branch = 0};
@@ -378,7 +378,7 @@ static int move_gaps(struct counting *c, struct trace *copy, uint64_t units, boo
 }
 
 /*
- * How many gaps there are behind the left end. *branches: of the stretch behind the last of them, if the segment ends
+ * How many gaps there are after the left end. *branches: of the stretch after the last of them, if the segment ends
  * there; 0: it does not, or they are too many to be counted.
  */
 static int count_gaps(struct local *l, uint64_t *gaps, uint64_t *branches, struct err *e)
@@ -397,7 +397,7 @@ static int count_gaps(struct local *l, uint64_t *gaps, uint64_t *branches, struc
 	return r < 0 ? -1 : 0;
 }
 
-/* Is what the left end reads the same behind the first gap? Then it goes there without being evaluated. */
+/* Is what the left end reads the same after the first gap? Then it goes there without being evaluated. */
 static int over_first_gap(struct counting *c, struct err *e)
 {
 	struct local *l = c->l;

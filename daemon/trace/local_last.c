@@ -136,7 +136,7 @@ static uint64_t sample(uint64_t i, uint64_t n)
 	return at < 1 ? 1 : at > n ? n : at;
 }
 
-/* A copy before the nth branch behind the left end. 1: it is good there, and the left end. */
+/* A copy before the nth branch after the left end. 1: it is good there, and the left end. */
 static int look_at_branch(struct local *l, uint64_t nth, struct err *e)
 {
 	struct trace_walk w;
@@ -165,7 +165,7 @@ static int look_at_branch(struct local *l, uint64_t nth, struct err *e)
 	return 1;
 }
 
-/* How many branches there are behind the left end, as far as can be walked. */
+/* How many branches there are after the left end, as far as can be walked. */
 static int count_behind(struct local *l, uint64_t *n, struct err *e)
 {
 	struct trace_walk w;
@@ -181,7 +181,7 @@ static int count_behind(struct local *l, uint64_t *n, struct err *e)
 	return r < 0 ? -1 : 0;
 }
 
-/* Is it good somewhere behind the left end? At states chosen by the number of their branch, as far as there is time. As
+/* Is it good somewhere after the left end? At states chosen by the number of their branch, as far as there is time. As
  * local_look_later. */
 static int later_by_samples(struct local *l, struct err *e)
 {
@@ -207,7 +207,7 @@ static int fork_to_look(struct local *l, struct trace *copy, struct err *e)
 	return 0;
 }
 
-/* The left end is at a good state that was found behind a bad one: its words. */
+/* The left end is at a good state that was found after a bad one: its words. */
 static int begin_again(struct local *l, struct err *e)
 {
 	struct trace_words words;

@@ -67,7 +67,7 @@ static int begins(struct local *l, struct trace *t, struct trace_line *line, boo
 	return 0;
 }
 
-/* ---- behind a change ---- */
+/* ---- after a change ---- */
 
 static int go_through(struct local *l, struct trace *copy, struct trace_line *line, bool *bad, struct err *e)
 {
@@ -156,11 +156,11 @@ struct line_search {
 	struct trace
 		base; /* alive: a copy that stands some branches before `near`, so that the long way is gone once */
 	uint64_t base_branches;
-	struct trace_local_place near; /* before the last branch that the transition comes behind, or where code that
+	struct trace_local_place near; /* before the last branch that the transition comes after, or where code that
 					  can be walked begins */
 	uint64_t pc; /* there */
 	uint64_t arrivals; /* at that, from the base up to there */
-	uint64_t steps; /* from there to behind the transition */
+	uint64_t steps; /* from there to after the transition */
 	uint64_t turn; /* address of the instruction that made it */
 };
 
@@ -261,7 +261,7 @@ static int walk_rest(struct local *l, struct trace *t, struct rest *rest, struct
 		if (r == WALK_OVER)
 			return 0;
 		r = local_cross_gap(l, t, e);
-		if (r) /* the last one: it does not come behind that */
+		if (r) /* the last one: it does not come after that */
 			return r < 0 ? -1 : 0;
 	}
 	return 1;
@@ -404,7 +404,7 @@ static int go_back(struct line_search *w, const struct trace_local_place *from, 
 }
 
 /*
- * The state so many instructions behind a place: how often its address pc has been come to. side: what the expression
+ * The state so many instructions after a place: how often its address pc has been come to. side: what the expression
  * is there; NULL: not asked for. 1: it does not come there.
  */
 static int describe(struct line_search *w, const struct trace_local_place *from, uint64_t steps, uint64_t pc,
@@ -501,7 +501,7 @@ int local_statement(struct local *l, struct trace *begin, struct err *e)
 	drop_base(&w);
 	restore(l, &saved);
 	l->r->later_evaluations += l->r->evaluations - evaluations;
-	log_info("%s, 0x%llx, %llu steps behind branch %llu",
+	log_info("%s, 0x%llx, %llu steps after branch %llu",
 		 l->r->statement.known ? "the statement begins" : "not known where the statement begins",
 		 (unsigned long long)l->r->statement.pc, (unsigned long long)w.steps,
 		 (unsigned long long)w.near.branches);

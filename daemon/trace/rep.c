@@ -118,7 +118,7 @@ static unsigned slot_len(const struct trace *t, unsigned slot)
 	return len[(t->dr7 >> (18 + 4 * slot)) & 3];
 }
 
-/* Does the element behind which `index` points overlap with [addr, addr + len)? */
+/* Does the element after which `index` points overlap with [addr, addr + len)? */
 static bool is_done_at(const struct rep *rep, uint64_t index, bool down, uint64_t addr, unsigned len)
 {
 	uint64_t at = down ? index + rep->size : index - rep->size;
@@ -156,7 +156,7 @@ static int clear_resume_flag(struct trace *t, struct err *e)
 	return trace_set_regs(t, &r, e);
 }
 
-/* On to the address behind it, at which a breakpoint is. */
+/* On to the address after it, at which a breakpoint is. */
 static int run_to(struct trace *t, struct trace_stop *s, struct err *e)
 {
 	struct trace_stop now;

@@ -257,7 +257,7 @@ static int go(struct trace_walk *w, struct trace *t, uint64_t memory, struct err
 	}
 }
 
-/* Behind the segment's end: have the words been changed by the recorder, on its way to that? Then nobody knows how
+/* After the segment's end: have the words been changed by the recorder, on its way to that? Then nobody knows how
  * often. */
 static int settle(struct trace_walk *w, struct trace *t, uint64_t memory, struct err *e)
 {

@@ -48,7 +48,7 @@ bool shim_frames_is_within(struct shim_frames *o, const struct visibility *s, pi
 			   const struct user_regs_struct *r);
 /*
  * As visibility_sees, and unwinds where a function of the program has returned into libc or the loader: that is not
- * visible when the shim has called it, such as the loader behind a library's constructor. So whether a state is visible
+ * visible when the shim has called it, such as the loader after a library's constructor. So whether a state is visible
  * does not depend on how the thread was followed to it.
  */
 bool shim_frames_sees(struct shim_frames *o, const struct visibility *s, struct shim_call *g, pid_t pid,

@@ -23,7 +23,7 @@ struct thread_snapshot {
 	struct thread_snapshot_region
 		*ignored; /* ascending: locks whose waiters spun or slept, so that their words differ by chance */
 	unsigned ignored_n;
-	uint8_t *data; /* of all regions, one behind the other */
+	uint8_t *data; /* of all regions, one after the other */
 	size_t len;
 };
 

@@ -2,7 +2,7 @@
 /*
  * watch_conditions.h: conditions of watchpoints, as agent expression bytecode, so that a change at which one is false
  * costs the debugger nothing. GDB sends conditions of breakpoints (Z0), but none of watchpoints (Z2): its Python tells
- * them (cli/gdb/conditions.py). They are read in the state behind a change; backwards in the one before it, where
+ * them (cli/gdb/conditions.py). They are read in the state after a change; backwards in the one before it, where
  * memory other than the watched word is not known. What cannot be evaluated here is true: the debugger has a look.
  */
 #ifndef FRED_VISIBILITY_WATCH_CONDITIONS_H
@@ -29,7 +29,7 @@ struct watch_condition {
 	struct conds conds; /* one of them is to be true */
 	struct watch_reads last; /* forwards: where it was false the last time; n 0: it was not since the last resume */
 	bool stale; /* the word has changed since the debugger has seen it */
-	uint8_t other[8]; /* its value on the other side of the change that is a stop: before it; backwards: behind it
+	uint8_t other[8]; /* its value on the other side of the change that is a stop: before it; backwards: after it
 			   */
 };
 

@@ -31,7 +31,7 @@ struct following {
 	struct visibility visibility;
 	uint32_t notify; /* the shim's count of news, as heard last */
 	bool over;
-	/* with at_events: the latest value in the segment behind an event, which is that of the next event if nothing
+	/* with at_events: the latest value in the segment after an event, which is that of the next event if nothing
 	 * follows */
 	bool pending;
 	enum search_value latest;
@@ -44,7 +44,7 @@ static struct replay_ctl *ctl(const struct following *w)
 	return w->f->nav->t.ctl;
 }
 
-/* The next value, in the segment behind `event`. */
+/* The next value, in the segment after `event`. */
 static void put(struct following *w, enum search_value v, uint64_t event)
 {
 	enum pred_side s = pred_side(w->f->pred, v);
@@ -59,7 +59,7 @@ static void put(struct following *w, enum search_value v, uint64_t event)
 		w->r->last = s;
 }
 
-/* The latest value is that of the event behind its segment. */
+/* The latest value is that of the event after its segment. */
 static void settle_latest(struct following *w)
 {
 	if (w->pending)

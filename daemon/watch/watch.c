@@ -190,10 +190,10 @@ static char *point_text(const struct timeline_point *p)
 static char *what_was_looked_at(const struct watch_looked *l, const struct suggestion *s, bool insn)
 {
 	if (l->watched && l->all)
-		return str_fmt(", and so it is behind each %s in between that changes what it reads",
+		return str_fmt(", and so it is after each %s in between that changes what it reads",
 			       insn ? "instruction" : "statement");
 	if (l->watched)
-		return str_fmt(", and so it is up to event %llu behind each %s that changes what it reads, which took "
+		return str_fmt(", and so it is up to event %llu after each %s that changes what it reads, which took "
 			       "a second: --last goes on",
 			       (unsigned long long)l->at, insn ? "instruction" : "statement");
 	return xstrdup(s->looked ? ", as at all positions in between that were looked at" : "");

@@ -18,7 +18,7 @@ struct watch {
 	bool have_expr;
 	struct op_ctx *ctx;
 	uint64_t good, bad;
-	struct timeline_point from; /* the good end; with a pc: inside the segment behind `good` */
+	struct timeline_point from; /* the good end; with a pc: inside the segment after `good` */
 	struct timeline_point here; /* the bad end; with a pc: inside the segment before `bad` */
 	struct expr_value at_good, at_bad;
 	const struct watch_params *params;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * watch_last.c: which of several transitions: the last one, from which on the expression stays bad. The bisection finds
- * one; the changes behind it are followed (follow.h), for a second by default.
+ * one; the changes after it are followed (follow.h), for a second by default.
  */
 #define LOG_DOMAIN "watch"
 #include "watch/watch_int.h"
@@ -12,11 +12,11 @@
 #include "watch/follow.h"
 #include "watch/hits.h"
 
-#define LATER_NS 1000000000u /* for following the changes behind what was found */
+#define LATER_NS 1000000000u /* for following the changes after what was found */
 #define WITHIN_NS 20000000000u /* for going back over statements inside of which alone it was good */
 #define WHOLE_NS (3600ull * 1000000000u) /* the same when the user asked for all of them */
 
-/* In the segment behind event n, up to the bad end if that is in there. */
+/* In the segment after event n, up to the bad end if that is in there. */
 static int turn_in(struct watch *w, uint64_t n, struct err *e)
 {
 	bool bounded = w->here.pc && n == w->here.event;
@@ -193,7 +193,7 @@ static int too_few(struct watch *w, uint64_t missing, struct err *e)
 		       w->params->bad ? w->params->bad : "end");
 }
 
-/* The nth transition behind the good end; 1: stage D has it already. ERR_NOT_FOUND: there are fewer. */
+/* The nth transition after the good end; 1: stage D has it already. ERR_NOT_FOUND: there are fewer. */
 static int nth_turn(struct watch *w, uint64_t *turn, struct err *e)
 {
 	struct follow f = follow_up_to(w, last_whole_event(w));
@@ -285,7 +285,7 @@ static int turn_nearby(struct watch *w, uint64_t n, struct err *e)
 
 /*
  * The transition in hand is inside a statement that began with a bad state: the wanted one is before that, which
- * becomes the bad end. 1: so it is, and the search has to be done again behind event *turn.
+ * becomes the bad end. 1: so it is, and the search has to be done again after event *turn.
  */
 static int within_statement(struct watch *w, bool may_go_back, uint64_t *turn, struct err *e)
 {
@@ -314,7 +314,7 @@ static int within_statement(struct watch *w, bool may_go_back, uint64_t *turn, s
 	if (here.pc && hits_of_segment(&w->nav, here.event, &w->d, here.pc, &here.hits, e))
 		return -1;
 	if (here.event == w->here.event && here.pc == w->here.pc && here.hits >= w->here.hits)
-		return err_set(e, ERR_INTERNAL, "event %llu: passes of 0x%llx are not counted the same each time",
+		return err_set(e, ERR_INTERNAL, "event %llu: the number of passes of 0x%llx differs from run to run",
 			       (unsigned long long)here.event, (unsigned long long)here.pc);
 	w->here = here;
 	w->bad = here.event + (here.pc != 0);

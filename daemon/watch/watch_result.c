@@ -7,7 +7,7 @@
 #include "replay/show.h"
 
 /*
- * The held thread stands behind the instruction. For the unwinder it is put back on it, with the registers
+ * The held thread stands after the instruction. For the unwinder it is put back on it, with the registers
  * it had there if they are known, so that inlined functions and the line are those of the instruction.
  */
 static int stand_on_instruction(struct watch *w, struct err *e)

@@ -262,7 +262,7 @@ static void never_written(struct why *w, struct why_operand *o)
 					      : "it has had this value from the beginning: nothing wrote to it");
 }
 
-/* The life of the memory began, or ended, behind which nothing was written. */
+/* The life of the memory began, or ended, after which nothing was written. */
 static int at_birth(struct why *w, struct why_operand *o, struct why_step **step, struct err *e)
 {
 	if (o->function) {

@@ -2,7 +2,7 @@
 /*
  * statement.c: what a statement used: from the instruction that made a value back to those of the same statement
  * that loaded or computed its operands. Registers are followed as long as what set them is of the same statement, and
- * stands in front of what used it in the code too: what stands behind it belongs to an earlier pass of a loop.
+ * stands in front of what used it in the code too: what stands after it belongs to an earlier pass of a loop.
  */
 #include <stdlib.h>
 #include <string.h>

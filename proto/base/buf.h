@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * buf.h: a growable byte buffer. There is always a NUL behind the last byte, so that a text buffer's
+ * buf.h: a growable byte buffer. There is always a NUL after the last byte, so that a text buffer's
  * data is a C string. Running out of memory aborts. `cleanup_buf struct buf b = {0};`
  */
 #ifndef FRED_BASE_BUF_H

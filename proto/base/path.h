@@ -10,7 +10,7 @@
 
 /* "dir/name" with one slash between; name alone when it is absolute or dir is "". malloc'd. */
 char *path_join(const char *dir, const char *name);
-/* What is behind the last slash of path. Points into path. */
+/* What is after the last slash of path. Points into path. */
 const char *path_base(const char *path);
 /* What is before the last slash: "." if there is none, "/" for "/x". malloc'd. */
 char *path_dir(const char *path);

@@ -58,7 +58,7 @@ static int remote_word(struct remote *r, uint64_t at, uint64_t *word, struct err
 	return 0;
 }
 
-/* Moves *at behind the next NULL word. */
+/* Moves *at after the next NULL word. */
 static int skip_strings(struct remote *r, uint64_t *at, struct err *e)
 {
 	uint64_t word;

@@ -8,7 +8,7 @@
  * mappings get addresses below the kernel's mmap_base, which nobody can set: a PROT_NONE mapping from a fixed address,
  * the top, to above all values that it may have, makes them begin below the top.
  *
- *     0x555555554000      the program, if it is position-independent; behind it the heap of brk
+ *     0x555555554000      the program, if it is position-independent; after it the heap of brk
  *     ... top             the dynamic loader, and below it all that is mapped without an address
  *     top ...             the vDSO and its data: their size, which depends on the kernel, places nothing else
  *     ... end             PROT_NONE
@@ -128,7 +128,7 @@ static inline int place_starts(const char *s, const char *with)
 	return 1;
 }
 
-/* /proc/PID/NAME into text, with a 0 behind it. Its length, or -1. */
+/* /proc/PID/NAME into text, with a 0 after it. Its length, or -1. */
 static inline long place_file(struct place *p, const char *name)
 {
 	char path[64] = "/proc/", digits[12], *to = path + 6;

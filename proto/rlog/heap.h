@@ -4,7 +4,7 @@
  * replay: in an arena they follow each other, each with a header in front of the memory that the program gets. The
  * addresses of the arenas are in rlog/replay.h.
  *
- * With --detect (RLOG_MALLOC_DETECT) canaries, words of HEAP_CANARY, stand behind each block's bytes: from the first
+ * With --detect (RLOG_MALLOC_DETECT) canaries, words of HEAP_CANARY, stand after each block's bytes: from the first
  * byte that was not asked for, at least 8 bytes. The size in the header has a check in its upper 16 bits. A freed block
  * is filled with canaries, up to HEAP_FILL bytes.
  */

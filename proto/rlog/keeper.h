@@ -21,7 +21,7 @@ enum keeper_op {
 	KEEPER_UNLINK = 4,
 	KEEPER_ACCESS = 5,
 	KEEPER_GROW = 6, /* writes zeros to [off, end): beyond its RLIMIT_FSIZE */
-	KEEPER_WRITE = 7, /* the bytes behind the request, at off */
+	KEEPER_WRITE = 7, /* the bytes after the request, at off */
 	KEEPER_APPEND = 8, /* the same at the end, to a file that is made if need be */
 	KEEPER_COPY = 9, /* [off, end) of the file whose descriptor came along, to the same place of one that is made if
 			    need be */
@@ -36,7 +36,7 @@ struct keeper_req {
 	uint64_t off, end;
 	char path[160], to[160]; /* in the recording, relative; to: RENAME */
 };
-#define KEEPER_DATA 4096 /* bytes behind a request, at most */
+#define KEEPER_DATA 4096 /* bytes after a request, at most */
 
 struct keeper_answer {
 	int32_t ret; /* 0 or -errno */

@@ -22,7 +22,7 @@
  * changes; `state` then says why.
  *
  * In parallel: up to event ahead_until a thread whose slot is over runs on, and waits where its next record begins.
- * At ahead_until all threads stand as they do in a linear replay, for behind its last slot before that, none does so.
+ * At ahead_until all threads stand as they do in a linear replay, for after its last slot before that, none does so.
  */
 #ifndef FRED_RLOG_REPLAY_H
 #define FRED_RLOG_REPLAY_H
@@ -66,7 +66,7 @@
 #define SHIM_SITES_ADDR                                                                                                \
 	0x190000000000ull /* recording: where blocks of the heap were allocated, see plugins/record/sync/heap_detect.c \
 			   */
-#define REPLAY_LOG_ADDR 0x190000000000ull /* replay: whole logs, one behind the other */
+#define REPLAY_LOG_ADDR 0x190000000000ull /* replay: whole logs, one after the other */
 #define REPLAY_REPORT_ADDR 0x1f0000000000ull /* in a copy: struct replay_report (rlog/report.h) */
 #define SHIM_HEAP_MAIN_ADDR 0x200000000000ull /* arena of the first thread, 8 TiB */
 #define SHIM_HEAP_ADDR 0x280000000000ull /* arena N at + N << 32 */
@@ -114,7 +114,7 @@ struct replay_diverge {
 	uint32_t expected_hash; /* of the object, where the kind has one */
 };
 
-/* Where a thread waits in the shim: what its caller keeps in registers, with rsp and rip as behind that wait. */
+/* Where a thread waits in the shim: what its caller keeps in registers, with rsp and rip as after that wait. */
 struct replay_stand {
 	uint64_t reg[8]; /* rbx, rbp, r12, r13, r14, r15, rsp, rip */
 	uint32_t there; /* 0: it runs; 1: it stands; 2: inside an event, and may hold a lock inside libc */
@@ -150,7 +150,7 @@ struct replay_ctl {
 	int32_t tid[RLOG_MAX_THREADS]; /* by ordinal, 0: not alive */
 	uint64_t stand_addr, stand_size; /* of thread N: struct replay_stand at stand_addr + N * stand_size */
 	uint64_t ahead_until; /* in parallel up to this event; 0: linear */
-	uint64_t ahead_from; /* of the slots, those behind this one's start; ancestors' are linear */
+	uint64_t ahead_from; /* of the slots, those after this one's start; ancestors' are linear */
 	uint32_t
 		ahead_end[RLOG_MAX_THREADS]; /* by ordinal: 1 + index of its last slot that begins before ahead_until */
 	uint64_t walk_addr; /* rlog/walk.h; 0: this recorder is older than that */

@@ -22,7 +22,7 @@
 	  2) /* address: of the operand in memory, without FS or GS; of EVEX, with an 8-bit displacement unscaled */   \
 	X(MASK, 2) /* opmask register of the access that comes next */                                                 \
 	X(STRING, 4) /* before a string instruction: rdi, rsi, rcx */                                                  \
-	X(STRING_END, 4) /* and behind it */                                                                           \
+	X(STRING_END, 4) /* and after it */                                                                            \
 	X(CALL, 2) /* before a call: the stack pointer */                                                              \
 	X(RET, 2) /* where the return address stands that is taken; PC 0: the recorder returns */                      \
 	X(ALLOC, 3) /* block, bytes asked for */                                                                       \
@@ -31,7 +31,7 @@
 	X(ALIGN, 3) /* block just allocated, the address in it that the program gets; the bytes end where they did */  \
 	X(SYNC, 3) /* the kind of a record (rlog.h) instead of an address; the object that it is about, 0: none; its   \
 		      first operand, of COND_WAIT the mutex */                                                         \
-	X(EVENT, 2) /* its number: it is done, and what follows is behind it */                                        \
+	X(EVENT, 2) /* its number: it is done, and what follows is after it */                                         \
 	X(INSN, 2) /* if `every`: before each instruction, and before its other entries: the stack pointer */
 
 enum replay_report_kind {
@@ -44,7 +44,7 @@ enum replay_report_kind {
 struct replay_report {
 	uint64_t cur; /* address of the next entry */
 	uint64_t full; /* from here on translated code stops, for the worker to take the entries out */
-	uint64_t end; /* behind the last byte; what has no room is lost */
+	uint64_t end; /* after the last byte; what has no room is lost */
 	uint64_t lost; /* entries */
 	uint64_t every; /* not 0: each instruction has an entry; is not to change afterwards */
 };

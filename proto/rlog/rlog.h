@@ -67,14 +67,14 @@ struct rlog_head {
 _Static_assert(sizeof(struct rlog_head) == 64, "rlog_head");
 
 /*
- * pNNNN/tNNNN.zst: parts of a log that its thread is done with, one behind the other: each is a struct rlog_frame,
+ * pNNNN/tNNNN.zst: parts of a log that its thread is done with, one after the other: each is a struct rlog_frame,
  * which zstd skips, and a zstd frame with its checksum. They count instead of what the log itself has there, which may
  * be a hole or cut off. The log's first page is in none of them.
  */
 #define RLOG_FRAME_MAGIC 0x184d2a5fu
 #define RLOG_FRAME_START 4096u /* where in the log the first one begins */
 struct rlog_frame {
-	uint32_t magic, skip; /* skip: the bytes behind this word that zstd skips */
+	uint32_t magic, skip; /* skip: the bytes after this word that zstd skips */
 	uint64_t offset; /* in the log */
 	uint32_t bytes; /* of the log */
 	uint32_t packed; /* of the zstd frame that follows */
@@ -118,7 +118,7 @@ enum rlog_malloc { RLOG_MALLOC_FRED = 0, RLOG_MALLOC_SYSTEM = 1, RLOG_MALLOC_DET
 /* What --detect has found: one block of the heap that was damaged. In a note of RLOG_NOTE_DAMAGE, instead of its text.
  */
 enum rlog_damage_kind {
-	RLOG_DAMAGE_BEHIND = 1, /* a write behind the bytes that were asked for */
+	RLOG_DAMAGE_BEHIND = 1, /* a write after the bytes that were asked for */
 	RLOG_DAMAGE_BEFORE = 2, /* a write in front of them */
 	RLOG_DAMAGE_FREED = 3, /* a write after the block was freed */
 };
@@ -130,7 +130,7 @@ struct rlog_damage {
 	uint64_t at; /* the first byte that is not as it was */
 	uint64_t expected, found; /* that byte */
 	uint64_t thread; /* ordinal of the thread that freed it or took it again; 0: found at the end */
-	uint64_t site; /* behind the call that allocated it; 0: not known */
+	uint64_t site; /* after the call that allocated it; 0: not known */
 	char where[152]; /* the same: "/path/of/libfoo.so+0x12" */
 };
 struct rlog_note { /* something the user must know: a refusal, an unrecorded child */
@@ -151,7 +151,7 @@ enum rlog_note_kind {
 	RLOG_NOTE_CHOICE = 6, /* text: how the recorder went on, and why */
 	RLOG_NOTE_BOUND = 7, /* text: why the recording could not be kept within its bound */
 	/*
-	 * number: a thread; text: what it waits for. Behind all of them one with 0 or RLOG_DEADLOCK_FOR_EVER. Taken
+	 * number: a thread; text: what it waits for. After all of them one with 0 or RLOG_DEADLOCK_FOR_EVER. Taken
 	 * back when a thread goes on.
 	 */
 	RLOG_NOTE_DEADLOCK = 8,
@@ -196,7 +196,7 @@ struct rlog_control {
 struct rlog_traps {
 	uint64_t magic, others; /* calls that had no place in the table */
 	struct {
-		uint64_t key; /* address behind the instruction, and the number << RLOG_TRAP_SHIFT; 0: free */
+		uint64_t key; /* address after the instruction, and the number << RLOG_TRAP_SHIFT; 0: free */
 		uint64_t count;
 	} at[RLOG_TRAPS - 1];
 };
@@ -210,15 +210,15 @@ enum rlog_call {
 	RLOG_CALL_CANCEL = 3, /* pthread_cancel */
 	RLOG_CALL_SERIAL = 4, /* from here on one thread ran at a time (a CALL without CALLRET) */
 	RLOG_CALL_RANDOM_DEVICE = 5, /* std::random_device::operator() */
-	RLOG_CALL_PIDFD = 6, /* behind a fork: the descriptor that CLONE_PIDFD gave */
+	RLOG_CALL_PIDFD = 6, /* after a fork: the descriptor that CLONE_PIDFD gave */
 	RLOG_CALL_TSC = 8, /* rdtsc, rdtscp: the result; payload: the processor (4 bytes) */
-	RLOG_CALL_SELF_MEM = 9, /* behind a write to /proc/self/mem: the address */
+	RLOG_CALL_SELF_MEM = 9, /* after a write to /proc/self/mem: the address */
 	RLOG_CALL_GROUP = 7, /* from here on in a group of processes that share memory (a CALL without CALLRET) */
 	RLOG_CALL_SETXID = 10, /* setuid and its like, in all threads */
 	RLOG_CALL_COPIED =
-		12, /* behind splice and its like, to standard output or error: payload: the bytes, or a part of them */
+		12, /* after splice and its like, to standard output or error: payload: the bytes, or a part of them */
 	RLOG_CALL_RANDOM = 13, /* rdrand, rdseed, rdpid: the result; payload: did it give one? (4 bytes) */
-	RLOG_CALL_SPLIT = 14, /* behind a PREEMPT: payload: struct split of plugins/record/sched/chaos.h */
+	RLOG_CALL_SPLIT = 14, /* after a PREEMPT: payload: struct split of plugins/record/sched/chaos.h */
 	RLOG_CALL_OUTPUT =
 		11, /* a descriptor that a call gave is the recording's standard output (4 * it + 1) or error (+ 2) */
 };
@@ -304,7 +304,7 @@ struct rlog_kind_info {
 enum rlog_read { RLOG_READ_OK = 0, RLOG_READ_END = 1, RLOG_READ_BAD = 2 };
 
 /*
- * Decodes the record at *p (before end) into r and moves *p behind it. RLOG_READ_END at a 0 kind or at
+ * Decodes the record at *p (before end) into r and moves *p after it. RLOG_READ_END at a 0 kind or at
  * the end of the data; RLOG_READ_BAD when the bytes are no record (unknown kind, or cut short).
  * table: rlog_kinds (rlog/kinds.h).
  */

@@ -19,12 +19,12 @@
 #define REPLAY_WALK_WORDS 64
 #define REPLAY_WALK_REGS 18 /* as gregs[] of a ucontext has them, up to the flags */
 #define REPLAY_WALK_MAPS 9
-#define REPLAY_WALK_STACK 65536 /* bytes behind the struct */
+#define REPLAY_WALK_STACK 65536 /* bytes after the struct */
 #define REPLAY_WALK_WATCHES 4
 #define REPLAY_WALK_LOG 256
 
 enum replay_walk_state {
-	REPLAY_WALK_NTH = 1, /* at a place, or behind the change of a word */
+	REPLAY_WALK_NTH = 1, /* at a place, or after the change of a word */
 	REPLAY_WALK_GOAL = 2, /* registers and words are as wanted; it can go on at `again` */
 	REPLAY_WALK_LEFT = 3, /* what comes now cannot be translated, or is the kernel's or the recorder's */
 	REPLAY_WALK_FULL = 4, /* the report's entries are to be taken out; it can go on at `again` */

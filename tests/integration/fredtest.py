@@ -158,7 +158,7 @@ class Suite:
         return self.path(name)
 
     def wait_complete(self, recording):
-        """Processes in the background go on being recorded behind the end of the first one."""
+        """Processes in the background go on being recorded after the end of the first one."""
         end = time.monotonic() + DEADLINE
         while not self.json("info", recording)["complete"]:
             check(time.monotonic() < end, "the recording is not complete")

@@ -6,8 +6,8 @@
  * of times, and however long the computation before is.
  *
  * A hardware breakpoint each stands on up to four instructions that access one variable: the same address relative to
- * their own, or the same member behind some pointer. They are drawn from what stands in the program's code where its
- * threads begin, behind the calls that it makes, in functions whose addresses those are given, and where it is
+ * their own, or the same member after some pointer. They are drawn from what stands in the program's code where its
+ * threads begin, after the calls that it makes, in functions whose addresses those are given, and where it is
  * interrupted. A breakpoint counts, so a place is known as in chaos_step.c: by its address and the number of times that
  * it was come to since the event. Each thread's breakpoints are set when it gets the turn.
  */
@@ -39,7 +39,7 @@
 #define BY_POINTER (1ull << 63) /* in a key: a member, not a variable */
 
 struct access {
-	uint64_t pc; /* where a thread can be held: at the instruction, or behind one that writes */
+	uint64_t pc; /* where a thread can be held: at the instruction, or after one that writes */
 	uint64_t insn, key;
 	int writes;
 };
@@ -331,7 +331,7 @@ int hot_init(uint64_t any_pc)
 
 /* ---- meetings ---- */
 
-/* Its first pass is that with which it goes on behind an interruption (hot_resumes): it was held there already. */
+/* Its first pass is that with which it goes on after an interruption (hot_resumes): it was held there already. */
 static int is_resumed(const struct thr *t, uint32_t i)
 {
 	const struct thread_spots *o = &hot.of[t->ordinal];

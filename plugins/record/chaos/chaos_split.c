@@ -6,8 +6,8 @@
  * read is kept, and put back when the thread goes on: it writes what it would have written. Who reads in between sees
  * what the others wrote, as there.
  *
- * Not where a handler runs before the instruction: on a processor it runs before or behind all of it. Whether it was
- * done is in the log, as an event with the bytes behind the PREEMPT.
+ * Not where a handler runs before the instruction: on a processor it runs before or after all of it. Whether it was
+ * done is in the log, as an event with the bytes after the PREEMPT.
  */
 #include "record/chaos/interrupts.h"
 #include "record/core/memory.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * chaos_step.c: --sched chaos: interrupts a computation at an instruction, where no call of the program is: the trap
- * flag stops its thread at each instruction behind an event, until it is about to access memory that may be shared, and
+ * flag stops its thread at each instruction after an event, until it is about to access memory that may be shared, and
  * chaos.c decides to interrupt it there. What lies between two such accesses makes no difference to others.
  *
  * The place is known by its address and the number of times that it was come to since the event (struct point, hits),

@@ -2,7 +2,7 @@
 /*
  * mem.c: copying, comparing and searching for the shim alone, hidden from the program. libc's functions leave what they
  * saw in vector registers; a recorder and a replay do not look at the same, and those registers are to be the same
- * behind it.
+ * after it.
  */
 #include "record/core/state.h"
 

@@ -38,7 +38,7 @@ void own_stack_stand(struct thr *t);
 /* A signal handler of the recorder's begins on it. uc: what it interrupted, which is the program, or a wrapper in its
  * call. */
 void own_stack_enter(struct thr *t, ucontext_t *uc);
-/* A handler of the program's is about to run, and behind it. here: a frame of the caller's. */
+/* A handler of the program's is about to run, and after it. here: a frame of the caller's. */
 void own_stack_leave(struct thr *t, const void *here);
 void own_stack_back(struct thr *t, const void *here);
 /*

@@ -95,7 +95,7 @@ void *dl_find_real(const char *name)
 	return 0;
 }
 
-/* Does a library behind this one have it? RTLD_NEXT finds no others. */
+/* Does a library after this one have it? RTLD_NEXT finds no others. */
 static int is_behind(const char *name)
 {
 	const ElfW(Dyn) *ours = _DYNAMIC;

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* real.h: the functions behind the wrappers. */
+/* real.h: the functions after the wrappers. */
 #ifndef FRED_RECORD_REAL_H
 #define FRED_RECORD_REAL_H
 
 #include <stdint.h>
 
-/* The real function behind a wrapper; resolved once at start. */
+/* The real function after a wrapper; resolved once at start. */
 #define REAL(name) ((__typeof__(&name))real_table[REAL_##name])
 enum real_id {
 #define REALFN(name, version) REAL_##name,

@@ -9,7 +9,7 @@
 
 /*
  * What the shim leaves below the program's stack differs between the modes, and programs do write bytes that they
- * never set (padding, the rest of a buffer): so it is wiped behind a system call.
+ * never set (padding, the rest of a buffer): so it is wiped after a system call.
  */
 void scrub_stack(void);
 void scrub_stack_bytes(uint64_t n); /* a multiple of 8 */

@@ -73,7 +73,7 @@ struct thr {
 	int depth; /* > 0: inside the shim */
 	volatile int blocking; /* in a call that may block: a signal runs its handler at once */
 	volatile int interrupted; /* there, since it was set to 0: INTERRUPTED_BY_... */
-	int unrecorded; /* ... whose record comes behind it */
+	int unrecorded; /* ... whose record comes after it */
 	enum wait_kind internal; /* ... and only another thread of the process, or a handler, ends it */
 	const void *waits[2]; /* ... for a release of these */
 	const void *released; /* chaos: the object of its last event */
@@ -168,7 +168,7 @@ struct thr {
 	uint32_t filter; /* seccomp.c: number of the program's newest one */
 	int no_tsc;
 	int tsc_faults; /* the program wants it so: PR_SET_TSC */
-	/* recording in parallel, see spin_watch.c: the end of its log behind its last sleep, the number of that call */
+	/* recording in parallel, see spin_watch.c: the end of its log after its last sleep, the number of that call */
 	const uint8_t *slept_to;
 	uint32_t slept_nr;
 	int undone; /* replay: an event is taken that has not been counted */

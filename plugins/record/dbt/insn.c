@@ -2,7 +2,7 @@
 /*
  * insn.c: see insn.h. Intel's manual, volume 2: appendix A (opcode maps), chapter 2 (prefixes, ModRM, VEX, EVEX).
  *
- * Each opcode has a letter that says what follows it. In the maps behind 0f 38 and 0f 3a, and behind VEX and EVEX,
+ * Each opcode has a letter that says what follows it. In the maps after 0f 38 and 0f 3a, and after VEX and EVEX,
  * all have a ModRM byte, and a byte of immediate in few places.
  */
 #include "record/dbt/insn.h"
@@ -102,7 +102,7 @@ static void immediate(struct reading *r, struct insn *i, unsigned n)
 	r->at += n;
 }
 
-/* The bytes behind a VEX or EVEX prefix, whose opcode stands at op_at. */
+/* The bytes after a VEX or EVEX prefix, whose opcode stands at op_at. */
 static char vector_form(const struct reading *r, const struct insn *i)
 {
 	if (r->map == MAP_0F3A)

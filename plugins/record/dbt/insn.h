@@ -22,7 +22,7 @@ struct insn {
 	uint8_t len; /* bytes */
 	uint8_t rex; /* 0: none */
 	uint8_t op; /* the last byte of the opcode */
-	uint8_t map; /* which opcode map: 0: one byte; 1: 0f; 2: 0f 38; 3: 0f 3a; others behind EVEX */
+	uint8_t map; /* which opcode map: 0: one byte; 1: 0f; 2: 0f 38; 3: 0f 3a; others after EVEX */
 	uint8_t vex; /* bytes of a VEX (2 or 3) or EVEX (4) prefix, which ends at op_at; 0: none */
 	/* offsets; 0: there is none */
 	uint8_t op_at, modrm_at;

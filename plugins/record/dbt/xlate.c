@@ -7,7 +7,7 @@
  * leave().
  *
  * Calls into the recorder run as they are, with another return address: in front of one there is a stub that keeps the
- * right one, and behind it `back` goes on there.
+ * right one, and after it `back` goes on there.
  */
 #include "record/dbt/xlate.h"
 #include "record/core/regs.h"
@@ -115,7 +115,7 @@ static void conditional(struct xlate *x, struct cache *c, const uint8_t *p, cons
 	put_go(x, c, i->target);
 }
 
-/* 1: the block goes on behind it. */
+/* 1: the block goes on after it. */
 static int one(struct xlate *x, struct cache *c, const uint8_t *p, const struct insn *i)
 {
 	switch (i->kind) {

@@ -28,7 +28,7 @@ struct xlate_filter {
 	enum xlate_until until;
 };
 
-/* How it goes on behind the place: LEAVE: there, in the original code. STEP: the same, with the trap flag set. */
+/* How it goes on after the place: LEAVE: there, in the original code. STEP: the same, with the trap flag set. */
 enum xlate_go { XLATE_ON, XLATE_LEAVE, XLATE_STEP };
 
 /*
@@ -60,7 +60,7 @@ struct xlate_ops {
 	/* Before the instruction at the place. regs: POINT_REGS of point.h; hits: how often it came here, from 1. */
 	enum xlate_go (*hit)(void *arg, const uint64_t *regs, uint64_t hits, struct xlate_filter *filter);
 	/*
-	 * What stands at pc runs in the original code, and so does what comes behind it: a call of the kernel, a trap,
+	 * What stands at pc runs in the original code, and so does what comes after it: a call of the kernel, a trap,
 	 * or what is not known. next: where that is; 0: no more can be translated at all.
 	 */
 	void (*stop)(void *arg, uint64_t pc, uint64_t next);

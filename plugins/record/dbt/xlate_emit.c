@@ -265,7 +265,7 @@ void emit_filter(struct xlate *x, struct cache *c, const struct site *s, const s
 /* ---- words that are watched ---- */
 
 /*
- * Words of memory that are watched. Behind each instruction that may write, translated code looks whether they are what
+ * Words of memory that are watched. After each instruction that may write, translated code looks whether they are what
  * they were, two or three nanoseconds each. It is the values that count, and not the addresses that are written to: a
  * store of the value that is there already is none.
  */

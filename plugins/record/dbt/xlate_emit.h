@@ -37,7 +37,7 @@ enum site_kind {
 
 struct site {
 	uint64_t pc; /* GO: where to; CHANGED: 0: where `by` says */
-	uint8_t *code; /* the exit; PLACE, PASSED, ARRIVED, CHANGED and FULL: behind it, the instruction there */
+	uint8_t *code; /* the exit; PLACE, PASSED, ARRIVED, CHANGED and FULL: after it, the instruction there */
 	enum site_kind kind;
 	uint64_t from; /* CHANGED: see xlate_ops.changed */
 };
@@ -63,7 +63,7 @@ struct xlate {
 	uint64_t place, len;
 	const struct xlate_count *count; /* NULL: nothing is */
 	uint64_t out; /* 0, or where it goes instead of going on at pc in the original code */
-	uint64_t again; /* behind the last exit */
+	uint64_t again; /* after the last exit */
 	uint64_t changes; /* that are counted as arrivals */
 	uint64_t changed_hit; /* the hit before which a word was changed last by the instruction in front of the place;
 				 0: none */
@@ -93,14 +93,14 @@ void emit_return_address(struct cache *c, uint64_t pc);
 void emit_condition(struct cache *c, const uint8_t *p, const struct insn *i); /* two exits follow: if not, and if so */
 void emit_by(struct xlate *x, struct cache *c, const uint8_t *p, const struct insn *i);
 void emit_ret(struct xlate *x, struct cache *c, const struct insn *i);
-/* The recorder's own code runs as it is, and comes back behind the call. Changes no flag. */
+/* The recorder's own code runs as it is, and comes back after the call. Changes no flag. */
 void emit_native(struct xlate *x, struct cache *c, uint64_t pc);
-/* Behind it: the stack is as if it had returned by itself. */
+/* After it: the stack is as if it had returned by itself. */
 void emit_back(struct xlate *x, struct cache *c);
 /* In the place of the exit at s: counts, looks at the filter's word, and mostly goes on at once. */
 void emit_filter(struct xlate *x, struct cache *c, const struct site *s, const struct xlate_filter *f);
 
-/* Behind the instruction at `from`: has it changed a word that is watched? pc comes next. As xlate_ops.changed; pc 0:
+/* After the instruction at `from`: has it changed a word that is watched? pc comes next. As xlate_ops.changed; pc 0:
  * the address in `by`. */
 void emit_words(struct xlate *x, struct cache *c, uint64_t from, uint64_t pc);
 /* What the words are now is what they are compared with from now on. */
@@ -111,7 +111,7 @@ enum emit_noted { EMIT_ANYWHERE, EMIT_OUTSIDE, EMIT_INSIDE };
 
 /*
  * xlate_report.c: what is told to the report (rlog/report.h). Before a block at pc: is there room for all that it
- * tells? Before and behind the instruction at p; behind a call of the recorder.
+ * tells? Before and after the instruction at p; after a call of the recorder.
  */
 void emit_report_room(struct xlate *x, struct cache *c, uint64_t pc);
 void emit_report(struct xlate *x, struct cache *c, const uint8_t *p, const struct insn *i);

@@ -27,6 +27,6 @@ sys_call call_rseq;
 /* Does a filter decide about this call? Then *ret is its result, 1; 0: it is allowed. */
 int seccomp_check(struct thr *t, long nr, const long *a, ucontext_t *uc, long *ret);
 
-void vdso_give(char **envp); /* behind vdso_init */
+void vdso_give(char **envp); /* after vdso_init */
 
 #endif

@@ -208,7 +208,7 @@ static void fill(struct vdso_image *v)
 	};
 
 	add_head(v);
-	memcpy(v->dyn, dyn, sizeof(dyn)); /* zeros behind it end it */
+	memcpy(v->dyn, dyn, sizeof(dyn)); /* zeros after it end it */
 	add_names(v, &n);
 	add_versions(v, &n, v->strings + soname);
 	add_code(v);

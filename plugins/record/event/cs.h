@@ -18,8 +18,8 @@ extern struct cs cs;
 
 void cs_acquire(struct thr *t);
 void cs_release(struct thr *t);
-void cs_outside(struct thr *t); /* t lets go of a mutex, without the turn, behind the record of that */
-void cs_resume(struct thr *t); /* behind a call that may have waited: sched/wait.h */
+void cs_outside(struct thr *t); /* t lets go of a mutex, without the turn, after the record of that */
+void cs_resume(struct thr *t); /* after a call that may have waited: sched/wait.h */
 void cs_exit(struct thr *t);
 void cs_fork_child(struct thr *t);
 
@@ -41,7 +41,7 @@ static inline void cs_locked(struct thr *t) /* t has taken a mutex */
 		cs_acquire(t);
 }
 
-static inline void cs_unlocked(struct thr *t) /* behind the stamped record of the release */
+static inline void cs_unlocked(struct thr *t) /* after the stamped record of the release */
 {
 	/* a mutex from before the second thread was not counted */
 	if (t->mutexes)

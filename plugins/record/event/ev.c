@@ -2,7 +2,7 @@
 /*
  * ev.c: events without payload, in both modes. System calls have their own code in sys.c.
  *
- * The record is built behind the cursor and its kind byte is stored last: the log is complete up to
+ * The record is built after the cursor and its kind byte is stored last: the log is complete up to
  * the last whole record at any moment.
  */
 #include "record/event/ev.h"
@@ -213,7 +213,7 @@ __attribute__((used)) void shim_leave_end(struct thr *t)
 {
 	t->depth = 0;
 	t->selector = 1;
-	/* came behind the look above: the program may now look at what the handler does, without an event */
+	/* came after the look above: the program may now look at what the handler does, without an event */
 	if (unlikely(t->pending) && t->made_event && G.mode == SHIM_RECORD) {
 		t->selector = 0;
 		t->depth = 1;

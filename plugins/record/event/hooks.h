@@ -13,7 +13,7 @@
 struct event_hooks {
 	/* recording */
 	void (*deliver_pending)(struct thr *t); /* runs the handlers of signals that wait: signal/sig.c */
-	void (*stamped)(struct thr *t); /* serially, behind a stamped record: others may run: sched/gil.c */
+	void (*stamped)(struct thr *t); /* serially, after a stamped record: others may run: sched/gil.c */
 	void (*join)(
 		struct thr *t); /* at the end of an event: a thread that ran in parallel until now: sched/gil_start.c */
 	void (*step)(struct thr *t, ucontext_t *uc); /* at the end of a call: chaos/chaos_step.c */

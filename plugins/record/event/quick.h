@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * quick.h: the records of a plain lock and of its release, written by the wrapper itself: what rec_event() in ev.c
- * does, for these two, without a call or a loop. A record goes to the log in one store, and with it the 0 behind it.
+ * does, for these two, without a call or a loop. A record goes to the log in one store, and with it the 0 after it.
  * Recording in parallel only.
  */
 #ifndef FRED_RECORD_QUICK_H
@@ -32,7 +32,7 @@ static inline void quick_lock(struct thr *t, const void *obj)
 
 /*
  * A mutex is about to be let go. The time since the last stamp takes two bytes or three: as a rule a branch that is
- * foreseen, so that the atomic instructions behind it do not wait for arithmetic that begins with rdtsc.
+ * foreseen, so that the atomic instructions after it do not wait for arithmetic that begins with rdtsc.
  */
 static inline void quick_unlock(struct thr *t, const void *obj)
 {

@@ -28,7 +28,7 @@ void turn_seek(struct thr *t)
 
 /*
  * How a thread waited shows in the registers that a function need not keep. They are the same each time, so that a
- * debugger sees the same state behind a call each time that it comes there.
+ * debugger sees the same state after a call each time that it comes there.
  */
 static inline void wipe_registers(void)
 {

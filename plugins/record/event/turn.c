@@ -8,7 +8,7 @@
  *
  * In parallel (ahead_until): a thread whose slot is over is away: it runs on without the turn, and waits for
  * it where its next record begins, or where the state of others would show (turn_await). So events keep
- * their order, and with them all that a slot does behind its first record: only what a thread computes
+ * their order, and with them all that a slot does after its first record: only what a thread computes
  * between a release and its next event overlaps. Up to the bound that is what it does in a linear replay too,
  * unless threads share memory without synchronisation; so the worker believes no difference that it finds.
  */
@@ -236,7 +236,7 @@ __attribute__((used)) void turn_wait_here(struct thr *t)
 {
 	wait_turn(t);
 	if (unlikely(G.ctl->turn == G.ctl->stop_at))
-		wait_parked(t, REPLAY_PARKED); /* behind the end of another */
+		wait_parked(t, REPLAY_PARKED); /* after the end of another */
 	turn_scrub();
 }
 

@@ -43,7 +43,7 @@ enum { STANDS = 1, STANDS_INSIDE = 2 };
 
 /* May t run on, when the turn goes to another one? Not where its next slot lies past the bound. */
 int turn_runs_ahead(const struct thr *t);
-/* Is the event behind the present one t's too? */
+/* Is the event after the present one t's too? */
 int turn_stays(const struct thr *t);
 
 static inline int has_turn(const struct thr *t)
@@ -54,7 +54,7 @@ static inline int has_turn(const struct thr *t)
 	return __atomic_load_n(&c->owner, __ATOMIC_SEQ_CST) == t->ordinal && c->process == G.process;
 }
 
-/* Do threads run on behind their slots, up to the next record? */
+/* Do threads run on after their slots, up to the next record? */
 static inline int turn_parallel(void)
 {
 	return G.ctl->turn < G.ctl->ahead_until;

@@ -11,7 +11,7 @@ void patch_mapped(int fd, uint64_t at, uint64_t len, uint64_t off, const uint64_
 long tsc_set(struct thr *t, long how); /* PR_SET_TSC */
 int tsc_fault(void *uc); /* was it one? */
 
-void vdso_init(char **envp); /* as it is at the exec, the auxiliary vector behind it */
+void vdso_init(char **envp); /* as it is at the exec, the auxiliary vector after it */
 Elf64_auxv_t *vdso_entry(char **envp); /* the hidden one's; NULL: there is none */
 int vdso_call(long nr, const long *a, long *ret); /* recording: 1: made without the kernel */
 

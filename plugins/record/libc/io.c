@@ -68,7 +68,7 @@ static inline void cancel_end(int old)
 	scrub_stack(); /* for what the call left, too; pthread_setcanceltype is not called on every replay */
 }
 
-/* Behind it the stack is not wiped yet. */
+/* After it the stack is not wiped yet. */
 static inline long io_event(struct thr *t, uint64_t caller, long nr, const long *a)
 {
 	long r;

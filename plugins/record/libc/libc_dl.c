@@ -45,7 +45,7 @@ static int is_mapped(uint64_t page)
 	return raw3(SYS_mincore, page, 1, &in_core) == 0;
 }
 
-/* A ret instruction, or a byte like one, in the text behind pc; 0: there is none. */
+/* A ret instruction, or a byte like one, in the text after pc; 0: there is none. */
 static const uint8_t *find_ret(const void *pc)
 {
 	const uint8_t *p = pc;
@@ -109,7 +109,7 @@ LIB_CALL(LIB_PHDR, int, dl_iterate_phdr, (int (*fn)(struct dl_phdr_info *, size_
 /* ---- the real dlsym, which dlsym cannot tell ---- */
 
 /*
- * What a library finds behind us (RTLD_NEXT, as allocators that wrap pthread_create do) or asks libc itself for is
+ * What a library finds after us (RTLD_NEXT, as allocators that wrap pthread_create do) or asks libc itself for is
  * the function that we wrap: it gets the wrapper, as the program does.
  */
 static void *wrapper_of(void *found, const char *name)

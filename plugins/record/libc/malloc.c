@@ -42,7 +42,7 @@ static __attribute__((noinline, cold)) void check_own(const struct block *b, uin
 		heap_broken(size < 1u << 21 ? "free(): invalid next size (normal)" : "double free or corruption (out)");
 }
 
-/* The word behind a block that is freed or resized is no WORD: it is glibc's size of the next one. */
+/* The word after a block that is freed or resized is no WORD: it is glibc's size of the next one. */
 static __attribute__((noinline, cold)) void check_next(uint64_t v, const char *bad)
 {
 	if (bad)
@@ -202,7 +202,7 @@ static size_t usable(void *p)
 	struct block *b = block_of(p, "malloc(): invalid pointer", "malloc(): pointer already freed");
 	size_t before = (size_t)((char *)p - (char *)(b + 1));
 
-	/* canaries begin behind what was asked for */
+	/* canaries begin after what was asked for */
 	return (which == RLOG_MALLOC_DETECT && b->size & ~HEAP_SIZE_MASK ? heap_block_size(b)
 									 : usable_of(heap_block_size(b))) -
 	       before;

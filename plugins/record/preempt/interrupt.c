@@ -71,7 +71,7 @@ static void arm(struct thr *t, long first_ns)
 
 /*
  * Has the thread computed for a while, and made no event? On a busy machine it may have waited for a processor; and
- * a few instructions behind an event a replay is there before it can look.
+ * a few instructions after an event a replay is there before it can look.
  */
 static int computes(struct thr *t, uint64_t least_ns)
 {

@@ -21,7 +21,7 @@
 #define AHEAD_NS 10000000u
 #define QUIET_NS 2000u
 #define SAME_HITS                                                                                                      \
-	256u /* passes one behind the other that are all as recorded, in what has changed, and none better than before \
+	256u /* passes one after the other that are all as recorded, in what has changed, and none better than before  \
 	      */
 #define SAME_NS 50000000u /* and so long */
 #define LOOKS 64u /* at all words, at the first hits; later at each power of two */

@@ -23,7 +23,7 @@
 #define STACK_POINTERS 1024u /* bytes of the stack whose words may be pointers */
 #define DATA_BYTES 8192u
 #define PAGE 4096u
-#define STACK_BLOCKS 64u /* of the stack behind that; as many of the data behind DATA_BYTES */
+#define STACK_BLOCKS 64u /* of the stack after that; as many of the data after DATA_BYTES */
 #define WORDS ((STACK_BYTES + RED_ZONE + DATA_BYTES + LINES * LINE) / 8 + 64)
 
 struct range {

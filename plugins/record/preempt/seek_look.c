@@ -134,7 +134,7 @@ static int on_stack(const struct seek *s, uint32_t i)
 }
 
 /*
- * A vector register that the recorder has wiped behind a call, as it does in a serial recording. One that went over to
+ * A vector register that the recorder has wiped after a call, as it does in a serial recording. One that went over to
  * that while this thread was at the end of its call does so in a replay a little earlier, or later.
  */
 static int is_wiped(const struct seek *s, uint32_t i)

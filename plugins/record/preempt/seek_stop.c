@@ -81,7 +81,7 @@ void seek_unwatch(struct seek *s, ucontext_t *uc)
 	keep_traps_out(s, uc);
 }
 
-/* An instruction was divided there: the event behind the PREEMPT says so, and what it reads. */
+/* An instruction was divided there: the event after the PREEMPT says so, and what it reads. */
 static void take_split(struct thr *t)
 {
 	const uint8_t *payload;

@@ -15,7 +15,7 @@
 
 #define SOONER 8u /* than the recorded run, at most */
 #define SLOWER                                                                                                         \
-	12u /* than the recorded run, at most; in the first schedule variants, behind which a copy goes first:         \
+	12u /* than the recorded run, at most; in the first schedule variants, after which a copy goes first:          \
 	     */
 #define FIRST_SLOWER 4u
 #define MORE_NS 300000000u
@@ -72,7 +72,7 @@ static enum xlate_go hit(void *arg, const uint64_t *regs, uint64_t hits, struct 
 	return XLATE_ON;
 }
 
-/* Goes on by itself: behind that, or, if it cannot be, by time. */
+/* Goes on by itself: after that, or, if it cannot be, by time. */
 static void stop(void *arg, uint64_t pc, uint64_t next)
 {
 	struct seek *s = arg;

@@ -81,7 +81,7 @@ static int comes_no_further(const struct thr *c)
 	return rlog_next(shim_kinds(), &p, c->log.rd_end, &r) != RLOG_READ_OK;
 }
 
-/* What the kernel clears behind the end of one that was killed: here nobody does. */
+/* What the kernel clears after the end of one that was killed: here nobody does. */
 static void clear_word(const struct thr *c)
 {
 	if (c->ctid && !c->exited && comes_no_further(c))
@@ -106,7 +106,7 @@ void adopt_waited(long nr, const long *a, long ret)
 }
 
 /*
- * The word is cleared in the thread's last turn, not by the kernel some time behind it. Who waits for that may give the
+ * The word is cleared in the thread's last turn, not by the kernel some time after it. Who waits for that may give the
  * stack to the next one: so this is not on it.
  */
 static _Noreturn void leave(struct thr *t, long nr, long status)

@@ -228,7 +228,7 @@ static void place_program(const struct helper *h, pid_t pid, struct user_regs_st
 }
 
 /*
- * Behind its exec, the tracee goes on when the helper ends, not before: the kernel detaches what an ending tracer has
+ * After its exec, the tracee goes on when the helper ends, not before: the kernel detaches what an ending tracer has
  * after it has given up its memory and files (ptrace(2); do_exit). So nobody sees the old image's descriptors open, or
  * a process of this recording, when the new one's program has ended already.
  */

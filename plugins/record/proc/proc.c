@@ -69,7 +69,7 @@ static uint32_t next_to_follow(void)
 
 /*
  * The child of the fork that is being replayed. A parent that was killed before it wrote the result leaves a
- * fork without: a timeline that goes on behind it is that of the child. 0: there is none.
+ * fork without: a timeline that goes on after it is that of the child. 0: there is none.
  */
 static int fork_result(struct thr *t, pid_t *pid, uint64_t *child)
 {

@@ -33,7 +33,7 @@ void vfork_end(struct thr *t, struct share *s, ucontext_t *uc);
 /* --- pid_ns.c --- */
 uint64_t pid_ns_cell_pid(uint32_t process); /* recording: for the image of a process in an inner namespace */
 void pid_ns_child(uint64_t flags); /* in a new process, of which clone had these flags */
-void pid_ns_moved(void); /* behind an unshare or a setns */
+void pid_ns_moved(void); /* after an unshare or a setns */
 /* Replay, in what was an inner namespace: writes the recorded number where the kernel has written another one. */
 void pid_ns_show(int *word, int tid);
 void pid_ns_show_self(int tid); /* in the word that is cleared at the calling thread's end */

@@ -71,7 +71,7 @@ void thread_exit_event(struct thr *t)
 		gil_leave(t);
 	else
 		cs_exit(t);
-	sig_queue_drop(t); /* they would come behind its end */
+	sig_queue_drop(t); /* they would come after its end */
 	t->exited = 1; /* depth stays 1: what libc still does here is not the program's */
 }
 
@@ -326,7 +326,7 @@ static _Unwind_Reason_Code no_further(struct _Unwind_Context *frame, void *arg)
 /*
  * libc loads it at the first pthread_exit or cancellation: with many calls under the loader's lock, which
  * other threads need to start. So it is loaded while there is only one thread, and used once: what it does the first
- * time (pthread_once) would be an event or none, as a cancellation comes inside a real call when recording, and behind
+ * time (pthread_once) would be an event or none, as a cancellation comes inside a real call when recording, and after
  * it on replay.
  */
 static void load_unwinder(struct thr *t)

@@ -3,7 +3,7 @@
  * vfork.c: what a vfork child leaves in its parent's memory. The recorder gives such a child a copy, to record it like
  * any other. But libc's posix_spawn has it report an error through the parent's stack, and programs have it set
  * variables. So the child shows its pages in shared memory when it execs or ends, and the parent, which waits for
- * that, takes over what differs. It is logged as a call of its own behind the fork.
+ * that, takes over what differs. It is logged as a call of its own after the fork.
  *
  * What the child has mapped, unmapped or protected, the parent does again, as calls of its own before that one; a
  * replay finds them in the log.

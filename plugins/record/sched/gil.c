@@ -2,7 +2,7 @@
 /*
  * gil.c: recording with --sched serial or chaos: one thread at a time runs the program's code.
  *
- * A thread holds the gil while it runs, and gives it up only right behind a stamped record: at an event
+ * A thread holds the gil while it runs, and gives it up only right after a stamped record: at an event
  * when its slice is over and others wait (gil_point), or around a call that may wait (gil_block, which
  * logs a YIELD when the last record is none of its own that is stamped). So the segments of the timeline
  * are what really ran without interruption, and data races, atomics and lock-free code replay exactly.
@@ -95,7 +95,7 @@ static void enqueue(struct thr *t)
 	__atomic_store_n(&t->queued, 1, __ATOMIC_RELEASE);
 }
 
-/* Takes the thread behind prev (0: the first one) out of the queue. */
+/* Takes the thread after prev (0: the first one) out of the queue. */
 static struct thr *unlink_after(uint32_t prev)
 {
 	uint32_t *link = prev ? &G.thr[prev].gil_next : &gil.first;

@@ -10,7 +10,7 @@
 struct gil_group {
 	void (*enter)(struct thr *t); /* waits until it is this process's turn */
 	void (*leave)(void);
-	void (*yield)(struct thr *t); /* leaves, and enters behind others that wait */
+	void (*yield)(struct thr *t); /* leaves, and enters after others that wait */
 	int (*wanted)(void); /* does another process wait for the turn? */
 };
 extern struct gil_group gil_group;
@@ -23,28 +23,27 @@ void gil_start(struct thr *t, const struct timespec *end);
 void gil_start_now(struct thr *t);
 void gil_start_replay(struct thr *t); /* either on replay, if it was recorded here */
 void gil_join(struct thr *t); /* at the end of an event: a thread that ran in parallel until now */
-void gil_release(struct thr *t); /* behind a stamped record */
+void gil_release(struct thr *t); /* after a stamped record */
 int gil_lets_create(struct thr *t); /* t is about to create a thread. 1: the gil was released */
 void gil_created(const struct thr *c); /* chaos: waits until it comes for the gil */
-void gil_point(struct thr *t); /* behind a stamped record: lets others run if the slice is over */
+void gil_point(struct thr *t); /* after a stamped record: lets others run if the slice is over */
 void gil_before(struct thr *t); /* chaos: the same in front of an acquire, whose record is sure to come */
 void gil_switch(struct thr *t); /* the same at once */
-void gil_look(
-	struct thr *t); /* behind a stamped record: who looks at the clock all the time perhaps waits for others */
+void gil_look(struct thr *t); /* after a stamped record: who looks at the clock all the time perhaps waits for others */
 void gil_block(struct thr *t); /* before a call that may wait */
 void gil_unblock(struct thr *t);
 void gil_leave(struct thr *t); /* it ends */
 void gil_sleeps(struct thr *t, uint64_t ns); /* before a call that does nothing but wait for so long */
 int gil_wanted(const struct thr *t); /* t holds it and others wait */
 uint64_t gil_slice_start(uint64_t *cpu_ns); /* a stamp, and its thread's CPU time then */
-void gil_preempt(struct thr *t); /* behind the PREEMPT record of t */
+void gil_preempt(struct thr *t); /* after the PREEMPT record of t */
 void interrupt_poke(struct thr *t); /* for a thread that waits for t: it makes no event */
 void interrupt_sample(struct thr *t); /* the same, if it spins */
 int threads_alone(const struct thr *t); /* no other thread of the process lives */
 void spin_fork_child(
 	struct thr *now); /* in a fork's child: nobody here may signal the other threads, or wait for them */
 /*
- * Behind the system call nr of t, whose record began at `from`, while threads run side by side: goes over to one at a
+ * After the system call nr of t, whose record began at `from`, while threads run side by side: goes over to one at a
  * time when a thread waits by looking at memory; on replay, when the recorder did. sleeps: the call does nothing but
  * let time pass.
  */

@@ -20,7 +20,7 @@
 #define STOP_TRIES 500
 #define STOP_NS 200000l
 #define STOP_POKE 10
-#define STARVED_TRIES 10000 /* behind these, while one waits for a processor */
+#define STARVED_TRIES 10000 /* after these, while one waits for a processor */
 
 /* In the program's code; with in_shim, also in a wrapper, but not in a call that may wait. */
 static int runs(const struct thr *x, int in_shim)
@@ -114,7 +114,7 @@ void gil_start_replay(struct thr *t)
 {
 	struct rlog_rec r;
 
-	/* not a peek behind a YIELD: the program's code may run before that */
+	/* not a peek after a YIELD: the program's code may run before that */
 	if (!turn_next_is(t, RLOG_CALL) || !turn_peek(t, &r) || r.op[0] != RLOG_CALL_SERIAL)
 		return;
 	turn_take(t, &r, RLOG_CALL);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * spin_watch.c: recording in parallel: threads that wait by looking at memory (spin.h) are noticed behind the system
+ * spin_watch.c: recording in parallel: threads that wait by looking at memory (spin.h) are noticed after the system
  * calls of others, or of their own. No log tells when they see what another thread writes, unless one thread runs at a
  * time from then on.
  */
@@ -16,7 +16,7 @@
 #define LOOK_NS 50000l
 #define ANSWER_LOOKS 400 /* for one that sleeps in the kernel, and which the signal does not wake */
 #define STARVED_LOOK_NS 1000000l
-#define STARVED_LOOKS 2000 /* behind these, for one that waits for a processor */
+#define STARVED_LOOKS 2000 /* after these, for one that waits for a processor */
 
 int threads_alone(const struct thr *t)
 {

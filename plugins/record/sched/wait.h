@@ -67,7 +67,7 @@ static inline void wait_lets_signals_in(struct thr *t)
 	}
 }
 
-/* Recording: around a real call that may wait, behind its stamped record: a handler runs at once. */
+/* Recording: around a real call that may wait, after its stamped record: a handler runs at once. */
 static inline void wait_begin_event(struct thr *t)
 {
 	if (unlikely(G.serial) && G.mode == SHIM_RECORD) {
@@ -79,7 +79,7 @@ static inline void wait_begin_event(struct thr *t)
 	wait_lets_signals_in(t);
 }
 
-/* The same in an acquire, whose record comes behind the wait. */
+/* The same in an acquire, whose record comes after the wait. */
 static inline void wait_begin(struct thr *t)
 {
 	t->clean = 0;

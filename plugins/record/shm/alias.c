@@ -210,7 +210,7 @@ static int is_ours(const struct map *m)
 {
 	return m->perms[3] == 's' && !(m->lo >= REPLAY_CTL_ADDR && m->lo < SHIM_HEAP_MAIN_ADDR) &&
 	       (!strncmp(m->path, "/dev/zero", 9) ||
-		!strncmp(m->path, "/memfd:", 7)); /* the latter behind a checkpoint */
+		!strncmp(m->path, "/memfd:", 7)); /* the latter after a checkpoint */
 }
 
 static int collect(const struct map *m, void *arg)

@@ -4,7 +4,7 @@
  *
  * What another process writes is input that no event brings. So such processes form a group: each
  * records serially (gil.c), and the one that runs also has the group's turn, which it gives up where it gives up its
- * own: behind a stamped record. While it has the turn nobody else of the group writes. What the others
+ * own: after a stamped record. While it has the turn nobody else of the group writes. What the others
  * wrote before is found page by page when it is first looked at (pages.c), and logged there; each process then
  * replays alone.
  *

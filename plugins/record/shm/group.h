@@ -13,7 +13,7 @@
 void group_begin(struct thr *t);
 void group_enter(struct thr *t); /* waits until it is this process's turn */
 void group_leave(void);
-void group_yield(struct thr *t); /* leaves, and enters again behind others that wait */
+void group_yield(struct thr *t); /* leaves, and enters again after others that wait */
 void group_fault(void); /* the process has looked at a page */
 int group_wanted(void); /* does another process wait for the turn? */
 void group_fork_child(void);
@@ -45,7 +45,7 @@ void group_own(uint32_t region, uint32_t page);
 void group_look(uint32_t region, uint32_t page, const void *now);
 const void *group_base(uint64_t base); /* of a journal's entry: the page as it was; NULL: it is gone */
 /*
- * Waits and wake-ups for an object in shared memory. The wait ends at a wake-up behind `seen`, a signal, or
+ * Waits and wake-ups for an object in shared memory. The wait ends at a wake-up after `seen`, a signal, or
  * after a while. 0, or -EINTR.
  */
 uint32_t group_seen(const void *obj);
@@ -60,7 +60,7 @@ void pages_mapped(uint64_t lo, uint64_t len, int prot, enum region_kind kind, ui
 void pages_unmapped(uint64_t lo, uint64_t len);
 void pages_protected(uint64_t lo, uint64_t len, int prot);
 /*
- * About to be moved or resized. A whole mapping is followed to where it goes: 1, and pages_moved() comes behind. If it
+ * About to be moved or resized. A whole mapping is followed to where it goes: 1, and pages_moved() comes after. If it
  * is a part, or stays there as well (to_len 0), it is like private memory from here on: 0.
  */
 int pages_move(struct thr *t, uint64_t from, uint64_t len, uint64_t to_len);
@@ -89,7 +89,7 @@ long sys_put(void *to, const void *from, size_t n); /* into memory of the progra
 
 /* --- alias.c --- */
 long spare_place(long len); /* replay: for so many bytes where no program's mapping comes */
-int pages_grown(uint64_t page); /* replay: zeros in a file's page behind the end that it had; 0: of no such mapping */
+int pages_grown(uint64_t page); /* replay: zeros in a file's page after the end that it had; 0: of no such mapping */
 /*
  * Replay: a copy's own of what a fork would share with it: made before the fork, or in the copy while its original
  * stands; taken in the copy; dropped in the original. NULL: there is nothing of that kind.

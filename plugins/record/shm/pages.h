@@ -130,13 +130,13 @@ int mapping_same(const struct mapping *a, const struct mapping *b);
 void pages_set(struct mapping *m, uint32_t i, uint32_t end, uint8_t state);
 /* PROT_* as MAY_*. */
 uint8_t pages_may(int prot);
-/* Is there anything behind the page? Past the end of a file is a SIGBUS, for the program to get. */
+/* Is there anything after the page? Past the end of a file is a SIGBUS, for the program to get. */
 int page_is_backed(const struct mapping *m, const uint8_t *page);
 
 /* --- alias.c --- */
 /* A mapping was made: what of it is in others already becomes the same memory as there. */
 void alias_join(const struct mapping *m);
-/* There is something behind page i of m, a file's, from here on: zeros. */
+/* There is something after page i of m, a file's, from here on: zeros. */
 void alias_make_room(const struct mapping *m, uint32_t i);
 
 #endif

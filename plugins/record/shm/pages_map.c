@@ -185,7 +185,7 @@ static void cut(struct mapping *m, uint64_t lo, uint64_t hi)
 				m->state[i] |= GONE;
 	} else if (lo > m->lo) {
 		mappings_lock();
-		rest = hi < m->hi ? free_entry() : 0; /* none: what is behind a hole is private from here on */
+		rest = hi < m->hi ? free_entry() : 0; /* none: what is after a hole is private from here on */
 		if (rest) {
 			*rest = *m;
 			rest->first += (uint32_t)((hi - m->lo) / PAGE);

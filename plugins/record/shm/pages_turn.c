@@ -8,7 +8,7 @@
  *
  *	listed	others may have seen it since this process's last CHANGED entry
  *	OWNED	nobody has: all others have it STALE, or have that entry before them. Nothing needs to be told, so it
- *		is not compared. The first one that looks at it (a fault, or behind CHANGED) writes a LOOKED entry,
+ *		is not compared. The first one that looks at it (a fault, or after CHANGED) writes a LOOKED entry,
  *behind which it is listed again, with a copy of what it was then
  *
  * While it is OWNED its shadow is older than what the process wrote there. With that copy the shadow is right again.
@@ -40,7 +40,7 @@
 
 static struct listed {
 	uint16_t map;
-	uint16_t quiet; /* turns in which it was not written, one behind the other */
+	uint16_t quiet; /* turns in which it was not written, one after the other */
 	uint32_t page;
 } *const list = (struct listed *)SHIM_DIRTY_ADDR;
 static int list_mapped; /* in the parent, too */
@@ -221,7 +221,7 @@ void pages_kernel_word(struct thr *t, const uint32_t *word)
 	pages_know(m, i, page);
 }
 
-/* Changes of others, and of the kernel, are logged at the beginning of a turn; the process's own behind it. */
+/* Changes of others, and of the kernel, are logged at the beginning of a turn; the process's own after it. */
 static void look_at_pins(int leaving)
 {
 	for (uint32_t k = 0; k < npins; k++) {

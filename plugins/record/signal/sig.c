@@ -43,7 +43,7 @@ struct handler_frame {
 #define FRAME_WAITS 32u /* ... and whether it ran in a wait, and the next record of another kind is that wait's */
 
 /*
- * mask: the handler's, from when its stack is in use. All signals that come are blocked before and behind: of one that
+ * mask: the handler's, from when its stack is in use. All signals that come are blocked before and after: of one that
  * comes while this thread is on another stack, the kernel would put the frame on top of the program's signal stack,
  * where *info and *uc are. view/handlers.c knows the call by the code around it. The name is what a backtrace shows.
  * slot: own_stack.h. Of the recorder's registers the handler sees no other either: what it saves of them on its stack
@@ -260,7 +260,7 @@ void sig_deliver_pending(struct thr *t)
 }
 
 /*
- * Is the SIGNAL that comes next one for here? Not if fewer handlers ran then: it came behind the last event of one that
+ * Is the SIGNAL that comes next one for here? Not if fewer handlers ran then: it came after the last event of one that
  * is still running, and is handled when that has returned. And not where an event ends (waits: 0), if it came in the
  * wait of the next: code of the program runs before that.
  */
@@ -353,7 +353,7 @@ static void crash(struct thr *t, int sig, siginfo_t *si, ucontext_t *uc)
 	}
 	sig_set_default(sig); /* it does it again */
 	if (sig == SIGTRAP ||
-	    sig != si->si_signo) /* but an int3 is behind it by now; or this is of the handler's stack */
+	    sig != si->si_signo) /* but an int3 is after it by now; or this is of the handler's stack */
 		raw3(SYS_tgkill, raw0(SYS_getpid), raw0(SYS_gettid), sig);
 }
 
@@ -475,7 +475,7 @@ int sig_call_sync(struct thr *t, int sig, siginfo_t *si, ucontext_t *uc)
 }
 
 /*
- * Replay: a file grew behind its mapping, as programs make it that map more than there is and extend the file later.
+ * Replay: a file grew after its mapping, as programs make it that map more than there is and extend the file later.
  * The recording's copy is as long as the file was, and zeros follow, or what a PAGE brings. Not where it crashed.
  */
 static int grown(const struct thr *t, const siginfo_t *si)

@@ -221,7 +221,7 @@ static void list_add(struct list *l, const char *copy, const char *path, int fd,
 	l->n = (size_t)(p - l->text);
 }
 
-/* Keeps the file behind fd; path: as it was named, "": unknown. */
+/* Keeps the file after fd; path: as it was named, "": unknown. */
 static void add_fd(struct list *l, int fd, const char *path, uint64_t base)
 {
 	char copy[128];

@@ -9,7 +9,7 @@
 
 /* The copy of a file in the recording, by its struct stat (144 bytes). */
 void files_copy_path(char *buf, char *end, const uint64_t *st);
-/* Copies the file behind fd into the recording, once. Gives its struct stat. 0, or -errno. */
+/* Copies the file after fd into the recording, once. Gives its struct stat. 0, or -errno. */
 long files_keep(int fd, uint64_t *st, int shared);
 /* The same with the struct stat given, and only if that needs no copying: it is there, or the file system shares
  * blocks. */

@@ -75,7 +75,7 @@ static int trusted(int fd, const struct keeper_answer *a)
 
 struct question {
 	struct keeper_req q;
-	const void *data; /* behind the request */
+	const void *data; /* after the request */
 	size_t len;
 	int fd; /* goes along; -1: none */
 };

@@ -18,6 +18,6 @@ void describe_caller(uint64_t pc, char *out, unsigned n);
 
 struct rlog_kind_info;
 const struct rlog_kind_info *shim_kinds(void);
-void traps_count(uint64_t pc, long nr); /* a system call was trapped behind pc */
+void traps_count(uint64_t pc, long nr); /* a system call was trapped after pc */
 
 #endif

@@ -53,7 +53,7 @@ LIBC(int, __cxa_guard_acquire, (uint64_t * guard))
 	return ret;
 }
 
-/* Behind the variable's construction, or, if that has thrown, for another try. */
+/* After the variable's construction, or, if that has thrown, for another try. */
 static void end(struct thr *t, uint64_t *guard, void (*real_end)(uint64_t *))
 {
 	ev(t, RLOG_ONCE_DONE, guard, 0, 0);

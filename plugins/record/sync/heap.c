@@ -11,13 +11,13 @@
  * An arena that has grown to some megabytes grows in huge pages, where the kernel has them: that is one fault in the
  * place of 512, and saves the processor most of its walks through page tables, in a replay too.
  *
- * A block has a 16-byte header, and as many bytes behind that as glibc's would have. Size classes: steps of 16 up to
+ * A block has a 16-byte header, and as many bytes after that as glibc's would have. Size classes: steps of 16 up to
  * 512, then four per doubling. Blocks of DROP_MIN and more give their pages back when they are freed.
  *
  * A program that damages its heap fails as it does with glibc's: where glibc would have the size of the next chunk
  * stands a word, which is looked at when glibc looks at that size, and its value then says what glibc would. With
  * --malloc system all of this is glibc's; only what was allocated before the recorder's start is not. With --detect
- * blocks have canaries behind them (heap_detect.h).
+ * blocks have canaries after them (heap_detect.h).
  */
 #include "record/sync/heap.h"
 #include "record/core/real.h"

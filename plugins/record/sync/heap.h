@@ -19,7 +19,7 @@
 #define block heap_block
 #define class_of heap_class_of
 #define class_size heap_class_size
-#define WORD 0x21ull /* behind a block's memory: as glibc has the size of a small chunk, with one in use before it */
+#define WORD 0x21ull /* after a block's memory: as glibc has the size of a small chunk, with one in use before it */
 #define HEAP_RING 1024u /* blocks in quarantine, at most; a power of two */
 #define CACHED_MAX 1032u /* glibc keeps freed blocks up to this size aside, without a look at the next one */
 #define MAPPED_MIN (128u << 10) /* glibc maps blocks from this size on by themselves */
@@ -43,7 +43,7 @@ struct arena {
 	struct block *ring[HEAP_RING];
 };
 
-/* Bytes that the program may use when it asks for n: as glibc's. Behind them is a WORD. */
+/* Bytes that the program may use when it asks for n: as glibc's. After them is a WORD. */
 static inline size_t usable_of(size_t n)
 {
 	return n <= 24 ? 24 : ((n + 23) & ~15ul) - 8;
@@ -106,7 +106,7 @@ extern struct heap_detects {
  * changed are a WORD's. */
 uint64_t heap_glibc_word(uint64_t v);
 
-/* What stands behind b's bytes; WORD, too, if b is not used, or if another thread has freed or resized it meanwhile. */
+/* What stands after b's bytes; WORD, too, if b is not used, or if another thread has freed or resized it meanwhile. */
 static inline uint64_t word_of_used(const struct block *b)
 {
 	for (;;) {

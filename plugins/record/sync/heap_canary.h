@@ -70,7 +70,7 @@ static inline const uint8_t *wrong_in(const struct block *b, size_t lo, size_t n
 	return unlikely((*w ^ HEAP_CANARY) & mask) ? first_byte(w, (*w ^ HEAP_CANARY) & mask) : 0;
 }
 
-/* The same behind the block's bytes, from byte lo on. */
+/* The same after the block's bytes, from byte lo on. */
 static inline const uint8_t *wrong_behind(struct block *b, size_t lo, size_t n)
 {
 	const uint8_t *p = wrong_in(b, lo > n ? lo : n, usable_of(n) + 8);

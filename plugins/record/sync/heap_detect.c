@@ -67,7 +67,7 @@ static int sites; /* such words are kept */
 
 /*
  * Blocks are at least 48 bytes from each other: there is a word for 32 bytes of the heap, with the lower half of the
- * address behind the call. 0: there is none for b.
+ * address after the call. 0: there is none for b.
  */
 static inline uint32_t *site_of(const struct block *b)
 {

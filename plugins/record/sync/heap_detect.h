@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * heap_detect.h: the heap with --detect, as in iReplayer (section 4): canaries behind each block, a check of its
+ * heap_detect.h: the heap with --detect, as in iReplayer (section 4): canaries after each block, a check of its
  * header, and a quarantine of freed blocks, which are filled with canaries. Blocks are looked at when they are freed or
  * resized, when they leave the quarantine (large ones, which are in none: when they are allocated again), and at the
  * end of the process.
@@ -16,7 +16,7 @@
 
 void detect_begin(int recording); /* blocks from here on have canaries */
 
-/* As malloc; site: behind the call, in the program (while recording). *zero as for heap_take. */
+/* As malloc; site: after the call, in the program (while recording). *zero as for heap_take. */
 void *detect_take(size_t n, int *zero, const void *site);
 /* The block of p, which is used, is of n bytes from p on; aligned: p is at a multiple of this, or 0. Keeps its site. */
 void detect_set(struct block *b, void *p, size_t n, size_t align);

@@ -33,7 +33,7 @@ static int note_hidden(const struct map *m, void *arg)
 	return k->nhidden == HIDDEN_MAX;
 }
 
-/* Behind the hidden memory that [lo, hi) has a part of; 0: it has none. */
+/* After the hidden memory that [lo, hi) has a part of; 0: it has none. */
 static uint64_t behind_hidden(const struct look *k, uint64_t lo, uint64_t hi)
 {
 	for (uint32_t i = 0; i < k->nhidden; i++)

@@ -132,7 +132,7 @@ static void take_turn(struct thr *t, const void *obj)
 	wait_was_shown(t);
 }
 
-/* The event of a lock or of a FILE, with the lock taken behind it. */
+/* The event of a lock or of a FILE, with the lock taken after it. */
 static void acquire(struct thr *t, struct lib_lock *l, FILE *f)
 {
 	const void *obj = f ? (void *)f : (void *)l;

@@ -53,7 +53,7 @@ extern struct lib_lock lib_locks[LIB_LOCKS];
 #define LIBC(type, name, params)                                                                                       \
 	EXPORT type w_##name params __asm__(#name);                                                                    \
 	type w_##name params
-/* The real function behind a wrapper that no header declares. */
+/* The real function after a wrapper that no header declares. */
 #define REAL_W(name) ((__typeof__(&w_##name))real_table[REAL_##name])
 #define REAL_LATE(name) ((__typeof__(&w_##name))real_late(REAL_##name))
 

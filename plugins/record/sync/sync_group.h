@@ -16,11 +16,11 @@ static inline int is_shared(const void *obj)
 
 /* Gets the lock: 0 or an error number. once: does not wait (EBUSY); ts: until then, or NULL. */
 int shared_lock(struct thr *t, enum shared_kind kind, void *obj, int once, clockid_t clock, const struct timespec *ts);
-/* A condition's wait, behind its event. seen: group_seen(c) before that. */
+/* A condition's wait, after its event. seen: group_seen(c) before that. */
 void shared_cond_wait(struct thr *t, pthread_cond_t *c, pthread_mutex_t *m, uint32_t seen, clockid_t clock,
 		      const struct timespec *ts, int64_t *ret);
 
-/* Before a release: the object is accessible; behind it: who waits tries again. */
+/* Before a release: the object is accessible; after it: who waits tries again. */
 static inline void shared_before(const void *obj, uint64_t size)
 {
 	if (is_shared(obj))

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * mem_file.c: what the program writes to /proc/self/mem is in its memory then. That is logged as a call of its own
- * behind the write, with the address; a replay writes the same, in the same way: also where the memory is
+ * after the write, with the address; a replay writes the same, in the same way: also where the memory is
  * write-protected, as compilers of code at run time have it.
  */
 #include "record/core/state.h"

@@ -69,7 +69,7 @@ static inline void put_bytes(uint8_t *d, const uint8_t *s, uint64_t n)
 void vdso_auxv_gives(uint64_t at,
 		     uint64_t addr); /* the program's vector says addr in place of the kernel's, at this offset */
 void vdso_auxv_opened(const char *path, long fd); /* fd: the result of an open */
-void vdso_auxv_read(long nr, const long *a, long ret); /* recording, behind a call; only if G.auxv_files */
+void vdso_auxv_read(long nr, const long *a, long ret); /* recording, after a call; only if G.auxv_files */
 
 /* --- sys.c --- */
 /* One by int 0x80, whose numbers and structures are those of 32-bit programs: refused, with a note. */
@@ -87,7 +87,7 @@ void sys_rec_ret_point(struct thr *t, long ret);
 /* The same, replaying: compares; fills in the outputs and gives the result. */
 void sys_replay(struct thr *t, const uint64_t *op, unsigned n);
 long sys_replay_ret(struct thr *t, const struct sys_info *s, const long *a, const uint32_t *before);
-/* The same of a call without outputs, behind sys_replay(): the turn goes on meanwhile. */
+/* The same of a call without outputs, after sys_replay(): the turn goes on meanwhile. */
 long sys_replay_end(struct thr *t, const long *a);
 /* Replay: the next record is the call's result, and *ret that. */
 int sys_result_ahead(const struct thr *t, long *ret);
@@ -126,7 +126,7 @@ const uint64_t *sys_waits_with(long nr, const long *a);
 
 /* --- sys_msg.c --- */
 /*
- * The outputs of a call, one behind the other, for what the table cannot describe: a walk names them in order, and
+ * The outputs of a call, one after the other, for what the table cannot describe: a walk names them in order, and
  * is called to count, to write and to read them. A length comes before what has it.
  */
 struct outs {
@@ -145,7 +145,7 @@ sys_call sys_aio;
 
 /* --- mem_file.c --- */
 void mem_file_opened(const char *path, long flags, long fd); /* fd: the result of an open */
-void mem_file_written(struct thr *t, long nr, const long *a, long ret); /* behind a call; only if G.mem_files */
+void mem_file_written(struct thr *t, long nr, const long *a, long ret); /* after a call; only if G.mem_files */
 
 /* --- sys_walk.c --- */
 sys_call sys_bpf;
@@ -209,7 +209,7 @@ static inline int sys_copies(long nr)
 }
 
 long sys_copy(struct thr *t, long nr, const long *a); /* recording: makes the call */
-/* Both modes, behind the call: what it brought to standard output or error, as events of their own. */
+/* Both modes, after the call: what it brought to standard output or error, as events of their own. */
 void sys_copy_log(struct thr *t, long nr, const long *a, long ret);
 
 /* --- bounce.c --- */
@@ -229,7 +229,7 @@ int sys_show_identify(long fd, uint64_t *id);
 uint32_t sys_show_output(long fd, int error_first);
 /* The same at the record of a write whose result comes next, before its event may be the last one. 1: done. */
 int sys_show_ahead(struct thr *t, long nr, const long *a);
-/* Both modes: behind a call by which the program may have got another descriptor for one of those, as an event of its
+/* Both modes: after a call by which the program may have got another descriptor for one of those, as an event of its
  * own. */
 void sys_show_given(struct thr *t, long nr, const long *a, long ret);
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * sys_copy.c: sendfile, splice, tee and copy_file_range to standard output or error: a replay has neither file nor
- * pipe, so that what they brought there is recorded as well, behind the call. Of a file it is read again behind the
+ * pipe, so that what they brought there is recorded as well, after the call. Of a file it is read again after the
  * call; what a pipe or a socket has is gone by then, so that it is looked at before: as much as is there is what the
  * call gets, which may give less than it was asked for in any case. (Another reader of the same pipe may take some of
  * it in between.)

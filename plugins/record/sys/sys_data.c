@@ -29,7 +29,7 @@ uint32_t sys_check_iov(uint32_t crc, const struct iovec *v, unsigned long n)
 	return crc;
 }
 
-/* The part of a socket address that counts: what lies behind it is often whatever was on the stack. */
+/* The part of a socket address that counts: what lies after it is often whatever was on the stack. */
 static size_t address_len(const uint8_t *p, size_t n)
 {
 	uint16_t family = (uint16_t)(p[0] | p[1] << 8);

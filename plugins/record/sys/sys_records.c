@@ -2,7 +2,7 @@
 /*
  * sys_records.c: the two records of a system call, written and read.
  *
- * SYS: count, number, arguments, check of the inputs. SYSRET: result, outputs: one behind the other, each as a varint
+ * SYS: count, number, arguments, check of the inputs. SYSRET: result, outputs: one after the other, each as a varint
  * length and its bytes, in the table's order; what was read from a file may be named instead (refs.c).
  */
 #include "record/core/state.h"
@@ -109,7 +109,7 @@ static const uint8_t *scatter(const struct piece *v, const uint8_t *from, uint64
 	return from;
 }
 
-/* A SYSRET with n bytes of payload; they belong behind what it gives (NULL: recording failed), then *p0 takes the kind.
+/* A SYSRET with n bytes of payload; they belong after what it gives (NULL: recording failed), then *p0 takes the kind.
  */
 static uint8_t *begin_ret(struct thr *t, long ret, uint64_t n, uint8_t **p0)
 {

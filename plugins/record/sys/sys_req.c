@@ -284,7 +284,7 @@ long sys_command(struct thr *t, long nr, const long *a, ucontext_t *uc)
 {
 	struct sys_info s = {CLASS_REC, 5, {{0}}, {{0}}};
 
-	/* keyctl's callers leave whatever was in the registers behind the arguments that a command has */
+	/* keyctl's callers leave whatever was in the registers after the arguments that a command has */
 	s.nargs = nr == SYS_msgctl || nr == SYS_syslog ? 3 : nr == SYS_keyctl ? 2 : 4;
 	for (unsigned i = 0; i < sizeof(commands) / sizeof(commands[0]); i++) {
 		const struct command *c = &commands[i];

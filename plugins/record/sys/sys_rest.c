@@ -163,7 +163,7 @@ static long wait_ready(const struct rest *r)
 	return n < 0 ? n : n ? 0 : -ETIMEDOUT;
 }
 
-/* The piece behind what is done; no more than is wanted. */
+/* The piece after what is done; no more than is wanted. */
 static struct iovec next_piece(const struct rest *r)
 {
 	const struct iovec *v = r->msg.msg_iov;

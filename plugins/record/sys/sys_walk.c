@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* sys_walk.c: rare calls whose outputs lie behind pointers in what they are given: bpf, sysfs, tables of netfilter,
+/* sys_walk.c: rare calls whose outputs lie after pointers in what they are given: bpf, sysfs, tables of netfilter,
  * bridges. */
 #include "record/core/memory.h"
 #include "record/core/state.h"
@@ -184,7 +184,7 @@ long sys_sysfs(struct thr *t, long nr, const long *a, ucontext_t *uc)
 /* struct ipt_replace and ip6t_replace: the counters of the rules that are replaced, 16 bytes each, come back. */
 #define SET_REPLACE 64
 #define REPLACE_LEN 96u
-#define COUNTERS 84u /* their number; behind it where they go */
+#define COUNTERS 84u /* their number; after it where they go */
 
 static void walk_counters(struct outs *o, const long *a, long ret, void *arg)
 {

@@ -33,6 +33,6 @@ struct share {
 extern struct share *vfork_share; /* in a vfork child; else NULL */
 void vfork_child(struct share *s); /* this process is one */
 void vfork_add_piece(struct share *s, uint64_t at, uint32_t len); /* the child has written there */
-void vfork_child_maps(long nr, const long *a, long ret); /* behind a call that changes the address space; recording */
+void vfork_child_maps(long nr, const long *a, long ret); /* after a call that changes the address space; recording */
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* A loop writes behind the end of a block, which free finds at the next one. KIND: heap */
+/* A loop writes past the end of a block, which free finds at the next one. KIND: heap */
 #include <stdlib.h>
 #include <string.h>
 

@@ -9,7 +9,7 @@
 #include "base/fdio.h"
 #include "test.h"
 
-/* The words behind "flags" in /proc/cpuinfo. */
+/* The words after "flags" in /proc/cpuinfo. */
 static void kernel_flags(struct strv *out)
 {
 	cleanup_buf struct buf b = {0};
@@ -34,8 +34,8 @@ static void test_known_to_the_kernel(void **state)
 	assert_true(ours.n >= 4); /* fred's minimum: x86-64 with SSE 4.2 and XSAVE is what all have */
 	assert_true(strv_has(&ours, "pni"));
 	for (size_t i = 0; i < theirs.n; i++) {
-		static const char *const both[] = {"pni", "ssse3", "sse4_2", "popcnt", "fma", "bmi2", "erms", "fsrm",
-						   "xsavec", "abm"};
+		static const char *const both[] = {"pni",  "ssse3", "sse4_2", "popcnt", "fma",
+						   "bmi2", "erms",  "fsrm",   "xsavec", "abm"};
 
 		for (size_t k = 0; k < sizeof(both) / sizeof(both[0]); k++)
 			if (str_eq(theirs.s[i], both[k]) && !strv_has(&ours, both[k]))

@@ -29,8 +29,8 @@ struct target_ctl *drive_furnish(struct err *e)
 
 	for (size_t i = 0; i < sizeof(log); i++)
 		log[i] = (char)(i * 7 + 1);
-	if (mkdir(CELL_RUN_DIR "/rec", 0700) || write_file(TARGET_REC, log, sizeof(log), 0600, e) ||
-	    fd < 0 || ftruncate(fd, sizeof(struct target_ctl)))
+	if (mkdir(CELL_RUN_DIR "/rec", 0700) || write_file(TARGET_REC, log, sizeof(log), 0600, e) || fd < 0 ||
+	    ftruncate(fd, sizeof(struct target_ctl)))
 		return NULL;
 	page = mmap(NULL, sizeof(struct target_ctl), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
 	return page == MAP_FAILED ? NULL : page;
@@ -42,23 +42,26 @@ static int wait_notify(struct target_ctl *ctl, uint32_t old, pid_t pid, struct e
 
 	if (r == CELL_WAIT_NOTIFIED)
 		return 0;
-	return err_set(e, ERR_INTERNAL, "waiting for the target: outcome %d, status %#x", r,
-		       (unsigned)status);
+	return err_set(e, ERR_INTERNAL, "waiting for the target: outcome %d, status %#x", r, (unsigned)status);
 }
 
 int drive_launch(struct target_ctl *ctl, int megabytes, pid_t *pid, struct err *e)
 {
 	char size[16];
 	char *argv[] = {"target", size, NULL}, *envp[] = {NULL};
-	struct launch_spec spec = {.path = getenv("CKPT_TARGET"), .argv = argv, .envp = envp,
-				   .want_pid = TARGET_PID, .null_stdio = 1, .new_session = 1,
+	struct launch_spec spec = {.path = getenv("CKPT_TARGET"),
+				   .argv = argv,
+				   .envp = envp,
+				   .want_pid = TARGET_PID,
+				   .null_stdio = 1,
+				   .new_session = 1,
 				   .default_signals = 1};
 	pid_t other;
 
 	snprintf(size, sizeof(size), "%d", megabytes);
 	if (!spec.path)
 		return err_set(e, ERR_USAGE, "CKPT_TARGET is not set");
-	/* Its threads get the PIDs behind its own, as recorded ones do, far from CRIU's. */
+	/* Its threads get the PIDs after its own, as recorded ones do, far from CRIU's. */
 	other = fork();
 	if (!other)
 		_exit(0);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-/* test_bar.c: notifications are taken out of a stream, however it is cut, drawn, and erased before anything else is heard. */
+/* test_bar.c: notifications are taken out of a stream, however it is cut, drawn, and erased before anything else is
+ * heard. */
 #include <fcntl.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -63,7 +64,7 @@ static void test_drawn(void **state)
 	bar = strstr(drawn, "half");
 	assert_non_null(bar);
 	assert_non_null(strstr(drawn, "#...............]  50%"));
-	again = strstr(bar, ERASE ERASE "["); /* erased for the text, and drawn behind it */
+	again = strstr(bar, ERASE ERASE "["); /* erased for the text, and drawn after it */
 	assert_non_null(again);
 	assert_string_equal(strstr(again, "half"), "half" ERASE);
 	progress_line_fini(&b);

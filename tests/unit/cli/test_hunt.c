@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-/* test_hunt.c: what of bisect is pure: the plan of schedules, journals that were cut, words of the command line, keys, groups. */
+/* test_hunt.c: what of bisect is pure: the plan of schedules, journals that were cut, words of the command line, keys,
+ * groups. */
 #include <fcntl.h>
 #include <math.h>
 #include <setjmp.h>
@@ -125,7 +126,7 @@ static void test_journal_without_its_end(void **state)
 		json_decref(v);
 	}
 	journal_close(&j);
-	assert_int_equal(journal_create(&j, path, &e), -1); /* nobody writes behind another one's end */
+	assert_int_equal(journal_create(&j, path, &e), -1); /* nobody writes after another one's end */
 	journal_close(&j);
 	fd = open(path, O_WRONLY | O_APPEND);
 	assert_int_equal(write(fd, "{\"n\":3", 6), 6);
@@ -188,7 +189,8 @@ static void test_words(void **state)
 	static const struct {
 		const char *text;
 		double seconds;
-	} good[] = {{"90", 90}, {"90s", 90}, {"15m", 900}, {"1h30m", 5400}, {"0.5s", 0.5}, {"250ms", 0.25}, {"2d", 172800}, {"3min", 180}};
+	} good[] = {{"90", 90},	   {"90s", 90},	    {"15m", 900},   {"1h30m", 5400},
+		    {"0.5s", 0.5}, {"250ms", 0.25}, {"2d", 172800}, {"3min", 180}};
 	static const char *const bad[] = {"", "s", "-1", "1x", "0", "1h-3m", "nan", "inf", "1e999"};
 	struct err e;
 	uint64_t bytes, seed = 7;
@@ -234,9 +236,11 @@ static void test_keys(void **state)
 {
 	char *a = key("{\"found\":true," CULPRIT ",\"backtrace\":[" FRAME("f", "3") "," FRAME("main", "9") "]}");
 	/* deeper recursion, another line of the caller, another folder: the same cause */
-	char *b = key("{\"found\":true," CULPRIT ",\"backtrace\":[" LIBC "," FRAME("f", "3") "," FRAME("f", "5") "," FRAME("main", "8") "]}");
+	char *b = key("{\"found\":true," CULPRIT ",\"backtrace\":[" LIBC
+		      "," FRAME("f", "3") "," FRAME("f", "5") "," FRAME("main", "8") "]}");
 	/* another caller */
-	char *c = key("{\"found\":true," CULPRIT ",\"backtrace\":[" FRAME("f", "3") "," FRAME("g", "3") "," FRAME("main", "9") "]}");
+	char *c = key("{\"found\":true," CULPRIT
+		      ",\"backtrace\":[" FRAME("f", "3") "," FRAME("g", "3") "," FRAME("main", "9") "]}");
 	/* where it failed is no cause */
 	char *d = key("{\"found\":false," CULPRIT ",\"backtrace\":[" FRAME("f", "3") "," FRAME("main", "9") "]}");
 	char *none = key("{\"found\":false,\"culprit\":null}");
@@ -257,8 +261,8 @@ static void test_keys(void **state)
 
 static int code(const char *why, int failed, int searched, int unexplained)
 {
-	json_t *v = json_pack("{s:s, s:{s:i}, s:i, s:i}", "stopped", why, "runs", "failed", failed, "searched", searched, "unexplained",
-			      unexplained);
+	json_t *v = json_pack("{s:s, s:{s:i}, s:i, s:i}", "stopped", why, "runs", "failed", failed, "searched",
+			      searched, "unexplained", unexplained);
 	int r = hunt_exit_code(v);
 
 	json_decref(v);
@@ -280,10 +284,14 @@ static void test_exit_codes(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_plan_begins_with_the_prior), cmocka_unit_test(test_plan_follows_failures),
-		cmocka_unit_test(test_plan_is_a_function),	   cmocka_unit_test(test_journal_without_its_end),
-		cmocka_unit_test(test_claims),			   cmocka_unit_test(test_words),
-		cmocka_unit_test(test_keys),			   cmocka_unit_test(test_exit_codes),
+		cmocka_unit_test(test_plan_begins_with_the_prior),
+		cmocka_unit_test(test_plan_follows_failures),
+		cmocka_unit_test(test_plan_is_a_function),
+		cmocka_unit_test(test_journal_without_its_end),
+		cmocka_unit_test(test_claims),
+		cmocka_unit_test(test_words),
+		cmocka_unit_test(test_keys),
+		cmocka_unit_test(test_exit_codes),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -12,20 +12,20 @@
 
 #include <cmocka.h>
 
+#include "../gdb/live.h"
 #include "base/cleanup.h"
 #include "base/str.h"
 #include "expr/compile.h"
 #include "expr/containers.h"
-#include "../gdb/live.h"
 
 static const char *c_plain, *c_optimized, *cxx;
 
-/* What GDB adds behind a pointer's or function's number: the symbol, the string. */
-static void cut_decoration(const struct gdb_type *t, char *text)
+/* What GDB adds after a pointer's or function's number: the symbol, the string. */
+static void cut_decoration(const struct expr_type *t, char *text)
 {
 	char *p;
 
-	if (t->kind != GDB_TYPE_POINTER)
+	if (t->kind != EXPR_TYPE_POINTER)
 		return;
 	p = strstr(text, "0x");
 	if (p && p != text)
@@ -34,13 +34,12 @@ static void cut_decoration(const struct gdb_type *t, char *text)
 }
 
 /* The value in GDB's manner; NULL and *status when the bytecode fails. */
-static char *interpret(struct live *l, const struct gdb_expr *x, struct agent_result *out,
-		       enum agent_status *status)
+static char *interpret(struct live *l, const struct expr_code *x, struct agent_result *out, enum agent_status *status)
 {
 	struct live_memory mem = {l->pid};
 
 	*status = agent_run(x->code, x->len, &live_agent_ops, &mem, out);
-	return *status ? NULL : gdb_type_format(&x->type, out->value);
+	return *status ? NULL : expr_type_format(&x->type, out->value);
 }
 
 /* One expression must compile, and agree with GDB. */
@@ -49,10 +48,10 @@ static void agree(struct live *l, const char *expr)
 	cleanup_free char *ours = NULL, *gdbs = NULL;
 	enum agent_status status;
 	struct agent_result out;
-	struct gdb_expr x;
+	struct expr_code x;
 	struct err e = {0};
 
-	if (gdb_expr_compile(l->gdb, expr, &l->at, &x, &e))
+	if (expr_compile(l->gdb, expr, &l->at, &x, &e))
 		fail_msg("%s does not compile: %s", expr, e.text);
 	ours = interpret(l, &x, &out, &status);
 	if (status)
@@ -62,7 +61,7 @@ static void agree(struct live *l, const char *expr)
 	cut_decoration(&x.type, gdbs);
 	if (strcmp(ours, gdbs))
 		fail_msg("%s (%s): %s, GDB says %s", expr, x.type.definition, ours, gdbs);
-	gdb_expr_fini(&x);
+	expr_code_fini(&x);
 }
 
 /* Compiles, but has no value now, here or in GDB. */
@@ -71,84 +70,208 @@ static void agree_fault(struct live *l, const char *expr, enum agent_status want
 	cleanup_free char *ours = NULL, *gdbs = NULL;
 	enum agent_status status;
 	struct agent_result out;
-	struct gdb_expr x;
+	struct expr_code x;
 	struct err e = {0};
 
-	if (gdb_expr_compile(l->gdb, expr, &l->at, &x, &e))
+	if (expr_compile(l->gdb, expr, &l->at, &x, &e))
 		fail_msg("%s does not compile: %s", expr, e.text);
 	ours = interpret(l, &x, &out, &status);
 	assert_int_equal(status, want);
 	assert_int_equal(gdb_eval(l->gdb, expr, l->at.tid, l->at.frame, 0, &gdbs, &e), GDB_UNAVAILABLE);
 	assert_int_equal(e.kind, ERR_NOT_FOUND);
-	gdb_expr_fini(&x);
+	expr_code_fini(&x);
 }
 
 /* Valid for GDB's print, not for the agent. */
 static void not_compilable(struct live *l, const char *expr)
 {
-	struct gdb_expr x = {0};
+	struct expr_code x = {0};
 	struct err e = {0};
-	int r = gdb_expr_compile(l->gdb, expr, &l->at, &x, &e);
+	int r = expr_compile(l->gdb, expr, &l->at, &x, &e);
 
-	if (r != GDB_NOT_COMPILABLE || e.kind != ERR_NOT_FOUND || !e.text[0])
+	if (r != EXPR_NOT_COMPILABLE || e.kind != ERR_NOT_FOUND || !e.text[0])
 		fail_msg("%s: %d, %s", expr, r, e.text);
 }
 
 static void refused(struct live *l, const char *expr)
 {
-	struct gdb_expr x = {0};
+	struct expr_code x = {0};
 	struct err e = {0};
-	int r = gdb_expr_compile(l->gdb, expr, &l->at, &x, &e);
+	int r = expr_compile(l->gdb, expr, &l->at, &x, &e);
 
 	if (r != -1 || e.kind != ERR_USAGE || !e.text[0])
 		fail_msg("%s: %d, %s", expr, r, e.text);
 }
 
-#define EACH(l, list, check)                                                                       \
-	for (size_t i_ = 0; i_ < sizeof(list) / sizeof(list[0]); i_++)                             \
+#define EACH(l, list, check)                                                                                           \
+	for (size_t i_ = 0; i_ < sizeof(list) / sizeof(list[0]); i_++)                                                 \
 	check(l, list[i_])
 
 static const char *const globals[] = {
-	"head->value", "head->five", "head->three", "head->wide", "second.three", "third.three",
-	"head->next->next->value", "head->next->next->next == 0", "head->name[1]", "head->text[2]",
-	"head->small", "head->ok", "!head->ok", "head->u.b[2]", "head->u.i", "head->grid[1][2]",
-	"file_static", "'target.c'::file_static", "'work'::counter", "numbers[3]", "numbers[1] + numbers[2]",
-	"*(numbers + 4)", "&numbers[2] - numbers", "bytes[1]", "(signed char)bytes[1]", "huge",
-	"huge >> 60", "(long)huge < 0", "tiny", "tiny * 2", "half", "half + 1", "uint_max",
-	"uint_max + 1", "-uint_max", "uint_max > -1", "tiny < half", "(unsigned char)tiny", "~tiny",
-	"callback == puts", "handler == list_len", "callback", "callback != 0 && head->value < 0", "head && head->next",
-	"nothing || head->five == 31", "nothing ? 1 : 2", "sizeof(struct node)", "((struct node *)head->next)->value", "head", "&head->next",
-	"head->next", "head == &first", "(void *)head == opaque", "((struct node *)opaque)->value",
-	"7 / 2 * 2", "-7 / 2", "-7 % 3", "7u % 4", "1 << 33", "(long)1 << 33", "head->value & 0xff",
-	"head->value | 1", "head->value ^ head->next->value", "head->value <= -10", "0x7fffffff + 1",
-	"'a' + 1", "message[0]", "message", "message[0] == 'h'", "head->name == message",
-	"(char)(head->value)", "(short)huge", "flag",
-	"typedefed.x", "typedefed.how == SOME", "unnamed.y[1]", "sizeof(unnamed)",
+	"head->value",
+	"head->five",
+	"head->three",
+	"head->wide",
+	"second.three",
+	"third.three",
+	"head->next->next->value",
+	"head->next->next->next == 0",
+	"head->name[1]",
+	"head->text[2]",
+	"head->small",
+	"head->ok",
+	"!head->ok",
+	"head->u.b[2]",
+	"head->u.i",
+	"head->grid[1][2]",
+	"file_static",
+	"'target.c'::file_static",
+	"'work'::counter",
+	"numbers[3]",
+	"numbers[1] + numbers[2]",
+	"*(numbers + 4)",
+	"&numbers[2] - numbers",
+	"bytes[1]",
+	"(signed char)bytes[1]",
+	"huge",
+	"huge >> 60",
+	"(long)huge < 0",
+	"tiny",
+	"tiny * 2",
+	"half",
+	"half + 1",
+	"uint_max",
+	"uint_max + 1",
+	"-uint_max",
+	"uint_max > -1",
+	"tiny < half",
+	"(unsigned char)tiny",
+	"~tiny",
+	"callback == puts",
+	"handler == list_len",
+	"callback",
+	"callback != 0 && head->value < 0",
+	"head && head->next",
+	"nothing || head->five == 31",
+	"nothing ? 1 : 2",
+	"sizeof(struct node)",
+	"((struct node *)head->next)->value",
+	"head",
+	"&head->next",
+	"head->next",
+	"head == &first",
+	"(void *)head == opaque",
+	"((struct node *)opaque)->value",
+	"7 / 2 * 2",
+	"-7 / 2",
+	"-7 % 3",
+	"7u % 4",
+	"1 << 33",
+	"(long)1 << 33",
+	"head->value & 0xff",
+	"head->value | 1",
+	"head->value ^ head->next->value",
+	"head->value <= -10",
+	"0x7fffffff + 1",
+	"'a' + 1",
+	"message[0]",
+	"message",
+	"message[0] == 'h'",
+	"head->name == message",
+	"(char)(head->value)",
+	"(short)huge",
+	"flag",
+	"typedefed.x",
+	"typedefed.how == SOME",
+	"unnamed.y[1]",
+	"sizeof(unnamed)",
 	/* rewritten */
-	"color", "color == BLUE", "head->color == GREEN", "head->color < color", "level", "level == LOW",
-	"level < 0", "level != HIGH && head->color != RED", "(color == RED) || (head->color == GREEN)",
-	"color + 1", "numbers[head->color - 4]", "tls_counter", "tls_counter + 1", "tls_node->value",
-	"tls_node->color == BLUE", "&tls_counter", "head->value < 0 && tls_node->next->value == 30",
+	"color",
+	"color == BLUE",
+	"head->color == GREEN",
+	"head->color < color",
+	"level",
+	"level == LOW",
+	"level < 0",
+	"level != HIGH && head->color != RED",
+	"(color == RED) || (head->color == GREEN)",
+	"color + 1",
+	"numbers[head->color - 4]",
+	"tls_counter",
+	"tls_counter + 1",
+	"tls_node->value",
+	"tls_node->color == BLUE",
+	"&tls_counter",
+	"head->value < 0 && tls_node->next->value == 30",
 	"*&color == BLUE",
 };
 
 static const char *const locals[] = {
-	"n", "local", "local + n", "us", "sc", "sc < us", "node->value", "node == head", "here.value",
-	"here.next->value", "array[2]", "array[n - 3]", "alias->value", "alias == &here", "&array[1]",
-	"counter", "here.color == GREEN", "*alias->name", "here.three",
-	"mine.x", "mine.how", "mine.how != NONE",
+	"n",
+	"local",
+	"local + n",
+	"us",
+	"sc",
+	"sc < us",
+	"node->value",
+	"node == head",
+	"here.value",
+	"here.next->value",
+	"array[2]",
+	"array[n - 3]",
+	"alias->value",
+	"alias == &here",
+	"&array[1]",
+	"counter",
+	"here.color == GREEN",
+	"*alias->name",
+	"here.three",
+	"mine.x",
+	"mine.how",
+	"mine.how != NONE",
 };
 
 static const char *const beyond[] = {
-	"single", "real < 0", "head->ratio > 1.0", "list_len(head)", "list_len(head) <= 10", "first",
-	"*head", "numbers", "array", "$rip", "$sp + 8", "file_static = 3", "*file_static", "head->value++",
-	"$_", "&list_len == handler", "numbers[0]@3",
+	"single",
+	"real < 0",
+	"head->ratio > 1.0",
+	"list_len(head)",
+	"list_len(head) <= 10",
+	"first",
+	"*head",
+	"numbers",
+	"array",
+	"$rip",
+	"$sp + 8",
+	"file_static = 3",
+	"*file_static",
+	"head->value++",
+	"$_",
+	"&list_len == handler",
+	"numbers[0]@3",
 };
 
 static const char *const wrong[] = {
-	"", "   ", "1 +", "nosuch", "head->nosuch", "head->value)", "(head", "head..value", "\"abc",
-	"nosuch(1)", "struct node", "int", "head + head", "head->", "a b", "'", "[", "first + 1",
-	"'nosuch.c'::file_static", "head\n->value",
+	"",
+	"   ",
+	"1 +",
+	"nosuch",
+	"head->nosuch",
+	"head->value)",
+	"(head",
+	"head..value",
+	"\"abc",
+	"nosuch(1)",
+	"struct node",
+	"int",
+	"head + head",
+	"head->",
+	"a b",
+	"'",
+	"[",
+	"first + 1",
+	"'nosuch.c'::file_static",
+	"head\n->value",
 };
 
 static void test_c_plain(void **state)
@@ -203,14 +326,40 @@ static void test_c_optimized(void **state)
 static void test_cxx(void **state)
 {
 	static const char *const good[] = {
-		"m_count", "this->m_count", "this->m_open", "m_id", "m_extra", "this->m_next->m_count",
-		"m_next->m_id == 11", "here", "s_count", "shop::Store::s_count", "shop::total", "total",
-		"store.m_count", "::store.m_count", "&store == this", "m_state == shop::State::Closed",
-		"m_items._M_impl._M_finish - m_items._M_impl._M_start", "*m_items._M_impl._M_start",
-		"m_items._M_impl._M_start[3]", "m_count == 4 && m_open", "this != 0", "sizeof(*this)",
-		"static_cast<long>(m_count)", "tl_value", "tl_value > 5", "limit", "limit + 1", "other.m_count", "&other == m_next", "true", "!m_open",
+		"m_count",
+		"this->m_count",
+		"this->m_open",
+		"m_id",
+		"m_extra",
+		"this->m_next->m_count",
+		"m_next->m_id == 11",
+		"here",
+		"s_count",
+		"shop::Store::s_count",
+		"shop::total",
+		"total",
+		"store.m_count",
+		"::store.m_count",
+		"&store == this",
+		"m_state == shop::State::Closed",
+		"m_items._M_impl._M_finish - m_items._M_impl._M_start",
+		"*m_items._M_impl._M_start",
+		"m_items._M_impl._M_start[3]",
+		"m_count == 4 && m_open",
+		"this != 0",
+		"sizeof(*this)",
+		"static_cast<long>(m_count)",
+		"tl_value",
+		"tl_value > 5",
+		"limit",
+		"limit + 1",
+		"other.m_count",
+		"&other == m_next",
+		"true",
+		"!m_open",
 	};
-	static const char *const fall_back[] = {"size()", "(bool)m_count", "m_items", "other", "m_name", "store.size() == 4"};
+	static const char *const fall_back[] = {"size()", "(bool)m_count", "m_items",
+						"other",  "m_name",	   "store.size() == 4"};
 	static const char *const bad[] = {"m_nosuch", "this->", "shop::nosuch", "nosuch::total"};
 	struct live l;
 
@@ -260,8 +409,13 @@ static void test_containers(void **state)
 		{"store.m_owned != 0 && *store.m_owned > 8", "true"},
 		{"store.m_items.at(2)", "20"},
 	};
-	static const char *const as_it_is[] = {"holder.hits", "holder.state", "store.m_owned", "&holder.hits",
-					       "holder.state == holder.empty", "total + 1", "holder.state == \"\\x41\""};
+	static const char *const as_it_is[] = {"holder.hits",
+					       "holder.state",
+					       "store.m_owned",
+					       "&holder.hits",
+					       "holder.state == holder.empty",
+					       "total + 1",
+					       "holder.state == \"\\x41\""};
 	struct live l;
 
 	(void)state;
@@ -272,25 +426,25 @@ static void test_containers(void **state)
 		cleanup_free char *text = NULL, *value = NULL;
 		enum agent_status status;
 		struct agent_result out;
-		struct gdb_expr x = {0};
+		struct expr_code x = {0};
 		struct err e = {0};
 
-		if (gdb_without_containers(l.gdb, good[i].expr, 0, l.at.frame, &text, &e))
+		if (expr_without_containers(l.gdb, good[i].expr, 0, l.at.frame, &text, &e))
 			fail_msg("%s: not spelled out", good[i].expr);
-		if (gdb_expr_compile(l.gdb, text, &l.at, &x, &e))
+		if (expr_compile(l.gdb, text, &l.at, &x, &e))
 			fail_msg("%s as %s: %s", good[i].expr, text, e.text);
 		value = interpret(&l, &x, &out, &status);
 		if (status)
 			fail_msg("%s as %s: %s", good[i].expr, text, agent_status_text(status));
 		if (strcmp(value, good[i].value))
 			fail_msg("%s as %s: %s", good[i].expr, text, value);
-		gdb_expr_fini(&x);
+		expr_code_fini(&x);
 	}
 	for (size_t i = 0; i < sizeof(as_it_is) / sizeof(as_it_is[0]); i++) {
 		cleanup_free char *text = NULL;
 		struct err e = {0};
 
-		if (gdb_without_containers(l.gdb, as_it_is[i], 0, l.at.frame, &text, &e) != 1)
+		if (expr_without_containers(l.gdb, as_it_is[i], 0, l.at.frame, &text, &e) != 1)
 			fail_msg("%s became %s", as_it_is[i], text);
 	}
 	live_end(&l);
@@ -300,7 +454,7 @@ static void test_containers(void **state)
 static void test_ranges(void **state)
 {
 	struct live l;
-	struct gdb_expr x;
+	struct expr_code x;
 	struct agent_result out;
 	enum agent_status status;
 	cleanup_free char *text = NULL, *head_at = NULL, *next_at = NULL;
@@ -308,7 +462,7 @@ static void test_ranges(void **state)
 
 	(void)state;
 	live_in(&l, c_plain, "work");
-	assert_int_equal(gdb_expr_compile(l.gdb, "head->next->value", &l.at, &x, &e), 0);
+	assert_int_equal(expr_compile(l.gdb, "head->next->value", &l.at, &x, &e), 0);
 	text = interpret(&l, &x, &out, &status);
 	assert_string_equal(text, "20");
 	assert_int_equal(out.ranges_n, 3);
@@ -318,7 +472,7 @@ static void test_ranges(void **state)
 	assert_int_equal(out.range[1].addr, strtoull(next_at, NULL, 10));
 	assert_int_equal(out.range[0].len, 8);
 	assert_int_equal(out.range[2].len, 4);
-	gdb_expr_fini(&x);
+	expr_code_fini(&x);
 	live_end(&l);
 }
 
@@ -326,7 +480,7 @@ static void test_ranges(void **state)
 static void test_local_without_gdb(void **state)
 {
 	struct live l;
-	struct gdb_expr x;
+	struct expr_code x;
 	struct agent_result out;
 	enum agent_status status;
 	cleanup_free char *text = NULL;
@@ -334,11 +488,11 @@ static void test_local_without_gdb(void **state)
 
 	(void)state;
 	live_in(&l, c_optimized, "work");
-	assert_int_equal(gdb_expr_compile(l.gdb, "array[3]", &l.at, &x, &e), 0);
+	assert_int_equal(expr_compile(l.gdb, "array[3]", &l.at, &x, &e), 0);
 	assert_int_equal(gdb_detach(l.gdb, &e), 0);
 	text = interpret(&l, &x, &out, &status);
 	assert_string_equal(text, "6");
-	gdb_expr_fini(&x);
+	expr_code_fini(&x);
 	live_end(&l);
 }
 
@@ -360,17 +514,17 @@ static void test_thread_local(void **state)
 		cleanup_free char *text = NULL, *node = NULL;
 		enum agent_status status;
 		struct agent_result out;
-		struct gdb_expr x;
+		struct expr_code x;
 
 		live_look_from(&l, t[i].tid, func);
-		assert_int_equal(gdb_expr_compile(l.gdb, "tls_counter", &l.at, &x, &e), 0);
+		assert_int_equal(expr_compile(l.gdb, "tls_counter", &l.at, &x, &e), 0);
 		text = interpret(&l, &x, &out, &status);
 		assert_string_equal(text, first ? "5" : "77");
-		gdb_expr_fini(&x);
-		assert_int_equal(gdb_expr_compile(l.gdb, "tls_node->value", &l.at, &x, &e), 0);
+		expr_code_fini(&x);
+		assert_int_equal(expr_compile(l.gdb, "tls_node->value", &l.at, &x, &e), 0);
 		node = interpret(&l, &x, &out, &status);
 		assert_string_equal(node, first ? "20" : "30");
-		gdb_expr_fini(&x);
+		expr_code_fini(&x);
 	}
 	gdb_threads_free(t, n);
 	live_end(&l);
@@ -379,12 +533,9 @@ static void test_thread_local(void **state)
 int main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_c_plain),
-		cmocka_unit_test(test_c_optimized),
-		cmocka_unit_test(test_cxx),
-		cmocka_unit_test(test_containers),
-		cmocka_unit_test(test_ranges),
-		cmocka_unit_test(test_local_without_gdb),
+		cmocka_unit_test(test_c_plain),	     cmocka_unit_test(test_c_optimized),
+		cmocka_unit_test(test_cxx),	     cmocka_unit_test(test_containers),
+		cmocka_unit_test(test_ranges),	     cmocka_unit_test(test_local_without_gdb),
 		cmocka_unit_test(test_thread_local),
 	};
 

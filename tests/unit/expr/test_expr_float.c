@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * test_expr_float.c: expressions with floating-point numbers give, without GDB, what GDB's print gives. argv[1]: the program
- * that has them.
+ * test_expr_float.c: expressions with floating-point numbers give, without GDB, what GDB's print gives. argv[1]: the
+ * program that has them.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -20,38 +20,129 @@
 static const char *program;
 
 static const char *const same[] = {
-	"half > 0", "half >= 0.5", "half <= 0.5", "half < 0.5", "half == 0.5", "half != 0.5", "half > three",
-	"three > half", "half * three == 1.5", "half + three * 2 - 1 == 5.5", "(half + three) * 2 == 7", "-half < 0",
-	"- half < -.25", "!half", "!nothing", "!!half", "half && nothing", "half || nothing", "nothing || minus",
-	"half && three", "nothing && three", "three > 2 && half > 0.25", "three > 2 || *(double *)0 > 1",
-	"three < 2 && *(double *)0 > 1", "minus / 2 == -3.875", "minus / nothing < 0", "(long)minus", "(int)minus",
-	"(int)half", "(unsigned char)(half * 1000)", "(short)minus == -7", "(float)half == half", "(double)third == third",
-	"(double)three / 2 == 1.5", "(double)three/2 == 1.5", "third == 1 / 3.0", "third == (float)(1 / 3.0)",
-	"third * 3 == 1", "tenth == 0.1", "tenth == 0.1f", "tenth + tenth + tenth == 0.3f", "tenth * tenth == 0.01f",
-	"not_a_number == not_a_number", "not_a_number != not_a_number", "not_a_number < 1", "not_a_number > 1",
-	"not_a_number <= 1", "not_a_number >= 1", "!not_a_number", "endless > huge", "endless == endless + 1",
-	"endless - endless == 0", "huge < 1e301", "huge > 1e+299", "huge > 1.0e-3", "big == 9007199254740992.0", "big > half",
-	"biggest > huge", "biggest > 1e19", "biggest == 18446744073709551616.0", "four - half == 3.5", "four > -half",
-	"small < half", "small * half == -2.5", "moon.mass < earth.mass", "earth.next->mass * 2 < .5",
-	"earth.next->speed[1] < 0", "earth.speed[three - 1] < -1e30", "earth.rings > half", "local > 2", "local * 2 == 5",
-	"wide + 1 == wide", "wide + 1.0 == wide", "(half) > 0", "((half > 0))", "half>0", "half>0&&minus<0", "half > 0 == 1",
-	"(int)huge == (int)huge", "*&half > 0", "(&earth)->mass == 1", "half > 1e-310", "0x10 > half",
-	"(int)local > 1 && (int)local < 3", "(int)local == 2 || !local",
+	"half > 0",
+	"half >= 0.5",
+	"half <= 0.5",
+	"half < 0.5",
+	"half == 0.5",
+	"half != 0.5",
+	"half > three",
+	"three > half",
+	"half * three == 1.5",
+	"half + three * 2 - 1 == 5.5",
+	"(half + three) * 2 == 7",
+	"-half < 0",
+	"- half < -.25",
+	"!half",
+	"!nothing",
+	"!!half",
+	"half && nothing",
+	"half || nothing",
+	"nothing || minus",
+	"half && three",
+	"nothing && three",
+	"three > 2 && half > 0.25",
+	"three > 2 || *(double *)0 > 1",
+	"three < 2 && *(double *)0 > 1",
+	"minus / 2 == -3.875",
+	"minus / nothing < 0",
+	"(long)minus",
+	"(int)minus",
+	"(int)half",
+	"(unsigned char)(half * 1000)",
+	"(short)minus == -7",
+	"(float)half == half",
+	"(double)third == third",
+	"(double)three / 2 == 1.5",
+	"(double)three/2 == 1.5",
+	"third == 1 / 3.0",
+	"third == (float)(1 / 3.0)",
+	"third * 3 == 1",
+	"tenth == 0.1",
+	"tenth == 0.1f",
+	"tenth + tenth + tenth == 0.3f",
+	"tenth * tenth == 0.01f",
+	"not_a_number == not_a_number",
+	"not_a_number != not_a_number",
+	"not_a_number < 1",
+	"not_a_number > 1",
+	"not_a_number <= 1",
+	"not_a_number >= 1",
+	"!not_a_number",
+	"endless > huge",
+	"endless == endless + 1",
+	"endless - endless == 0",
+	"huge < 1e301",
+	"huge > 1e+299",
+	"huge > 1.0e-3",
+	"big == 9007199254740992.0",
+	"big > half",
+	"biggest > huge",
+	"biggest > 1e19",
+	"biggest == 18446744073709551616.0",
+	"four - half == 3.5",
+	"four > -half",
+	"small < half",
+	"small * half == -2.5",
+	"moon.mass < earth.mass",
+	"earth.next->mass * 2 < .5",
+	"earth.next->speed[1] < 0",
+	"earth.speed[three - 1] < -1e30",
+	"earth.rings > half",
+	"local > 2",
+	"local * 2 == 5",
+	"wide + 1 == wide",
+	"wide + 1.0 == wide",
+	"(half) > 0",
+	"((half > 0))",
+	"half>0",
+	"half>0&&minus<0",
+	"half > 0 == 1",
+	"(int)huge == (int)huge",
+	"*&half > 0",
+	"(&earth)->mass == 1",
+	"half > 1e-310",
+	"0x10 > half",
+	"(int)local > 1 && (int)local < 3",
+	"(int)local == 2 || !local",
 };
 
 /* Not ours: GDB evaluates them, or refuses them too. */
 static const char *const refused[] = {
-	"half", "half + 1", "three > 2", "three", "half > 0 ? 1 : 2", "three | half > 0", "three & half > 0", "half % 2 > 0",
-	"three % half > 0", "half = 1", "&earth > half", "half > 0, three > 1", "half >", "(half > 0", "half > 0)", "> half",
-	"half > nobody", "half > 1.5L", "half > 1.5x", "half << 1 > 0", "~half > 0", "earth.speed > half", "half > \"a\"",
-	"(bool)half > 0", "half > 'a' > $pc", "(short)minus + 0 == -7", "",
+	"half",
+	"half + 1",
+	"three > 2",
+	"three",
+	"half > 0 ? 1 : 2",
+	"three | half > 0",
+	"three & half > 0",
+	"half % 2 > 0",
+	"three % half > 0",
+	"half = 1",
+	"&earth > half",
+	"half > 0, three > 1",
+	"half >",
+	"(half > 0",
+	"half > 0)",
+	"> half",
+	"half > nobody",
+	"half > 1.5L",
+	"half > 1.5x",
+	"half << 1 > 0",
+	"~half > 0",
+	"earth.speed > half",
+	"half > \"a\"",
+	"(bool)half > 0",
+	"half > 'a' > $pc",
+	"(short)minus + 0 == -7",
+	"",
 };
 
 static char *ours(struct live *l, const char *text, int *r)
 {
 	struct live_memory mem = {l->pid};
 	cleanup_free uint8_t *code = NULL;
-	struct gdb_locals locals = {0};
+	struct expr_locals locals = {0};
 	struct agent_result out;
 	struct err e = {0};
 	size_t len;
@@ -121,7 +212,7 @@ static void test_memory(void **state)
 	for (size_t i = 0; i < sizeof(t) / sizeof(t[0]); i++) {
 		struct live_memory mem = {l->pid};
 		cleanup_free uint8_t *code = NULL;
-		struct gdb_locals locals = {0};
+		struct expr_locals locals = {0};
 		struct agent_result out;
 		struct err e = {0};
 		size_t len;

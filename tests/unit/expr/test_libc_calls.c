@@ -18,7 +18,7 @@ static char *supply(const char *expr, const char *message)
 	struct err why;
 
 	gdb_refusal(message, &why);
-	return gdb_libc_supply(expr, &why);
+	return expr_libc_supply(expr, &why);
 }
 
 static void check(const char *expr, const char *name, const char *want)
@@ -59,8 +59,7 @@ static void test_no_cast(void **state)
 static void test_constants(void **state)
 {
 	cleanup_free char *a = supply("p != NULL && NULL_x", "No symbol \"NULL\" in current context.");
-	cleanup_free char *b = supply("s[0] == 'NULL' || nullptr==q",
-					       "No symbol \"nullptr\" in current context.");
+	cleanup_free char *b = supply("s[0] == 'NULL' || nullptr==q", "No symbol \"nullptr\" in current context.");
 
 	(void)state;
 	assert_string_equal(a, "p != 0 && NULL_x");
@@ -82,20 +81,17 @@ static void test_variables(void **state)
 static void test_types(void **state)
 {
 	(void)state;
-	assert_string_equal(gdb_libc_type("strcmp", 6), "int");
-	assert_string_equal(gdb_libc_type("strchr", 6), "char *");
-	assert_null(gdb_libc_type("strc", 4));
-	assert_null(gdb_libc_type("", 0));
+	assert_string_equal(expr_libc_type("strcmp", 6), "int");
+	assert_string_equal(expr_libc_type("strchr", 6), "char *");
+	assert_null(expr_libc_type("strc", 4));
+	assert_null(expr_libc_type("", 0));
 }
 
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_cast),
-		cmocka_unit_test(test_no_cast),
-		cmocka_unit_test(test_constants),
-		cmocka_unit_test(test_variables),
-		cmocka_unit_test(test_types),
+		cmocka_unit_test(test_cast),	  cmocka_unit_test(test_no_cast), cmocka_unit_test(test_constants),
+		cmocka_unit_test(test_variables), cmocka_unit_test(test_types),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

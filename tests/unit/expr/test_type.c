@@ -14,63 +14,63 @@
 
 static const struct {
 	const char *definition;
-	enum gdb_type_kind kind;
+	enum expr_type_kind kind;
 	bool is_signed;
 } types[] = {
-	{"int", GDB_TYPE_INT, true},
-	{"unsigned int", GDB_TYPE_INT, false},
-	{"const volatile unsigned long", GDB_TYPE_INT, false},
-	{"long long", GDB_TYPE_INT, true},
-	{"unsigned short", GDB_TYPE_INT, false},
-	{"char", GDB_TYPE_CHAR, true},
-	{"unsigned char", GDB_TYPE_CHAR, false},
-	{"signed char", GDB_TYPE_CHAR, true},
-	{"_Bool", GDB_TYPE_BOOL, true},
-	{"bool", GDB_TYPE_BOOL, true},
-	{"float", GDB_TYPE_FLOAT, true},
-	{"long double", GDB_TYPE_FLOAT, true},
-	{"__int128", GDB_TYPE_OTHER, true},
-	{"void", GDB_TYPE_OTHER, true},
-	{"int *", GDB_TYPE_POINTER, false},
-	{"char **", GDB_TYPE_POINTER, false},
-	{"int * const", GDB_TYPE_POINTER, false},
-	{"int (*)(const char *)", GDB_TYPE_POINTER, false},
-	{"int (*)[4]", GDB_TYPE_POINTER, false},
-	{"int (const char *)", GDB_TYPE_FUNCTION, false},
-	{"char [8]", GDB_TYPE_AGGREGATE, false},
-	{"int (*[3])(int)", GDB_TYPE_AGGREGATE, false},
-	{"struct s {\n    int a;\n    int (*f)(int);\n}", GDB_TYPE_AGGREGATE, false},
-	{"struct s {\n    int a;\n} *", GDB_TYPE_POINTER, false},
-	{"struct s {\n    int a;\n} [2]", GDB_TYPE_AGGREGATE, false},
-	{"union {...}", GDB_TYPE_AGGREGATE, false},
-	{"enum col {RED, GREEN = 5}", GDB_TYPE_ENUM, false},
-	{"enum col {A = -1, B}", GDB_TYPE_ENUM, true},
-	{"enum col {RED} *", GDB_TYPE_POINTER, false},
-	{"enum class shop::State : int {shop::State::Open}", GDB_TYPE_ENUM, false},
+	{"int", EXPR_TYPE_INT, true},
+	{"unsigned int", EXPR_TYPE_INT, false},
+	{"const volatile unsigned long", EXPR_TYPE_INT, false},
+	{"long long", EXPR_TYPE_INT, true},
+	{"unsigned short", EXPR_TYPE_INT, false},
+	{"char", EXPR_TYPE_CHAR, true},
+	{"unsigned char", EXPR_TYPE_CHAR, false},
+	{"signed char", EXPR_TYPE_CHAR, true},
+	{"_Bool", EXPR_TYPE_BOOL, true},
+	{"bool", EXPR_TYPE_BOOL, true},
+	{"float", EXPR_TYPE_FLOAT, true},
+	{"long double", EXPR_TYPE_FLOAT, true},
+	{"__int128", EXPR_TYPE_OTHER, true},
+	{"void", EXPR_TYPE_OTHER, true},
+	{"int *", EXPR_TYPE_POINTER, false},
+	{"char **", EXPR_TYPE_POINTER, false},
+	{"int * const", EXPR_TYPE_POINTER, false},
+	{"int (*)(const char *)", EXPR_TYPE_POINTER, false},
+	{"int (*)[4]", EXPR_TYPE_POINTER, false},
+	{"int (const char *)", EXPR_TYPE_FUNCTION, false},
+	{"char [8]", EXPR_TYPE_AGGREGATE, false},
+	{"int (*[3])(int)", EXPR_TYPE_AGGREGATE, false},
+	{"struct s {\n    int a;\n    int (*f)(int);\n}", EXPR_TYPE_AGGREGATE, false},
+	{"struct s {\n    int a;\n} *", EXPR_TYPE_POINTER, false},
+	{"struct s {\n    int a;\n} [2]", EXPR_TYPE_AGGREGATE, false},
+	{"union {...}", EXPR_TYPE_AGGREGATE, false},
+	{"enum col {RED, GREEN = 5}", EXPR_TYPE_ENUM, false},
+	{"enum col {A = -1, B}", EXPR_TYPE_ENUM, true},
+	{"enum col {RED} *", EXPR_TYPE_POINTER, false},
+	{"enum class shop::State : int {shop::State::Open}", EXPR_TYPE_ENUM, false},
 };
 
 static void test_classify(void **state)
 {
 	(void)state;
 	for (size_t i = 0; i < sizeof(types) / sizeof(types[0]); i++) {
-		struct gdb_type t = {.definition = xstrdup(types[i].definition)};
+		struct expr_type t = {.definition = xstrdup(types[i].definition)};
 
-		gdb_type_classify(&t);
+		expr_type_classify(&t);
 		if (t.kind != types[i].kind || t.is_signed != types[i].is_signed || t.is_reference)
 			fail_msg("%s: %d, %d", t.definition, t.kind, t.is_signed);
-		gdb_type_fini(&t);
+		expr_type_fini(&t);
 	}
 }
 
 static void test_reference(void **state)
 {
-	struct gdb_type t = {.definition = xstrdup("const int &")};
+	struct expr_type t = {.definition = xstrdup("const int &")};
 
 	(void)state;
-	gdb_type_classify(&t);
+	expr_type_classify(&t);
 	assert_true(t.is_reference);
-	assert_int_equal(t.kind, GDB_TYPE_INT);
-	gdb_type_fini(&t);
+	assert_int_equal(t.kind, EXPR_TYPE_INT);
+	expr_type_fini(&t);
 }
 
 static const struct {
@@ -108,13 +108,13 @@ static void test_format(void **state)
 {
 	(void)state;
 	for (size_t i = 0; i < sizeof(values) / sizeof(values[0]); i++) {
-		struct gdb_type t = {.definition = xstrdup(values[i].definition), .size = values[i].size};
+		struct expr_type t = {.definition = xstrdup(values[i].definition), .size = values[i].size};
 		cleanup_free char *text = NULL;
 
-		gdb_type_classify(&t);
-		text = gdb_type_format(&t, values[i].value);
+		expr_type_classify(&t);
+		text = expr_type_format(&t, values[i].value);
 		assert_string_equal(text, values[i].text);
-		gdb_type_fini(&t);
+		expr_type_fini(&t);
 	}
 }
 

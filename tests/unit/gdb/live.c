@@ -78,7 +78,7 @@ void live_attach(struct live *l, const char *program, const char *arg, int threa
 {
 	struct err e = {0};
 
-	l->at = (struct gdb_place){0};
+	l->at = (struct expr_place){0};
 	l->pid = live_start(program, arg, threads);
 	l->gdb = gdb_new(NULL, &e);
 	if (!l->gdb || gdb_attach(l->gdb, l->pid, &e)) {
@@ -92,8 +92,8 @@ void live_look_from(struct live *l, pid_t tid, const char *func)
 	int frame = func ? live_frame_of(l->gdb, tid, func) : 0;
 	struct err e = {0};
 
-	gdb_place_fini(&l->at);
-	if (frame < 0 || gdb_place_init(&l->at, l->gdb, tid, frame, &e))
+	expr_place_fini(&l->at);
+	if (frame < 0 || expr_place_init(&l->at, l->gdb, tid, frame, &e))
 		fail_msg("%s: %s", func ? func : "the innermost frame", e.text);
 }
 
@@ -105,7 +105,7 @@ void live_in(struct live *l, const char *program, const char *func)
 
 void live_end(struct live *l)
 {
-	gdb_place_fini(&l->at);
+	expr_place_fini(&l->at);
 	gdb_free(l->gdb);
 	live_kill(l->pid);
 }

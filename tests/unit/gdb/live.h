@@ -5,15 +5,15 @@
 
 #include <sys/types.h>
 
+#include "agent/agent.h"
 #include "base/err.h"
 #include "expr/compile.h"
 #include "gdb/gdb.h"
-#include "agent/agent.h"
 
 struct live {
 	pid_t pid;
 	struct gdb *gdb;
-	struct gdb_place at; /* as live_look_from has set it */
+	struct expr_place at; /* as live_look_from has set it */
 };
 
 /* Starts program (with one argument, if not NULL) and waits until all its `threads` are in a futex. */

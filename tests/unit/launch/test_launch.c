@@ -119,7 +119,7 @@ static void test_same_every_time(void **state)
 	assert_string_equal(only_maps(a), only_maps(b));
 }
 
-/* The vector is found behind an environment of many pages, too. */
+/* The vector is found after an environment of many pages, too. */
 static void test_big_environment(void **state)
 {
 	enum { N = 20000 };
@@ -347,8 +347,8 @@ static int make_dir(void **state)
 
 static int remove_dir(void **state)
 {
-	static const char *const names[] = {"auxv", "same", "bigenv", "untraced", "noexec", "css",
-					    "null", "inherit", "signals", "pid"};
+	static const char *const names[] = {"auxv", "same", "bigenv",  "untraced", "noexec",
+					    "css",  "null", "inherit", "signals",  "pid"};
 	char path[300];
 
 	for (unsigned i = 0; i < sizeof(names) / sizeof(*names); i++) {

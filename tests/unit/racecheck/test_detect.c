@@ -85,7 +85,7 @@ static void pairs(void **state)
 	assert_int_equal(m->races, 2);
 	reads(m, 4, X, 4, 5);
 	assert_int_equal(m->races, 2);
-	/* reads do not race with reads, but with a write behind them */
+	/* reads do not race with reads, but with a write after them */
 	order(m, 4, 5);
 	reads(m, 5, X, 4, 6);
 	order(m, 4, 6);
@@ -98,7 +98,7 @@ static void pairs(void **state)
 	assert_false(m->race[2].earlier.writes);
 }
 
-/* A release tells what was done before it, not what is done behind it. */
+/* A release tells what was done before it, not what is done after it. */
 static void behind_release(void **state)
 {
 	struct made_up *m = *state;
@@ -184,7 +184,7 @@ static void memory(void **state)
 	assert_true(m->races > 3);
 }
 
-/* A flag: who has read it knows what was done before it was set, and not what was done behind. */
+/* A flag: who has read it knows what was done before it was set, and not what was done after. */
 static void atomics(void **state)
 {
 	struct made_up *m = *state;
@@ -255,7 +255,7 @@ static void against_plain(void **state)
 	struct made_up *m = *state;
 	uint64_t seed = 1;
 
-	/* up to the first race: behind that, what is remembered differs */
+	/* up to the first race: after that, what is remembered differs */
 	for (unsigned round = 0; round < 400; round++) {
 		struct plain p = {0};
 

@@ -37,9 +37,8 @@ static void build(struct logbuild *lb)
 
 static void test_pairs(void **state)
 {
-	static const uint8_t kinds[EVENTS] = {RLOG_START,     RLOG_SYS,	   RLOG_LOCK,
-					      RLOG_COND_WAIT, RLOG_UNLOCK, RLOG_CREATE,
-					      RLOG_SYS,	      RLOG_FORK,   RLOG_CRASH};
+	static const uint8_t kinds[EVENTS] = {RLOG_START,  RLOG_SYS, RLOG_LOCK, RLOG_COND_WAIT, RLOG_UNLOCK,
+					      RLOG_CREATE, RLOG_SYS, RLOG_FORK, RLOG_CRASH};
 	static const bool has[EVENTS] = {false, true, false, true, false, true, true, true, false};
 	struct logbuild lb;
 	struct reader r;
@@ -211,8 +210,7 @@ static void test_truncated(void **state)
 	for (size_t len = 0; len <= lb.b.len; len++) {
 		unsigned n = read_copy(lb.b.data, len, true, &end);
 
-		assert_int_equal(end,
-				 len < sizeof(struct rlog_head) ? RLOG_READ_BAD : RLOG_READ_END);
+		assert_int_equal(end, len < sizeof(struct rlog_head) ? RLOG_READ_BAD : RLOG_READ_END);
 		assert_true(n >= last && n <= EVENTS);
 		last = n;
 		n = read_copy(lb.b.data, len, false, &end);
@@ -242,7 +240,7 @@ static void test_flipped(void **state)
 	lb_fini(&lb);
 }
 
-/* Bytes that are no log at all, behind a good head. */
+/* Bytes that are no log at all, after a good head. */
 static void test_random(void **state)
 {
 	struct logbuild lb;
@@ -331,14 +329,10 @@ static void test_head(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_pairs),
-		cmocka_unit_test(test_interrupted),
-		cmocka_unit_test(test_slots),
-		cmocka_unit_test(test_truncated),
-		cmocka_unit_test(test_flipped),
-		cmocka_unit_test(test_random),
-		cmocka_unit_test(test_stamp_overflow),
-		cmocka_unit_test(test_explain),
+		cmocka_unit_test(test_pairs),	       cmocka_unit_test(test_interrupted),
+		cmocka_unit_test(test_slots),	       cmocka_unit_test(test_truncated),
+		cmocka_unit_test(test_flipped),	       cmocka_unit_test(test_random),
+		cmocka_unit_test(test_stamp_overflow), cmocka_unit_test(test_explain),
 		cmocka_unit_test(test_head),
 	};
 

@@ -65,8 +65,7 @@ static int use_all(const char *dir, struct err *e)
 	int r = -1;
 
 	*e = (struct err){0};
-	if (rec_open(dir, &rec, e) || rec_verify_manifest(rec, e) ||
-	    !(counts = counts_json(rec, e)))
+	if (rec_open(dir, &rec, e) || rec_verify_manifest(rec, e) || !(counts = counts_json(rec, e)))
 		goto out;
 	for (unsigned i = 0; i < rec->nimages; i++) {
 		struct timeline *tl;
@@ -150,8 +149,7 @@ static void test_counts(void **state)
 }
 
 /* Changes a file (NULL data: removes it), expects this message, and puts the file back. */
-static void expect(struct recbuild *rb, const char *name, const void *data, size_t len,
-		   const char *text)
+static void expect(struct recbuild *rb, const char *name, const void *data, size_t len, const char *text)
 {
 	char *path = xstrdup(rb_path(rb, name));
 	struct buf old = {0};
@@ -205,18 +203,17 @@ static void test_messages(void **state)
 	expect_sealed(&rb, "{\"format\": 2, \"complete\": true, \"manifest\": []}",
 		      "the manifest lacks p0001/t0001.log");
 	expect_sealed(&rb,
-		    "{\"format\":2,\"complete\":true,\"manifest\":[{\"path\":\"../"
-		    "x\",\"size\":1,\"crc32c\":"
-		    "\"0\"}]}",
-		    "leaves the recording");
+		      "{\"format\":2,\"complete\":true,\"manifest\":[{\"path\":\"../"
+		      "x\",\"size\":1,\"crc32c\":"
+		      "\"0\"}]}",
+		      "leaves the recording");
 	expect(&rb, "control", NULL, 0, "control");
 	expect(&rb, "control", "x", 1, "control: truncated at offset 1");
 	expect(&rb, "control", &c, sizeof(c), "recording version 99");
 	expect(&rb, "p0001/image", NULL, 0, "p0001/image");
 	expect(&rb, "p0001/image", "abc", 3, "p0001/image: truncated at offset 3");
 	expect(&rb, "p0001/image", &img, sizeof(img), "unknown origin 0");
-	expect(&rb, "p0001/t0002.log", NULL, 0,
-	       "p0001/t0002.log: a file of the recording is missing");
+	expect(&rb, "p0001/t0002.log", NULL, 0, "p0001/t0002.log: a file of the recording is missing");
 	expect(&rb, "p0001/t0002.log", "", 0, "p0001/t0002.log: truncated at offset 0");
 	assert_int_equal(rb_path(&rb, "")[0], '/');
 	assert_int_equal(use_all("/nonexistent/rec", &e), -1);
@@ -226,12 +223,10 @@ static void test_messages(void **state)
 }
 
 /* Calls fn for every file of the recording. */
-static void each_file(struct recbuild *rb,
-		      void (*fn)(struct recbuild *, const char *name, void *arg), void *arg)
+static void each_file(struct recbuild *rb, void (*fn)(struct recbuild *, const char *name, void *arg), void *arg)
 {
 	static const char *const names[] = {
-		"control",	   "p0001/image", "p0001/t0001.log",
-		"p0001/t0002.log", "p0002/image", "p0002/t0001.log",
+		"control", "p0001/image", "p0001/t0001.log", "p0001/t0002.log", "p0002/image", "p0002/t0001.log",
 	};
 
 	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
@@ -290,7 +285,7 @@ static void test_damage_incomplete(void **state)
 	rb_fini(&rb);
 }
 
-/* A recording whose client was killed: logs with room behind them, a thread that has not run. */
+/* A recording whose client was killed: logs with room after them, a thread that has not run. */
 static void test_incomplete(void **state)
 {
 	struct recbuild rb;

@@ -53,8 +53,8 @@ static void check_order(const struct sim *s, struct timeline *tl, unsigned seed,
 		assert_int_equal(ev.where.number, n);
 		assert_int_equal(ev.where.index, c.done[ev.where.thread]);
 		if ((why = sim_check_step(&c, ev.where.thread)))
-			fail_msg("seed %u variant %u: event %lu, thread %u: %s", seed, variant,
-				 (unsigned long)n, ev.where.thread, why);
+			fail_msg("seed %u variant %u: event %lu, thread %u: %s", seed, variant, (unsigned long)n,
+				 ev.where.thread, why);
 		check_lookup(tl, n, &ev);
 		check_time(variant, &last, &ev);
 	}
@@ -211,7 +211,7 @@ static void test_tail_lost(void **state)
 	rb_fini(&rb);
 }
 
-/* Thread 2's tail, a lock behind `second` at 130 and its result; thread 1 crashes at 300 and then does `lost`. */
+/* Thread 2's tail, a lock after `second` at 130 and its result; thread 1 crashes at 300 and then does `lost`. */
 static void expect_tail(enum rlog_kind second, enum rlog_kind result, enum rlog_kind lost, const char *runs)
 {
 	struct logbuild a, b;
@@ -267,8 +267,8 @@ static void test_first_end_counts(void **state)
 }
 
 /* A signal to itself ends the process if nothing came after it. */
-static void expect_kill(unsigned long nr, unsigned long x, unsigned long y, unsigned long z,
-			bool result, const char *runs)
+static void expect_kill(unsigned long nr, unsigned long x, unsigned long y, unsigned long z, bool result,
+			const char *runs)
 {
 	struct logbuild a, b;
 	struct recbuild rb;
@@ -297,7 +297,7 @@ static void test_own_kill(void **state)
 	expect_kill(234, 1001, 1001, 6, false, goes_on); /* another thread gets it */
 	expect_kill(234, 1001, 1002, 0, false, goes_on);
 	expect_kill(200, 1002, 6, 0, false, ended); /* tkill(tid, SIGABRT) */
-	expect_kill(62, 1001, 9, 0, false, ended);  /* kill(pid, SIGKILL) */
+	expect_kill(62, 1001, 9, 0, false, ended); /* kill(pid, SIGKILL) */
 	expect_kill(62, 1, 9, 0, false, goes_on);
 }
 
@@ -375,16 +375,11 @@ static void test_variant_random(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_slots_and_ties),
-		cmocka_unit_test(test_tails),
-		cmocka_unit_test(test_tail_lost),
-		cmocka_unit_test(test_tail_waits),
-		cmocka_unit_test(test_first_end_counts),
-		cmocka_unit_test(test_own_kill),
-		cmocka_unit_test(test_variant_moves),
-		cmocka_unit_test(test_variant_random),
-		cmocka_unit_test(test_random_programs),
-		cmocka_unit_test(test_checker_sees),
+		cmocka_unit_test(test_slots_and_ties),	 cmocka_unit_test(test_tails),
+		cmocka_unit_test(test_tail_lost),	 cmocka_unit_test(test_tail_waits),
+		cmocka_unit_test(test_first_end_counts), cmocka_unit_test(test_own_kill),
+		cmocka_unit_test(test_variant_moves),	 cmocka_unit_test(test_variant_random),
+		cmocka_unit_test(test_random_programs),	 cmocka_unit_test(test_checker_sees),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -66,7 +66,7 @@ static __attribute__((noinline)) uint64_t here(void)
 	return (uint64_t)(uintptr_t)__builtin_return_address(0);
 }
 
-/* The caller is named by function and line, of the call and not of what comes behind it. */
+/* The caller is named by function and line, of the call and not of what comes after it. */
 static void test_caller(void **state)
 {
 	static struct replay_ctl ctl;
@@ -93,8 +93,11 @@ static void test_caller_without_lines(void **state)
 	struct err e;
 
 	assert_true(at && dladdr(at, &info));
-	ctl.diverge = (struct replay_diverge){
-		.thread = 1, .event = 7, .got_kind = RLOG_START, .caller = (uint64_t)(uintptr_t)at + 4, .text = "another kind"};
+	ctl.diverge = (struct replay_diverge){.thread = 1,
+					      .event = 7,
+					      .got_kind = RLOG_START,
+					      .caller = (uint64_t)(uintptr_t)at + 4,
+					      .text = "another kind"};
 	explain(&ctl, &e);
 	assert_non_null(strstr(e.text, "; called from gnu_get_libc_version "));
 	snprintf(want, sizeof(want), "+0x%lx", (unsigned long)((const char *)at + 4 - (const char *)info.dli_fbase));
@@ -126,10 +129,8 @@ static void test_objects(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_calls),
-		cmocka_unit_test(test_end_of_log),
-		cmocka_unit_test(test_caller),
-		cmocka_unit_test(test_caller_without_lines),
+		cmocka_unit_test(test_calls),	cmocka_unit_test(test_end_of_log),
+		cmocka_unit_test(test_caller),	cmocka_unit_test(test_caller_without_lines),
 		cmocka_unit_test(test_objects),
 	};
 

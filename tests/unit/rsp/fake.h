@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * fake.h: a made-up program behind the stub: two threads, 64 KiB of memory at FAKE_ADDR, a timeline of 100 instructions
+ * fake.h: a made-up program after the stub: two threads, 64 KiB of memory at FAKE_ADDR, a timeline of 100 instructions
  * from which one event is made by each tenth.
  */
 #ifndef FRED_TEST_RSP_FAKE_H

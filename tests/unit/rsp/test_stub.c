@@ -11,7 +11,7 @@
 
 #include "fake.h"
 
-/* The answers to these packets, unframed, each behind a blank. No acknowledgements. */
+/* The answers to these packets, unframed, each after a blank. No acknowledgements. */
 static void talk(const char *const *packets, struct buf *text)
 {
 	struct buf line = {0}, answers = {0}, p = {0};
@@ -49,7 +49,8 @@ static const struct {
 	{{"Z0,10008,1", "vCont;c"}, " OK T05swbreak:;thread:11;"},
 	{{"Z0,10008,1", "vCont;s:10;c"}, " OK T05swbreak:;thread:11;"},
 	{{"Z0,10008,1", "vCont;c:10"}, " OK T05thread:10;"},
-	{{"Z0,10008,1", "vCont;s:10", "vCont;s:10", "vCont;c"}, " OK T05thread:10; T05thread:10; T05replaylog:end;thread:10;"},
+	{{"Z0,10008,1", "vCont;s:10", "vCont;s:10", "vCont;c"},
+	 " OK T05thread:10; T05thread:10; T05replaylog:end;thread:10;"},
 	{{"Z0,10008,1", "vCont;s:10", "vCont;c"}, " OK T05thread:10; T05swbreak:;thread:11;"},
 	{{"Z0,10008,1", "vCont;s:10", "qRcmd,6869", "vCont;c"}, " OK T05thread:10; O68690a OK T05thread:10;"},
 	{{"Hc10", "Z0,10008,1", "bs", "bs"}, " OK OK T05thread:10; T05replaylog:begin;thread:10;"},
@@ -58,7 +59,8 @@ static const struct {
 	{{"vCont", "vCont;", "vCont;x", "vCont;s:"}, " E01 E01 E01 E01"},
 	{{"vCont?"}, " vCont;c;C;s;S;r"},
 	/* up to 3, and back; an empty range is one step; the next step is one again */
-	{{"vCont;r0,3:10", "bs", "bs", "bs", "bs"}, " T05thread:10; T05thread:10; T05thread:10; T05thread:10; T05replaylog:begin;thread:10;"},
+	{{"vCont;r0,3:10", "bs", "bs", "bs", "bs"},
+	 " T05thread:10; T05thread:10; T05thread:10; T05thread:10; T05replaylog:begin;thread:10;"},
 	{{"vCont;r1,1:10", "bs", "bs"}, " T05thread:10; T05thread:10; T05replaylog:begin;thread:10;"},
 	{{"vCont;r0,2:10;c", "s", "bs", "bs", "bs", "bs"},
 	 " T05thread:10; T05thread:10; T05thread:10; T05thread:10; T05thread:10; T05replaylog:begin;thread:10;"},
@@ -78,12 +80,12 @@ static const struct {
 	{{"Z0,10000,1;X2,2201;cmds:1,X1,22", "Z0,10000,1;X2,22", "Z0,10000,1;X1,22;X2,zz", "Z0,10000,1;Xfffff,22"},
 	 " OK E01 E01 E01"},
 	{{"Z3,10000,4", "Z4,10000,10", "Z2,10000,4", "Z2,10000,ffffffff", "z2,10000,ffffffff"}, "  E01 OK E01 E01"},
-	{{"qRcmd,6869", "qRcmd,", "qRcmd,zz"}, " O68690a OK O0a667265643a206e6f20636f6d6d616e640a OK O0a667265643a206e6f20636f6d6d616e640a OK"},
+	{{"qRcmd,6869", "qRcmd,", "qRcmd,zz"},
+	 " O68690a OK O0a667265643a206e6f20636f6d6d616e640a OK O0a667265643a206e6f20636f6d6d616e640a OK"},
 	{{"qXfer:exec-file:read::0,100", "qXfer:exec-file:read::8,2", "qXfer:exec-file:read::ffff,2"},
 	 " l/bin/a}b#c$d*e m#c l"},
 	{{"qXfer:nothing:read::0,10", "qXfer:", "qXfer:exec-file:read::", "qXfer:exec-file:write::0,1"}, "    "},
-	{{"vFile:open:2f66696c65,0,0", "vFile:pread:0,4,5", "vFile:close:0", "vFile:close:0"},
-	 " F0 F4;text F0 F-1,9"},
+	{{"vFile:open:2f66696c65,0,0", "vFile:pread:0,4,5", "vFile:close:0", "vFile:close:0"}, " F0 F4;text F0 F-1,9"},
 	{{"vFile:open:2f66696c65,1,0", "vFile:open:2f6e6f,0,0", "vFile:pread:99,1,0", "vFile:pwrite:0,0,a", "vFile:x"},
 	 " F-1,1e F-1,2 F-1,9 F-1,1e "},
 	{{"QPassSignals:e;14;1e", "QPassSignals:", "QPassSignals:zz", "QPassSignals:e,14"}, " OK OK E01 E01"},
@@ -109,7 +111,8 @@ static void test_talks(void **state)
 /* GDB may send it in front of what it is to interrupt. At its next prompt it is over. */
 static void test_early_interrupts(void **state)
 {
-	static const char *const packets[] = {"QStartNoAckMode", "\3", "Z0,10000,1", "c", "bc", "\3", "qRcmd,6869", "c", NULL};
+	static const char *const packets[] = {"QStartNoAckMode", "\3", "Z0,10000,1", "c", "bc", "\3",
+					      "qRcmd,6869",	 "c",  NULL};
 	struct buf line = {0}, answers = {0}, p = {0}, text = {0};
 	struct fake f;
 	int served;
@@ -121,7 +124,8 @@ static void test_early_interrupts(void **state)
 	fake_talk(&f, line.data, line.len, &answers, &served);
 	while (rsp_parse(&answers, &p) == RSP_PACKET)
 		buf_addf(&text, " %s", buf_str(&p));
-	assert_string_equal(buf_str(&text), " OK OK T02thread:10; T05replaylog:begin;thread:10; O68690a OK T05thread:10;");
+	assert_string_equal(buf_str(&text),
+			    " OK OK T02thread:10; T05replaylog:begin;thread:10; O68690a OK T05thread:10;");
 	buf_fini(&line);
 	buf_fini(&answers);
 	buf_fini(&p);
@@ -210,10 +214,9 @@ static void test_acknowledged(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_talks), cmocka_unit_test(test_early_interrupts), cmocka_unit_test(test_passed_signals),
-		cmocka_unit_test(test_all_registers),
-		cmocka_unit_test(test_descriptions),
-		cmocka_unit_test(test_acknowledged),
+		cmocka_unit_test(test_talks),	       cmocka_unit_test(test_early_interrupts),
+		cmocka_unit_test(test_passed_signals), cmocka_unit_test(test_all_registers),
+		cmocka_unit_test(test_descriptions),   cmocka_unit_test(test_acknowledged),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

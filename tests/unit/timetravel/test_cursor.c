@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * test_cursor.c: the decisions of the timeline cursor, on a made-up process (world.h): continue, steps and goto, forwards and
- * backwards, against what a list of all states says.
+ * test_cursor.c: the decisions of the timeline cursor, on a made-up process (world.h): continue, steps and goto,
+ * forwards and backwards, against what a list of all states says.
  */
 #include "world.h"
 
 #include <sys/syscall.h>
 
-/* Thread 2 has the segments behind events 2, 6 and 8. Word 0 changes with b0, word 1 with c1, ... */
+/* Thread 2 has the segments after events 2, 6 and 8. Word 0 changes with b0, word 1 with c1, ... */
 static const char *const two_threads[WORLD_EVENTS] = {
 	"ab0c", "d", "xyx", "", "abab1c", "ef0g", "x2yz", "a", "xy", "ab", "cd0e",
 };
@@ -157,8 +157,8 @@ static void check_mark(struct world *w)
 
 static void walk(struct world *w, unsigned seed, unsigned steps)
 {
-	static void (*const ways[])(struct world *w) = {check_continue,	 check_back_continue, check_step, check_step,
-							check_back_step, check_back_step,     check_where, check_mark};
+	static void (*const ways[])(struct world * w) = {check_continue,  check_back_continue, check_step,  check_step,
+							 check_back_step, check_back_step,     check_where, check_mark};
 
 	srand(seed);
 	for (unsigned i = 0; i < steps; i++) {
@@ -229,7 +229,7 @@ static void catches_calls(void **state)
 	there = world_at(&w);
 	assert_int_equal(w.state[there].segment, 9);
 	assert_int_equal(w.state[there + 1].segment, 10);
-	ok(cursor_continue(&w.t, &stop, &e), &e); /* the same call is not met again */
+	ok(cursor_continue(&w.t, &stop, &e), &e); /* the same call could not be reached again */
 	assert_int_equal(stop.kind, STOP_END);
 	ok(cursor_back_continue(&w.t, &stop, &e), &e);
 	assert_int_equal(stop.kind, STOP_CALL);
@@ -248,7 +248,8 @@ static void catches_calls(void **state)
 /* More words than there are debug registers: their changes are met one by one, in order, both ways. */
 static void many_words(void **state)
 {
-	static const char *const script[WORLD_EVENTS] = {"a0b4c", "d1e", "x5yx", "", "a2b6c", "e3f7g", "x", "a0b7c", "x", "a", "c4d"};
+	static const char *const script[WORLD_EVENTS] = {"a0b4c", "d1e",   "x5yx", "",	"a2b6c", "e3f7g",
+							 "x",	  "a0b7c", "x",	   "a", "c4d"};
 	struct world w;
 	struct stop stop;
 	struct err e;
@@ -335,7 +336,7 @@ static void history_ends(void **state)
 	world_end(&w);
 }
 
-/* A state that is not met again: the most similar one behind the same event. */
+/* A state that could not be reached again: the most similar one after the same event. */
 static void similar_marks(void **state)
 {
 	struct world w;
@@ -360,8 +361,9 @@ static void similar_marks(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(begin_and_end), cmocka_unit_test(random_walks),	cmocka_unit_test(catches_calls), cmocka_unit_test(many_words),
-		cmocka_unit_test(follows_a_fork), cmocka_unit_test(history_ends), cmocka_unit_test(similar_marks),
+		cmocka_unit_test(begin_and_end), cmocka_unit_test(random_walks),   cmocka_unit_test(catches_calls),
+		cmocka_unit_test(many_words),	 cmocka_unit_test(follows_a_fork), cmocka_unit_test(history_ends),
+		cmocka_unit_test(similar_marks),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -4,7 +4,7 @@
 
 #include <sys/syscall.h>
 
-#define CHILD 1000 /* added to PIDs and TIDs behind the fork */
+#define CHILD 1000 /* added to PIDs and TIDs after the fork */
 
 static struct world *of(struct cursor *t)
 {
@@ -163,7 +163,8 @@ static int run(struct cursor *t, pid_t step, uint64_t until, struct stop *stop, 
 	unsigned i = w->fresh ? w->at : w->at + 1;
 
 	assert_int_equal(t->mode, CURSOR_GROUP);
-	assert_true(!w->fork || w->ctl.turn >= w->fork || until < w->fork); /* no fork is followed with all threads held */
+	assert_true(!w->fork || w->ctl.turn >= w->fork ||
+		    until < w->fork); /* no fork is followed with all threads held */
 	w->runs++;
 	*stop = (struct stop){0};
 	for (; i < w->states && w->state[i].segment < until; i++) {
@@ -344,8 +345,8 @@ static int to_counted(struct segcur *in, struct breaks *b, struct segcur_count *
 	return c->k ? nth_stop(in, b, c->k, stop, e) : 1;
 }
 
-static int walk_until(struct segcur *in, bool fresh, const struct breaks *b, uint64_t pc, uint64_t hits, struct stop *stop,
-		      struct err *e)
+static int walk_until(struct segcur *in, bool fresh, const struct breaks *b, uint64_t pc, uint64_t hits,
+		      struct stop *stop, struct err *e)
 {
 	return 1;
 }
@@ -363,7 +364,8 @@ static int most_similar(struct segcur *in, struct segcur_similar *s, struct err 
 			continue;
 		stand(w, i);
 		s->arrivals++;
-		if (regs(&w->t, w->t.tid, &r, e) || s->differ(s->ctx, &in->now, &r, s->best ? s->least : UINT64_MAX, &differ, e) != 1 ||
+		if (regs(&w->t, w->t.tid, &r, e) ||
+		    s->differ(s->ctx, &in->now, &r, s->best ? s->least : UINT64_MAX, &differ, e) != 1 ||
 		    (s->best && differ >= s->least))
 			continue;
 		s->best = s->arrivals;
@@ -387,12 +389,33 @@ static enum stop_kind meets(const struct breaks *b, struct trace *t)
 }
 
 static const struct cursor_ops ops = {
-	.leave = leave, .enter = enter, .enter_any = enter_any, .come_near = come_near, .hold = hold, .run = run,
-	.stand = stand_at_event, .checkpoint = checkpoint, .keep = keep, .checkpoint_before = checkpoint_before,
-	.go_inside = go_inside, .regs = regs, .step = step, .look_on = look_on, .back = back, .to_end = to_end,
-	.may_stop = may_stop, .run_segment = run_segment, .nth_stop = nth_stop, .last_stop = last_stop, .back_to_stop = back_to_stop,
-	.to_counted = to_counted, .count_stops = count_stops, .back_over = back_over, .walk_until = walk_until,
-	.most_similar = most_similar, .meets = meets,
+	.leave = leave,
+	.enter = enter,
+	.enter_any = enter_any,
+	.come_near = come_near,
+	.hold = hold,
+	.run = run,
+	.stand = stand_at_event,
+	.checkpoint = checkpoint,
+	.keep = keep,
+	.checkpoint_before = checkpoint_before,
+	.go_inside = go_inside,
+	.regs = regs,
+	.step = step,
+	.look_on = look_on,
+	.back = back,
+	.to_end = to_end,
+	.may_stop = may_stop,
+	.run_segment = run_segment,
+	.nth_stop = nth_stop,
+	.last_stop = last_stop,
+	.back_to_stop = back_to_stop,
+	.to_counted = to_counted,
+	.count_stops = count_stops,
+	.back_over = back_over,
+	.walk_until = walk_until,
+	.most_similar = most_similar,
+	.meets = meets,
 };
 
 static void add_states(struct world *w, uint64_t n, const char *script)
@@ -419,7 +442,8 @@ static void begin(struct world *w, uint32_t process, const char *const *script, 
 	for (uint64_t n = 0; n < events; n++)
 		add_states(w, n, script[n]);
 	for (unsigned i = 0; i < w->states; i++)
-		assert_true(w->state[i].word == WORLD_NEVER || !is_last(w, i)); /* the last one is a call, whose effects come later */
+		assert_true(w->state[i].word == WORLD_NEVER ||
+			    !is_last(w, i)); /* the last one is a call, whose effects come later */
 	cursor_init(&w->t, &w->nav);
 	w->t.ops = &ops;
 	w->t.breaks.view = NULL;

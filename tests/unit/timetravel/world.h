@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * world.h: a made-up process for the timeline cursor: real logs give the events and threads; a script gives the visible states
- * between them. Operations that are used wrongly end the test.
+ * world.h: a made-up process for the timeline cursor: real logs give the events and threads; a script gives the visible
+ * states between them. Operations that are used wrongly end the test.
  */
 #ifndef FRED_TEST_TIMETRAVEL_WORLD_H
 #define FRED_TEST_TIMETRAVEL_WORLD_H
@@ -33,9 +33,9 @@ struct world {
 	struct world_state state[WORLD_STATES];
 	unsigned states;
 	unsigned at; /* the state in which it stands, CURSOR_INSIDE or CURSOR_GROUP */
-	bool fresh; /* CURSOR_GROUP: it stands at event nav_at, and has made nothing of the segment behind that */
+	bool fresh; /* CURSOR_GROUP: it stands at event nav_at, and has made nothing of the segment after that */
 	uint64_t ckpt; /* there is a checkpoint at this event; 0: none */
-	uint64_t interrupted; /* the segment behind this event ends in the middle of the program; 0: none */
+	uint64_t interrupted; /* the segment after this event ends in the middle of the program; 0: none */
 	uint64_t fork; /* this event makes another process of it; 0: none */
 	bool counts; /* who goes inside counts the stops on the way */
 	unsigned runs, entered; /* how often it ran with all threads, and entered a segment */
@@ -44,9 +44,9 @@ struct world {
 };
 
 /*
- * Two threads; events by thread, in order: 1 1 2 1 1 1p 2 1 2 1s 1, where p is an interruption in the middle of the program,
- * and s a system call number 39. script[n]: the states behind event n: letters are addresses, and a digit after one
- * says that its instruction changes that word.
+ * Two threads; events by thread, in order: 1 1 2 1 1 1p 2 1 2 1s 1, where p is an interruption in the middle of the
+ * program, and s a system call number 39. script[n]: the states after event n: letters are addresses, and a digit after
+ * one says that its instruction changes that word.
  */
 #define WORLD_EVENTS 11
 void world_begin(struct world *w, const char *const script[WORLD_EVENTS]);
@@ -58,7 +58,7 @@ void world_end(struct world *w);
 /* An address of a script. */
 uint64_t world_pc(char c);
 pid_t world_tid(uint32_t thread);
-/* A stop of b at state i: at its address, or behind a change. 0: none. */
+/* A stop of b at state i: at its address, or after a change. 0: none. */
 enum stop_kind world_stop(struct world *w, const struct breaks *b, unsigned i);
 /* Where the cursor stands; asserts that the cursor believes so too. */
 unsigned world_at(struct world *w);

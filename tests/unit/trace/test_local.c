@@ -67,8 +67,8 @@ static bool cancelled(void *ctx)
 
 static const struct trace_local_ops ops = {.eval = eval, .cancelled = cancelled};
 
-static int search(struct target *g, void (*fn)(struct target_ctl *), struct question *q,
-		  struct trace_local_params p, struct trace_local_result *r, struct err *e)
+static int search(struct target *g, void (*fn)(struct target_ctl *), struct question *q, struct trace_local_params p,
+		  struct trace_local_result *r, struct err *e)
 {
 	p.gadget = GADGET;
 	p.end_break = ADDR(target_end);
@@ -81,13 +81,12 @@ static int search(struct target *g, void (*fn)(struct target_ctl *), struct ques
 static void report(const char *name, const struct trace_local_result *r)
 {
 	print_message("# %s: %.3f s, %llu hits, %llu steps, %llu evaluations, %llu forks\n", name,
-		      (double)r->total_ns / 1e9, (unsigned long long)r->hits,
-		      (unsigned long long)r->steps, (unsigned long long)r->evaluations,
-		      (unsigned long long)r->forks);
+		      (double)r->total_ns / 1e9, (unsigned long long)r->hits, (unsigned long long)r->steps,
+		      (unsigned long long)r->evaluations, (unsigned long long)r->forks);
 }
 
-static void run(struct target *g, void (*fn)(struct target_ctl *), struct question *q,
-		struct trace_local_params p, struct trace_local_result *r, const char *name)
+static void run(struct target *g, void (*fn)(struct target_ctl *), struct question *q, struct trace_local_params p,
+		struct trace_local_result *r, const char *name)
 {
 	OK(search(g, fn, q, p, r, &e));
 	report(name, r);
@@ -210,8 +209,7 @@ static void dear_and_without_words(void **state)
 	finish(&g, &r);
 	/* and without looking for words to watch */
 	q.calls = 0;
-	run(&g, scenario_rare, &q, (struct trace_local_params){.no_guess = true}, &r,
-	    "dear, without words, no guess");
+	run(&g, scenario_rare, &q, (struct trace_local_params){.no_guess = true}, &r, "dear, without words, no guess");
 	assert_int_equal(r.outcome, TRACE_LOCAL_FOUND);
 	assert_true(r.before_known);
 	assert_int_equal(r.pc_insn, ADDR(rare_flag));
@@ -252,8 +250,7 @@ static void memcpy_overrun(void **state)
 	assert_int_equal(r.pc_inside, ADDR(rep_movs));
 	finish(&g, &r);
 	/* the same by steps: exact to the byte */
-	run(&g, scenario_memcpy, &q, (struct trace_local_params){.no_watch = true}, &r,
-	    "rep movsb overrun, by steps");
+	run(&g, scenario_memcpy, &q, (struct trace_local_params){.no_watch = true}, &r, "rep movsb overrun, by steps");
 	assert_int_equal(r.outcome, TRACE_LOCAL_FOUND);
 	assert_int_equal(r.pc_insn, ADDR(rep_movs));
 	assert_int_equal(r.before.rdi, ADDR(&near.neighbour[6]));
@@ -294,7 +291,7 @@ static void return_address(void **state)
 	target_start(&g, scenario_call);
 	target_release(&g);
 	q.g = &g;
-	/* from where the word is zero, behind target_wait's own calls */
+	/* from where the word is zero, after target_wait's own calls */
 	OK(trace_set_watch(&g.t, 0, g.ctl->out[0], 8, &e));
 	do
 		OK(trace_cont(&g.t, 0, NULL, &s, &e));
@@ -516,8 +513,7 @@ static void faults(void **state)
 		q.calls = 0;
 		q.fail_call = at % 2 ? at : 0;
 		q.cancel_call = at % 2 ? 0 : at;
-		assert_int_equal(search(&g, scenario_rare, &q,
-					(struct trace_local_params){.hits_limit = 10}, &r, &e),
+		assert_int_equal(search(&g, scenario_rare, &q, (struct trace_local_params){.hits_limit = 10}, &r, &e),
 				 -1);
 		assert_int_equal(e.kind, at % 2 ? ERR_HOST : ERR_CANCELLED);
 		assert_true(g.t.alive);

@@ -4,7 +4,7 @@
 
 #include "visibility/thread_list.h"
 
-/* Of a forked process with threads 1 and 4: 2 was its parent's, 3 is nobody's; the parent's 1 comes behind. */
+/* Of a forked process with threads 1 and 4: 2 was its parent's, 3 is nobody's; the parent's 1 comes after. */
 static void places(void **state)
 {
 	struct thread_list l = {0};
