@@ -7,8 +7,6 @@
 #include "base/str.h"
 #include "reclog/rec.h"
 
-#define REC_MOUNT REPLAY_DIR "/rec" /* where a cell has the recording */
-
 /*
  * *path: malloc'd, for the launcher; below root. /proc/self/exe and the like name
  * another file in a replay: instead, a link to what they named, whose path is as long, since it stands on the stack.

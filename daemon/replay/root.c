@@ -265,12 +265,26 @@ static int fill(const struct rec *rec, const struct rec_image *img, const uint32
 	return 0;
 }
 
+/* Is the root at own that of another recording, which was replayed in this cell before? */
+static bool is_of_another(const char *own, const struct rec *rec)
+{
+	cleanup_free char *theirs = str_fmt("%s" REC_MOUNT, own);
+	struct stat a, b;
+
+	return stat(rec->dir, &a) || stat(theirs, &b) || a.st_dev != b.st_dev || a.st_ino != b.st_ino;
+}
+
 /* While it is written to, no process is in it. */
 static int build(const struct rec *rec, const struct rec_image *img, const uint32_t *follow, const char *own,
 		 struct err *e)
 {
 	bool fresh = !mkdir(own, 0755);
 
+	if (!fresh && is_of_another(own, rec)) {
+		if (umount2(own, MNT_DETACH))
+			return err_errno(e, ERR_HOST, "cannot remove the root of another recording, %s", own);
+		fresh = true;
+	}
 	if ((fresh ? make_root(own, e) : set_read_only(own, false, e)) || fill(rec, img, follow, own, fresh, e))
 		return -1;
 	return set_read_only(own, true, e);

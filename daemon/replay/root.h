@@ -12,11 +12,15 @@
 
 #include "base/err.h"
 #include "reclog/rec.h"
+#include "rlog/replay.h"
+
+#define REC_MOUNT REPLAY_DIR "/rec" /* where a cell has the recording, and a root as well */
 
 /*
  * Prepares the start of an EXEC image. follow: the FORK images that it becomes, ended by 0; their files are for the
  * debugger. own: the folder in which the program must be started. *on_host: the host's files still are what they were,
- * so that a debugger may read them. As pid 1 of a cell; again in the same cell is fine, when no process is in it.
+ * so that a debugger may read them. As pid 1 of a cell; again in the same cell, also for
+ * another recording, is fine when no process is in it.
  */
 int root_prepare(const struct rec *rec, const struct rec_image *img, const uint32_t *follow, char own[64],
 		 bool *on_host, struct err *e);
