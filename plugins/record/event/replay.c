@@ -43,7 +43,7 @@ void turn_done(struct thr *t)
 	turn_pass(t);
 	event_hooks.take_pages(t);
 	turn_seek(t);
-	turn_scrub();
+	turn_scrub_done();
 	wipe_registers();
 }
 

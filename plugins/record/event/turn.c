@@ -66,13 +66,16 @@ __attribute__((used)) static void stand_offset(void)
 void turn_park(struct thr *t, uint32_t state);
 
 /* Calls nothing: a call of memset would leave its return address below what it wipes. */
-__attribute__((noinline)) void turn_scrub(void)
-{
-	uint64_t below[LEFT_DEEP / sizeof(uint64_t)], *to = below;
-	size_t n = LEFT_DEEP / sizeof(uint64_t);
-
-	__asm__ volatile("rep stosq" : "+D"(to), "+c"(n), "=m"(below) : "a"(0ull));
-}
+#define SCRUB(name, bytes)                                                                                             \
+	__attribute__((noinline)) void name(void)                                                                      \
+	{                                                                                                              \
+		uint64_t below[(bytes) / sizeof(uint64_t)], *to = below;                                               \
+		size_t n = (bytes) / sizeof(uint64_t);                                                                 \
+                                                                                                                       \
+		__asm__ volatile("rep stosq" : "+D"(to), "+c"(n), "=m"(below) : "a"(0ull));                            \
+	}
+SCRUB(turn_scrub, LEFT_DEEP)
+SCRUB(turn_scrub_done, LEFT_DEEP_DONE)
 
 /* Stands still until the worker lets this thread go on. */
 static __attribute__((noinline)) void wait_parked(struct thr *t, uint32_t state)

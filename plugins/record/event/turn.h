@@ -65,5 +65,12 @@ void turn_pass(struct thr *t);
 /* What a wait left on the stack, or, without one, an earlier event, would show in the frames that come to lie there. */
 #define LEFT_DEEP 1024u /* bytes: turn_scrub() wipes them */
 void turn_scrub(void);
+/*
+ * The same at the end of an event. A wait wipes from further down, so this reaches as far as that does: what the
+ * program itself has left there, such as the loader where it bound a function, is wiped whether the thread waited or
+ * not.
+ */
+#define LEFT_DEEP_DONE (LEFT_DEEP + 512u)
+void turn_scrub_done(void);
 
 #endif
