@@ -5,9 +5,8 @@
 
 #include "base/clock.h"
 #include "base/jsonx.h"
-#include "base/maps.h"
 #include "base/str.h"
-#include "gdb/gdb.h"
+#include "memcheck/deeds.h"
 #include "memcheck/memcheck.h"
 #include "memcheck/ops.h"
 #include "reclog/procs.h"
@@ -21,8 +20,7 @@ struct check {
 	struct nav nav;
 	bool have_nav;
 	struct memcheck m;
-	struct gdb *g;
-	struct strv notes;
+	struct deeds deeds;
 };
 
 static const char *const kinds[FINDING_KINDS] = {
@@ -100,104 +98,9 @@ static char *words_of(const struct memory_finding *f)
 
 /* ---- JSON ---- */
 
-static char *copy_of(const char *s)
-{
-	return s ? xstrdup(s) : NULL;
-}
-
-static char *module_of(pid_t pid, uint64_t pc)
-{
-	struct mapping v;
-	const char *name;
-
-	if (!maps_find(pid, pc, &v) || v.path[0] != '/')
-		return NULL;
-	name = strrchr(v.path, '/') + 1;
-	return xstrdup(name);
-}
-
-/* The frames by GDB's knowledge of the code; it is attached to the process at its end. */
-static void resolve(struct check *c, const struct kept_stack *k, struct stack *s)
-{
-	s->frames = xcalloc(k->n + 1, sizeof(*s->frames));
-	for (uint32_t i = 0; i < k->n; i++) {
-		struct gdb_frame *f = &s->frames[i];
-		struct gdb_line line = {0};
-		struct err ignored;
-
-		f->level = (int)i;
-		f->addr = k->pc[i];
-		f->module = module_of(c->nav.t.pid, f->addr);
-		if (!gdb_line_at(c->g, f->addr, &line, &ignored)) {
-			f->func = copy_of(line.func);
-			f->file = copy_of(line.file);
-			f->fullname = copy_of(line.fullname);
-			f->line = line.line;
-		}
-		gdb_line_fini(&line);
-		s->n++;
-	}
-	if (s->n)
-		location_of(&s->location, &s->frames[stack_user_frame(s->frames, s->n)]);
-}
-
-static json_t *thread_json(struct check *c, const struct deed *d)
-{
-	struct timeline_where w;
-	struct err ignored;
-	pid_t tid = target_tid(&c->nav.t, d->thread);
-
-	if (!d->thread)
-		return json_null();
-	if (!tid && !timeline_find(c->nav.t.tl, d->event + 1, &w, &ignored))
-		tid = w.tid;
-	return show_thread(&c->nav.t, c->nav.t.pid, d->thread, tid);
-}
-
-/* {at, position, location, backtrace} */
-static json_t *deed_json(struct check *c, const struct deed *d)
-{
-	json_t *position = json_pack("{s:I, s:I, s:o}", "event", (json_int_t)d->event, "events_total",
-				     (json_int_t)nav_total(&c->nav), "thread", thread_json(c, d)),
-	       *o = json_object();
-	struct stack s = {0};
-
-	if (d->pc) {
-		json_object_set_new(position, "pc", json_sprintf("0x%llx", U(d->pc)));
-		json_object_set_new(position, "hits", json_integer((json_int_t)d->hits));
-		json_object_set_new(o, "at", json_sprintf("%llu/0x%llx#%llu", U(d->event), U(d->pc), U(d->hits)));
-	} else {
-		json_object_set_new(o, "at", json_sprintf("%llu", U(d->event)));
-	}
-	json_object_set_new(o, "position", position);
-	resolve(c, c->m.stacks.v[d->stack], &s);
-	json_object_set_new(o, "location", show_location(&s.location));
-	json_object_set_new(o, "backtrace", show_frames(&s));
-	stack_fini(&s);
-	show_sources(o, c->rec);
-	return o;
-}
-
-/* Notes belong to the result, each once. */
-static void take_notes(struct check *c, json_t *o)
-{
-	json_t *note;
-	size_t k;
-
-	json_array_foreach(json_object_get(o, "notes"), k, note) if (!strv_has(&c->notes, json_string_value(note)))
-		strv_add(&c->notes, json_string_value(note));
-	json_object_del(o, "notes");
-}
-
 static json_t *known_deed_json(struct check *c, const struct deed *d)
 {
-	json_t *o;
-
-	if (!d->thread)
-		return json_null();
-	o = deed_json(c, d);
-	take_notes(c, o);
-	return o;
+	return d->thread ? deeds_json(&c->deeds, d) : json_null();
 }
 
 static json_t *block_json(struct check *c, const struct heap_piece *b)
@@ -211,10 +114,9 @@ static json_t *block_json(struct check *c, const struct heap_piece *b)
 
 static json_t *finding_json(struct check *c, const struct memory_finding *f)
 {
-	json_t *o = deed_json(c, &f->at);
+	json_t *o = deeds_json(&c->deeds, &f->at);
 	char *words = words_of(f);
 
-	take_notes(c, o);
 	json_object_set_new(o, "kind", json_string(kinds[f->kind]));
 	json_object_set_new(o, "words", json_string(words));
 	json_object_set_new(o, "count", json_integer((json_int_t)f->count));
@@ -254,8 +156,8 @@ static json_t *result_of(struct check *c, double since)
 		r, "reachable",
 		json_pack("{s:I, s:I}", "bytes", (json_int_t)m->reachable, "blocks", (json_int_t)m->reachable_blocks));
 	show_process(r, c->rec, c->process);
-	for (size_t k = 0; k < c->notes.n; k++)
-		show_note(r, c->notes.s[k]);
+	for (size_t k = 0; k < c->deeds.notes.n; k++)
+		show_note(r, c->deeds.notes.s[k]);
 	note_counts(c, r);
 	json_object_set_new(r, "stats",
 			    json_pack("{s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:f}", "events",
@@ -307,8 +209,7 @@ static int run(struct check *c, struct err *e)
 		return -1;
 	if (!c->m.n)
 		return 0;
-	c->g = gdb_new(NULL, e);
-	return c->g && !gdb_attach(c->g, c->nav.t.pid, e) ? 0 : -1;
+	return deeds_open(&c->deeds, c->rec, &c->nav, &c->m.stacks, e);
 }
 
 int op_check_memory(const json_t *params, struct op_ctx *ctx, json_t **result, struct err *e)
@@ -328,11 +229,10 @@ int op_check_memory(const json_t *params, struct op_ctx *ctx, json_t **result, s
 		r = run(&c, e);
 	if (!r)
 		*result = result_of(&c, since);
-	gdb_free(c.g);
+	deeds_fini(&c.deeds);
 	memcheck_fini(&c.m);
 	if (c.have_nav)
 		nav_fini(&c.nav);
-	strv_fini(&c.notes);
 	rec_free(c.rec);
 	return r;
 }

@@ -5,9 +5,8 @@
 
 #include "base/clock.h"
 #include "base/jsonx.h"
-#include "base/maps.h"
 #include "base/str.h"
-#include "gdb/gdb.h"
+#include "memcheck/deeds.h"
 #include "racecheck/ops.h"
 #include "racecheck/racecheck.h"
 #include "racecheck/values.h"
@@ -21,8 +20,7 @@ struct check {
 	struct nav nav;
 	bool have_nav;
 	struct racecheck r;
-	struct gdb *g;
-	struct strv notes;
+	struct deeds deeds;
 	uint64_t reached; /* the event up to which it was checked */
 	char *diverged; /* the replay got no further: why; NULL: it did */
 };
@@ -74,90 +72,9 @@ static char *words_of(const struct race *f)
 
 /* ---- JSON ---- */
 
-static char *module_of(pid_t pid, uint64_t pc)
-{
-	struct mapping v;
-
-	if (!maps_find(pid, pc, &v) || v.path[0] != '/')
-		return NULL;
-	return xstrdup(strrchr(v.path, '/') + 1);
-}
-
-/* The frames by GDB's knowledge of the code; it is attached to the process. */
-static void resolve(struct check *c, const struct kept_stack *k, struct stack *s)
-{
-	s->frames = xcalloc(k->n + 1, sizeof(*s->frames));
-	for (uint32_t i = 0; i < k->n; i++) {
-		struct gdb_frame *f = &s->frames[i];
-		struct gdb_line line = {0};
-		struct err ignored;
-
-		f->level = (int)i;
-		f->addr = k->pc[i];
-		f->module = module_of(c->nav.t.pid, f->addr);
-		if (!gdb_line_at(c->g, f->addr, &line, &ignored)) {
-			f->func = str_dup(line.func);
-			f->file = str_dup(line.file);
-			f->fullname = str_dup(line.fullname);
-			f->line = line.line;
-		}
-		gdb_line_fini(&line);
-		s->n++;
-	}
-	if (s->n)
-		location_of(&s->location, &s->frames[stack_user_frame(s->frames, s->n)]);
-}
-
-static json_t *thread_json(struct check *c, const struct deed *d)
-{
-	struct timeline_where w;
-	struct err ignored;
-	pid_t tid = target_tid(&c->nav.t, d->thread);
-
-	if (!tid && !timeline_find(c->nav.t.tl, d->event + 1, &w, &ignored))
-		tid = w.tid;
-	return show_thread(&c->nav.t, c->nav.t.pid, d->thread, tid);
-}
-
-/* Notes belong to the result, each once. */
-static void take_notes(struct check *c, json_t *o)
-{
-	json_t *note;
-	size_t k;
-
-	json_array_foreach(json_object_get(o, "notes"), k, note) if (!strv_has(&c->notes, json_string_value(note)))
-		strv_add(&c->notes, json_string_value(note));
-	json_object_del(o, "notes");
-}
-
-/* {at, position, location, backtrace} */
-static json_t *deed_json(struct check *c, const struct deed *d)
-{
-	json_t *position = json_pack("{s:I, s:I, s:o}", "event", (json_int_t)d->event, "events_total",
-				     (json_int_t)nav_total(&c->nav), "thread", thread_json(c, d)),
-	       *o = json_object();
-	struct stack s = {0};
-
-	if (d->pc) {
-		json_object_set_new(position, "pc", json_sprintf("0x%llx", U(d->pc)));
-		json_object_set_new(position, "hits", json_integer((json_int_t)d->hits));
-		json_object_set_new(o, "at", json_sprintf("%llu/0x%llx#%llu", U(d->event), U(d->pc), U(d->hits)));
-	} else {
-		json_object_set_new(o, "at", json_sprintf("%llu", U(d->event)));
-	}
-	json_object_set_new(o, "position", position);
-	resolve(c, c->r.stacks.v[d->stack], &s);
-	json_object_set_new(o, "location", show_location(&s.location));
-	json_object_set_new(o, "backtrace", show_frames(&s));
-	stack_fini(&s);
-	show_sources(o, c->rec);
-	take_notes(c, o);
-	return o;
-}
-
 static json_t *end_json(struct check *c, const struct race_end *x)
 {
-	json_t *o = deed_json(c, &x->at);
+	json_t *o = deeds_json(&c->deeds, &x->at);
 
 	json_object_set_new(o, "access", json_string(what(x)));
 	json_object_set_new(o, "write", json_boolean(x->writes));
@@ -173,7 +90,7 @@ static json_t *block_json(struct check *c, const struct race *f)
 		return json_null();
 	return json_pack("{s:o, s:I, s:I, s:o}", "address", json_sprintf("0x%llx", U(b->at)), "bytes",
 			 (json_int_t)b->len, "offset", (json_int_t)(f->addr - b->at), "allocated",
-			 b->made.thread ? deed_json(c, &b->made) : json_null());
+			 b->made.thread ? deeds_json(&c->deeds, &b->made) : json_null());
 }
 
 static json_t *variable_json(const struct race *f)
@@ -239,8 +156,8 @@ static json_t *result_of(struct check *c, double since)
 		json_array_append_new(list, finding_json(c, &m->v[k]));
 	r = json_pack("{s:b, s:o}", "clean", !m->n && is_whole(c), "findings", list);
 	show_process(r, c->rec, c->process);
-	for (size_t k = 0; k < c->notes.n; k++)
-		show_note(r, c->notes.s[k]);
+	for (size_t k = 0; k < c->deeds.notes.n; k++)
+		show_note(r, c->deeds.notes.s[k]);
 	note_counts(c, r);
 	json_object_set_new(r, "stats",
 			    json_pack("{s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:f}", "events",
@@ -309,8 +226,7 @@ static int look(struct check *c, struct err *e)
 	values_compare(&c->r, &c->nav, &ignored);
 	if (nav_goto(&c->nav, c->diverged ? last_event(c) : total, e))
 		return -1;
-	c->g = gdb_new(NULL, e);
-	return c->g && !gdb_attach(c->g, c->nav.t.pid, e) ? 0 : -1;
+	return deeds_open(&c->deeds, c->rec, &c->nav, &c->r.stacks, e);
 }
 
 int op_check_races(const json_t *params, struct op_ctx *ctx, json_t **result, struct err *e)
@@ -328,11 +244,10 @@ int op_check_races(const json_t *params, struct op_ctx *ctx, json_t **result, st
 	}
 	if (!r)
 		*result = result_of(&c, since);
-	gdb_free(c.g);
+	deeds_fini(&c.deeds);
 	racecheck_fini(&c.r);
 	if (c.have_nav)
 		nav_fini(&c.nav);
-	strv_fini(&c.notes);
 	free(c.diverged);
 	rec_free(c.rec);
 	return r;

@@ -1,0 +1,104 @@
+/* SPDX-License-Identifier: MIT */
+/* deeds.c: see deeds.h. */
+#include "memcheck/deeds.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/maps.h"
+#include "replay/show.h"
+
+#define U(x) ((unsigned long long)(x))
+
+static char *module_of(pid_t pid, uint64_t pc)
+{
+	struct mapping v;
+
+	if (!maps_find(pid, pc, &v) || v.path[0] != '/')
+		return NULL;
+	return xstrdup(strrchr(v.path, '/') + 1);
+}
+
+/* The frames by GDB's knowledge of the code; it is attached to the process. */
+static void resolve(const struct deeds *d, const struct kept_stack *k, struct stack *s)
+{
+	s->frames = xcalloc(k->n + 1, sizeof(*s->frames));
+	for (uint32_t i = 0; i < k->n; i++) {
+		struct gdb_frame *f = &s->frames[i];
+		struct gdb_line line = {0};
+		struct err ignored;
+
+		f->level = (int)i;
+		f->addr = k->pc[i];
+		f->module = module_of(d->nav->t.pid, f->addr);
+		if (!gdb_line_at(d->g, f->addr, &line, &ignored)) {
+			f->func = str_dup(line.func);
+			f->file = str_dup(line.file);
+			f->fullname = str_dup(line.fullname);
+			f->line = line.line;
+		}
+		gdb_line_fini(&line);
+		s->n++;
+	}
+	if (s->n)
+		location_of(&s->location, &s->frames[stack_user_frame(s->frames, s->n)]);
+}
+
+static json_t *thread_json(struct deeds *d, const struct deed *deed)
+{
+	struct timeline_where w;
+	struct err ignored;
+	pid_t tid = target_tid(&d->nav->t, deed->thread);
+
+	if (!tid && !timeline_find(d->nav->t.tl, deed->event + 1, &w, &ignored))
+		tid = w.tid;
+	return show_thread(&d->nav->t, d->nav->t.pid, deed->thread, tid);
+}
+
+/* Notes belong to the result, each once. */
+static void take_notes(struct deeds *d, json_t *o)
+{
+	json_t *note;
+	size_t k;
+
+	json_array_foreach(json_object_get(o, "notes"), k, note) if (!strv_has(&d->notes, json_string_value(note)))
+		strv_add(&d->notes, json_string_value(note));
+	json_object_del(o, "notes");
+}
+
+json_t *deeds_json(struct deeds *d, const struct deed *deed)
+{
+	json_t *position = json_pack("{s:I, s:I, s:o}", "event", (json_int_t)deed->event, "events_total",
+				     (json_int_t)nav_total(d->nav), "thread", thread_json(d, deed)),
+	       *o = json_object();
+	struct stack s = {0};
+
+	if (deed->pc) {
+		json_object_set_new(position, "pc", json_sprintf("0x%llx", U(deed->pc)));
+		json_object_set_new(position, "hits", json_integer((json_int_t)deed->hits));
+		json_object_set_new(o, "at",
+				    json_sprintf("%llu/0x%llx#%llu", U(deed->event), U(deed->pc), U(deed->hits)));
+	} else {
+		json_object_set_new(o, "at", json_sprintf("%llu", U(deed->event)));
+	}
+	json_object_set_new(o, "position", position);
+	resolve(d, d->stacks->v[deed->stack], &s);
+	json_object_set_new(o, "location", show_location(&s.location));
+	json_object_set_new(o, "backtrace", show_frames(&s));
+	stack_fini(&s);
+	show_sources(o, d->rec);
+	take_notes(d, o);
+	return o;
+}
+
+int deeds_open(struct deeds *d, const struct rec *rec, struct nav *nav, const struct stacks *stacks, struct err *e)
+{
+	*d = (struct deeds){.rec = rec, .nav = nav, .stacks = stacks, .g = gdb_new(NULL, e)};
+	return d->g && !gdb_attach(d->g, nav->t.pid, e) ? 0 : -1;
+}
+
+void deeds_fini(struct deeds *d)
+{
+	gdb_free(d->g);
+	strv_fini(&d->notes);
+}
