@@ -13,7 +13,6 @@
  */
 #include "record/chaos/interrupts.h"
 #include "record/core/state.h"
-#include "record/core/task.h"
 #include "record/dbt/insn.h"
 #include "record/preempt/interrupt.h"
 #include "record/preempt/point.h"
@@ -323,7 +322,7 @@ int hot_init(uint64_t any_pc)
 
 	__builtin_memset(&hot, 0, sizeof(hot));
 	/* a debugger needs the processor's breakpoints itself */
-	hot.on = any_pc && !task_is_traced() && !set_spot(t, 0, any_pc);
+	hot.on = any_pc && !point_traced() && !set_spot(t, 0, any_pc);
 	clear_spots(t);
 	hot.renew = 32u << chaos_random(RENEWS);
 	return hot.on;

@@ -16,7 +16,6 @@
 #include "record/core/real.h"
 #include "record/core/sigaction.h"
 #include "record/core/state.h"
-#include "record/core/task.h"
 #include "record/dbt/insn.h"
 #include "record/preempt/interrupt.h"
 #include "record/preempt/point.h"
@@ -73,7 +72,7 @@ void step_init(void)
 		step.skip[0] = text_of((uint64_t)libc.dli_fbase);
 		step.skip[1] = text_of(ld);
 	}
-	step.usable = step.skip[0].hi && step.skip[1].hi && !task_is_traced(); /* a debugger steps the program itself */
+	step.usable = step.skip[0].hi && step.skip[1].hi && !point_traced(); /* a debugger steps the program itself */
 }
 
 static int is_place(const struct thr *t, const ucontext_t *uc)

@@ -33,18 +33,6 @@ char task_state(const struct thr *x)
 	return read_task_state(task_path(path, path + sizeof(path), x, "stat"));
 }
 
-int task_is_traced(void)
-{
-	static const char key[] = "TracerPid:\t";
-	char text[2048], *p = text;
-	long n = read_head("/proc/thread-self/status", text, sizeof(text) - 1);
-
-	text[n > 0 ? n : 0] = 0;
-	while (*p && __builtin_memcmp(p, key, sizeof(key) - 1) != 0)
-		p++;
-	return !*p || p[sizeof(key) - 1] != '0';
-}
-
 uint64_t task_cpu_ns(void)
 {
 	struct timespec ts = {0};

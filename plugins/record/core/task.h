@@ -9,7 +9,6 @@ char read_task_state(const char *stat); /* the letter in a "/proc/PID/stat"; 0: 
 /* "/proc/self/task/TID/FILE" in path, which is returned. */
 char *task_path(char *path, char *end, const struct thr *x, const char *file);
 char task_state(const struct thr *x); /* as proc(5) has it; 0: it is gone */
-int task_is_traced(void); /* somebody traces the calling thread */
 uint64_t task_cpu_ns(void); /* CPU time of the calling thread */
 #define PID_INNER 0x40000000u /* in a PID that is one in a PID namespace that the program made */
 int process_is_elsewhere(

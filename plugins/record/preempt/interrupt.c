@@ -11,14 +11,12 @@
 #include "record/core/sigaction.h"
 #include "record/core/state.h"
 #include "record/core/task.h"
-#include "record/core/util.h"
 #include "record/dbt/spin.h"
 #include "record/event/ev.h"
 #include "record/event/hooks.h"
 #include "record/preempt/point.h"
 #include "record/sched/chaos.h"
 #include "record/sched/gil.h"
-#include "record/sched/lib_guard.h"
 #include "record/store/log.h"
 
 #include <time.h>
@@ -192,67 +190,6 @@ void interrupt_take(struct thr *t, ucontext_t *uc)
 	t->selector = 1;
 	if (G.chaos && logged)
 		chaos_ops.steps(t, uc);
-}
-
-/*
- * One thread runs at a time from here on: the first one that executes a library with locks of its own. Another one that
- * came there meanwhile joins. It has not been at this address since its last event, as nobody could execute it.
- */
-static void begin_serial_here(struct thr *t, ucontext_t *uc, const char *library)
-{
-	uint64_t mask = *(uint64_t *)&uc->uc_sigmask & ~SIG_OURS;
-	struct point at = {.hits = 1};
-	char text[232], *p;
-
-	own_stack_enter(t, uc);
-	t->preempt.joins = G.serial;
-	t->depth = 1;
-	t->selector = 0;
-	interrupt_disarm(t);
-	t->preempt.due = 0;
-	at.reg[REG_RIP] = (uint64_t)uc->uc_mcontext.gregs[REG_RIP];
-	at.reg[REG_RSP] = (uint64_t)uc->uc_mcontext.gregs[REG_RSP];
-	if (write_place(t, &at, sizeof(at)) == 0) {
-		raw4(SYS_rt_sigprocmask, SIG_SETMASK, &mask, 0, 8);
-		gil_start_now(t);
-		if (t->gil) {
-			p = fmt_str(
-				text, text + sizeof(text),
-				"one thread ran at a time from where a library with locks of its own was executed: ");
-			fmt_str(p, text + sizeof(text), library);
-			note(RLOG_NOTE_CHOICE, 0, text);
-		}
-		if (!t->gil) { /* another one has begun it */
-			t->preempt.joins = 1;
-			while (!__atomic_load_n(&G.serial, __ATOMIC_ACQUIRE))
-				raw0(SYS_sched_yield);
-			gil_acquire(t);
-		}
-		event_hooks.deliver_pending(t);
-		t = self;
-	}
-	t->preempt.joins = 0;
-	t->depth = 0;
-	t->selector = 1;
-}
-
-int interrupt_guarded(struct thr *t, const siginfo_t *si, ucontext_t *uc)
-{
-	uint64_t pc = (uint64_t)uc->uc_mcontext.gregs[REG_RIP];
-	const char *library = si->si_code == SEGV_ACCERR && (uint64_t)si->si_addr == pc ? lib_guard_at(pc) : 0;
-
-	if (!library)
-		return 0;
-	if (t && G.mode == SHIM_RECORD && !(G.serial && t->gil)) {
-		if (!G.serial && threads_alone(t)) /* as where libraries end with the program */
-			lib_guard_used = library;
-		else if (!t->depth && !t->blocking)
-			begin_serial_here(t, uc, library);
-		else if (!G.serial)
-			lib_guard_used = library;
-	}
-	lib_guard_open();
-	return 1;
 }
 
 /* Poked in parallel, as one that makes no event: does it wait for what another thread writes? */

@@ -10,9 +10,6 @@ void interrupt_disarm(struct thr *t);
 void interrupt_handler(int sig, siginfo_t *si, void *uc); /* of SIG_PREEMPT, in both modes */
 void interrupt_take(struct thr *t, ucontext_t *uc); /* in a signal handler: here, and others may go on */
 
-/* 1: this SIGSEGV is of a library's guarded text (sched/lib_guard.h), which can be executed from here on. */
-int interrupt_guarded(struct thr *t, const siginfo_t *si, ucontext_t *uc);
-
 /* ---- seek.c: replay ---- */
 
 void seek_begin(struct thr *t); /* the next record of t is a PREEMPT */

@@ -67,6 +67,18 @@ void *point_area(const struct thr *t)
 		       : at;
 }
 
+int point_traced(void)
+{
+	static const char key[] = "TracerPid:\t";
+	char text[2048], *p = text;
+	long n = read_head("/proc/thread-self/status", text, sizeof(text) - 1);
+
+	text[n > 0 ? n : 0] = 0;
+	while (*p && __builtin_memcmp(p, key, sizeof(key) - 1) != 0)
+		p++;
+	return !*p || p[sizeof(key) - 1] != '0';
+}
+
 void point_regs(const ucontext_t *uc, uint64_t *regs)
 {
 	for (unsigned i = 0; i < POINT_GREGS; i++)

@@ -46,6 +46,7 @@ struct point {
 void *point_area(const struct thr *t);
 #define POINT_AREA_BYTES (1u << 20)
 
+int point_traced(void); /* somebody traces this thread */
 void point_regs(const ucontext_t *uc, uint64_t *regs);
 uint64_t point_hash(uint64_t addr, uint64_t bytes);
 /* Recording: the state of the thread that was interrupted here. Its length; NULL: no memory. */

@@ -175,7 +175,7 @@ void seek_begin(struct thr *t)
 	seek_start(s);
 	s->walks = G.ctl->variant != VARIANT_TIME;
 	/* whoever traces it is to see the program's code, but where it says that it does not look */
-	s->traced = task_is_traced();
+	s->traced = point_traced();
 	s->thorough = G.ctl->variant >= VARIANT_THOROUGH;
 	s->least_ns = STOP_NS;
 	s->fd = -1;

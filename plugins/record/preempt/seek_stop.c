@@ -10,7 +10,6 @@
 #include "record/preempt/point.h"
 #include "record/preempt/seek.h"
 #include "record/sched/chaos.h"
-#include "record/sched/gil.h"
 #include "record/shm/group.h"
 
 #include <time.h>
@@ -116,7 +115,6 @@ static void arrive(struct thr *t, struct seek *s, ucontext_t *uc)
 	turn_take(t, &r, RLOG_PREEMPT);
 	turn_done(t);
 	take_split(t);
-	gil_start_replay(t);
 	while (event_hooks.deliver_replay(t))
 		;
 	t = self;

@@ -19,7 +19,6 @@
 #include "record/event/turn.h"
 #include "record/sched/cancel.h"
 #include "record/sched/gil.h"
-#include "record/sched/lib_guard.h"
 #include "record/sched/own_locks.h"
 #include "record/sched/wait.h"
 #include "record/shm/group.h"
@@ -405,7 +404,7 @@ EXPORT int pthread_create(pthread_t *out, const pthread_attr_t *attr, void *(*st
 		locked = lib_thread_lock_soon(t, LIB_DL);
 	else
 		load_unwinder(t);
-	if (G.next_thread == 2 || lib_guard_used || (G.mode == SHIM_REPLAY && !G.serial))
+	if (G.next_thread == 2)
 		own_locks_look(t);
 	ordinal = next_ordinal(t);
 	if (ordinal >= RLOG_MAX_THREADS) {

@@ -12,9 +12,8 @@
  * Locks of the program's own that never wait in the kernel are found by the loops in which it tries to take them
  *(spin.h).
  *
- * When the program has some, one thread runs at a time from its second thread on (gil.c); when a library has, from
- *where it is executed first (lib_guard.h). Code that is not found so, as generated code, shows at its first call
- * (sys_calls.c), perhaps late.
+ * When there is some, one thread runs at a time from the program's second thread on (gil.c). Code that is
+ * not found so, as generated code, shows at its first call (sys_calls.c), perhaps late.
  *
  * A conservative collector of garbage, which has locks of its own too, stops the other threads anywhere and looks for
  * pointers on their stacks.
@@ -23,11 +22,9 @@
 #include "record/core/own_stack.h"
 #include "record/core/real.h"
 #include "record/core/state.h"
-#include "record/core/task.h"
 #include "record/core/util.h"
 #include "record/dbt/spin.h"
 #include "record/sched/gil.h"
-#include "record/sched/lib_guard.h"
 #include "record/store/log.h"
 
 #include <elf.h>
@@ -35,7 +32,6 @@
 #include <string.h>
 #include <unistd.h>
 
-#define HEAD 4096u /* bytes of a file */
 #define NEAR 64 /* bytes from the number to the instruction */
 
 /* Runtimes whose locks the recorder wraps. */
@@ -95,42 +91,32 @@ static int text_calls_futex(const uint8_t *p, const uint8_t *end, int by_functio
 	const uint8_t *start = p;
 
 	for (; (p = memchr(p, SYS_futex, (size_t)(end - p))) != 0; p++) {
-		if (p == start || end - p < (long)sizeof(number) || memcmp(p, number, sizeof(number)))
+		if (p == start || end - p < NEAR + 2 || memcmp(p, number, 4))
 			continue;
 		if (by_function && p[-1] == 0xbf /* mov, %edi */)
 			return 1;
-		for (int i = 4; p[-1] == 0xb8 /* mov, %eax */ && i < NEAR && end - p > i + 1; i++)
+		for (int i = 4; p[-1] == 0xb8 /* mov, %eax */ && i < NEAR; i++)
 			if (p[i] == 0x0f && p[i + 1] == 0x05)
 				return 1;
 	}
 	return 0;
 }
 
-/* The head of its file, with the program headers. -1: they are not there. */
-static int read_headers(const struct link_map *m, uint8_t head[HEAD])
+static int object_has_locks(const struct link_map *m)
 {
+	int by_function = imports(m, "syscall", sizeof("syscall"));
+	uint8_t head[4096];
 	const Elf64_Ehdr *eh = (const Elf64_Ehdr *)head;
+	const Elf64_Phdr *ph = (const Elf64_Phdr *)(head + sizeof(*eh));
 	int fd = raw_open(*m->l_name ? m->l_name : "/proc/self/exe", O_RDONLY, 0);
 	long n;
 
 	if (fd < 0)
-		return -1;
-	n = raw4(SYS_pread64, fd, head, HEAD, 0);
+		return 0;
+	n = raw4(SYS_pread64, fd, head, sizeof(head), 0);
 	raw_close(fd);
-	return n < (long)sizeof(*eh) || eh->e_phoff != sizeof(*eh) ||
-			       sizeof(*eh) + eh->e_phnum * sizeof(Elf64_Phdr) > (uint64_t)n
-		       ? -1
-		       : 0;
-}
-
-static int object_has_locks(const struct link_map *m)
-{
-	int by_function = imports(m, "syscall", sizeof("syscall"));
-	uint8_t head[HEAD];
-	const Elf64_Ehdr *eh = (const Elf64_Ehdr *)head;
-	const Elf64_Phdr *ph = (const Elf64_Phdr *)(head + sizeof(*eh));
-
-	if (read_headers(m, head))
+	if (n < (long)sizeof(*eh) || eh->e_phoff != sizeof(*eh) ||
+	    sizeof(*eh) + eh->e_phnum * sizeof(*ph) > (uint64_t)n)
 		return 0;
 	for (int i = 0; i < eh->e_phnum; i++) {
 		const uint8_t *at = (const uint8_t *)(m->l_addr + ph[i].p_vaddr);
@@ -143,28 +129,7 @@ static int object_has_locks(const struct link_map *m)
 	return 0;
 }
 
-/* Its text is guarded: nobody executes it unseen. 0: it cannot be. */
-static int guard(const struct link_map *m)
-{
-	uint8_t head[HEAD];
-	const Elf64_Ehdr *eh = (const Elf64_Ehdr *)head;
-	const Elf64_Phdr *ph = (const Elf64_Phdr *)(head + sizeof(*eh));
-
-	if (!*m->l_name || read_headers(m, head))
-		return 0;
-	for (int i = 0; i < eh->e_phnum; i++) {
-		uint64_t lo = m->l_addr + ph[i].p_vaddr;
-
-		if (ph[i].p_type != PT_LOAD || !(ph[i].p_flags & PF_X))
-			continue;
-		if ((ph[i].p_flags & PF_W) || lib_guard_add(lo, lo + ph[i].p_memsz, m->l_name))
-			return 0;
-	}
-	return 1;
-}
-
-/* lone: the process has one thread, so that what has locks can be guarded. */
-static const char *find(int lone)
+static const char *find(void)
 {
 	static const struct link_map *seen; /* the last one of an earlier look */
 	const struct link_map *m = seen ? seen->l_next : _r_debug.r_map;
@@ -179,29 +144,21 @@ static const char *find(int lone)
 		seen = m;
 		if (is_wrapped(m->l_name) || (uint64_t)m->l_ld < 4096)
 			continue;
-		if (is_collector(m->l_name) ||
-		    ((object_has_locks(m) || imports(m, atomic_futex, sizeof(atomic_futex) - 1)) &&
-		     !(lone && guard(m))))
+		if (is_collector(m->l_name) || object_has_locks(m) ||
+		    imports(m, atomic_futex, sizeof(atomic_futex) - 1))
 			return *m->l_name ? m->l_name : "the program";
 	}
 	return 0;
 }
 
-struct look {
-	int lone;
-	const char *who;
-};
-
-static void find_for(void *arg)
+static void find_for(void *who)
 {
-	struct look *l = arg;
-
-	l->who = find(l->lone);
+	*(const char **)who = find();
 }
 
 void own_locks_look(struct thr *t)
 {
-	struct look look = {.lone = !G.mt && !task_is_traced()};
+	const char *who;
 	char text[232], *p;
 
 	if (G.mode == SHIM_REPLAY) {
@@ -215,16 +172,11 @@ void own_locks_look(struct thr *t)
 		gil_start_now(t);
 		return;
 	}
-	look.who = lib_guard_used;
-	if (!look.who)
-		own_stack_call(t, find_for, &look);
-	if (!look.who) {
-		if (look.lone)
-			lib_guard_arm();
+	own_stack_call(t, find_for, &who);
+	if (!who)
 		return;
-	}
 	p = fmt_str(text, text + sizeof(text), "one thread ran at a time, because of the locks of its own in ");
-	fmt_str(p, text + sizeof(text), look.who);
+	fmt_str(p, text + sizeof(text), who);
 	note(RLOG_NOTE_CHOICE, 0, text);
 	gil_start_now(t);
 }

@@ -8,7 +8,6 @@
 #include "record/core/task.h"
 #include "record/core/util.h"
 #include "record/sched/gil.h"
-#include "record/sched/lib_guard.h"
 #include "record/store/log.h"
 
 #define WATCH_NS 4000000u /* without an event; from one look at the others to the next, at least, and at most: */
@@ -18,7 +17,7 @@
 #define STARVED_LOOK_NS 1000000l
 #define STARVED_LOOKS 2000 /* after these, for one that waits for a processor */
 
-int threads_alone(const struct thr *t)
+static int is_alone(const struct thr *t)
 {
 	for (uint32_t i = 1; i < G.next_thread && i < RLOG_MAX_THREADS; i++)
 		if (&G.thr[i] != t && G.thr[i].tid && !G.thr[i].exited)
@@ -39,7 +38,7 @@ static int polls(struct thr *t, long nr, int sleeps, const uint8_t *from)
 	again = t->slept_to == from && t->slept_nr == nr;
 	t->slept_to = t->log.cur;
 	t->slept_nr = (uint32_t)nr;
-	return again && !threads_alone(t);
+	return again && !is_alone(t);
 }
 
 static int has_answered(const struct thr *x)
@@ -111,9 +110,6 @@ void spin_behind_call(struct thr *t, long nr, int sleeps, const uint8_t *from)
 	watch_others(t);
 	if (polls(t, nr, sleeps, from))
 		why = "one thread ran at a time from where one looked at memory between two sleeps, at ";
-	else if (unlikely(lib_guard_used != 0) && !threads_alone(t))
-		why = "one thread ran at a time, late, because a library with locks of its own was executed, as seen "
-		      "at ";
 	else if (__atomic_load_n(&G.spins, __ATOMIC_RELAXED))
 		why = "one thread ran at a time from where one spun, as seen at ";
 	if (!why)

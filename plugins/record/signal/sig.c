@@ -513,8 +513,6 @@ void sig_entry(int sig, siginfo_t *si, void *ucv)
 	if (sig == SIGSEGV && si->si_code == SEGV_ACCERR &&
 	    pages_fault(t, (uint64_t)si->si_addr, ((ucontext_t *)ucv)->uc_mcontext.gregs[REG_ERR] & 2))
 		return;
-	if (sig == SIGSEGV && interrupt_guarded(t, si, ucv))
-		return;
 	if (sig == SIGSEGV && si->si_code == SI_KERNEL && tsc_fault(ucv))
 		return;
 	if (sig == SIGBUS && grown(t, si))
