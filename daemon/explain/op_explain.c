@@ -146,10 +146,24 @@ static json_t *chain_json(struct explain *x)
 	return list;
 }
 
+/* The write of the first damaged block whose write was found; borrowed. NULL: none was. */
+static json_t *damage_cause(const struct explain *x)
+{
+	json_t *block;
+	size_t k;
+
+	json_array_foreach(x->damage, k,
+			   block) if (json_is_object(json_object_get(block, "cause"))) return json_object_get(block,
+													      "cause");
+	return NULL;
+}
+
 static json_t *result_of(struct explain *x, double since)
 {
 	json_t *chain = chain_json(x), *r;
-	bool found = x->found && x->chain.n;
+	bool led = x->found && x->chain.n;
+	json_t *cause = led ? json_array_get(chain, x->chain.n - 1) : damage_cause(x);
+	bool found = cause != NULL;
 
 	if (!x->end)
 		explain_end(x, END_UNKNOWN, "nothing more is known");
@@ -157,7 +171,7 @@ static json_t *result_of(struct explain *x, double since)
 	show_process(r, x->rec, x->process);
 	for (size_t i = 0; i < x->notes.n; i++)
 		show_note(r, x->notes.s[i]);
-	json_object_set(r, "cause", found ? json_array_get(chain, x->chain.n - 1) : json_null());
+	json_object_set(r, "cause", found ? cause : json_null());
 	json_object_set_new(r, "end",
 			    json_pack("{s:s, s:o}", "kind", chain_end_name(x->end), "text",
 				      json_text(x->end_text, strlen(x->end_text))));

@@ -5,6 +5,7 @@
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/cleanup.h"
 #include "base/maps.h"
@@ -215,18 +216,24 @@ static int refresh_threads(struct gdb *g, struct err *e)
 	return gdb_threads(g, &g->threads, &g->threads_n, e);
 }
 
-/* The files of a process that has another root than ours are found below that. */
+/*
+ * The files of a process that has another root than ours are found below that; if they are the same here, better here:
+ * scripts of libraries, such as the printers of libstdc++, go by their paths.
+ */
 static int follow_root(struct gdb *g, pid_t pid, struct err *e)
 {
-	cleanup_free char *link = str_fmt("/proc/%d/root", pid);
+	cleanup_free char *link = str_fmt("/proc/%d/root", pid), *same = NULL;
 	cleanup_mi_reply struct mi_reply r = {0};
 	char root[256] = "";
 	ssize_t n = readlink(link, root, sizeof(root) - 1);
+	bool apart;
 
-	if (n <= 1 && !g->has_sysroot)
+	same = str_fmt("%s" GDB_SAME_FILES, root);
+	apart = n > 1 && access(same, F_OK);
+	if (!apart && !g->has_sysroot)
 		return 0;
-	g->has_sysroot = n > 1;
-	return gdb_must(gdb_cmd(g, 0, &r, e, "-gdb-set sysroot %s", n > 1 ? root : "target:"), &r, ERR_INTERNAL, e);
+	g->has_sysroot = apart;
+	return gdb_must(gdb_cmd(g, 0, &r, e, "-gdb-set sysroot %s", apart ? root : "target:"), &r, ERR_INTERNAL, e);
 }
 
 static bool is_system(const char *dir)

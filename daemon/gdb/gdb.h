@@ -35,6 +35,9 @@ struct gdb_opts {
 	bool auto_load; /* load the printers and methods that come with libraries (slower) */
 };
 
+/* A file ROOT + this says that a process whose root is ROOT has the same files as we have. */
+#define GDB_SAME_FILES ".same"
+
 struct gdb;
 
 /* Starts GDB and sets it up. opts: NULL for the defaults. ERR_HOST: there is no usable GDB. */

@@ -22,6 +22,7 @@
 #include "base/fdio.h"
 #include "base/path.h"
 #include "base/str.h"
+#include "gdb/gdb.h"
 #include "reclog/files.h"
 #include "rlog/replay.h"
 
@@ -303,6 +304,18 @@ int root_link(const char *own, const char *path, const char *to, struct err *e)
 	return set_read_only(own, true, e) ? -1 : r;
 }
 
+/* Tells GDB (gdb/gdb.h) whether the host's files are what they were. */
+static int mark_same(const char *own, bool same, struct err *e)
+{
+	cleanup_free char *path = str_fmt("%s" GDB_SAME_FILES, own);
+	cleanup_close int fd = -1;
+
+	if (!same)
+		return unlink(path) && errno != ENOENT ? err_errno(e, ERR_HOST, "%s", path) : 0;
+	fd = open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
+	return fd < 0 ? err_errno(e, ERR_HOST, "%s", path) : 0;
+}
+
 /* The recorder is on this host what it was, at the place from which it was loaded. */
 static bool same_recorder(const struct rec *rec, const struct rec_image *img)
 {
@@ -329,5 +342,5 @@ int root_prepare(const struct rec *rec, const struct rec_image *img, const uint3
 	*on_host = !changed(rec, img, &l) && same_recorder(rec, img);
 	rec_files_fini(&l);
 	snprintf(own, 64, ROOT_DIR ".%04u", img->ordinal);
-	return build(rec, img, follow, own, e);
+	return mark_same(own, *on_host, e) || build(rec, img, follow, own, e) ? -1 : 0;
 }

@@ -435,7 +435,7 @@ int target_launch(struct target *t, struct err *e)
 		.confine = &confine,
 		.argv = img->argv,
 		.envp = env.s,
-		.cwd = img->cwd,
+		.cwd = img->cwd[0] ? img->cwd : "/", /* "": it was removed */
 		.stack_limit = img->head.stack_limit,
 		.want_pid = rec_image_pid(img),
 		.top = place_top_of(img->head.shim_base),

@@ -294,7 +294,8 @@ static inline int place_step(struct place *p)
 			r = place_call(SYS_wait4, p->pid, (long)&status, 0x40000000 /* __WALL */, 0, 0);
 		while (r == -EINTR);
 		if (r < 0 || (status & 0x7f) != 0x7f)
-			return place_fail(p, "it was killed");
+			return place_fail(p,
+					  r < 0 || (status & 0x7f) != SIGKILL ? "it ended" : "it was killed (SIGKILL)");
 		if (status >> 16 == 0)
 			return 0;
 	}
