@@ -182,7 +182,7 @@ void slice_compute(struct slice *s, size_t criterion)
 		bool makes_some;
 
 		at -= d->accesses;
-		a = s->accesses + at;
+		a = s->accesses ? s->accesses + at : NULL; /* no instruction may have had one */
 		makes_some = makes(s, d, a, &w);
 		if (!slice_is_insn(d))
 			continue;

@@ -2,7 +2,6 @@
 /*
  * recursion.c: depth, and local variables of the innermost call.
  *
- * CI: -O2
  * EXPR: depth < 4
  * EXPR: left > 0
  * IN: walk
