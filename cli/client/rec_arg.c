@@ -51,6 +51,20 @@ void rec_arg_option(json_t *params, const struct cli *cli, const char *option, c
 		json_object_set_new(params, key, json_text(v, strlen(v)));
 }
 
+int rec_arg_depth(json_t *params, const struct cli *cli, struct err *e)
+{
+	const char *depth = cli_value(cli, "depth");
+	uint64_t n;
+
+	if (!depth)
+		return 0;
+	if (str_u64(depth, 10, 1, 1000, &n))
+		return err_set(e, ERR_USAGE, "--depth: '%s' is not a number from 1 to 1000", depth);
+	if (params)
+		json_object_set_new(params, "depth", json_integer((json_int_t)n));
+	return 0;
+}
+
 void rec_arg_flag(json_t *params, const struct cli *cli, const char *option)
 {
 	if (cli_has(cli, option))

@@ -86,20 +86,17 @@ static void print(const struct cli *cli, const json_t *r)
 
 static int exec_why(struct cli *cli, struct err *e)
 {
-	const char *depth = cli_value(cli, "depth");
-	uint64_t n = 0;
 	json_t *params;
 	size_t first;
 
-	if (depth && str_u64(depth, 10, 1, 1000, &n))
-		return err_set(e, ERR_USAGE, "--depth: '%s' is not a number from 1 to 1000", depth);
+	if (rec_arg_depth(NULL, cli, e)) /* before a recording is looked for */
+		return -1;
 	params = rec_arg_params(cli, 1, 1, &first, e);
 	if (!params)
 		return -1;
 	json_object_set_new(params, "expr", json_text(cli->args.s[first], strlen(cli->args.s[first])));
 	rec_arg_option(params, cli, "at", "at");
-	if (n)
-		json_object_set_new(params, "depth", json_integer((json_int_t)n));
+	rec_arg_depth(params, cli, e);
 	return client_print(cli, "why", rec_arg_add_process(params, cli, e), print, "found", e);
 }
 

@@ -41,7 +41,7 @@ struct debug;
 int lines_set(struct debug *d, const char *args, struct buf *out, struct err *e);
 /* The command is over. */
 void lines_fini(struct lines *l);
-/* A step has led after this event, to this state. */
+/* A step has led beyond this event, to this state. */
 void lines_note(struct lines *l, uint64_t event, uint64_t pc, uint64_t sp);
 /*
  * Have there been so many steps that it goes round? Then all from *range on, with that stack pointer or lower ones, is

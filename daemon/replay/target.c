@@ -365,7 +365,7 @@ static void forget_output(const struct target *t)
 /* One start; it stands at position 0. */
 static int launch_once(struct target *t, const struct rec_image *img, const struct launch_spec *spec, struct err *e)
 {
-	cell_free_pid(rec_image_pid(img)); /* a scout may have been left behind */
+	cell_free_pid(rec_image_pid(img)); /* a lookahead fork may have been left behind */
 	reset_ctl(t);
 	forget_output(t);
 	if (fill_follow(t, t->ctl->follow, e))
