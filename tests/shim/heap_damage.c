@@ -162,7 +162,8 @@ static void freed_list(void)
 
 	drop(b);
 	drop(a);
-	memset(a, 'A', 8);
+	/* glibc keeps the link XORed with the address >> 12: read back, this one is odd wherever the block stands. */
+	*(uintptr_t *)a = 0x4141414141414141 ^ (uintptr_t)a >> 12;
 	get(24);
 	get(24);
 }
