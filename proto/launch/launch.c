@@ -262,6 +262,12 @@ static void kill_child(pid_t pid)
 		;
 }
 
+static int say_signal(const struct launch_spec *s, int sig, struct err *e)
+{
+	return err_set(e, sig == SIGKILL ? ERR_KILLED : ERR_INTERNAL, "%s: killed by signal %d (%s) while it was starting",
+		       s->path, sig, strsignal(sig));
+}
+
 static int child_died(const struct launch_spec *s, int sock, int status, struct err *e)
 {
 	struct launch_failure f;
@@ -269,9 +275,26 @@ static int child_died(const struct launch_spec *s, int sock, int status, struct 
 	if (recv(sock, &f, sizeof(f), MSG_DONTWAIT) == (ssize_t)sizeof(f))
 		return report_failure(s, &f, e);
 	if (WIFSIGNALED(status))
-		return err_set(e, ERR_INTERNAL, "%s: killed by signal %d (%s) while it was starting", s->path,
-			       WTERMSIG(status), strsignal(WTERMSIG(status)));
+		return say_signal(s, WTERMSIG(status), e);
 	return err_set(e, ERR_INTERNAL, "%s: ended while it was starting", s->path);
+}
+
+/* A traced child whose start failed: was it killed meanwhile? Then it is reaped, and *e says so. */
+static bool was_killed(const struct launch_spec *s, pid_t pid, struct err *e)
+{
+	int status = 0;
+	pid_t r;
+
+	/* A child that has just stopped for its tracer, and is not found stopped now, is dying. */
+	if (!ptrace(PTRACE_PEEKUSER, pid, 0, 0) || errno != ESRCH)
+		return false;
+	do
+		r = waitpid(pid, &status, __WALL);
+	while (r < 0 && errno == EINTR);
+	if (r != pid || !WIFSIGNALED(status))
+		return false;
+	say_signal(s, WTERMSIG(status), e);
+	return true;
 }
 
 /*
@@ -353,11 +376,12 @@ static int parent_run(const struct launch_spec *s, pid_t pid, uint64_t stack_lim
 	r = follow_to_exec(s, pid, sock, e);
 	if (r > 0)
 		return -1;
-	if (r < 0 || place(s, pid, stack_limit, e) || give_id(s, pid, e) || launch_fix_auxv(pid, e)) {
-		err_wrap(e, "%s", s->path);
-		goto kill;
-	}
-	r = s->nobjects ? launch_place_objects(pid, s->objects, s->nobjects, e) : 0;
+	if (r < 0 || place(s, pid, stack_limit, e) || give_id(s, pid, e) || launch_fix_auxv(pid, e))
+		r = -1;
+	else if (s->nobjects)
+		r = launch_place_objects(pid, s->objects, s->nobjects, e);
+	if (r && was_killed(s, pid, e))
+		return -1;
 	if (r)
 		err_wrap(e, "%s", s->path);
 	if (r < 0)

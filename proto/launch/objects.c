@@ -43,7 +43,8 @@ static int next_stop(pid_t pid, struct err *e)
 			if (errno != EINTR)
 				return err_errno(e, ERR_INTERNAL, "waiting for a new process");
 		if (WIFSIGNALED(status))
-			err_set(e, ERR_INTERNAL, "killed by signal %d (%s) in the dynamic linker", WTERMSIG(status),
+			err_set(e, WTERMSIG(status) == SIGKILL ? ERR_KILLED : ERR_INTERNAL,
+				"killed by signal %d (%s) in the dynamic linker", WTERMSIG(status),
 				strsignal(WTERMSIG(status)));
 		else if (WIFEXITED(status))
 			err_set(e, ERR_INTERNAL, "exited with %d in the dynamic linker", WEXITSTATUS(status));
