@@ -14,8 +14,9 @@
  *  - What remains is searched hit by hit, or instruction by instruction. If evaluating is expensive,
  *    in blocks of doubling size on copies, then in blocks of half the size.
  *  - If the last transition is wanted (params.lasting), the changes after the one found are followed for
- *    a second; where the expression becomes good again, the search continues from there. The segment
- *    may then begin with a bad state, too.
+ *    a second, or a fixed number of states is looked at where it is not known what the expression reads;
+ *    where the expression becomes good again, the search continues from there. The segment may then begin
+ *    with a bad state, too.
  *  - A state without a value is not bad, but does not make the expression good either.
  *
  * Only the held thread may change the words meanwhile.

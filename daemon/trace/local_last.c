@@ -6,8 +6,10 @@
 #include "trace/local_count.h"
 #include "trace/local_line.h"
 
-#define SAMPLES_MIN 16 /* however long that takes */
-#define SAMPLES_MAX 4000
+#define SAMPLES_MIN 16
+#define SAMPLES_MAX 64
+#define SAMPLES_BRANCHES 100000000u /* about so many branches are walked for the samples of a long segment */
+#define SAMPLES_WHOLE 4000 /* when the caller gives them a time of its own: as far as that lasts */
 
 /* What a copy met that went on from a bad state. */
 struct later {
@@ -181,8 +183,19 @@ static int count_behind(struct local *l, uint64_t *n, struct err *e)
 	return r < 0 ? -1 : 0;
 }
 
-/* Is it good somewhere after the left end? At states chosen by the number of their branch, as far as there is time. As
- * local_look_later. */
+/* Of n states. Their number does not depend on time: each search, on a busy machine too, looks at the same ones. */
+static bool samples_go_on(struct local *l, uint64_t i, uint64_t n)
+{
+	uint64_t most = SAMPLES_BRANCHES / n;
+
+	if (i >= 2 * n)
+		return false;
+	if (l->p->lasting_ns)
+		return i < SAMPLES_MIN || (i < SAMPLES_WHOLE && !trace_budget_is_over(&l->lasting, l->left.pid));
+	return i < SAMPLES_MIN || (i < SAMPLES_MAX && i < most);
+}
+
+/* Is it good somewhere after the left end? At states chosen by the number of their branch. As local_look_later. */
 static int later_by_samples(struct local *l, struct err *e)
 {
 	uint64_t n;
@@ -191,9 +204,7 @@ static int later_by_samples(struct local *l, struct err *e)
 	if (!local_can_walk(l) || !l->place.known)
 		return 0;
 	r = count_behind(l, &n, e);
-	for (uint64_t i = 0;
-	     !r && i < 2 * n && i < SAMPLES_MAX && (i < SAMPLES_MIN || !trace_budget_is_over(&l->lasting, l->left.pid));
-	     i++)
+	for (uint64_t i = 0; !r && n && samples_go_on(l, i, n); i++)
 		r = look_at_branch(l, sample(i, n), e);
 	return r;
 }
