@@ -9,6 +9,7 @@
 
 #include <malloc.h>
 #include <signal.h>
+#include <stdint.h>
 #include <sys/wait.h>
 
 static char *volatile keep;
