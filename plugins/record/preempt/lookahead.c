@@ -17,6 +17,8 @@
 
 #define SLOWER 12u /* than the recorded run, at most */
 #define MORE_NS 300000000u
+#define PASSES_MOST_NS 60000000000u /* for the passes of the place, at most */
+#define TICK_NS 100000000u
 #define AHEAD 4u /* recorded runs, from its start, until nothing better is expected; the translation takes longer */
 #define AHEAD_NS 10000000u
 #define QUIET_NS 2000u
@@ -60,6 +62,13 @@ static _Noreturn void end(enum lookahead_state state, uint64_t hits)
 void lookahead_event(void)
 {
 	end(best ? LOOKAHEAD_FOUND : LOOKAHEAD_NEVER, best);
+}
+
+/* Nothing is found yet, and it has had its time and that of its passes. */
+void lookahead_tick(void)
+{
+	if (!best && task_cpu_ns() > last_ns + seek_passes_ns(seek))
+		lookahead_event();
 }
 
 void lookahead_stop(void)
@@ -196,6 +205,8 @@ static void stop(void *arg, uint64_t pc, uint64_t next)
 
 static void begin(struct seek *s, uint64_t hits, uint32_t doubts)
 {
+	uint64_t passes_ns = s->head.run_ns * PASSES_PER_NS * PASS_NS;
+
 	seek = s;
 	best = hits;
 	best_doubts = doubts;
@@ -211,7 +222,7 @@ static void begin(struct seek *s, uint64_t hits, uint32_t doubts)
 	G.lookahead = 1;
 	if (seek_make_timer(s))
 		end(LOOKAHEAD_UNKNOWN, 0);
-	limit(s->head.run_ns * SLOWER + MORE_NS);
+	limit(s->head.run_ns * SLOWER + MORE_NS + (passes_ns < PASSES_MOST_NS ? passes_ns : PASSES_MOST_NS));
 	last_ns = s->head.run_ns * SLOWER + MORE_NS / 2;
 	leave_control();
 	if (best)
@@ -235,6 +246,7 @@ static void send_copy(struct seek *s, ucontext_t *uc)
 	s->walking = s->walks = 1;
 	s->traced = 0;
 	begun_ns = task_cpu_ns();
+	seek_arm(s, TICK_NS);
 	*rip = (greg_t)at;
 }
 

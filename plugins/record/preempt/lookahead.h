@@ -43,6 +43,7 @@ int lookahead_ahead(struct seek *s, uint64_t hits, uint32_t doubts, struct looka
 enum xlate_go lookahead_hit(struct seek *s, const uint64_t *regs, uint64_t hits, struct xlate_filter *f);
 /* In the copy: */
 _Noreturn void lookahead_event(void); /* it reached an event */
+void lookahead_tick(void); /* from time to time in translated code: has it taken too long? */
 void lookahead_leaves(int goes_on); /* it reached code that cannot be translated; goes_on: only that instruction */
 _Noreturn void lookahead_stop(void); /* it cannot go on in translated code */
 

@@ -77,6 +77,17 @@ static inline uint64_t seek_word(const struct seek *s, const uint64_t *regs, uin
 	return i < POINT_REGS ? regs[i] : *(const volatile uint64_t *)s->addr[i];
 }
 
+#define PASS_NS 60u /* of CPU time that a pass of the place takes in translated code, on a busy machine too */
+#define PASSES_PER_NS 4u /* what a processor may make in the recorded run: a loop of a cycle */
+
+/* CPU time for the passes so far. A loop of few cycles is slower in translated code by more than any factor for all. */
+static inline uint64_t seek_passes_ns(const struct seek *s)
+{
+	uint64_t passes = s->walk ? xlate_hits(s->walk) : 0, most = s->head.run_ns * PASSES_PER_NS;
+
+	return (passes < most ? passes : most) * PASS_NS;
+}
+
 /* Of a stack slot, half may be what someone left there. */
 static inline uint64_t seek_mask(unsigned must)
 {

@@ -133,8 +133,10 @@ void seek_walk_tick(struct thr *t, struct seek *s)
 	/* by both clocks: a machine that stood still counts as CPU time, but gives one tick */
 	uint64_t ns = ++s->ticks * TICK_NS, cpu_ns = task_cpu_ns() - s->begin_ns;
 
-	if (!G.lookahead &&
-	    (ns < cpu_ns ? ns : cpu_ns) > s->head.run_ns * (s->thorough ? SLOWER : FIRST_SLOWER) + MORE_NS)
+	if (G.lookahead)
+		lookahead_tick();
+	else if ((ns < cpu_ns ? ns : cpu_ns) >
+		 s->head.run_ns * (s->thorough ? SLOWER : FIRST_SLOWER) + MORE_NS + seek_passes_ns(s))
 		seek_lost(t, "the place where a computation was interrupted is not met");
 	seek_arm(s, TICK_NS);
 }
