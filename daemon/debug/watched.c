@@ -98,7 +98,7 @@ static bool has_value(const struct watch_reads *r, const struct watch_condition 
 static bool choose(struct watched *w, const struct watch_condition *c, pid_t pid)
 {
 	w->shown = (struct watch_reads){0};
-	if (!w->conditions.back && has_value(&c->last, c, c->other))
+	if (has_value(&c->last, c, c->other))
 		w->shown = c->last;
 	else if (watch_condition_is_true_of(c, pid, c->other))
 		return false;

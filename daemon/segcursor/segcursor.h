@@ -49,6 +49,7 @@ struct stop {
 };
 
 struct goal;
+struct segcur_look;
 struct segcur_trail;
 struct shim_frames;
 
@@ -81,6 +82,7 @@ struct segcur {
 	bool hurry; /* ... and where stops are so close together that it is quicker to walk past them */
 	bool hurried; /* it has stopped for that */
 	bool walks; /* it is known beforehand to be quicker to walk to its last stop */
+	struct segcur_look *look; /* walks count changes of its words, too; NULL: of none but the watched ones */
 	struct goal *goal; /* a step also ends in this state, even if it is not visible; NULL: none */
 	struct segcur_trail *trail; /* where copies that run for long leave others behind; NULL: they do not */
 };

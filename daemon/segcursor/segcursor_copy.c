@@ -32,13 +32,23 @@ bool segcur_is_plain(const struct segcur *in, const struct breaks *b)
 	return !has_watch(b, false) && segcur_is_walkable(in, b);
 }
 
+bool segcur_has_conditions(const struct breaks *b)
+{
+	for (unsigned i = 0; i < BREAKS_WATCHES; i++)
+		if (watch_conditions_find(b->watch_conditions, &b->watch[i]))
+			return true;
+	return false;
+}
+
 bool segcur_is_walkable(const struct segcur *in, const struct breaks *b)
+{
+	return !segcur_has_conditions(b) && segcur_conditions_walkable(in, b);
+}
+
+bool segcur_conditions_walkable(const struct segcur *in, const struct breaks *b)
 {
 	unsigned n = 0;
 
-	for (unsigned i = 0; i < BREAKS_WATCHES; i++)
-		if (watch_conditions_find(b->watch_conditions, &b->watch[i]))
-			return false;
 	if (has_watch(b, true))
 		return false;
 	for (unsigned i = 0; i < b->n; i++) {

@@ -238,7 +238,7 @@ int segcur_find_counting(struct segcur *in, struct trace *want, struct breaks *b
 	*c = (struct segcur_count){0};
 	if (segcur_goal_init(&g, want, e))
 		return -1;
-	in->hurry = in->marks && segcur_is_walkable(in, b);
+	in->hurry = in->marks && segcur_conditions_walkable(in, b);
 	r = count_keeping(in, &t, b, &g, c, &sig, e);
 	if (!r) {
 		segcur_be_now(in, &t, sig, in->marks ? 1 : 0);

@@ -73,6 +73,13 @@ int segcur_walk_to_stop(struct segcur *in, struct breaks *b, uint64_t nth, struc
  */
 int segcur_walk_log(struct segcur *in, struct goal *g, struct breaks *b, uint64_t place, uint64_t last,
 		    struct replay_walk *ask, struct err *e);
+/*
+ * From the first mark to the goal, or to the end of the segment: in->look sees each change of what b watches. More than
+ * 0: it cannot be done so.
+ */
+int segcur_walk_changes(struct segcur *in, struct goal *g, struct breaks *b, struct err *e);
+/* now becomes that change, as segcur_walk_to_stop has it; counted with the words of in->look. */
+int segcur_walk_to_change(struct segcur *in, const struct breaks *b, uint64_t number, struct stop *stop, struct err *e);
 /* How many stops of b, which is walkable, there are from the first mark to the end of the segment. */
 int segcur_walk_all(struct segcur *in, struct breaks *b, uint64_t *k, struct err *e);
 /* Sets marks at some of the last arrivals at the goal's PC before the goal. */
@@ -97,6 +104,33 @@ bool segcur_is_visible_code(const struct segcur *in, uint64_t pc);
 bool segcur_is_plain(const struct segcur *in, const struct breaks *b);
 /* As that; words may be watched for writes. */
 bool segcur_is_walkable(const struct segcur *in, const struct breaks *b);
+
+/*
+ * segcursor_true.c: which changes of watched words are stops, of those whose watchpoints have conditions. The walk's
+ * log has the values of the watched words and of others that the conditions read; what else they read makes them true.
+ */
+struct segcur_look {
+	/* Each change is shown to it; NULL: the words are only walked with. */
+	void (*change)(struct segcur_look *l, const struct replay_walk_change *c);
+	const struct breaks *b;
+	struct group_slot word[REPLAY_WALK_WATCHES]; /* those that conditions read, and that are not watched */
+	unsigned n;
+	/* the last change that is a stop; last 0: none is */
+	uint64_t last, places;
+	uint64_t now[REPLAY_WALK_WATCHES];
+	const struct watch_condition *true_one; /* of it; NULL: it has none */
+	struct watch_reads false_at; /* memory after it, where that condition is false; n 0: it has not been so yet */
+};
+bool segcur_has_conditions(const struct breaks *b);
+/* As segcur_is_walkable, whatever conditions the watchpoints have. */
+bool segcur_conditions_walkable(const struct segcur *in, const struct breaks *b);
+/* *l becomes in->look. pid: where the conditions are tried, to see what they read. */
+void segcur_look_for_true(struct segcur *in, pid_t pid, const struct breaks *b, struct segcur_look *l);
+/*
+ * The last stop of b before the goal, or in the segment, by walking. 1: there is none after the first mark; 2: it
+ * cannot be done so.
+ */
+int segcur_last_true(struct segcur *in, struct breaks *b, struct goal *g, struct stop *stop, struct err *e);
 
 int segcur_copy(struct segcur *in, struct trace *from, struct trace *to, struct err *e);
 /* Kills a copy; nothing happens on a zeroed one. */

@@ -27,14 +27,20 @@ static void add_points(const struct segcur *in, const struct breaks *b, struct t
 	}
 }
 
-static void add_words(const struct breaks *b, struct trace_walk *w)
+static void add_word(const struct group_slot *s, struct trace_walk *w)
 {
-	for (unsigned i = 0; b && i < BREAKS_WATCHES; i++) {
-		if (!b->watch[i].kind)
-			continue;
-		w->ask.watch[w->ask.watches].addr = b->watch[i].addr;
-		w->ask.watch[w->ask.watches++].len = b->watch[i].len;
-	}
+	if (!s->kind)
+		return;
+	w->ask.watch[w->ask.watches].addr = s->addr;
+	w->ask.watch[w->ask.watches++].len = s->len;
+}
+
+static void add_words(const struct segcur *in, const struct breaks *b, struct trace_walk *w)
+{
+	for (unsigned i = 0; b && i < BREAKS_WATCHES; i++)
+		add_word(&b->watch[i], w);
+	for (unsigned i = 0; w->ask.watches && in->look && i < in->look->n; i++)
+		add_word(&in->look->word[i], w);
 }
 
 #define REST_NS 2000000000ull /* then it is looked at again from its beginning */
@@ -59,6 +65,14 @@ static int is_goal(void *ctx, struct trace *t, struct walk_tell *tell, struct er
 static int is_state(void *ctx, struct trace *t, struct walk_tell *tell, struct err *e)
 {
 	return segcur_is_goal_tell(ctx, t, tell, e);
+}
+
+static void see_changes(void *ctx, const struct replay_walk *ask, uint64_t from)
+{
+	const struct walker *w = ctx;
+
+	while (from++ < ask->changes)
+		w->in->look->change(w->in->look, &ask->log[from % REPLAY_WALK_LOG]);
 }
 
 static bool is_late(struct walker *w)
@@ -157,7 +171,11 @@ static int enter_handler(struct segcur *in, struct trace *t, struct err *e)
 static int walk_or_leave(struct walker *walker, struct trace *from, struct trace_walk *w, const struct breaks *b,
 			 struct trace *t, struct err *e)
 {
-	static const struct trace_walk_ops ops = {.is_goal = is_goal, .ended = ended, .cancelled = cancelled};
+	static const struct trace_walk_ops few = {.is_goal = is_goal, .ended = ended, .cancelled = cancelled},
+					   all = {.is_goal = is_goal,
+						  .ended = ended,
+						  .cancelled = cancelled,
+						  .changes = see_changes};
 	struct segcur *in = walker->in;
 	struct breaks rare = {0};
 	uint64_t pc;
@@ -172,7 +190,7 @@ static int walk_or_leave(struct walker *walker, struct trace *from, struct trace
 	w->enter = in->seg.t->ctl->walk_addr;
 	w->gadget = in->seg.gadget;
 	w->end_watch = SEGMENT_TURN_ADDR;
-	w->ops = &ops;
+	w->ops = in->look && in->look->change ? &all : &few;
 	w->ctx = walker;
 	if (segcur_copy(in, from, t, e))
 		return -1;
@@ -183,7 +201,7 @@ static int walk_or_leave(struct walker *walker, struct trace *from, struct trace
 	}
 	walker->pid = t->pid;
 	add_points(in, b, w, &rare);
-	add_words(b, w);
+	add_words(in, b, w);
 	r = walk_on(in, t, w, &rare, e);
 	breaks_fini(&rare);
 	if (r == WALK_THERE)
@@ -464,6 +482,42 @@ int segcur_walk_log(struct segcur *in, struct goal *g, struct breaks *b, uint64_
 	return r ? r : w.resumed || rest;
 }
 
+int segcur_walk_changes(struct segcur *in, struct goal *g, struct breaks *b, struct err *e)
+{
+	struct trace_walk w = {0};
+	struct walker walker = {.in = in, .is_goal = is_state, .ctx = g};
+	bool to_end = !g->want;
+	struct trace t = {0};
+	uint64_t rest = 0;
+	int r = to_end ? 0 : aim(in, &w, g, e);
+
+	if (!r)
+		r = walk_or_leave(&walker, &in->mark[0], &w, b, &t, e);
+	if (r == SEGCUR_WALK_OVER && to_end)
+		r = 0;
+	else if (r == SEGCUR_WALK_LEFT && to_end)
+		r = segcur_count_rest(in, &t, b, &rest, e);
+	segcur_drop(&t);
+	return r < 0 ? -1 : r || rest || w.resumed;
+}
+
+int segcur_walk_to_change(struct segcur *in, const struct breaks *b, uint64_t number, struct stop *stop, struct err *e)
+{
+	struct trace_walk w = {.ask.nth_change = number};
+	struct breaks only = {0};
+	struct trace t = {0};
+	int r;
+
+	memcpy(only.watch, b->watch, sizeof(only.watch));
+	r = walk_far(in, &w, &only, &t, e);
+	if (!r)
+		r = w.ask.changed_now ? at_change(in, &w, b, stop, &t, e) : 1;
+	if (!r)
+		segcur_be_now(in, &t, 0, 1);
+	segcur_drop(&t);
+	return r < 0 ? -1 : r > 0;
+}
+
 int segcur_walk_all(struct segcur *in, struct breaks *b, uint64_t *k, struct err *e)
 {
 	struct trace_walk w = {0};
@@ -494,15 +548,20 @@ int segcur_may_stop(struct target *target, uint64_t n, struct trace *t, const st
 	struct walker walker = {.in = &in, .is_goal = is_state};
 	struct trace_walk w = {0};
 	struct trace there = {0};
+	struct segcur_look look = {0};
 	int r;
 
-	if (!segcur_is_walkable(&in, b))
+	if (segcur_has_conditions(b))
+		segcur_look_for_true(&in, t->pid, b, &look);
+	if (!(in.look ? segcur_conditions_walkable(&in, b) : segcur_is_walkable(&in, b)))
 		return 1;
 	if (segment_find_gadget(t->pid, &in.seg.gadget, e))
 		return -1;
 	trace_budget_begin(&walker.budget, REST_NS, t->pid);
 	r = walk_or_leave(&walker, t, &w, b, &there, e);
 	segcur_drop(&there);
+	if (r == SEGCUR_WALK_OVER && in.look && !w.resumed)
+		return look.last || (w.ask.places && w.ask.arrivals);
 	return r < 0 ? -1 : r != SEGCUR_WALK_OVER || w.ask.arrivals || w.ask.changes || w.resumed;
 }
 

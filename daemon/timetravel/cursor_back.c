@@ -414,10 +414,13 @@ static int back_inside(struct cursor *t, struct stop *stop, struct err *e)
 
 int cursor_back_continue_few(struct cursor *t, struct stop *stop, struct err *e)
 {
+	const struct segcur all = {.visibility = t->visibility};
 	uint64_t to, here;
 	int r;
 
 	*stop = (struct stop){0};
+	if (t->breaks.watch_conditions)
+		t->breaks.watch_conditions->walked = segcur_conditions_walkable(&all, &t->breaks);
 	r = back_inside(t, stop, e);
 	if (r <= 0)
 		return r ? -1 : at_stop(t, stop, e);

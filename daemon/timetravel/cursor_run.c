@@ -117,6 +117,14 @@ static int note_write(struct run *r, uint64_t event, struct err *e)
 	return remapped < 0 ? -1 : 0;
 }
 
+/* Who counts leaves the segment to a walk, which knows all that the condition reads. */
+static bool is_left_to_walk(const struct run *r)
+{
+	const struct watch_conditions *c = r->t->breaks.watch_conditions;
+
+	return r->t->count && c && c->walked && c->unknown;
+}
+
 /* 1: r->stop is set. */
 static int is_watch(struct run *r, const struct trace_stop *s, struct err *e)
 {
@@ -129,10 +137,14 @@ static int is_watch(struct run *r, const struct trace_stop *s, struct err *e)
 	if (!written)
 		return 0;
 	event = nav_at(t->nav);
-	if (w)
+	if (w && is_left_to_walk(r)) {
+		cursor_maybe(t->count, event);
+		*r->stop = (struct stop){.kind = STOP_HOT};
+	} else if (w) {
 		*r->stop = (struct stop){STOP_WATCH, 0, w->addr, w->kind};
-	else if (note_write(r, event, e))
+	} else if (note_write(r, event, e)) {
 		return -1;
+	}
 	r->words_at = event;
 	return r->stop->kind != 0;
 }

@@ -235,6 +235,39 @@ static int consider(struct trace_walk *w, struct trace *t, uint64_t memory, stru
 	return trace_write(t->pid, memory, a, sizeof(*a), e) || step_out(t, a->again, false, e) ? -1 : 0;
 }
 
+/* As many changes as the log holds, and it is to stop. */
+static void plan_changes(struct trace_walk *w)
+{
+	uint64_t full = w->told + REPLAY_WALK_LOG - 1;
+
+	if (w->ops->changes)
+		w->ask.nth_change = w->last_change && w->last_change < full ? w->last_change : full;
+}
+
+static void tell_changes(struct trace_walk *w)
+{
+	if (w->ops->changes && w->ask.changes > w->told)
+		w->ops->changes(w->ctx, &w->ask, w->told);
+	w->told = w->ask.changes;
+}
+
+/* At an arrival: 1: it is what was asked for; 0: the log was full, and it goes on. */
+static int at_nth(struct trace_walk *w, struct trace *t, uint64_t memory, struct err *e)
+{
+	struct replay_walk *a = &w->ask;
+
+	if (!w->ops->changes || !a->changed_now || a->changes != a->nth_change || a->changes == w->last_change ||
+	    (a->nth && a->arrivals == a->nth))
+		return 1;
+	tell_changes(w);
+	plan_changes(w);
+	return trace_write(t->pid, memory + offsetof(struct replay_walk, nth_change), &a->nth_change,
+			   sizeof(a->nth_change), e) ||
+			       step_out(t, a->again, false, e)
+		       ? -1
+		       : 0;
+}
+
 static int go(struct trace_walk *w, struct trace *t, uint64_t memory, struct err *e)
 {
 	for (;;) {
@@ -251,7 +284,7 @@ static int go(struct trace_walk *w, struct trace *t, uint64_t memory, struct err
 				return FAILED;
 			continue;
 		}
-		r = w->ask.state == REPLAY_WALK_NTH ? 1 : consider(w, t, memory, e);
+		r = w->ask.state == REPLAY_WALK_NTH ? at_nth(w, t, memory, e) : consider(w, t, memory, e);
 		if (r)
 			return r > 0 ? -WALK_THERE : e->kind == ERR_NOT_FOUND ? -WALK_CANNOT : FAILED;
 	}
@@ -291,6 +324,9 @@ int trace_walk_go(struct trace_walk *w, struct trace *t, struct err *e)
 	if (!w->enter || w->ask.places + (w->ask.goal != 0) > END_SLOT)
 		return WALK_CANNOT;
 	w->ask.maps = 0;
+	w->told = 0;
+	w->last_change = w->ask.nth_change;
+	plan_changes(w);
 	r = begin(w, t, &s, &memory, e);
 	if (r == -WALK_LEFT) /* not even begun */
 		return put_back(t, &s, s.r.rip, e) || clean_up(w, t, memory, e) ? -1 : WALK_LEFT;
@@ -300,6 +336,8 @@ int trace_walk_go(struct trace_walk *w, struct trace *t, struct err *e)
 		r = settle(w, t, memory, e);
 	if (r == FAILED)
 		return -1;
+	if (r != -WALK_CANNOT)
+		tell_changes(w);
 	if (r == -WALK_OVER || r == -WALK_CANNOT)
 		return -r;
 	if (trace_clear_all(t, e) || step_out(t, w->ask.at, true, e) || clean_up(w, t, memory, e))

@@ -25,6 +25,11 @@ struct trace_walk_ops {
 	int (*is_goal)(void *ctx, struct trace *t, struct walk_tell *tell, struct err *e);
 	/* The report is full (rlog/report.h): its entries are to be taken out. 0 or -1. NULL: there is no report. */
 	int (*full)(void *ctx, struct trace *t, struct err *e);
+	/*
+	 * Watched words have changed: entries after number `from`, up to ask->changes, are in ask->log, and are not
+	 * told again. NULL: only the last changes are wanted, which the log has at the end.
+	 */
+	void (*changes)(void *ctx, const struct replay_walk *ask, uint64_t from);
 	/* Has t left its segment? Called when end_watch was written to. 0 or -1. */
 	int (*ended)(void *ctx, struct trace *t, bool *ended, struct err *e);
 	/* Does the user want to stop? May be NULL. Ends with ERR_CANCELLED. */
@@ -45,6 +50,8 @@ struct trace_walk {
 	const struct trace_walk_ops *ops;
 	void *ctx;
 	struct replay_walk ask; /* the request (trace_walk_go sets pc) and the answer */
+	uint64_t told; /* changes that ops->changes has been told of */
+	uint64_t last_change; /* the caller's ask.nth_change, while that says when the log is full */
 	bool resumed; /* the caller's: arrivals and goals add up several calls of trace_walk_go; changes and log are the
 			 last call's */
 };

@@ -304,8 +304,10 @@ const struct group_slot *breaks_watch_met(const struct breaks *b, pid_t pid, uns
 
 		if (!(slots & 1u << i) || !s->kind)
 			continue;
-		if (changed && !watch_conditions_hold(b->watch_conditions, s, pid, was.v[i], w->v[i]))
+		if (changed && !watch_conditions_hold(b->watch_conditions, s, pid, was.v[i], w->v[i])) {
+			*written |= b->watch_conditions->walked;
 			continue;
+		}
 		*written = true;
 		if (changed || s->kind != GROUP_WRITE)
 			met = s;

@@ -27,7 +27,8 @@ struct watch_condition {
 	uint64_t addr; /* of the watched word */
 	unsigned len; /* 1, 2, 4 or 8 */
 	struct conds conds; /* one of them is to be true */
-	struct watch_reads last; /* forwards: where it was false the last time; n 0: it was not since the last resume */
+	struct watch_reads last; /* where it was false on the way, with other memory; n 0: it was not since the last
+				    resume */
 	bool stale; /* the word has changed since the debugger has seen it */
 	uint8_t other[8]; /* its value on the other side of the change that is a stop: before it; backwards: after it
 			   */
@@ -37,6 +38,8 @@ struct watch_conditions {
 	unsigned n;
 	struct watch_condition *v;
 	bool back; /* changes are met backwards */
+	bool unknown; /* the last one that was true was so for want of memory that is known */
+	bool walked; /* changes at which they are false are quicker walked past: who counts them gives up */
 };
 
 void watch_conditions_fini(struct watch_conditions *c);
@@ -47,6 +50,10 @@ struct watch_condition *watch_conditions_find(struct watch_conditions *c, const 
 /* The word of s has changed in process pid, from `was` to `now`: is it a stop? */
 bool watch_conditions_hold(struct watch_conditions *c, const struct group_slot *s, pid_t pid, const uint8_t was[8],
 			   const uint8_t now[8]);
+/* Is c true where memory is this, and nothing else is known? */
+bool watch_condition_is_true_in(const struct watch_condition *c, const struct watch_reads *known);
+/* What is read to evaluate c in process pid, as far as that goes. */
+void watch_condition_reads(const struct watch_condition *c, pid_t pid, struct watch_reads *r);
 /* Would c be true of the word's value v? Other memory is that of pid. */
 bool watch_condition_is_true_of(const struct watch_condition *c, pid_t pid, const uint8_t v[8]);
 
