@@ -148,7 +148,9 @@ int segcur_to_counted(struct segcur *in, struct breaks *b, struct segcur_count *
 void segcur_count_fini(struct segcur_count *c);
 /* To the k-th stop of b (from 1). 1: there are not so many. */
 int segcur_nth_stop(struct segcur *in, struct breaks *b, uint64_t k, struct stop *stop, struct err *e);
-/* See cursor_back_over: stops of b count. */
+/* See cursor_back_over: stops of b count. SEGCUR_CHANGED: the last is a change of a watched word, and nothing has
+ * moved. */
+#define SEGCUR_CHANGED 2
 int segcur_back_over(struct segcur *in, struct breaks *b, uint64_t lo, uint64_t hi, uint64_t sp, struct err *e);
 /* To the last stop of b in the segment. 1: there is none. */
 int segcur_last_stop(struct segcur *in, struct breaks *b, struct stop *stop, struct err *e);

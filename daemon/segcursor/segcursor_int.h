@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * segcursor_int.h: what the files of this folder share. The layers, from below: segcursor_copy.c, segcursor_run.c,
- * segcursor_count.c, segcursor_walk.c, segcursor_stops.c, segcursor_near.c, segcursor_back.c, segcursor_last.c;
- * segcursor.c and segcursor_changes.c are used by none of them.
+ * segcursor_count.c, segcursor_look.c, segcursor_walk.c, segcursor_stops.c, segcursor_true.c, segcursor_near.c,
+ * segcursor_back.c, segcursor_last.c; segcursor.c and segcursor_changes.c are used by none of them.
  */
 #ifndef FRED_SEGCURSOR_SEGCURSOR_INT_H
 #define FRED_SEGCURSOR_SEGCURSOR_INT_H
@@ -106,7 +106,7 @@ bool segcur_is_plain(const struct segcur *in, const struct breaks *b);
 bool segcur_is_walkable(const struct segcur *in, const struct breaks *b);
 
 /*
- * segcursor_true.c: which changes of watched words are stops, of those whose watchpoints have conditions. The walk's
+ * segcursor_look.c: which changes of watched words are stops, of those whose watchpoints have conditions. The walk's
  * log has the values of the watched words and of others that the conditions read; what else they read makes them true.
  */
 struct segcur_look {
@@ -126,9 +126,13 @@ bool segcur_has_conditions(const struct breaks *b);
 bool segcur_conditions_walkable(const struct segcur *in, const struct breaks *b);
 /* *l becomes in->look. pid: where the conditions are tried, to see what they read. */
 void segcur_look_for_true(struct segcur *in, pid_t pid, const struct breaks *b, struct segcur_look *l);
+/* It stands at the last change that is a stop: for its condition. */
+void segcur_look_note(const struct segcur_look *l, const struct stop *stop);
+/* The points and words that w counts; those that cannot be counted go to *rare. */
+void segcur_walk_ask(const struct segcur *in, const struct breaks *b, struct trace_walk *w, struct breaks *rare);
 /*
- * The last stop of b before the goal, or in the segment, by walking. 1: there is none after the first mark; 2: it
- * cannot be done so.
+ * segcursor_true.c: the last stop of b before the goal, or in the segment, by walking. 1: there is none after the first
+ * mark; 2: it cannot be done so.
  */
 int segcur_last_true(struct segcur *in, struct breaks *b, struct goal *g, struct stop *stop, struct err *e);
 

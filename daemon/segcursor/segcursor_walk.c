@@ -11,38 +11,6 @@
 #include "trace/budget.h"
 #include "visibility/shim_frames.h"
 
-/*
- * GDB always has some points in the dynamic linker. Points in libraries that the recorder calls too cannot be counted
- * by a walk: it gives up if it meets one (int3).
- */
-static void add_points(const struct segcur *in, const struct breaks *b, struct trace_walk *w, struct breaks *rare)
-{
-	for (unsigned i = 0; b && i < b->n; i++) {
-		if (b->v[i].data)
-			continue;
-		if (segcur_is_visible_code(in, b->v[i].addr))
-			w->ask.place[w->ask.places++] = b->v[i].addr;
-		else
-			breaks_add(rare, b->v[i].addr, 0);
-	}
-}
-
-static void add_word(const struct group_slot *s, struct trace_walk *w)
-{
-	if (!s->kind)
-		return;
-	w->ask.watch[w->ask.watches].addr = s->addr;
-	w->ask.watch[w->ask.watches++].len = s->len;
-}
-
-static void add_words(const struct segcur *in, const struct breaks *b, struct trace_walk *w)
-{
-	for (unsigned i = 0; b && i < BREAKS_WATCHES; i++)
-		add_word(&b->watch[i], w);
-	for (unsigned i = 0; w->ask.watches && in->look && i < in->look->n; i++)
-		add_word(&in->look->word[i], w);
-}
-
 #define REST_NS 2000000000ull /* then it is looked at again from its beginning */
 
 /* The goal of a walk, and when it gives up. */
@@ -200,8 +168,7 @@ static int walk_or_leave(struct walker *walker, struct trace *from, struct trace
 		return r;
 	}
 	walker->pid = t->pid;
-	add_points(in, b, w, &rare);
-	add_words(in, b, w);
+	segcur_walk_ask(in, b, w, &rare);
 	r = walk_on(in, t, w, &rare, e);
 	breaks_fini(&rare);
 	if (r == WALK_THERE)
@@ -411,7 +378,7 @@ int segcur_walk_on(struct segcur *in, bool fresh, struct breaks *b, struct goal 
 	return 0;
 }
 
-/* From the first mark to now, and to the last of the arrivals on that way. */
+/* From the first mark to now, and to the last of the arrivals on that way. w->ask.nth: its number. */
 static int walk_over(struct segcur *in, struct breaks *b, struct trace_walk *w, struct goal *g, struct trace *t,
 		     struct err *e)
 {
@@ -431,29 +398,58 @@ static int walk_over(struct segcur *in, struct breaks *b, struct trace_walk *w, 
 	return walk_copy(in, &in->mark[0], w, NULL, b, t, e);
 }
 
+/* Is a change of a watched word a stop after that arrival? 1: no; SEGCUR_CHANGED: yes. More: nobody knows. */
+static int is_changed_after(struct segcur *in, struct breaks *b, struct trace_walk *w, struct goal *g, uint64_t last,
+			    struct err *e)
+{
+	struct walker walker = {.in = in, .is_goal = is_state, .ctx = g};
+	struct segcur_look look;
+	struct trace t = {0};
+	int r;
+
+	if (aim(in, w, g, e))
+		return -1;
+	segcur_look_for_true(in, in->mark[0].pid, b, &look);
+	r = walk_or_leave(&walker, &in->mark[0], w, b, &t, e);
+	in->look = NULL;
+	segcur_drop(&t);
+	if (r || w->resumed)
+		return r < 0 ? -1 : SEGCUR_WALK_OVER + 1;
+	return look.last && look.places >= last ? SEGCUR_CHANGED : 1;
+}
+
 int segcur_back_over(struct segcur *in, struct breaks *b, uint64_t lo, uint64_t hi, uint64_t sp, struct err *e)
 {
-	struct trace_walk w = {.ask = {.range_lo = lo, .range_hi = hi, .range_sp = sp}};
+	const struct trace_walk range = {.ask = {.range_lo = lo, .range_hi = hi, .range_sp = sp}};
+	struct trace_walk w = range, again = range;
+	struct breaks points = {.view = b->view};
 	struct trace t = {0};
 	struct goal g;
 	int r;
 
-	if (!in->marks || !segcur_is_plain(in, b))
+	if (!in->marks || !segcur_conditions_walkable(in, b))
 		return 1;
 	if (segcur_goal_init(&g, &in->now, e))
 		return -1;
+	breaks_add_all(&points, b);
+	memset(points.watch, 0, sizeof(points.watch));
 	r = aim(in, &w, &g, e);
 	if (!r)
-		r = walk_over(in, b, &w, &g, &t, e);
+		r = walk_over(in, &points, &w, &g, &t, e);
 	/* where it came in may be here */
 	if (!r)
 		r = segcur_is_goal(&g, &t, e);
+	if (!r && !segcur_is_plain(in, b)) {
+		r = is_changed_after(in, b, &again, &g, w.ask.nth, e);
+		r = r == 1 ? 0 : r;
+	}
+	breaks_fini(&points);
 	breaks_fini(&g.stop);
 	if (!r)
 		segcur_be_now(in, &t, 0, 1);
-	else if (r == 1 && t.pid)
+	else
 		segcur_drop(&t);
-	return r < 0 ? -1 : r > 0;
+	return r < 0 ? -1 : r == SEGCUR_CHANGED ? r : r > 0;
 }
 
 int segcur_walk_log(struct segcur *in, struct goal *g, struct breaks *b, uint64_t place, uint64_t last,

@@ -146,14 +146,6 @@ int cursor_back_step_few(struct cursor *t, pid_t tid, struct stop *stop, struct 
 	return see_access(t, tid, stop, e);
 }
 
-int cursor_back_over(struct cursor *t, pid_t tid, uint64_t lo, uint64_t hi, uint64_t sp, struct stop *stop,
-		     struct err *e)
-{
-	*stop = (struct stop){.kind = STOP_STEP};
-	return t->mode == CURSOR_INSIDE && tid == t->in.seg.tid ? t->ops->back_over(&t->in, &t->breaks, lo, hi, sp, e)
-								: 1;
-}
-
 /* It stands after a change: the value of a word that has a condition. */
 static void note_behind(struct cursor *t, const struct stop *stop)
 {
@@ -412,15 +404,38 @@ static int back_inside(struct cursor *t, struct stop *stop, struct err *e)
 	return r;
 }
 
-int cursor_back_continue_few(struct cursor *t, struct stop *stop, struct err *e)
+/* Are changes at which conditions are false to be walked past? */
+static void know_what_is_walked(struct cursor *t)
 {
 	const struct segcur all = {.visibility = t->visibility};
+
+	if (t->breaks.watch_conditions)
+		t->breaks.watch_conditions->walked = segcur_conditions_walkable(&all, &t->breaks);
+}
+
+int cursor_back_over(struct cursor *t, pid_t tid, uint64_t lo, uint64_t hi, uint64_t sp, struct stop *stop,
+		     struct err *e)
+{
+	int r;
+
+	*stop = (struct stop){.kind = STOP_STEP};
+	if (t->mode != CURSOR_INSIDE || tid != t->in.seg.tid)
+		return 1;
+	know_what_is_walked(t);
+	r = t->ops->back_over(&t->in, &t->breaks, lo, hi, sp, e);
+	if (r != SEGCUR_CHANGED)
+		return r;
+	r = back_inside(t, stop, e);
+	return r ? r : at_stop(t, stop, e);
+}
+
+int cursor_back_continue_few(struct cursor *t, struct stop *stop, struct err *e)
+{
 	uint64_t to, here;
 	int r;
 
 	*stop = (struct stop){0};
-	if (t->breaks.watch_conditions)
-		t->breaks.watch_conditions->walked = segcur_conditions_walkable(&all, &t->breaks);
+	know_what_is_walked(t);
 	r = back_inside(t, stop, e);
 	if (r <= 0)
 		return r ? -1 : at_stop(t, stop, e);
