@@ -72,7 +72,7 @@ static uint32_t thread_of(pid_t pid, pid_t tid)
 	return 0;
 }
 
-/* There is no other thread in a copy. */
+/* There is no other thread in a copy, but those that the call has made. */
 static int never_woken(pid_t pid, uint64_t futex, struct err *e)
 {
 	pid_t owner = blocked_owner(pid, futex);
@@ -93,10 +93,11 @@ static int look(struct trace *t, struct going *g, struct err *e)
 	uint64_t now, futex;
 	enum blocked b;
 
+	/* a thread that the call has made may have ended the process meanwhile: the next wait says so */
 	if (trace_get_regs(t, &r, e) || trace_cpu_ns(t->pid, &now, e))
-		return -1;
+		return e->kind == ERR_KILLED ? 0 : -1;
 	b = blocked_in(&r, &futex);
-	if (b == BLOCKED_UNTIL_WOKEN)
+	if (b == BLOCKED_UNTIL_WOKEN && blocked_for_good(t->pid, t->tid))
 		return never_woken(t->pid, futex, e);
 	g->slept_ns += b ? SLICE_NS : 0;
 	if (now - g->cpu_from < g->limit_ns && g->slept_ns < g->limit_ns)
@@ -257,7 +258,8 @@ static void guard_tick(void *ctx)
 	struct call_guard *c = ctx;
 	uint64_t futex;
 
-	if (c->ended || blocked_now(c->copy, c->copy, &futex) != BLOCKED_UNTIL_WOKEN)
+	if (c->ended || blocked_now(c->copy, c->copy, &futex) != BLOCKED_UNTIL_WOKEN ||
+	    !blocked_for_good(c->copy, c->copy))
 		return;
 	never_woken(c->copy, futex, &c->why);
 	c->ended = true;

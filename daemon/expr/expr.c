@@ -422,7 +422,8 @@ int expr_eval_copy(const struct expr *x, struct gdb *g, pid_t pid, int timeout_m
 		return -1;
 	call_guard_begin(&guard, g, pid);
 	ask_gdb(g, x->absolute ? x->absolute : x->text, 0, frame, timeout_ms, out, &why);
-	if (call_guard_end(&guard, g, &why))
+	out->ended = call_guard_end(&guard, g, &why);
+	if (out->ended)
 		set_result(out, -1, false, NULL, &why);
 	if (!gdb_dead(g))
 		return gdb_detach(g, e);
@@ -521,8 +522,9 @@ static bool was_killed(pid_t pid)
 
 int expr_check_alive(const struct expr_value *v, pid_t pid, struct err *e)
 {
-	return v->truth == SEARCH_ERROR && was_killed(pid) ? err_set(e, ERR_KILLED, "process %d was killed", (int)pid)
-							   : 0;
+	return v->truth == SEARCH_ERROR && !v->ended && was_killed(pid)
+		       ? err_set(e, ERR_KILLED, "process %d was killed", (int)pid)
+		       : 0;
 }
 
 /* By running the calls in a copy, and the first times by interpreting them too: the two have to agree. */

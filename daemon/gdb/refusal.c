@@ -24,9 +24,8 @@ static const struct {
 	{"Cannot find thread-specific", GDB_NO_VALUE},
 	{"thread-local storage", GDB_NO_VALUE},
 	{"Cannot find bounds of current function", GDB_NO_VALUE},
-	{"The program being debugged was signaled while in a function called from GDB", GDB_NO_VALUE},
-	{"The program being debugged stopped while in a function called from GDB", GDB_NO_VALUE},
-	{"The program being debugged exited while in a function called from GDB", GDB_NO_VALUE},
+	{"while in a function called from GDB", GDB_NO_VALUE}, /* it was signaled, stopped or exited */
+	{"received a signal in another thread", GDB_NO_VALUE},
 	{"The program being debugged entered a std::terminate call", GDB_NO_VALUE},
 	{"The program has no registers now", GDB_NO_VALUE},
 	{"No frame selected", GDB_NO_VALUE},

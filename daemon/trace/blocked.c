@@ -2,9 +2,11 @@
 /* blocked.c: see blocked.h. */
 #include "trace/blocked.h"
 
+#include <dirent.h>
 #include <inttypes.h>
 #include <linux/futex.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <sys/syscall.h>
 
 #include "base/cleanup.h"
@@ -51,6 +53,33 @@ enum blocked blocked_now(pid_t pid, pid_t tid, uint64_t *futex)
 			 &arg[3]) != 5)
 		return BLOCKED_NOT;
 	return nr < 0 ? BLOCKED_NOT : kind_of(nr, arg, futex);
+}
+
+/* Do the other threads wait until they are woken? */
+static bool all_others_wait(pid_t pid, pid_t tid)
+{
+	cleanup_closedir DIR *d = NULL;
+	struct dirent *entry;
+	uint64_t futex;
+	char path[64];
+
+	snprintf(path, sizeof(path), "/proc/%d/task", (int)pid);
+	d = opendir(path);
+	while (d && (entry = readdir(d))) {
+		pid_t other = (pid_t)strtol(entry->d_name, NULL, 10);
+
+		if (other && other != tid && blocked_now(pid, other, &futex) != BLOCKED_UNTIL_WOKEN)
+			return false;
+	}
+	return d;
+}
+
+bool blocked_for_good(pid_t pid, pid_t tid)
+{
+	uint64_t before, after;
+
+	return !trace_cpu_ns(pid, &before, NULL) && all_others_wait(pid, tid) && !trace_cpu_ns(pid, &after, NULL) &&
+	       before == after;
 }
 
 pid_t blocked_owner(pid_t pid, uint64_t futex)

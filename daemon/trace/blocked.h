@@ -21,6 +21,11 @@ enum blocked blocked_in(const struct user_regs_struct *r, uint64_t *futex);
  * is stopped. */
 enum blocked blocked_now(pid_t pid, pid_t tid, uint64_t *futex);
 /*
+ * The thread waits until it is woken: has the process no other thread that could do so? All others wait, too, and none
+ * of them has run meanwhile.
+ */
+bool blocked_for_good(pid_t pid, pid_t tid);
+/*
  * The owner of the mutex (pthread_mutex_t) that the futex word belongs to: the TID that the mutex holds, in the
  * process's own PID namespace. 0: it is not a locked mutex.
  */

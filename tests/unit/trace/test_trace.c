@@ -297,6 +297,7 @@ static void one_of_many_threads(void **state)
 
 	target_start(&g, scenario_threads);
 	assert_int_not_equal(g.t.tid, g.pid);
+	assert_false(blocked_for_good(g.pid, g.t.tid)); /* the others spin and pause */
 	target_release(&g);
 	OK(trace_set_watch(&g.t, 0, ADDR(&counter), 8, &e));
 	for (uint64_t i = 1; i <= 100; i++) {
@@ -384,6 +385,7 @@ static void blocked_threads(void **state)
 	assert_int_equal(blocked_in(&r, &futex), BLOCKED_UNTIL_WOKEN);
 	assert_int_equal(futex, ADDR(&g.ctl->go));
 	assert_int_equal(blocked_owner(g.pid, futex), 0);
+	assert_true(blocked_for_good(g.pid, g.t.tid));
 	target_stop(&g);
 
 	target_start(&g, scenario_sleep);
