@@ -11,6 +11,7 @@
 #include "agent/agent.h"
 #include "base/cleanup.h"
 #include "base/str.h"
+#include "expr/casts.h"
 #include "expr/compile.h"
 #include "expr/rewrite.h"
 
@@ -197,10 +198,12 @@ static int compile(struct gdb *g, const char *expr, bool number, const struct ex
 static int compile_as(struct gdb *g, const char *expr, bool number, const struct expr_place *at, struct expr_code *out,
 		      struct err *e)
 {
-	int r;
+	cleanup_free char *spelled = NULL;
+	int r = expr_spell_casts(g, expr, at, &spelled, e);
 
 	*out = (struct expr_code){0};
-	r = compile(g, expr, number, at, out, e);
+	if (!r)
+		r = compile(g, spelled ? spelled : expr, number, at, out, e);
 	if (r)
 		expr_code_fini(out);
 	return r;
