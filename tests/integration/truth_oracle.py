@@ -106,6 +106,7 @@ class Oracle:
         gdb.execute("set width 0")
         gdb.execute("set breakpoint pending on")
         gdb.execute("set backtrace past-main on")
+        gdb.execute("set displaced-stepping off")  # GDB 13 does not know AVX instructions with an address relative to rip
         gdb.execute("set print frame-info location")
         gdb.execute("starti", to_string=True)
         exe = gdb.current_progspace().filename
