@@ -93,10 +93,14 @@ static int from_there(struct local *l, struct trace *copy)
 /* By the words that the expression reads. 1: to search from the left end; 0: the left end is at the last bad state. */
 static int later_exactly(struct local *l, struct trace *copy, struct later *a, struct err *e)
 {
-	struct trace_words words = l->words;
-	int r = look_ahead(l, copy, false, a, e);
+	struct trace_words before = l->words, after;
+	bool bad;
+	/* what it reads may be more than what the transition was told by: a pointer's object */
+	int r = local_evaluate(l, copy, &bad, &after, e);
 
-	l->words = words;
+	l->words = after;
+	r = r ? r : look_ahead(l, copy, false, a, e);
+	l->words = a->turn ? after : before;
 	if (!r && a->good)
 		return from_there(l, copy);
 	trace_kill(copy);
