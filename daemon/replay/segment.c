@@ -2,11 +2,13 @@
 /* segment.c: see segment.h. How threads wait for their turn is in rlog/replay.h. */
 #include "replay/segment.h"
 
+#include <errno.h>
 #include <linux/futex.h>
 #include <signal.h>
 #include <stddef.h>
 #include <string.h>
 #include <sys/syscall.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/maps.h"
@@ -257,6 +259,18 @@ int segment_unshare(struct trace *copy, struct err *e)
 	return segment_find_gadget(copy->pid, &gadget, e) ? -1 : trace_unshare_memory(copy, gadget, e);
 }
 
+/* Let go of, it is on its way to its stop, and until it is there the kernel does not tell where it stands. */
+static int wait_stopped(pid_t pid, struct err *e)
+{
+	siginfo_t info;
+	int r;
+
+	do
+		r = waitid(P_PID, (id_t)pid, &info, WSTOPPED | WEXITED | WNOWAIT | __WALL);
+	while (r && errno == EINTR);
+	return r ? err_errno(e, ERR_INTERNAL, "wait for the stop of process %d", (int)pid) : 0;
+}
+
 int segment_copy(const struct segment *s, struct trace *from, pid_t *pid, struct err *e)
 {
 	uint32_t off = 0;
@@ -270,7 +284,10 @@ int segment_copy(const struct segment *s, struct trace *from, pid_t *pid, struct
 		return -1;
 	}
 	*pid = copy.pid;
-	return 0;
+	if (!wait_stopped(copy.pid, e))
+		return 0;
+	trace_kill(&copy);
+	return -1;
 }
 
 int segment_release(struct segment *s, struct err *e)
