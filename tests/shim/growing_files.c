@@ -1,15 +1,18 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * growing_files.c: mappings of files that change under them: written by calls, made longer than they were when they were
- * mapped, nearly empty ones of huge size, ones with code, and System V segments that are taken away piece by piece.
+ * mapped, or shorter, nearly empty ones of huge size, ones with code, and System V segments that are taken away piece by piece.
  */
 #include "check.h"
 
 #include <fcntl.h>
+#include <setjmp.h>
+#include <signal.h>
 #include <stdint.h>
 #include <sys/mman.h>
 #include <sys/shm.h>
 #include <sys/wait.h>
+#include <ucontext.h>
 
 #define PAGE 4096l
 
@@ -121,6 +124,98 @@ static void test_code(void)
 	step("code written through another mapping");
 }
 
+static sigjmp_buf back;
+static volatile sig_atomic_t signals;
+static void *volatile fault_at;
+
+static void on_bus(int sig, siginfo_t *si, void *uc)
+{
+	(void)uc;
+	CHECK(sig == SIGBUS && si->si_code == BUS_ADRERR);
+	signals = signals + 1;
+	fault_at = si->si_addr;
+	siglongjmp(back, 1);
+}
+
+static int faults(const volatile char *p)
+{
+	if (sigsetjmp(back, 0)) {
+		sigset_t set;
+
+		CHECK(fault_at == p);
+		sigemptyset(&set);
+		sigaddset(&set, SIGBUS);
+		sigprocmask(SIG_UNBLOCK, &set, NULL);
+		return 1;
+	}
+	return *p == 0 ? 0 : *p;
+}
+
+static void on_bus_again(int sig, siginfo_t *si, void *uc)
+{
+	static const unsigned char load_length = 3; /* movzbl (%rdi), %eax */
+
+	(void)sig;
+	fault_at = si->si_addr;
+	signals = signals + 1;
+	((ucontext_t *)uc)->uc_mcontext.gregs[REG_RIP] += load_length;
+}
+
+static unsigned load(const volatile char *p)
+{
+	unsigned v;
+
+	__asm__ volatile("xor %%eax, %%eax; movzbl (%%rdi), %%eax" : "=a"(v) : "D"(p) : "memory");
+	return v;
+}
+
+/* A file that becomes shorter under its mapping, and longer again */
+static void test_shorter(int how, int prot, const char *name)
+{
+	struct sigaction act = {.sa_sigaction = on_bus, .sa_flags = SA_SIGINFO}, old;
+	int fd = fresh(0), sum = 0;
+	char *p;
+
+	for (int i = 0; i < 4; i++)
+		CHECK(pwrite(fd, "abcd", 4, i * PAGE) == 4);
+	CHECK(ftruncate(fd, 4 * PAGE) == 0);
+	p = mmap(NULL, 8 * PAGE, prot, how, fd, 0);
+	NEED(p != MAP_FAILED && sigaction(SIGBUS, &act, &old) == 0);
+	signals = 0;
+	CHECK(!faults(p + 4) && faults(p + 4 * PAGE) && p[PAGE] == 'a');
+	if (prot & PROT_WRITE)
+		p[2 * PAGE + 7] = 'x';
+	CHECK(ftruncate(fd, PAGE) == 0);
+	CHECK(p[0] == 'a' && faults(p + PAGE) && faults(p + PAGE) && faults(p + 3 * PAGE + 5) && signals == 4);
+	act.sa_sigaction = on_bus_again;
+	CHECK(sigaction(SIGBUS, &act, NULL) == 0);
+	for (int i = 0; i < 1000; i++)
+		sum += (int)load(p + (1 + i % 3) * PAGE + i) + (int)load(p + 1);
+	CHECK(signals == 1004 && sum == 1000 * 'b');
+	CHECK(ftruncate(fd, 3 * PAGE) == 0);
+	CHECK(load(p + PAGE) == 0 && load(p + 2 * PAGE + 7) == 0 && signals == 1004);
+	CHECK(load(p + 3 * PAGE) == 0 && signals == 1005 && fault_at == p + 3 * PAGE);
+	CHECK(sigaction(SIGBUS, &old, NULL) == 0 && munmap(p, 8 * PAGE) == 0 && close(fd) == 0);
+	step(name);
+}
+
+/* ... and its end, when nobody handles that */
+static void test_ends(void)
+{
+	int fd = fresh(2 * PAGE), status;
+	pid_t child = fork();
+
+	NEED(child >= 0);
+	if (!child) {
+		char *p = mmap(NULL, 2 * PAGE, PROT_READ, MAP_PRIVATE, fd, 0);
+
+		CHECK(p[PAGE] == 0 && ftruncate(fd, PAGE) == 0);
+		_exit(p[PAGE]);
+	}
+	CHECK(waitpid(child, &status, 0) == child && WIFSIGNALED(status) && WTERMSIG(status) == SIGBUS && close(fd) == 0);
+	step("a process that reads past the end of what was a file");
+}
+
 static void test_segments(void)
 {
 	int id = shmget(IPC_PRIVATE, 3 * PAGE, 0600);
@@ -160,7 +255,11 @@ int main(void)
 	test_protection();
 	test_grow(MAP_PRIVATE, "a private mapping of a file that grows");
 	test_written();
+	test_shorter(MAP_PRIVATE, PROT_READ, "a private mapping of a file that is truncated");
+	test_shorter(MAP_PRIVATE, PROT_READ | PROT_WRITE, "a private, written mapping of a file that is truncated");
+	test_ends();
 	test_grow(MAP_SHARED, "a shared mapping of a file that grows");
+	test_shorter(MAP_SHARED, PROT_READ | PROT_WRITE, "a shared mapping of a file that is truncated");
 	test_code();
 	test_longer();
 	test_segments();

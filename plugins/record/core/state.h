@@ -171,6 +171,7 @@ struct thr {
 	/* recording in parallel, see spin_watch.c: the end of its log after its last sleep, the number of that call */
 	const uint8_t *slept_to;
 	uint32_t slept_nr;
+	uint64_t past_end; /* replay: its next access of this page is a SIGBUS; 0: of none */
 	int undone; /* replay: an event is taken that has not been counted */
 	int away; /* replay, in parallel: runs without the turn */
 	struct replay_stand stand; /* replay: waits for the turn, or for a lock */

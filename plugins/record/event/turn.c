@@ -401,6 +401,22 @@ static void dir_file(char *buf, char *end, const char *name, uint32_t process)
 	fmt_dec(p, end, process, 4);
 }
 
+static uint32_t scheduled; /* whose schedule it is: of a child, its parent's, where a replay follows */
+
+#define PAST_END (1ll << 40) /* in the schedule */
+void turn_map_past_end(uint64_t page)
+{
+	char path[100];
+	int fd;
+
+	dir_file(path, path + sizeof(path), "sched", scheduled);
+	fd = raw_open(path, O_RDONLY, 0);
+	if (fd < 0 ||
+	    raw_failed(raw_mmap((void *)page, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_FIXED, fd, PAST_END)))
+		shim_fail("cannot map what is past the end of a file");
+	raw_close(fd);
+}
+
 void turn_attach(uint32_t process)
 {
 	char path[100];
@@ -420,6 +436,7 @@ void turn_attach(uint32_t process)
 	dir_file(path, path + sizeof(path), "sched", process);
 	if (G.sched)
 		raw2(SYS_munmap, G.sched, sizeof(*G.sched) + G.sched->slots * sizeof(struct replay_slot));
+	scheduled = process;
 	G.sched = (struct replay_sched *)map_ro(path, (void *)REPLAY_SCHED_ADDR, &len);
 	if (!G.sched || G.sched->magic != RLOG_MAGIC_SCHED)
 		shim_fail("no schedule");

@@ -33,6 +33,7 @@ void turn_before_event(struct thr *t);
 int turn_map_log(struct thr *t); /* maps the log of t. -1: it has none, and no event */
 void turn_start(struct thr *t); /* position 0: stops there if wanted, then waits for its turn */
 void turn_fork_child(struct thr *t); /* goes on as the child of a fork */
+void turn_map_past_end(uint64_t page); /* what is accessed there is past the end of a file: SIGBUS */
 void turn_attach(uint32_t process); /* maps the control page and the schedule of an image */
 
 /* ---- for the files of this folder ---- */

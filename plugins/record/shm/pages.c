@@ -17,6 +17,10 @@
  * The first access of a STALE page compares it with the shadow, which is what this process knows of it, and
  * logs what differs: a PAGE event. A replay has plain private memory and takes a PAGE over as soon as it is the
  * next record of the thread that runs, before the code that looks at it.
+ *
+ * A PAGE without bytes is one that a thread came to past the end of its file, of whichever mapping: perhaps the file
+ *was longer when it was mapped. In a replay too, that access is a SIGBUS. One that no record tells of is not: the file
+ *has grown, and the page is all zeros until another PAGE comes.
  */
 #include "record/shm/pages.h"
 #include "record/core/state.h"
@@ -137,13 +141,19 @@ static void apply(const struct rlog_rec *r)
 
 void pages_replay(struct thr *t)
 {
-	while (unlikely(turn_next_is(t, RLOG_PAGE))) {
+	while (unlikely(turn_next_is(t, RLOG_PAGE)) && !t->past_end) {
 		const uint8_t *p = t->log.rd;
 		struct rlog_rec r;
 
 		if (rlog_next(shim_kinds(), &p, t->log.rd_end, &r) != RLOG_READ_OK)
 			return;
-		apply(&r);
+		turn_before_event(t);
+		if (r.payload_len) {
+			apply(&r);
+		} else {
+			t->past_end = r.op[0];
+			turn_map_past_end(r.op[0]);
+		}
 		turn_skip_page(t);
 	}
 }

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* pages_fault.c: memory that processes share becomes accessible, as the program, or a call of the kernel, comes to it.
  */
+#include "record/core/own_stack.h"
 #include "record/core/state.h"
+#include "record/event/ev.h"
 #include "record/event/turn.h"
 #include "record/shm/group.h"
 #include "record/shm/pages.h"
@@ -62,6 +64,47 @@ int pages_fault(struct thr *t, uint64_t addr, int writes)
 	group_fault();
 	t->selector = 0;
 	ret = open_page(t, m, (uint32_t)((addr - m->lo) / PAGE), writes);
+	t->depth = depth;
+	t->selector = !depth;
+	return ret;
+}
+
+/*
+ * Replay: a file grew after its mapping, as programs make it that map more than there is and extend the file later.
+ * The recording's copy is as long as the file was, and zeros follow, or what a PAGE brings. Not where it crashed.
+ */
+static int has_grown(const struct thr *t, uint64_t page)
+{
+	if (turn_next_is(t, RLOG_CRASH))
+		return 0;
+	return pages_grown(page) || !raw_failed(raw_mmap((void *)page, PAGE, PROT_READ | PROT_WRITE,
+							 MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0));
+}
+
+static int replay_past_end(struct thr *t, uint64_t page)
+{
+	if (t->past_end != page)
+		return has_grown(t, page);
+	t->past_end = 0;
+	pages_replay(t); /* there may be no event before the next one */
+	return 0;
+}
+
+int pages_past_end(struct thr *t, uint64_t addr, ucontext_t *uc)
+{
+	uint64_t page = addr & ~(PAGE - 1);
+	int depth, ret = 0;
+
+	if (!t || (G.mode != SHIM_RECORD && G.mode != SHIM_REPLAY))
+		return 0;
+	own_stack_enter(t, uc);
+	depth = t->depth;
+	t->depth = depth + 1;
+	t->selector = 0;
+	if (G.mode == SHIM_REPLAY)
+		ret = replay_past_end(t, page);
+	else if (!depth)
+		ev_bytes(t, RLOG_PAGE, &page, 1, &page, 0);
 	t->depth = depth;
 	t->selector = !depth;
 	return ret;

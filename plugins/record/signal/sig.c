@@ -474,23 +474,6 @@ int sig_call_sync(struct thr *t, int sig, siginfo_t *si, ucontext_t *uc)
 	return !failed;
 }
 
-/*
- * Replay: a file grew after its mapping, as programs make it that map more than there is and extend the file later.
- * The recording's copy is as long as the file was, and zeros follow, or what a PAGE brings. Not where it crashed.
- */
-static int grown(const struct thr *t, const siginfo_t *si)
-{
-	long page = (long)si->si_addr & ~4095l;
-
-	if (G.mode != SHIM_REPLAY || si->si_code != BUS_ADRERR || !t || sig_has_handler(SIGBUS) ||
-	    turn_next_is(t, RLOG_CRASH))
-		return 0;
-	if (pages_grown((uint64_t)page))
-		return 1;
-	return !raw_failed(
-		raw_mmap((void *)page, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0));
-}
-
 static void queue(struct thr *t, int sig, const siginfo_t *si)
 {
 	uint64_t all = ~SIG_OURS, old;
@@ -515,7 +498,7 @@ void sig_entry(int sig, siginfo_t *si, void *ucv)
 		return;
 	if (sig == SIGSEGV && si->si_code == SI_KERNEL && tsc_fault(ucv))
 		return;
-	if (sig == SIGBUS && grown(t, si))
+	if (sig == SIGBUS && si->si_code == BUS_ADRERR && pages_past_end(t, (uint64_t)si->si_addr, ucv))
 		return;
 	if (sig_is_sync(sig) && si->si_code > 0) {
 		struct ksigaction *u = &sig_user[sig];
