@@ -60,15 +60,29 @@ static void visit(struct page *p, unsigned long who, unsigned long *seed, unsign
 	atomic_store(&p->taken, 0);
 }
 
+/* Calls that change the address space; others may write shared memory in the middle of them. */
+static void change(char *mine, unsigned long *sum)
+{
+	for (int i = 0; i < 16; i++) {
+		CHECK(mprotect(mine, 4096, PROT_NONE) == 0);
+		CHECK(mprotect(mine, 4096, PROT_READ | PROT_WRITE) == 0);
+		*sum += (unsigned char)++mine[0];
+	}
+}
+
 static void work(struct shared *s, struct page *file, struct page *again, unsigned long who, int out)
 {
 	unsigned long seed = 88172645463325252ul + who * 7919, sum = 0;
 	unsigned own = (unsigned)who * 17 % PAGES;
 	const struct timespec moment = {0, 1};
+	char *mine = mmap(0, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 
+	NEED(mine != MAP_FAILED);
 	for (int i = 0; i < ROUNDS; i++) {
 		unsigned which = next(&seed);
 
+		if (i % TELL == 0)
+			change(mine, &sum);
 		/* some pages belong to one process for some time */
 		if (which % 4 == 0)
 			own = next(&seed) % PAGES;

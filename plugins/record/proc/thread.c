@@ -501,6 +501,14 @@ static int real_join(enum join_how how, pthread_t th, void **val, const struct t
 	}
 }
 
+static void free_thread(struct thr *c)
+{
+	if (!c)
+		return;
+	free_stack((uint64_t)c->born.stack, c->born.stack_len);
+	own_stack_free(c);
+}
+
 static int join(enum join_how how, pthread_t th, void **val, const struct timespec *ts)
 {
 	struct thr *t = self, *c = find(th);
@@ -516,19 +524,19 @@ static int join(enum join_how how, pthread_t th, void **val, const struct timesp
 			CANCELLABLE(t, RLOG_JOIN, (void *)th, ret, real_join(how, th, val, ts));
 		}
 		ev(t, RLOG_JOIN, (void *)th, (uint64_t)ret, 0);
+		if (ret == 0)
+			free_thread(c);
 	} else {
 		wait_is_shown(t, c, WAIT_JOIN);
 		REPLAY_CANCELLABLE(t, ret = ev_result(t, RLOG_JOIN, (void *)th, 0));
 		wait_was_shown(t);
-		if (ret == 0)
+		if (ret == 0) {
 			REAL(pthread_join)(th, val);
+			free_thread(c); /* with the turn */
+		}
 		ev_done(t);
 		if (ret == ECANCELED)
 			replay_cancelled(t);
-	}
-	if (ret == 0 && c) {
-		free_stack((uint64_t)c->born.stack, c->born.stack_len);
-		own_stack_free(c);
 	}
 	return (int)ret;
 }

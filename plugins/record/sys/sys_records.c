@@ -234,7 +234,11 @@ int sys_result_ahead(const struct thr *t, long *ret)
 	const uint8_t *p = t->log.rd;
 	struct rlog_rec r;
 
-	if (rlog_next(shim_kinds(), &p, t->log.rd_end, &r) != RLOG_READ_OK || r.kind != RLOG_SYSRET)
+	do { /* others may have run in between, and what they wrote into shared memory comes first */
+		if (rlog_next(shim_kinds(), &p, t->log.rd_end, &r) != RLOG_READ_OK)
+			return 0;
+	} while (r.kind == RLOG_PAGE || r.kind == RLOG_YIELD);
+	if (r.kind != RLOG_SYSRET)
 		return 0;
 	*ret = (long)r.op[0];
 	return 1;
