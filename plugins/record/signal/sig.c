@@ -141,6 +141,7 @@ static void call_handler(struct thr *t, int sig, const siginfo_t *si, uint64_t s
 	int depth = t->depth, blocking = t->blocking, made_event = t->made_event;
 	int cancellable = t->cancellable, unrecorded = t->unrecorded;
 	enum wait_kind internal = t->internal;
+	const void *waits[2] = {t->waits[0], t->waits[1]};
 	uint64_t mask = handler_mask(sig), old = 0, was, hidden = t->hidden;
 	uint64_t caller = t->caller;
 	const uint64_t *wait_mask = t->wait_mask;
@@ -198,6 +199,8 @@ static void call_handler(struct thr *t, int sig, const siginfo_t *si, uint64_t s
 	t->blocking = blocking;
 	t->unrecorded = unrecorded;
 	t->internal = internal;
+	t->waits[0] = waits[0];
+	t->waits[1] = waits[1];
 	t->cancellable = cancellable;
 	t->made_event = made_event;
 	t->caller = caller;
