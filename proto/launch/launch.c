@@ -264,8 +264,8 @@ static void kill_child(pid_t pid)
 
 static int say_signal(const struct launch_spec *s, int sig, struct err *e)
 {
-	return err_set(e, sig == SIGKILL ? ERR_KILLED : ERR_INTERNAL, "%s: killed by signal %d (%s) while it was starting",
-		       s->path, sig, strsignal(sig));
+	return err_set(e, sig == SIGKILL ? ERR_KILLED : ERR_INTERNAL,
+		       "%s: killed by signal %d (%s) while it was starting", s->path, sig, strsignal(sig));
 }
 
 static int child_died(const struct launch_spec *s, int sock, int status, struct err *e)
@@ -345,13 +345,13 @@ static int place(const struct launch_spec *s, pid_t pid, uint64_t stack_limit, s
 	const char *why;
 	uint64_t sp;
 
-	if (!s->top)
-		return 0;
-	why = place_image(pid, s->top, s->stack_limit, &sp);
+	why = s->top ? place_image(pid, s->top, s->stack_limit, &sp) : NULL;
 	if (why)
 		return err_set(e, ERR_HOST, "cannot give the program fixed addresses: %s (" LAUNCH_PLACE_ADVICE ")",
 			       why);
-	return give_stack_limit(pid, stack_limit) ? err_errno(e, ERR_HOST, "cannot set the stack limit") : 0;
+	return stack_limit != s->stack_limit && give_stack_limit(pid, stack_limit)
+		       ? err_errno(e, ERR_HOST, "cannot set the stack limit")
+		       : 0;
 }
 
 static int give_id(const struct launch_spec *s, pid_t pid, struct err *e)
@@ -408,19 +408,20 @@ static unsigned random_bits(void)
 	return bits >= 16 && bits <= 32 ? (unsigned)bits : 32;
 }
 
-/* Where is it placed, and by which limit of its stack is it started? *after: that which it gets then. */
+/*
+ * Where is it placed, and by which limit of its stack is it started? *after: that which it gets then. Without a limit
+ * the kernel would map from the bottom up.
+ */
 static int place_plan(struct launch_spec *s, uint64_t *after, struct err *e)
 {
 	struct rlimit r;
 
-	if (s->top == PLACE_KERNELS || (!s->top && may_stop_randomisation())) {
+	if (s->top == PLACE_KERNELS || (!s->top && may_stop_randomisation()))
 		s->top = 0;
-		return 0;
-	}
+	else if (!s->top)
+		s->top = place_top_for(random_bits());
 	if (getrlimit(RLIMIT_STACK, &r))
 		return err_errno(e, ERR_HOST, "getrlimit");
-	if (!s->top)
-		s->top = place_top_for(random_bits());
 	*after = s->stack_limit ? s->stack_limit : r.rlim_cur;
 	s->stack_limit = *after < PLACE_STACK_MAX ? *after : PLACE_STACK_MAX;
 	return 0;

@@ -38,7 +38,8 @@
 #define PLACE_TASK_END 0x7ffffffff000ull
 #define PLACE_KERNELS 0x800000000000ull /* what place_top_of gives where the kernel chose, without randomisation */
 #define PLACE_EXE 0x555555554000ull /* as the kernel, without randomisation */
-#define PLACE_STACK_MAX (16ull << 30) /* larger limits are set after the exec */
+#define PLACE_STACK_MAX                                                                                                \
+	(16ull << 30) /* larger limits are set after the exec: without one, the kernel maps from the bottom up */
 #define PLACE_LOW 0x500000000000ull /* a program below stays where it is: it has fixed addresses */
 #define PLACE_HIGH 0x6a0000000000ull /* below: the program; above: the loader */
 #define PLACE_TEMP 0x6c0000000000ull /* free at an exec stop */

@@ -9,6 +9,7 @@
 #include <pthread.h>
 #include <signal.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/sendfile.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -16,10 +17,11 @@
 
 static char *self_path;
 
-enum how { BY_PATH, BY_FD, AT_FOLDER, AT_EMPTY, THROUGH_PATH, SCRIPT, SCRIPT_ARG, FROM_THREAD, BLOCKED, IN_MEMORY, MISSING, HOWS };
+enum how { BY_PATH, BY_FD, AT_FOLDER, AT_EMPTY, THROUGH_PATH, SCRIPT, SCRIPT_ARG, FROM_THREAD, BLOCKED, NO_LIMIT, IN_MEMORY, MISSING, HOWS };
 static const char *const names[HOWS] = {"execve", "fexecve", "execveat", "execveat AT_EMPTY_PATH", "execvp",
 					"script", "script with argument", "execve in another thread",
-					"execve with a signal blocked", "execveat of a file in memory", "missing"};
+					"execve with a signal blocked", "execve without a limit of the stack",
+					"execveat of a file in memory", "missing"};
 
 static void make_script(const char *name, const char *first)
 {
@@ -44,6 +46,27 @@ static int block_both(int how)
 	return sigismember(&old, SIGSEGV) + sigismember(&old, SIGUSR1);
 }
 
+/* As high as it may be. */
+static rlim_t set_stack_limit(void)
+{
+	struct rlimit most = {RLIM_INFINITY, RLIM_INFINITY};
+
+	if (setrlimit(RLIMIT_STACK, &most)) {
+		NEED(getrlimit(RLIMIT_STACK, &most) == 0);
+		most.rlim_cur = most.rlim_max;
+		NEED(setrlimit(RLIMIT_STACK, &most) == 0);
+	}
+	return most.rlim_cur;
+}
+
+static rlim_t stack_limit(void)
+{
+	struct rlimit r;
+
+	NEED(getrlimit(RLIMIT_STACK, &r) == 0);
+	return r.rlim_cur;
+}
+
 static void *make_by_path(void *arg)
 {
 	make_image(BY_PATH);
@@ -63,6 +86,10 @@ static void make_image(enum how how)
 	case BLOCKED: /* of which the recorder needs one itself, at times */
 		argv[1] = "blocked";
 		block_both(SIG_BLOCK);
+		execve(self_path, argv, envp);
+		break;
+	case NO_LIMIT: /* the kernel then maps from the bottom up */
+		argv[1] = set_stack_limit() == RLIM_INFINITY ? "unlimited" : "word";
 		execve(self_path, argv, envp);
 		break;
 	case IN_MEMORY:
@@ -131,6 +158,8 @@ int main(int argc, char **argv)
 
 	if (argc > 1 && !strcmp(argv[1], "blocked"))
 		return block_both(SIG_UNBLOCK) == 2 && block_both(SIG_BLOCK) == 0 ? 9 : 1;
+	if (argc > 1 && !strcmp(argv[1], "unlimited"))
+		return stack_limit() == RLIM_INFINITY ? 9 : 1;
 	if (argc > 1)
 		return strcmp(argv[1], "word") || !getenv("A") ? 1 : 9;
 	self_path = realpath("/proc/self/exe", NULL);

@@ -224,7 +224,6 @@ static void place_program(const struct helper *h, pid_t pid, struct user_regs_st
 		fmt_str(p, text + sizeof(text), why);
 		note(RLOG_NOTE_UNSUPPORTED, pid, text);
 	}
-	raw4(SYS_prlimit64, pid, RLIMIT_STACK, h->stack, 0);
 }
 
 /*
@@ -255,6 +254,8 @@ static int helper_main(void *arg)
 			raw4(SYS_ptrace, PTRACE_GETREGS, r, 0, &regs);
 			if (h->top != PLACE_KERNELS)
 				place_program(h, (pid_t)r, &regs);
+			if (placed_limit(h->stack) != h->stack[0])
+				raw4(SYS_prlimit64, r, RLIMIT_STACK, h->stack, 0);
 			fix_stack((pid_t)r, regs.rsp);
 			return 0; /* see above */
 		}
@@ -404,12 +405,12 @@ static char **build_env(char *const *envp, int ours)
 	return out;
 }
 
-/* begins: the exec of an image that is placed; or it has failed. */
+/* begins: the exec of an image; or it has failed. */
 static void lower_stack_limit(const struct helper *h, int begins)
 {
 	uint64_t lower[2] = {placed_limit(h->stack), h->stack[1]};
 
-	if (h->top != PLACE_KERNELS && lower[0] != h->stack[0])
+	if (lower[0] != h->stack[0])
 		raw4(SYS_prlimit64, 0, RLIMIT_STACK, begins ? lower : h->stack, 0);
 }
 
