@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * instructions.c: instructions that bring input in without a call: rdrand, rdseed, rdtsc, rdtscp and rdpid, with all registers and
- * widths, in the program, in a library and in its constructor, by threads and children. Bytes that look like them are left alone.
+ * widths, in the program, in a library and in its constructor, in code that is made at run time, by threads and children. Bytes that look like them are left alone.
  *
  * NONDET-OUTPUT
  * PLUGIN: -DPLUGIN
@@ -12,6 +12,7 @@
 #include <dlfcn.h>
 #include <pthread.h>
 #include <stdint.h>
+#include <sys/mman.h>
 #include <sys/wait.h>
 
 #define RAND(reg, as)                                                                              \
@@ -157,6 +158,43 @@ __asm__(".text\n"
 	"	.rept 100\n	mov %rsi, %rax\n	xor $0x1234567, %eax\n	.endr\n	ret\n"
 	"bare_tsc:\n	rdtsc\n	shl $32, %rdx\n	or %rdx, %rax\n	ret\n");
 
+static void *make(const uint8_t *bytes, size_t n, size_t before)
+{
+	uint8_t *p = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	NEED(p != MAP_FAILED && before + n <= 4096);
+	memset(p, 0x90 /* nop */, before);
+	memcpy(p + before, bytes, n);
+	NEED(mprotect(p, 4096, PROT_READ | PROT_EXEC) == 0);
+	return p;
+}
+
+/* As compilers at run time do it: written, then made executable. */
+static void test_made(void)
+{
+	static const uint8_t clock[] = {0x0f, 0x31, 0x48, 0xc1, 0xe2, 0x20, 0x48, 0x09, 0xd0, 0xc3}; /* rdtsc ... */
+	static const uint8_t number[] = {0x48, 0x0f, 0xc7, 0xf0, 0x73, 0xfa, 0xc3}; /* rdrand %rax; jae; ret */
+	static const size_t before[] = {0, 7, 1000};
+	uint64_t (*fn)(void), t[2];
+	void *p;
+
+	for (unsigned i = 0; i < sizeof(before) / sizeof(before[0]); i++) {
+		p = make(clock, sizeof(clock), before[i]);
+		memcpy(&fn, &p, sizeof(fn));
+		t[0] = fn();
+		t[1] = fn();
+		CHECK(t[0] <= t[1] && munmap(p, 4096) == 0);
+		printf("made %llx %llx\n", (unsigned long long)t[0], (unsigned long long)t[1]);
+		if (!has_rand)
+			continue;
+		p = make(number, sizeof(number), before[i]);
+		memcpy(&fn, &p, sizeof(fn));
+		printf("made %llx\n", (unsigned long long)fn());
+		CHECK(munmap(p, 4096) == 0);
+	}
+	step("code that is made at run time");
+}
+
 static void *thread(void *arg)
 {
 	for (int i = 0; i < 20; i++)
@@ -188,6 +226,7 @@ int main(int argc, char **argv)
 		printf("processor %llu\n", (unsigned long long)p);
 	}
 	step("the program");
+	test_made();
 	snprintf(path, sizeof(path), "%s.so", argv[0]);
 	so = dlopen(path, RTLD_NOW);
 	NEED(so);

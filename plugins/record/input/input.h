@@ -8,6 +8,7 @@
 void patch_loaded(void); /* what the linker has loaded at the start */
 /* A file was mapped to be executed: len bytes from its offset off on. st: its struct stat */
 void patch_mapped(int fd, uint64_t at, uint64_t len, uint64_t off, const uint64_t *st);
+void patch_made(uint64_t at, uint64_t len); /* private memory, which can be read, became executable */
 long tsc_set(struct thr *t, long how); /* PR_SET_TSC */
 int tsc_fault(void *uc); /* was it one? */
 

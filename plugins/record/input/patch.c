@@ -9,10 +9,11 @@
  *	rdtscp		0f 01 f9			0f 32 01
  *	rdpid		f3 0f c7 /7 with a register	f3 0f 32 f8..ff
  *
- * Text is searched when it is mapped, in a replay as when recording. The bytes may be a part of another instruction:
- *what is changed begins an instruction of a function whose bounds are known (.eh_frame), when that is decoded from its
- *start to its end. Elsewhere, it is what all ways to decode the text before it agree on, and its result is used as one
- *uses it; else rdrand is noted. Intel's manual, volume 2; LSB, "Exception Frames".
+ * Text is searched when it is mapped, in a replay as when recording, and what the program has made itself when it makes
+ *it executable (mprotect). The bytes may be a part of another instruction: what is changed begins an instruction of a
+ *function whose bounds are known (.eh_frame), when that is decoded from its start to its end. Elsewhere, it is what all
+ *ways to decode the text before it agree on, and its result is used as one uses it; else rdrand is noted. Intel's
+ *manual, volume 2; LSB, "Exception Frames".
  */
 #include "record/core/maps.h"
 #include "record/core/memory.h"
@@ -238,15 +239,15 @@ static int is_used(const uint8_t *p, int random)
 
 /*
  * Where no table says where functions begin: all ways to decode the text before it, of which one is the right one, meet
- * it. The text begins at lo.
+ * it. The text begins at lo; starts: and so does an instruction, where it is code.
  */
 #define FAR 256
-static int begins_surely(const uint8_t *lo, const uint8_t *p)
+static int begins_surely(const uint8_t *lo, const uint8_t *p, int starts)
 {
 	int good = 0;
 
-	if (p - lo < FAR + 15)
-		return 0;
+	if (p - lo < FAR + 15) /* no way but the one from the start, which may be that of code */
+		return starts && begins_from(lo, p) == 1;
 	for (int k = 0; k < 15; k++) {
 		int begins = begins_from(p - FAR - k, p);
 
@@ -328,7 +329,8 @@ static void consider_alone(struct image *im, const uint8_t *start, uint8_t *p, u
 {
 	int random = p[1] == 0xc7;
 
-	if (!may_begin(start, p) || !begins_surely(start, p) || p[-1] == 0xf3 || p[-2] == 0xf3)
+	if (!may_begin(start, p) || !begins_surely(start, p, !im->n) || (p > start && p[-1] == 0xf3) ||
+	    (p > start + 1 && p[-2] == 0xf3))
 		return;
 	if (is_used(p, random))
 		change(im, p);
@@ -478,6 +480,14 @@ static void search_mapped(struct image *im, uint8_t *p, uint64_t len, uint64_t o
 		search(im, p + (lo - off), p + (hi - off), h->p_vaddr + (lo - h->p_offset));
 	}
 	settle(im);
+}
+
+void patch_made(uint64_t at, uint64_t len)
+{
+	struct image im = {.name = "code that the program has made"};
+
+	search(&im, (uint8_t *)at, (uint8_t *)(at + len), at);
+	settle(&im);
 }
 
 void patch_mapped(int fd, uint64_t at, uint64_t len, uint64_t off, const uint64_t *st)

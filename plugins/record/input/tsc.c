@@ -5,7 +5,7 @@
  * Those that stand in the text of programs and libraries are changed so that they fault (patch.c). In serial recordings
  * the kernel makes rdtsc a SIGSEGV wherever it is, for a thread (PR_SET_TSC). The recorder's stamps cannot use it then
  * either: they come from the clock, in the unit of the TSC. In a parallel recording that would be too slow: there the
- * counter is not recorded where code is made at run time.
+ * counter is not recorded in code that is written into executable memory.
  *
  * The setting goes along to new threads and processes and through an exec, and is lost in a checkpoint.
  */
