@@ -120,6 +120,31 @@ static void is_good(pid_t pid)
 	CHECK(WIFEXITED(status) && WEXITSTATUS(status) == 0);
 }
 
+/* Memory with a page in the middle that nobody may touch, before and after it is shared. */
+static void test_guarded(void)
+{
+	char *p = mmap(0, 3 * 4096, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	int ends[2];
+	pid_t pid;
+
+	NEED(p != MAP_FAILED && pipe(ends) == 0);
+	p[4096] = 'g';
+	CHECK(mprotect(p + 4096, 4096, PROT_NONE) == 0);
+	p[0] = 'a';
+	pid = fork();
+	NEED(pid >= 0);
+	if (!pid) {
+		CHECK(p[0] == 'a' && write(ends[1], p + 4096, 1) == -1 && errno == EFAULT);
+		p[2 * 4096] = 'c';
+		_exit(check_status());
+	}
+	is_good(pid);
+	CHECK(p[2 * 4096] == 'c' && write(ends[1], p + 4096, 1) == -1 && errno == EFAULT);
+	CHECK(mprotect(p + 4096, 4096, PROT_READ) == 0 && p[4096] == 'g');
+	CHECK(munmap(p, 3 * 4096) == 0 && close(ends[0]) == 0 && close(ends[1]) == 0);
+	step("a page in the middle that is not to be touched");
+}
+
 int main(void)
 {
 	struct shared *s = mmap(0, sizeof(*s), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
@@ -129,6 +154,7 @@ int main(void)
 	pid_t pid[CHILDREN], late, victim;
 	int status;
 
+	test_guarded();
 	NEED(s != MAP_FAILED && fd >= 0 && out >= 0 && ftruncate(fd, 40 * 4096) == 0);
 	file = mmap(0, 40 * 4096, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
 	again = mmap(0, 40 * 4096, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* pages_map.c: the mappings that processes of a group may share (pages.c), and those that a fork would make such. */
+#include "record/core/maps.h"
 #include "record/core/state.h"
 #include "record/event/turn.h"
 #include "record/shm/group.h"
@@ -146,12 +147,28 @@ void pages_mapped(uint64_t lo, uint64_t len, int prot, enum region_kind kind, ui
 	pages_set(m, 0, pages_of(m), kind == REGION_ANON ? READ : STALE);
 }
 
+/* Parts of it may be protected otherwise than the whole, as the pages around a stack are. */
+static int see_protection(const struct map *is, void *arg)
+{
+	struct mapping *m = arg;
+	uint64_t lo = is->lo > m->lo ? is->lo : m->lo, hi = is->hi < m->hi ? is->hi : m->hi;
+	uint8_t may = (uint8_t)((is->perms[0] == 'r' ? MAY_READ : 0) | (is->perms[1] == 'w' ? MAY_WRITE : 0) |
+				(is->perms[2] == 'x' ? MAY_EXEC : 0));
+
+	for (uint64_t a = lo; a < hi; a += PAGE)
+		m->state[(a - m->lo) / PAGE] = may | WRITE;
+	if (lo < hi && !(may & MAY_READ)) /* until its contents are copied */
+		raw3(SYS_mprotect, lo, hi - lo, PROT_READ);
+	return is->lo >= m->hi;
+}
+
 /* The mapping was private to this process until now: what is in it is known. */
 static void begin(struct mapping *m)
 {
 	uint32_t n = pages_of(m);
 
 	follow(m, pages_alloc(m->hi - m->lo));
+	maps_each(see_protection, m);
 	for (uint32_t i = 0; i < n; i++) {
 		unsigned char there = 0;
 

@@ -47,7 +47,23 @@ static int bounce_room(uint64_t n)
 	return (uint64_t)(l->end - l->at) >= n;
 }
 
-/* Gives a buffer with what is at p; p itself when there is no room. */
+/* May the program itself do that? Else the kernel says what is wrong (EFAULT). */
+static int may_touch(const struct mapping *m, uint64_t p, uint64_t n, int writes)
+{
+	uint8_t may = writes ? MAY_WRITE : MAY_READ | MAY_WRITE;
+
+	if (!m || !m->state)
+		return 1;
+	for (uint64_t a = p & ~(PAGE - 1); a < p + n; a += PAGE) {
+		uint8_t s = m->state[(a - m->lo) / PAGE];
+
+		if ((s & GONE) || !(s & may))
+			return 0;
+	}
+	return 1;
+}
+
+/* Gives a buffer with what is at p; p itself when there is no room, or it is not to be touched. */
 static long bounce_piece(long p, uint64_t n, int writes)
 {
 	const struct mapping *m = mapping_of((uint64_t)p);
@@ -58,7 +74,7 @@ static long bounce_piece(long p, uint64_t n, int writes)
 	if (m && (uint64_t)p + n > m->hi)
 		n = m->hi - (uint64_t)p;
 	pages_touch((void *)p, n, writes);
-	if (!bounce_room(n))
+	if (!may_touch(m, (uint64_t)p, n, writes) || !bounce_room(n))
 		return p;
 	at = bounce_now.at;
 	memcpy(at, (void *)p, n);
