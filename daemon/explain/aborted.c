@@ -5,15 +5,14 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "base/clock.h"
 #include "base/str.h"
 #include "explain/condition.h"
 #include "explain/failure.h"
 #include "explain/flow.h"
 #include "explain/inspect.h"
-#include "rlog/heap.h"
+#include "rlog/replay.h"
 #include "timetravel/cursor_int.h"
-
-#define NEAR 65536u /* a smaller number is no pointer */
 
 static char *string_at(struct explain *x, uint64_t addr)
 {
@@ -57,19 +56,46 @@ static int explain_assertion(struct explain *x, struct err *e)
 	}
 	at = p.at;
 	got = condition_search(x, &p, level, expr, CONDITION_OF_ALL, e);
-	if (got != 1 || !at.pc)
+	if (got <= 0 || !at.pc)
 		return got < 0 ? -1 : 0;
-	/* the compiler has left nothing of its variables */
+	/* the compiler has left nothing of its variables, or one only begins here */
 	if (cursor_goto_point(&x->t, &at, e) || inspect_open(&p, x, e)) {
 		inspect_close(&p);
 		return -1;
 	}
-	return because_of_line(x, &p, level, e) < 0 ? -1 : 0;
+	return because_of_line(x, &p, level, got == CONDITION_BEGINS, e) < 0 ? -1 : 0;
 }
 
 /* ---- the heap ---- */
 
 static const char *const releasing[] = {"free", "realloc", "reallocarray", "cfree", NULL};
+
+#define POINTER_S 15.0 /* to look for where the pointer came from */
+
+/*
+ * It stands at the second free of a block: was the pointer read from memory that had been freed? Then that is what was
+ * wrong, and the chain. 0: yes; 1: no, and it stands there again; -1.
+ */
+static int by_stale_pointer(struct explain *x, struct err *e)
+{
+	struct insn_loc l = {.where = INSN_IN_REG, .reg = INSN_RDI, .len = 8};
+	double until = x->until, soon = clock_s() + POINTER_S;
+	size_t before = x->chain.n;
+	int r;
+
+	x->until = soon < until ? soon : until;
+	r = flow_follow(x, x->tid, &l, true, e);
+	x->until = until;
+	if (r)
+		return -1;
+	if (x->end == END_FREED) {
+		x->found = true;
+		return 0;
+	}
+	chain_cut(&x->chain, before);
+	explain_reopen(x);
+	return explain_goto_failure(x, e) ? -1 : 1;
+}
 
 /* It stands at the call of free or realloc that was refused. */
 static int explain_release(struct explain *x, struct err *e)
@@ -85,7 +111,10 @@ static int explain_release(struct explain *x, struct err *e)
 		return -1;
 	}
 	freed = inspect_object(&p, r.rdi, &o) && o.heap && o.freed && o.lo == r.rdi;
-	if (freed)
+	if (o.heap && !o.freed && o.lo == r.rdi)
+		failure_set_kind(x, "heap", "%s found the heap damaged at the block at 0x%llx", inspect_function(&p, 0),
+				 (unsigned long long)r.rdi);
+	else if (freed)
 		failure_set_kind(x, "double-free", "%s was called for the block at 0x%llx, which is free already",
 				 inspect_function(&p, 0), (unsigned long long)r.rdi);
 	else
@@ -98,21 +127,14 @@ static int explain_release(struct explain *x, struct err *e)
 
 		if (o.heap && o.lo != r.rdi) /* in the middle of one: who added to the pointer has made another one */
 			return flow_follow(x, x->tid, &l, false, e);
-		if (r.rdi % 16 == 0 && r.rdi > NEAR) {
-			struct insn_loc head = {.where = INSN_IN_MEM, .addr = r.rdi - 16, .len = 8};
-			struct err ignored;
-			uint64_t v;
-
-			/* a block whose header was overwritten */
-			if (r.rdi >= 0x200000000000ull && r.rdi < 0x500000000000ull &&
-			    !trace_read(cursor_memory(&x->t), head.addr, &v, sizeof(v), &ignored)) {
-				x->own = (struct explain_own){head.addr, sizeof(struct heap_block),
-							      "malloc's administration of a block, in front of it"};
-				return flow_follow(x, x->tid, &head, false, e);
-			}
-		}
+		got = r.rdi % 16 ? 1 : failure_broken_heap(x, r.rdi, e);
+		if (got <= 0)
+			return got;
 		return flow_follow(x, x->tid, &l, false, e);
 	}
+	got = by_stale_pointer(x, e);
+	if (got <= 0)
+		return got;
 	got = flow_last_write(x, o.header, 8, 0, &is_birth, e);
 	if (got)
 		return got < 0 ? -1 : 0;
@@ -226,6 +248,29 @@ static const char *const smashed[] = {"__stack_chk_fail", NULL};
 static const char *const aborting[] = {"abort", NULL};
 static const char *const freeing[] = {"free", "cfree", "realloc", NULL};
 
+/*
+ * It stands at a call of the recorder's in which the program was aborted: malloc has found the heap damaged there,
+ * perhaps for a function of libc's. 1: it has not, and it stands there.
+ */
+static int explain_allocation(struct explain *x, struct err *e)
+{
+	uint32_t thread = cursor_ordinal(&x->t, x->tid);
+	uint64_t arena = thread > 1 ? SHIM_HEAP_ADDR + ((uint64_t)thread << 32) : SHIM_HEAP_MAIN_ADDR;
+	struct inspect p = {0};
+	int got = inspect_open(&p, x, e);
+
+	if (!got) {
+		failure_set_kind(x, "heap", "%s found the heap damaged", inspect_function(&p, 0));
+		inspect_step(&p, STEP_FAILURE, NULL, NULL, NULL, "%s", x->failure.text);
+	}
+	inspect_close(&p);
+	if (!got)
+		got = failure_broken_heap(x, arena, e);
+	if (got > 0)
+		chain_cut(&x->chain, 0);
+	return got;
+}
+
 static int plain_abort(struct explain *x, struct err *e)
 {
 	struct inspect p = {0};
@@ -247,12 +292,12 @@ static int plain_abort(struct explain *x, struct err *e)
 
 int failure_abort(struct explain *x, struct err *e)
 {
-	bool asserts, terminates, checks, smashes;
+	bool asserts, terminates, checks, smashes, allocates;
 	struct user_regs_struct r;
 	bool shim;
 	struct inspect p = {0};
 
-	if (explain_regs(x, x->tid, &r, e) || inspect_open(&p, x, e)) {
+	if (failure_to_shim_call(x, e) || explain_regs(x, x->tid, &r, e) || inspect_open(&p, x, e)) {
 		inspect_close(&p);
 		return -1;
 	}
@@ -261,6 +306,7 @@ int failure_abort(struct explain *x, struct err *e)
 	checks = inspect_find(&p, checking) >= 0;
 	smashes = inspect_find(&p, smashed) >= 0;
 	shim = visibility_is_shim(&x->t.visibility, r.rip) && inspect_find(&p, releasing) == 0;
+	allocates = visibility_is_shim(&x->t.visibility, r.rip) && inspect_find(&p, aborting) != 0;
 	inspect_close(&p);
 	if (asserts)
 		return explain_assertion(x, e);
@@ -270,6 +316,12 @@ int failure_abort(struct explain *x, struct err *e)
 		return explain_release(x, e);
 	if (smashes)
 		return failure_smashed(x, e);
+	if (allocates) {
+		int got = explain_allocation(x, e);
+
+		if (got <= 0)
+			return got;
+	}
 	if (checks) {
 		int got = failure_to_entry(x, freeing, e);
 

@@ -18,24 +18,37 @@
 
 #define BRANCH_STEPS 3000u
 
+/* Is the branch in front of which it stands in these lines? -1: it failed. */
+static int is_in_lines(struct explain *x, uint64_t pc, const struct condition *c, struct err *e)
+{
+	struct gdb_line line = {0};
+	struct inspect p = {0};
+	int r = inspect_open(&p, x, e) || gdb_line_at(x->g, pc, &line, e) ? -1 : 0;
+
+	if (!r)
+		r = line.line >= c->from && line.line <= c->to;
+	gdb_line_fini(&line);
+	inspect_close(&p);
+	return r;
+}
+
+/* own: the highest stack pointer that was seen in the function; what it has called stands below. */
 int because_to_branch(struct explain *x, const struct condition *c, struct err *e)
 {
 	pid_t tid = x->t.in.seg.tid;
 	struct user_regs_struct r;
-	uint64_t frame;
+	uint64_t own;
 	bool ignored;
 
 	if (explain_regs(x, tid, &r, e))
 		return -1;
-	frame = r.rsp;
+	own = r.rsp + (visibility_is_shim(&x->t.visibility, r.rip) ? sizeof(own) : 0);
 	for (unsigned n = 0; n < BRANCH_STEPS && !explain_is_over(x); n++) {
 		uint8_t code[INSN_BYTES];
-		struct gdb_line line = {0};
 		enum insn_kind kind;
-		struct inspect p = {0};
 		struct stop stop;
 		struct insn i;
-		bool is;
+		int got = 0;
 
 		if (cursor_back_step(&x->t, tid, &stop, e))
 			return -1;
@@ -45,26 +58,16 @@ int because_to_branch(struct explain *x, const struct condition *c, struct err *
 		    explain_insn(x, &r, code, &i, e))
 			continue;
 		kind = insn_kind(&i);
-		if (kind == INSN_RET && r.rsp < frame) {
-			int got = flow_last_write(x, r.rsp, 8, 0, &ignored, e);
-
-			if (got)
-				return got < 0 ? -1 : 1;
-			continue;
-		}
-		if (r.rsp > frame + 8)
+		if (kind == INSN_CALL && r.rsp > own) /* to its caller */
 			return 1;
-		if (kind != INSN_BRANCH || r.rsp != frame)
-			continue;
-		if (inspect_open(&p, x, e) || gdb_line_at(x->g, r.rip, &line, e)) {
-			inspect_close(&p);
-			return -1;
-		}
-		is = line.line >= c->from && line.line <= c->to;
-		gdb_line_fini(&line);
-		inspect_close(&p);
-		if (is)
-			return 0;
+		if (r.rsp > own)
+			own = r.rsp;
+		if (kind == INSN_RET) /* out of what it has called: to the call */
+			got = flow_last_write(x, r.rsp, 8, 0, &ignored, e);
+		else if (kind == INSN_BRANCH && r.rsp == own)
+			got = is_in_lines(x, r.rip, c, e);
+		if (got)
+			return got < 0 ? -1 : kind == INSN_RET;
 	}
 	return 1;
 }
@@ -93,16 +96,21 @@ static uint64_t call_of_frame(struct inspect *p, int level)
 
 /*
  * What the instruction compared that decided the branch in these lines. at: where the statement stands; call: of the
- * frame that it stands in. 0: found; 1: not.
+ * frame that it stands in. begins: the chain's last step is only where a variable begins, and goes if this tells more.
+ * 0: found, or it begins; 1: not.
  */
 static int by_branch(struct explain *x, const struct condition *c, const struct timeline_point *at, uint64_t call,
-		     enum condition_of of, struct err *e)
+		     enum condition_of of, bool begins, struct err *e)
 {
 	struct insn_loc flags = {.where = INSN_IN_REG, .reg = INSN_FLAGS, .len = 8};
+	cleanup_free char *text = x->end_text ? xstrdup(x->end_text) : NULL;
+	enum chain_end end = x->end;
 	size_t before = x->chain.n;
-	int r = cursor_goto_point(&x->t, at, e);
 	bool ignored;
+	int r;
 
+	explain_reopen(x);
+	r = cursor_goto_point(&x->t, at, e);
 	if (!r && call)
 		r = flow_last_write(x, call, 8, 0, &ignored, e);
 	if (!r)
@@ -112,22 +120,35 @@ static int by_branch(struct explain *x, const struct condition *c, const struct 
 	if (r < 0 && !explain_may_go_on(x, e))
 		return -1;
 	if (!r && x->chain.n > before && !(of == CONDITION_OF_OBJECTS && is_on_stack(x) && x->end != END_INPUT) &&
-	    !chain_led_nowhere(x->end))
+	    !chain_led_nowhere(x->end)) {
+		if (begins)
+			chain_drop(&x->chain, before - 1);
 		return 0;
+	}
 	/* it led nowhere */
 	chain_cut(&x->chain, before);
 	explain_reopen(x);
-	return 1;
+	if (begins)
+		explain_end(x, end, "%s", text ? text : "?");
+	return !begins;
 }
 
-int because_of_line(struct explain *x, struct inspect *p, int level, struct err *e)
+int because_of_line(struct explain *x, struct inspect *p, int level, bool begins, struct err *e)
 {
 	struct timeline_point at = p->at;
 	struct condition c = {.from = p->frames[level].line, .to = p->frames[level].line};
 	uint64_t call = call_of_frame(p, level);
+	int r;
 
 	inspect_close(p);
-	return at.pc ? by_branch(x, &c, &at, call, CONDITION_OF_ALL, e) : 1;
+	if (!at.pc)
+		return !begins;
+	r = by_branch(x, &c, &at, call, CONDITION_OF_ALL, begins, e);
+	if (r != 1)
+		return r;
+	/* it is in the lines of a function that the compiler has put there */
+	c = (struct condition){.from = 1, .to = INT_MAX};
+	return by_branch(x, &c, &at, call, CONDITION_OF_ALL, false, e);
 }
 
 /* ---- loops that are given up ---- */
@@ -235,8 +256,8 @@ int because_of_condition(struct explain *x, struct inspect *p, int level, bool c
 	} else {
 		inspect_close(p);
 	}
-	if (r == 1 && level >= 0 && at.pc && c.to)
-		r = by_branch(x, &c, &at, call, of, e);
+	if ((r == 1 || r == CONDITION_BEGINS) && level >= 0 && at.pc && c.to)
+		r = by_branch(x, &c, &at, call, of, r == CONDITION_BEGINS, e);
 	if (!r && x->chain.n > 1)
 		x->found = true;
 	condition_fini(&c);

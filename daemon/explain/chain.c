@@ -58,19 +58,28 @@ void chain_add(struct chain *c, const struct step *s)
 	c->v[c->n++] = *s;
 }
 
+static void step_fini(struct step *s)
+{
+	free(s->words);
+	free(s->expression);
+	free(s->before);
+	free(s->after);
+	json_decref(s->thread);
+	json_decref(s->location);
+	json_decref(s->backtrace);
+}
+
 void chain_cut(struct chain *c, size_t n)
 {
-	while (c->n > n) {
-		struct step *s = &c->v[--c->n];
+	while (c->n > n)
+		step_fini(&c->v[--c->n]);
+}
 
-		free(s->words);
-		free(s->expression);
-		free(s->before);
-		free(s->after);
-		json_decref(s->thread);
-		json_decref(s->location);
-		json_decref(s->backtrace);
-	}
+void chain_drop(struct chain *c, size_t i)
+{
+	step_fini(&c->v[i]);
+	c->n--;
+	memmove(&c->v[i], &c->v[i + 1], (c->n - i) * sizeof(*c->v));
 }
 
 void chain_fini(struct chain *c)

@@ -53,6 +53,8 @@ struct chain {
 void chain_add(struct chain *c, const struct step *s);
 /* Drops all steps but the first n. */
 void chain_cut(struct chain *c, size_t n);
+/* Without the step i. */
+void chain_drop(struct chain *c, size_t i);
 void chain_fini(struct chain *c);
 bool chain_has(const struct chain *c, enum step_role role);
 /* Are two locations the same function of the same file? With `line`: also the same line. */

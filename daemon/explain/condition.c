@@ -97,7 +97,7 @@ static void add_transition(struct explain *x, struct transition *t, const char *
 	t->told = true;
 	if (!has_no_value(t))
 		strv_add_all(&x->notes, (const char *const *)t->notes.s);
-	if (t->may_be_later)
+	if (t->may_be_later && !has_no_value(t))
 		explain_note(x, "`%s' may have turned again later: `fredctl reverse-watch --last' looks for that",
 			     text);
 }
@@ -249,7 +249,11 @@ static int search(struct explain *x, const char *expr, const char *frozen, const
 		why = *e;
 	if (frozen)
 		of_object = watch(x, frozen, bad, false, &object, e);
-	if (frozen && of_object == WATCH_EQUAL) /* at the start it was false too */
+	if (object.found && has_no_value(&object)) {
+		drop_transition(&object);
+		of_object = WATCH_EQUAL;
+	}
+	if (frozen && of_object == WATCH_EQUAL) /* at the start it was false too, or had no value */
 		of_object = watch_in_between(x, frozen, bad, &object, e);
 	if (of_object < 0 && e->kind == ERR_CANCELLED) {
 		drop_transition(&own);
@@ -271,7 +275,15 @@ static int search(struct explain *x, const char *expr, const char *frozen, const
 	}
 	explain_end(x, END_TRANSITION, "the statement turned `%s'", expr);
 	x->found = true;
-	r = !object.found && (has_no_value(&own) || is_in_failing(x, &own)) ? follow_variable(x, &own, expr, e) : 0;
+	if (!object.found && (has_no_value(&own) || is_in_failing(x, &own))) {
+		size_t told = x->chain.n;
+
+		r = follow_variable(x, &own, expr, e);
+		if (!r && has_no_value(&own) && x->chain.n == told)
+			r = CONDITION_BEGINS;
+	} else {
+		r = 0;
+	}
 	drop_transition(&own);
 	drop_transition(&object);
 	return r;

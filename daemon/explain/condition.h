@@ -34,9 +34,11 @@ void condition_fini(struct condition *c);
  * it. */
 enum condition_of { CONDITION_OF_ALL, CONDITION_OF_OBJECTS };
 
+#define CONDITION_BEGINS 2
 /*
  * The expression is false at the failure, in the frame `level` of p, which is open: searches for what changed it, and
- * adds steps. 0: found; 1: not found, x's notes say why; -1: the replay failed. p is closed.
+ * adds steps. 0: found; 1: not found, x's notes say why; CONDITION_BEGINS: found, but the last step is only where a
+ * variable of it begins, which says nothing of its value; -1: the replay failed. p is closed.
  */
 int condition_search(struct explain *x, struct inspect *p, int level, const char *expr, enum condition_of of,
 		     struct err *e);

@@ -49,11 +49,6 @@ struct explain {
 	struct strv notes;
 	json_t *damage; /* as in fredctl(1); NULL: the heap was not damaged, or not looked at */
 	json_t *threads; /* as in fredctl(1); NULL: not shown */
-	/* no statement of the program's is to write there; len 0: none */
-	struct explain_own {
-		uint64_t addr, len;
-		const char *what;
-	} own;
 	bool counted; /* the value that was followed is a counter of a loop, or a pointer that one moves on */
 	uint64_t memory; /* the address that a value was followed to last; 0: none */
 	enum chain_end end;

@@ -59,6 +59,18 @@ int failure_is_here(struct explain *x, struct err *e)
 	return cursor_where(&x->t, &x->at, e);
 }
 
+int failure_to_shim_call(struct explain *x, struct err *e)
+{
+	struct user_regs_struct r;
+	struct stop stop;
+
+	if (explain_regs(x, x->tid, &r, e))
+		return -1;
+	if (!shim_frames_hides(&x->t.shim_frames, &x->t.visibility, cursor_memory(&x->t), &r))
+		return 0;
+	return cursor_back_step(&x->t, x->tid, &stop, e) || failure_is_here(x, e) ? -1 : 0;
+}
+
 uint64_t failure_word(struct explain *x, uint64_t addr)
 {
 	struct err ignored;

@@ -31,6 +31,13 @@ int failure_smashed(struct explain *x, struct err *e);
 int failure_overwritten_return(struct explain *x, uint64_t slot, struct err *e);
 
 /*
+ * broken.c: malloc or free found the heap damaged, and the chain has that: who wrote over what malloc keeps in the
+ * arena of addr? 0: the chain ends there, or x->end says why it is not found; 1: nothing is broken, and it stands where
+ * it stood; -1.
+ */
+int failure_broken_heap(struct explain *x, uint64_t addr, struct err *e);
+
+/*
  * mapping.c: memory that cannot be accessed, and the chain has the failure: has the program unmapped or protected it?
  * 0: the chain ends there; 1: no, and it stands at its failure; -1.
  */
@@ -42,6 +49,8 @@ void failure_set_kind(struct explain *x, const char *kind, const char *fmt, ...)
 int failure_to_entry(struct explain *x, const char *const *functions, struct err *e);
 /* Takes the current state for the failure. */
 int failure_is_here(struct explain *x, struct err *e);
+/* In what a function of the recorder's has called: that call becomes the failure's state. */
+int failure_to_shim_call(struct explain *x, struct err *e);
 /* Adds the failure's step at the current state. p is opened; close it in any case. */
 int failure_tell(struct explain *x, struct inspect *p, struct err *e);
 /* The level of the innermost frame, from `level` outwards, that has source; -1: none. */
@@ -56,8 +65,9 @@ uint64_t failure_word(struct explain *x, uint64_t addr);
  */
 int because_of_condition(struct explain *x, struct inspect *p, int level, bool called, enum condition_of of,
 			 struct err *e);
-/* The same for the branch in the line itself at which the frame stands, as an assertion has. */
-int because_of_line(struct explain *x, struct inspect *p, int level, struct err *e);
+/* The same for the branch in the line itself at which the frame stands, as an assertion has. begins: the search for its
+ * condition has returned CONDITION_BEGINS. */
+int because_of_line(struct explain *x, struct inspect *p, int level, bool begins, struct err *e);
 /* Back in the function to the branch in the lines of the condition. 0: there; 1: none was met; -1. What it called is
  * skipped. */
 int because_to_branch(struct explain *x, const struct condition *c, struct err *e);

@@ -383,14 +383,8 @@ int failure_fault(struct explain *x, const struct failure_fault *f, struct err *
 		return -1;
 	if (!is_code(x, f->pc))
 		return explain_jump(x, f, e);
-	if (shim_frames_hides(&x->t.shim_frames, &x->t.visibility, cursor_memory(&x->t), &r)) {
-		struct stop stop;
-
-		/* in what the recorder's function has called: to the program's call of that */
-		if (cursor_back_step(&x->t, x->tid, &stop, e) || failure_is_here(x, e) ||
-		    explain_regs(x, x->tid, &r, e))
-			return -1;
-	}
+	if (failure_to_shim_call(x, e) || explain_regs(x, x->tid, &r, e))
+		return -1;
 	if (inspect_open(&p, x, e)) {
 		inspect_close(&p);
 		return -1;

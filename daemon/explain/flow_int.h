@@ -76,6 +76,9 @@ bool flow_read(struct explain *x, const struct user_regs_struct *r, const struct
 char *flow_text(const struct flow *f, const uint8_t v[8], unsigned len);
 /* Continues with the value at `from`; exactly: it must be the same bytes. */
 int flow_go_on(struct flow *f, const struct user_regs_struct *r, const struct insn_loc *from, bool exactly);
+/* f->value, from which a pointer that leads nowhere was made: did it lead nowhere itself? Then that is no explanation.
+ */
+bool flow_was_wrong(const struct flow *f);
 /* Did the instruction make the value, so that the chain ends there? */
 bool flow_is_made(struct flow *f, const struct user_regs_struct *r, const struct insn_origin *o);
 /* Continues with the operands of the instruction at the PC, whose effect is o: enum next. name: of the value. */

@@ -33,14 +33,6 @@ static void never_written(struct flow *f, const char *name)
 		explain_end(f->x, END_NEVER_WRITTEN, "%s was never written to", name);
 }
 
-/* Is it a word that no statement of the program's is to write? */
-static bool is_own(const struct flow *f)
-{
-	const struct explain_own *own = &f->x->own;
-
-	return f->l.addr + f->l.len > own->addr && f->l.addr < own->addr + own->len;
-}
-
 /* A function of the recorder's, that stands for one of libc's, wrote the memory. */
 static int written_by_library(struct flow *f, struct inspect *p, const char *name, const char *before,
 			      const char *after)
@@ -48,10 +40,6 @@ static int written_by_library(struct flow *f, struct inspect *p, const char *nam
 	const char *who = inspect_function(p, 0);
 	cleanup_free char *event = NULL;
 
-	if (is_own(f)) {
-		explain_end(f->x, END_UNKNOWN, "%s is as %s has left it", f->x->own.what, who);
-		return FLOW_ENDED;
-	}
 	if (flow_is_one_of(who, flow_freeing)) {
 		inspect_step(p, STEP_FREE, name, before, after, "%s was freed here: what was in it is gone since",
 			     name);
@@ -132,12 +120,6 @@ static int is_overrun(struct flow *f, struct inspect *p, const struct insn *i, c
 	bool member;
 	uint64_t base = 0, source;
 
-	if (is_own(f)) {
-		inspect_step(p, STEP_WRITE, name, before, after, "this wrote over %s: it was %s, became %s",
-			     f->x->own.what, before, after);
-		explain_end(f->x, END_COMPUTED, "the write was not meant for %s", f->x->own.what);
-		return 1;
-	}
 	if (p->to_copy) {
 		if (flow_ends_of_copy(f->x, &p->at, &base, &source, e))
 			return -1;
@@ -170,6 +152,7 @@ static int by_copy(struct flow *f, struct inspect *p, const struct user_regs_str
 {
 	uint64_t dest, source;
 	struct insn_loc from = f->l;
+	uint8_t was[8];
 
 	if (flow_ends_of_copy(f->x, &p->at, &dest, &source, e))
 		return -1;
@@ -178,6 +161,10 @@ static int by_copy(struct flow *f, struct inspect *p, const struct user_regs_str
 		return FLOW_ENDED;
 	}
 	from.addr = source + (f->l.addr - dest);
+	if (from.addr + from.len > dest && flow_read(f->x, r, &from, was) && memcmp(was, f->value, from.len)) {
+		explain_end(f->x, END_COMPUTED, "the statement copied memory over a part of what it had yet to copy");
+		return FLOW_ENDED;
+	}
 	return flow_go_on(f, r, &from, true);
 }
 
@@ -382,7 +369,7 @@ int flow_memory(struct flow *f, struct err *e)
 	birth = inspect_birth(&p, f->l.addr, function, sizeof(function));
 	if (!birth && inspect_object(&p, f->l.addr, &o) && o.heap)
 		birth = o.header;
-	if (f->derived && f->last == f->l.addr) {
+	if (f->derived && f->last == f->l.addr && !flow_was_wrong(f)) {
 		inspect_close(&p);
 		x->counted = true;
 		explain_end(x, END_COMPUTED, "the statement made %s from its own value before", name);

@@ -94,6 +94,14 @@ char *flow_event(struct explain *x)
 	return buf_steal(&b);
 }
 
+/* f->value, from which a pointer that leads nowhere was made: did it lead nowhere itself? */
+bool flow_was_wrong(const struct flow *f)
+{
+	uint64_t v = number_of(f->value, f->l.len);
+
+	return f->pointer && !f->number && f->l.len == 8 && v >= LARGE && !is_mapped(f, v);
+}
+
 /* Of several sources, the one that makes the address wrong. NULL: nobody can say. */
 static const struct insn_loc *wrong_one(struct flow *f, const struct user_regs_struct *r, const struct insn_origin *o)
 {
@@ -188,6 +196,23 @@ static bool made_of_frame(const struct flow *f, const struct user_regs_struct *r
 	return away < FRAME_MOST;
 }
 
+/*
+ * A constant was added to what is compared, in the comparison's own line: it is that value which is compared. Compilers
+ * make one comparison of `c < 32 || c > 126`.
+ */
+static bool is_part_of_comparison(struct flow *f, const struct insn_origin *o)
+{
+	struct inspect p = {0};
+	struct err ignored;
+	bool same;
+
+	if (f->pointer || !f->compared || o->what.where != INSN_IN_REG)
+		return false;
+	same = !inspect_open(&p, f->x, &ignored) && flow_same_line(f->x, &p);
+	inspect_close(&p);
+	return same;
+}
+
 /* Does the chain go on after it, or is it a statement that made the value? */
 bool flow_is_made(struct flow *f, const struct user_regs_struct *r, const struct insn_origin *o)
 {
@@ -199,7 +224,8 @@ bool flow_is_made(struct flow *f, const struct user_regs_struct *r, const struct
 	case INSN_COMPUTES:
 		return !wrong_one(f, r, o);
 	case INSN_DERIVES:
-		return (!f->pointer && !is_comparison(o)) || made_large(f, r, o) || made_of_frame(f, r, o);
+		return (!f->pointer && !is_comparison(o) && !is_part_of_comparison(f, o)) || made_large(f, r, o) ||
+		       made_of_frame(f, r, o);
 	default:
 		return false;
 	}
@@ -220,6 +246,8 @@ int flow_take_origin(struct flow *f, const struct user_regs_struct *r, const str
 	case INSN_DERIVES:
 		if (o->from[0].where == INSN_IN_MEM && o->what.where == INSN_IN_MEM &&
 		    o->from[0].addr == o->what.addr) {
+			if (flow_go_on(f, r, &o->from[0], false) || flow_was_wrong(f))
+				return f->x->end ? FLOW_ENDED : FLOW_ON;
 			f->x->counted = true;
 			break;
 		}
@@ -229,7 +257,7 @@ int flow_take_origin(struct flow *f, const struct user_regs_struct *r, const str
 			explain_end(f->x, END_COMPUTED, "%s is the address of a variable of the function's own", name);
 			return FLOW_ENDED;
 		}
-		if (is_comparison(o) || f->pointer) {
+		if (is_comparison(o) || f->pointer || is_part_of_comparison(f, o)) {
 			f->derived = true;
 			return flow_go_on(f, r, &o->from[0], false);
 		}

@@ -9,9 +9,8 @@
 
 #include "base/cleanup.h"
 #include "base/str.h"
+#include "explain/heap_walk.h"
 #include "replay/show.h"
-#include "rlog/heap.h"
-#include "rlog/replay.h"
 #include "timetravel/cursor_int.h"
 
 #define STACK 80 /* frames that are looked at, and shown */
@@ -172,56 +171,23 @@ bool inspect_number(struct inspect *p, int level, const char *expr, uint64_t *v)
 
 /* ---- the heap ---- */
 
-#define CHUNK 65536u
-
-/* Walks over the blocks of the arena that addr is in. */
 static bool find_block(pid_t pid, uint64_t addr, struct object *o)
 {
-	uint64_t at, limit, first, end = 0, got = 0;
-	static uint8_t chunk[CHUNK];
-	struct heap_block b;
-	struct err ignored;
+	struct heap_walk w;
 
-	if (addr >= SHIM_HEAP_MAIN_ADDR && addr < SHIM_HEAP_ADDR) {
-		at = SHIM_HEAP_MAIN_ADDR;
-		limit = SHIM_HEAP_ADDR;
-	} else if (addr >= SHIM_HEAP_ADDR && addr < SHIM_HEAP_ADDR + ((uint64_t)RLOG_MAX_THREADS << 32)) {
-		at = SHIM_HEAP_ADDR + ((addr - SHIM_HEAP_ADDR) >> 32 << 32);
-		limit = at + (1ull << 32);
-		at += addr < SHIM_HEAP_ADDR + (1ull << 32) ? 0 : HEAP_ARENA_HEAD;
-	} else {
+	if (!heap_walk_begin(&w, pid, addr))
 		return false;
-	}
-	first = at;
-	while (at <= addr && at < limit) {
-		if (at < got || at + sizeof(b) > end) {
-			size_t n = CHUNK;
-
-			while (n > sizeof(b) && trace_read(pid, at, chunk, n, &ignored))
-				n /= 2;
-			if (n <= sizeof(b))
-				return false;
-			got = at;
-			end = at + n;
-		}
-		memcpy(&b, chunk + (at - got), sizeof(b));
-		if ((b.magic != HEAP_USED && b.magic != HEAP_FREE) || b.cls >= HEAP_CLASSES) {
-			if (at != first)
-				return false;
-			at += HEAP_FIRST;
+	while (heap_walk_next(&w)) {
+		if (addr >= heap_walk_end(&w))
 			continue;
-		}
-		if (addr < at + sizeof(b) + heap_class_size(b.cls)) {
-			*o = (struct object){.lo = at + sizeof(b),
-					     .len = b.magic == HEAP_USED ? heap_block_size(&b) : heap_class_size(b.cls),
-					     .heap = true,
-					     .freed = b.magic == HEAP_FREE,
-					     .header = at};
-			snprintf(o->name, sizeof(o->name), "the block of %llu bytes at 0x%llx",
-				 (unsigned long long)o->len, (unsigned long long)o->lo);
-			return addr >= o->lo;
-		}
-		at += sizeof(b) + heap_class_size(b.cls);
+		*o = (struct object){.lo = w.at + sizeof(w.b),
+				     .len = w.b.magic == HEAP_USED ? heap_block_size(&w.b) : heap_class_size(w.b.cls),
+				     .heap = true,
+				     .freed = w.b.magic == HEAP_FREE,
+				     .header = w.at};
+		snprintf(o->name, sizeof(o->name), "the block of %llu bytes at 0x%llx", (unsigned long long)o->len,
+			 (unsigned long long)o->lo);
+		return addr >= o->lo;
 	}
 	return false;
 }

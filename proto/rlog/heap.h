@@ -37,6 +37,17 @@ struct heap_block { /* right before the memory that the program gets */
 #define HEAP_CANARY 0x9de7b5a9d3c1f18bull /* at addresses that 8 divides; no byte of it is 0 or a letter */
 #define HEAP_FILL 128u
 
+/* After a block's memory, as glibc has the size of a small chunk, with one in use before it: after the bytes that may be
+ * used, of blocks below HEAP_MAPPED_MIN, and at the end of what the block has. Not with --detect. */
+#define HEAP_WORD 0x21ull
+#define HEAP_MAPPED_MIN (128u << 10) /* glibc maps blocks from this size on by themselves */
+
+/* Bytes that the program may use when it asks for n: as glibc's. */
+static inline size_t heap_usable_of(size_t n)
+{
+	return n <= 24 ? 24 : ((n + 23) & ~15ul) - 8;
+}
+
 static inline size_t heap_block_size(const struct heap_block *b)
 {
 	return b->size & HEAP_SIZE_MASK;

@@ -19,10 +19,11 @@
 #define block heap_block
 #define class_of heap_class_of
 #define class_size heap_class_size
-#define WORD 0x21ull /* after a block's memory: as glibc has the size of a small chunk, with one in use before it */
+#define usable_of heap_usable_of
+#define WORD HEAP_WORD
 #define HEAP_RING 1024u /* blocks in quarantine, at most; a power of two */
 #define CACHED_MAX 1032u /* glibc keeps freed blocks up to this size aside, without a look at the next one */
-#define MAPPED_MIN (128u << 10) /* glibc maps blocks from this size on by themselves */
+#define MAPPED_MIN HEAP_MAPPED_MIN
 
 struct free_block {
 	struct free_block *next;
@@ -42,12 +43,6 @@ struct arena {
 	uint32_t in, out; /* of ring, modulo its size */
 	struct block *ring[HEAP_RING];
 };
-
-/* Bytes that the program may use when it asks for n: as glibc's. After them is a WORD. */
-static inline size_t usable_of(size_t n)
-{
-	return n <= 24 ? 24 : ((n + 23) & ~15ul) - 8;
-}
 
 static inline uint64_t *word_behind(struct block *b)
 {

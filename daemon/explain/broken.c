@@ -1,0 +1,184 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * broken.c: malloc or free refused to go on, as what they keep in the heap was overwritten. The blocks of the arena
+ * follow each other, so the first thing that is not as malloc had it is found by going through them; from there the
+ * replay goes back from write to write, up to the one before which it was whole.
+ */
+#include <string.h>
+
+#include "explain/failure.h"
+#include "explain/flow.h"
+#include "explain/heap_walk.h"
+#include "explain/inspect.h"
+#include "timetravel/cursor_int.h"
+
+#define WRITES 64u
+
+enum broken_kind {
+	BROKEN_END, /* the word after a block's bytes */
+	BROKEN_HEADER, /* what is in front of a block's bytes, or where the next block would be */
+	BROKEN_LINK, /* of a freed block, to the next one */
+};
+struct broken {
+	enum broken_kind kind;
+	uint64_t at; /* 8 bytes */
+	uint64_t header; /* of the block */
+	uint64_t size; /* of the block */
+};
+
+static bool read_header(struct explain *x, uint64_t at, struct heap_block *b)
+{
+	struct err ignored;
+
+	return !trace_read(cursor_memory(&x->t), at, b, sizeof(*b), &ignored);
+}
+
+/* As malloc makes it, or as it is before malloc makes it. */
+static bool is_header(const struct heap_block *b)
+{
+	static const struct heap_block fresh;
+
+	if (!memcmp(b, &fresh, sizeof(*b)))
+		return true;
+	if (b->cls >= HEAP_CLASSES)
+		return false;
+	return b->magic == HEAP_FREE ||
+	       (b->magic == HEAP_USED && heap_usable_of(b->size) + sizeof(uint64_t) <= heap_class_size(b->cls));
+}
+
+static bool is_link(struct explain *x, uint64_t at)
+{
+	uint64_t to = failure_word(x, at);
+	struct heap_block b;
+
+	return !to || (to % 16 == 0 && read_header(x, to - sizeof(b), &b) && b.magic == HEAP_FREE);
+}
+
+/* Is it as malloc has it, where the program stands? */
+static bool is_whole(struct explain *x, const struct broken *d)
+{
+	struct heap_block b;
+
+	switch (d->kind) {
+	case BROKEN_END:
+		return failure_word(x, d->at) == HEAP_WORD;
+	case BROKEN_HEADER:
+		return read_header(x, d->header, &b) && is_header(&b);
+	default:
+		return is_link(x, d->at);
+	}
+}
+
+/* What of a block is broken, if something is. */
+static bool block_is_broken(struct explain *x, const struct heap_walk *w, struct broken *d)
+{
+	uint64_t memory = w->at + sizeof(w->b), n = heap_block_size(&w->b);
+
+	*d = (struct broken){BROKEN_HEADER, w->at, w->at, n};
+	if (!is_header(&w->b)) {
+		d->at += w->b.magic == HEAP_USED ? offsetof(struct heap_block, size) : 0;
+		return true;
+	}
+	if (w->b.magic == HEAP_FREE) {
+		*d = (struct broken){BROKEN_LINK, memory, w->at, heap_class_size(w->b.cls)};
+		if (!is_whole(x, d))
+			return true;
+	}
+	d->kind = BROKEN_END;
+	d->at = memory + heap_usable_of(n);
+	if (w->b.magic == HEAP_USED && n < HEAP_MAPPED_MIN && !is_whole(x, d))
+		return true;
+	d->at = heap_walk_end(w) - sizeof(uint64_t);
+	return !is_whole(x, d);
+}
+
+/* The first that is broken in the arena of addr. */
+static bool find_broken(struct explain *x, uint64_t addr, struct broken *d)
+{
+	struct heap_walk w;
+
+	if (!heap_walk_begin(&w, cursor_memory(&x->t), addr))
+		return false;
+	while (heap_walk_next(&w))
+		if (block_is_broken(x, &w, d))
+			return true;
+	*d = (struct broken){BROKEN_HEADER, w.at, w.at, 0};
+	return read_header(x, w.at, &w.b) && !is_header(&w.b);
+}
+
+/* Back to the write before which it was whole. 0; 1: it is not found; -1. */
+static int to_write(struct explain *x, const struct broken *d, struct err *e)
+{
+	bool ignored;
+
+	for (unsigned n = 0; n < WRITES && !explain_is_over(x); n++) {
+		int r = flow_last_write(x, d->at, 8, 0, &ignored, e);
+
+		if (r)
+			return r < 0 ? -1 : 1;
+		if (is_whole(x, d))
+			return 0;
+	}
+	return 1;
+}
+
+static void tell_write(struct inspect *p, const struct broken *d)
+{
+	unsigned long long memory = d->header + sizeof(struct heap_block), size = d->size;
+
+	if (d->kind == BROKEN_END)
+		inspect_step(p, STEP_WRITE, NULL, NULL, NULL,
+			     "this wrote past the end of the block of %llu bytes at 0x%llx", size, memory);
+	else if (d->kind == BROKEN_HEADER)
+		inspect_step(p, STEP_WRITE, NULL, NULL, NULL,
+			     "this wrote over what malloc keeps in front of the block at 0x%llx", memory);
+	else
+		inspect_step(p, STEP_WRITE, NULL, NULL, NULL,
+			     "this wrote to the block of %llu bytes at 0x%llx after it was freed", size, memory);
+}
+
+/* It stands at the write to a freed block: to the free. */
+static int tell_free(struct explain *x, const struct broken *d, struct err *e)
+{
+	struct inspect p = {0};
+	bool ignored;
+	int r = flow_last_write(x, d->header, 8, 0, &ignored, e);
+
+	if (r)
+		return r < 0 ? -1 : 0;
+	if (inspect_open(&p, x, e))
+		r = -1;
+	else
+		inspect_step(&p, STEP_FREE, NULL, NULL, NULL, "the block was freed here, by %s, and used afterwards",
+			     inspect_function(&p, 0));
+	inspect_close(&p);
+	explain_end(x, END_FREED, "the memory was used after it was freed");
+	return r;
+}
+
+int failure_broken_heap(struct explain *x, uint64_t addr, struct err *e)
+{
+	struct inspect p = {0};
+	struct broken d;
+	int r;
+
+	/* with --detect, and glibc's own, there are other things than these in the heap */
+	if (x->rec->control.malloc_mode != RLOG_MALLOC_FRED || !find_broken(x, addr, &d))
+		return 1;
+	r = to_write(x, &d, e);
+	if (r) {
+		if (r > 0)
+			explain_end(x, END_UNKNOWN, "what wrote over malloc's administration of the heap is not found");
+		return r < 0 ? -1 : 0;
+	}
+	if (inspect_open(&p, x, e))
+		r = -1;
+	else
+		tell_write(&p, &d);
+	inspect_close(&p);
+	x->found = true;
+	if (!r && d.kind == BROKEN_LINK)
+		r = tell_free(x, &d, e);
+	explain_end(x, END_COMPUTED, "the write was not meant for malloc's administration of the heap");
+	return r;
+}
