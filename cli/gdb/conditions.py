@@ -7,28 +7,19 @@ import re
 
 import gdb
 
-PLAIN = re.compile(r"[A-Za-z_]\w*((\.\w+)|(\[\d+\]))*$")  # one word, if no pointer is followed
+PLAIN = re.compile(r"\**[A-Za-z_]\w*(((\.|->)\w+)|(\[\d+\]))*$")
 NAME = re.compile(r"(?<![\w.>$:])[A-Za-z_]\w*(?!\s*\()")
 NOT_COMPILED = re.compile(r"[$\"'@{;]|(?<![=!<>])=(?!=)|\+\+|--")  # variables of GDB's, texts, what changes something
 
 
-def is_followed(expression):
-    """Does it lead through a pointer, or a reference? GDB watches that, too."""
-    parts = re.findall(r"^\w+|\.\w+|\[\d+\]", expression)
-    for i in range(len(parts)):
-        code = gdb.parse_and_eval("".join(parts[:i + 1])).type.strip_typedefs().code
-        if code in (gdb.TYPE_CODE_REF, gdb.TYPE_CODE_RVALUE_REF) or (code == gdb.TYPE_CODE_PTR and i + 1 < len(parts)):
-            return True
-    return False
-
-
 def word_of(expression):
-    """(address, size) of what a watchpoint watches; None: it is not one word, or not known."""
+    """(address, size) of what a watchpoint watches; None: it is not one word, or not known. Pointers on the way to it GDB watches, too:
+    without a condition, so that it hears of their changes, and then watches another word."""
     try:
         if expression.startswith("-location "):
             pointer = gdb.parse_and_eval("&(%s)" % expression[len("-location "):])
             address, size = int(pointer), pointer.type.strip_typedefs().target().sizeof
-        elif PLAIN.match(expression) and not is_followed(expression):
+        elif PLAIN.match(expression):
             value = gdb.parse_and_eval(expression)
             address, size = int(value.address), value.type.sizeof
         else:
