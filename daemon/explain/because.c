@@ -322,6 +322,10 @@ int because_here(struct explain *x, struct err *e)
 		r = because_of_condition(x, &p, p.user, false, CONDITION_OF_ALL, e);
 		if (r < 0)
 			return -1;
+		if (!r && x->end == END_INITIAL) { /* what the program was given, as its arguments, is no cause */
+			chain_cut(&x->chain, 1);
+			r = 1;
+		}
 		if (r)
 			explain_end_instead(x, end, "%s", text);
 		else

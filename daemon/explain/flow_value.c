@@ -206,8 +206,8 @@ static bool is_part_of_comparison(struct flow *f, const struct insn_origin *o)
 	struct err ignored;
 	bool same;
 
-	if (f->pointer || !f->compared || o->what.where != INSN_IN_REG)
-		return false;
+	if (f->pointer || !f->compared || f->last || o->what.where != INSN_IN_REG)
+		return false; /* or it is about what a statement before has written */
 	same = !inspect_open(&p, f->x, &ignored) && flow_same_line(f->x, &p);
 	inspect_close(&p);
 	return same;
