@@ -10,6 +10,7 @@
 #include "check.h"
 
 #include <fcntl.h>
+#include <pthread.h>
 #include <sched.h>
 #include <semaphore.h>
 #include <signal.h>
@@ -22,6 +23,7 @@
 #define PAGES 60u
 #define WORDS 512u
 #define USED 3u /* of them */
+#define MAKE 250 /* rounds from one thread to the next */
 #define TELL 4 /* rounds from one write to the next, and a moment of sleep: the others' turn */
 
 struct page {
@@ -35,6 +37,7 @@ struct shared {
 	atomic_ulong rounds;
 	atomic_int victim_ready;
 	struct page page[PAGES];
+	struct page extra; /* of threads */
 };
 
 static unsigned next(unsigned long *seed)
@@ -70,6 +73,25 @@ static void change(char *mine, unsigned long *sum)
 	}
 }
 
+static void *visitor(void *arg)
+{
+	unsigned long seed = 4711, sum = 0;
+
+	for (int i = 0; i < 3; i++)
+		visit(arg, 99, &seed, &sum);
+	return NULL;
+}
+
+/* A thread, which others may write shared memory in the middle of making. */
+static void visit_by_thread(struct page *p)
+{
+	pthread_t t;
+
+	NEED(pthread_create(&t, NULL, visitor, p) == 0);
+	visitor(p);
+	CHECK(pthread_join(t, NULL) == 0);
+}
+
 static void work(struct shared *s, struct page *file, struct page *again, unsigned long who, int out)
 {
 	unsigned long seed = 88172645463325252ul + who * 7919, sum = 0;
@@ -83,6 +105,8 @@ static void work(struct shared *s, struct page *file, struct page *again, unsign
 
 		if (i % TELL == 0)
 			change(mine, &sum);
+		if (i % MAKE == 0)
+			visit_by_thread(&s->extra);
 		/* some pages belong to one process for some time */
 		if (which % 4 == 0)
 			own = next(&seed) % PAGES;

@@ -103,6 +103,17 @@ int turn_peek(struct thr *t, struct rlog_rec *r)
 	return rlog_next(shim_kinds(), &p, t->log.rd_end, r) == RLOG_READ_OK;
 }
 
+int turn_result_ahead(const struct thr *t, struct rlog_rec *r)
+{
+	const uint8_t *p = t->log.rd;
+
+	do {
+		if (rlog_next(shim_kinds(), &p, t->log.rd_end, r) != RLOG_READ_OK)
+			return 0;
+	} while (r->kind == RLOG_PAGE || r->kind == RLOG_YIELD);
+	return 1;
+}
+
 int turn_next_call_is(struct thr *t, enum rlog_call which)
 {
 	struct rlog_rec r;

@@ -12,6 +12,11 @@ struct rlog_rec;
 void turn_skip(struct thr *t); /* gives the turn up as the next record says, without a call */
 int turn_next_is(const struct thr *t, enum rlog_kind kind); /* looks only: yields and all */
 int turn_peek(struct thr *t, struct rlog_rec *r); /* 1: there is a record; does not consume */
+/*
+ * The first half of an event has been taken: the record of the second, if there is one. Looks only. Others may have run
+ * in between: what they wrote into shared memory comes before it.
+ */
+int turn_result_ahead(const struct thr *t, struct rlog_rec *r);
 int turn_next_call_is(struct thr *t, enum rlog_call which); /* the same for a CALL; its thread comes to the record */
 void turn_skip_page(struct thr *t); /* the same for a PAGE that has been taken over */
 void turn_take(struct thr *t, struct rlog_rec *r, enum rlog_kind kind); /* consumes; diverges on another kind */

@@ -71,11 +71,11 @@ static uint32_t next_to_follow(void)
  * The child of the fork that is being replayed. A parent that was killed before it wrote the result leaves a
  * fork without: a timeline that goes on after it is that of the child. 0: there is none.
  */
-static int fork_result(struct thr *t, pid_t *pid, uint64_t *child)
+static int fork_result(const struct thr *t, pid_t *pid, uint64_t *child)
 {
 	struct rlog_rec r;
 
-	if (turn_peek(t, &r)) {
+	if (turn_result_ahead(t, &r)) {
 		*child = r.op[1];
 		*pid = r.kind == RLOG_FORKED && (int64_t)r.op[0] >= 0 ? init_image_pid((uint32_t)*child) : -1;
 		if (*pid == 0) /* it was killed before it had an image */

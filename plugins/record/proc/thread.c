@@ -292,7 +292,7 @@ struct thr *thread_adopt_begin(struct thr *t)
 	ev(t, RLOG_CREATE, 0, ordinal, 0);
 	G.mt = 1;
 	if (G.mode == SHIM_REPLAY) {
-		if (turn_map_log(c) && turn_peek(t, &r) && r.kind == RLOG_CREATED)
+		if (turn_map_log(c) && turn_result_ahead(t, &r) && r.kind == RLOG_CREATED)
 			c->tid = r.op[0] ? -1 : (int)r.op[1]; /* -1: it could not be made */
 		t->born.want_tid = c->tid;
 	}
@@ -424,7 +424,7 @@ EXPORT int pthread_create(pthread_t *out, const pthread_attr_t *attr, void *(*st
 	if (make_stack(c, attr, &with_stack)) {
 		ret = 11;
 	} else if (G.mode == SHIM_REPLAY) {
-		int created = turn_peek(t, &r) && r.kind == RLOG_CREATED;
+		int created = turn_result_ahead(t, &r) && r.kind == RLOG_CREATED;
 
 		/* neither an attempt that failed when recording, nor one in the middle of which the process ended */
 		if (created && (int64_t)r.op[0] != 0) {

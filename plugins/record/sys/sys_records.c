@@ -231,14 +231,9 @@ long sys_replay_ret(struct thr *t, const struct sys_info *s, const long *a, cons
 /* Replay: the result of a call whose first half has been taken. 0: the log ends before it. */
 int sys_result_ahead(const struct thr *t, long *ret)
 {
-	const uint8_t *p = t->log.rd;
 	struct rlog_rec r;
 
-	do { /* others may have run in between, and what they wrote into shared memory comes first */
-		if (rlog_next(shim_kinds(), &p, t->log.rd_end, &r) != RLOG_READ_OK)
-			return 0;
-	} while (r.kind == RLOG_PAGE || r.kind == RLOG_YIELD);
-	if (r.kind != RLOG_SYSRET)
+	if (!turn_result_ahead(t, &r) || r.kind != RLOG_SYSRET)
 		return 0;
 	*ret = (long)r.op[0];
 	return 1;
