@@ -6,10 +6,10 @@
 #include "trace/local_state.h"
 
 /*
- * The left end is bad. Does it stay bad, as far as is looked (l->lasting; for samples, their number)? An expression that relates two
- * variables is false for a moment whenever both change; what matters is the transition after which it stays false. 0:
- * the left end is at the last transition seen (r->outcome is TRACE_LOCAL_FOUND); r->lasts: it is known to be the last
- * one. 1: the left end is at a later, good state, to continue the search from. -1: error.
+ * The left end is bad. Does it stay bad, as far as is looked (l->lasting; for samples, their number)? An expression
+ * that relates two variables is false for a moment whenever both change; what matters is the transition after which it
+ * stays false. 0: the left end is at the last transition seen (r->outcome is TRACE_LOCAL_FOUND); r->lasts: it is known
+ * to be the last one. 1: the left end is at a later, good state, to continue the search from. -1: error.
  */
 int local_look_later(struct local *l, struct err *e);
 

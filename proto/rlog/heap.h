@@ -37,8 +37,8 @@ struct heap_block { /* right before the memory that the program gets */
 #define HEAP_CANARY 0x9de7b5a9d3c1f18bull /* at addresses that 8 divides; no byte of it is 0 or a letter */
 #define HEAP_FILL 128u
 
-/* After a block's memory, as glibc has the size of a small chunk, with one in use before it: after the bytes that may be
- * used, of blocks below HEAP_MAPPED_MIN, and at the end of what the block has. Not with --detect. */
+/* After a block's memory, as glibc has the size of a small chunk, with one in use before it: after the bytes that may
+ * be used, of blocks below HEAP_MAPPED_MIN, and at the end of what the block has. Not with --detect. */
 #define HEAP_WORD 0x21ull
 #define HEAP_MAPPED_MIN (128u << 10) /* glibc maps blocks from this size on by themselves */
 
