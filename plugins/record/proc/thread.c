@@ -4,7 +4,8 @@
  *
  * A thread gets its ordinal, stack and heap arena from its creator, so that they are the same at replay.
  * Its EXIT event must come after all destructors of the program's thread-specific data: a key of our own
- * asks for one more round until the last, and logs it there. After EXIT a thread runs free.
+ * asks for one more round until the last, and logs it there. After EXIT a thread runs free. With glibc's heap it is
+ * later.
  */
 #include "record/proc/thread.h"
 #include "record/chaos/interrupts.h"
@@ -84,7 +85,12 @@ static void exit_destructor(void *p)
 		REAL(pthread_setspecific)(exit_key, t);
 		return;
 	}
-	thread_exit_event(t);
+	/*
+	 * With glibc's heap, libc gives the blocks that the thread has kept for itself back to the arenas after this. In
+	 * which order threads do that has to be recorded: EXIT is made at exit(2).
+	 */
+	if (heap_is_own())
+		thread_exit_event(t);
 }
 
 void thread_init(void)
