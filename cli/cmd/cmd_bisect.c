@@ -284,13 +284,23 @@ static char *git_head(void)
 	return got && *line ? xstrdup(line) : NULL;
 }
 
+/* Shards share a folder: each has its hunt in it. dir: malloc'd, and taken. */
+static char *shard_dir(char *dir, const struct hunt_spec *s)
+{
+	cleanup_free char *whole = dir;
+
+	if (s->shards == 1 || state_exists(dir))
+		return steal_ptr(&whole);
+	return str_fmt("%s/shard-%llu-of-%llu", dir, (unsigned long long)s->shard + 1, (unsigned long long)s->shards);
+}
+
 static char *state_dir(const struct cli *cli, const struct hunt_spec *s, struct err *e)
 {
 	const char *given = cli_value(cli, "state");
 	cleanup_free char *head = given && cli_has(cli, "git") ? git_head() : NULL;
 
 	if (given)
-		return head ? str_fmt("%s/%s", given, head) : xstrdup(given);
+		return shard_dir(head ? str_fmt("%s/%s", given, head) : xstrdup(given), s);
 	return cli_has(cli, "resume") ? collect_latest(e) : collect_new(path_base(s->argv.s[0]), e);
 }
 
