@@ -47,11 +47,13 @@ int process_is_elsewhere(uint32_t pid)
 	return G.pid_ns || (pid & PID_INNER);
 }
 
-/* Gone, or a zombie. */
+/* Gone, or a zombie; 0 is none. */
 int process_is_dead(uint32_t pid)
 {
 	char path[64], *p = fmt_str(path, path + sizeof(path), "/proc/"), state;
 
+	if (!pid)
+		return 1;
 	if (process_is_elsewhere(pid))
 		return 0;
 	if (raw2(SYS_kill, pid, 0) == -3 /* ESRCH */)

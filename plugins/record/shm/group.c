@@ -41,7 +41,7 @@ static void look_at_owner(uint64_t *seen)
 	o = p->owner && p->owner != group.me ? &p->slot[p->owner - 1] : 0;
 	now = p->turns + (o ? o->faults : 0);
 	if (o && process_is_dead(o->pid)) {
-		o->pid = 0;
+		group_forget(o);
 		group_journal(REGIONS_ALL, PAGES_ALL, 0);
 		__atomic_store_n(&p->owner, 0, __ATOMIC_SEQ_CST);
 	} else if (o && *seen == now && !process_is_elsewhere(o->pid)) {
@@ -203,6 +203,7 @@ static int take_slot(void)
 		    (!p->slot[i].ticket && p->owner != i + 1 && process_is_dead(p->slot[i].pid)))
 			break;
 	if (i < SLOTS) {
+		group_forget(&p->slot[i]);
 		p->slot[i] = (struct slot){.pid = group_own_pid()};
 		group.me = i + 1;
 	}

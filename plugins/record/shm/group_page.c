@@ -78,6 +78,12 @@ static void drop_ticket(struct slot *s)
 	__atomic_sub_fetch(&group.p->waiting, 1, __ATOMIC_SEQ_CST);
 }
 
+void group_forget(struct slot *s)
+{
+	drop_ticket(s);
+	s->pid = 0;
+}
+
 void group_unqueue(struct slot *s)
 {
 	group_lock();
@@ -96,7 +102,7 @@ static int is_late(struct slot *s, uint64_t now)
 	if (s->looked_ms + LOOK_NS / 1000000 < now) {
 		s->looked_ms = now;
 		if (process_is_dead(s->pid))
-			drop_ticket(s);
+			group_forget(s);
 	}
 	return 1;
 }

@@ -69,6 +69,7 @@ void group_unlock(void);
 void group_free_turn(void); /* this process's; wakes one that waits */
 void group_queue(struct slot *s); /* it waits for the turn */
 void group_unqueue(struct slot *s);
+void group_forget(struct slot *s); /* its process has died, perhaps while it waited. With the lock held */
 uint32_t group_own_pid(void);
 
 #endif
