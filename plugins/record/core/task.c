@@ -4,6 +4,8 @@
 #include "record/core/state.h"
 #include "record/core/util.h"
 
+#include <fcntl.h>
+#include <sys/stat.h>
 #include <time.h>
 
 char read_task_state(const char *stat)
@@ -41,13 +43,29 @@ uint64_t task_cpu_ns(void)
 	return (uint64_t)ts.tv_sec * 1000000000u + (uint64_t)ts.tv_nsec;
 }
 
+void task_not_computing(struct thr *t)
+{
+	if (t->preempt.armed)
+		t->preempt.left_cpu = task_cpu_ns();
+}
+
 /* The number of a process in another PID namespace, perhaps: it says nothing here. */
 int process_is_elsewhere(uint32_t pid)
 {
 	return G.pid_ns || (pid & PID_INNER);
 }
 
-/* Gone, or a zombie; 0 is none. */
+/* Of a process whose first thread has ended: do others go on? */
+static int has_threads(uint32_t pid)
+{
+	char path[64], *p = fmt_str(path, path + sizeof(path), "/proc/");
+	struct stat st;
+
+	p = fmt_dec(p, path + sizeof(path), pid, 1);
+	fmt_str(p, path + sizeof(path), "/task");
+	return raw4(SYS_newfstatat, AT_FDCWD, path, &st, 0) == 0 && st.st_nlink > 2 + 1;
+}
+
 int process_is_dead(uint32_t pid)
 {
 	char path[64], *p = fmt_str(path, path + sizeof(path), "/proc/"), state;
@@ -61,7 +79,7 @@ int process_is_dead(uint32_t pid)
 	p = fmt_dec(p, path + sizeof(path), pid, 1);
 	fmt_str(p, path + sizeof(path), "/stat");
 	state = read_task_state(path);
-	return state == 'Z' || state == 'X';
+	return state == 'X' || (state == 'Z' && !has_threads(pid));
 }
 
 __asm__(".text\n.globl clone_fn\n.hidden clone_fn\n.type clone_fn, @function\n"

@@ -10,10 +10,13 @@ char read_task_state(const char *stat); /* the letter in a "/proc/PID/stat"; 0: 
 char *task_path(char *path, char *end, const struct thr *x, const char *file);
 char task_state(const struct thr *x); /* as proc(5) has it; 0: it is gone */
 uint64_t task_cpu_ns(void); /* CPU time of the calling thread */
+/* Recording: what t has done up to now was the recorder's work, which a replay does not do: it computes from here on.
+ */
+void task_not_computing(struct thr *t);
 #define PID_INNER 0x40000000u /* in a PID that is one in a PID namespace that the program made */
 int process_is_elsewhere(
 	uint32_t pid); /* the number of a process in another PID namespace, perhaps: it says nothing here */
-int process_is_dead(uint32_t pid); /* gone, or a zombie */
+int process_is_dead(uint32_t pid); /* gone, or a zombie of which no thread lives; 0 is none */
 /* clone with a function, on a new stack, without libc; ctid: for CLONE_CHILD_CLEARTID */
 long clone_fn(unsigned long flags, void *stack_top, int (*fn)(void *), void *arg, uint32_t *ctid);
 

@@ -67,6 +67,11 @@ static void arm(struct thr *t, long first_ns)
 	set_timer(t, first_ns, AGAIN_NS);
 }
 
+static uint64_t computed_ns(const struct thr *t, uint64_t now)
+{
+	return now - (t->preempt.left_cpu > t->preempt.mark_cpu ? t->preempt.left_cpu : t->preempt.mark_cpu);
+}
+
 /*
  * Has the thread computed for a while, and made no event? On a busy machine it may have waited for a processor; and
  * a few instructions after an event a replay is there before it can look.
@@ -74,7 +79,7 @@ static void arm(struct thr *t, long first_ns)
 static int computes(struct thr *t, uint64_t least_ns)
 {
 	if (t->preempt.mark_cur == t->log.cur)
-		return task_cpu_ns() - t->preempt.mark_cpu >= least_ns;
+		return computed_ns(t, task_cpu_ns()) >= least_ns;
 	t->preempt.due = 0; /* no spin */
 	mark(t);
 	return 0;
@@ -116,6 +121,8 @@ static void run_time(const struct thr *t, struct point *p)
 		p->least_ns = p->run_ns;
 	if (p->run_ns < p->least_ns)
 		p->run_ns = p->least_ns;
+	if (t->preempt.left_cpu > t->preempt.mark_cpu && p->least_ns > computed_ns(t, now))
+		p->least_ns = computed_ns(t, now);
 }
 
 /* Payload: a struct point, and what belongs to it. */

@@ -4,8 +4,8 @@
  *
  * A thread gets its ordinal, stack and heap arena from its creator, so that they are the same at replay.
  * Its EXIT event must come after all destructors of the program's thread-specific data: a key of our own
- * asks for one more round until the last, and logs it there. After EXIT a thread runs free. With glibc's heap it is
- * later.
+ * asks for one more round until the last, and logs it there. After EXIT a thread runs free. With glibc's heap
+ * (--malloc system), EXIT is logged at the thread's exit(2) instead: see exit_destructor.
  */
 #include "record/proc/thread.h"
 #include "record/chaos/interrupts.h"
@@ -86,10 +86,10 @@ static void exit_destructor(void *p)
 		return;
 	}
 	/*
-	 * With glibc's heap, libc gives the blocks that the thread has kept for itself back to the arenas after this. In
-	 * which order threads do that has to be recorded: EXIT is made at exit(2).
+	 * With glibc's heap, libc gives the blocks that the thread has kept for itself back to the arenas after this.
+	 * In which order threads do that has to be recorded: EXIT is made at exit(2).
 	 */
-	if (heap_is_own())
+	if (G.control->malloc_mode != RLOG_MALLOC_SYSTEM)
 		thread_exit_event(t);
 }
 

@@ -73,7 +73,7 @@ static void await_turn(struct slot *s)
 	group_unqueue(s);
 }
 
-static void begin_turn(void)
+static void begin_turn(struct thr *t)
 {
 	struct group_page *p = group.p;
 
@@ -81,6 +81,7 @@ static void begin_turn(void)
 	group.held = 1;
 	pages_enter();
 	p->slot[group.me - 1].turn = p->turns;
+	task_not_computing(t);
 }
 
 void group_enter(struct thr *t)
@@ -95,7 +96,7 @@ void group_enter(struct thr *t)
 		group_queue(s);
 		await_turn(s);
 	}
-	begin_turn();
+	begin_turn(t);
 }
 
 static void end_turn(void)
@@ -126,7 +127,7 @@ void group_yield(struct thr *t)
 	/* one that waits comes first */
 	raw4(SYS_futex, &s->go, FUTEX_WAIT, 0, limit);
 	await_turn(s);
-	begin_turn();
+	begin_turn(t);
 }
 
 /* The descriptor of the file that a call changes, or -1. */

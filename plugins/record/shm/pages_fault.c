@@ -3,6 +3,7 @@
  */
 #include "record/core/own_stack.h"
 #include "record/core/state.h"
+#include "record/core/task.h"
 #include "record/event/ev.h"
 #include "record/event/turn.h"
 #include "record/shm/group.h"
@@ -64,6 +65,7 @@ int pages_fault(struct thr *t, uint64_t addr, int writes)
 	group_fault();
 	t->selector = 0;
 	ret = open_page(t, m, (uint32_t)((addr - m->lo) / PAGE), writes);
+	task_not_computing(t);
 	t->depth = depth;
 	t->selector = !depth;
 	return ret;
