@@ -187,6 +187,7 @@ struct shim {
 	int deadlock; /* recording: all threads wait for each other, and that is noted */
 	int spins; /* recording: a thread that waits for memory was seen */
 	int counted; /* recording: stamps are a counter, not the TSC */
+	int system_heap; /* glibc's heap, not fred's: --malloc system */
 	int no_tsc; /* rdtsc faults, in threads that have reached that: see tsc.c */
 	int group; /* in a group of processes that share memory */
 	int waits_told; /* where the threads' waits are is known outside */

@@ -89,7 +89,7 @@ static void exit_destructor(void *p)
 	 * With glibc's heap, libc gives the blocks that the thread has kept for itself back to the arenas after this.
 	 * In which order threads do that has to be recorded: EXIT is made at exit(2).
 	 */
-	if (G.control->malloc_mode != RLOG_MALLOC_SYSTEM)
+	if (!G.system_heap)
 		thread_exit_event(t);
 }
 

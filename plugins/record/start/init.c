@@ -207,6 +207,7 @@ static void start_record(uint32_t parent, int argc, char **argv, char **envp)
 	G.serial = G.control->sched != RLOG_SCHED_PARALLEL;
 	G.counted = G.control->clock != 0;
 	heap_use(G.control->malloc_mode);
+	G.system_heap = !heap_is_own();
 	if (image_begin_process(parent, RLOG_ORIGIN_EXEC, argc, argv, envp))
 		return;
 	files_start(image_find_execfn(envp));
@@ -236,6 +237,7 @@ static void read_modes(void)
 		return;
 	G.serial = c.sched != RLOG_SCHED_PARALLEL;
 	heap_use(c.malloc_mode);
+	G.system_heap = !heap_is_own();
 }
 
 static void start_replay(char **argv)
