@@ -285,7 +285,7 @@ static bool was_killed(const struct launch_spec *s, pid_t pid, struct err *e)
 	int status = 0;
 	pid_t r;
 
-	/* A child that has just stopped for its tracer, and is not found stopped now, is dying. */
+	/* It was stopped for its tracer: if ptrace does not find it so, it has been killed, and its end is near. */
 	if (!ptrace(PTRACE_PEEKUSER, pid, 0, 0) || errno != ESRCH)
 		return false;
 	do

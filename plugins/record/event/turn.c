@@ -401,7 +401,8 @@ static void dir_file(char *buf, char *end, const char *name, uint32_t process)
 	fmt_dec(p, end, process, 4);
 }
 
-static uint32_t scheduled; /* whose schedule it is: of a child, its parent's, where a replay follows */
+static uint32_t
+	scheduled; /* the process whose schedule file is mapped: a child that the replay follows has its parent's */
 
 #define PAST_END (1ll << 40) /* in the schedule */
 void turn_map_past_end(uint64_t page)

@@ -239,7 +239,7 @@ static int is_used(const uint8_t *p, int random)
 
 /*
  * Where no table says where functions begin: all ways to decode the text before it, of which one is the right one, meet
- * it. The text begins at lo; starts: and so does an instruction, where it is code.
+ * it. The text begins at lo. starts: if it is code, an instruction begins at lo.
  */
 #define FAR 256
 static int begins_surely(const uint8_t *lo, const uint8_t *p, int starts)

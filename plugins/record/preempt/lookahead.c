@@ -18,7 +18,6 @@
 #define SLOWER 12u /* than the recorded run, at most */
 #define MORE_NS 300000000u
 #define PASSES_MOST_NS 60000000000u /* for the passes of the place, at most */
-#define TICK_NS 100000000u
 #define AHEAD 4u /* recorded runs, from its start, until nothing better is expected; the translation takes longer */
 #define AHEAD_NS 10000000u
 #define QUIET_NS 2000u

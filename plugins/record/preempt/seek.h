@@ -77,10 +77,14 @@ static inline uint64_t seek_word(const struct seek *s, const uint64_t *regs, uin
 	return i < POINT_REGS ? regs[i] : *(const volatile uint64_t *)s->addr[i];
 }
 
+#define TICK_NS 100000000u /* between looks at the time, in translated code */
 #define PASS_NS 60u /* of CPU time that a pass of the place takes in translated code, on a busy machine too */
-#define PASSES_PER_NS 4u /* what a processor may make in the recorded run: a loop of a cycle */
+#define PASSES_PER_NS 4u /* that the recorded run may have made, at most: a loop of one cycle, at 4 GHz */
 
-/* CPU time for the passes so far. A loop of few cycles is slower in translated code by more than any factor for all. */
+/*
+ * CPU time for the passes so far. Translation slows a loop of a few cycles down so much that no single factor fits all
+ * programs, so each pass has its own allowance.
+ */
 static inline uint64_t seek_passes_ns(const struct seek *s)
 {
 	uint64_t passes = s->walk ? xlate_hits(s->walk) : 0, most = s->head.run_ns * PASSES_PER_NS;

@@ -19,7 +19,6 @@
 	     */
 #define FIRST_SLOWER 4u
 #define MORE_NS 300000000u
-#define TICK_NS 100000000u
 #define QUIET_NS 2000u
 #define LOOKS 64u /* at all words, at the first hits; later at each power of two */
 

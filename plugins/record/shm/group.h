@@ -82,7 +82,8 @@ void pages_pin(const void *p); /* the kernel may write there when a process dies
 void pages_kernel_word(struct thr *t, const uint32_t *word); /* it has set FUTEX_OWNER_DIED there? */
 void pages_settle(void); /* before a fork */
 int pages_fault(struct thr *t, uint64_t addr, int writes);
-/* A thread came to what is past the end of a mapped file. 1, in a replay: it is not; the access may be tried again. */
+/* SIGBUS past the end of a mapped file. 1: in a replay of an access that succeeded; the page is there now, to try
+ * again. 0: the program gets the signal. */
 int pages_past_end(struct thr *t, uint64_t addr, ucontext_t *uc);
 /* Makes memory that the kernel is about to read, or to write, accessible. */
 void pages_touch(const void *p, uint64_t len, int writes);

@@ -18,9 +18,9 @@
  * logs what differs: a PAGE event. A replay has plain private memory and takes a PAGE over as soon as it is the
  * next record of the thread that runs, before the code that looks at it.
  *
- * A PAGE without bytes is one that a thread came to past the end of its file, of whichever mapping: perhaps the file
- *was longer when it was mapped. In a replay too, that access is a SIGBUS. One that no record tells of is not: the file
- *has grown, and the page is all zeros until another PAGE comes.
+ * A PAGE without bytes: here a thread accessed a page past the end of its mapped file and got a SIGBUS; the file may
+ * have been longer when it was mapped. The replay makes that access a SIGBUS too. A SIGBUS in a replay without such a
+ * record means that the file has grown since: the page becomes zeros, until a PAGE with bytes comes.
  */
 #include "record/shm/pages.h"
 #include "record/core/state.h"

@@ -25,15 +25,15 @@ static void forget(const long *a)
 		pages_unmapped((uint64_t)a[0], (uint64_t)a[1]);
 }
 
-/* Is it code? There may be nothing at its end: a file that is shorter. */
+/* Is it readable code? Not where the file ends before the mapping does: the last page cannot be read then. */
 static int is_text(const long *a)
 {
 	return (a[2] & (PROT_READ | PROT_EXEC)) == (PROT_READ | PROT_EXEC) && a[1] > 0 &&
 	       sys_readable((const void *)(a[0] + a[1] - 1), 1);
 }
 
-/* Memory that others see, too, stays as it is. */
-static void protected(const long *a)
+/* Code in shared memory is not patched: other processes would see that. */
+static void note_protection(const long *a)
 {
 	if (pages_range((void *)a[0], (uint64_t)a[1]))
 		pages_protected((uint64_t)a[0], (uint64_t)a[1], (int)a[2]);
@@ -49,7 +49,7 @@ static long change(long nr, const long *a)
 		forget(a);
 	ret = raw6(nr, a[0], a[1], a[2], a[3], a[4], a[5]);
 	if (nr == SYS_mprotect && ret == 0)
-	protected(a);
+		note_protection(a);
 	return ret;
 }
 
