@@ -55,20 +55,16 @@ int process_is_elsewhere(uint32_t pid)
 	return G.pid_ns || (pid & PID_INNER);
 }
 
-/* Of a process whose first thread has ended: do others go on? */
-static int has_threads(uint32_t pid)
+int task_has_others(const char *tasks)
 {
-	char path[64], *p = fmt_str(path, path + sizeof(path), "/proc/");
 	struct stat st;
 
-	p = fmt_dec(p, path + sizeof(path), pid, 1);
-	fmt_str(p, path + sizeof(path), "/task");
-	return raw4(SYS_newfstatat, AT_FDCWD, path, &st, 0) == 0 && st.st_nlink > 2 + 1;
+	return raw4(SYS_newfstatat, AT_FDCWD, tasks, &st, 0) == 0 && st.st_nlink > 2 + 1;
 }
 
 int process_is_dead(uint32_t pid)
 {
-	char path[64], *p = fmt_str(path, path + sizeof(path), "/proc/"), state;
+	char path[64], *end = path + sizeof(path), *p = fmt_str(path, end, "/proc/"), state;
 
 	if (!pid)
 		return 1;
@@ -76,10 +72,11 @@ int process_is_dead(uint32_t pid)
 		return 0;
 	if (raw2(SYS_kill, pid, 0) == -3 /* ESRCH */)
 		return 1;
-	p = fmt_dec(p, path + sizeof(path), pid, 1);
-	fmt_str(p, path + sizeof(path), "/stat");
+	p = fmt_dec(p, end, pid, 1);
+	fmt_str(p, end, "/stat");
 	state = read_task_state(path);
-	return state == 'X' || (state == 'Z' && !has_threads(pid));
+	fmt_str(p, end, "/task");
+	return state == 'X' || (state == 'Z' && !task_has_others(path));
 }
 
 __asm__(".text\n.globl clone_fn\n.hidden clone_fn\n.type clone_fn, @function\n"

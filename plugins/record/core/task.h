@@ -16,6 +16,8 @@ void task_not_computing(struct thr *t);
 #define PID_INNER 0x40000000u /* in a PID that is one in a PID namespace that the program made */
 int process_is_elsewhere(
 	uint32_t pid); /* the number of a process in another PID namespace, perhaps: it says nothing here */
+/* "/proc/PID/task": are there two threads or more? A first thread that has ended counts while others live. */
+int task_has_others(const char *tasks);
 int process_is_dead(uint32_t pid); /* gone, or a zombie of which no thread lives; 0 is none */
 /* clone with a function, on a new stack, without libc; ctid: for CLONE_CHILD_CLEARTID */
 long clone_fn(unsigned long flags, void *stack_top, int (*fn)(void *), void *arg, uint32_t *ctid);

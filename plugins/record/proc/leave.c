@@ -5,11 +5,10 @@
  * does at a thread's end is done for it, but for robust mutexes that it holds: with such it ends.
  */
 #include "record/core/state.h"
+#include "record/core/task.h"
 #include "record/proc/thread.h"
 
-#include <fcntl.h>
 #include <linux/futex.h>
-#include <sys/stat.h>
 
 static int holds_robust(void)
 {
@@ -19,13 +18,6 @@ static int holds_robust(void)
 	if (raw3(SYS_get_robust_list, 0, &head, &len) || !head)
 		return 0;
 	return head->list.next != &head->list || head->list_op_pending;
-}
-
-static int has_others(void)
-{
-	struct stat st;
-
-	return raw4(SYS_newfstatat, AT_FDCWD, "/proc/self/task", &st, 0) == 0 && st.st_nlink > 2 + 1;
 }
 
 static void clear_tid(void)
@@ -53,7 +45,8 @@ static _Noreturn void stay(void)
 
 _Noreturn void thread_leave(long status)
 {
-	if (G.mode == SHIM_REPLAY && raw0(SYS_gettid) == raw0(SYS_getpid) && has_others() && !holds_robust())
+	if (G.mode == SHIM_REPLAY && raw0(SYS_gettid) == raw0(SYS_getpid) && task_has_others("/proc/self/task") &&
+	    !holds_robust())
 		stay();
 	for (;;)
 		raw1(SYS_exit, status);
