@@ -27,7 +27,7 @@ static inline struct block *block_of(void *p, const char *bad, const char *twice
 	return b;
 }
 
-/* The word in front of a block that is freed is no WORD: in its place is glibc's size of that block. */
+/* The word in front of a block that is freed is no HEAP_WORD: in its place is glibc's size of that block. */
 static __attribute__((noinline, cold)) void check_own(const struct block *b, uint64_t v)
 {
 	uint64_t size = v & ~7ull;
@@ -42,7 +42,7 @@ static __attribute__((noinline, cold)) void check_own(const struct block *b, uin
 		heap_broken(size < 1u << 21 ? "free(): invalid next size (normal)" : "double free or corruption (out)");
 }
 
-/* The word after a block that is freed or resized is no WORD: it is glibc's size of the next one. */
+/* The word after a block that is freed or resized is no HEAP_WORD: it is glibc's size of the next one. */
 static __attribute__((noinline, cold)) void check_next(uint64_t v, const char *bad)
 {
 	if (bad)
@@ -63,7 +63,7 @@ static inline void check(void *p)
 		return; /* the former is told elsewhere */
 	v = word_before(b,
 			b->before && b->magic == MAGIC_USED ? (struct block *)((char *)(uintptr_t)b - b->before) : 0);
-	if (unlikely(v != WORD))
+	if (unlikely(v != HEAP_WORD))
 		check_own(b, v);
 }
 
@@ -101,13 +101,9 @@ extern void __libc_free(void *p);
 void heap_use(enum rlog_malloc mode)
 {
 	which = mode;
+	G.system_heap = mode == RLOG_MALLOC_SYSTEM;
 	if (mode == RLOG_MALLOC_DETECT)
 		detect_begin(G.mode != SHIM_REPLAY);
-}
-
-int heap_is_own(void)
-{
-	return which != RLOG_MALLOC_SYSTEM;
 }
 
 #define SITE __builtin_return_address(0)
@@ -144,8 +140,9 @@ static inline __attribute__((always_inline)) struct block *to_free(void *p)
 	b = (struct block *)p - 1;
 	b = block_of(p, "free(): invalid pointer",
 		     is_heap(b) && b->magic == MAGIC_FREE ? twice(p) : "free(): invalid pointer");
-	if (unlikely(heap_block_size(b) > CACHED_MAX && heap_block_size(b) < MAPPED_MIN && *word_behind(b) != WORD) &&
-	    heap_glibc_word(*word_behind(b)) != WORD)
+	if (unlikely(heap_block_size(b) > CACHED_MAX && heap_block_size(b) < HEAP_MAPPED_MIN &&
+		     *word_behind(b) != HEAP_WORD) &&
+	    heap_glibc_word(*word_behind(b)) != HEAP_WORD)
 		check_next(heap_glibc_word(*word_behind(b)), 0);
 	return b;
 }
@@ -204,7 +201,7 @@ static size_t usable(void *p)
 
 	/* canaries begin after what was asked for */
 	return (which == RLOG_MALLOC_DETECT && b->size & ~HEAP_SIZE_MASK ? heap_block_size(b)
-									 : usable_of(heap_block_size(b))) -
+									 : heap_usable_of(heap_block_size(b))) -
 	       before;
 }
 
@@ -257,7 +254,7 @@ static inline __attribute__((always_inline)) void *resize(void *p, size_t n, con
 		return 0;
 	}
 	b = block_of(p, "realloc(): invalid pointer", "realloc(): invalid old size");
-	if (unlikely(heap_block_size(b) < MAPPED_MIN && *word_behind(b) != WORD &&
+	if (unlikely(heap_block_size(b) < HEAP_MAPPED_MIN && *word_behind(b) != HEAP_WORD &&
 		     heap_glibc_word(*word_behind(b)) >= 1u << 21))
 		check_next(heap_glibc_word(*word_behind(b)), "realloc(): invalid next size");
 	if (resize_in_place(p, b, n, &state)) {

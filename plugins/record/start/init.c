@@ -207,7 +207,6 @@ static void start_record(uint32_t parent, int argc, char **argv, char **envp)
 	G.serial = G.control->sched != RLOG_SCHED_PARALLEL;
 	G.counted = G.control->clock != 0;
 	heap_use(G.control->malloc_mode);
-	G.system_heap = !heap_is_own();
 	if (image_begin_process(parent, RLOG_ORIGIN_EXEC, argc, argv, envp))
 		return;
 	files_start(image_find_execfn(envp));
@@ -237,7 +236,6 @@ static void read_modes(void)
 		return;
 	G.serial = c.sched != RLOG_SCHED_PARALLEL;
 	heap_use(c.malloc_mode);
-	G.system_heap = !heap_is_own();
 }
 
 static void start_replay(char **argv)
@@ -253,7 +251,7 @@ static void start_replay(char **argv)
 	G.ctl->stand_addr = (uint64_t)&G.thr[0].stand;
 	G.ctl->stand_size = sizeof(struct thr);
 	G.ctl->walk_addr = (uint64_t)walk_enter;
-	G.ctl->report_addr = heap_is_own() ? (uint64_t)&shim_report : 0;
+	G.ctl->report_addr = G.system_heap ? 0 : (uint64_t)&shim_report;
 	G.ctl->report_kinds = REPORT_KIND_COUNT;
 	if (turn_map_log(self))
 		shim_fail("cannot map the log of the first thread");

@@ -39,11 +39,11 @@ uint64_t heap_glibc_word(uint64_t v)
 	uint64_t r = 0;
 
 	if (likely(v == HEAP_CANARY))
-		return WORD;
+		return HEAP_WORD;
 	for (unsigned i = 0; heap_detects.mapped && i < 64; i += 8) {
 		uint64_t byte = v >> i & 0xff;
 
-		r |= (byte == (HEAP_CANARY >> i & 0xff) ? WORD >> i & 0xff : byte) << i;
+		r |= (byte == (HEAP_CANARY >> i & 0xff) ? HEAP_WORD >> i & 0xff : byte) << i;
 	}
 	return heap_detects.mapped ? r : v;
 }
@@ -144,7 +144,7 @@ static __attribute__((noinline)) int grow(struct arena *a, size_t need)
 	if (n >= HUGE && n == a->step)
 		raw3(SYS_madvise, a->mapped, n, MADV_HUGEPAGE);
 	if (a->cur == a->mapped + HEAP_FIRST)
-		((uint64_t *)a->cur)[-1] = WORD;
+		((uint64_t *)a->cur)[-1] = HEAP_WORD;
 	if (heap_detects.mapped)
 		heap_detects.mapped(a->mapped, n);
 	a->mapped += n;
@@ -289,7 +289,7 @@ static inline __attribute__((always_inline)) struct block *take_class(struct are
 			heap_broken("malloc(): corrupted top size");
 		}
 		b->before = a->last && a->last->cls >= SMALL_MAX / 16 &&
-					    (uint64_t)((char *)b - (char *)a->last) < MAPPED_MIN * 2
+					    (uint64_t)((char *)b - (char *)a->last) < HEAP_MAPPED_MIN * 2
 				    ? (uint32_t)((char *)b - (char *)a->last)
 				    : 0;
 		a->last = b;
@@ -316,7 +316,7 @@ void *heap_take(size_t n, int *zero)
 		return 0;
 	}
 	a = my_arena();
-	b = take_class(a, class_of(usable_of(n) + sizeof(uint64_t)), zero);
+	b = take_class(a, class_of(heap_usable_of(n) + sizeof(uint64_t)), zero);
 	if (unlikely(!b)) {
 		release_arena(a);
 		errno = ENOMEM;

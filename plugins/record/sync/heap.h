@@ -19,11 +19,8 @@
 #define block heap_block
 #define class_of heap_class_of
 #define class_size heap_class_size
-#define usable_of heap_usable_of
-#define WORD HEAP_WORD
 #define HEAP_RING 1024u /* blocks in quarantine, at most; a power of two */
 #define CACHED_MAX 1032u /* glibc keeps freed blocks up to this size aside, without a look at the next one */
-#define MAPPED_MIN HEAP_MAPPED_MIN
 
 struct free_block {
 	struct free_block *next;
@@ -46,7 +43,7 @@ struct arena {
 
 static inline uint64_t *word_behind(struct block *b)
 {
-	return (uint64_t *)((char *)(b + 1) + usable_of(heap_block_size(b)));
+	return (uint64_t *)((char *)(b + 1) + heap_usable_of(heap_block_size(b)));
 }
 
 /* At the end of all that the block has: in front of the next one's header. */
@@ -61,9 +58,9 @@ static inline uint64_t *word_at_end(struct block *b)
  */
 static inline void use_block(struct block *b, size_t n)
 {
-	*word_at_end(b) = WORD;
-	if (n < MAPPED_MIN)
-		*(uint64_t *)((char *)(b + 1) + usable_of(n)) = WORD;
+	*word_at_end(b) = HEAP_WORD;
+	if (n < HEAP_MAPPED_MIN)
+		*(uint64_t *)((char *)(b + 1) + heap_usable_of(n)) = HEAP_WORD;
 	__atomic_store_n(&b->size, n, __ATOMIC_RELEASE);
 	__atomic_store_n(&b->magic, MAGIC_USED, __ATOMIC_RELEASE);
 }
@@ -97,22 +94,23 @@ extern struct heap_detects {
 	void (*ends)(struct arena *a);
 } heap_detects;
 
-/* What would be in glibc's place of a word that was a WORD, or, with --detect, a canary: the bytes that were not
- * changed are a WORD's. */
+/* What would be in glibc's place of a word that was a HEAP_WORD, or, with --detect, a canary: the bytes that were not
+ * changed are a HEAP_WORD's. */
 uint64_t heap_glibc_word(uint64_t v);
 
-/* What stands after b's bytes; WORD, too, if b is not used, or if another thread has freed or resized it meanwhile. */
+/* What stands after b's bytes; HEAP_WORD, too, if b is not used, or if another thread has freed or resized it
+ * meanwhile. */
 static inline uint64_t word_of_used(const struct block *b)
 {
 	for (;;) {
 		uint64_t size = __atomic_load_n(&b->size, __ATOMIC_ACQUIRE), n = size & HEAP_SIZE_MASK, v;
 
-		if (__atomic_load_n(&b->magic, __ATOMIC_ACQUIRE) != MAGIC_USED || n >= MAPPED_MIN ||
+		if (__atomic_load_n(&b->magic, __ATOMIC_ACQUIRE) != MAGIC_USED || n >= HEAP_MAPPED_MIN ||
 		    b->cls < SMALL_MAX / 16)
-			return WORD;
-		v = __atomic_load_n((const uint64_t *)((const char *)(b + 1) + usable_of(n)), __ATOMIC_ACQUIRE);
-		if (likely(v == WORD) || heap_glibc_word(v) == WORD)
-			return WORD;
+			return HEAP_WORD;
+		v = __atomic_load_n((const uint64_t *)((const char *)(b + 1) + heap_usable_of(n)), __ATOMIC_ACQUIRE);
+		if (likely(v == HEAP_WORD) || heap_glibc_word(v) == HEAP_WORD)
+			return HEAP_WORD;
 		if (__atomic_load_n(&b->magic, __ATOMIC_ACQUIRE) == MAGIC_USED &&
 		    __atomic_load_n(&b->size, __ATOMIC_ACQUIRE) == size)
 			return heap_glibc_word(v);
@@ -122,12 +120,12 @@ static inline uint64_t word_of_used(const struct block *b)
 /* What glibc would have as the size of b; before: the block before it, if that is known. */
 static inline uint64_t word_before(const struct block *b, const struct block *before)
 {
-	uint64_t v = before ? word_of_used(before) : WORD;
+	uint64_t v = before ? word_of_used(before) : HEAP_WORD;
 
-	if (unlikely(v != WORD))
+	if (unlikely(v != HEAP_WORD))
 		return v;
 	v = ((const uint64_t *)b)[-1];
-	return likely(v == WORD) ? v : heap_glibc_word(v);
+	return likely(v == HEAP_WORD) ? v : heap_glibc_word(v);
 }
 
 /* Ends the program, as glibc does. */
@@ -137,8 +135,6 @@ extern ssize_t (*heap_write)(int fd, const struct iovec *v, int n); /* the wrapp
 struct arena *heap_arena(uint32_t ordinal);
 struct arena *heap_arena_main(void);
 void heap_init(void);
-void heap_use_system(void); /* glibc's from here on */
-int heap_is_own(void); /* it is not */
 void heap_use(enum rlog_malloc mode); /* glibc's from here on, or the one with canaries */
 uint32_t heap_check(void); /* of the lists of a process without other threads: it changes with each allocation */
 void heap_thread_end(struct thr *t); /* gives what the thread has freed to the others */

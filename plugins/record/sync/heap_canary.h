@@ -2,7 +2,7 @@
 /*
  * heap_canary.h: the layout of a block with --detect, for heap_detect.c and heap_look.c. A block of n bytes:
  *
- *   struct block | n bytes | canaries: to usable_of(n) + 8 | ... | canary |
+ *   struct block | n bytes | canaries: to heap_usable_of(n) + 8 | ... | canary |
  *
  * The size in the header has in its upper 16 bits: 0x80 | log2 of the alignment, and 0x80 | a hash of the header, so
  * that a write just in front of the block always changes one of them. Canaries are parts of the word HEAP_CANARY at
@@ -73,7 +73,7 @@ static inline const uint8_t *wrong_in(const struct block *b, size_t lo, size_t n
 /* The same after the block's bytes, from byte lo on. */
 static inline const uint8_t *wrong_behind(struct block *b, size_t lo, size_t n)
 {
-	const uint8_t *p = wrong_in(b, lo > n ? lo : n, usable_of(n) + 8);
+	const uint8_t *p = wrong_in(b, lo > n ? lo : n, heap_usable_of(n) + 8);
 	const uint64_t *end = word_at_end(b);
 
 	if (unlikely(p))

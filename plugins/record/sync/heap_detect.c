@@ -40,7 +40,7 @@ static int is_plain(const struct block *b)
 /* As use_block of heap.h. */
 static inline void set(struct block *b, size_t n, unsigned log)
 {
-	uint64_t *w = words(b) + n / 8, *end = (uint64_t *)((char *)(b + 1) + usable_of(n)), mask = mask_from(n);
+	uint64_t *w = words(b) + n / 8, *end = (uint64_t *)((char *)(b + 1) + heap_usable_of(n)), mask = mask_from(n);
 
 	if (b->magic == MAGIC_FREE)
 		__atomic_store_n(&b->magic, HEAP_BUSY, __ATOMIC_RELEASE);
@@ -208,7 +208,7 @@ void *detect_take(size_t n, int *zero, const void *site)
 	}
 	a = my_arena();
 	for (;;) {
-		b = heap_take_class(a, class_of(usable_of(n) + sizeof(uint64_t)), zero);
+		b = heap_take_class(a, class_of(heap_usable_of(n) + sizeof(uint64_t)), zero);
 		if (unlikely(!b)) {
 			release_arena(a);
 			errno = ENOMEM;
@@ -257,7 +257,7 @@ int detect_fits(void *p, size_t n)
 
 	if (b->magic == MAGIC_ALIGNED)
 		b = (struct block *)((char *)p - heap_block_size(b)) - 1;
-	return usable_of(n + (size_t)((char *)p - (char *)(b + 1))) + sizeof(uint64_t) <= class_size(b->cls);
+	return heap_usable_of(n + (size_t)((char *)p - (char *)(b + 1))) + sizeof(uint64_t) <= class_size(b->cls);
 }
 
 /* The block of p, or 0: the header in front of p is not as it was made. */
