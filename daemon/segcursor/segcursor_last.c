@@ -361,15 +361,15 @@ static int last_of_counted(struct segcur *in, struct breaks *b, struct goal *g, 
 /* Up to the goal. */
 static int last_before(struct segcur *in, struct breaks *b, struct goal *g, struct stop *stop, struct err *e)
 {
-	bool true_ones = segcur_has_conditions(b), can_walk = can_walk_to(in, g),
+	bool conditional = segcur_has_conditions(b), can_walk = can_walk_to(in, g),
 	     hurry = can_walk && segcur_conditions_walkable(in, b), hurried = hurry && in->walks;
 	int r = hurried ? 2 : last_of_counted(in, b, g, hurry, stop, e);
 
 	if (r != 2)
 		return r;
 	hurried |= in->hurried;
-	r = !true_ones ? last_by_walk(in, b, g, stop, e) : can_walk ? segcur_last_true(in, b, g, stop, e) : 2;
-	if (r == 1 && true_ones)
+	r = !conditional ? last_by_walk(in, b, g, stop, e) : can_walk ? segcur_last_true(in, b, g, stop, e) : 2;
+	if (r == 1 && conditional)
 		return before_marks(in, b, stop, e);
 	if (r == 2 && hurried)
 		r = last_of_counted(in, b, g, false, stop, e);

@@ -452,28 +452,36 @@ int segcur_back_over(struct segcur *in, struct breaks *b, uint64_t lo, uint64_t 
 	return r < 0 ? -1 : r == SEGCUR_CHANGED ? r : r > 0;
 }
 
+/* From the first mark; without last or a goal, all of the segment. *rest: what was met after the walk had to leave. */
+static int walk_first_mark(struct segcur *in, struct goal *g, struct breaks *b, struct trace_walk *w, uint64_t *rest,
+			   struct err *e)
+{
+	struct walker walker = {.in = in, .is_goal = is_state, .ctx = g};
+	bool to_end = !w->ask.nth_change && !g->want;
+	struct trace t = {0};
+	int r = to_end || w->ask.nth_change ? 0 : aim(in, w, g, e);
+
+	*rest = 0;
+	if (!r)
+		r = walk_or_leave(&walker, &in->mark[0], w, b, &t, e);
+	if (r == SEGCUR_WALK_OVER && to_end)
+		r = 0;
+	else if (r == SEGCUR_WALK_LEFT && to_end)
+		r = segcur_count_rest(in, &t, b, rest, e);
+	segcur_drop(&t);
+	return r;
+}
+
 int segcur_walk_log(struct segcur *in, struct goal *g, struct breaks *b, uint64_t place, uint64_t last,
 		    struct replay_walk *ask, struct err *e)
 {
 	struct trace_walk w = {.ask.nth_change = last};
-	struct walker walker = {.in = in, .is_goal = is_state, .ctx = g};
-	bool to_end = !last && !g->want;
-	struct trace t = {0};
 	uint64_t rest = 0;
 	int r;
 
 	if (place)
 		w.ask.place[w.ask.places++] = place;
-	r = in->marks && segcur_is_walkable(in, b) ? 0 : 1;
-	if (!r && !to_end && !last)
-		r = aim(in, &w, g, e);
-	if (!r)
-		r = walk_or_leave(&walker, &in->mark[0], &w, b, &t, e);
-	if (r == SEGCUR_WALK_OVER && to_end)
-		r = 0;
-	else if (r == SEGCUR_WALK_LEFT && to_end)
-		r = segcur_count_rest(in, &t, b, &rest, e);
-	segcur_drop(&t);
+	r = in->marks && segcur_is_walkable(in, b) ? walk_first_mark(in, g, b, &w, &rest, e) : 1;
 	*ask = w.ask;
 	return r ? r : w.resumed || rest;
 }
@@ -481,19 +489,9 @@ int segcur_walk_log(struct segcur *in, struct goal *g, struct breaks *b, uint64_
 int segcur_walk_changes(struct segcur *in, struct goal *g, struct breaks *b, struct err *e)
 {
 	struct trace_walk w = {0};
-	struct walker walker = {.in = in, .is_goal = is_state, .ctx = g};
-	bool to_end = !g->want;
-	struct trace t = {0};
-	uint64_t rest = 0;
-	int r = to_end ? 0 : aim(in, &w, g, e);
+	uint64_t rest;
+	int r = walk_first_mark(in, g, b, &w, &rest, e);
 
-	if (!r)
-		r = walk_or_leave(&walker, &in->mark[0], &w, b, &t, e);
-	if (r == SEGCUR_WALK_OVER && to_end)
-		r = 0;
-	else if (r == SEGCUR_WALK_LEFT && to_end)
-		r = segcur_count_rest(in, &t, b, &rest, e);
-	segcur_drop(&t);
 	return r < 0 ? -1 : r || rest || w.resumed;
 }
 
@@ -549,7 +547,7 @@ int segcur_may_stop(struct target *target, uint64_t n, struct trace *t, const st
 
 	if (segcur_has_conditions(b))
 		segcur_look_for_true(&in, t->pid, b, &look);
-	if (!(in.look ? segcur_conditions_walkable(&in, b) : segcur_is_walkable(&in, b)))
+	if (!segcur_conditions_walkable(&in, b))
 		return 1;
 	if (segment_find_gadget(t->pid, &in.seg.gadget, e))
 		return -1;
