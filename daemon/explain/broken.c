@@ -140,20 +140,12 @@ static void tell_write(struct inspect *p, const struct broken *d)
 /* It stands at the write to a freed block: to the free. */
 static int tell_free(struct explain *x, const struct broken *d, struct err *e)
 {
-	struct inspect p = {0};
-	bool ignored;
-	int r = flow_last_write(x, d->header, 8, 0, &ignored, e);
+	int r = failure_tell_block(x, d->header, STEP_FREE, "freed", ", and used afterwards", e);
 
 	if (r)
 		return r < 0 ? -1 : 0;
-	if (inspect_open(&p, x, e))
-		r = -1;
-	else
-		inspect_step(&p, STEP_FREE, NULL, NULL, NULL, "the block was freed here, by %s, and used afterwards",
-			     inspect_function(&p, 0));
-	inspect_close(&p);
 	explain_end(x, END_FREED, "the memory was used after it was freed");
-	return r;
+	return 0;
 }
 
 int failure_broken_heap(struct explain *x, uint64_t addr, struct err *e)

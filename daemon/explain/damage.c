@@ -82,24 +82,6 @@ static int to_write(struct explain *x, const struct rlog_damage *d, struct err *
 	return 2;
 }
 
-/* A step at the last change of the block's header: its allocation, or its free. 0; 1: there is none; -1. */
-static int tell_change(struct explain *x, const struct rlog_damage *d, enum step_role role, const char *what,
-		       struct err *e)
-{
-	struct inspect p = {0};
-	bool is_birth;
-	int r = flow_last_write(x, d->header, 8, 0, &is_birth, e);
-
-	if (r)
-		return r < 0 ? -1 : 1;
-	if (inspect_open(&p, x, e))
-		r = -1;
-	else
-		inspect_step(&p, role, NULL, NULL, NULL, "the block was %s here, by %s", what, inspect_function(&p, 0));
-	inspect_close(&p);
-	return r;
-}
-
 static void tell_write(struct explain *x, const struct rlog_damage *d, struct inspect *p)
 {
 	unsigned long long size = d->size, memory = d->memory;
@@ -148,8 +130,8 @@ static int follow(struct explain *x, const struct rlog_damage *d, struct err *e)
 	explain_end(x, END_COMPUTED, "this statement wrote outside of the memory that was the program's");
 	x->found = true;
 	if (d->kind == RLOG_DAMAGE_FREED)
-		r = tell_change(x, d, STEP_FREE, "freed", e);
-	return r ? r : tell_change(x, d, STEP_ALLOC, "allocated", e);
+		r = failure_tell_block(x, d->header, STEP_FREE, "freed", "", e);
+	return r ? r : failure_tell_block(x, d->header, STEP_ALLOC, "allocated", "", e);
 }
 
 /* The steps from `first` on of that role, as an object; NULL: there is none. New reference. */

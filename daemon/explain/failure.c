@@ -6,6 +6,7 @@
 #include "base/cleanup.h"
 #include "base/str.h"
 #include "explain/failure.h"
+#include "explain/flow.h"
 #include "explain/inspect.h"
 #include "timetravel/cursor_int.h"
 
@@ -57,6 +58,24 @@ int failure_is_here(struct explain *x, struct err *e)
 {
 	x->tid = x->t.in.seg.tid;
 	return cursor_where(&x->t, &x->at, e);
+}
+
+int failure_tell_block(struct explain *x, uint64_t header, enum step_role role, const char *what, const char *more,
+		       struct err *e)
+{
+	struct inspect p = {0};
+	bool ignored;
+	int r = flow_last_write(x, header, 8, 0, &ignored, e);
+
+	if (r)
+		return r < 0 ? -1 : 1;
+	if (inspect_open(&p, x, e))
+		r = -1;
+	else
+		inspect_step(&p, role, NULL, NULL, NULL, "the block was %s here, by %s%s", what,
+			     inspect_function(&p, 0), more);
+	inspect_close(&p);
+	return r;
 }
 
 int failure_to_shim_call(struct explain *x, struct err *e)

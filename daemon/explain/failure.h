@@ -49,6 +49,12 @@ void failure_set_kind(struct explain *x, const char *kind, const char *fmt, ...)
 int failure_to_entry(struct explain *x, const char *const *functions, struct err *e);
 /* Takes the current state for the failure. */
 int failure_is_here(struct explain *x, struct err *e);
+/*
+ * A step at the last change of a block's header, its allocation or its free: "the block was WHAT here, by FUNCTION",
+ * and `more`. 0; 1: there is none; -1.
+ */
+int failure_tell_block(struct explain *x, uint64_t header, enum step_role role, const char *what, const char *more,
+		       struct err *e);
 /* In what a function of the recorder's has called: that call becomes the failure's state. */
 int failure_to_shim_call(struct explain *x, struct err *e);
 /* Adds the failure's step at the current state. p is opened; close it in any case. */
