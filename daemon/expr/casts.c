@@ -28,7 +28,7 @@ static const char *skip_blanks(const char *s)
 }
 
 /* a.b->c[i](x) */
-static const char *behind_postfix(const char *s)
+static const char *after_postfix(const char *s)
 {
 	for (;;) {
 		const char *next = skip_blanks(s);
@@ -48,7 +48,7 @@ static const char *behind_postfix(const char *s)
 }
 
 /* What a cast applies to: where it ends. NULL: nothing that this knows. */
-static const char *behind_operand(const char *s)
+static const char *after_operand(const char *s)
 {
 	s = skip_blanks(s);
 	while (*s && strchr("*&!~-+", *s))
@@ -59,13 +59,13 @@ static const char *behind_operand(const char *s)
 		if (!next)
 			return NULL;
 		/* a cast of its own */
-		return text_is_name(*next) || *next == '(' ? behind_operand(next) : behind_postfix(behind);
+		return text_is_name(*next) || *next == '(' ? after_operand(next) : after_postfix(behind);
 	}
 	if (!text_is_name(*s) && *s != ':')
 		return NULL;
 	while (text_is_name(*s) || *s == ':')
 		s++;
-	return behind_postfix(s);
+	return after_postfix(s);
 }
 
 /* Is it a cast that begins here, to a pointer or a reference? */
@@ -85,7 +85,7 @@ static bool cast_at(const char *s, struct cast *c)
 		behind = *s == '(' ? text_behind_group(s) : NULL;
 		if (!behind)
 			return false;
-		*c = (struct cast){s + 1, behind - 1, skip_blanks(behind), behind_operand(behind)};
+		*c = (struct cast){s + 1, behind - 1, skip_blanks(behind), after_operand(behind)};
 		last = behind - 2;
 	}
 	while (last > c->type && isspace((unsigned char)*last))
