@@ -5,6 +5,7 @@
 #include <ctype.h>
 #include <dirent.h>
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -141,6 +142,49 @@ char *paths_recording_of(const char *program, struct err *e)
 	if (!best && all)
 		err_set(e, ERR_USAGE, "there is no recording of %s: fredctl record -- %s", program, program);
 	return best;
+}
+
+/* The recording whose control page (rlog/control.h) is in this line of /proc/PID/maps, proc(5). malloc'd, or NULL. */
+static char *recording_of_line(char *line)
+{
+	char *path = strchr(line, '/'), *name = path ? strrchr(path, '/') : NULL;
+
+	line[strcspn(line, "\n")] = '\0';
+	if (!name || strcmp(name, "/control"))
+		return NULL;
+	*name = '\0';
+	return has_meta(path) ? realpath(path, NULL) : NULL;
+}
+
+char *paths_recording_of_process(const char *pid, struct err *e)
+{
+	cleanup_free char *path = str_fmt("/proc/%s/maps", pid), *line = NULL;
+	char *found = NULL;
+	uint64_t n;
+	size_t room = 0;
+	FILE *f;
+
+	if (str_u64(pid, 10, 1, INT32_MAX, &n)) {
+		err_set(e, ERR_USAGE, "'%s' is not a PID", pid);
+		return NULL;
+	}
+	f = fopen(path, "re");
+	if (!f) {
+		err_set(e, ERR_USAGE, "process %s: %s", pid, errno == ENOENT ? "there is none" : strerror(errno));
+		return NULL;
+	}
+	while (!found && getline(&line, &room, f) > 0)
+		found = recording_of_line(line);
+	if (!found && ferror(f))
+		err_errno(e, ERR_USAGE, "%s", path);
+	else if (!found)
+		err_set(e, ERR_USAGE,
+			"fred does not record process %s, so it does not know its past: start the program by fredctl "
+			"debug -- "
+			"PROGRAM, or fredctl record -- PROGRAM",
+			pid);
+	fclose(f);
+	return found;
 }
 
 /* Letters, digits and a few signs of the program's name, so that it is easy to type. */

@@ -18,6 +18,9 @@ char *paths_recording(const char *name, struct err *e);
 int paths_is_recording(const char *name);
 /* The latest recording of this program in $FRED_HOME. malloc'd; NULL: ERR_USAGE, there is none. */
 char *paths_recording_of(const char *program, struct err *e);
+/* The recording that this process, by its PID, is being recorded in. malloc'd; NULL: ERR_USAGE, fred does not record
+ * it. */
+char *paths_recording_of_process(const char *pid, struct err *e);
 /*
  * A new recording's directory, made with mode 0700: `wanted` (which must be absent or empty) or
  * $FRED_HOME/recordings/PROGRAM-N for NULL. Absolute, malloc'd, or NULL.

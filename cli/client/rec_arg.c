@@ -71,14 +71,11 @@ void rec_arg_flag(json_t *params, const struct cli *cli, const char *option)
 		json_object_set_new(params, option, json_true());
 }
 
-static int find_process(json_t *params, const struct cli *cli, struct err *e)
+static int find_process(json_t *params, const char *v, struct err *e)
 {
-	const char *v = cli_value(cli, "process");
 	struct rec *rec;
 	uint32_t n;
 
-	if (!v)
-		return 0;
 	if (rec_open(json_string_value(json_object_get(params, "rec")), &rec, e))
 		return -1;
 	n = procs_find(rec, v, e);
@@ -89,7 +86,9 @@ static int find_process(json_t *params, const struct cli *cli, struct err *e)
 
 json_t *rec_arg_add_process(json_t *params, const struct cli *cli, struct err *e)
 {
-	if (!params || !find_process(params, cli, e))
+	const char *v = cli_value(cli, "process");
+
+	if (!params || !v || !find_process(params, v, e))
 		return params;
 	json_decref(params);
 	return NULL;
@@ -107,4 +106,18 @@ json_t *rec_arg_at_params(const struct cli *cli, struct err *e)
 	size_t first;
 
 	return rec_arg_add_at(rec_arg_params(cli, 0, 0, &first, e), cli, e);
+}
+
+json_t *rec_arg_pid_params(const struct cli *cli, struct err *e)
+{
+	const char *pid = cli_value(cli, "pid");
+	cleanup_free char *rec = paths_recording_of_process(pid, e);
+	json_t *params = rec ? json_pack("{s:o, s:s}", "rec", json_text(rec, strlen(rec)), "at", "end") : NULL;
+
+	if (params)
+		rec_arg_option(params, cli, "at", "at");
+	if (!params || !find_process(params, pid, e))
+		return params;
+	json_decref(params);
+	return NULL;
 }

@@ -38,6 +38,9 @@ void rec_arg_flag(json_t *params, const struct cli *cli, const char *option);
 json_t *rec_arg_add_process(json_t *params, const struct cli *cli, struct err *e);
 /* The same for "at" and "process". */
 json_t *rec_arg_add_at(json_t *params, const struct cli *cli, struct err *e);
+/* {"rec": PATH, "at": POS, "process": N} of --pid's process, which is being recorded; at its end, without --at. NULL:
+ * it is not. */
+json_t *rec_arg_pid_params(const struct cli *cli, struct err *e);
 /* The option --process. */
 #define REC_ARG_PROCESS_OPTION                                                                                         \
 	{                                                                                                              \

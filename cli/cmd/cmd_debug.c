@@ -14,6 +14,8 @@ static const struct cli_option options[] = {
 	{"at", "POS", "begin at this position (start)", .word = WORD_POS},
 	{"resume", "ID", "go on with this session (fredctl sessions; latest: the one that ran last)"},
 	REC_ARG_PROCESS_OPTION,
+	{"pid", "PID", "what this process, which is being recorded, has done so far; at its end, without --at",
+	 .letter = 'p'},
 	{"output", "DIR", "of a PROGRAM: make the recording of the first run there instead of under $FRED_HOME",
 	 .word = WORD_DIR, .letter = 'o'},
 	{"sched", "MODE", "of a PROGRAM: as of record (serial)", "parallel serial chaos chaos:"},
@@ -26,17 +28,21 @@ static const struct cli_option options[] = {
 /* A new session, or one that is resumed; the params of the method `debug`, or NULL. */
 static json_t *open_session(const struct cli *cli, struct session *s, struct err *e)
 {
-	const char *id = cli_value(cli, "resume");
+	const char *id = cli_value(cli, "resume"), *pid = cli_value(cli, "pid");
 	json_t *params = NULL;
 	int r = 0;
 
+	if (pid && (id || cli->args.n || cli_has(cli, "process"))) {
+		err_set(e, ERR_USAGE, "--pid: the process says which recording is meant");
+		return NULL;
+	}
 	if (id && (cli->args.n || cli_has(cli, "process"))) {
 		err_set(e, ERR_USAGE, "--resume: the session says which recording and process it is of");
 		return NULL;
 	}
 	if (id)
 		r = session_resume(s, id, &params, e);
-	else if ((params = rec_arg_at_params(cli, e)))
+	else if ((params = pid ? rec_arg_pid_params(cli, e) : rec_arg_at_params(cli, e)))
 		r = session_new(s, params, e);
 	if (r) {
 		json_decref(params);
@@ -66,7 +72,8 @@ static int exec_debug(struct cli *cli, struct err *e)
 const struct cli_command cmd_debug = {
 	.name = "debug",
 	.help = "GDB on a recording or on a program, forwards and backwards",
-	.usage = "[REC] [--at POS] [--process N] | --resume ID [--at POS] | [-o DIR] [--sched MODE] -- PROGRAM "
+	.usage = "[REC] [--at POS] [--process N] | --pid PID | --resume ID [--at POS] | [-o DIR] [--sched MODE] -- "
+		 "PROGRAM "
 		 "[ARG...]  [-x FILE] [-ex CMD] [-batch]",
 	.options = options,
 	.exec = exec_debug,

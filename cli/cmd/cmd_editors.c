@@ -44,6 +44,9 @@ static bool is_file(const char *path)
 static char *choose(const struct cli *cli, const struct gdb_args *a, bool *rec_word, struct err *e)
 {
 	*rec_word = false;
+	if (a->pid)
+		return err_set(e, ERR_USAGE, "%s: a recording is not attached to: fredctl debug -p %s", "-p", a->pid),
+		       NULL;
 	if (cli_value(cli, "rec"))
 		return paths_recording(cli_value(cli, "rec"), e);
 	if (!a->name)

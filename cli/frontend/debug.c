@@ -21,16 +21,20 @@ static void say_saved(struct err *e, const char *id)
 	err_set(e, was.kind, "%s; the session is saved: fredctl debug --resume %s", was.text, id);
 }
 
-/* Of a recording of several processes: which one this session is about. */
+/* That the recording is not finished; of one of several processes: which one this session is about. */
 static void say_process(const struct cli *cli, const json_t *params)
 {
 	uint32_t n = (uint32_t)json_integer_value(json_object_get(params, "process"));
 	const struct rec_image *img;
+	cleanup_free char *incomplete = NULL;
 	struct err ignored;
 	struct rec *rec;
 
 	if (rec_open(json_string_value(json_object_get(params, "rec")), &rec, &ignored))
 		return;
+	incomplete = rec_incomplete_text(rec);
+	if (incomplete)
+		out_note(cli, "%s", incomplete);
 	img = rec->nimages > 1 ? rec_image(rec, n ? n : procs_default(rec), &ignored) : NULL;
 	if (img) {
 		struct procs_ending end = procs_ending(rec, img);

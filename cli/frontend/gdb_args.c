@@ -7,7 +7,7 @@
 
 #include <string.h>
 
-enum { HAS_VALUE = 1, NAMES_PROGRAM = 2, CHOOSES = 4, TELLS = 8 };
+enum { HAS_VALUE = 1, NAMES_PROGRAM = 2, CHOOSES = 4, TELLS = 8, ATTACHES = 16 };
 
 static const struct {
 	const char *name;
@@ -24,8 +24,8 @@ static const struct {
 	{"s", HAS_VALUE},
 	{"core", HAS_VALUE},
 	{"c", HAS_VALUE},
-	{"pid", HAS_VALUE},
-	{"p", HAS_VALUE},
+	{"pid", HAS_VALUE | ATTACHES},
+	{"p", HAS_VALUE | ATTACHES},
 	{"command", HAS_VALUE},
 	{"x", HAS_VALUE},
 	{"eval-command", HAS_VALUE},
@@ -77,6 +77,8 @@ static size_t option(const struct strv *words, size_t i, struct gdb_args *a)
 	a->only_tells |= (what & TELLS) != 0;
 	if ((what & NAMES_PROGRAM) && value)
 		a->name = value;
+	if ((what & ATTACHES) && value)
+		a->pid = value;
 	return i;
 }
 

@@ -11,6 +11,7 @@
 struct gdb_args {
 	size_t program; /* index of the word that names the program; the number of words if none does */
 	const char *name; /* of the program, NULL: none */
+	const char *pid; /* a process to attach to, NULL: none */
 	bool interpreter; /* an interpreter is chosen */
 	bool mi; /* and it is MI */
 	bool only_tells; /* --version and the like: nothing is debugged */

@@ -405,10 +405,14 @@ def add_catches():
 
 
 class Attach(Command):
-    """attach: a program is recorded from its beginning on: fredctl debug -- PROGRAM, or fredctl record."""
+    """attach PID: not in a session, which is about one program from its beginning on. fredctl debug -p PID shows what a process that is being recorded
+has done so far."""
 
     def go(self, arg, from_tty):
-        raise gdb.GdbError("fred cannot attach: a program is recorded from its beginning on (fredctl debug -- PROGRAM [ARG...])")
+        self.dont_repeat()
+        pid = arg.strip() if re.match(r"\s*\d+\s*$", arg) else "PID"
+        raise gdb.GdbError("fred cannot attach: it knows the past of what it records from the beginning on. fredctl debug -- PROGRAM starts a program; "
+                           "fredctl debug -p %s, in a shell, shows one that is being recorded" % pid)
 
 
 def add_over():

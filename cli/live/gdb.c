@@ -37,9 +37,9 @@ int live_debug(const struct cli *cli, int *code, struct err *e)
 	struct bridge b;
 	int r;
 
-	if (cli_has(cli, "at") || cli_has(cli, "process") || cli_has(cli, "resume"))
+	if (cli_has(cli, "at") || cli_has(cli, "pid") || cli_has(cli, "process") || cli_has(cli, "resume"))
 		return err_set(e, ERR_USAGE,
-			       "debug: --at, --process and --resume are about a recording, not about a program");
+			       "debug: --at, --pid, --process and --resume are about a recording, not about a program");
 	if (record_set_sched(&o.record, sched ? sched : "serial", e) || set_args(cli, &program_args, e))
 		return -1;
 	settings[0] = buf_str(&program_args);
