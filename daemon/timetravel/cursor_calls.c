@@ -3,6 +3,7 @@
  * cursor_calls.c: system calls at which a debugger stops (catch syscall, fork, vfork, exec). The timeline tells where
  * they are. In both directions the stop is the last visible state before the call.
  */
+#include <sched.h>
 #include <sys/syscall.h>
 
 #include "segcursor/segcursor_int.h"
@@ -21,16 +22,15 @@ static bool has(const struct cursor_calls *c, const long *nr, unsigned n)
 	return false;
 }
 
-/* The number of the call that is caught; -1: it is none of those. */
+enum { IS_FORK = CURSOR_CALLS_MAX }; /* a call of these, by any of their numbers */
+
+/* The number of the call that is caught, or IS_FORK; -1: it is none of those. */
 static long caught_by(const struct cursor_calls *c, const struct rlog_rec *rec)
 {
-	static const long forks[] = {SYS_fork, SYS_vfork, SYS_clone}, execs[] = {SYS_execve, SYS_execveat};
+	static const long forks[] = {SYS_fork, SYS_vfork, SYS_clone, SYS_clone3}, execs[] = {SYS_execve, SYS_execveat};
 
-	if (rec->kind == RLOG_FORK)
-		return !has(c, forks, 3)	 ? -1
-		       : is_caught(c, SYS_fork)	 ? SYS_fork
-		       : is_caught(c, SYS_vfork) ? SYS_vfork
-						 : SYS_clone;
+	if (rec->kind == RLOG_FORK) /* which one it is, its registers say */
+		return has(c, forks, 4) ? IS_FORK : -1;
 	if (rec->kind == RLOG_EXEC)
 		return !has(c, execs, 2) ? -1 : is_caught(c, SYS_execve) ? SYS_execve : SYS_execveat;
 	return rec->kind == RLOG_SYS && rec->nops && is_caught(c, (long)rec->op[0]) ? (long)rec->op[0] : -1;
@@ -60,13 +60,45 @@ static int find(struct cursor *t, uint64_t from, uint64_t to, bool last, uint64_
 	return r < 0 ? -1 : 0;
 }
 
-/* To the last state before that event. 1: nothing of the program's is there. */
+/* clone(2): fork and vfork are ways to call these. */
+static bool shares_as_vfork(const struct trace *th, const struct user_regs_struct *r)
+{
+	struct err ignored;
+	uint64_t flags = r->rdi;
+
+	if (r->rax == SYS_clone3 && trace_read(th->pid, r->rdi, &flags, sizeof(flags), &ignored))
+		return false;
+	return r->rax == SYS_vfork || (r->rax != SYS_fork && (flags & CLONE_VFORK));
+}
+
+/* Before such a call: the number by which it is caught, as what it does or as itself; -1: by none. */
+static int number_of_fork(struct cursor *t, long *nr, struct err *e)
+{
+	struct trace *th = cursor_thread(t, t->in.seg.tid, e);
+	struct user_regs_struct r;
+
+	if (!th || trace_get_regs(th, &r, e))
+		return -1;
+	*nr = shares_as_vfork(th, &r) ? SYS_vfork : SYS_fork;
+	if (t->calls.all || !is_caught(&t->calls, *nr))
+		*nr = is_caught(&t->calls, (long)r.rax) ? (long)r.rax : -1;
+	return 0;
+}
+
+enum { NOTHING_SEEN = 1, ANOTHER_CALL };
+
+/* To the last state before that event. NOTHING_SEEN: nothing of the program's is there. ANOTHER_CALL: a fork that is
+ * not caught. */
 static int stand_before(struct cursor *t, uint64_t event, long nr, struct stop *stop, struct err *e)
 {
 	int r = cursor_goto_end(t, event - 1, e);
 
 	if (r)
 		return r;
+	if (nr == IS_FORK && number_of_fork(t, &nr, e))
+		return -1;
+	if (nr < 0)
+		return ANOTHER_CALL;
 	t->tid = t->in.seg.tid;
 	*stop = (struct stop){.kind = STOP_CALL, .addr = (uint64_t)nr};
 	return cursor_where(t, &t->calls.at, e);
@@ -106,7 +138,7 @@ int cursor_calls_forth(struct cursor *t, cursor_go_fn go, struct stop *stop, str
 		r = stand_before(t, event, nr, stop, e);
 		if (r <= 0)
 			return r;
-		if (cursor_goto(t, event, e))
+		if (r == NOTHING_SEEN && cursor_goto(t, event, e))
 			return -1;
 	}
 }
@@ -129,7 +161,8 @@ int cursor_calls_back(struct cursor *t, cursor_go_fn go, struct stop *stop, stru
 		r = stand_before(t, event, nr, stop, e);
 		if (r <= 0)
 			return r;
-		if (cursor_goto(t, event - 1, e))
+		if (cursor_goto(t, r == NOTHING_SEEN ? event - 1 : event,
+				e)) /* what is before another call is yet to be searched */
 			return -1;
 	}
 }
