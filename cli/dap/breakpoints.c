@@ -33,14 +33,44 @@ static void remember(struct dap *d, const char *source, int number)
 	d->breakpoints[d->nbreakpoints++] = (struct dap_breakpoint){xstrdup(source), number};
 }
 
+/* The hits that are passed before it stops: of "N" or ">= N" N - 1, of "> N" N. -1: it is none of these. */
+static int hits_to_pass(const json_t *wanted, uint64_t *n)
+{
+	const char *text = dap_str(wanted, "hitCondition", "");
+	bool more;
+
+	*n = 0;
+	text += strspn(text, " ");
+	if (!*text)
+		return 0;
+	more = *text == '>' && text[1] != '=';
+	text += more ? 1 : *text == '>' ? 2 : 0;
+	text += strspn(text, " ");
+	if (str_u64(text, 10, 0, INT32_MAX, n))
+		return -1;
+	*n -= *n && !more;
+	return 0;
+}
+
+/* Why a breakpoint is not set, or NULL. */
+static const char *refusal(const json_t *wanted)
+{
+	uint64_t n;
+
+	return hits_to_pass(wanted, &n) ? "a hit count is N (it stops at the hit N and each later one), >= N or > N"
+					: NULL;
+}
+
 static struct mi_record *insert_at(struct dap *d, const char *where, const json_t *wanted)
 {
-	const char *condition = dap_str(wanted, "condition", ""), *hits = dap_str(wanted, "hitCondition", "");
+	const char *condition = dap_str(wanted, "condition", "");
 	cleanup_free char *place = mi_quote(where), *when = mi_quote(condition);
-	unsigned long skip = strtoul(hits, NULL, 10);
+	uint64_t skip;
 
-	return dap_mi(d, "-break-insert -f -i %lu %s%s %s", skip ? skip - 1 : 0, *condition ? "-c " : "",
-		      *condition ? when : "", place);
+	if (hits_to_pass(wanted, &skip))
+		return NULL;
+	return dap_mi(d, "-break-insert -f -i %d %s%s %s", (int)skip, *condition ? "-c " : "", *condition ? when : "",
+		      place);
 }
 
 static const struct mi_value *bkpt(const struct mi_record *r)
@@ -114,7 +144,7 @@ static json_t *insert(struct dap *d, const char *source, const char *where, cons
 		remember(d, source, number);
 		json_object_set_new(o, "id", json_integer(number));
 	} else {
-		json_object_set_new(o, "message", json_text(dap_error(r), strlen(dap_error(r))));
+		json_object_set_new(o, "message", dap_text(refusal(wanted) ? refusal(wanted) : dap_error(r)));
 	}
 	if (b && !mi_int(b, "line", &line))
 		json_object_set_new(o, "line", json_integer(line));
@@ -198,13 +228,15 @@ static struct mi_record *watch(struct dap *d, const json_t *wanted, int *number)
 	cleanup_free char *expr = mi_quote(dap_str(wanted, "dataId", "")),
 			  *when = mi_quote(dap_str(wanted, "condition", ""));
 	const char *type = dap_str(wanted, "accessType", "write");
-	unsigned long skip = strtoul(dap_str(wanted, "hitCondition", ""), NULL, 10);
 	struct mi_record *r, *refused = NULL;
+	uint64_t skip;
 	size_t i = 0;
 
 	while (i + 1 < sizeof(accesses) / sizeof(accesses[0]) && !str_eq(accesses[i].type, type))
 		i++;
 	*number = 0;
+	if (hits_to_pass(wanted, &skip))
+		return NULL;
 	r = dap_mi(d, "-break-watch %s %s", accesses[i].option, expr);
 	if (!r || mi_int(mi_get(r->results, accesses[i].result), "number", number))
 		return r;
@@ -212,8 +244,8 @@ static struct mi_record *watch(struct dap *d, const json_t *wanted, int *number)
 		refused = dap_mi(d, "-break-condition %d %s", *number, when);
 	if (refused && !str_eq(refused->klass, "error"))
 		mi_record_free(steal_ptr(&refused));
-	if (!refused && skip > 1)
-		mi_record_free(dap_mi(d, "-break-after %d %lu", *number, skip - 1));
+	if (!refused && skip)
+		mi_record_free(dap_mi(d, "-break-after %d %d", *number, (int)skip));
 	if (!refused)
 		return r;
 	mi_record_free(r);
@@ -238,7 +270,7 @@ void dap_set_data(struct dap *d, const json_t *request, const json_t *args)
 			remember(d, GROUP_DATA, number);
 			json_object_set_new(o, "id", json_integer(number));
 		} else {
-			json_object_set_new(o, "message", dap_text(dap_error(r)));
+			json_object_set_new(o, "message", dap_text(refusal(wanted) ? refusal(wanted) : dap_error(r)));
 		}
 		mi_record_free(r);
 		json_array_append_new(list, o);

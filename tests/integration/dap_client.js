@@ -165,6 +165,32 @@ const cases = {
 		await c.stop();
 	},
 
+	async hits() {
+		const c = await begin({program}, [{line: +line, hitCondition: '2'}]);
+		let s = await stop(c, () => c.configurationDoneRequest());
+		const threadId = s.threadId, x = async () => (await locals(c, s.frame)).x.value;
+		assert.strictEqual(await x(), '2');
+		const set = async more => (await c.setBreakpointsRequest({source, breakpoints: [{line: +line, ...more}]})).body.breakpoints[0];
+		assert.strictEqual((await set({hitCondition: '> 1'})).verified, true);
+		s = await stop(c, () => c.continueRequest({threadId}));
+		assert.strictEqual(await x(), '4');
+		for (const hitCondition of ['% 2', '== 3', 'x', '-1', '2 x']) {
+			const refused = await set({hitCondition});
+			assert.deepStrictEqual([refused.verified, /a hit count is N/.test(refused.message)], [false, true], hitCondition);
+		}
+		assert.match((await set({condition: 'nosuch > 1'})).message, /nosuch/);
+		assert.strictEqual((await set({condition: 'x > 1', hitCondition: '>= 2'})).verified, true);
+		s = await stop(c, () => c.reverseContinueRequest({threadId}));
+		assert.strictEqual(await x(), '2'); // the hits are those with x 3 and 2
+		await set({hitCondition: '% 2'}); // refused
+		const data = async more => (await c.send('setDataBreakpoints', {breakpoints: [{dataId: 'total', ...more}]})).body.breakpoints[0];
+		assert.match((await data({hitCondition: '% 2'})).message, /a hit count is N/);
+		assert.strictEqual((await data({condition: 'total > 2', hitCondition: '2'})).verified, true);
+		s = await stop(c, () => c.continueRequest({threadId}));
+		assert.strictEqual(s.description, '6 -> 12');
+		await c.stop();
+	},
+
 	async data() {
 		const c = await begin({program}, [{line: +line}]);
 		let s = await stop(c, () => c.configurationDoneRequest());
