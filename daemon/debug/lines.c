@@ -9,6 +9,7 @@
 #include "debug/debug.h"
 
 #define DUE 128 /* steps: a line without a loop is over by then */
+#define ROUNDS 2 /* it goes round, as two rounds with the same instruction say */
 
 void lines_fini(struct lines *l)
 {
@@ -116,6 +117,8 @@ void lines_note(struct lines *l, uint64_t event, uint64_t pc, uint64_t sp)
 		begin(l, event, pc, sp, at->line);
 	} else {
 		l->rounds += pc == l->first;
+		if (l->rounds == ROUNDS && pc == l->first && l->steps < l->due)
+			l->due = l->steps + 1;
 		if (event != l->event) {
 			l->event = event;
 			l->crossed = true;

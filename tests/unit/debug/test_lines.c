@@ -30,9 +30,9 @@ static void a_loop_is_due(void **state)
 	uint64_t sp;
 
 	tell(&d);
-	go_round(&d.lines, 0x1012, 0x1018, 10);
+	go_round(&d.lines, 0x1012, 0x1018, 2);
 	assert_false(lines_due(&d.lines, &r, &sp));
-	go_round(&d.lines, 0x1012, 0x1018, 100);
+	go_round(&d.lines, 0x1012, 0x1018, 1);
 	assert_true(lines_due(&d.lines, &r, &sp));
 	assert_int_equal(r.lo, 0x1012);
 	assert_int_equal(r.hi, 0x1019);
