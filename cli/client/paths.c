@@ -94,7 +94,10 @@ char *paths_recording(const char *name, struct err *e)
 		return steal_ptr(&named);
 	if (path_is_dir(name))
 		return realpath(name, NULL);
-	err_set(e, ERR_USAGE, "no such recording: %s (fredctl ls)", name);
+	if (path_exists(name) && !access(name, X_OK))
+		err_set(e, ERR_USAGE, "%s is a program, and no recording: fredctl record -- %s makes one", name, name);
+	else
+		err_set(e, ERR_USAGE, "no such recording: %s (fredctl ls)", name);
 	return NULL;
 }
 
