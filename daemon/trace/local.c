@@ -18,6 +18,7 @@
  * copies whose own start takes as long. */
 #define SETTLE_ENOUGH 3
 #define RAW_LIMIT 200000 /* hits or steps before the search goes by time once more */
+#define STRETCHES 16 /* of a segment that begins bad, in which some states are looked at */
 /* For a look at what comes after. */
 #define LASTING_NS 1000000000u
 
@@ -205,15 +206,26 @@ static int search_nth(struct local *l, bool bad, struct err *e)
 	}
 }
 
-/* The segment begins with a bad state: is there a good one, and a bad one after it? */
+/*
+ * The segment begins with a bad state: is there a good one, and a bad one after it? Where it is not known what the
+ * expression reads, some states of each stretch are looked at.
+ */
 static int begin_bad(struct local *l, struct err *e)
 {
-	int again;
+	uint64_t most = l->p->lasting_ns ? NO_LIMIT : STRETCHES;
+	bool good = false;
+	int again, moved;
 
 	l->r->begins_bad = true;
 	local_answer(l, TRACE_LOCAL_BAD);
 	trace_budget_begin(&l->lasting, or_default(l->p->lasting_ns, LASTING_NS), l->left.pid);
 	again = local_look_later(l, e);
+	while (!again && most-- && !local_watchable(l)) {
+		moved = local_next_stretch(l, &good, e);
+		if (moved != 1)
+			return moved;
+		again = good ? 1 : local_look_later(l, e);
+	}
 	return again == 1 ? search(l, e) : again;
 }
 

@@ -350,8 +350,7 @@ int local_cross_gap(struct local *l, struct trace *t, struct err *e)
 
 /* ---- gaps ---- */
 
-/* To after the next gap. 1: it does not come there; *ended: for the segment is over. *branches: on the way. */
-static int over_gap(struct local *l, struct trace *t, uint64_t *branches, bool *ended, struct err *e)
+int local_over_gap(struct local *l, struct trace *t, uint64_t *branches, bool *ended, struct err *e)
 {
 	struct trace_walk w = {.ask.nth_branch = 0};
 	int r;
@@ -372,7 +371,7 @@ static int move_gaps(struct counting *c, struct trace *copy, uint64_t units, boo
 	int r = 0;
 
 	while (!r && units--)
-		r = over_gap(c->l, copy, &branches, &ended, e);
+		r = local_over_gap(c->l, copy, &branches, &ended, e);
 	*missed = r == 1;
 	return r < 0 ? -1 : 0;
 }
@@ -390,7 +389,7 @@ static int count_gaps(struct local *l, uint64_t *gaps, uint64_t *branches, struc
 	if (r)
 		return -1;
 	for (*gaps = 0; !r && *gaps < GAPS_MAX; *gaps += !r)
-		r = over_gap(l, &copy, branches, &ended, e);
+		r = local_over_gap(l, &copy, branches, &ended, e);
 	trace_kill(&copy);
 	if (!ended)
 		*branches = 0;

@@ -26,5 +26,7 @@ bool local_is_in_recorder(struct local *l, struct trace *t);
  * does not translate. 1: t does not get past it.
  */
 int local_cross_gap(struct local *l, struct trace *t, struct err *e);
+/* To after the next gap. 1: it does not come there; *ended: for the segment is over. *branches: on the way. */
+int local_over_gap(struct local *l, struct trace *t, uint64_t *branches, bool *ended, struct err *e);
 
 #endif

@@ -265,3 +265,33 @@ int local_look_later(struct local *l, struct err *e)
 		return -1;
 	return r;
 }
+
+int local_next_stretch(struct local *l, bool *good, struct err *e)
+{
+	struct trace_local_place place = {l->place.known, l->place.gaps + 1};
+	struct trace_words words;
+	struct trace copy;
+	uint64_t branches;
+	bool ended, bad = true;
+	int r;
+
+	*good = false;
+	if (!local_can_walk(l) || !l->place.known)
+		return 0;
+	if (local_fork_left(l, &copy, e))
+		return -1;
+	copy.aside = true;
+	r = local_over_gap(l, &copy, &branches, &ended, e);
+	if (!r)
+		r = local_evaluate(l, &copy, &bad, &words, e);
+	if (r) {
+		trace_kill(&copy);
+		return r < 0 ? -1 : 0;
+	}
+	l->r->later_evaluations++;
+	local_replace_left(l, &copy);
+	l->place = place;
+	l->words = words;
+	*good = !bad && !l->none;
+	return *good && begin_again(l, e) ? -1 : 1;
+}

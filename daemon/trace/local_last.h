@@ -12,5 +12,10 @@
  * to be the last one. 1: the left end is at a later, good state, to continue the search from. -1: error.
  */
 int local_look_later(struct local *l, struct err *e);
+/*
+ * Where changes cannot be followed: the left end, which is bad, moves over the next gap. *good: it is good there, and
+ * the search goes on from it. 1: it has moved; 0: there is no further gap, or it cannot be gone over.
+ */
+int local_next_stretch(struct local *l, bool *good, struct err *e);
 
 #endif

@@ -163,6 +163,7 @@ static int by_events(struct following *w, uint64_t to, struct err *e)
 	struct nav *n = w->f->nav;
 	uint64_t from = nav_at(n);
 
+	w->r->by_events |= from < to;
 	while (nav_at(n) < to && !is_late(w) && !w->over) {
 		if (!w->f->nth && w->r->last != PRED_GOOD && is_half_over(w) && is_near(n, to))
 			return by_some_events(w, to, nav_at(n) - from, e);

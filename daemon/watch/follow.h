@@ -29,6 +29,7 @@ struct follow {
 struct follow_result {
 	bool reached; /* `until` was reached, and no event was left out */
 	bool exact; /* ... and every change on the way was evaluated, inside segments too */
+	bool by_events; /* values at events were looked at, on a part of the way at least */
 	uint64_t at; /* the event that was reached */
 	enum pred_side last; /* the value there, or the last one before it had none */
 	bool turned; /* it changed from good to bad, for the last time in the segment after event `turn` */

@@ -189,13 +189,19 @@ static char *point_text(const struct timeline_point *p)
 /* How far it was looked for. */
 static char *what_was_looked_at(const struct watch_looked *l, const struct suggestion *s, bool insn)
 {
+	const char *unit = insn ? "instruction" : "statement";
+
 	if (l->watched && l->all)
-		return str_fmt(", and so it is after each %s in between that changes what it reads",
-			       insn ? "instruction" : "statement");
+		return str_fmt(", and so it is after each %s in between that changes what it reads", unit);
+	if (l->watched && l->by_events)
+		return str_fmt(
+			", and so it is at the events up to %llu; in between two events it was looked at in some "
+			"places only, for what it reads could not be watched: --last looks at more",
+			(unsigned long long)l->at);
 	if (l->watched)
 		return str_fmt(", and so it is up to event %llu after each %s that changes what it reads, which took "
 			       "a second: --last goes on",
-			       (unsigned long long)l->at, insn ? "instruction" : "statement");
+			       (unsigned long long)l->at, unit);
 	return xstrdup(s->looked ? ", as at all positions in between that were looked at" : "");
 }
 

@@ -56,6 +56,8 @@ int watch_local(void *arg, uint64_t n, const struct pred *pred, struct search_co
 struct watch_looked {
 	bool watched; /* changes were followed ... */
 	bool all; /* ... from end to end, or */
+	bool by_events; /* ... they could not be, for it reads too much: the values at events, and at some states in
+			   between */
 	uint64_t at; /* ... up to this event */
 };
 int watch_inside(struct watch *w, enum search_on_error on_error, struct search_costs *costs,

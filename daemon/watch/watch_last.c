@@ -12,8 +12,11 @@
 #include "watch/follow.h"
 #include "watch/hits.h"
 
+#include <string.h>
+
 #define LATER_NS 1000000000u /* for following the changes after what was found */
 #define WITHIN_NS 20000000000u /* for going back over statements inside of which alone it was good */
+#define SEGMENTS 16 /* so many are looked into, the longest ones, when changes cannot be followed */
 #define WHOLE_NS (3600ull * 1000000000u) /* the same when the user asked for all of them */
 
 /* In the segment after event n, up to the bad end if that is in there. */
@@ -359,6 +362,60 @@ int watch_local(void *arg, uint64_t n, const struct pred *pred, struct search_co
 	return 0;
 }
 
+/* A segment and how long it took when it was recorded. */
+struct span {
+	uint64_t n;
+	double seconds;
+};
+
+/* Of the segments after the events `from` to `to` - 1, the longest ones; the last of them is the last one in time. */
+static size_t longest(struct watch *w, uint64_t from, uint64_t to, struct span *span, struct err *e)
+{
+	struct timeline_walk walk;
+	struct timeline_event ev;
+	double since = -1;
+	size_t k = 0;
+
+	if (timeline_walk_init(&walk, w->nav.t.tl, from ? from : 1, e))
+		return 0;
+	while (walk.number <= to && timeline_walk_next(&walk, &ev, e) == 1) {
+		uint64_t n = walk.number - 2;
+		struct span s = {n, since < 0 ? 0 : ev.seconds - since};
+		size_t least = 0;
+
+		since = ev.seconds;
+		if (n < from)
+			continue;
+		for (size_t i = 1; i < k; i++)
+			least = span[i].seconds < span[least].seconds ? i : least;
+		if (k == SEGMENTS && span[least].seconds >= s.seconds)
+			continue;
+		if (k == SEGMENTS)
+			memmove(&span[least], &span[least + 1], (--k - least) * sizeof(*span));
+		span[k++] = s;
+	}
+	timeline_walk_fini(&walk);
+	return k;
+}
+
+/*
+ * What the expression reads could not be watched, and it is bad at each event: is it good inside of a segment, at one
+ * of the states that stage D looks at? With --last in each segment, else in some, beginning with the last. As turns_in.
+ */
+static int in_some_segment(struct watch *w, uint64_t from, uint64_t to, uint64_t *n, struct err *e)
+{
+	struct span span[SEGMENTS];
+	struct err why;
+	size_t k = w->params->all ? to - from : longest(w, from, to, span, &why);
+	int r = 0;
+
+	while (!r && k--) {
+		*n = w->params->all ? from + k : span[k].n;
+		r = turns_in(w, *n, e);
+	}
+	return r;
+}
+
 static int look_inside(struct watch *w, const struct pred *pred, struct search_costs *costs,
 		       struct watch_looked *looked, struct err *e)
 {
@@ -371,11 +428,14 @@ static int look_inside(struct watch *w, const struct pred *pred, struct search_c
 	*looked = (struct watch_looked){0};
 	if (from <= f.until && run_follow(w, &f, from, &r, e))
 		return -1;
-	*looked = (struct watch_looked){true, r.reached && r.exact, r.at};
+	*looked = (struct watch_looked){true, r.reached && r.exact, r.by_events, r.at};
 	if (r.turned) {
 		n = r.turn;
 		found = 1;
-	} else if (w->from.pc) {
+	} else if (r.by_events && from < r.at) {
+		found = in_some_segment(w, from, r.at, &n, e);
+	}
+	if (!found && w->from.pc) {
 		n = w->good;
 		found = turns_in(w, n, e);
 	}
