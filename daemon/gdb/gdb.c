@@ -28,6 +28,8 @@ struct gdb {
 	bool target_was_stopped; /* in a job-control stop when attached */
 	struct gdb_thread *threads; /* as of the last look */
 	size_t threads_n;
+	unsigned detached; /* so many times */
+	struct strv kept; /* libraries whose symbols stay read */
 };
 
 /* Sent once, in this order. A setting that this GDB does not know is skipped: none is vital. */
@@ -171,12 +173,14 @@ void gdb_free(struct gdb *g)
 
 	if (!g)
 		return;
+	g->detached = 0; /* nothing is worth keeping any more */
 	if (g->conn && g->target && !gdb_dead(g))
 		gdb_detach(g, &ignored);
 	mi_conn_free(g->conn);
 	gdb_threads_free(g->threads, g->threads_n);
 	free(g->debug_dir);
 	free(g->library_dirs);
+	strv_fini(&g->kept);
 	free(g);
 }
 
@@ -311,6 +315,60 @@ int gdb_attach(struct gdb *g, pid_t pid, struct err *e)
 	return 0;
 }
 
+/*
+ * The symbols of libraries stay read between two processes. GDB forgets them at a detach, and reading them again takes
+ * 0.2 s a time; what it has read of a file it shares between all of its inferiors, for as long as one of them has it
+ * open. So a second inferior, which never has a process, gets the libraries of the first one. A changed file is read
+ * anew: it is told by its identity, too.
+ */
+
+/* The files of the libraries that are loaded and not kept. */
+static int find_libraries(struct gdb *g, const struct strv *kept, struct strv *found, struct err *e)
+{
+	cleanup_mi_reply struct mi_reply r = {0};
+	const struct mi_value *list;
+
+	if (gdb_must(gdb_cmd(g, 0, &r, e, "-file-list-shared-libraries"), &r, ERR_INTERNAL, e))
+		return -1;
+	list = mi_get(r.result->results, "shared-libraries");
+	for (size_t i = 0; list && i < list->n; i++) {
+		const char *file = mi_str(list->item[i], "host-name"), *read = mi_str(list->item[i], "symbols-loaded");
+
+		/* add-symbol-file takes neither quoted blanks nor remote files everywhere */
+		if (file && file[0] == '/' && !strpbrk(file, " \t\"'\\") && read && read[0] == '1' &&
+		    !strv_has(kept, file))
+			strv_add(found, file);
+	}
+	return 0;
+}
+
+static void keep_library(struct gdb *g, struct strv *kept, const char *file)
+{
+	cleanup_free char *cmd = str_fmt("add-symbol-file %s", file);
+	struct err ignored;
+
+	gdb_console(g, cmd, NULL, &ignored); /* one that cannot be kept is read each time */
+	strv_add(kept, file);
+}
+
+static int keep_libraries(struct gdb *g, struct strv *kept, struct err *e)
+{
+	cleanup_strv struct strv found = {0};
+	struct err ignored;
+
+	if (find_libraries(g, kept, &found, e))
+		return -1;
+	if (!found.n)
+		return 0;
+	if (!kept->n && gdb_console(g, "add-inferior -no-connection", NULL, &ignored))
+		return gdb_check(g, e);
+	if (gdb_console(g, "inferior 2", NULL, &ignored))
+		return gdb_check(g, e);
+	for (size_t i = 0; i < found.n; i++)
+		keep_library(g, kept, found.s[i]);
+	return gdb_console(g, "inferior 1", NULL, e);
+}
+
 int gdb_detach(struct gdb *g, struct err *e)
 {
 	cleanup_mi_reply struct mi_reply r = {0};
@@ -318,6 +376,9 @@ int gdb_detach(struct gdb *g, struct err *e)
 
 	if (!g->target)
 		return 0;
+	/* who attaches a second time is likely to do so many times */
+	if (g->detached++ && !gdb_dead(g) && keep_libraries(g, &g->kept, e))
+		return -1;
 	/* Pending at the detach, it stops every thread on its way out, before user code. */
 	if (g->target_was_stopped)
 		kill(g->target, SIGSTOP);

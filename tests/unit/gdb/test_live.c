@@ -123,6 +123,36 @@ static void test_attach_stopped(void **state)
 	live_end(&l);
 }
 
+/* From the second detach on the libraries' symbols stay read; threads and values are those of the process alone. */
+static void test_libraries_kept(void **state)
+{
+	cleanup_free char *bfds = NULL, *inferior = NULL;
+	struct live l = {0};
+	struct err e = {0};
+
+	(void)state;
+	l.pid = live_start(c_plain, "thread", 2);
+	l.gdb = gdb_new(NULL, &e);
+	assert_non_null(l.gdb);
+	for (int i = 0; i < 3; i++) {
+		struct gdb_thread *threads;
+		size_t n;
+
+		assert_int_equal(gdb_attach(l.gdb, l.pid, &e), 0);
+		expect(&l, "block_returned", 0, 0, "0");
+		assert_int_equal(gdb_threads(l.gdb, &threads, &n, &e), 0);
+		assert_int_equal(n, 2);
+		assert_int_equal(threads[0].tid, l.pid);
+		gdb_threads_free(threads, n);
+		assert_int_equal(gdb_detach(l.gdb, &e), 0);
+	}
+	assert_int_equal(gdb_console(l.gdb, "maint info bfds", &bfds, &e), 0);
+	assert_non_null(strstr(bfds, "/libc.so.6"));
+	assert_int_equal(gdb_console(l.gdb, "print $_inferior", &inferior, &e), 0);
+	assert_non_null(strstr(inferior, "= 1"));
+	live_end(&l);
+}
+
 static void test_attach_errors(void **state)
 {
 	struct live l;
@@ -337,8 +367,7 @@ static void test_eval(void **state)
 	for (size_t i = 0; i < sizeof(absent) / sizeof(absent[0]); i++) {
 		char *value = NULL;
 
-		if (gdb_eval(l.gdb, absent[i], 0, frame, 0, &value, &e) != GDB_UNAVAILABLE ||
-		    e.kind != ERR_NOT_FOUND)
+		if (gdb_eval(l.gdb, absent[i], 0, frame, 0, &value, &e) != GDB_UNAVAILABLE || e.kind != ERR_NOT_FOUND)
 			fail_msg("%s: %s", absent[i], e.text);
 	}
 	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
@@ -446,7 +475,8 @@ int main(int argc, char **argv)
 		cmocka_unit_test(test_threads),	       cmocka_unit_test(test_frame_regs),
 		cmocka_unit_test(test_line_at),	       cmocka_unit_test(test_prev_insn),
 		cmocka_unit_test(test_eval),	       cmocka_unit_test(test_calls),
-		cmocka_unit_test(test_calls_cxx), cmocka_unit_test(test_call_one_thread),      cmocka_unit_test(test_target_killed),
+		cmocka_unit_test(test_calls_cxx),      cmocka_unit_test(test_call_one_thread),
+		cmocka_unit_test(test_target_killed),  cmocka_unit_test(test_libraries_kept),
 	};
 
 	if (argc < 3)
