@@ -63,8 +63,7 @@ static void print(const struct cli *cli, const json_t *r)
 	if (json_is_true(json_object_get(r, "may_be_later")))
 		puts(json_is_true(json_object_get(r, "bad_at_events"))
 			     ? "it is bad at each later event; in between two events it may be good for a moment, for "
-			       "what it "
-			       "reads could not be watched"
+			       "not every change was looked at"
 		     : cli_has(cli, "last")
 			     ? "there may be later ones: not all that the expression reads could be watched"
 			     : "there may be later ones: --last looks for them, however long that takes");

@@ -35,8 +35,7 @@ struct watch {
 	bool sure; /* nothing after it makes the expression good again ... */
 	bool at_events; /* ... or at least, it is good at no event after it */
 	uint64_t later_evaluations, later_ns; /* what it took to know that */
-	struct expr_value
-		seen; /* the latest value at an event that is as at the good end, if memory alone says it ... */
+	struct expr_value seen; /* the latest value at an event that is as at the good end ... */
 	uint64_t seen_at; /* ... and 1 + that event; 0: none */
 	pid_t good_copy; /* a copy of the process at the good end */
 	double replay_s;

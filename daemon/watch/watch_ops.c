@@ -32,7 +32,7 @@ static int op_evaluate(void *arg, enum search_value *v, struct err *e)
 	*v = val.truth;
 	if (nav_at(&w->nav) == w->good)
 		w->at_good = val;
-	if ((expr_is_still(&w->x) || !w->x.locals.any) && val.truth == w->at_good.truth) {
+	if (val.truth == w->at_good.truth) {
 		w->seen = val;
 		w->seen_at = 1 + nav_at(&w->nav);
 	}

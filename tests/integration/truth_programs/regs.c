@@ -2,7 +2,7 @@
 /*
  * regs.c: locals that live in registers only, and calls in between.
  *
- * LEVELS: -O2
+ * LEVELS: -O2 clang,-O2
  * EXPR: sum < 300
  * IN: walk
  * EXPR: best - worst < 60
