@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * malloc_turns.c: an allocator of the program's own with a lock of its own, which libc calls too, when it makes a
- * thread and when one ends; who finds the lock taken makes other calls. RECORD: --sched serial CFLAGS: -rdynamic
+ * thread and when one ends; who finds the lock taken makes other calls.
+ *
+ * RECORD: --sched serial
+ * CFLAGS: -rdynamic
  * NONDET-OUTPUT
  */
 #include "check.h"

@@ -20,6 +20,7 @@
 #include "record/preempt/interrupt.h"
 #include "record/preempt/point.h"
 #include "record/sched/chaos.h"
+#include "record/sched/gil.h"
 
 #include <dlfcn.h>
 #include <elf.h>
@@ -138,7 +139,8 @@ __asm__(".text\n.type step_flag, @function\n"
 
 int step_lets_in(const struct thr *t)
 {
-	return G.mt && t->gil && !t->nheld && !t->handlers && !t->exited && !sig_has_handler(SIGTRAP);
+	return G.mt && t->gil && !t->nheld && !t->handlers && !t->exited && !sig_has_handler(SIGTRAP) &&
+	       !gil_lets_compute();
 }
 
 static void begin(struct thr *t, ucontext_t *uc, uint64_t interrupted)

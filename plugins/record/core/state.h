@@ -116,6 +116,7 @@ struct thr {
 		int due; /* the thread is to be interrupted, so that others can run */
 		int poked, sampled; /* a signal for that is on its way */
 		int spins; /* it is to be interrupted because it spins */
+		int stands; /* it was interrupted, and does not go on yet */
 		volatile int joins; /* it is interrupted because one thread runs at a time from now on */
 		uint64_t mark_cpu, mark_stamp; /* CPU time in ns and stamp, when it was last seen to make an event */
 		uint64_t left_cpu; /* CPU time when the recorder was last done with pages that processes share */

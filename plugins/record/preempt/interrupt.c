@@ -178,10 +178,12 @@ void interrupt_take(struct thr *t, ucontext_t *uc)
 		chaos_ops.look(&split, uc);
 	if ((counted ? log_counted(t, uc) : log_place(t, uc)) == 0) {
 		raw4(SYS_rt_sigprocmask, SIG_SETMASK, &mask, 0, 8);
+		t->preempt.stands = 1;
 		if (t->preempt.joins)
 			gil_acquire(t);
 		else if (preempt)
 			gil_preempt(t);
+		t->preempt.stands = 0;
 		if (G.chaos)
 			chaos_ops.write(t, &split);
 		event_hooks.deliver_pending(t);

@@ -373,10 +373,14 @@ static int has_allocator(void)
  * kept, unless others wait in vain (interrupt.c), where no other thread can have those locks and libc calls the
  * program.
  */
+static int keeps_turn(const struct thr *t, int locked)
+{
+	return G.serial && locked && t->gil && has_allocator();
+}
+
 static int create_in_turn(struct thr *t, pthread_t *out, const pthread_attr_t *attr, struct thr *c, int locked)
 {
-	int keeps = G.serial && !G.chaos && locked && t->gil && has_allocator();
-	int lets_go = G.serial && !keeps && gil_lets_create(t), ret;
+	int keeps = keeps_turn(t, locked), lets_go = G.serial && !keeps && gil_lets_create(t), ret;
 
 	t->creates = keeps ? CREATES_KEEPS : CREATES_NOT;
 	c->chaos.coming = 1;
@@ -412,6 +416,8 @@ EXPORT int pthread_create(pthread_t *out, const pthread_attr_t *attr, void *(*st
 		load_unwinder(t);
 	if (G.next_thread == 2)
 		own_locks_look(t);
+	if (G.mode == SHIM_RECORD && keeps_turn(t, locked))
+		gil_let_compute(t);
 	ordinal = next_ordinal(t);
 	if (ordinal >= RLOG_MAX_THREADS) {
 		ret = no_number(t);

@@ -32,6 +32,7 @@
 #define LOOK_MIN 250000l /* ns: is it a spin-wait for certain? */
 #define LOOKS_MIN 8
 #define CALM_TURNS 32u
+#define COMPUTE_TURNS 16 /* at most, that threads get to end a computation */
 
 static struct gil {
 	uint32_t lock; /* futex: 0 free, 1 taken, 2 taken and waited for; guards the rest */
@@ -40,6 +41,7 @@ static struct gil {
 	uint32_t waiters;
 	uint32_t looks; /* the owner's, in this slice */
 	int idle; /* chaos: nobody runs, though a thread waits */
+	int computes; /* see gil_lets_compute() */
 	uint64_t slice_end; /* a stamp */
 	uint64_t slice_start, slice_cpu; /* its stamp; its owner's CPU time in ns */
 	long patience; /* ns */
@@ -325,6 +327,56 @@ void gil_release(struct thr *t)
 	gil_lock();
 	hand_over();
 	gil_unlock();
+}
+
+static struct thr *interrupted_one(void)
+{
+	for (uint32_t at = gil.first; at; at = G.thr[at].gil_next)
+		if (G.thr[at].preempt.stands)
+			return &G.thr[at];
+	return 0;
+}
+
+/* Waits behind one that was interrupted. 0: there is none. */
+static int turn_to_interrupted(struct thr *t)
+{
+	struct thr *x;
+
+	gil_lock();
+	x = interrupted_one();
+	if (x) {
+		gil.turns++;
+		give(unlink_thread(x->ordinal));
+		enqueue(t);
+	}
+	gil_unlock();
+	if (x)
+		wait_go(t);
+	return x != 0;
+}
+
+void gil_let_compute(struct thr *t)
+{
+	int any;
+
+	if (G.mode != SHIM_RECORD || !t->gil)
+		return;
+	gil_lock();
+	any = interrupted_one() != 0;
+	gil_unlock();
+	if (!any)
+		return;
+	t->clean = 0;
+	ev(t, RLOG_YIELD, 0, 0, 0);
+	gil.computes = 1;
+	for (int i = 0; i < COMPUTE_TURNS && turn_to_interrupted(t);)
+		i++;
+	gil.computes = 0;
+}
+
+int gil_lets_compute(void)
+{
+	return gil.computes;
 }
 
 int gil_lets_create(struct thr *t)

@@ -25,6 +25,12 @@ void gil_start_replay(struct thr *t); /* either on replay, if it was recorded he
 void gil_join(struct thr *t); /* at the end of an event: a thread that ran in parallel until now */
 void gil_release(struct thr *t); /* after a stamped record */
 int gil_lets_create(struct thr *t); /* t is about to create a thread. 1: the gil was released */
+/*
+ * Before t calls something that takes locks which no event tells: threads that were interrupted in a computation, and
+ * may have such a lock, run up to an event of theirs. As an acquire does: its record is sure to come.
+ */
+void gil_let_compute(struct thr *t);
+int gil_lets_compute(void); /* one of them runs: it is not to be interrupted where that is a choice */
 void gil_created(const struct thr *c); /* chaos: waits until it comes for the gil */
 void gil_point(struct thr *t); /* after a stamped record: lets others run if the slice is over */
 void gil_before(struct thr *t); /* chaos: the same in front of an acquire, whose record is sure to come */
