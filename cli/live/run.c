@@ -87,7 +87,7 @@ static int become_another(struct run *r, struct group_thread *th)
 	struct live *l = r->l;
 	struct err ignored;
 
-	launch_fix_auxv(th->t.pid, &ignored);
+	launch_fix_auxv(th->t.pid, NULL, &ignored);
 	breaks_fini(&l->breaks); /* GDB takes them for gone with the old one, and sets them anew */
 	shim_frames_fini(&l->shim_frames);
 	memset(&l->visibility, 0, sizeof(l->visibility));

@@ -5,6 +5,7 @@
 #ifndef FRED_RECLOG_IMAGE_H
 #define FRED_RECLOG_IMAGE_H
 
+#include <stdbool.h>
 #include <sys/types.h>
 
 #include "base/err.h"
@@ -19,6 +20,8 @@ struct rec_image {
 	uint32_t *threads; /* ordinals of the threads whose logs exist, ascending */
 	unsigned nthreads;
 	char *strings; /* what the above point into */
+	struct rlog_ids ids;
+	bool has_ids;
 	struct rec_start *start; /* where it begins in a bounded recording; NULL: at its beginning */
 };
 

@@ -420,6 +420,7 @@ int target_launch(struct target *t, struct err *e)
 	cleanup_free char *path = NULL;
 	struct launch_confine confine;
 	struct launch_spec spec;
+	struct launch_ids ids;
 	struct objects o;
 	int r;
 
@@ -429,6 +430,7 @@ int target_launch(struct target *t, struct err *e)
 	if (!img || program_env(img, &env, e) || program_path(t->rec, img, t->own_root, &path, e))
 		return -1;
 	confine = rights_of(t->rec, img, t->flags & REPLAY_F_OUTPUT);
+	ids = (struct launch_ids){img->ids.uid, img->ids.euid, img->ids.gid, img->ids.egid};
 	spec = (struct launch_spec){
 		.path = path,
 		.root = t->own_root,
@@ -443,6 +445,7 @@ int target_launch(struct target *t, struct err *e)
 		.new_session = 1,
 		.default_signals = 1,
 		.every_cpu = 1,
+		.ids = img->has_ids ? &ids : NULL,
 	};
 	r = objects_read(&o, t->rec, t->root, e) || launch_in_place(t, img, &spec, &o, e) ? -1 : 0;
 	objects_fini(&o);

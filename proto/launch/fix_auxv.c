@@ -6,6 +6,7 @@
 #include "launch/fix_auxv.h"
 
 #include <elf.h>
+#include <stddef.h>
 #include <stdint.h>
 #include <sys/ptrace.h>
 #include <sys/uio.h>
@@ -83,12 +84,27 @@ static int stack_pointer(pid_t pid, uint64_t *sp, struct err *e)
 	return 0;
 }
 
-int launch_fix_auxv(pid_t pid, struct err *e)
+/* What the vector is to say for this type; NULL: what it does. */
+static const uint64_t *id_of(const struct launch_ids *ids, uint64_t type)
+{
+	const struct {
+		uint64_t type;
+		const uint64_t *id;
+	} known[] = {{AT_UID, &ids->uid}, {AT_EUID, &ids->euid}, {AT_GID, &ids->gid}, {AT_EGID, &ids->egid}};
+
+	for (unsigned i = 0; ids && i < sizeof(known) / sizeof(known[0]); i++)
+		if (known[i].type == type)
+			return known[i].id;
+	return NULL;
+}
+
+int launch_fix_auxv(pid_t pid, const struct launch_ids *ids, struct err *e)
 {
 	static const uint8_t bytes[LAUNCH_AT_RANDOM_LEN] = LAUNCH_AT_RANDOM_BYTES;
 	const uint64_t ignore = AT_IGNORE;
 	struct remote r = {.pid = pid};
 	uint64_t at = 0, type = 0, value = 0;
+	const uint64_t *id;
 
 	if (stack_pointer(pid, &at, e))
 		return -1;
@@ -101,6 +117,9 @@ int launch_fix_auxv(pid_t pid, struct err *e)
 		if (type == AT_NULL)
 			return 0;
 		if (type == AT_RANDOM && remote_write(pid, value, bytes, sizeof(bytes), e))
+			return -1;
+		id = id_of(ids, type);
+		if (id && remote_write(pid, at + 8, id, sizeof(*id), e))
 			return -1;
 		if (type == AT_SYSINFO_EHDR && remote_write(pid, at, &ignore, sizeof(ignore), e))
 			return -1;

@@ -376,7 +376,7 @@ static int parent_run(const struct launch_spec *s, pid_t pid, uint64_t stack_lim
 	r = follow_to_exec(s, pid, sock, e);
 	if (r > 0)
 		return -1;
-	if (r < 0 || place(s, pid, stack_limit, e) || give_id(s, pid, e) || launch_fix_auxv(pid, e))
+	if (r < 0 || place(s, pid, stack_limit, e) || give_id(s, pid, e) || launch_fix_auxv(pid, s->ids, e))
 		r = -1;
 	else if (s->nobjects)
 		r = launch_place_objects(pid, s->objects, s->nobjects, e);

@@ -12,6 +12,7 @@
 
 #include "base/err.h"
 #include "launch/confine.h"
+#include "launch/fix_auxv.h"
 #include "launch/objects.h"
 
 /* What lets a container's programs have user namespaces with a /proc of their own, for messages. */
@@ -47,6 +48,7 @@ struct launch_spec {
 	 * blocked. The caller's handlers never run in the child.
 	 */
 	int default_signals;
+	const struct launch_ids *ids; /* whose its auxiliary vector says that it is; NULL: as the kernel has it */
 	const struct launch_object *objects; /* what the dynamic linker is to map at given addresses: see objects.h */
 	unsigned nobjects;
 	int hold; /* it stays in its exec stop, traced by the caller, which lets it go; it dies with the caller */

@@ -110,6 +110,12 @@ struct rlog_image {
 	(1ull << 62) /* clone3 answered ENOSYS, and libc made its threads by clone: a replay answers so too */
 _Static_assert(sizeof(struct rlog_image) == 128, "rlog_image");
 
+/* After the strings of an EXEC image, in recordings that have it: whose the process was, as its auxiliary vector says. */
+struct rlog_ids {
+	uint64_t uid, euid, gid, egid;
+};
+_Static_assert(sizeof(struct rlog_ids) == 32, "rlog_ids");
+
 /* REC/control: shared by all recorded processes and the recording client. */
 enum rlog_sched { RLOG_SCHED_PARALLEL = 0, RLOG_SCHED_SERIAL = 1, RLOG_SCHED_CHAOS = 2 };
 enum rlog_malloc { RLOG_MALLOC_FRED = 0, RLOG_MALLOC_SYSTEM = 1, RLOG_MALLOC_DETECT = 2 /* fred's, with --detect */ };

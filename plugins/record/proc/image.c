@@ -17,6 +17,7 @@
 #include "record/sync/lib.h"
 #include "record/sys/sys.h"
 
+#include <sys/auxv.h>
 #include <sched.h>
 #include <string.h>
 #include <sys/resource.h>
@@ -146,6 +147,7 @@ static uint64_t cell_pid(uint32_t parent, enum rlog_origin origin)
 /* Writes pNNNN/image; argv is NULL for a fork child. 0, or -errno. */
 static long write_image(uint32_t parent, enum rlog_origin origin, int argc, char **argv, char **envp)
 {
+	const struct rlog_ids ids = {getauxval(AT_UID), getauxval(AT_EUID), getauxval(AT_GID), getauxval(AT_EGID)};
 	struct rlog_image im = {0};
 	struct rlimit rl = {0, 0};
 	uint64_t ts[2] = {0, 0};
@@ -205,6 +207,7 @@ static long write_image(uint32_t parent, enum rlog_origin origin, int argc, char
 			out_str(&o, argv[i]);
 		for (uint32_t i = 0; i < im.envc; i++)
 			out_str(&o, envp[i]);
+		out_bytes(&o, &ids, sizeof(ids));
 	}
 	out_flush(&o);
 	return o.failed;

@@ -21,6 +21,7 @@ static void print_random(void)
 	for (int i = 0; i < 16; i++)
 		printf("%02x", r[i]);
 	printf("\nrandom_at %p\nvdso %#lx\n", (const void *)r, getauxval(AT_SYSINFO_EHDR));
+	printf("ids %lu %lu %lu %lu\n", getauxval(AT_UID), getauxval(AT_EUID), getauxval(AT_GID), getauxval(AT_EGID));
 }
 
 static void print_file(const char *path, const char *tag, int vdso_too)

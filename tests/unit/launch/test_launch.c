@@ -94,16 +94,19 @@ static char *only_maps(char *text)
 static void test_auxv(void **state)
 {
 	static const uint8_t want[] = LAUNCH_AT_RANDOM_BYTES;
+	static const struct launch_ids ids = {1, 2, 3, 4};
 	cleanup_free char *text = NULL;
 	char line[64] = "random ";
 	struct probe p;
 
 	probe_init(&p, "auxv");
+	p.spec.ids = &ids;
 	text = run_probe(&p, NULL);
 	for (int i = 0; i < LAUNCH_AT_RANDOM_LEN; i++)
 		sprintf(line + strlen(line), "%02x", want[i]);
 	assert_non_null(strstr(text, line));
 	assert_non_null(strstr(text, "\nvdso 0\n"));
+	assert_non_null(strstr(text, "\nids 1 2 3 4\n"));
 	assert_non_null(strstr(text, "\nnorandom 1\n"));
 	assert_non_null(strstr(text, p.spec.path));
 }
