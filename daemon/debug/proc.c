@@ -25,7 +25,7 @@ static bool is_ours(const char *line)
 {
 	unsigned long long first;
 
-	return sscanf(line, "%llx-", &first) == 1 && first >= REPLAY_CTL_ADDR && first < SHIM_HEAP_MAIN_ADDR;
+	return sscanf(line, "%llx-", &first) == 1 && first >= SHIM_OWN_ADDR && first < SHIM_HEAP_MAIN_ADDR;
 }
 
 /* Files by the names that the program knew: a root of its own is no part of them. */

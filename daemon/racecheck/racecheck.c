@@ -199,7 +199,7 @@ static bool runtime_counts(struct racecheck *r, const struct instrument_access *
 
 static bool is_recorders(uint64_t addr)
 {
-	return addr >= REPLAY_CTL_ADDR && addr < SHIM_HEAP_MAIN_ADDR;
+	return addr >= SHIM_OWN_ADDR && addr < SHIM_HEAP_MAIN_ADDR;
 }
 
 static void one_way(struct racecheck *r, const struct instrument_access *a, bool in_program, bool writes)

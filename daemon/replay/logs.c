@@ -16,7 +16,7 @@
 /*
  * In a bounded recording a checkpoint is the start, and the process in it has the logs mapped: so these must never
  * change their size, and are far larger than they will be (a hole takes no memory). All have their place between
- * REPLAY_LOG_ADDR and SHIM_HEAP_MAIN_ADDR.
+ * REPLAY_LOG_ADDR and REPLAY_CTL_ADDR.
  */
 static uint64_t room_of(const struct rec *rec, uint32_t thread)
 {

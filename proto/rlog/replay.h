@@ -34,34 +34,36 @@
 #define REPLAY_MAGIC 0x4c50524452ull
 /*
  * The address plan. All of it lies far below where the kernel places mappings on its own, so that the
- * shim's mappings, which differ between recording and replay, never move the program's.
+ * shim's mappings, which differ between recording and replay, never move the program's. What collectors and
+ * sanitizers map at fixed addresses stays free: all up to SHIM_OWN_ADDR (Java's ZGC: 4, 8 and 16 TiB; ASan's shadow).
  */
-#define REPLAY_CTL_ADDR 0x100000000000ull
-#define REPLAY_SCHED_ADDR 0x101000000000ull
-#define SHIM_CONTROL_ADDR 0x102000000000ull /* struct rlog_control while recording */
-#define SHIM_GROUP_ADDR 0x102800000000ull /* recording: the page of a group of processes, see group.c */
-#define SHIM_THREADS_ADDR 0x103000000000ull /* the shim's table of threads */
-#define SHIM_TRAPS_ADDR 0x104000000000ull /* struct rlog_traps while recording */
+#define SHIM_OWN_ADDR 0x110000000000ull /* from here to SHIM_HEAP_MAIN_ADDR all is the recorder's, or a replay's */
+#define REPLAY_CTL_ADDR 0x1e0000000000ull
+#define REPLAY_SCHED_ADDR 0x1e1000000000ull
+#define SHIM_CONTROL_ADDR 0x1e2000000000ull /* struct rlog_control while recording */
+#define SHIM_GROUP_ADDR 0x1e2800000000ull /* recording: the page of a group of processes, see group.c */
+#define SHIM_THREADS_ADDR 0x1e3000000000ull /* the shim's table of threads */
+#define SHIM_TRAPS_ADDR 0x1e4000000000ull /* struct rlog_traps while recording */
 #define SHIM_REFS_ADDR                                                                                                 \
-	0x105000000000ull /* recording: what of kept files is compared with, see plugins/record/sys/refs.c */
+	0x1e5000000000ull /* recording: what of kept files is compared with, see plugins/record/sys/refs.c */
 #define SHIM_HOT_ADDR                                                                                                  \
-	0x106000000000ull /* recording: 4 pages of thread N at + N << 14: see plugins/record/chaos/chaos_hot.c */
-#define SHIM_POINT_ADDR 0x108000000000ull /* 1 MiB of thread N at + N << 20: see plugins/record/preempt/point.h */
-#define SHIM_HOLES_ADDR 0x10f000000000ull /* recording: uint64_t[SHIM_HOLES], see plugins/record/preempt/ignored.h */
+	0x1e6000000000ull /* recording: 4 pages of thread N at + N << 14: see plugins/record/chaos/chaos_hot.c */
+#define SHIM_POINT_ADDR 0x1e8000000000ull /* 1 MiB of thread N at + N << 20: see plugins/record/preempt/point.h */
+#define SHIM_HOLES_ADDR 0x1ef000000000ull /* recording: uint64_t[SHIM_HOLES], see plugins/record/preempt/ignored.h */
 #define SHIM_HOLES 512u
-#define SHIM_VDSO_ADDR 0x10fc00000000ull /* a page: see plugins/record/dispatch/vdso_image.c */
+#define SHIM_VDSO_ADDR 0x1efc00000000ull /* a page: see plugins/record/dispatch/vdso_image.c */
 #define SHIM_HOLE_BITS 47 /* the address of such a word's object; its bytes are in the bits above */
 #define SHIM_HELD_ADDR                                                                                                 \
-	0x10e000000000ull /* locks inside libc that thread N holds, when they are many: at + N * SIZE                  \
+	0x1ee000000000ull /* locks inside libc that thread N holds, when they are many: at + N * SIZE                  \
 			   */
 #define SHIM_HELD_SIZE (1ull << 20)
-#define REPLAY_MOVED_ADDR 0x106000000000ull /* replay: mappings between the halves of an mremap */
-#define SHIM_SIGNALS_ADDR 0x10a000000000ull /* of thread N at + N << 20: see plugins/record/core/own_stack.h */
+#define REPLAY_MOVED_ADDR 0x1e6000000000ull /* replay: mappings between the halves of an mremap */
+#define SHIM_SIGNALS_ADDR 0x1ea000000000ull /* of thread N at + N << 20: see plugins/record/core/own_stack.h */
 #define SHIM_SIGNALS_SHIFT 20
-#define SHIM_QUEUE_ADDR 0x10b000000000ull /* recording: signals of thread N that wait, at + N * SIZE */
+#define SHIM_QUEUE_ADDR 0x1eb000000000ull /* recording: signals of thread N that wait, at + N * SIZE */
 #define SHIM_QUEUE_SIZE (1ull << 24)
 #define SHIM_DIRTY_ADDR                                                                                                \
-	0x10d000000000ull /* recording: shared pages that were written, see plugins/record/shm/pages.c */
+	0x1ed000000000ull /* recording: shared pages that were written, see plugins/record/shm/pages.c */
 #define SHIM_LOG_ADDR 0x110000000000ull /* recording: window of thread N at + N << 30 */
 #define SHIM_SITES_ADDR                                                                                                \
 	0x190000000000ull /* recording: where blocks of the heap were allocated, see plugins/record/sync/heap_detect.c \

@@ -31,7 +31,7 @@
 
 #include "rlog/waits.h"
 
-#define RLOG_VERSION 2u
+#define RLOG_VERSION 3u
 #define RLOG_MAGIC_LOG 0x474f4c44455246ull /* "FREDLOG" */
 #define RLOG_MAGIC_IMAGE 0x474d4944455246ull /* "FREDIMG" */
 #define RLOG_MAGIC_CONTROL 0x4c544344455246ull /* "FREDCTL" */

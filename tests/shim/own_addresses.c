@@ -36,7 +36,8 @@ static void map_at(uintptr_t at, int flags, int error)
 
 int main(void)
 {
-	static const uintptr_t places[] = {0x100000000000, 0x101000000000, 0x0fffffff8000, 0x106000000000, 0x190000000000};
+	static const uintptr_t places[] = {0x1e0000000000, 0x1e1000000000, 0x10ffffff8000, 0x1e6000000000, 0x190000000000};
+	static const uintptr_t free_ones[] = {0x40000000000, 0x80000000000, 0x100000000000}; /* as Java's ZGC maps them */
 
 	for (unsigned i = 0; i < sizeof(places) / sizeof(*places); i++) {
 		map_at(places[i], 0, 0);
@@ -44,5 +45,12 @@ int main(void)
 		map_at(places[i], MAP_FIXED, ENOMEM);
 	}
 	step("places of a replay's own");
+	for (unsigned i = 0; i < sizeof(free_ones) / sizeof(*free_ones); i++) {
+		unsigned char *p = mmap((void *)free_ones[i], BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+		NEED(p == (unsigned char *)free_ones[i]);
+		CHECK(works(p));
+	}
+	step("places that are the program's");
 	return check_status();
 }

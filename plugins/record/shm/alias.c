@@ -31,7 +31,7 @@ long spare_place(long len)
 	while (raw_failed(raw_mmap((void *)at, (size_t)len, PROT_NONE,
 				   MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED_NOREPLACE, -1, 0))) {
 		at += (len + 4095) & ~4095l;
-		if (at >= (long)SHIM_LOG_ADDR)
+		if (at >= (long)REPLAY_REPORT_ADDR)
 			shim_fail("no place for a mapping that is being moved");
 	}
 	return at;
@@ -208,7 +208,7 @@ struct alias_own {
 
 static int is_ours(const struct map *m)
 {
-	return m->perms[3] == 's' && !(m->lo >= REPLAY_CTL_ADDR && m->lo < SHIM_HEAP_MAIN_ADDR) &&
+	return m->perms[3] == 's' && !(m->lo >= SHIM_OWN_ADDR && m->lo < SHIM_HEAP_MAIN_ADDR) &&
 	       (!strncmp(m->path, "/dev/zero", 9) ||
 		!strncmp(m->path, "/memfd:", 7)); /* the latter after a checkpoint */
 }

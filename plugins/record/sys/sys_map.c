@@ -215,7 +215,7 @@ static int is_recorders(const long *a)
 {
 	uint64_t lo = (uint64_t)a[0], hi = lo + (uint64_t)a[1];
 
-	return lo && hi > REPLAY_CTL_ADDR && lo < SHIM_HEAP_MAIN_ADDR && hi > lo;
+	return lo && hi > SHIM_OWN_ADDR && lo < SHIM_HEAP_MAIN_ADDR && hi > lo;
 }
 
 /* As where all of it were mapped; but that the program cannot replace it. */

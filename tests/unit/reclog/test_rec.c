@@ -197,13 +197,13 @@ static void test_messages(void **state)
 	expect_json(&rb, "{", "meta.json: not JSON: line 1");
 	expect_json(&rb, "[]", "meta.json: not an object");
 	expect_json(&rb, "{\"format\": 99}", "recording version 99, this fred reads version");
-	expect_json(&rb, "{\"format\": 2, \"complete\": true}", "without a manifest");
-	expect_json(&rb, "{\"format\": 2, \"complete\": true, \"manifest\": []}", "checksum");
-	expect_json(&rb, "{\"format\": 2, \"crc32c\": \"1a2b3c4d\"}", "damaged: the checksum");
-	expect_sealed(&rb, "{\"format\": 2, \"complete\": true, \"manifest\": []}",
+	expect_json(&rb, "{\"format\": 3, \"complete\": true}", "without a manifest");
+	expect_json(&rb, "{\"format\": 3, \"complete\": true, \"manifest\": []}", "checksum");
+	expect_json(&rb, "{\"format\": 3, \"crc32c\": \"1a2b3c4d\"}", "damaged: the checksum");
+	expect_sealed(&rb, "{\"format\": 3, \"complete\": true, \"manifest\": []}",
 		      "the manifest lacks p0001/t0001.log");
 	expect_sealed(&rb,
-		      "{\"format\":2,\"complete\":true,\"manifest\":[{\"path\":\"../"
+		      "{\"format\":3,\"complete\":true,\"manifest\":[{\"path\":\"../"
 		      "x\",\"size\":1,\"crc32c\":"
 		      "\"0\"}]}",
 		      "leaves the recording");
