@@ -62,11 +62,85 @@ static int by_stamp(const void *a, const void *b)
 	return x < y ? -1 : x > y;
 }
 
-/* All processes' output in the order in which it was written. */
-static void send_output(struct run *r)
+/*
+ * Standard output or error that is a file in which the program went back and forth: as the file is in the end, from
+ * where the program began in it.
+ */
+struct out_file {
+	uint64_t base, at, back; /* positions in the file */
+	bool moves;
+	struct buf bytes;
+};
+
+#define OUT_FILE_MAX (1ull << 30)
+
+static int out_file_put(struct out_file *f, const uint8_t *data, size_t len, struct err *e)
 {
+	uint64_t at = f->at - f->base, more;
+
+	if (f->at < f->base || at + len > OUT_FILE_MAX)
+		return err_set(e, ERR_USAGE,
+			       "the program wrote at offset %llu of the file that was its standard output or error, "
+			       "where it began at %llu: that cannot be shown",
+			       (unsigned long long)f->at, (unsigned long long)f->base);
+	if (at + len > f->bytes.len) {
+		more = at + len - f->bytes.len;
+		memset(buf_reserve(&f->bytes, more), 0, more);
+		buf_added(&f->bytes, more);
+	}
+	if (len)
+		memcpy((uint8_t *)f->bytes.data + at, data, len);
+	f->at += len;
+	return 0;
+}
+
+static int out_file_add(struct out_file *f, const struct replay_out *o, struct err *e)
+{
+	enum replay_out_kind kind = o->fd >> REPLAY_OUT_SHIFT;
+	uint64_t at = 0;
+
+	if (kind == REPLAY_OUT_BYTES)
+		return out_file_put(f, o->data, o->len, e);
+	if (o->len == sizeof(at))
+		memcpy(&at, o->data, sizeof(at));
+	if (kind == REPLAY_OUT_AT)
+		f->back = f->at;
+	if (kind == REPLAY_OUT_SIZE) {
+		f->back = f->at;
+		f->at = at;
+		if (at >= f->base && at - f->base < f->bytes.len)
+			f->bytes.len = at - f->base;
+		else if (out_file_put(f, NULL, 0, e))
+			return -1;
+		f->at = f->back;
+		return 0;
+	}
+	f->at = kind == REPLAY_OUT_BACK ? f->back : at;
+	return 0;
+}
+
+static int send_files(struct run *r, const struct replay_out **v, size_t n, struct out_file *f, struct err *e)
+{
+	for (size_t i = 0; i < n; i++) {
+		struct out_file *o = &f[(v[i]->fd & 3) == 2];
+
+		if (o->moves && out_file_add(o, v[i], e))
+			return -1;
+	}
+	for (int k = 0; k < 2; k++)
+		if (f[k].moves && f[k].bytes.len)
+			op_output(r->ctx, k + 1, f[k].bytes.data, f[k].bytes.len);
+	return 0;
+}
+
+/* All processes' output in the order in which it was written. */
+static int send_output(struct run *r, struct err *e)
+{
+	const struct rlog_begin *begin = r->rec->nimages ? &r->rec->images[0].begin : NULL;
 	cleanup_free const struct replay_out **v = NULL;
+	struct out_file f[2] = {0};
 	size_t n = 0, cap = 0;
+	int ret;
 
 	for (size_t at = 0; at + sizeof(struct replay_out) <= r->out.len;) {
 		const struct replay_out *o = (const void *)((char *)r->out.data + at);
@@ -80,8 +154,18 @@ static void send_output(struct run *r)
 	}
 	if (n)
 		qsort(v, n, sizeof(*v), by_stamp);
+	for (int k = 0; k < 2; k++)
+		f[k].base = f[k].at = begin && r->rec->images[0].has_begin ? begin->out_at[k] : ~0ull;
 	for (size_t i = 0; i < n; i++)
-		op_output(r->ctx, (int)v[i]->fd, v[i]->data, v[i]->len);
+		if (v[i]->fd >> REPLAY_OUT_SHIFT)
+			f[(v[i]->fd & 3) == 2].moves = f[(v[i]->fd & 3) == 2].base != ~0ull;
+	for (size_t i = 0; i < n; i++)
+		if (!(v[i]->fd >> REPLAY_OUT_SHIFT) && !f[v[i]->fd == 2].moves)
+			op_output(r->ctx, (int)v[i]->fd, v[i]->data, v[i]->len);
+	ret = send_files(r, v, n, f, e);
+	for (int k = 0; k < 2; k++)
+		buf_fini(&f[k].bytes);
+	return ret;
 }
 
 static int replay_image(struct run *r, uint32_t process, struct err *e)
@@ -145,8 +229,8 @@ static int replay_all(struct run *r, json_t **result, struct err *e)
 	if (!r->events)
 		return err_set(e, ERR_USAGE, "%s: nothing was recorded: the program was ended before its first event",
 			       r->rec->dir);
-	if (r->output)
-		send_output(r);
+	if (r->output && send_output(r, e))
+		return -1;
 	*result = json_pack("{s:s, s:b, s:I, s:I, s:I}", "recording", r->rec->dir, "verified", 1, "processes",
 			    (json_int_t)r->rec->nimages, "parallel", (json_int_t)r->parallel, "events",
 			    (json_int_t)r->events);
@@ -183,7 +267,7 @@ static int replay_until(struct run *r, const json_t *params, const char *until, 
 				    "position", "event", (json_int_t)p.event, "events_total", (json_int_t)nav_total(&n),
 				    "events", (json_int_t)p.event);
 		if (r->output && !(ret = collect_output(r, &n, e)))
-			send_output(r);
+			ret = send_output(r, e);
 	}
 	nav_fini(&n);
 	return ret;

@@ -84,9 +84,10 @@ int rec_image_read(struct rec_image *img, const char *path, uint32_t ordinal, st
 	img->envp = xcalloc((size_t)img->head.envc + 1, sizeof(char *));
 	img->strings = xmalloc(img->head.strings_len + 1);
 	memcpy(img->strings, b.data + sizeof(img->head), img->head.strings_len);
-	if (img->head.origin == RLOG_ORIGIN_EXEC && b.len - sizeof(img->head) - img->head.strings_len >= sizeof(img->ids)) {
-		memcpy(&img->ids, b.data + sizeof(img->head) + img->head.strings_len, sizeof(img->ids));
-		img->has_ids = true;
+	if (img->head.origin == RLOG_ORIGIN_EXEC &&
+	    b.len - sizeof(img->head) - img->head.strings_len >= sizeof(img->begin)) {
+		memcpy(&img->begin, b.data + sizeof(img->head) + img->head.strings_len, sizeof(img->begin));
+		img->has_begin = true;
 	}
 	if (img->head.origin == RLOG_ORIGIN_EXEC &&
 	    !take_strings(img, img->strings, img->strings + img->head.strings_len)) {

@@ -20,8 +20,8 @@ struct rec_image {
 	uint32_t *threads; /* ordinals of the threads whose logs exist, ascending */
 	unsigned nthreads;
 	char *strings; /* what the above point into */
-	struct rlog_ids ids;
-	bool has_ids;
+	struct rlog_begin begin;
+	bool has_begin;
 	struct rec_start *start; /* where it begins in a bounded recording; NULL: at its beginning */
 };
 

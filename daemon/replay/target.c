@@ -430,7 +430,7 @@ int target_launch(struct target *t, struct err *e)
 	if (!img || program_env(img, &env, e) || program_path(t->rec, img, t->own_root, &path, e))
 		return -1;
 	confine = rights_of(t->rec, img, t->flags & REPLAY_F_OUTPUT);
-	ids = (struct launch_ids){img->ids.uid, img->ids.euid, img->ids.gid, img->ids.egid};
+	ids = (struct launch_ids){img->begin.uid, img->begin.euid, img->begin.gid, img->begin.egid};
 	spec = (struct launch_spec){
 		.path = path,
 		.root = t->own_root,
@@ -445,7 +445,7 @@ int target_launch(struct target *t, struct err *e)
 		.new_session = 1,
 		.default_signals = 1,
 		.every_cpu = 1,
-		.ids = img->has_ids ? &ids : NULL,
+		.ids = img->has_begin ? &ids : NULL,
 	};
 	r = objects_read(&o, t->rec, t->root, e) || launch_in_place(t, img, &spec, &o, e) ? -1 : 0;
 	objects_fini(&o);

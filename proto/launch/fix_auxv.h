@@ -20,7 +20,8 @@ struct launch_ids {
  * pid must be traced by the caller and stand in its exec stop, before its first instruction.
  * Writes LAUNCH_AT_RANDOM_BYTES where AT_RANDOM points and turns the AT_SYSINFO_EHDR entry into
  * AT_IGNORE, so that libc makes system calls where it would use the vDSO. AT_UID and its like become
- * those of ids, NULL: as they are. What the kernel shows in /proc/PID/auxv stays as it was. Fails (ERR_HOST) for anything but a 64-bit x86 program.
+ * those of ids, NULL: as they are. What the kernel shows in /proc/PID/auxv stays as it was. Fails (ERR_HOST) for
+ * anything but a 64-bit x86 program.
  */
 int launch_fix_auxv(pid_t pid, const struct launch_ids *ids, struct err *e);
 

@@ -194,9 +194,22 @@ struct replay_sched {
 
 struct replay_out {
 	uint64_t stamp; /* of the write, to merge several processes */
-	uint32_t fd; /* 1 or 2 */
+	uint32_t fd; /* 1 or 2; else see below */
 	uint32_t len;
 	uint8_t data[];
+};
+
+/*
+ * Not bytes, but a uint64_t: it is a file, and the program goes elsewhere in it. By kind, fd being 1 or 2 and the kind
+ * shifted by REPLAY_OUT_SHIFT.
+ */
+#define REPLAY_OUT_SHIFT 8
+enum replay_out_kind {
+	REPLAY_OUT_BYTES,
+	REPLAY_OUT_SEEK, /* what follows is written there */
+	REPLAY_OUT_AT, /* the same up to REPLAY_OUT_BACK, then it is where it was */
+	REPLAY_OUT_BACK,
+	REPLAY_OUT_SIZE, /* the file has this size now */
 };
 
 #endif

@@ -110,11 +110,13 @@ struct rlog_image {
 	(1ull << 62) /* clone3 answered ENOSYS, and libc made its threads by clone: a replay answers so too */
 _Static_assert(sizeof(struct rlog_image) == 128, "rlog_image");
 
-/* After the strings of an EXEC image, in recordings that have it: whose the process was, as its auxiliary vector says. */
-struct rlog_ids {
-	uint64_t uid, euid, gid, egid;
+/* After the strings of an EXEC image, in recordings that have it. */
+struct rlog_begin {
+	uint64_t uid, euid, gid, egid; /* whose the process was, as its auxiliary vector says */
+	uint64_t out_at[2]; /* the first process's: where in a file its standard output and error began; ~0: in none, or
+			       at the end of one, wherever it seeks (O_APPEND) */
 };
-_Static_assert(sizeof(struct rlog_ids) == 32, "rlog_ids");
+_Static_assert(sizeof(struct rlog_begin) == 48, "rlog_begin");
 
 /* REC/control: shared by all recorded processes and the recording client. */
 enum rlog_sched { RLOG_SCHED_PARALLEL = 0, RLOG_SCHED_SERIAL = 1, RLOG_SCHED_CHAOS = 2 };

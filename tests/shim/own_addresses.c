@@ -36,8 +36,10 @@ static void map_at(uintptr_t at, int flags, int error)
 
 int main(void)
 {
-	static const uintptr_t places[] = {0x1e0000000000, 0x1e1000000000, 0x10ffffff8000, 0x1e6000000000, 0x190000000000};
-	static const uintptr_t free_ones[] = {0x40000000000, 0x80000000000, 0x100000000000}; /* as Java's ZGC maps them */
+	static const uintptr_t places[] = {0x1e0000000000, 0x1e1000000000, 0x10ffffff8000, 0x1e6000000000,
+					   0x190000000000};
+	static const uintptr_t free_ones[] = {0x40000000000, 0x80000000000,
+					      0x100000000000}; /* as Java's ZGC maps them */
 
 	for (unsigned i = 0; i < sizeof(places) / sizeof(*places); i++) {
 		map_at(places[i], 0, 0);
@@ -46,7 +48,8 @@ int main(void)
 	}
 	step("places of a replay's own");
 	for (unsigned i = 0; i < sizeof(free_ones) / sizeof(*free_ones); i++) {
-		unsigned char *p = mmap((void *)free_ones[i], BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+		unsigned char *p =
+			mmap((void *)free_ones[i], BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 
 		NEED(p == (unsigned char *)free_ones[i]);
 		CHECK(works(p));

@@ -17,9 +17,9 @@
 #include "record/sync/lib.h"
 #include "record/sys/sys.h"
 
-#include <sys/auxv.h>
 #include <sched.h>
 #include <string.h>
+#include <sys/auxv.h>
 #include <sys/resource.h>
 
 extern const char __ehdr_start[] __attribute__((visibility("hidden")));
@@ -112,6 +112,13 @@ static uint64_t find_outputs(void)
 	return map;
 }
 
+static uint64_t output_at(int fd)
+{
+	long flags = raw2(SYS_fcntl, fd, F_GETFL), at = raw3(SYS_lseek, fd, 0, SEEK_CUR);
+
+	return G.process != 1 || flags < 0 || (flags & O_APPEND) || at < 0 ? ~0ull : (uint64_t)at;
+}
+
 int image_read_image(uint32_t process, struct rlog_image *im)
 {
 	char path[400], *p = fmt_str(path, path + sizeof(path), G.rec);
@@ -147,7 +154,11 @@ static uint64_t cell_pid(uint32_t parent, enum rlog_origin origin)
 /* Writes pNNNN/image; argv is NULL for a fork child. 0, or -errno. */
 static long write_image(uint32_t parent, enum rlog_origin origin, int argc, char **argv, char **envp)
 {
-	const struct rlog_ids ids = {getauxval(AT_UID), getauxval(AT_EUID), getauxval(AT_GID), getauxval(AT_EGID)};
+	const struct rlog_begin begin = {getauxval(AT_UID),
+					 getauxval(AT_EUID),
+					 getauxval(AT_GID),
+					 getauxval(AT_EGID),
+					 {output_at(1), output_at(2)}};
 	struct rlog_image im = {0};
 	struct rlimit rl = {0, 0};
 	uint64_t ts[2] = {0, 0};
@@ -207,7 +218,7 @@ static long write_image(uint32_t parent, enum rlog_origin origin, int argc, char
 			out_str(&o, argv[i]);
 		for (uint32_t i = 0; i < im.envc; i++)
 			out_str(&o, envp[i]);
-		out_bytes(&o, &ids, sizeof(ids));
+		out_bytes(&o, &begin, sizeof(begin));
 	}
 	out_flush(&o);
 	return o.failed;

@@ -37,6 +37,13 @@ static void append_out(uint64_t stamp, uint32_t fd, const void *p, uint32_t n)
 	raw_close(f);
 }
 
+static void append_move(const struct thr *t, uint32_t out, enum replay_out_kind kind, long at)
+{
+	uint64_t where = (uint64_t)at;
+
+	append_out(t->last_stamp, out | (uint32_t)kind << REPLAY_OUT_SHIFT, &where, sizeof(where));
+}
+
 int sys_show_identify(long fd, uint64_t *id)
 {
 	uint64_t st[18];
@@ -81,13 +88,29 @@ static void show_bytes(const struct thr *t, uint32_t out, long nr, const long *a
 
 	switch (nr) {
 	case SYS_write:
-	case SYS_pwrite64:
 	case SYS_sendto:
 		append_out(t->last_stamp, out, (void *)a[1], (uint32_t)ret);
 		return;
-	case SYS_writev:
+	case SYS_pwrite64:
+		append_move(t, out, REPLAY_OUT_AT, a[3]);
+		append_out(t->last_stamp, out, (void *)a[1], (uint32_t)ret);
+		append_move(t, out, REPLAY_OUT_BACK, 0);
+		return;
 	case SYS_pwritev:
 	case SYS_pwritev2:
+		if (a[3] != -1) /* pwritev2's position of the descriptor */
+			append_move(t, out, REPLAY_OUT_AT, a[3]);
+		show_iov(t, out, (const struct iovec *)a[1], (unsigned long)a[2], (uint64_t)ret);
+		if (a[3] != -1)
+			append_move(t, out, REPLAY_OUT_BACK, 0);
+		return;
+	case SYS_lseek:
+		append_move(t, out, REPLAY_OUT_SEEK, ret);
+		return;
+	case SYS_ftruncate:
+		append_move(t, out, REPLAY_OUT_SIZE, a[1]);
+		return;
+	case SYS_writev:
 	case SYS_vmsplice:
 		show_iov(t, out, (const struct iovec *)a[1], (unsigned long)a[2], (uint64_t)ret);
 		return;
