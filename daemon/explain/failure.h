@@ -42,6 +42,8 @@ int failure_broken_heap(struct explain *x, uint64_t addr, struct err *e);
  * 0: the chain ends there; 1: no, and it stands at its failure; -1.
  */
 int failure_taken_away(struct explain *x, uint64_t addr, bool writes, struct err *e);
+/* The same for a SIGBUS: has it cut the mapped file off in front of the address? */
+int failure_cut_off(struct explain *x, uint64_t addr, struct err *e);
 
 /* The failure in words. */
 void failure_set_kind(struct explain *x, const char *kind, const char *fmt, ...) __attribute__((format(printf, 3, 4)));

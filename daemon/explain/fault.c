@@ -421,7 +421,10 @@ int failure_fault(struct explain *x, const struct failure_fault *f, struct err *
 	inspect_step(&p, STEP_FAILURE, NULL, NULL, NULL, "%s", x->failure.text);
 	inspect_close(&p);
 	/* what is there, and readable, was to be written */
-	taken = failure_taken_away(x, f->addr, maps_find(cursor_memory(&x->t), f->addr, &m) && m.read, e);
+	if (f->sig == SIGBUS)
+		taken = failure_cut_off(x, f->addr, e);
+	else
+		taken = failure_taken_away(x, f->addr, maps_find(cursor_memory(&x->t), f->addr, &m) && m.read, e);
 	if (taken <= 0)
 		return taken;
 	if (!known) {

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* mapping.c: memory that was there, and was taken away or protected by a system call of the program's. See failure.h.
+/*
+ * mapping.c: memory that was there, and was taken away or protected by a system call of the program's, or whose file
+ * became shorter. See failure.h.
  */
 #include <sys/mman.h>
 #include <sys/syscall.h>
@@ -62,6 +64,91 @@ static uint64_t find_event(struct explain *x, uint64_t addr, bool writes, enum f
 		if (*fate)
 			return *fate == FATE_MAPPED ? 0 : n;
 	}
+	return 0;
+}
+
+/* ---- files that became shorter ---- */
+
+/* The mapping of the address: which event made it, of which descriptor, and where in the file the address is. false: it
+ * is none of a file's, or not known. */
+struct file_page {
+	uint64_t event, fd, offset;
+};
+
+static bool find_page(struct explain *x, uint64_t addr, struct file_page *f)
+{
+	struct timeline_event ev;
+	struct err ignored;
+
+	for (uint64_t n = nav_total(&x->nav); n > nav_first(&x->nav); n--) {
+		const uint64_t *op = ev.ev.rec.op;
+		uint64_t got;
+
+		if (timeline_read(x->nav.t.tl, n, &ev, &ignored))
+			return false;
+		if (ev.where.process != x->process || ev.ev.rec.kind != RLOG_SYS || ev.ev.rec.nops < 7 ||
+		    op[0] != SYS_mmap || !ev.ev.has_result || !ev.ev.result.nops)
+			continue;
+		got = ev.ev.result.op[0];
+		if (got > -(uint64_t)PAGE || !covers(got, op[2], addr))
+			continue;
+		*f = (struct file_page){n, op[5], op[6] + (addr - got)};
+		return !(op[4] & MAP_ANONYMOUS);
+	}
+	return false;
+}
+
+/*
+ * The last event that cut the file of a mapping in front of the address; 0: none is known. A descriptor that was closed
+ * in between may be another file's.
+ */
+static uint64_t find_cut(struct explain *x, const struct file_page *f, uint64_t *len)
+{
+	struct timeline_event ev;
+	struct err ignored;
+	uint64_t found = 0;
+
+	for (uint64_t n = f->event + 1; n <= nav_total(&x->nav); n++) {
+		const uint64_t *op = ev.ev.rec.op;
+
+		if (timeline_read(x->nav.t.tl, n, &ev, &ignored))
+			return 0;
+		if (ev.where.process != x->process || ev.ev.rec.kind != RLOG_SYS || ev.ev.rec.nops < 2 ||
+		    op[1] != f->fd)
+			continue;
+		if (op[0] == SYS_close)
+			break;
+		if (op[0] != SYS_ftruncate || !ev.ev.has_result || !ev.ev.result.nops || ev.ev.result.op[0])
+			continue;
+		*len = op[2];
+		found = f->offset / PAGE >= (op[2] + PAGE - 1) / PAGE ? n : 0;
+	}
+	return found;
+}
+
+int failure_cut_off(struct explain *x, uint64_t addr, struct err *e)
+{
+	struct file_page f;
+	struct inspect p = {0};
+	uint64_t len = 0, n = find_page(x, addr, &f) ? find_cut(x, &f, &len) : 0;
+	int r;
+
+	if (!n)
+		return 1;
+	r = cursor_goto_end(&x->t, n - 1, e);
+	if (r > 0)
+		return explain_goto_failure(x, e) ? -1 : 1;
+	if (r || inspect_open(&p, x, e)) {
+		inspect_close(&p);
+		return -1;
+	}
+	inspect_step(&p, STEP_FREE, NULL, NULL, NULL,
+		     "the mapped file was cut to %llu bytes here (event %llu): the memory at 0x%llx is byte %llu of it",
+		     (unsigned long long)len, (unsigned long long)n, (unsigned long long)addr,
+		     (unsigned long long)f.offset);
+	inspect_close(&p);
+	explain_end(x, END_FREED, "the memory was used after its file had become shorter");
+	x->found = true;
 	return 0;
 }
 
