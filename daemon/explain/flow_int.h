@@ -22,8 +22,10 @@ struct flow {
 	bool to_memory; /* the trial ends where the value was read from memory */
 	bool number; /* it is an index, or a part of an address: to be made of a number is no mistake */
 	bool dangling; /* it is the address of a variable whose frame was left */
-	uint64_t mark; /* flow_stale.c: a word whose writing ends the trial; 0: none */
-	bool crossed; /* that was met, and the program stands in front of it */
+	uint64_t mark; /* flow_stale.c: a word whose writing ends a life of the memory; 0: none */
+	bool crossed; /* that was met ... */
+	struct timeline_point crossing; /* ... and the program stood here, in front of the first one; pc 0: not kept */
+	bool ended; /* it ends the trial */
 };
 
 enum next { FLOW_ON = 0, FLOW_ENDED = 1, FLOW_TURNED = 2 /* f is about another value now */ };
@@ -110,11 +112,11 @@ int flow_too_late(struct explain *x, const struct timeline_point *at, uint64_t a
 int flow_stale(struct flow *f, const struct timeline_point *at, const struct object *o, uint64_t ret, const char *name,
 	       struct err *e);
 /*
- * flow_stale.c: the instruction in front of which it stands, or the call, writes f->mark. Is that what the trial looks
- * for? An allocation is not: the free before it is.
+ * flow_stale.c: the instruction in front of which it stands, or the call, writes f->mark: notes it in f->crossed, if
+ * it ends a life there. An allocation does not: the free before it does.
  */
-bool flow_is_end_of_life(const struct flow *f);
-/* As flow_last_write; a word with a mark ends the trial, too: f->crossed. */
+int flow_cross(struct flow *f, struct err *e);
+/* As flow_last_write; writes of f->mark on the way are noted. f->ended: such a one ends the trial. */
 int flow_last_write_or_mark(struct flow *f, uint64_t addr, unsigned len, uint64_t birth, bool *is_birth, struct err *e);
 /* As long as the value is only copied, and explain_is_over does not say otherwise. */
 int flow_on(struct flow *f, struct err *e);

@@ -388,7 +388,7 @@ int flow_memory(struct flow *f, struct err *e)
 	r = flow_last_write_or_mark(f, f->l.addr, f->l.len, birth, &is_birth, e);
 	if (r < 0)
 		return -1;
-	if (f->crossed)
+	if (f->ended)
 		return FLOW_ENDED;
 	if (!r && !is_birth && f->pointer && f->l.len == 8)
 		r = to_first_part(f, birth, e);

@@ -42,7 +42,7 @@ static int skip_callee(struct flow *f, uint64_t slot, struct err *e)
 	struct insn i;
 	int got = flow_last_write_or_mark(f, slot, 8, 0, &ignored, e);
 
-	if (got || f->crossed)
+	if (got || f->ended)
 		return got < 0 ? -1 : 1;
 	if (x->t.in.seg.tid == f->tid && !explain_regs(x, f->tid, &r, e) && !explain_insn(x, &r, code, &i, e) &&
 	    insn_kind(&i) == INSN_CALL)
@@ -285,7 +285,7 @@ static int what_set_it(struct flow *f, struct flow_setter *s, const struct user_
 	if (kind == INSN_RET && is_kept(f->l.reg) && f->l.reg != INSN_RSP && now->rsp > was->rsp) {
 		int r = skip_callee(f, was->rsp, e);
 
-		if (r || f->crossed)
+		if (r || f->ended)
 			return r < 0 ? -1 : SETTER_LOST;
 		s->marked = f->mark ? word_at(x, f->mark) : 0;
 		return explain_regs(x, f->tid, was, e) ? -1 : SETTER_ON;
@@ -354,8 +354,9 @@ int flow_to_setter(struct flow *f, struct flow_setter *s, struct err *e)
 			return -1;
 		if (f->mark && word_at(x, f->mark) != s->marked) {
 			s->marked = word_at(x, f->mark);
-			f->crossed = flow_is_end_of_life(f);
-			if (f->crossed)
+			if (flow_cross(f, e))
+				return -1;
+			if (f->ended)
 				return SETTER_LOST;
 		}
 		r = what_set_it(f, s, &now, back, e);

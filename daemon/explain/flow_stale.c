@@ -4,17 +4,19 @@
  * block, and the return address of a frame, are written when a life begins or ends there. So the way of the pointer is
  * followed back, and where it comes over such a write, the pointer is older than what lies in the memory now.
  */
-#include "explain/failure.h"
 #include "explain/flow_int.h"
 
 #include <string.h>
 
+#include "base/clock.h"
 #include "base/maps.h"
 #include "base/str.h"
+#include "replay/stack.h"
 #include "rlog/heap.h"
 #include "rlog/replay.h"
 #include "timetravel/cursor_int.h"
 
+#define POINTER_S 20.0 /* to look for where a pointer came from */
 #define STACK_BELOW (1ull << 20) /* bytes below a stack pointer that are the same stack's */
 
 static bool read_header(struct explain *x, uint64_t header, struct heap_block *b)
@@ -29,11 +31,17 @@ static bool is_heap(uint64_t mark)
 	return mark >= SHIM_HEAP_MAIN_ADDR && mark < SHIM_HEAP_ADDR + ((uint64_t)RLOG_MAX_THREADS << 32);
 }
 
-bool flow_is_end_of_life(const struct flow *f)
+int flow_cross(struct flow *f, struct err *e)
 {
 	struct heap_block b;
 
-	return !is_heap(f->mark) || !read_header(f->x, f->mark, &b) || b.magic == HEAP_USED;
+	if (is_heap(f->mark) && !(read_header(f->x, f->mark, &b) && b.magic == HEAP_USED))
+		return 0; /* an allocation, perhaps the first, before which there was no memory */
+	f->crossed = true;
+	if (is_heap(f->mark))
+		return cursor_where(&f->x->t, &f->crossing, e);
+	f->ended = true;
+	return 0;
 }
 
 int flow_last_write_or_mark(struct flow *f, uint64_t addr, unsigned len, uint64_t birth, bool *is_birth, struct err *e)
@@ -46,8 +54,9 @@ int flow_last_write_or_mark(struct flow *f, uint64_t addr, unsigned len, uint64_
 		r = flow_last_write(f->x, addr, len, f->mark, is_birth, e);
 		if (r)
 			return r;
-		f->crossed = *is_birth && flow_is_end_of_life(f);
-	} while (*is_birth && !f->crossed);
+		if (*is_birth && flow_cross(f, e))
+			return -1;
+	} while (*is_birth && !f->ended);
 	return 0;
 }
 
@@ -90,36 +99,46 @@ static int is_reused(struct explain *x, const struct object *o, struct err *e)
 	return read_header(x, o->header, &b) && b.magic == HEAP_FREE ? 0 : 1;
 }
 
-/* Follows the pointer over the mark. 0: it came over it, and the program stands there; 1: not; -1. */
+/*
+ * Follows the pointer over the mark. 0: it came over it; 1: not; -1. A block may have had several lives since the
+ * pointer was made: of a block's frees the program stands at the first one that comes after the pointer.
+ */
 static int to_mark(struct flow *f, const struct insn_loc *pointer, uint64_t mark, struct err *e)
 {
 	struct explain *x = f->x;
 	size_t before = x->chain.n;
 	uint64_t memory = x->memory;
 	struct flow one = {.x = x, .tid = f->tid, .l = *pointer, .pointer = true, .trial = true, .mark = mark};
+	double until = x->until, soon = clock_s() + POINTER_S;
 	struct user_regs_struct r;
+	int got;
 
 	if (explain_regs(x, f->tid, &r, e))
 		return -1;
 	if (!flow_read(x, &r, &one.l, one.value))
 		return 1;
-	if (x->ways->flow_on(&one, e))
+	x->until = soon < until ? soon : until;
+	got = x->ways->flow_on(&one, e);
+	x->until = until;
+	if (got)
 		return -1;
 	chain_cut(&x->chain, before);
 	explain_reopen(x);
 	x->memory = memory;
-	return one.crossed ? 0 : 1;
+	if (!one.crossed)
+		return 1;
+	return one.crossing.pc && cursor_goto_point(&x->t, &one.crossing, e) ? -1 : 0;
 }
 
 /* A destructor is called by what ends the object's life: the step is about that statement. */
 static void look_behind_destructors(struct inspect *p)
 {
-	int level = p->user;
+	size_t level = (size_t)p->user;
 
-	while (level >= 0 && strstr(inspect_function(p, (size_t)level), "::~"))
-		level = failure_with_source(p, level + 1);
-	if (level > p->user)
-		inspect_look_at(p, level);
+	while (level < p->nframes && strstr(inspect_function(p, level), "::~"))
+		level = stack_own_frame(p->frames, p->nframes, level + 1);
+	if (level > (size_t)p->user && level < p->nframes)
+		inspect_look_at(p, (int)level);
 }
 
 static int tell_free(struct flow *f, const struct object *o, const char *name, struct err *e)

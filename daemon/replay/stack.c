@@ -90,13 +90,20 @@ static void hide_frames(struct stack *s)
 	s->n = kept;
 }
 
-size_t stack_user_frame(const struct gdb_frame *frames, size_t n)
+size_t stack_own_frame(const struct gdb_frame *frames, size_t n, size_t from)
 {
-	for (size_t i = 0; i < n; i++)
+	for (size_t i = from; i < n; i++)
 		if (!is_shim(&frames[i]) && frames[i].fullname && frames[i].line > 0 &&
 		    !str_starts(frames[i].fullname, "/usr/include/") && !str_starts(frames[i].fullname, "/usr/lib/"))
 			return i;
-	return n ? (size_t)gdb_frames_user(frames, n, RLOG_SHIM_NAME) : 0;
+	return n;
+}
+
+size_t stack_user_frame(const struct gdb_frame *frames, size_t n)
+{
+	size_t own = stack_own_frame(frames, n, 0);
+
+	return own < n ? own : n ? (size_t)gdb_frames_user(frames, n, RLOG_SHIM_NAME) : 0;
 }
 
 /* The shim has none. */

@@ -47,6 +47,8 @@ void stack_fini(struct stack *s);
  * header's; else the innermost with any source; else the innermost outside of the shim.
  */
 size_t stack_user_frame(const struct gdb_frame *frames, size_t n);
+/* The innermost frame from `from` outwards whose source is the program's own: none of a library's headers. n: none. */
+size_t stack_own_frame(const struct gdb_frame *frames, size_t n, size_t from);
 
 /* The statement of a frame. location_fini frees. */
 void location_of(struct location *l, const struct gdb_frame *f);
