@@ -73,6 +73,9 @@ static uint64_t base_of_store(struct flow *f, const struct insn *i)
 		    f->l.addr >= v[k].addr + v[k].len)
 			continue;
 		base = v[k].base == INSN_NO_REG ? 0 : insn_reg(i->regs, v[k].base);
+		/* compilers put the address in the index, too, where neither is multiplied */
+		if (v[k].index != INSN_NO_REG && insn_reg(i->regs, v[k].index) > base)
+			base = insn_reg(i->regs, v[k].index);
 		if (v[k].index != INSN_NO_REG || v[k].base == INSN_RBP || v[k].base == INSN_RSP)
 			base += (uint64_t)v[k].disp;
 		return base;
@@ -128,7 +131,7 @@ static int is_overrun(struct flow *f, struct inspect *p, const struct insn *i, c
 	}
 	if (base <= SMALL)
 		return 0;
-	member = p->to_copy && inspect_array(p, base, &meant);
+	member = inspect_array(p, base, &meant);
 	if (!member && (!inspect_object(p, base, &meant) || !meant.len || !meant.name[0]))
 		return 0;
 	if (f->l.addr >= meant.lo && f->l.addr < meant.lo + meant.len)
