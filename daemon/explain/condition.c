@@ -104,9 +104,10 @@ static void add_transition(struct explain *x, struct transition *t, const char *
 
 /* Returns enum watch_outcome or -1; t is empty before. inside: it is false at both ends. The cursor stands nowhere
  * afterwards. */
-static int watch(struct explain *x, const char *expr, const char *bad, bool inside, struct transition *t, struct err *e)
+static int watch_from(struct explain *x, const char *expr, const char *good, const char *bad, bool inside,
+		      struct transition *t, struct err *e)
 {
-	struct watch_params p = {.expr = expr, .bad = bad, .inside = inside, .exact = true};
+	struct watch_params p = {.expr = expr, .good = good, .bad = bad, .inside = inside, .exact = true};
 	struct watch_result r = {0};
 	struct err ignored;
 	int got;
@@ -121,6 +122,11 @@ static int watch(struct explain *x, const char *expr, const char *bad, bool insi
 	return got;
 }
 
+static int watch(struct explain *x, const char *expr, const char *bad, bool inside, struct transition *t, struct err *e)
+{
+	return watch_from(x, expr, NULL, bad, inside, t, e);
+}
+
 /*
  * It is false at both ends. What is to be searched may be in the segment of the bad end: from there to the program's
  * end not much more is executed.
@@ -128,6 +134,7 @@ static int watch(struct explain *x, const char *expr, const char *bad, bool insi
 static int watch_in_between(struct explain *x, const char *expr, const char *bad, struct transition *t, struct err *e)
 {
 	uint64_t until = bad ? strtoull(bad, NULL, 10) : 0;
+	cleanup_free char *good = NULL;
 	int got = watch(x, expr, bad, true, t, e);
 
 	if (got != WATCH_EQUAL || !bad)
@@ -137,7 +144,9 @@ static int watch_in_between(struct explain *x, const char *expr, const char *bad
 		drop_transition(t);
 		got = WATCH_EQUAL;
 	}
-	return got;
+	if (got == WATCH_EQUAL && condition_find_good(x, expr, bad, &good, e))
+		return -1;
+	return good ? watch_from(x, expr, good, bad, false, t, e) : got;
 }
 
 /* The statement that made the variable: its value may have come from elsewhere. */
@@ -296,6 +305,8 @@ static int search_objects(struct explain *x, const char *expr, const char *froze
 	struct transition t = {0};
 	int got = watch(x, frozen, bad, false, &t, e);
 
+	if (got == WATCH_EQUAL) /* at the start it was false too */
+		got = watch_in_between(x, frozen, bad, &t, e);
 	if (got < 0 && e->kind == ERR_CANCELLED)
 		return -1;
 	if (!t.found || has_no_value(&t) || !has_line(&t) || !is_alive(&t, owner)) {

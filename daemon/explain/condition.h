@@ -43,6 +43,12 @@ enum condition_of { CONDITION_OF_ALL, CONDITION_OF_OBJECTS };
 int condition_search(struct explain *x, struct inspect *p, int level, const char *expr, enum condition_of of,
 		     struct err *e);
 
+/*
+ * good.c: a position before `bad` at which the expression holds; malloc'd, NULL: none was found. The travel stands
+ * nowhere in particular afterwards. -1: the replay failed.
+ */
+int condition_find_good(struct explain *x, const char *expr, const char *bad, char **good, struct err *e);
+
 /* The expression with the variables of its frame replaced by their values, as far as there are any; malloc'd. */
 char *condition_freeze(struct inspect *p, int level, const char *expr);
 /*

@@ -50,6 +50,13 @@ struct explain {
 	json_t *damage; /* as in fredctl(1); NULL: the heap was not damaged, or not looked at */
 	json_t *threads; /* as in fredctl(1); NULL: not shown */
 	bool counted; /* the value that was followed is a counter of a loop, or a pointer that one moves on */
+	/* flow_register.c: where a pointer to nothing was returned last: the function's return, the place of its return
+	 * address, and how many steps the chain had; slot 0: nowhere */
+	struct {
+		struct timeline_point at;
+		uint64_t slot;
+		size_t steps;
+	} returned;
 	uint64_t memory; /* the address that a value was followed to last; 0: none */
 	enum chain_end end;
 	char *end_text;

@@ -67,6 +67,12 @@ int failure_with_source(const struct inspect *p, int level);
 uint64_t failure_word(struct explain *x, uint64_t addr);
 
 /*
+ * returned.c: the chain has followed a pointer to nothing that a function of the program's returned. Since which
+ * statement does that function return nothing? The end of the chain is as it was if that is not known.
+ */
+int failure_returned(struct explain *x, struct err *e);
+
+/*
  * because.c: why the statement of a frame was executed, from the `if` around it. p is open at that state, and is closed
  * here. called: the program stands at the entry of a function that the statement calls. 0: a cause was found; 1: none;
  * -1.

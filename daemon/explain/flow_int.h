@@ -74,6 +74,7 @@ int flow_ends_of_copy(struct explain *x, const struct timeline_point *here, uint
 
 /* The bytes at l in the current state; false: they cannot be read. */
 bool flow_read(struct explain *x, const struct user_regs_struct *r, const struct insn_loc *l, uint8_t v[8]);
+bool flow_is_zero(const struct flow *f);
 /* The value as text, malloc'd. */
 char *flow_text(const struct flow *f, const uint8_t v[8], unsigned len);
 /* Continues with the value at `from`; exactly: it must be the same bytes. */

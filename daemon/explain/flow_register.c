@@ -256,6 +256,18 @@ void flow_setter_begin(struct flow_setter *s)
 	*s = (struct flow_setter){.until = clock_s() + BACK_S};
 }
 
+/* It stands at the return of a function that has left the value for its caller. */
+static int note_return(struct flow *f, uint64_t slot, struct err *e)
+{
+	struct explain *x = f->x;
+
+	if (f->trial || !f->pointer || f->number || f->l.reg != INSN_RAX || f->l.len != 8 || !flow_is_zero(f))
+		return 0;
+	x->returned.slot = slot;
+	x->returned.steps = x->chain.n;
+	return cursor_where(&x->t, &x->returned.at, e);
+}
+
 /* *was: the state in front of what was executed last, from which `now` came. Does it tell where the value is from?
  * SETTER_ON: it does not. */
 static int what_set_it(struct flow *f, struct flow_setter *s, const struct user_regs_struct *now, uint64_t back,
@@ -290,6 +302,8 @@ static int what_set_it(struct flow *f, struct flow_setter *s, const struct user_
 		s->marked = f->mark ? word_at(x, f->mark) : 0;
 		return explain_regs(x, f->tid, was, e) ? -1 : SETTER_ON;
 	}
+	if (kind == INSN_RET && note_return(f, was->rsp, e))
+		return -1;
 	insn_origin(&i, &f->l, &s->origin);
 	if (s->origin.effect != INSN_KEEPS)
 		return SETTER_INSN;

@@ -50,6 +50,11 @@ static uint64_t number_of(const uint8_t v[8], unsigned len)
 	return n;
 }
 
+bool flow_is_zero(const struct flow *f)
+{
+	return number_of(f->value, f->l.len) == 0;
+}
+
 char *flow_text(const struct flow *f, const uint8_t v[8], unsigned len)
 {
 	uint64_t n = number_of(v, len);

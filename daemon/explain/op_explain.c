@@ -81,7 +81,7 @@ static int explain_crash(struct explain *x, struct err *e)
 	if (f.sig == SIGABRT)
 		return failure_abort(x, e);
 	r = f.code > 0 ? failure_fault(x, &f, e) : explain_signal(x, &f, e);
-	return r || because_of_bound(x, e) ? -1 : because_here(x, e);
+	return r || failure_returned(x, e) || because_of_bound(x, e) ? -1 : because_here(x, e);
 }
 
 /* What could not be followed to its end is shown, and is no cause. */

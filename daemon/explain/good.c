@@ -1,0 +1,116 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * good.c: a state in which a condition holds, that is false at the start and at the failure: see condition.h. Between
+ * the statements of the outermost function, what it has called is done, and what it has changed is whole. So these are
+ * looked at, from the last one back.
+ */
+#include "explain/condition.h"
+
+#include <stdlib.h>
+
+#include "base/cleanup.h"
+#include "base/clock.h"
+#include "base/str.h"
+#include "timetravel/cursor_int.h"
+
+#define INSNS_MAX 4000u /* of the function */
+#define LOOKS_MAX 64u
+#define LOOKS_S 12.0
+
+/* The outermost frame with source of the program's own; -1: none has. */
+static int outermost(const struct inspect *p)
+{
+	for (size_t i = p->nframes; i-- > 0;)
+		if (p->frames[i].fullname && p->frames[i].line > 0)
+			return (int)i;
+	return -1;
+}
+
+/* A breakpoint at each place where the code of another line begins, in the function around pc. */
+static int break_at_lines(struct explain *x, uint64_t pc, struct err *e)
+{
+	cleanup_mi_reply struct mi_reply reply = {0};
+	const struct mi_value *list;
+	int last = 0, r = gdb_cmd(x->g, 0, &reply, e, "-data-disassemble -a 0x%llx -- 0", (unsigned long long)pc);
+
+	if (r)
+		return r < 0 ? -1 : 0;
+	list = mi_get(reply.result->results, "asm_insns");
+	for (size_t k = 0; list && list->n <= INSNS_MAX && k < list->n; k++) {
+		const char *address = mi_str(list->item[k], "address");
+		struct gdb_line line = {0};
+		uint64_t at;
+
+		if (!address || str_u64(address, 16, 0, UINT64_MAX, &at))
+			continue;
+		r = gdb_line_at(x->g, at, &line, e);
+		if (!r && line.line > 0 && line.line != last) {
+			breaks_add(&x->t.breaks, at, 0);
+			last = line.line;
+		}
+		gdb_line_fini(&line);
+		if (r < 0)
+			return -1;
+	}
+	return 0;
+}
+
+static int holds_here(struct explain *x, const char *truth, char **good, struct err *e)
+{
+	cleanup_free char *value = NULL;
+	struct inspect p = {0};
+	int r = inspect_open(&p, x, e);
+
+	if (!r) {
+		value = inspect_eval(&p, 0, truth);
+		if (value && str_eq(value, "1") && p.at.pc && p.at.hits)
+			*good = str_fmt("%llu/0x%llx#%llu", (unsigned long long)p.at.event, (unsigned long long)p.at.pc,
+					(unsigned long long)p.at.hits);
+	}
+	inspect_close(&p);
+	return r;
+}
+
+static int look_back(struct explain *x, const char *expr, char **good, struct err *e)
+{
+	cleanup_free char *truth = str_fmt("(%s) ? 1 : 0", expr);
+	double until = clock_s() + LOOKS_S;
+	pid_t tid = x->t.in.seg.tid;
+	struct stop stop = {0};
+
+	for (unsigned n = 0; n < LOOKS_MAX && !*good && clock_s() < until && !op_cancelled(x->ctx);) {
+		if (cursor_back_continue(&x->t, &stop, e))
+			return -1;
+		if (stop.kind != STOP_BREAK)
+			break;
+		if (x->t.in.seg.tid != tid)
+			continue;
+		n++;
+		if (holds_here(x, truth, good, e))
+			return -1;
+	}
+	return 0;
+}
+
+int condition_find_good(struct explain *x, const char *expr, const char *bad, char **good, struct err *e)
+{
+	struct timeline_point at;
+	struct inspect p = {0};
+	int r, level = -1;
+
+	*good = NULL;
+	if (!bad || nav_resolve(&x->nav, bad, &at, e) || cursor_goto_point(&x->t, &at, e))
+		return bad ? -1 : 0;
+	r = inspect_open(&p, x, e);
+	if (!r)
+		level = outermost(&p);
+	if (level >= 0)
+		r = break_at_lines(x, p.frames[level].addr, e);
+	inspect_close(&p);
+	if (!r && x->t.breaks.n)
+		r = look_back(x, expr, good, e);
+	breaks_fini(&x->t.breaks);
+	if (r && !explain_may_go_on(x, e))
+		return -1;
+	return 0;
+}

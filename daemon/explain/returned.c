@@ -1,0 +1,154 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * returned.c: a pointer to nothing that a function of the program's has returned, as one that looks something up. The
+ * value itself is a constant then, or the end of a list, and says nothing. The function is called again, with the same
+ * arguments, in earlier states: the statement since which it finds nothing is the cause.
+ */
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "base/maps.h"
+#include "base/str.h"
+#include "explain/condition.h"
+#include "explain/failure.h"
+#include "explain/flow.h"
+#include "rlog/replay.h"
+#include "timetravel/cursor_int.h"
+
+#define ARGUMENTS_MOST 6u /* in registers (System V ABI) */
+
+/* Is the argument's value the same object in an earlier state? Not what stands on a stack, which others had before. */
+static bool is_lasting(struct explain *x, uint64_t v)
+{
+	struct mapping m;
+
+	return !maps_find(cursor_memory(&x->t), v, &m) || !(shim_is_stack(v) || str_eq(m.path, "[stack]"));
+}
+
+static bool is_register_type(const char *type)
+{
+	static const char *const others[] = {"struct ", "union ", "class ", "float", "double", "...", "&", "std::"};
+
+	if (strchr(type, '*') && !strchr(type, '&'))
+		return true;
+	for (size_t i = 0; i < sizeof(others) / sizeof(others[0]); i++)
+		if (strstr(type, others[i]))
+			return false;
+	return true;
+}
+
+/* One argument, of the type in [from, to), as its register has it. false: it has no place in one. */
+static bool add_argument(struct explain *x, struct buf *b, const char *from, const char *to, uint64_t v)
+{
+	cleanup_free char *type = xstrndup(from, (size_t)(to - from));
+
+	if (!is_register_type(type) || (strchr(type, '*') && !is_lasting(x, v)))
+		return false;
+	buf_addf(b, "(%s) 0x%llx", type, (unsigned long long)v);
+	return true;
+}
+
+/* "struct entry *(const char *, int)": the call with the arguments in the registers; malloc'd. NULL: not understood. */
+static char *call_text(struct explain *x, const char *function, const char *type, const struct user_regs_struct *r)
+{
+	const uint64_t args[ARGUMENTS_MOST] = {r->rdi, r->rsi, r->rdx, r->rcx, r->r8, r->r9};
+	const char *open = strrchr(type, '('), *s = open ? open + 1 : NULL, *end;
+	struct buf b = {0};
+
+	if (!s || strchr(function, ':') || strpbrk(type, "[{") || !memchr(type, '*', (size_t)(open - type)) ||
+	    memchr(type, '(', (size_t)(open - type)))
+		return NULL;
+	end = strchr(s, ')');
+	if (!end || end[strspn(end, ")")])
+		return NULL;
+	buf_addf(&b, "%s(", function);
+	for (unsigned n = 0; s < end && strncmp(s, "void)", 5); n++) {
+		const char *comma = memchr(s, ',', (size_t)(end - s)), *to = comma ? comma : end;
+
+		if (n)
+			buf_add_str(&b, ", ");
+		if (n == ARGUMENTS_MOST || !add_argument(x, &b, s, to, args[n])) {
+			buf_fini(&b);
+			return NULL;
+		}
+		s = comma ? comma + 1 : end;
+	}
+	buf_add_str(&b, ")");
+	return buf_steal(&b);
+}
+
+/*
+ * To the call of the function that returned it. *text: the call, malloc'd, *bad: the position. 0; 1: that is not known;
+ * -1.
+ */
+static int to_call(struct explain *x, char **text, char **bad, struct err *e)
+{
+	cleanup_free char *type = NULL, *command = NULL;
+	struct timeline_point at;
+	struct user_regs_struct r;
+	struct inspect p = {0};
+	struct stop stop;
+	struct err ignored;
+	bool unused;
+	int got = cursor_goto_point(&x->t, &x->returned.at, e) ? -1 : 0;
+
+	if (!got)
+		got = flow_last_write(x, x->returned.slot, 8, 0, &unused, e);
+	explain_reopen(x);
+	if (got)
+		return got;
+	if (cursor_step(&x->t, x->t.in.seg.tid, &stop, e) || explain_regs(x, x->t.in.seg.tid, &r, e) ||
+	    cursor_where(&x->t, &at, e) || inspect_open(&p, x, e)) {
+		inspect_close(&p);
+		return -1;
+	}
+	/* at the function's first instruction */
+	command = str_fmt("whatis %s", inspect_function(&p, 0));
+	if (r.rsp != x->returned.slot || gdb_console(x->g, command, &type, &ignored) || !str_starts(type, "type = "))
+		got = 1;
+	if (!got) {
+		type[strcspn(type, "\n")] = '\0';
+		*text = call_text(x, inspect_function(&p, 0), type + strlen("type = "), &r);
+		*bad = str_fmt("%llu/0x%llx#%llu", (unsigned long long)at.event, (unsigned long long)at.pc,
+			       (unsigned long long)at.hits);
+		got = *text && at.pc && at.hits ? 0 : 1;
+	}
+	inspect_close(&p);
+	return got;
+}
+
+/* Does a step of the chain, after the first `from`, stand in the line of the last one? */
+static bool is_told(const struct chain *c, size_t from)
+{
+	for (size_t i = from; i + 1 < c->n; i++)
+		if (chain_same_place(c->v[i].location, c->v[c->n - 1].location, true))
+			return true;
+	return false;
+}
+
+int failure_returned(struct explain *x, struct err *e)
+{
+	cleanup_free char *text = NULL, *bad = NULL, *found = NULL, *was = x->end_text ? xstrdup(x->end_text) : NULL;
+	size_t before = x->chain.n, keep = x->returned.steps;
+	enum chain_end end = x->end;
+	int r;
+
+	if (!x->returned.slot || keep > before)
+		return 0;
+	r = to_call(x, &text, &bad, e);
+	if (!r) {
+		found = str_fmt("%s != 0", text);
+		r = condition_turned(x, found, found, bad, e);
+	}
+	if (r < 0 && !explain_may_go_on(x, e))
+		return -1;
+	if (r || is_told(&x->chain, keep)) {
+		chain_cut(&x->chain, before);
+		explain_end_instead(x, end, "%s", was ? was : "?");
+		return 0;
+	}
+	while (x->chain.n > keep + 1)
+		chain_drop(&x->chain, keep);
+	explain_end_instead(x, END_TRANSITION, "since this statement `%s' returns nothing", text);
+	return 0;
+}
