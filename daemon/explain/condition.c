@@ -338,7 +338,11 @@ static bool is_false(const struct transition *t)
 
 int condition_turned(struct explain *x, const char *text, const char *frozen, const char *bad, struct err *e)
 {
+		x->allocated = false;
 	struct transition t = {0};
+		if (!r && has_no_value(&own) &&
+		    x->allocated) /* where the object is from says nothing of what is in it */
+			chain_cut(&x->chain, told);
 	int got = watch(x, frozen, bad, false, &t, e);
 
 	if (got == WATCH_EQUAL) /* at the start it was false too */

@@ -57,6 +57,7 @@ struct explain {
 		uint64_t slot;
 		size_t steps;
 	} returned;
+	bool allocated; /* the value that was followed is the address of a new block */
 	uint64_t memory; /* the address that a value was followed to last; 0: none */
 	enum chain_end end;
 	char *end_text;

@@ -91,7 +91,8 @@ static int by_library(struct flow *f, struct err *e)
 
 		event = flow_event(x);
 		inspect_step(&p, STEP_RETURN, NULL, NULL, v, "%s returned %s", who, v);
-		if (flow_is_one_of(who, flow_allocating))
+		x->allocated = flow_is_one_of(who, flow_allocating);
+		if (x->allocated)
 			explain_end(x, END_INPUT, "the value is what %s returned", who);
 		else
 			explain_end(x, END_INPUT, "the value is what %s returned (%s)", who,
