@@ -40,6 +40,8 @@ void condition_at(struct inspect *p, int level, condition_finder *find, struct c
 
 /* ---- the search ---- */
 
+#define SETTLE_MAX 6u
+
 /* What a reverse-watch found. */
 struct transition {
 	struct step step; /* its words come when it is told */
@@ -134,7 +136,7 @@ static int watch(struct explain *x, const char *expr, const char *bad, bool insi
 static int watch_in_between(struct explain *x, const char *expr, const char *bad, struct transition *t, struct err *e)
 {
 	uint64_t until = bad ? strtoull(bad, NULL, 10) : 0;
-	cleanup_free char *good = NULL;
+	cleanup_free char *good = NULL, *next = NULL;
 	int got = watch(x, expr, bad, true, t, e);
 
 	if (got != WATCH_EQUAL || !bad)
@@ -144,9 +146,52 @@ static int watch_in_between(struct explain *x, const char *expr, const char *bad
 		drop_transition(t);
 		got = WATCH_EQUAL;
 	}
-	if (got == WATCH_EQUAL && condition_find_good(x, expr, bad, &good, e))
+	if (got == WATCH_EQUAL && condition_find_good(x, expr, bad, &good, &next, e))
 		return -1;
 	return good ? watch_from(x, expr, good, bad, false, t, e) : got;
+}
+
+/* Is a line of the program's known for it? What changes where none is, as before `main`, is no statement about an
+ * object of the program's. */
+static bool has_line(const struct transition *t)
+{
+	return json_is_string(json_object_get(t->step.location, "file"));
+}
+
+/*
+ * While a function changes an object, a condition of it may hold for a moment that was false before. So a transition
+ * counts only if the condition held before the outermost function's statement, too: else the one that made it false
+ * then is what is looked for. expr: of no variables of a frame.
+ */
+static int settle(struct explain *x, const char *expr, struct transition *t, struct err *e)
+{
+	bool earlier = t->found;
+
+	for (unsigned n = 0; n < SETTLE_MAX && earlier; n++) {
+		cleanup_free char *at = NULL, *good = NULL, *next = NULL;
+		struct transition first = {0};
+		int got;
+
+		if (has_no_value(t) || !t->step.at.pc || !t->step.at.hits)
+			return 0;
+		at = str_fmt("%llu/0x%llx#%llu", (unsigned long long)t->step.at.event,
+			     (unsigned long long)t->step.at.pc, (unsigned long long)t->step.at.hits);
+		if (condition_find_good(x, expr, at, &good, &next, e))
+			return -1;
+		if (!good || !next)
+			return 0;
+		got = watch_from(x, expr, good, next, false, &first, e);
+		earlier = got == WATCH_FOUND && !has_no_value(&first) && has_line(&first);
+		if (earlier) {
+			drop_transition(t);
+			*t = first;
+		} else {
+			drop_transition(&first);
+		}
+		if (got < 0 && e->kind == ERR_CANCELLED)
+			return -1;
+	}
+	return 0;
 }
 
 /* The statement that made the variable: its value may have come from elsewhere. */
@@ -207,11 +252,10 @@ static bool is_alive(const struct transition *t, const char *owner)
 	return !*owner;
 }
 
-/* Is a line of the program's known for it? What changes where none is, as before `main`, is no statement about an
- * object of the program's. */
-static bool has_line(const struct transition *t)
+static bool is_same_state(const struct transition *a, const struct transition *b)
 {
-	return json_is_string(json_object_get(t->step.location, "file"));
+	return a->step.at.event == b->step.at.event && a->step.at.pc == b->step.at.pc &&
+	       a->step.at.hits == b->step.at.hits;
 }
 
 /*
@@ -249,6 +293,7 @@ static int search(struct explain *x, const char *expr, const char *frozen, const
 		  struct err *e)
 {
 	struct transition own = {0}, object = {0};
+	bool same; /* what changed it is no variable of the frame */
 	struct err why = {0};
 	int r = watch(x, expr, bad, false, &own, e), of_object = 1;
 
@@ -268,12 +313,18 @@ static int search(struct explain *x, const char *expr, const char *frozen, const
 		drop_transition(&own);
 		return -1;
 	}
+	same = !frozen || (own.found && object.found && is_same_state(&own, &object));
 	if (object.found && (has_no_value(&object) || !has_line(&object) || !is_alive(&object, owner) ||
 			     (own.found && !is_before(&object, &own))))
 		drop_transition(&object);
 	if (!own.found && !object.found) {
 		explain_note(x, "`%s': %s", expr, why.text);
 		return 1;
+	}
+	if (settle(x, frozen ? frozen : expr, same ? &own : &object, e)) {
+		drop_transition(&own);
+		drop_transition(&object);
+		return -1;
 	}
 	if (own.found)
 		add_transition(x, &own, expr);
@@ -287,7 +338,11 @@ static int search(struct explain *x, const char *expr, const char *frozen, const
 	if (!object.found && (has_no_value(&own) || is_in_failing(x, &own))) {
 		size_t told = x->chain.n;
 
+		x->allocated = false;
 		r = follow_variable(x, &own, expr, e);
+		if (!r && has_no_value(&own) &&
+		    x->allocated) /* where the object is from says nothing of what is in it */
+			chain_cut(&x->chain, told);
 		if (!r && has_no_value(&own) && x->chain.n == told)
 			r = CONDITION_BEGINS;
 	} else {
@@ -338,11 +393,7 @@ static bool is_false(const struct transition *t)
 
 int condition_turned(struct explain *x, const char *text, const char *frozen, const char *bad, struct err *e)
 {
-		x->allocated = false;
 	struct transition t = {0};
-		if (!r && has_no_value(&own) &&
-		    x->allocated) /* where the object is from says nothing of what is in it */
-			chain_cut(&x->chain, told);
 	int got = watch(x, frozen, bad, false, &t, e);
 
 	if (got == WATCH_EQUAL) /* at the start it was false too */

@@ -14,7 +14,8 @@
 #include "timetravel/cursor_int.h"
 
 #define INSNS_MAX 4000u /* of the function */
-#define LOOKS_MAX 64u
+#define STOPS_MAX 16384u
+#define LOOKS_NEAR 8u
 #define LOOKS_S 12.0
 
 /* The outermost frame with source of the program's own; -1: none has. */
@@ -55,7 +56,8 @@ static int break_at_lines(struct explain *x, uint64_t pc, struct err *e)
 	return 0;
 }
 
-static int holds_here(struct explain *x, const char *truth, char **good, struct err *e)
+/* *at becomes this position if it does, *next if it does not. */
+static int holds_here(struct explain *x, const char *truth, char **at, char **next, struct err *e)
 {
 	cleanup_free char *value = NULL;
 	struct inspect p = {0};
@@ -63,42 +65,45 @@ static int holds_here(struct explain *x, const char *truth, char **good, struct 
 
 	if (!r) {
 		value = inspect_eval(&p, 0, truth);
-		if (value && str_eq(value, "1") && p.at.pc && p.at.hits)
-			*good = str_fmt("%llu/0x%llx#%llu", (unsigned long long)p.at.event, (unsigned long long)p.at.pc,
-					(unsigned long long)p.at.hits);
+		char **to = value && str_eq(value, "1") ? at : next;
+
+		if (p.at.pc && p.at.hits)
+			str_set(to, "%llu/0x%llx#%llu", (unsigned long long)p.at.event, (unsigned long long)p.at.pc,
+				(unsigned long long)p.at.hits);
 	}
 	inspect_close(&p);
 	return r;
 }
 
-static int look_back(struct explain *x, const char *expr, char **good, struct err *e)
+static int look_back(struct explain *x, const char *expr, char **good, char **next, struct err *e)
 {
 	cleanup_free char *truth = str_fmt("(%s) ? 1 : 0", expr);
 	double until = clock_s() + LOOKS_S;
 	pid_t tid = x->t.in.seg.tid;
 	struct stop stop = {0};
 
-	for (unsigned n = 0; n < LOOKS_MAX && !*good && clock_s() < until && !op_cancelled(x->ctx);) {
+	for (unsigned n = 1; n <= STOPS_MAX && !*good && clock_s() < until && !op_cancelled(x->ctx);) {
 		if (cursor_back_continue(&x->t, &stop, e))
 			return -1;
 		if (stop.kind != STOP_BREAK)
 			break;
 		if (x->t.in.seg.tid != tid)
 			continue;
-		n++;
-		if (holds_here(x, truth, good, e))
+		/* each of the last ones, then at doubling distances */
+		if ((n <= LOOKS_NEAR || !(n & (n - 1))) && holds_here(x, truth, good, next, e))
 			return -1;
+		n++;
 	}
 	return 0;
 }
 
-int condition_find_good(struct explain *x, const char *expr, const char *bad, char **good, struct err *e)
+int condition_find_good(struct explain *x, const char *expr, const char *bad, char **good, char **next, struct err *e)
 {
 	struct timeline_point at;
 	struct inspect p = {0};
 	int r, level = -1;
 
-	*good = NULL;
+	*good = *next = NULL;
 	if (!bad || nav_resolve(&x->nav, bad, &at, e) || cursor_goto_point(&x->t, &at, e))
 		return bad ? -1 : 0;
 	r = inspect_open(&p, x, e);
@@ -108,7 +113,7 @@ int condition_find_good(struct explain *x, const char *expr, const char *bad, ch
 		r = break_at_lines(x, p.frames[level].addr, e);
 	inspect_close(&p);
 	if (!r && x->t.breaks.n)
-		r = look_back(x, expr, good, e);
+		r = look_back(x, expr, good, next, e);
 	breaks_fini(&x->t.breaks);
 	if (r && !explain_may_go_on(x, e))
 		return -1;
