@@ -308,6 +308,18 @@ static unsigned bytes_written(struct flow *f)
 	return o.effect == INSN_KEEPS ? 0 : o.what.len;
 }
 
+/* Is what it stands in front of a call? Another write of a return address goes over a frame, and begins none. */
+static bool is_call(struct explain *x)
+{
+	struct user_regs_struct r;
+	uint8_t code[INSN_BYTES];
+	struct err ignored;
+	struct insn i;
+
+	return explain_regs(x, x->t.in.seg.tid, &r, &ignored) || visibility_is_shim(&x->t.visibility, r.rip) ||
+	       explain_insn(x, &r, code, &i, &ignored) || insn_kind(&i) == INSN_CALL;
+}
+
 #define PARTS_MOST 64u
 
 /*
@@ -388,7 +400,9 @@ int flow_memory(struct flow *f, struct err *e)
 		if (r)
 			return r == FLOW_TURNED ? FLOW_ON : r;
 	}
-	r = flow_last_write_or_mark(f, f->l.addr, f->l.len, birth, &is_birth, e);
+	do
+		r = flow_last_write_or_mark(f, f->l.addr, f->l.len, birth, &is_birth, e);
+	while (!r && is_birth && *function && !f->ended && !is_call(x));
 	if (r < 0)
 		return -1;
 	if (f->ended)
