@@ -84,10 +84,17 @@ static int explain_crash(struct explain *x, struct err *e)
 	return r || failure_returned(x, e) || because_of_bound(x, e) ? -1 : because_here(x, e);
 }
 
+/* Does the chain only name the failure, in code of which no statement is known? */
+static bool names_no_statement(const struct explain *x)
+{
+	return x->end == END_DECIDED && x->chain.n == 1 &&
+	       !json_is_string(json_object_get(x->chain.v[0].location, "file"));
+}
+
 /* What could not be followed to its end is shown, and is no cause. */
 static void judge(struct explain *x)
 {
-	x->found = x->chain.n && x->end && !chain_led_nowhere(x->end);
+	x->found = x->chain.n && x->end && !chain_led_nowhere(x->end) && !names_no_statement(x);
 }
 
 static int explain_failure(struct explain *x, struct err *e)
