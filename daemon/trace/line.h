@@ -8,24 +8,26 @@
 
 #define TRACE_LINE_STEPS 3000u /* instructions after which the search for the end of a statement stops */
 
-/* The statement that a thread is in; 0: not known yet, it is in a library. */
+/* The statement that a thread is in; 0: not known yet, it is in a library. at: the latest instruction of its line. */
 struct trace_line {
-	uint64_t now;
+	uint64_t now, at;
 };
 
 /*
- * The thread has reached an instruction of this line; 0: of no line of the program's source, as in a library function
- * that a statement calls. begins: the instruction starts a range of the line's code. Is it the first instruction of
- * another statement?
+ * The thread has reached the instruction at pc, of this line; 0: of no line of the program's source, as in a library
+ * function that a statement calls. begins: the instruction starts a range of the line's code. Is it the first
+ * instruction of another statement? Going back within a line to where a range starts, it is: each pass of a loop that
+ * is written on one line is a statement.
  */
-static inline bool trace_line_begins(struct trace_line *l, uint64_t line, bool begins)
+static inline bool trace_line_begins(struct trace_line *l, uint64_t line, uint64_t pc, bool begins)
 {
-	uint64_t before = l->now;
+	uint64_t before = l->now, at = l->at;
 
-	if (!line || line == before)
+	if (!line)
 		return false;
 	l->now = line;
-	return before || begins;
+	l->at = pc;
+	return line == before ? begins && pc < at : before || begins;
 }
 
 #endif

@@ -63,7 +63,7 @@ static int begins(struct local *l, struct trace *t, struct trace_line *line, boo
 	if (trace_get_pc(t, pc, e))
 		return -1;
 	number = l->ops->line(l->ctx, t, *pc, &first);
-	*yes = trace_line_begins(line, number, first);
+	*yes = trace_line_begins(line, number, *pc, first);
 	return 0;
 }
 
@@ -131,7 +131,7 @@ int local_stays(struct local *l, struct trace *t, bool bad, bool *stays, struct 
 		return 0;
 	if (trace_get_pc(t, &pc, e))
 		return -1;
-	line.now = l->ops->line(l->ctx, t, pc - 1, &ignored);
+	line = (struct trace_line){l->ops->line(l->ctx, t, pc - 1, &ignored), pc - 1};
 	if (begins(l, t, &line, &other, &pc, e))
 		return -1;
 	if (other)

@@ -204,7 +204,7 @@ static int look_at_line(struct following *w, struct trace *t, struct trace_line 
 	if (trace_get_pc(t, &pc, e))
 		return -1;
 	number = statements_at(w->f->statements, t->pid, pc, &begins);
-	*over = trace_line_begins(line, number, begins) || visibility_is_shim(&w->visibility, pc) ||
+	*over = trace_line_begins(line, number, pc, begins) || visibility_is_shim(&w->visibility, pc) ||
 		trace_read(t->pid, pc, &code, sizeof(code), NULL) || code == 0x050f;
 	return 0;
 }
@@ -248,7 +248,7 @@ static int end_statement(struct following *w, struct trace *t, enum pred_side *s
 		return -1;
 	if (regs.gs_base) /* in the recorder's translation, whose addresses are of no statement */
 		return 0;
-	line.now = statements_at(w->f->statements, t->pid, regs.rip - 1, &ignored);
+	line = (struct trace_line){statements_at(w->f->statements, t->pid, regs.rip - 1, &ignored), regs.rip - 1};
 	if (look_at_line(w, t, &line, &over, e))
 		return -1;
 	if (over)

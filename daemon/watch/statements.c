@@ -121,19 +121,52 @@ static uint64_t number_of(const char *path, int line)
 	return h ? h : 1;
 }
 
+/* Does a statement of this line begin at the address? Optimised code has several rows for one address, of which the
+ * last one tells the line, and an earlier one that a statement begins. */
+static bool begins_at(Dwarf_Die *unit, Dwarf_Addr address, int number)
+{
+	Dwarf_Lines *lines;
+	size_t n, lo = 0, hi;
+	Dwarf_Line *row;
+	Dwarf_Addr at;
+
+	if (dwarf_getsrclines(unit, &lines, &n))
+		return false;
+	for (hi = n; lo < hi;) {
+		size_t mid = lo + (hi - lo) / 2;
+
+		row = dwarf_onesrcline(lines, mid);
+		if (!row || dwarf_lineaddr(row, &at))
+			return false;
+		if (at < address)
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	for (; lo < n; lo++) {
+		bool is_stmt, ends;
+		int line;
+
+		row = dwarf_onesrcline(lines, lo);
+		if (!row || dwarf_lineaddr(row, &at) || at != address)
+			return false;
+		if (!dwarf_linebeginstatement(row, &is_stmt) && is_stmt && !dwarf_lineno(row, &line) &&
+		    line == number && !dwarf_lineendsequence(row, &ends) && !ends)
+			return true;
+	}
+	return false;
+}
+
 static uint64_t look_up(struct module *m, uint64_t pc, bool *begins)
 {
 	Dwarf_Die *unit = unit_at(m, pc);
 	Dwarf_Line *line = unit ? dwarf_getsrc_die(unit, pc - m->bias) : NULL;
 	const char *path = line ? dwarf_linesrc(line, NULL, NULL) : NULL;
-	Dwarf_Addr first;
-	bool is_stmt;
 	int number;
 
 	if (!path || dwarf_lineno(line, &number) || !number || is_system(path))
 		return 0;
-	*begins = !dwarf_lineaddr(line, &first) && first == pc - m->bias && !dwarf_linebeginstatement(line, &is_stmt) &&
-		  is_stmt;
+	*begins = begins_at(unit, pc - m->bias, number);
 	return number_of(path, number);
 }
 

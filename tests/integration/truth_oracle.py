@@ -5,8 +5,8 @@ thread at a time, and evaluates expressions at each: no search, no recording, no
   gdb -nx -batch -x truth_oracle.py PROGRAM
 
 Environment: TRUTH_ASK (a file of JSON: watches [{expr, as, in}], witness, steps), TRUTH_TELL (the file of JSON that is written: one
-row for each instruction: [thread, function, line, line of the inlined function, whether it is the program's own or called by it, witness, pc, [value of
-each watch]]). A value is its text, or null when
+row for each instruction: [thread, function, line, line of the inlined function, whether it is the program's own or called by it, witness, pc,
+whether the line table says that a statement of this line begins there, [value of each watch]]). A value is its text, or null when
 there is none: not readable, no such frame, before its declaration.
 
 What is the program's own: functions with lines, but those of headers in /usr. Calls out of them run at full speed, to a breakpoint where they come back; every
@@ -124,12 +124,14 @@ class Oracle:
             gdb.execute("break *0x%x" % pc, to_string=True)
 
     def find_functions(self):
-        functions = {}
+        functions, self.starts = {}, set()
         for line in gdb.execute("maint info line-table", to_string=True).splitlines():
-            found = re.match(r"\d+ +\d+ +(0x[0-9a-f]+)", line)
-            pc = int(found.group(1), 16) if found else 0
+            found = re.match(r"\d+ +(\d+) +(0x[0-9a-f]+)", line)
+            pc = int(found.group(2), 16) if found else 0
             if not any(lo <= pc < hi for lo, hi in self.own):
                 continue
+            if re.search(r" Y\b", line):
+                self.starts.add((pc, int(found.group(1))))
             block = gdb.block_for_pc(pc)
             while block and not (block.function and not inlined(block)):
                 block = block.superblock
@@ -245,7 +247,8 @@ class Oracle:
             witness = str(gdb.parse_and_eval(self.ask["witness"]))
         except gdb.error:
             witness = None
-        self.rows.append([number, function, line, inner, self.is_own(self.pc()), witness, pc, values])
+        begins = (self.pc(), int(inner.rsplit(":", 1)[1])) in self.starts
+        self.rows.append([number, function, line, inner, self.is_own(self.pc()), witness, pc, begins, values])
 
     # ---- moving ----
 
