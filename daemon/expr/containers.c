@@ -20,11 +20,13 @@
 #define SHARED "std::shared_ptr<"
 #define ATOMIC "std::atomic<"
 #define OPTIONAL "std::optional<"
+#define VARIANT "std::variant<"
 #define ARRAY "std::array<"
 #define VIEW "std::basic_string_view<"
 #define HELD "(*(%T **)&(%o))" /* the pointer comes first */
 #define ATOMIC_VALUE "(*(%T *)&(%o))"
 #define OPTIONAL_VALUE "((%o)._M_payload._M_payload._M_value)"
+#define VALUELESS "((%o)._M_index+1==1<<8*sizeof((%o)._M_index))" /* a char or a short, all ones */
 #define DEQUE_NODE "((%o)._M_impl._M_start._M_last-(%o)._M_impl._M_start._M_first)" /* elements of a node */
 #define DEQUE_INDEX "((%i)+((%o)._M_impl._M_start._M_cur-(%o)._M_impl._M_start._M_first))"
 
@@ -98,6 +100,8 @@ static const struct {
 	{OPTIONAL, "has_value", "((%o)._M_payload._M_engaged)"},
 	{OPTIONAL, "value", OPTIONAL_VALUE},
 	{OPTIONAL, "->", "(&" OPTIONAL_VALUE ")"},
+	{VARIANT, "index", "(" VALUELESS "?(unsigned long)-1:(unsigned long)(%o)._M_index)"},
+	{VARIANT, "valueless_by_exception", VALUELESS},
 	{ATOMIC, "load", ATOMIC_VALUE},
 	{ATOMIC, "", ATOMIC_VALUE},
 	{UNIQUE, "get", HELD},

@@ -28,6 +28,7 @@ struct question {
 	const char *expr; /* as the user wrote it */
 	char *instead; /* as GDB takes it, where it refused that; NULL: it is asked as it stands */
 	bool spelled; /* statics and libstdc++'s methods have been spelled out, if there are any */
+	bool plain; /* it was refused like that, so it is asked as it stands, too */
 	bool in_copy; /* it has to be evaluated in a copy of its own */
 	char *value; /* NULL: there is none */
 	struct err why;
@@ -59,6 +60,28 @@ static bool say_otherwise(struct look *l, struct question *q, pid_t tid, int fra
 	return true;
 }
 
+/*
+ * Methods of containers are spelled out before GDB is asked, as reverse-watch does: GDB's own idea of them may be
+ * another one in the middle of a change (libstdc++'s scripts for it count the nodes of a list).
+ */
+static int spell_out(struct look *l, struct question *q, pid_t tid, int frame, struct err *e)
+{
+	int r = expr_without_containers(l->g, q->expr, tid, frame, &q->instead, e);
+
+	q->spelled = r == 0;
+	return r < 0 ? -1 : 0;
+}
+
+/* What was spelled out means nothing here; perhaps the expression as it stands does. */
+static bool as_it_stands(struct look *l, struct question *q)
+{
+	if (!q->spelled || q->plain || q->why.kind != ERR_USAGE || gdb_dead(l->g))
+		return false;
+	free(q->instead);
+	q->instead = NULL;
+	return q->plain = true;
+}
+
 /* 0: q->why is the answer. -1: GDB is of no use any more, or fred itself failed: no matter of this expression alone. */
 static int refuse(struct look *l, const struct question *q, struct err *e)
 {
@@ -85,9 +108,11 @@ static int evaluate_pure(struct look *l, struct question *q, const struct expr_p
 	struct expr_code x;
 	int r;
 
+	if (spell_out(l, q, at->tid, at->frame, e))
+		return -1;
 	do
 		r = expr_compile(l->g, text_of(q), at, &x, &q->why);
-	while (r < 0 && say_otherwise(l, q, at->tid, at->frame));
+	while (r < 0 && (say_otherwise(l, q, at->tid, at->frame) || as_it_stands(l, q)));
 	if (!r) {
 		expr_code_fini(&x);
 		return evaluate(l, q, at->tid, at->frame, e);
