@@ -202,8 +202,10 @@ int expr_init(struct expr *x, struct gdb *g, const char *text, pid_t tid, struct
 		if (threads[i].tid != tid)
 			r = try_thread(x, g, threads[i].tid, e);
 	gdb_threads_free(threads, n);
-	if (r == 2)
+	if (r == 2) {
 		*e = first;
+		expr_tell_inlined(g, tid, 0, e);
+	}
 	return r == 0 || r == 1 ? 0 : -1;
 }
 

@@ -159,3 +159,20 @@ int expr_check_optimized(struct gdb *g, const char *expr, pid_t tid, int frame, 
 	}
 	return 0;
 }
+
+void expr_tell_inlined(struct gdb *g, pid_t tid, int frame, struct err *e)
+{
+	cleanup_free char *name = gdb_reason_of(e) == GDB_NO_SYMBOL ? gdb_refused_name(e) : NULL;
+	cleanup_free char *cmd = NULL, *wanted = NULL, *out = NULL;
+	struct err ignored;
+
+	if (!name || gdb_dead(g))
+		return;
+	cmd = str_fmt("info scope %s", name);
+	wanted = str_fmt("Symbol %s is a function at address", name);
+	if (!gdb_console_at(g, tid, frame, 0, cmd, &out, &ignored) && strstr(out, wanted))
+		err_set(e, ERR_USAGE,
+			"the function %s was inlined into its callers, so it cannot be called: compile with -O0, or "
+			"write what it computes in its place",
+			name);
+}

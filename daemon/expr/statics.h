@@ -18,5 +18,7 @@ int expr_name_statics(struct gdb *g, const char *expr, char **out, struct err *e
  * from a thread and frame. A variable without a value at this place alone is no error: 0.
  */
 int expr_check_optimized(struct gdb *g, const char *expr, pid_t tid, int frame, struct err *e);
+/* GDB knows no symbol of that name (e): if it is a function that was inlined everywhere, e says so, and what to do. */
+void expr_tell_inlined(struct gdb *g, pid_t tid, int frame, struct err *e);
 
 #endif

@@ -83,8 +83,9 @@ static bool as_it_stands(struct look *l, struct question *q)
 }
 
 /* 0: q->why is the answer. -1: GDB is of no use any more, or fred itself failed: no matter of this expression alone. */
-static int refuse(struct look *l, const struct question *q, struct err *e)
+static int refuse(struct look *l, struct question *q, pid_t tid, int frame, struct err *e)
 {
+	expr_tell_inlined(l->g, tid, frame, &q->why);
 	if (!gdb_dead(l->g) && q->why.kind != ERR_INTERNAL && q->why.kind != ERR_HOST)
 		return 0;
 	*e = q->why;
@@ -97,7 +98,7 @@ static int evaluate(struct look *l, struct question *q, pid_t tid, int frame, st
 		if (!say_otherwise(l, q, tid, frame)) {
 			if (gdb_reason_of(&q->why) == GDB_OPTIMIZED_OUT)
 				expr_check_optimized(l->g, text_of(q), tid, frame, &q->why);
-			return refuse(l, q, e);
+			return refuse(l, q, tid, frame, e);
 		}
 	return 0;
 }
@@ -119,7 +120,7 @@ static int evaluate_pure(struct look *l, struct question *q, const struct expr_p
 	}
 	/* GDB 13 evaluates virtual functions, but does not tell their types */
 	q->in_copy = r == EXPR_NOT_COMPILABLE || (q->why.kind == ERR_USAGE && strchr(text_of(q), '('));
-	return q->in_copy ? 0 : refuse(l, q, e);
+	return q->in_copy ? 0 : refuse(l, q, at->tid, at->frame, e);
 }
 
 static int evaluate_all_pure(struct look *l, struct question *q, size_t n, pid_t tid, struct err *e)
