@@ -57,8 +57,7 @@ static void print(const struct cli *cli, const json_t *r)
 	}
 	printf("%s turned at ", out_str(r, "expr", "?"));
 	text_position(r);
-	if (!json_is_true(json_object_get(r, "at_end")) &&
-	    !out_int(json_object_get(r, "position"), "hits"))
+	if (!json_is_true(json_object_get(r, "at_end")) && !out_int(json_object_get(r, "position"), "hits"))
 		puts("which time it is there is not known: there is no --at for it");
 	text_location(json_object_get(r, "location"));
 	print_value("before: ", json_object_get(r, "before"));

@@ -17,7 +17,8 @@ struct statements *statements_new(void);
 void statements_free(struct statements *s);
 /*
  * A number for the line of the instruction at pc, the same for all instructions of that line; 0: it has none. *begins:
- * the instruction is the first of a piece of that line's code, where the line table says that a statement begins. pid: the program, or a copy of it, at any time.
+ * the instruction is the first of a piece of that line's code, where the line table says that a statement begins. pid:
+ * the program, or a copy of it, at any time.
  */
 uint64_t statements_at(struct statements *s, pid_t pid, uint64_t pc, bool *begins);
 
