@@ -105,7 +105,8 @@ static void note_asked(struct relay *r, const struct buf *p)
 		setup_remove_point(r, p);
 	if (is(p, "qRcmd,"))
 		r->interrupted = false; /* the worker forgets it, too */
-	if (is_resume(p) || is(p, "qRcmd,"))
+	/* without a program GDB tells of no prompt, and what it says of its settings is typed at one */
+	if (is_resume(p) || (is(p, "qRcmd,") && !r->no_program))
 		r->at_prompt = str_starts(p->data, PROMPT);
 	r->leaving |= is(p, "D") || is(p, "k") || is(p, "vKill");
 	r->prompted |= str_starts(p->data, PROMPT);
@@ -119,8 +120,12 @@ static void note_answer(struct relay *r, const struct buf *p)
 		return; /* text for the user; the answer follows */
 	if (is_resume(&r->asked)) {
 		r->interrupted = false; /* by the next one it is stopped again */
-		r->at_prompt |= is(p, "W") || is(p, "X"); /* GDB has no program to ask about */
+		if (is(&r->asked, "vRun"))
+			r->no_program = is(p, "E");
+		r->no_program |= is(p, "W") || is(p, "X");
+		r->at_prompt |= r->no_program;
 	}
+	r->no_program |= is(&r->asked, "vKill") || is(&r->asked, "D");
 	buf_clear(&r->asked);
 	r->lost = 0;
 }
@@ -255,11 +260,24 @@ static int recover(struct relay *r, struct err *e)
 
 /* ---- the loop ---- */
 
-/* At its prompt, a Ctrl-C is about what is being typed. */
+/* Takes the signals that have come. At its prompt, a Ctrl-C is about what is being typed. 1: one of them stops it. */
+static int hear(struct relay *r)
+{
+	struct bridge *b = r->b;
+	struct pollfd p = {.fd = b->signal_fd, .events = POLLIN};
+
+	/* GDB does not pass a Ctrl-C on while it waits for a command of fred's that is no step of the program's */
+	b->interrupts = is(&r->asked, "qRcmd,") && !str_starts(r->asked.data, PROMPT);
+	while (poll(&p, 1, 0) > 0)
+		if (bridge_signalled(b, &p))
+			return 1;
+	if (r->at_prompt || !r->prompted)
+		b->heard = false;
+	return 0;
+}
+
 static void pass_interrupt(struct relay *r)
 {
-	if (r->at_prompt || !r->prompted)
-		r->b->heard = false;
 	if (!r->b->heard || !is_resume(&r->asked))
 		return;
 	r->b->heard = false;
@@ -278,7 +296,10 @@ static bool pass(struct relay *r, struct relay_stream *s, int from, int to)
 	while (n < 0 && errno == EINTR);
 	if (n <= 0)
 		return false;
-	if (s == &r->from_worker)
+	/* those that came at the prompt where this was typed: they are there by now, and not for what it begins */
+	if (s == &r->from_gdb)
+		r->stop |= hear(r) != 0;
+	else
 		n = (ssize_t)progress_line_take(&r->b->line, data, (size_t)n);
 	n = (ssize_t)note(r, s, data, (size_t)n);
 	if (n && write_full(to, data, (size_t)n))
@@ -313,10 +334,7 @@ int relay_run(struct relay *r, struct err *e)
 			return 0;
 		if (r->second)
 			second_ui_handle(r->second, p + 3, b->worker);
-		/* GDB does not pass a Ctrl-C on while it waits for a command of fred's that is no step of the program's
-		 */
-		b->interrupts = is(&r->asked, "qRcmd,") && !str_starts(r->asked.data, PROMPT);
-		if (bridge_signalled(b, &p[2]))
+		if (r->stop || hear(r))
 			return 1;
 		pass_interrupt(r);
 	}
