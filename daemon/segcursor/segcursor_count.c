@@ -6,7 +6,7 @@
 
 #include "segcursor/segcursor_int.h"
 
-#define DENSE_STOPS 256 /* asked again after as many */
+#define DENSE_STOPS 32 /* asked again after as many */
 #define DENSE_NS 60000u /* of a copy's CPU time from stop to stop, some of which the stop itself takes */
 
 /* A stop takes as long as walking past some 10,000 instructions. */
