@@ -202,7 +202,9 @@ int segcur_run_on(struct segcur *in, struct trace *t, struct breaks *b, uint64_t
 int segcur_count_before_walks(struct segcur *in, struct breaks *b, uint64_t *k, struct err *e);
 /* To the kth stop, by walking, as segcur_walk_to_stop. More than 0: it cannot be done so. */
 int segcur_walk_to_kth(struct segcur *in, struct breaks *b, uint64_t k, struct stop *stop, struct err *e);
-/* All stops before the goal, which is now, by walking. More than 0: it cannot be done so. */
+/* The stops from the first mark up to the goal, which is now, by walking. More than 0: it cannot be done so. */
+int segcur_count_walked(struct segcur *in, struct breaks *b, struct goal *g, uint64_t *k, struct err *e);
+/* As that, and those before the first mark. */
 int segcur_count_by_walk(struct segcur *in, struct breaks *b, struct goal *g, uint64_t *k, struct err *e);
 
 /*

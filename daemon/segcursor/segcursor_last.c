@@ -276,31 +276,34 @@ static int last_of_some(struct segcur *in, struct breaks *b, struct goal *g, str
 	return r > 0 ? last_of_many(in, b, g, stop, e) : r;
 }
 
-/* By walking too: words that the recorder writes are counted otherwise then. */
-static int to_counted_by_walk(struct segcur *in, struct breaks *b, uint64_t k, struct stop *stop, struct err *e)
-{
-	int r = segcur_is_plain(in, b) ? 1 : segcur_walk_to_kth(in, b, k, stop, e);
-
-	return r > 0 ? segcur_nth_stop(in, b, k, stop, e) : r;
-}
-
 /* In a library it may be in front of the first mark. */
 static bool can_walk_to(const struct segcur *in, const struct goal *g)
 {
 	return in->marks && (!g->want || visibility_is_certain(&in->visibility, g->pc));
 }
 
-/* 2: it cannot be done so. */
+/* By walking too: words that the recorder writes are counted otherwise then. k: from the first mark on. */
+static int to_walked(struct segcur *in, struct breaks *b, uint64_t k, struct stop *stop, struct err *e)
+{
+	int r = segcur_is_plain(in, b) ? 1 : segcur_walk_to_stop(in, b, k, stop, e);
+	uint64_t before;
+
+	if (r <= 0)
+		return r;
+	return segcur_count_before_walks(in, b, &before, e) ? -1 : segcur_nth_stop(in, b, before + k, stop, e);
+}
+
+/* 2: it cannot be done so. Those before the first mark need not be counted, unless none comes later. */
 static int last_by_walk(struct segcur *in, struct breaks *b, struct goal *g, struct stop *stop, struct err *e)
 {
 	uint64_t k;
 	int r = !can_walk_to(in, g) ? 1
-		: g->want	    ? segcur_count_by_walk(in, b, g, &k, e)
+		: g->want	    ? segcur_count_walked(in, b, g, &k, e)
 				    : segcur_walk_all(in, b, &k, e);
 
 	if (r)
 		return r < 0 ? -1 : 2;
-	return k ? to_counted_by_walk(in, b, k, stop, e) : 1;
+	return k ? to_walked(in, b, k, stop, e) : before_marks(in, b, stop, e);
 }
 
 /* Neither by meeting them one by one, since they are many, nor by walking. */

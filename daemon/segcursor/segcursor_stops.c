@@ -50,20 +50,30 @@ int segcur_nth_stop(struct segcur *in, struct breaks *b, uint64_t k, struct stop
 	return r > 0 ? run_to_nth(in, b, k, 0, stop, e) : r;
 }
 
-int segcur_count_by_walk(struct segcur *in, struct breaks *b, struct goal *g, uint64_t *k, struct err *e)
+int segcur_count_walked(struct segcur *in, struct breaks *b, struct goal *g, uint64_t *k, struct err *e)
 {
 	struct walked w;
-	uint64_t before;
 	int r = segcur_is_walkable(in, b) ? segcur_walk_to_goal(in, &in->mark[0], g, b, &w, e) : 1;
 
 	if (r)
 		return r;
 	segcur_drop(&w.t);
 	in->times = w.times;
+	/* now is no stop before now, if it is none of a change */
+	*k = w.stops - (breaks_has(b, g->pc) && !w.changed);
+	return 0;
+}
+
+int segcur_count_by_walk(struct segcur *in, struct breaks *b, struct goal *g, uint64_t *k, struct err *e)
+{
+	uint64_t before;
+	int r = segcur_count_walked(in, b, g, k, e);
+
+	if (r)
+		return r;
 	if (segcur_count_before_walks(in, b, &before, e))
 		return -1;
-	/* now is no stop before now, if it is none of a change */
-	*k = before + w.stops - (breaks_has(b, g->pc) && !w.changed);
+	*k += before;
 	return 0;
 }
 

@@ -7,30 +7,21 @@
 
 #include "segcursor/segcursor_int.h"
 
-/* How many points are passed after the first mark. More than 0: that cannot be told. */
-static int count_points(struct segcur *in, struct breaks *points, struct goal *g, uint64_t *total, uint64_t *walked,
-			struct err *e)
-{
-	uint64_t before;
-	int r = g->want ? segcur_count_by_walk(in, points, g, total, e) : segcur_walk_all(in, points, total, e);
-
-	if (!r && segcur_count_before_walks(in, points, &before, e))
-		return -1;
-	*walked = r ? 0 : *total - before;
-	return r;
-}
-
 /* Which of the two comes last: that change, or a point? */
 static int to_later(struct segcur *in, struct breaks *b, struct breaks *points, struct goal *g, struct segcur_look *l,
 		    struct stop *stop, struct err *e)
 {
-	uint64_t total = 0, walked = 0;
-	int r = points->n ? count_points(in, points, g, &total, &walked, e) : 0;
+	uint64_t before, passed = 0;
+	int r = !points->n ? 0
+		: g->want  ? segcur_count_walked(in, points, g, &passed, e)
+			   : segcur_walk_all(in, points, &passed, e);
 
 	if (r)
 		return r < 0 ? -1 : 2;
-	if (walked > l->places)
-		return segcur_nth_stop(in, points, total, stop, e);
+	if (passed > l->places)
+		return segcur_count_before_walks(in, points, &before, e)
+			       ? -1
+			       : segcur_nth_stop(in, points, before + passed, stop, e);
 	if (!l->last)
 		return 1;
 	in->look = l;

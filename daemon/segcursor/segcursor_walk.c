@@ -516,7 +516,7 @@ int segcur_walk_all(struct segcur *in, struct breaks *b, uint64_t *k, struct err
 {
 	struct trace_walk w = {0};
 	struct trace t = {0};
-	uint64_t before, rest = 0;
+	uint64_t rest = 0;
 	int r = in->marks && segcur_is_walkable(in, b) ? walk_far(in, &w, b, &t, e) : 1;
 
 	if (r == SEGCUR_WALK_LEFT)
@@ -524,12 +524,8 @@ int segcur_walk_all(struct segcur *in, struct breaks *b, uint64_t *k, struct err
 	else
 		r = r == SEGCUR_WALK_OVER ? 0 : r < 0 ? -1 : 1;
 	segcur_drop(&t);
-	if (r)
-		return r;
-	if (segcur_count_before_walks(in, b, &before, e))
-		return -1;
-	*k = before + w.ask.arrivals + rest;
-	return 0;
+	*k = w.ask.arrivals + rest;
+	return r;
 }
 
 int segcur_may_stop(struct target *target, uint64_t n, struct trace *t, const struct process_view *view,
