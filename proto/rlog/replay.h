@@ -47,8 +47,11 @@
 #define SHIM_REFS_ADDR                                                                                                 \
 	0x1e5000000000ull /* recording: what of kept files is compared with, see plugins/record/sys/refs.c */
 #define SHIM_HOT_ADDR                                                                                                  \
-	0x1e6000000000ull /* recording: 4 pages of thread N at + N << 14: see plugins/record/chaos/chaos_hot.c */
-#define SHIM_POINT_ADDR 0x1e8000000000ull /* 1 MiB of thread N at + N << 20: see plugins/record/preempt/point.h */
+	0x1e6000000000ull /* recording: of thread N at + N << SHIM_HOT_SHIFT: see plugins/record/chaos/chaos_hot.c */
+#define SHIM_HOT_SHIFT 14
+#define SHIM_POINT_ADDR                                                                                                \
+	0x1e8000000000ull /* of thread N at + N << SHIM_POINT_SHIFT: see plugins/record/preempt/point.h */
+#define SHIM_POINT_SHIFT 20
 #define SHIM_HOLES_ADDR 0x1ef000000000ull /* recording: uint64_t[SHIM_HOLES], see plugins/record/preempt/ignored.h */
 #define SHIM_HOLES 512u
 #define SHIM_VDSO_ADDR 0x1efc00000000ull /* a page: see plugins/record/dispatch/vdso_image.c */
@@ -57,14 +60,15 @@
 	0x1ee000000000ull /* locks inside libc that thread N holds, when they are many: at + N * SIZE                  \
 			   */
 #define SHIM_HELD_SIZE (1ull << 20)
-#define REPLAY_MOVED_ADDR 0x1e6000000000ull /* replay: mappings between the halves of an mremap */
+#define REPLAY_MOVED_ADDR SHIM_LOG_ADDR /* replay: mappings between the halves of an mremap, up to REPLAY_LOG_ADDR */
 #define SHIM_SIGNALS_ADDR 0x1ea000000000ull /* of thread N at + N << 20: see plugins/record/core/own_stack.h */
 #define SHIM_SIGNALS_SHIFT 20
 #define SHIM_QUEUE_ADDR 0x1eb000000000ull /* recording: signals of thread N that wait, at + N * SIZE */
 #define SHIM_QUEUE_SIZE (1ull << 24)
 #define SHIM_DIRTY_ADDR                                                                                                \
 	0x1ed000000000ull /* recording: shared pages that were written, see plugins/record/shm/pages.c */
-#define SHIM_LOG_ADDR 0x110000000000ull /* recording: window of thread N at + N << 30 */
+#define SHIM_LOG_ADDR 0x110000000000ull /* recording: window of thread N at + N << SHIM_LOG_SHIFT */
+#define SHIM_LOG_SHIFT 30
 #define SHIM_SITES_ADDR                                                                                                \
 	0x190000000000ull /* recording: where blocks of the heap were allocated, see plugins/record/sync/heap_detect.c \
 			   */
@@ -74,6 +78,36 @@
 #define SHIM_HEAP_ADDR 0x280000000000ull /* arena N at + N << 32 */
 #define SHIM_STACK_ADDR 0x500000000000ull /* stack of thread N at + N << 26 */
 #define SHIM_LARGE_STACK_ADDR 0x580000000000ull /* at + N << 32, when it has no room there */
+
+/* No area may reach into the next one. What has no bound here is checked where it is mapped. */
+#define RLOG_AREA_FITS(addr, size, next) _Static_assert((addr) + (size) <= (next), #addr " reaches into " #next)
+#define RLOG_THREADS_FIT(addr, shift, next) RLOG_AREA_FITS(addr, (uint64_t)RLOG_MAX_THREADS << (shift), next)
+
+_Static_assert(SHIM_LOG_ADDR >= SHIM_OWN_ADDR, "the log windows are the recorder's");
+RLOG_THREADS_FIT(SHIM_LOG_ADDR, SHIM_LOG_SHIFT, SHIM_SITES_ADDR);
+_Static_assert(REPLAY_MOVED_ADDR < REPLAY_LOG_ADDR, "there is room for mappings that are moved");
+/* a byte for 8 of all arenas */
+RLOG_AREA_FITS(SHIM_SITES_ADDR, (SHIM_HEAP_ADDR + ((uint64_t)RLOG_MAX_THREADS << 32) - SHIM_HEAP_MAIN_ADDR) / 8,
+	       REPLAY_CTL_ADDR);
+_Static_assert(REPLAY_SCHED_ADDR < SHIM_CONTROL_ADDR, "the schedule lies in front of the control page");
+RLOG_AREA_FITS(SHIM_CONTROL_ADDR, sizeof(struct rlog_control), SHIM_GROUP_ADDR);
+_Static_assert(SHIM_GROUP_ADDR < SHIM_THREADS_ADDR && SHIM_THREADS_ADDR < SHIM_TRAPS_ADDR, "in ascending order");
+RLOG_AREA_FITS(SHIM_TRAPS_ADDR, sizeof(struct rlog_traps), SHIM_REFS_ADDR);
+_Static_assert(SHIM_REFS_ADDR < SHIM_HOT_ADDR, "in ascending order");
+RLOG_THREADS_FIT(SHIM_HOT_ADDR, SHIM_HOT_SHIFT, SHIM_POINT_ADDR);
+RLOG_THREADS_FIT(SHIM_POINT_ADDR, SHIM_POINT_SHIFT, SHIM_SIGNALS_ADDR);
+RLOG_THREADS_FIT(SHIM_SIGNALS_ADDR, SHIM_SIGNALS_SHIFT, SHIM_QUEUE_ADDR);
+RLOG_AREA_FITS(SHIM_QUEUE_ADDR, RLOG_MAX_THREADS *SHIM_QUEUE_SIZE, SHIM_DIRTY_ADDR);
+_Static_assert(SHIM_DIRTY_ADDR < SHIM_HELD_ADDR, "in ascending order");
+RLOG_AREA_FITS(SHIM_HELD_ADDR, RLOG_MAX_THREADS *SHIM_HELD_SIZE, SHIM_HOLES_ADDR);
+RLOG_AREA_FITS(SHIM_HOLES_ADDR, SHIM_HOLES * sizeof(uint64_t), SHIM_VDSO_ADDR);
+_Static_assert(SHIM_VDSO_ADDR < REPLAY_REPORT_ADDR && REPLAY_REPORT_ADDR < SHIM_HEAP_MAIN_ADDR, "in ascending order");
+_Static_assert(SHIM_HEAP_MAIN_ADDR < SHIM_HEAP_ADDR, "the first thread's arena comes first");
+RLOG_THREADS_FIT(SHIM_HEAP_ADDR, 32, SHIM_STACK_ADDR);
+/* a program without an address of its own lies there: see SHIM_STACK_ADDR's use below */
+RLOG_AREA_FITS(SHIM_STACK_ADDR, (RLOG_MAX_THREADS + 2ull) << 26, 0x555555554000ull);
+_Static_assert(SHIM_LARGE_STACK_ADDR > 0x555555554000ull, "a program lies between the two areas of stacks");
+RLOG_AREA_FITS(SHIM_LARGE_STACK_ADDR, (RLOG_MAX_THREADS + 2ull) << 32, 0x7f0000000000ull);
 
 /* Of a thread other than the first one. A program, and what brk gives it, lies between the two areas. */
 static inline int shim_is_stack(uint64_t addr)
@@ -174,6 +208,8 @@ struct replay_ctl {
 	uint64_t report_addr;
 	uint64_t report_kinds; /* how many kinds of entries it tells: REPORT_KIND_COUNT; an older recorder: 0 */
 };
+
+RLOG_AREA_FITS(REPLAY_CTL_ADDR, sizeof(struct replay_ctl), REPLAY_SCHED_ADDR);
 
 struct replay_slot {
 	uint32_t thread; /* ordinal */

@@ -264,9 +264,11 @@ static void draw(void)
  * A breakpoint lives as long as its page is mapped, and needs no descriptor, which the program could see. Neither does
  * a forked child have it.
  */
+_Static_assert(SPOTS *PAGE <= 1u << SHIM_HOT_SHIFT, "the pages of threads do not overlap");
+
 static void *page_of(const struct thr *t, uint32_t i)
 {
-	return (void *)(SHIM_HOT_ADDR + ((uint64_t)t->ordinal * SPOTS + i) * PAGE);
+	return (void *)(SHIM_HOT_ADDR + ((uint64_t)t->ordinal << SHIM_HOT_SHIFT) + (uint64_t)i * PAGE);
 }
 
 static int set_spot(const struct thr *t, uint32_t i, uint64_t pc)

@@ -50,6 +50,8 @@ static void use(const struct thr *t, uint64_t top)
 	raw2(SYS_sigaltstack, &ss, 0);
 }
 
+_Static_assert(BYTES <= 1u << SHIM_SIGNALS_SHIFT, "stacks do not overlap");
+
 void own_stack_map(struct thr *t)
 {
 	uint64_t at = SHIM_SIGNALS_ADDR + ((uint64_t)t->ordinal << SHIM_SIGNALS_SHIFT);

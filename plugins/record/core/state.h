@@ -217,6 +217,7 @@ struct shim {
 	struct thr *thr; /* RLOG_MAX_THREADS */
 	uint8_t *replay_log_next; /* where the next log is mapped */
 };
+RLOG_AREA_FITS(SHIM_THREADS_ADDR, RLOG_MAX_THREADS * sizeof(struct thr), SHIM_TRAPS_ADDR);
 
 extern struct shim G;
 extern __thread struct thr *self __attribute__((tls_model("initial-exec")));

@@ -347,6 +347,8 @@ static const void *map_ro(const char *path, void *at, uint64_t *len)
 		raw_close(fd);
 		return 0;
 	}
+	if (at && (uint64_t)at < REPLAY_CTL_ADDR && (uint64_t)at + (uint64_t)n > REPLAY_CTL_ADDR)
+		shim_fail("the logs are longer than the room for them");
 	m = raw_mmap(at, (size_t)n, PROT_READ, MAP_PRIVATE | (at ? MAP_FIXED : 0), fd, 0);
 	raw_close(fd);
 	*len = (uint64_t)n;

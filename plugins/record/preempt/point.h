@@ -20,6 +20,8 @@
 
 #include <ucontext.h>
 
+#include "rlog/replay.h"
+
 struct point_region {
 	uint64_t addr; /* aligned to 8 */
 	uint64_t words;
@@ -44,7 +46,7 @@ struct point {
 
 /* Memory of a thread, at an address of its own. NULL: there is none. */
 void *point_area(const struct thr *t);
-#define POINT_AREA_BYTES (1u << 20)
+#define POINT_AREA_BYTES (1u << SHIM_POINT_SHIFT)
 
 int point_traced(void); /* somebody traces this thread */
 void point_regs(const ucontext_t *uc, uint64_t *regs);

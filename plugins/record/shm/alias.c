@@ -26,15 +26,11 @@ static int made; /* there is such memory, or was */
 
 long spare_place(long len)
 {
-	long at = REPLAY_MOVED_ADDR;
-
-	while (raw_failed(raw_mmap((void *)at, (size_t)len, PROT_NONE,
-				   MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED_NOREPLACE, -1, 0))) {
-		at += (len + 4095) & ~4095l;
-		if (at >= (long)REPLAY_REPORT_ADDR)
-			shim_fail("no place for a mapping that is being moved");
-	}
-	return at;
+	for (long at = REPLAY_MOVED_ADDR; at <= (long)REPLAY_LOG_ADDR - len; at += (len + 4095) & ~4095l)
+		if (!raw_failed(raw_mmap((void *)at, (size_t)len, PROT_NONE,
+					 MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED_NOREPLACE, -1, 0)))
+			return at;
+	shim_fail("no place for a mapping that is being moved");
 }
 
 static int prot_of(const char *perms)

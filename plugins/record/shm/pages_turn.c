@@ -43,6 +43,7 @@ static struct listed {
 	uint16_t quiet; /* turns in which it was not written, one after the other */
 	uint32_t page;
 } *const list = (struct listed *)SHIM_DIRTY_ADDR;
+RLOG_AREA_FITS(SHIM_DIRTY_ADDR, LIST_MAX * sizeof(struct listed), SHIM_HELD_ADDR);
 static int list_mapped; /* in the parent, too */
 static uint32_t nlist;
 

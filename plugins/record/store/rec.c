@@ -18,7 +18,7 @@
 
 #include <sys/uio.h>
 
-#define WINDOW_SPACE (1ull << 30)
+#define WINDOW_SPACE (1ull << SHIM_LOG_SHIFT)
 #define CHUNK_FIRST                                                                                                    \
 	(4u                                                                                                            \
 	 << 10) /* most threads are short: what is left over is given back at the end, which some disks are slow at */
@@ -192,7 +192,8 @@ static int log_map(struct thr *t, uint64_t off, uint64_t need, int flags)
 {
 	struct log *l = &t->log;
 	char path[400];
-	struct window w = {l, path, (uint8_t *)(SHIM_LOG_ADDR + ((uint64_t)t->ordinal << 30)), off, l->chunk, flags};
+	struct window w = {l,	path,	  (uint8_t *)(SHIM_LOG_ADDR + ((uint64_t)t->ordinal << SHIM_LOG_SHIFT)),
+			   off, l->chunk, flags};
 	long r;
 
 	while (w.len < need + 4096)

@@ -159,6 +159,8 @@ static int have(struct kept *k, int fd, uint64_t off, uint64_t end)
 	return end <= k->have;
 }
 
+RLOG_AREA_FITS(SHIM_REFS_ADDR, KEPT *(uint64_t)WINDOW, SHIM_HOT_ADDR);
+
 /* The copy's bytes from off on; *n: how many are wanted, and then how many are there. */
 static const uint8_t *bytes_at(struct kept *k, uint64_t off, uint64_t *n)
 {
