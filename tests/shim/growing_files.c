@@ -11,6 +11,7 @@
 #include <stdint.h>
 #include <sys/mman.h>
 #include <sys/shm.h>
+#include <sys/time.h>
 #include <sys/wait.h>
 #include <ucontext.h>
 
@@ -216,6 +217,53 @@ static void test_ends(void)
 	step("a process that reads past the end of what was a file");
 }
 
+/* An instruction is fetched there. */
+static void test_fetch(void)
+{
+	struct sigaction act = {.sa_sigaction = on_bus, .sa_flags = SA_SIGINFO | SA_NODEFER}, old;
+	int fd = fresh(2 * PAGE);
+	char *p = mmap(NULL, 2 * PAGE, PROT_READ | PROT_EXEC, MAP_PRIVATE, fd, 0), *at = p + PAGE;
+	void (*fn)(void);
+
+	NEED(p != MAP_FAILED && sigaction(SIGBUS, &act, &old) == 0 && ftruncate(fd, PAGE) == 0);
+	memcpy(&fn, &at, sizeof(fn));
+	signals = 0;
+	if (!sigsetjmp(back, 1))
+		fn();
+	CHECK(signals == 1 && fault_at == at);
+	CHECK(sigaction(SIGBUS, &old, NULL) == 0 && munmap(p, 2 * PAGE) == 0 && close(fd) == 0);
+	step("code past the end of what was a file");
+}
+
+static volatile sig_atomic_t alarms;
+
+static void on_alarm(int sig)
+{
+	alarms = alarms + (sig == SIGALRM);
+}
+
+/* A computation after two such accesses, with no call in between: how far it comes before a signal is replayed, too. */
+static void test_interrupted(void)
+{
+	struct sigaction act = {.sa_sigaction = on_bus_again, .sa_flags = SA_SIGINFO}, old, tick = {.sa_handler = on_alarm};
+	struct itimerval soon = {.it_value = {.tv_usec = 20000}};
+	int fd = fresh(3 * PAGE), null = open("/dev/null", O_WRONLY);
+	volatile unsigned long count = 0;
+	char *p = mmap(NULL, 3 * PAGE, PROT_READ, MAP_PRIVATE, fd, 0);
+
+	NEED(p != MAP_FAILED && sigaction(SIGBUS, &act, &old) == 0 && sigaction(SIGALRM, &tick, NULL) == 0);
+	CHECK(ftruncate(fd, PAGE) == 0);
+	signals = 0;
+	CHECK(setitimer(ITIMER_REAL, &soon, NULL) == 0);
+	count = load(p + PAGE) + load(p + 2 * PAGE);
+	while (!alarms)
+		count = count + 1;
+	CHECK(write(null, (void *)&count, sizeof(count)) == sizeof(count));
+	CHECK(signals == 2 && signal(SIGALRM, SIG_DFL) == on_alarm && close(null) == 0);
+	CHECK(sigaction(SIGBUS, &old, NULL) == 0 && munmap(p, 3 * PAGE) == 0 && close(fd) == 0);
+	step("a computation after two faults is interrupted");
+}
+
 static void test_segments(void)
 {
 	int id = shmget(IPC_PRIVATE, 3 * PAGE, 0600);
@@ -258,6 +306,8 @@ int main(void)
 	test_shorter(MAP_PRIVATE, PROT_READ, "a private mapping of a file that is truncated");
 	test_shorter(MAP_PRIVATE, PROT_READ | PROT_WRITE, "a private, written mapping of a file that is truncated");
 	test_ends();
+	test_fetch();
+	test_interrupted();
 	test_grow(MAP_SHARED, "a shared mapping of a file that grows");
 	test_shorter(MAP_SHARED, PROT_READ | PROT_WRITE, "a shared mapping of a file that is truncated");
 	test_code();

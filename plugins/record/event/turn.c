@@ -414,8 +414,8 @@ void turn_map_past_end(uint64_t page)
 
 	dir_file(path, path + sizeof(path), "sched", scheduled);
 	fd = raw_open(path, O_RDONLY, 0);
-	if (fd < 0 ||
-	    raw_failed(raw_mmap((void *)page, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_FIXED, fd, PAST_END)))
+	if (fd < 0 || raw_failed(raw_mmap((void *)page, 4096, PROT_READ | PROT_WRITE | PROT_EXEC,
+					  MAP_PRIVATE | MAP_FIXED, fd, PAST_END)))
 		shim_fail("cannot map what is past the end of a file");
 	raw_close(fd);
 }

@@ -88,7 +88,9 @@ static int replay_past_end(struct thr *t, uint64_t page)
 	if (t->past_end != page)
 		return has_grown(t, page);
 	t->past_end = 0;
-	pages_replay(t); /* there may be no event before the next one */
+	/* there may be no event before the next one, nor before the program is interrupted */
+	pages_replay(t);
+	turn_seek(t);
 	return 0;
 }
 
