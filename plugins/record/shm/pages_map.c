@@ -157,9 +157,18 @@ static int see_protection(const struct map *is, void *arg)
 
 	for (uint64_t a = lo; a < hi; a += PAGE)
 		m->state[(a - m->lo) / PAGE] = may | WRITE;
-	if (lo < hi && !(may & MAY_READ)) /* until its contents are copied */
-		raw3(SYS_mprotect, lo, hi - lo, PROT_READ);
 	return is->lo >= m->hi;
+}
+
+/* What the program may not read, until its contents are copied. */
+static void make_readable(const struct mapping *m)
+{
+	for (uint32_t i = 0, from; i < pages_of(m); i++) {
+		for (from = i; i < pages_of(m) && !(m->state[i] & MAY_READ); i++)
+			;
+		if (i > from)
+			raw3(SYS_mprotect, page_at(m, from), (i - from) * PAGE, PROT_READ);
+	}
 }
 
 /* The mapping was private to this process until now: what is in it is known. */
@@ -169,6 +178,7 @@ static void begin(struct mapping *m)
 
 	follow(m, pages_alloc(m->hi - m->lo));
 	maps_each(see_protection, m);
+	make_readable(m); /* not before: where protections change, the kernel's list does */
 	for (uint32_t i = 0; i < n; i++) {
 		unsigned char there = 0;
 

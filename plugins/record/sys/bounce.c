@@ -4,6 +4,7 @@
  * us: what a call reads or writes there passes through a buffer, so that it changes only while the process has the
  * group's turn.
  */
+#include "record/core/memory.h"
 #include "record/core/state.h"
 #include "record/event/turn.h"
 #include "record/shm/group.h"
@@ -47,34 +48,50 @@ static int bounce_room(uint64_t n)
 	return (uint64_t)(l->end - l->at) >= n;
 }
 
-/* May the program itself do that? Else the kernel says what is wrong (EFAULT). */
-static int may_touch(const struct mapping *m, uint64_t p, uint64_t n, int writes)
+/* May the program read it? It can be read afterwards. */
+static int can_read(const void *p, uint64_t n)
 {
-	uint8_t may = writes ? MAY_WRITE : MAY_READ | MAY_WRITE;
-
-	if (!m || !m->state)
-		return 1;
-	for (uint64_t a = p & ~(PAGE - 1); a < p + n; a += PAGE) {
-		uint8_t s = m->state[(a - m->lo) / PAGE];
-
-		if ((s & GONE) || !(s & may))
-			return 0;
-	}
-	return 1;
+	pages_touch(p, n, 0);
+	return sys_readable(p, n);
 }
 
-/* Gives a buffer with what is at p; p itself when there is no room, or it is not to be touched. */
-static long bounce_piece(long p, uint64_t n, int writes)
+/* May the program itself touch the page? A page of memory that is not shared: at least read it. */
+static int may_touch(uint64_t page, int writes)
 {
-	const struct mapping *m = mapping_of((uint64_t)p);
+	const struct mapping *m = mapping_of(page);
+	uint8_t s;
+
+	if (!m || !m->state)
+		return sys_readable((const void *)page, 1);
+	s = m->state[(page - m->lo) / PAGE];
+	return !(s & GONE) && (s & (writes ? MAY_WRITE : MAY_READ | MAY_WRITE)) &&
+	       page_is_backed(m, (const uint8_t *)page);
+}
+
+/* How many of n bytes at p may be touched, from the first one on? */
+static uint64_t touchable(uint64_t p, uint64_t n, int writes)
+{
+	uint64_t a = p & ~(PAGE - 1);
+
+	for (; a < p + n; a += PAGE)
+		if (!may_touch(a, writes))
+			return a > p ? a - p : 0;
+	return n;
+}
+
+/*
+ * Gives a buffer with what is at p; p itself when there is no room, or fewer than `least` of the n bytes may be
+ * touched: then the kernel says what is wrong (EFAULT), or does a part.
+ */
+static long bounce_piece(long p, uint64_t n, uint64_t least, int writes)
+{
 	uint8_t *at;
 
 	if (!n || n > (1ul << 32) || !pages_range((void *)p, n))
 		return p;
-	if (m && (uint64_t)p + n > m->hi)
-		n = m->hi - (uint64_t)p;
 	pages_touch((void *)p, n, writes);
-	if (!may_touch(m, (uint64_t)p, n, writes) || !bounce_room(n))
+	n = touchable((uint64_t)p, n, writes);
+	if (!n || n < least || !bounce_room(n))
 		return p;
 	at = bounce_now.at;
 	memcpy(at, (void *)p, n);
@@ -83,6 +100,8 @@ static long bounce_piece(long p, uint64_t n, int writes)
 		bounce_now.at = bounce_now.end;
 	return (long)at;
 }
+
+#define STRUCTURE_LEAST 32 /* bytes: what is said about smaller ones may not be all of them */
 
 /* All of what is said about a structure: it has holes, and is read and written. */
 static uint64_t fixed_len(const struct sys_info *s, unsigned arg)
@@ -95,7 +114,7 @@ static uint64_t fixed_len(const struct sys_info *s, unsigned arg)
 		if ((d->how == IO_FIXED || d->how == IO_FIXED_ERR) && d->arg == arg && d->len_arg + d->n > n)
 			n = d->len_arg + d->n;
 	}
-	return n < 32 ? 32 : n;
+	return n;
 }
 
 static uint64_t length_of(const struct sys_info *info, const struct io *d, const long *a)
@@ -105,7 +124,7 @@ static uint64_t length_of(const struct sys_info *info, const struct io *d, const
 
 	switch (d->how) {
 	case IO_STR:
-		while (n < 4096 && s[n])
+		while (n < 4096 && ((n && (uint64_t)(s + n) % PAGE) || can_read(s + n, 1)) && s[n])
 			n++;
 		return n + 1;
 	case IO_BYTES:
@@ -132,6 +151,8 @@ static uint64_t length_of(const struct sys_info *info, const struct io *d, const
 	return 0;
 }
 
+#define IOVECS 1024 /* the most that the kernel takes */
+
 /* All the buffers of one call must fit: counted first, since the room cannot grow. */
 static void bounce_iov(const struct io *d, const long *a, long *b, int writes)
 {
@@ -140,7 +161,7 @@ static void bounce_iov(const struct io *d, const long *a, long *b, int writes)
 	struct iovec *to;
 	int any = 0;
 
-	if (n > 1024)
+	if (n > IOVECS || !can_read(v, n * sizeof(*v)))
 		return;
 	for (uint64_t i = 0; i < n; i++)
 		any |= pages_range(v[i].iov_base, v[i].iov_len);
@@ -149,7 +170,7 @@ static void bounce_iov(const struct io *d, const long *a, long *b, int writes)
 	to = (struct iovec *)bounce_now.at;
 	bounce_now.at += (n * sizeof(*v) + 63) & ~63ul;
 	for (uint64_t i = 0; i < n; i++) {
-		to[i].iov_base = (void *)bounce_piece((long)v[i].iov_base, v[i].iov_len, writes);
+		to[i].iov_base = (void *)bounce_piece((long)v[i].iov_base, v[i].iov_len, v[i].iov_len, writes);
 		to[i].iov_len = v[i].iov_len;
 	}
 	b[d->arg] = (long)to;
@@ -162,16 +183,27 @@ static uint64_t room_for(const struct sys_info *s, const struct io *v, int n, co
 	for (int i = 0; i < n && v[i].how; i++) {
 		if (v[i].how == IO_IOV) {
 			const struct iovec *iov = (const struct iovec *)a[v[i].arg];
+			uint64_t iovs = (uint64_t)a[v[i].len_arg];
 
-			pages_touch(iov, (uint64_t)a[v[i].len_arg] * sizeof(*iov), 0);
-			for (long k = 0; iov && k < a[v[i].len_arg] && k < 1024; k++)
+			if (iovs > IOVECS || !can_read(iov, iovs * sizeof(*iov)))
+				continue;
+			for (uint64_t k = 0; k < iovs; k++)
 				sum += iov[k].iov_len + 128;
 			continue;
 		}
 		if (a[v[i].arg] && pages_at((void *)a[v[i].arg]))
-			sum += length_of(s, &v[i], a) + 128;
+			sum += length_of(s, &v[i], a) + STRUCTURE_LEAST + 128;
 	}
 	return sum;
+}
+
+static long bounce_arg(const struct sys_info *s, const struct io *d, const long *a, int writes)
+{
+	uint64_t least = length_of(s, d, a), n = least;
+
+	if ((d->how == IO_FIXED || d->how == IO_FIXED_ERR) && n < STRUCTURE_LEAST)
+		n = STRUCTURE_LEAST;
+	return bounce_piece(a[d->arg], n, least, writes);
 }
 
 static void bounce_list(const struct sys_info *s, const struct io *v, int n, const long *a, long *b, int writes)
@@ -184,7 +216,7 @@ static void bounce_list(const struct sys_info *s, const struct io *v, int n, con
 		else if (v[i].how == IO_VALRES)
 			pages_touch((void *)a[v[i].len_arg], 4, 1), pages_touch((void *)a[v[i].arg], 128, 1);
 		else
-			b[v[i].arg] = bounce_piece(a[v[i].arg], length_of(s, &v[i], a), writes);
+			b[v[i].arg] = bounce_arg(s, &v[i], a, writes);
 	}
 }
 

@@ -60,7 +60,8 @@ uint32_t sys_check_inputs(const struct sys_info *s, const long *a)
 			if ((uintptr_t)p < 4096 || !sys_readable(p, 1))
 				break;
 			for (n = 0; n < 4096 && p[n]; n++)
-				;
+				if ((uintptr_t)(p + n + 1) % 4096 == 0 && !sys_readable(p + n + 1, 1))
+					break;
 			crc = crc32c(crc, p, n);
 			break;
 		case IO_ARRAY:

@@ -57,6 +57,9 @@ static long record_mem(struct thr *t, long nr, const long *a, const uint64_t *op
 {
 	long ret;
 
+	if (nr == SYS_mprotect && unlikely(G.group) && !(a[2] & (PROT_READ | PROT_WRITE)) &&
+	    pages_range((void *)a[0], (uint64_t)a[1]))
+		pages_settle(); /* what the program wrote there cannot be looked at later */
 	sys_rec_stay(t, op, n);
 	ret = change(nr, a);
 	vfork_child_maps(nr, a, ret);
