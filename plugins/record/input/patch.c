@@ -148,10 +148,22 @@ static unsigned stop_length(const uint8_t *p, const struct insn *i)
 	return i->modrm_at ? i->len : 0;
 }
 
-static unsigned length_at(const uint8_t *p, struct insn *i)
+#define DECODED_MOST 32 /* an instruction has at most 15 bytes: no more than these are looked at */
+
+/* 0: it cannot be decoded, or is not whole at the end of the text. */
+static unsigned length_at(const uint8_t *p, const uint8_t *end, struct insn *i)
 {
+	uint8_t last[DECODED_MOST] = {0};
+	unsigned len;
+
+	if (end - p < DECODED_MOST) {
+		memcpy(last, p, (size_t)(end - p));
+		p = last;
+		end = last + (end - p);
+	}
 	insn_decode(p, i);
-	return i->kind == INSN_STOP ? stop_length(p, i) : i->len;
+	len = i->kind == INSN_STOP ? stop_length(p, i) : i->len;
+	return len <= (uint64_t)(end - p) ? len : 0;
 }
 
 /* Is there an instruction whose opcode begins with these bytes? p lies in [lo, end), a function. */
@@ -163,7 +175,7 @@ static int begins_there(const uint8_t *lo, const uint8_t *end, const uint8_t *p)
 		struct insn i;
 		unsigned len;
 
-		len = length_at(lo, &i);
+		len = length_at(lo, end, &i);
 		if (!len)
 			return 0;
 		met |= i.map == 1 && i.op_at && lo + i.op_at - 1 == p;
@@ -177,7 +189,7 @@ static int begins_there(const uint8_t *lo, const uint8_t *end, const uint8_t *p)
  * there the others are found. Those that are decoded from another place soon are the same ones.
  */
 #define BEFORE 32
-static int may_begin(const uint8_t *lo, const uint8_t *p)
+static int may_begin(const uint8_t *lo, const uint8_t *end, const uint8_t *p)
 {
 	uint8_t begins[BEFORE + 15 + 16] = {0}; /* from p - BEFORE - 15 on */
 	const uint8_t *from = p - BEFORE - 15;
@@ -191,7 +203,7 @@ static int may_begin(const uint8_t *lo, const uint8_t *p)
 
 		if (!begins[k])
 			continue;
-		len = length_at(from + k, &i);
+		len = length_at(from + k, end, &i);
 		if (i.map == 1 && i.op_at && from + k + i.op_at - 1 == p)
 			return 1;
 		if (len && len < 16)
@@ -201,12 +213,12 @@ static int may_begin(const uint8_t *lo, const uint8_t *p)
 }
 
 /* From one place before it. 1: it begins there, 0: it does not, -1: what comes before cannot be decoded. */
-static int begins_from(const uint8_t *from, const uint8_t *p)
+static int begins_from(const uint8_t *from, const uint8_t *end, const uint8_t *p)
 {
 	struct insn i;
 
 	while (from <= p) {
-		unsigned len = length_at(from, &i);
+		unsigned len = length_at(from, end, &i);
 
 		if (!len)
 			return -1;
@@ -218,12 +230,14 @@ static int begins_from(const uint8_t *from, const uint8_t *p)
 }
 
 /* jb, jae, setb, setae, cmovb, cmovae, adc, sbb: by the carry that rdrand gives. shl $32, %rdx: the halves of rdtsc. */
-static int is_used(const uint8_t *p, int random)
+static int is_used(const uint8_t *p, const uint8_t *end, int random)
 {
 	struct insn i;
 
-	for (unsigned k = 0, len = 1; k < 8 && len; k++, p += len) {
-		len = length_at(p, &i);
+	for (unsigned k = 0, len = 1; k < 8 && len && p < end; k++, p += len) {
+		len = length_at(p, end, &i);
+		if (!len)
+			return 0;
 		if (random && k && k <= 3 &&
 		    ((i.map == 0 &&
 		      ((i.op | 1) == 0x73 || (i.op & 0xfe) == 0x10 || (i.op & 0xfe) == 0x12 || (i.op & 0xfe) == 0x18 ||
@@ -242,14 +256,14 @@ static int is_used(const uint8_t *p, int random)
  * it. The text begins at lo. starts: if it is code, an instruction begins at lo.
  */
 #define FAR 256
-static int begins_surely(const uint8_t *lo, const uint8_t *p, int starts)
+static int begins_surely(const uint8_t *lo, const uint8_t *end, const uint8_t *p, int starts)
 {
 	int good = 0;
 
 	if (p - lo < FAR + 15) /* no way but the one from the start, which may be that of code */
-		return starts && begins_from(lo, p) == 1;
+		return starts && begins_from(lo, end, p) == 1;
 	for (int k = 0; k < 15; k++) {
-		int begins = begins_from(p - FAR - k, p);
+		int begins = begins_from(p - FAR - k, end, p);
 
 		if (!begins)
 			return 0;
@@ -324,31 +338,31 @@ static int is_other(const uint8_t *p, uint64_t vaddr, uint64_t lo)
 	return p[1] == 0xc7 && p[2] < 0xf8 && vaddr - rex > lo && p[-1 - rex] == 0xf3;
 }
 
-/* start: that of the text in memory */
-static void consider_alone(struct image *im, const uint8_t *start, uint8_t *p, uint64_t vaddr)
+/* [start, end): the text in memory */
+static void consider_alone(struct image *im, const uint8_t *start, const uint8_t *end, uint8_t *p, uint64_t vaddr)
 {
 	int random = p[1] == 0xc7;
 
-	if (!may_begin(start, p) || !begins_surely(start, p, !im->n) || (p > start && p[-1] == 0xf3) ||
+	if (!may_begin(start, end, p) || !begins_surely(start, end, p, !im->n) || (p > start && p[-1] == 0xf3) ||
 	    (p > start + 1 && p[-2] == 0xf3))
 		return;
-	if (is_used(p, random))
+	if (is_used(p, end, random))
 		change(im, p);
 	else if (random)
 		note_left(im, vaddr);
 }
 
-static void consider(struct image *im, const uint8_t *start, uint8_t *p, uint64_t vaddr)
+static void consider(struct image *im, const uint8_t *start, const uint8_t *end, uint8_t *p, uint64_t vaddr)
 {
 	uint64_t lo, hi;
 	const uint8_t *text;
 
 	if (function_of(im, vaddr, &lo, &hi)) {
-		consider_alone(im, start, p, vaddr);
+		consider_alone(im, start, end, p, vaddr);
 		return;
 	}
 	text = image_at(im, lo, hi - lo);
-	if (text && !is_other(p, vaddr, lo) && may_begin(text, text + (vaddr - lo)) &&
+	if (text && !is_other(p, vaddr, lo) && may_begin(text, text + (hi - lo), text + (vaddr - lo)) &&
 	    begins_there(text, text + (hi - lo), text + (vaddr - lo)))
 		change(im, p);
 }
@@ -383,7 +397,7 @@ static void search(struct image *im, uint8_t *p, uint8_t *end, uint64_t vaddr)
 		}
 		for (int i = 0; i < 8 && p < end; i++, p++)
 			if (*p == 0x0f && pattern(p, end))
-				consider(im, start, p, vaddr + (uint64_t)(p - start));
+				consider(im, start, end, p, vaddr + (uint64_t)(p - start));
 	}
 }
 
