@@ -279,8 +279,8 @@ static int child_died(const struct launch_spec *s, int sock, int status, struct 
 	return err_set(e, ERR_INTERNAL, "%s: ended while it was starting", s->path);
 }
 
-/* A traced child whose start failed: was it killed meanwhile? Then it is reaped, and *e says so. */
-static bool was_killed(const struct launch_spec *s, pid_t pid, struct err *e)
+/* A traced child whose start failed: has it ended meanwhile? Then it is reaped, its number free, and *e says how. */
+static bool has_ended(const struct launch_spec *s, pid_t pid, struct err *e)
 {
 	int status = 0;
 	pid_t r;
@@ -291,9 +291,14 @@ static bool was_killed(const struct launch_spec *s, pid_t pid, struct err *e)
 	do
 		r = waitpid(pid, &status, __WALL);
 	while (r < 0 && errno == EINTR);
-	if (r != pid || !WIFSIGNALED(status))
+	if (r != pid)
+		return errno == ECHILD; /* reaped already: *e says why */
+	if (WIFSTOPPED(status))
 		return false;
-	say_signal(s, WTERMSIG(status), e);
+	if (WIFSIGNALED(status))
+		say_signal(s, WTERMSIG(status), e);
+	else
+		err_set(e, ERR_INTERNAL, "%s: exited with %d while it was starting", s->path, WEXITSTATUS(status));
 	return true;
 }
 
@@ -380,7 +385,7 @@ static int parent_run(const struct launch_spec *s, pid_t pid, uint64_t stack_lim
 		r = -1;
 	else if (s->nobjects)
 		r = launch_place_objects(pid, s->objects, s->nobjects, e);
-	if (r && was_killed(s, pid, e))
+	if (r < 0 && has_ended(s, pid, e))
 		return -1;
 	if (r)
 		err_wrap(e, "%s", s->path);
