@@ -30,6 +30,10 @@ void condition_at(struct inspect *p, int level, condition_finder *find, struct c
 char *condition_good(const struct condition *c);
 void condition_fini(struct condition *c);
 
+/* The array, as "p->names", to an element of which a statement assigns, if it assigns to one and to nothing that is not
+ * clear; malloc'd, else NULL. Pure. */
+char *condition_assigned_array(const char *statement);
+
 /* OBJECTS: the frame's variables keep the values that they have at the failure, so that only other memory can change
  * it. */
 enum condition_of { CONDITION_OF_ALL, CONDITION_OF_OBJECTS };

@@ -314,3 +314,75 @@ char *condition_good(const struct condition *c)
 		return xstrdup(c->text + 1);
 	return str_fmt("!(%s)", c->text);
 }
+
+/* ---- assignments ---- */
+
+/* Where the operator of an assignment, or of an increment after its operand, begins before `=` or at s; NULL: none. */
+static const char *assignment(const char *text, const char *s)
+{
+	if ((s[0] == '+' || s[0] == '-') && s[1] == s[0])
+		return s;
+	if (*s != '=' || s[1] == '=' || s == text || strchr("=!", s[-1]))
+		return NULL;
+	if (strchr("<>", s[-1]))
+		return s - 1 > text && s[-2] == s[-1] ? s - 2 : NULL;
+	return strchr("+-*/%&|^", s[-1]) ? s - 1 : s;
+}
+
+static const char *back_over_blanks(const char *text, const char *s)
+{
+	while (s > text && isspace((unsigned char)s[-1]))
+		s--;
+	return s;
+}
+
+/* The beginning of the names and members that end at s. */
+static const char *begin_of_path(const char *text, const char *s)
+{
+	while (s > text && (isalnum((unsigned char)s[-1]) || s[-1] == '_' || s[-1] == '.' ||
+			    (s[-1] == '>' && s - 1 > text && s[-2] == '-')))
+		s -= s[-1] == '>' ? 2 : 1;
+	return s;
+}
+
+/* The bracket that the one in front of s closes; NULL: none. */
+static const char *opening(const char *text, const char *s)
+{
+	int depth = 0;
+
+	while (s-- > text) {
+		depth += *s == ']' ? 1 : *s == '[' ? -1 : 0;
+		if (!depth)
+			return s;
+	}
+	return NULL;
+}
+
+char *condition_assigned_array(const char *statement)
+{
+	cleanup_free char *text = xstrdup(statement);
+	char *array = NULL;
+
+	strip(text);
+	for (const char *s = text; *s; s++) {
+		const char *op = assignment(text, s), *end = op ? back_over_blanks(text, op) : NULL, *begin;
+		bool indexed = end && end > text && end[-1] == ']', unclear;
+
+		if (!op)
+			continue;
+		if (s[0] != '=')
+			s++;
+		if (indexed)
+			end = opening(text, end);
+		begin = end ? begin_of_path(text, end) : NULL;
+		/* "++a[i]", "*p =", "*(p + 1) =", "a[i][j] =": it may be the one that writes */
+		unclear = !begin || begin == end || (begin > text && strchr("*>", back_over_blanks(text, begin)[-1]));
+		if (unclear || (indexed && array)) {
+			free(array);
+			return NULL;
+		}
+		if (indexed)
+			array = xstrndup(begin, (size_t)(end - begin));
+	}
+	return array;
+}

@@ -31,4 +31,12 @@ int flow_follow_bound(struct explain *x, pid_t tid, struct err *e);
 /* The same of the last write to any of n places, at most 4: *which it is. */
 int flow_last_write_of(struct explain *x, const struct insn_loc *l, unsigned n, unsigned *which, struct err *e);
 
+/*
+ * flow_overrun.c: the instruction at `at`, of the statement at `location`, has written to l, and meant `object`. Where
+ * the compiler has made one store of several statements, that one does not name the object: adds the one that made the
+ * value, if it assigns to the object. The travel stands nowhere in particular afterwards.
+ */
+int flow_tell_assignment(struct explain *x, const struct timeline_point *at, const json_t *location,
+			 const struct insn_loc *l, const char *object, struct err *e);
+
 #endif

@@ -72,6 +72,14 @@ int flow_to_creator(struct flow *f, struct err *e);
 int flow_ends_of_copy(struct explain *x, const struct timeline_point *here, uint64_t *dest, uint64_t *source,
 		      struct err *e);
 
+/* Where what the store i to l was meant for begins, as its registers have it. 0: that is not known. */
+uint64_t flow_base_of_store(const struct insn *i, const struct insn_loc *l);
+/*
+ * flow_overrun.c: the array that the statement of p assigns to, if it is what the instruction i means that writes to l,
+ * inside of it or not.
+ */
+bool flow_assigned_array(struct inspect *p, const struct insn *i, const struct insn_loc *l, struct object *o);
+
 /* The bytes at l in the current state; false: they cannot be read. */
 bool flow_read(struct explain *x, const struct user_regs_struct *r, const struct insn_loc *l, uint8_t v[8]);
 bool flow_is_zero(const struct flow *f);

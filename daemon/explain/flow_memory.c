@@ -60,8 +60,7 @@ static int written_by_library(struct flow *f, struct inspect *p, const char *nam
 	return FLOW_ENDED;
 }
 
-/* Where the store at the PC begins, as the program sees it: the object that it meant. 0: that is not known. */
-static uint64_t base_of_store(struct flow *f, const struct insn *i)
+uint64_t flow_base_of_store(const struct insn *i, const struct insn_loc *l)
 {
 	struct insn_access v[INSN_ACCESSES];
 	unsigned n = insn_accesses(i, v);
@@ -69,8 +68,8 @@ static uint64_t base_of_store(struct flow *f, const struct insn *i)
 	for (unsigned k = 0; k < n; k++) {
 		uint64_t base;
 
-		if (!v[k].writes || v[k].stack || f->l.addr + f->l.len <= v[k].addr ||
-		    f->l.addr >= v[k].addr + v[k].len)
+		if (!v[k].writes || v[k].stack || l->addr + l->len <= v[k].addr ||
+		    l->addr >= v[k].addr + v[k].len)
 			continue;
 		base = v[k].base == INSN_NO_REG ? 0 : insn_reg(i->regs, v[k].base);
 		/* compilers put the address in the index, too, where neither is multiplied */
@@ -127,11 +126,12 @@ static int is_overrun(struct flow *f, struct inspect *p, const struct insn *i, c
 		if (flow_ends_of_copy(f->x, &p->at, &base, &source, e))
 			return -1;
 	} else {
-		base = base_of_store(f, i);
+		base = flow_base_of_store(i, &f->l);
 	}
-	if (base <= SMALL)
+	member = !p->to_copy && !inspect_is_named(p, f->l.addr, f->l.len) && flow_assigned_array(p, i, &f->l, &meant);
+	if (!member && base <= SMALL)
 		return 0;
-	member = inspect_array(p, base, &meant);
+	member = member || inspect_array(p, base, &meant);
 	if (!member && (!inspect_object(p, base, &meant) || !meant.len || !meant.name[0]))
 		return 0;
 	if (f->l.addr >= meant.lo && f->l.addr < meant.lo + meant.len)

@@ -403,6 +403,13 @@ bool inspect_array(struct inspect *p, uint64_t addr, struct object *o)
 	return found;
 }
 
+bool inspect_is_named(struct inspect *p, uint64_t addr, unsigned len)
+{
+	cleanup_free char *name = in_statement(p, addr, len);
+
+	return name != NULL;
+}
+
 char *inspect_name(struct inspect *p, uint64_t addr, unsigned len, bool *exact)
 {
 	struct object o;

@@ -56,6 +56,8 @@ bool inspect_array(struct inspect *p, uint64_t addr, struct object *o);
  * is an lvalue for exactly this memory.
  */
 char *inspect_name(struct inspect *p, uint64_t addr, unsigned len, bool *exact);
+/* Does the current statement name exactly this memory? */
+bool inspect_is_named(struct inspect *p, uint64_t addr, unsigned len);
 /*
  * For a variable in a stack frame: the address of the frame's return address, whose writing begins the variable's life.
  * 0: addr is in no frame. function: the frame's.

@@ -7,7 +7,7 @@
 #include "base/cleanup.h"
 #include "base/str.h"
 #include "explain/failure.h"
-#include "explain/flow.h"
+#include "explain/flow_int.h"
 #include "explain/inspect.h"
 #include "timetravel/cursor_int.h"
 
@@ -123,11 +123,32 @@ static int to_first_write(struct explain *x, uint64_t slot, uint64_t good, struc
 	return first.pc ? cursor_goto_point(&x->t, &first, e) : 1;
 }
 
+/* The name of the object that the instruction at the PC writes to, by its registers. "": none is known. */
+static void find_meant(struct explain *x, struct inspect *p, const struct insn_loc *l, struct object *meant)
+{
+	struct user_regs_struct r;
+	uint8_t code[INSN_BYTES];
+	struct err ignored;
+	uint64_t base = 0;
+	struct insn i;
+
+	*meant = (struct object){0};
+	if (!p->to_copy && !explain_regs(x, x->t.in.seg.tid, &r, &ignored) &&
+	    !visibility_is_shim(&x->t.visibility, r.rip) && !explain_insn(x, &r, code, &i, &ignored))
+		base = flow_base_of_store(&i, l);
+	if (!base || !inspect_object(p, base, meant))
+		meant->name[0] = '\0';
+}
+
 /* A step at the write, which wrote over `what`. */
 static int tell_write(struct explain *x, const char *what, uint64_t slot, struct err *e)
 {
 	cleanup_free char *before = str_fmt("0x%llx", (unsigned long long)failure_word(x, slot));
+	struct insn_loc l = {.where = INSN_IN_MEM, .addr = slot, .len = 1};
 	struct inspect p = {0};
+	struct object meant;
+	json_t *location;
+	int r = 0;
 
 	if (inspect_open(&p, x, e)) {
 		inspect_close(&p);
@@ -135,10 +156,15 @@ static int tell_write(struct explain *x, const char *what, uint64_t slot, struct
 	}
 	inspect_step(&p, STEP_WRITE, NULL, before, NULL, "this wrote over %s, at 0x%llx", what,
 		     (unsigned long long)slot);
+	find_meant(x, &p, &l, &meant);
+	location = json_incref(p.location);
 	inspect_close(&p);
+	if (meant.name[0])
+		r = flow_tell_assignment(x, &p.at, location, &l, meant.name, e);
+	json_decref(location);
 	explain_end(x, END_COMPUTED, "the write was not meant for %s", what);
 	x->found = true;
-	return 0;
+	return r;
 }
 
 int failure_overwritten_return(struct explain *x, uint64_t slot, struct err *e)

@@ -93,9 +93,40 @@ static void of_loops(void **state)
 	}
 }
 
+static const struct {
+	const char *statement, *array; /* NULL: none, or it is not clear */
+} assigned[] = {
+	{"ps.tokens[ps.n++] = t; /* a[i] = 2 */", "ps.tokens"},
+	{"for (i = 0; i <= n; i++) a[i] += b[i];", "a"},
+	{"if (p->names[i] == q || a[i] <= 2 || a[i] != 3)", NULL},
+	{"p->names[k[i]] <<= 2;", "p->names"},
+	{"a[i]++;", "a"},
+	{"a[i] = b[i] = 0;", NULL},
+	{"a[i] = *p++ + (*q = 2);", NULL},
+	{"a[i] = 1, *(p + i) = 2;", NULL},
+	{"a[i] = 1; ++b[i];", NULL},
+	{"grid[i][j] = 1;", NULL},
+	{"puts(\"a[i] = 1\");", NULL},
+	{"= 3", NULL},
+	{"", NULL},
+};
+
+static void assigned_array(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < sizeof(assigned) / sizeof(assigned[0]); i++) {
+		char *got = condition_assigned_array(assigned[i].statement);
+
+		if (!got != !assigned[i].array || (got && strcmp(got, assigned[i].array) != 0))
+			fail_msg("`%s': %s", assigned[i].statement, got ? got : "none");
+		free(got);
+	}
+}
+
 int main(void)
 {
-	const struct CMUnitTest tests[] = {cmocka_unit_test(around), cmocka_unit_test(of_loops)};
+	const struct CMUnitTest tests[] = {cmocka_unit_test(around),
+		cmocka_unit_test(assigned_array), cmocka_unit_test(of_loops)};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
