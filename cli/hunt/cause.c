@@ -164,6 +164,33 @@ static void explain_twice(struct search *s, json_t **result)
 	fredctl(s, words, result);
 }
 
+/* The text, if it begins so, with another beginning; else as it is. */
+static void begin_instead(json_t *o, const char *key, const char *begin, const char *instead)
+{
+	const char *text = json_string_value(json_object_get(o, key));
+
+	if (text && str_starts(text, begin))
+		json_object_set_new(o, key, json_sprintf("%s%s", instead, text + strlen(begin)));
+}
+
+/*
+ * A run that has taken too long was ended by us: the signal of that is not how it failed. What explain has to say of
+ * its threads, as a deadlock, is.
+ */
+static void name_timeout(struct search *s)
+{
+	json_t *failure = json_object_get(s->out, "failure");
+	const char *text = json_string_value(json_object_get(s->fail, "text")),
+		   *was = json_string_value(json_object_get(failure, "text"));
+
+	if (!text || !was || !str_eq(json_string_value(json_object_get(s->fail, "kind")), "timeout") ||
+	    !str_eq(json_string_value(json_object_get(failure, "kind")), "signal"))
+		return;
+	begin_instead(s->out, "words", was, text);
+	begin_instead(json_array_get(json_object_get(s->out, "chain"), 0), "words", was, text);
+	json_object_set_new(s->out, "failure", json_pack("{s:s, s:s}", "kind", "timeout", "text", text));
+}
+
 /* The last step of its chain is the cause; without one, the first step is where it failed. */
 static bool by_explain(struct search *s)
 {
@@ -180,6 +207,7 @@ static bool by_explain(struct search *s)
 		json_object_set_new(s->out, "by", json_string("explain"));
 		copy(s, step, of_step);
 	}
+	name_timeout(s);
 	json_decref(result);
 	return found;
 }
