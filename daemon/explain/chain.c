@@ -15,6 +15,7 @@ static const char *const role_names[] = {
 	[STEP_ACQUIRE] = "acquire",
 	[STEP_ALLOC] = "alloc",
 	[STEP_CALL] = "call",
+	[STEP_CLOSE] = "close",
 	[STEP_COPY] = "copy",
 	[STEP_FREE] = "free",
 	[STEP_INPUT] = "input",
@@ -31,6 +32,7 @@ static const char *const role_names[] = {
 };
 
 static const char *const end_names[] = {
+	[END_CLOSED] = "closed",
 	[END_COMPUTED] = "computed",
 	[END_CONSTANT] = "constant",
 	[END_CYCLE] = "cycle",

@@ -19,6 +19,7 @@ enum step_role {
 	STEP_ACQUIRE,
 	STEP_ALLOC,
 	STEP_CALL,
+	STEP_CLOSE,
 	STEP_COPY,
 	STEP_FREE,
 	STEP_INPUT,
@@ -65,6 +66,7 @@ json_t *chain_step_json(const struct step *s, uint32_t process, uint64_t total);
 /* Why a chain ends. */
 enum chain_end {
 	END_OPEN = 0, /* it does not yet */
+	END_CLOSED, /* a descriptor was */
 	END_COMPUTED,
 	END_CONSTANT,
 	END_CYCLE,

@@ -29,6 +29,7 @@ struct flow;
 struct explain_ways {
 	int (*flow_on)(struct flow *f, struct err *e); /* flow_int.h */
 	int (*timed_out)(struct explain *x, struct err *e); /* vain.h */
+	int (*closed)(struct explain *x, struct err *e); /* descriptor.h */
 };
 
 struct explain {

@@ -59,16 +59,16 @@ static uint32_t number_of(const struct flow *f)
 	return n;
 }
 
-/* The time-out of a wait for other threads: why has it expired? What was said of the call's result is the end unless
- * that is known. */
-static int why_timeout(struct explain *x, struct err *e)
+/* Why the call has returned that: a time-out of a wait for other threads, a descriptor that was closed. What was said of
+ * its result is the end unless that is known. */
+static int why_refused(struct explain *x, int (*way)(struct explain *x, struct err *e), struct err *e)
 {
 	cleanup_free char *text = x->end_text ? xstrdup(x->end_text) : NULL;
 	enum chain_end end = x->end;
 	int r;
 
 	x->end = END_OPEN;
-	r = x->ways->timed_out(x, e);
+	r = way(x, e);
 	if (r < 0 && !explain_may_go_on(x, e))
 		return -1;
 	if (r && text)
@@ -100,7 +100,9 @@ static int by_library(struct flow *f, struct err *e)
 	}
 	inspect_close(&p);
 	if (r == FLOW_ENDED && f->l.len >= 4 && number_of(f) == ETIMEDOUT)
-		return why_timeout(x, e);
+		return why_refused(x, x->ways->timed_out, e);
+	if (r == FLOW_ENDED && f->l.len >= 4 && number_of(f) == UINT32_MAX)
+		return why_refused(x, x->ways->closed, e);
 	return r;
 }
 

@@ -8,6 +8,7 @@
 #include "base/jsonx.h"
 #include "base/str.h"
 #include "explain/damage.h"
+#include "explain/descriptor.h"
 #include "explain/explain.h"
 #include "explain/failure.h"
 #include "explain/flow_int.h"
@@ -245,7 +246,7 @@ static uint32_t default_process(const json_t *params, const struct rec *rec, uin
 int op_explain(const json_t *params, struct op_ctx *ctx, json_t **result, struct err *e)
 {
 	json_int_t depth = json_integer_value(json_object_get(params, "depth"));
-	static const struct explain_ways ways = {flow_on, vain_explain_timeout};
+	static const struct explain_ways ways = {flow_on, vain_explain_timeout, descriptor_explain};
 	struct explain x = {.ways = &ways,
 			    .ctx = ctx,
 			    .depth = depth > 0 ? (unsigned)depth : DEPTH,

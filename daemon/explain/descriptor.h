@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: MIT */
+/* descriptor.h: a system call was refused, as its file descriptor had been closed. */
+#ifndef FRED_EXPLAIN_DESCRIPTOR_H
+#define FRED_EXPLAIN_DESCRIPTOR_H
+
+#include "explain/explain.h"
+
+/*
+ * The travel stands at a call of the library that makes a system call. Was that refused with EBADF, and the descriptor
+ * open before? Adds a step at the call that closed it last, and says why the chain ends. 0; 1: no, and the travel stands
+ * there still; -1.
+ */
+int descriptor_explain(struct explain *x, struct err *e);
+
+#endif
