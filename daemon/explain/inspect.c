@@ -48,6 +48,7 @@ static int name_library(struct inspect *p, struct err *e)
 	p->nframes = 0;
 	if (gdb_debug_files(g, true, e) || gdb_backtrace(g, 0, STACK, &p->frames, &p->nframes, e))
 		return -1;
+	stack_mend_lines(g, p->frames, p->nframes);
 	/* what a user means is still the program's own statement */
 	while (user < p->nframes && !(p->frames[user].addr == addr && str_eq(p->frames[user].func, func)))
 		user++;
@@ -69,6 +70,7 @@ int inspect_open(struct inspect *p, struct explain *x, struct err *e)
 	p->backtrace = show_stack_top(x->g, 0, STACK, &p->location, e);
 	if (!p->backtrace || gdb_backtrace(x->g, 0, STACK, &p->frames, &p->nframes, e))
 		return -1;
+	stack_mend_lines(x->g, p->frames, p->nframes);
 	p->user = (int)stack_user_frame(p->frames, p->nframes);
 	if (p->nframes && !p->frames[0].func && name_library(p, e))
 		return -1;

@@ -77,6 +77,20 @@ void caller_add(struct buf *b, pid_t pid, uint64_t pc)
 		dwfl_end(dwfl);
 }
 
+char *caller_line(pid_t pid, uint64_t pc, int *line)
+{
+	struct mapping m;
+	bool known = maps_find(pid, pc, &m) && m.path[0] == '/';
+	Dwfl *dwfl = known ? dwfl_begin(&callbacks) : NULL;
+	Dwfl_Module *mod = dwfl ? report(dwfl, pid, m.path) : NULL;
+	const char *source = mod ? find_line(mod, pc, line) : NULL;
+	char *file = source ? xstrdup(source) : NULL;
+
+	if (dwfl)
+		dwfl_end(dwfl);
+	return file;
+}
+
 /* The address in mod of the byte at an offset of its file; 0: it is in no segment. */
 static uint64_t address_of(Dwfl_Module *mod, uint64_t offset)
 {

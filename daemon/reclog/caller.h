@@ -15,6 +15,8 @@
  * for code in no file it stands alone.
  */
 void caller_add(struct buf *b, pid_t pid, uint64_t pc);
+/* The file (malloc'd; NULL: not known) and line of the instruction at pc, by the last row of the line table for it. */
+char *caller_line(pid_t pid, uint64_t pc, int *line);
 /* The same for code at an offset of a file, after the call: without a process. */
 void caller_add_in_file(struct buf *b, const char *path, uint64_t offset);
 

@@ -8,8 +8,11 @@
 
 #include "base/buf.h"
 #include "base/cleanup.h"
+#include "reclog/caller.h"
 #include "reclog/sources.h"
 #include "rlog/replay.h"
+
+#define LOOKUPS 4u /* of frames in headers, whose line is looked up once more: each opens the program's file */
 
 struct thread_name thread_name(const struct target *t, pid_t pid, uint32_t ordinal, pid_t tid)
 {
@@ -90,11 +93,40 @@ static void hide_frames(struct stack *s)
 	s->n = kept;
 }
 
+static bool is_system(const char *path)
+{
+	return str_starts(path, "/usr/include/") || str_starts(path, "/usr/lib/");
+}
+
+void stack_mend_lines(struct gdb *g, struct gdb_frame *frames, size_t n)
+{
+	unsigned looked_up = 0;
+
+	for (size_t i = 0; i < n && looked_up < LOOKUPS; i++) {
+		struct gdb_frame *f = &frames[i];
+		bool inlines = i > 0 && frames[i - 1].addr == f->addr; /* its line is where it has another function */
+		char *file;
+		int line;
+
+		if (inlines || is_shim(f) || !f->fullname || !is_system(f->fullname))
+			continue;
+		looked_up++;
+		/* of a caller, the address is after the call */
+		file = caller_line(gdb_target(g), f->addr - (i > 0 && !frames[i - 1].signal_handler), &line);
+		if (file && *file == '/' && line > 0 && !is_system(file)) {
+			str_set(&f->file, "%s", file);
+			str_set(&f->fullname, "%s", file);
+			f->line = line;
+		}
+		free(file);
+	}
+}
+
 size_t stack_own_frame(const struct gdb_frame *frames, size_t n, size_t from)
 {
 	for (size_t i = from; i < n; i++)
 		if (!is_shim(&frames[i]) && frames[i].fullname && frames[i].line > 0 &&
-		    !str_starts(frames[i].fullname, "/usr/include/") && !str_starts(frames[i].fullname, "/usr/lib/"))
+		    !is_system(frames[i].fullname))
 			return i;
 	return n;
 }
@@ -121,7 +153,10 @@ static int name_libraries(struct stack *s, struct gdb *g, pid_t tid, struct err 
 	gdb_frames_free(s->frames, s->n);
 	s->frames = NULL;
 	s->n = 0;
-	return gdb_debug_files(g, true, e) || gdb_backtrace(g, tid, 0, &s->frames, &s->n, e) ? -1 : 0;
+	if (gdb_debug_files(g, true, e) || gdb_backtrace(g, tid, 0, &s->frames, &s->n, e))
+		return -1;
+	stack_mend_lines(g, s->frames, s->n);
+	return 0;
 }
 
 static int read_frames(struct stack *s, struct gdb *g, pid_t tid, int most, struct err *e)
@@ -129,6 +164,7 @@ static int read_frames(struct stack *s, struct gdb *g, pid_t tid, int most, stru
 	*s = (struct stack){0};
 	if (gdb_backtrace(g, tid, most, &s->frames, &s->n, e))
 		return -1;
+	stack_mend_lines(g, s->frames, s->n);
 	location_of(&s->location, &s->frames[stack_user_frame(s->frames, s->n)]);
 	return 0;
 }

@@ -43,6 +43,12 @@ int stack_read(struct stack *s, struct gdb *g, pid_t tid, struct err *e);
 int stack_read_top(struct stack *s, struct gdb *g, pid_t tid, int most, struct err *e);
 void stack_fini(struct stack *s);
 /*
+ * Of several rows of the line table at one address, GDB prefers one that begins a statement; the last one is that of
+ * the instruction. Where GDB so names a header of the system in a function of the program's, the frame gets the last
+ * one.
+ */
+void stack_mend_lines(struct gdb *g, struct gdb_frame *frames, size_t n);
+/*
  * The frame whose line a user means: the innermost one with source that is the program's own, not a system
  * header's; else the innermost with any source; else the innermost outside of the shim.
  */
