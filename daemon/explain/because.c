@@ -72,12 +72,12 @@ int because_to_branch(struct explain *x, const struct condition *c, struct err *
 	return 1;
 }
 
-/* Is what the last value was found in a variable of a function, and no object? */
+/* Is what the last value was found in a variable of a function, which may be in registers alone, and no object? */
 static bool is_on_stack(struct explain *x)
 {
 	struct mapping m;
 
-	return shim_is_stack(x->memory) ||
+	return !x->memory || shim_is_stack(x->memory) ||
 	       (x->t.mode && maps_find(cursor_memory(&x->t), x->memory, &m) && str_eq(m.path, "[stack]"));
 }
 
@@ -115,6 +115,7 @@ static int by_branch(struct explain *x, const struct condition *c, const struct 
 		r = flow_last_write(x, call, 8, 0, &ignored, e);
 	if (!r)
 		r = because_to_branch(x, c, e);
+	x->memory = 0;
 	if (!r)
 		r = flow_follow(x, x->t.in.seg.tid, &flags, false, e);
 	if (r < 0 && !explain_may_go_on(x, e))

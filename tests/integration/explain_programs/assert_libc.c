@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* An assertion that calls a function of libc, of which GDB knows no type. KIND: assertion */
+/* An assertion that calls a function of libc, of which GDB knows no type. KIND: assertion. CFLAGS: -fno-optimize-sibling-calls */
 #include <assert.h>
 #include <stdio.h>
 #include <string.h>
