@@ -11,24 +11,15 @@
 #include "base/str.h"
 
 static const char *const role_names[] = {
-	[STEP_FAILURE] = "failure",
-	[STEP_ACQUIRE] = "acquire",
-	[STEP_ALLOC] = "alloc",
-	[STEP_CALL] = "call",
-	[STEP_CLOSE] = "close",
-	[STEP_COPY] = "copy",
-	[STEP_FREE] = "free",
-	[STEP_INPUT] = "input",
-	[STEP_LATE] = "late",
-	[STEP_LOAD] = "load",
-	[STEP_RECURSION] = "recursion",
-	[STEP_RETURN] = "return",
-	[STEP_THROW] = "throw",
-	[STEP_TRANSITION] = "transition",
-	[STEP_TEST] = "test",
-	[STEP_WAKE] = "wake",
-	[STEP_WAIT] = "wait",
-	[STEP_WRITE] = "write",
+	[STEP_FAILURE] = "failure",	[STEP_ACQUIRE] = "acquire",
+	[STEP_ALLOC] = "alloc",		[STEP_CALL] = "call",
+	[STEP_CLOSE] = "close",		[STEP_COPY] = "copy",
+	[STEP_FREE] = "free",		[STEP_INPUT] = "input",
+	[STEP_LATE] = "late",		[STEP_LOAD] = "load",
+	[STEP_RECURSION] = "recursion", [STEP_RETURN] = "return",
+	[STEP_THROW] = "throw",		[STEP_TRANSITION] = "transition",
+	[STEP_TEST] = "test",		[STEP_WAKE] = "wake",
+	[STEP_WAIT] = "wait",		[STEP_WRITE] = "write",
 };
 
 static const char *const end_names[] = {

@@ -12,12 +12,12 @@
 
 /* Of these the first argument is the only descriptor. */
 static const unsigned short takes_one[] = {
-	SYS_read,	SYS_write,	 SYS_pread64,	SYS_pwrite64,	SYS_readv,	SYS_writev,	SYS_preadv,
-	SYS_pwritev,	SYS_preadv2,	 SYS_pwritev2,	SYS_lseek,	SYS_fstat,	SYS_fsync,	SYS_fdatasync,
-	SYS_ftruncate,	SYS_fallocate,	 SYS_fadvise64, SYS_ioctl,	SYS_fcntl,	SYS_flock,	SYS_dup,
-	SYS_dup2,	SYS_dup3,	 SYS_fchmod,	SYS_fchown,	SYS_getdents64, SYS_fchdir,	SYS_sendto,
-	SYS_recvfrom,	SYS_sendmsg,	 SYS_recvmsg,	SYS_sendmmsg,	SYS_recvmmsg,	SYS_accept,	SYS_accept4,
-	SYS_listen,	SYS_bind,	 SYS_connect,	SYS_shutdown,	SYS_getsockopt, SYS_setsockopt, SYS_getsockname,
+	SYS_read,	 SYS_write,	 SYS_pread64,	SYS_pwrite64, SYS_readv,      SYS_writev,     SYS_preadv,
+	SYS_pwritev,	 SYS_preadv2,	 SYS_pwritev2,	SYS_lseek,    SYS_fstat,      SYS_fsync,      SYS_fdatasync,
+	SYS_ftruncate,	 SYS_fallocate,	 SYS_fadvise64, SYS_ioctl,    SYS_fcntl,      SYS_flock,      SYS_dup,
+	SYS_dup2,	 SYS_dup3,	 SYS_fchmod,	SYS_fchown,   SYS_getdents64, SYS_fchdir,     SYS_sendto,
+	SYS_recvfrom,	 SYS_sendmsg,	 SYS_recvmsg,	SYS_sendmmsg, SYS_recvmmsg,   SYS_accept,     SYS_accept4,
+	SYS_listen,	 SYS_bind,	 SYS_connect,	SYS_shutdown, SYS_getsockopt, SYS_setsockopt, SYS_getsockname,
 	SYS_getpeername, SYS_epoll_wait, SYS_close,
 };
 

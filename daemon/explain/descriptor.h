@@ -7,8 +7,8 @@
 
 /*
  * The travel stands at a call of the library that makes a system call. Was that refused with EBADF, and the descriptor
- * open before? Adds a step at the call that closed it last, and says why the chain ends. 0; 1: no, and the travel stands
- * there still; -1.
+ * open before? Adds a step at the call that closed it last, and says why the chain ends. 0; 1: no, and the travel
+ * stands there still; -1.
  */
 int descriptor_explain(struct explain *x, struct err *e);
 

@@ -68,8 +68,7 @@ uint64_t flow_base_of_store(const struct insn *i, const struct insn_loc *l)
 	for (unsigned k = 0; k < n; k++) {
 		uint64_t base;
 
-		if (!v[k].writes || v[k].stack || l->addr + l->len <= v[k].addr ||
-		    l->addr >= v[k].addr + v[k].len)
+		if (!v[k].writes || v[k].stack || l->addr + l->len <= v[k].addr || l->addr >= v[k].addr + v[k].len)
 			continue;
 		base = v[k].base == INSN_NO_REG ? 0 : insn_reg(i->regs, v[k].base);
 		/* compilers put the address in the index, too, where neither is multiplied */

@@ -28,7 +28,8 @@ static unsigned element_written(const struct insn *i, const struct insn_loc *l)
 bool flow_assigned_array(struct inspect *p, const struct insn *i, const struct insn_loc *l, struct object *o)
 {
 	const char *text = json_string_value(json_object_get(p->location, "text"));
-	cleanup_free char *array = text ? condition_assigned_array(text) : NULL, *size = NULL, *cmd = NULL, *type = NULL;
+	cleanup_free char *array = text ? condition_assigned_array(text) : NULL, *size = NULL, *cmd = NULL,
+			  *type = NULL;
 	unsigned element = element_written(i, l);
 	uint64_t lo, len, one;
 	struct err ignored;

@@ -59,8 +59,8 @@ static uint32_t number_of(const struct flow *f)
 	return n;
 }
 
-/* Why the call has returned that: a time-out of a wait for other threads, a descriptor that was closed. What was said of
- * its result is the end unless that is known. */
+/* Why the call has returned that: a time-out of a wait for other threads, a descriptor that was closed. What was said
+ * of its result is the end unless that is known. */
 static int why_refused(struct explain *x, int (*way)(struct explain *x, struct err *e), struct err *e)
 {
 	cleanup_free char *text = x->end_text ? xstrdup(x->end_text) : NULL;

@@ -125,8 +125,7 @@ void stack_mend_lines(struct gdb *g, struct gdb_frame *frames, size_t n)
 size_t stack_own_frame(const struct gdb_frame *frames, size_t n, size_t from)
 {
 	for (size_t i = from; i < n; i++)
-		if (!is_shim(&frames[i]) && frames[i].fullname && frames[i].line > 0 &&
-		    !is_system(frames[i].fullname))
+		if (!is_shim(&frames[i]) && frames[i].fullname && frames[i].line > 0 && !is_system(frames[i].fullname))
 			return i;
 	return n;
 }

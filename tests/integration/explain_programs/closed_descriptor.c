@@ -1,4 +1,5 @@
-/* KIND: abort. The descriptor of the log is closed by a function that has another one to close. */
+/* SPDX-License-Identifier: MIT */
+/* The descriptor of the log is closed by a function that has another one to close. KIND: abort */
 #include <fcntl.h>
 #include <stdlib.h>
 #include <unistd.h>

@@ -1,5 +1,5 @@
-/* KIND: jump */
-/* Optimized, both assignments become one store, which has the line of the loop. */
+/* SPDX-License-Identifier: MIT */
+/* Optimized, both assignments become one store, which has the line of the loop. KIND: jump */
 #include <ctype.h>
 #include <stdio.h>
 #include <string.h>

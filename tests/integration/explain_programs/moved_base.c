@@ -1,5 +1,5 @@
-/* KIND: jump */
-/* Optimized, the array is written by an address in front of it, as the index is counted first. */
+/* SPDX-License-Identifier: MIT */
+/* Optimized, the array is written by an address in front of it, as the index is counted first. KIND: jump */
 #include <stdio.h>
 #include <string.h>
 

@@ -74,7 +74,8 @@ static const struct {
 	{"while (running) {\n\tlock();\n\tif (!n)\n\t\tabort();\n}\n", condition_of_wait, "!n"},
 	{"do {\n\tabort();\n} while (!set);\n", condition_of_wait, "!set"},
 	{"while (busy) abort();\n", condition_of_wait, "busy"},
-	{"for (i = 0; state != STOP; i++) {\n\tx();\n\tif (i == 3)\n\t\tabort();\n}\n", condition_of_loop, " state != STOP"},
+	{"for (i = 0; state != STOP; i++) {\n\tx();\n\tif (i == 3)\n\t\tabort();\n}\n", condition_of_loop,
+	 " state != STOP"},
 	{"for (;;)\n\tabort();\n", condition_of_loop, NULL},
 	{"while (a)\n\tx();\nabort();\n", condition_of_loop, NULL},
 	{"do\n\tx();\nwhile (b);\nabort();\n", condition_of_loop, NULL},
@@ -125,8 +126,8 @@ static void assigned_array(void **state)
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = {cmocka_unit_test(around),
-		cmocka_unit_test(assigned_array), cmocka_unit_test(of_loops)};
+	const struct CMUnitTest tests[] = {cmocka_unit_test(around), cmocka_unit_test(assigned_array),
+					   cmocka_unit_test(of_loops)};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
