@@ -5,7 +5,7 @@
  * The folder cli/hunt is `fredctl bisect`: it runs a program again and again under the recorder until it fails, has the
  * cause of each failure looked for, groups failures by their causes, and reports. It knows neither command lines
  * (cmd_bisect.c) nor the recorder (struct hunt_hooks). Where to begin: hunt.h, hunt.c (the loop), state.h (what
- * survives a kill -9), report.h.
+ * survives a kill -9), report/report.h.
  */
 #ifndef FRED_HUNT_SPEC_H
 #define FRED_HUNT_SPEC_H

@@ -299,7 +299,7 @@ static int serve(struct debug *d, const char *socket_path, bool stay, struct err
 	}
 }
 
-/* The thread of the process that the stance is of: what it will do next is on no log yet. */
+/* Notes the process and thread of the snapshot as live: what that thread does next is in no log yet. */
 static int set_live(struct rec *rec, const struct thread_snapshot *p, struct err *e)
 {
 	const struct rec_image *img = NULL;
@@ -322,7 +322,7 @@ static int set_live(struct rec *rec, const struct thread_snapshot *p, struct err
 				: err_set(e, ERR_USAGE, "thread %d has not come to its first event yet", (int)p->tid);
 }
 
-/* The image that is meant; with the stance of a live program that one's. 0: e is set. */
+/* The image that the request means; with the snapshot of a live program, the image of that program. 0: e is set. */
 static uint32_t choose(struct debug *d, const json_t *params, struct thread_snapshot *p, struct err *e)
 {
 	const char *live = json_string_value(json_object_get(params, "live"));

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * slice.h: the backward dynamic slice of what was executed: from its last instructions back, all whose results reached
- * them, through registers and memory. (Korel and Laski's dynamic slicing, which papers/bugnet.txt, section 6, builds
- * on; that a function keeps registers for its caller is no part of it, as in DrDebug, CGO 2014.) Pure.
+ * them, through registers and memory. (Korel and Laski's dynamic slicing, on which BugNet, section 6, builds. Saving
+ * and restoring registers for a caller is left out of the slice, as in DrDebug, CGO 2014.) Pure.
  */
 #ifndef FRED_EXECUTED_SLICE_H
 #define FRED_EXECUTED_SLICE_H

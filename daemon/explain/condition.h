@@ -58,7 +58,7 @@ int condition_find_good(struct explain *x, const char *expr, const char *bad, ch
 char *condition_freeze(struct inspect *p, int level, const char *expr);
 /*
  * Which statement turned such an expression, that was true and is false at the position `bad` (NULL: the end)? Adds a
- * step, in which it is called `text`; the end of the chain is the caller's. 0; 1: it did not turn so; -1. The travel
+ * step, in which it is called `text`; the end of the chain is the caller's. 0; 1: it did not turn so; -1. The cursor
  * stands nowhere afterwards.
  */
 int condition_turned(struct explain *x, const char *text, const char *frozen, const char *bad, struct err *e);

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * explain.h: from a failure back to its cause, without an expression of the user's. The replay goes to
- * the failure, whose kind follows from how the program ended and from the libc functions on its stack
- * (failure.h). Then the search goes back: for a condition that the program itself has checked, by
- * reverse-watch (condition.h); for a value, from instruction to instruction (flow.h). Each step of the
- * chain is a state in which the program stood; nothing is claimed that was not seen there.
+ * explain.h: from a failure back to its cause, without an expression of the user's. The replay goes
+ * to the failure, whose kind follows from how the program ended and from the libc functions on its
+ * stack (failure.h). Then the search goes back: for a condition that the program itself has
+ * checked, by reverse-watch (condition.h); for a value, from instruction to instruction (flow.h).
+ * Each step of the chain is a state in which the program stood; nothing is claimed that was not
+ * seen there.
  *
- * The folder stands above daemon/debug, whose cursor.h moves the program through time.
+ * The program is moved along the timeline by timetravel/cursor.h.
  */
 #ifndef FRED_EXPLAIN_EXPLAIN_H
 #define FRED_EXPLAIN_EXPLAIN_H

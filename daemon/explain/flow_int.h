@@ -34,7 +34,7 @@ enum next { FLOW_ON = 0, FLOW_ENDED = 1, FLOW_TURNED = 2 /* f is about another v
 int flow_memory(struct flow *f, struct err *e);
 int flow_register(struct flow *f, struct err *e);
 
-/* What had set a register: where the travel stands. */
+/* What had set a register: where the cursor stands. */
 enum setter {
 	SETTER_ON = 0, /* inside flow_register.c only */
 	SETTER_INSN, /* in front of the instruction that set it: regs, origin */
@@ -57,7 +57,7 @@ int flow_to_setter(struct flow *f, struct flow_setter *s, struct err *e);
 /*
  * flow_far.c: from inside a function, over any number of instructions, back to the last one of it that may have set
  * f->l, to after a call that may have, or to its entry. kept: calls keep the register. *regs: of that state. 1: it is
- * not found, and the travel stands where it stood.
+ * not found, and the cursor stands where it stood.
  */
 int flow_far_back(struct flow *f, bool kept, struct user_regs_struct *regs, struct err *e);
 /*
@@ -67,7 +67,7 @@ int flow_far_back(struct flow *f, bool kept, struct user_regs_struct *regs, stru
 int flow_to_creator(struct flow *f, struct err *e);
 /*
  * At `here`, in a function of libc's that copies, GDB is attached: its destination and its source. 0: not known. The
- * travel stands where it stood.
+ * cursor stands where it stood.
  */
 int flow_ends_of_copy(struct explain *x, const struct timeline_point *here, uint64_t *dest, uint64_t *source,
 		      struct err *e);
@@ -97,7 +97,7 @@ int flow_take_origin(struct flow *f, const struct user_regs_struct *r, const str
 /*
  * latest.c: of several values that were compared, the way to the one that another thread has written last becomes the
  * chain: FLOW_ENDED. Where no other thread has written one, f becomes about the one that was written last: FLOW_TURNED.
- * The travel stands in front of the instruction, and then again. FLOW_ON: they were not read from memory; -1.
+ * The cursor stands in front of the instruction, and then again. FLOW_ON: they were not read from memory; -1.
  */
 int flow_latest(struct flow *f, const struct insn_origin *o, struct err *e);
 /*
@@ -108,7 +108,7 @@ int flow_latest(struct flow *f, const struct insn_origin *o, struct err *e);
 int flow_lost_update(struct flow *f, const struct insn_origin *o, struct err *e);
 /*
  * latest.c: nothing had written the memory when it was read, at `at`: does another thread write it later? Then that is
- * the cause. 0: it is; 1: no; -1. The travel stands nowhere in particular afterwards.
+ * the cause. 0: it is; 1: no; -1. The cursor stands nowhere in particular afterwards.
  */
 int flow_too_late(struct explain *x, const struct timeline_point *at, uint64_t addr, unsigned len, const char *name,
 		  struct err *e);

@@ -16,7 +16,7 @@ struct inspect {
 	json_t *thread, *location, *backtrace;
 	struct gdb_frame *frames;
 	size_t nframes;
-	int user; /* the level of the frame that a user means; see show_user_frame */
+	int user; /* the level of the frame that a user means; see stack_user_frame */
 	bool to_copy; /* the innermost function is one of libc that copies or fills memory */
 };
 

@@ -72,7 +72,7 @@ static bool read_from(struct flow *f, const struct insn_loc *from, const struct 
 }
 
 /*
- * Values that one thread has written alone: what was written last has made the comparison what it is. The travel stands
+ * Values that one thread has written alone: what was written last has made the comparison what it is. The cursor stands
  * nowhere in particular before, and in front of the comparison afterwards. FLOW_TURNED: f is about that value; FLOW_ON:
  * not both were read from memory; -1.
  */
@@ -183,7 +183,7 @@ static int to_comparison(struct explain *x, pid_t tid, struct insn_origin *o, st
 	return 1;
 }
 
-/* Is the value one that the loop counts? The travel stands nowhere in particular afterwards. -1: it failed. */
+/* Is the value one that the loop counts? The cursor stands nowhere in particular afterwards. -1: it failed. */
 static int is_counter(struct explain *x, pid_t tid, const struct insn_loc *from, struct err *e)
 {
 	struct flow one = {.x = x, .tid = tid, .l = *from, .pointer = true, .number = true, .trial = true};

@@ -101,7 +101,7 @@ static void reason_fini(struct reason *r)
 	free(r->good);
 }
 
-/* The condition around the statement that waits. The travel stands there. 0; 1: there is none; -1. */
+/* The condition around the statement that waits. The cursor stands there. 0; 1: there is none; -1. */
 static int read_reason(struct explain *x, struct reason *r, struct err *e)
 {
 	cleanup_free char *good = NULL;

@@ -17,11 +17,11 @@ struct vain {
 	bool semaphore; /* which is one that is not used as a lock */
 };
 
-/* Adds steps to the chain and says why it ends. 0: a cause was found; 1: none; -1. The travel stands nowhere in
+/* Adds steps to the chain and says why it ends. 0: a cause was found; 1: none; -1. The cursor stands nowhere in
  * particular afterwards. */
 int vain_explain(struct explain *x, const struct vain *v, struct err *e);
 /*
- * The travel stands at a call of the library that returned what says that a time-out has expired: was it a wait for
+ * The cursor stands at a call of the library that returned what says that a time-out has expired: was it a wait for
  * another thread? As above.
  */
 int vain_explain_timeout(struct explain *x, struct err *e);

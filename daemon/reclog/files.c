@@ -42,7 +42,7 @@ static int parse(struct rec_files *l, char *p, const char *end, const char *path
 	       (base = next(&p, end))) {
 		if (str_u64(base, 16, 0, UINT64_MAX, &f.base))
 			return err_set(e, ERR_USAGE, "%s: damaged: '%s' is not an address", path, base);
-		/* of what a process has mapped behind its back, nobody knows the place (the recorder had no /proc) */
+		/* the recorder had no /proc: the path of this file is not known */
 		if (!f.real[0] && copy_name_ok(f.copy))
 			continue;
 		if (check(&f, path, e))

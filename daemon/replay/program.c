@@ -49,7 +49,10 @@ int program_env(const struct rec_image *img, struct strv *env, struct err *e)
 	return 0;
 }
 
-/* A program without a path, as from a memfd, or by one into a folder that nobody sees any more: the kept copy of it. */
+/*
+ * A program without a path, as from a memfd, or whose path leads into a folder that is not visible any more: the
+ * recorded file of it.
+ */
 static char *path_of_copy(const struct rec *rec, const struct rec_image *img, const char *root, struct err *e)
 {
 	cleanup_free char *real = str_fmt("%s%s", root, img->exe);

@@ -195,7 +195,7 @@ static int place_link(int root, const char *real, const char *path, struct err *
 	cleanup_close int dir = make_dirs(root, path, false), there = -1;
 
 	there = dir < 0 ? -1 : open_in_root(root, path, O_PATH);
-	/* in /proc the name is there, but leads elsewhere: exec_path (target.c) sees to that */
+	/* in /proc the name exists, but leads elsewhere: program_path (program.c) gives another path then */
 	if (there >= 0 || (dir >= 0 && (!symlinkat(real, dir, path_base(path)) || errno == EEXIST)))
 		return 0;
 	return err_errno(e, ERR_USAGE, "cannot make %s in the root of a replay", path);

@@ -16,7 +16,7 @@ struct server_config { /* borrowed; must outlive the server */
 	int listen_fd; /* from wire_listen */
 	const char *home; /* $FRED_HOME */
 	const char *build; /* identifies the executable */
-	const struct op_entry *ops; /* what workers run (session/op.h), ended by a NULL method */
+	const struct op_entry *ops; /* what workers run (replay/operation.h), ended by a NULL method */
 	const char *log_path; /* opened again by workers; NULL: standard error */
 	/* cell_start; a test may use something that needs no privileges */
 	int (*start_cell)(int (*init)(void *arg), void *arg, struct cell *out, struct err *e);

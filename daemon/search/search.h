@@ -42,15 +42,15 @@ struct search_result {
 };
 
 /*
- * Checks both ends and runs stages A to D. 0 with *r filled, or -1: an op failed, the search was
- * cancelled (ERR_CANCELLED), the params make no sense or, with ON_ERROR_FAIL, the expression could
- * not be evaluated (ERR_USAGE). r->stage is filled in each case.
+ * Checks both ends and runs stages A to D. 0 with *r filled, or -1: an op failed, the search was cancelled
+ * (ERR_CANCELLED), the params make no sense or, with SEARCH_ON_ERROR_FAIL, the expression could not be evaluated
+ * (ERR_USAGE). r->stage is filled in each case.
  *
- * Which truth value is good is what the left end has (FReD 3.2: "we care only that the two Boolean
- * values be opposite").
+ * Which truth value is good is what the left end has (FReD 3.2: "we care only that the two Boolean values be
+ * opposite").
  *
- * Evaluations up to stage C: at most 2 + ceil(log2(right - left)) + slack. Events run through: with
- * checkpoints that cost nothing at most the way to `right` once and the interval once more.
+ * Evaluations up to stage C: at most 2 + ceil(log2(right - left)) + slack. Events run through: with checkpoints that
+ * cost nothing at most the way to `right` once and the interval once more.
  */
 int search_run(const struct search_ops *ops, void *ctx, const struct search_params *p, struct search_result *r,
 	       struct err *e);

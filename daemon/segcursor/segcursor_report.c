@@ -41,7 +41,7 @@ struct reporting {
 enum reached { GOES_ON = 0, AT_END = 1, NOT_FOUND = 2 };
 
 /*
- * Does the copy wait for another thread? In pthread_once, after the routine: in a replay the turn is lent to the
+ * Does the copy wait for another thread? In pthread_once, after the routine: in a replay the turn is donated to the
  * thread that is in it, to come out. Called about as often as slices end.
  */
 static bool waits_in_vain(void *ctx)

@@ -16,8 +16,10 @@
 /* Looks for words to watch, by a copy that runs for cpu_ns: l->guess, n == 0 if there are none. May
  * answer (good at the end). */
 int local_guess(struct local *l, uint64_t cpu_ns, enum local_verdict *v, struct err *e);
-/* Goes through the hits of the guessed words. When the guess leads to nothing it is dropped and the
- * left end is where it was (as a copy); NOT_YET. */
+/*
+ * Goes through the hits of the guessed words. When the guess leads to nothing it is dropped, and
+ * the left end is where it was (as a copy): LOCAL_NOT_YET.
+ */
 int local_guided(struct local *l, uint64_t raw_max, enum local_verdict *v, struct err *e);
 
 #endif

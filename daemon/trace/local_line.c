@@ -291,7 +291,7 @@ static int rest_of(struct line_search *w, const struct trace_local_place *place,
 	return r;
 }
 
-/* Where the transition is, by what is left behind it. 1: not known. */
+/* Where the transition is, from what remains of the segment after it. 1: not known. */
 static int come_near(struct line_search *w, const struct trace_local_place *place, struct err *e)
 {
 	struct rest all, behind;

@@ -17,7 +17,7 @@ enum found { FOUND_STEP = 0, FOUND_END = 1 };
 
 /* ---- steps ---- */
 
-/* A step where the travel stands; p is open there, and stays so. */
+/* A step where the cursor stands; p is open there, and stays so. */
 static struct why_step *step_here(struct why *w, struct inspect *p, struct why_operand *o)
 {
 	struct why_step *s = why_step_new();
@@ -82,7 +82,7 @@ static int by_recorder(struct why *w, struct why_operand *o, struct why_step *s,
 	return 0;
 }
 
-/* The other bytes of a value of which the instruction made only `part`; the travel stands in front of it. */
+/* The other bytes of a value of which the instruction made only `part`; the cursor stands in front of it. */
 static void add_rest(struct why_step *s, struct inspect *p, const struct why_operand *o, const struct insn_loc *part)
 {
 	bool mem = o->l.where == INSN_IN_MEM;
@@ -164,7 +164,7 @@ static void tell_constant(struct why_step *s, const struct insn_origin *o)
 		why_set_end(&s->end, &s->end_text, END_CONSTANT, "%s is a constant of the program", s->after);
 }
 
-/* The travel stands where the recorder made o. */
+/* The cursor stands where the recorder made o. */
 static int recorded_here(struct why *w, struct why_operand *o, struct why_step **step, struct err *e)
 {
 	cleanup_free char *who = NULL;
@@ -195,7 +195,7 @@ static int copied_here(struct why *w, struct why_operand *o, struct why_step **s
 	return got;
 }
 
-/* What is to be known of a step whose operands are known: the travel goes back to it. */
+/* What is to be known of a step whose operands are known: the cursor goes back to it. */
 static int tell_step(struct why *w, struct why_operand *o, struct why_step *s, const struct insn_origin *origin,
 		     struct err *e)
 {
@@ -221,7 +221,7 @@ static int tell_step(struct why *w, struct why_operand *o, struct why_step *s, c
 	return told ? 0 : -1;
 }
 
-/* The travel stands in front of the instruction that made o. *step: the caller's. */
+/* The cursor stands in front of the instruction that made o. *step: the caller's. */
 static int made_here(struct why *w, struct why_operand *o, struct why_step **step, struct err *e)
 {
 	struct explain *x = &w->x;

@@ -52,7 +52,7 @@ static bool is_of_statement(struct gathering *g, uint64_t pc)
 
 static int source(struct gathering *g, const struct insn_loc *l, const struct timeline_point *at, struct err *e);
 
-/* All that the instruction at `at` takes its result from; the travel stands there. */
+/* All that the instruction at `at` takes its result from; the cursor stands there. */
 static int sources(struct gathering *g, const struct insn_origin *o, const struct timeline_point *at, struct err *e)
 {
 	for (unsigned k = 0; k < o->n; k++)
@@ -94,7 +94,7 @@ static int of_register(struct gathering *g, struct why_operand *o, const struct 
 	return *merged ? sources(g, &s.origin, &o->setter, e) : 0;
 }
 
-/* What is at l in front of the instruction at `at`, where the travel stands. */
+/* What is at l in front of the instruction at `at`, where the cursor stands. */
 static int source(struct gathering *g, const struct insn_loc *l, const struct timeline_point *at, struct err *e)
 {
 	struct explain *x = &g->w->x;

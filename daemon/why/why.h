@@ -2,10 +2,10 @@
 /*
  * why.h: where a value came from: a tree. A step is a statement that made a value: the program stands in front of the
  * instruction that put it where it is. Its operands are the values that the statement used for it, other than
- * constants; each came from a step again. What decided that the statement was executed (control dependences), and
- * the addresses by which operands were reached, are not in the tree.
+ * constants; each came from a step again. What decided that the statement was executed (control dependences), and the
+ * addresses by which operands were reached, are not in the tree.
  *
- * (The backward dynamic slice that papers/bugnet.txt, section 6, cites, of one value, grouped by statements.)
+ * (This is the backward dynamic slice of one value, which BugNet, section 6, cites, grouped by statements.)
  */
 #ifndef FRED_WHY_WHY_H
 #define FRED_WHY_WHY_H
@@ -83,13 +83,13 @@ int why_follow(struct why *w, struct err *e);
 
 /*
  * input.c: what event n, of the recorder's function `who`, brought into the program, in words: and for memory, which
- * byte of which file. malloc'd; the travel stands elsewhere afterwards. No inspect may be open.
+ * byte of which file. malloc'd; the cursor stands elsewhere afterwards. No inspect may be open.
  */
 char *why_input(struct why *w, const char *who, uint64_t n, const struct insn_loc *l, struct err *e);
 
 /*
- * statement.c: the travel stands in front of the instruction that made `step`, whose origin is o. Adds what the
- * statement used, without names. The travel stands elsewhere afterwards. No inspect may be open.
+ * statement.c: the cursor stands in front of the instruction that made `step`, whose origin is o. Adds what the
+ * statement used, without names. The cursor stands elsewhere afterwards. No inspect may be open.
  */
 int why_statement(struct why *w, struct why_step *step, const struct insn_origin *o, struct err *e);
 

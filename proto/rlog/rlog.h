@@ -233,7 +233,7 @@ enum rlog_call {
 
 /*
  * What a call read from a file that did not change is not in its SYSRET: there stand a 0, where else the length of the
- * bytes is, and this. The bytes are those of a kept file, as many as the call gave.
+ * bytes is, and this. The bytes are those of a recorded file, as many as the call gave.
  */
 struct rlog_ref {
 	uint64_t dev, ino, size, mtime_ns, part; /* the copy's name, "DEV-INO-SIZE-MTIMENS[-PART]" in hexadecimal */

@@ -43,8 +43,10 @@ struct replay_walk_change {
 };
 
 struct replay_walk {
-	/* The worker's. Arrivals are those at place[], and each coming into the range; see xlate_plan in
-	 * plugins/record/dbt/xlate.h. */
+	/*
+	 * The worker's. Arrivals are those at place[], and each coming into the range; see struct xlate_count in
+	 * plugins/record/dbt/xlate.h.
+	 */
 	uint64_t pc; /* where the thread stands */
 	uint64_t nth; /* it ends at this arrival, from 1; 0: at none */
 	uint64_t place[REPLAY_WALK_PLACES];

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* real.h: the functions after the wrappers. */
+/* real.h: the real functions, which the wrappers call. */
 #ifndef FRED_RECORD_REAL_H
 #define FRED_RECORD_REAL_H
 
 #include <stdint.h>
 
-/* The real function after a wrapper; resolved once at start. */
+/* The real function that the wrapper of this name calls; resolved once, at the start. */
 #define REAL(name) ((__typeof__(&name))real_table[REAL_##name])
 enum real_id {
 #define REALFN(name, version) REAL_##name,

@@ -39,7 +39,7 @@ __asm__(".text\n"
 	".hidden scrub_stack\n"
 	".type scrub_stack, @function\n"
 	"scrub_stack:\n"
-	"	.cfi_startproc\n" /* for who unwinds: view/outside.h */
+	"	.cfi_startproc\n" /* for unwinders: daemon/visibility/shim_frames.h */
 	"	mov $3072, %edi\n"
 	".globl scrub_stack_bytes\n"
 	".hidden scrub_stack_bytes\n"

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * ev.c: events without payload, in both modes. System calls have their own code in sys.c.
+ * ev.c: events without payload, in both modes. System calls have their own code in sys/.
  *
- * The record is built after the cursor and its kind byte is stored last: the log is complete up to
- * the last whole record at any moment.
+ * The record is built after the cursor and its kind byte is stored last: the log is complete up to the last whole
+ * record at any moment.
  */
 #include "record/event/ev.h"
 #include "record/core/scrub.h"

@@ -104,7 +104,7 @@ static __attribute__((noinline)) void wait_parked(struct thr *t, uint32_t state)
 		notify(state); /* nothing can go on from here */
 	}
 	t->stand.there = 0;
-	/* one that stood here while another went on (session/segment.h) may come late: that one stands now */
+	/* one that stood here while another went on (replay/segment.h) may come late: that one stands now */
 	if (c->parked == t->ordinal)
 		__atomic_store_n(&c->state, REPLAY_RUNNING, __ATOMIC_RELEASE);
 	tsc_arm();
@@ -269,7 +269,9 @@ static uint32_t count_event(void)
 	return likely(c->turn < c->total) ? G.sched->slot[c->slot].thread : 0;
 }
 
-/* Stops here if wanted. 1: the turn is given, as others went on meanwhile (session/segment.h); it may be back already.
+/*
+ * Stops here if wanted. 1: the turn was given away, since others went on meanwhile (replay/segment.h); it may be back
+ * already.
  */
 static int stop_here(struct thr *t)
 {

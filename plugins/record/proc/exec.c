@@ -398,7 +398,7 @@ static char **build_env(char *const *envp, int ours)
 		p = fmt_str(p, end, ":");
 		str = p;
 		p = fmt_str(p, end, G.rec);
-		while (p - str < 24) /* room for a replay's own path, see session/target.c */
+		while (p - str < 24) /* at least as long as a replay's path of it, see replay/program.c */
 			p = fmt_str(p, end, "/");
 	}
 	out[k] = 0;

@@ -35,7 +35,7 @@ static long clone_any(struct clone_args *c)
 	return raw6(SYS_clone, (long)(c->flags | c->exit_signal), 0, parent, (long)c->child_tid, (long)c->tls, 0);
 }
 
-/* With a wanted PID: it may still be taken by a killed process's thread for a while, see trap.c. */
+/* With a wanted PID: a thread of a killed process may still have it for a while, see dispatch/clone.c. */
 static long clone_process(struct clone_args *c)
 {
 	long pause[2] = {0, 1000000}, ret = clone_any(c);

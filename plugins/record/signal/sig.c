@@ -45,9 +45,9 @@ struct handler_frame {
 /*
  * mask: the handler's, from when its stack is in use. All signals that come are blocked before and after: of one that
  * comes while this thread is on another stack, the kernel would put the frame on top of the program's signal stack,
- * where *info and *uc are. view/handlers.c knows the call by the code around it. The name is what a backtrace shows.
- * slot: own_stack.h. Of the recorder's registers the handler sees no other either: what it saves of them on its stack
- * is to be the same in a replay.
+ * where *info and *uc are. daemon/visibility/signal_handlers.c recognises the call by the code around it. The name is
+ * what a backtrace shows. slot: own_stack.h. Of the recorder's registers the handler sees no other either: what it
+ * saves of them on its stack is to be the same in a replay.
  */
 #define SAVE(reg, at) "	push %" #reg "\n	.cfi_adjust_cfa_offset 8\n	.cfi_offset " #reg ", -" #at "\n"
 #define SAVE_ALL SAVE(rbp, 16) SAVE(rbx, 24) SAVE(r12, 32) SAVE(r13, 40) SAVE(r14, 48) SAVE(r15, 56)
@@ -131,7 +131,7 @@ static __attribute__((always_inline)) inline void wipe_above(const struct handle
 
 /*
  * Calls the program's handler for an asynchronous signal. uc: the kernel's, in whose frame this is, or NULL. call: see
- * own_call. The handler may change the registers and the mask that it finds.
+ * sig_own_call. The handler may change the registers and the mask that it finds.
  */
 static void call_handler(struct thr *t, int sig, const siginfo_t *si, uint64_t sp, ucontext_t *uc, ucontext_t *call)
 {

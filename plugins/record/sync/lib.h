@@ -8,8 +8,8 @@
  *	lib_leave(LIB_TZ, locked);
  *	return ret;
  *
- * The wrappers are called w_NAME in C and NAME in the symbol table (LIBC): the headers' own
- * redirections and inline functions then do not get in the way.
+ * The wrappers are called w_NAME in C, and NAME in the symbol table (by the macro LIBC): the headers' own redirections
+ * and inline functions then do not get in the way.
  */
 #ifndef FRED_RECORD_LIB_H
 #define FRED_RECORD_LIB_H
@@ -53,7 +53,7 @@ extern struct lib_lock lib_locks[LIB_LOCKS];
 #define LIBC(type, name, params)                                                                                       \
 	EXPORT type w_##name params __asm__(#name);                                                                    \
 	type w_##name params
-/* The real function after a wrapper that no header declares. */
+/* The real function of a wrapper (LIBC), which need not be declared by a header. */
 #define REAL_W(name) ((__typeof__(&w_##name))real_table[REAL_##name])
 #define REAL_LATE(name) ((__typeof__(&w_##name))real_late(REAL_##name))
 

@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * sys.c: one system call of the program, recorded or replayed from the table in syscalls.def.
+ * sys.c: one system call of the program, recorded or replayed as its row in dispatch/syscalls.def says.
  *
- * Record: SYS (count, nr, args..., check of the inputs), then the call, then SYSRET (result, outputs). The
- * outputs are logged one after the other, each as a varint length and its bytes, in the table's order; what was read
- * from a file may be named instead (refs.c).
- * Replay: the same, but the outputs come from the log.
+ * Record: SYS (count, nr, args..., check of the inputs), then the call, then SYSRET (result, outputs). The outputs are
+ * logged one after the other, each as a varint length and its bytes, in the table's order; what was read from a file
+ * may be named instead (refs.c). Replay: the same, but the outputs come from the log.
  */
 #include "record/sys/sys.h"
 #include "record/core/held.h"

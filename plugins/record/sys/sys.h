@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * sys.h: what the sys_*.c share: how a system call is described, and the steps of recording and replaying it.
+ * sys.h: what the sys_*.c share: how a system call is described, and the steps of recording and replaying it. The table
+ * is dispatch/syscalls.def.
  *
  *   sys.c        the table, the records of a call, calls that need nothing else
  *   mem_file.c   what is written to /proc/self/mem
@@ -8,7 +9,7 @@
  *   refs.c       what is read from files that do not change
  *   sys_data.c   the memory that a call reads and writes
  *   sys_map.c    mmap, brk and others; copies of mapped files
- *   sys_remap.c  mremap
+ * sys_remap.c  mremap
  *   sys_msg.c    calls with many or nested outputs: messages, native AIO
  *   sys_req.c    ioctl, fcntl, prctl and others: by request
  *   sys_shm.c    System V shared memory

@@ -140,7 +140,7 @@ long sys_ldt(struct thr *t, long nr, const long *a, ucontext_t *uc)
 	return (G.mode == SHIM_REPLAY ? replay_ldt : record_ldt)(t, a, op, n);
 }
 
-/* Replay: maps the kept copy. Past the end of the copy a page is a SIGBUS, as in the original. */
+/* Replay: maps the recorded file. Past the end of the copy a page is a SIGBUS, as in the original. */
 static long map_kept(const uint64_t *st, const long *a, long addr)
 {
 	int fd = open_kept(st);
