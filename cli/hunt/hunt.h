@@ -71,7 +71,7 @@ enum hunt_stop {
  */
 int hunt_run(const struct hunt_spec *spec, const char *dir, const struct hunt_hooks *hooks, json_t **report,
 	     struct err *e);
-/* The exit code of the contract. */
+/* The exit code, as in fredctl(1). */
 int hunt_exit_code(const json_t *report);
 
 #endif

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* show.h: the contract's JSON objects of what stack.h reads: threads, source locations, backtraces. */
+/*
+ * show.h: the JSON objects of what stack.h reads, as fredctl(1) describes them: threads, source locations, backtraces.
+ */
 #ifndef FRED_REPLAY_SHOW_H
 #define FRED_REPLAY_SHOW_H
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* watch_result.c: what was found: read from the process that stands there, and as the contract's JSON object. */
+/* watch_result.c: what was found: read from the process that stands there, and as the JSON object of fredctl(1). */
 #include "watch/watch_int.h"
 
 #include <stdlib.h>

@@ -8,7 +8,7 @@
 
 #include <stdarg.h>
 
-/* What kind of failure: decides the exit code (DESIGN contract: see err_exit_code). */
+/* What kind of failure it is, which decides the exit code (err_exit_code). */
 enum err_kind {
 	ERR_NONE = 0,
 	ERR_NOT_FOUND, /* not found, ends equal, a verification saw a difference: exit 1 */
@@ -34,7 +34,7 @@ int err_set(struct err *e, enum err_kind kind, const char *fmt, ...) __attribute
 int err_errno(struct err *e, enum err_kind kind, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
 /* Puts "fmt: " before the message; kind and reason stay. Returns -1. */
 int err_wrap(struct err *e, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
-/* The contract's exit code of a kind. */
+/* The exit code of a kind, as in fredctl(1). */
 int err_exit_code(enum err_kind kind);
 /* Its stable name ("usage", "internal", ...) for JSON, and back; unknown names give ERR_INTERNAL. */
 const char *err_kind_name(enum err_kind kind);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* test_err.c: setting, wrapping, the contract's exit codes. */
+/* test_err.c: setting, wrapping, the exit codes of fredctl(1). */
 #include <errno.h>
 
 #include "base/err.h"
