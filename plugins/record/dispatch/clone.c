@@ -59,8 +59,9 @@ __asm__(".text\n"
 	".size clone_at, .-clone_at\n");
 
 /*
- * The kernel gives the PIDs of a killed process's threads back some time after its parent has waited for it, and
- * tells nobody: a replay that starts anew at once may find one taken.
+ * The kernel frees the PIDs of a killed process's threads some time after the parent has waited for
+ * the process, and there is no notification of that: a replay that starts again at once may find
+ * one still in use, and tries again.
  */
 typedef long clone_call(const struct clone_args *c, size_t size);
 
@@ -76,8 +77,9 @@ static long clone_again(clone_call *call, const struct clone_args *c)
 }
 
 /*
- * clone, where a container's filter answers ENOSYS to clone3. It cannot choose a TID, and has one place for a PID's
- * descriptor and for the parent's copy of the TID.
+ * clone, where a container's filter answers ENOSYS to clone3. It cannot choose a TID, and has a
+ * single argument for both the address of the PID's descriptor and that of the parent's copy of the
+ * TID.
  */
 typedef long old_clone_call(long flags, long stack, long parent, long child, long tls);
 
@@ -103,7 +105,10 @@ static long clone_simply(const struct clone_args *c, size_t size)
 	return ret == -38 /* ENOSYS */ ? clone_old(clone_at_old, c) : ret;
 }
 
-/* With the recorded TID (a cell has its own PID namespace), or what is that for the program. */
+/*
+ * In a replay, with the recorded TID (a cell has a PID namespace of its own), or with another one that the program sees
+ * as that.
+ */
 static long clone_in_cell(clone_call *call, struct clone_args *c)
 {
 	pid_t tid = G.mode == SHIM_REPLAY && self ? self->born.want_tid : 0;
@@ -161,9 +166,9 @@ long clone_thread(long nr, const long *a, ucontext_t *uc)
 }
 
 /*
- * A thread that libc makes for itself (timers with SIGEV_THREAD, aio_read and so on), or the program: not through
- * pthread_create, but by the same call. Its first steps are the recorder's, below what the clone's caller has put on
- * the new stack; they run on the recorder's own.
+ * A thread that libc makes for itself (timers with SIGEV_THREAD, aio_read and so on), or that the
+ * program makes by clone, not by pthread_create. It first runs code of the recorder, on the
+ * recorder's own stack, so that what the caller of clone has put on the new stack stays as it is.
  */
 #define ADOPT_ROOM 512 /* from the caller's stack pointer down to where a signal may come before those */
 
@@ -200,7 +205,7 @@ static long clone_adopted(const struct clone_args *c, size_t size)
 	return ret == -38 /* ENOSYS */ ? clone_old(clone_adopted_old, c) : ret;
 }
 
-/* Those that share memory, and go on beside their creator */
+/* Threads and processes that share memory with their creator, which does not wait for them. */
 static int is_adoptable(uint64_t flags)
 {
 	return (flags & (CLONE_VM | CLONE_VFORK)) == CLONE_VM;
@@ -219,7 +224,7 @@ static long adopt_thread(struct thr *t, long nr, const long *a, ucontext_t *uc)
 		return thread_adopt_end(t, child, -1);
 	child->libc_start = (c.flags & CLONE_SETTLS) != 0;
 	G.own_processes |= child->own_process = !(c.flags & CLONE_THREAD);
-	/* libc's waits for its threads are no events: there the kernel's clearing counts, in a replay too */
+	/* libc's waits for its own threads make no events: the kernel clears the word for these, in a replay too */
 	child->ctid = !child->libc_start && (c.flags & CLONE_CHILD_CLEARTID) ? (uint32_t *)c.child_tid : 0;
 	if (!(c.flags & CLONE_SETTLS)) {
 		c.flags |= CLONE_SETTLS;
@@ -233,7 +238,7 @@ static long adopt_thread(struct thr *t, long nr, const long *a, ucontext_t *uc)
 	}
 	((uint64_t *)(sp - 264))[0] = (uint64_t)child;
 	((uint64_t *)(sp - 272))[0] = own_stack_steps(child);
-	c.stack = sp - ADOPT_ROOM - 4096; /* the kernel only wants its end */
+	c.stack = sp - ADOPT_ROOM - 4096; /* the kernel uses its end only */
 	c.stack_size = 4096;
 	return thread_adopt_end(t, child, clone_in_cell(clone_adopted, &c));
 }

@@ -2,15 +2,16 @@
 /*
  * turn.c: replay: whose turn it is, stopping at an event, divergences. See rlog/replay.h.
  *
- * One thread runs at a time: the owner. Waiting threads sleep on their own futex word; ctl->owner is
- * the truth, the words only wake. All of it lives in the control page, which the worker keeps with a
- * checkpoint, so a restored process goes on where it was.
+ * One thread runs at a time: the owner. Each waiting thread sleeps on a futex word of its own;
+ * ctl->owner says whose turn it is, the words only wake threads. All of it is in the control page,
+ * which the worker saves with a checkpoint, so a restored process goes on where it was.
  *
- * In parallel (ahead_until): a thread whose slot is over is away: it runs on without the turn, and waits for
- * it where its next record begins, or where the state of others would show (turn_await). So events keep
- * their order, and with them all that a slot does after its first record: only what a thread computes
- * between a release and its next event overlaps. Up to the bound that is what it does in a linear replay too,
- * unless threads share memory without synchronisation; so the worker believes no difference that it finds.
+ * In a parallel replay (ahead_until), a thread whose slot is over runs on without the turn, and
+ * waits for the turn where its next record begins, or where it would see the state of others
+ * (turn_await). So events keep their order, and so does all that a slot does after its first
+ * record: only what a thread computes between a release and its next event overlaps with other
+ * threads. At ahead_until the state is that of a linear replay, unless threads share memory without
+ * synchronisation; so a divergence in a parallel replay proves nothing.
  */
 #include "record/event/turn.h"
 #include "record/core/own_stack.h"
@@ -36,8 +37,8 @@ static void notify(uint32_t state)
 }
 
 /*
- * Both ways to stand still begin here: what the program has in registers and on its stack is the same each time a
- * replay stands there; how it then waits is not.
+ * Both ways to stop a thread begin here: the program's registers and stack are the same each time a
+ * replay stops there; how the thread then waits is not.
  */
 #define STAND(name)                                                                                                    \
 	__asm__(".text\n.globl " #name "\n.hidden " #name "\n.type " #name ", @function\n" #name ":\n"                 \
@@ -116,7 +117,7 @@ __attribute__((used)) void turn_park_here(struct thr *t, uint32_t state)
 	turn_scrub();
 }
 
-/* A copy of the process, in which nobody waits for what is told here, is watched for what is written to the turn. */
+/* In a copy of the process nobody waits for this state; its tracer watches the word `turn` instead. */
 _Noreturn void turn_end(struct thr *t, int state)
 {
 	G.ctl->state = (uint32_t)state;
@@ -143,7 +144,9 @@ _Noreturn void turn_diverge(struct thr *t, const struct rlog_rec *want, enum rlo
 {
 	struct replay_diverge *d = &G.ctl->diverge;
 
-	/* the program that is being recorded has not come here yet; or a copy does not know of the end of its segment
+	/*
+	 * no divergence: the program is still being recorded and has not come here yet, or a copy
+	 * has run past its segment
 	 */
 	if ((!want && (G.ctl->flags & REPLAY_F_LIVE) && G.ctl->turn + 1 == G.ctl->total) || G.ctl->endless) {
 		G.ctl->turn++;
@@ -163,7 +166,7 @@ _Noreturn void turn_diverge(struct thr *t, const struct rlog_rec *want, enum rlo
 	turn_end(t, REPLAY_DIVERGED);
 }
 
-/* The word of a thread that is past its EXIT becomes 0 when the kernel is done with it. */
+/* A thread after its EXIT event has a word that the kernel sets to 0 when the thread has ended: waits for that. */
 static void wait_dying(void)
 {
 	struct replay_ctl *c = G.ctl;
@@ -189,7 +192,7 @@ static int is_near(const struct thr *t)
 	return 0;
 }
 
-/* With a core for each of two threads a turn comes sooner than a wake-up would. */
+/* Spins for the turn: when both threads have a core, that is faster than a wake-up. */
 static int turn_soon(const struct thr *t)
 {
 	for (int i = 0; i < SPINS && (i % 64 || (turn_parallel() && is_near(t))); i++) {
@@ -254,7 +257,7 @@ void give_turn(uint32_t to)
 	raw_futex_wake(&c->wake[to], 1);
 }
 
-/* Counts the event; the thread whose slot is next, or 0 when this was the last event. */
+/* Counts the event. Returns the thread whose slot is next, or 0 when this was the last event. */
 static uint32_t count_event(void)
 {
 	struct replay_ctl *c = G.ctl;
@@ -328,7 +331,7 @@ void turn_exit(struct thr *t)
 	raw2(SYS_prctl, 40 /* PR_GET_TID_ADDRESS */, &word);
 	G.ctl->tid[t->ordinal] = 0;
 	t->undone = 0;
-	next = count_event(); /* who comes next stops, if wanted: this one is to end there */
+	next = count_event(); /* the thread whose turn comes next stops, if that is wanted: this one ends */
 	if (!next)
 		turn_end(t, REPLAY_ENDED);
 	t->exited = 1;
@@ -406,7 +409,7 @@ static void dir_file(char *buf, char *end, const char *name, uint32_t process)
 }
 
 static uint32_t
-	scheduled; /* the process whose schedule file is mapped: a child that the replay follows has its parent's */
+	scheduled; /* the process whose schedule file is mapped; a child that the replay follows uses its parent's */
 
 #define PAST_END (1ll << 40) /* in the schedule */
 void turn_map_past_end(uint64_t page)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* proc.c: fork: processes that come to be. exec.c has what becomes of them. */
+/* proc.c: fork: how new processes begin. exec.c has exec. */
 #include "launch/auxv.h"
 #include "launch/notes.h"
 #include "record/core/state.h"
@@ -24,7 +24,7 @@
 #include <sys/user.h>
 #include <ucontext.h>
 
-/* Where a container's filter answers ENOSYS, clone, which cannot choose a PID. */
+/* clone3; or clone, which cannot choose a PID, where a container's filter answers ENOSYS to clone3. */
 static long clone_any(struct clone_args *c)
 {
 	long ret = raw2(SYS_clone3, c, sizeof(*c)),
@@ -55,7 +55,7 @@ static int in_follow(uint32_t process)
 	return 0;
 }
 
-/* The image after ours on the way to the one that is wanted; 0: ours is the last, or not on it. */
+/* The next image on the way to the one that the replay follows; 0: this is the last one, or is not on the way. */
 static uint32_t next_to_follow(void)
 {
 	int i = 0;
@@ -68,8 +68,9 @@ static uint32_t next_to_follow(void)
 }
 
 /*
- * The child of the fork that is being replayed. A parent that was killed before it wrote the result leaves a
- * fork without: a timeline that goes on after it is that of the child. 0: there is none.
+ * The child of the fork that is being replayed. If the parent was killed before it wrote the
+ * result, the fork has none: a timeline that goes on after the fork is then that of the child. 0:
+ * there is no child.
  */
 static int fork_result(const struct thr *t, pid_t *pid, uint64_t *child)
 {
@@ -116,10 +117,15 @@ static void pidfd_event(struct thr *t, struct clone_args *c, int64_t pid, int64_
 	*at = (int)fd;
 }
 
-/* What a child of a replay gets: memory and a PID. Where it was in the recorded world, no call will show. */
+/*
+ * What the child gets in a replay: memory and a PID. Its namespaces and the like make no difference, since its calls
+ * are replayed.
+ */
 #define REPLAYED (CLONE_CHILD_SETTID | CLONE_CHILD_CLEARTID | CLONE_SETTLS)
 
-/* What the kernel told the parent alone, when a vfork child's memory has come over that. */
+/*
+ * Writes again what the kernel wrote for the parent alone, after the memory of a vfork child has been copied over it.
+ */
 static void told(struct thr *t, struct clone_args *c, int64_t pid, int64_t fd)
 {
 	if ((c->flags & CLONE_PARENT_SETTID) && c->parent_tid && pid > 0)
@@ -167,8 +173,8 @@ static long fork_record(struct thr *t, struct clone_args *c, int shares, uint64_
 }
 
 /*
- * The child says who it is, and the parent ends. Its threads wait for their turns in the same page: a turn of the
- * child's that one of them took would be lost.
+ * In the child: sets its PID in the control page, and waits until the parent has ended. The
+ * parent's threads wait for turns in the same page: one of them could take a turn of the child's.
  */
 static void outlive(pid_t parent)
 {
@@ -193,7 +199,7 @@ static long fork_replay(struct thr *t, struct clone_args *c, int shares, uint64_
 
 	group_begin(t);
 	ev(t, RLOG_FORK, 0, 0, 0);
-	/* the second half is not ours to consume before the turn comes back: only look */
+	/* the second half may be taken only when the turn is back: here it is only looked at */
 	if (!fork_result(t, &want, &child)) {
 		turn_done(t);
 		ev_half(t, RLOG_FORKED, &ret, &child);
@@ -229,7 +235,7 @@ static long fork_replay(struct thr *t, struct clone_args *c, int shares, uint64_
 				G.ctl->no_checkpoint = none;
 				alias_own_take(own);
 			} else {
-				raw0(SYS_setsid); /* CRIU can only dump who leads its session, and the parent ends */
+				raw0(SYS_setsid); /* CRIU can only dump a session leader, and the parent ends */
 				outlive(me);
 			}
 			init_fork_child(t, (uint32_t)child, 0);
@@ -240,7 +246,7 @@ static long fork_replay(struct thr *t, struct clone_args *c, int shares, uint64_
 		alias_own_drop(own);
 		if (pid < 0)
 			shim_fail("cannot fork with the recorded PID");
-		/* it may be several forks further on by now */
+		/* compared with this process, not with the child: it may be several forks further on by now */
 		while (follow && G.ctl->pid == G.pid)
 			raw_futex_wait((uint32_t *)&G.ctl->pid, (uint32_t)G.pid);
 		while (follow)

@@ -1,22 +1,26 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * chaos.c: see chaos.h. All draws come from the seed, and decisions are so many events apart, not so much time: the
- * same seed makes the same schedule, as long as the program gets the same input.
+ * chaos.c: see chaos.h. All random numbers come from the seed, and the distance between decisions
+ * is counted in events, not in time: the same seed makes the same schedule, as long as the program
+ * gets the same input.
  *
- * A bug shows when one thread is held up at one place while others come as far as another (Burckhardt et al., "A
- * randomized scheduler with probabilistic guarantees of finding bugs": few such decisions are enough). Nobody knows
- * where, and for how long. Four things make it likely all the same:
+ * A bug shows when one thread is held at one place until others have reached another place
+ * (Burckhardt et al., "A randomized scheduler with probabilistic guarantees of finding bugs": few
+ * such decisions are enough). The place and the time are not known. Four things make it likely to
+ * hit them:
  *
- *  - Most events are those of loops, most bugs are not. So a thread is held at the n-th event at a place (a caller and
- *    its callers) with a probability that falls with n^2: each place has its chance, however often others are passed.
- * The same for a computation, at the n-th time that an instruction accesses memory.
- *  - Each run has a temper, drawn once: how many such decisions there are, how often the turn changes besides, whether
- *    computations are interrupted, how patient those are that yield.
- *  - In half of the runs threads are held where they access one variable, until another one comes to it (chaos_hot.c);
- * in the others computations are stepped and interrupted (chaos_step.c).
- *  - A thread is held for one to some ten thousand events of others, small numbers as likely as large ones; so is one
- * that sleeps: whoever relies on a time to be long enough is wrong in some runs. If all are held, the first that is
- * over goes on.
+ *  - Most events are those of loops, most bugs are not. So a thread is held at the n-th event at a
+ *    place (a caller and its callers) with a probability that falls with n^2: each place has its
+ *    chance, however often others are passed. The same holds for a computation, at the n-th time
+ *    that an instruction accesses memory.
+ *  - Each run has parameters of its own, drawn once: how many such decisions there are, how often
+ *    the turn changes besides, whether computations are interrupted, how often a thread may yield
+ *    in vain.
+ *  - In half of the runs threads are held where they access one variable, until another one comes
+ *    to it (chaos_hot.c); in the others computations are stepped and interrupted (chaos_step.c).
+ *  - A thread is held for one to some ten thousand events of others, small numbers as likely as
+ *    large ones; so is a thread that sleeps: a program that relies on a sleep to be long enough
+ *    fails in some runs. If all threads are held, the one whose hold ends first goes on.
  */
 #include "record/sched/chaos.h"
 #include "record/core/memory.h"
@@ -30,12 +34,12 @@
 #define PLACES 8192u /* a power of two */
 #define EPOCH 32u /* decisions, on average, until the pace is drawn again */
 #define PACES 11u /* at most 2^pace events between two changes of turn */
-#define NEVER 14u /* hardly ever, but nobody is to starve */
+#define NEVER 14u /* hardly ever, so that no thread starves */
 #define HOLDS 14u /* a thread is held for at most 2^this events */
-#define LONG (1u << 16) /* or so many: until no other one can run, as a rule */
-#define PATIENCE 11u /* a thread yields at most 2^this times to none, until one that is held may run */
-#define IDLES 6u /* times that a thread is kept waiting although nobody runs, and others wait for the outside */
-#define SLEEP_NS 200000000ull /* that all sleeps that others are kept waiting for may take together */
+#define LONG (1u << 16) /* or so many: usually until no other thread can run */
+#define PATIENCE 11u /* a thread may yield 2^this times in vain; then one that is held may run */
+#define IDLES 6u /* how often a thread is kept waiting although none runs, and others wait for input */
+#define SLEEP_NS 200000000ull /* total time for which threads may be kept waiting for others that sleep */
 #define MANY 1000u
 #define RARE 64u /* events at a place, until a thread is held there, where it is held in other ways */
 #define FRAMES_WORDS 128u /* of the recorder's own frames */
@@ -51,10 +55,10 @@ static struct {
 	uint64_t events;
 	uint64_t sleep_ns; /* left */
 	uint32_t points; /* events until the turn changes */
-	uint32_t pace, cold, stops, watches; /* the temper */
+	uint32_t pace, cold, stops, watches; /* parameters of the run */
 	uint32_t patience, yields;
 	uint32_t idles;
-	int holds; /* the decision that is due holds the owner */
+	int holds; /* the next decision is to hold the owner */
 	uint64_t frame[CALLERS]; /* of the last look, 0: no more */
 	const uint64_t *above; /* the stack there; NULL: unknown */
 	uint64_t held[RLOG_MAX_THREADS]; /* until so many events */
@@ -131,7 +135,7 @@ void chaos_init(uint64_t seed)
 	}
 }
 
-/* Code of the program; of its libraries, only about. */
+/* Is pc near the caller: both in the program's code, or both in code of a library, as far as one can tell? */
 static int is_near(uint64_t pc, uint64_t caller)
 {
 	if (chaos_in_text(caller))
@@ -140,8 +144,8 @@ static int is_near(uint64_t pc, uint64_t caller)
 }
 
 /*
- * The stack above the call in progress: code near its caller there is, as a rule, where the callers go on. 0: it is not
- * found.
+ * A hash of the return addresses above the call in progress: a word on the stack that is an address
+ * of code near the caller is taken for one. 0: the caller was not found on the stack.
  */
 static uint64_t callers(const struct thr *t)
 {
@@ -161,7 +165,7 @@ static uint64_t callers(const struct thr *t)
 	}
 	chaos.above = sp + i;
 	for (sp += i, i = 1; i < CALLERS_WORDS && found < CALLERS; i++) {
-		/* the stack may end there, or the program have none */
+		/* the stack may end here, or the program may have no stack */
 		if ((i == 1 || (uint64_t)&sp[i] % PAGE < 8) && !sys_readable(&sp[i], 8))
 			break;
 		if (sp[i] != t->caller && is_near(sp[i], t->caller)) {
@@ -172,7 +176,7 @@ static uint64_t callers(const struct thr *t)
 	return key;
 }
 
-/* How often has this been seen? From 1. */
+/* Counts how often this key was seen, from 1. */
 static uint32_t times(uint16_t *seen, uint64_t key)
 {
 	seen += key * 0x9e3779b97f4a7c15ull >> 40 & (PLACES - 1);
@@ -181,14 +185,16 @@ static uint32_t times(uint16_t *seen, uint64_t key)
 	return *seen;
 }
 
-/* The first time it is one in so many, then in 3, 6, 10 times as many. */
+/* True with probability 1/first at the first time (n is 1), then 1/(3 first), 1/(6 first), 1/(10 first) ... */
 static int one_in(uint32_t first, uint32_t n)
 {
 	return chaos_random(first * n * (n + 1) / 2) == 0;
 }
 
-/* The owner is at a place where it has not been before. In a library: what of the program has called that, however deep
- * it is. */
+/*
+ * The owner is at a place where it has not been before: reports its callers to the breakpoints. If
+ * it is in a library, also the program's code that called that, however deep the calls are.
+ */
 static void see(const struct thr *t)
 {
 	const uint64_t *sp = chaos.above;
@@ -254,7 +260,7 @@ static uint32_t first_over(const uint32_t *waiting, uint32_t n)
 	return best;
 }
 
-/* Does one that sleeps come before that many events? */
+/* Will a thread that sleeps be due before that many events? */
 static int sleeper_before(uint64_t events)
 {
 	for (uint32_t i = 1; i < G.next_thread && i < RLOG_MAX_THREADS; i++)
@@ -263,7 +269,7 @@ static int sleeper_before(uint64_t events)
 	return 0;
 }
 
-/* All are held. */
+/* All are held: chooses the one whose hold ends first, or nobody, if a sleeper is due before that. */
 static uint32_t first_of_all(uint32_t owner, const uint32_t *waiting, uint32_t n)
 {
 	uint32_t best = first_over(waiting, n), who = waiting[best];
@@ -292,7 +298,7 @@ uint32_t chaos_yield(const uint32_t *waiting, uint32_t n)
 
 	if (count)
 		return free[chaos_random(count)];
-	/* who yields again and again may wait for one that is held */
+	/* a thread that yields again and again may be waiting for one that is held */
 	if (++chaos.yields < chaos.patience)
 		return CHAOS_STAY;
 	chaos.yields = 0;

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * keeper.c: the recording's files, also for a process that has given up its rights to them: what fails for
- * that reason is asked of the recording client. See rlog/keeper.h. And for one that has as many descriptors open as it
- * may: a program that leaks them is what somebody wants to know about.
+ * keeper.c: the recording's files, also for a process that has dropped its rights to them: `fredctl
+ * record` then opens or writes them for it (rlog/keeper.h). And for a process that has as many
+ * descriptors open as it may: a program that leaks descriptors is worth recording.
  *
- * Under the recording's path a process may have something else than the client: another root, an overlay, which would
- * take the logs for itself. So a path is used while it leads to the recording's own folder.
+ * The recording's path may lead elsewhere for this process than for `fredctl record`: it may have
+ * another root, or an overlay, into which the logs would go. So a path is used only while it leads
+ * to the recording's own folder.
  */
 #include "record/store/keeper.h"
 #include "record/core/state.h"
@@ -38,7 +39,10 @@ static int lost_rights(long err)
 
 #define NOT_HERE (-(long)ENOENT)
 
-/* Does this image, at its start, have no control page yet? It compares the page itself (init.c). */
+/*
+ * Does the recording's path still lead to its folder? An image that has no control page yet compares the page itself
+ * (init.c).
+ */
 static int is_here(void)
 {
 	uint64_t st[18]; /* struct stat: device, inode */
@@ -57,8 +61,9 @@ static const char *relative(const char *path)
 }
 
 /*
- * Is the one who listens allowed to know what we record? It says so by the control page's secret. Who has no such page
- * yet asks for it: its owner is root, our user, or one that has no name in our user namespace.
+ * May the process that listens see what is recorded? It proves that by the secret of the control
+ * page. An image that has no control page yet checks the peer's user ID instead: root, our own, or
+ * one that has no number in our user namespace.
  */
 #define OVERFLOW_UID 65534u
 static int trusted(int fd, const struct keeper_answer *a)
@@ -192,7 +197,7 @@ static long ask(struct question *w, const char *path, const char *to)
 	fmt_str(w->q.path, w->q.path + sizeof(w->q.path), path);
 	if (to)
 		fmt_str(w->q.to, w->q.to + sizeof(w->q.to), to);
-	/* a descriptor must come to this process: then its caller makes the room */
+	/* a descriptor has to arrive in this process, whose caller then makes room for it (keep_with_room) */
 	return w->q.op == KEEPER_OPEN ? exchange(w) : keep_with_room(exchange, w, w->fd);
 }
 
@@ -209,7 +214,7 @@ void keep_follow(int fd, int moved)
 
 	if (fd < 0)
 		return;
-	if (moved && (w.fd = name_socket(do_listen)) >= 0) { /* or it is one where somebody has done so */
+	if (moved && (w.fd = name_socket(do_listen)) >= 0) { /* else another one listens there already */
 		ask_over(fd, &w);
 		raw_close(w.fd);
 	}
@@ -224,7 +229,7 @@ int keep_reaches(void)
 	fmt_str(p, path + sizeof(path), "/control");
 	fd = keep_open(path, O_RDWR, 0);
 	if (fd < 0)
-		return fd == -EMFILE || fd == -ENFILE; /* that is to be seen */
+		return fd == -EMFILE || fd == -ENFILE; /* an error that the caller is to see */
 	raw_close(fd);
 	return 1;
 }
@@ -246,7 +251,7 @@ int keep_open(const char *path, int flags, int mode)
 	if (!lost_rights(r))
 		return (int)r;
 	asked = ask(&w, relative(path), 0);
-	/* for want of a descriptor it can be done again */
+	/* -EMFILE: the caller can try again with room for a descriptor */
 	return (int)(asked >= 0 || asked == -EMFILE ? asked : r);
 }
 
@@ -287,7 +292,7 @@ int keep_exists(const char *path)
 
 /* ---- files that are longer than it may make one ---- */
 
-/* Writing at end or beyond would bring SIGXFSZ. */
+/* Would a write at `end` or beyond raise SIGXFSZ? */
 int keep_limited(uint64_t end)
 {
 	uint64_t limit[2]; /* struct rlimit: RLIM_INFINITY is the highest number */
@@ -401,7 +406,7 @@ struct roomy {
 	int but;
 };
 
-/* A limit that the program has lowered, see limits.c: for this process alone, which goes. */
+/* Raises the limit that the program has lowered (limits.c), for this process alone, which ends soon. */
 static void raise_limit(void)
 {
 	uint64_t limit[2];
@@ -412,7 +417,10 @@ static void raise_limit(void)
 	raw4(SYS_prlimit64, 0, RLIMIT_NOFILE, limit, 0);
 }
 
-/* Its first descriptors are not the program's: no lock goes, and nobody is told that a connection ends. */
+/*
+ * Closes copies of the program's first descriptors: no lock is lost and no connection ends, since the program still has
+ * its own.
+ */
 static long make_room(void *arg)
 {
 	const struct roomy *r = arg;
@@ -424,7 +432,7 @@ static long make_room(void *arg)
 	return r->fn(r->arg);
 }
 
-/* No process can be made: with the process's own limit raised meanwhile. */
+/* For when no process can be made: calls fn with this process's own limit raised meanwhile. */
 static long with_limit(const struct roomy *r)
 {
 	uint64_t limit[2], more[2];

@@ -2,12 +2,14 @@
 /*
  * lib.c: library functions that hold a lock inside libc: the order between threads is logged.
  *
- * A wrapper takes a lock of the shim around the real call, as soon as a second thread has existed. The call
- * itself runs as the program's code: its system calls are events, and it may call back into the program.
- * A FILE is locked with its own lock (flockfile), so that it excludes what the program locks itself.
+ * A wrapper takes a lock of the shim around the real call, as soon as a second thread has existed.
+ * The call itself runs as the program's code: its system calls are events, and it may call back
+ * into the program. A FILE is locked with its own lock (flockfile), so that it excludes what the
+ * program locks itself.
  *
- * Nothing is delivered between a lock's event and the call: a handler that jumps away would leave the
- * lock taken. A thread that ends inside such a call (cancellation) gives its locks back at its end.
+ * No signal is delivered between a lock's event and the call: a handler that jumps out (longjmp)
+ * would leave the lock taken. A thread that ends inside such a call (cancellation) releases its
+ * locks at its end.
  */
 #include "record/sync/lib.h"
 #include "record/core/real.h"
@@ -79,8 +81,10 @@ static void file_take(struct thr *t, FILE *f)
 	wait_end(t);
 }
 
-/* Calls in calls, as a walk of libraries in another one, or a stream that writes to another one: those have an area of
- * their own. */
+/*
+ * Nested calls, such as dl_iterate_phdr in a callback of another, or a stream that writes to
+ * another one: locks beyond LIB_HELD are noted in an area of their own.
+ */
 #define MORE_MAX ((int)(SHIM_HELD_SIZE / sizeof(struct lib_held)))
 
 static struct lib_held *held_at(struct thr *t, int i)
@@ -117,7 +121,7 @@ static void drop(struct thr *t, const struct lib_lock *l, const FILE *f)
 
 	while (--i >= 0 && (held_at(t, i)->lock != l || held_at(t, i)->file != f))
 		;
-	if (i < 0 || t->unheld) { /* the innermost, which there was no memory for */
+	if (i < 0 || t->unheld) { /* the innermost one, for which there was no memory */
 		t->unheld -= t->unheld > 0;
 		return;
 	}
@@ -285,14 +289,14 @@ void lib_file_leave_slow(FILE *f)
 	shim_leave(t);
 }
 
-/* What the program locks orders what it does, too: more than a library lock. */
+/* A FILE that the program itself locks orders its threads (daemon/racecheck), which a library lock does not. */
 static void tell_file(enum rlog_kind kind, const FILE *f)
 {
 	if (unlikely(shim_report != 0))
 		shim_tell(REPORT_SYNC, kind, (uint64_t)f, 0);
 }
 
-/* The program's own locking of a FILE: kept over the thread's end, as without the shim. */
+/* The program's own lock of a FILE: it is not released when the thread ends, just as without the recorder. */
 void lib_file_lock(FILE *f)
 {
 	struct thr *t;
