@@ -220,7 +220,10 @@ static int parse_arg(struct parser *p, const char *word, struct err *e)
 	return 0;
 }
 
-/* A foreign command takes its own long options only: "-q" and the like belong to the other program. */
+/*
+ * A command that passes other options on to another program takes its own long options only: "-q" and the like are for
+ * that program.
+ */
 static int parse_foreign(struct parser *p, const char *word, struct err *e)
 {
 	const struct cli_command *c = p->cli->command;

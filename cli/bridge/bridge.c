@@ -56,7 +56,9 @@ int bridge_listen(const struct bridge *b, const char *name, char path[108], stru
 	return fd;
 }
 
-/* In a child, out of the terminal's process group: a Ctrl-C is for the debugger. */
+/*
+ * Runs the keeper's work (bridge.h) in a child, outside of the terminal's process group: a Ctrl-C is for the debugger.
+ */
 static int keep(const struct cli *cli, pid_t parent, json_t *params, struct err *e)
 {
 	json_auto_t *result = NULL;
@@ -65,7 +67,7 @@ static int keep(const struct cli *cli, pid_t parent, json_t *params, struct err 
 	sigemptyset(&none);
 	sigprocmask(SIG_SETMASK, &none, NULL); /* a daemon may be started from here */
 	setpgid(0, 0);
-	prctl(PR_SET_PDEATHSIG, SIGTERM); /* however the parent ends */
+	prctl(PR_SET_PDEATHSIG, SIGTERM); /* if the parent ends in any way */
 	if (getppid() != parent)
 		return 0;
 	/* cancelled: by bridge_end */
@@ -133,14 +135,14 @@ static int wait_worker(struct bridge *b)
 	int status;
 
 	b->worker = bridge_accept(b, b->listener, 0);
-	/* the keeper has drawn a line on the way to here, which is over */
+	/* the keeper has drawn a progress line before this, which is complete */
 	b->line.progress.drawn = b->line.progress.on;
 	progress_clear(&b->line.progress);
 	if (b->worker >= 0)
 		return 0;
 	waitpid(b->keeper, &status, 0);
 	b->keeper = 0;
-	/* it has said why */
+	/* the keeper has printed why */
 	return WIFEXITED(status) && WEXITSTATUS(status) ? WEXITSTATUS(status) : 70;
 }
 
@@ -211,7 +213,10 @@ bool bridge_is_parent(const struct bridge *b)
 	return b->dir[0] != '\0';
 }
 
-/* The last one ends by itself, since nobody speaks with it any more, when its program has ended and is recorded. */
+/*
+ * Waits for the processes that look after live programs. The last one ends by itself, when its program has
+ * ended and its recording is complete; after LIFE_MS it is told to end.
+ */
 static void wait_for_life(struct bridge *b)
 {
 	struct pollfd p = {.fd = b->life, .events = POLLIN};
@@ -268,7 +273,10 @@ int bridge_restart(struct bridge *b, bool stop, struct err *e)
 	_exit(code < 0 ? err_exit_code(e->kind) : code);
 }
 
-/* 0: this direction is over. line: what goes there is not for the debugger; or NULL. */
+/*
+ * Passes data on. 0: this direction has ended. line: where the worker's progress is drawn, which is not for the
+ * debugger; or NULL.
+ */
 static int pass(int from, int to, struct progress_line *line)
 {
 	char data[65536];

@@ -21,8 +21,8 @@
 #include "visibility/stepper.h"
 
 #define POLL_MS 20
-#define STOPS_ASK 64 /* so many stops that are none of GDB's, and it is asked whether it interrupts */
-#define SETTLE_WAITS 5 /* looks at which the thread was asleep: it waits */
+#define STOPS_ASK 64 /* after so many stops that GDB is not told of, looks whether GDB interrupts */
+#define SETTLE_WAITS 5 /* a thread that was asleep at more looks than these waits */
 #define SETTLE_STOPS 30000 /* about a second of single steps */
 
 struct run {
@@ -31,7 +31,7 @@ struct run {
 	unsigned stops; /* so far */
 	bool settling;
 	bool coming; /* the terminal's SIGINT */
-	unsigned waits; /* looks at the thread, one after the other, at which it was asleep */
+	unsigned waits; /* how many looks in a row found the thread asleep */
 	double looked; /* when that was */
 	bool stopped, passed; /* passed: at a breakpoint whose condition is false */
 	struct rsp_stop *stop;
@@ -69,7 +69,7 @@ static bool is_watch(struct run *r, struct group_thread *th, const struct trace_
 	return true;
 }
 
-/* The recorder is mapped some time after the start, and elsewhere after an exec. */
+/* Finds the recorder, which is mapped some time after the start, and at another address after an exec. */
 static void look_around(struct live *l)
 {
 	struct err ignored;
@@ -79,8 +79,9 @@ static void look_around(struct live *l)
 }
 
 /*
- * The recorder, which has a new image begin as a replay's does (plugins/record/proc/exec.c), cannot trace it: this
- * process does. It fails for a 32-bit program, which is not recorded.
+ * The program has made an exec. The recorder changes the auxiliary vector of a new image by ptrace
+ * (plugins/record/proc/exec.c), which it cannot while this process traces the program: so it is done here. It
+ * fails for a 32-bit program, which is not recorded.
  */
 static int become_another(struct run *r, struct group_thread *th)
 {
@@ -95,7 +96,7 @@ static int become_another(struct run *r, struct group_thread *th)
 	return 0;
 }
 
-/* Holds the program at its exit: its memory is still there, and GDB knows no history of a program that has exited. */
+/* Holds the program at its exit, where its memory still exists: GDB cannot go back in a program that has exited. */
 static int hold_at_end(struct run *r, struct group_thread *th, int status)
 {
 	struct live *l = r->l;
@@ -110,7 +111,10 @@ static int hold_at_end(struct run *r, struct group_thread *th, int status)
 	return 0;
 }
 
-/* GDB has let it die of this fault. The recorder, which noted that in its handler, lets it happen again without one. */
+/*
+ * Is it the fault of which GDB has let the program die? The recorder noted the fault in its handler, removed the
+ * handler, and has the fault happen again.
+ */
 static bool is_fault_again(struct run *r, struct group_thread *th, const struct trace_stop *s)
 {
 	const struct rsp_stop *last = &r->l->stop;
@@ -120,7 +124,7 @@ static bool is_fault_again(struct run *r, struct group_thread *th, const struct 
 	       !live_is_caught(th->t.pid, s->info.si_signo);
 }
 
-/* Signals are GDB's to pass on, but for the internal ones. */
+/* GDB decides whether a signal is passed on, except for the recorder's own signals. */
 static void take_signal(struct run *r, struct group_thread *th, const struct trace_stop *s)
 {
 	bool sent = s->info.si_signo == r->l->sent;
@@ -146,7 +150,7 @@ static void at_break(struct run *r, struct group_thread *th)
 		stop_for(r, library ? RSP_LIBRARY : RSP_BREAKPOINT, th->t.tid, 0);
 }
 
-/* A stop of one thread: GDB's, else the thread goes on. */
+/* Decides whether GDB is told of a thread's stop; if not, the thread goes on. */
 static int judge(struct run *r, struct group_thread *th, struct trace_stop *s, struct err *e)
 {
 	int yes = trace_is_int3(s) ? breaks_hit(&r->l->breaks, &th->t, e) : 0, status;
@@ -197,7 +201,7 @@ static pid_t interrupted_thread(struct live *l)
 	return last ? last->t.tid : l->group.v[0]->t.tid;
 }
 
-/* On a busy machine one that runs may stand still for long, too. */
+/* Not whether it has moved: on a busy machine a thread that can run may not run for a long time. */
 static bool is_asleep(pid_t pid, pid_t tid)
 {
 	cleanup_free char *path = str_fmt("/proc/%d/task/%d/stat", (int)pid, (int)tid);
@@ -206,7 +210,7 @@ static bool is_asleep(pid_t pid, pid_t tid)
 	return state == 'S' || state == 'D';
 }
 
-/* Whatever other threads do meanwhile. */
+/* Does the thread that is settling wait, whatever other threads do? */
 static bool waits(struct run *r)
 {
 	double now = clock_s();
@@ -218,8 +222,10 @@ static bool waits(struct run *r)
 	return r->waits > SETTLE_WAITS;
 }
 
-/* quiet: nothing has happened for a while. Stops that are none of GDB's, how many ever, must not keep it from being
- * heard. */
+/*
+ * quiet: nothing has happened for a while. A Ctrl-C must be noticed, too, while there are many stops that GDB is
+ * not told of.
+ */
 static bool is_interrupted(struct run *r, bool quiet)
 {
 	r->stops += !quiet;
@@ -237,7 +243,7 @@ static int wait_stop(struct run *r, struct err *e)
 		struct trace_stop s;
 		int got = group_wait(&l->group, POLL_MS, &th, &s, e);
 
-		/* one that was pending: the others have not gone on yet */
+		/* it was a pending stop: the other threads have not been resumed yet */
 		if (got < 0 || (got == 1 && (judge(r, th, &s, e) ||
 					     (!r->stopped && !r->passed && group_resume(&l->group, r->s.tid, e)))))
 			return -1;
@@ -254,7 +260,10 @@ static int wait_stop(struct run *r, struct err *e)
 	return group_stop(&l->group, e);
 }
 
-/* It stopped at a breakpoint together with another thread: it comes to it again. */
+/*
+ * The thread stopped at a breakpoint at the same time as another one: is set back, and will come to the breakpoint
+ * again.
+ */
 static int put_back(struct live *l, struct group_thread *th, struct err *e)
 {
 	int yes;
@@ -268,8 +277,9 @@ static int put_back(struct live *l, struct group_thread *th, struct err *e)
 }
 
 /*
- * A thread at a breakpoint executes one instruction without it; so does the stepped thread, if its instruction cannot
- * block. The other threads stay stopped, and signals stay pending; but not a Ctrl-C, how many steps ever there are.
+ * A thread at a breakpoint executes one instruction without it; so does the stepped thread, if its instruction
+ * cannot block. The other threads stay stopped, and signals stay pending; but a Ctrl-C does not, however many
+ * steps there are.
  */
 static int step_off(struct run *r, struct group_thread *th, struct err *e)
 {
@@ -286,7 +296,7 @@ static int step_off(struct run *r, struct group_thread *th, struct err *e)
 		return -1;
 	if (s.why == TRACE_EXITED)
 		return 0;
-	if (group_is_dying(&s)) /* of the signal with which it went on */
+	if (group_is_dying(&s)) /* of the signal with which it was resumed */
 		return group_let_die(&l->group, th, e);
 	if (is_watch(r, th, &s))
 		return 0;

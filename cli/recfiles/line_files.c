@@ -17,7 +17,7 @@
 #include "base/clock.h"
 #include "base/str.h"
 
-/* Bytes that are read from the front. A read beyond the end sets `bad` and gives 0. */
+/* Bytes that are consumed from the front. A read beyond the end sets `bad` and gives 0. */
 struct bytes {
 	const uint8_t *p, *end;
 	bool bad;
@@ -150,7 +150,10 @@ static void list_v4(struct bytes *b, const struct found *f)
 	}
 }
 
-/* One of the two tables of version 5: that of the folders fills them, that of the files is reported. */
+/*
+ * Reads one of the two tables of version 5. The table of folders is stored in `folders`; each file of the other one is
+ * reported.
+ */
 static void table_v5(struct bytes *b, const struct tables *t, size_t word, struct strv *folders, const struct found *f)
 {
 	uint64_t format[2 * 255], formats = number(b, 1), n;
@@ -199,7 +202,7 @@ static void list_header(const struct tables *t, uint64_t offset, const struct fo
 	skip(&b, version == 5 ? 2 : 0); /* sizes of addresses and segments */
 	number(&b, word);
 	skip(&b, version >= 4 ? 5 : 4);
-	length = number(&b, 1); /* how many opcodes have a length here, and one more */
+	length = number(&b, 1); /* number of opcodes that have a length here, plus one */
 	skip(&b, length ? length - 1 : 0);
 	if (version < 5) {
 		list_v4(&b, f);

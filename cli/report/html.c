@@ -192,7 +192,7 @@ static void add_value(json_t *list, const char *rec, const char *expr, json_int_
 	json_array_append_new(list, json_pack("{s:I, s:s}", "event", event, "text", value));
 }
 
-/* At equal distances, and on both sides of the transition. */
+/* Values at equal distances, and at both sides of the transition. */
 static json_t *values_of(const json_t *g, const char *rec, const struct timeline *tl)
 {
 	json_int_t turn = report_int(json_object_get(g, "position"), "event"), total = (json_int_t)timeline_total(tl);
@@ -218,7 +218,7 @@ static json_t *values_of(const json_t *g, const char *rec, const struct timeline
 
 /* ---- sources ---- */
 
-/* As it was when it was recorded, if that is known. */
+/* The source file as it was when it was recorded, if that is known. */
 static int read_source(const struct sources *s, const char *file, struct buf *out)
 {
 	struct source *f = sources_find(s, file);
@@ -301,7 +301,7 @@ static json_t *detail_of(const json_t *g)
 	return detail;
 }
 
-/* In a script element, "</" and "<!--" would mean something. */
+/* Escapes "<": in a script element, "</" and "<!--" have a meaning. */
 static void add_json(struct buf *out, const json_t *v)
 {
 	cleanup_free char *text = json_dumps(v, JSON_COMPACT);

@@ -38,7 +38,7 @@
 #include "supervisor/wait.h"
 
 #define MIN_FREE_BYTES (16ull << 20)
-/* limit for compressing the rest of the logs at the end, as a part of the run's time */
+/* the rest of the logs is compressed at the end for at most this part of the run's time */
 #define COMPRESS_PART 0.005
 #define MAX_DIR 240 /* the recorder, which cannot allocate, keeps the path in a buffer of 256 bytes */
 
@@ -185,7 +185,10 @@ static int check_dir(const char *dir, struct err *e)
 	return check_space(dir, e);
 }
 
-/* All that must be there before the program runs. Without a known clock, the time it takes measures that. */
+/*
+ * Prepares everything that must exist before the program runs. If the frequency of the TSC is not known, it is measured
+ * meanwhile.
+ */
 static int prepare(const struct record_opts *o, const char *program, const char *shim, struct rlog_control *c,
 		   struct record_result *r, struct err *e)
 {
@@ -280,7 +283,7 @@ int record_wait(struct record_session *s, int *status, struct err *e)
 	limit = log_limit_start(s->result.dir, s->control);
 	compressor = limit ? NULL
 			   : compressor_start(
-				     s->result.dir); /* what is bounded is small, and given up in parts of its own */
+				     s->result.dir); /* a bounded recording is small, and is trimmed */
 	r = wait_for_program(s->pid, status, &calls, e);
 	compressor_stop(compressor);
 	log_limit_stop(limit);

@@ -37,7 +37,7 @@ struct slicing {
 		uint32_t insn;
 		uint64_t sp; /* before it; 0: there was none */
 	} * last; /* by thread */
-	bool keeps; /* what is told now belongs to the window, or to the statement at its end */
+	bool keeps; /* what is reported now belongs to the window, or to the statement at its end */
 	size_t criterion; /* instructions of that statement */
 	struct visibility visibility;
 	uint64_t unknown; /* events that may have written memory in a way that is not known */
@@ -69,7 +69,7 @@ static uint32_t number_of(struct slicing *s, struct instrument_insn *x)
 	return id;
 }
 
-/* Has a call of the recorder, which is not told, returned between the thread's last instruction and this one? */
+/* Has a call of the recorder, which is not reported, returned between the thread's last instruction and this one? */
 static void see_return(struct slicing *s, uint64_t sp)
 {
 	const struct last_insn *l = &s->last[s->i.thread];
@@ -83,7 +83,7 @@ static void see_return(struct slicing *s, uint64_t sp)
 		slice_add(&s->slice, &d);
 }
 
-/* Where a leave has read is known after it. */
+/* Where a `leave` has read is known from the stack pointer after it. */
 static void see_leave(struct slicing *s, uint64_t sp)
 {
 	const struct slice_done *d = s->slice.n ? &s->slice.done[s->slice.n - 1] : NULL;
@@ -116,7 +116,10 @@ static bool is_same_line(struct slicing *s, uint64_t a, uint64_t b)
 	return p->line && p->line == q->line && str_eq(p->file, q->file) && str_eq(p->function, q->function);
 }
 
-/* After the window: the statement that begins there, up to a call or to another line. */
+/*
+ * Is this instruction, after the window, a part of the statement that begins there? It ends at a call or at another
+ * line.
+ */
 static bool is_of_criterion(struct slicing *s, const struct instrument_insn *x)
 {
 	if (!s->criterion)
@@ -150,7 +153,7 @@ static void access_(void *ctx, struct instrument *i, const struct instrument_acc
 		slice_add_access(&s->slice, a->addr, a->len, a->reads, a->writes);
 }
 
-/* Memory whose bytes are no instruction's any more. */
+/* Memory whose bytes no longer come from an instruction. */
 static void from_outside(struct slicing *s, uint64_t addr, uint64_t len)
 {
 	const struct slice_done d = {.insn = SLICE_OUTSIDE, .thread = (uint16_t)s->i.thread};
@@ -212,11 +215,11 @@ static bool cancelled(void *ctx)
 
 /* ---- the result ---- */
 
-/* Lines, by file and number; what has no line, by its function. */
+/* A line of source, by file and number; code without lines, by its function. */
 struct line {
 	const struct code_place *place;
 	uint64_t n, in; /* instructions that were executed, and those of the slice */
-	size_t last; /* of those of the slice, the last one, in slice.done */
+	size_t last; /* index in slice.done of the last of those of the slice */
 };
 
 static int by_place(const void *a, const void *b)
@@ -237,7 +240,7 @@ static struct timeline_point point_of(const struct slicing *s, const struct slic
 				       visibility_is_certain(&s->visibility, pc) ? pc : 0, d->hits};
 }
 
-/* One for each instruction; then those of one line become one. How many; malloc'd. */
+/* Makes an entry for each instruction, then joins those of one line. *out: malloc'd. Returns how many there are. */
 static size_t lines_of(struct slicing *s, struct line **out)
 {
 	struct line *v = xcalloc(s->slice.ninsns + 1, sizeof(*v));

@@ -86,7 +86,7 @@ static bool is_tagged(const char *d)
 	return str_starts(d, "enum") || str_starts(d, "struct") || str_starts(d, "union") || str_starts(d, "class");
 }
 
-/* Cuts blanks and qualifiers after a declarator: "int * const" ends in the star. */
+/* Cuts off blanks and qualifiers at the end: "int * const" becomes "int *". */
 static void trim_back(char *d)
 {
 	size_t n = strlen(d);

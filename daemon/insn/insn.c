@@ -37,7 +37,7 @@ const char *insn_reg_name(unsigned reg)
 
 /* ---- operands ---- */
 
-/* A register as a place; false: one that values are not followed in. */
+/* The place of a register; false: values are not followed in this register. */
 static bool of_register(ZydisRegister reg, struct insn_loc *l)
 {
 	ZydisRegister whole = ZydisRegisterGetLargestEnclosing(ZYDIS_MACHINE_MODE_LONG_64, reg);
@@ -87,7 +87,7 @@ static bool is_push(const struct decoded *d)
 	return d->in.mnemonic == ZYDIS_MNEMONIC_PUSH || d->in.mnemonic == ZYDIS_MNEMONIC_CALL;
 }
 
-/* The place of an operand; false: a constant, or nothing that is followed. */
+/* The place of an operand; false: it is a constant, or a place that is not followed. */
 static bool place_of(const struct insn *i, const struct decoded *d, unsigned k, struct insn_loc *l)
 {
 	const ZydisDecodedOperand *o = &d->op[k];
@@ -184,7 +184,7 @@ static void copied_from(struct insn_origin *o, enum insn_effect effect, const st
 	o->n = 1;
 }
 
-/* movs, stos, lods. 1: it is none of them, or not concerned. */
+/* Of movs, stos and lods. 1: the instruction is another one, or does not write l. */
 static int origin_of_string(const struct insn *i, const struct decoded *d, const struct insn_loc *l,
 			    struct insn_origin *o)
 {
@@ -272,8 +272,7 @@ static bool condition_holds(const struct decoded *d, uint64_t f)
 	}
 }
 
-/* Does the write to operand k concern l? What it writes of it goes to *part; *at: how far in the operand that begins.
- */
+/* Does operand k write to l? *part: what it writes of l; *at: the offset of that in the operand. */
 static bool concerns(const struct insn *i, const struct decoded *d, unsigned k, const struct insn_loc *l,
 		     struct insn_loc *part, unsigned *at)
 {
@@ -307,7 +306,7 @@ static bool concerns(const struct insn *i, const struct decoded *d, unsigned k, 
 /* The bytes of a source that become those at `at` of the destination. */
 static void shifted(struct insn_loc *from, unsigned at, unsigned len)
 {
-	if (at >= from->len) { /* by extension: all of it tells */
+	if (at >= from->len) { /* an extension: the whole source decides these bytes */
 		return;
 	}
 	if (from->where == INSN_IN_MEM)
@@ -317,7 +316,7 @@ static void shifted(struct insn_loc *from, unsigned at, unsigned len)
 	from->len = len < from->len - at ? len : from->len - at;
 }
 
-/* All that it reads. */
+/* Adds everything that the instruction reads. */
 static void add_sources(const struct insn *i, const struct decoded *d, struct insn_origin *o)
 {
 	struct insn_loc l;
@@ -368,7 +367,7 @@ static bool is_zeroing(const struct decoded *d)
 	}
 }
 
-/* 1: none of the special cases. k: the operand that is written, `at` bytes into it. */
+/* 1: it is no special case. k: the operand that is written, from its byte `at` on. */
 static int special(const struct insn *i, const struct decoded *d, unsigned k, unsigned at, struct insn_origin *o)
 {
 	unsigned len = o->what.len;

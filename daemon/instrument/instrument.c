@@ -65,7 +65,7 @@ static struct instrument_insn *insn_at(struct instrument *i, uint64_t pc)
 	return x;
 }
 
-/* The instruction at pc, executed once more: if it has no entry that tells so. */
+/* The instruction at pc. Counts one more pass of it here, unless an entry of its own (REPORT_INSN) counts it. */
 static struct instrument_insn *executed(struct instrument *i, uint64_t pc)
 {
 	struct instrument_insn *x = insn_at(i, pc);
@@ -95,7 +95,7 @@ static void tell(struct instrument *i, struct instrument_insn *x, uint64_t addr,
 		i->ops->access(i->ctx, i, &a);
 }
 
-/* By an opmask register: from the first to the last element that it has a bit for. */
+/* An access with an opmask register: reports the range from the first to the last element whose bit is set. */
 static void masked(struct instrument *i, struct instrument_insn *x, uint64_t addr)
 {
 	const struct insn_shape *s = &x->shape;
@@ -115,9 +115,9 @@ static void on_access(struct instrument *i, const uint64_t *v)
 	const struct insn_shape *s = &x->shape;
 
 	if (s->call && !i->report.every)
-		x->hits--; /* CALL comes, too */
+		x->hits--; /* a CALL entry comes, too, and counts it */
 	if (!s->len || s->irregular || s->fs || s->gs) {
-		i->irregular += !s->fs; /* a thread's own variables: no block's */
+		i->irregular += !s->fs; /* thread-local variables are in no block of the heap */
 		return;
 	}
 	if (s->masked)
@@ -283,7 +283,7 @@ static int begun(void *ctx, const struct segcur *in, struct trace *t, struct err
 	return i->ops->begun ? i->ops->begun(i->ctx, i, t, e) : 0;
 }
 
-/* sp: after the return address of the call of the recorder that has returned. */
+/* A call of the recorder has returned; sp: the address after its return address. */
 static void returned(void *ctx, uint64_t sp)
 {
 	struct instrument *i = ctx;
@@ -348,7 +348,7 @@ int instrument_run(struct instrument *i, struct nav *nav, uint64_t from, uint64_
 			return -1;
 		if (i->enough)
 			return i->ops->ended ? i->ops->ended(i->ctx, i, e) : 0;
-		/* of an older recorder, or what was not told */
+		/* events that the recorder did not report (an older one reports none) */
 		while (i->event < next)
 			if (on_event(i, i->event + 1, e))
 				return -1;

@@ -39,7 +39,7 @@ static const char *text_of(const struct question *q)
 	return q->instead ? q->instead : q->expr;
 }
 
-/* Whether there is another way to say what GDB refused (q->why); then it is worth another try. */
+/* Is there another way to write what GDB refused (q->why)? Then it is tried, too. */
 static bool say_otherwise(struct look *l, struct question *q, pid_t tid, int frame)
 {
 	char *text = NULL;
@@ -103,7 +103,7 @@ static int evaluate(struct look *l, struct question *q, pid_t tid, int frame, st
 	return 0;
 }
 
-/* Without side effects: done here. Else it needs a copy. */
+/* Evaluates an expression that has no side effects. One that may have some is left to a copy (q->in_copy). */
 static int evaluate_pure(struct look *l, struct question *q, const struct expr_place *at, struct err *e)
 {
 	struct expr_code x;
@@ -137,7 +137,7 @@ static int evaluate_all_pure(struct look *l, struct question *q, size_t n, pid_t
 	return 0;
 }
 
-/* Inside a segment the held thread cannot be GDB's too: then all of it is done on copies. */
+/* Inside a segment the thread is held by this process, and GDB cannot trace it too: then all is done on copies. */
 static int first_round(struct look *l, struct question *q, size_t n, struct err *e)
 {
 	struct err why = {0};

@@ -84,7 +84,7 @@ static void pipe_ready(struct loop_source *src, uint32_t events)
 	if (n < 0 && (errno == EAGAIN || errno == EINTR))
 		return;
 	if (n <= 0) {
-		loop_del(op->server->loop, src); /* its end comes by the pidfd */
+		loop_del(op->server->loop, src); /* its end is reported by the pidfd */
 		return;
 	}
 	handle_lines(op);
@@ -95,7 +95,7 @@ static void pipe_ready(struct loop_source *src, uint32_t events)
 	}
 }
 
-/* The worker is dead: what it wrote is all in the pipe. */
+/* Reads the rest of the pipe: the worker is dead, and has written all that it will. */
 static void drain(struct operation *op)
 {
 	while (wire_frame_read(&op->in, op->pipe.fd) > 0)

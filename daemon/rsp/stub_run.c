@@ -13,7 +13,7 @@ static const char *watch_name(enum rsp_point p)
 	return p == RSP_READ ? "rwatch" : p == RSP_ACCESS ? "awatch" : "watch";
 }
 
-/* It is another program now. */
+/* Adds that the program has made an exec. */
 static void add_exec(struct stub *s)
 {
 	cleanup_buf struct buf path = {0};
@@ -34,7 +34,7 @@ static int stop_reply(struct stub *s)
 		buf_addf(&s->out, "%c%02x", p->why == RSP_EXITED ? 'W' : 'X', p->sig);
 		return 0;
 	}
-	/* that another thread stops without a reason is no trap */
+	/* a stop of another thread, without a reason of its own, is no trap */
 	buf_addf(&s->out, "T%02x", p->why == RSP_SIGNALLED ? p->sig : p->why == RSP_ELSEWHERE ? 0 : 5);
 	if (p->why == RSP_WATCHPOINT)
 		buf_addf(&s->out, "%s:%" PRIx64 ";", watch_name(p->point), p->addr);
@@ -81,17 +81,18 @@ static bool is_at_point(const struct rsp_stop *p)
 	return p->why == RSP_BREAKPOINT || p->why == RSP_WATCHPOINT || p->why == RSP_LIBRARY || p->why == RSP_SYSCALL;
 }
 
-/* GDB_SIGNAL_INT: by the debugger's user, whichever thread it is. */
+/* GDB_SIGNAL_INT: the debugger's user has interrupted, whichever thread it is shown in. */
 static bool is_interrupt(const struct rsp_stop *p)
 {
 	return p->why == RSP_SIGNALLED && p->sig == 2;
 }
 
 /*
- * The debugger has resumed thread tid alone (scheduler-locking; a step over a breakpoint), but others went on, as a
- * recording has it, and one of them has stopped. GDB 13 dies of a stop of a thread that it has not resumed
- * (inline-frame.c). So the stop is tid's: in the end, and when it is stepped, for what remains of its step; the other's
- * is told when all are resumed. A continue is not stopped by what is at the others' breakpoints: 1, it goes on.
+ * The debugger has resumed thread tid alone (scheduler-locking; a step over a breakpoint), but
+ * others went on, as a recording has it, and one of them has stopped. GDB 13 dies of a stop of a
+ * thread that it has not resumed (inline-frame.c). So the stop is reported for tid, and the rest of
+ * its step is left out; the stop of the other thread is reported when all threads are resumed.
+ * Breakpoints that other threads meet do not end a continue: then the result is 1, and it goes on.
  */
 static int stop_alone(struct stub *s, enum rsp_resume how, int tid, struct rsp_stop *stop)
 {
@@ -109,7 +110,7 @@ static int stop_alone(struct stub *s, enum rsp_resume how, int tid, struct rsp_s
 		say(s, text);
 		stop->why = RSP_ELSEWHERE;
 	} else if (!stop->jumped && stop->why != RSP_BEGIN && stop->why != RSP_END && stub_is_absent(s, tid)) {
-		stop->why = RSP_ELSEWHERE; /* it is stepped no further */
+		stop->why = RSP_ELSEWHERE; /* its step is not continued */
 	} else if (stop->why != RSP_BEGIN && stop->why != RSP_END && !is_interrupt(stop)) {
 		stop->why = RSP_STEPPED;
 	}
@@ -117,7 +118,10 @@ static int stop_alone(struct stub *s, enum rsp_resume how, int tid, struct rsp_s
 	return 0;
 }
 
-/* Moves it. *stop: what the debugger is told; tid 0: the thread that it had resumed alone is no more. */
+/*
+ * Moves the program. *stop: what the debugger is told; tid 0: the thread that was resumed alone does not exist any
+ * more.
+ */
 static int move(struct stub *s, enum rsp_resume how, int tid, bool alone, struct rsp_stop *stop, struct err *why)
 {
 	int again;
@@ -285,11 +289,11 @@ int stub_detach(struct stub *s, const char *args, struct err *e)
 
 	if (s->ops->detach && s->ops->detach(s->ctx, &why))
 		return stub_refuse(s, &why);
-	s->killed = true; /* a recorded program is out of sight, as after `kill` */
+	s->killed = true; /* GDB does not see a recorded program any more, as after `kill` */
 	return s->extended ? stub_ok(s) : leave(s, args, e);
 }
 
-/* A recorded program (without ops->kill) cannot die of it: it is out of sight until it is run again. */
+/* A recorded program (without ops->kill) does not die of it: GDB does not see it until it is run again. */
 int stub_kill_program(struct stub *s, const char *args, struct err *e)
 {
 	struct err why = {0};

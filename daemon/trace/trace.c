@@ -18,7 +18,8 @@
 
 /*
  * A sleep shorter than it takes to switch to the traced thread ends before that has run at all;
- * under SCHED_FIFO a loop of these starves it for a second. So the last bit of a limit is let go.
+ * under SCHED_FIFO a loop of these starves it for a second. So the last part of a limit, if it is
+ * shorter than that, is left unused.
  */
 #define MIN_SLEEP_NS 20000
 #define DONE_NS 3000
@@ -52,12 +53,12 @@ int trace_pin(pid_t tid, int cpu, struct err *e)
 	return 0;
 }
 
-/* The kernel reports which slots hit, and a step, in DR6, anew at each trap of the processor's. */
+/* DR6 says which slots were hit, and whether it was a step. The kernel sets it at each trap of the processor. */
 static int read_dr6(struct trace *t, unsigned long *dr6, struct err *e)
 {
 	if (trace_peek_debug(t, 6, dr6, e))
 		return -1;
-	/* the end of a step over a `syscall` is none */
+	/* the end of a step over a `syscall` is no such trap, and leaves DR6 as it was */
 	return *dr6 & 0xf ? trace_poke_debug(t, 6, 0, e) : 0;
 }
 
@@ -177,7 +178,7 @@ static int deadline_set(const struct trace *t, const struct trace_limit *l, stru
 	return 0;
 }
 
-/* How long one may sleep before it is time to look again; 0: a limit is reached. */
+/* *left: how long to sleep before the next look; 0: a limit is reached. */
 static int time_left(const struct trace *t, const struct deadline *d, uint64_t *left, struct err *e)
 {
 	uint64_t now;
@@ -231,7 +232,7 @@ static int wait_limited(struct trace *t, const struct deadline *d, int *status, 
 	t->stale_interrupt = true;
 	if (trace_wait(t, 0, status, e) < 0)
 		return -1;
-	/* if it had stopped by itself just before, the interrupt comes after the next start */
+	/* if the thread had stopped by itself just before, the interrupt is reported after the next resume */
 	*late = WIFSTOPPED(*status) && *status >> 16 == PTRACE_EVENT_STOP;
 	t->stale_interrupt = !*late;
 	return 0;
@@ -298,7 +299,7 @@ static int run(struct trace *t, int how, int sig, const struct trace_limit *limi
 			return -1;
 		t->alive = WIFSTOPPED(status);
 		sig = 0;
-		/* without a limit: another interrupt would come before it again */
+		/* without a limit: else another interrupt would be reported before the trap again */
 		if (t->alive && is_interrupt(status) && trace_has_trap(t)) {
 			if (resume(t, how, 0, e) || trace_wait(t, 0, &status, e) < 0)
 				return -1;
@@ -309,7 +310,7 @@ static int run(struct trace *t, int how, int sig, const struct trace_limit *limi
 		return -1;
 	if (trace_classify(t, status, out, e))
 		return -1;
-	/* of a process in a group stop, an interrupt is reported as that stop */
+	/* in a process that is group-stopped, an interrupt is reported as such a stop */
 	if (late && out->why == TRACE_STOPPED)
 		out->why = TRACE_TIMEOUT;
 	return 0;

@@ -15,8 +15,10 @@
 #include "watch/hits.h"
 #include "watch/suggest.h"
 
-/* The good end is inside a segment: a copy of the process there. That is used up; while there is a copy, none can be
- * started. */
+/*
+ * The good end is inside a segment: makes a copy of the process there. The process itself is ended;
+ * while the copy lives, no other process can be started.
+ */
 static int copy_inside(struct watch *w, struct err *e)
 {
 	bool bounded = w->here.pc && w->here.event == w->from.event;
@@ -93,8 +95,10 @@ static int compile_at(struct watch *w, const char *text, pid_t pid, pid_t tid, s
 	return gdb_detach(w->g, e);
 }
 
-/* The process is stopped there with all its threads, whose variables the expression may use; calls need a copy. It is
- * used up. */
+/*
+ * For a bad end inside a segment. The process is stopped there with all its threads, whose
+ * variables the expression may use; calls are made in a copy. Afterwards the process is ended.
+ */
 static int compile_inside(struct watch *w, const char *text, struct segment *s, struct err *e)
 {
 	struct target *t = &w->nav.t;
@@ -118,7 +122,7 @@ static int compile_inside(struct watch *w, const char *text, struct segment *s, 
 	return r;
 }
 
-/* In the state at the bad end, and its value there. */
+/* Compiles the expression in the state at the bad end, and evaluates it there. */
 static int compile(struct watch *w, const char *text, struct err *e)
 {
 	struct segment s = {0};
@@ -143,7 +147,7 @@ static int compile(struct watch *w, const char *text, struct err *e)
 }
 
 /*
- * Both ends true, or both false, but with different values: then what counts is whether the value is
+ * If both ends are true, or both false, but have different values, then a value is bad when it is
  * the one at the bad end.
  */
 static int choose_predicate(struct watch *w, struct err *e)
@@ -163,7 +167,7 @@ static int choose_predicate(struct watch *w, struct err *e)
 	return 0;
 }
 
-/* What to type instead: a position at which it differs from the ends. */
+/* Advice for the error: a position to search from, at which the expression differs from the ends. */
 static char *advice(const struct watch *w, const struct watch_params *p, const struct suggestion *s, bool ends_true,
 		    const char *how)
 {
@@ -186,7 +190,7 @@ static char *point_text(const struct timeline_point *p)
 		     : str_fmt("%llu", (unsigned long long)p->event);
 }
 
-/* How far it was looked for. */
+/* For the error: how far was searched. */
 static char *what_was_looked_at(const struct watch_looked *l, const struct suggestion *s, bool insn)
 {
 	const char *unit = insn ? "instruction" : "statement";
@@ -366,9 +370,9 @@ static int watch_once(struct watch *w, const struct rec *rec, uint32_t process, 
 }
 
 /*
- * It got a value by the transition, and had none before: its frame was entered, or a pointer set. The objects that the
- * frame's pointers point to at the bad end may be older, and there may be a change from value to value in them: then
- * that is it.
+ * The expression had no value before the transition: its frame was entered, or a pointer was set.
+ * The objects that the frame's pointers point to at the bad end may be older. If the expression,
+ * evaluated on these objects, changed from one value to another, that change is the result.
  */
 static void look_at_object(const struct watch *w, const struct rec *rec, uint32_t process, const struct watch_params *p,
 			   struct watch_result *result)
@@ -395,7 +399,7 @@ static void look_at_object(const struct watch *w, const struct rec *rec, uint32_
 		expr_fini(&object.x);
 }
 
-/* The same with that event as the bad end. */
+/* The same search with the event false_at as the bad end. */
 static int look_before(const struct watch *w, const struct rec *rec, uint32_t process, const struct watch_params *p,
 		       struct watch_result *result, struct err *e)
 {
