@@ -57,7 +57,8 @@ int bridge_listen(const struct bridge *b, const char *name, char path[108], stru
 }
 
 /*
- * Runs the keeper's work (bridge.h) in a child, outside of the terminal's process group: a Ctrl-C is for the debugger.
+ * Runs the keeper's work (bridge.h) in a child, outside of the terminal's process group: a Ctrl-C
+ * is for the debugger.
  */
 static int keep(const struct cli *cli, pid_t parent, json_t *params, struct err *e)
 {
@@ -214,8 +215,8 @@ bool bridge_is_parent(const struct bridge *b)
 }
 
 /*
- * Waits for the processes that look after live programs. The last one ends by itself, when its program has
- * ended and its recording is complete; after LIFE_MS it is told to end.
+ * Waits for the processes that look after live programs. The last one ends by itself, when its
+ * program has ended and its recording is complete; after LIFE_MS it is told to end.
  */
 static void wait_for_life(struct bridge *b)
 {
@@ -274,8 +275,8 @@ int bridge_restart(struct bridge *b, bool stop, struct err *e)
 }
 
 /*
- * Passes data on. 0: this direction has ended. line: where the worker's progress is drawn, which is not for the
- * debugger; or NULL.
+ * Passes data on. 0: this direction has ended. line: where the worker's progress is drawn, which is
+ * not for the debugger; or NULL.
  */
 static int pass(int from, int to, struct progress_line *line)
 {

@@ -11,9 +11,11 @@
  *   at          what --at takes;  words: one line
  *   expr, before, after;  failure, chain, threads, end: as of explain;  notes
  *   events      of the recording
- *   diff        where it parts from a run that passed under the same class of schedules: {good (its recording), parts,
- * order}, as of diff errors      what went wrong, in words key         failures with the same one have the same cause;
- * "" when nothing is known assumed     it is not of this recording (groups.h)
+ *   diff        where it first differs from a run that passed under the same class of schedules: {good (its recording),
+ *               parts, order}, as of diff
+ *   errors      what went wrong, in words
+ *   key         failures with the same key have the same cause; "" when nothing is known
+ *   assumed     the cause was not searched in this recording, but taken from others (groups.h)
  */
 #ifndef FRED_HUNT_CAUSE_H
 #define FRED_HUNT_CAUSE_H

@@ -2,8 +2,8 @@
 /*
  * ledger.h: what all tasks of a hunt have found out so far, read from their journals. Lines:
  *
- *   {"t":"run","n":N,"sched":CLASS,"seed":N,"s":SECONDS}                    it passed; with "skip":true: it does not
- * count
+ *   {"t":"run","n":N,"sched":CLASS,"seed":N,"s":SECONDS}                    it passed; with "skip":true it is not
+ *                                                                           counted
  *   {"t":"run", ... ,"fail":{kind, text, signal, code, threads}, "at":DIR}  it failed; DIR: in failures/
  *   {"t":"cause","n":N,"cause":{...}}                                       its cause was looked for (cause.h)
  *

@@ -80,8 +80,8 @@ static void look_around(struct live *l)
 
 /*
  * The program has made an exec. The recorder changes the auxiliary vector of a new image by ptrace
- * (plugins/record/proc/exec.c), which it cannot while this process traces the program: so it is done here. It
- * fails for a 32-bit program, which is not recorded.
+ * (plugins/record/proc/exec.c), which it cannot while this process traces the program: so it is done here. It fails for
+ * a 32-bit program, which is not recorded.
  */
 static int become_another(struct run *r, struct group_thread *th)
 {
@@ -223,8 +223,8 @@ static bool waits(struct run *r)
 }
 
 /*
- * quiet: nothing has happened for a while. A Ctrl-C must be noticed, too, while there are many stops that GDB is
- * not told of.
+ * quiet: nothing has happened for a while. A Ctrl-C must be noticed, too, while there are many stops that GDB is not
+ * told of.
  */
 static bool is_interrupted(struct run *r, bool quiet)
 {
@@ -277,9 +277,8 @@ static int put_back(struct live *l, struct group_thread *th, struct err *e)
 }
 
 /*
- * A thread at a breakpoint executes one instruction without it; so does the stepped thread, if its instruction
- * cannot block. The other threads stay stopped, and signals stay pending; but a Ctrl-C does not, however many
- * steps there are.
+ * A thread at a breakpoint executes one instruction without it; so does the stepped thread, if its instruction cannot
+ * block. The other threads stay stopped, and signals stay pending; but a Ctrl-C does not, however many steps there are.
  */
 static int step_off(struct run *r, struct group_thread *th, struct err *e)
 {

@@ -3,9 +3,11 @@
  * html.c: the page: page.html with a JSON object in it: {report, summary, titles, details: [by group, or null]}. A
  * detail is read from the group's recording:
  *
- *   threads [{id, tid}], names [text], events (base64: of each event, varints: thread, name, 100 ns since the one
- * before), total, seconds marks [{event, kind ("cause", "step", "failure", "checkpoint"), text, thread}], values
- * [{event, text}], sources {"FILE:LINE": {first, lines}}
+ *   threads [{id, tid}], names [text], total, seconds
+ *   events   base64; of each event, varints: thread, name, 100 ns since the one before
+ *   marks    [{event, kind ("cause", "step", "failure", "checkpoint"), text, thread}]
+ *   values   [{event, text}]
+ *   sources  {"FILE:LINE": {first, lines}}
  *
  * Everything that the page shows is in it: it loads nothing.
  */

@@ -281,9 +281,8 @@ int record_wait(struct record_session *s, int *status, struct err *e)
 	run.deadlock = (struct deadlock){.control = s->control, .pid = s->pid};
 	s->control->client = (uint64_t)getpid();
 	limit = log_limit_start(s->result.dir, s->control);
-	compressor = limit ? NULL
-			   : compressor_start(
-				     s->result.dir); /* a bounded recording is small, and is trimmed */
+	/* the logs of a bounded recording are small, and are trimmed instead */
+	compressor = limit ? NULL : compressor_start(s->result.dir);
 	r = wait_for_program(s->pid, status, &calls, e);
 	compressor_stop(compressor);
 	log_limit_stop(limit);

@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * explain.h: from a failure back to its cause, without an expression of the user's. The replay goes
- * to the failure, whose kind follows from how the program ended and from the libc functions on its
- * stack (failure.h). Then the search goes back: for a condition that the program itself has
- * checked, by reverse-watch (condition.h); for a value, from instruction to instruction (flow.h).
- * Each step of the chain is a state in which the program stood; nothing is claimed that was not
- * seen there.
+ * explain.h: from a failure back to its cause, without an expression of the user's. The replay goes to the failure,
+ * whose kind follows from how the program ended and from the libc functions on its stack (failure.h). Then the search
+ * goes back: for a condition that the program itself has checked, by reverse-watch (condition.h); for a value, from
+ * instruction to instruction (flow.h). Each step of the chain is a state in which the program stood; nothing is claimed
+ * that was not seen there.
  *
  * The program is moved along the timeline by timetravel/cursor.h.
  */

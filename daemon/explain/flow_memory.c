@@ -229,8 +229,8 @@ static int written_here(struct flow *f, const char *name, struct err *e)
 			if (others)
 				explain_end(x, END_COMPUTED, "another thread wrote %s", name);
 			/*
-			 * from here on, the cursor may have left this state and come back: r has
-			 * the registers of this state in any case
+			 * from here on, the cursor may have left this state and come back: r has the registers of this
+			 * state in any case
 			 */
 			f->stored = p.at;
 			memcpy(f->was, was, sizeof(was));

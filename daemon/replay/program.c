@@ -50,8 +50,8 @@ int program_env(const struct rec_image *img, struct strv *env, struct err *e)
 }
 
 /*
- * A program without a path, as from a memfd, or whose path leads into a folder that is not visible any more: the
- * recorded file of it.
+ * A program without a path, as from a memfd, or whose path leads into a folder that is not visible
+ * any more: the recorded file of it.
  */
 static char *path_of_copy(const struct rec *rec, const struct rec_image *img, const char *root, struct err *e)
 {

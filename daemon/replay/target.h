@@ -2,8 +2,8 @@
 /*
  * target.h: the replaying process of a recording, inside a cell. One at a time per cell.
  *
- * The caller is pid 1 of the cell. It makes a target for a process image of the recording, launches
- * it (position 0), and moves it forward; going back is a new launch or a checkpoint (ckpt/store.h).
+ * The caller is pid 1 of the cell. It makes a target for a process image of the recording, launches it (position 0),
+ * and moves it forward; going back is a new launch or a checkpoint (ckpt/store.h).
  */
 #ifndef FRED_REPLAY_TARGET_H
 #define FRED_REPLAY_TARGET_H

@@ -88,11 +88,11 @@ static bool is_interrupt(const struct rsp_stop *p)
 }
 
 /*
- * The debugger has resumed thread tid alone (scheduler-locking; a step over a breakpoint), but
- * others went on, as a recording has it, and one of them has stopped. GDB 13 dies of a stop of a
- * thread that it has not resumed (inline-frame.c). So the stop is reported for tid, and the rest of
- * its step is left out; the stop of the other thread is reported when all threads are resumed.
- * Breakpoints that other threads meet do not end a continue: then the result is 1, and it goes on.
+ * The debugger has resumed thread tid alone (scheduler-locking; a step over a breakpoint), but others went on, as a
+ * recording has it, and one of them has stopped. GDB 13 dies of a stop of a thread that it has not resumed
+ * (inline-frame.c). So the stop is reported for tid, and the rest of its step is left out; the stop of the other thread
+ * is reported when all threads are resumed. Breakpoints that other threads meet do not end a continue: then the result
+ * is 1, and it goes on.
  */
 static int stop_alone(struct stub *s, enum rsp_resume how, int tid, struct rsp_stop *stop)
 {

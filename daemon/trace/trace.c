@@ -17,9 +17,8 @@
 #include <unistd.h>
 
 /*
- * A sleep shorter than it takes to switch to the traced thread ends before that has run at all;
- * under SCHED_FIFO a loop of these starves it for a second. So the last part of a limit, if it is
- * shorter than that, is left unused.
+ * A sleep shorter than it takes to switch to the traced thread ends before that has run at all; under SCHED_FIFO a loop
+ * of these starves it for a second. So the last part of a limit, if it is shorter than that, is left unused.
  */
 #define MIN_SLEEP_NS 20000
 #define DONE_NS 3000

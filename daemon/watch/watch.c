@@ -16,8 +16,8 @@
 #include "watch/suggest.h"
 
 /*
- * The good end is inside a segment: makes a copy of the process there. The process itself is ended;
- * while the copy lives, no other process can be started.
+ * The good end is inside a segment: makes a copy of the process there. The process itself is ended; while the copy
+ * lives, no other process can be started.
  */
 static int copy_inside(struct watch *w, struct err *e)
 {
@@ -96,8 +96,8 @@ static int compile_at(struct watch *w, const char *text, pid_t pid, pid_t tid, s
 }
 
 /*
- * For a bad end inside a segment. The process is stopped there with all its threads, whose
- * variables the expression may use; calls are made in a copy. Afterwards the process is ended.
+ * For a bad end inside a segment. The process is stopped there with all its threads, whose variables the expression may
+ * use; calls are made in a copy. Afterwards the process is ended.
  */
 static int compile_inside(struct watch *w, const char *text, struct segment *s, struct err *e)
 {
@@ -147,8 +147,8 @@ static int compile(struct watch *w, const char *text, struct err *e)
 }
 
 /*
- * If both ends are true, or both false, but have different values, then a value is bad when it is
- * the one at the bad end.
+ * If both ends are true, or both false, but have different values, then a value is bad when it is the one at the bad
+ * end.
  */
 static int choose_predicate(struct watch *w, struct err *e)
 {
@@ -370,9 +370,9 @@ static int watch_once(struct watch *w, const struct rec *rec, uint32_t process, 
 }
 
 /*
- * The expression had no value before the transition: its frame was entered, or a pointer was set.
- * The objects that the frame's pointers point to at the bad end may be older. If the expression,
- * evaluated on these objects, changed from one value to another, that change is the result.
+ * The expression had no value before the transition: its frame was entered, or a pointer was set. The objects that the
+ * frame's pointers point to at the bad end may be older. If the expression, evaluated on these objects, changed from
+ * one value to another, that change is the result.
  */
 static void look_at_object(const struct watch *w, const struct rec *rec, uint32_t process, const struct watch_params *p,
 			   struct watch_result *result)

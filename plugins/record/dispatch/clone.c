@@ -59,9 +59,8 @@ __asm__(".text\n"
 	".size clone_at, .-clone_at\n");
 
 /*
- * The kernel frees the PIDs of a killed process's threads some time after the parent has waited for
- * the process, and there is no notification of that: a replay that starts again at once may find
- * one still in use, and tries again.
+ * The kernel frees the PIDs of a killed process's threads some time after the parent has waited for the process, and
+ * there is no notification of that: a replay that starts again at once may find one still in use, and tries again.
  */
 typedef long clone_call(const struct clone_args *c, size_t size);
 
@@ -77,9 +76,8 @@ static long clone_again(clone_call *call, const struct clone_args *c)
 }
 
 /*
- * clone, where a container's filter answers ENOSYS to clone3. It cannot choose a TID, and has a
- * single argument for both the address of the PID's descriptor and that of the parent's copy of the
- * TID.
+ * clone, where a container's filter answers ENOSYS to clone3. It cannot choose a TID, and has a single argument for
+ * both the address of the PID's descriptor and that of the parent's copy of the TID.
  */
 typedef long old_clone_call(long flags, long stack, long parent, long child, long tls);
 
@@ -166,9 +164,9 @@ long clone_thread(long nr, const long *a, ucontext_t *uc)
 }
 
 /*
- * A thread that libc makes for itself (timers with SIGEV_THREAD, aio_read and so on), or that the
- * program makes by clone, not by pthread_create. It first runs code of the recorder, on the
- * recorder's own stack, so that what the caller of clone has put on the new stack stays as it is.
+ * A thread that libc makes for itself (timers with SIGEV_THREAD, aio_read and so on), or that the program makes by
+ * clone, not by pthread_create. It first runs code of the recorder, on the recorder's own stack, so that what the
+ * caller of clone has put on the new stack stays as it is.
  */
 #define ADOPT_ROOM 512 /* from the caller's stack pointer down to where a signal may come before those */
 

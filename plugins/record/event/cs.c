@@ -25,9 +25,9 @@
  * last stamp be mutexes (t->fence is 0). Each of these mutexes was released in one of two ways:
  *
  *   - By a thread that held the turn. cs.stamp is then at least the stamp of that release: the releasing thread updates
- * cs.stamp before it gives up the turn, and gives up the turn before it unlocks the mutex.
+ *     cs.stamp before it gives up the turn, and gives up the turn before it unlocks the mutex.
  *   - By a thread without the turn: the mutex was locked before the program had two threads, or in a signal handler
- * during a wait, or after a wait of WAIT_MAX_NS. cs.outside is then at least the stamp of that release.
+ *     during a wait, or after a wait of WAIT_MAX_NS. cs.outside is then at least the stamp of that release.
  *
  * Both variables were written before the mutex became free, and T reads them after it has acquired the mutex. So a
  * stamp that is higher than both, and than T's last one, satisfies (2); stamp_next() takes the highest of rdtsc and

@@ -2,15 +2,14 @@
 /*
  * turn.c: replay: whose turn it is, stopping at an event, divergences. See rlog/replay.h.
  *
- * One thread runs at a time: the owner. Each waiting thread sleeps on a futex word of its own;
- * ctl->owner says whose turn it is, the words only wake threads. All of it is in the control page,
- * which the worker saves with a checkpoint, so a restored process goes on where it was.
+ * One thread runs at a time: the owner. Each waiting thread sleeps on a futex word of its own; ctl->owner says whose
+ * turn it is, the words only wake threads. All of it is in the control page, which the worker saves with a checkpoint,
+ * so a restored process goes on where it was.
  *
- * In a parallel replay (ahead_until), a thread whose slot is over runs on without the turn, and
- * waits for the turn where its next record begins, or where it would see the state of others
- * (turn_await). So events keep their order, and so does all that a slot does after its first
- * record: only what a thread computes between a release and its next event overlaps with other
- * threads. At ahead_until the state is that of a linear replay, unless threads share memory without
+ * In a parallel replay (ahead_until), a thread whose slot is over runs on without the turn, and waits for the turn
+ * where its next record begins, or where it would see the state of others (turn_await). So events keep their order, and
+ * so does all that a slot does after its first record: only what a thread computes between a release and its next event
+ * overlaps with other threads. At ahead_until the state is that of a linear replay, unless threads share memory without
  * synchronisation; so a divergence in a parallel replay proves nothing.
  */
 #include "record/event/turn.h"
@@ -37,8 +36,8 @@ static void notify(uint32_t state)
 }
 
 /*
- * Both ways to stop a thread begin here: the program's registers and stack are the same each time a
- * replay stops there; how the thread then waits is not.
+ * Both ways to stop a thread begin here: the program's registers and stack are the same each time a replay stops there;
+ * how the thread then waits is not.
  */
 #define STAND(name)                                                                                                    \
 	__asm__(".text\n.globl " #name "\n.hidden " #name "\n.type " #name ", @function\n" #name ":\n"                 \
@@ -145,8 +144,8 @@ _Noreturn void turn_diverge(struct thr *t, const struct rlog_rec *want, enum rlo
 	struct replay_diverge *d = &G.ctl->diverge;
 
 	/*
-	 * no divergence: the program is still being recorded and has not come here yet, or a copy
-	 * has run past its segment
+	 * no divergence: the program is still being recorded and has not come here yet, or a copy has run past its
+	 * segment
 	 */
 	if ((!want && (G.ctl->flags & REPLAY_F_LIVE) && G.ctl->turn + 1 == G.ctl->total) || G.ctl->endless) {
 		G.ctl->turn++;

@@ -1,19 +1,20 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * patch.c: instructions that bring input in without a call: rdrand, rdseed, rdtsc, rdtscp, rdpid. A byte of each is
- *changed, so that it is one of the kernel's, and a fault; its handler makes an event of it (tsc.c). The length stays,
- *and what stands there says what it was:
+ * changed, which makes it a privileged instruction: it faults, and the handler of the fault makes an event of it
+ * (tsc.c). The length stays the same, and the new bytes tell which instruction it was:
  *
  *	rdrand, rdseed	0f c7 /6, /7 with a register	0f 32 f0..ff	rdmsr
  *	rdtsc		0f 31				0f 30		wrmsr
  *	rdtscp		0f 01 f9			0f 32 01
  *	rdpid		f3 0f c7 /7 with a register	f3 0f 32 f8..ff
  *
- * Text is searched when it is mapped, in a replay as when recording, and what the program has made itself when it makes
- *it executable (mprotect). The bytes may be a part of another instruction: what is changed begins an instruction of a
- *function whose bounds are known (.eh_frame), when that is decoded from its start to its end. Elsewhere, it is what all
- *ways to decode the text before it agree on, and its result is used as one uses it; else rdrand is noted. Intel's
- *manual, volume 2; LSB, "Exception Frames".
+ * Text is searched when it is mapped, in a replay as when recording; code that the program has generated, when the
+ * program makes it executable (mprotect). The bytes may be a part of another instruction. In a function whose bounds
+ * are known (.eh_frame), they are changed if decoding it from its start to its end has an instruction begin there.
+ * Elsewhere, they are changed if all ways to decode the text before them agree that an instruction begins there, and
+ * the code after it uses the result as code does; if not, an rdrand is noted. Intel's manual, volume 2; LSB, "Exception
+ * Frames".
  */
 #include "record/core/maps.h"
 #include "record/core/memory.h"

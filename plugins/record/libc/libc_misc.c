@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * libc_misc.c: random numbers, time zone, environment, locale, iconv, exit handlers, directory
-	 streams, signals, fork.
+ * streams, signals, fork.
  */
 #include "record/core/state.h"
 #include "record/event/turn.h"

@@ -68,9 +68,8 @@ static uint32_t next_to_follow(void)
 }
 
 /*
- * The child of the fork that is being replayed. If the parent was killed before it wrote the
- * result, the fork has none: a timeline that goes on after the fork is then that of the child. 0:
- * there is no child.
+ * The child of the fork that is being replayed. If the parent was killed before it wrote the result, the fork has none:
+ * a timeline that goes on after the fork is then that of the child. 0: there is no child.
  */
 static int fork_result(const struct thr *t, pid_t *pid, uint64_t *child)
 {
@@ -173,8 +172,8 @@ static long fork_record(struct thr *t, struct clone_args *c, int shares, uint64_
 }
 
 /*
- * In the child: sets its PID in the control page, and waits until the parent has ended. The
- * parent's threads wait for turns in the same page: one of them could take a turn of the child's.
+ * In the child: sets its PID in the control page, and waits until the parent has ended. The parent's threads wait for
+ * turns in the same page: one of them could take a turn of the child's.
  */
 static void outlive(pid_t parent)
 {

@@ -1,26 +1,22 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * chaos.c: see chaos.h. All random numbers come from the seed, and the distance between decisions
- * is counted in events, not in time: the same seed makes the same schedule, as long as the program
- * gets the same input.
+ * chaos.c: see chaos.h. All random numbers come from the seed, and the distance between decisions is counted in events,
+ * not in time: the same seed makes the same schedule, as long as the program gets the same input.
  *
- * A bug shows when one thread is held at one place until others have reached another place
- * (Burckhardt et al., "A randomized scheduler with probabilistic guarantees of finding bugs": few
- * such decisions are enough). The place and the time are not known. Four things make it likely to
- * hit them:
+ * A bug shows when one thread is held at one place until others have reached another place (Burckhardt et al., "A
+ * randomized scheduler with probabilistic guarantees of finding bugs": few such decisions are enough). The place and
+ * the time are not known. Four things make it likely to hit them:
  *
- *  - Most events are those of loops, most bugs are not. So a thread is held at the n-th event at a
- *    place (a caller and its callers) with a probability that falls with n^2: each place has its
- *    chance, however often others are passed. The same holds for a computation, at the n-th time
- *    that an instruction accesses memory.
- *  - Each run has parameters of its own, drawn once: how many such decisions there are, how often
- *    the turn changes besides, whether computations are interrupted, how often a thread may yield
- *    in vain.
- *  - In half of the runs threads are held where they access one variable, until another one comes
- *    to it (chaos_hot.c); in the others computations are stepped and interrupted (chaos_step.c).
- *  - A thread is held for one to some ten thousand events of others, small numbers as likely as
- *    large ones; so is a thread that sleeps: a program that relies on a sleep to be long enough
- *    fails in some runs. If all threads are held, the one whose hold ends first goes on.
+ *  - Most events are those of loops, most bugs are not. So a thread is held at the n-th event at a place (a caller and
+ *    its callers) with a probability that falls with n^2: each place has its chance, however often others are passed.
+ *    The same holds for a computation, at the n-th time that an instruction accesses memory.
+ *  - Each run has parameters of its own, drawn once: how many such decisions there are, how often the turn changes
+ *    besides, whether computations are interrupted, how often a thread may yield in vain.
+ *  - In half of the runs threads are held where they access one variable, until another one comes to it (chaos_hot.c);
+ *    in the others computations are stepped and interrupted (chaos_step.c).
+ *  - A thread is held for one to some ten thousand events of others, small numbers as likely as large ones; so is a
+ *    thread that sleeps: a program that relies on a sleep to be long enough fails in some runs. If all threads are
+ *    held, the one whose hold ends first goes on.
  */
 #include "record/sched/chaos.h"
 #include "record/core/memory.h"
@@ -144,8 +140,8 @@ static int is_near(uint64_t pc, uint64_t caller)
 }
 
 /*
- * A hash of the return addresses above the call in progress: a word on the stack that is an address
- * of code near the caller is taken for one. 0: the caller was not found on the stack.
+ * A hash of the return addresses above the call in progress: a word on the stack that is an address of code near the
+ * caller is taken for one. 0: the caller was not found on the stack.
  */
 static uint64_t callers(const struct thr *t)
 {
@@ -192,8 +188,8 @@ static int one_in(uint32_t first, uint32_t n)
 }
 
 /*
- * The owner is at a place where it has not been before: reports its callers to the breakpoints. If
- * it is in a library, also the program's code that called that, however deep the calls are.
+ * The owner is at a place where it has not been before: reports its callers to the breakpoints. If it is in a library,
+ * also the program's code that called that, however deep the calls are.
  */
 static void see(const struct thr *t)
 {

@@ -2,21 +2,21 @@
 /*
  * own_locks.c: does the program have locks of its own?
  *
- * Rust's std, libgomp, GLib, InnoDB and others synchronise by atomic instructions and call the kernel (futex) only
- * when they must wait. The quick way through such a lock makes no event, so a parallel recording would not
- * know its order. Code that calls futex by itself is found in the text of the objects that are loaded: as
+ * Rust's std, libgomp, GLib, InnoDB and others synchronise by atomic instructions and call the kernel (futex) only when
+ * they must wait. Taking such a lock without a wait makes no event, so a parallel recording would not know the order.
+ * Code that calls futex by itself is found in the text of the objects that are loaded, as
  *
  *	mov $202, %edi ... call syscall		in an object that imports syscall()
  *	mov $202, %eax ... syscall
  *
  * Locks of the program's own that never wait in the kernel are found by the loops in which it tries to take them
- *(spin.h).
+ * (spin.h).
  *
- * When there is some, one thread runs at a time from the program's second thread on (gil.c). Code that is
- * not found so, as generated code, shows at its first call (sys_calls.c), perhaps late.
+ * If such code is found, one thread runs at a time from the program's second thread on (gil.c). Code that is not found
+ * in this way, such as generated code, is noticed at its first call of futex (sys_calls.c), perhaps late.
  *
- * A conservative collector of garbage, which has locks of its own too, stops the other threads anywhere and looks for
- * pointers on their stacks.
+ * A conservative garbage collector counts as such code, too: it has locks of its own, and stops the other threads at
+ * any instruction to look for pointers on their stacks.
  */
 #include "record/sched/own_locks.h"
 #include "record/core/own_stack.h"

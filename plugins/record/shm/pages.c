@@ -8,15 +8,15 @@
  *	READ	read-only: the process has seen all that is in it
  *	WRITE	the process writes it: at the end of its turn it goes into the group's journal
  *
- * A page that this process has written in its last turns stays so while others write it in theirs: what they wrote is
- *logged when the next turn begins, which costs less than to find out when it is looked at.
+ * A page that this process has written in its last turns stays in WRITE while others write it in their turns: what they
+ * wrote is logged when this process's next turn begins, which costs less than a fault at its first access.
  *
- * Pages with robust mutexes are PINNED: always writable, for the kernel to mark them when a process dies, and looked
- * at in each turn's beginning.
+ * Pages with robust mutexes are PINNED: always writable, so that the kernel can mark the mutexes when a process dies,
+ * and compared at the beginning of each turn.
  *
- * The first access of a STALE page compares it with the shadow, which is what this process knows of it, and
- * logs what differs: a PAGE event. A replay has plain private memory and takes a PAGE over as soon as it is the
- * next record of the thread that runs, before the code that looks at it.
+ * The first access of a STALE page compares it with the shadow, which is what this process knows of it, and logs what
+ * differs: a PAGE event. A replay has plain private memory and takes a PAGE over as soon as it is the next record of
+ * the thread that runs, before the code that looks at it.
  *
  * A PAGE without bytes: here a thread accessed a page past the end of its mapped file and got a SIGBUS; the file may
  * have been longer when it was mapped. The replay makes that access a SIGBUS too. A SIGBUS in a replay without such a

@@ -2,21 +2,21 @@
 /*
  * pages_turn.c: what a process that shares memory does at the beginning and at the end of each of its turns (group.c).
  *
- * What it wrote is told to the others by a CHANGED entry in the group's journal, and logged by those that have the page
- * open, at the beginning of their next turns, or who open it later. To find out what it wrote, pages that it can write
- * are compared with its shadow, at the end of each turn. They stand in a list:
+ * What it wrote is told to the others by a CHANGED entry in the group's journal. Those that have the page accessible
+ * log it at the beginning of their next turns, the others at their next access. To find out what it wrote, the pages
+ * that it can write are compared with its shadow at the end of each turn. They are in a list:
  *
  *	listed	others may have seen it since this process's last CHANGED entry
- *	OWNED	nobody has: all others have it STALE, or have that entry before them. Nothing needs to be told, so it
- *		is not compared. The first one that looks at it (a fault, or after CHANGED) writes a LOOKED entry,
- *behind which it is listed again, with a copy of what it was then
+ *	OWNED	no other process has: for each of them it is STALE, or that entry is still unread. Nothing needs to
+ *		be told, so it is not compared. The first process that accesses it (by a fault, or after CHANGED)
+ *		writes a LOOKED entry; after that it is listed again, with a copy of its contents at that time
  *
- * While it is OWNED its shadow is older than what the process wrote there. With that copy the shadow is right again.
- *Where there is none any more, the page is `unknown`: what is logged next is all of it.
+ * While a page is OWNED, its shadow is older than what the process wrote there. That copy makes the shadow right again.
+ * If the copy does not exist any more, the page is `unknown`: the next time, all of it is logged.
  *
- * A page is compared, without an access that would ask for it, only while that pays: a fault takes as long as
- * some fifty comparisons. `heat` says how often the process wrote it lately. After some turns in which it was not
- * written it is protected; and after some CHANGED entries of others it becomes STALE.
+ * A page is compared, without an access that would ask for it, only while that pays: a fault takes as long as some
+ * fifty comparisons. `heat` says how often the process wrote it lately. After some turns in which it was not written it
+ * is protected; and after some CHANGED entries of others it becomes STALE.
  *
  * Pages with robust mutexes are PINNED: compared at both ends of each turn.
  */

@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * keeper.c: the recording's files, also for a process that has dropped its rights to them: `fredctl
- * record` then opens or writes them for it (rlog/keeper.h). And for a process that has as many
- * descriptors open as it may: a program that leaks descriptors is worth recording.
+ * keeper.c: the recording's files, also for a process that has dropped its rights to them: `fredctl record` then opens
+ * or writes them for it (rlog/keeper.h). And for a process that has as many descriptors open as it may: a program that
+ * leaks descriptors is worth recording.
  *
- * The recording's path may lead elsewhere for this process than for `fredctl record`: it may have
- * another root, or an overlay, into which the logs would go. So a path is used only while it leads
- * to the recording's own folder.
+ * The recording's path may lead elsewhere for this process than for `fredctl record`: it may have another root, or an
+ * overlay, into which the logs would go. So a path is used only while it leads to the recording's own folder.
  */
 #include "record/store/keeper.h"
 #include "record/core/state.h"
@@ -61,9 +60,9 @@ static const char *relative(const char *path)
 }
 
 /*
- * May the process that listens see what is recorded? It proves that by the secret of the control
- * page. An image that has no control page yet checks the peer's user ID instead: root, our own, or
- * one that has no number in our user namespace.
+ * May the process that listens see what is recorded? It proves that by the secret of the control page. An image that
+ * has no control page yet checks the peer's user ID instead: root, our own, or one that has no number in our user
+ * namespace.
  */
 #define OVERFLOW_UID 65534u
 static int trusted(int fd, const struct keeper_answer *a)

@@ -2,14 +2,12 @@
 /*
  * lib.c: library functions that hold a lock inside libc: the order between threads is logged.
  *
- * A wrapper takes a lock of the shim around the real call, as soon as a second thread has existed.
- * The call itself runs as the program's code: its system calls are events, and it may call back
- * into the program. A FILE is locked with its own lock (flockfile), so that it excludes what the
- * program locks itself.
+ * A wrapper takes a lock of the shim around the real call, as soon as a second thread has existed. The call itself runs
+ * as the program's code: its system calls are events, and it may call back into the program. A FILE is locked with its
+ * own lock (flockfile), so that it excludes what the program locks itself.
  *
- * No signal is delivered between a lock's event and the call: a handler that jumps out (longjmp)
- * would leave the lock taken. A thread that ends inside such a call (cancellation) releases its
- * locks at its end.
+ * No signal is delivered between a lock's event and the call: a handler that jumps out (longjmp) would leave the lock
+ * taken. A thread that ends inside such a call (cancellation) releases its locks at its end.
  */
 #include "record/sync/lib.h"
 #include "record/core/real.h"
@@ -82,8 +80,8 @@ static void file_take(struct thr *t, FILE *f)
 }
 
 /*
- * Nested calls, such as dl_iterate_phdr in a callback of another, or a stream that writes to
- * another one: locks beyond LIB_HELD are noted in an area of their own.
+ * Nested calls, such as dl_iterate_phdr in a callback of another, or a stream that writes to another one: locks beyond
+ * LIB_HELD are noted in an area of their own.
  */
 #define MORE_MAX ((int)(SHIM_HELD_SIZE / sizeof(struct lib_held)))
 

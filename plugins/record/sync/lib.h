@@ -8,8 +8,8 @@
  *	lib_leave(LIB_TZ, locked);
  *	return ret;
  *
- * The wrappers are called w_NAME in C, and NAME in the symbol table (by the macro LIBC): the headers' own redirections
- * and inline functions then do not get in the way.
+ * The wrappers are called w_NAME in C, and NAME in the symbol table (by the macro LIBC): the
+ * headers' own redirections and inline functions then do not get in the way.
  */
 #ifndef FRED_RECORD_LIB_H
 #define FRED_RECORD_LIB_H

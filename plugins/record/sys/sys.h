@@ -3,20 +3,21 @@
  * sys.h: what the sys_*.c share: how a system call is described, and the steps of recording and replaying it. The table
  * is dispatch/syscalls.def.
  *
- *   sys.c        the table, the records of a call, calls that need nothing else
+ *   sys.c        the steps of one call
+ *   sys_records.c  the records of a call, written and read
  *   mem_file.c   what is written to /proc/self/mem
- *   files.c      copies of mapped files, and of what a process is started from
  *   refs.c       what is read from files that do not change
  *   sys_data.c   the memory that a call reads and writes
  *   sys_map.c    mmap, brk and others; copies of mapped files
- * sys_remap.c  mremap
+ *   sys_remap.c  mremap
  *   sys_msg.c    calls with many or nested outputs: messages, native AIO
  *   sys_req.c    ioctl, fcntl, prctl and others: by request
  *   sys_shm.c    System V shared memory
  *   sys_walk.c   rare ones with nested outputs: bpf and the like
- *   sys_nr.h     numbers that the C library's headers may not have yet
- *   sys_calls.c     the rest that needs thought
  *   sys_show.c   standard output and error, for those who watch a replay
+ *   sys_again.c, sys_rest.c  calls that the recorder's own signal has interrupted
+ *   seccomp.c    the program's own filters
+ *   bounce.c     calls on memory that processes share
  */
 #ifndef FRED_RECORD_SYS_H
 #define FRED_RECORD_SYS_H
