@@ -2,14 +2,14 @@
 /*
  * chaos_hot.c: --sched chaos: makes threads meet at one variable. Where chaos_step.c needs luck for each of the
  * interruptions that a bug takes, this holds a thread in front of an access until another one is about to access the
- * same address, and then draws who goes first (Sen, "Race directed random testing of concurrent programs"): any number
- * of times, and however long the computation before is.
+ * same address, and then draws which of the two goes first (Sen, "Race directed random testing of concurrent
+ * programs"): any number of times, and however long the computation before is.
  *
  * A hardware breakpoint each stands on up to four instructions that access one variable: the same address relative to
  * their own, or the same member after some pointer. They are drawn from what stands in the program's code where its
  * threads begin, after the calls that it makes, in functions whose addresses those are given, and where it is
- * interrupted. A breakpoint counts, so a place is known as in chaos_step.c: by its address and the number of times that
- * it was come to since the event. Each thread's breakpoints are set when it gets the turn.
+ * interrupted. The passes of a breakpoint are counted, so a place is known as in chaos_step.c: by its address and the
+ * number of passes since the event. Each thread's breakpoints are set when it gets the turn.
  */
 #include "record/chaos/interrupts.h"
 #include "record/core/state.h"

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * chaos_split.c: --sched chaos: an instruction that reads memory, and writes there what comes of that (add $1, count),
- * without a lock. On several processors others write in between, and what they wrote is lost; one thread at a time, the
- * instruction is never interrupted in its middle. So where a thread is held in front of such a one, what it would have
- * read is kept, and put back when the thread goes on: it writes what it would have written. Who reads in between sees
- * what the others wrote, as there.
+ * without a lock. On several processors, another thread may write between the read and the write, and its value is
+ * lost. With one thread at a time, that cannot happen. So when a thread is held in front of such an instruction, the
+ * value that it would have read is saved, and put back when the thread goes on: it then writes what it would have
+ * written on several processors. Until then, other threads see what was written meanwhile.
  *
  * Not where a handler runs before the instruction: on a processor it runs before or after all of it. Whether it was
  * done is in the log, as an event with the bytes after the PREEMPT.

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * chaos_step.c: --sched chaos: interrupts a computation at an instruction, where no call of the program is: the trap
- * flag stops its thread at each instruction after an event, until it is about to access memory that may be shared, and
- * chaos.c decides to interrupt it there. What lies between two such accesses makes no difference to others.
+ * chaos_step.c: --sched chaos: interrupts a computation between the program's calls, at an instruction: the trap flag
+ * stops its thread at each instruction after an event, until it is about to access memory that may be shared, and
+ * chaos.c decides to interrupt it there. Between two such accesses, an interruption would make no difference to other
+ * threads.
  *
- * The place is known by its address and the number of times that it was come to since the event (struct point, hits),
- * which a replay counts by a hardware breakpoint (seek.c): that is exact, and needs no clock. So only such instructions
- * count as a replay comes to in the same way: not those of the recorder, nor of libc and the dynamic linker, where
- * locks are held that no event tells; nor what is called from there while it holds a lock (constructors of a library).
+ * The place is recorded by its address and the number of passes since the event (struct point, hits), which a replay
+ * counts by a hardware breakpoint (seek.c): that is exact, and does not depend on time. So only instructions are used
+ * that a replay passes equally often: not those of the recorder, nor of libc and the dynamic linker, which hold locks
+ * that make no event; nor code that they call while they hold a lock (constructors of a library).
  *
  * One thread at a time runs, so there is one such computation. The next call into the recorder ends it.
  */

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * mem.c: copying, comparing and searching for the shim alone, hidden from the program. libc's functions leave what they
- * saw in vector registers; a recorder and a replay do not look at the same, and those registers are to be the same
- * after it.
+ * mem.c: copying, comparing and searching for the shim alone, hidden from the program. libc's functions leave data in
+ * vector registers. Recording and replay look at different data, but the vector registers must be the same in both
+ * afterwards.
  */
 #include "record/core/state.h"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* memory.c: memory of the program that the recorder is about to read: is it there? */
+/* memory.c: is memory of the program, which the recorder is about to read, mapped? */
 #include "record/core/memory.h"
 #include "record/core/state.h"
 #include "record/core/util.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* memory.h: is the memory there that the program gives to a call? */
+/* memory.h: is the memory mapped that the program passes to a call? */
 #ifndef FRED_RECORD_MEMORY_H
 #define FRED_RECORD_MEMORY_H
 

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * own_stack.h: the stack on which the recorder's signal handlers run, one for each thread, so that nothing of theirs is
- * on the program's stacks, however small those are. The kernel knows this one only, as the thread's alternate signal
- * stack; that of the program (sigaltstack(2)) is known here, and used for its handlers.
+ * own_stack.h: the stack on which the recorder's signal handlers run, one for each thread, so that the handlers need no
+ * room on the program's stacks, however small those are. To the kernel, this is the thread's alternate signal stack;
+ * the one that the program has set (sigaltstack(2)) is noted here, and used for the program's handlers.
  *
- * It is registered with SS_AUTODISARM: while the recorder is on it, further signals come below. While a handler of the
- * program's runs, on a stack of the program's, and will return to frames of the recorder's here, only the part below
- * those is registered. A handler may also be left by a jump, which nobody tells: such frames are forgotten when there
- * is little room left.
+ * It is registered with SS_AUTODISARM: while the recorder runs on it, frames of further signals are put below its stack
+ * pointer. While a handler of the program runs, on a stack of the program, and will return to frames of the recorder
+ * here, only the part below those frames is registered. A handler may also be left by longjmp, of which the recorder is
+ * not told: its frames are dropped when little room is left.
  */
 #ifndef FRED_RECORD_OWN_STACK_H
 #define FRED_RECORD_OWN_STACK_H

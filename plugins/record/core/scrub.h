@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* scrub.h: nothing of the recorder's stays below the program's stack. */
+/* scrub.h: wipes what the recorder has left below the program's stack pointer. */
 #ifndef FRED_RECORD_SCRUB_H
 #define FRED_RECORD_SCRUB_H
 

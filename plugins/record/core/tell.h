@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* tell.h: what the recorder tells of itself in a copy of a replaying process (rlog/report.h). */
+/*
+ * tell.h: in a copy of a replaying process: the entries that the recorder itself adds to a report
+ * (rlog/report.h).
+ */
 #ifndef FRED_RECORD_TELL_H
 #define FRED_RECORD_TELL_H
 

@@ -3,7 +3,7 @@
  * tsc_clock.c: rdtsc faults (PR_SET_TSC) in threads whose counter is to be recorded; the recorder's own stamps come
  * from the clock then, in the unit of the TSC. See input/tsc.c.
  *
- * The setting goes along to new threads and processes and through an exec, and is lost in a checkpoint.
+ * New threads and processes inherit the setting, and it survives an exec; a checkpoint does not keep it.
  */
 #include "record/core/tsc_clock.h"
 #include "record/core/sigaction.h"

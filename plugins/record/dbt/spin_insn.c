@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* spin_insn.c: see spin_insn.h. Intel's manual, volume 2. What is not known here is in no loop that waits. */
+/*
+ * spin_insn.c: see spin_insn.h. Intel's manual, volume 2. A loop with an instruction that is not known here does not
+ * count as one that waits.
+ */
 #include "record/dbt/spin_insn.h"
 #include "record/core/state.h"
 #include "record/dbt/insn.h"

@@ -2,12 +2,12 @@
 /*
  * xlate.c: see xlate.h.
  *
- * A block is copied up to its first branch. What a branch leads to is translated when it is first taken: until then
- * there is an exit in its place, which tells its number and jumps to the thunk, which saves all registers and calls
- * leave().
+ * A block is copied up to its first branch. The target of a branch is translated when the branch is first taken. Until
+ * then there is an exit in its place, which loads its own number and jumps to a thunk that saves all registers and
+ * calls leave().
  *
- * Calls into the recorder run as they are, with another return address: in front of one there is a stub that keeps the
- * right one, and after it `back` goes on there.
+ * Calls into the recorder are not translated. They get another return address: a stub in front of the call saves the
+ * original one, and after the call `back` continues there.
  */
 #include "record/dbt/xlate.h"
 #include "record/core/regs.h"

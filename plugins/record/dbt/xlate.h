@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * xlate.h: runs the program's code so that each time it comes by one address, the place, a function sees its registers,
- * a few nanoseconds a time: translated, block by block, to code elsewhere. What it does to registers and memory is what
- * the original does. For the calling thread, and in a copy of the process for as long as that goes on. It can also
- * count how often it comes by other addresses.
+ * xlate.h: runs the program's code in translated form, block by block, so that a function is called with its registers
+ * each time that it reaches one address, the place. That costs a few nanoseconds each time. The translated code does to
+ * registers and memory what the original does. For the calling thread, or, in a copy of the process, for as long as the
+ * copy runs. It can also count how often other addresses are reached.
  */
 #ifndef FRED_RECORD_XLATE_H
 #define FRED_RECORD_XLATE_H

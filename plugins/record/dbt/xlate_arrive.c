@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * xlate_arrive.c: arrivals are counted in the translated code itself, a nanosecond or two each. It knows of each
- * instruction whether it is in the range that counts; that one outside was executed, which is only known as it runs, is
- * noted in a byte.
+ * xlate_arrive.c: arrivals are counted in the translated code itself, a nanosecond or two each. When an instruction is
+ * translated, it is known whether it is in the range that counts; whether one outside of the range was executed before,
+ * which only running tells, is noted in a byte.
  */
 #include "record/core/state.h"
 #include "record/dbt/insn.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * xlate_report.c: translated code that tells what the program does (rlog/report.h): in front of an instruction, some
- * ten others that write an entry. They change no flag, no register and none of the program's memory. Which accesses an
+ * xlate_report.c: translated code that reports what the program does (rlog/report.h): in front of an instruction, some
+ * ten others write an entry. They change no flag, no register and none of the program's memory. Which accesses an
  * instruction makes, and of how many bytes, is the reader's to decode: here it is enough to know its operand's address.
  */
 #include "record/core/state.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* seccomp_act.c: what a seccomp filter of the program's (sys/seccomp.c) has decided about a call is done. */
+/* seccomp_act.c: carries out what a seccomp filter of the program (sys/seccomp.c) has decided about a call. */
 #include "record/core/state.h"
 #include "record/dispatch/syscall.h"
 #include "record/event/turn.h"

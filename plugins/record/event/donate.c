@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * donate.c: replay: locks inside libc, which no event tells: what a thread does that has to wait for one. See
+ * donate.c: replay: what a thread does that has to wait for a lock inside libc, which makes no event. See
  * turn.c for the turn.
  */
 #include "record/event/donate.h"

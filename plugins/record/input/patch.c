@@ -12,9 +12,9 @@
  * Text is searched when it is mapped, in a replay as when recording; code that the program has generated, when the
  * program makes it executable (mprotect). The bytes may be a part of another instruction. In a function whose bounds
  * are known (.eh_frame), they are changed if decoding it from its start to its end has an instruction begin there.
- * Elsewhere, they are changed if all ways to decode the text before them agree that an instruction begins there, and
- * the code after it uses the result as code does; if not, an rdrand is noted. Intel's manual, volume 2; LSB, "Exception
- * Frames".
+ * Elsewhere, all ways to decode the text before them must agree that an instruction begins there. They are then changed
+ * if the code after them uses a result as that of such an instruction is used; if it does not, an rdrand is noted.
+ * Intel's manual, volume 2; LSB, "Exception Frames".
  */
 #include "record/core/maps.h"
 #include "record/core/memory.h"

@@ -7,7 +7,7 @@
  * either: they come from the clock, in the unit of the TSC. In a parallel recording that would be too slow: there the
  * counter is not recorded in code that is written into executable memory.
  *
- * The setting goes along to new threads and processes and through an exec, and is lost in a checkpoint.
+ * New threads and processes inherit the setting, and it survives an exec; a checkpoint does not keep it.
  */
 #include "record/core/own_stack.h"
 #include "record/core/state.h"

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* ignored.c: see ignored.h. An entry is one word, so that threads need no lock: of two that meet, one may be forgotten.
+/*
+ * ignored.c: see ignored.h. An entry is one word, so that threads need no lock: of two that are added at once, one may
+ * be lost.
  */
 #include "record/preempt/ignored.h"
 #include "record/core/state.h"

@@ -2,7 +2,7 @@
 /*
  * ignored.h: memory of the program in which a replay does not have what was recorded: conditions, barriers, semaphores
  * and locks that somebody has waited for. What libc keeps in them tells of the waits, and in a replay nobody waits
- * there. So it says nothing about where a thread was interrupted (point.h).
+ * there. So these words do not help to find where a thread was interrupted (point.h).
  */
 #ifndef FRED_RECORD_IGNORED_H
 #define FRED_RECORD_IGNORED_H

@@ -2,15 +2,15 @@
 /*
  * point.h: a place inside a computation that makes no events, as a PREEMPT record describes it.
  *
- * No counter tells how far a thread has got, so the place is known by what the thread's state is there:
- * registers, the stack above, the program's own data, and what those point to. Of what is beyond the first part of the
- * stack and of the data, and of the pages around what is pointed to, there are hashes. Where a replay does not have
- * what was recorded in any case (ignored.h), nothing is looked at.
+ * No counter tells how far a thread has got, so the place is known by what the thread's state is there: registers, the
+ * stack above, the program's own data, and what those point to. Of what is beyond the first part of the stack and of
+ * the data, and of the pages around what is pointed to, there are hashes. Where a replay does not have what was
+ * recorded in any case (ignored.h), nothing is looked at.
  *
- * Not all of it says something: dead registers and stack slots hold what the shim or the kernel left there, which
- * differs between recording and replay. What has changed in the computation has been written by the program: so on
- * replay (seek.h) the words that change must be as recorded, and of the moments at which they are, the one counts at
- * which the fewest of the others are different. Moments between which all of this is equal are taken for the same.
+ * Not all of this identifies the place: dead registers and stack slots hold what the shim or the kernel left there,
+ * which differs between recording and replay. What has changed in the computation has been written by the program: so
+ * in a replay (seek.h) the words that change must be as recorded. Of the moments at which they are, the place is the
+ * one at which the fewest of the other words differ. If all of this is equal at two moments, either is taken.
  */
 #ifndef FRED_RECORD_POINT_H
 #define FRED_RECORD_POINT_H

@@ -2,11 +2,12 @@
 /*
  * seek.c: replay: a PREEMPT record interrupts a computation (point.h): finds the place and goes on with the record.
  *
- * It begins inside the event before. The first tick of its timer that finds the program running looks at its registers,
- * and sends it on its way: in translated code, as a rule (seek_walk.c), which is exact whatever else the machine does;
- * where a debugger looks at each instruction, and where that has failed, by time (seek_time.c).
+ * The search begins inside the event before. The first timer tick that finds the program's code running takes the
+ * registers, and from there the thread goes to the place: in translated code, as a rule (seek_walk.c), which is exact
+ * whatever else the machine does; by time (seek_time.c) where a debugger looks at each instruction, or where translated
+ * code has failed.
  *
- * Nothing of this is open when the thread stands at an event: CRIU can dump no breakpoint.
+ * No breakpoint and no timer is left when the thread stands at an event: CRIU cannot dump a breakpoint.
  */
 #include "record/preempt/seek.h"
 #include "record/core/regs.h"

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * seek_look.c: how far is a thread from the place that a PREEMPT record describes? See seek.c. A word that moves evenly
- * in one direction is a clock: the time until it reaches its recorded value is a lower bound of how far the place
- * still is, also when it turns round before that; so the longest of these times is safe to go by.
+ * in one direction is a clock: the time until it reaches its recorded value is a lower bound of the time to the place,
+ * even if it changes direction before that; so the thread may safely run for the longest of these times.
  */
 #include "record/core/regs.h"
 #include "record/core/state.h"

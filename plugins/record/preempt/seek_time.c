@@ -3,13 +3,13 @@
  * seek_time.c: the thread goes to the place of a PREEMPT record (seek.h) by itself: where a debugger holds it, which is
  * to see the program's own code run, and where that cannot be translated.
  *
- * A timer stops the thread again and again and looks at the words of the record. Those that have changed must be
- * as recorded at the place. A word that moves evenly in one direction is a clock: the time until it reaches
- * its recorded value is a lower bound of how far it still is, also when it turns round before that; so the
- * longest of these times is safe to go by. When no clock is ahead any more, a hardware breakpoint at the place's
- * address stops the thread each time it comes by, until all words that change are as recorded. If that does not come
- * soon, as where there is no clock, or other words are not as recorded, a copy of the process finds out how often the
- * address is still passed (lookahead.h).
+ * A timer stops the thread again and again and looks at the words of the record. Those that have changed must be as
+ * recorded at the place. A word that moves evenly in one direction is a clock: the time until it reaches its recorded
+ * value is a lower bound of the time to the place, even if it changes direction before that; so the thread may safely
+ * run for the longest of these times. When no clock has time left, a hardware breakpoint at the place's address stops
+ * the thread each time it comes by, until all words that change are as recorded. If that does not come soon, as where
+ * there is no clock, or other words are not as recorded, a copy of the process finds out how often the address is still
+ * passed (lookahead.h).
  */
 #include "record/core/regs.h"
 #include "record/core/state.h"

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * seek_walk.c: the thread goes to the place of a PREEMPT record (seek.h) in translated code, which compares each time
- * it comes by the place's address. No clock has a part in this.
+ * it comes by the place's address. This does not depend on time.
  *
- * Where all that has changed is as recorded, but something else is not, it may be what was left there before, or what
- * the program has yet to write. A copy of the process goes ahead then, once, and sees whether there is a better place.
+ * Where all that has changed is as recorded, but something else is not, that may be a dead value, or one that the
+ * program has not written yet. A copy of the process goes ahead then, once, and sees whether there is a better place.
  * When this has failed (the next schedule variant), a copy goes first in any case.
  */
 #include "record/core/state.h"

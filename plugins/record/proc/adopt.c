@@ -4,10 +4,12 @@
  *
  * Both are threads of the image here: with a number and a log. A process of that kind (CLONE_VM without CLONE_THREAD)
  * has a PID of its own when recording, which the head of its log tells; in a replay it is a thread with that as TID.
- * What makes it a process, its end, what its parent gets by wait, its descriptors, all that is in the log.
+ * All in which it differs from a thread (how it ends, what its parent gets by wait, its descriptors) comes from the
+ * log.
  *
- * Without CLONE_SETTLS the new one would have its creator's thread pointer, and the recorder would take it for that
- * one. So it gets a copy of what is there: its address depends on the thread's number alone.
+ * Without CLONE_SETTLS the new thread would have its creator's thread pointer, and the recorder would take it for its
+ * creator. So it gets a copy of the creator's thread-local storage, whose address depends on the thread's number
+ * alone.
  */
 #include "record/core/memory.h"
 #include "record/core/own_stack.h"

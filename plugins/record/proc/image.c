@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* image.c: a process image begins: its folder in the recording, what is written there of it; and a fork's child. */
+/*
+ * image.c: the beginning of a process image, also in a fork's child: its folder in the recording, and what is written
+ * there.
+ */
 #include "record/core/held.h"
 #include "record/core/sigaction.h"
 #include "record/core/state.h"

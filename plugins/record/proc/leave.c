@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * leave.c: the end of a thread that has made its EXIT event. In a replay a process's first thread stays until all of it
- * ends: without it nobody gets at the process's memory by its PID, neither ptrace nor GDB nor CRIU. What the kernel
- * does at a thread's end is done for it, but for robust mutexes that it holds: with such it ends.
+ * leave.c: the end of a thread that has made its EXIT event. In a replay, a process's first thread stays until the
+ * whole process ends: without it, ptrace, GDB and CRIU cannot access the process's memory by its PID. What the kernel
+ * does at a thread's end is done here in its place, except for robust mutexes: if the thread holds one, it really ends.
  */
 #include "record/core/state.h"
 #include "record/core/task.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* thread.h: threads come, and end. */
+/* thread.h: how threads begin and end. */
 #ifndef FRED_RECORD_THREAD_H
 #define FRED_RECORD_THREAD_H
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * chaos_settle.c: who is on the way to the turn? See chaos.h. A thread that was woken, or is ending, comes some time
- * later, or wakes another one: a decision before that would depend on how long it takes.
+ * chaos_settle.c: which threads will soon ask for the turn? See chaos.h. A thread that was woken, or is ending, asks
+ * for the turn some time later, or wakes another one. A decision before that would depend on how long this takes.
  */
 #include "record/core/state.h"
 #include "record/core/task.h"

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * ending.c: recording one thread at a time: when one has ended, the next one goes on only when the kernel is done with
- * it, as in a replay (wait_dying() in turn.c). Else chance would decide which stack libc takes for the next thread that
- * it makes for itself: one that was used before, when nobody is on it any more, and of those the one that was given
- * back last.
+ * it, as in a replay (wait_dying() in turn.c). Otherwise it would depend on timing which stack libc takes for the next
+ * thread that it makes for itself: it reuses a stack whose thread has ended, the one that was released last.
  */
 #include "record/core/state.h"
 #include "record/sched/deadlock.h"

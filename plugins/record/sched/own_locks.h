@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* own_locks.h: locks that are the program's own. */
+/* own_locks.h: does the program have locks of its own, which the recorder does not wrap? */
 #ifndef FRED_RECORD_OWN_LOCKS_H
 #define FRED_RECORD_OWN_LOCKS_H
 

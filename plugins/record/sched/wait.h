@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* wait.h: around a call that may wait: others may run meanwhile, and it is known what the thread waits for. */
+/*
+ * wait.h: what is done before and after a call that may wait: others may run meanwhile, and what the thread waits for
+ * is published.
+ */
 #ifndef FRED_RECORD_WAIT_H
 #define FRED_RECORD_WAIT_H
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* waits.c: tells those outside where to find what the threads of this process wait for: rlog/waits.h. */
+/* waits.c: publishes what the threads of this process wait for, so that other processes can read it: rlog/waits.h. */
 #include "record/core/sigaction.h"
 #include "record/core/state.h"
 #include "record/event/cs.h"

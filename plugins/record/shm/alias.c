@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * alias.c: replay: memory that the process has mapped more than once, such as a ring buffer that continues in a second
- * mapping of itself. What is written at one address is there at the others at once, without an event: so they are the
- * same memory in a replay too, shared and anonymous. All other memory of a replay is private, and so is this until it
- * is mapped again.
+ * mapping of itself. What is written at one address can be read at the others at once, without an event: so they are
+ * the same memory in a replay too, shared and anonymous. All other memory of a replay is private, and this is private,
+ * too, until it is mapped a second time.
  *
  * A fork shares it with the child. A copy of a replaying process must not write into it: it gets its own, in place of
  * it, before either of them goes on. The tracer does that for the copies that it makes (trace/inject.c).

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* pages_fault.c: memory that processes share becomes accessible, as the program, or a call of the kernel, comes to it.
- */
+/* pages_fault.c: pages of shared memory become accessible when the program, or a system call, accesses them. */
 #include "record/core/own_stack.h"
 #include "record/core/state.h"
 #include "record/core/task.h"

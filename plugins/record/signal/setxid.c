@@ -2,9 +2,10 @@
 /*
  * setxid.c: a program with several threads changes its user or groups.
  *
- * For the kernel these belong to a thread. libc changes those of all: it sends each thread a signal, whose handler
- * makes the call there, and waits. How far the threads have got with that when one looks is chance, and of no interest:
- * the whole is one event, in which the other threads' handlers run at once and unseen. A replay has the result alone.
+ * In the kernel each thread has its own. libc changes those of all threads: it sends each thread a signal, whose
+ * handler makes the call there, and waits. The order in which the threads do this depends on timing, and has no
+ * meaning: all of it is one event, in which the handlers of the other threads run at once and are not recorded. A
+ * replay has the result alone.
  */
 #include "record/core/sigaction.h"
 #include "record/core/state.h"

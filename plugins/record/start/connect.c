@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * connect.c: what lower folders call in upper ones. A folder includes and calls only those below it; where something
- * above it is to happen all the same, as the handler of a signal at an event, the lower folder has a table of
+ * connect.c: what lower folders call in upper ones. A folder includes and calls only folders below it. Where it has
+ * to start something in a folder above it, such as the program's signal handler at an event, it has a table of
  * functions, which is filled here.
  */
 #include "record/chaos/interrupts.h"

@@ -3,9 +3,9 @@
  * rec.c: recording: stamps, the mapped window of a thread's log, notes for the user.
  *
  * The window is a shared mapping of a stretch of the log file that was written with zeros beforehand: a full disk is
- * then an error here and not a SIGBUS in the program, and a page costs a fifth of what it costs to let the
- * mapping make it, since the file system gets many at once. When recording fails the log simply ends; the program
- * goes on unrecorded.
+ * then an error here and not a SIGBUS in the program, and a page costs a fifth of a page fault in the mapping, since
+ * the file system allocates many at once. When recording fails, the log ends there, and the program goes on
+ * unrecorded.
  */
 #include "record/core/maps.h"
 #include "record/core/own_stack.h"

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * limits.c: RLIMIT_NOFILE. A program that is to open nothing more lowers both its limits to 0 or 1; the recorder could
- * not open a log any more. So the kernel's hard limit stays a little higher, and the program is told, and held to, what
- * it has set. The recorder raises the soft limit, which the kernel has as the program set it, where nobody else sees
- * that (keeper.c).
+ * limits.c: RLIMIT_NOFILE. A program that must not open anything more lowers both its limits to 0 or 1; the recorder
+ * could then not open a log any more. So the kernel's hard limit stays a little higher than the program has set it; the
+ * program is shown, and bound by, the limit that it has set. The kernel's soft limit is as the program set it; the
+ * recorder raises it where the program does not see that (keeper.c).
  */
 #include "record/core/memory.h"
 #include "record/core/state.h"

@@ -2,7 +2,7 @@
 /*
  * seccomp.c: the program's own seccomp filters. The kernel does not get them: they would decide about the recorder's
  * calls too, and a replay has a filter of its own. They are kept here and run (classic BPF, as the kernel does) for
- * each call of the program, with the same outcome, in both modes. An exec does not carry them on, and says so.
+ * each call of the program, with the same outcome, in both modes. They are lost at an exec, and a note says so.
  */
 #include "record/core/memory.h"
 #include "record/core/state.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * sys_shm.c: System V shared memory. A replay has memory of its own in place of a segment; what other
+ * sys_shm.c: System V shared memory. A replay maps private memory in place of a segment; what other
  * processes wrote there comes from the log (pages.c).
  */
 #include "record/core/state.h"

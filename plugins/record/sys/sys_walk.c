@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* sys_walk.c: rare calls whose outputs lie after pointers in what they are given: bpf, sysfs, tables of netfilter,
- * bridges. */
+/*
+ * sys_walk.c: rare calls whose outputs are reached through pointers in their arguments: bpf, sysfs, tables of
+ * netfilter, bridges.
+ */
 #include "record/core/memory.h"
 #include "record/core/state.h"
 #include "record/core/util.h"
