@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* ns.h: the inside of a new cell: mounts and network. Used by cell.c in the cell's pid 1. */
+/* ns.h: sets up a new cell from inside: mounts and network. Used by cell.c in the cell's pid 1. */
 #ifndef FRED_CELL_NS_H
 #define FRED_CELL_NS_H
 

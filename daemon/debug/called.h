@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* called.h: functions that the debugger calls run in the copy (debug/diversion.h); what they write is shown to the
- * user. */
+/*
+ * called.h: functions that the debugger calls are run in the diversion (debug/diversion.h); what they print is
+ * shown to the user.
+ */
 #ifndef FRED_DEBUG_CALLED_H
 #define FRED_DEBUG_CALLED_H
 

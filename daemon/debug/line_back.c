@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * line_back.c: steps back in a loop of one line (lines.h). Where its rounds have no events, a walk of the segment tells
- * where the thread came into the line (cursor_back_over). Else it is looked for by breakpoints at all instructions of
- * the function's other lines: the last of them that was met in this frame, and from there on.
+ * line_back.c: steps back in a loop of one line (lines.h). If its rounds have no events, a walk of the segment finds
+ * where the thread entered the line (cursor_back_over). Else all instructions of the function's other lines become
+ * breakpoints: the search goes back to the last one that was met in this frame, and from there forwards into the line.
  */
 #include <string.h>
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * reverse_watch.h: reverse-watch inside a debugging session. The search (watch/watch.h) runs on processes of its own,
- * from here back; the session's is away meanwhile and then stands before the instruction that made the transition, or
- * where it stood when there is none.
+ * from the current position back. The session's own process is ended meanwhile; afterwards it stands before the
+ * instruction that made the transition, or where it stood before if there is none.
  */
 #ifndef FRED_DEBUG_REVERSE_WATCH_H
 #define FRED_DEBUG_REVERSE_WATCH_H

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * revive.h: processes of a session that were killed, by somebody or by the kernel for lack of memory. The recording has
- * all that they were: new ones replace them, in the state in which the debugger believes the program to be.
+ * everything that is needed to make them again: new processes replace them, in the state that the debugger was told
+ * last.
  */
 #ifndef FRED_DEBUG_REVIVE_H
 #define FRED_DEBUG_REVIVE_H

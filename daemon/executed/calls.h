@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * calls.h: the calls that threads make, with the functions that are called, from the instructions that an instrumented
- * replay tells. A call ends when the stack pointer is above its return address; so a longjmp ends several, and a
+ * replay reports. A call ends when the stack pointer is above its return address; so a longjmp ends several, and a
  * program that switches to a stack at higher addresses ends all.
  */
 #ifndef FRED_EXECUTED_CALLS_H

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* window.h: a part of the timeline, from one position to another, of which an instrumented replay tells. */
+/* window.h: a part of the timeline, from one position to another, that an instrumented replay covers. */
 #ifndef FRED_EXECUTED_WINDOW_H
 #define FRED_EXECUTED_WINDOW_H
 

@@ -12,21 +12,23 @@ struct condition {
 	char *all; /* of a loop: all of it, without comments and literals; malloc'd, else NULL */
 	bool negated; /* the statement is in the `else` branch */
 	bool effects; /* evaluating it would change something */
-	bool chooses; /* it is what a switch looks at, and no truth */
+	bool chooses; /* it is the value of a switch, not a condition that is true or false */
 	int from, to; /* its lines, from 1 */
 };
 
 /* The condition of the innermost `if` or `switch` around a line of source. Pure. */
 void condition_around(const char *source, int line, struct condition *c);
-/* As that, or of the innermost loop whose first statement it is, or in whose condition: what a statement that waits is
- * waiting for. */
+/*
+ * As that; or the condition of the innermost loop whose first statement the line is, or in whose condition it is: what
+ * a statement that waits is waiting for.
+ */
 void condition_of_wait(const char *source, int line, struct condition *c);
-/* Of the innermost loop around it, as long as which is true it goes on. */
+/* The condition of the innermost loop around the line: the loop goes on while it is true. */
 void condition_of_loop(const char *source, int line, struct condition *c);
 /* One of these, at the statement of a frame. */
 typedef void condition_finder(const char *source, int line, struct condition *c);
 void condition_at(struct inspect *p, int level, condition_finder *find, struct condition *c);
-/* What holds where the statement is not executed: true while all is well. malloc'd. */
+/* A condition that holds if the statement is not executed: it is true while all is well. malloc'd. */
 char *condition_good(const struct condition *c);
 void condition_fini(struct condition *c);
 

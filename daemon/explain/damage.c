@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * damage.c: see damage.h. A damaged block is never given out again, so the canary is as the program left it until the
- * end. From there the replay goes back from write to write, until a canary was whole before one: that wrote over it.
+ * end. From there the replay goes back from write to write of the canary, until the canary was whole before a write:
+ * that write damaged it.
  */
 #define LOG_DOMAIN "explain"
 #include "explain/damage.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* damage.h: what `fredctl record --detect` found in the heap: to the statements that wrote there. */
+/* damage.h: what `fredctl record --detect` found in the heap: finds the statements that wrote there. */
 #ifndef FRED_EXPLAIN_DAMAGE_H
 #define FRED_EXPLAIN_DAMAGE_H
 

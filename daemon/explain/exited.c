@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* exited.c: programs that ended with a status that tells of a failure. */
+/* exited.c: programs that ended with an exit status that means a failure. */
 #include <stdlib.h>
 #include <string.h>
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * failure.h: the kinds of failure, and what their files share: the failure in words, the way to the call
- * that failed, and the step that tells it.
+ * failure.h: the kinds of failure, and what their files share: the failure in words, going to the call
+ * that failed, and adding the step for it.
  */
 #ifndef FRED_EXPLAIN_FAILURE_H
 #define FRED_EXPLAIN_FAILURE_H
@@ -25,21 +25,21 @@ int failure_exit(struct explain *x, struct err *e);
  */
 int failure_smashed(struct explain *x, struct err *e);
 /*
- * The program stands at the return, to an address that is none, and the chain has that: who wrote over the return
+ * The program stands at a return to an invalid address, and the chain has that step: what overwrote the return
  * address at `slot`?
  */
 int failure_overwritten_return(struct explain *x, uint64_t slot, struct err *e);
 
 /*
- * broken.c: malloc or free found the heap damaged, and the chain has that: who wrote over what malloc keeps in the
- * arena of addr? 0: the chain ends there, or x->end says why it is not found; 1: nothing is broken, and it stands where
- * it stood; -1.
+ * broken.c: malloc or free found the heap damaged, and the chain has that step: what overwrote malloc's own data in the
+ * arena of addr? 0: the chain ends at that write, or x->end says why it is not found; 1: nothing is damaged, and the
+ * program stands where it stood; -1.
  */
 int failure_broken_heap(struct explain *x, uint64_t addr, struct err *e);
 
 /*
- * mapping.c: memory that cannot be accessed, and the chain has the failure: has the program unmapped or protected it?
- * 0: the chain ends there; 1: no, and it stands at its failure; -1.
+ * mapping.c: memory cannot be accessed, and the chain has the failure: has the program unmapped or protected it? 0:
+ * yes, the chain ends at that call; 1: no, and the program stands at its failure; -1.
  */
 int failure_taken_away(struct explain *x, uint64_t addr, bool writes, struct err *e);
 /* The same for a SIGBUS: has it cut the mapped file off in front of the address? */
@@ -49,7 +49,7 @@ int failure_cut_off(struct explain *x, uint64_t addr, struct err *e);
 void failure_set_kind(struct explain *x, const char *kind, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
 /* Moves back to the last entry of one of these functions. 0; 1: there is none, and it stands at its failure; -1. */
 int failure_to_entry(struct explain *x, const char *const *functions, struct err *e);
-/* Takes the current state for the failure. */
+/* Makes the current state the failure's. */
 int failure_is_here(struct explain *x, struct err *e);
 /*
  * A step at the last change of a block's header, its allocation or its free: "the block was WHAT here, by FUNCTION",
@@ -57,7 +57,10 @@ int failure_is_here(struct explain *x, struct err *e);
  */
 int failure_tell_block(struct explain *x, uint64_t header, enum step_role role, const char *what, const char *more,
 		       struct err *e);
-/* In what a function of the recorder's has called: that call becomes the failure's state. */
+/*
+ * If the failure is in something that a function of the recorder called, the program's call of that function becomes
+ * the failure's state.
+ */
 int failure_to_shim_call(struct explain *x, struct err *e);
 /* Adds the failure's step at the current state. p is opened; close it in any case. */
 int failure_tell(struct explain *x, struct inspect *p, struct err *e);
@@ -86,8 +89,8 @@ int because_of_line(struct explain *x, struct inspect *p, int level, bool begins
  * skipped. */
 int because_to_branch(struct explain *x, const struct condition *c, struct err *e);
 /*
- * The chain ended at a counter that a loop had made too large: what is the loop to go on to? The end of the chain is as
- * it was if that is not known.
+ * The chain ended at a counter that a loop had made too large: where does the loop's bound come from? If that is not
+ * known, the end of the chain stays as it was.
  */
 int because_of_bound(struct explain *x, struct err *e);
 /*

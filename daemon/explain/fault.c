@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* fault.c: faults: an access to memory that is not there, a jump to where there is no code, a division by zero, a stack
- * that is full. */
+/*
+ * fault.c: faults: an access to memory that is not mapped, a jump to an address without code, a division by zero, a
+ * stack overflow.
+ */
 #include <signal.h>
 #include <string.h>
 

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * flow_stale.c: pointers that outlive what they point to. Memory is read through a pointer; the words in front of a
- * block, and the return address of a frame, are written when a life begins or ends there. So the way of the pointer is
- * followed back, and where it comes over such a write, the pointer is older than what lies in the memory now.
+ * block are written when the block is allocated or freed, and the return address of a frame when the function is
+ * called. So the pointer is followed back; if such a write is met on the way, the pointer is older than what is in the
+ * memory now.
  */
 #include "explain/flow_int.h"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* latest.c: what other threads do to the memory of a value, before it is read and after: see flow_int.h. */
+/* latest.c: what other threads write to the memory of a value, before and after it is read: see flow_int.h. */
 #define LOG_DOMAIN "explain"
 #include <string.h>
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* stuck.h: threads that wait for each other, and programs that were ended from outside while they hung. */
+/* stuck.h: deadlocks, and programs that hung and were ended from outside. */
 #ifndef FRED_EXPLAIN_STUCK_H
 #define FRED_EXPLAIN_STUCK_H
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * vain.h: a thread that waits for what does not come, or not in time: the wake-up came before it waited, or woke
- * another one; what it waits for had come when it began; or it was undone.
+ * vain.h: a thread that waits for something that does not happen, or not in time: the wake-up came before it
+ * waited, or woke another thread; what it waits for was already true when it began to wait; or that was undone.
  */
 #ifndef FRED_EXPLAIN_VAIN_H
 #define FRED_EXPLAIN_VAIN_H

@@ -2,11 +2,11 @@
 /*
  * instrument.h: an instrumented replay: the segments of a part of the timeline, one after the other, and for each what
  * its thread did, told to a consumer in the order of execution. The program's memory, addresses and schedule are the
- * recorded ones: what is told is observed in copies of the process.
+ * recorded ones: all that is reported is observed in copies of the process.
  *
- * Told are the program's and its libraries' instructions. What the recorder does in the program's place (it calls some
- * functions of libc itself, and writes the output of system calls) is not told, but for what becomes of the heap. Nor
- * are accesses to the stack by push, pop, call and ret.
+ * Instructions of the program and its libraries are reported. What the recorder does for the program (it calls some
+ * functions of libc itself, and writes the outputs of system calls) is not, except for changes of the heap. Nor are
+ * accesses to the stack by push, pop, call and ret.
  */
 #ifndef FRED_INSTRUMENT_INSTRUMENT_H
 #define FRED_INSTRUMENT_INSTRUMENT_H

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * blocks.h: the heap as the program sees it: which bytes of the recorder's arenas (rlog/heap.h) belong to a block that
- * is allocated, of the size that was asked for, and what is known of each block.
+ * blocks.h: the heap as the program sees it: which bytes of the recorder's arenas (rlog/heap.h) belong to an allocated
+ * block (as many as were asked for), and what is known of each block.
  */
 #ifndef FRED_MEMCHECK_BLOCKS_H
 #define FRED_MEMCHECK_BLOCKS_H

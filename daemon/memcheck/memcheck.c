@@ -2,8 +2,8 @@
 /*
  * memcheck.c: see memcheck.h.
  *
- * libc's and the loader's functions for strings read whole vectors, beyond the end of a block, and use only the bytes
- * before it. So reads of vectors there are not looked at, but counted.
+ * String functions of libc and of the loader read whole vectors, also beyond the end of a block, and use only the
+ * bytes before the end. So vector reads in these libraries are not checked, but counted.
  */
 #include "memcheck/memcheck.h"
 

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * op_trim.c: gives up the oldest part of a bounded recording (record --max-log), as a flight recorder does. A replay of
- * what there is goes to the event that is to be the first one; there a checkpoint is taken, which is what is needed to
- * begin at the new start (BugNet's header of an interval). The recorded program goes on meanwhile. Of processes that
- * have ended, the oldest go as wholes.
+ * op_trim.c: removes the oldest part of a bounded recording (record --max-log), as a flight recorder does. A replay of
+ * the recording goes to the event that is to become the first one. A checkpoint is taken there, from which later
+ * replays begin (BugNet's header of an interval). The recorded program goes on meanwhile. Of processes that have ended,
+ * the oldest are removed completely.
  *
- * The order makes it safe to be killed: the checkpoint is on the disk before pNNNN/start names it, and that before the
- * logs lose what is before it.
+ * The order makes it safe to be killed: the checkpoint is on the disk before pNNNN/start names it, and pNNNN/start is
+ * written before the logs lose the events before it.
  */
 #define LOG_DOMAIN "trim"
 #include <dirent.h>

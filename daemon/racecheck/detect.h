@@ -7,7 +7,7 @@
  *
  * Atomic operations order threads, too, but which instructions are atomic is not known beforehand. So each thread's
  * clocks of the past are kept, and where two accesses would race the caller is asked whether both are atomic: then
- * they do not, and a thread that reads knows from then on what the writing one knew when it wrote.
+ * they are no race, and a thread that reads gets the clock that the writing thread had when it wrote.
  */
 #ifndef FRED_RACECHECK_DETECT_H
 #define FRED_RACECHECK_DETECT_H

@@ -2,8 +2,8 @@
 /*
  * kernel.h: system calls that order threads, or give memory out: what is written to a pipe, a socket or another
  * descriptor comes before what is read from it; a signal that is sent before its handler; a futex's wake-up before the
- * end of the wait. Which end of a pipe is whose is known from the calls that made it; sockets that were not made as a
- * pair are all one, and so are all that is not known under one number.
+ * end of the wait. Which two ends belong to one pipe is known from the calls that made them. All sockets that were not
+ * made as a pair count as one object, and so do all descriptors that are not known.
  */
 #ifndef FRED_RACECHECK_KERNEL_H
 #define FRED_RACECHECK_KERNEL_H

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* paths.h: calls in calls, as a tree: a number for each way from a thread's first function to a call. */
+/* paths.h: nested calls, as a tree: a number for each way from a thread's first function to a call. */
 #ifndef FRED_RACECHECK_PATHS_H
 #define FRED_RACECHECK_PATHS_H
 

@@ -2,10 +2,10 @@
 /*
  * racecheck.c: see racecheck.h.
  *
- * Accesses count that the program makes, and those that a function of the C or C++ library makes which the program has
- * called, such as memcpy: not what such functions do for themselves, which their own locks order, nor to the data of
- * these libraries, or to blocks that they have allocated. Functions for strings read whole vectors, beyond the end:
- * so vectors that the C library reads do not count.
+ * Checked are the accesses of the program, and those of a C or C++ library function that the program has called, such
+ * as memcpy. Not checked is what such functions do internally (their own locks order that), and what they do with the
+ * libraries' data or with blocks that the libraries have allocated. String functions read whole vectors, also beyond
+ * the end: so vector reads of the C library are not checked.
  *
  * As long as there has been one thread only, nothing can race.
  */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * rules.h: which instructions are atomic operations (docs/architecture.md, "Races"). A lock prefix and xchg are told by
- * the instruction. A plain load or store may be one, too: the source line says so (atomics.h), or the type of the
+ * rules.h: which instructions are atomic operations (docs/architecture.md, "Races"). A lock prefix and xchg can be seen
+ * in the instruction. A plain load or store may be one, too: the source line says so (atomics.h), or the type of the
  * variable. What neither has a lock prefix nor is a plain load or store is none.
  */
 #ifndef FRED_RACECHECK_RULES_H

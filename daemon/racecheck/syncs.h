@@ -3,11 +3,11 @@
  * syncs.h: what the recorded synchronisation says of the order of threads: from events about objects (rlog/events.def)
  * to what threads know of each other (detect.h). Pure.
  *
- * mutex, spin lock, FILE that the program locks: who locks knows what was done before the last unlock. rwlock: a writer
- * knows of readers and writers before it, a reader of writers. cond: its mutex alone. semaphore: who waits knows of all
- * posts so far. barrier: who leaves knows of all that came to this round. once, and C++'s static variables: who finds
- * it done knows of the routine. create and start, exit and join. Locks of the recorder around functions of libc
- * (LIB_LOCK) are none of the program's: they order nothing.
+ * mutex, spin lock, FILE that the program locks: a lock comes after all that was done before the last unlock. rwlock: a
+ * writer comes after the readers and writers before it, a reader after the writers. cond: its mutex alone. semaphore: a
+ * wait comes after all posts so far. barrier: leaving it comes after all arrivals of this round. once, and C++'s static
+ * variables: finding it done comes after the routine. create comes before start, exit before join. Library locks of the
+ * recorder (LIB_LOCK) are none of the program's locks, and order nothing.
  */
 #ifndef FRED_RACECHECK_SYNCS_H
 #define FRED_RACECHECK_SYNCS_H

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* symbol.h: which function of an ELF file an address is in. The file may be anybody's: any bytes are safe. */
+/* symbol.h: which function of an ELF file an address is in. The file is not trusted: any contents are safe. */
 #ifndef FRED_RECLOG_SYMBOL_H
 #define FRED_RECLOG_SYMBOL_H
 

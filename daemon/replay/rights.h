@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* rights.h: what a replaying process may do (launch/confine.h), by the cell that it is in and by whose recording it is.
+/*
+ * rights.h: what a replaying process may do (launch/confine.h), depending on its cell and on the owner of the
+ * recording.
  */
 #ifndef FRED_REPLAY_RIGHTS_H
 #define FRED_REPLAY_RIGHTS_H

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * cursor_many.c: more words are watched than there are debug registers: the same way is gone once for each few of them,
- * and the first of these stops (backwards: the last) is the stop.
+ * cursor_many.c: more words are watched than there are debug registers: the program goes the same way several times,
+ * each time with some of the words in the debug registers; the first of the stops (backwards: the last) is the stop.
  */
 #include <stdlib.h>
 #include <string.h>

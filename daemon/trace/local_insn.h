@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* local_insn.h: which instruction it was. */
+/* local_insn.h: which instruction made the change that the local search has found. */
 #ifndef FRED_TRACE_LOCAL_INSN_H
 #define FRED_TRACE_LOCAL_INSN_H
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * unwind_window.h: tells GDB's unwinder which frame of the program called a frame of the recorder. cli/gdb/frames.py
- * asks that while GDB unwinds. GDB 13 crashes when a packet is sent then, but it can read memory, so question and
+ * asks this while GDB unwinds. GDB 13 crashes when a packet is sent then, but it can read memory, so question and
  * answer are reads of addresses that no processor has. A read of one byte at 0xfdNN0000VVVVVVVV says: V is the N-th
  * half of the recorder frame's registers (rip, rsp, rbp, rbx, r12 to r15; the low half first). The 64 bytes at
  * 0xfdff000000000000 are then the same registers of the calling frame.

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* input.c: what came from outside of the program: the event, the byte of its data, and which file that is. */
+/* input.c: values that the program read: the event, the byte of the event's data, and the file that it came from. */
 #include <inttypes.h>
 #include <string.h>
 #include <sys/syscall.h>

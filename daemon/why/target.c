@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * target.c: the value that is asked about: an object in memory, a register, a variable that is in a register, or an
- * expression of several such. See why.h.
+ * expression of several of these. See why.h.
  */
 #include <stdlib.h>
 #include <string.h>
