@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* breakpoints.c: those of a source file, or of functions: a request names all of them anew. */
+/* breakpoints.c: breakpoints of a source file, or of functions: each request lists all of them. */
 #include <stdlib.h>
 #include <string.h>
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* host.c: checks of the kernel and the machine. Each tries the thing itself where that is harmless. */
+/* host.c: checks of the kernel and the machine. Each tries what it checks, if that is harmless. */
 #include <errno.h>
 #include <linux/hw_breakpoint.h>
 #include <linux/perf_event.h>

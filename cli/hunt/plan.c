@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* plan.c: see plan.h. All in integers: two machines must come to the same. */
+/* plan.c: see plan.h. Only integers are used: two machines must get the same results. */
 #include "hunt/plan.h"
 
 #include <stdlib.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * plan.h: which schedule each run has. A pure function of the run's number and of the outcomes of runs that lie at
- * least two epochs back: so it is the same in whatever order runs end, and after each resume. Within an epoch, classes
- * of schedules take turns by their weights, which move towards those that have failed before.
+ * least two epochs back: so it does not depend on the order in which runs end, and is the same after each resume.
+ * Within an epoch, classes of schedules take turns by their weights, which move towards those that have failed before.
  *
  * Numbers here are local: 0, 1, 2 ... of this shard.
  */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* settle.c: what comes of a child of the hunt that has ended: of a run, of a verdict about one, of a search. */
+/* settle.c: what is done when a child of the hunt has ended: a run, the verdict about one, or a search. */
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>

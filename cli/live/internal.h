@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* internal.h: what the files of this folder share; begin with live.h and live.c. */
+/* internal.h: what the files of this folder share; read live.h and live.c first. */
 #ifndef FRED_LIVE_INTERNAL_H
 #define FRED_LIVE_INTERNAL_H
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * shared_files.c: see shared_files.h. Nothing is locked: an object is made by link(2), which does not replace anything,
- * and one that is swept away while another recording takes it only costs that one the sharing.
+ * and if one is removed as garbage while another recording is about to use it, that recording just has a copy of its
+ * own.
  */
 #include "recfiles/shared_files.h"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* page.h: the report of one recording: what a search in it finds, as if it were the only run of a hunt. */
+/* page.h: the report of one recording: the result of a search in it, shown as if it were the only run of a hunt. */
 #ifndef FRED_REPORT_PAGE_H
 #define FRED_REPORT_PAGE_H
 
