@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * completion.c: the table of shells that have a completion, and the completion for bash. That one is data for a
- * small function: for each command its options, the choices of their values, and what its arguments are.
+ * completion.c: the table of shells that have a completion, and the completion for bash. That one is data for a small
+ * function: for each command its options, the choices of their values, and what its arguments are.
  */
 #include <string.h>
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * names.c: expressions of a frame, rewritten so that they can be evaluated without it: watchpoints outlive their
- * frame, and reverse-watch reads names in the innermost frame of the thread that stopped. An object in memory is
- * named by its type and its address there.
+ * names.c: expressions of a frame, rewritten so that they can be evaluated without it: watchpoints outlive their frame,
+ * and reverse-watch reads names in the innermost frame of the thread that stopped. An object in memory is named by its
+ * type and its address there.
  */
 #include <ctype.h>
 #include <stdlib.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * hunt.h: the hunt itself: runs until something says stop, looks for causes, and makes the report. One process, one
- * poll loop; runs and searches are children of it. No result is in memory alone: the hunt may be killed at any
- * moment (state.h).
+ * poll loop; runs and searches are children of it. No result is in memory alone: the hunt may be killed at any moment
+ * (state.h).
  */
 #ifndef FRED_HUNT_HUNT_H
 #define FRED_HUNT_HUNT_H

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * journal.h: what a task of a hunt has found out: one JSON object a line, appended with one write each. Each task
- * writes a file of its own, and reads those of all. A line that was cut by a crash or a full disk does not count:
- * its result is found out again.
+ * writes a file of its own, and reads those of all. A line that was cut by a crash or a full disk does not count: its
+ * result is found out again.
  */
 #ifndef FRED_HUNT_JOURNAL_H
 #define FRED_HUNT_JOURNAL_H

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * run.h: one run of the program, in a child of the hunt: it records the program, waits for it, ends processes
- * that it has left, and removes the recording when it is not needed. The child leads a session of its own; all
- * processes of the run are its descendants.
+ * run.h: one run of the program, in a child of the hunt: it records the program, waits for it, ends processes that it
+ * has left, and removes the recording when it is not needed. The child leads a session of its own; all processes of the
+ * run are its descendants.
  */
 #ifndef FRED_HUNT_RUN_H
 #define FRED_HUNT_RUN_H

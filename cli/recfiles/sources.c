@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * sources.c: see sources.h. A file that cannot be copied is listed with its state, so that a later change is noticed.
+ * sources.c: see sources.h. A file that cannot be copied is listed with its state, so that a later
+ * change is noticed.
  */
 #include "recfiles/sources.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * called.h: functions that the debugger calls are run in the diversion (debug/diversion.h); what they print is
- * shown to the user.
+ * called.h: functions that the debugger calls are run in the diversion (debug/diversion.h); what they print is shown to
+ * the user.
  */
 #ifndef FRED_DEBUG_CALLED_H
 #define FRED_DEBUG_CALLED_H

@@ -32,7 +32,7 @@ static void translate(struct debug *d, const struct stop *s, struct rsp_stop *ou
 	};
 }
 
-/* Its text, or why it could not be done, goes to the user. */
+/* Runs the monitor command that was put off (d->later). Its text, or the reason why it failed, goes to the user. */
 static void run_later(struct debug *d)
 {
 	cleanup_free char *command = steal_ptr(&d->later);
@@ -52,13 +52,13 @@ static int move(struct debug *d, enum rsp_resume how, int tid, struct stop *stop
 		run_later(d);
 		d->jumped = true;
 	}
-	/* a command has moved it: the debugger is told by its next step */
+	/* a monitor command has moved the program: the debugger learns of that by this step, which moves nothing */
 	if (d->jumped) {
 		d->jumped = false;
 		stop->kind = STOP_STEP;
 		return 0;
 	}
-	/* of a command of many short steps, none asks by itself */
+	/* a command of many short steps: no single step takes long enough to look for a Ctrl-C */
 	if (busy_is_over(d)) {
 		stop->kind = STOP_INTERRUPT;
 		return 0;
@@ -89,8 +89,8 @@ static int move_or_call(struct debug *d, enum rsp_resume how, int tid, struct st
 }
 
 /*
- * A program that was killed by a signal that no instruction raised, as abort() has it, ends with that signal: once,
- * before its end is the end of history.
+ * If the program was killed by a signal that no instruction raised, as by abort(), its end is reported as that signal
+ * first, and only then as the end of history.
  */
 static void tell_end(struct debug *d, struct stop *stop)
 {
@@ -100,7 +100,10 @@ static void tell_end(struct debug *d, struct stop *stop)
 		d->told = stop->kind == STOP_SIGNAL ? stop->sig : 0;
 }
 
-/* GDB does not say which thread goes a step back, unless it locks the others: the one that its user has selected. */
+/*
+ * The thread of a step back. GDB does not name it, unless it locks the other threads: it is the one that the user has
+ * selected.
+ */
 static pid_t stepped_back(struct debug *d)
 {
 	pid_t tid = d->selected ? threads_tid(d, d->selected) : 0;
@@ -108,7 +111,10 @@ static pid_t stepped_back(struct debug *d)
 	return tid ? tid : d->cursor.tid;
 }
 
-/* Where the command began, if that is after event n, too: breakpoints that have been met could not be reached again. */
+/*
+ * Goes to where the command began, if that is after event n, else to event n: stops that the command has passed cannot
+ * be found again.
+ */
 static int go_behind(struct debug *d, uint64_t n, struct err *e)
 {
 	const struct busy *b = &d->busy;
@@ -119,8 +125,10 @@ static int go_behind(struct debug *d, uint64_t n, struct err *e)
 	return cursor_goto(&d->cursor, n, e);
 }
 
-/* The replay does not match any more: the last event up to which it did is the end of what can be shown. -1: it is not
- * that. */
+/*
+ * If the replay has diverged: goes to the last event before that, which becomes the end of what can be shown. -1: it
+ * has not diverged.
+ */
 static int stay_true(struct debug *d, struct stop *stop)
 {
 	uint64_t n = d->nav.t.ctl ? d->nav.t.ctl->turn : 0;
@@ -138,7 +146,7 @@ static int stay_true(struct debug *d, struct stop *stop)
 	return 0;
 }
 
-/* A thread that is not there makes no step. */
+/* Refuses a step of a thread that does not exist at this position. */
 static bool cannot_step(struct debug *d, int id)
 {
 	cleanup_free char *text = NULL;
@@ -150,7 +158,10 @@ static bool cannot_step(struct debug *d, int id)
 	return true;
 }
 
-/* Back to where it stood; of what was killed another one comes there. 0: *stop is what the debugger is told. */
+/*
+ * The command has failed: goes back to where the program stood, with a new process if the old one was killed. 0: *stop
+ * is what the debugger is told.
+ */
 static int has_failed(struct debug *d, struct stop *stop, struct err *e)
 {
 	bool killed = revive_clear(d, e);
@@ -164,7 +175,10 @@ static int has_failed(struct debug *d, struct stop *stop, struct err *e)
 	return 0;
 }
 
-/* Of a stop here that is none the debugger makes no end of a step, nor one at a breakpoint, but resumes. */
+/*
+ * Will the debugger resume the program after a stop here that has no reason of its own: no step ends here, and there is
+ * no breakpoint?
+ */
 static bool goes_on(struct debug *d, enum rsp_resume how)
 {
 	struct cursor *t = &d->cursor;
@@ -205,10 +219,13 @@ int debug_resume(void *arg, enum rsp_resume how, int id, struct rsp_stop *out, s
 	out->jumped = jumped;
 	watched_stop(&d->watched, debug_memory(d), out, goes_on(d, how));
 	if (stop.kind == STOP_FIRST)
-		out->tid = threads_id(d, tid); /* which has not moved, and stays selected */
+		out->tid = threads_id(d, tid); /* the thread that was to step: it has not moved, and stays selected */
 	if (stop.kind == STOP_STEP && out->tid != threads_id(d, tid))
 		out->why = RSP_ELSEWHERE;
-	/* who was selected before that is not any more; of commands that are made by one, no prompt will tell */
+	/*
+	 * the user's selection before this command does not count any more; a command that consists of one resume may
+	 * end without a prompt
+	 */
 	if (how == RSP_CONTINUE || how == RSP_STEP)
 		d->selected = 0;
 	if (!diversion_is_on(&d->diversion) && stop.kind != STOP_LIBRARY)

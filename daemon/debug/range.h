@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * range.h: steps in a range of addresses, mostly a line's (vCont;r of the remote protocol): the step goes on until
- * the thread leaves the range. The ways out of the range are found once; the program then runs to one of them.
+ * range.h: steps in a range of addresses, mostly a line's (vCont;r of the remote protocol): the step goes on until the
+ * thread leaves the range. The ways out of the range are found once; the program then runs to one of them.
  */
 #ifndef FRED_DEBUG_RANGE_H
 #define FRED_DEBUG_RANGE_H

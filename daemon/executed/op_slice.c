@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * op_slice.c: the operation: an instrumented replay of a window, then the slice of the statement at its end
- * (slice.h), listed as lines of source or as instructions.
+ * op_slice.c: the operation: an instrumented replay of a window, then the slice of the statement at its end (slice.h),
+ * listed as lines of source or as instructions.
  */
 #include <stdlib.h>
 #include <string.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * broken.c: malloc or free refused to go on, because their own data in the heap was overwritten. The blocks of the
- * arena follow each other, so going through them finds the first word that is not as malloc wrote it. From there
- * the replay goes back from write to write of that word, to the one that damaged it.
+ * arena follow each other, so going through them finds the first word that is not as malloc wrote it. From there the
+ * replay goes back from write to write of that word, to the one that damaged it.
  */
 #include <string.h>
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * failure.h: the kinds of failure, and what their files share: the failure in words, going to the call
- * that failed, and adding the step for it.
+ * failure.h: the kinds of failure, and what their files share: the failure in words, going to the call that failed, and
+ * adding the step for it.
  */
 #ifndef FRED_EXPLAIN_FAILURE_H
 #define FRED_EXPLAIN_FAILURE_H
@@ -25,8 +25,8 @@ int failure_exit(struct explain *x, struct err *e);
  */
 int failure_smashed(struct explain *x, struct err *e);
 /*
- * The program stands at a return to an invalid address, and the chain has that step: what overwrote the return
- * address at `slot`?
+ * The program stands at a return to an invalid address, and the chain has that step: what overwrote the return address
+ * at `slot`?
  */
 int failure_overwritten_return(struct explain *x, uint64_t slot, struct err *e);
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * flow_far.c: what set a register long ago, after a loop of many passes: the instructions of the function that may
- * set it become breakpoints, and the last stop at one of them is looked for, as for a debugger. Instructions of inner
- * calls of the same function are told apart by the stack pointer, which is lower there.
+ * flow_far.c: what set a register long ago, after a loop of many passes: the instructions of the function that may set
+ * it become breakpoints, and the last stop at one of them is looked for, as for a debugger. Instructions of inner calls
+ * of the same function are told apart by the stack pointer, which is lower there.
  */
 #include <stdlib.h>
 #include <string.h>

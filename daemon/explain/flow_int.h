@@ -12,15 +12,15 @@ struct flow {
 	struct insn_loc l; /* where the value is, in the current state */
 	uint8_t value[8]; /* of it, little-endian */
 	bool pointer;
-	uint64_t last; /* the memory of the last step that told a write; 0: none */
+	uint64_t last; /* the memory that the last step of the chain was written to; 0: none */
 	struct timeline_point stored; /* in front of that write; pc 0: none */
-	uint8_t was[8]; /* what it has written over */
+	uint8_t was[8]; /* the bytes that it replaced */
 	bool derived; /* since then, something was added to the value */
-	bool compared; /* it is about what was compared, perhaps in a sum or so */
+	bool compared; /* the value is one that was compared, perhaps as a part of a sum */
 	bool trial; /* one of several ways is tried */
 	uint64_t adds; /* the instruction that has added to its register last; 0: none */
 	bool to_memory; /* the trial ends where the value was read from memory */
-	bool number; /* it is an index, or a part of an address: to be made of a number is no mistake */
+	bool number; /* it is an index, or a part of an address: that it was computed from a number is no error */
 	bool dangling; /* it is the address of a variable whose frame was left */
 	uint64_t mark; /* flow_stale.c: a word whose writing ends a life of the memory; 0: none */
 	bool crossed; /* that was met ... */
@@ -61,13 +61,13 @@ int flow_to_setter(struct flow *f, struct flow_setter *s, struct err *e);
  */
 int flow_far_back(struct flow *f, bool kept, struct user_regs_struct *regs, struct err *e);
 /*
- * The value was there when its thread began: to the creation of the thread, if it was the argument. 0: f->l is what the
- * creator passed. 1: that is not where it came from; 2: it was another value: the chain has ended.
+ * The value existed when its thread began. If it was the thread's argument, goes to the creation of the thread. 0: f->l
+ * is what the creator passed. 1: that is not where it came from; 2: it was another value: the chain has ended.
  */
 int flow_to_creator(struct flow *f, struct err *e);
 /*
- * At `here`, in a function of libc's that copies, GDB is attached: its destination and its source. 0: not known. The
- * cursor stands where it stood.
+ * GDB is attached at `here`, in a function of libc that copies: *dest and *source of the copy. 0: not known. The cursor
+ * stands where it stood.
  */
 int flow_ends_of_copy(struct explain *x, const struct timeline_point *here, uint64_t *dest, uint64_t *source,
 		      struct err *e);
@@ -87,7 +87,9 @@ bool flow_is_zero(const struct flow *f);
 char *flow_text(const struct flow *f, const uint8_t v[8], unsigned len);
 /* Continues with the value at `from`; exactly: it must be the same bytes. */
 int flow_go_on(struct flow *f, const struct user_regs_struct *r, const struct insn_loc *from, bool exactly);
-/* f->value, from which a pointer that leads nowhere was made: did it lead nowhere itself? Then that is no explanation.
+/*
+ * An invalid pointer was made from f->value: was f->value an invalid pointer already? Then making the one from the
+ * other explains nothing.
  */
 bool flow_was_wrong(const struct flow *f);
 /* Did the instruction make the value, so that the chain ends there? */
@@ -95,20 +97,20 @@ bool flow_is_made(struct flow *f, const struct user_regs_struct *r, const struct
 /* Continues with the operands of the instruction at the PC, whose effect is o: enum next. name: of the value. */
 int flow_take_origin(struct flow *f, const struct user_regs_struct *r, const struct insn_origin *o, const char *name);
 /*
- * latest.c: of several values that were compared, the way to the one that another thread has written last becomes the
- * chain: FLOW_ENDED. Where no other thread has written one, f becomes about the one that was written last: FLOW_TURNED.
- * The cursor stands in front of the instruction, and then again. FLOW_ON: they were not read from memory; -1.
+ * latest.c: several values were compared. Of those that another thread wrote, the chain follows the one that was
+ * written last: FLOW_ENDED. If no other thread wrote any, f is changed to the value that was written last: FLOW_TURNED.
+ * The cursor stands in front of the instruction, before and afterwards. FLOW_ON: they were not read from memory; -1.
  */
 int flow_latest(struct flow *f, const struct insn_origin *o, struct err *e);
 /*
- * latest.c: the instruction in front of which it stands makes a value of what is at o. If that was read from the memory
- * to which the value is written, has another thread written there in between? FLOW_ENDED: then that is lost, and the
- * cause; FLOW_ON: no, and it stands there again; -1.
+ * latest.c: the cursor stands in front of an instruction that computes a value from o. If o was read from the memory to
+ * which the value is written, has another thread written there in between? FLOW_ENDED: yes, that write was lost, which
+ * is the cause; FLOW_ON: no, and the cursor stands there again; -1.
  */
 int flow_lost_update(struct flow *f, const struct insn_origin *o, struct err *e);
 /*
- * latest.c: nothing had written the memory when it was read, at `at`: does another thread write it later? Then that is
- * the cause. 0: it is; 1: no; -1. The cursor stands nowhere in particular afterwards.
+ * latest.c: the memory was read at `at` before anything was written to it: does another thread write it later? That is
+ * then the cause. 0: it does; 1: it does not; -1. Afterwards the cursor may stand anywhere.
  */
 int flow_too_late(struct explain *x, const struct timeline_point *at, uint64_t addr, unsigned len, const char *name,
 		  struct err *e);

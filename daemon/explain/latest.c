@@ -72,8 +72,8 @@ static bool read_from(struct flow *f, const struct insn_loc *from, const struct 
 }
 
 /*
- * Values that one thread has written alone: what was written last has made the comparison what it is. The cursor stands
- * nowhere in particular before, and in front of the comparison afterwards. FLOW_TURNED: f is about that value; FLOW_ON:
+ * For values that only this thread has written: the one that was written last decided the comparison. The cursor may
+ * stand anywhere before, and stands in front of the comparison afterwards. FLOW_TURNED: f is about that value; FLOW_ON:
  * not both were read from memory; -1.
  */
 static int last_of_both(struct flow *f, const struct insn_origin *o, const struct timeline_point *at, struct err *e)
@@ -183,7 +183,7 @@ static int to_comparison(struct explain *x, pid_t tid, struct insn_origin *o, st
 	return 1;
 }
 
-/* Is the value one that the loop counts? The cursor stands nowhere in particular afterwards. -1: it failed. */
+/* Is the value one that the loop counts? Afterwards the cursor may stand anywhere. -1: it failed. */
 static int is_counter(struct explain *x, pid_t tid, const struct insn_loc *from, struct err *e)
 {
 	struct flow one = {.x = x, .tid = tid, .l = *from, .pointer = true, .number = true, .trial = true};

@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * op_diff.c: where two recordings of one program first differ. Each thread's events are compared with those of the
- * thread of the same number, in the thread's own order: what differs from run to run without meaning anything is
- * left out (addresses, PIDs, clocks, how threads waited). Of several differences, the result is the first one in
- * the second recording. If each thread did the same, the result may be an object that the threads acquired in
- * another order.
+ * thread of the same number, in the thread's own order: what differs from run to run without meaning anything is left
+ * out (addresses, PIDs, clocks, how threads waited). Of several differences, the result is the first one in the second
+ * recording. If each thread did the same, the result may be an object that the threads acquired in another order.
  */
 #define LOG_DOMAIN "diff"
 #include <stdio.h>

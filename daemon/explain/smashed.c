@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * smashed.c: what a function keeps on its stack for itself was overwritten: its canary (gcc's -fstack-protector), or
- * its return address. The search goes back from write to write of that word, to the one that the function itself
- * made: the write after that is the cause.
+ * its return address. The search goes back from write to write of that word, to the one that the function itself made:
+ * the write after that is the cause.
  */
 #include "base/cleanup.h"
 #include "base/str.h"

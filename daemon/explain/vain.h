@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * vain.h: a thread that waits for something that does not happen, or not in time: the wake-up came before it
- * waited, or woke another thread; what it waits for was already true when it began to wait; or that was undone.
+ * vain.h: a thread that waits for something that does not happen, or not in time: the wake-up came before it waited, or
+ * woke another thread; what it waits for was already true when it began to wait; or that was undone.
  */
 #ifndef FRED_EXPLAIN_VAIN_H
 #define FRED_EXPLAIN_VAIN_H
@@ -17,8 +17,10 @@ struct vain {
 	bool semaphore; /* which is one that is not used as a lock */
 };
 
-/* Adds steps to the chain and says why it ends. 0: a cause was found; 1: none; -1. The cursor stands nowhere in
- * particular afterwards. */
+/*
+ * Adds steps to the chain and says why it ends. 0: a cause was found; 1: none; -1. Afterwards the cursor may stand
+ * anywhere.
+ */
 int vain_explain(struct explain *x, const struct vain *v, struct err *e);
 /*
  * The cursor stands at a call of the library that returned what says that a time-out has expired: was it a wait for

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * leaks.c: blocks that nothing points to at the end. Each word of the program's writable memory and of its
- * threads' registers counts as a pointer, also if it points into the middle of a block; so does each word of a
- * block that is reached. A stack is read from the stack pointer up only.
+ * leaks.c: blocks that nothing points to at the end. Each word of the program's writable memory and of its threads'
+ * registers counts as a pointer, also if it points into the middle of a block; so does each word of a block that is
+ * reached. A stack is read from the stack pointer up only.
  */
 #include <stdlib.h>
 #include <string.h>

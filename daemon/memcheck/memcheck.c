@@ -2,8 +2,8 @@
 /*
  * memcheck.c: see memcheck.h.
  *
- * String functions of libc and of the loader read whole vectors, also beyond the end of a block, and use only the
- * bytes before the end. So vector reads in these libraries are not checked, but counted.
+ * String functions of libc and of the loader read whole vectors, also beyond the end of a block, and use only the bytes
+ * before the end. So vector reads in these libraries are not checked, but counted.
  */
 #include "memcheck/memcheck.h"
 

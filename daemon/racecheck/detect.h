@@ -6,8 +6,8 @@
  * made an access by a number of the caller's.
  *
  * Atomic operations order threads, too, but which instructions are atomic is not known beforehand. So each thread's
- * clocks of the past are kept, and where two accesses would race the caller is asked whether both are atomic: then
- * they are no race, and a thread that reads gets the clock that the writing thread had when it wrote.
+ * clocks of the past are kept, and where two accesses would race the caller is asked whether both are atomic: then they
+ * are no race, and a thread that reads gets the clock that the writing thread had when it wrote.
  */
 #ifndef FRED_RACECHECK_DETECT_H
 #define FRED_RACECHECK_DETECT_H

@@ -3,12 +3,12 @@
  * memory.h: what a replay looks like at some positions: a hash of each page of writable memory, and the registers of
  * each thread. The first replay keeps them in the recording (REC/memory.NNNN), later ones compare.
  *
- * Left out is what is the recorder's own, since it tells how a replay was run and not what the program did: the
- * control page, its table of threads, its data, its signal stacks. Then the dynamic linker's .bss, where it keeps how
- * many cycles it took to relocate. And what no program may read: stacks below the stack pointer, and all of a
- * thread's that has ended. Of the general registers those that a function keeps for its caller are compared, where
- * the threads begin to wait: the others hold nothing of the program's there, and how they then wait differs each
- * time. The vector registers (vectors.h) are compared as they are: nothing changes them meanwhile.
+ * Left out is what is the recorder's own, since it tells how a replay was run and not what the program did: the control
+ * page, its table of threads, its data, its signal stacks. Then the dynamic linker's .bss, where it keeps how many
+ * cycles it took to relocate. And what no program may read: stacks below the stack pointer, and all of a thread's that
+ * has ended. Of the general registers those that a function keeps for its caller are compared, where the threads begin
+ * to wait: the others hold nothing of the program's there, and how they then wait differs each time. The vector
+ * registers (vectors.h) are compared as they are: nothing changes them meanwhile.
  */
 #ifndef FRED_REPLAY_MEMORY_H
 #define FRED_REPLAY_MEMORY_H

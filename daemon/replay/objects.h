@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * objects.h: the libraries that the dynamic linker had mapped before the recorder started, so that no event has
- * their addresses. These are in pNNNN/files, and must be the same in a replay.
+ * objects.h: the libraries that the dynamic linker had mapped before the recorder started, so that no event has their
+ * addresses. These are in pNNNN/files, and must be the same in a replay.
  */
 #ifndef FRED_REPLAY_OBJECTS_H
 #define FRED_REPLAY_OBJECTS_H

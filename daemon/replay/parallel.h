@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * parallel.h: a whole replay whose threads run side by side, as far as the order of the events allows it
- * (rlog/replay.h). Without data races the result is that of the linear replay, in less time; with data
- * races it may differ, and its divergences prove nothing.
+ * (rlog/replay.h). Without data races the result is that of the linear replay, in less time; with data races it may
+ * differ, and its divergences prove nothing.
  */
 #ifndef FRED_REPLAY_PARALLEL_H
 #define FRED_REPLAY_PARALLEL_H

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * segcursor_report.h: runs once through a segment, or through several of one thread, and reports what the thread
- * does there (rlog/report.h). A copy does this, in translated code. The process itself is not changed.
+ * segcursor_report.h: runs once through a segment, or through several of one thread, and reports what the thread does
+ * there (rlog/report.h). A copy does this, in translated code. The process itself is not changed.
  */
 #ifndef FRED_SEGCURSOR_SEGCURSOR_REPORT_H
 #define FRED_SEGCURSOR_SEGCURSOR_REPORT_H

@@ -13,7 +13,7 @@
 
 #define CALLS_MAX 1000 /* segments of one call */
 #define PART_MAX 64 /* segments that are looked at together, forwards */
-#define WRITES_LEAST 8 /* if segment after segment is left for its writes, they need not be so many any more */
+#define WRITES_LEAST 8 /* the patience is halved with each segment that is left for its many writes, down to this */
 
 static int at_begin(struct cursor *t, struct stop *stop, struct err *e)
 {
@@ -21,7 +21,7 @@ static int at_begin(struct cursor *t, struct stop *stop, struct err *e)
 	return cursor_goto(t, 0, e);
 }
 
-/* To the visible state before. */
+/* To the previous visible state of the thread. */
 static int one_back(struct cursor *t, pid_t tid, struct stop *stop, struct err *e)
 {
 	uint32_t who = cursor_ordinal(t, tid);
@@ -38,13 +38,15 @@ static int one_back(struct cursor *t, pid_t tid, struct stop *stop, struct err *
 		return r;
 	if (who <= 1)
 		return at_begin(t, stop, e);
-	/* The thread begins here, and here it stays: GDB 13 dies when another one than it steps stops
-	 * (finish_step_over). */
+	/*
+	 * The thread begins here, and stays here: GDB 13 crashes when a thread other than the one that it steps stops
+	 * (finish_step_over).
+	 */
 	stop->kind = STOP_FIRST;
 	return t->mode == CURSOR_INSIDE && t->in.n == n ? 0 : cursor_goto(t, n, e);
 }
 
-/* Out of what was called on the way to `here`. 1: it is not known how one comes there. */
+/* Goes back to the entry of the call of the shim that returned to `here`. 1: that entry is not found. */
 static int to_entry(struct cursor *t, const struct user_regs_struct *here, struct err *e)
 {
 	uint32_t who = t->in.seg.thread;
@@ -67,9 +69,9 @@ static int to_entry(struct cursor *t, const struct user_regs_struct *here, struc
 }
 
 /*
- * Back from where a call of the shim's returned, and now in a function of the program's that ran in there, a signal
- * handler or a library's constructor: backwards such a call is one step, to its entry. A debugger knows how to go on
- * from there, in its caller's frame; of what runs further in it would have to see all.
+ * A step back from where a call of the shim returned has led into a function of the program that ran inside that call:
+ * a signal handler or a library's constructor. Backwards, such a call is one step, to its entry. From the entry, in the
+ * caller's frame, a debugger knows how to go on; inside, it would have to go back through all that ran there.
  */
 static int leave_call(struct cursor *t, const struct user_regs_struct *here, struct err *e)
 {
@@ -87,7 +89,7 @@ static int leave_call(struct cursor *t, const struct user_regs_struct *here, str
 	return got > 0 ? cursor_goto_point(t, &p, e) : got;
 }
 
-/* A step back over a change is a stop of the watchpoint. */
+/* A step back over a change of a watched word is a stop of the watchpoint. */
 static void see_change(const struct cursor *t, const struct breaks_words *was, struct stop *stop)
 {
 	struct breaks_words now;
@@ -101,7 +103,7 @@ static void see_change(const struct cursor *t, const struct breaks_words *was, s
 	}
 }
 
-/* One back over an access that is watched is one, too: the same step on would be. */
+/* So is a step back over a watched access, since the same step forwards would be a stop. */
 static int see_access(struct cursor *t, pid_t tid, struct stop *stop, struct err *e)
 {
 	struct stop on = {0};
@@ -146,7 +148,7 @@ int cursor_back_step_few(struct cursor *t, pid_t tid, struct stop *stop, struct 
 	return see_access(t, tid, stop, e);
 }
 
-/* It stands after a change: the value of a word that has a condition. */
+/* The cursor stands after the change of a word that has a condition: notes the word's value there. */
 static void note_behind(struct cursor *t, const struct stop *stop)
 {
 	struct watch_condition *c = NULL;
@@ -159,7 +161,10 @@ static void note_behind(struct cursor *t, const struct stop *stop)
 		trace_read(cursor_memory(t), c->addr, c->other, c->len, &ignored);
 }
 
-/* It stands at a stop of the segment; a watchpoint is met before the instruction that changes it. */
+/*
+ * The cursor stands at a stop of the segment. Backwards, a watchpoint stops before the instruction that changes the
+ * word.
+ */
 static int at_stop(struct cursor *t, struct stop *stop, struct err *e)
 {
 	struct stop back;
@@ -171,7 +176,7 @@ static int at_stop(struct cursor *t, struct stop *stop, struct err *e)
 	return stop->kind == STOP_WATCH && !stop->before ? cursor_back_step_few(t, t->tid, &back, e) : 0;
 }
 
-/* The stop k of a segment. */
+/* Goes to the k-th stop of the segment. */
 static int to_stop(struct cursor *t, uint64_t k, struct stop *stop, struct err *e)
 {
 	int r = t->ops->nth_stop(&t->in, &t->breaks, k, stop, e);
@@ -182,7 +187,7 @@ static int to_stop(struct cursor *t, uint64_t k, struct stop *stop, struct err *
 	return r ? r : at_stop(t, stop, e);
 }
 
-/* Inside the last stop's segment: there. */
+/* In the segment that has the last stop: goes to that stop. */
 static int to_last(struct cursor *t, const struct cursor_last *last, struct stop *stop, struct err *e)
 {
 	int r;
@@ -223,7 +228,9 @@ static int run_past(struct cursor *t, uint64_t to, struct stop *stop, struct err
 	return r;
 }
 
-/* Words are written very often: the rest of the segment is walked through, or left for later. */
+/*
+ * Watched words are written very often in this segment: if the rest of it may have stops, it is noted for a later walk.
+ */
 static int leave_hot(struct cursor *t, struct cursor_last *last, uint64_t event, struct err *e)
 {
 	int r = t->ops->may_stop(t, e);
@@ -234,7 +241,7 @@ static int leave_hot(struct cursor *t, struct cursor_last *last, uint64_t event,
 	return r < 0 ? -1 : 0;
 }
 
-/* The rest of the segment in which it stopped is not counted. */
+/* Is the rest of the segment in which it stopped left out of the count? */
 static bool is_left(const struct cursor_last *last, const struct stop *stop, uint64_t event)
 {
 	return stop->kind == STOP_HOT || (last->many && last->event == event);
@@ -285,8 +292,10 @@ static uint64_t piece_before(struct cursor *t, uint64_t to)
 	return to > first && t->ops->checkpoint_before(t->nav, to - 1, &from) && from > first ? from : first;
 }
 
-/* Interrupted somewhere in between, which is no place to go on from; but after `to`, at a checkpoint, all has been
- * searched. */
+/*
+ * The search was interrupted in the middle of a part, where the program cannot be left. It goes to `to`, at a
+ * checkpoint: everything after that was searched.
+ */
 static int given_up(struct cursor *t, uint64_t to, struct stop *stop, struct err *e)
 {
 	struct err why;
@@ -364,7 +373,7 @@ static int last_swept(struct cursor *t, const struct cursor_last *last, struct s
 
 /*
  * The last stop before event `to`, which is changed to the one up to which there is none (1). A fork that is followed
- * is gone around: its segment is looked at by itself.
+ * is not crossed: the segment before it is searched by itself.
  */
 static int last_before(struct cursor *t, uint64_t *to, struct stop *stop, struct err *e)
 {

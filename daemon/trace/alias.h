@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * alias.h: memory that the program has mapped more than once (aliases). In a replay such memory is
- * shared and anonymous (plugins/record/shm/alias.c); all other shared mappings belong to the
- * recorder.
+ * alias.h: memory that the program has mapped more than once (aliases). In a replay such memory is shared and anonymous
+ * (plugins/record/shm/alias.c); all other shared mappings belong to the recorder.
  */
 #ifndef FRED_TRACE_ALIAS_H
 #define FRED_TRACE_ALIAS_H

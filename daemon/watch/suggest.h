@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * suggest.h: when an expression has the same truth value at both ends of a search: tries positions in between, to
- * find one at which it differs, so that the error can say where a search would succeed.
+ * suggest.h: when an expression has the same truth value at both ends of a search: tries positions in between, to find
+ * one at which it differs, so that the error can say where a search would succeed.
  */
 #ifndef FRED_WATCH_SUGGEST_H
 #define FRED_WATCH_SUGGEST_H

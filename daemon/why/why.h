@@ -2,8 +2,8 @@
 /*
  * why.h: where a value came from: a tree. A step is a statement that made a value: the program stands in front of the
  * instruction that put it where it is. Its operands are the values that the statement used for it, other than
- * constants; each of these was made by a step, too. What decided that the statement was executed (control
- * dependences), and the addresses by which operands were reached, are not in the tree.
+ * constants; each of these was made by a step, too. What decided that the statement was executed (control dependences),
+ * and the addresses by which operands were reached, are not in the tree.
  *
  * (This is the backward dynamic slice of one value, which BugNet, section 6, cites, grouped by statements.)
  */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * spin_insn.c: see spin_insn.h. Intel's manual, volume 2. A loop with an instruction that is not known here does not
- * count as one that waits.
+ * spin_insn.c: see spin_insn.h. Intel's manual, volume 2. A loop with an instruction that is not
+ * known here does not count as one that waits.
  */
 #include "record/dbt/spin_insn.h"
 #include "record/core/state.h"

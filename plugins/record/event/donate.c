@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * donate.c: replay: what a thread does that has to wait for a lock inside libc, which makes no event. See
- * turn.c for the turn.
+ * donate.c: replay: what a thread does that has to wait for a lock inside libc, which makes no event. See turn.c for
+ * the turn.
  */
 #include "record/event/donate.h"
 #include "record/core/memory.h"

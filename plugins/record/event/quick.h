@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * quick.h: the records of a plain lock and of its release, written by the wrapper itself, without a call or a loop,
- * as rec_event() in ev.c writes all others. One store writes the record and the 0 after it. Recording in parallel
- * only.
+ * quick.h: the records of a plain lock and of its release, written by the wrapper itself, without a call or a loop, as
+ * rec_event() in ev.c writes all others. One store writes the record and the 0 after it. Recording in parallel only.
  */
 #ifndef FRED_RECORD_QUICK_H
 #define FRED_RECORD_QUICK_H

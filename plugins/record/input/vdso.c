@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * vdso.c: recording: reads the clock without a system call. The vDSO is hidden from libc, so that reading the
- * clock is an event (launch/fix_auxv.h); the recorder itself uses the vDSO to make that event. See vdso(7).
+ * vdso.c: recording: reads the clock without a system call. The vDSO is hidden from libc, so that reading the clock is
+ * an event (launch/fix_auxv.h); the recorder itself uses the vDSO to make that event. See vdso(7).
  */
 #include "record/core/memory.h"
 #include "record/core/state.h"

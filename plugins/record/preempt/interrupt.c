@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * interrupt.c: recording: interrupts a computation that makes no events, when a signal or (in serial mode)
- * another thread waits for the next event, and logs a PREEMPT record with the place, which a replay finds again
- * (seek.c).
+ * interrupt.c: recording: interrupts a computation that makes no events, when a signal or (in serial mode) another
+ * thread waits for the next event, and logs a PREEMPT record with the place, which a replay finds again (seek.c).
  *
  * SIG_PREEMPT comes from a timer or from a thread that waits. Its handler runs on the recorder's own stack
  * (own_stack.h): from there other threads can run, and handlers below what the program has on its stack.

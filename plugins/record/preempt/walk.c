@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * walk.c: see rlog/walk.h and walk.h. This runs in copies, off the timeline: no event is made and no lock is
- * taken. An int3 tells the tracer that the walk has ended; the thread then has all of the program's registers.
+ * walk.c: see rlog/walk.h and walk.h. This runs in copies, off the timeline: no event is made and no lock is taken. An
+ * int3 tells the tracer that the walk has ended; the thread then has all of the program's registers.
  */
 #include "record/preempt/walk.h"
 #include "record/core/regs.h"

@@ -8,8 +8,7 @@
  * log.
  *
  * Without CLONE_SETTLS the new thread would have its creator's thread pointer, and the recorder would take it for its
- * creator. So it gets a copy of the creator's thread-local storage, whose address depends on the thread's number
- * alone.
+ * creator. So it gets a copy of the creator's thread-local storage, whose address depends on the thread's number alone.
  */
 #include "record/core/memory.h"
 #include "record/core/own_stack.h"

@@ -15,14 +15,14 @@ struct gil_group {
 };
 extern struct gil_group gil_group;
 
-void gil_init(struct thr *t); /* the calling thread, the only one, holds it */
+void gil_init(struct thr *t); /* the calling thread, which is the only one, gets it */
 void gil_acquire(struct thr *t);
 /* A wait of t until *end has expired: goes over from parallel to serial if it was short and others run. */
 void gil_start(struct thr *t, const struct timespec *end);
 /* The same at once, whatever others do. */
 void gil_start_now(struct thr *t);
 void gil_start_replay(struct thr *t); /* either on replay, if it was recorded here */
-void gil_join(struct thr *t); /* at the end of an event: a thread that ran in parallel until now */
+void gil_join(struct thr *t); /* at the end of an event of a thread that ran in parallel until now: waits for the gil */
 void gil_release(struct thr *t); /* after a stamped record */
 int gil_lets_create(struct thr *t); /* t is about to create a thread. 1: the gil was released */
 /*
@@ -33,9 +33,9 @@ void gil_let_compute(struct thr *t);
 int gil_lets_compute(void); /* one of them runs: it is not to be interrupted where that is a choice */
 void gil_created(const struct thr *c); /* chaos: waits until it comes for the gil */
 void gil_point(struct thr *t); /* after a stamped record: lets others run if the slice is over */
-void gil_before(struct thr *t); /* chaos: the same in front of an acquire, whose record is sure to come */
+void gil_before(struct thr *t); /* chaos: the same before an acquire, which will certainly be recorded */
 void gil_switch(struct thr *t); /* the same at once */
-void gil_look(struct thr *t); /* after a stamped record: who looks at the clock all the time perhaps waits for others */
+void gil_look(struct thr *t); /* after a stamped record, if t reads the clock again and again: lets others run */
 void gil_block(struct thr *t); /* before a call that may wait */
 void gil_unblock(struct thr *t);
 void gil_leave(struct thr *t); /* it ends */
@@ -43,8 +43,8 @@ void gil_sleeps(struct thr *t, uint64_t ns); /* before a call that does nothing 
 int gil_wanted(const struct thr *t); /* t holds it and others wait */
 uint64_t gil_slice_start(uint64_t *cpu_ns); /* a stamp, and its thread's CPU time then */
 void gil_preempt(struct thr *t); /* after the PREEMPT record of t */
-void interrupt_poke(struct thr *t); /* for a thread that waits for t: it makes no event */
-void interrupt_sample(struct thr *t); /* the same, if it spins */
+void interrupt_poke(struct thr *t); /* called by a thread that waits for t: interrupts t, which makes no event */
+void interrupt_sample(struct thr *t); /* the same, if t spins */
 int threads_alone(const struct thr *t); /* no other thread of the process lives */
 void spin_fork_child(
 	struct thr *now); /* in a fork's child: nobody here may signal the other threads, or wait for them */

@@ -12,9 +12,9 @@
 #include <time.h>
 
 /*
- * A thread whose short wait has expired while another one runs is about to ask that one, through memory
- * alone, to give way (as interpreters with a lock of their own do). Where it sees that, no log tells,
- * unless one thread runs at a time from here on.
+ * When a short wait of a thread has expired while another thread runs, the thread will perhaps ask the other one to
+ * give way by writing to memory alone (as interpreters with a lock of their own do). The log does not show where the
+ * other thread sees that, unless one thread runs at a time from here on.
  */
 #define SHORT_WAIT_US 20000u
 #define STOP_TRIES 500
@@ -36,7 +36,10 @@ static int others_run(const struct thr *t, int in_shim)
 	return 0;
 }
 
-/* The wait until *end, on whichever clock: for how long was it asked? A busy machine makes it longer. */
+/*
+ * Was the wait until *end (on whichever clock) asked to be short? How long it took does not say: a busy machine makes
+ * it longer.
+ */
 static int was_short(const struct thr *t, const struct timespec *end)
 {
 	uint64_t us = (stamp_now() - t->last_stamp) / (G.control->tsc_hz / 1000000);
@@ -53,7 +56,10 @@ static int was_short(const struct thr *t, const struct timespec *end)
 	return us <= SHORT_WAIT_US;
 }
 
-/* Of those that run, one only waits for a processor: the recorder's signal comes before anything else that it does. */
+/*
+ * Is one of the running threads only waiting for a processor? The recorder's signal will reach it before it does
+ * anything else.
+ */
 static int others_starve(const struct thr *t)
 {
 	for (uint32_t i = 1; i < G.next_thread && i < RLOG_MAX_THREADS; i++)
@@ -85,7 +91,9 @@ static void start_serial(struct thr *t)
 	sig_arm_traps();
 	tsc_begin(t);
 	raw2(SYS_membarrier, 1 /* MEMBARRIER_CMD_GLOBAL */, 0);
-	/* all others stop at the end of their next event; one that comes to none is interrupted, or goes on for a while
+	/*
+	 * all others stop at the end of their next event; a thread that makes none is interrupted, or runs on for a
+	 * while
 	 */
 	for (int i = 0; i < STOP_TRIES + STARVED_TRIES && others_run(t, 0); i++) {
 		if (i >= STOP_TRIES && !others_starve(t))

@@ -4,8 +4,7 @@
  *
  * The window is a shared mapping of a stretch of the log file that was written with zeros beforehand: a full disk is
  * then an error here and not a SIGBUS in the program, and a page costs a fifth of a page fault in the mapping, since
- * the file system allocates many at once. When recording fails, the log ends there, and the program goes on
- * unrecorded.
+ * the file system allocates many at once. When recording fails, the log ends there, and the program goes on unrecorded.
  */
 #include "record/core/maps.h"
 #include "record/core/own_stack.h"

@@ -2,8 +2,8 @@
 /*
  * guard.c: C++: the initialization of a function's static variables (Itanium C++ ABI, 3.3.3: __cxa_guard_acquire). As
  * with pthread_once, the thread that initializes makes events, and one that finds it done makes none: compiled code
- * checks the guard itself first, and in a replay a thread may check it earlier or later than it did when recording.
- * If it calls this, it waits for its turn; the guard then has the recorded value.
+ * checks the guard itself first, and in a replay a thread may check it earlier or later than it did when recording. If
+ * it calls this, it waits for its turn; the guard then has the recorded value.
  */
 #include "record/core/state.h"
 #include "record/core/tell.h"

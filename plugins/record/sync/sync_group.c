@@ -2,9 +2,9 @@
 /*
  * sync_group.c: locks and semaphores in memory that processes share, recorded.
  *
- * A wait in libc would change such an object while the process does not have the group's turn. So no thread
- * waits in the real object: it is tried, with the turn, and between the tries the process waits on the word that
- * the group's page has for it.
+ * A wait in libc would change such an object while the process does not have the group's turn. So no thread waits in
+ * the real object: it is tried, with the turn, and between the tries the process waits on the word that the group's
+ * page has for it.
  */
 #include "record/sync/sync_group.h"
 #include "record/core/real.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * mem_file.c: what the program writes to /proc/self/mem changes its memory. That is logged as a call of its own
- * after the write, with the address. A replay writes the same bytes in the same way, also where the memory is
+ * mem_file.c: what the program writes to /proc/self/mem changes its memory. That is logged as a call of its own after
+ * the write, with the address. A replay writes the same bytes in the same way, also where the memory is
  * write-protected, as the generated code of JIT compilers is.
  */
 #include "record/core/state.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * sys_shm.c: System V shared memory. A replay maps private memory in place of a segment; what other
- * processes wrote there comes from the log (pages.c).
+ * sys_shm.c: System V shared memory. A replay maps private memory in place of a segment; what other processes wrote
+ * there comes from the log (pages.c).
  */
 #include "record/core/state.h"
 #include "record/event/turn.h"
