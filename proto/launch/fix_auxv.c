@@ -87,14 +87,17 @@ static int stack_pointer(pid_t pid, uint64_t *sp, struct err *e)
 /* What the vector is to say for this type; NULL: what it does. */
 static const uint64_t *id_of(const struct launch_ids *ids, uint64_t type)
 {
-	const struct {
+	static const struct {
 		uint64_t type;
-		const uint64_t *id;
-	} known[] = {{AT_UID, &ids->uid}, {AT_EUID, &ids->euid}, {AT_GID, &ids->gid}, {AT_EGID, &ids->egid}};
+		size_t at;
+	} known[] = {{AT_UID, offsetof(struct launch_ids, uid)},
+		     {AT_EUID, offsetof(struct launch_ids, euid)},
+		     {AT_GID, offsetof(struct launch_ids, gid)},
+		     {AT_EGID, offsetof(struct launch_ids, egid)}};
 
 	for (unsigned i = 0; ids && i < sizeof(known) / sizeof(known[0]); i++)
 		if (known[i].type == type)
-			return known[i].id;
+			return (const uint64_t *)((const char *)ids + known[i].at);
 	return NULL;
 }
 
