@@ -7,17 +7,23 @@
 #define STEPS (32u << 10) /* at its end: see own_stack_steps */
 #define PAGE 4096u
 #define MARGIN 1024u /* of whoever lets a handler run, below the frame that it gives */
-#define LEVELS 120u
+#define LEVELS 80u
 #define SLOTS 64u
 #define FEW (BYTES / 2) /* bytes: then frames that nobody returns to are looked for */
 #define SAME_STACK (8ull << 20)
 #define AUTODISARM 0x80000000u /* SS_AUTODISARM, linux/signal.h */
+#define FP_MAGIC 0x46505853u /* FP_XSTATE_MAGIC1, asm/sigcontext.h */
 #define MIN_BYTES 2048u /* MINSIGSTKSZ, as the kernel has it */
 
 /* Frames to which a handler of the program's returns. */
 struct level {
-	uint64_t top; /* of what is registered meanwhile */
+	uint64_t low, top; /* what is registered meanwhile */
+	uint64_t here; /* the frame that let the handler run */
 	uint64_t sp; /* the program's, where it was interrupted */
+};
+
+struct range {
+	uint64_t low, top;
 };
 
 /* In its first page. */
@@ -33,19 +39,18 @@ static struct levels *levels_of(const struct thr *t)
 	return (struct levels *)t->own_stack;
 }
 
-static uint64_t lowest(const struct thr *t)
+/* What is registered with so many levels; each is inside that of the level before it. */
+static struct range range_of(const struct thr *t, uint64_t levels)
 {
-	return t->own_stack + PAGE;
+	const struct level *l = levels_of(t)->level;
+
+	return levels ? (struct range){l[levels - 1].low, l[levels - 1].top}
+		      : (struct range){t->own_stack + PAGE, t->own_stack + BYTES - STEPS};
 }
 
-static uint64_t top_of(const struct thr *t, uint64_t levels)
+static void use(struct range r)
 {
-	return levels ? levels_of(t)->level[levels - 1].top : t->own_stack + BYTES - STEPS;
-}
-
-static void use(const struct thr *t, uint64_t top)
-{
-	stack_t ss = {.ss_sp = (void *)lowest(t), .ss_size = top - lowest(t), .ss_flags = (int)AUTODISARM};
+	stack_t ss = {.ss_sp = (void *)r.low, .ss_size = r.top - r.low, .ss_flags = (int)AUTODISARM};
 
 	raw2(SYS_sigaltstack, &ss, 0);
 }
@@ -64,7 +69,7 @@ void own_stack_map(struct thr *t)
 void own_stack_use(const struct thr *t)
 {
 	if (t->own_stack)
-		use(t, top_of(t, 0));
+		use(range_of(t, 0));
 }
 
 void own_stack_free(const struct thr *t)
@@ -127,19 +132,22 @@ static void forget_left(const struct thr *t, ucontext_t *uc)
 {
 	struct levels *s = levels_of(t);
 	uint64_t sp = sp_of(uc);
+	struct range r;
 
 	if (sp - (uint64_t)t->alt.ss_sp < t->alt.ss_size)
 		return; /* it may be anywhere */
 	while (s->n && is_left(&s->level[s->n - 1], sp))
 		s->n--;
-	uc->uc_stack.ss_size = top_of(t, s->n) - lowest(t);
+	r = range_of(t, s->n);
+	uc->uc_stack.ss_sp = (void *)r.low;
+	uc->uc_stack.ss_size = r.top - r.low;
 }
 
 void own_stack_enter(struct thr *t, ucontext_t *uc)
 {
 	if (!own_stack_has(t, (void *)sp_of(uc)))
 		t->own_uc = uc;
-	if (unlikely(uc->uc_stack.ss_size < FEW) && (uint64_t)uc->uc_stack.ss_sp == lowest(t) && t->own_uc == uc)
+	if (unlikely(uc->uc_stack.ss_size < FEW) && own_stack_has(t, uc->uc_stack.ss_sp) && t->own_uc == uc)
 		forget_left(t, uc);
 }
 
@@ -153,16 +161,42 @@ void own_stack_stand(struct thr *t)
 		t->stand.reg[i] = (uint64_t)t->own_uc->uc_mcontext.gregs[order[i]];
 }
 
+/* The end of the kernel's frame that has this context: its floating-point state is last; 0: it has none. */
+static uint64_t frame_end(const ucontext_t *uc)
+{
+	const struct fp_state {
+		uint8_t legacy[464];
+		uint32_t magic, bytes; /* of all; struct _fpx_sw_bytes, asm/sigcontext.h */
+	} *fp = (const void *)uc->uc_mcontext.fpregs;
+
+	return fp && fp->magic == FP_MAGIC ? ((uint64_t)fp + fp->bytes + 63) & ~63ull : 0;
+}
+
+/*
+ * What is left of r beside the frames of this signal, from the kernel's down to `here`: the part below them, or, where
+ * frames that nobody returns to have been forgotten, the one above if that is the larger one.
+ */
+static struct range beside(struct range r, const ucontext_t *uc, const void *here)
+{
+	uint64_t begin = ((uint64_t)here - MARGIN) & ~63ull, end = frame_end(uc);
+
+	if (end > begin && end < r.top && r.top - end > begin - r.low)
+		return (struct range){end, r.top};
+	return (struct range){r.low, begin};
+}
+
 void own_stack_leave(struct thr *t, const void *here)
 {
 	struct levels *s = levels_of(t);
+	struct range r;
 
 	if (!own_stack_has(t, here) || !t->own_uc)
 		return;
+	r = beside(range_of(t, s->n), t->own_uc, here);
 	if (s->n == LEVELS)
 		__builtin_memmove(s->level, s->level + 1, --s->n * sizeof(s->level[0]));
-	s->level[s->n++] = (struct level){((uint64_t)here - MARGIN) & ~63ull, sp_of(t->own_uc)};
-	use(t, top_of(t, s->n));
+	s->level[s->n++] = (struct level){r.low, r.top, (uint64_t)here, sp_of(t->own_uc)};
+	use(r);
 }
 
 void own_stack_back(struct thr *t, const void *here)
@@ -173,8 +207,11 @@ void own_stack_back(struct thr *t, const void *here)
 	if (!own_stack_has(t, here) || !t->own_uc)
 		return;
 	raw2(SYS_sigaltstack, &none, 0);
-	while (s->n && s->level[s->n - 1].top < (uint64_t)here)
-		s->n--;
+	for (uint64_t i = s->n; i; i--)
+		if (s->level[i - 1].here == (uint64_t)here) {
+			s->n = i - 1;
+			return;
+		}
 }
 
 uint64_t *own_stack_slot(const struct thr *t)

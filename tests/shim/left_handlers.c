@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * left_handlers.c: signal handlers that are left by siglongjmp, more often than the recorder's own stack has room for
+ * their frames: on the program's stack and on an alternate one.
+ */
+#include "check.h"
+
+#include <setjmp.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#define TIMES 600
+
+static char *page;
+static sigjmp_buf back;
+
+static void leave(int sig)
+{
+	(void)sig;
+	siglongjmp(back, 1);
+}
+
+static int faults(const volatile char *p)
+{
+	return sigsetjmp(back, 1) ? 1 : *p == 77;
+}
+
+static int count_faults(void)
+{
+	int n = 0;
+
+	for (int i = 0; i < TIMES; i++)
+		n += faults(page);
+	return n;
+}
+
+static void set(int sig, void (*handler)(int), int flags)
+{
+	struct sigaction sa = {.sa_handler = handler, .sa_flags = flags};
+
+	CHECK(sigaction(sig, &sa, NULL) == 0);
+}
+
+int main(void)
+{
+	stack_t alt = {.ss_sp = malloc(65536), .ss_size = 65536};
+
+	page = mmap(NULL, 4096, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	NEED(page != MAP_FAILED);
+	set(SIGSEGV, leave, 0);
+	CHECK(count_faults() == TIMES);
+	step("left");
+	CHECK(sigaltstack(&alt, NULL) == 0);
+	set(SIGSEGV, leave, SA_ONSTACK);
+	CHECK(count_faults() == TIMES);
+	step("left on an alternate stack");
+	return check_status();
+}
