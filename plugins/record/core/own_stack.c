@@ -12,7 +12,8 @@
 #define FEW (BYTES / 2) /* bytes: then frames that nobody returns to are looked for */
 #define SAME_STACK (8ull << 20)
 #define AUTODISARM 0x80000000u /* SS_AUTODISARM, linux/signal.h */
-#define FP_MAGIC 0x46505853u /* FP_XSTATE_MAGIC1, asm/sigcontext.h */
+#define FX_BYTES 512u
+#define FX_MAGIC 0x46505853u /* FP_XSTATE_MAGIC1, asm/sigcontext.h: then more follows */
 #define MIN_BYTES 2048u /* MINSIGSTKSZ, as the kernel has it */
 
 /* Frames to which a handler of the program's returns. */
@@ -161,15 +162,23 @@ void own_stack_stand(struct thr *t)
 		t->stand.reg[i] = (uint64_t)t->own_uc->uc_mcontext.gregs[order[i]];
 }
 
+uint64_t fp_state_bytes(const void *fp)
+{
+	uint32_t magic, all;
+
+	if (!fp)
+		return 0;
+	__builtin_memcpy(&magic, (const uint8_t *)fp + 464, 4);
+	__builtin_memcpy(&all, (const uint8_t *)fp + 468, 4);
+	return magic == FX_MAGIC && all > FX_BYTES ? all : FX_BYTES;
+}
+
 /* The end of the kernel's frame that has this context: its floating-point state is last; 0: it has none. */
 static uint64_t frame_end(const ucontext_t *uc)
 {
-	const struct fp_state {
-		uint8_t legacy[464];
-		uint32_t magic, bytes; /* of all; struct _fpx_sw_bytes, asm/sigcontext.h */
-	} *fp = (const void *)uc->uc_mcontext.fpregs;
+	const void *fp = uc->uc_mcontext.fpregs;
 
-	return fp && fp->magic == FP_MAGIC ? ((uint64_t)fp + fp->bytes + 63) & ~63ull : 0;
+	return fp ? ((uint64_t)fp + fp_state_bytes(fp) + 63) & ~63ull : 0;
 }
 
 /*

@@ -6,8 +6,8 @@
  *
  * It is registered with SS_AUTODISARM: while the recorder runs on it, frames of further signals are put below its stack
  * pointer. While a handler of the program runs, on a stack of the program, and will return to frames of the recorder
- * here, only the part below those frames is registered. A handler may also be left by longjmp, of which the recorder is
- * not told: its frames are dropped when little room is left.
+ * here, only a part beside those frames is registered. A handler may also be left by longjmp, of which the recorder is
+ * not told: when little room is left, the frames of such handlers are forgotten, and their room is used again.
  */
 #ifndef FRED_RECORD_OWN_STACK_H
 #define FRED_RECORD_OWN_STACK_H
@@ -31,6 +31,8 @@ uint64_t own_stack_steps(const struct thr *t);
  */
 void own_stack_call(const struct thr *t, void (*fn)(void *), void *arg);
 int own_stack_has(const struct thr *t, const void *p);
+/* Bytes of the floating-point state in a signal's frame (struct _fpx_sw_bytes, asm/sigcontext.h); of NULL: 0. */
+uint64_t fp_state_bytes(const void *fp);
 /* The program's stack pointer, where the recorder at `here` was called by a signal; 0: it was called as a function. */
 uint64_t own_stack_program_sp(const struct thr *t, const void *here);
 /* Replay: t->stand, where it is on this stack, becomes what the program has in registers, and the stack that it has. */

@@ -385,21 +385,6 @@ __asm__(".text\n.type signal_handler_runs, @function\n"
 	".size signal_handler_runs, .-signal_handler_runs\n");
 
 #define KERNEL_UC (offsetof(ucontext_t, uc_sigmask) + 8)
-#define FX_BYTES 512u
-#define FX_MAGIC 0x46505853u /* FP_XSTATE_MAGIC1, asm/sigcontext.h: then more follows */
-
-/* Of the floating-point state in a signal's frame. */
-static uint64_t fp_bytes(const void *fp)
-{
-	uint32_t magic, all;
-
-	if (!fp)
-		return 0;
-	__builtin_memcpy(&magic, (const uint8_t *)fp + 464, 4);
-	__builtin_memcpy(&all, (const uint8_t *)fp + 468, 4);
-	return magic == FX_MAGIC && all > FX_BYTES ? all : FX_BYTES;
-}
-
 /* The kernel says: it lets the program's stack grow, too. */
 static int is_writable(uint64_t lo, uint64_t hi)
 {
@@ -423,7 +408,7 @@ static void copy_context(ucontext_t *to, const ucontext_t *from, void *fp, uint6
 static int signal_handler_in_place(struct thr *t, int sig, siginfo_t *si, ucontext_t *uc,
 				   void (*fn)(int, siginfo_t *, void *))
 {
-	uint64_t sp = (uint64_t)uc->uc_mcontext.gregs[REG_RSP], n = fp_bytes(uc->uc_mcontext.fpregs), end, fp;
+	uint64_t sp = (uint64_t)uc->uc_mcontext.gregs[REG_RSP], n = fp_state_bytes(uc->uc_mcontext.fpregs), end, fp;
 	uint64_t hidden = t->hidden, mask = ~sig_never_blocked();
 	ucontext_t *own_uc = t->own_uc;
 	struct handler_frame *f;
