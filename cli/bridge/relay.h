@@ -40,7 +40,7 @@ struct relay {
  * The terminal sends Ctrl-C to GDB and to this process. GDB 13 loses one that comes while Python handles an event (a
  * library is loaded, a breakpoint is hit). So the relay interrupts the program too, as soon as GDB has resumed it; the
  * worker sees one interrupt. A signal may be read late; so those that are there are taken before a packet of GDB's is
- * looked at: what came at GDB's prompt is dropped, however late this process runs. One that comes behind the packet,
+ * looked at: what came at GDB's prompt is dropped, however late this process runs. One that comes after the packet,
  * but before it is read, is dropped with them: GDB waits for the answer then, and passes it on itself.
  */
 void relay_init(struct relay *r, struct bridge *b, struct second_ui *second, int gdb);

@@ -376,7 +376,7 @@ int gdb_detach(struct gdb *g, struct err *e)
 
 	if (!g->target)
 		return 0;
-	/* who attaches a second time is likely to do so many times */
+	/* a caller that has attached twice is likely to attach many more times */
 	if (g->detached++ && !gdb_dead(g) && keep_libraries(g, &g->kept, e))
 		return -1;
 	/* Pending at the detach, it stops every thread on its way out, before user code. */

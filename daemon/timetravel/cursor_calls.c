@@ -161,8 +161,8 @@ int cursor_calls_back(struct cursor *t, cursor_go_fn go, struct stop *stop, stru
 		r = stand_before(t, event, nr, stop, e);
 		if (r <= 0)
 			return r;
-		if (cursor_goto(t, r == NOTHING_SEEN ? event - 1 : event,
-				e)) /* what is before another call is yet to be searched */
+		/* what is before another call is yet to be searched */
+		if (cursor_goto(t, r == ANOTHER_CALL ? event : event - 1, e))
 			return -1;
 	}
 }

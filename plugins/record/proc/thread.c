@@ -368,16 +368,16 @@ static int has_allocator(void)
 	return dl_find_in(_r_debug.r_map, "calloc") != 0;
 }
 
-/*
- * Recording. Libc takes locks of the dynamic linker, whose holder may wait for its turn: so it is let go; but it is
- * kept, unless others wait in vain (interrupt.c), where no other thread can have those locks and libc calls the
- * program.
- */
+/* While a thread is made: no other thread can have the locks that libc takes, and libc calls the program. */
 static int keeps_turn(const struct thr *t, int locked)
 {
 	return G.serial && locked && t->gil && has_allocator();
 }
 
+/*
+ * Recording. Libc takes locks of the dynamic linker, whose holder may wait for its turn: so it is let go; but it is
+ * kept, unless others wait in vain (interrupt.c), where keeps_turn() says so.
+ */
 static int create_in_turn(struct thr *t, pthread_t *out, const pthread_attr_t *attr, struct thr *c, int locked)
 {
 	int keeps = keeps_turn(t, locked), lets_go = G.serial && !keeps && gil_lets_create(t), ret;

@@ -337,7 +337,7 @@ static struct thr *interrupted_one(void)
 	return 0;
 }
 
-/* Waits behind one that was interrupted. 0: there is none. */
+/* Lets a thread that was interrupted go first. 0: there is none. */
 static int turn_to_interrupted(struct thr *t)
 {
 	struct thr *x;
