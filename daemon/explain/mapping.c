@@ -126,6 +126,16 @@ static uint64_t find_cut(struct explain *x, const struct file_page *f, uint64_t 
 	return found;
 }
 
+/* Opens p before an event. 0; 1: there is no state, and the program stands at its failure; -1. Close p in any case. */
+static int open_before(struct explain *x, uint64_t n, struct inspect *p, struct err *e)
+{
+	int r = cursor_goto_end(&x->t, n - 1, e);
+
+	if (r > 0)
+		return explain_goto_failure(x, e) ? -1 : 1;
+	return r || inspect_open(p, x, e) ? -1 : 0;
+}
+
 int failure_cut_off(struct explain *x, uint64_t addr, struct err *e)
 {
 	struct file_page f;
@@ -135,12 +145,10 @@ int failure_cut_off(struct explain *x, uint64_t addr, struct err *e)
 
 	if (!n)
 		return 1;
-	r = cursor_goto_end(&x->t, n - 1, e);
-	if (r > 0)
-		return explain_goto_failure(x, e) ? -1 : 1;
-	if (r || inspect_open(&p, x, e)) {
+	r = open_before(x, n, &p, e);
+	if (r) {
 		inspect_close(&p);
-		return -1;
+		return r;
 	}
 	inspect_step(&p, STEP_FREE, NULL, NULL, NULL,
 		     "the mapped file was cut to %llu bytes here (event %llu): the memory at 0x%llx is byte %llu of it",
@@ -161,12 +169,10 @@ int failure_taken_away(struct explain *x, uint64_t addr, bool writes, struct err
 
 	if (!n)
 		return 1;
-	r = cursor_goto_end(&x->t, n - 1, e);
-	if (r > 0)
-		return explain_goto_failure(x, e) ? -1 : 1;
-	if (r || inspect_open(&p, x, e)) {
+	r = open_before(x, n, &p, e);
+	if (r) {
 		inspect_close(&p);
-		return -1;
+		return r;
 	}
 	if (fate == FATE_TAKEN)
 		inspect_step(&p, STEP_FREE, NULL, NULL, NULL, "the memory at 0x%llx was unmapped here (event %llu)",
