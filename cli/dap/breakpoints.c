@@ -52,13 +52,13 @@ static int hits_to_pass(const json_t *wanted, uint64_t *n)
 	return 0;
 }
 
-/* Why a breakpoint is not set, or NULL. */
-static const char *refusal(const json_t *wanted)
+/* Why a breakpoint is not set; r: what GDB said, if it was asked. */
+static const char *refusal(const json_t *wanted, const struct mi_record *r)
 {
 	uint64_t n;
 
 	return hits_to_pass(wanted, &n) ? "a hit count is N (it stops at the hit N and each later one), >= N or > N"
-					: NULL;
+					: dap_error(r);
 }
 
 static struct mi_record *insert_at(struct dap *d, const char *where, const json_t *wanted)
@@ -144,7 +144,7 @@ static json_t *insert(struct dap *d, const char *source, const char *where, cons
 		remember(d, source, number);
 		json_object_set_new(o, "id", json_integer(number));
 	} else {
-		json_object_set_new(o, "message", dap_text(refusal(wanted) ? refusal(wanted) : dap_error(r)));
+		json_object_set_new(o, "message", dap_text(refusal(wanted, r)));
 	}
 	if (b && !mi_int(b, "line", &line))
 		json_object_set_new(o, "line", json_integer(line));
@@ -270,7 +270,7 @@ void dap_set_data(struct dap *d, const json_t *request, const json_t *args)
 			remember(d, GROUP_DATA, number);
 			json_object_set_new(o, "id", json_integer(number));
 		} else {
-			json_object_set_new(o, "message", dap_text(refusal(wanted) ? refusal(wanted) : dap_error(r)));
+			json_object_set_new(o, "message", dap_text(refusal(wanted, r)));
 		}
 		mi_record_free(r);
 		json_array_append_new(list, o);

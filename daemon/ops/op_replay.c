@@ -119,10 +119,21 @@ static int out_file_add(struct out_file *f, const struct replay_out *o, struct e
 	return 0;
 }
 
+static bool is_move(const struct replay_out *o)
+{
+	return o->fd >> REPLAY_OUT_SHIFT != REPLAY_OUT_BYTES;
+}
+
+/* f: of standard output and of standard error */
+static struct out_file *file_of(struct out_file *f, const struct replay_out *o)
+{
+	return &f[(o->fd & 3) == 2];
+}
+
 static int send_files(struct run *r, const struct replay_out **v, size_t n, struct out_file *f, struct err *e)
 {
 	for (size_t i = 0; i < n; i++) {
-		struct out_file *o = &f[(v[i]->fd & 3) == 2];
+		struct out_file *o = file_of(f, v[i]);
 
 		if (o->moves && out_file_add(o, v[i], e))
 			return -1;
@@ -157,10 +168,10 @@ static int send_output(struct run *r, struct err *e)
 	for (int k = 0; k < 2; k++)
 		f[k].base = f[k].at = begin && r->rec->images[0].has_begin ? begin->out_at[k] : ~0ull;
 	for (size_t i = 0; i < n; i++)
-		if (v[i]->fd >> REPLAY_OUT_SHIFT)
-			f[(v[i]->fd & 3) == 2].moves = f[(v[i]->fd & 3) == 2].base != ~0ull;
+		if (is_move(v[i]))
+			file_of(f, v[i])->moves = file_of(f, v[i])->base != ~0ull;
 	for (size_t i = 0; i < n; i++)
-		if (!(v[i]->fd >> REPLAY_OUT_SHIFT) && !f[v[i]->fd == 2].moves)
+		if (!is_move(v[i]) && !file_of(f, v[i])->moves)
 			op_output(r->ctx, (int)v[i]->fd, v[i]->data, v[i]->len);
 	ret = send_files(r, v, n, f, e);
 	for (int k = 0; k < 2; k++)
