@@ -225,7 +225,7 @@ int ckpt_store_remove(const struct ckpt_store *s, uint64_t id, struct err *e)
 	cleanup_close int lock = store_lock(dir, LOCK_EX);
 
 	if (lock < 0 && errno == EWOULDBLOCK)
-		return err_set(e, ERR_INTERNAL, "checkpoint %llu is in use", (unsigned long long)id);
+		return 1;
 	if (lock < 0 && errno == ENOENT)
 		return err_set(e, ERR_USAGE, "no checkpoint %llu", (unsigned long long)id);
 	if (lock < 0)

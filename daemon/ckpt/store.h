@@ -56,7 +56,7 @@ int ckpt_store_get(const struct ckpt_store *s, uint64_t id, struct ckpt_meta *ou
  * sched_crc). Returns 1 and *out, 0 when there is none, -1 on error.
  */
 int ckpt_store_nearest(const struct ckpt_store *s, const struct ckpt_meta *like, struct ckpt_meta *out, struct err *e);
-/* Removes one; ERR_USAGE when it does not exist, ERR_INTERNAL while another process restores it. */
+/* Removes one. 1: it stays, since another process restores it. -1: it does not exist (ERR_USAGE), or an I/O error. */
 int ckpt_store_remove(const struct ckpt_store *s, uint64_t id, struct err *e);
 
 struct ckpt_limits {

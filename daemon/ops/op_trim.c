@@ -78,7 +78,7 @@ static void remove_others(struct ckpt_store *store, uint64_t id)
 	if (ckpt_store_gc(store, NULL, NULL, &ignored) || ckpt_store_list(store, &l, &ignored))
 		return;
 	for (size_t i = 0; i < l.n; i++)
-		if (l.v[i].id != id && ckpt_store_remove(store, l.v[i].id, &ignored))
+		if (l.v[i].id != id && ckpt_store_remove(store, l.v[i].id, &ignored) < 0)
 			log_warn("%s", ignored.text);
 	ckpt_list_fini(&l);
 }

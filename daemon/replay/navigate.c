@@ -227,7 +227,8 @@ int nav_restart(struct nav *n, uint64_t at_most, uint64_t *at, struct err *e)
 			*at = nav_at(n);
 			return 0;
 		}
-		ckpt_store_remove(n->store, m.id, &ignored);
+		if (ckpt_store_remove(n->store, m.id, &ignored))
+			break; /* it would be found again */
 	}
 	if (nav_begin(n, e))
 		return -1;
@@ -363,7 +364,8 @@ int nav_drop_checkpoint(struct nav *n, uint64_t event, struct err *e)
 
 	if (!n->store || ckpt_store_nearest(n->store, &want, &m, e) != 1 || m.event != event || m.keep)
 		return 0;
-	return ckpt_store_remove(n->store, m.id, e);
+	/* Another search of this recording may restore it now, or has removed it since it was listed. */
+	return ckpt_store_remove(n->store, m.id, e) >= 0 || e->kind == ERR_USAGE ? 0 : -1;
 }
 
 /* The event at which this much of the recorded time between a and b has passed. */

@@ -61,6 +61,7 @@ int nav_run_with_checkpoints(struct nav *n, uint64_t to, unsigned count, struct 
 int nav_checkpoint(struct nav *n, struct err *e);
 /* As that, and it stays until it is removed: *id is its number in the store. */
 int nav_keep(struct nav *n, uint64_t *id, struct err *e);
+/* Removes the checkpoint at this event, unless it is to stay (nav_keep) or another process restores it. */
 int nav_drop_checkpoint(struct nav *n, uint64_t event, struct err *e);
 /* The last checkpoint at or before event, or the first after it. */
 bool nav_ckpt_before(struct nav *n, uint64_t event, uint64_t *at);

@@ -175,8 +175,7 @@ static void test_in_use(void **state)
 	snprintf(dir, sizeof(dir), "%s/1", root);
 	fd = open(dir, O_RDONLY | O_DIRECTORY);
 	assert_int_equal(flock(fd, LOCK_SH), 0);
-	assert_int_equal(ckpt_store_remove(store, 1, &e), -1);
-	assert_string_equal(e.text, "checkpoint 1 is in use");
+	assert_int_equal(ckpt_store_remove(store, 1, &e), 1);
 	assert_int_equal(ckpt_store_gc(store, &none, &r, &e), 0);
 	assert_int_equal(r.thinned, 0);
 	close(fd);

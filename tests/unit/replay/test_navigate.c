@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * test_nav.c: going to positions of a real recording, forward and back, with and without checkpoints: at the
+ * test_navigate.c: going to positions of a real recording, forward and back, with and without checkpoints: at the
  * same position there must be the same memory, however one got there. Needs root, for cells.
  *
  *   test-session-nav FREDCTL PROGRAM
@@ -15,6 +15,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
@@ -25,6 +26,7 @@
 #include "base/path.h"
 #include "base/str.h"
 #include "cell/cell.h"
+#include "ckpt/store.h"
 #include "replay/navigate.h"
 
 #define AT 0x7654000
@@ -171,6 +173,30 @@ static int on_the_way(struct nav *n)
 	return 0;
 }
 
+/* A checkpoint that another process restores, as another search of the same recording does, stays. */
+static int drop_in_use(struct nav *n, uint64_t event)
+{
+	struct ckpt_list l = {0};
+	uint64_t at;
+	size_t locked = 0;
+	int fd[NAV_CUTS_MAX];
+
+	CHECK(!ckpt_store_list(n->store, &l, &shared->e));
+	for (size_t i = 0; i < l.n && locked < NAV_CUTS_MAX; i++) {
+		cleanup_free char *dir = str_fmt("%s/checkpoints/%llu", rec_dir, (unsigned long long)l.v[i].id);
+
+		fd[locked] = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+		CHECK(!flock(fd[locked++], LOCK_SH));
+	}
+	ckpt_list_fini(&l);
+	CHECK(locked > 0);
+	CHECK(!nav_drop_checkpoint(n, event, &shared->e));
+	CHECK(nav_ckpt_before(n, event, &at) && at == event);
+	while (locked)
+		close(fd[--locked]);
+	return 0;
+}
+
 /* Checkpoints are kept with the recording: another operation, in another cell, goes on from them. */
 static int kept(struct nav *n)
 {
@@ -182,6 +208,7 @@ static int kept(struct nav *n)
 	CHECK(!nav_restart(n, shared->total, &at, &shared->e));
 	CHECK(at == last);
 	CHECK(!check_stop(n, STOPS - 1));
+	CHECK(!drop_in_use(n, last));
 	CHECK(!nav_drop_checkpoint(n, last, &shared->e));
 	CHECK(!nav_ckpt_before(n, shared->total, &at) || at < last);
 	text = str_fmt("%llu", (unsigned long long)stop(2));
