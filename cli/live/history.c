@@ -200,7 +200,7 @@ static uint64_t first_tls(struct live *l)
 	return th && th->t.alive && !trace_get_regs(&th->t, &r, &ignored) ? r.fs_base : 0;
 }
 
-static int write_stance(struct live *l, struct err *e)
+static int write_snapshot(struct live *l, struct err *e)
 {
 	struct group_thread *th = group_find(&l->group, l->tid);
 	struct user_regs_struct r;
@@ -256,7 +256,7 @@ static int go_back(struct live *l, bool stop, struct err *e)
 {
 	if (!l->group.n)
 		return err_set(e, ERR_USAGE, "the program is not being run");
-	if (mkdir_p(l->session, 0700, e) || write_stance(l, e))
+	if (mkdir_p(l->session, 0700, e) || write_snapshot(l, e))
 		return -1;
 	if (start_worker(l, stop, e)) {
 		bridge_end(&l->bridge);

@@ -432,7 +432,7 @@ int live_start(struct bridge *b, struct live_opts *o, int *code, struct err *e)
 
 	if (bridge_open(b, o->cli, e))
 		return -1;
-	snprintf(l.snapshot, sizeof(l.snapshot), "%s/stance", b->dir);
+	snprintf(l.snapshot, sizeof(l.snapshot), "%s/snapshot", b->dir);
 	snprintf(l.session, sizeof(l.session), "%s/session", b->dir);
 	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, fd))
 		return err_errno(e, ERR_HOST, "socketpair");

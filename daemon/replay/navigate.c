@@ -26,17 +26,17 @@
 #define RESTART_S 0.05
 
 /*
- * REC/rungs.json: {"PROCESS": variant} of timelines that have replayed to their end; {"linear PROCESS": 1} of those
+ * REC/variants.json: {"PROCESS": variant} of timelines that have replayed to their end; {"linear PROCESS": 1} of those
  * that did not in parallel.
  */
-static char *rungs_path(const struct rec *rec)
+static char *variants_path(const struct rec *rec)
 {
-	return path_join(rec->dir, "rungs.json");
+	return path_join(rec->dir, "variants.json");
 }
 
 static int known(const struct rec *rec, const char *key)
 {
-	cleanup_free char *path = rungs_path(rec);
+	cleanup_free char *path = variants_path(rec);
 	json_auto_t *j = NULL;
 	struct err ignored;
 
@@ -46,7 +46,7 @@ static int known(const struct rec *rec, const char *key)
 
 static void remember(const struct rec *rec, const char *key, unsigned value)
 {
-	cleanup_free char *path = rungs_path(rec);
+	cleanup_free char *path = variants_path(rec);
 	json_auto_t *j = NULL;
 	struct err ignored;
 
