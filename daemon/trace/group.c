@@ -188,7 +188,7 @@ static int set_slots(struct group *g, struct trace *t, struct err *e)
 	return 0;
 }
 
-int group_resume_one(struct group *g, struct group_thread *th, struct err *e)
+static int resume_thread(struct group *g, struct group_thread *th, struct err *e)
 {
 	int sig = th->sig;
 
@@ -202,17 +202,27 @@ int group_resume_one(struct group *g, struct group_thread *th, struct err *e)
 	return 0;
 }
 
+static int resume_all(struct group *g, struct err *e)
+{
+	g->waiting = false;
+	for (unsigned i = 0; i < g->n; i++)
+		g->waiting |= g->v[i]->pending;
+	for (unsigned i = 0; !g->waiting && i < g->n; i++)
+		if (g->v[i]->t.alive && resume_thread(g, g->v[i], e))
+			return -1;
+	return 0;
+}
+
 int group_resume(struct group *g, pid_t step, struct err *e)
 {
 	for (unsigned i = 0; i < g->n; i++)
 		g->v[i]->step = g->v[i]->t.tid == step;
-	for (unsigned i = 0; i < g->n; i++)
-		if (g->v[i]->pending)
-			return 0;
-	for (unsigned i = 0; i < g->n; i++)
-		if (g->v[i]->t.alive && group_resume_one(g, g->v[i], e))
-			return -1;
-	return 0;
+	return resume_all(g, e);
+}
+
+int group_resume_one(struct group *g, struct group_thread *th, struct err *e)
+{
+	return g->waiting ? resume_all(g, e) : resume_thread(g, th, e);
 }
 
 /* A new process: not one of the group's threads. */
@@ -261,7 +271,7 @@ int group_let_die(struct group *g, struct group_thread *th, struct err *e)
 {
 	th->dying = true;
 	th->sig = 0;
-	return group_resume_one(g, th, e);
+	return resume_thread(g, th, e);
 }
 
 /* One that was made just now may be yet to come to the group. */
@@ -333,7 +343,7 @@ static int is_internal(struct group *g, struct group_thread *th, int status, str
 		th->t.stale_interrupt = false;
 	if (start && follow_clones(g, th, e))
 		return -1;
-	return group_resume_one(g, th, e) ? -1 : 1;
+	return resume_thread(g, th, e) ? -1 : 1;
 }
 
 /* A wait status of any thread: as group_wait. */
@@ -438,7 +448,7 @@ static int stop_one(struct group *g, struct group_thread *th, struct err *e)
 		return 0;
 	if (is_exit(status) && !ends_process(g, th)) {
 		th->dying = true;
-		return group_resume_one(g, th, e);
+		return resume_thread(g, th, e);
 	}
 	th->pending = true;
 	return classify(th, status, &th->stop, e);
@@ -446,6 +456,7 @@ static int stop_one(struct group *g, struct group_thread *th, struct err *e)
 
 int group_stop(struct group *g, struct err *e)
 {
+	g->waiting = false;
 	for (unsigned i = 0; i < g->n;) {
 		int r = g->v[i]->t.alive || g->v[i]->dying ? 0 : stop_one(g, g->v[i], e);
 

@@ -37,6 +37,7 @@ struct group {
 	struct group_thread **v;
 	struct group_slot slot[TRACE_SLOTS]; /* debug registers of every thread; set before group_resume */
 	int status; /* of the process, once it is gone; as from waitpid */
+	bool waiting; /* group_resume has resumed nobody yet, since a stop was pending */
 	bool mortal; /* not a replay: its death is not an error; set before group_adopt */
 	unsigned long options; /* further PTRACE_O_...; set before group_seize or group_adopt */
 	/* With PTRACE_O_TRACEFORK: called with a child process that stands at its first instruction; it is detached
@@ -72,9 +73,12 @@ void group_kill(struct group *g);
 
 struct group_thread *group_find(const struct group *g, pid_t tid);
 
-/* Resumes all threads; the one with TID `step` (0: none) for one instruction. */
+/*
+ * Resumes all threads; the one with TID `step` (0: none) for one instruction. While a stop is pending they stay where they
+ * are: group_wait reports it, and they go on with the thread that it is of.
+ */
 int group_resume(struct group *g, pid_t step, struct err *e);
-/* Resumes one stopped thread as it ran before, with its `sig`. */
+/* Resumes one stopped thread as it ran before, with its `sig`; and those that group_resume has left because of it. */
 int group_resume_one(struct group *g, struct group_thread *th, struct err *e);
 /*
  * Waits for the next stop, for at most ms milliseconds. 1: *th stopped for *stop, the others may still
