@@ -350,7 +350,7 @@ static int look_for_stall(struct run *r, struct err *e)
 	if (group_stop(&r->t->group, e))
 		return -1;
 	if (__atomic_load_n(&ctl(r->t)->notify, __ATOMIC_ACQUIRE) != r->notify)
-		return group_resume(&r->t->group, 0, e);
+		return group_resume(&r->t->group, r->step, e);
 	th = group_find(&r->t->group, target_tid(target, ctl(r->t)->owner));
 	if (th && th->t.alive && trace_get_pc(&th->t, &pc, e))
 		return -1;

@@ -39,7 +39,8 @@ static const uint16_t allowed[] = {
 	SYS_process_vm_readv, SYS_process_vm_writev, SYS_memfd_create,
 	/* threads, processes, waiting */
 	SYS_futex, SYS_futex_waitv, SYS_clone, SYS_clone3, SYS_fork, SYS_vfork, SYS_execve, SYS_exit,
-	SYS_exit_group, SYS_wait4, SYS_waitid, SYS_set_tid_address, SYS_set_robust_list, SYS_get_robust_list,
+	SYS_exit_group, SYS_wait4, SYS_waitid, SYS_pidfd_open, SYS_set_tid_address, SYS_set_robust_list,
+	SYS_get_robust_list,
 	SYS_rseq, SYS_gettid, SYS_getpid, SYS_getppid, SYS_getpgid, SYS_getpgrp, SYS_setpgid, SYS_getsid,
 	SYS_setsid, SYS_prctl, SYS_seccomp, SYS_sched_yield, SYS_sched_getaffinity, SYS_sched_setaffinity,
 	SYS_sched_getparam, SYS_sched_getscheduler, SYS_sched_get_priority_max, SYS_sched_get_priority_min,

@@ -253,7 +253,8 @@ void give_turn(uint32_t to)
 	if (!__atomic_load_n(&G.thr[to].asleep, __ATOMIC_SEQ_CST))
 		return;
 	__atomic_add_fetch(&c->wake[to], 1, __ATOMIC_SEQ_CST);
-	raw_futex_wake(&c->wake[to], 1);
+	/* all: one of another process, which is about to end, may wait there too, and must not take this wake-up */
+	raw_futex_wake(&c->wake[to], 0x7fffffff);
 }
 
 /* Counts the event. Returns the thread whose slot is next, or 0 when this was the last event. */

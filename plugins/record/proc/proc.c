@@ -182,8 +182,10 @@ static void outlive(pid_t parent)
 	G.ctl->pid = (int)raw0(SYS_getpid);
 	raw_futex_wake((uint32_t *)&G.ctl->pid, 1);
 	gone.fd = (int)raw2(SYS_pidfd_open, parent, 0);
-	if (gone.fd < 0)
+	if (gone.fd == -ESRCH)
 		return;
+	if (gone.fd < 0)
+		shim_fail("cannot wait for the end of the process that has forked");
 	while (raw3(SYS_poll, &gone, 1, -1) == -EINTR)
 		;
 	raw1(SYS_close, gone.fd);
