@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * left_handlers.c: signal handlers that are left by siglongjmp, more often than the recorder's own stack has room for
- * their frames: on the program's stack and on an alternate one.
+ * their frames: on the program's stack and on an alternate one, inside another handler and together with it.
  */
 #include "check.h"
 
@@ -36,6 +36,44 @@ static int count_faults(void)
 	return n;
 }
 
+static volatile int inside; /* raise() is declared as a function that does not call back */
+
+static void count_inside(int sig)
+{
+	(void)sig;
+	inside = inside + count_faults();
+}
+
+static void fault_inside(int sig)
+{
+	(void)sig;
+	inside = inside + (*(volatile char *)page == 77);
+}
+
+/* The handler inside which the others are left returns to where it was called. */
+static void check_inside(const char *name)
+{
+	inside = 0;
+	raise(SIGUSR1);
+	raise(SIGUSR1);
+	CHECK(inside == 2 * TIMES);
+	step(name);
+}
+
+static void check_together(const char *name)
+{
+	volatile int n = 0;
+
+	for (volatile int i = 0; i < TIMES; i++) {
+		if (sigsetjmp(back, 1))
+			n++;
+		else
+			raise(SIGUSR2);
+	}
+	CHECK(n == TIMES);
+	step(name);
+}
+
 static void set(int sig, void (*handler)(int), int flags)
 {
 	struct sigaction sa = {.sa_handler = handler, .sa_flags = flags};
@@ -50,11 +88,20 @@ int main(void)
 	page = mmap(NULL, 4096, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	NEED(page != MAP_FAILED);
 	set(SIGSEGV, leave, 0);
+	set(SIGUSR1, count_inside, 0);
+	set(SIGUSR2, fault_inside, 0);
 	CHECK(count_faults() == TIMES);
 	step("left");
+	check_inside("left inside another");
+	check_together("left with another");
 	CHECK(sigaltstack(&alt, NULL) == 0);
 	set(SIGSEGV, leave, SA_ONSTACK);
 	CHECK(count_faults() == TIMES);
 	step("left on an alternate stack");
+	check_inside("left there inside another");
+	set(SIGUSR1, count_inside, SA_ONSTACK);
+	check_inside("left inside another that is there too");
+	set(SIGUSR2, fault_inside, SA_ONSTACK);
+	check_together("left with another that is there too");
 	return check_status();
 }

@@ -27,11 +27,17 @@ struct range {
 	uint64_t low, top;
 };
 
+struct slot {
+	uint64_t frame; /* first: the handler's RBP leads here */
+	uint64_t sp; /* the handler's stack begins there; 0: free */
+};
+
 /* In its first page. */
 struct levels {
 	uint64_t n;
 	struct level level[LEVELS];
-	uint64_t slot[SLOTS];
+	uint64_t next; /* slot to be used again when all are in use */
+	struct slot slot[SLOTS];
 };
 _Static_assert(sizeof(struct levels) <= PAGE, "struct levels");
 
@@ -123,22 +129,26 @@ uint64_t own_stack_program_sp(const struct thr *t, const void *here)
 	return own_stack_has(t, here) && t->own_uc ? sp_of(t->own_uc) : 0;
 }
 
-/* Has its handler been left by a jump? The program is further up the same stack than where it was interrupted. */
-static int is_left(const struct level *l, uint64_t sp)
+static int on_alternate(const struct thr *t, uint64_t sp)
 {
-	return sp >= l->sp && sp - l->sp < SAME_STACK;
+	return sp - (uint64_t)t->alt.ss_sp < t->alt.ss_size;
 }
 
+/* Has the handler that has begun at `begun` been left by a jump? The program is further up the same stack. */
+static int is_left(const struct thr *t, uint64_t begun, uint64_t sp)
+{
+	return sp >= begun && sp - begun < SAME_STACK && on_alternate(t, sp) == on_alternate(t, begun);
+}
+
+/* Handlers that ran inside one that was left have been left with it, whatever stack they were on. */
 static void forget_left(const struct thr *t, ucontext_t *uc)
 {
 	struct levels *s = levels_of(t);
-	uint64_t sp = sp_of(uc);
 	struct range r;
 
-	if (sp - (uint64_t)t->alt.ss_sp < t->alt.ss_size)
-		return; /* it may be anywhere */
-	while (s->n && is_left(&s->level[s->n - 1], sp))
-		s->n--;
+	for (uint64_t i = 0; i < s->n; i++)
+		if (is_left(t, s->level[i].sp, sp_of(uc)))
+			s->n = i;
 	r = range_of(t, s->n);
 	uc->uc_stack.ss_sp = (void *)r.low;
 	uc->uc_stack.ss_size = r.top - r.low;
@@ -223,9 +233,34 @@ void own_stack_back(struct thr *t, const void *here)
 		}
 }
 
-uint64_t *own_stack_slot(const struct thr *t)
+static struct slot *free_slot(struct levels *s)
 {
-	return &levels_of(t)->slot[(t->handlers + t->in_place) % SLOTS];
+	for (unsigned i = 0; i < SLOTS; i++)
+		if (!s->slot[i].sp)
+			return &s->slot[i];
+	return 0;
+}
+
+uint64_t *own_stack_slot(const struct thr *t, uint64_t sp)
+{
+	struct levels *s = levels_of(t);
+	struct slot *use = free_slot(s);
+
+	if (unlikely(!use)) {
+		for (unsigned i = 0; i < SLOTS; i++)
+			if (is_left(t, s->slot[i].sp, sp))
+				s->slot[i].sp = 0;
+		use = free_slot(s);
+	}
+	if (unlikely(!use))
+		use = &s->slot[s->next++ % SLOTS];
+	use->sp = sp;
+	return &use->frame;
+}
+
+void own_stack_slot_done(uint64_t *slot)
+{
+	((struct slot *)slot)->sp = 0;
 }
 
 /* ---- the program's ---- */

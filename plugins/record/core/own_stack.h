@@ -44,10 +44,11 @@ void own_stack_enter(struct thr *t, ucontext_t *uc);
 void own_stack_leave(struct thr *t, const void *here);
 void own_stack_back(struct thr *t, const void *here);
 /*
- * Where the address of such a frame is kept meanwhile: the handler finds this in its RBP, the same in a replay, and not
- * that of the frame.
+ * Where the address of such a frame is kept until the handler, whose stack begins at sp, has returned: it finds this in
+ * its RBP, the same in a replay, and not that of the frame.
  */
-uint64_t *own_stack_slot(const struct thr *t);
+uint64_t *own_stack_slot(const struct thr *t, uint64_t sp);
+void own_stack_slot_done(uint64_t *slot);
 
 /* ---- the program's alternate signal stack ---- */
 

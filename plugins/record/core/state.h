@@ -98,7 +98,6 @@ struct thr {
 	struct more *more;
 	uint32_t first;
 	uint32_t handlers; /* of asynchronous signals that run; those that were left by a jump count on */
-	uint32_t in_place; /* of others, the same */
 	const struct piece
 		*flight; /* recording serially, in a call that may wait: what the kernel may write to at any time */
 	uint32_t nflight;

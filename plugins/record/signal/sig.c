@@ -142,7 +142,7 @@ static void call_handler(struct thr *t, int sig, const siginfo_t *si, uint64_t s
 	int cancellable = t->cancellable, unrecorded = t->unrecorded;
 	enum wait_kind internal = t->internal;
 	const void *waits[2] = {t->waits[0], t->waits[1]};
-	uint64_t mask = handler_mask(sig), old = 0, was, hidden = t->hidden;
+	uint64_t mask = handler_mask(sig), old = 0, was, hidden = t->hidden, *slot;
 	uint64_t caller = t->caller;
 	const uint64_t *wait_mask = t->wait_mask;
 	ucontext_t *own_uc = t->own_uc;
@@ -179,7 +179,9 @@ static void call_handler(struct thr *t, int sig, const siginfo_t *si, uint64_t s
 		t->depth = 0;
 		t->selector = 1;
 	}
-	signal_handler_called(sig, &f->info, &f->uc, f, fn, &mask, own_stack_slot(t));
+	slot = own_stack_slot(t, sp);
+	signal_handler_called(sig, &f->info, &f->uc, f, fn, &mask, slot);
+	own_stack_slot_done(slot);
 	__builtin_memcpy(&old, &f->uc.uc_sigmask, 8);
 	old &= ~sig_never_blocked();
 	if (sig == SIG_CANCEL && self->cancel_late) {
@@ -409,7 +411,7 @@ static int signal_handler_in_place(struct thr *t, int sig, siginfo_t *si, uconte
 				   void (*fn)(int, siginfo_t *, void *))
 {
 	uint64_t sp = (uint64_t)uc->uc_mcontext.gregs[REG_RSP], n = fp_state_bytes(uc->uc_mcontext.fpregs), end, fp;
-	uint64_t hidden = t->hidden, mask = ~sig_never_blocked();
+	uint64_t hidden = t->hidden, mask = ~sig_never_blocked(), *slot;
 	ucontext_t *own_uc = t->own_uc;
 	struct handler_frame *f;
 
@@ -428,10 +430,10 @@ static int signal_handler_in_place(struct thr *t, int sig, siginfo_t *si, uconte
 	program_stack_save(t, &f->uc.uc_stack);
 	t->hidden |= blocks(sig) & sig_never_blocked();
 	own_stack_leave(t, __builtin_frame_address(0));
-	t->in_place++;
-	signal_handler_runs(sig, &f->info, &f->uc, f, fn, own_stack_slot(t));
+	slot = own_stack_slot(t, (uint64_t)f);
+	signal_handler_runs(sig, &f->info, &f->uc, f, fn, slot);
+	own_stack_slot_done(slot);
 	t = self;
-	t->in_place--;
 	own_stack_back(t, __builtin_frame_address(0));
 	program_stack_restore(t, &f->uc.uc_stack, (uint64_t)f);
 	t->own_uc = own_uc;
