@@ -74,8 +74,8 @@ void group_kill(struct group *g);
 struct group_thread *group_find(const struct group *g, pid_t tid);
 
 /*
- * Resumes all threads; the one with TID `step` (0: none) for one instruction. While a stop is pending they stay where they
- * are: group_wait reports it, and they go on with the thread that it is of.
+ * Resumes all threads; the one with TID `step` (0: none) for one instruction. While a stop is pending they stay where
+ * they are: group_wait reports it, and they go on with the thread that it is of.
  */
 int group_resume(struct group *g, pid_t step, struct err *e);
 /* Resumes one stopped thread as it ran before, with its `sig`; and those that group_resume has left because of it. */

@@ -27,7 +27,7 @@ struct range {
 	uint64_t low, top;
 };
 
-struct slot {
+struct way_back {
 	uint64_t frame; /* first: the handler's RBP leads here */
 	uint64_t sp; /* the handler's stack begins there; 0: free */
 };
@@ -37,7 +37,7 @@ struct levels {
 	uint64_t n;
 	struct level level[LEVELS];
 	uint64_t next; /* slot to be used again when all are in use */
-	struct slot slot[SLOTS];
+	struct way_back slot[SLOTS];
 };
 _Static_assert(sizeof(struct levels) <= PAGE, "struct levels");
 
@@ -233,7 +233,7 @@ void own_stack_back(struct thr *t, const void *here)
 		}
 }
 
-static struct slot *free_slot(struct levels *s)
+static struct way_back *free_slot(struct levels *s)
 {
 	for (unsigned i = 0; i < SLOTS; i++)
 		if (!s->slot[i].sp)
@@ -244,7 +244,7 @@ static struct slot *free_slot(struct levels *s)
 uint64_t *own_stack_slot(const struct thr *t, uint64_t sp)
 {
 	struct levels *s = levels_of(t);
-	struct slot *use = free_slot(s);
+	struct way_back *use = free_slot(s);
 
 	if (unlikely(!use)) {
 		for (unsigned i = 0; i < SLOTS; i++)
@@ -260,7 +260,7 @@ uint64_t *own_stack_slot(const struct thr *t, uint64_t sp)
 
 void own_stack_slot_done(uint64_t *slot)
 {
-	((struct slot *)slot)->sp = 0;
+	((struct way_back *)slot)->sp = 0;
 }
 
 /* ---- the program's ---- */

@@ -6,6 +6,7 @@
 #include "record/dispatch/syscall.h"
 #include "record/event/donate.h"
 #include "record/event/turn.h"
+#include "record/input/input.h"
 #include "record/proc/process.h"
 #include "record/proc/thread.h"
 #include "record/sched/own_locks.h"
@@ -41,6 +42,7 @@ long record_exit_group(struct thr *t, long nr, const long *a, ucontext_t *uc)
 	if (t->own_process)
 		adopt_exit(t, nr, a[0]);
 	detect_look_at_all();
+	written_look();
 	log_mark(t);
 	sys_rec(t, op, sys_pack(op, nr, a, 1, 0));
 	vfork_child_leaves();

@@ -9,6 +9,17 @@ void patch_loaded(void); /* what the linker has loaded at the start */
 /* A file was mapped to be executed: len bytes from its offset off on. st: its struct stat */
 void patch_mapped(int fd, uint64_t at, uint64_t len, uint64_t off, const uint64_t *st);
 void patch_made(uint64_t at, uint64_t len); /* private memory, which can be read, became executable */
+/*
+ * The first of these instructions in [p, end) that is as it was; NULL: there is none for certain. random: rdrand,
+ * rdseed and rdpid; else rdtsc and rdtscp.
+ */
+const uint8_t *patch_find(const uint8_t *p, const uint8_t *end, int random);
+
+/* Memory that the program may write code into while it is executable: see written.c. */
+void written_mapped(uint64_t at, uint64_t len, int prot, int shared);
+void written_unmapped(uint64_t at, uint64_t len); /* it is about to be */
+void written_look(void); /* the process is about to end */
+
 long tsc_set(struct thr *t, long how); /* PR_SET_TSC */
 int tsc_fault(void *uc); /* was it one? */
 

@@ -402,6 +402,22 @@ static void search(struct image *im, uint8_t *p, uint8_t *end, uint64_t vaddr)
 	}
 }
 
+const uint8_t *patch_find(const uint8_t *p, const uint8_t *end, int random)
+{
+	const uint8_t *start = p;
+
+	for (; p < end; p++) {
+		if (end - p >= 9 && !may_have(p)) {
+			p += 7;
+			continue;
+		}
+		if (*p == 0x0f && pattern(p, end) && (p[1] == 0xc7) == random &&
+		    (is_used(p, end, random) || (may_begin(start, end, p) && begins_surely(start, end, p, 1))))
+			return p;
+	}
+	return 0;
+}
+
 static void settle(const struct image *im)
 {
 	if (!im->changed)

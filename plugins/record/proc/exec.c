@@ -11,6 +11,7 @@
 #include "record/core/util.h"
 #include "record/event/ev.h"
 #include "record/event/turn.h"
+#include "record/input/input.h"
 #include "record/proc/process.h"
 #include "record/sched/gil.h"
 #include "record/shm/group.h"
@@ -461,6 +462,7 @@ long proc_exec(struct thr *t, long nr, const long *a, ucontext_t *uc)
 	if (t->filter)
 		note(RLOG_NOTE_UNSUPPORTED, SYS_seccomp, "the program's seccomp filter is not kept over an exec");
 	detect_look_at_all();
+	written_look();
 	rec_exec(t, path);
 	vfork_child_leaves();
 	if (t->own_process) /* the others go on */

@@ -320,6 +320,7 @@ int sig_deliver_waiting(struct thr *t)
 static void die_of(int sig)
 {
 	detect_look_at_all();
+	written_look();
 	sig_set_default(sig);
 	raw3(SYS_tgkill, raw0(SYS_getpid), raw0(SYS_gettid), sig);
 }
@@ -339,6 +340,7 @@ static void crash(struct thr *t, int sig, siginfo_t *si, ucontext_t *uc)
 	} else if (t && G.mode == SHIM_RECORD) {
 		t->depth++;
 		detect_look_at_all();
+		written_look();
 		ev_bytes(t, RLOG_CRASH, op, 4, 0, 0);
 		group_leave();
 	} else if (t && G.mode == SHIM_REPLAY) {

@@ -21,6 +21,7 @@
 /* What is about to be unmapped, or mapped over. */
 static void forget(const long *a)
 {
+	written_unmapped((uint64_t)a[0], (uint64_t)a[1]);
 	if (unlikely(pages_range((void *)a[0], (uint64_t)a[1])))
 		pages_unmapped((uint64_t)a[0], (uint64_t)a[1]);
 }
@@ -35,7 +36,10 @@ static int is_text(const long *a)
 /* Code in shared memory is not patched: other processes would see that. */
 static void note_protection(const long *a)
 {
-	if (pages_range((void *)a[0], (uint64_t)a[1]))
+	int shared = pages_range((void *)a[0], (uint64_t)a[1]) != 0;
+
+	written_mapped((uint64_t)a[0], (uint64_t)a[1], (int)a[2], shared);
+	if (shared)
 		pages_protected((uint64_t)a[0], (uint64_t)a[1], (int)a[2]);
 	else if (is_text(a))
 		patch_made((uint64_t)a[0], (uint64_t)a[1]);
@@ -259,6 +263,8 @@ long record_mmap(struct thr *t, long nr, const long *a, ucontext_t *uc)
 		describe_caller(t->caller, who, sizeof(who));
 		note(RLOG_NOTE_UNSUPPORTED, nr, who);
 	}
+	if (ret > 0)
+		written_mapped((uint64_t)ret, (uint64_t)a[1], (int)a[2], (a[3] & MAP_SHARED) != 0);
 	if (v.n && (a[2] & PROT_EXEC) && ret > 0)
 		files_loaded((int)a[4], st, (uint64_t)(ret - a[5]));
 	if (v.n && (a[2] & PROT_EXEC) && ret > 0 && !(a[3] & MAP_SHARED))
