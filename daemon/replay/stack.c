@@ -93,8 +93,11 @@ static void hide_frames(struct stack *s)
 	s->n = kept;
 }
 
-static bool is_system(const char *path)
+/* clang names its headers by way of its own folder: "/usr/bin/../lib/gcc/..." */
+static bool is_system(const char *name)
 {
+	cleanup_free char *path = source_clean(name);
+
 	return str_starts(path, "/usr/include/") || str_starts(path, "/usr/lib/");
 }
 

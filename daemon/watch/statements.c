@@ -9,6 +9,7 @@
 #include "base/cleanup.h"
 #include "base/maps.h"
 #include "base/str.h"
+#include "reclog/sources.h"
 #include "rlog/rlog.h"
 
 #define CACHED 4096u /* addresses, a power of two */
@@ -50,9 +51,11 @@ void statements_free(struct statements *s)
 	free(s);
 }
 
-static bool is_system(const char *path)
+/* clang names its headers by way of its own folder: "/usr/bin/../lib/gcc/..." */
+static bool is_system(const char *name)
 {
 	static const char *const folders[] = {"/usr/include/", "/usr/lib/", "/lib/", "/lib64/", "/usr/lib64/"};
+	cleanup_free char *path = source_clean(name);
 
 	for (unsigned i = 0; i < sizeof(folders) / sizeof(folders[0]); i++)
 		if (str_starts(path, folders[i]))
