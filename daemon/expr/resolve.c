@@ -226,6 +226,19 @@ static enum rewrite_answer resolve_absolute(void *ctx, const char *name, char **
 	return a == REWRITE_REFUSE ? REWRITE_KEEP : a;
 }
 
+/* A struct, union or array. GDB 13 casts a struct to a number: its first member. */
+static bool is_made_of_members(const struct resolver *p, const char *name)
+{
+	cleanup_free char *type = ask(p, "whatis/r ", name), *first = NULL;
+
+	if (type && strchr(type, '['))
+		return true;
+	if (!type || str_ends(type, "*"))
+		return false;
+	first = ask(p, "ptype ", name);
+	return first && strchr(first, '{') && !str_starts(first, "enum ");
+}
+
 /* A variable of the frame becomes the value that it has now, if that is a number or an address. */
 static enum rewrite_answer resolve_value(void *ctx, const char *name, char **by)
 {
@@ -235,7 +248,8 @@ static enum rewrite_answer resolve_value(void *ctx, const char *name, char **by)
 	struct err ignored;
 	uint64_t value;
 
-	if (!strcmp(name, "this") || expr_locals_add(p->g, p->tid, p->frame, name, &locals, &ignored))
+	if (!strcmp(name, "this") || expr_locals_add(p->g, p->tid, p->frame, name, &locals, &ignored) ||
+	    is_made_of_members(p, name))
 		return resolve_absolute(ctx, name, by);
 	type = ask(p, "whatis/r ", name);
 	if (!type || strstr(type, "float") || strstr(type, "double") || ask_number(p, "", name, &value)) {
@@ -290,7 +304,7 @@ int expr_rewrite_absolute(struct gdb *g, const char *expr, pid_t tid, int frame,
 
 int expr_rewrite_values(struct gdb *g, const char *expr, pid_t tid, int frame, char **out, bool *pointer, struct err *e)
 {
-	static const struct rewrite_ops ops = {.resolve = resolve_value};
+	static const struct rewrite_ops ops = {.resolve = resolve_value, .resolve_addressed = resolve_absolute};
 	struct expr_locals locals = {0};
 	struct resolver of = {.g = g, .tid = tid, .frame = frame, .at = "", .locals = &locals, .e = e};
 	int r = rewrite_for_any_frame(&of, &ops, expr, out);

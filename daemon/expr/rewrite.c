@@ -184,15 +184,17 @@ static bool is_pointed_to(const char *behind)
 	return *p == '*' && p[strspn(p, "* \t")] == ')';
 }
 
+/* out: what stands in front of the name in its operand. */
 static void put_name(struct scan *s, const char *name, struct buf *out)
 {
 	cleanup_free char *by = NULL;
+	bool addressed = s->ops->resolve_addressed && out->len && memchr(buf_str(out), '&', out->len);
 
 	if (!s->ops->resolve || is_pointed_to(s->p)) {
 		buf_add_str(out, name);
 		return;
 	}
-	switch (s->ops->resolve(s->ctx, name, &by)) {
+	switch ((addressed ? s->ops->resolve_addressed : s->ops->resolve)(s->ctx, name, &by)) {
 	case REWRITE_KEEP:
 		buf_add_str(out, name);
 		break;

@@ -29,6 +29,8 @@ struct rewrite_ops {
 	 * object itself where its value is wanted (what: ""): the caller's; NULL: it may stay.
 	 */
 	char *(*member)(void *ctx, const char *object, const char *what, bool arrow, const char *index);
+	/* As resolve, of a name whose address is taken; NULL: as others. */
+	enum rewrite_answer (*resolve_addressed)(void *ctx, const char *name, char **by);
 };
 
 /*

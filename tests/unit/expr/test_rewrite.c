@@ -99,6 +99,23 @@ static void test_refused(void **state)
 	}
 }
 
+static enum rewrite_answer resolve_addressed(void *ctx, const char *name, char **by)
+{
+	*by = str_fmt("[%s]", name);
+	return REWRITE_REPLACE;
+}
+
+/* A name behind an address-of is another one than the same as a value. */
+static void test_addressed(void **state)
+{
+	static const struct rewrite_ops both = {.resolve = resolve, .resolve_addressed = resolve_addressed};
+	cleanup_free char *out = NULL;
+
+	(void)state;
+	assert_int_equal(rewrite_expr("f(&A, A, & B.c) + A & B && &C", &both, NULL, &out), 0);
+	assert_string_equal(out, "f(&[A], <A>, & [B].c) + <A> & <B> && &[C]");
+}
+
 /* Whatever the bytes: an end, and no read beyond the text. */
 static void test_any_bytes(void **state)
 {
@@ -137,6 +154,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_rewritten),
 		cmocka_unit_test(test_refused),
+		cmocka_unit_test(test_addressed),
 		cmocka_unit_test(test_any_bytes),
 		cmocka_unit_test(test_deep),
 	};
