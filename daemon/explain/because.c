@@ -81,6 +81,12 @@ static bool is_on_stack(struct explain *x)
 	       (x->t.mode && maps_find(cursor_memory(&x->t), x->memory, &m) && str_eq(m.path, "[stack]"));
 }
 
+/* Does the chain end at a call, whose result is no variable's? */
+static bool is_of_calls(enum chain_end end)
+{
+	return end == END_INPUT || end == END_CLOSED;
+}
+
 /* To the call that is being executed in a frame of p, which is open: where its return address is. 0: none is, the
  * program stands in that function itself. */
 static uint64_t call_of_frame(struct inspect *p, int level)
@@ -120,7 +126,7 @@ static int by_branch(struct explain *x, const struct condition *c, const struct 
 		r = flow_follow(x, x->t.in.seg.tid, &flags, false, e);
 	if (r < 0 && !explain_may_go_on(x, e))
 		return -1;
-	if (!r && x->chain.n > before && !(of == CONDITION_OF_OBJECTS && is_on_stack(x) && x->end != END_INPUT) &&
+	if (!r && x->chain.n > before && !(of == CONDITION_OF_OBJECTS && is_on_stack(x) && !is_of_calls(x->end)) &&
 	    !chain_led_nowhere(x->end)) {
 		if (begins)
 			chain_drop(&x->chain, before - 1);

@@ -146,7 +146,7 @@ static int watch_in_between(struct explain *x, const char *expr, const char *bad
 		drop_transition(t);
 		got = WATCH_EQUAL;
 	}
-	if (got == WATCH_EQUAL && condition_find_good(x, expr, bad, &good, &next, e))
+	if (got == WATCH_EQUAL && condition_find_good(x, expr, bad, true, &good, &next, e))
 		return -1;
 	return good ? watch_from(x, expr, good, bad, false, t, e) : got;
 }
@@ -176,7 +176,7 @@ static int settle(struct explain *x, const char *expr, struct transition *t, str
 			return 0;
 		at = str_fmt("%llu/0x%llx#%llu", (unsigned long long)t->step.at.event,
 			     (unsigned long long)t->step.at.pc, (unsigned long long)t->step.at.hits);
-		if (condition_find_good(x, expr, at, &good, &next, e))
+		if (condition_find_good(x, expr, at, false, &good, &next, e))
 			return -1;
 		if (!good || !next)
 			return 0;
@@ -259,12 +259,33 @@ static bool is_same_state(const struct transition *a, const struct transition *b
 }
 
 /*
- * Is a found before b found? Where both are in one segment, b is the later one if it only says where a variable of the
- * failing statement begins.
+ * Was a found before b found? 1: yes; 0: no, or they are one. In one segment, b is the later one if it only says where
+ * a variable of the failing statement begins; else it is looked for from b on back. The cursor may stand anywhere
+ * afterwards. -1: the replay failed.
  */
-static bool is_before(const struct transition *a, const struct transition *b)
+static int is_before(struct explain *x, const struct transition *a, const struct transition *b, struct err *e)
 {
-	return a->step.at.event < b->step.at.event || (a->step.at.event == b->step.at.event && has_no_value(b));
+	const struct timeline_point *first = &a->step.at, *second = &b->step.at;
+	struct timeline_point at = {0};
+	struct stop stop = {0};
+	int r;
+
+	if (first->event != second->event)
+		return first->event < second->event;
+	if (has_no_value(b))
+		return 1;
+	if (!first->pc || !first->hits || !second->pc || !second->hits || is_same_state(a, b))
+		return 0;
+	if (first->pc == second->pc)
+		return first->hits < second->hits;
+	if (cursor_goto_point(&x->t, second, e))
+		return -1;
+	breaks_add(&x->t.breaks, first->pc, 0);
+	r = cursor_back_continue(&x->t, &stop, e);
+	breaks_fini(&x->t.breaks);
+	if (r || (stop.kind == STOP_BREAK && cursor_where(&x->t, &at, e)))
+		return -1;
+	return stop.kind == STOP_BREAK && at.event == first->event && at.hits >= first->hits;
 }
 
 /* Is it in the function that failed? Then it has set one of its variables, or arguments. */
@@ -314,9 +335,19 @@ static int search(struct explain *x, const char *expr, const char *frozen, const
 		return -1;
 	}
 	same = !frozen || (own.found && object.found && is_same_state(&own, &object));
-	if (object.found && (has_no_value(&object) || !has_line(&object) || !is_alive(&object, owner) ||
-			     (own.found && !is_before(&object, &own))))
+	if (object.found && (has_no_value(&object) || !has_line(&object) || !is_alive(&object, owner)))
 		drop_transition(&object);
+	if (object.found && own.found) {
+		int before = is_before(x, &object, &own, e);
+
+		if (before < 0 && !explain_may_go_on(x, e)) {
+			drop_transition(&own);
+			drop_transition(&object);
+			return -1;
+		}
+		if (before <= 0)
+			drop_transition(&object);
+	}
 	if (!own.found && !object.found) {
 		explain_note(x, "`%s': %s", expr, why.text);
 		return 1;

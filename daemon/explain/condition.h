@@ -51,10 +51,11 @@ int condition_search(struct explain *x, struct inspect *p, int level, const char
 
 /*
  * good.c: a position before `bad`, between two statements of the outermost function, at which the expression holds;
- * malloc'd, NULL: none was found. *next: the one after that, at which it does not; NULL: `bad` is. The travel stands
- * nowhere in particular afterwards. -1: the replay failed.
+ * malloc'd, NULL: none was found; thorough: far from `bad`, more of them are looked at. *next: the one after that, at
+ * which it does not; NULL: `bad` is. The travel stands nowhere in particular afterwards. -1: the replay failed.
  */
-int condition_find_good(struct explain *x, const char *expr, const char *bad, char **good, char **next, struct err *e);
+int condition_find_good(struct explain *x, const char *expr, const char *bad, bool thorough, char **good, char **next,
+			struct err *e);
 
 /* The expression with the variables of its frame replaced by their values, as far as there are any; malloc'd. */
 char *condition_freeze(struct inspect *p, int level, const char *expr);

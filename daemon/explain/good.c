@@ -16,6 +16,7 @@
 #define INSNS_MAX 4000u /* of the function */
 #define STOPS_MAX 16384u
 #define LOOKS_NEAR 8u
+#define PASSES 4u
 #define LOOKS_S 12.0
 
 /* The outermost frame with source of the program's own; -1: none has. */
@@ -75,10 +76,27 @@ static int holds_here(struct explain *x, const char *truth, char **at, char **ne
 	return r;
 }
 
-static int look_back(struct explain *x, const char *expr, char **good, char **next, struct err *e)
+/*
+ * Which stops are looked at: each of the last ones, then those at doubling distances, and in each pass after the first
+ * the ones in the middle between those of the passes before.
+ */
+static bool is_looked_at(unsigned n, unsigned pass)
+{
+	unsigned octave = 1;
+
+	if (n <= LOOKS_NEAR)
+		return !pass;
+	while (octave <= n / 2)
+		octave *= 2;
+	if (!pass)
+		return n == octave;
+	return octave >> pass && !((n - octave) % (octave >> pass)) && (n - octave) / (octave >> pass) % 2;
+}
+
+static int look_back(struct explain *x, const char *expr, unsigned pass, double until, char **good, char **next,
+		     struct err *e)
 {
 	cleanup_free char *truth = str_fmt("(%s) ? 1 : 0", expr);
-	double until = clock_s() + LOOKS_S;
 	pid_t tid = x->t.in.seg.tid;
 	struct stop stop = {0};
 
@@ -89,16 +107,17 @@ static int look_back(struct explain *x, const char *expr, char **good, char **ne
 			break;
 		if (x->t.in.seg.tid != tid)
 			continue;
-		/* each of the last ones, then at doubling distances */
-		if ((n <= LOOKS_NEAR || !(n & (n - 1))) && holds_here(x, truth, good, next, e))
+		if (is_looked_at(n, pass) && holds_here(x, truth, good, next, e))
 			return -1;
 		n++;
 	}
 	return 0;
 }
 
-int condition_find_good(struct explain *x, const char *expr, const char *bad, char **good, char **next, struct err *e)
+int condition_find_good(struct explain *x, const char *expr, const char *bad, bool thorough, char **good, char **next,
+			struct err *e)
 {
+	double until = clock_s() + LOOKS_S;
 	struct timeline_point at;
 	struct inspect p = {0};
 	int r, level = -1;
@@ -112,8 +131,15 @@ int condition_find_good(struct explain *x, const char *expr, const char *bad, ch
 	if (level >= 0)
 		r = break_at_lines(x, p.frames[level].addr, e);
 	inspect_close(&p);
-	if (!r && x->t.breaks.n)
-		r = look_back(x, expr, good, next, e);
+	for (unsigned pass = 0; !r && x->t.breaks.n && pass < (thorough ? PASSES : 1) && !*good && clock_s() < until;
+	     pass++) {
+		free(*next);
+		*next = NULL;
+		if (pass)
+			r = cursor_goto_point(&x->t, &at, e);
+		if (!r)
+			r = look_back(x, expr, pass, until, good, next, e);
+	}
 	breaks_fini(&x->t.breaks);
 	if (r && !explain_may_go_on(x, e))
 		return -1;

@@ -85,17 +85,37 @@ static int explain_crash(struct explain *x, struct err *e)
 	return r || failure_returned(x, e) || because_of_bound(x, e) ? -1 : because_here(x, e);
 }
 
-/* Does the chain only name the failure, in code of which no statement is known? */
+static bool has_file(const struct step *s)
+{
+	return json_is_string(json_object_get(s->location, "file"));
+}
+
+/* Does the chain end in code of which no statement is known, though the program's are? */
 static bool names_no_statement(const struct explain *x)
 {
-	return x->end == END_DECIDED && x->chain.n == 1 &&
-	       !json_is_string(json_object_get(x->chain.v[0].location, "file"));
+	const struct step *first = &x->chain.v[0], *last = &x->chain.v[x->chain.n - 1];
+
+	return !has_file(last) && (has_file(first) || (x->end == END_DECIDED && x->chain.n == 1));
+}
+
+/* Did the program end itself, by a check of its own, and does the chain not lead on from the statement that did it? */
+static bool names_failure_only(const struct explain *x)
+{
+	static const char *const kinds[] = {"abort", "assertion", "exit"};
+	const struct step *first = &x->chain.v[0], *last = &x->chain.v[x->chain.n - 1];
+	bool checked = false;
+
+	for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++)
+		checked |= str_eq(x->failure.kind, kinds[i]);
+	return checked && (x->end == END_DECIDED || x->end == END_CONSTANT || x->end == END_COMPUTED) &&
+	       (x->chain.n == 1 || chain_same_place(first->location, last->location, true));
 }
 
 /* What could not be followed to its end is shown, and is no cause. */
 static void judge(struct explain *x)
 {
-	x->found = x->chain.n && x->end && !chain_led_nowhere(x->end) && !names_no_statement(x);
+	x->found =
+		x->chain.n && x->end && !chain_led_nowhere(x->end) && !names_no_statement(x) && !names_failure_only(x);
 }
 
 static int explain_failure(struct explain *x, struct err *e)

@@ -87,8 +87,8 @@ static void test_rewritten(void **state)
 
 static void test_refused(void **state)
 {
-	static const char *const bad[] = {"",   "R",  "A + R", "(A", "A)", "A[1", "A]", "\"abc",
-					  "'a", "A[R]", "(A]", "::", "A ::", ":: (A)"};
+	static const char *const bad[] = {"",	   "R",	 "A + R", "(A",	 "A)", "A[1",  "A]",
+					  "\"abc", "'a", "A[R]",  "(A]", "::", "A ::", ":: (A)"};
 
 	(void)state;
 	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
@@ -152,11 +152,8 @@ static void test_deep(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_rewritten),
-		cmocka_unit_test(test_refused),
-		cmocka_unit_test(test_addressed),
-		cmocka_unit_test(test_any_bytes),
-		cmocka_unit_test(test_deep),
+		cmocka_unit_test(test_rewritten), cmocka_unit_test(test_refused), cmocka_unit_test(test_addressed),
+		cmocka_unit_test(test_any_bytes), cmocka_unit_test(test_deep),
 	};
 
 	return cmocka_run_group_tests_name("gdb-rewrite", tests, NULL, NULL);
