@@ -40,6 +40,7 @@ enum setter {
 	SETTER_INSN, /* in front of the instruction that set it: regs, origin */
 	SETTER_CALL, /* in front of a call that may pass it on; the search goes on from there */
 	SETTER_LIBRARY, /* in front of a call of the recorder, which returned it */
+	SETTER_INSIDE, /* in front of a call of the recorder, inside of which it was: an argument of that call, perhaps */
 	SETTER_BEGIN, /* at the beginning of what the recorder called, or of the thread */
 	SETTER_LOST, /* given up: x->end says why */
 };

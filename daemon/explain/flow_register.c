@@ -13,6 +13,7 @@
 
 #define BACK_STEPS 4000u /* instructions, in search of what set a register */
 #define BACK_S 40.0
+#define STACK_ARGUMENTS 8u /* of a call, that are looked at */
 #define NEAR_STEPS 100u /* then what is farther away is looked for by breakpoints */
 
 /* ---- registers ---- */
@@ -104,6 +105,40 @@ static int by_library(struct flow *f, struct err *e)
 	if (r == FLOW_ENDED && f->l.len >= 4 && number_of(f) == UINT32_MAX)
 		return why_refused(x, x->ways->closed, e);
 	return r;
+}
+
+static uint64_t word_at(struct explain *x, uint64_t addr)
+{
+	struct err ignored;
+	uint64_t v = 0;
+
+	return trace_read(cursor_memory(&x->t), addr, &v, sizeof(v), &ignored) ? 0 : v;
+}
+
+/*
+ * It was inside of a call of the library, whose way to there is not known. One of the call's arguments with the same
+ * value is where it is from.
+ */
+static int by_argument(struct flow *f, const struct user_regs_struct *r, struct err *e)
+{
+	static const unsigned args[] = {INSN_RDI, INSN_RSI, INSN_RDX, INSN_RCX, 8, 9};
+	uint64_t v, mask = f->l.len < 8 ? (1ull << f->l.len * 8) - 1 : UINT64_MAX;
+
+	memcpy(&v, f->value, sizeof(v));
+	for (unsigned k = 0; k < sizeof(args) / sizeof(args[0]) && f->l.len >= 4; k++) {
+		struct insn_loc l = {.where = INSN_IN_REG, .reg = args[k], .len = f->l.len};
+
+		if ((insn_reg(r, args[k]) & mask) == (v & mask))
+			return flow_go_on(f, r, &l, true);
+	}
+	for (unsigned k = 1; k <= STACK_ARGUMENTS && f->l.len >= 4; k++) {
+		struct insn_loc l = {.where = INSN_IN_MEM, .addr = r->rsp + k * 8, .len = f->l.len};
+
+		if ((word_at(f->x, l.addr) & mask) == (v & mask))
+			return flow_go_on(f, r, &l, true);
+	}
+	explain_end(f->x, END_UNKNOWN, "the value was made inside of a call of the library");
+	return FLOW_ENDED;
 }
 
 /* Inside pthread_create: to its entry. 1: that is not met. */
@@ -235,14 +270,6 @@ static int tell_made(struct flow *f, const struct insn_origin *o, const struct u
 	return got;
 }
 
-static uint64_t word_at(struct explain *x, uint64_t addr)
-{
-	struct err ignored;
-	uint64_t v = 0;
-
-	return trace_read(cursor_memory(&x->t), addr, &v, sizeof(v), &ignored) ? 0 : v;
-}
-
 /* The same instruction has added to the register in the turn of a loop before. */
 static bool adds_again(struct flow *f, const struct user_regs_struct *r, const struct insn_origin *o)
 {
@@ -290,6 +317,8 @@ static int what_set_it(struct flow *f, struct flow_setter *s, const struct user_
 	if (visibility_is_shim(&x->t.visibility, was->rip)) {
 		if (visibility_is_shim(&x->t.visibility, back))
 			return SETTER_BEGIN;
+		if (now->rsp < was->rsp)
+			return SETTER_INSIDE;
 		return is_kept(f->l.reg) ? SETTER_ON : SETTER_LIBRARY;
 	}
 	if (explain_insn(x, was, code, &i, e))
@@ -428,6 +457,8 @@ int flow_register(struct flow *f, struct err *e)
 			return set_here(f, &s.regs, &s.origin, e);
 		case SETTER_LIBRARY:
 			return by_library(f, e);
+		case SETTER_INSIDE:
+			return by_argument(f, &s.regs, e);
 		case SETTER_BEGIN:
 			return began_with_it(f, e);
 		case SETTER_LOST:
