@@ -70,9 +70,9 @@ static bool ended(void *arg, int status)
 	bool wanted;
 
 	r->outcome->seconds = clock_s() - r->began_s;
+	wanted = r->what->ended(r->what->arg, &status);
 	r->outcome->signal = WIFSIGNALED(status) ? WTERMSIG(status) : 0;
 	r->outcome->code = WIFEXITED(status) ? WEXITSTATUS(status) : 0;
-	wanted = r->what->ended(r->what->arg, status);
 	r->outcome->ended = true;
 	return wanted;
 }

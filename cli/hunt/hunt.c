@@ -234,7 +234,7 @@ static void end_late(struct hunt *h)
 		/* with --until-failure, the others' runs are not waited for: they are done again by who resumes this */
 		if (j->kind != JOB_NONE && (h->hurry || (h->stopping && j->kind != JOB_CAUSE)))
 			end_job(h, j, "stop");
-		else if (j->kind == JOB_RUN && (j->run.ended_for || now > j->run.deadline_s))
+		else if (j->kind == JOB_RUN && (j->run.ended_for || now > run_deadline_s(&j->run)))
 			end_job(h, j, "timeout");
 	}
 }
@@ -254,8 +254,8 @@ static int wait_ms(const struct hunt *h)
 	if (is_ending(h))
 		return ENDING_MS;
 	for (unsigned i = 0; i < h->njobs; i++)
-		if (h->jobs[i].kind == JOB_RUN && h->jobs[i].run.deadline_s < soon)
-			soon = h->jobs[i].run.deadline_s;
+		if (h->jobs[i].kind == JOB_RUN && run_deadline_s(&h->jobs[i].run) < soon)
+			soon = run_deadline_s(&h->jobs[i].run);
 	if (h->spec->budget_s > 0 && h->began_s + h->spec->budget_s < soon)
 		soon = h->began_s + h->spec->budget_s;
 	return soon > now ? (int)((soon - now) * 1000) + 1 : 1;

@@ -19,11 +19,12 @@
 /* What came of a run: filled in by its process, read by the hunt. */
 struct hunt_outcome {
 	bool timed_out, unwanted; /* told by the hunt: the run is ended for that */
-	bool ended; /* the program has */
+	bool left; /* the program has ended well, and processes that it has left behind are waited for */
+	bool ended; /* the program has, and all that it left behind */
 	bool recorded; /* and its recording is finished */
 	bool failed; /* fred has: error says why */
 	bool over; /* nothing more comes */
-	int signal, code; /* how the program ended */
+	int signal, code; /* how the program ended, or what it left behind */
 	double seconds;
 	struct err error;
 	char notes[HUNT_NOTES]; /* of the recorder, one a line */
@@ -36,9 +37,11 @@ struct hunt_recording {
 	const char *cwd;
 	enum hunt_class sched;
 	uint64_t seed;
-	/* To be called when the program has ended, with its status as from waitpid; false: the recording is not wanted.
+	/*
+	 * To be called when the program has ended, with its status as from waitpid; false: the recording is not wanted.
+	 * It returns when nothing of the run is left; if that ended worse, *status is how.
 	 */
-	bool (*ended)(void *arg, int status);
+	bool (*ended)(void *arg, int *status);
 	void *arg;
 };
 

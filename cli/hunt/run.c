@@ -10,6 +10,7 @@
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
@@ -21,11 +22,15 @@
 
 #define HANGUP_S 60.0 /* how long the child may take after the end of the program, before it is ended too */
 
+#define REST_S 2.0 /* how long what the program leaves behind may run on, without --timeout */
+#define REST_TICK_S 0.2 /* then it is looked whether anything is left that is no child of ours */
+
 /* ---- the child ---- */
 
 struct child {
 	const struct hunt_run *run;
 	bool keep;
+	double timeout_s; /* as was asked for; not positive: none was */
 };
 
 /* All that is below us is of this run. */
@@ -35,16 +40,68 @@ static void end_rest(void)
 		;
 }
 
+/* Until when what the program has left behind may run on. */
+static double rest_until(const struct child *c)
+{
+	return c->timeout_s > 0 ? c->run->started_s + c->timeout_s : clock_s() + REST_S;
+}
+
+/* Ended by what a program does wrong, and not because somebody has ended it? */
+static bool is_crash(int status)
+{
+	static const int crashes[] = {SIGABRT, SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGSYS, SIGTRAP};
+
+	for (size_t i = 0; i < sizeof(crashes) / sizeof(crashes[0]); i++)
+		if (WIFSIGNALED(status) && WTERMSIG(status) == crashes[i])
+			return true;
+	return false;
+}
+
+/*
+ * The program has ended well. What it has left behind, as a daemon does that goes into the background, is a part of the
+ * run: *status becomes that of a process of it that crashes.
+ */
+static void wait_for_rest(const struct child *c, int *status)
+{
+	struct hunt_outcome *o = c->run->outcome;
+	double until = rest_until(c), left;
+	sigset_t child, before;
+
+	sigemptyset(&child);
+	sigaddset(&child, SIGCHLD);
+	sigprocmask(SIG_BLOCK, &child, &before);
+	__atomic_store_n(&o->left, true, __ATOMIC_RELEASE);
+	while ((left = until - clock_s()) > 0) {
+		struct timespec tick = {.tv_nsec = left < REST_TICK_S ? (long)(left * 1e9) : (long)(REST_TICK_S * 1e9)};
+		int one;
+		pid_t pid = waitpid(-1, &one, WNOHANG);
+
+		if (pid > 0 && is_crash(one)) {
+			*status = one;
+			break;
+		}
+		if (pid < 0 || (!pid && !task_count_below(getpid())))
+			break;
+		if (!pid)
+			sigtimedwait(&child, NULL, &tick);
+	}
+	sigprocmask(SIG_SETMASK, &before, NULL);
+}
+
 /* The program has ended: is its recording wanted? */
-static bool ended(void *arg, int status)
+static bool ended(void *arg, int *status)
 {
 	const struct child *c = arg;
+	struct hunt_outcome *o = c->run->outcome;
 
+	if (WIFEXITED(*status) && !WEXITSTATUS(*status) && !__atomic_load_n(&o->unwanted, __ATOMIC_ACQUIRE) &&
+	    !__atomic_load_n(&o->timed_out, __ATOMIC_ACQUIRE))
+		wait_for_rest(c, status);
 	end_rest();
-	if (__atomic_load_n(&c->run->outcome->unwanted, __ATOMIC_ACQUIRE))
+	if (__atomic_load_n(&o->unwanted, __ATOMIC_ACQUIRE))
 		return false;
-	return c->keep || __atomic_load_n(&c->run->outcome->timed_out, __ATOMIC_ACQUIRE) || !WIFEXITED(status) ||
-	       WEXITSTATUS(status);
+	return c->keep || __atomic_load_n(&o->timed_out, __ATOMIC_ACQUIRE) || !WIFEXITED(*status) ||
+	       WEXITSTATUS(*status);
 }
 
 static void standard_files(int out)
@@ -67,7 +124,7 @@ static _Noreturn void child(const struct hunt_run *r, const struct hunt_spec *sp
 			    bool keep, int out)
 {
 	cleanup_free char *rec = path_join(r->dir, "rec"), *cwd = path_join(r->dir, "cwd");
-	struct child c = {r, keep};
+	struct child c = {r, keep, spec->timeout_s};
 	const struct hunt_recording what = {.dir = rec,
 					    .argv = spec->argv.s,
 					    .cwd = spec->isolate ? cwd : spec->cwd,
@@ -172,6 +229,13 @@ void run_read(struct hunt_run *r)
 			r->out = -1;
 		}
 	}
+}
+
+double run_deadline_s(const struct hunt_run *r)
+{
+	bool left = r->outcome && __atomic_load_n(&r->outcome->left, __ATOMIC_ACQUIRE);
+
+	return r->deadline_s + (left ? HANGUP_S : 0);
 }
 
 void run_end(struct hunt_run *r, const char *reason)

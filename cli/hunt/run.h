@@ -40,6 +40,8 @@ int run_start(struct hunt_run *r, const struct hunt_spec *spec, const struct hun
 	      struct err *e);
 /* Takes what it has written; never waits. */
 void run_read(struct hunt_run *r);
+/* When it is to be ended: the program by its deadline; what a program that ended well left behind ends by itself. */
+double run_deadline_s(const struct hunt_run *r);
 /* Ends the program and all that it started, for the reason; its recording is finished then, if it is wanted. To be
  * called again until the child has ended. */
 void run_end(struct hunt_run *r, const char *reason);

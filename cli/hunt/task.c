@@ -195,7 +195,8 @@ static void add_process(pid_t pid, void *arg)
 	}
 }
 
-unsigned task_end_below(pid_t top)
+/* sig 0: they are only counted. */
+static unsigned signal_below(pid_t top, int sig)
 {
 	cleanup_free struct table *t = xcalloc(1, sizeof(*t));
 	unsigned found = 0;
@@ -212,9 +213,19 @@ unsigned task_end_below(pid_t top)
 			if (below && !t->v[i].below && !is_daemon(t->v[i].pid)) {
 				t->v[i].below = more = true;
 				found++;
-				kill(t->v[i].pid, SIGKILL);
+				kill(t->v[i].pid, sig);
 			}
 		}
 	}
 	return found;
+}
+
+unsigned task_end_below(pid_t top)
+{
+	return signal_below(top, SIGKILL);
+}
+
+unsigned task_count_below(pid_t top)
+{
+	return signal_below(top, 0);
 }

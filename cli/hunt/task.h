@@ -25,5 +25,7 @@ void task_end_recorders(const char *folder);
 /* Ends all processes below a process, once, but the daemon of our $FRED_HOME and what is below that; how many there
  * were. */
 unsigned task_end_below(pid_t pid);
+/* The same without ending them. */
+unsigned task_count_below(pid_t pid);
 
 #endif
