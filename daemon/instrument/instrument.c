@@ -177,6 +177,14 @@ static void on_call(struct instrument *i, const uint64_t *v)
 		i->ops->call(i->ctx, i, x);
 }
 
+static void on_ret(struct instrument *i, uint64_t sp)
+{
+	if (i->has_rax && i->ops->result)
+		i->ops->result(i->ctx, i, sp, i->rax);
+	i->has_rax = false;
+	pop(i->stack, sp);
+}
+
 /* ---- entries ---- */
 
 static const uint8_t words[] = {
@@ -223,12 +231,17 @@ static void one(struct instrument *i, enum replay_report_kind kind, const uint64
 		on_call(i, v);
 		break;
 	case REPORT_RET:
-		pop(i->stack, v[1]);
+		on_ret(i, v[1]);
+		break;
+	case REPORT_RESULT:
+		i->rax = v[1];
+		i->has_rax = true;
 		break;
 	case REPORT_ALLOC:
 	case REPORT_RESIZE:
 	case REPORT_ALIGN:
 	case REPORT_FREE:
+		i->block = (unsigned)(v[0] & REPORT_PC_MASK);
 		if (i->ops->heap)
 			i->ops->heap(i->ctx, i, kind, v[1], kind == REPORT_FREE ? 0 : v[2]);
 		break;
@@ -238,6 +251,10 @@ static void one(struct instrument *i, enum replay_report_kind kind, const uint64
 		break;
 	case REPORT_INSN:
 		on_insn(i, v);
+		break;
+	case REPORT_ARGS:
+		if (i->ops->args)
+			i->ops->args(i->ctx, i, v[0] & REPORT_PC_MASK, v + 1);
 		break;
 	case REPORT_EVENT:
 	case REPORT_KIND_COUNT:
@@ -321,7 +338,8 @@ void instrument_init(struct instrument *i, const struct instrument_ops *ops, voi
 	memset(i, 0, sizeof(*i));
 	i->ops = ops;
 	i->ctx = ctx;
-	i->report = (struct segcur_report){.ops = &report_ops, .ctx = i, .every = ops->insn != NULL};
+	i->report = (struct segcur_report){
+		.ops = &report_ops, .ctx = i, .every = ops->insn != NULL, .args = ops->args != NULL};
 	i->stacks = xcalloc(RLOG_MAX_THREADS, sizeof(*i->stacks));
 	grow(i);
 }

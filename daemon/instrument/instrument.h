@@ -48,7 +48,7 @@ struct instrument_ops {
 	/* Before anything else of each segment. 0 or -1. */
 	int (*segment)(void *ctx, struct instrument *i, struct err *e);
 	void (*access)(void *ctx, struct instrument *i, const struct instrument_access *a);
-	/* kind: ALLOC, FREE, RESIZE, ALIGN; a, b: see rlog/report.h. */
+	/* kind: ALLOC, FREE, RESIZE, ALIGN; a, b: see rlog/report.h; of ALLOC, i->block has REPORT_BLOCK_.... */
 	void (*heap)(void *ctx, struct instrument *i, enum replay_report_kind kind, uint64_t a, uint64_t b);
 	void (*call)(void *ctx, struct instrument *i, const struct instrument_insn *insn);
 	/* kind: enum rlog_kind; object, value: SYNC of rlog/report.h. A lock is told in front of what is done under it,
@@ -56,6 +56,11 @@ struct instrument_ops {
 	void (*sync)(void *ctx, struct instrument *i, unsigned kind, uint64_t object, uint64_t value);
 	/* Before each instruction that is translated, and what else is told of it; sp: the stack pointer. */
 	void (*insn)(void *ctx, struct instrument *i, struct instrument_insn *insn, uint64_t sp);
+	/* A call or jump by memory, after the access that reads where it goes; or of the recorder, pc being its
+	 * function's. reg: the ARGS of rlog/report.h. Older recorders do not tell it. */
+	void (*args)(void *ctx, struct instrument *i, uint64_t pc, const uint64_t reg[REPORT_ARG_REGS]);
+	/* Before the return, in translated code, to the address that stands at sp. Without args: never. */
+	void (*result)(void *ctx, struct instrument *i, uint64_t sp, uint64_t rax);
 	/* After all else of each segment; it ends with event i->event + 1. 0 or -1. */
 	int (*ended)(void *ctx, struct instrument *i, struct err *e);
 	bool (*cancelled)(void *ctx);
@@ -77,6 +82,7 @@ struct instrument {
 	struct visibility visibility; /* of the process: where libc and the loader are */
 	struct instrument_stack *stack; /* of that thread */
 	const struct segcur *in; /* while ops->begun is called */
+	unsigned block; /* see ops->heap */
 	bool enough; /* a consumer may set this: nothing more is told but the segment's end */
 	/* counts, over all */
 	uint64_t accesses, irregular; /* irregular: not told, for it is not known what they access */
@@ -86,7 +92,8 @@ struct instrument {
 	struct instrument_insn *insns; /* a hash table */
 	size_t ninsns, cap;
 	struct instrument_insn *string; /* begun, and its registers */
-	uint64_t rdi, rsi, mask;
+	uint64_t rdi, rsi, mask, rax;
+	bool has_rax;
 	bool insns_told;
 	bool between; /* nothing of this segment has been told yet */
 	struct shim_frames shim_frames;

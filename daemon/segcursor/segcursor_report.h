@@ -23,6 +23,7 @@ struct segcur_report_ops {
 struct segcur_report {
 	const struct segcur_report_ops *ops;
 	void *ctx;
+	bool args; /* the arguments of calls are told (REPORT_ARGS) */
 	bool every; /* each instruction has an entry (REPORT_INSN) */
 	uint8_t last[RLOG_MAX_THREADS]; /* by thread: the kind of its last event so far, 0: none; its own */
 	/* Results, which add up over segments. */

@@ -25,14 +25,17 @@
 	X(STRING_END, 4) /* and after it */                                                                            \
 	X(CALL, 2) /* before a call: the stack pointer */                                                              \
 	X(RET, 2) /* where the return address stands that is taken; PC 0: the recorder returns */                      \
-	X(ALLOC, 3) /* block, bytes asked for */                                                                       \
+	X(ALLOC, 3) /* instead of an address: REPORT_BLOCK_...; block, bytes asked for */                              \
 	X(FREE, 2) /* block */                                                                                         \
 	X(RESIZE, 3) /* block, bytes: as many are the program's now */                                                 \
 	X(ALIGN, 3) /* block just allocated, the address in it that the program gets; the bytes end where they did */  \
 	X(SYNC, 3) /* the kind of a record (rlog.h) instead of an address; the object that it is about, 0: none; its   \
 		      first operand, of COND_WAIT the mutex */                                                         \
 	X(EVENT, 2) /* its number: it is done, and what follows is after it */                                         \
-	X(INSN, 2) /* if `every`: before each instruction, and before its other entries: the stack pointer */
+	X(INSN, 2) /* if `every`: before each instruction, and before its other entries: the stack pointer */          \
+	X(ARGS, 8) /* if `args`: after the other entries of a call or jump by memory, and before a call of the         \
+		      recorder, of which it has the function's address: rdi, rsi, rdx, rcx, r8, r9, rsp */             \
+	X(RESULT, 2) /* if `args`: before RET: rax */
 
 enum replay_report_kind {
 #define X(name, words) REPORT_##name,
@@ -41,12 +44,20 @@ enum replay_report_kind {
 		REPORT_KIND_COUNT
 };
 
+#define REPORT_ARG_REGS 7 /* of ARGS */
+
+/* What is known of a block that is allocated. */
+#define REPORT_BLOCK_ZERO 1u /* its bytes are 0 */
+#define REPORT_BLOCK_INNER 2u /* not the program's translated code asked for it, but what the recorder called */
+#define REPORT_BLOCK_MOVED 4u /* the bytes of the block that is freed next are copied into it */
+
 struct replay_report {
 	uint64_t cur; /* address of the next entry */
 	uint64_t full; /* from here on translated code stops, for the worker to take the entries out */
 	uint64_t end; /* after the last byte; what has no room is lost */
 	uint64_t lost; /* entries */
 	uint64_t every; /* not 0: each instruction has an entry; is not to change afterwards */
+	uint64_t args; /* not 0: arguments and results of calls are told; is not to change afterwards */
 };
 
 #endif

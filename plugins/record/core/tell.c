@@ -5,6 +5,7 @@
 #include <string.h>
 
 struct replay_report *shim_report;
+const void *shim_tell_back;
 
 __attribute__((noinline, cold)) void shim_tell(enum replay_report_kind kind, uint64_t pc, uint64_t a, uint64_t b)
 {

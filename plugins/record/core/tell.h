@@ -11,6 +11,9 @@
 /* Where it is told; NULL: nobody asks. The worker that holds the copy sets it. */
 extern struct replay_report *shim_report __attribute__((visibility("hidden")));
 
+/* Where calls of the recorder by translated code return to; NULL: no code has been translated. */
+extern const void *shim_tell_back __attribute__((visibility("hidden")));
+
 /* An entry; pc: what stands in its first word beside its kind. shim_report is not NULL. */
 void shim_tell(enum replay_report_kind kind, uint64_t pc, uint64_t a, uint64_t b);
 

@@ -196,10 +196,12 @@ static uint8_t *translate(struct xlate *x, uint64_t pc)
 		return 0;
 	*slot_of(x, pc) = start;
 	x->failed = 0;
-	if (is_recorder(pc))
+	if (is_recorder(pc)) {
+		emit_report_args(x, c, pc);
 		emit_native(x, c, pc);
-	else
+	} else {
 		put_block(x, c, pc);
+	}
 	if (!x->failed)
 		return start;
 	*slot_of(x, pc) = 0;
@@ -420,6 +422,11 @@ unsigned xlate_maps(const struct xlate *x, struct xlate_map m[XLATE_MAPS])
 		m[n] = (struct xlate_map){(uint64_t)x->cache[n].base, CACHE_BYTES};
 	m[n++] = (struct xlate_map){(uint64_t)x, x->len};
 	return n;
+}
+
+const void *xlate_back(const struct xlate *x)
+{
+	return x->back;
 }
 
 uint64_t xlate_hits(const struct xlate *x)

@@ -100,6 +100,7 @@ struct xlate_map {
 };
 unsigned xlate_maps(const struct xlate *x, struct xlate_map m[XLATE_MAPS]);
 uint64_t xlate_hits(const struct xlate *x); /* so far */
+const void *xlate_back(const struct xlate *x); /* where its calls of the recorder return to, after xlate_enter */
 uint64_t xlate_at_places(const struct xlate *x); /* arrivals so far that are no changes of words */
 /* Has the instruction before changed a word? At the place. */
 int xlate_has_changed(const struct xlate *x);

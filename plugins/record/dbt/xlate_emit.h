@@ -117,6 +117,8 @@ void emit_report_room(struct xlate *x, struct cache *c, uint64_t pc);
 void emit_report(struct xlate *x, struct cache *c, const uint8_t *p, const struct insn *i);
 void emit_report_behind(struct xlate *x, struct cache *c, const uint8_t *p, const struct insn *i);
 void emit_report_back(struct xlate *x, struct cache *c);
+/* The arguments of a call, if they are wanted; pc: see REPORT_ARGS. */
+void emit_report_args(struct xlate *x, struct cache *c, uint64_t pc);
 
 /* What counts arrivals, before the instruction at pc. */
 void emit_arrivals(struct xlate *x, struct cache *c, uint64_t pc, const struct insn *i, enum emit_noted *noted);

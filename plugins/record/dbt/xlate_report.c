@@ -156,6 +156,23 @@ static void put_sp(struct xlate *x, struct cache *c, enum replay_report_kind kin
 	finish_two(x, c, kind, pc);
 }
 
+void emit_report_args(struct xlate *x, struct cache *c, uint64_t pc)
+{
+	if (!report_of(x) || !report_of(x)->args)
+		return;
+	begin(c);
+	put_cur(x, c, 0xa1);
+	BYTES(c, 0x48, 0x89, 0x78, 0x08); /* mov %rdi, 8(%rax) */
+	BYTES(c, 0x48, 0x89, 0x70, 0x10); /* mov %rsi, 16(%rax) */
+	BYTES(c, 0x48, 0x89, 0x50, 0x18); /* mov %rdx, 24(%rax) */
+	put_word(c, 4);
+	BYTES(c, 0x4c, 0x89, 0x40, 0x28); /* mov %r8, 40(%rax) */
+	BYTES(c, 0x4c, 0x89, 0x48, 0x30); /* mov %r9, 48(%rax) */
+	BYTES(c, 0x48, 0x89, 0x60, 0x38); /* mov %rsp, 56(%rax) */
+	put_head(c, REPORT_ARGS, pc);
+	end(x, c, 8);
+}
+
 void emit_report(struct xlate *x, struct cache *c, const uint8_t *p, const struct insn *i)
 {
 	if (!report_of(x) || i->kind == INSN_STOP)
@@ -178,8 +195,15 @@ void emit_report(struct xlate *x, struct cache *c, const uint8_t *p, const struc
 		put(c, p + i->imm_at, 8);
 		finish_two(x, c, REPORT_ACCESS, (uint64_t)p);
 	}
+	if (i->kind == INSN_RET && report_of(x)->args) {
+		begin(c);
+		BYTES(c, 0x48, 0x89, 0xc1); /* mov %rax, %rcx */
+		finish_two(x, c, REPORT_RESULT, (uint64_t)p);
+	}
 	if (i->kind == INSN_CALL || i->kind == INSN_CALL_BY || i->kind == INSN_RET)
 		put_sp(x, c, i->kind == INSN_RET ? REPORT_RET : REPORT_CALL, (uint64_t)p);
+	if ((i->kind == INSN_CALL_BY || i->kind == INSN_JMP_BY) && has_operand(p, i))
+		emit_report_args(x, c, (uint64_t)p);
 }
 
 void emit_report_behind(struct xlate *x, struct cache *c, const uint8_t *p, const struct insn *i)

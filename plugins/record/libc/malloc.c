@@ -85,6 +85,13 @@ static inline void tell(enum replay_report_kind kind, const void *p, uint64_t n)
 		shim_tell(kind, 0, (uint64_t)p, n);
 }
 
+/* what: REPORT_BLOCK_... */
+static inline void tell_block(const void *p, uint64_t n, unsigned what, const void *site)
+{
+	if (unlikely(shim_report != 0))
+		shim_tell(REPORT_ALLOC, what | (site == shim_tell_back ? 0 : REPORT_BLOCK_INNER), (uint64_t)p, n);
+}
+
 /*
  * ---- others than fred's plain one: glibc's with --malloc system, for what is allocated from the recorder's start on;
  * and the one with canaries of --detect ----
@@ -113,12 +120,12 @@ static inline int is_systems(const void *p)
 	return unlikely(which == RLOG_MALLOC_SYSTEM) && !is_heap(p);
 }
 
-/* n bytes for a program that called from site. */
-static inline __attribute__((always_inline)) void *take(size_t n, int *zero, const void *site)
+/* n bytes for a program that called from site. what: REPORT_BLOCK_... */
+static inline __attribute__((always_inline)) void *take(size_t n, int *zero, unsigned what, const void *site)
 {
 	void *p = likely(!which) ? heap_take(n, zero) : detect_take(n, zero, site);
 
-	tell(REPORT_ALLOC, p, n);
+	tell_block(p, n, what, site);
 	return p;
 }
 
@@ -128,7 +135,7 @@ EXPORT void *malloc(size_t n)
 
 	if (unlikely(which == RLOG_MALLOC_SYSTEM))
 		return __libc_malloc(n);
-	return take(n, &zero, SITE);
+	return take(n, &zero, 0, SITE);
 }
 
 /* The block of p, which the program frees; ends the program where glibc would. */
@@ -188,7 +195,7 @@ EXPORT void *calloc(size_t n, size_t m)
 		errno = ENOMEM;
 		return 0;
 	}
-	p = take(total, &zero, SITE);
+	p = take(total, &zero, REPORT_BLOCK_ZERO, SITE);
 	if (p && !zero)
 		memset(p, 0, total);
 	return p;
@@ -246,7 +253,7 @@ static inline __attribute__((always_inline)) void *resize(void *p, size_t n, con
 	if (!p && which == RLOG_MALLOC_SYSTEM)
 		return __libc_malloc(n);
 	if (!p)
-		return take(n, &zero, site);
+		return take(n, &zero, 0, site);
 	if (is_systems(p))
 		return __libc_realloc(p, n);
 	if (!n) {
@@ -262,7 +269,7 @@ static inline __attribute__((always_inline)) void *resize(void *p, size_t n, con
 		return p;
 	}
 	have = usable(p);
-	q = which == RLOG_MALLOC_SYSTEM ? __libc_malloc(n) : take(n, &zero, site);
+	q = which == RLOG_MALLOC_SYSTEM ? __libc_malloc(n) : take(n, &zero, REPORT_BLOCK_MOVED, site);
 	if (!q)
 		return 0;
 	memcpy(q, p, have < n ? have : n);
@@ -296,8 +303,8 @@ static __attribute__((noinline)) void *aligned(size_t align, size_t n, const voi
 	if (unlikely(which == RLOG_MALLOC_SYSTEM))
 		return __libc_memalign(align, n);
 	if (align <= 16)
-		return take(n, &zero, site);
-	p = take(n + align, &zero, site);
+		return take(n, &zero, 0, site);
+	p = take(n + align, &zero, 0, site);
 	if (!p)
 		return 0;
 	q = ((uintptr_t)p + align - 1) & ~(align - 1);

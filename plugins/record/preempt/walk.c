@@ -6,6 +6,7 @@
 #include "record/preempt/walk.h"
 #include "record/core/regs.h"
 #include "record/core/state.h"
+#include "record/core/tell.h"
 #include "record/dbt/xlate.h"
 #include "record/dbt/xlate_emit.h"
 #include "rlog/walk.h"
@@ -161,6 +162,7 @@ __attribute__((used)) static void walk_begin(struct replay_walk *w)
 	w->count_at = (uint64_t)xlate_arrivals(k.x);
 	w->branches_at = (uint64_t)xlate_branches(k.x);
 	w->start = xlate_enter(k.x, w->pc);
+	shim_tell_back = xlate_back(k.x);
 	if (!w->start)
 		xlate_free(k.x);
 }
