@@ -92,6 +92,7 @@ unsigned insn_operands(const struct insn *i, struct insn_loc *v, unsigned most);
 struct insn_shape {
 	unsigned len; /* of the instruction; 0: it cannot be decoded */
 	bool call, ret;
+	bool jumps; /* a call or jump by an operand in memory */
 	bool direct; /* a call of what stands in the instruction itself */
 	int64_t target; /* direct: from the address of the instruction */
 	/* the operand; bytes 0: it has none */

@@ -104,6 +104,8 @@ void insn_shape(const uint8_t *code, size_t n, struct insn_shape *s)
 	if (d.in.meta.category == ZYDIS_CATEGORY_PREFETCH || d.in.meta.category == ZYDIS_CATEGORY_NOP ||
 	    d.in.meta.category == ZYDIS_CATEGORY_WIDENOP)
 		return;
+	s->jumps = (s->call || d.in.meta.category == ZYDIS_CATEGORY_UNCOND_BR) &&
+		   d.op[0].type == ZYDIS_OPERAND_TYPE_MEMORY;
 	for (unsigned k = 0; k < d.in.operand_count; k++) {
 		const ZydisDecodedOperand *o = &d.op[k];
 

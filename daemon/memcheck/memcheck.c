@@ -3,7 +3,8 @@
  * memcheck.c: see memcheck.h.
  *
  * String functions of libc and of the loader read whole vectors, also beyond the end of a block, and use only the bytes
- * before the end. So vector reads in these libraries are not checked, but counted.
+ * before the end. So vector reads in these libraries are not checked, but counted. What the functions read is known
+ * from their arguments (strings.h).
  */
 #include "memcheck/memcheck.h"
 
@@ -65,31 +66,38 @@ static struct memory_finding *find(const struct memcheck *m, enum finding_kind k
 	return NULL;
 }
 
-void memcheck_add(struct memcheck *m, enum finding_kind kind, const struct deed *at, bool writes, uint64_t addr,
-		  uint64_t len, const struct heap_piece *block)
+struct memory_finding *memcheck_add(struct memcheck *m, enum finding_kind kind, const struct deed *at, bool writes,
+				    uint64_t addr, uint64_t len, const struct heap_piece *block)
 {
 	struct memory_finding *f = find(m, kind, at->stack, writes);
 
 	if (f) {
 		f->count++;
 		f->len += kind == FINDING_LEAK ? len : 0;
-		return;
+		return NULL;
 	}
 	if (m->n == FINDINGS_MAX)
-		return;
+		return NULL;
 	if (m->n == m->cap) {
 		m->cap = m->cap ? m->cap * 2 : 16;
 		m->v = xreallocarray(m->v, m->cap, sizeof(*m->v));
 	}
-	m->v[m->n++] =
-		(struct memory_finding){kind, writes, addr, len, *at, block ? *block : (struct heap_piece){0}, 1};
+	m->v[m->n] = (struct memory_finding){.kind = kind,
+					     .writes = writes,
+					     .addr = addr,
+					     .len = len,
+					     .at = *at,
+					     .block = block ? *block : (struct heap_piece){0},
+					     .count = 1};
+	return &m->v[m->n++];
 }
 
 /* ---- accesses ---- */
 
 static bool is_string_read(const struct memcheck *m, const struct instrument_access *a)
 {
-	return a->insn->shape.vector && !a->writes && !visibility_is_certain(&m->i.visibility, a->insn->pc);
+	return (a->insn->shape.vector || strings_inside(&m->strings, m->i.thread)) && !a->writes &&
+	       !visibility_is_certain(&m->i.visibility, a->insn->pc);
 }
 
 static void on_bad(struct memcheck *m, const struct instrument_access *a, uint64_t bad)
@@ -111,9 +119,64 @@ static void access_(void *ctx, struct instrument *i, const struct instrument_acc
 	struct memcheck *m = ctx;
 	uint64_t bad;
 
-	(void)i;
+	if (a->insn->shape.jumps) {
+		m->jump.pc = a->insn->pc;
+		m->jump.slot = a->addr;
+		m->jump.call = a->insn->shape.call;
+	}
+	if (a->writes && !visibility_is_certain(&i->visibility, a->insn->pc))
+		strings_write(&m->strings, i->thread, a->addr, a->len);
 	if (blocks_is_heap(a->addr) && !blocks_allow(&m->blocks, a->addr, a->len, &bad))
 		on_bad(m, a, bad);
+}
+
+/* ---- calls of libc's functions for strings ---- */
+
+static void args(void *ctx, struct instrument *i, uint64_t pc, const uint64_t *reg)
+{
+	struct memcheck *m = ctx;
+	if (pc == m->jump.pc)
+		strings_call(&m->strings, i->t->pid, i->thread, m->jump.slot, reg, reg[6] - (m->jump.call ? 8 : 0));
+	m->jump.pc = 0;
+}
+
+static void result(void *ctx, struct instrument *i, uint64_t sp, uint64_t rax)
+{
+	struct memcheck *m = ctx;
+
+	strings_return(&m->strings, i->thread, sp, rax);
+}
+
+static void by_function(struct memory_finding *f, const char *function, uint64_t from)
+{
+	if (!f)
+		return;
+	f->by = function;
+	f->from = from;
+}
+
+static void function_reads(void *ctx, const char *function, uint64_t addr, uint64_t len)
+{
+	struct memcheck *m = ctx;
+	enum finding_kind kind;
+	struct deed at;
+	uint64_t bad;
+
+	if (!blocks_is_heap(addr) || blocks_allow(&m->blocks, addr, len, &bad))
+		return;
+	kind = blocks_is_freed(&m->blocks, bad) ? FINDING_FREED : FINDING_OUTSIDE;
+	at = here(m, 0, 0);
+	by_function(memcheck_add(m, kind, &at, false, addr, len, blocks_near(&m->blocks, bad)), function, 0);
+}
+
+static void function_overlaps(void *ctx, const char *function, uint64_t to, uint64_t from, uint64_t len)
+{
+	struct memcheck *m = ctx;
+	struct deed at = here(m, 0, 0);
+
+	by_function(memcheck_add(m, FINDING_OVERLAP, &at, true, to, len,
+				 blocks_is_heap(to) ? blocks_near(&m->blocks, to) : NULL),
+		    function, from);
 }
 
 /* ---- the heap ---- */
@@ -176,12 +239,18 @@ static bool cancelled(void *ctx)
 
 void memcheck_init(struct memcheck *m)
 {
-	static const struct instrument_ops ops = {
-		.begun = begun, .access = access_, .heap = heap, .cancelled = cancelled};
+	static const struct instrument_ops ops = {.begun = begun,
+						  .access = access_,
+						  .heap = heap,
+						  .args = args,
+						  .result = result,
+						  .cancelled = cancelled};
+	static const struct string_ops string_ops = {function_reads, function_overlaps};
 
 	memset(m, 0, sizeof(*m));
 	instrument_init(&m->i, &ops, m);
 	blocks_init(&m->blocks);
+	strings_init(&m->strings, &string_ops, m);
 	stacks_number(&m->stacks, NULL, 0);
 }
 
@@ -189,6 +258,7 @@ void memcheck_fini(struct memcheck *m)
 {
 	instrument_fini(&m->i);
 	blocks_fini(&m->blocks);
+	strings_fini(&m->strings);
 	stacks_fini(&m->stacks);
 	free(m->v);
 	memset(m, 0, sizeof(*m));

@@ -10,12 +10,14 @@
 #include "instrument/instrument.h"
 #include "memcheck/blocks.h"
 #include "memcheck/stacks.h"
+#include "memcheck/strings.h"
 
 enum finding_kind {
 	FINDING_OUTSIDE, /* an access in the heap, outside of any block */
 	FINDING_FREED, /* to a block that was freed */
 	FINDING_DOUBLE_FREE,
 	FINDING_INVALID_FREE,
+	FINDING_OVERLAP, /* a copy between areas that overlap, by a function that may not */
 	FINDING_LEAK,
 	FINDING_KINDS
 };
@@ -23,7 +25,9 @@ enum finding_kind {
 struct memory_finding {
 	enum finding_kind kind;
 	bool writes;
-	uint64_t addr, len; /* of the access; what was freed; LEAK: bytes in all */
+	const char *by; /* the function of libc whose arguments say so; NULL: an access does */
+	uint64_t addr, len; /* of the access; what was freed; LEAK: bytes in all; OVERLAP: where to, and bytes */
+	uint64_t from; /* OVERLAP */
 	struct deed at; /* LEAK: where the first of the blocks was allocated */
 	struct heap_piece block; /* nearby; state BLOCK_NONE: none is known */
 	uint64_t count; /* how often, from the same stack; LEAK: blocks */
@@ -33,6 +37,11 @@ struct memcheck {
 	struct instrument i;
 	struct blocks blocks;
 	struct stacks stacks;
+	struct strings strings;
+	struct {
+		uint64_t pc, slot; /* slot: the word that it reads */
+		bool call;
+	} jump; /* the last call or jump by memory; pc 0: its arguments have been told */
 	struct memory_finding *v;
 	size_t n, cap;
 	uint64_t unchecked; /* reads by libc's and the loader's functions for strings, see memcheck.c */
@@ -51,8 +60,8 @@ void memcheck_fini(struct memcheck *m);
 int memcheck_run(struct memcheck *m, struct nav *nav, uint64_t from, uint64_t to, struct err *e);
 /* The process stands at the end: adds blocks that nothing points to. */
 int memcheck_leaks(struct memcheck *m, struct target *t, struct err *e);
-/* Adds a finding, or one more time of one that is known. *block may be NULL. */
-void memcheck_add(struct memcheck *m, enum finding_kind kind, const struct deed *at, bool writes, uint64_t addr,
-		  uint64_t len, const struct heap_piece *block);
+/* Adds a finding, or one more time of one that is known. *block may be NULL. The new one; NULL: it is known. */
+struct memory_finding *memcheck_add(struct memcheck *m, enum finding_kind kind, const struct deed *at, bool writes,
+				    uint64_t addr, uint64_t len, const struct heap_piece *block);
 
 #endif

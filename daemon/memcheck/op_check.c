@@ -24,11 +24,9 @@ struct check {
 };
 
 static const char *const kinds[FINDING_KINDS] = {
-	[FINDING_OUTSIDE] = "outside",
-	[FINDING_FREED] = "use-after-free",
-	[FINDING_DOUBLE_FREE] = "double-free",
-	[FINDING_INVALID_FREE] = "invalid-free",
-	[FINDING_LEAK] = "leak",
+	[FINDING_OUTSIDE] = "outside",	       [FINDING_FREED] = "use-after-free",
+	[FINDING_DOUBLE_FREE] = "double-free", [FINDING_INVALID_FREE] = "invalid-free",
+	[FINDING_OVERLAP] = "overlap",	       [FINDING_LEAK] = "leak",
 };
 
 /* ---- words ---- */
@@ -88,9 +86,13 @@ static char *words_of(const struct memory_finding *f)
 	if (f->kind == FINDING_LEAK)
 		return str_fmt("%llu byte%s in %llu block%s, which the program cannot reach at the end", U(f->len),
 			       plural(f->len), U(f->count), plural(f->count));
+	if (f->kind == FINDING_OVERLAP)
+		return str_fmt("%s of %llu byte%s from 0x%llx to 0x%llx, which overlap", f->by, U(f->len),
+			       plural(f->len), U(f->from), U(f->addr));
 	if (f->kind == FINDING_DOUBLE_FREE || f->kind == FINDING_INVALID_FREE)
 		return free_words(f);
-	what = str_fmt("%s of %llu byte%s", f->writes ? "write" : "read", U(f->len), plural(f->len));
+	what = str_fmt("%s of %llu byte%s%s%s", f->writes ? "write" : "read", U(f->len), plural(f->len),
+		       f->by ? " by " : "", f->by ? f->by : "");
 	out = f->kind == FINDING_FREED ? freed_words(f, what) : outside_words(f, what);
 	free(what);
 	return out;

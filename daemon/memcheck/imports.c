@@ -1,0 +1,241 @@
+/* SPDX-License-Identifier: MIT */
+/* imports.c: see imports.h. A file is read when a word of its memory is first asked for. */
+#include "memcheck/imports.h"
+
+#include <elf.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "base/maps.h"
+#include "base/str.h"
+#include "trace/trace.h"
+
+#define FIRST 1024 /* a power of two */
+#define NAME_MAX_BYTES 64
+#define HEADERS_MAX 64
+#define DYNAMIC_MAX 256
+#define RELOCATIONS_MAX (1u << 20)
+#define HASH 0x9e3779b97f4a7c15ull
+
+void imports_init(struct imports *m, const char *const *names, size_t nnames)
+{
+	*m = (struct imports){
+		.names = names, .nnames = nnames, .v = xcalloc(FIRST, sizeof(struct import)), .cap = FIRST};
+}
+
+void imports_fini(struct imports *m)
+{
+	free(m->v);
+	free(m->files);
+	*m = (struct imports){0};
+}
+
+/* ---- the table ---- */
+
+static struct import *place_of(const struct imports *m, uint64_t slot)
+{
+	size_t k = (size_t)(slot * HASH >> 24) & (m->cap - 1);
+
+	while (m->v[k].slot && m->v[k].slot != slot)
+		k = (k + 1) & (m->cap - 1);
+	return &m->v[k];
+}
+
+static void add(struct imports *m, uint64_t slot, uint32_t name)
+{
+	struct import *old = m->v, *at;
+	size_t n = m->cap;
+
+	if (m->n * 2 >= n) {
+		m->cap = n * 2;
+		m->v = xcalloc(m->cap, sizeof(*m->v));
+		for (size_t k = 0; k < n; k++)
+			if (old[k].slot)
+				*place_of(m, old[k].slot) = old[k];
+		free(old);
+	}
+	at = place_of(m, slot);
+	m->n += !at->slot;
+	*at = (struct import){slot, name};
+}
+
+/* ---- a file in memory ---- */
+
+struct dynamic {
+	uint64_t symtab, strtab, strsz, jmprel, pltrelsz, rela, relasz;
+};
+
+static bool get(pid_t pid, uint64_t addr, void *out, size_t n)
+{
+	struct err ignored;
+
+	return !trace_read(pid, addr, out, n, &ignored);
+}
+
+/* The dynamic linker has relocated some of these in place. */
+static uint64_t relocated(uint64_t base, uint64_t v)
+{
+	return v < base ? base + v : v;
+}
+
+static void see_entry(struct dynamic *d, uint64_t base, const Elf64_Dyn *e)
+{
+	switch (e->d_tag) {
+	case DT_SYMTAB:
+		d->symtab = relocated(base, e->d_un.d_ptr);
+		break;
+	case DT_STRTAB:
+		d->strtab = relocated(base, e->d_un.d_ptr);
+		break;
+	case DT_JMPREL:
+		d->jmprel = relocated(base, e->d_un.d_ptr);
+		break;
+	case DT_RELA:
+		d->rela = relocated(base, e->d_un.d_ptr);
+		break;
+	case DT_STRSZ:
+		d->strsz = e->d_un.d_val;
+		break;
+	case DT_PLTRELSZ:
+		d->pltrelsz = e->d_un.d_val;
+		break;
+	case DT_RELASZ:
+		d->relasz = e->d_un.d_val;
+		break;
+	default:
+		break;
+	}
+}
+
+static bool read_dynamic(pid_t pid, uint64_t at, uint64_t bias, struct dynamic *d)
+{
+	Elf64_Dyn e;
+
+	for (unsigned k = 0; k < DYNAMIC_MAX && get(pid, at + k * sizeof(e), &e, sizeof(e)); k++) {
+		if (e.d_tag == DT_NULL)
+			return d->symtab && d->strtab;
+		see_entry(d, bias, &e);
+	}
+	return false;
+}
+
+/* *bias: what is added to addresses of the file. */
+static bool find_dynamic(pid_t pid, uint64_t base, uint64_t *bias, struct dynamic *d)
+{
+	uint64_t dynamic = 0, first = UINT64_MAX;
+	Elf64_Ehdr h;
+	Elf64_Phdr p;
+
+	if (!get(pid, base, &h, sizeof(h)) || memcmp(h.e_ident, ELFMAG, SELFMAG) != 0 ||
+	    h.e_ident[EI_CLASS] != ELFCLASS64)
+		return false;
+	for (unsigned k = 0; k < h.e_phnum && k < HEADERS_MAX; k++) {
+		if (!get(pid, base + h.e_phoff + k * sizeof(p), &p, sizeof(p)))
+			return false;
+		if (p.p_type == PT_LOAD && p.p_vaddr < first)
+			first = p.p_vaddr;
+		if (p.p_type == PT_DYNAMIC)
+			dynamic = p.p_vaddr;
+	}
+	if (!dynamic || first == UINT64_MAX)
+		return false;
+	*bias = base - (first & ~4095ull);
+	return read_dynamic(pid, *bias + dynamic, *bias, d);
+}
+
+static uint32_t name_at(const struct imports *m, pid_t pid, const struct dynamic *d, uint64_t symbol)
+{
+	char name[NAME_MAX_BYTES] = "";
+	Elf64_Sym s;
+
+	if (!get(pid, d->symtab + symbol * sizeof(s), &s, sizeof(s)) || s.st_name >= d->strsz)
+		return 0;
+	/* at the end of a mapping there may be less than that */
+	for (size_t n = sizeof(name) - 1; n && !get(pid, d->strtab + s.st_name, name, n); n--)
+		memset(name, 0, sizeof(name));
+	for (size_t k = 0; k < m->nnames; k++)
+		if (!strcmp(m->names[k], name))
+			return (uint32_t)k + 1;
+	return 0;
+}
+
+static void read_relocations(struct imports *m, pid_t pid, const struct dynamic *d, uint64_t bias, uint64_t at,
+			     uint64_t bytes)
+{
+	size_t n = bytes / sizeof(Elf64_Rela);
+	cleanup_free Elf64_Rela *v = NULL;
+
+	if (!at || !n || n > RELOCATIONS_MAX)
+		return;
+	v = xcalloc(n, sizeof(*v));
+	if (!get(pid, at, v, n * sizeof(*v)))
+		return;
+	for (size_t k = 0; k < n; k++) {
+		uint64_t type = ELF64_R_TYPE(v[k].r_info);
+		uint32_t name;
+
+		if (type != R_X86_64_JUMP_SLOT && type != R_X86_64_GLOB_DAT)
+			continue;
+		name = name_at(m, pid, d, ELF64_R_SYM(v[k].r_info));
+		if (name)
+			add(m, bias + v[k].r_offset, name);
+	}
+}
+
+/* ---- files ---- */
+
+/* The file in whose mappings addr is; its beginning and end. */
+static bool extent(pid_t pid, uint64_t addr, struct imports_file *f)
+{
+	cleanup_maps struct maps maps = {0};
+	struct mapping v;
+	struct err ignored;
+	char *path = NULL;
+	bool found = false;
+
+	if (maps_open(&maps, pid, &ignored))
+		return false;
+	while (!found && maps_next(&maps, &v)) {
+		if (v.path[0] == '/' && (!path || strcmp(path, v.path) != 0)) {
+			free(path);
+			path = xstrdup(v.path);
+			f->lo = v.lo;
+		}
+		f->hi = v.hi;
+		found = mapping_has(&v, addr) && path && !strcmp(path, v.path);
+	}
+	free(path);
+	return found;
+}
+
+static bool is_read(const struct imports *m, uint64_t addr)
+{
+	for (size_t k = 0; k < m->nfiles; k++)
+		if (addr >= m->files[k].lo && addr < m->files[k].hi)
+			return true;
+	return false;
+}
+
+static void read_file(struct imports *m, pid_t pid, uint64_t addr)
+{
+	struct imports_file f = {0};
+	struct dynamic d = {0};
+	uint64_t bias;
+
+	if (!extent(pid, addr, &f))
+		f = (struct imports_file){addr, addr + 1};
+	m->files = xreallocarray(m->files, m->nfiles + 1, sizeof(*m->files));
+	m->files[m->nfiles++] = f;
+	if (!find_dynamic(pid, f.lo, &bias, &d))
+		return;
+	read_relocations(m, pid, &d, bias, d.jmprel, d.pltrelsz);
+	read_relocations(m, pid, &d, bias, d.rela, d.relasz);
+}
+
+int imports_find(struct imports *m, pid_t pid, uint64_t slot)
+{
+	if (!is_read(m, slot))
+		read_file(m, pid, slot);
+	return (int)place_of(m, slot)->name - 1;
+}

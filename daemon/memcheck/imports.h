@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * imports.h: which function a call by memory goes to: where an ELF file calls a function of another one, a relocation
+ * of it names the function and the word from which its address is taken (through the procedure linkage table or not).
+ * Read from the memory of the process, which is not trusted.
+ */
+#ifndef FRED_MEMCHECK_IMPORTS_H
+#define FRED_MEMCHECK_IMPORTS_H
+
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+struct import {
+	uint64_t slot; /* address of the word; 0: an empty place of the table */
+	uint32_t name; /* 1 + its index in `names` */
+};
+
+struct imports {
+	const char *const *names; /* those that are looked for: borrowed */
+	size_t nnames;
+	struct import *v; /* a hash table */
+	size_t n, cap;
+	struct imports_file {
+		uint64_t lo, hi;
+	} * files; /* that have been read */
+	size_t nfiles;
+};
+
+void imports_init(struct imports *m, const char *const *names, size_t nnames);
+void imports_fini(struct imports *m);
+/* The index of the name of the function whose address the word at `slot` holds in the process; -1: it is another one.
+ */
+int imports_find(struct imports *m, pid_t pid, uint64_t slot);
+
+#endif
