@@ -94,11 +94,27 @@ static bool has_value(const struct watch_reads *r, const struct watch_condition 
 	return r->n > 0;
 }
 
-/* What the debugger is shown first. false: there is nothing at which the condition is false. */
+/* Is it the only word of its object? */
+static bool is_alone(const struct watched *w, const struct watch_condition *c)
+{
+	for (unsigned i = 0; i < w->conditions.n; i++)
+		if (c != &w->conditions.v[i] && watch_conditions_share(c, &w->conditions.v[i]))
+			return false;
+	return true;
+}
+
+/*
+ * What the debugger is shown first. false: there is nothing at which the condition is false. Of an object of several
+ * words the others are shown as they are, if that may be.
+ */
 static bool choose(struct watched *w, const struct watch_condition *c, pid_t pid)
 {
+	bool as_is = !is_alone(w, c) && !watch_condition_is_true_of(c, pid, c->other);
+
 	w->shown = (struct watch_reads){0};
-	if (has_value(&c->last, c, c->other))
+	if (as_is)
+		;
+	else if (has_value(&c->last, c, c->other))
 		w->shown = c->last;
 	else if (watch_condition_is_true_of(c, pid, c->other))
 		return false;
@@ -110,21 +126,44 @@ static bool choose(struct watched *w, const struct watch_condition *c, pid_t pid
 	return true;
 }
 
+/* Has a word of the object of `met` changed since the debugger has seen it? All are taken to be seen now, but those of
+ * several objects. */
+static bool is_stale(struct watched *w, const struct watch_condition *met)
+{
+	bool stale = false;
+
+	for (unsigned i = 0; i < w->conditions.n; i++) {
+		struct watch_condition *c = &w->conditions.v[i];
+
+		if (c != met && !watch_conditions_share(c, met))
+			continue;
+		stale |= c->stale;
+		c->stale &= c != met && c->conds.n > 1;
+	}
+	return stale;
+}
+
+static bool is_met(const struct rsp_stop *stop, const struct watch_condition *c)
+{
+	return stop->why == RSP_WATCHPOINT && stop->point == RSP_WRITE && stop->addr == c->addr;
+}
+
 void watched_stop(struct watched *w, pid_t pid, const struct rsp_stop *stop, bool goes_on)
 {
 	for (unsigned i = 0; i < w->conditions.n; i++) {
 		struct watch_condition *c = &w->conditions.v[i];
-		bool met = stop->why == RSP_WATCHPOINT && stop->point == RSP_WRITE && stop->addr == c->addr;
 		uint8_t now[8];
 
 		look(c, pid, now);
-		if (!met) {
-			c->stale |= memcmp(now, w->before[i], c->len) != 0;
+		c->stale |= memcmp(is_met(stop, c) ? c->other : now, w->before[i], c->len) != 0;
+	}
+	for (unsigned i = 0; i < w->conditions.n; i++) {
+		struct watch_condition *c = &w->conditions.v[i];
+
+		if (!is_met(stop, c))
 			continue;
-		}
-		w->on = goes_on && (c->stale || memcmp(c->other, w->before[i], c->len)) && choose(w, c, pid);
+		w->on = is_stale(w, c) && goes_on && choose(w, c, pid);
 		w->stop = *stop;
-		c->stale = false;
 	}
 }
 

@@ -41,6 +41,18 @@ struct watch_condition *watch_conditions_find(struct watch_conditions *c, const 
 	return s->kind == GROUP_WRITE ? find(c, s->addr, s->len) : NULL;
 }
 
+bool watch_conditions_share(const struct watch_condition *a, const struct watch_condition *b)
+{
+	for (unsigned i = 0; i < a->conds.n; i++)
+		for (unsigned k = 0; k < b->conds.n; k++) {
+			const struct cond *x = &a->conds.v[i], *y = &b->conds.v[k];
+
+			if (x->len == y->len && !memcmp(x->code, y->code, x->len))
+				return true;
+		}
+	return false;
+}
+
 /* A program whose watched word has this value. */
 struct state {
 	const struct watch_condition *of;

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * watch_conditions.h: conditions of watchpoints, as agent expression bytecode, so that a change at which one is false
- * costs the debugger nothing. GDB sends conditions of breakpoints (Z0), but none of watchpoints (Z2): its Python tells
- * them (cli/gdb/conditions.py). They are read in the state after a change; backwards in the one before it, where
- * memory other than the watched word is not known. What cannot be evaluated here is true: the debugger has a look.
+ * costs the debugger nothing. An object of several words has its condition once for each. GDB sends conditions of
+ * breakpoints (Z0), but none of watchpoints (Z2): its Python tells them (cli/gdb/conditions.py). They are read in the
+ * state after a change; backwards in the one before it, where memory other than the watched word is not known. What
+ * cannot be evaluated here is true: the debugger has a look.
  */
 #ifndef FRED_VISIBILITY_WATCH_CONDITIONS_H
 #define FRED_VISIBILITY_WATCH_CONDITIONS_H
@@ -47,6 +48,8 @@ void watch_conditions_fini(struct watch_conditions *c);
 void watch_conditions_add(struct watch_conditions *c, uint64_t addr, unsigned len, const uint8_t *code, size_t n);
 /* NULL: that slot has none. c may be NULL. */
 struct watch_condition *watch_conditions_find(struct watch_conditions *c, const struct group_slot *s);
+/* Are they of words of one object, which has a condition: the same code? */
+bool watch_conditions_share(const struct watch_condition *a, const struct watch_condition *b);
 /* The word of s has changed in process pid, from `was` to `now`: is it a stop? */
 bool watch_conditions_hold(struct watch_conditions *c, const struct group_slot *s, pid_t pid, const uint8_t was[8],
 			   const uint8_t now[8]);
