@@ -55,6 +55,9 @@ static int explain_assertion(struct explain *x, struct err *e)
 		return got;
 	}
 	at = p.at;
+	got = because_of_count(x, &p, level, expr, e);
+	if (got <= 0)
+		return got;
 	got = condition_search(x, &p, level, expr, CONDITION_OF_ALL, e);
 	if (got <= 0 || !at.pc)
 		return got < 0 ? -1 : 0;

@@ -5,18 +5,21 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "base/clock.h"
 #include "base/maps.h"
 #include "base/str.h"
 #include "explain/condition.h"
 #include "explain/failure.h"
 #include "explain/flow.h"
 #include "explain/inspect.h"
+#include "explain/ring.h"
 #include "rlog/replay.h"
 #include "timetravel/cursor_int.h"
 
 /* ---- what a condition of the program's own has decided ---- */
 
 #define BRANCH_STEPS 3000u
+#define ANSWER_S 15.0 /* to look for why a function said no */
 
 /* Is the branch in front of which it stands in these lines? -1: it failed. */
 static int is_in_lines(struct explain *x, uint64_t pc, const struct condition *c, struct err *e)
@@ -87,6 +90,53 @@ static bool is_of_calls(enum chain_end end)
 	return end == END_INPUT || end == END_CLOSED;
 }
 
+/* Does the chain end at a statement that returns true or false? */
+static bool says_yes_or_no(const struct explain *x)
+{
+	static const char *const answers[] = {"0", "1", "true", "false"};
+	const struct step *last = &x->chain.v[x->chain.n - 1];
+	const char *text = json_string_value(json_object_get(last->location, "text"));
+	const char *s = text ? strstr(text, "return") : NULL;
+	bool is = false;
+	size_t n;
+
+	if (x->end != END_CONSTANT || !s || !last->at.pc || !last->at.hits)
+		return false;
+	s += strlen("return");
+	s += strspn(s, " (");
+	n = strcspn(s, " );");
+	for (size_t i = 0; i < sizeof(answers) / sizeof(answers[0]); i++)
+		is |= strlen(answers[i]) == n && !strncmp(s, answers[i], n);
+	return is;
+}
+
+/*
+ * What a function said of its arguments is no cause: why did it come to that statement? 0: the chain goes on to that;
+ * 1: it is not known, and the chain is not changed; -1.
+ */
+static int why_answer(struct explain *x, enum condition_of of, struct err *e)
+{
+	struct timeline_point at = x->chain.v[x->chain.n - 1].at;
+	double until = x->until, soon = clock_s() + ANSWER_S;
+	size_t before = x->chain.n;
+	struct inspect p = {0};
+	int r;
+
+	explain_reopen(x);
+	if (cursor_goto_point(&x->t, &at, e) || inspect_open(&p, x, e)) {
+		inspect_close(&p);
+		return -1;
+	}
+	x->until = soon < until ? soon : until;
+	r = because_of_condition(x, &p, p.user, false, of, e);
+	x->until = until;
+	if (r < 0 && explain_may_go_on(x, e))
+		r = 1;
+	if (r == 1)
+		chain_cut(&x->chain, before);
+	return r;
+}
+
 /* To the call that is being executed in a frame of p, which is open: where its return address is. 0: none is, the
  * program stands in that function itself. */
 static uint64_t call_of_frame(struct inspect *p, int level)
@@ -126,6 +176,11 @@ static int by_branch(struct explain *x, const struct condition *c, const struct 
 		r = flow_follow(x, x->t.in.seg.tid, &flags, false, e);
 	if (r < 0 && !explain_may_go_on(x, e))
 		return -1;
+	if (!r && x->chain.n > before && says_yes_or_no(x)) {
+		r = why_answer(x, of, e);
+		if (r < 0)
+			return -1;
+	}
 	if (!r && x->chain.n > before && !(of == CONDITION_OF_OBJECTS && is_on_stack(x) && !is_of_calls(x->end)) &&
 	    !chain_led_nowhere(x->end)) {
 		if (begins)
@@ -193,29 +248,86 @@ static bool is_about_counter(const char *expr, const char *loop)
 }
 
 /*
+ * Does the loop around the statement of a frame go along a list that has no end? p is open, and is closed. 0: found; 1:
+ * it is no such loop; -1.
+ */
+static int by_ring(struct explain *x, struct inspect *p, int level, const struct condition *loop, struct err *e)
+{
+	cleanup_free char *name = NULL, *field = NULL;
+	uint64_t word[RING_MOST], call;
+	bool walks, ignored;
+	unsigned n = 0;
+	int r;
+
+	walks = loop->all && condition_list_walked(loop->all, &name, &field);
+	call = walks ? call_of_frame(p, level) : 0;
+	if (walks)
+		n = ring_read(p, level, name, field, word);
+	inspect_close(p);
+	if (walks && !n) { /* the variable may be in a register, which is used for something else now */
+		r = call ? flow_last_write(x, call, 8, 0, &ignored, e) : 0;
+		if (!r)
+			r = because_to_branch(x, loop, e);
+		if (r > 0)
+			explain_reopen(x);
+		if (r < 0 || (!r && inspect_open(p, x, e))) {
+			inspect_close(p);
+			return -1;
+		}
+		if (!r)
+			n = ring_read(p, p->user, name, field, word);
+		inspect_close(p);
+	}
+	if (!n)
+		return 1;
+	return ring_tell(x, word, n, name, field, e);
+}
+
+/*
  * The condition says that a loop has been gone through too often: what it goes on for is what has turned, and not
  * turned back. p is open. 0: found; 1: not; -1. closed then.
  */
 static int by_loop(struct explain *x, struct inspect *p, int level, const struct condition *c, const char *bad,
 		   struct err *e)
 {
+	struct timeline_point at = p->at;
 	cleanup_free char *good = NULL, *frozen = NULL;
 	struct condition loop;
 	int r = 1;
 
 	condition_at(p, level, condition_of_loop, &loop);
-	if (loop.text && !loop.effects && loop.all && is_about_counter(c->text, loop.all)) {
-		good = condition_good(&loop);
-		frozen = condition_freeze(p, level, good);
+	if (!loop.text || loop.effects || !loop.all || !is_about_counter(c->text, loop.all)) {
+		inspect_close(p);
+		condition_fini(&loop);
+		return 1;
 	}
-	inspect_close(p);
-	if (frozen)
-		r = condition_turned(x, good, frozen, bad, e);
+	good = condition_good(&loop);
+	frozen = condition_freeze(p, level, good);
+	r = by_ring(x, p, level, &loop, e);
+	if (r == 1)
+		r = condition_turned(x, good, frozen, "", bad, e);
 	if (!r) {
 		x->found = true;
 		explain_end(x, END_TRANSITION, "the loop around the statement went on since then");
 	}
 	condition_fini(&loop);
+	if (r == 1 && cursor_goto_point(&x->t, &at, e))
+		return -1;
+	return r;
+}
+
+int because_of_count(struct explain *x, struct inspect *p, int level, const char *expr, struct err *e)
+{
+	struct condition c = {.text = (char *)expr};
+	struct timeline_point at = p->at;
+	cleanup_free char *bad = str_fmt("%llu/0x%llx#%llu", (unsigned long long)at.event, (unsigned long long)at.pc,
+					 (unsigned long long)at.hits);
+	int r = at.pc ? by_loop(x, p, level, &c, bad, e) : 1;
+
+	if (r == 1 && !p->copy && inspect_open(p, x, e)) {
+		inspect_close(p);
+		return -1;
+	}
 	return r;
 }
 

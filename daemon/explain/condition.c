@@ -8,35 +8,13 @@
 #include <string.h>
 
 #include "base/cleanup.h"
-#include "base/fdio.h"
 #include "base/log.h"
 #include "base/str.h"
 #include "explain/flow.h"
 #include "expr/rewrite.h"
-#include "reclog/sources.h"
 #include "replay/show.h"
 #include "timetravel/cursor_int.h"
 #include "watch/watch.h"
-
-void condition_at(struct inspect *p, int level, condition_finder *find, struct condition *c)
-{
-	const struct gdb_frame *f = level >= 0 && (size_t)level < p->nframes ? &p->frames[level] : NULL;
-	cleanup_buf struct buf text = {0}, kept = {0};
-	struct sources s;
-	struct err ignored;
-
-	*c = (struct condition){0};
-	if (!f || !f->fullname || f->line <= 0)
-		return;
-	sources_init(&s, p->x->rec);
-	if (sources_use(&s, f->fullname, &kept) && kept.len)
-		buf_add(&text, kept.data, kept.len);
-	else if (read_file(f->fullname, &text, &ignored))
-		text.len = 0;
-	sources_fini(&s);
-	if (text.len)
-		find(buf_str(&text), f->line, c);
-}
 
 /* ---- the search ---- */
 
@@ -337,6 +315,9 @@ static int search(struct explain *x, const char *expr, const char *frozen, const
 	same = !frozen || (own.found && object.found && is_same_state(&own, &object));
 	if (object.found && (has_no_value(&object) || !has_line(&object) || !is_alive(&object, owner)))
 		drop_transition(&object);
+	/* of a variable of the failing function: that it got its first value there is known already */
+	if (object.found && own.found && has_no_value(&own) && *owner && is_in_failing(x, &object))
+		drop_transition(&object);
 	if (object.found && own.found) {
 		int before = is_before(x, &object, &own, e);
 
@@ -422,7 +403,8 @@ static bool is_false(const struct transition *t)
 	return after && (str_starts(after, "false") || (strtoull(after, &end, 0) == 0 && end > after));
 }
 
-int condition_turned(struct explain *x, const char *text, const char *frozen, const char *bad, struct err *e)
+int condition_turned(struct explain *x, const char *text, const char *frozen, const char *owner, const char *bad,
+		     struct err *e)
 {
 	struct transition t = {0};
 	int got = watch(x, frozen, bad, false, &t, e);
@@ -431,7 +413,7 @@ int condition_turned(struct explain *x, const char *text, const char *frozen, co
 		got = watch_in_between(x, frozen, bad, &t, e);
 	if (got < 0 && (e->kind == ERR_CANCELLED || gdb_dead(x->g)))
 		return -1;
-	if (got || has_no_value(&t) || !has_line(&t) || !is_false(&t)) {
+	if (got || has_no_value(&t) || !has_line(&t) || !is_false(&t) || !is_alive(&t, owner)) {
 		drop_transition(&t);
 		return 1;
 	}

@@ -32,6 +32,8 @@ void condition_at(struct inspect *p, int level, condition_finder *find, struct c
 char *condition_good(const struct condition *c);
 void condition_fini(struct condition *c);
 
+/* Does the loop go along a list, by "NAME = NAME->FIELD"? *name and *field, malloc'd. Pure. */
+bool condition_list_walked(const char *loop, char **name, char **field);
 /* The array, as "p->names", to an element of which a statement assigns, if it assigns to one and to nothing that is not
  * clear; malloc'd, else NULL. Pure. */
 char *condition_assigned_array(const char *statement);
@@ -61,9 +63,10 @@ int condition_find_good(struct explain *x, const char *expr, const char *bad, bo
 char *condition_freeze(struct inspect *p, int level, const char *expr);
 /*
  * Which statement turned such an expression, that was true and is false at the position `bad` (NULL: the end)? Adds a
- * step, in which it is called `text`; the end of the chain is the caller's. 0; 1: it did not turn so; -1. The cursor
- * stands nowhere afterwards.
+ * step, in which it is called `text`; the end of the chain is the caller's. owner: the function that must be running
+ * there, "" for any. 0; 1: it did not turn so; -1. The cursor stands nowhere afterwards.
  */
-int condition_turned(struct explain *x, const char *text, const char *frozen, const char *bad, struct err *e);
+int condition_turned(struct explain *x, const char *text, const char *frozen, const char *owner, const char *bad,
+		     struct err *e);
 
 #endif

@@ -315,6 +315,54 @@ char *condition_good(const struct condition *c)
 	return str_fmt("!(%s)", c->text);
 }
 
+/* ---- lists ---- */
+
+static const char *skip_word(const char *s)
+{
+	while (isalnum((unsigned char)*s) || *s == '_')
+		s++;
+	return s;
+}
+
+/* "= NAME->FIELD", and nothing more, of the n bytes of the name: where the field is; NULL: it is something else. */
+static const char *moved_along(const char *s, const char *name, size_t n)
+{
+	const char *behind;
+
+	s = skip_blanks(s);
+	if (*s != '=')
+		return NULL;
+	s = skip_blanks(s + 1);
+	if (strncmp(s, name, n) || skip_word(s) != s + n)
+		return NULL;
+	s = skip_blanks(s + n);
+	if (strncmp(s, "->", 2))
+		return NULL;
+	s = skip_blanks(s + 2);
+	behind = skip_blanks(skip_word(s));
+	return skip_word(s) > s && *behind && strchr(");,", *behind) ? s : NULL;
+}
+
+bool condition_list_walked(const char *loop, char **name, char **field)
+{
+	for (const char *s = loop; *s;) {
+		const char *end = skip_word(s), *to;
+
+		if (end == s) {
+			s++;
+			continue;
+		}
+		to = s > loop && strchr(".>*", s[-1]) ? NULL : moved_along(end, s, (size_t)(end - s));
+		if (to) {
+			*name = xstrndup(s, (size_t)(end - s));
+			*field = xstrndup(to, (size_t)(skip_word(to) - to));
+			return true;
+		}
+		s = end;
+	}
+	return false;
+}
+
 /* ---- assignments ---- */
 
 /* Where the operator of an assignment, or of an increment after its operand, begins before `=` or at s; NULL: none. */

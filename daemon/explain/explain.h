@@ -51,8 +51,8 @@ struct explain {
 	json_t *damage; /* as in fredctl(1); NULL: the heap was not damaged, or not looked at */
 	json_t *threads; /* as in fredctl(1); NULL: not shown */
 	bool counted; /* the value that was followed is a counter of a loop, or a pointer that one moves on */
-	/* flow_register.c: where a pointer to nothing was returned last: the function's return, the place of its return
-	 * address, and how many steps the chain had; slot 0: nowhere */
+	/* flow_register.c: where a pointer to nothing, or a 0 that was compared, was returned last: the function's
+	 * return, the place of its return address, and how many steps the chain had; slot 0: nowhere */
 	struct {
 		struct timeline_point at;
 		uint64_t slot;

@@ -85,6 +85,12 @@ int because_of_condition(struct explain *x, struct inspect *p, int level, bool c
 /* The same for the branch in the line itself at which the frame stands, as an assertion has. begins: the search for its
  * condition has returned CONDITION_BEGINS. */
 int because_of_line(struct explain *x, struct inspect *p, int level, bool begins, struct err *e);
+/*
+ * Is the condition, that is false, about what the loop around the statement of a frame counts? Then why the loop went
+ * on is searched. p is open. 0: found, p is closed; 1: it is not, or that is not known: p is open, perhaps once more;
+ * -1.
+ */
+int because_of_count(struct explain *x, struct inspect *p, int level, const char *expr, struct err *e);
 /* Back in the function to the branch in the lines of the condition. 0: there; 1: none was met; -1. What it called is
  * skipped. */
 int because_to_branch(struct explain *x, const struct condition *c, struct err *e);

@@ -21,6 +21,7 @@ struct flow {
 	uint64_t adds; /* the instruction that has added to its register last; 0: none */
 	bool to_memory; /* the trial ends where the value was read from memory */
 	bool number; /* it is an index, or a part of an address: that it was computed from a number is no error */
+	bool read_as_pointer; /* the statement that read it from memory names it as a pointer */
 	bool dangling; /* it is the address of a variable whose frame was left */
 	uint64_t mark; /* flow_stale.c: a word whose writing ends a life of the memory; 0: none */
 	bool crossed; /* that was met ... */
@@ -40,7 +41,8 @@ enum setter {
 	SETTER_INSN, /* in front of the instruction that set it: regs, origin */
 	SETTER_CALL, /* in front of a call that may pass it on; the search goes on from there */
 	SETTER_LIBRARY, /* in front of a call of the recorder, which returned it */
-	SETTER_INSIDE, /* in front of a call of the recorder, inside of which it was: an argument of that call, perhaps */
+	SETTER_INSIDE, /* in front of a call of the recorder, inside of which it was: an argument of that call, perhaps
+			*/
 	SETTER_BEGIN, /* at the beginning of what the recorder called, or of the thread */
 	SETTER_LOST, /* given up: x->end says why */
 };

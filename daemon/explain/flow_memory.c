@@ -8,6 +8,7 @@
 #include "base/clock.h"
 #include "base/maps.h"
 #include "base/str.h"
+#include "explain/condition.h"
 #include "explain/inspect.h"
 #include "rlog/heap.h"
 #include "timetravel/cursor_int.h"
@@ -165,6 +166,33 @@ static int by_copy(struct flow *f, struct inspect *p, const struct user_regs_str
 	return flow_go_on(f, r, &from, true);
 }
 
+static bool is_pointer(struct inspect *p, const char *expr)
+{
+	cleanup_free char *cmd = str_fmt("ptype %s", expr), *type = NULL;
+	struct err ignored;
+	size_t n;
+
+	if (gdb_console_at(p->x->g, 0, p->user, 0, cmd, &type, &ignored) || !type)
+		return false;
+	for (n = strlen(type); n && strchr(" \r\n", type[n - 1]); n--)
+		;
+	return n && type[n - 1] == '*';
+}
+
+static bool is_arithmetic(struct inspect *p, const char *expr)
+{
+	static const char *const words[] = {"char", "short", "int", "long", "float", "double"};
+	cleanup_free char *cmd = str_fmt("ptype %s", expr), *type = NULL;
+	struct err ignored;
+	bool is = false;
+
+	if (gdb_console_at(p->x->g, 0, p->user, 0, cmd, &type, &ignored) || !type || strpbrk(type, "*[({"))
+		return false;
+	for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++)
+		is |= strstr(type, words[i]) != NULL;
+	return is;
+}
+
 static bool is_filling(const struct inspect *p)
 {
 	return p->to_copy && (strstr(inspect_function(p, 0), "memset") || strstr(inspect_function(p, 0), "bzero"));
@@ -234,6 +262,10 @@ static int written_here(struct flow *f, const char *name, struct err *e)
 			 */
 			f->stored = p.at;
 			memcpy(f->was, was, sizeof(was));
+			if (!x->end && f->read_as_pointer && exact && o.what.len == f->l.len && is_arithmetic(&p, here))
+				explain_end(x, END_COMPUTED,
+					    "it was written as `%s', a number, and read as another member, an address",
+					    here);
 			if (!x->end && is_filling(&p))
 				explain_end(x, END_COMPUTED, "the statement filled %s", name);
 			if (x->end)
@@ -355,6 +387,32 @@ static int to_first_part(struct flow *f, uint64_t birth, struct err *e)
 	return 0;
 }
 
+/*
+ * A pointer to nothing was read by a loop along a list, in a function that returned it, or that is inlined where it was
+ * used: the list had no such element, and how its last one came there says nothing.
+ */
+static bool is_end_of_search(const struct flow *f, struct inspect *p)
+{
+	const struct step *failure = &f->x->chain.v[0];
+	const char *user = json_string_value(json_object_get(failure->location, "function"));
+	cleanup_free char *walks = NULL, *field = NULL;
+	size_t level = (size_t)p->user;
+	struct condition c = {0};
+	bool left = f->x->returned.slot != 0, is;
+
+	if (f->trial || !f->pointer || f->number || f->l.len != 8 || !flow_is_zero(f) || !f->x->chain.n || !user ||
+	    level >= p->nframes || str_eq(inspect_function(p, level), user))
+		return false;
+	for (size_t i = level + 1; i < p->nframes && p->frames[i].addr == p->frames[level].addr && !left; i++)
+		left = str_eq(inspect_function(p, i), user);
+	if (!left)
+		return false;
+	condition_at(p, p->user, condition_of_loop, &c);
+	is = c.all && condition_list_walked(c.all, &walks, &field);
+	condition_fini(&c);
+	return is;
+}
+
 /* The value is in memory. */
 int flow_memory(struct flow *f, struct err *e)
 {
@@ -380,6 +438,16 @@ int flow_memory(struct flow *f, struct err *e)
 	birth = inspect_birth(&p, f->l.addr, function, sizeof(function));
 	if (!birth && inspect_object(&p, f->l.addr, &o) && o.heap)
 		birth = o.header;
+	f->read_as_pointer = exact && f->pointer && !f->number && f->l.len == 8 && is_pointer(&p, name);
+	if (is_end_of_search(f, &p)) {
+		cleanup_free char *who = xstrdup(inspect_function(&p, (size_t)p.user));
+
+		inspect_step(&p, STEP_LOAD, name, NULL, NULL, "%s found nothing: %s is 0, the end of its list", who,
+			     name);
+		inspect_close(&p);
+		explain_end(x, END_COMPUTED, "%s found nothing", who);
+		return FLOW_ENDED;
+	}
 	if (f->derived && f->last == f->l.addr && !flow_was_wrong(f)) {
 		inspect_close(&p);
 		x->counted = true;

@@ -291,7 +291,9 @@ static int note_return(struct flow *f, uint64_t slot, struct err *e)
 {
 	struct explain *x = f->x;
 
-	if (f->trial || !f->pointer || f->number || f->l.reg != INSN_RAX || f->l.len != 8 || !flow_is_zero(f))
+	bool points = f->pointer && !f->number && f->l.len == 8;
+
+	if (f->trial || !(points || (f->compared && !f->last)) || f->l.reg != INSN_RAX || !flow_is_zero(f))
 		return 0;
 	x->returned.slot = slot;
 	x->returned.steps = x->chain.n;

@@ -187,13 +187,15 @@ static bool made_of_number(const struct flow *f, const struct insn_origin *o)
 	       o->from[0].len < 8;
 }
 
-/* It is the address of a variable in the frame of the function. */
+/* It is the address of a variable in the frame of the function. One that begins where the stack pointer is has that for
+ * its address. */
 static bool made_of_frame(const struct flow *f, const struct user_regs_struct *r, const struct insn_origin *o)
 {
 	const struct insn_loc *from = &o->from[0];
+	bool copies = o->effect == INSN_COPIES && from->reg == INSN_RSP && from->len == 8;
 	uint64_t away;
 
-	if (!f->pointer || o->effect != INSN_DERIVES || from->where != INSN_IN_REG ||
+	if (!f->pointer || !(o->effect == INSN_DERIVES || copies) || from->where != INSN_IN_REG ||
 	    (from->reg != INSN_RSP && from->reg != INSN_RBP) ||
 	    (f->l.where == INSN_IN_REG && (f->l.reg == INSN_RSP || f->l.reg == INSN_RBP)))
 		return false;
@@ -225,7 +227,7 @@ bool flow_is_made(struct flow *f, const struct user_regs_struct *r, const struct
 	case INSN_SETS:
 		return true;
 	case INSN_COPIES:
-		return made_of_number(f, o);
+		return made_of_number(f, o) || made_of_frame(f, r, o);
 	case INSN_COMPUTES:
 		return !wrong_one(f, r, o);
 	case INSN_DERIVES:
@@ -236,6 +238,12 @@ bool flow_is_made(struct flow *f, const struct user_regs_struct *r, const struct
 	}
 }
 
+static int is_of_frame(struct flow *f, const char *name)
+{
+	explain_end(f->x, END_COMPUTED, "%s is the address of a variable of the function's own", name);
+	return FLOW_ENDED;
+}
+
 /* What an instruction, in front of which it stands, makes of its operands. p: closed here; NULL: it writes a register.
  */
 int flow_take_origin(struct flow *f, const struct user_regs_struct *r, const struct insn_origin *o, const char *name)
@@ -244,6 +252,8 @@ int flow_take_origin(struct flow *f, const struct user_regs_struct *r, const str
 
 	switch (o->effect) {
 	case INSN_COPIES:
+		if (made_of_frame(f, r, o))
+			return is_of_frame(f, name);
 		if (!made_of_number(f, o))
 			return flow_go_on(f, r, &o->from[0], true);
 		explain_end(f->x, END_COMPUTED, "the statement made an address of a number");
@@ -258,10 +268,8 @@ int flow_take_origin(struct flow *f, const struct user_regs_struct *r, const str
 		}
 		if (made_large(f, r, o))
 			break;
-		if (made_of_frame(f, r, o)) {
-			explain_end(f->x, END_COMPUTED, "%s is the address of a variable of the function's own", name);
-			return FLOW_ENDED;
-		}
+		if (made_of_frame(f, r, o))
+			return is_of_frame(f, name);
 		if (is_comparison(o) || f->pointer || is_part_of_comparison(f, o)) {
 			f->derived = true;
 			return flow_go_on(f, r, &o->from[0], false);

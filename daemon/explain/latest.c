@@ -206,7 +206,7 @@ static int is_counter(struct explain *x, pid_t tid, const struct insn_loc *from,
 
 static int follow_other(struct explain *x, pid_t tid, const struct insn_loc *l, struct err *e)
 {
-	struct flow f = {.x = x, .tid = tid, .l = *l};
+	struct flow f = {.x = x, .tid = tid, .l = *l, .compared = true};
 	struct user_regs_struct r;
 
 	if (explain_regs(x, tid, &r, e))

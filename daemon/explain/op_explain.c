@@ -80,7 +80,7 @@ static int explain_crash(struct explain *x, struct err *e)
 	if (explain_goto_failure(x, e))
 		return -1;
 	if (f.sig == SIGABRT)
-		return failure_abort(x, e);
+		return failure_abort(x, e) || failure_returned(x, e) ? -1 : 0;
 	r = f.code > 0 ? failure_fault(x, &f, e) : explain_signal(x, &f, e);
 	return r || failure_returned(x, e) || because_of_bound(x, e) ? -1 : because_here(x, e);
 }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * returned.c: a pointer to nothing that a function of the program's has returned, as one that looks something up. The
- * value itself is a constant then, or the end of a list, and says nothing. The function is called again, with the same
- * arguments, in earlier states: the statement since which it finds nothing is the cause.
+ * returned.c: a pointer to nothing, or a 0, that a function of the program's has returned, as one that looks something
+ * up, or checks something. The value itself is a constant then, or the end of a list, and says nothing. The function is
+ * called again, with the same arguments, in earlier states: the statement since which it finds nothing is the cause.
  */
 #include <string.h>
 
@@ -17,12 +17,22 @@
 
 #define ARGUMENTS_MOST 6u /* in registers (System V ABI) */
 
-/* Is the argument's value the same object in an earlier state? Not what stands on a stack, which others had before. */
-static bool is_lasting(struct explain *x, uint64_t v)
+/*
+ * Is the argument's value the same object in an earlier state? What stands on a stack is, as long as the function lasts
+ * whose variable it is: *owner, "" for none. false: others had it before.
+ */
+static bool is_lasting(struct inspect *p, uint64_t v, char owner[128])
 {
+	struct explain *x = p->x;
 	struct mapping m;
+	char function[128] = "";
 
-	return !maps_find(cursor_memory(&x->t), v, &m) || !(shim_is_stack(v) || str_eq(m.path, "[stack]"));
+	if (!maps_find(cursor_memory(&x->t), v, &m) || !(shim_is_stack(v) || str_eq(m.path, "[stack]")))
+		return true;
+	if (!inspect_birth(p, v, function, sizeof(function)) || (*owner && !str_eq(owner, function)))
+		return false;
+	memcpy(owner, function, sizeof(function));
+	return true;
 }
 
 static bool is_register_type(const char *type)
@@ -38,24 +48,34 @@ static bool is_register_type(const char *type)
 }
 
 /* One argument, of the type in [from, to), as its register has it. false: it has no place in one. */
-static bool add_argument(struct explain *x, struct buf *b, const char *from, const char *to, uint64_t v)
+static bool add_argument(struct inspect *p, struct buf *b, const char *from, const char *to, uint64_t v,
+			 char owner[128])
 {
 	cleanup_free char *type = xstrndup(from, (size_t)(to - from));
 
-	if (!is_register_type(type) || (strchr(type, '*') && !is_lasting(x, v)))
+	if (!is_register_type(type) || (strchr(type, '*') && !is_lasting(p, v, owner)))
 		return false;
 	buf_addf(b, "(%s) 0x%llx", type, (unsigned long long)v);
 	return true;
 }
 
-/* "struct entry *(const char *, int)": the call with the arguments in the registers; malloc'd. NULL: not understood. */
-static char *call_text(struct explain *x, const char *function, const char *type, const struct user_regs_struct *r)
+/* Is what it returns a number or an address? */
+static bool returns_register(const char *type, const char *open)
 {
+	cleanup_free char *what = xstrndup(type, (size_t)(open - type));
+
+	return !str_starts(what, "void (") && is_register_type(what);
+}
+
+/* "struct entry *(const char *, int)": the call with the arguments in the registers; malloc'd. NULL: not understood. */
+static char *call_text(struct inspect *p, const char *type, const struct user_regs_struct *r, char owner[128])
+{
+	const char *function = inspect_function(p, 0);
 	const uint64_t args[ARGUMENTS_MOST] = {r->rdi, r->rsi, r->rdx, r->rcx, r->r8, r->r9};
 	const char *open = strrchr(type, '('), *s = open ? open + 1 : NULL, *end;
 	struct buf b = {0};
 
-	if (!s || strchr(function, ':') || strpbrk(type, "[{") || !memchr(type, '*', (size_t)(open - type)) ||
+	if (!s || strchr(function, ':') || strpbrk(type, "[{") || !returns_register(type, open) ||
 	    memchr(type, '(', (size_t)(open - type)))
 		return NULL;
 	end = strchr(s, ')');
@@ -67,7 +87,7 @@ static char *call_text(struct explain *x, const char *function, const char *type
 
 		if (n)
 			buf_add_str(&b, ", ");
-		if (n == ARGUMENTS_MOST || !add_argument(x, &b, s, to, args[n])) {
+		if (n == ARGUMENTS_MOST || !add_argument(p, &b, s, to, args[n], owner)) {
 			buf_fini(&b);
 			return NULL;
 		}
@@ -81,7 +101,7 @@ static char *call_text(struct explain *x, const char *function, const char *type
  * To the call of the function that returned it. *text: the call, malloc'd, *bad: the position. 0; 1: that is not known;
  * -1.
  */
-static int to_call(struct explain *x, char **text, char **bad, struct err *e)
+static int to_call(struct explain *x, char **text, char owner[128], char **bad, struct err *e)
 {
 	cleanup_free char *type = NULL, *command = NULL;
 	struct timeline_point at;
@@ -108,7 +128,7 @@ static int to_call(struct explain *x, char **text, char **bad, struct err *e)
 		got = 1;
 	if (!got) {
 		type[strcspn(type, "\n")] = '\0';
-		*text = call_text(x, inspect_function(&p, 0), type + strlen("type = "), &r);
+		*text = call_text(&p, type + strlen("type = "), &r, owner);
 		*bad = str_fmt("%llu/0x%llx#%llu", (unsigned long long)at.event, (unsigned long long)at.pc,
 			       (unsigned long long)at.hits);
 		got = *text && at.pc && at.hits ? 0 : 1;
@@ -131,14 +151,15 @@ int failure_returned(struct explain *x, struct err *e)
 	cleanup_free char *text = NULL, *bad = NULL, *found = NULL, *was = x->end_text ? xstrdup(x->end_text) : NULL;
 	size_t before = x->chain.n, keep = x->returned.steps;
 	enum chain_end end = x->end;
+	char owner[128] = "";
 	int r;
 
 	if (!x->returned.slot || keep > before)
 		return 0;
-	r = to_call(x, &text, &bad, e);
+	r = to_call(x, &text, owner, &bad, e);
 	if (!r) {
 		found = str_fmt("%s != 0", text);
-		r = condition_turned(x, found, found, bad, e);
+		r = condition_turned(x, found, found, owner, bad, e);
 	}
 	if (r < 0 && !explain_may_go_on(x, e))
 		return -1;
@@ -149,6 +170,6 @@ int failure_returned(struct explain *x, struct err *e)
 	}
 	while (x->chain.n > keep + 1)
 		chain_drop(&x->chain, keep);
-	explain_end_instead(x, END_TRANSITION, "since this statement `%s' returns nothing", text);
+	explain_end_instead(x, END_TRANSITION, "since this statement `%s' returns 0", text);
 	return 0;
 }

@@ -14,6 +14,7 @@ static volatile int long_name = 1;
 static void __attribute__((noinline)) set_name(struct person *p, const char *name)
 {
 	strcpy(p->name, name); /* BUG */
+	long_name++;
 }
 
 int main(void)

@@ -13,7 +13,7 @@ struct map {
 	unsigned n;
 };
 
-static struct entry *find(struct map *m, unsigned key)
+static struct entry *__attribute__((noinline)) find(struct map *m, unsigned key)
 {
 	struct entry *e = m->bucket[key % m->n];
 
@@ -22,14 +22,14 @@ static struct entry *find(struct map *m, unsigned key)
 	return e;
 }
 
-static void add(struct map *m, struct entry *e, unsigned key)
+static void __attribute__((noinline)) add(struct map *m, struct entry *e, unsigned key)
 {
 	e->key = key;
 	e->next = m->bucket[key % m->n];
 	m->bucket[key % m->n] = e;
 }
 
-static void grow(struct map *m)
+static void __attribute__((noinline)) grow(struct map *m)
 {
 	m->n = 8; /* BUG */
 }

@@ -124,10 +124,42 @@ static void assigned_array(void **state)
 	}
 }
 
+static const struct {
+	const char *loop, *name, *field;
+} walks[] = {
+	{"for (e = head; e; e = e->next) n++;", "e", "next"},
+	{"while (p) { f(p); p = p -> link ; }", "p", "link"},
+	{"while (p && (p = p->next)) ;", "p", "next"},
+	{"for (e = x->next; e; e = f->next) ;", NULL, NULL},
+	{"while (e) e = e->next->next;", NULL, NULL},
+	{"while (e) e = e->next[0];", NULL, NULL},
+	{"while (e) e->next = e->next;", NULL, NULL},
+	{"while (e == e->next) *e = e->x;", NULL, NULL},
+	{"while (p) p = pp->next;", NULL, NULL},
+	{"p = p->", NULL, NULL},
+	{"", NULL, NULL},
+};
+
+static void list_walked(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < sizeof(walks) / sizeof(walks[0]); i++) {
+		char *name = NULL, *field = NULL;
+
+		assert_int_equal(condition_list_walked(walks[i].loop, &name, &field), walks[i].name != NULL);
+		if (walks[i].name) {
+			assert_string_equal(name, walks[i].name);
+			assert_string_equal(field, walks[i].field);
+		}
+		free(name);
+		free(field);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {cmocka_unit_test(around), cmocka_unit_test(assigned_array),
-					   cmocka_unit_test(of_loops)};
+					   cmocka_unit_test(of_loops), cmocka_unit_test(list_walked)};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: MIT */
+/* ring.h: a list that has no end, since its last element leads back to another one. */
+#ifndef FRED_EXPLAIN_RING_H
+#define FRED_EXPLAIN_RING_H
+
+#include "explain/inspect.h"
+
+#define RING_MOST 64u /* elements */
+
+/*
+ * The words `field` of the elements, from the one that the variable `name` points to in a frame on, if they lead back
+ * to that: how many; 0: they do not.
+ */
+unsigned ring_read(struct inspect *p, int level, const char *name, const char *field, uint64_t word[RING_MOST]);
+/*
+ * Adds a step where one of these words was written last before the failure, and says why the chain ends. 0; 1: none was
+ * written; -1. The cursor stands anywhere afterwards.
+ */
+int ring_tell(struct explain *x, const uint64_t *word, unsigned n, const char *name, const char *field, struct err *e);
+
+#endif
