@@ -150,6 +150,21 @@ static uint64_t call_of_frame(struct inspect *p, int level)
 	return outer.value[GDB_REG_SP] - 8;
 }
 
+/* Are the steps after so many all in the condition itself? Then they say no more than that it did not hold. */
+static bool is_in_condition(const struct explain *x, size_t before, const struct condition *c)
+{
+	const json_t *file = json_object_get(x->chain.v[0].location, "file");
+
+	for (size_t i = before; i < x->chain.n; i++) {
+		const json_t *l = x->chain.v[i].location;
+		json_int_t line = json_integer_value(json_object_get(l, "line"));
+
+		if (c->to == INT_MAX || line < c->from || line > c->to || !json_equal(json_object_get(l, "file"), file))
+			return false;
+	}
+	return true;
+}
+
 /*
  * What the instruction compared that decided the branch in these lines. at: where the statement stands; call: of the
  * frame that it stands in. begins: the chain's last step is only where a variable begins, and goes if this tells more.
@@ -181,6 +196,8 @@ static int by_branch(struct explain *x, const struct condition *c, const struct 
 		if (r < 0)
 			return -1;
 	}
+	if (!r && x->chain.n > before && is_in_condition(x, before, c) && !is_of_calls(x->end))
+		r = 1;
 	if (!r && x->chain.n > before && !(of == CONDITION_OF_OBJECTS && is_on_stack(x) && !is_of_calls(x->end)) &&
 	    !chain_led_nowhere(x->end)) {
 		if (begins)

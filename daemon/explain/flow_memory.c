@@ -400,8 +400,9 @@ static bool is_end_of_search(const struct flow *f, struct inspect *p)
 	struct condition c = {0};
 	bool left = f->x->returned.slot != 0, is;
 
-	if (f->trial || !f->pointer || f->number || f->l.len != 8 || !flow_is_zero(f) || !f->x->chain.n || !user ||
-	    level >= p->nframes || str_eq(inspect_function(p, level), user))
+	if (f->trial || !((f->pointer && !f->number) || (f->compared && !f->last)) || f->l.len != 8 ||
+	    !flow_is_zero(f) || !f->x->chain.n || !user || level >= p->nframes ||
+	    str_eq(inspect_function(p, level), user))
 		return false;
 	for (size_t i = level + 1; i < p->nframes && p->frames[i].addr == p->frames[level].addr && !left; i++)
 		left = str_eq(inspect_function(p, i), user);
@@ -411,6 +412,16 @@ static bool is_end_of_search(const struct flow *f, struct inspect *p)
 	is = c.all && condition_list_walked(c.all, &walks, &field);
 	condition_fini(&c);
 	return is;
+}
+
+/* That it was not found is a cause where it was used all the same; a check that has found it so says no more by that.
+ */
+static void tell_end_of_search(struct flow *f, struct inspect *p, const char *name)
+{
+	const char *who = inspect_function(p, (size_t)p->user);
+
+	inspect_step(p, STEP_LOAD, name, NULL, NULL, "%s found nothing: %s is 0, the end of its list", who, name);
+	explain_end(f->x, f->pointer ? END_COMPUTED : END_UNKNOWN, "%s found nothing", who);
 }
 
 /* The value is in memory. */
@@ -440,12 +451,8 @@ int flow_memory(struct flow *f, struct err *e)
 		birth = o.header;
 	f->read_as_pointer = exact && f->pointer && !f->number && f->l.len == 8 && is_pointer(&p, name);
 	if (is_end_of_search(f, &p)) {
-		cleanup_free char *who = xstrdup(inspect_function(&p, (size_t)p.user));
-
-		inspect_step(&p, STEP_LOAD, name, NULL, NULL, "%s found nothing: %s is 0, the end of its list", who,
-			     name);
+		tell_end_of_search(f, &p, name);
 		inspect_close(&p);
-		explain_end(x, END_COMPUTED, "%s found nothing", who);
 		return FLOW_ENDED;
 	}
 	if (f->derived && f->last == f->l.addr && !flow_was_wrong(f)) {

@@ -289,7 +289,10 @@ int flow_take_origin(struct flow *f, const struct user_regs_struct *r, const str
 		explain_end(f->x, END_UNKNOWN, "the instruction that wrote %s is not understood", name);
 		return FLOW_ENDED;
 	}
-	explain_end(f->x, END_COMPUTED, "the statement computed %s", name);
+	if (o->what.where == INSN_IN_REG && o->what.reg == INSN_FLAGS)
+		explain_end(f->x, END_UNKNOWN, "values were compared, and none of them tells more");
+	else
+		explain_end(f->x, END_COMPUTED, "the statement computed %s", name);
 	return FLOW_ENDED;
 }
 

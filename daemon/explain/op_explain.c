@@ -85,17 +85,17 @@ static int explain_crash(struct explain *x, struct err *e)
 	return r || failure_returned(x, e) || because_of_bound(x, e) ? -1 : because_here(x, e);
 }
 
-static bool has_file(const struct step *s)
-{
-	return json_is_string(json_object_get(s->location, "file"));
-}
-
-/* Does the chain end in code of which no statement is known, though the program's are? */
+/* Does the chain end in code of which no statement is known? */
 static bool names_no_statement(const struct explain *x)
 {
-	const struct step *first = &x->chain.v[0], *last = &x->chain.v[x->chain.n - 1];
+	return !json_is_string(json_object_get(x->chain.v[x->chain.n - 1].location, "file"));
+}
 
-	return !has_file(last) && (has_file(first) || (x->end == END_DECIDED && x->chain.n == 1));
+/* Also where one is in a function that the compiler has put into the other's. */
+static bool is_same_line(const json_t *a, const json_t *b)
+{
+	return json_equal(json_object_get(a, "file"), json_object_get(b, "file")) &&
+	       json_equal(json_object_get(a, "line"), json_object_get(b, "line"));
 }
 
 /* Did the program end itself, by a check of its own, and does the chain not lead on from the statement that did it? */
@@ -108,7 +108,7 @@ static bool names_failure_only(const struct explain *x)
 	for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++)
 		checked |= str_eq(x->failure.kind, kinds[i]);
 	return checked && (x->end == END_DECIDED || x->end == END_CONSTANT || x->end == END_COMPUTED) &&
-	       (x->chain.n == 1 || chain_same_place(first->location, last->location, true));
+	       (x->chain.n == 1 || is_same_line(first->location, last->location));
 }
 
 /* What could not be followed to its end is shown, and is no cause. */
