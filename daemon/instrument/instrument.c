@@ -252,6 +252,14 @@ static void one(struct instrument *i, enum replay_report_kind kind, const uint64
 	case REPORT_INSN:
 		on_insn(i, v);
 		break;
+	case REPORT_WRITTEN:
+		if (i->ops->written)
+			i->ops->written(i->ctx, i, v[1], v[2]);
+		break;
+	case REPORT_VALUES:
+		if (i->ops->values)
+			i->ops->values(i->ctx, i, v[1], v[2]);
+		break;
 	case REPORT_ARGS:
 		if (i->ops->args)
 			i->ops->args(i->ctx, i, v[0] & REPORT_PC_MASK, v + 1);

@@ -48,7 +48,8 @@ struct instrument_ops {
 	/* Before anything else of each segment. 0 or -1. */
 	int (*segment)(void *ctx, struct instrument *i, struct err *e);
 	void (*access)(void *ctx, struct instrument *i, const struct instrument_access *a);
-	/* kind: ALLOC, FREE, RESIZE, ALIGN; a, b: see rlog/report.h; of ALLOC, i->block has REPORT_BLOCK_.... */
+	/* kind: ALLOC, FREE, RESIZE, ALIGN; a, b: see rlog/report.h; of ALLOC and RESIZE, i->block has
+	 * REPORT_BLOCK_.... */
 	void (*heap)(void *ctx, struct instrument *i, enum replay_report_kind kind, uint64_t a, uint64_t b);
 	void (*call)(void *ctx, struct instrument *i, const struct instrument_insn *insn);
 	/* kind: enum rlog_kind; object, value: SYNC of rlog/report.h. A lock is told in front of what is done under it,
@@ -61,6 +62,10 @@ struct instrument_ops {
 	void (*args)(void *ctx, struct instrument *i, uint64_t pc, const uint64_t reg[REPORT_ARG_REGS]);
 	/* Before the return, in translated code, to the address that stands at sp. Without args: never. */
 	void (*result)(void *ctx, struct instrument *i, uint64_t sp, uint64_t rax);
+	/* With insn, after it: VALUES of rlog/report.h. */
+	void (*values)(void *ctx, struct instrument *i, uint64_t operand, uint64_t other);
+	/* The recorder has written here. */
+	void (*written)(void *ctx, struct instrument *i, uint64_t addr, uint64_t len);
 	/* After all else of each segment; it ends with event i->event + 1. 0 or -1. */
 	int (*ended)(void *ctx, struct instrument *i, struct err *e);
 	bool (*cancelled)(void *ctx);

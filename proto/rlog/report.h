@@ -27,7 +27,7 @@
 	X(RET, 2) /* where the return address stands that is taken; PC 0: the recorder returns */                      \
 	X(ALLOC, 3) /* instead of an address: REPORT_BLOCK_...; block, bytes asked for */                              \
 	X(FREE, 2) /* block */                                                                                         \
-	X(RESIZE, 3) /* block, bytes: as many are the program's now */                                                 \
+	X(RESIZE, 3) /* as of ALLOC: block, bytes: as many are the program's now */                                    \
 	X(ALIGN, 3) /* block just allocated, the address in it that the program gets; the bytes end where they did */  \
 	X(SYNC, 3) /* the kind of a record (rlog.h) instead of an address; the object that it is about, 0: none; its   \
 		      first operand, of COND_WAIT the mutex */                                                         \
@@ -35,7 +35,10 @@
 	X(INSN, 2) /* if `every`: before each instruction, and before its other entries: the stack pointer */          \
 	X(ARGS, 8) /* if `args`: after the other entries of a call or jump by memory, and before a call of the         \
 		      recorder, of which it has the function's address: rdi, rsi, rdx, rcx, r8, r9, rsp */             \
-	X(RESULT, 2) /* if `args`: before RET: rax */
+	X(RESULT, 2) /* if `args`: before RET: rax */                                                                  \
+	X(VALUES, 3) /* if `every`: of add, or, adc, sbb, and, sub, xor, cmp and test: the operand that the ModRM      \
+			byte names in its lower half, in memory or as a whole register, and the other register */      \
+	X(WRITTEN, 3) /* the recorder has written outputs of a system call, or libc a line: where, bytes */
 
 enum replay_report_kind {
 #define X(name, words) REPORT_##name,

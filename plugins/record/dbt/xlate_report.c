@@ -14,6 +14,9 @@
 #define MODRM_RCX (1 << 3)
 #define EVEX_BYTES 4
 #define ADDR32 0x67
+#define HALF 0x66
+#define FS_PREFIX 0x64
+#define GS_PREFIX 0x65
 
 static struct replay_report *report_of(const struct xlate *x)
 {
@@ -78,6 +81,21 @@ static uint8_t extension(const uint8_t *p, const struct insn *i)
 	return i->vex == 2 ? 0 : (uint8_t)(~p[i->op_at - i->vex + 1] >> 5 & 3);
 }
 
+/* The address relative to RIP with which what has been put ends means the same as in the original. */
+static void adjust_operand(struct xlate *x, struct cache *c, const uint8_t *p, const struct insn *i)
+{
+	int64_t from_here;
+	int32_t d;
+
+	if (!i->rip_at)
+		return;
+	memcpy(&d, p + i->rip_at, sizeof(d));
+	from_here = (int64_t)((uint64_t)p + i->len + (uint64_t)(int64_t)d - (uint64_t)c->cur);
+	x->failed |= from_here != (int32_t)from_here;
+	d = (int32_t)from_here;
+	memcpy(c->cur - sizeof(d), &d, sizeof(d));
+}
+
 /* lea OPERAND, %rcx */
 static void put_lea(struct xlate *x, struct cache *c, const uint8_t *p, const struct insn *i)
 {
@@ -89,16 +107,7 @@ static void put_lea(struct xlate *x, struct cache *c, const uint8_t *p, const st
 			put(c, q, 1);
 	put(c, b, sizeof(b));
 	put(c, p + i->modrm_at + 1, to - i->modrm_at - 1u);
-	if (i->rip_at) {
-		int32_t d;
-		int64_t from_here;
-
-		memcpy(&d, p + i->rip_at, sizeof(d));
-		from_here = (int64_t)((uint64_t)p + i->len + (uint64_t)(int64_t)d - (uint64_t)c->cur);
-		x->failed |= from_here != (int32_t)from_here;
-		d = (int32_t)from_here;
-		memcpy(c->cur - sizeof(d), &d, sizeof(d));
-	}
+	adjust_operand(x, c, p, i);
 }
 
 /* Which opmask register says what of the operand is accessed; 0: all is. */
@@ -156,6 +165,91 @@ static void put_sp(struct xlate *x, struct cache *c, enum replay_report_kind kin
 	finish_two(x, c, kind, pc);
 }
 
+static int has_prefix(const uint8_t *p, const struct insn *i, uint8_t prefix)
+{
+	for (const uint8_t *q = p; q < p + i->op_at; q++)
+		if (*q == prefix)
+			return 1;
+	return 0;
+}
+
+/* add, or, adc, sbb, and, sub, xor, cmp: 00 to 3d; the same with a constant: 80, 81, 83; test: 84, 85, a8, a9, f6, f7
+ */
+static int has_values(const uint8_t *p, const struct insn *i)
+{
+	if (i->vex || i->map != 0 || has_prefix(p, i, GS_PREFIX))
+		return 0;
+	if (!i->modrm_at)
+		return (i->op & 0xc6) == 0x04 || (i->op & 0xfe) == 0xa8;
+	if ((i->op & 0xfe) == 0xf6)
+		return (p[i->modrm_at] >> 3 & 6) == 0;
+	return (i->op & 0xc4) == 0 || i->op == 0x80 || i->op == 0x81 || i->op == 0x83 || (i->op & 0xfe) == 0x84;
+}
+
+static int has_other_register(const struct insn *i)
+{
+	return i->modrm_at && ((i->op & 0xc4) == 0 || (i->op & 0xfe) == 0x84);
+}
+
+/* The whole register in which this one is: without REX, 4 to 7 are ah to bh where bytes are meant. */
+static unsigned whole(const struct insn *i, unsigned reg)
+{
+	return !(i->op & 1) && !i->rex && reg >= 4 ? reg - 4 : reg;
+}
+
+/* mov %reg, %rcx */
+static void put_register(struct cache *c, unsigned reg)
+{
+	const uint8_t b[] = {(uint8_t)(0x48 | reg >> 3 << 2), STORE, (uint8_t)(0xc0 | (reg & 7) << 3 | RCX)};
+
+	put(c, b, sizeof(b));
+}
+
+/* mov OPERAND, %rcx, of as many bytes as it has; what is above becomes 0 */
+static void put_operand(struct xlate *x, struct cache *c, const uint8_t *p, const struct insn *i)
+{
+	uint8_t rex = (uint8_t)(0x40 | (i->rex & 0xb)), modrm = (uint8_t)((p[i->modrm_at] & 0xc7) | MODRM_RCX);
+	unsigned to = i->imm_at ? i->imm_at : i->len;
+	int byte = !(i->op & 1), half = has_prefix(p, i, HALF) && !(i->rex & 8);
+
+	for (const uint8_t *q = p; q < p + i->op_at; q++)
+		if (*q == FS_PREFIX || *q == ADDR32)
+			put(c, q, 1);
+	put(c, &rex, 1);
+	if (byte)
+		BYTES(c, 0x0f, 0xb6);
+	else if (half)
+		BYTES(c, 0x0f, 0xb7);
+	else
+		BYTES(c, LOAD);
+	put(c, &modrm, 1);
+	put(c, p + i->modrm_at + 1, to - i->modrm_at - 1u);
+	adjust_operand(x, c, p, i);
+}
+
+static void put_values(struct xlate *x, struct cache *c, const uint8_t *p, const struct insn *i)
+{
+	uint8_t modrm = i->modrm_at ? p[i->modrm_at] : 0xc0; /* without one: rax */
+	unsigned reg = whole(i, (modrm >> 3 & 7) | (i->rex & 4) << 1);
+
+	begin(c);
+	if (modrm >> 6 == 3)
+		put_register(c, whole(i, (modrm & 7) | (i->rex & 1) << 3));
+	else
+		put_operand(x, c, p, i);
+	put_cur(x, c, 0xa1);
+	put_word(c, 1);
+	if (has_other_register(i) && reg == RAX)
+		put_gs(c, LOAD, RCX, GS(kept_rax));
+	else if (has_other_register(i) && reg == RCX)
+		put_gs(c, LOAD, RCX, GS(kept_rcx));
+	else if (has_other_register(i))
+		put_register(c, reg);
+	put_word(c, 2);
+	put_head(c, REPORT_VALUES, (uint64_t)p);
+	end(x, c, 3);
+}
+
 void emit_report_args(struct xlate *x, struct cache *c, uint64_t pc)
 {
 	if (!report_of(x) || !report_of(x)->args)
@@ -179,6 +273,8 @@ void emit_report(struct xlate *x, struct cache *c, const uint8_t *p, const struc
 		return;
 	if (report_of(x)->every)
 		put_sp(x, c, REPORT_INSN, (uint64_t)p);
+	if (report_of(x)->every && has_values(p, i))
+		put_values(x, c, p, i);
 	if (is_string(i)) {
 		put_string(x, c, REPORT_STRING, (uint64_t)p);
 		return;

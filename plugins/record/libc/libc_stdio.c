@@ -4,6 +4,7 @@
  */
 #include "record/core/real.h"
 #include "record/core/state.h"
+#include "record/core/tell.h"
 #include "record/sync/lib.h"
 #include "record/sync/lib_file.h"
 
@@ -31,9 +32,23 @@ FILE_CALL(char *, fgets, (char *s, int n, FILE *f), f, (s, n, f))
 FILE_CALL(char *, __fgets_chk, (char *s, size_t room, int n, FILE *f), f, (s, room, n, f))
 FILE_CALL(char *, gets, (char *s), stdin, (s))
 FILE_CALL(char *, __gets_chk, (char *s, size_t room), stdin, (s, room))
-FILE_CALL(ssize_t, getline, (char **line, size_t *n, FILE *f), f, (line, n, f))
-FILE_CALL(ssize_t, getdelim, (char **line, size_t *n, int delim, FILE *f), f, (line, n, delim, f))
-FILE_CALL(ssize_t, __getdelim, (char **line, size_t *n, int delim, FILE *f), f, (line, n, delim, f))
+
+/* Which block a line is in is known afterwards only. */
+#define LINE_CALL(name, params, args)                                                                                  \
+	LIBC(ssize_t, name, params)                                                                                    \
+	{                                                                                                              \
+		int locked = lib_file_enter(f);                                                                        \
+		ssize_t ret = REAL_W(name) args;                                                                       \
+                                                                                                                       \
+		if (ret >= 0)                                                                                          \
+			shim_tell_written(*line, (uint64_t)ret + 1);                                                   \
+		lib_file_leave(f, locked);                                                                             \
+		return ret;                                                                                            \
+	}
+
+LINE_CALL(getline, (char **line, size_t *n, FILE *f), (line, n, f))
+LINE_CALL(getdelim, (char **line, size_t *n, int delim, FILE *f), (line, n, delim, f))
+LINE_CALL(__getdelim, (char **line, size_t *n, int delim, FILE *f), (line, n, delim, f))
 
 /* ---- wide characters ---- */
 

@@ -86,10 +86,10 @@ static inline void tell(enum replay_report_kind kind, const void *p, uint64_t n)
 }
 
 /* what: REPORT_BLOCK_... */
-static inline void tell_block(const void *p, uint64_t n, unsigned what, const void *site)
+static inline void tell_block(enum replay_report_kind kind, const void *p, uint64_t n, unsigned what, const void *site)
 {
 	if (unlikely(shim_report != 0))
-		shim_tell(REPORT_ALLOC, what | (site == shim_tell_back ? 0 : REPORT_BLOCK_INNER), (uint64_t)p, n);
+		shim_tell(kind, what | (site == shim_tell_back ? 0 : REPORT_BLOCK_INNER), (uint64_t)p, n);
 }
 
 /*
@@ -125,7 +125,7 @@ static inline __attribute__((always_inline)) void *take(size_t n, int *zero, uns
 {
 	void *p = likely(!which) ? heap_take(n, zero) : detect_take(n, zero, site);
 
-	tell_block(p, n, what, site);
+	tell_block(REPORT_ALLOC, p, n, what, site);
 	return p;
 }
 
@@ -265,7 +265,7 @@ static inline __attribute__((always_inline)) void *resize(void *p, size_t n, con
 		     heap_glibc_word(*word_behind(b)) >= 1u << 21))
 		check_next(heap_glibc_word(*word_behind(b)), "realloc(): invalid next size");
 	if (resize_in_place(p, b, n, &state)) {
-		tell(REPORT_RESIZE, p, n);
+		tell_block(REPORT_RESIZE, p, n, 0, site);
 		return p;
 	}
 	have = usable(p);

@@ -12,6 +12,7 @@
  * One thread at a time does this; another one that reads meanwhile logs bytes.
  */
 #include "record/core/state.h"
+#include "record/core/tell.h"
 #include "record/core/util.h"
 #include "record/event/turn.h"
 #include "record/store/files.h"
@@ -335,6 +336,7 @@ void refs_read(const struct rlog_ref *ref, const struct piece *v)
 	for (; left; left -= n, off += n, i++) {
 		n = i->iov_len < left ? i->iov_len : left;
 		fill(fd, off, i->iov_base, n);
+		shim_tell_written(i->iov_base, n);
 		sum = crc32c(sum, i->iov_base, n);
 	}
 	raw_close(fd);

@@ -2,6 +2,7 @@
 /* sys_msg.c: system calls with many or nested outputs: several messages at once, vmsplice, native AIO. */
 #include "record/core/memory.h"
 #include "record/core/state.h"
+#include "record/core/tell.h"
 #include "record/core/util.h"
 #include "record/event/turn.h"
 #include "record/sched/wait.h"
@@ -44,6 +45,7 @@ void outs_add(struct outs *o, void *p, uint64_t n)
 		if (!o->from || got != n || n > (uint64_t)(o->end - o->from))
 			shim_fail("a system call's outputs do not fit its record");
 		put_bytes(p, o->from, n);
+		shim_tell_written(p, n);
 		o->from += n;
 		return;
 	}

@@ -6,6 +6,7 @@
  * length and its bytes, in the table's order; what was read from a file may be named instead (refs.c).
  */
 #include "record/core/state.h"
+#include "record/core/tell.h"
 #include "record/event/turn.h"
 #include "record/sched/gil.h"
 #include "record/store/log.h"
@@ -100,11 +101,13 @@ static const uint8_t *scatter(const struct piece *v, const uint8_t *from, uint64
 
 	if (!v->iov) {
 		put_bytes(v->p, from, left);
+		shim_tell_written(v->p, left);
 		return from + left;
 	}
 	for (const struct iovec *i = v->iov; left; i++, left -= n, from += n) {
 		n = i->iov_len < left ? i->iov_len : left;
 		put_bytes(i->iov_base, from, n);
+		shim_tell_written(i->iov_base, n);
 	}
 	return from;
 }
