@@ -14,6 +14,8 @@
 
 static const struct cli_option options[] = {
 	REC_ARG_PROCESS_OPTION,
+	{.name = "uninitialised",
+	 .help = "memory: look for branches, addresses and outputs that depend on memory that was never written, too"},
 	{0},
 };
 
@@ -28,7 +30,7 @@ static void print_deed(const char *what, const json_t *deed)
 static void print_finding(size_t number, const json_t *f)
 {
 	const json_t *pos = json_object_get(f, "position"), *thread = json_object_get(pos, "thread"),
-		     *block = json_object_get(f, "block");
+		     *block = json_object_get(f, "block"), *origin = json_object_get(f, "origin");
 	bool leak = !strcmp(out_str(f, "kind", ""), "leak");
 	long long count = (long long)out_int(f, "count");
 
@@ -43,6 +45,8 @@ static void print_finding(size_t number, const json_t *f)
 	if (!leak)
 		print_deed("allocated", json_object_get(block, "allocated"));
 	print_deed("freed", json_object_get(block, "freed"));
+	if (!leak)
+		print_deed(strcmp(out_str(origin, "memory", ""), "heap") ? "the frame begins" : "allocated", origin);
 	putchar('\n');
 }
 
@@ -127,10 +131,13 @@ static int exec_check(struct cli *cli, struct err *e)
 		i++;
 	if (i == sizeof(checks) / sizeof(checks[0]))
 		return err_set(e, ERR_USAGE, "check '%s': what can be checked is: memory, races", cli->args.s[0]);
+	if (i && cli_has(cli, "uninitialised"))
+		return err_set(e, ERR_USAGE, "--uninitialised is for check memory");
 	rec = paths_recording(cli->args.n > 1 ? cli->args.s[1] : NULL, e);
 	if (!rec)
 		return -1;
 	params = json_pack("{s:o}", "rec", json_text(rec, strlen(rec)));
+	rec_arg_flag(params, cli, "uninitialised");
 	return client_print(cli, checks[i].method, rec_arg_add_process(params, cli, e), checks[i].print, "clean", e);
 }
 
@@ -138,7 +145,7 @@ const struct cli_command cmd_check = {
 	.name = "check",
 	.help = "find memory errors in a recording (accesses outside of blocks and to freed ones, bad frees, leaks), "
 		"or data races",
-	.usage = "memory|races [REC] [--process N]",
+	.usage = "memory|races [REC] [--process N] [--uninitialised]",
 	.options = options,
 	.exec = exec_check,
 	.min_args = 1,

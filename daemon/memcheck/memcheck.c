@@ -124,6 +124,8 @@ static void access_(void *ctx, struct instrument *i, const struct instrument_acc
 		m->jump.slot = a->addr;
 		m->jump.call = a->insn->shape.call;
 	}
+	if (m->follows)
+		follow_access(&m->follow, a);
 	if (a->writes && !visibility_is_certain(&i->visibility, a->insn->pc))
 		strings_write(&m->strings, i->thread, a->addr, a->len);
 	if (blocks_is_heap(a->addr) && !blocks_allow(&m->blocks, a->addr, a->len, &bad))
@@ -135,8 +137,14 @@ static void access_(void *ctx, struct instrument *i, const struct instrument_acc
 static void args(void *ctx, struct instrument *i, uint64_t pc, const uint64_t *reg)
 {
 	struct memcheck *m = ctx;
+	uint64_t sp = reg[6] - (m->jump.call ? 8 : 0);
+
+	if (pc == m->jump.pc && m->follows)
+		follow_call(&m->follow, m->jump.slot, sp);
 	if (pc == m->jump.pc)
-		strings_call(&m->strings, i->t->pid, i->thread, m->jump.slot, reg, reg[6] - (m->jump.call ? 8 : 0));
+		strings_call(&m->strings, i->t->pid, i->thread, m->jump.slot, reg, sp);
+	else if (m->follows && visibility_is_shim(&i->visibility, pc))
+		follow_native(&m->follow, reg);
 	m->jump.pc = 0;
 }
 
@@ -155,15 +163,18 @@ static void by_function(struct memory_finding *f, const char *function, uint64_t
 	f->from = from;
 }
 
-static void function_reads(void *ctx, const char *function, uint64_t addr, uint64_t len)
+static void function_reads(void *ctx, const char *function, uint64_t addr, uint64_t len, bool decides)
 {
 	struct memcheck *m = ctx;
 	enum finding_kind kind;
 	struct deed at;
 	uint64_t bad;
 
-	if (!blocks_is_heap(addr) || blocks_allow(&m->blocks, addr, len, &bad))
+	if (!blocks_is_heap(addr) || blocks_allow(&m->blocks, addr, len, &bad)) {
+		if (m->follows && decides)
+			follow_given(&m->follow, function, addr, len);
 		return;
+	}
 	kind = blocks_is_freed(&m->blocks, bad) ? FINDING_FREED : FINDING_OUTSIDE;
 	at = here(m, 0, 0);
 	by_function(memcheck_add(m, kind, &at, false, addr, len, blocks_near(&m->blocks, bad)), function, 0);
@@ -186,13 +197,16 @@ static void on_free(struct memcheck *m, uint64_t addr)
 	struct heap_piece *p = blocks_is_heap(addr) ? blocks_at(&m->blocks, addr) : NULL;
 	struct deed at = here(m, 0, 0);
 
-	if (p && p->state == BLOCK_LIVE)
+	if (p && p->state == BLOCK_LIVE) {
+		if (m->follows)
+			follow_free(&m->follow, p);
 		blocks_free(&m->blocks, p, &at);
-	else
+	} else {
 		memcheck_add(m, p ? FINDING_DOUBLE_FREE : FINDING_INVALID_FREE, &at, false, addr, 0,
 			     p			    ? p
 			     : blocks_is_heap(addr) ? blocks_near(&m->blocks, addr)
 						    : NULL);
+	}
 }
 
 static void heap(void *ctx, struct instrument *i, enum replay_report_kind kind, uint64_t a, uint64_t b)
@@ -206,14 +220,72 @@ static void heap(void *ctx, struct instrument *i, enum replay_report_kind kind, 
 		on_free(m, a);
 	} else if (kind == REPORT_ALLOC && a) {
 		at = here(m, 0, 0);
+		if (m->follows)
+			follow_alloc(&m->follow, a, b, i->block, &at);
 		blocks_add(&m->blocks, a, b, &at);
 	} else if (p && p->state == BLOCK_LIVE) {
+		if (kind == REPORT_RESIZE && m->follows)
+			follow_resize(&m->follow, p, b, i->block);
 		if (kind == REPORT_RESIZE)
 			blocks_resize(&m->blocks, p, b);
 		else
 			blocks_move(&m->blocks, p, b);
 	}
 }
+
+/* ---- what was never written ---- */
+
+static void insn(void *ctx, struct instrument *i, struct instrument_insn *x, uint64_t sp)
+{
+	struct memcheck *m = ctx;
+
+	(void)i;
+	follow_insn(&m->follow, x, sp);
+}
+
+static void values(void *ctx, struct instrument *i, uint64_t operand, uint64_t other)
+{
+	struct memcheck *m = ctx;
+
+	(void)i;
+	follow_values(&m->follow, operand, other);
+}
+
+static void written(void *ctx, struct instrument *i, uint64_t addr, uint64_t len)
+{
+	struct memcheck *m = ctx;
+
+	(void)i;
+	follow_written(&m->follow, addr, len);
+}
+
+static struct deed follow_here(void *ctx, uint64_t pc, uint64_t hits)
+{
+	return here(ctx, pc, hits);
+}
+
+static void unwritten_used(void *ctx, enum unwritten_use use, const char *function, const struct follow_origin *origin,
+			   uint64_t pc, uint64_t hits, uint64_t addr)
+{
+	struct memcheck *m = ctx;
+	struct deed at = here(m, pc, hits);
+	struct memory_finding *f = memcheck_add(m, FINDING_UNWRITTEN, &at, false, addr, 0, NULL);
+
+	if (!f)
+		return;
+	f->use = use;
+	f->by = function;
+	f->origin = *origin;
+}
+
+static int ended(void *ctx, struct instrument *i, struct err *e)
+{
+	struct memcheck *m = ctx;
+
+	return m->follows ? follow_event(&m->follow, i->in->seg.t->tl, i->event + 1, e) : 0;
+}
+
+/* ---- the way ---- */
 
 /* At the beginning, and after what was not told, the heap is what the process has. */
 static int begun(void *ctx, struct instrument *i, struct trace *t, struct err *e)
@@ -223,6 +295,8 @@ static int begun(void *ctx, struct instrument *i, struct trace *t, struct err *e
 
 	if (m->progress)
 		m->progress(m->ctx, i->event);
+	if (m->follows)
+		follow_begun(&m->follow);
 	if (m->known && m->unseen == missed)
 		return 0;
 	m->known = true;
@@ -237,18 +311,32 @@ static bool cancelled(void *ctx)
 	return m->cancelled && m->cancelled(m->ctx);
 }
 
-void memcheck_init(struct memcheck *m)
+void memcheck_init(struct memcheck *m, bool follows)
 {
 	static const struct instrument_ops ops = {.begun = begun,
 						  .access = access_,
 						  .heap = heap,
 						  .args = args,
 						  .result = result,
+						  .cancelled = cancelled},
+					   all = {.begun = begun,
+						  .access = access_,
+						  .heap = heap,
+						  .args = args,
+						  .result = result,
+						  .insn = insn,
+						  .values = values,
+						  .written = written,
+						  .ended = ended,
 						  .cancelled = cancelled};
+	static const struct follow_ops follow_ops = {follow_here, unwritten_used};
 	static const struct string_ops string_ops = {function_reads, function_overlaps};
 
 	memset(m, 0, sizeof(*m));
-	instrument_init(&m->i, &ops, m);
+	instrument_init(&m->i, follows ? &all : &ops, m);
+	m->follows = follows;
+	if (follows)
+		follow_init(&m->follow, &m->i, &m->blocks, &follow_ops, m);
 	blocks_init(&m->blocks);
 	strings_init(&m->strings, &string_ops, m);
 	stacks_number(&m->stacks, NULL, 0);
@@ -259,6 +347,7 @@ void memcheck_fini(struct memcheck *m)
 	instrument_fini(&m->i);
 	blocks_fini(&m->blocks);
 	strings_fini(&m->strings);
+	follow_fini(&m->follow);
 	stacks_fini(&m->stacks);
 	free(m->v);
 	memset(m, 0, sizeof(*m));

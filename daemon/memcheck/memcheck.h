@@ -9,6 +9,7 @@
 
 #include "instrument/instrument.h"
 #include "memcheck/blocks.h"
+#include "memcheck/follow.h"
 #include "memcheck/stacks.h"
 #include "memcheck/strings.h"
 
@@ -18,6 +19,7 @@ enum finding_kind {
 	FINDING_DOUBLE_FREE,
 	FINDING_INVALID_FREE,
 	FINDING_OVERLAP, /* a copy between areas that overlap, by a function that may not */
+	FINDING_UNWRITTEN, /* a use of what was never written */
 	FINDING_LEAK,
 	FINDING_KINDS
 };
@@ -28,6 +30,8 @@ struct memory_finding {
 	const char *by; /* the function of libc whose arguments say so; NULL: an access does */
 	uint64_t addr, len; /* of the access; what was freed; LEAK: bytes in all; OVERLAP: where to, and bytes */
 	uint64_t from; /* OVERLAP */
+	enum unwritten_use use; /* UNWRITTEN, and where that comes from */
+	struct follow_origin origin;
 	struct deed at; /* LEAK: where the first of the blocks was allocated */
 	struct heap_piece block; /* nearby; state BLOCK_NONE: none is known */
 	uint64_t count; /* how often, from the same stack; LEAK: blocks */
@@ -38,6 +42,8 @@ struct memcheck {
 	struct blocks blocks;
 	struct stacks stacks;
 	struct strings strings;
+	struct unwritten_follow follow;
+	bool follows; /* what was never written */
 	struct {
 		uint64_t pc, slot; /* slot: the word that it reads */
 		bool call;
@@ -54,7 +60,8 @@ struct memcheck {
 	void *ctx;
 };
 
-void memcheck_init(struct memcheck *m);
+/* follows: uses of what was never written are looked for, too. */
+void memcheck_init(struct memcheck *m, bool follows);
 void memcheck_fini(struct memcheck *m);
 /* From one event to another. */
 int memcheck_run(struct memcheck *m, struct nav *nav, uint64_t from, uint64_t to, struct err *e);

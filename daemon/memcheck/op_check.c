@@ -24,9 +24,13 @@ struct check {
 };
 
 static const char *const kinds[FINDING_KINDS] = {
-	[FINDING_OUTSIDE] = "outside",	       [FINDING_FREED] = "use-after-free",
-	[FINDING_DOUBLE_FREE] = "double-free", [FINDING_INVALID_FREE] = "invalid-free",
-	[FINDING_OVERLAP] = "overlap",	       [FINDING_LEAK] = "leak",
+	[FINDING_OUTSIDE] = "outside",
+	[FINDING_FREED] = "use-after-free",
+	[FINDING_DOUBLE_FREE] = "double-free",
+	[FINDING_INVALID_FREE] = "invalid-free",
+	[FINDING_OVERLAP] = "overlap",
+	[FINDING_UNWRITTEN] = "uninitialised",
+	[FINDING_LEAK] = "leak",
 };
 
 /* ---- words ---- */
@@ -79,9 +83,22 @@ static char *free_words(const struct memory_finding *f)
 	return str_fmt("free of 0x%llx, where no block begins", U(f->addr));
 }
 
+static char *unwritten_words(const struct memory_finding *f)
+{
+	static const char *const uses[] = {[UNWRITTEN_BRANCH] = "a branch depends on",
+					   [UNWRITTEN_ADDRESS] = "an address depends on",
+					   [UNWRITTEN_OUTPUT] = " is given"};
+
+	return str_fmt("%s%s bytes of %s that were never written", f->by ? f->by : "", uses[f->use],
+		       f->origin.heap ? "a block" : "a stack frame");
+}
+
 static char *words_of(const struct memory_finding *f)
 {
 	char *what, *out;
+
+	if (f->kind == FINDING_UNWRITTEN)
+		return unwritten_words(f);
 
 	if (f->kind == FINDING_LEAK)
 		return str_fmt("%llu byte%s in %llu block%s, which the program cannot reach at the end", U(f->len),
@@ -114,6 +131,15 @@ static json_t *block_json(struct check *c, const struct heap_piece *b)
 			 b->state == BLOCK_FREED ? known_deed_json(c, &b->freed) : json_null());
 }
 
+static json_t *origin_json(struct check *c, const struct follow_origin *from)
+{
+	json_t *o = known_deed_json(c, &from->at);
+
+	if (json_is_object(o))
+		json_object_set_new(o, "memory", json_string(from->heap ? "heap" : "stack"));
+	return o;
+}
+
 static json_t *finding_json(struct check *c, const struct memory_finding *f)
 {
 	json_t *o = deeds_json(&c->deeds, &f->at);
@@ -122,10 +148,14 @@ static json_t *finding_json(struct check *c, const struct memory_finding *f)
 	json_object_set_new(o, "kind", json_string(kinds[f->kind]));
 	json_object_set_new(o, "words", json_string(words));
 	json_object_set_new(o, "count", json_integer((json_int_t)f->count));
-	json_object_set_new(o, "address", json_sprintf("0x%llx", U(f->addr)));
+	json_object_set_new(o, "address",
+			    f->kind == FINDING_UNWRITTEN && !f->addr ? json_null()
+								     : json_sprintf("0x%llx", U(f->addr)));
 	json_object_set_new(o, "bytes", json_integer((json_int_t)f->len));
 	json_object_set_new(o, "write", json_boolean(f->writes));
 	json_object_set_new(o, "block", block_json(c, &f->block));
+	if (f->kind == FINDING_UNWRITTEN)
+		json_object_set_new(o, "origin", origin_json(c, &f->origin));
 	free(words);
 	return o;
 }
@@ -195,6 +225,15 @@ static bool has_exited(const struct check *c, struct err *e)
 	return end.how == PROCS_EXITED || end.how == PROCS_FAILED;
 }
 
+static int can_follow(const struct check *c, struct err *e)
+{
+	if (!c->m.follows || c->nav.t.ctl->report_kinds > REPORT_WRITTEN)
+		return 0;
+	return err_set(e, ERR_USAGE,
+		       "check memory --uninitialised: this recording was made by an older recorder, or with --malloc "
+		       "system: what its instructions do cannot be looked at");
+}
+
 static int run(struct check *c, struct err *e)
 {
 	struct timeline_point start;
@@ -204,7 +243,7 @@ static int run(struct check *c, struct err *e)
 		return -1;
 	c->have_nav = true;
 	total = nav_total(&c->nav);
-	if (nav_resolve(&c->nav, "start", &start, e) || nav_goto(&c->nav, start.event, e) ||
+	if (nav_resolve(&c->nav, "start", &start, e) || nav_goto(&c->nav, start.event, e) || can_follow(c, e) ||
 	    memcheck_run(&c->m, &c->nav, start.event, total, e) || nav_goto(&c->nav, total, e))
 		return -1;
 	if (has_exited(c, e) && memcheck_leaks(&c->m, &c->nav.t, e))
@@ -222,7 +261,7 @@ int op_check_memory(const json_t *params, struct op_ctx *ctx, json_t **result, s
 
 	if (pick_rec(params, &c.rec, e))
 		return -1;
-	memcheck_init(&c.m);
+	memcheck_init(&c.m, json_is_true(json_object_get(params, "uninitialised")));
 	c.m.cancelled = cancelled;
 	c.m.progress = progress;
 	c.m.ctx = &c;

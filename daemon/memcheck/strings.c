@@ -79,7 +79,8 @@ bool strings_inside(const struct strings *s, uint32_t thread)
 static void reads(struct strings *s, const struct string_call *c, uint64_t addr, uint64_t len)
 {
 	if (len)
-		s->ops->reads(s->ctx, names[c->function], addr, len);
+		s->ops->reads(s->ctx, names[c->function], addr, len,
+			      hows[c->function] != HOW_COPY && hows[c->function] != HOW_MOVE);
 }
 
 /* A copy of a structure to itself is made by compilers, too, and does no harm. */

@@ -19,8 +19,8 @@ struct string_call {
 };
 
 struct string_ops {
-	/* It reads these bytes. */
-	void (*reads)(void *ctx, const char *function, uint64_t addr, uint64_t len);
+	/* It reads these bytes; decides: what it does depends on them, it does not only copy them. */
+	void (*reads)(void *ctx, const char *function, uint64_t addr, uint64_t len, bool decides);
 	/* It copies between areas that overlap, which it may not. */
 	void (*overlaps)(void *ctx, const char *function, uint64_t to, uint64_t from, uint64_t len);
 };

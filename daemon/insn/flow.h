@@ -1,0 +1,104 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * flow.h: what one instruction of x86-64 does with the bits of its operands, as far as it is needed to follow which of
+ * them were never written: which operand becomes which, bit by bit where that is simple. Of instructions that are not
+ * known here, the results count as written.
+ */
+#ifndef FRED_INSN_FLOW_H
+#define FRED_INSN_FLOW_H
+
+#include "insn/insn.h"
+
+enum flow_op {
+	FLOW_NOTHING = 0, /* it writes nothing that is followed */
+	FLOW_UNKNOWN, /* its results count as written */
+	FLOW_MOVE, /* dst = src[0], extended with zeros */
+	FLOW_SIGN_EXTEND,
+	FLOW_ADDRESS, /* lea */
+	FLOW_AND, /* of dst and src[0], as all below */
+	FLOW_OR,
+	FLOW_XOR,
+	FLOW_ADD, /* and subtractions and comparisons */
+	FLOW_ADD_CARRY,
+	FLOW_NOT, /* of dst alone, as those below */
+	FLOW_NEGATE,
+	FLOW_SHIFT_LEFT, /* by imm, or by src[0] */
+	FLOW_SHIFT_RIGHT,
+	FLOW_SHIFT_ARITHMETIC,
+	FLOW_ROTATE_LEFT,
+	FLOW_ROTATE_RIGHT,
+	FLOW_MULTIPLY, /* dst = src[0] * src[1] */
+	FLOW_WIDE, /* mul, div: all results from all operands */
+	FLOW_SWAP_BYTES,
+	FLOW_BIT_TEST, /* carry = bit src[0] or imm of dst */
+	FLOW_COUNT, /* dst from all of src[0]: bsf, popcnt */
+	FLOW_SET_IF, /* dst = a condition */
+	FLOW_MOVE_IF, /* cmov */
+	FLOW_EXCHANGE,
+	FLOW_EXCHANGE_ADD,
+	FLOW_SPREAD_SIGN, /* cdq: rdx from the sign of rax */
+	FLOW_BRANCH, /* by flags or by src[0] */
+	FLOW_PUSH,
+	FLOW_POP,
+	FLOW_LEAVE,
+	FLOW_CALL, /* src[0]: where to, if that is a register or in memory */
+	FLOW_JUMP,
+	FLOW_RETURN,
+	FLOW_STRING_COPY, /* movs */
+	FLOW_STRING_FILL, /* stos */
+	/* vectors: byte by byte */
+	FLOW_VECTOR_MOVE,
+	FLOW_VECTOR_AND, /* dst = src[0] and src[1] */
+	FLOW_VECTOR_OR,
+	FLOW_VECTOR_LANES, /* each element from those of the sources at the same place */
+	FLOW_VECTOR_SCALAR, /* element 0 so, the others are those of src[0] */
+	FLOW_VECTOR_CONVERT, /* dst's `element` bytes from all of src[0] */
+	FLOW_VECTOR_COMPARE, /* flags from src[0] and src[1] */
+	FLOW_VECTOR_INSERT, /* element imm of dst = src[1], the others are src[0]'s */
+	FLOW_VECTOR_EXTRACT, /* dst = element imm of src[0] */
+	FLOW_VECTOR_LOW, /* elements of src[0] and src[1] in turn, from the low halves of 16 bytes each */
+	FLOW_VECTOR_HIGH,
+	FLOW_VECTOR_SHUFFLE, /* pshufd */
+	FLOW_VECTOR_BROADCAST,
+	FLOW_VECTOR_UPPER, /* vzeroupper */
+	FLOW_VECTOR_ALL, /* xrstor, vzeroall: all vector registers count as written */
+};
+
+enum flow_where { FLOW_NOWHERE = 0, FLOW_CONSTANT, FLOW_REGISTER, FLOW_VECTOR, FLOW_MEMORY };
+
+struct flow_loc {
+	uint8_t where, reg, off, len; /* reg: from 0 on of its kind; off, len: bytes */
+};
+
+/* Flags, by their places in the register. */
+#define FLOW_CF 0x1u
+#define FLOW_PF 0x4u
+#define FLOW_AF 0x10u
+#define FLOW_ZF 0x40u
+#define FLOW_SF 0x80u
+#define FLOW_OF 0x800u
+#define FLOW_FLAGS (FLOW_CF | FLOW_PF | FLOW_AF | FLOW_ZF | FLOW_SF | FLOW_OF)
+
+struct insn_flow {
+	uint8_t op; /* enum flow_op */
+	uint8_t nsrc, element;
+	bool keeps_dst; /* cmp, test: only flags are written */
+	bool zero; /* xor of a register with itself and the like */
+	bool same; /* both operands are the same register */
+	bool zeroes; /* the rest of a vector register becomes 0 */
+	bool lowers; /* it may lower the stack pointer: push, call, sub, lea, and */
+	bool moves_sp;
+	bool reads_memory;
+	struct flow_loc dst, src[2];
+	int64_t imm;
+	bool has_imm;
+	bool from_operand; /* dst is the register that the ModRM byte names in its upper half */
+	bool subtracts; /* of FLOW_ADD */
+	uint8_t base, index, scale; /* of the operand in memory; INSN_NO_REG: none */
+	uint16_t tested, flags; /* flags that it reads, and that it writes */
+	uint64_t writes, touches; /* registers as insn_regs has them: written, and read or written */
+};
+
+void insn_flow(const uint8_t *code, size_t n, struct insn_flow *f);
+
+#endif

@@ -1,0 +1,502 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * follow.c: see follow.h. An instruction is executed here when the next one is told, because its accesses are told
+ * after it, and its effect on the stack pointer is known only then.
+ *
+ * What the recorder and the functions of libc that it calls write is not told. Where one of its functions is called,
+ * what its arguments point to counts as written, unless that function is known to write nothing there.
+ */
+#include "memcheck/follow.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <sys/syscall.h>
+
+#include "base/str.h"
+#include "memcheck/format_args.h"
+
+#define STACK_BASE 65536u /* above the first stack pointer of a thread */
+#define WRITTEN_LEAST 256u /* bytes that a call whose outputs are not known may have written at an argument */
+#define WRITTEN_MOST (64u << 20)
+#define CALLS 8u /* the loader makes some in between, to find the function at its first call */
+#define FORMAT_MAX 1024u
+
+struct follow_code {
+	struct insn_flow flow;
+	uint32_t frame; /* the origin of stack frames that begin here; 0: none has */
+};
+
+struct follow_pending {
+	bool has;
+	uint32_t code;
+	uint64_t pc, hits;
+	struct unwritten_done done;
+	uint64_t sp; /* the last one that is known; 0: none */
+	/*
+	 * Code that is called by what is not told (a function of libc that the recorder has called, a handler of
+	 * signals): the stack pointer with which that returns, 0: it is not in such code; and registers until then.
+	 */
+	uint64_t outer_sp;
+	struct unwritten_thread *outer;
+	struct { /* the last calls by memory: the word, and where the return address stands; 0: none */
+		uint64_t slot, sp;
+	} calls[CALLS];
+	unsigned next; /* of `calls` */
+	int outputs; /* 1 + the number of the function, in a call that hands a buffer of the program's to the kernel */
+};
+
+/*
+ * Functions of the recorder that write only where some of their arguments point to, besides what their events tell;
+ * and what they do with others. ARG: a bit for each argument.
+ */
+#define ARG(n) (1u << (n))
+#define FUNCTIONS(X)                                                                                                   \
+	X("write", 0, DOES_WRITE)                                                                                      \
+	X("pwrite", 0, DOES_WRITE)                                                                                     \
+	X("pwrite64", 0, DOES_WRITE)                                                                                   \
+	X("send", 0, DOES_WRITE)                                                                                       \
+	X("printf", 0, 0)                                                                                              \
+	X("fprintf", 0, 1)                                                                                             \
+	X("__printf_chk", 0, 1)                                                                                        \
+	X("__fprintf_chk", 0, 2)                                                                                       \
+	X("vprintf", 0, DOES_NOTHING)                                                                                  \
+	X("vfprintf", 0, DOES_NOTHING)                                                                                 \
+	X("__vprintf_chk", 0, DOES_NOTHING)                                                                            \
+	X("__vfprintf_chk", 0, DOES_NOTHING)                                                                           \
+	X("puts", 0, DOES_NOTHING)                                                                                     \
+	X("fputs", 0, DOES_NOTHING)                                                                                    \
+	X("putchar", 0, DOES_NOTHING)                                                                                  \
+	X("fputc", 0, DOES_NOTHING)                                                                                    \
+	X("putc", 0, DOES_NOTHING)                                                                                     \
+	X("fwrite", 0, DOES_NOTHING)                                                                                   \
+	X("perror", 0, DOES_NOTHING)                                                                                   \
+	X("malloc", 0, DOES_NOTHING)                                                                                   \
+	X("calloc", 0, DOES_NOTHING)                                                                                   \
+	X("realloc", 0, DOES_NOTHING)                                                                                  \
+	X("reallocarray", 0, DOES_NOTHING)                                                                             \
+	X("free", 0, DOES_NOTHING)                                                                                     \
+	X("aligned_alloc", 0, DOES_NOTHING)                                                                            \
+	X("posix_memalign", ARG(0), DOES_NOTHING)                                                                      \
+	X("read", 0, DOES_NOTHING)                                                                                     \
+	X("pread", 0, DOES_NOTHING)                                                                                    \
+	X("pread64", 0, DOES_NOTHING)                                                                                  \
+	X("recv", 0, DOES_NOTHING)                                                                                     \
+	X("open", 0, DOES_NOTHING)                                                                                     \
+	X("open64", 0, DOES_NOTHING)                                                                                   \
+	X("openat", 0, DOES_NOTHING)                                                                                   \
+	X("openat64", 0, DOES_NOTHING)                                                                                 \
+	X("close", 0, DOES_NOTHING)                                                                                    \
+	X("fclose", 0, DOES_NOTHING)                                                                                   \
+	X("fflush", 0, DOES_NOTHING)                                                                                   \
+	X("setenv", 0, DOES_NOTHING)                                                                                   \
+	X("putenv", 0, DOES_NOTHING)                                                                                   \
+	X("unsetenv", 0, DOES_NOTHING)                                                                                 \
+	X("pthread_create", ARG(0), DOES_NOTHING)                                                                      \
+	X("pthread_join", ARG(1), DOES_NOTHING)                                                                        \
+	X("pthread_mutex_lock", 0, DOES_NOTHING)                                                                       \
+	X("pthread_mutex_unlock", 0, DOES_NOTHING)
+
+#define DOES_NOTHING (-1)
+#define DOES_WRITE (-2) /* a buffer of the program's; else: a format is its argument of this number */
+
+static const char *const names[] = {
+#define X(name, out, does) name,
+	FUNCTIONS(X)
+#undef X
+};
+
+static const struct {
+	uint8_t out;
+	int8_t does;
+} functions[] = {
+#define X(name, out, does) {out, does},
+	FUNCTIONS(X)
+#undef X
+};
+
+static void uses(void *ctx, enum unwritten_use use, uint32_t origin)
+{
+	struct unwritten_follow *f = ctx;
+
+	f->ops->uses(f->ctx, use, NULL, &f->origins[origin], f->now_pc, f->now_hits, 0);
+}
+
+void follow_init(struct unwritten_follow *f, struct instrument *i, const struct blocks *blocks,
+		 const struct follow_ops *ops, void *ctx)
+{
+	*f = (struct unwritten_follow){.ops = ops,
+				       .ctx = ctx,
+				       .i = i,
+				       .blocks = blocks,
+				       .origins = xcalloc(1, sizeof(struct follow_origin)),
+				       .norigins = 1,
+				       .origins_cap = 1,
+				       .pending = xcalloc(RLOG_MAX_THREADS, sizeof(struct follow_pending))};
+	unwritten_init(&f->u, uses, f);
+	imports_init(&f->imports, names, sizeof(names) / sizeof(names[0]));
+}
+
+void follow_fini(struct unwritten_follow *f)
+{
+	if (!f->pending)
+		return;
+	unwritten_fini(&f->u);
+	imports_fini(&f->imports);
+	free(f->origins);
+	free(f->by_stack);
+	free(f->codes);
+	for (unsigned k = 0; k < RLOG_MAX_THREADS; k++)
+		free(f->pending[k].outer);
+	free(f->pending);
+	*f = (struct unwritten_follow){0};
+}
+
+/* ---- origins ---- */
+
+static uint32_t add_origin(struct unwritten_follow *f, bool heap, const struct deed *at)
+{
+	if (f->norigins == f->origins_cap) {
+		f->origins_cap *= 2;
+		f->origins = xreallocarray(f->origins, f->origins_cap, sizeof(*f->origins));
+	}
+	f->origins[f->norigins] = (struct follow_origin){heap, *at};
+	return (uint32_t)f->norigins++;
+}
+
+/* Blocks that were allocated by the same calls have one origin. */
+static uint32_t block_origin(struct unwritten_follow *f, const struct deed *made)
+{
+	if (made->stack >= f->nby_stack) {
+		size_t n = made->stack * 2 + 64;
+
+		f->by_stack = xreallocarray(f->by_stack, n, sizeof(*f->by_stack));
+		memset(f->by_stack + f->nby_stack, 0, (n - f->nby_stack) * sizeof(*f->by_stack));
+		f->nby_stack = n;
+	}
+	if (!f->by_stack[made->stack])
+		f->by_stack[made->stack] = add_origin(f, true, made);
+	return f->by_stack[made->stack];
+}
+
+static uint32_t frame_origin(struct unwritten_follow *f, uint32_t code, uint64_t pc, uint64_t hits)
+{
+	if (!f->codes[code].frame) {
+		struct deed at = f->ops->here(f->ctx, pc, hits);
+
+		f->codes[code].frame = add_origin(f, false, &at);
+	}
+	return f->codes[code].frame;
+}
+
+/* ---- instructions ---- */
+
+static uint32_t code_of(struct unwritten_follow *f, struct instrument_insn *x)
+{
+	uint8_t code[INSN_BYTES];
+	struct err ignored;
+	size_t n = sizeof(code);
+
+	if (x->mark)
+		return x->mark - 1;
+	while (n && trace_read(f->i->t->pid, x->pc, code, n, &ignored))
+		n--;
+	if (f->ncodes == f->codes_cap) {
+		f->codes_cap = f->codes_cap ? f->codes_cap * 2 : 4096;
+		f->codes = xreallocarray(f->codes, f->codes_cap, sizeof(*f->codes));
+	}
+	f->codes[f->ncodes] = (struct follow_code){0};
+	insn_flow(code, n, &f->codes[f->ncodes].flow);
+	x->mark = (uint32_t)++f->ncodes;
+	return x->mark - 1;
+}
+
+static struct follow_pending *pending_of(const struct unwritten_follow *f)
+{
+	return &f->pending[f->i->thread];
+}
+
+static void execute(struct unwritten_follow *f, struct follow_pending *p, uint64_t next_sp, uint32_t frame)
+{
+	p->has = false;
+	p->done.flow = &f->codes[p->code].flow;
+	p->done.next_sp = next_sp;
+	f->now_pc = p->pc;
+	f->now_hits = p->hits;
+	unwritten_execute(&f->u, f->i->thread, &p->done, frame);
+}
+
+void follow_begun(struct unwritten_follow *f)
+{
+	struct follow_pending *p = pending_of(f);
+
+	if (p->has)
+		execute(f, p, 0, 0);
+	unwritten_returned(&f->u, f->i->thread);
+}
+
+/* The stack pointer is now this, and nothing that was told has moved it. */
+static void moved(struct unwritten_follow *f, struct follow_pending *p, uint64_t sp)
+{
+	struct unwritten_thread *t = unwritten_thread(&f->u, f->i->thread);
+
+	if (!p->sp) {
+		unwritten_fill(&f->u.memory, sp, STACK_BASE, false, 0);
+		return;
+	}
+	unwritten_jumped(&f->u, p->sp, sp);
+	if (p->outer_sp || sp > p->sp)
+		return;
+	if (!p->outer)
+		p->outer = xcalloc(1, sizeof(*p->outer));
+	*p->outer = *t;
+	p->outer_sp = p->sp;
+	*t = (struct unwritten_thread){0};
+}
+
+static void see_outer(struct unwritten_follow *f, struct follow_pending *p, uint64_t sp)
+{
+	if (!p->outer_sp || sp < p->outer_sp)
+		return;
+	*unwritten_thread(&f->u, f->i->thread) = *p->outer;
+	p->outer_sp = 0;
+}
+
+void follow_insn(struct unwritten_follow *f, struct instrument_insn *x, uint64_t sp)
+{
+	struct follow_pending *p = pending_of(f);
+	uint32_t code = code_of(f, x), frame = 0;
+
+	if (p->has) {
+		const struct insn_flow *last = &f->codes[p->code].flow;
+
+		if (last->op == FLOW_CALL || last->op == FLOW_RETURN || last->lowers)
+			frame = frame_origin(f, code, x->pc, x->hits);
+		execute(f, p, sp, frame);
+	} else if (sp != p->sp) {
+		moved(f, p, sp);
+	}
+	see_outer(f, p, sp);
+	p->has = true;
+	p->code = code;
+	p->pc = x->pc;
+	p->hits = x->hits;
+	p->sp = sp;
+	p->done = (struct unwritten_done){.sp = sp};
+}
+
+void follow_access(struct unwritten_follow *f, const struct instrument_access *a)
+{
+	struct follow_pending *p = pending_of(f);
+	struct unwritten_done *d = &p->done;
+
+	if (p->has && p->pc == a->insn->pc && d->n < UNWRITTEN_ACCESSES)
+		d->access[d->n++] = (struct unwritten_access){a->addr, a->len, a->reads, a->writes};
+}
+
+void follow_values(struct unwritten_follow *f, uint64_t operand, uint64_t other)
+{
+	struct unwritten_done *d = &pending_of(f)->done;
+
+	d->operand = operand;
+	d->other = other;
+	d->has_values = true;
+}
+
+/* ---- what is not told by instructions ---- */
+
+void follow_written(struct unwritten_follow *f, uint64_t addr, uint64_t len)
+{
+	unwritten_fill(&f->u.memory, addr, len, false, 0);
+}
+
+static bool is_address(uint64_t v)
+{
+	return v >= 4096 && v < 1ull << 47;
+}
+
+/* How many bytes a function may write at most, by its arguments: each of them may be a size, or two of them (fread). */
+static uint64_t size_among(const uint64_t *arg, unsigned n)
+{
+	uint64_t most = WRITTEN_LEAST, size;
+
+	for (unsigned k = 0; k < n; k++) {
+		if (arg[k] > most && arg[k] <= WRITTEN_MOST)
+			most = arg[k];
+		if (k + 1 < n && !__builtin_mul_overflow(arg[k], arg[k + 1], &size) && size > most &&
+		    size <= WRITTEN_MOST)
+			most = size;
+	}
+	return most;
+}
+
+static void may_be_written(struct unwritten_follow *f, uint64_t addr, uint64_t len)
+{
+	uint64_t at;
+	uint32_t origin;
+
+	if (is_address(addr) && unwritten_find(&f->u.memory, addr, len, &at, &origin))
+		follow_written(f, addr, len);
+}
+
+static void given(struct unwritten_follow *f, const char *function, uint32_t origin, uint64_t at)
+{
+	f->ops->uses(f->ctx, UNWRITTEN_OUTPUT, function, &f->origins[origin], 0, 0, at);
+}
+
+void follow_given(struct unwritten_follow *f, const char *function, uint64_t addr, uint64_t len)
+{
+	uint64_t at;
+	uint32_t origin;
+
+	if (unwritten_find(&f->u.memory, addr, len, &at, &origin))
+		given(f, function, origin, at);
+}
+
+/* ---- what printf and the like are given ---- */
+
+struct giving {
+	struct unwritten_follow *f;
+	const char *function;
+};
+
+static void format_given(void *ctx, uint32_t origin, uint64_t at)
+{
+	const struct giving *g = ctx;
+
+	given(g->f, g->function, origin, at);
+}
+
+static void see_format(struct unwritten_follow *f, int name, const uint64_t *arg)
+{
+	struct giving g = {f, names[name]};
+	struct format_args m = {.u = &f->u,
+				.thread = f->i->thread,
+				.arg = arg,
+				.next = (unsigned)functions[name].does + 1,
+				.given = format_given,
+				.ctx = &g};
+	char text[FORMAT_MAX + 1] = "";
+	struct err ignored;
+
+	for (size_t n = FORMAT_MAX; n && trace_read(f->i->t->pid, arg[functions[name].does], text, n, &ignored); n /= 2)
+		memset(text, 0, sizeof(text));
+	format_args_see(&m, text);
+}
+
+/* The word by which the call was made whose return address stands at sp; 0: not known. */
+static uint64_t called_by(struct follow_pending *p, uint64_t sp)
+{
+	for (unsigned k = 0; k < CALLS; k++)
+		if (p->calls[k].sp == sp) {
+			p->calls[k].sp = 0;
+			return p->calls[k].slot;
+		}
+	return 0;
+}
+
+void follow_call(struct unwritten_follow *f, uint64_t slot, uint64_t sp)
+{
+	struct follow_pending *p = pending_of(f);
+
+	called_by(p, sp); /* an earlier one that stood there has returned */
+	p->calls[p->next % CALLS].slot = slot;
+	p->calls[p->next++ % CALLS].sp = sp;
+}
+
+void follow_native(struct unwritten_follow *f, const uint64_t *arg)
+{
+	struct follow_pending *p = pending_of(f);
+	uint64_t slot = called_by(p, arg[6]);
+	int name;
+
+	if (p->has)
+		execute(f, p, 0, 0);
+	name = slot ? imports_find(&f->imports, f->i->t->pid, slot) : -1;
+	p->outputs = name >= 0 && functions[name].does == DOES_WRITE ? name + 1 : 0;
+	if (name >= 0 && functions[name].does >= 0)
+		see_format(f, name, arg);
+	p->sp = arg[6] + 8;
+	unwritten_returned(&f->u, f->i->thread);
+	for (unsigned k = 0; k < 6; k++)
+		if (name < 0 || functions[name].out & ARG(k))
+			may_be_written(f, arg[k], size_among(arg, 6));
+}
+
+/* Did code that is told ask for it? */
+static bool is_programs(const struct unwritten_follow *f, unsigned block)
+{
+	return !(block & REPORT_BLOCK_INNER) && !pending_of(f)->outer_sp;
+}
+
+void follow_alloc(struct unwritten_follow *f, uint64_t at, uint64_t len, unsigned block, const struct deed *made)
+{
+	bool never = !(block & REPORT_BLOCK_ZERO) && is_programs(f, block);
+
+	unwritten_fill(&f->u.memory, at, len, never, never ? block_origin(f, made) : 0);
+	f->moved_to = block & REPORT_BLOCK_MOVED ? at : 0;
+	f->moved_len = len;
+}
+
+void follow_resize(struct unwritten_follow *f, const struct heap_piece *p, uint64_t len, unsigned block)
+{
+	if (len > p->len && is_programs(f, block))
+		unwritten_fill(&f->u.memory, p->at + p->len, len - p->len, true, block_origin(f, &p->made));
+}
+
+void follow_free(struct unwritten_follow *f, const struct heap_piece *p)
+{
+	if (f->moved_to)
+		unwritten_copy(&f->u.memory, f->moved_to, p->at, p->len < f->moved_len ? p->len : f->moved_len);
+	f->moved_to = 0;
+}
+
+/* ---- system calls ---- */
+
+static uint64_t operand(const struct rlog_rec *rec, unsigned k)
+{
+	return k + 1u < rec->nops ? rec->op[k + 1] : 0;
+}
+
+static void see_output(struct unwritten_follow *f, uint64_t addr, uint64_t len)
+{
+	follow_given(f, names[pending_of(f)->outputs - 1], addr, len);
+}
+
+/* Outputs that the recorder copies, it tells; those of calls with functions of their own may be other ones. */
+static void see_call(struct unwritten_follow *f, const struct reader_event *ev)
+{
+	const struct rlog_rec *rec = &ev->rec;
+	int64_t got = ev->has_result && ev->result.nops ? (int64_t)ev->result.op[0] : 0;
+
+	switch (rec->op[0]) {
+	case SYS_write:
+	case SYS_pwrite64:
+	case SYS_sendto:
+		if (pending_of(f)->outputs)
+			see_output(f, operand(rec, 1), got > 0 ? (uint64_t)got : 0);
+		return;
+	case SYS_mmap:
+		if (got > 0 || got < -4095)
+			follow_written(f, (uint64_t)got, operand(rec, 1));
+		return;
+	case SYS_mremap:
+		if (got > 0)
+			follow_written(f, (uint64_t)got, operand(rec, 2));
+		return;
+	default:
+		break;
+	}
+	for (unsigned k = 0; !(ev->has_result && ev->result.payload_len) && k < 6; k++)
+		may_be_written(f, operand(rec, k), WRITTEN_LEAST);
+}
+
+int follow_event(struct unwritten_follow *f, struct timeline *tl, uint64_t n, struct err *e)
+{
+	struct timeline_event ev;
+
+	if (timeline_read(tl, n, &ev, e))
+		return -1;
+	if (ev.ev.rec.kind == RLOG_SYS && ev.ev.rec.nops)
+		see_call(f, &ev.ev);
+	return 0;
+}

@@ -1,0 +1,308 @@
+/* SPDX-License-Identifier: MIT */
+/* unwritten.c: see unwritten.h: what each instruction does to registers. In all masks here a set bit was never written.
+ */
+#include "memcheck/unwritten_int.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/str.h"
+#include "rlog/rlog.h"
+
+#define FRAME_MAX (8u << 20) /* the stack pointer moves further only to another stack */
+#define VECTORS (0xffffffffull << INSN_XMM0)
+/* Registers that a call may change (System V ABI): all but rbx, rbp and r12 to r15. */
+#define CALLER_SAVED ~(1ull << INSN_RBX | 1ull << INSN_RBP | 0xf000ull)
+
+void unwritten_init(struct unwritten *u, void (*uses)(void *ctx, enum unwritten_use use, uint32_t origin), void *ctx)
+{
+	*u = (struct unwritten){
+		.uses = uses, .ctx = ctx, .threads = xcalloc(RLOG_MAX_THREADS, sizeof(struct unwritten_thread *))};
+	unwritten_memory_init(&u->memory);
+}
+
+void unwritten_fini(struct unwritten *u)
+{
+	if (!u->threads)
+		return;
+	for (unsigned k = 0; k < RLOG_MAX_THREADS; k++)
+		free(u->threads[k]);
+	free(u->threads);
+	unwritten_memory_fini(&u->memory);
+	*u = (struct unwritten){0};
+}
+
+struct unwritten_thread *unwritten_thread(struct unwritten *u, uint32_t thread)
+{
+	if (!u->threads[thread])
+		u->threads[thread] = xcalloc(1, sizeof(struct unwritten_thread));
+	return u->threads[thread];
+}
+
+/* ---- the stack ---- */
+
+static const struct flow_loc word = {FLOW_REGISTER, 0, 0, 8};
+
+static void push(struct bits_state *s)
+{
+	uint64_t v = s->f->nsrc ? bits_get(s, &s->f->src[0]) : 0;
+
+	unwritten_store(&s->u->memory, s->d->sp - 8, 8, (const uint8_t *)&v, s->origin);
+}
+
+static void pop(struct bits_state *s, const struct flow_loc *to, uint64_t at)
+{
+	uint64_t v = 0;
+
+	unwritten_load(&s->u->memory, at, 8, (uint8_t *)&v, &s->origin);
+	bits_put(s, to, v);
+}
+
+static void leave(struct bits_state *s)
+{
+	struct flow_loc rbp = word;
+
+	rbp.reg = INSN_RBP;
+	pop(s, &rbp, s->d->next_sp - 8);
+}
+
+/* What the stack has grown by was never written; the red zone goes with it. */
+static void grow_stack(struct bits_state *s, uint32_t frame)
+{
+	uint64_t sp = s->d->sp, next = s->d->next_sp, to = sp - UNWRITTEN_RED_ZONE;
+
+	if (!next)
+		return;
+	if (s->f->op == FLOW_CALL || s->f->op == FLOW_RETURN)
+		to = next; /* it ends with a function */
+	else if (!s->f->lowers || next >= sp || sp - next > FRAME_MAX)
+		return;
+	unwritten_fill(&s->u->memory, next - UNWRITTEN_RED_ZONE, to - (next - UNWRITTEN_RED_ZONE), true, frame);
+}
+
+/* ---- string instructions ---- */
+
+static void copy_string(struct bits_state *s)
+{
+	const struct unwritten_access *from = bits_accessed(s, false), *to = bits_accessed(s, true);
+
+	if (from && to)
+		unwritten_copy(&s->u->memory, to->addr, from->addr, to->len < from->len ? to->len : from->len);
+	else if (to)
+		unwritten_fill(&s->u->memory, to->addr, to->len, false, 0);
+}
+
+static void fill_string(struct bits_state *s)
+{
+	const struct unwritten_access *to = bits_accessed(s, true);
+
+	/* of what is filled with, its lowest byte stands for all */
+	if (to)
+		unwritten_fill(&s->u->memory, to->addr, to->len, (s->t->reg[INSN_RAX] & 0xff) == 0xff,
+			       s->t->origin[INSN_RAX]);
+}
+
+/* ---- uses ---- */
+
+static void use(struct bits_state *s, enum unwritten_use what, unsigned reg)
+{
+	s->u->uses(s->u->ctx, what, s->t->origin[reg]);
+	bits_clear(s->t, 1ull << reg);
+}
+
+static void see_address(struct bits_state *s, unsigned reg)
+{
+	if (reg < 16 && s->t->dirty >> reg & 1)
+		use(s, UNWRITTEN_ADDRESS, reg);
+}
+
+static void see_target(struct bits_state *s)
+{
+	const struct flow_loc *l = &s->f->src[0];
+
+	if (s->f->nsrc && bits_get(s, l))
+		s->u->uses(s->u->ctx, UNWRITTEN_ADDRESS, s->origin);
+}
+
+static void see_branch(struct bits_state *s)
+{
+	if (s->f->nsrc && s->t->dirty >> s->f->src[0].reg & 1)
+		use(s, UNWRITTEN_BRANCH, s->f->src[0].reg);
+	else if (bits_tested(s))
+		use(s, UNWRITTEN_BRANCH, INSN_FLAGS);
+}
+
+/* ---- all ---- */
+
+static void unknown(struct bits_state *s)
+{
+	bits_clear(s->t, s->f->writes);
+	for (unsigned k = 0; k < s->d->n; k++)
+		if (s->d->access[k].writes)
+			unwritten_fill(&s->u->memory, s->d->access[k].addr, s->d->access[k].len, false, 0);
+}
+
+static void apply(struct bits_state *s)
+{
+	const struct insn_flow *f = s->f;
+	uint64_t v;
+
+	switch ((enum flow_op)f->op) {
+	case FLOW_NOTHING:
+	case FLOW_RETURN:
+		break;
+	case FLOW_UNKNOWN:
+		unknown(s);
+		break;
+	case FLOW_MOVE:
+		bits_put(s, &f->dst, bits_get(s, &f->src[0]));
+		break;
+	case FLOW_SIGN_EXTEND:
+		bits_put(s, &f->dst, bits_signed_of(bits_get(s, &f->src[0]), f->src[0].len));
+		break;
+	case FLOW_SPREAD_SIGN:
+		v = bits_get(s, &f->src[0]);
+		bits_put(s, &f->dst, v >> (f->src[0].len * 8 - 1) & 1 ? UINT64_MAX : 0);
+		break;
+	case FLOW_ADDRESS:
+		bits_address(s);
+		break;
+	case FLOW_AND:
+	case FLOW_OR:
+	case FLOW_XOR:
+	case FLOW_ADD:
+	case FLOW_ADD_CARRY:
+		bits_two_operands(s);
+		break;
+	case FLOW_NOT:
+	case FLOW_NEGATE:
+		bits_one_operand(s);
+		break;
+	case FLOW_SHIFT_LEFT:
+	case FLOW_SHIFT_RIGHT:
+	case FLOW_SHIFT_ARITHMETIC:
+	case FLOW_ROTATE_LEFT:
+	case FLOW_ROTATE_RIGHT:
+		bits_shift(s);
+		break;
+	case FLOW_MULTIPLY:
+		bits_multiply(s);
+		break;
+	case FLOW_WIDE:
+		bits_wide(s);
+		break;
+	case FLOW_SWAP_BYTES:
+		bits_put(s, &f->dst, bits_turned(bits_get(s, &f->dst), f->dst.len));
+		break;
+	case FLOW_BIT_TEST:
+		bits_bit_test(s);
+		break;
+	case FLOW_COUNT:
+		v = bits_get(s, &f->src[0]) ? UINT64_MAX : 0;
+		bits_put(s, &f->dst, v);
+		bits_set_flags(s, v ? FLOW_FLAGS : 0);
+		break;
+	case FLOW_SET_IF:
+		bits_set_if(s);
+		break;
+	case FLOW_MOVE_IF:
+		bits_move_if(s);
+		break;
+	case FLOW_EXCHANGE:
+	case FLOW_EXCHANGE_ADD:
+		bits_exchange(s);
+		break;
+	case FLOW_BRANCH:
+		see_branch(s);
+		break;
+	case FLOW_PUSH:
+		push(s);
+		break;
+	case FLOW_POP:
+		pop(s, &f->dst, s->d->sp);
+		break;
+	case FLOW_LEAVE:
+		leave(s);
+		break;
+	case FLOW_CALL:
+		see_target(s);
+		unwritten_fill(&s->u->memory, s->d->sp - 8, 8, false, 0);
+		break;
+	case FLOW_JUMP:
+		see_target(s);
+		break;
+	case FLOW_STRING_COPY:
+		copy_string(s);
+		break;
+	case FLOW_STRING_FILL:
+		fill_string(s);
+		break;
+	case FLOW_VECTOR_AND:
+	case FLOW_VECTOR_OR:
+	case FLOW_VECTOR_LANES:
+	case FLOW_VECTOR_SCALAR:
+	case FLOW_VECTOR_INSERT:
+	case FLOW_VECTOR_LOW:
+	case FLOW_VECTOR_HIGH:
+		bits_two_vectors(s);
+		break;
+	case FLOW_VECTOR_MOVE:
+	case FLOW_VECTOR_CONVERT:
+	case FLOW_VECTOR_EXTRACT:
+	case FLOW_VECTOR_SHUFFLE:
+	case FLOW_VECTOR_BROADCAST:
+		bits_one_vector(s);
+		break;
+	case FLOW_VECTOR_COMPARE:
+		bits_compare_vectors(s);
+		break;
+	case FLOW_VECTOR_UPPER:
+		bits_clear_upper(s->t);
+		break;
+	case FLOW_VECTOR_ALL:
+		bits_clear(s->t, VECTORS);
+		break;
+	}
+}
+
+/* Can it do anything to bits that were never written? */
+static bool concerns(struct bits_state *s)
+{
+	uint8_t bits[UNWRITTEN_BYTES];
+	uint32_t origin;
+
+	if (s->f->op == FLOW_PUSH || s->f->op == FLOW_POP || s->f->op == FLOW_CALL || s->f->op == FLOW_LEAVE ||
+	    s->f->op == FLOW_STRING_COPY || s->f->op == FLOW_STRING_FILL || (s->f->touches & s->t->dirty))
+		return true;
+	for (unsigned k = 0; k < s->d->n; k++)
+		if (s->d->access[k].len > sizeof(bits) ||
+		    unwritten_load(&s->u->memory, s->d->access[k].addr, (unsigned)s->d->access[k].len, bits, &origin))
+			return true;
+	return false;
+}
+
+void unwritten_execute(struct unwritten *u, uint32_t thread, const struct unwritten_done *d, uint32_t frame)
+{
+	struct bits_state s = {.u = u, .t = unwritten_thread(u, thread), .d = d, .f = d->flow};
+
+	if (s.f->moves_sp)
+		grow_stack(&s, frame);
+	if (!concerns(&s))
+		return;
+	if (s.f->op != FLOW_ADDRESS) {
+		see_address(&s, s.f->base);
+		see_address(&s, s.f->index);
+	}
+	apply(&s);
+}
+
+void unwritten_returned(struct unwritten *u, uint32_t thread)
+{
+	bits_clear(unwritten_thread(u, thread), CALLER_SAVED);
+}
+
+void unwritten_jumped(struct unwritten *u, uint64_t from, uint64_t to)
+{
+	if (from && to < from && from - to <= FRAME_MAX)
+		unwritten_fill(&u->memory, to, from - to, false, 0);
+}

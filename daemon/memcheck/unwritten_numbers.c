@@ -1,0 +1,247 @@
+/* SPDX-License-Identifier: MIT */
+/* unwritten_numbers.c: what instructions on whole numbers make of bits that were never written. */
+#include "memcheck/unwritten_int.h"
+
+#include <string.h>
+
+/* What is known of two operands: bits that were never written, and values. */
+struct operands {
+	uint64_t a, b; /* never written */
+	uint64_t x, y; /* values, where they are known */
+	bool known; /* as far as result_of needs them */
+	bool told;
+	unsigned bytes;
+};
+
+static uint64_t value_of(const struct flow_loc *l, uint64_t v)
+{
+	return v >> l->off * 8 & bits_ones(l->len);
+}
+
+static void get_operands(struct bits_state *s, struct operands *o)
+{
+	const struct insn_flow *f = s->f;
+	const struct unwritten_done *d = s->d;
+	uint64_t mask = bits_ones(f->dst.len);
+
+	*o = (struct operands){
+		.a = bits_get(s, &f->dst), .b = f->nsrc ? bits_get(s, &f->src[0]) : 0, .bytes = f->dst.len};
+	o->known = o->told = d->has_values && (f->nsrc || f->has_imm);
+	o->x = value_of(&f->dst, f->from_operand ? d->other : d->operand);
+	if (f->nsrc)
+		o->y = value_of(&f->src[0], f->from_operand ? d->operand : d->other);
+	else
+		o->y = bits_constant(s) & mask;
+	if (!o->known && f->has_imm) { /* one of them is */
+		o->known = f->op == FLOW_AND || f->op == FLOW_OR;
+		o->x = f->op == FLOW_AND ? mask : 0;
+	}
+}
+
+/* The bits of the result that were never written. */
+static uint64_t result_of(const struct insn_flow *f, const struct operands *o)
+{
+	switch ((enum flow_op)f->op) {
+	case FLOW_AND: /* a 0 decides, where it was written */
+		return o->known ? (o->a | o->x) & (o->b | o->y) & (o->a | o->b) : o->a & o->b;
+	case FLOW_OR:
+		return o->known ? (o->a | ~o->x) & (o->b | ~o->y) & (o->a | o->b) : o->a | o->b;
+	case FLOW_XOR:
+		return o->a | o->b;
+	default:
+		return bits_upwards(o->a | o->b);
+	}
+}
+
+/* Is the result not 0, whatever was never written? */
+static bool is_certainly_not_zero(const struct insn_flow *f, const struct operands *o)
+{
+	uint64_t never = o->a | o->b, mask = bits_ones(o->bytes);
+
+	switch ((enum flow_op)f->op) {
+	case FLOW_AND:
+		return (o->x & ~o->a & o->y & ~o->b & mask) != 0;
+	case FLOW_OR:
+		return (((o->x & ~o->a) | (o->y & ~o->b)) & mask) != 0;
+	case FLOW_XOR:
+		return ((o->x ^ o->y) & ~never & mask) != 0;
+	case FLOW_ADD:
+		return f->subtracts && ((o->x ^ o->y) & ~never & mask) != 0;
+	default:
+		return false;
+	}
+}
+
+/* Do bits that were written, above all that were not, decide which one is larger? */
+static bool is_certain_order(const struct insn_flow *f, const struct operands *o)
+{
+	uint64_t never = (o->a | o->b) & bits_ones(o->bytes), above;
+
+	if (!never || f->op != FLOW_ADD || !f->subtracts)
+		return false;
+	above = ~(UINT64_MAX >> __builtin_clzll(never));
+	return ((o->x ^ o->y) & above & bits_ones(o->bytes)) != 0;
+}
+
+static uint16_t certain_flags(const struct insn_flow *f, const struct operands *o)
+{
+	uint16_t flags = 0;
+
+	if (!o->told)
+		return 0;
+	if (is_certainly_not_zero(f, o))
+		flags |= FLOW_ZF;
+	if (is_certain_order(f, o))
+		flags |= FLOW_ZF | FLOW_CF | FLOW_SF | FLOW_OF;
+	return flags;
+}
+
+void bits_two_operands(struct bits_state *s)
+{
+	const struct insn_flow *f = s->f;
+	struct operands o;
+	uint64_t v;
+
+	if (f->zero) {
+		if (!f->keeps_dst)
+			bits_put(s, &f->dst, f->op == FLOW_ADD_CARRY && bits_tested(s) ? UINT64_MAX : 0);
+		bits_set_flags(s, 0);
+		return;
+	}
+	get_operands(s, &o);
+	v = result_of(f, &o);
+	if (f->op == FLOW_ADD_CARRY && bits_tested(s))
+		v = UINT64_MAX;
+	if (!s->origin && bits_tested(s))
+		s->origin = s->t->origin[INSN_FLAGS];
+	if (!f->keeps_dst)
+		bits_put(s, &f->dst, v);
+	bits_flags_of(s, v, f->dst.len, f->op == FLOW_ADD || f->op == FLOW_ADD_CARRY);
+	s->t->flags &= (uint16_t)~certain_flags(f, &o);
+	bits_mark(s->t, INSN_FLAGS, s->t->flags != 0, s->t->origin[INSN_FLAGS]);
+}
+
+void bits_one_operand(struct bits_state *s)
+{
+	uint64_t v = bits_get(s, &s->f->dst);
+
+	if (s->f->op == FLOW_NEGATE)
+		v = bits_upwards(v);
+	bits_put(s, &s->f->dst, v);
+	bits_flags_of(s, v, s->f->dst.len, true);
+}
+
+static uint64_t shifted(const struct bits_state *s, uint64_t v, unsigned by, unsigned bytes)
+{
+	unsigned bits = bytes * 8, back = bits - by;
+
+	if (!by)
+		return v;
+	switch ((enum flow_op)s->f->op) {
+	case FLOW_SHIFT_LEFT:
+		return v << by;
+	case FLOW_SHIFT_RIGHT:
+		return v >> by;
+	case FLOW_SHIFT_ARITHMETIC:
+		return (uint64_t)((int64_t)bits_signed_of(v, bytes) >> by);
+	case FLOW_ROTATE_LEFT:
+		return v << by | v >> back;
+	default:
+		return v >> by | v << back;
+	}
+}
+
+/* By a count that is not known, what is partly written counts as written. */
+void bits_shift(struct bits_state *s)
+{
+	const struct insn_flow *f = s->f;
+	uint64_t v = bits_get(s, &f->dst), all = bits_ones(f->dst.len);
+
+	if (f->nsrc)
+		v = (bits_get(s, &f->src[0]) & 0x3f) || v == all ? all : 0;
+	else
+		v = shifted(s, v, (unsigned)bits_constant(s), f->dst.len) & all;
+	bits_put(s, &f->dst, v);
+	bits_flags_of(s, v, f->dst.len, true);
+}
+
+void bits_multiply(struct bits_state *s)
+{
+	uint64_t v = bits_get(s, &s->f->src[0]) | (s->f->nsrc > 1 ? bits_get(s, &s->f->src[1]) : 0);
+
+	bits_put(s, &s->f->dst, bits_upwards(v));
+	bits_flags_of(s, bits_upwards(v), s->f->dst.len, true);
+}
+
+void bits_wide(struct bits_state *s)
+{
+	static const struct flow_loc rax = {FLOW_REGISTER, INSN_RAX, 0, 8}, rdx = {FLOW_REGISTER, INSN_RDX, 0, 8};
+	uint64_t mask = bits_ones(s->f->dst.len), v = bits_get(s, &s->f->dst) | (bits_get(s, &rax) & mask);
+
+	if (!v) {
+		bits_clear(s->t, s->f->writes);
+		return;
+	}
+	bits_put(s, &rax, mask);
+	if (s->f->writes >> INSN_RDX & 1)
+		bits_put(s, &rdx, mask);
+	bits_set_flags(s, FLOW_FLAGS);
+}
+
+void bits_bit_test(struct bits_state *s)
+{
+	const struct insn_flow *f = s->f;
+	uint64_t v = bits_get(s, &f->dst);
+	bool never = f->has_imm ? v >> bits_constant(s) & 1
+				: v == bits_ones(f->dst.len) || (f->nsrc && bits_get(s, &f->src[0]));
+
+	if (!f->keeps_dst && f->has_imm)
+		bits_put(s, &f->dst, v & ~(1ull << bits_constant(s)));
+	bits_set_flags(s, never ? FLOW_FLAGS : 0);
+}
+
+uint64_t bits_turned(uint64_t v, unsigned bytes)
+{
+	return __builtin_bswap64(v) >> (64 - bytes * 8);
+}
+
+void bits_address(struct bits_state *s)
+{
+	const struct flow_loc base = {FLOW_REGISTER, s->f->base, 0, 8}, index = {FLOW_REGISTER, s->f->index, 0, 8};
+	uint64_t v = s->f->base == INSN_NO_REG ? 0 : bits_get(s, &base);
+
+	if (s->f->index != INSN_NO_REG)
+		v |= bits_get(s, &index) * (s->f->scale ? s->f->scale : 1);
+	bits_put(s, &s->f->dst, bits_upwards(v));
+}
+
+void bits_exchange(struct bits_state *s)
+{
+	const struct insn_flow *f = s->f;
+	uint64_t a = bits_get(s, &f->dst), b = bits_get(s, &f->src[0]);
+
+	bits_put(s, &f->dst, f->op == FLOW_EXCHANGE_ADD ? bits_upwards(a | b) : b);
+	bits_put(s, &f->src[0], a);
+	if (f->op == FLOW_EXCHANGE_ADD)
+		bits_flags_of(s, bits_upwards(a | b), f->dst.len, true);
+}
+
+/* Whether it moved is not told: so only what both have is never written. */
+void bits_move_if(struct bits_state *s)
+{
+	uint64_t a = bits_get(s, &s->f->dst), b = bits_get(s, &s->f->src[0]);
+
+	if (bits_tested(s)) {
+		s->origin = s->t->origin[INSN_FLAGS];
+		bits_put(s, &s->f->dst, UINT64_MAX);
+		return;
+	}
+	bits_put(s, &s->f->dst, a & b);
+}
+
+void bits_set_if(struct bits_state *s)
+{
+	if (bits_tested(s))
+		s->origin = s->t->origin[INSN_FLAGS];
+	bits_put(s, &s->f->dst, bits_tested(s));
+}

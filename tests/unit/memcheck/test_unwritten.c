@@ -1,0 +1,202 @@
+/* SPDX-License-Identifier: MIT */
+/* test_unwritten.c: what was never written, through machine code that is made up. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "memcheck/unwritten.h"
+
+#define THREAD 1
+#define NEVER 0x10000u /* memory that was never written, from its fourth byte on */
+#define BEFORE 3u
+#define OTHER 0x20000u
+#define STACK 0x7fff0000u
+#define ORIGIN 7
+
+struct seen {
+	unsigned branches, addresses, outputs;
+	uint32_t origin;
+};
+
+static void uses(void *ctx, enum unwritten_use use, uint32_t origin)
+{
+	struct seen *s = ctx;
+
+	s->branches += use == UNWRITTEN_BRANCH;
+	s->addresses += use == UNWRITTEN_ADDRESS;
+	s->outputs += use == UNWRITTEN_OUTPUT;
+	s->origin = origin;
+}
+
+static void begin(struct unwritten *u, struct seen *s)
+{
+	*s = (struct seen){0};
+	unwritten_init(u, uses, s);
+	unwritten_fill(&u->memory, NEVER + BEFORE, 64, true, ORIGIN);
+}
+
+struct values {
+	uint64_t operand, other;
+};
+
+/* Executes an instruction; addr: what it accesses, 0: nothing. */
+static void step(struct unwritten *u, const char *code, size_t n, uint64_t addr, unsigned len, int64_t sp,
+		 const struct values *v)
+{
+	struct insn_flow f;
+	struct unwritten_done d = {.flow = &f, .sp = STACK, .next_sp = STACK + (uint64_t)sp};
+
+	insn_flow((const uint8_t *)code, n, &f);
+	if (addr)
+		d.access[d.n++] = (struct unwritten_access){addr, len, true, true};
+	if (v) {
+		d.operand = v->operand;
+		d.other = v->other;
+		d.has_values = true;
+	}
+	unwritten_execute(u, THREAD, &d, ORIGIN + 1);
+}
+
+#define STEP(u, code) step(u, code, sizeof(code) - 1, 0, 0, 0, NULL)
+#define ACCESS(u, code, addr, len) step(u, code, sizeof(code) - 1, addr, len, 0, NULL)
+
+static uint64_t reg(struct unwritten *u, unsigned r)
+{
+	return unwritten_thread(u, THREAD)->reg[r];
+}
+
+static void by_bits(void **state)
+{
+	struct unwritten u;
+	struct seen s;
+
+	(void)state;
+	begin(&u, &s);
+	ACCESS(&u, "\x8b\x08", NEVER + 4, 4); /* mov (%rax), %ecx */
+	assert_int_equal(reg(&u, INSN_RCX), 0xffffffff);
+	STEP(&u, "\x83\xe1\x05"); /* and $5, %ecx */
+	assert_int_equal(reg(&u, INSN_RCX), 5);
+	STEP(&u, "\x83\xc9\x01"); /* or $1, %ecx */
+	assert_int_equal(reg(&u, INSN_RCX), 4);
+	STEP(&u, "\x48\xc1\xe1\x04"); /* shl $4, %rcx */
+	assert_int_equal(reg(&u, INSN_RCX), 0x40);
+	STEP(&u, "\x8d\x51\x01"); /* lea 1(%rcx), %edx */
+	assert_int_equal(reg(&u, INSN_RDX), 0xffffffc0);
+	STEP(&u, "\x0f\xb6\xf2"); /* movzbl %dl, %esi */
+	assert_int_equal(reg(&u, INSN_RSI), 0xc0);
+	STEP(&u, "\x48\x0f\xbe\xfa"); /* movsbq %dl, %rdi */
+	assert_int_equal(reg(&u, INSN_RDI), ~0x3full);
+	STEP(&u, "\x31\xd2"); /* xor %edx, %edx */
+	assert_int_equal(reg(&u, INSN_RDX), 0);
+	STEP(&u, "\x85\xd2"); /* test %edx, %edx */
+	STEP(&u, "\x75\x00"); /* jne */
+	assert_int_equal(s.branches, 0);
+	STEP(&u, "\x85\xf6"); /* test %esi, %esi */
+	STEP(&u, "\x78\x00"); /* js: the sign was written */
+	assert_int_equal(s.branches, 0);
+	STEP(&u, "\x75\x00"); /* jne */
+	assert_int_equal(s.branches, 1);
+	assert_int_equal(s.origin, ORIGIN);
+	ACCESS(&u, "\x8a\x04\x0a", OTHER, 1); /* mov (%rdx,%rcx), %al */
+	assert_int_equal(s.addresses, 1);
+	unwritten_fini(&u);
+}
+
+static void by_memory(void **state)
+{
+	uint8_t bits[16];
+	uint32_t origin = 0;
+	struct unwritten u;
+	struct seen s;
+
+	(void)state;
+	begin(&u, &s);
+	ACCESS(&u, "\x0f\x10\x00", NEVER, 16); /* movups (%rax), %xmm0 */
+	ACCESS(&u, "\x0f\x11\x00", OTHER, 16); /* movups %xmm0, (%rax) */
+	assert_true(unwritten_load(&u.memory, OTHER, 16, bits, &origin));
+	assert_memory_equal(bits, "\0\0\0\xff\xff\xff", 6);
+	assert_int_equal(origin, ORIGIN);
+	ACCESS(&u, "\xc6\x00\x01", OTHER + 3, 1); /* movb $1, (%rax) */
+	assert_true(unwritten_load(&u.memory, OTHER, 16, bits, &origin));
+	assert_memory_equal(bits, "\0\0\0\0\xff\xff", 6);
+	STEP(&u, "\x66\x0f\xef\xc0"); /* pxor %xmm0, %xmm0 */
+	ACCESS(&u, "\x0f\x11\x00", OTHER, 16); /* movups %xmm0, (%rax) */
+	assert_false(unwritten_load(&u.memory, OTHER, 16, bits, &origin));
+	unwritten_copy(&u.memory, OTHER + 4094, NEVER, 8); /* over the end of a page */
+	assert_true(unwritten_load(&u.memory, OTHER + 4094, 8, bits, &origin));
+	assert_memory_equal(bits, "\0\0\0\xff\xff", 5);
+	unwritten_fini(&u);
+}
+
+/* cmpl $0x01020304, (%rax), of which the last byte was never written. */
+static void by_values(void **state)
+{
+	static const char cmp[] = "\x81\x38\x04\x03\x02\x01", jne[] = "\x75\x00", jb[] = "\x72\x00";
+	const struct values same = {0xaa020304, 0}, differs = {0xaa020305, 0}, reg_and[] = {{1, 0xf}, {1, 0xe}};
+	struct unwritten u;
+	struct seen s;
+
+	(void)state;
+	begin(&u, &s);
+	step(&u, cmp, 6, NEVER, 4, 0, &differs);
+	step(&u, jne, 2, 0, 0, 0, NULL); /* they are not equal, whatever that byte is */
+	assert_int_equal(s.branches, 0);
+	step(&u, jb, 2, 0, 0, 0, NULL);
+	assert_int_equal(s.branches, 1);
+	step(&u, cmp, 6, NEVER, 4, 0, &same);
+	step(&u, jne, 2, 0, 0, 0, NULL);
+	assert_int_equal(s.branches, 2);
+	ACCESS(&u, "\x8b\x08", NEVER + 4, 4); /* mov (%rax), %ecx */
+	for (unsigned k = 0; k < 2; k++) {
+		step(&u, "\x85\xd1", 2, 0, 0, 0, &reg_and[k]); /* test %edx, %ecx */
+		step(&u, jne, 2, 0, 0, 0, NULL);
+	}
+	assert_int_equal(s.branches, 4);
+	step(&u, "\x85\xd1", 2, 0, 0, 0, &(struct values){1, 0}); /* with 0 */
+	step(&u, jne, 2, 0, 0, 0, NULL);
+	assert_int_equal(s.branches, 4);
+	unwritten_fini(&u);
+}
+
+static bool is_never(struct unwritten *u, uint64_t addr)
+{
+	uint64_t at;
+	uint32_t origin;
+
+	return unwritten_find(&u->memory, addr, 1, &at, &origin);
+}
+
+static void by_stack(void **state)
+{
+	struct unwritten u;
+	struct seen s;
+
+	(void)state;
+	begin(&u, &s);
+	step(&u, "\x48\x83\xec\x40", 4, 0, 0, -0x40, NULL); /* sub $0x40, %rsp */
+	assert_true(is_never(&u, STACK - 0x40 - UNWRITTEN_RED_ZONE));
+	assert_false(is_never(&u, STACK - UNWRITTEN_RED_ZONE));
+	step(&u, "\x53", 1, 0, 0, -8, NULL); /* push %rbx */
+	step(&u, "\xe8\0\0\0\0", 5, 0, 0, -8, NULL); /* call */
+	assert_false(is_never(&u, STACK - 8));
+	assert_true(is_never(&u, STACK - 16));
+	unwritten_jumped(&u, STACK, STACK - 64);
+	assert_false(is_never(&u, STACK - 16));
+	unwritten_fini(&u);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(by_bits),
+		cmocka_unit_test(by_memory),
+		cmocka_unit_test(by_values),
+		cmocka_unit_test(by_stack),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
