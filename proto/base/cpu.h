@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * cpu.h: what a program can see of this processor and may choose its code by (libc's memcpy does): the names are those
- * of /proc/cpuinfo. A replay needs what the recording had.
+ * cpu.h: the features of this processor that a program can see and may choose its code by, as libc's memcpy does.
+ * Names are those of /proc/cpuinfo. A replay needs the features that the recording had.
  */
 #ifndef FRED_BASE_CPU_H
 #define FRED_BASE_CPU_H

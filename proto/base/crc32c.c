@@ -72,7 +72,7 @@ uint32_t crc32c_zeros(uint32_t crc, uint64_t n)
 
 /* ---- files ---- */
 
-/* Where the next data begin, after a hole; the file's size: none do. */
+/* The offset at which the next data begin, after a hole; the file's size if there are none. */
 static uint64_t skip_hole(int fd, uint64_t at, uint64_t size)
 {
 	off_t next = at < size ? lseek(fd, (off_t)at, SEEK_DATA) : (off_t)at;

@@ -8,9 +8,10 @@
 #include <wmmintrin.h>
 
 /*
- * The processor has a CRC instruction that can begin each cycle and takes three: so three parts are summed side by
- * side, and then joined. In front of n bytes more a sum is multiplied by x^(8 * n); the carry-less product of two such
- * words has a factor x too little and the instruction, which reduces it, multiplies by x^32.
+ * The processor can start a CRC instruction in each cycle, and one takes three cycles: so three parts are summed side
+ * by side, and then joined. To append n bytes, a sum is multiplied by x^(8 * n). The carry-less product of two
+ * reflected words lacks a factor of x, and the CRC instruction, which reduces the product, multiplies it by x^32: so
+ * the constants below have exponents that are 33 too small.
  */
 #define CRC32C_LANE 168 /* bytes */
 #define CRC32C_BEHIND_1 0x1b3d8f29u /* x^(8 * CRC32C_LANE - 33) modulo the polynomial, reflected */

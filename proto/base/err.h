@@ -23,8 +23,7 @@ enum err_kind {
 
 struct err {
 	enum err_kind kind;
-	int reason; /* which of several causes that callers tell apart, by an enum of the module that set it; 0: none of
-		       them */
+	int reason; /* tells causes apart for callers: a value of an enum of the module that set it; 0: none */
 	char text[1024]; /* NUL-terminated, no newline at the end, "context: cause" */
 };
 

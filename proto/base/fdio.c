@@ -20,7 +20,7 @@ static enum err_kind kind_of_errno(void)
 	return errno == ENOENT || errno == ENOTDIR ? ERR_USAGE : ERR_INTERNAL;
 }
 
-/* at < 0: where the descriptor stands. */
+/* at < 0: at the descriptor's current offset. */
 static ssize_t read_all(int fd, char *p, size_t n, off_t at)
 {
 	size_t done = 0;
@@ -170,7 +170,7 @@ int copy_fd(int from, int to, struct err *e)
 
 	if (copy_in_kernel(from, to) < 0)
 		return err_errno(e, ERR_INTERNAL, "copy");
-	/* Also after a copy that ended: files of /proc claim to be empty. */
+	/* Needed also when the kernel has copied all: files of /proc claim to be empty. */
 	while ((r = read_full(from, chunk, sizeof(chunk))) > 0)
 		if (write_full(to, chunk, (size_t)r) < 0)
 			return err_errno(e, ERR_INTERNAL, "write");
@@ -195,7 +195,7 @@ int copy_file(const char *from, const char *to, struct err *e)
 	return 0;
 }
 
-/* Where the next data begin, not before at; a file of this size ends with a hole where none do. */
+/* The offset at which the next data at or after `at` begin; `size` if only a hole follows. */
 static off_t next_data(int fd, off_t at, off_t size)
 {
 	off_t next = lseek(fd, at, SEEK_DATA);
@@ -205,7 +205,7 @@ static off_t next_data(int fd, off_t at, off_t size)
 	return next > at ? next : at;
 }
 
-/* Both go to where either one has data. 0, or -1. */
+/* Moves both descriptors to the next offset at which one of them has data. 0, or -1. */
 static int skip_holes(int x, int y, off_t *at, off_t size)
 {
 	off_t a = next_data(x, *at, size), b = next_data(y, *at, size);

@@ -30,8 +30,8 @@ struct maps {
 };
 
 /*
- * A process whose first thread has ended has no memory under its PID, neither in /proc nor for process_vm_readv: it has
- * under the TID of any other one. That TID; else pid.
+ * When a process's first thread has ended, its memory cannot be read by its PID, neither in /proc nor by
+ * process_vm_readv, but it can by the TID of any other thread. Returns such a TID; else pid.
  */
 pid_t maps_owner(pid_t pid);
 /* Has it ended, or is it ending? Then it has no memory any more, in no thread. */

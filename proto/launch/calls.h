@@ -47,8 +47,8 @@ static inline int place_calls_in(struct place *p, int in_exec, const struct plac
 }
 
 /*
- * System calls by a process that the caller traces: in_exec, it is in its exec stop; else place_image has just placed
- * it. data: at most PLACE_DATA bytes. NULL, or what failed.
+ * Has a process that the caller traces make system calls. in_exec: it is in its exec stop; else place_image has just
+ * placed it. data: at most PLACE_DATA bytes. Returns NULL, or what failed.
  */
 static inline const char *place_calls(pid_t pid, int in_exec, const struct place_one *calls, unsigned n,
 				      const void *data, unsigned len)

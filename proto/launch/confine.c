@@ -56,12 +56,12 @@ static const uint16_t allowed[] = {
 	SYS_newfstatat, SYS_statx, SYS_statfs, SYS_fstatfs, SYS_access, SYS_faccessat, SYS_faccessat2,
 	SYS_readlink, SYS_readlinkat, SYS_getcwd, SYS_chdir, SYS_fchdir, SYS_getdents64, SYS_fcntl, SYS_dup,
 	SYS_dup2, SYS_dup3, SYS_pipe, SYS_pipe2, SYS_umask,
-	/* the clock, and who one is */
+	/* the clock, and the process's own IDs */
 	SYS_clock_gettime, SYS_clock_getres, SYS_clock_nanosleep, SYS_nanosleep, SYS_gettimeofday, SYS_time,
 	SYS_timer_create, SYS_timer_settime, SYS_timer_gettime, SYS_timer_getoverrun, SYS_timer_delete,
 	SYS_getrandom, SYS_uname, SYS_sysinfo, SYS_getuid, SYS_geteuid, SYS_getgid, SYS_getegid, SYS_getresuid,
 	SYS_getresgid, SYS_getgroups, SYS_getitimer, SYS_setitimer, SYS_alarm,
-	/* of confine_give_id: nobody has another ID to go to afterwards */
+	/* of confine_give_id: afterwards no process has another ID that it could change to */
 	SYS_setresuid, SYS_setresgid, SYS_setfsuid,
 };
 /* clang-format on */
@@ -71,7 +71,7 @@ _Static_assert(ALLOWED + 16 < 256, "jumps of a filter have 8 bits");
 
 int confine_before_root(void)
 {
-	/* a kernel without /proc/PID/oom_score_adj kills whom it will */
+	/* without /proc/PID/oom_score_adj the kernel chooses by itself */
 	int fd = open("/proc/self/oom_score_adj", O_WRONLY | O_CLOEXEC);
 
 	if (fd < 0)
@@ -95,7 +95,7 @@ static int limit(int which, uint64_t n)
 
 #define BIT(cap) (1ull << (cap))
 
-/* What stays. The second: until confine_give_id has used it. */
+/* The capabilities that stay; those of the second set only until confine_give_id has used them. */
 static const uint64_t kept = BIT(CAP_CHECKPOINT_RESTORE),
 		      kept_until_exec = BIT(CAP_SETUID) | BIT(CAP_SETGID) | BIT(CAP_SETPCAP);
 
@@ -104,7 +104,10 @@ static int drop_capabilities(uint64_t keep)
 	struct __user_cap_header_struct head = {.version = _LINUX_CAPABILITY_VERSION_3};
 	struct __user_cap_data_struct now[2], set[2] = {{0}};
 
-	/* without CAP_SETPCAP, no_new_privs alone has to do: no exec gives what is not permitted before */
+	/*
+	 * without CAP_SETPCAP, no_new_privs has to suffice: then no exec gives a capability that was not permitted
+	 * before
+	 */
 	for (unsigned long cap = 0; cap < 64 && prctl(PR_CAPBSET_READ, cap, 0, 0, 0) >= 0; cap++)
 		if (!(keep >> cap & 1) && prctl(PR_CAPBSET_DROP, cap, 0, 0, 0) && errno != EPERM)
 			return -1;
@@ -115,7 +118,10 @@ static int drop_capabilities(uint64_t keep)
 	return (int)syscall(SYS_capset, &head, set);
 }
 
-/* The kernel counts for a thread of a replay how often it passes an address (plugins/record/preempt/point.c). */
+/*
+ * Allows a thread of a replay to have the kernel count how often it passes an address
+ * (plugins/record/preempt/point.c).
+ */
 static unsigned add_own_counter(struct sock_filter *f)
 {
 	const struct sock_filter own_thread[] = {
@@ -152,7 +158,7 @@ static int install_filter(void)
 	return prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &prog, 0, 0);
 }
 
-/* The exec is made as file_uid, too: a copy of the program need not be everybody's. */
+/* The exec is made as file_uid, too: other users may not be allowed to execute the copy of the program. */
 static int become_file_user(const struct launch_confine *c)
 {
 	return setgroups(0, NULL) || syscall(SYS_setfsuid, c->file_uid) < 0 ? -1 : 0;
@@ -213,7 +219,10 @@ const char *confine_give_id(pid_t pid, bool placed, const struct launch_confine 
 		{SYS_capset, {head, offsetof(typeof(caps), between)}, 3},
 		{SYS_setfsuid, {c->file_uid}, 0},
 		{SYS_capset, {head, offsetof(typeof(caps), at_last)}, 3},
-		/* its files in /proc are root's, as they would be without this; 2 (proc(5)) CRIU could not restore */
+		/*
+		 * its files in /proc belong to root, as they would without this call; CRIU could not restore the value
+		 * 2 (proc(5))
+		 */
 		{SYS_prctl, {PR_SET_DUMPABLE, 0}, 0},
 	};
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * confine.h: what a process gives up before it executes a program that somebody else may have made. What stays over a
- * checkpoint: CRIU restores capabilities, IDs, limits, the root and, for a caller with rights over the host, filters.
+ * confine.h: what a process gives up before it executes a program that somebody else may have made. It still holds
+ * after a checkpoint is restored: CRIU restores capabilities, IDs, limits, the root and, for a caller with rights over
+ * the host, filters.
  */
 #ifndef FRED_LAUNCH_CONFINE_H
 #define FRED_LAUNCH_CONFINE_H
@@ -13,11 +14,12 @@
 struct launch_confine {
 	bool filter; /* only the system calls of confine.c's list, the others fail with EPERM */
 	/*
-	 * Its user and group after the exec, real, effective and saved: the kernel counts processes by it, and has no
-	 * limit for those of user 0. 0: the caller's. Not before the exec, whose auxiliary vector would have it.
+	 * Its user and group ID, real, effective and saved; 0: the caller's. The kernel counts processes by user, and
+	 * does not limit those of user 0. It is set after the exec, since the auxiliary vector made there would show
+	 * it.
 	 */
 	uint32_t own_id;
-	uint32_t file_uid; /* with own_id: the user as which it opens files (setfsuid(2)): that of the recording */
+	uint32_t file_uid; /* with own_id: the user as which it opens files (setfsuid(2)), the owner of the recording */
 	uint64_t processes; /* RLIMIT_NPROC */
 	uint64_t file_size; /* bytes, RLIMIT_FSIZE */
 };
@@ -33,8 +35,8 @@ int confine_self(const struct launch_confine *c);
 /* May the caller, user 0, give a process an ID of its own, and still end it? */
 bool confine_may_change_id(void);
 /*
- * For a traced process in its exec stop, or just `placed` by launch/place.h: own_id and file_uid; the capabilities that
- * this takes go. NULL, or what failed.
+ * For a traced process in its exec stop, or just `placed` by launch/place.h: sets own_id and file_uid, and removes the
+ * capabilities that are needed for that. NULL, or what failed.
  */
 const char *confine_give_id(pid_t pid, bool placed, const struct launch_confine *c);
 

@@ -84,7 +84,7 @@ static int stack_pointer(pid_t pid, uint64_t *sp, struct err *e)
 	return 0;
 }
 
-/* What the vector is to say for this type; NULL: what it does. */
+/* The value that the vector is to have for this type; NULL: it stays. */
 static const uint64_t *id_of(const struct launch_ids *ids, uint64_t type)
 {
 	static const struct {

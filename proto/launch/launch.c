@@ -144,7 +144,7 @@ static void allow_every_cpu(void)
 	cpu_set_t set;
 
 	memset(&set, 0xff, sizeof(set));
-	sched_setaffinity(0, sizeof(set), &set); /* the kernel keeps those that there are */
+	sched_setaffinity(0, sizeof(set), &set); /* the kernel ignores processors that do not exist */
 }
 
 static enum stage child_exec(const struct launch_spec *s, int *sock, const sigset_t *mask)

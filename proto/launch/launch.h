@@ -48,13 +48,13 @@ struct launch_spec {
 	 * blocked. The caller's handlers never run in the child.
 	 */
 	int default_signals;
-	const struct launch_ids *ids; /* whose its auxiliary vector says that it is; NULL: as the kernel has it */
-	const struct launch_object *objects; /* what the dynamic linker is to map at given addresses: see objects.h */
+	const struct launch_ids *ids; /* the IDs that its auxiliary vector shows; NULL: the kernel's */
+	const struct launch_object *objects; /* files to be mapped at given addresses by the linker: see objects.h */
 	unsigned nobjects;
 	int hold; /* it stays in its exec stop, traced by the caller, which lets it go; it dies with the caller */
 	int own_group; /* it leads a process group of its own */
-	int every_cpu; /* it may run on all, wherever the caller is bound to: an allocator counts them before anything
-			  is recorded */
+	int every_cpu; /* it may run on all processors, whatever the caller is bound to: an allocator may count them
+			  before the recorder starts */
 };
 
 /*

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * objects.h: where the dynamic linker maps a program's libraries. Without a wish of its own: the kernel chooses, and it
- * aligns a file of 2 MiB or more to huge pages where the file system has such (thp_get_unmapped_area: ext4, xfs, btrfs
- * ..., tmpfs with huge=), else not. So a copy on another file system gets other addresses.
+ * objects.h: where the dynamic linker maps a program's libraries. The linker asks for no address, so the kernel
+ * chooses. It aligns a file of 2 MiB or more to huge pages if the file system supports these (thp_get_unmapped_area:
+ * ext4, xfs, btrfs ..., tmpfs with huge=), else not. So a copy on another file system gets other addresses.
  */
 #ifndef FRED_LAUNCH_OBJECTS_H
 #define FRED_LAUNCH_OBJECTS_H

@@ -263,7 +263,7 @@ static inline int place_find_gate(struct place *p)
 	return place_fail(p, "its vDSO makes no system call");
 }
 
-/* The program's largest alignment moves it, as in the kernel. */
+/* The program is moved to its largest alignment, as the kernel does it. */
 static inline int place_exe_at(struct place *p, uint64_t *at)
 {
 	uint64_t lo = p->group[PLACE_IS_EXE].lo, align = 4096;
@@ -448,7 +448,9 @@ static inline int place_build(struct place *p, const uint8_t *in, uint64_t n, ui
 	return 0;
 }
 
-/* The kernel's own idea of it: the heap's place, and what /proc shows. Below the stack pointer, where nothing is yet.
+/*
+ * Tells the kernel where the parts are now, which decides where the heap is and what /proc shows. The request is
+ * written below the stack pointer, where nothing is yet.
  */
 static inline int place_tell_kernel(struct place *p, uint64_t random, uint64_t platform)
 {
@@ -502,7 +504,7 @@ static inline int place_stack(struct place *p)
 	return r ? -1 : 0;
 }
 
-/* All that the kernel may choose from above the top. */
+/* Takes all addresses above the top that the kernel could choose. */
 static inline int place_hide(struct place *p, uint64_t stack_limit)
 {
 	uint64_t room = (stack_limit < PLACE_STACK_MAX ? stack_limit : PLACE_STACK_MAX) + (1ull << 20);

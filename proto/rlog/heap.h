@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * heap.h: how the recorder's malloc (plugins/record/sync/heap.c) lays out its blocks, for who looks at them in a
- * replay: in an arena they follow each other, each with a header in front of the memory that the program gets. The
+ * heap.h: how the recorder's malloc (plugins/record/sync/heap.c) lays out its blocks, for code that examines them in a
+ * replay. In an arena they follow each other, each with a header in front of the memory that the program gets. The
  * addresses of the arenas are in rlog/replay.h.
  *
  * With --detect (RLOG_MALLOC_DETECT) canaries, words of HEAP_CANARY, stand after each block's bytes: from the first
@@ -37,12 +37,14 @@ struct heap_block { /* right before the memory that the program gets */
 #define HEAP_CANARY 0x9de7b5a9d3c1f18bull /* at addresses that 8 divides; no byte of it is 0 or a letter */
 #define HEAP_FILL 128u
 
-/* After a block's memory, as glibc has the size of a small chunk, with one in use before it: after the bytes that may
- * be used, of blocks below HEAP_MAPPED_MIN, and at the end of what the block has. Not with --detect. */
+/*
+ * A word that looks like glibc's size of a small chunk after a chunk in use. It follows the usable bytes of each block
+ * below HEAP_MAPPED_MIN, and stands at the end of the block's memory. Not with --detect.
+ */
 #define HEAP_WORD 0x21ull
 #define HEAP_MAPPED_MIN (128u << 10) /* glibc maps blocks from this size on by themselves */
 
-/* Bytes that the program may use when it asks for n: as glibc's. */
+/* How many bytes the program may use when it asks for n: as many as with glibc. */
 static inline size_t heap_usable_of(size_t n)
 {
 	return n <= 24 ? 24 : ((n + 23) & ~15ul) - 8;
@@ -64,7 +66,7 @@ static inline uint64_t heap_tag(uint64_t header, uint64_t n, unsigned cls, uint3
 	return ((h >> 56 | 0x80) << 8 | 0x80 | log) << HEAP_SIZE_BITS;
 }
 
-/* Is b, which stands at `header`, as it was made? */
+/* Is the header b, whose address is `header`, as it was written? */
 static inline int heap_is_whole(const struct heap_block *b, uint64_t header, uint64_t size)
 {
 	return b->cls < HEAP_CLASSES &&

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * keeper.h: how a recorded process that has given up rights (setuid, chroot, a read-only or other root, limits) still
- * gets at its recording: `fredctl record` listens on an abstract socket (no path, no permissions) and does there what
+ * reaches its recording: `fredctl record` listens on an abstract socket (no path, no permissions) and does there what
  * the process may not. One request a connection (SOCK_SEQPACKET); the answer is a struct keeper_answer, with a
  * descriptor (SCM_RIGHTS) for OPEN. Only processes that record into it, and descendants of the recording client, are
  * answered.

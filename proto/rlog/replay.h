@@ -4,9 +4,10 @@
  *
  * In a cell, /run/fred is a private tmpfs:
  *   /run/fred/rec          the recording (bind mount)
- *   /run/fred/logs         pNNNN/tNNNN.log: what counts instead of the recording's, where that is compressed or may
- * change /run/fred/ctl.NNNN     struct replay_ctl, mapped at REPLAY_CTL_ADDR /run/fred/sched.NNNN   struct
- * replay_sched: a linear timeline, with the events of fork ancestors before an image's own, mapped at REPLAY_SCHED_ADDR
+ *   /run/fred/logs         pNNNN/tNNNN.log: used instead of the recording's log if that is compressed or may change
+ *   /run/fred/ctl.NNNN     struct replay_ctl, mapped at REPLAY_CTL_ADDR
+ *   /run/fred/sched.NNNN   struct replay_sched: a linear timeline, with the events of fork ancestors before the image's
+ *                          own, mapped at REPLAY_SCHED_ADDR
  *   /run/fred/out.NNNN     with REPLAY_F_OUTPUT: struct replay_out records, appended
  *
  * A replay starts at an image of origin EXEC, whose ordinal is NNNN and stands in the environment variable
@@ -21,8 +22,8 @@
  * others in theirs. The worker writes stop_at, adds 1 to `go`, wakes it, and waits until `notify`
  * changes; `state` then says why.
  *
- * In parallel: up to event ahead_until a thread whose slot is over runs on, and waits where its next record begins.
- * At ahead_until all threads stand as they do in a linear replay, for after its last slot before that, none does so.
+ * In parallel: up to event ahead_until, a thread whose slot is over runs on, and waits where its next record begins.
+ * After its last slot before ahead_until it does not run on; so at that event all threads stand as in a linear replay.
  */
 #ifndef FRED_RLOG_REPLAY_H
 #define FRED_RLOG_REPLAY_H
@@ -45,7 +46,7 @@
 #define SHIM_THREADS_ADDR 0x1e3000000000ull /* the shim's table of threads */
 #define SHIM_TRAPS_ADDR 0x1e4000000000ull /* struct rlog_traps while recording */
 #define SHIM_REFS_ADDR                                                                                                 \
-	0x1e5000000000ull /* recording: what of kept files is compared with, see plugins/record/sys/refs.c */
+	0x1e5000000000ull /* recording: parts of recorded files, to compare with, see plugins/record/sys/refs.c */
 #define SHIM_HOT_ADDR                                                                                                  \
 	0x1e6000000000ull /* recording: of thread N at + N << SHIM_HOT_SHIFT: see plugins/record/chaos/chaos_hot.c */
 #define SHIM_HOT_SHIFT 14
@@ -191,20 +192,22 @@ struct replay_ctl {
 		ahead_end[RLOG_MAX_THREADS]; /* by ordinal: 1 + index of its last slot that begins before ahead_until */
 	uint64_t walk_addr; /* rlog/walk.h; 0: this recorder is older than that */
 	/*
-	 * Of a thread that is traced. Not 0: the tracer looks at the program's own code only where there is an int3, so
-	 * that threads may run in translated code. Another number when there are other int3s.
+	 * Of traced threads. Not 0: the tracer observes the program's own code only at int3s, so that threads may run
+	 * in translated code. The number changes when the int3s do.
 	 */
 	uint32_t blind;
 	/*
-	 * Of a copy that leaves the timeline. Not 0: a computation is not interrupted where it was, but goes on, at
-	 * most up to the next call, which counts as an event.
+	 * Of a copy that leaves the timeline. Not 0: a computation is not interrupted where it was interrupted in the
+	 * recording, but goes on, at most up to its next call, which counts as an event.
 	 */
 	uint32_t endless;
 	struct rlog_waits waits; /* of an older recorder: all 0 */
 	uint32_t no_checkpoint; /* there is state that CRIU does not keep */
 	uint32_t aliases; /* the program has memory that it has mapped more than once: plugins/record/shm/alias.c */
-	/* Of the recorder's word that holds the address of a struct replay_report (rlog/report.h), or 0. 0: this
-	 * recorder is older than that, or the heap is glibc's. */
+	/*
+	 * The address of the recorder's word that holds the address of a struct replay_report (rlog/report.h), or 0.
+	 * 0: this recorder is older than that, or the heap is glibc's.
+	 */
 	uint64_t report_addr;
 	uint64_t report_kinds; /* how many kinds of entries it tells: REPORT_KIND_COUNT; an older recorder: 0 */
 };
@@ -236,14 +239,14 @@ struct replay_out {
 };
 
 /*
- * Not bytes, but a uint64_t: it is a file, and the program goes elsewhere in it. By kind, fd being 1 or 2 and the kind
- * shifted by REPLAY_OUT_SHIFT.
+ * Records that hold a uint64_t instead of bytes: the output is a file, and the program moves in it. fd is then 1 or 2,
+ * plus the kind shifted by REPLAY_OUT_SHIFT.
  */
 #define REPLAY_OUT_SHIFT 8
 enum replay_out_kind {
 	REPLAY_OUT_BYTES,
 	REPLAY_OUT_SEEK, /* what follows is written there */
-	REPLAY_OUT_AT, /* the same up to REPLAY_OUT_BACK, then it is where it was */
+	REPLAY_OUT_AT, /* the same up to REPLAY_OUT_BACK, after which the position is the former one */
 	REPLAY_OUT_BACK,
 	REPLAY_OUT_SIZE, /* the file has this size now */
 };

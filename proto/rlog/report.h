@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * report.h: what a copy of a replaying process tells the worker about itself while it goes through a segment: accesses
- * to memory, calls and returns, written by translated code (walk.h), what becomes of the heap, written by the
- * recorder's malloc, and what synchronises threads, written where an event is compared with its record. Freestanding.
+ * report.h: what a copy of a replaying process reports to the worker while it goes through a segment: accesses to
+ * memory, calls and returns (written by translated code, walk.h), changes of the heap (written by the recorder's
+ * malloc), and what synchronises threads (written where an event is compared with its record). Freestanding.
  *
  * The worker maps memory in the copy, puts struct replay_report at its start, and its address into the word at
  * replay_ctl.report_addr. Entries follow in the order of execution. An entry is some 64-bit words; the first one holds

@@ -11,9 +11,11 @@
  *     files       what it was started from, and code that it mapped: four strings each, see fred-recording(5)
  *     traps       struct rlog_traps; none if nothing was trapped
  *     tNNNN.log   struct rlog_head, then the records of thread NNNN (1 is the first)
- *     start       of a bounded recording: where what is left of this image begins, see fred-recording(5); ckpt/ goes
- * with it tNNNN.zst   parts of that log, compressed: see struct rlog_frame; none if nothing was files/
- * libfred-record.so as it was used, and copies of files that were mapped or read, "DEV-INO-SIZE-MTIMENS" in hexadecimal
+ *     start       of a bounded recording: where the remaining part of this image begins, see fred-recording(5)
+ *     ckpt/       with it: the checkpoint from which a replay of that part begins
+ *     tNNNN.zst   parts of that log, compressed: see struct rlog_frame; none if nothing was compressed
+ *   files/        libfred-record.so as it was used, and copies of files that were mapped or read, named
+ *                 "DEV-INO-SIZE-MTIMENS" in hexadecimal
  *
  * A record is: kind (1 byte, events.def), the stamp as a varint (if S: ticks since this thread's
  * previous stamp, the first one since rlog_head.stamp0), the hash byte (if H), the operands as varints, the payload (if
@@ -81,7 +83,7 @@ struct rlog_frame {
 };
 _Static_assert(sizeof(struct rlog_frame) == 24, "rlog_frame");
 
-/* p NNNN/image. After the struct: execfn, exe, cwd, then argc + envc strings, each with its NUL. */
+/* pNNNN/image. After the struct: execfn, exe, cwd, then argc + envc strings, each with its NUL. */
 enum rlog_origin { RLOG_ORIGIN_EXEC = 1, RLOG_ORIGIN_FORK = 2 };
 struct rlog_image {
 	uint64_t magic;
@@ -163,7 +165,8 @@ enum rlog_note_kind {
 	 * back when a thread goes on.
 	 */
 	RLOG_NOTE_DEADLOCK = 8,
-	RLOG_NOTE_CYCLE = 9, /* text: what of threads wait for each other while others go on; not taken back by those */
+	/* as DEADLOCK, of threads that wait for each other while others go on: those do not take it back */
+	RLOG_NOTE_CYCLE = 9,
 	RLOG_NOTE_DAMAGE = 10, /* number: address of the block; text: struct rlog_damage */
 };
 #define RLOG_DEADLOCK_FOR_EVER (-1) /* neither a handler nor another process can help: the client ends the program */
@@ -183,22 +186,23 @@ struct rlog_control {
 	uint64_t went_serial; /* some process holds a CALL_SERIAL */
 	uint64_t client; /* PID of the client that is the parent of the first process; 0: none */
 	struct rlog_note note[RLOG_NOTES];
-	/* of a bounded recording (--max-log); all 0 in others, and absent in those of an older recorder */
+	/* of a bounded recording (--max-log); all 0 in others; older recorders' control pages end before these */
 	uint64_t log_limit; /* bytes that all logs may take, ahead of their threads included */
-	uint64_t log_used; /* that they take: the recorder adds, who gives up their oldest part subtracts */
+	uint64_t log_used; /* bytes that they take: the recorder adds to it, and the process that removes their oldest
+			      part subtracts */
 	uint32_t log_chunk; /* how far a log grows at once */
-	uint32_t log_lease; /* who does that lives until this moment, in tenths of a second of CLOCK_MONOTONIC */
-	uint32_t log_freed; /* futex: +1 when something was given up */
+	uint32_t log_lease; /* until when that process is taken to be alive, in tenths of a second of CLOCK_MONOTONIC */
+	uint32_t log_freed; /* futex: +1 when a part was removed */
 	uint32_t waiting_count; /* atomically incremented; may exceed RLOG_WAITING */
 	struct rlog_waiting waiting[RLOG_WAITING];
 	/* rlog/keeper.h; absent in those of an older recorder */
-	uint64_t secret[2]; /* random: who knows it answers for this recording */
+	uint64_t secret[2]; /* random: knowing it proves that an answer is for this recording */
 	uint64_t dir[2], self[2]; /* device and inode, as the client sees them: of the recording, and of this page */
 };
 
 /*
- * pNNNN/traps: how often which instruction made a system call that was trapped: calls that no wrapper saw. A hash table
- * of RLOG_TRAPS entries, shared by all threads; made at the first trap.
+ * pNNNN/traps: which instructions made trapped system calls, which no wrapper saw, and how often. A hash table of
+ * RLOG_TRAPS entries, shared by all threads; made at the first trap.
  */
 #define RLOG_TRAPS 512u
 struct rlog_traps {
@@ -224,16 +228,16 @@ enum rlog_call {
 	RLOG_CALL_GROUP = 7, /* from here on in a group of processes that share memory (a CALL without CALLRET) */
 	RLOG_CALL_SETXID = 10, /* setuid and its like, in all threads */
 	RLOG_CALL_COPIED =
-		12, /* after splice and its like, to standard output or error: payload: the bytes, or a part of them */
+		12, /* after splice and the like, to standard output or error; payload: the bytes, or a part of them */
 	RLOG_CALL_RANDOM = 13, /* rdrand, rdseed, rdpid: the result; payload: did it give one? (4 bytes) */
 	RLOG_CALL_SPLIT = 14, /* after a PREEMPT: payload: struct split of plugins/record/sched/chaos.h */
-	RLOG_CALL_OUTPUT =
-		11, /* a descriptor that a call gave is the recording's standard output (4 * it + 1) or error (+ 2) */
+	RLOG_CALL_OUTPUT = 11, /* a call returned a descriptor of the recording's standard output (4 * descriptor + 1)
+				  or error (+ 2) */
 };
 
 /*
- * What a call read from a file that did not change is not in its SYSRET: there stand a 0, where else the length of the
- * bytes is, and this. The bytes are those of a recorded file, as many as the call gave.
+ * Bytes that a call read from an unchanged file are not in its SYSRET. It has a 0 in place of their length, and then
+ * this struct, which says where in a recorded file they are; their number is the call's result.
  */
 struct rlog_ref {
 	uint64_t dev, ino, size, mtime_ns, part; /* the copy's name, "DEV-INO-SIZE-MTIMENS[-PART]" in hexadecimal */

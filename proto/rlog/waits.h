@@ -8,7 +8,9 @@
 
 #include <stdint.h>
 
-/* What a thread waits for that only another thread of the process gives. WAIT_OTHER: something else, or not for ever.
+/*
+ * What a thread waits for, if only another thread of the process can provide it. WAIT_OTHER: it waits for something
+ * else, or with a time limit.
  */
 enum wait_kind {
 	WAIT_OTHER = 0,
@@ -23,9 +25,9 @@ enum wait_kind {
 };
 
 /*
- * Where it is. Thread N is at threads + N * thread_size; at_*: offsets in that, of a uint32_t unless it says otherwise.
- * A replay has no handlers there, and a thread whose kind is not 0 waits only if its object is not free: it may wait
- * for its turn.
+ * Where to find it in the process. Thread N is at threads + N * thread_size; at_*: offsets in that, of a uint32_t
+ * unless said otherwise. In a replay `handlers` is 0, and a thread whose kind is not 0 waits for its object only if
+ * that is not free; else it waits for its turn.
  */
 struct rlog_waits {
 	uint64_t threads, thread_size; /* 0: nothing is known */

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * walk.h: a copy of a replaying process, of one thread that the worker holds by ptrace in the program's code, goes on
- * in translated code until it comes to a place for the nth time, or to a place in a given state: some nanoseconds a
- * time. Freestanding.
+ * walk.h: a walk: a copy of a replaying process, whose only thread the worker holds by ptrace in the program's code,
+ * goes on in translated code until it reaches an address for the nth time, or in a given state. Each pass costs some
+ * nanoseconds. Freestanding.
  *
  * The worker maps memory in the copy, puts struct replay_walk at its start, and lets the thread begin at
  * replay_ctl.walk_addr with rdi at it and rsp at the end. The thread stops at an int3, end. Unless start is 0, it goes
  * on at start with its own registers. It stops again at end with its own registers, but for rip (`at` is where it
- * stands) and gs_base, which was 0; what is in map is to be unmapped. Where it stops for another reason nobody knows
+ * stands) and gs_base, which was 0; what is in map is to be unmapped. If it stops for another reason, it is not known
  * where it is.
  */
 #ifndef FRED_RLOG_WALK_H
@@ -67,8 +67,8 @@ struct replay_walk {
 	} map[REPLAY_WALK_MAPS];
 	uint64_t counted; /* goals is true at every end; 0: of an older recorder, only at a goal */
 	/*
-	 * The worker's: words of 1, 2, 4 or 8 bytes. A change of one of them is an arrival, too; one of which the next
-	 * instruction is at place[] is one with that.
+	 * The worker's: words of 1, 2, 4 or 8 bytes. A change of one of them is an arrival, too; if the next
+	 * instruction is at place[], both count as one arrival.
 	 */
 	struct {
 		uint64_t addr, len;
