@@ -9,11 +9,17 @@
 
 #include "record/core/state.h"
 
-/* In the handler of a signal that was sent. 1: the program has blocked it; it is kept, or another thread's. */
+/*
+ * Called in the handler of a signal that was sent. 1: the program has blocked it; it is kept, or was passed to another
+ * thread.
+ */
 int held_keep(struct thr *t, const siginfo_t *si);
-/* What the program does not block any more comes again, at once. */
+/* Signals that the program no longer blocks are sent again, at once. */
 void held_release(struct thr *t);
-/* Around a call of the calling thread t, before which `shows` tells whether it may see them: pending in the kernel. */
+/*
+ * Around a call of the calling thread t: while it runs, the kept signals are pending in the kernel. `shows` tells
+ * whether the call looks for pending signals.
+ */
 int held_shows(const struct thr *t, long nr);
 void held_show(struct thr *t);
 void held_hide(struct thr *t);

@@ -6,7 +6,7 @@
 
 #include <string.h>
 
-#define LINE_MAX 2048u /* of a longer one, which ends in a long path, the rest is left out */
+#define LINE_MAX 2048u /* the rest of a longer line, which ends in a long path, is left out */
 
 /* "LO-HI PERMS OFFSET MAJOR:MINOR INODE   PATH" */
 static struct map parse(const char *s)

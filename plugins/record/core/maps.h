@@ -13,8 +13,8 @@ struct map {
 	const char *path; /* or a name as "[stack]", or nothing; the end of a very long one is missing */
 };
 /*
- * Calls fn for each mapping of this process until one gives other than 0: gives that. -1: they cannot be listed. The
- * texts are there until fn returns.
+ * Calls fn for each mapping of this process until fn returns something other than 0, and returns that. -1: they cannot
+ * be listed. The texts are valid until fn returns.
  */
 int maps_each(int (*fn)(const struct map *m, void *arg), void *arg);
 

@@ -8,8 +8,8 @@
 
 #include <string.h>
 
-#define LONG 256 /* bytes, from which on the string instructions begin quickly enough */
-/* Without this a compiler takes a loop for a call of the very function that it is in. */
+#define LONG 256 /* bytes: from this size on the string instructions are worth their start-up time */
+/* Without this the compiler would replace the loop in a function by a call of that same function. */
 #define NO_CALL() __asm__ volatile("" ::: "memory")
 
 static inline uint64_t load(const void *p)
@@ -25,7 +25,7 @@ static inline void store(void *p, uint64_t v)
 	__builtin_memcpy(p, &v, sizeof(v));
 }
 
-/* From the first byte on; they may overlap when to is below from. */
+/* Copies in ascending order: the areas may overlap when `to` is below `from`. */
 static void *copy_up(void *to, const void *from, size_t n)
 {
 	uint64_t last;

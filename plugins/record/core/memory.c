@@ -41,8 +41,8 @@ void sys_data_init(void)
 }
 
 /*
- * Can the word be read? The kernel reads the new mask first, and then finds that there is no such way to change the
- * mask: a tenth of what process_vm_readv(2) takes.
+ * Can the word be read? The kernel reads the new mask first, and then refuses the invalid way of changing it: this
+ * takes a tenth of the time of process_vm_readv(2).
  */
 static int is_word(uintptr_t a)
 {

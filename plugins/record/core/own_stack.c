@@ -6,17 +6,17 @@
 #define BYTES (512u << 10)
 #define STEPS (32u << 10) /* at its end: see own_stack_steps */
 #define PAGE 4096u
-#define MARGIN 1024u /* of whoever lets a handler run, below the frame that it gives */
+#define MARGIN 1024u /* for the function that lets a handler run, below the frame that it passes */
 #define LEVELS 80u
 #define SLOTS 64u
-#define FEW (BYTES / 2) /* bytes: then frames that nobody returns to are looked for */
+#define FEW (BYTES / 2) /* bytes: with less room left, frames that nobody returns to are looked for */
 #define SAME_STACK (8ull << 20)
 #define AUTODISARM 0x80000000u /* SS_AUTODISARM, linux/signal.h */
 #define FX_BYTES 512u
 #define FX_MAGIC 0x46505853u /* FP_XSTATE_MAGIC1, asm/sigcontext.h: then more follows */
 #define MIN_BYTES 2048u /* MINSIGSTKSZ, as the kernel has it */
 
-/* Frames to which a handler of the program's returns. */
+/* Frames of the recorder to which a handler of the program's will return. */
 struct level {
 	uint64_t low, top; /* what is registered meanwhile */
 	uint64_t here; /* the frame that let the handler run */
@@ -46,7 +46,7 @@ static struct levels *levels_of(const struct thr *t)
 	return (struct levels *)t->own_stack;
 }
 
-/* What is registered with so many levels; each is inside that of the level before it. */
+/* The area that is registered at this level; each level's is inside that of the level before it. */
 static struct range range_of(const struct thr *t, uint64_t levels)
 {
 	const struct level *l = levels_of(t)->level;
@@ -192,8 +192,8 @@ static uint64_t frame_end(const ucontext_t *uc)
 }
 
 /*
- * What is left of r beside the frames of this signal, from the kernel's down to `here`: the part below them, or, where
- * frames that nobody returns to have been forgotten, the one above if that is the larger one.
+ * The part of r that is free while the frames of this signal, from the kernel's down to `here`, are in use: the part
+ * below them; or, if frames that nobody returns to have been forgotten, the part above them where that is larger.
  */
 static struct range beside(struct range r, const ucontext_t *uc, const void *here)
 {

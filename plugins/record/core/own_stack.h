@@ -18,16 +18,15 @@
 
 #define RED_ZONE 128u /* bytes below the stack pointer that are a function's, too */
 
-void own_stack_map(struct thr *t); /* for a thread that may be yet to come */
+void own_stack_map(struct thr *t); /* for a thread that may not exist yet */
 void own_stack_use(const struct thr *t); /* for the calling thread, which is t */
 void own_stack_free(const struct thr *t);
 
-/* The end of a part of it that no signal handler uses: a thread's first and last steps are there, and own_stack_call().
- */
+/* The end of a part of it that no signal handler uses. A thread starts and ends there, and own_stack_call() uses it. */
 uint64_t own_stack_steps(const struct thr *t);
 /*
- * Runs fn there, for a wrapper, where it takes more of the stack than the program may have. t: the calling thread; fn
- * neither waits for another thread nor lets a handler of the program's run.
+ * Runs fn there, for a wrapper that needs more stack than the program may have. t: the calling thread; fn neither
+ * waits for another thread nor lets a handler of the program's run.
  */
 void own_stack_call(const struct thr *t, void (*fn)(void *), void *arg);
 int own_stack_has(const struct thr *t, const void *p);
@@ -35,10 +34,9 @@ int own_stack_has(const struct thr *t, const void *p);
 uint64_t fp_state_bytes(const void *fp);
 /* The program's stack pointer, where the recorder at `here` was called by a signal; 0: it was called as a function. */
 uint64_t own_stack_program_sp(const struct thr *t, const void *here);
-/* Replay: t->stand, where it is on this stack, becomes what the program has in registers, and the stack that it has. */
+/* Replay: if t->stand describes a place on this stack, it is changed to the program's registers and stack. */
 void own_stack_stand(struct thr *t);
-/* A signal handler of the recorder's begins on it. uc: what it interrupted, which is the program, or a wrapper in its
- * call. */
+/* A signal handler of the recorder's begins on it. uc: what it interrupted, the program or a wrapper in its call. */
 void own_stack_enter(struct thr *t, ucontext_t *uc);
 /* A handler of the program's is about to run, and after it. here: a frame of the caller's. */
 void own_stack_leave(struct thr *t, const void *here);
@@ -52,12 +50,14 @@ void own_stack_slot_done(uint64_t *slot);
 
 /* ---- the program's alternate signal stack ---- */
 
-/* Its end, if a signal that comes when the program's stack pointer is sp is to use it; 0: it is not. */
+/* Its end, if a signal that comes while the program's stack pointer is sp uses it; else 0. */
 uint64_t program_stack_end(const struct thr *t, uint64_t sp);
 int program_stack_has(const struct thr *t, uint64_t sp); /* as the kernel has it: not with SS_AUTODISARM */
 long program_stack_set(struct thr *t, const stack_t *set, stack_t *old, uint64_t sp); /* sigaltstack(2), or -errno */
-/* Around a handler, as the kernel has it: what it finds in its ucontext; and what is set when it has returned from
- * `sp`. */
+/*
+ * Before a handler: what its ucontext shows, as from the kernel. After it has returned from `sp`: sets what the kernel
+ * would set.
+ */
 void program_stack_save(struct thr *t, stack_t *to);
 void program_stack_restore(struct thr *t, const stack_t *from, uint64_t sp);
 

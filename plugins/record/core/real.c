@@ -30,7 +30,7 @@ struct symbols {
 	const uint32_t *hash; /* DT_GNU_HASH */
 };
 
-/* 0, or -1: without what a lookup needs (the vDSO, whose addresses are not relocated, too). */
+/* 0, or -1: it lacks what a lookup needs (as the vDSO does, whose addresses are not relocated). */
 static int find_symbols(const struct link_map *m, struct symbols *s)
 {
 	*s = (struct symbols){0};
@@ -95,7 +95,7 @@ void *dl_find_real(const char *name)
 	return 0;
 }
 
-/* Does a library after this one have it? RTLD_NEXT finds no others. */
+/* Does a library after this one have it? Only these are found by RTLD_NEXT. */
 static int is_behind(const char *name)
 {
 	const ElfW(Dyn) *ours = _DYNAMIC;
@@ -119,8 +119,8 @@ const char *real_find(void)
 		return "dlsym";
 	for (int i = 0; i < REAL_COUNT; i++) {
 		/*
-		 * dlsym allocates the text of an error. The program's own allocator would begin with that, before there
-		 * is a log for the clocks that it reads.
+		 * dlsym allocates the text of an error. That would start the program's own allocator before there is a
+		 * log for the clocks that it reads.
 		 */
 		if (real_names[i].optional && !is_behind(real_names[i].name))
 			continue;

@@ -30,8 +30,8 @@ void trap_find_vectors(void)
 __attribute__((used, aligned(64))) static const uint8_t initial_state[576];
 
 /*
- * From below the return address down, without a frame of its own; no register that a caller wants kept. Those that a
- * caller wants not kept are wiped too: the next trap puts them on the stack.
+ * Wipes from below the return address down, without a frame of its own, and changes no register that a function must
+ * keep. Those that it need not keep are wiped too, since the next trap writes them to the stack.
  */
 #define WIPE_XMM(n) "	pxor %xmm" #n ", %xmm" #n "\n"
 __asm__(".text\n"
@@ -51,7 +51,9 @@ __asm__(".text\n"
 	"	shr $3, %rcx\n"
 	"	xor %eax, %eax\n"
 	"	rep stosq\n"
-	/* by SSE's instructions: VZEROALL would also say that they are not in use, which a signal's return takes back
+	/*
+	 * by SSE's instructions: VZEROALL would also mark them as not in use, which the return from a signal would
+	 * undo
 	 */
 	WIPE_XMM(0) WIPE_XMM(1) WIPE_XMM(2) WIPE_XMM(3) WIPE_XMM(4) WIPE_XMM(5) WIPE_XMM(6) WIPE_XMM(7) WIPE_XMM(8)
 		WIPE_XMM(9) WIPE_XMM(10) WIPE_XMM(11) WIPE_XMM(12) WIPE_XMM(13) WIPE_XMM(14)
@@ -79,9 +81,9 @@ __asm__(".text\n"
 				     ".size scrub_stack, .-scrub_stack\n");
 
 /*
- * What a call leaves on the stack is no input of the program, but of a collector of garbage that takes for a pointer
- * what it finds there; and so is what was there before, where the frame of a signal has holes. Only a serial recording
- * is exact for what such a collector does anyway.
+ * What a call leaves on the stack is no input of the program, unless a conservative garbage collector takes it for a
+ * pointer; the same is true of what a signal's frame leaves unwritten in its holes. Only a serial recording is exact
+ * for such collectors anyway.
  */
 void shim_scrub(void)
 {

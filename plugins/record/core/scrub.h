@@ -15,7 +15,7 @@ void scrub_stack(void);
 void scrub_stack_bytes(uint64_t n); /* a multiple of 8 */
 
 void trap_find_vectors(void); /* once, before the others: which vector registers there are */
-/* Serial: what a call finds below its caller's frames, and what it leaves there, is the same in a replay. */
+/* Serial: makes what a call finds below its caller's frames, and what it leaves there, the same in a replay. */
 void shim_scrub(void);
 
 #endif

@@ -38,8 +38,9 @@ void sig_set_default(int sig)
 }
 
 /*
- * What the kernel must do for this signal in this mode. All others wait until it is clear where the handler runs: else
- * of some that come together the last one's would run first, on top of the frames of the others.
+ * What the kernel must do for this signal in this mode. While the handler decides where the program's handler runs,
+ * all other signals are blocked: else, of several that come together, the last one's handler would run first, on top
+ * of the frames of the others.
  */
 void sig_apply(int sig)
 {
@@ -76,7 +77,7 @@ void sig_show_hidden(const struct thr *t, int blocked)
 
 void sig_arm_traps(void)
 {
-	/* in a wait, another one's handler is to see that, not this one's frame */
+	/* in a wait, the handler of another signal is to see the wait, not this handler's frame */
 	uint64_t others = G.mode == SHIM_RECORD ? ~SYNCHRONOUS : 0;
 
 	install(SIGSYS, sig_handlers.trap, SA_SIGINFO | SA_NODEFER, 0);

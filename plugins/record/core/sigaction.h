@@ -35,20 +35,24 @@ static inline int sig_has_handler(int sig)
 }
 
 #define SIG_SETXID 33 /* glibc's */
-/* Never blocked. SIGTRAP: where it is, a debugger's step or breakpoint would make the kernel take its handler away. */
+/*
+ * Never blocked. SIGTRAP: if it were blocked, a debugger's step or breakpoint would make the kernel remove its
+ * handler.
+ */
 #define SIG_OURS (SIG_BIT(SIGSYS) | SIG_BIT(SIG_PREEMPT) | SIG_BIT(SIGTRAP))
-/* What the recorder needs, and the program may only believe to be blocked (t->hidden). */
+/* Signals that the recorder needs: when the program blocks them, they only seem blocked to it (t->hidden). */
 uint64_t sig_never_blocked(void);
-/* The kernel is to do what it does by default. */
+/* Sets the kernel's default action. */
 void sig_set_default(int sig);
 /* Tells the kernel what it must do for this signal in this mode. */
 void sig_apply(int sig);
 void sig_init(void);
-/* What the program finds at its exec: bits of ignored and of blocked signals; and to set it so. */
+/* What the program finds at its exec, as bits of ignored and of blocked signals; and the function that sets it. */
 void sig_inherited(uint64_t *ignored, uint64_t *blocked);
 void sig_inherit(uint64_t ignored, uint64_t blocked);
 void sig_arm_traps(void); /* (re)installs the handlers that the shim itself needs */
 void sig_need_segv(struct thr *t); /* never blocked from here on; the program may believe so */
-void sig_show_hidden(const struct thr *t, int blocked); /* around an exec: what the program believes to be blocked is */
+void sig_show_hidden(const struct thr *t,
+		     int blocked); /* around an exec: really blocks what the program believes to be blocked */
 
 #endif

@@ -93,7 +93,7 @@ struct thr {
 	struct arena *arena;
 	int exit_rounds; /* see thread.c: destructor rounds seen */
 	int exited; /* past its EXIT event: runs free */
-	volatile int creates; /* serial: in libc's pthread_create, with the turn; CREATES_... */
+	volatile int creates; /* serial: it is in libc's pthread_create, with the turn; CREATES_... */
 	siginfo_t queue[SIG_QUEUE]; /* sig_queue.c, as the next two */
 	struct more *more;
 	uint32_t first;
@@ -101,11 +101,13 @@ struct thr {
 	const struct piece
 		*flight; /* recording serially, in a call that may wait: what the kernel may write to at any time */
 	uint32_t nflight;
-	const uint64_t *wait_mask; /* in a call that waits with another signal mask: that */
-	uint64_t hidden; /* signals that the program has blocked, but the recorder needs: they are not */
-	int mask_set; /* by a handler's return: in a trap, it is to be kept over the trap's own */
-	/* own_stack.c: the program's alternate signal stack, size 0: none; where its own one is, 0: nowhere; what that
-	 * interrupted */
+	const uint64_t *wait_mask; /* in a call that waits with another signal mask: that mask */
+	uint64_t hidden; /* signals that the program has blocked, but that are not, since the recorder needs them */
+	int mask_set; /* by a handler's return: in a trap, this mask is to be kept instead of the trap's own */
+	/*
+	 * own_stack.c: the program's alternate signal stack, size 0: none; the address of the recorder's own one, 0:
+	 * none; what that interrupted
+	 */
 	stack_t alt;
 	uint64_t own_stack;
 	ucontext_t *own_uc;
@@ -131,8 +133,8 @@ struct thr {
 		uint64_t mask; /* of signals, at its start */
 		void *stack;
 		uint64_t stack_len;
-		uint64_t frames_end; /* on its stack: above this lies what libc and all libraries keep of the thread; 0:
-					nothing does */
+		uint64_t frames_end; /* an address on its stack, above which lies what libc and all libraries keep of
+					the thread; 0: nothing does */
 		pid_t want_tid; /* replay: TID of the thread that is being created, 0: any */
 		int arrived; /* futex: replay: the new thread stands in the shim */
 	} born; /* how the thread was made: thread.c */
@@ -141,12 +143,14 @@ struct thr {
 		uint32_t mark; /* the last round in which it got a turn */
 		const uint32_t *word; /* futex that it waits for */
 		int donating; /* another thread runs in its turn */
-		const uint32_t *late_word; /* what the kernel clears at its end, which others do not wait for */
+		const uint32_t
+			*late_word; /* the word that the kernel clears at its end, for which others do not wait */
 	} donate; /* replay: donate.c */
 	int at_event; /* replay: it stands before its next event */
 	int cancelling; /* inside pthread_cancel */
 	int cancellable; /* in a wait of cancel.h */
-	int cancel_late; /* replay, see io.c: not cancelled before this call, as it may be already */
+	int cancel_late; /* replay, see io.c: this call is not to be cancelled at its beginning, though its mark may be
+			    set already */
 	/* library locks that this thread holds, for its end: see lib.c */
 	struct lib_held held[LIB_HELD], *held_more;
 	uint32_t kept; /* bits of kept_si, and one of held.c */
@@ -161,8 +165,8 @@ struct thr {
 	struct {
 		int coming; /* it is being made, and has not come for the gil yet */
 		int sleeps; /* in a sleep that is over after a number of events of others */
-		uint64_t place_hits; /* it is to be interrupted here, where it came so many times since its last event;
-					0: not */
+		uint64_t place_hits; /* it is to be interrupted here, the place that it has passed so many times since
+					its last event; 0: not */
 		int gone; /* it has ended, and the kernel has forgotten it */
 	} chaos; /* sched/chaos.c and the folder chaos */
 	int libc_start; /* made by libc itself, and has yet to register its restartable sequences */
@@ -172,7 +176,7 @@ struct thr {
 	/* recording in parallel, see spin_watch.c: the end of its log after its last sleep, the number of that call */
 	const uint8_t *slept_to;
 	uint32_t slept_nr;
-	uint64_t past_end; /* replay: its next access of this page is a SIGBUS; 0: of none */
+	uint64_t past_end; /* replay: its next access to this page raises SIGBUS; 0: no page */
 	int undone; /* replay: an event is taken that has not been counted */
 	int away; /* replay, in parallel: runs without the turn */
 	struct replay_stand stand; /* replay: waits for the turn, or for a lock */
@@ -188,21 +192,21 @@ struct shim {
 	int spins; /* recording: a thread that waits for memory was seen */
 	int counted; /* recording: stamps are a counter, not the TSC */
 	int system_heap; /* glibc's heap, not fred's: --malloc system */
-	int no_tsc; /* rdtsc faults, in threads that have reached that: see tsc.c */
+	int no_tsc; /* rdtsc faults, in threads that have set this: see tsc.c */
 	int group; /* in a group of processes that share memory */
-	int waits_told; /* where the threads' waits are is known outside */
+	int waits_told; /* others have been told where the threads' waits are */
 	int lookahead; /* replay: this is a copy that looks ahead, see lookahead.h */
 	int file_maps; /* had a writable shared mapping of a file */
-	int own_processes; /* had such, see adopt.c */
+	int own_processes; /* had processes that share its memory, see adopt.c */
 	int patched; /* instructions that bring input in fault: see patch.c */
 	int auxv_files; /* has opened its auxiliary vector in /proc, see vdso_image.c */
 	int mem_files; /* has opened a file that may be its own memory, see mem_file.c */
 	uint32_t process; /* ordinal of this image */
 	uint32_t next_thread;
-	int pid; /* as the kernel has it here; on replay in an inner PID namespace not the recorded one */
+	int pid; /* as the kernel has it here; in a replay of an inner PID namespace not the recorded one */
 	int shown_pid; /* as the program has it */
 	int shown_ppid; /* replay: its parent's, when the image began */
-	int pid_ns; /* recording, and on replay of what was so: in a PID namespace that the program made, see pid_ns.c
+	int pid_ns; /* it is, or when recorded was, in a PID namespace that the program made, see pid_ns.c
 		     */
 	int no_clone3; /* replay: the recorded kernel answered ENOSYS to it */
 	int children_ns; /* recording: its children will be in another one */

@@ -10,12 +10,14 @@ char read_task_state(const char *stat); /* the letter in a "/proc/PID/stat"; 0: 
 char *task_path(char *path, char *end, const struct thr *x, const char *file);
 char task_state(const struct thr *x); /* as proc(5) has it; 0: it is gone */
 uint64_t task_cpu_ns(void); /* CPU time of the calling thread */
-/* Recording: what t has done up to now was the recorder's work, which a replay does not do: it computes from here on.
+/*
+ * Recording: t's CPU time up to now was the recorder's work, which a replay does not do; its computation is measured
+ * from here on.
  */
 void task_not_computing(struct thr *t);
-#define PID_INNER 0x40000000u /* in a PID that is one in a PID namespace that the program made */
+#define PID_INNER 0x40000000u /* a bit in a PID: it is a number of a PID namespace that the program made */
 int process_is_elsewhere(
-	uint32_t pid); /* the number of a process in another PID namespace, perhaps: it says nothing here */
+	uint32_t pid); /* it may be the number of a process in another PID namespace, which means nothing here */
 /* "/proc/PID/task": are there two threads or more? A first thread that has ended counts while others live. */
 int task_has_others(const char *tasks);
 int process_is_dead(uint32_t pid); /* gone, or a zombie of which no thread lives; 0 is none */

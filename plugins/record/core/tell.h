@@ -8,7 +8,7 @@
 
 #include "rlog/report.h"
 
-/* Where it is told; NULL: nobody asks. The worker that holds the copy sets it. */
+/* The report; NULL: none is wanted. The worker that holds the copy sets it. */
 extern struct replay_report *shim_report __attribute__((visibility("hidden")));
 
 /* Where calls of the recorder by translated code return to; NULL: no code has been translated. */

@@ -12,21 +12,21 @@ struct cs {
 	uint32_t turn; /* futex: 0 free, 1 taken, 2 taken and waited for */
 	int long_waits;
 	uint64_t stamp; /* the highest one taken with the turn; whoever has the turn reads and writes it */
-	uint64_t outside; /* the highest one of a mutex that was let go without the turn */
+	uint64_t outside; /* the highest one of a mutex that was released without the turn */
 } __attribute__((aligned(64)));
 extern struct cs cs;
 
 void cs_acquire(struct thr *t);
 void cs_release(struct thr *t);
-void cs_outside(struct thr *t); /* t lets go of a mutex, without the turn, after the record of that */
+void cs_outside(struct thr *t); /* t releases a mutex without the turn, after the record of that */
 void cs_resume(struct thr *t); /* after a call that may have waited: sched/wait.h */
 void cs_exit(struct thr *t);
 void cs_fork_child(struct thr *t);
 
 /*
- * How to wait for what is let go soon, before a sleep in the kernel, which costs more than most critical sections: look
- * from time to time. Each look takes the cache line away from the owner, and whoever gets a busy lock at once
- * makes its owner wait in turn: so the pauses grow.
+ * How to wait for a lock that is soon released: poll before sleeping in the kernel, which costs more than most
+ * critical sections. Each look takes the cache line away from the owner, and a thread that gets a busy lock at once
+ * makes its former owner wait in turn: so the pauses grow.
  */
 #define SPIN_LOOKS 9
 static inline void spin_pause(unsigned look) /* from 0 */
@@ -66,7 +66,7 @@ static inline uint64_t stamp_next(struct thr *t)
 	}
 	__asm__ volatile("rdtsc" : "=a"(lo), "=d"(hi)::"memory");
 	now = (uint64_t)hi << 32 | lo;
-	/* branches, which are foreseen, where a maximum would be waited for */
+	/* branches, since they are predicted; the instructions after a maximum would have to wait for it */
 	if (unlikely(now <= cs.stamp))
 		now = cs.stamp + 1;
 	if (unlikely(now <= cs.outside))

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * donate.c: replay: what a thread does that has to wait for a lock inside libc, which makes no event. See turn.c for
- * the turn.
+ * donate.c: replay: a thread has to wait for a lock inside libc, which makes no event. See turn.c for the turn.
  */
 #include "record/event/donate.h"
 #include "record/core/memory.h"
@@ -10,11 +9,11 @@
 #include "record/store/log.h"
 
 #define TICK_NS 1000000u
-#define TICKS 20 /* with the turn, while nobody runs */
+#define TICKS 20 /* how often a wait with the turn looks again while no thread runs */
 
 /*
- * A thread past its EXIT needs a lock that another one holds (pthread_kill does, over its system call): the
- * others must not wait for its death. Who joins it later waits for real.
+ * A thread past its EXIT needs a lock that another one holds (pthread_kill holds one around its system call): the
+ * others must not wait for its death. A thread that joins it later really waits.
  */
 static void dying_late(struct thr *t)
 {
@@ -28,7 +27,7 @@ static void dying_late(struct thr *t)
 	raw_futex_wake(word, 0x7fffffff);
 }
 
-/* The word may be another thread's by now: its number tells. */
+/* The word may belong to another thread by now: the number in it tells. */
 static int is_late(const uint32_t *word, uint32_t tid)
 {
 	for (uint32_t i = 1; i < G.next_thread && i < RLOG_MAX_THREADS; i++)
@@ -38,12 +37,12 @@ static int is_late(const uint32_t *word, uint32_t tid)
 }
 
 /*
- * Donation. A slot ends in the middle of an event, and its thread may hold a lock inside libc there that
- * the next owner needs (when recording it was let go before the owner's next event). The owner then
- * donates its turn to the others, one after the other, each up to the start of its own next event.
+ * Donation. A slot ends in the middle of an event, and its thread may hold a lock inside libc there that the next
+ * owner needs (in the recording it was released before the owner's next event). The owner then donates its turn to the
+ * others, one after the other, each up to the start of its own next event.
  */
 static uint32_t donate_round;
-static int donate_moved; /* a recipient got on */
+static int donate_moved; /* a recipient has made progress */
 static const uint32_t *donate_woken; /* the word that a recipient woke last */
 
 static void donate_return(struct thr *t, int at_event)
@@ -60,7 +59,7 @@ static void donate_return(struct thr *t, int at_event)
 	t->at_event = 0;
 }
 
-/* A recipient lets go of the lock: its turn is over, before it takes the next one. */
+/* A recipient releases the lock: its turn is over before it takes the next one. */
 static void donate_wake(struct thr *t, const uint32_t *word)
 {
 	donate_woken = word;
@@ -69,7 +68,7 @@ static void donate_wake(struct thr *t, const uint32_t *word)
 		donate_return(t, 0);
 }
 
-/* A recipient comes to a record: at that of its next event its turn is over, not at a second half. */
+/* A recipient comes to a record. Its turn ends at the record of its next event, not at a second half. */
 void donate_end(struct thr *t)
 {
 	const uint8_t *p = t->log.rd;
@@ -111,7 +110,7 @@ static void donate(struct thr *t, uint32_t to, uint32_t round)
 	t->donate.donating = 0;
 }
 
-/* Each of the others once. 1: something has moved. */
+/* Lets each of the others run once. 1: one of them has made progress. */
 static int donate_around(struct thr *t, const uint32_t *word, uint32_t val)
 {
 	uint32_t round = ++donate_round, to;
@@ -124,8 +123,8 @@ static int donate_around(struct thr *t, const uint32_t *word, uint32_t val)
 }
 
 /*
- * Waits until *word is not val: 0, -EAGAIN or -ETIMEDOUT, as the kernel would say. A recipient that has to
- * wait gives the turn back: the first donor goes round until nothing moves any more.
+ * Waits until *word is not val: 0, -EAGAIN or -ETIMEDOUT, as the kernel would say. A recipient that has to wait gives
+ * the turn back; the first donor goes round until none makes progress any more.
  */
 static long donate_until(struct thr *t, uint32_t *word, uint32_t val, const void *timeout)
 {
@@ -161,8 +160,8 @@ static int others_run(const struct thr *t)
 }
 
 /*
- * The same in parallel. Who holds the lock may just run: that is waited for. With the turn it is donated, too, to those
- * that stand inside an event. How long timed waits take is in no log.
+ * The same in a parallel replay. The thread that holds the lock may be running: then it is waited for. A thread that
+ * has the turn also donates it to those that stand inside an event. No log tells how long timed waits take.
  */
 static long wait_parallel(struct thr *t, const long *a)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* donate.h: replay: a thread that waits for a lock inside libc, which no event tells, donates its turn. */
+/* donate.h: replay: a thread that waits for a lock inside libc, of which no event tells, donates its turn. */
 #ifndef FRED_RECORD_DONATE_H
 #define FRED_RECORD_DONATE_H
 

@@ -70,7 +70,7 @@ int ev_bytes(struct thr *t, enum rlog_kind kind, const uint64_t *op, unsigned no
 	return 0;
 }
 
-/* a: what stands for an operand that the record has not. */
+/* a: the value of an operand that the record lacks. */
 static void tell_sync(enum rlog_kind kind, const void *obj, const struct rlog_rec *r, uint64_t a)
 {
 	if (unlikely(shim_report != 0))
@@ -173,8 +173,9 @@ static void leave_replay(struct thr *t)
 }
 
 /*
- * What it wipes begins right below the caller's frame and the two words that it puts there itself. A function in C may
- * have a hole in its frame, in which would stay what libc's function left, which a replay need not call.
+ * What it wipes begins right below the caller's frame and the two words that it pushes itself. It is not in C, since
+ * the frame of a function in C may have a hole, which would keep what libc's function left there; a replay may not
+ * have called that function.
  */
 __asm__(".text\n"
 	".globl shim_leave\n"
@@ -213,7 +214,7 @@ __attribute__((used)) void shim_leave_end(struct thr *t)
 {
 	t->depth = 0;
 	t->selector = 1;
-	/* came after the look above: the program may now look at what the handler does, without an event */
+	/* it came after the check above: from now on the program may read what the handler writes, without an event */
 	if (unlikely(t->pending) && t->made_event && G.mode == SHIM_RECORD) {
 		t->selector = 0;
 		t->depth = 1;

@@ -20,8 +20,8 @@ static inline struct thr *shim_enter(void)
 	t->selector = 0;
 	t->depth = 1;
 	t->made_event = 0;
-	if (unlikely(G.serial)) /* the handler of a signal that comes now sees the holes in frames, the kernel's and the
-				   shim's */
+	if (unlikely(G.serial)) /* the handler of a signal that comes now can see the holes in frames of the kernel and
+				   the shim */
 		shim_scrub();
 	return t;
 }
@@ -48,8 +48,8 @@ int64_t ev_result(struct thr *t, enum rlog_kind kind, const void *obj, uint64_t 
  */
 const uint8_t *ev_callret(struct thr *t, int64_t *ret, const void *payload, uint64_t *len);
 /*
- * Recording: writes a stamped record of nops operands and, unless bytes is NULL, n bytes. Whether it may count as
- * `clean`, its caller knows. -1: there is no room for it.
+ * Recording: writes a stamped record of nops operands and, unless bytes is NULL, n bytes. The caller decides whether
+ * the record counts as `clean`. -1: there is no room for it.
  */
 int ev_bytes(struct thr *t, enum rlog_kind kind, const uint64_t *op, unsigned nops, const void *bytes, uint64_t n);
 /* The event has taken effect: replay hands the turn on and waits until it is back. */

@@ -7,7 +7,7 @@
 #include "record/event/turn.h"
 #include "record/store/log.h"
 
-/* No recorder does that: nothing is to show it. */
+/* Nothing corresponds to this search in a recording, so it must leave no trace: the vector registers are restored. */
 static void begin_seek(void *t)
 {
 	_Alignas(16) uint8_t vectors[512];
@@ -27,8 +27,8 @@ void turn_seek(struct thr *t)
 }
 
 /*
- * How a thread waited shows in the registers that a function need not keep. They are the same each time, so that a
- * debugger sees the same state after a call each time that it comes there.
+ * The registers that a function need not keep would show how a thread waited. They are set to fixed values, so that a
+ * debugger sees the same state after a call each time.
  */
 static inline void wipe_registers(void)
 {
@@ -78,8 +78,8 @@ void turn_before_event(struct thr *t)
 }
 
 /*
- * The next record begins. Before it come signals of its wait, and in serial recordings yields: the turn was given up
- * inside the call.
+ * The next record begins. Before it there may be signals that came in its wait and, in serial recordings, yields,
+ * where the turn was given up inside the call.
  */
 static void come_to_record(struct thr *t)
 {

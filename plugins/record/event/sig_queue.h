@@ -6,9 +6,9 @@
 #include "record/core/state.h"
 
 /*
- * t->pending says how many are in it. All but the recorder's own signals are to be blocked around these. A real-time
- * signal counts each time that it is sent. One below 32 may become one with its like that waits already, as in the
- * kernel.
+ * t->pending says how many are in it. The caller must block all but the recorder's own signals. A real-time signal is
+ * queued each time that it is sent. One below 32 may be merged with one of the same number that waits already, as in
+ * the kernel.
  */
 void sig_queue_put(struct thr *t, const siginfo_t *si);
 void sig_queue_take(struct thr *t, siginfo_t *si); /* the oldest: there must be one */

@@ -36,8 +36,8 @@ static void notify(uint32_t state)
 }
 
 /*
- * Both ways to stop a thread begin here: the program's registers and stack are the same each time a replay stops there;
- * how the thread then waits is not.
+ * Both ways to stop a thread begin here. The program's registers and stack are the same each time that a replay stops
+ * here; the way in which the thread then waits is not.
  */
 #define STAND(name)                                                                                                    \
 	__asm__(".text\n.globl " #name "\n.hidden " #name "\n.type " #name ", @function\n" #name ":\n"                 \
@@ -65,7 +65,7 @@ __attribute__((used)) static void stand_offset(void)
 
 void turn_park(struct thr *t, uint32_t state);
 
-/* Calls nothing: a call of memset would leave its return address below what it wipes. */
+/* Calls no function: a call of memset would leave its return address below the wiped area. */
 #define SCRUB(name, bytes)                                                                                             \
 	__attribute__((noinline)) void name(void)                                                                      \
 	{                                                                                                              \
@@ -104,7 +104,10 @@ static __attribute__((noinline)) void wait_parked(struct thr *t, uint32_t state)
 		notify(state); /* nothing can go on from here */
 	}
 	t->stand.there = 0;
-	/* one that stood here while another went on (replay/segment.h) may come late: that one stands now */
+	/*
+	 * a thread that stood here while another one went on (replay/segment.h) may come late: the other one is parked
+	 * now
+	 */
 	if (c->parked == t->ordinal)
 		__atomic_store_n(&c->state, REPLAY_RUNNING, __ATOMIC_RELEASE);
 	tsc_arm();
@@ -144,8 +147,8 @@ _Noreturn void turn_diverge(struct thr *t, const struct rlog_rec *want, enum rlo
 	struct replay_diverge *d = &G.ctl->diverge;
 
 	/*
-	 * no divergence: the program is still being recorded and has not come here yet, or a copy has run past its
-	 * segment
+	 * this is no divergence: the program is still being recorded and has not come here yet, or a copy has run past
+	 * its segment
 	 */
 	if ((!want && (G.ctl->flags & REPLAY_F_LIVE) && G.ctl->turn + 1 == G.ctl->total) || G.ctl->endless) {
 		G.ctl->turn++;
@@ -174,7 +177,7 @@ static void wait_dying(void)
 
 	if (likely(!word))
 		return;
-	/* the timeout only helps when dying_late() comes between the test and the wait */
+	/* the time-out is for a dying_late() that comes between the test and the wait */
 	while (c->dying == (uint64_t)word && (tid = __atomic_load_n(word, __ATOMIC_ACQUIRE)) != 0)
 		raw4(SYS_futex, word, FUTEX_WAIT, tid, &retry);
 	c->dying = 0;
@@ -212,7 +215,7 @@ static void sleep_for_turn(struct thr *t)
 	__atomic_store_n(&t->asleep, 0, __ATOMIC_RELAXED);
 }
 
-/* The other halves are acquires themselves. */
+/* The second halves of other events are acquires themselves. */
 static int at_result(const struct thr *t)
 {
 	const uint8_t *p = t->log.rd;
@@ -234,7 +237,7 @@ static __attribute__((noinline)) void wait_turn(struct thr *t)
 	t->stand.there = 0;
 	wait_dying();
 	if (unlikely(slept && G.no_tsc))
-		tsc_arm(); /* perhaps in a checkpoint */
+		tsc_arm(); /* the process may have been restored from a checkpoint meanwhile */
 }
 
 __attribute__((used)) void turn_wait_here(struct thr *t)
@@ -273,8 +276,8 @@ static uint32_t count_event(void)
 }
 
 /*
- * Stops here if wanted. 1: the turn was given away, since others went on meanwhile (replay/segment.h); it may be back
- * already.
+ * Stops here if wanted. 1: the turn was passed on, since other threads went on meanwhile (replay/segment.h); it may be
+ * back already.
  */
 static int stop_here(struct thr *t)
 {
@@ -331,7 +334,7 @@ void turn_exit(struct thr *t)
 	raw2(SYS_prctl, 40 /* PR_GET_TID_ADDRESS */, &word);
 	G.ctl->tid[t->ordinal] = 0;
 	t->undone = 0;
-	next = count_event(); /* the thread whose turn comes next stops, if that is wanted: this one ends */
+	next = count_event(); /* this thread ends: if a stop is wanted here, the thread whose turn is next stops */
 	if (!next)
 		turn_end(t, REPLAY_ENDED);
 	t->exited = 1;

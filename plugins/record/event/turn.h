@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* turn.h: replay: whose turn it is (turn.c), a thread's records (replay.c). */
+/* turn.h: replay: whose turn it is (turn.c), and the records of a thread (replay.c). */
 #ifndef FRED_RECORD_TURN_H
 #define FRED_RECORD_TURN_H
 
@@ -10,7 +10,7 @@ _Noreturn void shim_fail(const char *text);
 
 struct rlog_rec;
 void turn_skip(struct thr *t); /* gives the turn up as the next record says, without a call */
-int turn_next_is(const struct thr *t, enum rlog_kind kind); /* looks only: yields and all */
+int turn_next_is(const struct thr *t, enum rlog_kind kind); /* looks only; counts yields, too */
 int turn_peek(struct thr *t, struct rlog_rec *r); /* 1: there is a record; does not consume */
 /*
  * The first half of an event has been taken: the record of the second, if there is one. Looks only. Others may have run
@@ -27,7 +27,7 @@ void turn_exit(struct thr *t); /* hands the turn on for good */
 _Noreturn void turn_end(struct thr *t, int state);
 _Noreturn void turn_diverge(struct thr *t, const struct rlog_rec *want, enum rlog_kind got, const uint64_t *ops,
 			    unsigned nops, const char *text);
-/* Replay in parallel: waits for the turn of t, which comes to a record, or asks what others may change. */
+/* Replay in parallel: waits for the turn of t, which comes to a record or is about to read what others may change. */
 static inline void turn_await(struct thr *t)
 {
 	if (unlikely(t->away))
@@ -47,7 +47,7 @@ void give_turn(uint32_t to);
 
 enum { STANDS = 1, STANDS_INSIDE = 2 };
 
-/* May t run on, when the turn goes to another one? Not where its next slot lies past the bound. */
+/* May t run on when the turn goes to another thread? Not if its next slot lies past the bound. */
 int turn_runs_ahead(const struct thr *t);
 /* Is the event after the present one t's too? */
 int turn_stays(const struct thr *t);
@@ -68,7 +68,7 @@ static inline int turn_parallel(void)
 
 /* The event is counted, and the turn goes to the thread whose slot is next; returns when it is back. */
 void turn_pass(struct thr *t);
-/* What a wait left on the stack, or, without one, an earlier event, would show in the frames that come to lie there. */
+/* What a wait, or without one an earlier event, left on the stack would show in later frames at the same place. */
 #define LEFT_DEEP 1024u /* bytes: turn_scrub() wipes them */
 void turn_scrub(void);
 /*

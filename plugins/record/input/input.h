@@ -5,7 +5,7 @@
 
 #include "record/core/state.h"
 
-void patch_loaded(void); /* what the linker has loaded at the start */
+void patch_loaded(void); /* patches what the linker has loaded at the start */
 /* A file was mapped to be executed: len bytes from its offset off on. st: its struct stat */
 void patch_mapped(int fd, uint64_t at, uint64_t len, uint64_t off, const uint64_t *st);
 void patch_made(uint64_t at, uint64_t len); /* private memory, which can be read, became executable */
@@ -21,7 +21,7 @@ void written_unmapped(uint64_t at, uint64_t len); /* it is about to be */
 void written_look(void); /* the process is about to end */
 
 long tsc_set(struct thr *t, long how); /* PR_SET_TSC */
-int tsc_fault(void *uc); /* was it one? */
+int tsc_fault(void *uc); /* was the fault one of these instructions? Then it is handled */
 
 void vdso_init(char **envp); /* as it is at the exec, the auxiliary vector after it */
 Elf64_auxv_t *vdso_entry(char **envp); /* the hidden one's; NULL: there is none */

@@ -11,10 +11,10 @@
  *
  * Text is searched when it is mapped, in a replay as when recording; code that the program has generated, when the
  * program makes it executable (mprotect). The bytes may be a part of another instruction. In a function whose bounds
- * are known (.eh_frame), they are changed if decoding it from its start to its end has an instruction begin there.
- * Elsewhere, all ways to decode the text before them must agree that an instruction begins there. They are then changed
- * if the code after them uses a result as that of such an instruction is used; if it does not, an rdrand is noted.
- * Intel's manual, volume 2; LSB, "Exception Frames".
+ * are known (.eh_frame), they are changed if decoding the function from its start to its end finds an instruction that
+ * begins there. Elsewhere, all ways to decode the text before them must agree that an instruction begins there. They
+ * are then changed if the code after them uses a result as that of such an instruction is used; if it does not, an
+ * rdrand is noted. Intel's manual, volume 2; LSB, "Exception Frames".
  */
 #include "record/core/maps.h"
 #include "record/core/memory.h"
@@ -123,7 +123,7 @@ static unsigned pattern(const uint8_t *p, const uint8_t *end)
 	return (p[1] == 0xc7 && p[2] >= 0xf0) || (p[1] == 0x01 && p[2] == 0xf9) ? 3 : 0;
 }
 
-/* Of those at which decoding stops, the length is known if they are in this list: else 0. */
+/* The length of an instruction at which decoding stops, if it is in this list; else 0. */
 static unsigned stop_length(const uint8_t *p, const struct insn *i)
 {
 	uint8_t two = i->op_at && p[i->op_at - 1] == 0x0f;
@@ -186,8 +186,9 @@ static int begins_there(const uint8_t *lo, const uint8_t *end, const uint8_t *p)
 }
 
 /*
- * Quickly: can there be none? An instruction has 15 bytes at most: so one begins among 15 bytes in a row, and from
- * there the others are found. Those that are decoded from another place soon are the same ones.
+ * A quick test: is it certain that no instruction begins there? An instruction has at most 15 bytes, so one begins
+ * among any 15 bytes in a row, and decoding from there finds those after it. Decoding from any other place soon finds
+ * the same ones.
  */
 #define BEFORE 32
 static int may_begin(const uint8_t *lo, const uint8_t *end, const uint8_t *p)
@@ -213,7 +214,10 @@ static int may_begin(const uint8_t *lo, const uint8_t *end, const uint8_t *p)
 	return begins[BEFORE + 15];
 }
 
-/* From one place before it. 1: it begins there, 0: it does not, -1: what comes before cannot be decoded. */
+/*
+ * Decodes from one place before it. 1: an instruction begins there; 0: none does; -1: what comes before cannot be
+ * decoded.
+ */
 static int begins_from(const uint8_t *from, const uint8_t *end, const uint8_t *p)
 {
 	struct insn i;
@@ -253,15 +257,16 @@ static int is_used(const uint8_t *p, const uint8_t *end, int random)
 }
 
 /*
- * Where no table says where functions begin: all ways to decode the text before it, of which one is the right one, meet
- * it. The text begins at lo. starts: if it is code, an instruction begins at lo.
+ * For text of which no table says where functions begin: do all ways to decode the text before it, one of which is the
+ * right one, find an instruction that begins there? The text begins at lo. starts: if it is code, an instruction
+ * begins at lo.
  */
 #define FAR 256
 static int begins_surely(const uint8_t *lo, const uint8_t *end, const uint8_t *p, int starts)
 {
 	int good = 0;
 
-	if (p - lo < FAR + 15) /* no way but the one from the start, which may be that of code */
+	if (p - lo < FAR + 15) /* only decoding from the start is possible, if code begins there */
 		return starts && begins_from(lo, end, p) == 1;
 	for (int k = 0; k < 15; k++) {
 		int begins = begins_from(p - FAR - k, end, p);
@@ -368,7 +373,10 @@ static void consider(struct image *im, const uint8_t *start, const uint8_t *end,
 		change(im, p);
 }
 
-/* Which of eight bytes are the given one, as their highest bits: the lowest one that it says is one. */
+/*
+ * Which of eight bytes equal the given one, as their highest bits. The lowest bit set is certain; higher ones need not
+ * be.
+ */
 static uint64_t equal(uint64_t v, uint64_t byte)
 {
 	v ^= byte * 0x0101010101010101ull;
@@ -475,7 +483,7 @@ void patch_loaded(void)
 			search_loaded(m);
 }
 
-/* The file is looked at where no program's mapping comes. */
+/* The file is mapped at an address where no mapping of a program's lies. */
 static const uint8_t *map_file(int fd, uint64_t size)
 {
 	void *at = G.mode == SHIM_REPLAY ? (void *)spare_place((long)size) : 0;

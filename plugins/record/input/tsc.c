@@ -2,10 +2,10 @@
 /*
  * tsc.c: the program's own rdtsc and rdtscp, rdrand, rdseed and rdpid: each is an event.
  *
- * Those that stand in the text of programs and libraries are changed so that they fault (patch.c). In serial recordings
- * the kernel makes rdtsc a SIGSEGV wherever it is, for a thread (PR_SET_TSC). The recorder's stamps cannot use it then
- * either: they come from the clock, in the unit of the TSC. In a parallel recording that would be too slow: there the
- * counter is not recorded in code that is written into executable memory.
+ * Those that stand in the text of programs and libraries are changed so that they fault (patch.c). In serial
+ * recordings the kernel raises SIGSEGV for each rdtsc of a thread, wherever it is (PR_SET_TSC). The recorder's stamps
+ * cannot use it then either: they come from the clock, in the unit of the TSC. In a parallel recording that would be
+ * too slow: there the counter is not recorded in code that is written into executable memory.
  *
  * New threads and processes inherit the setting, and it survives an exec; a checkpoint does not keep it.
  */
@@ -99,7 +99,7 @@ static uint64_t tsc_now(void)
 DRAW(rdrand)
 DRAW(rdseed)
 
-/* What it gives now. more: the processor, or whether there was a number. */
+/* The instruction's present result. more: the processor, or whether there was a number. */
 static uint64_t input_now(const struct input *in, uint32_t *more)
 {
 	uint32_t cpu = 0, node = 0;

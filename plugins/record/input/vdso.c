@@ -75,7 +75,10 @@ void vdso_init(char **envp)
 				found[k] = (long (*)(long, long))(base + sym[i].st_value);
 }
 
-/* It writes itself, and would crash where the kernel says EFAULT: only where there is memory for certain. */
+/*
+ * The vDSO's function writes directly, and would crash where the kernel returns EFAULT: it is used only for memory
+ * that certainly exists.
+ */
 static int there(long p)
 {
 	return !p || sys_plain_memory((void *)p);

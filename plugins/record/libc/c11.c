@@ -25,7 +25,7 @@ static int c11_result(int err)
 
 EXPORT int thrd_create(thrd_t *out, thrd_start_t fn, void *arg)
 {
-	/* an int in eax is the low half of a pointer in rax: thrd_join takes no more */
+	/* an int in eax is the low half of a pointer in rax, and thrd_join uses that half only */
 	return c11_result(pthread_create(out, NULL, (void *(*)(void *))(void *)fn, arg));
 }
 

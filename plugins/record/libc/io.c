@@ -35,8 +35,9 @@ static inline long io_result(long r)
 }
 
 /*
- * The mark of a pthread_cancel is left behind its event, and who looks for it meanwhile does not see it: on
- * replay the log tells. Where the call has been made, a cancellation may still have ended it: that is a signal in it.
+ * pthread_cancel sets its mark after its event, and a thread that looks for the mark in between does not see it: in a
+ * replay, the log tells. If the call has been made, a cancellation may still have ended it: then there is a signal in
+ * it.
  */
 static inline int call_was_made(struct thr *t)
 {
@@ -52,7 +53,7 @@ static inline int cancel_begin(void)
 	if (likely(!G.mt))
 		return old;
 	if (self && call_was_made(self))
-		return PTHREAD_CANCEL_ASYNCHRONOUS; /* nothing is to be put back */
+		return PTHREAD_CANCEL_ASYNCHRONOUS; /* nothing is to be restored */
 	REAL(pthread_setcanceltype)(PTHREAD_CANCEL_ASYNCHRONOUS, &old);
 	return old;
 }
@@ -65,10 +66,10 @@ static inline void cancel_end(int old)
 		if (old != PTHREAD_CANCEL_ASYNCHRONOUS)
 			REAL(pthread_setcanceltype)(old, &old);
 	}
-	scrub_stack(); /* for what the call left, too; pthread_setcanceltype is not called on every replay */
+	scrub_stack(); /* also what the call left; pthread_setcanceltype is not called in every replay */
 }
 
-/* After it the stack is not wiped yet. */
+/* It leaves the wiping of the stack to its caller. */
 static inline long io_event(struct thr *t, uint64_t caller, long nr, const long *a)
 {
 	long r;
@@ -89,7 +90,7 @@ static inline long io_call(struct thr *t, uint64_t caller, long nr, const long *
 
 #define CALLER() ((uint64_t)__builtin_return_address(0))
 
-/* A call that is no cancellation point; ...: the system call's arguments. */
+/* A call that is not a cancellation point; ...: the system call's arguments. */
 #define IO(type, name, params, args, nr, ...)                                                                          \
 	LIBC(type, name, params)                                                                                       \
 	{                                                                                                              \
@@ -101,7 +102,7 @@ static inline long io_call(struct thr *t, uint64_t caller, long nr, const long *
 		return (type)io_call(t, CALLER(), nr, a);                                                              \
 	}
 
-/* One that is. */
+/* A call that is a cancellation point. */
 #define IO_CANCEL(type, name, params, args, nr, ...)                                                                   \
 	LIBC(type, name, params)                                                                                       \
 	{                                                                                                              \
@@ -233,7 +234,7 @@ LIBC(int, clock_gettime, (clockid_t clock, struct timespec *ts))
 
 IO(int, gettimeofday, (struct timeval * tv, void *tz), (tv, tz), SYS_gettimeofday, (long)tv, (long)tz)
 IO(time_t, time, (time_t * when), (when), SYS_time, (long)when)
-/* A call that a debugger makes runs in a copy, which is a process of its own: its numbers are not the program's. */
+/* A call that a debugger makes runs in a copy, which is a process of its own: its IDs are not the program's. */
 #define IO_ID(name, nr, shown)                                                                                         \
 	LIBC(pid_t, name, (void))                                                                                      \
 	{                                                                                                              \

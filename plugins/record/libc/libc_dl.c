@@ -5,8 +5,8 @@
  * Loading makes system calls under the linker's own locks. A library's constructors and destructors run
  * as the program's code, with LIB_DL taken by their thread, as natively.
  *
- * dlopen (RUNPATH), dlmopen, dlsym and dlvsym (RTLD_NEXT) look at their return address to see which library
- * called: call_from() makes the real function return to a ret instruction of that library, and that one to us.
+ * dlopen (RUNPATH), dlmopen, dlsym and dlvsym (RTLD_NEXT) look at their return address to see which library called:
+ * call_from() makes the real function return to a ret instruction of that library, which then returns to us.
  */
 #include "record/core/real.h"
 #include "record/core/state.h"
@@ -91,7 +91,10 @@ static void look_at_new(void)
 		return ret;                                                                                            \
 	}
 
-/* A library that is bound to its own dependencies first would pass the wrappers by, and free what they gave. */
+/*
+ * A library that is bound to its own dependencies first would bypass the wrappers, and pass memory that they allocated
+ * to another free.
+ */
 static const void *open_mode(int mode)
 {
 	return (const void *)(long)(mode & ~RTLD_DEEPBIND);
@@ -106,11 +109,11 @@ LIB_CALL(LIB_DL, int, dladdr1, (const void *at, Dl_info *info, void **extra, int
 /* has a lock of its own, which is free while constructors run */
 LIB_CALL(LIB_PHDR, int, dl_iterate_phdr, (int (*fn)(struct dl_phdr_info *, size_t, void *), void *arg), (fn, arg))
 
-/* ---- the real dlsym, which dlsym cannot tell ---- */
+/* ---- the real dlsym, which dlsym itself cannot find ---- */
 
 /*
- * What a library finds after us (RTLD_NEXT, as allocators that wrap pthread_create do) or asks libc itself for is
- * the function that we wrap: it gets the wrapper, as the program does.
+ * A library may look for the function after us (RTLD_NEXT, as allocators that wrap pthread_create do), or in libc
+ * itself, and so find one that we wrap: it gets the wrapper, as the program does.
  */
 static void *wrapper_of(void *found, const char *name)
 {

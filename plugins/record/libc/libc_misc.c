@@ -90,7 +90,7 @@ LIB_VOID(dir_lock(d), seekdir, (DIR * d, long at), (d, at))
 LIB_CALL(dir_lock(d), long, telldir, (DIR * d), (d))
 LIB_CALL(dir_lock(d), int, closedir, (DIR * d), (d))
 
-/* ---- locks around an event: on replay they are taken with the turn for that, and not a donated one ---- */
+/* ---- locks around an event: a replay takes them in the thread's own turn, not in a donated one ---- */
 
 #define IN_TURN(type, name, params, args)                                                                              \
 	LIBC(type, name, params)                                                                                       \

@@ -60,7 +60,7 @@ static inline void check(void *p)
 	uint64_t v;
 
 	if (unlikely(((uintptr_t)p & 15) || !is_heap(p) || b->magic == MAGIC_ALIGNED))
-		return; /* the former is told elsewhere */
+		return; /* a block that is not in use is reported elsewhere */
 	v = word_before(b,
 			b->before && b->magic == MAGIC_USED ? (struct block *)((char *)(uintptr_t)b - b->before) : 0);
 	if (unlikely(v != HEAP_WORD))
@@ -93,8 +93,8 @@ static inline void tell_block(enum replay_report_kind kind, const void *p, uint6
 }
 
 /*
- * ---- others than fred's plain one: glibc's with --malloc system, for what is allocated from the recorder's start on;
- * and the one with canaries of --detect ----
+ * ---- heaps other than fred's plain one: glibc's with --malloc system, for what is allocated from the recorder's
+ * start on; and the one with canaries, of --detect ----
  */
 
 static enum rlog_malloc which;
@@ -212,7 +212,7 @@ static size_t usable(void *p)
 	       before;
 }
 
-/* The same up to where the block could grow. */
+/* The same, up to the size to which the block could grow. */
 static size_t room(void *p)
 {
 	struct block *b = block_of(p, "malloc(): invalid pointer", "malloc(): pointer already freed");

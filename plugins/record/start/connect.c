@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * connect.c: what lower folders call in upper ones. A folder includes and calls only folders below it. Where it has to
- * start something in a folder above it, such as the program's signal handler at an event, it has a table of functions,
- * which is filled here.
+ * connect.c: the functions of upper folders that lower ones call. A folder includes and calls only folders below it.
+ * Where it has to start something in a folder above it, such as the program's signal handler at an event, it has a
+ * table of functions, which is filled here.
  */
 #include "record/chaos/interrupts.h"
 #include "record/core/sigaction.h"

@@ -74,8 +74,8 @@ static char *env_find(char **envp, const char *name)
 }
 
 /*
- * Takes our variables out; what else the user preloads stays. The text of our own says what this process is, and that
- * is something else in a replay: both have the same length, and the same memory from here on.
+ * Takes our variables out; other libraries that the user preloads stay. The text of our variable differs between
+ * recording and replay, but has the same length in both, and is overwritten with the same bytes here.
  */
 static void env_hide(char **envp)
 {
@@ -145,7 +145,7 @@ static int use_control(int fd, int check_self)
 	return ok ? 0 : -1;
 }
 
-/* Under its path there may be a copy, which an overlay file system made for a process before. */
+/* Its path may lead to a copy that an overlay file system has made for an earlier process. */
 static int map_control(void)
 {
 	char path[400], *p = fmt_str(path, path + sizeof(path), G.rec);
@@ -199,7 +199,7 @@ static void start_events(struct thr *t)
 static void start_record(uint32_t parent, int argc, char **argv, char **envp)
 {
 	if (map_control()) {
-		/* its rights were given up, and nobody helps: it must run all the same */
+		/* it has given up its rights, and nobody helps: it must run all the same */
 		raw_write_str(2, "fred: a process cannot reach the recording, and is not recorded\n");
 		return;
 	}

@@ -27,7 +27,7 @@ static int signal_args(long nr, int *pid, int *tid)
 }
 
 /*
- * A function that a debugger calls runs in a copy, which is a process of its own: it is told the program's numbers, and
+ * A function that a debugger calls runs in a copy, which is a process of its own: it is given the program's IDs, and
  * signals that it sends to these go to the copy. 1: *ret is the result.
  */
 static int in_a_copy(long nr, const long *a, long *ret)

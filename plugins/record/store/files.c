@@ -67,9 +67,9 @@ static char *fd_path(char *buf, char *end, int fd)
 }
 
 /*
- * A file of holes, as runtimes and databases make them for an address space to come: only what is in it. Looking for
- * that moves a descriptor's position, which others may share, and to close one of our own would end the process's
- * record locks on the file: so it is done by a process that has all memory in common with this one, but no descriptors.
+ * Copies a sparse file, as runtimes and databases make them to reserve address space, without its holes. Looking for
+ * data moves a descriptor's position, which others may share; and closing a descriptor of our own would end the
+ * process's record locks on the file. So a process that shares all memory with this one, but no descriptors, does it.
  */
 struct sparse {
 	int from, to, failed;
@@ -138,7 +138,7 @@ static long make_copy(void *arg)
 	to = keep_open(tmp, O_WRONLY | O_CREAT | O_TRUNC, 0700);
 	if (to < 0)
 		return to;
-	/* a replay may execute it; and a checkpoint that has it mapped wants it as it was */
+	/* a replay may execute it; and a checkpoint that maps it needs it unchanged */
 	raw2(SYS_fchmod, to, 0555);
 	/*
 	 * Through the program's own descriptor: to close another one would end the process's record locks on the
@@ -221,7 +221,7 @@ static void list_add(struct list *l, const char *copy, const char *path, int fd,
 	l->n = (size_t)(p - l->text);
 }
 
-/* Keeps the file after fd; path: as it was named, "": unknown. */
+/* Copies the file of fd, and lists it; path: as it was named, "": unknown. */
 static void add_fd(struct list *l, int fd, const char *path, uint64_t base)
 {
 	char copy[128];

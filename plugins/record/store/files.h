@@ -9,7 +9,7 @@
 
 /* The copy of a file in the recording, by its struct stat (144 bytes). */
 void files_copy_path(char *buf, char *end, const uint64_t *st);
-/* Copies the file after fd into the recording, once. Gives its struct stat. 0, or -errno. */
+/* Copies the file of fd into the recording, once. Sets its struct stat. 0, or -errno. */
 long files_keep(int fd, uint64_t *st, int shared);
 /* The same with the struct stat given, and only if that needs no copying: it is there, or the file system shares
  * blocks. */
@@ -18,7 +18,7 @@ long files_clone(int fd, const uint64_t *st);
 int files_copy_range(int from, int to, uint64_t off, uint64_t end);
 /* Recording: keeps and lists what this image was started from. */
 void files_start(const char *execfn);
-/* Recording: lists a file with code that was mapped, and kept, later. */
+/* Recording: lists a file with code that was mapped, and copied, later. */
 void files_loaded(int fd, const uint64_t *st, uint64_t base);
 
 #endif

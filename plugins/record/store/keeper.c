@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * keeper.c: the recording's files, also for a process that has dropped its rights to them: `fredctl record` then opens
- * or writes them for it (rlog/keeper.h). And for a process that has as many descriptors open as it may: a program that
- * leaks descriptors is worth recording.
+ * or writes them for it (rlog/keeper.h). It also helps a process that has as many descriptors open as it may: a
+ * program that leaks descriptors is worth recording.
  *
  * The recording's path may lead elsewhere for this process than for `fredctl record`: it may have another root, or an
  * overlay, into which the logs would go. So a path is used only while it leads to the recording's own folder.
@@ -39,7 +39,7 @@ static int lost_rights(long err)
 #define NOT_HERE (-(long)ENOENT)
 
 /*
- * Does the recording's path still lead to its folder? An image that has no control page yet compares the page itself
+ * Does the recording's path still lead to its folder? An image that has no control page yet checks the page itself
  * (init.c).
  */
 static int is_here(void)

@@ -19,18 +19,25 @@ int keep_open_asked(const char *path, int flags); /* not by its own path */
 int keep_connect(void);
 void keep_follow(int fd, int moved); /* also closes it */
 int keep_reaches(void); /* could a new image in this process's place be recorded? */
-/* RLIMIT_FSIZE: is a file that ends there too long for this process? Then the others below do it. 0, or -errno. */
+/*
+ * RLIMIT_FSIZE: is a file that ends there too long for this process? Then the functions below write it. They return 0,
+ * or -errno.
+ */
 int keep_limited(uint64_t end);
 long keep_grow(const char *path, uint64_t off, uint64_t end);
 long keep_copy(const char *path, int from, uint64_t off, uint64_t end);
 /* In any case: */
 long keep_write(const char *path, int fd, const void *p, size_t n, uint64_t off);
 long keep_append(const char *path, const void *p, size_t n);
-/* Does something in a process that has all memory in common with this one, but descriptors of its own. Its result, or
- * -errno. */
+/*
+ * Calls fn in a process that shares all memory with this one, but has descriptors of its own. Returns fn's result, or
+ * -errno.
+ */
 long apart(long (*fn)(void *), void *arg);
-/* Does it here; where that fails for want of a descriptor (-EMFILE), again with some to spare. but: one that it needs,
- * or -1 */
+/*
+ * Calls fn here; if that fails for want of a descriptor (-EMFILE), again in a process with some to spare. but: a
+ * descriptor that fn needs, or -1
+ */
 long keep_with_room(long (*fn)(void *), void *arg, int but);
 
 #endif

@@ -19,12 +19,12 @@
 
 #define WINDOW_SPACE (1ull << SHIM_LOG_SHIFT)
 #define CHUNK_FIRST                                                                                                    \
-	(4u                                                                                                            \
-	 << 10) /* most threads are short: what is left over is given back at the end, which some disks are slow at */
-#define CHUNK_MAX (1u << 20) /* far larger ones cost more a page */
+	(4u << 10) /* most threads are short-lived, and what is left over is given back at the end, which is slow on   \
+		      some disks */
+#define CHUNK_MAX (1u << 20) /* much larger ones cost more for each page */
 #define ZEROS 16384u
 
-/* A stamp is taken after all earlier loads and stores that matter; cs.c says when that comes without a fence. */
+/* A stamp is taken after all earlier loads and stores that matter; cs.c says when this needs no fence. */
 uint64_t stamp_now(void)
 {
 	if (unlikely(G.no_tsc) && !G.control->clock)
@@ -55,7 +55,7 @@ static void rec_failed(int64_t err, const char *what)
 	note(RLOG_NOTE_LOG_FAILED, err, what);
 }
 
-/* The next record is a late one: whoever looks for the end of the log need not read what is before. */
+/* The next record is a late one: a search for the end of the log need not read what is before it. */
 static void write_boundary(const struct log *l, int fd, const char *path)
 {
 	uint64_t at = l->base_off + (uint64_t)(l->cur - l->base);
@@ -118,9 +118,9 @@ static uint64_t now_tenths(void)
 }
 
 /*
- * A bounded recording that is full waits until its oldest part is given up, unless nobody is there to do that. Let
- * through is what is larger than half of it; and, after a while, the beginning of a log: what was before a thread was
- * made cannot be given up until it has one.
+ * A bounded recording that is full waits until its oldest part is removed, unless no process is there to do that. Two
+ * requests do not wait: one for more than half of the bound and, after a while, one for the beginning of a log, since
+ * nothing from before a thread's creation can be removed until the thread has a log.
  */
 static void wait_room(struct rlog_control *c, uint64_t more, int first)
 {

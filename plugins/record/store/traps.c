@@ -46,7 +46,9 @@ static struct rlog_traps *get(void)
 
 	if (likely(t && S.process == G.process))
 		return t;
-	/* whoever comes meanwhile does without; the fork child of a process whose other thread was here, too */
+	/*
+	 * a thread that comes meanwhile is not counted; nor is the fork child of a process whose other thread was here
+	 */
 	if (__atomic_exchange_n(&S.busy, 1, __ATOMIC_ACQUIRE))
 		return AFTER_FAILURE;
 	t = make();
@@ -70,7 +72,7 @@ void traps_count(uint64_t pc, long nr)
 		if (!is && __atomic_compare_exchange_n(k, &free, key, 0, __ATOMIC_RELAXED, __ATOMIC_RELAXED))
 			is = key;
 		else if (!is)
-			is = free; /* another thread's, just now */
+			is = free; /* another thread has just taken this entry */
 		if (is == key) {
 			__atomic_add_fetch(&t->at[i % n].count, 1, __ATOMIC_RELAXED);
 			return;

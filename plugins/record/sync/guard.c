@@ -17,7 +17,7 @@ static int is_done(const uint64_t *guard)
 	return __atomic_load_n((const uint8_t *)guard, __ATOMIC_ACQUIRE);
 }
 
-/* libstdc++: another thread is at it */
+/* libstdc++: another thread is initializing it */
 static int is_pending(const uint64_t *guard)
 {
 	return __atomic_load_n((const uint8_t *)guard + 1, __ATOMIC_RELAXED) & 1;
@@ -39,7 +39,7 @@ LIBC(int, __cxa_guard_acquire, (uint64_t * guard))
 	} else {
 		if (is_pending(guard))
 			wait_is_seen(t);
-		wait_begin(t); /* another thread may be at it */
+		wait_begin(t); /* another thread may be initializing it */
 		ret = acquire(guard);
 		wait_end(t);
 	}

@@ -140,7 +140,7 @@ static __attribute__((noinline)) int grow(struct arena *a, size_t need)
 	if (raw_failed(raw_mmap(a->mapped, n, PROT_READ | PROT_WRITE,
 				MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0)))
 		return -1;
-	/* not what is made for one large block, of which the program may use some places only */
+	/* not memory for one large block, of which the program may use only a few pages */
 	if (n >= HUGE && n == a->step)
 		raw3(SYS_madvise, a->mapped, n, MADV_HUGEPAGE);
 	if (a->cur == a->mapped + HEAP_FIRST)
@@ -194,7 +194,7 @@ static int refill(struct arena *a, unsigned c)
 	return 0;
 }
 
-/* Instead of fresh memory: once in a while, and again as long as something is found. */
+/* Looks there before fresh memory is used: once in a while, and again as long as something is found. */
 static int depot_get(struct arena *a, unsigned c, size_t need)
 {
 	if (likely(!G.mt) || likely(a->cur + need <= a->ask) || !depot_usable(a) || !lib_quiet_enter(LIB_DEPOT))
@@ -247,8 +247,8 @@ _Noreturn void heap_broken(const char *what)
 }
 
 /*
- * The first one of a list is not a free block: somebody wrote to freed memory. If the list has had its blocks, glibc
- * would not look at it.
+ * The first block of a list is not a free block: something wrote to freed memory. glibc would not look at it if its
+ * count says that the list is empty.
  */
 static __attribute__((noinline, cold)) void bad_list(struct arena *a, unsigned c)
 {

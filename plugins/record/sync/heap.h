@@ -20,7 +20,7 @@
 #define class_of heap_class_of
 #define class_size heap_class_size
 #define HEAP_RING 1024u /* blocks in quarantine, at most; a power of two */
-#define CACHED_MAX 1032u /* glibc keeps freed blocks up to this size aside, without a look at the next one */
+#define CACHED_MAX 1032u /* glibc caches freed blocks up to this size, without checking the block after them */
 
 struct free_block {
 	struct free_block *next;
@@ -31,7 +31,7 @@ struct arena {
 	char *cur, *mapped, *limit;
 	struct block *last; /* in front of cur */
 	uint64_t step;
-	char *ask; /* cur has come this far: look into the depot before it goes on */
+	char *ask; /* when cur reaches this, the depot is looked into first */
 	struct free_block *list[CLASSES], *spare[CLASSES]; /* spare: a full list */
 	uint32_t count[CLASSES]; /* blocks in list */
 	/* --detect: the quarantine, heap_detect.h */
@@ -46,15 +46,15 @@ static inline uint64_t *word_behind(struct block *b)
 	return (uint64_t *)((char *)(b + 1) + heap_usable_of(heap_block_size(b)));
 }
 
-/* At the end of all that the block has: in front of the next one's header. */
+/* At the end of the block's memory, in front of the next block's header. */
 static inline uint64_t *word_at_end(struct block *b)
 {
 	return (uint64_t *)((char *)(b + 1) + class_size(b->cls)) - 1;
 }
 
 /*
- * b is of n bytes from here on, and the program's. Other threads read this, when they free the next block: the words
- * are there before the size says where they are, and the size before the block counts as used.
+ * From here on b has n bytes and belongs to the program. Other threads read this when they free the next block: so the
+ * words are written before the size, which says where they are, and the size before the block counts as used.
  */
 static inline void use_block(struct block *b, size_t n)
 {
@@ -94,12 +94,15 @@ extern struct heap_detects {
 	void (*ends)(struct arena *a);
 } heap_detects;
 
-/* What would be in glibc's place of a word that was a HEAP_WORD, or, with --detect, a canary: the bytes that were not
- * changed are a HEAP_WORD's. */
+/*
+ * What glibc would find in the place of a word that was a HEAP_WORD or, with --detect, a canary: unchanged bytes count
+ * as those of a HEAP_WORD.
+ */
 uint64_t heap_glibc_word(uint64_t v);
 
-/* What stands after b's bytes; HEAP_WORD, too, if b is not used, or if another thread has freed or resized it
- * meanwhile. */
+/*
+ * The word after b's bytes; also HEAP_WORD if b is not in use, or if another thread has freed or resized it meanwhile.
+ */
 static inline uint64_t word_of_used(const struct block *b)
 {
 	for (;;) {
@@ -135,16 +138,17 @@ extern ssize_t (*heap_write)(int fd, const struct iovec *v, int n); /* the wrapp
 struct arena *heap_arena(uint32_t ordinal);
 struct arena *heap_arena_main(void);
 void heap_init(void);
-void heap_use(enum rlog_malloc mode); /* glibc's from here on, or the one with canaries */
-uint32_t heap_check(void); /* of the lists of a process without other threads: it changes with each allocation */
-void heap_thread_end(struct thr *t); /* gives what the thread has freed to the others */
+void heap_use(enum rlog_malloc mode); /* uses glibc's heap from here on, or the one with canaries */
+uint32_t
+heap_check(void); /* a checksum of the lists, for a process without other threads: it changes with each allocation */
+void heap_thread_end(struct thr *t); /* makes what the thread has freed available to the others */
 
 /* A block's memory, NULL with errno: there is none. *zero: it is fresh from the kernel. */
 void *heap_take(size_t n, int *zero);
 void heap_put(struct block *b);
 /*
- * The parts of these for heap_detect.c, in an arena that is held: a block of a class, not in use yet (NULL: there is no
- * memory), and a block that is free goes to the arena's list.
+ * Parts of these for heap_detect.c, in an arena that is locked: the first takes a block of a class, not in use yet
+ * (NULL: there is no memory); the second puts a free block into the arena's list.
  */
 struct block *heap_take_class(struct arena *a, unsigned c, int *zero);
 void heap_list(struct arena *a, struct block *b);

@@ -2,8 +2,8 @@
 /*
  * heap_detect.c: see heap_detect.h, and heap_canary.h for the layout.
  *
- * Where a block was allocated is known to the recording only, and in memory of its own: in translated code of a replay
- * a call has another return address (dbt/xlate.c).
+ * Where a block was allocated is noted only while recording, and in memory outside of the heap: in translated code of
+ * a replay, a call has another return address (dbt/xlate.c).
  */
 #include "record/sync/heap_detect.h"
 #include "record/core/maps.h"
@@ -16,7 +16,7 @@
 
 #define QUARANTINE_BYTES (256u << 10) /* of each thread */
 #define QUARANTINE_BLOCK (64u << 10) /* larger blocks go to the lists at once */
-#define AHEAD 6u /* blocks that leave the quarantine soon are brought into the cache */
+#define AHEAD 6u /* so many blocks that will leave the quarantine soon are prefetched */
 #define KNOWN_MAX RLOG_NOTES
 
 /* ---- headers and canaries ---- */
@@ -63,7 +63,7 @@ static inline void fill(struct block *b, size_t n)
 
 /* ---- where blocks were allocated ---- */
 
-static int sites; /* such words are kept */
+static int sites; /* call sites are noted */
 
 /*
  * Blocks are at least 48 bytes from each other: there is a word for 32 bytes of the heap, with the lower half of the
@@ -128,7 +128,10 @@ static uint8_t expected_at(const uint8_t *at)
 	return (uint8_t)(HEAP_CANARY >> ((uintptr_t)at & 7) * 8);
 }
 
-/* A note to be made; under known_lock, and not on the program's stack, which a replay has to have the same. */
+/*
+ * A note that is being made; used under known_lock. It is not on the program's stack, which must be the same in a
+ * replay.
+ */
 static struct made {
 	struct rlog_damage d;
 	struct block *b;
@@ -158,7 +161,7 @@ static void make_note(void *arg)
 	note_damage(d);
 }
 
-/* b's header says `size`. What follows from it is the same in a replay; the note is the recording's. */
+/* b's header says `size`. The consequences are the same in a replay; only the recording makes the note. */
 __attribute__((noinline, cold)) void detect_damaged(struct block *b, uint64_t size, uint32_t kind, uint32_t when,
 						    const uint8_t *at)
 {
@@ -214,7 +217,7 @@ void *detect_take(size_t n, int *zero, const void *site)
 			errno = ENOMEM;
 			return 0;
 		}
-		/* others were looked at when they left the quarantine */
+		/* other blocks were checked when they left the quarantine */
 		if (likely(b->cls < class_of(QUARANTINE_BLOCK)) || *zero || !(b->size & ~HEAP_SIZE_MASK) ||
 		    b->cls >= class_of(DROP_MIN))
 			break;

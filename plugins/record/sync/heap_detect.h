@@ -18,11 +18,14 @@ void detect_begin(int recording); /* blocks from here on have canaries */
 
 /* As malloc; site: after the call, in the program (while recording). *zero as for heap_take. */
 void *detect_take(size_t n, int *zero, const void *site);
-/* The block of p, which is used, is of n bytes from p on; aligned: p is at a multiple of this, or 0. Keeps its site. */
+/*
+ * The block of p, which is in use, has n bytes from p on from now on; aligned: p is a multiple of this, or 0. Its call
+ * site stays.
+ */
 void detect_set(struct block *b, void *p, size_t n, size_t align);
 /* Makes a header in front of p, which is inside the block b. */
 void detect_set_aligned(struct block *b, void *p);
-/* Can p, in a block that is intact, be of n bytes? */
+/* Can p, in an intact block, have n bytes? */
 int detect_fits(void *p, size_t n);
 
 enum detect_state { DETECT_INTACT, DETECT_DAMAGED, DETECT_PLAIN };

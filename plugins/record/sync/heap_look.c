@@ -2,8 +2,8 @@
 /*
  * heap_look.c: looks at all blocks of the heap with --detect (heap_detect.h).
  *
- * Other threads may run meanwhile (a parallel recording). What looks damaged is looked at again until header and byte
- * were the same several times.
+ * Other threads may run meanwhile (a parallel recording). A block that looks damaged is read again until header and
+ * byte have been the same several times.
  */
 #include "record/core/maps.h"
 #include "record/core/own_stack.h"
@@ -14,7 +14,7 @@
 #define LOOKS 4 /* at what looks damaged, while others run */
 #define HIDDEN_MAX 64u
 
-struct hidden { /* memory of the heap that cannot be read: a program may have protected what it got */
+struct hidden { /* memory of the heap that cannot be read: a program may protect memory that it allocated */
 	uint64_t lo, hi;
 };
 
@@ -33,7 +33,7 @@ static int note_hidden(const struct map *m, void *arg)
 	return k->nhidden == HIDDEN_MAX;
 }
 
-/* After the hidden memory that [lo, hi) has a part of; 0: it has none. */
+/* The end of the hidden memory that overlaps [lo, hi); 0: none does. */
 static uint64_t behind_hidden(const struct look *k, uint64_t lo, uint64_t hi)
 {
 	for (uint32_t i = 0; i < k->nhidden; i++)
@@ -109,7 +109,7 @@ static int is_header(const struct block *b, const char *plain)
 	return is_tagged(b, size) || ((const char *)b < plain && !(size & ~HEAP_SIZE_MASK));
 }
 
-/* A header that is no header: damaged; or just being made, by a thread that runs: then it is the last. */
+/* An invalid header: it is damaged, or a running thread is just writing it; then it is the last one. */
 static void look_at_header(struct arena *a, struct block *b)
 {
 	for (int i = 0; G.mt && i < LOOKS; i++) {

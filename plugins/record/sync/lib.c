@@ -287,7 +287,7 @@ void lib_file_leave_slow(FILE *f)
 	shim_leave(t);
 }
 
-/* A FILE that the program itself locks orders its threads (daemon/racecheck), which a library lock does not. */
+/* The lock of a FILE that the program takes itself orders its threads (daemon/racecheck); a library lock does not. */
 static void tell_file(enum rlog_kind kind, const FILE *f)
 {
 	if (unlikely(shim_report != 0))

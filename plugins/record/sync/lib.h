@@ -82,13 +82,13 @@ void lib_leave_slow(struct lib_lock *l);
 int lib_file_enter_slow(FILE *f);
 void lib_file_leave_slow(FILE *f);
 
-/* From inside malloc: no signal is delivered at the end. Enter: 1 when the lock was taken. */
+/* For calls from inside malloc: no signal is delivered at the end. lib_quiet_enter: 1 when the lock was taken. */
 int lib_quiet_enter(unsigned id);
 void lib_quiet_leave(unsigned id);
 /* The same from inside the shim. */
 void lib_thread_lock(struct thr *t, unsigned id);
 void lib_thread_unlock(struct thr *t, unsigned id);
-/* As lib_thread_lock(), for a while only: its holder may wait for this thread. 1: got it. */
+/* As lib_thread_lock(), but gives up after a while, since the holder may wait for this thread. 1: it has the lock. */
 int lib_thread_lock_soon(struct thr *t, unsigned id);
 
 /* What the program's flockfile, funlockfile and ftrylockfile do. */
@@ -118,7 +118,7 @@ static inline void lib_file_leave(FILE *f, int locked)
 		lib_file_leave_slow(f);
 }
 
-void lib_thread_end(struct thr *t); /* gives back what the thread still holds */
+void lib_thread_end(struct thr *t); /* releases the locks that the thread still holds */
 void lib_fork_child(uint32_t was, struct thr *now); /* was: the ordinal that the thread had in the parent */
 
 #endif

@@ -58,7 +58,7 @@ static int try_for_a_while(const struct thr *t, pthread_mutex_t *m)
 {
 	int ret = EBUSY;
 
-	/* not while others wait for us to go on */
+	/* no YIELD while others wait for this thread to go on */
 	for (unsigned i = 0; ret == EBUSY && i < SPIN_LOOKS && !G.serial && !t->cs; i++) {
 		spin_pause(i);
 		if (!__atomic_load_n(&m->__data.__lock, __ATOMIC_RELAXED))
@@ -83,8 +83,8 @@ static int lock_wait(struct thr *t, pthread_mutex_t *m)
 }
 
 /*
- * What takes part in events is apart from the functions themselves: a program of one thread pays no more than a jump.
- * But it is called, not jumped to: who looks at the stack sees the library's function.
+ * The code that makes events is in functions apart from the wrappers, so that a program of one thread pays no more
+ * than a jump. They are called, not jumped to, so that the stack shows the library's function.
  */
 static inline int called(int ret)
 {
@@ -122,8 +122,8 @@ static __attribute__((noinline)) int mutex_lock(pthread_mutex_t *m, uint64_t cal
 }
 
 /*
- * The process has one thread, and that has it: it waits for itself, for ever, or until a handler lets the mutex go. Of
- * a mutex of another kind libc says so, or it is locked once more.
+ * The process has one thread, which holds the mutex already: it waits for itself, for ever or until a signal handler
+ * unlocks the mutex. (With a mutex of another kind, libc returns an error, or locks it once more.)
  */
 #define NOT_NORMAL                                                                                                     \
 	0xf3 /* in a mutex's kind, of glibc: recursive, error-checking, adaptive, robust, by priority, shared */
@@ -142,7 +142,7 @@ static __attribute__((noinline)) int mutex_lock_again(pthread_mutex_t *m, uint64
 		wait_begin(t);
 		ret = REAL(pthread_mutex_lock)(m);
 		wait_end(t);
-		ev(t, RLOG_LOCK, m, 0, 0); /* the only answer: it is unlocked without an event */
+		ev(t, RLOG_LOCK, m, 0, 0); /* the only possible result: the mutex is unlocked without an event */
 	} else {
 		ret = replay_mutex(t, m);
 	}
@@ -224,7 +224,7 @@ EXPORT int pthread_mutex_clocklock(pthread_mutex_t *m, clockid_t clock, const st
 	return ret;
 }
 
-/* The turn first: who waits for the mutex should find both free. */
+/* The turn first: a thread that waits for the mutex should find both free. */
 static inline int real_unlock(struct thr *t, pthread_mutex_t *m)
 {
 	uint32_t held = t->mutexes;
@@ -234,7 +234,7 @@ static inline int real_unlock(struct thr *t, pthread_mutex_t *m)
 		return REAL(pthread_mutex_unlock)(m);
 	cs_unlocked(t);
 	ret = REAL(pthread_mutex_unlock)(m);
-	if (unlikely(ret)) { /* it is not ours */
+	if (unlikely(ret)) { /* the thread does not hold it */
 		t->mutexes = held;
 		if (!t->cs && !G.serial)
 			cs_resume(t);
@@ -290,7 +290,7 @@ static int rwlock_event(struct thr *t, enum rlog_kind kind, pthread_rwlock_t *l,
 	return ret;
 }
 
-/* 1 when it need not wait. */
+/* 1: it need not wait. */
 static int rwlock_try(struct thr *t, enum rlog_kind kind, pthread_rwlock_t *l, int *ret, int once,
 		      const struct timespec *ts)
 {
@@ -393,7 +393,7 @@ static int spin_event(struct thr *t, pthread_spinlock_t *l, int ret)
 
 #define SPIN_TRIES 2000u
 
-/* One thread at a time, nobody else would let go of it while this one spins. */
+/* With one thread at a time, no other thread could unlock it while this one spins. */
 static int real_spin_lock(struct thr *t, pthread_spinlock_t *l)
 {
 	int ret = REAL(pthread_spin_trylock)(l);
@@ -492,8 +492,8 @@ EXPORT int pthread_once(pthread_once_t *once, void (*fn)(void))
 	CALLER();
 	once_now = &c;
 	if (G.mode == SHIM_REPLAY) {
-		turn_peek(t, &r); /* the turn that follows a wait: by then the routine has run, if it did in another
-				     thread */
+		turn_peek(t, &r); /* waits for the turn after a wait; by then the routine has run, if another thread ran
+				     it */
 	} else if (G.mode == SHIM_RECORD && once_running(once)) {
 		wait_is_seen(t);
 		wait_begin(t);

@@ -3,8 +3,8 @@
  * sync_group.c: locks and semaphores in memory that processes share, recorded.
  *
  * A wait in libc would change such an object while the process does not have the group's turn. So no thread waits in
- * the real object: it is tried, with the turn, and between the tries the process waits on the word that the group's
- * page has for it.
+ * the real object: the thread tries it while it has the turn, and between the tries the process waits on the word that
+ * the group's page has for the object.
  */
 #include "record/sync/sync_group.h"
 #include "record/core/real.h"
@@ -36,7 +36,7 @@ static int try_sem(void *s)
 	return ret == EAGAIN ? EBUSY : ret;
 }
 
-/* The kernel marks a robust mutex whose owner has died: no process of the group did. */
+/* The kernel marks a robust mutex when its owner dies; no process of the group did this. */
 static int try_mutex(void *p)
 {
 	pthread_mutex_t *m = p;

@@ -20,7 +20,7 @@ int shared_lock(struct thr *t, enum shared_kind kind, void *obj, int once, clock
 void shared_cond_wait(struct thr *t, pthread_cond_t *c, pthread_mutex_t *m, uint32_t seen, clockid_t clock,
 		      const struct timespec *ts, int64_t *ret);
 
-/* Before a release: the object is accessible; after it: who waits tries again. */
+/* Before a release: makes the object accessible. After it: lets waiting threads try again. */
 static inline void shared_before(const void *obj, uint64_t size)
 {
 	if (is_shared(obj))

@@ -58,7 +58,7 @@ static int cond_wait(struct thr *t, enum cond_how how, pthread_cond_t *c, pthrea
 		if (unlikely(!t->cs))
 			cs_outside(t);
 		ignored_add(c, sizeof(*c));
-		ignored_add(m, sizeof(*m)); /* when it is locked again, that it was waited for is in it */
+		ignored_add(m, sizeof(*m)); /* after it is locked again, its contents show that it was waited for */
 		wait_of(t, c, how == COND_PLAIN ? WAIT_COND : WAIT_OTHER);
 		t->waits[1] = m;
 		CANCELLABLE(t, RLOG_COND_WOKE, c, ret, real_cond_wait(how, c, m, clock, ts));
@@ -69,7 +69,8 @@ static int cond_wait(struct thr *t, enum cond_how how, pthread_cond_t *c, pthrea
 	}
 	REAL(pthread_mutex_unlock)(m);
 	wait_is_shown(t, c, WAIT_COND);
-	t->at_event = 1; /* who waits here holds no lock inside libc, and would take m: do not donate to it */
+	t->at_event = 1; /* a thread that waits here holds no lock inside libc, and would take m: the turn is not to be
+			    donated to it */
 	ev_done(t);
 	t->at_event = 0;
 	REPLAY_CANCELLABLE(t, ev_half(t, RLOG_COND_WOKE, &ret, 0));
@@ -169,8 +170,7 @@ static int sem_event(struct thr *t, sem_t *s, int ret)
 }
 
 /*
- * 1 when it need not wait. In parallel the real wait is made in any case, which a thread that was cancelled does not
- * come back from.
+ * 1 when it need not wait. In parallel the real wait is made in any case; a cancelled thread does not return from it.
  */
 static int sem_try(struct thr *t, sem_t *s, int once)
 {
@@ -193,7 +193,7 @@ static int shared_sem(struct thr *t, sem_t *s, int once, clockid_t clock, const 
 	return -1;
 }
 
-/* Made again, while only the recorder's own signal has ended it: its time, if it has one, is a point in time. */
+/* The wait is repeated as long as only the recorder's own signal has ended it: its time limit, if any, is absolute. */
 #define UNLESS_OURS(t, real)                                                                                           \
 	({                                                                                                             \
 		int ret_;                                                                                              \
@@ -275,8 +275,8 @@ EXPORT int sem_getvalue(sem_t *s, int *val)
 }
 
 /*
- * ---- cancel: orders the mark that it leaves at the other thread. Whether it also sends a signal depends
- * on what that thread does right then: that is no event (sys.c), and nothing is sent on replay ----
+ * ---- cancel: orders the mark that it sets in the other thread. Whether it also sends a signal depends on what that
+ * thread is doing: that is no event (sys.c), and a replay sends none ----
  */
 
 EXPORT int pthread_cancel(pthread_t th)
